@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * The engine: a portable software NIC. It consumes one send queue at a time,
+ * moves the data and writes the completions. The same files are built into
+ * gda_core.ko, into libgda's in-process device, into tests and fuzzers.
+ *
+ * Rules of everything in this directory:
+ *
+ * - It includes gda_os.h, headers of this directory and uapi, nothing else.
+ * - It takes no lock, allocates nothing, never sleeps, reads no clock, logs
+ *   nothing. Its host may lock inside a gda_host_* function.
+ * - Memory that a user can write (send queue, records, doorbells, payload) is read
+ *   exactly once into private memory, and only the copy is checked and used.
+ *   Nothing is ever read back from a CQ.
+ * - Every work request ends in exactly one outcome: done, or failed with a
+ *   syndrome; after a failure the queue is in error and the rest is flushed.
+ *
+ * Who calls: one thread at a time per queue. The host keeps the queue, its peer,
+ * their CQs and every MR alive and mapped for the length of one gda_engine_visit()
+ * (in the kernel: an SRCU read section), which moves at most the bytes it is told.
+ */
+#ifndef GDA_ENGINE_H
+#define GDA_ENGINE_H
+
+#include "gda_os.h"
+#include <gda/ioctl.h>
+#include <gda/mlx5.h>
+
+#define GDA_ENGINE_MAX_SGE	2
+#define GDA_ENGINE_MAX_DS	5	/* longest WQE that is executed, in segments... */
+#define GDA_ENGINE_MAX_SLOTS	2	/* ...and in slots */
+#define GDA_ENGINE_MAX_INLINE	64	/* room for inline payload, bytes */
+
+/* Which opcode-independent thing a work request does. */
+enum gda_op {
+	GDA_OP_NOP,
+	GDA_OP_WRITE,
+	GDA_OP_READ,
+	GDA_OP_FETCH_ADD,
+	GDA_OP_COMPARE_SWAP,
+};
+
+/* One local segment. */
+struct gda_sge {
+	u64 addr;
+	u32 len;
+	u32 key;
+};
+
+/*
+ * A decoded work request: private, immutable once decoded. Dialects fill it, exec
+ * reads it, cqe.c writes its outcome.
+ */
+struct gda_work {
+	u8 op;			/* enum gda_op */
+	u8 opcode;		/* the dialect's own, for completions */
+	u8 slots;		/* 64-byte slots it fills */
+	u8 nsge;
+	bool signaled;		/* completion also on success */
+	bool solicited;
+	bool inlined;		/* payload is in @data, nsge is 0 */
+	bool has_imm;
+	u32 imm;
+	u32 rkey;
+	u32 len;		/* payload bytes in all */
+	u64 raddr;
+	u64 swap_add;
+	u64 compare;
+	struct gda_sge sge[GDA_ENGINE_MAX_SGE];
+	u8 data[GDA_ENGINE_MAX_INLINE];
+};
+
+/* Outcome of a step: a syndrome of the dialect and why. Zero is success. */
+struct gda_status {
+	u8 syndrome;		/* enum gda_mlx5_syndrome */
+	u8 vendor;		/* enum gda_mlx5_vendor */
+};
+
+/*
+ * What the engine needs to know of an MR. The host embeds it in its own object.
+ * Everything but @state is constant while the engine can find it.
+ */
+struct gda_mem {
+	void *pd;		/* identity of the protection domain */
+	u64 iova;		/* address of the first byte in work requests */
+	u64 size;		/* bytes; iova + size - 1 does not wrap */
+	u32 key;
+	u32 access;		/* GDA_ACCESS_* */
+	u32 state;		/* enum gda_mr_state; READ_ONCE */
+};
+
+/* A completion queue as the engine sees it. Guarded by the host's CQ lock. */
+struct gda_ecq {
+	void *entries;		/* written only */
+	u32 depth;		/* power of two; 1 and collapsed, or a ring */
+	bool collapsed;
+	bool failed;		/* overflowed: nothing is written any more */
+	u64 producer;		/* private; never read back from memory */
+	const __be32 *consumer;	/* user's consumer index record (ring), or NULL */
+};
+
+/* What goes into a CQ. */
+struct gda_completion {
+	u8 cqe_opcode;		/* enum gda_mlx5_cqe_opcode */
+	u8 wr_opcode;
+	bool solicited;
+	struct gda_status status;
+	struct gda_status first;	/* error entries: of the slot that failed first */
+	u64 first_error;
+	u64 index;		/* 64-bit index of the WQE's first slot */
+	u32 qpn;
+	u32 byte_cnt;
+	u32 imm;
+};
+
+struct gda_dialect_ops;
+
+/*
+ * A send queue and its progress. The host fills the first part before the first
+ * visit and may change only @state (INIT -> WAIT -> READY) and @fail later, with
+ * WRITE_ONCE. The rest is the engine's.
+ */
+struct gda_eqp {
+	const struct gda_dialect_ops *dialect;
+	const void *sq;			/* user-writable */
+	const __be32 *dbrec;		/* user-writable: [0] receive, [1] send */
+	const __be64 *db;		/* user-writable: doorbell cell */
+	struct gda_ecq *cq;
+	void *pd;
+	u32 depth;			/* slots, power of two */
+	u32 qpn;
+	u32 state;			/* enum gda_qp_state */
+	u32 fail;			/* host's request to fail: vendor << 8 | syndrome */
+
+	/* the engine's own */
+	u64 ci;				/* slots consumed */
+	u64 pi;				/* slots known to be published */
+	u32 seen_db;			/* last raw 16-bit index taken from the doorbell */
+	u32 seen_dbrec;			/* ... and from the record */
+	bool busy;			/* @work is decoded and not finished */
+	u32 done;			/* bytes of @work moved so far */
+	struct gda_work work;
+	bool cqe_pending;		/* collapsed CQ: @last is not written yet */
+	struct gda_completion last;
+
+	/* statistics and first error; read by others with READ_ONCE */
+	u64 executed;
+	u64 flushed;
+	u64 bytes;
+	u64 first_error;
+	struct gda_status first;
+};
+
+/* A dialect: how one entry becomes a struct gda_work. */
+struct gda_dialect_ops {
+	/*
+	 * Copy the entry at q->ci out of the queue and decode it. @avail slots are
+	 * published. On failure work->slots and work->opcode are still valid for
+	 * the error completion (at least 1 slot).
+	 */
+	struct gda_status (*decode)(const struct gda_eqp *q, u32 avail,
+				    struct gda_work *work);
+};
+
+extern const struct gda_dialect_ops gda_dialect_mlx5;
+
+/* engine.c */
+
+/**
+ * gda_engine_init - prepare the engine's part of a queue
+ * @q: the host's part is filled in
+ */
+void gda_engine_init(struct gda_eqp *q);
+
+/**
+ * gda_engine_visit - serve a queue for a while
+ * @q: the queue
+ * @wqes: most work requests to begin
+ * @bytes: most payload bytes to move (a large transfer goes on at the next visit)
+ *
+ * Return: what was done, in work requests begun plus resumed; 0 means there was
+ * nothing to do. Before returning, every completion of finished work is written.
+ */
+u32 gda_engine_visit(struct gda_eqp *q, u32 wqes, u32 bytes);
+
+/**
+ * gda_engine_pending - is there work that a visit would begin or resume?
+ * @q: the queue
+ *
+ * Also true when the doorbell holds something that must be refused.
+ */
+bool gda_engine_pending(const struct gda_eqp *q);
+
+/* ring.c */
+
+/**
+ * gda_ring_refresh - take the published range from the doorbell and its record
+ * @q: the queue; on success q->pi is up to date
+ *
+ * Return: success, or GDA_MLX5_VENDOR_DOORBELL for an index no legal producer writes.
+ */
+struct gda_status gda_ring_refresh(struct gda_eqp *q);
+
+/* access.c */
+
+/**
+ * gda_access_check - may @pd use @len bytes at @addr of an MR this way?
+ * @mem: the MR, or NULL for none
+ * @pd: protection domain that uses the key
+ * @key: the key as given, compared in full
+ * @addr: first byte
+ * @len: bytes, may be 0
+ * @access: GDA_ACCESS_* needed, 0 for a local read
+ *
+ * Return: enum gda_mlx5_vendor, GDA_MLX5_VENDOR_NONE if it may. A foreign
+ * domain's key is reported like one that does not exist.
+ */
+u8 gda_access_check(const struct gda_mem *mem, const void *pd, u32 key, u64 addr,
+		    u32 len, u32 access);
+
+/* exec.c */
+
+/**
+ * gda_exec - carry q->work on
+ * @q: queue with q->busy set
+ * @bytes: in: most bytes to move; out: bytes left of it
+ *
+ * Return: 1 finished, 0 to be resumed, -1 failed with *@st filled.
+ */
+int gda_exec(struct gda_eqp *q, u32 *bytes, struct gda_status *st);
+
+/* cqe.c */
+
+/** gda_cq_init - preset the entries of a CQ; @cq's fields are filled in */
+void gda_cq_init(struct gda_ecq *cq);
+
+/**
+ * gda_cq_push - write one completion; the caller holds the CQ's lock
+ *
+ * Return: false if the CQ has overflowed (now or before) and nothing was written.
+ */
+bool gda_cq_push(struct gda_ecq *cq, const struct gda_completion *c);
+
+/*
+ * The host's side. Called only from gda_engine_visit().
+ */
+
+/** gda_host_peer - the connected QP that responds, or NULL when gone or failed */
+struct gda_eqp *gda_host_peer(const struct gda_eqp *q);
+
+/** gda_host_mem - find an MR of the device of @q by key (index part), or NULL */
+const struct gda_mem *gda_host_mem(const struct gda_eqp *q, u32 key);
+
+/**
+ * gda_host_span - a CPU pointer into an MR
+ * @mem: an MR that gda_access_check() accepted for [@off, @off + @len)
+ * @off: from the start of the MR
+ * @len: bytes wanted, at least 1
+ * @ptr: out
+ *
+ * Return: bytes that may be used at *@ptr, 1 to @len; never shorter than up to the
+ * next page boundary of the MR's memory. 0: the memory has no CPU window.
+ */
+u32 gda_host_span(const struct gda_mem *mem, u64 off, u32 len, void **ptr);
+
+/** gda_host_push - gda_cq_push() on @cq under its lock, and its event, if any */
+bool gda_host_push(struct gda_ecq *cq, const struct gda_completion *c);
+
+#endif /* GDA_ENGINE_H */

@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
+/*
+ * The control interface of /dev/gda.
+ *
+ * One open file is one context, and the context is the protection domain:
+ * handles, cookies and local keys mean nothing outside it. The first ioctl is
+ * GDA_IOC_BIND; before it every other one but GDA_IOC_QUERY fails with ENOTCONN.
+ *
+ * Rules that hold for every structure here:
+ *
+ * * The first member is @size, set by the caller to sizeof(the structure it was
+ *   compiled with). A shorter one than version 1 is EINVAL; a longer one is
+ *   accepted if everything past what the kernel knows is zero, else E2BIG. New
+ *   members are only ever appended and zero keeps the old behaviour.
+ * * Flags and reserved members that the kernel does not know must be zero, or the
+ *   call fails with EOPNOTSUPP.
+ * * Outputs are written only on success.
+ *
+ * errno contract, for all calls:
+ *
+ * =============  ==========================================================
+ * ENOTTY         unknown ioctl number
+ * E2BIG          unknown, non-zero bytes behind the known structure
+ * EINVAL         a known member has a wrong value
+ * EOPNOTSUPP     a flag, reserved member or kind that is not supported
+ * ENOENT         no such handle of that type in this context, or no such device
+ * EBUSY          still referenced by another object
+ * EOVERFLOW      address plus length wraps
+ * ENOMEM         out of memory, or over RLIMIT_MEMLOCK (MR registration)
+ * ENOSPC         over a limit that GDA_IOC_QUERY reports
+ * EPERM          refused by policy
+ * EFAULT         a pointer of the caller's cannot be read, written or pinned
+ * ENOTCONN       the context is not bound yet
+ * EALREADY       the context is bound already
+ * ENODEV         the context was shut down, or its device is gone
+ * EINTR          a signal came first; nothing was done (restarted by SA_RESTART)
+ * =============  ==========================================================
+ *
+ * All integers are in host byte order, all lengths in bytes.
+ */
+#ifndef _UAPI_GDA_IOCTL_H
+#define _UAPI_GDA_IOCTL_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+/* 0xD6 is free in Documentation/userspace-api/ioctl/ioctl-number.rst */
+#define GDA_IOC_MAGIC	0xD6
+
+/**
+ * enum gda_ioc_nr - ioctl numbers; never reused, only appended
+ */
+enum gda_ioc_nr {
+	GDA_IOC_NR_BIND = 0x00,
+	GDA_IOC_NR_QUERY,
+	GDA_IOC_NR_DESTROY,
+	GDA_IOC_NR_REGION_INFO,
+	GDA_IOC_NR_CQ_CREATE,
+	GDA_IOC_NR_QP_CREATE,
+	GDA_IOC_NR_QP_ADDRESS,
+	GDA_IOC_NR_QP_CONNECT,
+	GDA_IOC_NR_QP_QUERY,
+	GDA_IOC_NR_MR_REG_USER,
+	GDA_IOC_NR_MR_QUERY,
+	GDA_IOC_NR_END
+};
+
+/** define GDA_DEVICE_NAME_MAX - longest device name, with its NUL */
+#define GDA_DEVICE_NAME_MAX	64
+
+/**
+ * struct gda_bind - choose the device of a context (GDA_IOC_BIND)
+ * @size: sizeof(struct gda_bind)
+ * @flags: must be 0
+ * @device: in: NUL-terminated device name; an empty one means "soft0"
+ *
+ * Binding creates the context's worker, which is charged to the caller's
+ * cgroups. A context is bound once (EALREADY).
+ */
+struct gda_bind {
+	__u32 size;
+	__u32 flags;
+	__u8 device[GDA_DEVICE_NAME_MAX];
+};
+#define GDA_IOC_BIND		_IOW(GDA_IOC_MAGIC, GDA_IOC_NR_BIND, struct gda_bind)
+
+/*
+ * Bits of gda_query.features[0]. A feature is probed by its bit (or by
+ * EOPNOTSUPP), never by a version.
+ */
+#define GDA_FEATURE_DIALECT_MLX5	(1ULL << 0)	/* queues in the mlx5 dialect */
+#define GDA_FEATURE_CQ_COLLAPSED	(1ULL << 1)	/* GDA_CQ_COLLAPSED */
+#define GDA_FEATURE_CQ_RING		(1ULL << 2)	/* CQs with ownership bits */
+#define GDA_FEATURE_MR_USER		(1ULL << 3)	/* GDA_IOC_MR_REG_USER */
+#define GDA_FEATURE_DOORBELL_FAULT	(1ULL << 4)	/* idle contexts cost nothing */
+#define GDA_FEATURE_QP_POLLED		(1ULL << 5)	/* GDA_QP_POLLED */
+
+/**
+ * struct gda_query - features and limits of the bound device (GDA_IOC_QUERY)
+ * @size: sizeof(struct gda_query)
+ * @flags: must be 0
+ * @abi: out: informational only, for bug reports
+ * @page_size: out: bytes; cookies and region lengths are multiples of it
+ * @features: out: GDA_FEATURE_* bits
+ * @max_qp: out: QPs per context
+ * @max_cq: out: CQs per context
+ * @max_mr: out: MRs per context
+ * @max_sq_depth: out: largest send queue in 64-byte slots
+ * @max_cq_depth: out: largest CQ in entries
+ * @max_sge: out: local segments of one work request
+ * @max_inline: out: bytes of payload inside a work request
+ * @max_msg: out: longest transfer of one work request in bytes
+ * @max_mr_size: out: largest MR in bytes
+ * @idle_ns: out: how long a doorbell may stay silent before its page is unmapped
+ * @device: out: name of the bound device, NUL-terminated
+ *
+ * On a context that is not bound yet @device is empty and the figures are those
+ * of "soft0".
+ */
+struct gda_query {
+	__u32 size;
+	__u32 flags;
+	__u32 abi;
+	__u32 page_size;
+	__aligned_u64 features[4];
+	__u32 max_qp;
+	__u32 max_cq;
+	__u32 max_mr;
+	__u32 max_sq_depth;
+	__u32 max_cq_depth;
+	__u32 max_sge;
+	__u32 max_inline;
+	__u32 max_msg;
+	__aligned_u64 max_mr_size;
+	__aligned_u64 idle_ns;
+	__u8 device[GDA_DEVICE_NAME_MAX];
+};
+#define GDA_IOC_QUERY		_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_QUERY, struct gda_query)
+
+/** define GDA_DESTROY_CONTEXT - destroy every object, revoke every mapping */
+#define GDA_DESTROY_CONTEXT	(1U << 0)
+
+/**
+ * struct gda_destroy - destroy one object, or all (GDA_IOC_DESTROY)
+ * @size: sizeof(struct gda_destroy)
+ * @flags: 0 or %GDA_DESTROY_CONTEXT
+ * @handle: in: object to destroy; must be 0 with %GDA_DESTROY_CONTEXT
+ * @reserved: must be 0
+ *
+ * When the call returns, the executor no longer touches the object's memory, its
+ * mappings fault with SIGBUS, and its key or number is dead. A CQ that a QP uses
+ * is EBUSY. After %GDA_DESTROY_CONTEXT every further call on this file is ENODEV.
+ * Closing the last reference to the file does the same.
+ */
+struct gda_destroy {
+	__u32 size;
+	__u32 flags;
+	__u32 handle;
+	__u32 reserved;
+};
+#define GDA_IOC_DESTROY		_IOW(GDA_IOC_MAGIC, GDA_IOC_NR_DESTROY, struct gda_destroy)
+
+/**
+ * enum gda_region_type - the parts of an object that can be mapped
+ * @GDA_REGION_SQ: send queue of a QP: @sq_depth slots of 64 bytes; read and write
+ * @GDA_REGION_DBREC: doorbell record of a QP, 8 bytes at the region's offset; read
+ *	and write
+ * @GDA_REGION_DB: doorbell cell of a QP, 64 bytes at the region's offset; read and
+ *	write; first 8 bytes are the doorbell
+ * @GDA_REGION_CQ: completion queue; read only unless %GDA_CQ_WRITABLE
+ * @GDA_REGION_CQ_DBREC: consumer index record of a ring CQ, 8 bytes at the offset
+ */
+enum gda_region_type {
+	GDA_REGION_SQ = 1,
+	GDA_REGION_DBREC = 2,
+	GDA_REGION_DB = 3,
+	GDA_REGION_CQ = 4,
+	GDA_REGION_CQ_DBREC = 5,
+};
+
+/**
+ * enum gda_map_type - how a region is mapped
+ * @GDA_MAP_RW: ordinary memory, write-back cached, PROT_READ | PROT_WRITE
+ * @GDA_MAP_RO: the same, PROT_READ only; it can never be made writable
+ */
+enum gda_map_type {
+	GDA_MAP_RW = 1,
+	GDA_MAP_RO = 2,
+};
+
+/**
+ * struct gda_region_info - where a region is mapped
+ * @cookie: offset for mmap(2); page-aligned, below 2^44, opaque
+ * @length: length for mmap(2), exactly this
+ * @offset: where this object's part begins inside the mapping
+ * @map: enum gda_map_type
+ *
+ * mmap(NULL, length, prot, MAP_SHARED, fd, cookie). Any other length, offset,
+ * MAP_PRIVATE or PROT_EXEC is refused (EINVAL, EPERM; ENXIO for a cookie that is
+ * not of this context). Doorbells and records of several QPs may share a region:
+ * the same cookie is then returned for them.
+ */
+struct gda_region_info {
+	__aligned_u64 cookie;
+	__aligned_u64 length;
+	__u32 offset;
+	__u32 map;
+};
+
+/**
+ * struct gda_region_query - look a region up again (GDA_IOC_REGION_INFO)
+ * @size: sizeof(struct gda_region_query)
+ * @flags: must be 0
+ * @handle: in: a CQ or QP
+ * @type: in: enum gda_region_type
+ * @info: out: as returned when the object was created
+ *
+ * ENOENT if the object has no region of that type.
+ */
+struct gda_region_query {
+	__u32 size;
+	__u32 flags;
+	__u32 handle;
+	__u32 type;
+	struct gda_region_info info;
+};
+#define GDA_IOC_REGION_INFO	_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_REGION_INFO, struct gda_region_query)
+
+/*
+ * CQ flags. A collapsed CQ is one entry that every completion of its only QP
+ * overwrites (a second QP is EBUSY). Its bytes are 0xff at creation: opcode
+ * "invalid", counter 0xffff. A writable CQ may be mapped read-write, for GPU
+ * drivers that can only register writable memory; the kernel never reads it back.
+ */
+#define GDA_CQ_COLLAPSED	(1U << 0)
+#define GDA_CQ_WRITABLE		(1U << 1)
+
+/**
+ * struct gda_cq_create - create a completion queue (GDA_IOC_CQ_CREATE)
+ * @size: sizeof(struct gda_cq_create)
+ * @flags: GDA_CQ_*
+ * @depth: in: entries of 64 bytes, a power of two; 1 for a collapsed CQ
+ * @handle: out
+ * @cqn: out: number of the CQ on its device, informational
+ * @reserved: must be 0
+ * @cq: out: the entries
+ * @dbrec: out: consumer index record; all zero for a collapsed CQ
+ */
+struct gda_cq_create {
+	__u32 size;
+	__u32 flags;
+	__u32 depth;
+	__u32 handle;
+	__u32 cqn;
+	__u32 reserved;
+	struct gda_region_info cq;
+	struct gda_region_info dbrec;
+};
+#define GDA_IOC_CQ_CREATE	_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_CQ_CREATE, struct gda_cq_create)
+
+/**
+ * enum gda_dialect - byte format of a queue
+ * @GDA_DIALECT_MLX5: gda/mlx5.h
+ */
+enum gda_dialect {
+	GDA_DIALECT_MLX5 = 1,
+};
+
+/*
+ * QP flags. A polled QP's doorbell is looked at periodically even while nobody
+ * faults on it: for posters that are devices, or that map the pages by other
+ * means. Its context is never fully idle.
+ */
+#define GDA_QP_POLLED		(1U << 0)
+
+/**
+ * struct gda_qp_create - create a queue pair (GDA_IOC_QP_CREATE)
+ * @size: sizeof(struct gda_qp_create)
+ * @flags: GDA_QP_*
+ * @dialect: in: enum gda_dialect
+ * @cq: in: handle of the CQ that receives the completions
+ * @sq_depth: in: slots of 64 bytes, a power of two, 1 to max_sq_depth
+ * @handle: out
+ * @qpn: out: 24-bit queue pair number on the device
+ * @reserved: must be 0
+ * @sq: out: the send queue
+ * @dbrec: out: the doorbell record
+ * @db: out: the doorbell
+ */
+struct gda_qp_create {
+	__u32 size;
+	__u32 flags;
+	__u32 dialect;
+	__u32 cq;
+	__u32 sq_depth;
+	__u32 handle;
+	__u32 qpn;
+	__u32 reserved;
+	struct gda_region_info sq;
+	struct gda_region_info dbrec;
+	struct gda_region_info db;
+};
+#define GDA_IOC_QP_CREATE	_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_QP_CREATE, struct gda_qp_create)
+
+/** define GDA_ADDRESS_BYTES - size of a QP's address */
+#define GDA_ADDRESS_BYTES	32
+
+/**
+ * struct gda_qp_address - the address a peer connects to (GDA_IOC_QP_ADDRESS)
+ * @size: sizeof(struct gda_qp_address)
+ * @flags: must be 0
+ * @handle: in: a QP of this context
+ * @reserved: must be 0
+ * @address: out: opaque bytes, to be carried to the peer by any means
+ */
+struct gda_qp_address {
+	__u32 size;
+	__u32 flags;
+	__u32 handle;
+	__u32 reserved;
+	__u8 address[GDA_ADDRESS_BYTES];
+};
+#define GDA_IOC_QP_ADDRESS	_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_QP_ADDRESS, struct gda_qp_address)
+
+/**
+ * struct gda_qp_connect - name the peer of a QP (GDA_IOC_QP_CONNECT)
+ * @size: sizeof(struct gda_qp_connect)
+ * @flags: must be 0
+ * @handle: in: a QP of this context
+ * @reserved: must be 0
+ * @address: in: the peer's address; the QP's own address connects it to itself
+ *
+ * Connecting is mutual: work posted to the queue waits until the peer has named
+ * this QP too. EINVAL: the address is malformed. ENOENT: no such QP (any more).
+ * EALREADY: this QP has a peer. EBUSY: that peer has named another QP.
+ */
+struct gda_qp_connect {
+	__u32 size;
+	__u32 flags;
+	__u32 handle;
+	__u32 reserved;
+	__u8 address[GDA_ADDRESS_BYTES];
+};
+#define GDA_IOC_QP_CONNECT	_IOW(GDA_IOC_MAGIC, GDA_IOC_NR_QP_CONNECT, struct gda_qp_connect)
+
+/**
+ * enum gda_qp_state - state of a QP
+ * @GDA_QP_INIT: created, no peer named
+ * @GDA_QP_WAIT: peer named, the peer has not named this QP yet
+ * @GDA_QP_READY: connected; posted work is executed
+ * @GDA_QP_ERROR: failed; posted work completes as flushed. Final.
+ */
+enum gda_qp_state {
+	GDA_QP_INIT = 0,
+	GDA_QP_WAIT = 1,
+	GDA_QP_READY = 2,
+	GDA_QP_ERROR = 3,
+};
+
+/**
+ * struct gda_qp_query - state of a QP (GDA_IOC_QP_QUERY)
+ * @size: sizeof(struct gda_qp_query)
+ * @flags: must be 0
+ * @handle: in: a QP of this context
+ * @state: out: enum gda_qp_state
+ * @syndrome: out: syndrome of the first error, as in the dialect; 0 without one
+ * @vendor: out: vendor syndrome of the first error, enum gda_mlx5_vendor
+ * @sq_depth: out: slots
+ * @qpn: out: number of this QP
+ * @error_index: out: 64-bit index of the slot that failed first
+ * @consumer: out: slots consumed by the executor since creation
+ * @producer: out: slots that the executor has seen published
+ * @executed: out: work requests that completed without error
+ * @flushed: out: work requests flushed
+ * @bytes: out: payload bytes moved by this QP
+ */
+struct gda_qp_query {
+	__u32 size;
+	__u32 flags;
+	__u32 handle;
+	__u32 state;
+	__u32 syndrome;
+	__u32 vendor;
+	__u32 sq_depth;
+	__u32 qpn;
+	__aligned_u64 error_index;
+	__aligned_u64 consumer;
+	__aligned_u64 producer;
+	__aligned_u64 executed;
+	__aligned_u64 flushed;
+	__aligned_u64 bytes;
+};
+#define GDA_IOC_QP_QUERY	_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_QP_QUERY, struct gda_qp_query)
+
+/*
+ * Rights of an MR. As in verbs, remote write and atomic rights need local write.
+ * Local read is always granted.
+ */
+#define GDA_ACCESS_LOCAL_WRITE		(1U << 0)
+#define GDA_ACCESS_REMOTE_WRITE		(1U << 1)
+#define GDA_ACCESS_REMOTE_READ		(1U << 2)
+#define GDA_ACCESS_REMOTE_ATOMIC	(1U << 3)
+#define GDA_ACCESS_ALL			0xfU
+
+/** define GDA_MR_ZERO_BASED - flag of MR registration: iova starts at 0 */
+#define GDA_MR_ZERO_BASED		(1U << 0)
+
+/**
+ * struct gda_mr_reg_user - register memory of the caller (GDA_IOC_MR_REG_USER)
+ * @size: sizeof(struct gda_mr_reg_user)
+ * @flags: 0 or %GDA_MR_ZERO_BASED
+ * @addr: in: start in the caller's address space, any alignment
+ * @length: in: 1 to max_mr_size
+ * @access: in: GDA_ACCESS_*
+ * @handle: out
+ * @key: out: names the MR in work requests, local and remote alike; opaque
+ * @reserved: must be 0
+ * @iova: out: address of the first byte in work requests
+ *
+ * The pages are pinned until the MR is destroyed and are charged to
+ * RLIMIT_MEMLOCK of the user (ENOMEM), unless CAP_IPC_LOCK. EFAULT: the range
+ * cannot be pinned with these rights (unmapped, read-only, device memory,
+ * file-backed where the kernel refuses long-term pins). EOVERFLOW: it wraps.
+ */
+struct gda_mr_reg_user {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 addr;
+	__aligned_u64 length;
+	__u32 access;
+	__u32 handle;
+	__u32 key;
+	__u32 reserved;
+	__aligned_u64 iova;
+};
+#define GDA_IOC_MR_REG_USER	_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_MR_REG_USER, struct gda_mr_reg_user)
+
+/**
+ * enum gda_mr_state - state of an MR
+ * @GDA_MR_LIVE: usable
+ * @GDA_MR_REVOKED: its memory was taken away; work that names it fails
+ */
+enum gda_mr_state {
+	GDA_MR_LIVE = 1,
+	GDA_MR_REVOKED = 2,
+};
+
+/**
+ * enum gda_mr_kind - where the memory of an MR comes from
+ * @GDA_KIND_USER: pages of the caller's address space
+ */
+enum gda_mr_kind {
+	GDA_KIND_USER = 1,
+};
+
+/**
+ * struct gda_mr_query - describe an MR (GDA_IOC_MR_QUERY)
+ * @size: sizeof(struct gda_mr_query)
+ * @flags: must be 0
+ * @handle: in: an MR of this context
+ * @key: out
+ * @kind: out: enum gda_mr_kind
+ * @state: out: enum gda_mr_state
+ * @access: out: GDA_ACCESS_*
+ * @reserved: must be 0
+ * @iova: out: address of the first byte in work requests
+ * @length: out: bytes
+ */
+struct gda_mr_query {
+	__u32 size;
+	__u32 flags;
+	__u32 handle;
+	__u32 key;
+	__u32 kind;
+	__u32 state;
+	__u32 access;
+	__u32 reserved;
+	__aligned_u64 iova;
+	__aligned_u64 length;
+};
+#define GDA_IOC_MR_QUERY	_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_MR_QUERY, struct gda_mr_query)
+
+#endif /* _UAPI_GDA_IOCTL_H */
