@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Cells: 64 bytes each, 64 to a page, for doorbells and records. A page belongs to
+ * one context and never to two; it exists while at least one of its cells is used.
+ *
+ * Tables and bitmaps are under ctx->lock. Dropping the last cell revokes the page;
+ * the struct goes after the executors have been waited for (gda_cell_free).
+ */
+#include <linux/slab.h>
+
+#include "gda_private.h"
+
+static struct gda_cells *gda_cells_create(struct gda_ctx *ctx, bool doorbell)
+{
+	struct gda_cells *cells;
+
+	cells = kzalloc(sizeof(*cells), GFP_KERNEL_ACCOUNT);
+	if (!cells)
+		return ERR_PTR(-ENOMEM);
+	cells->region = gda_region_create(ctx, 1, GDA_MAP_RW, doorbell ? cells : NULL);
+	if (IS_ERR(cells->region)) {
+		long err = PTR_ERR(cells->region);
+
+		kfree(cells);
+		return ERR_PTR(err);
+	}
+	return cells;
+}
+
+/* Any page with a free cell, else a new page. */
+int gda_cell_alloc(struct gda_ctx *ctx, struct gda_cells **table, unsigned int n,
+		   bool doorbell, struct gda_cell *cell)
+{
+	unsigned int i, empty = n;
+	struct gda_cells *cells;
+
+	lockdep_assert_held(&ctx->lock);
+	for (i = 0; i < n; i++) {
+		cells = table[i];
+		if (!cells)
+			empty = min(empty, i);
+		else if (!bitmap_full(cells->used, GDA_CELLS))
+			break;
+	}
+	if (i == n) {
+		if (empty == n)
+			return -ENOSPC;
+		cells = gda_cells_create(ctx, doorbell);
+		if (IS_ERR(cells))
+			return PTR_ERR(cells);
+		i = empty;
+		/* pairs with READ_ONCE in the worker's pass */
+		smp_store_release(&table[i], cells);
+	}
+	cell->cells = cells;
+	cell->page = i;
+	cell->last = false;
+	cell->slot = find_first_zero_bit(cells->used, GDA_CELLS);
+	__set_bit(cell->slot, cells->used);
+	memset(gda_cell_addr(cell), 0, GDA_CELL_BYTES);
+	return 0;
+}
+
+void gda_cell_kill(struct gda_cells **table, struct gda_cell *cell)
+{
+	struct gda_cells *cells = cell->cells;
+
+	lockdep_assert_held(&cells->region->ctx->lock);
+	WRITE_ONCE(cells->qps[cell->slot], NULL);
+	__clear_bit(cell->slot, cells->used);
+	if (!bitmap_empty(cells->used, GDA_CELLS))
+		return;
+	cell->last = true;
+	WRITE_ONCE(table[cell->page], NULL);
+	gda_region_revoke(cells->region);
+}
+
+void gda_cell_free(struct gda_cell *cell)
+{
+	if (!cell->last)
+		return;
+	gda_region_put(cell->cells->region);
+	kfree(cell->cells);
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Contexts: an open file, the protection domain of everything made through it.
+ *
+ * A context is unbound until GDA_IOC_BIND and dead after GDA_DESTROY_CONTEXT; only in
+ * between does it have objects. All its VMAs hang on a pseudo inode of its own, so
+ * one unmap_mapping_range() reaches them wherever they were moved, split or forked.
+ * VMAs hold the file, so a context outlives every mapping.
+ */
+#include <linux/atomic.h>
+#include <linux/fs.h>
+#include <linux/module.h>
+#include <linux/mount.h>
+#include <linux/pseudo_fs.h>
+#include <linux/slab.h>
+
+#include "gda_private.h"
+
+#define GDA_FS_MAGIC	0x67646166	/* "gdaf" */
+
+static struct vfsmount *gda_mount;
+static int gda_mount_count;
+static atomic_t gda_ctx_ids = ATOMIC_INIT(0);
+
+static int gda_fs_init_fs_context(struct fs_context *fc)
+{
+	return init_pseudo(fc, GDA_FS_MAGIC) ? 0 : -ENOMEM;
+}
+
+static struct file_system_type gda_fs_type = {
+	.name = "gda",
+	.owner = THIS_MODULE,
+	.init_fs_context = gda_fs_init_fs_context,
+	.kill_sb = kill_anon_super,
+};
+
+static struct inode *gda_inode_create(void)
+{
+	struct inode *inode;
+	int ret;
+
+	ret = simple_pin_fs(&gda_fs_type, &gda_mount, &gda_mount_count);
+	if (ret)
+		return ERR_PTR(ret);
+	inode = alloc_anon_inode(gda_mount->mnt_sb);
+	if (IS_ERR(inode))
+		simple_release_fs(&gda_mount, &gda_mount_count);
+	return inode;
+}
+
+static void gda_inode_destroy(struct inode *inode)
+{
+	iput(inode);
+	simple_release_fs(&gda_mount, &gda_mount_count);
+}
+
+struct gda_ctx *gda_ctx_create(struct file *file)
+{
+	struct gda_ctx *ctx;
+	int ret;
+
+	ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
+	if (!ctx)
+		return ERR_PTR(-ENOMEM);
+	ctx->inode = gda_inode_create();
+	if (IS_ERR(ctx->inode)) {
+		ret = PTR_ERR(ctx->inode);
+		goto err_free;
+	}
+	ctx->id = atomic_inc_return(&gda_ctx_ids);
+	mutex_init(&ctx->lock);
+	mutex_init(&ctx->map_lock);
+	xa_init_flags(&ctx->objects, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	mt_init_flags(&ctx->cookies, MT_FLAGS_ALLOC_RANGE | MT_FLAGS_USE_RCU);
+	file->f_mapping = ctx->inode->i_mapping;
+	gda_stat_add(GDA_STAT_CONTEXTS, 1);
+	return ctx;
+
+err_free:
+	kfree(ctx);
+	return ERR_PTR(ret);
+}
+
+int gda_ctx_bind(struct gda_ctx *ctx, struct gda_device *dev)
+{
+	int ret;
+
+	lockdep_assert_held(&ctx->lock);
+	ret = gda_worker_start(ctx);
+	if (ret)
+		return ret;
+	ctx->dev = dev;
+	return 0;
+}
+
+/* Destroy every object and revoke every mapping; nothing can be made after it. */
+void gda_ctx_shutdown(struct gda_ctx *ctx)
+{
+	lockdep_assert_held(&ctx->lock);
+	ctx->dead = true;
+	gda_worker_stop(ctx);
+	gda_object_destroy_all(ctx);
+}
+
+void gda_ctx_destroy(struct gda_ctx *ctx, struct file *file)
+{
+	mutex_lock(&ctx->lock);
+	gda_ctx_shutdown(ctx);
+	mutex_unlock(&ctx->lock);
+
+	gda_worker_free(ctx);
+	file->f_mapping = file_inode(file)->i_mapping;
+	WARN_ON_ONCE(!xa_empty(&ctx->objects));
+	WARN_ON_ONCE(!mtree_empty(&ctx->cookies));
+	xa_destroy(&ctx->objects);
+	mtree_destroy(&ctx->cookies);
+	gda_inode_destroy(ctx->inode);
+	gda_stat_add(GDA_STAT_CONTEXTS, -1);
+	kfree(ctx);
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Doorbell by fault. A doorbell page is either active: mapped wherever user space
+ * touched it, and scanned by the worker; or silent: in no page table, not scanned.
+ * The next store to a silent page faults, and the handler makes it active before the
+ * store can happen. So a poster rings by storing, always, and an idle context costs
+ * nothing.
+ *
+ * Both transitions are made under map_lock. Going silent is: unmap, then look once
+ * more. A store that came before the unmapping is seen by that look; one that comes
+ * after it faults and waits for map_lock. None is lost.
+ *
+ * Some pages can never go silent: those with polled queues, and those somebody else
+ * still refers to after they were unmapped (a device may store through a pin, and
+ * devices do not fault). They stay active, paced: looked at periodically.
+ */
+#include <linux/fs.h>
+#include <linux/timekeeping.h>
+
+#include "gda_private.h"
+
+static void gda_doorbell_set_active(struct gda_cells *cells)
+{
+	cells->paced = false;
+	WRITE_ONCE(cells->silent_since, ktime_get_ns());
+	WRITE_ONCE(cells->active, true);
+}
+
+/* Called by the fault handler, before it installs the page. */
+void gda_doorbell_fault(struct gda_ctx *ctx, struct gda_cells *cells)
+{
+	lockdep_assert_held(&ctx->map_lock);
+	if (cells->active)
+		return;
+	gda_doorbell_set_active(cells);
+	/* pairs with set_current_state() in the worker: it sees @active or is woken */
+	gda_worker_wake(ctx);
+}
+
+/* Work was found on a silent page by other means (a kick). */
+void gda_doorbell_activate(struct gda_ctx *ctx, struct gda_cells *cells)
+{
+	mutex_lock(&ctx->map_lock);
+	if (!cells->region->revoked)
+		gda_doorbell_set_active(cells);
+	mutex_unlock(&ctx->map_lock);
+}
+
+/* A polled queue came (@n 1) or went (@n -1). */
+void gda_doorbell_poll(struct gda_ctx *ctx, struct gda_cells *cells, int n)
+{
+	mutex_lock(&ctx->map_lock);
+	cells->npolled += n;
+	gda_doorbell_set_active(cells);
+	mutex_unlock(&ctx->map_lock);
+	gda_worker_wake(ctx);
+}
+
+bool gda_doorbell_pending(const struct gda_cells *cells)
+{
+	unsigned int slot;
+
+	for_each_set_bit(slot, cells->used, GDA_CELLS) {
+		const struct gda_qp *qp = READ_ONCE(cells->qps[slot]);
+
+		if (qp && gda_engine_pending(&qp->eqp))
+			return true;
+	}
+	return false;
+}
+
+/* Somebody besides us holds the page: a pin, or a reference about to go away. */
+static bool gda_doorbell_shared(const struct gda_region *region)
+{
+	return page_count(region->pages[0]) > 1;
+}
+
+/* The page was silent for long enough: try to go silent. Called by the worker. */
+void gda_doorbell_idle(struct gda_ctx *ctx, struct gda_cells *cells)
+{
+	struct gda_region *region = cells->region;
+
+	mutex_lock(&ctx->map_lock);
+	if (region->revoked)
+		goto out;
+	if (!cells->npolled) {
+		WRITE_ONCE(cells->active, false);
+		unmap_mapping_range(ctx->inode->i_mapping,
+				    (loff_t)region->first << PAGE_SHIFT, PAGE_SIZE, 1);
+		/* the unmapping has flushed: earlier stores are visible to this look */
+		if (gda_doorbell_pending(cells)) {
+			gda_doorbell_set_active(cells);
+			goto out;
+		}
+		if (!gda_doorbell_shared(region))
+			goto out;
+	}
+	gda_doorbell_set_active(cells);
+	cells->paced = true;
+out:
+	mutex_unlock(&ctx->map_lock);
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * gda_core's own structures.
+ *
+ * Lock order, outermost first:
+ *
+ *   ctx->lock          mutex     objects of a context; one ioctl at a time
+ *   mmap_lock          (mm)      taken inside ctx->lock when memory is pinned
+ *   ctx->map_lock      mutex     doorbell mutex: faults, revocation, idling
+ *   i_mmap_rwsem       (mm)      taken by unmap_mapping_range()
+ *
+ *   dev->peer_lock     spinlock  who is connected to whom
+ *   cq->lock           spinlock  entries of a CQ
+ *
+ * Nothing under map_lock takes mmap_lock, and a fault never takes ctx->lock.
+ *
+ * Whoever executes work (the worker of any context) holds gda_srcu while it looks
+ * at a QP, CQ or MR, for at most GDA_VISIT_BYTES of copying. Destroying is: unlink,
+ * synchronize, free.
+ */
+#ifndef GDA_PRIVATE_H
+#define GDA_PRIVATE_H
+
+#include <linux/bitmap.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/maple_tree.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/refcount.h>
+#include <linux/sched.h>
+#include <linux/spinlock.h>
+#include <linux/srcu.h>
+#include <linux/xarray.h>
+
+#include <gda/compat.h>
+#include <gda/ioctl.h>
+#include <gda/mem.h>
+#include <gda/mlx5.h>
+
+#include "engine/engine.h"
+
+#define GDA_MAX_QP		4096
+#define GDA_MAX_CQ		4096
+#define GDA_MAX_MR		65536
+#define GDA_MAX_CQ_DEPTH	65536
+#define GDA_MAX_MR_SIZE		(1ULL << 38)
+#define GDA_MAX_MSG		0x7fffffffU
+#define GDA_MLX5_MAX_INLINE	28
+
+#define GDA_CELL_BYTES		64
+#define GDA_CELLS		(PAGE_SIZE / GDA_CELL_BYTES)
+#define GDA_CELL_PAGES		(GDA_MAX_QP / GDA_CELLS)
+#define GDA_REC_PAGES		((GDA_MAX_QP + GDA_MAX_CQ) / GDA_CELLS)
+
+/* One visit of a queue: the length of an SRCU read section. */
+#define GDA_VISIT_WQES		64U
+#define GDA_VISIT_BYTES		(64U << 10)
+
+struct gda_ctx;
+struct gda_qp;
+
+/* A device: what executes work. Static life, longer than any context. */
+struct gda_device {
+	const char *name;
+	u64 features;
+	struct xarray qps;		/* qpn -> struct gda_qp; erased under peer_lock */
+	struct xarray keys;		/* key >> 8 -> struct gda_mr */
+	struct xarray cqns;		/* cqn -> struct gda_cq */
+	u32 next_qpn;			/* cyclic, random start */
+	u32 next_key;
+	u32 next_cqn;
+	spinlock_t peer_lock;
+};
+
+extern struct srcu_struct gda_srcu;
+
+/*
+ * A region: zeroed pages that can be mapped. Held by its object and by every VMA,
+ * so pages outlive the object; @revoked, @cells and the page tables are guarded by
+ * ctx->map_lock.
+ */
+struct gda_region {
+	struct kref ref;
+	struct rcu_head rcu;
+	struct gda_ctx *ctx;		/* outlives it: VMAs hold the file */
+	unsigned long first;		/* cookie >> PAGE_SHIFT */
+	unsigned int npages;
+	u32 map;			/* enum gda_map_type */
+	bool revoked;
+	struct gda_cells *cells;	/* doorbell page to be woken by a fault, or NULL */
+	void *kaddr;
+	struct page *pages[];
+};
+
+/*
+ * A page of 64-byte cells, shared by the QPs of one context: doorbells, or records.
+ * @used under ctx->lock; @active and @silent_since under ctx->map_lock, read by the
+ * worker without it; @qps is written under ctx->lock, read under SRCU.
+ */
+struct gda_cells {
+	struct gda_region *region;
+	DECLARE_BITMAP(used, GDA_CELLS);
+	unsigned int npolled;		/* cells that must be looked at without a fault */
+	bool active;			/* scanned by the worker */
+	bool paced;			/* active for ever: scanned at leisure when silent */
+	u64 silent_since;		/* worker's clock, ns; the worker's own */
+	struct gda_qp *qps[GDA_CELLS];
+};
+
+/* One cell. */
+struct gda_cell {
+	struct gda_cells *cells;
+	unsigned int page;
+	unsigned int slot;
+	bool last;			/* killed, and it was the last one of its page */
+};
+
+/* The thread that executes a context's queues. */
+struct gda_worker {
+	struct task_struct *task;	/* a reference of ours, NULL before bind */
+	unsigned long flags;
+	bool stopped;			/* under ctx->lock */
+};
+
+enum {
+	GDA_WORKER_KICK,		/* look at everything once */
+};
+
+/* A context: one open file, one protection domain. */
+struct gda_ctx {
+	struct mutex lock;
+	struct gda_device *dev;		/* set once by bind */
+	u32 id;
+	bool dead;			/* under @lock: shut down */
+	unsigned int nqp, ncq, nmr;	/* under @lock */
+	struct xarray objects;		/* handle -> struct gda_object */
+	struct inode *inode;		/* the mapping all VMAs hang on */
+
+	struct mutex map_lock;
+	struct maple_tree cookies;	/* page index -> struct gda_region */
+	struct gda_cells *db[GDA_CELL_PAGES];	/* written under both locks, read under SRCU */
+	struct gda_cells *rec[GDA_REC_PAGES];	/* under @lock */
+	struct gda_worker worker;
+};
+
+/* object.c - handles */
+
+enum gda_object_type {
+	GDA_OBJECT_QP,
+	GDA_OBJECT_CQ,
+	GDA_OBJECT_MR,
+	GDA_OBJECT_TYPES,
+};
+
+struct gda_object {
+	struct gda_ctx *ctx;
+	u32 handle;
+	u8 type;
+	unsigned int users;		/* other objects that need it; under ctx->lock */
+};
+
+/* Destruction is kill (unlink, unmap; cannot fail), synchronize, free. */
+struct gda_object_ops {
+	void (*kill)(struct gda_object *obj);
+	void (*free)(struct gda_object *obj);
+};
+
+extern const struct gda_object_ops gda_qp_ops, gda_cq_ops, gda_mr_ops;
+
+int gda_object_alloc(struct gda_ctx *ctx, struct gda_object *obj, u8 type);
+void gda_object_abort(struct gda_object *obj);
+void gda_object_finalize(struct gda_object *obj);
+struct gda_object *gda_object_find(struct gda_ctx *ctx, u32 handle, u8 type);
+int gda_object_destroy(struct gda_ctx *ctx, u32 handle);
+void gda_object_destroy_all(struct gda_ctx *ctx);
+
+/* ctx.c */
+struct gda_ctx *gda_ctx_create(struct file *file);
+int gda_ctx_bind(struct gda_ctx *ctx, struct gda_device *dev);
+void gda_ctx_shutdown(struct gda_ctx *ctx);
+void gda_ctx_destroy(struct gda_ctx *ctx, struct file *file);
+
+/* region.c */
+struct gda_region *gda_region_create(struct gda_ctx *ctx, unsigned int npages, u32 map,
+				     struct gda_cells *cells);
+void gda_region_revoke(struct gda_region *region);
+void gda_region_put(struct gda_region *region);
+void gda_region_info(const struct gda_region *region, u32 offset,
+		     struct gda_region_info *info);
+static inline unsigned long gda_region_bytes(const struct gda_region *region)
+{
+	return (unsigned long)region->npages << PAGE_SHIFT;
+}
+
+/* mmap.c */
+int gda_mmap(struct file *file, struct vm_area_struct *vma);
+
+/* cells.c */
+int gda_cell_alloc(struct gda_ctx *ctx, struct gda_cells **table, unsigned int n,
+		   bool doorbell, struct gda_cell *cell);
+void gda_cell_kill(struct gda_cells **table, struct gda_cell *cell);
+void gda_cell_free(struct gda_cell *cell);
+static inline u32 gda_cell_offset(const struct gda_cell *cell)
+{
+	return cell->slot * GDA_CELL_BYTES;
+}
+
+static inline void *gda_cell_addr(const struct gda_cell *cell)
+{
+	return cell->cells->region->kaddr + gda_cell_offset(cell);
+}
+
+/* doorbell.c */
+void gda_doorbell_fault(struct gda_ctx *ctx, struct gda_cells *cells);
+void gda_doorbell_activate(struct gda_ctx *ctx, struct gda_cells *cells);
+void gda_doorbell_idle(struct gda_ctx *ctx, struct gda_cells *cells);
+void gda_doorbell_poll(struct gda_ctx *ctx, struct gda_cells *cells, int n);
+bool gda_doorbell_pending(const struct gda_cells *cells);
+
+/* cq.c */
+struct gda_cq {
+	struct gda_object obj;
+	struct gda_ecq ecq;		/* under @lock once published */
+	spinlock_t lock;
+	u32 cqn;
+	struct gda_region *region;
+	struct gda_cell rec;		/* ring only */
+};
+
+int gda_cq_create(struct gda_ctx *ctx, struct gda_cq_create *cmd, void __user *ucmd);
+
+/* qp.c */
+struct gda_qp {
+	struct gda_object obj;
+	struct gda_eqp eqp;		/* the worker's, but for state and fail */
+	struct gda_cq *cq;
+	struct gda_region *sq;
+	struct gda_cell rec;
+	struct gda_cell db;
+	bool polled;
+	u64 nonce;			/* in the address: a number alone names nobody */
+
+	/* under dev->peer_lock; @peer is read under SRCU */
+	struct gda_qp *peer;		/* both named each other */
+	struct gda_qp *named;		/* this one named it, it has not answered */
+	struct list_head suitors;	/* QPs whose @named is this one */
+	struct list_head suit;
+};
+
+int gda_qp_create(struct gda_ctx *ctx, struct gda_qp_create *cmd, void __user *ucmd);
+int gda_qp_address(struct gda_ctx *ctx, struct gda_qp_address *cmd);
+int gda_qp_query(struct gda_ctx *ctx, struct gda_qp_query *cmd);
+
+/* connect.c */
+int gda_qp_connect(struct gda_ctx *ctx, struct gda_qp_connect *cmd);
+void gda_qp_encode_address(const struct gda_qp *qp, u8 *address);
+void gda_qp_disconnect(struct gda_qp *qp);
+
+/* mr.c */
+struct gda_mr {
+	struct gda_object obj;
+	struct gda_mem mem;
+	struct gda_mem_backing backing;
+};
+
+int gda_mr_reg_user(struct gda_ctx *ctx, struct gda_mr_reg_user *cmd, void __user *ucmd);
+int gda_mr_query(struct gda_ctx *ctx, struct gda_mr_query *cmd);
+bool gda_mem_kind_present(u32 id);
+
+/* key.c */
+int gda_key_alloc(struct gda_device *dev, struct gda_mr *mr);
+void gda_key_publish(struct gda_device *dev, struct gda_mr *mr);
+void gda_key_free(struct gda_device *dev, struct gda_mr *mr);
+
+/* worker.c */
+extern unsigned int gda_idle_us;
+int gda_worker_start(struct gda_ctx *ctx);
+void gda_worker_stop(struct gda_ctx *ctx);
+void gda_worker_free(struct gda_ctx *ctx);
+void gda_worker_wake(struct gda_ctx *ctx);
+void gda_worker_kick(struct gda_ctx *ctx);
+
+/* ioctl.c */
+int gda_ioctl_respond(void __user *ucmd, const void *cmd, size_t ksize);
+long gda_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
+
+/* executor/soft.c */
+extern struct gda_device gda_soft;
+void gda_soft_init(void);
+void gda_soft_exit(void);
+struct gda_device *gda_device_find(const char *name);
+
+/* stats.c - live objects, for debugfs and leak tests */
+enum gda_stat {
+	GDA_STAT_CONTEXTS,
+	GDA_STAT_QPS,
+	GDA_STAT_CQS,
+	GDA_STAT_MRS,
+	GDA_STAT_REGIONS,
+	GDA_STAT_PAGES,
+	GDA_STAT_KEYS,
+	GDA_STATS,
+};
+
+void gda_stat_add(enum gda_stat stat, long n);
+void gda_debugfs_init(void);
+void gda_debugfs_exit(void);
+
+#endif /* GDA_PRIVATE_H */

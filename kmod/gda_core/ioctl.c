@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The ioctl layer: one table, one copy in, size and flag rules in one place.
+ * Handlers see kernel memory only and run under ctx->lock, so calls on one context
+ * are one after the other; a signal before the lock is got leaves nothing behind.
+ *
+ * Handlers that publish an object answer themselves (gda_ioctl_respond) before they
+ * publish; the answer of all others is copied out here.
+ */
+#include <linux/fs.h>
+#include <linux/nospec.h>
+#include <linux/uaccess.h>
+
+#include "gda_private.h"
+
+union gda_ucmd {
+	u32 size;
+	struct {
+		u32 size;
+		u32 flags;
+	} head;
+	struct gda_bind bind;
+	struct gda_query query;
+	struct gda_destroy destroy;
+	struct gda_region_query region;
+	struct gda_cq_create cq_create;
+	struct gda_qp_create qp_create;
+	struct gda_qp_address qp_address;
+	struct gda_qp_connect qp_connect;
+	struct gda_qp_query qp_query;
+	struct gda_mr_reg_user mr_reg_user;
+	struct gda_mr_query mr_query;
+};
+
+/*
+ * Copy an answer out, as far as the caller's structure goes: it may be
+ * shorter (compiled long ago) or longer (compiled later) than ours.
+ */
+int gda_ioctl_respond(void __user *ucmd, const void *cmd, size_t ksize)
+{
+	size_t n = min_t(size_t, *(const u32 *)cmd, ksize);
+
+	return copy_to_user(ucmd, cmd, n) ? -EFAULT : 0;
+}
+
+static int gda_ioc_bind(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
+{
+	struct gda_bind *cmd = &ucmd->bind;
+	struct gda_device *dev;
+
+	if (ctx->dev)
+		return -EALREADY;
+	if (strnlen(cmd->device, sizeof(cmd->device)) == sizeof(cmd->device))
+		return -EINVAL;
+	dev = gda_device_find(cmd->device);
+	if (!dev)
+		return -ENOENT;
+	return gda_ctx_bind(ctx, dev);
+}
+
+static int gda_ioc_query(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
+{
+	struct gda_query *cmd = &ucmd->query;
+	struct gda_device *dev = ctx->dev ?: &gda_soft;
+
+	*cmd = (struct gda_query) {
+		.size = cmd->size,
+		.abi = 1,
+		.page_size = PAGE_SIZE,
+		.features = { dev->features },
+		.max_qp = GDA_MAX_QP,
+		.max_cq = GDA_MAX_CQ,
+		.max_mr = GDA_MAX_MR,
+		.max_sq_depth = GDA_MLX5_MAX_DEPTH,
+		.max_cq_depth = GDA_MAX_CQ_DEPTH,
+		.max_sge = GDA_ENGINE_MAX_SGE,
+		.max_inline = GDA_MLX5_MAX_INLINE,
+		.max_msg = GDA_MAX_MSG,
+		.max_mr_size = GDA_MAX_MR_SIZE,
+		.idle_ns = gda_idle_us * 1000ULL,
+	};
+	if (gda_mem_kind_present(GDA_KIND_USER))
+		cmd->features[0] |= GDA_FEATURE_MR_USER;
+	if (ctx->dev)
+		strscpy(cmd->device, dev->name, sizeof(cmd->device));
+	return 0;
+}
+
+static int gda_ioc_destroy(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
+{
+	struct gda_destroy *cmd = &ucmd->destroy;
+
+	if (cmd->reserved)
+		return -EOPNOTSUPP;
+	if (!(cmd->flags & GDA_DESTROY_CONTEXT))
+		return gda_object_destroy(ctx, cmd->handle);
+	if (cmd->handle)
+		return -EINVAL;
+	gda_ctx_shutdown(ctx);
+	return 0;
+}
+
+static const struct gda_region *gda_find_region(struct gda_ctx *ctx, u32 handle,
+						u32 type, u32 *offset)
+{
+	bool of_cq = type == GDA_REGION_CQ || type == GDA_REGION_CQ_DBREC;
+	struct gda_object *obj;
+	struct gda_cq *cq;
+	struct gda_qp *qp;
+
+	obj = gda_object_find(ctx, handle, of_cq ? GDA_OBJECT_CQ : GDA_OBJECT_QP);
+	if (!obj)
+		return NULL;
+	cq = container_of(obj, struct gda_cq, obj);
+	qp = container_of(obj, struct gda_qp, obj);
+	*offset = 0;
+	switch (type) {
+	case GDA_REGION_CQ:
+		return cq->region;
+	case GDA_REGION_CQ_DBREC:
+		if (cq->ecq.collapsed)
+			return NULL;
+		*offset = gda_cell_offset(&cq->rec);
+		return cq->rec.cells->region;
+	case GDA_REGION_SQ:
+		return qp->sq;
+	case GDA_REGION_DBREC:
+		*offset = gda_cell_offset(&qp->rec);
+		return qp->rec.cells->region;
+	case GDA_REGION_DB:
+		*offset = gda_cell_offset(&qp->db);
+		return qp->db.cells->region;
+	default:
+		return NULL;
+	}
+}
+
+static int gda_ioc_region(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
+{
+	struct gda_region_query *cmd = &ucmd->region;
+	const struct gda_region *region;
+	u32 offset;
+
+	if (!cmd->type || cmd->type > GDA_REGION_CQ_DBREC)
+		return -EINVAL;
+	region = gda_find_region(ctx, cmd->handle, cmd->type, &offset);
+	if (!region)
+		return -ENOENT;
+	gda_region_info(region, offset, &cmd->info);
+	return 0;
+}
+
+static int gda_ioc_cq_create(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
+{
+	return gda_cq_create(ctx, &ucmd->cq_create, arg);
+}
+
+static int gda_ioc_qp_create(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
+{
+	return gda_qp_create(ctx, &ucmd->qp_create, arg);
+}
+
+static int gda_ioc_qp_address(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
+{
+	return gda_qp_address(ctx, &ucmd->qp_address);
+}
+
+static int gda_ioc_qp_connect(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
+{
+	return gda_qp_connect(ctx, &ucmd->qp_connect);
+}
+
+static int gda_ioc_qp_query(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
+{
+	return gda_qp_query(ctx, &ucmd->qp_query);
+}
+
+static int gda_ioc_mr_reg_user(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
+{
+	return gda_mr_reg_user(ctx, &ucmd->mr_reg_user, arg);
+}
+
+static int gda_ioc_mr_query(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
+{
+	return gda_mr_query(ctx, &ucmd->mr_query);
+}
+
+struct gda_ioctl_op {
+	unsigned int cmd;
+	u32 size;
+	u32 min_size;		/* through the last member of version 1 */
+	u32 flags;		/* flags that are known */
+	bool unbound;		/* allowed before GDA_IOC_BIND */
+	bool respond;		/* copy the structure out on success */
+	int (*fn)(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg);
+};
+
+#define GDA_OP(_nr, _fn, _struct, _last, ...)					\
+	[GDA_IOC_NR_##_nr] = {							\
+		.cmd = GDA_IOC_##_nr,						\
+		.size = sizeof(_struct) +					\
+			BUILD_BUG_ON_ZERO(sizeof(union gda_ucmd) < sizeof(_struct)), \
+		.min_size = offsetofend(_struct, _last),			\
+		.fn = _fn,							\
+		__VA_ARGS__							\
+	}
+
+static const struct gda_ioctl_op gda_ioctl_ops[] = {
+	GDA_OP(BIND, gda_ioc_bind, struct gda_bind, device, .unbound = true),
+	GDA_OP(QUERY, gda_ioc_query, struct gda_query, device, .unbound = true,
+	       .respond = true),
+	GDA_OP(DESTROY, gda_ioc_destroy, struct gda_destroy, reserved,
+	       .flags = GDA_DESTROY_CONTEXT),
+	GDA_OP(REGION_INFO, gda_ioc_region, struct gda_region_query, info,
+	       .respond = true),
+	GDA_OP(CQ_CREATE, gda_ioc_cq_create, struct gda_cq_create, dbrec,
+	       .flags = GDA_CQ_COLLAPSED | GDA_CQ_WRITABLE),
+	GDA_OP(QP_CREATE, gda_ioc_qp_create, struct gda_qp_create, db,
+	       .flags = GDA_QP_POLLED),
+	GDA_OP(QP_ADDRESS, gda_ioc_qp_address, struct gda_qp_address, address,
+	       .respond = true),
+	GDA_OP(QP_CONNECT, gda_ioc_qp_connect, struct gda_qp_connect, address),
+	GDA_OP(QP_QUERY, gda_ioc_qp_query, struct gda_qp_query, bytes,
+	       .respond = true),
+	GDA_OP(MR_REG_USER, gda_ioc_mr_reg_user, struct gda_mr_reg_user, iova,
+	       .flags = GDA_MR_ZERO_BASED),
+	GDA_OP(MR_QUERY, gda_ioc_mr_query, struct gda_mr_query, length,
+	       .respond = true),
+};
+
+/* Copy the command in and apply the rules that hold for all of them. */
+static int gda_ioctl_fetch(const struct gda_ioctl_op *op, union gda_ucmd *ucmd,
+			   void __user *arg)
+{
+	u32 size;
+	int ret;
+
+	if (get_user(size, (u32 __user *)arg))
+		return -EFAULT;
+	if (size < op->min_size)
+		return -EINVAL;
+	if (size > PAGE_SIZE)
+		return -E2BIG;
+	ret = copy_struct_from_user(ucmd, op->size, arg, size);
+	if (ret)
+		return ret;
+	/* the caller may have changed it since */
+	ucmd->size = size;
+	if (ucmd->head.flags & ~op->flags)
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+long gda_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct gda_ctx *ctx = file->private_data;
+	void __user *uarg = (void __user *)arg;
+	const struct gda_ioctl_op *op;
+	union gda_ucmd ucmd = {};
+	unsigned int nr = _IOC_NR(cmd);
+	int ret;
+
+	if (nr >= ARRAY_SIZE(gda_ioctl_ops))
+		return -ENOTTY;
+	op = &gda_ioctl_ops[array_index_nospec(nr, ARRAY_SIZE(gda_ioctl_ops))];
+	if (cmd != op->cmd)
+		return -ENOTTY;
+	ret = gda_ioctl_fetch(op, &ucmd, uarg);
+	if (ret)
+		return ret;
+
+	if (mutex_lock_interruptible(&ctx->lock))
+		return -ERESTARTSYS;
+	if (ctx->dead)
+		ret = -ENODEV;
+	else if (!ctx->dev && !op->unbound)
+		ret = -ENOTCONN;
+	else
+		ret = op->fn(ctx, &ucmd, uarg);
+	mutex_unlock(&ctx->lock);
+	if (!ret && op->respond)
+		ret = gda_ioctl_respond(uarg, &ucmd, op->size);
+	return ret;
+}

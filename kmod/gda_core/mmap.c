@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Mapping regions into user space. A cookie is mapped exactly as it was handed out:
+ * same offset, same length, shared, never executable, never split.
+ *
+ * Pages are installed by the fault handler itself, under map_lock: revocation and
+ * idling take the same lock, so no page shows up in a page table behind their back.
+ * (A page handed back to the core would be mapped after the handler returned.)
+ */
+#include <linux/fs.h>
+#include <linux/rcupdate.h>
+
+#include "gda_private.h"
+
+/* Neighbours mapped along with a faulting page. */
+#define GDA_FAULT_AROUND	16
+
+static void gda_vma_open(struct vm_area_struct *vma)
+{
+	struct gda_region *region = vma->vm_private_data;
+
+	kref_get(&region->ref);
+}
+
+static void gda_vma_close(struct vm_area_struct *vma)
+{
+	gda_region_put(vma->vm_private_data);
+}
+
+static int gda_vma_may_split(struct vm_area_struct *vma, unsigned long addr)
+{
+	return -EINVAL;
+}
+
+static vm_fault_t gda_region_install(struct gda_region *region, struct vm_fault *vmf)
+{
+	unsigned long i = vmf->pgoff - region->first;
+	unsigned long end = min_t(unsigned long, region->npages, i + GDA_FAULT_AROUND);
+	unsigned long addr = vmf->address & PAGE_MASK;
+	vm_fault_t ret;
+
+	ret = vmf_insert_page(vmf->vma, addr, region->pages[i]);
+	/* the neighbours are a favour: already there or out of memory is fine */
+	while (ret == VM_FAULT_NOPAGE && ++i < end) {
+		addr += PAGE_SIZE;
+		if (vm_insert_page(vmf->vma, addr, region->pages[i]))
+			break;
+	}
+	return ret;
+}
+
+static vm_fault_t gda_vma_fault(struct vm_fault *vmf)
+{
+	struct gda_region *region = vmf->vma->vm_private_data;
+	struct gda_ctx *ctx = region->ctx;
+	vm_fault_t ret = VM_FAULT_SIGBUS;
+
+	mutex_lock(&ctx->map_lock);
+	if (!region->revoked && vmf->pgoff - region->first < region->npages) {
+		if (region->cells)
+			gda_doorbell_fault(ctx, region->cells);
+		ret = gda_region_install(region, vmf);
+	}
+	mutex_unlock(&ctx->map_lock);
+	return ret;
+}
+
+static const struct vm_operations_struct gda_vm_ops = {
+	.open = gda_vma_open,
+	.close = gda_vma_close,
+	.may_split = gda_vma_may_split,
+	.fault = gda_vma_fault,
+};
+
+static struct gda_region *gda_region_find(struct gda_ctx *ctx, unsigned long first)
+{
+	struct gda_region *region;
+
+	rcu_read_lock();
+	region = mtree_load(&ctx->cookies, first);
+	if (region && (region->first != first || !kref_get_unless_zero(&region->ref)))
+		region = NULL;
+	rcu_read_unlock();
+	return region;
+}
+
+static int gda_mmap_check(const struct gda_region *region,
+			  const struct vm_area_struct *vma)
+{
+	if (vma->vm_end - vma->vm_start != gda_region_bytes(region))
+		return -EINVAL;
+	if (!(vma->vm_flags & VM_SHARED))
+		return -EINVAL;
+	if (vma->vm_flags & VM_EXEC)
+		return -EPERM;
+	if (region->map == GDA_MAP_RO && (vma->vm_flags & VM_WRITE))
+		return -EPERM;
+	return 0;
+}
+
+int gda_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct gda_ctx *ctx = file->private_data;
+	struct gda_region *region;
+	int ret;
+
+	region = gda_region_find(ctx, vma->vm_pgoff);
+	if (!region)
+		return -ENXIO;
+	ret = gda_mmap_check(region, vma);
+	if (ret) {
+		gda_region_put(region);
+		return ret;
+	}
+	vm_flags_clear(vma, VM_MAYEXEC);
+	if (region->map == GDA_MAP_RO)
+		vm_flags_clear(vma, VM_MAYWRITE);
+	/* VM_MIXEDMAP from the start: the fault handler inserts pages itself */
+	vm_flags_set(vma, VM_MIXEDMAP | VM_DONTEXPAND | VM_DONTDUMP);
+	vma->vm_private_data = region;
+	vma->vm_ops = &gda_vm_ops;
+	return 0;
+}

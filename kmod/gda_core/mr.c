@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory regions: rights and a key over memory that a kind provides. The kinds are
+ * registered by other modules (gda_mr); this file never names one.
+ *
+ * Deregistration: the state says revoked, the key is withdrawn, the executors are
+ * waited for, and only then the kind gives the memory back.
+ */
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "gda_private.h"
+
+#define GDA_KINDS	4	/* ids of enum gda_mr_kind are below */
+
+static const struct gda_mem_kind *gda_kinds[GDA_KINDS];
+static DEFINE_MUTEX(gda_kinds_lock);
+
+int gda_mem_kind_register(const struct gda_mem_kind *kind)
+{
+	int ret = 0;
+
+	if (!kind->id || kind->id >= GDA_KINDS)
+		return -EINVAL;
+	mutex_lock(&gda_kinds_lock);
+	if (gda_kinds[kind->id])
+		ret = -EBUSY;
+	else
+		gda_kinds[kind->id] = kind;
+	mutex_unlock(&gda_kinds_lock);
+	return ret;
+}
+GDA_EXPORT(gda_mem_kind_register);
+
+void gda_mem_kind_unregister(const struct gda_mem_kind *kind)
+{
+	mutex_lock(&gda_kinds_lock);
+	gda_kinds[kind->id] = NULL;
+	mutex_unlock(&gda_kinds_lock);
+}
+GDA_EXPORT(gda_mem_kind_unregister);
+
+/* With a reference on the module, or NULL if nobody offers the kind. */
+static const struct gda_mem_kind *gda_mem_kind_get(u32 id)
+{
+	const struct gda_mem_kind *kind;
+
+	mutex_lock(&gda_kinds_lock);
+	kind = gda_kinds[id];
+	if (kind && !try_module_get(kind->owner))
+		kind = NULL;
+	mutex_unlock(&gda_kinds_lock);
+	return kind;
+}
+
+bool gda_mem_kind_present(u32 id)
+{
+	return READ_ONCE(gda_kinds[id]);
+}
+
+static int gda_mr_check(const struct gda_ctx *ctx, const struct gda_mr_reg_user *cmd)
+{
+	u32 remote = GDA_ACCESS_REMOTE_WRITE | GDA_ACCESS_REMOTE_ATOMIC;
+	u64 end;
+
+	if (cmd->reserved || (cmd->access & ~GDA_ACCESS_ALL))
+		return -EOPNOTSUPP;
+	if ((cmd->access & remote) && !(cmd->access & GDA_ACCESS_LOCAL_WRITE))
+		return -EINVAL;
+	if (!cmd->length || cmd->length > GDA_MAX_MR_SIZE)
+		return -EINVAL;
+	if (check_add_overflow(cmd->addr, cmd->length, &end))
+		return -EOVERFLOW;
+	if (ctx->nmr >= GDA_MAX_MR)
+		return -ENOSPC;
+	return 0;
+}
+
+static int gda_mr_attach(struct gda_mr *mr, u32 kind_id,
+			 const struct gda_mem_request *req)
+{
+	const struct gda_mem_kind *kind = gda_mem_kind_get(kind_id);
+	int ret;
+
+	if (!kind)
+		return -EOPNOTSUPP;
+	mr->backing.kind = kind;
+	ret = kind->attach(&mr->backing, req);
+	if (ret)
+		module_put(kind->owner);
+	return ret;
+}
+
+static void gda_mr_detach(struct gda_mr *mr)
+{
+	const struct gda_mem_kind *kind = mr->backing.kind;
+
+	kind->detach(&mr->backing);
+	module_put(kind->owner);
+}
+
+static void gda_mr_kill(struct gda_object *obj)
+{
+	struct gda_mr *mr = container_of(obj, struct gda_mr, obj);
+
+	WRITE_ONCE(mr->mem.state, GDA_MR_REVOKED);
+	gda_key_free(obj->ctx->dev, mr);
+}
+
+static void gda_mr_free(struct gda_object *obj)
+{
+	struct gda_mr *mr = container_of(obj, struct gda_mr, obj);
+
+	gda_mr_detach(mr);
+	obj->ctx->nmr--;
+	gda_stat_add(GDA_STAT_MRS, -1);
+	kfree(mr);
+}
+
+const struct gda_object_ops gda_mr_ops = {
+	.kill = gda_mr_kill,
+	.free = gda_mr_free,
+};
+
+int gda_mr_reg_user(struct gda_ctx *ctx, struct gda_mr_reg_user *cmd, void __user *ucmd)
+{
+	struct gda_mem_request req = {
+		.addr = cmd->addr,
+		.length = cmd->length,
+		.writable = cmd->access & GDA_ACCESS_LOCAL_WRITE,
+	};
+	struct gda_mr *mr;
+	int ret;
+
+	ret = gda_mr_check(ctx, cmd);
+	if (ret)
+		return ret;
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+	if (!mr)
+		return -ENOMEM;
+	ret = gda_object_alloc(ctx, &mr->obj, GDA_OBJECT_MR);
+	if (ret)
+		goto err_kfree;
+	ret = gda_mr_attach(mr, GDA_KIND_USER, &req);
+	if (ret)
+		goto err_handle;
+	mr->mem.pd = ctx;
+	mr->mem.iova = cmd->flags & GDA_MR_ZERO_BASED ? 0 : cmd->addr;
+	mr->mem.size = cmd->length;
+	mr->mem.access = cmd->access;
+	mr->mem.state = GDA_MR_LIVE;
+	ret = gda_key_alloc(ctx->dev, mr);
+	if (ret)
+		goto err_detach;
+
+	cmd->handle = mr->obj.handle;
+	cmd->key = mr->mem.key;
+	cmd->iova = mr->mem.iova;
+	ret = gda_ioctl_respond(ucmd, cmd, sizeof(*cmd));
+	if (ret)
+		goto err_key;
+	ctx->nmr++;
+	gda_stat_add(GDA_STAT_MRS, 1);
+	gda_key_publish(ctx->dev, mr);
+	gda_object_finalize(&mr->obj);
+	return 0;
+
+err_key:
+	gda_key_free(ctx->dev, mr);
+err_detach:
+	gda_mr_detach(mr);
+err_handle:
+	gda_object_abort(&mr->obj);
+err_kfree:
+	kfree(mr);
+	return ret;
+}
+
+int gda_mr_query(struct gda_ctx *ctx, struct gda_mr_query *cmd)
+{
+	struct gda_object *obj;
+	struct gda_mr *mr;
+
+	if (cmd->reserved)
+		return -EOPNOTSUPP;
+	obj = gda_object_find(ctx, cmd->handle, GDA_OBJECT_MR);
+	if (!obj)
+		return -ENOENT;
+	mr = container_of(obj, struct gda_mr, obj);
+	cmd->key = mr->mem.key;
+	cmd->kind = mr->backing.kind->id;
+	cmd->state = READ_ONCE(mr->mem.state);
+	cmd->access = mr->mem.access;
+	cmd->iova = mr->mem.iova;
+	cmd->length = mr->mem.size;
+	return 0;
+}

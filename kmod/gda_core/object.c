@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Handles and the life of objects.
+ *
+ * A handle is reserved first and published last: between gda_object_alloc() and
+ * gda_object_finalize() no lookup finds the object, so its creation can still fail.
+ * After finalize only destruction ends it, which cannot fail: kill (unlink it from
+ * everything executors look at), wait for the executors, free.
+ *
+ * All under ctx->lock.
+ */
+#include "gda_private.h"
+
+static const struct gda_object_ops * const gda_object_ops[GDA_OBJECT_TYPES] = {
+	[GDA_OBJECT_QP] = &gda_qp_ops,
+	[GDA_OBJECT_CQ] = &gda_cq_ops,
+	[GDA_OBJECT_MR] = &gda_mr_ops,
+};
+
+int gda_object_alloc(struct gda_ctx *ctx, struct gda_object *obj, u8 type)
+{
+	lockdep_assert_held(&ctx->lock);
+	obj->ctx = ctx;
+	obj->type = type;
+	obj->users = 0;
+	return xa_alloc(&ctx->objects, &obj->handle, XA_ZERO_ENTRY, xa_limit_31b,
+			GFP_KERNEL_ACCOUNT);
+}
+
+void gda_object_abort(struct gda_object *obj)
+{
+	lockdep_assert_held(&obj->ctx->lock);
+	xa_erase(&obj->ctx->objects, obj->handle);
+}
+
+void gda_object_finalize(struct gda_object *obj)
+{
+	void *old;
+
+	lockdep_assert_held(&obj->ctx->lock);
+	/* the slot was reserved, so this allocates nothing and cannot fail */
+	old = xa_store(&obj->ctx->objects, obj->handle, obj, GFP_KERNEL_ACCOUNT);
+	WARN_ON_ONCE(old);
+}
+
+struct gda_object *gda_object_find(struct gda_ctx *ctx, u32 handle, u8 type)
+{
+	struct gda_object *obj;
+
+	lockdep_assert_held(&ctx->lock);
+	obj = xa_load(&ctx->objects, handle);
+	if (!obj || obj->type != type)
+		return NULL;
+	return obj;
+}
+
+int gda_object_destroy(struct gda_ctx *ctx, u32 handle)
+{
+	const struct gda_object_ops *ops;
+	struct gda_object *obj;
+
+	lockdep_assert_held(&ctx->lock);
+	obj = xa_load(&ctx->objects, handle);
+	if (!obj)
+		return -ENOENT;
+	if (obj->users)
+		return -EBUSY;
+	ops = gda_object_ops[obj->type];
+	xa_erase(&ctx->objects, handle);
+	ops->kill(obj);
+	synchronize_srcu_expedited(&gda_srcu);
+	ops->free(obj);
+	return 0;
+}
+
+/* Types are in the order in which they need each other: QPs before their CQs. */
+void gda_object_destroy_all(struct gda_ctx *ctx)
+{
+	struct gda_object *obj;
+	unsigned long handle;
+	u8 type;
+
+	lockdep_assert_held(&ctx->lock);
+	if (xa_empty(&ctx->objects))
+		return;
+	xa_for_each(&ctx->objects, handle, obj)
+		gda_object_ops[obj->type]->kill(obj);
+	synchronize_srcu_expedited(&gda_srcu);
+	for (type = 0; type < GDA_OBJECT_TYPES; type++) {
+		xa_for_each(&ctx->objects, handle, obj) {
+			if (obj->type != type)
+				continue;
+			xa_erase(&ctx->objects, handle);
+			gda_object_ops[type]->free(obj);
+		}
+	}
+}

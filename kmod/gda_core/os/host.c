@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The kernel as the engine's host: what a running queue may ask for. Everything here
+ * is called by a worker under gda_srcu, which keeps the QP, its peer, their CQs and
+ * all MRs alive; nothing sleeps, allocates or takes a lock of memory management.
+ */
+#include "../gda_private.h"
+
+struct gda_eqp *gda_host_peer(const struct gda_eqp *q)
+{
+	const struct gda_qp *qp = container_of(q, struct gda_qp, eqp);
+	struct gda_qp *peer = READ_ONCE(qp->peer);
+
+	if (!peer || READ_ONCE(peer->eqp.state) != GDA_QP_READY)
+		return NULL;
+	return &peer->eqp;
+}
+
+const struct gda_mem *gda_host_mem(const struct gda_eqp *q, u32 key)
+{
+	const struct gda_qp *qp = container_of(q, struct gda_qp, eqp);
+	const struct gda_mr *mr = xa_load(&qp->obj.ctx->dev->keys, key >> 8);
+
+	return mr ? &mr->mem : NULL;
+}
+
+/* Runs of adjacent pages are one span: huge pages are copied in one go. */
+u32 gda_host_span(const struct gda_mem *mem, u64 off, u32 len, void **ptr)
+{
+	const struct gda_mr *mr = container_of(mem, struct gda_mr, mem);
+	const struct gda_mem_backing *b = &mr->backing;
+	unsigned long i;
+	u32 n;
+
+	if (!b->pages)
+		return b->kind->span(b, off, len, ptr);
+	off += b->offset;
+	i = off >> PAGE_SHIFT;
+	off &= ~PAGE_MASK;
+	*ptr = page_address(b->pages[i]) + off;
+	n = PAGE_SIZE - off;
+	while (n < len && b->pages[i + 1] == b->pages[i] + 1) {
+		n += PAGE_SIZE;
+		i++;
+	}
+	return min(n, len);
+}
+
+bool gda_host_push(struct gda_ecq *ecq, const struct gda_completion *c)
+{
+	struct gda_cq *cq = container_of(ecq, struct gda_cq, ecq);
+	bool pushed;
+
+	spin_lock(&cq->lock);
+	pushed = gda_cq_push(ecq, c);
+	spin_unlock(&cq->lock);
+	return pushed;
+}

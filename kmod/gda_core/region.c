@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Regions: refcounted, zeroed pages behind queues, records and doorbells.
+ *
+ * A region has a cookie from creation until it is revoked; a lookup by cookie takes
+ * a reference under RCU. Its object holds one reference and so does every VMA.
+ * Revoking ends all mappings at once and for ever; the pages go with the last
+ * reference. They are ordinary, write-back cached pages that a driver may pin: then
+ * the page outlives even the region.
+ */
+#include <linux/fs.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "gda_private.h"
+
+/* Cookies fit mmap2 of a 32-bit program: 32 bits of pages. Zero is never one. */
+#define GDA_COOKIE_LAST	(U32_MAX - 1)
+
+static int gda_region_alloc_pages(struct gda_region *region, unsigned int npages)
+{
+	while (region->npages < npages) {
+		struct page *page = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+
+		if (!page)
+			return -ENOMEM;
+		region->pages[region->npages++] = page;
+	}
+	if (npages == 1)
+		region->kaddr = page_address(region->pages[0]);
+	else
+		region->kaddr = vmap(region->pages, npages, VM_MAP, PAGE_KERNEL);
+	return region->kaddr ? 0 : -ENOMEM;
+}
+
+static void gda_region_free(struct kref *ref)
+{
+	struct gda_region *region = container_of(ref, struct gda_region, ref);
+	unsigned int i;
+
+	if (region->npages > 1 && region->kaddr)
+		vunmap(region->kaddr);
+	for (i = 0; i < region->npages; i++)
+		__free_page(region->pages[i]);
+	gda_stat_add(GDA_STAT_PAGES, -(long)region->npages);
+	gda_stat_add(GDA_STAT_REGIONS, -1);
+	kvfree_rcu(region, rcu);
+}
+
+/* The caller owns the first reference. @cells: of a doorbell page, else NULL. */
+struct gda_region *gda_region_create(struct gda_ctx *ctx, unsigned int npages, u32 map,
+				     struct gda_cells *cells)
+{
+	struct gda_region *region;
+	int ret;
+
+	region = kvzalloc(struct_size(region, pages, npages), GFP_KERNEL_ACCOUNT);
+	if (!region)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&region->ref);
+	region->ctx = ctx;
+	region->map = map;
+	region->cells = cells;
+	gda_stat_add(GDA_STAT_REGIONS, 1);
+	ret = gda_region_alloc_pages(region, npages);
+	gda_stat_add(GDA_STAT_PAGES, region->npages);
+	if (ret)
+		goto err_put;
+	/* from here on mmap finds it */
+	ret = mtree_alloc_range(&ctx->cookies, &region->first, region, npages, 1,
+				GDA_COOKIE_LAST, GFP_KERNEL_ACCOUNT);
+	if (ret)
+		goto err_put;
+	return region;
+
+err_put:
+	gda_region_put(region);
+	return ERR_PTR(ret);
+}
+
+void gda_region_revoke(struct gda_region *region)
+{
+	struct gda_ctx *ctx = region->ctx;
+
+	mutex_lock(&ctx->map_lock);
+	region->revoked = true;
+	region->cells = NULL;
+	mtree_erase(&ctx->cookies, region->first);
+	unmap_mapping_range(ctx->inode->i_mapping, (loff_t)region->first << PAGE_SHIFT,
+			    gda_region_bytes(region), 1);
+	mutex_unlock(&ctx->map_lock);
+}
+
+void gda_region_put(struct gda_region *region)
+{
+	kref_put(&region->ref, gda_region_free);
+}
+
+void gda_region_info(const struct gda_region *region, u32 offset,
+		     struct gda_region_info *info)
+{
+	info->cookie = (u64)region->first << PAGE_SHIFT;
+	info->length = gda_region_bytes(region);
+	info->offset = offset;
+	info->map = region->map;
+}

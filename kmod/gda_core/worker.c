@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The worker: one kernel thread a context, charged to the cgroups of whoever bound
+ * it. It goes round the active doorbell pages and gives each queue with work one
+ * visit of the engine (a budget), so no queue starves another.
+ *
+ * It busy-polls while pages are active, lets pages go silent after gda_idle_us
+ * without work, and sleeps when none is active. Paced pages (see doorbell.c) are
+ * looked at every GDA_PACE_US. It holds gda_srcu while it looks at a page and lets go
+ * of it after each visit, so whoever destroys something waits for one visit at most.
+ */
+#include <linux/cgroup.h>
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include <linux/moduleparam.h>
+#include <linux/sched/task.h>
+#include <linux/timekeeping.h>
+
+#include "gda_private.h"
+
+#define GDA_PACE_US	50
+
+unsigned int gda_idle_us = 1000;
+module_param_named(idle_us, gda_idle_us, uint, 0444);
+MODULE_PARM_DESC(idle_us, "silence in microseconds after which a doorbell page is unmapped");
+
+/* What one pass over a context's doorbells found. */
+struct gda_pass {
+	bool progress;
+	bool active;		/* some page is active... */
+	bool eager;		/* ... and not paced */
+};
+
+static bool gda_worker_serve(struct gda_cells *cells, unsigned int slot)
+{
+	struct gda_qp *qp = READ_ONCE(cells->qps[slot]);
+
+	if (!qp || !gda_engine_pending(&qp->eqp))
+		return false;
+	return gda_engine_visit(&qp->eqp, GDA_VISIT_WQES, GDA_VISIT_BYTES);
+}
+
+/* Serve every queue of one page once. Return: whether any had work. */
+static bool gda_worker_scan(struct gda_ctx *ctx, unsigned int page)
+{
+	unsigned int slot = 0;
+	bool progress = false;
+
+	while (slot < GDA_CELLS) {
+		int idx = srcu_read_lock(&gda_srcu);
+		/* pairs with smp_store_release in gda_cell_alloc() */
+		struct gda_cells *cells = smp_load_acquire(&ctx->db[page]);
+		bool served = false;
+
+		if (!cells) {
+			srcu_read_unlock(&gda_srcu, idx);
+			return progress;
+		}
+		while (!served && slot < GDA_CELLS) {
+			slot = find_next_bit(cells->used, GDA_CELLS, slot);
+			if (slot < GDA_CELLS)
+				served = gda_worker_serve(cells, slot++);
+		}
+		progress |= served;
+		srcu_read_unlock(&gda_srcu, idx);
+		if (served)
+			cond_resched();
+	}
+	return progress;
+}
+
+/* Note silence or work; a page that was silent for long enough may leave. */
+static void gda_worker_age(struct gda_ctx *ctx, struct gda_cells *cells, bool progress,
+			   u64 now, struct gda_pass *pass)
+{
+	/* a fault may have set @silent_since past @now */
+	s64 silent = now - READ_ONCE(cells->silent_since);
+
+	if (progress) {
+		cells->paced = false;
+		WRITE_ONCE(cells->silent_since, now);
+	} else if (silent >= gda_idle_us * 1000LL) {
+		gda_doorbell_idle(ctx, cells);
+	}
+	if (READ_ONCE(cells->active)) {
+		pass->active = true;
+		pass->eager |= !cells->paced;
+	}
+}
+
+static struct gda_pass gda_worker_pass(struct gda_ctx *ctx, bool all)
+{
+	struct gda_pass pass = {};
+	u64 now = ktime_get_ns();
+	unsigned int page;
+
+	for (page = 0; page < GDA_CELL_PAGES; page++) {
+		struct gda_cells *cells;
+		bool progress;
+		int idx;
+
+		if (!READ_ONCE(ctx->db[page]))
+			continue;
+		idx = srcu_read_lock(&gda_srcu);
+		cells = smp_load_acquire(&ctx->db[page]);
+		if (cells && all && !cells->active && gda_doorbell_pending(cells))
+			gda_doorbell_activate(ctx, cells);
+		if (!cells || !READ_ONCE(cells->active)) {
+			srcu_read_unlock(&gda_srcu, idx);
+			continue;
+		}
+		srcu_read_unlock(&gda_srcu, idx);
+
+		progress = gda_worker_scan(ctx, page);
+		pass.progress |= progress;
+
+		idx = srcu_read_lock(&gda_srcu);
+		cells = smp_load_acquire(&ctx->db[page]);
+		if (cells)
+			gda_worker_age(ctx, cells, progress, now, &pass);
+		srcu_read_unlock(&gda_srcu, idx);
+	}
+	return pass;
+}
+
+static bool gda_worker_any_active(struct gda_ctx *ctx)
+{
+	bool active = false;
+	unsigned int page;
+	int idx;
+
+	idx = srcu_read_lock(&gda_srcu);
+	for (page = 0; page < GDA_CELL_PAGES && !active; page++) {
+		struct gda_cells *cells = smp_load_acquire(&ctx->db[page]);
+
+		active = cells && READ_ONCE(cells->active);
+	}
+	srcu_read_unlock(&gda_srcu, idx);
+	return active;
+}
+
+static void gda_worker_sleep(struct gda_ctx *ctx)
+{
+	/* pairs with wake_up_process() after @active, the kick or the stop was set */
+	set_current_state(TASK_IDLE);
+	if (!kthread_should_stop() && !test_bit(GDA_WORKER_KICK, &ctx->worker.flags) &&
+	    !gda_worker_any_active(ctx))
+		schedule();
+	__set_current_state(TASK_RUNNING);
+}
+
+static int gda_worker_main(void *data)
+{
+	struct gda_ctx *ctx = data;
+
+	while (!kthread_should_stop()) {
+		bool all = test_and_clear_bit(GDA_WORKER_KICK, &ctx->worker.flags);
+		struct gda_pass pass = gda_worker_pass(ctx, all);
+
+		if (pass.progress || pass.eager) {
+			cond_resched();
+			cpu_relax();
+		} else if (pass.active) {
+			usleep_range(GDA_PACE_US, 2 * GDA_PACE_US);
+		} else {
+			gda_worker_sleep(ctx);
+		}
+	}
+	return 0;
+}
+
+int gda_worker_start(struct gda_ctx *ctx)
+{
+	struct task_struct *task;
+	int ret;
+
+	task = kthread_create(gda_worker_main, ctx, "gda/%u", ctx->id);
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	/* the queues' work is the binder's: charge it there */
+	ret = cgroup_attach_task_all(current, task);
+	if (ret) {
+		kthread_stop(task);
+		return ret;
+	}
+	/* others may wake it until the context is freed, even after it ended */
+	get_task_struct(task);
+	ctx->worker.task = task;
+	wake_up_process(task);
+	return 0;
+}
+
+void gda_worker_stop(struct gda_ctx *ctx)
+{
+	lockdep_assert_held(&ctx->lock);
+	if (!ctx->worker.task || ctx->worker.stopped)
+		return;
+	ctx->worker.stopped = true;
+	kthread_stop(ctx->worker.task);
+}
+
+void gda_worker_free(struct gda_ctx *ctx)
+{
+	if (ctx->worker.task)
+		put_task_struct(ctx->worker.task);
+}
+
+void gda_worker_wake(struct gda_ctx *ctx)
+{
+	wake_up_process(ctx->worker.task);
+}
+
+/* Make the worker look at every queue once, silent or not. Any context. */
+void gda_worker_kick(struct gda_ctx *ctx)
+{
+	set_bit(GDA_WORKER_KICK, &ctx->worker.flags);
+	gda_worker_wake(ctx);
+}

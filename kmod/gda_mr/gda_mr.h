@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef GDA_MR_H
+#define GDA_MR_H
+
+#include <gda/mem.h>
+
+extern const struct gda_mem_kind gda_mem_user;	/* user.c */
+
+#endif /* GDA_MR_H */

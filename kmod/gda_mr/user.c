@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The kind "user": pages of the caller's address space, pinned for long.
+ *
+ * Charging comes before pinning: to the user's locked_vm against the caller's
+ * RLIMIT_MEMLOCK (fork does not multiply it), and to the mm's pinned_vm (VmPin).
+ * Credentials and mm are referenced, so that exactly what was charged is uncharged
+ * even after the process, its user or its mm are gone from view.
+ */
+#include <linux/cred.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/overflow.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/user.h>
+#include <linux/slab.h>
+
+#include <gda/ioctl.h>
+#include <gda/mem.h>
+
+#include "gda_mr.h"
+
+/* Pages pinned by one call: in between, a fatal signal ends the registration. */
+#define GDA_PIN_BATCH	512
+
+struct gda_user_memory {
+	struct mm_struct *mm;
+	const struct cred *cred;	/* holds the user_struct that is charged */
+	bool charged_user;
+	bool writable;
+};
+
+static int gda_user_charge(struct gda_user_memory *um, unsigned long npages)
+{
+	atomic_long_t *locked = &um->cred->user->locked_vm;
+	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+	long old = atomic_long_read(locked);
+
+	if (capable(CAP_IPC_LOCK)) {
+		atomic64_add(npages, &um->mm->pinned_vm);
+		return 0;
+	}
+	do {
+		if (npages > limit || old > limit - npages)
+			return -ENOMEM;
+	} while (!atomic_long_try_cmpxchg(locked, &old, old + npages));
+	um->charged_user = true;
+	atomic64_add(npages, &um->mm->pinned_vm);
+	return 0;
+}
+
+static void gda_user_uncharge(struct gda_user_memory *um, unsigned long npages)
+{
+	if (um->charged_user)
+		atomic_long_sub(npages, &um->cred->user->locked_vm);
+	atomic64_sub(npages, &um->mm->pinned_vm);
+}
+
+static struct gda_user_memory *gda_user_memory_create(bool writable)
+{
+	struct gda_user_memory *um = kzalloc(sizeof(*um), GFP_KERNEL_ACCOUNT);
+
+	if (!um)
+		return NULL;
+	um->mm = current->mm;
+	mmgrab(um->mm);
+	um->cred = get_current_cred();
+	um->writable = writable;
+	return um;
+}
+
+static void gda_user_memory_destroy(struct gda_user_memory *um)
+{
+	mmdrop(um->mm);
+	put_cred(um->cred);
+	kfree(um);
+}
+
+/* Pin b->npages pages from @addr. Return: 0, or an error with *@pinned left pinned. */
+static int gda_user_pin(struct gda_mem_backing *b, unsigned long addr, bool writable,
+			unsigned long *pinned)
+{
+	unsigned int flags = FOLL_LONGTERM | (writable ? FOLL_WRITE : 0);
+
+	for (*pinned = 0; *pinned < b->npages; ) {
+		int n = min_t(unsigned long, b->npages - *pinned, GDA_PIN_BATCH);
+
+		n = pin_user_pages_fast(addr + (*pinned << PAGE_SHIFT), n, flags,
+					b->pages + *pinned);
+		if (n <= 0)
+			return n == -ENOMEM ? -ENOMEM : -EFAULT;
+		*pinned += n;
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
+	}
+	return 0;
+}
+
+static void gda_user_unpin(struct gda_mem_backing *b, unsigned long pinned)
+{
+	struct gda_user_memory *um = b->priv;
+
+	unpin_user_pages_dirty_lock(b->pages, pinned, um->writable);
+}
+
+static int gda_user_attach(struct gda_mem_backing *b, const struct gda_mem_request *req)
+{
+	unsigned long addr = req->addr & PAGE_MASK;
+	struct gda_user_memory *um;
+	unsigned long pinned;
+	int ret;
+
+	if (req->addr >= TASK_SIZE_MAX || req->length > TASK_SIZE_MAX - req->addr)
+		return -EFAULT;
+	b->offset = offset_in_page(req->addr);
+	b->npages = DIV_ROUND_UP(b->offset + req->length, PAGE_SIZE);
+	um = gda_user_memory_create(req->writable);
+	if (!um)
+		return -ENOMEM;
+	b->priv = um;
+	ret = gda_user_charge(um, b->npages);
+	if (ret)
+		goto err_um;
+	b->pages = kvmalloc_array(b->npages, sizeof(*b->pages), GFP_KERNEL_ACCOUNT);
+	if (!b->pages) {
+		ret = -ENOMEM;
+		goto err_uncharge;
+	}
+	ret = gda_user_pin(b, untagged_addr(addr), req->writable, &pinned);
+	if (ret)
+		goto err_unpin;
+	return 0;
+
+err_unpin:
+	gda_user_unpin(b, pinned);
+	kvfree(b->pages);
+err_uncharge:
+	gda_user_uncharge(um, b->npages);
+err_um:
+	gda_user_memory_destroy(um);
+	return ret;
+}
+
+static void gda_user_detach(struct gda_mem_backing *b)
+{
+	struct gda_user_memory *um = b->priv;
+
+	gda_user_unpin(b, b->npages);
+	gda_user_uncharge(um, b->npages);
+	gda_user_memory_destroy(um);
+	kvfree(b->pages);
+}
+
+const struct gda_mem_kind gda_mem_user = {
+	.name = "user",
+	.owner = THIS_MODULE,
+	.id = GDA_KIND_USER,
+	.attach = gda_user_attach,
+	.detach = gda_user_detach,
+};

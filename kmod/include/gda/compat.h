@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What changed between Linux 6.1 and 6.12, and nothing else: the only place with
+ * version checks. Written for the newest kernel; the older ones are made to look
+ * like it.
+ */
+#ifndef GDA_COMPAT_H
+#define GDA_COMPAT_H
+
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/version.h>
+
+/* 6.13 wants the namespace as a string, before that it is a bare token. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+#define GDA_EXPORT(sym)	EXPORT_SYMBOL_NS_GPL(sym, "GDA")
+#define GDA_IMPORT_NS()	MODULE_IMPORT_NS("GDA")
+#else
+#define GDA_EXPORT(sym)	EXPORT_SYMBOL_NS_GPL(sym, GDA)
+#define GDA_IMPORT_NS()	MODULE_IMPORT_NS(GDA)
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+static inline void vm_flags_set(struct vm_area_struct *vma, unsigned long flags)
+{
+	vma->vm_flags |= flags;
+}
+
+static inline void vm_flags_clear(struct vm_area_struct *vma, unsigned long flags)
+{
+	vma->vm_flags &= ~flags;
+}
+#endif
+
+#endif /* GDA_COMPAT_H */

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Memory kinds: where the memory of an MR comes from. gda_core owns MRs, keys and
+ * their life; a kind, registered by another module, owns the backing.
+ *
+ * Life of a backing: attach() once, then any number of readers under SRCU, then
+ * detach() once, after gda_core has made sure that no reader is left. detach()
+ * cannot fail and may run in another process than attach(), long after the memory's
+ * owner died.
+ */
+#ifndef GDA_MEM_H
+#define GDA_MEM_H
+
+#include <linux/types.h>
+
+struct gda_mem_backing;
+struct module;
+struct page;
+
+/**
+ * struct gda_mem_request - what a registration asks for
+ * @addr: start in the caller's address space
+ * @length: bytes, at least 1; addr + length does not wrap
+ * @writable: somebody may write to it, so it must be writable by its owner
+ */
+struct gda_mem_request {
+	u64 addr;
+	u64 length;
+	bool writable;
+};
+
+/**
+ * struct gda_mem_kind - operations of a kind
+ * @name: for messages
+ * @owner: held while an MR of this kind lives
+ * @id: enum gda_mr_kind
+ * @attach: pin the memory and fill @b; process context of the caller, may sleep
+ * @detach: undo attach()
+ * @span: as gda_host_span() of the engine, called under SRCU: takes no lock that
+ *	waits for memory management, allocates nothing. NULL if @b->pages is set.
+ */
+struct gda_mem_kind {
+	const char *name;
+	struct module *owner;
+	u32 id;
+	int (*attach)(struct gda_mem_backing *b, const struct gda_mem_request *req);
+	void (*detach)(struct gda_mem_backing *b);
+	u32 (*span)(const struct gda_mem_backing *b, u64 off, u32 len, void **ptr);
+};
+
+/**
+ * struct gda_mem_backing - the memory behind one MR
+ * @kind: who made it; set by gda_core
+ * @pages: pages of the kernel's direct map, or NULL (then kind->span is used)
+ * @npages: how many
+ * @offset: of the MR's first byte in the first page
+ * @priv: the kind's own
+ */
+struct gda_mem_backing {
+	const struct gda_mem_kind *kind;
+	struct page **pages;
+	unsigned long npages;
+	u32 offset;
+	void *priv;
+};
+
+/**
+ * gda_mem_kind_register - offer a kind; at most one per id
+ * @kind: stays valid until gda_mem_kind_unregister()
+ */
+int gda_mem_kind_register(const struct gda_mem_kind *kind);
+
+/** gda_mem_kind_unregister - no MR of this kind is left (they hold @owner) */
+void gda_mem_kind_unregister(const struct gda_mem_kind *kind);
+
+#endif /* GDA_MEM_H */
