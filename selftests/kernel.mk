@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# Kernel selftests: programs that run as root in the guest, modules loaded.
+
+BUILD ?= build
+
+GDA_KSELFTEST_SHARED := util object post requests
+GDA_KSELFTESTS := $(filter-out $(GDA_KSELFTEST_SHARED),$(basename $(notdir \
+	$(wildcard selftests/kernel/*.c))))
+GDA_KSELFTEST_OBJS := $(GDA_KSELFTEST_SHARED:%=$(BUILD)/selftests/kernel/%.o)
+GDA_KSELFTEST_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread \
+	-Iuapi -Ilib/include -isystem $(BUILD)/kselftest
+
+TEST_VM += $(addprefix $(BUILD)/selftests/kernel/,$(GDA_KSELFTESTS))
+
+$(BUILD)/selftests/kernel/%.o: selftests/kernel/%.c selftests/kernel/gda_test.h \
+		uapi/gda/ioctl.h uapi/gda/mlx5.h
+	@mkdir -p $(@D)
+	$(CC) $(GDA_KSELFTEST_CFLAGS) -c -o $@ $<
+
+$(addprefix $(BUILD)/selftests/kernel/,$(GDA_KSELFTESTS)): $(BUILD)/selftests/kernel/%: \
+		selftests/kernel/%.c selftests/kernel/gda_test.h selftests/kernel/gda_fixture.h \
+		$(GDA_KSELFTEST_OBJS) | $(BUILD)/kselftest/kselftest_harness.h
+	$(CC) $(GDA_KSELFTEST_CFLAGS) -o $@ $< $(GDA_KSELFTEST_OBJS)

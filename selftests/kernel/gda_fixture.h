@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * The kernel's harness, and the one check that ends every test: the device holds
+ * no more than before. Included once, by a test program.
+ */
+#ifndef GDA_FIXTURE_H
+#define GDA_FIXTURE_H
+
+#include <kselftest_harness.h>
+#include "gda_test.h"
+
+#define T_BASE_READ(base)	ASSERT_EQ(0, t_objects_read(base))
+
+#define T_BASE_CHECK(base) do {							\
+	struct t_objects now_;							\
+										\
+	EXPECT_EQ(0, t_objects_settle((base), &now_)) {				\
+		TH_LOG("left: contexts %ld qps %ld cqs %ld mrs %ld regions %ld "	\
+		       "pages %ld keys %ld VmPin %ld kB",			\
+		       now_.n[T_CONTEXTS] - (base)->n[T_CONTEXTS],		\
+		       now_.n[T_QPS] - (base)->n[T_QPS],			\
+		       now_.n[T_CQS] - (base)->n[T_CQS],			\
+		       now_.n[T_MRS] - (base)->n[T_MRS],			\
+		       now_.n[T_REGIONS] - (base)->n[T_REGIONS],		\
+		       now_.n[T_PAGES] - (base)->n[T_PAGES],			\
+		       now_.n[T_KEYS] - (base)->n[T_KEYS],			\
+		       now_.pinned_kb - (base)->pinned_kb);			\
+	}									\
+} while (0)
+
+#endif /* GDA_FIXTURE_H */

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * What the kernel selftests share: /dev/gda driven with raw ioctls, mappings and
+ * bytes, so that a test can do what no library would. Only the encoders of
+ * gda/mlx5.h are used.
+ *
+ * Functions return 0 or a negative errno, unless said otherwise; none prints. Every
+ * wait has a bound: T_WAIT_NS, generous because of emulation, where nothing is said.
+ */
+#ifndef GDA_TEST_H
+#define GDA_TEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <gda/ioctl.h>
+#include <gda/mlx5.h>
+
+#define T_PAGE		4096UL
+#define T_GROUP		7777		/* gid of /dev/gda in the guest */
+#define T_NOBODY	65534
+#define T_NS		1000000000ULL
+#define T_WAIT_NS	(10 * T_NS)
+
+/* A test is the pattern of one mark: success of a call. */
+#define ASSERT_OK(call)	ASSERT_EQ(0, (call))
+#define EXPECT_OK(call)	EXPECT_EQ(0, (call))
+
+/* --- time and chance (util.c) --- */
+
+uint64_t t_now(void);			/* CLOCK_MONOTONIC, ns */
+void t_sleep_ns(uint64_t ns);
+uint64_t t_random(uint64_t *state);	/* splitmix64 */
+uint64_t t_seed(void);			/* $GDA_SEED, or from the clock */
+unsigned long t_stress(unsigned long n);	/* n times $GDA_STRESS */
+
+/* --- processes (util.c) --- */
+
+/* Run @fn in a child and wait for it: its return value, or 128 + signal. */
+int t_in_child(int (*fn)(void *), void *arg);
+/* Wait for @pid at most @ns; its exit code or 128 + signal; -ETIMEDOUT: killed. */
+int t_reap(pid_t pid, uint64_t ns);
+/* Become nobody in group gda (or in none), without any capability. */
+int t_drop(bool in_group);
+/* One byte over a socket with a file attached. */
+int t_send_fd(int sock, int fd);
+int t_recv_fd(int sock);
+
+/* The signal that a load or store at @p raises, or 0. Not in threads. */
+int t_touch_read(const volatile void *p);
+int t_touch_write(volatile void *p);
+
+/* --- what the kernel tells (util.c) --- */
+
+/* A number behind @key in a "key value" file, or -errno. */
+long t_proc_value(const char *path, const char *key);
+
+enum { T_CONTEXTS, T_QPS, T_CQS, T_MRS, T_REGIONS, T_PAGES, T_KEYS, T_OBJECTS };
+
+struct t_objects {
+	long n[T_OBJECTS];
+	long pinned_kb;			/* VmPin of this process */
+};
+
+int t_objects_read(struct t_objects *o);
+/* Wait until counts are @base again: 0, or -ESTALE and @now has what they are. */
+int t_objects_settle(const struct t_objects *base, struct t_objects *now);
+
+/* --- objects (object.c) --- */
+
+int t_ioctl(int fd, unsigned long nr, void *arg);
+int t_open(void);			/* unbound; a file descriptor */
+int t_bind(int fd);
+int t_context(void);			/* bound; a file descriptor */
+int t_destroy(int fd, uint32_t handle);
+int t_shutdown(int fd);			/* GDA_DESTROY_CONTEXT */
+
+int t_cq_create(int fd, uint32_t flags, uint32_t depth, struct gda_cq_create *cq);
+int t_qp_create(int fd, uint32_t cq, uint32_t depth, struct gda_qp_create *qp);
+int t_qp_connect(int fd, uint32_t handle, int peer_fd, uint32_t peer);
+int t_qp_query(int fd, uint32_t handle, struct gda_qp_query *query);
+
+struct t_mr {
+	uint32_t handle;
+	uint32_t key;
+	uint64_t iova;
+	uint8_t *addr;
+	size_t len;
+};
+
+int t_mr_reg(int fd, void *addr, size_t len, uint32_t access, struct t_mr *mr);
+/* ... of fresh zeroed pages, t_mr_free() unmaps them. */
+int t_mr_new(int fd, size_t len, uint32_t access, struct t_mr *mr);
+void t_mr_free(int fd, struct t_mr *mr);
+void *t_pages(size_t len);		/* anonymous, zeroed, or NULL */
+
+/* mmap of a region as it wants to be mapped: MAP_FAILED and errno on failure. */
+void *t_map(int fd, const struct gda_region_info *info);
+
+/* A QP with a collapsed CQ of its own, everything mapped. */
+struct t_qp {
+	int fd;
+	struct gda_cq_create cqc;
+	struct gda_qp_create qpc;
+	uint32_t depth;
+	uint64_t next;			/* index of the next free slot */
+	uint8_t *sq;
+	volatile __be32 *dbrec;		/* [1] is the send record */
+	volatile __be64 *db;
+	volatile uint8_t *cqe;
+	void *map[4];			/* sq, dbrec, db, cq */
+};
+
+int t_qp_open(struct t_qp *qp, int fd, uint32_t depth);
+int t_qp_open_on(struct t_qp *qp, int fd, uint32_t depth, const struct gda_cq_create *cq);
+void t_qp_unmap(struct t_qp *qp);
+void t_qp_close(struct t_qp *qp);	/* unmap and destroy QP and CQ */
+int t_connect(struct t_qp *a, struct t_qp *b);	/* mutual; @a and @b may be one */
+
+/* Two bound contexts, a connected QP and an MR with all rights in each. */
+struct t_end {
+	int fd;
+	struct t_qp qp;
+	struct t_mr mr;
+};
+
+int t_pair_open(struct t_end end[2], uint32_t depth, size_t mr_len);
+void t_pair_close(struct t_end end[2]);
+
+/* --- work (post.c) --- */
+
+/* A work request in host order; zero members mean the plain thing. */
+struct t_wr {
+	uint8_t opcode;
+	uint8_t opmod;
+	uint8_t ce;			/* GDA_MLX5_CE_*, 0xff: error only */
+	uint32_t imm;
+	uint64_t raddr;
+	uint32_t rkey;
+	unsigned int nsge;
+	struct {
+		uint64_t addr;
+		uint32_t lkey;
+		uint32_t len;
+	} sge[2];
+	const void *data;		/* inline payload */
+	uint32_t data_len;
+	uint64_t swap_add;
+	uint64_t compare;
+};
+
+struct t_wr t_wr_write(const struct t_mr *src, uint64_t src_off,
+		       const struct t_mr *dst, uint64_t dst_off, uint32_t len);
+struct t_wr t_wr_read(const struct t_mr *to, uint64_t to_off,
+		      const struct t_mr *from, uint64_t from_off, uint32_t len);
+struct t_wr t_wr_atomic(uint8_t opcode, const struct t_mr *result, uint64_t result_off,
+			const struct t_mr *target, uint64_t target_off,
+			uint64_t swap_add, uint64_t compare);
+
+#define T_WQE_MAX	256
+
+/* Bytes of a request, zero-padded to whole slots; returns its segments. */
+unsigned int t_encode(uint8_t wqe[T_WQE_MAX], const struct t_wr *wr, uint64_t index,
+		      uint32_t qpn);
+static inline unsigned int t_slots(unsigned int ds)
+{
+	return ds ? (ds + 3) / 4 : 1;
+}
+
+/* Put bytes of whole slots at qp->next, which moves on; returns their index. */
+uint64_t t_post_raw(struct t_qp *qp, const void *wqe, unsigned int slots);
+uint64_t t_post(struct t_qp *qp, const struct t_wr *wr);
+/* Publish: record, then doorbell; t_ring() rings up to qp->next. */
+void t_ring(struct t_qp *qp);
+void t_ring_index(struct t_qp *qp, uint64_t next);
+
+/* A completion as read from a collapsed CQ. */
+struct t_done {
+	bool error;
+	uint8_t syndrome;
+	uint8_t vendor;
+	uint16_t counter;
+	uint8_t first_syndrome;
+	uint8_t first_vendor;
+	uint64_t first_error;
+	uint8_t raw[64];
+};
+
+/* Has everything up to @index completed? */
+bool t_poll(const struct t_qp *qp, uint64_t index, struct t_done *done);
+/* ... wait for it: 0, the syndrome of the completion seen, or -ETIMEDOUT. */
+int t_wait(const struct t_qp *qp, uint64_t index, struct t_done *done);
+int t_wait_ns(const struct t_qp *qp, uint64_t index, uint64_t ns, struct t_done *done);
+/* Wait for a state other than @state at most @ns; the state, or -errno. */
+int t_wait_state(const struct t_qp *qp, uint32_t state, uint64_t ns);
+/* Post, ring and wait; @done may be NULL. */
+int t_run(struct t_qp *qp, const struct t_wr *wr, struct t_done *done);
+
+#endif /* GDA_TEST_H */

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* Contexts, queues and memory of /dev/gda by raw ioctls, for the kernel selftests. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "gda_test.h"
+
+int t_ioctl(int fd, unsigned long nr, void *arg)
+{
+	return ioctl(fd, nr, arg) < 0 ? -errno : 0;
+}
+
+int t_open(void)
+{
+	int fd = open("/dev/gda", O_RDWR | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int t_bind(int fd)
+{
+	struct gda_bind bind = { .size = sizeof(bind) };
+
+	return t_ioctl(fd, GDA_IOC_BIND, &bind);
+}
+
+int t_context(void)
+{
+	int fd = t_open();
+	int err;
+
+	if (fd < 0)
+		return fd;
+	err = t_bind(fd);
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+int t_destroy(int fd, uint32_t handle)
+{
+	struct gda_destroy cmd = { .size = sizeof(cmd), .handle = handle };
+
+	return t_ioctl(fd, GDA_IOC_DESTROY, &cmd);
+}
+
+int t_shutdown(int fd)
+{
+	struct gda_destroy cmd = {
+		.size = sizeof(cmd), .flags = GDA_DESTROY_CONTEXT,
+	};
+
+	return t_ioctl(fd, GDA_IOC_DESTROY, &cmd);
+}
+
+int t_cq_create(int fd, uint32_t flags, uint32_t depth, struct gda_cq_create *cq)
+{
+	memset(cq, 0, sizeof(*cq));
+	cq->size = sizeof(*cq);
+	cq->flags = flags;
+	cq->depth = depth;
+	return t_ioctl(fd, GDA_IOC_CQ_CREATE, cq);
+}
+
+int t_qp_create(int fd, uint32_t cq, uint32_t depth, struct gda_qp_create *qp)
+{
+	memset(qp, 0, sizeof(*qp));
+	qp->size = sizeof(*qp);
+	qp->dialect = GDA_DIALECT_MLX5;
+	qp->cq = cq;
+	qp->sq_depth = depth;
+	return t_ioctl(fd, GDA_IOC_QP_CREATE, qp);
+}
+
+int t_qp_connect(int fd, uint32_t handle, int peer_fd, uint32_t peer)
+{
+	struct gda_qp_address address = { .size = sizeof(address), .handle = peer };
+	struct gda_qp_connect connect = { .size = sizeof(connect), .handle = handle };
+	int err = t_ioctl(peer_fd, GDA_IOC_QP_ADDRESS, &address);
+
+	if (err)
+		return err;
+	memcpy(connect.address, address.address, sizeof(connect.address));
+	return t_ioctl(fd, GDA_IOC_QP_CONNECT, &connect);
+}
+
+int t_qp_query(int fd, uint32_t handle, struct gda_qp_query *query)
+{
+	memset(query, 0, sizeof(*query));
+	query->size = sizeof(*query);
+	query->handle = handle;
+	return t_ioctl(fd, GDA_IOC_QP_QUERY, query);
+}
+
+int t_mr_reg(int fd, void *addr, size_t len, uint32_t access, struct t_mr *mr)
+{
+	struct gda_mr_reg_user cmd = {
+		.size = sizeof(cmd),
+		.addr = (uintptr_t)addr,
+		.length = len,
+		.access = access,
+	};
+	int err = t_ioctl(fd, GDA_IOC_MR_REG_USER, &cmd);
+
+	if (err)
+		return err;
+	mr->handle = cmd.handle;
+	mr->key = cmd.key;
+	mr->iova = cmd.iova;
+	mr->addr = addr;
+	mr->len = len;
+	return 0;
+}
+
+void *t_pages(size_t len)
+{
+	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+int t_mr_new(int fd, size_t len, uint32_t access, struct t_mr *mr)
+{
+	void *p = t_pages(len);
+	int err;
+
+	if (!p)
+		return -ENOMEM;
+	err = t_mr_reg(fd, p, len, access, mr);
+	if (err)
+		munmap(p, len);
+	return err;
+}
+
+void t_mr_free(int fd, struct t_mr *mr)
+{
+	if (mr->handle)
+		t_destroy(fd, mr->handle);
+	if (mr->addr)
+		munmap(mr->addr, mr->len);
+	memset(mr, 0, sizeof(*mr));
+}
+
+void *t_map(int fd, const struct gda_region_info *info)
+{
+	int prot = info->map == GDA_MAP_RO ? PROT_READ : PROT_READ | PROT_WRITE;
+
+	return mmap(NULL, info->length, prot, MAP_SHARED, fd, (off_t)info->cookie);
+}
+
+static const struct gda_region_info *t_qp_info(const struct t_qp *qp, int i)
+{
+	const struct gda_region_info *const info[] = {
+		&qp->qpc.sq, &qp->qpc.dbrec, &qp->qpc.db, &qp->cqc.cq,
+	};
+
+	return info[i];
+}
+
+static int t_qp_map(struct t_qp *qp)
+{
+	uint8_t *at[4];
+
+	for (int i = 0; i < 4; i++) {
+		const struct gda_region_info *info = t_qp_info(qp, i);
+
+		qp->map[i] = t_map(qp->fd, info);
+		if (qp->map[i] == MAP_FAILED) {
+			qp->map[i] = NULL;
+			return -errno;
+		}
+		at[i] = (uint8_t *)qp->map[i] + info->offset;
+	}
+	qp->sq = at[0];
+	qp->dbrec = (volatile __be32 *)(void *)at[1];
+	qp->db = (volatile __be64 *)(void *)at[2];
+	qp->cqe = at[3];
+	return 0;
+}
+
+void t_qp_unmap(struct t_qp *qp)
+{
+	for (int i = 0; i < 4; i++) {
+		if (qp->map[i])
+			munmap(qp->map[i], t_qp_info(qp, i)->length);
+		qp->map[i] = NULL;
+	}
+}
+
+int t_qp_open_on(struct t_qp *qp, int fd, uint32_t depth, const struct gda_cq_create *cq)
+{
+	int err;
+
+	memset(qp, 0, sizeof(*qp));
+	qp->fd = fd;
+	qp->depth = depth;
+	qp->cqc = *cq;
+	err = t_qp_create(fd, cq->handle, depth, &qp->qpc);
+	if (err)
+		return err;
+	err = t_qp_map(qp);
+	if (!err)
+		return 0;
+	t_qp_unmap(qp);
+	t_destroy(fd, qp->qpc.handle);
+	return err;
+}
+
+int t_qp_open(struct t_qp *qp, int fd, uint32_t depth)
+{
+	struct gda_cq_create cq;
+	int err = t_cq_create(fd, GDA_CQ_COLLAPSED, 1, &cq);
+
+	if (err)
+		return err;
+	err = t_qp_open_on(qp, fd, depth, &cq);
+	if (err)
+		t_destroy(fd, cq.handle);
+	return err;
+}
+
+void t_qp_close(struct t_qp *qp)
+{
+	t_qp_unmap(qp);
+	t_destroy(qp->fd, qp->qpc.handle);
+	t_destroy(qp->fd, qp->cqc.handle);
+	memset(qp, 0, sizeof(*qp));
+}
+
+int t_connect(struct t_qp *a, struct t_qp *b)
+{
+	int err = t_qp_connect(a->fd, a->qpc.handle, b->fd, b->qpc.handle);
+
+	if (err || a == b)
+		return err;
+	return t_qp_connect(b->fd, b->qpc.handle, a->fd, a->qpc.handle);
+}
+
+int t_pair_open(struct t_end end[2], uint32_t depth, size_t mr_len)
+{
+	int err;
+
+	memset(end, 0, 2 * sizeof(end[0]));
+	for (int i = 0; i < 2; i++) {
+		end[i].fd = t_context();
+		if (end[i].fd < 0)
+			return end[i].fd;
+		err = t_qp_open(&end[i].qp, end[i].fd, depth);
+		if (err)
+			return err;
+		err = t_mr_new(end[i].fd, mr_len, GDA_ACCESS_ALL, &end[i].mr);
+		if (err)
+			return err;
+	}
+	return t_connect(&end[0].qp, &end[1].qp);
+}
+
+void t_pair_close(struct t_end end[2])
+{
+	for (int i = 0; i < 2; i++) {
+		if (end[i].fd <= 0)
+			continue;
+		t_mr_free(end[i].fd, &end[i].mr);
+		t_qp_unmap(&end[i].qp);
+		close(end[i].fd);
+		end[i].fd = 0;
+	}
+}

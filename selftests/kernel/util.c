@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* Time, processes and figures of the kernel, for the kernel selftests. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <grp.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "gda_test.h"
+
+uint64_t t_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * T_NS + (uint64_t)ts.tv_nsec;
+}
+
+void t_sleep_ns(uint64_t ns)
+{
+	struct timespec ts = {
+		.tv_sec = (time_t)(ns / T_NS),
+		.tv_nsec = (long)(ns % T_NS),
+	};
+
+	while (nanosleep(&ts, &ts) && errno == EINTR)
+		;
+}
+
+uint64_t t_random(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
+	return z ^ z >> 31;
+}
+
+uint64_t t_seed(void)
+{
+	const char *s = getenv("GDA_SEED");
+
+	return s ? strtoull(s, NULL, 0) : t_now();
+}
+
+unsigned long t_stress(unsigned long n)
+{
+	const char *s = getenv("GDA_STRESS");
+	unsigned long by = s ? strtoul(s, NULL, 0) : 1;
+
+	return n * (by ? by : 1);
+}
+
+int t_reap(pid_t pid, uint64_t ns)
+{
+	uint64_t end = t_now() + ns;
+	int status;
+
+	for (;;) {
+		pid_t got = waitpid(pid, &status, WNOHANG);
+
+		if (got == pid)
+			break;
+		if (got < 0 && errno != EINTR)
+			return -errno;
+		if (t_now() > end) {
+			kill(pid, SIGKILL);
+			waitpid(pid, &status, 0);
+			return -ETIMEDOUT;
+		}
+		t_sleep_ns(500000);
+	}
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int t_in_child(int (*fn)(void *), void *arg)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return -errno;
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		_exit(fn(arg));
+	}
+	return t_reap(pid, 25 * T_NS);
+}
+
+int t_drop(bool in_group)
+{
+	gid_t group = T_GROUP;
+
+	if (setgroups(in_group ? 1 : 0, &group) ||
+	    setresgid(T_NOBODY, T_NOBODY, T_NOBODY) ||
+	    setresuid(T_NOBODY, T_NOBODY, T_NOBODY))
+		return -errno;
+	/* Changing the user id made the process undumpable: /proc/self is root's. */
+	if (prctl(PR_SET_DUMPABLE, 1))
+		return -errno;
+	return 0;
+}
+
+int t_send_fd(int sock, int fd)
+{
+	union {
+		char buf[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} u = { .buf = { 0 } };
+	char byte = 'f';
+	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = u.buf, .msg_controllen = sizeof(u.buf),
+	};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	return sendmsg(sock, &msg, 0) == 1 ? 0 : -errno;
+}
+
+int t_recv_fd(int sock)
+{
+	union {
+		char buf[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} u = { .buf = { 0 } };
+	char byte;
+	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = u.buf, .msg_controllen = sizeof(u.buf),
+	};
+	struct cmsghdr *c;
+	int fd;
+
+	if (recvmsg(sock, &msg, 0) != 1)
+		return -EIO;
+	c = CMSG_FIRSTHDR(&msg);
+	if (!c || c->cmsg_type != SCM_RIGHTS)
+		return -EBADMSG;
+	memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+	return fd;
+}
+
+static sigjmp_buf t_jump;
+
+static void t_caught(int sig)
+{
+	siglongjmp(t_jump, sig);
+}
+
+static int t_touch(volatile uint8_t *p, bool store)
+{
+	struct sigaction act = { .sa_handler = t_caught }, segv, bus;
+	int sig;
+
+	sigemptyset(&act.sa_mask);
+	sigaction(SIGSEGV, &act, &segv);
+	sigaction(SIGBUS, &act, &bus);
+	sig = sigsetjmp(t_jump, 1);
+	if (!sig) {
+		uint8_t byte = *p;
+
+		if (store)
+			*p = byte;
+	}
+	sigaction(SIGSEGV, &segv, NULL);
+	sigaction(SIGBUS, &bus, NULL);
+	return sig;
+}
+
+int t_touch_read(const volatile void *p)
+{
+	return t_touch((volatile uint8_t *)(uintptr_t)p, false);
+}
+
+int t_touch_write(volatile void *p)
+{
+	return t_touch(p, true);
+}
+
+long t_proc_value(const char *path, const char *key)
+{
+	size_t len = strlen(key);
+	long value = -ENOENT;
+	char line[256];
+	FILE *f = fopen(path, "re");
+
+	if (!f)
+		return -errno;
+	while (fgets(line, sizeof(line), f)) {
+		if (strncmp(line, key, len) || !strchr(": \t", line[len]))
+			continue;
+		value = strtol(line + len + strspn(line + len, ": \t"), NULL, 10);
+		break;
+	}
+	fclose(f);
+	return value;
+}
+
+int t_objects_read(struct t_objects *o)
+{
+	static const char *const keys[T_OBJECTS] = {
+		[T_CONTEXTS] = "contexts", [T_QPS] = "qps", [T_CQS] = "cqs",
+		[T_MRS] = "mrs", [T_REGIONS] = "regions", [T_PAGES] = "pages",
+		[T_KEYS] = "keys",
+	};
+
+	for (int i = 0; i < T_OBJECTS; i++) {
+		o->n[i] = t_proc_value("/sys/kernel/debug/gda/objects", keys[i]);
+		if (o->n[i] < 0)
+			return (int)o->n[i];
+	}
+	o->pinned_kb = t_proc_value("/proc/self/status", "VmPin");
+	return o->pinned_kb < 0 ? (int)o->pinned_kb : 0;
+}
+
+int t_objects_settle(const struct t_objects *base, struct t_objects *now)
+{
+	uint64_t end = t_now() + 5 * T_NS;
+	int err;
+
+	for (;;) {
+		err = t_objects_read(now);
+		if (err)
+			return err;
+		if (!memcmp(base, now, sizeof(*now)))
+			return 0;
+		if (t_now() > end)
+			return -ESTALE;
+		t_sleep_ns(5000000);
+	}
+}
