@@ -1,0 +1,27 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# modules.sh KVER [ARG...] - build the kernel modules for one kernel
+#
+# Objects of two kernels must not mix, and kbuild puts them beside the sources:
+# so each kernel gets a tree of links, build/RELEASE/, which is brought up to
+# date here and built in. ARGs go to make (W=1, C=2, a target).
+
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+kver=$1; shift
+rel=$(tools/vm/gda-kernel release "$kver")
+headers=$(tools/vm/gda-kernel headers "$rel")
+tree=$PWD/build/$rel
+
+mkdir -p "$tree"
+ln -sfn "$PWD/Kbuild" "$tree/Kbuild"
+ln -sfn "$PWD/uapi" "$tree/uapi"
+find kmod -type d | (cd "$tree" && xargs mkdir -p)
+find kmod -type f \( -name '*.[ch]' -o -name Kbuild \) | while read -r f; do
+	[ -L "$tree/$f" ] || ln -s "$PWD/$f" "$tree/$f"
+done
+find "$tree/kmod" -xtype l -delete
+
+exec make -s -C "$headers" M="$tree" -j "$(nproc)" "$@" modules
