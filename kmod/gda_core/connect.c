@@ -11,6 +11,7 @@
  */
 
 #include "gda_private.h"
+#include "trace.h"
 
 #define GDA_ADDRESS_MAGIC	0x31414447	/* "GDA1" */
 
@@ -108,6 +109,7 @@ int gda_qp_connect(struct gda_ctx *ctx, struct gda_qp_connect *cmd)
 	spin_lock(&dev->peer_lock);
 	ret = gda_qp_name_peer(container_of(obj, struct gda_qp, obj), &name);
 	spin_unlock(&dev->peer_lock);
+	trace_gda_qp_connect(container_of(obj, struct gda_qp, obj)->eqp.qpn, name.qpn, ret);
 	return ret;
 }
 

@@ -18,9 +18,14 @@
 #include <linux/timekeeping.h>
 
 #include "gda_private.h"
+#include "trace.h"
 
 static void gda_doorbell_set_active(struct gda_cells *cells)
 {
+	const struct gda_region *region = cells->region;
+
+	if (!cells->active)
+		trace_gda_doorbell(region->ctx->id, (u64)region->first << PAGE_SHIFT, true);
 	cells->paced = false;
 	WRITE_ONCE(cells->silent_since, ktime_get_ns());
 	WRITE_ONCE(cells->active, true);
@@ -92,8 +97,10 @@ void gda_doorbell_idle(struct gda_ctx *ctx, struct gda_cells *cells)
 			gda_doorbell_set_active(cells);
 			goto out;
 		}
-		if (!gda_doorbell_shared(region))
+		if (!gda_doorbell_shared(region)) {
+			trace_gda_doorbell(ctx->id, (u64)region->first << PAGE_SHIFT, false);
 			goto out;
+		}
 	}
 	gda_doorbell_set_active(cells);
 	cells->paced = true;

@@ -10,6 +10,7 @@
 #include <linux/slab.h>
 
 #include "gda_private.h"
+#include "trace.h"
 
 #define GDA_KINDS	4	/* ids of enum gda_mr_kind are below */
 
@@ -104,6 +105,7 @@ static void gda_mr_kill(struct gda_object *obj)
 	struct gda_mr *mr = container_of(obj, struct gda_mr, obj);
 
 	WRITE_ONCE(mr->mem.state, GDA_MR_REVOKED);
+	trace_gda_mr(obj->ctx->id, mr->mem.key, mr->mem.size, mr->backing.kind->id, false);
 	gda_key_free(obj->ctx->dev, mr);
 }
 
@@ -162,6 +164,7 @@ int gda_mr_reg_user(struct gda_ctx *ctx, struct gda_mr_reg_user *cmd, void __use
 	ctx->nmr++;
 	gda_stat_add(GDA_STAT_MRS, 1);
 	gda_key_publish(ctx->dev, mr);
+	trace_gda_mr(ctx->id, mr->mem.key, mr->mem.size, mr->backing.kind->id, true);
 	gda_object_finalize(&mr->obj);
 	return 0;
 

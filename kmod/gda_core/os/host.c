@@ -5,6 +5,7 @@
  * all MRs alive; nothing sleeps, allocates or takes a lock of memory management.
  */
 #include "../gda_private.h"
+#include "../trace.h"
 
 struct gda_eqp *gda_host_peer(const struct gda_eqp *q)
 {
@@ -51,6 +52,9 @@ bool gda_host_push(struct gda_ecq *ecq, const struct gda_completion *c)
 	struct gda_cq *cq = container_of(ecq, struct gda_cq, ecq);
 	bool pushed;
 
+	if (c->cqe_opcode == GDA_MLX5_CQE_REQ_ERR)
+		trace_gda_qp_error(c->qpn, c->index, c->wr_opcode, c->status.syndrome,
+				   c->status.vendor);
 	spin_lock(&cq->lock);
 	pushed = gda_cq_push(ecq, c);
 	spin_unlock(&cq->lock);

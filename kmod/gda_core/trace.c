@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Instantiates the tracepoints of trace.h. */
+#include <linux/types.h>
+
+#define CREATE_TRACE_POINTS
+#include "trace.h"
