@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Cells: 64 bytes each, 64 to a page, for doorbells and records. A page belongs to
+ * Cells: 64 bytes each, 64 to a page, for doorbells, records and counters. A page belongs to
  * one context and never to two; it exists while at least one of its cells is used.
  *
  * Tables and bitmaps are under ctx->lock. Dropping the last cell revokes the page;
@@ -10,14 +10,17 @@
 
 #include "gda_private.h"
 
-static struct gda_cells *gda_cells_create(struct gda_ctx *ctx, bool doorbell)
+static struct gda_cells *gda_cells_create(struct gda_ctx *ctx,
+					  enum gda_cell_use use)
 {
 	struct gda_cells *cells;
 
 	cells = kzalloc(sizeof(*cells), GFP_KERNEL_ACCOUNT);
 	if (!cells)
 		return ERR_PTR(-ENOMEM);
-	cells->region = gda_region_create(ctx, 1, GDA_MAP_RW, doorbell ? cells : NULL);
+	cells->region = gda_region_create(ctx, 1,
+					  use == GDA_CELL_COUNTER ? GDA_MAP_RO : GDA_MAP_RW,
+					  use == GDA_CELL_DOORBELL ? cells : NULL);
 	if (IS_ERR(cells->region)) {
 		long err = PTR_ERR(cells->region);
 
@@ -29,7 +32,7 @@ static struct gda_cells *gda_cells_create(struct gda_ctx *ctx, bool doorbell)
 
 /* Any page with a free cell, else a new page. */
 int gda_cell_alloc(struct gda_ctx *ctx, struct gda_cells **table, unsigned int n,
-		   bool doorbell, struct gda_cell *cell)
+		   enum gda_cell_use use, struct gda_cell *cell)
 {
 	unsigned int i, empty = n;
 	struct gda_cells *cells;
@@ -45,7 +48,7 @@ int gda_cell_alloc(struct gda_ctx *ctx, struct gda_cells **table, unsigned int n
 	if (i == n) {
 		if (empty == n)
 			return -ENOSPC;
-		cells = gda_cells_create(ctx, doorbell);
+		cells = gda_cells_create(ctx, use);
 		if (IS_ERR(cells))
 			return PTR_ERR(cells);
 		i = empty;

@@ -7,6 +7,7 @@
  * A collapsed CQ serves one QP; a ring serves any number and has a consumer index
  * record, user-written and trusted only as far as the overflow check.
  */
+#include <linux/eventfd.h>
 #include <linux/slab.h>
 
 #include "gda_private.h"
@@ -38,7 +39,8 @@ static int gda_cq_alloc_memory(struct gda_ctx *ctx, struct gda_cq *cq,
 	cq->ecq.depth = cmd->depth;
 	cq->ecq.collapsed = cmd->flags & GDA_CQ_COLLAPSED;
 	if (!cq->ecq.collapsed) {
-		ret = gda_cell_alloc(ctx, ctx->rec, GDA_REC_PAGES, false, &cq->rec);
+		ret = gda_cell_alloc(ctx, ctx->rec, GDA_REC_PAGES, GDA_CELL_RECORD,
+				     &cq->rec);
 		if (ret) {
 			gda_region_revoke(cq->region);
 			gda_region_put(cq->region);
@@ -68,6 +70,8 @@ static void gda_cq_free(struct gda_object *obj)
 	if (!cq->ecq.collapsed)
 		gda_cell_free(&cq->rec);
 	gda_region_put(cq->region);
+	if (cq->event)
+		eventfd_ctx_put(cq->event);
 	obj->ctx->ncq--;
 	gda_stat_add(GDA_STAT_CQS, -1);
 	kfree(cq);
@@ -132,4 +136,33 @@ err_handle:
 err_kfree:
 	kfree(cq);
 	return ret;
+}
+
+int gda_cq_event(struct gda_ctx *ctx, struct gda_cq_event *cmd)
+{
+	struct eventfd_ctx *event = NULL;
+	struct gda_object *obj;
+	struct gda_cq *cq;
+
+	if (hweight32(cmd->flags) > 1)
+		return -EINVAL;
+	obj = gda_object_find(ctx, cmd->handle, GDA_OBJECT_CQ);
+	if (!obj)
+		return -ENOENT;
+	cq = container_of(obj, struct gda_cq, obj);
+	if (cmd->eventfd < -1 || (cmd->eventfd == -1 && cmd->flags && !cq->event))
+		return -EINVAL;
+	if (cmd->eventfd >= 0) {
+		event = eventfd_ctx_fdget(cmd->eventfd);
+		if (IS_ERR(event))
+			return PTR_ERR(event);
+	}
+	spin_lock(&cq->lock);
+	if (event)
+		swap(cq->event, event);
+	cq->armed = cmd->flags;
+	spin_unlock(&cq->lock);
+	if (event)
+		eventfd_ctx_put(event);
+	return 0;
 }

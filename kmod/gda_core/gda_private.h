@@ -43,6 +43,7 @@
 #define GDA_MAX_QP		4096
 #define GDA_MAX_CQ		4096
 #define GDA_MAX_MR		65536
+#define GDA_MAX_COUNTER		4096
 #define GDA_MAX_CQ_DEPTH	65536
 #define GDA_MAX_MR_SIZE		(1ULL << 38)
 #define GDA_MAX_MSG		0x7fffffffU
@@ -52,11 +53,13 @@
 #define GDA_CELLS		(PAGE_SIZE / GDA_CELL_BYTES)
 #define GDA_CELL_PAGES		(GDA_MAX_QP / GDA_CELLS)
 #define GDA_REC_PAGES		((GDA_MAX_QP + GDA_MAX_CQ) / GDA_CELLS)
+#define GDA_COUNTER_PAGES	(GDA_MAX_COUNTER / GDA_CELLS)
 
 /* One visit of a queue: the length of an SRCU read section. */
 #define GDA_VISIT_WQES		64U
 #define GDA_VISIT_BYTES		(64U << 10)
 
+struct eventfd_ctx;
 struct gda_ctx;
 struct gda_qp;
 
@@ -133,7 +136,7 @@ struct gda_ctx {
 	struct gda_device *dev;		/* set once by bind */
 	u32 id;
 	bool dead;			/* under @lock: shut down */
-	unsigned int nqp, ncq, nmr;	/* under @lock */
+	unsigned int nqp, ncq, nmr, ncounter;	/* under @lock */
 	struct xarray objects;		/* handle -> struct gda_object */
 	struct inode *inode;		/* the mapping all VMAs hang on */
 
@@ -141,6 +144,7 @@ struct gda_ctx {
 	struct maple_tree cookies;	/* page index -> struct gda_region */
 	struct gda_cells *db[GDA_CELL_PAGES];	/* written under both locks, read under SRCU */
 	struct gda_cells *rec[GDA_REC_PAGES];	/* under @lock */
+	struct gda_cells *cnt[GDA_COUNTER_PAGES];	/* under @lock */
 	struct gda_worker worker;
 };
 
@@ -149,6 +153,7 @@ struct gda_ctx {
 enum gda_object_type {
 	GDA_OBJECT_QP,
 	GDA_OBJECT_CQ,
+	GDA_OBJECT_COUNTER,
 	GDA_OBJECT_MR,
 	GDA_OBJECT_TYPES,
 };
@@ -166,7 +171,8 @@ struct gda_object_ops {
 	void (*free)(struct gda_object *obj);
 };
 
-extern const struct gda_object_ops gda_qp_ops, gda_cq_ops, gda_mr_ops;
+extern const struct gda_object_ops gda_qp_ops, gda_cq_ops, gda_counter_ops,
+				   gda_mr_ops;
 
 int gda_object_alloc(struct gda_ctx *ctx, struct gda_object *obj, u8 type);
 void gda_object_abort(struct gda_object *obj);
@@ -197,8 +203,14 @@ static inline unsigned long gda_region_bytes(const struct gda_region *region)
 int gda_mmap(struct file *file, struct vm_area_struct *vma);
 
 /* cells.c */
+enum gda_cell_use {
+	GDA_CELL_DOORBELL,	/* a fault wakes the worker */
+	GDA_CELL_RECORD,
+	GDA_CELL_COUNTER,	/* user space only reads it */
+};
+
 int gda_cell_alloc(struct gda_ctx *ctx, struct gda_cells **table, unsigned int n,
-		   bool doorbell, struct gda_cell *cell);
+		   enum gda_cell_use use, struct gda_cell *cell);
 void gda_cell_kill(struct gda_cells **table, struct gda_cell *cell);
 void gda_cell_free(struct gda_cell *cell);
 static inline u32 gda_cell_offset(const struct gda_cell *cell)
@@ -226,15 +238,30 @@ struct gda_cq {
 	u32 cqn;
 	struct gda_region *region;
 	struct gda_cell rec;		/* ring only */
+	struct eventfd_ctx *event;	/* under @lock */
+	u32 armed;			/* GDA_CQ_ARM_*; under @lock */
 };
 
 int gda_cq_create(struct gda_ctx *ctx, struct gda_cq_create *cmd, void __user *ucmd);
+int gda_cq_event(struct gda_ctx *ctx, struct gda_cq_event *cmd);
+
+/* counter.c */
+struct gda_count {
+	struct gda_object obj;
+	struct gda_cell cell;
+};
+
+int gda_counter_create(struct gda_ctx *ctx, struct gda_counter_create *cmd,
+		       void __user *ucmd);
 
 /* qp.c */
 struct gda_qp {
 	struct gda_object obj;
 	struct gda_eqp eqp;		/* the worker's, but for state and fail */
 	struct gda_cq *cq;
+	struct gda_cq *recv_cq;		/* or NULL, as the counters */
+	struct gda_count *sent;
+	struct gda_count *recv;
 	struct gda_region *sq;
 	struct gda_cell rec;
 	struct gda_cell db;
@@ -296,6 +323,7 @@ enum gda_stat {
 	GDA_STAT_CONTEXTS,
 	GDA_STAT_QPS,
 	GDA_STAT_CQS,
+	GDA_STAT_COUNTERS,
 	GDA_STAT_MRS,
 	GDA_STAT_REGIONS,
 	GDA_STAT_PAGES,

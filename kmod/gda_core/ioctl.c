@@ -30,6 +30,8 @@ union gda_ucmd {
 	struct gda_qp_query qp_query;
 	struct gda_mr_reg_user mr_reg_user;
 	struct gda_mr_query mr_query;
+	struct gda_cq_event cq_event;
+	struct gda_counter_create counter_create;
 };
 
 /*
@@ -71,6 +73,7 @@ static int gda_ioc_query(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user 
 		.max_qp = GDA_MAX_QP,
 		.max_cq = GDA_MAX_CQ,
 		.max_mr = GDA_MAX_MR,
+		.max_counter = GDA_MAX_COUNTER,
 		.max_sq_depth = GDA_MLX5_MAX_DEPTH,
 		.max_cq_depth = GDA_MAX_CQ_DEPTH,
 		.max_sge = GDA_ENGINE_MAX_SGE,
@@ -100,39 +103,52 @@ static int gda_ioc_destroy(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __use
 	return 0;
 }
 
+static const struct gda_region *gda_cell_region(const struct gda_cell *cell, u32 *offset)
+{
+	*offset = gda_cell_offset(cell);
+	return cell->cells->region;
+}
+
+static const struct gda_region *gda_cq_region(struct gda_object *obj, u32 type, u32 *offset)
+{
+	struct gda_cq *cq = container_of(obj, struct gda_cq, obj);
+
+	if (type == GDA_REGION_CQ)
+		return cq->region;
+	if (type == GDA_REGION_CQ_DBREC && !cq->ecq.collapsed)
+		return gda_cell_region(&cq->rec, offset);
+	return NULL;
+}
+
+static const struct gda_region *gda_qp_region(struct gda_object *obj, u32 type, u32 *offset)
+{
+	struct gda_qp *qp = container_of(obj, struct gda_qp, obj);
+
+	if (type == GDA_REGION_SQ)
+		return qp->sq;
+	if (type == GDA_REGION_DBREC)
+		return gda_cell_region(&qp->rec, offset);
+	if (type == GDA_REGION_DB)
+		return gda_cell_region(&qp->db, offset);
+	return NULL;
+}
+
 static const struct gda_region *gda_find_region(struct gda_ctx *ctx, u32 handle,
 						u32 type, u32 *offset)
 {
-	bool of_cq = type == GDA_REGION_CQ || type == GDA_REGION_CQ_DBREC;
-	struct gda_object *obj;
-	struct gda_cq *cq;
-	struct gda_qp *qp;
+	struct gda_object *obj = xa_load(&ctx->objects, handle);
 
-	obj = gda_object_find(ctx, handle, of_cq ? GDA_OBJECT_CQ : GDA_OBJECT_QP);
+	*offset = 0;
 	if (!obj)
 		return NULL;
-	cq = container_of(obj, struct gda_cq, obj);
-	qp = container_of(obj, struct gda_qp, obj);
-	*offset = 0;
-	switch (type) {
-	case GDA_REGION_CQ:
-		return cq->region;
-	case GDA_REGION_CQ_DBREC:
-		if (cq->ecq.collapsed)
-			return NULL;
-		*offset = gda_cell_offset(&cq->rec);
-		return cq->rec.cells->region;
-	case GDA_REGION_SQ:
-		return qp->sq;
-	case GDA_REGION_DBREC:
-		*offset = gda_cell_offset(&qp->rec);
-		return qp->rec.cells->region;
-	case GDA_REGION_DB:
-		*offset = gda_cell_offset(&qp->db);
-		return qp->db.cells->region;
-	default:
-		return NULL;
-	}
+	if (obj->type == GDA_OBJECT_CQ)
+		return gda_cq_region(obj, type, offset);
+	if (obj->type == GDA_OBJECT_QP)
+		return gda_qp_region(obj, type, offset);
+	if (obj->type == GDA_OBJECT_COUNTER && type == GDA_REGION_COUNTER)
+		return gda_cell_region(&container_of(obj, struct gda_count, obj)->cell,
+				       offset);
+	return NULL;
 }
 
 static int gda_ioc_region(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
@@ -141,7 +157,7 @@ static int gda_ioc_region(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user
 	const struct gda_region *region;
 	u32 offset;
 
-	if (!cmd->type || cmd->type > GDA_REGION_CQ_DBREC)
+	if (!cmd->type || cmd->type > GDA_REGION_COUNTER)
 		return -EINVAL;
 	region = gda_find_region(ctx, cmd->handle, cmd->type, &offset);
 	if (!region)
@@ -185,6 +201,17 @@ static int gda_ioc_mr_query(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __us
 	return gda_mr_query(ctx, &ucmd->mr_query);
 }
 
+static int gda_ioc_cq_event(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
+{
+	return gda_cq_event(ctx, &ucmd->cq_event);
+}
+
+static int gda_ioc_counter_create(struct gda_ctx *ctx, union gda_ucmd *ucmd,
+				  void __user *arg)
+{
+	return gda_counter_create(ctx, &ucmd->counter_create, arg);
+}
+
 struct gda_ioctl_op {
 	unsigned int cmd;
 	u32 size;
@@ -215,7 +242,7 @@ static const struct gda_ioctl_op gda_ioctl_ops[] = {
 	       .respond = true),
 	GDA_OP(CQ_CREATE, gda_ioc_cq_create, struct gda_cq_create, dbrec,
 	       .flags = GDA_CQ_COLLAPSED | GDA_CQ_WRITABLE),
-	GDA_OP(QP_CREATE, gda_ioc_qp_create, struct gda_qp_create, db,
+	GDA_OP(QP_CREATE, gda_ioc_qp_create, struct gda_qp_create, reserved2,
 	       .flags = GDA_QP_POLLED),
 	GDA_OP(QP_ADDRESS, gda_ioc_qp_address, struct gda_qp_address, address,
 	       .respond = true),
@@ -226,6 +253,9 @@ static const struct gda_ioctl_op gda_ioctl_ops[] = {
 	       .flags = GDA_MR_ZERO_BASED),
 	GDA_OP(MR_QUERY, gda_ioc_mr_query, struct gda_mr_query, length,
 	       .respond = true),
+	GDA_OP(CQ_EVENT, gda_ioc_cq_event, struct gda_cq_event, eventfd,
+	       .flags = GDA_CQ_ARM | GDA_CQ_ARM_SOLICITED),
+	GDA_OP(COUNTER_CREATE, gda_ioc_counter_create, struct gda_counter_create, counter),
 };
 
 /* Copy the command in and apply the rules that hold for all of them. */

@@ -14,6 +14,7 @@
 static const struct gda_object_ops * const gda_object_ops[GDA_OBJECT_TYPES] = {
 	[GDA_OBJECT_QP] = &gda_qp_ops,
 	[GDA_OBJECT_CQ] = &gda_cq_ops,
+	[GDA_OBJECT_COUNTER] = &gda_counter_ops,
 	[GDA_OBJECT_MR] = &gda_mr_ops,
 };
 

@@ -12,23 +12,49 @@
 
 #include "gda_private.h"
 
-static int gda_qp_check(struct gda_ctx *ctx, const struct gda_qp_create *cmd,
-			struct gda_cq **cq)
+/* Find what a QP will use; handle 0 means none. */
+static int gda_qp_find_used(struct gda_ctx *ctx, const struct gda_qp_create *cmd,
+			    struct gda_qp *qp)
 {
-	struct gda_object *obj;
+	struct gda_object *cq = gda_object_find(ctx, cmd->cq, GDA_OBJECT_CQ);
+	struct gda_object *recv_cq = gda_object_find(ctx, cmd->recv_cq, GDA_OBJECT_CQ);
+	struct gda_object *sent = gda_object_find(ctx, cmd->sent_counter, GDA_OBJECT_COUNTER);
+	struct gda_object *recv = gda_object_find(ctx, cmd->recv_counter, GDA_OBJECT_COUNTER);
 
-	if (cmd->reserved)
-		return -EOPNOTSUPP;
-	if (cmd->dialect != GDA_DIALECT_MLX5)
+	if (!cq || (cmd->recv_cq && !recv_cq) || (cmd->sent_counter && !sent) ||
+	    (cmd->recv_counter && !recv))
+		return -ENOENT;
+	qp->cq = container_of(cq, struct gda_cq, obj);
+	if (recv_cq)
+		qp->recv_cq = container_of(recv_cq, struct gda_cq, obj);
+	if (sent)
+		qp->sent = container_of(sent, struct gda_count, obj);
+	if (recv)
+		qp->recv = container_of(recv, struct gda_count, obj);
+	if (qp->recv_cq && qp->recv_cq->ecq.collapsed)
+		return -EINVAL;
+	return qp->cq->ecq.collapsed && cq->users ? -EBUSY : 0;
+}
+
+/* Count the QP in (@n 1) or out (@n -1) at everything it uses. */
+static void gda_qp_use(struct gda_qp *qp, int n)
+{
+	qp->cq->obj.users += n;
+	if (qp->recv_cq)
+		qp->recv_cq->obj.users += n;
+	if (qp->sent)
+		qp->sent->obj.users += n;
+	if (qp->recv)
+		qp->recv->obj.users += n;
+}
+
+static int gda_qp_check(const struct gda_ctx *ctx, const struct gda_qp_create *cmd)
+{
+
+	if (cmd->reserved || cmd->reserved2 || cmd->dialect != GDA_DIALECT_MLX5)
 		return -EOPNOTSUPP;
 	if (!is_power_of_2(cmd->sq_depth) || cmd->sq_depth > GDA_MLX5_MAX_DEPTH)
 		return -EINVAL;
-	obj = gda_object_find(ctx, cmd->cq, GDA_OBJECT_CQ);
-	if (!obj)
-		return -ENOENT;
-	*cq = container_of(obj, struct gda_cq, obj);
-	if ((*cq)->ecq.collapsed && obj->users)
-		return -EBUSY;
 	if (ctx->nqp >= GDA_MAX_QP)
 		return -ENOSPC;
 	return 0;
@@ -43,6 +69,9 @@ static void gda_qp_init_engine(struct gda_qp *qp, u32 depth)
 	q->dbrec = gda_cell_addr(&qp->rec);
 	q->db = gda_cell_addr(&qp->db);
 	q->cq = &qp->cq->ecq;
+	q->recv_cq = qp->recv_cq ? &qp->recv_cq->ecq : NULL;
+	q->sent = qp->sent ? gda_cell_addr(&qp->sent->cell) : NULL;
+	q->recv = qp->recv ? gda_cell_addr(&qp->recv->cell) : NULL;
 	q->pd = qp->obj.ctx;
 	q->depth = depth;
 	q->qpn = 0;
@@ -58,10 +87,10 @@ static int gda_qp_alloc_memory(struct gda_ctx *ctx, struct gda_qp *qp, u32 depth
 	qp->sq = gda_region_create(ctx, npages, GDA_MAP_RW, NULL);
 	if (IS_ERR(qp->sq))
 		return PTR_ERR(qp->sq);
-	ret = gda_cell_alloc(ctx, ctx->rec, GDA_REC_PAGES, false, &qp->rec);
+	ret = gda_cell_alloc(ctx, ctx->rec, GDA_REC_PAGES, GDA_CELL_RECORD, &qp->rec);
 	if (ret)
 		goto err_sq;
-	ret = gda_cell_alloc(ctx, ctx->db, GDA_CELL_PAGES, true, &qp->db);
+	ret = gda_cell_alloc(ctx, ctx->db, GDA_CELL_PAGES, GDA_CELL_DOORBELL, &qp->db);
 	if (ret)
 		goto err_rec;
 	return 0;
@@ -106,7 +135,7 @@ static void gda_qp_free(struct gda_object *obj)
 	gda_cell_free(&qp->db);
 	gda_cell_free(&qp->rec);
 	gda_region_put(qp->sq);
-	qp->cq->obj.users--;
+	gda_qp_use(qp, -1);
 	obj->ctx->nqp--;
 	gda_stat_add(GDA_STAT_QPS, -1);
 	kfree(qp);
@@ -138,17 +167,18 @@ static void gda_qp_discard(struct gda_qp *qp)
 
 int gda_qp_create(struct gda_ctx *ctx, struct gda_qp_create *cmd, void __user *ucmd)
 {
-	struct gda_cq *cq;
 	struct gda_qp *qp;
 	int ret;
 
-	ret = gda_qp_check(ctx, cmd, &cq);
+	ret = gda_qp_check(ctx, cmd);
 	if (ret)
 		return ret;
 	qp = kzalloc(sizeof(*qp), GFP_KERNEL_ACCOUNT);
 	if (!qp)
 		return -ENOMEM;
-	qp->cq = cq;
+	ret = gda_qp_find_used(ctx, cmd, qp);
+	if (ret)
+		goto err_kfree;
 	qp->nonce = get_random_u64();
 	INIT_LIST_HEAD(&qp->suitors);
 	INIT_LIST_HEAD(&qp->suit);
@@ -159,7 +189,7 @@ int gda_qp_create(struct gda_ctx *ctx, struct gda_qp_create *cmd, void __user *u
 	if (ret)
 		goto err_handle;
 	gda_qp_init_engine(qp, cmd->sq_depth);
-	cq->obj.users++;
+	gda_qp_use(qp, 1);
 	ctx->nqp++;
 	gda_stat_add(GDA_STAT_QPS, 1);
 

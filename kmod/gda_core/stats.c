@@ -16,6 +16,7 @@ static const char * const gda_stat_names[GDA_STATS] = {
 	[GDA_STAT_CONTEXTS] = "contexts",
 	[GDA_STAT_QPS] = "qps",
 	[GDA_STAT_CQS] = "cqs",
+	[GDA_STAT_COUNTERS] = "counters",
 	[GDA_STAT_MRS] = "mrs",
 	[GDA_STAT_REGIONS] = "regions",
 	[GDA_STAT_PAGES] = "pages",

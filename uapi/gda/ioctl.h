@@ -62,6 +62,8 @@ enum gda_ioc_nr {
 	GDA_IOC_NR_QP_QUERY,
 	GDA_IOC_NR_MR_REG_USER,
 	GDA_IOC_NR_MR_QUERY,
+	GDA_IOC_NR_CQ_EVENT,
+	GDA_IOC_NR_COUNTER_CREATE,
 	GDA_IOC_NR_END
 };
 
@@ -94,6 +96,8 @@ struct gda_bind {
 #define GDA_FEATURE_MR_USER		(1ULL << 3)	/* GDA_IOC_MR_REG_USER */
 #define GDA_FEATURE_DOORBELL_FAULT	(1ULL << 4)	/* idle contexts cost nothing */
 #define GDA_FEATURE_QP_POLLED		(1ULL << 5)	/* GDA_QP_POLLED */
+#define GDA_FEATURE_CQ_EVENT		(1ULL << 6)	/* GDA_IOC_CQ_EVENT */
+#define GDA_FEATURE_COUNTER		(1ULL << 7)	/* GDA_IOC_COUNTER_CREATE */
 
 /**
  * struct gda_query - features and limits of the bound device (GDA_IOC_QUERY)
@@ -105,11 +109,13 @@ struct gda_bind {
  * @max_qp: out: QPs per context
  * @max_cq: out: CQs per context
  * @max_mr: out: MRs per context
+ * @max_counter: out: counters per context
  * @max_sq_depth: out: largest send queue in 64-byte slots
  * @max_cq_depth: out: largest CQ in entries
  * @max_sge: out: local segments of one work request
  * @max_inline: out: bytes of payload inside a work request
  * @max_msg: out: longest transfer of one work request in bytes
+ * @reserved: 0
  * @max_mr_size: out: largest MR in bytes
  * @idle_ns: out: how long a doorbell may stay silent before its page is unmapped
  * @device: out: name of the bound device, NUL-terminated
@@ -126,6 +132,8 @@ struct gda_query {
 	__u32 max_qp;
 	__u32 max_cq;
 	__u32 max_mr;
+	__u32 max_counter;
+	__u32 reserved;
 	__u32 max_sq_depth;
 	__u32 max_cq_depth;
 	__u32 max_sge;
@@ -169,6 +177,7 @@ struct gda_destroy {
  *	write; first 8 bytes are the doorbell
  * @GDA_REGION_CQ: completion queue; read only unless %GDA_CQ_WRITABLE
  * @GDA_REGION_CQ_DBREC: consumer index record of a ring CQ, 8 bytes at the offset
+ * @GDA_REGION_COUNTER: a counter, struct gda_counter at the offset; read only
  */
 enum gda_region_type {
 	GDA_REGION_SQ = 1,
@@ -176,6 +185,7 @@ enum gda_region_type {
 	GDA_REGION_DB = 3,
 	GDA_REGION_CQ = 4,
 	GDA_REGION_CQ_DBREC = 5,
+	GDA_REGION_COUNTER = 6,
 };
 
 /**
@@ -258,6 +268,64 @@ struct gda_cq_create {
 };
 #define GDA_IOC_CQ_CREATE	_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_CQ_CREATE, struct gda_cq_create)
 
+/*
+ * When a CQ signals its eventfd: at the next completion, or at the next one that is
+ * solicited (or an error). Once; then it must be armed again.
+ */
+#define GDA_CQ_ARM		(1U << 0)
+#define GDA_CQ_ARM_SOLICITED	(1U << 1)
+
+/**
+ * struct gda_cq_event - wait for a CQ without polling (GDA_IOC_CQ_EVENT)
+ * @size: sizeof(struct gda_cq_event)
+ * @flags: %GDA_CQ_ARM, %GDA_CQ_ARM_SOLICITED, or 0 to disarm
+ * @handle: in: a CQ of this context
+ * @eventfd: in: eventfd(2) to be signaled; -1: the one given before (EINVAL if none)
+ *
+ * A completion that was written before the call signals nothing: arm, look at the
+ * CQ once more, then wait. EBADF or EINVAL: @eventfd is no eventfd.
+ */
+struct gda_cq_event {
+	__u32 size;
+	__u32 flags;
+	__u32 handle;
+	__s32 eventfd;
+};
+#define GDA_IOC_CQ_EVENT	_IOW(GDA_IOC_MAGIC, GDA_IOC_NR_CQ_EVENT, struct gda_cq_event)
+
+/**
+ * struct gda_counter - a completion counter in memory
+ * @value: successes, 64 bits, never wraps in practice
+ * @errors: work requests that ended with an error or were flushed
+ *
+ * Moved by the executor, after what it reports is visible (load @value with acquire
+ * order). It counts; it does not say which request completed.
+ */
+struct gda_counter {
+	__aligned_u64 value;
+	__aligned_u64 errors;
+};
+
+/**
+ * struct gda_counter_create - create a counter at zero (GDA_IOC_COUNTER_CREATE)
+ * @size: sizeof(struct gda_counter_create)
+ * @flags: must be 0
+ * @handle: out
+ * @reserved: must be 0
+ * @counter: out: where to map it, read only
+ *
+ * A counter is given to QPs at their creation and is EBUSY while one uses it; several
+ * QPs may share one.
+ */
+struct gda_counter_create {
+	__u32 size;
+	__u32 flags;
+	__u32 handle;
+	__u32 reserved;
+	struct gda_region_info counter;
+};
+#define GDA_IOC_COUNTER_CREATE	_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_COUNTER_CREATE, struct gda_counter_create)
+
 /**
  * enum gda_dialect - byte format of a queue
  * @GDA_DIALECT_MLX5: gda/mlx5.h
@@ -286,6 +354,12 @@ enum gda_dialect {
  * @sq: out: the send queue
  * @dbrec: out: the doorbell record
  * @db: out: the doorbell
+ * @recv_cq: in: handle of a ring CQ that receives immediates written by the peer; 0:
+ *	none, the peer's write with immediate then fails. It may be @cq.
+ * @sent_counter: in: handle of a counter of work requests completed here; 0: none
+ * @recv_counter: in: handle of a counter of writes and atomics of the peer that have
+ *	arrived here, one each; 0: none
+ * @reserved2: must be 0
  */
 struct gda_qp_create {
 	__u32 size;
@@ -299,6 +373,10 @@ struct gda_qp_create {
 	struct gda_region_info sq;
 	struct gda_region_info dbrec;
 	struct gda_region_info db;
+	__u32 recv_cq;
+	__u32 sent_counter;
+	__u32 recv_counter;
+	__u32 reserved2;
 };
 #define GDA_IOC_QP_CREATE	_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_QP_CREATE, struct gda_qp_create)
 

@@ -126,6 +126,9 @@ struct gda_eqp {
 	const __be32 *dbrec;		/* user-writable: [0] receive, [1] send */
 	const __be64 *db;		/* user-writable: doorbell cell */
 	struct gda_ecq *cq;
+	struct gda_ecq *recv_cq;	/* of immediates from the peer, or NULL */
+	struct gda_counter *sent;	/* ours completed, or NULL; shared, atomic adds */
+	struct gda_counter *recv;	/* the peer's arrived, or NULL; likewise */
 	void *pd;
 	u32 depth;			/* slots, power of two */
 	u32 qpn;

@@ -15,7 +15,7 @@ struct gda_device gda_soft = {
 	.name = "soft0",
 	.features = GDA_FEATURE_DIALECT_MLX5 | GDA_FEATURE_CQ_COLLAPSED |
 		    GDA_FEATURE_CQ_RING | GDA_FEATURE_DOORBELL_FAULT |
-		    GDA_FEATURE_QP_POLLED,
+		    GDA_FEATURE_QP_POLLED | GDA_FEATURE_CQ_EVENT | GDA_FEATURE_COUNTER,
 	.peer_lock = __SPIN_LOCK_UNLOCKED(gda_soft.peer_lock),
 };
 

@@ -47,6 +47,14 @@ u32 gda_host_span(const struct gda_mem *mem, u64 off, u32 len, void **ptr)
 	return min(n, len);
 }
 
+/* Which ways of arming this completion fires. */
+static u32 gda_cq_events(const struct gda_completion *c)
+{
+	if (c->solicited || c->status.syndrome)
+		return GDA_CQ_ARM | GDA_CQ_ARM_SOLICITED;
+	return GDA_CQ_ARM;
+}
+
 bool gda_host_push(struct gda_ecq *ecq, const struct gda_completion *c)
 {
 	struct gda_cq *cq = container_of(ecq, struct gda_cq, ecq);
@@ -57,6 +65,10 @@ bool gda_host_push(struct gda_ecq *ecq, const struct gda_completion *c)
 				   c->status.vendor);
 	spin_lock(&cq->lock);
 	pushed = gda_cq_push(ecq, c);
+	if (pushed && (cq->armed & gda_cq_events(c))) {
+		cq->armed = 0;
+		gda_eventfd_signal(cq->event);
+	}
 	spin_unlock(&cq->lock);
 	return pushed;
 }

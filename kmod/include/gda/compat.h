@@ -7,6 +7,7 @@
 #ifndef GDA_COMPAT_H
 #define GDA_COMPAT_H
 
+#include <linux/eventfd.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/version.h>
@@ -31,5 +32,14 @@ static inline void vm_flags_clear(struct vm_area_struct *vma, unsigned long flag
 	vma->vm_flags &= ~flags;
 }
 #endif
+
+static inline void gda_eventfd_signal(struct eventfd_ctx *event)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)
+	eventfd_signal(event);
+#else
+	eventfd_signal(event, 1);
+#endif
+}
 
 #endif /* GDA_COMPAT_H */

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Completion counters: 64-bit cells that executors add to and user space can only
+ * read. A QP names its counters at creation and keeps them busy; peers add through
+ * the QP, under SRCU, so a counter's page is freed after they have been waited for.
+ */
+#include <linux/slab.h>
+
+#include "gda_private.h"
+
+static void gda_counter_kill(struct gda_object *obj)
+{
+	struct gda_count *count = container_of(obj, struct gda_count, obj);
+
+	gda_cell_kill(obj->ctx->cnt, &count->cell);
+}
+
+static void gda_counter_free(struct gda_object *obj)
+{
+	struct gda_count *count = container_of(obj, struct gda_count, obj);
+
+	gda_cell_free(&count->cell);
+	obj->ctx->ncounter--;
+	gda_stat_add(GDA_STAT_COUNTERS, -1);
+	kfree(count);
+}
+
+const struct gda_object_ops gda_counter_ops = {
+	.kill = gda_counter_kill,
+	.free = gda_counter_free,
+};
+
+int gda_counter_create(struct gda_ctx *ctx, struct gda_counter_create *cmd,
+		       void __user *ucmd)
+{
+	struct gda_count *count;
+	int ret;
+
+	if (cmd->reserved)
+		return -EOPNOTSUPP;
+	if (ctx->ncounter >= GDA_MAX_COUNTER)
+		return -ENOSPC;
+	count = kzalloc(sizeof(*count), GFP_KERNEL_ACCOUNT);
+	if (!count)
+		return -ENOMEM;
+	ret = gda_object_alloc(ctx, &count->obj, GDA_OBJECT_COUNTER);
+	if (ret)
+		goto err_kfree;
+	ret = gda_cell_alloc(ctx, ctx->cnt, GDA_COUNTER_PAGES, GDA_CELL_COUNTER,
+			     &count->cell);
+	if (ret)
+		goto err_handle;
+	ctx->ncounter++;
+	gda_stat_add(GDA_STAT_COUNTERS, 1);
+
+	cmd->handle = count->obj.handle;
+	gda_region_info(count->cell.cells->region, gda_cell_offset(&count->cell),
+			&cmd->counter);
+	ret = gda_ioctl_respond(ucmd, cmd, sizeof(*cmd));
+	if (ret) {
+		gda_object_abort(&count->obj);
+		gda_counter_kill(&count->obj);
+		gda_counter_free(&count->obj);
+		return ret;
+	}
+	gda_object_finalize(&count->obj);
+	return 0;
+
+err_handle:
+	gda_object_abort(&count->obj);
+err_kfree:
+	kfree(count);
+	return ret;
+}
