@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# Everything is built below build/; tests of the modules run in a guest. Parts of
+# the tree add to the lists here by fragments (lib/*.mk, selftests/*.mk, ...):
+#
+#   LIB_TARGETS   the library's files        EXAMPLES     programs for the demo
+#   TEST_NATIVE   test programs, run here    TEST_VM      ... run in the guest
+#   BENCH         programs for `make bench`  DOCS_TARGETS what `make docs` makes
+#   CLEAN_FILES   to be removed, if they lie outside of build/
+#
+# A test program speaks KTAP (tools/scripts/run-tests.sh).
+
+KVER	?=
+KVERS	:= $(or $(KVER),6.12 6.1)
+GUEST	:= $(firstword $(KVERS))
+BUILD	:= build
+CFLAGS	?= -std=gnu11 -O2 -g -Wall -Wextra -Werror
+PREFIX	?= /usr/local
+LIBDIR	?= $(PREFIX)/lib
+
+LIB_TARGETS	:=
+TEST_NATIVE	:=
+TEST_VM		:=
+EXAMPLES	:=
+BENCH		:=
+DOCS_TARGETS	:=
+CLEAN_FILES	:=
+
+.DEFAULT_GOAL	:= help
+.DELETE_ON_ERROR:
+
+include $(wildcard lib/*.mk selftests/*.mk examples/*.mk tools/*.mk tools/*/*.mk Documentation/*.mk)
+
+scripts	:= tools/scripts
+step	:= $(scripts)/step.sh
+deps	:= $(scripts)/deps.sh
+# Parallel, whatever make was called with; quiet but for errors.
+submake	:= $(MAKE) --no-print-directory -s -j $(shell nproc)
+vm	 = tools/vm/gda-vm -k $(GUEST)
+
+.PHONY: help
+help: ## this list
+	@echo 'usage: make TARGET [KVER=6.12|6.1] [W=1] [C=2] [V=1]'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
+
+.PHONY: demo
+demo: ## stream a file between two processes, in a guest, and prove it
+	@$(deps) demo
+	@$(step) 'modules for $(GUEST)' $(scripts)/modules.sh $(GUEST)
+	@$(step) 'library and demo' $(submake) lib examples
+	@$(vm) tools/vm/demo.sh
+
+.PHONY: check
+check: ## build and run every test: here, and in guests on both kernels
+	@$(scripts)/check.sh native $(KVERS)
+
+.PHONY: check-native
+check-native: ## the tests that need no guest
+	@$(scripts)/check.sh native
+
+.PHONY: check-vm
+check-vm: ## the tests in guests (KVER=6.1 for one of them)
+	@$(scripts)/check.sh $(KVERS)
+
+.PHONY: shell
+shell: ## a shell in a guest with the modules loaded
+	@$(deps) demo
+	@$(step) 'modules for $(GUEST)' $(scripts)/modules.sh $(GUEST)
+	@$(vm) -i -t 86400 tools/vm/shell.sh
+
+.PHONY: modules
+modules: $(KVERS:%=modules-%) ## the kernel modules, for 6.12 and 6.1
+modules-%:
+	@$(scripts)/modules.sh $* $(if $(W),W=$(W)) $(if $(C),C=$(C))
+
+.PHONY: lib
+lib: $(LIB_TARGETS) ## the library
+
+.PHONY: examples
+examples: $(EXAMPLES) ## the examples
+
+.PHONY: tests
+tests: $(TEST_NATIVE) $(TEST_VM) ## the test programs, without running them
+
+.PHONY: bench
+bench: $(BENCH) ## measure
+	@for b in $(BENCH); do $$b || exit; done
+
+.PHONY: lint
+lint: ## shellcheck, sparse and the rules of the tree
+	@$(scripts)/lint.sh
+
+.PHONY: docs
+docs: ## the documentation
+	@$(deps) docs
+	@$(submake) $(DOCS_TARGETS) list-docs
+
+.PHONY: install
+install: lib ## the library and its headers, into DESTDIR and PREFIX
+	install -d $(DESTDIR)$(PREFIX)/include/gda $(DESTDIR)$(LIBDIR)/pkgconfig
+	install -m 644 uapi/gda/*.h lib/include/gda/*.h $(DESTDIR)$(PREFIX)/include/gda/
+	cp -d $(filter %.so %.a,$(LIB_TARGETS)) $(wildcard $(BUILD)/lib/*.so.*) $(DESTDIR)$(LIBDIR)/
+	install -m 644 $(filter %.pc,$(LIB_TARGETS)) $(DESTDIR)$(LIBDIR)/pkgconfig/
+
+.PHONY: clean
+clean: ## what was built, but not the unpacked kernels
+	@find $(BUILD) -mindepth 1 -maxdepth 1 ! -name kernel ! -name kselftest \
+		-exec rm -rf {} + 2>/dev/null; rm -rf $(CLEAN_FILES)
+
+.PHONY: distclean
+distclean: ## all that was built or unpacked
+	@rm -rf $(BUILD) $(CLEAN_FILES)
+
+$(BUILD)/kselftest/kselftest_harness.h:
+	@$(scripts)/kselftest.sh $(@D)
+
+# For check.sh.
+.PHONY: list-native list-vm list-docs
+list-native:
+	@echo $(TEST_NATIVE)
+list-vm:
+	@echo $(TEST_VM)
+list-docs:
+	@echo $(DOCS_TARGETS)

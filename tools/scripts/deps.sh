@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# deps.sh GROUP - see that what GROUP (demo, check, lint, docs) needs is here
+#
+# Root has it installed by apt; anyone else is told the one line that does. The
+# kernels are not installed but unpacked into the build folder (gda-kernel).
+
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+build="gcc gcc-12 libc6-dev make kmod pahole libelf1 libssl3"
+guest="qemu-system-x86 busybox-static cpio xz-utils zstd"
+case ${1-} in
+demo) packages="$build $guest" kernels="6.12" ;;
+check) packages="$build $guest libibverbs-dev" kernels="6.12 6.1" ;;
+lint) packages="$build shellcheck sparse clang-format" kernels="6.12" ;;
+docs) packages="make python3-sphinx" kernels="" ;;
+*) echo "usage: deps.sh demo|check|lint|docs" >&2; exit 2 ;;
+esac
+
+command -v dpkg-query >/dev/null || { echo "not Debian: see to it that these are here: $packages"; exit 0; }
+
+missing=()
+for p in $packages; do
+	[ "$(dpkg-query -Wf '${db:Status-Status}' "$p" 2>/dev/null)" = installed ] || missing+=("$p")
+done
+fetch=()
+for k in $kernels; do
+	tools/vm/gda-kernel here "$k" || fetch+=("$k")
+done
+
+install=(apt-get install -y --no-install-recommends "${missing[@]}")
+if [ ${#missing[@]} -gt 0 ] && [ "$(id -u)" != 0 ]; then
+	echo "Packages are missing. As root: ${install[*]}" >&2
+	exit 1
+fi
+if [ "$(id -u)" = 0 ] && [ $((${#missing[@]} + ${#fetch[@]})) -gt 0 ]; then
+	export DEBIAN_FRONTEND=noninteractive
+	tools/scripts/step.sh "package lists" apt-get -qq update
+fi
+if [ ${#missing[@]} -gt 0 ]; then
+	echo "packages: ${missing[*]}"
+	tools/scripts/step.sh "packages" "${install[@]}" -qq -o Dpkg::Use-Pty=0
+fi
+for k in "${fetch[@]}"; do
+	tools/scripts/step.sh "kernel $k" tools/vm/gda-kernel fetch "$k"
+done

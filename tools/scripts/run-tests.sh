@@ -1,0 +1,138 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# run-tests.sh [option...] PROGRAM... - run test programs and add up
+#
+#   --timeout SEC   limit of one program, where selftests/timeouts ("NAME SEC"
+#                   a line) names no other                  [120]
+#   --dmesg         fail a program during which the kernel complained
+#   --logs DIR      keep each program's output there        [build/log/tests]
+#   --totals FILE   append "PASSED FAILED SKIPPED" to FILE
+#   --json          print a JSON array instead of the table
+#
+# A program prints KTAP: "1..N", then N lines "ok" or "not ok", "# SKIP" at the
+# end of one that could not run. It fails as a whole, too: if it ends with an
+# error although nothing was "not ok", prints fewer lines than it planned, or
+# runs too long. Where a complaint of the kernel is what a program wants, it
+# prints "# dmesg: REGEX" (extended), and lines that match are let through.
+
+set -uo pipefail
+
+limit=120 dmesg='' logs=build/log/tests totals='' json=''
+while [ $# -gt 0 ]; do
+	case $1 in
+	--timeout) limit=$2; shift ;;
+	--dmesg) dmesg=1 ;;
+	--logs) logs=$2; shift ;;
+	--totals) totals=$2; shift ;;
+	--json) json=1 ;;
+	--) shift; break ;;
+	-*) echo "run-tests.sh: unknown option $1" >&2; exit 2 ;;
+	*) break ;;
+	esac
+	shift
+done
+mkdir -p "$logs"
+
+# What a healthy kernel never says, and anything at all that our modules say:
+# they are silent but for their own bugs.
+complaint='WARNING:|BUG:|BUG |Oops|Call Trace|KASAN|KCSAN|UBSAN|refcount_t|'
+complaint+='possible .*(deadlock|recursive)|circular locking|inconsistent lock|'
+complaint+='general protection|unable to handle|blocked for more than|'
+complaint+='soft lockup|detected stalls|memory leak|list_(add|del) corruption|'
+complaint+='Bad page|^\[[^]]*\] (misc )?gda[a-z_]*( [^:]*)?: '
+
+# Complaints since marker $1, but those that log $2 expects.
+complaints() {
+	local expected
+
+	expected=$(sed -n 's/^# dmesg: //p' "$2" | paste -sd '|')
+	dmesg | awk -v m="$1" 'index($0, m) { n = NR } { line[NR] = $0 }
+		END { for (i = n + 1; i <= NR; i++) print line[i] }' |
+		grep -E "$complaint" | grep -vE "${expected:-^$}"
+}
+
+# Of TAP on stdin: passed, failed, skipped, planned (-1: no plan).
+tally() {
+	awk 'BEGIN { p = f = s = 0; plan = -1 }
+		/^1\.\.[0-9]+/ { plan = substr($1, 4) + 0; if (!plan) s++ }
+		/^ok / { if (/# *SKIP/) s++; else p++ }
+		/^not ok / { if (/# *(TODO|XFAIL|SKIP)/) s++; else f++ }
+		/^Bail out!/ { f++ }
+		END { print p, f, s, plan }'
+}
+
+limit_of() {
+	local n
+
+	n=$(awk -v n="$1" '$1 == n { print $2 }' selftests/timeouts 2>/dev/null)
+	echo "${n:-$limit}"
+}
+
+# Indented, below the program's line.
+tell() { sed 's/^/    /' >&"$out"; }
+
+run_one() {
+	local prog=$1 name log status t ms p f s plan ran why=() noise=''
+
+	name=${prog#"$PWD"/}; name=${name#build/}; name=${name#selftests/}
+	log=$logs/${name//\//_}.log
+	t=$(limit_of "$name")
+	[ -z "$dmesg" ] || echo "gda-test: begin $$ $name" >/dev/kmsg
+	ms=${EPOCHREALTIME/./}
+	timeout -k 5 "$t" "$prog" </dev/null >"$log" 2>&1
+	status=$?
+	ms=$(((${EPOCHREALTIME/./} - ms) / 1000))
+
+	read -r p f s plan < <(tally <"$log")
+	ran=$((p + f + s))
+	if [ $status = 124 ] || [ $status = 137 ]; then
+		why+=("no end after $t s")
+	elif [ "$plan" -lt 0 ]; then
+		why+=("printed no plan, exit status $status")
+	elif [ "$plan" -gt 0 ] && [ "$ran" -ne "$plan" ]; then
+		why+=("planned $plan, ran $ran, exit status $status")
+	elif [ $status != 0 ] && [ "$f" = 0 ] && ! { [ $status = 4 ] && [ "$s" -gt 0 ]; }; then
+		why+=("exit status $status")
+	fi
+	[ -z "$dmesg" ] || noise=$(complaints "gda-test: begin $$ $name" "$log")
+	[ -z "$noise" ] || why+=("the kernel complained")
+	f=$((f + ${#why[@]}))
+
+	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+	if [ "$json" ]; then
+		printf '%s{"program":"%s","passed":%d,"failed":%d,"skipped":%d,"seconds":%d.%03d}' \
+			"$comma" "$name" "$p" "$f" "$s" $((ms / 1000)) $((ms % 1000))
+		comma=$',\n '
+	else
+		row "$name" "$p" "$f" "$s" "$ms"
+	fi
+	[ "$f" -gt 0 ] || return 0
+	grep -E '^(not ok|Bail out)' "$log" | head -n 20 | tell
+	[ ${#why[@]} = 0 ] || printf '%s\n' "${why[@]}" | tell
+	[ -z "$noise" ] || head -n 20 <<<"$noise" | tell
+	{ echo "the end of $log:"; grep -vE '^(ok|# +(RUN|OK))' "$log" | tail -n 25; } | tell
+}
+
+row() {
+	printf '%-44s %7d %7d %8d %7d.%d\n' "$1" "$2" "$3" "$4" $(($5 / 1000)) $(($5 % 1000 / 100))
+}
+
+passed=0 failed=0 skipped=0 comma=' ' out=1
+all=${EPOCHREALTIME/./}
+if [ "$json" ]; then
+	out=2
+	echo '['
+else
+	printf '%-44s %7s %7s %8s %9s\n' program passed failed skipped seconds
+fi
+for prog; do
+	run_one "$prog"
+done
+if [ "$json" ]; then
+	printf '\n]\n'
+else
+	row total $passed $failed $skipped $(((${EPOCHREALTIME/./} - all) / 1000))
+fi
+[ -z "$totals" ] || echo $passed $failed $skipped >>"$totals"
+[ $failed = 0 ] && [ $((passed + skipped)) -gt 0 ]
