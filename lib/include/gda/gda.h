@@ -10,6 +10,9 @@
  * left in the kernel, not the library's memory for it). Any thread may call any
  * function; two calls on the same object are the caller's to order. There are no
  * hidden threads, and nothing is ever printed.
+ *
+ * Any of them may return -ENODEV once the context was shut down or its device is
+ * gone, and -ENOMEM; that is not repeated below.
  */
 #ifndef GDA_GDA_H
 #define GDA_GDA_H
@@ -33,20 +36,52 @@ struct gda_view;
  * @device: name of the device, NULL for the default ("soft0")
  * @ctx: out
  *
- * Opens /dev/gda and binds a context to the device.
+ * Opens /dev/gda and binds a context to the device. The file is close-on-exec. A
+ * child of fork(2) may go on using the context and everything made from it.
+ *
+ * Return: 0; -ENOENT no /dev/gda (is gda_core loaded?) or no such device; -EACCES
+ * the user is not in group gda; -EINVAL the name is too long; -EMFILE.
  */
 int gda_open(const char *device, struct gda_context **ctx);
 
-/** gda_close - close a context; the kernel destroys everything it still owns */
+/**
+ * gda_close - close a context
+ * @ctx: the context, or NULL; gone when the call returns
+ *
+ * Unmaps what is still mapped: views of its QPs must not be used any more. The
+ * kernel destroys what it still owns, unless another process (by fork or passing
+ * of the file) holds the context too.
+ */
 void gda_close(struct gda_context *ctx);
 
-/** gda_context_fd - the file of /dev/gda, for poll(2), fork or SCM_RIGHTS */
+/**
+ * gda_context_fd - the file behind a context
+ * @ctx: the context
+ *
+ * Return: a file descriptor of /dev/gda, for ioctl(2), fork(2) or SCM_RIGHTS; the
+ * context keeps it.
+ */
 int gda_context_fd(const struct gda_context *ctx);
 
-/** gda_context_query - features and limits */
+/**
+ * gda_context_query - features and limits
+ * @ctx: the context
+ * @query: out; nothing in it needs to be set
+ *
+ * Return: 0 or a negative errno.
+ */
 int gda_context_query(struct gda_context *ctx, struct gda_query *query);
 
-/** gda_context_shutdown - destroy all objects and revoke all mappings at once */
+/**
+ * gda_context_shutdown - destroy all objects and revoke all mappings at once
+ * @ctx: the context; it can only be closed afterwards
+ *
+ * For another thread than those who post: their next access to a queue is SIGBUS,
+ * their peers see an error completion. The library's objects still want to be
+ * destroyed, which then returns -ENODEV and frees them.
+ *
+ * Return: 0 or a negative errno.
+ */
 int gda_context_shutdown(struct gda_context *ctx);
 
 /**
@@ -59,19 +94,36 @@ struct gda_cq_attr {
 	uint32_t flags;
 };
 
-/** gda_cq_create - create and map a completion queue */
+/**
+ * gda_cq_create - create and map a completion queue
+ * @ctx: context
+ * @attr: how
+ * @cq: out
+ *
+ * The fast path reads collapsed CQs (%GDA_CQ_COLLAPSED), which serve one QP each.
+ * gda_qp_create() makes one by itself.
+ *
+ * Return: 0; -EINVAL bad depth; -ENOSPC too many.
+ */
 int gda_cq_create(struct gda_context *ctx, const struct gda_cq_attr *attr,
 		  struct gda_cq **cq);
-/** gda_cq_destroy - -EBUSY while a QP uses it */
+
+/**
+ * gda_cq_destroy - destroy a completion queue
+ * @cq: the CQ, or NULL; unless -EBUSY it is gone when the call returns
+ *
+ * Return: 0; -EBUSY a QP uses it.
+ */
 int gda_cq_destroy(struct gda_cq *cq);
 
 /**
  * struct gda_qp_attr - how to create a QP
- * @cq: its CQ; NULL: a collapsed CQ of its own, destroyed with the QP
+ * @cq: its CQ, of the same context; NULL: a collapsed CQ of its own, destroyed with
+ *	the QP
  * @sq_depth: slots of 64 bytes, power of two; 0: 256
  * @flags: GDA_QP_*
- * @timeout_ns: bound of every wait inside a posting call (full ring) and of
- *	gda_quiet(); 0: one second
+ * @timeout_ns: bound of every wait inside a posting call (full ring) and of waits
+ *	without a deadline; 0: one second
  */
 struct gda_qp_attr {
 	struct gda_cq *cq;
@@ -80,51 +132,151 @@ struct gda_qp_attr {
 	uint64_t timeout_ns;
 };
 
-/** gda_qp_create - create a queue pair and map its queue, record and doorbell */
+/**
+ * gda_qp_create - create a queue pair and map its queue, record and doorbell
+ * @ctx: context
+ * @attr: how
+ * @qp: out
+ *
+ * Return: 0; -EINVAL bad depth, or a CQ of another context; -EBUSY the collapsed CQ
+ * serves another QP; -ENOSPC too many.
+ */
 int gda_qp_create(struct gda_context *ctx, const struct gda_qp_attr *attr,
 		  struct gda_qp **qp);
-/** gda_qp_destroy - destroy the QP (and the CQ it brought along) and its view */
+
+/**
+ * gda_qp_destroy - destroy a QP, the CQ it brought along, and its view
+ * @qp: the QP, or NULL; gone when the call returns
+ *
+ * Nobody may post or wait any more. Its peer goes into error.
+ *
+ * Return: 0 or a negative errno.
+ */
 int gda_qp_destroy(struct gda_qp *qp);
 
-/** struct gda_address - what a peer needs to connect; plain bytes, send them anyhow */
+/**
+ * struct gda_address - what a peer needs to connect; plain bytes, send them anyhow
+ * @bytes: opaque
+ */
 struct gda_address {
 	uint8_t bytes[GDA_ADDRESS_BYTES];
 };
 
-/** gda_qp_address - the QP's own address */
+/**
+ * gda_qp_address - the QP's own address
+ * @qp: the QP
+ * @addr: out
+ *
+ * Return: 0 or a negative errno.
+ */
 int gda_qp_address(struct gda_qp *qp, struct gda_address *addr);
-/** gda_qp_connect - name the peer; work flows once it has named this QP too */
+
+/**
+ * gda_qp_connect - name the peer; work flows once it has named this QP too
+ * @qp: the QP
+ * @peer: what gda_qp_address() said there; its own address: loopback
+ *
+ * Posting may begin before the peer has connected; it waits.
+ *
+ * Return: 0; -EINVAL malformed; -ENOENT no such QP (any more); -EALREADY this QP has
+ * a peer; -EBUSY that peer has named another QP.
+ */
 int gda_qp_connect(struct gda_qp *qp, const struct gda_address *peer);
-/** gda_qp_query - state, first error and counters */
+
+/**
+ * gda_qp_query - state, first error and counters
+ * @qp: the QP
+ * @query: out; nothing in it needs to be set
+ *
+ * Return: 0 or a negative errno.
+ */
 int gda_qp_query(struct gda_qp *qp, struct gda_qp_query *query);
-/** gda_qp_view - what posts to this QP; valid until gda_qp_destroy() */
+
+/**
+ * gda_qp_view - what posts to this QP
+ * @qp: the QP
+ *
+ * Return: the view, see gda/fastpath.h, valid until gda_qp_destroy(); NULL if the
+ * QP's CQ is a ring, which the fast path does not read.
+ */
 struct gda_view *gda_qp_view(struct gda_qp *qp);
 
 /**
  * gda_mr_reg - register memory of this process
  * @ctx: context
- * @addr: first byte
+ * @addr: first byte, any alignment
  * @length: bytes
  * @access: GDA_ACCESS_*
  * @flags: 0 or %GDA_MR_ZERO_BASED
  * @mr: out
+ *
+ * The pages stay pinned until gda_mr_dereg(). Memory that is shared with a child of
+ * fork(2) must be MAP_SHARED, or the child's stores go elsewhere.
+ *
+ * Return: 0; -EINVAL bad length or rights; -EFAULT it cannot be pinned with these
+ * rights; -ENOMEM over RLIMIT_MEMLOCK; -EOVERFLOW it wraps; -ENOSPC too many;
+ * -EOPNOTSUPP gda_mr is not loaded.
  */
 int gda_mr_reg(struct gda_context *ctx, void *addr, size_t length, uint32_t access,
 	       uint32_t flags, struct gda_mr **mr);
-/** gda_mr_dereg - when it returns no executor touches the memory any more */
+
+/**
+ * gda_mr_dereg - when it returns no executor touches the memory any more
+ * @mr: the MR, or NULL; gone when the call returns
+ *
+ * Work that still names its key fails.
+ *
+ * Return: 0 or a negative errno.
+ */
 int gda_mr_dereg(struct gda_mr *mr);
-/** gda_mr_key - key for work requests, local and remote */
+
+/**
+ * gda_mr_key - key for work requests, local and remote
+ * @mr: the MR
+ *
+ * Return: the key.
+ */
 uint32_t gda_mr_key(const struct gda_mr *mr);
-/** gda_mr_iova - address of the first byte in work requests */
+
+/**
+ * gda_mr_iova - address of the first byte in work requests
+ * @mr: the MR
+ *
+ * Return: the address; 0 with %GDA_MR_ZERO_BASED.
+ */
 uint64_t gda_mr_iova(const struct gda_mr *mr);
-/** gda_mr_query - describe the MR */
+
+/**
+ * gda_mr_query - describe the MR
+ * @mr: the MR
+ * @query: out; nothing in it needs to be set
+ *
+ * Return: 0 or a negative errno.
+ */
 int gda_mr_query(struct gda_mr *mr, struct gda_mr_query *query);
 
-/** gda_strerror - one line for a negative errno of this library */
+/**
+ * gda_strerror - one line for an errno of this library
+ * @error: negative errno, or positive
+ *
+ * Return: a constant string, also for what is not known.
+ */
 const char *gda_strerror(int error);
-/** gda_syndrome_name - name of an enum gda_mlx5_syndrome value */
+
+/**
+ * gda_syndrome_name - what went wrong with a work request
+ * @syndrome: enum gda_mlx5_syndrome
+ *
+ * Return: a constant string, also for what is not known.
+ */
 const char *gda_syndrome_name(uint32_t syndrome);
-/** gda_vendor_name - one line for an enum gda_mlx5_vendor value: why */
+
+/**
+ * gda_vendor_name - why it went wrong
+ * @vendor: enum gda_mlx5_vendor
+ *
+ * Return: a constant string, also for what is not known.
+ */
 const char *gda_vendor_name(uint32_t vendor);
 
 #ifdef __cplusplus

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The view: all that a poster needs of a queue pair, in one plain struct. It lives
+ * in memory the posters can reach and has the same layout for CPUs and GPUs, so
+ * pointers are 64-bit integers, valid where the posters run.
+ *
+ * gda_qp_view() returns the view of a QP of libgda; gda_view_init() makes one from
+ * pointers. What posts through it is in gda/fastpath.h.
+ */
+#ifndef GDA_VIEW_H
+#define GDA_VIEW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** define GDA_VIEW_VERSION - layout of struct gda_view; fields are only appended */
+#define GDA_VIEW_VERSION 1
+
+/** define GDA_NO_ERROR - error_index of a queue without an error */
+#define GDA_NO_ERROR UINT64_MAX
+
+/**
+ * struct gda_view - a queue pair as its posters see it
+ * @size: sizeof(struct gda_view) of who filled it
+ * @version: %GDA_VIEW_VERSION of who filled it
+ * @sq: send queue, depth slots of 64 bytes
+ * @dbrec: send word of the doorbell record
+ * @db: doorbell, 8 bytes
+ * @cq: the one entry of the collapsed CQ
+ * @slots: a 32-bit word per slot, used by shared posting; see gda/fastpath.h
+ * @mask: depth - 1; depth is a power of two, at most 32768
+ * @qpn: queue pair number
+ * @qpn_be: bytes 4-7 are qpn << 8, big-endian: what doorbells and entries share
+ * @timeout_ns: bound of waits that are not given a deadline
+ * @abort: a 32-bit word; once it is not 0, every wait ends with -ESHUTDOWN
+ * @abort_word: what @abort points to unless it was pointed elsewhere
+ * @reserved: index of the next slot to hand out; it and all below never wrap
+ * @completed: slots known to have completed: a cached consumer index
+ * @error_index: slot that failed first, or %GDA_NO_ERROR
+ * @error: vendor << 8 | syndrome of that slot
+ * @deferred: 2 * (index + 1) of the newest deferred post, plus 1 if it was exclusive
+ * @flushed: everything below was rung by a flush
+ *
+ * The first 128 bytes are constant while anybody posts. Each group after them is
+ * written by different threads at different times and has its own 128 bytes (the
+ * line of a GPU, two of a CPU that fetches neighbours).
+ */
+struct gda_view {
+	uint32_t size;
+	uint32_t version;
+	uint64_t sq;
+	uint64_t dbrec;
+	uint64_t db;
+	uint64_t cq;
+	uint64_t slots;
+	uint32_t mask;
+	uint32_t qpn;
+	uint64_t qpn_be;
+	uint64_t timeout_ns;
+	uint64_t abort;
+	uint32_t abort_word;
+
+	uint64_t reserved __attribute__((aligned(128)));
+
+	uint64_t completed __attribute__((aligned(128)));
+	uint64_t error_index;
+	uint64_t error;
+
+	uint64_t deferred __attribute__((aligned(128)));
+	uint64_t flushed;
+} __attribute__((aligned(128)));
+
+/**
+ * struct gda_view_attr - what a view is made from
+ * @sq: send queue, aligned to 64 bytes
+ * @dbrec: send word of the doorbell record (the second of its two)
+ * @db: doorbell, aligned to 8 bytes
+ * @cq: entry of the collapsed CQ, aligned to 64 bytes, preset to 0xff, nothing
+ *	completed yet
+ * @slots: a word per slot for shared posting, any content; the view's from now on
+ * @depth: slots, a power of two, at most 32768
+ * @qpn: queue pair number, 24 bits
+ * @timeout_ns: bound of waits that are not given a deadline; 0: one second
+ */
+struct gda_view_attr {
+	void *sq;
+	void *dbrec;
+	void *db;
+	const void *cq;
+	uint32_t *slots;
+	uint32_t depth;
+	uint32_t qpn;
+	uint64_t timeout_ns;
+};
+
+/**
+ * gda_view_init - make a view of a queue on which nothing was posted yet
+ * @v: out
+ * @attr: what it is made from
+ *
+ * For queues that libgda did not create. Nobody may use @v meanwhile.
+ *
+ * Return: 0; -EINVAL for a bad depth, number, pointer or alignment; -EPROTO if the
+ * CQ entry is not preset to 0xff: without that, index 0 would look complete before
+ * it was posted.
+ */
+int gda_view_init(struct gda_view *v, const struct gda_view_attr *attr);
+
+/**
+ * gda_view_share - go on in shared mode after exclusive posting
+ * @v: a view that nobody posts to during the call
+ *
+ * Exclusive posting leaves the slot words behind. Before the first shared post
+ * after exclusive ones this call brings them up to date; the other direction needs
+ * nothing. Deferred posts must have been flushed.
+ */
+void gda_view_share(struct gda_view *v);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* GDA_VIEW_H */

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+# libgda: shared and static library, pkg-config file. Included by the top Makefile.
+
+BUILD		?= build
+PREFIX		?= /usr/local
+LIBDIR		?= $(PREFIX)/lib
+LIB_VERSION	:= 0.1.0
+LIB_OUT		:= $(BUILD)/lib
+
+# What everything in user space here is compiled with.
+GDA_CPPFLAGS	:= -Iuapi -Ilib/include
+GDA_CFLAGS	:= -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -Wundef -Wpointer-arith \
+		   -Wwrite-strings -Wstrict-prototypes -Wvla
+GDA_HEADERS	:= $(wildcard uapi/gda/*.h lib/include/gda/*.h lib/src/*.h)
+
+LIB_SRC		:= $(sort $(wildcard lib/src/*.c))
+LIB_OBJ		:= $(LIB_SRC:lib/src/%.c=$(LIB_OUT)/%.o)
+
+LIB_TARGETS	+= $(LIB_OUT)/libgda.so $(LIB_OUT)/libgda.a $(LIB_OUT)/gda.pc
+
+$(LIB_OUT)/%.o: lib/src/%.c $(GDA_HEADERS) lib/lib.mk
+	@mkdir -p $(@D)
+	$(CC) $(GDA_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
+
+$(LIB_OUT)/libgda.so.1: $(LIB_OBJ) lib/libgda.map
+	$(CC) $(GDA_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libgda.so.1 -Wl,-z,defs \
+		-Wl,--version-script=lib/libgda.map -o $@ $(LIB_OBJ)
+
+$(LIB_OUT)/libgda.so: $(LIB_OUT)/libgda.so.1
+	ln -sf libgda.so.1 $@
+
+$(LIB_OUT)/libgda.a: $(LIB_OBJ)
+	rm -f $@
+	$(AR) rcs $@ $(LIB_OBJ)
+
+$(LIB_OUT)/gda.pc: lib/gda.pc.in lib/lib.mk
+	@mkdir -p $(@D)
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
+		-e 's|@VERSION@|$(LIB_VERSION)|' $< > $@

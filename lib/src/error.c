@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Errors in words: errnos as the library uses them, and the two syndromes of an
+ * error completion.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <gda/mlx5.h>
+#include "gda_internal.h"
+
+struct gda_error_text {
+	int code;
+	const char *text;
+};
+
+#define GDA_LOOKUP(table, value) \
+	gda_error_lookup(table, sizeof(table) / sizeof((table)[0]), value)
+
+static const char *gda_error_lookup(const struct gda_error_text *table, size_t count,
+				    int code)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (table[i].code == code)
+			return table[i].text;
+	return NULL;
+}
+
+static const struct gda_error_text gda_errnos[] = {
+	{ 0, "success" },
+	{ E2BIG, "the kernel is older than this program" },
+	{ EACCES, "no permission: is this user in group gda?" },
+	{ EAGAIN, "the ring is full" },
+	{ EBUSY, "still referenced by another object" },
+	{ ECANCELED, "not carried out: something before it failed" },
+	{ EFAULT, "the memory cannot be read, written or pinned" },
+	{ EINTR, "interrupted by a signal" },
+	{ EINVAL, "a wrong value, or a ticket that was never posted" },
+	{ EIO, "the work request failed; the queue is in error" },
+	{ EMSGSIZE, "longer than one work request may be" },
+	{ EMFILE, "too many open files" },
+	{ ENODEV, "the context was shut down, or its device is gone" },
+	{ ENOENT, "no such object or device (is gda_core loaded?)" },
+	{ ENOMEM, "out of memory, or over RLIMIT_MEMLOCK" },
+	{ ENOSPC, "over a limit of the device" },
+	{ ENOTCONN, "the context is not bound to a device" },
+	{ EALREADY, "done already" },
+	{ EOPNOTSUPP, "not supported" },
+	{ ENOTTY, "not known to this kernel" },
+	{ ENXIO, "no such region in this context" },
+	{ EOVERFLOW, "address plus length wraps" },
+	{ EPERM, "refused by policy" },
+	{ EPROTO, "the queue is not as the format says" },
+	{ ESHUTDOWN, "aborted" },
+	{ ETIMEDOUT, "not done at the deadline" },
+};
+
+GDA_EXPORT const char *gda_strerror(int error)
+{
+	const char *text = GDA_LOOKUP(gda_errnos, error < 0 ? -error : error);
+
+	return text ? text : "unknown error";
+}
+
+static const struct gda_error_text gda_syndromes[] = {
+	{ GDA_MLX5_SYND_NONE, "no error" },
+	{ GDA_MLX5_SYND_LOCAL_LENGTH, "local length error" },
+	{ GDA_MLX5_SYND_LOCAL_QP_OP, "local QP operation error" },
+	{ GDA_MLX5_SYND_LOCAL_PROT, "local protection error" },
+	{ GDA_MLX5_SYND_WR_FLUSH, "flushed: something before it failed" },
+	{ GDA_MLX5_SYND_BAD_RESP, "bad response" },
+	{ GDA_MLX5_SYND_LOCAL_ACCESS, "local access error" },
+	{ GDA_MLX5_SYND_REMOTE_INVAL_REQ, "remote invalid request" },
+	{ GDA_MLX5_SYND_REMOTE_ACCESS, "remote access error" },
+	{ GDA_MLX5_SYND_REMOTE_OP, "remote operation error" },
+	{ GDA_MLX5_SYND_RETRY_EXC, "transport retry exceeded" },
+	{ GDA_MLX5_SYND_RNR_EXC, "receiver not ready, retry exceeded" },
+	{ GDA_MLX5_SYND_REMOTE_ABORTED, "remote aborted" },
+};
+
+GDA_EXPORT const char *gda_syndrome_name(uint32_t syndrome)
+{
+	const char *text = GDA_LOOKUP(gda_syndromes, (int)syndrome);
+
+	return text ? text : "unknown syndrome";
+}
+
+static const struct gda_error_text gda_vendors[] = {
+	{ GDA_MLX5_VENDOR_NONE, "no further detail" },
+	{ GDA_MLX5_VENDOR_DOORBELL, "a doorbell index that no legal producer writes" },
+	{ GDA_MLX5_VENDOR_INDEX, "the entry's index or QP number is not this slot's" },
+	{ GDA_MLX5_VENDOR_OPCODE, "unknown opcode or operand size" },
+	{ GDA_MLX5_VENDOR_DS, "segment count impossible for the opcode" },
+	{ GDA_MLX5_VENDOR_LENGTH, "length impossible for the opcode" },
+	{ GDA_MLX5_VENDOR_ALIGN, "the atomic operand is not naturally aligned" },
+	{ GDA_MLX5_VENDOR_KEY, "no such key in the protection domain" },
+	{ GDA_MLX5_VENDOR_REVOKED, "the key's memory was revoked" },
+	{ GDA_MLX5_VENDOR_RIGHTS, "the MR does not grant the right" },
+	{ GDA_MLX5_VENDOR_RANGE, "outside the MR" },
+	{ GDA_MLX5_VENDOR_IO, "an atomic on an I/O window" },
+	{ GDA_MLX5_VENDOR_PEER, "the peer QP is gone or in error" },
+	{ GDA_MLX5_VENDOR_CQ, "the CQ overflowed or is in error" },
+	{ GDA_MLX5_VENDOR_QUEUE, "the queue's own memory was revoked" },
+};
+
+GDA_EXPORT const char *gda_vendor_name(uint32_t vendor)
+{
+	const char *text = GDA_LOOKUP(gda_vendors, (int)vendor);
+
+	return text ? text : "unknown vendor syndrome";
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Between the files of libgda, nothing else: what the objects are, and the two
+ * things all of them need, an ioctl that returns its errno and mapped regions.
+ */
+#ifndef GDA_INTERNAL_H
+#define GDA_INTERNAL_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <gda/gda.h>
+#include <gda/view.h>
+
+#define GDA_EXPORT __attribute__((visibility("default")))
+
+struct gda_region;
+
+struct gda_context {
+	int fd;
+	pthread_mutex_t lock;		/* guards @regions and what it links */
+	struct gda_region *regions;
+};
+
+struct gda_cq {
+	struct gda_context *ctx;
+	struct gda_region *region;
+	void *entries;
+	uint32_t handle;
+	uint32_t flags;
+};
+
+struct gda_mr {
+	struct gda_context *ctx;
+	uint64_t iova;
+	uint32_t handle;
+	uint32_t key;
+};
+
+/* context.c */
+
+/* ioctl(2) that returns 0 or a negative errno and leaves errno as it was. */
+int gda_ioctl(const struct gda_context *ctx, unsigned long request, void *arg);
+
+/* GDA_IOC_DESTROY of one object. */
+int gda_destroy_handle(const struct gda_context *ctx, uint32_t handle);
+
+/* region.c */
+
+/*
+ * Map the region that @info names, or take one more reference to its mapping, and
+ * point @part at the object's part of it.
+ */
+int gda_region_get(struct gda_context *ctx, const struct gda_region_info *info,
+		   struct gda_region **region, void **part);
+
+/* Give a reference back; the last one unmaps. NULL is nothing. */
+void gda_region_put(struct gda_context *ctx, struct gda_region *region);
+
+/* Unmap all that is left of a context that is going away. */
+void gda_region_drop_all(struct gda_context *ctx);
+
+#endif /* GDA_INTERNAL_H */

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Queue pairs: created, mapped and turned into a view. A QP that was not given a CQ
+ * brings its own collapsed one and takes it along when it goes.
+ */
+#include <errno.h>
+#include <stdalign.h>
+#include <stdlib.h>
+#include <string.h>
+#include "gda_internal.h"
+
+#define GDA_DEFAULT_DEPTH 256
+
+struct gda_qp {
+	struct gda_view view;		/* first: it wants its alignment */
+	struct gda_context *ctx;
+	struct gda_cq *cq;
+	struct gda_cq *own_cq;		/* @cq if it came along, else NULL */
+	struct gda_region *sq;
+	struct gda_region *dbrec;
+	struct gda_region *db;
+	uint32_t *slots;
+	uint32_t handle;
+	int has_view;
+};
+
+static int gda_qp_take_cq(struct gda_qp *q, struct gda_cq *given)
+{
+	struct gda_cq_attr attr = { .depth = 1, .flags = GDA_CQ_COLLAPSED };
+	int err;
+
+	q->cq = given;
+	if (given)
+		return given->ctx == q->ctx ? 0 : -EINVAL;
+	err = gda_cq_create(q->ctx, &attr, &q->own_cq);
+	q->cq = q->own_cq;
+	return err;
+}
+
+static void gda_qp_unmap(struct gda_qp *q)
+{
+	gda_region_put(q->ctx, q->db);
+	gda_region_put(q->ctx, q->dbrec);
+	gda_region_put(q->ctx, q->sq);
+	free(q->slots);
+}
+
+/* Map what the kernel made and fill the view. On failure gda_qp_unmap() cleans up. */
+static int gda_qp_map(struct gda_qp *q, const struct gda_qp_create *made,
+		      uint64_t timeout_ns)
+{
+	struct gda_view_attr attr = {
+		.cq = q->cq->entries,
+		.depth = made->sq_depth,
+		.qpn = made->qpn,
+		.timeout_ns = timeout_ns,
+	};
+	void *dbrec;
+	int err;
+
+	err = gda_region_get(q->ctx, &made->sq, &q->sq, &attr.sq);
+	if (!err)
+		err = gda_region_get(q->ctx, &made->dbrec, &q->dbrec, &dbrec);
+	if (!err)
+		err = gda_region_get(q->ctx, &made->db, &q->db, &attr.db);
+	if (err || !(q->cq->flags & GDA_CQ_COLLAPSED))
+		return err;
+	q->slots = calloc(made->sq_depth, sizeof(*q->slots));
+	if (!q->slots)
+		return -ENOMEM;
+	attr.slots = q->slots;
+	attr.dbrec = (char *)dbrec + 4;		/* [0] receive, [1] send */
+	q->has_view = 1;
+	return gda_view_init(&q->view, &attr);
+}
+
+GDA_EXPORT int gda_qp_create(struct gda_context *ctx, const struct gda_qp_attr *attr,
+			     struct gda_qp **qp)
+{
+	struct gda_qp_create arg = {
+		.size = sizeof(arg),
+		.flags = attr->flags,
+		.dialect = GDA_DIALECT_MLX5,
+		.sq_depth = attr->sq_depth ? attr->sq_depth : GDA_DEFAULT_DEPTH,
+	};
+	struct gda_qp *q = aligned_alloc(alignof(struct gda_qp), sizeof(*q));
+	int err;
+
+	if (!q)
+		return -ENOMEM;
+	memset(q, 0, sizeof(*q));
+	q->ctx = ctx;
+	err = gda_qp_take_cq(q, attr->cq);
+	if (err)
+		goto err_free;
+	arg.cq = q->cq->handle;
+	err = gda_ioctl(ctx, GDA_IOC_QP_CREATE, &arg);
+	if (err)
+		goto err_cq;
+	q->handle = arg.handle;
+	err = gda_qp_map(q, &arg, attr->timeout_ns);
+	if (err)
+		goto err_unmap;
+	*qp = q;
+	return 0;
+
+err_unmap:
+	gda_destroy_handle(ctx, q->handle);
+	gda_qp_unmap(q);
+err_cq:
+	gda_cq_destroy(q->own_cq);
+err_free:
+	free(q);
+	return err;
+}
+
+GDA_EXPORT int gda_qp_destroy(struct gda_qp *qp)
+{
+	int err;
+
+	if (!qp)
+		return 0;
+	err = gda_destroy_handle(qp->ctx, qp->handle);
+	if (err == -EBUSY)
+		return err;
+	gda_qp_unmap(qp);
+	gda_cq_destroy(qp->own_cq);
+	free(qp);
+	return err;
+}
+
+GDA_EXPORT int gda_qp_address(struct gda_qp *qp, struct gda_address *addr)
+{
+	struct gda_qp_address arg = { .size = sizeof(arg), .handle = qp->handle };
+	int err = gda_ioctl(qp->ctx, GDA_IOC_QP_ADDRESS, &arg);
+
+	if (!err)
+		memcpy(addr->bytes, arg.address, sizeof(addr->bytes));
+	return err;
+}
+
+GDA_EXPORT int gda_qp_connect(struct gda_qp *qp, const struct gda_address *peer)
+{
+	struct gda_qp_connect arg = { .size = sizeof(arg), .handle = qp->handle };
+
+	memcpy(arg.address, peer->bytes, sizeof(arg.address));
+	return gda_ioctl(qp->ctx, GDA_IOC_QP_CONNECT, &arg);
+}
+
+GDA_EXPORT int gda_qp_query(struct gda_qp *qp, struct gda_qp_query *query)
+{
+	struct gda_qp_query arg = { .size = sizeof(arg), .handle = qp->handle };
+	int err = gda_ioctl(qp->ctx, GDA_IOC_QP_QUERY, &arg);
+
+	if (!err)
+		*query = arg;
+	return err;
+}
+
+GDA_EXPORT struct gda_view *gda_qp_view(struct gda_qp *qp)
+{
+	return qp->has_view ? &qp->view : NULL;
+}

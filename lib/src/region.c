@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Mapped regions. Doorbells and doorbell records of several QPs share a region, and
+ * the kernel then returns the same cookie for them: a context maps each cookie once
+ * and counts who uses it. ctx->lock guards the list and the counts.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include "gda_internal.h"
+
+struct gda_region {
+	struct gda_region *next;
+	uint64_t cookie;
+	size_t length;
+	void *addr;
+	unsigned int users;
+};
+
+static struct gda_region *gda_region_find(struct gda_context *ctx, uint64_t cookie)
+{
+	struct gda_region *r = ctx->regions;
+
+	while (r && r->cookie != cookie)
+		r = r->next;
+	return r;
+}
+
+static int gda_region_map(struct gda_context *ctx, const struct gda_region_info *info,
+			  struct gda_region **region)
+{
+	int prot = info->map == GDA_MAP_RO ? PROT_READ : PROT_READ | PROT_WRITE;
+	struct gda_region *r = calloc(1, sizeof(*r));
+	int saved = errno;
+	int err;
+
+	if (!r)
+		return -ENOMEM;
+	r->cookie = info->cookie;
+	r->length = info->length;
+	r->addr = mmap(NULL, r->length, prot, MAP_SHARED, ctx->fd, (off_t)r->cookie);
+	if (r->addr == MAP_FAILED) {
+		err = -errno;
+		errno = saved;
+		free(r);
+		return err;
+	}
+	r->next = ctx->regions;
+	ctx->regions = r;
+	*region = r;
+	return 0;
+}
+
+int gda_region_get(struct gda_context *ctx, const struct gda_region_info *info,
+		   struct gda_region **region, void **part)
+{
+	struct gda_region *r;
+	int err = 0;
+
+	if (info->offset >= info->length)
+		return -EPROTO;
+	pthread_mutex_lock(&ctx->lock);
+	r = gda_region_find(ctx, info->cookie);
+	if (!r)
+		err = gda_region_map(ctx, info, &r);
+	if (!err) {
+		r->users++;
+		*region = r;
+		*part = (char *)r->addr + info->offset;
+	}
+	pthread_mutex_unlock(&ctx->lock);
+	return err;
+}
+
+void gda_region_put(struct gda_context *ctx, struct gda_region *region)
+{
+	struct gda_region **link;
+
+	if (!region)
+		return;
+	pthread_mutex_lock(&ctx->lock);
+	if (--region->users == 0) {
+		for (link = &ctx->regions; *link != region;)
+			link = &(*link)->next;
+		*link = region->next;
+		munmap(region->addr, region->length);
+		free(region);
+	}
+	pthread_mutex_unlock(&ctx->lock);
+}
+
+void gda_region_drop_all(struct gda_context *ctx)
+{
+	struct gda_region *r;
+
+	while ((r = ctx->regions)) {
+		ctx->regions = r->next;
+		munmap(r->addr, r->length);
+		free(r);
+	}
+}

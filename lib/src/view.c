@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Set-up of views. Whatever the fast path relies on without looking is checked here.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <gda/queue.h>
+#include "gda_internal.h"
+
+#define GDA_DEFAULT_TIMEOUT_NS 1000000000U
+
+static_assert(sizeof(struct gda_view) == 512, "layout is ABI");
+static_assert(offsetof(struct gda_view, abort_word) < 128, "one GPU line of constants");
+static_assert(offsetof(struct gda_view, reserved) == 128, "layout is ABI");
+static_assert(offsetof(struct gda_view, completed) == 256, "layout is ABI");
+static_assert(offsetof(struct gda_view, deferred) == 384, "layout is ABI");
+
+static int gda_aligned(const void *p, uintptr_t to)
+{
+	return p && (uintptr_t)p % to == 0;
+}
+
+static int gda_view_check(const struct gda_view_attr *attr)
+{
+	const struct gda_mlx5_cqe *cqe = attr->cq;
+
+	if (!attr->depth || attr->depth & (attr->depth - 1) ||
+	    attr->depth > GDA_MLX5_MAX_DEPTH || attr->qpn >> 24)
+		return -EINVAL;
+	if (!gda_aligned(attr->sq, 64) || !gda_aligned(attr->dbrec, 4) ||
+	    !gda_aligned(attr->db, 8) || !gda_aligned(attr->cq, 64) ||
+	    !gda_aligned(attr->slots, 4))
+		return -EINVAL;
+	if (cqe->op_own >> 4 != GDA_MLX5_CQE_INVALID || cqe->wqe_counter != 0xffff)
+		return -EPROTO;
+	return 0;
+}
+
+GDA_EXPORT int gda_view_init(struct gda_view *v, const struct gda_view_attr *attr)
+{
+	int err = gda_view_check(attr);
+
+	if (err)
+		return err;
+	memset(v, 0, sizeof(*v));
+	v->size = sizeof(*v);
+	v->version = GDA_VIEW_VERSION;
+	v->sq = (uintptr_t)attr->sq;
+	v->dbrec = (uintptr_t)attr->dbrec;
+	v->db = (uintptr_t)attr->db;
+	v->cq = (uintptr_t)attr->cq;
+	v->slots = (uintptr_t)attr->slots;
+	v->mask = attr->depth - 1;
+	v->qpn = attr->qpn;
+	v->qpn_be = gda_mlx5_doorbell(0, attr->qpn);
+	v->timeout_ns = attr->timeout_ns ? attr->timeout_ns : GDA_DEFAULT_TIMEOUT_NS;
+	v->abort = (uintptr_t)&v->abort_word;
+	v->error_index = GDA_NO_ERROR;
+	gda_view_share(v);
+	return 0;
+}
+
+GDA_EXPORT void gda_view_share(struct gda_view *v)
+{
+	memset((void *)(uintptr_t)v->slots, 0, ((size_t)v->mask + 1) * sizeof(uint32_t));
+	*gda_slot(v, v->reserved) = gda_slot_word(v->reserved, GDA_SLOT_HEAD);
+}
