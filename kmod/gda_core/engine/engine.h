@@ -27,9 +27,10 @@
 #include <gda/mlx5.h>
 
 #define GDA_ENGINE_MAX_SGE	2
-#define GDA_ENGINE_MAX_DS	5	/* longest WQE that is executed, in segments... */
+#define GDA_ENGINE_MAX_DS	6	/* longest WQE that is executed, in segments... */
 #define GDA_ENGINE_MAX_SLOTS	2	/* ...and in slots */
-#define GDA_ENGINE_MAX_INLINE	64	/* room for inline payload, bytes */
+#define GDA_ENGINE_MAX_INLINE	60	/* inline payload, bytes: what fits MAX_DS */
+#define GDA_ENGINE_MAX_MSG	0x7fffffffU	/* payload of a work request, bytes */
 
 /* Which opcode-independent thing a work request does. */
 enum gda_op {
@@ -117,8 +118,8 @@ struct gda_dialect_ops;
 
 /*
  * A send queue and its progress. The host fills the first part before the first
- * visit and may change only @state (INIT -> WAIT -> READY) and @fail later, with
- * WRITE_ONCE. The rest is the engine's.
+ * visit and may change only @state (INIT -> WAIT -> READY, with cmpxchg: the engine may
+ * have set ERROR) and @fail (WRITE_ONCE) later. The rest is the engine's.
  */
 struct gda_eqp {
 	const struct gda_dialect_ops *dialect;
@@ -133,7 +134,7 @@ struct gda_eqp {
 	u32 depth;			/* slots, power of two */
 	u32 qpn;
 	u32 state;			/* enum gda_qp_state */
-	u32 fail;			/* host's request to fail: vendor << 8 | syndrome */
+	u32 fail;		/* host's request to fail: vendor << 8 | syndrome, or 0 */
 
 	/* the engine's own */
 	u64 ci;				/* slots consumed */
@@ -158,8 +159,8 @@ struct gda_eqp {
 struct gda_dialect_ops {
 	/*
 	 * Copy the entry at q->ci out of the queue and decode it. @avail slots are
-	 * published. On failure work->slots and work->opcode are still valid for
-	 * the error completion (at least 1 slot).
+	 * published, at least 1. On failure work->slots (1 to @avail) and
+	 * work->opcode are still valid, for the error completion.
 	 */
 	struct gda_status (*decode)(const struct gda_eqp *q, u32 avail,
 				    struct gda_work *work);
@@ -178,11 +179,13 @@ void gda_engine_init(struct gda_eqp *q);
 /**
  * gda_engine_visit - serve a queue for a while
  * @q: the queue
- * @wqes: most work requests to begin
- * @bytes: most payload bytes to move (a large transfer goes on at the next visit)
+ * @wqes: most work requests to begin, resume or flush; at least 1
+ * @bytes: most payload bytes to move, at least 1 (a large transfer goes on at the
+ *	next visit; one of up to 64 bytes is never split, so it may exceed this)
  *
- * Return: what was done, in work requests begun plus resumed; 0 means there was
- * nothing to do. Before returning, every completion of finished work is written.
+ * Return: what was done, in work requests begun, resumed or flushed, and 1 more if
+ * the queue failed at once; 0 means there was nothing to do. Before returning, every
+ * completion of finished work is written.
  */
 u32 gda_engine_visit(struct gda_eqp *q, u32 wqes, u32 bytes);
 
@@ -203,6 +206,15 @@ bool gda_engine_pending(const struct gda_eqp *q);
  * Return: success, or GDA_MLX5_VENDOR_DOORBELL for an index no legal producer writes.
  */
 struct gda_status gda_ring_refresh(struct gda_eqp *q);
+
+/**
+ * gda_ring_pending - what would a refresh find?
+ * @q: the queue
+ * @illegal: out: it would fail
+ *
+ * Return: whether slots are published and not consumed.
+ */
+bool gda_ring_pending(const struct gda_eqp *q, bool *illegal);
 
 /* access.c */
 

@@ -8,9 +8,11 @@
 #define GDA_OS_H
 
 #include <linux/atomic.h>
+#include <linux/build_bug.h>
 #include <linux/compiler.h>
 #include <linux/kernel.h>
 #include <linux/minmax.h>
+#include <linux/stddef.h>
 #include <linux/string.h>
 #include <linux/types.h>
 #include <asm/barrier.h>
@@ -18,8 +20,8 @@
 /*
  * Names both sides define:
  *   u8 u16 u32 u64 bool, READ_ONCE WRITE_ONCE likely unlikely min
- *   smp_wmb() smp_rmb() smp_store_release() smp_load_acquire()
- *   memcpy memset
+ *   smp_mb() smp_wmb() smp_rmb() smp_store_release() smp_load_acquire()
+ *   memcpy memmove memset static_assert offsetof
  *   gda_os_fetch_add64 gda_os_cmpxchg64 (fully ordered, natural alignment,
  *   return the old value), gda_os_fetch_add32 gda_os_cmpxchg32
  */

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * One visit: take what was published, begin or resume work requests within the
+ * budget, report outcomes, flush after an error.
+ *
+ * Invariants:
+ *
+ * - ci is the first slot of the oldest work request without an outcome; it advances
+ *   only together with that outcome.
+ * - state turns to ERROR once, after first and first_error were stored; from then on
+ *   nothing is executed.
+ * - On a collapsed CQ only the newest completion matters, so it is written once, at
+ *   the end of the visit (cqe_pending, last); an error supersedes what waits.
+ */
+#include "engine.h"
+
+void gda_engine_init(struct gda_eqp *q)
+{
+	const struct gda_completion none = { .qpn = q->qpn };
+
+	q->ci = 0;
+	q->pi = 0;
+	q->seen_db = 0;
+	q->seen_dbrec = 0;
+	q->busy = false;
+	q->done = 0;
+	q->cqe_pending = false;
+	q->last = none;
+	q->executed = 0;
+	q->flushed = 0;
+	q->bytes = 0;
+	q->first_error = 0;
+	q->first = none.status;
+}
+
+static void gda_engine_enter_error(struct gda_eqp *q, struct gda_status st)
+{
+	WRITE_ONCE(q->first_error, q->ci);
+	WRITE_ONCE(q->first.vendor, st.vendor);
+	WRITE_ONCE(q->first.syndrome, st.syndrome);
+	/* who sees the state sees why */
+	smp_store_release(&q->state, GDA_QP_ERROR);
+
+	q->last.cqe_opcode = GDA_MLX5_CQE_REQ_ERR;
+	q->last.solicited = true;
+	q->last.byte_cnt = 0;
+	q->last.first = st;
+	q->last.first_error = q->ci;
+}
+
+static void gda_engine_push(struct gda_eqp *q)
+{
+	const struct gda_status full = { GDA_MLX5_SYND_LOCAL_QP_OP, GDA_MLX5_VENDOR_CQ };
+
+	q->cqe_pending = false;
+	if (likely(gda_host_push(q->cq, &q->last)))
+		return;
+	/* nobody can be told but by QP_QUERY; the engine goes on without */
+	if (READ_ONCE(q->state) != GDA_QP_ERROR)
+		gda_engine_enter_error(q, full);
+}
+
+/* q->last is filled; it is written now, or at the end of the visit. */
+static void gda_engine_complete(struct gda_eqp *q)
+{
+	if (q->cq->collapsed)
+		q->cqe_pending = true;
+	else
+		gda_engine_push(q);
+}
+
+static void gda_engine_succeed(struct gda_eqp *q)
+{
+	const struct gda_work *w = &q->work;
+
+	q->busy = false;
+	WRITE_ONCE(q->executed, q->executed + 1);
+	if (w->signaled) {
+		/* a solicited one that waits to be written stays so */
+		q->last.solicited = w->solicited || (q->cqe_pending && q->last.solicited);
+		q->last.wr_opcode = w->opcode;
+		q->last.index = q->ci;
+		q->last.byte_cnt = w->len;
+		gda_engine_complete(q);
+	}
+	WRITE_ONCE(q->ci, q->ci + w->slots);
+}
+
+/* The work request at ci, decoded or not, gets an error completion. */
+static void gda_engine_report(struct gda_eqp *q, struct gda_status st)
+{
+	q->busy = false;
+	q->last.wr_opcode = q->work.opcode;
+	q->last.index = q->ci;
+	q->last.status = st;
+	gda_engine_complete(q);
+	WRITE_ONCE(q->ci, q->ci + q->work.slots);
+}
+
+/* The work request at ci fails, and the queue with it. */
+static void gda_engine_fail_work(struct gda_eqp *q, struct gda_status st)
+{
+	gda_engine_enter_error(q, st);
+	gda_engine_report(q, st);
+}
+
+/*
+ * The queue fails for a reason that is not a work request's. The oldest unfinished
+ * one, if any, takes the blame; else the slot that would have been next is named.
+ */
+static void gda_engine_fail_queue(struct gda_eqp *q, struct gda_status st)
+{
+	if (!q->busy) {
+		q->work.opcode = 0;
+		q->work.slots = 0;
+		if (q->pi != q->ci)
+			q->dialect->decode(q, (u32)(q->pi - q->ci), &q->work);
+	}
+	gda_engine_fail_work(q, st);
+}
+
+static void gda_engine_flush(struct gda_eqp *q)
+{
+	const struct gda_status flushed = { GDA_MLX5_SYND_WR_FLUSH, 0 };
+
+	/* only to learn how many slots it fills */
+	q->dialect->decode(q, (u32)(q->pi - q->ci), &q->work);
+	gda_engine_report(q, flushed);
+	WRITE_ONCE(q->flushed, q->flushed + 1);
+}
+
+/* Begin or resume the work request at ci; @bytes is what may still be moved. */
+static void gda_engine_step(struct gda_eqp *q, u32 *bytes)
+{
+	struct gda_status st;
+	int ret;
+
+	if (!q->busy) {
+		st = q->dialect->decode(q, (u32)(q->pi - q->ci), &q->work);
+		if (unlikely(st.syndrome)) {
+			gda_engine_fail_work(q, st);
+			return;
+		}
+		q->busy = true;
+		q->done = 0;
+	}
+	ret = gda_exec(q, bytes, &st);
+	if (likely(ret > 0))
+		gda_engine_succeed(q);
+	else if (ret < 0)
+		gda_engine_fail_work(q, st);
+}
+
+/* Does the host want the queue to fail, and why? */
+static struct gda_status gda_engine_asked(const struct gda_eqp *q)
+{
+	u32 fail = READ_ONCE(q->fail);
+	struct gda_status st = { (u8)fail, (u8)(fail >> 8) };
+
+	return st;
+}
+
+/* Take new doorbells and requests of the host. Return: did the queue fail now? */
+static bool gda_engine_admit(struct gda_eqp *q, u32 state)
+{
+	struct gda_status asked = gda_engine_asked(q);
+	struct gda_status st = asked;
+
+	if (likely(state == GDA_QP_READY || state == GDA_QP_ERROR))
+		st = gda_ring_refresh(q);
+	if (unlikely(asked.syndrome))
+		st = asked;
+	if (likely(!st.syndrome) || state == GDA_QP_ERROR)
+		return false;
+	gda_engine_fail_queue(q, st);
+	return true;
+}
+
+u32 gda_engine_visit(struct gda_eqp *q, u32 wqes, u32 bytes)
+{
+	u32 n = 0;
+
+	if (unlikely(gda_engine_admit(q, READ_ONCE(q->state))))
+		n++;
+	while (q->pi != q->ci && n < wqes && bytes) {
+		if (likely(READ_ONCE(q->state) == GDA_QP_READY))
+			gda_engine_step(q, &bytes);
+		else
+			gda_engine_flush(q);
+		n++;
+	}
+	if (q->cqe_pending)
+		gda_engine_push(q);
+	return n;
+}
+
+bool gda_engine_pending(const struct gda_eqp *q)
+{
+	u32 state = READ_ONCE(q->state);
+	bool illegal, work;
+
+	if (state != GDA_QP_ERROR && gda_engine_asked(q).syndrome)
+		return true;
+	if (state != GDA_QP_READY && state != GDA_QP_ERROR)
+		return false;
+	work = gda_ring_pending(q, &illegal);
+	return work || (illegal && state == GDA_QP_READY);
+}
