@@ -4,14 +4,15 @@
 # linux-source.sh - unpack the kernel's own checkers and print the folder
 #
 # checkpatch, kernel-doc and the Sphinx extension that calls it are in no package
-# but the kernel's source (linux-source-6.12). Only they are unpacked, once, into
-# build/linux-source. $LINUX_SOURCE names another archive or an unpacked tree.
+# but the kernel's source. Only they are unpacked, once, into build/linux-source;
+# the archive is this machine's, or else out of a downloaded package.
 
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-src=${LINUX_SOURCE:-/usr/src/linux-source-6.12.tar.xz}
-dir=$PWD/${BUILD:-build}/linux-source
+pkg=linux-source-6.12
+archive=/usr/src/$pkg.tar.xz
+dir=$PWD/build/linux-source
 members=(
 	scripts/checkpatch.pl
 	scripts/const_structs.checkpatch
@@ -21,32 +22,32 @@ members=(
 	Documentation/sphinx/kernellog.py
 )
 
-if [ -d "$src" ]; then
-	echo "$src"
-	exit
-fi
+download() {
+	rm -rf "$dir.deb"
+	mkdir -p "$dir.deb"
+	(cd "$dir.deb" && apt-get -qq download "$pkg" 2>log) ||
+		{ cat "$dir.deb/log" >&2; exit 1; }
+	dpkg-deb --fsys-tarfile "$dir.deb"/*.deb | tar -x -C "$dir.deb" "./usr/src/$pkg.tar.xz"
+	archive=$dir.deb/usr/src/$pkg.tar.xz
+}
 
 unpack() {
-	local top
-
-	echo "linux-source.sh: unpacking ${src##*/}" >&2
-	rm -rf "$dir.new"
+	echo "linux-source.sh: unpacking ${archive##*/}" >&2
+	rm -rf "$dir" "$dir.new"
 	mkdir -p "$dir.new"
-	top=$(basename "$src"); top=${top%%.tar*}
-	# Reads to the end of the archive, which is sorted by nothing: once.
-	tar -C "$dir.new" --strip-components=1 -xf "$src" "${members[@]/#/$top/}"
-	rm -rf "$dir"
+	# --occurrence ends the search once all are found.
+	tar -C "$dir.new" --strip-components=1 --occurrence=1 -xf "$archive" \
+		"${members[@]/#/$pkg/}"
 	mv "$dir.new" "$dir"
+	rm -rf "$dir.deb"
 }
 
 mkdir -p "${dir%/*}"
 (
 	flock 9
-	[ -e "$dir/scripts/kernel-doc" ] && exit
-	[ -r "$src" ] || {
-		echo "linux-source.sh: no $src: install package linux-source-6.12" >&2
-		exit 1
-	}
-	unpack
+	if [ ! -e "$dir/scripts/kernel-doc" ]; then
+		[ -r "$archive" ] || download
+		unpack
+	fi
 ) 9>"$dir.lock"
 echo "$dir"

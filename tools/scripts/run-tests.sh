@@ -13,8 +13,9 @@
 # A program prints KTAP: "1..N", then N lines "ok" or "not ok", "# SKIP" at the
 # end of one that could not run. It fails as a whole, too: if it ends with an
 # error although nothing was "not ok", prints fewer lines than it planned, or
-# runs too long. Where a complaint of the kernel is what a program wants, it
-# prints "# dmesg: REGEX" (extended), and lines that match are let through.
+# runs too long. "Bail out!" ends the whole run. Where a complaint of the kernel
+# is what a program wants, it prints "# dmesg: REGEX" (extended), and lines that
+# match are let through.
 
 set -uo pipefail
 
@@ -111,7 +112,10 @@ run_one() {
 	grep -E '^(not ok|Bail out)' "$log" | head -n 20 | tell
 	[ ${#why[@]} = 0 ] || printf '%s\n' "${why[@]}" | tell
 	[ -z "$noise" ] || head -n 20 <<<"$noise" | tell
-	{ echo "the end of $log:"; grep -vE '^(ok|# +(RUN|OK))' "$log" | tail -n 25; } | tell
+	grep -vE '^((not )?ok|Bail out|# +(RUN|OK|FAIL|PASSED|Totals))|terminated by' "$log" |
+		tail -n 15 | tell
+	echo "(all it said: $log)" | tell
+	! grep -q '^Bail out!' "$log"
 }
 
 row() {
@@ -127,7 +131,7 @@ else
 	printf '%-44s %7s %7s %8s %9s\n' program passed failed skipped seconds
 fi
 for prog; do
-	run_one "$prog"
+	run_one "$prog" || break
 done
 if [ "$json" ]; then
 	printf '\n]\n'

@@ -1,0 +1,257 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# lint.sh [--json] [CHECK...] - the static checks, all of them or those named
+#
+# Each check prints one line, its findings go to build/lint/CHECK.txt, and the
+# first of them are shown. Every tracked file is looked at, and every new one that
+# git does not ignore.
+#
+# shellcheck disable=SC2317	# the checks are called by name
+
+set -uo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+out=build/lint
+kvers=${KVER:-6.12 6.1}
+show=10
+
+mapfile -t checks < <(sed -n 's/^check_\([a-z_]*\)() .*/\1/p' tools/lint/lint.sh)
+json=''
+if [ "${1-}" = --json ]; then
+	json=1
+	shift
+fi
+[ $# = 0 ] || checks=("$@")
+
+if git rev-parse --git-dir >/dev/null 2>&1; then
+	mapfile -t all < <(git ls-files -co --exclude-standard | sort -u)
+else
+	mapfile -t all < <(find . -path ./build -prune -o -type f -print | sed 's,^\./,,')
+fi
+
+# files REGEX: those whose path matches, in $list; files that are gone are left out
+files() {
+	local f
+
+	list=()
+	for f in "${all[@]}"; do
+		[[ $f =~ $1 ]] && [ -f "$f" ] && [ ! -L "$f" ] && list+=("$f")
+	done
+	return 0
+}
+
+scripts() {
+	local f first
+
+	list=()
+	for f in "${all[@]}"; do
+		[ -f "$f" ] && [ ! -L "$f" ] || continue
+		read -r first <"$f" 2>/dev/null
+		[[ $first =~ ^'#!'.*[/\ ](ba|da)?sh ]] && list+=("$f")
+	done
+	return 0
+}
+
+# The checks. Each prints a line for each finding, and may say why it could not run.
+
+check_checkpatch() { # the kernel's coding style, --strict
+	files '^(kmod|uapi|lib|selftests|examples|tools)/.*\.[ch]$'
+	perl "$linux/scripts/checkpatch.pl" --strict --no-tree --no-summary --terse \
+		--show-types --max-line-length=100 --file "${list[@]}" 2>&1 |
+		grep -vEf <(grep -vE '^(#|$)' tools/lint/checkpatch.allow)
+	rm -f .checkpatch-camelcase.*
+}
+
+check_kernel_doc() { # comments of the public headers are complete
+	files '^(uapi|lib/include|kmod/include|kmod/gda_core/engine)/.*\.h$'
+	tools/lint/kernel-doc.sh -Wall -none "${list[@]}" 2>&1
+	tools/lint/undocumented.py "${list[@]}"
+}
+
+check_sparse() { # both modules through sparse
+	local k
+
+	command -v sparse >/dev/null || { echo "sparse is missing"; return; }
+	for k in $kvers; do
+		build_modules "$k" C=2
+	done
+}
+
+check_w1() { # both modules with W=1
+	local k
+
+	for k in $kvers; do
+		build_modules "$k" W=1
+	done
+}
+
+check_gcc() { # user space, -Wall -Wextra
+	compile gcc
+}
+
+check_clang() { # the same by the other compiler
+	compile clang
+}
+
+check_cxx() { # the public headers as C++
+	local h
+
+	files '^(uapi|lib/include)/gda/.*\.h$'
+	for h in "${list[@]}"; do
+		for std in c++11 c++17; do
+			c++ -std=$std -fsyntax-only -Wall -Wextra -Iuapi -Ilib/include \
+				-x c++ "$h" 2>&1 | diagnostics | grep -v 'pragma once'
+		done
+	done
+}
+
+check_whitespace() { # tabs, trailing blanks, ends of lines and files
+	files '\.([ch]|sh|py|mk|rst|yaml|txt|conf|map|in|[0-9])$|(^|/)(Makefile|Kbuild)$'
+	grep -nE '[[:blank:]]$' "${list[@]}" | sed 's/$/: trailing blank/'
+	grep -nP '\r$' "${list[@]}" | sed 's/$/: carriage return/'
+	grep -nP '^\t* +\t' "${list[@]}" | sed 's/$/: blank before tab/'
+	for f in "${list[@]}"; do
+		[ -z "$(tail -c 1 "$f")" ] || echo "$f: no newline at the end"
+	done
+	files '\.([ch]|sh)$'
+	grep -nE '^ {8}' "${list[@]}" | sed 's/$/: indented by blanks/'
+	awk '{ t = $0; n = 0
+		while ((i = index(t, "\t"))) {
+			n += i - 1; n += 8 - n % 8; t = substr(t, i + 1)
+		}
+		if (n + length(t) > 100)
+			print FILENAME ":" FNR ": " n + length(t) " columns"
+	}' "${list[@]}"
+}
+
+check_shellcheck() { # all shell scripts
+	command -v shellcheck >/dev/null || { echo "shellcheck is missing"; return; }
+	scripts
+	shellcheck -x -f gcc "${list[@]}"
+}
+
+check_python() { # all Python scripts can be parsed
+	files '\.py$'
+	for f in "${list[@]}"; do
+		python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read(), sys.argv[1])' \
+			"$f" 2>&1 | tail -n 1 | sed "s|^|$f: |"
+	done
+}
+
+check_includes() { # who may include and name whom
+	tools/lint/include-direction.sh
+}
+
+check_limits() { # length of files and functions
+	tools/lint/limits.sh "${all[@]}"
+}
+
+check_licences() { # every source names its licence
+	local f
+
+	files '^(kmod|uapi|lib|selftests|tools|examples|Documentation)/|^(Makefile|Kbuild)$'
+	for f in "${list[@]}"; do
+		[[ $f =~ \.(txt|allow|png|svg|bin)$|/corpus/ ]] && continue
+		head -n 4 "$f" | grep -q SPDX-License-Identifier || echo "$f: no licence"
+	done
+}
+
+check_man() { # pages are there and well formed
+	tools/lint/man.sh
+}
+
+# What they need.
+
+# GCC's and clang's findings, once each, at paths from here.
+diagnostics() {
+	sed "s,^$PWD/,,; s,^$out/[^/]*/,," | grep -E ':[0-9]+: *(warning|error)|: (fatal )?error:' |
+		awk '!seen[$0]++'
+}
+
+# Modules are built in a tree of links, as by modules.sh, but of their own: other
+# flags would have all of the usual one built anew.
+build_modules() {
+	local rel tree f
+
+	rel=$(tools/vm/gda-kernel release "$1") || { echo "no kernel $1"; return; }
+	tree=$PWD/$out/$rel-$2
+	rm -rf "$tree"
+	mkdir -p "$tree"
+	cp -rs "$PWD/Kbuild" "$PWD/kmod" "$PWD/uapi" "$tree"
+	f=$out/$rel-$2.log
+	if ! make -s -C "$(tools/vm/gda-kernel headers "$rel")" M="$tree" \
+		-j "$(nproc)" "$2" modules >"$f" 2>&1; then
+		grep -qE ': (fatal )?error:' "$f" || echo "$1: the build failed: $f"
+	fi
+	diagnostics <"$f"
+}
+
+# One file at a time and with every folder to include from: whether that is allowed
+# is for include-direction.sh. Optimised, for some warnings come from there.
+compile() {
+	local f h=build/kselftest flags
+
+	command -v "$1" >/dev/null || { echo "$1 is missing"; return; }
+	flags=(-std=gnu11 -O2 -Wall -Wextra -Werror -Iuapi -Ilib/include -Ilib/os -Ilib/src
+		-Ikmod/gda_core -Ikmod/gda_core/engine -pthread)
+	[ -e $h/kselftest_harness.h ] || tools/scripts/kselftest.sh $h
+	flags+=(-isystem $h)
+	files '^(lib|kmod/gda_core/engine|selftests|examples|tools)/.*\.c$'
+	printf '%s\n' "${list[@]}" | xargs -r -P "$(nproc)" -I {} \
+		"$1" "${flags[@]}" -I. -c -o /dev/null {} 2>&1 | diagnostics
+}
+
+escape() { sed 's/\\/\\\\/g; s/"/\\"/g; s/\t/\\t/g' | tr -d '\000-\037\177'; }
+
+report_json() {
+	local f comma=''
+
+	printf '%s{"check":"%s","ok":%s,"count":%d,"seconds":%d,"findings":[' "$sep" "$1" \
+		"$([ "$2" = 0 ] && echo true || echo false)" "$2" "$3"
+	while read -r f; do
+		printf '%s\n  "%s"' "$comma" "$(escape <<<"$f")"
+		comma=,
+	done <"$out/$1.txt"
+	printf ']}'
+	sep=$',\n '
+}
+
+report() {
+	local verdict=ok
+
+	[ "$2" = 0 ] || verdict=FAIL
+	printf '%-12s %-4s %5d   %s\n' "$1" $verdict "$2" "$4"
+	[ "$2" = 0 ] && return
+	head -n $show "$out/$1.txt" | cut -c 1-200 | sed 's/^/    /'
+	[ "$2" -le $show ] || echo "    ... $out/$1.txt"
+}
+
+mkdir -p $out
+linux=$(tools/lint/linux-source.sh) || exit
+failed=0 findings=0 sep=' '
+[ -z "$json" ] || echo '['
+for check in "${checks[@]}"; do
+	if ! declare -F "check_$check" >/dev/null; then
+		echo "lint.sh: no check $check; there are: $(
+			sed -n 's/^check_\([a-z_]*\)() .*/\1/p' tools/lint/lint.sh | xargs)" >&2
+		exit 2
+	fi
+	start=$SECONDS
+	"check_$check" >"$out/$check.txt" 2>&1 </dev/null
+	n=$(wc -l <"$out/$check.txt")
+	what=$(sed -n "s/^check_$check() { # //p" tools/lint/lint.sh)
+	findings=$((findings + n))
+	[ "$n" = 0 ] || failed=$((failed + 1))
+	if [ "$json" ]; then
+		report_json "$check" "$n" $((SECONDS - start))
+	else
+		report "$check" "$n" $((SECONDS - start)) "$what"
+	fi
+done
+if [ "$json" ]; then
+	printf '\n]\n'
+else
+	printf '\n%d checks, %d failed, %d findings, %d s\n' ${#checks[@]} $failed $findings $SECONDS
+fi
+[ $failed = 0 ]
