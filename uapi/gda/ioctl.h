@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
-/*
- * The control interface of /dev/gda.
+/**
+ * DOC: The control interface of /dev/gda
  *
  * One open file is one context, and the context is the protection domain:
  * handles, cookies and local keys mean nothing outside it. The first ioctl is
@@ -47,9 +47,7 @@
 /* 0xD6 is free in Documentation/userspace-api/ioctl/ioctl-number.rst */
 #define GDA_IOC_MAGIC	0xD6
 
-/**
- * enum gda_ioc_nr - ioctl numbers; never reused, only appended
- */
+/* Never reused, only appended. */
 enum gda_ioc_nr {
 	GDA_IOC_NR_BIND = 0x00,
 	GDA_IOC_NR_QUERY,
@@ -67,7 +65,9 @@ enum gda_ioc_nr {
 	GDA_IOC_NR_END
 };
 
-/** define GDA_DEVICE_NAME_MAX - longest device name, with its NUL */
+/**
+ * define GDA_DEVICE_NAME_MAX - longest device name, with its NUL
+ */
 #define GDA_DEVICE_NAME_MAX	64
 
 /**
@@ -86,18 +86,37 @@ struct gda_bind {
 };
 #define GDA_IOC_BIND		_IOW(GDA_IOC_MAGIC, GDA_IOC_NR_BIND, struct gda_bind)
 
-/*
+/**
+ * DOC: Features
+ *
  * Bits of gda_query.features[0]. A feature is probed by its bit (or by
  * EOPNOTSUPP), never by a version.
+ *
+ * %GDA_FEATURE_DIALECT_MLX5
+ *	queues in the mlx5 dialect
+ * %GDA_FEATURE_CQ_COLLAPSED
+ *	GDA_CQ_COLLAPSED
+ * %GDA_FEATURE_CQ_RING
+ *	CQs with ownership bits
+ * %GDA_FEATURE_MR_USER
+ *	GDA_IOC_MR_REG_USER
+ * %GDA_FEATURE_DOORBELL_FAULT
+ *	idle contexts cost nothing
+ * %GDA_FEATURE_QP_POLLED
+ *	GDA_QP_POLLED
+ * %GDA_FEATURE_CQ_EVENT
+ *	GDA_IOC_CQ_EVENT
+ * %GDA_FEATURE_COUNTER
+ *	GDA_IOC_COUNTER_CREATE
  */
-#define GDA_FEATURE_DIALECT_MLX5	(1ULL << 0)	/* queues in the mlx5 dialect */
-#define GDA_FEATURE_CQ_COLLAPSED	(1ULL << 1)	/* GDA_CQ_COLLAPSED */
-#define GDA_FEATURE_CQ_RING		(1ULL << 2)	/* CQs with ownership bits */
-#define GDA_FEATURE_MR_USER		(1ULL << 3)	/* GDA_IOC_MR_REG_USER */
-#define GDA_FEATURE_DOORBELL_FAULT	(1ULL << 4)	/* idle contexts cost nothing */
-#define GDA_FEATURE_QP_POLLED		(1ULL << 5)	/* GDA_QP_POLLED */
-#define GDA_FEATURE_CQ_EVENT		(1ULL << 6)	/* GDA_IOC_CQ_EVENT */
-#define GDA_FEATURE_COUNTER		(1ULL << 7)	/* GDA_IOC_COUNTER_CREATE */
+#define GDA_FEATURE_DIALECT_MLX5	(1ULL << 0)
+#define GDA_FEATURE_CQ_COLLAPSED	(1ULL << 1)
+#define GDA_FEATURE_CQ_RING		(1ULL << 2)
+#define GDA_FEATURE_MR_USER		(1ULL << 3)
+#define GDA_FEATURE_DOORBELL_FAULT	(1ULL << 4)
+#define GDA_FEATURE_QP_POLLED		(1ULL << 5)
+#define GDA_FEATURE_CQ_EVENT		(1ULL << 6)
+#define GDA_FEATURE_COUNTER		(1ULL << 7)
 
 /**
  * struct gda_query - features and limits of the bound device (GDA_IOC_QUERY)
@@ -145,7 +164,9 @@ struct gda_query {
 };
 #define GDA_IOC_QUERY		_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_QUERY, struct gda_query)
 
-/** define GDA_DESTROY_CONTEXT - destroy every object, revoke every mapping */
+/**
+ * define GDA_DESTROY_CONTEXT - destroy every object, revoke every mapping
+ */
 #define GDA_DESTROY_CONTEXT	(1U << 0)
 
 /**
@@ -234,13 +255,18 @@ struct gda_region_query {
 	__u32 type;
 	struct gda_region_info info;
 };
-#define GDA_IOC_REGION_INFO	_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_REGION_INFO, struct gda_region_query)
+#define GDA_IOC_REGION_INFO	_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_REGION_INFO, \
+				      struct gda_region_query)
 
-/*
- * CQ flags. A collapsed CQ is one entry that every completion of its only QP
- * overwrites (a second QP is EBUSY). Its bytes are 0xff at creation: opcode
- * "invalid", counter 0xffff. A writable CQ may be mapped read-write, for GPU
- * drivers that can only register writable memory; the kernel never reads it back.
+/**
+ * DOC: CQ flags
+ *
+ * %GDA_CQ_COLLAPSED
+ *	One entry that every completion of the CQ's only QP overwrites (a second QP
+ *	is EBUSY). Its bytes are 0xff at creation: opcode "invalid", counter 0xffff.
+ * %GDA_CQ_WRITABLE
+ *	May be mapped read-write, for GPU drivers that can only register writable
+ *	memory; the kernel never reads it back.
  */
 #define GDA_CQ_COLLAPSED	(1U << 0)
 #define GDA_CQ_WRITABLE		(1U << 1)
@@ -268,9 +294,15 @@ struct gda_cq_create {
 };
 #define GDA_IOC_CQ_CREATE	_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_CQ_CREATE, struct gda_cq_create)
 
-/*
- * When a CQ signals its eventfd: at the next completion, or at the next one that is
- * solicited (or an error). Once; then it must be armed again.
+/**
+ * DOC: CQ events
+ *
+ * When a CQ signals its eventfd. Once; then it must be armed again.
+ *
+ * %GDA_CQ_ARM
+ *	At the next completion.
+ * %GDA_CQ_ARM_SOLICITED
+ *	At the next one that is solicited, or an error.
  */
 #define GDA_CQ_ARM		(1U << 0)
 #define GDA_CQ_ARM_SOLICITED	(1U << 1)
@@ -324,7 +356,8 @@ struct gda_counter_create {
 	__u32 reserved;
 	struct gda_region_info counter;
 };
-#define GDA_IOC_COUNTER_CREATE	_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_COUNTER_CREATE, struct gda_counter_create)
+#define GDA_IOC_COUNTER_CREATE	_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_COUNTER_CREATE, \
+				      struct gda_counter_create)
 
 /**
  * enum gda_dialect - byte format of a queue
@@ -334,10 +367,13 @@ enum gda_dialect {
 	GDA_DIALECT_MLX5 = 1,
 };
 
-/*
- * QP flags. A polled QP's doorbell is looked at periodically even while nobody
- * faults on it: for posters that are devices, or that map the pages by other
- * means. Its context is never fully idle.
+/**
+ * DOC: QP flags
+ *
+ * %GDA_QP_POLLED
+ *	The doorbell is looked at periodically even while nobody faults on it: for
+ *	posters that are devices, or that map the pages by other means. The context
+ *	is never fully idle.
  */
 #define GDA_QP_POLLED		(1U << 0)
 
@@ -380,7 +416,9 @@ struct gda_qp_create {
 };
 #define GDA_IOC_QP_CREATE	_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_QP_CREATE, struct gda_qp_create)
 
-/** define GDA_ADDRESS_BYTES - size of a QP's address */
+/**
+ * define GDA_ADDRESS_BYTES - size of a QP's address
+ */
 #define GDA_ADDRESS_BYTES	32
 
 /**
@@ -470,9 +508,23 @@ struct gda_qp_query {
 };
 #define GDA_IOC_QP_QUERY	_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_QP_QUERY, struct gda_qp_query)
 
-/*
- * Rights of an MR. As in verbs, remote write and atomic rights need local write.
- * Local read is always granted.
+/**
+ * DOC: Rights of an MR
+ *
+ * As in verbs, remote write and atomic rights need local write. Local read is
+ * always granted.
+ *
+ * %GDA_ACCESS_LOCAL_WRITE
+ *	Work of its own context may write to it: the target of a get, the old value
+ *	of an atomic.
+ * %GDA_ACCESS_REMOTE_WRITE
+ *	Work of the connected peer may write to it.
+ * %GDA_ACCESS_REMOTE_READ
+ *	Work of the connected peer may read it.
+ * %GDA_ACCESS_REMOTE_ATOMIC
+ *	Atomics of the connected peer may change it.
+ * %GDA_ACCESS_ALL
+ *	All of these.
  */
 #define GDA_ACCESS_LOCAL_WRITE		(1U << 0)
 #define GDA_ACCESS_REMOTE_WRITE		(1U << 1)
@@ -480,7 +532,9 @@ struct gda_qp_query {
 #define GDA_ACCESS_REMOTE_ATOMIC	(1U << 3)
 #define GDA_ACCESS_ALL			0xfU
 
-/** define GDA_MR_ZERO_BASED - flag of MR registration: iova starts at 0 */
+/**
+ * define GDA_MR_ZERO_BASED - flag of MR registration, iova starts at 0
+ */
 #define GDA_MR_ZERO_BASED		(1U << 0)
 
 /**

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
-/*
- * The mlx5 dialect: bytes of a send queue, doorbell and completion queue entry as
- * ConnectX NICs define them (rdma-core mlx5dv.h). Everything wider than a byte is
- * big-endian. A slot (WQEBB) is 64 bytes, a segment 16 bytes; a work request (WQE)
- * is a control segment followed by others, @ds segments in all, and fills whole
- * slots.
+/**
+ * DOC: The mlx5 dialect
+ *
+ * Bytes of a send queue, doorbell and completion queue entry as ConnectX NICs
+ * define them (rdma-core mlx5dv.h). Everything wider than a byte is big-endian. A
+ * slot (WQEBB) is 64 bytes, a segment 16 bytes; a work request (WQE) is a control
+ * segment followed by others, "ds" segments in all, and fills whole slots.
  *
  * Types only in strict C90; with C99 inline available also the encoders, which
  * fill one 16-byte segment each from values in host order and never read it.
@@ -18,7 +19,18 @@
 #define GDA_MLX5_SEG_BYTES	16
 #define GDA_MLX5_MAX_DEPTH	32768	/* slots; half of the 16-bit index space */
 
-/* ctrl.opmod_idx_opcode, low byte */
+/**
+ * enum gda_mlx5_opcode - gda_mlx5_ctrl.opmod_idx_opcode, low byte
+ * @GDA_MLX5_NOP: moves nothing, completes
+ * @GDA_MLX5_WRITE: local to remote memory
+ * @GDA_MLX5_WRITE_IMM: the same, and a completion with the immediate at the target
+ * @GDA_MLX5_READ: remote to local memory
+ * @GDA_MLX5_ATOMIC_CS: compare and swap of 8 bytes, old value to local memory
+ * @GDA_MLX5_ATOMIC_FA: fetch and add of 8 bytes, old value to local memory
+ * @GDA_MLX5_MASKED_CS: compare and swap under masks, 4 or 8 bytes
+ * @GDA_MLX5_MASKED_FA: fetch and add in bit fields, 4 or 8 bytes
+ * @GDA_MLX5_DUMP: reads local memory and moves it nowhere
+ */
 enum gda_mlx5_opcode {
 	GDA_MLX5_NOP		= 0x00,
 	GDA_MLX5_WRITE		= 0x08,
@@ -31,31 +43,82 @@ enum gda_mlx5_opcode {
 	GDA_MLX5_DUMP		= 0x23,
 };
 
-/* ctrl.opmod_idx_opcode, high byte: operand size of masked atomics */
+/**
+ * DOC: Operand size
+ *
+ * gda_mlx5_ctrl.opmod_idx_opcode, high byte: operand size of masked atomics,
+ * %GDA_MLX5_OPMOD_4BYTE or %GDA_MLX5_OPMOD_8BYTE.
+ */
 #define GDA_MLX5_OPMOD_4BYTE	0x08
 #define GDA_MLX5_OPMOD_8BYTE	0x09
 
-/* ctrl.fm_ce_se: [7:5] fence, [3:2] when a CQE is written, [1] solicited event */
+/**
+ * DOC: Fence, completion and event bits
+ *
+ * gda_mlx5_ctrl.fm_ce_se:
+ *
+ * %GDA_MLX5_CE_MASK
+ *	Bits 3:2, when a completion queue entry is written.
+ * %GDA_MLX5_CE_ERROR
+ *	On error only.
+ * %GDA_MLX5_CE_FIRST_ERROR
+ *	On error only.
+ * %GDA_MLX5_CE_ALWAYS
+ *	Always; also known as CQ_UPDATE.
+ * %GDA_MLX5_CE_EQE
+ *	Always, and an event.
+ * %GDA_MLX5_SE
+ *	Bit 1, solicited event.
+ * %GDA_MLX5_FM_MASK
+ *	Bits 7:5, fence.
+ */
 #define GDA_MLX5_CE_MASK	0x0c
-#define GDA_MLX5_CE_ERROR	0x00	/* on error only */
+#define GDA_MLX5_CE_ERROR	0x00
 #define GDA_MLX5_CE_FIRST_ERROR	0x04
-#define GDA_MLX5_CE_ALWAYS	0x08	/* also known as CQ_UPDATE */
-#define GDA_MLX5_CE_EQE		0x0c	/* always, and an event */
+#define GDA_MLX5_CE_ALWAYS	0x08
+#define GDA_MLX5_CE_EQE		0x0c
 #define GDA_MLX5_SE		0x02
 #define GDA_MLX5_FM_MASK	0xe0
 
-#define GDA_MLX5_INLINE		0x80000000U	/* data.byte_count: payload follows */
+/**
+ * define GDA_MLX5_INLINE - bit of a segment's byte_count, the payload follows
+ */
+#define GDA_MLX5_INLINE		0x80000000U
 
-/* cqe.op_own: [7:4] opcode, [3:2] format, [1] solicited, [0] owner */
+/**
+ * enum gda_mlx5_cqe_opcode - gda_mlx5_cqe.op_own, bits 7:4
+ * @GDA_MLX5_CQE_REQ: requester: work of this queue is done
+ * @GDA_MLX5_CQE_RESP_IMM: responder: an RDMA write with immediate arrived
+ * @GDA_MLX5_CQE_REQ_ERR: requester: work of this queue failed
+ * @GDA_MLX5_CQE_RESP_ERR: responder, with error
+ * @GDA_MLX5_CQE_INVALID: nothing was written here yet
+ *
+ * The other bits: 3:2 format, 1 solicited, 0 owner.
+ */
 enum gda_mlx5_cqe_opcode {
 	GDA_MLX5_CQE_REQ	= 0,
-	GDA_MLX5_CQE_RESP_IMM	= 1,	/* responder: RDMA write with immediate */
+	GDA_MLX5_CQE_RESP_IMM	= 1,
 	GDA_MLX5_CQE_REQ_ERR	= 13,
 	GDA_MLX5_CQE_RESP_ERR	= 14,
 	GDA_MLX5_CQE_INVALID	= 15,
 };
 
-/* err_cqe.syndrome */
+/**
+ * enum gda_mlx5_syndrome - gda_mlx5_err_cqe.syndrome: what went wrong
+ * @GDA_MLX5_SYND_NONE: nothing
+ * @GDA_MLX5_SYND_LOCAL_LENGTH: a length the opcode does not allow
+ * @GDA_MLX5_SYND_LOCAL_QP_OP: the entry or the doorbell is malformed
+ * @GDA_MLX5_SYND_LOCAL_PROT: a local key, right or range
+ * @GDA_MLX5_SYND_WR_FLUSH: not carried out, for something before it failed
+ * @GDA_MLX5_SYND_BAD_RESP: the response is malformed
+ * @GDA_MLX5_SYND_LOCAL_ACCESS: local access failed
+ * @GDA_MLX5_SYND_REMOTE_INVAL_REQ: the responder finds the request invalid
+ * @GDA_MLX5_SYND_REMOTE_ACCESS: a remote key, right or range
+ * @GDA_MLX5_SYND_REMOTE_OP: the responder could not carry it out
+ * @GDA_MLX5_SYND_RETRY_EXC: the peer is gone
+ * @GDA_MLX5_SYND_RNR_EXC: the peer is not ready
+ * @GDA_MLX5_SYND_REMOTE_ABORTED: the responder aborted
+ */
 enum gda_mlx5_syndrome {
 	GDA_MLX5_SYND_NONE		= 0x00,
 	GDA_MLX5_SYND_LOCAL_LENGTH	= 0x01,
@@ -108,70 +171,116 @@ enum gda_mlx5_vendor {
 	GDA_MLX5_VENDOR_QUEUE = 14,
 };
 
-/** struct gda_mlx5_ctrl - control segment, first of every WQE */
+/**
+ * struct gda_mlx5_ctrl - control segment, first of every WQE
+ * @opmod_idx_opcode: opmod << 24 | (index & 0xffff) << 8 | opcode
+ * @qpn_ds: qpn << 8 | segments of the WQE, this one included
+ * @signature: ignored
+ * @dci: ignored
+ * @fm_ce_se: fence, completion and event bits
+ * @imm: immediate; ignored unless the opcode carries one
+ */
 struct gda_mlx5_ctrl {
-	__be32 opmod_idx_opcode;	/* opmod << 24 | (index & 0xffff) << 8 | opcode */
-	__be32 qpn_ds;			/* qpn << 8 | segments */
-	__u8 signature;			/* ignored */
-	__u8 dci[2];			/* ignored */
+	__be32 opmod_idx_opcode;
+	__be32 qpn_ds;
+	__u8 signature;
+	__u8 dci[2];
 	__u8 fm_ce_se;
-	__be32 imm;			/* ignored unless the opcode carries one */
+	__be32 imm;
 };
 
-/** struct gda_mlx5_raddr - remote address segment */
+/**
+ * struct gda_mlx5_raddr - remote address segment
+ * @raddr: address in the remote MR, as in its iova
+ * @rkey: key of the remote MR
+ * @reserved: ignored
+ */
 struct gda_mlx5_raddr {
 	__be64 raddr;
 	__be32 rkey;
 	__be32 reserved;
 };
 
-/** struct gda_mlx5_data - local data segment */
+/**
+ * struct gda_mlx5_data - local data segment
+ * @byte_count: 31 bits; with %GDA_MLX5_INLINE the payload follows instead
+ * @lkey: key of the local MR
+ * @addr: address in the local MR, as in its iova
+ */
 struct gda_mlx5_data {
-	__be32 byte_count;	/* 31 bits; with GDA_MLX5_INLINE the payload follows here */
+	__be32 byte_count;
 	__be32 lkey;
 	__be64 addr;
 };
 
-/** struct gda_mlx5_atomic - operands of ATOMIC_FA and ATOMIC_CS */
+/**
+ * struct gda_mlx5_atomic - operands of ATOMIC_FA and ATOMIC_CS
+ * @swap_add: what is added, or swapped in
+ * @compare: what is compared with; not read by ATOMIC_FA
+ */
 struct gda_mlx5_atomic {
 	__be64 swap_add;
-	__be64 compare;		/* not read by ATOMIC_FA */
+	__be64 compare;
 };
 
-/** struct gda_mlx5_inline - inline data segment; @data in memory order */
+/**
+ * struct gda_mlx5_inline - inline data segment
+ * @byte_count: bytes | %GDA_MLX5_INLINE
+ * @data: in memory order; goes on in the next segments
+ */
 struct gda_mlx5_inline {
-	__be32 byte_count;	/* bytes | GDA_MLX5_INLINE */
-	__u8 data[12];		/* goes on in the next segments */
+	__be32 byte_count;
+	__u8 data[12];
 };
 
-/** struct gda_mlx5_masked4 - operands of 4-byte masked atomics */
+/**
+ * struct gda_mlx5_masked4 - operands of 4-byte masked atomics
+ * @swap_add: what is added, or swapped in
+ * @compare: what is compared with; of MASKED_FA: field boundary
+ * @swap_mask: bits that are swapped
+ * @compare_mask: bits that are compared
+ */
 struct gda_mlx5_masked4 {
 	__be32 swap_add;
-	__be32 compare;		/* MASKED_FA: field boundary */
+	__be32 compare;
 	__be32 swap_mask;
 	__be32 compare_mask;
 };
 
-/** struct gda_mlx5_masked8 - operands of 8-byte MASKED_FA; of MASKED_CS, two of them */
+/**
+ * struct gda_mlx5_masked8 - operands of 8-byte MASKED_FA; of MASKED_CS, two of them
+ * @swap_add: what is added, or swapped in; in the second of MASKED_CS: swap mask
+ * @compare: what is compared with; of MASKED_FA: field boundary; in the second of
+ *	MASKED_CS: compare mask
+ */
 struct gda_mlx5_masked8 {
-	__be64 swap_add;	/* second of MASKED_CS: swap mask */
-	__be64 compare;		/* MASKED_FA: field boundary; second of CS: compare mask */
+	__be64 swap_add;
+	__be64 compare;
 };
 
 /**
  * struct gda_mlx5_cqe - completion queue entry without error, 64 bytes
+ * @rsvd0: reserved
+ * @srqn_uidx: 0
+ * @imm: immediate, responder entries only
+ * @rsvd40: reserved
+ * @byte_cnt: payload bytes
+ * @timestamp: 0: not provided
+ * @sop_qpn: opcode << 24 | qpn
+ * @wqe_counter: low 16 bits of the index of the WQE's first slot
+ * @signature: 0
+ * @op_own: opcode << 4 | solicited << 1 | owner
  *
- * @wqe_counter is the low 16 bits of the index of the WQE's first slot.
- * @wqe_counter .. @op_own are written last, as one aligned 4-byte store.
+ * @wqe_counter to @op_own are written last, as one aligned 4-byte store.
  */
 struct gda_mlx5_cqe {
 	__u8 rsvd0[32];
 	__be32 srqn_uidx;
-	__be32 imm;		/* immediate, responder entries only */
+	__be32 imm;
 	__u8 rsvd40[4];
 	__be32 byte_cnt;
-	__be64 timestamp;	/* 0: not provided */
-	__be32 sop_qpn;		/* opcode << 24 | qpn */
+	__be64 timestamp;
+	__be32 sop_qpn;
 	__be16 wqe_counter;
 	__u8 signature;
 	__u8 op_own;
@@ -179,6 +288,19 @@ struct gda_mlx5_cqe {
 
 /**
  * struct gda_mlx5_err_cqe - completion queue entry with error, 64 bytes
+ * @rsvd0: reserved
+ * @srqn: 0
+ * @rsvd36: reserved
+ * @first_error: 64-bit index of the slot that failed first
+ * @rsvd48: reserved
+ * @first_syndrome: enum gda_mlx5_syndrome of that slot
+ * @first_vendor: enum gda_mlx5_vendor of that slot
+ * @vendor_err_synd: enum gda_mlx5_vendor
+ * @syndrome: enum gda_mlx5_syndrome
+ * @s_wqe_opcode_qpn: opcode << 24 | qpn
+ * @wqe_counter: low 16 bits of the index of the WQE's first slot
+ * @signature: 0
+ * @op_own: opcode << 4 | solicited << 1 | owner
  *
  * @first_error, @first_syndrome and @first_vendor are reserved bytes of the
  * format. On a collapsed CQ the entries of flushed work overwrite the one that
@@ -189,13 +311,13 @@ struct gda_mlx5_err_cqe {
 	__u8 rsvd0[32];
 	__be32 srqn;
 	__u8 rsvd36[4];
-	__be64 first_error;	/* 64-bit index of the slot that failed first */
+	__be64 first_error;
 	__u8 rsvd48[4];
-	__u8 first_syndrome;	/* enum gda_mlx5_syndrome of that slot */
-	__u8 first_vendor;	/* enum gda_mlx5_vendor of that slot */
-	__u8 vendor_err_synd;	/* enum gda_mlx5_vendor */
-	__u8 syndrome;		/* enum gda_mlx5_syndrome */
-	__be32 s_wqe_opcode_qpn; /* opcode << 24 | qpn */
+	__u8 first_syndrome;
+	__u8 first_vendor;
+	__u8 vendor_err_synd;
+	__u8 syndrome;
+	__be32 s_wqe_opcode_qpn;
 	__be16 wqe_counter;
 	__u8 signature;
 	__u8 op_own;
@@ -270,7 +392,12 @@ GDA_UAPI_INLINE void gda_mlx5_set_ctrl(struct gda_mlx5_ctrl *seg, __u64 index,
 	seg->imm = gda_be32(imm);
 }
 
-/** gda_mlx5_set_raddr - fill a remote address segment */
+/**
+ * gda_mlx5_set_raddr - fill a remote address segment
+ * @seg: out, all 16 bytes
+ * @raddr: address in the remote MR
+ * @rkey: key of the remote MR
+ */
 GDA_UAPI_INLINE void gda_mlx5_set_raddr(struct gda_mlx5_raddr *seg, __u64 raddr,
 					__u32 rkey)
 {
@@ -279,7 +406,13 @@ GDA_UAPI_INLINE void gda_mlx5_set_raddr(struct gda_mlx5_raddr *seg, __u64 raddr,
 	seg->reserved = 0;
 }
 
-/** gda_mlx5_set_data - fill a data segment; @len is 1 to 2^31 - 1 */
+/**
+ * gda_mlx5_set_data - fill a data segment
+ * @seg: out, all 16 bytes
+ * @addr: address in the local MR
+ * @lkey: key of the local MR
+ * @len: bytes, 1 to 2^31 - 1
+ */
 GDA_UAPI_INLINE void gda_mlx5_set_data(struct gda_mlx5_data *seg, __u64 addr,
 				       __u32 lkey, __u32 len)
 {
@@ -288,7 +421,12 @@ GDA_UAPI_INLINE void gda_mlx5_set_data(struct gda_mlx5_data *seg, __u64 addr,
 	seg->addr = gda_be64(addr);
 }
 
-/** gda_mlx5_set_atomic - fill the operands of ATOMIC_FA (@compare 0) or ATOMIC_CS */
+/**
+ * gda_mlx5_set_atomic - fill the operands of ATOMIC_FA or ATOMIC_CS
+ * @seg: out, all 16 bytes
+ * @swap_add: what is added, or swapped in
+ * @compare: what is compared with; 0 for ATOMIC_FA
+ */
 GDA_UAPI_INLINE void gda_mlx5_set_atomic(struct gda_mlx5_atomic *seg,
 					 __u64 swap_add, __u64 compare)
 {
@@ -296,13 +434,24 @@ GDA_UAPI_INLINE void gda_mlx5_set_atomic(struct gda_mlx5_atomic *seg,
 	seg->compare = gda_be64(compare);
 }
 
-/** gda_mlx5_doorbell - the 8 bytes of a doorbell for next index @next, as stored */
+/**
+ * gda_mlx5_doorbell - the 8 bytes of a doorbell
+ * @next: index of the slot after the last one that was written
+ * @qpn: queue pair number
+ *
+ * Return: as stored.
+ */
 GDA_UAPI_INLINE __be64 gda_mlx5_doorbell(__u64 next, __u32 qpn)
 {
 	return gda_be64((next & 0xffffU) << 40 | (__u64)qpn << 8);
 }
 
-/** gda_mlx5_dbrec - the send word of a doorbell record for next index @next */
+/**
+ * gda_mlx5_dbrec - the send word of a doorbell record
+ * @next: index of the slot after the last one that was written
+ *
+ * Return: as stored.
+ */
 GDA_UAPI_INLINE __be32 gda_mlx5_dbrec(__u64 next)
 {
 	return gda_be32((__u32)next & 0xffffU);
