@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# kernel-doc.sh [kernel-doc's arguments] - the kernel's kernel-doc on our headers
+#
+# It knows the kernel's words for inline and aligned, not ours: so each FILE is
+# read from a copy without them, line for line the same.
+
+set -uo pipefail
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+linux=$("$top/tools/lint/linux-source.sh") || exit
+copies=$(mktemp -d "${TMPDIR:-/tmp}/kernel-doc.XXXXXX")
+trap 'rm -rf "$copies"' EXIT
+args=()
+for a; do
+	if [ -f "$a" ]; then
+		f=$(realpath "$a")
+		f=$copies/${f#"$top"/}
+		mkdir -p "${f%/*}"
+		sed -E 's/\b(GDA_API|GDA_HELPER|GDA_SLOW|GDA_UAPI_INLINE) //
+			s/ (GDA_VIEW_ALIGN|GDA_ALIGNED)\b//' "$a" >"$f"
+		a=$f
+	fi
+	args+=("$a")
+done
+{
+	perl "$linux/scripts/kernel-doc" "${args[@]}" 2>&1 >&3 | sed "s,$copies/,," >&2
+} 3>&1
