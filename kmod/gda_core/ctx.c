@@ -71,7 +71,7 @@ struct gda_ctx *gda_ctx_create(struct file *file)
 	mutex_init(&ctx->lock);
 	mutex_init(&ctx->map_lock);
 	xa_init_flags(&ctx->objects, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
-	mt_init_flags(&ctx->cookies, MT_FLAGS_ALLOC_RANGE | MT_FLAGS_USE_RCU);
+	xa_init_flags(&ctx->regions, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	file->f_mapping = ctx->inode->i_mapping;
 	gda_stat_add(GDA_STAT_CONTEXTS, 1);
 	return ctx;
@@ -111,9 +111,9 @@ void gda_ctx_destroy(struct gda_ctx *ctx, struct file *file)
 	gda_worker_free(ctx);
 	file->f_mapping = file_inode(file)->i_mapping;
 	WARN_ON_ONCE(!xa_empty(&ctx->objects));
-	WARN_ON_ONCE(!mtree_empty(&ctx->cookies));
+	WARN_ON_ONCE(!xa_empty(&ctx->regions));
 	xa_destroy(&ctx->objects);
-	mtree_destroy(&ctx->cookies);
+	xa_destroy(&ctx->regions);
 	gda_inode_destroy(ctx->inode);
 	gda_stat_add(GDA_STAT_CONTEXTS, -1);
 	kfree(ctx);

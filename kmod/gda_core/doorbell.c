@@ -25,7 +25,7 @@ static void gda_doorbell_set_active(struct gda_cells *cells)
 	const struct gda_region *region = cells->region;
 
 	if (!cells->active)
-		trace_gda_doorbell(region->ctx->id, (u64)region->first << PAGE_SHIFT, true);
+		trace_gda_doorbell(region->ctx->id, gda_region_cookie(region), true);
 	cells->paced = false;
 	WRITE_ONCE(cells->silent_since, ktime_get_ns());
 	WRITE_ONCE(cells->active, true);
@@ -91,14 +91,14 @@ void gda_doorbell_idle(struct gda_ctx *ctx, struct gda_cells *cells)
 	if (!cells->npolled) {
 		WRITE_ONCE(cells->active, false);
 		unmap_mapping_range(ctx->inode->i_mapping,
-				    (loff_t)region->first << PAGE_SHIFT, PAGE_SIZE, 1);
+				    gda_region_cookie(region), PAGE_SIZE, 1);
 		/* the unmapping has flushed: earlier stores are visible to this look */
 		if (gda_doorbell_pending(cells)) {
 			gda_doorbell_set_active(cells);
 			goto out;
 		}
 		if (!gda_doorbell_shared(region)) {
-			trace_gda_doorbell(ctx->id, (u64)region->first << PAGE_SHIFT, false);
+			trace_gda_doorbell(ctx->id, gda_region_cookie(region), false);
 			goto out;
 		}
 	}

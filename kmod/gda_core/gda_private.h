@@ -24,7 +24,6 @@
 #include <linux/bitmap.h>
 #include <linux/kref.h>
 #include <linux/list.h>
-#include <linux/maple_tree.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
@@ -87,7 +86,7 @@ struct gda_region {
 	struct kref ref;
 	struct rcu_head rcu;
 	struct gda_ctx *ctx;		/* outlives it: VMAs hold the file */
-	unsigned long first;		/* cookie >> PAGE_SHIFT */
+	u32 id;				/* of the cookie, see region.c */
 	unsigned int npages;
 	u32 map;			/* enum gda_map_type */
 	bool revoked;
@@ -141,7 +140,8 @@ struct gda_ctx {
 	struct inode *inode;		/* the mapping all VMAs hang on */
 
 	struct mutex map_lock;
-	struct maple_tree cookies;	/* page index -> struct gda_region */
+	struct xarray regions;		/* cookie / GDA_COOKIE_STRIDE -> struct gda_region */
+	u32 next_region;
 	struct gda_cells *db[GDA_CELL_PAGES];	/* written under both locks, read under SRCU */
 	struct gda_cells *rec[GDA_REC_PAGES];	/* under @lock */
 	struct gda_cells *cnt[GDA_COUNTER_PAGES];	/* under @lock */
@@ -194,6 +194,8 @@ void gda_region_revoke(struct gda_region *region);
 void gda_region_put(struct gda_region *region);
 void gda_region_info(const struct gda_region *region, u32 offset,
 		     struct gda_region_info *info);
+struct gda_region *gda_region_find(struct gda_ctx *ctx, unsigned long pgoff);
+u64 gda_region_cookie(const struct gda_region *region);
 static inline unsigned long gda_region_bytes(const struct gda_region *region)
 {
 	return (unsigned long)region->npages << PAGE_SHIFT;

@@ -8,7 +8,6 @@
  * (A page handed back to the core would be mapped after the handler returned.)
  */
 #include <linux/fs.h>
-#include <linux/rcupdate.h>
 
 #include "gda_private.h"
 
@@ -32,9 +31,16 @@ static int gda_vma_may_split(struct vm_area_struct *vma, unsigned long addr)
 	return -EINVAL;
 }
 
+/* Which page of its region a fault wants. */
+static unsigned long gda_fault_index(const struct gda_region *region,
+				     const struct vm_fault *vmf)
+{
+	return vmf->pgoff - (gda_region_cookie(region) >> PAGE_SHIFT);
+}
+
 static vm_fault_t gda_region_install(struct gda_region *region, struct vm_fault *vmf)
 {
-	unsigned long i = vmf->pgoff - region->first;
+	unsigned long i = gda_fault_index(region, vmf);
 	unsigned long end = min_t(unsigned long, region->npages, i + GDA_FAULT_AROUND);
 	unsigned long addr = vmf->address & PAGE_MASK;
 	vm_fault_t ret;
@@ -56,7 +62,7 @@ static vm_fault_t gda_vma_fault(struct vm_fault *vmf)
 	vm_fault_t ret = VM_FAULT_SIGBUS;
 
 	mutex_lock(&ctx->map_lock);
-	if (!region->revoked && vmf->pgoff - region->first < region->npages) {
+	if (!region->revoked && gda_fault_index(region, vmf) < region->npages) {
 		if (region->cells)
 			gda_doorbell_fault(ctx, region->cells);
 		ret = gda_region_install(region, vmf);
@@ -71,18 +77,6 @@ static const struct vm_operations_struct gda_vm_ops = {
 	.may_split = gda_vma_may_split,
 	.fault = gda_vma_fault,
 };
-
-static struct gda_region *gda_region_find(struct gda_ctx *ctx, unsigned long first)
-{
-	struct gda_region *region;
-
-	rcu_read_lock();
-	region = mtree_load(&ctx->cookies, first);
-	if (region && (region->first != first || !kref_get_unless_zero(&region->ref)))
-		region = NULL;
-	rcu_read_unlock();
-	return region;
-}
 
 static int gda_mmap_check(const struct gda_region *region,
 			  const struct vm_area_struct *vma)

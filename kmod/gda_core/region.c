@@ -3,7 +3,8 @@
  * Regions: refcounted, zeroed pages behind queues, records and doorbells.
  *
  * A region has a cookie from creation until it is revoked; a lookup by cookie takes
- * a reference under RCU. Its object holds one reference and so does every VMA.
+ * a reference under RCU. Cookies go round: one is not used again soon, so that a
+ * stale one finds nothing. Its object holds one reference and so does every VMA.
  * Revoking ends all mappings at once and for ever; the pages go with the last
  * reference. They are ordinary, write-back cached pages that a driver may pin: then
  * the page outlives even the region.
@@ -14,8 +15,14 @@
 
 #include "gda_private.h"
 
-/* Cookies fit mmap2 of a 32-bit program: 32 bits of pages. Zero is never one. */
-#define GDA_COOKIE_LAST	(U32_MAX - 1)
+/*
+ * A cookie is an id times a stride that no region is longer than; ids are as many as
+ * keep it below 2^44 (32 bits of pages: mmap2 of a 32-bit program). Zero is none.
+ */
+#define GDA_COOKIE_STRIDE	(1UL << 10)	/* pages */
+#define GDA_COOKIE_IDS		XA_LIMIT(1, (1U << 22) - 1)
+static_assert(GDA_MAX_CQ_DEPTH * 64UL <= GDA_COOKIE_STRIDE << 12);
+static_assert(GDA_MLX5_MAX_DEPTH * 64UL <= GDA_COOKIE_STRIDE << 12);
 
 static int gda_region_alloc_pages(struct gda_region *region, unsigned int npages)
 {
@@ -67,9 +74,9 @@ struct gda_region *gda_region_create(struct gda_ctx *ctx, unsigned int npages, u
 	if (ret)
 		goto err_put;
 	/* from here on mmap finds it */
-	ret = mtree_alloc_range(&ctx->cookies, &region->first, region, npages, 1,
-				GDA_COOKIE_LAST, GFP_KERNEL_ACCOUNT);
-	if (ret)
+	ret = xa_alloc_cyclic(&ctx->regions, &region->id, region, GDA_COOKIE_IDS,
+			      &ctx->next_region, GFP_KERNEL_ACCOUNT);
+	if (ret < 0)
 		goto err_put;
 	return region;
 
@@ -85,10 +92,30 @@ void gda_region_revoke(struct gda_region *region)
 	mutex_lock(&ctx->map_lock);
 	region->revoked = true;
 	region->cells = NULL;
-	mtree_erase(&ctx->cookies, region->first);
-	unmap_mapping_range(ctx->inode->i_mapping, (loff_t)region->first << PAGE_SHIFT,
+	xa_erase(&ctx->regions, region->id);
+	unmap_mapping_range(ctx->inode->i_mapping, gda_region_cookie(region),
 			    gda_region_bytes(region), 1);
 	mutex_unlock(&ctx->map_lock);
+}
+
+u64 gda_region_cookie(const struct gda_region *region)
+{
+	return (u64)region->id * GDA_COOKIE_STRIDE << PAGE_SHIFT;
+}
+
+/* With a reference, or NULL: @pgoff is no cookie of this context. */
+struct gda_region *gda_region_find(struct gda_ctx *ctx, unsigned long pgoff)
+{
+	struct gda_region *region;
+
+	if (pgoff % GDA_COOKIE_STRIDE)
+		return NULL;
+	rcu_read_lock();
+	region = xa_load(&ctx->regions, pgoff / GDA_COOKIE_STRIDE);
+	if (region && !kref_get_unless_zero(&region->ref))
+		region = NULL;
+	rcu_read_unlock();
+	return region;
 }
 
 void gda_region_put(struct gda_region *region)
@@ -99,7 +126,7 @@ void gda_region_put(struct gda_region *region)
 void gda_region_info(const struct gda_region *region, u32 offset,
 		     struct gda_region_info *info)
 {
-	info->cookie = (u64)region->first << PAGE_SHIFT;
+	info->cookie = gda_region_cookie(region);
 	info->length = gda_region_bytes(region);
 	info->offset = offset;
 	info->map = region->map;

@@ -9,20 +9,20 @@
  */
 #include "engine.h"
 
-u8 gda_access_check(const struct gda_mem *mem, const void *pd, u32 key, u64 addr,
-		    u32 len, u32 access)
+u8 gda_access_check(const struct gda_mem *mem, const void *pd, const struct gda_sge *range,
+		    u32 access)
 {
 	u64 off;
 
-	if (unlikely(!mem || mem->key != key || mem->pd != pd))
+	if (unlikely(!mem || mem->key != range->key || mem->pd != pd))
 		return GDA_MLX5_VENDOR_KEY;
 	if (unlikely(READ_ONCE(mem->state) != GDA_MR_LIVE))
 		return GDA_MLX5_VENDOR_REVOKED;
 	if (unlikely(access & ~mem->access))
 		return GDA_MLX5_VENDOR_RIGHTS;
 	/* below iova wraps to at least size, because iova + size - 1 does not wrap */
-	off = addr - mem->iova;
-	if (unlikely(off > mem->size || len > mem->size - off))
+	off = range->addr - mem->iova;
+	if (unlikely(off > mem->size || range->len > mem->size - off))
 		return GDA_MLX5_VENDOR_RANGE;
 	return GDA_MLX5_VENDOR_NONE;
 }

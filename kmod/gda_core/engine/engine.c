@@ -16,7 +16,7 @@
 
 void gda_engine_init(struct gda_eqp *q)
 {
-	const struct gda_completion none = { .qpn = q->qpn };
+	const struct gda_completion none = { .cqe_opcode = GDA_MLX5_CQE_REQ, .qpn = q->qpn };
 
 	q->ci = 0;
 	q->pi = 0;
@@ -75,12 +75,14 @@ static void gda_engine_succeed(struct gda_eqp *q)
 
 	q->busy = false;
 	WRITE_ONCE(q->executed, q->executed + 1);
+	if (q->sent)
+		gda_os_fetch_add64(&q->sent->value, 1);
 	if (w->signaled) {
 		/* a solicited one that waits to be written stays so */
 		q->last.solicited = w->solicited || (q->cqe_pending && q->last.solicited);
 		q->last.wr_opcode = w->opcode;
 		q->last.index = q->ci;
-		q->last.byte_cnt = w->len;
+		q->last.byte_cnt = w->remote.len;
 		gda_engine_complete(q);
 	}
 	WRITE_ONCE(q->ci, q->ci + w->slots);
@@ -90,6 +92,8 @@ static void gda_engine_succeed(struct gda_eqp *q)
 static void gda_engine_report(struct gda_eqp *q, struct gda_status st)
 {
 	q->busy = false;
+	if (q->sent && q->work.slots)
+		gda_os_fetch_add64(&q->sent->errors, 1);
 	q->last.wr_opcode = q->work.opcode;
 	q->last.index = q->ci;
 	q->last.status = st;

@@ -41,7 +41,7 @@ enum gda_op {
 	GDA_OP_COMPARE_SWAP,
 };
 
-/* One local segment. */
+/* A range of memory that a key names: a local segment, or the remote range. */
 struct gda_sge {
 	u64 addr;
 	u32 len;
@@ -62,9 +62,7 @@ struct gda_work {
 	bool inlined;		/* payload is in @data, nsge is 0 */
 	bool has_imm;
 	u32 imm;
-	u32 rkey;
-	u32 len;		/* payload bytes in all */
-	u64 raddr;
+	struct gda_sge remote;	/* @len is the payload in all; the segments add up to it */
 	u64 swap_add;
 	u64 compare;
 	struct gda_sge sge[GDA_ENGINE_MAX_SGE];
@@ -219,19 +217,17 @@ bool gda_ring_pending(const struct gda_eqp *q, bool *illegal);
 /* access.c */
 
 /**
- * gda_access_check - may @pd use @len bytes at @addr of an MR this way?
- * @mem: the MR, or NULL for none
+ * gda_access_check - may @pd use a range of an MR this way?
+ * @mem: the MR that was found by @range->key, or NULL for none
  * @pd: protection domain that uses the key
- * @key: the key as given, compared in full
- * @addr: first byte
- * @len: bytes, may be 0
+ * @range: the key as given, compared in full; @len may be 0
  * @access: GDA_ACCESS_* needed, 0 for a local read
  *
  * Return: enum gda_mlx5_vendor, GDA_MLX5_VENDOR_NONE if it may. A foreign
  * domain's key is reported like one that does not exist.
  */
-u8 gda_access_check(const struct gda_mem *mem, const void *pd, u32 key, u64 addr,
-		    u32 len, u32 access);
+u8 gda_access_check(const struct gda_mem *mem, const void *pd, const struct gda_sge *range,
+		    u32 access);
 
 /* exec.c */
 

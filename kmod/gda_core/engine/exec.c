@@ -19,8 +19,9 @@
 /* A transfer this short is not split by the budget, so that its store stays whole. */
 #define GDA_EXEC_WHOLE	64U
 
-/* The MRs of the work request, looked up and checked. */
+/* What the work request names, looked up and checked. */
 struct gda_exec_mems {
+	const struct gda_eqp *peer;
 	const struct gda_mem *local[GDA_ENGINE_MAX_SGE];
 	const struct gda_mem *remote;
 };
@@ -50,7 +51,6 @@ static bool gda_exec_check(const struct gda_eqp *q, struct gda_exec_mems *mems,
 {
 	const struct gda_work *w = &q->work;
 	u32 access = w->op == GDA_OP_WRITE ? 0 : GDA_ACCESS_LOCAL_WRITE;
-	const struct gda_eqp *peer;
 	u32 i;
 	u8 why;
 
@@ -63,11 +63,11 @@ static bool gda_exec_check(const struct gda_eqp *q, struct gda_exec_mems *mems,
 		if (unlikely(why))
 			return gda_exec_fail(st, GDA_MLX5_SYND_LOCAL_PROT, why);
 	}
-	peer = gda_host_peer(q);
-	if (unlikely(!peer))
+	mems->peer = gda_host_peer(q);
+	if (unlikely(!mems->peer))
 		return gda_exec_fail(st, GDA_MLX5_SYND_RETRY_EXC, GDA_MLX5_VENDOR_PEER);
 	mems->remote = gda_host_mem(q, w->rkey);
-	why = gda_access_check(mems->remote, peer->pd, w->rkey, w->raddr, w->len,
+	why = gda_access_check(mems->remote, mems->peer->pd, w->rkey, w->raddr, w->len,
 			       gda_exec_remote_access(w));
 	if (unlikely(why))
 		return gda_exec_fail(st, GDA_MLX5_SYND_REMOTE_ACCESS, why);
@@ -204,6 +204,9 @@ static bool gda_exec_atomic(struct gda_eqp *q, const struct gda_exec_mems *mems,
 	u64 old;
 	u32 n;
 
+	if (unlikely(w->raddr % sizeof(u64)))
+		return gda_exec_fail(st, GDA_MLX5_SYND_REMOTE_INVAL_REQ,
+				     GDA_MLX5_VENDOR_ALIGN);
 	if (unlikely(!gda_exec_result(q, mems, 0, true)))
 		return gda_exec_fail(st, GDA_MLX5_SYND_LOCAL_PROT, GDA_MLX5_VENDOR_IO);
 	n = gda_host_span(remote, w->raddr - remote->iova, sizeof(u64), &ptr);
@@ -223,23 +226,30 @@ static bool gda_exec_atomic(struct gda_eqp *q, const struct gda_exec_mems *mems,
 	return true;
 }
 
+/* The peer counts writes and atomics once they are all there. */
+static void gda_exec_arrived(const struct gda_work *w, const struct gda_eqp *peer)
+{
+	if (peer->recv && w->op != GDA_OP_READ)
+		gda_os_fetch_add64(&peer->recv->value, 1);
+}
+
 int gda_exec(struct gda_eqp *q, u32 *bytes, struct gda_status *st)
 {
 	const struct gda_work *w = &q->work;
 	struct gda_exec_mems mems;
+	int ret = 1;
 
 	if (w->op == GDA_OP_NOP)
 		return 1;
 	if (unlikely(!gda_exec_check(q, &mems, st)))
 		return -1;
-	if (w->op == GDA_OP_WRITE || w->op == GDA_OP_READ)
-		return gda_exec_transfer(q, &mems, bytes, st);
-	if (unlikely(w->raddr % sizeof(u64))) {
-		gda_exec_fail(st, GDA_MLX5_SYND_REMOTE_INVAL_REQ, GDA_MLX5_VENDOR_ALIGN);
-		return -1;
-	}
-	if (unlikely(!gda_exec_atomic(q, &mems, st)))
-		return -1;
-	*bytes -= min(*bytes, w->len);
-	return 1;
+	if (likely(w->op == GDA_OP_WRITE || w->op == GDA_OP_READ))
+		ret = gda_exec_transfer(q, &mems, bytes, st);
+	else if (unlikely(!gda_exec_atomic(q, &mems, st)))
+		ret = -1;
+	else
+		*bytes -= min(*bytes, w->len);
+	if (likely(ret > 0))
+		gda_exec_arrived(w, mems.peer);
+	return ret;
 }

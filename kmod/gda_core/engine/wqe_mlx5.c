@@ -57,38 +57,37 @@ static void gda_mlx5_fetch(const struct gda_eqp *q, u32 n, union gda_mlx5_wqe *w
 	u32 slot = ((u32)q->ci + n) & (q->depth - 1);
 	const u64 *src = (const u64 *)q->sq + slot * GDA_MLX5_SLOT_WORDS;
 	u64 *dst = wqe->words + n * GDA_MLX5_SLOT_WORDS;
-	unsigned int i;
 
-	for (i = 0; i < GDA_MLX5_SLOT_WORDS; i++)
-		dst[i] = READ_ONCE(src[i]);
+	/* unrolled by hand: it is on the way of every entry */
+	dst[0] = READ_ONCE(src[0]);
+	dst[1] = READ_ONCE(src[1]);
+	dst[2] = READ_ONCE(src[2]);
+	dst[3] = READ_ONCE(src[3]);
+	dst[4] = READ_ONCE(src[4]);
+	dst[5] = READ_ONCE(src[5]);
+	dst[6] = READ_ONCE(src[6]);
+	dst[7] = READ_ONCE(src[7]);
 }
 
-/* Data segments, @n of them; a zero byte count would mean 2^31, more than we move. */
-static struct gda_status gda_mlx5_decode_sges(const struct gda_mlx5_data *data, u32 n,
-					      struct gda_work *work)
-{
-	u32 len = 0;
-	u32 i;
-
-	for (i = 0; i < n; i++) {
-		struct gda_sge *sge = &work->sge[i];
-
-		sge->addr = gda_be64_to_cpu(data[i].addr);
-		sge->key = gda_be32_to_cpu(data[i].lkey);
-		sge->len = gda_be32_to_cpu(data[i].byte_count);
-		len += sge->len;
-		/* an inline segment here has its top bit set, so it is too long */
-		if (unlikely(!sge->len || sge->len > GDA_ENGINE_MAX_MSG ||
-			     len > GDA_ENGINE_MAX_MSG))
-			return gda_mlx5_bad_length();
-	}
-	work->nsge = (u8)n;
-	work->len = len;
-	return gda_mlx5_bad(0, 0);
-}
-
-static struct gda_status gda_mlx5_decode_inline(const union gda_mlx5_wqe *wqe, u32 ds,
+/*
+ * One data segment. A zero byte count would mean 2^31, more than we move; and one
+ * that is inline has its top bit set, so it is too long where it may not be.
+ */
+static __always_inline bool gda_mlx5_decode_sge(const struct gda_mlx5_data *data,
 						struct gda_work *work)
+{
+	struct gda_sge *sge = &work->sge[work->nsge++];
+
+	sge->addr = gda_be64_to_cpu(data->addr);
+	sge->key = gda_be32_to_cpu(data->lkey);
+	sge->len = gda_be32_to_cpu(data->byte_count);
+	work->remote.len += sge->len;
+	return sge->len && sge->len <= GDA_ENGINE_MAX_MSG &&
+	       work->remote.len <= GDA_ENGINE_MAX_MSG;
+}
+
+static noinline struct gda_status gda_mlx5_decode_inline(const union gda_mlx5_wqe *wqe,
+							 u32 ds, struct gda_work *work)
 {
 	u32 len = gda_be32_to_cpu(wqe->inl.byte_count) & ~GDA_MLX5_INLINE;
 	u32 segs;
@@ -100,7 +99,7 @@ static struct gda_status gda_mlx5_decode_inline(const union gda_mlx5_wqe *wqe, u
 	if (unlikely(ds != 2 + segs))
 		return gda_mlx5_bad_ds();
 	work->inlined = true;
-	work->len = len;
+	work->remote.len = len;
 	if (len == 8)
 		memcpy(work->data, wqe->inl.data, 8);
 	else
@@ -109,41 +108,37 @@ static struct gda_status gda_mlx5_decode_inline(const union gda_mlx5_wqe *wqe, u
 }
 
 /* RDMA_WRITE and RDMA_READ: no local part, data segments, or (WRITE) inline data. */
-static struct gda_status gda_mlx5_decode_rdma(const union gda_mlx5_wqe *wqe, u32 ds,
-					      struct gda_work *work)
+static __always_inline struct gda_status
+gda_mlx5_decode_rdma(const union gda_mlx5_wqe *wqe, u32 ds, struct gda_work *work)
 {
-	bool has_inline;
-
 	if (unlikely(ds < 2 || ds > GDA_ENGINE_MAX_DS))
 		return gda_mlx5_bad_ds();
-	work->raddr = gda_be64_to_cpu(wqe->raddr.raddr);
-	work->rkey = gda_be32_to_cpu(wqe->raddr.rkey);
 	if (unlikely(ds == 2))
 		return gda_mlx5_bad(0, 0);
-	has_inline = gda_be32_to_cpu(wqe->inl.byte_count) & GDA_MLX5_INLINE;
-	if (has_inline && work->op == GDA_OP_WRITE)
+	if (work->op == GDA_OP_WRITE &&
+	    (gda_be32_to_cpu(wqe->inl.byte_count) & GDA_MLX5_INLINE))
 		return gda_mlx5_decode_inline(wqe, ds, work);
 	if (unlikely(ds > 2 + GDA_ENGINE_MAX_SGE))
 		return gda_mlx5_bad_ds();
-	return gda_mlx5_decode_sges(wqe->data, ds - 2, work);
+	if (unlikely(!gda_mlx5_decode_sge(&wqe->data[0], work)))
+		return gda_mlx5_bad_length();
+	if (unlikely(ds == 4 && !gda_mlx5_decode_sge(&wqe->data[1], work)))
+		return gda_mlx5_bad_length();
+	return gda_mlx5_bad(0, 0);
 }
 
 /* ATOMIC_FA and ATOMIC_CS: operands, then one data segment for the old value. */
-static struct gda_status gda_mlx5_decode_atomic(const union gda_mlx5_wqe *wqe, u32 ds,
-						struct gda_work *work)
+static noinline struct gda_status gda_mlx5_decode_atomic(const union gda_mlx5_wqe *wqe,
+							 u32 ds, struct gda_work *work)
 {
-	struct gda_status st;
-
 	if (unlikely(ds != 4))
 		return gda_mlx5_bad_ds();
-	work->raddr = gda_be64_to_cpu(wqe->raddr.raddr);
-	work->rkey = gda_be32_to_cpu(wqe->raddr.rkey);
 	work->swap_add = gda_be64_to_cpu(wqe->atomic.operands.swap_add);
 	work->compare = gda_be64_to_cpu(wqe->atomic.operands.compare);
-	st = gda_mlx5_decode_sges(&wqe->atomic.result, 1, work);
-	if (likely(!st.syndrome) && unlikely(work->len != sizeof(u64)))
+	if (unlikely(!gda_mlx5_decode_sge(&wqe->atomic.result, work) ||
+		     work->remote.len != sizeof(u64)))
 		return gda_mlx5_bad_length();
-	return st;
+	return gda_mlx5_bad(0, 0);
 }
 
 static struct gda_status gda_mlx5_decode_op(const union gda_mlx5_wqe *wqe, u32 ds,
@@ -172,38 +167,53 @@ static struct gda_status gda_mlx5_decode_op(const union gda_mlx5_wqe *wqe, u32 d
 	}
 }
 
+/* Not the common case of one slot. Return: false if so many cannot be. */
+static noinline bool gda_mlx5_fetch_rest(const struct gda_eqp *q, u32 avail, u32 ds,
+					 union gda_mlx5_wqe *wqe, struct gda_work *work)
+{
+	u32 slots = (ds + GDA_MLX5_SEGS_PER_SLOT - 1) / GDA_MLX5_SEGS_PER_SLOT;
+	u32 i;
+
+	if (!slots)
+		return false;
+	work->slots = (u8)min(slots, avail);
+	if (slots > avail || slots > GDA_ENGINE_MAX_SLOTS)
+		return false;
+	for (i = 1; i < slots; i++)
+		gda_mlx5_fetch(q, i, wqe);
+	return true;
+}
+
 static struct gda_status gda_mlx5_decode(const struct gda_eqp *q, u32 avail,
 					 struct gda_work *work)
 {
 	union gda_mlx5_wqe wqe;
-	u32 opcode, qpn_ds, ds, slots, i;
+	u32 opcode, qpn_ds, ds;
 
 	gda_mlx5_fetch(q, 0, &wqe);
 	opcode = gda_be32_to_cpu(wqe.ctrl.opmod_idx_opcode);
 	qpn_ds = gda_be32_to_cpu(wqe.ctrl.qpn_ds);
+	ds = qpn_ds & 0xff;
 	work->opcode = (u8)opcode;
 	work->slots = 1;
-	work->nsge = 0;
-	work->len = 0;
-	work->inlined = false;
 	/* not the producer's entry for this slot: nothing in it can be trusted */
 	if (unlikely(((opcode >> 8 ^ (u32)q->ci) & 0xffff) || qpn_ds >> 8 != q->qpn))
 		return gda_mlx5_bad(GDA_MLX5_SYND_LOCAL_QP_OP, GDA_MLX5_VENDOR_INDEX);
-
-	ds = qpn_ds & 0xff;
-	slots = (ds + GDA_MLX5_SEGS_PER_SLOT - 1) / GDA_MLX5_SEGS_PER_SLOT;
-	if (unlikely(slots != 1)) {
-		work->slots = slots ? (u8)min(slots, avail) : 1;
-		if (slots > avail || slots > GDA_ENGINE_MAX_SLOTS || !slots)
-			return gda_mlx5_bad_ds();
-		for (i = 1; i < slots; i++)
-			gda_mlx5_fetch(q, i, &wqe);
-	}
-	work->signaled = (wqe.ctrl.fm_ce_se & GDA_MLX5_CE_ALWAYS) != 0;
-	work->solicited = (wqe.ctrl.fm_ce_se & GDA_MLX5_SE) != 0;
+	if (unlikely(ds - 1 >= GDA_MLX5_SEGS_PER_SLOT) &&
+	    !gda_mlx5_fetch_rest(q, avail, ds, &wqe, work))
+		return gda_mlx5_bad_ds();
 	/* the operand size belongs to opcodes that are not executed yet */
 	if (unlikely(opcode >> 24))
 		return gda_mlx5_bad(GDA_MLX5_SYND_LOCAL_QP_OP, GDA_MLX5_VENDOR_OPCODE);
+
+	work->nsge = 0;
+	work->inlined = false;
+	work->signaled = (wqe.ctrl.fm_ce_se & GDA_MLX5_CE_ALWAYS) != 0;
+	work->solicited = (wqe.ctrl.fm_ce_se & GDA_MLX5_SE) != 0;
+	/* of a NOP these are whatever was there, and unused */
+	work->remote.addr = gda_be64_to_cpu(wqe.raddr.raddr);
+	work->remote.key = gda_be32_to_cpu(wqe.raddr.rkey);
+	work->remote.len = 0;
 	return gda_mlx5_decode_op(&wqe, ds, work);
 }
 

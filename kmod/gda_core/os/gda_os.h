@@ -19,7 +19,7 @@
 
 /*
  * Names both sides define:
- *   u8 u16 u32 u64 bool, READ_ONCE WRITE_ONCE likely unlikely min
+ *   u8 u16 u32 u64 bool, READ_ONCE WRITE_ONCE likely unlikely min noinline __always_inline
  *   smp_mb() smp_wmb() smp_rmb() smp_store_release() smp_load_acquire()
  *   memcpy memmove memset static_assert offsetof
  *   gda_os_fetch_add64 gda_os_cmpxchg64 (fully ordered, natural alignment,

@@ -67,10 +67,15 @@ struct gda_mem_backing {
 /**
  * gda_mem_kind_register - offer a kind; at most one per id
  * @kind: stays valid until gda_mem_kind_unregister()
+ *
+ * Return: 0; -EINVAL no such id; -EBUSY somebody offers it already.
  */
 int gda_mem_kind_register(const struct gda_mem_kind *kind);
 
-/** gda_mem_kind_unregister - no MR of this kind is left (they hold @owner) */
+/**
+ * gda_mem_kind_unregister - withdraw a kind
+ * @kind: of which no MR is left (they hold its owner)
+ */
 void gda_mem_kind_unregister(const struct gda_mem_kind *kind);
 
 #endif /* GDA_MEM_H */
