@@ -44,7 +44,9 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-/* 0xD6 is free in Documentation/userspace-api/ioctl/ioctl-number.rst */
+/**
+ * define GDA_IOC_MAGIC - type of all ioctls; free in the kernel's list of them
+ */
 #define GDA_IOC_MAGIC	0xD6
 
 /* Never reused, only appended. */

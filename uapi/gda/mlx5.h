@@ -15,9 +15,19 @@
 
 #include <linux/types.h>
 
+/**
+ * DOC: Sizes
+ *
+ * %GDA_MLX5_SLOT_BYTES
+ *	A slot of the send queue, and an entry of a CQ.
+ * %GDA_MLX5_SEG_BYTES
+ *	A segment.
+ * %GDA_MLX5_MAX_DEPTH
+ *	Most slots of a queue: half of the 16-bit index space.
+ */
 #define GDA_MLX5_SLOT_BYTES	64
 #define GDA_MLX5_SEG_BYTES	16
-#define GDA_MLX5_MAX_DEPTH	32768	/* slots; half of the 16-bit index space */
+#define GDA_MLX5_MAX_DEPTH	32768
 
 /**
  * enum gda_mlx5_opcode - gda_mlx5_ctrl.opmod_idx_opcode, low byte
@@ -338,6 +348,13 @@ struct gda_mlx5_err_cqe {
 #endif
 
 /* Byte swaps that every compiler here turns into one instruction. */
+
+/**
+ * gda_be32 - to big-endian
+ * @v: in host order
+ *
+ * Return: @v as stored.
+ */
 GDA_UAPI_INLINE __be32 gda_be32(__u32 v)
 {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -348,6 +365,12 @@ GDA_UAPI_INLINE __be32 gda_be32(__u32 v)
 #endif
 }
 
+/**
+ * gda_be64 - to big-endian
+ * @v: in host order
+ *
+ * Return: @v as stored.
+ */
 GDA_UAPI_INLINE __be64 gda_be64(__u64 v)
 {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -359,11 +382,23 @@ GDA_UAPI_INLINE __be64 gda_be64(__u64 v)
 #endif
 }
 
+/**
+ * gda_be32_to_cpu - from big-endian
+ * @v: as stored
+ *
+ * Return: @v in host order.
+ */
 GDA_UAPI_INLINE __u32 gda_be32_to_cpu(__be32 v)
 {
 	return (GDA_UAPI_FORCE __u32)gda_be32((GDA_UAPI_FORCE __u32)v);
 }
 
+/**
+ * gda_be64_to_cpu - from big-endian
+ * @v: as stored
+ *
+ * Return: @v in host order.
+ */
 GDA_UAPI_INLINE __u64 gda_be64_to_cpu(__be64 v)
 {
 	return (GDA_UAPI_FORCE __u64)gda_be64((GDA_UAPI_FORCE __u64)v);
