@@ -15,11 +15,12 @@
 	struct t_objects now_;							\
 										\
 	EXPECT_EQ(0, t_objects_settle((base), &now_)) {				\
-		TH_LOG("left: contexts %ld qps %ld cqs %ld mrs %ld regions %ld "	\
+		TH_LOG("left: contexts %ld qps %ld cqs %ld counters %ld mrs %ld regions %ld "	\
 		       "pages %ld keys %ld VmPin %ld kB",			\
 		       now_.n[T_CONTEXTS] - (base)->n[T_CONTEXTS],		\
 		       now_.n[T_QPS] - (base)->n[T_QPS],			\
 		       now_.n[T_CQS] - (base)->n[T_CQS],			\
+		       now_.n[T_COUNTERS] - (base)->n[T_COUNTERS],		\
 		       now_.n[T_MRS] - (base)->n[T_MRS],			\
 		       now_.n[T_REGIONS] - (base)->n[T_REGIONS],		\
 		       now_.n[T_PAGES] - (base)->n[T_PAGES],			\

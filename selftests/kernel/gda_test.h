@@ -56,7 +56,9 @@ int t_touch_write(volatile void *p);
 /* A number behind @key in a "key value" file, or -errno. */
 long t_proc_value(const char *path, const char *key);
 
-enum { T_CONTEXTS, T_QPS, T_CQS, T_MRS, T_REGIONS, T_PAGES, T_KEYS, T_OBJECTS };
+enum {
+	T_CONTEXTS, T_QPS, T_CQS, T_COUNTERS, T_MRS, T_REGIONS, T_PAGES, T_KEYS, T_OBJECTS
+};
 
 struct t_objects {
 	long n[T_OBJECTS];

@@ -54,6 +54,7 @@ const struct t_call t_calls[T_CALLS] = {
 		.zero = {
 			FIELD(gda_qp_create, flags, GDA_QP_POLLED),
 			FIELD(gda_qp_create, reserved, 0),
+			FIELD(gda_qp_create, reserved2, 0),
 		},
 	},
 	[GDA_IOC_NR_QP_ADDRESS] = {
@@ -90,6 +91,19 @@ const struct t_call t_calls[T_CALLS] = {
 		.zero = {
 			FIELD(gda_mr_query, flags, 0),
 			FIELD(gda_mr_query, reserved, 0),
+		},
+	},
+	[GDA_IOC_NR_CQ_EVENT] = {
+		CALL(CQ_EVENT, gda_cq_event), HANDLE(gda_cq_event),
+		.zero = {
+			FIELD(gda_cq_event, flags, GDA_CQ_ARM | GDA_CQ_ARM_SOLICITED),
+		},
+	},
+	[GDA_IOC_NR_COUNTER_CREATE] = {
+		CALL(COUNTER_CREATE, gda_counter_create), CREATES(gda_counter_create),
+		.zero = {
+			FIELD(gda_counter_create, flags, 0),
+			FIELD(gda_counter_create, reserved, 0),
 		},
 	},
 };
@@ -202,6 +216,7 @@ int t_request(struct t_world *w, unsigned int nr, void *buf)
 	struct gda_cq_create *cq = buf;
 	struct gda_region_query *region = buf;
 	struct gda_mr_reg_user *mr = buf;
+	struct gda_cq_event *event = buf;
 
 	t_world_temp_destroy(w);
 	memset(buf, 0, T_REQUEST_MAX);
@@ -234,6 +249,10 @@ int t_request(struct t_world *w, unsigned int nr, void *buf)
 		break;
 	case GDA_IOC_NR_MR_QUERY:
 		*handle = w->mr;
+		break;
+	case GDA_IOC_NR_CQ_EVENT:
+		event->eventfd = -1;
+		*handle = w->cq;
 		break;
 	}
 	return w->fd;

@@ -213,8 +213,9 @@ int t_objects_read(struct t_objects *o)
 {
 	static const char *const keys[T_OBJECTS] = {
 		[T_CONTEXTS] = "contexts", [T_QPS] = "qps", [T_CQS] = "cqs",
-		[T_MRS] = "mrs", [T_REGIONS] = "regions", [T_PAGES] = "pages",
-		[T_KEYS] = "keys",
+		[T_COUNTERS] = "counters",
+		[T_MRS] = "mrs", [T_REGIONS] = "regions",
+		[T_PAGES] = "pages", [T_KEYS] = "keys",
 	};
 
 	for (int i = 0; i < T_OBJECTS; i++) {

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * A host for the engine in one process: a device of keys, MRs whose pages are
+ * scattered single allocations (so a span that is too long is a heap overflow under
+ * ASan), queues with all they need, and a poster that writes entries with the uapi
+ * encoders. Nothing here is clever: what is under test is the engine.
+ */
+#ifndef GDA_TEST_HOST_H
+#define GDA_TEST_HOST_H
+
+#include "engine.h"
+
+#define TH_KEYS		64
+#define TH_QPN		0x123456U
+
+struct th_mr {
+	struct gda_mem mem;
+	u8 **pages;
+	u32 npages;
+	u32 shift;		/* log2 of the page size */
+	u32 offset;		/* of the first byte in the first page */
+	bool windowless;	/* gda_host_span() returns 0 */
+};
+
+struct th_dev {
+	struct th_mr *keys[TH_KEYS];
+	u32 variant;
+};
+
+struct th_qp {
+	struct gda_eqp q;
+	struct gda_ecq cq;
+	struct gda_counter sent;
+	struct gda_counter recv;
+	struct th_dev *dev;
+	struct th_qp *peer;	/* NULL: gone */
+	u64 next;		/* poster's index */
+	u8 *sq;
+	__be32 dbrec[2];
+	__be64 db;
+	u8 *cqe;
+	__be32 consumer;
+	u32 pushes;		/* calls of gda_host_push() */
+	u32 refused;		/* ... that failed */
+	u32 events;		/* pushes of solicited or error completions */
+};
+
+/* A pseudo-random sequence that a seed repeats. */
+struct th_rand {
+	u64 s;
+};
+
+u64 th_rand(struct th_rand *r);
+u32 th_below(struct th_rand *r, u32 n);		/* 0 to n - 1 */
+
+/* dom is any pointer: the identity of the protection domain */
+struct th_mr *th_mr_new(struct th_dev *dev, void *dom, u64 iova, u64 size, u32 access,
+			u32 shift, u32 offset);
+void th_mr_free(struct th_dev *dev, struct th_mr *mr);
+u8 *th_mr_at(const struct th_mr *mr, u64 off);
+void th_mr_put(struct th_mr *mr, u64 off, const void *buf, u64 len);
+void th_mr_get(const struct th_mr *mr, u64 off, void *buf, u64 len);
+
+struct th_qp *th_qp_new(struct th_dev *dev, void *dom, u32 depth, u32 cq_depth);
+void th_qp_free(struct th_qp *qp);
+void th_qp_pair(struct th_qp *a, struct th_qp *b);	/* both become ready */
+
+/* Slot @index, zeroed; its segments. */
+void *th_slot(struct th_qp *qp, u64 index);
+struct gda_mlx5_ctrl *th_ctrl(struct th_qp *qp, u64 index);
+void *th_seg(struct th_qp *qp, u64 index, u32 seg);	/* wraps at the ring's end */
+
+/* Post at qp->next, which advances; no doorbell. Return: the index. */
+u64 th_nop(struct th_qp *qp, u8 ce);
+u64 th_rdma(struct th_qp *qp, u32 opcode, u8 ce, const struct th_mr *l, u64 loff,
+	    const struct th_mr *r, u64 roff, u32 len);
+u64 th_rdma2(struct th_qp *qp, u32 opcode, u8 ce, const struct gda_sge *sge,
+	     const struct th_mr *r, u64 roff);
+u64 th_inline(struct th_qp *qp, u8 ce, const void *data, u32 len, const struct th_mr *r,
+	      u64 roff);
+u64 th_atomic(struct th_qp *qp, u32 opcode, u8 ce, const struct th_mr *l, u64 loff,
+	      const struct th_mr *r, u64 roff, u64 swap_add, u64 compare);
+
+void th_ring_db(struct th_qp *qp, u64 next);
+void th_ring_rec(struct th_qp *qp, u64 next);
+void th_ring(struct th_qp *qp);			/* record and doorbell, qp->next */
+
+/* Visit until nothing is left to do. Return: sum of what the visits returned. */
+u32 th_run(struct th_qp *qp);
+
+/* The collapsed CQ's entry. */
+const struct gda_mlx5_cqe *th_cqe(const struct th_qp *qp);
+const struct gda_mlx5_err_cqe *th_err(const struct th_qp *qp);
+u32 th_cqe_opcode(const struct th_qp *qp);
+u16 th_cqe_counter(const struct th_qp *qp);
+u64 th_first_error(const struct th_qp *qp);
+
+#endif /* GDA_TEST_HOST_H */

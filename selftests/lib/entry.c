@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Bytes of entries and doorbells: the golden rows of FORMATS.md F.6, the encoders of
+ * gda/mlx5.h on random inputs, and the edges of what may be posted.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "fake_nic.h"
+#include "kselftest_harness.h"
+
+#define RADDR	0x1122334455667788U
+#define RKEY	0xa1b2c3d4U
+#define LADDR	0x99aabbccddeeff00U
+#define LKEY	0xe1e2e3e4U
+#define PI	0xabcdU
+
+FIXTURE(entry) {
+	struct fake_queue *q;
+};
+
+FIXTURE_SETUP(entry)
+{
+	self->q = fake_queue_new(64);
+	memset(self->q->sq, 0x55, 64 * 64);
+	fake_restart(self->q, PI);
+}
+
+FIXTURE_TEARDOWN(entry)
+{
+	fake_queue_free(self->q);
+}
+
+/* The 64 bytes of @index as hex, in segments, as FORMATS.md prints them. */
+static const char *entry_hex(const struct fake_queue *q, uint64_t index)
+{
+	static char hex[64 * 2 + 4];
+	const uint8_t *e = fake_entry(q, index);
+	char *p = hex;
+	int i;
+
+	for (i = 0; i < 64; i++) {
+		if (i && i % 16 == 0)
+			*p++ = '|';
+		p += sprintf(p, "%02x", e[i]);
+	}
+	return hex;
+}
+
+#define RADDR_SEG "1122334455667788a1b2c3d400000000"
+#define ZERO_SEG "00000000000000000000000000000000"
+
+TEST_F(entry, I_07_put)
+{
+	ASSERT_EQ(PI, gda_put(&self->q->view, LADDR, LKEY, RADDR, RKEY, 0x1000, 0));
+	EXPECT_STREQ("00abcd08123456030000000800000000|" RADDR_SEG
+		     "|00001000e1e2e3e499aabbccddeeff00|" ZERO_SEG,
+		     entry_hex(self->q, PI));
+}
+
+TEST_F(entry, put_exclusive)
+{
+	ASSERT_EQ(PI, gda_put(&self->q->view, LADDR, LKEY, RADDR, RKEY, 0x1000, GDA_EXCLUSIVE));
+	EXPECT_STREQ("00abcd08123456030000000800000000|" RADDR_SEG
+		     "|00001000e1e2e3e499aabbccddeeff00|" ZERO_SEG,
+		     entry_hex(self->q, PI));
+}
+
+TEST_F(entry, get)
+{
+	ASSERT_EQ(PI, gda_get(&self->q->view, LADDR, LKEY, RADDR, RKEY, 0x1000, 0));
+	EXPECT_STREQ("00abcd10123456030000000800000000|" RADDR_SEG
+		     "|00001000e1e2e3e499aabbccddeeff00|" ZERO_SEG,
+		     entry_hex(self->q, PI));
+}
+
+TEST_F(entry, put_inline_4)
+{
+	ASSERT_EQ(PI, gda_put_inline(&self->q->view, RADDR, RKEY, "\1\2\3\4", 4, 0));
+	EXPECT_STREQ("00abcd08123456030000000800000000|" RADDR_SEG
+		     "|80000004010203040000000000000000|" ZERO_SEG,
+		     entry_hex(self->q, PI));
+}
+
+TEST_F(entry, put_inline_8)
+{
+	ASSERT_EQ(PI, gda_put_inline(&self->q->view, RADDR, RKEY, "\1\2\3\4\5\6\7\x8", 8, 0));
+	EXPECT_STREQ("00abcd08123456030000000800000000|" RADDR_SEG
+		     "|80000008010203040506070800000000|" ZERO_SEG,
+		     entry_hex(self->q, PI));
+}
+
+TEST_F(entry, put_value)
+{
+	uint64_t value;
+
+	memcpy(&value, "\1\2\3\4\5\6\7\x8", 8);
+	ASSERT_EQ(PI, gda_put_value(&self->q->view, RADDR, RKEY, value, 0));
+	EXPECT_STREQ("00abcd08123456030000000800000000|" RADDR_SEG
+		     "|80000008010203040506070800000000|" ZERO_SEG,
+		     entry_hex(self->q, PI));
+}
+
+TEST_F(entry, fetch_add)
+{
+	ASSERT_EQ(PI, gda_fetch_add(&self->q->view, LADDR, LKEY, RADDR, RKEY, 7, 0));
+	EXPECT_STREQ("00abcd12123456040000000800000000|" RADDR_SEG
+		     "|00000000000000070000000000000000|00000008e1e2e3e499aabbccddeeff00",
+		     entry_hex(self->q, PI));
+}
+
+TEST_F(entry, compare_swap)
+{
+	ASSERT_EQ(PI, gda_compare_swap(&self->q->view, LADDR, LKEY, RADDR, RKEY, 5, 9, 0));
+	EXPECT_STREQ("00abcd11123456040000000800000000|" RADDR_SEG
+		     "|00000000000000090000000000000005|00000008e1e2e3e499aabbccddeeff00",
+		     entry_hex(self->q, PI));
+}
+
+TEST_F(entry, nop)
+{
+	ASSERT_EQ(PI, gda_nop(&self->q->view, 0));
+	EXPECT_STREQ("00abcd00123456010000000800000000|" ZERO_SEG "|" ZERO_SEG "|" ZERO_SEG,
+		     entry_hex(self->q, PI));
+}
+
+/* Nothing to move: a write of two segments, never a byte count of 0 (2^31). */
+TEST_F(entry, put_of_nothing)
+{
+	ASSERT_EQ(PI, gda_put(&self->q->view, LADDR, LKEY, RADDR, RKEY, 0, 0));
+	EXPECT_EQ(0, memcmp(fake_entry(self->q, PI),
+			    "\x00\xab\xcd\x08\x12\x34\x56\x02\0\0\0\x08\0\0\0\0", 16));
+	ASSERT_EQ(PI + 1, gda_put_inline(&self->q->view, RADDR, RKEY, "", 0, 0));
+	EXPECT_EQ(0, memcmp(fake_entry(self->q, PI + 1),
+			    "\x00\xab\xce\x08\x12\x34\x56\x02\0\0\0\x08\0\0\0\0", 16));
+}
+
+TEST_F(entry, too_long)
+{
+	struct gda_view *v = &self->q->view;
+	char src[GDA_INLINE_MAX + 1] = "";
+
+	EXPECT_EQ(-EMSGSIZE, gda_put(v, LADDR, LKEY, RADDR, RKEY, 0x80000000U, 0));
+	EXPECT_EQ(-EMSGSIZE, gda_get(v, LADDR, LKEY, RADDR, RKEY, 0xffffffffU, 0));
+	EXPECT_EQ(-EMSGSIZE, gda_put_inline(v, RADDR, RKEY, src, sizeof(src), 0));
+	EXPECT_EQ(PI, v->reserved);
+	EXPECT_EQ(PI, gda_put(v, LADDR, LKEY, RADDR, RKEY, 0x7fffffffU, 0));
+}
+
+/* Up to 12 bytes three segments, up to 28 four; the bytes in memory order. */
+TEST_F(entry, put_inline_of_every_length)
+{
+	char src[GDA_INLINE_MAX];
+	uint32_t len, i;
+
+	for (i = 0; i < sizeof(src); i++)
+		src[i] = (char)(i + 1);
+	for (len = 1; len <= GDA_INLINE_MAX; len++) {
+		const uint8_t *e = fake_entry(self->q, PI + len - 1);
+
+		ASSERT_EQ(PI + len - 1, gda_put_inline(&self->q->view, RADDR, RKEY, src, len, 0));
+		EXPECT_EQ(len <= 12 ? 3 : 4, e[7]);
+		EXPECT_EQ(0x80, e[32]);
+		EXPECT_EQ(len, e[35]);
+		EXPECT_EQ(0, memcmp(e + 36, src, len));
+		for (i = 36 + len; i < 64; i++)
+			EXPECT_EQ(0, e[i]);
+	}
+}
+
+TEST_F(entry, I_06_slot_of_index)
+{
+	uint64_t base, i;
+
+	for (base = 0; base < (1ULL << 40); base = base * 7 + 65535) {
+		fake_restart(self->q, base);
+		for (i = base; i < base + 64; i++) {
+			const uint8_t *e = self->q->sq + ((uint16_t)i & 63) * 64;
+
+			ASSERT_EQ((int64_t)i, gda_nop(&self->q->view, 0));
+			ASSERT_EQ((uint16_t)i, e[1] << 8 | e[2]);
+		}
+	}
+}
+
+/* DB(pi=0x1abcd) is 01abcd0012345600 where index bits spill; ours keeps 16 bits. */
+TEST_F(entry, I_11_record_and_doorbell)
+{
+	ASSERT_EQ(0, memcmp(&self->q->dbrec[1], "\0\0\xab\xcd", 4));
+	gda_nop(&self->q->view, 0);
+	EXPECT_EQ(0, memcmp(&self->q->dbrec[1], "\0\0\xab\xce", 4));
+	EXPECT_EQ(0, memcmp(&self->q->db, "\0\xab\xce\0\x12\x34\x56\0", 8));
+	EXPECT_EQ(0, self->q->dbrec[0]);
+	fake_restart(self->q, 0x1ffff);
+	gda_nop(&self->q->view, GDA_EXCLUSIVE);
+	EXPECT_EQ(0, memcmp(&self->q->dbrec[1], "\0\0\0\0", 4));
+	EXPECT_EQ(0, memcmp(&self->q->db, "\0\0\0\0\x12\x34\x56\0", 8));
+	gda_nop(&self->q->view, GDA_EXCLUSIVE);
+	EXPECT_EQ(0, memcmp(&self->q->db, "\0\0\x01\0\x12\x34\x56\0", 8));
+}
+
+static uint64_t random64(void)
+{
+	static uint64_t x = 0x9e3779b97f4a7c15U;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	return x;
+}
+
+/* The poster's registers hold what the encoders of gda/mlx5.h store. */
+TEST_F(entry, same_as_encoders)
+{
+	struct gda_view *v = &self->q->view;
+	int i;
+
+	for (i = 0; i < 100000; i++) {
+		uint64_t index = random64() >> 8, la = random64(), ra = random64();
+		uint64_t add = random64(), compare = random64();
+		uint32_t lk = (uint32_t)random64(), rk = (uint32_t)random64();
+		uint32_t qpn = random64() & 0xffffff, len = random64() & 0x7fffffff;
+		bool atomic = random64() & 1;
+		uint8_t want[64] = { 0 };
+
+		fake_restart(self->q, index);
+		v->qpn_be = gda_mlx5_doorbell(0, qpn);
+		gda_mlx5_set_raddr((void *)(want + 16), ra, rk);
+		if (atomic) {
+			gda_mlx5_set_ctrl((void *)want, index, GDA_MLX5_ATOMIC_CS, qpn, 4,
+					  GDA_MLX5_CE_ALWAYS, 0);
+			gda_mlx5_set_atomic((void *)(want + 32), add, compare);
+			gda_mlx5_set_data((void *)(want + 48), la, lk, 8);
+			gda_compare_swap(v, la, lk, ra, rk, compare, add, 0);
+		} else {
+			gda_mlx5_set_ctrl((void *)want, index, GDA_MLX5_WRITE, qpn,
+					  len ? 3 : 2, GDA_MLX5_CE_ALWAYS, 0);
+			gda_mlx5_set_data((void *)(want + 32), la, lk, len);
+			gda_put(v, la, lk, ra, rk, len, 0);
+		}
+		ASSERT_EQ(0, memcmp(want, fake_entry(self->q, index), 64));
+		ASSERT_EQ(gda_mlx5_doorbell(index + 1, qpn), self->q->db);
+	}
+}
+
+TEST_F(entry, view_init)
+{
+	struct fake_queue *q = self->q;
+	struct gda_view_attr good = {
+		.sq = q->sq, .dbrec = &q->dbrec[1], .db = &q->db, .cq = &q->cqe,
+		.slots = q->slots, .depth = 64, .qpn = FAKE_QPN,
+	};
+	struct gda_view_attr bad;
+	struct gda_view v;
+
+	memset(&q->cqe, 0xff, sizeof(q->cqe));
+	ASSERT_EQ(0, gda_view_init(&v, &good));
+	EXPECT_EQ(sizeof(v), v.size);
+	EXPECT_EQ(1000000000U, v.timeout_ns);
+#define REFUSED(member, value, err) do { \
+	bad = good; \
+	bad.member = value; \
+	EXPECT_EQ(err, gda_view_init(&v, &bad)); \
+} while (0)
+	REFUSED(depth, 0, -EINVAL);
+	REFUSED(depth, 63, -EINVAL);
+	REFUSED(depth, 65536, -EINVAL);
+	REFUSED(qpn, 1 << 24, -EINVAL);
+	REFUSED(sq, NULL, -EINVAL);
+	REFUSED(sq, q->sq + 32, -EINVAL);
+	REFUSED(dbrec, (char *)q->dbrec + 1, -EINVAL);
+	REFUSED(db, (char *)&q->db + 4, -EINVAL);
+	REFUSED(cq, NULL, -EINVAL);
+	REFUSED(slots, NULL, -EINVAL);
+	/* I-13: preset 0x00 would say that index 0 is done */
+	memset(&q->cqe, 0, sizeof(q->cqe));
+	EXPECT_EQ(-EPROTO, gda_view_init(&v, &good));
+}
+
+TEST_HARNESS_MAIN
