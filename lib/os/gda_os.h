@@ -23,6 +23,11 @@ typedef __u64 u64;
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)
 
+#define __force
+#define noinline	__attribute__((__noinline__))
+#undef __always_inline
+#define __always_inline	inline __attribute__((__always_inline__))
+
 /* one access, of exactly this width, at this place in the program */
 #define READ_ONCE(x)		(*(const volatile __typeof__(x) *)&(x))
 #define WRITE_ONCE(x, v)	(*(volatile __typeof__(x) *)&(x) = (v))

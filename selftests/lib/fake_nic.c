@@ -137,6 +137,14 @@ static void fake_check(struct fake_nic *nic, uint8_t *entry)
 		nic->expected[poster]++;
 }
 
+static void fake_pause(void)
+{
+	int i;
+
+	for (i = 0; i < 100; i++)
+		gda_pause();
+}
+
 /* Take what the doorbell says; returns whether there was anything. */
 static bool fake_visit(struct fake_nic *nic)
 {
@@ -163,8 +171,7 @@ static bool fake_visit(struct fake_nic *nic)
 			if (nic->seed >> 24 < 64)
 				fake_complete(q, nic->consumed);
 			if (nic->seed >> 24 < 4)
-				for (volatile int i = 0; i < 2000; i++)
-					;
+				fake_pause();
 		}
 	}
 	fake_complete(q, nic->consumed);

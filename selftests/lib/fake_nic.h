@@ -21,9 +21,9 @@
 
 struct fake_queue {
 	struct gda_view view;
-	struct gda_mlx5_cqe cqe __attribute__((aligned(64)));
+	struct gda_mlx5_cqe cqe;	/* 64 bytes, behind a multiple of them */
+	uint64_t db;
 	uint32_t dbrec[2];
-	uint64_t db __attribute__((aligned(64)));
 	uint8_t *sq;
 	uint32_t *slots;
 	uint32_t depth;

@@ -9,9 +9,9 @@
 #include "kselftest_harness.h"
 
 #ifdef __SANITIZE_THREAD__
-#define PUTS	20000
+#define PUTS	12000
 #else
-#define PUTS	200000
+#define PUTS	48000
 #endif
 
 struct poster {
@@ -101,16 +101,25 @@ static uint64_t run(uint32_t depth, uint64_t start, uint32_t posters, uint32_t p
 	return wrong;
 }
 
-FIXTURE(producers) { };
+FIXTURE(producers) {
+};
+
 FIXTURE_VARIANT(producers) {
 	uint32_t posters;
 };
+
 FIXTURE_VARIANT_ADD(producers, one) { .posters = 1 };
 FIXTURE_VARIANT_ADD(producers, two) { .posters = 2 };
 FIXTURE_VARIANT_ADD(producers, three) { .posters = 3 };
 FIXTURE_VARIANT_ADD(producers, eight) { .posters = 8 };
-FIXTURE_SETUP(producers) { }
-FIXTURE_TEARDOWN(producers) { }
+
+FIXTURE_SETUP(producers)
+{
+}
+
+FIXTURE_TEARDOWN(producers)
+{
+}
 
 TEST_F(producers, I_08_I_10_shared)
 {

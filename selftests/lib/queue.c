@@ -330,13 +330,13 @@ static void permute(struct orders *o, int *order, int n)
 TEST(I_10_every_order_of_publication)
 {
 	/* a ring that wraps in the middle, indices that wrap 16, 30 and 32 bits */
-	static const uint64_t starts[] = {
+	static const uint64_t starts[6] = {
 		0, 6, 65533, (1ULL << 30) - 2, (1ULL << 32) - 3, (1ULL << 34) + 6
 	};
 	struct orders o = { .q = fake_queue_new(8) };
 	unsigned int s;
 
-	for (s = 0; s < sizeof(starts) / sizeof(starts[0]); s++) {
+	for (s = 0; s < 6; s++) {
 		o.start = starts[s];
 		for (o.defers = 0; o.defers < 1U << POSTERS; o.defers++) {
 			int order[POSTERS] = { 0, 1, 2, 3, 4 };

@@ -65,13 +65,19 @@ GDA_HELPER void gda_note_error(struct gda_view *v)
 }
 
 /*
- * Read the CQ and advance the cached consumer index.
- *
- * The entry has the low 16 bits of the last completed index. They are widened from
- * @old, the consumer index known before: as long as nobody has advanced that, at
- * most depth slots can have completed beyond it, and depth is at most 2^15. The
- * compare-and-swap makes sure of it; a lone poster needs no such check, because
- * nothing is posted while it is in here.
+ * The consumer index that the last completed index's low 16 bits stand for. @old is
+ * one that was right before: at most depth slots have completed beyond it, and
+ * depth is at most 2^15, so only one index fits.
+ */
+GDA_HELPER uint64_t gda_widen(uint64_t old, uint32_t counter)
+{
+	return old + (uint16_t)(counter + 1 - (uint32_t)old);
+}
+
+/*
+ * Read the CQ and advance the cached consumer index. The swap makes sure that the
+ * index has not moved since it was read, so that gda_widen() is right; a lone poster
+ * needs no such check, because nothing is posted while it is in here.
  */
 GDA_HELPER uint64_t gda_poll(struct gda_view *v, unsigned int flags)
 {
@@ -82,7 +88,7 @@ GDA_HELPER uint64_t gda_poll(struct gda_view *v, unsigned int flags)
 	for (;;) {
 		uint32_t word = gda_be32_to_cpu((GDA_UAPI_FORCE __be32)gda_nic_load32(last));
 		uint32_t opcode = word >> 4 & 0xf;
-		uint64_t now = old + (uint16_t)((word >> 16) + 1 - (uint32_t)old);
+		uint64_t now = gda_widen(old, word >> 16);
 
 		if (opcode != GDA_MLX5_CQE_REQ) {
 			if (opcode != GDA_MLX5_CQE_REQ_ERR)

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT
+#
+# Native tests of the fast path and the library; tests of the library in the guest.
+
+LIBTEST_OUT	:= $(BUILD)/selftests/lib
+LIBTEST_FLAGS	= $(GDA_CPPFLAGS) -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS)
+LIBTEST_DEPS	= $(GDA_HEADERS) $(wildcard selftests/lib/*.h) selftests/lib.mk
+LIBTEST_NAMES	:= entry widen queue producers chunk
+
+TEST_NATIVE	+= $(LIBTEST_NAMES:%=$(LIBTEST_OUT)/%) $(LIBTEST_OUT)/producers-tsan \
+		   selftests/lib/compile.sh
+
+$(LIBTEST_NAMES:%=$(LIBTEST_OUT)/%): $(LIBTEST_OUT)/%: selftests/lib/%.c \
+		selftests/lib/fake_nic.c $(LIB_OUT)/libgda.a $(LIBTEST_DEPS) \
+		| $(BUILD)/kselftest/kselftest_harness.h
+	@mkdir -p $(@D)
+	$(CC) $(LIBTEST_FLAGS) -pthread -o $@ $< selftests/lib/fake_nic.c $(LIB_OUT)/libgda.a
+
+$(LIBTEST_OUT)/producers-tsan: selftests/lib/producers.c selftests/lib/fake_nic.c \
+		lib/src/view.c $(LIBTEST_DEPS) | $(BUILD)/kselftest/kselftest_harness.h
+	@mkdir -p $(@D)
+	$(CC) $(LIBTEST_FLAGS) -fsanitize=thread -pthread -o $@ $(filter %.c,$^)

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A use of every function of the fast path. compile.sh compiles it as C, as C++ and
+ * as CUDA device code; it is never run.
+ */
+#include <gda/chunk.h>
+#include <gda/gda.h>
+
+#ifndef KERNEL
+#define KERNEL
+#endif
+
+KERNEL void use_everything(struct gda_view *v, struct gda_chunk_map *map, int64_t *out);
+
+KERNEL void use_everything(struct gda_view *v, struct gda_chunk_map *map, int64_t *out)
+{
+	struct gda_error error;
+
+	out[0] = gda_put(v, 1, 2, 3, 4, 8, GDA_EXCLUSIVE);
+	out[1] = gda_put(v, 1, 2, 3, 4, 8, GDA_NOWAIT);
+	out[2] = gda_put_value(v, 1, 2, 3, GDA_DEFER);
+	out[3] = gda_put_inline(v, 1, 2, out, 20, GDA_EXCLUSIVE | GDA_DEFER);
+	out[4] = gda_get(v, 1, 2, 3, 4, 5, 0);
+	out[5] = gda_fetch_add(v, 1, 2, 3, 4, 5, 0);
+	out[6] = gda_compare_swap(v, 1, 2, 3, 4, 5, 6, 0);
+	out[7] = gda_nop(v, 0);
+	out[8] = gda_put_chunked(v, map, 1, map, 2, 3, 0);
+	gda_flush(v);
+	out[9] = gda_test(v, out[0]);
+	out[10] = gda_wait(v, out[0], 0);
+	out[11] = gda_quiet(v, 0);
+	out[12] = gda_error(v, &error) ? error.ticket : (int64_t)gda_qp_index(1, 2, 3, 4);
+}

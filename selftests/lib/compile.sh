@@ -1,0 +1,77 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# compile.sh - the public headers in every language they are for; what the library
+# exports. Compilers that are not here are skipped, and said so. Speaks KTAP.
+#
+# shellcheck disable=SC2317	# functions are called by name
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+build=${GDA_BUILD:-build}
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+PATH=$PATH:/usr/local/cuda/bin
+include=(-Iuapi -Ilib/include)
+warn=(-Wall -Wextra -Werror)
+n=0 rc=0
+
+# check NAME COMMAND...: skipped if the first word of the command is not installed
+check() {
+	local name=$1 log=$tmp/log
+
+	n=$((n + 1))
+	shift
+	if ! command -v "$1" >/dev/null; then
+		echo "ok $n $name # SKIP no $1 here"
+	elif "$@" >"$log" 2>&1; then
+		echo "ok $n $name"
+	else
+		sed 's/^/# /' "$log"
+		echo "not ok $n $name"
+		rc=1
+	fi
+}
+
+for h in gda barrier view queue fastpath chunk; do
+	echo "#include <gda/$h.h>" >"$tmp/$h.c"
+	cp "$tmp/$h.c" "$tmp/$h.cc"
+done
+cp selftests/lib/compile.h "$tmp/all.c"
+cp selftests/lib/compile.h "$tmp/all.cc"
+cat - selftests/lib/compile.h >"$tmp/all.cu" <<'EOT'
+#define KERNEL __global__
+EOT
+
+# Every function of the headers is in the library, and nothing else is.
+exports() {
+	nm -D --defined-only "$build/lib/libgda.so.1" | awk '$2 == "T" { print $3 }' |
+		sed 's/@.*//' | sort >"$tmp/exported"
+	grep -hoE '^(GDA_API )?[a-z0-9_ ]+[ *]gda_[a-z_]+\(' lib/include/gda/*.h |
+		grep -vE 'GDA_(HELPER|SLOW)|^static' | grep -oE 'gda_[a-z_]+\(' |
+		tr -d '(' | sort -u >"$tmp/declared"
+	diff "$tmp/declared" "$tmp/exported"
+}
+
+# The exported functions are the inline ones: a program that includes no header.
+linked() {
+	echo 'long gda_nop(void *, unsigned); int main(void) { return !gda_nop; }' >"$tmp/l.c"
+	gcc "$tmp/l.c" -o "$tmp/l" -L"$build/lib" -lgda &&
+		LD_LIBRARY_PATH=$build/lib "$tmp/l" &&
+		readelf -d "$build/lib/libgda.so.1" | grep -q 'SONAME.*\[libgda.so.1\]'
+}
+
+echo 1..12
+for h in gda barrier view queue fastpath chunk; do
+	check "gda/$h.h alone" gcc -std=gnu11 "${include[@]}" "${warn[@]}" -fsyntax-only "$tmp/$h.c"
+done
+check "C11, strict" gcc -std=c11 -D_POSIX_C_SOURCE=199309L -pedantic "${include[@]}" \
+	"${warn[@]}" -O2 -c -o "$tmp/all.o" "$tmp/all.c"
+check "C++17, strict" g++ -std=c++17 -pedantic "${include[@]}" "${warn[@]}" -O2 -c \
+	-o "$tmp/all.o" "$tmp/all.cc"
+check "clang" clang -std=gnu11 "${include[@]}" "${warn[@]}" -O2 -c -o "$tmp/all.o" "$tmp/all.c"
+check "CUDA device code" nvcc -std=c++17 "${include[@]}" -Werror all-warnings -O3 \
+	-gencode arch=compute_75,code=sm_75 -gencode arch=compute_90,code=sm_90 \
+	-c -o "$tmp/all.o" "$tmp/all.cu"
+check "exported functions" exports
+check "linking without headers" linked
+exit $rc
