@@ -46,7 +46,9 @@ scripts() {
 
 	list=()
 	for f in "${all[@]}"; do
-		[ -f "$f" ] && [ ! -L "$f" ] || continue
+		if [ ! -f "$f" ] || [ -L "$f" ]; then
+			continue
+		fi
 		read -r first <"$f" 2>/dev/null
 		[[ $first =~ ^'#!'.*[/\ ](ba|da)?sh ]] && list+=("$f")
 	done
@@ -196,7 +198,7 @@ compile() {
 	flags=(-std=gnu11 -O2 -Wall -Wextra -Werror -Iuapi -Ilib/include -Ilib/os -Ilib/src
 		-Ikmod/gda_core -Ikmod/gda_core/engine -pthread)
 	[ -e $h/kselftest_harness.h ] || tools/scripts/kselftest.sh $h
-	flags+=(-isystem $h)
+	flags+=(-isystem "$h")
 	files '^(lib|kmod/gda_core/engine|selftests|examples|tools)/.*\.c$'
 	printf '%s\n' "${list[@]}" | xargs -r -P "$(nproc)" -I {} \
 		"$1" "${flags[@]}" -I. -c -o /dev/null {} 2>&1 | diagnostics

@@ -1,0 +1,153 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# include-direction.sh - the direction of dependencies, and words nobody may use
+#
+#   uapi         <linux/types.h>, <linux/ioctl.h>, <gda/...> of uapi
+#   engine/      "gda_os.h", its own headers, <gda/...> of uapi; no __KERNEL__
+#   gda_core     the kernel, its own headers, kmod/include, uapi; names no symbol of
+#                the modules that register with it
+#   other modules  the kernel, their own headers, kmod/include, uapi
+#   lib/include  the C library, lib/include, uapi
+#   lib/src      the C library, its own headers, lib/include, uapi
+#
+# Prints a line for each violation.
+
+set -uo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+
+uapi=$(cd uapi && echo gda/*.h)
+shared=$(cd kmod/include && echo gda/*.h)
+public=$(cd lib/include && echo gda/*.h)
+
+# includes FILE...: "FILE:LINE <name>" or "FILE:LINE "name"" for each #include
+includes() {
+	grep -HnoE '^[[:blank:]]*#[[:blank:]]*include[[:blank:]]*[<"][^>"]*[>"]' "$@" |
+		sed -E 's/^([^:]*:[0-9]*):[[:blank:]]*#[[:blank:]]*include[[:blank:]]*/\1 /'
+}
+
+# allow WHAT FILE...: of all includes only those that match a regex on stdin are
+# allowed, or, as "@own", headers in the folder of the file
+allow() {
+	local what=$1 at inc f regex=() own='' line ok name
+
+	shift
+	while read -r line; do
+		[ "$line" = @own ] && own=1 || regex+=("$line")
+	done
+	while read -r at inc; do
+		ok='' f=${at%%:*}
+		for line in "${regex[@]}"; do
+			[[ $inc =~ ^$line$ ]] && ok=1 && break
+		done
+		name=${inc#?}; name=${name%?}
+		[ -z "$own" ] || [[ $inc != '"'* || $name = */* ]] ||
+			[ ! -e "${f%/*}/$name" ] || ok=1
+		[ -n "$ok" ] || echo "$at: $what may not include $inc"
+	done < <(includes "$@")
+}
+
+# headers NAME...: a regex for each, in angle brackets
+headers() {
+	printf '<%s>\n' "$@"
+}
+
+# ban WHY REGEX FILE...: in comments, too
+ban() {
+	local why=$1 words=$2
+
+	shift 2
+	[ $# = 0 ] || grep -HnE "$words" "$@" | cut -d: -f 1,2 | sed "s|\$|: $why|"
+}
+
+# code FILE: without comments, line for line
+code() {
+	perl -0pe 's{/\*.*?\*/}{($a = $&) =~ s/[^\n]//g; $a}gse; s{//[^\n]*}{}g' "$1"
+}
+
+ban_code() {
+	local why=$1 words=$2 f
+
+	shift 2
+	for f; do
+		code "$f" | grep -nE "$words" | sed -E "s|^([0-9]*):.*|$f:\1: $why|"
+	done
+}
+
+mapfile -t all < <(find kmod uapi lib -name '*.[ch]' ! -name '*.mod.c' -type f | sort)
+pick() {
+	local f
+
+	list=()
+	for f in "${all[@]}"; do
+		[[ $f =~ $1 ]] && list+=("$f")
+	done
+	return 0
+}
+
+pick '^uapi/'
+# shellcheck disable=SC2086	# lists of names
+allow uapi "${list[@]}" < <(headers linux/types.h linux/ioctl.h $uapi)
+
+pick '/engine/'
+engine=("${list[@]}")
+# shellcheck disable=SC2086
+allow engine "${engine[@]}" < <(echo '"gda_os.h"'; echo @own; headers $uapi)
+ban_code "__KERNEL__ in the engine" '__KERNEL__' "${engine[@]}"
+ban_code "the engine may not lock, allocate, sleep, read a clock or log" \
+	'\b((k|kv|kvm|v)?[mz]alloc|free|kfree|mutex_|spin_|pthread_|schedule|usleep|msleep|ktime_|clock_gettime|printk|pr_[a-z]*|printf|dev_(err|warn|info|dbg))[a-z_]* *\(' \
+	"${engine[@]}"
+
+kernel='<(linux|asm|trace|net|crypto|uapi|rdma|drm)/[^>]*>'
+pick '^kmod/gda_core/([^/]*|os/.*|executor/.*)$'
+core=("${list[@]}")
+# shellcheck disable=SC2086
+allow gda_core "${core[@]}" < <(
+	echo "$kernel"; echo @own; echo '"(engine|\.\.)/[a-z_0-9]*\.h"'; headers $uapi $shared)
+
+for module in kmod/*/; do
+	module=${module#kmod/}; module=${module%/}
+	case $module in gda_core|include) continue ;; esac
+	pick "^kmod/$module/"
+	[ ${#list[@]} = 0 ] && continue
+	# shellcheck disable=SC2086
+	allow "$module" "${list[@]}" < <(echo "$kernel"; echo @own; headers $uapi $shared)
+	# What it defines without static, and its own name, but in MODULE_SOFTDEP.
+	mapfile -t symbols < <(for f in "${list[@]}"; do code "$f"; done |
+		sed -nE 's/^(const )?(struct|int|void|long|bool|u32|u64) [a-z_ ]*\*?(gda_[a-z0-9_]+)( =|\().*/\3/p' |
+		sort -u)
+	for s in "${symbols[@]}"; do
+		[[ $s =~ ^gda_mem_kind_(un)?register$ ]] ||
+			ban_code "gda_core names $s of $module" "\\b$s\\b" "${core[@]}" "${engine[@]}"
+	done
+	for f in "${core[@]}" "${engine[@]}"; do
+		code "$f" | sed 's/^MODULE_SOFTDEP.*//' | grep -nE "\"[^\"]*\\b$module\\b" |
+			sed -E "s|^([0-9]*):.*|$f:\1: gda_core names $module|"
+	done
+done
+
+pick '^lib/include/'
+# shellcheck disable=SC2086
+allow lib/include "${list[@]}" < <(echo '<(sys/)?[a-z0-9]*\.h>'; headers $uapi $public)
+pick '^lib/src/'
+# shellcheck disable=SC2086
+allow lib/src "${list[@]}" < <(
+	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo @own; headers $uapi $public)
+
+pick '^kmod/.*\.c$'
+ban_code "no conditional compilation in a .c file: put a stub into a header" \
+	'^[[:blank:]]*#[[:blank:]]*(if|ifdef|ifndef|elif|else)\b' "${list[@]}"
+pick '^kmod/'
+for f in "${list[@]}"; do
+	[ "$f" = kmod/include/gda/compat.h ] ||
+		ban_code "kernel versions are for compat.h alone" \
+			'LINUX_VERSION_CODE|KERNEL_VERSION' "$f"
+done
+ban_code "no BUG" '\bBUG(_ON)?[[:blank:]]*\(' "${list[@]}"
+ban_code "no kernel pointers in logs" '%px' "${list[@]}"
+ban "TODO without an issue" '\b(TODO|FIXME|XXX)\b' "${all[@]}"
+
+n=$(wc -l <kmod/include/gda/compat.h)
+[ "$n" -le 120 ] || echo "kmod/include/gda/compat.h:1: $n lines, 120 are allowed"
+exit 0
