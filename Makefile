@@ -87,8 +87,9 @@ bench: $(BENCH) ## measure
 	@for b in $(BENCH); do $$b || exit; done
 
 .PHONY: lint
-lint: ## shellcheck, sparse and the rules of the tree
-	@$(scripts)/lint.sh
+lint: ## the static checks
+	@$(deps) lint
+	@tools/lint/lint.sh
 
 .PHONY: docs
 docs: ## the documentation
@@ -112,7 +113,7 @@ distclean: ## all that was built or unpacked
 	@rm -rf $(BUILD) $(CLEAN_FILES)
 
 $(BUILD)/kselftest/kselftest_harness.h:
-	@$(scripts)/kselftest.sh $(@D)
+	@$(scripts)/linux-source.sh $(@D) $(patsubst %,tools/testing/selftests/%,kselftest.h kselftest_harness.h)
 
 # For check.sh.
 .PHONY: list-native list-vm list-docs

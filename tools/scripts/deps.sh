@@ -14,7 +14,7 @@ guest="qemu-system-x86 busybox-static cpio xz-utils zstd"
 case ${1-} in
 demo) packages="$build $guest" kernels="6.12" ;;
 check) packages="$build $guest libibverbs-dev" kernels="6.12 6.1" ;;
-lint) packages="$build shellcheck sparse clang-format" kernels="6.12" ;;
+lint) packages="$build git perl python3 shellcheck sparse" kernels="6.12 6.1" ;;
 docs) packages="make python3-sphinx" kernels="" ;;
 *) echo "usage: deps.sh demo|check|lint|docs" >&2; exit 2 ;;
 esac

@@ -5,7 +5,7 @@
 #
 # Objects of two kernels must not mix, and kbuild puts them beside the sources:
 # so each kernel gets a tree of links, build/RELEASE/, which is brought up to
-# date here and built in. ARGs go to make (W=1, C=2, a target).
+# date here and built in ($TREE: another). ARGs go to make (W=1, C=2).
 
 set -euo pipefail
 
@@ -13,7 +13,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 kver=$1; shift
 rel=$(tools/vm/gda-kernel release "$kver")
 headers=$(tools/vm/gda-kernel headers "$rel")
-tree=$PWD/build/$rel
+tree=$PWD/${TREE:-build/$rel}
 
 mkdir -p "$tree"
 ln -sfn "$PWD/Kbuild" "$tree/Kbuild"
@@ -24,4 +24,6 @@ find kmod -type f \( -name '*.[ch]' -o -name Kbuild \) | while read -r f; do
 done
 find "$tree/kmod" -xtype l -delete
 
+# Headers without a vmlinux (6.1's) cannot give modules BTF, and say so each time.
+[ -e "$headers/vmlinux" ] || set -- CONFIG_DEBUG_INFO_BTF_MODULES= "$@"
 exec make -s -C "$headers" M="$tree" -j "$(nproc)" "$@" modules

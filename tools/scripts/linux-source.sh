@@ -1,18 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# kselftest.sh DIR - put the kernel's kselftest_harness.h into DIR
+# linux-source.sh DIR PATH... - put files of the kernel's source into DIR
 #
-# It is in no package of its own, only in the archive of the kernel's source,
-# which is taken from this machine, or else out of a downloaded package.
+# For the few (kselftest_harness.h, checkpatch.pl) that are in no package of
+# their own. They are taken out of the archive in Debian's linux-source, which is
+# on this machine or else is downloaded.
 
 set -euo pipefail
 
-dir=$1
+dir=$1; shift
 pkg=linux-source-6.12
 tar=/usr/src/$pkg.tar.xz
-files=("$pkg/tools/testing/selftests/kselftest.h"
-	"$pkg/tools/testing/selftests/kselftest_harness.h")
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
@@ -22,8 +21,8 @@ if [ ! -r "$tar" ]; then
 	tar=$tmp/usr/src/$pkg.tar.xz
 fi
 # --occurrence ends the search once all are found.
-tar -xJf "$tar" -C "$tmp" --occurrence=1 "${files[@]}"
+tar -xJf "$tar" -C "$tmp" --occurrence=1 "${@/#/$pkg/}"
 mkdir -p "$dir"
-for f in "${files[@]}"; do
-	install -m 644 "$tmp/$f" "$dir/"
+for f; do
+	install -m 644 "$tmp/$pkg/$f" "$dir/"
 done
