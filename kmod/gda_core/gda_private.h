@@ -204,6 +204,10 @@ static inline unsigned long gda_region_bytes(const struct gda_region *region)
 /* mmap.c */
 int gda_mmap(struct file *file, struct vm_area_struct *vma);
 
+/* export.c */
+int gda_region_export(struct gda_ctx *ctx, struct gda_region *region, u32 offset,
+		      struct gda_region_export *cmd, void __user *ucmd);
+
 /* cells.c */
 enum gda_cell_use {
 	GDA_CELL_DOORBELL,	/* a fault wakes the worker */
@@ -294,6 +298,8 @@ struct gda_mr {
 };
 
 int gda_mr_reg_user(struct gda_ctx *ctx, struct gda_mr_reg_user *cmd, void __user *ucmd);
+int gda_mr_reg_dmabuf(struct gda_ctx *ctx, struct gda_mr_reg_dmabuf *cmd,
+		      void __user *ucmd);
 int gda_mr_query(struct gda_ctx *ctx, struct gda_mr_query *cmd);
 bool gda_mem_kind_present(u32 id);
 

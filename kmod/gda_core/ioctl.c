@@ -32,6 +32,8 @@ union gda_ucmd {
 	struct gda_mr_query mr_query;
 	struct gda_cq_event cq_event;
 	struct gda_counter_create counter_create;
+	struct gda_mr_reg_dmabuf mr_reg_dmabuf;
+	struct gda_region_export region_export;
 };
 
 /*
@@ -84,6 +86,8 @@ static int gda_ioc_query(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user 
 	};
 	if (gda_mem_kind_present(GDA_KIND_USER))
 		cmd->features[0] |= GDA_FEATURE_MR_USER;
+	if (gda_mem_kind_present(GDA_KIND_DMABUF))
+		cmd->features[0] |= GDA_FEATURE_MR_DMABUF;
 	if (ctx->dev)
 		strscpy(cmd->device, dev->name, sizeof(cmd->device));
 	return 0;
@@ -103,13 +107,13 @@ static int gda_ioc_destroy(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __use
 	return 0;
 }
 
-static const struct gda_region *gda_cell_region(const struct gda_cell *cell, u32 *offset)
+static struct gda_region *gda_cell_region(const struct gda_cell *cell, u32 *offset)
 {
 	*offset = gda_cell_offset(cell);
 	return cell->cells->region;
 }
 
-static const struct gda_region *gda_cq_region(struct gda_object *obj, u32 type, u32 *offset)
+static struct gda_region *gda_cq_region(struct gda_object *obj, u32 type, u32 *offset)
 {
 	struct gda_cq *cq = container_of(obj, struct gda_cq, obj);
 
@@ -120,7 +124,7 @@ static const struct gda_region *gda_cq_region(struct gda_object *obj, u32 type, 
 	return NULL;
 }
 
-static const struct gda_region *gda_qp_region(struct gda_object *obj, u32 type, u32 *offset)
+static struct gda_region *gda_qp_region(struct gda_object *obj, u32 type, u32 *offset)
 {
 	struct gda_qp *qp = container_of(obj, struct gda_qp, obj);
 
@@ -133,7 +137,7 @@ static const struct gda_region *gda_qp_region(struct gda_object *obj, u32 type, 
 	return NULL;
 }
 
-static const struct gda_region *gda_find_region(struct gda_ctx *ctx, u32 handle,
+static struct gda_region *gda_find_region(struct gda_ctx *ctx, u32 handle,
 						u32 type, u32 *offset)
 {
 	struct gda_object *obj = xa_load(&ctx->objects, handle);
@@ -154,7 +158,7 @@ static const struct gda_region *gda_find_region(struct gda_ctx *ctx, u32 handle,
 static int gda_ioc_region(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
 {
 	struct gda_region_query *cmd = &ucmd->region;
-	const struct gda_region *region;
+	struct gda_region *region;
 	u32 offset;
 
 	if (!cmd->type || cmd->type > GDA_REGION_COUNTER)
@@ -212,6 +216,27 @@ static int gda_ioc_counter_create(struct gda_ctx *ctx, union gda_ucmd *ucmd,
 	return gda_counter_create(ctx, &ucmd->counter_create, arg);
 }
 
+static int gda_ioc_mr_reg_dmabuf(struct gda_ctx *ctx, union gda_ucmd *ucmd,
+				 void __user *arg)
+{
+	return gda_mr_reg_dmabuf(ctx, &ucmd->mr_reg_dmabuf, arg);
+}
+
+static int gda_ioc_region_export(struct gda_ctx *ctx, union gda_ucmd *ucmd,
+				 void __user *arg)
+{
+	struct gda_region_export *cmd = &ucmd->region_export;
+	struct gda_region *region;
+	u32 offset;
+
+	if (!cmd->type || cmd->type > GDA_REGION_COUNTER)
+		return -EINVAL;
+	region = gda_find_region(ctx, cmd->handle, cmd->type, &offset);
+	if (!region)
+		return -ENOENT;
+	return gda_region_export(ctx, region, offset, cmd, arg);
+}
+
 struct gda_ioctl_op {
 	unsigned int cmd;
 	u32 size;
@@ -256,6 +281,9 @@ static const struct gda_ioctl_op gda_ioctl_ops[] = {
 	GDA_OP(CQ_EVENT, gda_ioc_cq_event, struct gda_cq_event, eventfd,
 	       .flags = GDA_CQ_ARM | GDA_CQ_ARM_SOLICITED),
 	GDA_OP(COUNTER_CREATE, gda_ioc_counter_create, struct gda_counter_create, counter),
+	GDA_OP(MR_REG_DMABUF, gda_ioc_mr_reg_dmabuf, struct gda_mr_reg_dmabuf, key,
+	       .flags = GDA_MR_ZERO_BASED),
+	GDA_OP(REGION_EXPORT, gda_ioc_region_export, struct gda_region_export, length),
 };
 
 /* Copy the command in and apply the rules that hold for all of them. */

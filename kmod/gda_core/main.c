@@ -3,6 +3,7 @@
  * The node /dev/gda: module life, open and release. Everything else hangs off the
  * context that open creates; the last reference to the file destroys it.
  */
+#include <linux/dma-mapping.h>
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
@@ -44,6 +45,12 @@ static struct miscdevice gda_misc = {
 	.fops = &gda_fops,
 };
 
+struct device *gda_dma_device(void)
+{
+	return gda_misc.this_device;
+}
+GDA_EXPORT(gda_dma_device);
+
 static int __init gda_init(void)
 {
 	int ret;
@@ -52,7 +59,18 @@ static int __init gda_init(void)
 	gda_debugfs_init();
 	ret = misc_register(&gda_misc);
 	if (ret)
-		gda_debugfs_exit();
+		goto err_debugfs;
+	/* dma-bufs are attached in its name; "soft0" itself maps nothing for DMA */
+	ret = dma_coerce_mask_and_coherent(gda_misc.this_device, DMA_BIT_MASK(64));
+	if (ret)
+		goto err_misc;
+	return 0;
+
+err_misc:
+	misc_deregister(&gda_misc);
+err_debugfs:
+	gda_debugfs_exit();
+	gda_soft_exit();
 	return ret;
 }
 
@@ -71,3 +89,4 @@ module_exit(gda_exit);
 MODULE_DESCRIPTION("Device-initiated one-sided RDMA");
 MODULE_LICENSE("GPL");
 MODULE_SOFTDEP("post: gda_mr");
+GDA_IMPORT_NS(DMA_BUF);

@@ -59,18 +59,20 @@ bool gda_mem_kind_present(u32 id)
 	return READ_ONCE(gda_kinds[id]);
 }
 
-static int gda_mr_check(const struct gda_ctx *ctx, const struct gda_mr_reg_user *cmd)
+static int gda_mr_check(const struct gda_ctx *ctx, const struct gda_mem_request *req,
+			u64 iova, u32 access)
 {
 	u32 remote = GDA_ACCESS_REMOTE_WRITE | GDA_ACCESS_REMOTE_ATOMIC;
 	u64 end;
 
-	if (cmd->reserved || (cmd->access & ~GDA_ACCESS_ALL))
+	if (access & ~GDA_ACCESS_ALL)
 		return -EOPNOTSUPP;
-	if ((cmd->access & remote) && !(cmd->access & GDA_ACCESS_LOCAL_WRITE))
+	if ((access & remote) && !(access & GDA_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
-	if (!cmd->length || cmd->length > GDA_MAX_MR_SIZE)
+	if (!req->length || req->length > GDA_MAX_MR_SIZE)
 		return -EINVAL;
-	if (check_add_overflow(cmd->addr, cmd->length, &end))
+	if (check_add_overflow(req->addr, req->length, &end) ||
+	    check_add_overflow(iova, req->length, &end))
 		return -EOVERFLOW;
 	if (ctx->nmr >= GDA_MAX_MR)
 		return -ENOSPC;
@@ -124,60 +126,123 @@ const struct gda_object_ops gda_mr_ops = {
 	.free = gda_mr_free,
 };
 
-int gda_mr_reg_user(struct gda_ctx *ctx, struct gda_mr_reg_user *cmd, void __user *ucmd)
+/*
+ * Make an MR that nobody can find yet; gda_mr_publish() or gda_mr_discard() follows.
+ */
+static struct gda_mr *gda_mr_create(struct gda_ctx *ctx, u32 kind, u64 iova, u32 access,
+				    struct gda_mem_request *req)
 {
-	struct gda_mem_request req = {
-		.addr = cmd->addr,
-		.length = cmd->length,
-		.writable = cmd->access & GDA_ACCESS_LOCAL_WRITE,
-	};
 	struct gda_mr *mr;
 	int ret;
 
-	ret = gda_mr_check(ctx, cmd);
+	req->writable = access & GDA_ACCESS_LOCAL_WRITE;
+	ret = gda_mr_check(ctx, req, iova, access);
 	if (ret)
-		return ret;
+		return ERR_PTR(ret);
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	if (!mr)
-		return -ENOMEM;
+		return ERR_PTR(-ENOMEM);
+	mr->mem.pd = ctx;
+	mr->mem.iova = iova;
+	mr->mem.size = req->length;
+	mr->mem.access = access;
+	/* before attach: from there on the memory can be revoked */
+	mr->mem.state = GDA_MR_LIVE;
 	ret = gda_object_alloc(ctx, &mr->obj, GDA_OBJECT_MR);
 	if (ret)
 		goto err_kfree;
-	ret = gda_mr_attach(mr, GDA_KIND_USER, &req);
+	ret = gda_mr_attach(mr, kind, req);
 	if (ret)
 		goto err_handle;
-	mr->mem.pd = ctx;
-	mr->mem.iova = cmd->flags & GDA_MR_ZERO_BASED ? 0 : cmd->addr;
-	mr->mem.size = cmd->length;
-	mr->mem.access = cmd->access;
-	mr->mem.state = GDA_MR_LIVE;
 	ret = gda_key_alloc(ctx->dev, mr);
 	if (ret)
 		goto err_detach;
+	return mr;
 
-	cmd->handle = mr->obj.handle;
-	cmd->key = mr->mem.key;
-	cmd->iova = mr->mem.iova;
-	ret = gda_ioctl_respond(ucmd, cmd, sizeof(*cmd));
-	if (ret)
-		goto err_key;
-	ctx->nmr++;
-	gda_stat_add(GDA_STAT_MRS, 1);
-	gda_key_publish(ctx->dev, mr);
-	trace_gda_mr(ctx->id, mr->mem.key, mr->mem.size, mr->backing.kind->id, true);
-	gda_object_finalize(&mr->obj);
-	return 0;
-
-err_key:
-	gda_key_free(ctx->dev, mr);
 err_detach:
 	gda_mr_detach(mr);
 err_handle:
 	gda_object_abort(&mr->obj);
 err_kfree:
 	kfree(mr);
+	return ERR_PTR(ret);
+}
+
+static void gda_mr_publish(struct gda_mr *mr)
+{
+	struct gda_ctx *ctx = mr->obj.ctx;
+
+	ctx->nmr++;
+	gda_stat_add(GDA_STAT_MRS, 1);
+	gda_key_publish(ctx->dev, mr);
+	trace_gda_mr(ctx->id, mr->mem.key, mr->mem.size, mr->backing.kind->id, true);
+	gda_object_finalize(&mr->obj);
+}
+
+static void gda_mr_discard(struct gda_mr *mr)
+{
+	gda_key_free(mr->obj.ctx->dev, mr);
+	gda_mr_detach(mr);
+	gda_object_abort(&mr->obj);
+	kfree(mr);
+}
+
+int gda_mr_reg_user(struct gda_ctx *ctx, struct gda_mr_reg_user *cmd, void __user *ucmd)
+{
+	struct gda_mem_request req = { .addr = cmd->addr, .length = cmd->length };
+	struct gda_mr *mr;
+	int ret;
+
+	if (cmd->reserved)
+		return -EOPNOTSUPP;
+	cmd->iova = cmd->flags & GDA_MR_ZERO_BASED ? 0 : cmd->addr;
+	mr = gda_mr_create(ctx, GDA_KIND_USER, cmd->iova, cmd->access, &req);
+	if (IS_ERR(mr))
+		return PTR_ERR(mr);
+	cmd->handle = mr->obj.handle;
+	cmd->key = mr->mem.key;
+	ret = gda_ioctl_respond(ucmd, cmd, sizeof(*cmd));
+	if (ret)
+		gda_mr_discard(mr);
+	else
+		gda_mr_publish(mr);
 	return ret;
 }
+
+int gda_mr_reg_dmabuf(struct gda_ctx *ctx, struct gda_mr_reg_dmabuf *cmd,
+		      void __user *ucmd)
+{
+	struct gda_mem_request req = {
+		.addr = cmd->offset,
+		.length = cmd->length,
+		.fd = cmd->fd,
+	};
+	struct gda_mr *mr;
+	int ret;
+
+	if ((cmd->flags & GDA_MR_ZERO_BASED) && cmd->iova)
+		return -EINVAL;
+	mr = gda_mr_create(ctx, GDA_KIND_DMABUF, cmd->iova, cmd->access, &req);
+	if (IS_ERR(mr))
+		return PTR_ERR(mr);
+	cmd->handle = mr->obj.handle;
+	cmd->key = mr->mem.key;
+	ret = gda_ioctl_respond(ucmd, cmd, sizeof(*cmd));
+	if (ret)
+		gda_mr_discard(mr);
+	else
+		gda_mr_publish(mr);
+	return ret;
+}
+
+void gda_mem_revoke(struct gda_mem_backing *b)
+{
+	struct gda_mr *mr = container_of(b, struct gda_mr, backing);
+
+	WRITE_ONCE(mr->mem.state, GDA_MR_REVOKED);
+	synchronize_srcu_expedited(&gda_srcu);
+}
+GDA_EXPORT(gda_mem_revoke);
 
 int gda_mr_query(struct gda_ctx *ctx, struct gda_mr_query *cmd)
 {

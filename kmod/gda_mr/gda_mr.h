@@ -5,5 +5,6 @@
 #include <gda/mem.h>
 
 extern const struct gda_mem_kind gda_mem_user;	/* user.c */
+extern const struct gda_mem_kind gda_mem_dmabuf;	/* dmabuf.c */
 
 #endif /* GDA_MR_H */

@@ -12,11 +12,20 @@
 
 static int __init gda_mr_init(void)
 {
-	return gda_mem_kind_register(&gda_mem_user);
+	int ret;
+
+	ret = gda_mem_kind_register(&gda_mem_user);
+	if (ret)
+		return ret;
+	ret = gda_mem_kind_register(&gda_mem_dmabuf);
+	if (ret)
+		gda_mem_kind_unregister(&gda_mem_user);
+	return ret;
 }
 
 static void __exit gda_mr_exit(void)
 {
+	gda_mem_kind_unregister(&gda_mem_dmabuf);
 	gda_mem_kind_unregister(&gda_mem_user);
 }
 
@@ -25,4 +34,5 @@ module_exit(gda_mr_exit);
 
 MODULE_DESCRIPTION("Memory kinds for GDA");
 MODULE_LICENSE("GPL");
-GDA_IMPORT_NS();
+GDA_IMPORT_NS(DMA_BUF);
+GDA_IMPORT_NS(GDA);

@@ -64,6 +64,8 @@ enum gda_ioc_nr {
 	GDA_IOC_NR_MR_QUERY,
 	GDA_IOC_NR_CQ_EVENT,
 	GDA_IOC_NR_COUNTER_CREATE,
+	GDA_IOC_NR_MR_REG_DMABUF,
+	GDA_IOC_NR_REGION_EXPORT,
 	GDA_IOC_NR_END
 };
 
@@ -110,6 +112,10 @@ struct gda_bind {
  *	GDA_IOC_CQ_EVENT
  * %GDA_FEATURE_COUNTER
  *	GDA_IOC_COUNTER_CREATE
+ * %GDA_FEATURE_MR_DMABUF
+ *	GDA_IOC_MR_REG_DMABUF
+ * %GDA_FEATURE_EXPORT
+ *	GDA_IOC_REGION_EXPORT
  */
 #define GDA_FEATURE_DIALECT_MLX5	(1ULL << 0)
 #define GDA_FEATURE_CQ_COLLAPSED	(1ULL << 1)
@@ -119,6 +125,8 @@ struct gda_bind {
 #define GDA_FEATURE_QP_POLLED		(1ULL << 5)
 #define GDA_FEATURE_CQ_EVENT		(1ULL << 6)
 #define GDA_FEATURE_COUNTER		(1ULL << 7)
+#define GDA_FEATURE_MR_DMABUF		(1ULL << 8)
+#define GDA_FEATURE_EXPORT		(1ULL << 9)
 
 /**
  * struct gda_query - features and limits of the bound device (GDA_IOC_QUERY)
@@ -570,6 +578,65 @@ struct gda_mr_reg_user {
 #define GDA_IOC_MR_REG_USER	_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_MR_REG_USER, struct gda_mr_reg_user)
 
 /**
+ * struct gda_mr_reg_dmabuf - register (part of) a dma-buf (GDA_IOC_MR_REG_DMABUF)
+ * @size: sizeof(struct gda_mr_reg_dmabuf)
+ * @flags: 0 or %GDA_MR_ZERO_BASED
+ * @offset: in: first byte inside the dma-buf, any alignment
+ * @length: in: 1 to max_mr_size
+ * @iova: in and out: address of the first byte in work requests, as the caller
+ *	chooses; 0 with %GDA_MR_ZERO_BASED
+ * @access: in: GDA_ACCESS_*
+ * @fd: in: the dma-buf, open for what @access asks
+ * @handle: out
+ * @key: out
+ *
+ * The MR holds the dma-buf. Its exporter may take the memory away at any time: the
+ * MR is then revoked (enum gda_mr_state), work that names it fails, and after the
+ * exporter's call returned nothing of it is read or written any more. EBADF, EINVAL:
+ * @fd is no dma-buf, or the range is outside it. EACCES: @fd is not writable.
+ * EOPNOTSUPP: the exporter gives the CPU no window (vmap), which "soft0" needs.
+ * EAGAIN: the buffer moved while it was being registered. ETIMEDOUT: it stayed busy.
+ */
+struct gda_mr_reg_dmabuf {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 offset;
+	__aligned_u64 length;
+	__aligned_u64 iova;
+	__u32 access;
+	__s32 fd;
+	__u32 handle;
+	__u32 key;
+};
+#define GDA_IOC_MR_REG_DMABUF	_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_MR_REG_DMABUF, struct gda_mr_reg_dmabuf)
+
+/**
+ * struct gda_region_export - a region as a dma-buf (GDA_IOC_REGION_EXPORT)
+ * @size: sizeof(struct gda_region_export)
+ * @flags: must be 0
+ * @handle: in: a CQ, QP or counter
+ * @type: in: enum gda_region_type
+ * @fd: out: the dma-buf, close-on-exec
+ * @offset: out: where this object's part begins in it
+ * @length: out: size of the dma-buf
+ *
+ * For devices that shall map a queue. The dma-buf keeps the pages, not the object: it
+ * may outlive the context, and then nobody looks at the pages any more. A region that
+ * is mapped read-only is exported read-only. A doorbell that was exported is polled
+ * from then on, as with %GDA_QP_POLLED: devices do not fault.
+ */
+struct gda_region_export {
+	__u32 size;
+	__u32 flags;
+	__u32 handle;
+	__u32 type;
+	__s32 fd;
+	__u32 offset;
+	__aligned_u64 length;
+};
+#define GDA_IOC_REGION_EXPORT	_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_REGION_EXPORT, struct gda_region_export)
+
+/**
  * enum gda_mr_state - state of an MR
  * @GDA_MR_LIVE: usable
  * @GDA_MR_REVOKED: its memory was taken away; work that names it fails
@@ -582,9 +649,11 @@ enum gda_mr_state {
 /**
  * enum gda_mr_kind - where the memory of an MR comes from
  * @GDA_KIND_USER: pages of the caller's address space
+ * @GDA_KIND_DMABUF: a dma-buf
  */
 enum gda_mr_kind {
 	GDA_KIND_USER = 1,
+	GDA_KIND_DMABUF = 2,
 };
 
 /**

@@ -7,6 +7,7 @@
 #ifndef GDA_COMPAT_H
 #define GDA_COMPAT_H
 
+#include <linux/dma-buf.h>
 #include <linux/eventfd.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -15,10 +16,10 @@
 /* 6.13 wants the namespace as a string, before that it is a bare token. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
 #define GDA_EXPORT(sym)	EXPORT_SYMBOL_NS_GPL(sym, "GDA")
-#define GDA_IMPORT_NS()	MODULE_IMPORT_NS("GDA")
+#define GDA_IMPORT_NS(ns)	MODULE_IMPORT_NS(#ns)
 #else
 #define GDA_EXPORT(sym)	EXPORT_SYMBOL_NS_GPL(sym, GDA)
-#define GDA_IMPORT_NS()	MODULE_IMPORT_NS(GDA)
+#define GDA_IMPORT_NS(ns)	MODULE_IMPORT_NS(ns)
 #endif
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
@@ -39,6 +40,16 @@ static inline void gda_eventfd_signal(struct eventfd_ctx *event)
 	eventfd_signal(event);
 #else
 	eventfd_signal(event, 1);
+#endif
+}
+
+/* Without dma_resv held; until 6.2 dma_buf_vmap() took a lock of its own. */
+static inline int gda_dma_buf_vmap(struct dma_buf *dmabuf, struct iosys_map *map)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+	return dma_buf_vmap_unlocked(dmabuf, map);
+#else
+	return dma_buf_vmap(dmabuf, map);
 #endif
 }
 

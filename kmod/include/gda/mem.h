@@ -13,19 +13,22 @@
 
 #include <linux/types.h>
 
+struct device;
 struct gda_mem_backing;
 struct module;
 struct page;
 
 /**
  * struct gda_mem_request - what a registration asks for
- * @addr: start in the caller's address space
+ * @addr: start in the caller's address space, or offset in the dma-buf
  * @length: bytes, at least 1; addr + length does not wrap
+ * @fd: the dma-buf; other kinds do not look
  * @writable: somebody may write to it, so it must be writable by its owner
  */
 struct gda_mem_request {
 	u64 addr;
 	u64 length;
+	int fd;
 	bool writable;
 };
 
@@ -77,5 +80,23 @@ int gda_mem_kind_register(const struct gda_mem_kind *kind);
  * @kind: of which no MR is left (they hold its owner)
  */
 void gda_mem_kind_unregister(const struct gda_mem_kind *kind);
+
+/**
+ * gda_mem_revoke - the memory behind an MR is being taken away
+ * @b: as given to attach(), which may not have returned yet
+ *
+ * When it returns, no executor reads or writes the memory and none ever will; the
+ * kind may give it back. Any number of calls. May be called with locks of the
+ * memory's owner (dma_resv) held: it waits for readers only, who take none and copy
+ * at most 64 KiB. Sleeps.
+ */
+void gda_mem_revoke(struct gda_mem_backing *b);
+
+/**
+ * gda_dma_device - the device in whose name memory is attached and mapped
+ *
+ * Return: valid while gda_core is loaded.
+ */
+struct device *gda_dma_device(void);
 
 #endif /* GDA_MEM_H */

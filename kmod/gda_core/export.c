@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Regions as dma-bufs, so that other drivers (a GPU's) can map a queue, a doorbell or
+ * a CQ for their device. The dma-buf holds the region, never the object or context:
+ * after those are gone it is memory like any other, which nobody looks at.
+ *
+ * Pages never move, so nothing is ever invalidated. A read-only region stays so: no
+ * writable mapping of the dma-buf, and devices may only read.
+ */
+#include <linux/dma-buf.h>
+#include <linux/dma-mapping.h>
+#include <linux/file.h>
+#include <linux/iosys-map.h>
+#include <linux/slab.h>
+
+#include "gda_private.h"
+
+static struct sg_table *gda_export_map(struct dma_buf_attachment *attach,
+				       enum dma_data_direction dir)
+{
+	struct gda_region *region = attach->dmabuf->priv;
+	struct sg_table *sgt;
+	int ret;
+
+	if (region->map == GDA_MAP_RO && dir != DMA_TO_DEVICE)
+		return ERR_PTR(-EACCES);
+	sgt = kzalloc(sizeof(*sgt), GFP_KERNEL);
+	if (!sgt)
+		return ERR_PTR(-ENOMEM);
+	ret = sg_alloc_table_from_pages(sgt, region->pages, region->npages, 0,
+					gda_region_bytes(region), GFP_KERNEL);
+	if (ret)
+		goto err_kfree;
+	ret = dma_map_sgtable(attach->dev, sgt, dir, 0);
+	if (ret)
+		goto err_table;
+	return sgt;
+
+err_table:
+	sg_free_table(sgt);
+err_kfree:
+	kfree(sgt);
+	return ERR_PTR(ret);
+}
+
+static void gda_export_unmap(struct dma_buf_attachment *attach, struct sg_table *sgt,
+			     enum dma_data_direction dir)
+{
+	dma_unmap_sgtable(attach->dev, sgt, dir, 0);
+	sg_free_table(sgt);
+	kfree(sgt);
+}
+
+static int gda_export_vmap(struct dma_buf *dmabuf, struct iosys_map *map)
+{
+	struct gda_region *region = dmabuf->priv;
+
+	if (region->map == GDA_MAP_RO)
+		return -EACCES;
+	iosys_map_set_vaddr(map, region->kaddr);
+	return 0;
+}
+
+static vm_fault_t gda_export_fault(struct vm_fault *vmf)
+{
+	struct gda_region *region = vmf->vma->vm_private_data;
+
+	if (vmf->pgoff >= region->npages)
+		return VM_FAULT_SIGBUS;
+	return vmf_insert_page(vmf->vma, vmf->address & PAGE_MASK,
+			       region->pages[vmf->pgoff]);
+}
+
+static const struct vm_operations_struct gda_export_vm_ops = {
+	.fault = gda_export_fault,
+};
+
+static int gda_export_mmap(struct dma_buf *dmabuf, struct vm_area_struct *vma)
+{
+	struct gda_region *region = dmabuf->priv;
+
+	if (!(vma->vm_flags & VM_SHARED))
+		return -EINVAL;
+	if (vma->vm_flags & VM_EXEC)
+		return -EPERM;
+	vm_flags_clear(vma, VM_MAYEXEC);
+	if (region->map == GDA_MAP_RO) {
+		if (vma->vm_flags & VM_WRITE)
+			return -EPERM;
+		vm_flags_clear(vma, VM_MAYWRITE);
+	}
+	/* the VMA holds the dma-buf's file, which holds the region */
+	vm_flags_set(vma, VM_MIXEDMAP | VM_DONTEXPAND | VM_DONTDUMP);
+	vma->vm_private_data = region;
+	vma->vm_ops = &gda_export_vm_ops;
+	return 0;
+}
+
+static void gda_export_release(struct dma_buf *dmabuf)
+{
+	gda_region_put(dmabuf->priv);
+}
+
+static const struct dma_buf_ops gda_export_ops = {
+	.map_dma_buf = gda_export_map,
+	.unmap_dma_buf = gda_export_unmap,
+	.vmap = gda_export_vmap,
+	.mmap = gda_export_mmap,
+	.release = gda_export_release,
+};
+
+static struct dma_buf *gda_export_create(struct gda_region *region)
+{
+	DEFINE_DMA_BUF_EXPORT_INFO(info);
+	struct dma_buf *dmabuf;
+
+	info.ops = &gda_export_ops;
+	info.size = gda_region_bytes(region);
+	info.flags = region->map == GDA_MAP_RO ? O_RDONLY : O_RDWR;
+	info.priv = region;
+	kref_get(&region->ref);
+	dmabuf = dma_buf_export(&info);
+	if (IS_ERR(dmabuf))
+		gda_region_put(region);
+	return dmabuf;
+}
+
+int gda_region_export(struct gda_ctx *ctx, struct gda_region *region, u32 offset,
+		      struct gda_region_export *cmd, void __user *ucmd)
+{
+	struct dma_buf *dmabuf;
+	int fd, ret;
+
+	lockdep_assert_held(&ctx->lock);
+	fd = get_unused_fd_flags(O_CLOEXEC);
+	if (fd < 0)
+		return fd;
+	dmabuf = gda_export_create(region);
+	if (IS_ERR(dmabuf)) {
+		ret = PTR_ERR(dmabuf);
+		goto err_fd;
+	}
+	cmd->fd = fd;
+	cmd->offset = offset;
+	cmd->length = gda_region_bytes(region);
+	ret = gda_ioctl_respond(ucmd, cmd, sizeof(*cmd));
+	if (ret)
+		goto err_dmabuf;
+	/* for good: nobody knows when the last device has let go of the page */
+	if (region->cells)
+		gda_doorbell_poll(ctx, region->cells, 1);
+	fd_install(fd, dmabuf->file);
+	return 0;
+
+err_dmabuf:
+	dma_buf_put(dmabuf);
+err_fd:
+	put_unused_fd(fd);
+	return ret;
+}
