@@ -42,7 +42,6 @@ static void gda_engine_enter_error(struct gda_eqp *q, struct gda_status st)
 	smp_store_release(&q->state, GDA_QP_ERROR);
 
 	q->last.cqe_opcode = GDA_MLX5_CQE_REQ_ERR;
-	q->last.solicited = true;
 	q->last.byte_cnt = 0;
 	q->last.first = st;
 	q->last.first_error = q->ci;
@@ -52,8 +51,11 @@ static void gda_engine_push(struct gda_eqp *q)
 {
 	const struct gda_status full = { GDA_MLX5_SYND_LOCAL_QP_OP, GDA_MLX5_VENDOR_CQ };
 
+	bool pushed = gda_host_push(q->cq, &q->last);
+
 	q->cqe_pending = false;
-	if (likely(gda_host_push(q->cq, &q->last)))
+	q->last.solicited = false;
+	if (likely(pushed))
 		return;
 	/* nobody can be told but by QP_QUERY; the engine goes on without */
 	if (READ_ONCE(q->state) != GDA_QP_ERROR)
@@ -73,13 +75,12 @@ static void gda_engine_succeed(struct gda_eqp *q)
 {
 	const struct gda_work *w = &q->work;
 
-	q->busy = false;
 	WRITE_ONCE(q->executed, q->executed + 1);
 	if (q->sent)
 		gda_os_fetch_add64(&q->sent->value, 1);
-	if (w->signaled) {
+	if (w->flags & GDA_WORK_SIGNALED) {
 		/* a solicited one that waits to be written stays so */
-		q->last.solicited = w->solicited || (q->cqe_pending && q->last.solicited);
+		q->last.solicited |= (w->flags & GDA_WORK_SOLICITED) != 0;
 		q->last.wr_opcode = w->opcode;
 		q->last.index = q->ci;
 		q->last.byte_cnt = w->remote.len;
@@ -94,6 +95,7 @@ static void gda_engine_report(struct gda_eqp *q, struct gda_status st)
 	q->busy = false;
 	if (q->sent && q->work.slots)
 		gda_os_fetch_add64(&q->sent->errors, 1);
+	q->last.solicited = true;
 	q->last.wr_opcode = q->work.opcode;
 	q->last.index = q->ci;
 	q->last.status = st;
@@ -133,26 +135,27 @@ static void gda_engine_flush(struct gda_eqp *q)
 	WRITE_ONCE(q->flushed, q->flushed + 1);
 }
 
-/* Begin or resume the work request at ci; @bytes is what may still be moved. */
-static void gda_engine_step(struct gda_eqp *q, u32 *bytes)
+/* Begin or resume the work request at ci. */
+static void gda_engine_step(struct gda_eqp *q, struct gda_exec_scope *scope)
 {
 	struct gda_status st;
 	int ret;
 
-	if (!q->busy) {
+	if (likely(!q->busy)) {
 		st = q->dialect->decode(q, (u32)(q->pi - q->ci), &q->work);
 		if (unlikely(st.syndrome)) {
 			gda_engine_fail_work(q, st);
 			return;
 		}
-		q->busy = true;
-		q->done = 0;
 	}
-	ret = gda_exec(q, bytes, &st);
-	if (likely(ret > 0))
+	ret = gda_exec(q, scope);
+	if (likely(ret > 0)) {
 		gda_engine_succeed(q);
-	else if (ret < 0)
+	} else if (ret < 0) {
+		st.syndrome = (u8)-ret;
+		st.vendor = (u8)(-ret >> 8);
 		gda_engine_fail_work(q, st);
+	}
 }
 
 /* Does the host want the queue to fail, and why? */
@@ -182,13 +185,15 @@ static bool gda_engine_admit(struct gda_eqp *q, u32 state)
 
 u32 gda_engine_visit(struct gda_eqp *q, u32 wqes, u32 bytes)
 {
-	u32 n = 0;
+	u32 n = gda_engine_admit(q, READ_ONCE(q->state));
+	struct gda_exec_scope scope;
 
-	if (unlikely(gda_engine_admit(q, READ_ONCE(q->state))))
-		n++;
-	while (q->pi != q->ci && n < wqes && bytes) {
+	if (q->pi == q->ci && !n)
+		return 0;
+	gda_exec_enter(q, bytes, &scope);
+	while (q->pi != q->ci && n < wqes && q->bytes < scope.until) {
 		if (likely(READ_ONCE(q->state) == GDA_QP_READY))
-			gda_engine_step(q, &bytes);
+			gda_engine_step(q, &scope);
 		else
 			gda_engine_flush(q);
 		n++;

@@ -48,24 +48,27 @@ struct gda_sge {
 	u32 key;
 };
 
+/* gda_work.flags */
+#define GDA_WORK_SOLICITED	0x02	/* its completion is an event */
+#define GDA_WORK_SIGNALED	0x08	/* completion also on success */
+
 /*
  * A decoded work request: private, immutable once decoded. Dialects fill it, exec
  * reads it, cqe.c writes its outcome.
  */
 struct gda_work {
 	u8 op;			/* enum gda_op */
-	u8 opcode;		/* the dialect's own, for completions */
-	u8 slots;		/* 64-byte slots it fills */
 	u8 nsge;
-	bool signaled;		/* completion also on success */
-	bool solicited;
 	bool inlined;		/* payload is in @data, nsge is 0 */
 	bool has_imm;
+	u8 opcode;		/* the dialect's own, for completions */
+	u8 slots;		/* 64-byte slots it fills */
+	u8 flags;		/* GDA_WORK_* */
 	u32 imm;
 	struct gda_sge remote;	/* @len is the payload in all; the segments add up to it */
+	struct gda_sge sge[GDA_ENGINE_MAX_SGE];
 	u64 swap_add;
 	u64 compare;
-	struct gda_sge sge[GDA_ENGINE_MAX_SGE];
 	u8 data[GDA_ENGINE_MAX_INLINE];
 };
 
@@ -139,8 +142,8 @@ struct gda_eqp {
 	u64 pi;				/* slots known to be published */
 	u32 seen_db;			/* last raw 16-bit index taken from the doorbell */
 	u32 seen_dbrec;			/* ... and from the record */
-	bool busy;			/* @work is decoded and not finished */
-	u32 done;			/* bytes of @work moved so far */
+	bool busy;			/* @work was begun and is to be resumed */
+	u32 done;			/* then: bytes of @work moved so far */
 	struct gda_work work;
 	bool cqe_pending;		/* collapsed CQ: @last is not written yet */
 	struct gda_completion last;
@@ -231,14 +234,32 @@ u8 gda_access_check(const struct gda_mem *mem, const void *pd, const struct gda_
 
 /* exec.c */
 
+/* An MR that was found during this visit, and the rights seen to be granted. */
+struct gda_exec_use {
+	const struct gda_mem *mem;
+	u32 key;
+	u32 access;
+};
+
+/* What holds for the length of one visit. */
+struct gda_exec_scope {
+	const struct gda_eqp *peer;	/* who responds, or NULL if nobody does */
+	u64 until;			/* stop where q->bytes would pass this */
+	struct gda_exec_use local;
+	struct gda_exec_use remote;
+};
+
+/** gda_exec_enter - begin a visit to @q that may move @bytes */
+void gda_exec_enter(const struct gda_eqp *q, u32 bytes, struct gda_exec_scope *scope);
+
 /**
  * gda_exec - carry q->work on
- * @q: queue with q->busy set
- * @bytes: in: most bytes to move; out: bytes left of it
+ * @q: queue; @q->busy if q->work was begun before
+ * @scope: of this visit
  *
- * Return: 1 finished, 0 to be resumed, -1 failed with *@st filled.
+ * Return: 1 finished, 0 to be resumed (q->busy is set), or -(vendor << 8 | syndrome).
  */
-int gda_exec(struct gda_eqp *q, u32 *bytes, struct gda_status *st);
+int gda_exec(struct gda_eqp *q, struct gda_exec_scope *scope);
 
 /* cqe.c */
 

@@ -7,89 +7,164 @@
  *
  * - No byte moves before every segment and the remote range are checked; all are
  *   checked again at each call, since a key can be revoked between two.
- * - q->done bytes, in address order, are in place when a call returns.
+ * - Bytes move in address order; of a request to be resumed q->done are in place.
  * - Effects of a work request are not visible before those of earlier ones.
  * - Naturally aligned 4 and 8 byte transfers within one span are single stores.
  *
  * The local and remote memory may be the same, overlap, or be the queue itself: that
  * changes what bytes arrive in the overlap and nothing else.
  */
-#include "engine.h"
+#include "access.h"
 
 /* A transfer this short is not split by the budget, so that its store stays whole. */
 #define GDA_EXEC_WHOLE	64U
 
 /* What the work request names, looked up and checked. */
 struct gda_exec_mems {
-	const struct gda_eqp *peer;
-	const struct gda_mem *local[GDA_ENGINE_MAX_SGE];
 	const struct gda_mem *remote;
+	const struct gda_mem *local[GDA_ENGINE_MAX_SGE];
 };
 
-static bool gda_exec_fail(struct gda_status *st, u8 syndrome, u8 vendor)
+/* Rights that the MRs at both ends must grant. */
+static const struct gda_exec_rights {
+	u32 local;
+	u32 remote;
+} gda_exec_rights[] = {
+	[GDA_OP_WRITE] = { 0, GDA_ACCESS_REMOTE_WRITE },
+	[GDA_OP_READ] = { GDA_ACCESS_LOCAL_WRITE, GDA_ACCESS_REMOTE_READ },
+	[GDA_OP_FETCH_ADD] = { GDA_ACCESS_LOCAL_WRITE, GDA_ACCESS_REMOTE_ATOMIC },
+	[GDA_OP_COMPARE_SWAP] = { GDA_ACCESS_LOCAL_WRITE, GDA_ACCESS_REMOTE_ATOMIC },
+};
+
+static int gda_exec_fail(u8 syndrome, u8 vendor)
 {
-	st->syndrome = syndrome;
-	st->vendor = vendor;
-	return false;
+	return -((int)vendor << 8 | syndrome);
 }
 
-/* Rights the responder must grant. */
-static u32 gda_exec_remote_access(const struct gda_work *w)
-{
-	switch (w->op) {
-	case GDA_OP_WRITE:
-		return GDA_ACCESS_REMOTE_WRITE;
-	case GDA_OP_READ:
-		return GDA_ACCESS_REMOTE_READ;
-	default:
-		return GDA_ACCESS_REMOTE_ATOMIC;
-	}
-}
-
-static bool gda_exec_check(const struct gda_eqp *q, struct gda_exec_mems *mems,
-			   struct gda_status *st)
+/* Return: 0 or gda_exec_fail(). */
+static int gda_exec_check(const struct gda_eqp *q, const struct gda_eqp *peer,
+			  struct gda_exec_mems *mems)
 {
 	const struct gda_work *w = &q->work;
-	u32 access = w->op == GDA_OP_WRITE ? 0 : GDA_ACCESS_LOCAL_WRITE;
+	const struct gda_exec_rights *rights = &gda_exec_rights[w->op];
 	u32 i;
 	u8 why;
 
 	for (i = 0; i < w->nsge; i++) {
-		const struct gda_sge *sge = &w->sge[i];
-
-		mems->local[i] = gda_host_mem(q, sge->key);
-		why = gda_access_check(mems->local[i], q->pd, sge->key, sge->addr,
-				       sge->len, access);
+		mems->local[i] = gda_host_mem(q, w->sge[i].key);
+		why = gda_access_check(mems->local[i], q->pd, &w->sge[i], rights->local);
 		if (unlikely(why))
-			return gda_exec_fail(st, GDA_MLX5_SYND_LOCAL_PROT, why);
+			return gda_exec_fail(GDA_MLX5_SYND_LOCAL_PROT, why);
 	}
-	mems->peer = gda_host_peer(q);
-	if (unlikely(!mems->peer))
-		return gda_exec_fail(st, GDA_MLX5_SYND_RETRY_EXC, GDA_MLX5_VENDOR_PEER);
-	mems->remote = gda_host_mem(q, w->rkey);
-	why = gda_access_check(mems->remote, mems->peer->pd, w->rkey, w->raddr, w->len,
-			       gda_exec_remote_access(w));
+	if (unlikely(!peer))
+		return gda_exec_fail(GDA_MLX5_SYND_RETRY_EXC, GDA_MLX5_VENDOR_PEER);
+	mems->remote = gda_host_mem(q, w->remote.key);
+	why = gda_access_check(mems->remote, peer->pd, &w->remote, rights->remote);
 	if (unlikely(why))
-		return gda_exec_fail(st, GDA_MLX5_SYND_REMOTE_ACCESS, why);
-	return true;
+		return gda_exec_fail(GDA_MLX5_SYND_REMOTE_ACCESS, why);
+	return 0;
 }
 
-static bool gda_exec_disjoint(const u8 *a, const u8 *b, u32 len)
+static __always_inline u32 gda_exec_span(const struct gda_mem *mem,
+					 const struct gda_sge *range, u32 off, u32 len,
+					 void **ptr)
 {
-	return (uintptr_t)a - (uintptr_t)b >= len && (uintptr_t)b - (uintptr_t)a >= len;
+	return gda_host_span(mem, range->addr + off - mem->iova, len, ptr);
 }
 
-static void gda_exec_copy(void *dst, const void *src, u32 len)
+static noinline void gda_exec_copy_bytes(u8 *dst, const u8 *src, u32 len)
+{
+	uintptr_t ahead = (uintptr_t)dst - (uintptr_t)src;
+
+	if (likely(ahead >= len && -ahead >= len))
+		memcpy(dst, src, len);
+	else
+		memmove(dst, src, len);
+}
+
+static __always_inline void gda_exec_copy(void *dst, const void *src, u32 len)
 {
 	/* a fixed size becomes one load and one store */
 	if (len == 8)
 		memcpy(dst, src, 8);
 	else if (len == 4)
 		memcpy(dst, src, 4);
-	else if (likely(gda_exec_disjoint(dst, src, len)))
-		memcpy(dst, src, len);
 	else
-		memmove(dst, src, len);
+		gda_exec_copy_bytes(dst, src, len);
+}
+
+/* @len bytes between two pointers, the way of @op. */
+static __always_inline void gda_exec_move(struct gda_eqp *q, enum gda_op op, void *local,
+					  void *remote, u32 len)
+{
+	if (op == GDA_OP_WRITE) {
+		smp_wmb(); /* after the stores of earlier work requests */
+	} else {
+		void *dst = local;
+
+		smp_mb(); /* loads, too, after the stores of earlier ones */
+		local = remote;
+		remote = dst;
+	}
+	gda_exec_copy(remote, local, len);
+	WRITE_ONCE(q->bytes, q->bytes + len);
+}
+
+/* The peer counts writes and atomics once they are all there. */
+static __always_inline void gda_exec_arrived(enum gda_op op, const struct gda_eqp *peer)
+{
+	if (op != GDA_OP_READ && peer->recv)
+		gda_os_fetch_add64(&peer->recv->value, 1);
+}
+
+/* Find an MR, mostly again. Return: NULL if it is anything but good. */
+static __always_inline const struct gda_mem *
+gda_exec_find(const struct gda_eqp *q, const void *pd, const struct gda_sge *range,
+	      u32 access, struct gda_exec_use *use)
+{
+	const struct gda_mem *mem = use->mem;
+
+	if (use->key != range->key || use->access != access) {
+		mem = gda_host_mem(q, range->key);
+		if (!gda_access_owned(mem, pd, range->key) ||
+		    !gda_access_granted(mem, access))
+			return NULL;
+		use->mem = mem;
+		use->key = range->key;
+		use->access = access;
+	}
+	if (!gda_access_live(mem) || !gda_access_inside(mem, range->addr, range->len))
+		return NULL;
+	return mem;
+}
+
+/*
+ * The way of what is posted most: one short segment, or inline, and one span at each
+ * end. @op is constant.
+ * Return: false if it is anything else, wrong or not, and nothing was done.
+ */
+static __always_inline bool gda_exec_short(struct gda_eqp *q, enum gda_op op,
+					   struct gda_exec_scope *scope)
+{
+	const struct gda_exec_rights *rights = &gda_exec_rights[op];
+	struct gda_work *w = &q->work;
+	u32 len = w->remote.len;
+	const struct gda_mem *mem;
+	void *local, *remote;
+
+	if (op == GDA_OP_WRITE && w->inlined) {
+		local = w->data;
+	} else {
+		mem = gda_exec_find(q, q->pd, &w->sge[0], rights->local, &scope->local);
+		if (!mem || gda_exec_span(mem, &w->sge[0], 0, len, &local) != len)
+			return false;
+	}
+	mem = gda_exec_find(q, scope->peer->pd, &w->remote, rights->remote, &scope->remote);
+	if (!mem || gda_exec_span(mem, &w->remote, 0, len, &remote) != len)
+		return false;
+	gda_exec_move(q, op, local, remote, len);
+	gda_exec_arrived(op, scope->peer);
+	return true;
 }
 
 /*
@@ -100,7 +175,6 @@ static u32 gda_exec_local(struct gda_eqp *q, const struct gda_exec_mems *mems, u
 			  void **ptr)
 {
 	struct gda_work *w = &q->work;
-	const struct gda_sge *sge = w->sge;
 	u32 off = q->done;
 	u32 i = 0;
 
@@ -108,148 +182,131 @@ static u32 gda_exec_local(struct gda_eqp *q, const struct gda_exec_mems *mems, u
 		*ptr = w->data + off;
 		return len;
 	}
-	if (off >= sge->len) {
-		off -= sge->len;
-		sge++;
-		i++;
+	if (off >= w->sge[0].len) {
+		off -= w->sge[0].len;
+		i = 1;
 	}
-	return gda_host_span(mems->local[i], sge->addr + off - mems->local[i]->iova,
-			     min(len, sge->len - off), ptr);
+	return gda_exec_span(mems->local[i], &w->sge[i], off, min(len, w->sge[i].len - off),
+			     ptr);
 }
 
-/* Move up to @len bytes on from q->done. Return: bytes moved; 0 with *@st filled. */
-static u32 gda_exec_chunk(struct gda_eqp *q, const struct gda_exec_mems *mems, u32 len,
-			  struct gda_status *st)
+/* Return: as gda_exec(). */
+static int gda_exec_transfer(struct gda_eqp *q, const struct gda_exec_mems *mems, u64 until)
 {
-	const struct gda_work *w = &q->work;
-	const struct gda_mem *remote = mems->remote;
-	void *lptr, *rptr;
-	u32 n;
+	const struct gda_sge *range = &q->work.remote;
 
-	n = gda_exec_local(q, mems, len, &lptr);
-	if (unlikely(!n)) {
-		gda_exec_fail(st, GDA_MLX5_SYND_LOCAL_PROT, GDA_MLX5_VENDOR_IO);
-		return 0;
-	}
-	n = gda_host_span(remote, w->raddr + q->done - remote->iova, n, &rptr);
-	if (unlikely(!n)) {
-		gda_exec_fail(st, GDA_MLX5_SYND_REMOTE_OP, GDA_MLX5_VENDOR_IO);
-		return 0;
-	}
-	if (w->op == GDA_OP_WRITE)
-		gda_exec_copy(rptr, lptr, n);
-	else
-		gda_exec_copy(lptr, rptr, n);
-	q->done += n;
-	return n;
-}
+	if (!q->busy)
+		q->done = 0;
+	while (q->done < range->len) {
+		u32 n = range->len - q->done;
+		void *local, *remote;
 
-static int gda_exec_transfer(struct gda_eqp *q, const struct gda_exec_mems *mems,
-			     u32 *bytes, struct gda_status *st)
-{
-	u32 len = q->work.len;
-	u32 start = q->done;
-	u32 end = len;
-	int ret = 1;
+		if (range->len > GDA_EXEC_WHOLE) {
+			u64 left = until - q->bytes;
 
-	if (len > GDA_EXEC_WHOLE && len - start > *bytes) {
-		end = start + *bytes;
-		ret = 0;
-	}
-	if (q->work.op == GDA_OP_READ)
-		smp_mb(); /* loads after the stores of earlier work requests */
-	else
-		smp_wmb(); /* stores after those of earlier work requests */
-	while (q->done < end) {
-		if (unlikely(!gda_exec_chunk(q, mems, end - q->done, st))) {
-			ret = -1;
-			break;
+			q->busy = !left;
+			if (!left)
+				return 0;
+			n = left < n ? (u32)left : n;
 		}
+		n = gda_exec_local(q, mems, n, &local);
+		if (unlikely(!n))
+			return gda_exec_fail(GDA_MLX5_SYND_LOCAL_PROT, GDA_MLX5_VENDOR_IO);
+		n = gda_exec_span(mems->remote, range, q->done, n, &remote);
+		if (unlikely(!n))
+			return gda_exec_fail(GDA_MLX5_SYND_REMOTE_OP, GDA_MLX5_VENDOR_IO);
+		gda_exec_move(q, q->work.op, local, remote, n);
+		q->done += n;
 	}
-	*bytes -= min(*bytes, q->done - start);
-	WRITE_ONCE(q->bytes, q->bytes + (q->done - start));
-	return ret;
+	return 1;
 }
 
 /* Store the old value at the local segment, or with @dry only see that one can. */
 static bool gda_exec_result(const struct gda_eqp *q, const struct gda_exec_mems *mems,
 			    u64 value, bool dry)
 {
-	const struct gda_mem *mem = mems->local[0];
-	u64 off = q->work.sge[0].addr - mem->iova;
 	const u8 *src = (const u8 *)&value;
-	u32 left = sizeof(value);
+	u32 done = 0;
 
-	while (left) {
+	while (done < sizeof(value)) {
 		void *ptr;
-		u32 n = gda_host_span(mem, off, left, &ptr);
+		u32 n = gda_exec_span(mems->local[0], &q->work.sge[0], done,
+				      (u32)sizeof(value) - done, &ptr);
 
 		if (unlikely(!n))
 			return false;
 		if (!dry)
-			gda_exec_copy(ptr, src, n);
-		src += n;
-		off += n;
-		left -= n;
+			gda_exec_copy(ptr, src + done, n);
+		done += n;
 	}
 	return true;
 }
 
-static bool gda_exec_atomic(struct gda_eqp *q, const struct gda_exec_mems *mems,
-			    struct gda_status *st)
+/* Return: 1 or gda_exec_fail(). */
+static int gda_exec_atomic(struct gda_eqp *q, const struct gda_exec_mems *mems)
 {
 	const struct gda_work *w = &q->work;
-	const struct gda_mem *remote = mems->remote;
 	void *ptr;
 	u64 old;
 	u32 n;
 
-	if (unlikely(w->raddr % sizeof(u64)))
-		return gda_exec_fail(st, GDA_MLX5_SYND_REMOTE_INVAL_REQ,
-				     GDA_MLX5_VENDOR_ALIGN);
+	if (unlikely(w->remote.addr % sizeof(u64)))
+		return gda_exec_fail(GDA_MLX5_SYND_REMOTE_INVAL_REQ, GDA_MLX5_VENDOR_ALIGN);
 	if (unlikely(!gda_exec_result(q, mems, 0, true)))
-		return gda_exec_fail(st, GDA_MLX5_SYND_LOCAL_PROT, GDA_MLX5_VENDOR_IO);
-	n = gda_host_span(remote, w->raddr - remote->iova, sizeof(u64), &ptr);
+		return gda_exec_fail(GDA_MLX5_SYND_LOCAL_PROT, GDA_MLX5_VENDOR_IO);
+	n = gda_exec_span(mems->remote, &w->remote, 0, sizeof(u64), &ptr);
 	if (unlikely(!n))
-		return gda_exec_fail(st, GDA_MLX5_SYND_REMOTE_OP, GDA_MLX5_VENDOR_IO);
+		return gda_exec_fail(GDA_MLX5_SYND_REMOTE_OP, GDA_MLX5_VENDOR_IO);
 	/* an iova need not be aligned as its memory is, and a split lock is fatal */
 	if (unlikely(n != sizeof(u64) || (uintptr_t)ptr % sizeof(u64)))
-		return gda_exec_fail(st, GDA_MLX5_SYND_REMOTE_INVAL_REQ,
-				     GDA_MLX5_VENDOR_ALIGN);
+		return gda_exec_fail(GDA_MLX5_SYND_REMOTE_INVAL_REQ, GDA_MLX5_VENDOR_ALIGN);
 	if (w->op == GDA_OP_FETCH_ADD)
 		old = gda_os_fetch_add64(ptr, w->swap_add);
 	else
 		old = gda_os_cmpxchg64(ptr, w->compare, w->swap_add);
 	gda_exec_result(q, mems, old, false);
-	q->done = sizeof(u64);
 	WRITE_ONCE(q->bytes, q->bytes + sizeof(u64));
-	return true;
+	return 1;
 }
 
-/* The peer counts writes and atomics once they are all there. */
-static void gda_exec_arrived(const struct gda_work *w, const struct gda_eqp *peer)
+static noinline int gda_exec_any(struct gda_eqp *q, const struct gda_exec_scope *scope)
 {
-	if (peer->recv && w->op != GDA_OP_READ)
-		gda_os_fetch_add64(&peer->recv->value, 1);
+	struct gda_exec_mems mems;
+	int ret;
+
+	ret = gda_exec_check(q, scope->peer, &mems);
+	if (unlikely(ret))
+		return ret;
+	if (q->work.op == GDA_OP_WRITE || q->work.op == GDA_OP_READ)
+		ret = gda_exec_transfer(q, &mems, scope->until);
+	else
+		ret = gda_exec_atomic(q, &mems);
+	if (likely(ret > 0))
+		gda_exec_arrived(q->work.op, scope->peer);
+	return ret;
 }
 
-int gda_exec(struct gda_eqp *q, u32 *bytes, struct gda_status *st)
+void gda_exec_enter(const struct gda_eqp *q, u32 bytes, struct gda_exec_scope *scope)
+{
+	scope->peer = gda_host_peer(q);
+	scope->until = q->bytes + bytes;
+	/* no work request needs these rights: nothing was found yet */
+	scope->local.access = ~0U;
+	scope->remote.access = ~0U;
+}
+
+int gda_exec(struct gda_eqp *q, struct gda_exec_scope *scope)
 {
 	const struct gda_work *w = &q->work;
-	struct gda_exec_mems mems;
-	int ret = 1;
+	bool done = false;
 
 	if (w->op == GDA_OP_NOP)
 		return 1;
-	if (unlikely(!gda_exec_check(q, &mems, st)))
-		return -1;
-	if (likely(w->op == GDA_OP_WRITE || w->op == GDA_OP_READ))
-		ret = gda_exec_transfer(q, &mems, bytes, st);
-	else if (unlikely(!gda_exec_atomic(q, &mems, st)))
-		ret = -1;
-	else
-		*bytes -= min(*bytes, w->len);
-	if (likely(ret > 0))
-		gda_exec_arrived(w, mems.peer);
-	return ret;
+	if (w->remote.len - 1 < GDA_EXEC_WHOLE && w->nsge < 2 && likely(scope->peer)) {
+		if (w->op == GDA_OP_WRITE)
+			done = gda_exec_short(q, GDA_OP_WRITE, scope);
+		else if (w->op == GDA_OP_READ)
+			done = gda_exec_short(q, GDA_OP_READ, scope);
+	}
+	return likely(done) ? 1 : gda_exec_any(q, scope);
 }

@@ -3,36 +3,48 @@
  * The mlx5 dialect, requester's side: one work queue entry (WQE) of gda/mlx5.h
  * becomes one struct gda_work.
  *
- * Invariant: every byte of an entry is read at most once, by gda_mlx5_fetch(), into
- * a private buffer; all checks and all use are of that copy. A producer that
- * rewrites an entry meanwhile gets one of the things it wrote, checked, or an error.
+ * Invariant: an entry is read one segment at a time by gda_mlx5_fetch(), each segment
+ * at most once, into private memory; all checks and all use are of that copy. A
+ * producer that rewrites an entry meanwhile gets one of the things it wrote, checked,
+ * or an error.
  *
  * Not looked at: signature, dci, an immediate the opcode does not carry, reserved
- * words, the fence bits (the engine executes in order) and what follows the last
- * segment an opcode needs in NOP.
+ * words, the fence bits (the engine executes in order) and a second segment of NOP.
  */
 #include "engine.h"
 
 #define GDA_MLX5_SEGS_PER_SLOT	(GDA_MLX5_SLOT_BYTES / GDA_MLX5_SEG_BYTES)
-#define GDA_MLX5_SLOT_WORDS	(GDA_MLX5_SLOT_BYTES / sizeof(u64))
 
-/* The private copy of an entry, as wide as the widest that is executed. */
-union gda_mlx5_wqe {
-	u64 words[GDA_ENGINE_MAX_SLOTS * GDA_MLX5_SLOT_WORDS];
-	u8 bytes[GDA_ENGINE_MAX_SLOTS * GDA_MLX5_SLOT_BYTES];
-	struct {
-		struct gda_mlx5_ctrl ctrl;
-		struct gda_mlx5_raddr raddr;
-		union {
-			struct gda_mlx5_data data[GDA_ENGINE_MAX_SGE];
-			struct gda_mlx5_inline inl;
-			struct {
-				struct gda_mlx5_atomic operands;
-				struct gda_mlx5_data result;
-			} atomic;
-		};
-	};
+static_assert(GDA_MLX5_CE_ALWAYS == GDA_WORK_SIGNALED);
+static_assert(GDA_MLX5_SE == GDA_WORK_SOLICITED);
+static_assert(GDA_ENGINE_MAX_INLINE == (GDA_ENGINE_MAX_DS - 2) * GDA_MLX5_SEG_BYTES - 4);
+static_assert(GDA_ENGINE_MAX_SLOTS * GDA_MLX5_SEGS_PER_SLOT >= GDA_ENGINE_MAX_DS);
+
+/* A private copy of one segment: its two words, in memory order and in host order. */
+struct gda_mlx5_seg {
+	u64 raw[2];
 };
+
+static __always_inline u64 gda_mlx5_word(const struct gda_mlx5_seg *seg, u32 i)
+{
+	return gda_be64_to_cpu((__force __be64)seg->raw[i]);
+}
+
+static __always_inline const u64 *gda_mlx5_slot(const struct gda_eqp *q, u32 n)
+{
+	return (const u64 *)q->sq + (((u32)q->ci + n) & (q->depth - 1)) *
+	       (GDA_MLX5_SLOT_BYTES / sizeof(u64));
+}
+
+/* Segment number @n of a slot. The only reader of queue memory. */
+static __always_inline struct gda_mlx5_seg gda_mlx5_fetch(const u64 *slot, u32 n)
+{
+	struct gda_mlx5_seg copy;
+
+	copy.raw[0] = READ_ONCE(slot[2 * n]);
+	copy.raw[1] = READ_ONCE(slot[2 * n + 1]);
+	return copy;
+}
 
 static struct gda_status gda_mlx5_bad(u8 syndrome, u8 vendor)
 {
@@ -51,170 +63,186 @@ static struct gda_status gda_mlx5_bad_length(void)
 	return gda_mlx5_bad(GDA_MLX5_SYND_LOCAL_LENGTH, GDA_MLX5_VENDOR_LENGTH);
 }
 
-/* Copy slot number @n of the entry at ci. The only reader of queue memory. */
-static void gda_mlx5_fetch(const struct gda_eqp *q, u32 n, union gda_mlx5_wqe *wqe)
+/* Neighbours that the compiler stores as one. */
+static __always_inline void gda_mlx5_set_shape(struct gda_work *work, u8 op, u8 nsge)
 {
-	u32 slot = ((u32)q->ci + n) & (q->depth - 1);
-	const u64 *src = (const u64 *)q->sq + slot * GDA_MLX5_SLOT_WORDS;
-	u64 *dst = wqe->words + n * GDA_MLX5_SLOT_WORDS;
-
-	/* unrolled by hand: it is on the way of every entry */
-	dst[0] = READ_ONCE(src[0]);
-	dst[1] = READ_ONCE(src[1]);
-	dst[2] = READ_ONCE(src[2]);
-	dst[3] = READ_ONCE(src[3]);
-	dst[4] = READ_ONCE(src[4]);
-	dst[5] = READ_ONCE(src[5]);
-	dst[6] = READ_ONCE(src[6]);
-	dst[7] = READ_ONCE(src[7]);
+	work->op = op;
+	work->nsge = nsge;
+	work->inlined = false;
+	work->has_imm = false;
 }
 
 /*
  * One data segment. A zero byte count would mean 2^31, more than we move; and one
  * that is inline has its top bit set, so it is too long where it may not be.
  */
-static __always_inline bool gda_mlx5_decode_sge(const struct gda_mlx5_data *data,
-						struct gda_work *work)
+static __always_inline bool gda_mlx5_decode_data(const struct gda_mlx5_seg *seg,
+						 struct gda_sge *sge)
 {
-	struct gda_sge *sge = &work->sge[work->nsge++];
+	u64 head = gda_mlx5_word(seg, 0);
 
-	sge->addr = gda_be64_to_cpu(data->addr);
-	sge->key = gda_be32_to_cpu(data->lkey);
-	sge->len = gda_be32_to_cpu(data->byte_count);
-	work->remote.len += sge->len;
-	return sge->len && sge->len <= GDA_ENGINE_MAX_MSG &&
-	       work->remote.len <= GDA_ENGINE_MAX_MSG;
+	sge->len = (u32)(head >> 32);
+	sge->key = (u32)head;
+	sge->addr = gda_mlx5_word(seg, 1);
+	return sge->len - 1 < GDA_ENGINE_MAX_MSG;
 }
 
-static noinline struct gda_status gda_mlx5_decode_inline(const union gda_mlx5_wqe *wqe,
-							 u32 ds, struct gda_work *work)
+/* The second of two data segments. */
+static noinline struct gda_status gda_mlx5_decode_second(const u64 *slot,
+							 struct gda_work *work)
 {
-	u32 len = gda_be32_to_cpu(wqe->inl.byte_count) & ~GDA_MLX5_INLINE;
-	u32 segs;
+	struct gda_mlx5_seg seg = gda_mlx5_fetch(slot, 3);
+
+	work->nsge = 2;
+	if (unlikely(!gda_mlx5_decode_data(&seg, &work->sge[1])))
+		return gda_mlx5_bad_length();
+	work->remote.len += work->sge[1].len;
+	if (unlikely(work->remote.len > GDA_ENGINE_MAX_MSG))
+		return gda_mlx5_bad_length();
+	return gda_mlx5_bad(0, 0);
+}
+
+/* Inline payload begins behind the count in @seg and goes on in whole segments. */
+static noinline struct gda_status gda_mlx5_decode_inline(const struct gda_eqp *q, u32 ds,
+							 struct gda_mlx5_seg seg,
+							 struct gda_work *work)
+{
+	const u64 *slot = gda_mlx5_slot(q, 0);
+	u32 len = (u32)(gda_mlx5_word(&seg, 0) >> 32) & ~GDA_MLX5_INLINE;
+	u32 have = GDA_MLX5_SEG_BYTES - 4;
+	u32 n = 3;
 
 	if (unlikely(len > GDA_ENGINE_MAX_INLINE))
 		return gda_mlx5_bad_length();
-	segs = (u32)(sizeof(wqe->inl.byte_count) + len + GDA_MLX5_SEG_BYTES - 1) /
-		GDA_MLX5_SEG_BYTES;
-	if (unlikely(ds != 2 + segs))
+	memcpy(work->data, (const u8 *)seg.raw + 4, have);
+	while (have < len) {
+		if (n == GDA_MLX5_SEGS_PER_SLOT)
+			slot = gda_mlx5_slot(q, 1);
+		seg = gda_mlx5_fetch(slot, n++ % GDA_MLX5_SEGS_PER_SLOT);
+		memcpy(work->data + have, seg.raw, GDA_MLX5_SEG_BYTES);
+		have += GDA_MLX5_SEG_BYTES;
+	}
+	if (unlikely(ds != n))
 		return gda_mlx5_bad_ds();
+	work->nsge = 0;
 	work->inlined = true;
 	work->remote.len = len;
-	if (len == 8)
-		memcpy(work->data, wqe->inl.data, 8);
-	else
-		memcpy(work->data, wqe->bytes + offsetof(union gda_mlx5_wqe, inl.data), len);
 	return gda_mlx5_bad(0, 0);
+}
+
+static __always_inline void gda_mlx5_decode_remote(const u64 *slot, struct gda_work *work)
+{
+	struct gda_mlx5_seg seg = gda_mlx5_fetch(slot, 1);
+
+	work->remote.addr = gda_mlx5_word(&seg, 0);
+	work->remote.key = (u32)(gda_mlx5_word(&seg, 1) >> 32);
 }
 
 /* RDMA_WRITE and RDMA_READ: no local part, data segments, or (WRITE) inline data. */
 static __always_inline struct gda_status
-gda_mlx5_decode_rdma(const union gda_mlx5_wqe *wqe, u32 ds, struct gda_work *work)
+gda_mlx5_decode_rdma(const struct gda_eqp *q, const u64 *slot, u32 ds, u8 op,
+		     struct gda_work *work)
 {
+	struct gda_mlx5_seg seg;
+
+	gda_mlx5_set_shape(work, op, 1);
 	if (unlikely(ds < 2 || ds > GDA_ENGINE_MAX_DS))
 		return gda_mlx5_bad_ds();
-	if (unlikely(ds == 2))
+	gda_mlx5_decode_remote(slot, work);
+	if (unlikely(ds == 2)) {
+		gda_mlx5_set_shape(work, op, 0);
+		work->remote.len = 0;
 		return gda_mlx5_bad(0, 0);
-	if (work->op == GDA_OP_WRITE &&
-	    (gda_be32_to_cpu(wqe->inl.byte_count) & GDA_MLX5_INLINE))
-		return gda_mlx5_decode_inline(wqe, ds, work);
+	}
+	seg = gda_mlx5_fetch(slot, 2);
+	if (unlikely(!gda_mlx5_decode_data(&seg, &work->sge[0]))) {
+		if (op == GDA_OP_WRITE && (work->sge[0].len & GDA_MLX5_INLINE))
+			return gda_mlx5_decode_inline(q, ds, seg, work);
+		return gda_mlx5_bad_length();
+	}
+	work->remote.len = work->sge[0].len;
+	if (likely(ds == 3))
+		return gda_mlx5_bad(0, 0);
 	if (unlikely(ds > 2 + GDA_ENGINE_MAX_SGE))
 		return gda_mlx5_bad_ds();
-	if (unlikely(!gda_mlx5_decode_sge(&wqe->data[0], work)))
-		return gda_mlx5_bad_length();
-	if (unlikely(ds == 4 && !gda_mlx5_decode_sge(&wqe->data[1], work)))
-		return gda_mlx5_bad_length();
-	return gda_mlx5_bad(0, 0);
+	return gda_mlx5_decode_second(slot, work);
 }
 
 /* ATOMIC_FA and ATOMIC_CS: operands, then one data segment for the old value. */
-static noinline struct gda_status gda_mlx5_decode_atomic(const union gda_mlx5_wqe *wqe,
-							 u32 ds, struct gda_work *work)
+static noinline struct gda_status gda_mlx5_decode_atomic(const u64 *slot, u32 ds, u8 op,
+							 struct gda_work *work)
 {
+	struct gda_mlx5_seg seg;
+
+	gda_mlx5_set_shape(work, op, 1);
+	work->remote.len = sizeof(u64);
 	if (unlikely(ds != 4))
 		return gda_mlx5_bad_ds();
-	work->swap_add = gda_be64_to_cpu(wqe->atomic.operands.swap_add);
-	work->compare = gda_be64_to_cpu(wqe->atomic.operands.compare);
-	if (unlikely(!gda_mlx5_decode_sge(&wqe->atomic.result, work) ||
-		     work->remote.len != sizeof(u64)))
+	gda_mlx5_decode_remote(slot, work);
+	seg = gda_mlx5_fetch(slot, 2);
+	work->swap_add = gda_mlx5_word(&seg, 0);
+	work->compare = gda_mlx5_word(&seg, 1);
+	seg = gda_mlx5_fetch(slot, 3);
+	if (unlikely(!gda_mlx5_decode_data(&seg, &work->sge[0]) ||
+		     work->sge[0].len != sizeof(u64)))
 		return gda_mlx5_bad_length();
 	return gda_mlx5_bad(0, 0);
 }
 
-static struct gda_status gda_mlx5_decode_op(const union gda_mlx5_wqe *wqe, u32 ds,
-					    struct gda_work *work)
+static struct gda_status gda_mlx5_decode_nop(u32 ds, struct gda_work *work)
 {
-	switch (work->opcode) {
-	case GDA_MLX5_WRITE:
-		work->op = GDA_OP_WRITE;
-		return gda_mlx5_decode_rdma(wqe, ds, work);
-	case GDA_MLX5_READ:
-		work->op = GDA_OP_READ;
-		return gda_mlx5_decode_rdma(wqe, ds, work);
-	case GDA_MLX5_ATOMIC_FA:
-		work->op = GDA_OP_FETCH_ADD;
-		return gda_mlx5_decode_atomic(wqe, ds, work);
-	case GDA_MLX5_ATOMIC_CS:
-		work->op = GDA_OP_COMPARE_SWAP;
-		return gda_mlx5_decode_atomic(wqe, ds, work);
-	case GDA_MLX5_NOP:
-		work->op = GDA_OP_NOP;
-		if (ds < 1 || ds > 2)
-			return gda_mlx5_bad_ds();
-		return gda_mlx5_bad(0, 0);
-	default:
-		return gda_mlx5_bad(GDA_MLX5_SYND_LOCAL_QP_OP, GDA_MLX5_VENDOR_OPCODE);
-	}
+	gda_mlx5_set_shape(work, GDA_OP_NOP, 0);
+	work->remote.len = 0;
+	if (unlikely(ds < 1 || ds > 2))
+		return gda_mlx5_bad_ds();
+	return gda_mlx5_bad(0, 0);
 }
 
-/* Not the common case of one slot. Return: false if so many cannot be. */
-static noinline bool gda_mlx5_fetch_rest(const struct gda_eqp *q, u32 avail, u32 ds,
-					 union gda_mlx5_wqe *wqe, struct gda_work *work)
+/* Not the common case of one slot. Return: false if @ds cannot be. */
+static noinline bool gda_mlx5_decode_slots(u32 ds, u32 avail, struct gda_work *work)
 {
 	u32 slots = (ds + GDA_MLX5_SEGS_PER_SLOT - 1) / GDA_MLX5_SEGS_PER_SLOT;
-	u32 i;
 
 	if (!slots)
 		return false;
 	work->slots = (u8)min(slots, avail);
-	if (slots > avail || slots > GDA_ENGINE_MAX_SLOTS)
-		return false;
-	for (i = 1; i < slots; i++)
-		gda_mlx5_fetch(q, i, wqe);
-	return true;
+	return slots <= avail && slots <= GDA_ENGINE_MAX_SLOTS;
 }
 
 static struct gda_status gda_mlx5_decode(const struct gda_eqp *q, u32 avail,
 					 struct gda_work *work)
 {
-	union gda_mlx5_wqe wqe;
-	u32 opcode, qpn_ds, ds;
+	const u64 *slot = gda_mlx5_slot(q, 0);
+	struct gda_mlx5_seg ctrl = gda_mlx5_fetch(slot, 0);
+	u64 head = gda_mlx5_word(&ctrl, 0);	/* opmod, index 2, opcode, qpn 3, ds */
+	u32 opcode = (u32)(head >> 32) & 0xff0000ff;	/* with opmod */
+	u32 ds = (u32)head & 0xff;
 
-	gda_mlx5_fetch(q, 0, &wqe);
-	opcode = gda_be32_to_cpu(wqe.ctrl.opmod_idx_opcode);
-	qpn_ds = gda_be32_to_cpu(wqe.ctrl.qpn_ds);
-	ds = qpn_ds & 0xff;
 	work->opcode = (u8)opcode;
 	work->slots = 1;
 	/* not the producer's entry for this slot: nothing in it can be trusted */
-	if (unlikely(((opcode >> 8 ^ (u32)q->ci) & 0xffff) || qpn_ds >> 8 != q->qpn))
+	if (unlikely((u16)(head >> 40) != (u16)q->ci || (u32)head >> 8 != q->qpn))
 		return gda_mlx5_bad(GDA_MLX5_SYND_LOCAL_QP_OP, GDA_MLX5_VENDOR_INDEX);
 	if (unlikely(ds - 1 >= GDA_MLX5_SEGS_PER_SLOT) &&
-	    !gda_mlx5_fetch_rest(q, avail, ds, &wqe, work))
+	    !gda_mlx5_decode_slots(ds, avail, work))
 		return gda_mlx5_bad_ds();
-	/* the operand size belongs to opcodes that are not executed yet */
-	if (unlikely(opcode >> 24))
-		return gda_mlx5_bad(GDA_MLX5_SYND_LOCAL_QP_OP, GDA_MLX5_VENDOR_OPCODE);
+	work->flags = (u8)(gda_mlx5_word(&ctrl, 1) >> 32) &
+		      (GDA_WORK_SIGNALED | GDA_WORK_SOLICITED);
 
-	work->nsge = 0;
-	work->inlined = false;
-	work->signaled = (wqe.ctrl.fm_ce_se & GDA_MLX5_CE_ALWAYS) != 0;
-	work->solicited = (wqe.ctrl.fm_ce_se & GDA_MLX5_SE) != 0;
-	/* of a NOP these are whatever was there, and unused */
-	work->remote.addr = gda_be64_to_cpu(wqe.raddr.raddr);
-	work->remote.key = gda_be32_to_cpu(wqe.raddr.rkey);
-	work->remote.len = 0;
-	return gda_mlx5_decode_op(&wqe, ds, work);
+	if (likely(opcode == GDA_MLX5_WRITE))
+		return gda_mlx5_decode_rdma(q, slot, ds, GDA_OP_WRITE, work);
+	switch (opcode) {
+	case GDA_MLX5_READ:
+		return gda_mlx5_decode_rdma(q, slot, ds, GDA_OP_READ, work);
+	case GDA_MLX5_ATOMIC_FA:
+		return gda_mlx5_decode_atomic(slot, ds, GDA_OP_FETCH_ADD, work);
+	case GDA_MLX5_ATOMIC_CS:
+		return gda_mlx5_decode_atomic(slot, ds, GDA_OP_COMPARE_SWAP, work);
+	case GDA_MLX5_NOP:
+		return gda_mlx5_decode_nop(ds, work);
+	default:
+		return gda_mlx5_bad(GDA_MLX5_SYND_LOCAL_QP_OP, GDA_MLX5_VENDOR_OPCODE);
+	}
 }
 
 const struct gda_dialect_ops gda_dialect_mlx5 = {
