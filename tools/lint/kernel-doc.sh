@@ -25,5 +25,5 @@ for a; do
 	args+=("$a")
 done
 {
-	perl "$linux/scripts/kernel-doc" "${args[@]}" 2>&1 >&3 | sed "s,$copies/,," >&2
+	perl "$linux/kernel-doc" "${args[@]}" 2>&1 >&3 | sed "s,$copies/,," >&2
 } 3>&1

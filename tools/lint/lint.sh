@@ -59,7 +59,7 @@ scripts() {
 
 check_checkpatch() { # the kernel's coding style, --strict
 	files '^(kmod|uapi|lib|selftests|examples|tools)/.*\.[ch]$'
-	perl "$linux/scripts/checkpatch.pl" --strict --no-tree --no-summary --terse \
+	perl "$linux/checkpatch.pl" --strict --no-tree --no-summary --terse \
 		--show-types --max-line-length=100 --file "${list[@]}" 2>&1 |
 		grep -vEf <(grep -vE '^(#|$)' tools/lint/checkpatch.allow)
 	rm -f .checkpatch-camelcase.*
@@ -167,26 +167,22 @@ check_man() { # pages are there and well formed
 
 # GCC's and clang's findings, once each, at paths from here.
 diagnostics() {
-	sed "s,^$PWD/,,; s,^$out/[^/]*/,," | grep -E ':[0-9]+: *(warning|error)|: (fatal )?error:' |
+	sed -E "s,^($PWD/)?($out/[^/]*/)?,," | grep -E ':[0-9]+: *(warning|error)|: (fatal )?error:' |
 		awk '!seen[$0]++'
 }
 
-# Modules are built in a tree of links, as by modules.sh, but of their own: other
-# flags would have all of the usual one built anew.
+# Modules are built in trees of their own: other flags would have all of the usual
+# one built anew.
 build_modules() {
-	local rel tree f
+	local rel tree log=$out/$1-$2.log
 
 	rel=$(tools/vm/gda-kernel release "$1") || { echo "no kernel $1"; return; }
-	tree=$PWD/$out/$rel-$2
+	tree=$out/$rel-$2
 	rm -rf "$tree"
-	mkdir -p "$tree"
-	cp -rs "$PWD/Kbuild" "$PWD/kmod" "$PWD/uapi" "$tree"
-	f=$out/$rel-$2.log
-	if ! make -s -C "$(tools/vm/gda-kernel headers "$rel")" M="$tree" \
-		-j "$(nproc)" "$2" modules >"$f" 2>&1; then
-		grep -qE ': (fatal )?error:' "$f" || echo "$1: the build failed: $f"
+	if ! TREE=$tree tools/scripts/modules.sh "$rel" "$2" >"$log" 2>&1; then
+		grep -qE ': (fatal )?error:' "$log" || echo "$1: the build failed: $log"
 	fi
-	diagnostics <"$f"
+	diagnostics <"$log"
 }
 
 # One file at a time and with every folder to include from: whether that is allowed

@@ -1,0 +1,295 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# man.py DIR - the manual pages, into DIR/man3, man4 and man7
+#
+# Section 3 has a page for each function of the library, made from the kernel-doc of
+# lib/include/gda/*.h: what it does, the structures it takes with their members, what
+# it returns, with a list of the errors. gda.4 and gda.7 are written by hand, but for
+# the list of ioctls and errors, which come out of uapi/gda/ioctl.h.
+
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+functions = {}
+TOP = Path(__file__).resolve().parent.parent
+BLOCK = re.compile(r"^/\*\*\n(.*?)^ \*/\n(.*?)(?=^/\*|\Z)", re.M | re.S)
+ERRNO = re.compile(r"(?:^|(?<=[;:,]) )(?=(?:and )?-E[A-Z]+\b)")
+# The view is opaque to those who call functions with it.
+OPAQUE = {"gda_view"}
+
+
+class Doc:
+    """One kernel-doc comment and the declaration below it."""
+
+    def __init__(self, header, comment, code):
+        lines = [re.sub(r"^ \* ?", "", x).rstrip() for x in comment.splitlines()]
+        self.header = header
+        title = lines.pop(0)
+        while lines and lines[0] and not lines[0].startswith("@"):
+            title += " " + lines.pop(0).strip()
+        m = re.match(r"(?:(struct|enum|define|DOC:)\s+)?(\w+)(?:\(\))? - (.*)", title)
+        self.kind, self.name, self.purpose = m.groups() if m else ("DOC:", title, "")
+        self.params, self.body, self.returns = [], [], ""
+        self.parse(lines)
+        self.code = code
+
+    def parse(self, lines):
+        paragraph = []
+        target = None
+        for line in lines + [""]:
+            m = re.match(r"@([\w.]+): (.*)", line)
+            if m:
+                self.params.append([m.group(1), m.group(2)])
+                target = "param"
+            elif line.startswith("Return: "):
+                self.returns = line[len("Return: "):]
+                target = "return"
+            elif not line:
+                if paragraph:
+                    self.body.append(paragraph)
+                paragraph, target = [], None
+            elif target == "param":
+                self.params[-1][1] += " " + line.strip()
+            elif target == "return":
+                self.returns += " " + line.strip()
+            else:
+                paragraph.append(line)
+
+    def prototype(self):
+        m = re.match(r"(?:GDA_API )?([^;{]*?)\s*([;{]|$)", self.code, re.S)
+        return re.sub(r"\s+", " ", m.group(1))
+
+    def definition(self):
+        m = re.match(r"struct \w+ \{.*?^\}[^;]*;", self.code, re.S | re.M)
+        return re.sub(r"\s*/\*.*?\*/", "", m.group(0)) if m else ""
+
+
+def load(path, header):
+    for m in BLOCK.finditer(path.read_text(encoding="utf-8")):
+        yield Doc(header, m.group(1), m.group(2))
+
+
+def escape(text):
+    return text.replace("\\", "\\e").replace("-", "\\-")
+
+
+def markup(text):
+    """kernel-doc's words to fonts: @parameter, %CONSTANT, function(), struct x, -EX."""
+    text = escape(text)
+    text = re.sub(r"@(\w+)", r"\\fI\1\\fP", text)
+    text = re.sub(r"%(\w+)", r"\\fB\1\\fP", text)
+    text = re.sub(r"\b(gda_\w+)\(\)", lambda m: rf"\fB{m.group(1)}\fP" +
+                  ("(3)" if m.group(1) in functions else "()"), text)
+    text = re.sub(r"\b(\w+)\((\d)\)", lambda m: m.group(0) if m.group(1).startswith("fP")
+                  else rf"\fB{m.group(1)}\fP({m.group(2)})", text)
+    text = re.sub(r"\b((?:struct|enum) gda_\w+)", r"\\fI\1\\fP", text)
+    text = re.sub(r"(\\-E[A-Z0-9]+)\b", r"\\fB\1\\fP", text)
+    text = re.sub(r"\\fB\\fB(.*?)\\fP\\fP", r"\\fB\1\\fP", text)
+    lines = textwrap.wrap(text, 78, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(re.sub(r"^([.'])", r"\\&\1", x) for x in lines)
+
+
+def paragraphs(body):
+    out = []
+    for number, lines in enumerate(body):
+        if number:
+            out.append(".PP")
+        bullet = re.match(r"\s*[-*] ", lines[0])
+        text = []
+        for line in lines:
+            if bullet and re.match(r"\s*[-*] ", line):
+                if text:
+                    out.append(markup(" ".join(text)))
+                out.append(".IP \\(bu 2")
+                text = [re.sub(r"^\s*[-*] ", "", line)]
+            else:
+                text.append(line.strip())
+        out.append(markup(" ".join(text)))
+    return out
+
+
+def returns(text):
+    """What comes before the first errno is prose, each errno an entry of a list."""
+    parts = [p.strip() for p in ERRNO.split(text) if p.strip()]
+    out = []
+    for part in parts:
+        m = re.match(r"(?:and )?(-E[A-Z0-9]+)[ ,:]*(.*)", part, re.S)
+        if not m:
+            out.append(markup(sentence(part)))
+            continue
+        why, _, rest = (m.group(2) or "see above").partition(". ")
+        out += [".TP", f".B {escape(m.group(1))}", markup(sentence(why))]
+        if rest:
+            out += [".PP", markup(sentence(rest))]
+    return out
+
+
+def sentence(text):
+    text = text.rstrip(" ;:,")
+    if re.match(r"[a-z]+[ ,;:.]|[a-z]+$", text):
+        text = text[0].upper() + text[1:]
+    return text if text.endswith(".") else text + "."
+
+
+def synopsis(doc):
+    out = [".nf", f".B #include <gda/{doc.header}.h>", ".PP"]
+    proto = doc.prototype()
+    m = re.match(r"(.*?)(\w+)\((.*)\)$", proto)
+    head = m.group(1) + m.group(2) + "("
+    line, lines = head, []
+    args = m.group(3).split(", ")
+    for number, arg in enumerate(args):
+        word = arg + (");" if number + 1 == len(args) else ", ")
+        if len(line) + len(word) > 76 and line != head:
+            lines.append(line.rstrip())
+            line = " " * len(head)
+        line += word
+    for text in lines + [line]:
+        text = re.sub(r"(\w+)([,)])", r"\\fI\1\\fP\2", escape(text))
+        out.append(f"\\fB{text}\\fP" if text.startswith(" ") else "\\fB" + text + "\\fP")
+    return [x.replace("\\fI", "\\fP\\fI").replace("\\fP\\fP", "\\fP").replace(
+        "\\fP,", "\\fP\\fB,").replace("\\fP)", "\\fP\\fB)") for x in out] + [".fi"]
+
+
+def structures(doc, types):
+    out = []
+    for name in dict.fromkeys(re.findall(r"struct (\w+)", doc.prototype())):
+        if name in OPAQUE or name not in types or not types[name].definition():
+            continue
+        t = types[name]
+        out += [f".SS struct {name}", markup(sentence(t.purpose)),
+                ".PP", ".in +4n", ".EX"]
+        out += [escape(x) for x in t.definition().expandtabs(4).splitlines()]
+        out += [".EE", ".in"]
+        for member, text in t.params:
+            out += [".TP", f".I {member}", markup(sentence(text))]
+        if t.body:
+            out += [".PP"] + paragraphs(t.body)
+    return out
+
+
+def see_also(doc, names):
+    text = " ".join([doc.returns] + [" ".join(p) for p in doc.body] +
+                    [p[1] for p in doc.params])
+    refs = {n for n in re.findall(r"\b(gda_\w+)\(\)", text) if n in names}
+    family = re.match(r"gda_[a-z]+_", doc.name)
+    if family:
+        refs |= {n for n in names if n.startswith(family.group(0))}
+    refs = [f".BR {n} (3)," for n in sorted(refs - {doc.name})]
+    return [".SH SEE ALSO"] + refs + [".BR gda (4),", ".BR gda (7)"]
+
+
+def page(doc, types, names, version, date):
+    out = [f'.TH {doc.name.upper()} 3 {date} "libgda {version}" "GDA Programmer\'s Manual"',
+           ".SH NAME", f"{doc.name} \\- {escape(doc.purpose)}",
+           ".SH LIBRARY", "GDA library",
+           "(libgda, \\-lgda)", ".SH SYNOPSIS"]
+    out += synopsis(doc)
+    out.append(".SH DESCRIPTION")
+    if doc.body:
+        out += paragraphs(doc.body)
+    else:
+        out.append(markup(sentence(doc.purpose)))
+    for name, text in doc.params:
+        out += [".TP", f".I {name}", markup(sentence(text))]
+    if doc.code.startswith("GDA_API"):
+        out += [".PP", f"The function is inline in \\fI<gda/{doc.header}.h>\\fP, for C, C++ and",
+                "CUDA device code; the library exports the same text as a symbol."]
+    out += structures(doc, types)
+    if doc.returns:
+        out += [".SH RETURN VALUE"] + returns(doc.returns)
+    return "\n".join(out + see_also(doc, names)) + "\n"
+
+
+def date_of(path):
+    try:
+        out = subprocess.run(["git", "log", "-1", "--format=%cs", "--", path], cwd=TOP,
+                             capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        out = ""
+    return out or "1970\\-01\\-01"
+
+
+def ioctls(docs):
+    """A section for each structure that an ioctl takes."""
+    out = []
+    for doc in docs:
+        m = re.match(r"(.*) \((GDA_IOC_\w+)\)$", doc.purpose)
+        if doc.kind != "struct" or not m:
+            continue
+        out += [f".SS {m.group(2)}", markup(sentence(m.group(1)) + f" Takes struct {doc.name}."),
+                ".PP", ".in +4n", ".EX"]
+        out += [escape(x) for x in doc.definition().expandtabs(4).splitlines()]
+        out += [".EE", ".in"]
+        for member, text in doc.params:
+            out += [".TP", f".I {member}", markup(sentence(text))]
+        if doc.body:
+            out += [".PP"] + paragraphs(doc.body)
+    return out
+
+
+def errors(text):
+    """The table of errnos at the head of the header."""
+    table = re.search(r"^ \* =+  =+\n(.*?)^ \* =+  =+\n", text, re.M | re.S).group(1)
+    out = []
+    for name, why in re.findall(r"^ \* (E\w+) +(.*)", table, re.M):
+        out += [".TP", f".B {name}", markup(sentence(why))]
+    return out
+
+
+def fill(path, target, words):
+    out = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        m = re.fullmatch(r"@([A-Z]+)@", line)
+        if m:
+            out += words[m.group(1)]
+            continue
+        for word in ("DATE", "VERSION"):
+            line = line.replace(f"@{word}@", words[word])
+        out.append(line)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text("\n".join(out) + "\n", encoding="utf-8")
+
+
+def main():
+    man = Path(sys.argv[1])
+    target = man / "man3"
+    target.mkdir(parents=True, exist_ok=True)
+    version = re.search(r"LIB_VERSION\s*:=\s*(\S+)",
+                        (TOP / "lib/lib.mk").read_text(encoding="utf-8")).group(1)
+    types = {}
+    for path in sorted((TOP / "lib/include/gda").glob("*.h")):
+        for doc in load(path, path.stem):
+            if doc.kind == "struct":
+                types[doc.name] = doc
+            elif doc.kind is None and not re.match(r"static|GDA_(HELPER|SLOW)", doc.code):
+                functions[doc.name] = doc
+    for path in sorted((TOP / "uapi/gda").glob("*.h")):
+        types.update({d.name: d for d in load(path, path.stem) if d.kind == "struct"})
+    for old in target.glob("*.3"):
+        old.unlink()
+    for doc in functions.values():
+        text = page(doc, types, functions, version, date_of(f"lib/include/gda/{doc.header}.h"))
+        (target / f"{doc.name}.3").write_text(text, encoding="utf-8")
+
+    uapi = TOP / "uapi/gda/ioctl.h"
+    words = {
+        "VERSION": version,
+        "IOCTLS": ioctls(load(uapi, "ioctl")),
+        "ERRORS": errors(uapi.read_text(encoding="utf-8")),
+        "FUNCTIONS": [f".BR {n} (3)," for n in sorted(functions)],
+    }
+    for name in ("gda.4", "gda.7"):
+        path = f"Documentation/man/{name}"
+        words["DATE"] = max(date_of(path), date_of("uapi/gda/ioctl.h"))
+        fill(TOP / path, man / f"man{name[-1]}" / name, words)
+
+
+if __name__ == "__main__":
+    os.umask(0o022)
+    main()

@@ -1,0 +1,39 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# man.sh - the manual pages can be made, mandoc finds nothing wrong with them, every
+# symbol that the library exports has one, every page refers only to pages that
+# there are, and the example in gda(7) compiles. Prints a line for each finding.
+
+set -uo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/gda-man.XXXXXX") || exit 1
+trap 'rm -rf "$tmp"' EXIT
+man=$tmp/man
+
+if ! python3 Documentation/man.py "$man" 2>"$tmp/err"; then
+	tail -n 1 "$tmp/err" | sed 's,^,Documentation/man.py: ,'
+	exit
+fi
+if command -v mandoc >/dev/null; then
+	mandoc -Tlint -W warning "$man"/man*/* 2>&1 | sed "s,^mandoc: $man/,,"
+else
+	echo "mandoc is missing"
+fi
+
+exported() { sed -nE 's/^[[:blank:]]+(gda_[a-z0-9_]+);.*/\1/p' lib/libgda.map | sort; }
+pages() { find "$man/man3" -name '*.3' -printf '%f\n' | sed 's/\.3$//' | sort; }
+comm -23 <(exported) <(pages) | sed 's,.*,lib/libgda.map: & has no manual page,'
+comm -13 <(exported) <(pages) | sed 's,.*,&(3): not exported by lib/libgda.map,'
+
+grep -hoE '\.BR gda[a-z0-9_]* \([0-9]\)' "$man"/man*/* | sort -u | tr -d '()' |
+	while read -r _ name section; do
+		[ -e "$man/man$section/$name.$section" ] || echo "no page $name($section)"
+	done
+
+awk '/^\.EX/ { on = 1; next } /^\.EE/ { on = 0 } on' "$man/man7/gda.7" |
+	sed 's/\\e/\\/g; s/\\-/-/g' >"$tmp/example.c"
+gcc -Wall -Wextra -Werror -O2 -Iuapi -Ilib/include -c -o "$tmp/example.o" "$tmp/example.c" 2>&1 |
+	grep -E '(error|warning):' | sed "s,^$tmp/example.c,Documentation/man/gda.7: example,"
+exit 0
