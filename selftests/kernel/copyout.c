@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include "gda_fixture.h"
@@ -32,6 +33,8 @@ VARIANT(QP_QUERY);
 VARIANT(MR_REG_USER);
 VARIANT(MR_QUERY);
 VARIANT(COUNTER_CREATE);
+VARIANT(MR_REG_DMABUF);
+VARIANT(REGION_EXPORT);
 
 FIXTURE_SETUP(copyout)
 {
@@ -48,6 +51,15 @@ FIXTURE_TEARDOWN(copyout)
 	T_BASE_CHECK(&self->base);
 }
 
+static int open_files(void)
+{
+	int n = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		n += fcntl(fd, F_GETFD) != -1;
+	return n;
+}
+
 /* The counts when a request's temporary objects exist, but not its result. */
 static int counts(FIXTURE_DATA(copyout) *self, unsigned int nr, struct t_objects *o)
 {
@@ -61,6 +73,7 @@ TEST_F(copyout, O4_read_only)
 	const struct t_call *call = &t_calls[variant->nr];
 	unsigned long rounds = t_stress(200);
 	struct t_objects before, after;
+	int files = open_files();
 
 	ASSERT_OK(counts(self, variant->nr, &before));
 	for (unsigned long i = 0; i < rounds; i++) {
@@ -74,6 +87,7 @@ TEST_F(copyout, O4_read_only)
 		ASSERT_EQ(0, mprotect(self->page, T_PAGE, PROT_READ | PROT_WRITE));
 	}
 	EXPECT_OK(t_objects_settle(&before, &after));
+	EXPECT_EQ(files, open_files());
 	/* The same request goes through afterwards. */
 	ASSERT_OK(t_ioctl(self->w.fd, call->nr, self->page));
 	EXPECT_OK(t_request_undo(&self->w, variant->nr, self->page));

@@ -9,14 +9,18 @@
 #include <kselftest_harness.h>
 #include "gda_test.h"
 
+/* An emulated machine on a busy one; what hangs is found out by then, too. */
+#undef TEST_TIMEOUT_DEFAULT
+#define TEST_TIMEOUT_DEFAULT	100
+
 #define T_BASE_READ(base)	ASSERT_EQ(0, t_objects_read(base))
 
 #define T_BASE_CHECK(base) do {							\
 	struct t_objects now_;							\
 										\
 	EXPECT_EQ(0, t_objects_settle((base), &now_)) {				\
-		TH_LOG("left: contexts %ld qps %ld cqs %ld counters %ld mrs %ld regions %ld "	\
-		       "pages %ld keys %ld VmPin %ld kB",			\
+		TH_LOG("left: contexts %ld qps %ld cqs %ld counters %ld mrs %ld "	\
+		       "regions %ld pages %ld keys %ld VmPin %ld kB",		\
 		       now_.n[T_CONTEXTS] - (base)->n[T_CONTEXTS],		\
 		       now_.n[T_QPS] - (base)->n[T_QPS],			\
 		       now_.n[T_CQS] - (base)->n[T_CQS],			\

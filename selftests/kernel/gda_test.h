@@ -21,7 +21,7 @@
 #define T_GROUP		7777		/* gid of /dev/gda in the guest */
 #define T_NOBODY	65534
 #define T_NS		1000000000ULL
-#define T_WAIT_NS	(10 * T_NS)
+#define T_WAIT_NS	(20 * T_NS)
 
 /* A test is the pattern of one mark: success of a call. */
 #define ASSERT_OK(call)	ASSERT_EQ(0, (call))
@@ -34,6 +34,9 @@ void t_sleep_ns(uint64_t ns);
 uint64_t t_random(uint64_t *state);	/* splitmix64 */
 uint64_t t_seed(void);			/* $GDA_SEED, or from the clock */
 unsigned long t_stress(unsigned long n);	/* n times $GDA_STRESS */
+
+/* Are all @len bytes @value? */
+bool t_all(const void *p, uint8_t value, size_t len);
 
 /* --- processes (util.c) --- */
 

@@ -33,11 +33,6 @@ FIXTURE_TEARDOWN(keys)
 	T_BASE_CHECK(&self->base);
 }
 
-static bool all(const uint8_t *p, uint8_t value, size_t len)
-{
-	return p[0] == value && !memcmp(p, p + 1, len - 1);
-}
-
 /* A new pair of QPs in place of those in error. */
 static int renew(struct t_end end[2])
 {
@@ -118,7 +113,7 @@ TEST_F(keys, K3_rights_times_opcodes_remote)
 				continue;
 			EXPECT_EQ(GDA_MLX5_VENDOR_RIGHTS, done.vendor)
 				TH_LOG("access %#x opcode %#x", access, opcodes[i]);
-			EXPECT_TRUE(all(target.addr, 0, T_PAGE));
+			EXPECT_TRUE(t_all(target.addr, 0, T_PAGE));
 			/* The target's own QP does not suffer. */
 			EXPECT_EQ((int)GDA_QP_READY, t_wait_state(&b->qp, GDA_QP_INIT, 0));
 			ASSERT_OK(renew(self->end));
@@ -151,8 +146,8 @@ TEST_F(keys, K3_rights_times_opcodes_local)
 			if (may)
 				continue;
 			EXPECT_EQ(GDA_MLX5_VENDOR_RIGHTS, done.vendor);
-			EXPECT_TRUE(all(local.addr, 0, T_PAGE));
-			EXPECT_TRUE(all(b->mr.addr, CANARY, LEN))
+			EXPECT_TRUE(t_all(local.addr, 0, T_PAGE));
+			EXPECT_TRUE(t_all(b->mr.addr, CANARY, LEN))
 				TH_LOG("atomic done without a place for its result");
 			ASSERT_OK(renew(self->end));
 		}
@@ -187,8 +182,8 @@ TEST_F(keys, K4_rkey_of_wrong_context)
 
 		EXPECT_EQ(GDA_MLX5_SYND_REMOTE_ACCESS, t_run(&a->qp, &wr, &done));
 		EXPECT_EQ(GDA_MLX5_VENDOR_KEY, done.vendor);
-		EXPECT_TRUE(all(a->mr.addr, 0x11, LEN));
-		EXPECT_TRUE(all(b->mr.addr, CANARY, LEN));
+		EXPECT_TRUE(t_all(a->mr.addr, 0x11, LEN));
+		EXPECT_TRUE(t_all(b->mr.addr, CANARY, LEN));
 		EXPECT_EQ((int)GDA_QP_READY, t_wait_state(&b->qp, GDA_QP_INIT, 0));
 		ASSERT_OK(renew(self->end));
 	}
@@ -205,7 +200,7 @@ TEST_F(keys, K4_lkey_of_wrong_context)
 
 		EXPECT_EQ(GDA_MLX5_SYND_LOCAL_PROT, t_run(&a->qp, &wr, &done));
 		EXPECT_EQ(GDA_MLX5_VENDOR_KEY, done.vendor);
-		EXPECT_TRUE(all(b->mr.addr, CANARY, LEN));
+		EXPECT_TRUE(t_all(b->mr.addr, CANARY, LEN));
 		ASSERT_OK(renew(self->end));
 	}
 }
@@ -229,9 +224,9 @@ TEST_F(keys, K4_third_context)
 		EXPECT_EQ(GDA_MLX5_SYND_REMOTE_ACCESS, t_run(&a->qp, &wr, NULL));
 		ASSERT_OK(renew(self->end));
 	}
-	EXPECT_TRUE(all(third.addr, 0x33, LEN));
-	EXPECT_TRUE(all(a->mr.addr, 0x11, LEN));
-	EXPECT_TRUE(all(b->mr.addr, CANARY, LEN));
+	EXPECT_TRUE(t_all(third.addr, 0x33, LEN));
+	EXPECT_TRUE(t_all(a->mr.addr, 0x11, LEN));
+	EXPECT_TRUE(t_all(b->mr.addr, CANARY, LEN));
 	t_mr_free(fd, &third);
 	close(fd);
 }
@@ -257,7 +252,7 @@ TEST_F(keys, K2_old_key_never_hits)
 			memset(old.addr, 0, 8);
 			wr = t_wr_write(&a->mr, 0, &old, 0, 8);
 			ASSERT_EQ(GDA_MLX5_SYND_REMOTE_ACCESS, t_run(&a->qp, &wr, NULL));
-			ASSERT_TRUE(all(old.addr, 0, 8));
+			ASSERT_TRUE(t_all(old.addr, 0, 8));
 			ASSERT_OK(renew(self->end));
 		}
 		ASSERT_OK(t_destroy(b->fd, mr.handle));
@@ -279,7 +274,7 @@ TEST_F(keys, K2_old_lkey)
 	ASSERT_OK(t_destroy(a->fd, old.handle));
 	wr = t_wr_write(&old, 0, &b->mr, 0, 8);
 	EXPECT_EQ(GDA_MLX5_SYND_LOCAL_PROT, t_run(&a->qp, &wr, NULL));
-	EXPECT_TRUE(all(b->mr.addr, CANARY, LEN));
+	EXPECT_TRUE(t_all(b->mr.addr, CANARY, LEN));
 	munmap(old.addr, T_PAGE);
 }
 
@@ -301,7 +296,7 @@ TEST_F(keys, K1_neighbours_of_a_key)
 		EXPECT_EQ(GDA_MLX5_SYND_WR_FLUSH, t_run(&a->qp, &wr, NULL));
 		ASSERT_OK(renew(self->end));
 	}
-	EXPECT_TRUE(all(b->mr.addr, CANARY, LEN));
+	EXPECT_TRUE(t_all(b->mr.addr, CANARY, LEN));
 }
 
 TEST_F(keys, K1_guesses)
@@ -320,7 +315,7 @@ TEST_F(keys, K1_guesses)
 		ASSERT_EQ(GDA_MLX5_SYND_REMOTE_ACCESS, t_run(&a->qp, &wr, NULL));
 		ASSERT_OK(renew(self->end));
 	}
-	EXPECT_TRUE(all(b->mr.addr, CANARY, LEN));
+	EXPECT_TRUE(t_all(b->mr.addr, CANARY, LEN));
 }
 
 /* Variants: the low byte of consecutive keys takes many values, unlike a counter's. */

@@ -32,11 +32,6 @@ FIXTURE_TEARDOWN(range)
 	T_BASE_CHECK(&self->base);
 }
 
-static bool all(const uint8_t *p, uint8_t value, size_t len)
-{
-	return p[0] == value && !memcmp(p, p + 1, len - 1);
-}
-
 static int renew(struct t_end end[2])
 {
 	int err;
@@ -225,8 +220,8 @@ TEST_F(range, S6_address_range)
 		EXPECT_EQ(GDA_MLX5_VENDOR_RANGE, done.vendor) TH_LOG("case %zu", i);
 		ASSERT_OK(renew(self->end));
 	}
-	EXPECT_TRUE(all(canary, CANARY, T_PAGE + 24));
-	EXPECT_TRUE(all(canary + 2 * T_PAGE - 16, CANARY, T_PAGE + 16));
+	EXPECT_TRUE(t_all(canary, CANARY, T_PAGE + 24));
+	EXPECT_TRUE(t_all(canary + 2 * T_PAGE - 16, CANARY, T_PAGE + 16));
 	EXPECT_OK(t_destroy(b->fd, mr.handle));
 }
 
@@ -270,7 +265,7 @@ TEST_F(range, S6_local_range)
 		EXPECT_EQ(GDA_MLX5_SYND_LOCAL_PROT, t_run(&a->qp, &wr, NULL));
 		ASSERT_OK(renew(self->end));
 	}
-	EXPECT_TRUE(all(canary, CANARY, 3 * T_PAGE));
+	EXPECT_TRUE(t_all(canary, CANARY, 3 * T_PAGE));
 	EXPECT_OK(t_destroy(a->fd, mr.handle));
 }
 
@@ -296,7 +291,7 @@ TEST_F(range, S6_lengths)
 			TH_LOG("%#x and %#x: %#x", lens[i][0], lens[i][1], got);
 		ASSERT_OK(renew(self->end));
 	}
-	EXPECT_TRUE(all(b->mr.addr, 0, LEN));
+	EXPECT_TRUE(t_all(b->mr.addr, 0, LEN));
 }
 
 TEST_F(range, S6_inline_lengths)
@@ -322,7 +317,7 @@ TEST_F(range, S6_inline_lengths)
 		EXPECT_GT(t_wait(&a->qp, index, NULL), 0) TH_LOG("length %u", lens[i]);
 		ASSERT_OK(renew(self->end));
 	}
-	EXPECT_TRUE(all(b->mr.addr, 0, LEN));
+	EXPECT_TRUE(t_all(b->mr.addr, 0, LEN));
 }
 
 /* An MR of more than 4 GiB: one small file, mapped over and over. */
@@ -351,7 +346,7 @@ TEST_F(range, S4_more_than_4_GiB)
 
 		memset(a->mr.addr, 0x40 + i, 8);
 		ASSERT_OK(t_run(&a->qp, &wr, NULL));
-		EXPECT_TRUE(all(p + at[i], (uint8_t)(0x40 + i), 8));
+		EXPECT_TRUE(t_all(p + at[i], (uint8_t)(0x40 + i), 8));
 	}
 	EXPECT_OK(t_destroy(b->fd, mr.handle));
 	munmap(p, total);

@@ -106,7 +106,31 @@ const struct t_call t_calls[T_CALLS] = {
 			FIELD(gda_counter_create, reserved, 0),
 		},
 	},
+	[GDA_IOC_NR_MR_REG_DMABUF] = {
+		CALL(MR_REG_DMABUF, gda_mr_reg_dmabuf), CREATES(gda_mr_reg_dmabuf),
+		.zero = {
+			FIELD(gda_mr_reg_dmabuf, flags, GDA_MR_ZERO_BASED),
+			FIELD(gda_mr_reg_dmabuf, access, GDA_ACCESS_ALL),
+		},
+	},
+	[GDA_IOC_NR_REGION_EXPORT] = {
+		CALL(REGION_EXPORT, gda_region_export), HANDLE(gda_region_export),
+		.output = true, .creates = true,
+		.zero = { FIELD(gda_region_export, flags, 0) },
+	},
 };
+
+/* A dma-buf of this world's send queue: what MR_REG_DMABUF requests register. */
+static int t_world_export(struct t_world *w)
+{
+	struct gda_region_export cmd = {
+		.size = sizeof(cmd), .handle = w->qp, .type = GDA_REGION_SQ,
+	};
+	int err = t_ioctl(w->fd, GDA_IOC_REGION_EXPORT, &cmd);
+
+	w->dmabuf = err ? -1 : cmd.fd;
+	return err;
+}
 
 int t_world_open(struct t_world *w)
 {
@@ -135,13 +159,14 @@ int t_world_open(struct t_world *w)
 	w->cq = cq.handle;
 	w->qp = qp.handle;
 	w->mr = mr.handle;
-	return err;
+	return err ? err : t_world_export(w);
 }
 
 void t_world_close(struct t_world *w)
 {
 	close(w->fd);
 	close(w->other);
+	close(w->dmabuf);
 	munmap(w->mem, T_PAGE);
 }
 
@@ -216,6 +241,8 @@ int t_request(struct t_world *w, unsigned int nr, void *buf)
 	struct gda_cq_create *cq = buf;
 	struct gda_region_query *region = buf;
 	struct gda_mr_reg_user *mr = buf;
+	struct gda_mr_reg_dmabuf *dmabuf = buf;
+	struct gda_region_export *export = buf;
 	struct gda_cq_event *event = buf;
 
 	t_world_temp_destroy(w);
@@ -254,16 +281,28 @@ int t_request(struct t_world *w, unsigned int nr, void *buf)
 		event->eventfd = -1;
 		*handle = w->cq;
 		break;
+	case GDA_IOC_NR_MR_REG_DMABUF:
+		dmabuf->fd = w->dmabuf;
+		dmabuf->length = T_PAGE;
+		dmabuf->access = GDA_ACCESS_LOCAL_WRITE;
+		break;
+	case GDA_IOC_NR_REGION_EXPORT:
+		export->type = GDA_REGION_SQ;
+		*handle = w->qp;
+		break;
 	}
 	return w->fd;
 }
 
 int t_request_undo(struct t_world *w, unsigned int nr, const void *buf)
 {
+	const struct gda_region_export *export = buf;
 	uint32_t handle;
 
 	if (!t_calls[nr].creates)
 		return 0;
+	if (nr == GDA_IOC_NR_REGION_EXPORT)
+		return close(export->fd) ? -errno : 0;
 	memcpy(&handle, (const uint8_t *)buf + t_calls[nr].out_handle, sizeof(handle));
 	return t_destroy(w->fd, handle);
 }

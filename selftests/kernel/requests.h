@@ -21,8 +21,8 @@ struct t_call {
 	unsigned long nr;
 	uint32_t size;
 	bool output;			/* something is written back */
-	bool creates;			/* an object, whose handle is written back */
-	uint16_t out_handle;		/* where, if so */
+	bool creates;			/* an object, or for REGION_EXPORT a file */
+	uint16_t out_handle;		/* where its handle is, if so */
 	uint16_t in_handle;		/* offset of the handle it works on, or 0 */
 	struct t_field zero[3];
 };
@@ -39,6 +39,7 @@ struct t_world {
 	uint32_t cq;
 	uint32_t qp;
 	uint32_t mr;
+	int dmabuf;
 	uint32_t temp[2];		/* made for one request, gone with the next */
 	void *mem;
 };

@@ -59,6 +59,13 @@ unsigned long t_stress(unsigned long n)
 	return n * (by ? by : 1);
 }
 
+bool t_all(const void *p, uint8_t value, size_t len)
+{
+	const uint8_t *b = p;
+
+	return !len || (b[0] == value && !memcmp(b, b + 1, len - 1));
+}
+
 int t_reap(pid_t pid, uint64_t ns)
 {
 	uint64_t end = t_now() + ns;
@@ -91,7 +98,7 @@ int t_in_child(int (*fn)(void *), void *arg)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		_exit(fn(arg));
 	}
-	return t_reap(pid, 25 * T_NS);
+	return t_reap(pid, 60 * T_NS);
 }
 
 int t_drop(bool in_group)
