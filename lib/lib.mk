@@ -16,14 +16,26 @@ GDA_HEADERS	:= $(wildcard uapi/gda/*.h lib/include/gda/*.h lib/src/*.h)
 LIB_SRC		:= $(sort $(wildcard lib/src/*.c))
 LIB_OBJ		:= $(LIB_SRC:lib/src/%.c=$(LIB_OUT)/%.o)
 
+# The in-process device, with the kernel's engine.
+INPROC_CPPFLAGS	:= $(GDA_CPPFLAGS) -Ilib/os -Ilib/src -Ikmod/gda_core/engine
+INPROC_SRC	:= $(sort $(wildcard lib/inproc/*.c kmod/gda_core/engine/*.c))
+INPROC_HEADERS	:= $(wildcard lib/inproc/*.h lib/os/*.h kmod/gda_core/engine/*.h)
+LIB_OBJ		+= $(INPROC_SRC:%.c=$(LIB_OUT)/%.o)
+
 LIB_TARGETS	+= $(LIB_OUT)/libgda.so $(LIB_OUT)/libgda.a $(LIB_OUT)/gda.pc
 
 $(LIB_OUT)/%.o: lib/src/%.c $(GDA_HEADERS) lib/lib.mk
 	@mkdir -p $(@D)
 	$(CC) $(GDA_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
 
+$(INPROC_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c $(GDA_HEADERS) $(INPROC_HEADERS) \
+		lib/lib.mk
+	@mkdir -p $(@D)
+	$(CC) $(INPROC_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
+
 $(LIB_OUT)/libgda.so.1: $(LIB_OBJ) lib/libgda.map
-	$(CC) $(GDA_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libgda.so.1 -Wl,-z,defs \
+	$(CC) $(GDA_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared -pthread -Wl,-soname,libgda.so.1 \
+		-Wl,-z,defs \
 		-Wl,--version-script=lib/libgda.map -o $@ $(LIB_OBJ)
 
 $(LIB_OUT)/libgda.so: $(LIB_OUT)/libgda.so.1

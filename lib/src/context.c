@@ -1,25 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * Contexts: an open file of /dev/gda, bound to a device. A context owns the mapped
- * regions of its objects (region.c); the objects point to it and do not outlive it.
+ * Contexts: an open device. A context owns the mapped regions of its objects
+ * (region.c); the objects point to it and do not outlive it.
  */
+#define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 #include "gda_internal.h"
-
-#define GDA_NODE "/dev/gda"
 
 int gda_ioctl(const struct gda_context *ctx, unsigned long request, void *arg)
 {
-	int saved = errno;
-	int err = ioctl(ctx->fd, request, arg) < 0 ? -errno : 0;
-
-	errno = saved;
-	return err;
+	return ctx->ops->ioctl(ctx, request, arg);
 }
 
 int gda_destroy_handle(const struct gda_context *ctx, uint32_t handle)
@@ -29,28 +21,29 @@ int gda_destroy_handle(const struct gda_context *ctx, uint32_t handle)
 	return gda_ioctl(ctx, GDA_IOC_DESTROY, &arg);
 }
 
-static int gda_context_open_node(struct gda_context *ctx)
+static int gda_context_open(struct gda_context *ctx, const struct gda_device_ops *ops,
+			    const char *device)
 {
-	int saved = errno;
-	int err = 0;
-
-	ctx->fd = open(GDA_NODE, O_RDWR | O_CLOEXEC);
-	if (ctx->fd < 0)
-		err = -errno;
-	errno = saved;
-	return err;
+	ctx->ops = ops;
+	return ops->open(ctx, device);
 }
 
-static int gda_context_bind(struct gda_context *ctx, const char *device)
+/* Without a name, what there is: the kernel's default device, or this process. */
+static int gda_context_choose(struct gda_context *ctx, const char *device)
 {
-	struct gda_bind arg = { .size = sizeof(arg) };
+	int err;
 
-	if (device) {
-		if (strlen(device) >= sizeof(arg.device))
-			return -EINVAL;
-		memcpy(arg.device, device, strlen(device));
-	}
-	return gda_ioctl(ctx, GDA_IOC_BIND, &arg);
+	if (!device)
+		device = secure_getenv("GDA_DEVICE");
+	if (device && !strcmp(device, "inproc"))
+		return gda_context_open(ctx, &gda_device_inproc, device);
+	if (device && *device)
+		return gda_context_open(ctx, &gda_device_kernel, device);
+	err = gda_context_open(ctx, &gda_device_kernel, "");
+	/* no node, or one that is left over from a module that is gone */
+	if (err == -ENOENT || err == -ENXIO || err == -ENODEV)
+		err = gda_context_open(ctx, &gda_device_inproc, "");
+	return err;
 }
 
 GDA_EXPORT int gda_open(const char *device, struct gda_context **ctx)
@@ -60,21 +53,14 @@ GDA_EXPORT int gda_open(const char *device, struct gda_context **ctx)
 
 	if (!c)
 		return -ENOMEM;
-	err = gda_context_open_node(c);
-	if (err)
-		goto err_free;
-	err = gda_context_bind(c, device);
-	if (err)
-		goto err_close;
+	err = gda_context_choose(c, device);
+	if (err) {
+		free(c);
+		return err;
+	}
 	pthread_mutex_init(&c->lock, NULL);
 	*ctx = c;
 	return 0;
-
-err_close:
-	close(c->fd);
-err_free:
-	free(c);
-	return err;
 }
 
 GDA_EXPORT void gda_close(struct gda_context *ctx)
@@ -83,7 +69,7 @@ GDA_EXPORT void gda_close(struct gda_context *ctx)
 		return;
 	/* mappings hold the file open: without this the kernel would keep it all */
 	gda_region_drop_all(ctx);
-	close(ctx->fd);
+	ctx->ops->close(ctx);
 	pthread_mutex_destroy(&ctx->lock);
 	free(ctx);
 }

@@ -14,9 +14,27 @@
 
 #define GDA_EXPORT __attribute__((visibility("default")))
 
+struct gda_context;
 struct gda_region;
 
+/*
+ * What a context runs on: the kernel's devices (kernel.c) or the in-process device
+ * (lib/inproc). All else in the library is the same for both.
+ */
+struct gda_device_ops {
+	/* Set ctx->fd, which mmap(2) takes the cookies of, and ctx->device if need be. */
+	int (*open)(struct gda_context *ctx, const char *device);
+	void (*close)(struct gda_context *ctx);
+	/* A call of gda/ioctl.h: 0 or a negative errno; errno stays as it was. */
+	int (*ioctl)(const struct gda_context *ctx, unsigned long request, void *arg);
+};
+
+extern const struct gda_device_ops gda_device_kernel;
+extern const struct gda_device_ops gda_device_inproc;
+
 struct gda_context {
+	const struct gda_device_ops *ops;
+	void *device;			/* the in-process device's context */
 	int fd;
 	pthread_mutex_t lock;		/* guards @regions and what it links */
 	struct gda_region *regions;
@@ -39,7 +57,7 @@ struct gda_mr {
 
 /* context.c */
 
-/* ioctl(2) that returns 0 or a negative errno and leaves errno as it was. */
+/* A call of gda/ioctl.h on the context's device. */
 int gda_ioctl(const struct gda_context *ctx, unsigned long request, void *arg);
 
 /* GDA_IOC_DESTROY of one object. */

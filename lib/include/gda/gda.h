@@ -8,8 +8,21 @@
  * last argument and are written only on success. Objects are created from a
  * context and must be destroyed before it is closed (gda_close() destroys what is
  * left in the kernel, not the library's memory for it). Any thread may call any
- * function; two calls on the same object are the caller's to order. There are no
- * hidden threads, and nothing is ever printed.
+ * function; two calls on the same object are the caller's to order. Nothing is ever
+ * printed, and there are no hidden threads but one: a context of the in-process
+ * device has a worker.
+ *
+ * The in-process device, "inproc", needs no kernel module: queues lie in a memfd, and
+ * the engine runs in the worker. All contexts of it in one process are on one device
+ * and can connect to each other. It differs from the kernel's devices in this:
+ *
+ * - Memory is not pinned; it must stay mapped while it is registered.
+ * - A worker spins for a millisecond after its last work and then sleeps in between
+ *   looks, at most a millisecond (50 us while there is a QP with %GDA_QP_POLLED): that
+ *   is what the first post after a silence may wait for. It takes no signals.
+ * - A context belongs to the process that opened it; in a child of fork(2) every call
+ *   is -ENODEV, and the child may open its own.
+ * - %GDA_INPROC_WORKERS in the environment: threads per context, 1 to 16.
  *
  * Any of them may return -ENODEV once the context was shut down or its device is
  * gone, and -ENOMEM; that is not repeated below.
@@ -33,7 +46,8 @@ struct gda_view;
 
 /**
  * gda_open - open a device
- * @device: name of the device, NULL for the default ("soft0")
+ * @device: name of the device; NULL: what %GDA_DEVICE in the environment says, or
+ *	else "soft0", or "inproc" where there is no /dev/gda
  * @ctx: out
  *
  * Opens /dev/gda and binds a context to the device. The file is close-on-exec. A
@@ -58,8 +72,8 @@ void gda_close(struct gda_context *ctx);
  * gda_context_fd - the file behind a context
  * @ctx: the context
  *
- * Return: a file descriptor of /dev/gda, for ioctl(2), fork(2) or SCM_RIGHTS; the
- * context keeps it.
+ * Return: a file descriptor of /dev/gda, for ioctl(2), fork(2) or SCM_RIGHTS; that of
+ * the in-process device takes only mmap(2) of cookies. The context keeps it.
  */
 int gda_context_fd(const struct gda_context *ctx);
 

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Completion counters: cells that the engine adds to and posters can only read. A QP
+ * names its counters at creation and keeps them busy.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include "inproc.h"
+
+int gda_inproc_counter_create(struct gda_inproc_context *ctx,
+			      struct gda_counter_create *cmd)
+{
+	struct gda_inproc_count *count;
+	int err;
+
+	if (cmd->flags || cmd->reserved)
+		return -EOPNOTSUPP;
+	err = gda_inproc_object_room(ctx, GDA_INPROC_COUNT);
+	if (err)
+		return err;
+	count = calloc(1, sizeof(*count));
+	if (!count)
+		return -ENOMEM;
+	err = gda_inproc_cell_create(ctx, GDA_INPROC_COUNTER, &count->cell);
+	if (err) {
+		free(count);
+		return err;
+	}
+	gda_inproc_object_add(ctx, &count->obj, GDA_INPROC_COUNT);
+	cmd->handle = count->obj.handle;
+	gda_inproc_cell_info(&count->cell, &cmd->counter);
+	return 0;
+}
+
+static void gda_inproc_count_kill(struct gda_inproc_object *obj)
+{
+	(void)obj;		/* as a CQ */
+}
+
+static void gda_inproc_count_free(struct gda_inproc_object *obj)
+{
+	struct gda_inproc_count *count = gda_inproc_of(obj, struct gda_inproc_count, obj);
+
+	gda_inproc_cell_destroy(obj->ctx, &count->cell);
+	free(count);
+}
+
+const struct gda_inproc_object_ops gda_inproc_count_ops = {
+	.kill = gda_inproc_count_kill,
+	.free = gda_inproc_count_free,
+	.max = GDA_INPROC_MAX_COUNTER,
+};

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Completion queues, as in kmod/gda_core/cq.c. Entries are written under cq->lock by
+ * whichever worker has a completion, and never read back.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "inproc.h"
+
+static int gda_inproc_cq_check(const struct gda_cq_create *cmd)
+{
+	if (cmd->reserved || (cmd->flags & ~(GDA_CQ_COLLAPSED | GDA_CQ_WRITABLE)))
+		return -EOPNOTSUPP;
+	if (!cmd->depth || cmd->depth & (cmd->depth - 1) ||
+	    cmd->depth > GDA_INPROC_MAX_CQ_DEPTH)
+		return -EINVAL;
+	if (cmd->flags & GDA_CQ_COLLAPSED && cmd->depth != 1)
+		return -EINVAL;
+	return 0;
+}
+
+static int gda_inproc_cq_memory(struct gda_inproc_context *ctx, struct gda_inproc_cq *cq,
+				const struct gda_cq_create *cmd)
+{
+	int err = gda_inproc_region_create(ctx, (u64)cmd->depth * 64,
+					   cmd->flags & GDA_CQ_WRITABLE ? GDA_MAP_RW : GDA_MAP_RO,
+					   &cq->region);
+
+	if (err)
+		return err;
+	cq->ecq.entries = cq->region->addr;
+	cq->ecq.depth = cmd->depth;
+	cq->ecq.collapsed = cmd->flags & GDA_CQ_COLLAPSED;
+	if (!cq->ecq.collapsed) {
+		err = gda_inproc_cell_create(ctx, GDA_INPROC_RECORD, &cq->rec);
+		if (err) {
+			gda_inproc_region_destroy(ctx, cq->region);
+			return err;
+		}
+		cq->ecq.consumer = cq->rec.addr;
+	}
+	gda_cq_init(&cq->ecq);
+	return 0;
+}
+
+int gda_inproc_cq_create(struct gda_inproc_context *ctx, struct gda_cq_create *cmd)
+{
+	struct gda_inproc_cq *cq;
+	int err = gda_inproc_cq_check(cmd);
+
+	if (!err)
+		err = gda_inproc_object_room(ctx, GDA_INPROC_CQ);
+	if (err)
+		return err;
+	cq = calloc(1, sizeof(*cq));
+	if (!cq)
+		return -ENOMEM;
+	err = gda_inproc_cq_memory(ctx, cq, cmd);
+	if (err) {
+		free(cq);
+		return err;
+	}
+	pthread_mutex_init(&cq->lock, NULL);
+	cq->event = -1;
+	cq->cqn = 1 + __atomic_fetch_add(&gda_inproc.next_cqn, 1, __ATOMIC_RELAXED) % 0xffffff;
+	gda_inproc_object_add(ctx, &cq->obj, GDA_INPROC_CQ);
+
+	cmd->handle = cq->obj.handle;
+	cmd->cqn = cq->cqn;
+	gda_inproc_region_info(cq->region, 0, &cmd->cq);
+	memset(&cmd->dbrec, 0, sizeof(cmd->dbrec));
+	if (cq->rec.cells)
+		gda_inproc_cell_info(&cq->rec, &cmd->dbrec);
+	return 0;
+}
+
+/* QPs use it as long as workers can reach it, so there is nothing to unlink. */
+static void gda_inproc_cq_kill(struct gda_inproc_object *obj)
+{
+	(void)obj;
+}
+
+static void gda_inproc_cq_free(struct gda_inproc_object *obj)
+{
+	struct gda_inproc_cq *cq = gda_inproc_of(obj, struct gda_inproc_cq, obj);
+
+	gda_inproc_cell_destroy(obj->ctx, &cq->rec);
+	gda_inproc_region_destroy(obj->ctx, cq->region);
+	if (cq->event >= 0)
+		close(cq->event);
+	pthread_mutex_destroy(&cq->lock);
+	free(cq);
+}
+
+const struct gda_inproc_object_ops gda_inproc_cq_ops = {
+	.kill = gda_inproc_cq_kill,
+	.free = gda_inproc_cq_free,
+	.max = GDA_INPROC_MAX_CQ,
+};
+
+/* A reference to the eventfd that @fd is, or -EBADF or -EINVAL for anything else. */
+static int gda_inproc_eventfd_get(int fd)
+{
+	static const char name[] = "anon_inode:[eventfd]";
+	char path[32], target[sizeof(name)];
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	ssize_t n;
+
+	if (copy < 0)
+		return errno == EMFILE ? -EMFILE : -EBADF;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", copy);
+	n = readlink(path, target, sizeof(target));
+	/* without /proc, it is taken at its word */
+	if (n < 0 || (n == sizeof(name) - 1 && !memcmp(target, name, sizeof(name) - 1)))
+		return copy;
+	close(copy);
+	return -EINVAL;
+}
+
+int gda_inproc_cq_event(struct gda_inproc_context *ctx, const struct gda_cq_event *cmd)
+{
+	const u32 both = GDA_CQ_ARM | GDA_CQ_ARM_SOLICITED;
+	struct gda_inproc_object *obj;
+	struct gda_inproc_cq *cq;
+	int event = -1;
+
+	if (cmd->flags & ~both)
+		return -EOPNOTSUPP;
+	if (cmd->flags == both)
+		return -EINVAL;
+	obj = gda_inproc_object_find(ctx, cmd->handle, GDA_INPROC_CQ);
+	if (!obj)
+		return -ENOENT;
+	cq = gda_inproc_of(obj, struct gda_inproc_cq, obj);
+	if (cmd->eventfd < -1 || (cmd->eventfd == -1 && cmd->flags && cq->event < 0))
+		return -EINVAL;
+	if (cmd->eventfd >= 0) {
+		event = gda_inproc_eventfd_get(cmd->eventfd);
+		if (event < 0)
+			return event;
+	}
+	pthread_mutex_lock(&cq->lock);
+	if (event >= 0) {
+		int old = cq->event;
+
+		cq->event = event;
+		event = old;
+	}
+	cq->armed = cmd->flags;
+	pthread_mutex_unlock(&cq->lock);
+	if (event >= 0)
+		close(event);
+	return 0;
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The in-process device: contexts, and the calls on them. What it shares among
+ * contexts (numbers, keys, who is connected) is in one static structure.
+ *
+ * A context belongs to the process that opened it. A child of fork(2) has its memory
+ * but not its threads: every call there is -ENODEV, and the child may open its own.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+#include "inproc.h"
+
+struct gda_inproc_device gda_inproc = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.peer_lock = PTHREAD_MUTEX_INITIALIZER,
+};
+
+static pthread_once_t gda_inproc_once = PTHREAD_ONCE_INIT;
+
+u64 gda_inproc_random(void)
+{
+	u64 value = 0;
+	struct timespec ts;
+
+	if (getrandom(&value, sizeof(value), GRND_NONBLOCK) == sizeof(value))
+		return value;
+	/* early at boot, or refused by a sandbox: numbers only start somewhere */
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ((u64)ts.tv_sec << 32 ^ (u64)ts.tv_nsec) * 0x9e3779b97f4a7c15U;
+}
+
+static void gda_inproc_number(void)
+{
+	gda_inproc.qps.next = (u32)gda_inproc_random() & 0xffffff;
+	gda_inproc.keys.next = (u32)gda_inproc_random() & 0xffffff;
+	gda_inproc.next_cqn = (u32)gda_inproc_random() & 0xffffff;
+}
+
+/* In the child: the parent's contexts, workers and locks are not ours. */
+static void gda_inproc_forked(void)
+{
+	u32 generation = gda_inproc.generation + 1;
+
+	memset(&gda_inproc, 0, sizeof(gda_inproc));
+	pthread_mutex_init(&gda_inproc.lock, NULL);
+	pthread_mutex_init(&gda_inproc.peer_lock, NULL);
+	gda_inproc.generation = generation;
+	gda_inproc_number();
+}
+
+static void gda_inproc_start(void)
+{
+	gda_inproc_number();
+	pthread_atfork(NULL, NULL, gda_inproc_forked);
+}
+
+int gda_inproc_context_create(struct gda_inproc_context **context)
+{
+	struct gda_inproc_context *ctx;
+	int err;
+
+	pthread_once(&gda_inproc_once, gda_inproc_start);
+	ctx = calloc(1, sizeof(*ctx));
+	if (!ctx)
+		return -ENOMEM;
+	ctx->fd = memfd_create("gda", MFD_CLOEXEC);
+	if (ctx->fd < 0) {
+		err = -errno;
+		goto err_free;
+	}
+	pthread_mutex_init(&ctx->lock, NULL);
+	ctx->generation = gda_inproc.generation;
+	ctx->next_cookie = GDA_INPROC_PAGE;
+	err = gda_inproc_workers_start(ctx);
+	if (err)
+		goto err_close;
+	__atomic_fetch_add(&gda_inproc.contexts, 1, __ATOMIC_RELAXED);
+	*context = ctx;
+	return 0;
+
+err_close:
+	pthread_mutex_destroy(&ctx->lock);
+	close(ctx->fd);
+err_free:
+	free(ctx);
+	return err;
+}
+
+/* Destroy every object and revoke every mapping. */
+static void gda_inproc_context_shutdown(struct gda_inproc_context *ctx)
+{
+	if (ctx->dead)
+		return;
+	ctx->dead = true;
+	gda_inproc_workers_stop(ctx);
+	gda_inproc_object_destroy_all(ctx);
+	/* beyond the end of a file is SIGBUS; failing leaves pages that nobody reads */
+	if (ftruncate(ctx->fd, 0))
+		return;
+}
+
+void gda_inproc_context_destroy(struct gda_inproc_context *ctx)
+{
+	/* in a child of fork(2) the rest is a memory of the parent's */
+	if (ctx->generation != gda_inproc.generation) {
+		close(ctx->fd);
+		return;
+	}
+	pthread_mutex_lock(&ctx->lock);
+	gda_inproc_context_shutdown(ctx);
+	pthread_mutex_unlock(&ctx->lock);
+	gda_inproc_workers_exit(ctx);
+	close(ctx->fd);
+	pthread_mutex_destroy(&ctx->lock);
+	__atomic_fetch_sub(&gda_inproc.contexts, 1, __ATOMIC_RELAXED);
+	free(ctx->objects);
+	free(ctx);
+}
+
+static int gda_inproc_query(struct gda_query *cmd)
+{
+	if (cmd->flags)
+		return -EOPNOTSUPP;
+	*cmd = (struct gda_query) {
+		.size = cmd->size,
+		.abi = 1,
+		.page_size = GDA_INPROC_PAGE,
+		.features = {
+			GDA_FEATURE_DIALECT_MLX5 | GDA_FEATURE_CQ_COLLAPSED |
+			GDA_FEATURE_CQ_RING | GDA_FEATURE_MR_USER | GDA_FEATURE_QP_POLLED |
+			GDA_FEATURE_CQ_EVENT | GDA_FEATURE_COUNTER,
+		},
+		.max_qp = GDA_INPROC_MAX_QP,
+		.max_cq = GDA_INPROC_MAX_CQ,
+		.max_mr = GDA_INPROC_MAX_MR,
+		.max_counter = GDA_INPROC_MAX_COUNTER,
+		.max_sq_depth = GDA_MLX5_MAX_DEPTH,
+		.max_cq_depth = GDA_INPROC_MAX_CQ_DEPTH,
+		.max_sge = GDA_ENGINE_MAX_SGE,
+		.max_inline = GDA_INPROC_MAX_INLINE,
+		.max_msg = GDA_ENGINE_MAX_MSG,
+		.max_mr_size = GDA_INPROC_MAX_MR_SIZE,
+		.idle_ns = GDA_INPROC_YIELD_NS,
+		.device = GDA_INPROC_NAME,
+	};
+	return 0;
+}
+
+static int gda_inproc_destroy(struct gda_inproc_context *ctx, const struct gda_destroy *cmd)
+{
+	if (cmd->reserved || cmd->flags & ~GDA_DESTROY_CONTEXT)
+		return -EOPNOTSUPP;
+	if (!cmd->flags)
+		return gda_inproc_object_destroy(ctx, cmd->handle);
+	if (cmd->handle)
+		return -EINVAL;
+	gda_inproc_context_shutdown(ctx);
+	return 0;
+}
+
+static int gda_inproc_region_of_cq(const struct gda_inproc_cq *cq,
+				   struct gda_region_query *cmd)
+{
+	if (cmd->type == GDA_REGION_CQ)
+		gda_inproc_region_info(cq->region, 0, &cmd->info);
+	else if (cmd->type == GDA_REGION_CQ_DBREC && cq->rec.cells)
+		gda_inproc_cell_info(&cq->rec, &cmd->info);
+	else
+		return -ENOENT;
+	return 0;
+}
+
+static int gda_inproc_region_of_qp(const struct gda_inproc_qp *qp,
+				   struct gda_region_query *cmd)
+{
+	if (cmd->type == GDA_REGION_SQ)
+		gda_inproc_region_info(qp->sq, 0, &cmd->info);
+	else if (cmd->type == GDA_REGION_DBREC)
+		gda_inproc_cell_info(&qp->rec, &cmd->info);
+	else if (cmd->type == GDA_REGION_DB)
+		gda_inproc_cell_info(&qp->db, &cmd->info);
+	else
+		return -ENOENT;
+	return 0;
+}
+
+static int gda_inproc_region_query(struct gda_inproc_context *ctx,
+				   struct gda_region_query *cmd)
+{
+	struct gda_inproc_object *obj;
+
+	if (cmd->flags)
+		return -EOPNOTSUPP;
+	if (!cmd->type || cmd->type > GDA_REGION_COUNTER)
+		return -EINVAL;
+	obj = gda_inproc_object_find(ctx, cmd->handle, GDA_INPROC_TYPES);
+	if (obj && obj->type == GDA_INPROC_CQ)
+		return gda_inproc_region_of_cq(gda_inproc_of(obj, struct gda_inproc_cq, obj), cmd);
+	if (obj && obj->type == GDA_INPROC_QP)
+		return gda_inproc_region_of_qp(gda_inproc_of(obj, struct gda_inproc_qp, obj), cmd);
+	if (!obj || obj->type != GDA_INPROC_COUNT || cmd->type != GDA_REGION_COUNTER)
+		return -ENOENT;
+	gda_inproc_cell_info(&gda_inproc_of(obj, struct gda_inproc_count, obj)->cell, &cmd->info);
+	return 0;
+}
+
+static int gda_inproc_dispatch(struct gda_inproc_context *ctx, unsigned long request,
+			       void *arg)
+{
+	switch (request) {
+	case GDA_IOC_QUERY:
+		return gda_inproc_query(arg);
+	case GDA_IOC_DESTROY:
+		return gda_inproc_destroy(ctx, arg);
+	case GDA_IOC_REGION_INFO:
+		return gda_inproc_region_query(ctx, arg);
+	case GDA_IOC_CQ_CREATE:
+		return gda_inproc_cq_create(ctx, arg);
+	case GDA_IOC_CQ_EVENT:
+		return gda_inproc_cq_event(ctx, arg);
+	case GDA_IOC_QP_CREATE:
+		return gda_inproc_qp_create(ctx, arg);
+	case GDA_IOC_QP_ADDRESS:
+		return gda_inproc_qp_address(ctx, arg);
+	case GDA_IOC_QP_CONNECT:
+		return gda_inproc_qp_connect(ctx, arg);
+	case GDA_IOC_QP_QUERY:
+		return gda_inproc_qp_query(ctx, arg);
+	case GDA_IOC_MR_REG_USER:
+		return gda_inproc_mr_reg(ctx, arg);
+	case GDA_IOC_MR_QUERY:
+		return gda_inproc_mr_query(ctx, arg);
+	case GDA_IOC_COUNTER_CREATE:
+		return gda_inproc_counter_create(ctx, arg);
+	default:
+		return -EOPNOTSUPP;
+	}
+}
+
+int gda_inproc_call(struct gda_inproc_context *ctx, unsigned long request, void *arg)
+{
+	int saved = errno;
+	int err;
+
+	if (ctx->generation != gda_inproc.generation)
+		return -ENODEV;
+	pthread_mutex_lock(&ctx->lock);
+	err = ctx->dead ? -ENODEV : gda_inproc_dispatch(ctx, request, arg);
+	pthread_mutex_unlock(&ctx->lock);
+	errno = saved;
+	return err;
+}
+
+static int gda_inproc_open(struct gda_context *c, const char *device)
+{
+	struct gda_inproc_context *ctx;
+	int saved = errno;
+	int err;
+
+	(void)device;
+	err = gda_inproc_context_create(&ctx);
+	errno = saved;
+	if (err)
+		return err;
+	c->device = ctx;
+	c->fd = ctx->fd;
+	return 0;
+}
+
+static void gda_inproc_close(struct gda_context *c)
+{
+	gda_inproc_context_destroy(c->device);
+}
+
+static int gda_inproc_ioctl(const struct gda_context *c, unsigned long request, void *arg)
+{
+	return gda_inproc_call(c->device, request, arg);
+}
+
+const struct gda_device_ops gda_device_inproc = {
+	.open = gda_inproc_open,
+	.close = gda_inproc_close,
+	.ioctl = gda_inproc_ioctl,
+};

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The process as the engine's host: what a running queue may ask for. Called by a
+ * worker that is not quiescent, which keeps the QP, its peer, their CQs and all MRs
+ * alive.
+ */
+#include <poll.h>
+#include <unistd.h>
+#include "inproc.h"
+
+struct gda_eqp *gda_host_peer(const struct gda_eqp *q)
+{
+	const struct gda_inproc_qp *qp = gda_inproc_of(q, struct gda_inproc_qp, eqp);
+	struct gda_inproc_qp *peer = smp_load_acquire(&qp->peer);
+
+	if (!peer || READ_ONCE(peer->eqp.state) != GDA_QP_READY)
+		return NULL;
+	return &peer->eqp;
+}
+
+const struct gda_mem *gda_host_mem(const struct gda_eqp *q, u32 key)
+{
+	(void)q;		/* there is one device */
+	return gda_inproc_table_find(&gda_inproc.keys, key >> 8);
+}
+
+u32 gda_host_span(const struct gda_mem *mem, u64 off, u32 len, void **ptr)
+{
+	*ptr = gda_inproc_of(mem, struct gda_inproc_mr, mem)->addr + off;
+	return len;
+}
+
+/* An eventfd at its limit would block: it is readable, that is all it has to be. */
+static void gda_inproc_signal(int event)
+{
+	const u64 one = 1;
+	struct pollfd p = { .fd = event, .events = POLLOUT };
+
+	if (poll(&p, 1, 0) == 1 && write(event, &one, sizeof(one)) < 0)
+		return;
+}
+
+/* Which ways of arming this completion fires. */
+static u32 gda_inproc_events(const struct gda_completion *c)
+{
+	if (c->solicited || c->status.syndrome)
+		return GDA_CQ_ARM | GDA_CQ_ARM_SOLICITED;
+	return GDA_CQ_ARM;
+}
+
+bool gda_host_push(struct gda_ecq *ecq, const struct gda_completion *c)
+{
+	struct gda_inproc_cq *cq = gda_inproc_of(ecq, struct gda_inproc_cq, ecq);
+	bool pushed;
+
+	pthread_mutex_lock(&cq->lock);
+	pushed = gda_cq_push(ecq, c);
+	if (unlikely(pushed && cq->armed & gda_inproc_events(c))) {
+		cq->armed = 0;
+		gda_inproc_signal(cq->event);
+	}
+	pthread_mutex_unlock(&cq->lock);
+	return pushed;
+}

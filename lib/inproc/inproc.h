@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The in-process device: the kernel's semantics (kmod/gda_core) over memory of this
+ * process. Control calls take the structures of gda/ioctl.h; the engine, built from
+ * kmod/gda_core/engine, runs in a worker thread of each context.
+ *
+ * Vocabulary: a *region* is a part of the context's memfd, the offset in it is the
+ * cookie; a *cell* is 64 bytes of a region, for a doorbell, a record or a counter; a
+ * worker is *quiescent* when it holds no pointer to any object.
+ *
+ * Lock order, outermost first:
+ *
+ *   ctx->lock        objects, regions and cells of a context; one call at a time
+ *   dev->lock        the list of workers, numbers of QPs and MRs, live objects
+ *   dev->peer_lock   who is connected to whom
+ *   worker->lock     whether the worker sleeps
+ *   cq->lock         entries of a CQ; the only one that a worker takes to execute
+ *
+ * Destroying is: unlink from everything workers look at, gda_inproc_sync(), free.
+ */
+#ifndef GDA_INPROC_H
+#define GDA_INPROC_H
+
+#include <pthread.h>
+#include "gda_internal.h"
+#include "engine.h"
+
+#define GDA_INPROC_NAME		"inproc"
+#define GDA_INPROC_PAGE		4096U
+
+#define GDA_INPROC_MAX_QP	4096U
+#define GDA_INPROC_MAX_CQ	4096U
+#define GDA_INPROC_MAX_MR	65536U
+#define GDA_INPROC_MAX_COUNTER	4096U
+#define GDA_INPROC_MAX_CQ_DEPTH	65536U
+#define GDA_INPROC_MAX_MR_SIZE	(1ULL << 47)
+#define GDA_INPROC_MAX_INLINE	28U
+#define GDA_INPROC_MAX_WORKERS	16U
+
+#define gda_inproc_of(ptr, type, member) \
+	((type *)(void *)((char *)(uintptr_t)(ptr) - offsetof(type, member)))
+
+struct gda_inproc_context;
+struct gda_inproc_qp;
+
+/* table.c - numbers of 24 bits, looked up by workers without a lock */
+
+#define GDA_INPROC_LEAF		4096U
+#define GDA_INPROC_LEAVES	4096U
+
+struct gda_inproc_leaf {
+	u32 nused;
+	u64 used[GDA_INPROC_LEAF / 64];
+	void *entry[GDA_INPROC_LEAF];
+};
+
+struct gda_inproc_table {
+	struct gda_inproc_leaf *leaf[GDA_INPROC_LEAVES];
+	u32 next;			/* goes round */
+};
+
+/* Reserve the next free number from 1 up: not found before it is published. */
+int gda_inproc_table_reserve(struct gda_inproc_table *t, u32 *index);
+void gda_inproc_table_publish(struct gda_inproc_table *t, u32 index, void *entry);
+/* Give a number back. Return: what to free() after gda_inproc_sync(), or NULL. */
+void *gda_inproc_table_erase(struct gda_inproc_table *t, u32 index);
+
+static inline void *gda_inproc_table_find(const struct gda_inproc_table *t, u32 index)
+{
+	const struct gda_inproc_leaf *leaf = smp_load_acquire(&t->leaf[index / GDA_INPROC_LEAF]);
+
+	return leaf ? smp_load_acquire(&leaf->entry[index % GDA_INPROC_LEAF]) : NULL;
+}
+
+/* region.c - memory that posters map, and cells of it */
+
+struct gda_inproc_region {
+	struct gda_inproc_region *next;
+	u64 cookie;			/* offset in ctx->fd */
+	u64 length;
+	u32 map;			/* enum gda_map_type */
+	void *addr;			/* the device's own mapping, always writable */
+};
+
+enum gda_inproc_use {
+	GDA_INPROC_DOORBELL,
+	GDA_INPROC_RECORD,
+	GDA_INPROC_COUNTER,		/* posters only read it */
+	GDA_INPROC_USES
+};
+
+struct gda_inproc_cells {
+	struct gda_inproc_cells *next;
+	struct gda_inproc_region *region;
+	u64 used;			/* bit per cell */
+	u32 use;
+};
+
+struct gda_inproc_cell {
+	struct gda_inproc_cells *cells;	/* NULL: none */
+	u32 offset;
+	void *addr;
+};
+
+int gda_inproc_region_create(struct gda_inproc_context *ctx, u64 length, u32 map,
+			     struct gda_inproc_region **region);
+void gda_inproc_region_destroy(struct gda_inproc_context *ctx,
+			       struct gda_inproc_region *region);
+void gda_inproc_region_info(const struct gda_inproc_region *region, u32 offset,
+			    struct gda_region_info *info);
+int gda_inproc_cell_create(struct gda_inproc_context *ctx, u32 use,
+			   struct gda_inproc_cell *cell);
+void gda_inproc_cell_destroy(struct gda_inproc_context *ctx, struct gda_inproc_cell *cell);
+void gda_inproc_cell_info(const struct gda_inproc_cell *cell, struct gda_region_info *info);
+
+/* object.c - handles */
+
+enum gda_inproc_type {
+	GDA_INPROC_QP,			/* in the order in which they need each other */
+	GDA_INPROC_CQ,
+	GDA_INPROC_COUNT,
+	GDA_INPROC_MR,
+	GDA_INPROC_TYPES
+};
+
+struct gda_inproc_object {
+	struct gda_inproc_context *ctx;
+	u32 handle;
+	u32 type;
+	u32 users;			/* other objects that need it */
+};
+
+/* Both under ctx->lock, in between gda_inproc_sync(); neither can fail. */
+struct gda_inproc_object_ops {
+	void (*kill)(struct gda_inproc_object *obj);
+	void (*free)(struct gda_inproc_object *obj);
+	u32 max;			/* objects of the type in a context */
+};
+
+extern const struct gda_inproc_object_ops gda_inproc_qp_ops, gda_inproc_cq_ops,
+					  gda_inproc_count_ops, gda_inproc_mr_ops;
+
+/* Room for one more object of @type? Then gda_inproc_object_add() cannot fail. */
+int gda_inproc_object_room(struct gda_inproc_context *ctx, u32 type);
+void gda_inproc_object_add(struct gda_inproc_context *ctx, struct gda_inproc_object *obj,
+			   u32 type);
+struct gda_inproc_object *gda_inproc_object_find(struct gda_inproc_context *ctx, u32 handle,
+						 u32 type);
+int gda_inproc_object_destroy(struct gda_inproc_context *ctx, u32 handle);
+void gda_inproc_object_destroy_all(struct gda_inproc_context *ctx);
+
+/* worker.c - who executes */
+
+struct gda_inproc_worker {
+	struct gda_inproc_context *ctx;
+	struct gda_inproc_worker *next;	/* of all workers of the device; dev->lock */
+	u32 number;			/* serves the slots congruent to it */
+	bool stop;			/* atomic */
+	u64 acked;			/* atomic: quiescent since dev->grace was this */
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;		/* on CLOCK_MONOTONIC */
+	bool asleep;			/* under @lock, and then quiescent */
+	bool kicked;			/* under @lock */
+};
+
+/* How long a doorbell may stay silent before its worker begins to sleep. */
+#define GDA_INPROC_YIELD_NS	1000000U
+
+int gda_inproc_workers_start(struct gda_inproc_context *ctx);
+/* They execute nothing any more, but can still be kicked. */
+void gda_inproc_workers_stop(struct gda_inproc_context *ctx);
+void gda_inproc_workers_exit(struct gda_inproc_context *ctx);
+/* End the sleep of whoever serves @slot: something there has changed. */
+void gda_inproc_kick(struct gda_inproc_context *ctx, u32 slot);
+/* Until no worker has a pointer that it found before the call. */
+void gda_inproc_sync(void);
+
+/* device.c */
+
+/* The one device of this process. */
+struct gda_inproc_device {
+	pthread_mutex_t lock;
+	pthread_mutex_t peer_lock;
+	struct gda_inproc_table qps;
+	struct gda_inproc_table keys;
+	u32 next_cqn;
+	u32 generation;			/* of processes: a child of fork(2) begins anew */
+	struct gda_inproc_worker *workers;
+	u64 grace;			/* atomic; see worker.c */
+	long objects[GDA_INPROC_TYPES];	/* atomic, for leak tests; as the next two */
+	long contexts;
+	long regions;
+};
+
+extern struct gda_inproc_device gda_inproc;
+
+u64 gda_inproc_random(void);
+
+struct gda_inproc_context {
+	pthread_mutex_t lock;
+	int fd;				/* memfd */
+	u32 generation;
+	bool dead;			/* shut down */
+	u64 next_cookie;
+	u64 end_cookie;			/* size of the file */
+	struct gda_inproc_region *regions;	/* by cookie */
+	struct gda_inproc_cells *cells;
+	struct gda_inproc_object **objects;	/* by handle; 0 is none */
+	u32 nhandles;			/* room in @objects */
+	u32 full_below;			/* no free handle is lower */
+	u32 count[GDA_INPROC_TYPES];
+	u32 nworkers;
+	struct gda_inproc_worker worker[GDA_INPROC_MAX_WORKERS];
+	u32 npolled;			/* atomic: QPs that bound the workers' sleep */
+	u32 nslots;			/* atomic: all QPs are in slots below */
+	struct gda_inproc_qp *slot[GDA_INPROC_MAX_QP];	/* atomic, read by workers */
+};
+
+/* A call as ioctl(2) would make it; the structures' size member is not looked at. */
+int gda_inproc_call(struct gda_inproc_context *ctx, unsigned long request, void *arg);
+int gda_inproc_context_create(struct gda_inproc_context **ctx);
+void gda_inproc_context_destroy(struct gda_inproc_context *ctx);
+
+/* cq.c */
+
+struct gda_inproc_cq {
+	struct gda_inproc_object obj;
+	struct gda_ecq ecq;		/* under @lock once a QP uses it */
+	pthread_mutex_t lock;
+	u32 cqn;
+	struct gda_inproc_region *region;
+	struct gda_inproc_cell rec;	/* ring only */
+	int event;			/* eventfd or -1; under @lock */
+	u32 armed;			/* GDA_CQ_ARM_*; under @lock */
+};
+
+int gda_inproc_cq_create(struct gda_inproc_context *ctx, struct gda_cq_create *cmd);
+int gda_inproc_cq_event(struct gda_inproc_context *ctx, const struct gda_cq_event *cmd);
+
+/* counter.c */
+
+struct gda_inproc_count {
+	struct gda_inproc_object obj;
+	struct gda_inproc_cell cell;
+};
+
+int gda_inproc_counter_create(struct gda_inproc_context *ctx,
+			      struct gda_counter_create *cmd);
+
+/* qp.c */
+
+struct gda_inproc_qp {
+	struct gda_eqp eqp;		/* its worker's, but for state and fail */
+	struct gda_inproc_object obj;
+	struct gda_inproc_cq *cq;
+	struct gda_inproc_cq *recv_cq;	/* or NULL, as the counters */
+	struct gda_inproc_count *sent;
+	struct gda_inproc_count *recv;
+	struct gda_inproc_region *sq;
+	struct gda_inproc_cell rec;
+	struct gda_inproc_cell db;
+	void *dead_leaf;		/* of its number, to be freed with it */
+	u32 slot;
+	bool polled;
+	u64 nonce;			/* in the address: a number alone names nobody */
+
+	/* under dev->peer_lock; @peer is read by workers */
+	struct gda_inproc_qp *peer;	/* both named each other */
+	struct gda_inproc_qp *named;	/* this one named it, it has not answered */
+	struct gda_inproc_qp *suitors;	/* QPs whose @named is this one... */
+	struct gda_inproc_qp *next_suitor;	/* ... linked by this */
+};
+
+int gda_inproc_qp_create(struct gda_inproc_context *ctx, struct gda_qp_create *cmd);
+int gda_inproc_qp_address(struct gda_inproc_context *ctx, struct gda_qp_address *cmd);
+int gda_inproc_qp_query(struct gda_inproc_context *ctx, struct gda_qp_query *cmd);
+
+/* connect.c */
+int gda_inproc_qp_connect(struct gda_inproc_context *ctx, const struct gda_qp_connect *cmd);
+void gda_inproc_qp_encode_address(const struct gda_inproc_qp *qp, u8 *address);
+void gda_inproc_qp_disconnect(struct gda_inproc_qp *qp);
+
+/* mr.c */
+
+struct gda_inproc_mr {
+	struct gda_mem mem;
+	u8 *addr;
+	struct gda_inproc_object obj;
+	void *dead_leaf;		/* of its key, to be freed with it */
+};
+
+int gda_inproc_mr_reg(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cmd);
+int gda_inproc_mr_query(struct gda_inproc_context *ctx, struct gda_mr_query *cmd);
+
+#endif /* GDA_INPROC_H */

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Memory regions: rights and a key over memory of this process. A key is an index of
+ * 24 bits, which goes round from a random start, and 8 random bits; the whole of it is
+ * compared, and so is the protection domain.
+ *
+ * Nothing is pinned or charged. Registration sees that all of the range is mapped with
+ * the rights it needs; from then on that is up to the program. Memory that is unmapped
+ * while it is registered and work names it raises SIGSEGV in a worker.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include "inproc.h"
+
+static int gda_inproc_mr_check(const struct gda_mr_reg_user *cmd)
+{
+	const u32 remote = GDA_ACCESS_REMOTE_WRITE | GDA_ACCESS_REMOTE_ATOMIC;
+	u64 end;
+
+	if (cmd->reserved || cmd->flags & ~GDA_MR_ZERO_BASED || cmd->access & ~GDA_ACCESS_ALL)
+		return -EOPNOTSUPP;
+	if (cmd->access & remote && !(cmd->access & GDA_ACCESS_LOCAL_WRITE))
+		return -EINVAL;
+	if (!cmd->length || cmd->length > GDA_INPROC_MAX_MR_SIZE)
+		return -EINVAL;
+	if (__builtin_add_overflow(cmd->addr, cmd->length, &end))
+		return -EOVERFLOW;
+	return 0;
+}
+
+/* Without /proc: whether it is mapped at all. */
+static int gda_inproc_mapped_any(u64 start, u64 end)
+{
+	unsigned char in[256];
+
+	for (start -= start % GDA_INPROC_PAGE; start < end;
+	     start += sizeof(in) * GDA_INPROC_PAGE) {
+		u64 len = min(end - start, (u64)sizeof(in) * GDA_INPROC_PAGE);
+
+		if (mincore((void *)(uintptr_t)start, len, in))
+			return -EFAULT;
+	}
+	return 0;
+}
+
+/* Is all of [@start, @end) mapped, readable and, if asked, writable? */
+static int gda_inproc_mapped(u64 start, u64 end, bool writable)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	unsigned long long from, to;
+	char *line = NULL, r, w;
+	size_t room = 0;
+
+	if (!maps)
+		return gda_inproc_mapped_any(start, end);
+	/* by ascending address */
+	while (start < end && getline(&line, &room, maps) > 0) {
+		if (sscanf(line, "%llx-%llx %c%c", &from, &to, &r, &w) != 4 || to <= start)
+			continue;
+		if (from > start || r != 'r' || (writable && w != 'w'))
+			break;
+		start = to;
+	}
+	free(line);
+	fclose(maps);
+	return start < end ? -EFAULT : 0;
+}
+
+static int gda_inproc_key_reserve(struct gda_inproc_mr *mr)
+{
+	u32 index;
+	int err;
+
+	pthread_mutex_lock(&gda_inproc.lock);
+	err = gda_inproc_table_reserve(&gda_inproc.keys, &index);
+	pthread_mutex_unlock(&gda_inproc.lock);
+	if (!err)
+		mr->mem.key = index << 8 | (gda_inproc_random() & 0xff);
+	return err;
+}
+
+int gda_inproc_mr_reg(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cmd)
+{
+	struct gda_inproc_mr *mr;
+	int err = gda_inproc_mr_check(cmd);
+
+	if (!err)
+		err = gda_inproc_object_room(ctx, GDA_INPROC_MR);
+	if (!err)
+		err = gda_inproc_mapped(cmd->addr, cmd->addr + cmd->length,
+					cmd->access & GDA_ACCESS_LOCAL_WRITE);
+	if (err)
+		return err;
+	mr = calloc(1, sizeof(*mr));
+	if (!mr)
+		return -ENOMEM;
+	err = gda_inproc_key_reserve(mr);
+	if (err) {
+		free(mr);
+		return err;
+	}
+	mr->addr = (u8 *)(uintptr_t)cmd->addr;
+	mr->mem.pd = ctx;
+	mr->mem.iova = cmd->flags & GDA_MR_ZERO_BASED ? 0 : cmd->addr;
+	mr->mem.size = cmd->length;
+	mr->mem.access = cmd->access;
+	mr->mem.state = GDA_MR_LIVE;
+	gda_inproc_object_add(ctx, &mr->obj, GDA_INPROC_MR);
+	pthread_mutex_lock(&gda_inproc.lock);
+	gda_inproc_table_publish(&gda_inproc.keys, mr->mem.key >> 8, mr);
+	pthread_mutex_unlock(&gda_inproc.lock);
+
+	cmd->handle = mr->obj.handle;
+	cmd->key = mr->mem.key;
+	cmd->iova = mr->mem.iova;
+	return 0;
+}
+
+static void gda_inproc_mr_kill(struct gda_inproc_object *obj)
+{
+	struct gda_inproc_mr *mr = gda_inproc_of(obj, struct gda_inproc_mr, obj);
+
+	WRITE_ONCE(mr->mem.state, GDA_MR_REVOKED);
+	pthread_mutex_lock(&gda_inproc.lock);
+	mr->dead_leaf = gda_inproc_table_erase(&gda_inproc.keys, mr->mem.key >> 8);
+	pthread_mutex_unlock(&gda_inproc.lock);
+}
+
+static void gda_inproc_mr_free(struct gda_inproc_object *obj)
+{
+	struct gda_inproc_mr *mr = gda_inproc_of(obj, struct gda_inproc_mr, obj);
+
+	free(mr->dead_leaf);
+	free(mr);
+}
+
+const struct gda_inproc_object_ops gda_inproc_mr_ops = {
+	.kill = gda_inproc_mr_kill,
+	.free = gda_inproc_mr_free,
+	.max = GDA_INPROC_MAX_MR,
+};
+
+int gda_inproc_mr_query(struct gda_inproc_context *ctx, struct gda_mr_query *cmd)
+{
+	struct gda_inproc_object *obj;
+	struct gda_inproc_mr *mr;
+
+	if (cmd->flags || cmd->reserved)
+		return -EOPNOTSUPP;
+	obj = gda_inproc_object_find(ctx, cmd->handle, GDA_INPROC_MR);
+	if (!obj)
+		return -ENOENT;
+	mr = gda_inproc_of(obj, struct gda_inproc_mr, obj);
+	cmd->key = mr->mem.key;
+	cmd->kind = GDA_KIND_USER;
+	cmd->state = READ_ONCE(mr->mem.state);
+	cmd->access = mr->mem.access;
+	cmd->iova = mr->mem.iova;
+	cmd->length = mr->mem.size;
+	return 0;
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Queue pairs, as in kmod/gda_core/qp.c. A QP becomes visible to its worker when its
+ * slot is filled, and to peers when its number is published; kill undoes both.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include "inproc.h"
+
+/* Find what a QP will use; handle 0 means none. */
+static int gda_inproc_qp_find_used(struct gda_inproc_context *ctx,
+				   const struct gda_qp_create *cmd, struct gda_inproc_qp *qp)
+{
+	struct gda_inproc_object *cq, *recv_cq, *sent, *recv;
+
+	cq = gda_inproc_object_find(ctx, cmd->cq, GDA_INPROC_CQ);
+	recv_cq = gda_inproc_object_find(ctx, cmd->recv_cq, GDA_INPROC_CQ);
+	sent = gda_inproc_object_find(ctx, cmd->sent_counter, GDA_INPROC_COUNT);
+	recv = gda_inproc_object_find(ctx, cmd->recv_counter, GDA_INPROC_COUNT);
+	if (!cq || (cmd->recv_cq && !recv_cq) || (cmd->sent_counter && !sent) ||
+	    (cmd->recv_counter && !recv))
+		return -ENOENT;
+	qp->cq = gda_inproc_of(cq, struct gda_inproc_cq, obj);
+	if (recv_cq)
+		qp->recv_cq = gda_inproc_of(recv_cq, struct gda_inproc_cq, obj);
+	if (sent)
+		qp->sent = gda_inproc_of(sent, struct gda_inproc_count, obj);
+	if (recv)
+		qp->recv = gda_inproc_of(recv, struct gda_inproc_count, obj);
+	if (qp->recv_cq && qp->recv_cq->ecq.collapsed)
+		return -EINVAL;
+	return qp->cq->ecq.collapsed && cq->users ? -EBUSY : 0;
+}
+
+/* Count the QP in (@n 1) or out (@n -1) at everything it uses. */
+static void gda_inproc_qp_use(struct gda_inproc_qp *qp, u32 n)
+{
+	qp->cq->obj.users += n;
+	if (qp->recv_cq)
+		qp->recv_cq->obj.users += n;
+	if (qp->sent)
+		qp->sent->obj.users += n;
+	if (qp->recv)
+		qp->recv->obj.users += n;
+}
+
+static int gda_inproc_qp_check(const struct gda_qp_create *cmd)
+{
+	if (cmd->reserved || cmd->reserved2 || cmd->flags & ~GDA_QP_POLLED ||
+	    cmd->dialect != GDA_DIALECT_MLX5)
+		return -EOPNOTSUPP;
+	if (!cmd->sq_depth || cmd->sq_depth & (cmd->sq_depth - 1) ||
+	    cmd->sq_depth > GDA_MLX5_MAX_DEPTH)
+		return -EINVAL;
+	return 0;
+}
+
+static int gda_inproc_qp_memory(struct gda_inproc_context *ctx, struct gda_inproc_qp *qp,
+				u32 depth)
+{
+	int err = gda_inproc_region_create(ctx, (u64)depth * GDA_MLX5_SLOT_BYTES, GDA_MAP_RW,
+					   &qp->sq);
+
+	if (err)
+		return err;
+	err = gda_inproc_cell_create(ctx, GDA_INPROC_RECORD, &qp->rec);
+	if (err)
+		goto err_sq;
+	err = gda_inproc_cell_create(ctx, GDA_INPROC_DOORBELL, &qp->db);
+	if (err)
+		goto err_rec;
+	return 0;
+
+err_rec:
+	gda_inproc_cell_destroy(ctx, &qp->rec);
+err_sq:
+	gda_inproc_region_destroy(ctx, qp->sq);
+	return err;
+}
+
+static void gda_inproc_qp_memory_free(struct gda_inproc_context *ctx,
+				      struct gda_inproc_qp *qp)
+{
+	gda_inproc_cell_destroy(ctx, &qp->db);
+	gda_inproc_cell_destroy(ctx, &qp->rec);
+	gda_inproc_region_destroy(ctx, qp->sq);
+}
+
+static void gda_inproc_qp_init_engine(struct gda_inproc_context *ctx,
+				      struct gda_inproc_qp *qp, u32 depth)
+{
+	struct gda_eqp *q = &qp->eqp;
+
+	q->dialect = &gda_dialect_mlx5;
+	q->sq = qp->sq->addr;
+	q->dbrec = qp->rec.addr;
+	q->db = qp->db.addr;
+	q->cq = &qp->cq->ecq;
+	q->recv_cq = qp->recv_cq ? &qp->recv_cq->ecq : NULL;
+	q->sent = qp->sent ? qp->sent->cell.addr : NULL;
+	q->recv = qp->recv ? qp->recv->cell.addr : NULL;
+	q->pd = ctx;
+	q->depth = depth;
+	q->state = GDA_QP_INIT;
+	gda_engine_init(q);
+}
+
+/* Give it a number that is in no table yet. */
+static int gda_inproc_qp_number(struct gda_inproc_qp *qp)
+{
+	int err;
+
+	pthread_mutex_lock(&gda_inproc.lock);
+	err = gda_inproc_table_reserve(&gda_inproc.qps, &qp->eqp.qpn);
+	pthread_mutex_unlock(&gda_inproc.lock);
+	return err;
+}
+
+/* Show it to its worker and to peers. There is a slot: there are as many as QPs. */
+static void gda_inproc_qp_publish(struct gda_inproc_context *ctx, struct gda_inproc_qp *qp)
+{
+	u32 slot = 0;
+
+	while (ctx->slot[slot])
+		slot++;
+	qp->slot = slot;
+	if (qp->polled)
+		__atomic_fetch_add(&ctx->npolled, 1, __ATOMIC_RELAXED);
+	/* pairs with the worker's pass: the engine's part is complete */
+	smp_store_release(&ctx->slot[slot], qp);
+	if (slot >= ctx->nslots)
+		WRITE_ONCE(ctx->nslots, slot + 1);
+	pthread_mutex_lock(&gda_inproc.peer_lock);
+	gda_inproc_table_publish(&gda_inproc.qps, qp->eqp.qpn, qp);
+	pthread_mutex_unlock(&gda_inproc.peer_lock);
+	gda_inproc_kick(ctx, slot);
+}
+
+static void gda_inproc_qp_kill(struct gda_inproc_object *obj)
+{
+	struct gda_inproc_qp *qp = gda_inproc_of(obj, struct gda_inproc_qp, obj);
+	struct gda_inproc_context *ctx = obj->ctx;
+
+	gda_inproc_qp_disconnect(qp);
+	smp_store_release(&ctx->slot[qp->slot], NULL);
+	while (ctx->nslots && !ctx->slot[ctx->nslots - 1])
+		WRITE_ONCE(ctx->nslots, ctx->nslots - 1);
+	if (qp->polled)
+		__atomic_fetch_sub(&ctx->npolled, 1, __ATOMIC_RELAXED);
+}
+
+static void gda_inproc_qp_free(struct gda_inproc_object *obj)
+{
+	struct gda_inproc_qp *qp = gda_inproc_of(obj, struct gda_inproc_qp, obj);
+
+	gda_inproc_qp_memory_free(obj->ctx, qp);
+	gda_inproc_qp_use(qp, -1U);
+	free(qp->dead_leaf);
+	free(qp);
+}
+
+const struct gda_inproc_object_ops gda_inproc_qp_ops = {
+	.kill = gda_inproc_qp_kill,
+	.free = gda_inproc_qp_free,
+	.max = GDA_INPROC_MAX_QP,
+};
+
+static void gda_inproc_qp_respond(const struct gda_inproc_qp *qp, struct gda_qp_create *cmd)
+{
+	cmd->handle = qp->obj.handle;
+	cmd->qpn = qp->eqp.qpn;
+	gda_inproc_region_info(qp->sq, 0, &cmd->sq);
+	gda_inproc_cell_info(&qp->rec, &cmd->dbrec);
+	gda_inproc_cell_info(&qp->db, &cmd->db);
+}
+
+int gda_inproc_qp_create(struct gda_inproc_context *ctx, struct gda_qp_create *cmd)
+{
+	struct gda_inproc_qp *qp;
+	int err = gda_inproc_qp_check(cmd);
+
+	if (!err)
+		err = gda_inproc_object_room(ctx, GDA_INPROC_QP);
+	if (err)
+		return err;
+	qp = aligned_alloc(64, (sizeof(*qp) + 63) / 64 * 64);
+	if (!qp)
+		return -ENOMEM;
+	memset(qp, 0, sizeof(*qp));
+	err = gda_inproc_qp_find_used(ctx, cmd, qp);
+	if (err)
+		goto err_free;
+	err = gda_inproc_qp_memory(ctx, qp, cmd->sq_depth);
+	if (err)
+		goto err_free;
+	err = gda_inproc_qp_number(qp);
+	if (err)
+		goto err_memory;
+	gda_inproc_qp_init_engine(ctx, qp, cmd->sq_depth);
+	gda_inproc_qp_use(qp, 1);
+	qp->nonce = gda_inproc_random();
+	qp->polled = cmd->flags & GDA_QP_POLLED;
+	gda_inproc_object_add(ctx, &qp->obj, GDA_INPROC_QP);
+	gda_inproc_qp_publish(ctx, qp);
+	gda_inproc_qp_respond(qp, cmd);
+	return 0;
+
+err_memory:
+	gda_inproc_qp_memory_free(ctx, qp);
+err_free:
+	free(qp);
+	return err;
+}
+
+static struct gda_inproc_qp *gda_inproc_qp_find(struct gda_inproc_context *ctx, u32 handle)
+{
+	struct gda_inproc_object *obj = gda_inproc_object_find(ctx, handle, GDA_INPROC_QP);
+
+	return obj ? gda_inproc_of(obj, struct gda_inproc_qp, obj) : NULL;
+}
+
+int gda_inproc_qp_address(struct gda_inproc_context *ctx, struct gda_qp_address *cmd)
+{
+	struct gda_inproc_qp *qp;
+
+	if (cmd->flags || cmd->reserved)
+		return -EOPNOTSUPP;
+	qp = gda_inproc_qp_find(ctx, cmd->handle);
+	if (!qp)
+		return -ENOENT;
+	gda_inproc_qp_encode_address(qp, cmd->address);
+	return 0;
+}
+
+int gda_inproc_qp_query(struct gda_inproc_context *ctx, struct gda_qp_query *cmd)
+{
+	const struct gda_eqp *q;
+	struct gda_inproc_qp *qp;
+
+	if (cmd->flags)
+		return -EOPNOTSUPP;
+	qp = gda_inproc_qp_find(ctx, cmd->handle);
+	if (!qp)
+		return -ENOENT;
+	q = &qp->eqp;
+	/* who sees the error sees why */
+	cmd->state = smp_load_acquire(&q->state);
+	cmd->syndrome = READ_ONCE(q->first.syndrome);
+	cmd->vendor = READ_ONCE(q->first.vendor);
+	cmd->sq_depth = q->depth;
+	cmd->qpn = q->qpn;
+	cmd->error_index = READ_ONCE(q->first_error);
+	cmd->consumer = READ_ONCE(q->ci);
+	cmd->producer = READ_ONCE(q->pi);
+	cmd->executed = READ_ONCE(q->executed);
+	cmd->flushed = READ_ONCE(q->flushed);
+	cmd->bytes = READ_ONCE(q->bytes);
+	return 0;
+}

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Workers: threads that go round the queues of one context and give each a visit of
+ * the engine. One per context, or as many as GDA_INPROC_WORKERS says; a queue belongs
+ * to one of them for life.
+ *
+ * Nobody tells a worker that a doorbell was stored: posting is the same stores as
+ * everywhere, so a worker has to look. How hard it looks depends on how long it found
+ * nothing:
+ *
+ *	up to GDA_INPROC_SPIN_NS	it spins
+ *	up to GDA_INPROC_YIELD_NS	it spins, but offers its CPU to others each time
+ *	longer				it sleeps an eighth of the silence so far, at most
+ *					GDA_INPROC_SLEEP_NS (GDA_INPROC_PACE_NS while the
+ *					context has a QP with GDA_QP_POLLED)
+ *
+ * So the first work after a silence waits an eighth of it at most, plus what the
+ * system takes to wake a thread, and never much longer than GDA_INPROC_SLEEP_NS.
+ *
+ * Quiescence. Whoever unlinked something raises dev->grace; a worker copies it to
+ * @acked whenever it holds no pointer to any object, between two visits. Once all
+ * have done so, or sleep, none has a pointer from before. That costs a worker one load
+ * a visit, of a line that rarely changes.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include "inproc.h"
+
+/* One visit: how long others wait, for their turn or for quiescence. */
+#define GDA_INPROC_VISIT_WQES	64U
+#define GDA_INPROC_VISIT_BYTES	(256U << 10)
+
+#define GDA_INPROC_LOOKS	64U	/* at idle queues, between two looks at the clock */
+
+#define GDA_INPROC_SPIN_NS	20000U
+#define GDA_INPROC_SLEEP_NS	1000000U
+#define GDA_INPROC_PACE_NS	50000U
+
+static u64 gda_inproc_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_sec * 1000000000U + (u64)ts.tv_nsec;
+}
+
+/* The worker holds no pointer to any object. */
+static void gda_inproc_quiescent(struct gda_inproc_worker *w)
+{
+	/* pairs with gda_inproc_sync(): what was unlinked before is seen unlinked */
+	u64 grace = smp_load_acquire(&gda_inproc.grace);
+
+	if (unlikely(grace != w->acked))
+		smp_store_release(&w->acked, grace);
+}
+
+/* Give each queue a visit. Return: whether any had work. */
+static bool gda_inproc_pass(struct gda_inproc_worker *w)
+{
+	struct gda_inproc_context *ctx = w->ctx;
+	u32 nslots = READ_ONCE(ctx->nslots);
+	bool progress = false;
+	u32 i;
+
+	for (i = w->number; i < nslots; i += ctx->nworkers) {
+		struct gda_inproc_qp *qp = smp_load_acquire(&ctx->slot[i]);
+
+		if (!qp || !gda_engine_visit(&qp->eqp, GDA_INPROC_VISIT_WQES,
+					     GDA_INPROC_VISIT_BYTES))
+			continue;
+		progress = true;
+		gda_inproc_quiescent(w);
+	}
+	return progress;
+}
+
+/* Sleep @ns, or without bound while there is no queue. Return: whether kicked. */
+static bool gda_inproc_sleep(struct gda_inproc_worker *w, u64 ns)
+{
+	u64 end = gda_inproc_now() + ns;
+	struct timespec ts = {
+		.tv_sec = (time_t)(end / 1000000000U), .tv_nsec = (long)(end % 1000000000U),
+	};
+	bool kicked;
+	int err = 0;
+
+	pthread_mutex_lock(&w->lock);
+	w->asleep = true;
+	while (!w->kicked && !err) {
+		if (READ_ONCE(w->ctx->nslots))
+			err = pthread_cond_timedwait(&w->wake, &w->lock, &ts);
+		else
+			pthread_cond_wait(&w->wake, &w->lock);
+	}
+	kicked = w->kicked;
+	w->asleep = false;
+	w->kicked = false;
+	pthread_mutex_unlock(&w->lock);
+	return kicked;
+}
+
+/* Nothing was found for @silent ns. Return: whether to begin anew, after a kick. */
+static bool gda_inproc_rest(struct gda_inproc_worker *w, u64 silent)
+{
+	u64 most = READ_ONCE(w->ctx->npolled) ? GDA_INPROC_PACE_NS : GDA_INPROC_SLEEP_NS;
+
+	if (silent >= GDA_INPROC_YIELD_NS)
+		return gda_inproc_sleep(w, min(silent / 8, most));
+	if (silent >= GDA_INPROC_SPIN_NS)
+		sched_yield();
+	return false;
+}
+
+static void *gda_inproc_worker_main(void *arg)
+{
+	struct gda_inproc_worker *w = arg;
+	u64 since = 0;			/* 0: not silent */
+	u32 looks = 0;
+
+	/* sleeps end when they should; without this, 50 us later */
+	prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0);
+	prctl(PR_SET_NAME, "gda-inproc", 0, 0, 0);
+	while (!smp_load_acquire(&w->stop)) {
+		gda_inproc_quiescent(w);
+		if (gda_inproc_pass(w)) {
+			since = 0;
+			looks = 0;
+			continue;
+		}
+		looks += 1 + READ_ONCE(w->ctx->nslots);
+		if (likely(looks < GDA_INPROC_LOOKS))
+			continue;
+		looks = 0;
+		if (!since)
+			since = gda_inproc_now();
+		else if (gda_inproc_rest(w, gda_inproc_now() - since))
+			since = 0;
+	}
+	pthread_mutex_lock(&w->lock);
+	w->asleep = true;
+	pthread_mutex_unlock(&w->lock);
+	return NULL;
+}
+
+static void gda_inproc_wake(struct gda_inproc_worker *w)
+{
+	pthread_mutex_lock(&w->lock);
+	w->kicked = true;
+	if (w->asleep)
+		pthread_cond_signal(&w->wake);
+	pthread_mutex_unlock(&w->lock);
+}
+
+void gda_inproc_kick(struct gda_inproc_context *ctx, u32 slot)
+{
+	gda_inproc_wake(&ctx->worker[slot % ctx->nworkers]);
+}
+
+static bool gda_inproc_passed(struct gda_inproc_worker *w, u64 grace)
+{
+	bool asleep;
+
+	if (smp_load_acquire(&w->acked) >= grace)
+		return true;
+	/* it was quiescent under the lock, and takes it again before it finds anything */
+	pthread_mutex_lock(&w->lock);
+	asleep = w->asleep;
+	pthread_mutex_unlock(&w->lock);
+	return asleep;
+}
+
+void gda_inproc_sync(void)
+{
+	u64 grace = __atomic_add_fetch(&gda_inproc.grace, 1, __ATOMIC_SEQ_CST);
+	struct gda_inproc_worker *w;
+
+	/* the list does not change: who would leave it waits, and holds no worker up */
+	pthread_mutex_lock(&gda_inproc.lock);
+	for (w = gda_inproc.workers; w; w = w->next)
+		while (!gda_inproc_passed(w, grace))
+			sched_yield();
+	pthread_mutex_unlock(&gda_inproc.lock);
+}
+
+static void gda_inproc_worker_init(struct gda_inproc_worker *w)
+{
+	pthread_condattr_t attr;
+
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&w->wake, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+static void gda_inproc_worker_exit(struct gda_inproc_worker *w)
+{
+	pthread_cond_destroy(&w->wake);
+	pthread_mutex_destroy(&w->lock);
+}
+
+static int gda_inproc_worker_start(struct gda_inproc_context *ctx, u32 number)
+{
+	struct gda_inproc_worker *w = &ctx->worker[number];
+	sigset_t all, before;
+	int err;
+
+	w->ctx = ctx;
+	w->number = number;
+	gda_inproc_worker_init(w);
+	/* the program's signals are the program's */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_mutex_lock(&gda_inproc.lock);
+	w->acked = __atomic_load_n(&gda_inproc.grace, __ATOMIC_ACQUIRE);
+	err = pthread_create(&w->thread, NULL, gda_inproc_worker_main, w);
+	if (!err) {
+		w->next = gda_inproc.workers;
+		gda_inproc.workers = w;
+	}
+	pthread_mutex_unlock(&gda_inproc.lock);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (err)
+		gda_inproc_worker_exit(w);
+	return -err;
+}
+
+static void gda_inproc_worker_stop(struct gda_inproc_worker *w)
+{
+	struct gda_inproc_worker **link = &gda_inproc.workers;
+
+	smp_store_release(&w->stop, true);
+	gda_inproc_wake(w);
+	pthread_join(w->thread, NULL);
+	pthread_mutex_lock(&gda_inproc.lock);
+	while (*link != w)
+		link = &(*link)->next;
+	*link = w->next;
+	pthread_mutex_unlock(&gda_inproc.lock);
+}
+
+/* How many threads execute the queues of a context. */
+static u32 gda_inproc_workers_wanted(void)
+{
+	const char *env = secure_getenv("GDA_INPROC_WORKERS");
+	long n = env ? strtol(env, NULL, 10) : 1;
+
+	return n < 1 ? 1 : (u32)min(n, (long)GDA_INPROC_MAX_WORKERS);
+}
+
+int gda_inproc_workers_start(struct gda_inproc_context *ctx)
+{
+	u32 wanted = gda_inproc_workers_wanted();
+	u32 i;
+	int err;
+
+	/* workers read it: it does not change once there are any */
+	ctx->nworkers = wanted;
+	for (i = 0; i < wanted; i++) {
+		err = gda_inproc_worker_start(ctx, i);
+		if (err)
+			goto err_stop;
+	}
+	return 0;
+
+err_stop:
+	while (i--) {
+		gda_inproc_worker_stop(&ctx->worker[i]);
+		gda_inproc_worker_exit(&ctx->worker[i]);
+	}
+	return err;
+}
+
+void gda_inproc_workers_stop(struct gda_inproc_context *ctx)
+{
+	u32 i;
+
+	for (i = 0; i < ctx->nworkers; i++)
+		gda_inproc_worker_stop(&ctx->worker[i]);
+}
+
+void gda_inproc_workers_exit(struct gda_inproc_context *ctx)
+{
+	u32 i;
+
+	for (i = 0; i < ctx->nworkers; i++)
+		gda_inproc_worker_exit(&ctx->worker[i]);
+}

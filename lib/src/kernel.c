@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The kernel's devices: an open file of /dev/gda, bound to one of them.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include "gda_internal.h"
+
+#define GDA_NODE "/dev/gda"
+
+static int gda_kernel_ioctl(const struct gda_context *ctx, unsigned long request, void *arg)
+{
+	int saved = errno;
+	int err = ioctl(ctx->fd, request, arg) < 0 ? -errno : 0;
+
+	errno = saved;
+	return err;
+}
+
+static void gda_kernel_close(struct gda_context *ctx)
+{
+	close(ctx->fd);
+}
+
+static int gda_kernel_open_node(struct gda_context *ctx)
+{
+	int saved = errno;
+	int err = 0;
+
+	ctx->fd = open(GDA_NODE, O_RDWR | O_CLOEXEC);
+	if (ctx->fd < 0)
+		err = -errno;
+	errno = saved;
+	return err;
+}
+
+static int gda_kernel_open(struct gda_context *ctx, const char *device)
+{
+	struct gda_bind arg = { .size = sizeof(arg) };
+	size_t len = strlen(device);
+	int err;
+
+	if (len >= sizeof(arg.device))
+		return -EINVAL;
+	memcpy(arg.device, device, len);
+	err = gda_kernel_open_node(ctx);
+	if (err)
+		return err;
+	err = gda_kernel_ioctl(ctx, GDA_IOC_BIND, &arg);
+	if (err)
+		gda_kernel_close(ctx);
+	return err;
+}
+
+const struct gda_device_ops gda_device_kernel = {
+	.open = gda_kernel_open,
+	.close = gda_kernel_close,
+	.ioctl = gda_kernel_ioctl,
+};
