@@ -50,8 +50,8 @@ transfer() {
 }
 
 said() { tail -n 1 "$tmp/$1.err" | sed 's/^gda-[a-z]*: //'; }
-value() { sed -n "s/^$2  *//p" "$tmp/$1"; }
-row() { printf '  %-18s %-34s %s\n' "$@"; }
+value() { awk -v n="$2" '$1 == n { sub("^[^ ]* *", ""); print }' "$tmp/$1"; }
+row() { printf '  %-20s %-34s %s\n' "$@"; }
 both() { row "$1" "$(value main.send "$2")" "$(value main.recv "$2")"; }
 
 # control SIDE: the run in which that side makes one system call must kill it
@@ -87,8 +87,8 @@ if [ $sent = 0 ] && [ $received = 0 ]; then
 	both "bytes moved" bytes
 	both signals signals
 	both "time, ms" ms
-	row "rate, MB/s" "$(value main.send MB/s)" ""
-	both seccomp filter | sed 's/, from before the first post to the end//g'
+	row "rate, MB/s" "$(value main.send rate)" ""
+	both "in /proc/PID/status" filter
 	row sha256 "$(value main.send sha256 | cut -c 1-32)" "$(value main.recv sha256 | cut -c 1-32)"
 	both verdict verdict
 	echo

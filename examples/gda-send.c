@@ -115,7 +115,8 @@ static void tell(const struct options *o, uid_t peer, const struct window *w,
 	report(o, "bytes", "%llu", (unsigned long long)sum->bytes);
 	report(o, "signals", "%llu", (unsigned long long)w->blocks);
 	report(o, "ms", "%.1f", (double)sum->ns / 1e6);
-	report(o, "MB/s", "%.0f", (double)sum->bytes * 1e3 / (double)sum->ns);
+	/* in MB/s */
+	report(o, "rate", "%.0f", (double)sum->bytes * 1e3 / (double)sum->ns);
 	report(o, "filter", "%s", window_proof());
 	report(o, "sha256", "%s", sum->sha256);
 	report(o, "verdict", "%s", equal ? "equal" : "DIFFERENT");

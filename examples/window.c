@@ -70,7 +70,7 @@ static void window_look(char *to, size_t size)
 			filters = atoi(line + 16);
 	}
 	fclose(f);
-	snprintf(to, size, "Seccomp %d, filters %d", mode, filters);
+	snprintf(to, size, "Seccomp: %d, Seccomp_filters: %d", mode, filters);
 }
 
 static void window_nap(void)
@@ -165,7 +165,7 @@ const char *window_proof(void)
 	static char text[160];
 
 	if (!strcmp(proof[0], proof[1]))
-		snprintf(text, sizeof(text), "%s, from before the first post to the end", proof[0]);
+		snprintf(text, sizeof(text), "%s", proof[0]);
 	else
 		snprintf(text, sizeof(text), "%s at first, %s at the end", proof[0], proof[1]);
 	return text;

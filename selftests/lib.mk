@@ -8,9 +8,10 @@ LIBTEST_DEPS	= $(GDA_HEADERS) $(wildcard selftests/lib/*.h) selftests/lib.mk
 LIBTEST_NAMES	:= entry widen queue producers chunk
 
 TEST_NATIVE	+= $(LIBTEST_NAMES:%=$(LIBTEST_OUT)/%) $(LIBTEST_OUT)/producers-tsan \
-		   selftests/lib/compile.sh
+		   selftests/lib/compile.sh $(LIBTEST_OUT)/instructions
+BENCH		+= $(LIBTEST_OUT)/bench
 
-$(LIBTEST_NAMES:%=$(LIBTEST_OUT)/%): $(LIBTEST_OUT)/%: selftests/lib/%.c \
+$(LIBTEST_NAMES:%=$(LIBTEST_OUT)/%) $(LIBTEST_OUT)/bench: $(LIBTEST_OUT)/%: selftests/lib/%.c \
 		selftests/lib/fake_nic.c $(LIB_OUT)/libgda.a $(LIBTEST_DEPS) \
 		| $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
@@ -20,3 +21,6 @@ $(LIBTEST_OUT)/producers-tsan: selftests/lib/producers.c selftests/lib/fake_nic.
 		lib/src/view.c $(LIBTEST_DEPS) | $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
 	$(CC) $(LIBTEST_FLAGS) -fsanitize=thread -pthread -o $@ $(filter %.c,$^)
+
+$(LIBTEST_OUT)/instructions: selftests/lib/instructions.sh $(LIBTEST_OUT)/bench
+	install -m 755 $< $@

@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# instructions.sh - instructions per posted 8-byte put, counted by callgrind: check
+# for room, write, publish and ring, and the loop around it. Speaks KTAP.
+
+bench=$(dirname "${BASH_SOURCE[0]}")/bench
+puts=8192 n=0 rc=0
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+
+# MODE and the most instructions a post may take
+limits="exclusive 60
+shared 90
+value 60
+deferred 60"
+
+echo "1..$(wc -l <<<"$limits")"
+while read -r mode limit; do
+	n=$((n + 1)) what="a post, $mode, at most $limit instructions"
+	if ! command -v valgrind >/dev/null; then
+		echo "ok $n $what # SKIP no valgrind here"
+		continue
+	fi
+	valgrind --tool=callgrind --callgrind-out-file="$tmp/out" \
+		--toggle-collect="count_$mode" "$bench" --count "$mode" 2>"$tmp/log" >/dev/null
+	count=$(sed -n 's/.*Collected : //p' "$tmp/log")
+	each=$(((${count:-1000000000} + puts / 2) / puts))
+	echo "# $mode: $each instructions"
+	if [ $each -le "$limit" ]; then echo "ok $n $what"; else echo "not ok $n $what"; rc=1; fi
+done <<<"$limits"
+exit $rc
