@@ -10,6 +10,8 @@
 #   --totals FILE   append "PASSED FAILED SKIPPED" to FILE
 #   --json          print a JSON array instead of the table
 #
+# All limits are multiplied by $GDA_SLOW, for a kernel or machine that is slow.
+#
 # A program prints KTAP: "1..N", then N lines "ok" or "not ok", "# SKIP" at the
 # end of one that could not run. It fails as a whole, too: if it ends with an
 # error although nothing was "not ok", prints fewer lines than it planned, or
@@ -67,7 +69,7 @@ limit_of() {
 	local n
 
 	n=$(awk -v n="$1" '$1 == n { print $2 }' selftests/timeouts 2>/dev/null)
-	echo "${n:-$limit}"
+	echo $((${n:-$limit} * ${GDA_SLOW:-1}))
 }
 
 # Indented, below the program's line.

@@ -1,0 +1,23 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# leaks.sh - in the guest, modules loaded: memory that nothing points to. Speaks KTAP.
+
+leaks=/sys/kernel/debug/kmemleak
+[ -e $leaks ] || { echo "1..0 # SKIP no kmemleak in this kernel"; exit 4; }
+echo "1..1"
+# Objects younger than five seconds are not looked at, and a pointer may be in a
+# register at one scan: two, then.
+sleep 6
+if ! echo scan >$leaks || ! sleep 1 || ! echo scan >$leaks; then
+	echo "not ok 1 kmemleak gave up"
+	exit 1
+fi
+n=$(grep -c '^unreferenced object' $leaks)
+if [ "$n" = 0 ]; then
+	echo "ok 1 nothing leaked"
+	exit 0
+fi
+head -n 200 $leaks | sed 's/^/# /'
+echo "not ok 1 $n objects leaked"
+exit 1
