@@ -32,13 +32,14 @@ names() {
 }
 
 {
+	echo '#include <stddef.h>'
 	echo '#include <stdio.h>'
 	echo "#include \"$(realpath "$header")\""
 	echo 'int main(void) {'
 	names | while read -r kind a b; do
 		case $kind in
 		struct) printf '"struct %s %%zu\\n", sizeof(struct %s)\n' "$a" "$a" ;;
-		member) printf '"member %s.%s %%zu %%zu\\n", __builtin_offsetof(struct %s, %s), %s\n' \
+		member) printf '"member %s.%s %%zu %%zu\\n", offsetof(struct %s, %s), %s\n' \
 			"$a" "$b" "$a" "$b" "sizeof(((struct $a *)0)->$b)" ;;
 		value) printf '"value %s %%#llx\\n", (unsigned long long)(%s)\n' "$a" "$a" ;;
 		esac

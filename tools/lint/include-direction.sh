@@ -95,8 +95,10 @@ engine=("${list[@]}")
 # shellcheck disable=SC2086
 allow engine "${engine[@]}" < <(echo '"gda_os.h"'; echo @own; headers $uapi)
 ban_code "__KERNEL__ in the engine" '__KERNEL__' "${engine[@]}"
+forbidden='(k|kv|kvm|v)?[mz]alloc|free|kfree|mutex_|spin_|pthread_|schedule|usleep|msleep'
+forbidden+='|ktime_|clock_gettime|printk|pr_[a-z]*|printf|dev_(err|warn|info|dbg)'
 ban_code "the engine may not lock, allocate, sleep, read a clock or log" \
-	'\b((k|kv|kvm|v)?[mz]alloc|free|kfree|mutex_|spin_|pthread_|schedule|usleep|msleep|ktime_|clock_gettime|printk|pr_[a-z]*|printf|dev_(err|warn|info|dbg))[a-z_]* *\(' \
+	"\\b($forbidden)[a-z_]* *\(" \
 	"${engine[@]}"
 
 kernel='<(linux|asm|trace|net|crypto|uapi|rdma|drm)/[^>]*>'
@@ -114,12 +116,13 @@ for module in kmod/*/; do
 	# shellcheck disable=SC2086
 	allow "$module" "${list[@]}" < <(echo "$kernel"; echo @own; headers $uapi $shared)
 	# What it defines without static, and its own name, but in MODULE_SOFTDEP.
+	types='struct|int|void|long|bool|u32|u64'
 	mapfile -t symbols < <(for f in "${list[@]}"; do code "$f"; done |
-		sed -nE 's/^(const )?(struct|int|void|long|bool|u32|u64) [a-z_ ]*\*?(gda_[a-z0-9_]+)( =|\().*/\3/p' |
-		sort -u)
+		sed -nE "s/^(const )?($types) [a-z_ ]*\*?(gda_[a-z0-9_]+)( =|\().*/\3/p" | sort -u)
 	for s in "${symbols[@]}"; do
 		[[ $s =~ ^gda_mem_kind_(un)?register$ ]] ||
-			ban_code "gda_core names $s of $module" "\\b$s\\b" "${core[@]}" "${engine[@]}"
+			ban_code "gda_core names $s of $module" "\\b$s\\b" \
+				"${core[@]}" "${engine[@]}"
 	done
 	for f in "${core[@]}" "${engine[@]}"; do
 		code "$f" | sed 's/^MODULE_SOFTDEP.*//' | grep -nE "\"[^\"]*\\b$module\\b" |

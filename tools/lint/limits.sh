@@ -23,7 +23,7 @@ for f; do
 		/^\}/ && begin {
 			n = FNR - begin + 1
 			if (n > 100)
-				print FILENAME ":" begin ": " name "() has " n " lines, 100 are allowed"
+				print FILENAME ":" begin ": " name "() has " n " lines"
 			begin = 0
 		}
 		/^\/\*\*$/ && FILENAME ~ /h$/ { doc = 1 }

@@ -16,7 +16,7 @@ out=build/lint
 kvers=${KVER:-6.12 6.1}
 show=10
 
-mapfile -t checks < <(sed -n 's/^check_\([a-z_]*\)() .*/\1/p' tools/lint/lint.sh)
+mapfile -t checks < <(sed -n 's/^check_\([a-z0-9_]*\)() .*/\1/p' tools/lint/lint.sh)
 json=''
 if [ "${1-}" = --json ]; then
 	json=1
@@ -71,20 +71,12 @@ check_kernel_doc() { # comments of the public headers are complete
 	tools/lint/undocumented.py "${list[@]}"
 }
 
-check_sparse() { # both modules through sparse
+check_modules() { # both modules: gcc with W=1, and sparse
 	local k
 
 	command -v sparse >/dev/null || { echo "sparse is missing"; return; }
 	for k in $kvers; do
-		build_modules "$k" C=2
-	done
-}
-
-check_w1() { # both modules with W=1
-	local k
-
-	for k in $kvers; do
-		build_modules "$k" W=1
+		build_modules "$k"
 	done
 }
 
@@ -93,7 +85,8 @@ check_gcc() { # user space, -Wall -Wextra
 }
 
 check_clang() { # the same by the other compiler
-	compile clang
+	# The harness of the kernel's selftests was written for gcc.
+	compile clang -Wno-unused-parameter -Wno-sign-compare
 }
 
 check_cxx() { # the public headers as C++
@@ -167,19 +160,19 @@ check_man() { # pages are there and well formed
 
 # GCC's and clang's findings, once each, at paths from here.
 diagnostics() {
-	sed -E "s,^($PWD/)?($out/[^/]*/)?,," | grep -E ':[0-9]+: *(warning|error)|: (fatal )?error:' |
-		awk '!seen[$0]++'
+	sed -E "s,^($PWD/)?($out/[^/]*/)?,," | awk '!seen[$0]++' |
+		grep -E ':[0-9]+: *(warning|error)|: (fatal )?error:'
 }
 
 # Modules are built in trees of their own: other flags would have all of the usual
 # one built anew.
 build_modules() {
-	local rel tree log=$out/$1-$2.log
+	local rel tree log=$out/modules-$1.log
 
 	rel=$(tools/vm/gda-kernel release "$1") || { echo "no kernel $1"; return; }
-	tree=$out/$rel-$2
+	tree=$out/$rel
 	rm -rf "$tree"
-	if ! TREE=$tree tools/scripts/modules.sh "$rel" "$2" >"$log" 2>&1; then
+	if ! TREE=$tree tools/scripts/modules.sh "$rel" W=1 C=2 >"$log" 2>&1; then
 		grep -qE ': (fatal )?error:' "$log" || echo "$1: the build failed: $log"
 	fi
 	diagnostics <"$log"
@@ -188,16 +181,23 @@ build_modules() {
 # One file at a time and with every folder to include from: whether that is allowed
 # is for include-direction.sh. Optimised, for some warnings come from there.
 compile() {
-	local f h=build/kselftest flags
+	local cc=$1 h=build/kselftest flags harness
 
-	command -v "$1" >/dev/null || { echo "$1 is missing"; return; }
+	shift
+	harness=("$@")
+	command -v "$cc" >/dev/null || { echo "$cc is missing"; return; }
 	flags=(-std=gnu11 -O2 -Wall -Wextra -Werror -Iuapi -Ilib/include -Ilib/os -Ilib/src
 		-Ikmod/gda_core -Ikmod/gda_core/engine -pthread)
-	[ -e $h/kselftest_harness.h ] || tools/scripts/kselftest.sh $h
-	flags+=(-isystem "$h")
-	files '^(lib|kmod/gda_core/engine|selftests|examples|tools)/.*\.c$'
+	[ -e $h/kselftest_harness.h ] || make -s $h/kselftest_harness.h
+	files '^(lib|kmod/gda_core/engine|examples|tools)/.*\.c$'
+	compile_files "$cc" "${flags[@]}"
+	files '^selftests/.*\.c$'
+	compile_files "$cc" "${flags[@]}" -isystem "$h" "${harness[@]}"
+}
+
+compile_files() {
 	printf '%s\n' "${list[@]}" | xargs -r -P "$(nproc)" -I {} \
-		"$1" "${flags[@]}" -I. -c -o /dev/null {} 2>&1 | diagnostics
+		"$@" -I. -c -o /dev/null {} 2>&1 | diagnostics
 }
 
 escape() { sed 's/\\/\\\\/g; s/"/\\"/g; s/\t/\\t/g' | tr -d '\000-\037\177'; }
@@ -232,7 +232,7 @@ failed=0 findings=0 sep=' '
 for check in "${checks[@]}"; do
 	if ! declare -F "check_$check" >/dev/null; then
 		echo "lint.sh: no check $check; there are: $(
-			sed -n 's/^check_\([a-z_]*\)() .*/\1/p' tools/lint/lint.sh | xargs)" >&2
+			sed -n 's/^check_\([a-z0-9_]*\)() .*/\1/p' tools/lint/lint.sh | xargs)" >&2
 		exit 2
 	fi
 	start=$SECONDS
@@ -250,6 +250,7 @@ done
 if [ "$json" ]; then
 	printf '\n]\n'
 else
-	printf '\n%d checks, %d failed, %d findings, %d s\n' ${#checks[@]} $failed $findings $SECONDS
+	printf '\n%d checks, %d failed, %d findings, %d s\n' ${#checks[@]} $failed \
+		$findings $SECONDS
 fi
 [ $failed = 0 ]
