@@ -45,14 +45,15 @@ complaint+='general protection|unable to handle|blocked for more than|'
 complaint+='soft lockup|detected stalls|memory leak|list_(add|del) corruption|'
 complaint+='Bad page|^\[[^]]*\] (misc )?gda[a-z_]*( [^:]*)?: '
 
-# Complaints since marker $1, but those that log $2 expects.
+# Complaints since marker $1, but those that log $2 expects, and races between others.
 complaints() {
 	local expected
 
 	expected=$(sed -n 's/^# dmesg: //p' "$2" | paste -sd '|')
 	dmesg | awk -v m="$1" 'index($0, m) { n = NR } { line[NR] = $0 }
 		END { for (i = n + 1; i <= NR; i++) print line[i] }' |
-		grep -E "$complaint" | grep -vE "${expected:-^$}"
+		grep -E "$complaint" | grep -vE "${expected:-^$}" |
+		awk '!/KCSAN: data-race in/ || /gda/'
 }
 
 # Of TAP on stdin: passed, failed, skipped, planned (-1: no plan).
