@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# Sphinx. The extension that turns kernel-doc comments into text is the kernel's own,
+# unpacked from its source; it calls kernel-doc through our wrapper.
+
+import logging
+import os
+import subprocess
+import sys
+
+top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+tools = os.path.join(top, "tools", "lint")
+sys.path.insert(0, subprocess.run([os.path.join(tools, "linux-source.sh")], check=True,
+                                  capture_output=True, text=True).stdout.strip())
+
+project = "GDA"
+copyright = "the GDA authors"
+master_doc = "index"
+extensions = ["kerneldoc"]
+exclude_patterns = ["man"]
+
+kerneldoc_bin = os.path.join(tools, "kernel-doc.sh")
+kerneldoc_srctree = top
+kerneldoc_verbosity = 1
+
+primary_domain = "c"
+highlight_language = "none"
+# Words of the headers that the C domain would take for types.
+c_id_attributes = ["GDA_API", "GDA_UAPI_INLINE", "__user"]
+
+html_theme = "classic"
+html_show_sourcelink = False
+html_copy_source = False
+
+
+class SameName(logging.Filter):
+    """struct gda_error and gda_error() are two things in C, but not in Sphinx."""
+
+    def filter(self, record):
+        text = record.getMessage()
+        return not (text.startswith("Duplicate C declaration") and " gda_error " in text)
+
+
+logging.getLogger("sphinx.sphinx.domains.c").addFilter(SameName())

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# Documentation: HTML and manual pages. Included by the top Makefile.
+
+DOCS_HTML	:= $(BUILD)/docs/html/index.html
+DOCS_MAN	:= $(BUILD)/man/man7/gda.7
+DOCS_TARGETS	+= $(DOCS_HTML) $(DOCS_MAN)
+
+$(DOCS_HTML): $(wildcard Documentation/*.rst uapi/gda/*.h lib/include/gda/*.h \
+		kmod/include/gda/*.h kmod/gda_core/gda_private.h kmod/gda_core/engine/*.h) \
+		Documentation/conf.py Documentation/build.sh
+	Documentation/build.sh html
+
+$(DOCS_MAN): $(wildcard Documentation/man/* uapi/gda/*.h lib/include/gda/*.h) lib/lib.mk \
+		Documentation/man.py
+	Documentation/build.sh man
