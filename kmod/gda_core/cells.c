@@ -3,30 +3,28 @@
  * Cells: 64 bytes each, 64 to a page, for doorbells, records and counters. A page belongs to
  * one context and never to two; it exists while at least one of its cells is used.
  *
- * Tables and bitmaps are under ctx->lock. Dropping the last cell revokes the page;
+ * Tables and bitmaps are under ctx->lock, tables also under map_lock. Dropping the last cell revokes the page;
  * the struct goes after the executors have been waited for (gda_cell_free).
  */
 #include <linux/slab.h>
 
 #include "gda_private.h"
 
-static struct gda_cells *gda_cells_create(struct gda_ctx *ctx,
-					  enum gda_cell_use use)
+static struct gda_cells *gda_cells_create(struct gda_ctx *ctx, enum gda_cell_use use)
 {
+	u32 map = use == GDA_CELL_COUNTER ? GDA_MAP_RO : GDA_MAP_RW;
+	struct gda_region *region;
 	struct gda_cells *cells;
 
 	cells = kzalloc(sizeof(*cells), GFP_KERNEL_ACCOUNT);
 	if (!cells)
 		return ERR_PTR(-ENOMEM);
-	cells->region = gda_region_create(ctx, 1,
-					  use == GDA_CELL_COUNTER ? GDA_MAP_RO : GDA_MAP_RW,
-					  use == GDA_CELL_DOORBELL ? cells : NULL);
-	if (IS_ERR(cells->region)) {
-		long err = PTR_ERR(cells->region);
-
+	region = gda_region_create(ctx, 1, map, use == GDA_CELL_DOORBELL ? cells : NULL);
+	if (IS_ERR(region)) {
 		kfree(cells);
-		return ERR_PTR(err);
+		return ERR_CAST(region);
 	}
+	cells->region = region;
 	return cells;
 }
 
@@ -52,14 +50,16 @@ int gda_cell_alloc(struct gda_ctx *ctx, struct gda_cells **table, unsigned int n
 		if (IS_ERR(cells))
 			return PTR_ERR(cells);
 		i = empty;
-		/* pairs with READ_ONCE in the worker's pass */
+		mutex_lock(&ctx->map_lock);
+		/* pairs with smp_load_acquire in the worker */
 		smp_store_release(&table[i], cells);
+		mutex_unlock(&ctx->map_lock);
 	}
 	cell->cells = cells;
 	cell->page = i;
 	cell->last = false;
 	cell->slot = find_first_zero_bit(cells->used, GDA_CELLS);
-	__set_bit(cell->slot, cells->used);
+	set_bit(cell->slot, cells->used);
 	memset(gda_cell_addr(cell), 0, GDA_CELL_BYTES);
 	return 0;
 }
@@ -67,15 +67,18 @@ int gda_cell_alloc(struct gda_ctx *ctx, struct gda_cells **table, unsigned int n
 void gda_cell_kill(struct gda_cells **table, struct gda_cell *cell)
 {
 	struct gda_cells *cells = cell->cells;
+	struct gda_ctx *ctx = cells->region->ctx;
 
-	lockdep_assert_held(&cells->region->ctx->lock);
+	lockdep_assert_held(&ctx->lock);
 	WRITE_ONCE(cells->qps[cell->slot], NULL);
-	__clear_bit(cell->slot, cells->used);
+	clear_bit(cell->slot, cells->used);
 	if (!bitmap_empty(cells->used, GDA_CELLS))
 		return;
 	cell->last = true;
+	mutex_lock(&ctx->map_lock);
 	WRITE_ONCE(table[cell->page], NULL);
-	gda_region_revoke(cells->region);
+	gda_region_revoke_locked(cells->region);
+	mutex_unlock(&ctx->map_lock);
 }
 
 void gda_cell_free(struct gda_cell *cell)

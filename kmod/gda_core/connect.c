@@ -50,16 +50,44 @@ static void gda_qp_fail(struct gda_qp *qp, u8 syndrome, u8 vendor)
 	gda_worker_kick(qp->obj.ctx);
 }
 
+/* Stop waiting for an answer. */
+static void gda_qp_withdraw(struct gda_qp *qp)
+{
+	if (!qp->named)
+		return;
+	list_del_init(&qp->suit);
+	qp->named->nsuitors--;
+	qp->named = NULL;
+}
+
+/* Whoever waits for @qp's answer waits in vain. */
+static void gda_qp_refuse_suitors(struct gda_qp *qp)
+{
+	struct gda_qp *suitor, *next;
+
+	list_for_each_entry_safe(suitor, next, &qp->suitors, suit) {
+		gda_qp_withdraw(suitor);
+		gda_qp_fail(suitor, GDA_MLX5_SYND_RETRY_EXC, GDA_MLX5_VENDOR_PEER);
+	}
+}
+
 static void gda_qp_set_ready(struct gda_qp *qp, struct gda_qp *peer)
 {
-	list_del_init(&qp->suit);
-	qp->named = NULL;
+	gda_qp_withdraw(qp);
 	WRITE_ONCE(qp->peer, peer);
-	/* a QP that has failed meanwhile stays failed */
+	/*
+	 * Orders @peer before the state, see gda_host_peer(). A QP that has failed
+	 * meanwhile stays failed.
+	 */
 	if (cmpxchg(&qp->eqp.state, GDA_QP_WAIT, GDA_QP_READY) == GDA_QP_INIT)
 		cmpxchg(&qp->eqp.state, GDA_QP_INIT, GDA_QP_READY);
 	/* work may have been posted already */
 	gda_worker_kick(qp->obj.ctx);
+}
+
+static bool gda_qp_failed(const struct gda_qp *qp)
+{
+	return READ_ONCE(qp->eqp.state) == GDA_QP_ERROR || READ_ONCE(qp->eqp.fail);
 }
 
 static int gda_qp_name_peer(struct gda_qp *qp, const struct gda_qp_name *name)
@@ -71,21 +99,22 @@ static int gda_qp_name_peer(struct gda_qp *qp, const struct gda_qp_name *name)
 	if (qp->peer || qp->named || READ_ONCE(qp->eqp.state) != GDA_QP_INIT)
 		return -EALREADY;
 	peer = xa_load(&dev->qps, name->qpn);
-	if (!peer || peer->nonce != name->nonce ||
-	    READ_ONCE(peer->eqp.state) == GDA_QP_ERROR)
+	if (!peer || peer->nonce != name->nonce || gda_qp_failed(peer))
 		return -ENOENT;
-	if (peer == qp) {
-		gda_qp_set_ready(qp, qp);
-		return 0;
-	}
-	if (peer->named == qp) {
-		gda_qp_set_ready(peer, qp);
+	if (peer == qp || peer->named == qp) {
 		gda_qp_set_ready(qp, peer);
+		if (peer != qp)
+			gda_qp_set_ready(peer, qp);
+		gda_qp_refuse_suitors(qp);
+		gda_qp_refuse_suitors(peer);
 		return 0;
 	}
 	if (peer->peer || peer->named)
 		return -EBUSY;
+	if (peer->nsuitors == GDA_MAX_SUITORS)
+		return -ENOSPC;
 	qp->named = peer;
+	peer->nsuitors++;
 	list_add_tail(&qp->suit, &peer->suitors);
 	cmpxchg(&qp->eqp.state, GDA_QP_INIT, GDA_QP_WAIT);
 	return 0;
@@ -117,22 +146,16 @@ int gda_qp_connect(struct gda_ctx *ctx, struct gda_qp_connect *cmd)
 void gda_qp_disconnect(struct gda_qp *qp)
 {
 	struct gda_device *dev = qp->obj.ctx->dev;
-	struct gda_qp *suitor, *next;
 
 	spin_lock(&dev->peer_lock);
 	if (qp->eqp.qpn)
 		xa_erase(&dev->qps, qp->eqp.qpn);
-	list_del_init(&qp->suit);
-	qp->named = NULL;
+	gda_qp_withdraw(qp);
 	if (qp->peer && qp->peer != qp) {
 		WRITE_ONCE(qp->peer->peer, NULL);
 		gda_qp_fail(qp->peer, GDA_MLX5_SYND_RETRY_EXC, GDA_MLX5_VENDOR_PEER);
 	}
 	WRITE_ONCE(qp->peer, NULL);
-	list_for_each_entry_safe(suitor, next, &qp->suitors, suit) {
-		list_del_init(&suitor->suit);
-		suitor->named = NULL;
-		gda_qp_fail(suitor, GDA_MLX5_SYND_RETRY_EXC, GDA_MLX5_VENDOR_PEER);
-	}
+	gda_qp_refuse_suitors(qp);
 	spin_unlock(&dev->peer_lock);
 }

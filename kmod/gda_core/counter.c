@@ -30,20 +30,20 @@ const struct gda_object_ops gda_counter_ops = {
 	.free = gda_counter_free,
 };
 
-int gda_counter_create(struct gda_ctx *ctx, struct gda_counter_create *cmd,
-		       void __user *ucmd)
+struct gda_object *gda_counter_create(struct gda_ctx *ctx,
+				      struct gda_counter_create *cmd)
 {
 	struct gda_count *count;
 	int ret;
 
 	if (cmd->reserved)
-		return -EOPNOTSUPP;
+		return ERR_PTR(-EOPNOTSUPP);
 	if (ctx->ncounter >= GDA_MAX_COUNTER)
-		return -ENOSPC;
+		return ERR_PTR(-ENOSPC);
 	count = kzalloc(sizeof(*count), GFP_KERNEL_ACCOUNT);
 	if (!count)
-		return -ENOMEM;
-	ret = gda_object_alloc(ctx, &count->obj, GDA_OBJECT_COUNTER);
+		return ERR_PTR(-ENOMEM);
+	ret = gda_object_reserve(ctx, &count->obj, GDA_OBJECT_COUNTER);
 	if (ret)
 		goto err_kfree;
 	ret = gda_cell_alloc(ctx, ctx->cnt, GDA_COUNTER_PAGES, GDA_CELL_COUNTER,
@@ -52,23 +52,16 @@ int gda_counter_create(struct gda_ctx *ctx, struct gda_counter_create *cmd,
 		goto err_handle;
 	ctx->ncounter++;
 	gda_stat_add(GDA_STAT_COUNTERS, 1);
+	gda_object_complete(&count->obj);
 
 	cmd->handle = count->obj.handle;
 	gda_region_info(count->cell.cells->region, gda_cell_offset(&count->cell),
 			&cmd->counter);
-	ret = gda_ioctl_respond(ucmd, cmd, sizeof(*cmd));
-	if (ret) {
-		gda_object_abort(&count->obj);
-		gda_counter_kill(&count->obj);
-		gda_counter_free(&count->obj);
-		return ret;
-	}
-	gda_object_finalize(&count->obj);
-	return 0;
+	return &count->obj;
 
 err_handle:
 	gda_object_abort(&count->obj);
 err_kfree:
 	kfree(count);
-	return ret;
+	return ERR_PTR(ret);
 }

@@ -82,19 +82,19 @@ const struct gda_object_ops gda_cq_ops = {
 	.free = gda_cq_free,
 };
 
-int gda_cq_create(struct gda_ctx *ctx, struct gda_cq_create *cmd, void __user *ucmd)
+struct gda_object *gda_cq_create(struct gda_ctx *ctx, struct gda_cq_create *cmd)
 {
 	struct gda_cq *cq;
 	int ret;
 
 	ret = gda_cq_check(ctx, cmd);
 	if (ret)
-		return ret;
+		return ERR_PTR(ret);
 	cq = kzalloc(sizeof(*cq), GFP_KERNEL_ACCOUNT);
 	if (!cq)
-		return -ENOMEM;
+		return ERR_PTR(-ENOMEM);
 	spin_lock_init(&cq->lock);
-	ret = gda_object_alloc(ctx, &cq->obj, GDA_OBJECT_CQ);
+	ret = gda_object_reserve(ctx, &cq->obj, GDA_OBJECT_CQ);
 	if (ret)
 		goto err_kfree;
 	ret = gda_cq_alloc_memory(ctx, cq, cmd);
@@ -102,10 +102,12 @@ int gda_cq_create(struct gda_ctx *ctx, struct gda_cq_create *cmd, void __user *u
 		goto err_handle;
 	ret = xa_alloc_cyclic(&ctx->dev->cqns, &cq->cqn, cq, XA_LIMIT(1, 0xffffff),
 			      &ctx->dev->next_cqn, GFP_KERNEL_ACCOUNT);
-	if (ret < 0)
+	ret = gda_cyclic_error(ret);
+	if (ret)
 		goto err_memory;
 	ctx->ncq++;
 	gda_stat_add(GDA_STAT_CQS, 1);
+	gda_object_complete(&cq->obj);
 
 	cmd->handle = cq->obj.handle;
 	cmd->cqn = cq->cqn;
@@ -114,15 +116,7 @@ int gda_cq_create(struct gda_ctx *ctx, struct gda_cq_create *cmd, void __user *u
 	if (!cq->ecq.collapsed)
 		gda_region_info(cq->rec.cells->region, gda_cell_offset(&cq->rec),
 				&cmd->dbrec);
-	ret = gda_ioctl_respond(ucmd, cmd, sizeof(*cmd));
-	if (ret) {
-		gda_object_abort(&cq->obj);
-		gda_cq_kill(&cq->obj);
-		gda_cq_free(&cq->obj);
-		return ret;
-	}
-	gda_object_finalize(&cq->obj);
-	return 0;
+	return &cq->obj;
 
 err_memory:
 	gda_region_revoke(cq->region);
@@ -135,7 +129,7 @@ err_handle:
 	gda_object_abort(&cq->obj);
 err_kfree:
 	kfree(cq);
-	return ret;
+	return ERR_PTR(ret);
 }
 
 int gda_cq_event(struct gda_ctx *ctx, struct gda_cq_event *cmd)

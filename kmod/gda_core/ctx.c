@@ -9,6 +9,7 @@
  */
 #include <linux/atomic.h>
 #include <linux/fs.h>
+#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/mount.h>
 #include <linux/pseudo_fs.h>
@@ -81,23 +82,65 @@ err_free:
 	return ERR_PTR(ret);
 }
 
+/*
+ * The worker is made first, under no lock of ours: that takes locks of the cgroups,
+ * and wakes up and waits for a thread.
+ */
 int gda_ctx_bind(struct gda_ctx *ctx, struct gda_device *dev)
 {
+	struct task_struct *task;
 	int ret;
 
-	lockdep_assert_held(&ctx->lock);
-	ret = gda_worker_start(ctx);
+	if (READ_ONCE(ctx->dead))
+		return -ENODEV;
+	if (READ_ONCE(ctx->dev))
+		return -EALREADY;
+	task = gda_worker_create(ctx);
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	mutex_lock(&ctx->lock);
+	if (ctx->dead)
+		ret = -ENODEV;
+	else if (ctx->dev)
+		ret = -EALREADY;
+	else
+		ret = gda_account_context(ctx);
+	if (!ret) {
+		gda_worker_start(ctx, task);
+		WRITE_ONCE(ctx->dev, dev);
+	}
+	mutex_unlock(&ctx->lock);
 	if (ret)
-		return ret;
-	ctx->dev = dev;
-	return 0;
+		kthread_stop(task);
+	return ret;
+}
+
+/* Take the lock of a context that can have objects. A signal leaves nothing behind. */
+int gda_ctx_enter(struct gda_ctx *ctx)
+{
+	int ret = 0;
+
+	if (mutex_lock_interruptible(&ctx->lock))
+		return -ERESTARTSYS;
+	if (ctx->dead)
+		ret = -ENODEV;
+	else if (!ctx->dev)
+		ret = -ENOTCONN;
+	if (ret)
+		mutex_unlock(&ctx->lock);
+	return ret;
+}
+
+void gda_ctx_leave(struct gda_ctx *ctx)
+{
+	mutex_unlock(&ctx->lock);
 }
 
 /* Destroy every object and revoke every mapping; nothing can be made after it. */
 void gda_ctx_shutdown(struct gda_ctx *ctx)
 {
 	lockdep_assert_held(&ctx->lock);
-	ctx->dead = true;
+	WRITE_ONCE(ctx->dead, true);
 	gda_worker_stop(ctx);
 	gda_object_destroy_all(ctx);
 }
@@ -115,6 +158,7 @@ void gda_ctx_destroy(struct gda_ctx *ctx, struct file *file)
 	xa_destroy(&ctx->objects);
 	xa_destroy(&ctx->regions);
 	gda_inode_destroy(ctx->inode);
+	gda_unaccount_context(ctx);
 	gda_stat_add(GDA_STAT_CONTEXTS, -1);
 	kfree(ctx);
 }

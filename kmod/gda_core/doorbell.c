@@ -13,6 +13,9 @@
  * Some pages can never go silent: those with polled queues, and those somebody else
  * still refers to after they were unmapped (a device may store through a pin, and
  * devices do not fault). They stay active, paced: looked at periodically.
+ *
+ * map_lock is never taken inside an SRCU read section: somebody who waits for
+ * executors must not wait for a fault or an unmapping too.
  */
 #include <linux/fs.h>
 #include <linux/timekeeping.h>
@@ -26,7 +29,7 @@ static void gda_doorbell_set_active(struct gda_cells *cells)
 
 	if (!cells->active)
 		trace_gda_doorbell(region->ctx->id, gda_region_cookie(region), true);
-	cells->paced = false;
+	WRITE_ONCE(cells->paced, false);
 	WRITE_ONCE(cells->silent_since, ktime_get_ns());
 	WRITE_ONCE(cells->active, true);
 }
@@ -43,24 +46,29 @@ void gda_doorbell_fault(struct gda_ctx *ctx, struct gda_cells *cells)
 }
 
 /* Work was found on a silent page by other means (a kick). */
-void gda_doorbell_activate(struct gda_ctx *ctx, struct gda_cells *cells)
+void gda_doorbell_activate(struct gda_ctx *ctx, unsigned int page)
 {
 	mutex_lock(&ctx->map_lock);
-	if (!cells->region->revoked)
-		gda_doorbell_set_active(cells);
+	if (ctx->db[page])
+		gda_doorbell_set_active(ctx->db[page]);
 	mutex_unlock(&ctx->map_lock);
 }
 
-/* A polled queue came (@n 1) or went (@n -1). */
-void gda_doorbell_poll(struct gda_ctx *ctx, struct gda_cells *cells, int n)
+/* A polled queue came (@n 1) or went (@n -1), or a device maps the page from now on. */
+void gda_doorbell_poll(struct gda_region *region, int n)
 {
+	struct gda_ctx *ctx = region->ctx;
+
 	mutex_lock(&ctx->map_lock);
-	cells->npolled += n;
-	gda_doorbell_set_active(cells);
+	if (region->cells) {
+		region->cells->npolled += n;
+		gda_doorbell_set_active(region->cells);
+		gda_worker_wake(ctx);
+	}
 	mutex_unlock(&ctx->map_lock);
-	gda_worker_wake(ctx);
 }
 
+/* Under SRCU: does any queue of the page have work? */
 bool gda_doorbell_pending(const struct gda_cells *cells)
 {
 	unsigned int slot;
@@ -74,36 +82,49 @@ bool gda_doorbell_pending(const struct gda_cells *cells)
 	return false;
 }
 
+static bool gda_doorbell_look_again(const struct gda_cells *cells)
+{
+	int idx = srcu_read_lock(&gda_srcu);
+	bool pending = gda_doorbell_pending(cells);
+
+	srcu_read_unlock(&gda_srcu, idx);
+	return pending;
+}
+
 /* Somebody besides us holds the page: a pin, or a reference about to go away. */
 static bool gda_doorbell_shared(const struct gda_region *region)
 {
 	return page_count(region->pages[0]) > 1;
 }
 
-/* The page was silent for long enough: try to go silent. Called by the worker. */
-void gda_doorbell_idle(struct gda_ctx *ctx, struct gda_cells *cells)
+/* Return: true if the page must stay active. */
+static bool gda_doorbell_unmap(struct gda_ctx *ctx, struct gda_cells *cells)
 {
 	struct gda_region *region = cells->region;
 
-	mutex_lock(&ctx->map_lock);
-	if (region->revoked)
-		goto out;
-	if (!cells->npolled) {
-		WRITE_ONCE(cells->active, false);
-		unmap_mapping_range(ctx->inode->i_mapping,
-				    gda_region_cookie(region), PAGE_SIZE, 1);
-		/* the unmapping has flushed: earlier stores are visible to this look */
-		if (gda_doorbell_pending(cells)) {
-			gda_doorbell_set_active(cells);
-			goto out;
-		}
-		if (!gda_doorbell_shared(region)) {
-			trace_gda_doorbell(ctx->id, gda_region_cookie(region), false);
-			goto out;
-		}
+	WRITE_ONCE(cells->active, false);
+	unmap_mapping_range(ctx->inode->i_mapping, gda_region_cookie(region), PAGE_SIZE, 1);
+	/* the unmapping has flushed: earlier stores are visible to this look */
+	if (gda_doorbell_look_again(cells)) {
+		gda_doorbell_set_active(cells);
+		return false;
 	}
-	gda_doorbell_set_active(cells);
-	cells->paced = true;
-out:
+	if (gda_doorbell_shared(region))
+		return true;
+	trace_gda_doorbell(ctx->id, gda_region_cookie(region), false);
+	return false;
+}
+
+/* The page was silent for long enough: try to go silent. Called by the worker. */
+void gda_doorbell_idle(struct gda_ctx *ctx, unsigned int page)
+{
+	struct gda_cells *cells;
+
+	mutex_lock(&ctx->map_lock);
+	cells = ctx->db[page];
+	if (cells && (cells->npolled || gda_doorbell_unmap(ctx, cells))) {
+		gda_doorbell_set_active(cells);
+		WRITE_ONCE(cells->paced, true);
+	}
 	mutex_unlock(&ctx->map_lock);
 }

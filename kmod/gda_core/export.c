@@ -125,30 +125,47 @@ static struct dma_buf *gda_export_create(struct gda_region *region)
 	return dmabuf;
 }
 
-int gda_region_export(struct gda_ctx *ctx, struct gda_region *region, u32 offset,
-		      struct gda_region_export *cmd, void __user *ucmd)
+/* The dma-buf of a region that @cmd names; it holds the region from here on. */
+static struct dma_buf *gda_export_find(struct gda_ctx *ctx,
+				       struct gda_region_export *cmd)
+{
+	struct gda_region *region;
+	struct dma_buf *dmabuf;
+	int ret;
+
+	ret = gda_ctx_enter(ctx);
+	if (ret)
+		return ERR_PTR(ret);
+	region = gda_object_region(ctx, cmd->handle, cmd->type, &cmd->offset);
+	dmabuf = region ? gda_export_create(region) : ERR_PTR(-ENOENT);
+	/* for good: nobody knows when the last device has let go of the page */
+	if (!IS_ERR(dmabuf))
+		gda_doorbell_poll(region, 1);
+	gda_ctx_leave(ctx);
+	return dmabuf;
+}
+
+int gda_region_export(struct gda_ctx *ctx, struct gda_region_export *cmd,
+		      void __user *ucmd)
 {
 	struct dma_buf *dmabuf;
 	int fd, ret;
 
-	lockdep_assert_held(&ctx->lock);
+	if (!cmd->type || cmd->type > GDA_REGION_COUNTER)
+		return -EINVAL;
 	fd = get_unused_fd_flags(O_CLOEXEC);
 	if (fd < 0)
 		return fd;
-	dmabuf = gda_export_create(region);
+	dmabuf = gda_export_find(ctx, cmd);
 	if (IS_ERR(dmabuf)) {
 		ret = PTR_ERR(dmabuf);
 		goto err_fd;
 	}
 	cmd->fd = fd;
-	cmd->offset = offset;
-	cmd->length = gda_region_bytes(region);
+	cmd->length = dmabuf->size;
 	ret = gda_ioctl_respond(ucmd, cmd, sizeof(*cmd));
 	if (ret)
 		goto err_dmabuf;
-	/* for good: nobody knows when the last device has let go of the page */
-	if (region->cells)
-		gda_doorbell_poll(ctx, region->cells, 1);
 	fd_install(fd, dmabuf->file);
 	return 0;
 

@@ -43,6 +43,7 @@
 #define GDA_MAX_CQ		4096
 #define GDA_MAX_MR		65536
 #define GDA_MAX_COUNTER		4096
+#define GDA_MAX_SUITORS		64
 #define GDA_MAX_CQ_DEPTH	65536
 #define GDA_MAX_MR_SIZE		(1ULL << 38)
 #define GDA_MAX_MSG		0x7fffffffU
@@ -97,8 +98,8 @@ struct gda_region {
 
 /*
  * A page of 64-byte cells, shared by the QPs of one context: doorbells, or records.
- * @used under ctx->lock; @active and @silent_since under ctx->map_lock, read by the
- * worker without it; @qps is written under ctx->lock, read under SRCU.
+ * @used and @qps are written under ctx->lock, the next four under ctx->map_lock; the
+ * worker reads all of them under SRCU.
  */
 struct gda_cells {
 	struct gda_region *region;
@@ -106,7 +107,7 @@ struct gda_cells {
 	unsigned int npolled;		/* cells that must be looked at without a fault */
 	bool active;			/* scanned by the worker */
 	bool paced;			/* active for ever: scanned at leisure when silent */
-	u64 silent_since;		/* worker's clock, ns; the worker's own */
+	u64 silent_since;		/* ns, CLOCK_MONOTONIC */
 	struct gda_qp *qps[GDA_CELLS];
 };
 
@@ -136,6 +137,8 @@ struct gda_ctx {
 	u32 id;
 	bool dead;			/* under @lock: shut down */
 	unsigned int nqp, ncq, nmr, ncounter;	/* under @lock */
+	kuid_t uid;			/* charged for a context, if @charged */
+	bool charged;
 	struct xarray objects;		/* handle -> struct gda_object */
 	struct inode *inode;		/* the mapping all VMAs hang on */
 
@@ -162,11 +165,17 @@ struct gda_object {
 	struct gda_ctx *ctx;
 	u32 handle;
 	u8 type;
+	bool published;
 	unsigned int users;		/* other objects that need it; under ctx->lock */
 };
 
-/* Destruction is kill (unlink, unmap; cannot fail), synchronize, free. */
+/*
+ * Creation makes everything but lets nobody find it, so that it can still fail when
+ * its answer cannot be delivered; publish cannot fail. Destruction is kill (unlink,
+ * unmap; cannot fail), synchronize, free; it also undoes what was never published.
+ */
 struct gda_object_ops {
+	void (*publish)(struct gda_object *obj);
 	void (*kill)(struct gda_object *obj);
 	void (*free)(struct gda_object *obj);
 };
@@ -174,9 +183,11 @@ struct gda_object_ops {
 extern const struct gda_object_ops gda_qp_ops, gda_cq_ops, gda_counter_ops,
 				   gda_mr_ops;
 
-int gda_object_alloc(struct gda_ctx *ctx, struct gda_object *obj, u8 type);
+int gda_object_reserve(struct gda_ctx *ctx, struct gda_object *obj, u8 type);
 void gda_object_abort(struct gda_object *obj);
-void gda_object_finalize(struct gda_object *obj);
+void gda_object_complete(struct gda_object *obj);
+void gda_object_publish(struct gda_object *obj);
+void gda_object_discard(struct gda_object *obj);
 struct gda_object *gda_object_find(struct gda_ctx *ctx, u32 handle, u8 type);
 int gda_object_destroy(struct gda_ctx *ctx, u32 handle);
 void gda_object_destroy_all(struct gda_ctx *ctx);
@@ -184,6 +195,8 @@ void gda_object_destroy_all(struct gda_ctx *ctx);
 /* ctx.c */
 struct gda_ctx *gda_ctx_create(struct file *file);
 int gda_ctx_bind(struct gda_ctx *ctx, struct gda_device *dev);
+int gda_ctx_enter(struct gda_ctx *ctx);
+void gda_ctx_leave(struct gda_ctx *ctx);
 void gda_ctx_shutdown(struct gda_ctx *ctx);
 void gda_ctx_destroy(struct gda_ctx *ctx, struct file *file);
 
@@ -191,6 +204,7 @@ void gda_ctx_destroy(struct gda_ctx *ctx, struct file *file);
 struct gda_region *gda_region_create(struct gda_ctx *ctx, unsigned int npages, u32 map,
 				     struct gda_cells *cells);
 void gda_region_revoke(struct gda_region *region);
+void gda_region_revoke_locked(struct gda_region *region);
 void gda_region_put(struct gda_region *region);
 void gda_region_info(const struct gda_region *region, u32 offset,
 		     struct gda_region_info *info);
@@ -205,8 +219,8 @@ static inline unsigned long gda_region_bytes(const struct gda_region *region)
 int gda_mmap(struct file *file, struct vm_area_struct *vma);
 
 /* export.c */
-int gda_region_export(struct gda_ctx *ctx, struct gda_region *region, u32 offset,
-		      struct gda_region_export *cmd, void __user *ucmd);
+int gda_region_export(struct gda_ctx *ctx, struct gda_region_export *cmd,
+		      void __user *ucmd);
 
 /* cells.c */
 enum gda_cell_use {
@@ -231,9 +245,9 @@ static inline void *gda_cell_addr(const struct gda_cell *cell)
 
 /* doorbell.c */
 void gda_doorbell_fault(struct gda_ctx *ctx, struct gda_cells *cells);
-void gda_doorbell_activate(struct gda_ctx *ctx, struct gda_cells *cells);
-void gda_doorbell_idle(struct gda_ctx *ctx, struct gda_cells *cells);
-void gda_doorbell_poll(struct gda_ctx *ctx, struct gda_cells *cells, int n);
+void gda_doorbell_activate(struct gda_ctx *ctx, unsigned int page);
+void gda_doorbell_idle(struct gda_ctx *ctx, unsigned int page);
+void gda_doorbell_poll(struct gda_region *region, int n);
 bool gda_doorbell_pending(const struct gda_cells *cells);
 
 /* cq.c */
@@ -248,7 +262,7 @@ struct gda_cq {
 	u32 armed;			/* GDA_CQ_ARM_*; under @lock */
 };
 
-int gda_cq_create(struct gda_ctx *ctx, struct gda_cq_create *cmd, void __user *ucmd);
+struct gda_object *gda_cq_create(struct gda_ctx *ctx, struct gda_cq_create *cmd);
 int gda_cq_event(struct gda_ctx *ctx, struct gda_cq_event *cmd);
 
 /* counter.c */
@@ -257,8 +271,8 @@ struct gda_count {
 	struct gda_cell cell;
 };
 
-int gda_counter_create(struct gda_ctx *ctx, struct gda_counter_create *cmd,
-		       void __user *ucmd);
+struct gda_object *gda_counter_create(struct gda_ctx *ctx,
+				      struct gda_counter_create *cmd);
 
 /* qp.c */
 struct gda_qp {
@@ -277,11 +291,12 @@ struct gda_qp {
 	/* under dev->peer_lock; @peer is read under SRCU */
 	struct gda_qp *peer;		/* both named each other */
 	struct gda_qp *named;		/* this one named it, it has not answered */
-	struct list_head suitors;	/* QPs whose @named is this one */
+	struct list_head suitors;	/* QPs whose @named is this one... */
+	unsigned int nsuitors;		/* ... GDA_MAX_SUITORS at most */
 	struct list_head suit;
 };
 
-int gda_qp_create(struct gda_ctx *ctx, struct gda_qp_create *cmd, void __user *ucmd);
+struct gda_object *gda_qp_create(struct gda_ctx *ctx, struct gda_qp_create *cmd);
 int gda_qp_address(struct gda_ctx *ctx, struct gda_qp_address *cmd);
 int gda_qp_query(struct gda_ctx *ctx, struct gda_qp_query *cmd);
 
@@ -297,9 +312,8 @@ struct gda_mr {
 	struct gda_mem_backing backing;
 };
 
-int gda_mr_reg_user(struct gda_ctx *ctx, struct gda_mr_reg_user *cmd, void __user *ucmd);
-int gda_mr_reg_dmabuf(struct gda_ctx *ctx, struct gda_mr_reg_dmabuf *cmd,
-		      void __user *ucmd);
+struct gda_object *gda_mr_reg_user(struct gda_ctx *ctx, struct gda_mr_reg_user *cmd);
+struct gda_object *gda_mr_reg_dmabuf(struct gda_ctx *ctx, struct gda_mr_reg_dmabuf *cmd);
 int gda_mr_query(struct gda_ctx *ctx, struct gda_mr_query *cmd);
 bool gda_mem_kind_present(u32 id);
 
@@ -310,7 +324,8 @@ void gda_key_free(struct gda_device *dev, struct gda_mr *mr);
 
 /* worker.c */
 extern unsigned int gda_idle_us;
-int gda_worker_start(struct gda_ctx *ctx);
+struct task_struct *gda_worker_create(struct gda_ctx *ctx);
+void gda_worker_start(struct gda_ctx *ctx, struct task_struct *task);
 void gda_worker_stop(struct gda_ctx *ctx);
 void gda_worker_free(struct gda_ctx *ctx);
 void gda_worker_wake(struct gda_ctx *ctx);
@@ -318,7 +333,18 @@ void gda_worker_kick(struct gda_ctx *ctx);
 
 /* ioctl.c */
 int gda_ioctl_respond(void __user *ucmd, const void *cmd, size_t ksize);
+struct gda_region *gda_object_region(struct gda_ctx *ctx, u32 handle, u32 type, u32 *offset);
 long gda_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
+
+/* account.c - what one user may have */
+int gda_account_context(struct gda_ctx *ctx);
+void gda_unaccount_context(struct gda_ctx *ctx);
+
+/* xa_alloc_cyclic()'s answer in the words of the errno contract */
+static inline int gda_cyclic_error(int ret)
+{
+	return ret == -EBUSY ? -ENOSPC : min(ret, 0);
+}
 
 /* executor/soft.c */
 extern struct gda_device gda_soft;

@@ -3,9 +3,10 @@
  * The ioctl layer: one table, one copy in, size and flag rules in one place.
  * Handlers see kernel memory only and run under ctx->lock, so calls on one context
  * are one after the other; a signal before the lock is got leaves nothing behind.
+ * User memory is never touched under the lock: it may make us wait.
  *
- * Handlers that publish an object answer themselves (gda_ioctl_respond) before they
- * publish; the answer of all others is copied out here.
+ * Creating is: make the object, answer, publish it. If the answer cannot be
+ * delivered, the object is discarded; nobody has seen it.
  */
 #include <linux/fs.h>
 #include <linux/nospec.h>
@@ -52,9 +53,11 @@ static int gda_ioc_bind(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *
 	struct gda_bind *cmd = &ucmd->bind;
 	struct gda_device *dev;
 
-	if (ctx->dev)
-		return -EALREADY;
-	if (strnlen(cmd->device, sizeof(cmd->device)) == sizeof(cmd->device))
+	size_t len = strnlen(cmd->device, sizeof(cmd->device));
+
+	/* what follows the name is kept for later */
+	if (len == sizeof(cmd->device) ||
+	    memchr_inv(cmd->device + len, 0, sizeof(cmd->device) - len))
 		return -EINVAL;
 	dev = gda_device_find(cmd->device);
 	if (!dev)
@@ -137,13 +140,14 @@ static struct gda_region *gda_qp_region(struct gda_object *obj, u32 type, u32 *o
 	return NULL;
 }
 
-static struct gda_region *gda_find_region(struct gda_ctx *ctx, u32 handle,
-						u32 type, u32 *offset)
+struct gda_region *gda_object_region(struct gda_ctx *ctx, u32 handle, u32 type,
+				     u32 *offset)
 {
 	struct gda_object *obj = xa_load(&ctx->objects, handle);
 
+	lockdep_assert_held(&ctx->lock);
 	*offset = 0;
-	if (!obj)
+	if (!obj || !obj->published)
 		return NULL;
 	if (obj->type == GDA_OBJECT_CQ)
 		return gda_cq_region(obj, type, offset);
@@ -163,21 +167,21 @@ static int gda_ioc_region(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user
 
 	if (!cmd->type || cmd->type > GDA_REGION_COUNTER)
 		return -EINVAL;
-	region = gda_find_region(ctx, cmd->handle, cmd->type, &offset);
+	region = gda_object_region(ctx, cmd->handle, cmd->type, &offset);
 	if (!region)
 		return -ENOENT;
 	gda_region_info(region, offset, &cmd->info);
 	return 0;
 }
 
-static int gda_ioc_cq_create(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
+static struct gda_object *gda_ioc_cq_create(struct gda_ctx *ctx, union gda_ucmd *ucmd)
 {
-	return gda_cq_create(ctx, &ucmd->cq_create, arg);
+	return gda_cq_create(ctx, &ucmd->cq_create);
 }
 
-static int gda_ioc_qp_create(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
+static struct gda_object *gda_ioc_qp_create(struct gda_ctx *ctx, union gda_ucmd *ucmd)
 {
-	return gda_qp_create(ctx, &ucmd->qp_create, arg);
+	return gda_qp_create(ctx, &ucmd->qp_create);
 }
 
 static int gda_ioc_qp_address(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
@@ -195,9 +199,9 @@ static int gda_ioc_qp_query(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __us
 	return gda_qp_query(ctx, &ucmd->qp_query);
 }
 
-static int gda_ioc_mr_reg_user(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
+static struct gda_object *gda_ioc_mr_reg_user(struct gda_ctx *ctx, union gda_ucmd *ucmd)
 {
-	return gda_mr_reg_user(ctx, &ucmd->mr_reg_user, arg);
+	return gda_mr_reg_user(ctx, &ucmd->mr_reg_user);
 }
 
 static int gda_ioc_mr_query(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
@@ -210,31 +214,20 @@ static int gda_ioc_cq_event(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __us
 	return gda_cq_event(ctx, &ucmd->cq_event);
 }
 
-static int gda_ioc_counter_create(struct gda_ctx *ctx, union gda_ucmd *ucmd,
-				  void __user *arg)
+static struct gda_object *gda_ioc_counter_create(struct gda_ctx *ctx, union gda_ucmd *ucmd)
 {
-	return gda_counter_create(ctx, &ucmd->counter_create, arg);
+	return gda_counter_create(ctx, &ucmd->counter_create);
 }
 
-static int gda_ioc_mr_reg_dmabuf(struct gda_ctx *ctx, union gda_ucmd *ucmd,
-				 void __user *arg)
+static struct gda_object *gda_ioc_mr_reg_dmabuf(struct gda_ctx *ctx, union gda_ucmd *ucmd)
 {
-	return gda_mr_reg_dmabuf(ctx, &ucmd->mr_reg_dmabuf, arg);
+	return gda_mr_reg_dmabuf(ctx, &ucmd->mr_reg_dmabuf);
 }
 
 static int gda_ioc_region_export(struct gda_ctx *ctx, union gda_ucmd *ucmd,
 				 void __user *arg)
 {
-	struct gda_region_export *cmd = &ucmd->region_export;
-	struct gda_region *region;
-	u32 offset;
-
-	if (!cmd->type || cmd->type > GDA_REGION_COUNTER)
-		return -EINVAL;
-	region = gda_find_region(ctx, cmd->handle, cmd->type, &offset);
-	if (!region)
-		return -ENOENT;
-	return gda_region_export(ctx, region, offset, cmd, arg);
+	return gda_region_export(ctx, &ucmd->region_export, arg);
 }
 
 struct gda_ioctl_op {
@@ -244,46 +237,53 @@ struct gda_ioctl_op {
 	u32 flags;		/* flags that are known */
 	bool unbound;		/* allowed before GDA_IOC_BIND */
 	bool respond;		/* copy the structure out on success */
+	bool locks;		/* takes ctx->lock itself */
+	/* one of the two */
 	int (*fn)(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg);
+	struct gda_object *(*create)(struct gda_ctx *ctx, union gda_ucmd *ucmd);
 };
 
-#define GDA_OP(_nr, _fn, _struct, _last, ...)					\
+#define GDA_OP(_nr, _struct, _last, ...)					\
 	[GDA_IOC_NR_##_nr] = {							\
 		.cmd = GDA_IOC_##_nr,						\
 		.size = sizeof(_struct) +					\
 			BUILD_BUG_ON_ZERO(sizeof(union gda_ucmd) < sizeof(_struct)), \
 		.min_size = offsetofend(_struct, _last),			\
-		.fn = _fn,							\
 		__VA_ARGS__							\
 	}
 
 static const struct gda_ioctl_op gda_ioctl_ops[] = {
-	GDA_OP(BIND, gda_ioc_bind, struct gda_bind, device, .unbound = true),
-	GDA_OP(QUERY, gda_ioc_query, struct gda_query, device, .unbound = true,
-	       .respond = true),
-	GDA_OP(DESTROY, gda_ioc_destroy, struct gda_destroy, reserved,
-	       .flags = GDA_DESTROY_CONTEXT),
-	GDA_OP(REGION_INFO, gda_ioc_region, struct gda_region_query, info,
-	       .respond = true),
-	GDA_OP(CQ_CREATE, gda_ioc_cq_create, struct gda_cq_create, dbrec,
+	GDA_OP(BIND, struct gda_bind, device,
+	       .fn = gda_ioc_bind, .locks = true),
+	GDA_OP(QUERY, struct gda_query, device,
+	       .fn = gda_ioc_query, .unbound = true, .respond = true),
+	GDA_OP(DESTROY, struct gda_destroy, reserved,
+	       .fn = gda_ioc_destroy, .flags = GDA_DESTROY_CONTEXT),
+	GDA_OP(REGION_INFO, struct gda_region_query, info,
+	       .fn = gda_ioc_region, .respond = true),
+	GDA_OP(CQ_CREATE, struct gda_cq_create, dbrec,
+	       .create = gda_ioc_cq_create,
 	       .flags = GDA_CQ_COLLAPSED | GDA_CQ_WRITABLE),
-	GDA_OP(QP_CREATE, gda_ioc_qp_create, struct gda_qp_create, reserved2,
-	       .flags = GDA_QP_POLLED),
-	GDA_OP(QP_ADDRESS, gda_ioc_qp_address, struct gda_qp_address, address,
-	       .respond = true),
-	GDA_OP(QP_CONNECT, gda_ioc_qp_connect, struct gda_qp_connect, address),
-	GDA_OP(QP_QUERY, gda_ioc_qp_query, struct gda_qp_query, bytes,
-	       .respond = true),
-	GDA_OP(MR_REG_USER, gda_ioc_mr_reg_user, struct gda_mr_reg_user, iova,
-	       .flags = GDA_MR_ZERO_BASED),
-	GDA_OP(MR_QUERY, gda_ioc_mr_query, struct gda_mr_query, length,
-	       .respond = true),
-	GDA_OP(CQ_EVENT, gda_ioc_cq_event, struct gda_cq_event, eventfd,
-	       .flags = GDA_CQ_ARM | GDA_CQ_ARM_SOLICITED),
-	GDA_OP(COUNTER_CREATE, gda_ioc_counter_create, struct gda_counter_create, counter),
-	GDA_OP(MR_REG_DMABUF, gda_ioc_mr_reg_dmabuf, struct gda_mr_reg_dmabuf, key,
-	       .flags = GDA_MR_ZERO_BASED),
-	GDA_OP(REGION_EXPORT, gda_ioc_region_export, struct gda_region_export, length),
+	GDA_OP(QP_CREATE, struct gda_qp_create, reserved2,
+	       .create = gda_ioc_qp_create, .flags = GDA_QP_POLLED),
+	GDA_OP(QP_ADDRESS, struct gda_qp_address, address,
+	       .fn = gda_ioc_qp_address, .respond = true),
+	GDA_OP(QP_CONNECT, struct gda_qp_connect, address,
+	       .fn = gda_ioc_qp_connect),
+	GDA_OP(QP_QUERY, struct gda_qp_query, bytes,
+	       .fn = gda_ioc_qp_query, .respond = true),
+	GDA_OP(MR_REG_USER, struct gda_mr_reg_user, iova,
+	       .create = gda_ioc_mr_reg_user, .flags = GDA_MR_ZERO_BASED, .locks = true),
+	GDA_OP(MR_QUERY, struct gda_mr_query, length,
+	       .fn = gda_ioc_mr_query, .respond = true),
+	GDA_OP(CQ_EVENT, struct gda_cq_event, eventfd,
+	       .fn = gda_ioc_cq_event, .flags = GDA_CQ_ARM | GDA_CQ_ARM_SOLICITED),
+	GDA_OP(COUNTER_CREATE, struct gda_counter_create, counter,
+	       .create = gda_ioc_counter_create),
+	GDA_OP(MR_REG_DMABUF, struct gda_mr_reg_dmabuf, key,
+	       .create = gda_ioc_mr_reg_dmabuf, .flags = GDA_MR_ZERO_BASED, .locks = true),
+	GDA_OP(REGION_EXPORT, struct gda_region_export, length,
+	       .fn = gda_ioc_region_export, .locks = true),
 };
 
 /* Copy the command in and apply the rules that hold for all of them. */
@@ -309,6 +309,67 @@ static int gda_ioctl_fetch(const struct gda_ioctl_op *op, union gda_ucmd *ucmd,
 	return 0;
 }
 
+static int gda_ioctl_enter(struct gda_ctx *ctx, const struct gda_ioctl_op *op)
+{
+	if (op->locks)
+		return 0;
+	if (!op->unbound)
+		return gda_ctx_enter(ctx);
+	if (mutex_lock_interruptible(&ctx->lock))
+		return -ERESTARTSYS;
+	if (!ctx->dead)
+		return 0;
+	mutex_unlock(&ctx->lock);
+	return -ENODEV;
+}
+
+static void gda_ioctl_leave(struct gda_ctx *ctx, const struct gda_ioctl_op *op)
+{
+	if (!op->locks)
+		gda_ctx_leave(ctx);
+}
+
+static int gda_ioctl_call(struct gda_ctx *ctx, const struct gda_ioctl_op *op,
+			  union gda_ucmd *ucmd, void __user *arg)
+{
+	int ret;
+
+	ret = gda_ioctl_enter(ctx, op);
+	if (ret)
+		return ret;
+	ret = op->fn(ctx, ucmd, arg);
+	gda_ioctl_leave(ctx, op);
+	if (!ret && op->respond)
+		ret = gda_ioctl_respond(arg, ucmd, op->size);
+	return ret;
+}
+
+static int gda_ioctl_create(struct gda_ctx *ctx, const struct gda_ioctl_op *op,
+			    union gda_ucmd *ucmd, void __user *arg)
+{
+	struct gda_object *obj;
+	int ret;
+
+	ret = gda_ioctl_enter(ctx, op);
+	if (ret)
+		return ret;
+	obj = op->create(ctx, ucmd);
+	gda_ioctl_leave(ctx, op);
+	if (IS_ERR(obj))
+		return PTR_ERR(obj);
+
+	ret = gda_ioctl_respond(arg, ucmd, op->size);
+	mutex_lock(&ctx->lock);
+	if (ctx->dead)
+		ret = -ENODEV;		/* the object went with the context */
+	else if (ret)
+		gda_object_discard(obj);
+	else
+		gda_object_publish(obj);
+	mutex_unlock(&ctx->lock);
+	return ret;
+}
+
 long gda_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	struct gda_ctx *ctx = file->private_data;
@@ -326,17 +387,7 @@ long gda_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	ret = gda_ioctl_fetch(op, &ucmd, uarg);
 	if (ret)
 		return ret;
-
-	if (mutex_lock_interruptible(&ctx->lock))
-		return -ERESTARTSYS;
-	if (ctx->dead)
-		ret = -ENODEV;
-	else if (!ctx->dev && !op->unbound)
-		ret = -ENOTCONN;
-	else
-		ret = op->fn(ctx, &ucmd, uarg);
-	mutex_unlock(&ctx->lock);
-	if (!ret && op->respond)
-		ret = gda_ioctl_respond(uarg, &ucmd, op->size);
-	return ret;
+	if (op->create)
+		return gda_ioctl_create(ctx, op, &ucmd, uarg);
+	return gda_ioctl_call(ctx, op, &ucmd, uarg);
 }

@@ -22,7 +22,7 @@ int gda_key_alloc(struct gda_device *dev, struct gda_mr *mr)
 			      XA_LIMIT(1, GDA_KEY_INDEX_MAX), &dev->next_key,
 			      GFP_KERNEL_ACCOUNT);
 	if (ret < 0)
-		return ret;
+		return gda_cyclic_error(ret);
 	mr->mem.key = index << 8 | (get_random_u32() & 0xff);
 	gda_stat_add(GDA_STAT_KEYS, 1);
 	return 0;

@@ -59,8 +59,7 @@ bool gda_mem_kind_present(u32 id)
 	return READ_ONCE(gda_kinds[id]);
 }
 
-static int gda_mr_check(const struct gda_ctx *ctx, const struct gda_mem_request *req,
-			u64 iova, u32 access)
+static int gda_mr_check(const struct gda_mem_request *req, u64 iova, u32 access)
 {
 	u32 remote = GDA_ACCESS_REMOTE_WRITE | GDA_ACCESS_REMOTE_ATOMIC;
 	u64 end;
@@ -74,8 +73,6 @@ static int gda_mr_check(const struct gda_ctx *ctx, const struct gda_mem_request 
 	if (check_add_overflow(req->addr, req->length, &end) ||
 	    check_add_overflow(iova, req->length, &end))
 		return -EOVERFLOW;
-	if (ctx->nmr >= GDA_MAX_MR)
-		return -ENOSPC;
 	return 0;
 }
 
@@ -121,118 +118,118 @@ static void gda_mr_free(struct gda_object *obj)
 	kfree(mr);
 }
 
+static void gda_mr_publish(struct gda_object *obj)
+{
+	struct gda_mr *mr = container_of(obj, struct gda_mr, obj);
+
+	gda_key_publish(obj->ctx->dev, mr);
+	trace_gda_mr(obj->ctx->id, mr->mem.key, mr->mem.size, mr->backing.kind->id, true);
+}
+
 const struct gda_object_ops gda_mr_ops = {
+	.publish = gda_mr_publish,
 	.kill = gda_mr_kill,
 	.free = gda_mr_free,
 };
 
+/* Put an MR whose memory is attached into the context. On failure it is gone. */
+static struct gda_object *gda_mr_enter(struct gda_ctx *ctx, struct gda_mr *mr)
+{
+	int ret;
+
+	ret = gda_ctx_enter(ctx);
+	if (ret)
+		goto err_detach;
+	mr->mem.pd = ctx;
+	ret = ctx->nmr >= GDA_MAX_MR ? -ENOSPC : 0;
+	if (!ret)
+		ret = gda_object_reserve(ctx, &mr->obj, GDA_OBJECT_MR);
+	if (ret)
+		goto err_leave;
+	ret = gda_key_alloc(ctx->dev, mr);
+	if (ret)
+		goto err_handle;
+	ctx->nmr++;
+	gda_stat_add(GDA_STAT_MRS, 1);
+	gda_object_complete(&mr->obj);
+	gda_ctx_leave(ctx);
+	return &mr->obj;
+
+err_handle:
+	gda_object_abort(&mr->obj);
+err_leave:
+	gda_ctx_leave(ctx);
+err_detach:
+	gda_mr_detach(mr);
+	kfree(mr);
+	return ERR_PTR(ret);
+}
+
 /*
- * Make an MR that nobody can find yet; gda_mr_publish() or gda_mr_discard() follows.
+ * The memory is attached before the context is locked: that may wait for user space
+ * (faults) or for other drivers, and nobody else's call should wait with it.
  */
-static struct gda_mr *gda_mr_create(struct gda_ctx *ctx, u32 kind, u64 iova, u32 access,
-				    struct gda_mem_request *req)
+static struct gda_object *gda_mr_create(struct gda_ctx *ctx, u32 kind, u64 iova,
+					u32 access, struct gda_mem_request *req)
 {
 	struct gda_mr *mr;
 	int ret;
 
 	req->writable = access & GDA_ACCESS_LOCAL_WRITE;
-	ret = gda_mr_check(ctx, req, iova, access);
+	ret = gda_mr_check(req, iova, access);
 	if (ret)
 		return ERR_PTR(ret);
+	if (!READ_ONCE(ctx->dev))
+		return ERR_PTR(-ENOTCONN);
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	mr->mem.pd = ctx;
 	mr->mem.iova = iova;
 	mr->mem.size = req->length;
 	mr->mem.access = access;
 	/* before attach: from there on the memory can be revoked */
 	mr->mem.state = GDA_MR_LIVE;
-	ret = gda_object_alloc(ctx, &mr->obj, GDA_OBJECT_MR);
-	if (ret)
-		goto err_kfree;
 	ret = gda_mr_attach(mr, kind, req);
-	if (ret)
-		goto err_handle;
-	ret = gda_key_alloc(ctx->dev, mr);
-	if (ret)
-		goto err_detach;
-	return mr;
-
-err_detach:
-	gda_mr_detach(mr);
-err_handle:
-	gda_object_abort(&mr->obj);
-err_kfree:
-	kfree(mr);
-	return ERR_PTR(ret);
+	if (ret) {
+		kfree(mr);
+		return ERR_PTR(ret);
+	}
+	return gda_mr_enter(ctx, mr);
 }
 
-static void gda_mr_publish(struct gda_mr *mr)
-{
-	struct gda_ctx *ctx = mr->obj.ctx;
-
-	ctx->nmr++;
-	gda_stat_add(GDA_STAT_MRS, 1);
-	gda_key_publish(ctx->dev, mr);
-	trace_gda_mr(ctx->id, mr->mem.key, mr->mem.size, mr->backing.kind->id, true);
-	gda_object_finalize(&mr->obj);
-}
-
-static void gda_mr_discard(struct gda_mr *mr)
-{
-	gda_key_free(mr->obj.ctx->dev, mr);
-	gda_mr_detach(mr);
-	gda_object_abort(&mr->obj);
-	kfree(mr);
-}
-
-int gda_mr_reg_user(struct gda_ctx *ctx, struct gda_mr_reg_user *cmd, void __user *ucmd)
+struct gda_object *gda_mr_reg_user(struct gda_ctx *ctx, struct gda_mr_reg_user *cmd)
 {
 	struct gda_mem_request req = { .addr = cmd->addr, .length = cmd->length };
-	struct gda_mr *mr;
-	int ret;
+	struct gda_object *obj;
 
 	if (cmd->reserved)
-		return -EOPNOTSUPP;
+		return ERR_PTR(-EOPNOTSUPP);
 	cmd->iova = cmd->flags & GDA_MR_ZERO_BASED ? 0 : cmd->addr;
-	mr = gda_mr_create(ctx, GDA_KIND_USER, cmd->iova, cmd->access, &req);
-	if (IS_ERR(mr))
-		return PTR_ERR(mr);
-	cmd->handle = mr->obj.handle;
-	cmd->key = mr->mem.key;
-	ret = gda_ioctl_respond(ucmd, cmd, sizeof(*cmd));
-	if (ret)
-		gda_mr_discard(mr);
-	else
-		gda_mr_publish(mr);
-	return ret;
+	obj = gda_mr_create(ctx, GDA_KIND_USER, cmd->iova, cmd->access, &req);
+	if (IS_ERR(obj))
+		return obj;
+	cmd->handle = obj->handle;
+	cmd->key = container_of(obj, struct gda_mr, obj)->mem.key;
+	return obj;
 }
 
-int gda_mr_reg_dmabuf(struct gda_ctx *ctx, struct gda_mr_reg_dmabuf *cmd,
-		      void __user *ucmd)
+struct gda_object *gda_mr_reg_dmabuf(struct gda_ctx *ctx, struct gda_mr_reg_dmabuf *cmd)
 {
 	struct gda_mem_request req = {
 		.addr = cmd->offset,
 		.length = cmd->length,
 		.fd = cmd->fd,
 	};
-	struct gda_mr *mr;
-	int ret;
+	struct gda_object *obj;
 
 	if ((cmd->flags & GDA_MR_ZERO_BASED) && cmd->iova)
-		return -EINVAL;
-	mr = gda_mr_create(ctx, GDA_KIND_DMABUF, cmd->iova, cmd->access, &req);
-	if (IS_ERR(mr))
-		return PTR_ERR(mr);
-	cmd->handle = mr->obj.handle;
-	cmd->key = mr->mem.key;
-	ret = gda_ioctl_respond(ucmd, cmd, sizeof(*cmd));
-	if (ret)
-		gda_mr_discard(mr);
-	else
-		gda_mr_publish(mr);
-	return ret;
+		return ERR_PTR(-EINVAL);
+	obj = gda_mr_create(ctx, GDA_KIND_DMABUF, cmd->iova, cmd->access, &req);
+	if (IS_ERR(obj))
+		return obj;
+	cmd->handle = obj->handle;
+	cmd->key = container_of(obj, struct gda_mr, obj)->mem.key;
+	return obj;
 }
 
 void gda_mem_revoke(struct gda_mem_backing *b)

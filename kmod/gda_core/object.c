@@ -2,10 +2,12 @@
 /*
  * Handles and the life of objects.
  *
- * A handle is reserved first and published last: between gda_object_alloc() and
- * gda_object_finalize() no lookup finds the object, so its creation can still fail.
- * After finalize only destruction ends it, which cannot fail: kill (unlink it from
- * everything executors look at), wait for the executors, free.
+ * A handle is reserved first and published last: until gda_object_publish() no lookup
+ * finds the object, so its creation can still fail. Between complete and publish the
+ * lock is dropped while the answer goes to user space; if the context is shut down in
+ * the meantime, the object goes with the others. After publish only destruction ends
+ * it, which cannot fail: kill (unlink it from everything executors look at), wait for
+ * the executors, free.
  *
  * All under ctx->lock.
  */
@@ -18,23 +20,26 @@ static const struct gda_object_ops * const gda_object_ops[GDA_OBJECT_TYPES] = {
 	[GDA_OBJECT_MR] = &gda_mr_ops,
 };
 
-int gda_object_alloc(struct gda_ctx *ctx, struct gda_object *obj, u8 type)
+int gda_object_reserve(struct gda_ctx *ctx, struct gda_object *obj, u8 type)
 {
 	lockdep_assert_held(&ctx->lock);
 	obj->ctx = ctx;
 	obj->type = type;
+	obj->published = false;
 	obj->users = 0;
 	return xa_alloc(&ctx->objects, &obj->handle, XA_ZERO_ENTRY, xa_limit_31b,
 			GFP_KERNEL_ACCOUNT);
 }
 
+/* Creation failed half-way: give the handle back. */
 void gda_object_abort(struct gda_object *obj)
 {
 	lockdep_assert_held(&obj->ctx->lock);
 	xa_erase(&obj->ctx->objects, obj->handle);
 }
 
-void gda_object_finalize(struct gda_object *obj)
+/* Everything is made: from here on kill and free undo it. */
+void gda_object_complete(struct gda_object *obj)
 {
 	void *old;
 
@@ -44,33 +49,50 @@ void gda_object_finalize(struct gda_object *obj)
 	WARN_ON_ONCE(old);
 }
 
+void gda_object_publish(struct gda_object *obj)
+{
+	const struct gda_object_ops *ops = gda_object_ops[obj->type];
+
+	lockdep_assert_held(&obj->ctx->lock);
+	if (ops->publish)
+		ops->publish(obj);
+	obj->published = true;
+}
+
 struct gda_object *gda_object_find(struct gda_ctx *ctx, u32 handle, u8 type)
 {
 	struct gda_object *obj;
 
 	lockdep_assert_held(&ctx->lock);
 	obj = xa_load(&ctx->objects, handle);
-	if (!obj || obj->type != type)
+	if (!obj || !obj->published || obj->type != type)
 		return NULL;
 	return obj;
 }
 
+/* Undo a completed object, published or not. */
+void gda_object_discard(struct gda_object *obj)
+{
+	const struct gda_object_ops *ops = gda_object_ops[obj->type];
+
+	lockdep_assert_held(&obj->ctx->lock);
+	xa_erase(&obj->ctx->objects, obj->handle);
+	ops->kill(obj);
+	synchronize_srcu_expedited(&gda_srcu);
+	ops->free(obj);
+}
+
 int gda_object_destroy(struct gda_ctx *ctx, u32 handle)
 {
-	const struct gda_object_ops *ops;
 	struct gda_object *obj;
 
 	lockdep_assert_held(&ctx->lock);
 	obj = xa_load(&ctx->objects, handle);
-	if (!obj)
+	if (!obj || !obj->published)
 		return -ENOENT;
 	if (obj->users)
 		return -EBUSY;
-	ops = gda_object_ops[obj->type];
-	xa_erase(&ctx->objects, handle);
-	ops->kill(obj);
-	synchronize_srcu_expedited(&gda_srcu);
-	ops->free(obj);
+	gda_object_discard(obj);
 	return 0;
 }
 
@@ -84,8 +106,10 @@ void gda_object_destroy_all(struct gda_ctx *ctx)
 	lockdep_assert_held(&ctx->lock);
 	if (xa_empty(&ctx->objects))
 		return;
-	xa_for_each(&ctx->objects, handle, obj)
+	xa_for_each(&ctx->objects, handle, obj) {
 		gda_object_ops[obj->type]->kill(obj);
+		cond_resched();
+	}
 	synchronize_srcu_expedited(&gda_srcu);
 	for (type = 0; type < GDA_OBJECT_TYPES; type++) {
 		xa_for_each(&ctx->objects, handle, obj) {
@@ -93,6 +117,7 @@ void gda_object_destroy_all(struct gda_ctx *ctx)
 				continue;
 			xa_erase(&ctx->objects, handle);
 			gda_object_ops[type]->free(obj);
+			cond_resched();
 		}
 	}
 }

@@ -74,9 +74,7 @@ static void gda_qp_init_engine(struct gda_qp *qp, u32 depth)
 	q->recv = qp->recv ? gda_cell_addr(&qp->recv->cell) : NULL;
 	q->pd = qp->obj.ctx;
 	q->depth = depth;
-	q->qpn = 0;
 	q->state = GDA_QP_INIT;
-	gda_engine_init(q);
 }
 
 static int gda_qp_alloc_memory(struct gda_ctx *ctx, struct gda_qp *qp, u32 depth)
@@ -104,15 +102,18 @@ err_sq:
 	return ret;
 }
 
-/* Show the queue to the worker. Nothing can be pending yet but what user space
- * stores from now on, and then it faults or the page is active already.
+/*
+ * Show the queue to the worker. Nothing can be pending yet but what user space stores
+ * from now on, and then it faults or the page is active already.
  */
-static void gda_qp_publish(struct gda_qp *qp)
+static void gda_qp_publish(struct gda_object *obj)
 {
+	struct gda_qp *qp = container_of(obj, struct gda_qp, obj);
+
 	/* pairs with READ_ONCE in the worker: the engine's part is complete */
 	smp_store_release(&qp->db.cells->qps[qp->db.slot], qp);
 	if (qp->polled)
-		gda_doorbell_poll(qp->obj.ctx, qp->db.cells, 1);
+		gda_doorbell_poll(qp->db.cells->region, 1);
 }
 
 static void gda_qp_kill(struct gda_object *obj)
@@ -121,8 +122,8 @@ static void gda_qp_kill(struct gda_object *obj)
 	struct gda_ctx *ctx = obj->ctx;
 
 	gda_qp_disconnect(qp);
-	if (qp->polled)
-		gda_doorbell_poll(ctx, qp->db.cells, -1);
+	if (qp->polled && obj->published)
+		gda_doorbell_poll(qp->db.cells->region, -1);
 	gda_cell_kill(ctx->db, &qp->db);
 	gda_cell_kill(ctx->rec, &qp->rec);
 	gda_region_revoke(qp->sq);
@@ -142,47 +143,55 @@ static void gda_qp_free(struct gda_object *obj)
 }
 
 const struct gda_object_ops gda_qp_ops = {
+	.publish = gda_qp_publish,
 	.kill = gda_qp_kill,
 	.free = gda_qp_free,
 };
 
-static int gda_qp_respond(const struct gda_qp *qp, struct gda_qp_create *cmd,
-			  void __user *ucmd)
+static void gda_qp_answer(const struct gda_qp *qp, struct gda_qp_create *cmd)
 {
 	cmd->handle = qp->obj.handle;
 	cmd->qpn = qp->eqp.qpn;
 	gda_region_info(qp->sq, 0, &cmd->sq);
 	gda_region_info(qp->rec.cells->region, gda_cell_offset(&qp->rec), &cmd->dbrec);
 	gda_region_info(qp->db.cells->region, gda_cell_offset(&qp->db), &cmd->db);
-	return gda_ioctl_respond(ucmd, cmd, sizeof(*cmd));
 }
 
-/* Undo a creation that nobody has seen: no worker, no peer, no handle. */
-static void gda_qp_discard(struct gda_qp *qp)
+/* A number on the device. No peer can name it before it got the nonce. */
+static int gda_qp_alloc_number(struct gda_device *dev, struct gda_qp *qp)
 {
-	gda_qp_kill(&qp->obj);
-	synchronize_srcu_expedited(&gda_srcu);
-	gda_qp_free(&qp->obj);
+	u32 qpn;
+	int ret;
+
+	ret = xa_alloc_cyclic(&dev->qps, &qpn, qp, XA_LIMIT(1, 0xffffff), &dev->next_qpn,
+			      GFP_KERNEL_ACCOUNT);
+	if (ret < 0)
+		return gda_cyclic_error(ret);
+	qp->eqp.qpn = qpn;
+	/* the engine keeps a copy in what it completes with */
+	gda_engine_init(&qp->eqp);
+	return 0;
 }
 
-int gda_qp_create(struct gda_ctx *ctx, struct gda_qp_create *cmd, void __user *ucmd)
+struct gda_object *gda_qp_create(struct gda_ctx *ctx, struct gda_qp_create *cmd)
 {
 	struct gda_qp *qp;
 	int ret;
 
 	ret = gda_qp_check(ctx, cmd);
 	if (ret)
-		return ret;
+		return ERR_PTR(ret);
 	qp = kzalloc(sizeof(*qp), GFP_KERNEL_ACCOUNT);
 	if (!qp)
-		return -ENOMEM;
+		return ERR_PTR(-ENOMEM);
 	ret = gda_qp_find_used(ctx, cmd, qp);
 	if (ret)
 		goto err_kfree;
+	qp->polled = cmd->flags & GDA_QP_POLLED;
 	qp->nonce = get_random_u64();
 	INIT_LIST_HEAD(&qp->suitors);
 	INIT_LIST_HEAD(&qp->suit);
-	ret = gda_object_alloc(ctx, &qp->obj, GDA_OBJECT_QP);
+	ret = gda_object_reserve(ctx, &qp->obj, GDA_OBJECT_QP);
 	if (ret)
 		goto err_kfree;
 	ret = gda_qp_alloc_memory(ctx, qp, cmd->sq_depth);
@@ -192,28 +201,21 @@ int gda_qp_create(struct gda_ctx *ctx, struct gda_qp_create *cmd, void __user *u
 	gda_qp_use(qp, 1);
 	ctx->nqp++;
 	gda_stat_add(GDA_STAT_QPS, 1);
+	gda_object_complete(&qp->obj);
 
-	ret = xa_alloc_cyclic(&ctx->dev->qps, &qp->eqp.qpn, qp, XA_LIMIT(1, 0xffffff),
-			      &ctx->dev->next_qpn, GFP_KERNEL_ACCOUNT);
-	if (ret < 0)
-		goto err_discard;
-	ret = gda_qp_respond(qp, cmd, ucmd);
-	if (ret)
-		goto err_discard;
-	qp->polled = cmd->flags & GDA_QP_POLLED;
-	gda_qp_publish(qp);
-	gda_object_finalize(&qp->obj);
-	return 0;
+	ret = gda_qp_alloc_number(ctx->dev, qp);
+	if (ret) {
+		gda_object_discard(&qp->obj);
+		return ERR_PTR(ret);
+	}
+	gda_qp_answer(qp, cmd);
+	return &qp->obj;
 
-err_discard:
-	gda_object_abort(&qp->obj);
-	gda_qp_discard(qp);
-	return ret;
 err_handle:
 	gda_object_abort(&qp->obj);
 err_kfree:
 	kfree(qp);
-	return ret;
+	return ERR_PTR(ret);
 }
 
 static struct gda_qp *gda_qp_find(struct gda_ctx *ctx, u32 handle)
@@ -245,7 +247,8 @@ int gda_qp_query(struct gda_ctx *ctx, struct gda_qp_query *cmd)
 	if (!qp)
 		return -ENOENT;
 	q = &qp->eqp;
-	cmd->state = READ_ONCE(q->state);
+	/* pairs with the engine: who sees the error sees why */
+	cmd->state = smp_load_acquire(&q->state);
 	cmd->syndrome = READ_ONCE(q->first.syndrome);
 	cmd->vendor = READ_ONCE(q->first.vendor);
 	cmd->sq_depth = q->depth;

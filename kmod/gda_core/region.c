@@ -20,7 +20,7 @@
  * keep it below 2^44 (32 bits of pages: mmap2 of a 32-bit program). Zero is none.
  */
 #define GDA_COOKIE_STRIDE	(1UL << 10)	/* pages */
-#define GDA_COOKIE_IDS		XA_LIMIT(1, (1U << 22) - 1)
+#define GDA_COOKIE_IDS		XA_LIMIT(1, (1U << (34 - PAGE_SHIFT)) - 1)
 static_assert(GDA_MAX_CQ_DEPTH * 64UL <= GDA_COOKIE_STRIDE << 12);
 static_assert(GDA_MLX5_MAX_DEPTH * 64UL <= GDA_COOKIE_STRIDE << 12);
 
@@ -73,10 +73,13 @@ struct gda_region *gda_region_create(struct gda_ctx *ctx, unsigned int npages, u
 	gda_stat_add(GDA_STAT_PAGES, region->npages);
 	if (ret)
 		goto err_put;
-	/* from here on mmap finds it */
+	/* from here on mmap finds it, whether its cookie was told or guessed */
+	if (cells)
+		cells->region = region;
 	ret = xa_alloc_cyclic(&ctx->regions, &region->id, region, GDA_COOKIE_IDS,
 			      &ctx->next_region, GFP_KERNEL_ACCOUNT);
-	if (ret < 0)
+	ret = gda_cyclic_error(ret);
+	if (ret)
 		goto err_put;
 	return region;
 
@@ -85,17 +88,23 @@ err_put:
 	return ERR_PTR(ret);
 }
 
-void gda_region_revoke(struct gda_region *region)
+void gda_region_revoke_locked(struct gda_region *region)
 {
 	struct gda_ctx *ctx = region->ctx;
 
-	mutex_lock(&ctx->map_lock);
+	lockdep_assert_held(&ctx->map_lock);
 	region->revoked = true;
 	region->cells = NULL;
 	xa_erase(&ctx->regions, region->id);
 	unmap_mapping_range(ctx->inode->i_mapping, gda_region_cookie(region),
 			    gda_region_bytes(region), 1);
-	mutex_unlock(&ctx->map_lock);
+}
+
+void gda_region_revoke(struct gda_region *region)
+{
+	mutex_lock(&region->ctx->map_lock);
+	gda_region_revoke_locked(region);
+	mutex_unlock(&region->ctx->map_lock);
 }
 
 u64 gda_region_cookie(const struct gda_region *region)

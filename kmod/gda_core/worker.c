@@ -7,12 +7,15 @@
  * It busy-polls while pages are active, lets pages go silent after gda_idle_us
  * without work, and sleeps when none is active. Paced pages (see doorbell.c) are
  * looked at every GDA_PACE_US. It holds gda_srcu while it looks at a page and lets go
- * of it after each visit, so whoever destroys something waits for one visit at most.
+ * of it after each visit, so whoever destroys something waits for one visit at most;
+ * a visit is not preempted, so no CPU limit of the owner can stretch it.
  */
 #include <linux/cgroup.h>
 #include <linux/delay.h>
 #include <linux/kthread.h>
 #include <linux/moduleparam.h>
+#include <linux/preempt.h>
+#include <linux/rcupdate.h>
 #include <linux/sched/task.h>
 #include <linux/timekeeping.h>
 
@@ -26,18 +29,31 @@ MODULE_PARM_DESC(idle_us, "silence in microseconds after which a doorbell page i
 
 /* What one pass over a context's doorbells found. */
 struct gda_pass {
+	u64 now;
+	bool all;		/* look at silent pages too */
 	bool progress;
 	bool active;		/* some page is active... */
 	bool eager;		/* ... and not paced */
 };
 
+/* A spinlock may sleep on PREEMPT_RT, where nothing else needs it. */
+static u32 gda_worker_visit(struct gda_qp *qp)
+{
+	u32 n;
+
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		return gda_engine_visit(&qp->eqp, GDA_VISIT_WQES, GDA_VISIT_BYTES);
+	preempt_disable();
+	n = gda_engine_visit(&qp->eqp, GDA_VISIT_WQES, GDA_VISIT_BYTES);
+	preempt_enable();
+	return n;
+}
+
 static bool gda_worker_serve(struct gda_cells *cells, unsigned int slot)
 {
 	struct gda_qp *qp = READ_ONCE(cells->qps[slot]);
 
-	if (!qp || !gda_engine_pending(&qp->eqp))
-		return false;
-	return gda_engine_visit(&qp->eqp, GDA_VISIT_WQES, GDA_VISIT_BYTES);
+	return qp && gda_engine_pending(&qp->eqp) && gda_worker_visit(qp);
 }
 
 /* Serve every queue of one page once. Return: whether any had work. */
@@ -52,75 +68,84 @@ static bool gda_worker_scan(struct gda_ctx *ctx, unsigned int page)
 		struct gda_cells *cells = smp_load_acquire(&ctx->db[page]);
 		bool served = false;
 
-		if (!cells) {
-			srcu_read_unlock(&gda_srcu, idx);
-			return progress;
-		}
-		while (!served && slot < GDA_CELLS) {
+		while (cells && !served && slot < GDA_CELLS) {
 			slot = find_next_bit(cells->used, GDA_CELLS, slot);
 			if (slot < GDA_CELLS)
 				served = gda_worker_serve(cells, slot++);
 		}
-		progress |= served;
 		srcu_read_unlock(&gda_srcu, idx);
-		if (served)
-			cond_resched();
+		if (!served)
+			break;
+		progress = true;
+		/* a busy worker is never idle otherwise: RCU tasks wait for this */
+		cond_resched_tasks_rcu_qs();
 	}
 	return progress;
 }
 
-/* Note silence or work; a page that was silent for long enough may leave. */
-static void gda_worker_age(struct gda_ctx *ctx, struct gda_cells *cells, bool progress,
-			   u64 now, struct gda_pass *pass)
-{
-	/* a fault may have set @silent_since past @now */
-	s64 silent = now - READ_ONCE(cells->silent_since);
+enum gda_page_state {
+	GDA_PAGE_SILENT,
+	GDA_PAGE_WAKE,		/* silent, with work found by a kick */
+	GDA_PAGE_ACTIVE,
+};
 
-	if (progress) {
-		cells->paced = false;
-		WRITE_ONCE(cells->silent_since, now);
-	} else if (silent >= gda_idle_us * 1000LL) {
-		gda_doorbell_idle(ctx, cells);
-	}
-	if (READ_ONCE(cells->active)) {
-		pass->active = true;
-		pass->eager |= !cells->paced;
-	}
+static enum gda_page_state gda_worker_peek(struct gda_ctx *ctx, unsigned int page, bool all)
+{
+	enum gda_page_state state = GDA_PAGE_SILENT;
+	int idx = srcu_read_lock(&gda_srcu);
+	struct gda_cells *cells = smp_load_acquire(&ctx->db[page]);
+
+	if (cells && READ_ONCE(cells->active))
+		state = GDA_PAGE_ACTIVE;
+	else if (cells && all && gda_doorbell_pending(cells))
+		state = GDA_PAGE_WAKE;
+	srcu_read_unlock(&gda_srcu, idx);
+	return state;
 }
 
-static struct gda_pass gda_worker_pass(struct gda_ctx *ctx, bool all)
+/* Note work or silence. Return: true if the page was silent for long enough. */
+static bool gda_worker_age(struct gda_ctx *ctx, unsigned int page, bool progress,
+			   struct gda_pass *pass)
 {
-	struct gda_pass pass = {};
-	u64 now = ktime_get_ns();
+	bool expired = false;
+	int idx = srcu_read_lock(&gda_srcu);
+	struct gda_cells *cells = smp_load_acquire(&ctx->db[page]);
+
+	if (cells && progress) {
+		WRITE_ONCE(cells->paced, false);
+		WRITE_ONCE(cells->silent_since, pass->now);
+	} else if (cells) {
+		/* a fault may have set @silent_since past @now */
+		s64 silent = pass->now - READ_ONCE(cells->silent_since);
+
+		expired = silent >= gda_idle_us * 1000LL;
+	}
+	pass->active |= !!cells;
+	pass->eager |= cells && !READ_ONCE(cells->paced);
+	srcu_read_unlock(&gda_srcu, idx);
+	return expired;
+}
+
+static void gda_worker_pass(struct gda_ctx *ctx, struct gda_pass *pass)
+{
 	unsigned int page;
 
 	for (page = 0; page < GDA_CELL_PAGES; page++) {
-		struct gda_cells *cells;
+		enum gda_page_state state;
 		bool progress;
-		int idx;
 
 		if (!READ_ONCE(ctx->db[page]))
 			continue;
-		idx = srcu_read_lock(&gda_srcu);
-		cells = smp_load_acquire(&ctx->db[page]);
-		if (cells && all && !cells->active && gda_doorbell_pending(cells))
-			gda_doorbell_activate(ctx, cells);
-		if (!cells || !READ_ONCE(cells->active)) {
-			srcu_read_unlock(&gda_srcu, idx);
+		state = gda_worker_peek(ctx, page, pass->all);
+		if (state == GDA_PAGE_SILENT)
 			continue;
-		}
-		srcu_read_unlock(&gda_srcu, idx);
-
+		if (state == GDA_PAGE_WAKE)
+			gda_doorbell_activate(ctx, page);
 		progress = gda_worker_scan(ctx, page);
-		pass.progress |= progress;
-
-		idx = srcu_read_lock(&gda_srcu);
-		cells = smp_load_acquire(&ctx->db[page]);
-		if (cells)
-			gda_worker_age(ctx, cells, progress, now, &pass);
-		srcu_read_unlock(&gda_srcu, idx);
+		pass->progress |= progress;
+		if (gda_worker_age(ctx, page, progress, pass))
+			gda_doorbell_idle(ctx, page);
 	}
-	return pass;
 }
 
 static bool gda_worker_any_active(struct gda_ctx *ctx)
@@ -154,11 +179,14 @@ static int gda_worker_main(void *data)
 	struct gda_ctx *ctx = data;
 
 	while (!kthread_should_stop()) {
-		bool all = test_and_clear_bit(GDA_WORKER_KICK, &ctx->worker.flags);
-		struct gda_pass pass = gda_worker_pass(ctx, all);
+		struct gda_pass pass = {
+			.now = ktime_get_ns(),
+			.all = test_and_clear_bit(GDA_WORKER_KICK, &ctx->worker.flags),
+		};
 
+		gda_worker_pass(ctx, &pass);
 		if (pass.progress || pass.eager) {
-			cond_resched();
+			cond_resched_tasks_rcu_qs();
 			cpu_relax();
 		} else if (pass.active) {
 			usleep_range(GDA_PACE_US, 2 * GDA_PACE_US);
@@ -169,25 +197,30 @@ static int gda_worker_main(void *data)
 	return 0;
 }
 
-int gda_worker_start(struct gda_ctx *ctx)
+/* A thread for @ctx that does not run yet, charged to the caller's cgroups. */
+struct task_struct *gda_worker_create(struct gda_ctx *ctx)
 {
 	struct task_struct *task;
 	int ret;
 
 	task = kthread_create(gda_worker_main, ctx, "gda/%u", ctx->id);
 	if (IS_ERR(task))
-		return PTR_ERR(task);
-	/* the queues' work is the binder's: charge it there */
+		return task;
 	ret = cgroup_attach_task_all(current, task);
 	if (ret) {
 		kthread_stop(task);
-		return ret;
+		return ERR_PTR(ret);
 	}
+	return task;
+}
+
+void gda_worker_start(struct gda_ctx *ctx, struct task_struct *task)
+{
+	lockdep_assert_held(&ctx->lock);
 	/* others may wake it until the context is freed, even after it ended */
 	get_task_struct(task);
 	ctx->worker.task = task;
 	wake_up_process(task);
-	return 0;
 }
 
 void gda_worker_stop(struct gda_ctx *ctx)
@@ -213,6 +246,8 @@ void gda_worker_wake(struct gda_ctx *ctx)
 /* Make the worker look at every queue once, silent or not. Any context. */
 void gda_worker_kick(struct gda_ctx *ctx)
 {
+	/* what it is to find was stored before; pairs with test_and_clear_bit() */
+	smp_mb__before_atomic();
 	set_bit(GDA_WORKER_KICK, &ctx->worker.flags);
 	gda_worker_wake(ctx);
 }

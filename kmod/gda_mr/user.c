@@ -16,6 +16,7 @@
 #include <linux/sched/user.h>
 #include <linux/slab.h>
 
+#include <gda/compat.h>
 #include <gda/ioctl.h>
 #include <gda/mem.h>
 
@@ -23,6 +24,7 @@
 
 /* Pages pinned by one call: in between, a fatal signal ends the registration. */
 #define GDA_PIN_BATCH	512
+#define GDA_UNPIN_BATCH	65536
 
 struct gda_user_memory {
 	struct mm_struct *mm;
@@ -81,7 +83,7 @@ static void gda_user_memory_destroy(struct gda_user_memory *um)
 static int gda_user_pin(struct gda_mem_backing *b, unsigned long addr, bool writable,
 			unsigned long *pinned)
 {
-	unsigned int flags = FOLL_LONGTERM | (writable ? FOLL_WRITE : 0);
+	unsigned int flags = FOLL_LONGTERM | (writable ? FOLL_WRITE : GDA_FOLL_READ);
 
 	for (*pinned = 0; *pinned < b->npages; ) {
 		int n = min_t(unsigned long, b->npages - *pinned, GDA_PIN_BATCH);
@@ -101,18 +103,23 @@ static int gda_user_pin(struct gda_mem_backing *b, unsigned long addr, bool writ
 static void gda_user_unpin(struct gda_mem_backing *b, unsigned long pinned)
 {
 	struct gda_user_memory *um = b->priv;
+	unsigned long done, n;
 
-	unpin_user_pages_dirty_lock(b->pages, pinned, um->writable);
+	for (done = 0; done < pinned; done += n) {
+		n = min_t(unsigned long, pinned - done, GDA_UNPIN_BATCH);
+		unpin_user_pages_dirty_lock(b->pages + done, n, um->writable);
+		cond_resched();
+	}
 }
 
 static int gda_user_attach(struct gda_mem_backing *b, const struct gda_mem_request *req)
 {
-	unsigned long addr = req->addr & PAGE_MASK;
+	unsigned long addr = untagged_addr(req->addr);
 	struct gda_user_memory *um;
 	unsigned long pinned;
 	int ret;
 
-	if (req->addr >= TASK_SIZE_MAX || req->length > TASK_SIZE_MAX - req->addr)
+	if (addr >= TASK_SIZE_MAX || req->length > TASK_SIZE_MAX - addr)
 		return -EFAULT;
 	b->offset = offset_in_page(req->addr);
 	b->npages = DIV_ROUND_UP(b->offset + req->length, PAGE_SIZE);
@@ -128,7 +135,7 @@ static int gda_user_attach(struct gda_mem_backing *b, const struct gda_mem_reque
 		ret = -ENOMEM;
 		goto err_uncharge;
 	}
-	ret = gda_user_pin(b, untagged_addr(addr), req->writable, &pinned);
+	ret = gda_user_pin(b, addr & PAGE_MASK, req->writable, &pinned);
 	if (ret)
 		goto err_unpin;
 	return 0;

@@ -458,7 +458,8 @@ struct gda_qp_address {
  *
  * Connecting is mutual: work posted to the queue waits until the peer has named
  * this QP too. EINVAL: the address is malformed. ENOENT: no such QP (any more).
- * EALREADY: this QP has a peer. EBUSY: that peer has named another QP.
+ * EALREADY: this QP has named a peer, or has failed. EBUSY: that peer has named
+ * another QP. ENOSPC: too many wait for that peer already.
  */
 struct gda_qp_connect {
 	__u32 size;

@@ -7,12 +7,19 @@
 #include "../gda_private.h"
 #include "../trace.h"
 
+/*
+ * The peer is set before this queue becomes ready, and only while both are; but it
+ * may not be ready itself yet, so only one that failed counts as gone.
+ */
 struct gda_eqp *gda_host_peer(const struct gda_eqp *q)
 {
 	const struct gda_qp *qp = container_of(q, struct gda_qp, eqp);
-	struct gda_qp *peer = READ_ONCE(qp->peer);
+	struct gda_qp *peer;
 
-	if (!peer || READ_ONCE(peer->eqp.state) != GDA_QP_READY)
+	/* own state was read before; pairs with cmpxchg() in gda_qp_set_ready() */
+	smp_rmb();
+	peer = READ_ONCE(qp->peer);
+	if (!peer || READ_ONCE(peer->eqp.state) == GDA_QP_ERROR)
 		return NULL;
 	return &peer->eqp;
 }
@@ -65,7 +72,8 @@ bool gda_host_push(struct gda_ecq *ecq, const struct gda_completion *c)
 				   c->status.vendor);
 	spin_lock(&cq->lock);
 	pushed = gda_cq_push(ecq, c);
-	if (pushed && (cq->armed & gda_cq_events(c))) {
+	/* an overflow is an event too: there is nothing else to wait for */
+	if (cq->armed & gda_cq_events(c)) {
 		cq->armed = 0;
 		gda_eventfd_signal(cq->event);
 	}

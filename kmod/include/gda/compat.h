@@ -13,6 +13,20 @@
 #include <linux/module.h>
 #include <linux/version.h>
 
+#if !defined(CONFIG_64BIT) || (defined(CONFIG_SPARSEMEM) && !defined(CONFIG_SPARSEMEM_VMEMMAP))
+#error "GDA wants a 64-bit kernel whose struct pages are one array"
+#endif
+
+/*
+ * Pinning for long without write access: before 6.2 the kernel did not break
+ * copy-on-write for it, and the pin would have stayed with the wrong page.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+#define GDA_FOLL_READ	(FOLL_WRITE | FOLL_FORCE)
+#else
+#define GDA_FOLL_READ	0
+#endif
+
 /* 6.13 wants the namespace as a string, before that it is a bare token. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
 #define GDA_EXPORT(sym)	EXPORT_SYMBOL_NS_GPL(sym, "GDA")
