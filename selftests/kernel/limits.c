@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Who may, and how much: SECURITY.md P1 (mode and group of the node, no capability
+ * needed), P4 (debugfs is root's), K8 (RLIMIT_MEMLOCK to the page), and the limits
+ * that GDA_IOC_QUERY names.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include "gda_fixture.h"
+
+FIXTURE(limits) {
+	struct t_objects base;
+};
+
+FIXTURE_SETUP(limits)
+{
+	T_BASE_READ(&self->base);
+}
+
+FIXTURE_TEARDOWN(limits)
+{
+	T_BASE_CHECK(&self->base);
+}
+
+TEST_F(limits, P1_node)
+{
+	struct stat st;
+
+	ASSERT_EQ(0, stat("/dev/gda", &st));
+	EXPECT_TRUE(S_ISCHR(st.st_mode));
+	EXPECT_EQ(0660, st.st_mode & 07777);
+	EXPECT_EQ(0, st.st_uid);
+	EXPECT_EQ(T_GROUP, st.st_gid);
+}
+
+static int opens(void *arg)
+{
+	bool *in_group = arg;
+	int err = t_drop(*in_group);
+
+	if (err)
+		return 100;
+	err = open("/dev/gda", O_RDWR | O_CLOEXEC);
+	if (err < 0)
+		err = open("/dev/gda", O_RDONLY | O_CLOEXEC);
+	return err < 0 ? errno : 0;
+}
+
+TEST_F(limits, P1_open_needs_the_group)
+{
+	bool in_group = false;
+
+	EXPECT_EQ(EACCES, t_in_child(opens, &in_group));
+	in_group = true;
+	EXPECT_EQ(0, t_in_child(opens, &in_group));
+}
+
+/* All that there is, as nobody in group gda. */
+static int works(void *arg)
+{
+	struct t_end end[2];
+	struct t_wr wr;
+
+	(void)arg;
+	if (t_drop(true))
+		return 1;
+	if (t_pair_open(end, 64, 4 * T_PAGE))
+		return 2;
+	for (int i = 0; i < 4; i++) {
+		static const uint8_t opcodes[] = {
+			GDA_MLX5_WRITE, GDA_MLX5_READ, GDA_MLX5_ATOMIC_FA, GDA_MLX5_ATOMIC_CS,
+		};
+
+		wr = t_wr_atomic(opcodes[i], &end[0].mr, 8, &end[1].mr, 16, 1, 0);
+		if (t_run(&end[0].qp, &wr, NULL))
+			return 3 + i;
+	}
+	t_qp_close(&end[0].qp);
+	if (t_shutdown(end[1].fd))
+		return 8;
+	t_pair_close(end);
+	return 0;
+}
+
+TEST_F(limits, P1_works_without_capabilities)
+{
+	EXPECT_EQ(0, t_in_child(works, NULL));
+}
+
+static int debugfs_denied(void *arg)
+{
+	(void)arg;
+	if (t_drop(true))
+		return 100;
+	return open("/sys/kernel/debug/gda/objects", O_RDONLY) < 0 ? errno : 0;
+}
+
+TEST_F(limits, P4_debugfs)
+{
+	struct stat st;
+	char text[4096];
+	ssize_t n;
+	int fd;
+
+	EXPECT_EQ(EACCES, t_in_child(debugfs_denied, NULL));
+	ASSERT_EQ(0, stat("/sys/kernel/debug/gda/objects", &st));
+	EXPECT_EQ(0400, st.st_mode & 07777);
+	fd = open("/sys/kernel/debug/gda/objects", O_RDONLY | O_CLOEXEC);
+	ASSERT_GE(fd, 0);
+	n = read(fd, text, sizeof(text) - 1);
+	ASSERT_GT(n, 0);
+	text[n] = 0;
+	EXPECT_EQ(NULL, strstr(text, "ffff"));
+	close(fd);
+}
+
+static int memlock(uint64_t bytes)
+{
+	struct rlimit rl = { .rlim_cur = bytes, .rlim_max = bytes };
+
+	return setrlimit(RLIMIT_MEMLOCK, &rl) ? -errno : 0;
+}
+
+static long vmpin(void)
+{
+	return t_proc_value("/proc/self/status", "VmPin");
+}
+
+#define PAGES	8
+
+/* As nobody with a limit of PAGES pages; returns the line that failed. */
+#define CHECK(cond) do { if (!(cond)) return __LINE__ & 0x7f ? __LINE__ & 0x7f : 1; } while (0)
+
+static int limit_exact(void *arg)
+{
+	uint8_t *p = t_pages(4 * PAGES * T_PAGE);
+	struct t_mr mr[3];
+	int fd;
+
+	(void)arg;
+	CHECK(p && !memlock(PAGES * T_PAGE) && !t_drop(true));
+	fd = t_context();
+	CHECK(fd >= 0 && vmpin() == 0);
+	/* one less, exactly, one more */
+	CHECK(!t_mr_reg(fd, p, (PAGES - 1) * T_PAGE, GDA_ACCESS_ALL, &mr[0]));
+	CHECK(vmpin() == (PAGES - 1) * 4);
+	CHECK(!t_destroy(fd, mr[0].handle) && vmpin() == 0);
+	CHECK(!t_mr_reg(fd, p, PAGES * T_PAGE, GDA_ACCESS_ALL, &mr[0]));
+	CHECK(vmpin() == PAGES * 4);
+	CHECK(t_mr_reg(fd, p, 1, GDA_ACCESS_ALL, &mr[1]) == -ENOMEM);
+	CHECK(vmpin() == PAGES * 4);
+	CHECK(!t_destroy(fd, mr[0].handle) && vmpin() == 0);
+	CHECK(t_mr_reg(fd, p, (PAGES + 1) * T_PAGE, GDA_ACCESS_ALL, &mr[0]) == -ENOMEM);
+	CHECK(t_mr_reg(fd, p, PAGES * T_PAGE + 1, GDA_ACCESS_ALL, &mr[0]) == -ENOMEM);
+	/* bytes at either side of a border are two pages */
+	CHECK(t_mr_reg(fd, p + 1, PAGES * T_PAGE, GDA_ACCESS_ALL, &mr[0]) == -ENOMEM);
+	CHECK(!t_mr_reg(fd, p + T_PAGE - 1, 2, GDA_ACCESS_ALL, &mr[0]));
+	CHECK(vmpin() == 8);
+	CHECK(!t_destroy(fd, mr[0].handle) && vmpin() == 0);
+	/* the same pages twice count twice, and room comes back piece by piece */
+	CHECK(!t_mr_reg(fd, p, PAGES / 2 * T_PAGE, GDA_ACCESS_ALL, &mr[0]));
+	CHECK(!t_mr_reg(fd, p, PAGES / 2 * T_PAGE, GDA_ACCESS_ALL, &mr[1]));
+	CHECK(t_mr_reg(fd, p, 1, GDA_ACCESS_ALL, &mr[2]) == -ENOMEM);
+	CHECK(!t_destroy(fd, mr[1].handle));
+	CHECK(!t_mr_reg(fd, p, 1, GDA_ACCESS_ALL, &mr[2]));
+	/* a failed registration charges nothing */
+	for (int i = 0; i < 100; i++) {
+		CHECK(t_mr_reg(fd, (void *)16, T_PAGE, GDA_ACCESS_ALL, &mr[1]) == -EFAULT);
+		CHECK(t_mr_reg(fd, p, PAGES * T_PAGE, GDA_ACCESS_ALL, &mr[1]) == -ENOMEM);
+	}
+	CHECK(vmpin() == (PAGES / 2 + 1) * 4);
+	/* closing gives all of it back */
+	close(fd);
+	CHECK(vmpin() == 0);
+	fd = t_context();
+	CHECK(!t_mr_reg(fd, p, PAGES * T_PAGE, GDA_ACCESS_ALL, &mr[0]));
+	CHECK(!t_shutdown(fd) && vmpin() == 0);
+	close(fd);
+	return 0;
+}
+
+TEST_F(limits, K8_memlock_to_the_page)
+{
+	EXPECT_EQ(0, t_in_child(limit_exact, NULL));
+}
+
+/* The limit is the user's: children do not multiply it. */
+static int limit_shared(void *arg)
+{
+	uint8_t *p = t_pages(PAGES * T_PAGE);
+	struct t_mr mr;
+	int fd, got = 0;
+
+	(void)arg;
+	CHECK(p && !memlock(PAGES * T_PAGE) && !t_drop(true));
+	fd = t_context();
+	CHECK(fd >= 0 && !t_mr_reg(fd, p, (PAGES - 2) * T_PAGE, GDA_ACCESS_ALL, &mr));
+	for (int i = 0; i < 8; i++) {
+		pid_t pid = fork();
+
+		CHECK(pid >= 0);
+		if (!pid) {
+			int own = t_context();
+
+			_exit(own < 0 ? 99 :
+			      t_mr_reg(own, p, 3 * T_PAGE, GDA_ACCESS_ALL, &mr) != -ENOMEM);
+		}
+		got += t_reap(pid, T_WAIT_NS);
+	}
+	CHECK(got == 0);
+	close(fd);
+	return 0;
+}
+
+TEST_F(limits, K8_memlock_is_the_users)
+{
+	EXPECT_EQ(0, t_in_child(limit_shared, NULL));
+}
+
+/* Charged as one user, given back as another: to the one that was charged. */
+static int limit_setuid(void *arg)
+{
+	uint8_t *p = t_pages(PAGES * T_PAGE);
+	struct t_mr mr, again;
+	int fd;
+
+	(void)arg;
+	CHECK(p && !memlock(PAGES * T_PAGE));
+	/* The saved id stays root's, to come back. */
+	CHECK(!setresuid(T_NOBODY, T_NOBODY, 0));
+	CHECK(!setresuid(-1, 0, -1));
+	fd = t_context();
+	CHECK(fd >= 0);
+	CHECK(!setresuid(-1, T_NOBODY, -1));
+	CHECK(!t_mr_reg(fd, p, PAGES * T_PAGE, GDA_ACCESS_ALL, &mr));
+	CHECK(t_mr_reg(fd, p, 1, GDA_ACCESS_ALL, &again) == -ENOMEM);
+	/* root takes it away: nobody has room again, root's account is not touched */
+	CHECK(!setresuid(0, 0, 0));
+	CHECK(!t_destroy(fd, mr.handle));
+	CHECK(!setresuid(T_NOBODY, T_NOBODY, 0));
+	CHECK(!t_mr_reg(fd, p, PAGES * T_PAGE, GDA_ACCESS_ALL, &mr));
+	CHECK(!t_destroy(fd, mr.handle));
+	close(fd);
+	return 0;
+}
+
+TEST_F(limits, K8_setuid_between)
+{
+	EXPECT_EQ(0, t_in_child(limit_setuid, NULL));
+}
+
+/* CAP_IPC_LOCK is above the limit, as everywhere; VmPin counts all the same. */
+static int limit_root(void *arg)
+{
+	uint8_t *p = t_pages(2 * PAGES * T_PAGE);
+	struct t_mr mr;
+	int fd = t_context();
+
+	(void)arg;
+	CHECK(p && fd >= 0 && !memlock(PAGES * T_PAGE));
+	CHECK(!t_mr_reg(fd, p, 2 * PAGES * T_PAGE, GDA_ACCESS_ALL, &mr));
+	CHECK(vmpin() == 2 * PAGES * 4);
+	CHECK(!t_destroy(fd, mr.handle) && vmpin() == 0);
+	close(fd);
+	return 0;
+}
+
+TEST_F(limits, K8_root)
+{
+	EXPECT_EQ(0, t_in_child(limit_root, NULL));
+}
+
+/* As many as QUERY says, then ENOSPC; one less, and there is room again. */
+TEST_F(limits, O11_cqs_and_qps)
+{
+	struct gda_query query = { .size = sizeof(query) };
+	int fd = t_context();
+	struct gda_cq_create cq;
+	struct gda_qp_create qp;
+	uint32_t *cqs, *qps, n;
+
+	ASSERT_GE(fd, 0);
+	ASSERT_OK(t_ioctl(fd, GDA_IOC_QUERY, &query));
+	cqs = calloc(query.max_cq + 1, sizeof(*cqs));
+	qps = calloc(query.max_qp + 1, sizeof(*qps));
+	ASSERT_TRUE(cqs && qps);
+	for (n = 0; n < query.max_cq; n++) {
+		ASSERT_OK(t_cq_create(fd, GDA_CQ_COLLAPSED, 1, &cq)) TH_LOG("CQ %u", n);
+		cqs[n] = cq.handle;
+	}
+	EXPECT_EQ(-ENOSPC, t_cq_create(fd, GDA_CQ_COLLAPSED, 1, &cq));
+	for (n = 0; n < query.max_qp; n++) {
+		ASSERT_OK(t_qp_create(fd, cqs[n], 16, &qp)) TH_LOG("QP %u", n);
+		qps[n] = qp.handle;
+	}
+	EXPECT_NE(0, t_qp_create(fd, cqs[0], 16, &qp));
+	EXPECT_OK(t_destroy(fd, qps[7]));
+	EXPECT_OK(t_qp_create(fd, cqs[7], 16, &qp));
+	free(cqs);
+	free(qps);
+	close(fd);
+}
+
+TEST_F(limits, O11_mrs)
+{
+	struct gda_query query = { .size = sizeof(query) };
+	uint8_t *p = t_pages(T_PAGE);
+	int fd = t_context();
+	struct t_mr mr, first;
+
+	ASSERT_GE(fd, 0);
+	ASSERT_OK(t_ioctl(fd, GDA_IOC_QUERY, &query));
+	ASSERT_OK(t_mr_reg(fd, p, 1, 0, &first));
+	for (uint32_t n = 1; n < query.max_mr; n++) {
+		ASSERT_OK(t_mr_reg(fd, p, 1, 0, &mr)) TH_LOG("MR %u", n);
+	}
+	EXPECT_EQ(-ENOSPC, t_mr_reg(fd, p, 1, 0, &mr));
+	EXPECT_OK(t_destroy(fd, first.handle));
+	EXPECT_OK(t_mr_reg(fd, p, 1, 0, &mr));
+	close(fd);
+}
+
+TEST_HARNESS_MAIN
