@@ -97,11 +97,9 @@ docs: ## the documentation
 	@$(submake) $(DOCS_TARGETS) list-docs
 
 .PHONY: install
-install: lib ## the library and its headers, into DESTDIR and PREFIX
-	install -d $(DESTDIR)$(PREFIX)/include/gda $(DESTDIR)$(LIBDIR)/pkgconfig
-	install -m 644 uapi/gda/*.h lib/include/gda/*.h $(DESTDIR)$(PREFIX)/include/gda/
-	cp -d $(filter %.so %.a,$(LIB_TARGETS)) $(wildcard $(BUILD)/lib/*.so.*) $(DESTDIR)$(LIBDIR)/
-	install -m 644 $(filter %.pc,$(LIB_TARGETS)) $(DESTDIR)$(LIBDIR)/pkgconfig/
+install: lib ## modules, library, headers, manual, into DESTDIR, PREFIX; KREL=none: no modules
+	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' BUILD='$(BUILD)' \
+		KREL='$(KREL)' tools/packaging/install.sh
 
 .PHONY: clean
 clean: ## what was built, but not the unpacked kernels

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# The binary interface: a script, with nothing to be built.
+# The binary interface, and what is installed: scripts, with nothing to be built.
 
-TEST_NATIVE	+= selftests/abi/abi.sh
+TEST_NATIVE	+= selftests/abi/abi.sh selftests/abi/install.sh

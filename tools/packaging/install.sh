@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# install.sh - install what was built
+#
+# From the environment:
+#
+#   DESTDIR  put before every path            []
+#   PREFIX   of everything but the modules    [/usr/local]
+#   LIBDIR   the library                      [$PREFIX/lib]
+#   BUILD    where the library was built      [build]
+#   KREL     release of the kernel the modules are for, or "none"
+#            [this one, if its headers are here, else 6.12]
+#
+# The modules are built here, if need be. Without DESTDIR, depmod is run.
+
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+build=${BUILD:-build}
+dest=${DESTDIR-}
+prefix=${PREFIX:-/usr/local}
+libdir=${LIBDIR:-$prefix/lib}
+version=$(sed -nE 's/^LIB_VERSION[[:blank:]]*:=[[:blank:]]*//p' lib/lib.mk)
+
+put() { # MODE FOLDER FILE...
+	local mode=$1 dir=$dest$2
+
+	shift 2
+	install -d "$dir"
+	install -m "$mode" "$@" "$dir/"
+}
+
+install_modules() {
+	local krel=${KREL-}
+
+	[ "$krel" != none ] || return 0
+	[ -n "$krel" ] || krel=$(uname -r)
+	if [ -z "${KREL-}" ] && [ ! -e "/lib/modules/$krel/build/Makefile" ]; then
+		echo "install.sh: no headers of $krel here, so the modules are for 6.12" >&2
+		krel=6.12
+	fi
+	krel=$(tools/vm/gda-kernel release "$krel")
+	tools/scripts/modules.sh "$krel"
+	put 644 "/lib/modules/$krel/updates/gda" build/"$krel"/kmod/*/gda_*.ko
+	if [ -z "$dest" ]; then
+		PATH=$PATH:/usr/sbin:/sbin depmod "$krel"
+	fi
+}
+
+install_library() {
+	put 755 "$libdir" "$build/lib/libgda.so.1"
+	ln -sfn libgda.so.1 "$dest$libdir/libgda.so"
+	put 644 "$libdir" "$build/lib/libgda.a"
+	put 644 "$prefix/include/gda" uapi/gda/*.h lib/include/gda/*.h
+	# For this prefix, whatever it was when the library was built.
+	install -d "$dest$libdir/pkgconfig"
+	sed -e "s|@PREFIX@|$prefix|; s|@LIBDIR@|$libdir|; s|@VERSION@|$version|" \
+		lib/gda.pc.in >"$dest$libdir/pkgconfig/gda.pc"
+	chmod 644 "$dest$libdir/pkgconfig/gda.pc"
+}
+
+install_man() {
+	local section
+
+	Documentation/build.sh man
+	for section in 3 4 7; do
+		put 644 "$prefix/share/man/man$section" build/man/man$section/*.$section
+	done
+}
+
+install_policy() {
+	put 644 "$prefix/lib/udev/rules.d" tools/packaging/60-gda.rules
+	install -d "$dest$prefix/lib/sysusers.d"
+	install -m 644 tools/packaging/gda.sysusers "$dest$prefix/lib/sysusers.d/gda.conf"
+}
+
+install_library
+install_man
+install_policy
+install_modules
