@@ -16,6 +16,8 @@ headers=$(tools/vm/gda-kernel headers "$rel")
 tree=$PWD/${TREE:-build/$rel}
 
 mkdir -p "$tree"
+exec 9>"$tree.lock"	# one at a time
+flock 9
 ln -sfn "$PWD/Kbuild" "$tree/Kbuild"
 ln -sfn "$PWD/uapi" "$tree/uapi"
 find kmod -type d | (cd "$tree" && xargs mkdir -p)

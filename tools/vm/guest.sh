@@ -5,21 +5,19 @@
 # the kernel log for gda-vm, switch off.
 
 run=/run/gda-vm
-share='' dir=''
+share='' dir='' input='' term=''
 # shellcheck disable=SC1091
 . $run/env
-export HOME=/root LANG=C.UTF-8 TERM=${TERM:-linux}
+export HOME=/root LANG=C.UTF-8 TERM=$term
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 # From here on the console shows all: it is what is left after a crash.
 echo 8 >/proc/sys/kernel/printk
 
 cd "$dir" || cd /
 if [ -e $run/tty ]; then
-	# shellcheck disable=SC2046
-	stty -F /dev/hvc0 $(<$run/tty)
 	setsid -cw bash $run/cmd </dev/hvc0 >/dev/hvc0 2>&1
 else
-	setsid -w bash $run/cmd </dev/null >/dev/vport0p1 2>&1
+	setsid -w bash $run/cmd <"$input" >/dev/vport0p1 2>&1
 fi
 rc=$?
 cd /
