@@ -10,6 +10,7 @@
 #   other modules  the kernel, their own headers, kmod/include, uapi
 #   lib/include  the C library, lib/include, uapi
 #   lib/src      the C library, its own headers, lib/include, uapi
+#   lib/inproc   the same, "gda_internal.h" of lib/src, and the engine
 #
 # Prints a line for each violation.
 
@@ -137,6 +138,12 @@ pick '^lib/src/'
 # shellcheck disable=SC2086
 allow lib/src "${list[@]}" < <(
 	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo @own; headers $uapi $public)
+
+pick '^lib/inproc/'
+# shellcheck disable=SC2086
+[ ${#list[@]} = 0 ] || allow lib/inproc "${list[@]}" < <(
+	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|engine|access)\.h"'
+	echo @own; headers $uapi $public)
 
 pick '^kmod/.*\.c$'
 ban_code "no conditional compilation in a .c file: put a stub into a header" \
