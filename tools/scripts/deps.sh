@@ -15,8 +15,8 @@ case ${1-} in
 demo) packages="$build $guest" kernels="6.12" ;;
 check) packages="$build $guest libibverbs-dev" kernels="6.12 6.1" ;;
 debug) packages="$build $guest libibverbs-dev linux-source-6.12 flex bison bc libelf-dev libssl-dev lz4" kernels="" ;;
-lint) packages="$build git perl python3 shellcheck sparse" kernels="6.12 6.1" ;;
-docs) packages="make python3-sphinx" kernels="" ;;
+lint) packages="$build xz-utils git perl python3 shellcheck sparse clang g++ mandoc" kernels="6.12 6.1" ;;
+docs) packages="make perl xz-utils python3-sphinx" kernels="" ;;
 *) echo "usage: deps.sh demo|check|debug|lint|docs" >&2; exit 2 ;;
 esac
 

@@ -9,6 +9,7 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 export GDA_BUILD=$PWD/build GDA_KIMAGE
 GDA_KIMAGE=$(tools/vm/gda-kernel image "$(uname -r)") || exit 1
+echo "guest: Linux $(uname -r), up after $(cut -d' ' -f1 /proc/uptime) s"
 tools/vm/load.sh | grep '^not ok' && exit 1
 examples/demo.sh
 rc=$?
