@@ -48,7 +48,7 @@ static double bench_now(void)
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
 int main(int argc, char **argv)
@@ -86,7 +86,7 @@ int main(int argc, char **argv)
 	    th_cqe_counter(b.qp) != (u16)(b.qp->next - 1))
 		return 1;
 	fprintf(stderr, "%s, batches of %u: %.1f ns each\n", op, batch,
-		in * 1e9 / ((double)rounds * batch));
+		in / rounds / batch * 1000000000);
 	th_mr_free(&b.dev, b.local);
 	th_mr_free(&b.dev, b.remote);
 	th_qp_free(b.qp);

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# Native tests of the engine, with the address and undefined behaviour sanitizers;
+# and its benchmark, without.
+
+BUILD		?= build
+
+ETEST_OUT	:= $(BUILD)/selftests/engine
+ETEST_DIR	:= selftests/engine
+ETEST_NAMES	:= bytes decode doorbell access error cq model fetch
+ETEST_FLAGS	:= -std=gnu11 -O2 -g -Wall -Wextra -Werror -Ilib/os -Iuapi \
+		   -Ikmod/gda_core/engine -I$(ETEST_DIR) -isystem $(BUILD)/kselftest
+ETEST_SANITIZE	:= -fsanitize=address,undefined -fno-sanitize-recover=undefined \
+		   -fno-omit-frame-pointer
+ETEST_HEADERS	:= $(wildcard uapi/gda/*.h lib/os/*.h kmod/gda_core/engine/*.h \
+		   $(ETEST_DIR)/*.h) selftests/engine.mk
+ETEST_SRC	:= $(wildcard kmod/gda_core/engine/*.c)
+ETEST_OBJ	:= $(patsubst kmod/gda_core/engine/%.c,$(ETEST_OUT)/obj/engine/%.o,$(ETEST_SRC)) \
+		   $(ETEST_OUT)/obj/host.o
+
+TEST_NATIVE	+= $(ETEST_NAMES:%=$(ETEST_OUT)/%)
+BENCH		+= $(ETEST_OUT)/bench-instructions
+BENCH_NATIVE	+= $(ETEST_OUT)/bench-instructions
+
+$(ETEST_OUT)/obj/engine/%.o: kmod/gda_core/engine/%.c $(ETEST_HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(ETEST_FLAGS) $(ETEST_SANITIZE) -c -o $@ $<
+
+$(ETEST_OUT)/obj/host.o: $(ETEST_DIR)/host.c $(ETEST_HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(ETEST_FLAGS) $(ETEST_SANITIZE) -c -o $@ $<
+
+# rdma-core's view of the bytes is a unit of its own: its names clash with ours.
+$(ETEST_OUT)/obj/mlx5dv.o: $(ETEST_DIR)/mlx5dv.c $(ETEST_DIR)/mlx5dv.h selftests/engine.mk
+	@mkdir -p $(@D)
+	$(CC) $(ETEST_FLAGS) $(ETEST_SANITIZE) -c -o $@ $<
+
+$(ETEST_OUT)/bytes: $(ETEST_OUT)/obj/mlx5dv.o
+
+$(ETEST_NAMES:%=$(ETEST_OUT)/%): $(ETEST_OUT)/%: $(ETEST_DIR)/%.c $(ETEST_OBJ) \
+		$(ETEST_HEADERS) | $(BUILD)/kselftest/kselftest_harness.h
+	@mkdir -p $(@D)
+	$(CC) $(ETEST_FLAGS) $(ETEST_SANITIZE) -pthread -o $@ $< $(filter %.o,$^)
+
+$(ETEST_OUT)/bench: $(ETEST_DIR)/bench.c $(ETEST_DIR)/host.c $(ETEST_SRC) $(ETEST_HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(ETEST_FLAGS) -o $@ $(filter %.c,$^)
+
+$(ETEST_OUT)/bench-instructions: $(ETEST_DIR)/bench.sh $(ETEST_OUT)/bench
+	@printf '#!/bin/sh\nexec $< $(ETEST_OUT)/bench\n' >$@ && chmod +x $@

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * S1, double fetch: an entry is read once, and what was read is what is checked and
+ * used, while the producer rewrites it.
+ *
+ * Two ways to show it. A thread that flips words of an entry while it is executed.
+ * And memory that changes after each access: the queue is not accessible, each access
+ * faults, is logged, let through for one instruction, and then what was read there is
+ * overwritten. That is exact, but needs x86 and its trap flag.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include "host.h"
+#include "kselftest_harness.h"
+
+#define SIZE	4096U
+
+static int dom_a, dom_b;
+
+struct ends {
+	struct th_dev dev;
+	struct th_qp *a, *b;
+	struct th_mr *l, *r;
+};
+
+static void ends_open(struct ends *e, u32 depth)
+{
+	memset(e, 0, sizeof(*e));
+	e->a = th_qp_new(&e->dev, &dom_a, depth, 0);
+	e->b = th_qp_new(&e->dev, &dom_b, depth, 0);
+	th_qp_pair(e->a, e->b);
+	e->l = th_mr_new(&e->dev, &dom_a, 0x10000, SIZE, GDA_ACCESS_ALL, 12, 0);
+	e->r = th_mr_new(&e->dev, &dom_b, 0x20000, SIZE, GDA_ACCESS_ALL, 12, 0);
+}
+
+static void ends_close(struct ends *e)
+{
+	th_mr_free(&e->dev, e->l);
+	th_mr_free(&e->dev, e->r);
+	th_qp_free(e->a);
+	th_qp_free(e->b);
+}
+
+struct flip {
+	u64 *word;
+	u64 variant[2];
+	u32 stop;
+	u64 flips;
+};
+
+static void *flip_main(void *arg)
+{
+	struct flip *f = arg;
+	u64 n = 0;
+
+	while (!__atomic_load_n(&f->stop, __ATOMIC_RELAXED)) {
+		__atomic_store_n(f->word, f->variant[n & 1], __ATOMIC_RELAXED);
+		n++;
+	}
+	f->flips = n;
+	return NULL;
+}
+
+/*
+ * One word of an entry alternates between a legal value and one that must be refused.
+ * Each execution is one or the other: right to the byte, or the right error.
+ */
+static u32 flip_word(struct ends *e, u32 word, u64 bad_value, u32 why, u32 rounds,
+		     u64 *flips)
+{
+	struct flip f = { 0 };
+	u32 i, bad = 0, ok = 0, refused = 0;
+	pthread_t t;
+
+	th_rdma(e->a, GDA_MLX5_WRITE, GDA_MLX5_CE_ALWAYS, e->l, 64, e->r, 128, 40);
+	f.word = (u64 *)(void *)e->a->sq + word;
+	f.variant[0] = *f.word;
+	f.variant[1] = bad_value;
+	if (pthread_create(&t, NULL, flip_main, &f))
+		return ~0U;
+	for (i = 0; i < rounds; i++) {
+		/* the queue as it was before this one work request */
+		e->a->q.state = GDA_QP_READY;
+		gda_engine_init(&e->a->q);
+		memset(e->r->pages[0], 0, SIZE);
+		th_ring(e->a);
+		bad += gda_engine_visit(&e->a->q, 1, 1000) != 1;
+		if (e->a->q.state == GDA_QP_READY) {
+			ok++;
+			bad += memcmp(e->r->pages[0] + 128, e->l->pages[0] + 64, 40) != 0;
+			bad += e->a->q.bytes != 40;
+		} else {
+			refused++;
+			bad += ((u32)e->a->q.first.syndrome << 8 | e->a->q.first.vendor) != why;
+			bad += e->a->q.bytes != 0 || e->r->pages[0][128] != 0;
+		}
+		bad += e->r->pages[0][127] != 0 || e->r->pages[0][168] != 0;
+	}
+	__atomic_store_n(&f.stop, 1, __ATOMIC_RELAXED);
+	pthread_join(t, NULL);
+	*flips += f.flips;
+	/* both must have been seen, or nothing was shown */
+	return bad + !ok + !refused;
+}
+
+#define WHY(synd, vend)	((u32)GDA_MLX5_SYND_##synd << 8 | GDA_MLX5_VENDOR_##vend)
+
+static u64 word_of(u32 high, u32 low)
+{
+	return gda_be64((u64)high << 32 | low);
+}
+
+TEST(S1_flipper)
+{
+	struct {
+		u32 word;
+		u64 value;
+		u32 why;
+	} rows[6];
+	struct ends e;
+	u64 flips = 0;
+	u32 i;
+
+	ends_open(&e, 16);
+	for (i = 0; i < SIZE; i++)
+		e.l->pages[0][i] = (u8)(1 + i % 255);
+	/* a longer transfer, another key, another address, another opcode */
+	rows[0] = (typeof(rows[0])){ 4, word_of(0x7fffffff, e.l->mem.key),
+				     WHY(LOCAL_PROT, RANGE) };
+	rows[1] = (typeof(rows[0])){ 4, word_of(40, e.r->mem.key), WHY(LOCAL_PROT, KEY) };
+	rows[2] = (typeof(rows[0])){ 5, word_of(0, 0x10000 + SIZE - 39),
+				     WHY(LOCAL_PROT, RANGE) };
+	rows[3] = (typeof(rows[0])){ 2, word_of(0, 0x20000 + SIZE - 39),
+				     WHY(REMOTE_ACCESS, RANGE) };
+	rows[4] = (typeof(rows[0])){ 3, word_of(e.l->mem.key, 0), WHY(REMOTE_ACCESS, KEY) };
+	rows[5] = (typeof(rows[0])){ 0, word_of(0x77, TH_QPN << 8 | 3),
+				     WHY(LOCAL_QP_OP, OPCODE) };
+	ends_close(&e);
+	for (i = 0; i < 6; i++) {
+		ends_open(&e, 16);
+		memset(e.l->pages[0], 0x33, SIZE);
+		EXPECT_EQ(0, flip_word(&e, rows[i].word, rows[i].value, rows[i].why, 150000,
+				       &flips))
+			TH_LOG("row %u", i);
+		ends_close(&e);
+	}
+	TH_LOG("%llu flips", (unsigned long long)flips);
+}
+
+#ifdef __x86_64__
+
+#define TRAP_FLAG	0x100
+
+/* The trapped memory: one page of queue entries. */
+static struct {
+	u8 *page;
+	u32 reads[SIZE];	/* by byte */
+	u32 accesses;
+	bool stores;
+} trap;
+
+static void on_segv(int sig, siginfo_t *si, void *ctx)
+{
+	ucontext_t *uc = ctx;
+	u8 *at = si->si_addr;
+
+	(void)sig;
+	if (at < trap.page || at >= trap.page + SIZE)
+		_exit(99);
+	/* page fault error code, bit 1: it was a store */
+	trap.stores |= (uc->uc_mcontext.gregs[REG_ERR] & 2) != 0;
+	trap.accesses++;
+	/* nobody reads by more than a word, or across one: counted as all of it */
+	for (u32 i = 0; i < 8; i++)
+		trap.reads[((u32)(at - trap.page) & ~7U) + i]++;
+	mprotect(trap.page, SIZE, PROT_READ | PROT_WRITE);
+	uc->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
+}
+
+/* The instruction is through: what it read is gone. */
+static void on_trap(int sig, siginfo_t *si, void *ctx)
+{
+	ucontext_t *uc = ctx;
+	u32 i;
+
+	(void)sig;
+	(void)si;
+	uc->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
+	for (i = 0; i < SIZE; i++)
+		if (trap.reads[i])
+			trap.page[i] = 0xa5;
+	mprotect(trap.page, SIZE, PROT_NONE);
+}
+
+static void trap_arm(struct ends *e)
+{
+	struct sigaction segv = { .sa_sigaction = on_segv, .sa_flags = SA_SIGINFO };
+	struct sigaction step = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
+
+	memset(&trap, 0, sizeof(trap));
+	trap.page = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memcpy(trap.page, e->a->sq, SIZE);
+	e->a->q.sq = trap.page;
+	sigaction(SIGSEGV, &segv, NULL);
+	sigaction(SIGTRAP, &step, NULL);
+	mprotect(trap.page, SIZE, PROT_NONE);
+}
+
+static void trap_disarm(struct ends *e)
+{
+	signal(SIGSEGV, SIG_DFL);
+	signal(SIGTRAP, SIG_DFL);
+	munmap(trap.page, SIZE);
+	e->a->q.sq = e->a->sq;
+}
+
+/* Each entry of each shape: read once, executed as it was, never written. */
+TEST(S1_each_byte_is_read_once)
+{
+	u8 bytes[60], got[60];
+	struct ends e;
+	u32 shape, i, twice = 0;
+
+	for (shape = 0; shape < 9; shape++) {
+		struct gda_sge sge[2];
+		u64 v;
+
+		ends_open(&e, 64);
+		for (i = 0; i < 60; i++)
+			bytes[i] = (u8)(i + 1);
+		th_mr_put(e.l, 0, bytes, 60);
+		th_mr_put(e.r, 1024, bytes, 60);
+		sge[0] = (struct gda_sge){ .addr = 0x10000, .len = 20, .key = e.l->mem.key };
+		sge[1] = (struct gda_sge){ .addr = 0x10014, .len = 40, .key = e.l->mem.key };
+		switch (shape) {
+		case 0:
+			th_nop(e.a, GDA_MLX5_CE_ALWAYS);
+			break;
+		case 1:
+			th_rdma(e.a, GDA_MLX5_WRITE, GDA_MLX5_CE_ALWAYS, e.l, 0, e.r, 0, 60);
+			break;
+		case 2:
+			th_rdma2(e.a, GDA_MLX5_WRITE, GDA_MLX5_CE_ALWAYS, sge, e.r, 0);
+			break;
+		case 3:
+			th_rdma(e.a, GDA_MLX5_READ, GDA_MLX5_CE_ALWAYS, e.l, 512, e.r, 1024, 60);
+			break;
+		case 4:
+			th_inline(e.a, GDA_MLX5_CE_ALWAYS, bytes, 8, e.r, 0);
+			break;
+		case 5:
+			th_inline(e.a, GDA_MLX5_CE_ALWAYS, bytes, 28, e.r, 0);
+			break;
+		case 6:
+			th_inline(e.a, GDA_MLX5_CE_ALWAYS, bytes, 60, e.r, 0);
+			break;
+		default:
+			th_atomic(e.a, shape == 7 ? GDA_MLX5_ATOMIC_FA : GDA_MLX5_ATOMIC_CS,
+				  GDA_MLX5_CE_ALWAYS, e.l, 512, e.r, 0, 5, 0);
+		}
+		th_ring(e.a);
+		trap_arm(&e);
+		EXPECT_EQ(1, th_run(e.a));
+		trap_disarm(&e);
+		for (i = 0; i < SIZE; i++)
+			twice += trap.reads[i] > 1;
+		EXPECT_EQ(0, twice);
+		EXPECT_FALSE(trap.stores);
+		EXPECT_LE(2, trap.accesses);
+		EXPECT_EQ(GDA_QP_READY, e.a->q.state);
+		EXPECT_EQ(1, e.a->q.executed);
+		EXPECT_EQ(0, th_cqe_counter(e.a));
+		if (shape == 1 || shape == 2 || (shape >= 4 && shape <= 6)) {
+			u32 len = shape == 4 ? 8 : shape == 5 ? 28 : 60;
+
+			th_mr_get(e.r, 0, got, 60);
+			EXPECT_EQ(0, memcmp(got, bytes, len));
+		}
+		if (shape == 3) {
+			th_mr_get(e.l, 512, got, 60);
+			EXPECT_EQ(0, memcmp(got, bytes, 60));
+		}
+		if (shape >= 7) {
+			th_mr_get(e.r, 0, &v, 8);
+			EXPECT_EQ(5, v);
+		}
+		ends_close(&e);
+	}
+}
+
+/* Large and resumed: the entry is not looked at again at later visits. */
+TEST(S1_resumed_work_is_not_read_again)
+{
+	struct ends e;
+	u32 i, twice = 0;
+
+	ends_open(&e, 64);
+	memset(e.l->pages[0], 0x5c, SIZE);
+	th_rdma(e.a, GDA_MLX5_WRITE, GDA_MLX5_CE_ALWAYS, e.l, 0, e.r, 0, SIZE);
+	th_ring(e.a);
+	trap_arm(&e);
+	while (gda_engine_visit(&e.a->q, 4, 100))
+		;
+	trap_disarm(&e);
+	for (i = 0; i < SIZE; i++)
+		twice += trap.reads[i] > 1 || e.r->pages[0][i] != 0x5c;
+	EXPECT_EQ(0, twice);
+	EXPECT_EQ(1, e.a->q.executed);
+	ends_close(&e);
+}
+
+/* Flushing reads an entry once too, and whatever it says changes nothing. */
+TEST(S1_flush_reads_once)
+{
+	struct ends e;
+	u32 i, twice = 0;
+
+	ends_open(&e, 64);
+	for (i = 0; i < 10; i++)
+		th_rdma(e.a, GDA_MLX5_WRITE, GDA_MLX5_CE_ALWAYS, e.l, 0, e.r, 0, 8);
+	th_ring(e.a);
+	WRITE_ONCE(e.a->q.fail, (u32)GDA_MLX5_VENDOR_PEER << 8 | GDA_MLX5_SYND_RETRY_EXC);
+	trap_arm(&e);
+	EXPECT_EQ(10, th_run(e.a));
+	trap_disarm(&e);
+	for (i = 0; i < SIZE; i++)
+		twice += trap.reads[i] > 1;
+	EXPECT_EQ(0, twice);
+	EXPECT_EQ(10, e.a->q.ci);
+	ends_close(&e);
+}
+
+#endif /* __x86_64__ */
+
+/* Doorbells: each source is read once for a decision. */
+static u32 db_thread_stop;
+
+static void *db_flip(void *arg)
+{
+	struct th_qp *qp = arg;
+	u32 n = 0;
+
+	while (!__atomic_load_n(&db_thread_stop, __ATOMIC_RELAXED)) {
+		/* stale, legal and nonsense, in turns; the record is always legal */
+		static const u16 values[] = { 3, 0x7fff, 1, 0x4000, 2, 0x8001 };
+
+		th_ring_db(qp, values[n++ % 6]);
+	}
+	return NULL;
+}
+
+TEST(S1_S2_doorbell_flipper)
+{
+	u32 i, bad = 0, failed = 0, fine = 0;
+	struct ends e;
+	pthread_t t;
+
+	ends_open(&e, 16);
+	for (i = 0; i < 3; i++)
+		th_nop(e.a, GDA_MLX5_CE_ALWAYS);
+	ASSERT_EQ(0, pthread_create(&t, NULL, db_flip, e.a));
+	for (i = 0; i < 300000; i++) {
+		e.a->q.state = GDA_QP_READY;
+		gda_engine_init(&e.a->q);
+		gda_engine_visit(&e.a->q, 8, 8);
+		bad += e.a->q.pi > 3 || e.a->q.ci != e.a->q.pi;
+		if (e.a->q.state == GDA_QP_ERROR) {
+			bad += e.a->q.first.vendor != GDA_MLX5_VENDOR_DOORBELL;
+			failed++;
+		} else {
+			fine++;
+		}
+	}
+	__atomic_store_n(&db_thread_stop, 1, __ATOMIC_RELAXED);
+	pthread_join(t, NULL);
+	EXPECT_EQ(0, bad);
+	EXPECT_NE(0, failed);
+	EXPECT_NE(0, fine);
+	ends_close(&e);
+}
+
+TEST_HARNESS_MAIN
