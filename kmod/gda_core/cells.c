@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Cells: 64 bytes each, 64 to a page, for doorbells, records and counters. A page belongs to
- * one context and never to two; it exists while at least one of its cells is used.
+ * Cells: 64 bytes each, 64 to a page, for doorbells, records and counters. A page
+ * belongs to one context and never to two; it exists while at least one of its cells
+ * is used.
  *
- * Tables and bitmaps are under ctx->lock, tables also under map_lock. Dropping the last cell revokes the page;
- * the struct goes after the executors have been waited for (gda_cell_free).
+ * Tables and bitmaps are under ctx->lock, tables also under map_lock. Dropping the
+ * last cell revokes the page; the struct goes after the executors have been waited
+ * for (gda_cell_free).
  */
 #include <linux/slab.h>
 

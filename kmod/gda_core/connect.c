@@ -22,6 +22,7 @@ struct gda_qp_name {
 	u64 nonce;
 	u64 reserved[2];
 };
+
 static_assert(sizeof(struct gda_qp_name) == GDA_ADDRESS_BYTES);
 
 void gda_qp_encode_address(const struct gda_qp *qp, u8 *address)

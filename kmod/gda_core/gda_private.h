@@ -73,7 +73,7 @@ struct gda_device {
 	u32 next_qpn;			/* cyclic, random start */
 	u32 next_key;
 	u32 next_cqn;
-	spinlock_t peer_lock;
+	spinlock_t peer_lock;		/* who is connected to whom */
 };
 
 extern struct srcu_struct gda_srcu;
@@ -132,7 +132,7 @@ enum {
 
 /* A context: one open file, one protection domain. */
 struct gda_ctx {
-	struct mutex lock;
+	struct mutex lock;		/* one ioctl at a time; see above */
 	struct gda_device *dev;		/* set once by bind */
 	u32 id;
 	bool dead;			/* under @lock: shut down */
@@ -142,7 +142,7 @@ struct gda_ctx {
 	struct xarray objects;		/* handle -> struct gda_object */
 	struct inode *inode;		/* the mapping all VMAs hang on */
 
-	struct mutex map_lock;
+	struct mutex map_lock;		/* faults, revocation, doorbells; see above */
 	struct xarray regions;		/* cookie / GDA_COOKIE_STRIDE -> struct gda_region */
 	u32 next_region;
 	struct gda_cells *db[GDA_CELL_PAGES];	/* written under both locks, read under SRCU */

@@ -50,7 +50,6 @@ static void gda_qp_use(struct gda_qp *qp, int n)
 
 static int gda_qp_check(const struct gda_ctx *ctx, const struct gda_qp_create *cmd)
 {
-
 	if (cmd->reserved || cmd->reserved2 || cmd->dialect != GDA_DIALECT_MLX5)
 		return -EOPNOTSUPP;
 	if (!is_power_of_2(cmd->sq_depth) || cmd->sq_depth > GDA_MLX5_MAX_DEPTH)

@@ -93,6 +93,7 @@ static enum gda_page_state gda_worker_peek(struct gda_ctx *ctx, unsigned int pag
 {
 	enum gda_page_state state = GDA_PAGE_SILENT;
 	int idx = srcu_read_lock(&gda_srcu);
+	/* pairs with smp_store_release in gda_cell_alloc() */
 	struct gda_cells *cells = smp_load_acquire(&ctx->db[page]);
 
 	if (cells && READ_ONCE(cells->active))
@@ -109,6 +110,7 @@ static bool gda_worker_age(struct gda_ctx *ctx, unsigned int page, bool progress
 {
 	bool expired = false;
 	int idx = srcu_read_lock(&gda_srcu);
+	/* pairs with smp_store_release in gda_cell_alloc() */
 	struct gda_cells *cells = smp_load_acquire(&ctx->db[page]);
 
 	if (cells && progress) {
@@ -156,6 +158,7 @@ static bool gda_worker_any_active(struct gda_ctx *ctx)
 
 	idx = srcu_read_lock(&gda_srcu);
 	for (page = 0; page < GDA_CELL_PAGES && !active; page++) {
+		/* as in gda_worker_peek() */
 		struct gda_cells *cells = smp_load_acquire(&ctx->db[page]);
 
 		active = cells && READ_ONCE(cells->active);

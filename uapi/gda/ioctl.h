@@ -609,7 +609,8 @@ struct gda_mr_reg_dmabuf {
 	__u32 handle;
 	__u32 key;
 };
-#define GDA_IOC_MR_REG_DMABUF	_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_MR_REG_DMABUF, struct gda_mr_reg_dmabuf)
+#define GDA_IOC_MR_REG_DMABUF	_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_MR_REG_DMABUF, \
+				      struct gda_mr_reg_dmabuf)
 
 /**
  * struct gda_region_export - a region as a dma-buf (GDA_IOC_REGION_EXPORT)
@@ -635,7 +636,8 @@ struct gda_region_export {
 	__u32 offset;
 	__aligned_u64 length;
 };
-#define GDA_IOC_REGION_EXPORT	_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_REGION_EXPORT, struct gda_region_export)
+#define GDA_IOC_REGION_EXPORT	_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_REGION_EXPORT, \
+				      struct gda_region_export)
 
 /**
  * enum gda_mr_state - state of an MR

@@ -194,7 +194,8 @@ u32 gda_engine_visit(struct gda_eqp *q, u32 wqes, u32 bytes);
  * gda_engine_pending - is there work that a visit would begin or resume?
  * @q: the queue
  *
- * Also true when the doorbell holds something that must be refused.
+ * Return: whether there is; also true when the doorbell holds something that must be
+ * refused.
  */
 bool gda_engine_pending(const struct gda_eqp *q);
 
@@ -249,7 +250,12 @@ struct gda_exec_scope {
 	struct gda_exec_use remote;
 };
 
-/** gda_exec_enter - begin a visit to @q that may move @bytes */
+/**
+ * gda_exec_enter - begin a visit
+ * @q: the queue
+ * @bytes: most payload bytes to move
+ * @scope: out
+ */
 void gda_exec_enter(const struct gda_eqp *q, u32 bytes, struct gda_exec_scope *scope);
 
 /**
@@ -263,11 +269,16 @@ int gda_exec(struct gda_eqp *q, struct gda_exec_scope *scope);
 
 /* cqe.c */
 
-/** gda_cq_init - preset the entries of a CQ; @cq's fields are filled in */
+/**
+ * gda_cq_init - preset the entries of a CQ
+ * @cq: the host's fields are filled in
+ */
 void gda_cq_init(struct gda_ecq *cq);
 
 /**
- * gda_cq_push - write one completion; the caller holds the CQ's lock
+ * gda_cq_push - write one completion
+ * @cq: the CQ; the caller holds its lock
+ * @c: what to write
  *
  * Return: false if the CQ has overflowed (now or before) and nothing was written.
  */
@@ -277,10 +288,21 @@ bool gda_cq_push(struct gda_ecq *cq, const struct gda_completion *c);
  * The host's side. Called only from gda_engine_visit().
  */
 
-/** gda_host_peer - the connected QP that responds, or NULL when gone or failed */
+/**
+ * gda_host_peer - the connected QP that responds
+ * @q: the requester's queue
+ *
+ * Return: its queue, or NULL when it is gone or failed.
+ */
 struct gda_eqp *gda_host_peer(const struct gda_eqp *q);
 
-/** gda_host_mem - find an MR of the device of @q by key (index part), or NULL */
+/**
+ * gda_host_mem - find an MR of the device of a queue
+ * @q: the queue
+ * @key: of which the index part is looked up; the rest is the caller's to compare
+ *
+ * Return: the MR, or NULL.
+ */
 const struct gda_mem *gda_host_mem(const struct gda_eqp *q, u32 key);
 
 /**
@@ -295,7 +317,13 @@ const struct gda_mem *gda_host_mem(const struct gda_eqp *q, u32 key);
  */
 u32 gda_host_span(const struct gda_mem *mem, u64 off, u32 len, void **ptr);
 
-/** gda_host_push - gda_cq_push() on @cq under its lock, and its event, if any */
+/**
+ * gda_host_push - gda_cq_push() under the CQ's lock, and its event, if any
+ * @cq: the CQ
+ * @c: what to write
+ *
+ * Return: as gda_cq_push().
+ */
 bool gda_host_push(struct gda_ecq *cq, const struct gda_completion *c);
 
 #endif /* GDA_ENGINE_H */

@@ -47,7 +47,7 @@
 #define gda_unlikely(x) __builtin_expect(!!(x), 0)
 #endif
 
-/** gda_pair - eight bytes in memory from two words, @first at the lower address */
+/* Eight bytes in memory from two words, @first at the lower address. */
 GDA_HELPER uint64_t gda_pair(uint32_t first, uint32_t second)
 {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -57,7 +57,7 @@ GDA_HELPER uint64_t gda_pair(uint32_t first, uint32_t second)
 #endif
 }
 
-/** gda_be_shl8 - shift a big-endian word left by 8 bits, @word and result as stored */
+/* Shift a big-endian word left by 8 bits, @word and result as stored. */
 GDA_HELPER uint32_t gda_be_shl8(uint32_t word)
 {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__

@@ -14,7 +14,9 @@
 extern "C" {
 #endif
 
-/** define GDA_CHUNK_MAX - most bytes of one work request of a chunked transfer */
+/**
+ * define GDA_CHUNK_MAX - most bytes of one work request of a chunked transfer
+ */
 #define GDA_CHUNK_MAX	(1U << 30)
 
 /**

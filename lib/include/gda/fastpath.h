@@ -49,7 +49,9 @@
 extern "C" {
 #endif
 
-/** define GDA_INLINE_MAX - most bytes of gda_put_inline() */
+/**
+ * define GDA_INLINE_MAX - most bytes of gda_put_inline()
+ */
 #define GDA_INLINE_MAX	28
 
 /* Write the control segment of slot @index; the others follow at the result. */

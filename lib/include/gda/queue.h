@@ -16,11 +16,17 @@
 extern "C" {
 #endif
 
-/** define GDA_EXCLUSIVE - one poster at a time: no atomic operations */
+/**
+ * define GDA_EXCLUSIVE - one poster at a time, so no atomic operations
+ */
 #define GDA_EXCLUSIVE	(1U << 0)
-/** define GDA_DEFER - leave the doorbell to a later post or gda_flush() */
+/**
+ * define GDA_DEFER - leave the doorbell to a later post or gda_flush()
+ */
 #define GDA_DEFER	(1U << 1)
-/** define GDA_NOWAIT - a full ring is -EAGAIN at once, not a bounded wait */
+/**
+ * define GDA_NOWAIT - a full ring fails with EAGAIN at once, without a bounded wait
+ */
 #define GDA_NOWAIT	(1U << 2)
 
 /* Looks at a word between two looks at the clock. */

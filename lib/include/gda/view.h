@@ -17,10 +17,14 @@
 extern "C" {
 #endif
 
-/** define GDA_VIEW_VERSION - layout of struct gda_view; fields are only appended */
+/**
+ * define GDA_VIEW_VERSION - layout of struct gda_view; fields are only appended
+ */
 #define GDA_VIEW_VERSION 1
 
-/** define GDA_NO_ERROR - error_index of a queue without an error */
+/**
+ * define GDA_NO_ERROR - error_index of a queue without an error
+ */
 #define GDA_NO_ERROR UINT64_MAX
 
 /**
