@@ -37,14 +37,8 @@ static void gda_inproc_qp_fail(struct gda_inproc_qp *qp, u8 syndrome, u8 vendor)
 	gda_inproc_kick(qp->obj.ctx, qp->slot);
 }
 
-static void gda_inproc_suitor_add(struct gda_inproc_qp *qp, struct gda_inproc_qp *peer)
-{
-	qp->named = peer;
-	qp->next_suitor = peer->suitors;
-	peer->suitors = qp;
-}
-
-static void gda_inproc_suitor_remove(struct gda_inproc_qp *qp)
+/* Stop waiting for an answer. */
+static void gda_inproc_qp_withdraw(struct gda_inproc_qp *qp)
 {
 	struct gda_inproc_qp **link;
 
@@ -53,18 +47,35 @@ static void gda_inproc_suitor_remove(struct gda_inproc_qp *qp)
 	for (link = &qp->named->suitors; *link != qp;)
 		link = &(*link)->next_suitor;
 	*link = qp->next_suitor;
+	qp->named->nsuitors--;
 	qp->named = NULL;
+}
+
+/* Whoever waits for @qp's answer waits in vain. */
+static void gda_inproc_qp_refuse_suitors(struct gda_inproc_qp *qp)
+{
+	while (qp->suitors) {
+		struct gda_inproc_qp *suitor = qp->suitors;
+
+		gda_inproc_qp_withdraw(suitor);
+		gda_inproc_qp_fail(suitor, GDA_MLX5_SYND_RETRY_EXC, GDA_MLX5_VENDOR_PEER);
+	}
 }
 
 static void gda_inproc_qp_set_ready(struct gda_inproc_qp *qp, struct gda_inproc_qp *peer)
 {
-	gda_inproc_suitor_remove(qp);
+	gda_inproc_qp_withdraw(qp);
 	smp_store_release(&qp->peer, peer);
 	/* a QP that has failed meanwhile stays failed */
 	if (gda_os_cmpxchg32(&qp->eqp.state, GDA_QP_WAIT, GDA_QP_READY) == GDA_QP_INIT)
 		gda_os_cmpxchg32(&qp->eqp.state, GDA_QP_INIT, GDA_QP_READY);
 	/* work may have been posted already */
 	gda_inproc_kick(qp->obj.ctx, qp->slot);
+}
+
+static bool gda_inproc_qp_failed(const struct gda_inproc_qp *qp)
+{
+	return READ_ONCE(qp->eqp.state) == GDA_QP_ERROR || READ_ONCE(qp->eqp.fail);
 }
 
 static int gda_inproc_qp_name_peer(struct gda_inproc_qp *qp,
@@ -75,20 +86,24 @@ static int gda_inproc_qp_name_peer(struct gda_inproc_qp *qp,
 	if (qp->peer || qp->named || READ_ONCE(qp->eqp.state) != GDA_QP_INIT)
 		return -EALREADY;
 	peer = name->qpn >> 24 ? NULL : gda_inproc_table_find(&gda_inproc.qps, name->qpn);
-	if (!peer || peer->nonce != name->nonce || READ_ONCE(peer->eqp.state) == GDA_QP_ERROR)
+	if (!peer || peer->nonce != name->nonce || gda_inproc_qp_failed(peer))
 		return -ENOENT;
-	if (peer == qp) {
-		gda_inproc_qp_set_ready(qp, qp);
-		return 0;
-	}
-	if (peer->named == qp) {
-		gda_inproc_qp_set_ready(peer, qp);
+	if (peer == qp || peer->named == qp) {
 		gda_inproc_qp_set_ready(qp, peer);
+		if (peer != qp)
+			gda_inproc_qp_set_ready(peer, qp);
+		gda_inproc_qp_refuse_suitors(qp);
+		gda_inproc_qp_refuse_suitors(peer);
 		return 0;
 	}
 	if (peer->peer || peer->named)
 		return -EBUSY;
-	gda_inproc_suitor_add(qp, peer);
+	if (peer->nsuitors == GDA_INPROC_MAX_SUITORS)
+		return -ENOSPC;
+	qp->named = peer;
+	peer->nsuitors++;
+	qp->next_suitor = peer->suitors;
+	peer->suitors = qp;
 	gda_os_cmpxchg32(&qp->eqp.state, GDA_QP_INIT, GDA_QP_WAIT);
 	return 0;
 }
@@ -116,23 +131,16 @@ int gda_inproc_qp_connect(struct gda_inproc_context *ctx, const struct gda_qp_co
 /* Part of killing a QP: no number, no links, and nobody waits for it in vain. */
 void gda_inproc_qp_disconnect(struct gda_inproc_qp *qp)
 {
-	const u8 syndrome = GDA_MLX5_SYND_RETRY_EXC, vendor = GDA_MLX5_VENDOR_PEER;
-
 	pthread_mutex_lock(&gda_inproc.lock);
 	pthread_mutex_lock(&gda_inproc.peer_lock);
 	qp->dead_leaf = gda_inproc_table_erase(&gda_inproc.qps, qp->eqp.qpn);
-	gda_inproc_suitor_remove(qp);
+	gda_inproc_qp_withdraw(qp);
 	if (qp->peer && qp->peer != qp) {
 		smp_store_release(&qp->peer->peer, NULL);
-		gda_inproc_qp_fail(qp->peer, syndrome, vendor);
+		gda_inproc_qp_fail(qp->peer, GDA_MLX5_SYND_RETRY_EXC, GDA_MLX5_VENDOR_PEER);
 	}
 	smp_store_release(&qp->peer, NULL);
-	while (qp->suitors) {
-		struct gda_inproc_qp *suitor = qp->suitors;
-
-		gda_inproc_suitor_remove(suitor);
-		gda_inproc_qp_fail(suitor, syndrome, vendor);
-	}
+	gda_inproc_qp_refuse_suitors(qp);
 	pthread_mutex_unlock(&gda_inproc.peer_lock);
 	pthread_mutex_unlock(&gda_inproc.lock);
 }

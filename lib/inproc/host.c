@@ -8,12 +8,16 @@
 #include <unistd.h>
 #include "inproc.h"
 
+/*
+ * The peer is set before this queue becomes ready, and only while both are; but it
+ * may not be ready itself yet, so only one that failed counts as gone.
+ */
 struct gda_eqp *gda_host_peer(const struct gda_eqp *q)
 {
 	const struct gda_inproc_qp *qp = gda_inproc_of(q, struct gda_inproc_qp, eqp);
 	struct gda_inproc_qp *peer = smp_load_acquire(&qp->peer);
 
-	if (!peer || READ_ONCE(peer->eqp.state) != GDA_QP_READY)
+	if (!peer || READ_ONCE(peer->eqp.state) == GDA_QP_ERROR)
 		return NULL;
 	return &peer->eqp;
 }

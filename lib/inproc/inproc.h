@@ -35,6 +35,7 @@
 #define GDA_INPROC_MAX_CQ_DEPTH	65536U
 #define GDA_INPROC_MAX_MR_SIZE	(1ULL << 47)
 #define GDA_INPROC_MAX_INLINE	28U
+#define GDA_INPROC_MAX_SUITORS	64U
 #define GDA_INPROC_MAX_WORKERS	16U
 
 #define gda_inproc_of(ptr, type, member) \
@@ -270,6 +271,7 @@ struct gda_inproc_qp {
 	struct gda_inproc_qp *named;	/* this one named it, it has not answered */
 	struct gda_inproc_qp *suitors;	/* QPs whose @named is this one... */
 	struct gda_inproc_qp *next_suitor;	/* ... linked by this */
+	u32 nsuitors;
 };
 
 int gda_inproc_qp_create(struct gda_inproc_context *ctx, struct gda_qp_create *cmd);

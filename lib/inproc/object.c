@@ -98,9 +98,12 @@ void gda_inproc_object_destroy_all(struct gda_inproc_context *ctx)
 {
 	u32 handle, type;
 
-	for (handle = 1; handle < ctx->nhandles; handle++)
-		if (ctx->objects[handle])
-			gda_inproc_object_ops[ctx->objects[handle]->type]->kill(ctx->objects[handle]);
+	for (handle = 1; handle < ctx->nhandles; handle++) {
+		struct gda_inproc_object *obj = ctx->objects[handle];
+
+		if (obj)
+			gda_inproc_object_ops[obj->type]->kill(obj);
+	}
 	gda_inproc_sync();
 	for (type = 0; type < GDA_INPROC_TYPES; type++)
 		for (handle = 1; handle < ctx->nhandles; handle++)
