@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: MIT
+/*
+ * kill -9 at any moment: runs the file transfer of examples/ again and again, kills
+ * one of its two processes at a random point of its length, and looks at what is left.
+ *
+ * After each point: the survivor has ended by itself (an error completion, its
+ * deadline, or success if all had arrived), and every object, page and key of the
+ * driver is gone. The users' RLIMIT_MEMLOCK leaves room for one transfer only, so a
+ * charge that leaked fails the next point.
+ *
+ *   GDA_SEED         seed of the points, printed       [the clock]
+ *   GDA_KILL_POINTS  how many                          [20]
+ *   GDA_BUILD        where the examples were built     [build]
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FILE_BYTES	(24 << 20)
+#define GROUP		7777
+#define OBJECTS		"/sys/kernel/debug/gda/objects"
+
+/* Bounds for what a process does in an emulated guest; never a measurement. */
+#define END_MS		45000
+#define SETTLE_MS	10000
+
+struct side {
+	const char *name;
+	uid_t uid;
+	pid_t pid;		/* leads a process group */
+	int status;
+	bool ended;
+};
+
+/* What the driver held at the moment of the kill. */
+enum phase { BEFORE, OPENING, CONNECTING, FLOWING, AFTER, PHASES };
+
+static const char * const phase_names[PHASES] = {
+	"before open", "opening", "connecting", "data flows", "after",
+};
+
+static char file[64] = "/tmp/gda-kill.XXXXXX";
+static uint64_t rng;
+static int tests, failed;
+
+static uint64_t next_random(void)
+{
+	rng ^= rng << 13;
+	rng ^= rng >> 7;
+	rng ^= rng << 17;
+	return rng;
+}
+
+static uint64_t now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+static void sleep_us(uint64_t us)
+{
+	struct timespec ts = { (time_t)(us / 1000000), (long)(us % 1000000) * 1000 };
+
+	nanosleep(&ts, NULL);
+}
+
+static void ok(bool good, const char *what)
+{
+	tests++;
+	failed += !good;
+	printf("%s %d %s\n", good ? "ok" : "not ok", tests, what);
+	fflush(stdout);
+}
+
+/* Reads the driver's live objects. Return: their sum. */
+static long read_objects(long *contexts, long *mrs)
+{
+	char name[32];
+	long n, sum = 0;
+	FILE *f = fopen(OBJECTS, "r");
+
+	*contexts = 0;
+	*mrs = 0;
+	if (!f)
+		return -1;
+	while (fscanf(f, "%31s %ld", name, &n) == 2) {
+		sum += n;
+		if (!strcmp(name, "contexts"))
+			*contexts = n;
+		if (!strcmp(name, "mrs"))
+			*mrs = n;
+	}
+	fclose(f);
+	return sum;
+}
+
+static enum phase look(bool seen)
+{
+	long contexts, mrs;
+
+	read_objects(&contexts, &mrs);
+	if (!contexts)
+		return seen ? AFTER : BEFORE;
+	if (contexts < 2)
+		return OPENING;
+	return mrs < 2 ? CONNECTING : FLOWING;
+}
+
+static void become(uid_t uid)
+{
+	struct rlimit lim = { FILE_BYTES + (2 << 20), FILE_BYTES + (2 << 20) };
+	gid_t group = GROUP;
+
+	if (setrlimit(RLIMIT_MEMLOCK, &lim) || setgroups(1, &group) ||
+	    setgid(uid) || setuid(uid))
+		_exit(99);
+}
+
+static void start(struct side *s, const char *socket)
+{
+	const char *build = getenv("GDA_BUILD");
+	char path[256];
+	int null;
+
+	snprintf(path, sizeof(path), "%s/examples/gda-%s", build ? build : "build", s->name);
+	s->ended = false;
+	s->pid = fork();
+	if (s->pid)
+		return;
+	setpgid(0, 0);
+	become(s->uid);
+	null = open("/dev/null", O_RDWR);
+	dup2(null, 1);
+	if (!getenv("GDA_KILL_VERBOSE"))
+		dup2(null, 2);
+	execl(path, path, "--socket", socket, "--deadline", "10", strcmp(s->name, "send") ? NULL : file, NULL);
+	_exit(98);
+}
+
+static bool reap(struct side *s, uint64_t until)
+{
+	while (!s->ended && now_us() < until) {
+		if (waitpid(s->pid, &s->status, WNOHANG) == s->pid)
+			s->ended = true;
+		else
+			sleep_us(1000);
+	}
+	return s->ended;
+}
+
+/* No group member may stay behind, whatever happened. */
+static void clear(struct side *s)
+{
+	kill(-s->pid, SIGKILL);
+	if (!s->ended)
+		waitpid(s->pid, &s->status, 0);
+	s->ended = true;
+}
+
+static bool settled(void)
+{
+	uint64_t until = now_us() + SETTLE_MS * 1000ULL;
+	long contexts, mrs;
+
+	while (read_objects(&contexts, &mrs)) {
+		if (now_us() > until)
+			return false;
+		sleep_us(2000);
+	}
+	return true;
+}
+
+static void make_file(void)
+{
+	static uint64_t block[8192];
+	int fd = mkstemp(file);
+	int i;
+
+	for (i = 0; i < FILE_BYTES / (int)sizeof(block); i++) {
+		for (size_t k = 0; k < sizeof(block) / sizeof(block[0]); k++)
+			block[k] = next_random();
+		if (write(fd, block, sizeof(block)) != (ssize_t)sizeof(block))
+			exit(1);
+	}
+	fchmod(fd, 0644);
+	close(fd);
+}
+
+/* One whole transfer. Return: its length in microseconds, 0 if it failed. */
+static uint64_t whole(struct side *recv, struct side *send)
+{
+	uint64_t begin = now_us();
+
+	start(recv, "@gda-kill-whole");
+	start(send, "@gda-kill-whole");
+	if (!reap(send, begin + END_MS * 1000ULL) || !reap(recv, begin + END_MS * 1000ULL) ||
+	    send->status || recv->status) {
+		printf("# statuses: send %#x, recv %#x\n", send->status, recv->status);
+		begin = 0;
+	}
+	clear(send);
+	clear(recv);
+	return begin ? now_us() - begin : 0;
+}
+
+static void point(int i, struct side *recv, struct side *send, uint64_t length,
+		  int hits[PHASES])
+{
+	uint64_t at = next_random() % length;
+	struct side *victim = next_random() & 1 ? recv : send;
+	struct side *other = victim == recv ? send : recv;
+	enum phase phase;
+	bool seen, ended, clean;
+	char socket[32], what[160];
+
+	snprintf(socket, sizeof(socket), "@gda-kill-%d", i);
+	start(recv, socket);
+	start(send, socket);
+	sleep_us(at);
+	seen = waitpid(victim->pid, &victim->status, WNOHANG) == victim->pid;
+	victim->ended = seen;
+	phase = look(seen || at > length / 2);
+	hits[phase]++;
+	clear(victim);
+	ended = reap(other, now_us() + END_MS * 1000ULL);
+	clear(other);
+	clean = settled();
+	snprintf(what, sizeof(what), "%s killed at %llu us (%s): gda-%s %s %d, %s",
+		 victim->name, (unsigned long long)at, phase_names[phase], other->name,
+		 !ended ? "hung" : WIFEXITED(other->status) ? "exited with" : "died by",
+		 WIFEXITED(other->status) ? WEXITSTATUS(other->status)
+					  : WTERMSIG(other->status),
+		 clean ? "nothing left" : "objects left");
+	ok(ended && WIFEXITED(other->status) && clean, what);
+}
+
+int main(void)
+{
+	const char *seed = getenv("GDA_SEED"), *points = getenv("GDA_KILL_POINTS");
+	struct side recv = { .name = "recv", .uid = 7012 }, send = { .name = "send", .uid = 7011 };
+	int n = points ? atoi(points) : 20, hits[PHASES] = { 0 };
+	uint64_t length;
+	int i;
+
+	rng = seed ? strtoull(seed, NULL, 0) : now_us();
+	rng |= 1;
+	printf("TAP version 13\n1..%d\n# GDA_SEED=%#llx\n", n + 1, (unsigned long long)rng);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	make_file();
+	length = whole(&recv, &send);
+	ok(length && settled(), "a whole transfer first");
+	printf("# a transfer takes %llu us\n", (unsigned long long)length);
+	for (i = 0; i < n && length; i++)
+		point(i, &recv, &send, length, hits);
+	for (i = 0; i < PHASES; i++)
+		printf("# %-12s %d\n", phase_names[i], hits[i]);
+	unlink(file);
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+	return failed || !length;
+}
