@@ -40,9 +40,9 @@ fi
 transfer() {
 	local name=$1
 
-	as $receiver "$build/gda-recv" --socket "@gda-$name" $json ${3:+"$3"} \
+	as $receiver "$build/gda-recv" --socket "@gda-$name" --deadline 60 $json ${3:+"$3"} \
 		>"$tmp/$name.recv" 2>"$tmp/$name.recv.err" &
-	as $sender "$build/gda-send" --socket "@gda-$name" $json ${2:+"$2"} "$file" \
+	as $sender "$build/gda-send" --socket "@gda-$name" --deadline 60 $json ${2:+"$2"} "$file" \
 		>"$tmp/$name.send" 2>"$tmp/$name.send.err"
 	sent=$?
 	wait $!

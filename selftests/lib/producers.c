@@ -121,7 +121,7 @@ FIXTURE_TEARDOWN(producers)
 {
 }
 
-TEST_F(producers, I_08_I_10_shared)
+TEST_F_TIMEOUT(producers, I_08_I_10_shared, 100)
 {
 	struct poster how = { 0 };
 	uint32_t depth;
@@ -133,7 +133,7 @@ TEST_F(producers, I_08_I_10_shared)
 	}
 }
 
-TEST_F(producers, I_05_slow_consumer)
+TEST_F_TIMEOUT(producers, I_05_slow_consumer, 100)
 {
 	struct poster how = { .wait_every = 7 };
 
@@ -142,7 +142,7 @@ TEST_F(producers, I_05_slow_consumer)
 	EXPECT_EQ(0, failed);
 }
 
-TEST_F(producers, I_05_refused_instead_of_waiting)
+TEST_F_TIMEOUT(producers, I_05_refused_instead_of_waiting, 100)
 {
 	struct poster how = { .flags = GDA_NOWAIT };
 
@@ -151,7 +151,7 @@ TEST_F(producers, I_05_refused_instead_of_waiting)
 }
 
 /* Batches that are no divisor of anything, tails left to the wait, rings that fill. */
-TEST_F(producers, I_09_deferred)
+TEST_F_TIMEOUT(producers, I_09_deferred, 100)
 {
 	struct poster how = { .batch = 5, .wait_every = 101 };
 

@@ -12,7 +12,18 @@
  * completed since, for the largest depth: that is every smaller depth too. The
  * indices also cross 2^32.
  */
-TEST(I_13_widening_is_exact)
+FIXTURE(widen) {
+};
+
+FIXTURE_SETUP(widen)
+{
+}
+
+FIXTURE_TEARDOWN(widen)
+{
+}
+
+TEST_F_TIMEOUT(widen, I_13_is_exact, 100)
 {
 	uint64_t old, wrong = 0;
 	uint32_t done;

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The library on a device: every call, every kind of work, and what an error looks
+ * like from here. In the guest on the kernel's device, natively on the in-process one.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <gda/fastpath.h>
+#include <gda/gda.h>
+#include "kselftest_harness.h"
+
+#define BYTES	(256 * 1024)
+#define ALL	GDA_ACCESS_ALL
+
+struct side {
+	struct gda_context *ctx;
+	struct gda_qp *qp;
+	struct gda_view *v;
+	struct gda_mr *mr;
+	uint8_t *mem;
+	uint64_t iova;
+	uint32_t key;
+};
+
+static int side_open(struct side *s, uint32_t depth)
+{
+	struct gda_qp_attr attr = { .sq_depth = depth, .timeout_ns = 20000000000U };
+	int err = gda_open(NULL, &s->ctx);
+
+	if (err)
+		return err;
+	s->mem = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	err = s->mem == MAP_FAILED ? -ENOMEM : gda_qp_create(s->ctx, &attr, &s->qp);
+	if (!err)
+		err = gda_mr_reg(s->ctx, s->mem, BYTES, ALL, 0, &s->mr);
+	if (err)
+		return err;
+	s->v = gda_qp_view(s->qp);
+	s->iova = gda_mr_iova(s->mr);
+	s->key = gda_mr_key(s->mr);
+	return 0;
+}
+
+static int side_connect(struct side *a, struct side *b)
+{
+	struct gda_address address;
+	int err = gda_qp_address(b->qp, &address);
+
+	err = err ? err : gda_qp_connect(a->qp, &address);
+	err = err ? err : gda_qp_address(a->qp, &address);
+	return err ? err : gda_qp_connect(b->qp, &address);
+}
+
+static void side_close(struct side *s)
+{
+	gda_qp_destroy(s->qp);
+	gda_mr_dereg(s->mr);
+	gda_close(s->ctx);
+	munmap(s->mem, BYTES);
+}
+
+FIXTURE(device) {
+	struct side a, b;
+};
+
+FIXTURE_SETUP(device)
+{
+	int i;
+
+	ASSERT_EQ(0, side_open(&self->a, 64));
+	ASSERT_EQ(0, side_open(&self->b, 64));
+	ASSERT_EQ(0, side_connect(&self->a, &self->b));
+	for (i = 0; i < BYTES; i++) {
+		self->a.mem[i] = (uint8_t)(i * 7 + i / 251);
+		self->b.mem[i] = 0xcc;
+	}
+}
+
+FIXTURE_TEARDOWN(device)
+{
+	side_close(&self->a);
+	side_close(&self->b);
+}
+
+TEST(open_errors)
+{
+	struct gda_context *ctx = (void *)0x1;
+	char name[GDA_DEVICE_NAME_MAX + 1];
+
+	errno = 12345;
+	EXPECT_EQ(-ENOENT, gda_open("no such device", &ctx));
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = 0;
+	EXPECT_EQ(-EINVAL, gda_open(name, &ctx));
+	EXPECT_EQ((void *)0x1, ctx);
+	ASSERT_EQ(0, gda_open(NULL, &ctx));
+	EXPECT_LE(0, gda_context_fd(ctx));
+	gda_close(ctx);
+	gda_close(NULL);
+	EXPECT_EQ(12345, errno);
+}
+
+TEST_F(device, query)
+{
+	struct gda_query q;
+	struct gda_qp_query qq;
+	struct gda_mr_query mq;
+
+	ASSERT_EQ(0, gda_context_query(self->a.ctx, &q));
+	EXPECT_NE(0, q.device[0]);
+	EXPECT_TRUE(q.features[0] & GDA_FEATURE_DIALECT_MLX5);
+	EXPECT_LE(GDA_INLINE_MAX, q.max_inline);
+	ASSERT_EQ(0, gda_qp_query(self->a.qp, &qq));
+	EXPECT_EQ(GDA_QP_READY, qq.state);
+	EXPECT_EQ(64, qq.sq_depth);
+	EXPECT_EQ(self->a.v->qpn, qq.qpn);
+	ASSERT_EQ(0, gda_mr_query(self->a.mr, &mq));
+	EXPECT_EQ(BYTES, mq.length);
+	EXPECT_EQ(self->a.key, mq.key);
+}
+
+TEST_F(device, put_of_every_size)
+{
+	struct side *a = &self->a, *b = &self->b;
+	uint32_t len;
+
+	for (len = 1; len <= BYTES; len = len * 3 + 1) {
+		uint32_t off = (BYTES - len) / 3;
+
+		memset(b->mem, 0, BYTES);
+		ASSERT_EQ(0, gda_wait(a->v, gda_put(a->v, a->iova + off, a->key,
+						    b->iova + off, b->key, len, 0), 0));
+		EXPECT_EQ(0, memcmp(a->mem + off, b->mem + off, len));
+		EXPECT_EQ(0, off ? b->mem[off - 1] : 0);
+		EXPECT_EQ(0, off + len < BYTES ? b->mem[off + len] : 0);
+	}
+	ASSERT_EQ(0, gda_wait(a->v, gda_put(a->v, a->iova, a->key, b->iova, b->key, 0, 0), 0));
+	ASSERT_EQ(0, gda_wait(a->v, gda_put(a->v, a->iova, a->key, b->iova, b->key, BYTES, 0), 0));
+	EXPECT_EQ(0, memcmp(a->mem, b->mem, BYTES));
+}
+
+TEST_F(device, get)
+{
+	struct side *a = &self->a, *b = &self->b;
+
+	ASSERT_EQ(0, gda_wait(b->v, gda_get(b->v, b->iova + 5, b->key, a->iova + 3, a->key,
+					    100000, GDA_EXCLUSIVE), 0));
+	EXPECT_EQ(0, memcmp(a->mem + 3, b->mem + 5, 100000));
+	EXPECT_EQ(0xcc, b->mem[4]);
+	EXPECT_EQ(0xcc, b->mem[100005]);
+}
+
+TEST_F(device, inline_and_value)
+{
+	struct side *a = &self->a, *b = &self->b;
+	uint64_t value = 0x0123456789abcdefU, got;
+	uint32_t len;
+
+	for (len = 0; len <= GDA_INLINE_MAX; len++) {
+		int64_t t = gda_put_inline(a->v, b->iova + 32 * len, b->key, a->mem, len, 0);
+
+		ASSERT_EQ(0, gda_wait(a->v, t, 0));
+		EXPECT_EQ(0, memcmp(a->mem, b->mem + 32 * len, len));
+		EXPECT_EQ(0xcc, b->mem[32 * len + len]);
+	}
+	ASSERT_EQ(0, gda_wait(a->v, gda_put_value(a->v, b->iova + 1, b->key, value, 0), 0));
+	memcpy(&got, b->mem + 1, 8);
+	EXPECT_EQ(value, got);
+}
+
+TEST_F(device, atomics)
+{
+	struct side *a = &self->a, *b = &self->b;
+	uint64_t *word = (void *)b->mem, *old = (void *)a->mem;
+
+	*word = 40;
+	ASSERT_EQ(0, gda_wait(a->v, gda_fetch_add(a->v, a->iova, a->key, b->iova, b->key,
+						  (uint64_t)-50, 0), 0));
+	EXPECT_EQ(40, *old);
+	EXPECT_EQ((uint64_t)-10, *word);
+	ASSERT_EQ(0, gda_wait(a->v, gda_compare_swap(a->v, a->iova, a->key, b->iova, b->key,
+						     1, 2, 0), 0));
+	EXPECT_EQ((uint64_t)-10, *old);
+	EXPECT_EQ((uint64_t)-10, *word);
+	ASSERT_EQ(0, gda_wait(a->v, gda_compare_swap(a->v, a->iova, a->key, b->iova, b->key,
+						     (uint64_t)-10, 2, 0), 0));
+	EXPECT_EQ(2, *word);
+}
+
+TEST_F(device, deferred)
+{
+	struct side *a = &self->a, *b = &self->b;
+	int i, round;
+
+	for (round = 0; round < 100; round++) {
+		for (i = 0; i < round % 7; i++)
+			ASSERT_LE(0, gda_put_value(a->v, b->iova + 8 * (unsigned int)i, b->key,
+						   (uint64_t)round, GDA_DEFER));
+		if (round % 2)
+			gda_flush(a->v);
+		ASSERT_EQ(0, gda_quiet(a->v, 0));
+		for (i = 0; i < round % 7; i++)
+			ASSERT_EQ(round, ((uint64_t *)b->mem)[i]);
+	}
+}
+
+struct adder {
+	struct side *a, *b;
+	pthread_t thread;
+	uint32_t slot;
+	int err;
+};
+
+#define ADDS 500
+
+static void *adder_main(void *arg)
+{
+	struct adder *t = arg;
+	int64_t ticket = 0;
+	int i;
+
+	for (i = 0; i < ADDS && ticket >= 0; i++)
+		ticket = gda_fetch_add(t->a->v, t->a->iova + 8 * t->slot, t->a->key,
+				       t->b->iova, t->b->key, 1, i % 3 ? GDA_DEFER : 0);
+	t->err = gda_wait(t->a->v, ticket, 0);
+	return NULL;
+}
+
+/* Nothing lost, nothing twice. */
+TEST_F_TIMEOUT(device, threads_share_a_queue, 100)
+{
+	struct adder t[4];
+	uint32_t i;
+
+	*(uint64_t *)self->b.mem = 0;
+	for (i = 0; i < 4; i++) {
+		t[i] = (struct adder){ .a = &self->a, .b = &self->b, .slot = i };
+		ASSERT_EQ(0, pthread_create(&t[i].thread, NULL, adder_main, &t[i]));
+	}
+	for (i = 0; i < 4; i++) {
+		pthread_join(t[i].thread, NULL);
+		EXPECT_EQ(0, t[i].err);
+	}
+	EXPECT_EQ(0, gda_quiet(self->a.v, 0));
+	EXPECT_EQ(4 * ADDS, *(uint64_t *)self->b.mem);
+}
+
+/* The child has no file of its own, only the mappings and the memory. */
+TEST_F(device, child_of_fork_posts)
+{
+	struct side *a = &self->a, *b = &self->b;
+	int status = -1;
+	pid_t pid = fork();
+
+	ASSERT_LE(0, pid);
+	if (pid == 0)
+		_exit(gda_wait(a->v, gda_put(a->v, a->iova, a->key, b->iova, b->key, BYTES, 0),
+			       0) ? 1 : 0);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, memcmp(a->mem, b->mem, BYTES));
+}
+
+TEST_F(device, I_14_bad_key)
+{
+	struct side *a = &self->a, *b = &self->b;
+	struct gda_error e = { 0 };
+	int64_t good, bad, after;
+
+	good = gda_put(a->v, a->iova, a->key, b->iova, b->key, 8, GDA_DEFER);
+	bad = gda_put(a->v, a->iova, a->key, b->iova, b->key ^ 0x10000, 8, GDA_DEFER);
+	after = gda_put(a->v, a->iova, a->key, b->iova + 64, b->key, 8, 0);
+	EXPECT_EQ(-ECANCELED, gda_wait(a->v, after, 0));
+	EXPECT_EQ(-EIO, gda_wait(a->v, bad, 0));
+	EXPECT_EQ(0, gda_wait(a->v, good, 0));
+	ASSERT_EQ(1, gda_error(a->v, &e));
+	EXPECT_EQ(bad, e.ticket);
+	EXPECT_EQ(GDA_MLX5_SYND_REMOTE_ACCESS, e.syndrome);
+	EXPECT_EQ(GDA_MLX5_VENDOR_KEY, e.vendor);
+	EXPECT_EQ(0xcc, b->mem[64]);
+	EXPECT_EQ(0, memcmp(a->mem, b->mem, 8));
+	EXPECT_EQ(-ECANCELED, gda_wait(a->v, gda_nop(a->v, 0), 0));
+	EXPECT_EQ(-EIO, gda_quiet(a->v, 0));
+}
+
+TEST_F(device, out_of_range)
+{
+	struct side *a = &self->a, *b = &self->b;
+	struct gda_error e = { 0 };
+	int64_t t = gda_put(a->v, a->iova, a->key, b->iova + BYTES - 4, b->key, 8, 0);
+
+	EXPECT_EQ(-EIO, gda_wait(a->v, t, 0));
+	ASSERT_EQ(1, gda_error(a->v, &e));
+	EXPECT_EQ(GDA_MLX5_VENDOR_RANGE, e.vendor);
+	EXPECT_EQ(0xcc, b->mem[BYTES - 4]);
+}
+
+TEST_F(device, peer_is_gone)
+{
+	struct side *a = &self->a, *b = &self->b;
+	struct gda_error e = { 0 };
+
+	ASSERT_EQ(0, gda_qp_destroy(b->qp));
+	b->qp = NULL;
+	EXPECT_EQ(-EIO, gda_wait(a->v, gda_put_value(a->v, b->iova, b->key, 1, 0), 0));
+	ASSERT_EQ(1, gda_error(a->v, &e));
+	EXPECT_EQ(GDA_MLX5_SYND_RETRY_EXC, e.syndrome);
+	EXPECT_EQ(GDA_MLX5_VENDOR_PEER, e.vendor);
+	EXPECT_EQ(0xcc, b->mem[0]);
+}
+
+/* Closing with all still mapped ends the context all the same. */
+TEST_F(device, close_without_destroy)
+{
+	struct side *a = &self->a;
+	struct side c = { 0 }, d = { 0 };
+
+	ASSERT_EQ(0, side_open(&c, 16));
+	ASSERT_EQ(0, side_open(&d, 16));
+	ASSERT_EQ(0, side_connect(&c, &d));
+	gda_close(d.ctx);
+	EXPECT_EQ(-EIO, gda_wait(c.v, gda_put_value(c.v, d.iova, d.key, 1, 0), 0));
+	gda_close(c.ctx);
+	EXPECT_EQ(0, gda_wait(a->v, gda_nop(a->v, 0), 0));
+}
+
+TEST_F(device, shutdown)
+{
+	struct side *a = &self->a, *b = &self->b;
+
+	ASSERT_EQ(0, gda_context_shutdown(b->ctx));
+	EXPECT_EQ(-EIO, gda_wait(a->v, gda_put_value(a->v, b->iova, b->key, 1, 0), 0));
+	EXPECT_EQ(-ENODEV, gda_qp_destroy(b->qp));
+	EXPECT_EQ(-ENODEV, gda_mr_dereg(b->mr));
+	b->qp = NULL;
+	b->mr = NULL;
+}
+
+/* Records and doorbells of QPs share pages; each goes on when the others go. */
+TEST_F(device, many_queues)
+{
+	struct gda_qp_attr attr = { .sq_depth = 1 };
+	struct gda_context *ctx = self->a.ctx;
+	struct gda_address address;
+	struct gda_qp *qp[100];
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		ASSERT_EQ(0, gda_qp_create(ctx, &attr, &qp[i]));
+		ASSERT_EQ(0, gda_qp_address(qp[i], &address));
+		ASSERT_EQ(0, gda_qp_connect(qp[i], &address));
+	}
+	for (i = 0; i < 100; i += 2)
+		ASSERT_EQ(0, gda_qp_destroy(qp[i]));
+	for (i = 1; i < 100; i += 2)
+		ASSERT_EQ(0, gda_wait(gda_qp_view(qp[i]), gda_nop(gda_qp_view(qp[i]), 0), 0));
+	for (i = 1; i < 100; i += 2)
+		ASSERT_EQ(0, gda_qp_destroy(qp[i]));
+	EXPECT_EQ(0, gda_wait(self->a.v, gda_nop(self->a.v, 0), 0));
+}
+
+TEST_F(device, cq_of_ones_own)
+{
+	struct gda_cq_attr collapsed = { .flags = GDA_CQ_COLLAPSED };
+	struct gda_cq_attr ring = { .depth = 16 };
+	struct gda_qp_attr attr = { .sq_depth = 16 };
+	struct gda_qp *qp, *other;
+
+	ASSERT_EQ(0, gda_cq_create(self->a.ctx, &collapsed, &attr.cq));
+	ASSERT_EQ(0, gda_qp_create(self->a.ctx, &attr, &qp));
+	EXPECT_EQ(-EBUSY, gda_qp_create(self->a.ctx, &attr, &other));
+	EXPECT_EQ(-EINVAL, gda_qp_create(self->b.ctx, &attr, &other));
+	EXPECT_EQ(-EBUSY, gda_cq_destroy(attr.cq));
+	EXPECT_NE(NULL, gda_qp_view(qp));
+	EXPECT_EQ(0, gda_qp_destroy(qp));
+	EXPECT_EQ(0, gda_cq_destroy(attr.cq));
+	ASSERT_EQ(0, gda_cq_create(self->a.ctx, &ring, &attr.cq));
+	ASSERT_EQ(0, gda_qp_create(self->a.ctx, &attr, &qp));
+	EXPECT_EQ(NULL, gda_qp_view(qp));
+	EXPECT_EQ(0, gda_qp_destroy(qp));
+	EXPECT_EQ(0, gda_cq_destroy(attr.cq));
+	EXPECT_EQ(0, gda_cq_destroy(NULL));
+	EXPECT_EQ(0, gda_qp_destroy(NULL));
+	EXPECT_EQ(0, gda_mr_dereg(NULL));
+}
+
+TEST_F(device, refusals)
+{
+	struct gda_qp_attr attr = { .sq_depth = 3 };
+	struct gda_address address;
+	struct gda_qp *qp = NULL;
+	struct gda_mr *mr = NULL;
+
+	EXPECT_EQ(-EINVAL, gda_qp_create(self->a.ctx, &attr, &qp));
+	ASSERT_EQ(0, gda_qp_address(self->b.qp, &address));
+	EXPECT_EQ(-EALREADY, gda_qp_connect(self->a.qp, &address));
+	EXPECT_EQ(-EINVAL, gda_mr_reg(self->a.ctx, self->a.mem, 0, ALL, 0, &mr));
+	EXPECT_EQ(-EFAULT, gda_mr_reg(self->a.ctx, (void *)4096, 4096, ALL, 0, &mr));
+	EXPECT_EQ(NULL, qp);
+	EXPECT_EQ(NULL, mr);
+}
+
+TEST_F(device, dead_key)
+{
+	struct side *a = &self->a, *b = &self->b;
+
+	ASSERT_EQ(0, gda_mr_dereg(b->mr));
+	b->mr = NULL;
+	EXPECT_EQ(-EIO, gda_wait(a->v, gda_put(a->v, a->iova, a->key, b->iova, b->key, 8, 0), 0));
+	EXPECT_EQ(0xcc, b->mem[0]);
+}
+
+TEST_HARNESS_MAIN
