@@ -28,9 +28,9 @@ typedef __u64 u64;
 #undef __always_inline
 #define __always_inline	inline __attribute__((__always_inline__))
 
-/* one access, of exactly this width, at this place in the program */
-#define READ_ONCE(x)		(*(const volatile __typeof__(x) *)&(x))
-#define WRITE_ONCE(x, v)	(*(volatile __typeof__(x) *)&(x) = (v))
+/* one access of exactly this width; a race detector knows that it is meant to race */
+#define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define WRITE_ONCE(x, v)	__atomic_store_n(&(x), v, __ATOMIC_RELAXED)
 
 #define min(a, b)				\
 	(__extension__ ({			\
