@@ -86,7 +86,7 @@ check_gcc() { # user space, -Wall -Wextra
 
 check_clang() { # the same by the other compiler
 	# The harness of the kernel's selftests was written for gcc.
-	compile clang -Wno-unused-parameter -Wno-sign-compare
+	compile clang -Wno-unused-parameter -Wno-sign-compare -Wno-unknown-attributes
 }
 
 check_cxx() { # the public headers as C++
@@ -147,7 +147,7 @@ check_licences() { # every source names its licence
 
 	files '^(kmod|uapi|lib|selftests|tools|examples|Documentation)/|^(Makefile|Kbuild)$'
 	for f in "${list[@]}"; do
-		[[ $f =~ \.(txt|allow|png|svg|bin)$|/corpus/ ]] && continue
+		[[ $f =~ \.(txt|allow|in|bin)$|/(corpus|config)(/|$)|timeouts ]] && continue
 		head -n 4 "$f" | grep -q SPDX-License-Identifier || echo "$f: no licence"
 	done
 }
@@ -186,7 +186,7 @@ compile() {
 	shift
 	harness=("$@")
 	command -v "$cc" >/dev/null || { echo "$cc is missing"; return; }
-	flags=(-std=gnu11 -O2 -Wall -Wextra -Werror -Iuapi -Ilib/include -Ilib/os -Ilib/src
+	flags=(-std=gnu11 -O2 -Wall -Wextra -Werror -Iuapi -Ilib/include -Ilib/os -Ilib/src -Ilib/inproc
 		-Ikmod/gda_core -Ikmod/gda_core/engine -pthread)
 	[ -e $h/kselftest_harness.h ] || make -s $h/kselftest_harness.h
 	files '^(lib|kmod/gda_core/engine|examples|tools)/.*\.c$'
