@@ -115,7 +115,7 @@ check_whitespace() { # tabs, trailing blanks, ends of lines and files
 		while ((i = index(t, "\t"))) {
 			n += i - 1; n += 8 - n % 8; t = substr(t, i + 1)
 		}
-		if (n + length(t) > 100)
+		if (n + length(t) > (FILENAME ~ /sh$/ ? 120 : 100))
 			print FILENAME ":" FNR ": " n + length(t) " columns"
 	}' "${list[@]}"
 }
@@ -186,8 +186,8 @@ compile() {
 	shift
 	harness=("$@")
 	command -v "$cc" >/dev/null || { echo "$cc is missing"; return; }
-	flags=(-std=gnu11 -O2 -Wall -Wextra -Werror -Iuapi -Ilib/include -Ilib/os -Ilib/src -Ilib/inproc
-		-Ikmod/gda_core -Ikmod/gda_core/engine -pthread)
+	flags=(-std=gnu11 -O2 -Wall -Wextra -Werror -Iuapi -Ilib/include -Ilib/os -Ilib/src
+		-Ilib/inproc -Ikmod/gda_core -Ikmod/gda_core/engine -pthread)
 	[ -e $h/kselftest_harness.h ] || make -s $h/kselftest_harness.h
 	files '^(lib|kmod/gda_core/engine|examples|tools)/.*\.c$'
 	compile_files "$cc" "${flags[@]}"
