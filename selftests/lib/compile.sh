@@ -60,7 +60,14 @@ linked() {
 		readelf -d "$build/lib/libgda.so.1" | grep -q 'SONAME.*\[libgda.so.1\]'
 }
 
-echo 1..12
+# What README.md shows is what is built, and it runs (where there is no module, on the
+# in-process device).
+readme() {
+	awk '/^```c/ { on = 1; next } /^```/ { on = 0 } on' README.md | diff - examples/put.c &&
+		[ "$("$build/examples/put")" = "hello, remote" ]
+}
+
+echo 1..13
 for h in gda barrier view queue fastpath chunk; do
 	check "gda/$h.h alone" gcc -std=gnu11 "${include[@]}" "${warn[@]}" -fsyntax-only "$tmp/$h.c"
 done
@@ -74,4 +81,5 @@ check "CUDA device code" nvcc -std=c++17 "${include[@]}" -Werror all-warnings -O
 	-c -o "$tmp/all.o" "$tmp/all.cu"
 check "exported functions" exports
 check "linking without headers" linked
+check "the program in README.md" readme
 exit $rc

@@ -243,14 +243,38 @@ TEST_F(queue, I_09_full_ring_rings)
 	EXPECT_EQ(-EAGAIN, gda_nop(v, mode | GDA_NOWAIT));
 }
 
+/* The one that fills the ring is asleep while others flush: it rings when it wakes. */
+TEST(I_09_flush_of_a_full_ring_relies_on_the_last)
+{
+	struct fake_queue *q = fake_queue_new(4);
+	struct gda_view *v = &q->view;
+	unsigned int flags = GDA_DEFER;
+	uint64_t last;
+	int i;
+
+	gda_nop(v, 0);
+	for (i = 0; i < 2; i++)
+		gda_nop(v, GDA_DEFER);
+	ASSERT_EQ(0, gda_reserve(v, &flags, &last));
+	gda_flush(v);
+	EXPECT_EQ(1, fake_rung(q));
+	fake_complete(q, 1);
+	EXPECT_EQ(1, gda_test(v, 0));
+	gda_entry(v, last, GDA_MLX5_NOP, 1);
+	gda_publish(v, last, flags);
+	EXPECT_EQ(4, fake_rung(q));
+	fake_queue_free(q);
+}
+
 /* I-08: the second poster is through before the first has written. */
 TEST(I_08_doorbell_never_covers_an_unwritten_slot)
 {
 	struct fake_queue *q = fake_queue_new(8);
+	unsigned int flags = 0;
 	uint64_t first, second;
 
-	ASSERT_EQ(0, gda_reserve(&q->view, 0, &first));
-	ASSERT_EQ(0, gda_reserve(&q->view, 0, &second));
+	ASSERT_EQ(0, gda_reserve(&q->view, &flags, &first));
+	ASSERT_EQ(0, gda_reserve(&q->view, &flags, &second));
 	gda_entry(&q->view, second, GDA_MLX5_NOP, 1);
 	gda_publish(&q->view, second, 0);
 	EXPECT_EQ(0, fake_rung(q));
@@ -292,6 +316,7 @@ static void check_doorbell(struct orders *o, uint32_t *before)
 
 static void run_order(struct orders *o, const int *order)
 {
+	unsigned int flags = 0;
 	uint64_t index;
 	uint32_t rung = 0;
 	int i;
@@ -299,7 +324,7 @@ static void run_order(struct orders *o, const int *order)
 	fake_restart(o->q, o->start);
 	memset(o->published, 0, sizeof(o->published));
 	for (i = 0; i < POSTERS; i++)
-		o->wrong += gda_reserve(&o->q->view, 0, &index) != 0;
+		o->wrong += gda_reserve(&o->q->view, &flags, &index) != 0;
 	for (i = 0; i < POSTERS; i++) {
 		o->published[order[i]] = true;
 		gda_publish(&o->q->view, o->start + (uint64_t)order[i],
@@ -353,11 +378,12 @@ TEST(I_10_every_order_of_publication)
 TEST(I_10_headship_waits_at_the_first_unwritten_slot)
 {
 	struct fake_queue *q = fake_queue_new(8);
+	unsigned int flags = 0;
 	uint64_t index[4];
 	int i;
 
 	for (i = 0; i < 4; i++)
-		gda_reserve(&q->view, 0, &index[i]);
+		gda_reserve(&q->view, &flags, &index[i]);
 	gda_publish(&q->view, 0, 0);
 	EXPECT_EQ(1, fake_rung(q));
 	EXPECT_EQ(gda_slot_word(1, GDA_SLOT_HEAD), q->slots[1]);

@@ -78,7 +78,7 @@ GDA_HELPER int64_t gda_post_rdma(struct gda_view *v, uint32_t opcode, uint64_t l
 
 	if (gda_unlikely(len >> 31))
 		return -EMSGSIZE;
-	err = gda_reserve(v, flags, &index);
+	err = gda_reserve(v, &flags, &index);
 	if (err)
 		return err;
 	entry = gda_entry(v, index, opcode, 2 + (len != 0));
@@ -96,7 +96,7 @@ GDA_HELPER int64_t gda_post_atomic(struct gda_view *v, uint32_t opcode, uint64_t
 				   unsigned int flags)
 {
 	uint64_t index;
-	int err = gda_reserve(v, flags, &index);
+	int err = gda_reserve(v, &flags, &index);
 	char *entry;
 
 	if (err)
@@ -178,7 +178,7 @@ GDA_API int64_t gda_put_inline(struct gda_view *v, uint64_t raddr, uint32_t rkey
 		return -EMSGSIZE;
 	data[0] = gda_pair(gda_be32(len | GDA_MLX5_INLINE), 0);
 	memcpy((char *)data + 4, src, len);
-	err = gda_reserve(v, flags, &index);
+	err = gda_reserve(v, &flags, &index);
 	if (err)
 		return err;
 	entry = gda_entry(v, index, GDA_MLX5_WRITE,
@@ -209,7 +209,7 @@ GDA_API int64_t gda_put_value(struct gda_view *v, uint64_t raddr, uint32_t rkey,
 	int err;
 
 	memcpy(half, &value, sizeof(half));
-	err = gda_reserve(v, flags, &index);
+	err = gda_reserve(v, &flags, &index);
 	if (err)
 		return err;
 	entry = gda_entry(v, index, GDA_MLX5_WRITE, 3);
@@ -274,7 +274,7 @@ GDA_API int64_t gda_compare_swap(struct gda_view *v, uint64_t laddr, uint32_t lk
 GDA_API int64_t gda_nop(struct gda_view *v, unsigned int flags)
 {
 	uint64_t index;
-	int err = gda_reserve(v, flags, &index);
+	int err = gda_reserve(v, &flags, &index);
 	char *entry;
 
 	if (err)

@@ -50,12 +50,6 @@ GDA_HELPER uint32_t gda_slot_word(uint64_t index, uint32_t kind)
 	return (uint32_t)index * 4 + kind;
 }
 
-/* Seen from the slot behind @index: was the ring full? */
-GDA_HELPER int gda_fills(const struct gda_view *v, uint64_t index)
-{
-	return index + 1 - gda_load_acquire64(&v->completed) > v->mask;
-}
-
 /* Keep the first error in the view. All who see it write the same. */
 GDA_HELPER void gda_note_error(struct gda_view *v)
 {
@@ -162,15 +156,21 @@ GDA_SLOW int64_t gda_reserve_wait(struct gda_view *v, unsigned int flags)
  * Hand out the next slot in *@index, or return a negative errno. The cached consumer
  * index never runs ahead of the executor, so a slot handed out has completed its
  * last lap.
+ *
+ * Who takes the last free slot must ring: GDA_DEFER then goes from *@flags. So whoever
+ * finds the ring full knows that all in it is rung, or is about to be.
  */
-GDA_HELPER int gda_reserve(struct gda_view *v, unsigned int flags, uint64_t *index)
+GDA_HELPER int gda_reserve(struct gda_view *v, unsigned int *flags, uint64_t *index)
 {
 	uint64_t next = gda_load_relaxed64(&v->reserved);
+	uint64_t used = next - gda_load_acquire64(&v->completed);
 	int64_t waited;
 
 	*index = next;
-	if (!gda_unlikely(next - gda_load_acquire64(&v->completed) > v->mask)) {
-		if (!(flags & GDA_EXCLUSIVE)) {
+	if (!gda_unlikely(used > v->mask)) {
+		if (*flags & GDA_DEFER && used == v->mask)
+			*flags &= ~GDA_DEFER;
+		if (!(*flags & GDA_EXCLUSIVE)) {
 			if (!gda_unlikely(!gda_cas64(&v->reserved, &next, next + 1)))
 				return 0;
 		} else {
@@ -178,7 +178,8 @@ GDA_HELPER int gda_reserve(struct gda_view *v, unsigned int flags, uint64_t *ind
 			return 0;
 		}
 	}
-	waited = gda_reserve_wait(v, flags);
+	waited = gda_reserve_wait(v, *flags);
+	*flags &= ~GDA_DEFER;
 	*index = (uint64_t)waited;
 	return waited < 0 ? (int)waited : 0;
 }
@@ -230,13 +231,10 @@ GDA_HELPER void gda_publish_shared(struct gda_view *v, uint64_t index, int ring)
 		gda_lead(v, index + 1, ring);
 }
 
-/*
- * The entry at @index is written. The post that fills the ring always rings: so
- * whoever finds the ring full knows that all in it is rung, or is about to be.
- */
+/* The entry at @index is written. */
 GDA_HELPER void gda_publish(struct gda_view *v, uint64_t index, unsigned int flags)
 {
-	int ring = !(flags & GDA_DEFER) || gda_fills(v, index);
+	int ring = !(flags & GDA_DEFER);
 
 	if (flags & GDA_EXCLUSIVE) {
 		if (ring)
