@@ -111,11 +111,13 @@ check_whitespace() { # tabs, trailing blanks, ends of lines and files
 	done
 	files '\.([ch]|sh)$'
 	grep -nE '^ {8}' "${list[@]}" | sed 's/$/: indented by blanks/'
+	# Of C, by checkpatch.
+	files '\.sh$'
 	awk '{ t = $0; n = 0
 		while ((i = index(t, "\t"))) {
 			n += i - 1; n += 8 - n % 8; t = substr(t, i + 1)
 		}
-		if (n + length(t) > (FILENAME ~ /sh$/ ? 120 : 100))
+		if (n + length(t) > 120)
 			print FILENAME ":" FNR ": " n + length(t) " columns"
 	}' "${list[@]}"
 }
