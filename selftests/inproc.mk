@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: MIT
+#
+# One suite, two devices. The tests in selftests/inproc run on whatever gda_open(NULL)
+# opens: the in-process device here, the kernel's in the guest. Here also under the
+# sanitizers; and so does every kernel selftest that does not need the kernel.
+
+INPROC_OUT	:= $(BUILD)/selftests/inproc
+INPROC_TESTS	:= data errors threads cq
+INPROC_FLAGS	= $(INPROC_CPPFLAGS) -Ilib/inproc -isystem $(BUILD)/kselftest $(GDA_CFLAGS) \
+		  $(CFLAGS) -pthread
+INPROC_DEPS	= $(GDA_HEADERS) $(INPROC_HEADERS) $(wildcard selftests/inproc/*.h) \
+		  selftests/inproc.mk lib/lib.mk
+
+# Kernel selftests, and what of them needs the kernel ("-T" leaves out, "-t" picks).
+INPROC_RAW	:= basic keys range ring wqe peer handle limits idle
+INPROC_RAW_peer	:= -T killed
+INPROC_RAW_handle := -T device_names
+INPROC_RAW_limits := -t O11_cqs_and_qps -t O11_mrs
+INPROC_RAW_idle	:= -T costs_nothing
+INPROC_SLOW	:= limits idle
+
+TEST_NATIVE	+= $(foreach v,plain asan tsan,$(INPROC_TESTS:%=$(INPROC_OUT)/$v/%)) \
+		   $(INPROC_RAW:%=$(INPROC_OUT)/plain/kernel-%) \
+		   $(patsubst %,$(INPROC_OUT)/asan/kernel-%,$(filter-out $(INPROC_SLOW),$(INPROC_RAW))) \
+		   $(INPROC_OUT)/plain/fork
+TEST_VM		+= $(INPROC_TESTS:%=$(INPROC_OUT)/plain/%)
+
+# --- the library, once per variant ---
+
+INPROC_SAN_asan	:= -fsanitize=address,undefined -fno-sanitize-recover=undefined \
+		   -fno-omit-frame-pointer
+# The engine's fences order memory that no lock guards; the detector cannot use them.
+INPROC_SAN_tsan	:= -fsanitize=thread -Wno-tsan
+INPROC_LIBSRC	= $(LIB_SRC) $(INPROC_SRC)
+
+define INPROC_LIBRARY
+$(INPROC_OUT)/$1/obj/%.o: %.c $$(INPROC_DEPS)
+	@mkdir -p $$(@D)
+	$$(CC) $$(INPROC_FLAGS) $(INPROC_SAN_$1) -c -o $$@ $$<
+
+$(INPROC_OUT)/$1/libgda.a: $$(INPROC_LIBSRC:%.c=$(INPROC_OUT)/$1/obj/%.o)
+	rm -f $$@
+	$$(AR) qcs $$@ $$^
+endef
+$(foreach v,asan tsan,$(eval $(call INPROC_LIBRARY,$v)))
+
+INPROC_LIB_plain := $(LIB_OUT)/libgda.a
+INPROC_LIB_asan	:= $(INPROC_OUT)/asan/libgda.a
+INPROC_LIB_tsan	:= $(INPROC_OUT)/tsan/libgda.a
+
+# --- the suite ---
+
+# To ThreadSanitizer a region has to have one address (oneview.c).
+INPROC_EXTRA_tsan := selftests/inproc/oneview.c -Wl,--wrap=mmap,--wrap=munmap
+
+define INPROC_TEST
+$(INPROC_OUT)/$1/$2: selftests/inproc/$2.c $(INPROC_LIB_$1) $$(INPROC_DEPS) \
+		$(filter %.c,$(INPROC_EXTRA_$1)) | $$(BUILD)/kselftest/kselftest_harness.h
+	@mkdir -p $$(@D)
+	$$(CC) $$(INPROC_FLAGS) $(INPROC_SAN_$1) -o $$@ $$< $(INPROC_EXTRA_$1) $(INPROC_LIB_$1)
+endef
+$(foreach v,plain asan tsan,$(foreach t,$(INPROC_TESTS),$(eval $(call INPROC_TEST,$v,$t))))
+$(eval $(call INPROC_TEST,plain,fork))
+
+# --- the kernel's selftests, their system calls served by lib/inproc ---
+
+INPROC_RAW_SRC	:= $(addprefix selftests/kernel/,util.c object.c post.c requests.c) \
+		   selftests/inproc/raw.c
+INPROC_RAW_WRAP	:= -Wl,--wrap=open,--wrap=close,--wrap=ioctl \
+		   -Wl,--wrap=t_objects_read,--wrap=t_objects_settle
+
+define INPROC_RAW_TEST
+$(INPROC_OUT)/$1/kernel-$2.bin: selftests/kernel/$2.c $$(INPROC_RAW_SRC) $(INPROC_LIB_$1) \
+		$$(INPROC_DEPS) $$(wildcard selftests/kernel/*.h) \
+		| $$(BUILD)/kselftest/kselftest_harness.h
+	@mkdir -p $$(@D)
+	$$(CC) $$(INPROC_FLAGS) $(INPROC_SAN_$1) -o $$@ $$(filter %.c,$$^) $$(INPROC_RAW_WRAP) \
+		$(INPROC_LIB_$1)
+
+$(INPROC_OUT)/$1/kernel-$2: $(INPROC_OUT)/$1/kernel-$2.bin
+	printf '#!/bin/sh\nexec "$$$$0.bin" %s\n' '$(INPROC_RAW_$2)' >$$@
+	chmod +x $$@
+endef
+$(foreach v,plain asan,$(foreach t,$(INPROC_RAW),$(eval $(call INPROC_RAW_TEST,$v,$t))))

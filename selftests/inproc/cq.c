@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What the fast path does not use: ring CQs, counters and events, through the library's
+ * calls for both devices. Work is posted by hand, with the encoders of gda/mlx5.h.
+ */
+#include <poll.h>
+#include <sys/eventfd.h>
+#include "gda_internal.h"
+#include "suite.h"
+
+#define DEPTH	64U
+
+/* A QP by hand, connected to itself. */
+struct hand {
+	struct gda_context *ctx;
+	struct gda_qp_create qp;
+	struct gda_region *region[3];
+	uint8_t *sq;
+	__be32 *dbrec;
+	__be64 *db;
+	uint64_t next;
+};
+
+struct hand_cq {
+	struct gda_cq_create cq;
+	struct gda_region *region[2];
+	const uint8_t *entries;
+	__be32 *consumer;
+	uint64_t seen;
+};
+
+struct hand_counter {
+	struct gda_counter_create create;
+	struct gda_region *region;
+	const struct gda_counter *counter;
+};
+
+static int hand_cq_open(struct gda_context *ctx, uint32_t depth, uint32_t flags,
+			struct hand_cq *c)
+{
+	void *part;
+	int err;
+
+	memset(c, 0, sizeof(*c));
+	c->cq = (struct gda_cq_create){ .size = sizeof(c->cq), .depth = depth, .flags = flags };
+	err = gda_ioctl(ctx, GDA_IOC_CQ_CREATE, &c->cq);
+	if (err)
+		return err;
+	err = gda_region_get(ctx, &c->cq.cq, &c->region[0], &part);
+	c->entries = part;
+	if (err || flags & GDA_CQ_COLLAPSED)
+		return err;
+	err = gda_region_get(ctx, &c->cq.dbrec, &c->region[1], &part);
+	c->consumer = part;
+	return err;
+}
+
+static int hand_cq_close(struct gda_context *ctx, struct hand_cq *c)
+{
+	int err = gda_destroy_handle(ctx, c->cq.handle);
+
+	gda_region_put(ctx, c->region[0]);
+	gda_region_put(ctx, c->region[1]);
+	return err;
+}
+
+static int hand_counter_open(struct gda_context *ctx, struct hand_counter *c)
+{
+	void *part;
+	int err;
+
+	memset(c, 0, sizeof(*c));
+	c->create.size = sizeof(c->create);
+	err = gda_ioctl(ctx, GDA_IOC_COUNTER_CREATE, &c->create);
+	if (!err)
+		err = gda_region_get(ctx, &c->create.counter, &c->region, &part);
+	c->counter = part;
+	return err;
+}
+
+static int hand_counter_close(struct gda_context *ctx, struct hand_counter *c)
+{
+	int err = gda_destroy_handle(ctx, c->create.handle);
+
+	gda_region_put(ctx, c->region);
+	return err;
+}
+
+static int hand_connect(struct hand *h, const struct hand *to)
+{
+	struct gda_qp_address address = {
+		.size = sizeof(address), .handle = to->qp.handle,
+	};
+	struct gda_qp_connect connect = {
+		.size = sizeof(connect), .handle = h->qp.handle,
+	};
+	int err = gda_ioctl(to->ctx, GDA_IOC_QP_ADDRESS, &address);
+
+	if (err)
+		return err;
+	memcpy(connect.address, address.address, sizeof(connect.address));
+	return gda_ioctl(h->ctx, GDA_IOC_QP_CONNECT, &connect);
+}
+
+static int hand_open(struct gda_context *ctx, const struct gda_qp_create *how, struct hand *h)
+{
+	void *part[3];
+	int err;
+
+	memset(h, 0, sizeof(*h));
+	h->ctx = ctx;
+	h->qp = *how;
+	h->qp.size = sizeof(h->qp);
+	h->qp.dialect = GDA_DIALECT_MLX5;
+	h->qp.sq_depth = DEPTH;
+	err = gda_ioctl(ctx, GDA_IOC_QP_CREATE, &h->qp);
+	if (!err)
+		err = gda_region_get(ctx, &h->qp.sq, &h->region[0], &part[0]);
+	if (!err)
+		err = gda_region_get(ctx, &h->qp.dbrec, &h->region[1], &part[1]);
+	if (!err)
+		err = gda_region_get(ctx, &h->qp.db, &h->region[2], &part[2]);
+	if (err)
+		return err;
+	h->sq = part[0];
+	h->dbrec = part[1];
+	h->db = part[2];
+	return 0;
+}
+
+static int hand_close(struct hand *h)
+{
+	int err = gda_destroy_handle(h->ctx, h->qp.handle);
+	int i;
+
+	for (i = 0; i < 3; i++)
+		gda_region_put(h->ctx, h->region[i]);
+	return err;
+}
+
+static void hand_ring(struct hand *h)
+{
+	__atomic_store_n(&h->dbrec[1], gda_mlx5_dbrec(h->next), __ATOMIC_RELEASE);
+	__atomic_store_n(h->db, gda_mlx5_doorbell(h->next, h->qp.qpn), __ATOMIC_RELEASE);
+}
+
+static void hand_post(struct hand *h, uint32_t opcode, uint8_t fm_ce_se)
+{
+	uint8_t *slot = h->sq + (h->next & (DEPTH - 1)) * 64;
+
+	memset(slot, 0, 64);
+	gda_mlx5_set_ctrl((void *)slot, h->next++, opcode, h->qp.qpn, 1, fm_ce_se, 0);
+	hand_ring(h);
+}
+
+/* Eight bytes to @raddr. */
+static void hand_put(struct hand *h, const struct s_memory *to, uint8_t fm_ce_se)
+{
+	uint8_t *slot = h->sq + (h->next & (DEPTH - 1)) * 64;
+	const uint32_t count = gda_be32(8 | GDA_MLX5_INLINE);
+
+	memset(slot, 0, 64);
+	gda_mlx5_set_ctrl((void *)slot, h->next++, GDA_MLX5_WRITE, h->qp.qpn, 3, fm_ce_se, 0);
+	gda_mlx5_set_raddr((void *)(slot + 16), to->iova, to->key);
+	memcpy(slot + 32, &count, 4);
+	hand_ring(h);
+}
+
+/* The next entry of a ring, or NULL after a while. */
+static const struct gda_mlx5_cqe *hand_next(struct hand_cq *c)
+{
+	const uint8_t *e = c->entries + (c->seen & (c->cq.depth - 1)) * 64;
+	uint64_t end = gda_clock_ns() + S_TIMEOUT_NS / 6;
+	uint32_t last;
+
+	do {
+		last = gda_be32_to_cpu(__atomic_load_n((const __be32 *)(const void *)(e + 60),
+						       __ATOMIC_ACQUIRE));
+		if ((last >> 4 & 15) != GDA_MLX5_CQE_INVALID &&
+		    (last & 1) == ((c->seen & c->cq.depth) != 0)) {
+			c->seen++;
+			return (const void *)e;
+		}
+	} while (gda_clock_ns() < end);
+	return NULL;
+}
+
+static void hand_consume(struct hand_cq *c)
+{
+	__atomic_store_n(c->consumer, gda_be32((uint32_t)c->seen & 0xffffff), __ATOMIC_RELEASE);
+}
+
+static uint64_t hand_count(const uint64_t *word, uint64_t until)
+{
+	uint64_t end = gda_clock_ns() + S_TIMEOUT_NS / 6;
+
+	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) < until && gda_clock_ns() < end)
+		gda_pause();
+	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+FIXTURE(cq) {
+	struct gda_context *ctx;
+	struct s_memory mem;
+};
+
+FIXTURE_SETUP(cq)
+{
+	ASSERT_OK(gda_open(NULL, &self->ctx));
+	ASSERT_OK(s_memory_new(self->ctx, 4096, GDA_ACCESS_ALL, &self->mem));
+}
+
+FIXTURE_TEARDOWN(cq)
+{
+	s_memory_free(&self->mem);
+	gda_close(self->ctx);
+}
+
+/* Every signaled entry is told, in order, over many laps of the ring. */
+TEST_F(cq, ring)
+{
+	struct hand_cq c;
+	struct hand h;
+	uint64_t told = 0;
+	uint32_t i;
+
+	ASSERT_OK(hand_cq_open(self->ctx, 8, 0, &c));
+	ASSERT_OK(hand_open(self->ctx, &(struct gda_qp_create){ .cq = c.cq.handle }, &h));
+	ASSERT_OK(hand_connect(&h, &h));
+	for (i = 0; i < 200; i++) {
+		const struct gda_mlx5_cqe *e;
+
+		hand_post(&h, GDA_MLX5_NOP, i % 3 ? GDA_MLX5_CE_ALWAYS : GDA_MLX5_CE_ERROR);
+		if (i % 3 == 0)
+			continue;
+		e = hand_next(&c);
+		ASSERT_NE(NULL, e);
+		EXPECT_EQ(GDA_MLX5_CQE_REQ, e->op_own >> 4);
+		EXPECT_EQ((uint16_t)i, __builtin_bswap16(e->wqe_counter));
+		EXPECT_EQ(h.qp.qpn, gda_be32_to_cpu(e->sop_qpn) & 0xffffff);
+		hand_consume(&c);
+		told++;
+	}
+	EXPECT_EQ(told, c.seen);
+	EXPECT_EQ(-EBUSY, gda_destroy_handle(self->ctx, c.cq.handle));
+	EXPECT_OK(hand_close(&h));
+	EXPECT_OK(hand_cq_close(self->ctx, &c));
+}
+
+/* Two queues into one ring: each in its own order. */
+TEST_F(cq, ring_shared)
+{
+	uint64_t next[2] = { 0 };
+	struct hand_cq c;
+	struct hand h[2];
+	uint32_t i;
+
+	ASSERT_OK(hand_cq_open(self->ctx, 2 * DEPTH, 0, &c));
+	for (i = 0; i < 2; i++)
+		ASSERT_OK(hand_open(self->ctx, &(struct gda_qp_create){ .cq = c.cq.handle }, &h[i]));
+	ASSERT_OK(hand_connect(&h[0], &h[1]));
+	ASSERT_OK(hand_connect(&h[1], &h[0]));
+	for (i = 0; i < 2 * DEPTH; i++)
+		hand_post(&h[i & 1], GDA_MLX5_NOP, GDA_MLX5_CE_ALWAYS);
+	for (i = 0; i < 2 * DEPTH; i++) {
+		const struct gda_mlx5_cqe *e = hand_next(&c);
+		uint32_t k;
+
+		ASSERT_NE(NULL, e);
+		k = (gda_be32_to_cpu(e->sop_qpn) & 0xffffff) == h[1].qp.qpn;
+		EXPECT_EQ(next[k]++, __builtin_bswap16(e->wqe_counter));
+	}
+	for (i = 0; i < 2; i++)
+		EXPECT_OK(hand_close(&h[i]));
+	EXPECT_OK(hand_cq_close(self->ctx, &c));
+}
+
+/* Nobody consumes: the queue fails, nothing that was told is overwritten. */
+TEST_F(cq, ring_overflow)
+{
+	struct gda_qp_query q = { .size = sizeof(q) };
+	uint64_t end = gda_clock_ns() + S_TIMEOUT_NS / 6;
+	struct hand_cq c;
+	struct hand h;
+	uint32_t i;
+
+	ASSERT_OK(hand_cq_open(self->ctx, 4, 0, &c));
+	ASSERT_OK(hand_open(self->ctx, &(struct gda_qp_create){ .cq = c.cq.handle }, &h));
+	ASSERT_OK(hand_connect(&h, &h));
+	for (i = 0; i < 6; i++)
+		hand_post(&h, GDA_MLX5_NOP, GDA_MLX5_CE_ALWAYS);
+	q.handle = h.qp.handle;
+	do {
+		ASSERT_OK(gda_ioctl(self->ctx, GDA_IOC_QP_QUERY, &q));
+	} while (q.state != GDA_QP_ERROR && gda_clock_ns() < end);
+	EXPECT_EQ((uint32_t)GDA_QP_ERROR, q.state);
+	EXPECT_EQ((uint32_t)GDA_MLX5_VENDOR_CQ, q.vendor);
+	for (i = 0; i < 4; i++) {
+		const struct gda_mlx5_cqe *e = hand_next(&c);
+
+		ASSERT_NE(NULL, e);
+		EXPECT_EQ(i, __builtin_bswap16(e->wqe_counter));
+	}
+	EXPECT_OK(hand_close(&h));
+	EXPECT_OK(hand_cq_close(self->ctx, &c));
+}
+
+TEST_F(cq, counters)
+{
+	struct hand_counter sent, recv;
+	struct hand_cq c[2];
+	struct hand h[2];
+	struct gda_qp_create how[2] = { 0 };
+	int i;
+
+	ASSERT_OK(hand_counter_open(self->ctx, &sent));
+	ASSERT_OK(hand_counter_open(self->ctx, &recv));
+	for (i = 0; i < 2; i++) {
+		ASSERT_OK(hand_cq_open(self->ctx, 1, GDA_CQ_COLLAPSED, &c[i]));
+		how[i].cq = c[i].cq.handle;
+	}
+	how[0].sent_counter = sent.create.handle;
+	how[1].recv_counter = recv.create.handle;
+	for (i = 0; i < 2; i++)
+		ASSERT_OK(hand_open(self->ctx, &how[i], &h[i]));
+	ASSERT_OK(hand_connect(&h[0], &h[1]));
+	ASSERT_OK(hand_connect(&h[1], &h[0]));
+	EXPECT_EQ(-EBUSY, gda_destroy_handle(self->ctx, sent.create.handle));
+	for (i = 0; i < 40; i++) {
+		hand_put(&h[0], &self->mem, GDA_MLX5_CE_ERROR);
+		hand_post(&h[0], GDA_MLX5_NOP, GDA_MLX5_CE_ERROR);
+		EXPECT_EQ(2 * i + 2, hand_count((const void *)&sent.counter->value, 2 * i + 2));
+		EXPECT_EQ(i + 1, hand_count((const void *)&recv.counter->value, i + 1));
+	}
+	EXPECT_EQ(0, sent.counter->errors);
+	hand_post(&h[0], 0x7f, GDA_MLX5_CE_ERROR);		/* no such opcode */
+	hand_post(&h[0], GDA_MLX5_NOP, GDA_MLX5_CE_ERROR);	/* flushed */
+	EXPECT_EQ(2, hand_count((const void *)&sent.counter->errors, 2));
+	EXPECT_EQ(80, sent.counter->value);
+	for (i = 0; i < 2; i++) {
+		EXPECT_OK(hand_close(&h[i]));
+		EXPECT_OK(hand_cq_close(self->ctx, &c[i]));
+	}
+	EXPECT_OK(hand_counter_close(self->ctx, &sent));
+	EXPECT_OK(hand_counter_close(self->ctx, &recv));
+}
+
+static int arm(struct gda_context *ctx, const struct hand_cq *c, uint32_t flags, int fd)
+{
+	struct gda_cq_event arg = {
+		.size = sizeof(arg), .flags = flags, .handle = c->cq.handle, .eventfd = fd,
+	};
+
+	return gda_ioctl(ctx, GDA_IOC_CQ_EVENT, &arg);
+}
+
+/* How often the eventfd was signaled since it was read last, waiting @ms for the first. */
+static uint64_t events(int fd, int ms)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	uint64_t n = 0;
+
+	if (poll(&p, 1, ms) == 1 && read(fd, &n, sizeof(n)) != sizeof(n))
+		return ~0ULL;
+	return n;
+}
+
+FIXTURE(event) {
+	struct gda_context *ctx;
+	struct hand_cq c;
+	struct hand h;
+	int fd;
+};
+
+FIXTURE_VARIANT(event) {
+	uint32_t depth;
+	uint32_t flags;
+};
+
+FIXTURE_VARIANT_ADD(event, collapsed) { .depth = 1, .flags = GDA_CQ_COLLAPSED };
+FIXTURE_VARIANT_ADD(event, ring) { .depth = 1024, .flags = 0 };
+
+FIXTURE_SETUP(event)
+{
+	ASSERT_OK(gda_open(NULL, &self->ctx));
+	ASSERT_OK(hand_cq_open(self->ctx, variant->depth, variant->flags, &self->c));
+	ASSERT_OK(hand_open(self->ctx, &(struct gda_qp_create){ .cq = self->c.cq.handle },
+			    &self->h));
+	ASSERT_OK(hand_connect(&self->h, &self->h));
+	self->fd = eventfd(0, EFD_CLOEXEC);
+	ASSERT_LE(0, self->fd);
+}
+
+FIXTURE_TEARDOWN(event)
+{
+	hand_close(&self->h);
+	hand_cq_close(self->ctx, &self->c);
+	gda_close(self->ctx);
+	close(self->fd);
+}
+
+TEST_F(event, once)
+{
+	ASSERT_OK(arm(self->ctx, &self->c, GDA_CQ_ARM, self->fd));
+	EXPECT_EQ(0, events(self->fd, 20));
+	hand_post(&self->h, GDA_MLX5_NOP, GDA_MLX5_CE_ALWAYS);
+	EXPECT_EQ(1, events(self->fd, 10000));
+	hand_post(&self->h, GDA_MLX5_NOP, GDA_MLX5_CE_ALWAYS);
+	EXPECT_EQ(0, events(self->fd, 20));
+	/* what is there already signals nothing; the descriptor is remembered */
+	ASSERT_OK(arm(self->ctx, &self->c, GDA_CQ_ARM, -1));
+	EXPECT_EQ(0, events(self->fd, 20));
+	hand_post(&self->h, GDA_MLX5_NOP, GDA_MLX5_CE_ALWAYS);
+	EXPECT_EQ(1, events(self->fd, 10000));
+}
+
+TEST_F(event, solicited)
+{
+	ASSERT_OK(arm(self->ctx, &self->c, GDA_CQ_ARM_SOLICITED, self->fd));
+	hand_post(&self->h, GDA_MLX5_NOP, GDA_MLX5_CE_ALWAYS);
+	EXPECT_EQ(0, events(self->fd, 20));
+	hand_post(&self->h, GDA_MLX5_NOP, GDA_MLX5_CE_ALWAYS | GDA_MLX5_SE);
+	EXPECT_EQ(1, events(self->fd, 10000));
+	/* an error always is */
+	ASSERT_OK(arm(self->ctx, &self->c, GDA_CQ_ARM_SOLICITED, -1));
+	hand_post(&self->h, 0x7f, GDA_MLX5_CE_ERROR);
+	EXPECT_EQ(1, events(self->fd, 10000));
+}
+
+TEST_F(event, disarmed_and_replaced)
+{
+	int other = eventfd(0, EFD_CLOEXEC);
+
+	ASSERT_OK(arm(self->ctx, &self->c, GDA_CQ_ARM, self->fd));
+	ASSERT_OK(arm(self->ctx, &self->c, 0, -1));
+	hand_post(&self->h, GDA_MLX5_NOP, GDA_MLX5_CE_ALWAYS);
+	EXPECT_EQ(0, events(self->fd, 20));
+	ASSERT_OK(arm(self->ctx, &self->c, GDA_CQ_ARM, other));
+	/* the CQ has its own reference */
+	close(self->fd);
+	hand_post(&self->h, GDA_MLX5_NOP, GDA_MLX5_CE_ALWAYS);
+	EXPECT_EQ(1, events(other, 10000));
+	self->fd = other;
+}
+
+TEST_F(event, refused)
+{
+	EXPECT_EQ(-EINVAL, arm(self->ctx, &self->c, GDA_CQ_ARM, -1));
+	EXPECT_EQ(-EINVAL, arm(self->ctx, &self->c, GDA_CQ_ARM | GDA_CQ_ARM_SOLICITED, self->fd));
+	EXPECT_EQ(-EOPNOTSUPP, arm(self->ctx, &self->c, 1U << 31, self->fd));
+	EXPECT_EQ(-EBADF, arm(self->ctx, &self->c, GDA_CQ_ARM, 12345));
+	EXPECT_EQ(-EINVAL, arm(self->ctx, &self->c, GDA_CQ_ARM, STDOUT_FILENO));
+	EXPECT_EQ(-EINVAL, arm(self->ctx, &self->c, GDA_CQ_ARM, -2));
+	self->c.cq.handle ^= 0x100;
+	EXPECT_EQ(-ENOENT, arm(self->ctx, &self->c, GDA_CQ_ARM, self->fd));
+	self->c.cq.handle ^= 0x100;
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the device tests share. They are written against gda/gda.h and gda/fastpath.h
+ * and run on whatever gda_open(NULL) opens: the in-process device here, the kernel's in
+ * the guest. GDA_SEED repeats a run, GDA_STRESS makes it longer.
+ */
+#ifndef GDA_SUITE_H
+#define GDA_SUITE_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <gda/chunk.h>
+#include <gda/fastpath.h>
+#include <gda/gda.h>
+#include <kselftest_harness.h>
+
+/* Emulation and sanitizers, on a busy machine. */
+#undef TEST_TIMEOUT_DEFAULT
+#define TEST_TIMEOUT_DEFAULT	100
+#define S_TIMEOUT_NS		60000000000ULL
+
+#define ASSERT_OK(call)	ASSERT_EQ(0, (call))
+#define EXPECT_OK(call)	EXPECT_EQ(0, (call))
+
+struct s_memory {
+	uint8_t *addr;
+	size_t len;
+	struct gda_mr *mr;
+	uint64_t iova;
+	uint32_t key;
+};
+
+/* A context with a QP and memory with all rights. */
+struct s_end {
+	struct gda_context *ctx;
+	struct gda_qp *qp;
+	struct gda_view *v;
+	struct s_memory mem;
+};
+
+static inline uint64_t s_random(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15U;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebU;
+	return z ^ z >> 31;
+}
+
+static inline uint64_t s_below(uint64_t *state, uint64_t n)
+{
+	return s_random(state) % n;
+}
+
+static inline uint64_t s_seed(void)
+{
+	const char *env = getenv("GDA_SEED");
+
+	return env ? strtoull(env, NULL, 0) : gda_clock_ns();
+}
+
+static inline unsigned long s_stress(unsigned long n)
+{
+	const char *env = getenv("GDA_STRESS");
+	double times = env ? strtod(env, NULL) : 1;
+
+	return n * times < 1 ? 1 : (unsigned long)(n * times);
+}
+
+static inline void *s_pages(size_t len)
+{
+	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static inline int s_register(struct gda_context *ctx, void *addr, size_t len, uint32_t access,
+			     struct s_memory *m)
+{
+	int err = gda_mr_reg(ctx, addr, len, access, 0, &m->mr);
+
+	if (err)
+		return err;
+	m->addr = addr;
+	m->len = len;
+	m->iova = gda_mr_iova(m->mr);
+	m->key = gda_mr_key(m->mr);
+	return 0;
+}
+
+static inline int s_memory_new(struct gda_context *ctx, size_t len, uint32_t access,
+			       struct s_memory *m)
+{
+	void *p = s_pages(len);
+
+	return p ? s_register(ctx, p, len, access, m) : -ENOMEM;
+}
+
+static inline void s_memory_free(struct s_memory *m)
+{
+	gda_mr_dereg(m->mr);
+	if (m->addr)
+		munmap(m->addr, m->len);
+	memset(m, 0, sizeof(*m));
+}
+
+static inline int s_qp_open(struct gda_context *ctx, uint32_t depth, uint64_t timeout_ns,
+			    struct gda_qp **qp)
+{
+	struct gda_qp_attr attr = { .sq_depth = depth, .timeout_ns = timeout_ns };
+
+	return gda_qp_create(ctx, &attr, qp);
+}
+
+static inline int s_connect(struct gda_qp *a, struct gda_qp *b)
+{
+	struct gda_address to_a, to_b;
+	int err = gda_qp_address(a, &to_a);
+
+	if (!err)
+		err = gda_qp_address(b, &to_b);
+	if (!err)
+		err = gda_qp_connect(a, &to_b);
+	if (!err && a != b)
+		err = gda_qp_connect(b, &to_a);
+	return err;
+}
+
+static inline int s_end_open(struct s_end *e, uint32_t depth, size_t len)
+{
+	int err;
+
+	memset(e, 0, sizeof(*e));
+	err = gda_open(NULL, &e->ctx);
+	if (!err)
+		err = s_qp_open(e->ctx, depth, S_TIMEOUT_NS, &e->qp);
+	if (!err)
+		err = s_memory_new(e->ctx, len, GDA_ACCESS_ALL, &e->mem);
+	if (!err)
+		e->v = gda_qp_view(e->qp);
+	return err;
+}
+
+static inline void s_end_close(struct s_end *e)
+{
+	gda_qp_destroy(e->qp);
+	s_memory_free(&e->mem);
+	gda_close(e->ctx);
+	memset(e, 0, sizeof(*e));
+}
+
+static inline int s_pair_open(struct s_end end[2], uint32_t depth, size_t len)
+{
+	int err = s_end_open(&end[0], depth, len);
+
+	if (!err)
+		err = s_end_open(&end[1], depth, len);
+	if (!err)
+		err = s_connect(end[0].qp, end[1].qp);
+	return err;
+}
+
+static inline void s_pair_close(struct s_end end[2])
+{
+	s_end_close(&end[0]);
+	s_end_close(&end[1]);
+}
+
+/* A put or get between the memories of two ends, by offset. */
+static inline int64_t s_put(struct s_end *from, uint64_t src, struct s_end *to, uint64_t dst,
+			    uint32_t len, unsigned int flags)
+{
+	return gda_put(from->v, from->mem.iova + src, from->mem.key, to->mem.iova + dst,
+		       to->mem.key, len, flags);
+}
+
+static inline int64_t s_get(struct s_end *to, uint64_t dst, struct s_end *from, uint64_t src,
+			    uint32_t len, unsigned int flags)
+{
+	return gda_get(to->v, to->mem.iova + dst, to->mem.key, from->mem.iova + src,
+		       from->mem.key, len, flags);
+}
+
+/* The in-process device, not one of the kernel's? */
+static inline bool s_inproc(struct gda_context *ctx)
+{
+	struct gda_query q;
+
+	return !gda_context_query(ctx, &q) && !strcmp((const char *)q.device, "inproc");
+}
+
+#endif /* GDA_SUITE_H */
