@@ -17,7 +17,7 @@ static void model(u64 ci, u32 depth, int *table)
 
 	for (k = 0; k < 0x10000; k++)
 		table[k] = ILLEGAL;
-	for (k = 1; k <= 0x8000 - depth; k++)
+	for (k = 1; k <= depth || k <= 0x8000 - depth; k++)
 		table[(ci - k) & 0xffff] = STALE;
 	for (k = 0; k <= depth; k++)
 		table[(ci + k) & 0xffff] = (int)k;
@@ -206,6 +206,67 @@ TEST(I_08_I_10_late_rings_move_nothing_back)
 		th_ring(qp);
 		th_run(qp);
 		EXPECT_EQ(qp->next, qp->q.executed);
+		th_qp_free(qp);
+	}
+}
+
+/*
+ * One source shows a ring; the other, behind by what one ring covers, shows the ring
+ * before it only after that was consumed.
+ */
+TEST(I_10_one_source_overtakes_the_other)
+{
+	u32 depth, batch, k;
+
+	for (depth = 1; depth <= 32768; depth *= 2) {
+		/* a ring of 2^15 at once can not be told from one that is as late */
+		for (batch = 1; batch <= depth && batch < 32768; batch *= 2) {
+			struct th_qp *qp = th_qp_new(NULL, NULL, depth, 0);
+			u64 rung = 0;
+
+			th_qp_pair(qp, qp);
+			for (k = 0; k < 5; k++) {
+				u32 n = batch;
+
+				th_ring_db(qp, rung);
+				gda_engine_visit(&qp->q, depth, 1);
+				rung = qp->next;
+				while (n--)
+					th_nop(qp, GDA_MLX5_CE_ERROR);
+				th_ring_rec(qp, qp->next);
+				while (gda_engine_visit(&qp->q, depth, 1))
+					;
+			}
+			EXPECT_EQ(GDA_QP_READY, qp->q.state)
+				TH_LOG("depth %u batch %u", depth, batch);
+			EXPECT_EQ(5 * batch, qp->q.executed);
+			th_qp_free(qp);
+		}
+	}
+}
+
+/* At 2^15 slots no index is illegal, but no unwritten entry is taken for work. */
+TEST(S2_beyond_the_largest_ring)
+{
+	static const u32 ahead[] = { 2, 3, 100, 0x4000, 0x7fff, 0x8000 };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(ahead); i++) {
+		struct th_qp *qp = th_qp_new(NULL, NULL, 32768, 0);
+
+		th_qp_pair(qp, qp);
+		/* a lap of NOPs, then one more and a lie */
+		while (qp->next < 32768)
+			th_nop(qp, GDA_MLX5_CE_ERROR);
+		th_ring(qp);
+		th_run(qp);
+		th_nop(qp, GDA_MLX5_CE_ERROR);
+		th_ring_db(qp, qp->q.ci + ahead[i]);
+		th_run(qp);
+		EXPECT_EQ(GDA_QP_ERROR, qp->q.state);
+		EXPECT_EQ(32769, qp->q.executed);
+		EXPECT_EQ(32769, th_first_error(qp));
+		EXPECT_EQ(GDA_MLX5_VENDOR_INDEX, th_err(qp)->first_vendor);
 		th_qp_free(qp);
 	}
 }

@@ -10,6 +10,7 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -83,6 +84,10 @@ static u32 flip_word(struct ends *e, u32 word, u64 bad_value, u32 why, u32 round
 	if (pthread_create(&t, NULL, flip_main, &f))
 		return ~0U;
 	for (i = 0; i < rounds; i++) {
+		/* both are seen even where the threads run by turns */
+		if (i % 8192 == 0)
+			sched_yield();
+		__atomic_store_n(f.word, f.variant[i & 1], __ATOMIC_RELAXED);
 		/* the queue as it was before this one work request */
 		e->a->q.state = GDA_QP_READY;
 		gda_engine_init(&e->a->q);
@@ -334,6 +339,126 @@ TEST(S1_flush_reads_once)
 	ends_close(&e);
 }
 
+/*
+ * Any interleaving of a producer's stores with the consumer's loads. The record and
+ * the doorbell are trapped; between two loads the producer makes some of its next
+ * stores, in its order, as far as there is room in the ring.
+ */
+static struct {
+	u8 *page;		/* record at 0, doorbell at 64 */
+	struct th_qp *qp;
+	struct th_rand r;
+	bool db_twice;		/* doorbell, record, doorbell */
+	const u8 *script;	/* stores before each load, 0xff at its end; or NULL */
+	u32 step;		/* of the ring that is being made */
+	u32 batch;
+	u64 rung;
+} producer;
+
+static void producer_stores(u32 n)
+{
+	while (n--) {
+		u32 what = producer.step++ % 4;
+
+		if (what == 0) {
+			u64 room = producer.qp->q.depth - (producer.rung - producer.qp->q.ci);
+			u32 k = min(producer.batch, (u32)room);
+
+			if (!k) {
+				producer.step--;
+				return;
+			}
+			producer.rung += k;
+			while (producer.qp->next < producer.rung)
+				th_nop(producer.qp, GDA_MLX5_CE_ERROR);
+		}
+		if (what == 2)
+			*(__be32 *)(void *)(producer.page + 4) = gda_mlx5_dbrec(producer.rung);
+		if (what == 3 || (what == 1 && producer.db_twice))
+			*(__be64 *)(void *)(producer.page + 64) =
+				gda_mlx5_doorbell(producer.rung, TH_QPN);
+	}
+}
+
+static void on_ring_segv(int sig, siginfo_t *si, void *ctx)
+{
+	(void)sig;
+	(void)si;
+	mprotect(producer.page, SIZE, PROT_READ | PROT_WRITE);
+	if (producer.script && *producer.script != 0xff)
+		producer_stores(*producer.script++);
+	else
+		producer_stores(th_below(&producer.r, 3) ? th_below(&producer.r, 12) : 0);
+	((ucontext_t *)ctx)->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
+}
+
+static void on_ring_trap(int sig, siginfo_t *si, void *ctx)
+{
+	(void)sig;
+	(void)si;
+	((ucontext_t *)ctx)->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
+	mprotect(producer.page, SIZE, PROT_NONE);
+}
+
+static u64 run_interleaved(u32 depth, u32 batch, bool db_twice, const u8 *script,
+			   u32 visits)
+{
+	struct sigaction segv = { .sa_sigaction = on_ring_segv, .sa_flags = SA_SIGINFO };
+	struct sigaction step = { .sa_sigaction = on_ring_trap, .sa_flags = SA_SIGINFO };
+	struct th_qp *qp = th_qp_new(NULL, NULL, depth, 0);
+	u64 pi = 0, bad = 0;
+
+	th_qp_pair(qp, qp);
+	memset(&producer, 0, sizeof(producer));
+	producer.qp = qp;
+	producer.r.s = depth + batch;
+	producer.batch = batch;
+	producer.db_twice = db_twice;
+	producer.script = script;
+	producer.page = mmap(NULL, SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	qp->q.dbrec = (void *)producer.page;
+	qp->q.db = (void *)(producer.page + 64);
+	sigaction(SIGSEGV, &segv, NULL);
+	sigaction(SIGTRAP, &step, NULL);
+	while (visits-- && qp->q.state == GDA_QP_READY) {
+		/* mostly all there is: then the sources can be a whole ring apart */
+		gda_engine_visit(&qp->q, script || th_below(&producer.r, 8) ? depth : 1, 1);
+		bad += qp->q.pi < pi || qp->q.pi > producer.rung;
+		pi = qp->q.pi;
+	}
+	signal(SIGSEGV, SIG_DFL);
+	signal(SIGTRAP, SIG_DFL);
+	bad += qp->q.state != GDA_QP_READY || pi < 20;
+	munmap(producer.page, SIZE);
+	th_qp_free(qp);
+	return bad;
+}
+
+TEST(I_10_any_interleaving_of_rings)
+{
+	static const u32 depths[] = { 1, 2, 16, 1024, 16384, 32768 };
+	u32 d, twice, part;
+
+	for (d = 0; d < ARRAY_SIZE(depths); d++)
+		for (twice = 0; twice < 2; twice++)
+			for (part = 1; part <= 4 && part <= depths[d]; part *= 4)
+				EXPECT_EQ(0, run_interleaved(depths[d], depths[d] / part, twice,
+							     NULL, depths[d] > 1024 ? 80 : 300))
+					TH_LOG("depth %u/%u, doorbell twice %u", depths[d], part,
+					       twice);
+}
+
+/*
+ * The one schedule in which a doorbell is behind by the largest ring: a consumer that
+ * looked at the doorbell first would take it for a whole ring of work.
+ */
+TEST(I_10_doorbell_behind_by_the_largest_ring)
+{
+	static const u8 script[] = { 0, 3, 0, 4, 0, 0, 0, 0, 0xff };
+
+	EXPECT_EQ(0, run_interleaved(32768, 32768, false, script, 30));
+}
+
 #endif /* __x86_64__ */
 
 /* Doorbells: each source is read once for a decision. */
@@ -364,6 +489,9 @@ TEST(S1_S2_doorbell_flipper)
 		th_nop(e.a, GDA_MLX5_CE_ALWAYS);
 	ASSERT_EQ(0, pthread_create(&t, NULL, db_flip, e.a));
 	for (i = 0; i < 300000; i++) {
+		if (i % 8192 == 0)
+			sched_yield();
+		th_ring_db(e.a, i & 1 ? 3 : 0x7fff);
 		e.a->q.state = GDA_QP_READY;
 		gda_engine_init(&e.a->q);
 		gda_engine_visit(&e.a->q, 8, 8);

@@ -13,6 +13,12 @@
  *	anything else				no legal producer writes it
  *
  * and the last is an error, not clamped: what it would cover was never written.
+ *
+ * Producers store the record, then the doorbell; so the record is read first: then
+ * neither is ever found behind what the other has shown. Producers that ring the
+ * doorbell before and after the record (DOCA) can leave the record behind by what one
+ * ring covers, up to depth, so that much is stale in any case. At 2^15 slots this
+ * leaves no illegal index; there the index inside each entry is what tells.
  */
 #include "engine.h"
 
@@ -26,17 +32,23 @@ struct gda_ring_look {
 	bool illegal;
 };
 
+static u32 gda_ring_read_rec(const struct gda_eqp *q)
+{
+	/* pairs with the producer's release: the doorbell and entries are read after it */
+	return gda_be32_to_cpu(smp_load_acquire(&q->dbrec[1])) & 0xffff;
+}
+
 /* Bits 8..23 of the first four bytes; producers may spill above them. */
 static u32 gda_ring_read_db(const struct gda_eqp *q)
 {
-	/* pairs with the producer's release: entries are read after the doorbell */
+	/* as above */
 	return (u32)(gda_be64_to_cpu(smp_load_acquire(q->db)) >> 40) & 0xffff;
 }
 
-static u32 gda_ring_read_rec(const struct gda_eqp *q)
+/* How far behind the consumer an index may be. */
+static u32 gda_ring_stale(u32 depth)
 {
-	/* as above */
-	return gda_be32_to_cpu(smp_load_acquire(&q->dbrec[1])) & 0xffff;
+	return depth > GDA_RING_HALF / 2 ? depth : GDA_RING_HALF - depth;
 }
 
 static void gda_ring_judge(const struct gda_eqp *q, u32 index, struct gda_ring_look *look)
@@ -46,15 +58,15 @@ static void gda_ring_judge(const struct gda_eqp *q, u32 index, struct gda_ring_l
 	if (likely(ahead <= q->depth)) {
 		if (ahead > look->ahead)
 			look->ahead = ahead;
-	} else if (0x10000 - ahead > GDA_RING_HALF - q->depth) {
+	} else if (0x10000 - ahead > gda_ring_stale(q->depth)) {
 		look->illegal = true;
 	}
 }
 
 static void gda_ring_look(const struct gda_eqp *q, struct gda_ring_look *look)
 {
-	look->db = gda_ring_read_db(q);
 	look->rec = gda_ring_read_rec(q);
+	look->db = gda_ring_read_db(q);
 	look->ahead = (u32)(q->pi - q->ci);
 	look->illegal = false;
 	if (look->db != q->seen_db)
