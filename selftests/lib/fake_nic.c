@@ -45,13 +45,25 @@ void fake_queue_free(struct fake_queue *q)
 	free(q);
 }
 
+/*
+ * The cell and the record, the one that is followed with acquire order: each alone
+ * must do for the entries. The record is stored first: it may be ahead for a moment,
+ * never behind.
+ */
+static uint32_t fake_follow(const struct fake_queue *q, bool record_only)
+{
+	uint32_t cell, record;
+
+	if (record_only)
+		return gda_be32_to_cpu(__atomic_load_n(&q->dbrec[1], __ATOMIC_ACQUIRE));
+	cell = gda_be64_to_cpu(__atomic_load_n(&q->db, __ATOMIC_ACQUIRE)) >> 40 & 0xffff;
+	record = gda_be32_to_cpu(__atomic_load_n(&q->dbrec[1], __ATOMIC_RELAXED));
+	return (uint16_t)(record - cell) < 0x8000 ? cell : 0x10000;
+}
+
 uint32_t fake_rung(const struct fake_queue *q)
 {
-	uint32_t cell = gda_be64_to_cpu(__atomic_load_n(&q->db, __ATOMIC_ACQUIRE)) >> 40 & 0xffff;
-	uint32_t record = gda_be32_to_cpu(__atomic_load_n(&q->dbrec[1], __ATOMIC_ACQUIRE));
-
-	/* the record is stored first: it may be ahead for a moment, never behind */
-	return (uint16_t)(record - cell) < 0x8000 ? cell : 0x10000;
+	return fake_follow(q, false);
 }
 
 static uint32_t fake_last_word(uint64_t next, uint8_t opcode)
@@ -149,7 +161,7 @@ static void fake_pause(void)
 static bool fake_visit(struct fake_nic *nic)
 {
 	struct fake_queue *q = nic->queue;
-	uint32_t rung = fake_rung(q);
+	uint32_t rung = fake_follow(q, nic->by_record);
 	uint32_t more = (uint16_t)(rung - nic->consumed);
 
 	if (rung == 0x10000 || more > q->depth) {
@@ -195,6 +207,7 @@ void fake_nic_start(struct fake_nic *nic, struct fake_queue *q, uint32_t seed)
 	memset(nic, 0, sizeof(*nic));
 	nic->queue = q;
 	nic->seed = seed;
+	nic->by_record = seed % 2;
 	nic->consumed = q->view.reserved;
 	if (pthread_create(&nic->thread, NULL, fake_nic_main, nic)) {
 		perror("fake_nic: thread");

@@ -16,7 +16,11 @@
 #include <stdint.h>
 #include <gda/fastpath.h>
 
-#define FAKE_POSTERS	64
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FAKE_POSTERS	4096
 #define FAKE_QPN	0x123456
 
 struct fake_queue {
@@ -58,6 +62,7 @@ struct fake_nic {
 	struct fake_queue *queue;
 	pthread_t thread;
 	uint32_t seed;		/* of its pauses; 0: none */
+	bool by_record;		/* follows the record, not the doorbell; by odd seeds */
 	int stop;
 	uint64_t consumed;
 	uint64_t expected[FAKE_POSTERS];	/* next number of each poster */
@@ -75,11 +80,15 @@ void fake_nic_start(struct fake_nic *nic, struct fake_queue *q, uint32_t seed);
 uint64_t fake_nic_stop(struct fake_nic *nic);
 
 /* A put that says: the @number-th of @poster. */
-static inline int64_t fake_post(struct gda_view *v, uint32_t poster, uint64_t number,
-				unsigned int flags)
+GDA_HELPER int64_t fake_post(struct gda_view *v, uint32_t poster, uint64_t number,
+			     unsigned int flags)
 {
 	return gda_put(v, ~number, poster, number, poster * 0x9e3779b9U,
 		       (poster ^ (uint32_t)number) & 0xffffff, flags);
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* GDA_FAKE_NIC_H */

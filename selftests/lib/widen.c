@@ -3,7 +3,9 @@
  * The collapsed CQ: 16 bits of a counter become a 64-bit consumer index, and errors
  * are seen. Beside each rule, the one of the field that it replaces.
  */
+#include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include "fake_nic.h"
 #include "kselftest_harness.h"
 
@@ -66,6 +68,56 @@ TEST(I_13_poll_at_wraps)
 		}
 		fake_queue_free(q);
 	}
+}
+
+/*
+ * I-13: a waiter has read the counter and sleeps; before it stores the consumer index,
+ * others advance by more than 2^16. Its own is then wrong and must not be stored.
+ *
+ * The entry is an error that lies across two pages. The waiter reads the counter in
+ * the second, then the first error in the other one, which faults: the handler is
+ * what the others did meanwhile.
+ */
+static struct gda_view *slept;
+static char *pages;
+
+#define PAGE	4096
+#define FAR	(5 + 65536 + 100)
+
+static void counter_store(uint64_t next)
+{
+	uint32_t word = gda_be32((uint32_t)((next - 1) & 0xffff) << 16 |
+				 GDA_MLX5_CQE_REQ_ERR << 4);
+
+	memcpy(pages + PAGE - 56 + 60, &word, sizeof(word));
+}
+
+static void others(int sig)
+{
+	(void)sig;
+	mprotect(pages, PAGE, PROT_READ | PROT_WRITE);
+	slept->reserved = FAR + 10;
+	slept->completed = FAR;
+	counter_store(FAR + 3);
+}
+
+TEST(I_13_index_that_moved_is_not_stored)
+{
+	struct fake_queue *q = fake_queue_new(64);
+
+	pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, pages);
+	slept = &q->view;
+	fake_restart(q, 0);
+	q->view.reserved = 10;
+	q->view.cq = (uintptr_t)(pages + PAGE - 56);
+	counter_store(5);
+	signal(SIGSEGV, others);
+	mprotect(pages, PAGE, PROT_NONE);
+	EXPECT_EQ(FAR + 3, gda_poll(&q->view, 0));
+	EXPECT_EQ(FAR + 3, q->view.completed);
+	EXPECT_EQ(0, mprotect(pages, PAGE, PROT_READ));
+	fake_queue_free(q);
 }
 
 /* DeepEP: idx is the next index that is waited for; done when this is false. */

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The fast path in device code: threads of a GPU post to a queue in host memory that
+ * the fake NIC consumes and checks on a CPU. The view and the slot words lie in GPU
+ * memory. Not part of any suite yet; build and run it where there is a GPU:
+ *
+ *   make build/selftests/lib/gpu && build/selftests/lib/gpu
+ *
+ * Speaks KTAP.
+ */
+#include <cstdio>
+#include <cstdlib>
+#include <cuda_runtime.h>
+#include "fake_nic.h"
+
+#define CUDA(call) do { \
+	cudaError_t err_ = (call); \
+	if (err_ != cudaSuccess) { \
+		printf("Bail out! %s: %s\n", #call, cudaGetErrorString(err_)); \
+		exit(1); \
+	} \
+} while (0)
+
+struct job {
+	struct gda_view *v;
+	uint32_t puts;
+	unsigned int flags;
+	uint32_t batch;
+	int *errors;
+};
+
+static __device__ __forceinline__ int post_all(const struct job &j, uint32_t id,
+					       unsigned int flags)
+{
+	int64_t ticket = 0;
+
+	for (uint32_t i = 0; i < j.puts; i++) {
+		ticket = fake_post(j.v, id, i, j.batch && (i + 1) % j.batch ?
+				   flags | GDA_DEFER : flags);
+		if (ticket < 0)
+			return (int)ticket;
+	}
+	return gda_wait(j.v, ticket, 0);
+}
+
+static __global__ void post_kernel(struct job j)
+{
+	uint32_t id = blockIdx.x * blockDim.x + threadIdx.x;
+	int err;
+
+	if (j.flags & GDA_EXCLUSIVE)
+		err = post_all(j, id, GDA_EXCLUSIVE);
+	else
+		err = post_all(j, id, 0);
+	if (err)
+		atomicCAS(j.errors, 0, err);
+}
+
+/* A wait on the GPU for what never completes must end at its deadline. */
+static __global__ void timeout_kernel(struct gda_view *v, int *err)
+{
+	*err = gda_wait(v, gda_nop(v, 0), gda_clock_ns() + 1000000);
+}
+
+struct gpu_queue {
+	struct fake_queue *q;
+	struct gda_view *v;	/* in GPU memory */
+	uint32_t *slots;
+	int *error;
+};
+
+static void gpu_queue_open(struct gpu_queue *g, uint32_t depth)
+{
+	struct gda_view view;
+
+	g->q = fake_queue_new(depth);
+	CUDA(cudaHostRegister(g->q, sizeof(*g->q), cudaHostRegisterDefault));
+	CUDA(cudaHostRegister(g->q->sq, (size_t)depth * 64, cudaHostRegisterDefault));
+	CUDA(cudaMalloc(&g->v, sizeof(*g->v)));
+	CUDA(cudaMalloc(&g->slots, depth * sizeof(uint32_t)));
+	CUDA(cudaMalloc(&g->error, sizeof(int)));
+	CUDA(cudaMemset(g->error, 0, sizeof(int)));
+	CUDA(cudaMemcpy(g->slots, g->q->slots, depth * sizeof(uint32_t),
+			cudaMemcpyHostToDevice));
+	view = g->q->view;
+	view.slots = (uintptr_t)g->slots;
+	view.abort = (uintptr_t)&g->v->abort_word;
+	view.timeout_ns = 10000000000U;
+	CUDA(cudaMemcpy(g->v, &view, sizeof(view), cudaMemcpyHostToDevice));
+}
+
+static int gpu_queue_close(struct gpu_queue *g)
+{
+	int err;
+
+	CUDA(cudaMemcpy(&err, g->error, sizeof(err), cudaMemcpyDeviceToHost));
+	CUDA(cudaFree(g->v));
+	CUDA(cudaFree(g->slots));
+	CUDA(cudaFree(g->error));
+	CUDA(cudaHostUnregister(g->q->sq));
+	CUDA(cudaHostUnregister(g->q));
+	fake_queue_free(g->q);
+	return err;
+}
+
+static int number, status;
+
+static void verdict(bool ok, const char *what)
+{
+	printf("%sok %d %s\n", ok ? "" : "not ", ++number, what);
+	status |= !ok;
+}
+
+static void run(const char *what, int blocks, int threads, uint32_t puts, unsigned int flags,
+		uint32_t batch)
+{
+	static struct fake_nic nic;
+	struct gpu_queue g;
+	struct job j;
+	uint64_t began, ns, wrong;
+	int err;
+
+	gpu_queue_open(&g, 1024);
+	j = { g.v, puts, flags, batch, g.error };
+	fake_nic_start(&nic, g.q, 0);
+	began = gda_clock_ns();
+	post_kernel<<<blocks, threads>>>(j);
+	CUDA(cudaDeviceSynchronize());
+	ns = gda_clock_ns() - began;
+	wrong = fake_nic_stop(&nic);
+	for (int i = 0; i < blocks * threads; i++)
+		wrong += nic.expected[i] != puts;
+	err = gpu_queue_close(&g);
+	printf("# %s: %.2f M/s, %llu doorbells seen, error %d, wrong %llu\n", what,
+	       (double)blocks * threads * puts * 1e3 / (double)ns,
+	       (unsigned long long)nic.doorbells, err, (unsigned long long)wrong);
+	verdict(!err && !wrong, what);
+}
+
+int main()
+{
+	struct gpu_queue g;
+	int devices = 0;
+
+	if (cudaGetDeviceCount(&devices) != cudaSuccess || !devices) {
+		printf("1..0 # SKIP no GPU here\n");
+		return 0;
+	}
+	printf("1..8\n");
+	run("exclusive, one thread", 1, 1, 20000, GDA_EXCLUSIVE, 0);
+	run("exclusive, one thread, batches of 16", 1, 1, 20000, GDA_EXCLUSIVE, 16);
+	run("shared, one thread", 1, 1, 20000, 0, 0);
+	run("shared, 8 blocks of one", 8, 1, 5000, 0, 0);
+	run("shared, 132 blocks of one", 132, 1, 1000, 0, 0);
+	run("shared, 132 blocks, batches of 5", 132, 1, 1000, 0, 5);
+	run("shared, 16 blocks of 64, divergent", 16, 64, 100, 0, 0);
+
+	gpu_queue_open(&g, 16);
+	timeout_kernel<<<1, 1>>>(g.v, g.error);
+	CUDA(cudaDeviceSynchronize());
+	verdict(gpu_queue_close(&g) == -ETIMEDOUT, "a wait ends at its deadline");
+	return status;
+}
