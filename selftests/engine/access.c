@@ -209,6 +209,90 @@ TEST(K3_rights_by_operation)
 	}
 }
 
+/* All that is asked for must be granted, not some of it. */
+TEST(K3_several_rights_at_once)
+{
+	u32 have, need;
+
+	for (have = 0; have <= GDA_ACCESS_ALL; have++) {
+		for (need = 0; need <= GDA_ACCESS_ALL; need++) {
+			struct gda_mem mem = {
+				.pd = &dom_a, .size = 1, .key = 9, .access = have,
+				.state = GDA_MR_LIVE,
+			};
+			struct gda_sge g = { .key = 9, .len = 1 };
+
+			EXPECT_EQ((have & need) == need ? GDA_MLX5_VENDOR_NONE :
+							  GDA_MLX5_VENDOR_RIGHTS,
+				  gda_access_check(&mem, &dom_a, &g, need));
+		}
+	}
+}
+
+/* What one work request of a visit was granted, the next is not by that. */
+TEST(K3_rights_within_one_visit)
+{
+	struct two *t = two_new(0, GDA_ACCESS_ALL);
+
+	/* from the local MR, then into it */
+	post(t, GDA_MLX5_WRITE, 0, 0, 8);
+	post(t, GDA_MLX5_READ, 0, 64, 8);
+	EXPECT_EQ(WHY(LOCAL_PROT, RIGHTS), outcome(t));
+	EXPECT_EQ(1, t->a->q.executed);
+	EXPECT_TRUE(untouched(t->l, 1));
+	two_free(t);
+	/* into the remote MR, then from it; and the other way round */
+	t = two_new(GDA_ACCESS_ALL, GDA_ACCESS_REMOTE_WRITE);
+	post(t, GDA_MLX5_WRITE, 0, 0, 8);
+	post(t, GDA_MLX5_READ, 0, 64, 8);
+	EXPECT_EQ(WHY(REMOTE_ACCESS, RIGHTS), outcome(t));
+	EXPECT_EQ(1, t->a->q.executed);
+	EXPECT_TRUE(untouched(t->l, 1));
+	two_free(t);
+	t = two_new(GDA_ACCESS_ALL, GDA_ACCESS_REMOTE_READ);
+	post(t, GDA_MLX5_READ, 64, 0, 8);
+	post(t, GDA_MLX5_WRITE, 0, 0, 8);
+	EXPECT_EQ(WHY(REMOTE_ACCESS, RIGHTS), outcome(t));
+	EXPECT_EQ(1, t->a->q.executed);
+	EXPECT_TRUE(untouched(t->r, 2));
+	two_free(t);
+}
+
+/* Nor does the key of one reach the memory of another that has the same addresses. */
+TEST(K4_keys_within_one_visit)
+{
+	struct two *t = two_new(GDA_ACCESS_ALL, GDA_ACCESS_ALL);
+	struct th_mr *l2 = th_mr_new(&t->dev, &dom_a, 0x10000, SIZE, GDA_ACCESS_ALL, 12, 0);
+	struct th_mr *r2 = th_mr_new(&t->dev, &dom_b, 0x700000, SIZE, GDA_ACCESS_ALL, 12, 0);
+	u64 v;
+
+	fill(l2, 3);
+	fill(r2, 4);
+	post(t, GDA_MLX5_WRITE, 0, 0, 8);
+	th_rdma(t->a, GDA_MLX5_WRITE, GDA_MLX5_CE_ALWAYS, l2, 8, t->r, 8, 8);
+	th_rdma(t->a, GDA_MLX5_WRITE, GDA_MLX5_CE_ALWAYS, l2, 16, r2, 16, 8);
+	th_rdma(t->a, GDA_MLX5_WRITE, GDA_MLX5_CE_ALWAYS, t->l, 24, r2, 24, 8);
+	th_ring(t->a);
+	EXPECT_EQ(4, gda_engine_visit(&t->a->q, 64, 1000));
+	EXPECT_EQ(0, outcome(t));
+	th_mr_get(t->r, 0, &v, 8);
+	EXPECT_EQ(0, memcmp(&v, th_mr_at(t->l, 0), 8));
+	th_mr_get(t->r, 8, &v, 8);
+	EXPECT_EQ(0, memcmp(&v, th_mr_at(l2, 8), 8));
+	th_mr_get(r2, 16, &v, 8);
+	EXPECT_EQ(0, memcmp(&v, th_mr_at(l2, 16), 8));
+	th_mr_get(r2, 24, &v, 8);
+	EXPECT_EQ(0, memcmp(&v, th_mr_at(t->l, 24), 8));
+	/* a key that is like the last one but for the variant */
+	post(t, GDA_MLX5_WRITE, 0, 0, 8);
+	post(t, GDA_MLX5_WRITE, 0, 0, 8);
+	((struct gda_mlx5_raddr *)th_seg(t->a, t->a->next - 1, 1))->rkey ^= gda_be32(1);
+	EXPECT_EQ(WHY(REMOTE_ACCESS, KEY), outcome(t));
+	th_mr_free(&t->dev, l2);
+	th_mr_free(&t->dev, r2);
+	two_free(t);
+}
+
 /* Inline writes need no local key; the remote one all the same. */
 TEST(K3_rights_of_inline)
 {

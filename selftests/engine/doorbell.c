@@ -57,7 +57,7 @@ static bool refresh_is(struct th_qp *qp, u64 ci, u64 pi, u32 db, u32 rec, u32 se
 TEST(I_11_S2_every_value_every_depth)
 {
 	static const u64 starts[] = {
-		0, 1, 0x7ffe, 0x8000, 0xfffe, 0xffff, 0x10000, 0x18001, 0xfffffffffULL,
+		0, 0x7ffe, 0xfffe, 0x18001, 0xfffffffffULL,
 	};
 	static int table[0x10000];
 	u32 depth, i, v, bad = 0;

@@ -449,8 +449,11 @@ TEST_F(pair, short_transfers_are_not_split)
 	EXPECT_EQ(0, th_cqe_counter(self->a));
 	EXPECT_EQ(1, gda_engine_visit(&self->a->q, 64, 63));
 	EXPECT_EQ(1, th_cqe_counter(self->a));
-	EXPECT_EQ(2, gda_engine_visit(&self->a->q, 64, 61));
+	/* in two pieces, at a page's end, and still not split */
+	EXPECT_EQ(1, gda_engine_visit(&self->a->q, 64, 5));
 	EXPECT_EQ(2, th_cqe_counter(self->a));
+	EXPECT_EQ(132, self->a->q.bytes);
+	EXPECT_EQ(1, gda_engine_visit(&self->a->q, 64, 1));
 	EXPECT_EQ(133, self->a->q.bytes);
 	EXPECT_TRUE(self->a->q.busy);
 	th_run(self->a);
