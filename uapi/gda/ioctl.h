@@ -46,6 +46,8 @@
 
 /**
  * define GDA_IOC_MAGIC - type of all ioctls; free in the kernel's list of them
+ *
+ * The numbers carry no size (_IO): a structure may grow, its ioctl stays.
  */
 #define GDA_IOC_MAGIC	0xD6
 
@@ -88,7 +90,7 @@ struct gda_bind {
 	__u32 flags;
 	__u8 device[GDA_DEVICE_NAME_MAX];
 };
-#define GDA_IOC_BIND		_IOW(GDA_IOC_MAGIC, GDA_IOC_NR_BIND, struct gda_bind)
+#define GDA_IOC_BIND		_IO(GDA_IOC_MAGIC, GDA_IOC_NR_BIND)
 
 /**
  * DOC: Features
@@ -172,7 +174,7 @@ struct gda_query {
 	__aligned_u64 idle_ns;
 	__u8 device[GDA_DEVICE_NAME_MAX];
 };
-#define GDA_IOC_QUERY		_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_QUERY, struct gda_query)
+#define GDA_IOC_QUERY		_IO(GDA_IOC_MAGIC, GDA_IOC_NR_QUERY)
 
 /**
  * define GDA_DESTROY_CONTEXT - destroy every object, revoke every mapping
@@ -197,7 +199,7 @@ struct gda_destroy {
 	__u32 handle;
 	__u32 reserved;
 };
-#define GDA_IOC_DESTROY		_IOW(GDA_IOC_MAGIC, GDA_IOC_NR_DESTROY, struct gda_destroy)
+#define GDA_IOC_DESTROY		_IO(GDA_IOC_MAGIC, GDA_IOC_NR_DESTROY)
 
 /**
  * enum gda_region_type - the parts of an object that can be mapped
@@ -265,8 +267,7 @@ struct gda_region_query {
 	__u32 type;
 	struct gda_region_info info;
 };
-#define GDA_IOC_REGION_INFO	_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_REGION_INFO, \
-				      struct gda_region_query)
+#define GDA_IOC_REGION_INFO	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_REGION_INFO)
 
 /**
  * DOC: CQ flags
@@ -302,7 +303,7 @@ struct gda_cq_create {
 	struct gda_region_info cq;
 	struct gda_region_info dbrec;
 };
-#define GDA_IOC_CQ_CREATE	_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_CQ_CREATE, struct gda_cq_create)
+#define GDA_IOC_CQ_CREATE	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_CQ_CREATE)
 
 /**
  * DOC: CQ events
@@ -333,7 +334,7 @@ struct gda_cq_event {
 	__u32 handle;
 	__s32 eventfd;
 };
-#define GDA_IOC_CQ_EVENT	_IOW(GDA_IOC_MAGIC, GDA_IOC_NR_CQ_EVENT, struct gda_cq_event)
+#define GDA_IOC_CQ_EVENT	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_CQ_EVENT)
 
 /**
  * struct gda_counter - a completion counter in memory
@@ -366,8 +367,7 @@ struct gda_counter_create {
 	__u32 reserved;
 	struct gda_region_info counter;
 };
-#define GDA_IOC_COUNTER_CREATE	_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_COUNTER_CREATE, \
-				      struct gda_counter_create)
+#define GDA_IOC_COUNTER_CREATE	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_COUNTER_CREATE)
 
 /**
  * enum gda_dialect - byte format of a queue
@@ -424,7 +424,7 @@ struct gda_qp_create {
 	__u32 recv_counter;
 	__u32 reserved2;
 };
-#define GDA_IOC_QP_CREATE	_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_QP_CREATE, struct gda_qp_create)
+#define GDA_IOC_QP_CREATE	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_QP_CREATE)
 
 /**
  * define GDA_ADDRESS_BYTES - size of a QP's address
@@ -446,7 +446,7 @@ struct gda_qp_address {
 	__u32 reserved;
 	__u8 address[GDA_ADDRESS_BYTES];
 };
-#define GDA_IOC_QP_ADDRESS	_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_QP_ADDRESS, struct gda_qp_address)
+#define GDA_IOC_QP_ADDRESS	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_QP_ADDRESS)
 
 /**
  * struct gda_qp_connect - name the peer of a QP (GDA_IOC_QP_CONNECT)
@@ -468,7 +468,7 @@ struct gda_qp_connect {
 	__u32 reserved;
 	__u8 address[GDA_ADDRESS_BYTES];
 };
-#define GDA_IOC_QP_CONNECT	_IOW(GDA_IOC_MAGIC, GDA_IOC_NR_QP_CONNECT, struct gda_qp_connect)
+#define GDA_IOC_QP_CONNECT	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_QP_CONNECT)
 
 /**
  * enum gda_qp_state - state of a QP
@@ -517,7 +517,7 @@ struct gda_qp_query {
 	__aligned_u64 flushed;
 	__aligned_u64 bytes;
 };
-#define GDA_IOC_QP_QUERY	_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_QP_QUERY, struct gda_qp_query)
+#define GDA_IOC_QP_QUERY	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_QP_QUERY)
 
 /**
  * DOC: Rights of an MR
@@ -576,7 +576,7 @@ struct gda_mr_reg_user {
 	__u32 reserved;
 	__aligned_u64 iova;
 };
-#define GDA_IOC_MR_REG_USER	_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_MR_REG_USER, struct gda_mr_reg_user)
+#define GDA_IOC_MR_REG_USER	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_MR_REG_USER)
 
 /**
  * struct gda_mr_reg_dmabuf - register (part of) a dma-buf (GDA_IOC_MR_REG_DMABUF)
@@ -609,8 +609,7 @@ struct gda_mr_reg_dmabuf {
 	__u32 handle;
 	__u32 key;
 };
-#define GDA_IOC_MR_REG_DMABUF	_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_MR_REG_DMABUF, \
-				      struct gda_mr_reg_dmabuf)
+#define GDA_IOC_MR_REG_DMABUF	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_MR_REG_DMABUF)
 
 /**
  * struct gda_region_export - a region as a dma-buf (GDA_IOC_REGION_EXPORT)
@@ -636,8 +635,7 @@ struct gda_region_export {
 	__u32 offset;
 	__aligned_u64 length;
 };
-#define GDA_IOC_REGION_EXPORT	_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_REGION_EXPORT, \
-				      struct gda_region_export)
+#define GDA_IOC_REGION_EXPORT	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_REGION_EXPORT)
 
 /**
  * enum gda_mr_state - state of an MR
@@ -684,6 +682,6 @@ struct gda_mr_query {
 	__aligned_u64 iova;
 	__aligned_u64 length;
 };
-#define GDA_IOC_MR_QUERY	_IOWR(GDA_IOC_MAGIC, GDA_IOC_NR_MR_QUERY, struct gda_mr_query)
+#define GDA_IOC_MR_QUERY	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_MR_QUERY)
 
 #endif /* _UAPI_GDA_IOCTL_H */
