@@ -21,4 +21,6 @@ $(BUILD)/selftests/kernel/%.o: selftests/kernel/%.c selftests/kernel/gda_test.h 
 $(addprefix $(BUILD)/selftests/kernel/,$(GDA_KSELFTESTS)): $(BUILD)/selftests/kernel/%: \
 		selftests/kernel/%.c selftests/kernel/gda_test.h selftests/kernel/gda_fixture.h \
 		$(GDA_KSELFTEST_OBJS) | $(BUILD)/kselftest/kselftest_harness.h
-	$(CC) $(GDA_KSELFTEST_CFLAGS) -o $@ $< $(GDA_KSELFTEST_OBJS)
+	$(CC) $(GDA_KSELFTEST_CFLAGS) -o $@ $< $(GDA_KSELFTEST_OBJS) $(filter %.a,$^)
+
+$(BUILD)/selftests/kernel/library: $(BUILD)/lib/libgda.a

@@ -56,6 +56,8 @@ int t_touch_write(volatile void *p);
 
 /* --- what the kernel tells (util.c) --- */
 
+int t_kernel(void);			/* 6012 for 6.12 */
+
 /* A number behind @key in a "key value" file, or -errno. */
 long t_proc_value(const char *path, const char *key);
 
@@ -119,6 +121,7 @@ struct t_qp {
 
 int t_qp_open(struct t_qp *qp, int fd, uint32_t depth);
 int t_qp_open_on(struct t_qp *qp, int fd, uint32_t depth, const struct gda_cq_create *cq);
+int t_qp_map(struct t_qp *qp);		/* fd, cqc and qpc are filled in */
 void t_qp_unmap(struct t_qp *qp);
 void t_qp_close(struct t_qp *qp);	/* unmap and destroy QP and CQ */
 int t_connect(struct t_qp *a, struct t_qp *b);	/* mutual; @a and @b may be one */

@@ -163,7 +163,7 @@ static const struct gda_region_info *t_qp_info(const struct t_qp *qp, int i)
 	return info[i];
 }
 
-static int t_qp_map(struct t_qp *qp)
+int t_qp_map(struct t_qp *qp)
 {
 	uint8_t *at[4];
 

@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -195,6 +196,16 @@ int t_touch_read(const volatile void *p)
 int t_touch_write(volatile void *p)
 {
 	return t_touch(p, true);
+}
+
+int t_kernel(void)
+{
+	struct utsname un;
+	int major = 0, minor = 0;
+
+	uname(&un);
+	sscanf(un.release, "%d.%d", &major, &minor);
+	return major * 1000 + minor;
 }
 
 long t_proc_value(const char *path, const char *key)

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * libgda over the real driver: what a program sees, from many threads, around the
+ * ring, to the error and the end of its peer.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include "gda_fixture.h"
+#include <gda/gda.h>
+#include <gda/fastpath.h>
+
+#define LEN	(1UL << 20)
+
+struct side {
+	struct gda_context *ctx;
+	struct gda_qp *qp;
+	struct gda_mr *mr;
+	struct gda_view *v;
+	uint8_t *mem;
+};
+
+FIXTURE(library) {
+	struct t_objects base;
+	struct side a, b;
+};
+
+static int side_open(struct side *s, uint32_t depth)
+{
+	struct gda_qp_attr attr = { .sq_depth = depth, .timeout_ns = T_WAIT_NS };
+	int err = gda_open(NULL, &s->ctx);
+
+	if (!err)
+		err = gda_qp_create(s->ctx, &attr, &s->qp);
+	s->mem = t_pages(LEN);
+	if (!err)
+		err = gda_mr_reg(s->ctx, s->mem, LEN, GDA_ACCESS_ALL, 0, &s->mr);
+	if (!err)
+		s->v = gda_qp_view(s->qp);
+	return err;
+}
+
+static void side_close(struct side *s)
+{
+	if (s->mr)
+		gda_mr_dereg(s->mr);
+	if (s->qp)
+		gda_qp_destroy(s->qp);
+	if (s->ctx)
+		gda_close(s->ctx);
+	if (s->mem)
+		munmap(s->mem, LEN);
+	memset(s, 0, sizeof(*s));
+}
+
+static int join(struct side *a, struct side *b)
+{
+	struct gda_address addr;
+	int err = gda_qp_address(b->qp, &addr);
+
+	if (!err)
+		err = gda_qp_connect(a->qp, &addr);
+	if (!err)
+		err = gda_qp_address(a->qp, &addr);
+	return err ? err : gda_qp_connect(b->qp, &addr);
+}
+
+FIXTURE_SETUP(library)
+{
+	T_BASE_READ(&self->base);
+	ASSERT_OK(side_open(&self->a, 64));
+	ASSERT_OK(side_open(&self->b, 64));
+	ASSERT_OK(join(&self->a, &self->b));
+}
+
+FIXTURE_TEARDOWN(library)
+{
+	side_close(&self->a);
+	side_close(&self->b);
+	T_BASE_CHECK(&self->base);
+}
+
+/* Address and key of a byte of a side's memory. */
+#define AT(s, off)	gda_mr_iova((s)->mr) + (off), gda_mr_key((s)->mr)
+
+TEST_F(library, all_operations)
+{
+	struct side *a = &self->a, *b = &self->b;
+	uint64_t value;
+
+	for (uint64_t i = 0; i < 500; i++) {
+		uint64_t off = i * 8 % 4096;
+
+		memset(a->mem, (int)i, 4096);
+		ASSERT_OK(gda_wait(a->v, gda_put(a->v, AT(a, 0), AT(b, 8192), 4096, 0), 0));
+		ASSERT_TRUE(t_all(b->mem + 8192, (uint8_t)i, 4096));
+		ASSERT_OK(gda_wait(a->v, gda_get(a->v, AT(a, 65536), AT(b, 8192), 4096, 0), 0));
+		ASSERT_TRUE(t_all(a->mem + 65536, (uint8_t)i, 4096));
+		ASSERT_OK(gda_wait(a->v, gda_put_value(a->v, AT(b, off), i, 0), 0));
+		memcpy(&value, b->mem + off, 8);
+		ASSERT_EQ(i, value);
+		ASSERT_OK(gda_wait(a->v, gda_fetch_add(a->v, AT(a, 16), AT(b, off), 3, 0), 0));
+		memcpy(&value, a->mem + 16, 8);
+		ASSERT_EQ(i, value);
+		ASSERT_OK(gda_wait(a->v, gda_compare_swap(a->v, AT(a, 16), AT(b, off), i + 3,
+							  7 * i, 0), 0));
+		memcpy(&value, b->mem + off, 8);
+		ASSERT_EQ(7 * i, value);
+		ASSERT_OK(gda_wait(a->v, gda_put_inline(a->v, AT(b, 4096), "twenty-one bytes long",
+							21, 0), 0));
+		ASSERT_EQ(0, memcmp("twenty-one bytes long", b->mem + 4096, 21));
+	}
+	EXPECT_OK(gda_quiet(a->v, 0));
+}
+
+/* --- many producers on one queue --- */
+
+struct producer {
+	struct side *a, *b;
+	uint64_t n;
+	unsigned int id, flags;
+	int err;
+};
+
+static void *produce(void *arg)
+{
+	struct producer *p = arg;
+	int64_t ticket = 0;
+
+	for (uint64_t i = 0; i < p->n && ticket >= 0; i++) {
+		unsigned int flags = i % 8 == 7 ? 0 : p->flags;
+
+		/* A sum that all share, and a place of one's own. */
+		ticket = gda_fetch_add(p->a->v, AT(p->a, 64 + 8 * p->id), AT(p->b, 0), 1, flags);
+		if (ticket >= 0)
+			ticket = gda_put_value(p->a->v, AT(p->b, 64 + 8 * p->id), i + 1, flags);
+		if (ticket >= 0 && i % 100 == 99) {
+			p->err = gda_wait(p->a->v, ticket, 0);
+			if (p->err)
+				return NULL;
+		}
+	}
+	p->err = ticket < 0 ? (int)ticket : gda_wait(p->a->v, ticket, 0);
+	return NULL;
+}
+
+TEST_F(library, producers_share_a_queue)
+{
+	static const unsigned int modes[] = { 0, GDA_DEFER };
+
+	for (size_t m = 0; m < ARRAY_SIZE(modes); m++) {
+		struct producer p[4];
+		pthread_t thread[4];
+		uint64_t sum, n = t_stress(5000);
+
+		memset(self->b.mem, 0, 4096);
+		for (unsigned int i = 0; i < 4; i++) {
+			p[i] = (struct producer) {
+				.a = &self->a, .b = &self->b, .n = n, .id = i,
+				.flags = modes[m],
+			};
+			ASSERT_EQ(0, pthread_create(&thread[i], NULL, produce, &p[i]));
+		}
+		for (unsigned int i = 0; i < 4; i++) {
+			uint64_t last;
+
+			pthread_join(thread[i], NULL);
+			EXPECT_EQ(0, p[i].err);
+			memcpy(&last, self->b.mem + 64 + 8 * i, 8);
+			EXPECT_EQ(n, last);
+		}
+		ASSERT_OK(gda_quiet(self->a.v, 0));
+		memcpy(&sum, self->b.mem, 8);
+		EXPECT_EQ(4 * n, sum);
+	}
+}
+
+/* The error is seen by who waits for it, by who waits for later work, and asks. */
+TEST_F(library, errors_are_decoded)
+{
+	struct side *a = &self->a, *b = &self->b;
+	struct gda_qp_query query;
+	struct gda_error error;
+	int64_t good, bad, late;
+
+	EXPECT_EQ(0, gda_error(a->v, &error));
+	good = gda_put(a->v, AT(a, 0), AT(b, 0), 8, 0);
+	bad = gda_put(a->v, AT(a, 0), gda_mr_iova(b->mr), gda_mr_key(b->mr) ^ 1, 8, 0);
+	late = gda_put(a->v, AT(a, 0), AT(b, 0), 8, 0);
+	EXPECT_EQ(-EIO, gda_wait(a->v, bad, 0));
+	EXPECT_EQ(0, gda_wait(a->v, good, 0));
+	EXPECT_EQ(-ECANCELED, gda_wait(a->v, late, 0));
+	EXPECT_EQ(1, gda_error(a->v, &error));
+	EXPECT_EQ(bad, error.ticket);
+	EXPECT_EQ((uint32_t)GDA_MLX5_SYND_REMOTE_ACCESS, error.syndrome);
+	EXPECT_EQ((uint32_t)GDA_MLX5_VENDOR_KEY, error.vendor);
+	EXPECT_NE(0, gda_quiet(a->v, 0));
+	ASSERT_OK(gda_qp_query(a->qp, &query));
+	EXPECT_EQ((uint32_t)GDA_QP_ERROR, query.state);
+	/* Posting does not block on a failed queue. */
+	for (int i = 0; i < 200; i++) {
+		late = gda_put(a->v, AT(a, 0), AT(b, 0), 8, 0);
+		EXPECT_NE(0, gda_wait(a->v, late, 0));
+	}
+}
+
+/* Nobody answers: the ring fills up and the poster gets its deadline, then work. */
+TEST_F(library, full_ring_has_a_deadline)
+{
+	struct gda_qp_attr attr = { .sq_depth = 16, .timeout_ns = T_NS / 20 };
+	struct side lone = { .ctx = self->a.ctx };
+	struct gda_address addr;
+	int64_t ticket = 0;
+	int n = 0;
+
+	ASSERT_OK(gda_qp_create(lone.ctx, &attr, &lone.qp));
+	lone.v = gda_qp_view(lone.qp);
+	while (n < 100 && (ticket = gda_nop(lone.v, 0)) >= 0)
+		n++;
+	EXPECT_EQ(16, n);
+	EXPECT_EQ(-ETIMEDOUT, ticket);
+	EXPECT_EQ(-EAGAIN, gda_nop(lone.v, GDA_NOWAIT));
+	EXPECT_EQ(-ETIMEDOUT, gda_quiet(lone.v, 0));
+	ASSERT_OK(gda_qp_address(lone.qp, &addr));
+	ASSERT_OK(gda_qp_connect(lone.qp, &addr));
+	EXPECT_OK(gda_quiet(lone.v, gda_clock_ns() + T_WAIT_NS));
+	ASSERT_OK(gda_qp_destroy(lone.qp));
+}
+
+/* A peer that is killed: a wait ends with an error, not with its deadline. */
+TEST_F(library, peer_killed)
+{
+	struct gda_address theirs;
+	struct { struct gda_address addr; } mine;
+	struct gda_error error;
+	int pair[2];
+	pid_t pid;
+
+	side_close(&self->b);
+	side_close(&self->a);
+	ASSERT_OK(side_open(&self->a, 64));
+	ASSERT_OK(gda_qp_address(self->a.qp, &mine.addr));
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair));
+	pid = fork();
+	ASSERT_GE(pid, 0);
+	if (!pid) {
+		struct side s = { 0 };
+		char c;
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(pair[0]);
+		if (side_open(&s, 64) || gda_qp_address(s.qp, &theirs) ||
+		    gda_qp_connect(s.qp, &mine.addr) ||
+		    write(pair[1], &theirs, sizeof(theirs)) != sizeof(theirs))
+			_exit(1);
+		while (read(pair[1], &c, 1) > 0)
+			;
+		pause();
+		_exit(2);
+	}
+	close(pair[1]);
+	ASSERT_EQ((ssize_t)sizeof(theirs), read(pair[0], &theirs, sizeof(theirs)));
+	ASSERT_OK(gda_qp_connect(self->a.qp, &theirs));
+	ASSERT_OK(gda_wait(self->a.v, gda_nop(self->a.v, 0), 0));
+	kill(pid, SIGKILL);
+	EXPECT_EQ(128 + SIGKILL, t_reap(pid, T_WAIT_NS));
+	EXPECT_NE(0, gda_wait(self->a.v, gda_put(self->a.v, AT(&self->a, 0), 4096, 1, 8, 0), 0));
+	EXPECT_EQ(1, gda_error(self->a.v, &error));
+	EXPECT_EQ((uint32_t)GDA_MLX5_SYND_RETRY_EXC, error.syndrome);
+	EXPECT_EQ((uint32_t)GDA_MLX5_VENDOR_PEER, error.vendor);
+	close(pair[0]);
+}
+
+/* Objects in any order, twice, and a context that is shut down under them. */
+TEST_F(library, shutdown_and_leftovers)
+{
+	struct gda_cq_attr attr = { .flags = GDA_CQ_COLLAPSED };
+	struct gda_qp_attr qattr = { 0 };
+	struct gda_context *ctx;
+	struct gda_cq *cq;
+	struct gda_qp *qp;
+
+	ASSERT_OK(gda_open("soft0", &ctx));
+	ASSERT_OK(gda_cq_create(ctx, &attr, &cq));
+	qattr.cq = cq;
+	ASSERT_OK(gda_qp_create(ctx, &qattr, &qp));
+	EXPECT_EQ(-EBUSY, gda_cq_destroy(cq));
+	EXPECT_OK(gda_qp_destroy(qp));
+	EXPECT_OK(gda_cq_destroy(cq));
+	EXPECT_OK(gda_context_shutdown(ctx));
+	EXPECT_EQ(-ENODEV, gda_cq_create(ctx, &attr, &cq));
+	gda_close(ctx);
+	EXPECT_EQ(-ENOENT, gda_open("no such device", &ctx));
+}
+
+TEST_HARNESS_MAIN
