@@ -42,7 +42,6 @@ static void gda_engine_enter_error(struct gda_eqp *q, struct gda_status st)
 	smp_store_release(&q->state, GDA_QP_ERROR);
 
 	q->last.cqe_opcode = GDA_MLX5_CQE_REQ_ERR;
-	q->last.byte_cnt = 0;
 	q->last.first = st;
 	q->last.first_error = q->ci;
 }
