@@ -71,7 +71,10 @@ $scripts/deps.sh debug || fail
 $here/kernel.sh have "$what" || echo "(the kernel takes 15 to 30 minutes on two processors, once)"
 $scripts/step.sh "$what kernel" $here/kernel.sh "$what" || fail
 read -r cache rel < <($here/kernel.sh "$what")
-$scripts/step.sh "library and tests" make --no-print-directory -s -k -j "$(nproc)" lib examples tests || fail
+read -ra tests < <(make --no-print-directory -s list-vm)
+[ ${#names[@]} = 0 ] || mapfile -t tests < <(chosen "${tests[@]}")
+[ ${#tests[@]} -gt 0 ] || { echo "no such program"; exit 2; }
+$scripts/step.sh "library and tests" make --no-print-directory -s -k -j "$(nproc)" lib "${tests[@]}" || fail
 args=(KCOV_INSTRUMENT=y) boot="softlockup_panic=1 hung_task_panic=1 page_poison=1"
 case $what in
 debug) boot+=" panic_on_warn=1" ;;
@@ -79,10 +82,6 @@ debug) boot+=" panic_on_warn=1" ;;
 kcsan) args=() ;;
 esac
 GDA_CACHE=$cache $scripts/step.sh "modules for $rel" $scripts/modules.sh "$rel" KCFLAGS=-g "${args[@]}" || fail
-read -ra tests < <(make --no-print-directory -s list-vm)
-[ ${#names[@]} = 0 ] || mapfile -t tests < <(chosen "${tests[@]}")
-[ ${#tests[@]} -gt 0 ] || { echo "no such program"; exit 2; }
-
 GDA_CACHE=$cache tools/vm/gda-vm -v -k "$rel" -m 3072 -t "${GDA_GUEST_LIMIT:-3000}" -o "$log" \
 	-a "$boot" -- \
 	env GDA_SLOW="${GDA_SLOW:-6}" GDA_FAIL_VERBOSE="${GDA_FAIL_VERBOSE-}" \

@@ -100,6 +100,7 @@ build() {
 	find "$obj" -name '*.o' ! -path "$obj/scripts/*" ! -path "$obj/tools/*" -delete
 	find "$obj" \( -name '*.a' -o -name '.*.cmd' \) ! -path "$obj/scripts/*" \
 		! -path "$obj/tools/*" -delete
+	rm -f "$obj"/.tmp_vmlinux* "$obj"/.vmlinux.*
 	echo "$rel" >"$dir/release"
 }
 
