@@ -79,7 +79,8 @@ static int gda_export_mmap(struct dma_buf *dmabuf, struct vm_area_struct *vma)
 {
 	struct gda_region *region = dmabuf->priv;
 
-	if (!(vma->vm_flags & VM_SHARED))
+	/* VM_SHARED goes when the file is not open for writing */
+	if (!(vma->vm_flags & VM_MAYSHARE))
 		return -EINVAL;
 	if (vma->vm_flags & VM_EXEC)
 		return -EPERM;
