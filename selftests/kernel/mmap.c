@@ -218,6 +218,10 @@ TEST_F(mmap, M1_descriptor_open_for_reading)
 	ASSERT_OK(t_qp_create(fd, cq.handle, 64, &qp));
 	EXPECT_EQ(EACCES, try_map(fd, qp.sq.cookie, qp.sq.length, PROT_READ | PROT_WRITE,
 				  MAP_SHARED));
+	/* For reading it is as good as any; mmap() drops VM_SHARED of such a file. */
+	EXPECT_EQ(0, try_map(fd, cq.cq.cookie, cq.cq.length, PROT_READ, MAP_SHARED));
+	EXPECT_EQ(0, try_map(fd, qp.sq.cookie, qp.sq.length, PROT_READ, MAP_SHARED));
+	EXPECT_EQ(EINVAL, try_map(fd, cq.cq.cookie, cq.cq.length, PROT_READ, MAP_PRIVATE));
 	close(fd);
 }
 
