@@ -83,7 +83,8 @@ static int gda_mmap_check(const struct gda_region *region,
 {
 	if (vma->vm_end - vma->vm_start != gda_region_bytes(region))
 		return -EINVAL;
-	if (!(vma->vm_flags & VM_SHARED))
+	/* VM_SHARED goes when the file is not open for writing */
+	if (!(vma->vm_flags & VM_MAYSHARE))
 		return -EINVAL;
 	if (vma->vm_flags & VM_EXEC)
 		return -EPERM;
