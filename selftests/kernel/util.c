@@ -203,8 +203,8 @@ int t_kernel(void)
 	struct utsname un;
 	int major = 0, minor = 0;
 
-	uname(&un);
-	sscanf(un.release, "%d.%d", &major, &minor);
+	if (uname(&un) || sscanf(un.release, "%d.%d", &major, &minor) != 2)
+		return 0;
 	return major * 1000 + minor;
 }
 
