@@ -28,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FILE_BYTES	(24 << 20)
+#define FILE_BYTES	(8 << 20)
 #define GROUP		7777
 #define OBJECTS		"/sys/kernel/debug/gda/objects"
 
@@ -147,7 +147,8 @@ static void start(struct side *s, const char *socket)
 	dup2(null, 1);
 	if (!getenv("GDA_KILL_VERBOSE"))
 		dup2(null, 2);
-	execl(path, path, "--socket", socket, "--deadline", "10", strcmp(s->name, "send") ? NULL : file, NULL);
+	execl(path, path, "--socket", socket, "--deadline", "10",
+	      strcmp(s->name, "send") ? NULL : file, NULL);
 	_exit(98);
 }
 
