@@ -314,6 +314,35 @@ TEST_F(device, peer_is_gone)
 	EXPECT_EQ(0xcc, b->mem[0]);
 }
 
+/* An empty queue fails; all that is posted then, ring after ring, comes back flushed. */
+TEST_F(device, peer_is_gone_and_the_ring_fills)
+{
+	struct side *a = &self->a;
+	uint64_t deadline = gda_clock_ns() + 10000000000U;
+	struct gda_error e = { 0 };
+	int64_t ticket = -1;
+	int i = 0;
+
+	ASSERT_EQ(0, gda_wait(a->v, gda_nop(a->v, 0), 0));
+	ASSERT_EQ(0, gda_qp_destroy(self->b.qp));
+	self->b.qp = NULL;
+	while (!gda_error(a->v, &e))
+		ASSERT_LE(gda_clock_ns(), deadline);
+	EXPECT_EQ(1, e.ticket);
+	while (i < 1000) {
+		int64_t t = gda_nop(a->v, i % 5 ? GDA_DEFER : 0);
+
+		ASSERT_LE(gda_clock_ns(), deadline);
+		if (t == -EIO)
+			continue;
+		ASSERT_LE(0, t);
+		ticket = t;
+		i++;
+	}
+	EXPECT_EQ(-ECANCELED, gda_wait(a->v, ticket, 0));
+	EXPECT_EQ(-EIO, gda_wait(a->v, 1, 0));
+}
+
 /* Closing with all still mapped ends the context all the same. */
 TEST_F(device, close_without_destroy)
 {

@@ -77,20 +77,36 @@ void fake_complete(struct fake_queue *q, uint64_t next)
 			 fake_last_word(next, GDA_MLX5_CQE_REQ), __ATOMIC_RELEASE);
 }
 
+static void fake_error(struct fake_queue *q, uint64_t next, uint64_t first,
+		       const uint8_t bytes[4])
+{
+	struct gda_mlx5_err_cqe *e = (struct gda_mlx5_err_cqe *)&q->cqe;
+	uint32_t word;
+
+	memcpy(&word, bytes, sizeof(word));
+	__atomic_store_n((uint64_t *)&e->first_error, gda_be64(first), __ATOMIC_RELAXED);
+	__atomic_store_n((uint32_t *)&e->first_syndrome, word, __ATOMIC_RELAXED);
+	__atomic_store_n((uint32_t *)&q->cqe.wqe_counter,
+			 fake_last_word(next, GDA_MLX5_CQE_REQ_ERR), __ATOMIC_RELEASE);
+}
+
+void fake_flushed(struct fake_queue *q, uint64_t next, uint64_t first, uint8_t syndrome,
+		  uint8_t vendor)
+{
+	const uint8_t bytes[4] = { syndrome, vendor, 0, GDA_MLX5_SYND_WR_FLUSH };
+
+	fake_error(q, next, first, bytes);
+}
+
 void fake_fail(struct fake_queue *q, uint64_t next, uint64_t first, uint8_t syndrome,
 	       uint8_t vendor)
 {
-	struct gda_mlx5_err_cqe *e = (struct gda_mlx5_err_cqe *)&q->cqe;
-	bool is_first = next - 1 == first;
+	const uint8_t bytes[4] = { syndrome, vendor, vendor, syndrome };
 
-	__atomic_store_n((uint64_t *)&e->first_error, gda_be64(first), __ATOMIC_RELAXED);
-	__atomic_store_n((uint32_t *)&e->first_syndrome,
-			 gda_be32((uint32_t)syndrome << 24 | (uint32_t)vendor << 16 |
-				  (is_first ? vendor : 0) << 8 |
-				  (is_first ? syndrome : GDA_MLX5_SYND_WR_FLUSH)),
-			 __ATOMIC_RELAXED);
-	__atomic_store_n((uint32_t *)&q->cqe.wqe_counter,
-			 fake_last_word(next, GDA_MLX5_CQE_REQ_ERR), __ATOMIC_RELEASE);
+	if (next - 1 == first)
+		fake_error(q, next, first, bytes);
+	else
+		fake_flushed(q, next, first, syndrome, vendor);
 }
 
 void fake_restart(struct fake_queue *q, uint64_t start)

@@ -52,6 +52,9 @@ void fake_complete(struct fake_queue *q, uint64_t next);
 /* The entry at @next - 1 is done, with an error; the queue's first was @first. */
 void fake_fail(struct fake_queue *q, uint64_t next, uint64_t first, uint8_t syndrome,
 	       uint8_t vendor);
+/* The same, and it is flushed even if it is the first. */
+void fake_flushed(struct fake_queue *q, uint64_t next, uint64_t first, uint8_t syndrome,
+		  uint8_t vendor);
 
 /* Start all over at index @start, nothing posted. */
 void fake_restart(struct fake_queue *q, uint64_t start);

@@ -219,6 +219,57 @@ TEST(I_14_posting_goes_on_after_an_error)
 	fake_queue_free(q);
 }
 
+/*
+ * A queue that fails while it is empty names the slot that would have been next. That
+ * frees nothing: the executor is still to consume what is posted there, and would take
+ * a doorbell beyond a full ring for an illegal one.
+ */
+TEST(I_14_failure_of_an_empty_queue)
+{
+	struct fake_queue *q = fake_queue_new(4);
+	struct gda_view *v = &q->view;
+	struct gda_error e;
+	int64_t i;
+
+	fake_restart(q, 7);
+	fake_fail(q, 8, 7, GDA_MLX5_SYND_RETRY_EXC, GDA_MLX5_VENDOR_PEER);
+	ASSERT_EQ(1, gda_error(v, &e));
+	EXPECT_EQ(7, e.ticket);
+	EXPECT_EQ(0, gda_quiet(v, 0));
+	EXPECT_EQ(-EINVAL, gda_test(v, 7));
+	for (i = 7; i < 11; i++)
+		ASSERT_EQ(i, gda_nop(v, 0));
+	EXPECT_EQ(-EIO, gda_nop(v, 0));
+	EXPECT_EQ(-EIO, gda_nop(v, GDA_NOWAIT));
+	EXPECT_EQ(11, fake_rung(q));
+	EXPECT_EQ(-EIO, gda_wait(v, 7, 0));
+	EXPECT_EQ(0, gda_test(v, 8));
+	/* now slot 7 is consumed, as flushed, and all behind it */
+	fake_flushed(q, 11, 7, GDA_MLX5_SYND_RETRY_EXC, GDA_MLX5_VENDOR_PEER);
+	EXPECT_EQ(-EIO, gda_wait(v, 7, 0));
+	EXPECT_EQ(-ECANCELED, gda_wait(v, 8, 0));
+	EXPECT_EQ(-EIO, gda_quiet(v, 0));
+	ASSERT_EQ(11, gda_nop(v, GDA_NOWAIT));
+	EXPECT_EQ(0, gda_test(v, 11));
+	fake_queue_free(q);
+}
+
+TEST(I_14_failure_of_a_ring_of_one)
+{
+	struct fake_queue *q = fake_queue_new(1);
+	struct gda_view *v = &q->view;
+
+	fake_fail(q, 1, 0, GDA_MLX5_SYND_RETRY_EXC, GDA_MLX5_VENDOR_PEER);
+	ASSERT_EQ(0, gda_nop(v, 0));
+	EXPECT_EQ(-EIO, gda_nop(v, 0));
+	EXPECT_EQ(-EIO, gda_wait(v, 0, 0));
+	fake_flushed(q, 1, 0, GDA_MLX5_SYND_RETRY_EXC, GDA_MLX5_VENDOR_PEER);
+	ASSERT_EQ(1, gda_nop(v, 0));
+	fake_flushed(q, 2, 0, GDA_MLX5_SYND_RETRY_EXC, GDA_MLX5_VENDOR_PEER);
+	EXPECT_EQ(-ECANCELED, gda_wait(v, 1, 0));
+	fake_queue_free(q);
+}
+
 /* What is not about this send queue moves nothing. */
 TEST(other_opcodes_are_not_completions)
 {

@@ -126,8 +126,8 @@ GDA_HELPER int64_t gda_post_atomic(struct gda_view *v, uint32_t opcode, uint64_t
  *
  * Return: the ticket, or a negative errno and nothing was posted: -EMSGSIZE @len is
  * too long; -EAGAIN the ring is full and %GDA_NOWAIT is set; -ETIMEDOUT it stayed
- * full for view->timeout_ns; -ESHUTDOWN aborted. Bad addresses and keys show when
- * the ticket is waited for.
+ * full for view->timeout_ns; -EIO it is full and the queue has failed; -ESHUTDOWN
+ * aborted. Bad addresses and keys show when the ticket is waited for.
  */
 GDA_API int64_t gda_put(struct gda_view *v, uint64_t laddr, uint32_t lkey, uint64_t raddr,
 			uint32_t rkey, uint32_t len, unsigned int flags)
@@ -335,8 +335,11 @@ GDA_API int gda_test(struct gda_view *v, int64_t ticket)
 
 	if (gda_unlikely(ticket < 0))
 		return (int)ticket;
-	if (index >= gda_load_acquire64(&v->completed) && index >= gda_poll(v, 0))
-		return index < gda_load_relaxed64(&v->reserved) ? 0 : -EINVAL;
+	if (index >= gda_load_acquire64(&v->completed) && index >= gda_poll(v, 0)) {
+		if (index >= gda_load_relaxed64(&v->reserved))
+			return -EINVAL;
+		return index == gda_load_acquire64(&v->error_index) ? -EIO : 0;
+	}
 	failed = gda_load_acquire64(&v->error_index);
 	if (index < failed)
 		return 1;

@@ -50,18 +50,23 @@ GDA_HELPER uint32_t gda_slot_word(uint64_t index, uint32_t kind)
 	return (uint32_t)index * 4 + kind;
 }
 
-/* Keep the first error in the view. All who see it write the same. */
-GDA_HELPER void gda_note_error(struct gda_view *v)
+/*
+ * Keep the first error in the view; all who see it write the same. Returns 1 if the
+ * entry, whose counter is @counter, is that of the slot that failed first.
+ */
+GDA_HELPER uint32_t gda_note_error(struct gda_view *v, uint32_t counter)
 {
 	const char *cqe = (const char *)(uintptr_t)v->cq;
 	__be64 first = (GDA_UAPI_FORCE __be64)gda_nic_load64((const uint64_t *)
 		(cqe + offsetof(struct gda_mlx5_err_cqe, first_error)));
+	/* first syndrome and vendor, then vendor and syndrome of this entry */
 	uint32_t why = gda_be32_to_cpu((GDA_UAPI_FORCE __be32)gda_nic_load32((const uint32_t *)
 		(cqe + offsetof(struct gda_mlx5_err_cqe, first_syndrome))));
+	uint64_t failed = gda_be64_to_cpu(first);
 
-	/* bytes 52 and 53 are the first syndrome and vendor syndrome */
 	gda_store_relaxed64(&v->error, why >> 24 | (why >> 8 & 0xff00));
-	gda_store_release64(&v->error_index, gda_be64_to_cpu(first));
+	gda_store_release64(&v->error_index, failed);
+	return (why & 0xff) != GDA_MLX5_SYND_WR_FLUSH && (uint16_t)failed == counter;
 }
 
 /*
@@ -78,6 +83,10 @@ GDA_HELPER uint64_t gda_widen(uint64_t old, uint32_t counter)
  * Read the CQ and advance the cached consumer index. The swap makes sure that the
  * index has not moved since it was read, so that gda_widen() is right; a lone poster
  * needs no such check, because nothing is posted while it is in here.
+ *
+ * An entry that names the slot that failed first does not free it: a queue can also
+ * fail while it is empty, and names the slot that would have been next, which is still
+ * to be consumed once it is posted. The entries of what is flushed behind it go past.
  */
 GDA_HELPER uint64_t gda_poll(struct gda_view *v, unsigned int flags)
 {
@@ -93,7 +102,7 @@ GDA_HELPER uint64_t gda_poll(struct gda_view *v, unsigned int flags)
 		if (opcode != GDA_MLX5_CQE_REQ) {
 			if (opcode != GDA_MLX5_CQE_REQ_ERR)
 				return old;
-			gda_note_error(v);
+			now -= gda_note_error(v, word >> 16);
 		}
 		if (now == old)
 			return old;
@@ -143,6 +152,8 @@ GDA_SLOW int64_t gda_reserve_wait(struct gda_view *v, unsigned int flags)
 				return (int64_t)index;
 			continue;
 		}
+		if (gda_load_acquire64(&v->error_index) != GDA_NO_ERROR)
+			return -EIO;
 		if (flags & GDA_NOWAIT)
 			return -EAGAIN;
 		err = gda_expired(v, polls, &deadline);
