@@ -264,8 +264,11 @@ static int pins_until_killed(void *arg)
 	(void)arg;
 	if (call.fd < 0 || uffd < 0 || pthread_create(&thread, NULL, caller, &call))
 		return 1;
-	if (!faulted(uffd))
-		return 2;
+	if (!faulted(uffd)) {
+		/* 6.1 pins for long without waiting for a userfaultfd: it fails */
+		pthread_join(thread, NULL);
+		return call.result == -EFAULT ? 5 : 2;
+	}
 	/* The context's other threads do not wait for it. */
 	if (t_cq_create(call.fd, GDA_CQ_COLLAPSED, 1, &cq) || others_work())
 		return 3;
@@ -275,7 +278,11 @@ static int pins_until_killed(void *arg)
 
 TEST_F(pinning, O7_killed)
 {
-	EXPECT_EQ(128 + SIGKILL, t_in_child(pins_until_killed, NULL));
+	int end = t_in_child(pins_until_killed, NULL);
+
+	if (end == 5)
+		SKIP(return, "this kernel does not wait for a userfaultfd when it pins");
+	EXPECT_EQ(128 + SIGKILL, end);
 	EXPECT_OK(others_work());
 }
 
