@@ -85,7 +85,10 @@ static int gda_user_pin(struct gda_mem_backing *b, unsigned long addr, bool writ
 {
 	unsigned int flags = FOLL_LONGTERM | (writable ? FOLL_WRITE : GDA_FOLL_READ);
 
-	for (*pinned = 0; *pinned < b->npages; ) {
+	*pinned = 0;
+	if (!writable && !gda_mm_readable(current->mm, addr, b->npages << PAGE_SHIFT))
+		return -EFAULT;
+	while (*pinned < b->npages) {
 		int n = min_t(unsigned long, b->npages - *pinned, GDA_PIN_BATCH);
 
 		n = pin_user_pages_fast(addr + (*pinned << PAGE_SHIFT), n, flags,

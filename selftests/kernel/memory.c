@@ -199,17 +199,14 @@ TEST_F(memory, K7_refused)
 	ASSERT_EQ(0, mprotect(p + T_PAGE, T_PAGE, PROT_NONE));
 	ASSERT_EQ(0, munmap(p + 3 * T_PAGE, T_PAGE));
 	EXPECT_EQ(-EFAULT, t_mr_reg(fd, p + T_PAGE, T_PAGE, GDA_ACCESS_ALL, &mr));
-	/* Before 6.2 a pin for reading alone takes what PROT_NONE hides, too. */
-	if (t_kernel() >= 6002) {
-		EXPECT_EQ(-EFAULT, t_mr_reg(fd, p + T_PAGE, T_PAGE, 0, &mr));
-		EXPECT_EQ(-EFAULT, t_mr_reg(fd, p, 2 * T_PAGE, 0, &mr));
-	}
+	EXPECT_EQ(-EFAULT, t_mr_reg(fd, p + T_PAGE, T_PAGE, 0, &mr));
+	EXPECT_EQ(-EFAULT, t_mr_reg(fd, p, 2 * T_PAGE, 0, &mr));
 	EXPECT_EQ(-EFAULT, t_mr_reg(fd, p + 3 * T_PAGE, 1, 0, &mr));
 	EXPECT_EQ(-EFAULT, t_mr_reg(fd, p + 2 * T_PAGE, T_PAGE + 1, 0, &mr));
 	munmap(p, 3 * T_PAGE);
 
 	/* The kernel's vsyscall page, and pages that are not the process's memory. */
-	EXPECT_EQ(-EFAULT, t_mr_reg(fd, (void *)0xffffffffff600000UL, T_PAGE, 0, &mr));
+	EXPECT_EQ(-EFAULT, t_mr_reg_raw(fd, 0xffffffffff600000ULL, T_PAGE, 0, &mr));
 	secret = (int)syscall(447 /* memfd_secret */, 0);
 	if (secret >= 0) {
 		ASSERT_EQ(0, ftruncate(secret, T_PAGE));

@@ -23,8 +23,28 @@
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
 #define GDA_FOLL_READ	(FOLL_WRITE | FOLL_FORCE)
+
+/* FOLL_FORCE also pins what the process itself may not read: that is asked first. */
+static inline bool gda_mm_readable(struct mm_struct *mm, unsigned long addr, unsigned long len)
+{
+	VMA_ITERATOR(vmi, mm, addr);
+	struct vm_area_struct *vma;
+	bool readable = true;
+
+	mmap_read_lock(mm);
+	for_each_vma_range(vmi, vma, addr + len)
+		readable &= !!(vma->vm_flags & VM_READ);
+	mmap_read_unlock(mm);
+	return readable;
+}
 #else
 #define GDA_FOLL_READ	0
+
+/* Pinning asks. */
+static inline bool gda_mm_readable(struct mm_struct *mm, unsigned long addr, unsigned long len)
+{
+	return true;
+}
 #endif
 
 /* 6.13 wants the namespace as a string, before that it is a bare token. */
