@@ -20,14 +20,16 @@
  *
  * =============  ==========================================================
  * ENOTTY         unknown ioctl number
- * E2BIG          unknown, non-zero bytes behind the known structure
+ * E2BIG          unknown, non-zero bytes behind the known structure, or a structure
+ *                larger than a page
  * EINVAL         a known member has a wrong value
  * EOPNOTSUPP     a flag, reserved member or kind that is not supported
  * ENOENT         no such handle of that type in this context, or no such device
  * EBUSY          still referenced by another object
  * EOVERFLOW      address plus length wraps
  * ENOMEM         out of memory, or over RLIMIT_MEMLOCK (MR registration)
- * ENOSPC         over a limit that GDA_IOC_QUERY reports
+ * ENOSPC         too many: over a count that GDA_IOC_QUERY reports. A single value
+ *                out of its range (depth, length) is EINVAL
  * EPERM          refused by policy
  * EFAULT         a pointer of the caller's cannot be read, written or pinned
  * ENOTCONN       the context is not bound yet
@@ -146,7 +148,7 @@ struct gda_bind {
  * @max_sge: out: local segments of one work request
  * @max_inline: out: bytes of payload inside a work request
  * @max_msg: out: longest transfer of one work request in bytes
- * @reserved: 0
+ * @reserved: out: 0
  * @max_mr_size: out: largest MR in bytes
  * @idle_ns: out: how long a doorbell may stay silent before its page is unmapped
  * @device: out: name of the bound device, NUL-terminated
@@ -189,8 +191,10 @@ struct gda_query {
  * @reserved: must be 0
  *
  * When the call returns, the executor no longer touches the object's memory, its
- * mappings fault with SIGBUS, and its key or number is dead. A CQ that a QP uses
- * is EBUSY. After %GDA_DESTROY_CONTEXT every further call on this file is ENODEV.
+ * mappings fault with SIGBUS, and its key or number is dead. A region that several
+ * objects share (doorbells, records, counters) does so once the last of them is
+ * destroyed; until then stores to a destroyed one's part do nothing. A CQ that a QP
+ * uses is EBUSY. After %GDA_DESTROY_CONTEXT every further call on this file is ENODEV.
  * Closing the last reference to the file does the same.
  */
 struct gda_destroy {
@@ -258,7 +262,7 @@ struct gda_region_info {
  * @type: in: enum gda_region_type
  * @info: out: as returned when the object was created
  *
- * ENOENT if the object has no region of that type.
+ * ENOENT if the object has no region of that type; EINVAL if there is no such type.
  */
 struct gda_region_query {
 	__u32 size;
