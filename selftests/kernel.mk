@@ -24,3 +24,21 @@ $(addprefix $(BUILD)/selftests/kernel/,$(GDA_KSELFTESTS)): $(BUILD)/selftests/ke
 	$(CC) $(GDA_KSELFTEST_CFLAGS) -o $@ $< $(GDA_KSELFTEST_OBJS) $(filter %.a,$^)
 
 $(BUILD)/selftests/kernel/library: $(BUILD)/lib/libgda.a
+
+# The same in 32 bits, against the 64-bit kernel (SECURITY.md O9), if it can be built.
+GDA_KSELFTESTS32 := basic blocked completion copyout export handle ioctl keys limits \
+	memory mmap quiet range wqe
+GDA_KSELFTEST_CFLAGS32 := $(GDA_KSELFTEST_CFLAGS) -m32 -D_FILE_OFFSET_BITS=64 \
+	-idirafter /usr/include/x86_64-linux-gnu
+
+ifeq ($(shell echo 'int main(void) { return 0; }' | \
+	$(CC) -m32 -x c -o /dev/null - 2>/dev/null && echo y),y)
+TEST_VM += $(addprefix $(BUILD)/selftests/kernel32/,$(GDA_KSELFTESTS32))
+endif
+
+$(addprefix $(BUILD)/selftests/kernel32/,$(GDA_KSELFTESTS32)): $(BUILD)/selftests/kernel32/%: \
+		selftests/kernel/%.c $(GDA_KSELFTEST_SHARED:%=selftests/kernel/%.c) \
+		$(wildcard selftests/kernel/*.h) uapi/gda/ioctl.h uapi/gda/mlx5.h \
+		| $(BUILD)/kselftest/kselftest_harness.h
+	@mkdir -p $(@D)
+	$(CC) $(GDA_KSELFTEST_CFLAGS32) -o $@ $(filter %.c,$^)

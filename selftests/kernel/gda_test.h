@@ -97,6 +97,8 @@ struct t_mr {
 };
 
 int t_mr_reg(int fd, void *addr, size_t len, uint32_t access, struct t_mr *mr);
+/* ... of any numbers, also such as no pointer of this program can have. */
+int t_mr_reg_raw(int fd, uint64_t addr, uint64_t len, uint32_t access, struct t_mr *mr);
 /* ... of fresh zeroed pages, t_mr_free() unmaps them. */
 int t_mr_new(int fd, size_t len, uint32_t access, struct t_mr *mr);
 void t_mr_free(int fd, struct t_mr *mr);

@@ -129,7 +129,7 @@ TEST_F(mmap, M1_wrong_length_and_offset)
 		for (size_t k = 0; k < ARRAY_SIZE(dlen); k++) {
 			uint64_t len = info->length + (uint64_t)dlen[k] * T_PAGE;
 
-			if ((int64_t)len <= 0)
+			if ((int64_t)len <= 0 || (size_t)len != len)
 				continue;
 			EXPECT_EQ(EINVAL, try_map(self->fd, info->cookie, len, prot, MAP_SHARED))
 				TH_LOG("%s, %+lld pages", names[i], (long long)dlen[k]);
@@ -159,7 +159,9 @@ TEST_F(mmap, M1_cookies_that_are_none)
 	for (size_t i = 0; i < ARRAY_SIZE(cookies); i++) {
 		int err = try_map(self->fd, cookies[i], T_PAGE, PROT_READ, MAP_SHARED);
 
-		EXPECT_TRUE(err == ENXIO || err == EOVERFLOW)
+		/* EINVAL comes from a C library of 32 bits. */
+		EXPECT_TRUE(err == ENXIO || err == EOVERFLOW ||
+			    (sizeof(long) < 8 && err == EINVAL))
 			TH_LOG("%#llx: %d", (unsigned long long)cookies[i], err);
 	}
 	EXPECT_EQ(EINVAL, try_map(self->fd, self->info[0].cookie + 64, T_PAGE, PROT_READ,

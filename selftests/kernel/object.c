@@ -97,11 +97,11 @@ int t_qp_query(int fd, uint32_t handle, struct gda_qp_query *query)
 	return t_ioctl(fd, GDA_IOC_QP_QUERY, query);
 }
 
-int t_mr_reg(int fd, void *addr, size_t len, uint32_t access, struct t_mr *mr)
+int t_mr_reg_raw(int fd, uint64_t addr, uint64_t len, uint32_t access, struct t_mr *mr)
 {
 	struct gda_mr_reg_user cmd = {
 		.size = sizeof(cmd),
-		.addr = (uintptr_t)addr,
+		.addr = addr,
 		.length = len,
 		.access = access,
 	};
@@ -112,9 +112,14 @@ int t_mr_reg(int fd, void *addr, size_t len, uint32_t access, struct t_mr *mr)
 	mr->handle = cmd.handle;
 	mr->key = cmd.key;
 	mr->iova = cmd.iova;
-	mr->addr = addr;
-	mr->len = len;
+	mr->addr = (void *)(uintptr_t)addr;
+	mr->len = (size_t)len;
 	return 0;
+}
+
+int t_mr_reg(int fd, void *addr, size_t len, uint32_t access, struct t_mr *mr)
+{
+	return t_mr_reg_raw(fd, (uintptr_t)addr, len, access, mr);
 }
 
 void *t_pages(size_t len)
