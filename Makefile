@@ -6,6 +6,7 @@
 #   LIB_TARGETS   the library's files        EXAMPLES     programs for the demo
 #   TEST_NATIVE   test programs, run here    TEST_VM      ... run in the guest
 #   BENCH         programs for `make bench`  DOCS_TARGETS what `make docs` makes
+#   TOOLS         programs that are installed
 #   CLEAN_FILES   to be removed, if they lie outside of build/
 #
 # A test program speaks KTAP (tools/scripts/run-tests.sh).
@@ -22,6 +23,7 @@ LIB_TARGETS	:=
 TEST_NATIVE	:=
 TEST_VM		:=
 EXAMPLES	:=
+TOOLS		:=
 BENCH		:=
 DOCS_TARGETS	:=
 CLEAN_FILES	:=
@@ -79,12 +81,22 @@ lib: $(LIB_TARGETS) ## the library
 .PHONY: examples
 examples: $(EXAMPLES) ## the examples
 
+.PHONY: tools
+tools: $(TOOLS) ## the tools
+
 .PHONY: tests
 tests: $(TEST_NATIVE) $(TEST_VM) ## the test programs, without running them
 
 .PHONY: bench
 bench: $(BENCH) ## measure
 	@for b in $(BENCH); do $$b || exit; done
+
+.PHONY: perf
+perf: ## measure in a guest, beside memcpy and rdma_rxe; PERF="--json bw": arguments
+	@$(deps) perf
+	@$(step) 'modules for $(GUEST)' $(scripts)/modules.sh $(GUEST)
+	@$(step) 'library and gda-perf' $(submake) lib tools
+	@$(vm) tools/vm/perf.sh $(PERF)
 
 .PHONY: lint
 lint: ## the static checks
@@ -97,7 +109,7 @@ docs: ## the documentation
 	@$(submake) $(DOCS_TARGETS) list-docs
 
 .PHONY: install
-install: lib ## modules, library, headers, manual, into DESTDIR, PREFIX; KREL=none: no modules
+install: lib tools ## modules, library, headers, tools, manual, into DESTDIR, PREFIX; KREL=none: no modules
 	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' BUILD='$(BUILD)' \
 		KREL='$(KREL)' tools/packaging/install.sh
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# deps.sh GROUP - see that what GROUP (demo, check, debug, lint, docs) needs is here
+# deps.sh GROUP - see that what GROUP (demo, perf, check, debug, lint, docs) needs is here
 #
 # Root has it installed by apt; anyone else is told the one line that does. The
 # kernels are not installed but unpacked into the build folder (gda-kernel).
@@ -13,11 +13,12 @@ build="gcc gcc-12 libc6-dev make kmod pahole libelf1 libssl3"
 guest="qemu-system-x86 busybox-static cpio xz-utils zstd"
 case ${1-} in
 demo) packages="$build $guest" kernels="6.12" ;;
+perf) packages="$build $guest perftest ibverbs-providers iproute2" kernels="6.12" ;;
 check) packages="$build gcc-12-multilib libc6-dev-i386 $guest libibverbs-dev g++ pkg-config python3 valgrind" kernels="6.12 6.1" ;;
 debug) packages="$build $guest libibverbs-dev linux-source-6.12 flex bison bc libelf-dev libssl-dev lz4" kernels="" ;;
 lint) packages="$build xz-utils git perl python3 shellcheck sparse clang g++ mandoc" kernels="6.12 6.1" ;;
 docs) packages="make perl xz-utils python3-sphinx" kernels="" ;;
-*) echo "usage: deps.sh demo|check|debug|lint|docs" >&2; exit 2 ;;
+*) echo "usage: deps.sh demo|perf|check|debug|lint|docs" >&2; exit 2 ;;
 esac
 
 command -v dpkg-query >/dev/null || { echo "not Debian: see to it that these are here: $packages"; exit 0; }

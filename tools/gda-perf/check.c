@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The bars: what we ask of ourselves, as ratios within one run. Ours is the median of
+ * the runs, rxe's the best of them; of memcpy's two it is the faster one.
+ */
+#include <math.h>
+#include <stddef.h>
+#include "perf.h"
+
+#define VALUE offsetof(struct perf_sample, value)
+
+static struct perf_bar bars[5];
+
+static double perf_ours(enum perf_test test, const char *name, uint32_t bytes)
+{
+	const struct perf_row *row = perf_row_find(test, name, bytes);
+
+	return row ? perf_row_median(row, VALUE) : NAN;
+}
+
+static double perf_best(enum perf_test test, const char *name, uint32_t bytes)
+{
+	const struct perf_row *row = perf_row_find(test, name, bytes);
+
+	if (!row)
+		return NAN;
+	return test == PERF_LAT ? perf_row_least(row, VALUE) : perf_row_most(row, VALUE);
+}
+
+unsigned int perf_bars(const struct perf_bar **out)
+{
+	unsigned int n = 0;
+
+	if (perf_options.test[PERF_RATE])
+		bars[n++] = (struct perf_bar){ "rate of 8-byte puts, times rxe's best", 20, true,
+			perf_ours(PERF_RATE, "put", 8) /
+			fmax(perf_best(PERF_RATE, "rxe_write", 8),
+			     perf_best(PERF_RATE, "rxe_write_list", 8)) };
+	if (perf_options.test[PERF_LAT])
+		bars[n++] = (struct perf_bar){ "latency of an 8-byte put, part of rxe's best",
+			1.0 / 8, false,
+			perf_ours(PERF_LAT, "put_seen", 8) / perf_best(PERF_LAT, "rxe_write", 8) };
+	if (perf_options.test[PERF_BW]) {
+		double ours = perf_ours(PERF_BW, "put", 65536);
+		double user = perf_ours(PERF_BW, "memcpy_user", 65536);
+		double kernel = perf_ours(PERF_BW, "memcpy_kernel", 65536);
+
+		bars[n++] = (struct perf_bar){ "bandwidth of 64 KiB puts, times rxe's best", 15,
+			true, ours / perf_best(PERF_BW, "rxe_write", 65536) };
+		bars[n++] = (struct perf_bar){ "bandwidth of 64 KiB puts, part of memcpy's", 0.6,
+			true, ours / fmax(user, kernel) };
+	}
+	if (perf_options.test[PERF_RATE] && perf_options.idle)
+		bars[n++] = (struct perf_bar){ "rate with idle QPs, part of that without", 0.95,
+			true, perf_ours(PERF_RATE, "put_idle_qps", 8) /
+			      perf_ours(PERF_RATE, "put", 8) };
+	*out = bars;
+	return n;
+}
+
+bool perf_bar_met(const struct perf_bar *bar)
+{
+	return bar->least ? bar->measured >= bar->bar : bar->measured <= bar->bar;
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+/* gda-perf [lat|rate|bw]...: options, and the order of things. */
+#define _GNU_SOURCE
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "perf.h"
+
+struct perf_options perf_options = {
+	.peers = true,
+	.reps = 5,
+	.ms = 200,
+	.idle = 1000,
+	.depth = 256,
+	.nsizes = 8,
+	.sizes = { 8, 64, 512, 4096, 16384, 65536, 1048576, 4194304 },
+};
+
+void perf_die(const char *format, ...)
+{
+	va_list args;
+
+	fflush(stdout);
+	fputs("gda-perf: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	perf_two_end();
+	exit(1);
+}
+
+void perf_must(int err, const char *what)
+{
+	if (err < 0)
+		perf_die("%s: %s", what, gda_strerror(err));
+}
+
+static void help(int status)
+{
+	fputs("usage: gda-perf [OPTION]... [lat|rate|bw]...\n"
+	      "  lat            latencies, of puts of all sizes\n"
+	      "  rate           messages per second, of 8 bytes\n"
+	      "  bw             bandwidth, of puts of all sizes, and of memcpy\n"
+	      "                 (none of them: all three)\n"
+	      "  --json         one JSON object\n"
+	      "  --check        exit status 3 unless every bar is met\n"
+	      "  --runs N       measure each row N times, in turns [5]\n"
+	      "  --ms N         for so many milliseconds each [200]\n"
+	      "  --sizes N,...  bytes, 8 to 4194304, multiples of 8\n"
+	      "  --idle N       QPs that do nothing, beside the one that does [1000]\n"
+	      "  --depth N      slots of the send queue [256]\n"
+	      "  --no-peers     neither memcpy nor rdma_rxe\n"
+	      "  --rxe DEVICE   RDMA device for perftest [the first rxe*]\n",
+	      status ? stderr : stdout);
+	exit(status);
+}
+
+static unsigned int option_number(const char *text, unsigned long least, unsigned long most)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 0);
+
+	if (end == text || *end || n < least || n > most) {
+		fprintf(stderr, "gda-perf: %s is not between %lu and %lu\n", text, least, most);
+		exit(2);
+	}
+	return (unsigned int)n;
+}
+
+static void option_sizes(char *list)
+{
+	struct perf_options *o = &perf_options;
+
+	o->nsizes = 0;
+	for (char *s = strtok(list, ","); s; s = strtok(NULL, ",")) {
+		if (o->nsizes == PERF_MAX_SIZES)
+			help(2);
+		o->sizes[o->nsizes] = option_number(s, 8, PERF_MAX_BYTES);
+		if (o->sizes[o->nsizes++] % 8)
+			help(2);
+	}
+}
+
+static void option_test(const char *name)
+{
+	static const char *const names[PERF_TESTS] = { "lat", "rate", "bw" };
+
+	for (unsigned int t = 0; t < PERF_TESTS; t++) {
+		if (!strcmp(name, names[t])) {
+			perf_options.test[t] = true;
+			return;
+		}
+	}
+	help(2);
+}
+
+/* Options with a number. */
+static const struct number {
+	int letter;
+	unsigned long least;
+	unsigned long most;
+	unsigned int *to;
+} numbers[] = {
+	{ 'r', 1, PERF_MAX_REPS, &perf_options.reps },
+	{ 'm', 1, 60000, &perf_options.ms },
+	{ 'i', 0, 4000, &perf_options.idle },
+	{ 'd', 1, 32768, &perf_options.depth },
+};
+
+static void option(int letter)
+{
+	struct perf_options *o = &perf_options;
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		const struct number *n = &numbers[i];
+
+		if (n->letter == letter) {
+			*n->to = option_number(optarg, n->least, n->most);
+			return;
+		}
+	}
+	if (letter == 'j')
+		o->json = true;
+	else if (letter == 'c')
+		o->check = true;
+	else if (letter == 's')
+		option_sizes(optarg);
+	else if (letter == 'n')
+		o->peers = false;
+	else if (letter == 'x')
+		o->rxe = optarg;
+	else
+		help(letter == 'h' ? 0 : 2);
+}
+
+static void options_parse(int argc, char **argv)
+{
+	static const struct option names[] = {
+		{ "json", no_argument, NULL, 'j' }, { "check", no_argument, NULL, 'c' },
+		{ "runs", required_argument, NULL, 'r' }, { "ms", required_argument, NULL, 'm' },
+		{ "sizes", required_argument, NULL, 's' }, { "idle", required_argument, NULL, 'i' },
+		{ "depth", required_argument, NULL, 'd' }, { "no-peers", no_argument, NULL, 'n' },
+		{ "rxe", required_argument, NULL, 'x' }, { "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 }
+	};
+	bool any = false;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", names, NULL)) >= 0)
+		option(c);
+	for (; optind < argc; optind++)
+		option_test(argv[optind]);
+	for (unsigned int t = 0; t < PERF_TESTS; t++)
+		any |= perf_options.test[t];
+	for (unsigned int t = 0; t < PERF_TESTS; t++)
+		perf_options.test[t] |= !any;
+}
+
+static bool bars_met(void)
+{
+	const struct perf_bar *bar;
+
+	for (unsigned int n = perf_bars(&bar); n--; bar++)
+		if (!perf_bar_met(bar))
+			return false;
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	options_parse(argc, argv);
+	perf_threads_init();
+	perf_two_plan();
+	perf_put_plan();
+	if (perf_options.peers) {
+		perf_memcpy_plan();
+		perf_rxe_plan();
+	}
+	perf_rows_measure();
+	perf_two_end();
+	perf_report(perf_put_device());
+	return perf_options.check && !bars_met() ? 3 : 0;
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+/* What puts go between: two contexts of this process, and QPs that are in the way. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "perf.h"
+
+/* A wait that is longer than this has failed. */
+#define PERF_TIMEOUT_NS	20000000000ULL
+
+char *perf_memory(void)
+{
+	static unsigned int times;
+	size_t skip = 4096UL * 19 * ++times;
+	char *p = mmap(NULL, PERF_MAX_BYTES + skip, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		perf_die("no memory");
+	p += skip;
+	memset(p, 1, PERF_MAX_BYTES);
+	return p;
+}
+
+static struct gda_qp *perf_qp(struct gda_context *ctx, unsigned int depth)
+{
+	struct gda_qp_attr attr = { .sq_depth = depth, .timeout_ns = PERF_TIMEOUT_NS };
+	struct gda_qp *qp;
+
+	perf_must(gda_qp_create(ctx, &attr, &qp), "gda_qp_create");
+	return qp;
+}
+
+void perf_end_open(struct perf_end *e)
+{
+	e->memory = perf_memory();
+	perf_must(gda_open(NULL, &e->ctx), "gda_open");
+	e->qp = perf_qp(e->ctx, perf_options.depth);
+	e->v = gda_qp_view(e->qp);
+	perf_must(gda_mr_reg(e->ctx, e->memory, PERF_MAX_BYTES, GDA_ACCESS_ALL, 0, &e->mr),
+		  "gda_mr_reg (RLIMIT_MEMLOCK?)");
+}
+
+void perf_pair_open(struct perf_pair *p)
+{
+	struct gda_address from, to;
+
+	perf_worker_before();
+	perf_end_open(&p->from);
+	perf_worker_after("worker of the context that posts");
+	perf_worker_before();
+	perf_end_open(&p->to);
+	perf_worker_after("worker of the target's context, which has nothing to do");
+	perf_must(gda_qp_address(p->from.qp, &from), "gda_qp_address");
+	perf_must(gda_qp_address(p->to.qp, &to), "gda_qp_address");
+	perf_must(gda_qp_connect(p->from.qp, &to), "gda_qp_connect");
+	perf_must(gda_qp_connect(p->to.qp, &from), "gda_qp_connect");
+	p->laddr = gda_mr_iova(p->from.mr);
+	p->lkey = gda_mr_key(p->from.mr);
+	p->raddr = gda_mr_iova(p->to.mr);
+	p->rkey = gda_mr_key(p->to.mr);
+}
+
+/* Each is connected to itself, and has been used. */
+void perf_pair_crowd(struct perf_pair *p, unsigned int n)
+{
+	struct gda_address addr;
+
+	while (n--) {
+		struct gda_qp *qp = perf_qp(p->from.ctx, 16);
+		struct gda_view *v = gda_qp_view(qp);
+
+		perf_must(gda_qp_address(qp, &addr), "gda_qp_address");
+		perf_must(gda_qp_connect(qp, &addr), "gda_qp_connect");
+		perf_must(gda_wait(v, gda_nop(v, 0), 0), "gda_nop");
+	}
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gda-perf: how fast puts are, beside memcpy and rdma_rxe.
+ *
+ * What is measured is a list of rows. A row is measured several times, each time for
+ * a while, and all rows take turns, so that whatever disturbs the machine disturbs all
+ * of them; what is reported is the median. A row that cannot be measured here says why.
+ */
+#ifndef GDA_PERF_H
+#define GDA_PERF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <gda/fastpath.h>
+#include <gda/gda.h>
+
+#define PERF_MAX_ROWS	96
+#define PERF_MAX_REPS	101
+#define PERF_MAX_SIZES	16
+#define PERF_MAX_BYTES	(4U << 20)
+
+enum perf_test { PERF_LAT, PERF_RATE, PERF_BW, PERF_TESTS };
+
+struct perf_options {
+	bool test[PERF_TESTS];
+	bool json;
+	bool check;
+	bool peers;		/* memcpy and rxe, too */
+	unsigned int reps;
+	unsigned int ms;	/* of one measurement */
+	unsigned int idle;	/* QPs more */
+	unsigned int depth;
+	unsigned int nsizes;
+	uint32_t sizes[PERF_MAX_SIZES];
+	const char *rxe;	/* RDMA device of the peer, or NULL: the first rxe */
+};
+
+/*
+ * One measurement. Latencies are in us and have all members, @value being the median;
+ * rates are in million/s, bandwidths in GB/s (10^9). What is not known is NaN.
+ */
+struct perf_sample {
+	double value;
+	double p90;
+	double p99;
+	double p999;
+	double max;
+};
+
+struct perf_row {
+	enum perf_test test;
+	const char *name;	/* in JSON */
+	const char *what;	/* in tables */
+	uint32_t bytes;
+	int arg;		/* of @measure */
+	/* Return: 0, or a negative errno; perf_missing() may have said more. */
+	int (*measure)(struct perf_row *row, struct perf_sample *s);
+	unsigned int n;
+	struct perf_sample sample[PERF_MAX_REPS];
+	char missing[96];	/* why there is none */
+};
+
+extern struct perf_options perf_options;
+extern struct perf_row perf_rows[PERF_MAX_ROWS];
+extern unsigned int perf_nrows;
+
+/* main.c */
+__attribute__((format(printf, 1, 2), noreturn)) void perf_die(const char *format, ...);
+void perf_must(int err, const char *what);
+
+/* row.c */
+void perf_row_add(enum perf_test test, const char *name, const char *what, uint32_t bytes,
+		  int (*measure)(struct perf_row *row, struct perf_sample *s), int arg);
+__attribute__((format(printf, 2, 3)))
+int perf_missing(struct perf_row *row, const char *format, ...);
+void perf_rows_measure(void);
+struct perf_row *perf_row_find(enum perf_test test, const char *name, uint32_t bytes);
+double perf_median(const double *values, unsigned int n);
+/* Of the column at @offset in the samples; NaN if there is none. */
+double perf_row_median(const struct perf_row *row, size_t offset);
+double perf_row_least(const struct perf_row *row, size_t offset);
+double perf_row_most(const struct perf_row *row, size_t offset);
+/* Sorts @ns. */
+void perf_percentiles(uint64_t *ns, unsigned int n, struct perf_sample *s);
+
+/* pair.c */
+struct perf_end {
+	struct gda_context *ctx;
+	struct gda_qp *qp;
+	struct gda_view *v;
+	struct gda_mr *mr;
+	char *memory;
+};
+
+/* Two contexts of this process, connected; @from puts into the memory of @to. */
+struct perf_pair {
+	struct perf_end from;
+	struct perf_end to;
+	uint64_t laddr, raddr;
+	uint32_t lkey, rkey;
+};
+
+/*
+ * PERF_MAX_BYTES of memory. No two are a power of two apart, which would make them
+ * fight for the same lines of a cache, or of an emulated TLB.
+ */
+char *perf_memory(void);
+void perf_end_open(struct perf_end *e);
+void perf_pair_open(struct perf_pair *p);
+/* QPs that do nothing more, in the context that posts. */
+void perf_pair_crowd(struct perf_pair *p, unsigned int n);
+static inline int64_t perf_put(const struct perf_pair *p, uint32_t bytes, unsigned int flags)
+{
+	return gda_put(p->from.v, p->laddr, p->lkey, p->raddr, p->rkey, bytes,
+		       flags | GDA_EXCLUSIVE);
+}
+
+/* put.c, two.c, memcpy.c, rxe.c - what is measured */
+void perf_put_plan(void);
+const char *perf_put_device(void);
+int perf_put_rate(const struct perf_pair *p, uint32_t bytes, unsigned int batch, double *rate);
+void perf_two_plan(void);
+void perf_two_end(void);
+void perf_memcpy_plan(void);
+void perf_rxe_plan(void);
+
+/* threads.c - which CPU does what */
+void perf_threads_init(void);
+unsigned int perf_cpus(void);
+/* To be called around gda_open(): its worker is put on a CPU of its own. */
+void perf_worker_before(void);
+void perf_worker_after(const char *what);
+/* Let this thread, and what it starts meanwhile, run anywhere, or not any more. */
+void perf_threads_free(bool any);
+/* Put @tid, 0 for this thread, on the @n-th CPU, and note it. */
+void perf_threads_add(const char *what, pid_t tid, unsigned int n);
+const char *perf_threads_text(unsigned int i);
+
+/* report.c */
+void perf_report(const char *device);
+
+/* check.c */
+struct perf_bar {
+	const char *name;
+	double bar;
+	bool least;		/* a value below it misses, else one above it */
+	double measured;	/* NaN: there is not all it takes */
+};
+
+unsigned int perf_bars(const struct perf_bar **bars);
+bool perf_bar_met(const struct perf_bar *bar);
+
+#endif /* GDA_PERF_H */
