@@ -5,7 +5,7 @@
 BUILD ?= build
 
 GDA_KSELFTEST_SHARED := util object post requests
-GDA_KSELFTESTS := $(filter-out $(GDA_KSELFTEST_SHARED),$(basename $(notdir \
+GDA_KSELFTESTS := $(filter-out $(GDA_KSELFTEST_SHARED) sweep,$(basename $(notdir \
 	$(wildcard selftests/kernel/*.c))))
 GDA_KSELFTEST_OBJS := $(GDA_KSELFTEST_SHARED:%=$(BUILD)/selftests/kernel/%.o)
 GDA_KSELFTEST_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread \
@@ -21,9 +21,12 @@ $(BUILD)/selftests/kernel/%.o: selftests/kernel/%.c selftests/kernel/gda_test.h 
 $(addprefix $(BUILD)/selftests/kernel/,$(GDA_KSELFTESTS)): $(BUILD)/selftests/kernel/%: \
 		selftests/kernel/%.c selftests/kernel/gda_test.h selftests/kernel/gda_fixture.h \
 		$(GDA_KSELFTEST_OBJS) | $(BUILD)/kselftest/kselftest_harness.h
-	$(CC) $(GDA_KSELFTEST_CFLAGS) -o $@ $< $(GDA_KSELFTEST_OBJS) $(filter %.a,$^)
+	$(CC) $(GDA_KSELFTEST_CFLAGS) -o $@ $< $(GDA_KSELFTEST_OBJS) $(KSELFTEST_OWN)
 
+$(BUILD)/selftests/kernel/library: KSELFTEST_OWN = $(BUILD)/lib/libgda.a
 $(BUILD)/selftests/kernel/library: $(BUILD)/lib/libgda.a
+$(BUILD)/selftests/kernel/fail_nth: KSELFTEST_OWN = $(BUILD)/selftests/kernel/sweep.o
+$(BUILD)/selftests/kernel/fail_nth: $(BUILD)/selftests/kernel/sweep.o
 
 # The same in 32 bits, against the 64-bit kernel (SECURITY.md O9), if it can be built.
 GDA_KSELFTESTS32 := basic blocked completion copyout export handle ioctl keys limits \

@@ -19,6 +19,7 @@ struct gda_inproc_name {
 	u64 nonce;
 	u64 reserved[2];
 };
+
 static_assert(sizeof(struct gda_inproc_name) == GDA_ADDRESS_BYTES);
 
 void gda_inproc_qp_encode_address(const struct gda_inproc_qp *qp, u8 *address)
@@ -65,6 +66,7 @@ static void gda_inproc_qp_refuse_suitors(struct gda_inproc_qp *qp)
 static void gda_inproc_qp_set_ready(struct gda_inproc_qp *qp, struct gda_inproc_qp *peer)
 {
 	gda_inproc_qp_withdraw(qp);
+	/* pairs with gda_host_peer() */
 	smp_store_release(&qp->peer, peer);
 	/* a QP that has failed meanwhile stays failed */
 	if (gda_os_cmpxchg32(&qp->eqp.state, GDA_QP_WAIT, GDA_QP_READY) == GDA_QP_INIT)
@@ -136,9 +138,11 @@ void gda_inproc_qp_disconnect(struct gda_inproc_qp *qp)
 	qp->dead_leaf = gda_inproc_table_erase(&gda_inproc.qps, qp->eqp.qpn);
 	gda_inproc_qp_withdraw(qp);
 	if (qp->peer && qp->peer != qp) {
+		/* pairs with gda_host_peer() */
 		smp_store_release(&qp->peer->peer, NULL);
 		gda_inproc_qp_fail(qp->peer, GDA_MLX5_SYND_RETRY_EXC, GDA_MLX5_VENDOR_PEER);
 	}
+	/* the same */
 	smp_store_release(&qp->peer, NULL);
 	gda_inproc_qp_refuse_suitors(qp);
 	pthread_mutex_unlock(&gda_inproc.peer_lock);

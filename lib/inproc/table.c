@@ -21,6 +21,7 @@ static struct gda_inproc_leaf *gda_inproc_leaf_get(struct gda_inproc_table *t, u
 			leaf->used[0] = 1;	/* 0 is no number */
 			leaf->nused = 1;
 		}
+		/* pairs with gda_inproc_table_find() */
 		smp_store_release(&t->leaf[n], leaf);
 	}
 	return t->leaf[n];
@@ -70,11 +71,14 @@ void *gda_inproc_table_erase(struct gda_inproc_table *t, u32 index)
 	struct gda_inproc_leaf *leaf = t->leaf[index / GDA_INPROC_LEAF];
 	u32 in = index % GDA_INPROC_LEAF;
 
+	/* pairs with gda_inproc_table_find() */
 	smp_store_release(&leaf->entry[in], NULL);
 	leaf->used[in / 64] &= ~(1ULL << in % 64);
 	leaf->nused--;
-	if (leaf->nused > (index < GDA_INPROC_LEAF))
+	/* 0 in the first leaf is never given back */
+	if (leaf->nused > !(index / GDA_INPROC_LEAF))
 		return NULL;
+	/* pairs with gda_inproc_table_find() */
 	smp_store_release(&t->leaf[index / GDA_INPROC_LEAF], NULL);
 	return leaf;
 }

@@ -362,7 +362,7 @@ static void producer_stores(u32 n)
 
 		if (what == 0) {
 			u64 room = producer.qp->q.depth - (producer.rung - producer.qp->q.ci);
-			u32 k = min(producer.batch, (u32)room);
+			u32 k = producer.batch < room ? producer.batch : (u32)room;
 
 			if (!k) {
 				producer.step--;

@@ -306,8 +306,8 @@ TEST(overlap_is_memmove)
 			for (op = 0; op < 2; op++) {
 				u64 near = 1000, far = (u64)(1000 + shift);
 
-				th_rdma(qp, op ? GDA_MLX5_READ : GDA_MLX5_WRITE, 0, mr, near, mr, far,
-					len);
+				th_rdma(qp, op ? GDA_MLX5_READ : GDA_MLX5_WRITE, 0, mr, near, mr,
+					far, len);
 				th_ring(qp);
 				th_run(qp);
 				memmove(flat + (op ? near : far), flat + (op ? far : near), len);

@@ -76,11 +76,13 @@ static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	enum job job;			/* under @lock */
-	uint32_t ready __attribute__((aligned(128)));
-	uint64_t ping __attribute__((aligned(128)));
-	uint64_t tail __attribute__((aligned(128)));
-	uint64_t head __attribute__((aligned(128)));
-	uint64_t sink __attribute__((aligned(128)));
+
+	/* each in a line of its own */
+	_Alignas(128) uint32_t ready;
+	_Alignas(128) uint64_t ping;
+	_Alignas(128) uint64_t tail;
+	_Alignas(128) uint64_t head;
+	_Alignas(128) uint64_t sink;
 	uint64_t copy_ns;
 	uint8_t ring[DEPTH * 64] __attribute__((aligned(128)));
 } far = { .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER };
@@ -346,13 +348,14 @@ static struct gda_context *open_queue(struct queue *q)
 
 /* --- rows --- */
 
-static struct series ping, seen, seen_value, ring, flags, pipe1, pipe16, copy, bulk, idle10, idle100;
+static struct series ping, seen, seen_value, ring, flags, pipe1, pipe16, copy, bulk;
+static struct series idle10, idle100;
 
 struct row {
 	const char *name, *base_name;
 	struct series *ours, *base;
 	double bar;			/* of the ratio; 0: none */
-	bool rate;			/* baseline / ours, at least; else ours / baseline, at most */
+	bool rate;			/* baseline / ours at least, else ours / baseline at most */
 };
 
 static const struct row rows[] = {
@@ -376,16 +379,18 @@ static void print_row(const struct row *r, bool json, bool last)
 	bool missed = r->bar && (r->rate ? ratio < r->bar : ratio > r->bar);
 
 	if (json) {
-		printf(" {\"row\":\"%s\",\"ns\":%.1f,\"p10\":%.1f,\"p90\":%.1f,"
-		       "\"baseline\":\"%s\",\"baseline_ns\":%.1f,\"ratio\":%.2f,\"bar\":%.2f,"
-		       "\"met\":%s}%s\n", r->name, ours, quantile(r->ours, 0.1),
-		       quantile(r->ours, 0.9), r->base_name ? r->base_name : "", base, ratio,
-		       r->bar, missed ? "false" : "true", last ? "" : ",");
+		printf(" {\"row\":\"%s\",\"ns\":%.1f,\"p10\":%.1f,\"p90\":%.1f,", r->name, ours,
+		       quantile(r->ours, 0.1), quantile(r->ours, 0.9));
+		printf("\"baseline\":\"%s\",\"baseline_ns\":%.1f,\"ratio\":%.2f,",
+		       r->base_name ? r->base_name : "", base, ratio);
+		printf("\"bar\":%.2f,\"met\":%s}%s\n", r->bar, missed ? "false" : "true",
+		       last ? "" : ",");
 		return;
 	}
 	printf("%-32s %11.1f", r->name, ours);
 	if (!r->base)
-		printf("   (90 %%: %.0f, worst: %.0f)\n", quantile(r->ours, 0.9), quantile(r->ours, 1));
+		printf("   (90 %%: %.0f, worst: %.0f)\n", quantile(r->ours, 0.9),
+		       quantile(r->ours, 1));
 	else
 		printf(" %11.1f %7.2f", base, ratio);
 	if (r->base && r->bar)

@@ -66,7 +66,7 @@ static int hand_cq_close(struct gda_context *ctx, struct hand_cq *c)
 
 static int hand_counter_open(struct gda_context *ctx, struct hand_counter *c)
 {
-	void *part;
+	void *part = NULL;
 	int err;
 
 	memset(c, 0, sizeof(*c));
@@ -257,7 +257,8 @@ TEST_F(cq, ring_shared)
 
 	ASSERT_OK(hand_cq_open(self->ctx, 2 * DEPTH, 0, &c));
 	for (i = 0; i < 2; i++)
-		ASSERT_OK(hand_open(self->ctx, &(struct gda_qp_create){ .cq = c.cq.handle }, &h[i]));
+		ASSERT_OK(hand_open(self->ctx, &(struct gda_qp_create){ .cq = c.cq.handle },
+				    &h[i]));
 	ASSERT_OK(hand_connect(&h[0], &h[1]));
 	ASSERT_OK(hand_connect(&h[1], &h[0]));
 	for (i = 0; i < 2 * DEPTH; i++)

@@ -311,7 +311,8 @@ TEST_F(data, loopback)
 		uint64_t src = s_below(&self->rnd, LEN - len), dst = s_below(&self->rnd, LEN - len);
 
 		ASSERT_OK(gda_wait(v, gda_put(v, a->mem.iova + src, a->mem.key,
-					      a->mem.iova + dst, a->mem.key, len, variant->mode), 0));
+					      a->mem.iova + dst, a->mem.key, len,
+					      variant->mode), 0));
 		if (src + len <= dst || dst + len <= src)
 			memcpy(self->model[0] + dst, self->model[0] + src, len);
 		else

@@ -334,7 +334,8 @@ TEST_F(range, S4_more_than_4_GiB)
 		SKIP(return, "no program of 32 bits has so much");
 	ASSERT_GE(fd, 0);
 	ASSERT_EQ(0, ftruncate(fd, (off_t)chunk));
-	p = mmap(NULL, (size_t)total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	p = mmap(NULL, (size_t)total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		 -1, 0);
 	ASSERT_NE(MAP_FAILED, p);
 	for (uint64_t off = 0; off < total; off += chunk) {
 		ASSERT_EQ(p + off, mmap(p + off, chunk, PROT_READ | PROT_WRITE,

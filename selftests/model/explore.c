@@ -97,7 +97,7 @@ void explore_fail(const char *why)
 {
 	/* on a small stack: no stdio */
 	if (!result->failure[0])
-		strncpy(result->failure, why, sizeof(result->failure) - 1);
+		memcpy(result->failure, why, strnlen(why, sizeof(result->failure) - 1));
 }
 
 static void thread_main(void)
@@ -340,7 +340,8 @@ static void print_path(void)
 		if (t->choices > 1)
 			printf(" %u", n->ran_choice);
 		if (t->where)
-			printf(" +%#tx", (const uint8_t *)t->where - (const uint8_t *)model->shared);
+			printf(" +%#tx",
+			       (const uint8_t *)t->where - (const uint8_t *)model->shared);
 		printf("\n");
 	}
 	printf("# %s\n", result->failure);

@@ -453,9 +453,11 @@ static void finished(void)
 static const struct explore_thread three[EXPLORE_THREADS] = {
 	ENGINE, PRODUCER(0), PRODUCER(1), PRODUCER(2),
 };
+
 static const struct explore_thread two[EXPLORE_THREADS] = {
 	ENGINE, PRODUCER(0), PRODUCER(1),
 };
+
 static const struct explore_thread two_and_a_tester[EXPLORE_THREADS] = {
 	ENGINE, PRODUCER(0), PRODUCER(1), { .name = "tester", .main = tester },
 };
@@ -472,15 +474,17 @@ static const struct scenario {
 } scenarios[] = {
 	/* a ring of four, more than once around, over the wrap of 16 bits */
 	{ "three producers, two posts each", three, 65533, 2, 64, .coarse = true },
-	{ "two producers, two posts each, in more detail", two, 65533, 2, 64 },
-	{ "two producers and a tester, in more detail", two_and_a_tester, 65534, 1, 64 },
+	{ "two producers, two posts each, in more detail", two, 65533, 2, 64, .coarse = false },
+	{ "two producers and a tester, in more detail", two_and_a_tester, 65534, 1, 64,
+	  .coarse = false },
 	{ "two producers, three posts each, one entry a visit", two, 65533, 3, 1, .coarse = true },
 	{ "two producers, two posts each, deferred or not", two, 65533, 2, 64, .defers = true,
 	  .coarse = true },
 	{ "three producers, one post each, deferred or not", three, 65534, 1, 64, .defers = true,
 	  .coarse = true, .slow = true },
 	{ "two producers, words of slots wrap", two, (1ULL << 30) - 3, 3, 64, .coarse = true },
-	{ "two producers, words of slots change sign", two, (1ULL << 29) - 3, 3, 64, .coarse = true },
+	{ "two producers, words of slots change sign", two, (1ULL << 29) - 3, 3, 64,
+	  .coarse = true },
 	{ "two producers, indices past 2^32", two, (1ULL << 32) - 3, 3, 64, .coarse = true },
 	{ "", two, 0, 2, 64, .broken = RESERVE_NOT_ATOMIC },
 	{ "", two, 0, 3, 64, .broken = FULL_OFF_BY_ONE },

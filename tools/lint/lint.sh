@@ -36,7 +36,7 @@ files() {
 
 	list=()
 	for f in "${all[@]}"; do
-		[[ $f =~ $1 ]] && [ -f "$f" ] && [ ! -L "$f" ] && list+=("$f")
+		[[ $f =~ $1 && ! $f =~ ${2-^$} ]] && [ -f "$f" ] && [ ! -L "$f" ] && list+=("$f")
 	done
 	return 0
 }
@@ -193,8 +193,11 @@ compile() {
 	[ -e $h/kselftest_harness.h ] || make -s $h/kselftest_harness.h
 	files '^(lib|kmod/gda_core/engine|examples|tools)/.*\.c$'
 	compile_files "$cc" "${flags[@]}"
-	files '^selftests/.*\.c$'
+	files '^selftests/.*\.c$' '^selftests/model/'
 	compile_files "$cc" "${flags[@]}" -isystem "$h" "${harness[@]}"
+	# Models put their own atomics in front of the library's.
+	files '^selftests/model/.*\.c$'
+	compile_files "$cc" -Iselftests/model/include -Iselftests/model "${flags[@]}"
 }
 
 compile_files() {
