@@ -4,8 +4,8 @@
  * one of its two processes at a random point of its length, and looks at what is left.
  *
  * After each point: the survivor has ended by itself (an error completion, its
- * deadline, or success if all had arrived), and every object, page and key of the
- * driver is gone. The users' RLIMIT_MEMLOCK leaves room for one transfer only, so a
+ * deadline, or success if all had arrived), every object, page and key of the driver
+ * is gone, and no page is pinned any more. The users' RLIMIT_MEMLOCK leaves room for one transfer only, so a
  * charge that leaked fails the next point.
  *
  *   GDA_SEED         seed of the points, printed       [the clock]
@@ -31,6 +31,7 @@
 #define FILE_BYTES	(8 << 20)
 #define GROUP		7777
 #define OBJECTS		"/sys/kernel/debug/gda/objects"
+#define DEADLINE	"4"		/* s, of the survivor */
 
 /* Bounds for what a process does in an emulated guest; never a measurement. */
 #define END_MS		45000
@@ -54,6 +55,7 @@ static const char * const phase_names[PHASES] = {
 static char file[64] = "/tmp/gda-kill.XXXXXX";
 static uint64_t rng;
 static int tests, failed;
+static long pins;		/* before the first transfer */
 
 static uint64_t next_random(void)
 {
@@ -108,6 +110,29 @@ static long read_objects(long *contexts, long *mrs)
 	return sum;
 }
 
+/* A figure of /proc/vmstat or /proc/meminfo. */
+static long read_figure(const char *path, const char *name)
+{
+	char line[128];
+	long n = -1;
+	size_t len = strlen(name);
+	FILE *f = fopen(path, "r");
+
+	while (f && n < 0 && fgets(line, sizeof(line), f))
+		if (!strncmp(line, name, len) && (line[len] == ' ' || line[len] == ':'))
+			n = strtol(line + len + 1, NULL, 10);
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* Pages of anybody that are pinned just now. */
+static long pinned(void)
+{
+	return read_figure("/proc/vmstat", "nr_foll_pin_acquired") -
+	       read_figure("/proc/vmstat", "nr_foll_pin_released");
+}
+
 static enum phase look(bool seen)
 {
 	long contexts, mrs;
@@ -147,7 +172,7 @@ static void start(struct side *s, const char *socket)
 	dup2(null, 1);
 	if (!getenv("GDA_KILL_VERBOSE"))
 		dup2(null, 2);
-	execl(path, path, "--socket", socket, "--deadline", "10",
+	execl(path, path, "--socket", socket, "--deadline", DEADLINE,
 	      strcmp(s->name, "send") ? NULL : file, NULL);
 	_exit(98);
 }
@@ -177,7 +202,7 @@ static bool settled(void)
 	uint64_t until = now_us() + SETTLE_MS * 1000ULL;
 	long contexts, mrs;
 
-	while (read_objects(&contexts, &mrs)) {
+	while (read_objects(&contexts, &mrs) || pinned() != pins) {
 		if (now_us() > until)
 			return false;
 		sleep_us(2000);
@@ -255,6 +280,7 @@ int main(void)
 	struct side recv = { .name = "recv", .uid = 7012 }, send = { .name = "send", .uid = 7011 };
 	int n = points ? atoi(points) : 20, hits[PHASES] = { 0 };
 	uint64_t length;
+	long slab;
 	int i;
 
 	rng = seed ? strtoull(seed, NULL, 0) : now_us();
@@ -262,11 +288,15 @@ int main(void)
 	printf("TAP version 13\n1..%d\n# GDA_SEED=%#llx\n", n + 1, (unsigned long long)rng);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	make_file();
+	pins = pinned();
 	length = whole(&recv, &send);
 	ok(length && settled(), "a whole transfer first");
 	printf("# a transfer takes %llu us\n", (unsigned long long)length);
+	slab = read_figure("/proc/meminfo", "SUnreclaim");
 	for (i = 0; i < n && length; i++)
 		point(i, &recv, &send, length, hits);
+	printf("# unreclaimable slab: %ld KiB more than before %d points\n",
+	       read_figure("/proc/meminfo", "SUnreclaim") - slab, n);
 	for (i = 0; i < PHASES; i++)
 		printf("# %-12s %d\n", phase_names[i], hits[i]);
 	unlink(file);
