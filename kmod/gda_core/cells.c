@@ -12,7 +12,8 @@
 
 #include "gda_private.h"
 
-static struct gda_cells *gda_cells_create(struct gda_ctx *ctx, enum gda_cell_use use)
+static struct gda_cells *gda_cells_create(struct gda_ctx *ctx, enum gda_cell_use use,
+					  unsigned int page)
 {
 	u32 map = use == GDA_CELL_COUNTER ? GDA_MAP_RO : GDA_MAP_RW;
 	struct gda_region *region;
@@ -21,6 +22,8 @@ static struct gda_cells *gda_cells_create(struct gda_ctx *ctx, enum gda_cell_use
 	cells = kzalloc(sizeof(*cells), GFP_KERNEL_ACCOUNT);
 	if (!cells)
 		return ERR_PTR(-ENOMEM);
+	/* before it can be mapped, and touched */
+	cells->page = page;
 	region = gda_region_create(ctx, 1, map, use == GDA_CELL_DOORBELL ? cells : NULL);
 	if (IS_ERR(region)) {
 		kfree(cells);
@@ -48,7 +51,7 @@ int gda_cell_alloc(struct gda_ctx *ctx, struct gda_cells **table, unsigned int n
 	if (i == n) {
 		if (empty == n)
 			return -ENOSPC;
-		cells = gda_cells_create(ctx, use);
+		cells = gda_cells_create(ctx, use, empty);
 		if (IS_ERR(cells))
 			return PTR_ERR(cells);
 		i = empty;
@@ -58,7 +61,6 @@ int gda_cell_alloc(struct gda_ctx *ctx, struct gda_cells **table, unsigned int n
 		mutex_unlock(&ctx->map_lock);
 	}
 	cell->cells = cells;
-	cell->page = i;
 	cell->last = false;
 	cell->slot = find_first_zero_bit(cells->used, GDA_CELLS);
 	set_bit(cell->slot, cells->used);
@@ -78,7 +80,9 @@ void gda_cell_kill(struct gda_cells **table, struct gda_cell *cell)
 		return;
 	cell->last = true;
 	mutex_lock(&ctx->map_lock);
-	WRITE_ONCE(table[cell->page], NULL);
+	WRITE_ONCE(table[cells->page], NULL);
+	if (cells->region->cells)
+		gda_doorbell_forget(cells);
 	gda_region_revoke_locked(cells->region);
 	mutex_unlock(&ctx->map_lock);
 }

@@ -23,25 +23,30 @@
 #include "gda_private.h"
 #include "trace.h"
 
+static bool gda_doorbell_active(const struct gda_cells *cells)
+{
+	return test_bit(cells->page, cells->region->ctx->active);
+}
+
 static void gda_doorbell_set_active(struct gda_cells *cells)
 {
 	const struct gda_region *region = cells->region;
 
-	if (!cells->active)
+	if (!gda_doorbell_active(cells))
 		trace_gda_doorbell(region->ctx->id, gda_region_cookie(region), true);
 	WRITE_ONCE(cells->paced, false);
 	WRITE_ONCE(cells->silent_since, ktime_get_ns());
-	WRITE_ONCE(cells->active, true);
+	set_bit(cells->page, region->ctx->active);
 }
 
 /* Called by the fault handler, before it installs the page. */
 void gda_doorbell_fault(struct gda_ctx *ctx, struct gda_cells *cells)
 {
 	lockdep_assert_held(&ctx->map_lock);
-	if (cells->active)
+	if (gda_doorbell_active(cells))
 		return;
 	gda_doorbell_set_active(cells);
-	/* pairs with set_current_state() in the worker: it sees @active or is woken */
+	/* pairs with set_current_state() in the worker: it sees the bit or is woken */
 	gda_worker_wake(ctx);
 }
 
@@ -102,7 +107,7 @@ static bool gda_doorbell_unmap(struct gda_ctx *ctx, struct gda_cells *cells)
 {
 	struct gda_region *region = cells->region;
 
-	WRITE_ONCE(cells->active, false);
+	clear_bit(cells->page, ctx->active);
 	unmap_mapping_range(ctx->inode->i_mapping, gda_region_cookie(region), PAGE_SIZE, 1);
 	/* the unmapping has flushed: earlier stores are visible to this look */
 	if (gda_doorbell_look_again(cells)) {
@@ -127,4 +132,13 @@ void gda_doorbell_idle(struct gda_ctx *ctx, unsigned int page)
 		WRITE_ONCE(cells->paced, true);
 	}
 	mutex_unlock(&ctx->map_lock);
+}
+
+/* The page is no longer in the table, and its region about to be revoked. */
+void gda_doorbell_forget(const struct gda_cells *cells)
+{
+	struct gda_ctx *ctx = cells->region->ctx;
+
+	lockdep_assert_held(&ctx->map_lock);
+	clear_bit(cells->page, ctx->active);
 }

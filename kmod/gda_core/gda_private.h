@@ -98,23 +98,28 @@ struct gda_region {
 
 /*
  * A page of 64-byte cells, shared by the QPs of one context: doorbells, or records.
- * @used and @qps are written under ctx->lock, the next four under ctx->map_lock; the
- * worker reads all of them under SRCU.
+ * @used and @qps are written under ctx->lock, @npolled and the next two under
+ * ctx->map_lock; the worker reads all of them under SRCU.
  */
 struct gda_cells {
 	struct gda_region *region;
+	unsigned int page;		/* its place in the context's table */
 	DECLARE_BITMAP(used, GDA_CELLS);
 	unsigned int npolled;		/* cells that must be looked at without a fault */
-	bool active;			/* scanned by the worker */
 	bool paced;			/* active for ever: scanned at leisure when silent */
 	u64 silent_since;		/* ns, CLOCK_MONOTONIC */
+
+	/* the worker's own, see gda_worker_choose() */
+	DECLARE_BITMAP(busy, GDA_CELLS);	/* had work in this sweep or the last one */
+	DECLARE_BITMAP(fresh, GDA_CELLS);	/* ... in this one */
+	unsigned int cursor;			/* where the sweep goes on */
+
 	struct gda_qp *qps[GDA_CELLS];
 };
 
 /* One cell. */
 struct gda_cell {
 	struct gda_cells *cells;
-	unsigned int page;
 	unsigned int slot;
 	bool last;			/* killed, and it was the last one of its page */
 };
@@ -146,6 +151,7 @@ struct gda_ctx {
 	struct xarray regions;		/* cookie / GDA_COOKIE_STRIDE -> struct gda_region */
 	u32 next_region;
 	struct gda_cells *db[GDA_CELL_PAGES];	/* written under both locks, read under SRCU */
+	DECLARE_BITMAP(active, GDA_CELL_PAGES);	/* of @db, scanned; under @map_lock */
 	struct gda_cells *rec[GDA_REC_PAGES];	/* under @lock */
 	struct gda_cells *cnt[GDA_COUNTER_PAGES];	/* under @lock */
 	struct gda_worker worker;
@@ -247,6 +253,7 @@ static inline void *gda_cell_addr(const struct gda_cell *cell)
 void gda_doorbell_fault(struct gda_ctx *ctx, struct gda_cells *cells);
 void gda_doorbell_activate(struct gda_ctx *ctx, unsigned int page);
 void gda_doorbell_idle(struct gda_ctx *ctx, unsigned int page);
+void gda_doorbell_forget(const struct gda_cells *cells);
 void gda_doorbell_poll(struct gda_region *region, int n);
 bool gda_doorbell_pending(const struct gda_cells *cells);
 

@@ -27,10 +27,13 @@ unsigned int gda_idle_us = 1000;
 module_param_named(idle_us, gda_idle_us, uint, 0444);
 MODULE_PARM_DESC(idle_us, "silence in microseconds after which a doorbell page is unmapped");
 
-/* What one pass over a context's doorbells found. */
+/* Idle queues of a page that are looked at for each one that had work lately. */
+#define GDA_SWEEP	2U
+
+/* A pass over a context's doorbells, and what it found. */
 struct gda_pass {
 	u64 now;
-	bool all;		/* look at silent pages too */
+	bool all;		/* look at all queues of active pages */
 	bool progress;
 	bool active;		/* some page is active... */
 	bool eager;		/* ... and not paced */
@@ -56,52 +59,78 @@ static bool gda_worker_serve(struct gda_cells *cells, unsigned int slot)
 	return qp && gda_engine_pending(&qp->eqp) && gda_worker_visit(qp);
 }
 
-/* Serve every queue of one page once. Return: whether any had work. */
-static bool gda_worker_scan(struct gda_ctx *ctx, unsigned int page)
+/*
+ * Which queues of a page to look at: all, or those that had work lately and the next few
+ * of the others. A sweep ends where the page does; what had no work since the last one
+ * ended is one of the others from then on. So what idle queues cost those with work does
+ * not depend on how many there are, and work of one that was idle is found after
+ * GDA_CELLS / GDA_SWEEP visits. A worker without work looks at all.
+ */
+static void gda_worker_choose(struct gda_cells *cells, bool all, unsigned long *look)
 {
-	unsigned int slot = 0;
-	bool progress = false;
+	unsigned int slot = all ? 0 : cells->cursor;
+	DECLARE_BITMAP(others, GDA_CELLS);
+	unsigned int n = GDA_CELLS;
 
-	while (slot < GDA_CELLS) {
+	bitmap_and(look, cells->used, cells->busy, GDA_CELLS);
+	bitmap_andnot(others, cells->used, cells->busy, GDA_CELLS);
+	if (!all)
+		n = GDA_SWEEP * max_t(unsigned int, bitmap_weight(look, GDA_CELLS), 1);
+	for (; n && slot < GDA_CELLS; n--) {
+		slot = find_next_bit(others, GDA_CELLS, slot);
+		if (slot < GDA_CELLS)
+			__set_bit(slot++, look);
+	}
+	cells->cursor = slot;
+	if (slot < GDA_CELLS)
+		return;
+	cells->cursor = 0;
+	bitmap_copy(cells->busy, cells->fresh, GDA_CELLS);
+	bitmap_zero(cells->fresh, GDA_CELLS);
+}
+
+/* Serve the first queue from @slot on that has work. Return: whether one had. */
+static bool gda_worker_serve_next(struct gda_cells *cells, const unsigned long *look,
+				  unsigned int *slot)
+{
+	unsigned int i = *slot;
+
+	for_each_set_bit_from(i, look, GDA_CELLS) {
+		if (!gda_worker_serve(cells, i))
+			continue;
+		__set_bit(i, cells->busy);
+		__set_bit(i, cells->fresh);
+		*slot = i + 1;
+		return true;
+	}
+	return false;
+}
+
+/* Serve the queues of one page, each once. Return: whether any had work. */
+static bool gda_worker_scan(struct gda_ctx *ctx, unsigned int page, bool all)
+{
+	DECLARE_BITMAP(look, GDA_CELLS);
+	bool chosen = false, progress = false;
+	unsigned int slot = 0;
+
+	for (;;) {
 		int idx = srcu_read_lock(&gda_srcu);
 		/* pairs with smp_store_release in gda_cell_alloc() */
 		struct gda_cells *cells = smp_load_acquire(&ctx->db[page]);
 		bool served = false;
 
-		while (cells && !served && slot < GDA_CELLS) {
-			slot = find_next_bit(cells->used, GDA_CELLS, slot);
-			if (slot < GDA_CELLS)
-				served = gda_worker_serve(cells, slot++);
-		}
+		if (cells && !chosen)
+			gda_worker_choose(cells, all, look);
+		chosen = true;
+		if (cells)
+			served = gda_worker_serve_next(cells, look, &slot);
 		srcu_read_unlock(&gda_srcu, idx);
 		if (!served)
-			break;
+			return progress;
 		progress = true;
 		/* a busy worker is never idle otherwise: RCU tasks wait for this */
 		cond_resched_tasks_rcu_qs();
 	}
-	return progress;
-}
-
-enum gda_page_state {
-	GDA_PAGE_SILENT,
-	GDA_PAGE_WAKE,		/* silent, with work found by a kick */
-	GDA_PAGE_ACTIVE,
-};
-
-static enum gda_page_state gda_worker_peek(struct gda_ctx *ctx, unsigned int page, bool all)
-{
-	enum gda_page_state state = GDA_PAGE_SILENT;
-	int idx = srcu_read_lock(&gda_srcu);
-	/* pairs with smp_store_release in gda_cell_alloc() */
-	struct gda_cells *cells = smp_load_acquire(&ctx->db[page]);
-
-	if (cells && READ_ONCE(cells->active))
-		state = GDA_PAGE_ACTIVE;
-	else if (cells && all && gda_doorbell_pending(cells))
-		state = GDA_PAGE_WAKE;
-	srcu_read_unlock(&gda_srcu, idx);
-	return state;
 }
 
 /* Note work or silence. Return: true if the page was silent for long enough. */
@@ -122,7 +151,6 @@ static bool gda_worker_age(struct gda_ctx *ctx, unsigned int page, bool progress
 
 		expired = silent >= gda_idle_us * 1000LL;
 	}
-	pass->active |= !!cells;
 	pass->eager |= cells && !READ_ONCE(cells->paced);
 	srcu_read_unlock(&gda_srcu, idx);
 	return expired;
@@ -132,47 +160,43 @@ static void gda_worker_pass(struct gda_ctx *ctx, struct gda_pass *pass)
 {
 	unsigned int page;
 
-	for (page = 0; page < GDA_CELL_PAGES; page++) {
-		enum gda_page_state state;
-		bool progress;
+	for_each_set_bit(page, ctx->active, GDA_CELL_PAGES) {
+		bool progress = gda_worker_scan(ctx, page, pass->all);
 
-		if (!READ_ONCE(ctx->db[page]))
-			continue;
-		state = gda_worker_peek(ctx, page, pass->all);
-		if (state == GDA_PAGE_SILENT)
-			continue;
-		if (state == GDA_PAGE_WAKE)
-			gda_doorbell_activate(ctx, page);
-		progress = gda_worker_scan(ctx, page);
+		pass->active = true;
 		pass->progress |= progress;
 		if (gda_worker_age(ctx, page, progress, pass))
 			gda_doorbell_idle(ctx, page);
 	}
 }
 
-static bool gda_worker_any_active(struct gda_ctx *ctx)
+static bool gda_worker_pending(struct gda_ctx *ctx, unsigned int page)
 {
-	bool active = false;
-	unsigned int page;
-	int idx;
+	int idx = srcu_read_lock(&gda_srcu);
+	/* as in gda_worker_scan() */
+	struct gda_cells *cells = smp_load_acquire(&ctx->db[page]);
+	bool pending = cells && gda_doorbell_pending(cells);
 
-	idx = srcu_read_lock(&gda_srcu);
-	for (page = 0; page < GDA_CELL_PAGES && !active; page++) {
-		/* as in gda_worker_peek() */
-		struct gda_cells *cells = smp_load_acquire(&ctx->db[page]);
-
-		active = cells && READ_ONCE(cells->active);
-	}
 	srcu_read_unlock(&gda_srcu, idx);
-	return active;
+	return pending;
+}
+
+/* Somebody says that there is work, also on pages that are silent. */
+static void gda_worker_rouse(struct gda_ctx *ctx)
+{
+	unsigned int page;
+
+	for_each_clear_bit(page, ctx->active, GDA_CELL_PAGES)
+		if (READ_ONCE(ctx->db[page]) && gda_worker_pending(ctx, page))
+			gda_doorbell_activate(ctx, page);
 }
 
 static void gda_worker_sleep(struct gda_ctx *ctx)
 {
-	/* pairs with wake_up_process() after @active, the kick or the stop was set */
+	/* pairs with wake_up_process() after a page, the kick or the stop was set */
 	set_current_state(TASK_IDLE);
 	if (!kthread_should_stop() && !test_bit(GDA_WORKER_KICK, &ctx->worker.flags) &&
-	    !gda_worker_any_active(ctx))
+	    bitmap_empty(ctx->active, GDA_CELL_PAGES))
 		schedule();
 	__set_current_state(TASK_RUNNING);
 }
@@ -180,14 +204,17 @@ static void gda_worker_sleep(struct gda_ctx *ctx)
 static int gda_worker_main(void *data)
 {
 	struct gda_ctx *ctx = data;
+	bool found = false;
 
 	while (!kthread_should_stop()) {
-		struct gda_pass pass = {
-			.now = ktime_get_ns(),
-			.all = test_and_clear_bit(GDA_WORKER_KICK, &ctx->worker.flags),
-		};
+		struct gda_pass pass = { .now = ktime_get_ns(), .all = !found };
 
+		if (test_and_clear_bit(GDA_WORKER_KICK, &ctx->worker.flags)) {
+			gda_worker_rouse(ctx);
+			pass.all = true;
+		}
 		gda_worker_pass(ctx, &pass);
+		found = pass.progress;
 		if (pass.progress || pass.eager) {
 			cond_resched_tasks_rcu_qs();
 			cpu_relax();

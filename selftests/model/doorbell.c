@@ -47,7 +47,7 @@ static struct {
 	bool mapped;			/* the page is in the page table */
 	unsigned int refs;		/* pins of the page */
 	int map_lock;			/* owner + 1 */
-	bool active;			/* struct gda_cells */
+	bool active;			/* of struct gda_ctx */
 	bool paced;
 	bool asleep;			/* task state is not running */
 	bool kick;			/* GDA_WORKER_KICK */
