@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# man.py DIR - the manual pages, into DIR/man3, man4 and man7
+# man.py DIR - the manual pages, into DIR/man1, man3, man4 and man7
 #
 # Section 3 has a page for each function of the library, made from the kernel-doc of
 # lib/include/gda/*.h: what it does, the structures it takes with their members, what
-# it returns, with a list of the errors. gda.4 and gda.7 are written by hand, but for
+# it returns, with a list of the errors. The others are written by hand, but for
 # the list of ioctls and errors, which come out of uapi/gda/ioctl.h.
 
 import os
@@ -284,7 +284,7 @@ def main():
         "ERRORS": errors(uapi.read_text(encoding="utf-8")),
         "FUNCTIONS": [f".BR {n} (3)," for n in sorted(functions)],
     }
-    for name in ("gda.4", "gda.7"):
+    for name in ("gda-perf.1", "gda.4", "gda.7"):
         path = f"Documentation/man/{name}"
         words["DATE"] = max(date_of(path), date_of("uapi/gda/ioctl.h"))
         fill(TOP / path, man / f"man{name[-1]}" / name, words)

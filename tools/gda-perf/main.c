@@ -106,7 +106,7 @@ static const struct number {
 } numbers[] = {
 	{ 'r', 1, PERF_MAX_REPS, &perf_options.reps },
 	{ 'm', 1, 60000, &perf_options.ms },
-	{ 'i', 0, 4000, &perf_options.idle },
+	{ 'i', 0, PERF_MAX_IDLE, &perf_options.idle },
 	{ 'd', 1, 32768, &perf_options.depth },
 };
 

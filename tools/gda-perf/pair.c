@@ -63,16 +63,28 @@ void perf_pair_open(struct perf_pair *p)
 }
 
 /* Each is connected to itself, and has been used. */
-void perf_pair_crowd(struct perf_pair *p, unsigned int n)
+int perf_crowd_open(struct gda_context *ctx, struct gda_qp **qps, unsigned int n)
 {
+	struct gda_qp_attr attr = { .sq_depth = 16, .timeout_ns = PERF_TIMEOUT_NS };
 	struct gda_address addr;
+	int err = 0;
 
-	while (n--) {
-		struct gda_qp *qp = perf_qp(p->from.ctx, 16);
-		struct gda_view *v = gda_qp_view(qp);
+	for (unsigned int i = 0; i < n && !err; i++) {
+		err = gda_qp_create(ctx, &attr, &qps[i]);
+		if (!err)
+			err = gda_qp_address(qps[i], &addr);
+		if (!err)
+			err = gda_qp_connect(qps[i], &addr);
+		if (!err)
+			err = gda_wait(gda_qp_view(qps[i]), gda_nop(gda_qp_view(qps[i]), 0), 0);
+	}
+	return err;
+}
 
-		perf_must(gda_qp_address(qp, &addr), "gda_qp_address");
-		perf_must(gda_qp_connect(qp, &addr), "gda_qp_connect");
-		perf_must(gda_wait(v, gda_nop(v, 0), 0), "gda_nop");
+void perf_crowd_close(struct gda_qp **qps, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		gda_qp_destroy(qps[i]);
+		qps[i] = NULL;
 	}
 }

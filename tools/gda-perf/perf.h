@@ -18,6 +18,7 @@
 #define PERF_MAX_ROWS	96
 #define PERF_MAX_REPS	101
 #define PERF_MAX_SIZES	16
+#define PERF_MAX_IDLE	4000
 #define PERF_MAX_BYTES	(4U << 20)
 
 enum perf_test { PERF_LAT, PERF_RATE, PERF_BW, PERF_TESTS };
@@ -29,7 +30,7 @@ struct perf_options {
 	bool peers;		/* memcpy and rxe, too */
 	unsigned int reps;
 	unsigned int ms;	/* of one measurement */
-	unsigned int idle;	/* QPs more */
+	unsigned int idle;	/* QPs more, at most PERF_MAX_IDLE */
 	unsigned int depth;
 	unsigned int nsizes;
 	uint32_t sizes[PERF_MAX_SIZES];
@@ -108,8 +109,9 @@ struct perf_pair {
 char *perf_memory(void);
 void perf_end_open(struct perf_end *e);
 void perf_pair_open(struct perf_pair *p);
-/* QPs that do nothing more, in the context that posts. */
-void perf_pair_crowd(struct perf_pair *p, unsigned int n);
+/* QPs that do nothing more. Whatever fails, close() destroys what there is. */
+int perf_crowd_open(struct gda_context *ctx, struct gda_qp **qps, unsigned int n);
+void perf_crowd_close(struct gda_qp **qps, unsigned int n);
 static inline int64_t perf_put(const struct perf_pair *p, uint32_t bytes, unsigned int flags)
 {
 	return gda_put(p->from.v, p->laddr, p->lkey, p->raddr, p->rkey, bytes,

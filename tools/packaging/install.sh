@@ -60,11 +60,15 @@ install_library() {
 	chmod 644 "$dest$libdir/pkgconfig/gda.pc"
 }
 
+install_tools() {
+	put 755 "$prefix/bin" "$build/tools/gda-perf"
+}
+
 install_man() {
 	local section
 
 	Documentation/build.sh man
-	for section in 3 4 7; do
+	for section in 1 3 4 7; do
 		put 644 "$prefix/share/man/man$section" build/man/man$section/*.$section
 	done
 }
@@ -76,6 +80,7 @@ install_policy() {
 }
 
 install_library
+install_tools
 install_man
 install_policy
 install_modules
