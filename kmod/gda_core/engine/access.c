@@ -6,13 +6,26 @@
  */
 #include "access.h"
 
+/* What is not simply live: far memory is as good, anything else is revoked. */
+static noinline u8 gda_access_far(const struct gda_mem *mem, const struct gda_sge *range,
+				  u32 access)
+{
+	if (READ_ONCE(mem->state) != (GDA_MR_LIVE | GDA_MEM_FAR))
+		return GDA_MLX5_VENDOR_REVOKED;
+	if (!gda_access_granted(mem, access))
+		return GDA_MLX5_VENDOR_RIGHTS;
+	if (!gda_access_inside(mem, range->addr, range->len))
+		return GDA_MLX5_VENDOR_RANGE;
+	return GDA_ACCESS_FAR;
+}
+
 u8 gda_access_check(const struct gda_mem *mem, const void *pd, const struct gda_sge *range,
 		    u32 access)
 {
 	if (!gda_access_owned(mem, pd, range->key))
 		return GDA_MLX5_VENDOR_KEY;
 	if (!gda_access_live(mem))
-		return GDA_MLX5_VENDOR_REVOKED;
+		return gda_access_far(mem, range, access);
 	if (!gda_access_granted(mem, access))
 		return GDA_MLX5_VENDOR_RIGHTS;
 	if (!gda_access_inside(mem, range->addr, range->len))

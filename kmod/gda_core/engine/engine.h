@@ -78,6 +78,9 @@ struct gda_status {
 	u8 vendor;		/* enum gda_mlx5_vendor */
 };
 
+/* In gda_mem.state beside GDA_MR_LIVE: no CPU has a window into the memory. */
+#define GDA_MEM_FAR	0x100U
+
 /*
  * What the engine needs to know of an MR. The host embeds it in its own object.
  * Everything but @state is constant while the engine can find it.
@@ -88,7 +91,7 @@ struct gda_mem {
 	u64 size;		/* bytes; iova + size - 1 does not wrap */
 	u32 key;
 	u32 access;		/* GDA_ACCESS_* */
-	u32 state;		/* enum gda_mr_state; READ_ONCE */
+	u32 state;		/* enum gda_mr_state, perhaps GDA_MEM_FAR; READ_ONCE */
 };
 
 /* A completion queue as the engine sees it. Guarded by the host's CQ lock. */
@@ -116,6 +119,7 @@ struct gda_completion {
 };
 
 struct gda_dialect_ops;
+struct gda_far_ops;
 
 /*
  * A send queue and its progress. The host fills the first part before the first
@@ -131,6 +135,7 @@ struct gda_eqp {
 	struct gda_ecq *recv_cq;	/* of immediates from the peer, or NULL */
 	struct gda_counter *sent;	/* ours completed, or NULL; shared, atomic adds */
 	struct gda_counter *recv;	/* the peer's arrived, or NULL; likewise */
+	const struct gda_far_ops *far;	/* how to reach GDA_MEM_FAR, or NULL */
 	void *pd;
 	u32 depth;			/* slots, power of two */
 	u32 qpn;
@@ -220,6 +225,9 @@ bool gda_ring_pending(const struct gda_eqp *q, bool *illegal);
 
 /* access.c */
 
+/* Of gda_access_check(): it may, but the memory is GDA_MEM_FAR. No vendor code. */
+#define GDA_ACCESS_FAR	0xffU
+
 /**
  * gda_access_check - may @pd use a range of an MR this way?
  * @mem: the MR that was found by @range->key, or NULL for none
@@ -227,8 +235,8 @@ bool gda_ring_pending(const struct gda_eqp *q, bool *illegal);
  * @range: the key as given, compared in full; @len may be 0
  * @access: GDA_ACCESS_* needed, 0 for a local read
  *
- * Return: enum gda_mlx5_vendor, GDA_MLX5_VENDOR_NONE if it may. A foreign
- * domain's key is reported like one that does not exist.
+ * Return: enum gda_mlx5_vendor, GDA_MLX5_VENDOR_NONE or GDA_ACCESS_FAR if it may. A
+ * foreign domain's key is reported like one that does not exist.
  */
 u8 gda_access_check(const struct gda_mem *mem, const void *pd, const struct gda_sge *range,
 		    u32 access);
@@ -242,9 +250,36 @@ struct gda_exec_use {
 	u32 access;
 };
 
+/* What a work request names, looked up and checked. */
+struct gda_exec_mems {
+	const struct gda_mem *remote;
+	const struct gda_mem *local[GDA_ENGINE_MAX_SGE];
+};
+
+/* Of gda_far_ops.exec: as if there were no such ops. */
+#define GDA_FAR_NEAR	2
+
+/*
+ * A host that moves bytes for the engine where no CPU can, of one queue. What it has
+ * begun may still be in flight when later work requests are decoded; it then holds
+ * their completions back until everything before them is done.
+ */
+struct gda_far_ops {
+	/*
+	 * Carry q->work on in place of the engine, which has checked it: q->done is the
+	 * host's, and q->bytes, in which it counts. Near memory, too: that must not be
+	 * written before all that is in flight is done.
+	 *
+	 * Return: as gda_exec(), where 0 ends the visit; GDA_FAR_NEAR: the engine may.
+	 */
+	int (*exec)(struct gda_eqp *q, const struct gda_eqp *peer,
+		    const struct gda_exec_mems *mems);
+};
+
 /* What holds for the length of one visit. */
 struct gda_exec_scope {
 	const struct gda_eqp *peer;	/* who responds, or NULL if nobody does */
+	const struct gda_eqp *near;	/* the same, but NULL if q->far is to be asked */
 	u64 until;			/* stop where q->bytes would pass this */
 	struct gda_exec_use local;
 	struct gda_exec_use remote;

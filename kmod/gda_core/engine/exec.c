@@ -19,12 +19,6 @@
 /* A transfer this short is not split by the budget, so that its store stays whole. */
 #define GDA_EXEC_WHOLE	64U
 
-/* What the work request names, looked up and checked. */
-struct gda_exec_mems {
-	const struct gda_mem *remote;
-	const struct gda_mem *local[GDA_ENGINE_MAX_SGE];
-};
-
 /* Rights that the MRs at both ends must grant. */
 static const struct gda_exec_rights {
 	u32 local;
@@ -41,6 +35,20 @@ static int gda_exec_fail(u8 syndrome, u8 vendor)
 	return -((int)vendor << 8 | syndrome);
 }
 
+/* Why a segment or the remote range may not be used, if it is not just far away. */
+static noinline int gda_exec_refuse(const struct gda_eqp *q, bool remote, u8 why)
+{
+	u8 syndrome = remote ? GDA_MLX5_SYND_REMOTE_ACCESS : GDA_MLX5_SYND_LOCAL_PROT;
+
+	if (why != GDA_ACCESS_FAR)
+		return gda_exec_fail(syndrome, why);
+	if (q->far)
+		return 0;
+	if (remote)
+		syndrome = GDA_MLX5_SYND_REMOTE_OP;
+	return gda_exec_fail(syndrome, GDA_MLX5_VENDOR_IO);
+}
+
 /* Return: 0 or gda_exec_fail(). */
 static int gda_exec_check(const struct gda_eqp *q, const struct gda_eqp *peer,
 			  struct gda_exec_mems *mems)
@@ -53,16 +61,14 @@ static int gda_exec_check(const struct gda_eqp *q, const struct gda_eqp *peer,
 	for (i = 0; i < w->nsge; i++) {
 		mems->local[i] = gda_host_mem(q, w->sge[i].key);
 		why = gda_access_check(mems->local[i], q->pd, &w->sge[i], rights->local);
-		if (unlikely(why))
-			return gda_exec_fail(GDA_MLX5_SYND_LOCAL_PROT, why);
+		if (unlikely(why && gda_exec_refuse(q, false, why)))
+			return gda_exec_refuse(q, false, why);
 	}
 	if (unlikely(!peer))
 		return gda_exec_fail(GDA_MLX5_SYND_RETRY_EXC, GDA_MLX5_VENDOR_PEER);
 	mems->remote = gda_host_mem(q, w->remote.key);
 	why = gda_access_check(mems->remote, peer->pd, &w->remote, rights->remote);
-	if (unlikely(why))
-		return gda_exec_fail(GDA_MLX5_SYND_REMOTE_ACCESS, why);
-	return 0;
+	return unlikely(why) ? gda_exec_refuse(q, true, why) : 0;
 }
 
 static __always_inline u32 gda_exec_span(const struct gda_mem *mem,
@@ -159,11 +165,11 @@ static __always_inline bool gda_exec_short(struct gda_eqp *q, enum gda_op op,
 		if (!mem || gda_exec_span(mem, &w->sge[0], 0, len, &local) != len)
 			return false;
 	}
-	mem = gda_exec_find(q, scope->peer->pd, &w->remote, rights->remote, &scope->remote);
+	mem = gda_exec_find(q, scope->near->pd, &w->remote, rights->remote, &scope->remote);
 	if (!mem || gda_exec_span(mem, &w->remote, 0, len, &remote) != len)
 		return false;
 	gda_exec_move(q, op, local, remote, len);
-	gda_exec_arrived(op, scope->peer);
+	gda_exec_arrived(op, scope->near);
 	return true;
 }
 
@@ -269,7 +275,24 @@ static int gda_exec_atomic(struct gda_eqp *q, const struct gda_exec_mems *mems)
 	return 1;
 }
 
-static noinline int gda_exec_any(struct gda_eqp *q, const struct gda_exec_scope *scope)
+/* Of a queue that may have work in flight. Return: as gda_far_ops.exec. */
+static noinline int gda_exec_far(struct gda_eqp *q, struct gda_exec_scope *scope,
+				 const struct gda_exec_mems *mems)
+{
+	int ret = q->far->exec(q, scope->peer, mems);
+
+	/* nothing after it may be begun, and asking again at once is no use */
+	if (!ret)
+		scope->until = q->bytes;
+	else if (ret == 1)
+		gda_exec_arrived(q->work.op, scope->peer);
+	/* the engine resumes what it splits, and nothing else */
+	if (ret != GDA_FAR_NEAR || q->work.remote.len <= GDA_EXEC_WHOLE)
+		q->busy = !ret;
+	return ret;
+}
+
+static noinline int gda_exec_any(struct gda_eqp *q, struct gda_exec_scope *scope)
 {
 	struct gda_exec_mems mems;
 	int ret;
@@ -277,6 +300,11 @@ static noinline int gda_exec_any(struct gda_eqp *q, const struct gda_exec_scope 
 	ret = gda_exec_check(q, scope->peer, &mems);
 	if (unlikely(ret))
 		return ret;
+	if (unlikely(q->far)) {
+		ret = gda_exec_far(q, scope, &mems);
+		if (ret != GDA_FAR_NEAR)
+			return ret;
+	}
 	if (q->work.op == GDA_OP_WRITE || q->work.op == GDA_OP_READ)
 		ret = gda_exec_transfer(q, &mems, scope->until);
 	else
@@ -289,6 +317,7 @@ static noinline int gda_exec_any(struct gda_eqp *q, const struct gda_exec_scope 
 void gda_exec_enter(const struct gda_eqp *q, u32 bytes, struct gda_exec_scope *scope)
 {
 	scope->peer = gda_host_peer(q);
+	scope->near = unlikely(q->far) ? NULL : scope->peer;
 	scope->until = q->bytes + bytes;
 	/* no work request needs these rights: nothing was found yet */
 	scope->local.access = ~0U;
@@ -302,7 +331,7 @@ int gda_exec(struct gda_eqp *q, struct gda_exec_scope *scope)
 
 	if (w->op == GDA_OP_NOP)
 		return 1;
-	if (w->remote.len - 1 < GDA_EXEC_WHOLE && w->nsge < 2 && likely(scope->peer)) {
+	if (w->remote.len - 1 < GDA_EXEC_WHOLE && w->nsge < 2 && likely(scope->near)) {
 		if (w->op == GDA_OP_WRITE)
 			done = gda_exec_short(q, GDA_OP_WRITE, scope);
 		else if (w->op == GDA_OP_READ)
