@@ -16,10 +16,11 @@ GDA_HEADERS	:= $(wildcard uapi/gda/*.h lib/include/gda/*.h lib/src/*.h)
 LIB_SRC		:= $(sort $(wildcard lib/src/*.c))
 LIB_OBJ		:= $(LIB_SRC:lib/src/%.c=$(LIB_OUT)/%.o)
 
-# The in-process device, with the kernel's engine.
-INPROC_CPPFLAGS	:= $(GDA_CPPFLAGS) -Ilib/os -Ilib/src -Ikmod/gda_core/engine
-INPROC_SRC	:= $(sort $(wildcard lib/inproc/*.c kmod/gda_core/engine/*.c))
-INPROC_HEADERS	:= $(wildcard lib/inproc/*.h lib/os/*.h kmod/gda_core/engine/*.h)
+# The in-process device, with the kernel's engine, and GPUs, which it copies with.
+INPROC_CPPFLAGS	:= $(GDA_CPPFLAGS) -Ilib/os -Ilib/src -Ilib/inproc -Ikmod/gda_core/engine
+INPROC_SRC	:= $(sort $(wildcard lib/inproc/*.c lib/cuda/*.c kmod/gda_core/engine/*.c))
+INPROC_HEADERS	:= $(wildcard lib/inproc/*.h lib/cuda/*.h lib/os/*.h \
+		   kmod/gda_core/engine/*.h)
 LIB_OBJ		+= $(INPROC_SRC:%.c=$(LIB_OUT)/%.o)
 
 LIB_TARGETS	+= $(LIB_OUT)/libgda.so $(LIB_OUT)/libgda.a $(LIB_OUT)/gda.pc

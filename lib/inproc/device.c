@@ -242,15 +242,25 @@ static int gda_inproc_dispatch(struct gda_inproc_context *ctx, unsigned long req
 	}
 }
 
-int gda_inproc_call(struct gda_inproc_context *ctx, unsigned long request, void *arg)
+int gda_inproc_enter(struct gda_inproc_context *ctx)
 {
-	int saved = errno;
-	int err;
-
 	if (ctx->generation != gda_inproc.generation)
 		return -ENODEV;
 	pthread_mutex_lock(&ctx->lock);
-	err = ctx->dead ? -ENODEV : gda_inproc_dispatch(ctx, request, arg);
+	if (!ctx->dead)
+		return 0;
+	pthread_mutex_unlock(&ctx->lock);
+	return -ENODEV;
+}
+
+int gda_inproc_call(struct gda_inproc_context *ctx, unsigned long request, void *arg)
+{
+	int saved = errno;
+	int err = gda_inproc_enter(ctx);
+
+	if (err)
+		return err;
+	err = gda_inproc_dispatch(ctx, request, arg);
 	pthread_mutex_unlock(&ctx->lock);
 	errno = saved;
 	return err;

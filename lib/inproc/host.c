@@ -57,6 +57,8 @@ bool gda_host_push(struct gda_ecq *ecq, const struct gda_completion *c)
 	struct gda_inproc_cq *cq = gda_inproc_of(ecq, struct gda_inproc_cq, ecq);
 	bool pushed;
 
+	if (unlikely(!ecq->entries))
+		return gda_inproc_far_push(ecq, c);
 	pthread_mutex_lock(&cq->lock);
 	pushed = gda_cq_push(ecq, c);
 	if (unlikely(pushed && cq->armed & gda_inproc_events(c))) {

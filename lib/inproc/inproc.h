@@ -163,6 +163,7 @@ struct gda_inproc_worker {
 	pthread_cond_t wake;		/* on CLOCK_MONOTONIC */
 	bool asleep;			/* under @lock, and then quiescent */
 	bool kicked;			/* under @lock */
+	struct gda_inproc_far *far;	/* with work in flight; the worker's own */
 };
 
 /* How long a doorbell may stay silent before its worker begins to sleep. */
@@ -218,6 +219,8 @@ struct gda_inproc_context {
 	struct gda_inproc_qp *slot[GDA_INPROC_MAX_QP];	/* atomic, read by workers */
 };
 
+/* Take ctx->lock, if the context can still be used. */
+int gda_inproc_enter(struct gda_inproc_context *ctx);
 /* A call as ioctl(2) would make it; the structures' size member is not looked at. */
 int gda_inproc_call(struct gda_inproc_context *ctx, unsigned long request, void *arg);
 int gda_inproc_context_create(struct gda_inproc_context **ctx);
@@ -249,10 +252,68 @@ struct gda_inproc_count {
 int gda_inproc_counter_create(struct gda_inproc_context *ctx,
 			      struct gda_counter_create *cmd);
 
+/* far.c - queues whose work somebody else carries out, while the worker goes on */
+
+struct gda_inproc_copier;
+
+/* Called by one thread at a time. Lanes are independent, each is in order. */
+struct gda_inproc_copier_ops {
+	/* Begin a copy behind all that was begun on @lane. Return: 0 or a negative errno. */
+	int (*copy)(struct gda_inproc_copier *c, u32 lane, u64 dst, u64 src, u64 len);
+	/* Behind all that was begun on @lane, store @value at the address @dst. */
+	int (*store)(struct gda_inproc_copier *c, u32 lane, u64 dst, u32 value);
+	/* Is it still at work? Else -EIO: nothing is in flight and nothing will be done. */
+	int (*check)(struct gda_inproc_copier *c);
+	/* Nothing is in flight. */
+	void (*free)(struct gda_inproc_copier *c);
+};
+
+#define GDA_INPROC_LANE_DATA	0U
+#define GDA_INPROC_LANE_FETCH	1U
+#define GDA_INPROC_LANES	2U
+
+#define GDA_INPROC_BOUNCE	65536U
+
+/*
+ * Who copies far memory for a queue, with what that takes. Addresses are the copier's:
+ * of what the CPU can reach, too.
+ */
+struct gda_inproc_copier {
+	const struct gda_inproc_copier_ops *ops;
+	struct {
+		const u32 *word;	/* where the CPU sees what @addr was set to */
+		u64 addr;
+	} mark[GDA_INPROC_LANES];	/* both 0 at first */
+	u8 *bounce;			/* GDA_INPROC_BOUNCE bytes */
+	u64 bounce_addr;
+	u64 cq;				/* the collapsed CQ is far: where, or 0 */
+	u64 sq;				/* the send queue is far: where, or 0 */
+	void *sq_copy;			/* then: as much memory of the CPU's */
+	u64 sq_copy_addr;
+};
+
+/*
+ * Have a QP executed by @copier, which is gone with the QP. Before the first post.
+ * Return: 0; -ENOENT; -EBUSY it has one; -EINVAL a far CQ that is not collapsed; -ENOMEM.
+ */
+int gda_inproc_far_attach(struct gda_inproc_context *ctx, u32 handle,
+			  struct gda_inproc_copier *copier);
+void gda_inproc_far_free(struct gda_inproc_far *far);
+/* As gda_engine_visit(). Return: whether there was work, or is any in flight. */
+bool gda_inproc_far_visit(struct gda_inproc_worker *w, struct gda_inproc_far *far, u32 wqes,
+			  u32 bytes);
+/* Complete what is done of all queues of @w. */
+void gda_inproc_far_poll(struct gda_inproc_worker *w);
+/* Wait until nothing is in flight. */
+void gda_inproc_far_drain(struct gda_inproc_worker *w);
+/* gda_host_push() to the CQ that stands for the real one. */
+bool gda_inproc_far_push(struct gda_ecq *ecq, const struct gda_completion *c);
+
 /* qp.c */
 
 struct gda_inproc_qp {
 	struct gda_eqp eqp;		/* its worker's, but for state and fail */
+	struct gda_inproc_far *far;	/* or NULL */
 	struct gda_inproc_object obj;
 	struct gda_inproc_cq *cq;
 	struct gda_inproc_cq *recv_cq;	/* or NULL, as the counters */
@@ -274,6 +335,10 @@ struct gda_inproc_qp {
 	u32 nsuitors;
 };
 
+struct gda_inproc_qp *gda_inproc_qp_find(struct gda_inproc_context *ctx, u32 handle);
+/* Hide it from its worker, and show it again. */
+void gda_inproc_qp_unlink(struct gda_inproc_qp *qp);
+void gda_inproc_qp_link(struct gda_inproc_qp *qp, u32 slot);
 int gda_inproc_qp_create(struct gda_inproc_context *ctx, struct gda_qp_create *cmd);
 int gda_inproc_qp_address(struct gda_inproc_context *ctx, struct gda_qp_address *cmd);
 int gda_inproc_qp_query(struct gda_inproc_context *ctx, struct gda_qp_query *cmd);
@@ -293,6 +358,8 @@ struct gda_inproc_mr {
 };
 
 int gda_inproc_mr_reg(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cmd);
+/* The same of memory that only copiers reach: cmd->addr is theirs. Takes ctx->lock. */
+int gda_inproc_mr_reg_far(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cmd);
 int gda_inproc_mr_query(struct gda_inproc_context *ctx, struct gda_mr_query *cmd);
 
 #endif /* GDA_INPROC_H */

@@ -7,6 +7,9 @@
  * Nothing is pinned or charged. Registration sees that all of the range is mapped with
  * the rights it needs; from then on that is up to the program. Memory that is unmapped
  * while it is registered and work names it raises SIGSEGV in a worker.
+ *
+ * Memory that no CPU reaches (GDA_MEM_FAR) is registered by whoever can tell that it is
+ * there, and copied by the copiers of the queues that name it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -82,14 +85,15 @@ static int gda_inproc_key_reserve(struct gda_inproc_mr *mr)
 	return err;
 }
 
-int gda_inproc_mr_reg(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cmd)
+static int gda_inproc_mr_create(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cmd,
+				u32 state)
 {
 	struct gda_inproc_mr *mr;
 	int err = gda_inproc_mr_check(cmd);
 
 	if (!err)
 		err = gda_inproc_object_room(ctx, GDA_INPROC_MR);
-	if (!err)
+	if (!err && !(state & GDA_MEM_FAR))
 		err = gda_inproc_mapped(cmd->addr, cmd->addr + cmd->length,
 					cmd->access & GDA_ACCESS_LOCAL_WRITE);
 	if (err)
@@ -107,7 +111,7 @@ int gda_inproc_mr_reg(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cm
 	mr->mem.iova = cmd->flags & GDA_MR_ZERO_BASED ? 0 : cmd->addr;
 	mr->mem.size = cmd->length;
 	mr->mem.access = cmd->access;
-	mr->mem.state = GDA_MR_LIVE;
+	mr->mem.state = state;
 	gda_inproc_object_add(ctx, &mr->obj, GDA_INPROC_MR);
 	pthread_mutex_lock(&gda_inproc.lock);
 	gda_inproc_table_publish(&gda_inproc.keys, mr->mem.key >> 8, mr);
@@ -117,6 +121,22 @@ int gda_inproc_mr_reg(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cm
 	cmd->key = mr->mem.key;
 	cmd->iova = mr->mem.iova;
 	return 0;
+}
+
+int gda_inproc_mr_reg(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cmd)
+{
+	return gda_inproc_mr_create(ctx, cmd, GDA_MR_LIVE);
+}
+
+int gda_inproc_mr_reg_far(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cmd)
+{
+	int err = gda_inproc_enter(ctx);
+
+	if (err)
+		return err;
+	err = gda_inproc_mr_create(ctx, cmd, GDA_MR_LIVE | GDA_MEM_FAR);
+	pthread_mutex_unlock(&ctx->lock);
+	return err;
 }
 
 static void gda_inproc_mr_kill(struct gda_inproc_object *obj)
@@ -156,7 +176,7 @@ int gda_inproc_mr_query(struct gda_inproc_context *ctx, struct gda_mr_query *cmd
 	mr = gda_inproc_of(obj, struct gda_inproc_mr, obj);
 	cmd->key = mr->mem.key;
 	cmd->kind = GDA_KIND_USER;
-	cmd->state = READ_ONCE(mr->mem.state);
+	cmd->state = READ_ONCE(mr->mem.state) & ~GDA_MEM_FAR;
 	cmd->access = mr->mem.access;
 	cmd->iova = mr->mem.iova;
 	cmd->length = mr->mem.size;

@@ -116,6 +116,26 @@ static int gda_inproc_qp_number(struct gda_inproc_qp *qp)
 	return err;
 }
 
+void gda_inproc_qp_link(struct gda_inproc_qp *qp, u32 slot)
+{
+	struct gda_inproc_context *ctx = qp->obj.ctx;
+
+	qp->slot = slot;
+	/* pairs with the worker's pass: the engine's part is complete */
+	smp_store_release(&ctx->slot[slot], qp);
+	if (slot >= ctx->nslots)
+		WRITE_ONCE(ctx->nslots, slot + 1);
+}
+
+void gda_inproc_qp_unlink(struct gda_inproc_qp *qp)
+{
+	struct gda_inproc_context *ctx = qp->obj.ctx;
+
+	smp_store_release(&ctx->slot[qp->slot], NULL);
+	while (ctx->nslots && !ctx->slot[ctx->nslots - 1])
+		WRITE_ONCE(ctx->nslots, ctx->nslots - 1);
+}
+
 /* Show it to its worker and to peers. There is a slot: there are as many as QPs. */
 static void gda_inproc_qp_publish(struct gda_inproc_context *ctx, struct gda_inproc_qp *qp)
 {
@@ -123,13 +143,9 @@ static void gda_inproc_qp_publish(struct gda_inproc_context *ctx, struct gda_inp
 
 	while (ctx->slot[slot])
 		slot++;
-	qp->slot = slot;
 	if (qp->polled)
 		__atomic_fetch_add(&ctx->npolled, 1, __ATOMIC_RELAXED);
-	/* pairs with the worker's pass: the engine's part is complete */
-	smp_store_release(&ctx->slot[slot], qp);
-	if (slot >= ctx->nslots)
-		WRITE_ONCE(ctx->nslots, slot + 1);
+	gda_inproc_qp_link(qp, slot);
 	pthread_mutex_lock(&gda_inproc.peer_lock);
 	gda_inproc_table_publish(&gda_inproc.qps, qp->eqp.qpn, qp);
 	pthread_mutex_unlock(&gda_inproc.peer_lock);
@@ -142,9 +158,7 @@ static void gda_inproc_qp_kill(struct gda_inproc_object *obj)
 	struct gda_inproc_context *ctx = obj->ctx;
 
 	gda_inproc_qp_disconnect(qp);
-	smp_store_release(&ctx->slot[qp->slot], NULL);
-	while (ctx->nslots && !ctx->slot[ctx->nslots - 1])
-		WRITE_ONCE(ctx->nslots, ctx->nslots - 1);
+	gda_inproc_qp_unlink(qp);
 	if (qp->polled)
 		__atomic_fetch_sub(&ctx->npolled, 1, __ATOMIC_RELAXED);
 }
@@ -153,6 +167,7 @@ static void gda_inproc_qp_free(struct gda_inproc_object *obj)
 {
 	struct gda_inproc_qp *qp = gda_inproc_of(obj, struct gda_inproc_qp, obj);
 
+	gda_inproc_far_free(qp->far);
 	gda_inproc_qp_memory_free(obj->ctx, qp);
 	gda_inproc_qp_use(qp, -1U);
 	free(qp->dead_leaf);
@@ -212,7 +227,7 @@ err_free:
 	return err;
 }
 
-static struct gda_inproc_qp *gda_inproc_qp_find(struct gda_inproc_context *ctx, u32 handle)
+struct gda_inproc_qp *gda_inproc_qp_find(struct gda_inproc_context *ctx, u32 handle)
 {
 	struct gda_inproc_object *obj = gda_inproc_object_find(ctx, handle, GDA_INPROC_QP);
 

@@ -17,6 +17,10 @@
  * So the first work after a silence waits an eighth of it at most, plus what the
  * system takes to wake a thread, and never much longer than GDA_INPROC_SLEEP_NS.
  *
+ * A queue that a copier executes (far.c) may have work in flight when its visit ends:
+ * the worker then looks at it in every pass, and neither sleeps nor is quiescent anew
+ * before that is done.
+ *
  * Quiescence. Whoever unlinked something raises dev->grace; a worker copies it to
  * @acked whenever it holds no pointer to any object, between two visits. Once all
  * have done so, or sleep, none has a pointer from before. That costs a worker one load
@@ -55,8 +59,18 @@ static void gda_inproc_quiescent(struct gda_inproc_worker *w)
 	/* pairs with gda_inproc_sync(): what was unlinked before is seen unlinked */
 	u64 grace = smp_load_acquire(&gda_inproc.grace);
 
-	if (unlikely(grace != w->acked))
-		smp_store_release(&w->acked, grace);
+	if (likely(grace == w->acked))
+		return;
+	gda_inproc_far_drain(w);
+	smp_store_release(&w->acked, grace);
+}
+
+static bool gda_inproc_visit(struct gda_inproc_worker *w, struct gda_inproc_qp *qp)
+{
+	if (unlikely(qp->eqp.far))
+		return gda_inproc_far_visit(w, qp->far, GDA_INPROC_VISIT_WQES,
+					    GDA_INPROC_VISIT_BYTES);
+	return gda_engine_visit(&qp->eqp, GDA_INPROC_VISIT_WQES, GDA_INPROC_VISIT_BYTES);
 }
 
 /* Give each queue a visit. Return: whether any had work. */
@@ -64,14 +78,16 @@ static bool gda_inproc_pass(struct gda_inproc_worker *w)
 {
 	struct gda_inproc_context *ctx = w->ctx;
 	u32 nslots = READ_ONCE(ctx->nslots);
-	bool progress = false;
+	bool progress = w->far;
 	u32 i;
+
+	if (unlikely(progress))
+		gda_inproc_far_poll(w);
 
 	for (i = w->number; i < nslots; i += ctx->nworkers) {
 		struct gda_inproc_qp *qp = smp_load_acquire(&ctx->slot[i]);
 
-		if (!qp || !gda_engine_visit(&qp->eqp, GDA_INPROC_VISIT_WQES,
-					     GDA_INPROC_VISIT_BYTES))
+		if (!qp || !gda_inproc_visit(w, qp))
 			continue;
 		progress = true;
 		gda_inproc_quiescent(w);
@@ -141,6 +157,7 @@ static void *gda_inproc_worker_main(void *arg)
 		else if (gda_inproc_rest(w, gda_inproc_now() - since))
 			since = 0;
 	}
+	gda_inproc_far_drain(w);
 	pthread_mutex_lock(&w->lock);
 	w->asleep = true;
 	pthread_mutex_unlock(&w->lock);

@@ -15,7 +15,6 @@
 #define GDA_EXPORT __attribute__((visibility("default")))
 
 struct gda_context;
-struct gda_region;
 
 /*
  * What a context runs on: the kernel's devices (kernel.c) or the in-process device
@@ -40,12 +39,34 @@ struct gda_context {
 	struct gda_region *regions;
 };
 
+/* Mapped memory of the device's; see region.c. */
+struct gda_region {
+	struct gda_region *next;
+	uint64_t cookie;
+	size_t length;
+	void *addr;
+	unsigned int users;
+};
+
 struct gda_cq {
 	struct gda_context *ctx;
 	struct gda_region *region;
 	void *entries;
 	uint32_t handle;
 	uint32_t flags;
+};
+
+struct gda_qp {
+	struct gda_view view;		/* first: it wants its alignment */
+	struct gda_context *ctx;
+	struct gda_cq *cq;
+	struct gda_cq *own_cq;		/* @cq if it came along, else NULL */
+	struct gda_region *sq;
+	struct gda_region *dbrec;
+	struct gda_region *db;
+	uint32_t *slots;
+	uint32_t handle;
+	int has_view;
 };
 
 struct gda_mr {

@@ -11,19 +11,6 @@
 
 #define GDA_DEFAULT_DEPTH 256
 
-struct gda_qp {
-	struct gda_view view;		/* first: it wants its alignment */
-	struct gda_context *ctx;
-	struct gda_cq *cq;
-	struct gda_cq *own_cq;		/* @cq if it came along, else NULL */
-	struct gda_region *sq;
-	struct gda_region *dbrec;
-	struct gda_region *db;
-	uint32_t *slots;
-	uint32_t handle;
-	int has_view;
-};
-
 static int gda_qp_take_cq(struct gda_qp *q, struct gda_cq *given)
 {
 	struct gda_cq_attr attr = { .depth = 1, .flags = GDA_CQ_COLLAPSED };

@@ -9,14 +9,6 @@
 #include <sys/mman.h>
 #include "gda_internal.h"
 
-struct gda_region {
-	struct gda_region *next;
-	uint64_t cookie;
-	size_t length;
-	void *addr;
-	unsigned int users;
-};
-
 static struct gda_region *gda_region_find(struct gda_context *ctx, uint64_t cookie)
 {
 	struct gda_region *r = ctx->regions;

@@ -11,6 +11,7 @@
 #   lib/include  the C library, lib/include, uapi
 #   lib/src      the C library, its own headers, lib/include, uapi
 #   lib/inproc   the same, "gda_internal.h" of lib/src, and the engine
+#   lib/cuda     the same, and "inproc.h" of lib/inproc; nothing of CUDA's
 #
 # Prints a line for each violation.
 
@@ -143,6 +144,12 @@ pick '^lib/inproc/'
 # shellcheck disable=SC2086
 [ ${#list[@]} = 0 ] || allow lib/inproc "${list[@]}" < <(
 	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|engine|access)\.h"'
+	echo @own; headers $uapi $public)
+
+pick '^lib/cuda/'
+# shellcheck disable=SC2086
+[ ${#list[@]} = 0 ] || allow lib/cuda "${list[@]}" < <(
+	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|inproc)\.h"'
 	echo @own; headers $uapi $public)
 
 pick '^kmod/.*\.c$'

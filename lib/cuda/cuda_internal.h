@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Between the files of lib/cuda. A *map* is a region of libgda's that the GPU has
+ * mapped, too; QPs share them. Lock order: the list of GPUs, then cuda->lock.
+ */
+#ifndef GDA_CUDA_INTERNAL_H
+#define GDA_CUDA_INTERNAL_H
+
+#include <pthread.h>
+#include <gda/cuda.h>
+#include "driver.h"
+#include "inproc.h"
+
+struct gda_cuda_map {
+	struct gda_cuda_map *next;
+	void *host;
+	size_t length;
+	uint64_t addr;
+	unsigned int users;
+};
+
+struct gda_cuda {
+	struct gda_cuda *next;		/* of all that are open */
+	struct gda_context *ctx;
+	int ordinal;
+	int device;
+	int priority;			/* of streams: the greatest */
+	void *context;
+	struct gda_cuda_query query;
+	pthread_mutex_t lock;		/* guards the lists */
+	struct gda_cuda_map *maps;
+	struct gda_cuda_qp *qps;
+};
+
+/* gpu.c */
+
+/* For calls from a thread of the program: its current context comes back in the end. */
+int gda_cuda_enter(struct gda_cuda *cuda);
+void gda_cuda_leave(void);
+
+/* Of the in-process device, and so with a copier? */
+bool gda_cuda_copies(const struct gda_cuda *cuda);
+
+/* map.c; between gda_cuda_enter() and gda_cuda_leave() */
+
+/* Map the region that @host lies in, or use that once more; @addr is what @host is. */
+int gda_cuda_map_get(struct gda_cuda *cuda, const struct gda_region *region, uint64_t host,
+		     uint64_t *addr, struct gda_cuda_map **map);
+void gda_cuda_map_put(struct gda_cuda *cuda, struct gda_cuda_map *map);
+
+/* qp.c */
+void gda_cuda_qp_destroy_all(struct gda_cuda *cuda);
+
+/* copier.c */
+
+struct gda_cuda_copier {
+	struct gda_inproc_copier base;
+	struct gda_cuda *cuda;
+	void *stream[GDA_INPROC_LANES];
+};
+
+/* Give it streams; the rest of @c->base is the caller's to fill. Entered. */
+int gda_cuda_copier_init(struct gda_cuda *cuda, struct gda_cuda_copier *c);
+void gda_cuda_copier_exit(struct gda_cuda_copier *c);
+
+#endif /* GDA_CUDA_INTERNAL_H */

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Opens the CUDA driver. It stays open: it has threads and exit handlers of its own.
+ */
+#define _GNU_SOURCE
+#include <assert.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include "driver.h"
+
+struct gda_cu gda_cu;
+
+static const struct gda_cu_symbol {
+	const char *name;
+	size_t at;
+} gda_cu_symbols[] = {
+	{ "cuInit", offsetof(struct gda_cu, init) },
+	{ "cuDeviceGet", offsetof(struct gda_cu, device_get) },
+	{ "cuDeviceGetAttribute", offsetof(struct gda_cu, device_attribute) },
+	{ "cuDevicePrimaryCtxRetain", offsetof(struct gda_cu, context_retain) },
+	{ "cuDevicePrimaryCtxRelease_v2", offsetof(struct gda_cu, context_release) },
+	{ "cuCtxPushCurrent_v2", offsetof(struct gda_cu, context_push) },
+	{ "cuCtxPopCurrent_v2", offsetof(struct gda_cu, context_pop) },
+	{ "cuCtxSetCurrent", offsetof(struct gda_cu, context_set) },
+	{ "cuCtxGetStreamPriorityRange", offsetof(struct gda_cu, priorities) },
+	{ "cuDeviceCanAccessPeer", offsetof(struct gda_cu, peer_can) },
+	{ "cuCtxEnablePeerAccess", offsetof(struct gda_cu, peer_enable) },
+	{ "cuMemAlloc_v2", offsetof(struct gda_cu, alloc) },
+	{ "cuMemFree_v2", offsetof(struct gda_cu, free) },
+	{ "cuMemHostAlloc", offsetof(struct gda_cu, host_alloc) },
+	{ "cuMemFreeHost", offsetof(struct gda_cu, host_free) },
+	{ "cuMemHostRegister_v2", offsetof(struct gda_cu, host_register) },
+	{ "cuMemHostUnregister", offsetof(struct gda_cu, host_unregister) },
+	{ "cuMemHostGetDevicePointer_v2", offsetof(struct gda_cu, host_address) },
+	{ "cuPointerGetAttribute", offsetof(struct gda_cu, pointer_attribute) },
+	{ "cuMemGetHandleForAddressRange", offsetof(struct gda_cu, range_handle) },
+	{ "cuStreamCreateWithPriority", offsetof(struct gda_cu, stream_create) },
+	{ "cuStreamDestroy_v2", offsetof(struct gda_cu, stream_destroy) },
+	{ "cuStreamSynchronize", offsetof(struct gda_cu, stream_sync) },
+	{ "cuStreamQuery", offsetof(struct gda_cu, stream_query) },
+	{ "cuMemcpyAsync", offsetof(struct gda_cu, stream_copy) },
+	{ "cuStreamWriteValue32_v2", offsetof(struct gda_cu, stream_store) },
+};
+
+static_assert(sizeof(gda_cu_symbols) / sizeof(gda_cu_symbols[0]) ==
+	      sizeof(struct gda_cu) / sizeof(void *), "one symbol a call");
+
+static pthread_once_t gda_cu_once = PTHREAD_ONCE_INIT;
+static int gda_cu_loaded;
+
+static int gda_cu_resolve(void *library)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(gda_cu_symbols) / sizeof(gda_cu_symbols[0]); i++) {
+		void *symbol = dlsym(library, gda_cu_symbols[i].name);
+
+		if (!symbol)
+			return -EOPNOTSUPP;
+		memcpy((char *)&gda_cu + gda_cu_symbols[i].at, &symbol, sizeof(symbol));
+	}
+	return 0;
+}
+
+static void gda_cu_open(void)
+{
+	const char *name = secure_getenv("GDA_LIBCUDA");
+	void *library = dlopen(name ? name : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+
+	if (!library) {
+		gda_cu_loaded = -ENOENT;
+		return;
+	}
+	gda_cu_loaded = gda_cu_resolve(library);
+	if (!gda_cu_loaded)
+		gda_cu_loaded = gda_cu_errno(gda_cu.init(0));
+}
+
+int gda_cu_load(void)
+{
+	pthread_once(&gda_cu_once, gda_cu_open);
+	return gda_cu_loaded;
+}
+
+int gda_cu_errno(int result)
+{
+	switch (result) {
+	case GDA_CU_SUCCESS:
+		return 0;
+	case GDA_CU_INVALID_VALUE:
+		return -EINVAL;
+	case GDA_CU_OUT_OF_MEMORY:
+		return -ENOMEM;
+	case GDA_CU_NO_DEVICE:
+	case GDA_CU_INVALID_DEVICE:
+		return -ENODEV;
+	case GDA_CU_NOT_SUPPORTED:
+		return -EOPNOTSUPP;
+	default:
+		return -EIO;
+	}
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+/*
+ * GPU memory as MRs. The in-process device takes the address, for the CUDA driver is
+ * what copies there; a device of the kernel's takes a dma-buf.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "cuda_internal.h"
+
+#define GDA_CUDA_PAGE	4096U
+
+/* Is all of it in one allocation of GPU memory? Entered. */
+static int gda_cuda_allocated(uint64_t addr, size_t length)
+{
+	unsigned int type = 0;
+	uint64_t start = 0;
+	size_t size = 0;
+
+	if (gda_cu.pointer_attribute(&type, GDA_CU_POINTER_MEMORY_TYPE, addr) ||
+	    type != GDA_CU_MEMORY_DEVICE)
+		return -EFAULT;
+	if (gda_cu.pointer_attribute(&start, GDA_CU_POINTER_RANGE_START, addr) ||
+	    gda_cu.pointer_attribute(&size, GDA_CU_POINTER_RANGE_SIZE, addr))
+		return -EFAULT;
+	return addr - start > size || length > size - (addr - start) ? -EFAULT : 0;
+}
+
+static int gda_cuda_check(struct gda_cuda *cuda, uint64_t addr, size_t length)
+{
+	int err;
+
+	if (!length)
+		return -EINVAL;
+	if (addr + length < addr)
+		return -EOVERFLOW;
+	err = gda_cuda_enter(cuda);
+	if (err)
+		return err;
+	err = gda_cuda_allocated(addr, length);
+	gda_cuda_leave();
+	return err;
+}
+
+GDA_EXPORT int gda_cuda_dmabuf(struct gda_cuda *cuda, uint64_t addr, size_t length, int *fd,
+			       uint64_t *offset)
+{
+	uint64_t into = addr % GDA_CUDA_PAGE;
+	size_t pages = (into + length + GDA_CUDA_PAGE - 1) / GDA_CUDA_PAGE * GDA_CUDA_PAGE;
+	int dmabuf = -1;
+	int err = gda_cuda_check(cuda, addr, length);
+
+	if (err)
+		return err;
+	if (!(cuda->query.features & GDA_CUDA_DMABUF))
+		return -EOPNOTSUPP;
+	err = gda_cuda_enter(cuda);
+	if (err)
+		return err;
+	err = gda_cu_errno(gda_cu.range_handle(&dmabuf, addr - into, pages,
+					       GDA_CU_RANGE_DMA_BUF_FD, 0));
+	gda_cuda_leave();
+	if (err)
+		return err;
+	fcntl(dmabuf, F_SETFD, FD_CLOEXEC);
+	*fd = dmabuf;
+	*offset = into;
+	return 0;
+}
+
+static int gda_cuda_mr_inproc(struct gda_cuda *cuda, const struct gda_mr_reg_user *arg,
+			      struct gda_mr *m)
+{
+	struct gda_mr_reg_user cmd = *arg;
+	int err = gda_inproc_mr_reg_far(cuda->ctx->device, &cmd);
+
+	if (err)
+		return err;
+	m->handle = cmd.handle;
+	m->key = cmd.key;
+	m->iova = cmd.iova;
+	return 0;
+}
+
+static int gda_cuda_mr_dmabuf(struct gda_cuda *cuda, const struct gda_mr_reg_user *arg,
+			      struct gda_mr *m)
+{
+	struct gda_mr_reg_dmabuf cmd = {
+		.size = sizeof(cmd),
+		.flags = arg->flags,
+		.length = arg->length,
+		.iova = arg->flags & GDA_MR_ZERO_BASED ? 0 : arg->addr,
+		.access = arg->access,
+	};
+	uint64_t offset;
+	int err = gda_cuda_dmabuf(cuda, arg->addr, arg->length, &cmd.fd, &offset);
+
+	if (err)
+		return err;
+	cmd.offset = offset;
+	err = gda_ioctl(cuda->ctx, GDA_IOC_MR_REG_DMABUF, &cmd);
+	close(cmd.fd);
+	if (err)
+		return err;
+	m->handle = cmd.handle;
+	m->key = cmd.key;
+	m->iova = cmd.iova;
+	return 0;
+}
+
+GDA_EXPORT int gda_cuda_mr_reg(struct gda_cuda *cuda, uint64_t addr, size_t length,
+			       uint32_t access, uint32_t flags, struct gda_mr **mr)
+{
+	const struct gda_mr_reg_user arg = {
+		.flags = flags, .addr = addr, .length = length, .access = access,
+	};
+	struct gda_mr *m;
+	int err = gda_cuda_check(cuda, addr, length);
+
+	if (err)
+		return err;
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return -ENOMEM;
+	m->ctx = cuda->ctx;
+	err = gda_cuda_copies(cuda) ? gda_cuda_mr_inproc(cuda, &arg, m) :
+				      gda_cuda_mr_dmabuf(cuda, &arg, m);
+	if (err) {
+		free(m);
+		return err;
+	}
+	*mr = m;
+	return 0;
+}

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: MIT
+#
+# GPUs: lib/cuda on a driver without a GPU, here. The library's variants and their flags
+# are those of inproc.mk, which is read later.
+
+CUDATEST_OUT	:= $(BUILD)/selftests/cuda
+CUDATEST_SRC	:= selftests/cuda/copies.c selftests/cuda/fake.c
+
+TEST_NATIVE	+= $(foreach v,plain asan tsan,$(CUDATEST_OUT)/$v/copies)
+
+CUDATEST_LIB_plain := $(LIB_OUT)/libgda.a
+CUDATEST_LIB_asan := $(BUILD)/selftests/inproc/asan/libgda.a
+CUDATEST_LIB_tsan := $(BUILD)/selftests/inproc/tsan/libgda.a
+
+define CUDATEST_COPIES
+$(CUDATEST_OUT)/$1/copies: $$(CUDATEST_SRC) $(CUDATEST_LIB_$1) selftests/cuda/fake.h \
+		selftests/inproc/suite.h selftests/inproc/oneview.c selftests/cuda.mk \
+		| $$(BUILD)/kselftest/kselftest_harness.h
+	@mkdir -p $$(@D)
+	$$(CC) $$(INPROC_FLAGS) $$(INPROC_SAN_$1) -rdynamic -o $$@ $$(CUDATEST_SRC) \
+		$$(INPROC_EXTRA_$1) $(CUDATEST_LIB_$1) -ldl
+endef
+$(foreach v,plain asan tsan,$(eval $(call CUDATEST_COPIES,$v)))
