@@ -5,8 +5,8 @@
  *
  * After each point: the survivor has ended by itself (an error completion, its
  * deadline, or success if all had arrived), every object, page and key of the driver
- * is gone, and no page is pinned any more. The users' RLIMIT_MEMLOCK leaves room for one transfer only, so a
- * charge that leaked fails the next point.
+ * is gone, and no page is pinned any more. The users' RLIMIT_MEMLOCK leaves room for
+ * one transfer only, so a charge that leaked fails the next point.
  *
  *   GDA_SEED         seed of the points, printed       [the clock]
  *   GDA_KILL_POINTS  how many                          [20]
