@@ -98,6 +98,10 @@ perf: ## measure in a guest, beside memcpy and rdma_rxe; PERF="--json bw": argum
 	@$(step) 'library and gda-perf' $(submake) lib tools
 	@$(vm) tools/vm/perf.sh $(PERF)
 
+.PHONY: attacks
+attacks: ## what the last `make check` said of each attack
+	@$(scripts)/attacks.sh
+
 .PHONY: lint
 lint: ## the static checks
 	@$(deps) lint

@@ -3,3 +3,4 @@
 # The binary interface, and what is installed: scripts, with nothing to be built.
 
 TEST_NATIVE	+= selftests/abi/abi.sh selftests/abi/install.sh
+TEST_VM		+= selftests/abi/policy.sh

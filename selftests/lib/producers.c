@@ -122,7 +122,7 @@ FIXTURE_TEARDOWN(producers)
 {
 }
 
-TEST_F_TIMEOUT(producers, I_08_I_10_shared, 100)
+TEST_F_TIMEOUT(producers, S8_I_08_I_10_shared, 100)
 {
 	struct poster how = { 0 };
 	uint32_t depth;

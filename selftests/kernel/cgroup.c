@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * The owner pays: SECURITY.md E2 (the worker's time counts against the CPU limit of
+ * who bound the context) and O12 (queues count against the memory limit).
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "gda_fixture.h"
+
+#define MIB	(1UL << 20)
+#define DEPTH	256
+
+FIXTURE(cgroup) {
+	struct t_objects base;
+	char root[64];
+	char dir[96];
+};
+
+static int put(const char *dir, const char *file, const char *value)
+{
+	char path[160];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = write(fd, value, strlen(value));
+	close(fd);
+	return n < 0 ? -EIO : 0;
+}
+
+static long get(const char *dir, const char *file, const char *key)
+{
+	char path[160], name[64];
+	long n, found = -ENOENT;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	f = fopen(path, "re");
+	if (f && !key && fscanf(f, "%ld", &n) == 1)
+		found = n;
+	while (f && key && fscanf(f, "%63s %ld", name, &n) == 2)
+		if (!strcmp(name, key))
+			found = n;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+FIXTURE_SETUP(cgroup)
+{
+	T_BASE_READ(&self->base);
+	strcpy(self->root, "/tmp/gda-cgroup.XXXXXX");
+	ASSERT_NE(NULL, mkdtemp(self->root));
+	if (mount("none", self->root, "cgroup2", 0, NULL))
+		SKIP(return, "no cgroup v2");
+	snprintf(self->dir, sizeof(self->dir), "%s/gda-test", self->root);
+	if (put(self->root, "cgroup.subtree_control", "+cpu +memory"))
+		SKIP(return, "no controllers for CPU and memory");
+	ASSERT_EQ(0, mkdir(self->dir, 0755));
+}
+
+FIXTURE_TEARDOWN(cgroup)
+{
+	uint64_t end = t_now() + T_WAIT_NS;
+
+	if (self->dir[0]) {
+		put(self->dir, "cgroup.kill", "1");
+		while (rmdir(self->dir) && errno == EBUSY && t_now() < end)
+			t_sleep_ns(T_NS / 100);
+	}
+	umount2(self->root, MNT_DETACH);
+	rmdir(self->root);
+	T_BASE_CHECK(&self->base);
+}
+
+/* Keep a queue full, without doing anything oneself: the worker burns the time. */
+static int burn(void *arg)
+{
+	const char *dir = arg;
+	struct t_qp qp;
+	struct t_mr mr;
+	struct t_done done;
+	uint64_t seen = 0;
+	int fd;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (put(dir, "cgroup.procs", "0"))
+		return 1;
+	fd = t_context();
+	if (fd < 0 || t_mr_new(fd, 2 * MIB, GDA_ACCESS_ALL, &mr) ||
+	    t_qp_open(&qp, fd, DEPTH) || t_connect(&qp, &qp))
+		return 2;
+	for (;;) {
+		while (qp.next - seen < DEPTH) {
+			struct t_wr wr = t_wr_write(&mr, 0, &mr, MIB, MIB);
+
+			t_post(&qp, &wr);
+		}
+		t_ring(&qp);
+		t_sleep_ns(T_NS / 100);
+		while (seen < qp.next && t_poll(&qp, seen, &done))
+			seen++;
+	}
+}
+
+/* Hundredths of a CPU that the group used in @ns. */
+static long share(const char *dir, uint64_t ns)
+{
+	long before = get(dir, "cpu.stat", "usage_usec");
+	uint64_t start = t_now();
+
+	t_sleep_ns(ns);
+	return (get(dir, "cpu.stat", "usage_usec") - before) * 100 /
+	       (long)((t_now() - start) / 1000);
+}
+
+TEST_F(cgroup, E2_cpu_max)
+{
+	long with, without;
+	pid_t pid = fork();
+
+	ASSERT_GE(pid, 0);
+	if (!pid)
+		_exit(burn(self->dir));
+	t_sleep_ns(T_NS);
+	without = share(self->dir, t_stress(3) * T_NS);
+	ASSERT_OK(put(self->dir, "cpu.max", "10000 100000"));
+	t_sleep_ns(T_NS);
+	with = share(self->dir, t_stress(5) * T_NS);
+	ASSERT_OK(put(self->dir, "cpu.max", "max 100000"));
+	kill(pid, SIGKILL);
+	EXPECT_EQ(128 + SIGKILL, t_reap(pid, T_WAIT_NS));
+	TH_LOG("%ld%% of a CPU without a limit, %ld%% with one of 10%%", without, with);
+	/* Without a limit it takes what it gets; half of the limit's effect is enough. */
+	EXPECT_LT(with, 20);
+	EXPECT_GT(without, 2 * with);
+}
+
+struct hoard {
+	const char *dir;
+	int ready[2];		/* pipe: how many queues, and an errno */
+};
+
+/* Queues of 2 MiB each until no more. */
+static int hoard(void *arg)
+{
+	struct hoard *h = arg;
+	int fd, err = 0, n;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (put(h->dir, "cgroup.procs", "0"))
+		return 1;
+	fd = t_context();
+	for (n = 0; n < 16 && !err; n++) {
+		struct gda_cq_create cq;
+		struct gda_qp_create qp;
+
+		err = t_cq_create(fd, GDA_CQ_COLLAPSED, 1, &cq);
+		if (!err)
+			err = t_qp_create(fd, cq.handle, 1U << 15, &qp);
+	}
+	if (write(h->ready[1], &n, sizeof(n)) != sizeof(n))
+		return 2;
+	t_sleep_ns(1000 * T_NS);
+	return 0;
+}
+
+TEST_F(cgroup, O12_queues_are_charged)
+{
+	struct hoard h = { .dir = self->dir };
+	long before, after;
+	pid_t pid;
+	int n = 0;
+
+	ASSERT_EQ(0, pipe(h.ready));
+	before = get(self->dir, "memory.current", NULL);
+	pid = fork();
+	ASSERT_GE(pid, 0);
+	if (!pid)
+		_exit(hoard(&h));
+	ASSERT_EQ((ssize_t)sizeof(n), read(h.ready[0], &n, sizeof(n)));
+	after = get(self->dir, "memory.current", NULL);
+	kill(pid, SIGKILL);
+	EXPECT_EQ(128 + SIGKILL, t_reap(pid, T_WAIT_NS));
+	TH_LOG("%d queues of 2 MiB: %ld KiB charged", n, (after - before) / 1024);
+	EXPECT_EQ(16, n);
+	EXPECT_GT(after - before, 16 * 2 * (long)MIB);
+	close(h.ready[0]);
+	close(h.ready[1]);
+}
+
+/* Over the limit the owner is stopped, and nobody else. */
+TEST_F(cgroup, O12_memory_max)
+{
+	struct hoard h = { .dir = self->dir };
+	struct t_end end[2];
+	struct t_wr wr;
+	long peak;
+	int err;
+
+	printf("# dmesg: oom-kill|Call Trace:\n");
+	fflush(stdout);
+	ASSERT_EQ(0, pipe(h.ready));
+	ASSERT_OK(t_pair_open(end, 16, T_PAGE));
+	ASSERT_OK(put(self->dir, "memory.max", "16M"));
+	put(self->dir, "memory.swap.max", "0");
+	err = t_in_child(hoard, &h);
+	peak = get(self->dir, "memory.current", NULL);
+	TH_LOG("ended with %d, %ld KiB are charged still", err, peak / 1024);
+	EXPECT_EQ(128 + SIGKILL, err);
+	EXPECT_GE(get(self->dir, "memory.events", "oom_kill"), 1);
+	wr = t_wr_write(&end[0].mr, 0, &end[1].mr, 0, 64);
+	EXPECT_OK(t_run(&end[0].qp, &wr, NULL));
+	t_pair_close(end);
+	close(h.ready[0]);
+	close(h.ready[1]);
+}
+
+TEST_HARNESS_MAIN
