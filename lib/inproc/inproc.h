@@ -163,7 +163,12 @@ struct gda_inproc_worker {
 	pthread_cond_t wake;		/* on CLOCK_MONOTONIC */
 	bool asleep;			/* under @lock, and then quiescent */
 	bool kicked;			/* under @lock */
-	struct gda_inproc_far *far;	/* with work in flight; the worker's own */
+	/* the worker's own */
+	struct gda_inproc_far *far;	/* with work in flight */
+	bool found;			/* the last pass found work */
+	u32 cursor;			/* slot where the sweep goes on */
+	u64 busy[GDA_INPROC_MAX_QP / 64];	/* slots with work in this sweep or the last */
+	u64 fresh[GDA_INPROC_MAX_QP / 64];	/* ... in this one */
 };
 
 /* How long a doorbell may stay silent before its worker begins to sleep. */

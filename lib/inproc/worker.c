@@ -41,6 +41,9 @@
 
 #define GDA_INPROC_LOOKS	64U	/* at idle queues, between two looks at the clock */
 
+/* Idle queues that are looked at for each one that had work lately. */
+#define GDA_INPROC_SWEEP	2U
+
 #define GDA_INPROC_SPIN_NS	20000U
 #define GDA_INPROC_SLEEP_NS	1000000U
 #define GDA_INPROC_PACE_NS	50000U
@@ -73,25 +76,67 @@ static bool gda_inproc_visit(struct gda_inproc_worker *w, struct gda_inproc_qp *
 	return gda_engine_visit(&qp->eqp, GDA_INPROC_VISIT_WQES, GDA_INPROC_VISIT_BYTES);
 }
 
-/* Give each queue a visit. Return: whether any had work. */
+static bool gda_inproc_serve(struct gda_inproc_worker *w, u32 slot)
+{
+	struct gda_inproc_qp *qp = smp_load_acquire(&w->ctx->slot[slot]);
+
+	if (!qp || !gda_inproc_visit(w, qp))
+		return false;
+	w->busy[slot / 64] |= 1ULL << slot % 64;
+	w->fresh[slot / 64] |= 1ULL << slot % 64;
+	gda_inproc_quiescent(w);
+	return true;
+}
+
+/* Look at the next @n queues that had no work lately. Return: whether any has. */
+static bool gda_inproc_sweep(struct gda_inproc_worker *w, u32 nslots, u32 n)
+{
+	bool progress = false;
+	u32 i = w->cursor;
+
+	for (; n && i < nslots; i += w->ctx->nworkers) {
+		if (w->busy[i / 64] >> i % 64 & 1)
+			continue;
+		progress |= gda_inproc_serve(w, i);
+		n--;
+	}
+	w->cursor = i;
+	if (i < nslots)
+		return progress;
+	/* what had no work in the whole sweep is no longer busy */
+	w->cursor = w->number;
+	for (i = 0; i * 64 < nslots; i++) {
+		w->busy[i] = w->fresh[i];
+		w->fresh[i] = 0;
+	}
+	return progress;
+}
+
+/*
+ * Give each queue that had work lately a visit, and look at some of the others: at all,
+ * if there was nothing to do. So queues that are idle cost little, however many.
+ * Return: whether any had work.
+ */
 static bool gda_inproc_pass(struct gda_inproc_worker *w)
 {
-	struct gda_inproc_context *ctx = w->ctx;
-	u32 nslots = READ_ONCE(ctx->nslots);
+	u32 nslots = READ_ONCE(w->ctx->nslots);
 	bool progress = w->far;
-	u32 i;
+	u32 i, nbusy = 0;
 
 	if (unlikely(progress))
 		gda_inproc_far_poll(w);
 
-	for (i = w->number; i < nslots; i += ctx->nworkers) {
-		struct gda_inproc_qp *qp = smp_load_acquire(&ctx->slot[i]);
+	for (i = 0; i * 64 < nslots; i++) {
+		u64 bits = w->busy[i];
 
-		if (!qp || !gda_inproc_visit(w, qp))
-			continue;
-		progress = true;
-		gda_inproc_quiescent(w);
+		for (; bits; bits &= bits - 1) {
+			progress |= gda_inproc_serve(w, i * 64 + (u32)__builtin_ctzll(bits));
+			nbusy++;
+		}
 	}
+	progress |= gda_inproc_sweep(w, nslots,
+				     w->found ? GDA_INPROC_SWEEP * (nbusy + !nbusy) : nslots);
+	w->found = progress;
 	return progress;
 }
 
@@ -229,6 +274,7 @@ static int gda_inproc_worker_start(struct gda_inproc_context *ctx, u32 number)
 
 	w->ctx = ctx;
 	w->number = number;
+	w->cursor = number;
 	gda_inproc_worker_init(w);
 	/* the program's signals are the program's */
 	sigfillset(&all);

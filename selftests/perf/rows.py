@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 PERF = os.path.join(os.path.dirname(os.path.realpath(sys.argv[0])), "../../tools/gda-perf")
+SLOW = int(os.environ.get("GDA_SLOW", "1"))
 QUICK = ["--runs", "2", "--ms", "2", "--idle", "70"]
 SIZES = [8, 64, 512, 4096, 16384, 65536, 1048576, 4194304]
 
@@ -42,8 +43,8 @@ def test(name):
 
 
 def perf(*args):
-    return subprocess.run([PERF, *args], capture_output=True, text=True, timeout=100,
-                          check=False)
+    return subprocess.run([PERF, *args], capture_output=True, text=True, check=False,
+                          timeout=60 * SLOW)
 
 
 def key(row):
