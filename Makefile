@@ -102,6 +102,11 @@ perf: ## measure in a guest, beside memcpy and rdma_rxe; PERF="--json bw": argum
 attacks: ## what the last `make check` said of each attack
 	@$(scripts)/attacks.sh
 
+.PHONY: coverage
+coverage: ## lines and branches of the engine that its tests reach
+	@$(deps) check
+	@selftests/engine/coverage.sh
+
 .PHONY: lint
 lint: ## the static checks
 	@$(deps) lint

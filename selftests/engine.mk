@@ -22,9 +22,10 @@ TEST_NATIVE	+= $(ETEST_NAMES:%=$(ETEST_OUT)/%)
 BENCH		+= $(ETEST_OUT)/bench-instructions
 BENCH_NATIVE	+= $(ETEST_OUT)/bench-instructions
 
+# ETEST_COVERAGE and ETEST_LIBS come from coverage.sh.
 $(ETEST_OUT)/obj/engine/%.o: kmod/gda_core/engine/%.c $(ETEST_HEADERS)
 	@mkdir -p $(@D)
-	$(CC) $(ETEST_FLAGS) $(ETEST_SANITIZE) -c -o $@ $<
+	$(CC) $(ETEST_FLAGS) $(ETEST_SANITIZE) $(ETEST_COVERAGE) -c -o $@ $<
 
 $(ETEST_OUT)/obj/host.o: $(ETEST_DIR)/host.c $(ETEST_HEADERS)
 	@mkdir -p $(@D)
@@ -40,7 +41,7 @@ $(ETEST_OUT)/bytes: $(ETEST_OUT)/obj/mlx5dv.o
 $(ETEST_NAMES:%=$(ETEST_OUT)/%): $(ETEST_OUT)/%: $(ETEST_DIR)/%.c $(ETEST_OBJ) \
 		$(ETEST_HEADERS) | $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
-	$(CC) $(ETEST_FLAGS) $(ETEST_SANITIZE) -pthread -o $@ $< $(filter %.o,$^)
+	$(CC) $(ETEST_FLAGS) $(ETEST_SANITIZE) -pthread -o $@ $< $(filter %.o,$^) $(ETEST_LIBS)
 
 $(ETEST_OUT)/bench: $(ETEST_DIR)/bench.c $(ETEST_DIR)/host.c $(ETEST_SRC) $(ETEST_HEADERS)
 	@mkdir -p $(@D)

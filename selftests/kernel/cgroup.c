@@ -62,7 +62,7 @@ static long get(const char *dir, const char *file, const char *key)
 FIXTURE_SETUP(cgroup)
 {
 	T_BASE_READ(&self->base);
-	strcpy(self->root, "/tmp/gda-cgroup.XXXXXX");
+	snprintf(self->root, sizeof(self->root), "/tmp/gda-cgroup.XXXXXX");
 	ASSERT_NE(NULL, mkdtemp(self->root));
 	if (mount("none", self->root, "cgroup2", 0, NULL))
 		SKIP(return, "no cgroup v2");
