@@ -243,11 +243,13 @@ u8 gda_access_check(const struct gda_mem *mem, const void *pd, const struct gda_
 
 /* exec.c */
 
-/* An MR that was found during this visit, and the rights seen to be granted. */
+/* A span of an MR that was found during this visit, and what it may be used for. */
 struct gda_exec_use {
 	const struct gda_mem *mem;
-	u32 key;
-	u32 access;
+	u64 tag;		/* key, and rights seen to be granted above it */
+	u64 addr;
+	u64 len;
+	u8 *ptr;
 };
 
 /* What a work request names, looked up and checked. */

@@ -19,6 +19,9 @@
 /* A transfer this short is not split by the budget, so that its store stays whole. */
 #define GDA_EXEC_WHOLE	64U
 
+/* How much beyond what a short transfer needs its span may be, for the next ones. */
+#define GDA_EXEC_AHEAD	4096U
+
 /* Rights that the MRs at both ends must grant. */
 static const struct gda_exec_rights {
 	u32 local;
@@ -29,6 +32,11 @@ static const struct gda_exec_rights {
 	[GDA_OP_FETCH_ADD] = { GDA_ACCESS_LOCAL_WRITE, GDA_ACCESS_REMOTE_ATOMIC },
 	[GDA_OP_COMPARE_SWAP] = { GDA_ACCESS_LOCAL_WRITE, GDA_ACCESS_REMOTE_ATOMIC },
 };
+
+static __always_inline u64 gda_exec_tag(u32 key, u32 access)
+{
+	return (u64)access << 32 | key;
+}
 
 static int gda_exec_fail(u8 syndrome, u8 vendor)
 {
@@ -123,53 +131,106 @@ static __always_inline void gda_exec_arrived(enum gda_op op, const struct gda_eq
 		gda_os_fetch_add64(&peer->recv->value, 1);
 }
 
-/* Find an MR, mostly again. Return: NULL if it is anything but good. */
-static __always_inline const struct gda_mem *
-gda_exec_find(const struct gda_eqp *q, const void *pd, const struct gda_sge *range,
-	      u32 access, struct gda_exec_use *use)
+/*
+ * What was found last is found again without looking: the same key, used the same way,
+ * within the same span. That it was not revoked is looked at each time.
+ */
+static __always_inline void *gda_exec_again(const struct gda_sge *range, u32 access,
+					    const struct gda_exec_use *use)
 {
-	const struct gda_mem *mem = use->mem;
+	u64 off = range->addr - use->addr;
 
-	if (use->key != range->key || use->access != access) {
-		mem = gda_host_mem(q, range->key);
-		if (!gda_access_owned(mem, pd, range->key) ||
-		    !gda_access_granted(mem, access))
-			return NULL;
-		use->mem = mem;
-		use->key = range->key;
-		use->access = access;
-	}
-	if (!gda_access_live(mem) || !gda_access_inside(mem, range->addr, range->len))
+	if (unlikely(use->tag != gda_exec_tag(range->key, access) || off > use->len ||
+		     range->len > use->len - off || !gda_access_live(use->mem)))
 		return NULL;
-	return mem;
+	return use->ptr + off;
 }
 
 /*
- * The way of what is posted most: one short segment, or inline, and one span at each
- * end. @op is constant.
- * Return: false if it is anything else, wrong or not, and nothing was done.
+ * Look for it: the MR, unless it is the last one, and as much of it from there on as is
+ * one span, up to GDA_EXEC_AHEAD. Return: NULL if it is anything but good.
  */
-static __always_inline bool gda_exec_short(struct gda_eqp *q, enum gda_op op,
-					   struct gda_exec_scope *scope)
+static __always_inline void *gda_exec_find(const struct gda_eqp *q, const struct gda_eqp *owner,
+					   const struct gda_sge *range, u32 access,
+					   struct gda_exec_use *use)
+{
+	u64 tag = gda_exec_tag(range->key, access);
+	const struct gda_mem *mem = use->mem;
+	void *ptr = NULL;
+	u64 off;
+
+	if (use->tag != tag) {
+		mem = gda_host_mem(q, range->key);
+		if (!gda_access_owned(mem, owner->pd, range->key) ||
+		    !gda_access_granted(mem, access))
+			return NULL;
+	}
+	if (!gda_access_live(mem) || !gda_access_inside(mem, range->addr, range->len))
+		return NULL;
+	off = range->addr - mem->iova;
+	use->mem = mem;
+	use->tag = tag;
+	use->addr = range->addr;
+	use->len = gda_host_span(mem, off, (u32)min(mem->size - off, (u64)GDA_EXEC_AHEAD), &ptr);
+	use->ptr = ptr;
+	return likely(use->len >= range->len) ? ptr : NULL;
+}
+
+/*
+ * The way of what is posted most: a word to or from memory that was found before, or
+ * inline. Calls nothing. @op is constant.
+ * Return: false if it is anything else and nothing was done.
+ */
+static __always_inline bool gda_exec_word(struct gda_eqp *q, enum gda_op op,
+					  struct gda_exec_scope *scope)
 {
 	const struct gda_exec_rights *rights = &gda_exec_rights[op];
 	struct gda_work *w = &q->work;
 	u32 len = w->remote.len;
-	const struct gda_mem *mem;
-	void *local, *remote;
+	void *local = w->data;
+	void *remote;
 
-	if (op == GDA_OP_WRITE && w->inlined) {
-		local = w->data;
-	} else {
-		mem = gda_exec_find(q, q->pd, &w->sge[0], rights->local, &scope->local);
-		if (!mem || gda_exec_span(mem, &w->sge[0], 0, len, &local) != len)
-			return false;
-	}
-	mem = gda_exec_find(q, scope->near->pd, &w->remote, rights->remote, &scope->remote);
-	if (!mem || gda_exec_span(mem, &w->remote, 0, len, &remote) != len)
+	if (len != sizeof(u64) && len != sizeof(u32))
+		return false;
+	if (w->nsge == 1)
+		local = gda_exec_again(&w->sge[0], rights->local, &scope->local);
+	else if (!w->inlined)
+		return false;
+	if (unlikely(!local))
+		return false;
+	remote = gda_exec_again(&w->remote, rights->remote, &scope->remote);
+	if (unlikely(!remote))
 		return false;
 	gda_exec_move(q, op, local, remote, len);
 	gda_exec_arrived(op, scope->near);
+	return true;
+}
+
+/*
+ * One short segment, or inline, and one span at each end.
+ * Return: false if it is anything else, wrong or not, and nothing was done.
+ */
+static bool gda_exec_short(struct gda_eqp *q, struct gda_exec_scope *scope)
+{
+	struct gda_work *w = &q->work;
+	const struct gda_exec_rights *rights = &gda_exec_rights[w->op];
+	void *local = w->data;
+	void *remote;
+
+	if (!w->inlined)
+		local = gda_exec_again(&w->sge[0], rights->local, &scope->local);
+	if (!local)
+		local = gda_exec_find(q, q, &w->sge[0], rights->local, &scope->local);
+	if (!local)
+		return false;
+	remote = gda_exec_again(&w->remote, rights->remote, &scope->remote);
+	if (!remote)
+		remote = gda_exec_find(q, scope->near, &w->remote, rights->remote,
+				       &scope->remote);
+	if (!remote)
+		return false;
+	gda_exec_move(q, w->op, local, remote, w->remote.len);
+	gda_exec_arrived(w->op, scope->near);
 	return true;
 }
 
@@ -314,28 +375,37 @@ static noinline int gda_exec_any(struct gda_eqp *q, struct gda_exec_scope *scope
 	return ret;
 }
 
+/* Writes and reads that gda_exec_word() left alone. */
+static noinline int gda_exec_rdma(struct gda_eqp *q, struct gda_exec_scope *scope)
+{
+	const struct gda_work *w = &q->work;
+
+	if (w->remote.len - 1 < GDA_EXEC_WHOLE && w->nsge < 2 && likely(scope->near) &&
+	    gda_exec_short(q, scope))
+		return 1;
+	return gda_exec_any(q, scope);
+}
+
 void gda_exec_enter(const struct gda_eqp *q, u32 bytes, struct gda_exec_scope *scope)
 {
 	scope->peer = gda_host_peer(q);
 	scope->near = unlikely(q->far) ? NULL : scope->peer;
 	scope->until = q->bytes + bytes;
 	/* no work request needs these rights: nothing was found yet */
-	scope->local.access = ~0U;
-	scope->remote.access = ~0U;
+	scope->local.tag = ~0ULL;
+	scope->remote.tag = ~0ULL;
 }
 
 int gda_exec(struct gda_eqp *q, struct gda_exec_scope *scope)
 {
-	const struct gda_work *w = &q->work;
-	bool done = false;
-
-	if (w->op == GDA_OP_NOP)
+	switch (q->work.op) {
+	case GDA_OP_WRITE:
+		return likely(gda_exec_word(q, GDA_OP_WRITE, scope)) ? 1 : gda_exec_rdma(q, scope);
+	case GDA_OP_READ:
+		return likely(gda_exec_word(q, GDA_OP_READ, scope)) ? 1 : gda_exec_rdma(q, scope);
+	case GDA_OP_NOP:
 		return 1;
-	if (w->remote.len - 1 < GDA_EXEC_WHOLE && w->nsge < 2 && likely(scope->near)) {
-		if (w->op == GDA_OP_WRITE)
-			done = gda_exec_short(q, GDA_OP_WRITE, scope);
-		else if (w->op == GDA_OP_READ)
-			done = gda_exec_short(q, GDA_OP_READ, scope);
+	default:
+		return gda_exec_any(q, scope);
 	}
-	return likely(done) ? 1 : gda_exec_any(q, scope);
 }
