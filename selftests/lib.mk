@@ -32,11 +32,10 @@ $(LIBTEST_OUT)/device: selftests/lib/device.c $(LIB_OUT)/libgda.a $(LIBTEST_DEPS
 	@mkdir -p $(@D)
 	$(CC) $(LIBTEST_FLAGS) -pthread -o $@ $< $(LIB_OUT)/libgda.a
 
-# On demand, where there is a GPU.
-NVCC		?= nvcc
-$(LIBTEST_OUT)/gpu: selftests/lib/gpu.cu selftests/lib/fake_nic.c lib/src/view.c $(LIBTEST_DEPS)
+# On demand, where there is a GPU (make check-gpu).
+$(LIBTEST_OUT)/gpu: selftests/lib/gpu.cu selftests/lib/fake_nic.c lib/src/view.c $(LIBTEST_DEPS) \
+		$(wildcard lib/include/gda/gpu/*.h)
 	@mkdir -p $(@D)
 	$(CC) $(LIBTEST_FLAGS) -c -o $@-nic.o selftests/lib/fake_nic.c
 	$(CC) $(LIBTEST_FLAGS) -c -o $@-view.o lib/src/view.c
-	$(NVCC) -std=c++17 -O3 $(GDA_CPPFLAGS) -gencode arch=compute_75,code=sm_75 \
-		-gencode arch=compute_90,code=sm_90 -o $@ $< $@-nic.o $@-view.o -lpthread
+	$(NVCC) $(NVCC_FLAGS) -o $@ $< $@-nic.o $@-view.o -lpthread

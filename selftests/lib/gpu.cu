@@ -2,11 +2,7 @@
 /*
  * The fast path in device code: threads of a GPU post to a queue in host memory that
  * the fake NIC consumes and checks on a CPU. The view and the slot words lie in GPU
- * memory. Not part of any suite yet; build and run it where there is a GPU:
- *
- *   make build/selftests/lib/gpu && build/selftests/lib/gpu
- *
- * Speaks KTAP.
+ * memory. make check-gpu runs it. Speaks KTAP.
  */
 #include <cstdio>
 #include <cstdlib>

@@ -53,6 +53,7 @@ install_library() {
 	ln -sfn libgda.so.1 "$dest$libdir/libgda.so"
 	put 644 "$libdir" "$build/lib/libgda.a"
 	put 644 "$prefix/include/gda" uapi/gda/*.h lib/include/gda/*.h
+	put 644 "$prefix/include/gda/gpu" lib/include/gda/gpu/*.h
 	# For this prefix, whatever it was when the library was built.
 	install -d "$dest$libdir/pkgconfig"
 	sed -e "s|@PREFIX@|$prefix|; s|@LIBDIR@|$libdir|; s|@VERSION@|$version|" \

@@ -398,12 +398,15 @@ GDA_API int gda_wait(struct gda_view *v, int64_t ticket, uint64_t deadline)
  */
 GDA_API int gda_quiet(struct gda_view *v, uint64_t deadline)
 {
-	uint64_t end = gda_load_acquire64(&v->reserved);
+	uint64_t end;
 	int err;
 
-	if (!end)
-		return 0;
-	err = gda_wait(v, (int64_t)(end - 1), deadline);
+	do {
+		end = gda_handed_out(v);
+		if (!end)
+			return 0;
+		err = gda_wait(v, (int64_t)(end - 1), deadline);
+	} while (err == -EINVAL);	/* given back meanwhile */
 	return err == -ECANCELED ? -EIO : err;
 }
 

@@ -28,6 +28,13 @@ extern "C" {
  * define GDA_NOWAIT - a full ring fails with EAGAIN at once, without a bounded wait
  */
 #define GDA_NOWAIT	(1U << 2)
+/**
+ * define GDA_SYSTEM - on a GPU: what is put was written outside of the GPU's memory
+ *
+ * And the caller has not released it at system scope. A put releases whatever the caller
+ * wrote, at the scope that the queue needs; this makes it system scope.
+ */
+#define GDA_SYSTEM	(1U << 3)
 
 /* Looks at a word between two looks at the clock. */
 #define GDA_POLLS	64
@@ -163,6 +170,16 @@ GDA_SLOW int64_t gda_reserve_wait(struct gda_view *v, unsigned int flags)
 	}
 }
 
+#ifdef __CUDACC__
+#ifdef __cplusplus
+}
+#endif
+#include <gda/gpu/shared.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+#endif
+
 /*
  * Hand out the next slot in *@index, or return a negative errno. The cached consumer
  * index never runs ahead of the executor, so a slot handed out has completed its
@@ -177,6 +194,13 @@ GDA_HELPER int gda_reserve(struct gda_view *v, unsigned int *flags, uint64_t *in
 	uint64_t used = next - gda_load_acquire64(&v->completed);
 	int64_t waited;
 
+#ifdef __CUDA_ARCH__
+	if (!(*flags & GDA_EXCLUSIVE)) {
+		waited = gda_shared_take(gda_port_open(v), 1, *flags);
+		*index = (uint64_t)waited;
+		return waited < 0 ? (int)waited : 0;
+	}
+#endif
 	*index = next;
 	if (!gda_unlikely(used > v->mask)) {
 		if (*flags & GDA_DEFER && used == v->mask)
@@ -195,14 +219,35 @@ GDA_HELPER int gda_reserve(struct gda_view *v, unsigned int *flags, uint64_t *in
 	return waited < 0 ? (int)waited : 0;
 }
 
+/*
+ * All that was posted is below. On a GPU a poster may hold a slot that is not free yet,
+ * and may give it back: nothing beyond a ring was posted.
+ */
+GDA_HELPER uint64_t gda_handed_out(const struct gda_view *v)
+{
+	uint64_t end = gda_load_acquire64(&v->reserved);
+#ifdef __CUDA_ARCH__
+	uint64_t most = gda_load_acquire64(&v->completed) + v->mask + 1;
+
+	if (end > most)
+		end = most;
+#endif
+	return end;
+}
+
 /* All slots below @next are written, and nobody else rings. */
 GDA_HELPER void gda_ring(const struct gda_view *v, uint64_t next)
 {
+#ifdef __CUDA_ARCH__
+	gda_release(v->caps);
+	gda_port_ring(gda_port_open((struct gda_view *)v), next);
+#else
 	uint32_t record = gda_mlx5_dbrec(next);
 
 	gda_nic_store32((uint32_t *)(uintptr_t)v->dbrec, record);
 	gda_nic_store64((uint64_t *)(uintptr_t)v->db,
 			v->qpn_be | gda_pair(gda_be_shl8(record), 0));
+#endif
 }
 
 /*
@@ -254,9 +299,15 @@ GDA_HELPER void gda_publish(struct gda_view *v, uint64_t index, unsigned int fla
 			gda_store_relaxed64(&v->deferred, (index + 1) << 1 | 1);
 		return;
 	}
+#ifdef __CUDA_ARCH__
+	/* nothing is deferred, for whoever leads rings for many anyway */
+	gda_shared_publish<false>(gda_port_open(v), index, 1,
+				  flags & GDA_SYSTEM ? 0 : v->caps);
+#else
 	if (!ring)
 		gda_max64(&v->deferred, (index + 1) << 1);
 	gda_publish_shared(v, index, ring);
+#endif
 }
 
 #ifdef __cplusplus

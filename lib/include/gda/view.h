@@ -28,6 +28,22 @@ extern "C" {
 #define GDA_NO_ERROR UINT64_MAX
 
 /**
+ * define GDA_VIEW_LAZY - the device takes doorbells in any order and does not wait for
+ *	the record
+ *
+ * So no fence is needed between record and doorbell, nor between two doorbells.
+ */
+#define GDA_VIEW_LAZY	(1U << 0)
+/**
+ * define GDA_VIEW_NEAR - queue and record lie in the memory of the posters' GPU, and
+ *	the device reads them there
+ *
+ * So what was released at the scope of the GPU is visible to the device. Without it,
+ * posters on a GPU release at system scope.
+ */
+#define GDA_VIEW_NEAR	(1U << 1)
+
+/**
  * struct gda_view - a queue pair as its posters see it
  * @size: sizeof(struct gda_view) of who filled it
  * @version: %GDA_VIEW_VERSION of who filled it
@@ -42,12 +58,15 @@ extern "C" {
  * @timeout_ns: bound of waits that are not given a deadline
  * @abort: a 32-bit word; once it is not 0, every wait ends with -ESHUTDOWN
  * @abort_word: what @abort points to unless it was pointed elsewhere
+ * @caps: GDA_VIEW_*, what posters on a GPU may rely on; 0 unless it was set
  * @reserved: index of the next slot to hand out; it and all below never wrap
  * @completed: slots known to have completed: a cached consumer index
  * @error_index: slot that failed first, or %GDA_NO_ERROR
  * @error: vendor << 8 | syndrome of that slot
  * @deferred: 2 * (index + 1) of the newest deferred post, plus 1 if it was exclusive
  * @flushed: everything below was rung by a flush
+ * @offer: GPU: where to go on for whoever takes the headship; 0: it is not on offer
+ * @retreat: GPU: posters that want to give a slot back
  *
  * The first 128 bytes are constant while anybody posts. Each group after them is
  * written by different threads at different times and has its own 128 bytes (the
@@ -67,6 +86,7 @@ struct gda_view {
 	uint64_t timeout_ns;
 	uint64_t abort;
 	uint32_t abort_word;
+	uint32_t caps;
 
 	uint64_t reserved __attribute__((aligned(128)));
 
@@ -76,6 +96,8 @@ struct gda_view {
 
 	uint64_t deferred __attribute__((aligned(128)));
 	uint64_t flushed;
+	uint64_t offer;
+	uint32_t retreat;
 } __attribute__((aligned(128)));
 
 /**

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Exclusive posting on a GPU: one thread, or one warp whose lanes do everything
+ * together, owns the queue from gda_exclusive_open() to gda_exclusive_close(). Its
+ * cursors are in registers, so a put is a comparison, the entry, a release and the
+ * doorbell; the completion entry is read only when the ring looks full.
+ */
+#ifndef GDA_GPU_EXCLUSIVE_H
+#define GDA_GPU_EXCLUSIVE_H
+
+#include <gda/fastpath.h>
+
+/**
+ * struct gda_exclusive - a queue and its only poster
+ * @port: constants
+ * @next: index of the next slot
+ * @done: slots known to have completed
+ * @rung: everything below was rung
+ */
+struct gda_exclusive {
+	struct gda_port port;
+	uint64_t next;
+	uint64_t done;
+	uint64_t rung;
+};
+
+/*
+ * Own @v. Nobody may post to it or wait on it otherwise until gda_exclusive_close(), and
+ * nothing may be deferred.
+ */
+GDA_DEVICE struct gda_exclusive gda_exclusive_open(struct gda_view *v)
+{
+	struct gda_exclusive q;
+
+	q.port = gda_port_open(v);
+	q.next = gda_gpu_load64(&v->reserved);
+	q.done = gda_gpu_load64(&v->completed);
+	q.rung = q.next;
+	return q;
+}
+
+GDA_DEVICE void gda_ring_deferred(struct gda_exclusive &q)
+{
+	if (q.rung == q.next)
+		return;
+	__syncwarp(__activemask());
+	gda_release(q.port.caps);
+	gda_port_ring(q.port, q.next);
+	q.rung = q.next;
+}
+
+/* Give the queue back: to another owner, or to gda_view_share(). */
+GDA_DEVICE void gda_exclusive_close(struct gda_exclusive &q)
+{
+	gda_ring_deferred(q);
+	gda_gpu_store64(&q.port.view->reserved, q.next);
+	gda_gpu_store64(&q.port.view->completed, q.done);
+	gda_fence_gpu();
+}
+
+/*
+ * The consumer index now, at most depth beyond @done, and whether the queue has failed;
+ * then the view says where.
+ */
+GDA_DEVICE uint64_t gda_gpu_completed(struct gda_view *v, uint64_t done, bool &failed)
+{
+	uint32_t word = gda_swap32(gda_nic_load32((const uint32_t *)
+		(v->cq + offsetof(struct gda_mlx5_cqe, wqe_counter))));
+	uint64_t now = gda_widen(done, word >> 16);
+
+	failed = (word >> 4 & 0xf) == GDA_MLX5_CQE_REQ_ERR;
+	if ((word >> 4 & 0xf) == GDA_MLX5_CQE_REQ)
+		return now;
+	if (!failed)
+		return done;
+	return now - gda_note_error(v, word >> 16);
+}
+
+/* Rings up to @next if @unrung, waits until @need slots have completed; returns how many. */
+GDA_DEVICE_SLOW int64_t gda_exclusive_room(struct gda_view *v, uint64_t done, uint64_t need,
+					   uint64_t next, bool unrung, unsigned int flags)
+{
+	uint64_t deadline = gda_gpu_deadline(v, 0);
+	unsigned int polls;
+	bool failed;
+	int err;
+
+	if (unrung) {
+		__syncwarp(__activemask());
+		gda_release(v->caps);
+		gda_port_ring(gda_port_open(v), next);
+	}
+	for (polls = 1;; polls++) {
+		done = gda_gpu_completed(v, done, failed);
+		if (failed)
+			return -EIO;
+		if ((int64_t)(done - need) >= 0)
+			return (int64_t)done;
+		if (flags & GDA_NOWAIT)
+			return -EAGAIN;
+		err = gda_gpu_expired(v, polls, deadline);
+		if (err)
+			return err;
+	}
+}
+
+GDA_DEVICE int64_t gda_take(struct gda_exclusive &q, uint32_t n, unsigned int flags)
+{
+	uint64_t used = q.next + n - q.done;
+	uint64_t index = q.next;
+
+	if (used > (uint64_t)q.port.mask + 1) {
+		int64_t done = gda_exclusive_room(q.port.view, q.done,
+						  q.next + n - q.port.mask - 1, q.next,
+						  q.rung != q.next, flags);
+
+		q.rung = q.next;
+		if (done < 0)
+			return done;
+		q.done = (uint64_t)done;
+	}
+	q.next += n;
+	return (int64_t)index;
+}
+
+GDA_DEVICE void gda_give(struct gda_exclusive &q, uint64_t index, uint32_t n,
+			 unsigned int flags)
+{
+	if (flags & GDA_DEFER)
+		return;
+	gda_release(flags & GDA_SYSTEM ? 0 : q.port.caps);
+	gda_port_ring(q.port, index + n);
+	q.rung = q.next;
+}
+
+GDA_DEVICE int64_t gda_take_warp(struct gda_exclusive &q, unsigned int flags)
+{
+	int64_t index = gda_take(q, 32, flags);
+
+	return index < 0 ? index : index + (threadIdx.x & 31);
+}
+
+GDA_DEVICE void gda_give_warp(struct gda_exclusive &q, uint64_t index, unsigned int flags)
+{
+	if (flags & GDA_DEFER)
+		return;
+	__syncwarp();
+	if (!(threadIdx.x & 31)) {
+		gda_pass_on(flags & GDA_SYSTEM ? 0 : q.port.caps);
+		gda_port_ring(q.port, index + 32);
+	}
+	q.rung = q.next;
+}
+
+/*
+ * What has completed by now. Of a queue that has failed this is not kept, so that
+ * gda_quiet_known() is never true of it.
+ */
+GDA_DEVICE uint64_t gda_refresh(struct gda_exclusive &q)
+{
+	bool failed;
+	uint64_t done = gda_gpu_completed(q.port.view, q.done, failed);
+
+	if (!failed)
+		q.done = done;
+	return done;
+}
+
+GDA_DEVICE uint64_t gda_posted(struct gda_exclusive &q)
+{
+	return q.next;
+}
+
+/* All that was posted is known to have completed. */
+GDA_DEVICE bool gda_quiet_known(struct gda_exclusive &q)
+{
+	return q.done == q.next;
+}
+
+#endif /* GDA_GPU_EXCLUSIVE_H */

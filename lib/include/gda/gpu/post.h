@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Posts and waits of CUDA device code through what a poster keeps of a queue in
+ * registers. Three kinds of it, by who shares the queue, and one set of functions:
+ *
+ *   struct gda_exclusive	one thread, or one warp together	gpu/exclusive.h
+ *   struct gda_block_queue	the threads of a block			gpu/block.h
+ *   struct gda_shared		any thread of the GPU			gpu/courier.h
+ *
+ * The functions of gda/fastpath.h work on the view itself, as on a CPU; on a GPU they
+ * share as struct gda_shared does, without a courier. Tickets, flags, results, deadlines
+ * and the abort word are the same here.
+ *
+ * A put by a group is one put: all of the group call it and what any of them wrote before
+ * is covered. A put by each is 32 puts of a whole warp with one reservation and one ring.
+ */
+#ifndef GDA_GPU_POST_H
+#define GDA_GPU_POST_H
+
+#include <gda/gpu/block.h>
+#include <gda/gpu/courier.h>
+#include <gda/gpu/exclusive.h>
+#include <gda/gpu/group.h>
+
+GDA_DEVICE void gda_write_rdma(const struct gda_port &p, uint64_t index, uint32_t opcode,
+			       uint64_t laddr, uint32_t lkey, uint64_t raddr, uint32_t rkey,
+			       uint32_t len)
+{
+	char *rest = gda_port_entry(p, index, opcode, 2 + (len != 0), raddr, rkey);
+
+	gda_store128(rest, gda_swap32(len), gda_swap32(lkey),
+		     gda_swap32((uint32_t)(laddr >> 32)), gda_swap32((uint32_t)laddr));
+}
+
+GDA_DEVICE void gda_write_atomic(const struct gda_port &p, uint64_t index, uint32_t opcode,
+				 uint64_t laddr, uint32_t lkey, uint64_t raddr,
+				 uint32_t rkey, uint64_t swap_add, uint64_t compare)
+{
+	char *rest = gda_port_entry(p, index, opcode, 4, raddr, rkey);
+
+	gda_store128(rest, gda_swap32((uint32_t)(swap_add >> 32)),
+		     gda_swap32((uint32_t)swap_add), gda_swap32((uint32_t)(compare >> 32)),
+		     gda_swap32((uint32_t)compare));
+	gda_store128(rest + 16, 8U << 24, gda_swap32(lkey),
+		     gda_swap32((uint32_t)(laddr >> 32)), gda_swap32((uint32_t)laddr));
+}
+
+template <class queue>
+GDA_DEVICE int64_t gda_put(queue &q, uint64_t laddr, uint32_t lkey, uint64_t raddr,
+			   uint32_t rkey, uint32_t len, unsigned int flags)
+{
+	int64_t index;
+
+	if (len >> 31)
+		return -EMSGSIZE;
+	index = gda_take(q, 1, flags);
+	if (index < 0)
+		return index;
+	gda_write_rdma(q.port, index, GDA_MLX5_WRITE, laddr, lkey, raddr, rkey, len);
+	gda_give(q, index, 1, flags);
+	return index;
+}
+
+template <class queue>
+GDA_DEVICE int64_t gda_get(queue &q, uint64_t laddr, uint32_t lkey, uint64_t raddr,
+			   uint32_t rkey, uint32_t len, unsigned int flags)
+{
+	int64_t index;
+
+	if (len >> 31)
+		return -EMSGSIZE;
+	index = gda_take(q, 1, flags);
+	if (index < 0)
+		return index;
+	gda_write_rdma(q.port, index, GDA_MLX5_READ, laddr, lkey, raddr, rkey, len);
+	gda_give(q, index, 1, flags);
+	return index;
+}
+
+/* Eight bytes given by value, in the queue itself. */
+template <class queue>
+GDA_DEVICE int64_t gda_put_value(queue &q, uint64_t raddr, uint32_t rkey, uint64_t value,
+				 unsigned int flags)
+{
+	int64_t index = gda_take(q, 1, flags);
+
+	if (index < 0)
+		return index;
+	gda_store128(gda_port_entry(q.port, index, GDA_MLX5_WRITE, 3, raddr, rkey),
+		     gda_swap32(8 | GDA_MLX5_INLINE), (uint32_t)value,
+		     (uint32_t)(value >> 32), 0);
+	gda_give(q, index, 1, flags);
+	return index;
+}
+
+template <class queue>
+GDA_DEVICE int64_t gda_fetch_add(queue &q, uint64_t laddr, uint32_t lkey, uint64_t raddr,
+				 uint32_t rkey, uint64_t add, unsigned int flags)
+{
+	int64_t index = gda_take(q, 1, flags);
+
+	if (index < 0)
+		return index;
+	gda_write_atomic(q.port, index, GDA_MLX5_ATOMIC_FA, laddr, lkey, raddr, rkey, add, 0);
+	gda_give(q, index, 1, flags);
+	return index;
+}
+
+template <class queue>
+GDA_DEVICE int64_t gda_compare_swap(queue &q, uint64_t laddr, uint32_t lkey, uint64_t raddr,
+				    uint32_t rkey, uint64_t compare, uint64_t swap,
+				    unsigned int flags)
+{
+	int64_t index = gda_take(q, 1, flags);
+
+	if (index < 0)
+		return index;
+	gda_write_atomic(q.port, index, GDA_MLX5_ATOMIC_CS, laddr, lkey, raddr, rkey, swap,
+			 compare);
+	gda_give(q, index, 1, flags);
+	return index;
+}
+
+/* Where the other side is told: add @add to its word at @raddr, fetch into @laddr. */
+struct gda_signal {
+	uint64_t laddr;
+	uint64_t raddr;
+	uint32_t lkey;
+	uint32_t rkey;
+	uint64_t add;
+};
+
+/* A put and then a signal, with one reservation and one ring; the signal's ticket. */
+template <class queue>
+GDA_DEVICE int64_t gda_put_signal(queue &q, uint64_t laddr, uint32_t lkey, uint64_t raddr,
+				  uint32_t rkey, uint32_t len, const struct gda_signal &s,
+				  unsigned int flags)
+{
+	int64_t index;
+
+	if (len >> 31)
+		return -EMSGSIZE;
+	index = gda_take(q, 2, flags);
+	if (index < 0)
+		return index;
+	gda_write_rdma(q.port, index, GDA_MLX5_WRITE, laddr, lkey, raddr, rkey, len);
+	gda_write_atomic(q.port, index + 1, GDA_MLX5_ATOMIC_FA, s.laddr, s.lkey, s.raddr,
+			 s.rkey, s.add, 0);
+	gda_give(q, index, 2, flags);
+	return index + 1;
+}
+
+/* A put of each lane; all lanes of the warp call it. The lane's own ticket. */
+template <class queue>
+GDA_DEVICE int64_t gda_put_each(queue &q, uint64_t laddr, uint32_t lkey, uint64_t raddr,
+				uint32_t rkey, uint32_t len, unsigned int flags)
+{
+	int64_t index;
+
+	if (__any_sync(~0U, len >> 31))
+		return -EMSGSIZE;
+	index = gda_take_warp(q, flags);
+	if (index < 0)
+		return index;
+	gda_write_rdma(q.port, index, GDA_MLX5_WRITE, laddr, lkey, raddr, rkey, len);
+	gda_give_warp(q, index - (threadIdx.x & 31), flags);
+	return index;
+}
+
+/* One put by a group. The ticket in its thread of rank 0, 0 in the others. */
+template <class group, class queue>
+GDA_DEVICE int64_t gda_put_group(const group &g, queue &q, uint64_t laddr, uint32_t lkey,
+				 uint64_t raddr, uint32_t rkey, uint32_t len,
+				 unsigned int flags)
+{
+	int64_t ticket = 0;
+
+	g.sync();
+	if (g.thread_rank() == 0)
+		ticket = gda_put(q, laddr, lkey, raddr, rkey, len, flags);
+	return ticket;
+}
+
+/* Leave what GDA_DEFER left to the device. */
+template <class queue>
+GDA_DEVICE void gda_flush(queue &q)
+{
+	gda_ring_deferred(q);
+}
+
+/* What became of @ticket, of which @known slots have completed: as gda_test(). */
+GDA_DEVICE int gda_verdict(const struct gda_view *v, uint64_t ticket, uint64_t known)
+{
+	uint64_t failed = gda_load_acquire64(&v->error_index);
+
+	if (ticket == failed)
+		return -EIO;
+	if (ticket >= known)
+		return 0;
+	return failed < ticket ? -ECANCELED : 1;
+}
+
+template <class queue>
+GDA_DEVICE int gda_test(queue &q, int64_t ticket)
+{
+	if (ticket < 0)
+		return (int)ticket;
+	return gda_verdict(q.port.view, ticket, gda_refresh(q));
+}
+
+/* As in gda/fastpath.h, for tickets of posts through @q or another poster of its queue. */
+template <class queue>
+GDA_DEVICE int gda_wait(queue &q, int64_t ticket, uint64_t deadline)
+{
+	unsigned int polls;
+	int done, err;
+
+	if (ticket < 0)
+		return (int)ticket;
+	gda_ring_deferred(q);
+	done = gda_test(q, ticket);
+	if (done)
+		return done < 0 ? done : 0;
+	deadline = gda_gpu_deadline(q.port.view, deadline);
+	for (polls = 1;; polls++) {
+		err = gda_gpu_expired(q.port.view, polls, deadline);
+		if (gda_refresh(q) > (uint64_t)ticket || err ||
+		    gda_load_relaxed64(&q.port.view->error_index) == (uint64_t)ticket)
+			break;
+	}
+	done = gda_verdict(q.port.view, ticket, gda_refresh(q));
+	return done > 0 ? 0 : done < 0 ? done : err;
+}
+
+/* Wait until all that was posted before the call, by anyone, is done. */
+template <class queue>
+GDA_DEVICE int gda_quiet(queue &q, uint64_t deadline)
+{
+	uint64_t end;
+	int err;
+
+	if (gda_quiet_known(q))
+		return 0;
+	end = gda_posted(q);
+	if (!end)
+		return 0;
+	err = gda_wait(q, (int64_t)end - 1, deadline);
+	return err == -ECANCELED ? -EIO : err;
+}
+
+#endif /* GDA_GPU_POST_H */

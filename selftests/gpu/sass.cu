@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+/* The put path of each kind of poster, alone in a kernel. sass.sh counts; never run. */
+#include <gda/gpu/post.h>
+
+#define PROBE(name, open) \
+extern "C" __global__ void name(struct gda_view *v, uint64_t laddr, uint64_t raddr) \
+{ \
+	open; \
+	gda_put(q, laddr, 0x1234, raddr, 0x5678, 4096, 0); \
+}
+
+PROBE(exclusive, struct gda_exclusive q = gda_exclusive_open(v))
+PROBE(shared, struct gda_shared q = gda_shared_open(v, false))
+PROBE(courier, struct gda_shared q = gda_shared_open(v, true))
+PROBE(view, struct gda_view *q = v)
+
+extern "C" __global__ void block(struct gda_view *v, struct gda_block *b, uint64_t laddr,
+				 uint64_t raddr)
+{
+	struct gda_block_queue q = gda_block_join(b, false);
+
+	gda_put(q, laddr, 0x1234, raddr, 0x5678, 4096, 0);
+}

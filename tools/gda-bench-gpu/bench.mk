@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: MIT
+#
+# gda-bench-gpu, and what else runs on a GPU. On demand: nothing else needs nvcc.
+
+NVCC		?= $(or $(shell command -v nvcc),$(wildcard /usr/local/cuda/bin/nvcc),nvcc)
+NVCC_FLAGS	= -std=c++17 -O3 $(GDA_CPPFLAGS) -gencode arch=compute_75,code=sm_75 \
+		  -gencode arch=compute_90,code=[sm_90,compute_90]
+GPU_HEADERS	= $(GDA_HEADERS) $(wildcard lib/include/gda/gpu/*.h)
+GPU_BENCH	:= $(BUILD)/tools/gda-bench-gpu
+GPU_OUT		:= $(BUILD)/selftests/gpu
+
+$(GPU_BENCH): tools/gda-bench-gpu/main.cu $(wildcard tools/gda-bench-gpu/*.cuh) $(GPU_HEADERS) \
+		tools/gda-bench-gpu/bench.mk
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCC_FLAGS) -o $@ $<
+
+$(GPU_OUT)/paths: selftests/gpu/paths.cu $(GPU_HEADERS) tools/gda-bench-gpu/bench.mk
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCC_FLAGS) -o $@ $<
+
+.PHONY: bench-gpu
+bench-gpu: $(GPU_BENCH) ## measure posting by a GPU (where there is one)
+	@$(GPU_BENCH)
+
+.PHONY: check-gpu
+check-gpu: $(GPU_OUT)/paths $(LIBTEST_OUT)/gpu ## the tests that need a GPU
+	@selftests/gpu/sass.sh
+	@$(GPU_OUT)/paths
+	@$(LIBTEST_OUT)/gpu

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One measured run: queues somewhere in memory, the fake NIC, posters, and what became of
+ * every entry. Each repetition lies elsewhere in memory and begins on another SM.
+ */
+#ifndef GDA_BENCH_MACHINE_CUH
+#define GDA_BENCH_MACHINE_CUH
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+#include "posters.cuh"
+
+#define CUDA(call) do { \
+	cudaError_t err_ = (call); \
+	if (err_ != cudaSuccess) { \
+		printf("Bail out! %s: %s\n", #call, cudaGetErrorString(err_)); \
+		exit(1); \
+	} \
+} while (0)
+
+#define MAX_WARPS	2112
+#define ROUNDS		200
+
+typedef void (*bench_launch)(const struct bench_args &, dim3, dim3, cudaStream_t);
+
+template <enum bench_mode mode, enum bench_test test>
+static void bench_run(const struct bench_args &a, dim3 grid, dim3 block, cudaStream_t s)
+{
+	bench_kernel<mode, test><<<grid, block, 0, s>>>(a);
+	CUDA(cudaGetLastError());
+}
+
+struct bench_row {
+	const char *name;
+	enum bench_mode mode;
+	enum bench_test test;
+	bool lazy;
+	uint32_t blocks, warps;
+	enum bench_map map;
+	uint32_t depth;
+	bench_launch launch;
+};
+
+struct bench_result {
+	double rate;		/* M/s of puts, or of messages */
+	double cycles;		/* of each, or of each sample */
+	double slowest;		/* slowest warp over the mean */
+	uint64_t entries;
+	uint64_t wrong;		/* lost, twice, stale, torn, lapped */
+	int error;
+};
+
+struct bench_machine {
+	char *gpu, *host;
+	size_t gpu_size, host_size, gpu_used, host_used;
+	struct gda_view *views;
+	struct nic_queue *queues;
+	struct nic_result *results;
+	uint64_t *times;
+	uint32_t *samples, *words;	/* words: barrier, posters, error, stop */
+	cudaStream_t posters, nic, control;
+	double window_us;
+	bool blind;
+	uint64_t verified;
+};
+
+static char *take(struct bench_machine *m, bool host, size_t size, size_t align)
+{
+	size_t *used = host ? &m->host_used : &m->gpu_used;
+	char *p;
+
+	*used = (*used + align - 1) / align * align;
+	p = (host ? m->host : m->gpu) + *used;
+	*used += size;
+	if (*used > (host ? m->host_size : m->gpu_size)) {
+		printf("Bail out! arena\n");
+		exit(1);
+	}
+	return p;
+}
+
+static void machine_open(struct bench_machine *m, double window_us)
+{
+	m->gpu_size = 512U << 20;
+	m->host_size = 4U << 20;
+	m->window_us = window_us;
+	m->verified = 0;
+	CUDA(cudaMalloc(&m->gpu, m->gpu_size));
+	CUDA(cudaHostAlloc(&m->host, m->host_size, cudaHostAllocMapped));
+	CUDA(cudaMalloc(&m->views, MAX_WARPS * sizeof(struct gda_view)));
+	CUDA(cudaMalloc(&m->queues, MAX_WARPS * sizeof(struct nic_queue)));
+	CUDA(cudaMalloc(&m->results, MAX_WARPS * sizeof(struct nic_result)));
+	CUDA(cudaMalloc(&m->times, 4 * MAX_WARPS * sizeof(uint64_t)));
+	CUDA(cudaMalloc(&m->samples, ROUNDS * sizeof(uint32_t)));
+	CUDA(cudaMalloc(&m->words, 4096));
+	CUDA(cudaStreamCreateWithFlags(&m->posters, cudaStreamNonBlocking));
+	CUDA(cudaStreamCreateWithFlags(&m->nic, cudaStreamNonBlocking));
+	CUDA(cudaStreamCreateWithFlags(&m->control, cudaStreamNonBlocking));
+}
+
+/* A fresh queue, nothing posted: as gda_view_init() makes it, but in the GPU's memory. */
+static void queue_make(struct bench_machine *m, const struct bench_row &r, uint32_t i,
+		       struct gda_view *v, struct nic_queue *q, std::vector<uint32_t> &slots)
+{
+	bool db_gpu = r.test == LATENCY;
+	char *record = take(m, false, 128, 128), *cq = take(m, false, 128, 128);
+	char *words = take(m, false, (size_t)r.depth * 4, 128);
+	char *sq = take(m, false, (size_t)r.depth * 64, 4096);
+	char *db = take(m, !db_gpu, 256, 256);
+
+	CUDA(cudaMemsetAsync(record, 0, 128, m->posters));
+	CUDA(cudaMemsetAsync(cq, 0xff, 128, m->posters));
+	CUDA(cudaMemsetAsync(sq, 0xee, (size_t)r.depth * 64, m->posters));
+	CUDA(cudaMemcpyAsync(words, slots.data(), (size_t)r.depth * 4, cudaMemcpyHostToDevice,
+			     m->posters));
+	if (db_gpu)
+		CUDA(cudaMemsetAsync(db, 0, 8, m->posters));
+	else
+		memset(db, 0, 8);
+	memset(v, 0, sizeof(*v));
+	v->size = sizeof(*v);
+	v->version = GDA_VIEW_VERSION;
+	v->sq = (uintptr_t)sq;
+	v->dbrec = (uintptr_t)record + 4;
+	v->db = (uintptr_t)db;
+	v->cq = (uintptr_t)cq;
+	v->slots = (uintptr_t)words;
+	v->mask = r.depth - 1;
+	v->qpn = 0x1000 + i;
+	v->qpn_be = gda_mlx5_doorbell(0, v->qpn);
+	v->timeout_ns = 2000000000U;
+	v->abort = (uintptr_t)&m->views[i].abort_word;
+	v->caps = GDA_VIEW_NEAR | (r.lazy ? GDA_VIEW_LAZY : 0);
+	v->error_index = GDA_NO_ERROR;
+	*q = { sq, (uint32_t *)(record + 4), (uint64_t *)db,
+	       (uint32_t *)(cq + offsetof(struct gda_mlx5_cqe, wqe_counter)), r.depth, v->qpn };
+}
+
+static uint32_t queues_of(const struct bench_row &r)
+{
+	return r.map == ONE_QUEUE ? 1 : r.map == BLOCK_QUEUE ? r.blocks : r.blocks * r.warps;
+}
+
+static void queues_make(struct bench_machine *m, const struct bench_row &r, int rep)
+{
+	uint32_t n = queues_of(r), i;
+	std::vector<struct gda_view> views(n);
+	std::vector<struct nic_queue> queues(n);
+	std::vector<uint32_t> slots(r.depth);
+
+	m->gpu_used = 0;
+	m->host_used = 0;
+	take(m, false, (size_t)(rep * 29 % 64 + 1) * 20480, 4096);
+	slots[0] = GDA_SLOT_HEAD;
+	for (i = 0; i < n; i++)
+		queue_make(m, r, i, &views[i], &queues[i], slots);
+	CUDA(cudaMemcpyAsync(m->views, views.data(), n * sizeof(views[0]),
+			     cudaMemcpyHostToDevice, m->posters));
+	CUDA(cudaMemcpyAsync(m->queues, queues.data(), n * sizeof(queues[0]),
+			     cudaMemcpyHostToDevice, m->posters));
+	CUDA(cudaMemsetAsync(m->results, 0, n * sizeof(struct nic_result), m->posters));
+	CUDA(cudaMemsetAsync(m->words, 0, 4096, m->posters));
+	CUDA(cudaStreamSynchronize(m->posters));
+}
+
+static struct bench_args args_of(struct bench_machine *m, const struct bench_row &r, int rep)
+{
+	uint32_t each = r.test == EACH ? 32 : r.test == SIGNAL ? 2 : r.test == BATCH ? 16 : 1;
+	uint32_t share = r.map == ONE_QUEUE ? r.blocks * r.warps :
+			 r.map == BLOCK_QUEUE ? r.warps : 1;
+	struct bench_args a = {};
+
+	a.views = m->views;
+	a.t0 = m->times;
+	a.t1 = m->times + MAX_WARPS;
+	a.cycles = m->times + 2 * MAX_WARPS;
+	a.ops = m->times + 3 * MAX_WARPS;
+	a.samples = m->samples;
+	a.barrier = m->words;
+	a.posters = m->words + 32;
+	a.error = (int *)(m->words + 64);
+	a.blocks = r.blocks;
+	a.warps = r.warps;
+	a.skip = r.blocks == 1 ? rep * 23 % 120 : 0;
+	/* the first lap of a ring needs no completions: once round before the clock runs */
+	a.warm = r.depth * 5 / 4 / (each * share) + 16;
+	a.batch = 16;
+	a.rounds = ROUNDS;
+	a.window = (uint64_t)(m->window_us * 1980);
+	a.map = r.map;
+	return a;
+}
+
+/* What the posters posted, as the fake NIC adds it up. */
+static uint64_t expected_sum(const struct bench_row &r, const struct bench_args &a,
+			     const std::vector<uint64_t> &ops, uint64_t *entries)
+{
+	uint64_t sum = 0, i, k;
+	uint32_t ids = r.test == EACH ? 32 : 1, warp, lane;
+
+	*entries = 0;
+	for (warp = 0; warp < r.blocks * r.warps; warp++) {
+		uint64_t calls = ops[warp] + (r.test < LATENCY ? a.warm : 0);
+
+		calls *= r.test == BATCH ? a.batch : 1;
+		for (lane = 0; lane < ids; lane++) {
+			k = (uint64_t)(warp * ids + lane) << 32;
+			for (i = 0; i < calls; i++) {
+				sum += nic_hash(k | i, GDA_MLX5_WRITE);
+				if (r.test == SIGNAL)
+					sum += nic_hash(k | i, GDA_MLX5_ATOMIC_FA);
+			}
+		}
+		*entries += calls * ids * (r.test == SIGNAL ? 2 : 1);
+	}
+	return sum;
+}
+
+static void wait_idle(struct bench_machine *m, cudaStream_t s, const char *what)
+{
+	uint64_t end = gda_clock_ns() + 8000000000ULL;
+	cudaError_t st;
+
+	while ((st = cudaStreamQuery(s)) == cudaErrorNotReady) {
+		if (gda_clock_ns() > end) {
+			printf("Bail out! %s hangs\n", what);
+			fflush(stdout);
+			_Exit(1);
+		}
+	}
+	CUDA(st);
+}
+
+static void verify(struct bench_machine *m, const struct bench_row &r,
+		   const struct bench_args &a, const std::vector<uint64_t> &times,
+		   struct bench_result *out)
+{
+	uint32_t n = queues_of(r), i;
+	std::vector<struct nic_result> got(n);
+	std::vector<uint64_t> ops(times.begin() + 3 * MAX_WARPS, times.end());
+	uint64_t sum = 0, done = 0;
+
+	CUDA(cudaMemcpy(got.data(), m->results, n * sizeof(got[0]), cudaMemcpyDeviceToHost));
+	CUDA(cudaMemcpy(&out->error, a.error, sizeof(int), cudaMemcpyDeviceToHost));
+	for (i = 0; i < n; i++) {
+		sum += got[i].sum;
+		done += got[i].done;
+		out->wrong += got[i].stale + got[i].torn + got[i].overrun;
+	}
+	out->wrong += expected_sum(r, a, ops, &out->entries) != sum && !m->blind;
+	out->wrong += done > out->entries ? done - out->entries : out->entries - done;
+	m->verified += m->blind ? 0 : done;
+}
+
+static void time_of(const struct bench_row &r, const std::vector<uint64_t> &times,
+		    struct bench_result *out)
+{
+	double each = r.test == EACH ? 32 : r.test == BATCH ? 16 : 1, slowest = 1e300, sum = 0;
+	uint64_t begin = UINT64_MAX, end = 0;
+	uint32_t warps = r.blocks * r.warps, i;
+
+	for (i = 0; i < warps; i++) {
+		double ops = (double)times[3 * MAX_WARPS + i];
+
+		begin = std::min(begin, times[i]);
+		end = std::max(end, times[MAX_WARPS + i]);
+		slowest = std::min(slowest, ops);
+		sum += ops;
+	}
+	out->rate = sum * each * 1e3 / (double)(end - begin);
+	out->cycles = (double)times[2 * MAX_WARPS] / (times[3 * MAX_WARPS] * each);
+	out->slowest = slowest * warps / sum;
+}
+
+static double median_of(std::vector<double> v)
+{
+	std::sort(v.begin(), v.end());
+	return v[v.size() / 2];
+}
+
+static double median_samples(struct bench_machine *m)
+{
+	std::vector<uint32_t> s(ROUNDS);
+
+	CUDA(cudaMemcpy(s.data(), m->samples, ROUNDS * 4, cudaMemcpyDeviceToHost));
+	return median_of(std::vector<double>(s.begin(), s.end()));
+}
+
+static struct bench_result measure(struct bench_machine *m, const struct bench_row &r, int rep)
+{
+	struct bench_result out = {};
+	struct bench_args a = args_of(m, r, rep);
+	uint32_t n = queues_of(r), one = 1, live = r.blocks * r.warps;
+	struct nic_args nic = { m->queues, m->results, m->words + 96, n,
+				n > 8 ? 3000U : r.test == LATENCY ? 0U : 100U,
+				r.test == LATENCY, r.test == LATENCY, m->blind };
+	dim3 grid(r.blocks + a.skip + (r.mode == SHARED_COURIER));
+	dim3 block((r.warps + (r.mode == BLOCK_COURIER)) * 32);
+	std::vector<uint64_t> times(4 * MAX_WARPS);
+
+	/* a first launch may wait for an idle device: never while the fake NIC runs */
+	a.noop = true;
+	r.launch(a, grid, block, m->posters);
+	a.noop = false;
+	queues_make(m, r, rep);
+	CUDA(cudaMemcpy(a.posters, &live, 4, cudaMemcpyHostToDevice));
+	if (n == 1)
+		nic_kernel<<<1, r.test == LATENCY ? 32 : NIC_WARPS * 32, 0, m->nic>>>(nic);
+	else
+		nic_kernel<<<(n + 3) / 4, 128, 0, m->nic>>>(nic);
+	CUDA(cudaGetLastError());
+	r.launch(a, grid, block, m->posters);
+	wait_idle(m, m->posters, r.name);
+	CUDA(cudaMemcpyAsync(nic.stop, &one, 4, cudaMemcpyHostToDevice, m->control));
+	wait_idle(m, m->nic, "fake NIC");
+	CUDA(cudaMemcpy(times.data(), m->times, times.size() * 8, cudaMemcpyDeviceToHost));
+	verify(m, r, a, times, &out);
+	if (r.test == LATENCY || r.test == QUIET)
+		out.cycles = median_samples(m);
+	else
+		time_of(r, times, &out);
+	return out;
+}
+
+/* M/s of the bare issue by so many warps, and its cycles. */
+static struct bench_result measure_floor(struct bench_machine *m, uint32_t warps, int rep)
+{
+	struct bench_row r = { "floor", EXCLUSIVE, PUT, true, warps > 264 ? 132 : warps,
+			       warps > 264 ? warps / 132 : 1, WARP_QUEUE, 1024, NULL };
+	struct bench_args a = args_of(m, r, rep);
+	struct bench_result out = {};
+	std::vector<uint64_t> times(4 * MAX_WARPS);
+	char *sq, *db;
+
+	m->gpu_used = 0;
+	m->host_used = 0;
+	take(m, false, (size_t)(rep * 29 % 64 + 1) * 20480, 4096);
+	sq = take(m, false, (size_t)warps * 1024 * 64, 4096);
+	db = take(m, true, (size_t)warps * 256, 256);
+	CUDA(cudaMemset(m->words, 0, 4096));
+	floor_issue<<<r.blocks + a.skip, r.warps * 32, 0, m->posters>>>(sq, (uint64_t *)db, a,
+									 1000);
+	wait_idle(m, m->posters, "floor");
+	CUDA(cudaMemcpy(times.data(), m->times, times.size() * 8, cudaMemcpyDeviceToHost));
+	time_of(r, times, &out);
+	return out;
+}
+
+static double measure_load(struct bench_machine *m, int rep)
+{
+	uint32_t *p = (uint32_t *)(m->gpu + (size_t)(rep * 29 % 64 + 1) * 20480);
+
+	CUDA(cudaMemset(p, 0, 128));
+	floor_load<<<1, 1, 0, m->posters>>>(p, m->samples, ROUNDS);
+	wait_idle(m, m->posters, "floor");
+	return median_samples(m);
+}
+
+static double measure_ping(struct bench_machine *m, int rep)
+{
+	uint32_t *p = (uint32_t *)(m->gpu + (size_t)(rep * 29 % 64 + 1) * 20480);
+
+	CUDA(cudaMemset(p, 0, 4096));
+	floor_ping<<<2, 1, 0, m->posters>>>(p, p + 64, m->samples, ROUNDS);
+	wait_idle(m, m->posters, "floor");
+	return median_samples(m);
+}
+
+#endif /* GDA_BENCH_MACHINE_CUH */

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/* The measured kernels: posters of every kind, each warp with its own count. */
+#ifndef GDA_BENCH_POSTERS_CUH
+#define GDA_BENCH_POSTERS_CUH
+
+#include "nic.cuh"
+
+enum bench_mode { EXCLUSIVE, SHARED, SHARED_COURIER, BLOCK, BLOCK_COURIER };
+enum bench_test { PUT, EACH, SIGNAL, BATCH, LATENCY, QUIET };
+enum bench_map { ONE_QUEUE, BLOCK_QUEUE, WARP_QUEUE };
+
+struct bench_args {
+	struct gda_view *views;
+	uint64_t *t0, *t1, *cycles, *ops;	/* of each warp */
+	uint32_t *samples;
+	uint32_t *barrier;
+	uint32_t *posters;
+	int *error;
+	uint32_t blocks, warps, skip;		/* skip: blocks that end at once */
+	uint32_t warm, batch, rounds;
+	uint64_t window;			/* cycles */
+	enum bench_map map;
+	bool noop;
+};
+
+/* Every field follows from who posts and which of its posts it is; see nic_check(). */
+template <bool each, class queue>
+static __device__ __forceinline__ int64_t bench_post(queue &q, uint32_t id, uint32_t number,
+						     unsigned int flags)
+{
+	uint64_t word = (uint64_t)id << 32 | number;
+	uint32_t len = ((id ^ number) & 0xffffff) | 1;
+
+	if constexpr (each)
+		return gda_put_each(q, ~word, id, word, id * GOLDEN, len, flags);
+	else
+		return gda_put(q, ~word, id, word, id * GOLDEN, len, flags);
+}
+
+template <class queue>
+static __device__ __forceinline__ int64_t bench_signal(queue &q, uint32_t id, uint32_t number)
+{
+	uint64_t word = (uint64_t)id << 32 | number;
+	struct gda_signal s = { ~word, word, id, id * GOLDEN, number };
+
+	return gda_put_signal(q, ~word, id, word, id * GOLDEN,
+			      ((id ^ number) & 0xffffff) | 1, s, 0);
+}
+
+template <enum bench_test test, class queue>
+static __device__ __forceinline__ int64_t bench_one(queue &q, uint32_t id, uint32_t &number,
+						    uint32_t batch)
+{
+	int64_t ticket = 0;
+	[[maybe_unused]] uint32_t i;
+
+	if constexpr (test == SIGNAL)
+		return bench_signal(q, id, number++);
+	if constexpr (test == BATCH)
+		for (i = 1; i < batch; i++)
+			ticket |= bench_post<false>(q, id, number++, GDA_DEFER);
+	return ticket | bench_post<test == EACH>(q, id, number++, 0);
+}
+
+static __device__ __forceinline__ void bench_start(const struct bench_args &a)
+{
+	gda_fence_gpu();
+	atomicAdd(a.barrier, 1U);
+	while (*(volatile uint32_t *)a.barrier < a.blocks * a.warps)
+		;
+}
+
+/* One put and its completion, or two quiets long after a put. */
+template <enum bench_test test, class queue>
+static __device__ __forceinline__ int64_t bench_latency(const struct bench_args &a, queue &q,
+							uint32_t id, uint32_t &number)
+{
+	int64_t bad = 0;
+	uint32_t i;
+
+	for (i = 0; i < a.rounds; i++) {
+		uint64_t begin = clock64(), middle, end;
+
+		bad |= bench_post<false>(q, id, number++, 0);
+		if (test == LATENCY) {
+			bad |= gda_quiet(q, 0);
+			a.samples[i] = (uint32_t)(clock64() - begin);
+			continue;
+		}
+		while (clock64() - begin < 40000)
+			;
+		bad |= gda_quiet(q, 0);
+		middle = clock64();
+		bad |= gda_quiet(q, 0);
+		end = clock64();
+		a.samples[i] = (uint32_t)(end - middle);
+	}
+	return bad;
+}
+
+template <enum bench_test test, class queue>
+static __device__ __forceinline__ void bench_posts(const struct bench_args &a, queue &q,
+						   uint32_t warp)
+{
+	uint32_t lane = threadIdx.x & 31, number = 0, i;
+	uint32_t id = test == EACH ? warp * 32 + lane : warp;
+	uint64_t c0 = 0, c1 = 0, t0 = 0, t1 = 0, n = 0;
+	int64_t bad = 0;
+
+	if (test != EACH && lane)
+		return;
+	if constexpr (test == LATENCY || test == QUIET) {
+		bad = bench_latency<test>(a, q, id, number);
+		n = a.rounds;
+	} else {
+		for (i = 0; i < a.warm; i++)
+			bad |= bench_one<test>(q, id, number, a.batch);
+		if (!lane)
+			bench_start(a);
+		if (test == EACH)
+			__syncwarp();
+		t0 = gda_clock_ns();
+		c0 = clock64();
+		do {
+#pragma unroll 1
+			for (i = 0; i < 8; i++)
+				bad |= bench_one<test>(q, id, number, a.batch);
+			n += 8;
+			c1 = clock64() - c0;
+			if (test == EACH)
+				c1 = __shfl_sync(~0U, c1, 0);
+		} while (c1 < a.window);
+		t1 = gda_clock_ns();
+	}
+	if (!lane)
+		bad |= gda_quiet(q, 0);
+	if (bad < 0)
+		atomicCAS(a.error, 0, (int)(bad | 1));
+	if (lane)
+		return;
+	a.ops[warp] = n;
+	a.t0[warp] = t0;
+	a.t1[warp] = t1;
+	a.cycles[warp] = c1;
+}
+
+/* With a device-wide courier there is a block more, the first; in a block, a warp more. */
+template <enum bench_mode mode, enum bench_test test>
+static __global__ void __launch_bounds__(512, 1) bench_kernel(struct bench_args a)
+{
+	uint32_t wib = threadIdx.x / 32, block = blockIdx.x - a.skip, warp;
+	struct gda_view *v;
+
+	if (a.noop || blockIdx.x < a.skip)
+		return;
+	if constexpr (mode == SHARED_COURIER) {
+		if (!block) {
+			if (!wib && gda_courier_run(a.views, a.posters))
+				atomicCAS(a.error, 0, -ESHUTDOWN);
+			return;
+		}
+		block--;
+	}
+	warp = block * a.warps + wib;
+	v = &a.views[a.map == ONE_QUEUE ? 0 : a.map == BLOCK_QUEUE ? block : warp];
+	if constexpr (mode == EXCLUSIVE) {
+		struct gda_exclusive q = gda_exclusive_open(v);
+
+		bench_posts<test>(a, q, warp);
+		if (!(threadIdx.x & 31))
+			gda_exclusive_close(q);
+	} else if constexpr (mode == SHARED || mode == SHARED_COURIER) {
+		struct gda_shared q = gda_shared_open(v, mode == SHARED_COURIER);
+
+		bench_posts<test>(a, q, warp);
+		if (mode == SHARED_COURIER && !(threadIdx.x & 31))
+			gda_courier_leave(a.posters);
+	} else {
+		__shared__ struct gda_block state;
+
+		gda_block_open(&state, v, a.warps);
+		if (wib == a.warps) {
+			if (gda_block_courier(&state))
+				atomicCAS(a.error, 0, -ESHUTDOWN);
+		} else {
+			struct gda_block_queue q = gda_block_join(&state,
+								  mode == BLOCK_COURIER);
+
+			bench_posts<test>(a, q, warp);
+			if (!(threadIdx.x & 31))
+				gda_block_leave(&state);
+		}
+		gda_block_close(&state);
+	}
+}
+
+/* What cannot be avoided: an entry, a fence of the GPU's scope, a doorbell. */
+static __global__ void floor_issue(char *sq, uint64_t *db, struct bench_args a, uint32_t count)
+{
+	uint32_t warp = (blockIdx.x - a.skip) * a.warps + threadIdx.x / 32, i, k;
+	uint64_t c0, t0;
+
+	if (a.noop || blockIdx.x < a.skip || threadIdx.x & 31)
+		return;
+	bench_start(a);
+	sq += (uint64_t)warp * 1024 * 64;
+	db += (uint64_t)warp * 32;
+	t0 = gda_clock_ns();
+	c0 = clock64();
+#pragma unroll 1
+	for (i = 0; i < count; i++) {
+		for (k = 0; k < 4; k++)
+			gda_store128(sq + i % 1024 * 64 + 16 * k, i, i, i, i);
+		gda_fence_gpu();
+		asm volatile("st.mmio.relaxed.sys.global.u64 [%0], %1;"
+			     ::"l"(db), "l"((uint64_t)i) : "memory");
+	}
+	a.cycles[warp] = clock64() - c0;
+	a.t0[warp] = t0;
+	a.t1[warp] = gda_clock_ns();
+	a.ops[warp] = count;
+}
+
+/* One load that is not in the L1, and a word to another SM and back. */
+static __global__ void floor_load(uint32_t *p, uint32_t *samples, uint32_t count)
+{
+	uint64_t c = clock64();
+	uint32_t i, x = 0;
+
+	for (i = 0; i < count; i++)
+		x = *(volatile uint32_t *)(p + x);
+	c = clock64() - c + x;
+	for (i = 0; i < count; i++)
+		samples[i] = (uint32_t)(c / count);
+}
+
+static __global__ void floor_ping(uint32_t *to, uint32_t *from, uint32_t *samples,
+				  uint32_t count)
+{
+	uint32_t i;
+
+	for (i = 1; i <= count; i++) {
+		uint64_t c = clock64();
+
+		if (blockIdx.x) {
+			while (*(volatile uint32_t *)to != i)
+				;
+			*(volatile uint32_t *)from = i;
+			continue;
+		}
+		*(volatile uint32_t *)to = i;
+		while (*(volatile uint32_t *)from != i)
+			;
+		samples[i - 1] = (uint32_t)(clock64() - c);
+	}
+}
+
+#endif /* GDA_BENCH_POSTERS_CUH */
