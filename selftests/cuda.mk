@@ -21,3 +21,19 @@ $(CUDATEST_OUT)/$1/copies: $$(CUDATEST_SRC) $(CUDATEST_LIB_$1) selftests/cuda/fa
 		$$(INPROC_EXTRA_$1) $(CUDATEST_LIB_$1) -ldl
 endef
 $(foreach v,plain asan tsan,$(eval $(call CUDATEST_COPIES,$v)))
+
+# On a GPU, where there is one; it says so if there is none.
+CUDATEST_NVCC	:= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
+CUDATEST_NVFLAGS := -std=c++17 -O2 -gencode arch=compute_75,code=sm_75 \
+		   -gencode arch=compute_90,code=sm_90
+
+TEST_NATIVE	+= $(CUDATEST_OUT)/gpu
+
+$(CUDATEST_OUT)/gpu: selftests/cuda/gpu.cu $(LIB_OUT)/libgda.a $(GDA_HEADERS) selftests/cuda.mk
+	@mkdir -p $(@D)
+ifneq ($(CUDATEST_NVCC),)
+	$(CUDATEST_NVCC) $(CUDATEST_NVFLAGS) $(GDA_CPPFLAGS) -o $@ $< $(LIB_OUT)/libgda.a -ldl \
+		-lpthread
+else
+	printf '#!/bin/sh\necho "1..0 # SKIP no nvcc here"\n' >$@ && chmod +x $@
+endif

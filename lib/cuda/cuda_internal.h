@@ -26,6 +26,7 @@ struct gda_cuda {
 	int device;
 	int priority;			/* of streams: the greatest */
 	void *context;
+	void *idle;			/* a stream on which nothing is ever put */
 	struct gda_cuda_query query;
 	pthread_mutex_t lock;		/* guards the lists */
 	struct gda_cuda_map *maps;
@@ -57,6 +58,9 @@ struct gda_cuda_copier {
 	struct gda_inproc_copier base;
 	struct gda_cuda *cuda;
 	void *stream[GDA_INPROC_LANES];
+	uint64_t host_addr;		/* of what it has in pinned memory */
+	uint64_t host_bytes;
+	uint64_t stage;			/* GDA_INPROC_PIECE bytes of that; 0: not to be used */
 };
 
 /* Give it streams; the rest of @c->base is the caller's to fill. Entered. */

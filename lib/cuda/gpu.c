@@ -48,7 +48,9 @@ static int gda_cuda_examine(struct gda_cuda *cuda)
 		cuda->query.features |= GDA_CUDA_COPY;
 	if (gda_cuda_attribute(cuda, GDA_CU_DMA_BUF_SUPPORTED))
 		cuda->query.features |= GDA_CUDA_DMABUF;
-	return gda_cu_errno(gda_cu.priorities(&least, &cuda->priority));
+	if (gda_cu.priorities(&least, &cuda->priority))
+		return -EIO;
+	return gda_cu_errno(gda_cu.stream_create(&cuda->idle, GDA_CU_STREAM_NON_BLOCKING, least));
 }
 
 /* Let @from reach the memory of @to. Where it cannot, the driver copies by way of here. */
@@ -132,6 +134,10 @@ GDA_EXPORT void gda_cuda_close(struct gda_cuda *cuda)
 		return;
 	gda_cuda_unlink(cuda);
 	gda_cuda_qp_destroy_all(cuda);
+	if (!gda_cuda_enter(cuda)) {
+		gda_cu.stream_destroy(cuda->idle);
+		gda_cuda_leave();
+	}
 	gda_cu.context_release(cuda->device);
 	pthread_mutex_destroy(&cuda->lock);
 	free(cuda);

@@ -2,8 +2,8 @@
 /*
  * A QP for a GPU: an ordinary one, the regions of which the GPU maps, and two blocks of
  * memory beside it. The host's is pinned and mapped: marks, the abort word, the bounce
- * buffer, the copy of a send queue that is not here, the view if it is. The GPU's: the
- * view if it is not, a far CQ, a far send queue.
+ * buffer, the stage, the copy of a send queue that is not here, the view if it is. The
+ * GPU's: the view if it is not, a far CQ, a far send queue.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,10 +14,12 @@
 #define GDA_CUDA_MARK		0U	/* by lane */
 #define GDA_CUDA_ABORT		512U
 #define GDA_CUDA_BOUNCE		4096U
-#define GDA_CUDA_HOST_BYTES	(GDA_CUDA_BOUNCE + GDA_INPROC_BOUNCE)
+#define GDA_CUDA_STAGE		(GDA_CUDA_BOUNCE + GDA_INPROC_BOUNCE)
+#define GDA_CUDA_HOST_BYTES	(GDA_CUDA_STAGE + GDA_INPROC_PIECE)
 #define GDA_CUDA_LINE		128U
 
-#define GDA_CUDA_PLACES		(GDA_CUDA_SQ_GPU | GDA_CUDA_CQ_GPU | GDA_CUDA_VIEW_HOST)
+#define GDA_CUDA_PLACES		(GDA_CUDA_SQ_GPU | GDA_CUDA_CQ_GPU | GDA_CUDA_VIEW_HOST | \
+				 GDA_CUDA_LEAVES_ROOM)
 
 enum {
 	GDA_CUDA_MAP_SQ,
@@ -118,6 +120,7 @@ static int gda_cuda_qp_alloc(struct gda_cuda_qp *q)
 	if (err)
 		return err;
 	memset(q->host, 0, host);
+	q->copier.host_bytes = host;
 	err = gda_cu_errno(gda_cu.host_address(&q->host_addr, q->host, 0));
 	if (!err && gpu)
 		err = gda_cu_errno(gda_cu.alloc(&q->gpu, gpu));
@@ -140,6 +143,9 @@ static void gda_cuda_qp_place(struct gda_cuda_qp *q)
 	}
 	c->bounce = q->host + GDA_CUDA_BOUNCE;
 	c->bounce_addr = q->host_addr + GDA_CUDA_BOUNCE;
+	q->copier.host_addr = q->host_addr;
+	if (!(q->place & GDA_CUDA_LEAVES_ROOM))
+		q->copier.stage = q->host_addr + GDA_CUDA_STAGE;
 	if (q->place & GDA_CUDA_VIEW_HOST) {
 		q->view_addr = q->host_addr + host;
 		host += words;

@@ -298,6 +298,7 @@ static int gda_far_step(struct gda_inproc_far *far, struct gda_eqp *q,
 	remote = gda_far_end(mems->remote, w->remote.addr + q->done - mems->remote->iova, len,
 			     &near_remote);
 	if (local && remote) {
+		len = min(len, GDA_INPROC_PIECE);
 		err = w->op == GDA_OP_WRITE ? gda_far_copy(far, remote, local, len) :
 					      gda_far_copy(far, local, remote, len);
 		return err ? err : (int)len;

@@ -21,6 +21,7 @@ struct fake_block {
 	uint64_t addr;
 	uint64_t bytes;
 	char *window;
+	int device;
 };
 
 struct fake_op {
@@ -28,6 +29,7 @@ struct fake_op {
 	const char *src;	/* NULL: @value is stored */
 	uint64_t bytes;
 	uint32_t value;
+	bool kernel;		/* of the driver's, that needs room */
 };
 
 struct fake_stream {
@@ -39,7 +41,7 @@ struct fake_stream {
 static pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct fake_block fake_blocks[FAKE_BLOCKS];
 static struct fake_stream fake_streams[FAKE_STREAMS];
-static bool fake_held, fake_broken;
+static bool fake_held, fake_broken, fake_taken;
 static unsigned int fake_begun, fake_done, fake_allocated, fake_waited;
 static uint64_t fake_seed = 1;
 
@@ -82,7 +84,8 @@ static struct fake_block *fake_find(uint64_t addr)
 	return NULL;
 }
 
-static int fake_add(enum fake_kind kind, uint64_t addr, uint64_t bytes, char *window)
+static int fake_add(enum fake_kind kind, uint64_t addr, uint64_t bytes, char *window,
+		    int device)
 {
 	int i = 0;
 
@@ -90,7 +93,7 @@ static int fake_add(enum fake_kind kind, uint64_t addr, uint64_t bytes, char *wi
 	while (fake_blocks[i].kind)
 		if (++i == FAKE_BLOCKS)
 			return MEMORY;
-	fake_blocks[i] = (struct fake_block){ kind, addr, bytes, window };
+	fake_blocks[i] = (struct fake_block){ kind, addr, bytes, window, device };
 	return OK;
 }
 
@@ -119,11 +122,12 @@ static void *fake_engine(void *unused)
 
 		fake_seed = fake_seed * 6364136223846793005U + 1442695040888963407U;
 		s = &fake_streams[fake_seed >> 33 & (FAKE_STREAMS - 1)];
-		if (!fake_held && !fake_broken && s->used && s->head != s->tail) {
+		if (!fake_held && !fake_broken && s->used && s->head != s->tail &&
+		    !(fake_taken && s->ops[s->head % FAKE_OPS].kernel)) {
 			fake_step(s);
 			continue;
 		}
-		if (fake_begun != fake_done && !fake_held && !fake_broken)
+		if (fake_begun != fake_done && !fake_held && !fake_broken && fake_seed >> 60)
 			continue;
 		pthread_mutex_unlock(&fake_lock);
 		usleep(5);
@@ -195,11 +199,36 @@ unsigned int fake_cuda_waits(void)
 	return n;
 }
 
-uint64_t fake_cuda_alloc(uint64_t bytes)
+void fake_cuda_full(bool full)
+{
+	pthread_mutex_lock(&fake_lock);
+	fake_taken = full;
+	pthread_mutex_unlock(&fake_lock);
+}
+
+static int fake_alloc(int device, uint64_t *addr, size_t bytes)
+{
+	size_t len = (bytes + 4095) & ~(size_t)4095;
+	void *hidden = mmap(NULL, len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *window = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			    0);
+	int err;
+
+	if (hidden == MAP_FAILED || window == MAP_FAILED)
+		return MEMORY;
+	memset(window, 0xa5, len);
+	pthread_mutex_lock(&fake_lock);
+	err = fake_add(FAKE_GPU, (uintptr_t)hidden, bytes, window, device);
+	pthread_mutex_unlock(&fake_lock);
+	*addr = (uintptr_t)hidden;
+	return err;
+}
+
+uint64_t fake_cuda_alloc(int device, uint64_t bytes)
 {
 	uint64_t addr = 0;
 
-	cuMemAlloc_v2(&addr, bytes);
+	fake_alloc(device, &addr, bytes);
 	return addr;
 }
 
@@ -290,20 +319,7 @@ int cuCtxEnablePeerAccess(void *peer, unsigned int flags)
 
 int cuMemAlloc_v2(uint64_t *addr, size_t bytes)
 {
-	size_t len = (bytes + 4095) & ~(size_t)4095;
-	void *hidden = mmap(NULL, len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	void *window = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			    0);
-	int err;
-
-	if (hidden == MAP_FAILED || window == MAP_FAILED)
-		return MEMORY;
-	memset(window, 0xa5, len);
-	pthread_mutex_lock(&fake_lock);
-	err = fake_add(FAKE_GPU, (uintptr_t)hidden, bytes, window);
-	pthread_mutex_unlock(&fake_lock);
-	*addr = (uintptr_t)hidden;
-	return err;
+	return fake_alloc(0, addr, bytes);
 }
 
 int cuMemFree_v2(uint64_t addr)
@@ -330,7 +346,7 @@ int cuMemHostAlloc(void **p, size_t bytes, unsigned int flags)
 	if (!*p)
 		return MEMORY;
 	pthread_mutex_lock(&fake_lock);
-	err = fake_add(FAKE_HOST, (uintptr_t)*p, bytes, *p);
+	err = fake_add(FAKE_HOST, (uintptr_t)*p, bytes, *p, -1);
 	pthread_mutex_unlock(&fake_lock);
 	return err;
 }
@@ -351,7 +367,7 @@ int cuMemHostRegister_v2(void *p, size_t bytes, unsigned int flags)
 	(void)flags;
 	pthread_mutex_lock(&fake_lock);
 	if (!fake_find((uintptr_t)p))
-		err = fake_add(FAKE_REGISTERED, (uintptr_t)p, bytes, p);
+		err = fake_add(FAKE_REGISTERED, (uintptr_t)p, bytes, p, -1);
 	pthread_mutex_unlock(&fake_lock);
 	return err;
 }
@@ -392,8 +408,8 @@ int cuPointerGetAttribute(void *value, int name, uint64_t addr)
 	if (!b.kind)
 		return INVALID;
 	type = b.kind == FAKE_GPU ? 2 : 1;
-	if (name == 2)
-		memcpy(value, &type, sizeof(type));
+	if (name == 2 || name == 9)
+		memcpy(value, name == 2 ? &type : &b.device, sizeof(type));
 	else
 		memcpy(value, name == 11 ? &b.addr : &b.bytes, sizeof(b.addr));
 	return OK;
@@ -486,6 +502,15 @@ static char *fake_reach(uint64_t addr)
 	return b ? b->window + (addr - b->addr) : (char *)(uintptr_t)addr;
 }
 
+/* Both on one GPU? */
+static bool fake_within(uint64_t dst, uint64_t src)
+{
+	struct fake_block *to = fake_find(dst), *from = fake_find(src);
+
+	return to && from && to->kind == FAKE_GPU && from->kind == FAKE_GPU &&
+	       to->device == from->device;
+}
+
 int cuMemcpyAsync(uint64_t dst, uint64_t src, size_t bytes, void *stream)
 {
 	struct fake_op op = { .bytes = bytes };
@@ -494,6 +519,7 @@ int cuMemcpyAsync(uint64_t dst, uint64_t src, size_t bytes, void *stream)
 
 	pthread_mutex_lock(&fake_lock);
 	waits = !fake_can_wait(dst, bytes) || !fake_can_wait(src, bytes);
+	op.kernel = fake_within(dst, src);
 	op.dst = fake_reach(dst);
 	op.src = fake_reach(src);
 	fake_waited += waits;

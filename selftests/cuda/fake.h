@@ -29,7 +29,10 @@ void fake_cuda_break(void);
 unsigned int fake_cuda_allocations(void);
 unsigned int fake_cuda_waits(void);
 
-uint64_t fake_cuda_alloc(uint64_t bytes);
+/* Whether a kernel takes all multiprocessors; if so, no copy is done within a GPU. */
+void fake_cuda_full(bool full);
+
+uint64_t fake_cuda_alloc(int device, uint64_t bytes);
 void fake_cuda_free(uint64_t addr);
 
 #endif /* GDA_FAKE_CUDA_H */

@@ -5,12 +5,15 @@
  *
  * On the in-process device the CUDA driver copies GPU memory, by its copy engines, on
  * streams of the library's own: that needs no multiprocessor, and so goes on beside a
- * kernel that fills all of them. A queue has many copies in flight, in order, and
- * completes what they belong to when they are done. Nothing is allocated for it after
- * gda_cuda_qp_create(), and no other stream is waited for.
+ * kernel that fills all of them (but see %GDA_CUDA_LEAVES_ROOM). A queue has many copies
+ * in flight, in order, and completes what they belong to when they are done. Nothing is
+ * allocated for it after gda_cuda_qp_create(), and no other stream is waited for.
  *
- * The driver waits for running kernels when host memory is unregistered: destroy QPs
- * when no kernel runs that uses them, or with gda_cuda_qp_abort() called before.
+ * Two things of the driver's to know while a kernel waits for completions. Calls that
+ * unregister or free memory wait for it: destroy QPs when it is over, or call
+ * gda_cuda_qp_abort() before. And a call that itself waits behind it for a copy from or
+ * to pageable memory, such as cudaMemcpy(), keeps all others out until then, the
+ * library's too: wait with cudaStreamSynchronize() or cudaDeviceSynchronize() first.
  *
  * Addresses of GPU memory are 64-bit integers, what CUDA calls CUdeviceptr. All calls
  * use the primary context of the GPU, as the CUDA runtime does, and leave the calling
@@ -107,13 +110,23 @@ int gda_cuda_query(struct gda_cuda *cuda, struct gda_cuda_query *query);
  * By default they are in GPU memory, where posters share them cheaply.
  */
 #define GDA_CUDA_VIEW_HOST	(1U << 2)
+/**
+ * define GDA_CUDA_LEAVES_ROOM - kernels that wait leave room on the multiprocessors
+ *
+ * Between two places of the same GPU the CUDA driver copies by a kernel of its own. If
+ * that finds no room because all multiprocessors are taken by those who wait for it,
+ * they wait for ever; so the library has such bytes go by way of host memory, at the
+ * speed of the bus. With this promise it lets the driver copy directly.
+ */
+#define GDA_CUDA_LEAVES_ROOM	(1U << 3)
 
 /**
  * struct gda_cuda_qp_attr - how to create a QP for a GPU
  * @sq_depth: as in struct gda_qp_attr
  * @flags: GDA_QP_*, likewise
  * @timeout_ns: likewise; in the GPU's time
- * @place: GDA_CUDA_SQ_GPU and so on; 0: queues in host memory, the view in the GPU's
+ * @place: GDA_CUDA_SQ_GPU and so on; 0: queues in host memory, the view in the GPU's,
+ *	and no promise
  */
 struct gda_cuda_qp_attr {
 	uint32_t sq_depth;
