@@ -102,6 +102,12 @@ perf: ## measure in a guest, beside memcpy and rdma_rxe; PERF="--json bw": argum
 attacks: ## what the last `make check` said of each attack
 	@$(scripts)/attacks.sh
 
+.PHONY: planted
+planted: ## bugs that are planted on purpose are found
+	@$(deps) check
+	@$(submake) tests
+	@$(scripts)/planted.sh
+
 .PHONY: coverage
 coverage: ## lines and branches of the engine that its tests reach
 	@$(deps) check
