@@ -19,7 +19,7 @@
 /* A transfer this short is not split by the budget, so that its store stays whole. */
 #define GDA_EXEC_WHOLE	64U
 
-/* How much beyond what a short transfer needs its span may be, for the next ones. */
+/* The longest transfer that is called short, and the longest span looked for at once. */
 #define GDA_EXEC_AHEAD	4096U
 
 /* Rights that the MRs at both ends must grant. */
@@ -379,9 +379,13 @@ static noinline int gda_exec_any(struct gda_eqp *q, struct gda_exec_scope *scope
 static noinline int gda_exec_rdma(struct gda_eqp *q, struct gda_exec_scope *scope)
 {
 	const struct gda_work *w = &q->work;
+	u32 len = w->remote.len;
+	u64 most = scope->until - q->bytes;
 
-	if (w->remote.len - 1 < GDA_EXEC_WHOLE && w->nsge < 2 && likely(scope->near) &&
-	    gda_exec_short(q, scope))
+	if (most < GDA_EXEC_WHOLE)
+		most = GDA_EXEC_WHOLE;
+	if (len - 1 < GDA_EXEC_AHEAD && len <= most && w->nsge < 2 && !q->busy &&
+	    likely(scope->near) && gda_exec_short(q, scope))
 		return 1;
 	return gda_exec_any(q, scope);
 }
