@@ -11,7 +11,7 @@ TEST_NATIVE	+= $(LIBTEST_NAMES:%=$(LIBTEST_OUT)/%) $(LIBTEST_OUT)/producers-tsan
 		   $(LIBTEST_OUT)/device \
 		   selftests/lib/compile.sh $(LIBTEST_OUT)/instructions
 TEST_VM		+= $(LIBTEST_OUT)/device
-BENCH		+= $(LIBTEST_OUT)/bench
+BENCH		+= $(LIBTEST_OUT)/bench $(LIBTEST_OUT)/instructions
 
 $(LIBTEST_NAMES:%=$(LIBTEST_OUT)/%) $(LIBTEST_OUT)/bench: $(LIBTEST_OUT)/%: selftests/lib/%.c \
 		selftests/lib/fake_nic.c $(LIB_OUT)/libgda.a $(LIBTEST_DEPS) \

@@ -159,12 +159,15 @@ static int perf_rate_of(const struct perf_pair *p, uint32_t bytes, int kind, dou
 	err = perf_rate_some(p, bytes, kind, n);
 	if (!err)
 		err = gda_quiet(p->from.v, 0);
+	if (err)
+		return err;
 	begin = gda_clock_ns();
 	end = begin + perf_options.ms * 1000000ULL;
-	while (!err && gda_clock_ns() < end) {
+	/* at least once, however late it is by now */
+	do {
 		err = perf_rate_some(p, bytes, kind, n);
 		posted += n;
-	}
+	} while (!err && gda_clock_ns() < end);
 	if (!err)
 		err = gda_quiet(p->from.v, 0);
 	*rate = (double)posted * 1000 / (double)(gda_clock_ns() - begin);
