@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# Fuzzers of what an untrusted program reaches: with clang's libFuzzer by `make fuzz`
+# (FUZZ_RUNS, FUZZ_SECONDS); in `make check` their corpus is replayed.
+
+BUILD		?= build
+
+FUZZ_OUT	:= $(BUILD)/selftests/fuzz
+FUZZ_TARGETS	:= decode engine uapi
+FUZZ_FLAGS	:= -std=gnu11 -O1 -g -Wall -Wextra -Werror -Ilib/os -Iuapi -Ilib/include -Ilib/src \
+		   -Ikmod/gda_core/engine -Iselftests/engine -Iselftests/fuzz -pthread
+FUZZ_SANITIZE	:= -fsanitize=address,undefined -fno-sanitize-recover=undefined
+FUZZ_HEADERS	:= $(wildcard uapi/gda/*.h lib/os/*.h lib/src/*.h lib/include/gda/*.h \
+		   kmod/gda_core/engine/*.h selftests/engine/*.h selftests/fuzz/*.h) selftests/fuzz.mk
+FUZZ_SRC_decode	:= $(wildcard kmod/gda_core/engine/*.c) selftests/engine/host.c
+FUZZ_SRC_engine	:= $(FUZZ_SRC_decode)
+FUZZ_LIB_uapi	:= $(BUILD)/selftests/inproc/asan/libgda.a
+FUZZ_RUNS	?= 1000000
+
+TEST_NATIVE	+= $(FUZZ_TARGETS:%=$(FUZZ_OUT)/replay-%)
+
+define FUZZ_TARGET
+$(FUZZ_OUT)/$1.bin: selftests/fuzz/$1.c selftests/fuzz/replay.c $$(FUZZ_SRC_$1) $$(FUZZ_LIB_$1) \
+		$$(FUZZ_HEADERS)
+	@mkdir -p $$(@D)
+	$$(CC) $$(FUZZ_FLAGS) $$(FUZZ_SANITIZE) -o $$@ $$(filter %.c,$$^) $$(FUZZ_LIB_$1)
+
+$(FUZZ_OUT)/replay-$1: $(FUZZ_OUT)/$1.bin
+	@printf '#!/bin/sh\nexec $$< selftests/fuzz/corpus/$1\n' >$$@ && chmod +x $$@
+
+$(FUZZ_OUT)/$1: selftests/fuzz/$1.c $$(FUZZ_SRC_$1) $$(FUZZ_FROM_$1) $$(FUZZ_HEADERS)
+	@mkdir -p $$(@D)
+	clang $$(FUZZ_FLAGS) $$(FUZZ_MORE_$1) $$(FUZZ_SANITIZE) -fsanitize=fuzzer -o $$@ $$(filter %.c,$$^)
+endef
+
+# The library is built by clang, too, so that libFuzzer sees which way it went.
+FUZZ_FROM_uapi	= $(LIB_SRC) $(INPROC_SRC)
+FUZZ_MORE_uapi	= -Ilib/inproc
+$(foreach t,$(FUZZ_TARGETS),$(eval $(call FUZZ_TARGET,$t)))
+
+.PHONY: fuzz
+fuzz: $(FUZZ_TARGETS:%=$(FUZZ_OUT)/%) ## fuzz the engine and the requests; FUZZ_RUNS=N, FUZZ="decode uapi"
+	@for t in $(or $(FUZZ),$(FUZZ_TARGETS)); do mkdir -p $(FUZZ_OUT)/found/$$t && \
+		$(FUZZ_OUT)/$$t -runs=$(FUZZ_RUNS) -max_len=1024 -print_final_stats=1 -verbosity=0 \
+		-artifact_prefix=$(FUZZ_OUT)/found/$$t- $(FUZZ_OUT)/found/$$t \
+		selftests/fuzz/corpus/$$t || exit; done
