@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -254,6 +255,54 @@ static int limit_setuid(void *arg)
 TEST_F(limits, K8_setuid_between)
 {
 	EXPECT_EQ(0, t_in_child(limit_setuid, NULL));
+}
+
+/* All capabilities in a user namespace of one's own are none outside. */
+static int limit_userns(void *arg)
+{
+	uint8_t *p = t_pages(2 * PAGES * T_PAGE);
+	struct t_mr mr;
+	int fd;
+
+	(void)arg;
+	CHECK(p && !memlock(PAGES * T_PAGE) && !t_drop(true));
+	if (unshare(CLONE_NEWUSER))
+		return 77;
+	fd = t_context();
+	CHECK(fd >= 0);
+	CHECK(t_mr_reg(fd, p, (PAGES + 1) * T_PAGE, GDA_ACCESS_ALL, &mr) == -ENOMEM);
+	CHECK(!t_mr_reg(fd, p, PAGES * T_PAGE, GDA_ACCESS_ALL, &mr));
+	CHECK(t_mr_reg(fd, p, 1, GDA_ACCESS_ALL, &mr) == -ENOMEM);
+	close(fd);
+	return 0;
+}
+
+TEST_F(limits, K8_P1_user_namespace)
+{
+	int err = t_in_child(limit_userns, NULL);
+
+	if (err == 77)
+		SKIP(return, "no user namespaces for ordinary users");
+	EXPECT_EQ(0, err);
+}
+
+static int opens_in_userns(void *arg)
+{
+	(void)arg;
+	if (t_drop(false))
+		return 100;
+	if (unshare(CLONE_NEWUSER))
+		return 77;
+	return open("/dev/gda", O_RDWR | O_CLOEXEC) < 0 ? errno : 0;
+}
+
+TEST_F(limits, P1_user_namespace_opens_nothing)
+{
+	int err = t_in_child(opens_in_userns, NULL);
+
+	if (err == 77)
+		SKIP(return, "no user namespaces for ordinary users");
+	EXPECT_EQ(EACCES, err);
 }
 
 /* CAP_IPC_LOCK is above the limit, as everywhere; VmPin counts all the same. */
