@@ -39,6 +39,15 @@ struct gda_pass {
 	bool eager;		/* ... and not paced */
 };
 
+/* A copy of bits that others set and clear meanwhile. */
+static void gda_worker_snapshot(unsigned long *to, const unsigned long *from, unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < BITS_TO_LONGS(n); i++)
+		to[i] = READ_ONCE(from[i]);
+}
+
 /* A spinlock may sleep on PREEMPT_RT, where nothing else needs it. */
 static u32 gda_worker_visit(struct gda_qp *qp)
 {
@@ -72,8 +81,9 @@ static void gda_worker_choose(struct gda_cells *cells, bool all, unsigned long *
 	DECLARE_BITMAP(others, GDA_CELLS);
 	unsigned int n = GDA_CELLS;
 
-	bitmap_and(look, cells->used, cells->busy, GDA_CELLS);
-	bitmap_andnot(others, cells->used, cells->busy, GDA_CELLS);
+	gda_worker_snapshot(look, cells->used, GDA_CELLS);
+	bitmap_andnot(others, look, cells->busy, GDA_CELLS);
+	bitmap_and(look, look, cells->busy, GDA_CELLS);
 	if (!all)
 		n = GDA_SWEEP * max_t(unsigned int, bitmap_weight(look, GDA_CELLS), 1);
 	for (; n && slot < GDA_CELLS; n--) {
@@ -158,9 +168,11 @@ static bool gda_worker_age(struct gda_ctx *ctx, unsigned int page, bool progress
 
 static void gda_worker_pass(struct gda_ctx *ctx, struct gda_pass *pass)
 {
+	DECLARE_BITMAP(active, GDA_CELL_PAGES);
 	unsigned int page;
 
-	for_each_set_bit(page, ctx->active, GDA_CELL_PAGES) {
+	gda_worker_snapshot(active, ctx->active, GDA_CELL_PAGES);
+	for_each_set_bit(page, active, GDA_CELL_PAGES) {
 		bool progress = gda_worker_scan(ctx, page, pass->all);
 
 		pass->active = true;
@@ -184,19 +196,24 @@ static bool gda_worker_pending(struct gda_ctx *ctx, unsigned int page)
 /* Somebody says that there is work, also on pages that are silent. */
 static void gda_worker_rouse(struct gda_ctx *ctx)
 {
+	DECLARE_BITMAP(active, GDA_CELL_PAGES);
 	unsigned int page;
 
-	for_each_clear_bit(page, ctx->active, GDA_CELL_PAGES)
+	gda_worker_snapshot(active, ctx->active, GDA_CELL_PAGES);
+	for_each_clear_bit(page, active, GDA_CELL_PAGES)
 		if (READ_ONCE(ctx->db[page]) && gda_worker_pending(ctx, page))
 			gda_doorbell_activate(ctx, page);
 }
 
 static void gda_worker_sleep(struct gda_ctx *ctx)
 {
+	DECLARE_BITMAP(active, GDA_CELL_PAGES);
+
 	/* pairs with wake_up_process() after a page, the kick or the stop was set */
 	set_current_state(TASK_IDLE);
+	gda_worker_snapshot(active, ctx->active, GDA_CELL_PAGES);
 	if (!kthread_should_stop() && !test_bit(GDA_WORKER_KICK, &ctx->worker.flags) &&
-	    bitmap_empty(ctx->active, GDA_CELL_PAGES))
+	    bitmap_empty(active, GDA_CELL_PAGES))
 		schedule();
 	__set_current_state(TASK_RUNNING);
 }

@@ -65,6 +65,7 @@ static void gda_inproc_quiescent(struct gda_inproc_worker *w)
 	if (likely(grace == w->acked))
 		return;
 	gda_inproc_far_drain(w);
+	/* pairs with gda_inproc_passed(): what was found before is not used any more */
 	smp_store_release(&w->acked, grace);
 }
 
@@ -78,6 +79,7 @@ static bool gda_inproc_visit(struct gda_inproc_worker *w, struct gda_inproc_qp *
 
 static bool gda_inproc_serve(struct gda_inproc_worker *w, u32 slot)
 {
+	/* pairs with the store of a QP that is complete */
 	struct gda_inproc_qp *qp = smp_load_acquire(&w->ctx->slot[slot]);
 
 	if (!qp || !gda_inproc_visit(w, qp))
@@ -186,6 +188,7 @@ static void *gda_inproc_worker_main(void *arg)
 	/* sleeps end when they should; without this, 50 us later */
 	prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0);
 	prctl(PR_SET_NAME, "gda-inproc", 0, 0, 0);
+	/* pairs with gda_inproc_worker_stop() */
 	while (!smp_load_acquire(&w->stop)) {
 		gda_inproc_quiescent(w);
 		if (gda_inproc_pass(w)) {
@@ -227,6 +230,7 @@ static bool gda_inproc_passed(struct gda_inproc_worker *w, u64 grace)
 {
 	bool asleep;
 
+	/* pairs with gda_inproc_quiescent() */
 	if (smp_load_acquire(&w->acked) >= grace)
 		return true;
 	/* it was quiescent under the lock, and takes it again before it finds anything */
@@ -297,6 +301,7 @@ static void gda_inproc_worker_stop(struct gda_inproc_worker *w)
 {
 	struct gda_inproc_worker **link = &gda_inproc.workers;
 
+	/* pairs with the worker's loop */
 	smp_store_release(&w->stop, true);
 	gda_inproc_wake(w);
 	pthread_join(w->thread, NULL);
@@ -313,7 +318,9 @@ static u32 gda_inproc_workers_wanted(void)
 	const char *env = secure_getenv("GDA_INPROC_WORKERS");
 	long n = env ? strtol(env, NULL, 10) : 1;
 
-	return n < 1 ? 1 : (u32)min(n, (long)GDA_INPROC_MAX_WORKERS);
+	if (n < 1)
+		return 1;
+	return n > (long)GDA_INPROC_MAX_WORKERS ? GDA_INPROC_MAX_WORKERS : (u32)n;
 }
 
 int gda_inproc_workers_start(struct gda_inproc_context *ctx)
