@@ -19,3 +19,13 @@ $(EXAMPLE_OUT)/put: $(EXAMPLE_OUT)/put.o $(LIB_OUT)/libgda.a
 $(EXAMPLE_OUT)/gda-send $(EXAMPLE_OUT)/gda-recv: $(EXAMPLE_OUT)/%: $(EXAMPLE_OUT)/%.o \
 		$(EXAMPLE_DEMO:%=$(EXAMPLE_OUT)/%.o) $(LIB_OUT)/libgda.a
 	$(CC) $(EXAMPLE_FLAGS) -Wl,-z,now -o $@ $^
+
+# For GPUs, where there is a compiler for them.
+EXAMPLE_NVCC	:= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
+EXAMPLES	+= $(if $(EXAMPLE_NVCC),$(EXAMPLE_OUT)/halo)
+
+$(EXAMPLE_OUT)/halo: examples/halo.cu $(LIB_OUT)/libgda.a $(GDA_HEADERS) examples/examples.mk
+	@mkdir -p $(@D)
+	$(EXAMPLE_NVCC) -std=c++17 -O2 -gencode arch=compute_75,code=sm_75 \
+		-gencode arch=compute_90,code=sm_90 $(GDA_CPPFLAGS) -o $@ $< \
+		$(LIB_OUT)/libgda.a -ldl -lpthread

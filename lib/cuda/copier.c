@@ -70,17 +70,20 @@ static int gda_cuda_copier_store(struct gda_inproc_copier *base, u32 lane, u64 d
 	return gda_cu_errno(gda_cu.stream_store(c->stream[lane], dst, value, 0));
 }
 
-/*
- * An error of the GPU's is one of the whole context, so any stream tells. But not one
- * with work on it: asking after that has the driver add work of its own, which waits
- * for kernels.
- */
 static int gda_cuda_copier_check(struct gda_inproc_copier *base)
 {
 	struct gda_cuda_copier *c = gda_cuda_copier_of(base);
 
+	int result;
+	u32 lane;
+
 	gda_cu.context_set(c->cuda->context);
-	return gda_cu.stream_query(c->cuda->idle) ? -EIO : 0;
+	for (lane = 0; lane < GDA_INPROC_LANES; lane++) {
+		result = gda_cu.stream_query(c->stream[lane]);
+		if (result && result != GDA_CU_NOT_READY)
+			return -EIO;
+	}
+	return 0;
 }
 
 /* Its memory is that of struct gda_cuda_qp, which outlives it. */

@@ -26,8 +26,7 @@ struct gda_cuda {
 	int device;
 	int priority;			/* of streams: the greatest */
 	void *context;
-	void *idle;			/* a stream on which nothing is ever put */
-	struct gda_cuda_query query;
+	struct gda_cuda_caps caps;
 	pthread_mutex_t lock;		/* guards the lists */
 	struct gda_cuda_map *maps;
 	struct gda_cuda_qp *qps;

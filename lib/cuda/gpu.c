@@ -41,16 +41,14 @@ static int gda_cuda_examine(struct gda_cuda *cuda)
 	if (!gda_cuda_attribute(cuda, GDA_CU_UNIFIED_ADDRESSING) ||
 	    !gda_cuda_attribute(cuda, GDA_CU_HOST_REGISTER_SUPPORTED))
 		return -EOPNOTSUPP;
-	cuda->query.device = cuda->ordinal;
-	cuda->query.multiprocessors =
+	cuda->caps.device = cuda->ordinal;
+	cuda->caps.multiprocessors =
 		(uint32_t)gda_cuda_attribute(cuda, GDA_CU_MULTIPROCESSOR_COUNT);
 	if (gda_cuda_copies(cuda))
-		cuda->query.features |= GDA_CUDA_COPY;
+		cuda->caps.features |= GDA_CUDA_COPY;
 	if (gda_cuda_attribute(cuda, GDA_CU_DMA_BUF_SUPPORTED))
-		cuda->query.features |= GDA_CUDA_DMABUF;
-	if (gda_cu.priorities(&least, &cuda->priority))
-		return -EIO;
-	return gda_cu_errno(gda_cu.stream_create(&cuda->idle, GDA_CU_STREAM_NON_BLOCKING, least));
+		cuda->caps.features |= GDA_CUDA_DMABUF;
+	return gda_cu_errno(gda_cu.priorities(&least, &cuda->priority));
 }
 
 /* Let @from reach the memory of @to. Where it cannot, the driver copies by way of here. */
@@ -134,17 +132,13 @@ GDA_EXPORT void gda_cuda_close(struct gda_cuda *cuda)
 		return;
 	gda_cuda_unlink(cuda);
 	gda_cuda_qp_destroy_all(cuda);
-	if (!gda_cuda_enter(cuda)) {
-		gda_cu.stream_destroy(cuda->idle);
-		gda_cuda_leave();
-	}
 	gda_cu.context_release(cuda->device);
 	pthread_mutex_destroy(&cuda->lock);
 	free(cuda);
 }
 
-GDA_EXPORT int gda_cuda_query(struct gda_cuda *cuda, struct gda_cuda_query *query)
+GDA_EXPORT int gda_cuda_query(struct gda_cuda *cuda, struct gda_cuda_caps *caps)
 {
-	*query = cuda->query;
+	*caps = cuda->caps;
 	return 0;
 }

@@ -54,7 +54,7 @@ GDA_EXPORT int gda_cuda_dmabuf(struct gda_cuda *cuda, uint64_t addr, size_t leng
 
 	if (err)
 		return err;
-	if (!(cuda->query.features & GDA_CUDA_DMABUF))
+	if (!(cuda->caps.features & GDA_CUDA_DMABUF))
 		return -EOPNOTSUPP;
 	err = gda_cuda_enter(cuda);
 	if (err)

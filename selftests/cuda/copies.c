@@ -345,12 +345,12 @@ TEST_F(copies, error_in_order)
 TEST_F(copies, no_far_atomics)
 {
 	struct end *e = self->end;
-	struct gda_cuda_query query;
+	struct gda_cuda_caps caps;
 	struct gda_error error;
 	int64_t bad;
 
-	ASSERT_OK(gda_cuda_query(e[0].cuda, &query));
-	EXPECT_EQ(GDA_CUDA_COPY, query.features);
+	ASSERT_OK(gda_cuda_query(e[0].cuda, &caps));
+	EXPECT_EQ(GDA_CUDA_COPY, caps.features);
 	bad = gda_fetch_add(e[0].v, e[0].near.iova, e[0].near.key, e[1].gpu, e[1].key, 1, 0);
 	EXPECT_EQ(-EIO, gda_wait(e[0].v, bad, 0));
 	ASSERT_EQ(1, gda_error(e[0].v, &error));

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <unistd.h>
 #include <vector>
 #include <cuda_runtime.h>
@@ -600,24 +601,76 @@ static void mixed_test(struct side side[2])
 
 static void control_test(struct side *s)
 {
-	struct gda_cuda_query query;
+	struct gda_cuda_caps caps;
 	uint64_t offset = 0;
 	struct gda_mr *mr;
 	bool ok = true;
 	int fd = -1, err;
 
-	GDA(gda_cuda_query(s->cuda, &query));
-	ok &= query.features & GDA_CUDA_COPY && !(query.features & GDA_CUDA_ATOMIC);
+	GDA(gda_cuda_query(s->cuda, &caps));
+	ok &= caps.features & GDA_CUDA_COPY && !(caps.features & GDA_CUDA_ATOMIC);
 	err = gda_cuda_dmabuf(s->cuda, (uintptr_t)s->mem + 5000, 100000, &fd, &offset);
 	printf("# dma-buf: %s, file %d, offset %llu; registered with no module, for there is "
 	       "none\n", err ? gda_strerror(err) : "exported", fd, (unsigned long long)offset);
-	if (query.features & GDA_CUDA_DMABUF)
+	if (caps.features & GDA_CUDA_DMABUF)
 		ok &= !err && fd >= 0 && offset == 5000 % 4096 && !close(fd);
 	else
 		ok &= err == -EOPNOTSUPP;
 	ok &= gda_cuda_mr_reg(s->cuda, (uintptr_t)s->mem, s->len * 2, 0, 0, &mr) == -EFAULT;
-	ok &= gda_cuda_mr_reg(s->cuda, (uintptr_t)&query, 8, 0, 0, &mr) == -EFAULT;
+	ok &= gda_cuda_mr_reg(s->cuda, (uintptr_t)&caps, 8, 0, 0, &mr) == -EFAULT;
 	verdict(ok, "what a GPU can do, and dma-bufs");
+}
+
+/* --- a kernel that dies, in a process of its own --- */
+
+static __global__ void dying_kernel(struct gda_view *v, uint64_t src, uint32_t lkey, uint64_t dst,
+				    uint32_t rkey)
+{
+	for (int i = 0; i < 64; i++)
+		gda_put(v, src, lkey, dst, rkey, 16 << 20, 0);
+	__trap();
+}
+
+/* What was in flight fails, or is done; and all of it can be destroyed. */
+static int die(void)
+{
+	struct gda_qp_query query = {};
+	struct side side[2];
+	struct pair pair;
+	uint64_t began;
+
+	side_open(&side[0], 0, SOURCE);
+	side_open(&side[1], 0, SOURCE);
+	pair_open(&pair, side, 64, 0);
+	began = gda_clock_ns();
+	dying_kernel<<<1, 1>>>(gda_cuda_qp_view(pair.qp[0]), (uintptr_t)side[0].mem,
+			       gda_mr_key(side[0].mr), (uintptr_t)side[1].mem + SOURCE,
+			       gda_mr_key(side[1].mr));
+	if (cudaDeviceSynchronize() == cudaSuccess)
+		return 3;
+	while (query.state != GDA_QP_ERROR && query.consumer != 64 &&
+	       gda_clock_ns() - began < DEADLINE_NS / 2)
+		GDA(gda_qp_query(gda_cuda_qp_base(pair.qp[0]), &query));
+	printf("# after %.1f ms: state %u, %llu begun, first error at %llu: %s, %s\n",
+	       (double)(gda_clock_ns() - began) / 1e6, query.state,
+	       (unsigned long long)query.consumer, (unsigned long long)query.error_index,
+	       gda_syndrome_name(query.syndrome), gda_vendor_name(query.vendor));
+	for (int i = 0; i < 2; i++)
+		gda_cuda_qp_destroy(pair.qp[i]);
+	for (int i = 0; i < 2; i++) {
+		gda_mr_dereg(side[i].mr);
+		gda_cuda_close(side[i].cuda);
+		gda_close(side[i].ctx);
+	}
+	return 0;
+}
+
+static void die_test(const char *self)
+{
+	std::string command = std::string("timeout 60 '") + self + "' die";
+
+	fflush(stdout);
+	verdict(!system(command.c_str()), "a kernel that dies takes nothing else along");
 }
 
 /* --- figures, not judged --- */
@@ -687,12 +740,15 @@ int main(int argc, char **argv)
 	int devices = 0;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (argc == 2 && !strcmp(argv[1], "die"))
+		return die();
 	if (cudaGetDeviceCount(&devices) != cudaSuccess || !devices) {
 		printf("1..0 # SKIP no GPU here\n");
 		return 0;
 	}
 	setenv("GDA_INPROC_WORKERS", "4", 0);
-	printf("TAP version 13\n1..%d\n", devices > 1 ? 19 : 10);
+	printf("TAP version 13\n1..%d\n", devices > 1 ? 20 : 11);
+	die_test(argv[0]);
 	for (int peer = 0; peer < 2 && peer < devices; peer++) {
 		struct side side[2];
 

@@ -158,7 +158,8 @@ enum gda_mlx5_syndrome {
  * @GDA_MLX5_VENDOR_REVOKED: the key's memory was revoked
  * @GDA_MLX5_VENDOR_RIGHTS: the MR does not grant the right
  * @GDA_MLX5_VENDOR_RANGE: outside the MR
- * @GDA_MLX5_VENDOR_IO: an atomic on an I/O window
+ * @GDA_MLX5_VENDOR_IO: memory that the executor cannot reach this way: it has no CPU
+ *	window, or is an I/O window and the opcode an atomic one
  * @GDA_MLX5_VENDOR_PEER: the peer QP is gone or in error
  * @GDA_MLX5_VENDOR_CQ: the CQ overflowed or is in error
  * @GDA_MLX5_VENDOR_QUEUE: the queue's own memory was revoked

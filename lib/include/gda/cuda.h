@@ -70,12 +70,12 @@ void gda_cuda_close(struct gda_cuda *cuda);
 #define GDA_CUDA_ATOMIC		(1ULL << 2)
 
 /**
- * struct gda_cuda_query - what a GPU can do with a context
+ * struct gda_cuda_caps - what a GPU can do with a context
  * @features: GDA_CUDA_*
  * @device: as given to gda_cuda_open()
  * @multiprocessors: of the GPU
  */
-struct gda_cuda_query {
+struct gda_cuda_caps {
 	uint64_t features;
 	int32_t device;
 	uint32_t multiprocessors;
@@ -84,11 +84,11 @@ struct gda_cuda_query {
 /**
  * gda_cuda_query - what can this GPU do here?
  * @cuda: the GPU
- * @query: out
+ * @caps: out
  *
  * Return: 0 or a negative errno.
  */
-int gda_cuda_query(struct gda_cuda *cuda, struct gda_cuda_query *query);
+int gda_cuda_query(struct gda_cuda *cuda, struct gda_cuda_caps *caps);
 
 /**
  * define GDA_CUDA_SQ_GPU - the send queue lies in GPU memory
