@@ -25,10 +25,10 @@
 
 typedef void (*bench_launch)(const struct bench_args &, dim3, dim3, cudaStream_t);
 
-template <enum bench_mode mode, enum bench_test test>
+template <enum bench_mode mode, enum bench_test test, bool lazy>
 static void bench_run(const struct bench_args &a, dim3 grid, dim3 block, cudaStream_t s)
 {
-	bench_kernel<mode, test><<<grid, block, 0, s>>>(a);
+	bench_kernel<mode, test, GDA_VIEW_NEAR | (lazy ? GDA_VIEW_LAZY : 0)><<<grid, block, 0, s>>>(a);
 	CUDA(cudaGetLastError());
 }
 

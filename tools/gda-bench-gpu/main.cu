@@ -33,7 +33,7 @@ struct row {
 /* rings as deep as those that the peers were measured with */
 #define B(mode, test, lazy, blocks, warps, map) \
 	mode, test, lazy, blocks, warps, map, (blocks) > 1 && (map) == ONE_QUEUE ? 4096 : 1024, \
-	bench_run<mode, test>
+	bench_run<mode, test, lazy>
 
 static const struct row rows[] = {
 	{ { "1 exclusive strict", B(EXCLUSIVE, PUT, false, 1, 1, WARP_QUEUE) }, ISSUE, 3.40,
@@ -170,7 +170,9 @@ static int show(const struct row &r, const struct taken &t, bool json, bool last
 	double ours = lower ? median_of(t.cycles) : median_of(t.rate);
 	const std::vector<double> &all = lower ? t.cycles : t.rate;
 	const char *also = more(r, t);
+	double then = lower ? r.peer_then / r.times : r.peer_then * r.times;
 	bool good = !*also && (lower ? ours <= bar : ours >= bar);
+	bool as_recorded = lower ? ours <= then : ours >= then;
 
 	if (json) {
 		printf("    { \"row\": \"%s\", \"unit\": \"%s\", \"floor\": %.4g, "
@@ -180,18 +182,18 @@ static int show(const struct row &r, const struct taken &t, bool json, bool last
 		       "\"floor_cycles\": %.4g, \"slowest\": %.2f, \"wrong\": %llu, "
 		       "\"error\": %d, \"met\": %s }%s\n", r.bench.name,
 		       lower ? "cycles" : "M/s", floor, r.peer, r.peer_then, r.floor_then,
-		       peer, skips, bar, ours, *std::min_element(all.begin(), all.end()),
+		       peer, skips, bar, then, ours, *std::min_element(all.begin(), all.end()),
 		       *std::max_element(all.begin(), all.end()), median_of(t.cycles),
 		       median_of(t.floor_cycles), median_of(t.slowest),
 		       (unsigned long long)t.wrong, t.error, good ? "true" : "false",
 		       last ? "" : ",");
 		return !good;
 	}
-	printf("%-27s %8.4g %-16s %8.4g %8.4g %8.4g %8.4g (%.4g..%.4g) %5.2f  %s%s\n",
-	       r.bench.name, floor, r.peer, peer, skips, bar, ours,
+	printf("%-27s %8.4g %-16s %8.4g %8.4g %8.4g %8.4g %8.4g (%.4g..%.4g) %5.2f  %s%s\n",
+	       r.bench.name, floor, r.peer, peer, skips, bar, then, ours,
 	       *std::min_element(all.begin(), all.end()),
 	       *std::max_element(all.begin(), all.end()), median_of(t.slowest),
-	       good ? "ok" : "BELOW ", also);
+	       !good ? "BELOW " : as_recorded ? "ok" : "ok, converted only", also);
 	return !good;
 }
 
@@ -243,8 +245,9 @@ int main(int argc, char **argv)
 		       prop.name, reps, (unsigned long long)m.verified);
 	else
 		printf("# %s, %d placements, medians; M/s, row 5 in cycles\n"
-		       "%-27s %8s %-16s %8s %8s %8s %8s (min..max) slowest/mean\n", prop.name,
-		       reps, "row", "floor", "peer", "converted", "unchckd", "bar", "ours");
+		       "%-27s %8s %-16s %8s %8s %8s %8s %8s (min..max) slowest/mean\n", prop.name,
+		       reps, "row", "floor", "peer", "now", "unchckd", "bar", "as then",
+		       "ours");
 	for (k = 0; k < ROWS; k++)
 		shown += !!strstr(rows[k].bench.name, only);
 	for (k = 0; k < ROWS; k++)

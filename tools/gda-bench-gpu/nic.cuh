@@ -61,32 +61,37 @@ static __device__ __forceinline__ uint4 nic_load(const char *p)
 	return v;
 }
 
-/* What bench_post() and its like posted. */
-static __device__ __forceinline__ void nic_check(const struct nic_queue &q, uint64_t index,
-						 struct nic_result &r)
+struct nic_entry {
+	uint4 ctrl, raddr, data;
+};
+
+static __device__ __forceinline__ struct nic_entry nic_read(const struct nic_queue &q,
+							    uint64_t index)
 {
 	const char *entry = q.sq + (index & (q.depth - 1)) * 64;
-	uint4 ctrl = nic_load(entry), raddr = nic_load(entry + 16), data = nic_load(entry + 32);
-	uint32_t head = gda_swap32(ctrl.x), opcode = head & 0xff;
-	uint32_t id = gda_swap32(raddr.x), number = gda_swap32(raddr.y);
+
+	return { nic_load(entry), nic_load(entry + 16), nic_load(entry + 32) };
+}
+
+/* What bench_post() and its like posted. */
+static __device__ __forceinline__ void nic_check(const struct nic_queue &q, uint64_t index,
+						 const struct nic_entry &e,
+						 struct nic_result &r)
+{
+	uint32_t head = gda_swap32(e.ctrl.x), opcode = head & 0xff;
+	uint32_t id = gda_swap32(e.raddr.x), number = gda_swap32(e.raddr.y);
 	uint32_t ds = opcode == GDA_MLX5_WRITE ? 3 : 4;
-	bool good;
+	uint4 local = opcode == GDA_MLX5_WRITE ? e.data :
+		      nic_load(q.sq + (index & (q.depth - 1)) * 64 + 48);
+	bool good = gda_swap32(e.ctrl.y) == (q.qpn << 8 | ds) &&
+		    gda_swap32(e.raddr.z) == id * GOLDEN && gda_swap32(local.y) == id &&
+		    local.z == ~e.raddr.x && local.w == ~e.raddr.y;
 
-	if (head >> 8 != (index & 0xffff)) {
-		r.stale++;
-		return;
-	}
-	good = gda_swap32(ctrl.y) == (q.qpn << 8 | ds) && gda_swap32(raddr.z) == id * GOLDEN;
-	if (opcode == GDA_MLX5_WRITE) {
-		good &= gda_swap32(data.x) == (((id ^ number) & 0xffffff) | 1) &&
-			gda_swap32(data.y) == id && data.z == ~raddr.x && data.w == ~raddr.y;
-	} else {
-		uint4 local = nic_load(entry + 48);
-
-		good &= opcode == GDA_MLX5_ATOMIC_FA && gda_swap32(data.y) == number &&
-			gda_swap32(local.y) == id && local.z == ~raddr.x &&
-			local.w == ~raddr.y;
-	}
+	if (opcode == GDA_MLX5_WRITE)
+		good &= gda_swap32(local.x) == (((id ^ number) & 0xffffff) | 1);
+	else
+		good &= opcode == GDA_MLX5_ATOMIC_FA && gda_swap32(e.data.y) == number;
+	r.stale += head >> 8 != (index & 0xffff);
 	r.torn += !good;
 	r.sum += nic_hash((uint64_t)id << 32 | number, opcode);
 }
@@ -130,6 +135,10 @@ static __global__ void nic_kernel(struct nic_args a)
 			end = *(volatile uint32_t *)a.stop;
 			now = nic_rung(q, r.done, a.follow_db);
 			end &= now == r.done;
+			if (a.check_late && now != r.done)
+				nic_complete(q, now);
+			if (now != r.done)
+				gda_fence_gpu();
 			if (a.count == 1) {
 				rung = now;
 				ends = end;
@@ -151,11 +160,15 @@ static __global__ void nic_kernel(struct nic_args a)
 			continue;
 		}
 		r.overrun += now - r.done > q.depth;
-		if (a.check_late && !lane)
-			nic_complete(q, now);
-		gda_fence_gpu();
-		for (i = r.done + lane; i < now && !a.blind; i += lanes)
-			nic_check(q, i, r);
+		for (i = r.done + lane; i < now && !a.blind; i += 2 * lanes) {
+			bool two = i + lanes < now;
+			struct nic_entry e = nic_read(q, i);
+			struct nic_entry f = nic_read(q, two ? i + lanes : i);
+
+			nic_check(q, i, e, r);
+			if (two)
+				nic_check(q, i + lanes, f, r);
+		}
 		if (a.count == 1)
 			__syncthreads();
 		else

@@ -144,8 +144,11 @@ static __device__ __forceinline__ void bench_posts(const struct bench_args &a, q
 	a.cycles[warp] = c1;
 }
 
-/* With a device-wide courier there is a block more, the first; in a block, a warp more. */
-template <enum bench_mode mode, enum bench_test test>
+/*
+ * With a device-wide courier there is a block more, the first; in a block, a warp more.
+ * What the device can do is a constant here.
+ */
+template <enum bench_mode mode, enum bench_test test, uint32_t caps>
 static __global__ void __launch_bounds__(512, 1) bench_kernel(struct bench_args a)
 {
 	uint32_t wib = threadIdx.x / 32, block = blockIdx.x - a.skip, warp;
@@ -155,7 +158,9 @@ static __global__ void __launch_bounds__(512, 1) bench_kernel(struct bench_args 
 		return;
 	if constexpr (mode == SHARED_COURIER) {
 		if (!block) {
-			if (!wib && gda_courier_run(a.views, a.posters))
+			struct gda_shared q = gda_shared_open(a.views, true);
+
+			if (!wib && (!gda_assume(q, caps) || gda_courier_run(q, a.posters)))
 				atomicCAS(a.error, 0, -ESHUTDOWN);
 			return;
 		}
@@ -166,28 +171,37 @@ static __global__ void __launch_bounds__(512, 1) bench_kernel(struct bench_args 
 	if constexpr (mode == EXCLUSIVE) {
 		struct gda_exclusive q = gda_exclusive_open(v);
 
-		bench_posts<test>(a, q, warp);
+		if (!gda_assume(q, caps))
+			atomicCAS(a.error, 0, -EINVAL);
+		else
+			bench_posts<test>(a, q, warp);
 		if (!(threadIdx.x & 31))
 			gda_exclusive_close(q);
 	} else if constexpr (mode == SHARED || mode == SHARED_COURIER) {
 		struct gda_shared q = gda_shared_open(v, mode == SHARED_COURIER);
 
-		bench_posts<test>(a, q, warp);
+		if (!gda_assume(q, caps))
+			atomicCAS(a.error, 0, -EINVAL);
+		else
+			bench_posts<test>(a, q, warp);
 		if (mode == SHARED_COURIER && !(threadIdx.x & 31))
 			gda_courier_leave(a.posters);
 	} else {
 		__shared__ struct gda_block state;
 
 		gda_block_open(&state, v, a.warps);
-		if (wib == a.warps) {
-			if (gda_block_courier(&state))
-				atomicCAS(a.error, 0, -ESHUTDOWN);
-		} else {
+		{
 			struct gda_block_queue q = gda_block_join(&state,
 								  mode == BLOCK_COURIER);
+			int err = gda_assume(q, caps) ? 0 : -EINVAL;
 
-			bench_posts<test>(a, q, warp);
-			if (!(threadIdx.x & 31))
+			if (!err && wib == a.warps)
+				err = gda_block_courier(q);
+			else if (!err)
+				bench_posts<test>(a, q, warp);
+			if (err)
+				atomicCAS(a.error, 0, err);
+			if (wib != a.warps && !(threadIdx.x & 31))
 				gda_block_leave(&state);
 		}
 		gda_block_close(&state);

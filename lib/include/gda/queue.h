@@ -106,6 +106,11 @@ GDA_HELPER uint64_t gda_poll(struct gda_view *v, unsigned int flags)
 		uint32_t opcode = word >> 4 & 0xf;
 		uint64_t now = gda_widen(old, word >> 16);
 
+#ifdef __CUDA_ARCH__
+		/* read by another multiprocessor before @old was: no news */
+		if (now - old > v->mask + 1)
+			return old;
+#endif
 		if (opcode != GDA_MLX5_CQE_REQ) {
 			if (opcode != GDA_MLX5_CQE_REQ_ERR)
 				return old;

@@ -210,7 +210,7 @@ GDA_DEVICE int64_t gda_take(struct gda_block_queue &q, uint32_t n, unsigned int 
 {
 	uint32_t index = atomicAdd(&q.block->reserved, n);
 
-	if ((int32_t)(index + n - q.limit) > 0) {
+	if (__builtin_expect((int32_t)(index + n - q.limit) > 0, 0)) {
 		uint64_t got = gda_block_room(q.block, q.port.mask, index, n, flags);
 		int32_t over;
 
@@ -270,6 +270,7 @@ GDA_DEVICE void gda_block_lead(const struct gda_port &p, struct gda_block *b, ui
 				continue;
 			gda_fence_block();
 			gda_block_store(&b->lead, GDA_LEAD_OFFER);
+#pragma unroll 1
 			for (i = 0; i < GDA_OFFERED; i++)
 				if (gda_block_load(&b->lead) != GDA_LEAD_OFFER)
 					return;
@@ -344,9 +345,18 @@ GDA_DEVICE uint64_t gda_block_widen(const struct gda_block_queue &q, uint32_t in
 	return q.last + (int64_t)(int32_t)(index - (uint32_t)q.last);
 }
 
-GDA_DEVICE uint64_t gda_refresh(struct gda_block_queue &q)
+GDA_DEVICE uint64_t gda_refresh(struct gda_block_queue &q, bool &failed)
 {
-	return gda_block_widen(q, gda_block_poll(q.block));
+	uint32_t done = gda_block_poll(q.block);
+
+	failed = gda_block_load(&q.block->failed);
+	return gda_block_widen(q, done);
+}
+
+/* Nothing without a look at the CQ, which is how a failure is noticed. */
+GDA_DEVICE uint64_t gda_known(const struct gda_block_queue &q)
+{
+	return 0;
 }
 
 GDA_DEVICE uint64_t gda_posted(struct gda_block_queue &q)
@@ -367,9 +377,10 @@ GDA_DEVICE bool gda_quiet_known(struct gda_block_queue &q)
  * A warp of the block that only rings, until no poster is left and all is rung. Returns 0,
  * or -ESHUTDOWN if it was aborted.
  */
-GDA_DEVICE int gda_block_courier(struct gda_block *b)
+GDA_DEVICE int gda_block_courier(const struct gda_block_queue &q)
 {
-	struct gda_port p = gda_port_open(b->view);
+	struct gda_block *b = q.block;
+	struct gda_port p = q.port;
 	unsigned int lane = threadIdx.x & 31, idle = 0;
 	uint32_t from = gda_block_load(&b->rung);
 

@@ -80,13 +80,19 @@ GDA_DEVICE void gda_ring_deferred(struct gda_shared &q)
 {
 }
 
-GDA_DEVICE uint64_t gda_refresh(struct gda_shared &q)
+GDA_DEVICE uint64_t gda_refresh(struct gda_shared &q, bool &failed)
 {
 	uint64_t done = gda_poll(q.port.view, 0);
 
-	if (gda_load_acquire64(&q.port.view->error_index) == GDA_NO_ERROR)
+	failed = gda_load_acquire64(&q.port.view->error_index) != GDA_NO_ERROR;
+	if (!failed)
 		q.done = done;
 	return done;
+}
+
+GDA_DEVICE uint64_t gda_known(const struct gda_shared &q)
+{
+	return q.done;
 }
 
 GDA_DEVICE uint64_t gda_posted(struct gda_shared &q)
@@ -114,7 +120,7 @@ GDA_DEVICE uint64_t gda_courier_start(const struct gda_port &p)
 
 /**
  * gda_courier_run - ring for all posters of a queue
- * @v: the queue
+ * @q: the queue, as a poster opens it
  * @posters: how many may still post; see gda_courier_leave()
  *
  * For a whole warp, called before anybody posts with the courier (posters may already
@@ -122,10 +128,11 @@ GDA_DEVICE uint64_t gda_courier_start(const struct gda_port &p)
  *
  * Return: 0 when no poster is left and all is rung; -ESHUTDOWN aborted.
  */
-GDA_DEVICE int gda_courier_run(struct gda_view *v, const uint32_t *posters)
+GDA_DEVICE int gda_courier_run(const struct gda_shared &q, const uint32_t *posters)
 {
-	struct gda_port p = gda_port_open(v);
-	uint64_t start = gda_courier_start(p), next = start, end;
+	struct gda_port p = q.port;
+	struct gda_view *v = p.view;
+	uint64_t start = gda_courier_start(p), next = start, told = 0, end;
 	bool first = !(threadIdx.x & 31);
 	unsigned int idle = 0;
 	uint32_t last, left;
@@ -134,7 +141,7 @@ GDA_DEVICE int gda_courier_run(struct gda_view *v, const uint32_t *posters)
 		last = gda_port_last(p);
 		end = gda_shared_walk_warp(p, next);
 		if (first)
-			gda_shared_advance(p, next, last);
+			told = gda_shared_advance(p, next, last, told);
 		if (end != next) {
 			gda_pass_on(p.caps);
 			if (first)

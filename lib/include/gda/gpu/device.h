@@ -53,6 +53,11 @@ GDA_DEVICE uint64_t gda_gpu_fetch_add64(uint64_t *p, uint64_t v)
 	return old;
 }
 
+GDA_DEVICE void gda_gpu_max64(uint64_t *p, uint64_t v)
+{
+	asm volatile("red.relaxed.gpu.global.max.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
+}
+
 GDA_DEVICE void gda_gpu_add32(uint32_t *p, uint32_t v)
 {
 	asm volatile("red.relaxed.gpu.global.add.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
@@ -145,6 +150,19 @@ GDA_DEVICE struct gda_port gda_port_open(struct gda_view *v)
 	p.caps = v->caps;
 	p.qpn_be = (uint32_t)(v->qpn_be >> 32);
 	return p;
+}
+
+/*
+ * For a program that knows what its device can do: let the compiler know. False, and
+ * nothing changed, if it is not so.
+ */
+template <class queue>
+GDA_DEVICE bool gda_assume(queue &q, uint32_t caps)
+{
+	if (q.port.caps != caps)
+		return false;
+	q.port.caps = caps;
+	return true;
 }
 
 /* All slots below @next are written and released, and nobody else rings. */

@@ -14,14 +14,14 @@
  * struct gda_exclusive - a queue and its only poster
  * @port: constants
  * @next: index of the next slot
- * @done: slots known to have completed
- * @rung: everything below was rung
+ * @free: slots known to be free from there on
+ * @deferred: slots before it that are not rung
  */
 struct gda_exclusive {
 	struct gda_port port;
 	uint64_t next;
-	uint64_t done;
-	uint64_t rung;
+	uint32_t free;
+	uint32_t deferred;
 };
 
 /*
@@ -34,19 +34,25 @@ GDA_DEVICE struct gda_exclusive gda_exclusive_open(struct gda_view *v)
 
 	q.port = gda_port_open(v);
 	q.next = gda_gpu_load64(&v->reserved);
-	q.done = gda_gpu_load64(&v->completed);
-	q.rung = q.next;
+	q.free = (uint32_t)(gda_gpu_load64(&v->completed) + v->mask + 1 - q.next);
+	q.deferred = 0;
 	return q;
 }
 
 GDA_DEVICE void gda_ring_deferred(struct gda_exclusive &q)
 {
-	if (q.rung == q.next)
+	if (!q.deferred)
 		return;
 	__syncwarp(__activemask());
 	gda_release(q.port.caps);
 	gda_port_ring(q.port, q.next);
-	q.rung = q.next;
+	q.deferred = 0;
+}
+
+/* Slots known to have completed. */
+GDA_DEVICE uint64_t gda_known(const struct gda_exclusive &q)
+{
+	return q.next + q.free - q.port.mask - 1;
 }
 
 /* Give the queue back: to another owner, or to gda_view_share(). */
@@ -54,7 +60,7 @@ GDA_DEVICE void gda_exclusive_close(struct gda_exclusive &q)
 {
 	gda_ring_deferred(q);
 	gda_gpu_store64(&q.port.view->reserved, q.next);
-	gda_gpu_store64(&q.port.view->completed, q.done);
+	gda_gpu_store64(&q.port.view->completed, gda_known(q));
 	gda_fence_gpu();
 }
 
@@ -76,11 +82,15 @@ GDA_DEVICE uint64_t gda_gpu_completed(struct gda_view *v, uint64_t done, bool &f
 	return now - gda_note_error(v, word >> 16);
 }
 
-/* Rings up to @next if @unrung, waits until @need slots have completed; returns how many. */
-GDA_DEVICE_SLOW int64_t gda_exclusive_room(struct gda_view *v, uint64_t done, uint64_t need,
-					   uint64_t next, bool unrung, unsigned int flags)
+/*
+ * Wait until @n of the slots from @next on are free; rings before if @unrung. Returns how
+ * many are, of which @free were known.
+ */
+GDA_DEVICE_SLOW int64_t gda_exclusive_room(struct gda_view *v, uint64_t next, uint32_t free,
+					   uint32_t n, uint32_t unrung, unsigned int flags)
 {
 	uint64_t deadline = gda_gpu_deadline(v, 0);
+	uint64_t empty = next - v->mask - 1;	/* completed when none is free */
 	unsigned int polls;
 	bool failed;
 	int err;
@@ -91,11 +101,11 @@ GDA_DEVICE_SLOW int64_t gda_exclusive_room(struct gda_view *v, uint64_t done, ui
 		gda_port_ring(gda_port_open(v), next);
 	}
 	for (polls = 1;; polls++) {
-		done = gda_gpu_completed(v, done, failed);
+		free = (uint32_t)(gda_gpu_completed(v, empty + free, failed) - empty);
 		if (failed)
 			return -EIO;
-		if ((int64_t)(done - need) >= 0)
-			return (int64_t)done;
+		if (free >= n)
+			return free;
 		if (flags & GDA_NOWAIT)
 			return -EAGAIN;
 		err = gda_gpu_expired(v, polls, deadline);
@@ -106,31 +116,31 @@ GDA_DEVICE_SLOW int64_t gda_exclusive_room(struct gda_view *v, uint64_t done, ui
 
 GDA_DEVICE int64_t gda_take(struct gda_exclusive &q, uint32_t n, unsigned int flags)
 {
-	uint64_t used = q.next + n - q.done;
 	uint64_t index = q.next;
 
-	if (used > (uint64_t)q.port.mask + 1) {
-		int64_t done = gda_exclusive_room(q.port.view, q.done,
-						  q.next + n - q.port.mask - 1, q.next,
-						  q.rung != q.next, flags);
+	if (__builtin_expect(q.free < n, 0)) {
+		int64_t free = gda_exclusive_room(q.port.view, q.next, q.free, n, q.deferred,
+						  flags);
 
-		q.rung = q.next;
-		if (done < 0)
-			return done;
-		q.done = (uint64_t)done;
+		q.deferred = 0;
+		if (free < 0)
+			return free;
+		q.free = (uint32_t)free;
 	}
 	q.next += n;
+	q.free -= n;
 	return (int64_t)index;
 }
 
 GDA_DEVICE void gda_give(struct gda_exclusive &q, uint64_t index, uint32_t n,
 			 unsigned int flags)
 {
+	q.deferred += n;
 	if (flags & GDA_DEFER)
 		return;
 	gda_release(flags & GDA_SYSTEM ? 0 : q.port.caps);
 	gda_port_ring(q.port, index + n);
-	q.rung = q.next;
+	q.deferred = 0;
 }
 
 GDA_DEVICE int64_t gda_take_warp(struct gda_exclusive &q, unsigned int flags)
@@ -142,27 +152,27 @@ GDA_DEVICE int64_t gda_take_warp(struct gda_exclusive &q, unsigned int flags)
 
 GDA_DEVICE void gda_give_warp(struct gda_exclusive &q, uint64_t index, unsigned int flags)
 {
+	q.deferred += 32;
 	if (flags & GDA_DEFER)
 		return;
 	__syncwarp();
 	if (!(threadIdx.x & 31)) {
-		gda_pass_on(flags & GDA_SYSTEM ? 0 : q.port.caps);
+		gda_release(flags & GDA_SYSTEM ? 0 : q.port.caps);
 		gda_port_ring(q.port, index + 32);
 	}
-	q.rung = q.next;
+	q.deferred = 0;
 }
 
 /*
  * What has completed by now. Of a queue that has failed this is not kept, so that
- * gda_quiet_known() is never true of it.
+ * gda_known() and gda_quiet_known() tell of success only.
  */
-GDA_DEVICE uint64_t gda_refresh(struct gda_exclusive &q)
+GDA_DEVICE uint64_t gda_refresh(struct gda_exclusive &q, bool &failed)
 {
-	bool failed;
-	uint64_t done = gda_gpu_completed(q.port.view, q.done, failed);
+	uint64_t done = gda_gpu_completed(q.port.view, gda_known(q), failed);
 
 	if (!failed)
-		q.done = done;
+		q.free = (uint32_t)(done + q.port.mask + 1 - q.next);
 	return done;
 }
 
@@ -174,7 +184,7 @@ GDA_DEVICE uint64_t gda_posted(struct gda_exclusive &q)
 /* All that was posted is known to have completed. */
 GDA_DEVICE bool gda_quiet_known(struct gda_exclusive &q)
 {
-	return q.done == q.next;
+	return q.free == q.port.mask + 1;
 }
 
 #endif /* GDA_GPU_EXCLUSIVE_H */

@@ -200,36 +200,43 @@ GDA_DEVICE int gda_verdict(const struct gda_view *v, uint64_t ticket, uint64_t k
 	return failed < ticket ? -ECANCELED : 1;
 }
 
+/* As in gda/fastpath.h, for tickets of posts through @q or another poster of its queue. */
 template <class queue>
 GDA_DEVICE int gda_test(queue &q, int64_t ticket)
 {
+	uint64_t known;
+	bool failed;
+
 	if (ticket < 0)
 		return (int)ticket;
-	return gda_verdict(q.port.view, ticket, gda_refresh(q));
+	if ((uint64_t)ticket < gda_known(q))
+		return 1;
+	known = gda_refresh(q, failed);
+	if (failed)
+		return gda_verdict(q.port.view, ticket, known);
+	return (uint64_t)ticket < known;
 }
 
-/* As in gda/fastpath.h, for tickets of posts through @q or another poster of its queue. */
 template <class queue>
 GDA_DEVICE int gda_wait(queue &q, int64_t ticket, uint64_t deadline)
 {
 	unsigned int polls;
-	int done, err;
+	int done, err = 0;
 
 	if (ticket < 0)
 		return (int)ticket;
 	gda_ring_deferred(q);
-	done = gda_test(q, ticket);
-	if (done)
-		return done < 0 ? done : 0;
-	deadline = gda_gpu_deadline(q.port.view, deadline);
 	for (polls = 1;; polls++) {
+		done = gda_test(q, ticket);
+		if (done)
+			return done < 0 ? done : 0;
+		if (err)
+			return err;
+		if (polls % GDA_POLLS)
+			continue;
+		deadline = gda_gpu_deadline(q.port.view, deadline);
 		err = gda_gpu_expired(q.port.view, polls, deadline);
-		if (gda_refresh(q) > (uint64_t)ticket || err ||
-		    gda_load_relaxed64(&q.port.view->error_index) == (uint64_t)ticket)
-			break;
 	}
-	done = gda_verdict(q.port.view, ticket, gda_refresh(q));
-	return done > 0 ? 0 : done < 0 ? done : err;
 }
 
 /* Wait until all that was posted before the call, by anyone, is done. */

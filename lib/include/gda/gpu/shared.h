@@ -27,6 +27,8 @@
 /* Rings in a row after which the headship is on offer, and looks at who takes it. */
 #define GDA_LED		16
 #define GDA_OFFERED	8
+/* Looks at the cached consumer index, for one at the CQ. */
+#define GDA_LOOKS	8
 
 /* Not a look ahead but the truth, for it is taken with the slot: none, or all. */
 GDA_DEVICE_SLOW int64_t gda_shared_try(struct gda_view *v, uint32_t n)
@@ -66,16 +68,23 @@ GDA_DEVICE int gda_shared_stand_back(struct gda_view *v, uint64_t deadline)
  */
 GDA_DEVICE_SLOW int64_t gda_shared_room(struct gda_view *v, uint64_t index, uint32_t n)
 {
-	uint64_t deadline = gda_gpu_deadline(v, 0);
+	uint64_t deadline = gda_gpu_deadline(v, 0), completed;
 	unsigned int polls;
 	int64_t err = 0;
+	bool look;
 
 	for (polls = 1;; polls++) {
-		if ((int64_t)(index + n - gda_poll(v, 0)) <= (int64_t)v->mask + 1) {
+		/* who rings follows the completions, so most looks are at what it says */
+		look = polls % GDA_LOOKS == 0;
+		completed = look ? gda_poll(v, 0) : gda_gpu_load64(&v->completed);
+		if ((int64_t)(index + n - completed) <= (int64_t)v->mask + 1) {
+			gda_fence_gpu();
 			if (err)
 				gda_gpu_add32(&v->retreat, (uint32_t)-1);
 			return (int64_t)index;
 		}
+		if (!err && !look)
+			continue;
 		if (!err) {
 			err = gda_load_acquire64(&v->error_index) != GDA_NO_ERROR ?
 			      -EIO : gda_gpu_expired(v, polls, deadline);
@@ -106,7 +115,7 @@ GDA_DEVICE int64_t gda_shared_take(const struct gda_port &p, uint32_t n, unsigne
 		return gda_shared_try(v, n);
 	completed = gda_gpu_load64(&v->completed);
 	index = gda_gpu_fetch_add64(&v->reserved, n);
-	if ((int64_t)(index + n - completed) > (int64_t)p.mask + 1)
+	if (__builtin_expect((int64_t)(index + n - completed) > (int64_t)p.mask + 1, 0))
 		return gda_shared_room(v, index, n);
 	return (int64_t)index;
 }
@@ -195,14 +204,18 @@ GDA_DEVICE uint64_t gda_shared_walk_warp(const struct gda_port &p, uint64_t next
 
 /*
  * What rings also tells the others how far the device has come. It knows what it rang,
- * and no more than a ring of it can be incomplete, so 16 bits are enough.
+ * and no more than a ring of it can be incomplete, so 16 bits are enough. Returns what
+ * it has told, @told before.
  */
-GDA_DEVICE void gda_shared_advance(const struct gda_port &p, uint64_t rung, uint32_t word)
+GDA_DEVICE uint64_t gda_shared_advance(const struct gda_port &p, uint64_t rung, uint32_t word,
+				       uint64_t told)
 {
 	uint16_t behind = (uint16_t)((uint32_t)rung - (gda_swap32(word) >> 16) - 1);
 
-	if ((word >> 28) == GDA_MLX5_CQE_REQ && behind <= p.mask + 1)
-		gda_max64(&p.view->completed, rung - behind);
+	if ((word >> 28) != GDA_MLX5_CQE_REQ || behind > p.mask + 1 || rung - behind == told)
+		return told;
+	gda_gpu_max64(&p.view->completed, rung - behind);
+	return rung - behind;
 }
 
 GDA_DEVICE uint32_t gda_port_last(const struct gda_port &p)
@@ -220,44 +233,38 @@ GDA_DEVICE bool gda_shared_offer(struct gda_view *v, uint64_t next)
 	int i;
 
 	gda_gpu_store64(&v->offer, next);
+#pragma unroll 1
 	for (i = 0; i < GDA_OFFERED; i++)
 		if (gda_gpu_load64(&v->offer) != next)
 			return true;
 	return gda_gpu_cas64(&v->offer, next, 0) != next;
 }
 
-/*
- * Leave the headship at slot @next, which is not ready; if it is by now, return false.
- * What else is to change in its word (@also) changes with it.
- */
-GDA_DEVICE bool gda_shared_park(const struct gda_port &p, uint64_t next, uint64_t also)
+/* Leave the headship at slot @next, which is not ready; if it is by now, return false. */
+GDA_DEVICE bool gda_shared_park(const struct gda_port &p, uint64_t next)
 {
 	uint64_t head = gda_shared_head(next, p.mask), *word = gda_shared_word(p, next);
 
-	if (!gda_shared_run(p, next, gda_gpu_xor64(word, head ^ also)))
+	if (!gda_shared_run(p, next, gda_gpu_xor64(word, head)))
 		return true;
 	gda_gpu_toggle64(word, head);
 	return false;
 }
 
 /*
- * The caller has the headship and all slots below @next are ready; @busy says that more
- * may be; @also is still to be changed in the word of @next. Rings at least once. The
- * doorbell goes before the headship: a later doorbell never comes first, unless the device
- * takes them in any order. With @warp, all of a warp call it together.
+ * The caller has the headship, all slots below @next are ready, and more may be. Rings for
+ * @next if @ring, and for what comes. The doorbell goes before the headship: a later
+ * doorbell never comes first, unless the device takes them in any order.
+ * With @warp, all of a warp call it together.
  */
 template <bool warp>
-GDA_DEVICE void gda_shared_lead(const struct gda_port &p, uint64_t next, bool busy,
-				uint64_t also)
+GDA_DEVICE_SLOW void gda_shared_lead(struct gda_port p, uint64_t next, bool ring)
 {
-	bool one = !warp || !(threadIdx.x & 31), ring = true, done;
+	bool one = !warp || !(threadIdx.x & 31), busy = true, done;
 	unsigned int led = 0;
+	uint64_t told = 0;
 	uint32_t last = 0;
 
-	if (busy && one && also) {
-		gda_gpu_toggle64(gda_shared_word(p, next), also);
-		also = 0;
-	}
 	for (;;) {
 		if (busy) {
 			uint64_t end = warp ? gda_shared_walk_warp(p, next) :
@@ -273,22 +280,21 @@ GDA_DEVICE void gda_shared_lead(const struct gda_port &p, uint64_t next, bool bu
 		}
 		if (ring && one)
 			gda_port_ring(p, next);
+		ring = false;
 		if (busy) {
 			if (one)
-				gda_shared_advance(p, next, last);
+				told = gda_shared_advance(p, next, last, told);
 			if (++led < GDA_LED)
 				continue;
 		}
-		ring = false;
 		if (!(p.caps & GDA_VIEW_LAZY))
 			gda_release(p.caps);
 		done = one && (busy ? gda_shared_offer(p.view, next) :
-				      gda_shared_park(p, next, also));
+				      gda_shared_park(p, next));
 		if (warp)
 			done = __shfl_sync(~0U, done, 0);
 		if (done)
 			return;
-		also = 0;
 		led = 0;
 		busy = true;
 	}
@@ -339,54 +345,57 @@ GDA_DEVICE bool gda_shared_mark(const struct gda_port &p, uint64_t index, uint32
 /*
  * The @n entries from @index on are written. What is loaded before the fence takes no
  * time: the word of the first, and what is on offer. A headship that is here already
- * cannot go away, so then nothing waits for the mark.
+ * cannot go away; then, and if the next slot is not ready, all that is left to do is to
+ * ring and to move it on. The slot's bits are changed before the doorbell: once the device
+ * has answered, its next owner may look at them.
  */
 template <bool warp>
 GDA_DEVICE void gda_shared_publish(const struct gda_port &p, uint64_t index, uint32_t n,
 				   uint32_t caps)
 {
-	uint64_t seen = gda_shared_load(p, index), end = index + n, also = 0;
+	uint64_t seen = gda_shared_load(p, index), end = index + n;
 	uint64_t offer = gda_gpu_load64(&p.view->offer);
-	bool one = !warp || !(threadIdx.x & 31);
-	bool head = gda_shared_heads(p, index, seen) & gda_shared_bits(index, 1, p.mask);
-	bool busy = true;
+	uint64_t *word = gda_shared_word(p, index);
+	uint32_t fits = gda_shared_fits(p, index, n);
+	uint32_t bits = gda_shared_bits(index, fits, p.mask), heads;
+	bool one = !warp || !(threadIdx.x & 31), lead = false, ring = true;
 
 	gda_pass_on(caps);
 	if (warp)
 		__syncwarp();
-	if (one) {
-		uint64_t *word = gda_shared_word(p, index);
-		uint32_t fits = gda_shared_fits(p, index, n);
-		uint32_t bits = gda_shared_bits(index, fits, p.mask), heads = bits;
-
-		if (!head) {
-			seen = gda_gpu_xor64(word, bits);
-			heads = bits & gda_shared_heads(p, index, seen);
-			head = heads;
-			also = (uint64_t)heads << 32;
+	heads = gda_shared_heads(p, index, seen) & bits & -bits;
+	if (one && heads && gda_shared_word(p, end) == word &&
+	    !gda_shared_run(p, end, seen)) {
+		gda_gpu_toggle64(word, (uint64_t)heads << 32 | bits);
+		gda_port_ring(p, end);
+		if (!(p.caps & GDA_VIEW_LAZY))
+			gda_release(p.caps);
+		lead = !gda_shared_park(p, end);
+		ring = false;
+	} else if (one) {
+		if (heads) {
+			gda_gpu_toggle64(word, (uint64_t)heads << 32 | bits);
 		} else {
-			also = gda_shared_head(index, p.mask) | bits;
+			heads = bits & gda_shared_heads(p, index, gda_gpu_xor64(word, bits));
+			if (heads)
+				gda_gpu_toggle64(word, (uint64_t)heads << 32);
 		}
+		lead = heads;
 		if (fits < n)
-			head |= gda_shared_mark(p, index + fits, n - fits);
-		if (head && gda_shared_word(p, end) == word) {
-			busy = gda_shared_run(p, end, seen);
-		} else if (also) {
-			gda_gpu_toggle64(word, also);
-			also = 0;
-		}
-		if (!head && offer) {
-			head = gda_gpu_cas64(&p.view->offer, offer, 0) == offer;
-			end = head ? offer : end;
+			lead |= gda_shared_mark(p, index + fits, n - fits);
+		if (!lead && offer) {
+			lead = gda_gpu_cas64(&p.view->offer, offer, 0) == offer;
+			ring = false;
+			end = offer;
 		}
 	}
 	if (warp) {
-		head = __shfl_sync(~0U, head, 0);
-		busy = __shfl_sync(~0U, busy, 0);
+		lead = __shfl_sync(~0U, lead, 0);
+		ring = __shfl_sync(~0U, ring, 0);
 		end = __shfl_sync(~0U, end, 0);
 	}
-	if (head)
-		gda_shared_lead<warp>(p, end, busy, also);
+	if (lead)
+		gda_shared_lead<warp>(p, end, ring);
 }
 
 /**
