@@ -12,7 +12,7 @@ INPROC_DEPS	= $(GDA_HEADERS) $(INPROC_HEADERS) $(wildcard selftests/inproc/*.h) 
 		  selftests/inproc.mk lib/lib.mk
 
 # Kernel selftests, and what of them needs the kernel ("-T" leaves out, "-t" picks).
-INPROC_RAW	:= basic keys range ring wqe peer handle limits idle
+INPROC_RAW	:= basic keys range ring wqe imm peer handle limits idle
 INPROC_RAW_peer	:= -T killed
 INPROC_RAW_handle := -T device_names
 INPROC_RAW_limits := -t O11_cqs_and_qps -t O11_mrs

@@ -47,7 +47,6 @@
 #define GDA_MAX_CQ_DEPTH	65536
 #define GDA_MAX_MR_SIZE		(1ULL << 38)
 #define GDA_MAX_MSG		0x7fffffffU
-#define GDA_MLX5_MAX_INLINE	28
 
 #define GDA_CELL_BYTES		64
 #define GDA_CELLS		(PAGE_SIZE / GDA_CELL_BYTES)

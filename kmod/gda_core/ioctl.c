@@ -82,7 +82,7 @@ static int gda_ioc_query(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user 
 		.max_sq_depth = GDA_MLX5_MAX_DEPTH,
 		.max_cq_depth = GDA_MAX_CQ_DEPTH,
 		.max_sge = GDA_ENGINE_MAX_SGE,
-		.max_inline = GDA_MLX5_MAX_INLINE,
+		.max_inline = GDA_ENGINE_MAX_INLINE,
 		.max_msg = GDA_MAX_MSG,
 		.max_mr_size = GDA_MAX_MR_SIZE,
 		.idle_ns = gda_idle_us * 1000ULL,

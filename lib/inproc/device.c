@@ -133,7 +133,8 @@ static int gda_inproc_query(struct gda_query *cmd)
 		.features = {
 			GDA_FEATURE_DIALECT_MLX5 | GDA_FEATURE_CQ_COLLAPSED |
 			GDA_FEATURE_CQ_RING | GDA_FEATURE_MR_USER | GDA_FEATURE_QP_POLLED |
-			GDA_FEATURE_CQ_EVENT | GDA_FEATURE_COUNTER,
+			GDA_FEATURE_CQ_EVENT | GDA_FEATURE_COUNTER | GDA_FEATURE_IMM |
+			GDA_FEATURE_MASKED,
 		},
 		.max_qp = GDA_INPROC_MAX_QP,
 		.max_cq = GDA_INPROC_MAX_CQ,
@@ -142,7 +143,7 @@ static int gda_inproc_query(struct gda_query *cmd)
 		.max_sq_depth = GDA_MLX5_MAX_DEPTH,
 		.max_cq_depth = GDA_INPROC_MAX_CQ_DEPTH,
 		.max_sge = GDA_ENGINE_MAX_SGE,
-		.max_inline = GDA_INPROC_MAX_INLINE,
+		.max_inline = GDA_ENGINE_MAX_INLINE,
 		.max_msg = GDA_ENGINE_MAX_MSG,
 		.max_mr_size = GDA_INPROC_MAX_MR_SIZE,
 		.idle_ns = GDA_INPROC_YIELD_NS,

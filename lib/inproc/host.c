@@ -61,7 +61,8 @@ bool gda_host_push(struct gda_ecq *ecq, const struct gda_completion *c)
 		return gda_inproc_far_push(ecq, c);
 	pthread_mutex_lock(&cq->lock);
 	pushed = gda_cq_push(ecq, c);
-	if (unlikely(pushed && cq->armed & gda_inproc_events(c))) {
+	/* an overflow is an event too: there is nothing else to wait for */
+	if ((pushed || ecq->failed) && unlikely(cq->armed & gda_inproc_events(c))) {
 		cq->armed = 0;
 		gda_inproc_signal(cq->event);
 	}

@@ -16,15 +16,54 @@ static struct gda_status decode(struct th_qp *qp, u32 avail, struct gda_work *w)
 
 /* A work request as the poster means it. */
 struct meant {
-	u32 opcode;
+	u32 opcode;		/* with the operand size */
 	u8 flags;
+	u32 imm;
 	u32 nsge;
 	u32 inline_len;
 	struct gda_sge sge[2];
 	struct gda_sge remote;
-	u64 swap_add, compare;
+	u64 swap_add, compare, swap_mask, compare_mask;
 	u8 data[GDA_ENGINE_MAX_INLINE];
 };
+
+#define OPMOD(bytes)	((u32)GDA_MLX5_OPMOD_##bytes##BYTE << 24)
+
+/* What an opcode is to the engine, and how wide its operands are. */
+static const struct kind {
+	u32 opcode;
+	u8 op;
+	u8 width;		/* of atomics */
+	bool masked;
+	bool inlined;		/* may be */
+	bool rdma;
+} kinds[] = {
+#define KIND(code, what, ...) { .opcode = code, .op = what, __VA_ARGS__ }
+	KIND(GDA_MLX5_NOP, GDA_OP_NOP, .width = 0),
+	KIND(GDA_MLX5_WRITE, GDA_OP_WRITE, .inlined = true, .rdma = true),
+	KIND(GDA_MLX5_WRITE_IMM, GDA_OP_WRITE_IMM, .inlined = true, .rdma = true),
+	KIND(GDA_MLX5_READ, GDA_OP_READ, .rdma = true),
+	KIND(GDA_MLX5_DUMP, GDA_OP_DUMP, .width = 0),
+	KIND(GDA_MLX5_ATOMIC_FA, GDA_OP_FETCH_ADD, .width = 8),
+	KIND(GDA_MLX5_ATOMIC_CS, GDA_OP_COMPARE_SWAP, .width = 8),
+	KIND(GDA_MLX5_MASKED_FA | OPMOD(4), GDA_OP_MASKED_FETCH_ADD, .width = 4, .masked = true),
+	KIND(GDA_MLX5_MASKED_FA | OPMOD(8), GDA_OP_MASKED_FETCH_ADD, .width = 8),
+	KIND(GDA_MLX5_MASKED_CS | OPMOD(4), GDA_OP_MASKED_COMPARE_SWAP, .width = 4,
+	     .masked = true),
+	KIND(GDA_MLX5_MASKED_CS | OPMOD(8), GDA_OP_MASKED_COMPARE_SWAP, .width = 8,
+	     .masked = true),
+#undef KIND
+};
+
+static const struct kind *kind_of(u32 opcode)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (kinds[i].opcode == opcode)
+			return &kinds[i];
+	return NULL;
+}
 
 static u64 any64(struct th_rand *r)
 {
@@ -33,58 +72,89 @@ static u64 any64(struct th_rand *r)
 	return v & 3 ? th_rand(r) : ~0ULL << (v >> 58);
 }
 
-static void mean(struct th_rand *r, struct meant *m)
+static u64 any_operand(struct th_rand *r, u32 width)
 {
-	static const u32 opcodes[] = {
-		GDA_MLX5_NOP, GDA_MLX5_WRITE, GDA_MLX5_WRITE, GDA_MLX5_READ,
-		GDA_MLX5_ATOMIC_FA, GDA_MLX5_ATOMIC_CS,
-	};
+	return width == 4 ? (u32)any64(r) : any64(r);
+}
+
+static void mean_atomic(struct th_rand *r, const struct kind *k, struct meant *m)
+{
+	m->nsge = 1;
+	m->swap_add = any_operand(r, k->width);
+	m->compare = any_operand(r, k->width);
+	if (!k->masked)
+		return;
+	m->swap_mask = any_operand(r, k->width);
+	m->compare_mask = any_operand(r, k->width);
+}
+
+static void mean(struct th_rand *r, const struct kind *k, struct meant *m)
+{
 	u32 i;
 
-	memset(m, 0, sizeof(*m));
-	m->opcode = opcodes[th_below(r, 6)];
+	memset(m, 0, offsetof(struct meant, data));
+	m->opcode = k->opcode;
 	m->flags = (u8)th_rand(r);
+	m->imm = (u32)any64(r);
 	m->inline_len = GDA_ENGINE_MAX_INLINE + 1;	/* not inline */
 	m->remote.addr = any64(r);
 	m->remote.key = (u32)any64(r);
-	if (m->opcode == GDA_MLX5_WRITE && th_below(r, 3) == 0) {
-		m->inline_len = th_below(r, GDA_ENGINE_MAX_INLINE + 1);
+	if (k->inlined && th_below(r, 3) == 0) {
+		m->inline_len = th_below(r, (GDA_ENGINE_MAX_INLINE >> th_below(r, 6)) + 2);
+		m->inline_len = min(m->inline_len, (u32)GDA_ENGINE_MAX_INLINE);
 		m->remote.len = m->inline_len;
 		for (i = 0; i < m->inline_len; i++)
 			m->data[i] = (u8)th_rand(r);
 		return;
 	}
-	if (m->opcode == GDA_MLX5_ATOMIC_FA || m->opcode == GDA_MLX5_ATOMIC_CS) {
-		m->nsge = 1;
-		m->swap_add = any64(r);
-		m->compare = any64(r);
-	} else if (m->opcode != GDA_MLX5_NOP) {
-		m->nsge = th_below(r, 3);
-	}
+	if (k->width)
+		mean_atomic(r, k, m);
+	else if (k->op != GDA_OP_NOP)
+		m->nsge = k->op == GDA_OP_DUMP ? 1 : th_below(r, 3);
 	for (i = 0; i < m->nsge; i++) {
 		m->sge[i].addr = any64(r);
 		m->sge[i].key = (u32)any64(r);
-		m->sge[i].len = 1 + (th_below(r, 0x3fffffff) >> th_below(r, 30));
-		if (m->opcode == GDA_MLX5_ATOMIC_FA || m->opcode == GDA_MLX5_ATOMIC_CS)
-			m->sge[i].len = 8;
-		m->remote.len += m->sge[i].len;
+		m->sge[i].len = k->width;
+		if (!k->width)
+			m->sge[i].len = 1 + (th_below(r, 0x3fffffff) >> th_below(r, 30));
+		if (k->op != GDA_OP_DUMP)
+			m->remote.len += m->sge[i].len;
 	}
 }
 
-/* Encode at qp->q.ci. Return: slots. */
-static u32 encode(struct th_qp *qp, const struct meant *m, struct th_rand *r)
+/* Operands, at segment @n. Return: the segment behind them. */
+static u32 encode_operands(struct th_qp *qp, const struct kind *k, const struct meant *m, u32 n)
 {
-	bool atomic = m->opcode == GDA_MLX5_ATOMIC_FA || m->opcode == GDA_MLX5_ATOMIC_CS;
+	u64 ci = qp->q.ci;
+
+	if (k->width == 4) {
+		gda_mlx5_set_masked4(th_seg(qp, ci, n), (u32)m->swap_add, (u32)m->compare,
+				     (u32)m->swap_mask, (u32)m->compare_mask);
+		return n + 1;
+	}
+	if (k->op < GDA_OP_MASKED_FETCH_ADD)
+		gda_mlx5_set_atomic(th_seg(qp, ci, n++), m->swap_add, m->compare);
+	else
+		gda_mlx5_set_masked8(th_seg(qp, ci, n++), m->swap_add, m->compare);
+	if (k->masked)
+		gda_mlx5_set_masked8(th_seg(qp, ci, n++), m->swap_mask, m->compare_mask);
+	return n;
+}
+
+/* Encode at qp->q.ci. Return: slots. */
+static u32 encode(struct th_qp *qp, const struct kind *k, const struct meant *m,
+		  struct th_rand *r)
+{
 	u64 ci = qp->q.ci;
 	u32 i, n = 1;
 
 	/* what is left of older entries is not ours to clear */
 	for (i = 0; i < 8; i++)
 		memset(th_seg(qp, ci, i), (int)th_rand(r), 16);
-	if (m->opcode != GDA_MLX5_NOP)
+	if (k->op != GDA_OP_NOP && k->op != GDA_OP_DUMP)
 		gda_mlx5_set_raddr(th_seg(qp, ci, n++), m->remote.addr, m->remote.key);
-	if (atomic)
-		gda_mlx5_set_atomic(th_seg(qp, ci, n++), m->swap_add, m->compare);
+	if (k->width)
+		n = encode_operands(qp, k, m, n);
 	for (i = 0; i < m->nsge; i++)
 		gda_mlx5_set_data(th_seg(qp, ci, n++), m->sge[i].addr, m->sge[i].key,
 				  m->sge[i].len);
@@ -97,76 +167,127 @@ static u32 encode(struct th_qp *qp, const struct meant *m, struct th_rand *r)
 		for (i = 0; i < m->inline_len + 4; i += 16)
 			memcpy(th_seg(qp, ci, n++), flat + i, min(16U, m->inline_len + 4 - i));
 	}
-	if (m->opcode == GDA_MLX5_NOP)
+	if (k->op == GDA_OP_NOP)
 		n += th_below(r, 2);
-	gda_mlx5_set_ctrl(th_seg(qp, ci, 0), ci, m->opcode, TH_QPN, n, m->flags,
-			  (u32)th_rand(r));
+	gda_mlx5_set_ctrl(th_seg(qp, ci, 0), ci, m->opcode, TH_QPN, n, m->flags, m->imm);
 	th_ctrl(qp, ci)->signature = (u8)th_rand(r);
 	th_ctrl(qp, ci)->dci[0] = (u8)th_rand(r);
 	th_ctrl(qp, ci)->dci[1] = (u8)th_rand(r);
 	return (n + 3) / 4;
 }
 
-static const u8 op_of[256] = {
-	[GDA_MLX5_NOP] = GDA_OP_NOP,
-	[GDA_MLX5_WRITE] = GDA_OP_WRITE,
-	[GDA_MLX5_READ] = GDA_OP_READ,
-	[GDA_MLX5_ATOMIC_FA] = GDA_OP_FETCH_ADD,
-	[GDA_MLX5_ATOMIC_CS] = GDA_OP_COMPARE_SWAP,
-};
-
 static bool same_sge(const struct gda_sge *a, const struct gda_sge *b)
 {
 	return a->addr == b->addr && a->key == b->key && a->len == b->len;
 }
 
-static bool same(const struct meant *m, const struct gda_work *w)
+/* An event is the peer's where there is a completion at the peer. */
+static u8 flags_of(const struct kind *k, u8 fm_ce_se)
+{
+	u8 flags = fm_ce_se & (GDA_MLX5_CE_ALWAYS | GDA_MLX5_SE);
+
+	if (k->op != GDA_OP_WRITE_IMM || !(flags & GDA_MLX5_SE))
+		return flags;
+	return (u8)((flags & ~GDA_MLX5_SE) | GDA_WORK_SOLICIT);
+}
+
+static bool same_operands(const struct kind *k, const struct meant *m,
+			  const struct gda_work *w)
+{
+	if (w->swap_add != m->swap_add || w->compare != m->compare)
+		return false;
+	return !k->masked || (w->swap_mask == m->swap_mask &&
+			      w->compare_mask == m->compare_mask);
+}
+
+static bool same(const struct kind *k, const struct meant *m, const struct gda_work *w)
 {
 	bool inlined = m->inline_len <= GDA_ENGINE_MAX_INLINE;
 	u32 i;
 
-	if (w->op != op_of[m->opcode] || w->opcode != m->opcode || w->nsge != m->nsge ||
+	if (w->op != k->op || w->opcode != (u8)m->opcode || w->nsge != m->nsge ||
 	    w->inlined != inlined || w->remote.len != m->remote.len ||
-	    w->flags != (m->flags & (GDA_MLX5_CE_ALWAYS | GDA_MLX5_SE)))
-		return false;
-	if (m->opcode == GDA_MLX5_NOP)
-		return true;
-	if (!same_sge(&m->remote, &w->remote))
+	    w->flags != flags_of(k, m->flags))
 		return false;
 	for (i = 0; i < m->nsge; i++)
 		if (!same_sge(&m->sge[i], &w->sge[i]))
 			return false;
+	if (k->op == GDA_OP_NOP || k->op == GDA_OP_DUMP)
+		return true;
+	if (!same_sge(&m->remote, &w->remote))
+		return false;
 	if (inlined && memcmp(w->data, m->data, m->inline_len))
 		return false;
-	return !m->swap_add || (w->swap_add == m->swap_add && w->compare == m->compare);
+	if (k->op == GDA_OP_WRITE_IMM && w->imm != m->imm)
+		return false;
+	return !k->width || same_operands(k, m, w);
 }
 
-TEST(round_trip_random)
+static u32 round_trips(const struct kind *k)
 {
 	struct th_qp *qp[3] = {
-		th_qp_new(NULL, NULL, 2, 0), th_qp_new(NULL, NULL, 16, 0),
+		th_qp_new(NULL, NULL, 16, 0), th_qp_new(NULL, NULL, 64, 0),
 		th_qp_new(NULL, NULL, 32768, 0),
 	};
-	struct th_rand r = { 1 };
+	struct th_rand r = { k->opcode + 1 };
+	static struct meant m;
 	u32 i, bad = 0;
 
 	for (i = 0; i < ROUND_TRIPS; i++) {
 		struct th_qp *q = qp[i % 3];
 		struct gda_status st;
 		struct gda_work w;
-		struct meant m;
 		u32 slots;
 
 		q->q.ci = th_rand(&r);
-		mean(&r, &m);
-		slots = encode(q, &m, &r);
+		mean(&r, k, &m);
+		slots = encode(q, k, &m, &r);
 		st = decode(q, slots, &w);
-		if (st.syndrome || st.vendor || w.slots != slots || !same(&m, &w))
+		if (st.syndrome || st.vendor || w.slots != slots || !same(k, &m, &w))
 			bad++;
 	}
-	EXPECT_EQ(0, bad);
 	for (i = 0; i < 3; i++)
 		th_qp_free(qp[i]);
+	return bad;
+}
+
+/* A million of each opcode, and of each operand size. */
+FIXTURE(round_trip) {
+	char none;
+};
+
+FIXTURE_SETUP(round_trip)
+{
+	(void)self;
+}
+
+FIXTURE_TEARDOWN(round_trip)
+{
+	(void)self;
+}
+
+FIXTURE_VARIANT(round_trip) {
+	u32 opcode;
+};
+
+#define ROUND_TRIP(name, value) \
+	FIXTURE_VARIANT_ADD(round_trip, name) { .opcode = value }
+
+ROUND_TRIP(nop, GDA_MLX5_NOP);
+ROUND_TRIP(write, GDA_MLX5_WRITE);
+ROUND_TRIP(write_imm, GDA_MLX5_WRITE_IMM);
+ROUND_TRIP(read, GDA_MLX5_READ);
+ROUND_TRIP(dump, GDA_MLX5_DUMP);
+ROUND_TRIP(atomic_fa, GDA_MLX5_ATOMIC_FA);
+ROUND_TRIP(atomic_cs, GDA_MLX5_ATOMIC_CS);
+ROUND_TRIP(masked_fa_4, GDA_MLX5_MASKED_FA | OPMOD(4));
+ROUND_TRIP(masked_fa_8, GDA_MLX5_MASKED_FA | OPMOD(8));
+ROUND_TRIP(masked_cs_4, GDA_MLX5_MASKED_CS | OPMOD(4));
+ROUND_TRIP(masked_cs_8, GDA_MLX5_MASKED_CS | OPMOD(8));
+
+TEST_F_TIMEOUT(round_trip, random, 100)
+{
+	EXPECT_EQ(0, round_trips(kind_of(variant->opcode)));
 }
 
 /* Independent of the decoder: what is legal, by opcode and segment count. */
@@ -180,17 +301,20 @@ static struct gda_status expect(u32 opcode, u32 ds, u32 avail)
 		GDA_MLX5_SYND_LOCAL_QP_OP, GDA_MLX5_VENDOR_OPCODE
 	};
 
-	if (ds == 0 || ds > 4 * avail || ds > 8)
+	if (ds == 0 || ds > 4 * avail || ds > 64)
 		return bad_ds;
 	switch (opcode) {
 	case GDA_MLX5_NOP:
 		return ds <= 2 ? ok : bad_ds;
 	case GDA_MLX5_WRITE:
+	case GDA_MLX5_WRITE_IMM:
 	case GDA_MLX5_READ:
 		return ds >= 2 && ds <= 4 ? ok : bad_ds;
 	case GDA_MLX5_ATOMIC_CS:
 	case GDA_MLX5_ATOMIC_FA:
 		return ds == 4 ? ok : bad_ds;
+	case GDA_MLX5_DUMP:
+		return ds == 2 ? ok : bad_ds;
 	default:
 		return bad_opcode;
 	}
@@ -227,9 +351,8 @@ TEST(S5_every_opcode_ds_flags)
 				       w.slots < 1 || w.slots > avail;
 				if (st.syndrome)
 					continue;
-				bad += w.op != op_of[opcode] || w.slots != (ds + 3) / 4 ||
-				       !(w.flags & GDA_WORK_SIGNALED) != !(flags & 8) ||
-				       !(w.flags & GDA_WORK_SOLICITED) != !(flags & 2);
+				bad += w.op != kind_of(opcode)->op || w.slots != (ds + 3) / 4 ||
+				       w.flags != flags_of(kind_of(opcode), (u8)flags);
 			}
 		}
 	}
@@ -237,23 +360,32 @@ TEST(S5_every_opcode_ds_flags)
 	th_qp_free(qp);
 }
 
-/* The operand size byte is only for opcodes that are not executed yet. */
+/* The operand size byte belongs to masked atomics, which are nothing without it. */
 TEST(S5_every_opmod)
 {
 	struct th_qp *qp = th_qp_new(NULL, NULL, 4, 0);
-	u32 opcode, opmod, bad = 0;
+	u32 opcode, opmod, ds, bad = 0;
 
 	fill(qp);
 	for (opcode = 0; opcode < 256; opcode++) {
 		for (opmod = 1; opmod < 256; opmod++) {
+			const struct kind *k = kind_of(opmod << 24 | opcode);
 			struct gda_status st;
 			struct gda_work w;
 
-			gda_mlx5_set_ctrl(th_ctrl(qp, 0), 0, opmod << 24 | opcode, TH_QPN, 4,
-					  0, 0);
-			st = decode(qp, 4, &w);
-			bad += st.syndrome != GDA_MLX5_SYND_LOCAL_QP_OP ||
-			       st.vendor != GDA_MLX5_VENDOR_OPCODE;
+			for (ds = 1; ds < 10; ds++) {
+				u32 want = k && k->op == GDA_OP_MASKED_COMPARE_SWAP &&
+					   k->width == 8 ? 5 : 4;
+				u32 vendor = !k ? GDA_MLX5_VENDOR_OPCODE :
+					     ds != want ? GDA_MLX5_VENDOR_DS :
+					     k->width != 8 ? GDA_MLX5_VENDOR_LENGTH : 0;
+
+				gda_mlx5_set_ctrl(th_ctrl(qp, 0), 0, opmod << 24 | opcode,
+						  TH_QPN, ds, 0, 0);
+				st = decode(qp, 4, &w);
+				/* fill() makes segments of 8 bytes */
+				bad += st.vendor != vendor || !st.vendor != !st.syndrome;
+			}
 		}
 	}
 	EXPECT_EQ(0, bad);
@@ -320,15 +452,20 @@ TEST(S4_data_lengths)
 			TH_LOG("row %u", i);
 	}
 	/* a zero count would be 2^31; inline is for writes only */
-	for (op = 0; op < 3; op++) {
-		static const u32 opcodes[] = {
-			GDA_MLX5_READ, GDA_MLX5_ATOMIC_FA, GDA_MLX5_ATOMIC_CS
+	for (op = 0; op < ARRAY_SIZE(kinds); op++) {
+		static const u32 lens[] = {
+			0x80000008, 0x80000000, 0xffffffff, 0, 7, 9, 4, 8
 		};
-		static const u32 lens[] = { 0, 7, 9, 4, 0x80000008, 0x80000000, 0xffffffff };
-		u32 ds = op ? 4 : 3;
+		const struct kind *k = &kinds[op];
+		u32 ds = k->width ? 4 : k->rdma ? 3 : 2;
 
-		for (i = op ? 0 : 4; i < ARRAY_SIZE(lens); i++) {
-			gda_mlx5_set_ctrl(th_ctrl(qp, 0), 0, opcodes[op], TH_QPN, ds, 0, 0);
+		if (k->inlined || k->op == GDA_OP_NOP)
+			continue;
+		ds += k->width == 8 && k->op == GDA_OP_MASKED_COMPARE_SWAP;
+		for (i = 0; i < (k->width ? ARRAY_SIZE(lens) : 4); i++) {
+			if (lens[i] == k->width && k->width)
+				continue;
+			gda_mlx5_set_ctrl(th_ctrl(qp, 0), 0, k->opcode, TH_QPN, ds, 0, 0);
 			gda_mlx5_set_data(th_seg(qp, 0, ds - 1), 0, 0, lens[i]);
 			st = decode(qp, 4, &w);
 			EXPECT_EQ(GDA_MLX5_SYND_LOCAL_LENGTH, st.syndrome);
@@ -343,19 +480,20 @@ TEST(S4_data_lengths)
 
 TEST(S4_inline_lengths)
 {
-	struct th_qp *qp = th_qp_new(NULL, NULL, 4, 0);
-	static const u32 huge[] = { 0xff, 0x100, 0xffff, 0x10000, 0x7fffffff };
+	struct th_qp *qp = th_qp_new(NULL, NULL, 32, 0);
+	static const u32 huge[] = { GDA_ENGINE_MAX_INLINE + 1, 0x1000, 0xffff, 0x10000, 0x7fffffff };
 	struct gda_status st;
 	struct gda_work w;
-	u32 len, ds, i;
+	u32 len, ds, i, op;
 
-	for (len = 0; len <= 100; len++) {
-		for (ds = 3; ds <= 12; ds++) {
+	for (len = 0; len <= 1000; len++) {
+		for (ds = 3; ds <= 70; ds++) {
 			bool ok = len <= GDA_ENGINE_MAX_INLINE && ds == 2 + (len + 4 + 15) / 16;
 
-			gda_mlx5_set_ctrl(th_ctrl(qp, 0), 0, GDA_MLX5_WRITE, TH_QPN, ds, 0, 0);
+			op = len % 2 ? GDA_MLX5_WRITE : GDA_MLX5_WRITE_IMM;
+			gda_mlx5_set_ctrl(th_ctrl(qp, 0), 0, op, TH_QPN, ds, 0, 0);
 			gda_mlx5_set_data(th_seg(qp, 0, 2), 0, 0, len | GDA_MLX5_INLINE);
-			st = decode(qp, 4, &w);
+			st = decode(qp, 32, &w);
 			EXPECT_EQ(ok, !st.syndrome)
 				TH_LOG("len %u ds %u", len, ds);
 			if (ok)
@@ -369,6 +507,35 @@ TEST(S4_inline_lengths)
 		EXPECT_EQ(GDA_MLX5_SYND_LOCAL_LENGTH, st.syndrome);
 	}
 	th_qp_free(qp);
+}
+
+/* The longest entry, from every slot of a ring that it fills: it wraps, and is whole. */
+TEST(S4_longest_inline_wraps)
+{
+	struct th_dev dev = { 0 };
+	struct th_qp *qp = th_qp_new(&dev, NULL, 16, 0);
+	struct th_mr *mr = th_mr_new(&dev, NULL, 0, 1024, GDA_ACCESS_ALL, 7, 0);
+	u8 bytes[GDA_ENGINE_MAX_INLINE], got[sizeof(bytes)];
+	u32 i, at;
+
+	th_qp_pair(qp, qp);
+	for (at = 0; at < 33; at++) {
+		for (i = 0; i < sizeof(bytes); i++)
+			bytes[i] = (u8)(at * 7 + i * 5 + (i >> 8));
+		th_inline(qp, GDA_MLX5_CE_ALWAYS, bytes, sizeof(bytes), mr, 3);
+		th_ring(qp);
+		EXPECT_EQ(1, th_run(qp));
+		EXPECT_EQ((u16)(17 * at), th_cqe_counter(qp));
+		th_mr_get(mr, 3, got, sizeof(got));
+		EXPECT_EQ(0, memcmp(bytes, got, sizeof(got)));
+		/* the next one begins a slot further on */
+		th_nop(qp, 0);
+		th_ring(qp);
+		th_run(qp);
+	}
+	EXPECT_EQ(GDA_QP_READY, qp->q.state);
+	th_qp_free(qp);
+	th_mr_free(&dev, mr);
 }
 
 /* An entry of two slots whose second is not published, or that laps itself. */

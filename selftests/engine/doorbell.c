@@ -376,4 +376,31 @@ TEST(doorbell_before_ready_waits)
 	th_qp_free(qp);
 }
 
+/*
+ * The rule of a producer in the field: ring at every fourth message, and at those that
+ * are told to. What a batch leaves behind its last fourth is not executed until then.
+ */
+TEST(I_09_tail_of_a_batch_waits_for_the_next_ring)
+{
+	u32 batch, i;
+
+	for (batch = 1; batch <= 13; batch++) {
+		struct th_qp *qp = th_qp_new(NULL, NULL, 16, 0);
+
+		th_qp_pair(qp, qp);
+		for (i = 0; i < batch; i++) {
+			th_nop(qp, GDA_MLX5_CE_ALWAYS);
+			if ((i + 1) % 4 == 0)
+				th_ring(qp);
+			th_run(qp);
+			EXPECT_EQ((i + 1) / 4 * 4, qp->q.executed);
+		}
+		th_nop(qp, GDA_MLX5_CE_ALWAYS);
+		th_ring(qp);
+		th_run(qp);
+		EXPECT_EQ(batch + 1, qp->q.executed);
+		th_qp_free(qp);
+	}
+}
+
 TEST_HARNESS_MAIN

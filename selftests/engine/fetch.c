@@ -32,7 +32,8 @@ static void ends_open(struct ends *e, u32 depth)
 {
 	memset(e, 0, sizeof(*e));
 	e->a = th_qp_new(&e->dev, &dom_a, depth, 0);
-	e->b = th_qp_new(&e->dev, &dom_b, depth, 0);
+	e->b = th_qp_new(&e->dev, &dom_b, depth, 16);
+	e->b->q.recv_cq = &e->b->cq;
 	th_qp_pair(e->a, e->b);
 	e->l = th_mr_new(&e->dev, &dom_a, 0x10000, SIZE, GDA_ACCESS_ALL, 12, 0);
 	e->r = th_mr_new(&e->dev, &dom_b, 0x20000, SIZE, GDA_ACCESS_ALL, 12, 0);
@@ -230,7 +231,7 @@ TEST(S1_each_byte_is_read_once)
 	struct ends e;
 	u32 shape, i, twice = 0;
 
-	for (shape = 0; shape < 9; shape++) {
+	for (shape = 0; shape < 15; shape++) {
 		struct gda_sge sge[2];
 		u64 v;
 
@@ -263,6 +264,22 @@ TEST(S1_each_byte_is_read_once)
 		case 6:
 			th_inline(e.a, GDA_MLX5_CE_ALWAYS, bytes, 60, e.r, 0);
 			break;
+		case 9:
+			th_imm(e.a, GDA_MLX5_CE_ALWAYS, 7, e.l, 0, e.r, 0, 60);
+			break;
+		case 10:
+			th_dump(e.a, GDA_MLX5_CE_ALWAYS, e.l, 0, 60);
+			break;
+		case 11:
+		case 12:
+			th_masked(e.a, GDA_MLX5_MASKED_FA, GDA_MLX5_CE_ALWAYS, e.l, 512, e.r, 0,
+				  &(struct th_masked){ .width = shape == 11 ? 4 : 8, .swap_add = 5 });
+			break;
+		case 13:
+		case 14:
+			th_masked(e.a, GDA_MLX5_MASKED_CS, GDA_MLX5_CE_ALWAYS, e.l, 512, e.r, 0,
+				  &(struct th_masked){ shape == 13 ? 4 : 8, 5, 0, 0xff, 0xff });
+			break;
 		default:
 			th_atomic(e.a, shape == 7 ? GDA_MLX5_ATOMIC_FA : GDA_MLX5_ATOMIC_CS,
 				  GDA_MLX5_CE_ALWAYS, e.l, 512, e.r, 0, 5, 0);
@@ -279,7 +296,7 @@ TEST(S1_each_byte_is_read_once)
 		EXPECT_EQ(GDA_QP_READY, e.a->q.state);
 		EXPECT_EQ(1, e.a->q.executed);
 		EXPECT_EQ(0, th_cqe_counter(e.a));
-		if (shape == 1 || shape == 2 || (shape >= 4 && shape <= 6)) {
+		if (shape == 1 || shape == 2 || (shape >= 4 && shape <= 6) || shape == 9) {
 			u32 len = shape == 4 ? 8 : shape == 5 ? 28 : 60;
 
 			th_mr_get(e.r, 0, got, 60);
@@ -289,7 +306,7 @@ TEST(S1_each_byte_is_read_once)
 			th_mr_get(e.l, 512, got, 60);
 			EXPECT_EQ(0, memcmp(got, bytes, 60));
 		}
-		if (shape >= 7) {
+		if (shape >= 7 && shape != 9 && shape != 10) {
 			th_mr_get(e.r, 0, &v, 8);
 			EXPECT_EQ(5, v);
 		}

@@ -234,6 +234,42 @@ u64 th_atomic(struct th_qp *qp, u32 opcode, u8 ce, const struct th_mr *l, u64 lo
 	return index;
 }
 
+u64 th_imm(struct th_qp *qp, u8 ce, u32 imm, const struct th_mr *l, u64 loff,
+	   const struct th_mr *r, u64 roff, u32 len)
+{
+	u64 index = th_rdma(qp, GDA_MLX5_WRITE_IMM, ce, l, loff, r, roff, len);
+
+	th_ctrl(qp, index)->imm = gda_be32(imm);
+	return index;
+}
+
+u64 th_dump(struct th_qp *qp, u8 ce, const struct th_mr *l, u64 loff, u32 len)
+{
+	u64 index = th_begin(qp, GDA_MLX5_DUMP, 2, ce);
+
+	gda_mlx5_set_data(th_seg(qp, index, 1), l->mem.iova + loff, l->mem.key, len);
+	return index;
+}
+
+u64 th_masked(struct th_qp *qp, u32 opcode, u8 ce, const struct th_mr *l, u64 loff,
+	      const struct th_mr *r, u64 roff, const struct th_masked *m)
+{
+	u32 opmod = m->width == 4 ? GDA_MLX5_OPMOD_4BYTE : GDA_MLX5_OPMOD_8BYTE;
+	u32 ds = m->width == 8 && opcode == GDA_MLX5_MASKED_CS ? 5 : 4;
+	u64 index = th_begin(qp, opmod << 24 | opcode, ds, ce);
+
+	th_raddr(qp, index, r, roff);
+	if (m->width == 4)
+		gda_mlx5_set_masked4(th_seg(qp, index, 2), (u32)m->swap_add, (u32)m->compare,
+				     (u32)m->swap_mask, (u32)m->compare_mask);
+	else
+		gda_mlx5_set_masked8(th_seg(qp, index, 2), m->swap_add, m->compare);
+	if (ds == 5)
+		gda_mlx5_set_masked8(th_seg(qp, index, 3), m->swap_mask, m->compare_mask);
+	gda_mlx5_set_data(th_seg(qp, index, ds - 1), l->mem.iova + loff, l->mem.key, m->width);
+	return index;
+}
+
 void th_ring_db(struct th_qp *qp, u64 next)
 {
 	__atomic_store_n(&qp->db, gda_mlx5_doorbell(next, qp->q.qpn), __ATOMIC_RELEASE);

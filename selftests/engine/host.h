@@ -78,8 +78,20 @@ u64 th_rdma2(struct th_qp *qp, u32 opcode, u8 ce, const struct gda_sge *sge,
 	     const struct th_mr *r, u64 roff);
 u64 th_inline(struct th_qp *qp, u8 ce, const void *data, u32 len, const struct th_mr *r,
 	      u64 roff);
+u64 th_imm(struct th_qp *qp, u8 ce, u32 imm, const struct th_mr *l, u64 loff,
+	   const struct th_mr *r, u64 roff, u32 len);
+u64 th_dump(struct th_qp *qp, u8 ce, const struct th_mr *l, u64 loff, u32 len);
 u64 th_atomic(struct th_qp *qp, u32 opcode, u8 ce, const struct th_mr *l, u64 loff,
 	      const struct th_mr *r, u64 roff, u64 swap_add, u64 compare);
+
+/* Operands of a masked atomic of @width bytes; of MASKED_FA, @compare is the boundary. */
+struct th_masked {
+	u32 width;
+	u64 swap_add, compare, swap_mask, compare_mask;
+};
+
+u64 th_masked(struct th_qp *qp, u32 opcode, u8 ce, const struct th_mr *l, u64 loff,
+	      const struct th_mr *r, u64 roff, const struct th_masked *m);
 
 void th_ring_db(struct th_qp *qp, u64 next);
 void th_ring_rec(struct th_qp *qp, u64 next);

@@ -96,6 +96,7 @@ void dv_cqe(void *entry, struct dv_cqe *c)
 	c->wqe_counter = be16toh(cqe->wqe_counter);
 	c->sop_qpn = be32toh(cqe->sop_drop_qpn);
 	c->byte_cnt = be32toh(cqe->byte_cnt);
+	c->imm = be32toh(cqe->imm_inval_pkey);
 	c->vendor = err->vendor_err_synd;
 	c->syndrome = err->syndrome;
 }

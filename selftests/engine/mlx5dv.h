@@ -19,7 +19,7 @@ struct dv_layout {
 struct dv_cqe {
 	uint8_t opcode, owner, solicited, format;
 	uint16_t wqe_counter;
-	uint32_t sop_qpn, byte_cnt;
+	uint32_t sop_qpn, byte_cnt, imm;
 	uint8_t vendor, syndrome;	/* of the error view */
 };
 

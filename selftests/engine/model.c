@@ -10,6 +10,7 @@
 #define SIZE	20000U
 #define BATCHES	36000
 #define DEPTH	64U
+#define ENTRIES	4096U		/* of the CQs of immediates */
 
 static int dom_a, dom_b;
 
@@ -25,6 +26,8 @@ struct world {
 	struct mem mem[4];	/* 0, 1 of a; 2, 3 of b */
 	struct th_qp *qp[3];	/* a to b, b to a, a to itself */
 	u64 signaled[3];	/* last index with a completion, + 1 */
+	struct th_qp *imms;	/* its ring takes all immediates */
+	u64 given;		/* how many there must be */
 	u32 bad;
 };
 
@@ -50,6 +53,9 @@ static void world_open(struct world *w, u64 seed)
 		w->qp[i] = th_qp_new(&w->dev, i == 1 ? &dom_b : &dom_a, DEPTH, 0);
 	th_qp_pair(w->qp[0], w->qp[1]);
 	th_qp_pair(w->qp[2], w->qp[2]);
+	w->imms = th_qp_new(&w->dev, NULL, 1, ENTRIES);
+	for (i = 0; i < 3; i++)
+		w->qp[i]->q.recv_cq = &w->imms->cq;
 }
 
 static void world_close(struct world *w)
@@ -60,6 +66,7 @@ static void world_close(struct world *w)
 		th_mr_free(&w->dev, w->mem[i].mr);
 	for (i = 0; i < 3; i++)
 		th_qp_free(w->qp[i]);
+	th_qp_free(w->imms);
 }
 
 static u32 some_len(struct world *w, u32 max)
@@ -113,7 +120,7 @@ static void do_rdma(struct world *w, struct th_qp *qp, struct mem *l, struct mem
 
 static void do_inline(struct world *w, struct th_qp *qp, struct mem *r)
 {
-	u32 len = th_below(&w->r, GDA_ENGINE_MAX_INLINE + 1), i;
+	u32 len = th_below(&w->r, (th_below(&w->r, 8) ? 60U : GDA_ENGINE_MAX_INLINE) + 1), i;
 	u32 roff = th_below(&w->r, SIZE - len + 1);
 	u8 data[GDA_ENGINE_MAX_INLINE];
 
@@ -140,6 +147,75 @@ static void do_atomic(struct world *w, struct th_qp *qp, struct mem *l, struct m
 	memcpy(l->flat + loff, &old, 8);
 }
 
+/* In fields, bit by bit: what the operation is defined to be. */
+static u64 add_in_fields(u64 a, u64 b, u64 last, u32 width)
+{
+	u64 sum = 0, carry = 0;
+	u32 i;
+
+	for (i = 0; i < 8 * width; i++) {
+		u64 bits = (a >> i & 1) + (b >> i & 1) + carry;
+
+		sum |= (bits & 1) << i;
+		carry = last >> i & 1 ? 0 : bits >> 1;
+	}
+	return sum;
+}
+
+static void do_masked(struct world *w, struct th_qp *qp, struct mem *l, struct mem *r)
+{
+	struct th_masked m = {
+		.width = th_below(&w->r, 2) ? 4 : 8,
+		.swap_add = th_rand(&w->r), .compare = th_rand(&w->r) & th_rand(&w->r),
+		.swap_mask = th_rand(&w->r), .compare_mask = th_rand(&w->r),
+	};
+	u64 keep = m.width == 4 ? 0xffffffff : ~0ULL;
+	u32 roff = m.width * th_below(&w->r, SIZE / m.width);
+	u32 loff = th_below(&w->r, SIZE - 7);
+	bool add = th_below(&w->r, 2);
+	u64 old = 0, new;
+
+	memcpy(&old, r->flat + roff, m.width);
+	if (!add && th_below(&w->r, 2))
+		m.compare = old ^ (m.compare & ~m.compare_mask);
+	if (add)
+		new = add_in_fields(old, m.swap_add, m.compare, m.width);
+	else if ((old ^ m.compare) & m.compare_mask & keep)
+		new = old;
+	else
+		new = (old & ~m.swap_mask) | (m.swap_add & m.swap_mask);
+	th_masked(qp, add ? GDA_MLX5_MASKED_FA : GDA_MLX5_MASKED_CS, some_ce(w), l->mr, loff,
+		  r->mr, roff, &m);
+	memcpy(r->flat + roff, &new, m.width);
+	memcpy(l->flat + loff, &old, m.width);
+}
+
+static void do_imm(struct world *w, struct th_qp *qp, struct mem *l, struct mem *r)
+{
+	u32 len = th_below(&w->r, 4) ? some_len(w, SIZE / 2) : 0;
+	u32 loff = th_below(&w->r, SIZE / 2 - len + 1);
+	u32 roff = SIZE / 2 + th_below(&w->r, SIZE / 2 - len + 1);
+
+	th_imm(qp, some_ce(w), (u32)w->given++, l->mr, loff, r->mr, roff, len);
+	memcpy(r->flat + roff, l->flat + loff, len);
+}
+
+/* All immediates that were given, in order: those of one queue at a time. */
+static void take_imms(struct world *w)
+{
+	u32 n = w->imms->pushes, i;
+
+	w->bad += n != (u32)w->given || w->imms->refused;
+	for (i = n > ENTRIES ? n - ENTRIES : 0; i < n; i++) {
+		const struct gda_mlx5_cqe *cqe = (const void *)
+			(w->imms->cqe + (i & (ENTRIES - 1)) * 64);
+
+		w->bad += gda_be32_to_cpu(cqe->imm) != i;
+		w->bad += cqe->op_own >> 4 != GDA_MLX5_CQE_RESP_IMM;
+	}
+	w->imms->consumer = gda_be32(n & 0xffffff);
+}
+
 static void do_one(struct world *w, u32 which)
 {
 	struct th_qp *qp = w->qp[which];
@@ -147,12 +223,21 @@ static void do_one(struct world *w, u32 which)
 	struct mem *r = &w->mem[(which == 0 ? 2 : 0) + th_below(&w->r, 2)];
 	u64 index = qp->next;
 
-	switch (th_below(&w->r, 8)) {
+	switch (th_below(&w->r, 9)) {
 	case 0:
-		th_nop(qp, some_ce(w));
+		if (th_below(&w->r, 2))
+			th_nop(qp, some_ce(w));
+		else
+			th_dump(qp, some_ce(w), l->mr, th_below(&w->r, SIZE), 1);
 		break;
 	case 1:
-		do_atomic(w, qp, l, r);
+		if (th_below(&w->r, 2))
+			do_atomic(w, qp, l, r);
+		else
+			do_masked(w, qp, l, r);
+		break;
+	case 8:
+		do_imm(w, qp, l, r);
 		break;
 	case 2:
 	case 3:
@@ -175,7 +260,7 @@ static u32 visit(struct world *w, struct th_qp *qp, u32 wqes, u32 bytes)
 	w->bad += pending != (n != 0);
 	w->bad += n > wqes;
 	w->bad += qp->q.bytes - before > (u64)bytes + 63;
-	w->bad += qp->q.ci - ci > 2 * (u64)n;
+	w->bad += qp->q.ci - ci > GDA_ENGINE_MAX_SLOTS * (u64)n;
 	w->bad += qp->q.cqe_pending;
 	return n;
 }
@@ -208,7 +293,8 @@ static void run_world(struct world *w, u32 batches)
 		u32 which = th_below(&w->r, 3);
 		struct th_qp *qp = w->qp[which];
 
-		while (qp->next - qp->q.ci < DEPTH - 2 && th_below(&w->r, 12))
+		while (qp->next - qp->q.ci <= DEPTH - GDA_ENGINE_MAX_SLOTS &&
+		       th_below(&w->r, 12))
 			do_one(w, which);
 		if (th_below(&w->r, 2))
 			th_ring_db(qp, qp->next);
@@ -219,6 +305,7 @@ static void run_world(struct world *w, u32 batches)
 		w->bad += th_cqe_counter(qp) != (u16)(w->signaled[which] - 1);
 		if (i % 16 && i != batches - 1)
 			continue;
+		take_imms(w);
 		for (k = 0; k < 4; k++)
 			w->bad += !same(&w->mem[k]);
 		if (w->bad)

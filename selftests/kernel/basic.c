@@ -177,7 +177,7 @@ TEST_F(basic, inline_up_to_max)
 {
 	struct gda_query query = { .size = sizeof(query) };
 	struct t_end *a = &self->end[0], *b = &self->end[1];
-	uint8_t data[256];
+	uint8_t data[T_WQE_MAX];
 
 	ASSERT_OK(t_ioctl(a->fd, GDA_IOC_QUERY, &query));
 	ASSERT_GE(query.max_inline, 8U);

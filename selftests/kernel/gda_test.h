@@ -158,6 +158,8 @@ struct t_wr {
 	uint32_t data_len;
 	uint64_t swap_add;
 	uint64_t compare;
+	uint64_t swap_mask;		/* of masked atomics, whose width is sge[0].len */
+	uint64_t compare_mask;
 };
 
 struct t_wr t_wr_write(const struct t_mr *src, uint64_t src_off,
@@ -168,7 +170,7 @@ struct t_wr t_wr_atomic(uint8_t opcode, const struct t_mr *result, uint64_t resu
 			const struct t_mr *target, uint64_t target_off,
 			uint64_t swap_add, uint64_t compare);
 
-#define T_WQE_MAX	256
+#define T_WQE_MAX	1024
 
 /* Bytes of a request, zero-padded to whole slots; returns its segments. */
 unsigned int t_encode(uint8_t wqe[T_WQE_MAX], const struct t_wr *wr, uint64_t index,

@@ -48,9 +48,27 @@ static bool t_is_atomic(uint8_t opcode)
 	return opcode == GDA_MLX5_ATOMIC_FA || opcode == GDA_MLX5_ATOMIC_CS;
 }
 
+static uint8_t *t_encode_masked(uint8_t *seg, const struct t_wr *wr)
+{
+	if (wr->sge[0].len == 4) {
+		gda_mlx5_set_masked4((void *)seg, (uint32_t)wr->swap_add,
+				     (uint32_t)wr->compare, (uint32_t)wr->swap_mask,
+				     (uint32_t)wr->compare_mask);
+		return seg + GDA_MLX5_SEG_BYTES;
+	}
+	gda_mlx5_set_masked8((void *)seg, wr->swap_add, wr->compare);
+	seg += GDA_MLX5_SEG_BYTES;
+	if (wr->opcode == GDA_MLX5_MASKED_FA)
+		return seg;
+	gda_mlx5_set_masked8((void *)seg, wr->swap_mask, wr->compare_mask);
+	return seg + GDA_MLX5_SEG_BYTES;
+}
+
 /* Segments behind control and remote address; returns their end. */
 static uint8_t *t_encode_tail(uint8_t *seg, const struct t_wr *wr)
 {
+	if (wr->opcode == GDA_MLX5_MASKED_FA || wr->opcode == GDA_MLX5_MASKED_CS)
+		seg = t_encode_masked(seg, wr);
 	if (t_is_atomic(wr->opcode)) {
 		gda_mlx5_set_atomic((void *)seg, wr->swap_add, wr->compare);
 		seg += GDA_MLX5_SEG_BYTES;
@@ -80,10 +98,12 @@ unsigned int t_encode(uint8_t wqe[T_WQE_MAX], const struct t_wr *wr, uint64_t in
 	unsigned int ds;
 
 	memset(wqe, 0, T_WQE_MAX);
-	if (wr->opcode != GDA_MLX5_NOP) {
+	if (wr->opcode != GDA_MLX5_NOP && wr->opcode != GDA_MLX5_DUMP) {
 		gda_mlx5_set_raddr((void *)end, wr->raddr, wr->rkey);
-		end = t_encode_tail(end + GDA_MLX5_SEG_BYTES, wr);
+		end += GDA_MLX5_SEG_BYTES;
 	}
+	if (wr->opcode != GDA_MLX5_NOP)
+		end = t_encode_tail(end, wr);
 	ds = (unsigned int)(end - wqe) / GDA_MLX5_SEG_BYTES;
 	gda_mlx5_set_ctrl((void *)wqe, index, wr->opcode | (uint32_t)wr->opmod << 24,
 			  qpn, ds, ce, wr->imm);

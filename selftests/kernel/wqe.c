@@ -140,7 +140,7 @@ TEST_F(wqe, S5_all_segment_counts)
 	for (size_t i = 0; i < ARRAY_SIZE(opcodes); i++) {
 		for (unsigned int ds = 0; ds < 64; ds++) {
 			struct t_wr nop = { .opcode = GDA_MLX5_NOP };
-			uint8_t wqe[T_WQE_MAX * 4] = { 0 };
+			uint8_t wqe[T_WQE_MAX] = { 0 };
 			struct t_done done;
 			int got;
 

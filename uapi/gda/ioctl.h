@@ -120,6 +120,10 @@ struct gda_bind {
  *	GDA_IOC_MR_REG_DMABUF
  * %GDA_FEATURE_EXPORT
  *	GDA_IOC_REGION_EXPORT
+ * %GDA_FEATURE_IMM
+ *	write with immediate: gda_qp_create.recv_cq
+ * %GDA_FEATURE_MASKED
+ *	masked atomics of 4 and 8 bytes, and DUMP
  */
 #define GDA_FEATURE_DIALECT_MLX5	(1ULL << 0)
 #define GDA_FEATURE_CQ_COLLAPSED	(1ULL << 1)
@@ -131,6 +135,8 @@ struct gda_bind {
 #define GDA_FEATURE_COUNTER		(1ULL << 7)
 #define GDA_FEATURE_MR_DMABUF		(1ULL << 8)
 #define GDA_FEATURE_EXPORT		(1ULL << 9)
+#define GDA_FEATURE_IMM			(1ULL << 10)
+#define GDA_FEATURE_MASKED		(1ULL << 11)
 
 /**
  * struct gda_query - features and limits of the bound device (GDA_IOC_QUERY)
@@ -405,7 +411,9 @@ enum gda_dialect {
  * @dbrec: out: the doorbell record
  * @db: out: the doorbell
  * @recv_cq: in: handle of a ring CQ that receives immediates written by the peer; 0:
- *	none, the peer's write with immediate then fails. It may be @cq.
+ *	none, the peer's write with immediate then fails. It may be @cq. While it is full
+ *	the peer's fail, too; so a peer can fill it: one that also takes completions of
+ *	this QP overflows by them unless it is read.
  * @sent_counter: in: handle of a counter of work requests completed here; 0: none
  * @recv_counter: in: handle of a counter of writes and atomics of the peer that have
  *	arrived here, one each; 0: none

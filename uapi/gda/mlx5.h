@@ -78,7 +78,8 @@ enum gda_mlx5_opcode {
  * %GDA_MLX5_CE_EQE
  *	Always, and an event.
  * %GDA_MLX5_SE
- *	Bit 1, solicited event.
+ *	Bit 1, solicited event: at the peer for WRITE_IMM, as in verbs; with any other
+ *	opcode at the poster's own completion.
  * %GDA_MLX5_FM_MASK
  *	Bits 7:5, fence.
  */
@@ -163,6 +164,7 @@ enum gda_mlx5_syndrome {
  * @GDA_MLX5_VENDOR_PEER: the peer QP is gone or in error
  * @GDA_MLX5_VENDOR_CQ: the CQ overflowed or is in error
  * @GDA_MLX5_VENDOR_QUEUE: the queue's own memory was revoked
+ * @GDA_MLX5_VENDOR_RECV: the peer has no CQ for immediates, or no room in it
  */
 enum gda_mlx5_vendor {
 	GDA_MLX5_VENDOR_NONE = 0,
@@ -180,6 +182,7 @@ enum gda_mlx5_vendor {
 	GDA_MLX5_VENDOR_PEER = 12,
 	GDA_MLX5_VENDOR_CQ = 13,
 	GDA_MLX5_VENDOR_QUEUE = 14,
+	GDA_MLX5_VENDOR_RECV = 15,
 };
 
 /**
@@ -248,8 +251,11 @@ struct gda_mlx5_inline {
  * struct gda_mlx5_masked4 - operands of 4-byte masked atomics
  * @swap_add: what is added, or swapped in
  * @compare: what is compared with; of MASKED_FA: field boundary
- * @swap_mask: bits that are swapped
- * @compare_mask: bits that are compared
+ * @swap_mask: bits that are swapped; not read by MASKED_FA
+ * @compare_mask: bits that are compared; not read by MASKED_FA
+ *
+ * A bit that is set in the field boundary is the highest of a field: what is carried
+ * out of it is lost. Without any, the word is one field.
  */
 struct gda_mlx5_masked4 {
 	__be32 swap_add;
@@ -465,6 +471,38 @@ GDA_UAPI_INLINE void gda_mlx5_set_data(struct gda_mlx5_data *seg, __u64 addr,
  */
 GDA_UAPI_INLINE void gda_mlx5_set_atomic(struct gda_mlx5_atomic *seg,
 					 __u64 swap_add, __u64 compare)
+{
+	seg->swap_add = gda_be64(swap_add);
+	seg->compare = gda_be64(compare);
+}
+
+/**
+ * gda_mlx5_set_masked4 - fill the operands of a 4-byte masked atomic
+ * @seg: out, all 16 bytes
+ * @swap_add: what is added, or swapped in
+ * @compare: what is compared with; of MASKED_FA: field boundary
+ * @swap_mask: bits that are swapped; 0 for MASKED_FA
+ * @compare_mask: bits that are compared; 0 for MASKED_FA
+ */
+GDA_UAPI_INLINE void gda_mlx5_set_masked4(struct gda_mlx5_masked4 *seg, __u32 swap_add,
+					  __u32 compare, __u32 swap_mask,
+					  __u32 compare_mask)
+{
+	seg->swap_add = gda_be32(swap_add);
+	seg->compare = gda_be32(compare);
+	seg->swap_mask = gda_be32(swap_mask);
+	seg->compare_mask = gda_be32(compare_mask);
+}
+
+/**
+ * gda_mlx5_set_masked8 - fill a segment of the operands of an 8-byte masked atomic
+ * @seg: out, all 16 bytes
+ * @swap_add: what is added, or swapped in; in the second segment of MASKED_CS: swap mask
+ * @compare: what is compared with; of MASKED_FA: field boundary; in the second segment
+ *	of MASKED_CS: compare mask
+ */
+GDA_UAPI_INLINE void gda_mlx5_set_masked8(struct gda_mlx5_masked8 *seg, __u64 swap_add,
+					  __u64 compare)
 {
 	seg->swap_add = gda_be64(swap_add);
 	seg->compare = gda_be64(compare);

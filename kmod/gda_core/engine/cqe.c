@@ -8,6 +8,7 @@
  *   the work request moved: they are one aligned store, released, and the last.
  * - Nothing is read from the entries; the producer index is private. The consumer's
  *   record is any number a user likes: it can make the CQ fail, nothing else.
+ * - A peer can fill the CQ that takes its immediates, and cannot make it fail.
  * - On a collapsed CQ the words that name the first error are stored whole and with
  *   the same value ever after, so they can be read at any time once an error shows.
  */
@@ -85,7 +86,7 @@ bool gda_cq_push(struct gda_ecq *cq, const struct gda_completion *c)
 		return false;
 	if (!cq->collapsed) {
 		if (unlikely(gda_cq_full(cq))) {
-			cq->failed = true;
+			cq->failed = c->cqe_opcode != GDA_MLX5_CQE_RESP_IMM;
 			return false;
 		}
 		cqe += cq->producer & (cq->depth - 1);

@@ -26,6 +26,7 @@ void gda_engine_init(struct gda_eqp *q)
 	q->done = 0;
 	q->cqe_pending = false;
 	q->last = none;
+	q->imms = 0;
 	q->executed = 0;
 	q->flushed = 0;
 	q->bytes = 0;

@@ -27,9 +27,9 @@
 #include <gda/mlx5.h>
 
 #define GDA_ENGINE_MAX_SGE	2
-#define GDA_ENGINE_MAX_DS	6	/* longest WQE that is executed, in segments... */
-#define GDA_ENGINE_MAX_SLOTS	2	/* ...and in slots */
-#define GDA_ENGINE_MAX_INLINE	60	/* inline payload, bytes: what fits MAX_DS */
+#define GDA_ENGINE_MAX_DS	63	/* longest WQE that is executed, in segments... */
+#define GDA_ENGINE_MAX_SLOTS	16	/* ...and in slots */
+#define GDA_ENGINE_MAX_INLINE	972	/* inline payload, bytes: what fits MAX_DS */
 #define GDA_ENGINE_MAX_MSG	0x7fffffffU	/* payload of a work request, bytes */
 
 /* Which opcode-independent thing a work request does. */
@@ -37,8 +37,12 @@ enum gda_op {
 	GDA_OP_NOP,
 	GDA_OP_WRITE,
 	GDA_OP_READ,
-	GDA_OP_FETCH_ADD,
+	GDA_OP_WRITE_IMM,
+	GDA_OP_DUMP,
+	GDA_OP_FETCH_ADD,	/* this and all below: atomics */
 	GDA_OP_COMPARE_SWAP,
+	GDA_OP_MASKED_FETCH_ADD,
+	GDA_OP_MASKED_COMPARE_SWAP,
 };
 
 /* A range of memory that a key names: a local segment, or the remote range. */
@@ -49,6 +53,7 @@ struct gda_sge {
 };
 
 /* gda_work.flags */
+#define GDA_WORK_SOLICIT	0x01	/* the completion at the peer is an event */
 #define GDA_WORK_SOLICITED	0x02	/* its completion is an event */
 #define GDA_WORK_SIGNALED	0x08	/* completion also on success */
 
@@ -60,15 +65,17 @@ struct gda_work {
 	u8 op;			/* enum gda_op */
 	u8 nsge;
 	bool inlined;		/* payload is in @data, nsge is 0 */
-	bool has_imm;
 	u8 opcode;		/* the dialect's own, for completions */
 	u8 slots;		/* 64-byte slots it fills */
 	u8 flags;		/* GDA_WORK_* */
-	u32 imm;
+	u32 imm;		/* of WRITE_IMM */
 	struct gda_sge remote;	/* @len is the payload in all; the segments add up to it */
 	struct gda_sge sge[GDA_ENGINE_MAX_SGE];
+	/* of atomics, which are @remote.len bytes wide; narrow ones have zeros above */
 	u64 swap_add;
-	u64 compare;
+	u64 compare;		/* of a masked fetch-add: last bit of each field */
+	u64 swap_mask;
+	u64 compare_mask;
 	u8 data[GDA_ENGINE_MAX_INLINE];
 };
 
@@ -152,6 +159,7 @@ struct gda_eqp {
 	struct gda_work work;
 	bool cqe_pending;		/* collapsed CQ: @last is not written yet */
 	struct gda_completion last;
+	u64 imms;			/* immediates that the peer was given */
 
 	/* statistics and first error; read by others with READ_ONCE */
 	u64 executed;
@@ -317,7 +325,10 @@ void gda_cq_init(struct gda_ecq *cq);
  * @cq: the CQ; the caller holds its lock
  * @c: what to write
  *
- * Return: false if the CQ has overflowed (now or before) and nothing was written.
+ * One that comes from the peer (an immediate) and finds no room is refused and changes
+ * nothing; one of the owner's is lost, and the CQ fails.
+ *
+ * Return: false if nothing was written, for want of room or since the CQ has failed.
  */
 bool gda_cq_push(struct gda_ecq *cq, const struct gda_completion *c);
 
@@ -356,7 +367,7 @@ u32 gda_host_span(const struct gda_mem *mem, u64 off, u32 len, void **ptr);
 
 /**
  * gda_host_push - gda_cq_push() under the CQ's lock, and its event, if any
- * @cq: the CQ
+ * @cq: a CQ of the visited queue, or the peer's for immediates
  * @c: what to write
  *
  * Return: as gda_cq_push().

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * Carries one decoded work request out: checks all of it, then moves bytes between
- * the local segments and the remote range, or does the atomic.
+ * the local segments and the remote range, or does the atomic, or both ends' part of
+ * a write with immediate.
  *
  * Invariants:
  *
@@ -10,6 +11,7 @@
  * - Bytes move in address order; of a request to be resumed q->done are in place.
  * - Effects of a work request are not visible before those of earlier ones.
  * - Naturally aligned 4 and 8 byte transfers within one span are single stores.
+ * - An immediate is given to the peer once, after all the bytes of its write.
  *
  * The local and remote memory may be the same, overlap, or be the queue itself: that
  * changes what bytes arrive in the overlap and nothing else.
@@ -22,6 +24,9 @@
 /* The longest transfer that is called short, and the longest span looked for at once. */
 #define GDA_EXEC_AHEAD	4096U
 
+/* How often a masked atomic loses against other writers before its visit goes on. */
+#define GDA_EXEC_TRIES	16U
+
 /* Rights that the MRs at both ends must grant. */
 static const struct gda_exec_rights {
 	u32 local;
@@ -29,8 +34,12 @@ static const struct gda_exec_rights {
 } gda_exec_rights[] = {
 	[GDA_OP_WRITE] = { 0, GDA_ACCESS_REMOTE_WRITE },
 	[GDA_OP_READ] = { GDA_ACCESS_LOCAL_WRITE, GDA_ACCESS_REMOTE_READ },
+	[GDA_OP_WRITE_IMM] = { 0, GDA_ACCESS_REMOTE_WRITE },
+	[GDA_OP_DUMP] = { 0, 0 },
 	[GDA_OP_FETCH_ADD] = { GDA_ACCESS_LOCAL_WRITE, GDA_ACCESS_REMOTE_ATOMIC },
 	[GDA_OP_COMPARE_SWAP] = { GDA_ACCESS_LOCAL_WRITE, GDA_ACCESS_REMOTE_ATOMIC },
+	[GDA_OP_MASKED_FETCH_ADD] = { GDA_ACCESS_LOCAL_WRITE, GDA_ACCESS_REMOTE_ATOMIC },
+	[GDA_OP_MASKED_COMPARE_SWAP] = { GDA_ACCESS_LOCAL_WRITE, GDA_ACCESS_REMOTE_ATOMIC },
 };
 
 static __always_inline u64 gda_exec_tag(u32 key, u32 access)
@@ -57,26 +66,39 @@ static noinline int gda_exec_refuse(const struct gda_eqp *q, bool remote, u8 why
 	return gda_exec_fail(syndrome, GDA_MLX5_VENDOR_IO);
 }
 
-/* Return: 0 or gda_exec_fail(). */
-static int gda_exec_check(const struct gda_eqp *q, const struct gda_eqp *peer,
-			  struct gda_exec_mems *mems)
+/* Both return 0 or gda_exec_fail(). */
+static int gda_exec_check_local(const struct gda_eqp *q, struct gda_exec_mems *mems)
 {
 	const struct gda_work *w = &q->work;
-	const struct gda_exec_rights *rights = &gda_exec_rights[w->op];
 	u32 i;
 	u8 why;
 
 	for (i = 0; i < w->nsge; i++) {
 		mems->local[i] = gda_host_mem(q, w->sge[i].key);
-		why = gda_access_check(mems->local[i], q->pd, &w->sge[i], rights->local);
+		why = gda_access_check(mems->local[i], q->pd, &w->sge[i],
+				       gda_exec_rights[w->op].local);
 		if (unlikely(why && gda_exec_refuse(q, false, why)))
 			return gda_exec_refuse(q, false, why);
 	}
+	return 0;
+}
+
+static int gda_exec_check_remote(const struct gda_eqp *q, const struct gda_eqp *peer,
+				 struct gda_exec_mems *mems)
+{
+	const struct gda_work *w = &q->work;
+	u8 why;
+
 	if (unlikely(!peer))
 		return gda_exec_fail(GDA_MLX5_SYND_RETRY_EXC, GDA_MLX5_VENDOR_PEER);
 	mems->remote = gda_host_mem(q, w->remote.key);
-	why = gda_access_check(mems->remote, peer->pd, &w->remote, rights->remote);
-	return unlikely(why) ? gda_exec_refuse(q, true, why) : 0;
+	why = gda_access_check(mems->remote, peer->pd, &w->remote,
+			       gda_exec_rights[w->op].remote);
+	if (unlikely(why && gda_exec_refuse(q, true, why)))
+		return gda_exec_refuse(q, true, why);
+	if (w->op == GDA_OP_WRITE_IMM && unlikely(!peer->recv_cq))
+		return gda_exec_fail(GDA_MLX5_SYND_REMOTE_INVAL_REQ, GDA_MLX5_VENDOR_RECV);
+	return 0;
 }
 
 static __always_inline u32 gda_exec_span(const struct gda_mem *mem,
@@ -108,10 +130,10 @@ static __always_inline void gda_exec_copy(void *dst, const void *src, u32 len)
 }
 
 /* @len bytes between two pointers, the way of @op. */
-static __always_inline void gda_exec_move(struct gda_eqp *q, enum gda_op op, void *local,
+static __always_inline void gda_exec_move(struct gda_eqp *q, u8 op, void *local,
 					  void *remote, u32 len)
 {
-	if (op == GDA_OP_WRITE) {
+	if (op != GDA_OP_READ) {
 		smp_wmb(); /* after the stores of earlier work requests */
 	} else {
 		void *dst = local;
@@ -125,7 +147,7 @@ static __always_inline void gda_exec_move(struct gda_eqp *q, enum gda_op op, voi
 }
 
 /* The peer counts writes and atomics once they are all there. */
-static __always_inline void gda_exec_arrived(enum gda_op op, const struct gda_eqp *peer)
+static __always_inline void gda_exec_arrived(u8 op, const struct gda_eqp *peer)
 {
 	if (op != GDA_OP_READ && peer->recv)
 		gda_os_fetch_add64(&peer->recv->value, 1);
@@ -288,17 +310,61 @@ static int gda_exec_transfer(struct gda_eqp *q, const struct gda_exec_mems *mems
 	return 1;
 }
 
+/*
+ * The immediate, once the write is done: in memory order behind its bytes, which the
+ * push releases.
+ * Return: 1 or gda_exec_fail().
+ */
+static int gda_exec_give_imm(struct gda_eqp *q, const struct gda_eqp *peer)
+{
+	const struct gda_work *w = &q->work;
+	const struct gda_completion c = {
+		.cqe_opcode = GDA_MLX5_CQE_RESP_IMM,
+		.wr_opcode = w->opcode,
+		.solicited = (w->flags & GDA_WORK_SOLICIT) != 0,
+		.index = q->imms,
+		.qpn = peer->qpn,
+		.byte_cnt = w->remote.len,
+		.imm = w->imm,
+	};
+
+	if (unlikely(!gda_host_push(peer->recv_cq, &c)))
+		return gda_exec_fail(GDA_MLX5_SYND_RNR_EXC, GDA_MLX5_VENDOR_RECV);
+	q->imms++;
+	return 1;
+}
+
+/*
+ * A fence by reading: earlier work's stores are ordered before, and the first byte is
+ * loaded, which is what a window onto a device needs to have its stores arrive.
+ * Return: 1 or gda_exec_fail().
+ */
+static int gda_exec_dump(const struct gda_eqp *q, const struct gda_exec_mems *mems)
+{
+	void *ptr;
+
+	/* its host reports nothing before all that it moves there is done */
+	if (unlikely(READ_ONCE(mems->local[0]->state) & GDA_MEM_FAR))
+		return 1;
+	if (unlikely(!gda_exec_span(mems->local[0], &q->work.sge[0], 0, 1, &ptr)))
+		return gda_exec_fail(GDA_MLX5_SYND_LOCAL_PROT, GDA_MLX5_VENDOR_IO);
+	smp_mb(); /* after the stores of earlier work requests */
+	(void)READ_ONCE(*(const u8 *)ptr);
+	return 1;
+}
+
 /* Store the old value at the local segment, or with @dry only see that one can. */
 static bool gda_exec_result(const struct gda_eqp *q, const struct gda_exec_mems *mems,
-			    u64 value, bool dry)
+			    const void *value, bool dry)
 {
-	const u8 *src = (const u8 *)&value;
+	const u8 *src = value;
+	u32 len = q->work.remote.len;
 	u32 done = 0;
 
-	while (done < sizeof(value)) {
+	while (done < len) {
 		void *ptr;
-		u32 n = gda_exec_span(mems->local[0], &q->work.sge[0], done,
-				      (u32)sizeof(value) - done, &ptr);
+		u32 n = gda_exec_span(mems->local[0], &q->work.sge[0], done, len - done,
+				      &ptr);
 
 		if (unlikely(!n))
 			return false;
@@ -309,30 +375,86 @@ static bool gda_exec_result(const struct gda_eqp *q, const struct gda_exec_mems 
 	return true;
 }
 
-/* Return: 1 or gda_exec_fail(). */
+/*
+ * What a masked atomic makes of @old. Addition in fields: without the last bit of each,
+ * no carry leaves a field; the last bits are then added without one.
+ */
+static u64 gda_exec_masked(const struct gda_work *w, u64 old)
+{
+	u64 last = w->compare;
+
+	if (w->op == GDA_OP_MASKED_FETCH_ADD)
+		return ((old & ~last) + (w->swap_add & ~last)) ^ ((old ^ w->swap_add) & last);
+	if ((old ^ w->compare) & w->compare_mask)
+		return old;
+	return (old & ~w->swap_mask) | (w->swap_add & w->swap_mask);
+}
+
+static u64 gda_exec_load(const void *ptr, u32 width)
+{
+	return width == sizeof(u32) ? READ_ONCE(*(const u32 *)ptr) :
+				      READ_ONCE(*(const u64 *)ptr);
+}
+
+static u64 gda_exec_cmpxchg(void *ptr, u32 width, u64 old, u64 new)
+{
+	return width == sizeof(u32) ? gda_os_cmpxchg32(ptr, (u32)old, (u32)new) :
+				      gda_os_cmpxchg64(ptr, old, new);
+}
+
+/*
+ * The read-modify-write itself, at memory of natural alignment.
+ * Return: false if others changed the word each time, and nothing was done.
+ */
+static bool gda_exec_modify(const struct gda_work *w, void *ptr, u64 *old)
+{
+	u32 i;
+
+	if (w->op == GDA_OP_FETCH_ADD) {
+		*old = gda_os_fetch_add64(ptr, w->swap_add);
+		return true;
+	}
+	if (w->op == GDA_OP_COMPARE_SWAP) {
+		*old = gda_os_cmpxchg64(ptr, w->compare, w->swap_add);
+		return true;
+	}
+	*old = gda_exec_load(ptr, w->remote.len);
+	for (i = 0; i < GDA_EXEC_TRIES; i++) {
+		u64 seen = gda_exec_cmpxchg(ptr, w->remote.len, *old,
+					    gda_exec_masked(w, *old));
+
+		if (likely(seen == *old))
+			return true;
+		*old = seen;
+	}
+	return false;
+}
+
+/* Return: as gda_exec(). */
 static int gda_exec_atomic(struct gda_eqp *q, const struct gda_exec_mems *mems)
 {
 	const struct gda_work *w = &q->work;
+	u32 width = w->remote.len;
+	u32 narrow, n;
 	void *ptr;
 	u64 old;
-	u32 n;
 
-	if (unlikely(w->remote.addr % sizeof(u64)))
+	if (unlikely(w->remote.addr % width))
 		return gda_exec_fail(GDA_MLX5_SYND_REMOTE_INVAL_REQ, GDA_MLX5_VENDOR_ALIGN);
-	if (unlikely(!gda_exec_result(q, mems, 0, true)))
+	if (unlikely(!gda_exec_result(q, mems, NULL, true)))
 		return gda_exec_fail(GDA_MLX5_SYND_LOCAL_PROT, GDA_MLX5_VENDOR_IO);
-	n = gda_exec_span(mems->remote, &w->remote, 0, sizeof(u64), &ptr);
+	n = gda_exec_span(mems->remote, &w->remote, 0, width, &ptr);
 	if (unlikely(!n))
 		return gda_exec_fail(GDA_MLX5_SYND_REMOTE_OP, GDA_MLX5_VENDOR_IO);
 	/* an iova need not be aligned as its memory is, and a split lock is fatal */
-	if (unlikely(n != sizeof(u64) || (uintptr_t)ptr % sizeof(u64)))
+	if (unlikely(n != width || (uintptr_t)ptr % width))
 		return gda_exec_fail(GDA_MLX5_SYND_REMOTE_INVAL_REQ, GDA_MLX5_VENDOR_ALIGN);
-	if (w->op == GDA_OP_FETCH_ADD)
-		old = gda_os_fetch_add64(ptr, w->swap_add);
-	else
-		old = gda_os_cmpxchg64(ptr, w->compare, w->swap_add);
-	gda_exec_result(q, mems, old, false);
-	WRITE_ONCE(q->bytes, q->bytes + sizeof(u64));
+	q->busy = !gda_exec_modify(w, ptr, &old);
+	if (unlikely(q->busy))
+		return 0;
+	narrow = (u32)old;
+	gda_exec_result(q, mems, width == sizeof(u32) ? (void *)&narrow : (void *)&old, false);
+	WRITE_ONCE(q->bytes, q->bytes + width);
 	return 1;
 }
 
@@ -356,9 +478,15 @@ static noinline int gda_exec_far(struct gda_eqp *q, struct gda_exec_scope *scope
 static noinline int gda_exec_any(struct gda_eqp *q, struct gda_exec_scope *scope)
 {
 	struct gda_exec_mems mems;
+	u8 op = q->work.op;
 	int ret;
 
-	ret = gda_exec_check(q, scope->peer, &mems);
+	ret = gda_exec_check_local(q, &mems);
+	if (unlikely(ret))
+		return ret;
+	if (op == GDA_OP_DUMP)
+		return gda_exec_dump(q, &mems);
+	ret = gda_exec_check_remote(q, scope->peer, &mems);
 	if (unlikely(ret))
 		return ret;
 	if (unlikely(q->far)) {
@@ -366,12 +494,12 @@ static noinline int gda_exec_any(struct gda_eqp *q, struct gda_exec_scope *scope
 		if (ret != GDA_FAR_NEAR)
 			return ret;
 	}
-	if (q->work.op == GDA_OP_WRITE || q->work.op == GDA_OP_READ)
-		ret = gda_exec_transfer(q, &mems, scope->until);
-	else
-		ret = gda_exec_atomic(q, &mems);
+	ret = op >= GDA_OP_FETCH_ADD ? gda_exec_atomic(q, &mems) :
+				       gda_exec_transfer(q, &mems, scope->until);
+	if (ret > 0 && op == GDA_OP_WRITE_IMM)
+		ret = gda_exec_give_imm(q, scope->peer);
 	if (likely(ret > 0))
-		gda_exec_arrived(q->work.op, scope->peer);
+		gda_exec_arrived(op, scope->peer);
 	return ret;
 }
 

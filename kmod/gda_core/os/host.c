@@ -73,7 +73,7 @@ bool gda_host_push(struct gda_ecq *ecq, const struct gda_completion *c)
 	spin_lock(&cq->lock);
 	pushed = gda_cq_push(ecq, c);
 	/* an overflow is an event too: there is nothing else to wait for */
-	if (cq->armed & gda_cq_events(c)) {
+	if ((pushed || ecq->failed) && cq->armed & gda_cq_events(c)) {
 		cq->armed = 0;
 		gda_eventfd_signal(cq->event);
 	}
