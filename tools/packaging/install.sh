@@ -62,7 +62,7 @@ install_library() {
 }
 
 install_tools() {
-	put 755 "$prefix/bin" "$build/tools/gda-perf"
+	put 755 "$prefix/bin" "$build/tools/gda-perf" "$build/tools/gdactl"
 }
 
 install_man() {

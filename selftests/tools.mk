@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# The tools that are no measurements.
+
+TOOLTEST_OUT	:= $(BUILD)/selftests/tools
+
+TEST_VM		+= $(TOOLTEST_OUT)/doctor
+
+$(TOOLTEST_OUT)/doctor: selftests/tools/doctor.sh $(BUILD)/tools/gdactl
+	@mkdir -p $(@D)
+	install -m 755 $< $@

@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# doctor.sh - every answer of gdactl doctor that can be provoked is. Speaks KTAP.
+#
+# shellcheck disable=SC2317	# functions are called by name
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit 1
+gdactl=$PWD/build/tools/gdactl
+tmp=$(mktemp -d /tmp/gda-doctor.XXXXXX) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+n=0 rc=0
+
+# says NAME works|fails REGEX COMMAND...: the line of NAME in what COMMAND prints
+says() {
+	local name=$1 want=$2 regex=$3 row
+
+	shift 3
+	"$@" >"$tmp/out" 2>&1
+	row=$(python3 - "$name" "$tmp/out" <<-'EOF'
+		import json, sys
+		for a in json.load(open(sys.argv[2])):
+		    if a["name"] == sys.argv[1]:
+		        print("works" if a["works"] else "fails", a["reason"], "->", a["advice"])
+	EOF
+	)
+	n=$((n + 1))
+	if [[ $row == "$want "* ]] && grep -qE "$regex" <<<"$row"; then
+		echo "ok $n $name $want: $regex"
+	else
+		echo "# $row"
+		echo "not ok $n $name $want: $regex"
+		rc=1
+	fi
+}
+
+doctor() { "$gdactl" doctor --json; }
+as_user() { setpriv --reuid 65534 --regid 65534 --groups "$1" "$gdactl" doctor --json; }
+little() { (ulimit -l "$1"; as_user 7777); }
+
+without() { # MODULE FUNCTION...
+	local m=$1 f
+
+	shift
+	for f in gda_mr gda_core; do
+		rmmod "$f"
+		[ "$f" = "$m" ] && break
+	done
+	"$@"
+	for f in gda_core gda_mr; do
+		[ -d "/sys/module/$f" ] || insmod "build/$(uname -r)/kmod/$f/$f.ko"
+	done
+	chown 0:7777 /dev/gda && chmod 660 /dev/gda
+}
+
+nodes() { # PATH NAME: what is there, if the kernel has it, and what is said if not
+	if [ -e "$1" ]; then
+		says "$2" works registered doctor
+		says "$2" fails "Permission denied" as_user 7777
+	else
+		says "$2" fails "no $1: a kernel with CONFIG_" doctor
+		says "$2" fails "no $1: a kernel with CONFIG_" as_user 7777
+	fi
+}
+
+echo "TAP version 13"
+echo 1..18
+says kernel works "Linux [0-9]+[.][0-9]+" doctor
+says module works "gda_mr too" doctor
+says access works "may be opened" doctor
+says access fails "root and group .*7777.*usermod" as_user 65534
+says "soft0 (kernel)" works "device soft0" doctor
+says "soft0 (kernel)" fails "see above" as_user 65534
+says user works "RLIMIT_MEMLOCK" as_user 7777
+says user fails "RLIMIT_MEMLOCK of 8 KiB is too small.*ulimit" little 8
+says user fails "needs the device" as_user 65534
+nodes /dev/udmabuf "dma-buf: udmabuf"
+nodes /dev/dma_heap/system "dma-buf: heap"
+says "inproc (library)" works "no module" as_user 65534
+says "for devices" works "exported" as_user 7777
+says user fails "gda_mr, the module .*modprobe" without gda_mr doctor
+says module fails "gda_core is not loaded.*modprobe" without gda_core doctor
+n=$((n + 1))
+if doctor >/dev/null && ! as_user 65534 >/dev/null; then
+	echo "ok $n exit status"
+else
+	echo "not ok $n exit status"
+	rc=1
+fi
+exit $rc

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The machine, the driver and its executors. Only what an ordinary user may read is
+ * read, and what can be tried is tried.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#include "doctor.h"
+
+void works(struct answer *a, const char *format, ...)
+{
+	va_list args;
+
+	a->works = true;
+	va_start(args, format);
+	vsnprintf(a->reason, sizeof(a->reason), format, args);
+	va_end(args);
+}
+
+void fails(struct answer *a, const char *advice, const char *format, ...)
+{
+	va_list args;
+
+	a->works = false;
+	snprintf(a->advice, sizeof(a->advice), "%s", advice);
+	va_start(args, format);
+	vsnprintf(a->reason, sizeof(a->reason), format, args);
+	va_end(args);
+}
+
+static bool module_loaded(const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/module/%s", name);
+	return !access(path, F_OK);
+}
+
+/* The last byte of the variable is 1 where firmware checks what is booted. */
+static bool secure_boot(void)
+{
+	static const char path[] = "/sys/firmware/efi/efivars/"
+				   "SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
+	unsigned char v[5] = { 0 };
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool on = fd >= 0 && read(fd, v, sizeof(v)) == sizeof(v) && v[4] == 1;
+
+	if (fd >= 0)
+		close(fd);
+	return on;
+}
+
+static void check_kernel(struct patient *p, struct answer *a)
+{
+	struct utsname uts;
+	int major = 0, minor = 0;
+
+	(void)p;
+	uname(&uts);
+	if (sscanf(uts.release, "%d.%d", &major, &minor) != 2 || major < 6 ||
+	    (major == 6 && minor < 1))
+		fails(a, "run Linux 6.1 or newer", "Linux %s is older than 6.1", uts.release);
+	else
+		works(a, "Linux %s", uts.release);
+}
+
+static void check_module(struct patient *p, struct answer *a)
+{
+	(void)p;
+	if (module_loaded("gda_core"))
+		works(a, "gda_core is loaded%s", module_loaded("gda_mr") ? ", gda_mr too" : "");
+	else
+		fails(a, secure_boot() ? "sign the modules (Secure Boot is on), then modprobe gda_mr" :
+		      "as root: modprobe gda_mr", "gda_core is not loaded");
+}
+
+static void check_node(struct patient *p, struct answer *a)
+{
+	struct stat st;
+	struct group *group;
+
+	(void)p;
+	if (stat("/dev/gda", &st)) {
+		fails(a, "load gda_core", "there is no /dev/gda");
+		return;
+	}
+	group = getgrgid(st.st_gid);
+	if (!access("/dev/gda", R_OK | W_OK))
+		works(a, "/dev/gda may be opened");
+	else
+		fails(a, "as root: usermod -aG GROUP USER, then log in again",
+		      "/dev/gda is for root and group %s (%u)", group ? group->gr_name : "?",
+		      (unsigned int)st.st_gid);
+}
+
+static void check_soft(struct patient *p, struct answer *a)
+{
+	int err = gda_open("soft0", &p->ctx);
+
+	if (!err)
+		err = gda_context_query(p->ctx, &p->query);
+	if (err)
+		fails(a, "see above", "%s", gda_strerror(err));
+	else
+		works(a, "device %s, %u queue pairs a context", (char *)p->query.device,
+		      p->query.max_qp);
+}
+
+static void check_inproc(struct patient *p, struct answer *a)
+{
+	struct gda_context *ctx;
+	int err = gda_open("inproc", &ctx);
+
+	(void)p;
+	if (err) {
+		fails(a, "", "%s", gda_strerror(err));
+		return;
+	}
+	gda_close(ctx);
+	works(a, "within one process, no module needed");
+}
+
+static void check_nic(struct patient *p, struct answer *a)
+{
+	(void)p;
+	fails(a, "use soft0", "no executor for NICs in this version");
+}
+
+static void check_poll(struct patient *p, struct answer *a)
+{
+	if (p->query.features[0] & GDA_FEATURE_QP_POLLED &&
+	    p->query.features[0] & GDA_FEATURE_EXPORT)
+		works(a, "queues can be exported as dma-buf, their doorbells are polled");
+	else
+		fails(a, "load the newest gda_core", "the driver cannot export queues");
+}
+
+const struct check checks[] = {
+	{ "machine", "kernel", check_kernel, false },
+	{ "driver", "module", check_module, false },
+	{ "driver", "access", check_node, false },
+	{ "executor", "soft0 (kernel)", check_soft, false },
+	{ "executor", "inproc (library)", check_inproc, false },
+	{ "executor", "NIC", check_nic, false },
+	{ "memory", "user", check_user_memory, true },
+	{ "memory", "dma-buf: udmabuf", check_udmabuf, true },
+	{ "memory", "dma-buf: heap", check_dma_heap, true },
+	{ "memory", "GPU, by dma-buf", check_cuda_memory, true },
+	{ "memory", "peer", check_peer_memory, true },
+	{ "queues", "for devices", check_poll, true },
+	{ 0 },
+};

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What gdactl doctor finds out, one line each.
+ */
+#ifndef GDACTL_DOCTOR_H
+#define GDACTL_DOCTOR_H
+
+#include <stdbool.h>
+#include <gda/gda.h>
+
+#define REASON_MAX	256
+
+/*
+ * One answer. @reason says why, if not, and otherwise a figure worth knowing; @advice
+ * what to do next, if anything.
+ */
+struct answer {
+	bool works;
+	char reason[REASON_MAX];
+	char advice[REASON_MAX];
+};
+
+/* What checks have found for later ones: NULL where there is no context. */
+struct patient {
+	struct gda_context *ctx;
+	struct gda_query query;
+};
+
+struct check {
+	const char *group;
+	const char *name;
+	void (*run)(struct patient *p, struct answer *a);
+	bool needs_ctx;
+};
+
+/* check.c: the table ends with a group of NULL. */
+extern const struct check checks[];
+
+void works(struct answer *a, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void fails(struct answer *a, const char *advice, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* memory.c */
+void check_user_memory(struct patient *p, struct answer *a);
+void check_udmabuf(struct patient *p, struct answer *a);
+void check_dma_heap(struct patient *p, struct answer *a);
+void check_peer_memory(struct patient *p, struct answer *a);
+void check_cuda_memory(struct patient *p, struct answer *a);
+
+#endif /* GDACTL_DOCTOR_H */
