@@ -53,3 +53,12 @@ GDA_EXPORT int gda_cq_destroy(struct gda_cq *cq)
 	free(cq);
 	return err;
 }
+
+GDA_EXPORT int gda_cq_event(struct gda_cq *cq, int eventfd, uint32_t flags)
+{
+	struct gda_cq_event arg = {
+		.size = sizeof(arg), .flags = flags, .handle = cq->handle, .eventfd = eventfd,
+	};
+
+	return gda_ioctl(cq->ctx, GDA_IOC_CQ_EVENT, &arg);
+}

@@ -69,6 +69,13 @@ struct gda_qp {
 	int has_view;
 };
 
+struct gda_count {
+	struct gda_context *ctx;
+	struct gda_region *region;
+	void *memory;
+	uint32_t handle;
+};
+
 struct gda_mr {
 	struct gda_context *ctx;
 	uint64_t iova;

@@ -61,6 +61,14 @@ static int gda_qp_map(struct gda_qp *q, const struct gda_qp_create *made,
 	return gda_view_init(&q->view, &attr);
 }
 
+/* Handles mean something else in another context. */
+static int gda_qp_owns_all(const struct gda_context *ctx, const struct gda_qp_attr *attr)
+{
+	return (!attr->recv_cq || attr->recv_cq->ctx == ctx) &&
+	       (!attr->sent_counter || attr->sent_counter->ctx == ctx) &&
+	       (!attr->recv_counter || attr->recv_counter->ctx == ctx);
+}
+
 GDA_EXPORT int gda_qp_create(struct gda_context *ctx, const struct gda_qp_attr *attr,
 			     struct gda_qp **qp)
 {
@@ -80,7 +88,14 @@ GDA_EXPORT int gda_qp_create(struct gda_context *ctx, const struct gda_qp_attr *
 	err = gda_qp_take_cq(q, attr->cq);
 	if (err)
 		goto err_free;
+	if (!gda_qp_owns_all(ctx, attr)) {
+		err = -EINVAL;
+		goto err_cq;
+	}
 	arg.cq = q->cq->handle;
+	arg.recv_cq = attr->recv_cq ? attr->recv_cq->handle : 0;
+	arg.sent_counter = attr->sent_counter ? attr->sent_counter->handle : 0;
+	arg.recv_counter = attr->recv_counter ? attr->recv_counter->handle : 0;
 	err = gda_ioctl(ctx, GDA_IOC_QP_CREATE, &arg);
 	if (err)
 		goto err_cq;

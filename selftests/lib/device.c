@@ -4,9 +4,11 @@
  * like from here. In the guest on the kernel's device, natively on the in-process one.
  */
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -442,6 +444,52 @@ TEST_F(device, dead_key)
 	b->mr = NULL;
 	EXPECT_EQ(-EIO, gda_wait(a->v, gda_put(a->v, a->iova, a->key, b->iova, b->key, 8, 0), 0));
 	EXPECT_EQ(0xcc, b->mem[0]);
+}
+
+/* Counters of both ends, a ring for completions that signals an eventfd. */
+TEST_F(device, E_02_E_04_counters_and_events)
+{
+	struct gda_cq_attr ring = { .depth = 64 };
+	struct gda_count *sent, *recv;
+	struct gda_qp_attr attr = { .sq_depth = 16, .timeout_ns = 20000000000U };
+	struct pollfd p = { .events = POLLIN };
+	struct gda_address address;
+	struct gda_qp *qp;
+	struct gda_cq *cq;
+	int i;
+
+	ASSERT_EQ(0, gda_cq_create(self->a.ctx, &ring, &cq));
+	ASSERT_EQ(0, gda_counter_create(self->a.ctx, &sent));
+	ASSERT_EQ(0, gda_counter_create(self->a.ctx, &recv));
+	attr.sent_counter = sent;
+	attr.recv_counter = recv;
+	attr.recv_cq = cq;
+	EXPECT_EQ(-EINVAL, gda_qp_create(self->b.ctx, &attr, &qp));
+	ASSERT_EQ(0, gda_qp_create(self->a.ctx, &attr, &qp));
+	ASSERT_EQ(0, gda_qp_address(qp, &address));
+	ASSERT_EQ(0, gda_qp_connect(qp, &address));
+	EXPECT_EQ(-EBUSY, gda_counter_destroy(sent));
+	EXPECT_EQ(-EBUSY, gda_cq_destroy(cq));
+	for (i = 1; i <= 100; i++) {
+		int64_t t = gda_put_value(gda_qp_view(qp), self->a.iova, self->a.key, i, 0);
+
+		ASSERT_EQ(0, gda_wait(gda_qp_view(qp), t, 0));
+		ASSERT_EQ(i, __atomic_load_n(&gda_counter_memory(sent)->value, __ATOMIC_ACQUIRE));
+		ASSERT_EQ(i, __atomic_load_n(&gda_counter_memory(recv)->value, __ATOMIC_ACQUIRE));
+	}
+	EXPECT_EQ(0, gda_counter_memory(sent)->errors);
+	p.fd = eventfd(0, EFD_CLOEXEC);
+	EXPECT_EQ(-EINVAL, gda_cq_event(cq, -1, GDA_CQ_ARM));
+	EXPECT_EQ(-EBADF, gda_cq_event(cq, 9999, GDA_CQ_ARM));
+	EXPECT_EQ(0, gda_cq_event(cq, p.fd, GDA_CQ_ARM));
+	EXPECT_EQ(0, poll(&p, 1, 0));
+	EXPECT_EQ(0, gda_cq_event(cq, -1, 0));
+	close(p.fd);
+	EXPECT_EQ(0, gda_qp_destroy(qp));
+	EXPECT_EQ(0, gda_counter_destroy(sent));
+	EXPECT_EQ(0, gda_counter_destroy(recv));
+	EXPECT_EQ(0, gda_counter_destroy(NULL));
+	EXPECT_EQ(0, gda_cq_destroy(cq));
 }
 
 TEST_HARNESS_MAIN

@@ -41,6 +41,7 @@ extern "C" {
 struct gda_context;
 struct gda_cq;
 struct gda_qp;
+struct gda_count;
 struct gda_mr;
 struct gda_view;
 
@@ -131,6 +132,47 @@ int gda_cq_create(struct gda_context *ctx, const struct gda_cq_attr *attr,
 int gda_cq_destroy(struct gda_cq *cq);
 
 /**
+ * gda_cq_event - have a CQ signal an eventfd once
+ * @cq: the CQ
+ * @eventfd: an eventfd(2); -1: the one given before
+ * @flags: %GDA_CQ_ARM, %GDA_CQ_ARM_SOLICITED, or 0 to disarm
+ *
+ * What completed before the call signals nothing: arm, look once more, then wait.
+ *
+ * Return: 0; -EINVAL bad flags, no eventfd given before, or @eventfd is none; -EBADF.
+ */
+int gda_cq_event(struct gda_cq *cq, int eventfd, uint32_t flags);
+
+/**
+ * gda_counter_create - create and map a completion counter, at zero
+ * @ctx: context
+ * @count: out
+ *
+ * QPs are given it at their creation; several may share one.
+ *
+ * Return: 0; -ENOSPC too many.
+ */
+int gda_counter_create(struct gda_context *ctx, struct gda_count **count);
+
+/**
+ * gda_counter_destroy - destroy a counter
+ * @count: the counter, or NULL; unless -EBUSY it is gone when the call returns
+ *
+ * Return: 0; -EBUSY a QP uses it.
+ */
+int gda_counter_destroy(struct gda_count *count);
+
+/**
+ * gda_counter_memory - what a counter counts in
+ * @count: the counter
+ *
+ * Load its value with acquire order: what was counted has then arrived.
+ *
+ * Return: the memory, read only, valid until gda_counter_destroy().
+ */
+const struct gda_counter *gda_counter_memory(const struct gda_count *count);
+
+/**
  * struct gda_qp_attr - how to create a QP
  * @cq: its CQ, of the same context; NULL: a collapsed CQ of its own, destroyed with
  *	the QP
@@ -138,12 +180,18 @@ int gda_cq_destroy(struct gda_cq *cq);
  * @flags: GDA_QP_*
  * @timeout_ns: bound of every wait inside a posting call (full ring) and of waits
  *	without a deadline; 0: one second
+ * @recv_cq: ring that takes the immediates of the peer, of the same context, or NULL
+ * @sent_counter: counts work requests completed here, or NULL
+ * @recv_counter: counts writes and atomics of the peer that have arrived, or NULL
  */
 struct gda_qp_attr {
 	struct gda_cq *cq;
 	uint32_t sq_depth;
 	uint32_t flags;
 	uint64_t timeout_ns;
+	struct gda_cq *recv_cq;
+	struct gda_count *sent_counter;
+	struct gda_count *recv_counter;
 };
 
 /**

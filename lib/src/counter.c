@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Completion counters: created, mapped read-only, given to QPs.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include "gda_internal.h"
+
+GDA_EXPORT int gda_counter_create(struct gda_context *ctx, struct gda_count **count)
+{
+	struct gda_counter_create arg = { .size = sizeof(arg) };
+	struct gda_count *c = calloc(1, sizeof(*c));
+	int err;
+
+	if (!c)
+		return -ENOMEM;
+	err = gda_ioctl(ctx, GDA_IOC_COUNTER_CREATE, &arg);
+	if (err)
+		goto err_free;
+	c->ctx = ctx;
+	c->handle = arg.handle;
+	err = gda_region_get(ctx, &arg.counter, &c->region, &c->memory);
+	if (err)
+		goto err_destroy;
+	*count = c;
+	return 0;
+
+err_destroy:
+	gda_destroy_handle(ctx, c->handle);
+err_free:
+	free(c);
+	return err;
+}
+
+GDA_EXPORT int gda_counter_destroy(struct gda_count *count)
+{
+	int err;
+
+	if (!count)
+		return 0;
+	err = gda_destroy_handle(count->ctx, count->handle);
+	if (err == -EBUSY)
+		return err;
+	gda_region_put(count->ctx, count->region);
+	free(count);
+	return err;
+}
+
+GDA_EXPORT const struct gda_counter *gda_counter_memory(const struct gda_count *count)
+{
+	return count->memory;
+}
