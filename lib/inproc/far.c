@@ -84,7 +84,8 @@ static bool gda_far_idle(const struct gda_inproc_far *far)
 
 /*
  * The copier has died with copies in flight: of what was not reported nobody knows how
- * far it came, so the oldest of that is what failed.
+ * far it came, so the oldest of that is what failed. What was held as failed or flushed
+ * is so still, and the engine will not say it again.
  */
 static void gda_far_break(struct gda_inproc_far *far)
 {
@@ -94,11 +95,18 @@ static void gda_far_break(struct gda_inproc_far *far)
 		.status = { GDA_MLX5_SYND_LOCAL_QP_OP, GDA_MLX5_VENDOR_IO },
 		.index = far->reported, .qpn = q->qpn,
 	};
+	u32 at = far->head, end = far->tail;
 
 	far->broken = true;
-	far->tail = far->head;
+	far->head = end;
 	WRITE_ONCE(q->fail, GDA_MLX5_VENDOR_IO << 8 | GDA_MLX5_SYND_LOCAL_QP_OP);
 	gda_inproc_far_push(&far->stand_in, &c);
+	for (; at != end; at++) {
+		const struct gda_completion *held = &far->held[at % GDA_FAR_HELD].c;
+
+		if (held->status.syndrome && held->index != far->reported)
+			gda_inproc_far_push(&far->stand_in, held);
+	}
 }
 
 static void gda_far_complete(struct gda_inproc_far *far, const struct gda_completion *c)
@@ -187,6 +195,10 @@ static void gda_far_hold(struct gda_inproc_far *far, const struct gda_completion
 	while (far->tail - far->head == GDA_FAR_HELD) {
 		gda_far_look(far);
 		sched_yield();
+	}
+	if (unlikely(far->broken)) {
+		gda_inproc_far_push(&far->stand_in, c);
+		return;
 	}
 	last = &far->held[far->tail++ % GDA_FAR_HELD];
 	last->after = far->begun;

@@ -477,6 +477,33 @@ TEST_F(copies, driver_dies)
 	EXPECT_EQ(GDA_MLX5_VENDOR_IO, error.vendor);
 }
 
+/* It died before the queue is told to copy: what is flushed then is heard of as well. */
+TEST_F(copies, driver_dies_first)
+{
+	struct end *e = self->end;
+	struct gda_error error;
+	int64_t ticket[8];
+	int i;
+
+	if (self->place)
+		SKIP(return, "nobody would hear of it: the CQ is the driver's to write");
+	fake_cuda_hold(true);
+	ticket[0] = gda_put(e[0].v, e[0].gpu, e[0].key, e[1].gpu, e[1].key, 8, 0);
+	while (!fake_cuda_pending())
+		usleep(100);
+	for (i = 1; i < 8; i++)
+		ticket[i] = gda_put(e[0].v, e[0].gpu, e[0].key, e[1].gpu, e[1].key, 8,
+				    GDA_DEFER);
+	fake_cuda_break();
+	gda_flush(e[0].v);
+	EXPECT_EQ(-EIO, gda_wait(e[0].v, ticket[0], 0));
+	EXPECT_EQ(-ECANCELED, gda_wait(e[0].v, ticket[7], 0));
+	ASSERT_EQ(1, gda_error(e[0].v, &error));
+	EXPECT_EQ(ticket[0], error.ticket);
+	EXPECT_EQ(GDA_MLX5_SYND_LOCAL_QP_OP, error.syndrome);
+	EXPECT_EQ(GDA_MLX5_VENDOR_IO, error.vendor);
+}
+
 /* The abort word is in host memory, and ends waits. */
 TEST_F(copies, abort)
 {
