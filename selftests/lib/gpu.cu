@@ -147,7 +147,7 @@ int main()
 		printf("1..0 # SKIP no GPU here\n");
 		return 0;
 	}
-	printf("1..21\n");
+	printf("1..20\n");
 	run("exclusive, one thread", 1, 1, 20000, GDA_EXCLUSIVE, 0);
 	run("exclusive, one thread, batches of 16", 1, 1, 20000, GDA_EXCLUSIVE, 16);
 	run("shared, one thread", 1, 1, 20000, 0, 0);

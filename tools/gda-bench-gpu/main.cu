@@ -178,6 +178,7 @@ static int show(const struct row &r, const struct taken &t, bool json, bool last
 		printf("    { \"row\": \"%s\", \"unit\": \"%s\", \"floor\": %.4g, "
 		       "\"peer\": \"%s\", \"peer_then\": %.4g, \"floor_then\": %.4g, "
 		       "\"peer_now\": %.4g, \"unchecked_now\": %.4g, \"bar\": %.4g, "
+		       "\"bar_as_recorded\": %.4g, "
 		       "\"ours\": %.4g, \"min\": %.4g, \"max\": %.4g, \"cycles\": %.4g, "
 		       "\"floor_cycles\": %.4g, \"slowest\": %.2f, \"wrong\": %llu, "
 		       "\"error\": %d, \"met\": %s }%s\n", r.bench.name,

@@ -79,21 +79,18 @@ static __device__ __forceinline__ int64_t bench_latency(const struct bench_args 
 	uint32_t i;
 
 	for (i = 0; i < a.rounds; i++) {
-		uint64_t begin = clock64(), middle, end;
+		uint64_t begin = clock64(), end;
 
 		bad |= bench_post<false>(q, id, number++, 0);
-		if (test == LATENCY) {
+		if constexpr (test == QUIET) {
+			while (clock64() - begin < 40000)
+				;
 			bad |= gda_quiet(q, 0);
-			a.samples[i] = (uint32_t)(clock64() - begin);
-			continue;
+			begin = clock64();
 		}
-		while (clock64() - begin < 40000)
-			;
-		bad |= gda_quiet(q, 0);
-		middle = clock64();
 		bad |= gda_quiet(q, 0);
 		end = clock64();
-		a.samples[i] = (uint32_t)(end - middle);
+		a.samples[i] = (uint32_t)(end - begin);
 	}
 	return bad;
 }
