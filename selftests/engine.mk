@@ -7,7 +7,7 @@ BUILD		?= build
 
 ETEST_OUT	:= $(BUILD)/selftests/engine
 ETEST_DIR	:= selftests/engine
-ETEST_NAMES	:= bytes decode doorbell access error cq model fetch imm atomic
+ETEST_NAMES	:= bytes decode doorbell access error cq model fetch imm atomic far
 ETEST_FLAGS	:= -std=gnu11 -O2 -g -Wall -Wextra -Werror -Ilib/os -Iuapi \
 		   -Ikmod/gda_core/engine -I$(ETEST_DIR) -isystem $(BUILD)/kselftest
 ETEST_SANITIZE	:= -fsanitize=address,undefined -fno-sanitize-recover=undefined \
@@ -42,6 +42,11 @@ $(ETEST_NAMES:%=$(ETEST_OUT)/%): $(ETEST_OUT)/%: $(ETEST_DIR)/%.c $(ETEST_OBJ) \
 		$(ETEST_HEADERS) | $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
 	$(CC) $(ETEST_FLAGS) $(ETEST_SANITIZE) -pthread -o $@ $< $(filter %.o,$^) $(ETEST_LIBS)
+
+# For coverage.sh.
+.PHONY: list-engine
+list-engine:
+	@echo $(ETEST_NAMES)
 
 $(ETEST_OUT)/bench: $(ETEST_DIR)/bench.c $(ETEST_DIR)/host.c $(ETEST_SRC) $(ETEST_HEADERS)
 	@mkdir -p $(@D)

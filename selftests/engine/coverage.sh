@@ -12,7 +12,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 json=''
 [ "${1-}" != --json ] || json=y
 out=build/coverage
-tests=(bytes decode doorbell access error cq model fetch)
+read -ra tests < <(make -s --no-print-directory list-engine)
 # Functions of headers are counted where they are called.
 flags='-O0 --coverage -fprofile-update=atomic'
 
