@@ -25,7 +25,7 @@
 #include <gda/gpu/device.h>
 
 /* Rings in a row after which the headship is on offer, and looks at who takes it. */
-#define GDA_LED		16
+#define GDA_LED		64
 #define GDA_OFFERED	8
 /* Looks at the cached consumer index, for one at the CQ. */
 #define GDA_LOOKS	8
