@@ -2,10 +2,12 @@
 /* gda-perf [lat|rate|bw]...: options, and the order of things. */
 #define _GNU_SOURCE
 #include <getopt.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "perf.h"
 
 struct perf_options perf_options = {
@@ -53,7 +55,8 @@ static void help(int status)
 	      "  --idle N       QPs that do nothing, beside the one that does [1000]\n"
 	      "  --depth N      slots of the send queue [256]\n"
 	      "  --no-peers     neither memcpy nor rdma_rxe\n"
-	      "  --rxe DEVICE   RDMA device for perftest [the first rxe*]\n",
+	      "  --rxe DEVICE   RDMA device for perftest [the first rxe*]\n"
+	      "  --gpu          a kernel posts (with --json, --runs, --sizes)\n",
 	      status ? stderr : stdout);
 	exit(status);
 }
@@ -159,6 +162,21 @@ static void options_parse(int argc, char **argv)
 		perf_options.test[t] |= !any;
 }
 
+/* What posts from a GPU is a program beside this one: only it needs CUDA. */
+static void gpu_run(char **argv)
+{
+	char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - sizeof("-gpu"));
+
+	if (n > 0) {
+		memcpy(path + n, "-gpu", sizeof("-gpu"));
+		execv(path, argv);
+	}
+	fprintf(stderr, "gda-perf: no gda-perf-gpu beside it (make perf-gpu, where there is "
+		"an nvcc)\n");
+	exit(4);
+}
+
 static bool bars_met(void)
 {
 	const struct perf_bar *bar;
@@ -171,6 +189,9 @@ static bool bars_met(void)
 
 int main(int argc, char **argv)
 {
+	for (int i = 1; i < argc; i++)
+		if (!strcmp(argv[i], "--gpu"))
+			gpu_run(argv);
 	options_parse(argc, argv);
 	perf_threads_init();
 	perf_two_plan();

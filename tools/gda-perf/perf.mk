@@ -11,3 +11,13 @@ $(PERF_OUT): $(PERF_SRC) tools/gda-perf/perf.h $(GDA_HEADERS) $(LIB_OUT)/libgda.
 		tools/gda-perf/perf.mk
 	@mkdir -p $(@D)
 	$(CC) $(PERF_FLAGS) -o $@ $(PERF_SRC) $(LIB_OUT)/libgda.a -lm
+
+# On demand, for it needs nvcc; gda-perf --gpu runs it.
+$(PERF_OUT)-gpu: tools/gda-perf/gpu.cu $(GDA_HEADERS) $(wildcard lib/include/gda/gpu/*.h) \
+		$(LIB_OUT)/libgda.a tools/gda-perf/perf.mk
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCC_FLAGS) -o $@ $< $(LIB_OUT)/libgda.a -ldl -lpthread
+
+.PHONY: perf-gpu
+perf-gpu: $(PERF_OUT) $(PERF_OUT)-gpu ## measure puts by a GPU through inproc (where there is one)
+	@$(PERF_OUT) --gpu || [ $$? = 4 ]
