@@ -31,7 +31,11 @@ static struct sg_table *gda_export_map(struct dma_buf_attachment *attach,
 					gda_region_bytes(region), GFP_KERNEL);
 	if (ret)
 		goto err_kfree;
-	ret = dma_map_sgtable(attach->dev, sgt, dir, 0);
+	/*
+	 * The pages stay ours and the CPU's while others have them mapped, too, as often
+	 * as they like: whoever needs them synced says so.
+	 */
+	ret = dma_map_sgtable(attach->dev, sgt, dir, DMA_ATTR_SKIP_CPU_SYNC);
 	if (ret)
 		goto err_table;
 	return sgt;
@@ -46,7 +50,7 @@ err_kfree:
 static void gda_export_unmap(struct dma_buf_attachment *attach, struct sg_table *sgt,
 			     enum dma_data_direction dir)
 {
-	dma_unmap_sgtable(attach->dev, sgt, dir, 0);
+	dma_unmap_sgtable(attach->dev, sgt, dir, DMA_ATTR_SKIP_CPU_SYNC);
 	sg_free_table(sgt);
 	kfree(sgt);
 }

@@ -136,10 +136,10 @@ TEST_F(cgroup, E2_cpu_max)
 	if (!pid)
 		_exit(burn(self->dir));
 	t_sleep_ns(T_NS);
-	without = share(self->dir, t_stress(3) * T_NS);
+	without = share(self->dir, t_longer(3) * T_NS);
 	ASSERT_OK(put(self->dir, "cpu.max", "10000 100000"));
 	t_sleep_ns(T_NS);
-	with = share(self->dir, t_stress(5) * T_NS);
+	with = share(self->dir, t_longer(5) * T_NS);
 	ASSERT_OK(put(self->dir, "cpu.max", "max 100000"));
 	kill(pid, SIGKILL);
 	EXPECT_EQ(128 + SIGKILL, t_reap(pid, T_WAIT_NS));

@@ -136,7 +136,7 @@ static void print_share(const char *when, const struct share *share, const struc
 /* GDA_STRESS=10 makes it 30 seconds each. */
 TEST_F_TIMEOUT(fair, E1_never_empty_ring, 300)
 {
-	uint64_t ns = t_stress(3) * T_NS, start;
+	uint64_t ns = t_longer(3) * T_NS, start;
 	struct share share[3] = { 0 };
 	pid_t pid;
 

@@ -33,7 +33,8 @@ uint64_t t_now(void);			/* CLOCK_MONOTONIC, ns */
 void t_sleep_ns(uint64_t ns);
 uint64_t t_random(uint64_t *state);	/* splitmix64 */
 uint64_t t_seed(void);			/* $GDA_SEED, or from the clock */
-unsigned long t_stress(unsigned long n);	/* n times $GDA_STRESS */
+unsigned long t_stress(unsigned long n);	/* n times $GDA_STRESS, at least 1 */
+unsigned long t_longer(unsigned long n);	/* ... at least @n */
 
 /* Are all @len bytes @value? */
 bool t_all(const void *p, uint8_t value, size_t len);

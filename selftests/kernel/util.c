@@ -55,9 +55,16 @@ uint64_t t_seed(void)
 unsigned long t_stress(unsigned long n)
 {
 	const char *s = getenv("GDA_STRESS");
-	unsigned long by = s ? strtoul(s, NULL, 0) : 1;
+	double by = s ? strtod(s, NULL) : 1;
 
-	return n * (by ? by : 1);
+	return n * by < 1 ? 1 : (unsigned long)(n * by);
+}
+
+unsigned long t_longer(unsigned long n)
+{
+	unsigned long stressed = t_stress(n);
+
+	return stressed < n ? n : stressed;
 }
 
 bool t_all(const void *p, uint8_t value, size_t len)

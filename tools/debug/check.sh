@@ -7,6 +7,7 @@
 # paths), under a kernel that looks for bugs; kernel.sh builds and keeps it. A report
 # of that kernel fails the run and is printed; most end it, too (panic_on_warn).
 #
+#   GDA_STRESS=N       length of what is repeated, times N    [0.2]
 #   GDA_SLOW=N         time limits of programs times N        [6]
 #   GDA_GUEST_LIMIT=S  seconds for all of them                [3000]
 
@@ -86,7 +87,7 @@ esac
 GDA_CACHE=$cache $scripts/step.sh "modules for $rel" $scripts/modules.sh "$rel" KCFLAGS=-g "${args[@]}" || fail
 GDA_CACHE=$cache tools/vm/gda-vm -v -k "$rel" -m 3072 -t "${GDA_GUEST_LIMIT:-3000}" -o "$log" \
 	-a "$boot" -- \
-	env GDA_SLOW="${GDA_SLOW:-6}" GDA_FAIL_VERBOSE="${GDA_FAIL_VERBOSE-}" \
+	env GDA_STRESS="${GDA_STRESS:-0.2}" GDA_SLOW="${GDA_SLOW:-6}" GDA_FAIL_VERBOSE="${GDA_FAIL_VERBOSE-}" \
 	$scripts/run-tests.sh --dmesg --totals "$log/totals" --logs "$log" \
 	$here/start.sh tools/vm/load.sh "${tests[@]}" $here/leaks.sh tools/vm/unload.sh
 reports >"$log/reports"
