@@ -1,11 +1,36 @@
 // SPDX-License-Identifier: MIT
 /*
- * Completion queues. The fast path reads collapsed ones; a ring is created and
- * mapped here, and read by whoever asked for it.
+ * Completion queues. The fast path reads collapsed ones, gda/ring.h reads rings; here
+ * they are created and mapped, and slept on.
  */
+#define _GNU_SOURCE
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include "gda_internal.h"
+
+static int gda_cq_map(struct gda_cq *c, const struct gda_cq_create *made)
+{
+	int err = gda_region_get(c->ctx, &made->cq, &c->region, &c->entries);
+	void *record;
+
+	if (err || c->flags & GDA_CQ_COLLAPSED)
+		return err;
+	err = gda_region_get(c->ctx, &made->dbrec, &c->dbrec, &record);
+	if (err)
+		return err;
+	c->view.entries = (uint64_t)(uintptr_t)c->entries;
+	c->view.record = (uint64_t)(uintptr_t)record;
+	c->view.mask = made->depth - 1;
+	return 0;
+}
+
+static void gda_cq_unmap(struct gda_cq *c)
+{
+	gda_region_put(c->ctx, c->dbrec);
+	gda_region_put(c->ctx, c->region);
+}
 
 GDA_EXPORT int gda_cq_create(struct gda_context *ctx, const struct gda_cq_attr *attr,
 			     struct gda_cq **cq)
@@ -26,14 +51,15 @@ GDA_EXPORT int gda_cq_create(struct gda_context *ctx, const struct gda_cq_attr *
 	c->ctx = ctx;
 	c->handle = arg.handle;
 	c->flags = attr->flags;
-	err = gda_region_get(ctx, &arg.cq, &c->region, &c->entries);
+	err = gda_cq_map(c, &arg);
 	if (err)
-		goto err_destroy;
+		goto err_unmap;
 	*cq = c;
 	return 0;
 
-err_destroy:
+err_unmap:
 	gda_destroy_handle(ctx, c->handle);
+	gda_cq_unmap(c);
 err_free:
 	free(c);
 	return err;
@@ -49,7 +75,7 @@ GDA_EXPORT int gda_cq_destroy(struct gda_cq *cq)
 	if (err == -EBUSY)
 		return err;
 	/* any other error: the kernel has nothing of it any more */
-	gda_region_put(cq->ctx, cq->region);
+	gda_cq_unmap(cq);
 	free(cq);
 	return err;
 }
@@ -61,4 +87,53 @@ GDA_EXPORT int gda_cq_event(struct gda_cq *cq, int eventfd, uint32_t flags)
 	};
 
 	return gda_ioctl(cq->ctx, GDA_IOC_CQ_EVENT, &arg);
+}
+
+GDA_EXPORT struct gda_cq_view *gda_cq_view(struct gda_cq *cq)
+{
+	return cq->flags & GDA_CQ_COLLAPSED ? NULL : &cq->view;
+}
+
+/* Until the eventfd is signaled, which it then is no more; a signal is no error. */
+static int gda_cq_doze(int eventfd, uint64_t deadline)
+{
+	struct pollfd p = { .fd = eventfd, .events = POLLIN };
+	uint64_t now = gda_clock_ns(), left = deadline > now ? deadline - now : 0;
+	struct timespec ts = {
+		.tv_sec = (time_t)(left / 1000000000U), .tv_nsec = (long)(left % 1000000000U),
+	};
+	int saved = errno, n = ppoll(&p, 1, &ts, NULL), err = 0;
+	uint64_t count;
+
+	if (n < 0 && errno != EINTR)
+		err = -errno;
+	else if (n > 0 && read(eventfd, &count, sizeof(count)) < 0 && errno != EAGAIN &&
+		 errno != EINTR)
+		err = -errno;
+	else if (!left)
+		err = -ETIMEDOUT;
+	errno = saved;
+	return err;
+}
+
+GDA_EXPORT int gda_cq_sleep(struct gda_cq *cq, int eventfd, uint32_t flags,
+			    struct gda_cq_entry *entry, uint64_t deadline)
+{
+	struct gda_cq_view *view = gda_cq_view(cq);
+	int err = view && flags ? 0 : -EINVAL;
+
+	if (!deadline)
+		deadline = gda_clock_ns() + 1000000000U;
+	while (!err) {
+		if (gda_cq_poll(view, entry))
+			return 0;
+		err = gda_cq_event(cq, eventfd, flags);
+		if (err)
+			return err;
+		/* what came before it was armed signals nothing */
+		if (gda_cq_poll(view, entry))
+			return 0;
+		err = gda_cq_doze(eventfd, deadline);
+	}
+	return err;
 }

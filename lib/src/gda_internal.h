@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <gda/gda.h>
+#include <gda/ring.h>
 #include <gda/view.h>
 
 #define GDA_EXPORT __attribute__((visibility("default")))
@@ -49,8 +50,10 @@ struct gda_region {
 };
 
 struct gda_cq {
+	struct gda_cq_view view;	/* of a ring */
 	struct gda_context *ctx;
 	struct gda_region *region;
+	struct gda_region *dbrec;	/* of a ring, else NULL */
 	void *entries;
 	uint32_t handle;
 	uint32_t flags;

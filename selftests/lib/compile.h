@@ -5,26 +5,39 @@
  */
 #include <gda/chunk.h>
 #include <gda/gda.h>
+#include <gda/masked.h>
+#include <gda/ring.h>
 
 #ifndef KERNEL
 #define KERNEL
 #endif
 
-KERNEL void use_everything(struct gda_view *v, struct gda_chunk_map *map, int64_t *out);
+KERNEL void use_everything(struct gda_view *v, struct gda_chunk_map *map, struct gda_cq_view *cq,
+			   int64_t *out);
 
-KERNEL void use_everything(struct gda_view *v, struct gda_chunk_map *map, int64_t *out)
+KERNEL void use_everything(struct gda_view *v, struct gda_chunk_map *map, struct gda_cq_view *cq,
+			   int64_t *out)
 {
+	struct gda_cq_entry entry;
 	struct gda_error error;
 
 	out[0] = gda_put(v, 1, 2, 3, 4, 8, GDA_EXCLUSIVE);
 	out[1] = gda_put(v, 1, 2, 3, 4, 8, GDA_NOWAIT);
 	out[2] = gda_put_value(v, 1, 2, 3, GDA_DEFER);
 	out[3] = gda_put_inline(v, 1, 2, out, 20, GDA_EXCLUSIVE | GDA_DEFER);
+	out[3] += gda_put_inline(v, 1, 2, out, 200, GDA_SOLICITED);
 	out[4] = gda_get(v, 1, 2, 3, 4, 5, 0);
 	out[5] = gda_fetch_add(v, 1, 2, 3, 4, 5, 0);
 	out[6] = gda_compare_swap(v, 1, 2, 3, 4, 5, 6, 0);
 	out[7] = gda_nop(v, 0);
 	out[8] = gda_put_chunked(v, map, 1, map, 2, 3, 0);
+	out[8] += gda_put_imm(v, 1, 2, 3, 4, 5, 6, GDA_EXCLUSIVE);
+	out[8] += gda_masked_fetch_add(v, 1, 2, 3, 4, 5, 6, 0);
+	out[8] += gda_masked_fetch_add32(v, 1, 2, 3, 4, 5, 6, GDA_EXCLUSIVE);
+	out[8] += gda_masked_compare_swap(v, 1, 2, 3, 4, 5, 6, 7, 8, 0);
+	out[8] += gda_masked_compare_swap32(v, 1, 2, 3, 4, 5, 6, 7, 8, 0);
+	out[8] += gda_cq_poll(cq, &entry) ? entry.imm : 0;
+	out[8] += gda_cq_wait(cq, &entry, 1) ? 0 : entry.bytes;
 	gda_flush(v);
 	out[9] = gda_test(v, out[0]);
 	out[10] = gda_wait(v, out[0], 0);

@@ -32,7 +32,7 @@ check() {
 	fi
 }
 
-for h in gda barrier view queue fastpath chunk; do
+for h in gda barrier view queue fastpath chunk wide masked ring; do
 	echo "#include <gda/$h.h>" >"$tmp/$h.c"
 	cp "$tmp/$h.c" "$tmp/$h.cc"
 done
@@ -46,8 +46,8 @@ EOT
 exports() {
 	nm -D --defined-only "$build/lib/libgda.so.1" | awk '$2 == "T" { print $3 }' |
 		sed 's/@.*//' | sort >"$tmp/exported"
-	grep -hoE '^(GDA_API )?[a-z0-9_ ]+[ *]gda_[a-z_]+\(' lib/include/gda/*.h |
-		grep -vE 'GDA_(HELPER|SLOW)|^static' | grep -oE 'gda_[a-z_]+\(' |
+	grep -hoE '^(GDA_API )?[a-z0-9_ ]+[ *]gda_[a-z0-9_]+\(' lib/include/gda/*.h |
+		grep -vE 'GDA_(HELPER|SLOW)|^static' | grep -oE 'gda_[a-z0-9_]+\(' |
 		tr -d '(' | sort -u >"$tmp/declared"
 	diff "$tmp/declared" "$tmp/exported"
 }
@@ -67,8 +67,8 @@ readme() {
 		[ "$("$build/examples/put")" = "hello, remote" ]
 }
 
-echo 1..13
-for h in gda barrier view queue fastpath chunk; do
+echo 1..16
+for h in gda barrier view queue fastpath chunk wide masked ring; do
 	check "gda/$h.h alone" gcc -std=gnu11 "${include[@]}" "${warn[@]}" -fsyntax-only "$tmp/$h.c"
 done
 check "C11, strict" gcc -std=c11 -D_POSIX_C_SOURCE=199309L -pedantic "${include[@]}" \

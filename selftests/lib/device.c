@@ -14,6 +14,8 @@
 #include <unistd.h>
 #include <gda/fastpath.h>
 #include <gda/gda.h>
+#include <gda/masked.h>
+#include <gda/ring.h>
 #include "kselftest_harness.h"
 
 #define BYTES	(256 * 1024)
@@ -164,11 +166,13 @@ TEST_F(device, inline_and_value)
 	uint32_t len;
 
 	for (len = 0; len <= GDA_INLINE_MAX; len++) {
-		int64_t t = gda_put_inline(a->v, b->iova + 32 * len, b->key, a->mem, len, 0);
+		unsigned int flags = len % 3 == 1 ? GDA_DEFER : 0;
+		int64_t t = gda_put_inline(a->v, b->iova + 64, b->key, a->mem + len, len, flags);
 
 		ASSERT_EQ(0, gda_wait(a->v, t, 0));
-		EXPECT_EQ(0, memcmp(a->mem, b->mem + 32 * len, len));
-		EXPECT_EQ(0xcc, b->mem[32 * len + len]);
+		ASSERT_EQ(0, memcmp(a->mem + len, b->mem + 64, len));
+		ASSERT_EQ(0xcc, b->mem[64 + len]);
+		ASSERT_EQ(0xcc, b->mem[63]);
 	}
 	ASSERT_EQ(0, gda_wait(a->v, gda_put_value(a->v, b->iova + 1, b->key, value, 0), 0));
 	memcpy(&got, b->mem + 1, 8);
@@ -194,6 +198,79 @@ TEST_F(device, atomics)
 	EXPECT_EQ(2, *word);
 }
 
+TEST_F(device, I_15_masked_fetch_add)
+{
+	struct side *a = &self->a, *b = &self->b;
+	uint32_t *word = (void *)b->mem, *old = (void *)a->mem;
+	uint64_t *wide = (void *)b->mem, was = 0;
+
+	word[0] = 0xffffffffU;
+	word[1] = 0x12345678;
+	old[1] = 0x77777777;
+	ASSERT_EQ(0, gda_wait(a->v, gda_masked_fetch_add32(a->v, a->iova, a->key, b->iova,
+							   b->key, 2, 0, 0), 0));
+	/* no carry into the next word, no more than a word of the old value */
+	EXPECT_EQ(1, word[0]);
+	EXPECT_EQ(0x12345678, word[1]);
+	EXPECT_EQ(0xffffffffU, old[0]);
+	EXPECT_EQ(0x77777777, old[1]);
+	*wide = 0x00000001ffffffffU;
+	ASSERT_EQ(0, gda_wait(a->v, gda_masked_fetch_add(a->v, a->iova, a->key, b->iova, b->key,
+							 0x0000000200000001U, 0x80000000U, 0),
+			      0));
+	EXPECT_EQ(0x0000000300000000U, *wide);
+	memcpy(&was, a->mem, sizeof(was));
+	EXPECT_EQ(0x00000001ffffffffU, was);
+	EXPECT_EQ(-EIO, gda_wait(a->v, gda_masked_fetch_add32(a->v, a->iova, a->key,
+							      b->iova + 2, b->key, 1, 0, 0), 0));
+}
+
+TEST_F(device, masked_compare_swap)
+{
+	struct side *a = &self->a, *b = &self->b;
+	uint64_t *word = (void *)b->mem, *old = (void *)a->mem, i;
+	int64_t t = 0;
+
+	*word = 0x1122334455667788U;
+	ASSERT_EQ(0, gda_wait(a->v, gda_masked_compare_swap32(a->v, a->iova, a->key, b->iova,
+							      b->key, 0xffff7788U, 0xffff,
+							      0xaabbccddU, 0xff00ff00U, 0), 0));
+	EXPECT_EQ(0x11223344aa66cc88U, *word);
+	ASSERT_EQ(0, gda_wait(a->v, gda_masked_compare_swap32(a->v, a->iova, a->key, b->iova,
+							      b->key, 0x7788, 0xffff, 0, ~0U,
+							      0), 0));
+	EXPECT_EQ(0x11223344aa66cc88U, *word);
+	for (i = 0; i < 1000; i++) {
+		t = gda_masked_compare_swap(a->v, a->iova, a->key, b->iova, b->key, 0x88, 0xff,
+					    i << 8, ~(uint64_t)0xff, i % 7 ? GDA_DEFER : 0);
+		ASSERT_LE(0, t);
+	}
+	ASSERT_EQ(0, gda_wait(a->v, t, 0));
+	EXPECT_EQ(999U << 8 | 0x88, *word);
+	EXPECT_EQ(998U << 8 | 0x88, *old);
+}
+
+/* What fails in several slots is one ticket, and all behind it is flushed. */
+TEST_F(device, error_in_several_slots)
+{
+	struct side *a = &self->a, *b = &self->b;
+	struct gda_error e = { 0 };
+	int64_t bad, after, t = 0;
+	int i;
+
+	bad = gda_put_inline(a->v, b->iova, b->key ^ 0x10000, a->mem, 500, GDA_DEFER);
+	after = gda_put_inline(a->v, b->iova, b->key, a->mem, 500, 0);
+	EXPECT_EQ(-ECANCELED, gda_wait(a->v, after, 0));
+	EXPECT_EQ(-EIO, gda_wait(a->v, bad, 0));
+	ASSERT_EQ(1, gda_error(a->v, &e));
+	EXPECT_EQ(bad, e.ticket);
+	EXPECT_EQ(GDA_MLX5_VENDOR_KEY, e.vendor);
+	EXPECT_EQ(0xcc, b->mem[0]);
+	for (i = 0; i < 100 && t != -EIO; i++)
+		t = gda_put_inline(a->v, b->iova, b->key, a->mem, 900, 0);
+	EXPECT_EQ(-EIO, gda_quiet(a->v, 0));
+}
+
 TEST_F(device, deferred)
 {
 	struct side *a = &self->a, *b = &self->b;
@@ -213,6 +290,7 @@ TEST_F(device, deferred)
 
 struct adder {
 	struct side *a, *b;
+	uint8_t bytes[300];
 	pthread_t thread;
 	uint32_t slot;
 	int err;
@@ -226,9 +304,19 @@ static void *adder_main(void *arg)
 	int64_t ticket = 0;
 	int i;
 
-	for (i = 0; i < ADDS && ticket >= 0; i++)
+	for (i = 0; i < ADDS && ticket >= 0; i++) {
+		/* among them such as take several slots */
+		if (i % 5 == 0) {
+			memset(t->bytes, i, sizeof(t->bytes));
+			ticket = gda_put_inline(t->a->v, t->b->iova + 4096 * (1 + t->slot),
+						t->b->key, t->bytes, sizeof(t->bytes),
+						i % 2 ? GDA_DEFER : 0);
+			if (ticket < 0)
+				break;
+		}
 		ticket = gda_fetch_add(t->a->v, t->a->iova + 8 * t->slot, t->a->key,
 				       t->b->iova, t->b->key, 1, i % 3 ? GDA_DEFER : 0);
+	}
 	t->err = gda_wait(t->a->v, ticket, 0);
 	return NULL;
 }
@@ -247,6 +335,8 @@ TEST_F_TIMEOUT(device, threads_share_a_queue, 100)
 	for (i = 0; i < 4; i++) {
 		pthread_join(t[i].thread, NULL);
 		EXPECT_EQ(0, t[i].err);
+		EXPECT_EQ(0, memcmp(t[i].bytes, self->b.mem + 4096 * (1 + i),
+				    sizeof(t[i].bytes)));
 	}
 	EXPECT_EQ(0, gda_quiet(self->a.v, 0));
 	EXPECT_EQ(4 * ADDS, *(uint64_t *)self->b.mem);
@@ -489,6 +579,148 @@ TEST_F(device, E_02_E_04_counters_and_events)
 	EXPECT_EQ(0, gda_counter_destroy(sent));
 	EXPECT_EQ(0, gda_counter_destroy(recv));
 	EXPECT_EQ(0, gda_counter_destroy(NULL));
+	EXPECT_EQ(0, gda_cq_destroy(cq));
+}
+
+/* A pair whose second end has a ring for immediates. */
+struct told {
+	struct gda_cq *cq;
+	struct gda_qp *from, *to;
+	struct gda_view *v;
+	struct side *target;
+	uint32_t taken;
+	int err;
+};
+
+#define RING	8
+
+static int told_open(struct told *p, struct side *a, struct side *b)
+{
+	struct gda_cq_attr ring = { .depth = RING };
+	struct gda_qp_attr attr = { .sq_depth = 16, .timeout_ns = 20000000000U };
+	struct gda_address address;
+	int err = gda_cq_create(b->ctx, &ring, &p->cq);
+
+	err = err ? err : gda_qp_create(a->ctx, &attr, &p->from);
+	attr.recv_cq = p->cq;
+	err = err ? err : gda_qp_create(b->ctx, &attr, &p->to);
+	err = err ? err : gda_qp_address(p->to, &address);
+	err = err ? err : gda_qp_connect(p->from, &address);
+	err = err ? err : gda_qp_address(p->from, &address);
+	err = err ? err : gda_qp_connect(p->to, &address);
+	if (err)
+		return err;
+	p->v = gda_qp_view(p->from);
+	p->target = b;
+	return 0;
+}
+
+static int told_close(struct told *p)
+{
+	int err = gda_qp_destroy(p->from);
+
+	err = err ? err : gda_qp_destroy(p->to);
+	return err ? err : gda_cq_destroy(p->cq);
+}
+
+/* The target looks at its ring and at nothing else; the ring wraps many times. */
+TEST_F(device, E_03_I_16_put_imm)
+{
+	struct side *a = &self->a, *b = &self->b;
+	struct gda_cq_entry entry;
+	struct gda_cq_view *ring;
+	struct told p;
+	uint32_t i;
+
+	ASSERT_EQ(0, told_open(&p, a, b));
+	ring = gda_cq_view(p.cq);
+	ASSERT_NE(NULL, ring);
+	EXPECT_EQ(0, gda_cq_poll(ring, &entry));
+	EXPECT_EQ(-ETIMEDOUT, gda_cq_wait(ring, &entry, gda_clock_ns() + 1000000));
+	for (i = 0; i < 20 * RING; i++) {
+		uint32_t len = i % 3 ? i * 97 : 0;
+
+		memset(a->mem, (int)i, len);
+		ASSERT_LE(0, gda_put_imm(p.v, a->iova, a->key, b->iova, b->key, len,
+					 0xbeef0000U + i, i % 2 ? GDA_SOLICITED : 0));
+		ASSERT_EQ(0, gda_cq_wait(ring, &entry, gda_clock_ns() + 20000000000U));
+		ASSERT_EQ(0, memcmp(a->mem, b->mem, len));
+		ASSERT_EQ(GDA_MLX5_CQE_RESP_IMM, entry.opcode);
+		ASSERT_EQ(0xbeef0000U + i, entry.imm);
+		ASSERT_EQ(len, entry.bytes);
+		ASSERT_EQ(i % 2, entry.solicited);
+		ASSERT_EQ(0, entry.syndrome);
+		ASSERT_EQ(gda_qp_view(p.to)->qpn, entry.qpn);
+		ASSERT_EQ(0, gda_cq_poll(ring, &entry));
+	}
+	/* what is not taken is not overwritten: the next one fails */
+	for (i = 0; i < RING; i++)
+		ASSERT_EQ(0, gda_wait(p.v, gda_put_imm(p.v, 0, 0, b->iova, b->key, 0, i, 0), 0));
+	EXPECT_EQ(-EIO, gda_wait(p.v, gda_put_imm(p.v, 0, 0, b->iova, b->key, 0, 99, 0), 0));
+	for (i = 0; i < RING; i++) {
+		ASSERT_EQ(1, gda_cq_poll(ring, &entry));
+		EXPECT_EQ(i, entry.imm);
+	}
+	EXPECT_EQ(0, gda_cq_poll(ring, &entry));
+	EXPECT_EQ(0, told_close(&p));
+}
+
+static void *told_main(void *arg)
+{
+	struct told *p = arg;
+	uint32_t i;
+
+	for (i = 0; i < 100; i++) {
+		usleep(i % 4 ? 0 : 2000);
+		/* a full ring would be an error */
+		while (i - __atomic_load_n(&p->taken, __ATOMIC_ACQUIRE) >= RING)
+			usleep(100);
+		p->err = gda_wait(p->v, gda_put_imm(p->v, 0, 0, p->target->iova, p->target->key, 0, i,
+						    GDA_SOLICITED), 0);
+		if (p->err)
+			break;
+	}
+	return NULL;
+}
+
+TEST_F_TIMEOUT(device, E_04_sleep_until_an_immediate_comes, 60)
+{
+	int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	uint64_t deadline = gda_clock_ns() + 20000000000U;
+	struct gda_cq_entry entry;
+	pthread_t thread;
+	struct told p = { 0 };
+	uint32_t i;
+
+	ASSERT_EQ(0, told_open(&p, &self->a, &self->b));
+	EXPECT_EQ(-EINVAL, gda_cq_sleep(p.cq, event, 0, &entry, 0));
+	EXPECT_EQ(-EBADF, gda_cq_sleep(p.cq, 9999, GDA_CQ_ARM, &entry, 0));
+	EXPECT_EQ(-ETIMEDOUT, gda_cq_sleep(p.cq, event, GDA_CQ_ARM, &entry,
+					   gda_clock_ns() + 1000000));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, told_main, &p));
+	for (i = 0; i < 100; i++) {
+		uint32_t how = i % 2 ? GDA_CQ_ARM : GDA_CQ_ARM_SOLICITED;
+
+		ASSERT_EQ(0, gda_cq_sleep(p.cq, event, how, &entry, deadline))
+			TH_LOG("entry %u, the peer says %d", i, p.err);
+		ASSERT_EQ(i, entry.imm);
+		__atomic_store_n(&p.taken, i + 1, __ATOMIC_RELEASE);
+	}
+	pthread_join(thread, NULL);
+	EXPECT_EQ(0, p.err);
+	close(event);
+	EXPECT_EQ(0, told_close(&p));
+}
+
+TEST_F(device, collapsed_cq_is_no_ring)
+{
+	struct gda_cq_attr collapsed = { .flags = GDA_CQ_COLLAPSED };
+	struct gda_cq_entry entry;
+	struct gda_cq *cq;
+
+	ASSERT_EQ(0, gda_cq_create(self->a.ctx, &collapsed, &cq));
+	EXPECT_EQ(NULL, gda_cq_view(cq));
+	EXPECT_EQ(-EINVAL, gda_cq_sleep(cq, 0, GDA_CQ_ARM, &entry, 0));
 	EXPECT_EQ(0, gda_cq_destroy(cq));
 }
 

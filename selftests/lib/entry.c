@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <gda/masked.h>
 #include "fake_nic.h"
 #include "kselftest_harness.h"
 
@@ -116,6 +117,68 @@ TEST_F(entry, compare_swap)
 		     entry_hex(self->q, PI));
 }
 
+TEST_F(entry, put_imm)
+{
+	ASSERT_EQ(PI, gda_put_imm(&self->q->view, LADDR, LKEY, RADDR, RKEY, 0x1000, 0xdeadbeefU,
+				  0));
+	EXPECT_STREQ("00abcd091234560300000008deadbeef|" RADDR_SEG
+		     "|00001000e1e2e3e499aabbccddeeff00|" ZERO_SEG,
+		     entry_hex(self->q, PI));
+	/* an event for the peer; and of nothing but the immediate */
+	ASSERT_EQ(PI + 1, gda_put_imm(&self->q->view, LADDR, LKEY, RADDR, RKEY, 0, 1,
+				      GDA_SOLICITED | GDA_EXCLUSIVE));
+	EXPECT_EQ(0, memcmp(fake_entry(self->q, PI + 1),
+			    "\x00\xab\xce\x09\x12\x34\x56\x02\0\0\0\x0a\0\0\0\1", 16));
+}
+
+TEST_F(entry, solicited)
+{
+	struct gda_view *v = &self->q->view;
+
+	gda_put(v, LADDR, LKEY, RADDR, RKEY, 8, GDA_SOLICITED);
+	gda_put_value(v, RADDR, RKEY, 8, GDA_SOLICITED);
+	gda_fetch_add(v, LADDR, LKEY, RADDR, RKEY, 8, GDA_SOLICITED);
+	gda_nop(v, GDA_SOLICITED);
+	gda_nop(v, 0);
+	for (int i = 0; i < 5; i++)
+		EXPECT_EQ(i < 4 ? GDA_MLX5_CE_ALWAYS | GDA_MLX5_SE : GDA_MLX5_CE_ALWAYS,
+			  fake_entry(self->q, PI + (uint64_t)i)[11]);
+}
+
+TEST_F(entry, I_15_masked_fetch_add)
+{
+	ASSERT_EQ(PI, gda_masked_fetch_add32(&self->q->view, LADDR, LKEY, RADDR, RKEY, 7,
+					     0x80008000U, 0));
+	EXPECT_STREQ("08abcd15123456040000000800000000|" RADDR_SEG
+		     "|00000007800080000000000000000000|00000004e1e2e3e499aabbccddeeff00",
+		     entry_hex(self->q, PI));
+	ASSERT_EQ(PI + 1, gda_masked_fetch_add(&self->q->view, LADDR, LKEY, RADDR, RKEY, 7,
+					       0x8000000080000000U, 0));
+	EXPECT_STREQ("09abce15123456040000000800000000|" RADDR_SEG
+		     "|00000000000000078000000080000000|00000008e1e2e3e499aabbccddeeff00",
+		     entry_hex(self->q, PI + 1));
+}
+
+TEST_F(entry, masked_compare_swap)
+{
+	ASSERT_EQ(PI, gda_masked_compare_swap32(&self->q->view, LADDR, LKEY, RADDR, RKEY, 5,
+						0xff, 9, 0xff00, 0));
+	EXPECT_STREQ("08abcd14123456040000000800000000|" RADDR_SEG
+		     "|00000009000000050000ff00000000ff|00000004e1e2e3e499aabbccddeeff00",
+		     entry_hex(self->q, PI));
+	/* two slots, and the NOP */
+	ASSERT_EQ(PI + 1, gda_masked_compare_swap(&self->q->view, LADDR, LKEY, RADDR, RKEY, 5,
+						  0xff, 9, 0xff00, 0));
+	EXPECT_STREQ("09abce14123456050000000800000000|" RADDR_SEG
+		     "|00000000000000090000000000000005|000000000000ff0000000000000000ff",
+		     entry_hex(self->q, PI + 1));
+	EXPECT_STREQ("00000008e1e2e3e499aabbccddeeff00|" ZERO_SEG "|" ZERO_SEG "|" ZERO_SEG,
+		     entry_hex(self->q, PI + 2));
+	EXPECT_STREQ("00abd000123456010000000800000000|" ZERO_SEG "|" ZERO_SEG "|" ZERO_SEG,
+		     entry_hex(self->q, PI + 3));
+	EXPECT_EQ((PI + 4) & 0xffff, fake_rung(self->q));
+}
+
 TEST_F(entry, nop)
 {
 	ASSERT_EQ(PI, gda_nop(&self->q->view, 0));
@@ -149,12 +212,12 @@ TEST_F(entry, too_long)
 /* Up to 12 bytes three segments, up to 28 four; the bytes in memory order. */
 TEST_F(entry, put_inline_of_every_length)
 {
-	char src[GDA_INLINE_MAX];
+	char src[GDA_INLINE_SLOT];
 	uint32_t len, i;
 
 	for (i = 0; i < sizeof(src); i++)
 		src[i] = (char)(i + 1);
-	for (len = 1; len <= GDA_INLINE_MAX; len++) {
+	for (len = 1; len <= GDA_INLINE_SLOT; len++) {
 		const uint8_t *e = fake_entry(self->q, PI + len - 1);
 
 		ASSERT_EQ(PI + len - 1, gda_put_inline(&self->q->view, RADDR, RKEY, src, len, 0));
@@ -165,6 +228,73 @@ TEST_F(entry, put_inline_of_every_length)
 		for (i = 36 + len; i < 64; i++)
 			EXPECT_EQ(0, e[i]);
 	}
+}
+
+/* Longer ones go on in the next slots, around the end of the ring, and end with a NOP. */
+TEST_F(entry, put_inline_of_several_slots)
+{
+	struct gda_view *v = &self->q->view;
+	unsigned int flags[] = { 0, GDA_EXCLUSIVE, GDA_NOWAIT };
+	char src[GDA_INLINE_MAX];
+	uint64_t index = PI;
+	uint32_t len, i;
+
+	for (i = 0; i < sizeof(src); i++)
+		src[i] = (char)(i * 7 + 1);
+	for (len = GDA_INLINE_SLOT + 1; len <= GDA_INLINE_MAX; len++) {
+		uint32_t ds = 2 + (len + 19) / 16, slots = (ds + 3) / 4, at = 36;
+		const uint8_t *e = fake_entry(self->q, index);
+
+		gda_view_share(v);
+		ASSERT_EQ((int64_t)index, gda_put_inline(v, RADDR, RKEY, src, len,
+							 flags[len % 3]));
+		ASSERT_EQ(ds, e[7]);
+		ASSERT_EQ(0x80000000U | len, gda_be32_to_cpu(*(const uint32_t *)(e + 32)));
+		for (i = 0; i < len; i++, at++)
+			ASSERT_EQ((uint8_t)src[i], fake_entry(self->q, index + at / 64)[at % 64]);
+		for (; at < 64 * slots; at++)
+			ASSERT_EQ(0, fake_entry(self->q, index + at / 64)[at % 64]);
+		e = fake_entry(self->q, index + slots);
+		ASSERT_EQ(0, e[3]);
+		ASSERT_EQ((uint16_t)(index + slots), e[1] << 8 | e[2]);
+		index += slots + 1;
+		ASSERT_EQ((uint16_t)index, fake_rung(self->q));
+		ASSERT_EQ(0, gda_test(v, (int64_t)(index - slots - 1)));
+		fake_complete(self->q, index);
+		ASSERT_EQ(1, gda_test(v, (int64_t)(index - slots - 1)));
+	}
+}
+
+/* What is deferred takes room that only a doorbell gives back. */
+TEST_F(entry, I_09_several_slots_ring_what_is_deferred)
+{
+	struct gda_view *v = &self->q->view;
+	char src[GDA_INLINE_MAX] = "";
+	int exclusive, i;
+
+	for (exclusive = 0; exclusive < 2; exclusive++) {
+		unsigned int flags = exclusive ? GDA_EXCLUSIVE : 0;
+
+		fake_restart(self->q, 0);
+		for (i = 0; i < 60; i++)
+			gda_nop(v, flags | GDA_DEFER);
+		EXPECT_EQ(0, fake_rung(self->q));
+		EXPECT_EQ(-EAGAIN, gda_put_inline(v, RADDR, RKEY, src, sizeof(src),
+						  flags | GDA_NOWAIT));
+		EXPECT_LE(60, fake_rung(self->q));
+		fake_complete(self->q, v->reserved);
+		EXPECT_LE(60, gda_put_inline(v, RADDR, RKEY, src, sizeof(src),
+					     flags | GDA_NOWAIT | GDA_DEFER));
+		/* deferred; who fills the ring rings */
+		EXPECT_GE(61, fake_rung(self->q));
+		while (gda_nop(v, flags | GDA_NOWAIT | GDA_DEFER) >= 0)
+			;
+		EXPECT_EQ(v->reserved, fake_rung(self->q));
+	}
+	fake_restart(self->q, 0);
+	v->mask = 15;
+	EXPECT_EQ(-EMSGSIZE, gda_put_inline(v, RADDR, RKEY, src, sizeof(src), 0));
+	EXPECT_EQ(0, v->reserved);
 }
 
 TEST_F(entry, I_06_slot_of_index)

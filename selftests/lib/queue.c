@@ -44,7 +44,7 @@ TEST(I_05_unchecked_reservation_corrupts)
 	uint64_t index;
 
 	for (index = 0; index < 9; index++)
-		gda_entry(&q->view, index, GDA_MLX5_NOP, 1);
+		gda_entry(&q->view, index, GDA_MLX5_NOP, 1, 0, 0);
 	EXPECT_EQ(8, fake_entry(q, 0)[2]);	/* index 0 is lost */
 	fake_queue_free(q);
 }
@@ -260,7 +260,7 @@ TEST(I_09_flush_of_a_full_ring_relies_on_the_last)
 	EXPECT_EQ(1, fake_rung(q));
 	fake_complete(q, 1);
 	EXPECT_EQ(1, gda_test(v, 0));
-	gda_entry(v, last, GDA_MLX5_NOP, 1);
+	gda_entry(v, last, GDA_MLX5_NOP, 1, 0, 0);
 	gda_publish(v, last, flags);
 	EXPECT_EQ(4, fake_rung(q));
 	fake_queue_free(q);
@@ -275,10 +275,10 @@ TEST(I_08_doorbell_never_covers_an_unwritten_slot)
 
 	ASSERT_EQ(0, gda_reserve(&q->view, &flags, &first));
 	ASSERT_EQ(0, gda_reserve(&q->view, &flags, &second));
-	gda_entry(&q->view, second, GDA_MLX5_NOP, 1);
+	gda_entry(&q->view, second, GDA_MLX5_NOP, 1, 0, 0);
 	gda_publish(&q->view, second, 0);
 	EXPECT_EQ(0, fake_rung(q));
-	gda_entry(&q->view, first, GDA_MLX5_NOP, 1);
+	gda_entry(&q->view, first, GDA_MLX5_NOP, 1, 0, 0);
 	gda_publish(&q->view, first, 0);
 	EXPECT_EQ(2, fake_rung(q));
 	fake_queue_free(q);

@@ -351,7 +351,7 @@ static int64_t post_wrong(int id, unsigned int k)
 		return err;
 	gda_publish(&s.v, index, 0);
 	explore_step("late write", NULL);
-	gda_entry(&s.v, index, GDA_MLX5_NOP, 1);
+	gda_entry(&s.v, index, GDA_MLX5_NOP, 1, 0, 0);
 	s.word[id] += 1ULL << 8 * k;
 	return (int64_t)index;
 }

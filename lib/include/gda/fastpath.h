@@ -35,8 +35,8 @@
  * deadline, or with -ESHUTDOWN when the abort word is set. Deadlines are absolute,
  * in ns of gda_clock_ns(); 0 stands for view->timeout_ns from now.
  *
- * The queue is in the mlx5 dialect with a collapsed CQ, one slot an entry, every
- * entry asks for a completion. On RC queues work completes in order, so a ticket is
+ * The queue is in the mlx5 dialect with a collapsed CQ, one slot an entry but for those
+ * of gda/wide.h, every entry asks for a completion. On RC queues work completes in order, so a ticket is
  * done when the completion counter has passed it.
  */
 #ifndef GDA_FASTPATH_H
@@ -50,27 +50,39 @@ extern "C" {
 #endif
 
 /**
+ * define GDA_INLINE_SLOT - most bytes of gda_put_inline() that take one slot
+ */
+#define GDA_INLINE_SLOT	28
+/**
  * define GDA_INLINE_MAX - most bytes of gda_put_inline()
  */
-#define GDA_INLINE_MAX	28
+#define GDA_INLINE_MAX	972
 
-/* Write the control segment of slot @index; the others follow at the result. */
+/* In gda/wide.h, with all else that takes several slots. */
+GDA_SLOW int64_t gda_put_inline_long(struct gda_view *v, uint64_t raddr, uint32_t rkey,
+				     const void *src, uint32_t len, unsigned int flags);
+
+/*
+ * Write the control segment of slot @index; the others follow at the result. @opcode
+ * has the operand size of masked atomics in its high byte.
+ */
 GDA_HELPER char *gda_entry(const struct gda_view *v, uint64_t index, uint32_t opcode,
-			   uint32_t ds)
+			   uint32_t ds, uint32_t imm, unsigned int flags)
 {
+	uint32_t ce = GDA_MLX5_CE_ALWAYS | (flags & GDA_SOLICITED ? GDA_MLX5_SE : 0);
 	char *entry = (char *)(uintptr_t)v->sq +
 		      (uint64_t)((uint32_t)index & v->mask) * GDA_MLX5_SLOT_BYTES;
 	uint32_t first = gda_be_shl8(gda_be32((uint32_t)index & 0xffffU)) | gda_be32(opcode);
 
 	gda_store_segment(entry, v->qpn_be | gda_pair(first, gda_be32(ds)),
-			  gda_pair(gda_be32(GDA_MLX5_CE_ALWAYS), 0));
+			  gda_pair(gda_be32(ce), gda_be32(imm)));
 	return entry;
 }
 
 /* A write or read of one local segment; without bytes there is no segment. */
 GDA_HELPER int64_t gda_post_rdma(struct gda_view *v, uint32_t opcode, uint64_t laddr,
 				 uint32_t lkey, uint64_t raddr, uint32_t rkey,
-				 uint32_t len, unsigned int flags)
+				 uint32_t len, uint32_t imm, unsigned int flags)
 {
 	uint64_t index;
 	char *entry;
@@ -81,7 +93,7 @@ GDA_HELPER int64_t gda_post_rdma(struct gda_view *v, uint32_t opcode, uint64_t l
 	err = gda_reserve(v, &flags, &index);
 	if (err)
 		return err;
-	entry = gda_entry(v, index, opcode, 2 + (len != 0));
+	entry = gda_entry(v, index, opcode, 2 + (len != 0), imm, flags);
 	gda_store_segment(entry + 16, gda_be64(raddr), gda_pair(gda_be32(rkey), 0));
 	gda_store_segment(entry + 32, gda_pair(gda_be32(len), gda_be32(lkey)),
 			  gda_be64(laddr));
@@ -90,9 +102,10 @@ GDA_HELPER int64_t gda_post_rdma(struct gda_view *v, uint32_t opcode, uint64_t l
 	return (int64_t)index;
 }
 
+/* @first and @second are the operands as stored, @width the bytes of the word. */
 GDA_HELPER int64_t gda_post_atomic(struct gda_view *v, uint32_t opcode, uint64_t laddr,
 				   uint32_t lkey, uint64_t raddr, uint32_t rkey,
-				   uint64_t swap_add, uint64_t compare,
+				   uint64_t first, uint64_t second, uint32_t width,
 				   unsigned int flags)
 {
 	uint64_t index;
@@ -101,10 +114,10 @@ GDA_HELPER int64_t gda_post_atomic(struct gda_view *v, uint32_t opcode, uint64_t
 
 	if (err)
 		return err;
-	entry = gda_entry(v, index, opcode, 4);
+	entry = gda_entry(v, index, opcode, 4, 0, flags);
 	gda_store_segment(entry + 16, gda_be64(raddr), gda_pair(gda_be32(rkey), 0));
-	gda_store_segment(entry + 32, gda_be64(swap_add), gda_be64(compare));
-	gda_store_segment(entry + 48, gda_pair(gda_be32(8), gda_be32(lkey)),
+	gda_store_segment(entry + 32, first, second);
+	gda_store_segment(entry + 48, gda_pair(gda_be32(width), gda_be32(lkey)),
 			  gda_be64(laddr));
 	gda_publish(v, index, flags);
 	return (int64_t)index;
@@ -132,7 +145,33 @@ GDA_HELPER int64_t gda_post_atomic(struct gda_view *v, uint32_t opcode, uint64_t
 GDA_API int64_t gda_put(struct gda_view *v, uint64_t laddr, uint32_t lkey, uint64_t raddr,
 			uint32_t rkey, uint32_t len, unsigned int flags)
 {
-	return gda_post_rdma(v, GDA_MLX5_WRITE, laddr, lkey, raddr, rkey, len, flags);
+	return gda_post_rdma(v, GDA_MLX5_WRITE, laddr, lkey, raddr, rkey, len, 0, flags);
+}
+
+/**
+ * gda_put_imm - write local memory to remote memory, and tell the peer
+ * @v: the queue
+ * @laddr: local address
+ * @lkey: key of the local MR
+ * @raddr: remote address
+ * @rkey: key of the remote MR
+ * @len: bytes, less than 2^31; 0 moves nothing, the immediate arrives all the same
+ * @imm: the immediate
+ * @flags: GDA_*; with %GDA_SOLICITED the peer's entry is a solicited one
+ *
+ * When the bytes have arrived an entry with @imm appears in the ring that the peer's QP
+ * was given for it (gda_qp_attr.recv_cq; gda_cq_poll() there). There is no receive
+ * queue. If the peer has no such ring, or no room in it, this post fails, with
+ * %GDA_MLX5_VENDOR_RECV.
+ *
+ * Return: as gda_put().
+ */
+GDA_API int64_t gda_put_imm(struct gda_view *v, uint64_t laddr, uint32_t lkey,
+			    uint64_t raddr, uint32_t rkey, uint32_t len, uint32_t imm,
+			    unsigned int flags)
+{
+	return gda_post_rdma(v, GDA_MLX5_WRITE_IMM, laddr, lkey, raddr, rkey, len, imm,
+			     flags);
 }
 
 /**
@@ -152,7 +191,7 @@ GDA_API int64_t gda_put(struct gda_view *v, uint64_t laddr, uint32_t lkey, uint6
 GDA_API int64_t gda_get(struct gda_view *v, uint64_t laddr, uint32_t lkey, uint64_t raddr,
 			uint32_t rkey, uint32_t len, unsigned int flags)
 {
-	return gda_post_rdma(v, GDA_MLX5_READ, laddr, lkey, raddr, rkey, len, flags);
+	return gda_post_rdma(v, GDA_MLX5_READ, laddr, lkey, raddr, rkey, len, 0, flags);
 }
 
 /**
@@ -164,7 +203,10 @@ GDA_API int64_t gda_get(struct gda_view *v, uint64_t laddr, uint32_t lkey, uint6
  * @len: bytes, at most %GDA_INLINE_MAX
  * @flags: GDA_*
  *
- * Return: as gda_put().
+ * Up to %GDA_INLINE_SLOT bytes take one slot. Longer ones take ceil((len + 36) / 64)
+ * slots and one more, for a NOP that marks the end.
+ *
+ * Return: as gda_put(); -EMSGSIZE also if the ring has not as many slots.
  */
 GDA_API int64_t gda_put_inline(struct gda_view *v, uint64_t raddr, uint32_t rkey,
 			       const void *src, uint32_t len, unsigned int flags)
@@ -174,15 +216,15 @@ GDA_API int64_t gda_put_inline(struct gda_view *v, uint64_t raddr, uint32_t rkey
 	char *entry;
 	int err;
 
-	if (gda_unlikely(len > GDA_INLINE_MAX))
-		return -EMSGSIZE;
+	if (gda_unlikely(len > GDA_INLINE_SLOT))
+		return gda_put_inline_long(v, raddr, rkey, src, len, flags);
 	data[0] = gda_pair(gda_be32(len | GDA_MLX5_INLINE), 0);
 	memcpy((char *)data + 4, src, len);
 	err = gda_reserve(v, &flags, &index);
 	if (err)
 		return err;
 	entry = gda_entry(v, index, GDA_MLX5_WRITE,
-			  2 + (len != 0) + (len > 12));
+			  2 + (len != 0) + (len > 12), 0, flags);
 	gda_store_segment(entry + 16, gda_be64(raddr), gda_pair(gda_be32(rkey), 0));
 	gda_store_segment(entry + 32, data[0], data[1]);
 	gda_store_segment(entry + 48, data[2], data[3]);
@@ -212,7 +254,7 @@ GDA_API int64_t gda_put_value(struct gda_view *v, uint64_t raddr, uint32_t rkey,
 	err = gda_reserve(v, &flags, &index);
 	if (err)
 		return err;
-	entry = gda_entry(v, index, GDA_MLX5_WRITE, 3);
+	entry = gda_entry(v, index, GDA_MLX5_WRITE, 3, 0, flags);
 	gda_store_segment(entry + 16, gda_be64(raddr), gda_pair(gda_be32(rkey), 0));
 	gda_store_segment(entry + 32, gda_pair(gda_be32(8 | GDA_MLX5_INLINE), half[0]),
 			  gda_pair(half[1], 0));
@@ -237,8 +279,8 @@ GDA_API int64_t gda_fetch_add(struct gda_view *v, uint64_t laddr, uint32_t lkey,
 			      uint64_t raddr, uint32_t rkey, uint64_t add,
 			      unsigned int flags)
 {
-	return gda_post_atomic(v, GDA_MLX5_ATOMIC_FA, laddr, lkey, raddr, rkey, add, 0,
-			       flags);
+	return gda_post_atomic(v, GDA_MLX5_ATOMIC_FA, laddr, lkey, raddr, rkey,
+			       gda_be64(add), 0, 8, flags);
 }
 
 /**
@@ -258,8 +300,8 @@ GDA_API int64_t gda_compare_swap(struct gda_view *v, uint64_t laddr, uint32_t lk
 				 uint64_t raddr, uint32_t rkey, uint64_t compare,
 				 uint64_t swap, unsigned int flags)
 {
-	return gda_post_atomic(v, GDA_MLX5_ATOMIC_CS, laddr, lkey, raddr, rkey, swap,
-			       compare, flags);
+	return gda_post_atomic(v, GDA_MLX5_ATOMIC_CS, laddr, lkey, raddr, rkey,
+			       gda_be64(swap), gda_be64(compare), 8, flags);
 }
 
 /**
@@ -279,7 +321,7 @@ GDA_API int64_t gda_nop(struct gda_view *v, unsigned int flags)
 
 	if (err)
 		return err;
-	entry = gda_entry(v, index, GDA_MLX5_NOP, 1);
+	entry = gda_entry(v, index, GDA_MLX5_NOP, 1, 0, flags);
 	gda_store_segment(entry + 16, 0, 0);
 	gda_store_segment(entry + 32, 0, 0);
 	gda_store_segment(entry + 48, 0, 0);
@@ -449,5 +491,7 @@ GDA_API int gda_error(struct gda_view *v, struct gda_error *error)
 #ifdef __cplusplus
 }
 #endif
+
+#include <gda/wide.h>
 
 #endif /* GDA_FASTPATH_H */

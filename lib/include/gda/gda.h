@@ -40,6 +40,8 @@ extern "C" {
 
 struct gda_context;
 struct gda_cq;
+struct gda_cq_entry;
+struct gda_cq_view;
 struct gda_qp;
 struct gda_count;
 struct gda_mr;
@@ -116,7 +118,7 @@ struct gda_cq_attr {
  * @cq: out
  *
  * The fast path reads collapsed CQs (%GDA_CQ_COLLAPSED), which serve one QP each.
- * gda_qp_create() makes one by itself.
+ * gda_qp_create() makes one by itself. gda_cq_poll() reads rings.
  *
  * Return: 0; -EINVAL bad depth; -ENOSPC too many.
  */
@@ -142,6 +144,31 @@ int gda_cq_destroy(struct gda_cq *cq);
  * Return: 0; -EINVAL bad flags, no eventfd given before, or @eventfd is none; -EBADF.
  */
 int gda_cq_event(struct gda_cq *cq, int eventfd, uint32_t flags);
+
+/**
+ * gda_cq_view - what a ring is read through
+ * @cq: the CQ
+ *
+ * Return: the view, see gda/ring.h, valid until gda_cq_destroy(); NULL if the CQ is
+ * collapsed.
+ */
+struct gda_cq_view *gda_cq_view(struct gda_cq *cq);
+
+/**
+ * gda_cq_sleep - take the next entry of a ring, asleep until it comes
+ * @cq: the CQ, a ring
+ * @eventfd: an eventfd(2) of the caller's, for this CQ alone
+ * @flags: %GDA_CQ_ARM; or %GDA_CQ_ARM_SOLICITED: only solicited entries wake it
+ * @entry: out
+ * @deadline: in ns of gda_clock_ns(); 0: one second from now
+ *
+ * One thread at a time takes entries, as with gda_cq_poll(). Signals do not end it.
+ *
+ * Return: 0; -ETIMEDOUT; what gda_cq_event() returns; -EINVAL also if the CQ is
+ * collapsed.
+ */
+int gda_cq_sleep(struct gda_cq *cq, int eventfd, uint32_t flags, struct gda_cq_entry *entry,
+		 uint64_t deadline);
 
 /**
  * gda_counter_create - create and map a completion counter, at zero

@@ -36,6 +36,14 @@ extern "C" {
  */
 #define GDA_SYSTEM	(1U << 3)
 
+/**
+ * define GDA_SOLICITED - the completion is a solicited one
+ *
+ * The peer's entry of gda_put_imm(), with any other work the poster's own: what a CQ armed
+ * with %GDA_CQ_ARM_SOLICITED signals.
+ */
+#define GDA_SOLICITED	(1U << 4)
+
 /* Looks at a word between two looks at the clock. */
 #define GDA_POLLS	64
 
