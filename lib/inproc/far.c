@@ -37,7 +37,8 @@ struct gda_inproc_far {
 	struct gda_inproc_far *next;	/* of the worker's, while @listed */
 	bool listed;
 	bool broken;			/* the copier is: all else is over */
-	bool errored;			/* the far CQ names the first error */
+	bool lost;			/* ... and what it had not done has failed first */
+	bool failed;			/* the CQ names the first error */
 	struct gda_ecq stand_in;
 	struct gda_ecq *cq;
 
@@ -85,7 +86,8 @@ static bool gda_far_idle(const struct gda_inproc_far *far)
 /*
  * The copier has died with copies in flight: of what was not reported nobody knows how
  * far it came, so the oldest of that is what failed. What was held as failed or flushed
- * is so still, and the engine will not say it again.
+ * is so still, and the engine will not say it again. Nor is there another first error where
+ * the CQ has named one: all that comes behind it is flushed anyway.
  */
 static void gda_far_break(struct gda_inproc_far *far)
 {
@@ -98,20 +100,24 @@ static void gda_far_break(struct gda_inproc_far *far)
 	u32 at = far->head, end = far->tail;
 
 	far->broken = true;
+	far->lost = !far->failed;
 	far->head = end;
 	WRITE_ONCE(q->fail, GDA_MLX5_VENDOR_IO << 8 | GDA_MLX5_SYND_LOCAL_QP_OP);
-	gda_inproc_far_push(&far->stand_in, &c);
+	if (far->lost)
+		gda_inproc_far_push(&far->stand_in, &c);
 	for (; at != end; at++) {
 		const struct gda_completion *held = &far->held[at % GDA_FAR_HELD].c;
 
-		if (held->status.syndrome && held->index != far->reported)
+		if (held->status.syndrome && !(far->lost && held->index == far->reported))
 			gda_inproc_far_push(&far->stand_in, held);
 	}
 }
 
 static void gda_far_complete(struct gda_inproc_far *far, const struct gda_completion *c)
 {
-	if (!c->status.syndrome)
+	if (c->status.syndrome)
+		far->failed = true;
+	else
 		far->reported = c->index + 1;
 	if (!gda_host_push(far->cq, c))
 		WRITE_ONCE(far->qp->eqp.fail,
@@ -170,12 +176,12 @@ static void gda_far_push_far(struct gda_inproc_far *far, const struct gda_comple
 
 	gda_cq_push(&one, c);
 	if (c->status.syndrome) {
-		if (!far->errored) {
+		if (!far->failed) {
 			gda_far_store(far, bytes, offsetof(struct gda_mlx5_err_cqe, first_error));
 			gda_far_store(far, bytes,
 				      offsetof(struct gda_mlx5_err_cqe, first_error) + 4);
 		}
-		far->errored = true;
+		far->failed = true;
 		gda_far_store(far, bytes, offsetof(struct gda_mlx5_err_cqe, first_syndrome));
 	}
 	gda_far_store(far, bytes, offsetof(struct gda_mlx5_cqe, wqe_counter));
@@ -216,9 +222,11 @@ bool gda_inproc_far_push(struct gda_ecq *ecq, const struct gda_completion *c)
 		/* the engine is ahead of what anybody knows to be done */
 		if (!c->status.syndrome)
 			return true;
-		late.first = io;
-		late.first_error = far->reported;
-		WRITE_ONCE(far->qp->eqp.first_error, far->reported);
+		if (far->lost) {
+			late.first = io;
+			late.first_error = far->reported;
+			WRITE_ONCE(far->qp->eqp.first_error, far->reported);
+		}
 	}
 	if (far->copier->cq)
 		gda_far_push_far(far, &late);

@@ -504,6 +504,30 @@ TEST_F(copies, driver_dies_first)
 	EXPECT_EQ(GDA_MLX5_VENDOR_IO, error.vendor);
 }
 
+/* It dies when the queue has failed and told so: that stays the first error. */
+TEST_F(copies, driver_dies_last)
+{
+	struct end *e = self->end;
+	struct gda_qp_query before, after;
+	int64_t ticket;
+
+	ASSERT_OK(gda_wait(e[0].v, gda_put(e[0].v, e[0].gpu, e[0].key, e[1].gpu, e[1].key, 8, 0),
+			   0));
+	ticket = gda_put(e[0].v, e[0].gpu, e[0].key, e[1].gpu, ~e[1].key, 8, 0);
+	EXPECT_EQ(-EIO, gda_wait(e[0].v, ticket, 0));
+	ASSERT_OK(gda_qp_query(gda_cuda_qp_base(e[0].qp), &before));
+	EXPECT_EQ((uint64_t)ticket, before.error_index);
+	fake_cuda_break();
+	gda_put(e[0].v, e[0].gpu, e[0].key, e[1].gpu, e[1].key, 8, 0);
+	/* time to do it wrong */
+	usleep(20000);
+	ASSERT_OK(gda_qp_query(gda_cuda_qp_base(e[0].qp), &after));
+	EXPECT_EQ(GDA_QP_ERROR, after.state);
+	EXPECT_EQ(before.error_index, after.error_index);
+	EXPECT_EQ(before.syndrome, after.syndrome);
+	EXPECT_EQ(before.vendor, after.vendor);
+}
+
 /* The abort word is in host memory, and ends waits. */
 TEST_F(copies, abort)
 {
