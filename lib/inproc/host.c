@@ -15,6 +15,7 @@
 struct gda_eqp *gda_host_peer(const struct gda_eqp *q)
 {
 	const struct gda_inproc_qp *qp = gda_inproc_of(q, struct gda_inproc_qp, eqp);
+	/* pairs with the release that names the peer */
 	struct gda_inproc_qp *peer = smp_load_acquire(&qp->peer);
 
 	if (!peer || READ_ONCE(peer->eqp.state) == GDA_QP_ERROR)

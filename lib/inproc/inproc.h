@@ -67,8 +67,10 @@ void *gda_inproc_table_erase(struct gda_inproc_table *t, u32 index);
 
 static inline void *gda_inproc_table_find(const struct gda_inproc_table *t, u32 index)
 {
+	/* pairs with the release of a new leaf */
 	const struct gda_inproc_leaf *leaf = smp_load_acquire(&t->leaf[index / GDA_INPROC_LEAF]);
 
+	/* pairs with the release of a new entry */
 	return leaf ? smp_load_acquire(&leaf->entry[index % GDA_INPROC_LEAF]) : NULL;
 }
 

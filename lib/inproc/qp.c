@@ -131,6 +131,7 @@ void gda_inproc_qp_unlink(struct gda_inproc_qp *qp)
 {
 	struct gda_inproc_context *ctx = qp->obj.ctx;
 
+	/* pairs with the worker's acquire */
 	smp_store_release(&ctx->slot[qp->slot], NULL);
 	while (ctx->nslots && !ctx->slot[ctx->nslots - 1])
 		WRITE_ONCE(ctx->nslots, ctx->nslots - 1);

@@ -624,7 +624,7 @@ static int told_close(struct told *p)
 }
 
 /* The target looks at its ring and at nothing else; the ring wraps many times. */
-TEST_F(device, E_03_I_16_put_imm)
+TEST_F(device, I_16_put_imm)
 {
 	struct side *a = &self->a, *b = &self->b;
 	struct gda_cq_entry entry;
@@ -668,6 +668,7 @@ TEST_F(device, E_03_I_16_put_imm)
 static void *told_main(void *arg)
 {
 	struct told *p = arg;
+	int64_t ticket;
 	uint32_t i;
 
 	for (i = 0; i < 100; i++) {
@@ -675,15 +676,16 @@ static void *told_main(void *arg)
 		/* a full ring would be an error */
 		while (i - __atomic_load_n(&p->taken, __ATOMIC_ACQUIRE) >= RING)
 			usleep(100);
-		p->err = gda_wait(p->v, gda_put_imm(p->v, 0, 0, p->target->iova, p->target->key, 0, i,
-						    GDA_SOLICITED), 0);
+		ticket = gda_put_imm(p->v, 0, 0, p->target->iova, p->target->key, 0, i,
+				     GDA_SOLICITED);
+		p->err = gda_wait(p->v, ticket, 0);
 		if (p->err)
 			break;
 	}
 	return NULL;
 }
 
-TEST_F_TIMEOUT(device, E_04_sleep_until_an_immediate_comes, 60)
+TEST_F_TIMEOUT(device, sleep_until_an_immediate_comes, 60)
 {
 	int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	uint64_t deadline = gda_clock_ns() + 20000000000U;

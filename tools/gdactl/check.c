@@ -46,8 +46,8 @@ static bool module_loaded(const char *name)
 /* The last byte of the variable is 1 where firmware checks what is booted. */
 static bool secure_boot(void)
 {
-	static const char path[] = "/sys/firmware/efi/efivars/"
-				   "SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
+	static const char path[] =
+		"/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
 	unsigned char v[5] = { 0 };
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	bool on = fd >= 0 && read(fd, v, sizeof(v)) == sizeof(v) && v[4] == 1;
@@ -73,12 +73,15 @@ static void check_kernel(struct patient *p, struct answer *a)
 
 static void check_module(struct patient *p, struct answer *a)
 {
+	const char *advice = "as root: modprobe gda_mr";
+
 	(void)p;
+	if (secure_boot())
+		advice = "sign the modules (Secure Boot is on), then modprobe gda_mr";
 	if (module_loaded("gda_core"))
 		works(a, "gda_core is loaded%s", module_loaded("gda_mr") ? ", gda_mr too" : "");
 	else
-		fails(a, secure_boot() ? "sign the modules (Secure Boot is on), then modprobe gda_mr" :
-		      "as root: modprobe gda_mr", "gda_core is not loaded");
+		fails(a, advice, "gda_core is not loaded");
 }
 
 static void check_node(struct patient *p, struct answer *a)

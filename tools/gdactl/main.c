@@ -8,9 +8,9 @@
 
 static int usage(FILE *to)
 {
-	fprintf(to, "usage: gdactl doctor [--json]\n\n"
-		    "Says which kinds of memory and which executors work here, for the user\n"
-		    "who runs it; which do not, why, and what to do about it.\n");
+	fputs("gdactl doctor [--json]\n\n"
+	      "Says which kinds of memory and which executors work here, for the user\n"
+	      "who runs it; which do not, why, and what to do about it.\n", to);
 	return to == stderr ? 2 : 0;
 }
 
@@ -45,12 +45,12 @@ static void print_line(const struct check *c, const struct answer *a, bool first
 }
 
 /* Return: 0 if the kernel's device can be used. */
-static int doctor(bool json)
+static int examine(bool json)
 {
 	struct patient p = { 0 };
 	const struct check *c;
 	bool first = true;
-	int usable;
+	bool usable;
 
 	for (c = checks; c->group; c++) {
 		struct answer a = { 0 };
@@ -67,7 +67,7 @@ static int doctor(bool json)
 	}
 	if (json)
 		printf("\n]\n");
-	usable = p.ctx != NULL;
+	usable = p.ctx;
 	gda_close(p.ctx);
 	return !usable;
 }
@@ -80,5 +80,5 @@ int main(int argc, char **argv)
 		return usage(stdout);
 	if (argc < 2 || strcmp(argv[1], "doctor") || (argc > 2 && !json))
 		return usage(stderr);
-	return doctor(json);
+	return examine(json);
 }

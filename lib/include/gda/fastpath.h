@@ -36,8 +36,8 @@
  * in ns of gda_clock_ns(); 0 stands for view->timeout_ns from now.
  *
  * The queue is in the mlx5 dialect with a collapsed CQ, one slot an entry but for those
- * of gda/wide.h, every entry asks for a completion. On RC queues work completes in order, so a ticket is
- * done when the completion counter has passed it.
+ * of gda/wide.h, every entry asks for a completion. On RC queues work completes in order,
+ * so a ticket is done when the completion counter has passed it.
  */
 #ifndef GDA_FASTPATH_H
 #define GDA_FASTPATH_H

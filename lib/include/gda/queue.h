@@ -29,7 +29,7 @@ extern "C" {
  */
 #define GDA_NOWAIT	(1U << 2)
 /**
- * define GDA_SYSTEM - on a GPU: what is put was written outside of the GPU's memory
+ * define GDA_SYSTEM - on a GPU, what is put was written outside of the GPU's memory
  *
  * And the caller has not released it at system scope. A put releases whatever the caller
  * wrote, at the scope that the queue needs; this makes it system scope.
