@@ -63,8 +63,8 @@ TEST_F(idle, E3_store_around_the_unmapping)
 	unsigned long rounds = t_stress(10000), i;
 	uint64_t longest = 0, end = t_now() + t_stress(20) * T_NS;
 
-	/* As many as there is time for: on a busy machine each takes longer. */
-	for (i = 0; i < rounds && t_now() < end; i++) {
+	/* As many as there is time for, but some: on a busy machine each takes longer. */
+	for (i = 0; i < rounds && (i < 500 || t_now() < end); i++) {
 		uint64_t gap = self->idle_ns / 2 + t_random(&self->rnd) % self->idle_ns;
 		uint64_t start;
 
@@ -79,7 +79,6 @@ TEST_F(idle, E3_store_around_the_unmapping)
 	       (unsigned long long)longest / 1000);
 	/* A lost store would be found by the next one only, or never. */
 	EXPECT_LT(longest, 5 * T_NS);
-	EXPECT_GT(i, 500UL);
 }
 
 /* Two threads that store to two doorbells of one page. */
