@@ -38,6 +38,21 @@ FUZZ_FROM_uapi	= $(LIB_SRC) $(INPROC_SRC)
 FUZZ_MORE_uapi	= -Ilib/inproc
 $(foreach t,$(FUZZ_TARGETS),$(eval $(call FUZZ_TARGET,$t)))
 
+# The fuzzer of /dev/gda, which runs in the guest: its corpus is replayed, or with
+# GDA_FUZZ="-s SECONDS ..." it goes on from there (guest_main.c).
+GUEST_FUZZ_SRC	:= $(addprefix selftests/,fuzz/guest_main.c fuzz/guest.c kernel/util.c \
+		   kernel/object.c kernel/post.c kernel/requests.c)
+TEST_VM		+= $(FUZZ_OUT)/replay-guest
+
+$(FUZZ_OUT)/guest: $(GUEST_FUZZ_SRC) selftests/fuzz/guest.h selftests/fuzz/fuzz.h \
+		$(wildcard selftests/kernel/*.h uapi/gda/*.h)
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread -Iuapi -Ilib/include -Iselftests \
+		-o $@ $(filter %.c,$^)
+
+$(FUZZ_OUT)/replay-guest: $(FUZZ_OUT)/guest
+	@printf '#!/bin/sh\nexec $< $$GDA_FUZZ selftests/fuzz/corpus/guest\n' >$@ && chmod +x $@
+
 .PHONY: fuzz
 fuzz: $(FUZZ_TARGETS:%=$(FUZZ_OUT)/%) ## fuzz the engine and the requests; FUZZ_RUNS=N, FUZZ="decode uapi"
 	@for t in $(or $(FUZZ),$(FUZZ_TARGETS)); do mkdir -p $(FUZZ_OUT)/found/$$t && \

@@ -9,6 +9,7 @@
 #
 #   GDA_STRESS=N       length of what is repeated, times N    [0.2]
 #   GDA_SLOW=N         time limits of programs times N        [6]
+#   GDA_FUZZ=ARGS      replay-guest fuzzes (selftests/fuzz/guest_main.c)
 #   GDA_GUEST_LIMIT=S  seconds for all of them                [3000]
 
 set -uo pipefail
@@ -88,6 +89,7 @@ GDA_CACHE=$cache $scripts/step.sh "modules for $rel" $scripts/modules.sh "$rel" 
 GDA_CACHE=$cache tools/vm/gda-vm -v -k "$rel" -m 3072 -t "${GDA_GUEST_LIMIT:-3000}" -o "$log" \
 	-a "$boot" -- \
 	env GDA_STRESS="${GDA_STRESS:-0.2}" GDA_SLOW="${GDA_SLOW:-6}" GDA_FAIL_VERBOSE="${GDA_FAIL_VERBOSE-}" \
+	GDA_FUZZ="${GDA_FUZZ-}" \
 	$scripts/run-tests.sh --dmesg --totals "$log/totals" --logs "$log" \
 	$here/start.sh tools/vm/load.sh "${tests[@]}" $here/leaks.sh tools/vm/unload.sh
 reports >"$log/reports"
