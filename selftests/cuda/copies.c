@@ -5,11 +5,7 @@
  * (fake.c). A CPU posts, as a kernel would.
  */
 #include <pthread.h>
-#include <gda/cuda.h>
-#include "../inproc/suite.h"
-#include "fake.h"
-
-#define LEN	(256U << 10)
+#include "end.h"
 
 /* A detector of races sees one in a plain store that is polled. */
 #ifdef __SANITIZE_THREAD__
@@ -17,79 +13,6 @@
 #else
 #define COPIES_TSAN	0
 #endif
-
-/* An end on a GPU: memory there, memory here, and a queue. */
-struct end {
-	struct gda_context *ctx;
-	struct gda_cuda *cuda;
-	struct gda_cuda_qp *qp;
-	struct gda_view *v;		/* what the test posts through */
-	struct gda_view moved;
-	uint64_t gpu;
-	uint8_t *window;
-	struct gda_mr *mr;
-	uint32_t key;
-	struct s_memory near;
-};
-
-/* The GPU's view, as the CPU would have it: what lies on the GPU through its window. */
-static struct gda_view *end_view(struct end *e, uint32_t place)
-{
-	struct gda_view *there = gda_cuda_qp_view(e->qp);
-
-	if (!(place & ~GDA_CUDA_LEAVES_ROOM))
-		return gda_qp_view(gda_cuda_qp_base(e->qp));
-	if (place & GDA_CUDA_VIEW_HOST) {
-		memcpy(&e->moved, there, sizeof(e->moved));
-	} else {
-		memcpy(&e->moved, fake_cuda_window((uintptr_t)there), sizeof(e->moved));
-		e->moved.slots = (uintptr_t)fake_cuda_window(e->moved.slots);
-	}
-	if (place & GDA_CUDA_SQ_GPU)
-		e->moved.sq = (uintptr_t)fake_cuda_window(e->moved.sq);
-	if (place & GDA_CUDA_CQ_GPU)
-		e->moved.cq = (uintptr_t)fake_cuda_window(e->moved.cq);
-	return &e->moved;
-}
-
-static int end_open(struct end *e, int device, uint32_t depth, uint32_t place)
-{
-	const struct gda_cuda_qp_attr attr = {
-		.sq_depth = depth, .timeout_ns = S_TIMEOUT_NS, .place = place,
-	};
-	int err;
-
-	memset(e, 0, sizeof(*e));
-	err = gda_open("inproc", &e->ctx);
-	if (!err)
-		err = gda_cuda_open(e->ctx, device, &e->cuda);
-	if (!err)
-		err = gda_cuda_qp_create(e->cuda, &attr, &e->qp);
-	if (err)
-		return err;
-	e->gpu = fake_cuda_alloc(device, LEN);
-	e->window = fake_cuda_window(e->gpu);
-	err = gda_cuda_mr_reg(e->cuda, e->gpu, LEN, GDA_ACCESS_ALL, 0, &e->mr);
-	if (!err)
-		err = s_memory_new(e->ctx, LEN, GDA_ACCESS_ALL, &e->near);
-	if (err)
-		return err;
-	e->key = gda_mr_key(e->mr);
-	e->v = end_view(e, place);
-	return 0;
-}
-
-static void end_close(struct end *e)
-{
-	gda_cuda_qp_destroy(e->qp);
-	gda_mr_dereg(e->mr);
-	if (e->gpu)
-		fake_cuda_free(e->gpu);
-	s_memory_free(&e->near);
-	gda_cuda_close(e->cuda);
-	gda_close(e->ctx);
-	memset(e, 0, sizeof(*e));
-}
 
 FIXTURE(copies) {
 	struct end end[2];
@@ -451,57 +374,62 @@ TEST_F(copies, shutdown_in_flight)
 	e[0].qp = NULL;
 }
 
+static int64_t put_8(struct end *e, unsigned int flags)
+{
+	return gda_put(e[0].v, e[0].gpu, e[0].key, e[1].gpu, e[1].key, 8, flags);
+}
+
+/* The driver died: @first is what failed, @last was flushed. */
+static void expect_dead(struct __test_metadata *_metadata, struct end *e, int64_t first,
+			int64_t last)
+{
+	struct gda_error error;
+
+	EXPECT_EQ(-EIO, gda_wait(e->v, first, 0));
+	EXPECT_EQ(-ECANCELED, gda_wait(e->v, last, 0));
+	ASSERT_EQ(1, gda_error(e->v, &error));
+	EXPECT_EQ(first, error.ticket);
+	EXPECT_EQ(GDA_MLX5_SYND_LOCAL_QP_OP, error.syndrome);
+	EXPECT_EQ(GDA_MLX5_VENDOR_IO, error.vendor);
+}
+
 /* The driver dies with copies in flight: the oldest that nobody heard of has failed. */
 TEST_F(copies, driver_dies)
 {
 	struct end *e = self->end;
-	struct gda_error error;
 	int64_t ticket[8];
 	int i;
 
-	ASSERT_OK(gda_wait(e[0].v, gda_put(e[0].v, e[0].gpu, e[0].key, e[1].gpu, e[1].key, 8, 0),
-			   0));
+	ASSERT_OK(gda_wait(e[0].v, put_8(e, 0), 0));
 	if (self->place)
 		SKIP(return, "nobody would hear of it: the CQ is the driver's to write");
 	fake_cuda_hold(true);
 	for (i = 0; i < 8; i++)
-		ticket[i] = gda_put(e[0].v, e[0].gpu, e[0].key, e[1].gpu, e[1].key, 8, 0);
+		ticket[i] = put_8(e, 0);
 	while (fake_cuda_pending() < 8)
 		usleep(100);
 	fake_cuda_break();
-	EXPECT_EQ(-EIO, gda_wait(e[0].v, ticket[0], 0));
-	EXPECT_EQ(-ECANCELED, gda_wait(e[0].v, ticket[7], 0));
-	ASSERT_EQ(1, gda_error(e[0].v, &error));
-	EXPECT_EQ(ticket[0], error.ticket);
-	EXPECT_EQ(GDA_MLX5_SYND_LOCAL_QP_OP, error.syndrome);
-	EXPECT_EQ(GDA_MLX5_VENDOR_IO, error.vendor);
+	expect_dead(_metadata, e, ticket[0], ticket[7]);
 }
 
 /* It died before the queue is told to copy: what is flushed then is heard of as well. */
 TEST_F(copies, driver_dies_first)
 {
 	struct end *e = self->end;
-	struct gda_error error;
 	int64_t ticket[8];
 	int i;
 
 	if (self->place)
 		SKIP(return, "nobody would hear of it: the CQ is the driver's to write");
 	fake_cuda_hold(true);
-	ticket[0] = gda_put(e[0].v, e[0].gpu, e[0].key, e[1].gpu, e[1].key, 8, 0);
+	ticket[0] = put_8(e, 0);
 	while (!fake_cuda_pending())
 		usleep(100);
 	for (i = 1; i < 8; i++)
-		ticket[i] = gda_put(e[0].v, e[0].gpu, e[0].key, e[1].gpu, e[1].key, 8,
-				    GDA_DEFER);
+		ticket[i] = put_8(e, GDA_DEFER);
 	fake_cuda_break();
 	gda_flush(e[0].v);
-	EXPECT_EQ(-EIO, gda_wait(e[0].v, ticket[0], 0));
-	EXPECT_EQ(-ECANCELED, gda_wait(e[0].v, ticket[7], 0));
-	ASSERT_EQ(1, gda_error(e[0].v, &error));
-	EXPECT_EQ(ticket[0], error.ticket);
-	EXPECT_EQ(GDA_MLX5_SYND_LOCAL_QP_OP, error.syndrome);
-	EXPECT_EQ(GDA_MLX5_VENDOR_IO, error.vendor);
+	expect_dead(_metadata, e, ticket[0], ticket[7]);
 }
 
 /* It dies when the queue has failed and told so: that stays the first error. */
@@ -511,14 +439,13 @@ TEST_F(copies, driver_dies_last)
 	struct gda_qp_query before, after;
 	int64_t ticket;
 
-	ASSERT_OK(gda_wait(e[0].v, gda_put(e[0].v, e[0].gpu, e[0].key, e[1].gpu, e[1].key, 8, 0),
-			   0));
+	ASSERT_OK(gda_wait(e[0].v, put_8(e, 0), 0));
 	ticket = gda_put(e[0].v, e[0].gpu, e[0].key, e[1].gpu, ~e[1].key, 8, 0);
 	EXPECT_EQ(-EIO, gda_wait(e[0].v, ticket, 0));
 	ASSERT_OK(gda_qp_query(gda_cuda_qp_base(e[0].qp), &before));
 	EXPECT_EQ((uint64_t)ticket, before.error_index);
 	fake_cuda_break();
-	gda_put(e[0].v, e[0].gpu, e[0].key, e[1].gpu, e[1].key, 8, 0);
+	put_8(e, 0);
 	/* time to do it wrong */
 	usleep(20000);
 	ASSERT_OK(gda_qp_query(gda_cuda_qp_base(e[0].qp), &after));

@@ -101,7 +101,8 @@ static void mean(struct th_rand *r, const struct kind *k, struct meant *m)
 	m->remote.key = (u32)any64(r);
 	if (k->inlined && th_below(r, 3) == 0) {
 		m->inline_len = th_below(r, (GDA_ENGINE_MAX_INLINE >> th_below(r, 6)) + 2);
-		m->inline_len = min(m->inline_len, (u32)GDA_ENGINE_MAX_INLINE);
+		if (m->inline_len > GDA_ENGINE_MAX_INLINE)
+			m->inline_len = GDA_ENGINE_MAX_INLINE;
 		m->remote.len = m->inline_len;
 		for (i = 0; i < m->inline_len; i++)
 			m->data[i] = (u8)th_rand(r);
@@ -481,7 +482,9 @@ TEST(S4_data_lengths)
 TEST(S4_inline_lengths)
 {
 	struct th_qp *qp = th_qp_new(NULL, NULL, 32, 0);
-	static const u32 huge[] = { GDA_ENGINE_MAX_INLINE + 1, 0x1000, 0xffff, 0x10000, 0x7fffffff };
+	static const u32 huge[] = {
+		GDA_ENGINE_MAX_INLINE + 1, 0x1000, 0xffff, 0x10000, 0x7fffffff,
+	};
 	struct gda_status st;
 	struct gda_work w;
 	u32 len, ds, i, op;

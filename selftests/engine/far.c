@@ -163,8 +163,10 @@ TEST_F(far, asked_for_all_that_moves)
 		{ .addr = 0x10000, .len = 4, .key = self->l->mem.key },
 		{ .addr = 0x10010, .len = 4, .key = self->l->mem.key },
 	};
+	unsigned int i;
 
-	host.answer[0] = host.answer[1] = host.answer[2] = host.answer[3] = 1;
+	for (i = 0; i < 4; i++)
+		host.answer[i] = 1;
 	post(self, GDA_MLX5_WRITE, 8);
 	post(self, GDA_MLX5_READ, 8);
 	th_atomic(self->a, GDA_MLX5_ATOMIC_FA, 0, self->l, 0, self->r, 0, 1, 0);
@@ -322,7 +324,8 @@ TEST_F(far, near_atomic_and_immediate)
 	u64 word = 7;
 
 	self->b->q.recv_cq = &sink->cq;
-	host.answer[0] = host.answer[1] = GDA_FAR_NEAR;
+	host.answer[0] = GDA_FAR_NEAR;
+	host.answer[1] = GDA_FAR_NEAR;
 	th_mr_put(self->r, 0, &word, 8);
 	th_atomic(self->a, GDA_MLX5_ATOMIC_FA, 0, self->l, 8, self->r, 0, 5, 0);
 	th_imm(self->a, 0, 9, self->l, 0, self->r, 64, 8);

@@ -273,7 +273,8 @@ TEST(S1_each_byte_is_read_once)
 		case 11:
 		case 12:
 			th_masked(e.a, GDA_MLX5_MASKED_FA, GDA_MLX5_CE_ALWAYS, e.l, 512, e.r, 0,
-				  &(struct th_masked){ .width = shape == 11 ? 4 : 8, .swap_add = 5 });
+				  &(struct th_masked){ .width = shape == 11 ? 4 : 8,
+						       .swap_add = 5 });
 			break;
 		case 13:
 		case 14:

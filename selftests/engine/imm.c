@@ -72,7 +72,7 @@ TEST_F(imm, I_16_target_entry)
 		th_ring(self->a);
 		EXPECT_EQ(1, th_run(self->a));
 		cqe = next_entry(self->sink, &self->seen);
-		ASSERT_TRUE(cqe);
+		ASSERT_NE(NULL, cqe);
 		EXPECT_EQ(GDA_MLX5_CQE_RESP_IMM, cqe->op_own >> 4);
 		EXPECT_EQ(0xcafe0000 + i, gda_be32_to_cpu(cqe->imm));
 		EXPECT_EQ(i, gda_be32_to_cpu(cqe->byte_cnt));
@@ -82,7 +82,7 @@ TEST_F(imm, I_16_target_entry)
 		EXPECT_EQ(i + 1, self->b->recv.value);
 		consumed(self->sink, self->seen);
 	}
-	EXPECT_FALSE(next_entry(self->sink, &self->seen));
+	EXPECT_EQ(NULL, next_entry(self->sink, &self->seen));
 	EXPECT_EQ(0x42, *th_mr_at(self->r, i - 2));
 	EXPECT_EQ(0, *th_mr_at(self->r, i - 1));
 }
@@ -104,7 +104,7 @@ TEST_F(imm, every_shape_of_write)
 		th_ctrl(self->a, index)->opmod_idx_opcode |= gda_be32(GDA_MLX5_WRITE_IMM);
 		th_ring(self->a);
 		EXPECT_EQ(1, th_run(self->a));
-		EXPECT_TRUE(next_entry(self->sink, &self->seen));
+		EXPECT_NE(NULL, next_entry(self->sink, &self->seen));
 		consumed(self->sink, self->seen);
 		if (len)
 			EXPECT_EQ(0x77, *th_mr_at(self->r, 64 + len - 1));
@@ -193,10 +193,10 @@ TEST_F(imm, S3_full_cq_is_receiver_not_ready)
 	EXPECT_EQ(0, memcmp(before, self->sink->cqe, sizeof(before)));
 	for (i = 0; i < ENTRIES; i++)
 		EXPECT_EQ(i, gda_be32_to_cpu(next_entry(self->sink, &self->seen)->imm));
-	EXPECT_FALSE(next_entry(self->sink, &self->seen));
+	EXPECT_EQ(NULL, next_entry(self->sink, &self->seen));
 	consumed(self->sink, self->seen);
 	EXPECT_TRUE(gda_cq_push(&self->sink->cq, &own));
-	EXPECT_TRUE(next_entry(self->sink, &self->seen));
+	EXPECT_NE(NULL, next_entry(self->sink, &self->seen));
 	th_qp_free(c);
 	th_qp_free(d);
 }

@@ -4,7 +4,7 @@
  * what is refused still says how many slots it takes.
  */
 #include "fuzz.h"
-#include "host.h"
+#include "../engine/host.h"
 
 #define DEPTH	8U
 

@@ -7,7 +7,7 @@
  * the regions is ASan's to watch.
  */
 #include "fuzz.h"
-#include "host.h"
+#include "../engine/host.h"
 
 #define DEPTH	16U
 #define SHIFT	8U		/* pages are small, so that looking at all of them is quick */
@@ -74,6 +74,7 @@ static void post(struct scene *s, struct input *in)
 	struct gda_sge sge[2], remote;
 	u64 index = qp->next;
 	u8 *slot = th_slot(qp, index);
+	u32 word;
 
 	range(s, in, &remote.addr, &remote.key, &remote.len);
 	range(s, in, &sge[0].addr, &sge[0].key, &sge[0].len);
@@ -96,8 +97,8 @@ static void post(struct scene *s, struct input *in)
 		break;
 	default:
 		take(in, slot, GDA_MLX5_SLOT_BYTES);
-		th_ctrl(qp, index)->opmod_idx_opcode = gda_be32(
-			(u32)(index & 0xffff) << 8 | take8(in));
+		word = (u32)(index & 0xffff) << 8 | take8(in);
+		th_ctrl(qp, index)->opmod_idx_opcode = gda_be32(word);
 		th_ctrl(qp, index)->qpn_ds = gda_be32(TH_QPN << 8 | take8(in) % 8);
 		qp->next++;
 		break;

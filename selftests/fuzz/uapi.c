@@ -22,8 +22,11 @@ struct made {
 static const struct call {
 	uint16_t size, in, out;
 } calls[] = {
-#define IN(nr, type)	[GDA_IOC_NR_##nr] = { sizeof(struct type), offsetof(struct type, handle), 0 }
-#define OUT(nr, type)	[GDA_IOC_NR_##nr] = { sizeof(struct type), 0, offsetof(struct type, handle) }
+#define HANDLE(type)	offsetof(struct type, handle)
+#define IN(nr, type) \
+	[GDA_IOC_NR_##nr] = { sizeof(struct type), HANDLE(type), 0 }
+#define OUT(nr, type) \
+	[GDA_IOC_NR_##nr] = { sizeof(struct type), 0, HANDLE(type) }
 	[GDA_IOC_NR_QUERY] = { sizeof(struct gda_query), 0, 0 },
 	IN(DESTROY, gda_destroy),
 	IN(REGION_INFO, gda_region_query),

@@ -4,7 +4,6 @@
  * like from here. In the guest on the kernel's device, natively on the in-process one.
  */
 #include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,61 +11,9 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <gda/fastpath.h>
-#include <gda/gda.h>
 #include <gda/masked.h>
-#include <gda/ring.h>
 #include "kselftest_harness.h"
-
-#define BYTES	(256 * 1024)
-#define ALL	GDA_ACCESS_ALL
-
-struct side {
-	struct gda_context *ctx;
-	struct gda_qp *qp;
-	struct gda_view *v;
-	struct gda_mr *mr;
-	uint8_t *mem;
-	uint64_t iova;
-	uint32_t key;
-};
-
-static int side_open(struct side *s, uint32_t depth)
-{
-	struct gda_qp_attr attr = { .sq_depth = depth, .timeout_ns = 20000000000U };
-	int err = gda_open(NULL, &s->ctx);
-
-	if (err)
-		return err;
-	s->mem = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	err = s->mem == MAP_FAILED ? -ENOMEM : gda_qp_create(s->ctx, &attr, &s->qp);
-	if (!err)
-		err = gda_mr_reg(s->ctx, s->mem, BYTES, ALL, 0, &s->mr);
-	if (err)
-		return err;
-	s->v = gda_qp_view(s->qp);
-	s->iova = gda_mr_iova(s->mr);
-	s->key = gda_mr_key(s->mr);
-	return 0;
-}
-
-static int side_connect(struct side *a, struct side *b)
-{
-	struct gda_address address;
-	int err = gda_qp_address(b->qp, &address);
-
-	err = err ? err : gda_qp_connect(a->qp, &address);
-	err = err ? err : gda_qp_address(a->qp, &address);
-	return err ? err : gda_qp_connect(b->qp, &address);
-}
-
-static void side_close(struct side *s)
-{
-	gda_qp_destroy(s->qp);
-	gda_mr_dereg(s->mr);
-	gda_close(s->ctx);
-	munmap(s->mem, BYTES);
-}
+#include "side.h"
 
 FIXTURE(device) {
 	struct side a, b;
@@ -520,8 +467,8 @@ TEST_F(device, refusals)
 	EXPECT_EQ(-EINVAL, gda_qp_create(self->a.ctx, &attr, &qp));
 	ASSERT_EQ(0, gda_qp_address(self->b.qp, &address));
 	EXPECT_EQ(-EALREADY, gda_qp_connect(self->a.qp, &address));
-	EXPECT_EQ(-EINVAL, gda_mr_reg(self->a.ctx, self->a.mem, 0, ALL, 0, &mr));
-	EXPECT_EQ(-EFAULT, gda_mr_reg(self->a.ctx, (void *)4096, 4096, ALL, 0, &mr));
+	EXPECT_EQ(-EINVAL, gda_mr_reg(self->a.ctx, self->a.mem, 0, GDA_ACCESS_ALL, 0, &mr));
+	EXPECT_EQ(-EFAULT, gda_mr_reg(self->a.ctx, (void *)4096, 4096, GDA_ACCESS_ALL, 0, &mr));
 	EXPECT_EQ(NULL, qp);
 	EXPECT_EQ(NULL, mr);
 }
@@ -537,193 +484,4 @@ TEST_F(device, dead_key)
 }
 
 /* Counters of both ends, a ring for completions that signals an eventfd. */
-TEST_F(device, E_02_E_04_counters_and_events)
-{
-	struct gda_cq_attr ring = { .depth = 64 };
-	struct gda_count *sent, *recv;
-	struct gda_qp_attr attr = { .sq_depth = 16, .timeout_ns = 20000000000U };
-	struct pollfd p = { .events = POLLIN };
-	struct gda_address address;
-	struct gda_qp *qp;
-	struct gda_cq *cq;
-	int i;
-
-	ASSERT_EQ(0, gda_cq_create(self->a.ctx, &ring, &cq));
-	ASSERT_EQ(0, gda_counter_create(self->a.ctx, &sent));
-	ASSERT_EQ(0, gda_counter_create(self->a.ctx, &recv));
-	attr.sent_counter = sent;
-	attr.recv_counter = recv;
-	attr.recv_cq = cq;
-	EXPECT_EQ(-EINVAL, gda_qp_create(self->b.ctx, &attr, &qp));
-	ASSERT_EQ(0, gda_qp_create(self->a.ctx, &attr, &qp));
-	ASSERT_EQ(0, gda_qp_address(qp, &address));
-	ASSERT_EQ(0, gda_qp_connect(qp, &address));
-	EXPECT_EQ(-EBUSY, gda_counter_destroy(sent));
-	EXPECT_EQ(-EBUSY, gda_cq_destroy(cq));
-	for (i = 1; i <= 100; i++) {
-		int64_t t = gda_put_value(gda_qp_view(qp), self->a.iova, self->a.key, i, 0);
-
-		ASSERT_EQ(0, gda_wait(gda_qp_view(qp), t, 0));
-		ASSERT_EQ(i, __atomic_load_n(&gda_counter_memory(sent)->value, __ATOMIC_ACQUIRE));
-		ASSERT_EQ(i, __atomic_load_n(&gda_counter_memory(recv)->value, __ATOMIC_ACQUIRE));
-	}
-	EXPECT_EQ(0, gda_counter_memory(sent)->errors);
-	p.fd = eventfd(0, EFD_CLOEXEC);
-	EXPECT_EQ(-EINVAL, gda_cq_event(cq, -1, GDA_CQ_ARM));
-	EXPECT_EQ(-EBADF, gda_cq_event(cq, 9999, GDA_CQ_ARM));
-	EXPECT_EQ(0, gda_cq_event(cq, p.fd, GDA_CQ_ARM));
-	EXPECT_EQ(0, poll(&p, 1, 0));
-	EXPECT_EQ(0, gda_cq_event(cq, -1, 0));
-	close(p.fd);
-	EXPECT_EQ(0, gda_qp_destroy(qp));
-	EXPECT_EQ(0, gda_counter_destroy(sent));
-	EXPECT_EQ(0, gda_counter_destroy(recv));
-	EXPECT_EQ(0, gda_counter_destroy(NULL));
-	EXPECT_EQ(0, gda_cq_destroy(cq));
-}
-
-/* A pair whose second end has a ring for immediates. */
-struct told {
-	struct gda_cq *cq;
-	struct gda_qp *from, *to;
-	struct gda_view *v;
-	struct side *target;
-	uint32_t taken;
-	int err;
-};
-
-#define RING	8
-
-static int told_open(struct told *p, struct side *a, struct side *b)
-{
-	struct gda_cq_attr ring = { .depth = RING };
-	struct gda_qp_attr attr = { .sq_depth = 16, .timeout_ns = 20000000000U };
-	struct gda_address address;
-	int err = gda_cq_create(b->ctx, &ring, &p->cq);
-
-	err = err ? err : gda_qp_create(a->ctx, &attr, &p->from);
-	attr.recv_cq = p->cq;
-	err = err ? err : gda_qp_create(b->ctx, &attr, &p->to);
-	err = err ? err : gda_qp_address(p->to, &address);
-	err = err ? err : gda_qp_connect(p->from, &address);
-	err = err ? err : gda_qp_address(p->from, &address);
-	err = err ? err : gda_qp_connect(p->to, &address);
-	if (err)
-		return err;
-	p->v = gda_qp_view(p->from);
-	p->target = b;
-	return 0;
-}
-
-static int told_close(struct told *p)
-{
-	int err = gda_qp_destroy(p->from);
-
-	err = err ? err : gda_qp_destroy(p->to);
-	return err ? err : gda_cq_destroy(p->cq);
-}
-
-/* The target looks at its ring and at nothing else; the ring wraps many times. */
-TEST_F(device, I_16_put_imm)
-{
-	struct side *a = &self->a, *b = &self->b;
-	struct gda_cq_entry entry;
-	struct gda_cq_view *ring;
-	struct told p;
-	uint32_t i;
-
-	ASSERT_EQ(0, told_open(&p, a, b));
-	ring = gda_cq_view(p.cq);
-	ASSERT_NE(NULL, ring);
-	EXPECT_EQ(0, gda_cq_poll(ring, &entry));
-	EXPECT_EQ(-ETIMEDOUT, gda_cq_wait(ring, &entry, gda_clock_ns() + 1000000));
-	for (i = 0; i < 20 * RING; i++) {
-		uint32_t len = i % 3 ? i * 97 : 0;
-
-		memset(a->mem, (int)i, len);
-		ASSERT_LE(0, gda_put_imm(p.v, a->iova, a->key, b->iova, b->key, len,
-					 0xbeef0000U + i, i % 2 ? GDA_SOLICITED : 0));
-		ASSERT_EQ(0, gda_cq_wait(ring, &entry, gda_clock_ns() + 20000000000U));
-		ASSERT_EQ(0, memcmp(a->mem, b->mem, len));
-		ASSERT_EQ(GDA_MLX5_CQE_RESP_IMM, entry.opcode);
-		ASSERT_EQ(0xbeef0000U + i, entry.imm);
-		ASSERT_EQ(len, entry.bytes);
-		ASSERT_EQ(i % 2, entry.solicited);
-		ASSERT_EQ(0, entry.syndrome);
-		ASSERT_EQ(gda_qp_view(p.to)->qpn, entry.qpn);
-		ASSERT_EQ(0, gda_cq_poll(ring, &entry));
-	}
-	/* what is not taken is not overwritten: the next one fails */
-	for (i = 0; i < RING; i++)
-		ASSERT_EQ(0, gda_wait(p.v, gda_put_imm(p.v, 0, 0, b->iova, b->key, 0, i, 0), 0));
-	EXPECT_EQ(-EIO, gda_wait(p.v, gda_put_imm(p.v, 0, 0, b->iova, b->key, 0, 99, 0), 0));
-	for (i = 0; i < RING; i++) {
-		ASSERT_EQ(1, gda_cq_poll(ring, &entry));
-		EXPECT_EQ(i, entry.imm);
-	}
-	EXPECT_EQ(0, gda_cq_poll(ring, &entry));
-	EXPECT_EQ(0, told_close(&p));
-}
-
-static void *told_main(void *arg)
-{
-	struct told *p = arg;
-	int64_t ticket;
-	uint32_t i;
-
-	for (i = 0; i < 100; i++) {
-		usleep(i % 4 ? 0 : 2000);
-		/* a full ring would be an error */
-		while (i - __atomic_load_n(&p->taken, __ATOMIC_ACQUIRE) >= RING)
-			usleep(100);
-		ticket = gda_put_imm(p->v, 0, 0, p->target->iova, p->target->key, 0, i,
-				     GDA_SOLICITED);
-		p->err = gda_wait(p->v, ticket, 0);
-		if (p->err)
-			break;
-	}
-	return NULL;
-}
-
-TEST_F_TIMEOUT(device, sleep_until_an_immediate_comes, 60)
-{
-	int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	uint64_t deadline = gda_clock_ns() + 20000000000U;
-	struct gda_cq_entry entry;
-	pthread_t thread;
-	struct told p = { 0 };
-	uint32_t i;
-
-	ASSERT_EQ(0, told_open(&p, &self->a, &self->b));
-	EXPECT_EQ(-EINVAL, gda_cq_sleep(p.cq, event, 0, &entry, 0));
-	EXPECT_EQ(-EBADF, gda_cq_sleep(p.cq, 9999, GDA_CQ_ARM, &entry, 0));
-	EXPECT_EQ(-ETIMEDOUT, gda_cq_sleep(p.cq, event, GDA_CQ_ARM, &entry,
-					   gda_clock_ns() + 1000000));
-	ASSERT_EQ(0, pthread_create(&thread, NULL, told_main, &p));
-	for (i = 0; i < 100; i++) {
-		uint32_t how = i % 2 ? GDA_CQ_ARM : GDA_CQ_ARM_SOLICITED;
-
-		ASSERT_EQ(0, gda_cq_sleep(p.cq, event, how, &entry, deadline))
-			TH_LOG("entry %u, the peer says %d", i, p.err);
-		ASSERT_EQ(i, entry.imm);
-		__atomic_store_n(&p.taken, i + 1, __ATOMIC_RELEASE);
-	}
-	pthread_join(thread, NULL);
-	EXPECT_EQ(0, p.err);
-	close(event);
-	EXPECT_EQ(0, told_close(&p));
-}
-
-TEST_F(device, collapsed_cq_is_no_ring)
-{
-	struct gda_cq_attr collapsed = { .flags = GDA_CQ_COLLAPSED };
-	struct gda_cq_entry entry;
-	struct gda_cq *cq;
-
-	ASSERT_EQ(0, gda_cq_create(self->a.ctx, &collapsed, &cq));
-	EXPECT_EQ(NULL, gda_cq_view(cq));
-	EXPECT_EQ(-EINVAL, gda_cq_sleep(cq, 0, GDA_CQ_ARM, &entry, 0));
-	EXPECT_EQ(0, gda_cq_destroy(cq));
-}
-
 TEST_HARNESS_MAIN

@@ -172,8 +172,8 @@ static void gpu_run(char **argv)
 		memcpy(path + n, "-gpu", sizeof("-gpu"));
 		execv(path, argv);
 	}
-	fprintf(stderr, "gda-perf: no gda-perf-gpu beside it (make perf-gpu, where there is "
-		"an nvcc)\n");
+	fputs("gda-perf: no gda-perf-gpu beside it (make perf-gpu, where there is an nvcc)\n",
+	      stderr);
 	exit(4);
 }
 

@@ -3,8 +3,8 @@
 #
 # kernel-doc.sh [kernel-doc's arguments] - the kernel's kernel-doc on our headers
 #
-# It knows the kernel's words for inline and aligned, not ours: so each FILE is
-# read from a copy without them, line for line the same.
+# It knows the kernel's words for inline and aligned, not ours, and no C++: so each
+# FILE is read from a copy without them, line for line the same.
 
 set -uo pipefail
 
@@ -18,7 +18,8 @@ for a; do
 		f=$(realpath "$a")
 		f=$copies/${f#"$top"/}
 		mkdir -p "${f%/*}"
-		sed -E 's/\b(GDA_API|GDA_HELPER|GDA_SLOW|GDA_UAPI_INLINE) //
+		sed -E 's/\b(GDA_API|GDA_GPU_API|GDA_HELPER|GDA_SLOW|GDA_UAPI_INLINE) //
+			s/^template <.*>$//; s/^\t__device__.*//; s/(\w) &(\w+)([,)])/\1 *\2\3/g
 			s/ (GDA_VIEW_ALIGN|GDA_ALIGNED)\b//' "$a" >"$f"
 		a=$f
 	fi

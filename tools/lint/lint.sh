@@ -92,7 +92,8 @@ check_clang() { # the same by the other compiler
 check_cxx() { # the public headers as C++
 	local h
 
-	files '^(uapi|lib/include)/gda/.*\.h$'
+	# gda/gpu is CUDA's, which nvcc compiles.
+	files '^(uapi|lib/include)/gda/.*\.h$' '^lib/include/gda/gpu/'
 	for h in "${list[@]}"; do
 		for std in c++11 c++17; do
 			c++ -std=$std -fsyntax-only -Wall -Wextra -Iuapi -Ilib/include \

@@ -73,11 +73,17 @@ GDA_DEVICE void gda_block_store(uint32_t *p, uint32_t v)
 	*(volatile uint32_t *)p = v;
 }
 
-/* All threads of the block; @posters of them will call gda_block_leave(). */
-GDA_DEVICE void gda_block_open(struct gda_block *b, struct gda_view *v, uint32_t posters)
+/**
+ * gda_block_open - the block owns a queue
+ * @b: in shared memory
+ * @v: the view; nobody else may post to it until gda_block_close()
+ * @posters: how many threads will call gda_block_leave(); for a courier
+ *
+ * All threads of the block call it; it ends with a barrier of theirs. Good for 2^32 posts.
+ */
+GDA_GPU_API void gda_block_open(struct gda_block *b, struct gda_view *v, uint32_t posters)
 {
-	uint32_t rank = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-	uint32_t size = blockDim.x * blockDim.y * blockDim.z;
+	uint32_t rank = gda_block_rank(), size = gda_block_size();
 	uint64_t start = gda_gpu_load64(&v->reserved);
 	uint32_t word, bit;
 
@@ -106,7 +112,14 @@ GDA_DEVICE void gda_block_open(struct gda_block *b, struct gda_view *v, uint32_t
 	__syncthreads();
 }
 
-GDA_DEVICE struct gda_block_queue gda_block_join(struct gda_block *b, bool courier)
+/**
+ * gda_block_join - a thread opens the block's queue
+ * @b: after gda_block_open()
+ * @courier: whether a warp runs gda_block_courier(); a constant, the same for all
+ *
+ * Return: the queue, to be kept in registers.
+ */
+GDA_GPU_API struct gda_block_queue gda_block_join(struct gda_block *b, bool courier)
 {
 	struct gda_block_queue q;
 
@@ -118,8 +131,13 @@ GDA_DEVICE struct gda_block_queue gda_block_join(struct gda_block *b, bool couri
 	return q;
 }
 
-/* All threads of the block, when nobody posts any more. */
-GDA_DEVICE void gda_block_close(struct gda_block *b)
+/**
+ * gda_block_close - give a queue back
+ * @b: after gda_block_open(); nobody posts any more
+ *
+ * All threads of the block call it. Completions need not have come.
+ */
+GDA_GPU_API void gda_block_close(struct gda_block *b)
 {
 	struct gda_view *v = b->view;
 	uint64_t completed = b->start;
@@ -373,11 +391,15 @@ GDA_DEVICE bool gda_quiet_known(struct gda_block_queue &q)
 	       !gda_block_load(&q.block->failed);
 }
 
-/*
- * A warp of the block that only rings, until no poster is left and all is rung. Returns 0,
- * or -ESHUTDOWN if it was aborted.
+/**
+ * gda_block_courier - ring for all posters of the block
+ * @q: the queue, as a poster opens it
+ *
+ * For a whole warp, which does nothing else meanwhile.
+ *
+ * Return: 0 when no poster is left and all is rung; -ESHUTDOWN aborted.
  */
-GDA_DEVICE int gda_block_courier(const struct gda_block_queue &q)
+GDA_GPU_API int gda_block_courier(const struct gda_block_queue &q)
 {
 	struct gda_block *b = q.block;
 	struct gda_port p = q.port;
@@ -417,8 +439,11 @@ GDA_DEVICE int gda_block_courier(const struct gda_block_queue &q)
 	}
 }
 
-/* A poster has posted its last. */
-GDA_DEVICE void gda_block_leave(struct gda_block *b)
+/**
+ * gda_block_leave - a poster has posted its last
+ * @b: the state; its count of posters goes down
+ */
+GDA_GPU_API void gda_block_leave(struct gda_block *b)
 {
 	gda_fence_block();
 	atomicSub(&b->posters, 1);

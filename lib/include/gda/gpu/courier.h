@@ -23,7 +23,16 @@ struct gda_shared {
 	bool courier;
 };
 
-GDA_DEVICE struct gda_shared gda_shared_open(struct gda_view *v, bool courier)
+/**
+ * gda_shared_open - a thread opens a queue that others post to as well
+ * @v: the view
+ * @courier: whether somebody runs gda_courier_run(); a constant, the same for all
+ *
+ * Posters may be anywhere on the GPU. Rings of less than 8 slots cannot be shared.
+ *
+ * Return: the queue, to be kept in registers.
+ */
+GDA_GPU_API struct gda_shared gda_shared_open(struct gda_view *v, bool courier)
 {
 	struct gda_shared q;
 
@@ -128,7 +137,7 @@ GDA_DEVICE uint64_t gda_courier_start(const struct gda_port &p)
  *
  * Return: 0 when no poster is left and all is rung; -ESHUTDOWN aborted.
  */
-GDA_DEVICE int gda_courier_run(const struct gda_shared &q, const uint32_t *posters)
+GDA_GPU_API int gda_courier_run(const struct gda_shared &q, const uint32_t *posters)
 {
 	struct gda_port p = q.port;
 	struct gda_view *v = p.view;
@@ -166,8 +175,11 @@ GDA_DEVICE int gda_courier_run(const struct gda_shared &q, const uint32_t *poste
 	return 0;
 }
 
-/* A poster has posted its last. */
-GDA_DEVICE void gda_courier_leave(uint32_t *posters)
+/**
+ * gda_courier_leave - a poster has posted its last
+ * @posters: what gda_courier_run() was given; goes down by one
+ */
+GDA_GPU_API void gda_courier_leave(uint32_t *posters)
 {
 	gda_fence_gpu();
 	gda_gpu_add32(posters, (uint32_t)-1);

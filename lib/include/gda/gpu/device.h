@@ -20,6 +20,8 @@
 #include <gda/view.h>
 
 #define GDA_DEVICE static __device__ __forceinline__
+/* The same for what users call. */
+#define GDA_GPU_API GDA_DEVICE
 /* Off the posting path. Values in, a value out: nothing of the caller's is spilled. */
 #define GDA_DEVICE_SLOW static __device__ __noinline__
 
@@ -125,7 +127,19 @@ GDA_DEVICE void gda_release(uint32_t caps)
 #endif
 }
 
-/* What a poster keeps of a view in registers; what it does not use costs nothing. */
+/**
+ * struct gda_port - what a poster keeps of a view in registers
+ * @view: the view
+ * @sq: send queue
+ * @slots: marks of its slots, for shared posting
+ * @dbrec: doorbell record of the send queue
+ * @db: doorbell
+ * @mask: slots - 1
+ * @caps: GDA_VIEW_*: what posters may rely on
+ * @qpn_be: QP number << 8, big-endian
+ *
+ * Addresses are as the GPU has them. What a poster does not use costs nothing.
+ */
 struct gda_port {
 	struct gda_view *view;
 	char *sq;
@@ -134,7 +148,7 @@ struct gda_port {
 	uint64_t *db;
 	uint32_t mask;
 	uint32_t caps;
-	uint32_t qpn_be;	/* qpn << 8, big-endian */
+	uint32_t qpn_be;
 };
 
 GDA_DEVICE struct gda_port gda_port_open(struct gda_view *v)
@@ -152,12 +166,17 @@ GDA_DEVICE struct gda_port gda_port_open(struct gda_view *v)
 	return p;
 }
 
-/*
- * For a program that knows what its device can do: let the compiler know. False, and
- * nothing changed, if it is not so.
+/**
+ * gda_assume - let the compiler know what the device can do
+ * @q: the queue, as a poster has opened it
+ * @caps: GDA_VIEW_*, a constant
+ *
+ * Branches on what @caps says go away. Costs a comparison, once.
+ *
+ * Return: true; false, and nothing is changed, if the view says otherwise.
  */
 template <class queue>
-GDA_DEVICE bool gda_assume(queue &q, uint32_t caps)
+GDA_GPU_API bool gda_assume(queue &q, uint32_t caps)
 {
 	if (q.port.caps != caps)
 		return false;
@@ -202,6 +221,16 @@ GDA_DEVICE char *gda_port_entry(const struct gda_port &p, uint64_t index, uint32
 	gda_store128(entry + 16, gda_swap32((uint32_t)(raddr >> 32)),
 		     gda_swap32((uint32_t)raddr), gda_swap32(rkey), 0);
 	return entry + 32;
+}
+
+GDA_DEVICE uint32_t gda_block_rank(void)
+{
+	return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+}
+
+GDA_DEVICE uint32_t gda_block_size(void)
+{
+	return blockDim.x * blockDim.y * blockDim.z;
 }
 
 /* Deadlines as in gda/fastpath.h: absolute, 0 is the view's timeout from now. */

@@ -24,11 +24,16 @@ struct gda_exclusive {
 	uint32_t deferred;
 };
 
-/*
- * Own @v. Nobody may post to it or wait on it otherwise until gda_exclusive_close(), and
- * nothing may be deferred.
+/**
+ * gda_exclusive_open - own a queue
+ * @v: the view; nothing of it may be deferred
+ *
+ * For one thread, or for all lanes of a warp that then do everything together. Nobody
+ * else may post to @v or wait on it until gda_exclusive_close().
+ *
+ * Return: the queue, to be kept in registers.
  */
-GDA_DEVICE struct gda_exclusive gda_exclusive_open(struct gda_view *v)
+GDA_GPU_API struct gda_exclusive gda_exclusive_open(struct gda_view *v)
 {
 	struct gda_exclusive q;
 
@@ -55,8 +60,14 @@ GDA_DEVICE uint64_t gda_known(const struct gda_exclusive &q)
 	return q.next + q.free - q.port.mask - 1;
 }
 
-/* Give the queue back: to another owner, or to gda_view_share(). */
-GDA_DEVICE void gda_exclusive_close(struct gda_exclusive &q)
+/**
+ * gda_exclusive_close - give a queue back
+ * @q: the queue; what it deferred is rung
+ *
+ * To another owner, to gda_view_share() on a CPU or gda_shared_reset() on a GPU.
+ * Completions need not have come.
+ */
+GDA_GPU_API void gda_exclusive_close(struct gda_exclusive &q)
 {
 	gda_ring_deferred(q);
 	gda_gpu_store64(&q.port.view->reserved, q.next);

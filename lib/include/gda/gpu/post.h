@@ -45,8 +45,23 @@ GDA_DEVICE void gda_write_atomic(const struct gda_port &p, uint64_t index, uint3
 		     gda_swap32((uint32_t)(laddr >> 32)), gda_swap32((uint32_t)laddr));
 }
 
+/**
+ * gda_put - RDMA write
+ * @q: the queue, as the poster has opened it
+ * @laddr: source, an iova of @lkey's memory
+ * @lkey: key of local memory
+ * @raddr: target, an iova of @rkey's memory
+ * @rkey: key of the peer's memory
+ * @len: bytes, below 2^31
+ * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM, GDA_SOLICITED
+ *
+ * As gda_put() of gda/fastpath.h, through what the poster keeps in registers.
+ *
+ * Return: the ticket; -EMSGSIZE, -EIO, -ETIMEDOUT, -ESHUTDOWN, or -EAGAIN with
+ * GDA_NOWAIT, and nothing was posted.
+ */
 template <class queue>
-GDA_DEVICE int64_t gda_put(queue &q, uint64_t laddr, uint32_t lkey, uint64_t raddr,
+GDA_GPU_API int64_t gda_put(queue &q, uint64_t laddr, uint32_t lkey, uint64_t raddr,
 			   uint32_t rkey, uint32_t len, unsigned int flags)
 {
 	int64_t index;
@@ -61,8 +76,21 @@ GDA_DEVICE int64_t gda_put(queue &q, uint64_t laddr, uint32_t lkey, uint64_t rad
 	return index;
 }
 
+/**
+ * gda_get - RDMA read
+ * @q: the queue, as the poster has opened it
+ * @laddr: where to, an iova of @lkey's memory
+ * @lkey: key of local memory
+ * @raddr: source, an iova of @rkey's memory
+ * @rkey: key of the peer's memory
+ * @len: bytes, below 2^31
+ * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM, GDA_SOLICITED
+ *
+ * Return: the ticket; -EMSGSIZE, -EIO, -ETIMEDOUT, -ESHUTDOWN, or -EAGAIN with
+ * GDA_NOWAIT, and nothing was posted.
+ */
 template <class queue>
-GDA_DEVICE int64_t gda_get(queue &q, uint64_t laddr, uint32_t lkey, uint64_t raddr,
+GDA_GPU_API int64_t gda_get(queue &q, uint64_t laddr, uint32_t lkey, uint64_t raddr,
 			   uint32_t rkey, uint32_t len, unsigned int flags)
 {
 	int64_t index;
@@ -77,9 +105,21 @@ GDA_DEVICE int64_t gda_get(queue &q, uint64_t laddr, uint32_t lkey, uint64_t rad
 	return index;
 }
 
-/* Eight bytes given by value, in the queue itself. */
+/**
+ * gda_put_value - write eight bytes given by value
+ * @q: the queue, as the poster has opened it
+ * @raddr: target, an iova of @rkey's memory
+ * @rkey: key of the peer's memory
+ * @value: stored as the GPU has it, little-endian
+ * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM, GDA_SOLICITED
+ *
+ * The bytes are in the queue itself: no local memory, no key.
+ *
+ * Return: the ticket; -EIO, -ETIMEDOUT, -ESHUTDOWN, or -EAGAIN with GDA_NOWAIT, and
+ * nothing was posted.
+ */
 template <class queue>
-GDA_DEVICE int64_t gda_put_value(queue &q, uint64_t raddr, uint32_t rkey, uint64_t value,
+GDA_GPU_API int64_t gda_put_value(queue &q, uint64_t raddr, uint32_t rkey, uint64_t value,
 				 unsigned int flags)
 {
 	int64_t index = gda_take(q, 1, flags);
@@ -93,8 +133,21 @@ GDA_DEVICE int64_t gda_put_value(queue &q, uint64_t raddr, uint32_t rkey, uint64
 	return index;
 }
 
+/**
+ * gda_fetch_add - add to a word of the peer
+ * @q: the queue, as the poster has opened it
+ * @laddr: where the old value goes, 8 bytes
+ * @lkey: key of local memory
+ * @raddr: the word, aligned to 8
+ * @rkey: key of the peer's memory
+ * @add: what to add, modulo 2^64
+ * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM, GDA_SOLICITED
+ *
+ * Return: the ticket; -EIO, -ETIMEDOUT, -ESHUTDOWN, or -EAGAIN with GDA_NOWAIT, and
+ * nothing was posted.
+ */
 template <class queue>
-GDA_DEVICE int64_t gda_fetch_add(queue &q, uint64_t laddr, uint32_t lkey, uint64_t raddr,
+GDA_GPU_API int64_t gda_fetch_add(queue &q, uint64_t laddr, uint32_t lkey, uint64_t raddr,
 				 uint32_t rkey, uint64_t add, unsigned int flags)
 {
 	int64_t index = gda_take(q, 1, flags);
@@ -106,8 +159,22 @@ GDA_DEVICE int64_t gda_fetch_add(queue &q, uint64_t laddr, uint32_t lkey, uint64
 	return index;
 }
 
+/**
+ * gda_compare_swap - replace a word of the peer if it is as expected
+ * @q: the queue, as the poster has opened it
+ * @laddr: where the old value goes, 8 bytes
+ * @lkey: key of local memory
+ * @raddr: the word, aligned to 8
+ * @rkey: key of the peer's memory
+ * @compare: what it is expected to be
+ * @swap: what it becomes then
+ * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM, GDA_SOLICITED
+ *
+ * Return: the ticket; -EIO, -ETIMEDOUT, -ESHUTDOWN, or -EAGAIN with GDA_NOWAIT, and
+ * nothing was posted.
+ */
 template <class queue>
-GDA_DEVICE int64_t gda_compare_swap(queue &q, uint64_t laddr, uint32_t lkey, uint64_t raddr,
+GDA_GPU_API int64_t gda_compare_swap(queue &q, uint64_t laddr, uint32_t lkey, uint64_t raddr,
 				    uint32_t rkey, uint64_t compare, uint64_t swap,
 				    unsigned int flags)
 {
@@ -121,7 +188,14 @@ GDA_DEVICE int64_t gda_compare_swap(queue &q, uint64_t laddr, uint32_t lkey, uin
 	return index;
 }
 
-/* Where the other side is told: add @add to its word at @raddr, fetch into @laddr. */
+/**
+ * struct gda_signal - where the other side is told
+ * @laddr: where the old value of its word goes, 8 bytes
+ * @raddr: its word, aligned to 8
+ * @lkey: key of local memory
+ * @rkey: key of the peer's memory
+ * @add: what is added to the word
+ */
 struct gda_signal {
 	uint64_t laddr;
 	uint64_t raddr;
@@ -130,9 +204,24 @@ struct gda_signal {
 	uint64_t add;
 };
 
-/* A put and then a signal, with one reservation and one ring; the signal's ticket. */
+/**
+ * gda_put_signal - a put, and an atomic behind it
+ * @q: the queue, as the poster has opened it
+ * @laddr: source, an iova of @lkey's memory
+ * @lkey: key of local memory
+ * @raddr: target, an iova of @rkey's memory
+ * @rkey: key of the peer's memory
+ * @len: bytes, below 2^31
+ * @s: the signal
+ * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM, GDA_SOLICITED
+ *
+ * One reservation, one ring. Who sees the signal sees the data.
+ *
+ * Return: the ticket of the signal; -EMSGSIZE, -EIO, -ETIMEDOUT, -ESHUTDOWN, or -EAGAIN with
+ * GDA_NOWAIT, and nothing was posted.
+ */
 template <class queue>
-GDA_DEVICE int64_t gda_put_signal(queue &q, uint64_t laddr, uint32_t lkey, uint64_t raddr,
+GDA_GPU_API int64_t gda_put_signal(queue &q, uint64_t laddr, uint32_t lkey, uint64_t raddr,
 				  uint32_t rkey, uint32_t len, const struct gda_signal &s,
 				  unsigned int flags)
 {
@@ -150,9 +239,23 @@ GDA_DEVICE int64_t gda_put_signal(queue &q, uint64_t laddr, uint32_t lkey, uint6
 	return index + 1;
 }
 
-/* A put of each lane; all lanes of the warp call it. The lane's own ticket. */
+/**
+ * gda_put_each - a put of each lane of a warp
+ * @q: the queue, as the poster has opened it
+ * @laddr: source, an iova of @lkey's memory
+ * @lkey: key of local memory
+ * @raddr: target, an iova of @rkey's memory
+ * @rkey: key of the peer's memory
+ * @len: bytes, below 2^31
+ * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM, GDA_SOLICITED
+ *
+ * All 32 lanes call it. One reservation, one ring.
+ *
+ * Return: the lane's own ticket; -EMSGSIZE, -EIO, -ETIMEDOUT, -ESHUTDOWN, or -EAGAIN with
+ * GDA_NOWAIT, and nothing was posted.
+ */
 template <class queue>
-GDA_DEVICE int64_t gda_put_each(queue &q, uint64_t laddr, uint32_t lkey, uint64_t raddr,
+GDA_GPU_API int64_t gda_put_each(queue &q, uint64_t laddr, uint32_t lkey, uint64_t raddr,
 				uint32_t rkey, uint32_t len, unsigned int flags)
 {
 	int64_t index;
@@ -167,9 +270,23 @@ GDA_DEVICE int64_t gda_put_each(queue &q, uint64_t laddr, uint32_t lkey, uint64_
 	return index;
 }
 
-/* One put by a group. The ticket in its thread of rank 0, 0 in the others. */
+/**
+ * gda_put_group - one put by a group of threads
+ * @g: any object with thread_rank(), size() and sync(); all of it call
+ * @q: the queue, as the poster has opened it
+ * @laddr: source, an iova of @lkey's memory
+ * @lkey: key of local memory
+ * @raddr: target, an iova of @rkey's memory
+ * @rkey: key of the peer's memory
+ * @len: bytes, below 2^31
+ * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM, GDA_SOLICITED
+ *
+ * What any thread of the group wrote before is covered.
+ *
+ * Return: as gda_put() in the thread of rank 0, 0 in the others.
+ */
 template <class group, class queue>
-GDA_DEVICE int64_t gda_put_group(const group &g, queue &q, uint64_t laddr, uint32_t lkey,
+GDA_GPU_API int64_t gda_put_group(const group &g, queue &q, uint64_t laddr, uint32_t lkey,
 				 uint64_t raddr, uint32_t rkey, uint32_t len,
 				 unsigned int flags)
 {
@@ -181,9 +298,12 @@ GDA_DEVICE int64_t gda_put_group(const group &g, queue &q, uint64_t laddr, uint3
 	return ticket;
 }
 
-/* Leave what GDA_DEFER left to the device. */
+/**
+ * gda_flush - ring what GDA_DEFER left
+ * @q: the queue, as the poster has opened it
+ */
 template <class queue>
-GDA_DEVICE void gda_flush(queue &q)
+GDA_GPU_API void gda_flush(queue &q)
 {
 	gda_ring_deferred(q);
 }
@@ -200,9 +320,15 @@ GDA_DEVICE int gda_verdict(const struct gda_view *v, uint64_t ticket, uint64_t k
 	return failed < ticket ? -ECANCELED : 1;
 }
 
-/* As in gda/fastpath.h, for tickets of posts through @q or another poster of its queue. */
+/**
+ * gda_test - has a post completed?
+ * @q: the queue, as the poster has opened it
+ * @ticket: of a post through @q or through another poster of its queue
+ *
+ * Return: 1 done, 0 not yet; -EIO it failed; -ECANCELED flushed; @ticket if negative.
+ */
 template <class queue>
-GDA_DEVICE int gda_test(queue &q, int64_t ticket)
+GDA_GPU_API int gda_test(queue &q, int64_t ticket)
 {
 	uint64_t known;
 	bool failed;
@@ -217,8 +343,19 @@ GDA_DEVICE int gda_test(queue &q, int64_t ticket)
 	return (uint64_t)ticket < known;
 }
 
+/**
+ * gda_wait - wait for a post
+ * @q: the queue, as the poster has opened it
+ * @ticket: of a post through @q or through another poster of its queue
+ * @deadline: ns of gda_clock_ns(), 0: the view's timeout from now
+ *
+ * Rings what was deferred first.
+ *
+ * Return: 0 done; -EIO, -ECANCELED as gda_test(); -ETIMEDOUT, -ESHUTDOWN; @ticket if
+ * negative.
+ */
 template <class queue>
-GDA_DEVICE int gda_wait(queue &q, int64_t ticket, uint64_t deadline)
+GDA_GPU_API int gda_wait(queue &q, int64_t ticket, uint64_t deadline)
 {
 	unsigned int polls;
 	int done, err = 0;
@@ -239,9 +376,15 @@ GDA_DEVICE int gda_wait(queue &q, int64_t ticket, uint64_t deadline)
 	}
 }
 
-/* Wait until all that was posted before the call, by anyone, is done. */
+/**
+ * gda_quiet - wait until all that was posted before, by anyone, is done
+ * @q: the queue, as the poster has opened it
+ * @deadline: ns of gda_clock_ns(), 0: the view's timeout from now
+ *
+ * Return: 0; -EIO something failed; -ETIMEDOUT, -ESHUTDOWN.
+ */
 template <class queue>
-GDA_DEVICE int gda_quiet(queue &q, uint64_t deadline)
+GDA_GPU_API int gda_quiet(queue &q, uint64_t deadline)
 {
 	uint64_t end;
 	int err;

@@ -405,7 +405,7 @@ GDA_DEVICE void gda_shared_publish(const struct gda_port &p, uint64_t index, uin
  * As gda_view_share() does for posters on a CPU. A view that nobody has posted to yet needs
  * neither. For one thread; rings of less than 8 are for exclusive posting only.
  */
-GDA_DEVICE void gda_shared_reset(struct gda_view *v)
+GDA_GPU_API void gda_shared_reset(struct gda_view *v)
 {
 	struct gda_port p = gda_port_open(v);
 	uint64_t start = gda_gpu_load64(&v->reserved), i, k;
