@@ -20,11 +20,13 @@ exec 9>"$tree.lock"	# one at a time
 flock 9
 ln -sfn "$PWD/Kbuild" "$tree/Kbuild"
 ln -sfn "$PWD/uapi" "$tree/uapi"
-find kmod -type d | (cd "$tree" && xargs mkdir -p)
-find kmod -type f \( -name '*.[ch]' -o -name Kbuild \) | while read -r f; do
+dirs=(kmod)
+[ ! -d selftests/kmod ] || dirs+=(selftests/kmod)
+find "${dirs[@]}" -type d | (cd "$tree" && xargs mkdir -p)
+find "${dirs[@]}" -type f \( -name '*.[ch]' -o -name Kbuild \) | while read -r f; do
 	[ -L "$tree/$f" ] || ln -s "$PWD/$f" "$tree/$f"
 done
-find "$tree/kmod" -xtype l -delete
+find "${dirs[@]/#/$tree/}" -xtype l -delete
 
 # Headers without a vmlinux (6.1's) cannot give modules BTF, and say so each time.
 [ -e "$headers/vmlinux" ] || set -- CONFIG_DEBUG_INFO_BTF_MODULES= "$@"

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * gda_test: a dma-buf exporter whose memory moves whenever a test says so.
+ *
+ * A buffer has two stores. A move tells the importers, fills the store that was in use
+ * with canaries and goes on in the other one; whoever still writes to the old one is
+ * seen. The store in use is guarded by @lock, pins by the buffer's dma_resv; the lock
+ * comes after dma_resv and mmap_lock. vmap is called without dma_resv before 6.2.
+ */
+#include <linux/delay.h>
+#include <linux/dma-buf.h>
+#include <linux/dma-mapping.h>
+#include <linux/dma-resv.h>
+#include <linux/iosys-map.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/scatterlist.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+
+#include <gda/compat.h>
+
+#include "ioctl.h"
+
+#define TEST_MAX_BYTES	(64UL << 20)
+
+struct test_buffer {
+	struct mutex lock;	/* guards all below but @pins */
+	size_t bytes;
+	bool gone;
+	unsigned int pins;
+	unsigned int vmaps;
+	u8 *store;	/* in use */
+	u8 *old;
+};
+
+static int test_pin(struct dma_buf_attachment *attach)
+{
+	struct test_buffer *buf = attach->dmabuf->priv;
+
+	dma_resv_assert_held(attach->dmabuf->resv);
+	if (buf->gone)
+		return -ENODEV;
+	buf->pins++;
+	return 0;
+}
+
+static void test_unpin(struct dma_buf_attachment *attach)
+{
+	struct test_buffer *buf = attach->dmabuf->priv;
+
+	dma_resv_assert_held(attach->dmabuf->resv);
+	WARN_ON(!buf->pins);
+	buf->pins--;
+}
+
+static struct sg_table *test_map(struct dma_buf_attachment *attach,
+				 enum dma_data_direction dir)
+{
+	struct test_buffer *buf = attach->dmabuf->priv;
+	struct scatterlist *sg;
+	struct sg_table *sgt;
+	unsigned int i;
+	int ret;
+
+	sgt = kzalloc(sizeof(*sgt), GFP_KERNEL);
+	if (!sgt)
+		return ERR_PTR(-ENOMEM);
+	ret = sg_alloc_table(sgt, buf->bytes >> PAGE_SHIFT, GFP_KERNEL);
+	if (ret)
+		goto err_kfree;
+	for_each_sgtable_sg(sgt, sg, i)
+		sg_set_page(sg, vmalloc_to_page(buf->store + i * PAGE_SIZE), PAGE_SIZE, 0);
+	ret = dma_map_sgtable(attach->dev, sgt, dir, 0);
+	if (ret)
+		goto err_table;
+	return sgt;
+
+err_table:
+	sg_free_table(sgt);
+err_kfree:
+	kfree(sgt);
+	return ERR_PTR(ret);
+}
+
+static void test_unmap(struct dma_buf_attachment *attach, struct sg_table *sgt,
+		       enum dma_data_direction dir)
+{
+	dma_unmap_sgtable(attach->dev, sgt, dir, 0);
+	sg_free_table(sgt);
+	kfree(sgt);
+}
+
+/* Never fails: the core would warn. What is gone was refused by test_pin(). */
+static int test_vmap(struct dma_buf *dmabuf, struct iosys_map *map)
+{
+	struct test_buffer *buf = dmabuf->priv;
+
+	mutex_lock(&buf->lock);
+	buf->vmaps++;
+	iosys_map_set_vaddr(map, buf->store);
+	mutex_unlock(&buf->lock);
+	return 0;
+}
+
+static void test_vunmap(struct dma_buf *dmabuf, struct iosys_map *map)
+{
+	struct test_buffer *buf = dmabuf->priv;
+
+	mutex_lock(&buf->lock);
+	WARN_ON(!buf->vmaps);
+	buf->vmaps--;
+	mutex_unlock(&buf->lock);
+}
+
+static vm_fault_t test_fault(struct vm_fault *vmf)
+{
+	struct test_buffer *buf = vmf->vma->vm_private_data;
+	vm_fault_t ret = VM_FAULT_SIGBUS;
+
+	mutex_lock(&buf->lock);
+	if (!buf->gone && vmf->pgoff < buf->bytes >> PAGE_SHIFT) {
+		ret = vmf_insert_page(vmf->vma, vmf->address & PAGE_MASK,
+				      vmalloc_to_page(buf->store + (vmf->pgoff << PAGE_SHIFT)));
+	}
+	mutex_unlock(&buf->lock);
+	return ret;
+}
+
+static const struct vm_operations_struct test_vm_ops = {
+	.fault = test_fault,
+};
+
+static int test_mmap(struct dma_buf *dmabuf, struct vm_area_struct *vma)
+{
+	if (!(vma->vm_flags & VM_SHARED))
+		return -EINVAL;
+	vm_flags_set(vma, VM_MIXEDMAP | VM_DONTEXPAND | VM_DONTDUMP);
+	vma->vm_private_data = dmabuf->priv;
+	vma->vm_ops = &test_vm_ops;
+	return 0;
+}
+
+static void test_buffer_free(struct test_buffer *buf)
+{
+	vfree(buf->store);
+	vfree(buf->old);
+	mutex_destroy(&buf->lock);
+	kfree(buf);
+}
+
+static void test_release(struct dma_buf *dmabuf)
+{
+	struct test_buffer *buf = dmabuf->priv;
+
+	WARN_ON(buf->pins || buf->vmaps);
+	test_buffer_free(buf);
+}
+
+#define TEST_DMABUF_OPS			\
+	.pin = test_pin,		\
+	.unpin = test_unpin,		\
+	.map_dma_buf = test_map,	\
+	.unmap_dma_buf = test_unmap,	\
+	.mmap = test_mmap,		\
+	.release = test_release
+
+static const struct dma_buf_ops test_dmabuf_ops = {
+	TEST_DMABUF_OPS,
+	.vmap = test_vmap,
+	.vunmap = test_vunmap,
+};
+
+static const struct dma_buf_ops test_no_vmap_ops = {
+	TEST_DMABUF_OPS,
+};
+
+static struct test_buffer *test_buffer_create(size_t bytes)
+{
+	struct test_buffer *buf = kzalloc(sizeof(*buf), GFP_KERNEL);
+
+	if (!buf)
+		return NULL;
+	mutex_init(&buf->lock);
+	buf->bytes = bytes;
+	buf->store = vmalloc_user(bytes);
+	buf->old = vmalloc_user(bytes);
+	if (buf->store && buf->old)
+		return buf;
+	test_buffer_free(buf);
+	return NULL;
+}
+
+static long test_export(struct gda_test_export *cmd)
+{
+	DEFINE_DMA_BUF_EXPORT_INFO(info);
+	struct test_buffer *buf;
+	struct dma_buf *dmabuf;
+
+	if (!cmd->length || cmd->length > TEST_MAX_BYTES || cmd->length % PAGE_SIZE ||
+	    cmd->flags & ~GDA_TEST_NO_VMAP)
+		return -EINVAL;
+	buf = test_buffer_create(cmd->length);
+	if (!buf)
+		return -ENOMEM;
+	info.ops = cmd->flags & GDA_TEST_NO_VMAP ? &test_no_vmap_ops : &test_dmabuf_ops;
+	info.size = cmd->length;
+	info.flags = O_RDWR;
+	info.priv = buf;
+	dmabuf = dma_buf_export(&info);
+	if (IS_ERR(dmabuf)) {
+		test_buffer_free(buf);
+		return PTR_ERR(dmabuf);
+	}
+	cmd->fd = dma_buf_fd(dmabuf, O_CLOEXEC);
+	if (cmd->fd >= 0)
+		return 0;
+	dma_buf_put(dmabuf);
+	return cmd->fd;
+}
+
+/* The importers were told: from here on the old memory is ours alone. */
+static int test_swap(struct dma_buf *dmabuf, u32 flags)
+{
+	struct test_buffer *buf = dmabuf->priv;
+	int ret = -EBUSY;
+
+	mutex_lock(&buf->lock);
+	if (buf->pins || buf->vmaps)
+		goto out;
+	unmap_mapping_range(dmabuf->file->f_mapping, 0, 0, 1);
+	memcpy(buf->old, buf->store, buf->bytes);
+	swap(buf->old, buf->store);
+	memset(buf->old, GDA_TEST_CANARY, buf->bytes);
+	buf->gone |= !!(flags & GDA_TEST_GONE);
+	ret = 0;
+out:
+	mutex_unlock(&buf->lock);
+	return ret;
+}
+
+static u64 test_changed(const struct test_buffer *buf)
+{
+	u64 n = 0;
+	size_t i;
+
+	if (!memchr_inv(buf->old, GDA_TEST_CANARY, buf->bytes))
+		return 0;
+	for (i = 0; i < buf->bytes; i++)
+		n += READ_ONCE(buf->old[i]) != GDA_TEST_CANARY;
+	return n;
+}
+
+/* dma_resv is held while the old memory is watched: nobody attaches or moves it. */
+static long test_move_locked(struct dma_buf *dmabuf, struct gda_test_move *cmd)
+{
+	u64 start = ktime_get_ns();
+	unsigned long us;
+	int ret;
+
+	dma_buf_move_notify(dmabuf);
+	cmd->wait_ns = ktime_get_ns() - start;
+	ret = test_swap(dmabuf, cmd->flags);
+	if (ret)
+		return ret;
+	us = div_u64(min_t(u64, cmd->linger_ns, NSEC_PER_SEC), NSEC_PER_USEC);
+	if (us)
+		usleep_range(us, us + us / 2);
+	cmd->changed = test_changed(dmabuf->priv);
+	return 0;
+}
+
+static long test_move(struct gda_test_move *cmd)
+{
+	struct dma_buf *dmabuf;
+	long ret = -EINVAL;
+
+	if (cmd->flags & ~GDA_TEST_GONE)
+		return -EINVAL;
+	dmabuf = dma_buf_get(cmd->fd);
+	if (IS_ERR(dmabuf))
+		return PTR_ERR(dmabuf);
+	if (dmabuf->ops == &test_dmabuf_ops || dmabuf->ops == &test_no_vmap_ops) {
+		dma_resv_lock(dmabuf->resv, NULL);
+		ret = test_move_locked(dmabuf, cmd);
+		dma_resv_unlock(dmabuf->resv);
+	}
+	dma_buf_put(dmabuf);
+	return ret;
+}
+
+static long test_ioctl(struct file *file, unsigned int nr, unsigned long arg)
+{
+	union {
+		struct gda_test_export export;
+		struct gda_test_move move;
+	} cmd;
+	void __user *user = (void __user *)arg;
+	long ret;
+
+	if (nr != GDA_TEST_EXPORT && nr != GDA_TEST_MOVE)
+		return -ENOTTY;
+	if (copy_from_user(&cmd, user, _IOC_SIZE(nr)))
+		return -EFAULT;
+	ret = nr == GDA_TEST_EXPORT ? test_export(&cmd.export) : test_move(&cmd.move);
+	/* a descriptor that cannot be told stays the caller's: this is a test */
+	if (!ret && copy_to_user(user, &cmd, _IOC_SIZE(nr)))
+		return -EFAULT;
+	return ret;
+}
+
+static const struct file_operations test_fops = {
+	.owner = THIS_MODULE,
+	.unlocked_ioctl = test_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+};
+
+static struct miscdevice test_misc = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = "gda_test",
+	.mode = 0600,
+	.fops = &test_fops,
+};
+
+module_misc_device(test_misc);
+
+MODULE_DESCRIPTION("What GDA's selftests ask of other drivers");
+MODULE_LICENSE("GPL");
+GDA_IMPORT_NS(DMA_BUF);
