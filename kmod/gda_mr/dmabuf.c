@@ -6,14 +6,23 @@
  *
  * The exporter may take the memory away whenever it wants by move_notify. That means
  * revocation, for good: executors are stopped first (gda_mem_revoke), then mapping and
- * pin are given up, all before the callback returns. @revoked and @mapped and @pinned
- * are guarded by the buffer's dma_resv; readers look at the mapping's address only,
- * under the protection of gda_core.
+ * pin are given up, all before the callback returns. @pinned is guarded by the buffer's
+ * dma_resv, and so are @mapped and @map; readers look at the mapping's address only,
+ * under the protection of gda_core. What is not pinned is not ours: a move of it, our
+ * own pinning included, is none of our business.
+ *
+ * Where mappings do not come under dma_resv (GDA_VMAP_UNDER_RESV), the callback cannot
+ * give one up, for whoever maps takes dma_resv last. There @mapped and @map are guarded
+ * by gda_dmabuf_maps, and a mapping of memory that moved stays, read by nobody, until
+ * the MR goes or the buffer is registered again: as long as one is left, the kernel
+ * hands it out again.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-resv.h>
 #include <linux/iosys-map.h>
+#include <linux/list.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/slab.h>
 
 #include <gda/compat.h>
@@ -29,23 +38,34 @@ struct gda_dmabuf {
 	struct gda_mem_backing *backing;
 	struct dma_buf *dmabuf;
 	struct dma_buf_attachment *attach;
+	struct list_head node;	/* in gda_dmabuf_mapped */
 	struct iosys_map map;
 	void *addr;		/* of the MR's first byte */
 	bool pinned;
 	bool mapped;
-	bool revoked;
 };
 
-/* Give up the mapping and the pin. Nobody reads any more. */
+/* Unless GDA_VMAP_UNDER_RESV: what is mapped. The mutex comes before any dma_resv. */
+static LIST_HEAD(gda_dmabuf_mapped);
+static DEFINE_MUTEX(gda_dmabuf_maps);
+
+static void gda_dmabuf_unmap(struct gda_dmabuf *db)
+{
+	if (!db->mapped)
+		return;
+	db->mapped = false;
+	dma_buf_vunmap(db->dmabuf, &db->map);
+}
+
+/* Give up the pin, and the mapping if it can be. Nobody reads any more. */
 static void gda_dmabuf_release(struct gda_dmabuf *db)
 {
 	dma_resv_assert_held(db->dmabuf->resv);
-	if (db->mapped)
-		dma_buf_vunmap(db->dmabuf, &db->map);
+	if (GDA_VMAP_UNDER_RESV)
+		gda_dmabuf_unmap(db);
 	if (db->pinned)
 		dma_buf_unpin(db->attach);
-	db->mapped = false;
-	db->pinned = false;
+	WRITE_ONCE(db->pinned, false);
 }
 
 static void gda_dmabuf_move_notify(struct dma_buf_attachment *attach)
@@ -53,9 +73,8 @@ static void gda_dmabuf_move_notify(struct dma_buf_attachment *attach)
 	struct gda_dmabuf *db = attach->importer_priv;
 
 	dma_resv_assert_held(attach->dmabuf->resv);
-	if (db->revoked)
+	if (!db->pinned)
 		return;
-	db->revoked = true;
 	gda_mem_revoke(db->backing);
 	gda_dmabuf_release(db);
 }
@@ -65,51 +84,90 @@ static const struct dma_buf_attach_ops gda_dmabuf_attach_ops = {
 	.move_notify = gda_dmabuf_move_notify,
 };
 
+/* Pinned, and not busy: whoever moved or cleared it last has finished. */
 static int gda_dmabuf_pin(struct gda_dmabuf *db)
 {
 	struct dma_resv *resv = db->dmabuf->resv;
 	long left;
 	int ret;
 
-	ret = dma_resv_lock_interruptible(resv, NULL);
+	ret = dma_buf_pin(db->attach);
 	if (ret)
 		return ret;
-	ret = db->revoked ? -EAGAIN : dma_buf_pin(db->attach);
-	db->pinned = !ret;
-	dma_resv_unlock(resv);
-	if (ret)
-		return ret;
-	/* whoever moved or cleared it last must have finished */
+	db->pinned = true;
 	left = dma_resv_wait_timeout(resv, DMA_RESV_USAGE_KERNEL, true, GDA_DMABUF_WAIT);
 	return left > 0 ? 0 : left ?: -ETIMEDOUT;
 }
 
 static int gda_dmabuf_map(struct gda_dmabuf *db)
 {
-	struct iosys_map map;
-	int ret;
+	int ret = dma_buf_vmap(db->dmabuf, &db->map);
 
-	ret = gda_dma_buf_vmap(db->dmabuf, &map);
 	if (ret)
 		return ret == -ENOMEM || ret == -EINTR ? ret : -EOPNOTSUPP;
-	dma_resv_lock(db->dmabuf->resv, NULL);
-	db->map = map;
 	db->mapped = true;
 	/* I/O memory wants accessors of its own, which executors do not have yet */
-	if (map.is_iomem)
-		ret = -EOPNOTSUPP;
-	else if (db->revoked)
+	return db->map.is_iomem ? -EOPNOTSUPP : 0;
+}
+
+/*
+ * Map what is pinned where that is not done under dma_resv: it may move in between.
+ * Mappings that are stale were so before it was pinned.
+ */
+static int gda_dmabuf_map_late(struct gda_dmabuf *db)
+{
+	struct gda_dmabuf *other, *tmp;
+	int ret;
+
+	mutex_lock(&gda_dmabuf_maps);
+	list_for_each_entry_safe(other, tmp, &gda_dmabuf_mapped, node) {
+		if (other->dmabuf == db->dmabuf && !READ_ONCE(other->pinned)) {
+			list_del_init(&other->node);
+			gda_dmabuf_unmap(other);
+		}
+	}
+	ret = gda_dmabuf_map(db);
+	dma_resv_lock(db->dmabuf->resv, NULL);
+	if (!ret && !db->pinned)
 		ret = -EAGAIN;
 	dma_resv_unlock(db->dmabuf->resv);
+	if (ret)
+		gda_dmabuf_unmap(db);
+	else
+		list_add(&db->node, &gda_dmabuf_mapped);
+	mutex_unlock(&gda_dmabuf_maps);
+	return ret;
+}
+
+/* On failure the caller releases what there is. */
+static int gda_dmabuf_open(struct gda_dmabuf *db)
+{
+	struct dma_resv *resv = db->dmabuf->resv;
+	int ret;
+
+	ret = dma_resv_lock_interruptible(resv, NULL);
+	if (ret)
+		return ret;
+	ret = gda_dmabuf_pin(db);
+	if (!ret && GDA_VMAP_UNDER_RESV)
+		ret = gda_dmabuf_map(db);
+	dma_resv_unlock(resv);
+	if (!ret && !GDA_VMAP_UNDER_RESV)
+		ret = gda_dmabuf_map_late(db);
 	return ret;
 }
 
 static void gda_dmabuf_destroy(struct gda_dmabuf *db)
 {
 	dma_resv_lock(db->dmabuf->resv, NULL);
-	db->revoked = true;
 	gda_dmabuf_release(db);
 	dma_resv_unlock(db->dmabuf->resv);
+	if (!GDA_VMAP_UNDER_RESV) {
+		mutex_lock(&gda_dmabuf_maps);
+		list_del(&db->node);
+		gda_dmabuf_unmap(db);
+		mutex_unlock(&gda_dmabuf_maps);
+	}
 	dma_buf_detach(db->dmabuf, db->attach);
 	dma_buf_put(db->dmabuf);
 	kfree(db);
@@ -135,6 +193,7 @@ static struct gda_dmabuf *gda_dmabuf_create(struct gda_mem_backing *b,
 	if (!db)
 		return ERR_PTR(-ENOMEM);
 	db->backing = b;
+	INIT_LIST_HEAD(&db->node);
 	db->dmabuf = dma_buf_get(req->fd);
 	if (IS_ERR(db->dmabuf)) {
 		ret = PTR_ERR(db->dmabuf);
@@ -165,13 +224,10 @@ static int gda_dmabuf_attach(struct gda_mem_backing *b, const struct gda_mem_req
 
 	if (IS_ERR(db))
 		return PTR_ERR(db);
-	ret = gda_dmabuf_pin(db);
-	if (ret)
-		goto err_destroy;
 	ret = dma_buf_begin_cpu_access(db->dmabuf, DMA_BIDIRECTIONAL);
 	if (ret)
 		goto err_destroy;
-	ret = gda_dmabuf_map(db);
+	ret = gda_dmabuf_open(db);
 	if (ret)
 		goto err_cpu_access;
 	db->addr = db->map.vaddr + req->addr;

@@ -243,8 +243,7 @@ static void *mover_main(void *arg)
 		struct gda_test_move cmd = { 0 };
 		int err = move(m->test, m->buf, 0, &cmd);
 
-		/* EBUSY: a registration that will find out in a moment */
-		if (err && err != -EBUSY)
+		if (err)
 			m->err = err;
 		m->changed += cmd.changed;
 		m->moves += !err;

@@ -77,14 +77,14 @@ static inline void gda_eventfd_signal(struct eventfd_ctx *event)
 #endif
 }
 
-/* Without dma_resv held; until 6.2 dma_buf_vmap() took a lock of its own. */
-static inline int gda_dma_buf_vmap(struct dma_buf *dmabuf, struct iosys_map *map)
-{
+/*
+ * dma_buf_vmap() and vunmap are called with dma_resv held. Until 6.2 they took a lock of
+ * their own, inside of which exporters took dma_resv.
+ */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
-	return dma_buf_vmap_unlocked(dmabuf, map);
+#define GDA_VMAP_UNDER_RESV	true
 #else
-	return dma_buf_vmap(dmabuf, map);
+#define GDA_VMAP_UNDER_RESV	false
 #endif
-}
 
 #endif /* GDA_COMPAT_H */

@@ -5,7 +5,8 @@
  * A buffer has two stores. A move tells the importers, fills the store that was in use
  * with canaries and goes on in the other one; whoever still writes to the old one is
  * seen. The store in use is guarded by @lock, pins by the buffer's dma_resv; the lock
- * comes after dma_resv and mmap_lock. vmap is called without dma_resv before 6.2.
+ * comes after dma_resv and mmap_lock. Mappings may stay where importers cannot give
+ * them up in their callback (GDA_VMAP_UNDER_RESV).
  */
 #include <linux/delay.h>
 #include <linux/dma-buf.h>
@@ -227,7 +228,7 @@ static int test_swap(struct dma_buf *dmabuf, u32 flags)
 	int ret = -EBUSY;
 
 	mutex_lock(&buf->lock);
-	if (buf->pins || buf->vmaps)
+	if (buf->pins || (GDA_VMAP_UNDER_RESV && buf->vmaps))
 		goto out;
 	unmap_mapping_range(dmabuf->file->f_mapping, 0, 0, 1);
 	memcpy(buf->old, buf->store, buf->bytes);
