@@ -8,9 +8,9 @@ LIBTEST_DEPS	= $(GDA_HEADERS) $(wildcard selftests/lib/*.h) selftests/lib.mk
 LIBTEST_NAMES	:= entry widen queue producers chunk
 
 TEST_NATIVE	+= $(LIBTEST_NAMES:%=$(LIBTEST_OUT)/%) $(LIBTEST_OUT)/producers-tsan \
-		   $(LIBTEST_OUT)/device $(LIBTEST_OUT)/told \
+		   $(LIBTEST_OUT)/device $(LIBTEST_OUT)/told $(LIBTEST_OUT)/dmabuf \
 		   selftests/lib/compile.sh $(LIBTEST_OUT)/instructions
-TEST_VM		+= $(LIBTEST_OUT)/device $(LIBTEST_OUT)/told
+TEST_VM		+= $(LIBTEST_OUT)/device $(LIBTEST_OUT)/told $(LIBTEST_OUT)/dmabuf
 BENCH		+= $(LIBTEST_OUT)/bench $(LIBTEST_OUT)/instructions
 
 $(LIBTEST_NAMES:%=$(LIBTEST_OUT)/%) $(LIBTEST_OUT)/bench: $(LIBTEST_OUT)/%: selftests/lib/%.c \
@@ -27,7 +27,8 @@ $(LIBTEST_OUT)/producers-tsan: selftests/lib/producers.c selftests/lib/fake_nic.
 $(LIBTEST_OUT)/instructions: selftests/lib/instructions.sh $(LIBTEST_OUT)/bench
 	install -m 755 $< $@
 
-$(LIBTEST_OUT)/device $(LIBTEST_OUT)/told: $(LIBTEST_OUT)/%: selftests/lib/%.c $(LIB_OUT)/libgda.a $(LIBTEST_DEPS) \
+$(LIBTEST_OUT)/device $(LIBTEST_OUT)/told $(LIBTEST_OUT)/dmabuf: $(LIBTEST_OUT)/%: \
+		selftests/lib/%.c $(LIB_OUT)/libgda.a $(LIBTEST_DEPS) \
 		| $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
 	$(CC) $(LIBTEST_FLAGS) -pthread -o $@ $< $(LIB_OUT)/libgda.a

@@ -59,8 +59,6 @@ static int gda_export_vmap(struct dma_buf *dmabuf, struct iosys_map *map)
 {
 	struct gda_region *region = dmabuf->priv;
 
-	if (region->map == GDA_MAP_RO)
-		return -EACCES;
 	iosys_map_set_vaddr(map, region->kaddr);
 	return 0;
 }
@@ -114,12 +112,20 @@ static const struct dma_buf_ops gda_export_ops = {
 	.release = gda_export_release,
 };
 
+/* A kernel mapping is writable, and the core warns of a vmap that fails: none. */
+static const struct dma_buf_ops gda_export_ro_ops = {
+	.map_dma_buf = gda_export_map,
+	.unmap_dma_buf = gda_export_unmap,
+	.mmap = gda_export_mmap,
+	.release = gda_export_release,
+};
+
 static struct dma_buf *gda_export_create(struct gda_region *region)
 {
 	DEFINE_DMA_BUF_EXPORT_INFO(info);
 	struct dma_buf *dmabuf;
 
-	info.ops = &gda_export_ops;
+	info.ops = region->map == GDA_MAP_RO ? &gda_export_ro_ops : &gda_export_ops;
 	info.size = gda_region_bytes(region);
 	info.flags = region->map == GDA_MAP_RO ? O_RDONLY : O_RDWR;
 	info.priv = region;

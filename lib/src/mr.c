@@ -6,6 +6,23 @@
 #include <stdlib.h>
 #include "gda_internal.h"
 
+static int gda_mr_new(struct gda_context *ctx, uint32_t handle, uint32_t key, uint64_t iova,
+		      struct gda_mr **mr)
+{
+	struct gda_mr *m = calloc(1, sizeof(*m));
+
+	if (!m) {
+		gda_destroy_handle(ctx, handle);
+		return -ENOMEM;
+	}
+	m->ctx = ctx;
+	m->handle = handle;
+	m->key = key;
+	m->iova = iova;
+	*mr = m;
+	return 0;
+}
+
 GDA_EXPORT int gda_mr_reg(struct gda_context *ctx, void *addr, size_t length,
 			  uint32_t access, uint32_t flags, struct gda_mr **mr)
 {
@@ -16,22 +33,27 @@ GDA_EXPORT int gda_mr_reg(struct gda_context *ctx, void *addr, size_t length,
 		.length = length,
 		.access = access,
 	};
-	struct gda_mr *m = calloc(1, sizeof(*m));
-	int err;
+	int err = gda_ioctl(ctx, GDA_IOC_MR_REG_USER, &arg);
 
-	if (!m)
-		return -ENOMEM;
-	err = gda_ioctl(ctx, GDA_IOC_MR_REG_USER, &arg);
-	if (err) {
-		free(m);
-		return err;
-	}
-	m->ctx = ctx;
-	m->handle = arg.handle;
-	m->key = arg.key;
-	m->iova = arg.iova;
-	*mr = m;
-	return 0;
+	return err ? err : gda_mr_new(ctx, arg.handle, arg.key, arg.iova, mr);
+}
+
+GDA_EXPORT int gda_mr_reg_dmabuf(struct gda_context *ctx, int fd, uint64_t offset,
+				 size_t length, uint64_t iova, uint32_t access,
+				 uint32_t flags, struct gda_mr **mr)
+{
+	struct gda_mr_reg_dmabuf arg = {
+		.size = sizeof(arg),
+		.flags = flags,
+		.offset = offset,
+		.length = length,
+		.iova = iova,
+		.access = access,
+		.fd = fd,
+	};
+	int err = gda_ioctl(ctx, GDA_IOC_MR_REG_DMABUF, &arg);
+
+	return err ? err : gda_mr_new(ctx, arg.handle, arg.key, arg.iova, mr);
 }
 
 GDA_EXPORT int gda_mr_dereg(struct gda_mr *mr)

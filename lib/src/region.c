@@ -81,6 +81,35 @@ void gda_region_put(struct gda_context *ctx, struct gda_region *region)
 	pthread_mutex_unlock(&ctx->lock);
 }
 
+static int gda_region_export(struct gda_context *ctx, uint32_t handle, uint32_t type,
+			     struct gda_exported *exported)
+{
+	struct gda_region_export arg = { .size = sizeof(arg), .handle = handle, .type = type };
+	int err = gda_ioctl(ctx, GDA_IOC_REGION_EXPORT, &arg);
+
+	if (err)
+		return err;
+	exported->fd = arg.fd;
+	exported->offset = arg.offset;
+	exported->length = arg.length;
+	return 0;
+}
+
+GDA_EXPORT int gda_qp_export(struct gda_qp *qp, uint32_t type, struct gda_exported *exported)
+{
+	return gda_region_export(qp->ctx, qp->handle, type, exported);
+}
+
+GDA_EXPORT int gda_cq_export(struct gda_cq *cq, uint32_t type, struct gda_exported *exported)
+{
+	return gda_region_export(cq->ctx, cq->handle, type, exported);
+}
+
+GDA_EXPORT int gda_counter_export(struct gda_count *count, struct gda_exported *exported)
+{
+	return gda_region_export(count->ctx, count->handle, GDA_REGION_COUNTER, exported);
+}
+
 void gda_region_drop_all(struct gda_context *ctx)
 {
 	struct gda_region *r;

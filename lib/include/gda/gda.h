@@ -291,6 +291,51 @@ int gda_qp_query(struct gda_qp *qp, struct gda_qp_query *query);
 struct gda_view *gda_qp_view(struct gda_qp *qp);
 
 /**
+ * struct gda_exported - a region as a dma-buf
+ * @fd: the dma-buf, close-on-exec; the caller's to close
+ * @offset: where the object's part begins in it
+ * @length: bytes of the dma-buf
+ */
+struct gda_exported {
+	int fd;
+	uint32_t offset;
+	uint64_t length;
+};
+
+/**
+ * gda_qp_export - a region of a QP, for a device to map
+ * @qp: the QP
+ * @type: %GDA_REGION_SQ, %GDA_REGION_DBREC or %GDA_REGION_DB
+ * @exported: out
+ *
+ * The dma-buf keeps the pages and may outlive the QP, but then nobody looks at them. A
+ * doorbell that was exported is polled from then on.
+ *
+ * Return: 0; -EINVAL, -ENOENT no such region; -EOPNOTSUPP the device is in-process;
+ * -EMFILE, -ENOMEM.
+ */
+int gda_qp_export(struct gda_qp *qp, uint32_t type, struct gda_exported *exported);
+
+/**
+ * gda_cq_export - a region of a CQ, for a device to map
+ * @cq: the CQ
+ * @type: %GDA_REGION_CQ, or %GDA_REGION_CQ_DBREC of a ring
+ * @exported: out; read only, unless the CQ is %GDA_CQ_WRITABLE
+ *
+ * Return: as gda_qp_export().
+ */
+int gda_cq_export(struct gda_cq *cq, uint32_t type, struct gda_exported *exported);
+
+/**
+ * gda_counter_export - a counter's region, for a device to map
+ * @count: the counter
+ * @exported: out; read only
+ *
+ * Return: as gda_qp_export().
+ */
+int gda_counter_export(struct gda_count *count, struct gda_exported *exported);
+
+/**
  * gda_mr_reg - register memory of this process
  * @ctx: context
  * @addr: first byte, any alignment
@@ -308,6 +353,28 @@ struct gda_view *gda_qp_view(struct gda_qp *qp);
  */
 int gda_mr_reg(struct gda_context *ctx, void *addr, size_t length, uint32_t access,
 	       uint32_t flags, struct gda_mr **mr);
+
+/**
+ * gda_mr_reg_dmabuf - register (part of) a dma-buf
+ * @ctx: context
+ * @fd: the dma-buf, open for what @access asks; may be closed afterwards
+ * @offset: first byte in it, any alignment
+ * @length: bytes
+ * @iova: address of the first byte in work requests; 0 with %GDA_MR_ZERO_BASED
+ * @access: GDA_ACCESS_*
+ * @flags: 0 or %GDA_MR_ZERO_BASED
+ * @mr: out
+ *
+ * Who exported the memory may take it away at any time. The MR is then revoked
+ * (gda_mr_query()): work that names it fails, and it can only be deregistered.
+ *
+ * Return: 0; -EBADF, -EINVAL no dma-buf, or not in its range; -EACCES not open for that,
+ * or exported for reading only; -EOPNOTSUPP the exporter has no address for the CPU, the
+ * device is in-process, or gda_mr is not loaded; -EAGAIN it moved meanwhile; -ETIMEDOUT it
+ * stayed busy; -ENODEV it is gone.
+ */
+int gda_mr_reg_dmabuf(struct gda_context *ctx, int fd, uint64_t offset, size_t length,
+		      uint64_t iova, uint32_t access, uint32_t flags, struct gda_mr **mr);
 
 /**
  * gda_mr_dereg - when it returns no executor touches the memory any more
