@@ -113,22 +113,36 @@ static void fake_step(struct fake_stream *s)
 	fake_done++;
 }
 
+/* Any stream that has something to do, or NULL. */
+static struct fake_stream *fake_pick(uint64_t seed)
+{
+	unsigned int i;
+
+	for (i = 0; i < FAKE_STREAMS; i++) {
+		struct fake_stream *s = &fake_streams[(seed + i) % FAKE_STREAMS];
+
+		if (s->used && s->head != s->tail &&
+		    !(fake_taken && s->ops[s->head % FAKE_OPS].kernel))
+			return s;
+	}
+	return NULL;
+}
+
+/* Carries out what was begun, of streams in any order, and sleeps now and then. */
 static void *fake_engine(void *unused)
 {
 	(void)unused;
 	pthread_mutex_lock(&fake_lock);
 	for (;;) {
-		struct fake_stream *s;
+		struct fake_stream *s = NULL;
 
 		fake_seed = fake_seed * 6364136223846793005U + 1442695040888963407U;
-		s = &fake_streams[fake_seed >> 33 & (FAKE_STREAMS - 1)];
-		if (!fake_held && !fake_broken && s->used && s->head != s->tail &&
-		    !(fake_taken && s->ops[s->head % FAKE_OPS].kernel)) {
+		if (!fake_held && !fake_broken && fake_seed >> 60)
+			s = fake_pick(fake_seed >> 33);
+		if (s) {
 			fake_step(s);
 			continue;
 		}
-		if (fake_begun != fake_done && !fake_held && !fake_broken && fake_seed >> 60)
-			continue;
 		pthread_mutex_unlock(&fake_lock);
 		usleep(5);
 		pthread_mutex_lock(&fake_lock);
