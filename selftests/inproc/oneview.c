@@ -14,6 +14,13 @@ void *__real_mmap(void *addr, size_t length, int prot, int flags, int fd, off_t 
 int __real_munmap(void *addr, size_t length);
 void *__wrap_mmap(void *addr, size_t length, int prot, int flags, int fd, off_t offset);
 int __wrap_munmap(void *addr, size_t length);
+const char *__tsan_default_options(void);
+
+/* Every test is a process, which would otherwise sleep a second for threads to race. */
+const char *__tsan_default_options(void)
+{
+	return "atexit_sleep_ms=50";
+}
 
 struct view {
 	struct view *next;
