@@ -257,4 +257,38 @@ TEST(I_05_stalled_consumer)
 	fake_queue_free(q);
 }
 
+#define WIDE_DEPTH	(1U << 14)
+#define WIDE_PUTS	1250U		/* of three slots each: 4 posters leave some free */
+
+static void *wide_main(void *arg)
+{
+	struct poster *p = arg;
+	uint8_t bytes[60] = { (uint8_t)p->id };
+	uint32_t i;
+
+	for (i = 0; i < WIDE_PUTS && p->err >= 0; i++)
+		p->err = (int)gda_put_inline(p->v, 0, 0, bytes, sizeof(bytes), GDA_NOWAIT);
+	return NULL;
+}
+
+/* Who loses the race for slots to another poster is not told that the ring is full. */
+TEST(I_05_wide_is_refused_only_if_full)
+{
+	struct fake_queue *q = fake_queue_new(WIDE_DEPTH);
+	struct poster p[4];
+	uint32_t i;
+
+	for (i = 0; i < 4; i++) {
+		p[i] = (struct poster){ .v = &q->view, .id = i };
+		ASSERT_EQ(0, pthread_create(&p[i].thread, NULL, wide_main, &p[i]));
+	}
+	for (i = 0; i < 4; i++) {
+		pthread_join(p[i].thread, NULL);
+		EXPECT_LE(0, p[i].err);
+	}
+	EXPECT_EQ(4 * WIDE_PUTS * 3, q->view.reserved);
+	EXPECT_EQ((uint16_t)(4 * WIDE_PUTS * 3), fake_rung(q));
+	fake_queue_free(q);
+}
+
 TEST_HARNESS_MAIN

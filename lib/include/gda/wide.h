@@ -23,14 +23,17 @@ extern "C" {
 GDA_HELPER int64_t gda_wide_try(struct gda_view *v, uint32_t n, unsigned int *flags)
 {
 	uint64_t index = gda_load_relaxed64(&v->reserved);
-	int64_t used = (int64_t)(index + n - gda_poll(v, *flags));
+	int64_t used;
 
-	if (used > (int64_t)v->mask + 1)
-		return -1;
-	if (*flags & GDA_EXCLUSIVE)
-		gda_store_relaxed64(&v->reserved, index + n);
-	else if (!gda_cas64(&v->reserved, &index, index + n))
-		return -1;
+	do {
+		used = (int64_t)(index + n - gda_poll(v, *flags));
+		if (used > (int64_t)v->mask + 1)
+			return -1;
+		if (*flags & GDA_EXCLUSIVE) {
+			gda_store_relaxed64(&v->reserved, index + n);
+			break;
+		}
+	} while (!gda_cas64(&v->reserved, &index, index + n));
 	if (used == (int64_t)v->mask + 1)
 		*flags &= ~GDA_DEFER;
 	return (int64_t)index;
@@ -57,8 +60,8 @@ GDA_SLOW int64_t gda_wide_reserve(struct gda_view *v, uint32_t n, unsigned int *
 		index = gda_wide_try(v, n, flags);
 		if (index >= 0)
 			return index;
-		if (gda_load_acquire64(&v->error_index) != GDA_NO_ERROR &&
-		    gda_load_relaxed64(&v->reserved) + n - gda_poll(v, *flags) > v->mask + 1)
+		/* there was no room, and of a queue that has failed none comes free */
+		if (gda_load_acquire64(&v->error_index) != GDA_NO_ERROR)
 			return -EIO;
 		if (polls % GDA_POLLS == 1)
 			gda_flush(v);
