@@ -190,11 +190,11 @@ compile() {
 	harness=("$@")
 	command -v "$cc" >/dev/null || { echo "$cc is missing"; return; }
 	flags=(-std=gnu11 -O2 -Wall -Wextra -Werror -Iuapi -Ilib/include -Ilib/os -Ilib/src
-		-Ilib/inproc -Ikmod/gda_core -Ikmod/gda_core/engine -pthread)
+		-Ilib/inproc -Ikmod/gda_core -Ikmod/gda_core/engine -Iselftests -pthread)
 	[ -e $h/kselftest_harness.h ] || make -s $h/kselftest_harness.h
 	files '^(lib|kmod/gda_core/engine|examples|tools)/.*\.c$'
 	compile_files "$cc" "${flags[@]}"
-	files '^selftests/.*\.c$' '^selftests/model/'
+	files '^selftests/.*\.c$' '^selftests/(model|kmod)/'
 	compile_files "$cc" "${flags[@]}" -isystem "$h" "${harness[@]}"
 	# Models put their own atomics in front of the library's.
 	files '^selftests/model/.*\.c$'
