@@ -106,15 +106,19 @@ static bool gda_doorbell_shared(const struct gda_region *region)
 static bool gda_doorbell_unmap(struct gda_ctx *ctx, struct gda_cells *cells)
 {
 	struct gda_region *region = cells->region;
+	bool shared;
 
 	clear_bit(cells->page, ctx->active);
 	unmap_mapping_range(ctx->inode->i_mapping, gda_region_cookie(region), PAGE_SIZE, 1);
+	shared = gda_doorbell_shared(region);
+	/* who let go of the page stored before; pairs with the atomic in put_page() */
+	smp_rmb();
 	/* the unmapping has flushed: earlier stores are visible to this look */
 	if (gda_doorbell_look_again(cells)) {
 		gda_doorbell_set_active(cells);
 		return false;
 	}
-	if (gda_doorbell_shared(region))
+	if (shared)
 		return true;
 	trace_gda_doorbell(ctx->id, gda_region_cookie(region), false);
 	return false;

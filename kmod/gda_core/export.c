@@ -24,11 +24,12 @@ static struct sg_table *gda_export_map(struct dma_buf_attachment *attach,
 
 	if (region->map == GDA_MAP_RO && dir != DMA_TO_DEVICE)
 		return ERR_PTR(-EACCES);
-	sgt = kzalloc(sizeof(*sgt), GFP_KERNEL);
+	sgt = kzalloc(sizeof(*sgt), GFP_KERNEL_ACCOUNT);
 	if (!sgt)
 		return ERR_PTR(-ENOMEM);
 	ret = sg_alloc_table_from_pages(sgt, region->pages, region->npages, 0,
-					gda_region_bytes(region), GFP_KERNEL);
+					gda_region_bytes(region),
+					GFP_KERNEL_ACCOUNT);
 	if (ret)
 		goto err_kfree;
 	/*

@@ -5,14 +5,14 @@
  * Lock order, outermost first:
  *
  *   ctx->lock          mutex     objects of a context; one ioctl at a time
- *   mmap_lock          (mm)      taken inside ctx->lock when memory is pinned
+ *   mmap_lock          (mm)      held by a fault; pinning takes it under no lock of ours
  *   ctx->map_lock      mutex     doorbell mutex: faults, revocation, idling
  *   i_mmap_rwsem       (mm)      taken by unmap_mapping_range()
  *
  *   dev->peer_lock     spinlock  who is connected to whom
  *   cq->lock           spinlock  entries of a CQ
  *
- * Nothing under map_lock takes mmap_lock, and a fault never takes ctx->lock.
+ * Nothing under ctx->lock or map_lock takes mmap_lock, and a fault never takes ctx->lock.
  *
  * Whoever executes work (the worker of any context) holds gda_srcu while it looks
  * at a QP, CQ or MR, for at most GDA_VISIT_BYTES of copying. Destroying is: unlink,

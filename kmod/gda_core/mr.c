@@ -132,8 +132,13 @@ const struct gda_object_ops gda_mr_ops = {
 	.free = gda_mr_free,
 };
 
-/* Put an MR whose memory is attached into the context. On failure it is gone. */
-static struct gda_object *gda_mr_enter(struct gda_ctx *ctx, struct gda_mr *mr)
+/*
+ * Put an MR whose memory is attached into the context. On failure it is gone. What the
+ * caller answers is told here: without the lock the context may be destroyed, and the
+ * MR with it.
+ */
+static struct gda_object *gda_mr_enter(struct gda_ctx *ctx, struct gda_mr *mr, u32 *handle,
+				       u32 *key)
 {
 	int ret;
 
@@ -152,6 +157,8 @@ static struct gda_object *gda_mr_enter(struct gda_ctx *ctx, struct gda_mr *mr)
 	ctx->nmr++;
 	gda_stat_add(GDA_STAT_MRS, 1);
 	gda_object_complete(&mr->obj);
+	*handle = mr->obj.handle;
+	*key = mr->mem.key;
 	gda_ctx_leave(ctx);
 	return &mr->obj;
 
@@ -170,7 +177,8 @@ err_detach:
  * (faults) or for other drivers, and nobody else's call should wait with it.
  */
 static struct gda_object *gda_mr_create(struct gda_ctx *ctx, u32 kind, u64 iova,
-					u32 access, struct gda_mem_request *req)
+					u32 access, struct gda_mem_request *req,
+					u32 *handle, u32 *key)
 {
 	struct gda_mr *mr;
 	int ret;
@@ -194,23 +202,18 @@ static struct gda_object *gda_mr_create(struct gda_ctx *ctx, u32 kind, u64 iova,
 		kfree(mr);
 		return ERR_PTR(ret);
 	}
-	return gda_mr_enter(ctx, mr);
+	return gda_mr_enter(ctx, mr, handle, key);
 }
 
 struct gda_object *gda_mr_reg_user(struct gda_ctx *ctx, struct gda_mr_reg_user *cmd)
 {
 	struct gda_mem_request req = { .addr = cmd->addr, .length = cmd->length };
-	struct gda_object *obj;
 
 	if (cmd->reserved)
 		return ERR_PTR(-EOPNOTSUPP);
 	cmd->iova = cmd->flags & GDA_MR_ZERO_BASED ? 0 : cmd->addr;
-	obj = gda_mr_create(ctx, GDA_KIND_USER, cmd->iova, cmd->access, &req);
-	if (IS_ERR(obj))
-		return obj;
-	cmd->handle = obj->handle;
-	cmd->key = container_of(obj, struct gda_mr, obj)->mem.key;
-	return obj;
+	return gda_mr_create(ctx, GDA_KIND_USER, cmd->iova, cmd->access, &req,
+			     &cmd->handle, &cmd->key);
 }
 
 struct gda_object *gda_mr_reg_dmabuf(struct gda_ctx *ctx, struct gda_mr_reg_dmabuf *cmd)
@@ -220,16 +223,11 @@ struct gda_object *gda_mr_reg_dmabuf(struct gda_ctx *ctx, struct gda_mr_reg_dmab
 		.length = cmd->length,
 		.fd = cmd->fd,
 	};
-	struct gda_object *obj;
 
 	if ((cmd->flags & GDA_MR_ZERO_BASED) && cmd->iova)
 		return ERR_PTR(-EINVAL);
-	obj = gda_mr_create(ctx, GDA_KIND_DMABUF, cmd->iova, cmd->access, &req);
-	if (IS_ERR(obj))
-		return obj;
-	cmd->handle = obj->handle;
-	cmd->key = container_of(obj, struct gda_mr, obj)->mem.key;
-	return obj;
+	return gda_mr_create(ctx, GDA_KIND_DMABUF, cmd->iova, cmd->access, &req,
+			     &cmd->handle, &cmd->key);
 }
 
 void gda_mem_revoke(struct gda_mem_backing *b)

@@ -135,7 +135,8 @@ static bool gda_worker_scan(struct gda_ctx *ctx, unsigned int page, bool all)
 		if (cells)
 			served = gda_worker_serve_next(cells, look, &slot);
 		srcu_read_unlock(&gda_srcu, idx);
-		if (!served)
+		/* a throttled worker is slow, and its end is waited for */
+		if (!served || kthread_should_stop())
 			return progress;
 		progress = true;
 		/* a busy worker is never idle otherwise: RCU tasks wait for this */

@@ -22,9 +22,9 @@ struct gda_device gda_soft = {
 
 void gda_soft_init(void)
 {
-	xa_init_flags(&gda_soft.qps, XA_FLAGS_ALLOC1);
-	xa_init_flags(&gda_soft.keys, XA_FLAGS_ALLOC1);
-	xa_init_flags(&gda_soft.cqns, XA_FLAGS_ALLOC1);
+	xa_init_flags(&gda_soft.qps, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	xa_init_flags(&gda_soft.keys, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	xa_init_flags(&gda_soft.cqns, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	gda_soft.next_qpn = get_random_u32() & 0xffffff;
 	gda_soft.next_key = get_random_u32() & 0xffffff;
 	gda_soft.next_cqn = get_random_u32() & 0xffffff;
