@@ -21,15 +21,7 @@ FIXTURE(device) {
 
 FIXTURE_SETUP(device)
 {
-	int i;
-
-	ASSERT_EQ(0, side_open(&self->a, 64));
-	ASSERT_EQ(0, side_open(&self->b, 64));
-	ASSERT_EQ(0, side_connect(&self->a, &self->b));
-	for (i = 0; i < BYTES; i++) {
-		self->a.mem[i] = (uint8_t)(i * 7 + i / 251);
-		self->b.mem[i] = 0xcc;
-	}
+	ASSERT_EQ(0, side_pair_open(&self->a, &self->b, 64));
 }
 
 FIXTURE_TEARDOWN(device)

@@ -19,9 +19,7 @@ FIXTURE(dmabuf) {
 
 FIXTURE_SETUP(dmabuf)
 {
-	ASSERT_EQ(0, side_open(&self->a, SLOTS));
-	ASSERT_EQ(0, side_open(&self->b, SLOTS));
-	ASSERT_EQ(0, side_connect(&self->a, &self->b));
+	ASSERT_EQ(0, side_pair_open(&self->a, &self->b, SLOTS));
 	self->kernel = access("/dev/gda", F_OK) == 0;
 }
 

@@ -49,6 +49,21 @@ static inline int side_connect(struct side *a, struct side *b)
 	return err ? err : gda_qp_connect(b->qp, &address);
 }
 
+/* Two sides, connected, each with its own bytes. */
+static inline int side_pair_open(struct side *a, struct side *b, uint32_t depth)
+{
+	int err = side_open(a, depth);
+	int i;
+
+	err = err ? err : side_open(b, depth);
+	err = err ? err : side_connect(a, b);
+	for (i = 0; i < BYTES && !err; i++) {
+		a->mem[i] = (uint8_t)(i * 7 + i / 251);
+		b->mem[i] = 0xcc;
+	}
+	return err;
+}
+
 static inline void side_close(struct side *s)
 {
 	gda_qp_destroy(s->qp);

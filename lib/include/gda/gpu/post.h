@@ -45,6 +45,38 @@ GDA_DEVICE void gda_write_atomic(const struct gda_port &p, uint64_t index, uint3
 		     gda_swap32((uint32_t)(laddr >> 32)), gda_swap32((uint32_t)laddr));
 }
 
+/* A write or read of one local segment. @opcode is constant. */
+template <class queue>
+GDA_DEVICE int64_t gda_post_rdma(queue &q, uint32_t opcode, uint64_t laddr, uint32_t lkey,
+				 uint64_t raddr, uint32_t rkey, uint32_t len,
+				 unsigned int flags)
+{
+	int64_t index;
+
+	if (len >> 31)
+		return -EMSGSIZE;
+	index = gda_take(q, 1, flags);
+	if (index < 0)
+		return index;
+	gda_write_rdma(q.port, index, opcode, laddr, lkey, raddr, rkey, len);
+	gda_give(q, index, 1, flags);
+	return index;
+}
+
+template <class queue>
+GDA_DEVICE int64_t gda_post_atomic(queue &q, uint32_t opcode, uint64_t laddr, uint32_t lkey,
+				   uint64_t raddr, uint32_t rkey, uint64_t swap_add,
+				   uint64_t compare, unsigned int flags)
+{
+	int64_t index = gda_take(q, 1, flags);
+
+	if (index < 0)
+		return index;
+	gda_write_atomic(q.port, index, opcode, laddr, lkey, raddr, rkey, swap_add, compare);
+	gda_give(q, index, 1, flags);
+	return index;
+}
+
 /**
  * gda_put - RDMA write
  * @q: the queue, as the poster has opened it
@@ -53,7 +85,7 @@ GDA_DEVICE void gda_write_atomic(const struct gda_port &p, uint64_t index, uint3
  * @raddr: target, an iova of @rkey's memory
  * @rkey: key of the peer's memory
  * @len: bytes, below 2^31
- * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM, GDA_SOLICITED
+ * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM
  *
  * As gda_put() of gda/fastpath.h, through what the poster keeps in registers.
  *
@@ -64,16 +96,7 @@ template <class queue>
 GDA_GPU_API int64_t gda_put(queue &q, uint64_t laddr, uint32_t lkey, uint64_t raddr,
 			   uint32_t rkey, uint32_t len, unsigned int flags)
 {
-	int64_t index;
-
-	if (len >> 31)
-		return -EMSGSIZE;
-	index = gda_take(q, 1, flags);
-	if (index < 0)
-		return index;
-	gda_write_rdma(q.port, index, GDA_MLX5_WRITE, laddr, lkey, raddr, rkey, len);
-	gda_give(q, index, 1, flags);
-	return index;
+	return gda_post_rdma(q, GDA_MLX5_WRITE, laddr, lkey, raddr, rkey, len, flags);
 }
 
 /**
@@ -84,7 +107,7 @@ GDA_GPU_API int64_t gda_put(queue &q, uint64_t laddr, uint32_t lkey, uint64_t ra
  * @raddr: source, an iova of @rkey's memory
  * @rkey: key of the peer's memory
  * @len: bytes, below 2^31
- * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM, GDA_SOLICITED
+ * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM
  *
  * Return: the ticket; -EMSGSIZE, -EIO, -ETIMEDOUT, -ESHUTDOWN, or -EAGAIN with
  * GDA_NOWAIT, and nothing was posted.
@@ -93,16 +116,7 @@ template <class queue>
 GDA_GPU_API int64_t gda_get(queue &q, uint64_t laddr, uint32_t lkey, uint64_t raddr,
 			   uint32_t rkey, uint32_t len, unsigned int flags)
 {
-	int64_t index;
-
-	if (len >> 31)
-		return -EMSGSIZE;
-	index = gda_take(q, 1, flags);
-	if (index < 0)
-		return index;
-	gda_write_rdma(q.port, index, GDA_MLX5_READ, laddr, lkey, raddr, rkey, len);
-	gda_give(q, index, 1, flags);
-	return index;
+	return gda_post_rdma(q, GDA_MLX5_READ, laddr, lkey, raddr, rkey, len, flags);
 }
 
 /**
@@ -111,7 +125,7 @@ GDA_GPU_API int64_t gda_get(queue &q, uint64_t laddr, uint32_t lkey, uint64_t ra
  * @raddr: target, an iova of @rkey's memory
  * @rkey: key of the peer's memory
  * @value: stored as the GPU has it, little-endian
- * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM, GDA_SOLICITED
+ * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM
  *
  * The bytes are in the queue itself: no local memory, no key.
  *
@@ -141,7 +155,7 @@ GDA_GPU_API int64_t gda_put_value(queue &q, uint64_t raddr, uint32_t rkey, uint6
  * @raddr: the word, aligned to 8
  * @rkey: key of the peer's memory
  * @add: what to add, modulo 2^64
- * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM, GDA_SOLICITED
+ * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM
  *
  * Return: the ticket; -EIO, -ETIMEDOUT, -ESHUTDOWN, or -EAGAIN with GDA_NOWAIT, and
  * nothing was posted.
@@ -150,13 +164,7 @@ template <class queue>
 GDA_GPU_API int64_t gda_fetch_add(queue &q, uint64_t laddr, uint32_t lkey, uint64_t raddr,
 				 uint32_t rkey, uint64_t add, unsigned int flags)
 {
-	int64_t index = gda_take(q, 1, flags);
-
-	if (index < 0)
-		return index;
-	gda_write_atomic(q.port, index, GDA_MLX5_ATOMIC_FA, laddr, lkey, raddr, rkey, add, 0);
-	gda_give(q, index, 1, flags);
-	return index;
+	return gda_post_atomic(q, GDA_MLX5_ATOMIC_FA, laddr, lkey, raddr, rkey, add, 0, flags);
 }
 
 /**
@@ -168,7 +176,7 @@ GDA_GPU_API int64_t gda_fetch_add(queue &q, uint64_t laddr, uint32_t lkey, uint6
  * @rkey: key of the peer's memory
  * @compare: what it is expected to be
  * @swap: what it becomes then
- * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM, GDA_SOLICITED
+ * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM
  *
  * Return: the ticket; -EIO, -ETIMEDOUT, -ESHUTDOWN, or -EAGAIN with GDA_NOWAIT, and
  * nothing was posted.
@@ -178,14 +186,8 @@ GDA_GPU_API int64_t gda_compare_swap(queue &q, uint64_t laddr, uint32_t lkey, ui
 				    uint32_t rkey, uint64_t compare, uint64_t swap,
 				    unsigned int flags)
 {
-	int64_t index = gda_take(q, 1, flags);
-
-	if (index < 0)
-		return index;
-	gda_write_atomic(q.port, index, GDA_MLX5_ATOMIC_CS, laddr, lkey, raddr, rkey, swap,
-			 compare);
-	gda_give(q, index, 1, flags);
-	return index;
+	return gda_post_atomic(q, GDA_MLX5_ATOMIC_CS, laddr, lkey, raddr, rkey, swap, compare,
+			       flags);
 }
 
 /**
@@ -213,7 +215,7 @@ struct gda_signal {
  * @rkey: key of the peer's memory
  * @len: bytes, below 2^31
  * @s: the signal
- * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM, GDA_SOLICITED
+ * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM
  *
  * One reservation, one ring. Who sees the signal sees the data.
  *
@@ -247,7 +249,7 @@ GDA_GPU_API int64_t gda_put_signal(queue &q, uint64_t laddr, uint32_t lkey, uint
  * @raddr: target, an iova of @rkey's memory
  * @rkey: key of the peer's memory
  * @len: bytes, below 2^31
- * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM, GDA_SOLICITED
+ * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM
  *
  * All 32 lanes call it. One reservation, one ring.
  *
@@ -279,7 +281,7 @@ GDA_GPU_API int64_t gda_put_each(queue &q, uint64_t laddr, uint32_t lkey, uint64
  * @raddr: target, an iova of @rkey's memory
  * @rkey: key of the peer's memory
  * @len: bytes, below 2^31
- * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM, GDA_SOLICITED
+ * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM
  *
  * What any thread of the group wrote before is covered.
  *
