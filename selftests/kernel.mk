@@ -29,6 +29,7 @@ $(BUILD)/selftests/kernel/fail_nth: KSELFTEST_OWN = $(BUILD)/selftests/kernel/sw
 $(BUILD)/selftests/kernel/fail_nth: $(BUILD)/selftests/kernel/sweep.o
 
 $(BUILD)/selftests/kernel/revoke: selftests/kmod/gda_test/ioctl.h
+$(BUILD)/selftests/kernel/edu: selftests/kmod/gda_test/ioctl.h selftests/kmod/gda_edu/ioctl.h
 
 # The same in 32 bits, against the 64-bit kernel (SECURITY.md O9), if it can be built.
 GDA_KSELFTESTS32 := basic blocked completion copyout export handle ioctl keys limits \

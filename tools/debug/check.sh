@@ -86,7 +86,7 @@ debug) boot+=" panic_on_warn=1" ;;
 kcsan) args=() ;;
 esac
 GDA_CACHE=$cache $scripts/step.sh "modules for $rel" $scripts/modules.sh "$rel" KCFLAGS=-g "${args[@]}" || fail
-GDA_CACHE=$cache tools/vm/gda-vm -v -k "$rel" -m 3072 -t "${GDA_GUEST_LIMIT:-3000}" -o "$log" \
+GDA_CACHE=$cache tools/vm/gda-vm -v -e -k "$rel" -m 3072 -t "${GDA_GUEST_LIMIT:-3000}" -o "$log" \
 	-a "$boot" -- \
 	env GDA_STRESS="${GDA_STRESS:-0.2}" GDA_SLOW="${GDA_SLOW:-6}" GDA_FAIL_VERBOSE="${GDA_FAIL_VERBOSE-}" \
 	GDA_FUZZ="${GDA_FUZZ-}" \

@@ -49,7 +49,7 @@ guest() {
 	rel=$(tools/vm/gda-kernel release "$k")
 	read -ra tests < <(submake list-vm)
 	rm -f "$log/totals"
-	tools/vm/gda-vm -v -k "$rel" -t "${GDA_GUEST_LIMIT:-2400}" -o "$log" -- \
+	tools/vm/gda-vm -v -e -k "$rel" -t "${GDA_GUEST_LIMIT:-2400}" -o "$log" -- \
 		env GDA_SLOW="${GDA_SLOW:-1}" \
 		$scripts/run-tests.sh --dmesg --totals "$log/totals" --logs "$log" \
 		tools/vm/load.sh "${tests[@]}" tools/vm/unload.sh

@@ -43,7 +43,7 @@ complaint='WARNING:|BUG:|BUG |Oops|Call Trace|KASAN|KCSAN|UBSAN|refcount_t|'
 complaint+='possible .*(deadlock|recursive)|circular locking|inconsistent lock|'
 complaint+='general protection|unable to handle|blocked for more than|'
 complaint+='soft lockup|detected stalls|memory leak|list_(add|del) corruption|'
-complaint+='Bad page|^\[[^]]*\] (misc )?gda[a-z_]*( [^:]*)?: '
+complaint+='Bad page|DMAR: .*fault|^\[[^]]*\] (misc )?gda[a-z_]*( [^:]*)?: '
 
 # Complaints since marker $1, but those that log $2 expects, and races between others.
 complaints() {

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# load.sh - in the guest: load the modules of this kernel, and the one that plays
-# other drivers for the tests. Speaks KTAP.
+# load.sh - in the guest: load the modules of this kernel, and those that play other
+# drivers for the tests. Speaks KTAP.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
-echo "1..4"
+echo "1..5"
 # As any module that its maker did not sign.
-echo "# dmesg: gda_(core|test): (loading out-of-tree module|module verification failed)"
+echo "# dmesg: gda_(core|test|edu): (loading out-of-tree module|module verification failed)"
 n=0 rc=0
 ok() {
 	n=$((n + 1))
@@ -17,8 +17,10 @@ for m in gda_core gda_mr; do
 	what="load $m"
 	ok insmod "build/$(uname -r)/kmod/$m/$m.ko"
 done
-what="load gda_test"
-ok insmod "build/$(uname -r)/selftests/kmod/gda_test/gda_test.ko"
+for m in gda_test gda_edu; do
+	what="load $m"
+	ok insmod "build/$(uname -r)/selftests/kmod/$m/$m.ko"
+done
 # No udev here.
 what="node /dev/gda"
 ok chown 0:7777 /dev/gda && chmod 660 /dev/gda
