@@ -1,16 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# check.sh debug|kcsan [PROGRAM...] - the tests of the guest under that kernel
+# check.sh debug|kcsan|coverage [PROGRAM...] - the tests of the guest under that kernel
 #
 # Everything that `make check` runs in a guest, or PROGRAMs (paths or last parts of
 # paths), under a kernel that looks for bugs; kernel.sh builds and keeps it. A report
 # of that kernel fails the run and is printed; most end it, too (panic_on_warn).
+# coverage: under the second one, our modules built with gcov, to tell which of their
+# lines the tests reach.
 #
 #   GDA_STRESS=N       length of what is repeated, times N    [0.2]
 #   GDA_SLOW=N         time limits of programs times N        [6]
 #   GDA_FUZZ=ARGS      replay-guest fuzzes (selftests/fuzz/guest_main.c)
 #   GDA_GUEST_LIMIT=S  seconds for all of them                [3000]
+#   GDA_GUESTS=N       guests that share the programs         [2, or 1 for a few]
 
 set -uo pipefail
 
@@ -18,7 +21,18 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 scripts=tools/scripts
 here=tools/debug
 what=${1-}
-case $what in debug|kcsan) ;; *) echo "usage: check.sh debug|kcsan [PROGRAM...]" >&2; exit 2 ;; esac
+last=("$here/leaks.sh" tools/vm/unload.sh)
+boot="softlockup_panic=1 hung_task_panic=1 page_poison=1"
+case $what in
+debug) kernel=debug args=(KCOV_INSTRUMENT=y) boot+=" panic_on_warn=1" ;;
+# It reports races of the whole kernel: those that are not ours are let through.
+kcsan) kernel=kcsan args=() ;;
+coverage)
+	kernel=kcsan args=(KCSAN_SANITIZE=n GCOV_PROFILE=y)
+	last=(tools/vm/unload.sh "$here/gcov.sh")
+	;;
+*) echo "usage: check.sh debug|kcsan|coverage [PROGRAM...]" >&2; exit 2 ;;
+esac
 shift
 log=build/log/$what
 start=$SECONDS
@@ -37,13 +51,13 @@ chosen() {
 # Heads of reports, in awk.
 heads='BUG: |BUG [a-z]|WARNING: |UBSAN: |Kernel panic|Oops|general protection fault|'
 heads+='DMA-API: .*(error|not|leak|exceed)|refcount_t: |INFO: task .* blocked|'
-heads+='rcu: INFO: .*stall|kmemleak: [0-9]+ new suspected|unreferenced object'
+heads+='DMAR: .*fault|rcu: INFO: .*stall|kmemleak: [0-9]+ new suspected|unreferenced object'
 
-# Reports since the modules were loaded, each with what follows it.
+# Reports since the modules were loaded into guest $1, each with what follows it.
 reports() {
-	local from="$log/console"
+	local from="$1/console"
 
-	[ ! -s "$log/dmesg" ] || from="$log/dmesg"
+	[ ! -s "$1/dmesg" ] || from="$1/dmesg"
 	[ -s "$from" ] || return
 	awk -v heads="$heads" '
 		/gda-test: begin/ { if (/tools\/vm\/load.sh/) n = 0; next }
@@ -55,10 +69,15 @@ reports() {
 		END { for (i = 0; i < n && i < 400; i++) print line[i] }' "$from"
 }
 
+# Of all guests: each has left its totals, unless it crashed.
 verdict() {
-	local p=0 f=1 s=0
+	local p=0 f=0 s=0 a b c g
 
-	[ ! -s "$log/totals" ] || read -r p f s <"$log/totals"
+	for ((g = 1; g <= guests; g++)); do
+		a=0 b=1 c=0
+		[ ! -s "$log/$g/totals" ] || read -r a b c <"$log/$g/totals"
+		p=$((p + a)) f=$((f + b)) s=$((s + c))
+	done
 	[ ! -s "$log/reports" ] || f=$((f ? f : 1))
 	[ "$f" = 0 ] && [ "$p" -gt 0 ] && echo "PASSED in $((SECONDS - start)) s" ||
 		echo "FAILED in $((SECONDS - start)) s"
@@ -68,34 +87,74 @@ verdict() {
 
 fail() { echo; echo "FAILED in $((SECONDS - start)) s"; echo "0 passed, 1 failed, 0 skipped"; exit 1; }
 
+# Those with long limits first: none is to begin when the others are at their end.
+longest_first() {
+	local t n
+
+	for t; do
+		n=${t#build/} n=${n#selftests/}
+		awk -v n="$n" -v t="$t" '$1 == n { l = $2 } END { print l + 0, t }' selftests/timeouts
+	done | sort -s -k 1,1nr | cut -d ' ' -f 2-
+}
+
+# Guest $1, which takes of the programs what the others leave. It becomes gda-vm.
+guest() {
+	local dir=$log/$1
+
+	mkdir -p "$dir"
+	echo $BASHPID >"$dir/pid"
+	exec env GDA_CACHE="$cache" tools/vm/gda-vm -v -e -k "$rel" -m 3072 \
+		-t "${GDA_GUEST_LIMIT:-3000}" -o "$dir" -a "$boot" -- \
+		env GDA_STRESS="${GDA_STRESS:-0.2}" GDA_SLOW="${GDA_SLOW:-6}" \
+		GDA_FAIL_VERBOSE="${GDA_FAIL_VERBOSE-}" GDA_FUZZ="${GDA_FUZZ-}" GDA_GCOV="$dir/gcov" \
+		$scripts/run-tests.sh --dmesg --totals "$dir/totals" --logs "$dir" --share "$log/taken" \
+		$here/start.sh tools/vm/load.sh "${tests[@]}" "${last[@]}"
+}
+
+# Of all guests together: a line is reached that one of them has reached.
+coverage() {
+	local tree=build/$rel all=$log/gcov g f
+
+	rm -rf "$all"
+	cp -r "$log/1/gcov" "$all" || return
+	for ((g = 2; g <= guests; g++)); do
+		gcov-tool merge -o "$all.new" "$all" "$log/$g/gcov" 2>>"$log/gcov.log" || return
+		rm -rf "$all"
+		mv "$all.new" "$all"
+	done
+	(cd "$tree" && find kmod -name '*.gcno' -exec cp --parents {} "$OLDPWD/$all" \;)
+	for f in kmod/gda_*/{,*/}*.c; do
+		f=$all/${f%.c}.gcda
+		[ ! -e "$f" ] || gcov -b -n -o "$f" "${f##*/}" 2>/dev/null
+	done | awk -v of='kmod/gda_[a-z]*/.*[.]c$' -v total=kmod -f $scripts/gcov.awk
+}
+
 names=("$@")
 mkdir -p "$log"
-rm -f "$log"/{totals,console,dmesg,reports,*.log}
+rm -rf "$log"/{taken,reports,[0-9]*,*.log}
+mkdir "$log/taken"
 $scripts/deps.sh debug || fail
-$here/kernel.sh have "$what" || echo "(the kernel takes 15 to 30 minutes on two processors, once)"
-$scripts/step.sh "$what kernel" $here/kernel.sh "$what" || fail
-read -r cache rel < <($here/kernel.sh "$what")
+$here/kernel.sh have "$kernel" || echo "(the kernel takes 15 to 30 minutes on two processors, once)"
+$scripts/step.sh "$kernel kernel" $here/kernel.sh "$kernel" || fail
+read -r cache rel < <($here/kernel.sh "$kernel")
 read -ra tests < <(make --no-print-directory -s list-vm)
 [ ${#names[@]} = 0 ] || mapfile -t tests < <(chosen "${tests[@]}")
 [ ${#tests[@]} -gt 0 ] || { echo "no such program"; exit 2; }
+mapfile -t tests < <(longest_first "${tests[@]}")
+# Most programs keep one processor busy: two guests side by side are soonest done.
+guests=${GDA_GUESTS:-$((${#tests[@]} > 6 ? 2 : 1))}
 $scripts/step.sh "library and tests" make --no-print-directory -s -k -j "$(nproc)" lib "${tests[@]}" || fail
-args=(KCOV_INSTRUMENT=y) boot="softlockup_panic=1 hung_task_panic=1 page_poison=1"
-case $what in
-debug) boot+=" panic_on_warn=1" ;;
-# It reports races of the whole kernel: those that are not ours are let through.
-kcsan) args=() ;;
-esac
 GDA_CACHE=$cache $scripts/step.sh "modules for $rel" $scripts/modules.sh "$rel" KCFLAGS=-g "${args[@]}" || fail
-GDA_CACHE=$cache tools/vm/gda-vm -v -e -k "$rel" -m 3072 -t "${GDA_GUEST_LIMIT:-3000}" -o "$log" \
-	-a "$boot" -- \
-	env GDA_STRESS="${GDA_STRESS:-0.2}" GDA_SLOW="${GDA_SLOW:-6}" GDA_FAIL_VERBOSE="${GDA_FAIL_VERBOSE-}" \
-	GDA_FUZZ="${GDA_FUZZ-}" \
-	$scripts/run-tests.sh --dmesg --totals "$log/totals" --logs "$log" \
-	$here/start.sh tools/vm/load.sh "${tests[@]}" $here/leaks.sh tools/vm/unload.sh
-reports >"$log/reports"
+trap 'kill $(cat "$log"/*/pid) 2>/dev/null; exit 143' TERM INT
+for ((g = 1; g <= guests; g++)); do
+	guest $g 2>&1 | sed -u "s/^/$g /" &
+done
+wait
+for ((g = 1; g <= guests; g++)); do reports "$log/$g"; done >"$log/reports"
 if [ -s "$log/reports" ]; then
-	echo "Reports of the kernel (all it said: $log/console):"
+	echo "Reports of the kernel (all it said: $log/*/console):"
 	cat "$log/reports"
 fi
+[ "$what" != coverage ] || coverage
 echo
 verdict

@@ -8,6 +8,9 @@
 #   --dmesg         fail a program during which the kernel complained
 #   --logs DIR      keep each program's output there        [build/log/tests]
 #   --totals FILE   append "PASSED FAILED SKIPPED" to FILE
+#   --share DIR     several guests that are given the same programs run each once:
+#                   DIR/PROGRAM is a folder, and whoever makes it runs it. What is
+#                   in tools/ each of them runs
 #   --json          print a JSON array instead of the table
 #
 # All limits are multiplied by $GDA_SLOW, for a kernel or machine that is slow.
@@ -21,13 +24,14 @@
 
 set -uo pipefail
 
-limit=120 dmesg='' logs=build/log/tests totals='' json=''
+limit=120 dmesg='' logs=build/log/tests totals='' share='' json=''
 while [ $# -gt 0 ]; do
 	case $1 in
 	--timeout) limit=$2; shift ;;
 	--dmesg) dmesg=1 ;;
 	--logs) logs=$2; shift ;;
 	--totals) totals=$2; shift ;;
+	--share) share=$2; shift ;;
 	--json) json=1 ;;
 	--) shift; break ;;
 	-*) echo "run-tests.sh: unknown option $1" >&2; exit 2 ;;
@@ -71,6 +75,12 @@ limit_of() {
 
 	n=$(awk -v n="$1" '$1 == n { print $2 }' selftests/timeouts 2>/dev/null)
 	echo $((${n:-$limit} * ${GDA_SLOW:-1}))
+}
+
+# Is it another guest's?
+taken() {
+	case $1 in tools/*) return 1 ;; esac
+	[ "$share" ] && ! mkdir "$share/${1//\//_}" 2>/dev/null
 }
 
 # Indented, below the program's line.
@@ -134,6 +144,7 @@ else
 	printf '%-44s %7s %7s %8s %9s\n' program passed failed skipped seconds
 fi
 for prog; do
+	! taken "$prog" || continue
 	run_one "$prog" || break
 done
 if [ "$json" ]; then
