@@ -10,9 +10,10 @@
  * more. A store that came before the unmapping is seen by that look; one that comes
  * after it faults and waits for map_lock. None is lost.
  *
- * Some pages can never go silent: those with polled queues, and those somebody else
- * still refers to after they were unmapped (a device may store through a pin, and
- * devices do not fault). They stay active, paced: looked at periodically.
+ * Some pages cannot go silent: those with polled queues, those with a dma-buf, and
+ * those somebody else still refers to after they were unmapped (a device may store
+ * through a pin, and devices do not fault). They stay active, paced: looked at
+ * periodically (GDA_PACE_US), for as long as that lasts.
  *
  * map_lock is never taken inside an SRCU read section: somebody who waits for
  * executors must not wait for a fault or an unmapping too.
@@ -59,7 +60,7 @@ void gda_doorbell_activate(struct gda_ctx *ctx, unsigned int page)
 	mutex_unlock(&ctx->map_lock);
 }
 
-/* A polled queue came (@n 1) or went (@n -1), or a device maps the page from now on. */
+/* A polled queue came (@n 1) or went (@n -1). */
 void gda_doorbell_poll(struct gda_region *region, int n)
 {
 	struct gda_ctx *ctx = region->ctx;
@@ -71,6 +72,23 @@ void gda_doorbell_poll(struct gda_region *region, int n)
 		gda_worker_wake(ctx);
 	}
 	mutex_unlock(&ctx->map_lock);
+}
+
+/*
+ * The region has one dma-buf more. The last one that goes tells nobody, since it may
+ * outlive the context: a page that is polled for it is found out when it is looked at.
+ * Who still holds the page then is seen as any other pin (gda_doorbell_shared()).
+ */
+void gda_doorbell_export(struct gda_region *region)
+{
+	atomic_inc(&region->exports);
+	gda_doorbell_poll(region, 0);
+}
+
+static bool gda_doorbell_polled(const struct gda_cells *cells)
+{
+	lockdep_assert_held(&cells->region->ctx->map_lock);
+	return cells->npolled || atomic_read(&cells->region->exports);
 }
 
 /* Under SRCU: does any queue of the page have work? */
@@ -131,7 +149,7 @@ void gda_doorbell_idle(struct gda_ctx *ctx, unsigned int page)
 
 	mutex_lock(&ctx->map_lock);
 	cells = ctx->db[page];
-	if (cells && (cells->npolled || gda_doorbell_unmap(ctx, cells))) {
+	if (cells && (gda_doorbell_polled(cells) || gda_doorbell_unmap(ctx, cells))) {
 		gda_doorbell_set_active(cells);
 		WRITE_ONCE(cells->paced, true);
 	}

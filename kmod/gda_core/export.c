@@ -100,9 +100,15 @@ static int gda_export_mmap(struct dma_buf *dmabuf, struct vm_area_struct *vma)
 	return 0;
 }
 
+/* Nobody has it mapped or attached: whoever stored through it did so before. */
 static void gda_export_release(struct dma_buf *dmabuf)
 {
-	gda_region_put(dmabuf->priv);
+	struct gda_region *region = dmabuf->priv;
+
+	/* pairs with the look that follows in gda_doorbell_unmap() */
+	smp_mb__before_atomic();
+	atomic_dec(&region->exports);
+	gda_region_put(region);
 }
 
 static const struct dma_buf_ops gda_export_ops = {
@@ -134,6 +140,8 @@ static struct dma_buf *gda_export_create(struct gda_region *region)
 	dmabuf = dma_buf_export(&info);
 	if (IS_ERR(dmabuf))
 		gda_region_put(region);
+	else
+		gda_doorbell_export(region);
 	return dmabuf;
 }
 
@@ -150,9 +158,6 @@ static struct dma_buf *gda_export_find(struct gda_ctx *ctx,
 		return ERR_PTR(ret);
 	region = gda_object_region(ctx, cmd->handle, cmd->type, &cmd->offset);
 	dmabuf = region ? gda_export_create(region) : ERR_PTR(-ENOENT);
-	/* for good: nobody knows when the last device has let go of the page */
-	if (!IS_ERR(dmabuf))
-		gda_doorbell_poll(region, 1);
 	gda_ctx_leave(ctx);
 	return dmabuf;
 }

@@ -80,7 +80,7 @@ extern struct srcu_struct gda_srcu;
 /*
  * A region: zeroed pages that can be mapped. Held by its object and by every VMA,
  * so pages outlive the object; @revoked, @cells and the page tables are guarded by
- * ctx->map_lock.
+ * ctx->map_lock. @exports counts its dma-bufs, which may outlive @ctx.
  */
 struct gda_region {
 	struct kref ref;
@@ -91,6 +91,7 @@ struct gda_region {
 	u32 map;			/* enum gda_map_type */
 	bool revoked;
 	struct gda_cells *cells;	/* doorbell page to be woken by a fault, or NULL */
+	atomic_t exports;
 	void *kaddr;
 	struct page *pages[];
 };
@@ -104,7 +105,7 @@ struct gda_cells {
 	struct gda_region *region;
 	unsigned int page;		/* its place in the context's table */
 	DECLARE_BITMAP(used, GDA_CELLS);
-	unsigned int npolled;		/* cells that must be looked at without a fault */
+	unsigned int npolled;		/* its queues that are polled */
 	bool paced;			/* active for ever: scanned at leisure when silent */
 	u64 silent_since;		/* ns, CLOCK_MONOTONIC */
 
@@ -254,6 +255,7 @@ void gda_doorbell_activate(struct gda_ctx *ctx, unsigned int page);
 void gda_doorbell_idle(struct gda_ctx *ctx, unsigned int page);
 void gda_doorbell_forget(const struct gda_cells *cells);
 void gda_doorbell_poll(struct gda_region *region, int n);
+void gda_doorbell_export(struct gda_region *region);
 bool gda_doorbell_pending(const struct gda_cells *cells);
 
 /* cq.c */

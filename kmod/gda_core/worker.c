@@ -6,7 +6,8 @@
  *
  * It busy-polls while pages are active, lets pages go silent after gda_idle_us
  * without work, and sleeps when none is active. Paced pages (see doorbell.c) are
- * looked at every GDA_PACE_US. It holds gda_srcu while it looks at a page and lets go
+ * looked at every GDA_PACE_US, or less often if looking takes long: it sleeps
+ * GDA_PACE_SHARE times as long as it looked. It holds gda_srcu while it looks at a page and lets go
  * of it after each visit, so whoever destroys something waits for one visit at most;
  * a visit is not preempted, so no CPU limit of the owner can stretch it.
  */
@@ -21,7 +22,8 @@
 
 #include "gda_private.h"
 
-#define GDA_PACE_US	50
+#define GDA_PACE_US	50U
+#define GDA_PACE_SHARE	8U
 
 unsigned int gda_idle_us = 1000;
 module_param_named(idle_us, gda_idle_us, uint, 0444);
@@ -219,6 +221,15 @@ static void gda_worker_sleep(struct gda_ctx *ctx)
 	__set_current_state(TASK_RUNNING);
 }
 
+/* Until the paced pages are looked at again. Not as load: nobody waits for it. */
+static void gda_worker_pace(const struct gda_pass *pass)
+{
+	u64 us = (ktime_get_ns() - pass->now) / NSEC_PER_USEC * GDA_PACE_SHARE;
+
+	us = clamp_t(u64, us, GDA_PACE_US, gda_idle_us + GDA_PACE_US);
+	usleep_range_state(us, 2 * us, TASK_IDLE);
+}
+
 static int gda_worker_main(void *data)
 {
 	struct gda_ctx *ctx = data;
@@ -237,7 +248,7 @@ static int gda_worker_main(void *data)
 			cond_resched_tasks_rcu_qs();
 			cpu_relax();
 		} else if (pass.active) {
-			usleep_range(GDA_PACE_US, 2 * GDA_PACE_US);
+			gda_worker_pace(&pass);
 		} else {
 			gda_worker_sleep(ctx);
 		}

@@ -395,4 +395,62 @@ TEST_F(idle, polled_needs_no_fault)
 	munmap(cqe, cq.cq.length);
 }
 
+/* What the busiest worker runs in @s seconds, ns. */
+static uint64_t busiest(unsigned int s)
+{
+	struct worker w[WORKERS_MAX];
+	uint64_t worst = 0;
+	int n = workers(w);
+
+	t_sleep_ns(s * T_NS);
+	for (int i = 0; i < n; i++) {
+		uint64_t ran = run_time(w[i].pid) - w[i].run_ns;
+
+		if (ran > worst)
+			worst = ran;
+	}
+	return worst;
+}
+
+/* Polled as long as there is a dma-buf of it, and not a moment longer. */
+TEST_F(idle, polled_while_exported)
+{
+	struct t_qp *qp = &self->end[0].qp;
+	struct gda_region_export cmd = {
+		.size = sizeof(cmd), .handle = qp->qpc.handle, .type = GDA_REGION_DB,
+	};
+	struct t_wr nop = { .opcode = GDA_MLX5_NOP };
+	int fd[8];
+
+	for (int i = 0; i < 8; i++) {
+		ASSERT_OK(t_ioctl(qp->fd, GDA_IOC_REGION_EXPORT, &cmd));
+		fd[i] = cmd.fd;
+	}
+	TH_LOG("polled: the worker ran %llu us in 5 s",
+	       (unsigned long long)busiest(5) / 1000);
+	for (int i = 0; i < 8; i++)
+		close(fd[i]);
+	t_sleep_ns(T_NS);
+	EXPECT_LT(busiest(5), T_NS / 1000);
+	EXPECT_OK(t_run(qp, &nop, NULL));
+}
+
+/* An export whose answer cannot be delivered has never been. */
+TEST_F(idle, failed_export_is_not_polled)
+{
+	struct t_qp *qp = &self->end[0].qp;
+	struct gda_region_export *cmd = t_pages(T_PAGE);
+
+	ASSERT_NE(NULL, cmd);
+	cmd->size = sizeof(*cmd);
+	cmd->handle = qp->qpc.handle;
+	cmd->type = GDA_REGION_DB;
+	ASSERT_EQ(0, mprotect(cmd, T_PAGE, PROT_READ));
+	for (int i = 0; i < 100; i++)
+		ASSERT_EQ(-EFAULT, t_ioctl(qp->fd, GDA_IOC_REGION_EXPORT, cmd));
+	t_sleep_ns(T_NS);
+	EXPECT_LT(busiest(5), T_NS / 1000);
+	munmap(cmd, T_PAGE);
+}
+
 TEST_HARNESS_MAIN

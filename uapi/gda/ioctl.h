@@ -636,8 +636,8 @@ struct gda_mr_reg_dmabuf {
  *
  * For devices that shall map a queue. The dma-buf keeps the pages, not the object: it
  * may outlive the context, and then nobody looks at the pages any more. A region that
- * is mapped read-only is exported read-only. A doorbell that was exported is polled
- * from then on, as with %GDA_QP_POLLED: devices do not fault.
+ * is mapped read-only is exported read-only. A doorbell is polled while a dma-buf of
+ * it exists, as with %GDA_QP_POLLED: devices do not fault.
  */
 struct gda_region_export {
 	__u32 size;

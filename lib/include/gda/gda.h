@@ -309,7 +309,7 @@ struct gda_exported {
  * @exported: out
  *
  * The dma-buf keeps the pages and may outlive the QP, but then nobody looks at them. A
- * doorbell that was exported is polled from then on.
+ * doorbell is polled while a dma-buf of it exists.
  *
  * Return: 0; -EINVAL, -ENOENT no such region; -EOPNOTSUPP the device is in-process;
  * -EMFILE, -ENOMEM.
