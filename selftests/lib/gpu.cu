@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cuda_runtime.h>
+#include <gda/gpu/post.h>
 #include "fake_nic.h"
 
 #define CUDA(call) do { \
@@ -22,6 +23,7 @@ struct job {
 	uint32_t puts;
 	unsigned int flags;
 	uint32_t batch;
+	bool pairs;		/* two entries with one reservation */
 	int *errors;
 };
 
@@ -39,12 +41,39 @@ static __device__ __forceinline__ int post_all(const struct job &j, uint32_t id,
 	return gda_wait(j.v, ticket, 0);
 }
 
+static __device__ void post_one(const struct gda_port &p, uint64_t index, uint32_t id,
+				uint64_t number)
+{
+	gda_write_rdma(p, index, GDA_MLX5_WRITE, ~number, id, number, id * 0x9e3779b9U,
+		       (id ^ (uint32_t)number) & 0xffffff);
+	/* which a device does not read, but the checks do */
+	gda_store128(p.sq + ((uint32_t)index & p.mask) * 64 + 48, 0, 0, 0, 0);
+}
+
+static __device__ int post_pairs(const struct job &j, uint32_t id)
+{
+	struct gda_shared q = gda_shared_open(j.v, false);
+	int64_t index = 0;
+
+	for (uint32_t i = 0; i < j.puts; i += 2) {
+		index = gda_take(q, 2, 0);
+		if (index < 0)
+			return (int)index;
+		post_one(q.port, index, id, i);
+		post_one(q.port, index + 1, id, i + 1);
+		gda_give(q, index, 2, 0);
+	}
+	return gda_wait(q, index + 1, 0);
+}
+
 static __global__ void post_kernel(struct job j)
 {
 	uint32_t id = blockIdx.x * blockDim.x + threadIdx.x;
 	int err;
 
-	if (j.flags & GDA_EXCLUSIVE)
+	if (j.pairs)
+		err = post_pairs(j, id);
+	else if (j.flags & GDA_EXCLUSIVE)
 		err = post_all(j, id, GDA_EXCLUSIVE);
 	else
 		err = post_all(j, id, 0);
@@ -107,8 +136,8 @@ static void verdict(bool ok, const char *what)
 	status |= !ok;
 }
 
-static void run(const char *what, int blocks, int threads, uint32_t puts, unsigned int flags,
-		uint32_t batch)
+static void run_on(const char *what, uint32_t depth, int blocks, int threads, uint32_t puts,
+		   unsigned int flags, uint32_t batch, bool pairs)
 {
 	static struct fake_nic nic;
 	struct gpu_queue g;
@@ -116,8 +145,8 @@ static void run(const char *what, int blocks, int threads, uint32_t puts, unsign
 	uint64_t began, ns, wrong;
 	int err;
 
-	gpu_queue_open(&g, 1024);
-	j = { g.v, puts, flags, batch, g.error };
+	gpu_queue_open(&g, depth);
+	j = { g.v, puts, flags, batch, pairs, g.error };
 	fake_nic_start(&nic, g.q, 0);
 	began = gda_clock_ns();
 	post_kernel<<<blocks, threads>>>(j);
@@ -138,6 +167,23 @@ static void run(const char *what, int blocks, int threads, uint32_t puts, unsign
 	verdict(!err && !wrong, what);
 }
 
+static void run(const char *what, int blocks, int threads, uint32_t puts, unsigned int flags,
+		uint32_t batch)
+{
+	run_on(what, 1024, blocks, threads, puts, flags, batch, false);
+}
+
+/* Two slots at a time: of one word, of two, and around the end of a ring. */
+static void run_pairs(uint32_t depth)
+{
+	char what[64];
+
+	snprintf(what, sizeof(what), "shared, one thread, pairs in a ring of %u", depth);
+	run_on(what, depth, 1, 1, 2000, 0, 0, true);
+	snprintf(what, sizeof(what), "shared, 3 blocks, pairs in a ring of %u", depth);
+	run_on(what, depth, 3, 1, 1000, 0, 0, true);
+}
+
 int main()
 {
 	struct gpu_queue g;
@@ -147,7 +193,7 @@ int main()
 		printf("1..0 # SKIP no GPU here\n");
 		return 0;
 	}
-	printf("1..20\n");
+	printf("1..28\n");
 	run("exclusive, one thread", 1, 1, 20000, GDA_EXCLUSIVE, 0);
 	run("exclusive, one thread, batches of 16", 1, 1, 20000, GDA_EXCLUSIVE, 16);
 	run("shared, one thread", 1, 1, 20000, 0, 0);
@@ -160,6 +206,9 @@ int main()
 		run("shared, 128 blocks of 8, divergent", 128, 8, 100, 0, 0);
 	}
 	run("shared, 132 blocks of 31, divergent", 132, 31, 20, 0, 0);
+
+	for (uint32_t depth = 8; depth <= 64; depth *= 2)
+		run_pairs(depth);
 
 	gpu_queue_open(&g, 16);
 	timeout_kernel<<<1, 1>>>(g.v, g.error);

@@ -62,7 +62,7 @@ struct bench_machine {
 	uint32_t *samples, *words;	/* words: barrier, posters, error, stop */
 	cudaStream_t posters, nic, control;
 	double window_us;
-	bool blind;
+	bool blind, clusters;
 	uint64_t verified;
 };
 
@@ -89,7 +89,7 @@ static void machine_open(struct bench_machine *m, double window_us)
 	m->verified = 0;
 	CUDA(cudaMalloc(&m->gpu, m->gpu_size));
 	CUDA(cudaHostAlloc(&m->host, m->host_size, cudaHostAllocMapped));
-	CUDA(cudaMalloc(&m->views, MAX_WARPS * sizeof(struct gda_view)));
+	CUDA(cudaMalloc(&m->views, (MAX_WARPS + 64) * sizeof(struct gda_view)));
 	CUDA(cudaMalloc(&m->queues, MAX_WARPS * sizeof(struct nic_queue)));
 	CUDA(cudaMalloc(&m->results, MAX_WARPS * sizeof(struct nic_result)));
 	CUDA(cudaMalloc(&m->times, 4 * MAX_WARPS * sizeof(uint64_t)));
@@ -101,8 +101,19 @@ static void machine_open(struct bench_machine *m, double window_us)
 }
 
 /* A fresh queue, nothing posted: as gda_view_init() makes it, but in the GPU's memory. */
+/* On what SM the first poster is, and where the views are. */
+static uint32_t skip_of(uint32_t blocks, int rep)
+{
+	return blocks == 1 ? rep * 23 % 120 : 0;
+}
+
+static struct gda_view *views_of(struct bench_machine *m, int rep)
+{
+	return m->views + rep * 29 % 64;
+}
+
 static void queue_make(struct bench_machine *m, const struct bench_row &r, uint32_t i,
-		       struct gda_view *v, struct nic_queue *q, std::vector<uint32_t> &slots)
+		       struct gda_view *at, struct gda_view *v, struct nic_queue *q, std::vector<uint32_t> &slots)
 {
 	bool db_gpu = r.test == LATENCY;
 	char *record = take(m, false, 128, 128), *cq = take(m, false, 128, 128);
@@ -131,7 +142,7 @@ static void queue_make(struct bench_machine *m, const struct bench_row &r, uint3
 	v->qpn = 0x1000 + i;
 	v->qpn_be = gda_mlx5_doorbell(0, v->qpn);
 	v->timeout_ns = 2000000000U;
-	v->abort = (uintptr_t)&m->views[i].abort_word;
+	v->abort = (uintptr_t)&at->abort_word;
 	v->caps = GDA_VIEW_NEAR | (r.lazy ? GDA_VIEW_LAZY : 0);
 	v->error_index = GDA_NO_ERROR;
 	*q = { sq, (uint32_t *)(record + 4), (uint64_t *)db,
@@ -155,8 +166,8 @@ static void queues_make(struct bench_machine *m, const struct bench_row &r, int 
 	take(m, false, (size_t)(rep * 29 % 64 + 1) * 20480, 4096);
 	slots[0] = GDA_SLOT_HEAD;
 	for (i = 0; i < n; i++)
-		queue_make(m, r, i, &views[i], &queues[i], slots);
-	CUDA(cudaMemcpyAsync(m->views, views.data(), n * sizeof(views[0]),
+		queue_make(m, r, i, views_of(m, rep) + i, &views[i], &queues[i], slots);
+	CUDA(cudaMemcpyAsync(views_of(m, rep), views.data(), n * sizeof(views[0]),
 			     cudaMemcpyHostToDevice, m->posters));
 	CUDA(cudaMemcpyAsync(m->queues, queues.data(), n * sizeof(queues[0]),
 			     cudaMemcpyHostToDevice, m->posters));
@@ -172,7 +183,7 @@ static struct bench_args args_of(struct bench_machine *m, const struct bench_row
 			 r.map == BLOCK_QUEUE ? r.warps : 1;
 	struct bench_args a = {};
 
-	a.views = m->views;
+	a.views = views_of(m, rep);
 	a.t0 = m->times;
 	a.t1 = m->times + MAX_WARPS;
 	a.cycles = m->times + 2 * MAX_WARPS;
@@ -183,7 +194,7 @@ static struct bench_args args_of(struct bench_machine *m, const struct bench_row
 	a.error = (int *)(m->words + 64);
 	a.blocks = r.blocks;
 	a.warps = r.warps;
-	a.skip = r.blocks == 1 ? rep * 23 % 120 : 0;
+	a.skip = skip_of(r.blocks, rep);
 	/* the first lap of a ring needs no completions: once round before the clock runs */
 	a.warm = r.depth * 5 / 4 / (each * share) + 16;
 	a.batch = 16;
@@ -306,8 +317,8 @@ static struct bench_result measure(struct bench_machine *m, const struct bench_r
 	a.noop = false;
 	queues_make(m, r, rep);
 	CUDA(cudaMemcpy(a.posters, &live, 4, cudaMemcpyHostToDevice));
-	if (n == 1)
-		nic_kernel<<<1, r.test == LATENCY ? 32 : NIC_WARPS * 32, 0, m->nic>>>(nic);
+	if (n == 1 && r.test != LATENCY && m->clusters)
+		nic_kernel_single<<<NIC_BLOCKS, NIC_WARPS * 32, 0, m->nic>>>(nic);
 	else
 		nic_kernel<<<(n + 3) / 4, 128, 0, m->nic>>>(nic);
 	CUDA(cudaGetLastError());
@@ -348,12 +359,34 @@ static struct bench_result measure_floor(struct bench_machine *m, uint32_t warps
 	return out;
 }
 
+/* M/s of what one thread that posts in shared mode cannot avoid. */
+static double measure_shared(struct bench_machine *m, int rep)
+{
+	struct bench_row r = { "floor", EXCLUSIVE, PUT, false, 1, 1, WARP_QUEUE, 1024, NULL };
+	struct bench_args a = args_of(m, r, rep);
+	struct bench_result out = {};
+	std::vector<uint64_t> times(4 * MAX_WARPS);
+	char *sq, *db;
+
+	m->gpu_used = 0;
+	m->host_used = 0;
+	take(m, false, (size_t)(rep * 29 % 64 + 1) * 20480, 4096);
+	sq = take(m, false, 1024 * 64 + 4096, 4096);
+	db = take(m, true, 256, 256);
+	CUDA(cudaMemset(sq, 0, 1024 * 64 + 4096));
+	floor_shared<<<a.skip + 1, 32, 0, m->posters>>>(sq, (uint64_t *)db, a, 1000);
+	wait_idle(m, m->posters, "floor");
+	CUDA(cudaMemcpy(times.data(), m->times, times.size() * 8, cudaMemcpyDeviceToHost));
+	time_of(r, times, &out);
+	return out.rate;
+}
+
 static double measure_load(struct bench_machine *m, int rep)
 {
-	uint32_t *p = (uint32_t *)(m->gpu + (size_t)(rep * 29 % 64 + 1) * 20480);
+	uint32_t *p = (uint32_t *)&views_of(m, rep)->reserved, skip = skip_of(1, rep);
 
-	CUDA(cudaMemset(p, 0, 128));
-	floor_load<<<1, 1, 0, m->posters>>>(p, m->samples, ROUNDS);
+	CUDA(cudaMemset(p, 0, 8));
+	floor_load<<<skip + 1, 1, 0, m->posters>>>(p, m->samples, ROUNDS, skip);
 	wait_idle(m, m->posters, "floor");
 	return median_samples(m);
 }

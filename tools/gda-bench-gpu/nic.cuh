@@ -11,10 +11,22 @@
 #ifndef GDA_BENCH_NIC_CUH
 #define GDA_BENCH_NIC_CUH
 
+#include <cooperative_groups.h>
 #include <cuda_runtime.h>
 #include <gda/gpu/post.h>
 
-#define NIC_WARPS	32	/* of the block that serves a single queue */
+/*
+ * A single queue is served by a cluster of so many SMs, each with so many warps; where
+ * there are none (before sm_90), by a warp.
+ */
+#define NIC_BLOCKS	8
+#define NIC_WARPS	8
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#define NIC_CLUSTER
+#else
+#define NIC_CLUSTER	__cluster_dims__(NIC_BLOCKS)
+#endif
 #define GOLDEN		0x9e3779b9U
 
 struct nic_queue {
@@ -113,14 +125,56 @@ static __device__ __forceinline__ void nic_complete(const struct nic_queue &q, u
 	*(volatile uint32_t *)q.last = gda_swap32(counter << 16);
 }
 
-/* A warp for each queue, or, for a single one, a block of NIC_WARPS. */
+/* Entries from @from to @to, of which this is thread @lane of @lanes: every one is checked. */
+static __device__ __forceinline__ void nic_look(const struct nic_queue &q, uint64_t from,
+						uint64_t to, uint32_t lane, uint32_t lanes,
+						struct nic_result &r)
+{
+	uint64_t i;
+
+	for (i = from + lane; i < to; i += 2 * lanes) {
+		bool two = i + lanes < to;
+		struct nic_entry e = nic_read(q, i);
+		struct nic_entry f = nic_read(q, two ? i + lanes : i);
+
+		nic_check(q, i, e, r);
+		if (two)
+			nic_check(q, i + lanes, f, r);
+	}
+}
+
+static __device__ __forceinline__ void nic_tell(const struct nic_args &a, uint32_t queue,
+						const struct nic_result &r, bool first)
+{
+	atomicAdd((unsigned long long *)&a.results[queue].sum, r.sum);
+	atomicAdd((unsigned long long *)&a.results[queue].stale, r.stale);
+	atomicAdd((unsigned long long *)&a.results[queue].torn, r.torn);
+	atomicAdd((unsigned long long *)&a.results[queue].overrun, r.overrun);
+	if (first)
+		a.results[queue].done = r.done;
+}
+
+/* How far to go, for the thread that looks; @end: it is over. */
+static __device__ __forceinline__ uint64_t nic_next(const struct nic_args &a,
+						    const struct nic_queue &q, uint64_t done,
+						    bool &end)
+{
+	uint64_t now;
+
+	end = *(volatile uint32_t *)a.stop;
+	now = nic_rung(q, done, a.follow_db);
+	end &= now == done;
+	if (a.check_late && now != done)
+		nic_complete(q, now);
+	if (now != done)
+		gda_fence_gpu();
+	return now;
+}
+
+/* A warp for each queue. */
 static __global__ void nic_kernel(struct nic_args a)
 {
-	uint32_t queue = a.count == 1 ? 0 : (blockIdx.x * blockDim.x + threadIdx.x) / 32;
-	uint32_t lanes = a.count == 1 ? blockDim.x : 32;
-	uint32_t lane = a.count == 1 ? threadIdx.x : threadIdx.x & 31;
-	__shared__ uint64_t rung;
-	__shared__ bool ends;
+	uint32_t queue = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x & 31;
 	struct nic_result r = { 0, 0, 0, 0, 0 };
 	struct nic_queue q;
 
@@ -128,31 +182,13 @@ static __global__ void nic_kernel(struct nic_args a)
 		return;
 	q = a.queues[queue];
 	for (;;) {
-		uint64_t now = r.done, i;
+		uint64_t now = r.done;
 		bool end = false;
 
-		if (!lane) {
-			end = *(volatile uint32_t *)a.stop;
-			now = nic_rung(q, r.done, a.follow_db);
-			end &= now == r.done;
-			if (a.check_late && now != r.done)
-				nic_complete(q, now);
-			if (now != r.done)
-				gda_fence_gpu();
-			if (a.count == 1) {
-				rung = now;
-				ends = end;
-			}
-		}
-		if (a.count == 1) {
-			__syncthreads();
-			now = rung;
-			end = ends;
-		} else {
-			now = __shfl_sync(~0U, now, 0);
-			end = __shfl_sync(~0U, end, 0);
-		}
-		if (end)
+		if (!lane)
+			now = nic_next(a, q, r.done, end);
+		now = __shfl_sync(~0U, now, 0);
+		if (__shfl_sync(~0U, end, 0))
 			break;
 		if (now == r.done) {
 			if (a.idle_ns)
@@ -160,29 +196,57 @@ static __global__ void nic_kernel(struct nic_args a)
 			continue;
 		}
 		r.overrun += now - r.done > q.depth;
-		for (i = r.done + lane; i < now && !a.blind; i += 2 * lanes) {
-			bool two = i + lanes < now;
-			struct nic_entry e = nic_read(q, i);
-			struct nic_entry f = nic_read(q, two ? i + lanes : i);
-
-			nic_check(q, i, e, r);
-			if (two)
-				nic_check(q, i + lanes, f, r);
-		}
-		if (a.count == 1)
-			__syncthreads();
-		else
-			__syncwarp();
+		if (!a.blind)
+			nic_look(q, r.done, now, lane, 32, r);
+		__syncwarp();
 		if (!lane && !a.check_late)
 			nic_complete(q, now);
 		r.done = now;
 	}
-	atomicAdd((unsigned long long *)&a.results[queue].sum, r.sum);
-	atomicAdd((unsigned long long *)&a.results[queue].stale, r.stale);
-	atomicAdd((unsigned long long *)&a.results[queue].torn, r.torn);
-	atomicAdd((unsigned long long *)&a.results[queue].overrun, r.overrun);
-	if (!lane)
-		a.results[queue].done = r.done;
+	nic_tell(a, queue, r, !lane);
+}
+
+/*
+ * A single queue, by a cluster: the first thread looks and completes, all of them check.
+ * One multiprocessor alone cannot read entries as fast as 132 write them.
+ */
+static __global__ void NIC_CLUSTER nic_kernel_single(struct nic_args a)
+{
+#if __CUDA_ARCH__ >= 900
+	cooperative_groups::cluster_group cluster = cooperative_groups::this_cluster();
+	uint32_t lane = cluster.thread_rank(), lanes = cluster.num_threads(), i;
+	struct nic_result r = { 0, 0, 0, 0, 0 };
+	struct nic_queue q = a.queues[0];
+	__shared__ uint64_t rung[2];
+	unsigned int turn = 0;
+
+	for (;; turn ^= 1) {
+		uint64_t now;
+		bool end;
+
+		if (!lane) {
+			do {
+				now = nic_next(a, q, r.done, end);
+				if (now == r.done && !end && a.idle_ns)
+					__nanosleep(a.idle_ns);
+			} while (now == r.done && !end);
+			for (i = 0; i < NIC_BLOCKS; i++)
+				*cluster.map_shared_rank(&rung[turn], i) = now;
+		}
+		cluster.sync();
+		now = rung[turn];
+		if (now == r.done)
+			break;
+		r.overrun += !lane && now - r.done > q.depth;
+		if (!a.blind)
+			nic_look(q, r.done, now, lane, lanes, r);
+		cluster.sync();
+		if (!lane && !a.check_late)
+			nic_complete(q, now);
+		r.done = now;
+	}
+	nic_tell(a, 0, r, !lane);
+#endif
 }
 
 #endif /* GDA_BENCH_NIC_CUH */

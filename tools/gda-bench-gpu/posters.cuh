@@ -232,12 +232,49 @@ static __global__ void floor_issue(char *sq, uint64_t *db, struct bench_args a, 
 	a.ops[warp] = count;
 }
 
-/* One load that is not in the L1, and a word to another SM and back. */
-static __global__ void floor_load(uint32_t *p, uint32_t *samples, uint32_t count)
+/*
+ * What a thread pays that posts to a queue as if others did, too, in this order and with
+ * nothing between: a slot, an entry, a release, the headship, of which it must know in the
+ * end whether somebody has missed it, the record, a release, the doorbell, a release, and
+ * a word for who rings next.
+ */
+static __global__ void floor_shared(char *sq, uint64_t *db, struct bench_args a, uint32_t count)
+{
+	uint64_t *words = (uint64_t *)(sq + 1024 * 64), c0, t0, index, x = 0;
+	uint32_t i, k;
+
+	if (a.noop || blockIdx.x < a.skip || threadIdx.x)
+		return;
+	t0 = gda_clock_ns();
+	c0 = clock64();
+#pragma unroll 1
+	for (i = 0; i < count; i++) {
+		index = gda_gpu_fetch_add64(words, 1 + x);
+		for (k = 0; k < 3; k++)
+			gda_store128(sq + index % 1024 * 64 + 16 * k, i, i, i, i);
+		gda_fence_gpu();
+		x = gda_gpu_xor64_relaxed(words + 32, 0);
+		gda_gpu_store64(words + 16, index);
+		gda_release(GDA_VIEW_NEAR);
+		asm volatile("st.mmio.relaxed.sys.global.u64 [%0], %1;"
+			     ::"l"(db), "l"(index) : "memory");
+		gda_release(GDA_VIEW_NEAR);
+		gda_gpu_store64(words + 48, index);
+	}
+	a.cycles[0] = clock64() - c0;
+	a.t0[0] = t0;
+	a.t1[0] = gda_clock_ns();
+	a.ops[0] = count;
+}
+
+/* One load that is not in the L1, of the word that a quiet looks at, by the same SM. */
+static __global__ void floor_load(uint32_t *p, uint32_t *samples, uint32_t count, uint32_t skip)
 {
 	uint64_t c = clock64();
 	uint32_t i, x = 0;
 
+	if (blockIdx.x < skip)
+		return;
 	for (i = 0; i < count; i++)
 		x = *(volatile uint32_t *)(p + x);
 	c = clock64() - c + x;
@@ -245,6 +282,7 @@ static __global__ void floor_load(uint32_t *p, uint32_t *samples, uint32_t count
 		samples[i] = (uint32_t)(c / count);
 }
 
+/* A word to another SM and back. */
 static __global__ void floor_ping(uint32_t *to, uint32_t *from, uint32_t *samples,
 				  uint32_t count)
 {

@@ -67,6 +67,7 @@ extern "C" {
  * @flushed: everything below was rung by a flush
  * @offer: GPU: where to go on for whoever takes the headship; 0: it is not on offer
  * @retreat: GPU: posters that want to give a slot back
+ * @rung: GPU: where the headship was left, by who has rung for all below
  *
  * The first 128 bytes are constant while anybody posts. Each group after them is
  * written by different threads at different times and has its own 128 bytes (the
@@ -98,6 +99,7 @@ struct gda_view {
 	uint64_t flushed;
 	uint64_t offer;
 	uint32_t retreat;
+	uint64_t rung;
 } __attribute__((aligned(128)));
 
 /**

@@ -167,7 +167,9 @@ GDA_GPU_API int gda_courier_run(const struct gda_shared &q, const uint32_t *post
 		if (__shfl_sync(~0U, gda_nic_load32((const uint32_t *)v->abort), 0))
 			return -ESHUTDOWN;
 	}
+	gda_release(p.caps);
 	if (first) {
+		gda_gpu_store64(&v->rung, next);
 		gda_gpu_toggle64(gda_shared_word(p, start), gda_shared_head(start, p.mask));
 		gda_gpu_toggle64(gda_shared_word(p, next), gda_shared_head(next, p.mask));
 	}

@@ -75,6 +75,16 @@ GDA_DEVICE uint64_t gda_gpu_xor64(uint64_t *p, uint64_t v)
 	return old;
 }
 
+/* The same by who acquires nothing by it. */
+GDA_DEVICE uint64_t gda_gpu_xor64_relaxed(uint64_t *p, uint64_t v)
+{
+	uint64_t old;
+
+	asm volatile("atom.relaxed.gpu.global.xor.b64 %0, [%1], %2;"
+		     : "=l"(old) : "l"(p), "l"(v) : "memory");
+	return old;
+}
+
 /* The same for nobody to wait for. */
 GDA_DEVICE void gda_gpu_toggle64(uint64_t *p, uint64_t v)
 {
@@ -196,6 +206,25 @@ GDA_DEVICE void gda_port_ring(const struct gda_port &p, uint64_t next)
 		gda_release(p.caps);
 	asm volatile("st.mmio.relaxed.sys.global.u64 [%0], %1;"
 		     ::"l"(p.db), "l"((uint64_t)p.qpn_be << 32 | record >> 8) : "memory");
+}
+
+/*
+ * The same two, for who has loaded something that is not needed before: to the compiler
+ * they may have to be repeated (a doorbell's low byte is 0), so it does not move the use,
+ * and with it the wait for the load, in front of them.
+ */
+GDA_DEVICE void gda_port_pass_on(const struct gda_port &p, uint32_t caps)
+{
+	do
+		gda_pass_on(caps);
+	while (p.qpn_be == ~0U);
+}
+
+GDA_DEVICE void gda_port_release(const struct gda_port &p)
+{
+	do
+		gda_release(p.caps);
+	while (p.qpn_be == ~0U);
 }
 
 GDA_DEVICE uint32_t gda_swap32(uint32_t v)

@@ -378,6 +378,40 @@ GDA_GPU_API int gda_wait(queue &q, int64_t ticket, uint64_t deadline)
 	}
 }
 
+/* Something was posted that @q does not know to be complete. */
+template <class queue>
+GDA_DEVICE int gda_quiet_wait(queue &q, uint64_t deadline)
+{
+	uint64_t end = gda_posted(q);
+	int err;
+
+	if (!end)
+		return 0;
+	err = gda_wait(q, (int64_t)end - 1, deadline);
+	return err == -ECANCELED ? -EIO : err;
+}
+
+struct gda_quieted {
+	uint64_t done;
+	int err;
+};
+
+/* Out of the way: what decides whether anything was posted is one load and a branch. */
+GDA_DEVICE_SLOW struct gda_quieted gda_shared_quiet(struct gda_shared q, uint64_t deadline)
+{
+	int err = gda_quiet_wait<struct gda_shared>(q, deadline);
+
+	return { q.done, err };
+}
+
+GDA_DEVICE int gda_quiet_wait(struct gda_shared &q, uint64_t deadline)
+{
+	struct gda_quieted end = gda_shared_quiet(q, deadline);
+
+	q.done = end.done;
+	return end.err;
+}
+
 /**
  * gda_quiet - wait until all that was posted before, by anyone, is done
  * @q: the queue, as the poster has opened it
@@ -388,16 +422,7 @@ GDA_GPU_API int gda_wait(queue &q, int64_t ticket, uint64_t deadline)
 template <class queue>
 GDA_GPU_API int gda_quiet(queue &q, uint64_t deadline)
 {
-	uint64_t end;
-	int err;
-
-	if (gda_quiet_known(q))
-		return 0;
-	end = gda_posted(q);
-	if (!end)
-		return 0;
-	err = gda_wait(q, (int64_t)end - 1, deadline);
-	return err == -ECANCELED ? -EIO : err;
+	return gda_quiet_known(q) ? 0 : gda_quiet_wait(q, deadline);
 }
 
 #endif /* GDA_GPU_POST_H */

@@ -12,7 +12,8 @@
  * Publish is as on a CPU: a poster marks its slot ready; who finds the headship at it
  * walks on, rings once for all that are ready, and parks the headship at the next slot
  * that is not. Only the marks differ: bits, 32 slots to a word, so that a walk sees 128
- * slots at once (a warp 1024). And because under load there is always one more slot ready,
+ * slots at once (a warp 1024). Who is alone marks and moves the headship on by one atomic,
+ * before it rings; whoever finds it there waits in view->rung until that is done. And because under load there is always one more slot ready,
  * who has led for long offers the headship in view->offer, to be taken by anyone that has
  * just published; it goes on leading if nobody does.
  *
@@ -27,8 +28,8 @@
 /* Rings in a row after which the headship is on offer, and looks at who takes it. */
 #define GDA_LED		64
 #define GDA_OFFERED	8
-/* Looks at the cached consumer index, for one at the CQ. */
-#define GDA_LOOKS	8
+/* Looks at a cached consumer index that stands still, for one at the CQ. */
+#define GDA_LOOKS	16
 
 /* Not a look ahead but the truth, for it is taken with the slot: none, or all. */
 GDA_DEVICE_SLOW int64_t gda_shared_try(struct gda_view *v, uint32_t n)
@@ -68,15 +69,17 @@ GDA_DEVICE int gda_shared_stand_back(struct gda_view *v, uint64_t deadline)
  */
 GDA_DEVICE_SLOW int64_t gda_shared_room(struct gda_view *v, uint64_t index, uint32_t n)
 {
-	uint64_t deadline = gda_gpu_deadline(v, 0), completed;
-	unsigned int polls;
+	uint64_t deadline = gda_gpu_deadline(v, 0), completed, seen = 0;
+	unsigned int polls, still = 0;
 	int64_t err = 0;
 	bool look;
 
 	for (polls = 1;; polls++) {
-		/* who rings follows the completions, so most looks are at what it says */
-		look = polls % GDA_LOOKS == 0;
+		/* who rings follows the completions: look oneself only if nobody does */
+		look = still == GDA_LOOKS || polls % GDA_POLLS == 0;
 		completed = look ? gda_poll(v, 0) : gda_gpu_load64(&v->completed);
+		still = look || completed != seen ? 0 : still + 1;
+		seen = completed;
 		if ((int64_t)(index + n - completed) <= (int64_t)v->mask + 1) {
 			gda_fence_gpu();
 			if (err)
@@ -115,7 +118,8 @@ GDA_DEVICE int64_t gda_shared_take(const struct gda_port &p, uint32_t n, unsigne
 		return gda_shared_try(v, n);
 	completed = gda_gpu_load64(&v->completed);
 	index = gda_gpu_fetch_add64(&v->reserved, n);
-	if (__builtin_expect((int64_t)(index + n - completed) > (int64_t)p.mask + 1, 0))
+	/* no further behind than what is handed out goes beyond the ring */
+	if (__builtin_expect((uint32_t)(index + n - completed) > p.mask + 1, 0))
 		return gda_shared_room(v, index, n);
 	return (int64_t)index;
 }
@@ -166,6 +170,14 @@ GDA_DEVICE uint32_t gda_shared_run(const struct gda_port &p, uint64_t index, uin
 	/* what is shifted in is not ready */
 	ready = ~(ready >> ((uint32_t)index & p.mask & 31));
 	return ready ? __ffs(ready) - 1 : 32;
+}
+
+/* Is the slot @index ready, as the word says that it shares? */
+GDA_DEVICE bool gda_shared_ready(const struct gda_port &p, uint64_t index, uint64_t word)
+{
+	bool turned = (uint32_t)index & (p.mask + 1);
+
+	return ((uint32_t)word >> ((uint32_t)index & p.mask & 31) & 1) != turned;
 }
 
 /* The first of the slots from @next on that is not ready, or 128 later. */
@@ -245,7 +257,7 @@ GDA_DEVICE bool gda_shared_park(const struct gda_port &p, uint64_t next)
 {
 	uint64_t head = gda_shared_head(next, p.mask), *word = gda_shared_word(p, next);
 
-	if (!gda_shared_run(p, next, gda_gpu_xor64(word, head)))
+	if (!gda_shared_ready(p, next, gda_gpu_xor64_relaxed(word, head)))
 		return true;
 	gda_gpu_toggle64(word, head);
 	return false;
@@ -287,15 +299,19 @@ GDA_DEVICE_SLOW void gda_shared_lead(struct gda_port p, uint64_t next, bool ring
 			if (++led < GDA_LED)
 				continue;
 		}
-		if (!(p.caps & GDA_VIEW_LAZY))
+		if (!(p.caps & GDA_VIEW_LAZY)) {
 			gda_release(p.caps);
+			if (one)
+				gda_gpu_store64(&p.view->rung, next);
+		}
 		done = one && (busy ? gda_shared_offer(p.view, next) :
 				      gda_shared_park(p, next));
 		if (warp)
 			done = __shfl_sync(~0U, done, 0);
 		if (done)
 			return;
-		led = 0;
+		if (busy)
+			led = 0;
 		busy = true;
 	}
 }
@@ -342,11 +358,46 @@ GDA_DEVICE bool gda_shared_mark(const struct gda_port &p, uint64_t index, uint32
 	return head;
 }
 
+/* Until who had the headship before has rung. */
+GDA_DEVICE void gda_shared_follow(const struct gda_port &p, uint64_t index)
+{
+	while ((int64_t)(gda_load_acquire64(&p.view->rung) - index) < 0)
+		;
+}
+
+/*
+ * The headship is at the first of @n entries, which are released, and the slot behind them
+ * was not ready: mark them, move the headship on, and ring. Whoever finds it there waits
+ * until this doorbell has gone out (view->rung), if the device wants them in order. What
+ * the atomic returns is looked at in the end, when it costs nothing. Returns whether that
+ * slot is ready by now, and the headship the caller's.
+ */
+GDA_DEVICE bool gda_shared_pass(const struct gda_port &p, uint64_t index, uint32_t n,
+				uint64_t move, uint64_t rung)
+{
+	uint64_t end = index + n, *word = gda_shared_word(p, index), was;
+	uint64_t head = gda_shared_head(end, p.mask);
+
+	was = gda_gpu_xor64_relaxed(word, move | head);
+	if (p.caps & GDA_VIEW_LAZY) {
+		gda_port_ring(p, end);
+	} else {
+		if ((int64_t)(rung - index) < 0)
+			gda_shared_follow(p, index);
+		gda_port_ring(p, end);
+		gda_port_release(p);
+		gda_gpu_store64(&p.view->rung, end);
+	}
+	if (!gda_shared_ready(p, end, was))
+		return false;
+	gda_gpu_toggle64(word, head);
+	return true;
+}
+
 /*
  * The @n entries from @index on are written. What is loaded before the fence takes no
  * time: the word of the first, and what is on offer. A headship that is here already
- * cannot go away; then, and if the next slot is not ready, all that is left to do is to
- * ring and to move it on. The slot's bits are changed before the doorbell: once the device
+ * cannot go away. The slot's bits are changed before the doorbell: once the device
  * has answered, its next owner may look at them.
  */
 template <bool warp>
@@ -354,23 +405,19 @@ GDA_DEVICE void gda_shared_publish(const struct gda_port &p, uint64_t index, uin
 				   uint32_t caps)
 {
 	uint64_t seen = gda_shared_load(p, index), end = index + n;
-	uint64_t offer = gda_gpu_load64(&p.view->offer);
+	uint64_t offer = gda_gpu_load64(&p.view->offer), rung = gda_gpu_load64(&p.view->rung);
 	uint64_t *word = gda_shared_word(p, index);
 	uint32_t fits = gda_shared_fits(p, index, n);
 	uint32_t bits = gda_shared_bits(index, fits, p.mask), heads;
 	bool one = !warp || !(threadIdx.x & 31), lead = false, ring = true;
 
-	gda_pass_on(caps);
+	gda_port_pass_on(p, caps);
 	if (warp)
 		__syncwarp();
 	heads = gda_shared_heads(p, index, seen) & bits & -bits;
-	if (one && heads && gda_shared_word(p, end) == word &&
-	    !gda_shared_run(p, end, seen)) {
-		gda_gpu_toggle64(word, (uint64_t)heads << 32 | bits);
-		gda_port_ring(p, end);
-		if (!(p.caps & GDA_VIEW_LAZY))
-			gda_release(p.caps);
-		lead = !gda_shared_park(p, end);
+	if (one && heads && fits == n && gda_shared_word(p, end) == word &&
+	    !gda_shared_ready(p, end, seen)) {
+		lead = gda_shared_pass(p, index, n, (uint64_t)heads << 32 | bits, rung);
 		ring = false;
 	} else if (one) {
 		if (heads) {
@@ -383,6 +430,8 @@ GDA_DEVICE void gda_shared_publish(const struct gda_port &p, uint64_t index, uin
 		lead = heads;
 		if (fits < n)
 			lead |= gda_shared_mark(p, index + fits, n - fits);
+		if (lead && !(p.caps & GDA_VIEW_LAZY))
+			gda_shared_follow(p, index);
 		if (!lead && offer) {
 			lead = gda_gpu_cas64(&p.view->offer, offer, 0) == offer;
 			ring = false;
@@ -424,6 +473,7 @@ GDA_GPU_API void gda_shared_reset(struct gda_view *v)
 		gda_gpu_store64(gda_shared_word(p, i), word);
 	}
 	gda_gpu_store64(&v->offer, 0);
+	gda_gpu_store64(&v->rung, start);
 	gda_fence_gpu();
 }
 
