@@ -28,7 +28,8 @@ $(BUILD)/selftests/kernel/library: $(BUILD)/lib/libgda.a
 $(BUILD)/selftests/kernel/fail_nth: KSELFTEST_OWN = $(BUILD)/selftests/kernel/sweep.o
 $(BUILD)/selftests/kernel/fail_nth: $(BUILD)/selftests/kernel/sweep.o
 
-$(BUILD)/selftests/kernel/revoke: selftests/kmod/gda_test/ioctl.h
+$(addprefix $(BUILD)/selftests/kernel/,object.o sweep.o revoke peer_memory): \
+		selftests/kmod/gda_test/ioctl.h
 $(BUILD)/selftests/kernel/edu: selftests/kmod/gda_test/ioctl.h selftests/kmod/gda_edu/ioctl.h
 
 # The same in 32 bits, against the 64-bit kernel (SECURITY.md O9), if it can be built.

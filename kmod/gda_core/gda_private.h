@@ -322,6 +322,7 @@ struct gda_mr {
 
 struct gda_object *gda_mr_reg_user(struct gda_ctx *ctx, struct gda_mr_reg_user *cmd);
 struct gda_object *gda_mr_reg_dmabuf(struct gda_ctx *ctx, struct gda_mr_reg_dmabuf *cmd);
+struct gda_object *gda_mr_reg_peer(struct gda_ctx *ctx, struct gda_mr_reg_peer *cmd);
 int gda_mr_query(struct gda_ctx *ctx, struct gda_mr_query *cmd);
 bool gda_mem_kind_present(u32 id);
 

@@ -35,6 +35,7 @@ union gda_ucmd {
 	struct gda_counter_create counter_create;
 	struct gda_mr_reg_dmabuf mr_reg_dmabuf;
 	struct gda_region_export region_export;
+	struct gda_mr_reg_peer mr_reg_peer;
 };
 
 /*
@@ -91,6 +92,8 @@ static int gda_ioc_query(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user 
 		cmd->features[0] |= GDA_FEATURE_MR_USER;
 	if (gda_mem_kind_present(GDA_KIND_DMABUF))
 		cmd->features[0] |= GDA_FEATURE_MR_DMABUF;
+	if (gda_mem_kind_present(GDA_KIND_PEER))
+		cmd->features[0] |= GDA_FEATURE_MR_PEER;
 	if (ctx->dev)
 		strscpy(cmd->device, dev->name, sizeof(cmd->device));
 	return 0;
@@ -224,6 +227,11 @@ static struct gda_object *gda_ioc_mr_reg_dmabuf(struct gda_ctx *ctx, union gda_u
 	return gda_mr_reg_dmabuf(ctx, &ucmd->mr_reg_dmabuf);
 }
 
+static struct gda_object *gda_ioc_mr_reg_peer(struct gda_ctx *ctx, union gda_ucmd *ucmd)
+{
+	return gda_mr_reg_peer(ctx, &ucmd->mr_reg_peer);
+}
+
 static int gda_ioc_region_export(struct gda_ctx *ctx, union gda_ucmd *ucmd,
 				 void __user *arg)
 {
@@ -238,6 +246,7 @@ struct gda_ioctl_op {
 	bool unbound;		/* allowed before GDA_IOC_BIND */
 	bool respond;		/* copy the structure out on success */
 	bool locks;		/* takes ctx->lock itself */
+	u32 tried;		/* offset of struct gda_mr_tried, which failures tell, too */
 	/* one of the two */
 	int (*fn)(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg);
 	struct gda_object *(*create)(struct gda_ctx *ctx, union gda_ucmd *ucmd);
@@ -273,7 +282,8 @@ static const struct gda_ioctl_op gda_ioctl_ops[] = {
 	GDA_OP(QP_QUERY, struct gda_qp_query, bytes,
 	       .fn = gda_ioc_qp_query, .respond = true),
 	GDA_OP(MR_REG_USER, struct gda_mr_reg_user, iova,
-	       .create = gda_ioc_mr_reg_user, .flags = GDA_MR_ZERO_BASED, .locks = true),
+	       .create = gda_ioc_mr_reg_user, .flags = GDA_MR_ZERO_BASED, .locks = true,
+	       .tried = offsetof(struct gda_mr_reg_user, tried)),
 	GDA_OP(MR_QUERY, struct gda_mr_query, length,
 	       .fn = gda_ioc_mr_query, .respond = true),
 	GDA_OP(CQ_EVENT, struct gda_cq_event, eventfd,
@@ -284,6 +294,8 @@ static const struct gda_ioctl_op gda_ioctl_ops[] = {
 	       .create = gda_ioc_mr_reg_dmabuf, .flags = GDA_MR_ZERO_BASED, .locks = true),
 	GDA_OP(REGION_EXPORT, struct gda_region_export, length,
 	       .fn = gda_ioc_region_export, .locks = true),
+	GDA_OP(MR_REG_PEER, struct gda_mr_reg_peer, iova,
+	       .create = gda_ioc_mr_reg_peer, .flags = GDA_MR_ZERO_BASED, .locks = true),
 };
 
 /* Copy the command in and apply the rules that hold for all of them. */
@@ -344,6 +356,17 @@ static int gda_ioctl_call(struct gda_ctx *ctx, const struct gda_ioctl_op *op,
 	return ret;
 }
 
+/* Why the call fails with @err, if more is known and the caller has room for it. */
+static int gda_ioctl_explain(const struct gda_ioctl_op *op, const union gda_ucmd *ucmd,
+			     void __user *arg, int err)
+{
+	const struct gda_mr_tried *tried = (const void *)ucmd + op->tried;
+
+	if (!op->tried || !tried->user || ucmd->size < op->tried + sizeof(*tried))
+		return err;
+	return copy_to_user(arg + op->tried, tried, sizeof(*tried)) ? -EFAULT : err;
+}
+
 static int gda_ioctl_create(struct gda_ctx *ctx, const struct gda_ioctl_op *op,
 			    union gda_ucmd *ucmd, void __user *arg)
 {
@@ -356,7 +379,7 @@ static int gda_ioctl_create(struct gda_ctx *ctx, const struct gda_ioctl_op *op,
 	obj = op->create(ctx, ucmd);
 	gda_ioctl_leave(ctx, op);
 	if (IS_ERR(obj))
-		return PTR_ERR(obj);
+		return gda_ioctl_explain(op, ucmd, arg, PTR_ERR(obj));
 
 	ret = gda_ioctl_respond(arg, ucmd, op->size);
 	mutex_lock(&ctx->lock);

@@ -84,7 +84,8 @@ static int gda_mr_attach(struct gda_mr *mr, u32 kind_id,
 
 	if (!kind)
 		return -EOPNOTSUPP;
-	mr->backing.kind = kind;
+	/* what an attempt of another kind has left is void */
+	mr->backing = (struct gda_mem_backing) { .kind = kind };
 	ret = kind->attach(&mr->backing, req);
 	if (ret)
 		module_put(kind->owner);
@@ -172,13 +173,9 @@ err_detach:
 	return ERR_PTR(ret);
 }
 
-/*
- * The memory is attached before the context is locked: that may wait for user space
- * (faults) or for other drivers, and nobody else's call should wait with it.
- */
-static struct gda_object *gda_mr_create(struct gda_ctx *ctx, u32 kind, u64 iova,
-					u32 access, struct gda_mem_request *req,
-					u32 *handle, u32 *key)
+/* An MR without memory yet. */
+static struct gda_mr *gda_mr_new(struct gda_ctx *ctx, u64 iova, u32 access,
+				 struct gda_mem_request *req)
 {
 	struct gda_mr *mr;
 	int ret;
@@ -197,6 +194,22 @@ static struct gda_object *gda_mr_create(struct gda_ctx *ctx, u32 kind, u64 iova,
 	mr->mem.access = access;
 	/* before attach: from there on the memory can be revoked */
 	mr->mem.state = GDA_MR_LIVE;
+	return mr;
+}
+
+/*
+ * The memory is attached before the context is locked: that may wait for user space
+ * (faults) or for other drivers, and nobody else's call should wait with it.
+ */
+static struct gda_object *gda_mr_create(struct gda_ctx *ctx, u32 kind, u64 iova,
+					u32 access, struct gda_mem_request *req,
+					u32 *handle, u32 *key)
+{
+	struct gda_mr *mr = gda_mr_new(ctx, iova, access, req);
+	int ret;
+
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
 	ret = gda_mr_attach(mr, kind, req);
 	if (ret) {
 		kfree(mr);
@@ -205,14 +218,50 @@ static struct gda_object *gda_mr_create(struct gda_ctx *ctx, u32 kind, u64 iova,
 	return gda_mr_enter(ctx, mr, handle, key);
 }
 
+/* What cannot be pinned may be a peer's: only if it is nobody's, pinning is to blame. */
+static int gda_mr_attach_user(struct gda_mr *mr, const struct gda_mem_request *req,
+			      struct gda_mr_tried *tried)
+{
+	int ret;
+
+	ret = gda_mr_attach(mr, GDA_KIND_USER, req);
+	tried->user = -ret;
+	if (ret != -EFAULT)
+		return ret;
+	ret = gda_mr_attach(mr, GDA_KIND_PEER, req);
+	tried->peer = -ret;
+	return ret == -ENXIO ? -EFAULT : ret;
+}
+
 struct gda_object *gda_mr_reg_user(struct gda_ctx *ctx, struct gda_mr_reg_user *cmd)
+{
+	struct gda_mem_request req = { .addr = cmd->addr, .length = cmd->length };
+	struct gda_mr *mr;
+	int ret;
+
+	cmd->tried = (struct gda_mr_tried) { };
+	if (cmd->reserved)
+		return ERR_PTR(-EOPNOTSUPP);
+	cmd->iova = cmd->flags & GDA_MR_ZERO_BASED ? 0 : cmd->addr;
+	mr = gda_mr_new(ctx, cmd->iova, cmd->access, &req);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	ret = gda_mr_attach_user(mr, &req, &cmd->tried);
+	if (ret) {
+		kfree(mr);
+		return ERR_PTR(ret);
+	}
+	return gda_mr_enter(ctx, mr, &cmd->handle, &cmd->key);
+}
+
+struct gda_object *gda_mr_reg_peer(struct gda_ctx *ctx, struct gda_mr_reg_peer *cmd)
 {
 	struct gda_mem_request req = { .addr = cmd->addr, .length = cmd->length };
 
 	if (cmd->reserved)
 		return ERR_PTR(-EOPNOTSUPP);
 	cmd->iova = cmd->flags & GDA_MR_ZERO_BASED ? 0 : cmd->addr;
-	return gda_mr_create(ctx, GDA_KIND_USER, cmd->iova, cmd->access, &req,
+	return gda_mr_create(ctx, GDA_KIND_PEER, cmd->iova, cmd->access, &req,
 			     &cmd->handle, &cmd->key);
 }
 

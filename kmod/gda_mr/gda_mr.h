@@ -6,5 +6,6 @@
 
 extern const struct gda_mem_kind gda_mem_user;	/* user.c */
 extern const struct gda_mem_kind gda_mem_dmabuf;	/* dmabuf.c */
+extern const struct gda_mem_kind gda_mem_peer;	/* peer.c */
 
 #endif /* GDA_MR_H */

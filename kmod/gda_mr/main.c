@@ -10,23 +10,36 @@
 
 #include "gda_mr.h"
 
+static const struct gda_mem_kind * const gda_mr_kinds[] = {
+	&gda_mem_user,
+	&gda_mem_dmabuf,
+	&gda_mem_peer,
+};
+
+static void gda_mr_withdraw(unsigned int n)
+{
+	while (n--)
+		gda_mem_kind_unregister(gda_mr_kinds[n]);
+}
+
 static int __init gda_mr_init(void)
 {
+	unsigned int i;
 	int ret;
 
-	ret = gda_mem_kind_register(&gda_mem_user);
-	if (ret)
-		return ret;
-	ret = gda_mem_kind_register(&gda_mem_dmabuf);
-	if (ret)
-		gda_mem_kind_unregister(&gda_mem_user);
-	return ret;
+	for (i = 0; i < ARRAY_SIZE(gda_mr_kinds); i++) {
+		ret = gda_mem_kind_register(gda_mr_kinds[i]);
+		if (ret) {
+			gda_mr_withdraw(i);
+			return ret;
+		}
+	}
+	return 0;
 }
 
 static void __exit gda_mr_exit(void)
 {
-	gda_mem_kind_unregister(&gda_mem_dmabuf);
-	gda_mem_kind_unregister(&gda_mem_user);
+	gda_mr_withdraw(ARRAY_SIZE(gda_mr_kinds));
 }
 
 module_init(gda_mr_init);

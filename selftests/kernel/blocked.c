@@ -38,6 +38,7 @@ VARIANT(MR_REG_USER);
 VARIANT(COUNTER_CREATE);
 VARIANT(MR_REG_DMABUF);
 VARIANT(REGION_EXPORT);
+VARIANT(MR_REG_PEER);
 VARIANT(QP_QUERY);
 
 /* Watch one page: for stores to it (@wp), or until somebody provides it. */

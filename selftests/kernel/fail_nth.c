@@ -132,7 +132,7 @@ static void log_left(unsigned int n, int err, const struct t_objects *before,
 /* One point. Return: false when there was nothing left to fail. */
 static bool sweep_point(struct __test_metadata *_metadata, unsigned int n, struct tally *t)
 {
-	struct fx fx = { .op = op, .fd = -1, .event = -1, .dmabuf = -1, .made_fd = -1 };
+	struct fx fx = { .op = op, .fd = -1, .event = -1, .dmabuf = -1, .gpu = -1, .made_fd = -1 };
 	struct t_objects before, now;
 	bool fired;
 	int err;
@@ -242,6 +242,7 @@ OP(ioctl_CQ_EVENT);
 OP(ioctl_COUNTER_CREATE);
 OP(ioctl_MR_REG_DMABUF);
 OP(ioctl_REGION_EXPORT);
+OP(ioctl_MR_REG_PEER);
 OP(open);
 OP(close);
 OP(shutdown);
@@ -252,8 +253,13 @@ OP(cq_event);
 OP(mr_many);
 OP(mr_fresh);
 OP(mr_dmabuf);
+OP(mr_peer);
+OP(mr_user_peer);
 OP(destroy_mr);
 OP(destroy_dmabuf);
+OP(destroy_peer);
+OP(invalidate);
+OP(close_gpu);
 OP(destroy_qp);
 OP(destroy_cq);
 OP(destroy_counter);
@@ -296,7 +302,7 @@ static int module_read(const char *name, struct module_file *m)
 	int fd, err = -EIO;
 
 	uname(&uts);
-	/* build/selftests/kernel/fail_nth, build/RELEASE/kmod/NAME/NAME.ko */
+	/* build/selftests/kernel/fail_nth, build/RELEASE/[selftests/]kmod/NAME/NAME.ko */
 	for (int i = 0; i < 3; i++) {
 		char *end;
 
@@ -306,7 +312,8 @@ static int module_read(const char *name, struct module_file *m)
 			return -ENOENT;
 		n = end - path;
 	}
-	snprintf(path + n, 200, "/%s/kmod/%s/%s.ko", uts.release, name, name);
+	snprintf(path + n, 200, "/%s/%skmod/%s/%s.ko", uts.release,
+		 strcmp(name, "gda_test") ? "" : "selftests/", name, name);
 	snprintf(command, sizeof(command), "strip -g -o /tmp/gda-module.ko '%s'", path);
 	if (system(command))
 		return -ENOEXEC;
@@ -387,7 +394,7 @@ FIXTURE_SETUP(module_init)
 {
 	if (nth_open())
 		SKIP(return, "no fault injection in this kernel");
-	if (module_unload("gda_mr") || module_unload("gda_core"))
+	if (module_unload("gda_test") || module_unload("gda_mr") || module_unload("gda_core"))
 		SKIP(return, "the modules are in use");
 	self->out = true;
 	/* tracing warns when it has no memory for the events of a module */
@@ -401,6 +408,7 @@ FIXTURE_TEARDOWN(module_init)
 	panic_on_warn(self->panic_on_warn);
 	module_load("gda_core");
 	EXPECT_OK(module_load("gda_mr"));
+	EXPECT_OK(module_load("gda_test"));
 	EXPECT_EQ(0, chown("/dev/gda", 0, T_GROUP));
 	EXPECT_EQ(0, chmod("/dev/gda", 0660));
 }
@@ -410,6 +418,8 @@ TEST_F_TIMEOUT(module_init, O6_sweep, 900)
 	module_sweep(_metadata, "gda_core");
 	EXPECT_OK(module_load("gda_core"));
 	module_sweep(_metadata, "gda_mr");
+	EXPECT_OK(module_load("gda_mr"));
+	module_sweep(_metadata, "gda_test");
 }
 
 /*

@@ -129,6 +129,10 @@ void t_qp_unmap(struct t_qp *qp);
 void t_qp_close(struct t_qp *qp);	/* unmap and destroy QP and CQ */
 int t_connect(struct t_qp *a, struct t_qp *b);	/* mutual; @a and @b may be one */
 
+/* @len bytes of peer memory: the open file of gda_test, or -errno. */
+int t_gpu_open(size_t len, uint32_t flags, void **addr);
+int t_mr_reg_peer(int fd, void *addr, size_t len, uint32_t access, struct t_mr *mr);
+
 /* Two bound contexts, a connected QP and an MR with all rights in each. */
 struct t_end {
 	int fd;

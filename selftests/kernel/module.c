@@ -16,11 +16,20 @@
 #include <sys/utsname.h>
 #include "gda_fixture.h"
 
+/* The last one uses the others; it is out while they are tested. */
+#define USER	2
+
 FIXTURE(module) {
-	char path[2][512];
+	char path[3][512];
+	bool user;
 };
 
-static const char *const names[2] = { "gda_core", "gda_mr" };
+static const char *const names[3] = { "gda_core", "gda_mr", "gda_test" };
+
+static int unload(int i)
+{
+	return syscall(SYS_delete_module, names[i], O_NONBLOCK) ? -errno : 0;
+}
 
 FIXTURE_SETUP(module)
 {
@@ -28,21 +37,19 @@ FIXTURE_SETUP(module)
 	struct utsname un;
 
 	ASSERT_EQ(0, uname(&un));
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
 		char *p = self->path[i];
-		int n = dir ? snprintf(p, 300, "%s", dir) :
-			      snprintf(p, 300, "build/%s/kmod", un.release);
+		int n = dir && i < USER ?
+			snprintf(p, 300, "%s", dir) :
+			snprintf(p, 300, "build/%s/%skmod", un.release,
+				 i == USER ? "selftests/" : "");
 
 		snprintf(p + n, sizeof(self->path[i]) - (size_t)n, "/%s/%s.ko", names[i],
 			 names[i]);
 	}
 	if (access(self->path[0], R_OK))
 		SKIP(return, "no modules at %s", self->path[0]);
-}
-
-static int unload(int i)
-{
-	return syscall(SYS_delete_module, names[i], O_NONBLOCK) ? -errno : 0;
+	self->user = !unload(USER);
 }
 
 static int load(FIXTURE_DATA(module) *self, int i)
@@ -64,6 +71,8 @@ FIXTURE_TEARDOWN(module)
 {
 	for (int i = 0; i < 2; i++)
 		load(self, i);
+	if (self->user)
+		EXPECT_OK(load(self, USER));
 	EXPECT_EQ(0, chmod("/dev/gda", 0660));
 }
 

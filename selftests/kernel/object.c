@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "gda_test.h"
+#include "../kmod/gda_test/ioctl.h"
 
 int t_ioctl(int fd, unsigned long nr, void *arg)
 {
@@ -120,6 +121,39 @@ int t_mr_reg_raw(int fd, uint64_t addr, uint64_t len, uint32_t access, struct t_
 int t_mr_reg(int fd, void *addr, size_t len, uint32_t access, struct t_mr *mr)
 {
 	return t_mr_reg_raw(fd, (uintptr_t)addr, len, access, mr);
+}
+
+int t_gpu_open(size_t len, uint32_t flags, void **addr)
+{
+	struct gda_test_peer_alloc cmd = { .length = len, .flags = flags };
+	int fd = open("/dev/gda_test_peer", O_RDWR | O_CLOEXEC);
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	err = t_ioctl(fd, GDA_TEST_PEER_ALLOC, &cmd);
+	*addr = err ? MAP_FAILED : mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (*addr != MAP_FAILED)
+		return fd;
+	err = err ? err : -errno;
+	close(fd);
+	return err;
+}
+
+int t_mr_reg_peer(int fd, void *addr, size_t len, uint32_t access, struct t_mr *mr)
+{
+	struct gda_mr_reg_peer cmd = {
+		.size = sizeof(cmd), .addr = (uintptr_t)addr, .length = len, .access = access,
+	};
+	int err = t_ioctl(fd, GDA_IOC_MR_REG_PEER, &cmd);
+
+	memset(mr, 0, sizeof(*mr));
+	mr->handle = cmd.handle;
+	mr->key = cmd.key;
+	mr->iova = cmd.iova;
+	mr->addr = addr;
+	mr->len = len;
+	return err;
 }
 
 void *t_pages(size_t len)

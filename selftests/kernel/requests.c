@@ -79,6 +79,7 @@ const struct t_call t_calls[T_CALLS] = {
 	},
 	[GDA_IOC_NR_MR_REG_USER] = {
 		CALL(MR_REG_USER, gda_mr_reg_user), CREATES(gda_mr_reg_user),
+		.min = offsetof(struct gda_mr_reg_user, tried),
 		.zero = {
 			FIELD(gda_mr_reg_user, flags, GDA_MR_ZERO_BASED),
 			FIELD(gda_mr_reg_user, access, GDA_ACCESS_ALL),
@@ -111,6 +112,14 @@ const struct t_call t_calls[T_CALLS] = {
 		.zero = {
 			FIELD(gda_mr_reg_dmabuf, flags, GDA_MR_ZERO_BASED),
 			FIELD(gda_mr_reg_dmabuf, access, GDA_ACCESS_ALL),
+		},
+	},
+	[GDA_IOC_NR_MR_REG_PEER] = {
+		CALL(MR_REG_PEER, gda_mr_reg_peer), CREATES(gda_mr_reg_peer),
+		.zero = {
+			FIELD(gda_mr_reg_peer, flags, GDA_MR_ZERO_BASED),
+			FIELD(gda_mr_reg_peer, access, GDA_ACCESS_ALL),
+			FIELD(gda_mr_reg_peer, reserved, 0),
 		},
 	},
 	[GDA_IOC_NR_REGION_EXPORT] = {
@@ -159,6 +168,7 @@ int t_world_open(struct t_world *w)
 	w->cq = cq.handle;
 	w->qp = qp.handle;
 	w->mr = mr.handle;
+	w->gpu = t_gpu_open(T_PAGE, 0, &w->gpu_mem);
 	return err ? err : t_world_export(w);
 }
 
@@ -167,6 +177,10 @@ void t_world_close(struct t_world *w)
 	close(w->fd);
 	close(w->other);
 	close(w->dmabuf);
+	if (w->gpu >= 0) {
+		munmap(w->gpu_mem, T_PAGE);
+		close(w->gpu);
+	}
 	munmap(w->mem, T_PAGE);
 }
 
@@ -243,6 +257,7 @@ int t_request(struct t_world *w, unsigned int nr, void *buf)
 	struct gda_mr_reg_user *mr = buf;
 	struct gda_mr_reg_dmabuf *dmabuf = buf;
 	struct gda_region_export *export = buf;
+	struct gda_mr_reg_peer *peer = buf;
 	struct gda_cq_event *event = buf;
 
 	t_world_temp_destroy(w);
@@ -285,6 +300,11 @@ int t_request(struct t_world *w, unsigned int nr, void *buf)
 		dmabuf->fd = w->dmabuf;
 		dmabuf->length = T_PAGE;
 		dmabuf->access = GDA_ACCESS_LOCAL_WRITE;
+		break;
+	case GDA_IOC_NR_MR_REG_PEER:
+		peer->addr = (uintptr_t)w->gpu_mem;
+		peer->length = T_PAGE;
+		peer->access = GDA_ACCESS_LOCAL_WRITE;
 		break;
 	case GDA_IOC_NR_REGION_EXPORT:
 		export->type = GDA_REGION_SQ;

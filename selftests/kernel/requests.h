@@ -20,6 +20,7 @@ struct t_call {
 	const char *name;
 	unsigned long nr;
 	uint32_t size;
+	uint32_t min;			/* size of its first version, 0: no other */
 	bool output;			/* something is written back */
 	bool creates;			/* an object, or for REGION_EXPORT a file */
 	uint16_t out_handle;		/* where its handle is, if so */
@@ -40,6 +41,8 @@ struct t_world {
 	uint32_t qp;
 	uint32_t mr;
 	int dmabuf;
+	int gpu;			/* of gda_test, -1 where it is not loaded */
+	void *gpu_mem;			/* T_PAGE of it */
 	uint32_t temp[2];		/* made for one request, gone with the next */
 	void *mem;
 };

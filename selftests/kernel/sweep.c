@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "sweep.h"
+#include "../kmod/gda_test/ioctl.h"
 
 #define MANY		2100UL		/* pages of a large MR: more than one batch */
 
@@ -192,6 +193,54 @@ static int prepare_dmabuf_mr(struct fx *fx)
 	int err = prepare_dmabuf(fx);
 
 	return err ? err : call_dmabuf(fx);
+}
+
+static int prepare_peer(struct fx *fx)
+{
+	int err = prepare_bound(fx);
+
+	if (err)
+		return err;
+	fx->len = 20 * T_PAGE;
+	fx->gpu = t_gpu_open(fx->len, 0, &fx->mem);
+	if (fx->gpu >= 0)
+		return 0;
+	fx->mem = NULL;
+	return fx->gpu;
+}
+
+static int call_peer(struct fx *fx)
+{
+	struct t_mr mr;
+	int err = t_mr_reg_peer(fx->fd, fx->mem, fx->len, GDA_ACCESS_ALL, &mr);
+
+	fx->made = mr.handle;
+	return err;
+}
+
+static int prepare_peer_mr(struct fx *fx)
+{
+	int err = prepare_peer(fx);
+
+	return err ? err : call_peer(fx);
+}
+
+static int call_invalidate(struct fx *fx)
+{
+	struct gda_test_peer_invalidate cmd = { 0 };
+
+	return t_ioctl(fx->gpu, GDA_TEST_PEER_INVALIDATE, &cmd);
+}
+
+/* The GPU's last reference but that of the MR. */
+static int call_close_gpu(struct fx *fx)
+{
+	munmap(fx->mem, fx->len);
+	fx->mem = NULL;
+	if (close(fx->gpu))
+		return -errno;
+	fx->gpu = -1;
+	return 0;
 }
 
 static int prepare_mr(struct fx *fx)
@@ -467,6 +516,8 @@ void fx_close(struct fx *fx)
 		close(fx->fd);
 	if (fx->mem)
 		munmap(fx->mem, fx->len);
+	if (fx->gpu >= 0)
+		close(fx->gpu);
 }
 
 #define OP(NAME, ...)	{ .name = #NAME, __VA_ARGS__ }
@@ -490,6 +541,7 @@ static const struct op ops[] = {
 	IOCTL(COUNTER_CREATE),
 	IOCTL(MR_REG_DMABUF),
 	IOCTL(REGION_EXPORT),
+	IOCTL(MR_REG_PEER),
 
 	OP(open, .call = call_open, .undo = undo_fd),
 	OP(close, .prepare = prepare_all, .call = call_close, .cannot_fail = true),
@@ -502,9 +554,19 @@ static const struct op ops[] = {
 	OP(mr_fresh, .prepare = prepare_fresh, .call = call_mr, .undo = undo_made),
 	OP(mr_dmabuf, .prepare = prepare_dmabuf, .call = call_dmabuf, .undo = undo_made,
 	   .needs_dmabuf = true),
+	OP(mr_peer, .prepare = prepare_peer, .call = call_peer, .undo = undo_made,
+	   .needs_gpu = true),
+	OP(mr_user_peer, .prepare = prepare_peer, .call = call_mr, .undo = undo_made,
+	   .needs_gpu = true),
 	OP(destroy_mr, .prepare = prepare_mr, .call = call_destroy, .cannot_fail = true),
 	OP(destroy_dmabuf, .prepare = prepare_dmabuf_mr, .call = call_destroy,
 	   .needs_dmabuf = true, .cannot_fail = true),
+	OP(destroy_peer, .prepare = prepare_peer_mr, .call = call_destroy,
+	   .needs_gpu = true, .cannot_fail = true),
+	OP(invalidate, .prepare = prepare_peer_mr, .call = call_invalidate,
+	   .needs_gpu = true, .cannot_fail = true),
+	OP(close_gpu, .prepare = prepare_peer_mr, .call = call_close_gpu,
+	   .needs_gpu = true, .cannot_fail = true),
 	OP(destroy_qp, .prepare = prepare_destroy_qp, .call = call_destroy, .cannot_fail = true),
 	OP(destroy_cq, .prepare = prepare_destroy_cq, .call = call_destroy, .cannot_fail = true),
 	OP(destroy_counter, .prepare = prepare_destroy_counter, .call = call_destroy,

@@ -22,6 +22,7 @@ struct fx {
 	struct gda_qp_create qp;
 	int event;
 	int dmabuf;
+	int gpu;			/* peer memory: @mem is its */
 	void *mem;
 	size_t len;
 	struct gda_region_info info;
@@ -40,6 +41,7 @@ struct op {
 	unsigned int nr;		/* of a request, where @call is call_request */
 	uint32_t type;			/* of a region */
 	bool needs_dmabuf;
+	bool needs_gpu;
 	bool cannot_fail;		/* whatever fails: an answer is all it may not get */
 };
 

@@ -42,13 +42,14 @@ without() { # MODULE FUNCTION...
 	local m=$1 f
 
 	shift
-	for f in gda_mr gda_core; do
-		rmmod "$f"
+	for f in gda_test gda_mr gda_core; do
+		[ ! -d "/sys/module/$f" ] || rmmod "$f"
 		[ "$f" = "$m" ] && break
 	done
 	"$@"
-	for f in gda_core gda_mr; do
-		[ -d "/sys/module/$f" ] || insmod "build/$(uname -r)/kmod/$f/$f.ko"
+	for f in kmod/gda_core kmod/gda_mr selftests/kmod/gda_test; do
+		m=${f##*/}
+		[ -d "/sys/module/$m" ] || insmod "build/$(uname -r)/$f/$m.ko"
 	done
 	chown 0:7777 /dev/gda && chmod 660 /dev/gda
 }

@@ -14,7 +14,7 @@
  *   members are only ever appended and zero keeps the old behaviour.
  * * Flags and reserved members that the kernel does not know must be zero, or the
  *   call fails with EOPNOTSUPP.
- * * Outputs are written only on success.
+ * * Outputs are written only on success, but for struct gda_mr_tried.
  *
  * errno contract, for all calls:
  *
@@ -35,6 +35,7 @@
  * ENOTCONN       the context is not bound yet
  * EALREADY       the context is bound already
  * ENODEV         the context was shut down, or its device is gone
+ * ENXIO          memory that no peer client has (GDA_IOC_MR_REG_PEER)
  * EINTR          a signal came first; nothing was done (restarted by SA_RESTART)
  * =============  ==========================================================
  *
@@ -70,6 +71,7 @@ enum gda_ioc_nr {
 	GDA_IOC_NR_COUNTER_CREATE,
 	GDA_IOC_NR_MR_REG_DMABUF,
 	GDA_IOC_NR_REGION_EXPORT,
+	GDA_IOC_NR_MR_REG_PEER,
 	GDA_IOC_NR_END
 };
 
@@ -124,6 +126,8 @@ struct gda_bind {
  *	write with immediate: gda_qp_create.recv_cq
  * %GDA_FEATURE_MASKED
  *	masked atomics of 4 and 8 bytes, and DUMP
+ * %GDA_FEATURE_MR_PEER
+ *	GDA_IOC_MR_REG_PEER
  */
 #define GDA_FEATURE_DIALECT_MLX5	(1ULL << 0)
 #define GDA_FEATURE_CQ_COLLAPSED	(1ULL << 1)
@@ -137,6 +141,7 @@ struct gda_bind {
 #define GDA_FEATURE_EXPORT		(1ULL << 9)
 #define GDA_FEATURE_IMM			(1ULL << 10)
 #define GDA_FEATURE_MASKED		(1ULL << 11)
+#define GDA_FEATURE_MR_PEER		(1ULL << 12)
 
 /**
  * struct gda_query - features and limits of the bound device (GDA_IOC_QUERY)
@@ -561,6 +566,21 @@ struct gda_qp_query {
 #define GDA_MR_ZERO_BASED		(1U << 0)
 
 /**
+ * struct gda_mr_tried - the ways in which memory was tried to be had
+ * @user: errno (positive) of pinning its pages; 0: it worked, or was not tried
+ * @peer: errno of the peer clients, of which ENXIO means that none has it, or that there is
+ *	none; 0: it worked, or was not tried
+ * @reserved: 0
+ *
+ * Written also if the call fails, provided the caller's structure goes that far.
+ */
+struct gda_mr_tried {
+	__u16 user;
+	__u16 peer;
+	__u32 reserved;
+};
+
+/**
  * struct gda_mr_reg_user - register memory of the caller (GDA_IOC_MR_REG_USER)
  * @size: sizeof(struct gda_mr_reg_user)
  * @flags: 0 or %GDA_MR_ZERO_BASED
@@ -571,11 +591,14 @@ struct gda_qp_query {
  * @key: out: names the MR in work requests, local and remote alike; opaque
  * @reserved: must be 0
  * @iova: out: address of the first byte in work requests
+ * @tried: out: how the memory was tried to be had, and why not
  *
  * The pages are pinned until the MR is destroyed and are charged to
  * RLIMIT_MEMLOCK of the user (ENOMEM), unless CAP_IPC_LOCK. EFAULT: the range
  * cannot be pinned with these rights (unmapped, read-only, device memory,
- * file-backed where the kernel refuses long-term pins). EOVERFLOW: it wraps.
+ * file-backed where the kernel refuses long-term pins), and it is not peer memory either;
+ * if it is, it is registered as such, or that fails: GDA_IOC_MR_REG_PEER. EOVERFLOW: it
+ * wraps.
  */
 struct gda_mr_reg_user {
 	__u32 size;
@@ -587,8 +610,41 @@ struct gda_mr_reg_user {
 	__u32 key;
 	__u32 reserved;
 	__aligned_u64 iova;
+	struct gda_mr_tried tried;
 };
 #define GDA_IOC_MR_REG_USER	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_MR_REG_USER)
+
+/**
+ * struct gda_mr_reg_peer - register memory of another driver (GDA_IOC_MR_REG_PEER)
+ * @size: sizeof(struct gda_mr_reg_peer)
+ * @flags: 0 or %GDA_MR_ZERO_BASED
+ * @addr: in: where the caller has it mapped, any alignment
+ * @length: in: 1 to max_mr_size
+ * @access: in: GDA_ACCESS_*
+ * @handle: out
+ * @key: out
+ * @reserved: must be 0
+ * @iova: out: address of the first byte in work requests
+ *
+ * For memory of devices that only their own driver can hand out; it has to be a peer client
+ * (kmod/include/gda/peer_memory.h). The driver may take the memory away at any time, as the
+ * exporter of a dma-buf: see struct gda_mr_reg_dmabuf. ENXIO: no client has all of it.
+ * Otherwise it is the owner's answer; EACCES: not mapped for what @access asks.
+ * EOPNOTSUPP: the CPU has no address for it, which "soft0" needs. ENODEV: it is gone.
+ * EFAULT: not an address of user space.
+ */
+struct gda_mr_reg_peer {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 addr;
+	__aligned_u64 length;
+	__u32 access;
+	__u32 handle;
+	__u32 key;
+	__u32 reserved;
+	__aligned_u64 iova;
+};
+#define GDA_IOC_MR_REG_PEER	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_MR_REG_PEER)
 
 /**
  * struct gda_mr_reg_dmabuf - register (part of) a dma-buf (GDA_IOC_MR_REG_DMABUF)
@@ -664,10 +720,12 @@ enum gda_mr_state {
  * enum gda_mr_kind - where the memory of an MR comes from
  * @GDA_KIND_USER: pages of the caller's address space
  * @GDA_KIND_DMABUF: a dma-buf
+ * @GDA_KIND_PEER: memory of another driver, by address
  */
 enum gda_mr_kind {
 	GDA_KIND_USER = 1,
 	GDA_KIND_DMABUF = 2,
+	GDA_KIND_PEER = 3,
 };
 
 /**

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * gda_test: a dma-buf exporter whose memory moves whenever a test says so.
+ * A dma-buf exporter whose memory moves whenever a test says so.
  *
  * A buffer has two stores. A move tells the importers, fills the store that was in use
  * with canaries and goes on in the other one; whoever still writes to the old one is
@@ -13,7 +13,6 @@
 #include <linux/dma-mapping.h>
 #include <linux/dma-resv.h>
 #include <linux/iosys-map.h>
-#include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
@@ -23,8 +22,7 @@
 #include <gda/compat.h>
 
 #include "ioctl.h"
-
-#define TEST_MAX_BYTES	(64UL << 20)
+#include "parts.h"
 
 struct test_buffer {
 	struct mutex lock;	/* guards all below but @pins */
@@ -317,15 +315,9 @@ static const struct file_operations test_fops = {
 	.compat_ioctl = compat_ptr_ioctl,
 };
 
-static struct miscdevice test_misc = {
+struct miscdevice test_exporter_misc = {
 	.minor = MISC_DYNAMIC_MINOR,
 	.name = "gda_test",
 	.mode = 0600,
 	.fops = &test_fops,
 };
-
-module_misc_device(test_misc);
-
-MODULE_DESCRIPTION("What GDA's selftests ask of other drivers");
-MODULE_LICENSE("GPL");
-GDA_IMPORT_NS(DMA_BUF);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * /dev/gda_test: what the kernel selftests ask of a driver that is not ours. For root.
+ * What the kernel selftests ask of drivers that are not ours. For root.
+ *
+ * /dev/gda_test exports dma-bufs. An open /dev/gda_test_peer is a GPU with memory that only
+ * its driver can hand out: mmap(2) maps it, MAP_SHARED.
  */
 #ifndef GDA_TEST_IOCTL_H
 #define GDA_TEST_IOCTL_H
@@ -10,6 +13,7 @@
 
 /* Flags of an exported buffer. */
 #define GDA_TEST_NO_VMAP	1U	/* no address for the CPU, as memory of a GPU */
+#define GDA_TEST_IOMEM		2U	/* peer memory only: the address is one of I/O memory */
 
 /* What a buffer's old memory is filled with when it moved. */
 #define GDA_TEST_CANARY		0xca
@@ -48,7 +52,41 @@ struct gda_test_move {
 	__u64 changed;
 };
 
+/**
+ * struct gda_test_peer_alloc - give a GPU its memory, zeros, once (GDA_TEST_PEER_ALLOC)
+ * @length: bytes, whole pages
+ * @flags: GDA_TEST_NO_VMAP, GDA_TEST_IOMEM
+ * @reserved: 0
+ */
+struct gda_test_peer_alloc {
+	__u64 length;
+	__u32 flags;
+	__u32 reserved;
+};
+
+/**
+ * struct gda_test_peer_invalidate - move a GPU's memory (GDA_TEST_PEER_INVALIDATE)
+ * @flags: in: GDA_TEST_GONE
+ * @reserved: in: 0
+ * @linger_ns: in: how long to watch the old memory, at most a second
+ * @wait_ns: out: how long invalidation took
+ * @changed: out: bytes of the old memory that changed after it had returned
+ *
+ * The contents move along.
+ */
+struct gda_test_peer_invalidate {
+	__u32 flags;
+	__u32 reserved;
+	__u64 linger_ns;
+	__u64 wait_ns;
+	__u64 changed;
+};
+
 #define GDA_TEST_EXPORT		_IOWR('t', 1, struct gda_test_export)
 #define GDA_TEST_MOVE		_IOWR('t', 2, struct gda_test_move)
+#define GDA_TEST_PEER_ALLOC	_IOW('t', 3, struct gda_test_peer_alloc)
+#define GDA_TEST_PEER_INVALIDATE _IOWR('t', 4, struct gda_test_peer_invalidate)
+/* The driver is a peer client, or not: 1 or 0. It begins as one. */
+#define GDA_TEST_PEER_CLIENT	_IOW('t', 5, __u32)
 
 #endif /* GDA_TEST_IOCTL_H */

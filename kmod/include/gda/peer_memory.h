@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Peer memory: what a driver implements whose memory the kernel cannot pin by itself, as
+ * that of a GPU, so that its users can register it with GDA by address. Such a driver is
+ * a client of gda_mr. A driver that can export dma-bufs should do that instead.
+ *
+ * One registration of memory, seen by the client:
+ *
+ *   get()                      the memory is the caller's, and stays where it is
+ *   dma_map(), vmap()          at most once each; views of it for a device and the CPU
+ *   gda_peer_invalidate()      any time after get() was called, any number of times
+ *   put()                      once; everything above is undone
+ *
+ * Invalidation calls nothing of the client's and takes no lock, it only waits for
+ * executors that copy at this moment. So it may be called under the lock that get(),
+ * dma_map(), vmap() and put() take, and that lock is all a client needs: under it, put()
+ * takes the registration off a list that invalidation goes through. After invalidation
+ * the views are the client's to tear down, at once or in put(), and the memory is free to
+ * be used for something else.
+ *
+ * Locks of the client's come after those of GDA, as after mmap_lock: get() takes whatever
+ * a page fault may take, dma_map(), vmap() and put() do not take mmap_lock. What is held
+ * during invalidation is not waited for by executors: they take no lock of a client.
+ */
+#ifndef GDA_PEER_MEMORY_H
+#define GDA_PEER_MEMORY_H
+
+#include <linux/list.h>
+#include <linux/types.h>
+
+struct device;
+struct gda_peer_memory;
+struct iosys_map;
+struct module;
+struct sg_table;
+
+/**
+ * struct gda_peer_client - what the driver of a peer device does for GDA
+ * @owner: held from before get() is called until put() has returned
+ * @get: the caller of gda_mr_reg(), in whose context this runs (current->mm), wants
+ *	@length bytes of its address space at @addr to be registered. Both are what a user
+ *	says: only that they do not wrap, are not zero and lie in user space was checked. The
+ *	client decides whether the range is memory of its own, mapped by the caller, wholly,
+ *	for writing if @writable. If so the memory stays where it is until @memory is
+ *	invalidated, or put. May sleep and take mmap_lock, must not wait for user space.
+ *	Nothing of GDA's is locked.
+ *	Returns 0, and *@priv is what the other calls get; -ENXIO the range is not (all) of
+ *	this client: others are asked; any other errno of gda/ioctl.h: it is, but cannot
+ *	be registered for that reason. -EACCES: not mapped for that; -ENODEV: it is gone.
+ * @dma_map: optional, for memory that devices can reach: map the memory for @dev. The
+ *	table is the client's, and valid until invalidation or put(). Not called again for
+ *	this @priv. Process context, may sleep.
+ *	Returns the table, or an error pointer, with which the registration fails;
+ *	-ENODEV if the memory was invalidated.
+ * @vmap: optional, but executors that are CPUs, as "soft0", refuse memory that has none:
+ *	where the CPU finds the first byte of the range; the others follow. Write-back cached
+ *	and readable, also writable if get() was told so. I/O memory (map->is_iomem) is
+ *	refused by "soft0". Valid until invalidation or put(). Process context, may sleep.
+ *	Returns 0; -EOPNOTSUPP there is no such address; -ENODEV the memory was invalidated;
+ *	-ENOMEM, -EINTR.
+ * @put: the registration ends, also if a call above failed or the memory was
+ *	invalidated: nobody uses it, its views or @priv any more, and @memory must not be
+ *	invalidated after put() has returned. Process context, perhaps of another process and
+ *	long after the caller died. May sleep; must not fail, take mmap_lock or wait for user
+ *	space.
+ *
+ * The operations are called for many registrations at a time, for one of them one after the
+ * other. Errors are of the user's making as a rule: a client does not log them.
+ */
+struct gda_peer_client {
+	struct module *owner;
+	int (*get)(struct gda_peer_memory *memory, u64 addr, u64 length, bool writable,
+		   void **priv);
+	struct sg_table *(*dma_map)(void *priv, struct device *dev);
+	int (*vmap)(void *priv, struct iosys_map *map);
+	void (*put)(void *priv);
+/* private: gda_mr's */
+	struct list_head node;
+};
+
+/**
+ * gda_peer_register - become a client
+ * @client: stays valid until gda_peer_unregister() has returned and the last put() too;
+ *	@owner is THIS_MODULE
+ *
+ * From here on get() may be called. Clients are asked in the order in which they came. In a
+ * module's init it comes last: what registers cannot be undone by failing. Process context.
+ *
+ * Return: 0; -EINVAL get() or put() is missing; -EBUSY it is registered.
+ */
+int gda_peer_register(struct gda_peer_client *client);
+
+/**
+ * gda_peer_unregister - be asked no more
+ * @client: was registered
+ *
+ * When it returns, get() is not running and will not be called. Memory that is registered
+ * stays so, and holds the client's module, until it is invalidated or put: a module that is
+ * being unloaded has none. Waits for calls of get(): process context, without any lock
+ * that get() takes.
+ */
+void gda_peer_unregister(struct gda_peer_client *client);
+
+/**
+ * gda_peer_invalidate - memory is being taken away
+ * @memory: as given to get(), which may not have returned yet; put() has not returned
+ *
+ * When it returns, no executor reads or writes the memory, by whatever view, and none ever
+ * will: work that names it fails with a "revoked" error, and so does what was under way. The
+ * key stays taken until the user deregisters. Any number of calls, at once, too. Takes no
+ * lock and calls no operation of the client's, so locks that those take may be held. Sleeps
+ * for as long as executors copy at most 64 KiB each.
+ */
+void gda_peer_invalidate(struct gda_peer_memory *memory);
+
+#endif /* GDA_PEER_MEMORY_H */
