@@ -391,6 +391,11 @@ GDA_DEVICE int gda_quiet_wait(queue &q, uint64_t deadline)
 	return err == -ECANCELED ? -EIO : err;
 }
 
+/**
+ * struct gda_quieted - how gda_shared_quiet() ended
+ * @done: slots that are known to have completed now
+ * @err: as gda_quiet()
+ */
 struct gda_quieted {
 	uint64_t done;
 	int err;
