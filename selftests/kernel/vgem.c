@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Buffers shared with a driver of the kernel's own, vgem, through PRIME and in both
+ * directions: it imports our queue and maps it, we import its buffer as memory.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/dma-buf.h>
+#include <linux/types.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include "gda_fixture.h"
+
+#define LEN	(64 * T_PAGE)
+
+/* Of drm.h and drm_mode.h, which the C library's headers do not have. */
+struct drm_prime_handle {
+	__u32 handle;
+	__u32 flags;
+	__s32 fd;
+};
+
+struct drm_gem_close {
+	__u32 handle;
+	__u32 pad;
+};
+
+struct drm_mode_create_dumb {
+	__u32 height;
+	__u32 width;
+	__u32 bpp;
+	__u32 flags;
+	__u32 handle;
+	__u32 pitch;
+	__u64 size;
+};
+
+struct drm_mode_map_dumb {
+	__u32 handle;
+	__u32 pad;
+	__u64 offset;
+};
+
+struct drm_version {
+	int v[3];
+	size_t name_len;
+	char *name;
+	size_t rest[4];
+};
+
+#define DRM_IOCTL_VERSION		_IOWR('d', 0x00, struct drm_version)
+#define DRM_IOCTL_GEM_CLOSE		_IOW('d', 0x09, struct drm_gem_close)
+#define DRM_IOCTL_PRIME_HANDLE_TO_FD	_IOWR('d', 0x2d, struct drm_prime_handle)
+#define DRM_IOCTL_PRIME_FD_TO_HANDLE	_IOWR('d', 0x2e, struct drm_prime_handle)
+#define DRM_IOCTL_MODE_CREATE_DUMB	_IOWR('d', 0xb2, struct drm_mode_create_dumb)
+#define DRM_IOCTL_MODE_MAP_DUMB		_IOWR('d', 0xb3, struct drm_mode_map_dumb)
+
+FIXTURE(vgem) {
+	struct t_objects base;
+	struct t_end end[2];
+	int drm;
+};
+
+/* The node of vgem, or -1. */
+static int vgem_open(void)
+{
+	for (int i = 0; i < 8; i++) {
+		struct drm_version version = { 0 };
+		char path[32], name[16] = "";
+		int fd;
+
+		snprintf(path, sizeof(path), "/dev/dri/card%d", i);
+		fd = open(path, O_RDWR | O_CLOEXEC);
+		version.name = name;
+		version.name_len = sizeof(name) - 1;
+		if (fd >= 0 && !t_ioctl(fd, DRM_IOCTL_VERSION, &version) &&
+		    !strcmp(name, "vgem"))
+			return fd;
+		if (fd >= 0)
+			close(fd);
+	}
+	return -1;
+}
+
+FIXTURE_SETUP(vgem)
+{
+	T_BASE_READ(&self->base);
+	if (system("modprobe -q vgem"))
+		SKIP(return, "no vgem in this kernel");
+	self->drm = vgem_open();
+	ASSERT_LE(0, self->drm);
+	ASSERT_OK(t_pair_open(self->end, 64, LEN));
+}
+
+FIXTURE_TEARDOWN(vgem)
+{
+	t_pair_close(self->end);
+	close(self->drm);
+	T_BASE_CHECK(&self->base);
+}
+
+static int export_region(int fd, uint32_t handle, uint32_t type, struct gda_region_export *cmd)
+{
+	memset(cmd, 0, sizeof(*cmd));
+	cmd->size = sizeof(*cmd);
+	cmd->handle = handle;
+	cmd->type = type;
+	return t_ioctl(fd, GDA_IOC_REGION_EXPORT, cmd);
+}
+
+static int prime_import(int drm, int fd, uint32_t *handle)
+{
+	struct drm_prime_handle cmd = { .fd = fd };
+	int err = t_ioctl(drm, DRM_IOCTL_PRIME_FD_TO_HANDLE, &cmd);
+
+	*handle = cmd.handle;
+	return err;
+}
+
+static int gem_close(int drm, uint32_t handle)
+{
+	struct drm_gem_close cmd = { .handle = handle };
+
+	return t_ioctl(drm, DRM_IOCTL_GEM_CLOSE, &cmd);
+}
+
+/* A buffer of vgem's own, as a dma-buf and as vgem itself maps it. */
+struct own {
+	uint32_t handle;
+	int fd;
+	uint64_t offset;
+	uint8_t *p;
+};
+
+static int own_create(int drm, size_t len, struct own *own)
+{
+	struct drm_mode_create_dumb dumb = {
+		.height = 1, .width = (uint32_t)(len / 4), .bpp = 32,
+	};
+	struct drm_mode_map_dumb map = { 0 };
+	struct drm_prime_handle prime = { .flags = O_CLOEXEC | O_RDWR };
+	int err = t_ioctl(drm, DRM_IOCTL_MODE_CREATE_DUMB, &dumb);
+
+	map.handle = dumb.handle;
+	prime.handle = dumb.handle;
+	err = err ? err : t_ioctl(drm, DRM_IOCTL_MODE_MAP_DUMB, &map);
+	err = err ? err : t_ioctl(drm, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime);
+	if (err)
+		return err;
+	own->handle = dumb.handle;
+	own->fd = prime.fd;
+	own->offset = map.offset;
+	own->p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, drm, (off_t)map.offset);
+	return own->p == MAP_FAILED ? -errno : 0;
+}
+
+static int own_destroy(int drm, size_t len, struct own *own)
+{
+	munmap(own->p, len);
+	close(own->fd);
+	return gem_close(drm, own->handle);
+}
+
+/* A region as vgem maps it. */
+struct part {
+	uint32_t handle;
+	uint8_t *p;
+	size_t len;
+	uint32_t offset;
+};
+
+/*
+ * vgem imports a region and maps it by its own file. It tells the offset of no object
+ * that it imported; a buffer of that size has just been where the next one will be.
+ */
+static int part_open(int drm, int fd, uint32_t handle, uint32_t type, struct part *part)
+{
+	struct gda_region_export cmd;
+	struct own probe;
+	int err = export_region(fd, handle, type, &cmd);
+
+	if (err)
+		return err;
+	part->len = cmd.length;
+	part->offset = cmd.offset;
+	err = own_create(drm, part->len, &probe);
+	err = err ? err : own_destroy(drm, part->len, &probe);
+	err = err ? err : prime_import(drm, cmd.fd, &part->handle);
+	close(cmd.fd);
+	if (err)
+		return err;
+	part->p = mmap(NULL, part->len, PROT_READ | PROT_WRITE, MAP_SHARED, drm,
+		       (off_t)probe.offset);
+	return part->p == MAP_FAILED ? -errno : 0;
+}
+
+enum { SQ, REC, DB, PARTS };
+
+static int parts_open(int drm, const struct t_qp *qp, struct part part[PARTS])
+{
+	static const uint32_t types[PARTS] = {
+		GDA_REGION_SQ, GDA_REGION_DBREC, GDA_REGION_DB,
+	};
+	int err = 0;
+
+	for (int i = 0; i < PARTS && !err; i++)
+		err = part_open(drm, qp->fd, qp->qpc.handle, types[i], &part[i]);
+	return err;
+}
+
+/* Every store of a post through the mappings of vgem. */
+TEST_F(vgem, imports_our_queue_and_posts)
+{
+	struct t_end *a = &self->end[0], *b = &self->end[1];
+	struct t_qp qp = a->qp;
+	struct part part[PARTS];
+
+	ASSERT_OK(parts_open(self->drm, &a->qp, part));
+	qp.sq = part[SQ].p + part[SQ].offset;
+	qp.dbrec = (volatile __be32 *)(void *)(part[REC].p + part[REC].offset);
+	qp.db = (volatile __be64 *)(void *)(part[DB].p + part[DB].offset);
+	for (int i = 0; i < 50; i++) {
+		struct t_wr wr;
+
+		memset(a->mr.addr, 0x20 + i, LEN);
+		wr = t_wr_write(&a->mr, 0, &b->mr, 0, LEN);
+		t_sleep_ns(i % 5 ? 0 : T_NS / 100);
+		ASSERT_OK(t_run(&qp, &wr, NULL)) TH_LOG("round %d", i);
+		ASSERT_TRUE(t_all(b->mr.addr, (uint8_t)(0x20 + i), LEN));
+	}
+	for (int i = 0; i < PARTS; i++) {
+		munmap(part[i].p, part[i].len);
+		EXPECT_OK(gem_close(self->drm, part[i].handle));
+	}
+	a->qp.next = qp.next;
+}
+
+/* The context goes first: what vgem has mapped stays, and is nobody's queue any more. */
+TEST_F(vgem, M11_vgem_outlives_the_context)
+{
+	struct part part[PARTS];
+	struct t_objects now;
+
+	ASSERT_OK(parts_open(self->drm, &self->end[0].qp, part));
+	memset(self->end[0].qp.sq, 0x5e, T_PAGE);
+	t_pair_close(self->end);
+	EXPECT_TRUE(t_all(part[SQ].p, 0x5e, T_PAGE));
+	memset(part[SQ].p, 0x6f, T_PAGE);
+	memset(part[DB].p, 0xff, T_PAGE);
+	ASSERT_OK(t_objects_read(&now));
+	EXPECT_LT(self->base.n[T_PAGES], now.n[T_PAGES]);
+	/* Handles first, then the mappings: they hold it, too. */
+	for (int i = 0; i < PARTS; i++)
+		EXPECT_OK(gem_close(self->drm, part[i].handle));
+	EXPECT_TRUE(t_all(part[SQ].p, 0x6f, T_PAGE));
+	for (int i = 0; i < PARTS; i++)
+		munmap(part[i].p, part[i].len);
+	EXPECT_OK(t_objects_settle(&self->base, &now));
+}
+
+/* vgem maps for both ways, so what is read-only is not for it. */
+TEST_F(vgem, M3_read_only_is_not_for_vgem)
+{
+	struct t_end *a = &self->end[0];
+	struct gda_region_export cmd;
+	uint32_t handle;
+
+	ASSERT_OK(export_region(a->fd, a->qp.cqc.handle, GDA_REGION_CQ, &cmd));
+	EXPECT_EQ(-EACCES, prime_import(self->drm, cmd.fd, &handle));
+	close(cmd.fd);
+}
+
+/* What vgem hands out of our region is the region, and as an MR it is memory. */
+TEST_F(vgem, round_trip)
+{
+	struct t_end *a = &self->end[0];
+	struct drm_prime_handle prime = { .flags = O_CLOEXEC | O_RDWR };
+	struct gda_region_export cmd;
+	uint8_t *p;
+
+	ASSERT_OK(export_region(a->fd, a->qp.qpc.handle, GDA_REGION_SQ, &cmd));
+	ASSERT_OK(prime_import(self->drm, cmd.fd, &prime.handle));
+	ASSERT_OK(t_ioctl(self->drm, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime));
+	close(cmd.fd);
+	p = mmap(NULL, cmd.length, PROT_READ | PROT_WRITE, MAP_SHARED, prime.fd, 0);
+	ASSERT_NE(MAP_FAILED, p);
+	memset(a->qp.sq, 0x31, T_PAGE);
+	EXPECT_TRUE(t_all(p + cmd.offset, 0x31, T_PAGE));
+	munmap(p, cmd.length);
+	close(prime.fd);
+	EXPECT_OK(gem_close(self->drm, prime.handle));
+}
+
+static int reg(int fd, int buf, struct t_mr *mr)
+{
+	struct gda_mr_reg_dmabuf cmd = {
+		.size = sizeof(cmd), .flags = GDA_MR_ZERO_BASED, .length = LEN,
+		.access = GDA_ACCESS_ALL, .fd = buf,
+	};
+	int err = t_ioctl(fd, GDA_IOC_MR_REG_DMABUF, &cmd);
+
+	memset(mr, 0, sizeof(*mr));
+	mr->handle = cmd.handle;
+	mr->key = cmd.key;
+	mr->len = LEN;
+	return err;
+}
+
+/* Source and target, here and at the peer, and what vgem itself maps is what moved. */
+TEST_F(vgem, we_import_its_buffer)
+{
+	struct t_end *a = &self->end[0], *b = &self->end[1];
+	struct t_mr here, there;
+	struct own x, y;
+	uint64_t five = 5, old = 0;
+	struct t_wr wr;
+
+	ASSERT_OK(own_create(self->drm, LEN, &x));
+	ASSERT_OK(own_create(self->drm, LEN, &y));
+	ASSERT_OK(reg(a->fd, x.fd, &here));
+	ASSERT_OK(reg(b->fd, y.fd, &there));
+	for (size_t i = 0; i < LEN; i++)
+		x.p[i] = (uint8_t)(i * 7 + i / T_PAGE);
+	/* put, from one buffer of vgem's to the other, across pages */
+	wr = t_wr_write(&here, 3, &there, T_PAGE - 5, LEN - 2 * T_PAGE);
+	ASSERT_OK(t_run(&a->qp, &wr, NULL));
+	EXPECT_EQ(0, memcmp(x.p + 3, y.p + T_PAGE - 5, LEN - 2 * T_PAGE));
+	EXPECT_TRUE(t_all(y.p, 0, T_PAGE - 5));
+	EXPECT_TRUE(t_all(y.p + LEN - T_PAGE - 5, 0, T_PAGE + 5));
+	/* get, into it */
+	memset(b->mr.addr, 0x64, LEN);
+	wr = t_wr_read(&here, 0, &b->mr, 0, LEN);
+	ASSERT_OK(t_run(&a->qp, &wr, NULL));
+	EXPECT_TRUE(t_all(x.p, 0x64, LEN));
+	/* an atomic, with its old value */
+	memcpy(y.p, &five, sizeof(five));
+	wr = t_wr_atomic(GDA_MLX5_ATOMIC_FA, &here, 64, &there, 0, 3, 0);
+	ASSERT_OK(t_run(&a->qp, &wr, NULL));
+	memcpy(&old, x.p + 64, sizeof(old));
+	EXPECT_EQ(five, old);
+	memcpy(&old, y.p, sizeof(old));
+	EXPECT_EQ(five + 3, old);
+	/* its file and handle are gone: the MR holds the memory */
+	ASSERT_OK(own_destroy(self->drm, LEN, &y));
+	wr = t_wr_read(&here, 0, &there, T_PAGE, T_PAGE);
+	EXPECT_OK(t_run(&a->qp, &wr, NULL));
+	EXPECT_OK(t_destroy(b->fd, there.handle));
+	EXPECT_OK(t_destroy(a->fd, here.handle));
+	ASSERT_OK(own_destroy(self->drm, LEN, &x));
+}
+
+TEST_HARNESS_MAIN
