@@ -109,9 +109,10 @@ planted: ## bugs that are planted on purpose are found
 	@$(scripts)/planted.sh
 
 .PHONY: coverage
-coverage: ## lines and branches of the engine that its tests reach
+coverage: ## lines and branches that tests reach: of the engine, of the modules
 	@$(deps) check
 	@selftests/engine/coverage.sh
+	@tools/debug/check.sh coverage $(TESTS)
 
 .PHONY: lint
 lint: ## the static checks

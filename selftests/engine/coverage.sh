@@ -27,30 +27,4 @@ for t in "${tests[@]}"; do
 done
 for f in kmod/gda_core/engine/*.c; do
 	gcov -b -n -o "$out/selftests/engine/obj/engine/$(basename "$f" .c).o" "$f" 2>/dev/null
-done | awk -v json="$json" '
-	function row(name, l, nl, b, nb) {
-		if (json) {
-			printf "%s {\"file\":\"%s\",\"lines\":%.1f,\"branches\":%.1f}", sep, name, l, b
-			sep = ",\n"
-		} else
-			printf "%-40s %7.1f%% of %4d %7.1f%% of %4d\n", name, l, nl, b, nb
-	}
-	function flush() {
-		if (file == "") return
-		row(file, l, nl, b, nb)
-		tl += l * nl / 100; tnl += nl; tb += b * nb / 100; tnb += nb
-		file = ""
-	}
-	BEGIN { if (json) print "["; else printf "%-40s %16s %16s\n", "file", "lines", "branches taken" }
-	/^File / {
-		flush(); b = 100; nb = 0
-		f = $2; gsub(/\047/, "", f)
-		if (f ~ /^kmod\/gda_core\/engine\/.*\.c$/ && !seen[f]++) file = f
-	}
-	file != "" && /^Lines executed/ { split($2, p, /[:%]/); l = p[2]; nl = $NF }
-	file != "" && /^Taken at least once/ { split($4, p, /[:%]/); b = p[2]; nb = $NF }
-	END {
-		flush()
-		row("engine", tl * 100 / tnl, tnl, tb * 100 / tnb, tnb)
-		if (json) print "\n]"
-	}'
+done | awk -v json="$json" -v of='kmod/gda_core/engine/[^/]*[.]c$' -v total=engine -f tools/scripts/gcov.awk

@@ -62,7 +62,7 @@ reports() {
 	awk -v heads="$heads" '
 		/gda-test: begin/ { if (/tools\/vm\/load.sh/) n = 0; next }
 		# the core itself, for want of memory, in the sweeps of fail_nth
-		/WARNING: .* (dma_buf_vmap|event_)/ { left = 0; next }
+		/WARNING: .* (dma_buf_vmap|event_|jump_label_)/ { left = 0; next }
 		$0 ~ heads && (!/KCSAN: data-race in/ || /gda/) { left = 70 }
 		left-- > 0 { line[n++] = $0 }
 		left == 0 { line[n++] = "..." }

@@ -1,0 +1,17 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# gcov.sh - in the guest: what our modules have counted, into $GDA_GCOV; also what they
+# counted before they were unloaded, the kernel keeps it. Speaks KTAP.
+
+from=/sys/kernel/debug/gcov
+echo "1..1"
+[ -d $from ] || { echo "not ok 1 no gcov in this kernel"; exit 1; }
+n=0
+while read -r f; do
+	to=$GDA_GCOV/kmod/${f##*/kmod/}
+	mkdir -p "${to%/*}"
+	cat "$f" >"$to" && n=$((n + 1))
+done < <(find $from -path '*/kmod/gda_*' ! -path '*/selftests/kmod/*' -name '*.gcda')
+[ $n -gt 0 ] || { echo "not ok 1 nothing counted"; exit 1; }
+echo "ok 1 $n files"
