@@ -48,7 +48,7 @@ static const struct gda_error_text gda_errnos[] = {
 	{ EALREADY, "done already" },
 	{ EOPNOTSUPP, "not supported" },
 	{ ENOTTY, "not known to this kernel" },
-	{ ENXIO, "no such region in this context" },
+	{ ENXIO, "no such region, or memory that no driver has" },
 	{ EOVERFLOW, "address plus length wraps" },
 	{ EPERM, "refused by policy" },
 	{ EPROTO, "the queue is not as the format says" },

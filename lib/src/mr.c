@@ -3,7 +3,9 @@
  * Memory regions (MRs): memory of this process that work requests can name.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "gda_internal.h"
 
 static int gda_mr_new(struct gda_context *ctx, uint32_t handle, uint32_t key, uint64_t iova,
@@ -23,6 +25,52 @@ static int gda_mr_new(struct gda_context *ctx, uint32_t handle, uint32_t key, ui
 	return 0;
 }
 
+/* Why the last registration of this thread failed. */
+static _Thread_local char gda_refusal[256];
+
+static const char *gda_peer_strerror(int error)
+{
+	switch (error) {
+	case ENXIO:
+		return "no driver says that it is its memory";
+	case EACCES:
+		return "not mapped for this access";
+	case EOPNOTSUPP:
+		return "its driver gives the CPU no address";
+	case ENODEV:
+		return "its driver took it away";
+	default:
+		return gda_strerror(error);
+	}
+}
+
+/* Return: @err. */
+static int gda_refused(int err, const char *way, const char *why)
+{
+	snprintf(gda_refusal, sizeof(gda_refusal), "%s: %s", way, why);
+	return err;
+}
+
+/* What was tried, or, if that is not known, just why. */
+static int gda_user_refused(int err, const struct gda_mr_tried *tried)
+{
+	int n;
+
+	if (!tried->user)
+		return gda_refused(err, "registration", gda_strerror(err));
+	gda_refused(err, "pinning", gda_strerror(tried->user));
+	n = (int)strlen(gda_refusal);
+	if (tried->peer)
+		snprintf(gda_refusal + n, sizeof(gda_refusal) - (size_t)n, "; peer memory: %s",
+			 gda_peer_strerror(tried->peer));
+	return err;
+}
+
+GDA_EXPORT const char *gda_mr_refusal(void)
+{
+	return gda_refusal;
+}
+
 GDA_EXPORT int gda_mr_reg(struct gda_context *ctx, void *addr, size_t length,
 			  uint32_t access, uint32_t flags, struct gda_mr **mr)
 {
@@ -35,7 +83,26 @@ GDA_EXPORT int gda_mr_reg(struct gda_context *ctx, void *addr, size_t length,
 	};
 	int err = gda_ioctl(ctx, GDA_IOC_MR_REG_USER, &arg);
 
-	return err ? err : gda_mr_new(ctx, arg.handle, arg.key, arg.iova, mr);
+	if (err)
+		return gda_user_refused(err, &arg.tried);
+	return gda_mr_new(ctx, arg.handle, arg.key, arg.iova, mr);
+}
+
+GDA_EXPORT int gda_mr_reg_peer(struct gda_context *ctx, void *addr, size_t length,
+			       uint32_t access, uint32_t flags, struct gda_mr **mr)
+{
+	struct gda_mr_reg_peer arg = {
+		.size = sizeof(arg),
+		.flags = flags,
+		.addr = (uintptr_t)addr,
+		.length = length,
+		.access = access,
+	};
+	int err = gda_ioctl(ctx, GDA_IOC_MR_REG_PEER, &arg);
+
+	if (err)
+		return gda_refused(err, "peer memory", gda_peer_strerror(-err));
+	return gda_mr_new(ctx, arg.handle, arg.key, arg.iova, mr);
 }
 
 GDA_EXPORT int gda_mr_reg_dmabuf(struct gda_context *ctx, int fd, uint64_t offset,
@@ -53,7 +120,9 @@ GDA_EXPORT int gda_mr_reg_dmabuf(struct gda_context *ctx, int fd, uint64_t offse
 	};
 	int err = gda_ioctl(ctx, GDA_IOC_MR_REG_DMABUF, &arg);
 
-	return err ? err : gda_mr_new(ctx, arg.handle, arg.key, arg.iova, mr);
+	if (err)
+		return gda_refused(err, "dma-buf", gda_strerror(err));
+	return gda_mr_new(ctx, arg.handle, arg.key, arg.iova, mr);
 }
 
 GDA_EXPORT int gda_mr_dereg(struct gda_mr *mr)

@@ -151,6 +151,7 @@ static void sensible(struct input *in, unsigned int nr, void *buf)
 		memcpy(connect->address, address, sizeof(connect->address));
 		break;
 	case GDA_IOC_NR_MR_REG_USER:
+	case GDA_IOC_NR_MR_REG_PEER:	/* the same members */
 		mr->addr = some_addr(in);
 		mr->length = take8(in) * 256U;
 		mr->access = v & GDA_ACCESS_ALL;
@@ -204,6 +205,7 @@ static void keep_made(int fd, unsigned int nr, const void *buf)
 		keep_info(fd, region->handle, &region->info, 1);
 		break;
 	case GDA_IOC_NR_MR_REG_USER:
+	case GDA_IOC_NR_MR_REG_PEER:
 		*o = (struct obj) { fd, mr->handle, mr->key, nr, mr->iova, { 0 } };
 		nobj++;
 		break;

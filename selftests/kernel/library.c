@@ -298,4 +298,42 @@ TEST_F(library, shutdown_and_leftovers)
 	EXPECT_EQ(-ENOENT, gda_open("no such device", &ctx));
 }
 
+/* Memory of another driver: by its own call, and where pinning fails; and why not. */
+TEST_F(library, K7_peer_memory)
+{
+	struct side *a = &self->a, *b = &self->b;
+	struct gda_mr_query query;
+	struct gda_mr *mr;
+	uint8_t *gpu;
+	void *at;
+	int fd = t_gpu_open(LEN, 0, &at);
+
+	ASSERT_LE(0, fd);
+	gpu = at;
+	for (int own = 0; own < 2; own++) {
+		ASSERT_EQ(0, own ? gda_mr_reg_peer(b->ctx, at, LEN, GDA_ACCESS_ALL, 0, &mr) :
+				   gda_mr_reg(b->ctx, at, LEN, GDA_ACCESS_ALL, 0, &mr));
+		ASSERT_EQ(0, gda_mr_query(mr, &query));
+		EXPECT_EQ(GDA_KIND_PEER, query.kind);
+		EXPECT_EQ((uintptr_t)at, gda_mr_iova(mr));
+		memset(a->mem, 0x60 + own, 64);
+		EXPECT_EQ(0, gda_wait(a->v, gda_put(a->v, gda_mr_iova(a->mr), gda_mr_key(a->mr),
+						    gda_mr_iova(mr) + 99, gda_mr_key(mr), 64, 0),
+				      0));
+		EXPECT_TRUE(t_all(gpu + 99, (uint8_t)(0x60 + own), 64));
+		EXPECT_EQ(0, gda_mr_dereg(mr));
+	}
+	EXPECT_EQ(-ENXIO, gda_mr_reg_peer(b->ctx, b->mem, LEN, 0, 0, &mr));
+	EXPECT_STREQ("peer memory: no driver says that it is its memory", gda_mr_refusal());
+	ASSERT_EQ(0, mprotect(at, LEN, PROT_READ));
+	EXPECT_EQ(-EACCES, gda_mr_reg(b->ctx, at, LEN, GDA_ACCESS_ALL, 0, &mr));
+	EXPECT_STREQ("pinning: the memory cannot be read, written or pinned; "
+		     "peer memory: not mapped for this access", gda_mr_refusal());
+	munmap(at, LEN);
+	EXPECT_EQ(-EFAULT, gda_mr_reg(b->ctx, at, LEN, GDA_ACCESS_ALL, 0, &mr));
+	EXPECT_STREQ("pinning: the memory cannot be read, written or pinned; "
+		     "peer memory: no driver says that it is its memory", gda_mr_refusal());
+	close(fd);
+}
+
 TEST_HARNESS_MAIN

@@ -65,7 +65,7 @@ nodes() { # PATH NAME: what is there, if the kernel has it, and what is said if 
 }
 
 echo "TAP version 13"
-echo 1..18
+echo 1..20
 says kernel works "Linux [0-9]+[.][0-9]+" doctor
 says module works "gda_mr too" doctor
 says access works "may be opened" doctor
@@ -79,6 +79,8 @@ nodes /dev/udmabuf "dma-buf: udmabuf"
 nodes /dev/dma_heap/system "dma-buf: heap"
 says "inproc (library)" works "no module" as_user 65534
 says "for devices" works "exported" as_user 7777
+says peer works "by address, of .*gda_test" as_user 7777
+says peer fails "no driver .* has registered" without gda_test doctor
 says user fails "gda_mr, the module .*modprobe" without gda_mr doctor
 says module fails "gda_core is not loaded.*modprobe" without gda_core doctor
 n=$((n + 1))

@@ -3,6 +3,7 @@
  * Kinds of memory: each is registered for a moment, where it can be had.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -155,8 +156,37 @@ void check_cuda_memory(struct patient *p, struct answer *a)
 	      "soft0 needs a window of the CPU, which CUDA's dma-bufs do not give");
 }
 
+/* Modules that use gda_mr are peer clients: nothing else is to be had from it. */
+static int peer_clients(char *names, size_t room)
+{
+	DIR *dir = opendir("/sys/module/gda_mr/holders");
+	struct dirent *entry;
+	size_t len = 0;
+	int n = 0;
+
+	names[0] = 0;
+	while (dir && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		if (len < room)
+			len += (size_t)snprintf(names + len, room - len, "%s%s", n ? ", " : "",
+						entry->d_name);
+		n++;
+	}
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
 void check_peer_memory(struct patient *p, struct answer *a)
 {
-	(void)p;
-	fails(a, "use a dma-buf", "not in this version");
+	char names[128];
+
+	if (!(p->query.features[0] & GDA_FEATURE_MR_PEER))
+		no_kind(a);
+	else if (peer_clients(names, sizeof(names)))
+		works(a, "by address, of %s", names);
+	else
+		fails(a, "use a dma-buf, if the driver exports them",
+		      "no driver of a device has registered as a peer client");
 }

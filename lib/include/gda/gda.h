@@ -345,10 +345,11 @@ int gda_counter_export(struct gda_count *count, struct gda_exported *exported);
  * @mr: out
  *
  * The pages stay pinned until gda_mr_dereg(). Memory that is shared with a child of
- * fork(2) must be MAP_SHARED, or the child's stores go elsewhere.
+ * fork(2) must be MAP_SHARED, or the child's stores go elsewhere. Memory that cannot be
+ * pinned is registered as by gda_mr_reg_peer(), if a driver says that it is its own.
  *
  * Return: 0; -EINVAL bad length or rights; -EFAULT it cannot be pinned with these
- * rights; -ENOMEM over RLIMIT_MEMLOCK; -EOVERFLOW it wraps; -ENOSPC too many;
+ * rights, nor had from a driver: gda_mr_refusal(); -ENOMEM over RLIMIT_MEMLOCK; -EOVERFLOW it wraps; -ENOSPC too many;
  * -EOPNOTSUPP gda_mr is not loaded.
  */
 int gda_mr_reg(struct gda_context *ctx, void *addr, size_t length, uint32_t access,
@@ -375,6 +376,36 @@ int gda_mr_reg(struct gda_context *ctx, void *addr, size_t length, uint32_t acce
  */
 int gda_mr_reg_dmabuf(struct gda_context *ctx, int fd, uint64_t offset, size_t length,
 		      uint64_t iova, uint32_t access, uint32_t flags, struct gda_mr **mr);
+
+/**
+ * gda_mr_reg_peer - register memory of another driver, by address
+ * @ctx: context
+ * @addr: where it is mapped, any alignment
+ * @length: bytes
+ * @access: GDA_ACCESS_*
+ * @flags: 0 or %GDA_MR_ZERO_BASED
+ * @mr: out
+ *
+ * For memory of devices that only their driver can hand out, and whose driver is a peer
+ * client of GDA's. It may take the memory away at any time, as the exporter of a dma-buf.
+ *
+ * Return: as gda_mr_reg(); -ENXIO no client has all of it; -EACCES not mapped for that;
+ * -EOPNOTSUPP the CPU has no address for it, or the device is in-process; -ENODEV it was
+ * taken away.
+ */
+int gda_mr_reg_peer(struct gda_context *ctx, void *addr, size_t length, uint32_t access,
+		    uint32_t flags, struct gda_mr **mr);
+
+/**
+ * gda_mr_refusal - why this thread's last registration that failed did so
+ *
+ * Each way in which the memory was tried to be had, and why it did not work, as
+ * "pinning: ...; peer memory: ...". Of gda_mr_reg(), gda_mr_reg_dmabuf() and
+ * gda_mr_reg_peer().
+ *
+ * Return: one line, the same storage until the thread's next such call; empty before.
+ */
+const char *gda_mr_refusal(void);
 
 /**
  * gda_mr_dereg - when it returns no executor touches the memory any more
