@@ -28,9 +28,10 @@ $(BUILD)/selftests/kernel/library: $(BUILD)/lib/libgda.a
 $(BUILD)/selftests/kernel/fail_nth: KSELFTEST_OWN = $(BUILD)/selftests/kernel/sweep.o
 $(BUILD)/selftests/kernel/fail_nth: $(BUILD)/selftests/kernel/sweep.o
 
-$(addprefix $(BUILD)/selftests/kernel/,object.o sweep.o revoke peer_memory): \
+$(addprefix $(BUILD)/selftests/kernel/,object.o sweep.o cgroup revoke peer_memory): \
 		selftests/kmod/gda_test/ioctl.h
-$(BUILD)/selftests/kernel/edu: selftests/kmod/gda_test/ioctl.h selftests/kmod/gda_edu/ioctl.h
+$(addprefix $(BUILD)/selftests/kernel/,edu killed): selftests/kmod/gda_test/ioctl.h \
+		selftests/kmod/gda_edu/ioctl.h
 
 # The same in 32 bits, against the 64-bit kernel (SECURITY.md O9), if it can be built.
 GDA_KSELFTESTS32 := basic blocked completion copyout export handle ioctl keys limits \

@@ -6,58 +6,15 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/dma-buf.h>
-#include <linux/types.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include "gda_fixture.h"
+#include "prime.h"
 
 #define LEN	(64 * T_PAGE)
-
-/* Of drm.h and drm_mode.h, which the C library's headers do not have. */
-struct drm_prime_handle {
-	__u32 handle;
-	__u32 flags;
-	__s32 fd;
-};
-
-struct drm_gem_close {
-	__u32 handle;
-	__u32 pad;
-};
-
-struct drm_mode_create_dumb {
-	__u32 height;
-	__u32 width;
-	__u32 bpp;
-	__u32 flags;
-	__u32 handle;
-	__u32 pitch;
-	__u64 size;
-};
-
-struct drm_mode_map_dumb {
-	__u32 handle;
-	__u32 pad;
-	__u64 offset;
-};
-
-struct drm_version {
-	int v[3];
-	size_t name_len;
-	char *name;
-	size_t rest[4];
-};
-
-#define DRM_IOCTL_VERSION		_IOWR('d', 0x00, struct drm_version)
-#define DRM_IOCTL_GEM_CLOSE		_IOW('d', 0x09, struct drm_gem_close)
-#define DRM_IOCTL_PRIME_HANDLE_TO_FD	_IOWR('d', 0x2d, struct drm_prime_handle)
-#define DRM_IOCTL_PRIME_FD_TO_HANDLE	_IOWR('d', 0x2e, struct drm_prime_handle)
-#define DRM_IOCTL_MODE_CREATE_DUMB	_IOWR('d', 0xb2, struct drm_mode_create_dumb)
-#define DRM_IOCTL_MODE_MAP_DUMB		_IOWR('d', 0xb3, struct drm_mode_map_dumb)
 
 FIXTURE(vgem) {
 	struct t_objects base;
@@ -65,34 +22,12 @@ FIXTURE(vgem) {
 	int drm;
 };
 
-/* The node of vgem, or -1. */
-static int vgem_open(void)
-{
-	for (int i = 0; i < 8; i++) {
-		struct drm_version version = { 0 };
-		char path[32], name[16] = "";
-		int fd;
-
-		snprintf(path, sizeof(path), "/dev/dri/card%d", i);
-		fd = open(path, O_RDWR | O_CLOEXEC);
-		version.name = name;
-		version.name_len = sizeof(name) - 1;
-		if (fd >= 0 && !t_ioctl(fd, DRM_IOCTL_VERSION, &version) &&
-		    !strcmp(name, "vgem"))
-			return fd;
-		if (fd >= 0)
-			close(fd);
-	}
-	return -1;
-}
-
 FIXTURE_SETUP(vgem)
 {
 	T_BASE_READ(&self->base);
-	if (system("modprobe -q vgem"))
-		SKIP(return, "no vgem in this kernel");
 	self->drm = vgem_open();
-	ASSERT_LE(0, self->drm);
+	if (self->drm < 0)
+		SKIP(return, "no vgem in this kernel");
 	ASSERT_OK(t_pair_open(self->end, 64, LEN));
 }
 
@@ -101,31 +36,6 @@ FIXTURE_TEARDOWN(vgem)
 	t_pair_close(self->end);
 	close(self->drm);
 	T_BASE_CHECK(&self->base);
-}
-
-static int export_region(int fd, uint32_t handle, uint32_t type, struct gda_region_export *cmd)
-{
-	memset(cmd, 0, sizeof(*cmd));
-	cmd->size = sizeof(*cmd);
-	cmd->handle = handle;
-	cmd->type = type;
-	return t_ioctl(fd, GDA_IOC_REGION_EXPORT, cmd);
-}
-
-static int prime_import(int drm, int fd, uint32_t *handle)
-{
-	struct drm_prime_handle cmd = { .fd = fd };
-	int err = t_ioctl(drm, DRM_IOCTL_PRIME_FD_TO_HANDLE, &cmd);
-
-	*handle = cmd.handle;
-	return err;
-}
-
-static int gem_close(int drm, uint32_t handle)
-{
-	struct drm_gem_close cmd = { .handle = handle };
-
-	return t_ioctl(drm, DRM_IOCTL_GEM_CLOSE, &cmd);
 }
 
 /* A buffer of vgem's own, as a dma-buf and as vgem itself maps it. */
