@@ -107,10 +107,10 @@ bool gda_doorbell_pending(const struct gda_cells *cells)
 
 static bool gda_doorbell_look_again(const struct gda_cells *cells)
 {
-	int idx = srcu_read_lock(&gda_srcu);
+	int idx = gda_read_lock();
 	bool pending = gda_doorbell_pending(cells);
 
-	srcu_read_unlock(&gda_srcu, idx);
+	gda_read_unlock(idx);
 	return pending;
 }
 

@@ -26,6 +26,7 @@
 #include <linux/list.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
+#include <linux/preempt.h>
 #include <linux/refcount.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
@@ -76,6 +77,25 @@ struct gda_device {
 };
 
 extern struct srcu_struct gda_srcu;
+
+/*
+ * Readers of what is destroyed or taken away. They are not preempted, so that nobody
+ * waits for a reader that its CPU limit keeps from running; but for PREEMPT_RT, where
+ * the spinlocks of a visit may sleep.
+ */
+static inline int gda_read_lock(void)
+{
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_disable();
+	return srcu_read_lock(&gda_srcu);
+}
+
+static inline void gda_read_unlock(int idx)
+{
+	srcu_read_unlock(&gda_srcu, idx);
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_enable();
+}
 
 /*
  * A region: zeroed pages that can be mapped. Held by its object and by every VMA,

@@ -7,15 +7,14 @@
  * It busy-polls while pages are active, lets pages go silent after gda_idle_us
  * without work, and sleeps when none is active. Paced pages (see doorbell.c) are
  * looked at every GDA_PACE_US, or less often if looking takes long: it sleeps
- * GDA_PACE_SHARE times as long as it looked. It holds gda_srcu while it looks at a page and lets go
- * of it after each visit, so whoever destroys something waits for one visit at most;
- * a visit is not preempted, so no CPU limit of the owner can stretch it.
+ * GDA_PACE_SHARE times as long as it looked. It is a reader (gda_read_lock()) while it
+ * looks at a page and lets go after each visit, so whoever destroys something, or takes
+ * memory away, waits for one visit at most, whatever the CPU limit of the owner.
  */
 #include <linux/cgroup.h>
 #include <linux/delay.h>
 #include <linux/kthread.h>
 #include <linux/moduleparam.h>
-#include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/task.h>
 #include <linux/timekeeping.h>
@@ -50,24 +49,12 @@ static void gda_worker_snapshot(unsigned long *to, const unsigned long *from, un
 		to[i] = READ_ONCE(from[i]);
 }
 
-/* A spinlock may sleep on PREEMPT_RT, where nothing else needs it. */
-static u32 gda_worker_visit(struct gda_qp *qp)
-{
-	u32 n;
-
-	if (IS_ENABLED(CONFIG_PREEMPT_RT))
-		return gda_engine_visit(&qp->eqp, GDA_VISIT_WQES, GDA_VISIT_BYTES);
-	preempt_disable();
-	n = gda_engine_visit(&qp->eqp, GDA_VISIT_WQES, GDA_VISIT_BYTES);
-	preempt_enable();
-	return n;
-}
-
 static bool gda_worker_serve(struct gda_cells *cells, unsigned int slot)
 {
 	struct gda_qp *qp = READ_ONCE(cells->qps[slot]);
 
-	return qp && gda_engine_pending(&qp->eqp) && gda_worker_visit(qp);
+	return qp && gda_engine_pending(&qp->eqp) &&
+	       gda_engine_visit(&qp->eqp, GDA_VISIT_WQES, GDA_VISIT_BYTES);
 }
 
 /*
@@ -126,7 +113,7 @@ static bool gda_worker_scan(struct gda_ctx *ctx, unsigned int page, bool all)
 	unsigned int slot = 0;
 
 	for (;;) {
-		int idx = srcu_read_lock(&gda_srcu);
+		int idx = gda_read_lock();
 		/* pairs with smp_store_release in gda_cell_alloc() */
 		struct gda_cells *cells = smp_load_acquire(&ctx->db[page]);
 		bool served = false;
@@ -136,7 +123,7 @@ static bool gda_worker_scan(struct gda_ctx *ctx, unsigned int page, bool all)
 		chosen = true;
 		if (cells)
 			served = gda_worker_serve_next(cells, look, &slot);
-		srcu_read_unlock(&gda_srcu, idx);
+		gda_read_unlock(idx);
 		/* a throttled worker is slow, and its end is waited for */
 		if (!served || kthread_should_stop())
 			return progress;
@@ -151,7 +138,7 @@ static bool gda_worker_age(struct gda_ctx *ctx, unsigned int page, bool progress
 			   struct gda_pass *pass)
 {
 	bool expired = false;
-	int idx = srcu_read_lock(&gda_srcu);
+	int idx = gda_read_lock();
 	/* pairs with smp_store_release in gda_cell_alloc() */
 	struct gda_cells *cells = smp_load_acquire(&ctx->db[page]);
 
@@ -165,7 +152,7 @@ static bool gda_worker_age(struct gda_ctx *ctx, unsigned int page, bool progress
 		expired = silent >= gda_idle_us * 1000LL;
 	}
 	pass->eager |= cells && !READ_ONCE(cells->paced);
-	srcu_read_unlock(&gda_srcu, idx);
+	gda_read_unlock(idx);
 	return expired;
 }
 
@@ -187,12 +174,12 @@ static void gda_worker_pass(struct gda_ctx *ctx, struct gda_pass *pass)
 
 static bool gda_worker_pending(struct gda_ctx *ctx, unsigned int page)
 {
-	int idx = srcu_read_lock(&gda_srcu);
+	int idx = gda_read_lock();
 	/* as in gda_worker_scan() */
 	struct gda_cells *cells = smp_load_acquire(&ctx->db[page]);
 	bool pending = cells && gda_doorbell_pending(cells);
 
-	srcu_read_unlock(&gda_srcu, idx);
+	gda_read_unlock(idx);
 	return pending;
 }
 

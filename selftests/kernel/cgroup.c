@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * The owner pays: SECURITY.md E2 (the worker's time counts against the CPU limit of
- * who bound the context) and O12 (queues count against the memory limit).
+ * who bound the context) and O12 (queues count against the memory limit). Others do
+ * not: K5 (who takes memory away does not wait till the owner may run again).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -13,9 +14,11 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "gda_fixture.h"
+#include "../kmod/gda_test/ioctl.h"
 
 #define MIB	(1UL << 20)
 #define DEPTH	256
@@ -227,6 +230,106 @@ TEST_F(cgroup, O12_memory_max)
 	t_pair_close(end);
 	close(h.ready[0]);
 	close(h.ready[1]);
+}
+
+struct lender {
+	const char *dir;
+	int sock;
+};
+
+/* A context whose worker runs in the group; its file goes to the parent. */
+static int lend(void *arg)
+{
+	struct lender *l = arg;
+	int fd;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (put(l->dir, "cgroup.procs", "0"))
+		return 1;
+	fd = t_context();
+	if (fd < 0 || t_send_fd(l->sock, fd))
+		return 2;
+	return 0;
+}
+
+static int take(int test, int buf, uint64_t *ns)
+{
+	struct gda_test_move cmd = { .fd = buf };
+	uint64_t start = t_now();
+	int err = t_ioctl(test, GDA_TEST_MOVE, &cmd);
+
+	*ns = t_now() - start;
+	return err ? err : cmd.changed ? -EBADMSG : 0;
+}
+
+/* One round: work that the worker cannot end, on memory that is taken away meanwhile. */
+static int take_busy(int test, int buf, int fd, struct t_mr *mem, uint64_t pause, uint64_t *ns)
+{
+	struct gda_mr_reg_dmabuf reg = {
+		.size = sizeof(reg), .flags = GDA_MR_ZERO_BASED, .length = MIB,
+		.access = GDA_ACCESS_ALL, .fd = buf,
+	};
+	struct t_mr mr = { .len = MIB };
+	struct t_qp qp;
+	int err = t_ioctl(fd, GDA_IOC_MR_REG_DMABUF, &reg);
+
+	mr.key = reg.key;
+	err = err ? err : t_qp_open(&qp, fd, DEPTH);
+	err = err ? err : t_connect(&qp, &qp);
+	for (int i = 0; i < DEPTH && !err; i++) {
+		struct t_wr wr = t_wr_write(mem, 0, &mr, 0, MIB);
+
+		t_post(&qp, &wr);
+	}
+	if (err)
+		return err;
+	t_ring(&qp);
+	t_sleep_ns(pause);
+	err = take(test, buf, ns);
+	t_qp_close(&qp);
+	return err ? err : t_destroy(fd, reg.handle);
+}
+
+TEST_F(cgroup, K5_E2_exporter_of_a_throttled_owner)
+{
+	struct gda_test_export buf = { .length = MIB };
+	int test = open("/dev/gda_test", O_RDWR | O_CLOEXEC), pair[2], fd;
+	unsigned long n = t_longer(20);
+	struct lender lender = { .dir = self->dir };
+	uint64_t ns, most = 0, sum = 0, seed = t_seed();
+	long throttled;
+	struct t_mr mem;
+
+	ASSERT_LE(0, test);
+	ASSERT_OK(t_ioctl(test, GDA_TEST_EXPORT, &buf));
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+	lender.sock = pair[1];
+	ASSERT_EQ(0, t_in_child(lend, &lender));
+	fd = t_recv_fd(pair[0]);
+	ASSERT_GE(fd, 0);
+	ASSERT_OK(t_mr_new(fd, MIB, GDA_ACCESS_ALL, &mem));
+	/* the least there is: a thousandth of a CPU */
+	ASSERT_OK(put(self->dir, "cpu.max", "1000 1000000"));
+	for (unsigned long i = 0; i < n; i++) {
+		uint64_t pause = t_random(&seed) % (T_NS / 2);
+
+		ASSERT_OK(take_busy(test, buf.fd, fd, &mem, pause, &ns)) TH_LOG("round %lu", i);
+		most = ns > most ? ns : most;
+		sum += ns;
+	}
+	throttled = get(self->dir, "cpu.stat", "nr_throttled");
+	ASSERT_OK(put(self->dir, "cpu.max", "max 1000000"));
+	TH_LOG("throttled %ld times; the exporter waited %llu us on average, %llu us at most",
+	       throttled, (unsigned long long)(sum / n / 1000), (unsigned long long)most / 1000);
+	EXPECT_LT(0, throttled);
+	/* A slow machine may be late once; a quota is waited for in whole seconds. */
+	EXPECT_LT(sum, n * (T_NS / 5));
+	t_mr_free(fd, &mem);
+	close(fd);
+	close(buf.fd);
+	close(test);
+	close(pair[0]);
+	close(pair[1]);
 }
 
 TEST_HARNESS_MAIN
