@@ -80,7 +80,8 @@ static inline int vgem_open(void)
 	return -1;
 }
 
-static inline int export_region(int fd, uint32_t handle, uint32_t type, struct gda_region_export *cmd)
+static inline int export_region(int fd, uint32_t handle, uint32_t type,
+				struct gda_region_export *cmd)
 {
 	memset(cmd, 0, sizeof(*cmd));
 	cmd->size = sizeof(*cmd);
