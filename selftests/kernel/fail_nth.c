@@ -278,7 +278,6 @@ OP(export_cq);
 OP(export_map);
 OP(export_touch);
 OP(export_import);
-OP(stats);
 
 TEST_F_TIMEOUT(fail_nth, O6_sweep, 300)
 {

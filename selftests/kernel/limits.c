@@ -357,7 +357,7 @@ TEST_F(limits, O11_cqs_and_qps)
 	close(fd);
 }
 
-TEST_F(limits, O11_mrs)
+TEST_F_TIMEOUT(limits, O11_mrs, 300)
 {
 	struct gda_query query = { .size = sizeof(query) };
 	uint8_t *p = t_pages(T_PAGE);

@@ -487,19 +487,6 @@ static int call_import(struct fx *fx)
 	return err;
 }
 
-static int call_stats(struct fx *fx)
-{
-	char text[16];
-	int err = 0;
-
-	fx->made_fd = open("/sys/kernel/debug/gda/objects", O_RDONLY | O_CLOEXEC);
-	if (fx->made_fd < 0 || read(fx->made_fd, text, sizeof(text)) < 0)
-		err = -errno;
-	if (fx->made_fd >= 0)
-		undo_fd(fx);
-	return err;
-}
-
 void fx_close(struct fx *fx)
 {
 	if (fx->w.mem)
@@ -600,7 +587,6 @@ static const struct op ops[] = {
 	   .undo = undo_export_map, .type = GDA_REGION_SQ),
 	OP(export_import, .prepare = prepare_export, .call = call_import, .undo = undo_made,
 	   .type = GDA_REGION_SQ),
-	OP(stats, .call = call_stats),
 };
 
 const struct op *op_find(const char *name)
