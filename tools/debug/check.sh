@@ -51,7 +51,7 @@ chosen() {
 # Heads of reports, in awk.
 heads='BUG: |BUG [a-z]|WARNING: |UBSAN: |Kernel panic|Oops|general protection fault|'
 heads+='DMA-API: .*(error|not|leak|exceed)|refcount_t: |INFO: task .* blocked|'
-heads+='DMAR: .*fault|rcu: INFO: .*stall|kmemleak: [0-9]+ new suspected|unreferenced object'
+heads+='rcu: INFO: .*stall|kmemleak: [0-9]+ new suspected|unreferenced object'
 
 # Reports since the modules were loaded into guest $1, each with what follows it.
 reports() {
