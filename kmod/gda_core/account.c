@@ -1,14 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What one user may have. A bound context is a kernel thread, which no limit of the
- * process covers, so contexts are counted by user; CAP_SYS_RESOURCE goes beyond.
- * Everything else is covered: memory by the memory cgroup and RLIMIT_MEMLOCK, objects
- * by limits per context.
+ * What one user may have: contexts, which are kernel threads that no limit of a process
+ * covers, and objects, of which all share one space of keys. Memory is for the memory
+ * cgroup and RLIMIT_MEMLOCK.
+ *
+ * The owner of the user namespace that a user is in is charged as well, so that
+ * subordinate ids are worth nothing more; for namespaces within each other the outermost
+ * counts. root's namespaces are containers, which should not share a limit.
+ * CAP_SYS_RESOURCE goes beyond. A user is known while it has contexts.
+ *
+ * The rdma controller of cgroups is not asked: up to 6.12 at least, a group that is removed
+ * while it has a limit for an idle device is not taken off that device's list, and
+ * rdmacg_unregister_device() follows it into freed memory.
+ *
+ * gda_users_lock is for contexts; objects are counted by atomics.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/moduleparam.h>
+#include <linux/slab.h>
 #include <linux/uidgid.h>
+#include <linux/user_namespace.h>
+#include <linux/xarray.h>
 
 #include "gda_private.h"
 
@@ -16,50 +29,144 @@ static unsigned int gda_max_contexts = 256;
 module_param_named(max_contexts, gda_max_contexts, uint, 0444);
 MODULE_PARM_DESC(max_contexts, "bound contexts of one user");
 
-/* uid -> number of contexts, under the lock */
+static unsigned int gda_max_objects = 1 << 20;
+module_param_named(max_objects, gda_max_objects, uint, 0444);
+MODULE_PARM_DESC(max_objects, "objects of one user, in all contexts");
+
+struct gda_user {
+	unsigned long uid;
+	unsigned int contexts;	/* under the lock; freed with the last */
+	atomic_t objects;
+};
+
+/* uid -> struct gda_user, under the lock */
 static DEFINE_XARRAY(gda_users);
 static DEFINE_MUTEX(gda_users_lock);
 
-static unsigned long gda_user_contexts(unsigned long uid)
+/* Whom else to charge for what is done in a user namespace, or an invalid id. */
+static kuid_t gda_user_owner(void)
 {
-	void *entry = xa_load(&gda_users, uid);
+	struct user_namespace *ns = current_user_ns();
+	kuid_t owner = INVALID_UID;
 
-	lockdep_assert_held(&gda_users_lock);
-	return entry ? xa_to_value(entry) : 0;
+	for (; ns != &init_user_ns; ns = ns->parent)
+		owner = ns->owner;
+	if (uid_eq(owner, GLOBAL_ROOT_UID) || uid_eq(owner, current_uid()))
+		return INVALID_UID;
+	return owner;
 }
 
-int gda_account_context(struct gda_ctx *ctx)
+static struct gda_user *gda_user_find(kuid_t uid)
 {
-	kuid_t uid = current_uid();
-	unsigned long n;
+	struct gda_user *user = xa_load(&gda_users, __kuid_val(uid));
 	int ret;
 
-	mutex_lock(&gda_users_lock);
-	n = gda_user_contexts(__kuid_val(uid));
-	if (n >= gda_max_contexts && !capable(CAP_SYS_RESOURCE))
-		ret = -ENOSPC;
-	else
-		ret = xa_err(xa_store(&gda_users, __kuid_val(uid), xa_mk_value(n + 1),
-				      GFP_KERNEL));
-	mutex_unlock(&gda_users_lock);
-	ctx->uid = uid;
-	ctx->charged = !ret;
-	return ret;
+	lockdep_assert_held(&gda_users_lock);
+	if (user)
+		return user;
+	user = kzalloc(sizeof(*user), GFP_KERNEL);
+	if (!user)
+		return ERR_PTR(-ENOMEM);
+	user->uid = __kuid_val(uid);
+	ret = xa_err(xa_store(&gda_users, user->uid, user, GFP_KERNEL));
+	if (ret) {
+		kfree(user);
+		return ERR_PTR(ret);
+	}
+	return user;
 }
 
-void gda_unaccount_context(struct gda_ctx *ctx)
+static void gda_user_drop(struct gda_user *user)
 {
-	unsigned long uid = __kuid_val(ctx->uid);
-	unsigned long n;
+	lockdep_assert_held(&gda_users_lock);
+	if (user->contexts)
+		return;
+	xa_erase(&gda_users, user->uid);
+	kfree(user);
+}
 
-	if (!ctx->charged)
+/* A context more of @uid; NULL if that is invalid. */
+static struct gda_user *gda_user_get(kuid_t uid)
+{
+	struct gda_user *user;
+
+	if (!uid_valid(uid))
+		return NULL;
+	mutex_lock(&gda_users_lock);
+	user = gda_user_find(uid);
+	if (IS_ERR(user))
+		goto out;
+	if (user->contexts >= gda_max_contexts && !capable(CAP_SYS_RESOURCE)) {
+		gda_user_drop(user);
+		user = ERR_PTR(-ENOSPC);
+	} else {
+		user->contexts++;
+	}
+out:
+	mutex_unlock(&gda_users_lock);
+	return user;
+}
+
+static void gda_user_put(struct gda_user *user)
+{
+	if (!user)
 		return;
 	mutex_lock(&gda_users_lock);
-	n = gda_user_contexts(uid) - 1;
-	/* replacing an entry allocates nothing */
-	if (n)
-		xa_store(&gda_users, uid, xa_mk_value(n), GFP_KERNEL);
-	else
-		xa_erase(&gda_users, uid);
+	user->contexts--;
+	gda_user_drop(user);
 	mutex_unlock(&gda_users_lock);
+}
+
+/* A context of the caller's. On failure nothing is charged. */
+int gda_account_context(struct gda_account *account)
+{
+	account->user = gda_user_get(current_uid());
+	if (IS_ERR(account->user))
+		return PTR_ERR(account->user);
+	account->owner = gda_user_get(gda_user_owner());
+	if (IS_ERR(account->owner)) {
+		gda_user_put(account->user);
+		return PTR_ERR(account->owner);
+	}
+	return 0;
+}
+
+/* The same account, or one that was never charged. */
+void gda_unaccount_context(struct gda_account *account)
+{
+	if (!account->user)
+		return;
+	gda_user_put(account->owner);
+	gda_user_put(account->user);
+}
+
+static bool gda_user_charge(struct gda_user *user)
+{
+	if (!user || atomic_inc_return(&user->objects) <= gda_max_objects ||
+	    capable(CAP_SYS_RESOURCE))
+		return true;
+	atomic_dec(&user->objects);
+	return false;
+}
+
+static void gda_user_uncharge(struct gda_user *user)
+{
+	if (user)
+		atomic_dec(&user->objects);
+}
+
+int gda_account_object(struct gda_ctx *ctx)
+{
+	if (!gda_user_charge(ctx->account.user))
+		return -ENOSPC;
+	if (gda_user_charge(ctx->account.owner))
+		return 0;
+	gda_user_uncharge(ctx->account.user);
+	return -ENOSPC;
+}
+
+void gda_unaccount_object(struct gda_ctx *ctx)
+{
+	gda_user_uncharge(ctx->account.owner);
+	gda_user_uncharge(ctx->account.user);
 }

@@ -84,10 +84,11 @@ err_free:
 
 /*
  * The worker is made first, under no lock of ours: that takes locks of the cgroups,
- * and wakes up and waits for a thread.
+ * and wakes up and waits for a thread. Who may not have one more gets none made.
  */
 int gda_ctx_bind(struct gda_ctx *ctx, struct gda_device *dev)
 {
+	struct gda_account account = { };
 	struct task_struct *task;
 	int ret;
 
@@ -95,23 +96,29 @@ int gda_ctx_bind(struct gda_ctx *ctx, struct gda_device *dev)
 		return -ENODEV;
 	if (READ_ONCE(ctx->dev))
 		return -EALREADY;
+	ret = gda_account_context(&account);
+	if (ret)
+		return ret;
 	task = gda_worker_create(ctx);
-	if (IS_ERR(task))
+	if (IS_ERR(task)) {
+		gda_unaccount_context(&account);
 		return PTR_ERR(task);
+	}
 	mutex_lock(&ctx->lock);
 	if (ctx->dead)
 		ret = -ENODEV;
 	else if (ctx->dev)
 		ret = -EALREADY;
-	else
-		ret = gda_account_context(ctx);
 	if (!ret) {
+		ctx->account = account;
 		gda_worker_start(ctx, task);
 		WRITE_ONCE(ctx->dev, dev);
 	}
 	mutex_unlock(&ctx->lock);
-	if (ret)
+	if (ret) {
 		kthread_stop(task);
+		gda_unaccount_context(&account);
+	}
 	return ret;
 }
 
@@ -158,7 +165,7 @@ void gda_ctx_destroy(struct gda_ctx *ctx, struct file *file)
 	xa_destroy(&ctx->objects);
 	xa_destroy(&ctx->regions);
 	gda_inode_destroy(ctx->inode);
-	gda_unaccount_context(ctx);
+	gda_unaccount_context(&ctx->account);
 	gda_stat_add(GDA_STAT_CONTEXTS, -1);
 	kfree(ctx);
 }

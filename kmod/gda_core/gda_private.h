@@ -155,6 +155,12 @@ enum {
 	GDA_WORKER_KICK,		/* look at everything once */
 };
 
+/* What a context is charged to (account.c); @user is NULL if it is not. */
+struct gda_account {
+	struct gda_user *user;
+	struct gda_user *owner;		/* of the user namespace, or NULL */
+};
+
 /* A context: one open file, one protection domain. */
 struct gda_ctx {
 	struct mutex lock;		/* one ioctl at a time; see above */
@@ -162,8 +168,7 @@ struct gda_ctx {
 	u32 id;
 	bool dead;			/* under @lock: shut down */
 	unsigned int nqp, ncq, nmr, ncounter;	/* under @lock */
-	kuid_t uid;			/* charged for a context, if @charged */
-	bool charged;
+	struct gda_account account;	/* what it is charged to, once bound */
 	struct xarray objects;		/* handle -> struct gda_object */
 	struct inode *inode;		/* the mapping all VMAs hang on */
 
@@ -366,8 +371,10 @@ struct gda_region *gda_object_region(struct gda_ctx *ctx, u32 handle, u32 type, 
 long gda_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 
 /* account.c - what one user may have */
-int gda_account_context(struct gda_ctx *ctx);
-void gda_unaccount_context(struct gda_ctx *ctx);
+int gda_account_context(struct gda_account *account);
+void gda_unaccount_context(struct gda_account *account);
+int gda_account_object(struct gda_ctx *ctx);
+void gda_unaccount_object(struct gda_ctx *ctx);
 
 /* xa_alloc_cyclic()'s answer in the words of the errno contract */
 static inline int gda_cyclic_error(int ret)

@@ -22,13 +22,30 @@ static const struct gda_object_ops * const gda_object_ops[GDA_OBJECT_TYPES] = {
 
 int gda_object_reserve(struct gda_ctx *ctx, struct gda_object *obj, u8 type)
 {
+	int ret;
+
 	lockdep_assert_held(&ctx->lock);
 	obj->ctx = ctx;
 	obj->type = type;
 	obj->published = false;
 	obj->users = 0;
-	return xa_alloc(&ctx->objects, &obj->handle, XA_ZERO_ENTRY, xa_limit_31b,
-			GFP_KERNEL_ACCOUNT);
+	ret = gda_account_object(ctx);
+	if (ret)
+		return ret;
+	ret = xa_alloc(&ctx->objects, &obj->handle, XA_ZERO_ENTRY, xa_limit_31b,
+		       GFP_KERNEL_ACCOUNT);
+	if (ret)
+		gda_unaccount_object(ctx);
+	return ret;
+}
+
+/* It is in nobody's sight any more. */
+static void gda_object_free(struct gda_object *obj)
+{
+	struct gda_ctx *ctx = obj->ctx;
+
+	gda_object_ops[obj->type]->free(obj);
+	gda_unaccount_object(ctx);
 }
 
 /* Creation failed half-way: give the handle back. */
@@ -36,6 +53,7 @@ void gda_object_abort(struct gda_object *obj)
 {
 	lockdep_assert_held(&obj->ctx->lock);
 	xa_erase(&obj->ctx->objects, obj->handle);
+	gda_unaccount_object(obj->ctx);
 }
 
 /* Everything is made: from here on kill and free undo it. */
@@ -79,7 +97,7 @@ void gda_object_discard(struct gda_object *obj)
 	xa_erase(&obj->ctx->objects, obj->handle);
 	ops->kill(obj);
 	synchronize_srcu_expedited(&gda_srcu);
-	ops->free(obj);
+	gda_object_free(obj);
 }
 
 int gda_object_destroy(struct gda_ctx *ctx, u32 handle)
@@ -116,7 +134,7 @@ void gda_object_destroy_all(struct gda_ctx *ctx)
 			if (obj->type != type)
 				continue;
 			xa_erase(&ctx->objects, handle);
-			gda_object_ops[type]->free(obj);
+			gda_object_free(obj);
 			cond_resched();
 		}
 	}

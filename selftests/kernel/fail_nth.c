@@ -437,7 +437,8 @@ int main(int argc, char **argv)
 {
 	rseq_off();
 	/* Running out of memory on purpose: the core says so, and where. */
-	printf("# dmesg: Call Trace:|vmalloc error: size|"
-	       "WARNING: .* (dma_buf_vmap|event_|jump_label_)|gda_mr: Unknown symbol [a-z_]+ \\(err -12\\)\n");
+	printf("# dmesg: Call Trace:|vmalloc error: size|");
+	printf("WARNING: .* (dma_buf_vmap|event_|jump_label_)|");
+	printf("gda_mr: Unknown symbol [a-z_]+ \\(err -12\\)\n");
 	return test_harness_run(argc, argv);
 }

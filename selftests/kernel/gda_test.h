@@ -43,6 +43,8 @@ bool t_all(const void *p, uint8_t value, size_t len);
 
 /* Run @fn in a child and wait for it: its return value, or 128 + signal. */
 int t_in_child(int (*fn)(void *), void *arg);
+/* In a child: what fails is told by the line, below 128. */
+#define CHECK(cond) do { if (!(cond)) return __LINE__ & 0x7f ? __LINE__ & 0x7f : 1; } while (0)
 /* Wait for @pid at most @ns; its exit code or 128 + signal; -ETIMEDOUT: killed. */
 int t_reap(pid_t pid, uint64_t ns);
 /* Become nobody in group gda (or in none), without any capability. */

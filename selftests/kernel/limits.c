@@ -137,8 +137,6 @@ static long vmpin(void)
 #define PAGES	8
 
 /* As nobody with a limit of PAGES pages; returns the line that failed. */
-#define CHECK(cond) do { if (!(cond)) return __LINE__ & 0x7f ? __LINE__ & 0x7f : 1; } while (0)
-
 static int limit_exact(void *arg)
 {
 	uint8_t *p = t_pages(4 * PAGES * T_PAGE);

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * SECURITY.md O8: the modules come and go, and never while somebody uses them. The
+ * SECURITY.md O8: the modules come and go, and never while somebody uses them; and O11:
+ * limits of a user, which are parameters of a module. The
  * folder of the modules is $GDA_MODULES, else build/RELEASE/kmod.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -22,6 +25,7 @@
 FIXTURE(module) {
 	char path[3][512];
 	bool user;
+	bool limited;
 };
 
 static const char *const names[3] = { "gda_core", "gda_mr", "gda_test" };
@@ -52,14 +56,14 @@ FIXTURE_SETUP(module)
 	self->user = !unload(USER);
 }
 
-static int load(FIXTURE_DATA(module) *self, int i)
+static int load_with(FIXTURE_DATA(module) *self, int i, const char *parameters)
 {
 	int fd = open(self->path[i], O_RDONLY | O_CLOEXEC);
 	int err;
 
 	if (fd < 0)
 		return -errno;
-	err = syscall(SYS_finit_module, fd, "", 0) ? -errno : 0;
+	err = syscall(SYS_finit_module, fd, parameters, 0) ? -errno : 0;
 	close(fd);
 	/* The node is new; no udev here gives it to the group. */
 	if (!err && !i && chown("/dev/gda", 0, T_GROUP))
@@ -67,13 +71,9 @@ static int load(FIXTURE_DATA(module) *self, int i)
 	return err;
 }
 
-FIXTURE_TEARDOWN(module)
+static int load(FIXTURE_DATA(module) *self, int i)
 {
-	for (int i = 0; i < 2; i++)
-		load(self, i);
-	if (self->user)
-		EXPECT_OK(load(self, USER));
-	EXPECT_EQ(0, chmod("/dev/gda", 0660));
+	return load_with(self, i, "");
 }
 
 /* Both out and in again; a moment's grace for references that are about to go. */
@@ -91,6 +91,17 @@ static int cycle(FIXTURE_DATA(module) *self)
 	}
 	err = load(self, 0);
 	return err ? err : load(self, 1);
+}
+
+FIXTURE_TEARDOWN(module)
+{
+	for (int i = 0; i < 2; i++)
+		load(self, i);
+	if (self->limited)
+		EXPECT_OK(cycle(self));
+	if (self->user)
+		EXPECT_OK(load(self, USER));
+	EXPECT_EQ(0, chmod("/dev/gda", 0660));
 }
 
 static int works(void)
@@ -212,6 +223,131 @@ TEST_F(module, O8_unload_against_use)
 	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
 	TH_LOG("%lu unloaded, %lu in use, %lu uses", out, busy, used);
+}
+
+/* Both out, and in again with limits that can be reached. */
+static int limit(FIXTURE_DATA(module) *self)
+{
+	int err = unload(1);
+
+	self->limited = true;
+	err = err ? err : unload(0);
+	err = err ? err : load_with(self, 0, "max_contexts=2 max_objects=4");
+	return err ? err : load(self, 1);
+}
+
+static int objects_of_user(void *arg)
+{
+	int fd[2] = { t_context(), -1 };
+	struct gda_cq_create cq, more;
+
+	(void)arg;
+	CHECK(!t_drop(true));
+	close(fd[0]);
+	for (int i = 0; i < 2; i++) {
+		fd[i] = t_context();
+		CHECK(fd[i] >= 0);
+		CHECK(!t_cq_create(fd[i], GDA_CQ_COLLAPSED, 1, &cq));
+		CHECK(!t_cq_create(fd[i], GDA_CQ_COLLAPSED, 1, &cq));
+	}
+	CHECK(t_context() == -ENOSPC);
+	CHECK(t_cq_create(fd[0], GDA_CQ_COLLAPSED, 1, &more) == -ENOSPC);
+	CHECK(!t_destroy(fd[1], cq.handle));
+	CHECK(!t_cq_create(fd[0], GDA_CQ_COLLAPSED, 1, &more));
+	CHECK(t_cq_create(fd[1], GDA_CQ_COLLAPSED, 1, &more) == -ENOSPC);
+	return 0;
+}
+
+/* In all contexts of a user together; root has no limit. */
+TEST_F(module, O11_objects_of_a_user)
+{
+	int fd[6];
+
+	ASSERT_OK(limit(self));
+	EXPECT_EQ(0, t_in_child(objects_of_user, NULL));
+	for (int i = 0; i < 6; i++) {
+		struct gda_cq_create cq;
+
+		fd[i] = t_context();
+		ASSERT_GE(fd[i], 0);
+		EXPECT_OK(t_cq_create(fd[i], GDA_CQ_COLLAPSED, 1, &cq));
+	}
+	for (int i = 0; i < 6; i++)
+		close(fd[i]);
+}
+
+/* Be @uid, bind a context, say how that went, and keep it until the other end is closed. */
+static int bind_as(unsigned int uid, int tell, int until)
+{
+	char c;
+	int fd;
+
+	if (setresuid(uid, uid, uid))
+		return 1;
+	fd = t_context();
+	c = (char)(fd < 0 ? -fd : 0);
+	if (write(tell, &c, 1) != 1)
+		return 2;
+	return read(until, &c, 1) != 0;
+}
+
+/* An ordinary user in a namespace of its own, where it has other ids as well. */
+static int owner(int tell, int mapped)
+{
+	int told[2], until[2];
+	char c = 0;
+
+	CHECK(!t_drop(true));
+	/* or /proc/PID/uid_map is root's */
+	CHECK(!prctl(PR_SET_DUMPABLE, 1));
+	if (unshare(CLONE_NEWUSER))
+		return 77;
+	CHECK(!pipe(told) && !pipe(until));
+	CHECK(write(tell, &c, 1) == 1 && read(mapped, &c, 1) == 1);
+	for (unsigned int uid = 1; uid <= 3; uid++) {
+		if (!fork()) {
+			close(until[1]);
+			_exit(bind_as(uid, told[1], until[0]));
+		}
+		CHECK(read(told[0], &c, 1) == 1);
+		CHECK(c == (uid < 3 ? 0 : ENOSPC));
+	}
+	return 0;
+}
+
+static int subordinate(void *arg)
+{
+	int told[2], go[2];
+	char path[64], c = 0;
+	pid_t pid;
+
+	(void)arg;
+	CHECK(!pipe(told) && !pipe(go));
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid)
+		_exit(owner(told[1], go[0]));
+	close(told[1]);
+	if (read(told[0], &c, 1) == 1) {
+		FILE *map;
+
+		snprintf(path, sizeof(path), "/proc/%d/uid_map", pid);
+		map = fopen(path, "we");
+		CHECK(map && fputs("0 100000 10\n", map) >= 0 && !fclose(map));
+		CHECK(write(go[1], &c, 1) == 1);
+	}
+	return t_reap(pid, T_WAIT_NS);
+}
+
+TEST_F(module, O11_subordinate_ids)
+{
+	int err;
+
+	ASSERT_OK(limit(self));
+	err = t_in_child(subordinate, NULL);
+	if (err == 77)
+		SKIP(return, "no user namespaces for ordinary users");
+	EXPECT_EQ(0, err);
 }
 
 TEST_HARNESS_MAIN

@@ -349,8 +349,8 @@ int gda_counter_export(struct gda_count *count, struct gda_exported *exported);
  * pinned is registered as by gda_mr_reg_peer(), if a driver says that it is its own.
  *
  * Return: 0; -EINVAL bad length or rights; -EFAULT it cannot be pinned with these
- * rights, nor had from a driver: gda_mr_refusal(); -ENOMEM over RLIMIT_MEMLOCK; -EOVERFLOW it wraps; -ENOSPC too many;
- * -EOPNOTSUPP gda_mr is not loaded.
+ * rights, nor had from a driver: gda_mr_refusal(); -ENOMEM over RLIMIT_MEMLOCK;
+ * -EOVERFLOW it wraps; -ENOSPC too many; -EOPNOTSUPP gda_mr is not loaded.
  */
 int gda_mr_reg(struct gda_context *ctx, void *addr, size_t length, uint32_t access,
 	       uint32_t flags, struct gda_mr **mr);

@@ -13,9 +13,10 @@
  * walks on, rings once for all that are ready, and parks the headship at the next slot
  * that is not. Only the marks differ: bits, 32 slots to a word, so that a walk sees 128
  * slots at once (a warp 1024). Who is alone marks and moves the headship on by one atomic,
- * before it rings; whoever finds it there waits in view->rung until that is done. And because under load there is always one more slot ready,
- * who has led for long offers the headship in view->offer, to be taken by anyone that has
- * just published; it goes on leading if nobody does.
+ * before it rings; whoever finds it there waits in view->rung until that is done. And
+ * because under load there is always one more slot ready, who has led for long offers the
+ * headship in view->offer, to be taken by anyone that has just published; it goes on
+ * leading if nobody does.
  *
  * With a courier (gda/gpu/courier.h) the headship is with a warp that does nothing else,
  * and publishing is an atomic that nothing waits for.
