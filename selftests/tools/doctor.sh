@@ -36,6 +36,10 @@ says() {
 
 doctor() { "$gdactl" doctor --json; }
 as_user() { setpriv --reuid 65534 --regid 65534 --groups "$1" "$gdactl" doctor --json; }
+old() { setarch --uname-2.6 "$gdactl" doctor --json; }
+# A driver of CUDA's that does nothing.
+cuda() { touch "$tmp/empty.c" && gcc -shared -o "$tmp/libcuda.so.1" "$tmp/empty.c" &&
+	LD_LIBRARY_PATH=$tmp "$gdactl" doctor --json; }
 little() { (ulimit -l "$1"; as_user 7777); }
 
 without() { # MODULE FUNCTION...
@@ -65,8 +69,9 @@ nodes() { # PATH NAME: what is there, if the kernel has it, and what is said if 
 }
 
 echo "TAP version 13"
-echo 1..20
+echo 1..27
 says kernel works "Linux [0-9]+[.][0-9]+" doctor
+says kernel fails "is older than 6.1.*newer" old
 says module works "gda_mr too" doctor
 says access works "may be opened" doctor
 says access fails "root and group .*7777.*usermod" as_user 65534
@@ -78,10 +83,21 @@ says user fails "needs the device" as_user 65534
 nodes /dev/udmabuf "dma-buf: udmabuf"
 nodes /dev/dma_heap/system "dma-buf: heap"
 says "inproc (library)" works "no module" as_user 65534
+says NIC fails "no executor.*soft0" doctor
+if ldconfig -p | grep -q 'libcuda\.so\.1'; then
+	n=$((n + 1))
+	echo "ok $n GPU, by dma-buf # SKIP there is a driver of CUDA's"
+else
+	says "GPU, by dma-buf" fails "no libcuda" doctor
+fi
+says "GPU, by dma-buf" fails "window of the CPU.*in-process" cuda
 says "for devices" works "exported" as_user 7777
 says peer works "by address, of .*gda_test" as_user 7777
 says peer fails "no driver .* has registered" without gda_test doctor
 says user fails "gda_mr, the module .*modprobe" without gda_mr doctor
+says "GPU, by dma-buf" fails "gda_mr, the module .*modprobe" without gda_mr doctor
+says access fails "no /dev/gda.*load gda_core" without gda_core doctor
+says "for devices" fails "needs the device" as_user 65534
 says module fails "gda_core is not loaded.*modprobe" without gda_core doctor
 n=$((n + 1))
 if doctor >/dev/null && ! as_user 65534 >/dev/null; then
