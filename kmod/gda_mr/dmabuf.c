@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The kind "dma-buf": memory of another driver. Attached dynamically, pinned, mapped
- * for the CPU and made accessible once, at registration; executors see only the
- * mapping.
+ * The kind "dma-buf": memory of another driver. Attached, held where it is, mapped for
+ * the CPU and made accessible once, at registration; executors see only the mapping, and
+ * no device does.
+ *
+ * Memory of a dynamic exporter is attached dynamically and pinned. That of others does
+ * not move while it is attached; some of them (DRM's) pin it for that, so a mapping for
+ * the CPU alone would not do. They are attached statically: for a dynamic importer the
+ * kernel would map the pages for DMA, once per registration, which nobody needs, and
+ * DMA_API_DEBUG takes two such mappings of one buffer for a bug.
  *
  * The exporter may take the memory away whenever it wants by move_notify. That means
  * revocation, for good: executors are stopped first (gda_mem_revoke), then mapping and
- * pin are given up, all before the callback returns. @pinned is guarded by the buffer's
+ * pin are given up, all before the callback returns. @held is guarded by the buffer's
  * dma_resv, and so are @mapped and @map; readers look at the mapping's address only,
- * under the protection of gda_core. What is not pinned is not ours: a move of it, our
+ * under the protection of gda_core. What is not held is not ours: a move of it, our
  * own pinning included, is none of our business.
  *
  * Where mappings do not come under dma_resv (GDA_VMAP_UNDER_RESV), the callback cannot
@@ -41,7 +47,7 @@ struct gda_dmabuf {
 	struct list_head node;	/* in gda_dmabuf_mapped */
 	struct iosys_map map;
 	void *addr;		/* of the MR's first byte */
-	bool pinned;
+	bool held;		/* pinned if it can move, and not taken away */
 	bool mapped;
 };
 
@@ -63,9 +69,9 @@ static void gda_dmabuf_release(struct gda_dmabuf *db)
 	dma_resv_assert_held(db->dmabuf->resv);
 	if (GDA_VMAP_UNDER_RESV)
 		gda_dmabuf_unmap(db);
-	if (db->pinned)
+	if (db->held && dma_buf_is_dynamic(db->dmabuf))
 		dma_buf_unpin(db->attach);
-	WRITE_ONCE(db->pinned, false);
+	WRITE_ONCE(db->held, false);
 }
 
 static void gda_dmabuf_move_notify(struct dma_buf_attachment *attach)
@@ -73,7 +79,7 @@ static void gda_dmabuf_move_notify(struct dma_buf_attachment *attach)
 	struct gda_dmabuf *db = attach->importer_priv;
 
 	dma_resv_assert_held(attach->dmabuf->resv);
-	if (!db->pinned)
+	if (!db->held)
 		return;
 	gda_mem_revoke(db->backing);
 	gda_dmabuf_release(db);
@@ -84,17 +90,17 @@ static const struct dma_buf_attach_ops gda_dmabuf_attach_ops = {
 	.move_notify = gda_dmabuf_move_notify,
 };
 
-/* Pinned, and not busy: whoever moved or cleared it last has finished. */
-static int gda_dmabuf_pin(struct gda_dmabuf *db)
+/* Held, and not busy: whoever moved or cleared it last has finished. */
+static int gda_dmabuf_hold(struct gda_dmabuf *db)
 {
 	struct dma_resv *resv = db->dmabuf->resv;
 	long left;
 	int ret;
 
-	ret = dma_buf_pin(db->attach);
+	ret = dma_buf_is_dynamic(db->dmabuf) ? dma_buf_pin(db->attach) : 0;
 	if (ret)
 		return ret;
-	db->pinned = true;
+	db->held = true;
 	left = dma_resv_wait_timeout(resv, DMA_RESV_USAGE_KERNEL, true, GDA_DMABUF_WAIT);
 	return left > 0 ? 0 : left ?: -ETIMEDOUT;
 }
@@ -111,8 +117,8 @@ static int gda_dmabuf_map(struct gda_dmabuf *db)
 }
 
 /*
- * Map what is pinned where that is not done under dma_resv: it may move in between.
- * Mappings that are stale were so before it was pinned.
+ * Map what is held where that is not done under dma_resv: it may move in between.
+ * Mappings that are stale were so before it was held.
  */
 static int gda_dmabuf_map_late(struct gda_dmabuf *db)
 {
@@ -121,14 +127,14 @@ static int gda_dmabuf_map_late(struct gda_dmabuf *db)
 
 	mutex_lock(&gda_dmabuf_maps);
 	list_for_each_entry_safe(other, tmp, &gda_dmabuf_mapped, node) {
-		if (other->dmabuf == db->dmabuf && !READ_ONCE(other->pinned)) {
+		if (other->dmabuf == db->dmabuf && !READ_ONCE(other->held)) {
 			list_del_init(&other->node);
 			gda_dmabuf_unmap(other);
 		}
 	}
 	ret = gda_dmabuf_map(db);
 	dma_resv_lock(db->dmabuf->resv, NULL);
-	if (!ret && !db->pinned)
+	if (!ret && !db->held)
 		ret = -EAGAIN;
 	dma_resv_unlock(db->dmabuf->resv);
 	if (ret)
@@ -148,7 +154,7 @@ static int gda_dmabuf_open(struct gda_dmabuf *db)
 	ret = dma_resv_lock_interruptible(resv, NULL);
 	if (ret)
 		return ret;
-	ret = gda_dmabuf_pin(db);
+	ret = gda_dmabuf_hold(db);
 	if (!ret && GDA_VMAP_UNDER_RESV)
 		ret = gda_dmabuf_map(db);
 	dma_resv_unlock(resv);
@@ -183,6 +189,14 @@ static int gda_dmabuf_check(const struct dma_buf *dmabuf,
 	return 0;
 }
 
+static struct dma_buf_attachment *gda_dmabuf_join(struct gda_dmabuf *db)
+{
+	if (!dma_buf_is_dynamic(db->dmabuf))
+		return dma_buf_attach(db->dmabuf, gda_dma_device());
+	return dma_buf_dynamic_attach(db->dmabuf, gda_dma_device(), &gda_dmabuf_attach_ops,
+				      db);
+}
+
 static struct gda_dmabuf *gda_dmabuf_create(struct gda_mem_backing *b,
 					    const struct gda_mem_request *req)
 {
@@ -202,8 +216,7 @@ static struct gda_dmabuf *gda_dmabuf_create(struct gda_mem_backing *b,
 	ret = gda_dmabuf_check(db->dmabuf, req);
 	if (ret)
 		goto err_put;
-	db->attach = dma_buf_dynamic_attach(db->dmabuf, gda_dma_device(),
-					    &gda_dmabuf_attach_ops, db);
+	db->attach = gda_dmabuf_join(db);
 	if (IS_ERR(db->attach)) {
 		ret = PTR_ERR(db->attach);
 		goto err_put;

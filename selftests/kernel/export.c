@@ -218,6 +218,31 @@ TEST_F(export, register_wrong)
 	close(event);
 }
 
+/*
+ * One buffer, several MRs, of two contexts: nothing of it is mapped for DMA, which only
+ * a kernel with DMA_API_DEBUG can tell. Each MR holds the memory by itself.
+ */
+static void several_mrs(struct __test_metadata *_metadata, struct t_end end[2], int buf)
+{
+	struct t_end *a = &end[0], *b = &end[1];
+	struct t_mr mr[4];
+	struct t_wr wr;
+
+	for (int i = 0; i < 4; i++)
+		ASSERT_OK(reg_dmabuf(end[i % 2].fd, buf, 0, LEN, GDA_ACCESS_ALL, &mr[i]));
+	close(buf);
+	memset(a->mr.addr, 0x4c, LEN);
+	wr = t_wr_write(&a->mr, 0, &mr[1], 5, T_PAGE);
+	EXPECT_OK(t_run(&a->qp, &wr, NULL));
+	EXPECT_OK(t_destroy(b->fd, mr[1].handle));
+	EXPECT_OK(t_destroy(a->fd, mr[0].handle));
+	wr = t_wr_write(&mr[2], 5, &b->mr, 0, T_PAGE);
+	EXPECT_OK(t_run(&a->qp, &wr, NULL));
+	EXPECT_TRUE(t_all(b->mr.addr, 0x4c, T_PAGE));
+	EXPECT_OK(t_destroy(a->fd, mr[2].handle));
+	EXPECT_OK(t_destroy(b->fd, mr[3].handle));
+}
+
 /* Memory of another exporter, where the kernel has one. */
 TEST_F(export, register_udmabuf)
 {
@@ -250,6 +275,26 @@ TEST_F(export, register_udmabuf)
 	munmap(p, LEN);
 	close((int)create.memfd);
 	close(dev);
+}
+
+TEST_F(export, several_mrs_of_one_udmabuf)
+{
+	int buf = t_udmabuf(LEN);
+
+	if (buf == -ENOENT)
+		SKIP(return, "no udmabuf in this kernel");
+	ASSERT_LE(0, buf);
+	several_mrs(_metadata, self->end, buf);
+}
+
+TEST_F(export, several_mrs_of_one_heap_buffer)
+{
+	int buf = t_heap_buffer(LEN);
+
+	if (buf == -ENOENT)
+		SKIP(return, "no dma-heap in this kernel");
+	ASSERT_LE(0, buf);
+	several_mrs(_metadata, self->end, buf);
 }
 
 TEST_HARNESS_MAIN

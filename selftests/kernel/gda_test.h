@@ -131,6 +131,10 @@ void t_qp_unmap(struct t_qp *qp);
 void t_qp_close(struct t_qp *qp);	/* unmap and destroy QP and CQ */
 int t_connect(struct t_qp *a, struct t_qp *b);	/* mutual; @a and @b may be one */
 
+/* A dma-buf of @len bytes of another driver, or -errno (-ENOENT: not in this kernel). */
+int t_udmabuf(size_t len);
+int t_heap_buffer(size_t len);
+
 /* @len bytes of peer memory: the open file of gda_test, or -errno. */
 int t_gpu_open(size_t len, uint32_t flags, void **addr);
 int t_mr_reg_peer(int fd, void *addr, size_t len, uint32_t access, struct t_mr *mr);

@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/dma-heap.h>
+#include <linux/udmabuf.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -121,6 +123,35 @@ int t_mr_reg_raw(int fd, uint64_t addr, uint64_t len, uint32_t access, struct t_
 int t_mr_reg(int fd, void *addr, size_t len, uint32_t access, struct t_mr *mr)
 {
 	return t_mr_reg_raw(fd, (uintptr_t)addr, len, access, mr);
+}
+
+int t_udmabuf(size_t len)
+{
+	struct udmabuf_create create = { .flags = UDMABUF_FLAGS_CLOEXEC, .size = len };
+	int dev = open("/dev/udmabuf", O_RDWR | O_CLOEXEC), fd = -1, err;
+
+	if (dev < 0)
+		return -errno;
+	create.memfd = (uint32_t)memfd_create("gda", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (!ftruncate((int)create.memfd, (off_t)len) &&
+	    !fcntl((int)create.memfd, F_ADD_SEALS, F_SEAL_SHRINK))
+		fd = ioctl(dev, UDMABUF_CREATE, &create);
+	err = fd < 0 ? -errno : 0;
+	close((int)create.memfd);
+	close(dev);
+	return err ? err : fd;
+}
+
+int t_heap_buffer(size_t len)
+{
+	struct dma_heap_allocation_data data = { .len = len, .fd_flags = O_RDWR | O_CLOEXEC };
+	int dev = open("/dev/dma_heap/system", O_RDWR | O_CLOEXEC), err;
+
+	if (dev < 0)
+		return -errno;
+	err = ioctl(dev, DMA_HEAP_IOCTL_ALLOC, &data) ? -errno : 0;
+	close(dev);
+	return err ? err : (int)data.fd;
 }
 
 int t_gpu_open(size_t len, uint32_t flags, void **addr)

@@ -6,7 +6,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/udmabuf.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
@@ -156,24 +155,12 @@ static int prepare_fresh(struct fx *fx)
 
 static int prepare_dmabuf(struct fx *fx)
 {
-	struct udmabuf_create create = { .size = 8 * T_PAGE };
-	int dev, err = prepare_bound(fx);
+	int err = prepare_bound(fx);
 
 	if (err)
 		return err;
-	dev = open("/dev/udmabuf", O_RDWR | O_CLOEXEC);
-	if (dev < 0)
-		return -errno;
-	create.memfd = (uint32_t)memfd_create("gda", MFD_ALLOW_SEALING | MFD_CLOEXEC);
-	err = ftruncate((int)create.memfd, (off_t)create.size) ||
-	      fcntl((int)create.memfd, F_ADD_SEALS, F_SEAL_SHRINK) ? -errno : 0;
-	if (!err) {
-		fx->dmabuf = ioctl(dev, UDMABUF_CREATE, &create);
-		err = fx->dmabuf < 0 ? -errno : 0;
-	}
-	close((int)create.memfd);
-	close(dev);
-	return err;
+	fx->dmabuf = t_udmabuf(8 * T_PAGE);
+	return fx->dmabuf < 0 ? fx->dmabuf : 0;
 }
 
 static int call_dmabuf(struct fx *fx)
