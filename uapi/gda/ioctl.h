@@ -662,10 +662,10 @@ struct gda_mr_reg_peer {
  * The MR holds the dma-buf. Its exporter may take the memory away at any time: the
  * MR is then revoked (enum gda_mr_state), work that names it fails, and after the
  * exporter's call returned nothing of it is read or written any more. EBADF, EINVAL:
- * @fd is no dma-buf, or the range is outside it. EACCES: @fd is not writable,
- * or its exporter maps it for reading only. EOPNOTSUPP: the exporter gives the CPU no
- * window (vmap), which "soft0" needs. EAGAIN: the buffer moved while it was being
- * registered. ETIMEDOUT: it stayed busy.
+ * @fd is no dma-buf, or the range is outside it. EACCES: @fd is not writable.
+ * EOPNOTSUPP: the exporter gives the CPU no window (vmap), which "soft0" needs; none has
+ * a region that is exported for reading only. EAGAIN: the buffer moved while it was
+ * being registered. ETIMEDOUT: it stayed busy.
  */
 struct gda_mr_reg_dmabuf {
 	__u32 size;

@@ -369,10 +369,10 @@ int gda_mr_reg(struct gda_context *ctx, void *addr, size_t length, uint32_t acce
  * Who exported the memory may take it away at any time. The MR is then revoked
  * (gda_mr_query()): work that names it fails, and it can only be deregistered.
  *
- * Return: 0; -EBADF, -EINVAL no dma-buf, or not in its range; -EACCES not open for that,
- * or exported for reading only; -EOPNOTSUPP the exporter has no address for the CPU, the
- * device is in-process, or gda_mr is not loaded; -EAGAIN it moved meanwhile; -ETIMEDOUT it
- * stayed busy; -ENODEV it is gone.
+ * Return: 0; -EBADF, -EINVAL no dma-buf, or not in its range; -EACCES not open for that;
+ * -EOPNOTSUPP the exporter has no address for the CPU (as of a region that is exported
+ * for reading only), the device is in-process, or gda_mr is not loaded; -EAGAIN it moved
+ * meanwhile; -ETIMEDOUT it stayed busy; -ENODEV it is gone.
  */
 int gda_mr_reg_dmabuf(struct gda_context *ctx, int fd, uint64_t offset, size_t length,
 		      uint64_t iova, uint32_t access, uint32_t flags, struct gda_mr **mr);
