@@ -28,7 +28,7 @@ $(BUILD)/selftests/kernel/library: $(BUILD)/lib/libgda.a
 $(BUILD)/selftests/kernel/fail_nth: KSELFTEST_OWN = $(BUILD)/selftests/kernel/sweep.o
 $(BUILD)/selftests/kernel/fail_nth: $(BUILD)/selftests/kernel/sweep.o
 
-$(addprefix $(BUILD)/selftests/kernel/,object.o sweep.o cgroup revoke peer_memory): \
+$(addprefix $(BUILD)/selftests/kernel/,object.o sweep.o cgroup kinds revoke peer_memory): \
 		selftests/kmod/gda_test/ioctl.h
 $(addprefix $(BUILD)/selftests/kernel/,edu killed): selftests/kmod/gda_test/ioctl.h \
 		selftests/kmod/gda_edu/ioctl.h

@@ -38,43 +38,6 @@ FIXTURE_TEARDOWN(vgem)
 	T_BASE_CHECK(&self->base);
 }
 
-/* A buffer of vgem's own, as a dma-buf and as vgem itself maps it. */
-struct own {
-	uint32_t handle;
-	int fd;
-	uint64_t offset;
-	uint8_t *p;
-};
-
-static int own_create(int drm, size_t len, struct own *own)
-{
-	struct drm_mode_create_dumb dumb = {
-		.height = 1, .width = (uint32_t)(len / 4), .bpp = 32,
-	};
-	struct drm_mode_map_dumb map = { 0 };
-	struct drm_prime_handle prime = { .flags = O_CLOEXEC | O_RDWR };
-	int err = t_ioctl(drm, DRM_IOCTL_MODE_CREATE_DUMB, &dumb);
-
-	map.handle = dumb.handle;
-	prime.handle = dumb.handle;
-	err = err ? err : t_ioctl(drm, DRM_IOCTL_MODE_MAP_DUMB, &map);
-	err = err ? err : t_ioctl(drm, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime);
-	if (err)
-		return err;
-	own->handle = dumb.handle;
-	own->fd = prime.fd;
-	own->offset = map.offset;
-	own->p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, drm, (off_t)map.offset);
-	return own->p == MAP_FAILED ? -errno : 0;
-}
-
-static int own_destroy(int drm, size_t len, struct own *own)
-{
-	munmap(own->p, len);
-	close(own->fd);
-	return gem_close(drm, own->handle);
-}
-
 /* A region as vgem maps it. */
 struct part {
 	uint32_t handle;
