@@ -6,7 +6,7 @@
  *
  * The owner of the user namespace that a user is in is charged as well, so that
  * subordinate ids are worth nothing more; for namespaces within each other the outermost
- * counts. root's namespaces are containers, which should not share a limit.
+ * counts, but for root's: those are containers, which should not share a limit.
  * CAP_SYS_RESOURCE goes beyond. A user is known while it has contexts.
  *
  * The rdma controller of cgroups is not asked: up to 6.12 at least, a group that is removed
@@ -50,10 +50,9 @@ static kuid_t gda_user_owner(void)
 	kuid_t owner = INVALID_UID;
 
 	for (; ns != &init_user_ns; ns = ns->parent)
-		owner = ns->owner;
-	if (uid_eq(owner, GLOBAL_ROOT_UID) || uid_eq(owner, current_uid()))
-		return INVALID_UID;
-	return owner;
+		if (!uid_eq(ns->owner, GLOBAL_ROOT_UID))
+			owner = ns->owner;
+	return uid_eq(owner, current_uid()) ? INVALID_UID : owner;
 }
 
 static struct gda_user *gda_user_find(kuid_t uid)

@@ -45,7 +45,7 @@ static int gda_qp_decode_address(const u8 *address, struct gda_qp_name *name)
 }
 
 /* Make the owner's worker fail the QP, idle or not. */
-static void gda_qp_fail(struct gda_qp *qp, u8 syndrome, u8 vendor)
+void gda_qp_fail(struct gda_qp *qp, u8 syndrome, u8 vendor)
 {
 	WRITE_ONCE(qp->eqp.fail, (u32)vendor << 8 | syndrome);
 	gda_worker_kick(qp->obj.ctx);

@@ -3,7 +3,9 @@
  * Contexts: an open file, the protection domain of everything made through it.
  *
  * A context is unbound until GDA_IOC_BIND and dead after GDA_DESTROY_CONTEXT; only in
- * between does it have objects. All its VMAs hang on a pseudo inode of its own, so
+ * between does it have objects. If its device is taken away it is dead as well, but what
+ * it has stays until it is closed: queues have failed, and its worker flushes what is
+ * posted, so that whoever waits is told. All its VMAs hang on a pseudo inode of its own, so
  * one unmap_mapping_range() reaches them wherever they were moved, split or forked.
  * VMAs hold the file, so a context outlives every mapping.
  */
@@ -69,6 +71,7 @@ struct gda_ctx *gda_ctx_create(struct file *file)
 		goto err_free;
 	}
 	ctx->id = atomic_inc_return(&gda_ctx_ids);
+	INIT_LIST_HEAD(&ctx->node);
 	mutex_init(&ctx->lock);
 	mutex_init(&ctx->map_lock);
 	xa_init_flags(&ctx->objects, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
@@ -104,8 +107,9 @@ int gda_ctx_bind(struct gda_ctx *ctx, struct gda_device *dev)
 		gda_unaccount_context(&account);
 		return PTR_ERR(task);
 	}
+	mutex_lock(&dev->lock);
 	mutex_lock(&ctx->lock);
-	if (ctx->dead)
+	if (ctx->dead || !dev->attached)
 		ret = -ENODEV;
 	else if (ctx->dev)
 		ret = -EALREADY;
@@ -113,8 +117,10 @@ int gda_ctx_bind(struct gda_ctx *ctx, struct gda_device *dev)
 		ctx->account = account;
 		gda_worker_start(ctx, task);
 		WRITE_ONCE(ctx->dev, dev);
+		list_add(&ctx->node, &dev->contexts);
 	}
 	mutex_unlock(&ctx->lock);
+	mutex_unlock(&dev->lock);
 	if (ret) {
 		kthread_stop(task);
 		gda_unaccount_context(&account);
@@ -152,8 +158,51 @@ void gda_ctx_shutdown(struct gda_ctx *ctx)
 	gda_object_destroy_all(ctx);
 }
 
+/* Its device has gone: nothing works any more, and everybody is told. */
+static void gda_ctx_orphan(struct gda_ctx *ctx)
+{
+	struct gda_object *obj;
+	unsigned long handle;
+
+	mutex_lock(&ctx->lock);
+	/* shut down already, it has none */
+	WRITE_ONCE(ctx->dead, true);
+	xa_for_each(&ctx->objects, handle, obj) {
+		if (obj->type == GDA_OBJECT_QP && obj->published)
+			gda_qp_fail(container_of(obj, struct gda_qp, obj),
+				    GDA_MLX5_SYND_LOCAL_QP_OP, GDA_MLX5_VENDOR_DEVICE);
+		cond_resched();
+	}
+	mutex_unlock(&ctx->lock);
+}
+
+void gda_device_attach(struct gda_device *dev)
+{
+	mutex_lock(&dev->lock);
+	dev->attached = true;
+	mutex_unlock(&dev->lock);
+}
+
+/* When it returns, nothing is executed any more. Waits for one visit of each worker. */
+void gda_device_detach(struct gda_device *dev)
+{
+	struct gda_ctx *ctx;
+
+	mutex_lock(&dev->lock);
+	dev->attached = false;
+	list_for_each_entry(ctx, &dev->contexts, node)
+		gda_ctx_orphan(ctx);
+	synchronize_srcu_expedited(&gda_srcu);
+	mutex_unlock(&dev->lock);
+}
+
 void gda_ctx_destroy(struct gda_ctx *ctx, struct file *file)
 {
+	if (ctx->dev) {
+		mutex_lock(&ctx->dev->lock);
+		list_del(&ctx->node);
+		mutex_unlock(&ctx->dev->lock);
+	}
 	mutex_lock(&ctx->lock);
 	gda_ctx_shutdown(ctx);
 	mutex_unlock(&ctx->lock);

@@ -4,6 +4,7 @@
  *
  * Lock order, outermost first:
  *
+ *   dev->lock          mutex     who is bound to a device, and whether it is there
  *   ctx->lock          mutex     objects of a context; one ioctl at a time
  *   mmap_lock          (mm)      held by a fault; pinning takes it under no lock of ours
  *   ctx->map_lock      mutex     doorbell mutex: faults, revocation, idling
@@ -74,6 +75,9 @@ struct gda_device {
 	u32 next_key;
 	u32 next_cqn;
 	spinlock_t peer_lock;		/* who is connected to whom */
+	struct mutex lock;		/* of the rest */
+	struct list_head contexts;	/* bound and not destroyed */
+	bool attached;
 };
 
 extern struct srcu_struct gda_srcu;
@@ -166,7 +170,8 @@ struct gda_ctx {
 	struct mutex lock;		/* one ioctl at a time; see above */
 	struct gda_device *dev;		/* set once by bind */
 	u32 id;
-	bool dead;			/* under @lock: shut down */
+	bool dead;			/* under @lock: shut down, or without a device */
+	struct list_head node;		/* in dev->contexts */
 	unsigned int nqp, ncq, nmr, ncounter;	/* under @lock */
 	struct gda_account account;	/* what it is charged to, once bound */
 	struct xarray objects;		/* handle -> struct gda_object */
@@ -337,6 +342,7 @@ int gda_qp_query(struct gda_ctx *ctx, struct gda_qp_query *cmd);
 int gda_qp_connect(struct gda_ctx *ctx, struct gda_qp_connect *cmd);
 void gda_qp_encode_address(const struct gda_qp *qp, u8 *address);
 void gda_qp_disconnect(struct gda_qp *qp);
+void gda_qp_fail(struct gda_qp *qp, u8 syndrome, u8 vendor);
 
 /* mr.c */
 struct gda_mr {
@@ -384,9 +390,11 @@ static inline int gda_cyclic_error(int ret)
 
 /* executor/soft.c */
 extern struct gda_device gda_soft;
-void gda_soft_init(void);
+int gda_soft_init(void);
 void gda_soft_exit(void);
 struct gda_device *gda_device_find(const char *name);
+void gda_device_attach(struct gda_device *dev);
+void gda_device_detach(struct gda_device *dev);
 
 /* stats.c - live objects, for debugfs and leak tests */
 enum gda_stat {

@@ -55,7 +55,9 @@ static int __init gda_init(void)
 {
 	int ret;
 
-	gda_soft_init();
+	ret = gda_soft_init();
+	if (ret)
+		return ret;
 	gda_debugfs_init();
 	ret = misc_register(&gda_misc);
 	if (ret)

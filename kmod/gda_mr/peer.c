@@ -95,7 +95,8 @@ static int gda_peer_ask(struct gda_peer_memory *memory, struct gda_peer_client *
 	ret = client->get(memory, req->addr, req->length, req->writable, &memory->priv);
 	if (ret)
 		module_put(client->owner);
-	return ret;
+	/* what is no errno would be taken for an object */
+	return WARN_ON_ONCE(ret > 0) ? -EINVAL : ret;
 }
 
 static int gda_peer_get(struct gda_peer_memory *memory, const struct gda_mem_request *req)
@@ -134,7 +135,7 @@ static int gda_peer_map(struct gda_peer_memory *memory)
 		return -EOPNOTSUPP;
 	ret = client->vmap(memory->priv, &map);
 	if (ret)
-		return ret;
+		return WARN_ON_ONCE(ret > 0) ? -EINVAL : ret;
 	/* I/O memory wants accessors of its own, which executors do not have yet */
 	if (map.is_iomem)
 		return -EOPNOTSUPP;

@@ -165,6 +165,7 @@ enum gda_mlx5_syndrome {
  * @GDA_MLX5_VENDOR_CQ: the CQ overflowed or is in error
  * @GDA_MLX5_VENDOR_QUEUE: the queue's own memory was revoked
  * @GDA_MLX5_VENDOR_RECV: the peer has no CQ for immediates, or no room in it
+ * @GDA_MLX5_VENDOR_DEVICE: the device was taken away
  */
 enum gda_mlx5_vendor {
 	GDA_MLX5_VENDOR_NONE = 0,
@@ -183,6 +184,7 @@ enum gda_mlx5_vendor {
 	GDA_MLX5_VENDOR_CQ = 13,
 	GDA_MLX5_VENDOR_QUEUE = 14,
 	GDA_MLX5_VENDOR_RECV = 15,
+	GDA_MLX5_VENDOR_DEVICE = 16,
 };
 
 /**

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The software device "soft0": queues of contexts on this host, executed by the
- * engine in each context's worker. Always there.
+ * engine in each context's worker. There from the start, and as any other device it can
+ * be taken away: its driver, "gda_soft" on the platform bus, can be unbound (ctx.c).
  *
  * Numbers (QPs, CQs, key indices) start at a random place and go round, so that one
  * is not used again soon after it died.
  */
+#include <linux/platform_device.h>
 #include <linux/random.h>
 #include <linux/string.h>
 
@@ -18,20 +20,56 @@ struct gda_device gda_soft = {
 		    GDA_FEATURE_QP_POLLED | GDA_FEATURE_CQ_EVENT | GDA_FEATURE_COUNTER |
 		    GDA_FEATURE_EXPORT | GDA_FEATURE_IMM | GDA_FEATURE_MASKED,
 	.peer_lock = __SPIN_LOCK_UNLOCKED(gda_soft.peer_lock),
+	.lock = __MUTEX_INITIALIZER(gda_soft.lock),
+	.contexts = LIST_HEAD_INIT(gda_soft.contexts),
 };
 
-void gda_soft_init(void)
+static int gda_soft_probe(struct platform_device *pdev)
 {
+	gda_device_attach(&gda_soft);
+	return 0;
+}
+
+static void gda_soft_remove(struct platform_device *pdev)
+{
+	gda_device_detach(&gda_soft);
+}
+
+GDA_PLATFORM_REMOVE(gda_soft_remove);
+
+static struct platform_driver gda_soft_driver = {
+	.driver.name = "gda_soft",
+	.probe = gda_soft_probe,
+	.remove = gda_platform_remove(gda_soft_remove),
+};
+
+static struct platform_device *gda_soft_device;
+
+int gda_soft_init(void)
+{
+	int ret;
+
 	xa_init_flags(&gda_soft.qps, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&gda_soft.keys, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&gda_soft.cqns, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	gda_soft.next_qpn = get_random_u32() & 0xffffff;
 	gda_soft.next_key = get_random_u32() & 0xffffff;
 	gda_soft.next_cqn = get_random_u32() & 0xffffff;
+	ret = platform_driver_register(&gda_soft_driver);
+	if (ret)
+		return ret;
+	gda_soft_device = platform_device_register_simple("gda_soft", PLATFORM_DEVID_NONE, NULL,
+							  0);
+	ret = PTR_ERR_OR_ZERO(gda_soft_device);
+	if (ret)
+		platform_driver_unregister(&gda_soft_driver);
+	return ret;
 }
 
 void gda_soft_exit(void)
 {
+	platform_device_unregister(gda_soft_device);
+	platform_driver_unregister(&gda_soft_driver);
 	xa_destroy(&gda_soft.qps);
 	xa_destroy(&gda_soft.keys);
 	xa_destroy(&gda_soft.cqns);

@@ -11,6 +11,7 @@
 #include <linux/eventfd.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/platform_device.h>
 #include <linux/version.h>
 
 #if !defined(CONFIG_64BIT) || (defined(CONFIG_SPARSEMEM) && !defined(CONFIG_SPARSEMEM_VMEMMAP))
@@ -66,6 +67,22 @@ static inline void vm_flags_clear(struct vm_area_struct *vma, unsigned long flag
 {
 	vma->vm_flags &= ~flags;
 }
+#endif
+
+/* Until 6.10 a driver's remove() returned an int, which nobody looked at. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+#define GDA_PLATFORM_REMOVE(fn)	\
+	static_assert(__same_type(fn, void (struct platform_device *)))
+#define gda_platform_remove(fn)	fn
+#else
+#define GDA_PLATFORM_REMOVE(fn)					\
+static int fn##_int(struct platform_device *pdev)		\
+{								\
+	fn(pdev);						\
+	return 0;						\
+}								\
+static_assert(true)
+#define gda_platform_remove(fn)	fn##_int
 #endif
 
 static inline void gda_eventfd_signal(struct eventfd_ctx *event)

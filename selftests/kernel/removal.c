@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * SECURITY.md E4: the device is taken away (its driver is unbound) while it is used. Whoever
+ * waits is told why, everything else is ENODEV, mapped memory stays, and not a byte moves
+ * once unbinding has returned.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "gda_fixture.h"
+
+#define DRIVER	"/sys/bus/platform/drivers/gda_soft/"
+#define LEN	(256U << 10)
+#define DEPTH	64
+
+static int driver(const char *what)
+{
+	char path[64];
+	int fd, err = 0;
+
+	snprintf(path, sizeof(path), DRIVER "%s", what);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, "gda_soft", 8) != 8)
+		err = -errno;
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+FIXTURE(removal) {
+	struct t_objects base;
+};
+
+FIXTURE_SETUP(removal)
+{
+	T_BASE_READ(&self->base);
+}
+
+FIXTURE_TEARDOWN(removal)
+{
+	if (access(DRIVER "gda_soft", F_OK))
+		EXPECT_OK(driver("bind"));
+	T_BASE_CHECK(&self->base);
+}
+
+static void fill(struct t_end end[2])
+{
+	while (end[0].qp.next % DEPTH || !end[0].qp.next) {
+		struct t_wr wr = t_wr_write(&end[0].mr, 0, &end[1].mr, 0, LEN);
+
+		t_post(&end[0].qp, &wr);
+	}
+	t_ring(&end[0].qp);
+}
+
+/*
+ * Until the queue has failed; whether it says that the device has gone. While data moves
+ * it may be the peer of which it is seen first.
+ */
+static int told(const struct t_qp *qp, bool moves)
+{
+	uint64_t until = t_now() + T_WAIT_NS;
+	struct t_done done;
+
+	do {
+		memset(&done, 0, sizeof(done));
+		t_poll(qp, qp->next - 1, &done);
+	} while (!done.error && t_now() < until);
+	if (!done.error)
+		return -ETIMEDOUT;
+	if (moves && done.first_vendor == GDA_MLX5_VENDOR_PEER)
+		return 0;
+	return done.first_vendor == GDA_MLX5_VENDOR_DEVICE ? 0 : done.first_vendor;
+}
+
+/* What is posted later is flushed, too. */
+static int flushed(struct t_qp *qp)
+{
+	uint64_t until = t_now() + T_WAIT_NS, index;
+	struct t_wr nop = { .opcode = GDA_MLX5_NOP };
+	struct t_done done;
+
+	index = t_post(qp, &nop);
+	t_ring(qp);
+	while (!t_poll(qp, index, &done))
+		if (t_now() > until)
+			return -ETIMEDOUT;
+	return done.error ? 0 : -EIO;
+}
+
+TEST_F_TIMEOUT(removal, E4_under_traffic, 300)
+{
+	unsigned long rounds = t_stress(100);
+	unsigned int seed = 1;
+
+	for (unsigned long i = 0; i < rounds; i++) {
+		struct gda_cq_create cq;
+		struct t_end end[2], idle[2];
+		uint8_t *copy = malloc(LEN);
+		struct t_mr mr;
+
+		ASSERT_OK(t_pair_open(end, DEPTH, LEN));
+		ASSERT_OK(t_pair_open(idle, DEPTH, T_PAGE));
+		memset(end[0].mr.addr, (int)i + 1, LEN);
+		fill(end);
+		t_sleep_ns((uint64_t)(rand_r(&seed) % 5000) * 1000);
+		ASSERT_OK(driver("unbind"));
+		/* from here on it is not touched */
+		memcpy(copy, end[1].mr.addr, LEN);
+		ASSERT_OK(told(&end[0].qp, true)) TH_LOG("round %lu", i);
+		ASSERT_OK(told(&idle[0].qp, false)) TH_LOG("round %lu", i);
+		ASSERT_OK(told(&idle[1].qp, false)) TH_LOG("round %lu", i);
+		EXPECT_EQ(0, memcmp(copy, end[1].mr.addr, LEN)) TH_LOG("round %lu", i);
+		EXPECT_OK(flushed(&end[0].qp)) TH_LOG("round %lu", i);
+		EXPECT_EQ(0, t_touch_write(idle[0].qp.sq));
+		EXPECT_EQ(-ENODEV, t_cq_create(end[0].fd, GDA_CQ_COLLAPSED, 1, &cq));
+		EXPECT_EQ(-ENODEV, t_mr_reg(end[0].fd, copy, LEN, 0, &mr));
+		EXPECT_EQ(-ENODEV, t_destroy(end[0].fd, end[0].mr.handle));
+		EXPECT_EQ(-ENODEV, t_context());
+		t_pair_close(end);
+		t_pair_close(idle);
+		ASSERT_OK(driver("bind"));
+		free(copy);
+	}
+}
+
+/* Who sleeps is woken. */
+TEST_F(removal, E4_events)
+{
+	struct gda_cq_event arm = { .flags = GDA_CQ_ARM };
+	int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	struct pollfd p = { .fd = event, .events = POLLIN };
+	struct t_end end[2];
+
+	ASSERT_GE(event, 0);
+	ASSERT_OK(t_pair_open(end, DEPTH, T_PAGE));
+	arm.size = sizeof(arm);
+	arm.handle = end[0].qp.cqc.handle;
+	arm.eventfd = event;
+	ASSERT_OK(t_ioctl(end[0].fd, GDA_IOC_CQ_EVENT, &arm));
+	ASSERT_OK(driver("unbind"));
+	EXPECT_EQ(1, poll(&p, 1, 20000));
+	EXPECT_OK(told(&end[0].qp, false));
+	t_pair_close(end);
+	close(event);
+}
+
+static bool stop;
+
+struct user {
+	unsigned long works, gone, other;
+	int last;
+};
+
+static void *use(void *arg)
+{
+	struct user *u = arg;
+
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+		struct t_end end[2];
+		int err = t_pair_open(end, DEPTH, T_PAGE);
+		struct t_wr wr = t_wr_write(&end[0].mr, 0, &end[1].mr, 0, 64);
+
+		if (!err)
+			err = t_run(&end[0].qp, &wr, NULL);
+		t_pair_close(end);
+		if (!err)
+			u->works++;
+		else if (err == -ENODEV || err > 0)	/* a syndrome */
+			u->gone++;
+		else
+			u->other++, u->last = err;
+	}
+	return NULL;
+}
+
+/* It comes and goes while others open, bind, create, post and close. */
+TEST_F_TIMEOUT(removal, E4_against_everything, 300)
+{
+	uint64_t end = t_now() + t_longer(10) * T_NS;
+	struct user u[2] = { };
+	unsigned long n = 0;
+	pthread_t thread[2];
+
+	stop = false;
+	for (int i = 0; i < 2; i++)
+		ASSERT_EQ(0, pthread_create(&thread[i], NULL, use, &u[i]));
+	for (; t_now() < end; n++) {
+		ASSERT_OK(driver("unbind"));
+		t_sleep_ns(T_NS / 1000);
+		ASSERT_OK(driver("bind"));
+		t_sleep_ns(T_NS / 50);
+	}
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	for (int i = 0; i < 2; i++) {
+		pthread_join(thread[i], NULL);
+		EXPECT_EQ(0, u[i].other) TH_LOG("last %d", u[i].last);
+	}
+	TH_LOG("%lu removals, %lu uses, %lu ended by it", n, u[0].works + u[1].works,
+	       u[0].gone + u[1].gone);
+	EXPECT_GT(u[0].works + u[1].works, 0);
+}
+
+TEST_HARNESS_MAIN
