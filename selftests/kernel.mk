@@ -5,7 +5,7 @@
 BUILD ?= build
 
 GDA_KSELFTEST_SHARED := util object post requests
-GDA_KSELFTESTS := $(filter-out $(GDA_KSELFTEST_SHARED) sweep,$(basename $(notdir \
+GDA_KSELFTESTS := $(filter-out $(GDA_KSELFTEST_SHARED) sweep sweep_memory,$(basename $(notdir \
 	$(wildcard selftests/kernel/*.c))))
 GDA_KSELFTEST_OBJS := $(GDA_KSELFTEST_SHARED:%=$(BUILD)/selftests/kernel/%.o)
 GDA_KSELFTEST_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread \
@@ -25,10 +25,12 @@ $(addprefix $(BUILD)/selftests/kernel/,$(GDA_KSELFTESTS)): $(BUILD)/selftests/ke
 
 $(BUILD)/selftests/kernel/library: KSELFTEST_OWN = $(BUILD)/lib/libgda.a
 $(BUILD)/selftests/kernel/library: $(BUILD)/lib/libgda.a
-$(BUILD)/selftests/kernel/fail_nth: KSELFTEST_OWN = $(BUILD)/selftests/kernel/sweep.o
-$(BUILD)/selftests/kernel/fail_nth: $(BUILD)/selftests/kernel/sweep.o
+SWEEP_OBJS := $(addprefix $(BUILD)/selftests/kernel/,sweep.o sweep_memory.o)
+$(BUILD)/selftests/kernel/fail_nth: KSELFTEST_OWN = $(SWEEP_OBJS)
+$(BUILD)/selftests/kernel/fail_nth: $(SWEEP_OBJS)
 
-$(addprefix $(BUILD)/selftests/kernel/,object.o sweep.o cgroup kinds revoke peer_memory): \
+$(addprefix $(BUILD)/selftests/kernel/,object.o sweep.o sweep_memory.o cgroup kinds queue \
+		revoke peer_memory): \
 		selftests/kmod/gda_test/ioctl.h
 $(addprefix $(BUILD)/selftests/kernel/,edu killed): selftests/kmod/gda_test/ioctl.h \
 		selftests/kmod/gda_edu/ioctl.h

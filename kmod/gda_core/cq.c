@@ -6,50 +6,139 @@
  *
  * A collapsed CQ serves one QP; a ring serves any number and has a consumer index
  * record, user-written and trusted only as far as the overflow check.
+ *
+ * Entries and record may lie in memory of the caller (loan.c). They are touched under
+ * cq->lock and not once the CQ is lost.
  */
 #include <linux/eventfd.h>
 #include <linux/slab.h>
 
 #include "gda_private.h"
 
-static int gda_cq_check(const struct gda_ctx *ctx, const struct gda_cq_create *cmd)
+/* Entries that are preset at a time: who takes the memory away waits for that. */
+#define GDA_CQ_PRESET	1024U
+
+static int gda_cq_check(const struct gda_cq_create *cmd)
 {
+	int ret;
+
 	if (cmd->reserved)
 		return -EOPNOTSUPP;
 	if (!is_power_of_2(cmd->depth) || cmd->depth > GDA_MAX_CQ_DEPTH)
 		return -EINVAL;
-	if ((cmd->flags & GDA_CQ_COLLAPSED) && cmd->depth != 1)
+	if ((cmd->flags & GDA_CQ_COLLAPSED) &&
+	    (cmd->depth != 1 || cmd->flags & GDA_CQ_DBREC_DMABUF))
 		return -EINVAL;
-	if (ctx->ncq >= GDA_MAX_CQ)
-		return -ENOSPC;
+	ret = gda_loan_check(&cmd->cq_memory, cmd->flags & GDA_CQ_DMABUF);
+	return ret ?: gda_loan_check(&cmd->dbrec_memory, cmd->flags & GDA_CQ_DBREC_DMABUF);
+}
+
+static int gda_cq_alloc_entries(struct gda_ctx *ctx, struct gda_cq *cq,
+				const struct gda_cq_create *cmd)
+{
+	u32 map = cmd->flags & GDA_CQ_WRITABLE ? GDA_MAP_RW : GDA_MAP_RO;
+	struct gda_region *region;
+
+	if (cq->region_loan.addr) {
+		cq->ecq.entries = cq->region_loan.addr;
+		return gda_loan_enter(&cq->region_loan);
+	}
+	region = gda_region_create(ctx, DIV_ROUND_UP(cmd->depth * 64, PAGE_SIZE), map, NULL);
+	if (IS_ERR(region))
+		return PTR_ERR(region);
+	cq->region = region;
+	cq->ecq.entries = region->kaddr;
 	return 0;
 }
 
+static int gda_cq_alloc_rec(struct gda_ctx *ctx, struct gda_cq *cq)
+{
+	int ret;
+
+	if (cq->rec_loan.addr) {
+		cq->ecq.consumer = cq->rec_loan.addr;
+		ret = gda_loan_enter(&cq->rec_loan);
+		return ret ?: gda_loan_clear(&cq->rec_loan);
+	}
+	ret = gda_cell_alloc(ctx, ctx->rec, GDA_REC_PAGES, GDA_CELL_RECORD, &cq->rec);
+	if (!ret)
+		cq->ecq.consumer = gda_cell_addr(&cq->rec);
+	return ret;
+}
+
+static int gda_cq_preset(struct gda_cq *cq)
+{
+	u32 i, n;
+
+	for (i = 0; i < cq->ecq.depth; i += n) {
+		struct gda_ecq part = {
+			.entries = cq->ecq.entries + i * 64UL,
+			.depth = n = min(cq->ecq.depth - i, GDA_CQ_PRESET),
+			.collapsed = cq->ecq.collapsed,
+		};
+		bool lost;
+
+		spin_lock(&cq->lock);
+		lost = cq->lost;
+		if (!lost)
+			gda_cq_init(&part);
+		spin_unlock(&cq->lock);
+		if (lost)
+			return -EAGAIN;
+		cond_resched();
+	}
+	return 0;
+}
+
+/* On failure gda_cq_kill_memory() and gda_cq_free_memory() undo it. */
 static int gda_cq_alloc_memory(struct gda_ctx *ctx, struct gda_cq *cq,
 			       const struct gda_cq_create *cmd)
 {
-	u32 map = cmd->flags & GDA_CQ_WRITABLE ? GDA_MAP_RW : GDA_MAP_RO;
 	int ret;
 
-	cq->region = gda_region_create(ctx, DIV_ROUND_UP(cmd->depth * 64, PAGE_SIZE),
-				       map, NULL);
-	if (IS_ERR(cq->region))
-		return PTR_ERR(cq->region);
-	cq->ecq.entries = cq->region->kaddr;
 	cq->ecq.depth = cmd->depth;
 	cq->ecq.collapsed = cmd->flags & GDA_CQ_COLLAPSED;
-	if (!cq->ecq.collapsed) {
-		ret = gda_cell_alloc(ctx, ctx->rec, GDA_REC_PAGES, GDA_CELL_RECORD,
-				     &cq->rec);
-		if (ret) {
-			gda_region_revoke(cq->region);
-			gda_region_put(cq->region);
-			return ret;
-		}
-		cq->ecq.consumer = gda_cell_addr(&cq->rec);
+	ret = gda_cq_alloc_entries(ctx, cq, cmd);
+	if (!ret && !cq->ecq.collapsed)
+		ret = gda_cq_alloc_rec(ctx, cq);
+	return ret ?: gda_cq_preset(cq);
+}
+
+static void gda_cq_kill_memory(struct gda_ctx *ctx, struct gda_cq *cq)
+{
+	if (cq->region)
+		gda_region_revoke(cq->region);
+	if (cq->rec.cells)
+		gda_cell_kill(ctx->rec, &cq->rec);
+	gda_loan_leave(&cq->rec_loan);
+	gda_loan_leave(&cq->region_loan);
+}
+
+static void gda_cq_free_memory(struct gda_cq *cq)
+{
+	if (cq->rec.cells)
+		gda_cell_free(&cq->rec);
+	if (cq->region)
+		gda_region_put(cq->region);
+	gda_loan_return(&cq->rec_loan);
+	gda_loan_return(&cq->region_loan);
+}
+
+/* Nothing is written or read any more. Who sleeps is woken: it will not hear again. */
+static void gda_cq_lose(struct gda_loan *loan)
+{
+	struct gda_cq *cq = container_of(loan->obj, struct gda_cq, obj);
+
+	spin_lock(&cq->lock);
+	WRITE_ONCE(cq->lost, true);
+	if (cq->armed) {
+		cq->armed = 0;
+		gda_eventfd_signal(cq->event);
 	}
-	gda_cq_init(&cq->ecq);
-	return 0;
+	spin_unlock(&cq->lock);
+	/* before the QPs are looked for; pairs with smp_mb() in gda_qp_publish() */
+	smp_mb();
+	gda_qp_lose_cq(cq->obj.ctx, cq);
 }
 
 static void gda_cq_kill(struct gda_object *obj)
@@ -58,18 +147,14 @@ static void gda_cq_kill(struct gda_object *obj)
 	struct gda_ctx *ctx = obj->ctx;
 
 	xa_erase(&ctx->dev->cqns, cq->cqn);
-	gda_region_revoke(cq->region);
-	if (!cq->ecq.collapsed)
-		gda_cell_kill(ctx->rec, &cq->rec);
+	gda_cq_kill_memory(ctx, cq);
 }
 
 static void gda_cq_free(struct gda_object *obj)
 {
 	struct gda_cq *cq = container_of(obj, struct gda_cq, obj);
 
-	if (!cq->ecq.collapsed)
-		gda_cell_free(&cq->rec);
-	gda_region_put(cq->region);
+	gda_cq_free_memory(cq);
 	if (cq->event)
 		eventfd_ctx_put(cq->event);
 	obj->ctx->ncq--;
@@ -82,24 +167,46 @@ const struct gda_object_ops gda_cq_ops = {
 	.free = gda_cq_free,
 };
 
-struct gda_object *gda_cq_create(struct gda_ctx *ctx, struct gda_cq_create *cmd)
+/* As gda_qp_borrow(). */
+static int gda_cq_borrow(struct gda_ctx *ctx, struct gda_cq *cq,
+			 const struct gda_cq_create *cmd)
 {
-	struct gda_cq *cq;
 	int ret;
 
-	ret = gda_cq_check(ctx, cmd);
+	gda_loan_init(&cq->region_loan, &cq->obj, gda_cq_lose);
+	gda_loan_init(&cq->rec_loan, &cq->obj, gda_cq_lose);
+	if (!(cmd->flags & (GDA_CQ_DMABUF | GDA_CQ_DBREC_DMABUF)))
+		return 0;
+	ret = gda_ctx_enter(ctx);
 	if (ret)
-		return ERR_PTR(ret);
-	cq = kzalloc(sizeof(*cq), GFP_KERNEL_ACCOUNT);
-	if (!cq)
-		return ERR_PTR(-ENOMEM);
-	spin_lock_init(&cq->lock);
-	ret = gda_object_reserve(ctx, &cq->obj, GDA_OBJECT_CQ);
+		return ret;
+	gda_ctx_leave(ctx);
+	cq->obj.ctx = ctx;
+	ret = gda_cq_check(cmd);
+	if (!ret && cmd->flags & GDA_CQ_DMABUF)
+		ret = gda_loan_take(&cq->region_loan, &cmd->cq_memory, cmd->depth * 64, 64);
+	if (!ret && cmd->flags & GDA_CQ_DBREC_DMABUF)
+		ret = gda_loan_take(&cq->rec_loan, &cmd->dbrec_memory, GDA_RECORD_BYTES,
+				    GDA_RECORD_BYTES);
+	return ret;
+}
+
+/* On failure nothing but the loans is left. */
+static int gda_cq_build(struct gda_ctx *ctx, struct gda_cq *cq,
+			const struct gda_cq_create *cmd)
+{
+	int ret;
+
+	ret = gda_cq_check(cmd);
+	if (!ret && ctx->ncq >= GDA_MAX_CQ)
+		ret = -ENOSPC;
+	if (!ret)
+		ret = gda_object_reserve(ctx, &cq->obj, GDA_OBJECT_CQ);
 	if (ret)
-		goto err_kfree;
+		return ret;
 	ret = gda_cq_alloc_memory(ctx, cq, cmd);
 	if (ret)
-		goto err_handle;
+		goto err_memory;
 	ret = xa_alloc_cyclic(&ctx->dev->cqns, &cq->cqn, cq, XA_LIMIT(1, 0xffffff),
 			      &ctx->dev->next_cqn, GFP_KERNEL_ACCOUNT);
 	ret = gda_cyclic_error(ret);
@@ -108,26 +215,52 @@ struct gda_object *gda_cq_create(struct gda_ctx *ctx, struct gda_cq_create *cmd)
 	ctx->ncq++;
 	gda_stat_add(GDA_STAT_CQS, 1);
 	gda_object_complete(&cq->obj);
-
-	cmd->handle = cq->obj.handle;
-	cmd->cqn = cq->cqn;
-	gda_region_info(cq->region, 0, &cmd->cq);
-	memset(&cmd->dbrec, 0, sizeof(cmd->dbrec));
-	if (!cq->ecq.collapsed)
-		gda_region_info(cq->rec.cells->region, gda_cell_offset(&cq->rec),
-				&cmd->dbrec);
-	return &cq->obj;
+	return 0;
 
 err_memory:
-	gda_region_revoke(cq->region);
-	gda_region_put(cq->region);
-	if (!cq->ecq.collapsed) {
-		gda_cell_kill(ctx->rec, &cq->rec);
-		gda_cell_free(&cq->rec);
-	}
-err_handle:
+	gda_cq_kill_memory(ctx, cq);
 	gda_object_abort(&cq->obj);
-err_kfree:
+	return ret;
+}
+
+static void gda_cq_answer(const struct gda_cq *cq, struct gda_cq_create *cmd)
+{
+	cmd->handle = cq->obj.handle;
+	cmd->cqn = cq->cqn;
+	memset(&cmd->cq, 0, sizeof(cmd->cq));
+	if (cq->region)
+		gda_region_info(cq->region, 0, &cmd->cq);
+	memset(&cmd->dbrec, 0, sizeof(cmd->dbrec));
+	if (cq->rec.cells)
+		gda_region_info(cq->rec.cells->region, gda_cell_offset(&cq->rec),
+				&cmd->dbrec);
+}
+
+struct gda_object *gda_cq_create(struct gda_ctx *ctx, struct gda_cq_create *cmd)
+{
+	struct gda_cq *cq;
+	int ret;
+
+	cq = kzalloc(sizeof(*cq), GFP_KERNEL_ACCOUNT);
+	if (!cq)
+		return ERR_PTR(-ENOMEM);
+	spin_lock_init(&cq->lock);
+	ret = gda_cq_borrow(ctx, cq, cmd);
+	if (ret)
+		goto err_free;
+	ret = gda_ctx_enter(ctx);
+	if (ret)
+		goto err_free;
+	ret = gda_cq_build(ctx, cq, cmd);
+	if (!ret)
+		gda_cq_answer(cq, cmd);
+	gda_ctx_leave(ctx);
+	if (ret)
+		goto err_free;
+	return &cq->obj;
+
+err_free:
+	gda_cq_free_memory(cq);
 	kfree(cq);
 	return ERR_PTR(ret);
 }
@@ -137,6 +270,7 @@ int gda_cq_event(struct gda_ctx *ctx, struct gda_cq_event *cmd)
 	struct eventfd_ctx *event = NULL;
 	struct gda_object *obj;
 	struct gda_cq *cq;
+	bool deaf;
 
 	if (hweight32(cmd->flags) > 1)
 		return -EINVAL;
@@ -152,11 +286,14 @@ int gda_cq_event(struct gda_ctx *ctx, struct gda_cq_event *cmd)
 			return PTR_ERR(event);
 	}
 	spin_lock(&cq->lock);
-	if (event)
+	/* nothing would ever signal */
+	deaf = cq->lost && cmd->flags;
+	if (event && !deaf)
 		swap(cq->event, event);
-	cq->armed = cmd->flags;
+	if (!deaf)
+		cq->armed = cmd->flags;
 	spin_unlock(&cq->lock);
 	if (event)
 		eventfd_ctx_put(event);
-	return 0;
+	return deaf ? -ENODEV : 0;
 }

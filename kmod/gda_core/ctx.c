@@ -74,6 +74,7 @@ struct gda_ctx *gda_ctx_create(struct file *file)
 	INIT_LIST_HEAD(&ctx->node);
 	mutex_init(&ctx->lock);
 	mutex_init(&ctx->map_lock);
+	INIT_LIST_HEAD(&ctx->loans);
 	xa_init_flags(&ctx->objects, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&ctx->regions, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	file->f_mapping = ctx->inode->i_mapping;

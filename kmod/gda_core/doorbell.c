@@ -91,15 +91,15 @@ static bool gda_doorbell_polled(const struct gda_cells *cells)
 	return cells->npolled || atomic_read(&cells->region->exports);
 }
 
-/* Under SRCU: does any queue of the page have work? */
+/* Under SRCU, by the worker: does any queue of the page have work? */
 bool gda_doorbell_pending(const struct gda_cells *cells)
 {
 	unsigned int slot;
 
 	for_each_set_bit(slot, cells->used, GDA_CELLS) {
-		const struct gda_qp *qp = READ_ONCE(cells->qps[slot]);
+		struct gda_qp *qp = READ_ONCE(cells->qps[slot]);
 
-		if (qp && gda_engine_pending(&qp->eqp))
+		if (qp && gda_qp_pending(qp))
 			return true;
 	}
 	return false;

@@ -6,6 +6,8 @@
  *
  *   dev->lock          mutex     who is bound to a device, and whether it is there
  *   ctx->lock          mutex     objects of a context; one ioctl at a time
+ *   dma_resv           ww_mutex  of other drivers: attaching (under no lock of ours),
+ *                                detaching, and their move_notify()
  *   mmap_lock          (mm)      held by a fault; pinning takes it under no lock of ours
  *   ctx->map_lock      mutex     doorbell mutex: faults, revocation, idling
  *   i_mmap_rwsem       (mm)      taken by unmap_mapping_range()
@@ -14,6 +16,7 @@
  *   cq->lock           spinlock  entries of a CQ
  *
  * Nothing under ctx->lock or map_lock takes mmap_lock, and a fault never takes ctx->lock.
+ * A move_notify() takes no mutex of ours.
  *
  * Whoever executes work (the worker of any context) holds gda_srcu while it looks
  * at a QP, CQ or MR, for at most GDA_VISIT_BYTES of copying. Destroying is: unlink,
@@ -51,6 +54,7 @@
 #define GDA_MAX_MSG		0x7fffffffU
 
 #define GDA_CELL_BYTES		64
+#define GDA_RECORD_BYTES	8U
 #define GDA_CELLS		(PAGE_SIZE / GDA_CELL_BYTES)
 #define GDA_CELL_PAGES		(GDA_MAX_QP / GDA_CELLS)
 #define GDA_REC_PAGES		((GDA_MAX_QP + GDA_MAX_CQ) / GDA_CELLS)
@@ -184,6 +188,7 @@ struct gda_ctx {
 	DECLARE_BITMAP(active, GDA_CELL_PAGES);	/* of @db, scanned; under @map_lock */
 	struct gda_cells *rec[GDA_REC_PAGES];	/* under @lock */
 	struct gda_cells *cnt[GDA_COUNTER_PAGES];	/* under @lock */
+	struct list_head loans;		/* of struct gda_loan; under @lock */
 	struct gda_worker worker;
 };
 
@@ -288,14 +293,39 @@ void gda_doorbell_poll(struct gda_region *region, int n);
 void gda_doorbell_export(struct gda_region *region);
 bool gda_doorbell_pending(const struct gda_cells *cells);
 
+/* loan.c - parts of queues in memory of the caller */
+struct gda_loan {
+	struct gda_mem_backing backing;
+	struct gda_object *obj;		/* whose part it is */
+	/* the memory is being taken away: from now on look at @revoked first */
+	void (*lose)(struct gda_loan *loan);
+	struct list_head node;		/* in ctx->loans */
+	void *addr;			/* NULL: nothing is on loan */
+	u32 length;
+	bool revoked;
+};
+
+void gda_loan_init(struct gda_loan *loan, struct gda_object *obj,
+		   void (*lose)(struct gda_loan *loan));
+int gda_loan_check(const struct gda_queue_memory *mem, bool given);
+int gda_loan_take(struct gda_loan *loan, const struct gda_queue_memory *mem, u32 length,
+		  u32 align);
+void gda_loan_return(struct gda_loan *loan);
+int gda_loan_enter(struct gda_loan *loan);
+void gda_loan_leave(struct gda_loan *loan);
+int gda_loan_clear(struct gda_loan *loan);
+
 /* cq.c */
 struct gda_cq {
 	struct gda_object obj;
 	struct gda_ecq ecq;		/* under @lock once published */
 	spinlock_t lock;
 	u32 cqn;
-	struct gda_region *region;
+	struct gda_region *region;	/* or NULL and on loan, as the record */
 	struct gda_cell rec;		/* ring only */
+	struct gda_loan region_loan;
+	struct gda_loan rec_loan;
+	bool lost;			/* no memory any more; under @lock */
 	struct eventfd_ctx *event;	/* under @lock */
 	u32 armed;			/* GDA_CQ_ARM_*; under @lock */
 };
@@ -313,6 +343,12 @@ struct gda_object *gda_counter_create(struct gda_ctx *ctx,
 				      struct gda_counter_create *cmd);
 
 /* qp.c */
+enum gda_qp_lost {
+	GDA_QP_LOST_SQ,
+	GDA_QP_LOST_REC,
+	GDA_QP_LOST_CQ,
+};
+
 struct gda_qp {
 	struct gda_object obj;
 	struct gda_eqp eqp;		/* the worker's, but for state and fail */
@@ -320,9 +356,14 @@ struct gda_qp {
 	struct gda_cq *recv_cq;		/* or NULL, as the counters */
 	struct gda_count *sent;
 	struct gda_count *recv;
-	struct gda_region *sq;
+	struct gda_region *sq;		/* or NULL and on loan, as the record */
 	struct gda_cell rec;
 	struct gda_cell db;
+	struct gda_loan sq_loan;
+	struct gda_loan rec_loan;
+	void *sq_blank;			/* what the worker reads when they are gone */
+	__be32 rec_blank[2];
+	unsigned long lost;		/* bits of enum gda_qp_lost */
 	bool polled;
 	u64 nonce;			/* in the address: a number alone names nobody */
 
@@ -337,6 +378,8 @@ struct gda_qp {
 struct gda_object *gda_qp_create(struct gda_ctx *ctx, struct gda_qp_create *cmd);
 int gda_qp_address(struct gda_ctx *ctx, struct gda_qp_address *cmd);
 int gda_qp_query(struct gda_ctx *ctx, struct gda_qp_query *cmd);
+bool gda_qp_pending(struct gda_qp *qp);
+void gda_qp_lose_cq(struct gda_ctx *ctx, const struct gda_cq *cq);
 
 /* connect.c */
 int gda_qp_connect(struct gda_ctx *ctx, struct gda_qp_connect *cmd);
@@ -356,6 +399,9 @@ struct gda_object *gda_mr_reg_dmabuf(struct gda_ctx *ctx, struct gda_mr_reg_dmab
 struct gda_object *gda_mr_reg_peer(struct gda_ctx *ctx, struct gda_mr_reg_peer *cmd);
 int gda_mr_query(struct gda_ctx *ctx, struct gda_mr_query *cmd);
 bool gda_mem_kind_present(u32 id);
+int gda_mem_attach(struct gda_mem_backing *b, u32 kind_id,
+		   const struct gda_mem_request *req);
+void gda_mem_detach(struct gda_mem_backing *b);
 
 /* key.c */
 int gda_key_alloc(struct gda_device *dev, struct gda_mr *mr);

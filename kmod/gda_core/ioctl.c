@@ -91,7 +91,7 @@ static int gda_ioc_query(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user 
 	if (gda_mem_kind_present(GDA_KIND_USER))
 		cmd->features[0] |= GDA_FEATURE_MR_USER;
 	if (gda_mem_kind_present(GDA_KIND_DMABUF))
-		cmd->features[0] |= GDA_FEATURE_MR_DMABUF;
+		cmd->features[0] |= GDA_FEATURE_MR_DMABUF | GDA_FEATURE_QUEUE_DMABUF;
 	if (gda_mem_kind_present(GDA_KIND_PEER))
 		cmd->features[0] |= GDA_FEATURE_MR_PEER;
 	if (ctx->dev)
@@ -115,6 +115,9 @@ static int gda_ioc_destroy(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __use
 
 static struct gda_region *gda_cell_region(const struct gda_cell *cell, u32 *offset)
 {
+	/* none: a collapsed CQ, or it is on loan */
+	if (!cell->cells)
+		return NULL;
 	*offset = gda_cell_offset(cell);
 	return cell->cells->region;
 }
@@ -125,7 +128,7 @@ static struct gda_region *gda_cq_region(struct gda_object *obj, u32 type, u32 *o
 
 	if (type == GDA_REGION_CQ)
 		return cq->region;
-	if (type == GDA_REGION_CQ_DBREC && !cq->ecq.collapsed)
+	if (type == GDA_REGION_CQ_DBREC)
 		return gda_cell_region(&cq->rec, offset);
 	return NULL;
 }
@@ -272,9 +275,13 @@ static const struct gda_ioctl_op gda_ioctl_ops[] = {
 	       .fn = gda_ioc_region, .respond = true),
 	GDA_OP(CQ_CREATE, struct gda_cq_create, dbrec,
 	       .create = gda_ioc_cq_create,
-	       .flags = GDA_CQ_COLLAPSED | GDA_CQ_WRITABLE),
+	       .flags = GDA_CQ_COLLAPSED | GDA_CQ_WRITABLE | GDA_CQ_DMABUF |
+			GDA_CQ_DBREC_DMABUF,
+	       .locks = true),
 	GDA_OP(QP_CREATE, struct gda_qp_create, reserved2,
-	       .create = gda_ioc_qp_create, .flags = GDA_QP_POLLED),
+	       .create = gda_ioc_qp_create,
+	       .flags = GDA_QP_POLLED | GDA_QP_SQ_DMABUF | GDA_QP_DBREC_DMABUF,
+	       .locks = true),
 	GDA_OP(QP_ADDRESS, struct gda_qp_address, address,
 	       .fn = gda_ioc_qp_address, .respond = true),
 	GDA_OP(QP_CONNECT, struct gda_qp_connect, address,

@@ -76,8 +76,8 @@ static int gda_mr_check(const struct gda_mem_request *req, u64 iova, u32 access)
 	return 0;
 }
 
-static int gda_mr_attach(struct gda_mr *mr, u32 kind_id,
-			 const struct gda_mem_request *req)
+int gda_mem_attach(struct gda_mem_backing *b, u32 kind_id,
+		   const struct gda_mem_request *req)
 {
 	const struct gda_mem_kind *kind = gda_mem_kind_get(kind_id);
 	int ret;
@@ -85,18 +85,18 @@ static int gda_mr_attach(struct gda_mr *mr, u32 kind_id,
 	if (!kind)
 		return -EOPNOTSUPP;
 	/* what an attempt of another kind has left is void */
-	mr->backing = (struct gda_mem_backing) { .kind = kind };
-	ret = kind->attach(&mr->backing, req);
+	*b = (struct gda_mem_backing) { .kind = kind, .revoke = b->revoke };
+	ret = kind->attach(b, req);
 	if (ret)
 		module_put(kind->owner);
 	return ret;
 }
 
-static void gda_mr_detach(struct gda_mr *mr)
+void gda_mem_detach(struct gda_mem_backing *b)
 {
-	const struct gda_mem_kind *kind = mr->backing.kind;
+	const struct gda_mem_kind *kind = b->kind;
 
-	kind->detach(&mr->backing);
+	kind->detach(b);
 	module_put(kind->owner);
 }
 
@@ -113,7 +113,7 @@ static void gda_mr_free(struct gda_object *obj)
 {
 	struct gda_mr *mr = container_of(obj, struct gda_mr, obj);
 
-	gda_mr_detach(mr);
+	gda_mem_detach(&mr->backing);
 	obj->ctx->nmr--;
 	gda_stat_add(GDA_STAT_MRS, -1);
 	kfree(mr);
@@ -132,6 +132,14 @@ const struct gda_object_ops gda_mr_ops = {
 	.kill = gda_mr_kill,
 	.free = gda_mr_free,
 };
+
+static void gda_mr_revoke(struct gda_mem_backing *b)
+{
+	struct gda_mr *mr = container_of(b, struct gda_mr, backing);
+
+	WRITE_ONCE(mr->mem.state, GDA_MR_REVOKED);
+	synchronize_srcu_expedited(&gda_srcu);
+}
 
 /*
  * Put an MR whose memory is attached into the context. On failure it is gone. What the
@@ -168,7 +176,7 @@ err_handle:
 err_leave:
 	gda_ctx_leave(ctx);
 err_detach:
-	gda_mr_detach(mr);
+	gda_mem_detach(&mr->backing);
 	kfree(mr);
 	return ERR_PTR(ret);
 }
@@ -194,6 +202,7 @@ static struct gda_mr *gda_mr_new(struct gda_ctx *ctx, u64 iova, u32 access,
 	mr->mem.access = access;
 	/* before attach: from there on the memory can be revoked */
 	mr->mem.state = GDA_MR_LIVE;
+	mr->backing.revoke = gda_mr_revoke;
 	return mr;
 }
 
@@ -210,7 +219,7 @@ static struct gda_object *gda_mr_create(struct gda_ctx *ctx, u32 kind, u64 iova,
 
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
-	ret = gda_mr_attach(mr, kind, req);
+	ret = gda_mem_attach(&mr->backing, kind, req);
 	if (ret) {
 		kfree(mr);
 		return ERR_PTR(ret);
@@ -224,11 +233,11 @@ static int gda_mr_attach_user(struct gda_mr *mr, const struct gda_mem_request *r
 {
 	int ret;
 
-	ret = gda_mr_attach(mr, GDA_KIND_USER, req);
+	ret = gda_mem_attach(&mr->backing, GDA_KIND_USER, req);
 	tried->user = -ret;
 	if (ret != -EFAULT)
 		return ret;
-	ret = gda_mr_attach(mr, GDA_KIND_PEER, req);
+	ret = gda_mem_attach(&mr->backing, GDA_KIND_PEER, req);
 	tried->peer = -ret;
 	return ret == -ENXIO ? -EFAULT : ret;
 }
@@ -281,10 +290,7 @@ struct gda_object *gda_mr_reg_dmabuf(struct gda_ctx *ctx, struct gda_mr_reg_dmab
 
 void gda_mem_revoke(struct gda_mem_backing *b)
 {
-	struct gda_mr *mr = container_of(b, struct gda_mr, backing);
-
-	WRITE_ONCE(mr->mem.state, GDA_MR_REVOKED);
-	synchronize_srcu_expedited(&gda_srcu);
+	b->revoke(b);
 }
 GDA_EXPORT(gda_mem_revoke);
 

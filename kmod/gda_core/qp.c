@@ -5,10 +5,15 @@
  * A QP becomes visible to its worker when its doorbell slot is filled, and to peers
  * when its number is published; both are undone by kill. The engine's part (eqp) is
  * touched by the owner's worker only, except state and fail (see connect.c).
+ *
+ * Queue and record may lie in memory of the caller (loan.c). When that is taken away
+ * the worker goes on with a queue of nothing and with what the record last said, in
+ * place of it: the QP fails, and what was published is flushed.
  */
 #include <linux/log2.h>
 #include <linux/random.h>
 #include <linux/slab.h>
+#include <linux/vmalloc.h>
 
 #include "gda_private.h"
 
@@ -48,15 +53,16 @@ static void gda_qp_use(struct gda_qp *qp, int n)
 		qp->recv->obj.users += n;
 }
 
-static int gda_qp_check(const struct gda_ctx *ctx, const struct gda_qp_create *cmd)
+static int gda_qp_check(const struct gda_qp_create *cmd)
 {
+	int ret;
+
 	if (cmd->reserved || cmd->reserved2 || cmd->dialect != GDA_DIALECT_MLX5)
 		return -EOPNOTSUPP;
 	if (!is_power_of_2(cmd->sq_depth) || cmd->sq_depth > GDA_MLX5_MAX_DEPTH)
 		return -EINVAL;
-	if (ctx->nqp >= GDA_MAX_QP)
-		return -ENOSPC;
-	return 0;
+	ret = gda_loan_check(&cmd->sq_memory, cmd->flags & GDA_QP_SQ_DMABUF);
+	return ret ?: gda_loan_check(&cmd->dbrec_memory, cmd->flags & GDA_QP_DBREC_DMABUF);
 }
 
 static void gda_qp_init_engine(struct gda_qp *qp, u32 depth)
@@ -64,8 +70,8 @@ static void gda_qp_init_engine(struct gda_qp *qp, u32 depth)
 	struct gda_eqp *q = &qp->eqp;
 
 	q->dialect = &gda_dialect_mlx5;
-	q->sq = qp->sq->kaddr;
-	q->dbrec = gda_cell_addr(&qp->rec);
+	q->sq = qp->sq ? qp->sq->kaddr : qp->sq_loan.addr;
+	q->dbrec = qp->rec.cells ? gda_cell_addr(&qp->rec) : qp->rec_loan.addr;
 	q->db = gda_cell_addr(&qp->db);
 	q->cq = &qp->cq->ecq;
 	q->recv_cq = qp->recv_cq ? &qp->recv_cq->ecq : NULL;
@@ -76,29 +82,152 @@ static void gda_qp_init_engine(struct gda_qp *qp, u32 depth)
 	q->state = GDA_QP_INIT;
 }
 
-static int gda_qp_alloc_memory(struct gda_ctx *ctx, struct gda_qp *qp, u32 depth)
+/* A queue of nothing, of that many slots: one page of zeros, over and over. */
+static void *gda_qp_alloc_blank(u32 depth)
+{
+	unsigned int n = DIV_ROUND_UP(depth * GDA_MLX5_SLOT_BYTES, PAGE_SIZE);
+	struct page **pages;
+	unsigned int i;
+	void *blank;
+
+	pages = kvmalloc_array(n, sizeof(*pages), GFP_KERNEL_ACCOUNT);
+	if (!pages)
+		return NULL;
+	for (i = 0; i < n; i++)
+		pages[i] = ZERO_PAGE(0);
+	blank = vmap(pages, n, VM_MAP, PAGE_KERNEL_RO);
+	kvfree(pages);
+	return blank;
+}
+
+static int gda_qp_alloc_sq(struct gda_ctx *ctx, struct gda_qp *qp, u32 depth)
 {
 	unsigned int npages = DIV_ROUND_UP(depth * GDA_MLX5_SLOT_BYTES, PAGE_SIZE);
+	struct gda_region *sq;
+
+	if (qp->sq_loan.addr) {
+		qp->sq_blank = gda_qp_alloc_blank(depth);
+		return qp->sq_blank ? gda_loan_enter(&qp->sq_loan) : -ENOMEM;
+	}
+	sq = gda_region_create(ctx, npages, GDA_MAP_RW, NULL);
+	if (IS_ERR(sq))
+		return PTR_ERR(sq);
+	qp->sq = sq;
+	return 0;
+}
+
+static int gda_qp_alloc_rec(struct gda_ctx *ctx, struct gda_qp *qp)
+{
 	int ret;
 
-	qp->sq = gda_region_create(ctx, npages, GDA_MAP_RW, NULL);
-	if (IS_ERR(qp->sq))
-		return PTR_ERR(qp->sq);
-	ret = gda_cell_alloc(ctx, ctx->rec, GDA_REC_PAGES, GDA_CELL_RECORD, &qp->rec);
-	if (ret)
-		goto err_sq;
-	ret = gda_cell_alloc(ctx, ctx->db, GDA_CELL_PAGES, GDA_CELL_DOORBELL, &qp->db);
-	if (ret)
-		goto err_rec;
-	return 0;
+	if (!qp->rec_loan.addr)
+		return gda_cell_alloc(ctx, ctx->rec, GDA_REC_PAGES, GDA_CELL_RECORD,
+				      &qp->rec);
+	ret = gda_loan_enter(&qp->rec_loan);
+	return ret ?: gda_loan_clear(&qp->rec_loan);
+}
 
-err_rec:
-	gda_cell_kill(ctx->rec, &qp->rec);
-	gda_cell_free(&qp->rec);
-err_sq:
-	gda_region_revoke(qp->sq);
-	gda_region_put(qp->sq);
-	return ret;
+/* Unlink queue and record from the context; also what is not there. */
+static void gda_qp_kill_memory(struct gda_ctx *ctx, struct gda_qp *qp)
+{
+	if (qp->rec.cells)
+		gda_cell_kill(ctx->rec, &qp->rec);
+	if (qp->sq)
+		gda_region_revoke(qp->sq);
+	gda_loan_leave(&qp->rec_loan);
+	gda_loan_leave(&qp->sq_loan);
+}
+
+static void gda_qp_free_memory(struct gda_qp *qp)
+{
+	if (qp->rec.cells)
+		gda_cell_free(&qp->rec);
+	if (qp->sq)
+		gda_region_put(qp->sq);
+	gda_loan_return(&qp->rec_loan);
+	gda_loan_return(&qp->sq_loan);
+	vunmap(qp->sq_blank);
+}
+
+/* On failure gda_qp_kill_memory() and gda_qp_free_memory() undo it. */
+static int gda_qp_alloc_memory(struct gda_ctx *ctx, struct gda_qp *qp, u32 depth)
+{
+	int ret;
+
+	ret = gda_qp_alloc_sq(ctx, qp, depth);
+	if (!ret)
+		ret = gda_qp_alloc_rec(ctx, qp);
+	if (ret)
+		return ret;
+	return gda_cell_alloc(ctx, ctx->db, GDA_CELL_PAGES, GDA_CELL_DOORBELL, &qp->db);
+}
+
+static void gda_qp_lose(struct gda_qp *qp, enum gda_qp_lost part)
+{
+	set_bit(part, &qp->lost);
+	/* orders it before what the worker looks at */
+	gda_worker_kick(qp->obj.ctx);
+}
+
+static void gda_qp_lose_sq(struct gda_loan *loan)
+{
+	gda_qp_lose(container_of(loan, struct gda_qp, sq_loan), GDA_QP_LOST_SQ);
+}
+
+static void gda_qp_lose_rec(struct gda_loan *loan)
+{
+	gda_qp_lose(container_of(loan, struct gda_qp, rec_loan), GDA_QP_LOST_REC);
+}
+
+static bool gda_qp_lost_cq(const struct gda_qp *qp)
+{
+	return READ_ONCE(qp->cq->lost) || (qp->recv_cq && READ_ONCE(qp->recv_cq->lost));
+}
+
+/* Every QP of a CQ whose memory was taken away. With the lender's lock held. */
+void gda_qp_lose_cq(struct gda_ctx *ctx, const struct gda_cq *cq)
+{
+	int idx = gda_read_lock();
+	unsigned int page, slot;
+
+	for (page = 0; page < GDA_CELL_PAGES; page++) {
+		/* pairs with smp_store_release in gda_cell_alloc() */
+		struct gda_cells *cells = smp_load_acquire(&ctx->db[page]);
+
+		for (slot = 0; cells && slot < GDA_CELLS; slot++) {
+			struct gda_qp *qp = smp_load_acquire(&cells->qps[slot]);
+
+			if (qp && (qp->cq == cq || qp->recv_cq == cq))
+				set_bit(GDA_QP_LOST_CQ, &qp->lost);
+		}
+	}
+	gda_read_unlock(idx);
+	gda_worker_kick(ctx);
+}
+
+/* By the worker, whose alone the engine's part is: let go of what is lost, and fail. */
+static void gda_qp_replace(struct gda_qp *qp)
+{
+	const u32 gone = GDA_MLX5_VENDOR_QUEUE << 8 | GDA_MLX5_SYND_LOCAL_QP_OP;
+	struct gda_eqp *q = &qp->eqp;
+
+	if (test_bit(GDA_QP_LOST_SQ, &qp->lost))
+		q->sq = qp->sq_blank;
+	if (test_bit(GDA_QP_LOST_REC, &qp->lost) && q->dbrec != qp->rec_blank) {
+		qp->rec_blank[1] = cpu_to_be32(q->seen_dbrec);
+		q->dbrec = qp->rec_blank;
+	}
+	if (!READ_ONCE(q->fail))
+		WRITE_ONCE(q->fail, gone);
+}
+
+/* Under SRCU, by the worker. */
+bool gda_qp_pending(struct gda_qp *qp)
+{
+	/* read after the section began: who lost something waits for those before */
+	if (unlikely(READ_ONCE(qp->lost)))
+		gda_qp_replace(qp);
+	return gda_engine_pending(&qp->eqp);
 }
 
 /*
@@ -111,6 +240,12 @@ static void gda_qp_publish(struct gda_object *obj)
 
 	/* pairs with READ_ONCE in the worker: the engine's part is complete */
 	smp_store_release(&qp->db.cells->qps[qp->db.slot], qp);
+	/* lost already? Who lost it stored that first and looked for the QP then */
+	smp_mb();
+	if (gda_qp_lost_cq(qp))
+		set_bit(GDA_QP_LOST_CQ, &qp->lost);
+	if (READ_ONCE(qp->lost))
+		gda_worker_kick(obj->ctx);
 	if (qp->polled)
 		gda_doorbell_poll(qp->db.cells->region, 1);
 }
@@ -124,8 +259,7 @@ static void gda_qp_kill(struct gda_object *obj)
 	if (qp->polled && obj->published)
 		gda_doorbell_poll(qp->db.cells->region, -1);
 	gda_cell_kill(ctx->db, &qp->db);
-	gda_cell_kill(ctx->rec, &qp->rec);
-	gda_region_revoke(qp->sq);
+	gda_qp_kill_memory(ctx, qp);
 }
 
 static void gda_qp_free(struct gda_object *obj)
@@ -133,8 +267,7 @@ static void gda_qp_free(struct gda_object *obj)
 	struct gda_qp *qp = container_of(obj, struct gda_qp, obj);
 
 	gda_cell_free(&qp->db);
-	gda_cell_free(&qp->rec);
-	gda_region_put(qp->sq);
+	gda_qp_free_memory(qp);
 	gda_qp_use(qp, -1);
 	obj->ctx->nqp--;
 	gda_stat_add(GDA_STAT_QPS, -1);
@@ -151,8 +284,13 @@ static void gda_qp_answer(const struct gda_qp *qp, struct gda_qp_create *cmd)
 {
 	cmd->handle = qp->obj.handle;
 	cmd->qpn = qp->eqp.qpn;
-	gda_region_info(qp->sq, 0, &cmd->sq);
-	gda_region_info(qp->rec.cells->region, gda_cell_offset(&qp->rec), &cmd->dbrec);
+	memset(&cmd->sq, 0, sizeof(cmd->sq));
+	if (qp->sq)
+		gda_region_info(qp->sq, 0, &cmd->sq);
+	memset(&cmd->dbrec, 0, sizeof(cmd->dbrec));
+	if (qp->rec.cells)
+		gda_region_info(qp->rec.cells->region, gda_cell_offset(&qp->rec),
+				&cmd->dbrec);
 	gda_region_info(qp->db.cells->region, gda_cell_offset(&qp->db), &cmd->db);
 }
 
@@ -172,47 +310,97 @@ static int gda_qp_alloc_number(struct gda_device *dev, struct gda_qp *qp)
 	return 0;
 }
 
-struct gda_object *gda_qp_create(struct gda_ctx *ctx, struct gda_qp_create *cmd)
+/* Take what the caller lends; under no lock, for others are waited for. */
+static int gda_qp_borrow(struct gda_ctx *ctx, struct gda_qp *qp,
+			 const struct gda_qp_create *cmd)
 {
-	struct gda_qp *qp;
 	int ret;
 
-	ret = gda_qp_check(ctx, cmd);
+	gda_loan_init(&qp->sq_loan, &qp->obj, gda_qp_lose_sq);
+	gda_loan_init(&qp->rec_loan, &qp->obj, gda_qp_lose_rec);
+	if (!(cmd->flags & (GDA_QP_SQ_DMABUF | GDA_QP_DBREC_DMABUF)))
+		return 0;
+	/* from the first loan on the worker may be kicked: there must be one */
+	ret = gda_ctx_enter(ctx);
 	if (ret)
-		return ERR_PTR(ret);
-	qp = kzalloc(sizeof(*qp), GFP_KERNEL_ACCOUNT);
-	if (!qp)
-		return ERR_PTR(-ENOMEM);
-	ret = gda_qp_find_used(ctx, cmd, qp);
+		return ret;
+	gda_ctx_leave(ctx);
+	qp->obj.ctx = ctx;
+	ret = gda_qp_check(cmd);
+	if (!ret && cmd->flags & GDA_QP_SQ_DMABUF)
+		ret = gda_loan_take(&qp->sq_loan, &cmd->sq_memory,
+				    cmd->sq_depth * GDA_MLX5_SLOT_BYTES,
+				    GDA_MLX5_SLOT_BYTES);
+	if (!ret && cmd->flags & GDA_QP_DBREC_DMABUF)
+		ret = gda_loan_take(&qp->rec_loan, &cmd->dbrec_memory, GDA_RECORD_BYTES,
+				    GDA_RECORD_BYTES);
+	return ret;
+}
+
+/* On failure nothing but the loans is left. */
+static int gda_qp_build(struct gda_ctx *ctx, struct gda_qp *qp,
+			const struct gda_qp_create *cmd)
+{
+	int ret;
+
+	ret = gda_qp_check(cmd);
+	if (!ret && ctx->nqp >= GDA_MAX_QP)
+		ret = -ENOSPC;
+	if (!ret)
+		ret = gda_qp_find_used(ctx, cmd, qp);
+	if (!ret)
+		ret = gda_object_reserve(ctx, &qp->obj, GDA_OBJECT_QP);
 	if (ret)
-		goto err_kfree;
+		return ret;
 	qp->polled = cmd->flags & GDA_QP_POLLED;
 	qp->nonce = get_random_u64();
 	INIT_LIST_HEAD(&qp->suitors);
 	INIT_LIST_HEAD(&qp->suit);
-	ret = gda_object_reserve(ctx, &qp->obj, GDA_OBJECT_QP);
-	if (ret)
-		goto err_kfree;
 	ret = gda_qp_alloc_memory(ctx, qp, cmd->sq_depth);
 	if (ret)
-		goto err_handle;
+		goto err_memory;
 	gda_qp_init_engine(qp, cmd->sq_depth);
 	gda_qp_use(qp, 1);
 	ctx->nqp++;
 	gda_stat_add(GDA_STAT_QPS, 1);
 	gda_object_complete(&qp->obj);
+	return 0;
 
-	ret = gda_qp_alloc_number(ctx->dev, qp);
-	if (ret) {
-		gda_object_discard(&qp->obj);
-		return ERR_PTR(ret);
-	}
-	gda_qp_answer(qp, cmd);
-	return &qp->obj;
-
-err_handle:
+err_memory:
+	gda_qp_kill_memory(ctx, qp);
 	gda_object_abort(&qp->obj);
-err_kfree:
+	return ret;
+}
+
+struct gda_object *gda_qp_create(struct gda_ctx *ctx, struct gda_qp_create *cmd)
+{
+	struct gda_qp *qp;
+	int ret;
+
+	qp = kzalloc(sizeof(*qp), GFP_KERNEL_ACCOUNT);
+	if (!qp)
+		return ERR_PTR(-ENOMEM);
+	ret = gda_qp_borrow(ctx, qp, cmd);
+	if (ret)
+		goto err_free;
+	ret = gda_ctx_enter(ctx);
+	if (ret)
+		goto err_free;
+	ret = gda_qp_build(ctx, qp, cmd);
+	if (ret)
+		goto err_leave;
+	ret = gda_qp_alloc_number(ctx->dev, qp);
+	if (ret)
+		gda_object_discard(&qp->obj);
+	else
+		gda_qp_answer(qp, cmd);
+	gda_ctx_leave(ctx);
+	return ret ? ERR_PTR(ret) : &qp->obj;
+
+err_leave:
+	gda_ctx_leave(ctx);
+err_free:
+	gda_qp_free_memory(qp);
 	kfree(qp);
 	return ERR_PTR(ret);
 }

@@ -53,7 +53,7 @@ static bool gda_worker_serve(struct gda_cells *cells, unsigned int slot)
 {
 	struct gda_qp *qp = READ_ONCE(cells->qps[slot]);
 
-	return qp && gda_engine_pending(&qp->eqp) &&
+	return qp && gda_qp_pending(qp) &&
 	       gda_engine_visit(&qp->eqp, GDA_VISIT_WQES, GDA_VISIT_BYTES);
 }
 

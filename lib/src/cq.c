@@ -10,18 +10,18 @@
 #include <unistd.h>
 #include "gda_internal.h"
 
-static int gda_cq_map(struct gda_cq *c, const struct gda_cq_create *made)
+static int gda_cq_map(struct gda_cq *c, const struct gda_cq_attr *attr,
+		      const struct gda_cq_create *made)
 {
-	int err = gda_region_get(c->ctx, &made->cq, &c->region, &c->entries);
-	void *record;
+	int err = gda_place_get(c->ctx, attr->memory, &made->cq, &c->region, &c->entries);
 
 	if (err || c->flags & GDA_CQ_COLLAPSED)
 		return err;
-	err = gda_region_get(c->ctx, &made->dbrec, &c->dbrec, &record);
+	err = gda_place_get(c->ctx, attr->dbrec, &made->dbrec, &c->dbrec, &c->record);
 	if (err)
 		return err;
 	c->view.entries = (uint64_t)(uintptr_t)c->entries;
-	c->view.record = (uint64_t)(uintptr_t)record;
+	c->view.record = (uint64_t)(uintptr_t)c->record;
 	c->view.mask = made->depth - 1;
 	return 0;
 }
@@ -37,8 +37,11 @@ GDA_EXPORT int gda_cq_create(struct gda_context *ctx, const struct gda_cq_attr *
 {
 	struct gda_cq_create arg = {
 		.size = sizeof(arg),
-		.flags = attr->flags,
+		.flags = attr->flags | (attr->memory ? GDA_CQ_DMABUF : 0) |
+			 (attr->dbrec ? GDA_CQ_DBREC_DMABUF : 0),
 		.depth = attr->flags & GDA_CQ_COLLAPSED ? 1 : attr->depth,
+		.cq_memory = gda_place_memory(attr->memory),
+		.dbrec_memory = gda_place_memory(attr->dbrec),
 	};
 	struct gda_cq *c = calloc(1, sizeof(*c));
 	int err;
@@ -51,7 +54,7 @@ GDA_EXPORT int gda_cq_create(struct gda_context *ctx, const struct gda_cq_attr *
 	c->ctx = ctx;
 	c->handle = arg.handle;
 	c->flags = attr->flags;
-	err = gda_cq_map(c, &arg);
+	err = gda_cq_map(c, attr, &arg);
 	if (err)
 		goto err_unmap;
 	*cq = c;
@@ -91,7 +94,7 @@ GDA_EXPORT int gda_cq_event(struct gda_cq *cq, int eventfd, uint32_t flags)
 
 GDA_EXPORT struct gda_cq_view *gda_cq_view(struct gda_cq *cq)
 {
-	return cq->flags & GDA_CQ_COLLAPSED ? NULL : &cq->view;
+	return cq->entries && cq->record ? &cq->view : NULL;
 }
 
 /* Until the eventfd is signaled, which it then is no more; a signal is no error. */

@@ -55,6 +55,7 @@ struct gda_cq {
 	struct gda_region *region;
 	struct gda_region *dbrec;	/* of a ring, else NULL */
 	void *entries;
+	void *record;			/* of a ring */
 	uint32_t handle;
 	uint32_t flags;
 };
@@ -102,6 +103,14 @@ int gda_destroy_handle(const struct gda_context *ctx, uint32_t handle);
  */
 int gda_region_get(struct gda_context *ctx, const struct gda_region_info *info,
 		   struct gda_region **region, void **part);
+
+/* The same of memory that is the caller's, if @place says so: there is no region. */
+int gda_place_get(struct gda_context *ctx, const struct gda_place *place,
+		  const struct gda_region_info *info, struct gda_region **region,
+		  void **part);
+
+/* What the kernel is told of a place; zero of none. */
+struct gda_queue_memory gda_place_memory(const struct gda_place *place);
 
 /* Give a reference back; the last one unmaps. NULL is nothing. */
 void gda_region_put(struct gda_context *ctx, struct gda_region *region);

@@ -33,25 +33,28 @@ static void gda_qp_unmap(struct gda_qp *q)
 }
 
 /* Map what the kernel made and fill the view. On failure gda_qp_unmap() cleans up. */
-static int gda_qp_map(struct gda_qp *q, const struct gda_qp_create *made,
-		      uint64_t timeout_ns)
+static int gda_qp_map(struct gda_qp *q, const struct gda_qp_attr *how,
+		      const struct gda_qp_create *made)
 {
 	struct gda_view_attr attr = {
 		.cq = q->cq->entries,
 		.depth = made->sq_depth,
 		.qpn = made->qpn,
-		.timeout_ns = timeout_ns,
+		.timeout_ns = how->timeout_ns,
 	};
 	void *dbrec;
 	int err;
 
-	err = gda_region_get(q->ctx, &made->sq, &q->sq, &attr.sq);
+	err = gda_place_get(q->ctx, how->sq, &made->sq, &q->sq, &attr.sq);
 	if (!err)
-		err = gda_region_get(q->ctx, &made->dbrec, &q->dbrec, &dbrec);
+		err = gda_place_get(q->ctx, how->dbrec, &made->dbrec, &q->dbrec, &dbrec);
 	if (!err)
 		err = gda_region_get(q->ctx, &made->db, &q->db, &attr.db);
 	if (err || !(q->cq->flags & GDA_CQ_COLLAPSED))
 		return err;
+	/* some of it is mapped elsewhere only, where the posters are */
+	if (!attr.sq || !dbrec || !attr.cq)
+		return 0;
 	q->slots = calloc(made->sq_depth, sizeof(*q->slots));
 	if (!q->slots)
 		return -ENOMEM;
@@ -74,9 +77,12 @@ GDA_EXPORT int gda_qp_create(struct gda_context *ctx, const struct gda_qp_attr *
 {
 	struct gda_qp_create arg = {
 		.size = sizeof(arg),
-		.flags = attr->flags,
+		.flags = attr->flags | (attr->sq ? GDA_QP_SQ_DMABUF : 0) |
+			 (attr->dbrec ? GDA_QP_DBREC_DMABUF : 0),
 		.dialect = GDA_DIALECT_MLX5,
 		.sq_depth = attr->sq_depth ? attr->sq_depth : GDA_DEFAULT_DEPTH,
+		.sq_memory = gda_place_memory(attr->sq),
+		.dbrec_memory = gda_place_memory(attr->dbrec),
 	};
 	struct gda_qp *q = aligned_alloc(alignof(struct gda_qp), sizeof(*q));
 	int err;
@@ -100,7 +106,7 @@ GDA_EXPORT int gda_qp_create(struct gda_context *ctx, const struct gda_qp_attr *
 	if (err)
 		goto err_cq;
 	q->handle = arg.handle;
-	err = gda_qp_map(q, &arg, attr->timeout_ns);
+	err = gda_qp_map(q, attr, &arg);
 	if (err)
 		goto err_unmap;
 	*qp = q;

@@ -64,6 +64,27 @@ int gda_region_get(struct gda_context *ctx, const struct gda_region_info *info,
 	return err;
 }
 
+int gda_place_get(struct gda_context *ctx, const struct gda_place *place,
+		  const struct gda_region_info *info, struct gda_region **region,
+		  void **part)
+{
+	if (!place)
+		return gda_region_get(ctx, info, region, part);
+	*part = place->addr;
+	return 0;
+}
+
+struct gda_queue_memory gda_place_memory(const struct gda_place *place)
+{
+	struct gda_queue_memory mem = { 0 };
+
+	if (place) {
+		mem.fd = place->fd;
+		mem.offset = place->offset;
+	}
+	return mem;
+}
+
 void gda_region_put(struct gda_context *ctx, struct gda_region *region)
 {
 	struct gda_region **link;

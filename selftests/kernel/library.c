@@ -336,4 +336,50 @@ TEST_F(library, K7_peer_memory)
 	close(fd);
 }
 
+/* Queue, record and CQ where the caller says, in a dma-buf: here the driver's own. */
+TEST_F(library, queue_in_memory_of_the_caller)
+{
+	struct side *a = &self->a;
+	struct gda_cq_attr cqattr = { .flags = GDA_CQ_COLLAPSED };
+	struct gda_qp_attr attr = { .sq_depth = 32, .timeout_ns = T_WAIT_NS };
+	struct gda_place sq, rec, entry, far;
+	struct gda_exported buf;
+	struct gda_address addr;
+	struct gda_cq *cq;
+	struct gda_qp *qp;
+	uint8_t *p;
+
+	ASSERT_OK(gda_qp_export(self->b.qp, GDA_REGION_SQ, &buf));
+	p = mmap(NULL, buf.length, PROT_READ | PROT_WRITE, MAP_SHARED, buf.fd, 0);
+	ASSERT_NE(MAP_FAILED, p);
+	sq = (struct gda_place){ buf.fd, 0, p };
+	rec = (struct gda_place){ buf.fd, 2048, p + 2048 };
+	entry = (struct gda_place){ buf.fd, 3072, p + 3072 };
+	far = (struct gda_place){ buf.fd, 0, NULL };
+	cqattr.memory = &entry;
+	ASSERT_OK(gda_cq_create(a->ctx, &cqattr, &cq));
+	attr.cq = cq;
+	attr.sq = &far;
+	ASSERT_OK(gda_qp_create(a->ctx, &attr, &qp));
+	EXPECT_EQ(NULL, gda_qp_view(qp));
+	EXPECT_OK(gda_qp_destroy(qp));
+	attr.sq = &sq;
+	attr.dbrec = &rec;
+	ASSERT_OK(gda_qp_create(a->ctx, &attr, &qp));
+	ASSERT_NE(NULL, gda_qp_view(qp));
+	ASSERT_OK(gda_qp_address(qp, &addr));
+	ASSERT_OK(gda_qp_connect(qp, &addr));
+	for (int i = 0; i < 100; i++) {
+		struct gda_view *v = gda_qp_view(qp);
+
+		memset(a->mem, i, 64);
+		ASSERT_OK(gda_wait(v, gda_put(v, AT(a, 0), AT(a, 4096), 64, 0), 0));
+		ASSERT_TRUE(t_all(a->mem + 4096, (uint8_t)i, 64));
+	}
+	EXPECT_OK(gda_qp_destroy(qp));
+	EXPECT_OK(gda_cq_destroy(cq));
+	munmap(p, buf.length);
+	close(buf.fd);
+}
+
 TEST_HARNESS_MAIN

@@ -44,15 +44,19 @@ const struct t_call t_calls[T_CALLS] = {
 	},
 	[GDA_IOC_NR_CQ_CREATE] = {
 		CALL(CQ_CREATE, gda_cq_create), CREATES(gda_cq_create),
+		.min = offsetof(struct gda_cq_create, cq_memory),
 		.zero = {
-			FIELD(gda_cq_create, flags, GDA_CQ_COLLAPSED | GDA_CQ_WRITABLE),
+			FIELD(gda_cq_create, flags, GDA_CQ_COLLAPSED | GDA_CQ_WRITABLE |
+						    GDA_CQ_DMABUF | GDA_CQ_DBREC_DMABUF),
 			FIELD(gda_cq_create, reserved, 0),
 		},
 	},
 	[GDA_IOC_NR_QP_CREATE] = {
 		CALL(QP_CREATE, gda_qp_create), CREATES(gda_qp_create),
+		.min = offsetof(struct gda_qp_create, sq_memory),
 		.zero = {
-			FIELD(gda_qp_create, flags, GDA_QP_POLLED),
+			FIELD(gda_qp_create, flags, GDA_QP_POLLED | GDA_QP_SQ_DMABUF |
+						    GDA_QP_DBREC_DMABUF),
 			FIELD(gda_qp_create, reserved, 0),
 			FIELD(gda_qp_create, reserved2, 0),
 		},

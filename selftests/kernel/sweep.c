@@ -196,38 +196,25 @@ static int prepare_peer(struct fx *fx)
 	return fx->gpu;
 }
 
-static int call_peer(struct fx *fx)
-{
-	struct t_mr mr;
-	int err = t_mr_reg_peer(fx->fd, fx->mem, fx->len, GDA_ACCESS_ALL, &mr);
-
-	fx->made = mr.handle;
-	return err;
-}
-
 static int prepare_peer_mr(struct fx *fx)
 {
 	int err = prepare_peer(fx);
 
-	return err ? err : call_peer(fx);
+	return err ? err : sweep_peer(fx);
 }
 
-static int call_invalidate(struct fx *fx)
+static int prepare_qp_dmabuf(struct fx *fx)
 {
-	struct gda_test_peer_invalidate cmd = { 0 };
+	int err = prepare_dmabuf(fx);
 
-	return t_ioctl(fx->gpu, GDA_TEST_PEER_INVALIDATE, &cmd);
+	return err ? err : t_cq_create(fx->fd, GDA_CQ_COLLAPSED, 1, &fx->cq);
 }
 
-/* The GPU's last reference but that of the MR. */
-static int call_close_gpu(struct fx *fx)
+static int prepare_made_qp_dmabuf(struct fx *fx)
 {
-	munmap(fx->mem, fx->len);
-	fx->mem = NULL;
-	if (close(fx->gpu))
-		return -errno;
-	fx->gpu = -1;
-	return 0;
+	int err = prepare_qp_dmabuf(fx);
+
+	return err ? err : sweep_qp_dmabuf(fx);
 }
 
 static int prepare_mr(struct fx *fx)
@@ -528,18 +515,24 @@ static const struct op ops[] = {
 	OP(mr_fresh, .prepare = prepare_fresh, .call = call_mr, .undo = undo_made),
 	OP(mr_dmabuf, .prepare = prepare_dmabuf, .call = call_dmabuf, .undo = undo_made,
 	   .needs_dmabuf = true),
-	OP(mr_peer, .prepare = prepare_peer, .call = call_peer, .undo = undo_made,
+	OP(mr_peer, .prepare = prepare_peer, .call = sweep_peer, .undo = undo_made,
 	   .needs_gpu = true),
 	OP(mr_user_peer, .prepare = prepare_peer, .call = call_mr, .undo = undo_made,
 	   .needs_gpu = true),
 	OP(destroy_mr, .prepare = prepare_mr, .call = call_destroy, .cannot_fail = true),
+	OP(cq_dmabuf, .prepare = prepare_dmabuf, .call = sweep_cq_dmabuf, .undo = undo_made,
+	   .needs_dmabuf = true),
+	OP(qp_dmabuf, .prepare = prepare_qp_dmabuf, .call = sweep_qp_dmabuf, .undo = undo_made,
+	   .needs_dmabuf = true),
+	OP(destroy_qp_dmabuf, .prepare = prepare_made_qp_dmabuf, .call = call_destroy,
+	   .needs_dmabuf = true, .cannot_fail = true),
 	OP(destroy_dmabuf, .prepare = prepare_dmabuf_mr, .call = call_destroy,
 	   .needs_dmabuf = true, .cannot_fail = true),
 	OP(destroy_peer, .prepare = prepare_peer_mr, .call = call_destroy,
 	   .needs_gpu = true, .cannot_fail = true),
-	OP(invalidate, .prepare = prepare_peer_mr, .call = call_invalidate,
+	OP(invalidate, .prepare = prepare_peer_mr, .call = sweep_invalidate,
 	   .needs_gpu = true, .cannot_fail = true),
-	OP(close_gpu, .prepare = prepare_peer_mr, .call = call_close_gpu,
+	OP(close_gpu, .prepare = prepare_peer_mr, .call = sweep_close_gpu,
 	   .needs_gpu = true, .cannot_fail = true),
 	OP(destroy_qp, .prepare = prepare_destroy_qp, .call = call_destroy, .cannot_fail = true),
 	OP(destroy_cq, .prepare = prepare_destroy_cq, .call = call_destroy, .cannot_fail = true),

@@ -50,4 +50,11 @@ const struct op *op_find(const char *name);
 /* Close and free whatever the call and its preparation have left. */
 void fx_close(struct fx *fx);
 
+/* sweep_memory.c */
+int sweep_peer(struct fx *fx);
+int sweep_invalidate(struct fx *fx);
+int sweep_close_gpu(struct fx *fx);
+int sweep_cq_dmabuf(struct fx *fx);
+int sweep_qp_dmabuf(struct fx *fx);
+
 #endif /* SWEEP_H */

@@ -128,6 +128,8 @@ struct gda_bind {
  *	masked atomics of 4 and 8 bytes, and DUMP
  * %GDA_FEATURE_MR_PEER
  *	GDA_IOC_MR_REG_PEER
+ * %GDA_FEATURE_QUEUE_DMABUF
+ *	queues in memory of the caller: struct gda_queue_memory
  */
 #define GDA_FEATURE_DIALECT_MLX5	(1ULL << 0)
 #define GDA_FEATURE_CQ_COLLAPSED	(1ULL << 1)
@@ -142,6 +144,7 @@ struct gda_bind {
 #define GDA_FEATURE_IMM			(1ULL << 10)
 #define GDA_FEATURE_MASKED		(1ULL << 11)
 #define GDA_FEATURE_MR_PEER		(1ULL << 12)
+#define GDA_FEATURE_QUEUE_DMABUF	(1ULL << 13)
 
 /**
  * struct gda_query - features and limits of the bound device (GDA_IOC_QUERY)
@@ -285,6 +288,39 @@ struct gda_region_query {
 #define GDA_IOC_REGION_INFO	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_REGION_INFO)
 
 /**
+ * struct gda_queue_memory - where a part of a queue lies in a dma-buf of the caller
+ * @offset: in: first byte; a multiple of 64, of a record: of 8
+ * @fd: in: the dma-buf, open for reading and writing
+ * @reserved: must be 0
+ *
+ * A flag of CQ or QP creation says that there is one; without the flag it must be zero
+ * (EINVAL). Such a part has no region: what is answered for it is zero, and
+ * GDA_IOC_REGION_INFO and GDA_IOC_REGION_EXPORT say ENOENT. Who posts maps the dma-buf.
+ * A record is set to zero at its creation, and the entries of a CQ are preset.
+ *
+ * The object holds the dma-buf. Its exporter may take the memory away at any time:
+ * after its call returned nothing of it is read or written any more, and the QP, or
+ * every QP of the CQ, is in error for good (%GDA_MLX5_VENDOR_QUEUE). Slots that were
+ * published by then are flushed, one completion each, of which a ring that has no room
+ * for them overflows. Nothing completes to a CQ that lost its memory: GDA_IOC_QP_QUERY
+ * tells.
+ *
+ * EBADF, EINVAL: @fd is no dma-buf, the part is not inside it, or not aligned.
+ * EOVERFLOW: it wraps. EACCES: @fd is not writable. EBUSY: it overlaps with another part of
+ * this or another queue of the context (in the same dma-buf: two dma-bufs of the same
+ * pages are not found out). EOPNOTSUPP: the exporter gives the CPU no window
+ * (vmap), or it is I/O memory, and "soft0" needs one. EMEDIUMTYPE: the window is not
+ * write-back cached, so that its stores would not be seen in order (x86 alone is
+ * checked). EAGAIN: the buffer
+ * moved meanwhile. ETIMEDOUT: it stayed busy.
+ */
+struct gda_queue_memory {
+	__aligned_u64 offset;
+	__s32 fd;
+	__u32 reserved;
+};
+
+/**
  * DOC: CQ flags
  *
  * %GDA_CQ_COLLAPSED
@@ -293,9 +329,16 @@ struct gda_region_query {
  * %GDA_CQ_WRITABLE
  *	May be mapped read-write, for GPU drivers that can only register writable
  *	memory; the kernel never reads it back.
+ * %GDA_CQ_DMABUF
+ *	The entries lie in gda_cq_create.cq_memory.
+ * %GDA_CQ_DBREC_DMABUF
+ *	The consumer index record lies in gda_cq_create.dbrec_memory. Not with
+ *	%GDA_CQ_COLLAPSED.
  */
 #define GDA_CQ_COLLAPSED	(1U << 0)
 #define GDA_CQ_WRITABLE		(1U << 1)
+#define GDA_CQ_DMABUF		(1U << 2)
+#define GDA_CQ_DBREC_DMABUF	(1U << 3)
 
 /**
  * struct gda_cq_create - create a completion queue (GDA_IOC_CQ_CREATE)
@@ -307,6 +350,8 @@ struct gda_region_query {
  * @reserved: must be 0
  * @cq: out: the entries
  * @dbrec: out: consumer index record; all zero for a collapsed CQ
+ * @cq_memory: in: with %GDA_CQ_DMABUF
+ * @dbrec_memory: in: with %GDA_CQ_DBREC_DMABUF
  */
 struct gda_cq_create {
 	__u32 size;
@@ -317,6 +362,8 @@ struct gda_cq_create {
 	__u32 reserved;
 	struct gda_region_info cq;
 	struct gda_region_info dbrec;
+	struct gda_queue_memory cq_memory;
+	struct gda_queue_memory dbrec_memory;
 };
 #define GDA_IOC_CQ_CREATE	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_CQ_CREATE)
 
@@ -341,7 +388,9 @@ struct gda_cq_create {
  * @eventfd: in: eventfd(2) to be signaled; -1: the one given before (EINVAL if none)
  *
  * A completion that was written before the call signals nothing: arm, look at the
- * CQ once more, then wait. EBADF or EINVAL: @eventfd is no eventfd.
+ * CQ once more, then wait. EBADF or EINVAL: @eventfd is no eventfd. ENODEV: the CQ
+ * lost its memory (struct gda_queue_memory), and nothing would signal; who had armed it
+ * by then was signaled.
  */
 struct gda_cq_event {
 	__u32 size;
@@ -399,8 +448,15 @@ enum gda_dialect {
  *	The doorbell is looked at periodically even while nobody faults on it: for
  *	posters that are devices, or that map the pages by other means. The context
  *	is never fully idle.
+ * %GDA_QP_SQ_DMABUF
+ *	The send queue lies in gda_qp_create.sq_memory.
+ * %GDA_QP_DBREC_DMABUF
+ *	The doorbell record lies in gda_qp_create.dbrec_memory. Whoever writes the record
+ *	only, and not the doorbell, wants %GDA_QP_POLLED, too.
  */
 #define GDA_QP_POLLED		(1U << 0)
+#define GDA_QP_SQ_DMABUF	(1U << 1)
+#define GDA_QP_DBREC_DMABUF	(1U << 2)
 
 /**
  * struct gda_qp_create - create a queue pair (GDA_IOC_QP_CREATE)
@@ -423,6 +479,8 @@ enum gda_dialect {
  * @recv_counter: in: handle of a counter of writes and atomics of the peer that have
  *	arrived here, one each; 0: none
  * @reserved2: must be 0
+ * @sq_memory: in: with %GDA_QP_SQ_DMABUF
+ * @dbrec_memory: in: with %GDA_QP_DBREC_DMABUF
  */
 struct gda_qp_create {
 	__u32 size;
@@ -440,6 +498,8 @@ struct gda_qp_create {
 	__u32 sent_counter;
 	__u32 recv_counter;
 	__u32 reserved2;
+	struct gda_queue_memory sq_memory;
+	struct gda_queue_memory dbrec_memory;
 };
 #define GDA_IOC_QP_CREATE	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_QP_CREATE)
 

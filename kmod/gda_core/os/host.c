@@ -71,6 +71,11 @@ bool gda_host_push(struct gda_ecq *ecq, const struct gda_completion *c)
 		trace_gda_qp_error(c->qpn, c->index, c->wr_opcode, c->status.syndrome,
 				   c->status.vendor);
 	spin_lock(&cq->lock);
+	if (unlikely(cq->lost)) {
+		spin_unlock(&cq->lock);
+		/* the owner's QP fails for that at its next visit, and says so */
+		return c->cqe_opcode != GDA_MLX5_CQE_RESP_IMM;
+	}
 	pushed = gda_cq_push(ecq, c);
 	/* an overflow is an event too: there is nothing else to wait for */
 	if ((pushed || ecq->failed) && cq->armed & gda_cq_events(c)) {

@@ -104,4 +104,26 @@ static inline void gda_eventfd_signal(struct eventfd_ctx *event)
 #define GDA_VMAP_UNDER_RESV	false
 #endif
 
+/*
+ * Not of a version but of an architecture: is a mapping of the kernel's write-back
+ * cached, as all other mappings of RAM are? Elsewhere exporters are believed.
+ */
+#ifdef CONFIG_X86
+static inline bool gda_kaddr_cached(const void *addr)
+{
+	unsigned int level;
+	pte_t *pte = lookup_address((unsigned long)addr, &level);
+
+	if (!pte || !pte_present(*pte))
+		return false;
+	return !(pte_val(*pte) &
+		 (level == PG_LEVEL_4K ? _PAGE_CACHE_MASK : _PAGE_LARGE_CACHE_MASK));
+}
+#else
+static inline bool gda_kaddr_cached(const void *addr)
+{
+	return true;
+}
+#endif
+
 #endif /* GDA_COMPAT_H */

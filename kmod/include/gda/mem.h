@@ -52,8 +52,9 @@ struct gda_mem_kind {
 };
 
 /**
- * struct gda_mem_backing - the memory behind one MR
+ * struct gda_mem_backing - the memory behind one MR, or a part of a queue
  * @kind: who made it; set by gda_core
+ * @revoke: what gda_mem_revoke() does; gda_core's own, set before attach()
  * @pages: pages of the kernel's direct map, or NULL (then kind->span is used)
  * @npages: how many
  * @offset: of the MR's first byte in the first page
@@ -61,6 +62,7 @@ struct gda_mem_kind {
  */
 struct gda_mem_backing {
 	const struct gda_mem_kind *kind;
+	void (*revoke)(struct gda_mem_backing *b);
 	struct page **pages;
 	unsigned long npages;
 	u32 offset;
@@ -82,7 +84,7 @@ int gda_mem_kind_register(const struct gda_mem_kind *kind);
 void gda_mem_kind_unregister(const struct gda_mem_kind *kind);
 
 /**
- * gda_mem_revoke - the memory behind an MR is being taken away
+ * gda_mem_revoke - the memory behind an MR or a queue is being taken away
  * @b: as given to attach(), which may not have returned yet
  *
  * When it returns, no executor reads or writes the memory and none ever will; the

@@ -102,13 +102,33 @@ int gda_context_query(struct gda_context *ctx, struct gda_query *query);
 int gda_context_shutdown(struct gda_context *ctx);
 
 /**
+ * struct gda_place - where a part of a queue lies in memory of the caller
+ * @fd: a dma-buf, open for reading and writing; may be closed afterwards
+ * @offset: first byte in it; a multiple of 64, of a record: of 8
+ * @addr: where this process has mapped that byte, for as long as the queue lives; NULL:
+ *	nowhere, and the queue has no view, for only others post to it
+ *
+ * Whose memory it is may take it away (see struct gda_queue_memory in gda/ioctl.h): the
+ * QP, or every QP of the CQ, is then in error for good, with %GDA_MLX5_VENDOR_QUEUE.
+ */
+struct gda_place {
+	int fd;
+	uint64_t offset;
+	void *addr;
+};
+
+/**
  * struct gda_cq_attr - how to create a CQ
  * @depth: entries, power of two; ignored (1) for a collapsed CQ
- * @flags: GDA_CQ_*
+ * @flags: GDA_CQ_*, but for the two that say where it lies
+ * @memory: where the entries lie, or NULL
+ * @dbrec: where the consumer index record of a ring lies, or NULL
  */
 struct gda_cq_attr {
 	uint32_t depth;
 	uint32_t flags;
+	const struct gda_place *memory;
+	const struct gda_place *dbrec;
 };
 
 /**
@@ -120,7 +140,11 @@ struct gda_cq_attr {
  * The fast path reads collapsed CQs (%GDA_CQ_COLLAPSED), which serve one QP each.
  * gda_qp_create() makes one by itself. gda_cq_poll() reads rings.
  *
- * Return: 0; -EINVAL bad depth; -ENOSPC too many.
+ * Return: 0; -EINVAL bad depth; -ENOSPC too many. With memory of the caller also: -EBADF,
+ * -EINVAL no dma-buf, not inside it or not aligned; -EACCES not open for writing; -EBUSY it
+ * overlaps with another queue; -EOPNOTSUPP its exporter has no address for the CPU, or the
+ * device is in-process; -EMEDIUMTYPE that address is not write-back cached; -EAGAIN it
+ * moved meanwhile.
  */
 int gda_cq_create(struct gda_context *ctx, const struct gda_cq_attr *attr,
 		  struct gda_cq **cq);
@@ -150,7 +174,7 @@ int gda_cq_event(struct gda_cq *cq, int eventfd, uint32_t flags);
  * @cq: the CQ
  *
  * Return: the view, see gda/ring.h, valid until gda_cq_destroy(); NULL if the CQ is
- * collapsed.
+ * collapsed, or lies where this process has not mapped it.
  */
 struct gda_cq_view *gda_cq_view(struct gda_cq *cq);
 
@@ -210,6 +234,8 @@ const struct gda_counter *gda_counter_memory(const struct gda_count *count);
  * @recv_cq: ring that takes the immediates of the peer, of the same context, or NULL
  * @sent_counter: counts work requests completed here, or NULL
  * @recv_counter: counts writes and atomics of the peer that have arrived, or NULL
+ * @sq: where the send queue lies, or NULL
+ * @dbrec: where the doorbell record lies, or NULL
  */
 struct gda_qp_attr {
 	struct gda_cq *cq;
@@ -219,6 +245,8 @@ struct gda_qp_attr {
 	struct gda_cq *recv_cq;
 	struct gda_count *sent_counter;
 	struct gda_count *recv_counter;
+	const struct gda_place *sq;
+	const struct gda_place *dbrec;
 };
 
 /**
@@ -228,7 +256,7 @@ struct gda_qp_attr {
  * @qp: out
  *
  * Return: 0; -EINVAL bad depth, or a CQ of another context; -EBUSY the collapsed CQ
- * serves another QP; -ENOSPC too many.
+ * serves another QP; -ENOSPC too many. With memory of the caller also as gda_cq_create().
  */
 int gda_qp_create(struct gda_context *ctx, const struct gda_qp_attr *attr,
 		  struct gda_qp **qp);
@@ -286,7 +314,8 @@ int gda_qp_query(struct gda_qp *qp, struct gda_qp_query *query);
  * @qp: the QP
  *
  * Return: the view, see gda/fastpath.h, valid until gda_qp_destroy(); NULL if the
- * QP's CQ is a ring, which the fast path does not read.
+ * QP's CQ is a ring, which the fast path does not read, or if a part of queue or CQ
+ * lies where this process has not mapped it.
  */
 struct gda_view *gda_qp_view(struct gda_qp *qp);
 

@@ -30,6 +30,7 @@ struct test_buffer {
 	bool gone;
 	unsigned int pins;
 	unsigned int vmaps;
+	void *wc;	/* another mapping of @store, write-combined; such a buffer does not move */
 	u8 *store;	/* in use */
 	u8 *old;
 };
@@ -98,7 +99,7 @@ static int test_vmap(struct dma_buf *dmabuf, struct iosys_map *map)
 
 	mutex_lock(&buf->lock);
 	buf->vmaps++;
-	iosys_map_set_vaddr(map, buf->store);
+	iosys_map_set_vaddr(map, buf->wc ?: buf->store);
 	mutex_unlock(&buf->lock);
 	return 0;
 }
@@ -143,6 +144,7 @@ static int test_mmap(struct dma_buf *dmabuf, struct vm_area_struct *vma)
 
 static void test_buffer_free(struct test_buffer *buf)
 {
+	vunmap(buf->wc);
 	vfree(buf->store);
 	vfree(buf->old);
 	mutex_destroy(&buf->lock);
@@ -191,6 +193,20 @@ static struct test_buffer *test_buffer_create(size_t bytes)
 	return NULL;
 }
 
+static int test_buffer_combine(struct test_buffer *buf)
+{
+	unsigned int n = buf->bytes >> PAGE_SHIFT, i;
+	struct page **pages = kvmalloc_array(n, sizeof(*pages), GFP_KERNEL);
+
+	if (!pages)
+		return -ENOMEM;
+	for (i = 0; i < n; i++)
+		pages[i] = vmalloc_to_page(buf->store + i * PAGE_SIZE);
+	buf->wc = vmap(pages, n, VM_MAP, pgprot_writecombine(PAGE_KERNEL));
+	kvfree(pages);
+	return buf->wc ? 0 : -ENOMEM;
+}
+
 static long test_export(struct gda_test_export *cmd)
 {
 	DEFINE_DMA_BUF_EXPORT_INFO(info);
@@ -198,11 +214,15 @@ static long test_export(struct gda_test_export *cmd)
 	struct dma_buf *dmabuf;
 
 	if (!cmd->length || cmd->length > TEST_MAX_BYTES || cmd->length % PAGE_SIZE ||
-	    cmd->flags & ~GDA_TEST_NO_VMAP)
+	    cmd->flags & ~(GDA_TEST_NO_VMAP | GDA_TEST_WC))
 		return -EINVAL;
 	buf = test_buffer_create(cmd->length);
 	if (!buf)
 		return -ENOMEM;
+	if (cmd->flags & GDA_TEST_WC && test_buffer_combine(buf)) {
+		test_buffer_free(buf);
+		return -ENOMEM;
+	}
 	info.ops = cmd->flags & GDA_TEST_NO_VMAP ? &test_no_vmap_ops : &test_dmabuf_ops;
 	info.size = cmd->length;
 	info.flags = O_RDWR;
@@ -226,7 +246,7 @@ static int test_swap(struct dma_buf *dmabuf, u32 flags)
 	int ret = -EBUSY;
 
 	mutex_lock(&buf->lock);
-	if (buf->pins || (GDA_VMAP_UNDER_RESV && buf->vmaps))
+	if (buf->wc || buf->pins || (GDA_VMAP_UNDER_RESV && buf->vmaps))
 		goto out;
 	unmap_mapping_range(dmabuf->file->f_mapping, 0, 0, 1);
 	memcpy(buf->old, buf->store, buf->bytes);

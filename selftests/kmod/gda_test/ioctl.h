@@ -14,6 +14,7 @@
 /* Flags of an exported buffer. */
 #define GDA_TEST_NO_VMAP	1U	/* no address for the CPU, as memory of a GPU */
 #define GDA_TEST_IOMEM		2U	/* peer memory only: the address is one of I/O memory */
+#define GDA_TEST_WC		4U	/* its address is write-combined */
 
 /* What a buffer's old memory is filled with when it moved. */
 #define GDA_TEST_CANARY		0xca
@@ -21,7 +22,7 @@
 /**
  * struct gda_test_export - a dma-buf of zeros (GDA_TEST_EXPORT)
  * @length: in: bytes, whole pages
- * @flags: in: GDA_TEST_NO_VMAP
+ * @flags: in: GDA_TEST_NO_VMAP or GDA_TEST_WC
  * @fd: out: the dma-buf
  */
 struct gda_test_export {
