@@ -16,7 +16,7 @@ INPROC_RAW	:= basic keys range ring wqe imm peer handle limits idle
 INPROC_RAW_peer	:= -T killed
 INPROC_RAW_handle := -T device_names
 INPROC_RAW_limits := -t O11_cqs_and_qps -t O11_mrs
-INPROC_RAW_idle	:= -T costs_nothing
+INPROC_RAW_idle	:= -T costs_nothing -T polled_while_exported -T failed_export_is_not_polled
 INPROC_SLOW	:= limits idle
 
 TEST_NATIVE	+= $(foreach v,plain asan tsan,$(INPROC_TESTS:%=$(INPROC_OUT)/$v/%)) \
