@@ -61,6 +61,9 @@ int gda_soft_init(void)
 	gda_soft_device = platform_device_register_simple("gda_soft", PLATFORM_DEVID_NONE, NULL,
 							  0);
 	ret = PTR_ERR_OR_ZERO(gda_soft_device);
+	/* a device without a name: there was no memory for it, nothing else is invalid */
+	if (ret == -EINVAL)
+		ret = -ENOMEM;
 	if (ret)
 		platform_driver_unregister(&gda_soft_driver);
 	return ret;
