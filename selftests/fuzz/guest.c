@@ -9,6 +9,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -22,6 +23,7 @@
 #include "guest.h"
 #include "kernel/gda_test.h"
 #include "kernel/requests.h"
+#include "kmod/gda_test/ioctl.h"
 
 #define FDS	8
 #define OBJS	32
@@ -43,10 +45,12 @@ struct map {
 };
 
 static struct t_end end[2];
+static unsigned int peer[2] = { 1, 0 };	/* whom the queue of an end is connected to */
 static int fds[FDS];
 static struct obj objs[OBJS];
 static struct map maps[MAPS];
 static unsigned int nobj, nmap, nfd;
+static int test = -1;		/* /dev/gda_test, once it is asked for */
 static uint8_t *arena;
 static uint8_t address[GDA_ADDRESS_BYTES];
 static __thread sigjmp_buf jump;
@@ -107,6 +111,39 @@ static uint64_t some_addr(struct input *in)
 	}
 }
 
+/* A dma-buf, with luck: where a queue is to lie. */
+static struct gda_queue_memory some_place(struct input *in)
+{
+	uint8_t v = take8(in);
+
+	return (struct gda_queue_memory) { .offset = (v >> 3) * 512U, .fd = fds[v % FDS] };
+}
+
+/* Some queues lie in memory that is not the driver's. */
+static void place_cq(struct input *in, struct gda_cq_create *cq)
+{
+	cq->flags |= GDA_CQ_DMABUF;
+	cq->cq_memory = some_place(in);
+	if (cq->flags & GDA_CQ_COLLAPSED)
+		return;
+	cq->flags |= GDA_CQ_DBREC_DMABUF;
+	cq->dbrec_memory = some_place(in);
+}
+
+static void place_qp(struct input *in, struct gda_qp_create *qp)
+{
+	uint8_t v = take8(in);
+
+	if (v & 1) {
+		qp->flags |= GDA_QP_SQ_DMABUF;
+		qp->sq_memory = some_place(in);
+	}
+	if (v & 2) {
+		qp->flags |= GDA_QP_DBREC_DMABUF;
+		qp->dbrec_memory = some_place(in);
+	}
+}
+
 /* What a request wants, where the input does not say otherwise. */
 static void sensible(struct input *in, unsigned int nr, void *buf)
 {
@@ -137,6 +174,8 @@ static void sensible(struct input *in, unsigned int nr, void *buf)
 	case GDA_IOC_NR_CQ_CREATE:
 		cq->flags = v & 1 ? GDA_CQ_COLLAPSED : v & 2 ? GDA_CQ_WRITABLE : 0;
 		cq->depth = v & 1 ? 1 : 1U << (v >> 2 & 15);
+		if (v & 64)
+			place_cq(in, cq);
 		break;
 	case GDA_IOC_NR_QP_CREATE:
 		qp->dialect = GDA_DIALECT_MLX5;
@@ -146,6 +185,8 @@ static void sensible(struct input *in, unsigned int nr, void *buf)
 		qp->recv_cq = v & 64 ? any_obj(in)->handle : 0;
 		qp->sent_counter = v & 32 ? any_obj(in)->handle : 0;
 		qp->recv_counter = v & 128 ? any_obj(in)->handle : 0;
+		if (v & 16)
+			place_qp(in, qp);
 		break;
 	case GDA_IOC_NR_QP_CONNECT:
 		memcpy(connect->address, address, sizeof(connect->address));
@@ -309,14 +350,15 @@ static void post(struct input *in, uint8_t what)
 	struct obj *o = any_obj(in);
 	uint8_t op = opcodes[take8(in) % sizeof(opcodes)], wqe[T_WQE_MAX];
 	uint32_t len = take8(in) * (what & 2 ? 64U : 8U), off = take8(in);
-	struct t_wr wr = t_wr_write(&end[i].mr, off, &end[!i].mr, off, len);
+	const struct t_mr *there = &end[peer[i]].mr;
+	struct t_wr wr = t_wr_write(&end[i].mr, off, there, off, len);
 
 	if (!qp->sq)
 		return;
 	wr.opcode = op;
 	wr.ce = take8(in) & 0xe;
 	if (op == GDA_MLX5_ATOMIC_FA || op == GDA_MLX5_ATOMIC_CS)
-		wr = t_wr_atomic(op, &end[i].mr, off, &end[!i].mr, off & ~7U, len, off);
+		wr = t_wr_atomic(op, &end[i].mr, off, there, off & ~7U, len, off);
 	if (what & 4) {
 		wr.rkey = o->key;
 		wr.raddr = o->iova + off;
@@ -360,6 +402,82 @@ static void close_one(struct input *in, uint8_t what)
 	}
 	close(*fd);
 	*fd = -1;
+}
+
+/* One end posts to a queue that lies in a buffer from now on: CQ, record, entries. */
+static void lend(int fd, unsigned int i)
+{
+	struct t_qp qp = { .fd = end[i].fd, .depth = DEPTH };
+	uint8_t *at = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), *db;
+
+	keep_map(at, ARENA);
+	qp.cqc = (struct gda_cq_create) {
+		.size = sizeof(qp.cqc), .depth = 1, .flags = GDA_CQ_COLLAPSED | GDA_CQ_DMABUF,
+		.cq_memory = { .fd = fd },
+	};
+	if (at == MAP_FAILED || !end[i].qp.sq || t_ioctl(qp.fd, GDA_IOC_CQ_CREATE, &qp.cqc))
+		return;
+	qp.qpc = (struct gda_qp_create) {
+		.size = sizeof(qp.qpc), .dialect = GDA_DIALECT_MLX5, .cq = qp.cqc.handle,
+		.sq_depth = DEPTH, .flags = GDA_QP_SQ_DMABUF | GDA_QP_DBREC_DMABUF,
+		.sq_memory = { .fd = fd, .offset = T_PAGE },
+		.dbrec_memory = { .fd = fd, .offset = 512 },
+	};
+	if (t_ioctl(qp.fd, GDA_IOC_QP_CREATE, &qp.qpc))
+		return;
+	db = t_map(qp.fd, &qp.qpc.db);
+	if (db == MAP_FAILED)
+		return;
+	keep_map(db, T_PAGE);
+	keep_info(qp.fd, qp.qpc.handle, &qp.qpc.sq, 3);
+	keep_info(qp.fd, qp.cqc.handle, &qp.cqc.cq, 1);
+	qp.sq = at + T_PAGE;
+	qp.dbrec = (volatile __be32 *)(void *)(at + 512);
+	qp.db = (volatile __be64 *)(void *)(db + qp.qpc.db.offset);
+	qp.cqe = at;
+	t_connect(&qp, &qp);
+	end[i].qp = qp;
+	peer[i] = i;
+}
+
+/* A buffer that another driver owns, or a GPU with memory of its own. */
+static void make_buffer(uint8_t what)
+{
+	struct gda_test_export export = { .length = ARENA, .fd = -1 };
+	void *at = MAP_FAILED;
+	int fd = -1;
+
+	switch (what >> 3 & 3) {
+	case 0:
+		fd = t_udmabuf(ARENA);
+		break;
+	case 1:
+		fd = t_heap_buffer(ARENA);
+		break;
+	case 2:
+		if (test < 0)
+			test = open("/dev/gda_test", O_RDWR | O_CLOEXEC);
+		fd = t_ioctl(test, GDA_TEST_EXPORT, &export) ? -1 : export.fd;
+		break;
+	default:
+		fd = t_gpu_open(ARENA, 0, &at);
+	}
+	keep_fd(fd);
+	keep_map(at, ARENA);
+	if (fd >= 0 && what & 32)
+		lend(fd, what >> 6 & 1);
+}
+
+/* Its owner takes it away, sometimes for good. SECURITY.md K5: then not a byte changes. */
+static void move(struct input *in, uint8_t what)
+{
+	struct gda_test_peer_invalidate gpu = { .flags = what >> 4 & GDA_TEST_GONE };
+	struct gda_test_move cmd = { .fd = any_fd(in), .flags = gpu.flags };
+
+	if (t_ioctl(test, GDA_TEST_MOVE, &cmd))
+		t_ioctl(cmd.fd, GDA_TEST_PEER_INVALIDATE, &gpu);
+	if (cmd.changed || gpu.changed)
+		kill(0, SIGABRT);
 }
 
 static void make_fd(uint8_t what)
@@ -463,10 +581,16 @@ static void one(struct input *in, bool nest)
 		close_one(in, what);
 		break;
 	case 13:
-		make_fd(what);
+		if (what & 4)
+			make_buffer(what);
+		else
+			make_fd(what);
 		break;
 	case 14:
-		memory(in, what);
+		if ((what & 12) == 12)
+			move(in, what);
+		else
+			memory(in, what);
 		break;
 	default:
 		if (nest)

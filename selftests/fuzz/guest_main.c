@@ -153,10 +153,20 @@ static unsigned int fresh(void)
 	return found;
 }
 
+static __attribute__((noreturn)) void found(const char *name, const char *what,
+					    const uint8_t *data, size_t size)
+{
+	printf("# %zu bytes: %s\n", size, name);
+	store(name, data, size);
+	printf("not ok 1 %s\n", what);
+	exit(1);
+}
+
 /* In a process group of its own, so that its children end with it. */
 static void run(const uint8_t *data, size_t size)
 {
 	pid_t pid;
+	int end;
 
 	if (cover)
 		cover[0] = 0;
@@ -171,13 +181,12 @@ static void run(const uint8_t *data, size_t size)
 		_exit(0);
 	}
 	runs++;
-	if (t_reap(pid, ENDS_NS) == -ETIMEDOUT) {
-		printf("# hangs: %zu bytes\n", size);
-		store("hang-", data, size);
-		printf("not ok 1 an input did not end\n");
-		exit(1);
-	}
+	end = t_reap(pid, ENDS_NS);
 	kill(-pid, SIGKILL);
+	if (end == -ETIMEDOUT)
+		found("hang-", "an input did not end", data, size);
+	if (end == 128 + SIGABRT)
+		found("moved-", "memory that was taken away changed", data, size);
 }
 
 static size_t mutate(uint8_t *buf, size_t n)
