@@ -5,7 +5,7 @@
 BUILD ?= build
 
 GDA_KSELFTEST_SHARED := util object post requests
-GDA_KSELFTESTS := $(filter-out $(GDA_KSELFTEST_SHARED) sweep sweep_memory,$(basename $(notdir \
+GDA_KSELFTESTS := $(filter-out $(GDA_KSELFTEST_SHARED) move sweep sweep_memory,$(basename $(notdir \
 	$(wildcard selftests/kernel/*.c))))
 GDA_KSELFTEST_OBJS := $(GDA_KSELFTEST_SHARED:%=$(BUILD)/selftests/kernel/%.o)
 GDA_KSELFTEST_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread \
@@ -29,11 +29,15 @@ SWEEP_OBJS := $(addprefix $(BUILD)/selftests/kernel/,sweep.o sweep_memory.o)
 $(BUILD)/selftests/kernel/fail_nth: KSELFTEST_OWN = $(SWEEP_OBJS)
 $(BUILD)/selftests/kernel/fail_nth: $(SWEEP_OBJS)
 
-$(addprefix $(BUILD)/selftests/kernel/,object.o sweep.o sweep_memory.o cgroup kinds queue \
-		revoke peer_memory): \
-		selftests/kmod/gda_test/ioctl.h
-$(addprefix $(BUILD)/selftests/kernel/,edu killed): selftests/kmod/gda_test/ioctl.h \
-		selftests/kmod/gda_edu/ioctl.h
+# Those whose memory is taken away by gda_test.
+MOVERS := $(addprefix $(BUILD)/selftests/kernel/,cgroup edu killed kinds queue revoke)
+$(MOVERS): KSELFTEST_OWN = $(BUILD)/selftests/kernel/move.o
+$(MOVERS): $(BUILD)/selftests/kernel/move.o
+$(MOVERS) $(BUILD)/selftests/kernel/move.o: selftests/kernel/move.h
+
+$(MOVERS) $(addprefix $(BUILD)/selftests/kernel/,object.o move.o sweep.o sweep_memory.o \
+		peer_memory): selftests/kmod/gda_test/ioctl.h
+$(addprefix $(BUILD)/selftests/kernel/,edu killed): selftests/kmod/gda_edu/ioctl.h
 
 # The same in 32 bits, against the 64-bit kernel (SECURITY.md O9), if it can be built.
 GDA_KSELFTESTS32 := basic blocked completion copyout export handle ioctl keys limits \

@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "gda_fixture.h"
-#include "../kmod/gda_test/ioctl.h"
+#include "move.h"
 
 #define MIB	(1UL << 20)
 #define DEPTH	256
@@ -254,9 +254,9 @@ static int lend(void *arg)
 
 static int take(int test, int buf, uint64_t *ns)
 {
-	struct gda_test_move cmd = { .fd = buf };
+	struct gda_test_move cmd = { 0 };
 	uint64_t start = t_now();
-	int err = t_ioctl(test, GDA_TEST_MOVE, &cmd);
+	int err = t_move(test, buf, 0, &cmd);
 
 	*ns = t_now() - start;
 	return err ? err : cmd.changed ? -EBADMSG : 0;
@@ -265,35 +265,24 @@ static int take(int test, int buf, uint64_t *ns)
 /* One round: work that the worker cannot end, on memory that is taken away meanwhile. */
 static int take_busy(int test, int buf, int fd, struct t_mr *mem, uint64_t pause, uint64_t *ns)
 {
-	struct gda_mr_reg_dmabuf reg = {
-		.size = sizeof(reg), .flags = GDA_MR_ZERO_BASED, .length = MIB,
-		.access = GDA_ACCESS_ALL, .fd = buf,
-	};
-	struct t_mr mr = { .len = MIB };
+	struct t_mr mr;
 	struct t_qp qp;
-	int err = t_ioctl(fd, GDA_IOC_MR_REG_DMABUF, &reg);
+	int err = t_mr_reg_dmabuf(fd, buf, MIB, &mr);
 
-	mr.key = reg.key;
 	err = err ? err : t_qp_open(&qp, fd, DEPTH);
 	err = err ? err : t_connect(&qp, &qp);
-	for (int i = 0; i < DEPTH && !err; i++) {
-		struct t_wr wr = t_wr_write(mem, 0, &mr, 0, MIB);
-
-		t_post(&qp, &wr);
-	}
 	if (err)
 		return err;
-	t_ring(&qp);
+	t_traffic(&qp, mem, &mr, false);
 	t_sleep_ns(pause);
 	err = take(test, buf, ns);
 	t_qp_close(&qp);
-	return err ? err : t_destroy(fd, reg.handle);
+	return err ? err : t_destroy(fd, mr.handle);
 }
 
 TEST_F(cgroup, K5_E2_exporter_of_a_throttled_owner)
 {
-	struct gda_test_export buf = { .length = MIB };
-	int test = open("/dev/gda_test", O_RDWR | O_CLOEXEC), pair[2], fd;
+	int test = open("/dev/gda_test", O_RDWR | O_CLOEXEC), buf, pair[2], fd;
 	unsigned long n = t_longer(20);
 	struct lender lender = { .dir = self->dir };
 	uint64_t ns, most = 0, sum = 0, seed = t_seed();
@@ -301,7 +290,8 @@ TEST_F(cgroup, K5_E2_exporter_of_a_throttled_owner)
 	struct t_mr mem;
 
 	ASSERT_LE(0, test);
-	ASSERT_OK(t_ioctl(test, GDA_TEST_EXPORT, &buf));
+	buf = t_test_buffer(test, MIB, 0);
+	ASSERT_LE(0, buf);
 	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
 	lender.sock = pair[1];
 	ASSERT_EQ(0, t_in_child(lend, &lender));
@@ -313,7 +303,7 @@ TEST_F(cgroup, K5_E2_exporter_of_a_throttled_owner)
 	for (unsigned long i = 0; i < n; i++) {
 		uint64_t pause = t_random(&seed) % (T_NS / 2);
 
-		ASSERT_OK(take_busy(test, buf.fd, fd, &mem, pause, &ns)) TH_LOG("round %lu", i);
+		ASSERT_OK(take_busy(test, buf, fd, &mem, pause, &ns)) TH_LOG("round %lu", i);
 		most = ns > most ? ns : most;
 		sum += ns;
 	}
@@ -326,7 +316,7 @@ TEST_F(cgroup, K5_E2_exporter_of_a_throttled_owner)
 	EXPECT_LT(sum, n * (T_NS / 5));
 	t_mr_free(fd, &mem);
 	close(fd);
-	close(buf.fd);
+	close(buf);
 	close(test);
 	close(pair[0]);
 	close(pair[1]);

@@ -15,8 +15,8 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include "gda_fixture.h"
+#include "move.h"
 #include "../kmod/gda_edu/ioctl.h"
-#include "../kmod/gda_test/ioctl.h"
 
 #define LEN	(16 * T_PAGE)
 
@@ -331,31 +331,30 @@ TEST_F(edu, M11_device_outlives_the_context)
 /* Memory that moves: the device has lost it when the exporter's call returns. */
 TEST_F(edu, K5_device_loses_what_moves)
 {
-	struct gda_test_export buf = { .length = LEN };
 	struct gda_test_move move = { 0 };
-	int test = open("/dev/gda_test", O_RDWR | O_CLOEXEC);
+	int test = open("/dev/gda_test", O_RDWR | O_CLOEXEC), buf;
 	struct seen s, again;
 	uint8_t data[64], back[64];
 
 	expect_faults();
 	ASSERT_LE(0, test);
-	ASSERT_OK(t_ioctl(test, GDA_TEST_EXPORT, &buf));
-	ASSERT_OK(attach(self->edu, buf.fd, GDA_EDU_DYNAMIC, &s));
+	buf = t_test_buffer(test, LEN, 0);
+	ASSERT_LE(0, buf);
+	ASSERT_OK(attach(self->edu, buf, GDA_EDU_DYNAMIC, &s));
 	memset(data, 0x3a, sizeof(data));
 	ASSERT_OK(device_writes(self->edu, s.iova, data, sizeof(data)));
-	move.fd = buf.fd;
-	ASSERT_OK(t_ioctl(test, GDA_TEST_MOVE, &move));
+	ASSERT_OK(t_move(test, buf, 0, &move));
 	EXPECT_EQ(0, move.changed);
 	memset(back, 0x99, sizeof(back));
 	ASSERT_OK(device_writes(self->edu, s.iova, back, sizeof(back)));
 	EXPECT_EQ(1, faults(self->log));
 	/* It moved along with what the device wrote before. */
-	ASSERT_OK(attach(self->edu, buf.fd, GDA_EDU_DYNAMIC, &again));
+	ASSERT_OK(attach(self->edu, buf, GDA_EDU_DYNAMIC, &again));
 	ASSERT_OK(device_reads(self->edu, again.iova, back, sizeof(back)));
 	EXPECT_EQ(0, memcmp(data, back, sizeof(data)));
 	ASSERT_OK(detach(self->edu, &s));
 	ASSERT_OK(detach(self->edu, &again));
-	close(buf.fd);
+	close(buf);
 	close(test);
 }
 

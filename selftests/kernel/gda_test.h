@@ -36,6 +36,9 @@ uint64_t t_seed(void);			/* $GDA_SEED, or from the clock */
 unsigned long t_stress(unsigned long n);	/* n times $GDA_STRESS, at least 1 */
 unsigned long t_longer(unsigned long n);	/* ... at least @n */
 
+/* @n numbers in order; then v[n / 2] is their median. */
+void t_sort(uint64_t *v, size_t n);
+
 /* Are all @len bytes @value? */
 bool t_all(const void *p, uint8_t value, size_t len);
 
@@ -105,6 +108,9 @@ int t_mr_reg_raw(int fd, uint64_t addr, uint64_t len, uint32_t access, struct t_
 /* ... of fresh zeroed pages, t_mr_free() unmaps them. */
 int t_mr_new(int fd, size_t len, uint32_t access, struct t_mr *mr);
 void t_mr_free(int fd, struct t_mr *mr);
+/* ... of the first @len bytes of a dma-buf, zero-based, with all rights. */
+int t_mr_reg_dmabuf(int fd, int buf, size_t len, struct t_mr *mr);
+uint32_t t_mr_state(int fd, uint32_t handle);	/* GDA_MR_*, or 0 */
 void *t_pages(size_t len);		/* anonymous, zeroed, or NULL */
 
 /* mmap of a region as it wants to be mapped: MAP_FAILED and errno on failure. */
@@ -130,6 +136,8 @@ int t_qp_map(struct t_qp *qp);		/* fd, cqc and qpc are filled in */
 void t_qp_unmap(struct t_qp *qp);
 void t_qp_close(struct t_qp *qp);	/* unmap and destroy QP and CQ */
 int t_connect(struct t_qp *a, struct t_qp *b);	/* mutual; @a and @b may be one */
+/* Another one like it, connected to itself: one in error has served its time. */
+int t_qp_again(struct t_qp *qp);
 
 /* A dma-buf of @len bytes of another driver, or -errno (-ENOENT: not in this kernel). */
 int t_udmabuf(size_t len);
@@ -197,6 +205,8 @@ uint64_t t_post(struct t_qp *qp, const struct t_wr *wr);
 /* Publish: record, then doorbell; t_ring() rings up to qp->next. */
 void t_ring(struct t_qp *qp);
 void t_ring_index(struct t_qp *qp, uint64_t next);
+/* A ring full of writes from @mem to all of @mr, or reads into it; the last index. */
+uint64_t t_traffic(struct t_qp *qp, const struct t_mr *mem, const struct t_mr *mr, bool read);
 
 /* A completion as read from a collapsed CQ. */
 struct t_done {

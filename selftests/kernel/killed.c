@@ -8,7 +8,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -16,9 +15,9 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include "gda_fixture.h"
+#include "move.h"
 #include "prime.h"
 #include "../kmod/gda_edu/ioctl.h"
-#include "../kmod/gda_test/ioctl.h"
 
 #define LEN	(64 * T_PAGE)
 #define DEPTH	64
@@ -38,14 +37,12 @@ FIXTURE(killed) {
 
 FIXTURE_SETUP(killed)
 {
-	struct gda_test_export cmd = { .length = LEN };
-
 	T_BASE_READ(&self->base);
 	self->seed = t_seed();
 	self->test = open("/dev/gda_test", O_RDWR | O_CLOEXEC);
 	ASSERT_LE(0, self->test);
-	ASSERT_OK(t_ioctl(self->test, GDA_TEST_EXPORT, &cmd));
-	self->buf = cmd.fd;
+	self->buf = t_test_buffer(self->test, LEN, 0);
+	ASSERT_LE(0, self->buf);
 	self->drm = vgem_open();
 	self->edu = open("/dev/gda_edu", O_RDWR | O_CLOEXEC);
 }
@@ -59,21 +56,6 @@ FIXTURE_TEARDOWN(killed)
 	if (self->edu >= 0)
 		close(self->edu);
 	T_BASE_CHECK(&self->base);
-}
-
-static int reg(int fd, int buf, struct t_mr *mr)
-{
-	struct gda_mr_reg_dmabuf cmd = {
-		.size = sizeof(cmd), .flags = GDA_MR_ZERO_BASED, .length = LEN,
-		.access = GDA_ACCESS_ALL, .fd = buf,
-	};
-	int err = t_ioctl(fd, GDA_IOC_MR_REG_DMABUF, &cmd);
-
-	memset(mr, 0, sizeof(*mr));
-	mr->handle = cmd.handle;
-	mr->key = cmd.key;
-	mr->len = LEN;
-	return err;
 }
 
 /* A ring full of work on memory that may be gone before it is done. */
@@ -105,7 +87,7 @@ static int victim(int sock, int buf)
 		close(part.fd);
 	}
 	for (unsigned int i = 0;; i++) {
-		int err = reg(fd, buf, &mr);
+		int err = t_mr_reg_dmabuf(fd, buf, LEN, &mr);
 
 		if (err == -EAGAIN)
 			continue;
@@ -118,31 +100,6 @@ static int victim(int sock, int buf)
 		if (t_destroy(fd, mr.handle))
 			return 4;
 	}
-}
-
-struct mover {
-	int test;
-	int buf;
-	bool stop;
-	uint64_t changed;
-	unsigned long moves;
-	int err;
-};
-
-static void *mover_main(void *arg)
-{
-	struct mover *m = arg;
-
-	while (!__atomic_load_n(&m->stop, __ATOMIC_RELAXED)) {
-		struct gda_test_move cmd = { .fd = m->buf };
-		int err = t_ioctl(m->test, GDA_TEST_MOVE, &cmd);
-
-		m->err = err ? err : m->err;
-		m->changed += cmd.changed;
-		m->moves += !err;
-		t_sleep_ns(T_NS / 2000);
-	}
-	return NULL;
 }
 
 /* Who holds what the victim handed out. */
@@ -251,13 +208,12 @@ static pid_t start(int buf, int *sock)
 /* As long as $GDA_STRESS wants. */
 TEST_F_TIMEOUT(killed, E4_K6_M11_while_moved_and_held, 36000)
 {
-	struct mover m = { .test = self->test, .buf = self->buf };
+	struct t_mover m = { .test = self->test, .buf = self->buf, .pause = T_NS / 1000 };
 	unsigned long rounds = t_stress(ROUNDS);
-	pthread_t thread;
 
 	TH_LOG("GDA_SEED=%llu, vgem %s, edu %s", (unsigned long long)self->seed,
 	       self->drm < 0 ? "no" : "yes", self->edu < 0 ? "no" : "yes");
-	ASSERT_EQ(0, pthread_create(&thread, NULL, mover_main, &m));
+	ASSERT_EQ(0, t_mover_start(&m));
 	for (unsigned long i = 0; i < rounds; i++) {
 		struct holder h = { 0 };
 		struct t_objects now;
@@ -281,8 +237,7 @@ TEST_F_TIMEOUT(killed, E4_K6_M11_while_moved_and_held, 36000)
 		ASSERT_OK(t_objects_settle(&self->base, &now)) TH_LOG("round %lu", i);
 		close(sock);
 	}
-	__atomic_store_n(&m.stop, true, __ATOMIC_RELAXED);
-	pthread_join(thread, NULL);
+	t_mover_stop(&m);
 	EXPECT_EQ(0, m.err);
 	EXPECT_EQ(0, m.changed);
 	EXPECT_LT(0, m.moves);

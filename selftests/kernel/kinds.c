@@ -14,8 +14,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include "gda_fixture.h"
+#include "move.h"
 #include "prime.h"
-#include "../kmod/gda_test/ioctl.h"
 
 #define HUGE	(2UL << 20)
 #define BIG	((1UL << 20) + 3)
@@ -139,14 +139,10 @@ static int vgem_new(struct mem *m)
 
 static int exporter_new(struct mem *m)
 {
-	struct gda_test_export cmd = { .length = WINDOW };
-	int err;
-
 	m->dev = open("/dev/gda_test", O_RDWR | O_CLOEXEC);
-	err = t_ioctl(m->dev, GDA_TEST_EXPORT, &cmd);
-	if (err)
-		return err;
-	m->buf = cmd.fd;
+	m->buf = t_test_buffer(m->dev, WINDOW, 0);
+	if (m->buf < 0)
+		return m->buf;
 	return map(m, WINDOW, MAP_SHARED, m->buf);
 }
 

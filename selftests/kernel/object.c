@@ -217,6 +217,25 @@ void t_mr_free(int fd, struct t_mr *mr)
 	memset(mr, 0, sizeof(*mr));
 }
 
+int t_mr_reg_dmabuf(int fd, int buf, size_t len, struct t_mr *mr)
+{
+	struct gda_mr_reg_dmabuf cmd = {
+		.size = sizeof(cmd), .flags = GDA_MR_ZERO_BASED, .length = len,
+		.access = GDA_ACCESS_ALL, .fd = buf,
+	};
+	int err = t_ioctl(fd, GDA_IOC_MR_REG_DMABUF, &cmd);
+
+	*mr = (struct t_mr) { .handle = cmd.handle, .key = cmd.key, .len = len };
+	return err;
+}
+
+uint32_t t_mr_state(int fd, uint32_t handle)
+{
+	struct gda_mr_query query = { .size = sizeof(query), .handle = handle };
+
+	return t_ioctl(fd, GDA_IOC_MR_QUERY, &query) ? 0 : query.state;
+}
+
 void *t_map(int fd, const struct gda_region_info *info)
 {
 	int prot = info->map == GDA_MAP_RO ? PROT_READ : PROT_READ | PROT_WRITE;
@@ -310,6 +329,17 @@ int t_connect(struct t_qp *a, struct t_qp *b)
 	if (err || a == b)
 		return err;
 	return t_qp_connect(b->fd, b->qpc.handle, a->fd, a->qpc.handle);
+}
+
+int t_qp_again(struct t_qp *qp)
+{
+	uint32_t depth = qp->depth;
+	int fd = qp->fd;
+	int err;
+
+	t_qp_close(qp);
+	err = t_qp_open(qp, fd, depth);
+	return err ? err : t_connect(qp, qp);
 }
 
 int t_pair_open(struct t_end end[2], uint32_t depth, size_t mr_len)

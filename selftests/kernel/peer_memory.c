@@ -89,40 +89,6 @@ static int client(int gpu, uint32_t on)
 	return t_ioctl(gpu, GDA_TEST_PEER_CLIENT, &on);
 }
 
-static uint32_t mr_state(int fd, uint32_t handle)
-{
-	struct gda_mr_query query = { .size = sizeof(query), .handle = handle };
-
-	return t_ioctl(fd, GDA_IOC_MR_QUERY, &query) ? 0 : query.state;
-}
-
-/* A QP in error has served its time: a new one. */
-static int qp_again(struct t_qp *qp)
-{
-	int fd = qp->fd;
-	int err;
-
-	t_qp_close(qp);
-	err = t_qp_open(qp, fd, DEPTH);
-	return err ? err : t_connect(qp, qp);
-}
-
-/* Many large writes to @mr, or reads into it, of which the last index is returned. */
-static uint64_t traffic(struct t_qp *qp, const struct t_mr *mem, const struct t_mr *mr,
-			bool read)
-{
-	uint64_t last = 0;
-
-	for (int i = 0; i < DEPTH; i++) {
-		struct t_wr wr = read ? t_wr_read(mr, 0, mem, 0, LEN) :
-					t_wr_write(mem, 0, mr, 0, LEN);
-
-		last = t_post(qp, &wr);
-	}
-	t_ring(qp);
-	return last;
-}
-
 TEST_F(peer_memory, by_address)
 {
 	uint8_t *p = (uint8_t *)self->addr + 5 * T_PAGE + 100;
@@ -164,13 +130,6 @@ TEST_F(peer_memory, by_address)
 	EXPECT_OK(t_destroy(self->fd, zero.handle));
 }
 
-static int by_number(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* As long as $GDA_STRESS wants. */
 TEST_F_TIMEOUT(peer_memory, K5_no_byte_after_invalidation, 36000)
 {
@@ -189,23 +148,23 @@ TEST_F_TIMEOUT(peer_memory, K5_no_byte_after_invalidation, 36000)
 		int ret;
 
 		ASSERT_OK(reg(self->fd, self->addr, &mr)) TH_LOG("round %lu", i);
-		last = traffic(&self->qp, &self->mem, &mr, read);
+		last = t_traffic(&self->qp, &self->mem, &mr, read);
 		t_sleep_ns(t_random(&seed) % 1000000);
 		ASSERT_OK(invalidate(self->gpu, 0, &cmd)) TH_LOG("round %lu", i);
 		ASSERT_EQ(0, cmd.changed) TH_LOG("round %lu", i);
 		waits[i] = cmd.wait_ns;
-		ASSERT_EQ(GDA_MR_REVOKED, mr_state(self->fd, mr.handle));
+		ASSERT_EQ(GDA_MR_REVOKED, t_mr_state(self->fd, mr.handle));
 		ret = t_wait(&self->qp, last, &done);
 		if (ret) {
 			ASSERT_EQ(read ? GDA_MLX5_SYND_LOCAL_PROT :
 					 GDA_MLX5_SYND_REMOTE_ACCESS, done.first_syndrome);
 			ASSERT_EQ(GDA_MLX5_VENDOR_REVOKED, done.first_vendor);
-			ASSERT_OK(qp_again(&self->qp));
+			ASSERT_OK(t_qp_again(&self->qp));
 			caught++;
 		}
 		ASSERT_OK(t_destroy(self->fd, mr.handle));
 	}
-	qsort(waits, n, sizeof(*waits), by_number);
+	t_sort(waits, n);
 	TH_LOG("%lu rounds, %lu under way", n, caught);
 	TH_LOG("the driver waited: median %llu us, 99%% %llu us, most %llu us",
 	       (unsigned long long)waits[n / 2] / 1000,
@@ -233,7 +192,7 @@ TEST_F(peer_memory, K5_sticky_and_again)
 	for (int i = 0; i < 3; i++) {
 		EXPECT_EQ(GDA_MLX5_SYND_REMOTE_ACCESS, t_run(&self->qp, &wr, &done));
 		EXPECT_EQ(GDA_MLX5_VENDOR_REVOKED, done.first_vendor);
-		ASSERT_OK(qp_again(&self->qp));
+		ASSERT_OK(t_qp_again(&self->qp));
 	}
 	memset(self->mem.addr, 0x77, LEN);
 	wr = t_wr_write(&self->mem, 0, &new, 0, LEN);
@@ -242,14 +201,14 @@ TEST_F(peer_memory, K5_sticky_and_again)
 	/* Once more, also what is invalid already. */
 	ASSERT_OK(invalidate(self->gpu, 0, &cmd));
 	EXPECT_EQ(0, cmd.changed);
-	EXPECT_EQ(GDA_MR_REVOKED, mr_state(self->fd, old.handle));
-	EXPECT_EQ(GDA_MR_REVOKED, mr_state(self->fd, new.handle));
+	EXPECT_EQ(GDA_MR_REVOKED, t_mr_state(self->fd, old.handle));
+	EXPECT_EQ(GDA_MR_REVOKED, t_mr_state(self->fd, new.handle));
 	EXPECT_OK(t_destroy(self->fd, old.handle));
 	EXPECT_OK(t_destroy(self->fd, new.handle));
 	/* For good. */
 	ASSERT_OK(reg(self->fd, self->addr, &new));
 	ASSERT_OK(invalidate(self->gpu, GDA_TEST_GONE, &cmd));
-	EXPECT_EQ(GDA_MR_REVOKED, mr_state(self->fd, new.handle));
+	EXPECT_EQ(GDA_MR_REVOKED, t_mr_state(self->fd, new.handle));
 	EXPECT_OK(t_destroy(self->fd, new.handle));
 	EXPECT_EQ(-ENODEV, reg(self->fd, self->addr, &new));
 }
@@ -362,7 +321,7 @@ TEST_F_TIMEOUT(peer_memory, K6_every_order_of_teardown, 36000)
 		ASSERT_OK(t_qp_open(&qp, fd, DEPTH));
 		ASSERT_OK(t_connect(&qp, &qp));
 		ASSERT_OK(reg(fd, addr, &mr));
-		traffic(&qp, &mem, &mr, read);
+		t_traffic(&qp, &mem, &mr, read);
 		for (int k = 0; k < 3; k++) {
 			if (order[k] == 0) {
 				EXPECT_EQ(context ? 0 : -ENODEV, t_destroy(fd, mr.handle));
@@ -429,7 +388,7 @@ TEST_F_TIMEOUT(peer_memory, K5_M6_against_dereg_close_and_unregister, 36000)
 		ASSERT_OK(t_connect(&qp, &qp));
 		err = reg(fd, self->addr, &mr);
 		if (!err) {
-			traffic(&qp, &mr, &mr, i & 1);
+			t_traffic(&qp, &mr, &mr, i & 1);
 			if (i & 2)
 				EXPECT_OK(t_destroy(fd, mr.handle));
 			done++;
@@ -484,7 +443,7 @@ TEST_F(peer_memory, O8_K6_client_is_not_unloaded_while_in_use)
 	ASSERT_OK(reg(self->fd, self->addr, &mr));
 	ASSERT_OK(client(self->gpu, 0));
 	gpu_close(self);
-	EXPECT_EQ(GDA_MR_REVOKED, mr_state(self->fd, mr.handle));
+	EXPECT_EQ(GDA_MR_REVOKED, t_mr_state(self->fd, mr.handle));
 	EXPECT_EQ(-EWOULDBLOCK, unload("gda_test"));
 	EXPECT_OK(t_destroy(self->fd, mr.handle));
 	while ((err = unload("gda_test")) == -EWOULDBLOCK && t_now() < end)

@@ -140,6 +140,18 @@ void t_ring(struct t_qp *qp)
 	t_ring_index(qp, qp->next);
 }
 
+uint64_t t_traffic(struct t_qp *qp, const struct t_mr *mem, const struct t_mr *mr, bool read)
+{
+	struct t_wr wr = read ? t_wr_read(mr, 0, mem, 0, (uint32_t)mr->len) :
+				t_wr_write(mem, 0, mr, 0, (uint32_t)mr->len);
+	uint64_t last = 0;
+
+	for (uint32_t i = 0; i < qp->depth; i++)
+		last = t_post(qp, &wr);
+	t_ring(qp);
+	return last;
+}
+
 bool t_poll(const struct t_qp *qp, uint64_t index, struct t_done *done)
 {
 	const volatile uint32_t *last = (const volatile uint32_t *)(qp->cqe + 60);

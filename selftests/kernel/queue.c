@@ -14,7 +14,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include "gda_fixture.h"
-#include "../kmod/gda_test/ioctl.h"
+#include "move.h"
 
 #define DEPTH	64
 #define LEN	(2 * T_PAGE)
@@ -54,14 +54,6 @@ FIXTURE_TEARDOWN(queue)
 	close(self->fd);
 	close(self->test);
 	T_BASE_CHECK(&self->base);
-}
-
-static int test_buffer(int test, uint32_t flags)
-{
-	struct gda_test_export cmd = { .length = LEN, .flags = flags };
-	int err = t_ioctl(test, GDA_TEST_EXPORT, &cmd);
-
-	return err ? err : cmd.fd;
 }
 
 static struct gda_queue_memory part(const struct queue *q, int n)
@@ -178,13 +170,6 @@ static int queue_open(struct queue *q, int fd)
 	return 0;
 }
 
-static int move(int test, int buf, struct gda_test_move *cmd)
-{
-	memset(cmd, 0, sizeof(*cmd));
-	cmd->fd = buf;
-	return t_ioctl(test, GDA_TEST_MOVE, cmd);
-}
-
 /* Many requests: every slot of the queue is used, more than once. */
 static int work(struct queue *q, struct t_mr *mem)
 {
@@ -218,7 +203,7 @@ static void all_in(struct __test_metadata *_metadata, FIXTURE_DATA(queue) *self,
 
 TEST_F(queue, in_memory_of_the_test_exporter)
 {
-	int buf = test_buffer(self->test, 0);
+	int buf = t_test_buffer(self->test, LEN, 0);
 
 	ASSERT_LE(0, buf);
 	all_in(_metadata, self, buf);
@@ -250,7 +235,7 @@ TEST_F(queue, in_dma_heap)
 /* The object holds the memory: the descriptor may be closed at once. */
 TEST_F(queue, M11_holds_the_memory)
 {
-	int buf = test_buffer(self->test, 0);
+	int buf = t_test_buffer(self->test, LEN, 0);
 	struct queue q = { .buf = { buf, buf, buf } };
 
 	ASSERT_LE(0, buf);
@@ -283,7 +268,8 @@ static int make(struct queue *q, uint32_t cq, struct gda_queue_memory sq,
 TEST_F(queue, refused)
 {
 	struct gda_queue_memory none = { 0 };
-	int buf = test_buffer(self->test, 0), bare = test_buffer(self->test, GDA_TEST_NO_VMAP);
+	int buf = t_test_buffer(self->test, LEN, 0);
+	int bare = t_test_buffer(self->test, LEN, GDA_TEST_NO_VMAP);
 	int event = eventfd(0, EFD_CLOEXEC);
 	const uint32_t sq = GDA_QP_SQ_DMABUF, rec = GDA_QP_DBREC_DMABUF;
 	struct queue q = { .fd = self->fd, .buf = { -1, -1, -1 } };
@@ -335,7 +321,7 @@ TEST_F(queue, refused)
 
 TEST_F(queue, M9_only_write_back)
 {
-	int wc = test_buffer(self->test, GDA_TEST_WC);
+	int wc = t_test_buffer(self->test, LEN, GDA_TEST_WC);
 	struct queue q = { .fd = self->fd, .buf = { -1, -1, -1 } };
 	struct gda_cq_create cq;
 
@@ -355,17 +341,17 @@ TEST_F(queue, M9_only_write_back)
 TEST_F(queue, K5_part_is_taken)
 {
 	for (int n = 0; n < PARTS; n++) {
-		int buf = test_buffer(self->test, 0);
+		int buf = t_test_buffer(self->test, LEN, 0);
 		struct queue q = { .buf = { -1, -1, -1 } };
 		struct gda_qp_query query = { .size = sizeof(query) };
-		struct gda_test_move cmd;
+		struct gda_test_move cmd = { 0 };
 		struct t_done done;
 
 		ASSERT_LE(0, buf);
 		q.buf[n] = buf;
 		ASSERT_OK(queue_open(&q, self->fd));
 		EXPECT_OK(work(&q, &self->mem));
-		ASSERT_OK(move(self->test, buf, &cmd)) TH_LOG("part %d", n);
+		ASSERT_OK(t_move(self->test, buf, 0, &cmd)) TH_LOG("part %d", n);
 		EXPECT_EQ(0, cmd.changed) TH_LOG("part %d", n);
 		EXPECT_EQ(GDA_QP_ERROR, t_wait_state(&q.qp, GDA_QP_READY, T_WAIT_NS));
 		query.handle = q.qp.qpc.handle;
@@ -389,17 +375,17 @@ TEST_F(queue, K5_part_is_taken)
 /* A reader that sleeps hears of a CQ that is gone. */
 TEST_F(queue, K5_event_of_a_lost_cq)
 {
-	int buf = test_buffer(self->test, 0), event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	int buf = t_test_buffer(self->test, LEN, 0), event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	struct queue q = { .buf = { -1, -1, buf } };
 	struct gda_cq_event arm = { .size = sizeof(arm), .flags = GDA_CQ_ARM, .eventfd = event };
-	struct gda_test_move cmd;
+	struct gda_test_move cmd = { 0 };
 	uint64_t n = 0;
 
 	ASSERT_LE(0, buf);
 	ASSERT_OK(queue_open(&q, self->fd));
 	arm.handle = q.qp.cqc.handle;
 	ASSERT_OK(t_ioctl(self->fd, GDA_IOC_CQ_EVENT, &arm));
-	ASSERT_OK(move(self->test, buf, &cmd));
+	ASSERT_OK(t_move(self->test, buf, 0, &cmd));
 	EXPECT_EQ(sizeof(n), read(event, &n, sizeof(n)));
 	/* who would sleep now would sleep for good */
 	EXPECT_EQ(-ENODEV, t_ioctl(self->fd, GDA_IOC_CQ_EVENT, &arm));
@@ -443,7 +429,7 @@ TEST_F_TIMEOUT(queue, K5_moves_under_traffic, 36000)
 
 	TH_LOG("GDA_SEED=%llu", (unsigned long long)seed);
 	for (int i = 0; i < PARTS; i++) {
-		buf[i] = test_buffer(self->test, 0);
+		buf[i] = t_test_buffer(self->test, LEN, 0);
 		ASSERT_LE(0, buf[i]);
 	}
 	for (unsigned long i = 0; i < n; i++) {
@@ -456,8 +442,7 @@ TEST_F_TIMEOUT(queue, K5_moves_under_traffic, 36000)
 		ASSERT_OK(queue_open(&q, self->fd)) TH_LOG("round %lu", i);
 		ASSERT_EQ(0, pthread_create(&thread, NULL, poster_main, &p));
 		t_sleep_ns(t_random(&seed) % 1000000);
-		cmd.fd = buf[i % PARTS];
-		ASSERT_OK(t_ioctl(self->test, GDA_TEST_MOVE, &cmd)) TH_LOG("round %lu", i);
+		ASSERT_OK(t_move(self->test, buf[i % PARTS], 0, &cmd)) TH_LOG("round %lu", i);
 		ASSERT_EQ(0, cmd.changed) TH_LOG("round %lu", i);
 		if (cmd.wait_ns > longest)
 			longest = cmd.wait_ns;
@@ -478,46 +463,16 @@ TEST_F_TIMEOUT(queue, K5_moves_under_traffic, 36000)
 		close(buf[i]);
 }
 
-struct mover {
-	int test;
-	int buf;
-	bool stop;
-	uint64_t changed;
-	unsigned long moves;
-	int err;
-};
-
-static void *mover_main(void *arg)
-{
-	struct mover *m = arg;
-
-	unsigned int seed = 1;
-
-	while (!__atomic_load_n(&m->stop, __ATOMIC_RELAXED)) {
-		struct gda_test_move cmd;
-		int err = move(m->test, m->buf, &cmd);
-
-		/* or no queue would ever be built */
-		t_sleep_ns((uint64_t)(rand_r(&seed) % 20000) * 1000);
-
-		if (err)
-			m->err = err;
-		m->changed += cmd.changed;
-		m->moves += !err;
-	}
-	return NULL;
-}
-
 /* Creation, destruction and close, against moves at any moment and traffic. */
 TEST_F_TIMEOUT(queue, E4_teardown_against_moves, 36000)
 {
 	unsigned long n = t_stress(100), made = 0;
-	struct mover m = { .test = self->test };
-	pthread_t thread;
+	/* it must pause, or no queue would ever be built */
+	struct t_mover m = { .test = self->test, .pause = T_NS / 50 };
 
-	m.buf = test_buffer(self->test, 0);
+	m.buf = t_test_buffer(self->test, LEN, 0);
 	ASSERT_LE(0, m.buf);
-	ASSERT_EQ(0, pthread_create(&thread, NULL, mover_main, &m));
+	ASSERT_EQ(0, t_mover_start(&m));
 	for (unsigned long i = 0; i < n; i++) {
 		struct queue q = { .buf = { m.buf, m.buf, m.buf } };
 		int fd = t_context(), err;
@@ -539,8 +494,7 @@ TEST_F_TIMEOUT(queue, E4_teardown_against_moves, 36000)
 		}
 		close(fd);
 	}
-	__atomic_store_n(&m.stop, true, __ATOMIC_RELAXED);
-	pthread_join(thread, NULL);
+	t_mover_stop(&m);
 	EXPECT_EQ(0, m.err);
 	EXPECT_EQ(0, m.changed);
 	EXPECT_LT(0, m.moves);

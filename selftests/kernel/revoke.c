@@ -7,13 +7,12 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include "gda_fixture.h"
-#include "../kmod/gda_test/ioctl.h"
+#include "move.h"
 
 #define LEN	(64 * T_PAGE)
 #define DEPTH	64
@@ -30,13 +29,11 @@ FIXTURE(revoke) {
 
 FIXTURE_SETUP(revoke)
 {
-	struct gda_test_export cmd = { .length = LEN };
-
 	T_BASE_READ(&self->base);
 	self->test = open("/dev/gda_test", O_RDWR | O_CLOEXEC);
 	ASSERT_LE(0, self->test);
-	ASSERT_OK(t_ioctl(self->test, GDA_TEST_EXPORT, &cmd));
-	self->buf = cmd.fd;
+	self->buf = t_test_buffer(self->test, LEN, 0);
+	ASSERT_LE(0, self->buf);
 	self->fd = t_context();
 	ASSERT_LE(0, self->fd);
 	ASSERT_OK(t_mr_new(self->fd, LEN, GDA_ACCESS_ALL, &self->mem));
@@ -53,73 +50,6 @@ FIXTURE_TEARDOWN(revoke)
 	close(self->buf);
 	close(self->test);
 	T_BASE_CHECK(&self->base);
-}
-
-static int reg(int fd, int buf, struct t_mr *mr)
-{
-	struct gda_mr_reg_dmabuf cmd = {
-		.size = sizeof(cmd), .flags = GDA_MR_ZERO_BASED, .length = LEN,
-		.access = GDA_ACCESS_ALL, .fd = buf,
-	};
-	int err = t_ioctl(fd, GDA_IOC_MR_REG_DMABUF, &cmd);
-
-	memset(mr, 0, sizeof(*mr));
-	mr->handle = cmd.handle;
-	mr->key = cmd.key;
-	mr->len = LEN;
-	return err;
-}
-
-static int move(int test, int buf, uint32_t flags, struct gda_test_move *cmd)
-{
-	uint64_t linger = cmd->linger_ns;
-
-	memset(cmd, 0, sizeof(*cmd));
-	cmd->fd = buf;
-	cmd->flags = flags;
-	cmd->linger_ns = linger;
-	return t_ioctl(test, GDA_TEST_MOVE, cmd);
-}
-
-static uint32_t mr_state(int fd, uint32_t handle)
-{
-	struct gda_mr_query query = { .size = sizeof(query), .handle = handle };
-
-	return t_ioctl(fd, GDA_IOC_MR_QUERY, &query) ? 0 : query.state;
-}
-
-/* A QP in error has served its time: a new one. */
-static int qp_again(struct t_qp *qp)
-{
-	int fd = qp->fd;
-	int err;
-
-	t_qp_close(qp);
-	err = t_qp_open(qp, fd, DEPTH);
-	return err ? err : t_connect(qp, qp);
-}
-
-/* Many large writes to @mr, or reads into it, of which the last index is returned. */
-static uint64_t traffic(struct t_qp *qp, const struct t_mr *mem, const struct t_mr *mr,
-			bool read)
-{
-	uint64_t last = 0;
-
-	for (int i = 0; i < DEPTH; i++) {
-		struct t_wr wr = read ? t_wr_read(mr, 0, mem, 0, LEN) :
-					t_wr_write(mem, 0, mr, 0, LEN);
-
-		last = t_post(qp, &wr);
-	}
-	t_ring(qp);
-	return last;
-}
-
-static int by_number(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
 }
 
 /* As long as $GDA_STRESS wants. */
@@ -139,24 +69,24 @@ TEST_F_TIMEOUT(revoke, K5_no_byte_after_the_callback, 36000)
 		uint64_t last;
 		int ret;
 
-		ASSERT_OK(reg(self->fd, self->buf, &mr)) TH_LOG("round %lu", i);
-		last = traffic(&self->qp, &self->mem, &mr, read);
+		ASSERT_OK(t_mr_reg_dmabuf(self->fd, self->buf, LEN, &mr)) TH_LOG("round %lu", i);
+		last = t_traffic(&self->qp, &self->mem, &mr, read);
 		t_sleep_ns(t_random(&seed) % 1000000);
-		ASSERT_OK(move(self->test, self->buf, 0, &cmd)) TH_LOG("round %lu", i);
+		ASSERT_OK(t_move(self->test, self->buf, 0, &cmd)) TH_LOG("round %lu", i);
 		ASSERT_EQ(0, cmd.changed) TH_LOG("round %lu", i);
 		waits[i] = cmd.wait_ns;
-		ASSERT_EQ(GDA_MR_REVOKED, mr_state(self->fd, mr.handle));
+		ASSERT_EQ(GDA_MR_REVOKED, t_mr_state(self->fd, mr.handle));
 		ret = t_wait(&self->qp, last, &done);
 		if (ret) {
 			ASSERT_EQ(read ? GDA_MLX5_SYND_LOCAL_PROT :
 					 GDA_MLX5_SYND_REMOTE_ACCESS, done.first_syndrome);
 			ASSERT_EQ(GDA_MLX5_VENDOR_REVOKED, done.first_vendor);
-			ASSERT_OK(qp_again(&self->qp));
+			ASSERT_OK(t_qp_again(&self->qp));
 			caught++;
 		}
 		ASSERT_OK(t_destroy(self->fd, mr.handle));
 	}
-	qsort(waits, n, sizeof(*waits), by_number);
+	t_sort(waits, n);
 	TH_LOG("%lu rounds, %lu under way", n, caught);
 	TH_LOG("the exporter waited: median %llu us, 99%% %llu us, most %llu us",
 	       (unsigned long long)waits[n / 2] / 1000,
@@ -177,28 +107,28 @@ TEST_F(revoke, K5_sticky_and_again)
 
 	p = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_SHARED, self->buf, 0);
 	ASSERT_NE(MAP_FAILED, p);
-	ASSERT_OK(reg(self->fd, self->buf, &old));
+	ASSERT_OK(t_mr_reg_dmabuf(self->fd, self->buf, LEN, &old));
 	wr = t_wr_write(&self->mem, 0, &old, 0, LEN);
 	ASSERT_OK(t_run(&self->qp, &wr, NULL));
 	EXPECT_TRUE(t_all(p, 0x3c, LEN));
-	ASSERT_OK(move(self->test, self->buf, 0, &cmd));
+	ASSERT_OK(t_move(self->test, self->buf, 0, &cmd));
 	EXPECT_EQ(0, cmd.changed);
 	EXPECT_TRUE(t_all(p, 0x3c, LEN));
-	ASSERT_OK(reg(self->fd, self->buf, &new));
+	ASSERT_OK(t_mr_reg_dmabuf(self->fd, self->buf, LEN, &new));
 	EXPECT_NE(old.key, new.key);
 	for (int i = 0; i < 3; i++) {
 		EXPECT_EQ(GDA_MLX5_SYND_REMOTE_ACCESS, t_run(&self->qp, &wr, &done));
 		EXPECT_EQ(GDA_MLX5_VENDOR_REVOKED, done.first_vendor);
-		ASSERT_OK(qp_again(&self->qp));
+		ASSERT_OK(t_qp_again(&self->qp));
 	}
 	memset(self->mem.addr, 0x77, LEN);
 	wr = t_wr_write(&self->mem, 0, &new, 0, LEN);
 	EXPECT_OK(t_run(&self->qp, &wr, NULL));
 	EXPECT_TRUE(t_all(p, 0x77, LEN));
 	/* Many of one buffer: all of them. */
-	ASSERT_OK(move(self->test, self->buf, 0, &cmd));
-	EXPECT_EQ(GDA_MR_REVOKED, mr_state(self->fd, old.handle));
-	EXPECT_EQ(GDA_MR_REVOKED, mr_state(self->fd, new.handle));
+	ASSERT_OK(t_move(self->test, self->buf, 0, &cmd));
+	EXPECT_EQ(GDA_MR_REVOKED, t_mr_state(self->fd, old.handle));
+	EXPECT_EQ(GDA_MR_REVOKED, t_mr_state(self->fd, new.handle));
 	EXPECT_OK(t_destroy(self->fd, old.handle));
 	EXPECT_OK(t_destroy(self->fd, new.handle));
 	munmap(p, LEN);
@@ -209,56 +139,30 @@ TEST_F(revoke, K5_taken_for_good)
 	struct gda_test_move cmd = { 0 };
 	struct t_mr mr;
 
-	ASSERT_OK(reg(self->fd, self->buf, &mr));
-	ASSERT_OK(move(self->test, self->buf, GDA_TEST_GONE, &cmd));
-	EXPECT_EQ(GDA_MR_REVOKED, mr_state(self->fd, mr.handle));
+	ASSERT_OK(t_mr_reg_dmabuf(self->fd, self->buf, LEN, &mr));
+	ASSERT_OK(t_move(self->test, self->buf, GDA_TEST_GONE, &cmd));
+	EXPECT_EQ(GDA_MR_REVOKED, t_mr_state(self->fd, mr.handle));
 	EXPECT_OK(t_destroy(self->fd, mr.handle));
-	EXPECT_EQ(-ENODEV, reg(self->fd, self->buf, &mr));
+	EXPECT_EQ(-ENODEV, t_mr_reg_dmabuf(self->fd, self->buf, LEN, &mr));
 }
 
 TEST_F(revoke, no_address_for_the_cpu)
 {
-	struct gda_test_export cmd = { .length = LEN, .flags = GDA_TEST_NO_VMAP };
+	int buf = t_test_buffer(self->test, LEN, GDA_TEST_NO_VMAP);
 	struct t_mr mr;
 
-	ASSERT_OK(t_ioctl(self->test, GDA_TEST_EXPORT, &cmd));
-	EXPECT_EQ(-EOPNOTSUPP, reg(self->fd, cmd.fd, &mr));
-	close(cmd.fd);
-}
-
-struct mover {
-	int test;
-	int buf;
-	bool stop;
-	uint64_t changed;
-	unsigned long moves;
-	int err;
-};
-
-static void *mover_main(void *arg)
-{
-	struct mover *m = arg;
-
-	while (!__atomic_load_n(&m->stop, __ATOMIC_RELAXED)) {
-		struct gda_test_move cmd = { 0 };
-		int err = move(m->test, m->buf, 0, &cmd);
-
-		if (err)
-			m->err = err;
-		m->changed += cmd.changed;
-		m->moves += !err;
-	}
-	return NULL;
+	ASSERT_LE(0, buf);
+	EXPECT_EQ(-EOPNOTSUPP, t_mr_reg_dmabuf(self->fd, buf, LEN, &mr));
+	close(buf);
 }
 
 /* Registration, deregistration and close against moves at any moment. */
 TEST_F_TIMEOUT(revoke, K5_against_dereg_and_close, 36000)
 {
-	struct mover m = { .test = self->test, .buf = self->buf };
+	struct t_mover m = { .test = self->test, .buf = self->buf };
 	unsigned long n = t_stress(100), done = 0;
-	pthread_t thread;
 
-	ASSERT_EQ(0, pthread_create(&thread, NULL, mover_main, &m));
+	ASSERT_EQ(0, t_mover_start(&m));
 	for (unsigned long i = 0; i < n; i++) {
 		int fd = t_context();
 		struct t_qp qp;
@@ -268,9 +172,9 @@ TEST_F_TIMEOUT(revoke, K5_against_dereg_and_close, 36000)
 		ASSERT_LE(0, fd);
 		ASSERT_OK(t_qp_open(&qp, fd, DEPTH));
 		ASSERT_OK(t_connect(&qp, &qp));
-		err = reg(fd, self->buf, &mr);
+		err = t_mr_reg_dmabuf(fd, self->buf, LEN, &mr);
 		if (!err) {
-			traffic(&qp, &mr, &mr, i & 1);
+			t_traffic(&qp, &mr, &mr, i & 1);
 			if (i & 2)
 				EXPECT_OK(t_destroy(fd, mr.handle));
 			done++;
@@ -280,8 +184,7 @@ TEST_F_TIMEOUT(revoke, K5_against_dereg_and_close, 36000)
 		t_qp_unmap(&qp);
 		close(fd);
 	}
-	__atomic_store_n(&m.stop, true, __ATOMIC_RELAXED);
-	pthread_join(thread, NULL);
+	t_mover_stop(&m);
 	EXPECT_EQ(0, m.err);
 	EXPECT_EQ(0, m.changed);
 	EXPECT_LT(0, m.moves);

@@ -67,6 +67,18 @@ unsigned long t_longer(unsigned long n)
 	return stressed < n ? n : stressed;
 }
 
+static int t_by_number(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+void t_sort(uint64_t *v, size_t n)
+{
+	qsort(v, n, sizeof(*v), t_by_number);
+}
+
 bool t_all(const void *p, uint8_t value, size_t len)
 {
 	const uint8_t *b = p;

@@ -168,21 +168,6 @@ TEST_F(vgem, round_trip)
 	EXPECT_OK(gem_close(self->drm, prime.handle));
 }
 
-static int reg(int fd, int buf, struct t_mr *mr)
-{
-	struct gda_mr_reg_dmabuf cmd = {
-		.size = sizeof(cmd), .flags = GDA_MR_ZERO_BASED, .length = LEN,
-		.access = GDA_ACCESS_ALL, .fd = buf,
-	};
-	int err = t_ioctl(fd, GDA_IOC_MR_REG_DMABUF, &cmd);
-
-	memset(mr, 0, sizeof(*mr));
-	mr->handle = cmd.handle;
-	mr->key = cmd.key;
-	mr->len = LEN;
-	return err;
-}
-
 /* Source and target, here and at the peer, and what vgem itself maps is what moved. */
 TEST_F(vgem, we_import_its_buffer)
 {
@@ -194,8 +179,8 @@ TEST_F(vgem, we_import_its_buffer)
 
 	ASSERT_OK(own_create(self->drm, LEN, &x));
 	ASSERT_OK(own_create(self->drm, LEN, &y));
-	ASSERT_OK(reg(a->fd, x.fd, &here));
-	ASSERT_OK(reg(b->fd, y.fd, &there));
+	ASSERT_OK(t_mr_reg_dmabuf(a->fd, x.fd, LEN, &here));
+	ASSERT_OK(t_mr_reg_dmabuf(b->fd, y.fd, LEN, &there));
 	for (size_t i = 0; i < LEN; i++)
 		x.p[i] = (uint8_t)(i * 7 + i / T_PAGE);
 	/* put, from one buffer of vgem's to the other, across pages */
