@@ -195,6 +195,7 @@ void gda_qp_lose_cq(struct gda_ctx *ctx, const struct gda_cq *cq)
 		struct gda_cells *cells = smp_load_acquire(&ctx->db[page]);
 
 		for (slot = 0; cells && slot < GDA_CELLS; slot++) {
+			/* pairs with smp_store_release in gda_qp_publish() */
 			struct gda_qp *qp = smp_load_acquire(&cells->qps[slot]);
 
 			if (qp && (qp->cq == cq || qp->recv_cq == cq))

@@ -8,8 +8,6 @@
  * one more way to be wrong, and a step that faults is given up.
  */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -23,7 +21,6 @@
 #include "guest.h"
 #include "kernel/gda_test.h"
 #include "kernel/requests.h"
-#include "kmod/gda_test/ioctl.h"
 
 #define FDS	8
 #define OBJS	32
@@ -50,7 +47,6 @@ static int fds[FDS];
 static struct obj objs[OBJS];
 static struct map maps[MAPS];
 static unsigned int nobj, nmap, nfd;
-static int test = -1;		/* /dev/gda_test, once it is asked for */
 static uint8_t *arena;
 static uint8_t address[GDA_ADDRESS_BYTES];
 static __thread sigjmp_buf jump;
@@ -404,79 +400,31 @@ static void close_one(struct input *in, uint8_t what)
 	*fd = -1;
 }
 
-/* One end posts to a queue that lies in a buffer from now on: CQ, record, entries. */
-static void lend(int fd, unsigned int i)
-{
-	struct t_qp qp = { .fd = end[i].fd, .depth = DEPTH };
-	uint8_t *at = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), *db;
-
-	keep_map(at, ARENA);
-	qp.cqc = (struct gda_cq_create) {
-		.size = sizeof(qp.cqc), .depth = 1, .flags = GDA_CQ_COLLAPSED | GDA_CQ_DMABUF,
-		.cq_memory = { .fd = fd },
-	};
-	if (at == MAP_FAILED || !end[i].qp.sq || t_ioctl(qp.fd, GDA_IOC_CQ_CREATE, &qp.cqc))
-		return;
-	qp.qpc = (struct gda_qp_create) {
-		.size = sizeof(qp.qpc), .dialect = GDA_DIALECT_MLX5, .cq = qp.cqc.handle,
-		.sq_depth = DEPTH, .flags = GDA_QP_SQ_DMABUF | GDA_QP_DBREC_DMABUF,
-		.sq_memory = { .fd = fd, .offset = T_PAGE },
-		.dbrec_memory = { .fd = fd, .offset = 512 },
-	};
-	if (t_ioctl(qp.fd, GDA_IOC_QP_CREATE, &qp.qpc))
-		return;
-	db = t_map(qp.fd, &qp.qpc.db);
-	if (db == MAP_FAILED)
-		return;
-	keep_map(db, T_PAGE);
-	keep_info(qp.fd, qp.qpc.handle, &qp.qpc.sq, 3);
-	keep_info(qp.fd, qp.cqc.handle, &qp.cqc.cq, 1);
-	qp.sq = at + T_PAGE;
-	qp.dbrec = (volatile __be32 *)(void *)(at + 512);
-	qp.db = (volatile __be64 *)(void *)(db + qp.qpc.db.offset);
-	qp.cqe = at;
-	t_connect(&qp, &qp);
-	end[i].qp = qp;
-	peer[i] = i;
-}
-
-/* A buffer that another driver owns, or a GPU with memory of its own. */
+/* A buffer of another driver, and one end posts to a queue in it from now on, or not. */
 static void make_buffer(uint8_t what)
 {
-	struct gda_test_export export = { .length = ARENA, .fd = -1 };
+	unsigned int i = what >> 6 & 1;
+	struct t_qp *qp = &end[i].qp;
 	void *at = MAP_FAILED;
-	int fd = -1;
+	size_t len = ARENA;
+	int fd = guest_buffer(what >> 3, len, &at);
 
-	switch (what >> 3 & 3) {
-	case 0:
-		fd = t_udmabuf(ARENA);
-		break;
-	case 1:
-		fd = t_heap_buffer(ARENA);
-		break;
-	case 2:
-		if (test < 0)
-			test = open("/dev/gda_test", O_RDWR | O_CLOEXEC);
-		fd = t_ioctl(test, GDA_TEST_EXPORT, &export) ? -1 : export.fd;
-		break;
-	default:
-		fd = t_gpu_open(ARENA, 0, &at);
-	}
 	keep_fd(fd);
-	keep_map(at, ARENA);
-	if (fd >= 0 && what & 32)
-		lend(fd, what >> 6 & 1);
+	if (fd >= 0 && what & 32 && qp->sq && !guest_lend(end[i].fd, fd, DEPTH, qp)) {
+		at = qp->map[0];
+		len = T_PAGE + DEPTH * 64UL;
+		keep_map(qp->map[2], T_PAGE);
+		peer[i] = i;
+		keep_info(qp->fd, qp->qpc.handle, &qp->qpc.sq, 3);
+		keep_info(qp->fd, qp->cqc.handle, &qp->cqc.cq, 1);
+	}
+	keep_map(at, len);
 }
 
-/* Its owner takes it away, sometimes for good. SECURITY.md K5: then not a byte changes. */
+/* Its owner takes it away. SECURITY.md K5: then not a byte changes. */
 static void move(struct input *in, uint8_t what)
 {
-	struct gda_test_peer_invalidate gpu = { .flags = what >> 4 & GDA_TEST_GONE };
-	struct gda_test_move cmd = { .fd = any_fd(in), .flags = gpu.flags };
-
-	if (t_ioctl(test, GDA_TEST_MOVE, &cmd))
-		t_ioctl(cmd.fd, GDA_TEST_PEER_INVALIDATE, &gpu);
-	if (cmd.changed || gpu.changed)
+	if (!guest_move(any_fd(in), what & 16))
 		kill(0, SIGABRT);
 }
 
