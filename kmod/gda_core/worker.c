@@ -12,6 +12,7 @@
  * memory away, waits for one visit at most, whatever the CPU limit of the owner.
  */
 #include <linux/cgroup.h>
+#include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/kthread.h>
 #include <linux/moduleparam.h>
@@ -217,11 +218,45 @@ static void gda_worker_pace(const struct gda_pass *pass)
 	usleep_range_state(us, 2 * us, TASK_IDLE);
 }
 
+/* What a new worker is told; on the stack of who makes it and waits. */
+struct gda_worker_birth {
+	struct gda_ctx *ctx;
+	struct task_struct *owner;
+	struct completion done;
+	int ret;
+};
+
+/*
+ * It attaches itself to the cgroups of its owner, for that is done under a mutex of all
+ * cgroups: the owner's CPU limit could stop the owner there, and everybody with it.
+ */
+static struct gda_ctx *gda_worker_born(struct gda_worker_birth *birth)
+{
+	struct gda_ctx *ctx = birth->ctx;
+
+	birth->ret = cgroup_attach_task_all(birth->owner, current);
+	complete(&birth->done);
+	return ctx;
+}
+
+/* Until gda_worker_start(), or its end. */
+static void gda_worker_wait(struct gda_ctx *ctx)
+{
+	for (;;) {
+		set_current_state(TASK_IDLE);
+		if (READ_ONCE(ctx->worker.task) == current || kthread_should_stop())
+			break;
+		schedule();
+	}
+	__set_current_state(TASK_RUNNING);
+}
+
 static int gda_worker_main(void *data)
 {
-	struct gda_ctx *ctx = data;
+	struct gda_ctx *ctx = gda_worker_born(data);
 	bool found = false;
 
+	gda_worker_wait(ctx);
 	while (!kthread_should_stop()) {
 		struct gda_pass pass = { .now = ktime_get_ns(), .all = !found };
 
@@ -243,19 +278,20 @@ static int gda_worker_main(void *data)
 	return 0;
 }
 
-/* A thread for @ctx that does not run yet, charged to the caller's cgroups. */
+/* A thread for @ctx that does not work yet, charged to the caller's cgroups. */
 struct task_struct *gda_worker_create(struct gda_ctx *ctx)
 {
+	struct gda_worker_birth birth = { .ctx = ctx, .owner = current };
 	struct task_struct *task;
-	int ret;
 
-	task = kthread_create(gda_worker_main, ctx, "gda/%u", ctx->id);
+	init_completion(&birth.done);
+	task = kthread_run(gda_worker_main, &birth, "gda/%u", ctx->id);
 	if (IS_ERR(task))
 		return task;
-	ret = cgroup_attach_task_all(current, task);
-	if (ret) {
+	wait_for_completion(&birth.done);
+	if (birth.ret) {
 		kthread_stop(task);
-		return ERR_PTR(ret);
+		return ERR_PTR(birth.ret);
 	}
 	return task;
 }
@@ -265,7 +301,7 @@ void gda_worker_start(struct gda_ctx *ctx, struct task_struct *task)
 	lockdep_assert_held(&ctx->lock);
 	/* others may wake it until the context is freed, even after it ended */
 	get_task_struct(task);
-	ctx->worker.task = task;
+	WRITE_ONCE(ctx->worker.task, task);
 	wake_up_process(task);
 }
 
