@@ -184,7 +184,10 @@ void gda_device_attach(struct gda_device *dev)
 	mutex_unlock(&dev->lock);
 }
 
-/* When it returns, nothing is executed any more. Waits for one visit of each worker. */
+/*
+ * When it returns, nothing is executed any more, and importers of exports know. Waits for
+ * one visit of each worker, and for the importers.
+ */
 void gda_device_detach(struct gda_device *dev)
 {
 	struct gda_ctx *ctx;
@@ -195,6 +198,7 @@ void gda_device_detach(struct gda_device *dev)
 		gda_ctx_orphan(ctx);
 	synchronize_srcu_expedited(&gda_srcu);
 	mutex_unlock(&dev->lock);
+	gda_exports_revoke(dev);
 }
 
 void gda_ctx_destroy(struct gda_ctx *ctx, struct file *file)

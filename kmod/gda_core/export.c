@@ -4,24 +4,72 @@
  * a CQ for their device. The dma-buf holds the region, never the object or context:
  * after those are gone it is memory like any other, which nobody looks at.
  *
- * Pages never move, so nothing is ever invalidated. A read-only region stays so: no
- * writable mapping of the dma-buf, and devices may only read.
+ * Pages never move. But when the device is removed its exports are revoked: importers
+ * that can be told (move_notify) are, and nobody new attaches, maps or registers them.
+ * What is mapped then, by CPUs and by importers that cannot be told, stays, as the
+ * mappings of /dev/gda do: nobody executes what is stored there.
+ *
+ * A read-only region stays so: no writable mapping of the dma-buf, and devices may only
+ * read. It is exported statically, for in the name of static importers of a dynamic
+ * exporter the kernel maps for both ways. It does so for dynamic importers of a static
+ * one, which therefore are refused: nobody is there to be told.
+ *
+ * An export is in its device's list until it is revoked or released, whichever is first.
+ * dev->export_lock guards the list and is held while one export is revoked, so that
+ * the dma-buf is there: whoever releases it waits. @gone is set under the dma_resv.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
+#include <linux/dma-resv.h>
 #include <linux/file.h>
 #include <linux/iosys-map.h>
 #include <linux/slab.h>
 
 #include "gda_private.h"
 
+struct gda_export {
+	struct gda_region *region;	/* held */
+	struct gda_device *dev;
+	struct dma_buf *dmabuf;
+	struct list_head node;		/* in dev->exports */
+	bool gone;			/* for good */
+};
+
+static int gda_export_check(const struct dma_buf *dmabuf)
+{
+	const struct gda_export *export = dmabuf->priv;
+
+	return READ_ONCE(export->gone) ? -ENODEV : 0;
+}
+
+static int gda_export_attach(struct dma_buf *dmabuf, struct dma_buf_attachment *attach)
+{
+	return gda_export_check(dmabuf);
+}
+
+/* Pages are where they are; who has pinned them is told all the same. */
+static int gda_export_pin(struct dma_buf_attachment *attach)
+{
+	dma_resv_assert_held(attach->dmabuf->resv);
+	return gda_export_check(attach->dmabuf);
+}
+
+static void gda_export_unpin(struct dma_buf_attachment *attach)
+{
+	dma_resv_assert_held(attach->dmabuf->resv);
+}
+
 static struct sg_table *gda_export_map(struct dma_buf_attachment *attach,
 				       enum dma_data_direction dir)
 {
-	struct gda_region *region = attach->dmabuf->priv;
+	const struct gda_export *export = attach->dmabuf->priv;
+	struct gda_region *region = export->region;
 	struct sg_table *sgt;
 	int ret;
 
+	ret = gda_export_check(attach->dmabuf);
+	if (ret)
+		return ERR_PTR(ret);
 	if (region->map == GDA_MAP_RO && dir != DMA_TO_DEVICE)
 		return ERR_PTR(-EACCES);
 	sgt = kzalloc(sizeof(*sgt), GFP_KERNEL_ACCOUNT);
@@ -56,11 +104,12 @@ static void gda_export_unmap(struct dma_buf_attachment *attach, struct sg_table 
 	kfree(sgt);
 }
 
+/* Never fails: the core would warn. Who wants to attach what is gone was refused. */
 static int gda_export_vmap(struct dma_buf *dmabuf, struct iosys_map *map)
 {
-	struct gda_region *region = dmabuf->priv;
+	const struct gda_export *export = dmabuf->priv;
 
-	iosys_map_set_vaddr(map, region->kaddr);
+	iosys_map_set_vaddr(map, export->region->kaddr);
 	return 0;
 }
 
@@ -80,8 +129,13 @@ static const struct vm_operations_struct gda_export_vm_ops = {
 
 static int gda_export_mmap(struct dma_buf *dmabuf, struct vm_area_struct *vma)
 {
-	struct gda_region *region = dmabuf->priv;
+	const struct gda_export *export = dmabuf->priv;
+	struct gda_region *region = export->region;
+	int ret;
 
+	ret = gda_export_check(dmabuf);
+	if (ret)
+		return ret;
 	/* VM_SHARED goes when the file is not open for writing */
 	if (!(vma->vm_flags & VM_MAYSHARE))
 		return -EINVAL;
@@ -103,15 +157,22 @@ static int gda_export_mmap(struct dma_buf *dmabuf, struct vm_area_struct *vma)
 /* Nobody has it mapped or attached: whoever stored through it did so before. */
 static void gda_export_release(struct dma_buf *dmabuf)
 {
-	struct gda_region *region = dmabuf->priv;
+	struct gda_export *export = dmabuf->priv;
 
+	mutex_lock(&export->dev->export_lock);
+	list_del(&export->node);
+	mutex_unlock(&export->dev->export_lock);
 	/* pairs with the look that follows in gda_doorbell_unmap() */
 	smp_mb__before_atomic();
-	atomic_dec(&region->exports);
-	gda_region_put(region);
+	atomic_dec(&export->region->exports);
+	gda_region_put(export->region);
+	kfree(export);
 }
 
 static const struct dma_buf_ops gda_export_ops = {
+	.attach = gda_export_attach,
+	.pin = gda_export_pin,
+	.unpin = gda_export_unpin,
 	.map_dma_buf = gda_export_map,
 	.unmap_dma_buf = gda_export_unmap,
 	.vmap = gda_export_vmap,
@@ -121,28 +182,69 @@ static const struct dma_buf_ops gda_export_ops = {
 
 /* A kernel mapping is writable, and the core warns of a vmap that fails: none. */
 static const struct dma_buf_ops gda_export_ro_ops = {
+	.attach = gda_export_attach,
 	.map_dma_buf = gda_export_map,
 	.unmap_dma_buf = gda_export_unmap,
 	.mmap = gda_export_mmap,
 	.release = gda_export_release,
 };
 
-static struct dma_buf *gda_export_create(struct gda_region *region)
+static struct dma_buf *gda_export_create(struct gda_device *dev, struct gda_region *region)
 {
 	DEFINE_DMA_BUF_EXPORT_INFO(info);
+	struct gda_export *export;
 	struct dma_buf *dmabuf;
 
+	export = kzalloc(sizeof(*export), GFP_KERNEL_ACCOUNT);
+	if (!export)
+		return ERR_PTR(-ENOMEM);
 	info.ops = region->map == GDA_MAP_RO ? &gda_export_ro_ops : &gda_export_ops;
 	info.size = gda_region_bytes(region);
 	info.flags = region->map == GDA_MAP_RO ? O_RDONLY : O_RDWR;
-	info.priv = region;
-	kref_get(&region->ref);
+	info.priv = export;
 	dmabuf = dma_buf_export(&info);
-	if (IS_ERR(dmabuf))
-		gda_region_put(region);
-	else
-		gda_doorbell_export(region);
+	if (IS_ERR(dmabuf)) {
+		kfree(export);
+		return dmabuf;
+	}
+	kref_get(&region->ref);
+	export->region = region;
+	export->dev = dev;
+	export->dmabuf = dmabuf;
+	gda_doorbell_export(region);
+	mutex_lock(&dev->export_lock);
+	list_add(&export->node, &dev->exports);
+	mutex_unlock(&dev->export_lock);
 	return dmabuf;
+}
+
+/* Importers are told with @dmabuf->resv held, and let go or not. */
+static void gda_export_revoke(struct gda_export *export)
+{
+	struct dma_buf *dmabuf = export->dmabuf;
+
+	lockdep_assert_held(&export->dev->export_lock);
+	list_del_init(&export->node);
+	dma_resv_lock(dmabuf->resv, NULL);
+	WRITE_ONCE(export->gone, true);
+	dma_buf_move_notify(dmabuf);
+	dma_resv_unlock(dmabuf->resv);
+}
+
+/* Of a device whose contexts are dead, so that nothing is exported meanwhile. */
+void gda_exports_revoke(struct gda_device *dev)
+{
+	struct gda_export *export;
+
+	/* one at a time: who closes one waits for the importers of that one */
+	do {
+		mutex_lock(&dev->export_lock);
+		export = list_first_entry_or_null(&dev->exports, struct gda_export, node);
+		if (export)
+			gda_export_revoke(export);
+		mutex_unlock(&dev->export_lock);
+		cond_resched();
+	} while (export);
 }
 
 /* The dma-buf of a region that @cmd names; it holds the region from here on. */
@@ -157,7 +259,7 @@ static struct dma_buf *gda_export_find(struct gda_ctx *ctx,
 	if (ret)
 		return ERR_PTR(ret);
 	region = gda_object_region(ctx, cmd->handle, cmd->type, &cmd->offset);
-	dmabuf = region ? gda_export_create(region) : ERR_PTR(-ENOENT);
+	dmabuf = region ? gda_export_create(ctx->dev, region) : ERR_PTR(-ENOENT);
 	gda_ctx_leave(ctx);
 	return dmabuf;
 }

@@ -6,8 +6,9 @@
  *
  *   dev->lock          mutex     who is bound to a device, and whether it is there
  *   ctx->lock          mutex     objects of a context; one ioctl at a time
+ *   dev->export_lock   mutex     which exports of a device there are
  *   dma_resv           ww_mutex  of other drivers: attaching (under no lock of ours),
- *                                detaching, and their move_notify()
+ *                                detaching, and their move_notify(); of our exports
  *   mmap_lock          (mm)      held by a fault; pinning takes it under no lock of ours
  *   ctx->map_lock      mutex     doorbell mutex: faults, revocation, idling
  *   i_mmap_rwsem       (mm)      taken by unmap_mapping_range()
@@ -82,6 +83,8 @@ struct gda_device {
 	struct mutex lock;		/* of the rest */
 	struct list_head contexts;	/* bound and not destroyed */
 	bool attached;
+	struct mutex export_lock;	/* of the next */
+	struct list_head exports;	/* not revoked yet, also of contexts that are gone */
 };
 
 extern struct srcu_struct gda_srcu;
@@ -262,6 +265,7 @@ int gda_mmap(struct file *file, struct vm_area_struct *vma);
 /* export.c */
 int gda_region_export(struct gda_ctx *ctx, struct gda_region_export *cmd,
 		      void __user *ucmd);
+void gda_exports_revoke(struct gda_device *dev);
 
 /* cells.c */
 enum gda_cell_use {

@@ -2,7 +2,7 @@
 /*
  * SECURITY.md E4: the device is taken away (its driver is unbound) while it is used. Whoever
  * waits is told why, everything else is ENODEV, mapped memory stays, and not a byte moves
- * once unbinding has returned.
+ * once unbinding has returned. Who imported what was exported is told, too.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "gda_fixture.h"
+#include "../kmod/gda_test/ioctl.h"
 
 #define DRIVER	"/sys/bus/platform/drivers/gda_soft/"
 #define LEN	(256U << 10)
@@ -207,6 +208,152 @@ TEST_F_TIMEOUT(removal, E4_against_everything, 300)
 	TH_LOG("%lu removals, %lu uses, %lu ended by it", n, u[0].works + u[1].works,
 	       u[0].gone + u[1].gone);
 	EXPECT_GT(u[0].works + u[1].works, 0);
+}
+
+static int export_region(int fd, uint32_t handle, uint32_t type)
+{
+	struct gda_region_export cmd = { .size = sizeof(cmd), .handle = handle, .type = type };
+	int err = t_ioctl(fd, GDA_IOC_REGION_EXPORT, &cmd);
+
+	return err ? err : cmd.fd;
+}
+
+/* A device that has attached @buf: its file, or -errno. */
+static int import(int32_t buf)
+{
+	int dev = open("/dev/gda_test_importer", O_RDWR | O_CLOEXEC);
+	int err = dev < 0 ? -errno : t_ioctl(dev, GDA_TEST_ATTACH, &buf);
+
+	if (!err)
+		return dev;
+	close(dev);
+	return err;
+}
+
+static int notified(int dev)
+{
+	uint32_t n = 0;
+	int err = t_ioctl(dev, GDA_TEST_NOTIFIED, &n);
+
+	return err ? err : (int)n;
+}
+
+static int map_fails(int buf, int prot)
+{
+	void *p = mmap(NULL, T_PAGE, prot, MAP_SHARED, buf, 0);
+
+	if (p == MAP_FAILED)
+		return -errno;
+	munmap(p, T_PAGE);
+	return 0;
+}
+
+enum { SQ, REC, DB, ORPHAN, EXPORTS };
+
+/* Three of a context that lives, and one of a context that has been closed. */
+static int export_all(struct t_end end[2], int buf[EXPORTS])
+{
+	static const uint32_t types[] = { GDA_REGION_SQ, GDA_REGION_DBREC, GDA_REGION_DB };
+
+	for (int i = 0; i < ORPHAN; i++) {
+		buf[i] = export_region(end[0].fd, end[0].qp.qpc.handle, types[i]);
+		if (buf[i] < 0)
+			return buf[i];
+	}
+	buf[ORPHAN] = export_region(end[1].fd, end[1].qp.qpc.handle, GDA_REGION_SQ);
+	t_mr_free(end[1].fd, &end[1].mr);
+	t_qp_unmap(&end[1].qp);
+	close(end[1].fd);
+	end[1].fd = 0;
+	return buf[ORPHAN] < 0 ? buf[ORPHAN] : 0;
+}
+
+/* Each importer is told, once; nobody gets at an export any more, who has it keeps it. */
+TEST_F(removal, E4_exports)
+{
+	int buf[EXPORTS], dev[EXPORTS], fd, cq;
+	struct t_end end[2];
+	uint8_t *map[EXPORTS];
+	struct t_mr mr;
+
+	ASSERT_OK(t_pair_open(end, DEPTH, T_PAGE));
+	cq = export_region(end[0].fd, end[0].qp.cqc.handle, GDA_REGION_CQ);
+	ASSERT_LE(0, cq);
+	ASSERT_OK(export_all(end, buf));
+	for (int i = 0; i < EXPORTS; i++) {
+		dev[i] = import(buf[i]);
+		ASSERT_LE(0, dev[i]) TH_LOG("export %d", i);
+		map[i] = mmap(NULL, T_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, buf[i], 0);
+		ASSERT_NE(MAP_FAILED, map[i]);
+		memset(map[i], 0x40 + i, T_PAGE);
+		EXPECT_EQ(0, notified(dev[i]));
+	}
+	/* we are an importer, too */
+	EXPECT_OK(t_mr_reg_dmabuf(end[0].fd, buf[SQ], T_PAGE, &mr));
+	EXPECT_OK(t_mr_reg_dmabuf(end[0].fd, buf[ORPHAN], T_PAGE, &mr));
+	for (int round = 0; round < 2; round++) {
+		ASSERT_OK(driver("unbind"));
+		for (int i = 0; i < EXPORTS; i++) {
+			EXPECT_EQ(1, notified(dev[i])) TH_LOG("export %d", i);
+			EXPECT_EQ(-ENODEV, t_ioctl(dev[i], GDA_TEST_MAP, NULL));
+			EXPECT_EQ(-ENODEV, import(buf[i]));
+			EXPECT_EQ(-ENODEV, map_fails(buf[i], PROT_READ));
+			EXPECT_TRUE(t_all(map[i], (uint8_t)(0x40 + i), T_PAGE));
+		}
+		EXPECT_EQ(-ENODEV, map_fails(cq, PROT_READ));
+		/* nor when the device is back */
+		ASSERT_OK(driver("bind"));
+		fd = t_context();
+		ASSERT_LE(0, fd);
+		EXPECT_EQ(-ENODEV, t_mr_reg_dmabuf(fd, buf[SQ], T_PAGE, &mr));
+		EXPECT_EQ(-ENODEV, t_mr_reg_dmabuf(fd, buf[ORPHAN], T_PAGE, &mr));
+		close(fd);
+	}
+	for (int i = 0; i < EXPORTS; i++) {
+		EXPECT_TRUE(t_all(map[i], (uint8_t)(0x40 + i), T_PAGE));
+		munmap(map[i], T_PAGE);
+		close(i & 1 ? buf[i] : dev[i]);
+		close(i & 1 ? dev[i] : buf[i]);
+	}
+	close(cq);
+	t_pair_close(end);
+}
+
+static void *let_go(void *arg)
+{
+	int *fd = arg;
+
+	for (int i = 0; i < 2 * EXPORTS; i++)
+		close(fd[i]);
+	return NULL;
+}
+
+/* ... while those who have them let go of them. */
+TEST_F_TIMEOUT(removal, E4_exports_against_close, 300)
+{
+	unsigned long rounds = t_stress(50);
+	unsigned int seed = 1;
+
+	for (unsigned long i = 0; i < rounds; i++) {
+		struct t_end end[2];
+		int fd[2 * EXPORTS];
+		pthread_t thread;
+		struct t_mr mr;
+
+		ASSERT_OK(t_pair_open(end, DEPTH, T_PAGE));
+		ASSERT_OK(export_all(end, fd));
+		for (int n = 0; n < EXPORTS; n++) {
+			fd[EXPORTS + n] = import(fd[n]);
+			ASSERT_LE(0, fd[EXPORTS + n]) TH_LOG("round %lu", i);
+		}
+		ASSERT_OK(t_mr_reg_dmabuf(end[0].fd, fd[ORPHAN], T_PAGE, &mr));
+		ASSERT_EQ(0, pthread_create(&thread, NULL, let_go, fd));
+		t_sleep_ns((uint64_t)(rand_r(&seed) % 300) * 1000);
+		ASSERT_OK(driver("unbind"));
+		pthread_join(thread, NULL);
+		ASSERT_OK(driver("bind"));
+		t_pair_close(end);
+	}
 }
 
 TEST_HARNESS_MAIN

@@ -754,6 +754,9 @@ struct gda_mr_reg_dmabuf {
  * may outlive the context, and then nobody looks at the pages any more. A region that
  * is mapped read-only is exported read-only. A doorbell is polled while a dma-buf of
  * it exists, as with %GDA_QP_POLLED: devices do not fault.
+ *
+ * When the device is removed the dma-buf is revoked: importers are told, and attaching it,
+ * mapping it and registering it are ENODEV from then on. What is mapped stays.
  */
 struct gda_region_export {
 	__u32 size;

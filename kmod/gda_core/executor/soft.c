@@ -22,6 +22,8 @@ struct gda_device gda_soft = {
 	.peer_lock = __SPIN_LOCK_UNLOCKED(gda_soft.peer_lock),
 	.lock = __MUTEX_INITIALIZER(gda_soft.lock),
 	.contexts = LIST_HEAD_INIT(gda_soft.contexts),
+	.export_lock = __MUTEX_INITIALIZER(gda_soft.export_lock),
+	.exports = LIST_HEAD_INIT(gda_soft.exports),
 };
 
 static int gda_soft_probe(struct platform_device *pdev)

@@ -338,7 +338,8 @@ struct gda_exported {
  * @exported: out
  *
  * The dma-buf keeps the pages and may outlive the QP, but then nobody looks at them. A
- * doorbell is polled while a dma-buf of it exists.
+ * doorbell is polled while a dma-buf of it exists. When the device is removed importers
+ * are told, and nobody can map or import the dma-buf any more; what is mapped stays.
  *
  * Return: 0; -EINVAL, -ENOENT no such region; -EOPNOTSUPP the device is in-process;
  * -EMFILE, -ENOMEM.

@@ -3,7 +3,8 @@
  * What the kernel selftests ask of drivers that are not ours. For root.
  *
  * /dev/gda_test exports dma-bufs. An open /dev/gda_test_peer is a GPU with memory that only
- * its driver can hand out: mmap(2) maps it, MAP_SHARED.
+ * its driver can hand out: mmap(2) maps it, MAP_SHARED. An open /dev/gda_test_importer is a
+ * device that has attached one dma-buf, dynamically.
  */
 #ifndef GDA_TEST_IOCTL_H
 #define GDA_TEST_IOCTL_H
@@ -89,5 +90,12 @@ struct gda_test_peer_invalidate {
 #define GDA_TEST_PEER_INVALIDATE _IOWR('t', 4, struct gda_test_peer_invalidate)
 /* The driver is a peer client, or not: 1 or 0. It begins as one. */
 #define GDA_TEST_PEER_CLIENT	_IOW('t', 5, __u32)
+
+/* Attach a dma-buf, pin and map it, once. */
+#define GDA_TEST_ATTACH		_IOW('t', 6, __s32)
+/* Map it anew, as after a move. */
+#define GDA_TEST_MAP		_IO('t', 7)
+/* How often the exporter said that it moves: then it is unmapped and unpinned. */
+#define GDA_TEST_NOTIFIED	_IOR('t', 8, __u32)
 
 #endif /* GDA_TEST_IOCTL_H */

@@ -19,12 +19,17 @@ static int __init test_init(void)
 	ret = misc_register(&test_peer_misc);
 	if (ret)
 		goto err_exporter;
+	ret = misc_register(&test_importer_misc);
+	if (ret)
+		goto err_peer;
 	/* last: it cannot be undone by failing */
 	ret = test_peer_register();
 	if (ret)
-		goto err_peer;
+		goto err_importer;
 	return 0;
 
+err_importer:
+	misc_deregister(&test_importer_misc);
 err_peer:
 	misc_deregister(&test_peer_misc);
 err_exporter:
@@ -35,6 +40,7 @@ err_exporter:
 static void __exit test_exit(void)
 {
 	test_peer_unregister();
+	misc_deregister(&test_importer_misc);
 	misc_deregister(&test_peer_misc);
 	misc_deregister(&test_exporter_misc);
 }
