@@ -175,7 +175,8 @@ static void *use(void *arg)
 		t_pair_close(end);
 		if (!err)
 			u->works++;
-		else if (err == -ENODEV || err > 0)	/* a syndrome */
+		/* a syndrome; ENOENT: the peer's context went first */
+		else if (err == -ENODEV || err == -ENOENT || err > 0)
 			u->gone++;
 		else
 			u->other++, u->last = err;
