@@ -6,8 +6,8 @@
  *
  * The lender may take it back at any time, under its dma_resv, for good: the owner of
  * the part is told to lose it, so that whoever looks from then on looks elsewhere, and
- * who looks already is waited for. It is touched under SRCU, or under cq->lock, and
- * only after a look at whether it is lost.
+ * who looks already is waited for, with gda_mem_revoke_wait(). It is touched under SRCU,
+ * or under cq->lock, and only after a look at whether it is lost.
  *
  * A loan is taken before the context is locked (other drivers are waited for) and
  * entered in the context's list under its lock.
@@ -24,7 +24,6 @@ static void gda_loan_revoke(struct gda_mem_backing *b)
 
 	WRITE_ONCE(loan->revoked, true);
 	loan->lose(loan);
-	synchronize_srcu_expedited(&gda_srcu);
 }
 
 void gda_loan_init(struct gda_loan *loan, struct gda_object *obj,

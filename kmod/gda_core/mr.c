@@ -138,7 +138,6 @@ static void gda_mr_revoke(struct gda_mem_backing *b)
 	struct gda_mr *mr = container_of(b, struct gda_mr, backing);
 
 	WRITE_ONCE(mr->mem.state, GDA_MR_REVOKED);
-	synchronize_srcu_expedited(&gda_srcu);
 }
 
 /*
@@ -288,9 +287,22 @@ struct gda_object *gda_mr_reg_dmabuf(struct gda_ctx *ctx, struct gda_mr_reg_dmab
 			     &cmd->handle, &cmd->key);
 }
 
-void gda_mem_revoke(struct gda_mem_backing *b)
+void gda_mem_revoke_begin(struct gda_mem_backing *b)
 {
 	b->revoke(b);
+}
+GDA_EXPORT(gda_mem_revoke_begin);
+
+void gda_mem_revoke_wait(void)
+{
+	synchronize_srcu_expedited(&gda_srcu);
+}
+GDA_EXPORT(gda_mem_revoke_wait);
+
+void gda_mem_revoke(struct gda_mem_backing *b)
+{
+	gda_mem_revoke_begin(b);
+	gda_mem_revoke_wait();
 }
 GDA_EXPORT(gda_mem_revoke);
 

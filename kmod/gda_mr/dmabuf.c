@@ -11,11 +11,12 @@
  * DMA_API_DEBUG takes two such mappings of one buffer for a bug.
  *
  * The exporter may take the memory away whenever it wants by move_notify. That means
- * revocation, for good: executors are stopped first (gda_mem_revoke), then mapping and
- * pin are given up, all before the callback returns. @held is guarded by the buffer's
- * dma_resv, and so are @mapped and @map; readers look at the mapping's address only,
- * under the protection of gda_core. What is not held is not ours: a move of it, our
- * own pinning included, is none of our business.
+ * revocation, for good: executors are stopped first, then mapping and pin are given up, all
+ * before the callback returns. It is called for one attachment after the other, and the
+ * first of ours stops the executors of all, so that the exporter waits for them once.
+ * @held and @stopped are guarded by the buffer's dma_resv, and so are @mapped and @map;
+ * readers look at the mapping's address only, under the protection of gda_core. What is
+ * not held is not ours: a move of it, our own pinning included, is none of our business.
  *
  * Where mappings do not come under dma_resv (GDA_VMAP_UNDER_RESV), the callback cannot
  * give one up, for whoever maps takes dma_resv last. There @mapped and @map are guarded
@@ -48,6 +49,7 @@ struct gda_dmabuf {
 	struct iosys_map map;
 	void *addr;		/* of the MR's first byte */
 	bool held;		/* pinned if it can move, and not taken away */
+	bool stopped;		/* about to be: executors look no more */
 	bool mapped;
 };
 
@@ -74,6 +76,25 @@ static void gda_dmabuf_release(struct gda_dmabuf *db)
 	WRITE_ONCE(db->held, false);
 }
 
+static const struct dma_buf_attach_ops gda_dmabuf_attach_ops;
+
+/* All attachments of ours that hold the buffer are about to lose it. */
+static void gda_dmabuf_stop(struct dma_buf *dmabuf)
+{
+	struct dma_buf_attachment *attach;
+
+	dma_resv_assert_held(dmabuf->resv);
+	list_for_each_entry(attach, &dmabuf->attachments, node) {
+		struct gda_dmabuf *db = attach->importer_priv;
+
+		if (attach->importer_ops != &gda_dmabuf_attach_ops || !db->held)
+			continue;
+		gda_mem_revoke_begin(db->backing);
+		db->stopped = true;
+	}
+	gda_mem_revoke_wait();
+}
+
 static void gda_dmabuf_move_notify(struct dma_buf_attachment *attach)
 {
 	struct gda_dmabuf *db = attach->importer_priv;
@@ -81,7 +102,8 @@ static void gda_dmabuf_move_notify(struct dma_buf_attachment *attach)
 	dma_resv_assert_held(attach->dmabuf->resv);
 	if (!db->held)
 		return;
-	gda_mem_revoke(db->backing);
+	if (!db->stopped)
+		gda_dmabuf_stop(attach->dmabuf);
 	gda_dmabuf_release(db);
 }
 

@@ -96,6 +96,58 @@ TEST_F_TIMEOUT(revoke, K5_no_byte_after_the_callback, 36000)
 	free(waits);
 }
 
+#define MANY	64
+
+/* @n MRs of one buffer, and work for each of them under way; what the exporter waited. */
+static int move_many(FIXTURE_DATA(revoke) *self, struct t_mr *mr, int n, uint64_t *wait_ns)
+{
+	struct gda_test_move cmd = { .linger_ns = 1000000 };
+	struct t_done done = { 0 };
+	uint64_t last = 0;
+	int err = 0;
+
+	for (int i = 0; i < n && !err; i++)
+		err = t_mr_reg_dmabuf(self->fd, self->buf, LEN, &mr[i]);
+	if (err)
+		return err;
+	for (int i = 0; i < DEPTH; i++) {
+		struct t_wr wr = t_wr_write(&self->mem, 0, &mr[i % n], 0, LEN);
+
+		last = t_post(&self->qp, &wr);
+	}
+	t_ring(&self->qp);
+	t_sleep_ns(T_NS / 2000);
+	err = t_move(self->test, self->buf, 0, &cmd);
+	*wait_ns = cmd.wait_ns;
+	if (err || cmd.changed)
+		return err ? err : -EIO;
+	if (!t_wait(&self->qp, last, &done))
+		return 0;
+	return done.first_vendor == GDA_MLX5_VENDOR_REVOKED ? t_qp_again(&self->qp) : -EPROTO;
+}
+
+/* All of them, with one wait for the executors. */
+TEST_F(revoke, K5_many_of_one_buffer)
+{
+	static const int counts[] = { 1, MANY };
+	uint64_t waits[20];
+	struct t_mr mr[MANY];
+
+	for (size_t c = 0; c < 2; c++) {
+		for (size_t round = 0; round < 20; round++) {
+			ASSERT_OK(move_many(self, mr, counts[c], &waits[round]));
+			for (int i = 0; i < counts[c]; i++) {
+				ASSERT_EQ(GDA_MR_REVOKED, t_mr_state(self->fd, mr[i].handle));
+				ASSERT_OK(t_destroy(self->fd, mr[i].handle));
+			}
+		}
+		t_sort(waits, 20);
+		TH_LOG("the exporter waited for %d: median %llu us, most %llu us", counts[c],
+		       (unsigned long long)waits[10] / 1000,
+		       (unsigned long long)waits[19] / 1000);
+	}
+}
+
 /* The contents move along; the old key fails for good, a new registration works. */
 TEST_F(revoke, K5_sticky_and_again)
 {

@@ -54,7 +54,7 @@ struct gda_mem_kind {
 /**
  * struct gda_mem_backing - the memory behind one MR, or a part of a queue
  * @kind: who made it; set by gda_core
- * @revoke: what gda_mem_revoke() does; gda_core's own, set before attach()
+ * @revoke: what gda_mem_revoke_begin() does; gda_core's own, set before attach()
  * @pages: pages of the kernel's direct map, or NULL (then kind->span is used)
  * @npages: how many
  * @offset: of the MR's first byte in the first page
@@ -93,6 +93,23 @@ void gda_mem_kind_unregister(const struct gda_mem_kind *kind);
  * at most 64 KiB. Sleeps.
  */
 void gda_mem_revoke(struct gda_mem_backing *b);
+
+/**
+ * gda_mem_revoke_begin - the first half of gda_mem_revoke()
+ * @b: as given to attach(), which may not have returned yet
+ *
+ * For a kind that gives up many at once: this for each of them, gda_mem_revoke_wait() once.
+ * Waits for nobody; takes spinlocks of gda_core's.
+ */
+void gda_mem_revoke_begin(struct gda_mem_backing *b);
+
+/**
+ * gda_mem_revoke_wait - the second half of gda_mem_revoke()
+ *
+ * When it returns, the memory of all for which gda_mem_revoke_begin() was called before is
+ * neither read nor written, and never will be. Locks and waiting as for gda_mem_revoke().
+ */
+void gda_mem_revoke_wait(void);
 
 /**
  * gda_dma_device - the device in whose name memory is attached and mapped
