@@ -30,13 +30,14 @@ $(BUILD)/selftests/kernel/fail_nth: KSELFTEST_OWN = $(SWEEP_OBJS)
 $(BUILD)/selftests/kernel/fail_nth: $(SWEEP_OBJS)
 
 # Those whose memory is taken away by gda_test.
-MOVERS := $(addprefix $(BUILD)/selftests/kernel/,cgroup edu killed kinds queue revoke)
+MOVERS := $(addprefix $(BUILD)/selftests/kernel/,cgroup edu killed kinds \
+	peer_memory queue revoke vgem)
 $(MOVERS): KSELFTEST_OWN = $(BUILD)/selftests/kernel/move.o
 $(MOVERS): $(BUILD)/selftests/kernel/move.o
 $(MOVERS) $(BUILD)/selftests/kernel/move.o: selftests/kernel/move.h
 
 $(MOVERS) $(addprefix $(BUILD)/selftests/kernel/,object.o move.o sweep.o sweep_memory.o \
-		peer_memory removal): selftests/kmod/gda_test/ioctl.h
+		removal): selftests/kmod/gda_test/ioctl.h
 $(addprefix $(BUILD)/selftests/kernel/,edu killed): selftests/kmod/gda_edu/ioctl.h
 
 # The same in 32 bits, against the 64-bit kernel (SECURITY.md O9), if it can be built.

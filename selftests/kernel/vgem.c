@@ -12,9 +12,11 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include "gda_fixture.h"
+#include "move.h"
 #include "prime.h"
 
 #define LEN	(64 * T_PAGE)
+#define DEPTH	64
 
 FIXTURE(vgem) {
 	struct t_objects base;
@@ -28,7 +30,7 @@ FIXTURE_SETUP(vgem)
 	self->drm = vgem_open();
 	if (self->drm < 0)
 		SKIP(return, "no vgem in this kernel");
-	ASSERT_OK(t_pair_open(self->end, 64, LEN));
+	ASSERT_OK(t_pair_open(self->end, DEPTH, LEN));
 }
 
 FIXTURE_TEARDOWN(vgem)
@@ -71,7 +73,7 @@ static int part_open(int drm, int fd, uint32_t handle, uint32_t type, struct par
 	return part->p == MAP_FAILED ? -errno : 0;
 }
 
-enum { SQ, REC, DB, PARTS };
+enum { SQ, REC, DB, PARTS, CQ = PARTS };
 
 static int parts_open(int drm, const struct t_qp *qp, struct part part[PARTS])
 {
@@ -209,6 +211,158 @@ TEST_F(vgem, we_import_its_buffer)
 	EXPECT_OK(t_destroy(b->fd, there.handle));
 	EXPECT_OK(t_destroy(a->fd, here.handle));
 	ASSERT_OK(own_destroy(self->drm, LEN, &x));
+}
+
+/* Where the parts of a queue begin in one buffer. */
+static const uint64_t place[] = { [SQ] = T_PAGE, [REC] = 64, [CQ] = 128 };
+
+static int cq_in(int fd, int buf, struct gda_cq_create *cq)
+{
+	*cq = (struct gda_cq_create) {
+		.size = sizeof(*cq), .flags = GDA_CQ_COLLAPSED | GDA_CQ_DMABUF, .depth = 1,
+		.cq_memory = { .fd = buf, .offset = place[CQ] },
+	};
+	return t_ioctl(fd, GDA_IOC_CQ_CREATE, cq);
+}
+
+static int qp_in(int fd, int buf, uint32_t flags, uint32_t cq, struct gda_qp_create *qp)
+{
+	*qp = (struct gda_qp_create) {
+		.size = sizeof(*qp), .dialect = GDA_DIALECT_MLX5, .cq = cq, .sq_depth = DEPTH,
+		.flags = flags,
+	};
+	if (flags & GDA_QP_SQ_DMABUF)
+		qp->sq_memory = (struct gda_queue_memory) { .fd = buf, .offset = place[SQ] };
+	if (flags & GDA_QP_DBREC_DMABUF)
+		qp->dbrec_memory = (struct gda_queue_memory) { .fd = buf, .offset = place[REC] };
+	return t_ioctl(fd, GDA_IOC_QP_CREATE, qp);
+}
+
+/* A QP connected to itself, all in @buf, which is mapped at @p. */
+static int queue_in(struct t_qp *qp, int fd, int buf, uint8_t *p)
+{
+	int err;
+
+	*qp = (struct t_qp) { .fd = fd, .depth = DEPTH };
+	err = cq_in(fd, buf, &qp->cqc);
+	err = err ? err : qp_in(fd, buf, GDA_QP_SQ_DMABUF | GDA_QP_DBREC_DMABUF, qp->cqc.handle,
+				&qp->qpc);
+	err = err ? err : t_connect(qp, qp);
+	if (err)
+		return err;
+	qp->map[DB] = t_map(fd, &qp->qpc.db);
+	if (qp->map[DB] == MAP_FAILED)
+		return -errno;
+	qp->db = (volatile __be64 *)(void *)((uint8_t *)qp->map[DB] + qp->qpc.db.offset);
+	qp->sq = p + place[SQ];
+	qp->dbrec = (volatile __be32 *)(void *)(p + place[REC]);
+	qp->cqe = p + place[CQ];
+	return 0;
+}
+
+/* Its memory is mapped write-combined, which no executor may poll: never a queue. */
+TEST_F(vgem, M9_its_memory_is_no_queue)
+{
+	int fd = self->end[0].fd;
+	uint32_t none = self->end[0].qp.cqc.handle;
+	struct gda_cq_create cq;
+	struct gda_qp_create qp;
+	struct own own;
+
+	ASSERT_OK(own_create(self->drm, LEN, &own));
+	EXPECT_EQ(-EMEDIUMTYPE, cq_in(fd, own.fd, &cq));
+	EXPECT_EQ(-EMEDIUMTYPE, qp_in(fd, own.fd, GDA_QP_SQ_DMABUF, none, &qp));
+	EXPECT_EQ(-EMEDIUMTYPE, qp_in(fd, own.fd, GDA_QP_DBREC_DMABUF, none, &qp));
+	/* nor when vgem has let go of it */
+	ASSERT_OK(gem_close(self->drm, own.handle));
+	EXPECT_EQ(-EMEDIUMTYPE, cq_in(fd, own.fd, &cq));
+	munmap(own.p, LEN);
+	close(own.fd);
+}
+
+/* A buffer of gda_test that vgem has imported, at @part. */
+static int lend(int drm, int buf, struct part *part)
+{
+	struct own probe;
+	int err;
+
+	*part = (struct part) { .len = LEN };
+	err = own_create(drm, LEN, &probe);
+	err = err ? err : own_destroy(drm, LEN, &probe);
+	err = err ? err : prime_import(drm, buf, &part->handle);
+	if (err)
+		return err;
+	part->p = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_SHARED, drm, (off_t)probe.offset);
+	return part->p == MAP_FAILED ? -errno : 0;
+}
+
+/* Posted and polled through vgem's mapping of a buffer that both have. */
+TEST_F(vgem, queue_in_what_it_imported)
+{
+	struct t_mr *mem = &self->end[0].mr;
+	int test = open("/dev/gda_test", O_RDWR | O_CLOEXEC), buf;
+	struct part part;
+	struct t_qp qp;
+	uint8_t *p;
+
+	ASSERT_LE(0, test);
+	buf = t_test_buffer(test, LEN, 0);
+	ASSERT_LE(0, buf);
+	ASSERT_OK(lend(self->drm, buf, &part));
+	p = mmap(NULL, LEN, PROT_READ, MAP_SHARED, buf, 0);
+	ASSERT_NE(MAP_FAILED, p);
+	ASSERT_OK(queue_in(&qp, self->end[0].fd, buf, part.p));
+	EXPECT_EQ(0, qp.qpc.sq.length);
+	EXPECT_EQ(0, qp.cqc.cq.length);
+	for (int i = 0; i < 3 * DEPTH; i++) {
+		struct t_wr wr = t_wr_write(mem, 0, mem, LEN / 2, 64);
+
+		memset(mem->addr, i + 1, 64);
+		ASSERT_OK(t_run(&qp, &wr, NULL)) TH_LOG("request %d", i);
+		ASSERT_TRUE(t_all(mem->addr + LEN / 2, (uint8_t)(i + 1), 64));
+	}
+	EXPECT_EQ(0, memcmp(p, part.p, LEN));
+	EXPECT_FALSE(t_all(p + place[CQ], 0, 64));
+	t_qp_close(&qp);
+	munmap(p, LEN);
+	munmap(part.p, LEN);
+	EXPECT_OK(gem_close(self->drm, part.handle));
+	close(buf);
+	close(test);
+}
+
+/* vgem's handle goes, then every descriptor and mapping: the queue has the memory still. */
+TEST_F(vgem, M11_handle_is_closed_while_a_queue)
+{
+	struct t_mr *mem = &self->end[0].mr;
+	int test = open("/dev/gda_test", O_RDWR | O_CLOEXEC), buf;
+	uint64_t until = t_now() + T_WAIT_NS;
+	struct part part;
+	struct t_qp qp;
+	struct t_wr wr;
+
+	ASSERT_LE(0, test);
+	buf = t_test_buffer(test, LEN, 0);
+	ASSERT_LE(0, buf);
+	ASSERT_OK(lend(self->drm, buf, &part));
+	ASSERT_OK(queue_in(&qp, self->end[0].fd, buf, part.p));
+	EXPECT_OK(gem_close(self->drm, part.handle));
+	close(buf);
+	memset(mem->addr, 0x41, 64);
+	wr = t_wr_write(mem, 0, mem, LEN / 2, 64);
+	EXPECT_OK(t_run(&qp, &wr, NULL));
+	EXPECT_TRUE(t_all(mem->addr + LEN / 2, 0x41, 64));
+	/* the last post is in memory that nobody but the queue has when it is told of it */
+	wr = t_wr_write(mem, 0, mem, LEN / 4, 64);
+	t_post(&qp, &wr);
+	__atomic_store_n(&qp.dbrec[1], gda_mlx5_dbrec(qp.next), __ATOMIC_RELEASE);
+	munmap(part.p, LEN);
+	__atomic_store_n(qp.db, gda_mlx5_doorbell(qp.next, qp.qpc.qpn), __ATOMIC_RELEASE);
+	while (!t_all(mem->addr + LEN / 4, 0x41, 64) && t_now() < until)
+		t_sleep_ns(T_NS / 1000);
+	EXPECT_TRUE(t_all(mem->addr + LEN / 4, 0x41, 64));
+	t_qp_close(&qp);
+	close(test);
 }
 
 TEST_HARNESS_MAIN
