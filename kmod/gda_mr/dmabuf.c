@@ -20,12 +20,13 @@
  *
  * Where mappings do not come under dma_resv (GDA_VMAP_UNDER_RESV), the callback cannot
  * give one up, for whoever maps takes dma_resv last. There @mapped and @map are guarded
- * by gda_dmabuf_maps, and a mapping of memory that moved stays, read by nobody, until
+ * by a lock of gda_dmabuf_maps, and a mapping of memory that moved stays, read by nobody, until
  * the MR goes or the buffer is registered again: as long as one is left, the kernel
  * hands it out again.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-resv.h>
+#include <linux/hash.h>
 #include <linux/iosys-map.h>
 #include <linux/list.h>
 #include <linux/module.h>
@@ -45,7 +46,7 @@ struct gda_dmabuf {
 	struct gda_mem_backing *backing;
 	struct dma_buf *dmabuf;
 	struct dma_buf_attachment *attach;
-	struct list_head node;	/* in gda_dmabuf_mapped */
+	struct list_head node;	/* in gda_dmabuf_maps */
 	struct iosys_map map;
 	void *addr;		/* of the MR's first byte */
 	bool held;		/* pinned if it can move, and not taken away */
@@ -53,9 +54,32 @@ struct gda_dmabuf {
 	bool mapped;
 };
 
-/* Unless GDA_VMAP_UNDER_RESV: what is mapped. The mutex comes before any dma_resv. */
-static LIST_HEAD(gda_dmabuf_mapped);
-static DEFINE_MUTEX(gda_dmabuf_maps);
+/*
+ * Unless GDA_VMAP_UNDER_RESV: what is mapped, by dma-buf. The lock is held while the
+ * exporter maps, and there are many, so that others do not wait for that. It comes before
+ * any dma_resv.
+ */
+#define GDA_DMABUF_MAPS_BITS	6
+
+static struct gda_dmabuf_maps {
+	struct mutex lock;	/* of the list, and of its buffers' mappings */
+	struct list_head list;
+} gda_dmabuf_maps[1 << GDA_DMABUF_MAPS_BITS];
+
+static struct gda_dmabuf_maps *gda_dmabuf_maps_of(const struct dma_buf *dmabuf)
+{
+	return &gda_dmabuf_maps[hash_ptr(dmabuf, GDA_DMABUF_MAPS_BITS)];
+}
+
+void gda_dmabuf_init(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(gda_dmabuf_maps); i++) {
+		mutex_init(&gda_dmabuf_maps[i].lock);
+		INIT_LIST_HEAD(&gda_dmabuf_maps[i].list);
+	}
+}
 
 static void gda_dmabuf_unmap(struct gda_dmabuf *db)
 {
@@ -144,11 +168,12 @@ static int gda_dmabuf_map(struct gda_dmabuf *db)
  */
 static int gda_dmabuf_map_late(struct gda_dmabuf *db)
 {
+	struct gda_dmabuf_maps *maps = gda_dmabuf_maps_of(db->dmabuf);
 	struct gda_dmabuf *other, *tmp;
 	int ret;
 
-	mutex_lock(&gda_dmabuf_maps);
-	list_for_each_entry_safe(other, tmp, &gda_dmabuf_mapped, node) {
+	mutex_lock(&maps->lock);
+	list_for_each_entry_safe(other, tmp, &maps->list, node) {
 		if (other->dmabuf == db->dmabuf && !READ_ONCE(other->held)) {
 			list_del_init(&other->node);
 			gda_dmabuf_unmap(other);
@@ -162,8 +187,8 @@ static int gda_dmabuf_map_late(struct gda_dmabuf *db)
 	if (ret)
 		gda_dmabuf_unmap(db);
 	else
-		list_add(&db->node, &gda_dmabuf_mapped);
-	mutex_unlock(&gda_dmabuf_maps);
+		list_add(&db->node, &maps->list);
+	mutex_unlock(&maps->lock);
 	return ret;
 }
 
@@ -187,14 +212,16 @@ static int gda_dmabuf_open(struct gda_dmabuf *db)
 
 static void gda_dmabuf_destroy(struct gda_dmabuf *db)
 {
+	struct gda_dmabuf_maps *maps = gda_dmabuf_maps_of(db->dmabuf);
+
 	dma_resv_lock(db->dmabuf->resv, NULL);
 	gda_dmabuf_release(db);
 	dma_resv_unlock(db->dmabuf->resv);
 	if (!GDA_VMAP_UNDER_RESV) {
-		mutex_lock(&gda_dmabuf_maps);
+		mutex_lock(&maps->lock);
 		list_del(&db->node);
 		gda_dmabuf_unmap(db);
-		mutex_unlock(&gda_dmabuf_maps);
+		mutex_unlock(&maps->lock);
 	}
 	dma_buf_detach(db->dmabuf, db->attach);
 	dma_buf_put(db->dmabuf);

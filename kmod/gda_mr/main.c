@@ -27,6 +27,7 @@ static int __init gda_mr_init(void)
 	unsigned int i;
 	int ret;
 
+	gda_dmabuf_init();
 	for (i = 0; i < ARRAY_SIZE(gda_mr_kinds); i++) {
 		ret = gda_mem_kind_register(gda_mr_kinds[i]);
 		if (ret) {
