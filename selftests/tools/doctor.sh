@@ -3,7 +3,7 @@
 #
 # doctor.sh - every answer of gdactl doctor that can be provoked is. Speaks KTAP.
 #
-# shellcheck disable=SC2317	# functions are called by name
+# shellcheck disable=SC2016,SC2317	# functions are called by name, and shells have arguments
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit 1
 gdactl=$PWD/build/tools/gdactl
@@ -40,6 +40,67 @@ old() { setarch --uname-2.6 "$gdactl" doctor --json; }
 # A driver of CUDA's that does nothing.
 cuda() { touch "$tmp/empty.c" && gcc -shared -o "$tmp/libcuda.so.1" "$tmp/empty.c" &&
 	LD_LIBRARY_PATH=$tmp "$gdactl" doctor --json; }
+
+# NODE... are the null device, in a mount namespace that has these and /dev/gda alone.
+null() {
+	unshare -m bash -c '
+		set -e
+		mkdir -p "$0/dev"
+		mount -t tmpfs none "$0/dev"
+		cp -a /dev/gda "$0/dev"
+		for node in "${@:2}"; do
+			mkdir -p "$0/${node%/*}"
+			mknod -m 666 "$0/$node" c 1 3
+		done
+		mount --move "$0/dev" /dev
+		exec "$1" doctor --json' "$tmp" "$gdactl" "$@"
+}
+
+# Firmware that says so of Secure Boot: in a mount namespace, there may be no EFI here.
+firmware() { # 0|1
+	unshare -m bash -c '
+		set -e
+		mount -t tmpfs none /sys/firmware
+		mkdir -p /sys/firmware/efi/efivars
+		cd /sys/firmware/efi/efivars
+		printf "\6\0\0\0\\$2" >SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c
+		exec "$1" doctor --json' - "$gdactl" "$1"
+}
+
+# Another driver than this one, of which there is no way to have this answer: it exports no
+# queues, and fails the request NR, if there is one.
+driver() { # [NR]
+	cat >"$tmp/driver.c" <<-'EOF'
+		#define _GNU_SOURCE
+		#include <dlfcn.h>
+		#include <errno.h>
+		#include <stdarg.h>
+		#include <gda/ioctl.h>
+
+		int ioctl(int fd, unsigned long nr, ...)
+		{
+			int (*next)(int, unsigned long, ...) = dlsym(RTLD_NEXT, "ioctl");
+			va_list args;
+			void *arg;
+			int ret;
+
+			va_start(args, nr);
+			arg = va_arg(args, void *);
+			va_end(args);
+			if (nr == REFUSED) {
+				errno = EIO;
+				return -1;
+			}
+			ret = next(fd, nr, arg);
+			if (!ret && nr == GDA_IOC_QUERY)
+				((struct gda_query *)arg)->features[0] &= ~(__u64)GDA_FEATURE_EXPORT;
+			return ret;
+		}
+	EOF
+	gcc -shared -fPIC -Iuapi "-DREFUSED=${1:-0}" -o "$tmp/driver.so" "$tmp/driver.c" &&
+		LD_PRELOAD=$tmp/driver.so "$gdactl" doctor --json
+}
+threadless() { (ulimit -u 1; as_user 7777); }
 little() { (ulimit -l "$1"; as_user 7777); }
 
 without() { # MODULE FUNCTION...
@@ -69,7 +130,7 @@ nodes() { # PATH NAME: what is there, if the kernel has it, and what is said if 
 }
 
 echo "TAP version 13"
-echo 1..27
+echo 1..37
 says kernel works "Linux [0-9]+[.][0-9]+" doctor
 says kernel fails "is older than 6.1.*newer" old
 says module works "gda_mr too" doctor
@@ -82,6 +143,18 @@ says user fails "RLIMIT_MEMLOCK of 8 KiB is too small.*ulimit" little 8
 says user fails "needs the device" as_user 65534
 nodes /dev/udmabuf "dma-buf: udmabuf"
 nodes /dev/dma_heap/system "dma-buf: heap"
+says "dma-buf: udmabuf" fails "udmabuf gives no buffer: Inappropriate ioctl" null /dev/udmabuf
+says "dma-buf: heap" fails "the heap gives no buffer: Inappropriate ioctl" null /dev/dma_heap/system
+says "dma-buf: udmabuf" fails "no /dev/udmabuf: a kernel with CONFIG_UDMABUF" null
+says "dma-buf: heap" fails "no /dev/dma_heap/system: a kernel with CONFIG_DMABUF_HEAPS" null
+if [ -e /dev/udmabuf ]; then
+	says "dma-buf: udmabuf" fails "a buffer of udmabuf: " driver GDA_IOC_MR_REG_DMABUF
+else
+	n=$((n + 1))
+	echo "ok $n dma-buf: udmabuf # SKIP no /dev/udmabuf"
+fi
+says user fails "the work request failed" driver GDA_IOC_MR_REG_USER
+says "inproc (library)" fails "no thread.*RLIMIT_NPROC.*ulimit -u" threadless
 says "inproc (library)" works "no module" as_user 65534
 says NIC fails "no executor.*soft0" doctor
 if ldconfig -p | grep -q 'libcuda\.so\.1'; then
@@ -92,6 +165,7 @@ else
 fi
 says "GPU, by dma-buf" fails "window of the CPU.*in-process" cuda
 says "for devices" works "exported" as_user 7777
+says "for devices" fails "cannot export queues.*load the newest gda_core" driver
 says peer works "by address, of .*gda_test" as_user 7777
 says peer fails "no driver .* has registered" without gda_test doctor
 says user fails "gda_mr, the module .*modprobe" without gda_mr doctor
@@ -99,6 +173,8 @@ says "GPU, by dma-buf" fails "gda_mr, the module .*modprobe" without gda_mr doct
 says access fails "no /dev/gda.*load gda_core" without gda_core doctor
 says "for devices" fails "needs the device" as_user 65534
 says module fails "gda_core is not loaded.*modprobe" without gda_core doctor
+says module fails "not loaded -> as root: modprobe" without gda_core firmware 0
+says module fails "not loaded -> sign the modules .Secure Boot is on" without gda_core firmware 1
 n=$((n + 1))
 if doctor >/dev/null && ! as_user 65534 >/dev/null; then
 	echo "ok $n exit status"

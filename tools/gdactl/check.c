@@ -122,6 +122,10 @@ static void check_inproc(struct patient *p, struct answer *a)
 	int err = gda_open("inproc", &ctx);
 
 	(void)p;
+	if (err == -EAGAIN) {
+		fails(a, "raise it: ulimit -u", "no thread can be made (RLIMIT_NPROC)");
+		return;
+	}
 	if (err) {
 		fails(a, "", "%s", gda_strerror(err));
 		return;
