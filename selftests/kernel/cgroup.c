@@ -326,8 +326,8 @@ static void take_from_throttled(struct __test_metadata *_metadata, FIXTURE_DATA(
 	throttled = get(self->dir, "cpu.stat", "nr_throttled");
 	ASSERT_OK(put(self->dir, "cpu.max", "max 1000000"));
 	t_sort(waits, n);
-	TH_LOG("throttled %ld times; the owner of the memory waited %llu us on average, "
-	       "median %llu us, %llu us at most", throttled, (unsigned long long)(sum / n / 1000),
+	TH_LOG("throttled %ld times; waited: %llu us on average, median %llu us, most %llu us",
+	       throttled, (unsigned long long)(sum / n / 1000),
 	       (unsigned long long)waits[n / 2] / 1000, (unsigned long long)waits[n - 1] / 1000);
 	EXPECT_LT(0, throttled);
 	/* A slow machine may be late once; a quota is waited for in whole seconds. */
