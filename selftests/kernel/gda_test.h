@@ -35,6 +35,8 @@ uint64_t t_random(uint64_t *state);	/* splitmix64 */
 uint64_t t_seed(void);			/* $GDA_SEED, or from the clock */
 unsigned long t_stress(unsigned long n);	/* n times $GDA_STRESS, at least 1 */
 unsigned long t_longer(unsigned long n);	/* ... at least @n */
+/* ... of many short rounds: far fewer where $GDA_STRESS is below 1, for a slow kernel. */
+unsigned long t_rounds(unsigned long n);
 
 /* @n numbers in order; then v[n / 2] is their median. */
 void t_sort(uint64_t *v, size_t n);

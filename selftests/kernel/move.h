@@ -32,4 +32,33 @@ struct t_mover {
 int t_mover_start(struct t_mover *m);
 void t_mover_stop(struct t_mover *m);
 
+/*
+ * Rounds in which memory is taken away from a QP at work. The QP is in error after it, and
+ * to destroy it means to wait for executors. So a round leaves its QP behind, and the
+ * context, whose end waits only once, goes when enough rounds have had it.
+ */
+struct t_race {
+	size_t len;		/* of @mem: a multiple of pages */
+	uint32_t depth;
+	int fd;
+	struct t_qp qp;		/* connected to itself */
+	struct t_mr mem;	/* what is sent, or received */
+	uint64_t seed;
+	unsigned long rounds;
+	unsigned long failed;	/* ... in which the QP hit memory that was gone */
+	unsigned long begun;	/* ... after requests that had completed */
+	uint64_t *wait_ns;	/* of each round, for whoever took the memory away */
+};
+
+/* 0 or -errno: for @rounds rounds; @seed, @len and @depth are filled in. */
+int t_race_begin(struct t_race *r, unsigned long rounds);
+/* The next QP, and work of it on @mr that goes on till some time after the return. */
+int t_race_next(struct t_race *r);
+uint64_t t_race_traffic(struct t_race *r, const struct t_mr *mr, bool read);
+/* Wait for @last: 0, or -EBADMSG if it failed of anything but memory that is gone. */
+int t_race_told(struct t_race *r, uint64_t last, bool read, uint64_t wait_ns);
+void t_race_end(struct t_race *r);
+/* For a log, into @buf of 160 bytes or more: what became of the rounds, and the waits. */
+const char *t_race_result(struct t_race *r, char *buf, size_t room);
+
 #endif /* GDA_MOVE_H */

@@ -15,11 +15,13 @@
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include "gda_fixture.h"
-#include "../kmod/gda_test/ioctl.h"
+#include "move.h"
 
 #define LEN	(64 * T_PAGE)
 #define DEPTH	64
-#define ROUNDS	400	/* times $GDA_STRESS; 25 of it are 10^4 */
+#define RACE_LEN (16 * T_PAGE)
+#define RACE_DEPTH 128
+#define ROUNDS	10000	/* times $GDA_STRESS */
 
 FIXTURE(peer_memory) {
 	struct t_objects base;
@@ -133,45 +135,36 @@ TEST_F(peer_memory, by_address)
 /* As long as $GDA_STRESS wants. */
 TEST_F_TIMEOUT(peer_memory, K5_no_byte_after_invalidation, 36000)
 {
-	unsigned long n = t_stress(ROUNDS), caught = 0;
-	uint64_t *waits = calloc(n, sizeof(*waits));
-	uint64_t seed = t_seed();
+	struct t_race race = { .len = RACE_LEN, .depth = RACE_DEPTH, .seed = t_seed() };
+	unsigned long n = t_rounds(ROUNDS);
+	char result[160];
+	void *addr;
+	int gpu = t_gpu_open(RACE_LEN, 0, &addr);
 
-	ASSERT_NE(NULL, waits);
-	TH_LOG("GDA_SEED=%llu", (unsigned long long)seed);
+	ASSERT_LE(0, gpu);
+	TH_LOG("GDA_SEED=%llu", (unsigned long long)race.seed);
+	ASSERT_OK(t_race_begin(&race, n));
 	for (unsigned long i = 0; i < n; i++) {
-		struct gda_test_peer_invalidate cmd = { .linger_ns = i % 16 ? 0 : 2000000 };
+		struct gda_test_peer_invalidate cmd = { .linger_ns = i % 16 ? 0 : T_NS / 1000 };
 		bool read = i & 1;
-		struct t_done done;
 		struct t_mr mr;
 		uint64_t last;
-		int ret;
 
-		ASSERT_OK(reg(self->fd, self->addr, &mr)) TH_LOG("round %lu", i);
-		last = t_traffic(&self->qp, &self->mem, &mr, read);
-		t_sleep_ns(t_random(&seed) % 1000000);
-		ASSERT_OK(invalidate(self->gpu, 0, &cmd)) TH_LOG("round %lu", i);
+		ASSERT_OK(t_race_next(&race)) TH_LOG("round %lu", i);
+		ASSERT_OK(t_mr_reg_peer(race.fd, addr, RACE_LEN, GDA_ACCESS_ALL, &mr))
+			TH_LOG("round %lu", i);
+		last = t_race_traffic(&race, &mr, read);
+		ASSERT_OK(invalidate(gpu, 0, &cmd)) TH_LOG("round %lu", i);
 		ASSERT_EQ(0, cmd.changed) TH_LOG("round %lu", i);
-		waits[i] = cmd.wait_ns;
-		ASSERT_EQ(GDA_MR_REVOKED, t_mr_state(self->fd, mr.handle));
-		ret = t_wait(&self->qp, last, &done);
-		if (ret) {
-			ASSERT_EQ(read ? GDA_MLX5_SYND_LOCAL_PROT :
-					 GDA_MLX5_SYND_REMOTE_ACCESS, done.first_syndrome);
-			ASSERT_EQ(GDA_MLX5_VENDOR_REVOKED, done.first_vendor);
-			ASSERT_OK(t_qp_again(&self->qp));
-			caught++;
-		}
-		ASSERT_OK(t_destroy(self->fd, mr.handle));
+		ASSERT_EQ(GDA_MR_REVOKED, t_mr_state(race.fd, mr.handle));
+		ASSERT_OK(t_race_told(&race, last, read, cmd.wait_ns)) TH_LOG("round %lu", i);
+		ASSERT_OK(t_destroy(race.fd, mr.handle));
 	}
-	t_sort(waits, n);
-	TH_LOG("%lu rounds, %lu under way", n, caught);
-	TH_LOG("the driver waited: median %llu us, 99%% %llu us, most %llu us",
-	       (unsigned long long)waits[n / 2] / 1000,
-	       (unsigned long long)waits[n * 99 / 100] / 1000,
-	       (unsigned long long)waits[n - 1] / 1000);
-	EXPECT_LT(0, caught);
-	free(waits);
+	TH_LOG("%s", t_race_result(&race, result, sizeof(result)));
+	EXPECT_LT(0, race.begun);
+	t_race_end(&race);
+	munmap(addr, RACE_LEN);
+	close(gpu);
 }
 
 /* The contents move along; the old key fails for good, a new registration works. */

@@ -418,12 +418,12 @@ static void *poster_main(void *arg)
 	return NULL;
 }
 
-#define ROUNDS	400	/* times $GDA_STRESS; 25 of it are 10^4 */
+#define ROUNDS	2000	/* times $GDA_STRESS */
 
 /* As long as $GDA_STRESS wants. */
 TEST_F_TIMEOUT(queue, K5_moves_under_traffic, 36000)
 {
-	unsigned long n = t_stress(ROUNDS), queue = 0;
+	unsigned long n = t_rounds(ROUNDS), queue = 0;
 	uint64_t seed = t_seed(), longest = 0;
 	int buf[PARTS];
 
@@ -436,12 +436,12 @@ TEST_F_TIMEOUT(queue, K5_moves_under_traffic, 36000)
 		struct queue q = { .buf = { buf[SQ], buf[REC], buf[CQ] } };
 		struct poster p = { .qp = &q.qp, .mem = &self->mem };
 		struct gda_qp_query query = { .size = sizeof(query) };
-		struct gda_test_move cmd = { .linger_ns = i % 16 ? 0 : 2000000 };
+		struct gda_test_move cmd = { .linger_ns = i % 16 ? 0 : T_NS / 1000 };
 		pthread_t thread;
 
 		ASSERT_OK(queue_open(&q, self->fd)) TH_LOG("round %lu", i);
 		ASSERT_EQ(0, pthread_create(&thread, NULL, poster_main, &p));
-		t_sleep_ns(t_random(&seed) % 1000000);
+		t_sleep_ns(t_random(&seed) % (T_NS / 5000));
 		ASSERT_OK(t_move(self->test, buf[i % PARTS], 0, &cmd)) TH_LOG("round %lu", i);
 		ASSERT_EQ(0, cmd.changed) TH_LOG("round %lu", i);
 		if (cmd.wait_ns > longest)

@@ -16,7 +16,9 @@
 
 #define LEN	(64 * T_PAGE)
 #define DEPTH	64
-#define ROUNDS	400	/* times $GDA_STRESS; 25 of it are 10^4 */
+#define RACE_LEN (16 * T_PAGE)
+#define RACE_DEPTH 128
+#define ROUNDS	10000	/* times $GDA_STRESS */
 
 FIXTURE(revoke) {
 	struct t_objects base;
@@ -55,45 +57,33 @@ FIXTURE_TEARDOWN(revoke)
 /* As long as $GDA_STRESS wants. */
 TEST_F_TIMEOUT(revoke, K5_no_byte_after_the_callback, 36000)
 {
-	unsigned long n = t_stress(ROUNDS), caught = 0;
-	uint64_t *waits = calloc(n, sizeof(*waits));
-	uint64_t seed = t_seed();
+	struct t_race race = { .len = RACE_LEN, .depth = RACE_DEPTH, .seed = t_seed() };
+	int buf = t_test_buffer(self->test, RACE_LEN, 0);
+	unsigned long n = t_rounds(ROUNDS);
+	char result[160];
 
-	ASSERT_NE(NULL, waits);
-	TH_LOG("GDA_SEED=%llu", (unsigned long long)seed);
+	ASSERT_LE(0, buf);
+	TH_LOG("GDA_SEED=%llu", (unsigned long long)race.seed);
+	ASSERT_OK(t_race_begin(&race, n));
 	for (unsigned long i = 0; i < n; i++) {
-		struct gda_test_move cmd = { .linger_ns = i % 16 ? 0 : 2000000 };
+		struct gda_test_move cmd = { .linger_ns = i % 16 ? 0 : T_NS / 1000 };
 		bool read = i & 1;
-		struct t_done done;
 		struct t_mr mr;
 		uint64_t last;
-		int ret;
 
-		ASSERT_OK(t_mr_reg_dmabuf(self->fd, self->buf, LEN, &mr)) TH_LOG("round %lu", i);
-		last = t_traffic(&self->qp, &self->mem, &mr, read);
-		t_sleep_ns(t_random(&seed) % 1000000);
-		ASSERT_OK(t_move(self->test, self->buf, 0, &cmd)) TH_LOG("round %lu", i);
+		ASSERT_OK(t_race_next(&race)) TH_LOG("round %lu", i);
+		ASSERT_OK(t_mr_reg_dmabuf(race.fd, buf, RACE_LEN, &mr)) TH_LOG("round %lu", i);
+		last = t_race_traffic(&race, &mr, read);
+		ASSERT_OK(t_move(self->test, buf, 0, &cmd)) TH_LOG("round %lu", i);
 		ASSERT_EQ(0, cmd.changed) TH_LOG("round %lu", i);
-		waits[i] = cmd.wait_ns;
-		ASSERT_EQ(GDA_MR_REVOKED, t_mr_state(self->fd, mr.handle));
-		ret = t_wait(&self->qp, last, &done);
-		if (ret) {
-			ASSERT_EQ(read ? GDA_MLX5_SYND_LOCAL_PROT :
-					 GDA_MLX5_SYND_REMOTE_ACCESS, done.first_syndrome);
-			ASSERT_EQ(GDA_MLX5_VENDOR_REVOKED, done.first_vendor);
-			ASSERT_OK(t_qp_again(&self->qp));
-			caught++;
-		}
-		ASSERT_OK(t_destroy(self->fd, mr.handle));
+		ASSERT_EQ(GDA_MR_REVOKED, t_mr_state(race.fd, mr.handle));
+		ASSERT_OK(t_race_told(&race, last, read, cmd.wait_ns)) TH_LOG("round %lu", i);
+		ASSERT_OK(t_destroy(race.fd, mr.handle));
 	}
-	t_sort(waits, n);
-	TH_LOG("%lu rounds, %lu under way", n, caught);
-	TH_LOG("the exporter waited: median %llu us, 99%% %llu us, most %llu us",
-	       (unsigned long long)waits[n / 2] / 1000,
-	       (unsigned long long)waits[n * 99 / 100] / 1000,
-	       (unsigned long long)waits[n - 1] / 1000);
-	EXPECT_LT(0, caught);
-	free(waits);
+	TH_LOG("%s", t_race_result(&race, result, sizeof(result)));
+	EXPECT_LT(0, race.begun);
+	t_race_end(&race);
+	close(buf);
 }
 
 #define MANY	64

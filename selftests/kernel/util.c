@@ -67,6 +67,13 @@ unsigned long t_longer(unsigned long n)
 	return stressed < n ? n : stressed;
 }
 
+unsigned long t_rounds(unsigned long n)
+{
+	unsigned long stressed = t_stress(n);
+
+	return stressed < n ? t_stress(n < 500 ? n : 500) : stressed;
+}
+
 static int t_by_number(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -118,7 +125,7 @@ int t_in_child(int (*fn)(void *), void *arg)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		_exit(fn(arg));
 	}
-	return t_reap(pid, 60 * T_NS);
+	return t_reap(pid, t_longer(60) * T_NS);
 }
 
 int t_drop(bool in_group)
