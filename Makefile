@@ -64,6 +64,10 @@ check-native: ## the tests that need no guest
 check-vm: ## the tests in guests (KVER=6.1 for one of them)
 	@$(scripts)/check.sh $(KVERS)
 
+.PHONY: soak
+soak: ## what repeats, ten times as often, in guests; PROGRAMS="revoke idle" STRESS=N: others
+	@STRESS='$(STRESS)' $(scripts)/soak.sh $(KVERS:%=-k %) $(PROGRAMS)
+
 .PHONY: shell
 shell: ## a shell in a guest with the modules loaded
 	@$(deps) demo

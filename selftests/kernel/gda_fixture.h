@@ -6,8 +6,17 @@
 #ifndef GDA_FIXTURE_H
 #define GDA_FIXTURE_H
 
-#include <kselftest_harness.h>
+#include <unistd.h>
 #include "gda_test.h"
+
+/* A test that is made longer may take longer. */
+static inline unsigned int t_alarm(unsigned int seconds)
+{
+	return alarm(seconds ? (unsigned int)t_longer(seconds) : 0);
+}
+
+#define alarm	t_alarm
+#include <kselftest_harness.h>
 
 /* An emulated machine on a busy one; what hangs is found out by then, too. */
 #undef TEST_TIMEOUT_DEFAULT

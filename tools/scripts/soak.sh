@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# soak.sh [-k KVER]... [PROGRAM...] - tests that repeat things, for long
+#
+# PROGRAMs of the guest (paths or last parts of paths; those below if none are named)
+# run in a guest on each KVER with $GDA_STRESS = $STRESS [10], their limits of time times
+# that. As check.sh it ends with a verdict and "N passed, N failed, N skipped".
+#
+#   GDA_SEED=N   seed of what is random, if the clock is not to give it
+
+set -uo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+scripts=tools/scripts
+stress=${STRESS:-10}
+start=$SECONDS
+kvers=() p=0 f=0 s=0
+
+while getopts k: o; do
+	case $o in
+	k) kvers+=("$OPTARG") ;;
+	*) sed -n '4,/^$/s/^# \?//p' "$0" >&2; exit 2 ;;
+	esac
+done
+shift $((OPTIND - 1))
+[ ${#kvers[@]} -gt 0 ] || kvers=(6.12 6.1)
+names=("$@")
+[ ${#names[@]} -gt 0 ] ||
+	names=(revoke peer_memory queue killed kinds idle mmap_life removal teardown keys peer
+	       completion ring signals module fair library kill)
+
+# Whole, and rounded up.
+slow=$(awk -v s="$stress" 'BEGIN { n = int(s); print n < s ? n + 1 : n }')
+[ "$slow" -gt 0 ] 2>/dev/null || { echo "soak.sh: STRESS is $stress" >&2; exit 2; }
+
+chosen() {
+	local t n
+
+	for t; do
+		case $t in */kernel32/*) continue ;; esac
+		for n in "${names[@]}"; do
+			case $t in "$n"|*/"$n") echo "$t" ;; esac
+		done
+	done
+}
+
+# As long as all of the programs may take.
+limit() {
+	local t n sum=300
+
+	for t; do
+		n=${t#build/} n=${n#selftests/}
+		n=$(awk -v n="$n" '$1 == n { print $2 }' selftests/timeouts)
+		sum=$((sum + ${n:-120} * slow))
+	done
+	echo $sum
+}
+
+add() {
+	p=$((p + $1)) f=$((f + $2)) s=$((s + $3))
+}
+
+guest() {
+	local k=$1 rel log=build/log/soak-$1 a b c
+
+	printf '\n== %s times as long, in a guest on %s\n' "$stress" "$k"
+	$scripts/step.sh "modules for $k" $scripts/modules.sh "$k" || { add 0 1 0; return; }
+	rel=$(tools/vm/gda-kernel release "$k")
+	rm -f "$log/totals"
+	tools/vm/gda-vm -v -e -k "$rel" -t "$(limit "${tests[@]}")" -o "$log" -- \
+		env GDA_STRESS="$stress" GDA_SLOW="$slow" ${GDA_SEED:+GDA_SEED="$GDA_SEED"} \
+		$scripts/run-tests.sh --dmesg --totals "$log/totals" --logs "$log" \
+		tools/vm/load.sh "${tests[@]}" tools/vm/unload.sh
+	[ $? != 125 ] || add 0 1 0	# the guest crashed, or never ended
+	[ -s "$log/totals" ] || return
+	read -r a b c <"$log/totals"
+	add "$a" "$b" "$c"
+}
+
+mkdir -p build/log
+$scripts/deps.sh check || exit 1
+read -ra tests < <(make --no-print-directory -s list-vm)
+mapfile -t tests < <(chosen "${tests[@]}")
+[ ${#tests[@]} -gt 0 ] || { echo "no such program"; exit 2; }
+$scripts/step.sh "library and tests" make --no-print-directory -s -k -j "$(nproc)" lib examples \
+	"${tests[@]}" || exit 1
+for k in "${kvers[@]}"; do
+	guest "$k"
+done
+[ $f = 0 ] && [ $p -gt 0 ] && verdict=PASSED || verdict=FAILED
+printf '\n%s in %d s\n' "$verdict" $((SECONDS - start))
+printf '%d passed, %d failed, %d skipped\n' $p $f $s
+[ "$verdict" = PASSED ]
