@@ -5,7 +5,7 @@
 BUILD ?= build
 
 GDA_KSELFTEST_SHARED := util object post requests
-GDA_KSELFTESTS := $(filter-out $(GDA_KSELFTEST_SHARED) move sweep sweep_memory,$(basename $(notdir \
+GDA_KSELFTESTS := $(filter-out $(GDA_KSELFTEST_SHARED) move nth sweep sweep_memory,$(basename $(notdir \
 	$(wildcard selftests/kernel/*.c))))
 GDA_KSELFTEST_OBJS := $(GDA_KSELFTEST_SHARED:%=$(BUILD)/selftests/kernel/%.o)
 GDA_KSELFTEST_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread \
@@ -25,9 +25,16 @@ $(addprefix $(BUILD)/selftests/kernel/,$(GDA_KSELFTESTS)): $(BUILD)/selftests/ke
 
 $(BUILD)/selftests/kernel/library: KSELFTEST_OWN = $(BUILD)/lib/libgda.a
 $(BUILD)/selftests/kernel/library: $(BUILD)/lib/libgda.a
-SWEEP_OBJS := $(addprefix $(BUILD)/selftests/kernel/,sweep.o sweep_memory.o)
+
+# Those that fail what the kernel does.
+NTH_OBJ := $(BUILD)/selftests/kernel/nth.o
+SWEEP_OBJS := $(NTH_OBJ) $(addprefix $(BUILD)/selftests/kernel/,sweep.o sweep_memory.o)
 $(BUILD)/selftests/kernel/fail_nth: KSELFTEST_OWN = $(SWEEP_OBJS)
 $(BUILD)/selftests/kernel/fail_nth: $(SWEEP_OBJS)
+$(BUILD)/selftests/kernel/fail_init: KSELFTEST_OWN = $(NTH_OBJ)
+$(BUILD)/selftests/kernel/fail_init: $(NTH_OBJ)
+$(BUILD)/selftests/kernel/fail_nth $(BUILD)/selftests/kernel/fail_init $(NTH_OBJ): \
+	selftests/kernel/nth.h
 
 # Those whose memory is taken away by gda_test.
 MOVERS := $(addprefix $(BUILD)/selftests/kernel/,cgroup edu killed kinds \

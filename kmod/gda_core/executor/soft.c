@@ -47,6 +47,20 @@ static struct platform_driver gda_soft_driver = {
 
 static struct platform_device *gda_soft_device;
 
+static int gda_soft_register(void)
+{
+	int ret = platform_driver_register(&gda_soft_driver);
+
+	if (ret)
+		return ret;
+	gda_soft_device = platform_device_register_simple("gda_soft", PLATFORM_DEVID_NONE, NULL,
+							  0);
+	ret = PTR_ERR_OR_ZERO(gda_soft_device);
+	if (ret)
+		platform_driver_unregister(&gda_soft_driver);
+	return ret;
+}
+
 int gda_soft_init(void)
 {
 	int ret;
@@ -57,18 +71,12 @@ int gda_soft_init(void)
 	gda_soft.next_qpn = get_random_u32() & 0xffffff;
 	gda_soft.next_key = get_random_u32() & 0xffffff;
 	gda_soft.next_cqn = get_random_u32() & 0xffffff;
-	ret = platform_driver_register(&gda_soft_driver);
-	if (ret)
-		return ret;
-	gda_soft_device = platform_device_register_simple("gda_soft", PLATFORM_DEVID_NONE, NULL,
-							  0);
-	ret = PTR_ERR_OR_ZERO(gda_soft_device);
-	/* a device without a name: there was no memory for it, nothing else is invalid */
-	if (ret == -EINVAL)
-		ret = -ENOMEM;
-	if (ret)
-		platform_driver_unregister(&gda_soft_driver);
-	return ret;
+	ret = gda_soft_register();
+	/*
+	 * The driver core says so where it had no memory, for the name of a device or
+	 * the folder of a driver, and goes on without; nothing else is invalid.
+	 */
+	return ret == -EINVAL ? -ENOMEM : ret;
 }
 
 void gda_soft_exit(void)
