@@ -17,11 +17,11 @@
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
+#include <linux/hashtable.h>
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
 #include <linux/uidgid.h>
 #include <linux/user_namespace.h>
-#include <linux/xarray.h>
 
 #include "gda_private.h"
 
@@ -34,13 +34,14 @@ module_param_named(max_objects, gda_max_objects, uint, 0444);
 MODULE_PARM_DESC(max_objects, "objects of one user, in all contexts");
 
 struct gda_user {
-	unsigned long uid;
+	kuid_t uid;
+	struct hlist_node node;	/* in gda_users */
 	unsigned int contexts;	/* under the lock; freed with the last */
 	atomic_t objects;
 };
 
-/* uid -> struct gda_user, under the lock */
-static DEFINE_XARRAY(gda_users);
+/* by uid, under the lock, which is never held while memory is waited for */
+static DEFINE_HASHTABLE(gda_users, 6);
 static DEFINE_MUTEX(gda_users_lock);
 
 /* Whom else to charge for what is done in a user namespace, or an invalid id. */
@@ -57,22 +58,13 @@ static kuid_t gda_user_owner(void)
 
 static struct gda_user *gda_user_find(kuid_t uid)
 {
-	struct gda_user *user = xa_load(&gda_users, __kuid_val(uid));
-	int ret;
+	struct gda_user *user;
 
 	lockdep_assert_held(&gda_users_lock);
-	if (user)
-		return user;
-	user = kzalloc(sizeof(*user), GFP_KERNEL);
-	if (!user)
-		return ERR_PTR(-ENOMEM);
-	user->uid = __kuid_val(uid);
-	ret = xa_err(xa_store(&gda_users, user->uid, user, GFP_KERNEL));
-	if (ret) {
-		kfree(user);
-		return ERR_PTR(ret);
-	}
-	return user;
+	hash_for_each_possible(gda_users, user, node, __kuid_val(uid))
+		if (uid_eq(user->uid, uid))
+			return user;
+	return NULL;
 }
 
 static void gda_user_drop(struct gda_user *user)
@@ -80,29 +72,35 @@ static void gda_user_drop(struct gda_user *user)
 	lockdep_assert_held(&gda_users_lock);
 	if (user->contexts)
 		return;
-	xa_erase(&gda_users, user->uid);
+	hash_del(&user->node);
 	kfree(user);
 }
 
 /* A context more of @uid; NULL if that is invalid. */
 static struct gda_user *gda_user_get(kuid_t uid)
 {
-	struct gda_user *user;
+	struct gda_user *user, *fresh;
 
 	if (!uid_valid(uid))
 		return NULL;
+	fresh = kzalloc(sizeof(*fresh), GFP_KERNEL);
+	if (!fresh)
+		return ERR_PTR(-ENOMEM);
+	fresh->uid = uid;
 	mutex_lock(&gda_users_lock);
 	user = gda_user_find(uid);
-	if (IS_ERR(user))
-		goto out;
+	if (!user) {
+		swap(user, fresh);
+		hash_add(gda_users, &user->node, __kuid_val(uid));
+	}
 	if (user->contexts >= gda_max_contexts && !capable(CAP_SYS_RESOURCE)) {
 		gda_user_drop(user);
 		user = ERR_PTR(-ENOSPC);
 	} else {
 		user->contexts++;
 	}
-out:
 	mutex_unlock(&gda_users_lock);
+	kfree(fresh);
 	return user;
 }
 
