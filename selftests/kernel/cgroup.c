@@ -29,21 +29,6 @@ FIXTURE(cgroup) {
 	char dir[96];
 };
 
-static int put(const char *dir, const char *file, const char *value)
-{
-	char path[160];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, file);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	n = write(fd, value, strlen(value));
-	close(fd);
-	return n < 0 ? -EIO : 0;
-}
-
 static long get(const char *dir, const char *file, const char *key)
 {
 	char path[160], name[64];
@@ -70,7 +55,7 @@ FIXTURE_SETUP(cgroup)
 	if (mount("none", self->root, "cgroup2", 0, NULL))
 		SKIP(return, "no cgroup v2");
 	snprintf(self->dir, sizeof(self->dir), "%s/gda-test", self->root);
-	if (put(self->root, "cgroup.subtree_control", "+cpu +memory"))
+	if (t_write_file(self->root, "cgroup.subtree_control", "+cpu +memory"))
 		SKIP(return, "no controllers for CPU and memory");
 	ASSERT_EQ(0, mkdir(self->dir, 0755));
 }
@@ -80,7 +65,7 @@ FIXTURE_TEARDOWN(cgroup)
 	uint64_t end = t_now() + T_WAIT_NS;
 
 	if (self->dir[0]) {
-		put(self->dir, "cgroup.kill", "1");
+		t_write_file(self->dir, "cgroup.kill", "1");
 		while (rmdir(self->dir) && errno == EBUSY && t_now() < end)
 			t_sleep_ns(T_NS / 100);
 	}
@@ -100,7 +85,7 @@ static int burn(void *arg)
 	int fd;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (put(dir, "cgroup.procs", "0"))
+	if (t_write_file(dir, "cgroup.procs", "0"))
 		return 1;
 	fd = t_context();
 	if (fd < 0 || t_mr_new(fd, 2 * MIB, GDA_ACCESS_ALL, &mr) ||
@@ -140,10 +125,10 @@ TEST_F(cgroup, E2_cpu_max)
 		_exit(burn(self->dir));
 	t_sleep_ns(T_NS);
 	without = share(self->dir, t_longer(3) * T_NS);
-	ASSERT_OK(put(self->dir, "cpu.max", "10000 100000"));
+	ASSERT_OK(t_write_file(self->dir, "cpu.max", "10000 100000"));
 	t_sleep_ns(T_NS);
 	with = share(self->dir, t_longer(5) * T_NS);
-	ASSERT_OK(put(self->dir, "cpu.max", "max 100000"));
+	ASSERT_OK(t_write_file(self->dir, "cpu.max", "max 100000"));
 	kill(pid, SIGKILL);
 	EXPECT_EQ(128 + SIGKILL, t_reap(pid, T_WAIT_NS));
 	TH_LOG("%ld%% of a CPU without a limit, %ld%% with one of 10%%", without, with);
@@ -164,7 +149,7 @@ static int hoard(void *arg)
 	int fd, err = 0, n;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (put(h->dir, "cgroup.procs", "0"))
+	if (t_write_file(h->dir, "cgroup.procs", "0"))
 		return 1;
 	fd = t_context();
 	for (n = 0; n < 16 && !err; n++) {
@@ -218,8 +203,8 @@ TEST_F(cgroup, O12_memory_max)
 	fflush(stdout);
 	ASSERT_EQ(0, pipe(h.ready));
 	ASSERT_OK(t_pair_open(end, 16, T_PAGE));
-	ASSERT_OK(put(self->dir, "memory.max", "16M"));
-	put(self->dir, "memory.swap.max", "0");
+	ASSERT_OK(t_write_file(self->dir, "memory.max", "16M"));
+	t_write_file(self->dir, "memory.swap.max", "0");
 	err = t_in_child(hoard, &h);
 	peak = get(self->dir, "memory.current", NULL);
 	TH_LOG("ended with %d, %ld KiB are charged still", err, peak / 1024);
@@ -244,7 +229,7 @@ static int lend(void *arg)
 	int fd;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (put(l->dir, "cgroup.procs", "0"))
+	if (t_write_file(l->dir, "cgroup.procs", "0"))
 		return 1;
 	fd = t_context();
 	if (fd < 0 || t_send_fd(l->sock, fd))
@@ -315,7 +300,7 @@ static void take_from_throttled(struct __test_metadata *_metadata, FIXTURE_DATA(
 	ASSERT_GE(fd, 0);
 	ASSERT_OK(t_mr_new(fd, MIB, GDA_ACCESS_ALL, &mem));
 	/* the least there is: a thousandth of a CPU */
-	ASSERT_OK(put(self->dir, "cpu.max", "1000 1000000"));
+	ASSERT_OK(t_write_file(self->dir, "cpu.max", "1000 1000000"));
 	for (unsigned long i = 0; i < n; i++) {
 		uint64_t pause = t_random(&seed) % (T_NS / 2);
 
@@ -324,7 +309,7 @@ static void take_from_throttled(struct __test_metadata *_metadata, FIXTURE_DATA(
 		sum += ns;
 	}
 	throttled = get(self->dir, "cpu.stat", "nr_throttled");
-	ASSERT_OK(put(self->dir, "cpu.max", "max 1000000"));
+	ASSERT_OK(t_write_file(self->dir, "cpu.max", "max 1000000"));
 	t_sort(waits, n);
 	TH_LOG("throttled %ld times; waited: %llu us on average, median %llu us, most %llu us",
 	       throttled, (unsigned long long)(sum / n / 1000),

@@ -175,23 +175,6 @@ FIXTURE_TEARDOWN(removal)
 	T_BASE_CHECK(&self->base);
 }
 
-/* Write the device's name to bind or unbind of its driver. */
-static int driver_write(const char *attr)
-{
-	char path[80];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/sys/bus/platform/drivers/gda_soft/%s", attr);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	n = write(fd, "gda_soft", 8);
-	n = n < 0 ? -errno : 0;
-	close(fd);
-	return (int)n;
-}
-
 /* The device is there or not as the answer says, and the same once more works. */
 static void driver_sweep(struct __test_metadata *_metadata, const char *attr,
 			 const char *back)
@@ -204,18 +187,18 @@ static void driver_sweep(struct __test_metadata *_metadata, const char *attr,
 		int err, probe;
 
 		EXPECT_EQ(0, nth_arm(n));
-		err = driver_write(attr);
+		err = t_soft0(attr);
 		fired = nth_disarm();
 		if (err) {
 			EXPECT_TRUE(fired && nth_expected(&t, err))
 				TH_LOG("%s: point %u: errno %d", attr, n, -err);
-			EXPECT_OK(driver_write(attr));
+			EXPECT_OK(t_soft0(attr));
 		}
 		probe = t_context();
 		if (probe >= 0)
 			close(probe);
 		EXPECT_EQ(!strcmp(attr, "bind"), probe >= 0) TH_LOG("%s: point %u", attr, n);
-		EXPECT_OK(driver_write(back));
+		EXPECT_OK(t_soft0(back));
 	}
 	printf("# %s: %u points, errnos %d %d %d %d\n", attr, n - 2, -t.errnos[0],
 	       -t.errnos[1], -t.errnos[2], -t.errnos[3]);
@@ -229,9 +212,9 @@ TEST_F_TIMEOUT(removal, O6_unbind, 300)
 
 TEST_F_TIMEOUT(removal, O6_bind, 300)
 {
-	ASSERT_OK(driver_write("unbind"));
+	ASSERT_OK(t_soft0("unbind"));
 	driver_sweep(_metadata, "bind", "unbind");
-	EXPECT_OK(driver_write("bind"));
+	EXPECT_OK(t_soft0("bind"));
 }
 
 int main(int argc, char **argv)

@@ -69,6 +69,10 @@ int t_kernel(void);			/* 6012 for 6.12 */
 /* A number behind @key in a "key value" file, or -errno. */
 long t_proc_value(const char *path, const char *key);
 
+/* Write a string to a file of the kernel's: 0 or -errno. */
+int t_write_file(const char *dir, const char *file, const char *value);
+int t_soft0(const char *what);		/* ... to "bind" or "unbind" of the device's driver */
+
 enum {
 	T_CONTEXTS, T_QPS, T_CQS, T_COUNTERS, T_MRS, T_REGIONS, T_PAGES, T_KEYS, T_OBJECTS
 };

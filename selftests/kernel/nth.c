@@ -11,23 +11,14 @@
 #include <sys/rseq.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "gda_test.h"
 #include "nth.h"
 
 static int nth_fd = -1;
 
 static int debugfs_set(const char *attr, const char *value)
 {
-	char path[128];
-	int fd;
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/sys/kernel/debug/%s", attr);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	n = write(fd, value, strlen(value));
-	close(fd);
-	return n < 0 ? -EIO : 0;
+	return t_write_file("/sys/kernel/debug", attr, value);
 }
 
 /* Any allocation and any copy can fail, and no word about it. */

@@ -22,20 +22,6 @@
 #define LEN	(256U << 10)
 #define DEPTH	64
 
-static int driver(const char *what)
-{
-	char path[64];
-	int fd, err = 0;
-
-	snprintf(path, sizeof(path), DRIVER "%s", what);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0 || write(fd, "gda_soft", 8) != 8)
-		err = -errno;
-	if (fd >= 0)
-		close(fd);
-	return err;
-}
-
 FIXTURE(removal) {
 	struct t_objects base;
 };
@@ -48,7 +34,7 @@ FIXTURE_SETUP(removal)
 FIXTURE_TEARDOWN(removal)
 {
 	if (access(DRIVER "gda_soft", F_OK))
-		EXPECT_OK(driver("bind"));
+		EXPECT_OK(t_soft0("bind"));
 	T_BASE_CHECK(&self->base);
 }
 
@@ -113,7 +99,7 @@ TEST_F_TIMEOUT(removal, E4_under_traffic, 300)
 		memset(end[0].mr.addr, (int)i + 1, LEN);
 		fill(end);
 		t_sleep_ns((uint64_t)(rand_r(&seed) % 5000) * 1000);
-		ASSERT_OK(driver("unbind"));
+		ASSERT_OK(t_soft0("unbind"));
 		/* from here on it is not touched */
 		memcpy(copy, end[1].mr.addr, LEN);
 		ASSERT_OK(told(&end[0].qp, true)) TH_LOG("round %lu", i);
@@ -128,7 +114,7 @@ TEST_F_TIMEOUT(removal, E4_under_traffic, 300)
 		EXPECT_EQ(-ENODEV, t_context());
 		t_pair_close(end);
 		t_pair_close(idle);
-		ASSERT_OK(driver("bind"));
+		ASSERT_OK(t_soft0("bind"));
 		free(copy);
 	}
 }
@@ -147,7 +133,7 @@ TEST_F(removal, E4_events)
 	arm.handle = end[0].qp.cqc.handle;
 	arm.eventfd = event;
 	ASSERT_OK(t_ioctl(end[0].fd, GDA_IOC_CQ_EVENT, &arm));
-	ASSERT_OK(driver("unbind"));
+	ASSERT_OK(t_soft0("unbind"));
 	EXPECT_EQ(1, poll(&p, 1, 20000));
 	EXPECT_OK(told(&end[0].qp, false));
 	t_pair_close(end);
@@ -196,9 +182,9 @@ TEST_F_TIMEOUT(removal, E4_against_everything, 300)
 	for (int i = 0; i < 2; i++)
 		ASSERT_EQ(0, pthread_create(&thread[i], NULL, use, &u[i]));
 	for (; t_now() < end; n++) {
-		ASSERT_OK(driver("unbind"));
+		ASSERT_OK(t_soft0("unbind"));
 		t_sleep_ns(T_NS / 1000);
-		ASSERT_OK(driver("bind"));
+		ASSERT_OK(t_soft0("bind"));
 		t_sleep_ns(T_NS / 50);
 	}
 	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
@@ -293,7 +279,7 @@ TEST_F(removal, E4_exports)
 	EXPECT_OK(t_mr_reg_dmabuf(end[0].fd, buf[SQ], T_PAGE, &mr));
 	EXPECT_OK(t_mr_reg_dmabuf(end[0].fd, buf[ORPHAN], T_PAGE, &mr));
 	for (int round = 0; round < 2; round++) {
-		ASSERT_OK(driver("unbind"));
+		ASSERT_OK(t_soft0("unbind"));
 		for (int i = 0; i < EXPORTS; i++) {
 			EXPECT_EQ(1, notified(dev[i])) TH_LOG("export %d", i);
 			EXPECT_EQ(-ENODEV, t_ioctl(dev[i], GDA_TEST_MAP, NULL));
@@ -303,7 +289,7 @@ TEST_F(removal, E4_exports)
 		}
 		EXPECT_EQ(-ENODEV, map_fails(cq, PROT_READ));
 		/* nor when the device is back */
-		ASSERT_OK(driver("bind"));
+		ASSERT_OK(t_soft0("bind"));
 		fd = t_context();
 		ASSERT_LE(0, fd);
 		EXPECT_EQ(-ENODEV, t_mr_reg_dmabuf(fd, buf[SQ], T_PAGE, &mr));
@@ -350,9 +336,9 @@ TEST_F_TIMEOUT(removal, E4_exports_against_close, 300)
 		ASSERT_OK(t_mr_reg_dmabuf(end[0].fd, fd[ORPHAN], T_PAGE, &mr));
 		ASSERT_EQ(0, pthread_create(&thread, NULL, let_go, fd));
 		t_sleep_ns((uint64_t)(rand_r(&seed) % 300) * 1000);
-		ASSERT_OK(driver("unbind"));
+		ASSERT_OK(t_soft0("unbind"));
 		pthread_join(thread, NULL);
-		ASSERT_OK(driver("bind"));
+		ASSERT_OK(t_soft0("bind"));
 		t_pair_close(end);
 	}
 }

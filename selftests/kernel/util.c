@@ -2,6 +2,7 @@
 /* Time, processes and figures of the kernel, for the kernel selftests. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -251,6 +252,25 @@ long t_proc_value(const char *path, const char *key)
 	}
 	fclose(f);
 	return value;
+}
+
+int t_write_file(const char *dir, const char *file, const char *value)
+{
+	char path[160];
+	int fd, err;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = write(fd, value, strlen(value)) < 0 ? -errno : 0;
+	close(fd);
+	return err;
+}
+
+int t_soft0(const char *what)
+{
+	return t_write_file("/sys/bus/platform/drivers/gda_soft", what, "gda_soft");
 }
 
 int t_objects_read(struct t_objects *o)
