@@ -37,7 +37,7 @@ $(BUILD)/selftests/kernel/fail_nth $(BUILD)/selftests/kernel/fail_init $(NTH_OBJ
 	selftests/kernel/nth.h
 
 # Those whose memory is taken away by gda_test.
-MOVERS := $(addprefix $(BUILD)/selftests/kernel/,cgroup edu killed kinds \
+MOVERS := $(addprefix $(BUILD)/selftests/kernel/,cgroup churn edu killed kinds \
 	peer_memory queue revoke vgem)
 $(MOVERS): KSELFTEST_OWN = $(BUILD)/selftests/kernel/move.o
 $(MOVERS): $(BUILD)/selftests/kernel/move.o

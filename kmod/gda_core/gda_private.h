@@ -382,8 +382,17 @@ struct gda_qp {
 struct gda_object *gda_qp_create(struct gda_ctx *ctx, struct gda_qp_create *cmd);
 int gda_qp_address(struct gda_ctx *ctx, struct gda_qp_address *cmd);
 int gda_qp_query(struct gda_ctx *ctx, struct gda_qp_query *cmd);
-bool gda_qp_pending(struct gda_qp *qp);
 void gda_qp_lose_cq(struct gda_ctx *ctx, const struct gda_cq *cq);
+void gda_qp_replace(struct gda_qp *qp);
+
+/* Under SRCU, by the worker. */
+static inline bool gda_qp_pending(struct gda_qp *qp)
+{
+	/* read after the section began: who lost something waits for those before */
+	if (unlikely(READ_ONCE(qp->lost)))
+		gda_qp_replace(qp);
+	return gda_engine_pending(&qp->eqp);
+}
 
 /* connect.c */
 int gda_qp_connect(struct gda_ctx *ctx, struct gda_qp_connect *cmd);

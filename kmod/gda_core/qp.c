@@ -207,7 +207,7 @@ void gda_qp_lose_cq(struct gda_ctx *ctx, const struct gda_cq *cq)
 }
 
 /* By the worker, whose alone the engine's part is: let go of what is lost, and fail. */
-static void gda_qp_replace(struct gda_qp *qp)
+void gda_qp_replace(struct gda_qp *qp)
 {
 	const u32 gone = GDA_MLX5_VENDOR_QUEUE << 8 | GDA_MLX5_SYND_LOCAL_QP_OP;
 	struct gda_eqp *q = &qp->eqp;
@@ -220,15 +220,6 @@ static void gda_qp_replace(struct gda_qp *qp)
 	}
 	if (!READ_ONCE(q->fail))
 		WRITE_ONCE(q->fail, gone);
-}
-
-/* Under SRCU, by the worker. */
-bool gda_qp_pending(struct gda_qp *qp)
-{
-	/* read after the section began: who lost something waits for those before */
-	if (unlikely(READ_ONCE(qp->lost)))
-		gda_qp_replace(qp);
-	return gda_engine_pending(&qp->eqp);
 }
 
 /*

@@ -4,6 +4,8 @@
  * is called by a worker under gda_srcu, which keeps the QP, its peer, their CQs and
  * all MRs alive; nothing sleeps, allocates or takes a lock of memory management.
  */
+#include <linux/nospec.h>
+
 #include "../gda_private.h"
 #include "../trace.h"
 
@@ -42,7 +44,8 @@ u32 gda_host_span(const struct gda_mem *mem, u64 off, u32 len, void **ptr)
 
 	if (!b->pages)
 		return b->kind->span(b, off, len, ptr);
-	off += b->offset;
+	/* a range that is only being guessed to be inside must not choose a pointer */
+	off = array_index_nospec(off, mem->size) + b->offset;
 	i = off >> PAGE_SHIFT;
 	off &= ~PAGE_MASK;
 	*ptr = page_address(b->pages[i]) + off;

@@ -49,7 +49,8 @@ struct sg_table;
  *	be registered for that reason. -EACCES: not mapped for that; -ENODEV: it is gone.
  * @dma_map: optional, for memory that devices can reach: map the memory for @dev. The
  *	table is the client's, and valid until invalidation or put(). Not called again for
- *	this @priv. Process context, may sleep.
+ *	this @priv, but what is registered twice is mapped twice: without cleaning caches of
+ *	the CPU's (DMA_ATTR_SKIP_CPU_SYNC). Process context, may sleep.
  *	Returns the table, or an error pointer, with which the registration fails;
  *	-ENODEV if the memory was invalidated.
  * @vmap: optional, but executors that are CPUs, as "soft0", refuse memory that has none:

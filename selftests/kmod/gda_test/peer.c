@@ -70,7 +70,7 @@ static void gpu_unmap_views(struct gpu_use *use)
 	lockdep_assert_held(&use->gpu->lock);
 	if (!use->dev)
 		return;
-	dma_unmap_sgtable(use->dev, &use->sgt, DMA_BIDIRECTIONAL, 0);
+	dma_unmap_sgtable(use->dev, &use->sgt, DMA_BIDIRECTIONAL, DMA_ATTR_SKIP_CPU_SYNC);
 	sg_free_table(&use->sgt);
 	use->dev = NULL;
 }
@@ -154,7 +154,7 @@ static int gpu_table(struct gpu_use *use, struct device *dev)
 		sg_set_page(sg, vmalloc_to_page(use->gpu->store + first + i * PAGE_SIZE),
 			    PAGE_SIZE, 0);
 	}
-	ret = dma_map_sgtable(dev, &use->sgt, DMA_BIDIRECTIONAL, 0);
+	ret = dma_map_sgtable(dev, &use->sgt, DMA_BIDIRECTIONAL, DMA_ATTR_SKIP_CPU_SYNC);
 	if (ret)
 		sg_free_table(&use->sgt);
 	return ret;
