@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
- * Doorbell by fault, as in kmod/gda_core/doorbell.c, worker.c and mmap.c: no doorbell is
- * lost, whatever the order of stores, faults, the worker going idle, kicks and a device
- * that pins the page. And the model can tell: with a rule taken away, one is lost.
+ * Doorbell by fault, as in kmod/gda_core/doorbell.c, worker.c, mmap.c and export.c: no
+ * doorbell is lost, whatever the order of stores, faults, the worker going idle, kicks,
+ * and a device that stores without faulting: through a pin, a dma-buf or for a polled
+ * queue. And the model can tell: with a rule taken away, one is lost.
  *
  * One doorbell page. A poster's store is one step if the page is mapped, else it faults
  * and tries again. The kernel's functions are written out with a step before each
  * access to something shared; their names are kept.
+ *
+ * Memory is sequentially consistent. What a barrier is for is shown by the order that
+ * could be without it: the smp_rmb() between the count of who holds the page and the
+ * look, by looking first (HOLDERS_FIRST); the order of a store before the holder lets
+ * go, by a store that lands after it (RELEASE).
  */
 #include <stdio.h>
 #include <string.h>
@@ -23,6 +29,11 @@ enum rule {
 	WAKE,			/* the handler wakes the worker */
 	KICK_BIT,		/* a kick leaves a bit that the worker looks at before it sleeps */
 	SEE_PINS,		/* a page with references beyond ours is polled */
+	SEE_EXPORTS,		/* ... and one with a dma-buf */
+	SEE_POLLED,		/* ... and one with a polled queue */
+	POLL_ACTIVATES,		/* which makes a silent page active */
+	HOLDERS_FIRST,		/* who holds the page is asked before the last look */
+	RELEASE,		/* who lets go of it has stored before */
 	RULES
 };
 
@@ -36,6 +47,11 @@ static const char *const rule_names[RULES] = {
 	[WAKE] = "the handler wakes nobody",
 	[KICK_BIT] = "a kick leaves no bit",
 	[SEE_PINS] = "pins of the page not looked at",
+	[SEE_EXPORTS] = "dma-bufs of the page not looked at",
+	[SEE_POLLED] = "polled queues not looked at",
+	[POLL_ACTIVATES] = "a page that is to be polled stays silent",
+	[HOLDERS_FIRST] = "who holds the page asked after the look",
+	[RELEASE] = "a store that lands after its holder let go",
 };
 
 static enum rule broken;
@@ -46,6 +62,8 @@ static enum rule broken;
 static struct {
 	bool mapped;			/* the page is in the page table */
 	unsigned int refs;		/* pins of the page */
+	unsigned int exports;		/* dma-bufs of the region */
+	unsigned int npolled;		/* polled queues of the page */
 	int map_lock;			/* owner + 1 */
 	bool active;			/* of struct gda_ctx */
 	bool paced;
@@ -84,14 +102,19 @@ static void wake_up_process(void)
 
 /* --- mmap.c and doorbell.c --- */
 
+static void gda_doorbell_set_active(const char *why)
+{
+	STEP(why, active);
+	s.paced = false;
+	s.active = true;
+}
+
 static void gda_doorbell_fault(void)
 {
 	STEP("fault: active?", active);
 	if (s.active)
 		return;
-	STEP("fault: active = true", active);
-	s.paced = false;
-	s.active = true;
+	gda_doorbell_set_active("fault: active = true");
 	if (broken != WAKE)
 		wake_up_process();
 }
@@ -126,30 +149,51 @@ static void unmap_mapping_range(void)
 	s.mapped = false;
 }
 
-static void gda_doorbell_idle(int id)
+static bool gda_doorbell_polled(void)
 {
-	bool pending = false;
+	STEP("idle: polled?", npolled);
+	if (s.npolled && broken != SEE_POLLED)
+		return true;
+	STEP("idle: exported?", exports);
+	return s.exports && broken != SEE_EXPORTS;
+}
 
-	if (broken != IDLE_LOCKED)
-		lock(id);
+static bool gda_doorbell_shared(void)
+{
+	STEP("idle: pinned?", refs);
+	return s.refs && broken != SEE_PINS;
+}
+
+/* Return: true if the page must stay active. */
+static bool gda_doorbell_unmap(void)
+{
+	bool pending = false, shared = false;
+
 	STEP("idle: active = false", active);
 	s.active = false;
 	if (broken == UNMAP_FIRST)
 		pending = gda_doorbell_pending();
 	unmap_mapping_range();
+	if (broken != HOLDERS_FIRST)
+		shared = gda_doorbell_shared();
 	if (broken != UNMAP_FIRST && broken != LOOK_AGAIN)
 		pending = gda_doorbell_pending();
 	if (pending) {
-		STEP("idle: active again", active);
-		s.active = true;
-		s.paced = false;
-	} else if (broken != SEE_PINS) {
-		STEP("idle: pinned?", refs);
-		if (s.refs) {
-			STEP("idle: active, paced", active);
-			s.active = true;
-			s.paced = true;
-		}
+		gda_doorbell_set_active("idle: active again");
+		return false;
+	}
+	if (broken == HOLDERS_FIRST)
+		shared = gda_doorbell_polled() || gda_doorbell_shared();
+	return shared;
+}
+
+static void gda_doorbell_idle(int id)
+{
+	if (broken != IDLE_LOCKED)
+		lock(id);
+	if ((broken != HOLDERS_FIRST && gda_doorbell_polled()) || gda_doorbell_unmap()) {
+		gda_doorbell_set_active("idle: active, paced");
+		s.paced = true;
 	}
 	if (broken != IDLE_LOCKED)
 		unlock();
@@ -158,10 +202,28 @@ static void gda_doorbell_idle(int id)
 static void gda_doorbell_activate(int id)
 {
 	lock(id);
-	STEP("activate", active);
-	s.active = true;
-	s.paced = false;
+	gda_doorbell_set_active("activate");
 	unlock();
+}
+
+/* A polled queue came (@n 1) or went (@n -1). */
+static void gda_doorbell_poll(int id, int n)
+{
+	lock(id);
+	STEP("poll: npolled", npolled);
+	s.npolled += (unsigned int)n;
+	if (broken != POLL_ACTIVATES) {
+		gda_doorbell_set_active("poll: active");
+		wake_up_process();
+	}
+	unlock();
+}
+
+static void gda_doorbell_export(int id)
+{
+	STEP("export: exports + 1", exports);
+	s.exports++;
+	gda_doorbell_poll(id, 0);
 }
 
 /* --- worker.c --- */
@@ -195,10 +257,10 @@ static void gda_worker_sleep(void)
 		STEP("set_current_state", asleep);
 		s.asleep = true;
 	}
-	STEP("kicked?", kick);
-	stay = s.kick && broken != KICK_BIT;
 	STEP("any active?", active);
-	stay |= s.active;
+	stay = s.active;
+	STEP("kicked?", kick);
+	stay |= s.kick && broken != KICK_BIT;
 	if (broken == STATE_FIRST) {
 		STEP("set_current_state", asleep);
 		s.asleep = true;
@@ -209,11 +271,17 @@ static void gda_worker_sleep(void)
 	s.asleep = false;
 }
 
+/* Somebody may store without a fault. */
+static bool held(void)
+{
+	return s.refs || s.exports || s.npolled;
+}
+
 /* usleep_range() of a paced page: the worker is back only when there is something. */
 static bool worth_a_look(long arg)
 {
 	(void)arg;
-	return s.kick || !s.paced || !s.refs || (s.ready && s.doorbell[0] != s.consumed[0]) ||
+	return s.kick || !s.paced || !held() || (s.ready && s.doorbell[0] != s.consumed[0]) ||
 	       s.doorbell[1] != s.consumed[1];
 }
 
@@ -277,14 +345,33 @@ static void connector(int id)
 	wake_up_process();
 }
 
-/*
- * A driver pins the page of QP 1 for a device, which then stores without faulting. Pins
- * are taken through the page table: an unmapped page is faulted in first.
- */
-static void device(int id)
+/* A device stores: nothing of it faults. */
+static void device_stores(void)
 {
-	int i;
+	STEP("device stores", doorbell[1]);
+	s.doorbell[1]++;
+}
 
+/*
+ * ... for the last time, then what it stored through is given back: the last step that
+ * unpin_user_page() or gda_export_release() has, an atomic that comes after the store.
+ */
+static void device_lets_go(const char *how, unsigned int *holders)
+{
+	if (broken != RELEASE)
+		device_stores();
+	explore_step(how, holders);
+	--*holders;
+	if (broken == RELEASE)
+		device_stores();
+}
+
+/*
+ * A driver pins the page of QP 1 for a device. Pins are taken through the page table: an
+ * unmapped page is faulted in first.
+ */
+static void pin(int id)
+{
 	for (;;) {
 		STEP("pin", refs);
 		if (s.mapped)
@@ -292,10 +379,48 @@ static void device(int id)
 		gda_vma_fault(id);
 	}
 	s.refs++;
-	for (i = 0; i < POSTS; i++) {
-		STEP("device stores", doorbell[1]);
-		s.doorbell[1]++;
-	}
+}
+
+static void device_pins(int id)
+{
+	int i;
+
+	pin(id);
+	for (i = 0; i < POSTS; i++)
+		device_stores();
+}
+
+static void device_unpins(int id)
+{
+	pin(id);
+	device_stores();
+	device_lets_go("unpin", &s.refs);
+}
+
+/* The same by a dma-buf of the page, of which the page table knows nothing. */
+static void device_exported(int id)
+{
+	gda_doorbell_export(id);
+	device_stores();
+	device_lets_go("gda_export_release: exports - 1", &s.exports);
+}
+
+static bool served(long arg)
+{
+	(void)arg;
+	return s.consumed[1] == s.doorbell[1];
+}
+
+/* And for a polled queue, which then is destroyed. */
+static void device_polled(int id)
+{
+	int i;
+
+	gda_doorbell_poll(id, 1);
+	for (i = 0; i < POSTS; i++)
+		device_stores();
+	explore_wait("completion", served, 0);
+	gda_doorbell_poll(id, -1);
 }
 
 static void init_connected(void)
@@ -314,8 +439,8 @@ static void finished(void)
 	explore_check(s.consumed[0] == s.doorbell[0] && s.consumed[1] == s.doorbell[1]);
 	explore_check(!s.map_lock);
 	/* idle is idle, unless a device may store at any time */
-	explore_check(s.refs || (!s.active && !s.mapped));
-	explore_check(!s.refs || s.active);
+	explore_check(held() || (!s.active && !s.mapped));
+	explore_check(!held() || s.active);
 }
 
 #define WORKER	{ .name = "worker", .main = worker, .id = 4, .daemon = true }
@@ -356,10 +481,44 @@ static struct scenario {
 			.thread = {
 				WORKER,
 				{ .name = "poster 0", .main = poster, .id = 0 },
-				{ .name = "device", .main = device, .id = 3 },
+				{ .name = "device", .main = device_pins, .id = 3 },
 			},
 		},
 		.tells = 1U << SEE_PINS,
+	}, {
+		.name = "a device that stores and unpins the page",
+		.m = {
+			.init = init_connected,
+			.thread = {
+				WORKER,
+				{ .name = "poster 0", .main = poster, .id = 0 },
+				{ .name = "device", .main = device_unpins, .id = 3 },
+			},
+		},
+		.tells = 1U << SEE_PINS | 1U << HOLDERS_FIRST | 1U << RELEASE,
+	}, {
+		.name = "a device that stores through a dma-buf, which is released",
+		.m = {
+			.init = init_connected,
+			.thread = {
+				WORKER,
+				{ .name = "poster 0", .main = poster, .id = 0 },
+				{ .name = "device", .main = device_exported, .id = 3 },
+			},
+		},
+		.tells = 1U << SEE_EXPORTS | 1U << POLL_ACTIVATES | 1U << HOLDERS_FIRST |
+			 1U << RELEASE,
+	}, {
+		.name = "a device that stores for a polled queue",
+		.m = {
+			.init = init_connected,
+			.thread = {
+				WORKER,
+				{ .name = "poster 0", .main = poster, .id = 0 },
+				{ .name = "device", .main = device_polled, .id = 3 },
+			},
+		},
+		.tells = 1U << SEE_POLLED | 1U << POLL_ACTIVATES,
 	},
 };
 
@@ -368,11 +527,13 @@ static struct scenario {
 int main(int argc, char **argv)
 {
 	bool verbose = argc > 1 && !strcmp(argv[1], "-v");
-	unsigned int i, n = 0, failed = 0;
+	unsigned int i, n = 0, failed = 0, plan = SCENARIOS;
 	struct explore_result r;
 	bool ok;
 
-	printf("TAP version 13\n1..%u\n", (unsigned int)SCENARIOS + RULES - 1);
+	for (i = 0; i < SCENARIOS; i++)
+		plan += (unsigned int)__builtin_popcount(scenarios[i].tells);
+	printf("TAP version 13\n1..%u\n", plan);
 	for (i = 0; i < SCENARIOS; i++) {
 		struct scenario *sc = &scenarios[i];
 
