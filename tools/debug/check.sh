@@ -14,6 +14,9 @@
 #   GDA_FUZZ=ARGS      replay-guest fuzzes (selftests/fuzz/guest_main.c)
 #   GDA_GUEST_LIMIT=S  seconds for all of them                [3000]
 #   GDA_GUESTS=N       guests that share the programs         [2, or 1 for a few]
+#
+# The sweeps of kernel/fail_* come last: want of memory, which is what they are about,
+# may end some of the kernel's own checks for good.
 
 set -uo pipefail
 
@@ -48,36 +51,39 @@ chosen() {
 	done
 }
 
-# Heads of reports, in awk.
+# Heads of reports, in awk; also of what the kernel has given up looking for.
 heads='BUG: |BUG [a-z]|WARNING: |UBSAN: |Kernel panic|Oops|general protection fault|'
 heads+='DMA-API: .*(error|not|leak|exceed)|refcount_t: |INFO: task .* blocked|'
-heads+='rcu: INFO: .*stall|kmemleak: [0-9]+ new suspected|unreferenced object'
+heads+='rcu: INFO: .*stall|kmemleak: [0-9]+ new suspected|unreferenced object|'
+heads+='DMA-API: .* disabl|ODEBUG disabled|leak detector disabled|turning off the locking'
 
-# Reports since the modules were loaded into guest $1, each with what follows it.
+# Reports since the modules were loaded into guest $1, each with what follows it. From
+# then on the console has what dmesg has, and what came after it.
 reports() {
-	local from="$1/console"
-
-	[ ! -s "$1/dmesg" ] || from="$1/dmesg"
-	[ -s "$from" ] || return
+	[ -s "$1/console" ] || return
 	awk -v heads="$heads" '
-		/gda-test: begin/ { if (/tools\/vm\/load.sh/) n = 0; next }
-		# the core itself, for want of memory, in the sweeps of fail_nth
-		/WARNING: .* (dma_buf_vmap|event_|jump_label_)/ { left = 0; next }
-		$0 ~ heads && (!/KCSAN: data-race in/ || /gda/) { left = 70 }
-		left-- > 0 { line[n++] = $0 }
-		left == 0 { line[n++] = "..." }
-		END { for (i = 0; i < n && i < 400; i++) print line[i] }' "$from"
+		/gda-test: begin/ {
+			if (/tools\/vm\/load.sh/) n = left = 0
+			sweep = / kernel\/fail_/
+			mute = 0
+			next
+		}
+		# the core itself, for want of memory
+		sweep && /WARNING: .* (dma_buf_vmap|event_|jump_label_)/ { mute = 70; next }
+		sweep && /(DMA-API|ODEBUG).* disabl/ { next }
+		$0 ~ heads && (!/KCSAN: data-race in/ || /gda/) { left = 70; mute = 0 }
+		mute > 0 { if (/end trace/) mute = 0; else mute--; next }
+		left > 0 { line[n++] = --left ? $0 : "..." }
+		END { for (i = 0; i < n && i < 400; i++) print line[i] }' "$1/console"
 }
 
-# Of all guests: each has left its totals, unless it crashed.
 verdict() {
-	local p=0 f=0 s=0 a b c g
+	local p f s g dirs=()
 
 	for ((g = 1; g <= guests; g++)); do
-		a=0 b=1 c=0
-		[ ! -s "$log/$g/totals" ] || read -r a b c <"$log/$g/totals"
-		p=$((p + a)) f=$((f + b)) s=$((s + c))
+		dirs+=("$log/$g")
 	done
+	read -r p f s < <($scripts/sum.sh "${dirs[@]}")
 	[ ! -s "$log/reports" ] || f=$((f ? f : 1))
 	[ "$f" = 0 ] && [ "$p" -gt 0 ] && echo "PASSED in $((SECONDS - start)) s" ||
 		echo "FAILED in $((SECONDS - start)) s"
@@ -88,13 +94,15 @@ verdict() {
 fail() { echo; echo "FAILED in $((SECONDS - start)) s"; echo "0 passed, 1 failed, 0 skipped"; exit 1; }
 
 # Those with long limits first: none is to begin when the others are at their end.
-longest_first() {
-	local t n
+in_order() {
+	local t n end
 
 	for t; do
-		n=${t#build/} n=${n#selftests/}
-		awk -v n="$n" -v t="$t" '$1 == n { l = $2 } END { print l + 0, t }' selftests/timeouts
-	done | sort -s -k 1,1nr | cut -d ' ' -f 2-
+		n=${t#build/} n=${n#selftests/} end=0
+		[[ $n != kernel/fail_* ]] || end=1
+		awk -v n="$n" -v t="$t" -v end=$end '$1 == n { l = $2 }
+			END { print end, l + 0, t }' selftests/timeouts
+	done | sort -s -k 1,1n -k 2,2nr | cut -d ' ' -f 3-
 }
 
 # Guest $1, which takes of the programs what the others leave. It becomes gda-vm.
@@ -107,7 +115,7 @@ guest() {
 		-t "${GDA_GUEST_LIMIT:-3000}" -o "$dir" -a "$boot" -- \
 		env GDA_STRESS="${GDA_STRESS:-0.2}" GDA_SLOW="${GDA_SLOW:-6}" \
 		GDA_FAIL_VERBOSE="${GDA_FAIL_VERBOSE-}" GDA_FUZZ="${GDA_FUZZ-}" GDA_GCOV="$dir/gcov" \
-		$scripts/run-tests.sh --dmesg --totals "$dir/totals" --logs "$dir" --share "$log/taken" \
+		GDA_DEBUG="$what" $scripts/run-tests.sh --dmesg --logs "$dir" --share "$log/taken" \
 		$here/start.sh tools/vm/load.sh "${tests[@]}" "${last[@]}"
 }
 
@@ -140,7 +148,7 @@ read -r cache rel < <($here/kernel.sh "$kernel")
 read -ra tests < <(make --no-print-directory -s list-vm)
 [ ${#names[@]} = 0 ] || mapfile -t tests < <(chosen "${tests[@]}")
 [ ${#tests[@]} -gt 0 ] || { echo "no such program"; exit 2; }
-mapfile -t tests < <(longest_first "${tests[@]}")
+mapfile -t tests < <(in_order "${tests[@]}")
 # Most programs keep one processor busy: two guests side by side are soonest done.
 guests=${GDA_GUESTS:-$((${#tests[@]} > 6 ? 2 : 1))}
 $scripts/step.sh "library and tests" make --no-print-directory -s -k -j "$(nproc)" lib "${tests[@]}" || fail

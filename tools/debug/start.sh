@@ -1,20 +1,63 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# start.sh - in the guest: what the debug kernel looks for from now on. Speaks KTAP.
+# start.sh - in the guest: this is the kernel that $GDA_DEBUG (debug, kcsan, coverage)
+# names, and looks for bugs from now on. Speaks KTAP.
+#
+# shellcheck disable=SC2317	# functions are called by name
 
 debug=/sys/kernel/debug
-echo "1..2"
-if [ -e $debug/kmemleak ]; then
+n=0 rc=0
+
+# ok NAME COMMAND...
+ok() {
+	local name=$1
+
+	n=$((n + 1))
+	shift
+	if "$@"; then
+		echo "ok $n $name"
+	else
+		echo "not ok $n $name"
+		rc=1
+	fi
+}
+
+built() { grep -qxF "CONFIG_$1=y" <<<"$config"; }
+is() { [ "$(cat "$1")" = "$2" ]; }
+
+leaks() {
 	# What the kernel lost before us is none of ours.
 	echo "# dmesg: kmemleak: [0-9]+ new suspected"
-	echo scan >$debug/kmemleak
-	echo clear >$debug/kmemleak && echo "ok 1 kmemleak" || echo "not ok 1 kmemleak"
-else
-	echo "ok 1 kmemleak # SKIP not in this kernel"
+	echo scan >"$debug/kmemleak"
+	echo clear >"$debug/kmemleak"
+}
+
+lockdep() { grep -q '^ debug_locks: *1$' /proc/lockdep_stats; }
+races() { echo on >"$debug/kcsan"; }
+
+options=(FAULT_INJECTION_DEBUG_FS FAILSLAB FAIL_PAGE_ALLOC FAULT_INJECTION_USERCOPY)
+case ${GDA_DEBUG-} in
+debug) options+=(KASAN UBSAN PROVE_LOCKING DEBUG_KMEMLEAK DEBUG_OBJECTS DMA_API_DEBUG KCOV) ;;
+kcsan) options+=(KCSAN) ;;
+coverage) options+=(GCOV_KERNEL) ;;
+*) echo "Bail out! GDA_DEBUG names no kernel"; exit 1 ;;
+esac
+config=$(zcat /proc/config.gz)
+checks=$((${#options[@]} + 1))
+[ "$GDA_DEBUG" != debug ] || checks=$((checks + 4))
+[ "$GDA_DEBUG" != kcsan ] || checks=$((checks + 1))
+
+echo "1..$checks"
+for o in "${options[@]}"; do
+	ok "has $o" built "$o"
+done
+ok "fail-nth" test -w /proc/self/fail-nth
+if [ "$GDA_DEBUG" = debug ]; then
+	ok "panic_on_warn" is /proc/sys/kernel/panic_on_warn 1
+	ok "kmemleak" leaks
+	ok "lockdep" lockdep
+	ok "dma-debug" is $debug/dma-api/disabled N
 fi
-if [ -e $debug/kcsan ]; then
-	echo on >$debug/kcsan && echo "ok 2 kcsan" || echo "not ok 2 kcsan"
-else
-	echo "ok 2 kcsan # SKIP not in this kernel"
-fi
+[ "$GDA_DEBUG" != kcsan ] || ok "kcsan" races
+exit $rc

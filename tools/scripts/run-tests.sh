@@ -7,7 +7,9 @@
 #                   a line) names no other                  [120]
 #   --dmesg         fail a program during which the kernel complained
 #   --logs DIR      keep each program's output there        [build/log/tests]
-#   --totals FILE   append "PASSED FAILED SKIPPED" to FILE
+#                   and in DIR/results what became of it: PROGRAM, PASSED, FAILED,
+#                   SKIPPED, WHY it failed as a whole, between them tabs; at the end
+#                   all of them as "total", which is missing if there was no end
 #   --share DIR     several guests that are given the same programs run each once:
 #                   DIR/PROGRAM is a folder, and whoever makes it runs it. What is
 #                   in tools/ each of them runs
@@ -18,19 +20,18 @@
 # A program prints KTAP: "1..N", then N lines "ok" or "not ok", "# SKIP" at the
 # end of one that could not run. It fails as a whole, too: if it ends with an
 # error although nothing was "not ok", prints fewer lines than it planned, or
-# runs too long. "Bail out!" ends the whole run. Where a complaint of the kernel
-# is what a program wants, it prints "# dmesg: REGEX" (extended), and lines that
-# match are let through.
+# runs too long; and if it leaves panic_on_warn other than it was, which is put back.
+# "Bail out!" ends the whole run. Where a complaint of the kernel is what a program
+# wants, it prints "# dmesg: REGEX" (extended), and lines that match are let through.
 
 set -uo pipefail
 
-limit=120 dmesg='' logs=build/log/tests totals='' share='' json=''
+limit=120 dmesg='' logs=build/log/tests share='' json=''
 while [ $# -gt 0 ]; do
 	case $1 in
 	--timeout) limit=$2; shift ;;
 	--dmesg) dmesg=1 ;;
 	--logs) logs=$2; shift ;;
-	--totals) totals=$2; shift ;;
 	--share) share=$2; shift ;;
 	--json) json=1 ;;
 	--) shift; break ;;
@@ -40,6 +41,8 @@ while [ $# -gt 0 ]; do
 	shift
 done
 mkdir -p "$logs"
+results=$logs/results
+: >"$results"
 
 # What a healthy kernel never says, and anything at all that our modules say:
 # they are silent but for their own bugs.
@@ -83,11 +86,20 @@ taken() {
 	[ "$share" ] && ! mkdir "$share/${1//\//_}" 2>/dev/null
 }
 
+# A sweep killed at its limit leaves the kernel lenient for all that come after it.
+panic_file=/proc/sys/kernel/panic_on_warn
+panic=''
+[ -z "$dmesg" ] || panic=$(cat $panic_file 2>/dev/null)
+
+restored() {
+	[ "$panic" ] && [ "$(cat $panic_file)" != "$panic" ] && echo "$panic" >$panic_file
+}
+
 # Indented, below the program's line.
 tell() { sed 's/^/    /' >&"$out"; }
 
 run_one() {
-	local prog=$1 name log status t ms p f s plan ran why=() noise=''
+	local prog=$1 name log status t ms p f s plan ran why=() reason noise=''
 
 	name=${prog#"$PWD"/}; name=${name#build/}; name=${name#selftests/}
 	log=$logs/${name//\//_}.log
@@ -111,12 +123,15 @@ run_one() {
 	fi
 	[ -z "$dmesg" ] || noise=$(complaints "gda-test: begin $$ $name" "$log")
 	[ -z "$noise" ] || why+=("the kernel complained")
+	! restored || why+=("left panic_on_warn changed")
 	f=$((f + ${#why[@]}))
+	reason=$(printf '; %s' "${why[@]}") reason=${reason:2}
+	result "$name" "$p" "$f" "$s" "$reason"
 
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 	if [ "$json" ]; then
-		printf '%s{"program":"%s","passed":%d,"failed":%d,"skipped":%d,"seconds":%d.%03d}' \
-			"$comma" "$name" "$p" "$f" "$s" $((ms / 1000)) $((ms % 1000))
+		printf '%s{"program":"%s","passed":%d,"failed":%d,"skipped":%d,"seconds":%d.%03d,"why":"%s"}' \
+			"$comma" "$name" "$p" "$f" "$s" $((ms / 1000)) $((ms % 1000)) "$reason"
 		comma=$',\n '
 	else
 		row "$name" "$p" "$f" "$s" "$ms"
@@ -130,6 +145,8 @@ run_one() {
 	echo "(all it said: $log)" | tell
 	! grep -q '^Bail out!' "$log"
 }
+
+result() { printf '%s\t%d\t%d\t%d\t%s\n' "$@" >>"$results"; }
 
 row() {
 	printf '%-44s %7d %7d %8d %7d.%d\n' "$1" "$2" "$3" "$4" $(($5 / 1000)) $(($5 % 1000 / 100))
@@ -152,5 +169,5 @@ if [ "$json" ]; then
 else
 	row total $passed $failed $skipped $(((${EPOCHREALTIME/./} - all) / 1000))
 fi
-[ -z "$totals" ] || echo $passed $failed $skipped >>"$totals"
+result total $passed $failed $skipped ''
 [ $failed = 0 ] && [ $((passed + skipped)) -gt 0 ]

@@ -62,20 +62,20 @@ add() {
 }
 
 guest() {
-	local k=$1 rel log=build/log/soak-$1 a b c
+	local k=$1 rel log=build/log/soak-$1 sum
 
 	printf '\n== %s times as long, in a guest on %s\n' "$stress" "$k"
 	$scripts/step.sh "modules for $k" $scripts/modules.sh "$k" || { add 0 1 0; return; }
 	rel=$(tools/vm/gda-kernel release "$k")
-	rm -f "$log/totals"
+	rm -f "$log"/{*.log,results,console,dmesg}
 	tools/vm/gda-vm -v -e -k "$rel" -t "$(limit "${tests[@]}")" -o "$log" -- \
 		env GDA_STRESS="$stress" GDA_SLOW="$slow" ${GDA_SEED:+GDA_SEED="$GDA_SEED"} \
-		$scripts/run-tests.sh --dmesg --totals "$log/totals" --logs "$log" \
+		$scripts/run-tests.sh --dmesg --logs "$log" \
 		tools/vm/load.sh "${tests[@]}" tools/vm/unload.sh
-	[ $? != 125 ] || add 0 1 0	# the guest crashed, or never ended
-	[ -s "$log/totals" ] || return
-	read -r a b c <"$log/totals"
-	add "$a" "$b" "$c"
+	# The guest crashed, or was ended: so its run has no end.
+	[ $? != 125 ] || sed -i '/^total\t/d' "$log/results"
+	read -ra sum < <($scripts/sum.sh "$log")
+	add "${sum[@]}"
 }
 
 mkdir -p build/log
