@@ -10,7 +10,7 @@ set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 build="gcc gcc-12 libc6-dev make kmod pahole libelf1 libssl3"
-tests="gcc-12-multilib libc6-dev-i386 libibverbs-dev g++ pkg-config python3 valgrind"
+tests="gcc-12-multilib libc6-dev-i386 libibverbs-dev g++ pkg-config python3 patch valgrind"
 guest="qemu-system-x86 busybox-static cpio xz-utils zstd"
 case ${1-} in
 demo) packages="$build $guest" kernels="6.12" ;;

@@ -1,20 +1,27 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# planted.sh [NAME...] - bugs that are planted are found
+# planted.sh [--json] [NAME...] - bugs that are planted are found
 #
 # Each of selftests/planted/NAME.patch is applied to a scratch copy of the modules,
 # which is built and tested in a guest. The program that the patch names must fail in
-# a test of the row that it names, and must not fail without the patch.
+# a test of the row that it names, and must not fail without the patch. A patch whose
+# context has changed is refused. A line of the table is complete when its two guests
+# have ended; with --json the table goes to stderr.
 
 set -uo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 kver=${KVER:-6.12}
 scratch=$PWD/build/planted
+json=''
+if [ "${1-}" = --json ]; then
+	json=1
+	shift
+fi
 names=("$@")
 [ ${#names[@]} -gt 0 ] || { names=(selftests/planted/*.patch); names=("${names[@]##*/}"); }
-rc=0
+found=0 rows=()
 
 field() { sed -n "s/^$1: //p" "$2"; }
 
@@ -43,23 +50,46 @@ try() {
 	grep -q '^ok' "$out"
 }
 
+# What became of the bug of patch $1, which test $3 of program $2 is to find.
+verdict() {
+	local patch=$1 program=$2 row=$3
+
+	copy
+	if ! patch -s -F0 --dry-run -p1 -d "$scratch/tree" <"$patch" >"$scratch/patch.log" 2>&1; then
+		echo "the patch does not apply"
+	elif ! try "$program" "$scratch/without" || grep -q '^not ok' "$scratch/without"; then
+		echo "fails without the bug"
+	elif ! patch -s -F0 -p1 -d "$scratch/tree" <"$patch" || ! try "$program" "$scratch/with"; then
+		echo "no result"
+	elif ! grep -E "^not ok .*[._ ]${row}_" "$scratch/with" >"$scratch/by"; then
+		echo "NOT FOUND"
+	else
+		echo found
+	fi
+}
+
+mkdir -p "$scratch"
+exec 3>&1
+[ -z "$json" ] || exec >&2
 printf '%-16s %-6s %-16s %s\n' "planted" "row" "program" "verdict"
 for name in "${names[@]}"; do
-	patch=selftests/planted/${name%.patch}.patch
+	name=${name%.patch}
+	patch=selftests/planted/$name.patch
 	program=$(field Program "$patch") row=$(field Row "$patch")
-	verdict=found
-	copy
-	if ! try "$program" "$scratch/without" || grep -q '^not ok' "$scratch/without"; then
-		verdict="fails without the bug"
-	elif ! patch -s -p1 -d "$scratch/tree" <"$patch"; then
-		verdict="the patch does not apply"
-	elif ! try "$program" "$scratch/with"; then
-		verdict="no result"
-	elif ! grep -qE "^not ok .*[._ ]${row}_" "$scratch/with"; then
-		verdict="NOT FOUND"
+	printf '%-16s %-6s %-16s ' "$name" "$row" "$program"
+	start=$SECONDS by=''
+	verdict=$(verdict "$patch" "$program" "$row")
+	if [ "$verdict" = found ]; then
+		found=$((found + 1))
+		by=$(sed -n '1s/^not ok [0-9]* \(- \)\?//p' "$scratch/by")
 	fi
-	[ "$verdict" = found ] || rc=1
-	printf '%-16s %-6s %-16s %s\n' "${name%.patch}" "$row" "$program" "$verdict"
+	printf '%s%s (%d s)\n' "$verdict" "${by:+ by $by}" $((SECONDS - start))
+	rows+=("$(printf '{"planted":"%s","row":"%s","program":"%s","verdict":"%s","test":"%s","seconds":%d}' \
+		"$name" "$row" "$program" "$verdict" "$by" $((SECONDS - start)))")
 done
+printf '\n%d planted, %d found, in %d s\n' ${#names[@]} $found $SECONDS
+if [ "$json" ]; then
+	printf '[%s]\n' "$(IFS=,; echo "${rows[*]}")" | sed 's/},/},\n /g' >&3
+fi
 rm -rf "$scratch/tree"
-exit $rc
+[ $found = ${#names[@]} ]
