@@ -104,7 +104,7 @@ perf: ## measure in a guest, beside memcpy and rdma_rxe; PERF="--json bw": argum
 
 .PHONY: attacks
 attacks: ## what the last `make check` said of each attack
-	@$(scripts)/attacks.sh
+	@$(scripts)/attacks.py
 
 .PHONY: planted
 planted: ## bugs that are planted on purpose are found

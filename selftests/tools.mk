@@ -4,7 +4,7 @@
 
 TOOLTEST_OUT	:= $(BUILD)/selftests/tools
 
-TEST_NATIVE	+= selftests/tools/planted.sh
+TEST_NATIVE	+= $(addprefix selftests/tools/,attacks.sh planted.sh)
 TEST_VM		+= $(TOOLTEST_OUT)/doctor
 
 $(TOOLTEST_OUT)/doctor: selftests/tools/doctor.sh $(BUILD)/tools/gdactl
