@@ -6,15 +6,16 @@
 BUILD		?= build
 
 FUZZ_OUT	:= $(BUILD)/selftests/fuzz
-FUZZ_TARGETS	:= decode engine uapi
+FUZZ_TARGETS	:= decode engine keys uapi
 FUZZ_FLAGS	:= -std=gnu11 -O1 -g -Wall -Wextra -Werror -Ilib/os -Iuapi -Ilib/include -Ilib/src \
-		   -Ikmod/gda_core/engine -Iselftests/engine -Iselftests/fuzz -pthread
+		   -Ilib/inproc -Ikmod/gda_core/engine -Iselftests/engine -Iselftests/fuzz -pthread
 FUZZ_SANITIZE	:= -fsanitize=address,undefined -fno-sanitize-recover=undefined
-FUZZ_HEADERS	:= $(wildcard uapi/gda/*.h lib/os/*.h lib/src/*.h lib/include/gda/*.h \
+FUZZ_HEADERS	:= $(wildcard uapi/gda/*.h lib/os/*.h lib/src/*.h lib/inproc/*.h lib/include/gda/*.h \
 		   kmod/gda_core/engine/*.h selftests/engine/*.h selftests/fuzz/*.h) selftests/fuzz.mk
 FUZZ_SRC_decode	:= $(wildcard kmod/gda_core/engine/*.c) selftests/engine/host.c
 FUZZ_SRC_engine	:= $(FUZZ_SRC_decode)
 FUZZ_LIB_uapi	:= $(BUILD)/selftests/inproc/asan/libgda.a
+FUZZ_LIB_keys	:= $(FUZZ_LIB_uapi)
 FUZZ_RUNS	?= 1000000
 
 TEST_NATIVE	+= $(FUZZ_TARGETS:%=$(FUZZ_OUT)/replay-%)
@@ -30,16 +31,16 @@ $(FUZZ_OUT)/replay-$1: $(FUZZ_OUT)/$1.bin
 
 $(FUZZ_OUT)/$1: selftests/fuzz/$1.c $$(FUZZ_SRC_$1) $$(FUZZ_FROM_$1) $$(FUZZ_HEADERS)
 	@mkdir -p $$(@D)
-	clang $$(FUZZ_FLAGS) $$(FUZZ_MORE_$1) $$(FUZZ_SANITIZE) -fsanitize=fuzzer -o $$@ $$(filter %.c,$$^)
+	clang $$(FUZZ_FLAGS) $$(FUZZ_SANITIZE) -fsanitize=fuzzer -o $$@ $$(filter %.c,$$^)
 endef
 
 # The library is built by clang, too, so that libFuzzer sees which way it went.
 FUZZ_FROM_uapi	= $(LIB_SRC) $(INPROC_SRC)
-FUZZ_MORE_uapi	= -Ilib/inproc
+FUZZ_FROM_keys	= $(FUZZ_FROM_uapi)
 $(foreach t,$(FUZZ_TARGETS),$(eval $(call FUZZ_TARGET,$t)))
 
 # The fuzzer of /dev/gda, which runs in the guest: its corpus is replayed, or with
-# GDA_FUZZ="-s SECONDS ..." it goes on from there (guest_main.c).
+# GDA_FUZZ="-s SECONDS ..." or "-n RUNS ..." it goes on from there (guest_main.c).
 GUEST_FUZZ_SRC	:= $(addprefix selftests/,fuzz/guest_main.c fuzz/guest.c \
 		   fuzz/guest_buffer.c kernel/util.c kernel/object.c kernel/post.c kernel/requests.c)
 TEST_VM		+= $(FUZZ_OUT)/replay-guest

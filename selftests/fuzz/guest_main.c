@@ -2,9 +2,9 @@
 /*
  * guest DIR - in the guest: each input of a corpus, and mutations of it from a fixed
  * seed; speaks KTAP.
- * guest -s SECONDS [-S SEED] [-o OUT] DIR - fuzz: inputs that reach new code, as KCOV
- * tells, are kept, and written to OUT. The same seed tries the same inputs, as long as
- * the same ones reach new code.
+ * guest -s SECONDS | -n RUNS [-S SEED] [-o OUT] DIR - fuzz: inputs that reach new
+ * code, as KCOV tells, are kept, and written to OUT. The same seed tries the same inputs,
+ * as long as the same ones reach new code. Without KCOV it fails.
  *
  * That something is wrong the kernel says itself; here it is only seen that each input
  * ends, and that nothing is left of all of them.
@@ -108,18 +108,25 @@ static void store(const char *why, const uint8_t *data, size_t size)
 		fclose(f);
 }
 
+/* A fuzzer that sees nothing must not say that all is well. */
+static __attribute__((noreturn)) void blind(const char *what)
+{
+	printf("# %s: %s\nnot ok 1 there is KCOV\n", what, strerror(errno));
+	exit(1);
+}
+
 static void kcov_start(void)
 {
+	static const char name[] = "/sys/kernel/debug/kcov";
 	void *p;
 
-	kcov = open("/sys/kernel/debug/kcov", O_RDWR | O_CLOEXEC);
-	if (kcov < 0 || ioctl(kcov, KCOV_INIT_TRACE, (unsigned long)COVER)) {
-		perror("kcov");
-		kcov = -1;
-		return;
-	}
+	kcov = open(name, O_RDWR | O_CLOEXEC);
+	if (kcov < 0 || ioctl(kcov, KCOV_INIT_TRACE, (unsigned long)COVER))
+		blind(name);
 	p = mmap(NULL, COVER * sizeof(*cover), PROT_READ | PROT_WRITE, MAP_SHARED, kcov, 0);
-	cover = p == MAP_FAILED ? NULL : p;
+	if (p == MAP_FAILED)
+		blind("its memory");
+	cover = p;
 }
 
 /* Pairs of places, one after the other, and how often, to a power of two. */
@@ -176,13 +183,17 @@ static void run(const uint8_t *data, size_t size)
 	if (!pid) {
 		setpgid(0, 0);
 		if (cover && ioctl(kcov, KCOV_ENABLE, KCOV_TRACE_PC))
-			_exit(1);
+			_exit(errno);
 		guest_run(data, size);
 		_exit(0);
 	}
 	runs++;
 	end = t_reap(pid, ENDS_NS);
 	kill(-pid, SIGKILL);
+	if (cover && end > 0 && end < 128) {
+		errno = end;
+		blind("KCOV_ENABLE");
+	}
 	if (end == -ETIMEDOUT)
 		found("hang-", "an input did not end", data, size);
 	if (end == 128 + SIGABRT)
@@ -245,9 +256,11 @@ static size_t next_input(uint8_t *buf)
 	return mutate(buf, corpus[i].size);
 }
 
-static void fuzz(uint64_t seconds)
+/* For @seconds, or until there were @most executions; 0 is no limit. */
+static void fuzz(uint64_t seconds, unsigned long most)
 {
-	uint64_t start = t_now(), said = start, end = start + seconds * T_NS;
+	uint64_t start = t_now(), said = start;
+	uint64_t end = seconds ? start + seconds * T_NS : UINT64_MAX;
 	uint8_t buf[GUEST_INPUT_MAX];
 
 	kcov_start();
@@ -255,7 +268,7 @@ static void fuzz(uint64_t seconds)
 		run(corpus[i].data, corpus[i].size);
 		fresh();
 	}
-	while (t_now() < end) {
+	while (t_now() < end && (!most || runs < most)) {
 		size_t n = next_input(buf);
 
 		run(buf, n);
@@ -289,13 +302,17 @@ static void replay(void)
 int main(int argc, char **argv)
 {
 	struct t_objects base, now;
+	unsigned long most = 0;
 	uint64_t seconds = 0;
 	int opt, err;
 
-	while ((opt = getopt(argc, argv, "s:S:o:")) != -1) {
+	while ((opt = getopt(argc, argv, "s:n:S:o:")) != -1) {
 		switch (opt) {
 		case 's':
 			seconds = strtoull(optarg, NULL, 0);
+			break;
+		case 'n':
+			most = strtoul(optarg, NULL, 0);
 			break;
 		case 'S':
 			state = strtoull(optarg, NULL, 0);
@@ -309,14 +326,14 @@ int main(int argc, char **argv)
 		}
 	}
 	if (optind != argc - 1 || !load(argv[optind])) {
-		fprintf(stderr, "usage: guest [-s SECONDS] [-S SEED] [-o OUT] DIR\n");
+		fprintf(stderr, "usage: guest [-s SECONDS] [-n RUNS] [-S SEED] [-o OUT] DIR\n");
 		return 2;
 	}
 	printf("TAP version 13\n1..2\n");
 	/* what nothing holds any more is freed by work: it may be a moment behind */
 	err = t_objects_read(&base);
-	if (seconds)
-		fuzz(seconds);
+	if (seconds || most)
+		fuzz(seconds, most);
 	else
 		replay();
 	printf("# %lu executions, %u inputs, %u edges\n", runs, inputs, edges);

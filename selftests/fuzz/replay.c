@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * replay DIR - every input of a corpus once more, and mutations of each from a fixed
- * seed, without libFuzzer. Speaks KTAP.
+ * replay DIR - every input of a corpus once more, and mutations of each from a seed that
+ * is its name, without libFuzzer: the same ones wherever and beside whatever the file
+ * lies. Speaks KTAP.
  */
 #include <dirent.h>
 #include "fuzz.h"
@@ -9,7 +10,7 @@
 #define INPUT_MAX	4096
 #define MUTATIONS	200
 
-static uint64_t state = 1;
+static uint64_t state;
 
 static uint32_t below(uint32_t n)
 {
@@ -29,40 +30,64 @@ static void mutate(uint8_t *buf, size_t *size)
 	}
 }
 
-int main(int argc, char **argv)
+static void seed(const char *name)
+{
+	state = 0xcbf29ce484222325ULL;
+	for (; *name; name++)
+		state = (state ^ (uint8_t)*name) * 0x100000001b3ULL;
+	state += !state;
+}
+
+/* Return: executions, 0 if there is no such file. */
+static unsigned long replay(const char *dir, const char *name)
 {
 	static uint8_t input[INPUT_MAX], buf[INPUT_MAX];
-	unsigned long files = 0, runs = 0;
-	struct dirent *e;
-	DIR *dir = argc == 2 ? opendir(argv[1]) : NULL;
+	char path[1024];
+	size_t size;
+	FILE *f;
 
-	if (!dir) {
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = name[0] == '.' ? NULL : fopen(path, "rb");
+	if (!f)
+		return 0;
+	size = fread(input, 1, sizeof(input), f);
+	fclose(f);
+	seed(name);
+	for (int i = 0; i <= MUTATIONS; i++) {
+		size_t n = size;
+
+		memcpy(buf, input, size);
+		if (i)
+			mutate(buf, &n);
+		LLVMFuzzerTestOneInput(buf, n);
+	}
+	return 1 + MUTATIONS;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long files = 0, runs = 0;
+	struct dirent **e;
+	int n = argc == 2 ? scandir(argv[1], &e, NULL, by_name) : -1;
+
+	if (n < 0) {
 		fprintf(stderr, "usage: replay DIR\n");
 		return 2;
 	}
 	printf("TAP version 13\n1..1\n");
-	while ((e = readdir(dir))) {
-		char path[1024];
-		size_t size;
-		FILE *f;
+	for (int i = 0; i < n; i++) {
+		unsigned long did = replay(argv[1], e[i]->d_name);
 
-		snprintf(path, sizeof(path), "%s/%s", argv[1], e->d_name);
-		f = e->d_name[0] == '.' ? NULL : fopen(path, "rb");
-		if (!f)
-			continue;
-		size = fread(input, 1, sizeof(input), f);
-		fclose(f);
-		files++;
-		for (int i = 0; i <= MUTATIONS; i++, runs++) {
-			size_t n = size;
-
-			memcpy(buf, input, size);
-			if (i)
-				mutate(buf, &n);
-			LLVMFuzzerTestOneInput(buf, n);
-		}
+		runs += did;
+		files += did > 0;
+		free(e[i]);
 	}
-	closedir(dir);
+	free(e);
 	printf("# %lu inputs, %lu executions\n", files, runs);
 	printf("%s 1 %s\n", files ? "ok" : "not ok", argv[1]);
 	return !files;

@@ -2,9 +2,10 @@
 /*
  * Any sequence of requests to two contexts of the in-process device, whose checks of
  * arguments are the kernel's. What is created is used by later requests, and all of it
- * can be destroyed in the end.
+ * can be destroyed in the end. What only the kernel can do is refused, whatever it says.
  */
 #include <errno.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include "fuzz.h"
 #include "gda_internal.h"
@@ -13,6 +14,7 @@
 
 static struct gda_context *ctx[2];
 static uint8_t memory[1 << 14];
+static int event = -1;
 
 struct made {
 	uint32_t ctx, handle;
@@ -39,6 +41,41 @@ static const struct call {
 	IN(MR_QUERY, gda_mr_query),
 	OUT(COUNTER_CREATE, gda_counter_create),
 };
+
+/*
+ * Requests that came later have the numbers that did nothing, and look at bytes that the
+ * next request takes: so every input still means what it did.
+ */
+static void cq_event(struct input ahead, const struct made *pick)
+{
+	uint8_t v = take8(&ahead);
+	struct gda_cq_event cmd = {
+		.size = sizeof(cmd), .handle = pick->handle, .flags = v & 3,
+		.eventfd = v & 4 ? -1 : event,
+	};
+	int err;
+
+	if (v & 8)
+		cmd.flags = take32(&ahead);
+	if (v & 16)
+		cmd.eventfd = (int)take32(&ahead);
+	err = gda_ioctl(ctx[pick->ctx], GDA_IOC_CQ_EVENT, &cmd);
+	HOLDS(err <= 0 && err > -4096);
+	HOLDS(err || !(cmd.flags & ~(GDA_CQ_ARM | GDA_CQ_ARM_SOLICITED)));
+}
+
+static void refused(struct input ahead, unsigned int which, const struct made *pick)
+{
+	static const unsigned long requests[] = {
+		GDA_IOC_BIND, GDA_IOC_MR_REG_DMABUF, GDA_IOC_REGION_EXPORT, GDA_IOC_MR_REG_PEER,
+	};
+	uint64_t buf[64] = { 0 }, was[64];
+
+	take(&ahead, buf, sizeof(buf));
+	memcpy(was, buf, sizeof(buf));
+	HOLDS(gda_ioctl(ctx[pick->ctx], requests[which % 4], buf) == -EOPNOTSUPP);
+	HOLDS(!memcmp(was, buf, sizeof(buf)));
+}
 
 /* Nearly right: what a request wants, where it is not changed by the input. */
 static void sensible(unsigned int nr, void *buf, struct input *in, const struct made *last)
@@ -73,14 +110,21 @@ static void request(struct input *in, struct made *made, unsigned int *n)
 {
 	uint64_t buf[64] = { 0 };
 	uint8_t *byte = (uint8_t *)buf, what = take8(in);
-	unsigned int nr = take8(in) % (sizeof(calls) / sizeof(calls[0])), k = what & 1;
+	const unsigned int ncalls = sizeof(calls) / sizeof(calls[0]);
+	uint8_t number = take8(in);
+	unsigned int nr = number % ncalls, k = what & 1;
 	const struct call *call = &calls[nr];
 	const struct made *pick = &made[*n ? take8(in) % *n : 0];
 	int err;
 
-	/* BIND is done, CQ_EVENT and what takes files are for the kernel's tests */
-	if (!call->size)
+	if (nr == GDA_IOC_NR_CQ_EVENT) {
+		cq_event(*in, pick);
 		return;
+	}
+	if (!call->size) {
+		refused(*in, number / ncalls, pick);
+		return;
+	}
 	if (call->in)
 		memcpy(byte + call->in, &pick->handle, 4);
 	if (*n && what & 8)
@@ -116,6 +160,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	for (int i = 0; i < 2 && !ctx[i]; i++)
 		HOLDS(!gda_open("inproc", &ctx[i]));
+	if (event < 0)
+		event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	HOLDS(event >= 0);
 	for (int i = 0; i < 48 && in.left && n < HANDLES; i++)
 		request(&in, made, &n);
 	/* QPs hold CQs, so twice; some are gone already */
