@@ -5,8 +5,8 @@
 BUILD ?= build
 
 GDA_KSELFTEST_SHARED := util object post requests
-GDA_KSELFTESTS := $(filter-out $(GDA_KSELFTEST_SHARED) move nth sweep sweep_memory,$(basename $(notdir \
-	$(wildcard selftests/kernel/*.c))))
+GDA_KSELFTESTS := $(filter-out $(GDA_KSELFTEST_SHARED) move nth reload sweep sweep_memory, \
+	$(basename $(notdir $(wildcard selftests/kernel/*.c))))
 GDA_KSELFTEST_OBJS := $(GDA_KSELFTEST_SHARED:%=$(BUILD)/selftests/kernel/%.o)
 GDA_KSELFTEST_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread \
 	-Iuapi -Ilib/include -isystem $(BUILD)/kselftest
@@ -35,6 +35,12 @@ $(BUILD)/selftests/kernel/fail_init: KSELFTEST_OWN = $(NTH_OBJ)
 $(BUILD)/selftests/kernel/fail_init: $(NTH_OBJ)
 $(BUILD)/selftests/kernel/fail_nth $(BUILD)/selftests/kernel/fail_init $(NTH_OBJ): \
 	selftests/kernel/nth.h
+
+# Those that take the modules out and put them in again.
+RELOADERS := $(addprefix $(BUILD)/selftests/kernel/,idle_zero module)
+$(RELOADERS): KSELFTEST_OWN = $(BUILD)/selftests/kernel/reload.o
+$(RELOADERS): $(BUILD)/selftests/kernel/reload.o
+$(RELOADERS) $(BUILD)/selftests/kernel/reload.o: selftests/kernel/reload.h
 
 # Those whose memory is taken away by gda_test.
 MOVERS := $(addprefix $(BUILD)/selftests/kernel/,cgroup churn edu killed kinds \

@@ -86,6 +86,14 @@ err_free:
 	return ERR_PTR(ret);
 }
 
+/* Bound once, and for good. */
+static int gda_ctx_unbound(const struct gda_ctx *ctx)
+{
+	if (READ_ONCE(ctx->dead))
+		return -ENODEV;
+	return READ_ONCE(ctx->dev) ? -EALREADY : 0;
+}
+
 /*
  * The worker is made first, under no lock of ours: that takes locks of the cgroups,
  * and wakes up and waits for a thread. Who may not have one more gets none made.
@@ -96,10 +104,9 @@ int gda_ctx_bind(struct gda_ctx *ctx, struct gda_device *dev)
 	struct task_struct *task;
 	int ret;
 
-	if (READ_ONCE(ctx->dead))
-		return -ENODEV;
-	if (READ_ONCE(ctx->dev))
-		return -EALREADY;
+	ret = gda_ctx_unbound(ctx);
+	if (ret)
+		return ret;
 	ret = gda_account_context(&account);
 	if (ret)
 		return ret;
@@ -109,18 +116,18 @@ int gda_ctx_bind(struct gda_ctx *ctx, struct gda_device *dev)
 		return PTR_ERR(task);
 	}
 	mutex_lock(&dev->lock);
-	mutex_lock(&ctx->lock);
-	if (ctx->dead || !dev->attached)
+	/* one that was bound meanwhile can keep its lock, and all who wait for ours, for long */
+	ret = gda_ctx_unbound(ctx);
+	if (!ret && !dev->attached)
 		ret = -ENODEV;
-	else if (ctx->dev)
-		ret = -EALREADY;
 	if (!ret) {
+		mutex_lock(&ctx->lock);
 		ctx->account = account;
 		gda_worker_start(ctx, task);
 		WRITE_ONCE(ctx->dev, dev);
 		list_add(&ctx->node, &dev->contexts);
+		mutex_unlock(&ctx->lock);
 	}
-	mutex_unlock(&ctx->lock);
 	mutex_unlock(&dev->lock);
 	if (ret) {
 		kthread_stop(task);

@@ -8,6 +8,7 @@
  */
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 
 #include "gda_private.h"
 #include "trace.h"
@@ -15,7 +16,8 @@
 #define GDA_KINDS	4	/* ids of enum gda_mr_kind are below */
 
 static const struct gda_mem_kind *gda_kinds[GDA_KINDS];
-static DEFINE_MUTEX(gda_kinds_lock);
+/* no mutex: one that is handed to a task which its CPU limit stops is everybody's wait */
+static DEFINE_SPINLOCK(gda_kinds_lock);
 
 int gda_mem_kind_register(const struct gda_mem_kind *kind)
 {
@@ -23,21 +25,21 @@ int gda_mem_kind_register(const struct gda_mem_kind *kind)
 
 	if (!kind->id || kind->id >= GDA_KINDS)
 		return -EINVAL;
-	mutex_lock(&gda_kinds_lock);
+	spin_lock(&gda_kinds_lock);
 	if (gda_kinds[kind->id])
 		ret = -EBUSY;
 	else
 		gda_kinds[kind->id] = kind;
-	mutex_unlock(&gda_kinds_lock);
+	spin_unlock(&gda_kinds_lock);
 	return ret;
 }
 GDA_EXPORT(gda_mem_kind_register);
 
 void gda_mem_kind_unregister(const struct gda_mem_kind *kind)
 {
-	mutex_lock(&gda_kinds_lock);
+	spin_lock(&gda_kinds_lock);
 	gda_kinds[kind->id] = NULL;
-	mutex_unlock(&gda_kinds_lock);
+	spin_unlock(&gda_kinds_lock);
 }
 GDA_EXPORT(gda_mem_kind_unregister);
 
@@ -46,11 +48,11 @@ static const struct gda_mem_kind *gda_mem_kind_get(u32 id)
 {
 	const struct gda_mem_kind *kind;
 
-	mutex_lock(&gda_kinds_lock);
+	spin_lock(&gda_kinds_lock);
 	kind = gda_kinds[id];
 	if (kind && !try_module_get(kind->owner))
 		kind = NULL;
-	mutex_unlock(&gda_kinds_lock);
+	spin_unlock(&gda_kinds_lock);
 	return kind;
 }
 

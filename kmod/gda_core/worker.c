@@ -50,6 +50,12 @@ static void gda_worker_snapshot(unsigned long *to, const unsigned long *from, un
 		to[i] = READ_ONCE(from[i]);
 }
 
+/* No more visits: others wait for the end. */
+static bool gda_worker_ends(const struct gda_ctx *ctx)
+{
+	return READ_ONCE(ctx->worker.stopped) || kthread_should_stop();
+}
+
 static bool gda_worker_serve(struct gda_cells *cells, unsigned int slot)
 {
 	struct gda_qp *qp = READ_ONCE(cells->qps[slot]);
@@ -125,8 +131,7 @@ static bool gda_worker_scan(struct gda_ctx *ctx, unsigned int page, bool all)
 		if (cells)
 			served = gda_worker_serve_next(cells, look, &slot);
 		gda_read_unlock(idx);
-		/* a throttled worker is slow, and its end is waited for */
-		if (!served || kthread_should_stop())
+		if (!served || gda_worker_ends(ctx))
 			return progress;
 		progress = true;
 		/* a busy worker is never idle otherwise: RCU tasks wait for this */
@@ -164,8 +169,11 @@ static void gda_worker_pass(struct gda_ctx *ctx, struct gda_pass *pass)
 
 	gda_worker_snapshot(active, ctx->active, GDA_CELL_PAGES);
 	for_each_set_bit(page, active, GDA_CELL_PAGES) {
-		bool progress = gda_worker_scan(ctx, page, pass->all);
+		bool progress;
 
+		if (gda_worker_ends(ctx))
+			return;
+		progress = gda_worker_scan(ctx, page, pass->all);
 		pass->active = true;
 		pass->progress |= progress;
 		if (gda_worker_age(ctx, page, progress, pass))
@@ -203,7 +211,7 @@ static void gda_worker_sleep(struct gda_ctx *ctx)
 	/* pairs with wake_up_process() after a page, the kick or the stop was set */
 	set_current_state(TASK_IDLE);
 	gda_worker_snapshot(active, ctx->active, GDA_CELL_PAGES);
-	if (!kthread_should_stop() && !test_bit(GDA_WORKER_KICK, &ctx->worker.flags) &&
+	if (!gda_worker_ends(ctx) && !test_bit(GDA_WORKER_KICK, &ctx->worker.flags) &&
 	    bitmap_empty(active, GDA_CELL_PAGES))
 		schedule();
 	__set_current_state(TASK_RUNNING);
@@ -227,15 +235,28 @@ struct gda_worker_birth {
 };
 
 /*
+ * Where others wait for a worker, the CPU limit of its owner's cgroup does not hold. With
+ * RT_GROUP_SCHED it may have no time at all as a real-time task.
+ */
+static void gda_worker_unlimit(struct task_struct *task)
+{
+	if (!IS_ENABLED(CONFIG_RT_GROUP_SCHED))
+		sched_set_fifo_low(task);
+}
+
+/*
  * It attaches itself to the cgroups of its owner, for that is done under a mutex of all
- * cgroups: the owner's CPU limit could stop the owner there, and everybody with it.
+ * cgroups: the owner's CPU limit could stop the owner there, and everybody with it. That
+ * limit is the worker's from the midst of it on.
  */
 static struct gda_ctx *gda_worker_born(struct gda_worker_birth *birth)
 {
 	struct gda_ctx *ctx = birth->ctx;
 
+	gda_worker_unlimit(current);
 	birth->ret = cgroup_attach_task_all(birth->owner, current);
 	complete(&birth->done);
+	sched_set_normal(current, 0);
 	return ctx;
 }
 
@@ -257,7 +278,7 @@ static int gda_worker_main(void *data)
 	bool found = false;
 
 	gda_worker_wait(ctx);
-	while (!kthread_should_stop()) {
+	while (!gda_worker_ends(ctx)) {
 		struct gda_pass pass = { .now = ktime_get_ns(), .all = !found };
 
 		if (test_and_clear_bit(GDA_WORKER_KICK, &ctx->worker.flags)) {
@@ -310,7 +331,10 @@ void gda_worker_stop(struct gda_ctx *ctx)
 	lockdep_assert_held(&ctx->lock);
 	if (!ctx->worker.task || ctx->worker.stopped)
 		return;
-	ctx->worker.stopped = true;
+	/* before it is a real-time task: one that went on would keep us from running */
+	WRITE_ONCE(ctx->worker.stopped, true);
+	/* who closes last need not be its owner */
+	gda_worker_unlimit(ctx->worker.task);
 	kthread_stop(ctx->worker.task);
 }
 

@@ -115,6 +115,8 @@ static void gda_dmabuf_stop(struct dma_buf *dmabuf)
 			continue;
 		gda_mem_revoke_begin(db->backing);
 		db->stopped = true;
+		/* as many as a user likes, each with all the queues of a context */
+		cond_resched();
 	}
 	gda_mem_revoke_wait();
 }

@@ -347,4 +347,53 @@ TEST_F(cgroup, K5_E2_peer_of_a_throttled_owner)
 	close(l.owner);
 }
 
+#define SPINNERS	64
+
+/* A lender, and tasks beside its worker that want all the time there is. */
+static int lend_and_spin(void *arg)
+{
+	int err = lend(arg), gone[2];
+	char c;
+
+	if (!err && pipe(gone))
+		err = 3;
+	for (int i = 0; i < SPINNERS && !err; i++) {
+		if (fork())
+			continue;
+		/* also the context's file */
+		close_range(3, ~0U, 0);
+		for (;;)
+			;
+	}
+	if (err)
+		return err;
+	close(gone[1]);
+	return read(gone[0], &c, 1) ? 4 : 0;
+}
+
+/* Who closes a context last waits for its worker, but not for its owner's CPU limit. */
+TEST_F(cgroup, E2_E4_close_of_a_throttled_owners)
+{
+	struct lender lender = { .dir = self->dir };
+	uint64_t ns;
+	int pair[2], fd;
+
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+	lender.sock = pair[1];
+	ASSERT_EQ(0, t_in_child(lend_and_spin, &lender));
+	fd = t_recv_fd(pair[0]);
+	ASSERT_GE(fd, 0);
+	ASSERT_OK(t_write_file(self->dir, "cpu.max", "1000 1000000"));
+	t_sleep_ns(2 * T_NS);
+	EXPECT_LT(0, get(self->dir, "cpu.stat", "nr_throttled"));
+	ns = t_now();
+	close(fd);
+	ns = t_now() - ns;
+	ASSERT_OK(t_write_file(self->dir, "cpu.max", "max 1000000"));
+	TH_LOG("closed in %llu us beside %d tasks", (unsigned long long)ns / 1000, SPINNERS);
+	EXPECT_LT(ns, T_WAIT_NS);
+	close(pair[0]);
+	close(pair[1]);
+}
+
 TEST_HARNESS_MAIN

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * SECURITY.md O8: the modules come and go, and never while somebody uses them; and O11:
- * limits of a user, which are parameters of a module. The
- * folder of the modules is $GDA_MODULES, else build/RELEASE/kmod.
+ * limits of a user, which are parameters of a module.
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -15,82 +13,28 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/utsname.h>
 #include "gda_fixture.h"
-
-/* The last one uses the others; it is out while they are tested. */
-#define USER	2
+#include "reload.h"
 
 FIXTURE(module) {
-	char path[3][512];
-	bool user;
+	struct t_modules m;
 	bool limited;
 };
 
-static const char *const names[3] = { "gda_core", "gda_mr", "gda_test" };
-
-static int unload(int i)
-{
-	return syscall(SYS_delete_module, names[i], O_NONBLOCK) ? -errno : 0;
-}
-
 FIXTURE_SETUP(module)
 {
-	const char *dir = getenv("GDA_MODULES");
-	struct utsname un;
-
-	ASSERT_EQ(0, uname(&un));
-	for (int i = 0; i < 3; i++) {
-		char *p = self->path[i];
-		int n = dir && i < USER ?
-			snprintf(p, 300, "%s", dir) :
-			snprintf(p, 300, "build/%s/%skmod", un.release,
-				 i == USER ? "selftests/" : "");
-
-		snprintf(p + n, sizeof(self->path[i]) - (size_t)n, "/%s/%s.ko", names[i],
-			 names[i]);
-	}
-	if (access(self->path[0], R_OK))
-		SKIP(return, "no modules at %s", self->path[0]);
-	self->user = !unload(USER);
-}
-
-static int load_with(FIXTURE_DATA(module) *self, int i, const char *parameters)
-{
-	int fd = open(self->path[i], O_RDONLY | O_CLOEXEC);
-	int err;
-
-	if (fd < 0)
-		return -errno;
-	err = syscall(SYS_finit_module, fd, parameters, 0) ? -errno : 0;
-	close(fd);
-	/* The node is new; no udev here gives it to the group. */
-	if (!err && !i && chown("/dev/gda", 0, T_GROUP))
-		err = -errno;
-	return err;
+	if (t_modules_begin(&self->m))
+		SKIP(return, "no modules at %s", self->m.path[T_CORE]);
 }
 
 static int load(FIXTURE_DATA(module) *self, int i)
 {
-	return load_with(self, i, "");
+	return t_load(&self->m, i, "");
 }
 
-/* Both out and in again; a moment's grace for references that are about to go. */
 static int cycle(FIXTURE_DATA(module) *self)
 {
-	uint64_t end = t_now() + 5 * T_NS;
-	int err;
-
-	for (int i = 1; i >= 0; i--) {
-		while ((err = unload(i)) == -EAGAIN || err == -EBUSY || err == -EWOULDBLOCK)
-			if (t_now() > end)
-				return err;
-		if (err)
-			return err;
-	}
-	err = load(self, 0);
-	return err ? err : load(self, 1);
+	return t_reload(&self->m, "");
 }
 
 FIXTURE_TEARDOWN(module)
@@ -99,8 +43,7 @@ FIXTURE_TEARDOWN(module)
 		load(self, i);
 	if (self->limited)
 		EXPECT_OK(cycle(self));
-	if (self->user)
-		EXPECT_OK(load(self, USER));
+	EXPECT_OK(t_modules_end(&self->m));
 	EXPECT_EQ(0, chmod("/dev/gda", 0660));
 }
 
@@ -142,16 +85,16 @@ TEST_F(module, O8_not_while_in_use)
 
 	fd = t_open();
 	ASSERT_GE(fd, 0);
-	EXPECT_NE(0, unload(0));
+	EXPECT_NE(0, t_unload(0));
 	ASSERT_OK(t_bind(fd));
-	EXPECT_NE(0, unload(0));
+	EXPECT_NE(0, t_unload(0));
 	ASSERT_OK(t_mr_new(fd, T_PAGE, GDA_ACCESS_ALL, &mr));
-	EXPECT_NE(0, unload(1));
+	EXPECT_NE(0, t_unload(1));
 	ASSERT_OK(t_qp_open(&qp, fd, 16));
 	t_mr_free(fd, &mr);
 	close(fd);
 	/* Mappings alone. */
-	EXPECT_NE(0, unload(0));
+	EXPECT_NE(0, t_unload(0));
 	EXPECT_EQ(0, t_touch_write(qp.sq));
 	t_qp_unmap(&qp);
 	EXPECT_OK(cycle(self));
@@ -167,7 +110,7 @@ TEST_F(module, O8_without_memory_kinds)
 	struct t_qp qp;
 	int fd;
 
-	ASSERT_OK(unload(1));
+	ASSERT_OK(t_unload(1));
 	fd = t_context();
 	ASSERT_GE(fd, 0);
 	ASSERT_OK(t_ioctl(fd, GDA_IOC_QUERY, &query));
@@ -205,7 +148,7 @@ TEST_F(module, O8_unload_against_use)
 	ASSERT_EQ(0, pthread_create(&thread, NULL, opener, &used));
 	while (t_now() < end) {
 		for (int i = 1; i >= 0; i--) {
-			int err = unload(i);
+			int err = t_unload(i);
 
 			if (err)
 				busy++;
@@ -216,7 +159,7 @@ TEST_F(module, O8_unload_against_use)
 			int err = load(self, i);
 
 			ASSERT_TRUE(err == 0 || err == -EEXIST || err == -EBUSY ||
-				    err == -ENOENT) TH_LOG("%s: %d", names[i], err);
+				    err == -ENOENT) TH_LOG("%s: %d", t_module_names[i], err);
 		}
 		t_sleep_ns(T_NS / 500);
 	}
@@ -225,15 +168,11 @@ TEST_F(module, O8_unload_against_use)
 	TH_LOG("%lu unloaded, %lu in use, %lu uses", out, busy, used);
 }
 
-/* Both out, and in again with limits that can be reached. */
+/* Limits that can be reached. */
 static int limit(FIXTURE_DATA(module) *self)
 {
-	int err = unload(1);
-
 	self->limited = true;
-	err = err ? err : unload(0);
-	err = err ? err : load_with(self, 0, "max_contexts=2 max_objects=4");
-	return err ? err : load(self, 1);
+	return t_reload(&self->m, "max_contexts=2 max_objects=4");
 }
 
 static int objects_of_user(void *arg)
