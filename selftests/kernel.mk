@@ -50,7 +50,7 @@ $(MOVERS): $(BUILD)/selftests/kernel/move.o
 $(MOVERS) $(BUILD)/selftests/kernel/move.o: selftests/kernel/move.h
 
 $(MOVERS) $(addprefix $(BUILD)/selftests/kernel/,object.o move.o sweep.o sweep_memory.o \
-		removal): selftests/kmod/gda_test/ioctl.h
+		mmap_life removal): selftests/kmod/gda_test/ioctl.h
 $(addprefix $(BUILD)/selftests/kernel/,edu killed): selftests/kmod/gda_edu/ioctl.h
 
 # The same in 32 bits, against the 64-bit kernel (SECURITY.md O9), if it can be built.

@@ -28,6 +28,7 @@ FIXTURE_SETUP(idle)
 
 	T_BASE_READ(&self->base);
 	self->rnd = t_seed();
+	TH_LOG("GDA_SEED=%#llx", (unsigned long long)self->rnd);
 	ASSERT_OK(t_pair_open(self->end, 64, T_PAGE));
 	ASSERT_OK(t_ioctl(self->end[0].fd, GDA_IOC_QUERY, &query));
 	self->idle_ns = query.idle_ns;

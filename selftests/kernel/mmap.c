@@ -14,12 +14,19 @@
 #include <sys/uio.h>
 #include "gda_fixture.h"
 
-#define REGIONS	6
+/* One region of each type that there is, and of each way to map it. */
+enum { SQ, LONG_SQ, DBREC, DB, CQ, WRITABLE_CQ, RING, RING_REC, COUNTER, REGIONS };
 
-/* One region of each type that there is; names for messages. */
 static const char *const names[REGIONS] = {
-	"sq of one page", "sq of many", "dbrec", "db", "cq", "writable cq",
+	[SQ] = "sq of one page", [LONG_SQ] = "sq of many", [DBREC] = "dbrec", [DB] = "db",
+	[CQ] = "cq", [WRITABLE_CQ] = "writable cq", [RING] = "ring",
+	[RING_REC] = "consumer record", [COUNTER] = "counter",
 };
+
+static bool read_only(int i)
+{
+	return i == CQ || i == RING || i == COUNTER;
+}
 
 FIXTURE(mmap) {
 	struct t_objects base;
@@ -29,6 +36,7 @@ FIXTURE(mmap) {
 
 FIXTURE_SETUP(mmap)
 {
+	struct gda_counter_create count = { .size = sizeof(count) };
 	struct gda_cq_create cq;
 	struct gda_qp_create qp;
 
@@ -37,14 +45,19 @@ FIXTURE_SETUP(mmap)
 	ASSERT_GE(self->fd, 0);
 	ASSERT_OK(t_cq_create(self->fd, GDA_CQ_COLLAPSED, 1, &cq));
 	ASSERT_OK(t_qp_create(self->fd, cq.handle, 64, &qp));
-	self->info[0] = qp.sq;
-	self->info[2] = qp.dbrec;
-	self->info[3] = qp.db;
-	self->info[4] = cq.cq;
+	self->info[SQ] = qp.sq;
+	self->info[DBREC] = qp.dbrec;
+	self->info[DB] = qp.db;
+	self->info[CQ] = cq.cq;
 	ASSERT_OK(t_cq_create(self->fd, GDA_CQ_COLLAPSED | GDA_CQ_WRITABLE, 1, &cq));
 	ASSERT_OK(t_qp_create(self->fd, cq.handle, 1024, &qp));
-	self->info[1] = qp.sq;
-	self->info[5] = cq.cq;
+	self->info[LONG_SQ] = qp.sq;
+	self->info[WRITABLE_CQ] = cq.cq;
+	ASSERT_OK(t_cq_create(self->fd, 0, 1024, &cq));
+	self->info[RING] = cq.cq;
+	self->info[RING_REC] = cq.dbrec;
+	ASSERT_OK(t_ioctl(self->fd, GDA_IOC_COUNTER_CREATE, &count));
+	self->info[COUNTER] = count.counter;
 }
 
 FIXTURE_TEARDOWN(mmap)
@@ -89,14 +102,20 @@ TEST_F(mmap, M1_cookies_are_as_promised)
 		EXPECT_NE(0, info->length) TH_LOG("%s", names[i]);
 		EXPECT_EQ(0, info->length % T_PAGE) TH_LOG("%s", names[i]);
 		EXPECT_LT(info->offset, info->length) TH_LOG("%s", names[i]);
-		EXPECT_EQ(i == 4 ? GDA_MAP_RO : GDA_MAP_RW, info->map)
+		EXPECT_EQ(read_only(i) ? GDA_MAP_RO : GDA_MAP_RW, info->map)
 			TH_LOG("%s", names[i]);
 	}
-	EXPECT_EQ(64 * 64, self->info[0].length);
-	EXPECT_EQ(1024 * 64, self->info[1].length);
-	EXPECT_EQ(0, self->info[2].offset % 64);
-	EXPECT_EQ(0, self->info[3].offset % 64);
-	EXPECT_NE(self->info[2].cookie, self->info[3].cookie);
+	EXPECT_EQ(64 * 64, self->info[SQ].length);
+	EXPECT_EQ(1024 * 64, self->info[LONG_SQ].length);
+	EXPECT_EQ(1024 * 64, self->info[RING].length);
+	EXPECT_EQ(0, self->info[DBREC].offset % 64);
+	EXPECT_EQ(0, self->info[DB].offset % 64);
+	EXPECT_EQ(0, self->info[RING_REC].offset % 64);
+	EXPECT_EQ(0, self->info[COUNTER].offset % 64);
+	EXPECT_NE(self->info[DBREC].cookie, self->info[DB].cookie);
+	/* what may not be written is in no page of what may */
+	EXPECT_NE(self->info[COUNTER].cookie, self->info[DBREC].cookie);
+	EXPECT_NE(self->info[COUNTER].cookie, self->info[RING_REC].cookie);
 }
 
 TEST_F(mmap, M1_as_told_works_again_and_again)
@@ -164,7 +183,7 @@ TEST_F(mmap, M1_cookies_that_are_none)
 			    (sizeof(long) < 8 && err == EINVAL))
 			TH_LOG("%#llx: %d", (unsigned long long)cookies[i], err);
 	}
-	EXPECT_EQ(EINVAL, try_map(self->fd, self->info[0].cookie + 64, T_PAGE, PROT_READ,
+	EXPECT_EQ(EINVAL, try_map(self->fd, self->info[SQ].cookie + 64, T_PAGE, PROT_READ,
 				  MAP_SHARED));
 }
 
@@ -272,31 +291,31 @@ TEST_F(mmap, M2_cookie_of_another_context)
 /* Numbers may coincide; then they name one's own memory, never the other's. */
 TEST_F(mmap, M2_same_number_is_not_same_memory)
 {
-	uint8_t *mine = t_map(self->fd, &self->info[0]), *theirs;
+	const struct gda_region_info *info = &self->info[SQ];
+	uint8_t *mine = t_map(self->fd, info), *theirs;
 	struct t_qp qp[8];
 	int fd = t_context();
 
 	ASSERT_GE(fd, 0);
 	ASSERT_NE(MAP_FAILED, mine);
-	memset(mine, 0x5a, self->info[0].length);
+	memset(mine, 0x5a, info->length);
 	for (int i = 0; i < 8; i++) {
 		ASSERT_OK(t_qp_open(&qp[i], fd, 64));
 		for (size_t k = 0; k < 4096; k++) {
 			ASSERT_EQ(0, qp[i].sq[k]);
 		}
 	}
-	theirs = mmap(NULL, self->info[0].length, PROT_READ, MAP_SHARED, fd,
-		      (off_t)self->info[0].cookie);
+	theirs = mmap(NULL, info->length, PROT_READ, MAP_SHARED, fd, (off_t)info->cookie);
 	if (theirs != MAP_FAILED) {
-		for (size_t k = 0; k < self->info[0].length; k++) {
+		for (size_t k = 0; k < info->length; k++) {
 			ASSERT_NE(0x5a, theirs[k]);
 		}
-		munmap(theirs, self->info[0].length);
+		munmap(theirs, info->length);
 	}
 	for (int i = 0; i < 8; i++)
 		t_qp_unmap(&qp[i]);
 	close(fd);
-	munmap(mine, self->info[0].length);
+	munmap(mine, info->length);
 }
 
 /* Runs after exec: fd 3 is the inherited context, the arguments are regions. */
@@ -374,10 +393,10 @@ TEST_F(mmap, M2_over_scm_rights)
 	close(pair[1]);
 }
 
-TEST_F(mmap, M3_read_only_stays_read_only)
+static void stays_read_only(struct __test_metadata *_metadata, int fd,
+			    const struct gda_region_info *info)
 {
-	const struct gda_region_info *info = &self->info[4];
-	uint8_t *p = t_map(self->fd, info), before[64], junk[64];
+	uint8_t *p = t_map(fd, info), before[64], junk[64];
 	struct iovec local = { .iov_base = junk, .iov_len = sizeof(junk) };
 	struct iovec remote = { .iov_len = sizeof(junk) };
 	struct t_mr mr;
@@ -407,23 +426,30 @@ TEST_F(mmap, M3_read_only_stays_read_only)
 	EXPECT_EQ(EFAULT, errno);
 	close(fds[0]);
 	close(fds[1]);
-	EXPECT_EQ(-EFAULT, t_mr_reg(self->fd, p, info->length, GDA_ACCESS_ALL, &mr));
+	EXPECT_EQ(-EFAULT, t_mr_reg(fd, p, info->length, GDA_ACCESS_ALL, &mr));
 
 	EXPECT_EQ(0, memcmp(before, p + info->offset, sizeof(before)));
 	munmap(p, info->length);
 }
 
+TEST_F(mmap, M3_read_only_stays_read_only)
+{
+	for (int i = 0; i < REGIONS; i++)
+		if (read_only(i))
+			stays_read_only(_metadata, self->fd, &self->info[i]);
+}
+
 /* The map type is what the flag asked for, and only that flag. */
 TEST_F(mmap, M3_writable_only_on_request)
 {
-	uint8_t *p = t_map(self->fd, &self->info[5]);
+	uint8_t *p = t_map(self->fd, &self->info[WRITABLE_CQ]);
 
 	ASSERT_NE(MAP_FAILED, p);
 	EXPECT_EQ(0, t_touch_write(p));
-	ASSERT_EQ(0, mprotect(p, self->info[5].length, PROT_READ));
-	EXPECT_EQ(0, mprotect(p, self->info[5].length, PROT_READ | PROT_WRITE));
+	ASSERT_EQ(0, mprotect(p, self->info[WRITABLE_CQ].length, PROT_READ));
+	EXPECT_EQ(0, mprotect(p, self->info[WRITABLE_CQ].length, PROT_READ | PROT_WRITE));
 	EXPECT_EQ(0, t_touch_write(p));
-	munmap(p, self->info[5].length);
+	munmap(p, self->info[WRITABLE_CQ].length);
 }
 
 int main(int argc, char **argv)

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include "gda_fixture.h"
+#include "../kmod/gda_test/ioctl.h"
 
 #define DEPTH	1024		/* 16 pages of send queue */
 
@@ -365,69 +366,161 @@ TEST_F(life, M6_touch_against_destroy)
 
 /* --- contents --- */
 
-/* Fill memory with a pattern and give it back, so that it is what is found next. */
+/*
+ * Fill memory with a pattern and give it back, so that it is what is found next: page by
+ * page, as those that are given back last are handed out first.
+ */
 static void poison(void)
 {
-	size_t len = 64UL << 20;
+	size_t len = 16UL << 20;
 	uint8_t *p = t_pages(len);
 
 	if (!p)
 		return;
+	madvise(p, len, MADV_NOHUGEPAGE);
 	memset(p, 0xaa, len);
 	munmap(p, len);
 }
 
+static int counter_create(int fd, struct gda_counter_create *cmd)
+{
+	memset(cmd, 0, sizeof(*cmd));
+	cmd->size = sizeof(*cmd);
+	return t_ioctl(fd, GDA_IOC_COUNTER_CREATE, cmd);
+}
+
+/* Entries of a ring in which nothing was completed, and zeros up to its last page's end. */
+static bool ring_is_new(const uint8_t *p, const struct gda_cq_create *cq)
+{
+	const size_t own = offsetof(struct gda_mlx5_cqe, op_own);
+
+	for (uint32_t i = 0; i < cq->depth; i++, p += 64)
+		if (!t_all(p, 0, own) || p[own] >> 4 != GDA_MLX5_CQE_INVALID)
+			return false;
+	return t_all(p, 0, cq->cq.length - cq->depth * 64);
+}
+
+/* All that a new context can map, to the last byte. */
+static int new_context_shows(unsigned int shift)
+{
+	struct gda_counter_create count;
+	struct gda_cq_create cq;
+	uint8_t *ring, *counter;
+	struct t_qp qp;
+	int fd;
+
+	poison();
+	fd = t_context();
+	CHECK(fd >= 0);
+	CHECK(!t_qp_open(&qp, fd, 32768 >> shift));
+	CHECK(!t_cq_create(fd, 0, 65536 >> (shift + 2), &cq));
+	CHECK(!counter_create(fd, &count));
+	ring = t_map(fd, &cq.cq);
+	counter = t_map(fd, &count.counter);
+	CHECK(ring != MAP_FAILED && counter != MAP_FAILED);
+	CHECK(t_all(qp.map[0], 0, qp.qpc.sq.length));
+	CHECK(t_all(qp.map[1], 0, qp.qpc.dbrec.length));
+	CHECK(t_all(qp.map[2], 0, qp.qpc.db.length));
+	CHECK(t_all(qp.map[3], 0xff, 64));
+	CHECK(t_all((uint8_t *)qp.map[3] + 64, 0, qp.cqc.cq.length - 64));
+	CHECK(ring_is_new(ring, &cq));
+	CHECK(t_all(counter, 0, count.counter.length));
+	munmap(ring, cq.cq.length);
+	munmap(counter, count.counter.length);
+	t_qp_unmap(&qp);
+	return close(fd);
+}
+
+/* Where the kernel clears all pages by itself (init_on_alloc) this cannot fail. */
 TEST_F(life, M8_nothing_old_shows)
 {
-	for (int round = 0; round < 8; round++) {
-		struct t_qp qp;
-		uint8_t *cq;
-
-		poison();
-		ASSERT_OK(t_qp_open(&qp, self->fd, 32768 >> round));
-		EXPECT_TRUE(t_all(qp.map[0], 0, qp.qpc.sq.length));
-		EXPECT_EQ(0, *qp.db);
-		EXPECT_EQ(0, qp.dbrec[0] | qp.dbrec[1]);
-		cq = qp.map[3];
-		EXPECT_TRUE(t_all(cq + qp.cqc.cq.offset, 0xff, 64));
-		EXPECT_TRUE(t_all(cq + qp.cqc.cq.offset + 64, 0,
-				  qp.cqc.cq.length - qp.cqc.cq.offset - 64));
-		t_qp_close(&qp);
+	for (unsigned int i = 0; i < 14; i += 2) {
+		EXPECT_EQ(0, new_context_shows(i)) TH_LOG("round %u", i);
 	}
-	/* Cell pages: all but this QP's own cells. */
-	EXPECT_TRUE(t_all((uint8_t *)self->qp.map[1] + 64, 0, T_PAGE - 64));
-	EXPECT_TRUE(t_all((uint8_t *)self->qp.map[2] + 64, 0, T_PAGE - 64));
+}
+
+/* 1: what is at @p is write-back cached, 0: it is not, -errno: nothing is there. */
+static int is_cached(int test, const void *p)
+{
+	struct gda_test_memtype cmd = { .addr = (uintptr_t)p };
+	int err = t_ioctl(test, GDA_TEST_MEMTYPE, &cmd);
+
+	return err ? err : (int)cmd.cached;
+}
+
+static int all_cached(int test, uint8_t *p, size_t len)
+{
+	for (size_t off = 0; off < len; off += T_PAGE) {
+		CHECK(!t_touch_read(p + off));
+		CHECK(is_cached(test, p + off) == 1);
+	}
+	return 0;
+}
+
+/* ... of a region, mapped by its cookie, and by those who have its dma-buf. */
+static int region_cached(int test, int fd, uint32_t handle, uint32_t type)
+{
+	struct gda_region_query query = { .size = sizeof(query), .handle = handle, .type = type };
+	struct gda_region_export buf = { .size = sizeof(buf), .handle = handle, .type = type };
+	uint8_t *p[2];
+	int err;
+
+	CHECK(!t_ioctl(fd, GDA_IOC_REGION_INFO, &query));
+	CHECK(!t_ioctl(fd, GDA_IOC_REGION_EXPORT, &buf));
+	p[0] = t_map(fd, &query.info);
+	p[1] = mmap(NULL, buf.length, PROT_READ, MAP_SHARED, buf.fd, 0);
+	close(buf.fd);
+	CHECK(p[0] != MAP_FAILED && p[1] != MAP_FAILED);
+	err = all_cached(test, p[0], query.info.length);
+	if (!err)
+		err = all_cached(test, p[1], buf.length);
+	munmap(p[0], query.info.length);
+	munmap(p[1], buf.length);
+	return err;
+}
+
+/* What is not is told: a buffer of gda_test. */
+static int combined(int test)
+{
+	struct gda_test_export cmd = { .length = T_PAGE, .flags = GDA_TEST_WC };
+	uint8_t *p;
+	int cached;
+
+	CHECK(!t_ioctl(test, GDA_TEST_EXPORT, &cmd));
+	p = mmap(NULL, T_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, cmd.fd, 0);
+	close(cmd.fd);
+	CHECK(p != MAP_FAILED);
+	CHECK(is_cached(test, p) == -EFAULT);
+	CHECK(!t_touch_write(p));
+	cached = is_cached(test, p);
+	munmap(p, T_PAGE);
+	return cached;
 }
 
 /* Ordinary memory is write-back everywhere: no page of ours has a type of its own. */
 TEST_F(life, M9_memory_type)
 {
-	int map = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-	FILE *list = fopen("/sys/kernel/debug/x86/pat_memtype_list", "re");
+	int test = open("/dev/gda_test", O_RDWR | O_CLOEXEC), fd = self->fd;
+	uint32_t qp = self->qp.qpc.handle, cq = self->qp.cqc.handle;
+	struct gda_counter_create count;
+	struct gda_cq_create ring, rw;
 
-	ASSERT_GE(map, 0);
-	if (!list)
-		SKIP(goto out, "no list of memory types on this machine");
-	ASSERT_OK(works(&self->qp));
-	for (int i = 0; i < 4; i++) {
-		uintptr_t addr = (uintptr_t)self->qp.map[i];
-		unsigned long long from, to, pfn = 0;
-		char line[256];
-
-		ASSERT_EQ(0, t_touch_read(self->qp.map[i]));
-		ASSERT_EQ(8, pread(map, &pfn, 8, (off_t)(addr / T_PAGE * 8)));
-		ASSERT_TRUE(pfn >> 63);
-		pfn = (pfn & ((1ULL << 55) - 1)) * T_PAGE;
-		rewind(list);
-		while (fgets(line, sizeof(line), list)) {
-			if (sscanf(line, "PAT: [mem 0x%llx-0x%llx]", &from, &to) != 2)
-				continue;
-			EXPECT_FALSE(pfn >= from && pfn < to) TH_LOG("%s", line);
-		}
-	}
-	fclose(list);
-out:
-	close(map);
+	if (test < 0 && errno == ENOENT)
+		SKIP(return, "no gda_test to look into page tables");
+	ASSERT_LE(0, test);
+	ASSERT_EQ(0, combined(test));
+	ASSERT_OK(t_cq_create(fd, 0, 256, &ring));
+	ASSERT_OK(t_cq_create(fd, GDA_CQ_COLLAPSED | GDA_CQ_WRITABLE, 1, &rw));
+	ASSERT_OK(counter_create(fd, &count));
+	EXPECT_EQ(0, region_cached(test, fd, qp, GDA_REGION_SQ));
+	EXPECT_EQ(0, region_cached(test, fd, qp, GDA_REGION_DBREC));
+	EXPECT_EQ(0, region_cached(test, fd, qp, GDA_REGION_DB));
+	EXPECT_EQ(0, region_cached(test, fd, cq, GDA_REGION_CQ));
+	EXPECT_EQ(0, region_cached(test, fd, rw.handle, GDA_REGION_CQ));
+	EXPECT_EQ(0, region_cached(test, fd, ring.handle, GDA_REGION_CQ));
+	EXPECT_EQ(0, region_cached(test, fd, ring.handle, GDA_REGION_CQ_DBREC));
+	EXPECT_EQ(0, region_cached(test, fd, count.handle, GDA_REGION_COUNTER));
+	close(test);
 }
 
 TEST_F(life, M10_pages_held_by_a_pipe)

@@ -128,32 +128,38 @@ TEST_F(module, O8_without_memory_kinds)
 
 static bool stop;
 
+/* Rests at times, so that the modules can go. */
 static void *opener(void *arg)
 {
 	unsigned long *n = arg;
 
-	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED))
-		*n += works() == 0;
+	for (int i = 0; !__atomic_load_n(&stop, __ATOMIC_RELAXED); i++) {
+		if (!works())
+			__atomic_add_fetch(n, 1, __ATOMIC_RELAXED);
+		if (i % 8 == 7)
+			t_sleep_ns(T_NS / 10);
+	}
 	return NULL;
 }
 
 /* Somebody opens and uses the device all the time while modules try to go. */
 TEST_F(module, O8_unload_against_use)
 {
-	uint64_t end = t_now() + t_stress(6) * T_NS;
-	unsigned long out = 0, busy = 0, used = 0;
+	uint64_t end = t_now() + t_stress(6) * T_NS, late = end + 2 * T_WAIT_NS;
+	unsigned long out[2] = { 0 }, busy = 0, used = 0;
 	pthread_t thread;
 
 	stop = false;
 	ASSERT_EQ(0, pthread_create(&thread, NULL, opener, &used));
-	while (t_now() < end) {
+	/* until all has happened that is to happen */
+	while (t_now() < end ||
+	       (!(out[0] && busy && __atomic_load_n(&used, __ATOMIC_RELAXED)) &&
+		t_now() < late)) {
 		for (int i = 1; i >= 0; i--) {
-			int err = t_unload(i);
-
-			if (err)
+			if (t_unload(i))
 				busy++;
 			else
-				out++;
+				out[i]++;
 		}
 		for (int i = 0; i < 2; i++) {
 			int err = load(self, i);
@@ -165,7 +171,10 @@ TEST_F(module, O8_unload_against_use)
 	}
 	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
-	TH_LOG("%lu unloaded, %lu in use, %lu uses", out, busy, used);
+	TH_LOG("%lu and %lu unloaded, %lu in use, %lu uses", out[0], out[1], busy, used);
+	EXPECT_LT(0, out[0]);
+	EXPECT_LT(0, busy);
+	EXPECT_LT(0, used);
 }
 
 /* Limits that can be reached. */

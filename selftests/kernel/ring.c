@@ -25,6 +25,7 @@ FIXTURE_SETUP(ring)
 {
 	T_BASE_READ(&self->base);
 	self->rnd = t_seed();
+	TH_LOG("GDA_SEED=%#llx", (unsigned long long)self->rnd);
 	ASSERT_OK(t_pair_open(self->end, DEPTH, LEN));
 	ASSERT_OK(t_pair_open(self->by, DEPTH, LEN));
 	for (int i = 0; i < 2; i++) {

@@ -23,6 +23,7 @@ FIXTURE_SETUP(signals)
 {
 	T_BASE_READ(&self->base);
 	self->rnd = t_seed();
+	TH_LOG("GDA_SEED=%#llx", (unsigned long long)self->rnd);
 }
 
 FIXTURE_TEARDOWN(signals)

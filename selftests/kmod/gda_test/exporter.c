@@ -134,10 +134,14 @@ static const struct vm_operations_struct test_vm_ops = {
 
 static int test_mmap(struct dma_buf *dmabuf, struct vm_area_struct *vma)
 {
+	struct test_buffer *buf = dmabuf->priv;
+
 	if (!(vma->vm_flags & VM_SHARED))
 		return -EINVAL;
+	if (buf->wc)
+		vma->vm_page_prot = pgprot_writecombine(vma->vm_page_prot);
 	vm_flags_set(vma, VM_MIXEDMAP | VM_DONTEXPAND | VM_DONTDUMP);
-	vma->vm_private_data = dmabuf->priv;
+	vma->vm_private_data = buf;
 	vma->vm_ops = &test_vm_ops;
 	return 0;
 }
@@ -309,20 +313,70 @@ static long test_move(struct gda_test_move *cmd)
 	return ret;
 }
 
+/* Under mmap_lock, which keeps the tables. Those of large pages are none for us. */
+static pte_t *test_pte(struct mm_struct *mm, unsigned long addr)
+{
+	pgd_t *pgd = pgd_offset(mm, addr);
+	p4d_t *p4d;
+	pud_t *pud;
+	pmd_t *pmd;
+
+	if (pgd_none(*pgd) || pgd_bad(*pgd))
+		return NULL;
+	p4d = p4d_offset(pgd, addr);
+	if (p4d_none(*p4d) || p4d_bad(*p4d))
+		return NULL;
+	pud = pud_offset(p4d, addr);
+	if (pud_none(*pud) || pud_bad(*pud))
+		return NULL;
+	pmd = pmd_offset(pud, addr);
+	return pmd_none(*pmd) || pmd_bad(*pmd) ? NULL : pte_offset_kernel(pmd, addr);
+}
+
+/* What is of another type already is not changed by being made so. */
+static bool test_cached(pgprot_t prot)
+{
+	return pgprot_val(pgprot_writecombine(prot)) != pgprot_val(prot) &&
+	       pgprot_val(pgprot_noncached(prot)) != pgprot_val(prot);
+}
+
+static long test_memtype(struct gda_test_memtype *cmd)
+{
+	struct mm_struct *mm = current->mm;
+	long ret = -EFAULT;
+	pte_t *ptep, pte;
+
+	mmap_read_lock(mm);
+	ptep = vma_lookup(mm, cmd->addr) ? test_pte(mm, cmd->addr) : NULL;
+	if (ptep) {
+		pte = ptep_get(ptep);
+		if (pte_present(pte)) {
+			cmd->cached = test_cached(pte_pgprot(pte));
+			ret = 0;
+		}
+	}
+	mmap_read_unlock(mm);
+	return ret;
+}
+
 static long test_ioctl(struct file *file, unsigned int nr, unsigned long arg)
 {
 	union {
 		struct gda_test_export export;
 		struct gda_test_move move;
+		struct gda_test_memtype memtype;
 	} cmd;
 	void __user *user = (void __user *)arg;
 	long ret;
 
-	if (nr != GDA_TEST_EXPORT && nr != GDA_TEST_MOVE)
+	if (nr != GDA_TEST_EXPORT && nr != GDA_TEST_MOVE && nr != GDA_TEST_MEMTYPE)
 		return -ENOTTY;
 	if (copy_from_user(&cmd, user, _IOC_SIZE(nr)))
 		return -EFAULT;
-	ret = nr == GDA_TEST_EXPORT ? test_export(&cmd.export) : test_move(&cmd.move);
+	if (nr == GDA_TEST_EXPORT)
+		ret = test_export(&cmd.export);
+	else
+		ret = nr == GDA_TEST_MOVE ? test_move(&cmd.move) : test_memtype(&cmd.memtype);
 	/* a descriptor that cannot be told stays the caller's: this is a test */
 	if (!ret && copy_to_user(user, &cmd, _IOC_SIZE(nr)))
 		return -EFAULT;

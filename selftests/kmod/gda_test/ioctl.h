@@ -2,9 +2,10 @@
 /*
  * What the kernel selftests ask of drivers that are not ours. For root.
  *
- * /dev/gda_test exports dma-bufs. An open /dev/gda_test_peer is a GPU with memory that only
- * its driver can hand out: mmap(2) maps it, MAP_SHARED. An open /dev/gda_test_importer is a
- * device that has attached one dma-buf, dynamically.
+ * /dev/gda_test exports dma-bufs, and tells how an address is mapped. An open
+ * /dev/gda_test_peer is a GPU with memory that only its driver can hand out: mmap(2) maps
+ * it, MAP_SHARED. An open /dev/gda_test_importer is a device that has attached one dma-buf,
+ * dynamically.
  */
 #ifndef GDA_TEST_IOCTL_H
 #define GDA_TEST_IOCTL_H
@@ -15,7 +16,7 @@
 /* Flags of an exported buffer. */
 #define GDA_TEST_NO_VMAP	1U	/* no address for the CPU, as memory of a GPU */
 #define GDA_TEST_IOMEM		2U	/* peer memory only: the address is one of I/O memory */
-#define GDA_TEST_WC		4U	/* its address is write-combined */
+#define GDA_TEST_WC		4U	/* it is mapped write-combined */
 
 /* What a buffer's old memory is filled with when it moved. */
 #define GDA_TEST_CANARY		0xca
@@ -84,6 +85,18 @@ struct gda_test_peer_invalidate {
 	__u64 changed;
 };
 
+/**
+ * struct gda_test_memtype - how an address of the caller is mapped (GDA_TEST_MEMTYPE)
+ * @addr: in: of a page that was touched; EFAULT where no page is mapped
+ * @cached: out: 1 if it is write-back cached, as its page table says, else 0
+ * @reserved: 0
+ */
+struct gda_test_memtype {
+	__u64 addr;
+	__u32 cached;
+	__u32 reserved;
+};
+
 #define GDA_TEST_EXPORT		_IOWR('t', 1, struct gda_test_export)
 #define GDA_TEST_MOVE		_IOWR('t', 2, struct gda_test_move)
 #define GDA_TEST_PEER_ALLOC	_IOW('t', 3, struct gda_test_peer_alloc)
@@ -97,5 +110,7 @@ struct gda_test_peer_invalidate {
 #define GDA_TEST_MAP		_IO('t', 7)
 /* How often the exporter said that it moves: then it is unmapped and unpinned. */
 #define GDA_TEST_NOTIFIED	_IOR('t', 8, __u32)
+
+#define GDA_TEST_MEMTYPE	_IOWR('t', 9, struct gda_test_memtype)
 
 #endif /* GDA_TEST_IOCTL_H */
