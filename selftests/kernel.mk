@@ -5,8 +5,8 @@
 BUILD ?= build
 
 GDA_KSELFTEST_SHARED := util object post requests
-GDA_KSELFTESTS := $(filter-out $(GDA_KSELFTEST_SHARED) move nth reload sweep sweep_memory, \
-	$(basename $(notdir $(wildcard selftests/kernel/*.c))))
+GDA_KSELFTESTS := $(filter-out $(GDA_KSELFTEST_SHARED) move nth reload sweep sweep_map \
+	sweep_memory,$(basename $(notdir $(wildcard selftests/kernel/*.c))))
 GDA_KSELFTEST_OBJS := $(GDA_KSELFTEST_SHARED:%=$(BUILD)/selftests/kernel/%.o)
 GDA_KSELFTEST_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread \
 	-Iuapi -Ilib/include -isystem $(BUILD)/kselftest
@@ -28,9 +28,10 @@ $(BUILD)/selftests/kernel/library: $(BUILD)/lib/libgda.a
 
 # Those that fail what the kernel does.
 NTH_OBJ := $(BUILD)/selftests/kernel/nth.o
-SWEEP_OBJS := $(NTH_OBJ) $(addprefix $(BUILD)/selftests/kernel/,sweep.o sweep_memory.o)
+SWEEP_OBJS := $(NTH_OBJ) $(addprefix $(BUILD)/selftests/kernel/,sweep.o sweep_map.o sweep_memory.o)
 $(BUILD)/selftests/kernel/fail_nth: KSELFTEST_OWN = $(SWEEP_OBJS)
 $(BUILD)/selftests/kernel/fail_nth: $(SWEEP_OBJS)
+$(BUILD)/selftests/kernel/fail_nth $(SWEEP_OBJS): selftests/kernel/sweep.h
 $(BUILD)/selftests/kernel/fail_init: KSELFTEST_OWN = $(NTH_OBJ)
 $(BUILD)/selftests/kernel/fail_init: $(NTH_OBJ)
 $(BUILD)/selftests/kernel/fail_nth $(BUILD)/selftests/kernel/fail_init $(NTH_OBJ): \
@@ -49,9 +50,9 @@ $(MOVERS): KSELFTEST_OWN = $(BUILD)/selftests/kernel/move.o
 $(MOVERS): $(BUILD)/selftests/kernel/move.o
 $(MOVERS) $(BUILD)/selftests/kernel/move.o: selftests/kernel/move.h
 
-$(MOVERS) $(addprefix $(BUILD)/selftests/kernel/,object.o move.o sweep.o sweep_memory.o \
+$(MOVERS) $(addprefix $(BUILD)/selftests/kernel/,object.o move.o sweep_map.o sweep_memory.o \
 		mmap_life removal): selftests/kmod/gda_test/ioctl.h
-$(addprefix $(BUILD)/selftests/kernel/,edu killed): selftests/kmod/gda_edu/ioctl.h
+$(addprefix $(BUILD)/selftests/kernel/,edu killed sweep_map.o): selftests/kmod/gda_edu/ioctl.h
 
 # The same in 32 bits, against the 64-bit kernel (SECURITY.md O9), if it can be built.
 GDA_KSELFTESTS32 := basic blocked completion copyout export handle ioctl keys limits \

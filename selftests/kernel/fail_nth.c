@@ -19,11 +19,6 @@
 
 static const struct op *op;
 
-static bool has_dmabuf(void)
-{
-	return !access("/dev/udmabuf", R_OK | W_OK);
-}
-
 static void log_left(unsigned int n, int err, const struct t_objects *before,
 		     const struct t_objects *now)
 {
@@ -43,7 +38,8 @@ static void log_left(unsigned int n, int err, const struct t_objects *before,
 /* One point. Return: false when there was nothing left to fail. */
 static bool sweep_point(struct __test_metadata *_metadata, unsigned int n, struct nth_tally *t)
 {
-	struct fx fx = { .op = op, .fd = -1, .event = -1, .dmabuf = -1, .gpu = -1, .made_fd = -1 };
+	struct fx fx = { .op = op, .fd = -1, .event = -1, .dmabuf = -1, .dev = -1, .gpu = -1,
+			 .made_fd = -1 };
 	struct t_objects before, now;
 	bool fired;
 	int err;
@@ -87,6 +83,8 @@ static void sweep(struct __test_metadata *_metadata)
 	while (n < NTH_MAX && sweep_point(_metadata, n, &t))
 		n++;
 	EXPECT_GT(NTH_MAX, n) TH_LOG("%s: no end", op->name);
+	/* or nothing was swept */
+	EXPECT_TRUE(t.points || op->asks_nothing) TH_LOG("%s: no point", op->name);
 	printf("# %s: %u points, %u failed, %u survived, errnos %d %d %d %d\n", op->name,
 	       t.points, t.failed, t.survived, -t.errnos[0], -t.errnos[1], -t.errnos[2],
 	       -t.errnos[3]);
@@ -107,10 +105,10 @@ FIXTURE_SETUP(fail_nth)
 	ASSERT_NE(NULL, op);
 	if (nth_open())
 		SKIP(return, "no fault injection in this kernel");
-	if (op->needs_dmabuf && !has_dmabuf())
-		SKIP(return, "no /dev/udmabuf");
+	if (op->needs && access(op->needs, R_OK | W_OK))
+		SKIP(return, "no %s", op->needs);
 	/* dma_buf_vmap() warns of whatever an exporter's vmap answers */
-	self->panic_on_warn = nth_panic_on_warn(op->needs_dmabuf ? 0 : -1);
+	self->panic_on_warn = nth_panic_on_warn(op->warns ? 0 : -1);
 }
 
 FIXTURE_TEARDOWN(fail_nth)
@@ -118,62 +116,83 @@ FIXTURE_TEARDOWN(fail_nth)
 	nth_panic_on_warn(self->panic_on_warn);
 }
 
-#define OP(NAME)	FIXTURE_VARIANT_ADD(fail_nth, NAME) { .op = #NAME }
+#define SWEEP(NAME)	FIXTURE_VARIANT_ADD(fail_nth, NAME) { .op = #NAME }
 
-OP(ioctl_BIND);
-OP(ioctl_QUERY);
-OP(ioctl_DESTROY);
-OP(ioctl_REGION_INFO);
-OP(ioctl_CQ_CREATE);
-OP(ioctl_QP_CREATE);
-OP(ioctl_QP_ADDRESS);
-OP(ioctl_QP_CONNECT);
-OP(ioctl_QP_QUERY);
-OP(ioctl_MR_REG_USER);
-OP(ioctl_MR_QUERY);
-OP(ioctl_CQ_EVENT);
-OP(ioctl_COUNTER_CREATE);
-OP(ioctl_MR_REG_DMABUF);
-OP(ioctl_REGION_EXPORT);
-OP(ioctl_MR_REG_PEER);
-OP(open);
-OP(close);
-OP(shutdown);
-OP(cq_ring);
-OP(qp_full);
-OP(counter_first);
-OP(cq_event);
-OP(mr_many);
-OP(mr_fresh);
-OP(mr_dmabuf);
-OP(mr_peer);
-OP(mr_user_peer);
-OP(cq_dmabuf);
-OP(qp_dmabuf);
-OP(destroy_qp_dmabuf);
-OP(destroy_mr);
-OP(destroy_dmabuf);
-OP(destroy_peer);
-OP(invalidate);
-OP(close_gpu);
-OP(destroy_qp);
-OP(destroy_cq);
-OP(destroy_counter);
-OP(map_sq);
-OP(map_doorbell);
-OP(map_cq);
-OP(touch_sq);
-OP(touch_doorbell);
-OP(touch_cq);
-OP(unmap);
-OP(move);
-OP(fork);
-OP(export_sq);
-OP(export_doorbell);
-OP(export_cq);
-OP(export_map);
-OP(export_touch);
-OP(export_import);
+SWEEP(ioctl_BIND);
+SWEEP(ioctl_QUERY);
+SWEEP(ioctl_DESTROY);
+SWEEP(ioctl_REGION_INFO);
+SWEEP(ioctl_CQ_CREATE);
+SWEEP(ioctl_QP_CREATE);
+SWEEP(ioctl_QP_ADDRESS);
+SWEEP(ioctl_QP_CONNECT);
+SWEEP(ioctl_QP_QUERY);
+SWEEP(ioctl_MR_REG_USER);
+SWEEP(ioctl_MR_QUERY);
+SWEEP(ioctl_CQ_EVENT);
+SWEEP(ioctl_COUNTER_CREATE);
+SWEEP(ioctl_MR_REG_DMABUF);
+SWEEP(ioctl_REGION_EXPORT);
+SWEEP(ioctl_MR_REG_PEER);
+SWEEP(open);
+SWEEP(close);
+SWEEP(shutdown);
+SWEEP(cq_ring);
+SWEEP(qp_full);
+SWEEP(counter_first);
+SWEEP(cq_event);
+SWEEP(mr_many);
+SWEEP(mr_fresh);
+SWEEP(mr_dmabuf);
+SWEEP(mr_peer);
+SWEEP(mr_user_peer);
+SWEEP(cq_dmabuf);
+SWEEP(qp_dmabuf);
+SWEEP(destroy_qp_dmabuf);
+SWEEP(destroy_mr);
+SWEEP(destroy_dmabuf);
+SWEEP(destroy_peer);
+SWEEP(invalidate);
+SWEEP(close_gpu);
+SWEEP(mr_moving);
+SWEEP(cq_moving);
+SWEEP(qp_moving);
+SWEEP(destroy_qp_moving);
+SWEEP(move_of_mr);
+SWEEP(move_of_cq);
+SWEEP(move_of_qp);
+SWEEP(destroy_qp);
+SWEEP(destroy_cq);
+SWEEP(destroy_counter);
+SWEEP(objects);
+SWEEP(map_sq);
+SWEEP(map_record);
+SWEEP(map_doorbell);
+SWEEP(map_cq);
+SWEEP(map_cq_record);
+SWEEP(map_counter);
+SWEEP(touch_sq);
+SWEEP(touch_record);
+SWEEP(touch_doorbell);
+SWEEP(touch_cq);
+SWEEP(touch_cq_record);
+SWEEP(touch_counter);
+SWEEP(unmap);
+SWEEP(move);
+SWEEP(fork);
+SWEEP(export_sq);
+SWEEP(export_record);
+SWEEP(export_doorbell);
+SWEEP(export_cq);
+SWEEP(export_cq_record);
+SWEEP(export_counter);
+SWEEP(export_map);
+SWEEP(export_touch);
+SWEEP(export_import);
+SWEEP(export_close);
+SWEEP(attach_sq);
+SWEEP(attach_sq_static);
+SWEEP(attach_cq_static);
 
 TEST_F_TIMEOUT(fail_nth, O6_sweep, 300)
 {

@@ -22,6 +22,7 @@ struct fx {
 	struct gda_qp_create qp;
 	int event;
 	int dmabuf;
+	int dev;			/* of gda_test or gda_edu */
 	int gpu;			/* peer memory: @mem is its */
 	void *mem;
 	size_t len;
@@ -40,21 +41,32 @@ struct op {
 	void (*undo)(struct fx *fx);
 	unsigned int nr;		/* of a request, where @call is call_request */
 	uint32_t type;			/* of a region */
-	bool needs_dmabuf;
-	bool needs_gpu;
+	const char *needs;		/* a device of somebody else */
+	bool warns;			/* the kernel does, when something fails */
 	bool cannot_fail;		/* whatever fails: an answer is all it may not get */
+	bool asks_nothing;		/* there is nothing to fail: neither memory nor a copy */
 };
+
+#define OP(NAME, ...)	{ .name = #NAME, __VA_ARGS__ }
 
 /* Return: the call of that name, or NULL. */
 const struct op *op_find(const char *name);
 /* Close and free whatever the call and its preparation have left. */
 void fx_close(struct fx *fx);
 
-/* sweep_memory.c */
-int sweep_peer(struct fx *fx);
-int sweep_invalidate(struct fx *fx);
-int sweep_close_gpu(struct fx *fx);
-int sweep_cq_dmabuf(struct fx *fx);
-int sweep_qp_dmabuf(struct fx *fx);
+/* Tables, up to one without a name. */
+extern const struct op sweep_map_ops[];		/* sweep_map.c */
+extern const struct op sweep_memory_ops[];	/* sweep_memory.c */
+
+/* A context; it and a QP, a collapsed CQ of its own and a ring. */
+int sweep_bound(struct fx *fx);
+int sweep_qp(struct fx *fx);
+int sweep_counter(struct fx *fx, struct gda_counter_create *cmd);
+/* Register all of @fx->mem. */
+int sweep_mr(struct fx *fx);
+/* Destroy what was made, or close it. */
+int sweep_destroy(struct fx *fx);
+void sweep_undo_made(struct fx *fx);
+void sweep_undo_fd(struct fx *fx);
 
 #endif /* SWEEP_H */
