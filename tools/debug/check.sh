@@ -63,9 +63,9 @@ reports() {
 	[ -s "$1/console" ] || return
 	awk -v heads="$heads" '
 		/gda-test: begin/ {
-			if (/tools\/vm\/load.sh/) n = left = 0
+			if (/tools\/vm\/load.sh/) n = 0
 			sweep = / kernel\/fail_/
-			mute = 0
+			left = mute = 0
 			next
 		}
 		# the core itself, for want of memory
