@@ -255,6 +255,54 @@ TEST_F(limits, K8_setuid_between)
 	EXPECT_EQ(0, t_in_child(limit_setuid, NULL));
 }
 
+/* Registers all there is room for, then becomes cat, which ends when its input does. */
+static int register_and_exec(uint8_t *p, int input, int told)
+{
+	int fd = t_context();
+	struct t_mr mr;
+
+	if (fd < 0 || t_mr_reg(fd, p, PAGES * T_PAGE, GDA_ACCESS_ALL, &mr))
+		return 100;
+	if (fcntl(fd, F_SETFD, 0) || fcntl(told, F_SETFD, FD_CLOEXEC) || dup2(input, 0))
+		return 101;
+	execl("/bin/cat", "cat", NULL);
+	return 102;
+}
+
+/* Registered before exec, so of an mm that has gone: charged until the file is closed. */
+static int limit_exec(void *arg)
+{
+	uint8_t *p = t_pages(PAGES * T_PAGE);
+	int input[2], told[2], fd;
+	struct t_mr mr;
+	pid_t pid;
+	char c;
+
+	(void)arg;
+	CHECK(p && !memlock(PAGES * T_PAGE) && !t_drop(true));
+	fd = t_context();
+	CHECK(fd >= 0 && !pipe(input) && !pipe(told));
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		close(input[1]);
+		_exit(register_and_exec(p, input[0], told[1]));
+	}
+	close(told[1]);
+	CHECK(read(told[0], &c, 1) == 0);
+	CHECK(t_mr_reg(fd, p, 1, GDA_ACCESS_ALL, &mr) == -ENOMEM);
+	close(input[1]);
+	CHECK(t_reap(pid, T_WAIT_NS) == 0);
+	CHECK(!t_mr_reg(fd, p, PAGES * T_PAGE, GDA_ACCESS_ALL, &mr));
+	close(fd);
+	return 0;
+}
+
+TEST_F(limits, K8_exec)
+{
+	EXPECT_EQ(0, t_in_child(limit_exec, NULL));
+}
+
 /* All capabilities in a user namespace of one's own are none outside. */
 static int limit_userns(void *arg)
 {
