@@ -18,8 +18,8 @@ says() {
 
 	shift 3
 	"$@" >"$tmp/out" 2>&1
-	row=$(sed -n "s/.*\"name\":\"$name\",\"works\":\([a-z]*\),\"reason\":\"\(.*\)\",\"advice\":\"\(.*\)\"}.*/\1 \2 -> \3/p" \
-		"$tmp/out")
+	row=$(grep -F "\"name\":\"$name\"," "$tmp/out" | sed -n \
+		's/.*"works":\([a-z]*\),"reason":"\(.*\)","advice":"\(.*\)"}.*/\1 \2 -> \3/p')
 	row=${row/#true/works}
 	row=${row/#false/fails}
 	n=$((n + 1))

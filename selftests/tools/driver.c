@@ -25,7 +25,7 @@ static bool refused(unsigned long nr)
 
 int ioctl(int fd, unsigned long nr, ...)
 {
-	int (*next)(int, unsigned long, ...) = dlsym(RTLD_NEXT, "ioctl");
+	int (*next)(int fd, unsigned long nr, ...) = dlsym(RTLD_NEXT, "ioctl");
 	va_list args;
 	void *arg;
 	int ret;
