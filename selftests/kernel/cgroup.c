@@ -349,26 +349,30 @@ TEST_F(cgroup, K5_E2_peer_of_a_throttled_owner)
 
 #define SPINNERS	64
 
+/* Lets go of everything, the context's file too; when the lender has gone it spins. */
+static void spinner(const int go[2])
+{
+	char c;
+
+	if (dup2(go[0], 0) || close_range(3, ~0U, 0) || read(0, &c, 1))
+		_exit(1);
+	for (;;)
+		;
+}
+
 /* A lender, and tasks beside its worker that want all the time there is. */
 static int lend_and_spin(void *arg)
 {
-	int err = lend(arg), gone[2];
+	int err = lend(arg), ready[2], go[2];
 	char c;
 
-	if (!err && pipe(gone))
-		err = 3;
-	for (int i = 0; i < SPINNERS && !err; i++) {
-		if (fork())
-			continue;
-		/* also the context's file */
-		close_range(3, ~0U, 0);
-		for (;;)
-			;
-	}
-	if (err)
-		return err;
-	close(gone[1]);
-	return read(gone[0], &c, 1) ? 4 : 0;
+	if (err || pipe(ready) || pipe(go))
+		return 3;
+	for (int i = 0; i < SPINNERS; i++)
+		if (!fork())
+			spinner(go);
+	close(ready[1]);
+	return read(ready[0], &c, 1) ? 4 : 0;
 }
 
 /* Who closes a context last waits for its worker, but not for its owner's CPU limit. */

@@ -150,8 +150,6 @@ TEST_F_TIMEOUT(module_init, O6_sweep, 900)
 	module_sweep(_metadata, "gda_core");
 	EXPECT_OK(module_load("gda_core"));
 	module_sweep(_metadata, "gda_mr");
-	EXPECT_OK(module_load("gda_mr"));
-	module_sweep(_metadata, "gda_test");
 }
 
 FIXTURE(removal) {

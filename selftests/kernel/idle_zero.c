@@ -54,7 +54,7 @@ static void pause_ns(uint64_t *seed, unsigned long i)
 TEST_F_TIMEOUT(idle_zero, E3_no_store_is_lost, 36000)
 {
 	unsigned long most = t_stress(100000), n;
-	uint64_t until = t_now() + t_longer(60) * T_NS, seed = t_seed();
+	uint64_t until = t_now() + t_stress(60) * T_NS, seed = t_seed();
 	uint64_t *ns = calloc(most, sizeof(*ns));
 	struct t_wr nop = { .opcode = GDA_MLX5_NOP };
 	struct t_qp qp;
