@@ -116,9 +116,8 @@ ours() {
 
 	for t; do
 		case $t in
-		*/inproc/*|*/tools/*|*/perf/*|*/abi/*) ;;
-		*/kernel32/basic|*/kernel32/copyout|*/kernel32/ioctl|*/kernel32/mmap) echo "$t" ;;
-		*/kernel32/*) ;;
+		*/kernel32/basic|*/kernel32/mmap) echo "$t" ;;
+		*/inproc/*|*/lib/*|*/kill/*|*/tools/*|*/perf/*|*/abi/*|*/kernel32/*) ;;
 		*) echo "$t" ;;
 		esac
 	done
