@@ -101,12 +101,7 @@ static int destroy(struct hand *h, uint32_t guess)
 
 static int connect_to_itself(struct hand *h, uint32_t guess)
 {
-	struct gda_qp_address address = { .size = sizeof(address), .handle = guess };
-	struct gda_qp_connect cmd = { .size = sizeof(cmd), .handle = guess };
-	int err = t_ioctl(h->a->fd, GDA_IOC_QP_ADDRESS, &address);
-
-	memcpy(cmd.address, address.address, sizeof(cmd.address));
-	return err ? err : t_ioctl(h->a->fd, GDA_IOC_QP_CONNECT, &cmd);
+	return t_qp_connect(h->a->fd, guess, h->a->fd, guess);
 }
 
 static int map(struct hand *h, uint32_t guess)

@@ -197,13 +197,10 @@ static int call_export_close(struct fx *fx)
 /* Our own dma-buf as memory of an MR. */
 static int call_import(struct fx *fx)
 {
-	struct gda_mr_reg_dmabuf cmd = {
-		.size = sizeof(cmd), .length = fx->info.length,
-		.access = GDA_ACCESS_ALL, .fd = fx->made_fd,
-	};
-	int err = t_ioctl(fx->fd, GDA_IOC_MR_REG_DMABUF, &cmd);
+	struct t_mr mr = { 0 };
+	int err = t_mr_reg_dmabuf(fx->fd, fx->made_fd, fx->info.length, &mr);
 
-	fx->made = cmd.handle;
+	fx->made = mr.handle;
 	return err;
 }
 
