@@ -50,10 +50,10 @@ static void gda_worker_snapshot(unsigned long *to, const unsigned long *from, un
 		to[i] = READ_ONCE(from[i]);
 }
 
-/* No more visits: others wait for the end. */
+/* No more visits: others wait for the end. Of one that was started, see gda_worker_wait(). */
 static bool gda_worker_ends(const struct gda_ctx *ctx)
 {
-	return READ_ONCE(ctx->worker.stopped) || kthread_should_stop();
+	return READ_ONCE(ctx->worker.stopped);
 }
 
 static bool gda_worker_serve(struct gda_cells *cells, unsigned int slot)
@@ -260,16 +260,20 @@ static struct gda_ctx *gda_worker_born(struct gda_worker_birth *birth)
 	return ctx;
 }
 
-/* Until gda_worker_start(), or its end. */
-static void gda_worker_wait(struct gda_ctx *ctx)
+/* Until gda_worker_start(). Return: false if the end comes without it. */
+static bool gda_worker_wait(struct gda_ctx *ctx)
 {
+	bool started;
+
 	for (;;) {
 		set_current_state(TASK_IDLE);
-		if (READ_ONCE(ctx->worker.task) == current || kthread_should_stop())
+		started = READ_ONCE(ctx->worker.task) == current;
+		if (started || kthread_should_stop())
 			break;
 		schedule();
 	}
 	__set_current_state(TASK_RUNNING);
+	return started;
 }
 
 static int gda_worker_main(void *data)
@@ -277,7 +281,8 @@ static int gda_worker_main(void *data)
 	struct gda_ctx *ctx = gda_worker_born(data);
 	bool found = false;
 
-	gda_worker_wait(ctx);
+	if (!gda_worker_wait(ctx))
+		return 0;
 	while (!gda_worker_ends(ctx)) {
 		struct gda_pass pass = { .now = ktime_get_ns(), .all = !found };
 

@@ -55,6 +55,16 @@ static inline uint64_t take64(struct input *in)
 	return v;
 }
 
+/*
+ * A model that is run to be compared with, not to be explored: what it does tells the
+ * fuzzer nothing new, and recording that is most of the time of an execution.
+ */
+#ifdef __clang__
+#define MODEL	__attribute__((no_sanitize("coverage")))
+#else
+#define MODEL
+#endif
+
 /* Not assert(): it stays with every set of flags. */
 #define HOLDS(what) do {							\
 	if (!(what)) {								\

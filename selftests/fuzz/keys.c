@@ -25,7 +25,7 @@ static uint64_t serial;
 
 #define RESERVED	1U
 
-static void look(uint32_t index)
+MODEL static void look(uint32_t index)
 {
 	uint64_t want = value[index] == RESERVED ? 0 : value[index];
 
@@ -33,7 +33,7 @@ static void look(uint32_t index)
 }
 
 /* Never twice the same: who is found was published last. */
-static void publish(uint32_t index)
+MODEL static void publish(uint32_t index)
 {
 	serial += 2;
 	value[index] = serial << 24 | index;
@@ -41,7 +41,7 @@ static void publish(uint32_t index)
 	look(index);
 }
 
-static void reserve(bool found)
+MODEL static void reserve(bool found)
 {
 	uint32_t want = table.next % NUMBERS, got;
 
@@ -59,7 +59,7 @@ static void reserve(bool found)
 		publish(got);
 }
 
-static void erase(uint32_t n)
+MODEL static void erase(uint32_t n)
 {
 	uint32_t index = live[n], leaf = index / GDA_INPROC_LEAF;
 	void *dead = gda_inproc_table_erase(&table, index);
@@ -154,7 +154,7 @@ static void table_step(struct input *in, uint8_t what)
 	}
 }
 
-static void table_empty(void)
+MODEL static void table_empty(void)
 {
 	while (nlive)
 		erase(nlive - 1);
@@ -172,7 +172,7 @@ static struct mr {
 static uint32_t nmrs, dead_keys[STALE], ndead;
 static struct gda_context *ctx[2];
 
-static bool taken(uint32_t index)
+MODEL static bool taken(uint32_t index)
 {
 	for (uint32_t i = 0; i < nmrs; i++)
 		if (mrs[i].key >> 8 == index)
