@@ -126,40 +126,67 @@ TEST_F(module, O8_without_memory_kinds)
 	close(fd);
 }
 
-static bool stop;
+/*
+ * One who uses the device and one who unloads it. Each gives way at times until the other
+ * has done something once more: on a slow kernel no fixed time is enough for that.
+ */
+static struct {
+	bool stop, rests;
+	unsigned long used, busy;
+	unsigned long out[2];	/* how often each module was unloaded */
+} race;
 
-/* Rests at times, so that the modules can go. */
-static void *opener(void *arg)
+#define LOOK(what)	__atomic_load_n(&race.what, __ATOMIC_RELAXED)
+#define STORE(what, v)	__atomic_store_n(&race.what, v, __ATOMIC_RELAXED)
+#define COUNT(what)	__atomic_add_fetch(&race.what, 1, __ATOMIC_RELAXED)
+
+static void rest_until_unloaded(void)
 {
-	unsigned long *n = arg;
+	unsigned long was = LOOK(out[0]);
+	uint64_t late = t_now() + T_WAIT_NS;
 
-	for (int i = 0; !__atomic_load_n(&stop, __ATOMIC_RELAXED); i++) {
-		if (!works())
-			__atomic_add_fetch(n, 1, __ATOMIC_RELAXED);
-		if (i % 8 == 7)
-			t_sleep_ns(T_NS / 10);
+	STORE(rests, true);
+	while (LOOK(out[0]) == was && !LOOK(stop) && t_now() < late)
+		t_sleep_ns(T_NS / 500);
+	STORE(rests, false);
+}
+
+static void wait_until_used(void)
+{
+	unsigned long was = LOOK(used);
+	uint64_t late = t_now() + T_WAIT_NS;
+
+	while (LOOK(used) == was && !LOOK(rests) && t_now() < late)
+		t_sleep_ns(T_NS / 500);
+}
+
+static void *user(void *arg)
+{
+	while (!LOOK(stop)) {
+		if (works())
+			t_sleep_ns(T_NS / 1000);
+		else if (COUNT(used) % 8 == 0)
+			rest_until_unloaded();
 	}
-	return NULL;
+	return arg;
 }
 
 /* Somebody opens and uses the device all the time while modules try to go. */
 TEST_F(module, O8_unload_against_use)
 {
-	uint64_t end = t_now() + t_stress(6) * T_NS, late = end + 2 * T_WAIT_NS;
-	unsigned long out[2] = { 0 }, busy = 0, used = 0;
+	uint64_t end = t_now() + t_stress(6) * T_NS, late = end + 3 * T_WAIT_NS;
 	pthread_t thread;
 
-	stop = false;
-	ASSERT_EQ(0, pthread_create(&thread, NULL, opener, &used));
+	memset(&race, 0, sizeof(race));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, user, NULL));
 	/* until all has happened that is to happen */
-	while (t_now() < end ||
-	       (!(out[0] && busy && __atomic_load_n(&used, __ATOMIC_RELAXED)) &&
-		t_now() < late)) {
+	for (int n = 1; t_now() < end ||
+	     (!(LOOK(out[0]) && LOOK(busy) && LOOK(used)) && t_now() < late); n++) {
 		for (int i = 1; i >= 0; i--) {
 			if (t_unload(i))
-				busy++;
+				COUNT(busy);
 			else
-				out[i]++;
+				COUNT(out[i]);
 		}
 		for (int i = 0; i < 2; i++) {
 			int err = load(self, i);
@@ -167,14 +194,18 @@ TEST_F(module, O8_unload_against_use)
 			ASSERT_TRUE(err == 0 || err == -EEXIST || err == -EBUSY ||
 				    err == -ENOENT) TH_LOG("%s: %d", t_module_names[i], err);
 		}
-		t_sleep_ns(T_NS / 500);
+		if (n % 4)
+			t_sleep_ns(T_NS / 500);
+		else
+			wait_until_used();
 	}
-	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	STORE(stop, true);
 	pthread_join(thread, NULL);
-	TH_LOG("%lu and %lu unloaded, %lu in use, %lu uses", out[0], out[1], busy, used);
-	EXPECT_LT(0, out[0]);
-	EXPECT_LT(0, busy);
-	EXPECT_LT(0, used);
+	TH_LOG("%lu and %lu unloaded, %lu in use, %lu uses", race.out[0], race.out[1],
+	       race.busy, race.used);
+	EXPECT_LT(0, race.out[0]);
+	EXPECT_LT(0, race.busy);
+	EXPECT_LT(0, race.used);
 }
 
 /* Limits that can be reached. */
