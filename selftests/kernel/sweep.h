@@ -43,6 +43,7 @@ struct op {
 	uint32_t type;			/* of a region */
 	const char *needs;		/* a device of somebody else */
 	bool warns;			/* the kernel does, when something fails */
+	int says;			/* its exporter for want of memory, as we pass it on */
 	bool cannot_fail;		/* whatever fails: an answer is all it may not get */
 	bool asks_nothing;		/* there is nothing to fail: neither memory nor a copy */
 };

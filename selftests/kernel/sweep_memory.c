@@ -182,17 +182,23 @@ static int call_move_memory(struct fx *fx)
 	return t_ioctl(fx->dev, GDA_TEST_MOVE, &cmd);
 }
 
+/*
+ * udmabuf says EINVAL if there is no memory for a mapping; of other exporters the same
+ * means that they cannot map at all, so it is EOPNOTSUPP to the caller.
+ */
+#define NOT_MAPPED	(-EOPNOTSUPP)
+
 const struct op sweep_memory_ops[] = {
 	OP(mr_dmabuf, .prepare = prepare_dmabuf, .call = call_dmabuf, .undo = sweep_undo_made,
-	   .needs = UDMABUF, .warns = true),
+	   .needs = UDMABUF, .warns = true, .says = NOT_MAPPED),
 	OP(mr_peer, .prepare = prepare_peer, .call = call_peer, .undo = sweep_undo_made,
 	   .needs = PEER),
 	OP(mr_user_peer, .prepare = prepare_peer, .call = sweep_mr, .undo = sweep_undo_made,
 	   .needs = PEER),
 	OP(cq_dmabuf, .prepare = prepare_dmabuf, .call = call_cq_dmabuf, .undo = sweep_undo_made,
-	   .needs = UDMABUF, .warns = true),
+	   .needs = UDMABUF, .warns = true, .says = NOT_MAPPED),
 	OP(qp_dmabuf, .prepare = prepare_qp_dmabuf, .call = call_qp_dmabuf, .undo = sweep_undo_made,
-	   .needs = UDMABUF, .warns = true),
+	   .needs = UDMABUF, .warns = true, .says = NOT_MAPPED),
 	OP(destroy_qp_dmabuf, .prepare = prepare_made_qp_dmabuf, .call = sweep_destroy,
 	   .needs = UDMABUF, .warns = true, .cannot_fail = true),
 	OP(destroy_dmabuf, .prepare = prepare_dmabuf_mr, .call = sweep_destroy,
