@@ -37,6 +37,11 @@ unsigned long t_stress(unsigned long n);	/* n times $GDA_STRESS, at least 1 */
 unsigned long t_longer(unsigned long n);	/* ... at least @n */
 /* ... of many short rounds: far fewer where $GDA_STRESS is below 1, for a slow kernel. */
 unsigned long t_rounds(unsigned long n);
+/*
+ * Whether there is a round @i: of @n, and after them until what is to happen has @hit,
+ * for some time; @late is 0 in the beginning.
+ */
+bool t_more(unsigned long i, unsigned long n, bool hit, uint64_t *late);
 
 /* @n numbers in order; then v[n / 2] is their median. */
 void t_sort(uint64_t *v, size_t n);

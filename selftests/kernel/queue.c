@@ -466,14 +466,15 @@ TEST_F_TIMEOUT(queue, K5_moves_under_traffic, 36000)
 /* Creation, destruction and close, against moves at any moment and traffic. */
 TEST_F_TIMEOUT(queue, E4_teardown_against_moves, 36000)
 {
-	unsigned long n = t_stress(100), made = 0;
+	unsigned long n = t_stress(100), made = 0, i;
+	uint64_t late = 0;
 	/* it must pause, or no queue would ever be built */
 	struct t_mover m = { .test = self->test, .pause = T_NS / 50 };
 
 	m.buf = t_test_buffer(self->test, LEN, 0);
 	ASSERT_LE(0, m.buf);
 	ASSERT_EQ(0, t_mover_start(&m));
-	for (unsigned long i = 0; i < n; i++) {
+	for (i = 0; t_more(i, n, made, &late); i++) {
 		struct queue q = { .buf = { m.buf, m.buf, m.buf } };
 		int fd = t_context(), err;
 
@@ -499,7 +500,7 @@ TEST_F_TIMEOUT(queue, E4_teardown_against_moves, 36000)
 	EXPECT_EQ(0, m.changed);
 	EXPECT_LT(0, m.moves);
 	EXPECT_LT(0, made);
-	TH_LOG("%lu of %lu made, %lu moves", made, n, m.moves);
+	TH_LOG("%lu of %lu made, %lu moves", made, i, m.moves);
 	close(m.buf);
 }
 

@@ -160,7 +160,7 @@ static void *use(void *arg)
 			err = t_run(&end[0].qp, &wr, NULL);
 		t_pair_close(end);
 		if (!err)
-			u->works++;
+			__atomic_add_fetch(&u->works, 1, __ATOMIC_RELAXED);
 		/* a syndrome; ENOENT: the peer's context went first */
 		else if (err == -ENODEV || err == -ENOENT || err > 0)
 			u->gone++;
@@ -170,10 +170,16 @@ static void *use(void *arg)
 	return NULL;
 }
 
+static bool worked(const struct user *u)
+{
+	return __atomic_load_n(&u[0].works, __ATOMIC_RELAXED) ||
+	       __atomic_load_n(&u[1].works, __ATOMIC_RELAXED);
+}
+
 /* It comes and goes while others open, bind, create, post and close. */
 TEST_F_TIMEOUT(removal, E4_against_everything, 300)
 {
-	uint64_t end = t_now() + t_longer(10) * T_NS;
+	uint64_t end = t_now() + t_longer(10) * T_NS, late = 0;
 	struct user u[2] = { };
 	unsigned long n = 0;
 	pthread_t thread[2];
@@ -181,7 +187,7 @@ TEST_F_TIMEOUT(removal, E4_against_everything, 300)
 	stop = false;
 	for (int i = 0; i < 2; i++)
 		ASSERT_EQ(0, pthread_create(&thread[i], NULL, use, &u[i]));
-	for (; t_now() < end; n++) {
+	for (; t_more(t_now(), end, worked(u), &late); n++) {
 		ASSERT_OK(t_soft0("unbind"));
 		t_sleep_ns(T_NS / 1000);
 		ASSERT_OK(t_soft0("bind"));

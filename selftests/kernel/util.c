@@ -68,6 +68,15 @@ unsigned long t_longer(unsigned long n)
 	return stressed < n ? n : stressed;
 }
 
+bool t_more(unsigned long i, unsigned long n, bool hit, uint64_t *late)
+{
+	if (i < n)
+		return true;
+	if (!*late)
+		*late = t_now() + 2 * T_WAIT_NS;
+	return !hit && t_now() < *late;
+}
+
 unsigned long t_rounds(unsigned long n)
 {
 	unsigned long stressed = t_stress(n);
