@@ -39,9 +39,9 @@ unsigned long t_longer(unsigned long n);	/* ... at least @n */
 unsigned long t_rounds(unsigned long n);
 /*
  * Whether there is a round @i: of @n, and after them until what is to happen has @hit,
- * for some time; @late is 0 in the beginning.
+ * for some time; @late is 0 in the beginning. Rounds, or t_now() and an end.
  */
-bool t_more(unsigned long i, unsigned long n, bool hit, uint64_t *late);
+bool t_more(uint64_t i, uint64_t n, bool hit, uint64_t *late);
 
 /* @n numbers in order; then v[n / 2] is their median. */
 void t_sort(uint64_t *v, size_t n);

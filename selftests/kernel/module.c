@@ -140,6 +140,11 @@ static struct {
 #define STORE(what, v)	__atomic_store_n(&race.what, v, __ATOMIC_RELAXED)
 #define COUNT(what)	__atomic_add_fetch(&race.what, 1, __ATOMIC_RELAXED)
 
+static bool all_happened(void)
+{
+	return LOOK(out[0]) && LOOK(busy) && LOOK(used);
+}
+
 static void rest_until_unloaded(void)
 {
 	unsigned long was = LOOK(out[0]);
@@ -174,14 +179,12 @@ static void *user(void *arg)
 /* Somebody opens and uses the device all the time while modules try to go. */
 TEST_F(module, O8_unload_against_use)
 {
-	uint64_t end = t_now() + t_stress(6) * T_NS, late = end + 3 * T_WAIT_NS;
+	uint64_t end = t_now() + t_stress(6) * T_NS, late = 0;
 	pthread_t thread;
 
 	memset(&race, 0, sizeof(race));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, user, NULL));
-	/* until all has happened that is to happen */
-	for (int n = 1; t_now() < end ||
-	     (!(LOOK(out[0]) && LOOK(busy) && LOOK(used)) && t_now() < late); n++) {
+	for (int n = 1; t_more(t_now(), end, all_happened(), &late); n++) {
 		for (int i = 1; i >= 0; i--) {
 			if (t_unload(i))
 				COUNT(busy);

@@ -68,7 +68,7 @@ unsigned long t_longer(unsigned long n)
 	return stressed < n ? n : stressed;
 }
 
-bool t_more(unsigned long i, unsigned long n, bool hit, uint64_t *late)
+bool t_more(uint64_t i, uint64_t n, bool hit, uint64_t *late)
 {
 	if (i < n)
 		return true;
