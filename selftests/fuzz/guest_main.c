@@ -29,7 +29,7 @@
 #define EDGES	(1U << 16)
 #define INPUTS	4096
 #define ENDS_NS	(60 * T_NS)		/* an input that runs longer hangs */
-#define MUTATIONS 4
+#define REPLAYS	5		/* as it is, then mutated: times $GDA_STRESS, 1 at least */
 
 struct text {
 	uint8_t *data;
@@ -291,7 +291,7 @@ static void replay(void)
 
 	for (unsigned int i = 0; i < seeds; i++) {
 		run(corpus[i].data, corpus[i].size);
-		for (unsigned long k = t_stress(MUTATIONS); k > 0; k--) {
+		for (unsigned long k = 1; k < t_stress(REPLAYS); k++) {
 			memset(buf, 0, sizeof(buf));
 			memcpy(buf, corpus[i].data, corpus[i].size);
 			run(buf, mutate(buf, corpus[i].size));

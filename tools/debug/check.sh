@@ -25,12 +25,14 @@ here=tools/debug
 what=${1-}
 last=("$here/leaks.sh" tools/vm/unload.sh)
 boot="softlockup_panic=1 hung_task_panic=1 page_poison=1"
+# -g1: lines for who reads a report, and no more: tests load modules over and over. Gcov
+# counts fewer lines with it.
 case $what in
-debug) kernel=debug args=(KCOV_INSTRUMENT=y) boot+=" panic_on_warn=1" ;;
+debug) kernel=debug args=(KCFLAGS=-g1 KCOV_INSTRUMENT=y) boot+=" panic_on_warn=1" ;;
 # It reports races of the whole kernel: those that are not ours are let through.
-kcsan) kernel=kcsan args=() ;;
+kcsan) kernel=kcsan args=(KCFLAGS=-g1) ;;
 coverage)
-	kernel=kcsan args=(KCSAN_SANITIZE=n GCOV_PROFILE=y)
+	kernel=kcsan args=(KCFLAGS=-g KCSAN_SANITIZE=n GCOV_PROFILE=y)
 	last=(tools/vm/unload.sh "$here/gcov.sh")
 	;;
 *) echo "usage: check.sh debug|kcsan|coverage [PROGRAM...]" >&2; exit 2 ;;
@@ -102,7 +104,8 @@ in_order() {
 		n=${t#build/} n=${n#selftests/} end=0
 		case $n in
 		kernel/fail_nth) end=1 ;;
-		kernel32/*|kernel/range|kernel/ring|kernel/wqe) end=2 ;;
+		kernel32/*|kernel/idle|kernel/keys|kernel/quiet) end=2 ;;
+		kernel/range|kernel/ring|kernel/wqe) end=2 ;;
 		esac
 		awk -v n="$n" -v t="$t" -v end=$end '$1 == n { l = $2 }
 			END { print end, l + 0, t }' selftests/timeouts
@@ -172,7 +175,7 @@ mapfile -t tests < <(in_order "${tests[@]}")
 # Most programs keep one processor busy: two guests side by side are soonest done.
 guests=${GDA_GUESTS:-$((${#tests[@]} > 6 ? 2 : 1))}
 $scripts/step.sh "library and tests" make --no-print-directory -s -k -j "$(nproc)" lib "${tests[@]}" || fail
-GDA_CACHE=$cache $scripts/step.sh "modules for $rel" $scripts/modules.sh "$rel" KCFLAGS=-g "${args[@]}" || fail
+GDA_CACHE=$cache $scripts/step.sh "modules for $rel" $scripts/modules.sh "$rel" "${args[@]}" || fail
 trap 'kill $(cat "$log"/*/pid) 2>/dev/null; exit 143' TERM INT
 for ((g = 1; g <= guests; g++)); do
 	guest $g 2>&1 | sed -u "s/^/$g /" &
