@@ -5,7 +5,7 @@
 TOOLTEST_OUT	:= $(BUILD)/selftests/tools
 
 TEST_NATIVE	+= $(addprefix selftests/tools/,attacks.sh planted.sh)
-TEST_VM		+= $(TOOLTEST_OUT)/doctor
+TEST_VM		+= $(TOOLTEST_OUT)/doctor selftests/tools/runner.sh
 
 # What doctor.sh shows to the tool: another driver, and one of CUDA's that is empty.
 $(TOOLTEST_OUT)/driver.so: selftests/tools/driver.c uapi/gda/ioctl.h
