@@ -26,7 +26,7 @@ kerneldoc_verbosity = 1
 primary_domain = "c"
 highlight_language = "none"
 # Words of the headers that the C domain would take for types.
-c_id_attributes = ["GDA_API", "GDA_UAPI_INLINE", "__user"]
+c_id_attributes = ["GDA_API", "GDA_HOST_API", "GDA_SIZED_API", "GDA_UAPI_INLINE", "__user"]
 
 html_theme = "classic"
 html_show_sourcelink = False

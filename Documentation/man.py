@@ -61,7 +61,7 @@ class Doc:
                 paragraph.append(line)
 
     def prototype(self):
-        m = re.match(r"(?:GDA_API )?([^;{]*?)\s*([;{]|$)", self.code, re.S)
+        m = re.match(r"(?:GDA_(?:HOST_|SIZED_)?API )?([^;{]*?)\s*([;{]|$)", self.code, re.S)
         return re.sub(r"\s+", " ", m.group(1))
 
     def definition(self):
@@ -197,7 +197,7 @@ def page(doc, types, names, version, date):
         out.append(markup(sentence(doc.purpose)))
     for name, text in doc.params:
         out += [".TP", f".I {name}", markup(sentence(text))]
-    if doc.code.startswith("GDA_API"):
+    if re.match(r"GDA_(SIZED_)?API ", doc.code):
         out += [".PP", f"The function is inline in \\fI<gda/{doc.header}.h>\\fP, for C, C++ and",
                 "CUDA device code; the library exports the same text as a symbol."]
     out += structures(doc, types)

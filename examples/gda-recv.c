@@ -46,7 +46,7 @@ static int receive(struct window *w, void *arg)
 static void set_up(struct receiver *r, const struct message_hello *hello,
 		   struct message_offer *offer)
 {
-	struct gda_qp_attr attr = { .sq_depth = 1 };
+	struct gda_qp_attr attr = { .size = sizeof(attr), .sq_depth = 1 };
 	uint32_t access = GDA_ACCESS_LOCAL_WRITE | GDA_ACCESS_REMOTE_WRITE;
 	void *data = shared_memory(hello->bytes, &r->memory);
 

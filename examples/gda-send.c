@@ -57,6 +57,7 @@ static int stream(struct window *w, void *arg)
 	if (!err)
 		err = gda_quiet(s->view, deadline);
 	window_step(w, (off + DEMO_BLOCK - 1) / DEMO_BLOCK);
+	w->error.size = sizeof(w->error);
 	w->failed = gda_error(s->view, &w->error);
 	return w->failed ? -EIO : err;
 }
@@ -77,6 +78,7 @@ static void read_file(struct sender *s, const char *path, char *to)
 static void set_up(struct sender *s, const struct options *o, struct message_hello *hello)
 {
 	struct gda_qp_attr attr = {
+		.size = sizeof(attr),
 		.sq_depth = 256,
 		.timeout_ns = o->seconds * 1000000000ULL,
 	};

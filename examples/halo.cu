@@ -104,7 +104,7 @@ static __device__ int row_send(const struct job &j, const struct rank &r, uint32
 static __device__ int row_wait(const struct rank &r, uint32_t step)
 {
 	uint64_t deadline = gda_clock_ns() + PATIENCE_NS;
-	struct gda_error error;
+	struct gda_error error = { sizeof(error) };
 
 	while (gda_nic_load64(r.signal) < step) {
 		if (*(volatile int *)r.err)
@@ -198,7 +198,7 @@ static float initial(uint32_t row, uint32_t column)
 static void rank_open(struct host_rank *h, struct rank *r, const struct job &j, int number,
 		      uint64_t *signal)
 {
-	struct gda_cuda_qp_attr attr = {};
+	struct gda_cuda_qp_attr attr = { sizeof(attr) };
 	std::vector<float> grid(cells(j));
 
 	CUDA(cudaSetDevice(h->device));

@@ -13,7 +13,7 @@ struct side {
 
 static int side_open(struct side *s, void *memory, size_t bytes, uint32_t access)
 {
-	struct gda_qp_attr attr = { .sq_depth = 16 };
+	struct gda_qp_attr attr = { .size = sizeof(attr), .sq_depth = 16 };
 	int err = gda_open(NULL, &s->ctx);
 
 	err = err ? err : gda_qp_create(s->ctx, &attr, &s->qp);

@@ -4,7 +4,7 @@
 BUILD		?= build
 PREFIX		?= /usr/local
 LIBDIR		?= $(PREFIX)/lib
-LIB_VERSION	:= 0.1.0
+LIB_VERSION	:= 0.2.0
 LIB_OUT		:= $(BUILD)/lib
 
 # What everything in user space here is compiled with.
@@ -34,13 +34,13 @@ $(INPROC_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c $(GDA_HEADERS) $(INPROC_HE
 	@mkdir -p $(@D)
 	$(CC) $(INPROC_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
 
-$(LIB_OUT)/libgda.so.1: $(LIB_OBJ) lib/libgda.map
-	$(CC) $(GDA_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared -pthread -Wl,-soname,libgda.so.1 \
+$(LIB_OUT)/libgda.so.2: $(LIB_OBJ) lib/libgda.map
+	$(CC) $(GDA_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared -pthread -Wl,-soname,libgda.so.2 \
 		-Wl,-z,defs \
 		-Wl,--version-script=lib/libgda.map -o $@ $(LIB_OBJ)
 
-$(LIB_OUT)/libgda.so: $(LIB_OUT)/libgda.so.1
-	ln -sf libgda.so.1 $@
+$(LIB_OUT)/libgda.so: $(LIB_OUT)/libgda.so.2
+	ln -sf libgda.so.2 $@
 
 $(LIB_OUT)/libgda.a: $(LIB_OBJ)
 	rm -f $@

@@ -20,7 +20,7 @@ $(LIBTEST_NAMES:%=$(LIBTEST_OUT)/%) $(LIBTEST_OUT)/bench: $(LIBTEST_OUT)/%: self
 	$(CC) $(LIBTEST_FLAGS) -pthread -o $@ $< selftests/lib/fake_nic.c $(LIB_OUT)/libgda.a
 
 $(LIBTEST_OUT)/producers-tsan: selftests/lib/producers.c selftests/lib/fake_nic.c \
-		lib/src/view.c $(LIBTEST_DEPS) | $(BUILD)/kselftest/kselftest_harness.h
+		lib/src/view.c lib/src/size.c $(LIBTEST_DEPS) | $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
 	$(CC) $(LIBTEST_FLAGS) -fsanitize=thread -pthread -o $@ $(filter %.c,$^)
 
@@ -34,9 +34,11 @@ $(LIBTEST_OUT)/device $(LIBTEST_OUT)/told $(LIBTEST_OUT)/dmabuf: $(LIBTEST_OUT)/
 	$(CC) $(LIBTEST_FLAGS) -pthread -o $@ $< $(LIB_OUT)/libgda.a
 
 # On demand, where there is a GPU (make check-gpu).
-$(LIBTEST_OUT)/gpu: selftests/lib/gpu.cu selftests/lib/fake_nic.c lib/src/view.c $(LIBTEST_DEPS) \
+$(LIBTEST_OUT)/gpu: selftests/lib/gpu.cu selftests/lib/fake_nic.c lib/src/view.c lib/src/size.c \
+		$(LIBTEST_DEPS) \
 		$(wildcard lib/include/gda/gpu/*.h)
 	@mkdir -p $(@D)
 	$(CC) $(LIBTEST_FLAGS) -c -o $@-nic.o selftests/lib/fake_nic.c
 	$(CC) $(LIBTEST_FLAGS) -c -o $@-view.o lib/src/view.c
-	$(NVCC) $(NVCC_FLAGS) -o $@ $< $@-nic.o $@-view.o -lpthread
+	$(CC) $(LIBTEST_FLAGS) -c -o $@-size.o lib/src/size.c
+	$(NVCC) $(NVCC_FLAGS) -o $@ $< $@-nic.o $@-view.o $@-size.o -lpthread

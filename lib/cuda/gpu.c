@@ -41,6 +41,7 @@ static int gda_cuda_examine(struct gda_cuda *cuda)
 	if (!gda_cuda_attribute(cuda, GDA_CU_UNIFIED_ADDRESSING) ||
 	    !gda_cuda_attribute(cuda, GDA_CU_HOST_REGISTER_SUPPORTED))
 		return -EOPNOTSUPP;
+	cuda->caps.size = sizeof(cuda->caps);
 	cuda->caps.device = cuda->ordinal;
 	cuda->caps.multiprocessors =
 		(uint32_t)gda_cuda_attribute(cuda, GDA_CU_MULTIPROCESSOR_COUNT);
@@ -139,6 +140,9 @@ GDA_EXPORT void gda_cuda_close(struct gda_cuda *cuda)
 
 GDA_EXPORT int gda_cuda_query(struct gda_cuda *cuda, struct gda_cuda_caps *caps)
 {
-	*caps = cuda->caps;
-	return 0;
+	int err = gda_struct_check(caps, GDA_THROUGH(struct gda_cuda_caps, multiprocessors));
+
+	if (!err)
+		gda_struct_write(caps, &cuda->caps, sizeof(cuda->caps));
+	return err;
 }

@@ -65,10 +65,11 @@ static int gda_cuda_qp_base_create(struct gda_cuda_qp *q, const struct gda_cuda_
 {
 	/* a GPU driver can only be counted on to register writable memory */
 	const struct gda_cq_attr cq = {
-		.depth = 1, .flags = GDA_CQ_COLLAPSED | GDA_CQ_WRITABLE,
+		.size = sizeof(cq), .flags = GDA_CQ_COLLAPSED | GDA_CQ_WRITABLE, .depth = 1,
 	};
 	struct gda_qp_attr qp = {
-		.sq_depth = attr->sq_depth, .flags = attr->flags, .timeout_ns = attr->timeout_ns,
+		.size = sizeof(qp), .flags = attr->flags, .sq_depth = attr->sq_depth,
+		.timeout_ns = attr->timeout_ns,
 	};
 	int err = gda_cq_create(q->cuda->ctx, &cq, &q->cq);
 
@@ -242,20 +243,24 @@ static int gda_cuda_qp_free(struct gda_cuda_qp *q)
 GDA_EXPORT int gda_cuda_qp_create(struct gda_cuda *cuda, const struct gda_cuda_qp_attr *attr,
 				  struct gda_cuda_qp **qp)
 {
+	struct gda_cuda_qp_attr a;
 	struct gda_cuda_qp *q;
-	int err;
+	int err = gda_struct_read(&a, sizeof(a),
+				  GDA_THROUGH(struct gda_cuda_qp_attr, timeout_ns), attr);
 
-	if (attr->place & ~GDA_CUDA_PLACES)
+	if (err)
+		return err;
+	if (a.place & ~GDA_CUDA_PLACES)
 		return -EOPNOTSUPP;
-	if (attr->place & (GDA_CUDA_SQ_GPU | GDA_CUDA_CQ_GPU) && !gda_cuda_copies(cuda))
+	if (a.place & (GDA_CUDA_SQ_GPU | GDA_CUDA_CQ_GPU) && !gda_cuda_copies(cuda))
 		return -EOPNOTSUPP;
 	q = aligned_alloc(GDA_CUDA_LINE, gda_cuda_lines(sizeof(*q)));
 	if (!q)
 		return -ENOMEM;
 	memset(q, 0, sizeof(*q));
 	q->cuda = cuda;
-	q->place = attr->place;
-	err = gda_cuda_qp_base_create(q, attr);
+	q->place = a.place;
+	err = gda_cuda_qp_base_create(q, &a);
 	if (!err)
 		err = gda_cuda_qp_setup(q);
 	if (!err && gda_cuda_copies(cuda))
@@ -297,8 +302,10 @@ GDA_EXPORT struct gda_qp *gda_cuda_qp_base(struct gda_cuda_qp *qp)
 	return qp->qp;
 }
 
-GDA_EXPORT struct gda_view *gda_cuda_qp_view(struct gda_cuda_qp *qp)
+GDA_EXPORT struct gda_view *gda_cuda_qp_view_sized(struct gda_cuda_qp *qp, size_t size)
 {
+	if (gda_view_fits(size))
+		return NULL;
 	return (struct gda_view *)(uintptr_t)qp->view_addr;
 }
 

@@ -82,10 +82,14 @@ GDA_EXPORT int gda_context_fd(const struct gda_context *ctx)
 GDA_EXPORT int gda_context_query(struct gda_context *ctx, struct gda_query *query)
 {
 	struct gda_query arg = { .size = sizeof(arg) };
-	int err = gda_ioctl(ctx, GDA_IOC_QUERY, &arg);
+	int err = gda_struct_check(query, GDA_THROUGH(struct gda_query, device));
 
+	if (err)
+		return err;
+	arg.flags = query->flags;
+	err = gda_ioctl(ctx, GDA_IOC_QUERY, &arg);
 	if (!err)
-		*query = arg;
+		gda_struct_write(query, &arg, sizeof(arg));
 	return err;
 }
 

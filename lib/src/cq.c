@@ -20,6 +20,7 @@ static int gda_cq_map(struct gda_cq *c, const struct gda_cq_attr *attr,
 	err = gda_place_get(c->ctx, attr->dbrec, &made->dbrec, &c->dbrec, &c->record);
 	if (err)
 		return err;
+	c->view.size = sizeof(c->view);
 	c->view.entries = (uint64_t)(uintptr_t)c->entries;
 	c->view.record = (uint64_t)(uintptr_t)c->record;
 	c->view.mask = made->depth - 1;
@@ -32,8 +33,9 @@ static void gda_cq_unmap(struct gda_cq *c)
 	gda_region_put(c->ctx, c->region);
 }
 
-GDA_EXPORT int gda_cq_create(struct gda_context *ctx, const struct gda_cq_attr *attr,
-			     struct gda_cq **cq)
+/* @attr is the library's own, and its places are. */
+static int gda_cq_new(struct gda_context *ctx, const struct gda_cq_attr *attr,
+		      struct gda_cq **cq)
 {
 	struct gda_cq_create arg = {
 		.size = sizeof(arg),
@@ -68,6 +70,22 @@ err_free:
 	return err;
 }
 
+GDA_EXPORT int gda_cq_create(struct gda_context *ctx, const struct gda_cq_attr *attr,
+			     struct gda_cq **cq)
+{
+	struct gda_place memory, dbrec;
+	struct gda_cq_attr a;
+	int err = gda_struct_read(&a, sizeof(a), GDA_THROUGH(struct gda_cq_attr, dbrec), attr);
+
+	if (!err)
+		err = gda_place_read(&a.memory, &memory);
+	if (!err)
+		err = gda_place_read(&a.dbrec, &dbrec);
+	if (!err && a.reserved)
+		err = -EOPNOTSUPP;
+	return err ? err : gda_cq_new(ctx, &a, cq);
+}
+
 GDA_EXPORT int gda_cq_destroy(struct gda_cq *cq)
 {
 	int err;
@@ -92,8 +110,10 @@ GDA_EXPORT int gda_cq_event(struct gda_cq *cq, int eventfd, uint32_t flags)
 	return gda_ioctl(cq->ctx, GDA_IOC_CQ_EVENT, &arg);
 }
 
-GDA_EXPORT struct gda_cq_view *gda_cq_view(struct gda_cq *cq)
+GDA_EXPORT struct gda_cq_view *gda_cq_view_sized(struct gda_cq *cq, size_t size)
 {
+	if (size < GDA_THROUGH(struct gda_cq_view, next) || size > sizeof(cq->view))
+		return NULL;
 	return cq->entries && cq->record ? &cq->view : NULL;
 }
 
@@ -123,20 +143,25 @@ GDA_EXPORT int gda_cq_sleep(struct gda_cq *cq, int eventfd, uint32_t flags,
 			    struct gda_cq_entry *entry, uint64_t deadline)
 {
 	struct gda_cq_view *view = gda_cq_view(cq);
+	struct gda_cq_entry taken = { .size = sizeof(taken) };
 	int err = view && flags ? 0 : -EINVAL;
 
+	if (!err)
+		err = gda_struct_check(entry, GDA_THROUGH(struct gda_cq_entry, vendor));
 	if (!deadline)
 		deadline = gda_clock_ns() + 1000000000U;
 	while (!err) {
-		if (gda_cq_poll(view, entry))
-			return 0;
+		if (gda_cq_poll(view, &taken))
+			break;
 		err = gda_cq_event(cq, eventfd, flags);
 		if (err)
 			return err;
 		/* what came before it was armed signals nothing */
-		if (gda_cq_poll(view, entry))
-			return 0;
+		if (gda_cq_poll(view, &taken))
+			break;
 		err = gda_cq_doze(eventfd, deadline);
 	}
+	if (!err)
+		gda_struct_write(entry, &taken, sizeof(taken));
 	return err;
 }

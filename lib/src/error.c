@@ -29,7 +29,7 @@ static const char *gda_error_lookup(const struct gda_error_text *table, size_t c
 
 static const struct gda_error_text gda_errnos[] = {
 	{ 0, "success" },
-	{ E2BIG, "the kernel is older than this program" },
+	{ E2BIG, "the kernel or the library is older than this program, or a size is wrong" },
 	{ EACCES, "no permission: is this user in group gda?" },
 	{ EAGAIN, "the ring is full" },
 	{ EBUSY, "still referenced by another object" },

@@ -2,9 +2,83 @@
 /*
  * The functions of gda/fastpath.h, and those that go with it, once more as symbols of
  * the library, for languages that cannot include them. Same text, no second copy.
+ *
+ * An inline function and the structure that it fills are of the same headers. Here they
+ * need not be: those that take a structure of the caller's are called with one of ours.
  */
 #define GDA_API __attribute__((visibility("default")))
+#define GDA_HOST_API __attribute__((visibility("default")))
+#define GDA_SIZED_API static inline __attribute__((always_inline))
 #include <gda/chunk.h>
+#include <gda/cuda.h>
 #include <gda/fastpath.h>
+#include <gda/gda.h>
 #include <gda/masked.h>
 #include <gda/ring.h>
+#include "gda_internal.h"
+
+GDA_EXPORT int gda_sized_error(struct gda_view *v, struct gda_error *error)
+	__asm__("gda_error");
+GDA_EXPORT int gda_sized_cq_poll(struct gda_cq_view *cq, struct gda_cq_entry *entry)
+	__asm__("gda_cq_poll");
+GDA_EXPORT int gda_sized_cq_wait(struct gda_cq_view *cq, struct gda_cq_entry *entry,
+				 uint64_t deadline) __asm__("gda_cq_wait");
+GDA_EXPORT int64_t gda_sized_put_chunked(struct gda_view *v, const struct gda_chunk_map *lmap,
+					 uint64_t laddr, const struct gda_chunk_map *rmap,
+					 uint64_t raddr, uint64_t len, unsigned int flags)
+	__asm__("gda_put_chunked");
+
+int gda_sized_error(struct gda_view *v, struct gda_error *error)
+{
+	struct gda_error ours = { .size = sizeof(ours) };
+	int ret = gda_struct_check(error, GDA_THROUGH(struct gda_error, reserved));
+
+	if (!ret)
+		ret = gda_error(v, &ours);
+	if (ret > 0)
+		gda_struct_write(error, &ours, sizeof(ours));
+	return ret;
+}
+
+int gda_sized_cq_poll(struct gda_cq_view *cq, struct gda_cq_entry *entry)
+{
+	struct gda_cq_entry ours = { .size = sizeof(ours) };
+	int ret = gda_struct_check(entry, GDA_THROUGH(struct gda_cq_entry, vendor));
+
+	if (!ret)
+		ret = gda_cq_poll(cq, &ours);
+	if (ret > 0)
+		gda_struct_write(entry, &ours, sizeof(ours));
+	return ret;
+}
+
+int gda_sized_cq_wait(struct gda_cq_view *cq, struct gda_cq_entry *entry, uint64_t deadline)
+{
+	struct gda_cq_entry ours = { .size = sizeof(ours) };
+	int ret = gda_struct_check(entry, GDA_THROUGH(struct gda_cq_entry, vendor));
+
+	if (ret)
+		return ret;
+	ret = gda_cq_wait(cq, &ours, deadline);
+	if (!ret)
+		gda_struct_write(entry, &ours, sizeof(ours));
+	return ret;
+}
+
+static int gda_chunk_map_read(struct gda_chunk_map *ours, const struct gda_chunk_map *theirs)
+{
+	return gda_struct_read(ours, sizeof(*ours), GDA_THROUGH(struct gda_chunk_map, chunks),
+			       theirs);
+}
+
+int64_t gda_sized_put_chunked(struct gda_view *v, const struct gda_chunk_map *lmap,
+			      uint64_t laddr, const struct gda_chunk_map *rmap,
+			      uint64_t raddr, uint64_t len, unsigned int flags)
+{
+	struct gda_chunk_map local, remote;
+	int err = gda_chunk_map_read(&local, lmap);
+
+	if (!err)
+		err = gda_chunk_map_read(&remote, rmap);
+	return err ? err : gda_put_chunked(v, &local, laddr, &remote, raddr, len, flags);
+}

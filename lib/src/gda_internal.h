@@ -87,6 +87,35 @@ struct gda_mr {
 	uint32_t key;
 };
 
+/* size.c */
+
+/* The size of a structure that ends with @member. */
+#define GDA_THROUGH(type, member) (offsetof(type, member) + sizeof(((type *)0)->member))
+
+/*
+ * Can a structure of the caller's be served, of which the library's first version had
+ * @least bytes? 0; -EINVAL too small; -E2BIG too large to be a structure.
+ */
+int gda_struct_check(const void *theirs, size_t least);
+
+/*
+ * Copy a structure of the caller's into @ours, of @size bytes; what the caller does not
+ * know of is zero. Returns as gda_struct_check(); -E2BIG also if anything that the
+ * library does not know of is not zero.
+ */
+int gda_struct_read(void *ours, size_t size, size_t least, const void *theirs);
+
+/*
+ * Copy the answer in @ours, of @size bytes, to a structure of the caller's that was
+ * checked; what the library does not know of becomes zero. The caller's size stays.
+ */
+void gda_struct_write(void *theirs, const void *ours, size_t size);
+
+/* view.c */
+
+/* Can a view of this size be served? 0; -EINVAL too small; -E2BIG larger than ours. */
+int gda_view_fits(size_t size);
+
 /* context.c */
 
 /* A call of gda/ioctl.h on the context's device. */
@@ -104,10 +133,19 @@ int gda_destroy_handle(const struct gda_context *ctx, uint32_t handle);
 int gda_region_get(struct gda_context *ctx, const struct gda_region_info *info,
 		   struct gda_region **region, void **part);
 
-/* The same of memory that is the caller's, if @place says so: there is no region. */
+/*
+ * The part of the queue at @place, if that is not NULL: memory of the caller, so there is
+ * no region. Otherwise as gda_region_get().
+ */
 int gda_place_get(struct gda_context *ctx, const struct gda_place *place,
 		  const struct gda_region_info *info, struct gda_region **region,
 		  void **part);
+
+/*
+ * Copy a place of the caller's into @copy and point *@place at the copy, if there is
+ * one. Returns as gda_struct_read().
+ */
+int gda_place_read(const struct gda_place **place, struct gda_place *copy);
 
 /* What the kernel is told of a place; zero of none. */
 struct gda_queue_memory gda_place_memory(const struct gda_place *place);

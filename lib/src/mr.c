@@ -151,9 +151,13 @@ GDA_EXPORT uint64_t gda_mr_iova(const struct gda_mr *mr)
 GDA_EXPORT int gda_mr_query(struct gda_mr *mr, struct gda_mr_query *query)
 {
 	struct gda_mr_query arg = { .size = sizeof(arg), .handle = mr->handle };
-	int err = gda_ioctl(mr->ctx, GDA_IOC_MR_QUERY, &arg);
+	int err = gda_struct_check(query, GDA_THROUGH(struct gda_mr_query, length));
 
+	if (err)
+		return err;
+	arg.flags = query->flags;
+	err = gda_ioctl(mr->ctx, GDA_IOC_MR_QUERY, &arg);
 	if (!err)
-		*query = arg;
+		gda_struct_write(query, &arg, sizeof(arg));
 	return err;
 }

@@ -13,7 +13,9 @@
 
 static int gda_qp_take_cq(struct gda_qp *q, struct gda_cq *given)
 {
-	struct gda_cq_attr attr = { .depth = 1, .flags = GDA_CQ_COLLAPSED };
+	struct gda_cq_attr attr = {
+		.size = sizeof(attr), .flags = GDA_CQ_COLLAPSED, .depth = 1,
+	};
 	int err;
 
 	q->cq = given;
@@ -37,6 +39,7 @@ static int gda_qp_map(struct gda_qp *q, const struct gda_qp_attr *how,
 		      const struct gda_qp_create *made)
 {
 	struct gda_view_attr attr = {
+		.size = sizeof(attr),
 		.cq = q->cq->entries,
 		.depth = made->sq_depth,
 		.qpn = made->qpn,
@@ -72,8 +75,9 @@ static int gda_qp_owns_all(const struct gda_context *ctx, const struct gda_qp_at
 	       (!attr->recv_counter || attr->recv_counter->ctx == ctx);
 }
 
-GDA_EXPORT int gda_qp_create(struct gda_context *ctx, const struct gda_qp_attr *attr,
-			     struct gda_qp **qp)
+/* @attr is the library's own, and its places are. */
+static int gda_qp_new(struct gda_context *ctx, const struct gda_qp_attr *attr,
+		      struct gda_qp **qp)
 {
 	struct gda_qp_create arg = {
 		.size = sizeof(arg),
@@ -122,6 +126,22 @@ err_free:
 	return err;
 }
 
+GDA_EXPORT int gda_qp_create(struct gda_context *ctx, const struct gda_qp_attr *attr,
+			     struct gda_qp **qp)
+{
+	struct gda_place sq, dbrec;
+	struct gda_qp_attr a;
+	int err = gda_struct_read(&a, sizeof(a), GDA_THROUGH(struct gda_qp_attr, dbrec), attr);
+
+	if (!err)
+		err = gda_place_read(&a.sq, &sq);
+	if (!err)
+		err = gda_place_read(&a.dbrec, &dbrec);
+	if (!err && a.reserved)
+		err = -EOPNOTSUPP;
+	return err ? err : gda_qp_new(ctx, &a, qp);
+}
+
 GDA_EXPORT int gda_qp_destroy(struct gda_qp *qp)
 {
 	int err;
@@ -158,14 +178,20 @@ GDA_EXPORT int gda_qp_connect(struct gda_qp *qp, const struct gda_address *peer)
 GDA_EXPORT int gda_qp_query(struct gda_qp *qp, struct gda_qp_query *query)
 {
 	struct gda_qp_query arg = { .size = sizeof(arg), .handle = qp->handle };
-	int err = gda_ioctl(qp->ctx, GDA_IOC_QP_QUERY, &arg);
+	int err = gda_struct_check(query, GDA_THROUGH(struct gda_qp_query, bytes));
 
+	if (err)
+		return err;
+	arg.flags = query->flags;
+	err = gda_ioctl(qp->ctx, GDA_IOC_QP_QUERY, &arg);
 	if (!err)
-		*query = arg;
+		gda_struct_write(query, &arg, sizeof(arg));
 	return err;
 }
 
-GDA_EXPORT struct gda_view *gda_qp_view(struct gda_qp *qp)
+GDA_EXPORT struct gda_view *gda_qp_view_sized(struct gda_qp *qp, size_t size)
 {
+	if (gda_view_fits(size))
+		return NULL;
 	return qp->has_view ? &qp->view : NULL;
 }

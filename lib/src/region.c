@@ -74,6 +74,17 @@ int gda_place_get(struct gda_context *ctx, const struct gda_place *place,
 	return 0;
 }
 
+int gda_place_read(const struct gda_place **place, struct gda_place *copy)
+{
+	int err;
+
+	if (!*place)
+		return 0;
+	err = gda_struct_read(copy, sizeof(*copy), GDA_THROUGH(struct gda_place, addr), *place);
+	*place = copy;
+	return err;
+}
+
 struct gda_queue_memory gda_place_memory(const struct gda_place *place)
 {
 	struct gda_queue_memory mem = { 0 };
@@ -106,13 +117,17 @@ static int gda_region_export(struct gda_context *ctx, uint32_t handle, uint32_t 
 			     struct gda_exported *exported)
 {
 	struct gda_region_export arg = { .size = sizeof(arg), .handle = handle, .type = type };
-	int err = gda_ioctl(ctx, GDA_IOC_REGION_EXPORT, &arg);
+	struct gda_exported answer = { .size = sizeof(answer) };
+	int err = gda_struct_check(exported, GDA_THROUGH(struct gda_exported, length));
 
+	if (!err)
+		err = gda_ioctl(ctx, GDA_IOC_REGION_EXPORT, &arg);
 	if (err)
 		return err;
-	exported->fd = arg.fd;
-	exported->offset = arg.offset;
-	exported->length = arg.length;
+	answer.fd = arg.fd;
+	answer.offset = arg.offset;
+	answer.length = arg.length;
+	gda_struct_write(exported, &answer, sizeof(answer));
 	return 0;
 }
 

@@ -10,8 +10,11 @@
 
 #define GDA_DEFAULT_TIMEOUT_NS 1000000000U
 
-static_assert(sizeof(struct gda_view) == 512, "layout is ABI");
-static_assert(offsetof(struct gda_view, abort_word) < 128, "one GPU line of constants");
+/* The size of the first view of this soname: it only grows. */
+#define GDA_VIEW_LEAST 512U
+
+static_assert(sizeof(struct gda_view) >= GDA_VIEW_LEAST, "layout is ABI");
+static_assert(offsetof(struct gda_view, spare) == 88, "layout is ABI");
 static_assert(offsetof(struct gda_view, reserved) == 128, "layout is ABI");
 static_assert(offsetof(struct gda_view, completed) == 256, "layout is ABI");
 static_assert(offsetof(struct gda_view, deferred) == 384, "layout is ABI");
@@ -37,14 +40,18 @@ static int gda_view_check(const struct gda_view_attr *attr)
 	return 0;
 }
 
-GDA_EXPORT int gda_view_init(struct gda_view *v, const struct gda_view_attr *attr)
+int gda_view_fits(size_t size)
 {
-	int err = gda_view_check(attr);
+	if (size < GDA_VIEW_LEAST)
+		return -EINVAL;
+	return size > sizeof(struct gda_view) ? -E2BIG : 0;
+}
 
-	if (err)
-		return err;
-	memset(v, 0, sizeof(*v));
-	v->size = sizeof(*v);
+/* @attr is the library's own, @size bytes of @v are the caller's. */
+static void gda_view_fill(struct gda_view *v, size_t size, const struct gda_view_attr *attr)
+{
+	memset((void *)v, 0, size);
+	v->size = (uint32_t)size;
 	v->version = GDA_VIEW_VERSION;
 	v->sq = (uintptr_t)attr->sq;
 	v->dbrec = (uintptr_t)attr->dbrec;
@@ -58,7 +65,24 @@ GDA_EXPORT int gda_view_init(struct gda_view *v, const struct gda_view_attr *att
 	v->abort = (uintptr_t)&v->abort_word;
 	v->error_index = GDA_NO_ERROR;
 	gda_view_share(v);
-	return 0;
+}
+
+GDA_EXPORT int gda_view_init_sized(struct gda_view *v, size_t size,
+				   const struct gda_view_attr *attr)
+{
+	struct gda_view_attr a;
+	int err = gda_view_fits(size);
+
+	if (!err)
+		err = gda_struct_read(&a, sizeof(a), GDA_THROUGH(struct gda_view_attr, slots),
+				      attr);
+	if (!err && a.reserved)
+		err = -EOPNOTSUPP;
+	if (!err)
+		err = gda_view_check(&a);
+	if (!err)
+		gda_view_fill(v, size, &a);
+	return err;
 }
 
 GDA_EXPORT void gda_view_share(struct gda_view *v)

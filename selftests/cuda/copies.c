@@ -247,7 +247,7 @@ TEST_F(copies, allocates_nothing)
 TEST_F(copies, error_in_order)
 {
 	struct end *e = self->end;
-	struct gda_error error;
+	struct gda_error error = { .size = sizeof(error) };
 	int64_t good = 0, bad, after;
 	int i;
 
@@ -268,8 +268,8 @@ TEST_F(copies, error_in_order)
 TEST_F(copies, no_far_atomics)
 {
 	struct end *e = self->end;
-	struct gda_cuda_caps caps;
-	struct gda_error error;
+	struct gda_cuda_caps caps = { .size = sizeof(caps) };
+	struct gda_error error = { .size = sizeof(error) };
 	int64_t bad;
 
 	ASSERT_OK(gda_cuda_query(e[0].cuda, &caps));
@@ -285,7 +285,7 @@ TEST_F(copies, no_far_atomics)
 TEST_F(copies, without_copier)
 {
 	struct end *e = self->end;
-	struct gda_error error;
+	struct gda_error error = { .size = sizeof(error) };
 	struct s_end plain;
 
 	ASSERT_OK(gda_open("inproc", &plain.ctx));
@@ -383,7 +383,7 @@ static int64_t put_8(struct end *e, unsigned int flags)
 static void expect_dead(struct __test_metadata *_metadata, struct end *e, int64_t first,
 			int64_t last)
 {
-	struct gda_error error;
+	struct gda_error error = { .size = sizeof(error) };
 
 	EXPECT_EQ(-EIO, gda_wait(e->v, first, 0));
 	EXPECT_EQ(-ECANCELED, gda_wait(e->v, last, 0));
@@ -436,7 +436,8 @@ TEST_F(copies, driver_dies_first)
 TEST_F(copies, driver_dies_last)
 {
 	struct end *e = self->end;
-	struct gda_qp_query before, after;
+	struct gda_qp_query before = { .size = sizeof(before) };
+	struct gda_qp_query after = { .size = sizeof(after) };
 	int64_t ticket;
 
 	ASSERT_OK(gda_wait(e[0].v, put_8(e, 0), 0));
@@ -473,7 +474,7 @@ TEST_F(copies, abort)
 TEST_F(copies, mr_range)
 {
 	struct end *e = self->end;
-	struct gda_mr_query query;
+	struct gda_mr_query query = { .size = sizeof(query) };
 	struct gda_mr *mr = NULL;
 	uint64_t offset;
 	int fd;
@@ -520,8 +521,8 @@ TEST(no_such_gpu)
 /* What fits nowhere is refused, and nothing is left over. */
 TEST(no_such_place)
 {
-	const struct gda_cuda_qp_attr place = { .place = 1U << 4 };
-	const struct gda_cuda_qp_attr depth = { .sq_depth = 3 };
+	const struct gda_cuda_qp_attr place = { .size = sizeof(place), .place = 1U << 4 };
+	const struct gda_cuda_qp_attr depth = { .size = sizeof(depth), .sq_depth = 3 };
 	struct gda_context *ctx;
 	struct gda_cuda_qp *qp;
 	struct gda_cuda *cuda;

@@ -46,6 +46,7 @@ static inline struct gda_view *end_view(struct end *e, uint32_t place)
 static inline int end_open(struct end *e, int device, uint32_t depth, uint32_t place)
 {
 	const struct gda_cuda_qp_attr attr = {
+		.size = sizeof(attr),
 		.sq_depth = depth, .timeout_ns = S_TIMEOUT_NS, .place = place,
 	};
 	int err;

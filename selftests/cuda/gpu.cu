@@ -116,7 +116,7 @@ struct pair {
 static struct gda_cuda_qp *qp_open(struct side *s, uint32_t depth, uint32_t place,
 				   uint64_t timeout_ns)
 {
-	struct gda_cuda_qp_attr attr = {};
+	struct gda_cuda_qp_attr attr = { sizeof(attr) };
 	struct gda_cuda_qp *qp;
 
 	attr.sq_depth = depth;
@@ -339,7 +339,7 @@ static void random_run(const char *what, struct side side[2], uint32_t ops, uint
 
 struct told {
 	int before, at, behind, full, waited, other;
-	struct gda_error error;
+	struct gda_error error = { sizeof(error) };
 	int64_t bad;
 	uint64_t ns;
 };
@@ -403,7 +403,7 @@ static __global__ void stalled_kernel(struct gda_view *v, uint32_t depth, struct
 static void stalled_test(struct side side[2])
 {
 	struct gda_cuda_qp *qp = qp_open(&side[0], 16, GDA_CUDA_CQ_GPU, 3000000);
-	struct gda_qp_query query;
+	struct gda_qp_query query = { sizeof(query) };
 	struct told *t;
 
 	CUDA(cudaHostAlloc(&t, sizeof(*t), cudaHostAllocDefault));
@@ -601,7 +601,7 @@ static void mixed_test(struct side side[2])
 
 static void control_test(struct side *s)
 {
-	struct gda_cuda_caps caps;
+	struct gda_cuda_caps caps = { sizeof(caps) };
 	uint64_t offset = 0;
 	struct gda_mr *mr;
 	bool ok = true;
@@ -634,7 +634,7 @@ static __global__ void dying_kernel(struct gda_view *v, uint64_t src, uint32_t l
 /* What was in flight fails, or is done; and all of it can be destroyed. */
 static int die(void)
 {
-	struct gda_qp_query query = {};
+	struct gda_qp_query query = { sizeof(query) };
 	struct side side[2];
 	struct pair pair;
 	uint64_t began;

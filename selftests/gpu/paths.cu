@@ -31,7 +31,7 @@ struct found {
 	uint32_t posted, again, timedout, shutdown, failed, other;
 	uint32_t taken[DEPTH * 4];	/* times each index was handed out */
 	int wait, quiet, has_error;
-	struct gda_error error;
+	struct gda_error error = { sizeof(error) };
 };
 
 static __device__ void note(struct found *f, int64_t ticket)

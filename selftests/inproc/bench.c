@@ -325,7 +325,9 @@ static double put_idle(const struct queue *q, unsigned int us)
 
 static struct gda_context *open_queue(struct queue *q)
 {
-	struct gda_qp_attr attr = { .sq_depth = DEPTH, .timeout_ns = 10000000000U };
+	struct gda_qp_attr attr = {
+		.size = sizeof(attr), .sq_depth = DEPTH, .timeout_ns = 10000000000U,
+	};
 	struct gda_address self;
 	struct gda_context *ctx;
 	struct gda_qp *qp;

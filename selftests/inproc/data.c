@@ -246,7 +246,7 @@ static int64_t random_work(FIXTURE_DATA(data) *self, unsigned int flags)
 TEST_F(data, random_batches)
 {
 	unsigned long left = s_stress(10000);
-	struct gda_qp_query query;
+	struct gda_qp_query query = { .size = sizeof(query) };
 	uint64_t posted = 0;
 
 	while (left) {
@@ -294,7 +294,9 @@ TEST_F(data, chunked)
 				.iova = piece[i][k].iova, .key = piece[i][k].key,
 			};
 		}
-		map[i] = (struct gda_chunk_map){ .chunks = (uintptr_t)chunk[i], .count = 3 };
+		map[i] = (struct gda_chunk_map){
+			.size = sizeof(map[i]), .count = 3, .chunks = (uintptr_t)chunk[i],
+		};
 	}
 	for (round = 0; round < 50; round++) {
 		uint64_t len = s_below(&self->rnd, LEN / 2);

@@ -52,8 +52,8 @@ static int renew(FIXTURE_DATA(errors) *self)
 /* What @ticket must have failed with; and the QP says the same. */
 static bool failed_so(struct s_end *e, int64_t ticket, uint32_t syndrome, uint32_t vendor)
 {
-	struct gda_error error = { 0 };
-	struct gda_qp_query q;
+	struct gda_error error = { .size = sizeof(error) };
+	struct gda_qp_query q = { .size = sizeof(q) };
 	int waited = gda_wait(e->v, ticket, 0);
 
 	if (waited == -EIO && gda_error(e->v, &error) == 1 && error.ticket == ticket &&
@@ -79,6 +79,7 @@ struct bad_put {
 static bool refuses(FIXTURE_DATA(errors) *self, const struct bad_put *bad)
 {
 	struct s_end *a = &self->end[0], *b = &self->end[1];
+	struct gda_error none = { .size = sizeof(none) };
 	int64_t before, t, after;
 	bool ok = true;
 
@@ -92,7 +93,7 @@ static bool refuses(FIXTURE_DATA(errors) *self, const struct bad_put *bad)
 	    gda_wait(a->v, after, 0) != -ECANCELED || gda_quiet(a->v, 0) != -EIO)
 		ok = false;
 	/* nothing was moved, and the peer is as it was */
-	if (!untouched(self, 0) || !untouched(self, 1) || gda_error(b->v, &(struct gda_error){ 0 }))
+	if (!untouched(self, 0) || !untouched(self, 1) || gda_error(b->v, &none))
 		ok = false;
 	if (!ok)
 		printf("# %s\n", bad->name);
@@ -223,7 +224,7 @@ TEST_F(errors, registration)
 TEST_F(errors, peer_gone)
 {
 	struct s_end *a = &self->end[0], *b = &self->end[1];
-	struct gda_error error;
+	struct gda_error error = { .size = sizeof(error) };
 	uint64_t end = gda_clock_ns() + S_TIMEOUT_NS;
 	int64_t t;
 
@@ -248,7 +249,7 @@ TEST_F(errors, peer_gone_before_it_answered)
 	struct s_end *a = &self->end[0];
 	struct gda_qp *q, *peer;
 	struct gda_address addr;
-	struct gda_qp_query query;
+	struct gda_qp_query query = { .size = sizeof(query) };
 	struct gda_view *v;
 	int64_t t[3];
 	int i;
@@ -275,7 +276,7 @@ TEST_F(errors, peer_gone_before_it_answered)
 TEST_F(errors, context_shut_down)
 {
 	struct s_end *a = &self->end[0], *b = &self->end[1];
-	struct gda_query q;
+	struct gda_query q = { .size = sizeof(q) };
 
 	EXPECT_OK(gda_context_shutdown(b->ctx));
 	EXPECT_EQ(-EIO, gda_wait(a->v, s_put(a, 0, b, 0, 8, 0), 0));
@@ -322,8 +323,8 @@ TEST_F(errors, connecting)
 TEST_F(errors, creation)
 {
 	struct gda_context *ctx = self->end[0].ctx;
-	struct gda_cq_attr cq_attr = { .depth = 1, .flags = GDA_CQ_COLLAPSED };
-	struct gda_qp_attr attr = { .sq_depth = 3 };
+	struct gda_cq_attr cq_attr = { .size = sizeof(cq_attr), .flags = GDA_CQ_COLLAPSED };
+	struct gda_qp_attr attr = { .size = sizeof(attr), .sq_depth = 3 };
 	struct gda_cq *cq;
 	struct gda_qp *q, *q2;
 
@@ -363,7 +364,9 @@ TEST_F(errors, full_ring_is_never_lapped)
 	unsigned int m;
 
 	for (m = 0; m < 4; m++) {
-		struct gda_qp_attr attr = { .sq_depth = DEPTH, .timeout_ns = 10000000 };
+		struct gda_qp_attr attr = {
+			.size = sizeof(attr), .sq_depth = DEPTH, .timeout_ns = 10000000,
+		};
 		uint8_t before[DEPTH * 64];
 		struct gda_address to_q, to_peer;
 		struct gda_qp *q, *peer;

@@ -25,7 +25,7 @@ FIXTURE_TEARDOWN(fork)
 static int child_sees_nothing(struct s_end *parent)
 {
 	struct s_end own;
-	struct gda_query q;
+	struct gda_query q = { .size = sizeof(q) };
 	struct gda_mr *mr;
 
 	if (gda_context_query(parent->ctx, &q) != -ENODEV ||
@@ -64,7 +64,7 @@ TEST_F(fork, child_opens_its_own)
 TEST(names)
 {
 	struct gda_context *ctx;
-	struct gda_query q;
+	struct gda_query q = { .size = sizeof(q) };
 
 	ASSERT_OK(gda_open("inproc", &ctx));
 	ASSERT_OK(gda_context_query(ctx, &q));

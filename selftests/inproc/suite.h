@@ -112,7 +112,9 @@ static inline void s_memory_free(struct s_memory *m)
 static inline int s_qp_open(struct gda_context *ctx, uint32_t depth, uint64_t timeout_ns,
 			    struct gda_qp **qp)
 {
-	struct gda_qp_attr attr = { .sq_depth = depth, .timeout_ns = timeout_ns };
+	struct gda_qp_attr attr = {
+		.size = sizeof(attr), .sq_depth = depth, .timeout_ns = timeout_ns,
+	};
 
 	return gda_qp_create(ctx, &attr, qp);
 }
@@ -189,7 +191,7 @@ static inline int64_t s_get(struct s_end *to, uint64_t dst, struct s_end *from, 
 /* The in-process device, not one of the kernel's? */
 static inline bool s_inproc(struct gda_context *ctx)
 {
-	struct gda_query q;
+	struct gda_query q = { .size = sizeof(q) };
 
 	return !gda_context_query(ctx, &q) && !strcmp((const char *)q.device, "inproc");
 }

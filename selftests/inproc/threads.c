@@ -121,7 +121,7 @@ TEST_F(producers, share_a_queue)
 {
 	struct producer p[THREADS];
 	uint64_t total = variant->threads * self->s.per_thread / 2;
-	struct gda_qp_query q;
+	struct gda_qp_query q = { .size = sizeof(q) };
 	uint32_t i;
 
 	for (i = 0; i < variant->threads; i++) {
@@ -330,7 +330,7 @@ TEST_F(taken_down, while_others_run)
 	for (round = 0; round < s_stress(12); round++) {
 		struct s_end end[2];
 		struct victim x = { .a = &end[0], .b = &end[1] };
-		struct gda_error error = { 0 };
+		struct gda_error error = { .size = sizeof(error) };
 		uint64_t start = gda_clock_ns();
 
 		ASSERT_OK(s_pair_open(end, 64, 65536));

@@ -32,7 +32,9 @@ FIXTURE(library) {
 
 static int side_open(struct side *s, uint32_t depth)
 {
-	struct gda_qp_attr attr = { .sq_depth = depth, .timeout_ns = T_WAIT_NS };
+	struct gda_qp_attr attr = {
+		.size = sizeof(attr), .sq_depth = depth, .timeout_ns = T_WAIT_NS,
+	};
 	int err = gda_open(NULL, &s->ctx);
 
 	if (!err)
@@ -184,8 +186,8 @@ TEST_F(library, producers_share_a_queue)
 TEST_F(library, errors_are_decoded)
 {
 	struct side *a = &self->a, *b = &self->b;
-	struct gda_qp_query query;
-	struct gda_error error;
+	struct gda_qp_query query = { .size = sizeof(query) };
+	struct gda_error error = { .size = sizeof(error) };
 	int64_t good, bad, late;
 
 	EXPECT_EQ(0, gda_error(a->v, &error));
@@ -212,7 +214,9 @@ TEST_F(library, errors_are_decoded)
 /* Nobody answers: the ring fills up and the poster gets its deadline, then work. */
 TEST_F(library, full_ring_has_a_deadline)
 {
-	struct gda_qp_attr attr = { .sq_depth = 16, .timeout_ns = T_NS / 20 };
+	struct gda_qp_attr attr = {
+		.size = sizeof(attr), .sq_depth = 16, .timeout_ns = T_NS / 20,
+	};
 	struct side lone = { .ctx = self->a.ctx };
 	struct gda_address addr;
 	int64_t ticket = 0;
@@ -237,7 +241,7 @@ TEST_F(library, peer_killed)
 {
 	struct gda_address theirs;
 	struct { struct gda_address addr; } mine;
-	struct gda_error error;
+	struct gda_error error = { .size = sizeof(error) };
 	int pair[2];
 	pid_t pid;
 
@@ -279,8 +283,8 @@ TEST_F(library, peer_killed)
 /* Objects in any order, twice, and a context that is shut down under them. */
 TEST_F(library, shutdown_and_leftovers)
 {
-	struct gda_cq_attr attr = { .flags = GDA_CQ_COLLAPSED };
-	struct gda_qp_attr qattr = { 0 };
+	struct gda_cq_attr attr = { .size = sizeof(attr), .flags = GDA_CQ_COLLAPSED };
+	struct gda_qp_attr qattr = { .size = sizeof(qattr) };
 	struct gda_context *ctx;
 	struct gda_cq *cq;
 	struct gda_qp *qp;
@@ -302,7 +306,7 @@ TEST_F(library, shutdown_and_leftovers)
 TEST_F(library, K7_peer_memory)
 {
 	struct side *a = &self->a, *b = &self->b;
-	struct gda_mr_query query;
+	struct gda_mr_query query = { .size = sizeof(query) };
 	struct gda_mr *mr;
 	uint8_t *gpu;
 	void *at;
@@ -340,10 +344,12 @@ TEST_F(library, K7_peer_memory)
 TEST_F(library, queue_in_memory_of_the_caller)
 {
 	struct side *a = &self->a;
-	struct gda_cq_attr cqattr = { .flags = GDA_CQ_COLLAPSED };
-	struct gda_qp_attr attr = { .sq_depth = 32, .timeout_ns = T_WAIT_NS };
+	struct gda_cq_attr cqattr = { .size = sizeof(cqattr), .flags = GDA_CQ_COLLAPSED };
+	struct gda_qp_attr attr = {
+		.size = sizeof(attr), .sq_depth = 32, .timeout_ns = T_WAIT_NS,
+	};
 	struct gda_place sq, rec, entry, far;
-	struct gda_exported buf;
+	struct gda_exported buf = { .size = sizeof(buf) };
 	struct gda_address addr;
 	struct gda_cq *cq;
 	struct gda_qp *qp;
@@ -352,10 +358,10 @@ TEST_F(library, queue_in_memory_of_the_caller)
 	ASSERT_OK(gda_qp_export(self->b.qp, GDA_REGION_SQ, &buf));
 	p = mmap(NULL, buf.length, PROT_READ | PROT_WRITE, MAP_SHARED, buf.fd, 0);
 	ASSERT_NE(MAP_FAILED, p);
-	sq = (struct gda_place){ buf.fd, 0, p };
-	rec = (struct gda_place){ buf.fd, 2048, p + 2048 };
-	entry = (struct gda_place){ buf.fd, 3072, p + 3072 };
-	far = (struct gda_place){ buf.fd, 0, NULL };
+	sq = (struct gda_place){ sizeof(sq), buf.fd, 0, p };
+	rec = (struct gda_place){ sizeof(rec), buf.fd, 2048, p + 2048 };
+	entry = (struct gda_place){ sizeof(entry), buf.fd, 3072, p + 3072 };
+	far = (struct gda_place){ sizeof(far), buf.fd, 0, NULL };
 	cqattr.memory = &entry;
 	ASSERT_OK(gda_cq_create(a->ctx, &cqattr, &cq));
 	attr.cq = cq;

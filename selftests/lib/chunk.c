@@ -47,7 +47,9 @@ static void side_init(struct side *s, uint32_t keys)
 		off += len;
 		count++;
 	}
-	s->map = (struct gda_chunk_map){ .chunks = (uintptr_t)s->chunks, .count = count };
+	s->map = (struct gda_chunk_map){
+		.size = sizeof(s->map), .count = count, .chunks = (uintptr_t)s->chunks,
+	};
 	for (off = 0; off < HEAP; off++)
 		s->bytes[off] = (uint8_t)random_below(256);
 }
@@ -186,7 +188,9 @@ TEST_F(chunk, I_03_holes)
 TEST(I_03_long_transfer)
 {
 	struct gda_chunk c = { .addr = 0, .length = 1ULL << 40, .iova = 0, .key = 7 };
-	struct gda_chunk_map map = { .chunks = (uintptr_t)&c, .count = 1 };
+	struct gda_chunk_map map = {
+		.size = sizeof(map), .count = 1, .chunks = (uintptr_t)&c,
+	};
 	struct fake_queue *q = fake_queue_new(64);
 
 	EXPECT_EQ(4, gda_put_chunked(&q->view, &map, 5, &map, 1ULL << 39,

@@ -21,6 +21,8 @@ KERNEL void use_everything(struct gda_view *v, struct gda_chunk_map *map, struct
 	struct gda_cq_entry entry;
 	struct gda_error error;
 
+	entry.size = sizeof(entry);
+	error.size = sizeof(error);
 	out[0] = gda_put(v, 1, 2, 3, 4, 8, GDA_EXCLUSIVE);
 	out[1] = gda_put(v, 1, 2, 3, 4, 8, GDA_NOWAIT);
 	out[2] = gda_put_value(v, 1, 2, 3, GDA_DEFER);

@@ -44,9 +44,9 @@ EOT
 
 # Every function of the headers is in the library, and nothing else is.
 exports() {
-	nm -D --defined-only "$build/lib/libgda.so.1" | awk '$2 == "T" { print $3 }' |
+	nm -D --defined-only "$build/lib/libgda.so.2" | awk '$2 == "T" { print $3 }' |
 		sed 's/@.*//' | sort >"$tmp/exported"
-	grep -hoE '^(GDA_API )?[a-z0-9_ ]+[ *]gda_[a-z0-9_]+\(' lib/include/gda/*.h |
+	grep -hoE '^(GDA_[A-Z_]*API )?[a-z0-9_ ]+[ *]gda_[a-z0-9_]+\(' lib/include/gda/*.h |
 		grep -vE 'GDA_(HELPER|SLOW)|^static' | grep -oE 'gda_[a-z0-9_]+\(' |
 		tr -d '(' | sort -u >"$tmp/declared"
 	diff "$tmp/declared" "$tmp/exported"
@@ -57,7 +57,7 @@ linked() {
 	echo 'long gda_nop(void *, unsigned); int main(void) { return !gda_nop; }' >"$tmp/l.c"
 	gcc "$tmp/l.c" -o "$tmp/l" -L"$build/lib" -lgda &&
 		LD_LIBRARY_PATH=$build/lib "$tmp/l" &&
-		readelf -d "$build/lib/libgda.so.1" | grep -q 'SONAME.*\[libgda.so.1\]'
+		readelf -d "$build/lib/libgda.so.2" | grep -q 'SONAME.*\[libgda.so.2\]'
 }
 
 # What README.md shows is what is built, and it runs (where there is no module, on the

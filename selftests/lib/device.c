@@ -50,9 +50,9 @@ TEST(open_errors)
 
 TEST_F(device, query)
 {
-	struct gda_query q;
-	struct gda_qp_query qq;
-	struct gda_mr_query mq;
+	struct gda_query q = { .size = sizeof(q) };
+	struct gda_qp_query qq = { .size = sizeof(qq) };
+	struct gda_mr_query mq = { .size = sizeof(mq) };
 
 	ASSERT_EQ(0, gda_context_query(self->a.ctx, &q));
 	EXPECT_NE(0, q.device[0]);
@@ -193,7 +193,7 @@ TEST_F(device, masked_compare_swap)
 TEST_F(device, error_in_several_slots)
 {
 	struct side *a = &self->a, *b = &self->b;
-	struct gda_error e = { 0 };
+	struct gda_error e = { .size = sizeof(e) };
 	int64_t bad, after, t = 0;
 	int i;
 
@@ -300,7 +300,7 @@ TEST_F(device, child_of_fork_posts)
 TEST_F(device, I_14_bad_key)
 {
 	struct side *a = &self->a, *b = &self->b;
-	struct gda_error e = { 0 };
+	struct gda_error e = { .size = sizeof(e) };
 	int64_t good, bad, after;
 
 	good = gda_put(a->v, a->iova, a->key, b->iova, b->key, 8, GDA_DEFER);
@@ -322,7 +322,7 @@ TEST_F(device, I_14_bad_key)
 TEST_F(device, out_of_range)
 {
 	struct side *a = &self->a, *b = &self->b;
-	struct gda_error e = { 0 };
+	struct gda_error e = { .size = sizeof(e) };
 	int64_t t = gda_put(a->v, a->iova, a->key, b->iova + BYTES - 4, b->key, 8, 0);
 
 	EXPECT_EQ(-EIO, gda_wait(a->v, t, 0));
@@ -334,7 +334,7 @@ TEST_F(device, out_of_range)
 TEST_F(device, peer_is_gone)
 {
 	struct side *a = &self->a, *b = &self->b;
-	struct gda_error e = { 0 };
+	struct gda_error e = { .size = sizeof(e) };
 
 	ASSERT_EQ(0, gda_qp_destroy(b->qp));
 	b->qp = NULL;
@@ -350,7 +350,7 @@ TEST_F(device, peer_is_gone_and_the_ring_fills)
 {
 	struct side *a = &self->a;
 	uint64_t deadline = gda_clock_ns() + 10000000000U;
-	struct gda_error e = { 0 };
+	struct gda_error e = { .size = sizeof(e) };
 	int64_t ticket = -1;
 	int i = 0;
 
@@ -404,7 +404,7 @@ TEST_F(device, shutdown)
 /* Records and doorbells of QPs share pages; each goes on when the others go. */
 TEST_F(device, many_queues)
 {
-	struct gda_qp_attr attr = { .sq_depth = 1 };
+	struct gda_qp_attr attr = { .size = sizeof(attr), .sq_depth = 1 };
 	struct gda_context *ctx = self->a.ctx;
 	struct gda_address address;
 	struct gda_qp *qp[100];
@@ -426,9 +426,9 @@ TEST_F(device, many_queues)
 
 TEST_F(device, cq_of_ones_own)
 {
-	struct gda_cq_attr collapsed = { .flags = GDA_CQ_COLLAPSED };
-	struct gda_cq_attr ring = { .depth = 16 };
-	struct gda_qp_attr attr = { .sq_depth = 16 };
+	struct gda_cq_attr collapsed = { .size = sizeof(collapsed), .flags = GDA_CQ_COLLAPSED };
+	struct gda_cq_attr ring = { .size = sizeof(ring), .depth = 16 };
+	struct gda_qp_attr attr = { .size = sizeof(attr), .sq_depth = 16 };
 	struct gda_qp *qp, *other;
 
 	ASSERT_EQ(0, gda_cq_create(self->a.ctx, &collapsed, &attr.cq));
@@ -451,7 +451,7 @@ TEST_F(device, cq_of_ones_own)
 
 TEST_F(device, refusals)
 {
-	struct gda_qp_attr attr = { .sq_depth = 3 };
+	struct gda_qp_attr attr = { .size = sizeof(attr), .sq_depth = 3 };
 	struct gda_address address;
 	struct gda_qp *qp = NULL;
 	struct gda_mr *mr = NULL;

@@ -31,7 +31,7 @@ FIXTURE_TEARDOWN(dmabuf)
 
 TEST_F(dmabuf, inproc_has_none)
 {
-	struct gda_exported e;
+	struct gda_exported e = { .size = sizeof(e) };
 	struct gda_mr *mr;
 
 	if (self->kernel)
@@ -49,8 +49,8 @@ TEST_F(dmabuf, put_to_what_was_exported)
 {
 	struct side *a = &self->a, *b = &self->b;
 	const uint64_t iova = 0x7000000000U;
-	struct gda_mr_query query;
-	struct gda_exported e;
+	struct gda_mr_query query = { .size = sizeof(query) };
+	struct gda_exported e = { .size = sizeof(e) };
 	struct gda_mr *mr;
 	uint8_t *last = (uint8_t *)(uintptr_t)b->v->sq + (SLOTS - 1) * 64;
 
@@ -80,7 +80,7 @@ TEST_F(dmabuf, put_to_what_was_exported)
 TEST_F(dmabuf, M3_rights_of_an_export)
 {
 	struct gda_count *count;
-	struct gda_exported e;
+	struct gda_exported e = { .size = sizeof(e) };
 	struct gda_mr *mr;
 
 	if (!self->kernel)
@@ -99,8 +99,8 @@ TEST_F(dmabuf, M3_rights_of_an_export)
 
 TEST_F(dmabuf, refusals)
 {
-	struct gda_cq_attr ring = { .depth = 16 };
-	struct gda_exported e;
+	struct gda_cq_attr ring = { .size = sizeof(ring), .depth = 16 };
+	struct gda_exported e = { .size = sizeof(e) };
 	struct gda_cq *cq;
 	struct gda_mr *mr;
 

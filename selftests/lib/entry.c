@@ -376,10 +376,11 @@ TEST_F(entry, view_init)
 {
 	struct fake_queue *q = self->q;
 	struct gda_view_attr good = {
+		.size = sizeof(good),
 		.sq = q->sq, .dbrec = &q->dbrec[1], .db = &q->db, .cq = &q->cqe,
 		.slots = q->slots, .depth = 64, .qpn = FAKE_QPN,
 	};
-	struct gda_view_attr bad;
+	struct gda_view_attr bad = { .size = sizeof(bad) };
 	struct gda_view v;
 
 	memset(&q->cqe, 0xff, sizeof(q->cqe));

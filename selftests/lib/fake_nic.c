@@ -21,6 +21,7 @@ struct fake_queue *fake_queue_new(uint32_t depth)
 {
 	struct fake_queue *q = fake_alloc(sizeof(*q));
 	struct gda_view_attr attr = {
+		.size = sizeof(attr),
 		.dbrec = &q->dbrec[1], .db = &q->db, .cq = &q->cqe,
 		.depth = depth, .qpn = FAKE_QPN, .timeout_ns = 20000000000U,
 	};

@@ -22,7 +22,9 @@ struct side {
 
 static inline int side_open(struct side *s, uint32_t depth)
 {
-	struct gda_qp_attr attr = { .sq_depth = depth, .timeout_ns = 20000000000U };
+	struct gda_qp_attr attr = {
+		.size = sizeof(attr), .sq_depth = depth, .timeout_ns = 20000000000U,
+	};
 	int err = gda_open(NULL, &s->ctx);
 
 	if (err)

@@ -29,9 +29,11 @@ FIXTURE_TEARDOWN(told)
 
 TEST_F(told, E_02_E_04_counters_and_events)
 {
-	struct gda_cq_attr ring = { .depth = 64 };
+	struct gda_cq_attr ring = { .size = sizeof(ring), .depth = 64 };
 	struct gda_count *sent, *recv;
-	struct gda_qp_attr attr = { .sq_depth = 16, .timeout_ns = 20000000000U };
+	struct gda_qp_attr attr = {
+		.size = sizeof(attr), .sq_depth = 16, .timeout_ns = 20000000000U,
+	};
 	struct pollfd p = { .events = POLLIN };
 	struct gda_address address;
 	struct gda_qp *qp;
@@ -86,8 +88,10 @@ struct pair {
 
 static int pair_open(struct pair *p, struct side *a, struct side *b)
 {
-	struct gda_cq_attr ring = { .depth = RING };
-	struct gda_qp_attr attr = { .sq_depth = 16, .timeout_ns = 20000000000U };
+	struct gda_cq_attr ring = { .size = sizeof(ring), .depth = RING };
+	struct gda_qp_attr attr = {
+		.size = sizeof(attr), .sq_depth = 16, .timeout_ns = 20000000000U,
+	};
 	struct gda_address address;
 	int err = gda_cq_create(b->ctx, &ring, &p->cq);
 
@@ -117,7 +121,7 @@ static int pair_close(struct pair *p)
 TEST_F(told, I_16_put_imm)
 {
 	struct side *a = &self->a, *b = &self->b;
-	struct gda_cq_entry entry;
+	struct gda_cq_entry entry = { .size = sizeof(entry) };
 	struct gda_cq_view *ring;
 	struct pair p;
 	uint32_t i;
@@ -179,7 +183,7 @@ TEST_F_TIMEOUT(told, sleep_until_an_immediate_comes, 60)
 {
 	int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	uint64_t deadline = gda_clock_ns() + 20000000000U;
-	struct gda_cq_entry entry;
+	struct gda_cq_entry entry = { .size = sizeof(entry) };
 	pthread_t thread;
 	struct pair p = { 0 };
 	uint32_t i;
@@ -206,8 +210,8 @@ TEST_F_TIMEOUT(told, sleep_until_an_immediate_comes, 60)
 
 TEST_F(told, collapsed_cq_is_no_ring)
 {
-	struct gda_cq_attr collapsed = { .flags = GDA_CQ_COLLAPSED };
-	struct gda_cq_entry entry;
+	struct gda_cq_attr collapsed = { .size = sizeof(collapsed), .flags = GDA_CQ_COLLAPSED };
+	struct gda_cq_entry entry = { .size = sizeof(entry) };
 	struct gda_cq *cq;
 
 	ASSERT_EQ(0, gda_cq_create(self->a.ctx, &collapsed, &cq));

@@ -131,6 +131,7 @@ TEST(I_13_preset_zero_breaks_the_naive_rule)
 {
 	struct fake_queue *q = fake_queue_new(64);
 	struct gda_view_attr attr = {
+		.size = sizeof(attr),
 		.sq = q->sq, .dbrec = &q->dbrec[1], .db = &q->db, .cq = &q->cqe,
 		.slots = q->slots, .depth = 64, .qpn = FAKE_QPN,
 	};
@@ -169,7 +170,7 @@ TEST(I_14_error_is_seen_by_every_waiter)
 {
 	struct fake_queue *q = fake_queue_new(64);
 	struct gda_view *v = &q->view;
-	struct gda_error e = { 0 };
+	struct gda_error e = { .size = sizeof(e) };
 	int i;
 
 	for (i = 0; i < 10; i++)
@@ -228,7 +229,7 @@ TEST(I_14_failure_of_an_empty_queue)
 {
 	struct fake_queue *q = fake_queue_new(4);
 	struct gda_view *v = &q->view;
-	struct gda_error e;
+	struct gda_error e = { .size = sizeof(e) };
 	int64_t i;
 
 	fake_restart(q, 7);

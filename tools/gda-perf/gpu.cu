@@ -136,7 +136,7 @@ static __global__ void compare_kernel(const uint8_t *mem, uint64_t len, unsigned
 
 static void side_open(struct side *s, int device, bool target, uint32_t place)
 {
-	struct gda_cuda_qp_attr attr = {};
+	struct gda_cuda_qp_attr attr = { sizeof(attr) };
 
 	s->device = device;
 	CUDA(cudaSetDevice(device));

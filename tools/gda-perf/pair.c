@@ -25,7 +25,9 @@ char *perf_memory(void)
 
 static struct gda_qp *perf_qp(struct gda_context *ctx, unsigned int depth)
 {
-	struct gda_qp_attr attr = { .sq_depth = depth, .timeout_ns = PERF_TIMEOUT_NS };
+	struct gda_qp_attr attr = {
+		.size = sizeof(attr), .sq_depth = depth, .timeout_ns = PERF_TIMEOUT_NS,
+	};
 	struct gda_qp *qp;
 
 	perf_must(gda_qp_create(ctx, &attr, &qp), "gda_qp_create");
@@ -65,7 +67,9 @@ void perf_pair_open(struct perf_pair *p)
 /* Each is connected to itself, and has been used. */
 int perf_crowd_open(struct gda_context *ctx, struct gda_qp **qps, unsigned int n)
 {
-	struct gda_qp_attr attr = { .sq_depth = 16, .timeout_ns = PERF_TIMEOUT_NS };
+	struct gda_qp_attr attr = {
+		.size = sizeof(attr), .sq_depth = 16, .timeout_ns = PERF_TIMEOUT_NS,
+	};
 	struct gda_address addr;
 	int err = 0;
 

@@ -231,7 +231,7 @@ static void perf_rate_plan(void)
 
 const char *perf_put_device(void)
 {
-	static struct gda_query query;
+	static struct gda_query query = { .size = sizeof(query) };
 
 	perf_must(gda_context_query(pair.from.ctx, &query), "gda_context_query");
 	return (const char *)query.device;

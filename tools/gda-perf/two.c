@@ -158,7 +158,7 @@ static int two_open(void)
 
 static int two_missing(struct perf_row *row)
 {
-	struct gda_query q;
+	struct gda_query q = { .size = sizeof(q) };
 
 	if (pair.from.ctx && !gda_context_query(pair.from.ctx, &q) &&
 	    !strcmp((const char *)q.device, "inproc"))

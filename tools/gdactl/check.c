@@ -107,6 +107,7 @@ static void check_soft(struct patient *p, struct answer *a)
 {
 	int err = gda_open("soft0", &p->ctx);
 
+	p->query.size = sizeof(p->query);
 	if (!err)
 		err = gda_context_query(p->ctx, &p->query);
 	if (err)

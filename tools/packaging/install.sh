@@ -49,8 +49,8 @@ install_modules() {
 }
 
 install_library() {
-	put 755 "$libdir" "$build/lib/libgda.so.1"
-	ln -sfn libgda.so.1 "$dest$libdir/libgda.so"
+	put 755 "$libdir" "$build/lib/libgda.so.2"
+	ln -sfn libgda.so.2 "$dest$libdir/libgda.so"
 	put 644 "$libdir" "$build/lib/libgda.a"
 	put 644 "$prefix/include/gda" uapi/gda/*.h lib/include/gda/*.h
 	put 644 "$prefix/include/gda/gpu" lib/include/gda/gpu/*.h

@@ -41,6 +41,11 @@
 #endif
 #endif
 
+/* The same of those that take a sized structure: the library's looks at the size. */
+#ifndef GDA_SIZED_API
+#define GDA_SIZED_API GDA_API
+#endif
+
 #ifdef __CUDACC__
 #define gda_unlikely(x) (x)
 #else

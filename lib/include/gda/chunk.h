@@ -26,6 +26,8 @@ extern "C" {
  * @iova: address of the first byte in work requests
  * @key: key of the MR
  * @reserved: 0
+ *
+ * It is an element of an array, and stays as it is.
  */
 struct gda_chunk {
 	uint64_t addr;
@@ -37,16 +39,16 @@ struct gda_chunk {
 
 /**
  * struct gda_chunk_map - the MRs behind a range of addresses
- * @chunks: array of struct gda_chunk by ascending address, without overlaps
+ * @size: sizeof(struct gda_chunk_map)
  * @count: how many, at least 1
- * @reserved: 0
+ * @chunks: array of struct gda_chunk by ascending address, without overlaps
  *
  * Plain data like struct gda_view: the pointer is valid where the poster runs.
  */
 struct gda_chunk_map {
-	uint64_t chunks;
+	uint32_t size;
 	uint32_t count;
-	uint32_t reserved;
+	uint64_t chunks;
 };
 
 /* The last chunk that begins at or below @addr (or the first one, if none does). */
@@ -115,11 +117,12 @@ GDA_HELPER int gda_chunk_covers(const struct gda_chunk_map *map, uint64_t addr,
  * some may have been posted; putting the whole range again is harmless.
  *
  * Return: the ticket of the last piece, done when all are; or a negative errno:
- * those of gda_put(), and -EFAULT: a part is in no MR, nothing was posted.
+ * those of gda_put(), and -EFAULT: a part is in no MR, nothing was posted. The library's
+ * function also: -EINVAL, -E2BIG the size of a map; the inline one does not look at it.
  */
-GDA_API int64_t gda_put_chunked(struct gda_view *v, const struct gda_chunk_map *lmap,
-				uint64_t laddr, const struct gda_chunk_map *rmap,
-				uint64_t raddr, uint64_t len, unsigned int flags)
+GDA_SIZED_API int64_t gda_put_chunked(struct gda_view *v, const struct gda_chunk_map *lmap,
+				      uint64_t laddr, const struct gda_chunk_map *rmap,
+				      uint64_t raddr, uint64_t len, unsigned int flags)
 {
 	uint64_t liova = 0, riova = 0, span;
 	uint32_t lkey = 0, rkey = 0;

@@ -71,22 +71,26 @@ void gda_cuda_close(struct gda_cuda *cuda);
 
 /**
  * struct gda_cuda_caps - what a GPU can do with a context
- * @features: GDA_CUDA_*
+ * @size: sizeof(struct gda_cuda_caps)
  * @device: as given to gda_cuda_open()
+ * @features: GDA_CUDA_*
  * @multiprocessors: of the GPU
+ * @reserved: 0
  */
 struct gda_cuda_caps {
-	uint64_t features;
+	uint32_t size;
 	int32_t device;
+	uint64_t features;
 	uint32_t multiprocessors;
+	uint32_t reserved;
 };
 
 /**
  * gda_cuda_query - what can this GPU do here?
  * @cuda: the GPU
- * @caps: out
+ * @caps: out, but for its size
  *
- * Return: 0 or a negative errno.
+ * Return: 0; -EINVAL, -E2BIG the structure's size.
  */
 int gda_cuda_query(struct gda_cuda *cuda, struct gda_cuda_caps *caps);
 
@@ -122,17 +126,19 @@ int gda_cuda_query(struct gda_cuda *cuda, struct gda_cuda_caps *caps);
 
 /**
  * struct gda_cuda_qp_attr - how to create a QP for a GPU
+ * @size: sizeof(struct gda_cuda_qp_attr)
+ * @flags: GDA_QP_*
  * @sq_depth: as in struct gda_qp_attr
- * @flags: GDA_QP_*, likewise
- * @timeout_ns: likewise; in the GPU's time
  * @place: GDA_CUDA_SQ_GPU and so on; 0: queues in host memory, the view in the GPU's,
  *	and no promise
+ * @timeout_ns: as in struct gda_qp_attr; in the GPU's time
  */
 struct gda_cuda_qp_attr {
-	uint32_t sq_depth;
+	uint32_t size;
 	uint32_t flags;
-	uint64_t timeout_ns;
+	uint32_t sq_depth;
 	uint32_t place;
+	uint64_t timeout_ns;
 };
 
 /**
@@ -148,7 +154,8 @@ struct gda_cuda_qp_attr {
  * To be called before a kernel is launched that runs until it is told to stop: the
  * driver may wait for it.
  *
- * Return: as gda_qp_create(); -EOPNOTSUPP @place names what this device cannot do:
+ * Return: as gda_qp_create(), -EINVAL and -E2BIG the structure's size too; -EOPNOTSUPP
+ * @place names what this device cannot do:
  * the kernel's devices keep their queues in host memory.
  */
 int gda_cuda_qp_create(struct gda_cuda *cuda, const struct gda_cuda_qp_attr *attr,
@@ -177,12 +184,25 @@ int gda_cuda_qp_destroy(struct gda_cuda_qp *qp);
 struct gda_qp *gda_cuda_qp_base(struct gda_cuda_qp *qp);
 
 /**
+ * gda_cuda_qp_view_sized - what posts to this QP in a kernel that knows the view's size
+ * @qp: the QP
+ * @size: bytes of the view that the kernel knows
+ *
+ * Return: as gda_cuda_qp_view(); NULL if the library's view has fewer bytes than @size.
+ */
+struct gda_view *gda_cuda_qp_view_sized(struct gda_cuda_qp *qp, size_t size);
+
+/**
  * gda_cuda_qp_view - what posts to this QP in a kernel
  * @qp: the QP
  *
- * Return: the view, at the GPU's address; see gda/fastpath.h.
+ * Return: the view, at the GPU's address; see gda/fastpath.h. NULL if the library is older
+ * than this header and its view is smaller.
  */
-struct gda_view *gda_cuda_qp_view(struct gda_cuda_qp *qp);
+GDA_HOST_API struct gda_view *gda_cuda_qp_view(struct gda_cuda_qp *qp)
+{
+	return gda_cuda_qp_view_sized(qp, sizeof(struct gda_view));
+}
 
 /**
  * gda_cuda_qp_abort - end all waits on the GPU with -ESHUTDOWN

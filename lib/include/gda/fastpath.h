@@ -456,14 +456,18 @@ GDA_API int gda_quiet(struct gda_view *v, uint64_t deadline)
 
 /**
  * struct gda_error - the first error of a queue; it is final
- * @ticket: what failed; all later tickets are -ECANCELED, all earlier ones succeed
+ * @size: sizeof(struct gda_error); the caller sets it and it stays as it is
  * @syndrome: enum gda_mlx5_syndrome: what; gda_syndrome_name()
+ * @ticket: what failed; all later tickets are -ECANCELED, all earlier ones succeed
  * @vendor: enum gda_mlx5_vendor: why; gda_vendor_name()
+ * @reserved: 0
  */
 struct gda_error {
-	int64_t ticket;
+	uint32_t size;
 	uint32_t syndrome;
+	int64_t ticket;
 	uint32_t vendor;
+	uint32_t reserved;
 };
 
 /**
@@ -471,11 +475,12 @@ struct gda_error {
  * @v: the queue
  * @error: out, if it has
  *
- * Any thread may call it, in any mode.
+ * Any thread may call it, in any mode. The inline function fills the structure that it is
+ * compiled with; the library's looks at its size.
  *
- * Return: 1 if it has, else 0.
+ * Return: 1 if it has, else 0. The library's also: -EINVAL, -E2BIG the structure's size.
  */
-GDA_API int gda_error(struct gda_view *v, struct gda_error *error)
+GDA_SIZED_API int gda_error(struct gda_view *v, struct gda_error *error)
 {
 	uint64_t failed, why;
 
@@ -487,6 +492,7 @@ GDA_API int gda_error(struct gda_view *v, struct gda_error *error)
 	error->ticket = (int64_t)failed;
 	error->syndrome = (uint32_t)why & 0xff;
 	error->vendor = (uint32_t)(why >> 8);
+	error->reserved = 0;
 	return 1;
 }
 

@@ -24,6 +24,22 @@
  *   is -ENODEV, and the child may open its own.
  * - %GDA_INPROC_WORKERS in the environment: threads per context, 1 to 16.
  *
+ * Structures begin with their size, which the caller sets to sizeof() of what it was
+ * compiled with:
+ *
+ *	struct gda_qp_attr attr = { .size = sizeof(attr), .sq_depth = 16 };
+ *
+ * in C and C++20, and "struct gda_qp_attr attr = {}; attr.size = sizeof(attr);" in C++
+ * before that. All else may be left zero, which is the default of every member. Members
+ * are only appended, and both sides use what both know, so programs and libraries of
+ * different ages work together. The rules are those of the ioctls: a size that is less
+ * than the structure ever was is -EINVAL, one of more than 4096 bytes is -E2BIG, and so
+ * is what a program sets of an attribute that its library does not know; members of a
+ * result that the library does not know are zero. A view is shared, not copied:
+ * gda_qp_view() returns NULL where the library's is smaller than the program's. What is
+ * bytes on a wire or a device's format has no size and does not change: struct
+ * gda_address, struct gda_counter, gda/mlx5.h.
+ *
  * Any of them may return -ENODEV once the context was shut down or its device is
  * gone, and -ENOMEM; that is not repeated below.
  */
@@ -33,6 +49,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <gda/ioctl.h>
+#include <gda/view.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -41,11 +58,9 @@ extern "C" {
 struct gda_context;
 struct gda_cq;
 struct gda_cq_entry;
-struct gda_cq_view;
 struct gda_qp;
 struct gda_count;
 struct gda_mr;
-struct gda_view;
 
 /**
  * gda_open - open a device
@@ -83,9 +98,9 @@ int gda_context_fd(const struct gda_context *ctx);
 /**
  * gda_context_query - features and limits
  * @ctx: the context
- * @query: out; nothing in it needs to be set
+ * @query: out, but for its size, and its flags, which are 0
  *
- * Return: 0 or a negative errno.
+ * Return: 0; -EINVAL, -E2BIG the structure's size; -EOPNOTSUPP unknown flags.
  */
 int gda_context_query(struct gda_context *ctx, struct gda_query *query);
 
@@ -103,6 +118,7 @@ int gda_context_shutdown(struct gda_context *ctx);
 
 /**
  * struct gda_place - where a part of a queue lies in memory of the caller
+ * @size: sizeof(struct gda_place)
  * @fd: a dma-buf, open for reading and writing; may be closed afterwards
  * @offset: first byte in it; a multiple of 64, of a record: of 8
  * @addr: where this process has mapped that byte, for as long as the queue lives; NULL:
@@ -112,21 +128,26 @@ int gda_context_shutdown(struct gda_context *ctx);
  * QP, or every QP of the CQ, is then in error for good, with %GDA_MLX5_VENDOR_QUEUE.
  */
 struct gda_place {
-	int fd;
+	uint32_t size;
+	int32_t fd;
 	uint64_t offset;
 	void *addr;
 };
 
 /**
  * struct gda_cq_attr - how to create a CQ
- * @depth: entries, power of two; ignored (1) for a collapsed CQ
+ * @size: sizeof(struct gda_cq_attr)
  * @flags: GDA_CQ_*, but for the two that say where it lies
+ * @depth: entries, power of two; ignored (1) for a collapsed CQ
+ * @reserved: must be 0
  * @memory: where the entries lie, or NULL
  * @dbrec: where the consumer index record of a ring lies, or NULL
  */
 struct gda_cq_attr {
-	uint32_t depth;
+	uint32_t size;
 	uint32_t flags;
+	uint32_t depth;
+	uint32_t reserved;
 	const struct gda_place *memory;
 	const struct gda_place *dbrec;
 };
@@ -140,7 +161,8 @@ struct gda_cq_attr {
  * The fast path reads collapsed CQs (%GDA_CQ_COLLAPSED), which serve one QP each.
  * gda_qp_create() makes one by itself. gda_cq_poll() reads rings.
  *
- * Return: 0; -EINVAL bad depth; -ENOSPC too many. With memory of the caller also: -EBADF,
+ * Return: 0; -EINVAL bad depth or size; -E2BIG a member that this library does not know is
+ * set; -EOPNOTSUPP unknown flags; -ENOSPC too many. With memory of the caller also: -EBADF,
  * -EINVAL no dma-buf, not inside it or not aligned; -EACCES not open for writing; -EBUSY it
  * overlaps with another queue; -EOPNOTSUPP its exporter has no address for the CPU, or the
  * device is in-process; -EMEDIUMTYPE that address is not write-back cached; -EAGAIN it
@@ -170,26 +192,39 @@ int gda_cq_destroy(struct gda_cq *cq);
 int gda_cq_event(struct gda_cq *cq, int eventfd, uint32_t flags);
 
 /**
+ * gda_cq_view_sized - what a ring is read through, for those who know its size
+ * @cq: the CQ
+ * @size: bytes of the view that the caller knows
+ *
+ * Return: as gda_cq_view(); NULL also if the library's view has fewer bytes than @size.
+ */
+struct gda_cq_view *gda_cq_view_sized(struct gda_cq *cq, size_t size);
+
+/**
  * gda_cq_view - what a ring is read through
  * @cq: the CQ
  *
  * Return: the view, see gda/ring.h, valid until gda_cq_destroy(); NULL if the CQ is
- * collapsed, or lies where this process has not mapped it.
+ * collapsed, or lies where this process has not mapped it, or if the library is older
+ * than this header and its view is smaller.
  */
-struct gda_cq_view *gda_cq_view(struct gda_cq *cq);
+GDA_HOST_API struct gda_cq_view *gda_cq_view(struct gda_cq *cq)
+{
+	return gda_cq_view_sized(cq, sizeof(struct gda_cq_view));
+}
 
 /**
  * gda_cq_sleep - take the next entry of a ring, asleep until it comes
  * @cq: the CQ, a ring
  * @eventfd: an eventfd(2) of the caller's, for this CQ alone
  * @flags: %GDA_CQ_ARM; or %GDA_CQ_ARM_SOLICITED: only solicited entries wake it
- * @entry: out
+ * @entry: out, but for its size
  * @deadline: in ns of gda_clock_ns(); 0: one second from now
  *
  * One thread at a time takes entries, as with gda_cq_poll(). Signals do not end it.
  *
  * Return: 0; -ETIMEDOUT; what gda_cq_event() returns; -EINVAL also if the CQ is
- * collapsed.
+ * collapsed, or for the size of @entry; -E2BIG likewise.
  */
 int gda_cq_sleep(struct gda_cq *cq, int eventfd, uint32_t flags, struct gda_cq_entry *entry,
 		 uint64_t deadline);
@@ -225,12 +260,14 @@ const struct gda_counter *gda_counter_memory(const struct gda_count *count);
 
 /**
  * struct gda_qp_attr - how to create a QP
- * @cq: its CQ, of the same context; NULL: a collapsed CQ of its own, destroyed with
- *	the QP
- * @sq_depth: slots of 64 bytes, power of two; 0: 256
+ * @size: sizeof(struct gda_qp_attr)
  * @flags: GDA_QP_*
+ * @sq_depth: slots of 64 bytes, power of two; 0: 256
+ * @reserved: must be 0
  * @timeout_ns: bound of every wait inside a posting call (full ring) and of waits
  *	without a deadline; 0: one second
+ * @cq: its CQ, of the same context; NULL: a collapsed CQ of its own, destroyed with
+ *	the QP
  * @recv_cq: ring that takes the immediates of the peer, of the same context, or NULL
  * @sent_counter: counts work requests completed here, or NULL
  * @recv_counter: counts writes and atomics of the peer that have arrived, or NULL
@@ -238,10 +275,12 @@ const struct gda_counter *gda_counter_memory(const struct gda_count *count);
  * @dbrec: where the doorbell record lies, or NULL
  */
 struct gda_qp_attr {
-	struct gda_cq *cq;
-	uint32_t sq_depth;
+	uint32_t size;
 	uint32_t flags;
+	uint32_t sq_depth;
+	uint32_t reserved;
 	uint64_t timeout_ns;
+	struct gda_cq *cq;
 	struct gda_cq *recv_cq;
 	struct gda_count *sent_counter;
 	struct gda_count *recv_counter;
@@ -255,7 +294,8 @@ struct gda_qp_attr {
  * @attr: how
  * @qp: out
  *
- * Return: 0; -EINVAL bad depth, or a CQ of another context; -EBUSY the collapsed CQ
+ * Return: 0; -EINVAL bad depth or size, or a CQ of another context; -E2BIG a member that
+ * this library does not know is set; -EOPNOTSUPP unknown flags; -EBUSY the collapsed CQ
  * serves another QP; -ENOSPC too many. With memory of the caller also as gda_cq_create().
  */
 int gda_qp_create(struct gda_context *ctx, const struct gda_qp_attr *attr,
@@ -303,11 +343,20 @@ int gda_qp_connect(struct gda_qp *qp, const struct gda_address *peer);
 /**
  * gda_qp_query - state, first error and counters
  * @qp: the QP
- * @query: out; nothing in it needs to be set
+ * @query: out, but for its size, and its flags, which are 0
  *
- * Return: 0 or a negative errno.
+ * Return: 0; -EINVAL, -E2BIG the structure's size; -EOPNOTSUPP unknown flags.
  */
 int gda_qp_query(struct gda_qp *qp, struct gda_qp_query *query);
+
+/**
+ * gda_qp_view_sized - what posts to this QP, for those who know its size
+ * @qp: the QP
+ * @size: bytes of the view that the caller knows
+ *
+ * Return: as gda_qp_view(); NULL also if the library's view has fewer bytes than @size.
+ */
+struct gda_view *gda_qp_view_sized(struct gda_qp *qp, size_t size);
 
 /**
  * gda_qp_view - what posts to this QP
@@ -315,19 +364,27 @@ int gda_qp_query(struct gda_qp *qp, struct gda_qp_query *query);
  *
  * Return: the view, see gda/fastpath.h, valid until gda_qp_destroy(); NULL if the
  * QP's CQ is a ring, which the fast path does not read, or if a part of queue or CQ
- * lies where this process has not mapped it.
+ * lies where this process has not mapped it, or if the library is older than this
+ * header and its view is smaller.
  */
-struct gda_view *gda_qp_view(struct gda_qp *qp);
+GDA_HOST_API struct gda_view *gda_qp_view(struct gda_qp *qp)
+{
+	return gda_qp_view_sized(qp, sizeof(struct gda_view));
+}
 
 /**
  * struct gda_exported - a region as a dma-buf
+ * @size: sizeof(struct gda_exported)
  * @fd: the dma-buf, close-on-exec; the caller's to close
  * @offset: where the object's part begins in it
+ * @reserved: 0
  * @length: bytes of the dma-buf
  */
 struct gda_exported {
-	int fd;
+	uint32_t size;
+	int32_t fd;
 	uint32_t offset;
+	uint32_t reserved;
 	uint64_t length;
 };
 
@@ -335,14 +392,14 @@ struct gda_exported {
  * gda_qp_export - a region of a QP, for a device to map
  * @qp: the QP
  * @type: %GDA_REGION_SQ, %GDA_REGION_DBREC or %GDA_REGION_DB
- * @exported: out
+ * @exported: out, but for its size
  *
  * The dma-buf keeps the pages and may outlive the QP, but then nobody looks at them. A
  * doorbell is polled while a dma-buf of it exists. When the device is removed importers
  * are told, and nobody can map or import the dma-buf any more; what is mapped stays.
  *
  * Return: 0; -EINVAL, -ENOENT no such region; -EOPNOTSUPP the device is in-process;
- * -EMFILE, -ENOMEM.
+ * -EINVAL, -E2BIG the structure's size; -EMFILE.
  */
 int gda_qp_export(struct gda_qp *qp, uint32_t type, struct gda_exported *exported);
 
@@ -350,7 +407,7 @@ int gda_qp_export(struct gda_qp *qp, uint32_t type, struct gda_exported *exporte
  * gda_cq_export - a region of a CQ, for a device to map
  * @cq: the CQ
  * @type: %GDA_REGION_CQ, or %GDA_REGION_CQ_DBREC of a ring
- * @exported: out; read only, unless the CQ is %GDA_CQ_WRITABLE
+ * @exported: out, but for its size; read only, unless the CQ is %GDA_CQ_WRITABLE
  *
  * Return: as gda_qp_export().
  */
@@ -359,7 +416,7 @@ int gda_cq_export(struct gda_cq *cq, uint32_t type, struct gda_exported *exporte
 /**
  * gda_counter_export - a counter's region, for a device to map
  * @count: the counter
- * @exported: out; read only
+ * @exported: out, but for its size; read only
  *
  * Return: as gda_qp_export().
  */
@@ -466,9 +523,9 @@ uint64_t gda_mr_iova(const struct gda_mr *mr);
 /**
  * gda_mr_query - describe the MR
  * @mr: the MR
- * @query: out; nothing in it needs to be set
+ * @query: out, but for its size, and its flags, which are 0
  *
- * Return: 0 or a negative errno.
+ * Return: 0; -EINVAL, -E2BIG the structure's size; -EOPNOTSUPP unknown flags.
  */
 int gda_mr_query(struct gda_mr *mr, struct gda_mr_query *query);
 

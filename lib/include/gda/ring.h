@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <gda/barrier.h>
 #include <gda/mlx5.h>
+#include <gda/view.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,49 +23,6 @@ extern "C" {
 
 /* Looks at the ring between two looks at the clock. */
 #define GDA_RING_POLLS	64
-
-/**
- * struct gda_cq_view - a ring CQ as its reader sees it
- * @entries: the ring, entries of 64 bytes
- * @record: the consumer's record, a 32-bit word
- * @mask: entries - 1, a power of two less one
- * @reserved: 0
- * @next: entries taken so far
- *
- * Plain data like struct gda_view: pointers are valid where the reader runs.
- */
-struct gda_cq_view {
-	uint64_t entries;
-	uint64_t record;
-	uint32_t mask;
-	uint32_t reserved;
-	uint64_t next;
-};
-
-/**
- * struct gda_cq_entry - what an entry says
- * @qpn: number of the QP, of this side
- * @opcode: enum gda_mlx5_cqe_opcode: %GDA_MLX5_CQE_RESP_IMM an immediate arrived,
- *	%GDA_MLX5_CQE_REQ work is done, %GDA_MLX5_CQE_REQ_ERR it failed
- * @wr_opcode: enum gda_mlx5_opcode of the work
- * @counter: low 16 bits of the ticket of the work, not for immediates
- * @imm: the immediate
- * @bytes: payload; 0 for what failed
- * @solicited: 1 if it is a solicited one
- * @syndrome: enum gda_mlx5_syndrome; 0 for what did not fail
- * @vendor: enum gda_mlx5_vendor
- */
-struct gda_cq_entry {
-	uint32_t qpn;
-	uint32_t opcode;
-	uint32_t wr_opcode;
-	uint32_t counter;
-	uint32_t imm;
-	uint32_t bytes;
-	uint32_t solicited;
-	uint32_t syndrome;
-	uint32_t vendor;
-};
 
 /* The big-endian word at @offset of an entry. */
 GDA_HELPER uint32_t gda_cq_word(const char *cqe, uint32_t offset)
@@ -78,11 +36,13 @@ GDA_HELPER uint32_t gda_cq_word(const char *cqe, uint32_t offset)
  * @cq: the ring
  * @entry: out, if there is one
  *
- * One thread at a time calls it. It never waits.
+ * One thread at a time calls it. It never waits. The inline function fills the structure
+ * that it is compiled with; the library's looks at its size.
  *
- * Return: 1 if there was one, else 0.
+ * Return: 1 if there was one, else 0. The library's also: -EINVAL, -E2BIG the structure's
+ * size, and nothing was taken.
  */
-GDA_API int gda_cq_poll(struct gda_cq_view *cq, struct gda_cq_entry *entry)
+GDA_SIZED_API int gda_cq_poll(struct gda_cq_view *cq, struct gda_cq_entry *entry)
 {
 	const char *cqe = (const char *)(uintptr_t)cq->entries +
 			  (uint64_t)((uint32_t)cq->next & cq->mask) * GDA_MLX5_SLOT_BYTES;
@@ -125,10 +85,11 @@ GDA_API int gda_cq_poll(struct gda_cq_view *cq, struct gda_cq_entry *entry)
  *
  * It spins; gda_cq_sleep() sleeps. One thread at a time, as gda_cq_poll().
  *
- * Return: 0; -ETIMEDOUT no entry came before the deadline.
+ * Return: 0; -ETIMEDOUT no entry came before the deadline. The library's also: -EINVAL,
+ * -E2BIG the structure's size.
  */
-GDA_API int gda_cq_wait(struct gda_cq_view *cq, struct gda_cq_entry *entry,
-			uint64_t deadline)
+GDA_SIZED_API int gda_cq_wait(struct gda_cq_view *cq, struct gda_cq_entry *entry,
+			      uint64_t deadline)
 {
 	unsigned int polls;
 

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Structures that cross libgda.so. Each begins with a 32-bit size, which the caller sets
+ * to sizeof() of the structure that it was compiled with. Members are only appended, and
+ * zero in one that was appended means what the library did before it knew it. So a
+ * program and a library of different ages share the members that both know.
+ */
+#include <errno.h>
+#include <string.h>
+#include "gda_internal.h"
+
+/* More than this is no structure; also, what is not initialized is rarely less. */
+#define GDA_STRUCT_MAX 4096U
+
+static size_t gda_smaller(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+int gda_struct_check(const void *theirs, size_t least)
+{
+	uint32_t size = *(const uint32_t *)theirs;
+
+	if (size < least)
+		return -EINVAL;
+	return size > GDA_STRUCT_MAX ? -E2BIG : 0;
+}
+
+int gda_struct_read(void *ours, size_t size, size_t least, const void *theirs)
+{
+	int err = gda_struct_check(theirs, least);
+	const char *bytes = theirs;
+	uint32_t given, i;
+
+	if (err)
+		return err;
+	given = *(const uint32_t *)theirs;
+	for (i = (uint32_t)size; i < given; i++)
+		if (bytes[i])
+			return -E2BIG;
+	memset(ours, 0, size);
+	memcpy(ours, theirs, gda_smaller(size, given));
+	return 0;
+}
+
+void gda_struct_write(void *theirs, const void *ours, size_t size)
+{
+	uint32_t given = *(const uint32_t *)theirs;
+	size_t known = gda_smaller(size, given);
+
+	memcpy((char *)theirs + sizeof(given), (const char *)ours + sizeof(given),
+	       known - sizeof(given));
+	memset((char *)theirs + known, 0, given - known);
+}
