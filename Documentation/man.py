@@ -284,7 +284,7 @@ def main():
         "ERRORS": errors(uapi.read_text(encoding="utf-8")),
         "FUNCTIONS": [f".BR {n} (3)," for n in sorted(functions)],
     }
-    for name in ("gda-perf.1", "gdactl.1", "gda.4", "gda.7"):
+    for name in ("gda-perf.1", "gda-run.1", "gdactl.1", "gda.4", "gda.7"):
         path = f"Documentation/man/{name}"
         words["DATE"] = max(date_of(path), date_of("uapi/gda/ioctl.h"))
         fill(TOP / path, man / f"man{name[-1]}" / name, words)

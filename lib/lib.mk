@@ -23,6 +23,12 @@ INPROC_HEADERS	:= $(wildcard lib/inproc/*.h lib/cuda/*.h lib/os/*.h \
 		   kmod/gda_core/engine/*.h)
 LIB_OBJ		+= $(INPROC_SRC:%.c=$(LIB_OUT)/%.o)
 
+# Ranks. PMIx is loaded at run time; its header, if it is here, says how.
+COMM_CPPFLAGS	:= $(GDA_CPPFLAGS) -Ilib/src -Ilib/comm $(shell pkg-config --cflags pmix 2>/dev/null | sed 's/-I/-isystem /g')
+COMM_SRC	:= $(sort $(wildcard lib/comm/*.c))
+COMM_HEADERS	:= $(wildcard lib/comm/*.h)
+LIB_OBJ		+= $(COMM_SRC:%.c=$(LIB_OUT)/%.o)
+
 LIB_TARGETS	+= $(LIB_OUT)/libgda.so $(LIB_OUT)/libgda.a $(LIB_OUT)/gda.pc
 
 $(LIB_OUT)/%.o: lib/src/%.c $(GDA_HEADERS) lib/lib.mk
@@ -33,6 +39,10 @@ $(INPROC_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c $(GDA_HEADERS) $(INPROC_HE
 		lib/lib.mk
 	@mkdir -p $(@D)
 	$(CC) $(INPROC_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
+
+$(COMM_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c $(GDA_HEADERS) $(COMM_HEADERS) lib/lib.mk
+	@mkdir -p $(@D)
+	$(CC) $(COMM_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
 
 $(LIB_OUT)/libgda.so.2: $(LIB_OBJ) lib/libgda.map
 	$(CC) $(GDA_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared -pthread -Wl,-soname,libgda.so.2 \

@@ -62,7 +62,8 @@ install_library() {
 }
 
 install_tools() {
-	put 755 "$prefix/bin" "$build/tools/gda-perf" "$build/tools/gdactl"
+	put 755 "$prefix/bin" "$build/tools/gda-perf" "$build/tools/gda-run" \
+		"$build/tools/gdactl"
 }
 
 install_man() {

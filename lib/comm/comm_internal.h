@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Between the files of lib/comm: the messages between a rank and the hub, the hub's
+ * handle, and the communicator.
+ *
+ * A connection begins with the proof that both ends know the secret (proof.c); then come
+ * frames: a struct gda_comm_frame in little-endian order, and frame.bytes of payload.
+ */
+#ifndef GDA_COMM_INTERNAL_H
+#define GDA_COMM_INTERNAL_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <gda/comm.h>
+#include "gda_internal.h"
+
+#define GDA_COMM_TIMEOUT_NS	30000000000ULL
+#define GDA_COMM_GRACE_NS	500000000ULL	/* the hub's word on a deadline may take so long */
+#define GDA_COMM_PROOF_NS	1000000000ULL
+#define GDA_COMM_VERSION	1U
+
+/* proof.c */
+
+#define GDA_COMM_SECRET_BYTES	16
+#define GDA_COMM_NONCE_BYTES	16
+#define GDA_COMM_TAG_BYTES	16
+
+struct gda_comm_secret {
+	unsigned char bytes[GDA_COMM_SECRET_BYTES];
+};
+
+/* Either end sends its nonce, the hub first, and answers that of the other with a tag. */
+enum gda_comm_side {
+	GDA_COMM_HUB = 1,
+	GDA_COMM_RANK = 2,
+};
+
+int gda_comm_random(void *out, size_t bytes);
+void gda_comm_tag(const struct gda_comm_secret *secret, enum gda_comm_side prover,
+		  const unsigned char nonce[GDA_COMM_NONCE_BYTES],
+		  unsigned char tag[GDA_COMM_TAG_BYTES]);
+bool gda_comm_tag_equal(const unsigned char *a, const unsigned char *b);
+
+/* frame.c */
+
+enum gda_comm_kind {
+	GDA_COMM_HELLO = 1,	/* rank to hub: @a rank, @b nranks, @time until the deadline */
+	GDA_COMM_WELCOME,	/* hub to rank: all are here */
+	GDA_COMM_GATHER,	/* rank to hub: @a number of the call, @time, the bytes */
+	GDA_COMM_RESULT,	/* hub to rank: @a number of the call, the bytes of all */
+	GDA_COMM_STATE,		/* hub to rank: rank @a is gone, and why: errno @b */
+	GDA_COMM_FAIL,		/* hub to rank: the call, or the creation, failed: errno @b */
+	GDA_COMM_BYE,		/* rank to hub: it leaves */
+};
+
+struct gda_comm_frame {
+	uint32_t kind;
+	uint32_t bytes;
+	uint32_t a;
+	uint32_t b;
+	uint64_t time;		/* ns */
+};
+
+/* Bytes that come in, or go out, piece by piece. */
+struct gda_comm_buffer {
+	unsigned char *data;
+	size_t used;
+	size_t room;
+	size_t sent;		/* of a buffer that goes out */
+};
+
+int gda_comm_buffer_add(struct gda_comm_buffer *b, const void *data, size_t bytes);
+void gda_comm_buffer_free(struct gda_comm_buffer *b);
+int gda_comm_frame_add(struct gda_comm_buffer *b, const struct gda_comm_frame *frame,
+		       const void *payload);
+/* Send what can be sent without waiting. Return: 0 or a negative errno. */
+int gda_comm_buffer_flush(struct gda_comm_buffer *b, int fd);
+/* Read what is there. Return: 0, -ECONNRESET at the end, or another negative errno. */
+int gda_comm_buffer_fill(struct gda_comm_buffer *b, int fd, size_t most);
+/*
+ * The first frame of what came in. Return: 1 if it is complete (its payload is at
+ * *payload until gda_comm_frame_drop()), 0 if not, -EPROTO if it never will be.
+ */
+int gda_comm_frame_get(const struct gda_comm_buffer *b, size_t most,
+		       struct gda_comm_frame *frame, const unsigned char **payload);
+void gda_comm_frame_drop(struct gda_comm_buffer *b, const struct gda_comm_frame *frame);
+void gda_comm_bytes_drop(struct gda_comm_buffer *b, size_t bytes);
+
+/* id.c */
+
+/* Find the listening socket that gda_comm_id_create() made, or gda-run handed over. */
+int gda_comm_id_listener(const struct gda_comm_id *id);
+int gda_comm_id_parse(const struct gda_comm_id *id, struct gda_comm_secret *secret,
+		      struct sockaddr_storage *addr);
+/* gda_comm_id_create() at the address @at, of which the port does not count. */
+int gda_comm_id_listen(const struct sockaddr_storage *at, struct gda_comm_id *id);
+int gda_comm_id_connect(const struct gda_comm_id *id, uint64_t deadline, int *fd);
+
+/* hub.c */
+
+struct gda_comm_hub;
+
+/*
+ * Start the hub's thread. It takes @listener, and @own, one end of a connection that is
+ * rank 0's and needs no proof; both are closed by it, also on failure.
+ */
+int gda_comm_hub_start(uint32_t nranks, uint64_t timeout_ns,
+		       const struct gda_comm_secret *secret, int listener, int own,
+		       struct gda_comm_hub **hub);
+/* Wait until the other ranks have left, but not after @deadline; then end it. */
+void gda_comm_hub_stop(struct gda_comm_hub *hub, uint64_t deadline);
+
+/* start.c: what the launcher says, and how the id comes to all */
+
+int gda_comm_start(const struct gda_comm_attr *given, struct gda_comm_attr *attr,
+		   struct gda_comm_id *id);
+/* pmix.c; -ENOENT if PMIx did not start this program. */
+int gda_comm_pmix(const char *interface, struct gda_comm_attr *attr, struct gda_comm_id *id);
+
+/* comm.c */
+
+struct gda_comm {
+	uint32_t rank;
+	uint32_t nranks;
+	uint64_t timeout_ns;
+	pid_t pid;
+	int fd;				/* to the hub */
+	int stop;			/* an eventfd: ends the thread */
+	pthread_t thread;
+	struct gda_comm_hub *hub;	/* rank 0's */
+	struct sockaddr_storage address;	/* of this rank, as the others reach it */
+	uint32_t calls;			/* collective ones so far; the caller's */
+	uint32_t *abort_words;
+
+	pthread_mutex_t lock;		/* guards the rest */
+	pthread_cond_t changed;
+	bool welcome;
+	int error;			/* sticky: of the collective calls */
+	int failed;			/* rank that was lost first, or -1 */
+	int *states;			/* by rank */
+	uint32_t done;			/* RESULTs so far */
+	void *out;			/* where the next one goes, and how long it must be */
+	size_t out_bytes;
+};
+
+#endif /* GDA_COMM_INTERNAL_H */

@@ -1,0 +1,546 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The hub: a thread in the process of rank 0 that every rank has a connection to. It
+ * gathers and hands out the bytes of collective calls, and tells all ranks which of them
+ * are gone.
+ *
+ * A new connection is a guest until it has proved that it knows the secret and has said
+ * which rank it is, both within GDA_COMM_PROOF_NS. Nothing but the proof is read before
+ * the proof is good. There are at most GDA_COMM_GUESTS; one more sends the oldest away, so
+ * that connections which say nothing keep nobody out.
+ *
+ * Everything but @lock, @stopping and @stop_at is the thread's own. No socket is ever
+ * waited for but in poll(2).
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <gda/barrier.h>
+#include "comm_internal.h"
+
+#define GDA_COMM_GUESTS		128U
+#define GDA_COMM_PROOF_BYTES	(GDA_COMM_TAG_BYTES + GDA_COMM_NONCE_BYTES)
+
+struct gda_comm_guest {
+	int fd;				/* -1: no guest */
+	bool proven;
+	uint64_t deadline;
+	unsigned char nonce[GDA_COMM_NONCE_BYTES];
+	struct gda_comm_buffer in;
+	struct gda_comm_buffer out;
+};
+
+struct gda_comm_member {
+	int fd;				/* -1: not here, or gone */
+	int state;			/* of gda_comm_state() */
+	bool came;			/* to the call that is under way */
+	struct gda_comm_buffer in;
+	struct gda_comm_buffer out;
+};
+
+struct gda_comm_hub {
+	uint32_t nranks;
+	uint32_t here;			/* ranks that have said hello */
+	struct gda_comm_secret secret;
+	int listener;
+	int wake;			/* an eventfd: look at @stopping */
+	pthread_t thread;
+	struct gda_comm_member *members;
+	struct gda_comm_guest guests[GDA_COMM_GUESTS];
+	struct pollfd *polls;		/* one for each of all that, see gda_comm_hub_poll() */
+	int failed;			/* negative errno of the first failure */
+
+	/* the collective call that is under way; before @here is @nranks: the creation */
+	uint32_t call;			/* calls that are complete */
+	uint32_t came;
+	uint32_t bytes;
+	uint64_t deadline;		/* 0: none is under way */
+	unsigned char *all;
+
+	pthread_mutex_t lock;
+	bool stopping;
+	uint64_t stop_at;
+};
+
+static void gda_comm_hub_send(struct gda_comm_member *m, const struct gda_comm_frame *frame,
+			      const void *payload)
+{
+	int err = gda_comm_frame_add(&m->out, frame, payload);
+
+	if (!err)
+		err = gda_comm_buffer_flush(&m->out, m->fd);
+	if (err)
+		/* poll(2) finds it, and the rank is lost where nothing is being sent */
+		shutdown(m->fd, SHUT_RDWR);
+}
+
+static void gda_comm_hub_broadcast(struct gda_comm_hub *hub, const struct gda_comm_frame *frame,
+				   const void *payload)
+{
+	uint32_t rank = hub->nranks;
+
+	/* rank 0 last: once it is told it may exit, and end the hub */
+	while (rank--)
+		if (hub->members[rank].fd >= 0)
+			gda_comm_hub_send(&hub->members[rank], frame, payload);
+}
+
+/* The call under way, or the creation, fails on all ranks; and so do all later ones. */
+static void gda_comm_hub_fail(struct gda_comm_hub *hub, int err)
+{
+	struct gda_comm_frame fail = { .kind = GDA_COMM_FAIL, .b = (uint32_t)-err };
+
+	if (hub->failed)
+		return;
+	hub->failed = err;
+	hub->deadline = 0;
+	gda_comm_hub_broadcast(hub, &fail, NULL);
+}
+
+/* A rank is gone, or counts as gone; its connection ends unless it only was too late. */
+static void gda_comm_hub_lose(struct gda_comm_hub *hub, struct gda_comm_member *m, int state)
+{
+	struct gda_comm_frame frame = {
+		.kind = GDA_COMM_STATE,
+		.a = (uint32_t)(m - hub->members),
+		.b = (uint32_t)-state,
+	};
+
+	if (state != -ETIMEDOUT && m->fd >= 0) {
+		close(m->fd);
+		m->fd = -1;
+		gda_comm_buffer_free(&m->in);
+		gda_comm_buffer_free(&m->out);
+	}
+	if (m->state)
+		return;
+	m->state = state;
+	gda_comm_hub_broadcast(hub, &frame, NULL);
+	/* one that has left is missed only by a call that waits for it */
+	if (state != -ESHUTDOWN || hub->deadline)
+		gda_comm_hub_fail(hub, state);
+}
+
+/* The deadline of what is under way has passed: name all who did not come. */
+static void gda_comm_hub_expire(struct gda_comm_hub *hub)
+{
+	uint32_t rank;
+
+	for (rank = 0; rank < hub->nranks; rank++)
+		if (!hub->members[rank].came)
+			gda_comm_hub_lose(hub, &hub->members[rank], -ETIMEDOUT);
+	gda_comm_hub_fail(hub, -ETIMEDOUT);
+}
+
+static void gda_comm_hub_begin(struct gda_comm_hub *hub, uint64_t left)
+{
+	uint64_t until = gda_clock_ns() + left;
+
+	if (!hub->deadline || until < hub->deadline)
+		hub->deadline = until;
+}
+
+/* What the next call begins with. */
+static void gda_comm_hub_reset(struct gda_comm_hub *hub)
+{
+	uint32_t rank;
+
+	for (rank = 0; rank < hub->nranks; rank++)
+		hub->members[rank].came = false;
+	hub->came = 0;
+	hub->deadline = 0;
+	free(hub->all);
+	hub->all = NULL;
+}
+
+/* Any rank that is not here fails a call, whichever it is: one of them, and why. */
+static int gda_comm_hub_missing(const struct gda_comm_hub *hub)
+{
+	uint32_t rank;
+
+	for (rank = 0; rank < hub->nranks; rank++)
+		if (hub->members[rank].state)
+			return hub->members[rank].state;
+	return 0;
+}
+
+static void gda_comm_hub_gather(struct gda_comm_hub *hub, struct gda_comm_member *m,
+				const struct gda_comm_frame *f, const unsigned char *payload)
+{
+	struct gda_comm_frame result = { .kind = GDA_COMM_RESULT };
+	int err = hub->failed ? hub->failed : gda_comm_hub_missing(hub);
+
+	if (hub->failed) {
+		struct gda_comm_frame fail = { .kind = GDA_COMM_FAIL, .b = (uint32_t)-err };
+
+		gda_comm_hub_send(m, &fail, NULL);
+		return;
+	}
+	if (!err && !hub->came) {
+		hub->bytes = f->bytes;
+		hub->all = malloc((size_t)hub->nranks * f->bytes + 1);
+		if (!hub->all)
+			err = -ENOMEM;
+	}
+	if (!err && (m->came || hub->here < hub->nranks || f->a != hub->call + 1 ||
+		     f->bytes != hub->bytes))
+		err = -EPROTO;
+	if (err) {
+		gda_comm_hub_fail(hub, err);
+		return;
+	}
+	if (f->bytes)
+		memcpy(hub->all + (size_t)(m - hub->members) * f->bytes, payload, f->bytes);
+	m->came = true;
+	gda_comm_hub_begin(hub, f->time);
+	if (++hub->came < hub->nranks)
+		return;
+	hub->call++;
+	result.a = hub->call;
+	result.bytes = hub->nranks * hub->bytes;
+	gda_comm_hub_broadcast(hub, &result, hub->all);
+	gda_comm_hub_reset(hub);
+}
+
+static void gda_comm_member_frame(struct gda_comm_hub *hub, struct gda_comm_member *m,
+				  const struct gda_comm_frame *f, const unsigned char *payload)
+{
+	if (f->kind == GDA_COMM_GATHER)
+		gda_comm_hub_gather(hub, m, f, payload);
+	else if (f->kind == GDA_COMM_BYE)
+		gda_comm_hub_lose(hub, m, -ESHUTDOWN);
+	else
+		gda_comm_hub_lose(hub, m, -ECONNRESET);
+}
+
+static void gda_comm_member_read(struct gda_comm_hub *hub, struct gda_comm_member *m)
+{
+	const unsigned char *payload;
+	struct gda_comm_frame f;
+	int end, ret = 0;
+
+	end = gda_comm_buffer_fill(&m->in, m->fd, GDA_COMM_MAX_GATHER + 64);
+	while (m->fd >= 0) {
+		ret = gda_comm_frame_get(&m->in, GDA_COMM_MAX_GATHER, &f, &payload);
+		if (ret <= 0)
+			break;
+		gda_comm_member_frame(hub, m, &f, payload);
+		if (m->fd >= 0)
+			gda_comm_frame_drop(&m->in, &f);
+	}
+	if (m->fd >= 0 && (end || ret < 0))
+		gda_comm_hub_lose(hub, m, -ECONNRESET);
+}
+
+static void gda_comm_guest_close(struct gda_comm_guest *g)
+{
+	if (g->fd >= 0)
+		close(g->fd);
+	g->fd = -1;
+	gda_comm_buffer_free(&g->in);
+	gda_comm_buffer_free(&g->out);
+}
+
+/* Say no; what the rank makes of it is its error. */
+static void gda_comm_guest_refuse(struct gda_comm_guest *g, int err)
+{
+	struct gda_comm_frame fail = { .kind = GDA_COMM_FAIL, .b = (uint32_t)-err };
+
+	if (!gda_comm_frame_add(&g->out, &fail, NULL))
+		gda_comm_buffer_flush(&g->out, g->fd);
+	gda_comm_guest_close(g);
+}
+
+/* A guest becomes the rank that it says it is. */
+static void gda_comm_guest_hello(struct gda_comm_hub *hub, struct gda_comm_guest *g,
+				 const struct gda_comm_frame *f, const unsigned char *payload)
+{
+	struct gda_comm_frame welcome = { .kind = GDA_COMM_WELCOME };
+	struct gda_comm_member *m;
+
+	if (f->kind != GDA_COMM_HELLO || f->bytes != 1 || *payload != GDA_COMM_VERSION ||
+	    f->b != hub->nranks || f->a >= hub->nranks) {
+		gda_comm_guest_refuse(g, -EPROTO);
+		return;
+	}
+	m = &hub->members[f->a];
+	if (m->came || m->state || hub->failed || hub->here == hub->nranks) {
+		gda_comm_guest_refuse(g, hub->failed ? hub->failed : -EEXIST);
+		return;
+	}
+	gda_comm_frame_drop(&g->in, f);
+	m->fd = g->fd;
+	m->in = g->in;
+	m->out = g->out;
+	m->came = true;
+	*g = (struct gda_comm_guest) { .fd = -1 };
+	gda_comm_hub_begin(hub, f->time);
+	if (++hub->here < hub->nranks)
+		return;
+	gda_comm_hub_reset(hub);
+	gda_comm_hub_broadcast(hub, &welcome, NULL);
+}
+
+/* Return: 0 it may go on, or a negative errno. */
+static int gda_comm_guest_prove(struct gda_comm_hub *hub, struct gda_comm_guest *g)
+{
+	unsigned char tag[GDA_COMM_TAG_BYTES];
+	int err = gda_comm_buffer_fill(&g->in, g->fd, GDA_COMM_PROOF_BYTES);
+
+	if (err || g->in.used < GDA_COMM_PROOF_BYTES)
+		return err;
+	gda_comm_tag(&hub->secret, GDA_COMM_RANK, g->nonce, tag);
+	if (!gda_comm_tag_equal(g->in.data, tag))
+		return -EACCES;
+	gda_comm_tag(&hub->secret, GDA_COMM_HUB, g->in.data + GDA_COMM_TAG_BYTES, tag);
+	gda_comm_bytes_drop(&g->in, GDA_COMM_PROOF_BYTES);
+	g->proven = true;
+	err = gda_comm_buffer_add(&g->out, tag, sizeof(tag));
+	return err ? err : gda_comm_buffer_flush(&g->out, g->fd);
+}
+
+static void gda_comm_guest_read(struct gda_comm_hub *hub, struct gda_comm_guest *g)
+{
+	const unsigned char *payload;
+	struct gda_comm_frame f;
+	int err = 0, ret = 0;
+
+	if (!g->proven)
+		err = gda_comm_guest_prove(hub, g);
+	if (!err && g->proven) {
+		err = gda_comm_buffer_fill(&g->in, g->fd, GDA_COMM_MAX_GATHER + 64);
+		ret = gda_comm_frame_get(&g->in, 1, &f, &payload);
+	}
+	if (ret == 1)
+		gda_comm_guest_hello(hub, g, &f, payload);
+	else if (err || ret < 0)
+		gda_comm_guest_close(g);
+}
+
+/* Find room for a guest; the oldest without a proof goes if there is none. */
+static struct gda_comm_guest *gda_comm_hub_room(struct gda_comm_hub *hub)
+{
+	struct gda_comm_guest *oldest = NULL;
+	uint32_t i;
+
+	for (i = 0; i < GDA_COMM_GUESTS; i++) {
+		struct gda_comm_guest *g = &hub->guests[i];
+
+		if (g->fd < 0)
+			return g;
+		if (!oldest || g->deadline < oldest->deadline)
+			oldest = g;
+	}
+	gda_comm_guest_close(oldest);
+	return oldest;
+}
+
+static void gda_comm_hub_accept(struct gda_comm_hub *hub)
+{
+	struct gda_comm_guest *g;
+	int fd = accept4(hub->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int one = 1, idle = 5;
+
+	if (fd < 0)
+		return;
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	/* a machine that is gone says nothing */
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &one, sizeof(one));
+	g = gda_comm_hub_room(hub);
+	*g = (struct gda_comm_guest) {
+		.fd = fd,
+		.deadline = gda_clock_ns() + GDA_COMM_PROOF_NS,
+	};
+	if (gda_comm_random(g->nonce, sizeof(g->nonce)) ||
+	    gda_comm_buffer_add(&g->out, g->nonce, sizeof(g->nonce)) ||
+	    gda_comm_buffer_flush(&g->out, fd))
+		gda_comm_guest_close(g);
+}
+
+/* Return: whether the thread is to end. */
+static bool gda_comm_hub_stops(struct gda_comm_hub *hub, uint64_t now)
+{
+	bool stopping, others = false;
+	uint64_t stop_at, count;
+	uint32_t rank;
+
+	(void)!read(hub->wake, &count, sizeof(count));
+	pthread_mutex_lock(&hub->lock);
+	stopping = hub->stopping;
+	stop_at = hub->stop_at;
+	pthread_mutex_unlock(&hub->lock);
+	for (rank = 1; rank < hub->nranks; rank++)
+		others |= hub->members[rank].fd >= 0;
+	return stopping && (!others || now >= stop_at);
+}
+
+/* What happens without a word of anybody. */
+static void gda_comm_hub_tick(struct gda_comm_hub *hub, uint64_t now)
+{
+	uint32_t i;
+
+	for (i = 0; i < GDA_COMM_GUESTS; i++)
+		if (hub->guests[i].fd >= 0 && now >= hub->guests[i].deadline)
+			gda_comm_guest_close(&hub->guests[i]);
+	if (hub->deadline && now >= hub->deadline)
+		gda_comm_hub_expire(hub);
+}
+
+static void gda_comm_hub_poll(struct gda_comm_hub *hub)
+{
+	struct pollfd *p = hub->polls;
+	uint32_t i;
+
+	p[0] = (struct pollfd) { .fd = hub->wake, .events = POLLIN };
+	p[1] = (struct pollfd) { .fd = hub->listener, .events = POLLIN };
+	for (i = 0; i < GDA_COMM_GUESTS; i++)
+		p[2 + i] = (struct pollfd) { .fd = hub->guests[i].fd, .events = POLLIN };
+	for (i = 0; i < hub->nranks; i++) {
+		const struct gda_comm_member *m = &hub->members[i];
+
+		p[2 + GDA_COMM_GUESTS + i] = (struct pollfd) {
+			.fd = m->fd,
+			.events = POLLIN | (m->out.used ? POLLOUT : 0),
+		};
+	}
+	/* deadlines are looked at this often */
+	poll(p, 2 + GDA_COMM_GUESTS + hub->nranks, 50);
+}
+
+/* A descriptor that was closed since poll(2), or is another one now, is nothing new. */
+static void gda_comm_hub_serve(struct gda_comm_hub *hub)
+{
+	const struct pollfd *guests = hub->polls + 2;
+	const struct pollfd *members = guests + GDA_COMM_GUESTS;
+	uint32_t i;
+
+	for (i = 0; i < hub->nranks; i++) {
+		struct gda_comm_member *m = &hub->members[i];
+
+		if (m->fd < 0 || m->fd != members[i].fd)
+			continue;
+		if (members[i].revents & POLLOUT &&
+		    gda_comm_buffer_flush(&m->out, m->fd))
+			gda_comm_hub_lose(hub, m, -ECONNRESET);
+		else if (members[i].revents)
+			gda_comm_member_read(hub, m);
+	}
+	for (i = 0; i < GDA_COMM_GUESTS; i++)
+		if (hub->guests[i].fd >= 0 && hub->guests[i].fd == guests[i].fd &&
+		    guests[i].revents)
+			gda_comm_guest_read(hub, &hub->guests[i]);
+	if (hub->polls[1].revents)
+		gda_comm_hub_accept(hub);
+}
+
+static void *gda_comm_hub_main(void *arg)
+{
+	struct gda_comm_hub *hub = arg;
+
+	for (;;) {
+		uint64_t now = gda_clock_ns();
+
+		gda_comm_hub_tick(hub, now);
+		if (gda_comm_hub_stops(hub, now))
+			return NULL;
+		gda_comm_hub_poll(hub);
+		gda_comm_hub_serve(hub);
+	}
+}
+
+static void gda_comm_hub_free(struct gda_comm_hub *hub)
+{
+	uint32_t i;
+
+	for (i = 0; i < GDA_COMM_GUESTS; i++)
+		gda_comm_guest_close(&hub->guests[i]);
+	for (i = 0; hub->members && i < hub->nranks; i++) {
+		if (hub->members[i].fd >= 0)
+			close(hub->members[i].fd);
+		gda_comm_buffer_free(&hub->members[i].in);
+		gda_comm_buffer_free(&hub->members[i].out);
+	}
+	close(hub->listener);
+	if (hub->wake >= 0)
+		close(hub->wake);
+	pthread_mutex_destroy(&hub->lock);
+	free(hub->all);
+	free(hub->polls);
+	free(hub->members);
+	free(hub);
+}
+
+/* A thread of the library's takes no signals: they are the program's. */
+static int gda_comm_hub_thread(struct gda_comm_hub *hub)
+{
+	sigset_t all, old;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	err = -pthread_create(&hub->thread, NULL, gda_comm_hub_main, hub);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return err;
+}
+
+int gda_comm_hub_start(uint32_t nranks, uint64_t timeout_ns,
+		       const struct gda_comm_secret *secret, int listener, int own,
+		       struct gda_comm_hub **result)
+{
+	struct gda_comm_hub *hub = calloc(1, sizeof(*hub));
+	uint32_t i;
+	int err;
+
+	if (!hub) {
+		close(listener);
+		close(own);
+		return -ENOMEM;
+	}
+	hub->nranks = nranks;
+	hub->secret = *secret;
+	hub->listener = listener;
+	hub->deadline = gda_clock_ns() + timeout_ns;
+	pthread_mutex_init(&hub->lock, NULL);
+	hub->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	hub->members = calloc(nranks, sizeof(*hub->members));
+	hub->polls = calloc(2 + GDA_COMM_GUESTS + nranks, sizeof(*hub->polls));
+	for (i = 0; hub->members && i < nranks; i++)
+		hub->members[i].fd = -1;
+	for (i = 0; i < GDA_COMM_GUESTS; i++)
+		hub->guests[i].fd = -1;
+	/* of this process: it needs no proof, and has all the time */
+	hub->guests[0] = (struct gda_comm_guest) {
+		.fd = own, .proven = true, .deadline = UINT64_MAX,
+	};
+	err = hub->wake < 0 ? -errno : !hub->members || !hub->polls ? -ENOMEM : 0;
+	if (!err)
+		err = gda_comm_hub_thread(hub);
+	if (err)
+		gda_comm_hub_free(hub);
+	else
+		*result = hub;
+	return err;
+}
+
+void gda_comm_hub_stop(struct gda_comm_hub *hub, uint64_t deadline)
+{
+	uint64_t one = 1;
+
+	pthread_mutex_lock(&hub->lock);
+	hub->stopping = true;
+	hub->stop_at = deadline;
+	pthread_mutex_unlock(&hub->lock);
+	(void)!write(hub->wake, &one, sizeof(one));
+	pthread_join(hub->thread, NULL);
+	gda_comm_hub_free(hub);
+}

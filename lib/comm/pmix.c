@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+/*
+ * PMIx as the launcher: it says which rank this is and of how many, and carries the id
+ * from rank 0 to the others. Nothing else is asked of it, and it is left at once.
+ *
+ * libpmix is loaded when the environment says that PMIx started this program. It stays
+ * loaded: it has threads of its own.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "comm_internal.h"
+
+#if __has_include(<pmix.h>)
+#include <dlfcn.h>
+#include <pmix.h>
+
+/* The calls that are used, by the types of the header. */
+struct gda_pmix {
+	__typeof__(&PMIx_Init) init;
+	__typeof__(&PMIx_Finalize) finalize;
+	__typeof__(&PMIx_Get) get;
+	__typeof__(&PMIx_Put) put;
+	__typeof__(&PMIx_Commit) commit;
+	__typeof__(&PMIx_Fence) fence;
+	__typeof__(&PMIx_Value_destruct) destruct;
+};
+
+static const struct gda_pmix_symbol {
+	const char *name;
+	size_t at;
+} gda_pmix_symbols[] = {
+	{ "PMIx_Init", offsetof(struct gda_pmix, init) },
+	{ "PMIx_Finalize", offsetof(struct gda_pmix, finalize) },
+	{ "PMIx_Get", offsetof(struct gda_pmix, get) },
+	{ "PMIx_Put", offsetof(struct gda_pmix, put) },
+	{ "PMIx_Commit", offsetof(struct gda_pmix, commit) },
+	{ "PMIx_Fence", offsetof(struct gda_pmix, fence) },
+	{ "PMIx_Value_destruct", offsetof(struct gda_pmix, destruct) },
+};
+
+#define GDA_PMIX_KEY "gda.comm.id"
+
+static int gda_pmix_load(struct gda_pmix *pmix)
+{
+	void *lib = dlopen("libpmix.so.2", RTLD_NOW | RTLD_LOCAL);
+	size_t i;
+
+	if (!lib)
+		return -EOPNOTSUPP;
+	for (i = 0; i < sizeof(gda_pmix_symbols) / sizeof(gda_pmix_symbols[0]); i++) {
+		void *symbol = dlsym(lib, gda_pmix_symbols[i].name);
+
+		if (!symbol)
+			return -EOPNOTSUPP;
+		memcpy((char *)pmix + gda_pmix_symbols[i].at, &symbol, sizeof(symbol));
+	}
+	return 0;
+}
+
+static void gda_pmix_free(const struct gda_pmix *pmix, pmix_value_t *v)
+{
+	pmix->destruct(v);
+	free(v);
+}
+
+/* Of a communicator's rank: all others have PMIx's number of the same rank. */
+static void gda_pmix_proc(pmix_proc_t *proc, const pmix_proc_t *self, pmix_rank_t rank)
+{
+	memset(proc, 0, sizeof(*proc));
+	memcpy(proc->nspace, self->nspace, sizeof(proc->nspace));
+	proc->rank = rank;
+}
+
+static int gda_pmix_size(const struct gda_pmix *pmix, const pmix_proc_t *self, uint32_t *size)
+{
+	pmix_proc_t all;
+	pmix_value_t *v;
+
+	gda_pmix_proc(&all, self, PMIX_RANK_WILDCARD);
+	if (pmix->get(&all, PMIX_JOB_SIZE, NULL, 0, &v) != PMIX_SUCCESS)
+		return -EIO;
+	*size = v->data.uint32;
+	gda_pmix_free(pmix, v);
+	return 0;
+}
+
+static int gda_pmix_put(const struct gda_pmix *pmix, const struct gda_comm_id *id)
+{
+	pmix_value_t v = { .type = PMIX_STRING };
+
+	v.data.string = (char *)(uintptr_t)id->text;
+	return pmix->put(PMIX_GLOBAL, GDA_PMIX_KEY, &v) == PMIX_SUCCESS ? 0 : -EIO;
+}
+
+static int gda_pmix_get(const struct gda_pmix *pmix, const pmix_proc_t *self,
+			struct gda_comm_id *id)
+{
+	pmix_proc_t first;
+	pmix_value_t *v;
+	int err = 0;
+
+	gda_pmix_proc(&first, self, 0);
+	if (pmix->get(&first, GDA_PMIX_KEY, NULL, 0, &v) != PMIX_SUCCESS)
+		return -EIO;
+	/* an empty one: rank 0 could not make it */
+	if (v->type != PMIX_STRING || !v->data.string[0] ||
+	    strlen(v->data.string) >= sizeof(id->text))
+		err = -EIO;
+	else
+		memcpy(id->text, v->data.string, strlen(v->data.string) + 1);
+	gda_pmix_free(pmix, v);
+	return err;
+}
+
+/* All ranks take part in the fence, whatever became of the id. */
+static int gda_pmix_exchange(const struct gda_pmix *pmix, const pmix_proc_t *self,
+			     const char *interface, struct gda_comm_id *id)
+{
+	pmix_info_t info;
+	int err = 0;
+
+	memset(id, 0, sizeof(*id));
+	if (!self->rank) {
+		err = gda_comm_id_create(interface, id);
+		if (gda_pmix_put(pmix, id) && !err)
+			err = -EIO;
+	}
+	memset(&info, 0, sizeof(info));
+	memcpy(info.key, PMIX_COLLECT_DATA, sizeof(PMIX_COLLECT_DATA));
+	info.value.type = PMIX_BOOL;
+	info.value.data.flag = true;
+	if (pmix->commit() != PMIX_SUCCESS ||
+	    pmix->fence(NULL, 0, &info, 1) != PMIX_SUCCESS)
+		return err ? err : -EIO;
+	return err ? err : gda_pmix_get(pmix, self, id);
+}
+
+int gda_comm_pmix(const char *interface, struct gda_comm_attr *attr, struct gda_comm_id *id)
+{
+	struct gda_pmix pmix;
+	pmix_proc_t self;
+	int err;
+
+	if (!getenv("PMIX_NAMESPACE"))
+		return -ENOENT;
+	err = gda_pmix_load(&pmix);
+	if (err)
+		return err;
+	if (pmix.init(&self, NULL, 0) != PMIX_SUCCESS)
+		return -EIO;
+	attr->rank = self.rank;
+	err = gda_pmix_size(&pmix, &self, &attr->nranks);
+	if (!err)
+		err = gda_pmix_exchange(&pmix, &self, interface, id);
+	/* the program, an MPI program perhaps, may have its own use of it: it is counted */
+	pmix.finalize(NULL, 0);
+	return err;
+}
+
+#else
+
+int gda_comm_pmix(const char *interface, struct gda_comm_attr *attr, struct gda_comm_id *id)
+{
+	(void)interface;
+	(void)attr;
+	(void)id;
+	return getenv("PMIX_NAMESPACE") ? -EOPNOTSUPP : -ENOENT;
+}
+
+#endif

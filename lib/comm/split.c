@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Parts of a communicator. The first rank of each part makes an id; all ids go to all
+ * ranks, and each takes that of its part.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <gda/barrier.h>
+#include "comm_internal.h"
+
+struct gda_comm_vote {
+	uint32_t color;
+	int32_t err;
+	struct gda_comm_id id;
+};
+
+/* How many of those before @rank are of its color. */
+static uint32_t gda_comm_count(const struct gda_comm_vote *votes, uint32_t end, uint32_t color)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < end; i++)
+		n += votes[i].color == color;
+	return n;
+}
+
+static int gda_comm_part(struct gda_comm *comm, const struct gda_comm_vote *votes,
+			 uint64_t deadline, struct gda_comm **part)
+{
+	uint32_t color = votes[comm->rank].color, first = 0;
+	struct gda_comm_attr attr = {
+		.size = sizeof(attr),
+		.rank = gda_comm_count(votes, comm->rank, color),
+		.nranks = gda_comm_count(votes, comm->nranks, color),
+	};
+	uint64_t now = gda_clock_ns();
+
+	while (votes[first].color != color)
+		first++;
+	if (votes[first].err)
+		return votes[first].err;
+	attr.id = &votes[first].id;
+	attr.timeout_ns = deadline > now ? deadline - now : 1;
+	return gda_comm_create(&attr, part);
+}
+
+GDA_EXPORT int gda_comm_split(struct gda_comm *comm, uint32_t color, uint64_t deadline,
+			      struct gda_comm **part)
+{
+	struct gda_comm_vote *votes = calloc(comm->nranks, sizeof(*votes));
+	struct gda_comm_vote own = { .color = color };
+	struct gda_comm *made = NULL;
+	int err;
+
+	if (!votes)
+		return -ENOMEM;
+	if (!deadline)
+		deadline = gda_clock_ns() + comm->timeout_ns;
+	/* who is first is not known before all colors are */
+	err = gda_comm_allgather(comm, &own, sizeof(own), votes, deadline);
+	if (err)
+		goto out;
+	if (color != GDA_COMM_NO_COLOR && !gda_comm_count(votes, comm->rank, color) &&
+	    gda_comm_count(votes, comm->nranks, color) > 1)
+		own.err = gda_comm_id_listen(&comm->address, &own.id);
+	err = gda_comm_allgather(comm, &own, sizeof(own), votes, deadline);
+	if (!err && color != GDA_COMM_NO_COLOR)
+		err = gda_comm_part(comm, votes, deadline, &made);
+	if (!err) {
+		if (made)
+			made->timeout_ns = comm->timeout_ns;
+		*part = made;
+	}
+out:
+	free(votes);
+	return err;
+}
+
+#define GDA_COMM_BOOT_ID 36
+
+static int gda_comm_machine(char name[GDA_COMM_BOOT_ID])
+{
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = read(fd, name, GDA_COMM_BOOT_ID);
+	close(fd);
+	return n == GDA_COMM_BOOT_ID ? 0 : -EIO;
+}
+
+GDA_EXPORT int gda_comm_split_machine(struct gda_comm *comm, uint64_t deadline,
+				      struct gda_comm **part)
+{
+	char (*names)[GDA_COMM_BOOT_ID] = calloc(comm->nranks, sizeof(*names));
+	char own[GDA_COMM_BOOT_ID] = { 0 };
+	uint32_t first = 0;
+	int err;
+
+	if (!names)
+		return -ENOMEM;
+	if (!deadline)
+		deadline = gda_clock_ns() + comm->timeout_ns;
+	/* a rank that cannot tell is on a machine of its own, beside others that cannot */
+	gda_comm_machine(own);
+	err = gda_comm_allgather(comm, own, sizeof(own), names, deadline);
+	while (!err && memcmp(names[first], own, sizeof(own)))
+		first++;
+	free(names);
+	return err ? err : gda_comm_split(comm, first, deadline, part);
+}

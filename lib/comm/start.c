@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+/*
+ * How a rank learns which it is, how many there are, and the id: from the caller, from
+ * gda-run, or from PMIx.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "comm_internal.h"
+
+/* A number in the environment. Return: 0, -ENOENT if it is not set, or -EINVAL. */
+static int gda_comm_env(const char *name, uint32_t most, uint32_t *value)
+{
+	const char *text = getenv(name);
+	unsigned long n;
+	char *end;
+
+	if (!text)
+		return -ENOENT;
+	errno = 0;
+	n = strtoul(text, &end, 10);
+	if (!*text || *end || errno || n > most || *text == '-')
+		return -EINVAL;
+	*value = (uint32_t)n;
+	return 0;
+}
+
+static int gda_comm_from_run(struct gda_comm_attr *attr, struct gda_comm_id *id)
+{
+	const char *text = getenv("GDA_COMM_ID");
+	int err;
+
+	err = gda_comm_env("GDA_COMM_SIZE", GDA_COMM_MAX_RANKS, &attr->nranks);
+	if (err)
+		return err;
+	if (!text || strlen(text) >= sizeof(id->text) ||
+	    gda_comm_env("GDA_COMM_RANK", GDA_COMM_MAX_RANKS, &attr->rank))
+		return -EINVAL;
+	memcpy(id->text, text, strlen(text) + 1);
+	return 0;
+}
+
+static int gda_comm_from_launcher(struct gda_comm_attr *attr, struct gda_comm_id *id)
+{
+	int err = gda_comm_from_run(attr, id);
+
+	if (err == -ENOENT)
+		err = gda_comm_pmix(getenv("GDA_COMM_INTERFACE"), attr, id);
+	if (err != -ENOENT)
+		return err;
+	/* nobody started us: one rank */
+	attr->nranks = 1;
+	attr->rank = 0;
+	return 0;
+}
+
+/* Rank 0 makes the id, the caller carries it to the others. */
+static int gda_comm_from_gather(const struct gda_comm_attr *attr, struct gda_comm_id *id)
+{
+	struct {
+		int32_t err;
+		struct gda_comm_id id;
+	} own = { 0 }, *all;
+	int err;
+
+	all = calloc(attr->nranks, sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	if (!attr->rank)
+		own.err = gda_comm_id_create(getenv("GDA_COMM_INTERFACE"), &own.id);
+	err = attr->allgather(attr->arg, &own, sizeof(own), all);
+	if (!err)
+		err = all[0].err;
+	*id = all[0].id;
+	free(all);
+	return err;
+}
+
+int gda_comm_start(const struct gda_comm_attr *given, struct gda_comm_attr *attr,
+		   struct gda_comm_id *id)
+{
+	int err = 0;
+
+	memset(attr, 0, sizeof(*attr));
+	if (given)
+		err = gda_struct_read(attr, sizeof(*attr),
+				      GDA_THROUGH(struct gda_comm_attr, timeout_ns), given);
+	if (err)
+		return err;
+	if (attr->flags)
+		return -EOPNOTSUPP;
+	if (!attr->timeout_ns)
+		attr->timeout_ns = GDA_COMM_TIMEOUT_NS;
+	if (!attr->nranks)
+		err = gda_comm_from_launcher(attr, id);
+	if (err)
+		return err;
+	if (attr->rank >= attr->nranks || attr->nranks > GDA_COMM_MAX_RANKS)
+		return -EINVAL;
+	if (!given || !given->nranks || attr->nranks == 1)
+		return 0;
+	if (attr->id) {
+		*id = *attr->id;
+		return 0;
+	}
+	return attr->allgather ? gda_comm_from_gather(attr, id) : -EINVAL;
+}

@@ -1,0 +1,127 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# run.sh - gda-run: whose line is whose, who failed, and that nothing is left. And ranks
+# that mpirun starts. Speaks KTAP.
+#
+# shellcheck disable=SC2317	# functions are called by name
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit 1
+run=build/tools/gda-run
+hello=build/selftests/comm/hello
+tmp=$(mktemp -d /tmp/gda-run.XXXXXX) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+n=0 rc=0
+
+ok() { # NAME CONDITION...: a command
+	local name=$1
+
+	shift
+	n=$((n + 1))
+	if "$@"; then
+		echo "ok $n $name"
+	else
+		sed 's/^/# /' "$tmp"/{out,err} 2>/dev/null
+		echo "not ok $n $name"
+		rc=1
+	fi
+}
+
+# go STATUS ARGUMENT...: gda-run ends with it, and leaves nothing
+go() {
+	local want=$1 status
+
+	shift
+	timeout 60 "$run" "$@" </dev/null >"$tmp/out" 2>"$tmp/err"
+	status=$?
+	[ "$status" = "$want" ] || { echo "# exit status $status, not $want"; return 1; }
+	! pgrep -f "$hello" >"$tmp/left" || { echo "# left: $(cat "$tmp/left")"; return 1; }
+}
+
+says() { grep -qxF -- "$2" "$tmp/$1" || { echo "# not said: $2"; return 1; }; }
+
+lines() {
+	go 0 -n 3 "$hello" && says out '[0] rank 0 of 3' && says out '[1] rank 1 of 3' &&
+		says out '[2] rank 2 of 3' && says out '[2] barrier: done, failed: -1' &&
+		[ "$(wc -l <"$tmp/out")" = 6 ]
+}
+
+bare() { go 0 -b -n 2 "$hello" && says out 'rank 1 of 2'; }
+part() { go 0 -n 2 "$hello" part && says out '[0] no newline' && says out '[1] no newline'; }
+exits() { go 7 -n 3 "$hello" exit 1 && says err 'gda-run: rank 1 exited with status 7'; }
+dies() { go 137 -n 3 "$hello" die 2 && says err 'gda-run: rank 2 was ended by signal 9 (Killed)'; }
+
+keeps() { # whoever dies is named by the others, which go on
+	for r in 0 1 2 3; do
+		go 137 -k -n 4 "$hello" die "$r" || return
+		[ "$(grep -c "barrier: Connection reset by peer, failed: $r" "$tmp/out")" = 3 ] ||
+			return
+	done
+}
+
+time_is_up() {
+	go 124 -t 1 -n 2 "$hello" hang 1 && says err 'gda-run: 1 s are over: ending 2 ranks'
+}
+
+grandchildren() { go 0 -n 2 "$hello" sleeper 1; }
+
+input() {
+	printf 'one\ntwo\n' | timeout 60 "$run" -n 3 "$hello" cat >"$tmp/out" 2>"$tmp/err" &&
+		says out '[0] one' && says out '[0] two'
+}
+
+missing() { go 127 -n 2 "$tmp/no-such" && grep -q 'no-such: No such file' "$tmp/err"; }
+
+usage() {
+	go 2 && go 2 -n 0 true && go 2 -n x true && go 2 -n 2 && go 2 -n 2 -t 0 true &&
+		go 2 --what && go 0 --help && go 1 -n 2 -i nowhere0 true
+}
+
+told_to_end() { # whether asked or killed
+	local sig=$1 i pid
+
+	"$run" -n 3 "$hello" hang 0 </dev/null >"$tmp/out" 2>"$tmp/err" &
+	pid=$!
+	for i in {1..200}; do
+		[ "$(grep -c 'rank . of 3' "$tmp/out")" = 3 ] && break
+		sleep 0.05
+	done
+	kill -"$sig" "$pid"
+	wait "$pid"
+	i=$?
+	[ "$i" = "$2" ] || { echo "# exit status $i"; return 1; }
+	for i in {1..100}; do
+		pgrep -f "$hello" >/dev/null || return 0
+		sleep 0.05
+	done
+	return 1
+}
+
+mpi() {
+	local options=(--oversubscribe -n 3)
+
+	[ "$(id -u)" != 0 ] || options+=(--allow-run-as-root)
+	timeout 60 mpirun "${options[@]}" "$hello" </dev/null 2>"$tmp/err" | sort >"$tmp/out"
+	timeout 60 "$run" -b -n 3 "$hello" </dev/null | sort | diff - "$tmp/out"
+}
+
+echo 1..14
+ok lines_are_marked lines
+ok bare bare
+ok a_last_line_without_an_end part
+ok who_exits_with_an_error_ends_all exits
+ok who_dies_ends_all dies
+ok survivors_go_on_and_name_who_died keeps
+ok time_is_up time_is_up
+ok what_a_rank_started_ends_with_it grandchildren
+ok input_is_rank_0s input
+ok no_such_program missing
+ok usage usage
+ok asked_to_end told_to_end TERM 143
+ok killed told_to_end KILL 137
+if ! command -v mpirun >/dev/null || [ ! -e /usr/include/pmix.h ] && ! pkg-config --exists pmix; then
+	echo "ok 14 mpirun_says_the_same # SKIP no mpirun, or no pmix.h when libgda was built"
+else
+	ok mpirun_says_the_same mpi
+fi
+exit $rc

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Connections to the hub that are not ranks: they say nothing, lie, say too much, or are
+ * very many. The ranks find each other all the same, and nothing of a stranger counts.
+ */
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include "comm_internal.h"
+#include "ranks.h"
+
+/* Of the reference implementation, and of OpenSSL: the key and the text are 0, 1, 2... */
+TEST(siphash_of_the_reference)
+{
+	static const unsigned char want[16] = {
+		0x47, 0x3d, 0x06, 0xe8, 0x73, 0x8d, 0xb8, 0x98,
+		0x54, 0xc0, 0x66, 0xc4, 0x7a, 0xe4, 0x77, 0x40,
+	};
+	unsigned char nonce[16], tag[16];
+	struct gda_comm_secret secret;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(nonce); i++)
+		secret.bytes[i] = (unsigned char)i;
+	memcpy(nonce, secret.bytes, sizeof(nonce));
+	gda_comm_tag(&secret, (enum gda_comm_side)16, nonce, tag);
+	EXPECT_EQ(0, memcmp(want, tag, 16));
+	EXPECT_TRUE(gda_comm_tag_equal(want, tag));
+	tag[15] ^= 1;
+	EXPECT_FALSE(gda_comm_tag_equal(want, tag));
+}
+
+static int stranger(const struct gda_comm_id *id)
+{
+	struct sockaddr_storage addr;
+	struct gda_comm_secret secret;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (gda_comm_id_parse(id, &secret, &addr) ||
+	    connect(fd, (struct sockaddr *)&addr, sizeof(struct sockaddr_in))) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* Whether the hub ends the connection within some seconds; what it says is dropped. */
+static bool ended(int fd)
+{
+	uint64_t until = gda_clock_ns() + 30 * R_SECOND;
+	char bytes[256];
+
+	while (gda_clock_ns() < until) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+
+		if (poll(&p, 1, 100) > 0 && read(fd, bytes, sizeof(bytes)) <= 0)
+			return true;
+	}
+	return false;
+}
+
+/* Two ranks, of which the second comes when the test lets it. */
+FIXTURE(hub) {
+	struct gda_comm_id id;
+	struct gda_comm_secret secret;
+	struct r_rank first, second;
+};
+
+FIXTURE_SETUP(hub)
+{
+	struct sockaddr_storage addr;
+
+	memset(self, 0, sizeof(*self));
+	ASSERT_OK(gda_comm_id_create(NULL, &self->id));
+	ASSERT_OK(gda_comm_id_parse(&self->id, &self->secret, &addr));
+	self->first = (struct r_rank) { .id = &self->id, .nranks = 2,
+					.timeout_ns = 60 * R_SECOND };
+	self->second = self->first;
+	self->second.rank = 1;
+	ASSERT_OK(pthread_create(&self->first.thread, NULL, r_main, &self->first));
+}
+
+/* It all was in vain: the ranks find each other. */
+FIXTURE_TEARDOWN(hub)
+{
+	EXPECT_OK(r_create(&self->second));
+	if (!self->second.created)
+		gda_comm_destroy(self->second.comm);
+	pthread_join(self->first.thread, NULL);
+	EXPECT_OK(self->first.created);
+}
+
+TEST_F(hub, silence_ends)
+{
+	int fd = stranger(&self->id);
+
+	ASSERT_LE(0, fd);
+	EXPECT_TRUE(ended(fd));
+	close(fd);
+}
+
+TEST_F(hub, very_many)
+{
+	int fds[600], i;
+
+	for (i = 0; i < 600; i++)
+		fds[i] = stranger(&self->id);
+	/* while they are there: the oldest make room */
+	EXPECT_OK(r_create(&self->second));
+	gda_comm_destroy(self->second.comm);
+	for (i = 0; i < 600; i++)
+		close(fds[i]);
+	pthread_join(self->first.thread, NULL);
+	ASSERT_OK(self->first.created);
+	/* for the teardown, another two */
+	ASSERT_OK(gda_comm_id_create(NULL, &self->id));
+	ASSERT_OK(pthread_create(&self->first.thread, NULL, r_main, &self->first));
+}
+
+TEST_F(hub, wrong_proofs)
+{
+	unsigned char nonce[16], proof[32], tag[16];
+	int how;
+
+	for (how = 0; how < 4; how++) {
+		int fd = stranger(&self->id);
+
+		ASSERT_LE(0, fd);
+		ASSERT_EQ(16, recv(fd, nonce, 16, MSG_WAITALL));
+		memset(proof, 0, sizeof(proof));
+		if (how == 1)		/* its own words */
+			memcpy(proof, nonce, 16);
+		if (how == 2) {		/* right but for a bit */
+			gda_comm_tag(&self->secret, GDA_COMM_RANK, nonce, proof);
+			proof[0] ^= 1;
+		}
+		if (how == 3)		/* that of the other side */
+			gda_comm_tag(&self->secret, GDA_COMM_HUB, nonce, proof);
+		ASSERT_EQ(32, send(fd, proof, 32, MSG_NOSIGNAL));
+		/* and not a byte of an answer */
+		EXPECT_GE(0, recv(fd, tag, 16, MSG_WAITALL));
+		close(fd);
+	}
+}
+
+/* Answer the hub as a rank does, that is, with the secret. */
+static int insider(const struct gda_comm_id *id, const struct gda_comm_secret *secret)
+{
+	unsigned char nonce[16], proof[32] = { 0 }, tag[16];
+	int fd = stranger(id);
+
+	if (fd < 0 || recv(fd, nonce, 16, MSG_WAITALL) != 16)
+		return -1;
+	gda_comm_tag(secret, GDA_COMM_RANK, nonce, proof);
+	if (send(fd, proof, 32, MSG_NOSIGNAL) != 32 || recv(fd, tag, 16, MSG_WAITALL) != 16)
+		return -1;
+	return fd;
+}
+
+TEST_F(hub, nonsense_behind_a_good_proof)
+{
+	static const struct gda_comm_frame frames[] = {
+		{ .kind = 0 }, { .kind = GDA_COMM_BYE }, { .kind = GDA_COMM_GATHER },
+		{ .kind = GDA_COMM_HELLO, .bytes = 0, .a = 1, .b = 2 },
+		{ .kind = GDA_COMM_HELLO, .bytes = 1, .a = 2, .b = 2 },
+		{ .kind = GDA_COMM_HELLO, .bytes = 1, .a = 1, .b = 3 },
+		{ .kind = GDA_COMM_HELLO, .bytes = 0xffffffff, .a = 1, .b = 2 },
+		{ .kind = GDA_COMM_RESULT, .bytes = 1 },
+	};
+	unsigned char payload[] = { GDA_COMM_VERSION };
+	size_t i;
+
+	for (i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
+		int fd = insider(&self->id, &self->secret);
+
+		ASSERT_LE(0, fd);
+		ASSERT_EQ(24, send(fd, &frames[i], 24, MSG_NOSIGNAL));
+		if (frames[i].bytes)
+			send(fd, payload, 1, MSG_NOSIGNAL);
+		EXPECT_TRUE(ended(fd)) {
+			TH_LOG("frame %zu", i);
+		}
+		close(fd);
+	}
+}
+
+/* One that proves itself and then says nothing has its second, too, and no more. */
+TEST_F(hub, half_a_hello)
+{
+	int fd = insider(&self->id, &self->secret);
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(10, send(fd, "\1\0\0\0\1\0\0\0\1", 10, MSG_NOSIGNAL));
+	EXPECT_TRUE(ended(fd));
+	close(fd);
+}
+
+/* A hub that does not know the secret is not believed. */
+TEST(a_false_hub)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET };
+	struct r_rank r = { .rank = 1, .nranks = 2, .timeout_ns = 5 * R_SECOND };
+	int listener = socket(AF_INET, SOCK_STREAM, 0), fd;
+	socklen_t length = sizeof(addr);
+	unsigned char bytes[32] = { 0 };
+	struct gda_comm_id id;
+
+	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	ASSERT_OK(bind(listener, (struct sockaddr *)&addr, sizeof(addr)));
+	ASSERT_OK(listen(listener, 1));
+	ASSERT_OK(getsockname(listener, (struct sockaddr *)&addr, &length));
+	snprintf(id.text, sizeof(id.text), "gda1 127.0.0.1 %u %032x", ntohs(addr.sin_port), 7);
+	r.id = &id;
+	pthread_create(&r.thread, NULL, r_main, &r);
+	fd = accept(listener, NULL, NULL);
+	ASSERT_EQ(16, send(fd, bytes, 16, MSG_NOSIGNAL));
+	ASSERT_EQ(32, recv(fd, bytes, 32, MSG_WAITALL));
+	/* what the rank said itself */
+	ASSERT_EQ(16, send(fd, bytes, 16, MSG_NOSIGNAL));
+	pthread_join(r.thread, NULL);
+	EXPECT_EQ(-EACCES, r.created);
+	close(fd);
+	close(listener);
+}
+
+TEST_HARNESS_MAIN

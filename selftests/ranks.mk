@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: MIT
+#
+# Ranks (selftests/comm; inproc.mk comes before): natively also under the sanitizers; in a guest, too.
+
+COMMTEST_OUT	:= $(BUILD)/selftests/comm
+COMMTESTS	:= comm strangers
+
+TEST_NATIVE	+= $(foreach v,plain asan tsan,$(COMMTESTS:%=$(COMMTEST_OUT)/$v/%)) \
+		   $(COMMTEST_OUT)/run
+TEST_VM		+= $(COMMTESTS:%=$(COMMTEST_OUT)/plain/%)
+
+define COMM_TEST
+$(COMMTEST_OUT)/$1/$2: selftests/comm/$2.c selftests/comm/ranks.h $(INPROC_LIB_$1) \
+		$(COMM_HEADERS) selftests/ranks.mk | $$(BUILD)/kselftest/kselftest_harness.h
+	@mkdir -p $$(@D)
+	$$(CC) $$(INPROC_FLAGS) $(INPROC_SAN_$1) -o $$@ $$< $(INPROC_LIB_$1)
+endef
+$(foreach v,plain asan tsan,$(foreach t,$(COMMTESTS),$(eval $(call COMM_TEST,$v,$t))))
+
+$(COMMTEST_OUT)/hello: selftests/comm/hello.c $(LIB_OUT)/libgda.a selftests/ranks.mk
+	@mkdir -p $(@D)
+	$(CC) $(GDA_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ $< $(LIB_OUT)/libgda.a
+
+$(COMMTEST_OUT)/run: selftests/comm/run.sh $(COMMTEST_OUT)/hello $(BUILD)/tools/gda-run
+	@mkdir -p $(@D)
+	install -m 755 $< $@

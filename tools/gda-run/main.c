@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+/*
+ * gda-run -n N PROGRAM [ARGUMENT...] - start N ranks of a program on this machine
+ *
+ * The ranks find each other by gda_comm_create(). Nothing else has to be installed. When
+ * one fails the others are ended; its exit status, or 128 plus the signal, is ours.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include "run.h"
+
+#define RUN_TIMED_OUT	124
+#define RUN_PATIENCE_NS	2000000000LL	/* from SIGTERM to SIGKILL */
+
+/* How the whole run goes. */
+struct run {
+	const struct run_options *opt;
+	struct run_rank *ranks;
+	uint32_t left;		/* ranks that run */
+	int status;		/* of the first that failed; what we exit with */
+	int64_t kill_at;	/* ns: when those who were told to end are killed; 0: not yet */
+	int64_t stop_at;	/* ns: when the time is up; 0: never */
+};
+
+static int64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+static void print_usage(FILE *to)
+{
+	fputs("usage: gda-run -n N [options] PROGRAM [ARGUMENT...]\n"
+	      "  -n N             ranks to start, 1 to 4096\n"
+	      "  -k, --keep       when a rank fails, let the others go on\n"
+	      "  -t, --timeout S  end all after S seconds\n"
+	      "  -i, --interface NAME  listen there and not on loopback\n"
+	      "  -b, --bare       do not put \"[rank] \" before lines\n"
+	      "  -h, --help\n", to);
+}
+
+static int bad(const char *what, const char *value)
+{
+	fprintf(stderr, "gda-run: %s: \"%s\" (gda-run --help)\n", what, value);
+	return 2;
+}
+
+static int parse(int argc, char **argv, struct run_options *opt)
+{
+	static const struct option longs[] = {
+		{ "keep", no_argument, NULL, 'k' },
+		{ "timeout", required_argument, NULL, 't' },
+		{ "interface", required_argument, NULL, 'i' },
+		{ "bare", no_argument, NULL, 'b' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	char *end;
+	int c;
+
+	/* "+": what follows the program is the program's */
+	while ((c = getopt_long(argc, argv, "+n:kt:i:bh", longs, NULL)) != -1) {
+		switch (c) {
+		case 'n':
+			errno = 0;
+			opt->nranks = (uint32_t)strtoul(optarg, &end, 10);
+			if (!*optarg || *end || errno || !opt->nranks || opt->nranks > RUN_MAX)
+				return bad("no number of ranks from 1 to 4096", optarg);
+			break;
+		case 'k':
+			opt->keep = true;
+			break;
+		case 't':
+			opt->timeout = strtod(optarg, &end);
+			if (!*optarg || *end || !(opt->timeout > 0) || opt->timeout > 1e9)
+				return bad("no number of seconds", optarg);
+			break;
+		case 'i':
+			opt->interface = optarg;
+			break;
+		case 'b':
+			opt->bare = true;
+			break;
+		case 'h':
+			print_usage(stdout);
+			exit(0);
+		default:
+			print_usage(stderr);
+			return 2;
+		}
+	}
+	opt->argv = argv + optind;
+	if (opt->nranks && *opt->argv)
+		return 0;
+	print_usage(stderr);
+	return 2;
+}
+
+/* Ask all that run to end; those who do not are killed a little later. */
+static void end_all(struct run *run)
+{
+	if (run->kill_at)
+		return;
+	ranks_signal(run->ranks, run->opt->nranks, SIGTERM);
+	/* one that is stopped would not hear it */
+	ranks_signal(run->ranks, run->opt->nranks, SIGCONT);
+	run->kill_at = now_ns() + RUN_PATIENCE_NS;
+}
+
+static void report(struct run *run, uint32_t rank, int status)
+{
+	int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+
+	/* what we ended ourselves is no news */
+	if (!code || run->kill_at)
+		return;
+	if (WIFSIGNALED(status))
+		fprintf(stderr, "gda-run: rank %u was ended by signal %d (%s)\n", rank,
+			WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else
+		fprintf(stderr, "gda-run: rank %u exited with status %d\n", rank, code);
+	if (!run->status)
+		run->status = code;
+	if (!run->opt->keep)
+		end_all(run);
+}
+
+static void drain(struct run_stream *s, uint32_t rank, const struct run_options *opt)
+{
+	struct pollfd p = { .fd = s->fd, .events = POLLIN };
+
+	while (s->fd >= 0 && poll(&p, 1, 0) > 0)
+		stream_read(s, rank, opt);
+}
+
+static void reap(struct run *run)
+{
+	uint32_t rank;
+	int status;
+
+	for (rank = 0; rank < run->opt->nranks; rank++) {
+		struct run_rank *r = &run->ranks[rank];
+
+		if (!r->pid || waitpid(r->pid, &status, WNOHANG) != r->pid)
+			continue;
+		/* what it has started does not outlive it */
+		kill(-r->pid, SIGKILL);
+		r->pid = 0;
+		run->left--;
+		/* its last words come before ours */
+		drain(&r->streams[0], rank, run->opt);
+		drain(&r->streams[1], rank, run->opt);
+		report(run, rank, status);
+	}
+}
+
+static void handle_signals(struct run *run, int fd)
+{
+	struct signalfd_siginfo info;
+
+	while (read(fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGCHLD)
+			continue;
+		if (!run->status)
+			run->status = 128 + (int)info.ssi_signo;
+		/* the second one is meant */
+		if (run->kill_at)
+			run->kill_at = now_ns();
+		end_all(run);
+	}
+	reap(run);
+}
+
+static void handle_time(struct run *run)
+{
+	int64_t now = now_ns();
+
+	if (run->stop_at && now >= run->stop_at && !run->kill_at) {
+		fprintf(stderr, "gda-run: %g s are over: ending %u ranks\n", run->opt->timeout,
+			run->left);
+		if (!run->status)
+			run->status = RUN_TIMED_OUT;
+		end_all(run);
+	}
+	if (run->kill_at && now >= run->kill_at)
+		ranks_signal(run->ranks, run->opt->nranks, SIGKILL);
+}
+
+static void loop(struct run *run, int signals)
+{
+	uint32_t n = run->opt->nranks, i;
+	struct pollfd *polls = calloc(2 * (size_t)n + 1, sizeof(*polls));
+
+	if (!polls)
+		return;
+	while (run->left) {
+		polls[0] = (struct pollfd) { .fd = signals, .events = POLLIN };
+		for (i = 0; i < 2 * n; i++)
+			polls[1 + i] = (struct pollfd) {
+				.fd = run->ranks[i / 2].streams[i % 2].fd, .events = POLLIN,
+			};
+		poll(polls, 2 * n + 1, 100);
+		for (i = 0; i < 2 * n; i++)
+			if (polls[1 + i].revents)
+				stream_read(&run->ranks[i / 2].streams[i % 2], i / 2, run->opt);
+		handle_signals(run, signals);
+		handle_time(run);
+	}
+	for (i = 0; i < 2 * n; i++)
+		stream_close(&run->ranks[i / 2].streams[i % 2], i / 2, run->opt);
+	free(polls);
+}
+
+static int open_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+int main(int argc, char **argv)
+{
+	struct run_options opt = { 0 };
+	struct run run = { .opt = &opt };
+	int signals, ret, i, k;
+
+	ret = parse(argc, argv, &opt);
+	if (ret)
+		return ret;
+	run.ranks = calloc(opt.nranks, sizeof(*run.ranks));
+	signals = open_signals();
+	if (!run.ranks || signals < 0) {
+		fprintf(stderr, "gda-run: %s\n", strerror(errno));
+		return 1;
+	}
+	for (i = 0; i < (int)opt.nranks; i++)
+		for (k = 0; k < 2; k++)
+			run.ranks[i].streams[k].fd = -1;
+	if (opt.timeout > 0)
+		run.stop_at = now_ns() + (int64_t)(opt.timeout * 1e9);
+	run.status = ranks_spawn(run.ranks, &opt);
+	for (i = 0; i < (int)opt.nranks; i++)
+		run.left += run.ranks[i].pid != 0;
+	if (run.status)
+		end_all(&run);
+	loop(&run, signals);
+	free(run.ranks);
+	return run.status;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Between the files of gda-run.
+ */
+#ifndef GDA_RUN_H
+#define GDA_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define RUN_MAX 4096
+
+struct run_options {
+	uint32_t nranks;
+	bool keep;		/* survivors go on when a rank fails */
+	bool bare;		/* lines are not marked */
+	double timeout;		/* seconds, 0: none */
+	const char *interface;
+	char **argv;
+};
+
+/* Lines of one stream of one rank, on their way to ours. */
+struct run_stream {
+	int fd;			/* our end of the pipe, or -1 at its end */
+	int to;			/* 1 or 2 */
+	char *line;		/* begun, and not ended yet */
+	size_t used;
+	size_t room;
+};
+
+struct run_rank {
+	pid_t pid;		/* 0 once it was waited for */
+	struct run_stream streams[2];
+};
+
+/* stream.c */
+
+int stream_open(struct run_stream *s, int to, int *theirs);
+/* Pass on what is there, a line at a time, each with "[rank] " in front. */
+void stream_read(struct run_stream *s, uint32_t rank, const struct run_options *opt);
+/* The rest, though it ends without a newline. */
+void stream_close(struct run_stream *s, uint32_t rank, const struct run_options *opt);
+
+/* spawn.c */
+
+/* Start all ranks. Return: 0, or 1 after a message; those that run are in @ranks. */
+int ranks_spawn(struct run_rank *ranks, const struct run_options *opt);
+void ranks_signal(const struct run_rank *ranks, uint32_t nranks, int sig);
+
+#endif /* GDA_RUN_H */

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Starting ranks. Each is in a process group of its own, so that what it starts ends with
+ * it, and is killed if gda-run itself is (PR_SET_PDEATHSIG). The socket of the
+ * communicator to be is made here and left to rank 0, so that a rank which is faster than
+ * rank 0 finds somebody who listens.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/prctl.h>
+#include <gda/comm.h>
+#include "comm_internal.h"
+#include "run.h"
+
+static void set_number(const char *name, long value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%ld", value);
+	setenv(name, text, 1);
+}
+
+/* What is left of this process becomes the rank; it returns only to fail. */
+static void become(uint32_t rank, const struct run_options *opt, int listener, pid_t parent)
+{
+	sigset_t none;
+
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	set_number("GDA_COMM_RANK", rank);
+	if (!rank) {
+		fcntl(listener, F_SETFD, 0);
+		set_number("GDA_COMM_FD", listener);
+	}
+	execvp(opt->argv[0], opt->argv);
+	fprintf(stderr, "gda-run: %s: %s\n", opt->argv[0], strerror(errno));
+	_exit(127);
+}
+
+/* Rank 0 has our input, unless that is a terminal: it is not in the foreground there. */
+static int redirect(const int out[2], uint32_t rank)
+{
+	int null = STDIN_FILENO;
+
+	if (rank || isatty(STDIN_FILENO))
+		null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	return dup2(null, 0) < 0 || dup2(out[0], 1) < 0 || dup2(out[1], 2) < 0 ? -errno : 0;
+}
+
+static int rank_spawn(struct run_rank *r, uint32_t rank, const struct run_options *opt,
+		      int listener)
+{
+	int theirs[2] = { -1, -1 };
+	pid_t parent = getpid();
+	int err;
+
+	err = stream_open(&r->streams[0], STDOUT_FILENO, &theirs[0]);
+	if (!err)
+		err = stream_open(&r->streams[1], STDERR_FILENO, &theirs[1]);
+	if (!err) {
+		fflush(NULL);
+		r->pid = fork();
+		if (!r->pid && !redirect(theirs, rank))
+			become(rank, opt, listener, parent);
+		if (!r->pid)
+			_exit(1);
+		if (r->pid < 0) {
+			err = -errno;
+			r->pid = 0;
+		} else {
+			/* here as well, so that it is done before anybody is signalled */
+			setpgid(r->pid, r->pid);
+		}
+	}
+	if (theirs[0] >= 0)
+		close(theirs[0]);
+	if (theirs[1] >= 0)
+		close(theirs[1]);
+	return err;
+}
+
+int ranks_spawn(struct run_rank *ranks, const struct run_options *opt)
+{
+	struct gda_comm_id id;
+	uint32_t rank;
+	int listener;
+	int err = gda_comm_id_create(opt->interface, &id);
+
+	if (err) {
+		fprintf(stderr, "gda-run: cannot listen on %s: %s\n",
+			opt->interface ? opt->interface : "loopback", strerror(-err));
+		return 1;
+	}
+	listener = gda_comm_id_listener(&id);
+	setenv("GDA_COMM_ID", id.text, 1);
+	set_number("GDA_COMM_SIZE", opt->nranks);
+	unsetenv("GDA_COMM_FD");
+	for (rank = 0; rank < opt->nranks && !err; rank++) {
+		err = rank_spawn(&ranks[rank], rank, opt, listener);
+		if (err)
+			fprintf(stderr, "gda-run: cannot start rank %u: %s\n", rank,
+				strerror(-err));
+	}
+	close(listener);
+	return err != 0;
+}
+
+void ranks_signal(const struct run_rank *ranks, uint32_t nranks, int sig)
+{
+	uint32_t rank;
+
+	for (rank = 0; rank < nranks; rank++)
+		if (ranks[rank].pid)
+			kill(-ranks[rank].pid, sig);
+}
