@@ -152,6 +152,12 @@ pick '^lib/cuda/'
 	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|inproc)\.h"'
 	echo @own; headers $uapi $public)
 
+pick '^lib/comm/'
+# shellcheck disable=SC2086
+[ ${#list[@]} = 0 ] || allow lib/comm "${list[@]}" < <(
+	echo '<((sys|linux|asm|arpa|net|netinet)/)?[a-z0-9_]*\.h>'; echo '"gda_internal\.h"'
+	echo @own; headers $uapi $public)
+
 pick '^kmod/.*\.c$'
 ban_code "no conditional compilation in a .c file: put a stub into a header" \
 	'^[[:blank:]]*#[[:blank:]]*(if|ifdef|ifndef|elif|else)\b' "${list[@]}"

@@ -190,7 +190,7 @@ compile() {
 	harness=("$@")
 	command -v "$cc" >/dev/null || { echo "$cc is missing"; return; }
 	flags=(-std=gnu11 -O2 -Wall -Wextra -Werror -Iuapi -Ilib/include -Ilib/os -Ilib/src
-		-Ilib/inproc -Ikmod/gda_core -Ikmod/gda_core/engine -Iselftests -pthread)
+		-Ilib/inproc -Ilib/comm -Ikmod/gda_core -Ikmod/gda_core/engine -Iselftests -pthread)
 	[ -e $h/kselftest_harness.h ] || make -s $h/kselftest_harness.h
 	files '^(lib|kmod/gda_core/engine|examples|tools)/.*\.c$'
 	compile_files "$cc" "${flags[@]}"
