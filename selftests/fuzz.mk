@@ -26,8 +26,8 @@ $(FUZZ_OUT)/$1.bin: selftests/fuzz/$1.c selftests/fuzz/replay.c $$(FUZZ_SRC_$1) 
 	@mkdir -p $$(@D)
 	$$(CC) $$(FUZZ_FLAGS) $$(FUZZ_SANITIZE) -o $$@ $$(filter %.c,$$^) $$(FUZZ_LIB_$1)
 
-$(FUZZ_OUT)/replay-$1: $(FUZZ_OUT)/$1.bin
-	@printf '#!/bin/sh\nexec $$< selftests/fuzz/corpus/$1\n' >$$@ && chmod +x $$@
+$(FUZZ_OUT)/replay-$1: $(FUZZ_OUT)/$1.bin $(FUZZ_OUT)/corpus/$1.unpacked
+	@printf '#!/bin/sh\nexec $$< $(FUZZ_OUT)/corpus/$1\n' >$$@ && chmod +x $$@
 
 $(FUZZ_OUT)/$1: selftests/fuzz/$1.c $$(FUZZ_SRC_$1) $$(FUZZ_FROM_$1) $$(FUZZ_HEADERS)
 	@mkdir -p $$(@D)
@@ -51,12 +51,22 @@ $(FUZZ_OUT)/guest: $(GUEST_FUZZ_SRC) selftests/fuzz/guest.h selftests/fuzz/fuzz.
 	$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread -Iuapi -Ilib/include -Iselftests \
 		-o $@ $(filter %.c,$^)
 
-$(FUZZ_OUT)/replay-guest: $(FUZZ_OUT)/guest
-	@printf '#!/bin/sh\nexec $< $$GDA_FUZZ selftests/fuzz/corpus/guest\n' >$@ && chmod +x $@
+$(FUZZ_OUT)/replay-guest: $(FUZZ_OUT)/guest $(FUZZ_OUT)/corpus/guest.unpacked
+	@printf '#!/bin/sh\nexec $< $$GDA_FUZZ $(FUZZ_OUT)/corpus/guest\n' >$@ && chmod +x $@
+
+# A corpus is an archive (pack.sh makes it), and loose what has a name for its bug.
+define FUZZ_CORPUS
+$(FUZZ_OUT)/corpus/$1.unpacked: selftests/fuzz/corpus/$1.tar.xz $(wildcard selftests/fuzz/corpus/$1/*)
+	@rm -rf $(FUZZ_OUT)/corpus/$1 && mkdir -p $(FUZZ_OUT)/corpus/$1
+	@tar -xJf $$< -C $(FUZZ_OUT)/corpus/$1
+	@for f in $$(filter-out $$<,$$^); do cp $$$$f $(FUZZ_OUT)/corpus/$1/ || exit; done
+	@touch $$@
+endef
+$(foreach t,$(FUZZ_TARGETS) guest,$(eval $(call FUZZ_CORPUS,$t)))
 
 .PHONY: fuzz
-fuzz: $(FUZZ_TARGETS:%=$(FUZZ_OUT)/%) ## fuzz the engine and the requests; FUZZ_RUNS=N, FUZZ="decode uapi"
+fuzz: $(foreach t,$(FUZZ_TARGETS),$(FUZZ_OUT)/$t $(FUZZ_OUT)/corpus/$t.unpacked) ## fuzz the engine and the requests; FUZZ_RUNS=N, FUZZ="decode uapi"
 	@for t in $(or $(FUZZ),$(FUZZ_TARGETS)); do mkdir -p $(FUZZ_OUT)/found/$$t && \
 		$(FUZZ_OUT)/$$t -runs=$(FUZZ_RUNS) -max_len=1024 -print_final_stats=1 -verbosity=0 \
 		-artifact_prefix=$(FUZZ_OUT)/found/$$t- $(FUZZ_OUT)/found/$$t \
-		selftests/fuzz/corpus/$$t || exit; done
+		$(FUZZ_OUT)/corpus/$$t || exit; done
