@@ -41,105 +41,109 @@ submake	:= $(MAKE) --no-print-directory -s -j $(shell nproc)
 vm	 = tools/vm/gda-vm -k $(GUEST)
 
 .PHONY: help
-help: ## this list
+help: ## start: this list
 	@echo 'usage: make TARGET [KVER=6.12|6.1] [W=1] [C=2] [V=1]'
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
+	@for g in start build test measure; do \
+		echo; echo "$$g:"; \
+		sed -n "s/^\([a-z-]*\):.*## $$g: \(.*\)/  \1\t\2/p" $(MAKEFILE_LIST) | \
+			expand -t 18; \
+	done
 
 .PHONY: demo
-demo: ## stream a file between two processes, in a guest, and prove it
+demo: ## start: stream a file between two processes, in a guest, and prove it
 	@$(deps) demo
 	@$(step) 'modules for $(GUEST)' $(scripts)/modules.sh $(GUEST)
 	@$(step) 'library and demo' $(submake) lib examples
 	@$(vm) tools/vm/demo.sh
 
 .PHONY: check
-check: ## build and run every test: here, and in guests on both kernels
+check: ## test: build and run every test: here, and in guests on both kernels
 	@$(scripts)/check.sh native $(KVERS)
 
 .PHONY: check-native
-check-native: ## the tests that need no guest
+check-native: ## test: the tests that need no guest
 	@$(scripts)/check.sh native
 
 .PHONY: check-vm
-check-vm: ## the tests in guests (KVER=6.1 for one of them)
+check-vm: ## test: the tests in guests (KVER=6.1 for one of them)
 	@$(scripts)/check.sh $(KVERS)
 
 .PHONY: soak
-soak: ## what repeats, ten times as often, in guests; PROGRAMS="revoke idle" STRESS=N: others
+soak: ## test: what repeats, ten times as often, in guests; PROGRAMS="revoke idle" STRESS=N: others
 	@STRESS='$(STRESS)' $(scripts)/soak.sh $(KVERS:%=-k %) $(PROGRAMS)
 
 .PHONY: shell
-shell: ## a shell in a guest with the modules loaded
+shell: ## start: a shell in a guest with the modules loaded
 	@$(deps) demo
 	@$(step) 'modules for $(GUEST)' $(scripts)/modules.sh $(GUEST)
 	@$(vm) -i -t 86400 tools/vm/shell.sh
 
 .PHONY: modules
-modules: $(KVERS:%=modules-%) ## the kernel modules, for 6.12 and 6.1
+modules: $(KVERS:%=modules-%) ## build: the kernel modules, for 6.12 and 6.1
 modules-%:
 	@$(scripts)/modules.sh $* $(if $(W),W=$(W)) $(if $(C),C=$(C))
 
 .PHONY: lib
-lib: $(LIB_TARGETS) ## the library
+lib: $(LIB_TARGETS) ## build: the library
 
 .PHONY: examples
-examples: $(EXAMPLES) ## the examples
+examples: $(EXAMPLES) ## start: the examples
 
 .PHONY: tools
-tools: $(TOOLS) ## the tools
+tools: $(TOOLS) ## build: the tools
 
 .PHONY: tests
-tests: $(TEST_NATIVE) $(TEST_VM) ## the test programs, without running them
+tests: $(TEST_NATIVE) $(TEST_VM) ## build: the test programs, without running them
 
 .PHONY: bench
-bench: $(BENCH) ## measure
+bench: $(BENCH) ## measure: measure
 	@for b in $(BENCH); do $$b || exit; done
 
 .PHONY: perf
-perf: ## measure in a guest, beside memcpy and rdma_rxe; PERF="--json bw": arguments
+perf: ## measure: measure in a guest, beside memcpy and rdma_rxe; PERF="--json bw": arguments
 	@$(deps) perf
 	@$(step) 'modules for $(GUEST)' $(scripts)/modules.sh $(GUEST)
 	@$(step) 'library and gda-perf' $(submake) lib tools
 	@$(vm) tools/vm/perf.sh $(PERF)
 
 .PHONY: attacks
-attacks: ## what the last `make check` said of each attack
+attacks: ## test: what the last `make check` said of each attack
 	@$(scripts)/attacks.py
 
 .PHONY: planted
-planted: ## bugs that are planted on purpose are found
+planted: ## test: bugs that are planted on purpose are found
 	@$(deps) check
 	@$(submake) tests
 	@$(scripts)/planted.sh
 
 .PHONY: coverage
-coverage: ## lines and branches that tests reach: of the engine, of the modules
+coverage: ## test: lines and branches that tests reach: of the engine, of the modules
 	@$(deps) check
 	@selftests/engine/coverage.sh
 	@tools/debug/check.sh coverage $(TESTS)
 
 .PHONY: lint
-lint: ## the static checks
+lint: ## test: the static checks
 	@$(deps) lint
 	@tools/lint/lint.sh
 
 .PHONY: docs
-docs: ## the documentation
+docs: ## build: the documentation
 	@$(deps) docs
 	@$(submake) $(DOCS_TARGETS) list-docs
 
 .PHONY: install
-install: lib tools ## modules, library, headers, tools, manual, into DESTDIR, PREFIX; KREL=none: no modules
+install: lib tools ## build: modules, library, headers, tools, manual, into DESTDIR, PREFIX; KREL=none: no modules
 	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' BUILD='$(BUILD)' \
 		KREL='$(KREL)' tools/packaging/install.sh
 
 .PHONY: clean
-clean: ## what was built, but not the unpacked kernels
+clean: ## build: what was built, but not the unpacked kernels
 	@find $(BUILD) -mindepth 1 -maxdepth 1 ! -name kernel ! -name kselftest \
 		-exec rm -rf {} + 2>/dev/null; rm -rf $(CLEAN_FILES)
 
 .PHONY: distclean
-distclean: ## all that was built or unpacked
+distclean: ## build: all that was built or unpacked
 	@rm -rf $(BUILD) $(CLEAN_FILES)
 
 $(BUILD)/kselftest/kselftest_harness.h:

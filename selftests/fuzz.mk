@@ -65,7 +65,7 @@ endef
 $(foreach t,$(FUZZ_TARGETS) guest,$(eval $(call FUZZ_CORPUS,$t)))
 
 .PHONY: fuzz
-fuzz: $(foreach t,$(FUZZ_TARGETS),$(FUZZ_OUT)/$t $(FUZZ_OUT)/corpus/$t.unpacked) ## fuzz the engine and the requests; FUZZ_RUNS=N, FUZZ="decode uapi"
+fuzz: $(foreach t,$(FUZZ_TARGETS),$(FUZZ_OUT)/$t $(FUZZ_OUT)/corpus/$t.unpacked) ## test: fuzz the engine and the requests; FUZZ_RUNS=N, FUZZ="decode uapi"
 	@for t in $(or $(FUZZ),$(FUZZ_TARGETS)); do mkdir -p $(FUZZ_OUT)/found/$$t && \
 		$(FUZZ_OUT)/$$t -runs=$(FUZZ_RUNS) -max_len=1024 -print_final_stats=1 -verbosity=0 \
 		-artifact_prefix=$(FUZZ_OUT)/found/$$t- $(FUZZ_OUT)/found/$$t \

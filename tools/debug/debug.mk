@@ -3,9 +3,9 @@
 # The guest's tests under kernels that look for bugs. TESTS="name..." runs those only.
 
 .PHONY: check-debug
-check-debug: ## the tests under KASAN, lockdep, kmemleak, fault injection
+check-debug: ## test: the tests under KASAN, lockdep, kmemleak, fault injection
 	@tools/debug/check.sh debug $(TESTS)
 
 .PHONY: check-kcsan
-check-kcsan: ## the tests under KCSAN: data races
+check-kcsan: ## test: the tests under KCSAN: data races
 	@tools/debug/check.sh kcsan $(TESTS)

@@ -19,5 +19,5 @@ $(PERF_OUT)-gpu: tools/gda-perf/gpu.cu $(GDA_HEADERS) $(wildcard lib/include/gda
 	$(NVCC) $(NVCC_FLAGS) -o $@ $< $(LIB_OUT)/libgda.a -ldl -lpthread
 
 .PHONY: perf-gpu
-perf-gpu: $(PERF_OUT) $(PERF_OUT)-gpu ## measure puts by a GPU through inproc (where there is one)
+perf-gpu: $(PERF_OUT) $(PERF_OUT)-gpu ## measure: measure puts by a GPU through inproc (where there is one)
 	@$(PERF_OUT) --gpu || [ $$? = 4 ]
