@@ -8,10 +8,11 @@ BUILD		?= build
 FUZZ_OUT	:= $(BUILD)/selftests/fuzz
 FUZZ_TARGETS	:= decode engine keys uapi
 FUZZ_FLAGS	:= -std=gnu11 -O1 -g -Wall -Wextra -Werror -Ilib/os -Iuapi -Ilib/include -Ilib/src \
-		   -Ilib/inproc -Ikmod/gda_core/engine -Iselftests/engine -Iselftests/fuzz -pthread
+		   -Ilib/inproc -Ikmod/gda_core/engine -Ikmod/gda_core/control \
+		   -Iselftests/engine -Iselftests/fuzz -pthread
 FUZZ_SANITIZE	:= -fsanitize=address,undefined -fno-sanitize-recover=undefined
 FUZZ_HEADERS	:= $(wildcard uapi/gda/*.h lib/os/*.h lib/src/*.h lib/inproc/*.h lib/include/gda/*.h \
-		   kmod/gda_core/engine/*.h selftests/engine/*.h selftests/fuzz/*.h) selftests/fuzz.mk
+		   kmod/gda_core/engine/*.h kmod/gda_core/control/*.h selftests/engine/*.h selftests/fuzz/*.h) selftests/fuzz.mk
 FUZZ_SRC_decode	:= $(wildcard kmod/gda_core/engine/*.c) selftests/engine/host.c
 FUZZ_SRC_engine	:= $(FUZZ_SRC_decode)
 FUZZ_LIB_uapi	:= $(BUILD)/selftests/inproc/asan/libgda.a

@@ -43,13 +43,14 @@
 #include <gda/mem.h>
 #include <gda/mlx5.h>
 
+#include "control/connect.h"
+#include "control/query.h"
 #include "engine/engine.h"
 
 #define GDA_MAX_QP		4096
 #define GDA_MAX_CQ		4096
 #define GDA_MAX_MR		65536
 #define GDA_MAX_COUNTER		4096
-#define GDA_MAX_SUITORS		64
 #define GDA_MAX_CQ_DEPTH	65536
 #define GDA_MAX_MR_SIZE		(1ULL << 38)
 #define GDA_MAX_MSG		0x7fffffffU
@@ -369,14 +370,7 @@ struct gda_qp {
 	__be32 rec_blank[2];
 	unsigned long lost;		/* bits of enum gda_qp_lost */
 	bool polled;
-	u64 nonce;			/* in the address: a number alone names nobody */
-
-	/* under dev->peer_lock; @peer is read under SRCU */
-	struct gda_qp *peer;		/* both named each other */
-	struct gda_qp *named;		/* this one named it, it has not answered */
-	struct list_head suitors;	/* QPs whose @named is this one... */
-	unsigned int nsuitors;		/* ... GDA_MAX_SUITORS at most */
-	struct list_head suit;
+	struct gda_endpoint end;	/* under dev->peer_lock; end.peer_queue: SRCU */
 };
 
 struct gda_object *gda_qp_create(struct gda_ctx *ctx, struct gda_qp_create *cmd);

@@ -345,9 +345,8 @@ static int gda_qp_build(struct gda_ctx *ctx, struct gda_qp *qp,
 	if (ret)
 		return ret;
 	qp->polled = cmd->flags & GDA_QP_POLLED;
-	qp->nonce = get_random_u64();
-	INIT_LIST_HEAD(&qp->suitors);
-	INIT_LIST_HEAD(&qp->suit);
+	qp->end.queue = &qp->eqp;
+	qp->end.nonce = get_random_u64();
 	ret = gda_qp_alloc_memory(ctx, qp, cmd->sq_depth);
 	if (ret)
 		goto err_memory;
@@ -419,24 +418,10 @@ int gda_qp_address(struct gda_ctx *ctx, struct gda_qp_address *cmd)
 
 int gda_qp_query(struct gda_ctx *ctx, struct gda_qp_query *cmd)
 {
-	const struct gda_eqp *q;
-	struct gda_qp *qp;
+	struct gda_qp *qp = gda_qp_find(ctx, cmd->handle);
 
-	qp = gda_qp_find(ctx, cmd->handle);
 	if (!qp)
 		return -ENOENT;
-	q = &qp->eqp;
-	/* pairs with the engine: who sees the error sees why */
-	cmd->state = smp_load_acquire(&q->state);
-	cmd->syndrome = READ_ONCE(q->first.syndrome);
-	cmd->vendor = READ_ONCE(q->first.vendor);
-	cmd->sq_depth = q->depth;
-	cmd->qpn = q->qpn;
-	cmd->error_index = READ_ONCE(q->first_error);
-	cmd->consumer = READ_ONCE(q->ci);
-	cmd->producer = READ_ONCE(q->pi);
-	cmd->executed = READ_ONCE(q->executed);
-	cmd->flushed = READ_ONCE(q->flushed);
-	cmd->bytes = READ_ONCE(q->bytes);
+	gda_control_query_qp(&qp->eqp, cmd);
 	return 0;
 }

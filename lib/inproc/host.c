@@ -16,11 +16,9 @@ struct gda_eqp *gda_host_peer(const struct gda_eqp *q)
 {
 	const struct gda_inproc_qp *qp = gda_inproc_of(q, struct gda_inproc_qp, eqp);
 	/* pairs with the release that names the peer */
-	struct gda_inproc_qp *peer = smp_load_acquire(&qp->peer);
+	struct gda_eqp *peer = smp_load_acquire(&qp->end.peer_queue);
 
-	if (!peer || READ_ONCE(peer->eqp.state) == GDA_QP_ERROR)
-		return NULL;
-	return &peer->eqp;
+	return peer && READ_ONCE(peer->state) != GDA_QP_ERROR ? peer : NULL;
 }
 
 const struct gda_mem *gda_host_mem(const struct gda_eqp *q, u32 key)

@@ -23,7 +23,9 @@
 
 #include <pthread.h>
 #include "gda_internal.h"
+#include "connect.h"
 #include "engine.h"
+#include "query.h"
 
 #define GDA_INPROC_NAME		"inproc"
 #define GDA_INPROC_PAGE		4096U
@@ -34,7 +36,6 @@
 #define GDA_INPROC_MAX_COUNTER	4096U
 #define GDA_INPROC_MAX_CQ_DEPTH	65536U
 #define GDA_INPROC_MAX_MR_SIZE	(1ULL << 47)
-#define GDA_INPROC_MAX_SUITORS	64U
 #define GDA_INPROC_MAX_WORKERS	16U
 
 #define gda_inproc_of(ptr, type, member) \
@@ -335,14 +336,7 @@ struct gda_inproc_qp {
 	void *dead_leaf;		/* of its number, to be freed with it */
 	u32 slot;
 	bool polled;
-	u64 nonce;			/* in the address: a number alone names nobody */
-
-	/* under dev->peer_lock; @peer is read by workers */
-	struct gda_inproc_qp *peer;	/* both named each other */
-	struct gda_inproc_qp *named;	/* this one named it, it has not answered */
-	struct gda_inproc_qp *suitors;	/* QPs whose @named is this one... */
-	struct gda_inproc_qp *next_suitor;	/* ... linked by this */
-	u32 nsuitors;
+	struct gda_endpoint end;	/* under dev->peer_lock but for end.peer_queue */
 };
 
 struct gda_inproc_qp *gda_inproc_qp_find(struct gda_inproc_context *ctx, u32 handle);

@@ -214,7 +214,8 @@ int gda_inproc_qp_create(struct gda_inproc_context *ctx, struct gda_qp_create *c
 		goto err_memory;
 	gda_inproc_qp_init_engine(ctx, qp, cmd->sq_depth);
 	gda_inproc_qp_use(qp, 1);
-	qp->nonce = gda_inproc_random();
+	qp->end.queue = &qp->eqp;
+	qp->end.nonce = gda_inproc_random();
 	qp->polled = cmd->flags & GDA_QP_POLLED;
 	gda_inproc_object_add(ctx, &qp->obj, GDA_INPROC_QP);
 	gda_inproc_qp_publish(ctx, qp);
@@ -250,7 +251,6 @@ int gda_inproc_qp_address(struct gda_inproc_context *ctx, struct gda_qp_address 
 
 int gda_inproc_qp_query(struct gda_inproc_context *ctx, struct gda_qp_query *cmd)
 {
-	const struct gda_eqp *q;
 	struct gda_inproc_qp *qp;
 
 	if (cmd->flags)
@@ -258,18 +258,6 @@ int gda_inproc_qp_query(struct gda_inproc_context *ctx, struct gda_qp_query *cmd
 	qp = gda_inproc_qp_find(ctx, cmd->handle);
 	if (!qp)
 		return -ENOENT;
-	q = &qp->eqp;
-	/* who sees the error sees why */
-	cmd->state = smp_load_acquire(&q->state);
-	cmd->syndrome = READ_ONCE(q->first.syndrome);
-	cmd->vendor = READ_ONCE(q->first.vendor);
-	cmd->sq_depth = q->depth;
-	cmd->qpn = q->qpn;
-	cmd->error_index = READ_ONCE(q->first_error);
-	cmd->consumer = READ_ONCE(q->ci);
-	cmd->producer = READ_ONCE(q->pi);
-	cmd->executed = READ_ONCE(q->executed);
-	cmd->flushed = READ_ONCE(q->flushed);
-	cmd->bytes = READ_ONCE(q->bytes);
+	gda_control_query_qp(&qp->eqp, cmd);
 	return 0;
 }

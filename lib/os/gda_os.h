@@ -9,6 +9,7 @@
 #ifndef GDA_OS_H
 #define GDA_OS_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -5,12 +5,14 @@
 #
 #   uapi         <linux/types.h>, <linux/ioctl.h>, <gda/...> of uapi
 #   engine/      "gda_os.h", its own headers, <gda/...> of uapi; no __KERNEL__
+#   control/     the same, and "engine.h"
 #   gda_core     the kernel, its own headers, kmod/include, uapi; names no symbol of
 #                the modules that register with it
 #   other modules  the kernel, their own headers, kmod/include, uapi
 #   lib/include  the C library, lib/include, uapi
 #   lib/src      the C library, its own headers, lib/include, uapi
-#   lib/inproc   the same, "gda_internal.h" of lib/src, and the engine
+#   lib/inproc   the same, "gda_internal.h" of lib/src, engine and control
+#   lib/comm     as lib/src, and "gda_internal.h" of lib/src
 #   lib/cuda     the same, and "inproc.h" of lib/inproc; nothing of CUDA's
 #
 # Prints a line for each violation.
@@ -96,6 +98,10 @@ pick '/engine/'
 engine=("${list[@]}")
 # shellcheck disable=SC2086
 allow engine "${engine[@]}" < <(echo '"gda_os.h"'; echo @own; headers $uapi)
+pick '/gda_core/control/'
+# shellcheck disable=SC2086
+allow control "${list[@]}" < <(echo '"(gda_os|engine)\.h"'; echo @own; headers $uapi)
+engine+=("${list[@]}")
 ban_code "__KERNEL__ in the engine" '__KERNEL__' "${engine[@]}"
 forbidden='(k|kv|kvm|v)?[mz]alloc|free|kfree|mutex_|spin_|pthread_|schedule|usleep|msleep'
 forbidden+='|ktime_|clock_gettime|printk|pr_[a-z]*|printf|dev_(err|warn|info|dbg)'
@@ -108,7 +114,7 @@ pick '^kmod/gda_core/([^/]*|os/.*|executor/.*)$'
 core=("${list[@]}")
 # shellcheck disable=SC2086
 allow gda_core "${core[@]}" < <(
-	echo "$kernel"; echo @own; echo '"(engine|\.\.)/[a-z_0-9]*\.h"'; headers $uapi $shared)
+	echo "$kernel"; echo @own; echo '"(engine|control|\.\.)/[a-z_0-9]*\.h"'; headers $uapi $shared)
 
 for module in kmod/*/; do
 	module=${module#kmod/}; module=${module%/}
@@ -143,7 +149,7 @@ allow lib/src "${list[@]}" < <(
 pick '^lib/inproc/'
 # shellcheck disable=SC2086
 [ ${#list[@]} = 0 ] || allow lib/inproc "${list[@]}" < <(
-	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|engine|access)\.h"'
+	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|engine|access|connect|query)\.h"'
 	echo @own; headers $uapi $public)
 
 pick '^lib/cuda/'

@@ -66,7 +66,7 @@ check_checkpatch() { # the kernel's coding style, --strict
 }
 
 check_kernel_doc() { # comments of the public headers are complete
-	files '^(uapi|lib/include|kmod/include|kmod/gda_core/engine)/.*\.h$'
+	files '^(uapi|lib/include|kmod/include|kmod/gda_core/(engine|control))/.*\.h$'
 	tools/lint/kernel-doc.sh -Wall -none "${list[@]}" 2>&1
 	tools/lint/undocumented.py "${list[@]}"
 }
@@ -100,6 +100,10 @@ check_cxx() { # the public headers as C++
 				-x c++ "$h" 2>&1 | diagnostics | grep -v 'pragma once'
 		done
 	done
+}
+
+check_house() { # what stands twice, and names outside their place: no more than today
+	tools/lint/house.py
 }
 
 check_whitespace() { # tabs, trailing blanks, ends of lines and files
@@ -190,9 +194,10 @@ compile() {
 	harness=("$@")
 	command -v "$cc" >/dev/null || { echo "$cc is missing"; return; }
 	flags=(-std=gnu11 -O2 -Wall -Wextra -Werror -Iuapi -Ilib/include -Ilib/os -Ilib/src
-		-Ilib/inproc -Ilib/comm -Ikmod/gda_core -Ikmod/gda_core/engine -Iselftests -pthread)
+		-Ilib/inproc -Ilib/comm -Ikmod/gda_core -Ikmod/gda_core/engine
+		-Ikmod/gda_core/control -Iselftests -pthread)
 	[ -e $h/kselftest_harness.h ] || make -s $h/kselftest_harness.h
-	files '^(lib|kmod/gda_core/engine|examples|tools)/.*\.c$'
+	files '^(lib|kmod/gda_core/(engine|control)|examples|tools)/.*\.c$'
 	compile_files "$cc" "${flags[@]}"
 	files '^selftests/.*\.c$' '^selftests/(model|kmod)/'
 	compile_files "$cc" "${flags[@]}" -isystem "$h" "${harness[@]}"

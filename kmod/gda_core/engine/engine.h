@@ -85,6 +85,9 @@ struct gda_status {
 	u8 vendor;		/* enum gda_mlx5_vendor */
 };
 
+/* Of gda_eqp.fail: the peer is gone. */
+#define GDA_FAIL_PEER	((u32)GDA_MLX5_VENDOR_PEER << 8 | GDA_MLX5_SYND_RETRY_EXC)
+
 /* In gda_mem.state beside GDA_MR_LIVE: no CPU has a window into the memory. */
 #define GDA_MEM_FAR	0x100U
 

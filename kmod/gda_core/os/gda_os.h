@@ -10,6 +10,7 @@
 #include <linux/atomic.h>
 #include <linux/build_bug.h>
 #include <linux/compiler.h>
+#include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/minmax.h>
 #include <linux/stddef.h>
@@ -21,7 +22,7 @@
  * Names both sides define:
  *   u8 u16 u32 u64 bool, READ_ONCE WRITE_ONCE likely unlikely min noinline __always_inline
  *   smp_mb() smp_wmb() smp_rmb() smp_store_release() smp_load_acquire()
- *   memcpy memmove memset static_assert offsetof
+ *   memcpy memmove memset static_assert offsetof, the numbers of errno.h
  *   gda_os_fetch_add64 gda_os_cmpxchg64 (fully ordered, natural alignment,
  *   return the old value), gda_os_fetch_add32 gda_os_cmpxchg32
  */

@@ -16,14 +16,12 @@
 struct gda_eqp *gda_host_peer(const struct gda_eqp *q)
 {
 	const struct gda_qp *qp = container_of(q, struct gda_qp, eqp);
-	struct gda_qp *peer;
+	struct gda_eqp *peer;
 
-	/* own state was read before; pairs with cmpxchg() in gda_qp_set_ready() */
+	/* own state was read before; pairs with gda_endpoint_set_ready() */
 	smp_rmb();
-	peer = READ_ONCE(qp->peer);
-	if (!peer || READ_ONCE(peer->eqp.state) == GDA_QP_ERROR)
-		return NULL;
-	return &peer->eqp;
+	peer = READ_ONCE(qp->end.peer_queue);
+	return peer && READ_ONCE(peer->state) != GDA_QP_ERROR ? peer : NULL;
 }
 
 const struct gda_mem *gda_host_mem(const struct gda_eqp *q, u32 key)

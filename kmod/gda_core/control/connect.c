@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Connections: requests, answers and endings. connect.h says how they work.
+ */
+#include "connect.h"
+
+static_assert(sizeof(struct gda_endpoint_name) == GDA_ADDRESS_BYTES);
+
+void gda_endpoint_address(const struct gda_endpoint *e, u32 magic, u8 *address)
+{
+	const struct gda_endpoint_name name = {
+		.magic = magic,
+		.qpn = e->queue->qpn,
+		.nonce = e->nonce,
+	};
+
+	memcpy(address, &name, sizeof(name));
+}
+
+int gda_endpoint_parse(const u8 *address, u32 magic, struct gda_endpoint_name *name)
+{
+	memcpy(name, address, sizeof(*name));
+	if (name->magic != magic || name->reserved[0] || name->reserved[1])
+		return -EINVAL;
+	return 0;
+}
+
+void gda_endpoint_fail(struct gda_endpoint *e, u32 why)
+{
+	WRITE_ONCE(e->queue->fail, why);
+	gda_host_kick(e->queue);
+}
+
+/* Take @e out of the list of the peer that it waits for, if it waits. */
+static void gda_endpoint_withdraw(struct gda_endpoint *e)
+{
+	struct gda_endpoint **link;
+
+	if (!e->requested_peer)
+		return;
+	for (link = &e->requested_peer->pending; *link != e;)
+		link = &(*link)->next_pending;
+	*link = e->next_pending;
+	e->requested_peer->npending--;
+	e->requested_peer = NULL;
+}
+
+/* @e will not answer any of those that wait for it: they fail. */
+static void gda_endpoint_refuse(struct gda_endpoint *e)
+{
+	while (e->pending) {
+		struct gda_endpoint *waiting = e->pending;
+
+		gda_endpoint_withdraw(waiting);
+		gda_endpoint_fail(waiting, GDA_FAIL_PEER);
+	}
+}
+
+static void gda_endpoint_set_ready(struct gda_endpoint *e, struct gda_endpoint *peer)
+{
+	gda_endpoint_withdraw(e);
+	e->peer = peer;
+	/* pairs with the load in gda_host_peer() */
+	smp_store_release(&e->peer_queue, peer->queue);
+	/*
+	 * The exchanges order @peer_queue before the state. A queue that has failed
+	 * meanwhile stays failed.
+	 */
+	if (gda_os_cmpxchg32(&e->queue->state, GDA_QP_WAIT, GDA_QP_READY) == GDA_QP_INIT)
+		gda_os_cmpxchg32(&e->queue->state, GDA_QP_INIT, GDA_QP_READY);
+	/* work may have been posted already */
+	gda_host_kick(e->queue);
+}
+
+static bool gda_endpoint_failed(const struct gda_endpoint *e)
+{
+	return READ_ONCE(e->queue->state) == GDA_QP_ERROR || READ_ONCE(e->queue->fail);
+}
+
+int gda_endpoint_connect(struct gda_endpoint *e, struct gda_endpoint *peer,
+			 const struct gda_endpoint_name *name)
+{
+	if (e->peer || e->requested_peer || READ_ONCE(e->queue->state) != GDA_QP_INIT)
+		return -EALREADY;
+	if (!peer || peer->nonce != name->nonce || gda_endpoint_failed(peer))
+		return -ENOENT;
+	if (peer == e || peer->requested_peer == e) {
+		gda_endpoint_set_ready(e, peer);
+		if (peer != e)
+			gda_endpoint_set_ready(peer, e);
+		gda_endpoint_refuse(e);
+		gda_endpoint_refuse(peer);
+		return 0;
+	}
+	if (peer->peer || peer->requested_peer)
+		return -EBUSY;
+	if (peer->npending == GDA_MAX_PENDING_CONNECTS)
+		return -ENOSPC;
+	e->requested_peer = peer;
+	e->next_pending = peer->pending;
+	peer->pending = e;
+	peer->npending++;
+	gda_os_cmpxchg32(&e->queue->state, GDA_QP_INIT, GDA_QP_WAIT);
+	return 0;
+}
+
+void gda_endpoint_disconnect(struct gda_endpoint *e)
+{
+	struct gda_endpoint *peer = e->peer;
+
+	gda_endpoint_withdraw(e);
+	if (peer && peer != e) {
+		peer->peer = NULL;
+		/* pairs with the load in gda_host_peer() */
+		smp_store_release(&peer->peer_queue, NULL);
+		gda_endpoint_fail(peer, GDA_FAIL_PEER);
+	}
+	e->peer = NULL;
+	/* the same */
+	smp_store_release(&e->peer_queue, NULL);
+	gda_endpoint_refuse(e);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Connections between the queue pairs of one device, whose peers are found by pointer.
+ * Portable like the engine: no lock, no allocation, no lifetime; the host has those.
+ *
+ * Connecting is mutual. A QP requests its peer and waits in the peer's list of pending
+ * connects until the peer requests it too; then both are ready. An address has a random
+ * nonce beside the number, so a number that was used again is not taken for the QP that
+ * had it before.
+ *
+ * The host calls everything here under one lock of the device. Only @peer_queue is read
+ * without it, by executors.
+ */
+#ifndef GDA_CONTROL_CONNECT_H
+#define GDA_CONTROL_CONNECT_H
+
+#include "engine.h"
+
+/* Most QPs that may wait for one peer to answer. */
+#define GDA_MAX_PENDING_CONNECTS	64U
+
+/**
+ * struct gda_endpoint - a queue pair as connections see it; part of the host's QP
+ * @queue: its queue; the endpoint changes @queue->state and @queue->fail only
+ * @peer_queue: the queue of the connected QP, or NULL; written with a release, before the
+ *	queue becomes ready
+ * @peer: the connected endpoint, or NULL
+ * @requested_peer: the endpoint that this one has requested and that has not answered
+ * @pending: the first of those whose @requested_peer is this one
+ * @next_pending: the next of those that wait for the same peer
+ * @npending: how many wait for this one
+ * @nonce: random, part of the address
+ */
+struct gda_endpoint {
+	struct gda_eqp *queue;
+	struct gda_eqp *peer_queue;
+	struct gda_endpoint *peer;
+	struct gda_endpoint *requested_peer;
+	struct gda_endpoint *pending;
+	struct gda_endpoint *next_pending;
+	u32 npending;
+	u64 nonce;
+};
+
+/* What the opaque bytes of an address say. */
+struct gda_endpoint_name {
+	u32 magic;		/* of the device: one device does not take another's */
+	u32 qpn;
+	u64 nonce;
+	u64 reserved[2];
+};
+
+/* Fill in @address, of GDA_ADDRESS_BYTES. */
+void gda_endpoint_address(const struct gda_endpoint *e, u32 magic, u8 *address);
+
+/* Return: 0; -EINVAL @address is not one of a device with this @magic. */
+int gda_endpoint_parse(const u8 *address, u32 magic, struct gda_endpoint_name *name);
+
+/**
+ * gda_endpoint_connect - request a peer, or answer its request
+ * @e: the endpoint
+ * @peer: the one that the host found by @name->qpn, or NULL
+ * @name: what gda_endpoint_parse() made of the address
+ *
+ * Return: 0, and both are ready or @e waits; -EALREADY @e is connected, waits or has
+ * failed; -ENOENT no such QP, or it has failed; -EBUSY @peer is connected to another or
+ * waits for another; -ENOSPC GDA_MAX_PENDING_CONNECTS wait for it.
+ */
+int gda_endpoint_connect(struct gda_endpoint *e, struct gda_endpoint *peer,
+			 const struct gda_endpoint_name *name);
+
+/* The QP goes: its peer fails, and so do those that wait for it. */
+void gda_endpoint_disconnect(struct gda_endpoint *e);
+
+/* Have the executor fail the queue, whether it has work or not. @why: gda_eqp.fail */
+void gda_endpoint_fail(struct gda_endpoint *e, u32 why);
+
+/* The host's side: have the executor of @q visit it soon. */
+void gda_host_kick(struct gda_eqp *q);
+
+#endif /* GDA_CONTROL_CONNECT_H */

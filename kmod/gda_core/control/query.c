@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Answers about a queue: each figure is read once, whole; they are not of one moment.
+ */
+#include "query.h"
+
+void gda_control_query_qp(const struct gda_eqp *q, struct gda_qp_query *cmd)
+{
+	/* pairs with the engine's release: a caller that sees the error sees the reason */
+	cmd->state = smp_load_acquire(&q->state);
+	cmd->syndrome = READ_ONCE(q->first.syndrome);
+	cmd->vendor = READ_ONCE(q->first.vendor);
+	cmd->sq_depth = q->depth;
+	cmd->qpn = q->qpn;
+	cmd->error_index = READ_ONCE(q->first_error);
+	cmd->consumer = READ_ONCE(q->ci);
+	cmd->producer = READ_ONCE(q->pi);
+	cmd->executed = READ_ONCE(q->executed);
+	cmd->flushed = READ_ONCE(q->flushed);
+	cmd->bytes = READ_ONCE(q->bytes);
+}

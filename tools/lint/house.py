@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# house.py [--show] - what the tree says twice, and names outside their place
+#
+# Each figure has a most that it may be, which only goes down: it is today's. --show
+# prints the figures, the files and the lines behind them.
+
+import glob
+import re
+import subprocess
+import sys
+
+SHOW = "--show" in sys.argv
+# What a dialect is made of, and the bench that has NICs of its own.
+MLX5 = re.compile(r"mlx5[^/]*$|^tools/gda-bench-gpu/|^tools/lint/")
+MOST = {"mlx5 files": 33, "__CUDA_ARCH__ outside barrier.h": 8, "same lines, percent": 21}
+
+
+def tracked(*paths):
+    out = subprocess.run(["git", "ls-files", "--", *paths], capture_output=True, text=True)
+    return out.stdout.split()
+
+
+def naming(pattern, files):
+    found = {}
+    for name in files:
+        with open(name, encoding="utf-8", errors="replace") as f:
+            n = len(re.findall(pattern, f.read(), re.I))
+        if n:
+            found[name] = n
+    return found
+
+
+def lines(files):
+    """Lines that say something, without comments and without the name of the host."""
+    out = []
+    for name in files:
+        with open(name, encoding="utf-8") as f:
+            text = re.sub(r"/\*.*?\*/", "", f.read(), flags=re.S)
+        for line in text.split("\n"):
+            line = re.sub(r"\s+", " ", line.strip())
+            line = re.sub(r"gda_inproc_", "gda_", line, flags=re.I)
+            if len(re.sub(r"\W", "", line)) >= 6 and not line.startswith("#include"):
+                out.append((name, line))
+    return out
+
+
+def same():
+    kernel = {x for _, x in lines(glob.glob("kmod/gda_core/*.[ch]") +
+                                  glob.glob("kmod/gda_core/os/*.c") +
+                                  glob.glob("kmod/gda_core/executor/**/*.c", recursive=True))}
+    inproc = lines(sorted(glob.glob("lib/inproc/*.[ch]")))
+    both = [x for x in inproc if x[1] in kernel]
+    return 100.0 * len(both) / len(inproc), both
+
+
+def main():
+    mlx5 = naming("mlx5", [f for f in tracked("kmod", "lib", "uapi", "tools", "examples")
+                           if not MLX5.search(f)])
+    arch = naming("__CUDA_ARCH__", [f for f in tracked("lib", "uapi", "examples")
+                                    if not f.endswith("/barrier.h")])
+    percent, both = same()
+    figures = {"mlx5 files": len(mlx5), "__CUDA_ARCH__ outside barrier.h": sum(arch.values()),
+               "same lines, percent": percent}
+    for what, figure in figures.items():
+        if figure > MOST[what]:
+            print(f"house: {what}: {figure:.4g}, {MOST[what]} are allowed (house.py --show)")
+        elif SHOW:
+            print(f"{what}: {figure:.4g} of {MOST[what]}")
+    if SHOW:
+        for name, n in {**mlx5, **arch}.items():
+            print(f"  {name}: {n}")
+        for name, line in both:
+            print(f"  {name}: {line}")
+
+
+main()
