@@ -49,6 +49,8 @@ static u64 run(struct th_dev *dev, struct th_qp *a, struct th_mr *l, struct th_m
 	th_run(a);
 	*old = 0;
 	th_mr_get(l, 32, old, m->width);
+	if (m->width == 4)
+		*old = gda_be32_to_cpu((__be32)*old);
 	word = 0;
 	th_mr_get(r, 64, &word, m->width);
 	return word;
@@ -97,6 +99,31 @@ TEST_F(atomic, I_15_carry_stays_in_4_bytes)
 		EXPECT_EQ(4, gda_be32_to_cpu(th_cqe(self->a)->byte_cnt));
 	}
 	EXPECT_EQ(GDA_QP_READY, self->a->q.state);
+}
+
+/*
+ * As ConnectX stores them, and NVSHMEM's IBGDA reads them: the old value of 4 bytes is
+ * big-endian, the one of 8 bytes is in host order.
+ */
+TEST_F(atomic, old_value_of_4_bytes_is_big_endian)
+{
+	static const u32 opcodes[] = { GDA_MLX5_MASKED_FA, GDA_MLX5_MASKED_CS };
+	static const u8 narrow[] = { 0x11, 0x22, 0x33, 0x44, 0xa5, 0xa5, 0xa5, 0xa5 };
+	const u64 wide = 0x1122334455667788ULL;
+	u8 got[8];
+	u64 old;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
+		struct th_masked m = { .width = 4, .compare = 0x11223344, .compare_mask = ~0ULL };
+
+		run(&self->dev, self->a, self->l, self->r, opcodes[i], &m, 0x11223344, &old);
+		th_mr_get(self->l, 32, got, sizeof(got));
+		EXPECT_EQ(0, memcmp(narrow, got, sizeof(got))) TH_LOG("opcode %u", opcodes[i]);
+		m.width = 8;
+		run(&self->dev, self->a, self->l, self->r, opcodes[i], &m, wide, &old);
+		EXPECT_EQ(wide, old) TH_LOG("opcode %u", opcodes[i]);
+	}
 }
 
 /* The definition: bit by bit, a carry goes on unless the bit is a field's last. */

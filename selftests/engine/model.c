@@ -187,6 +187,8 @@ static void do_masked(struct world *w, struct th_qp *qp, struct mem *l, struct m
 	th_masked(qp, add ? GDA_MLX5_MASKED_FA : GDA_MLX5_MASKED_CS, some_ce(w), l->mr, loff,
 		  r->mr, roff, &m);
 	memcpy(r->flat + roff, &new, m.width);
+	if (m.width == 4)
+		old = (u32)gda_be32((u32)old);
 	memcpy(l->flat + loff, &old, m.width);
 }
 

@@ -258,6 +258,13 @@ TEST_F(imm, I_15_masked_fetch_add)
 	EXPECT_EQ(0x12345678, word[3]);
 	EXPECT_EQ(0xffffffff, old[0]);
 	EXPECT_EQ(0x77777777, old[1]);
+	/* of 4 bytes it is big-endian, as on hardware */
+	wr.swap_add = 0x12345677;
+	ASSERT_OK(t_run(&self->qp[0], &wr, NULL));
+	EXPECT_EQ(0x01000000, old[0]);
+	ASSERT_OK(t_run(&self->qp[0], &wr, NULL));
+	EXPECT_EQ(0x78563412, old[0]);
+	word[2] = 1;
 	/* two fields of 16 bits */
 	wr.compare = 0x00008000;
 	wr.swap_add = 0x0001ffff;
@@ -285,11 +292,11 @@ TEST_F(imm, masked_compare_swap)
 	wr.swap_mask = 0xff00ff00;
 	ASSERT_OK(t_run(&self->qp[0], &wr, NULL));
 	EXPECT_EQ(0x11223344aa66cc88ULL, *word);
-	EXPECT_EQ(0x55667788, *old);
+	EXPECT_EQ(0x88776655, *old);
 	/* it does not compare: unchanged */
 	ASSERT_OK(t_run(&self->qp[0], &wr, NULL));
 	EXPECT_EQ(0x11223344aa66cc88ULL, *word);
-	EXPECT_EQ(0xaa66cc88, *old);
+	EXPECT_EQ(0x88cc66aa, *old);
 	/* 8 bytes, in entries of two slots, over the end of the queue */
 	wr = wr_masked(self, GDA_MLX5_MASKED_CS, 8, 8);
 	wr.compare_mask = 0xff;

@@ -463,6 +463,8 @@ static void atomic(uint64_t *rnd, const struct job *j, struct t_wr *wr)
 	else if (!((old ^ wr->compare) & wr->compare_mask))
 		new = (old & ~wr->swap_mask) | (wr->swap_add & wr->swap_mask);
 	memcpy(target, &new, j->len);
+	if (j->len == 4)
+		old = gda_be32((uint32_t)old);
 	memcpy(j->l->flat + OFF + j->off[0], &old, j->len);
 }
 

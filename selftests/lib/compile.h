@@ -36,6 +36,7 @@ KERNEL void use_everything(struct gda_view *v, struct gda_chunk_map *map, struct
 	out[8] += gda_put_imm(v, 1, 2, 3, 4, 5, 6, GDA_EXCLUSIVE);
 	out[8] += gda_masked_fetch_add(v, 1, 2, 3, 4, 5, 6, 0);
 	out[8] += gda_masked_fetch_add32(v, 1, 2, 3, 4, 5, 6, GDA_EXCLUSIVE);
+	out[8] += gda_masked_old32(1);
 	out[8] += gda_masked_compare_swap(v, 1, 2, 3, 4, 5, 6, 7, 8, 0);
 	out[8] += gda_masked_compare_swap32(v, 1, 2, 3, 4, 5, 6, 7, 8, 0);
 	out[8] += gda_cq_poll(cq, &entry) ? entry.imm : 0;

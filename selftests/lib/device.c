@@ -151,8 +151,13 @@ TEST_F(device, I_15_masked_fetch_add)
 	/* no carry into the next word, no more than a word of the old value */
 	EXPECT_EQ(1, word[0]);
 	EXPECT_EQ(0x12345678, word[1]);
-	EXPECT_EQ(0xffffffffU, old[0]);
+	EXPECT_EQ(0xffffffffU, gda_masked_old32(old[0]));
 	EXPECT_EQ(0x77777777, old[1]);
+	word[0] = 0x11223344;
+	ASSERT_EQ(0, gda_wait(a->v, gda_masked_fetch_add32(a->v, a->iova, a->key, b->iova,
+							   b->key, 2, 0, 0), 0));
+	EXPECT_EQ(0x11223344, gda_masked_old32(old[0]));
+	EXPECT_EQ(0x11, *(uint8_t *)old);
 	*wide = 0x00000001ffffffffU;
 	ASSERT_EQ(0, gda_wait(a->v, gda_masked_fetch_add(a->v, a->iova, a->key, b->iova, b->key,
 							 0x0000000200000001U, 0x80000000U, 0),
@@ -174,6 +179,7 @@ TEST_F(device, masked_compare_swap)
 	ASSERT_EQ(0, gda_wait(a->v, gda_masked_compare_swap32(a->v, a->iova, a->key, b->iova,
 							      b->key, 0xffff7788U, 0xffff,
 							      0xaabbccddU, 0xff00ff00U, 0), 0));
+	EXPECT_EQ(0x55667788, gda_masked_old32((uint32_t)*old));
 	EXPECT_EQ(0x11223344aa66cc88U, *word);
 	ASSERT_EQ(0, gda_wait(a->v, gda_masked_compare_swap32(a->v, a->iova, a->key, b->iova,
 							      b->key, 0x7788, 0xffff, 0, ~0U,

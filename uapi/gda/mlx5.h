@@ -258,6 +258,9 @@ struct gda_mlx5_inline {
  *
  * A bit that is set in the field boundary is the highest of a field: what is carried
  * out of it is lost. Without any, the word is one field.
+ *
+ * The old value is stored big-endian, while that of an 8-byte atomic, masked or not, is
+ * stored in host order; the remote word is in host order in any case.
  */
 struct gda_mlx5_masked4 {
 	__be32 swap_add;

@@ -435,9 +435,9 @@ static int gda_exec_atomic(struct gda_eqp *q, const struct gda_exec_mems *mems)
 {
 	const struct gda_work *w = &q->work;
 	u32 width = w->remote.len;
-	u32 narrow, n;
 	void *ptr;
 	u64 old;
+	u32 n;
 
 	if (unlikely(w->remote.addr % width))
 		return gda_exec_fail(GDA_MLX5_SYND_REMOTE_INVAL_REQ, GDA_MLX5_VENDOR_ALIGN);
@@ -452,8 +452,13 @@ static int gda_exec_atomic(struct gda_eqp *q, const struct gda_exec_mems *mems)
 	q->busy = !gda_exec_modify(w, ptr, &old);
 	if (unlikely(q->busy))
 		return 0;
-	narrow = (u32)old;
-	gda_exec_result(q, mems, width == sizeof(u32) ? (void *)&narrow : (void *)&old, false);
+	if (unlikely(width == sizeof(u32))) {
+		/* in the order of the wire, as ConnectX stores it; 8 bytes are not */
+		__be32 narrow = gda_be32((u32)old);
+
+		memcpy(&old, &narrow, sizeof(narrow));
+	}
+	gda_exec_result(q, mems, &old, false);
 	WRITE_ONCE(q->bytes, q->bytes + width);
 	return 1;
 }
