@@ -169,7 +169,7 @@ static u32 encode(struct th_qp *qp, const struct kind *k, const struct meant *m,
 			memcpy(th_seg(qp, ci, n++), flat + i, min(16U, m->inline_len + 4 - i));
 	}
 	if (k->op == GDA_OP_NOP)
-		n += th_below(r, 2);
+		n += th_below(r, GDA_ENGINE_MAX_SLOTS * 4);
 	gda_mlx5_set_ctrl(th_seg(qp, ci, 0), ci, m->opcode, TH_QPN, n, m->flags, m->imm);
 	th_ctrl(qp, ci)->signature = (u8)th_rand(r);
 	th_ctrl(qp, ci)->dci[0] = (u8)th_rand(r);
@@ -306,7 +306,7 @@ static struct gda_status expect(u32 opcode, u32 ds, u32 avail)
 		return bad_ds;
 	switch (opcode) {
 	case GDA_MLX5_NOP:
-		return ds <= 2 ? ok : bad_ds;
+		return ok;
 	case GDA_MLX5_WRITE:
 	case GDA_MLX5_WRITE_IMM:
 	case GDA_MLX5_READ:
@@ -421,6 +421,29 @@ TEST(S1_stale_or_foreign_entry)
 		       st.vendor != GDA_MLX5_VENDOR_INDEX;
 	}
 	EXPECT_EQ(0, bad);
+	th_qp_free(qp);
+}
+
+/* What pads a queue may be as long as its gap: every length, and the next entry is found. */
+TEST(nop_of_any_length)
+{
+	struct th_qp *qp = th_qp_new(NULL, NULL, 16, 0);
+	u32 ds;
+
+	th_qp_pair(qp, qp);
+	for (ds = 1; ds <= 64; ds++) {
+		u64 index = qp->next;
+
+		memset(qp->sq, 0xa5, 16 * GDA_MLX5_SLOT_BYTES);
+		gda_mlx5_set_ctrl(th_ctrl(qp, index), index, GDA_MLX5_NOP, TH_QPN, ds,
+				  GDA_MLX5_CE_ALWAYS, 0);
+		qp->next += (ds + 3) / 4;
+		th_ring(qp);
+		EXPECT_EQ(1, th_run(qp)) TH_LOG("%u segments", ds);
+		EXPECT_EQ((u16)index, th_cqe_counter(qp));
+		EXPECT_EQ(qp->next, qp->q.ci);
+	}
+	EXPECT_EQ(GDA_QP_READY, qp->q.state);
 	th_qp_free(qp);
 }
 

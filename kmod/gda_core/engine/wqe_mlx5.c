@@ -9,7 +9,8 @@
  * or an error.
  *
  * Not looked at: signature, dci, an immediate the opcode does not carry, reserved
- * words, the fence bits (the engine executes in order) and a second segment of NOP.
+ * words, the fence bits (the engine executes in order) and all of a NOP behind its
+ * control segment.
  */
 #include "engine.h"
 
@@ -277,12 +278,11 @@ static noinline struct gda_status gda_mlx5_decode_dump(const u64 *slot, u32 ds,
 	return gda_mlx5_bad(0, 0);
 }
 
-static struct gda_status gda_mlx5_decode_nop(u32 ds, struct gda_work *work)
+/* As many segments as its producer likes: a NOP is also what fills a gap. */
+static struct gda_status gda_mlx5_decode_nop(struct gda_work *work)
 {
 	gda_mlx5_set_shape(work, GDA_OP_NOP, 0);
 	work->remote.len = 0;
-	if (unlikely(ds < 1 || ds > 2))
-		return gda_mlx5_bad_ds();
 	return gda_mlx5_bad(0, 0);
 }
 
@@ -339,7 +339,7 @@ static struct gda_status gda_mlx5_decode(const struct gda_eqp *q, u32 avail,
 	case GDA_MLX5_DUMP:
 		return gda_mlx5_decode_dump(slot, ds, work);
 	case GDA_MLX5_NOP:
-		return gda_mlx5_decode_nop(ds, work);
+		return gda_mlx5_decode_nop(work);
 	default:
 		return gda_mlx5_bad(GDA_MLX5_SYND_LOCAL_QP_OP, GDA_MLX5_VENDOR_OPCODE);
 	}
