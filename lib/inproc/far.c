@@ -332,7 +332,8 @@ static int gda_far_step(struct gda_inproc_far *far, struct gda_eqp *q,
 
 static bool gda_far_concerns(const struct gda_work *w, const struct gda_exec_mems *mems)
 {
-	u32 far = READ_ONCE(mems->remote->state);
+	/* a work request without bytes has no remote MR */
+	u32 far = mems->remote ? READ_ONCE(mems->remote->state) : 0;
 	u32 i;
 
 	for (i = 0; i < w->nsge; i++)

@@ -131,7 +131,7 @@ TEST(S6_edges_by_operation)
 		{ 0, SIZE, true }, { SIZE - 1, 1, true }, { SIZE, 0, true },
 		{ SIZE, 1, false }, { SIZE - 1, 2, false }, { 0, SIZE + 1, false },
 		{ 0, 0x7fffffff, false }, { SIZE - 1, 0x7fffffff, false },
-		{ (u64)-1, 1, false }, { (u64)-1, 2, false }, { (u64)-1, 0, false },
+		{ (u64)-1, 1, false }, { (u64)-1, 2, false }, { (u64)-1, 0, true },
 		{ (u64)-0x10000, 0x10001, false }, { ~0x10000ULL, 0x7fffffff, false },
 	};
 	static const u32 opcodes[] = { GDA_MLX5_WRITE, GDA_MLX5_READ };
@@ -146,7 +146,7 @@ TEST(S6_edges_by_operation)
 							      GDA_ACCESS_ALL, 12, 0);
 				u32 why, want;
 
-				/* nothing local is checked of a transfer of no bytes */
+				/* a transfer of no bytes names nothing local */
 				if (!rows[i].len && !end) {
 					th_mr_free(&t->dev, big);
 					two_free(t);

@@ -300,6 +300,29 @@ TEST_F(far, near_is_the_engines)
 	EXPECT_EQ(GDA_QP_READY, self->a->q.state);
 }
 
+/* Without bytes there is no MR, and the host is asked all the same: it keeps the order. */
+TEST_F(far, no_bytes_no_mr)
+{
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		memset(&host.mems, 0xa5, sizeof(host.mems));
+		host.asked = 0;
+		host.answer[0] = 0;
+		host.answer[1] = i ? GDA_FAR_NEAR : 1;
+		post(self, GDA_MLX5_WRITE, 0);
+		th_ring(self->a);
+		EXPECT_EQ(1, gda_engine_visit(&self->a->q, 64, 1U << 16));
+		EXPECT_EQ(i, self->b->recv.value);
+		EXPECT_EQ(1, gda_engine_visit(&self->a->q, 64, 1U << 16));
+		EXPECT_EQ(2, host.asked);
+		EXPECT_EQ(NULL, host.mems.remote);
+		EXPECT_EQ(i + 1, self->b->recv.value);
+		EXPECT_FALSE(self->a->q.busy);
+	}
+	EXPECT_EQ(GDA_QP_READY, self->a->q.state);
+}
+
 /* A short one that the host first let wait begins anew when the engine may. */
 TEST_F(far, near_after_waiting)
 {

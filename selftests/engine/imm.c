@@ -135,6 +135,59 @@ TEST_F(imm, resumed_write_gives_it_once)
 	EXPECT_EQ(1, self->sink->pushes);
 }
 
+/*
+ * InfiniBand C9-88: of a write or read without bytes the remote key is not looked at, nor
+ * the range; the responder has to be there all the same.
+ */
+TEST_F(imm, C9_88_no_bytes_no_key)
+{
+	static const u32 opcodes[] = { GDA_MLX5_WRITE, GDA_MLX5_WRITE_IMM, GDA_MLX5_READ };
+	struct th_mr *none = th_mr_new(&self->dev, &dom_b, 0x5000, 8, 0, 12, 0);
+	struct th_mr *revoked = th_mr_new(&self->dev, &dom_b, 0x6000, 8, GDA_ACCESS_ALL, 12, 0);
+	struct gda_mlx5_raddr *raddr;
+	u32 i, op, ends = 0;
+	u64 index;
+
+	revoked->mem.state = GDA_MR_REVOKED;
+	for (op = 0; op < ARRAY_SIZE(opcodes); op++) {
+		const u32 keys[] = {
+			0, ~0U, self->r->mem.key ^ 1, self->l->mem.key, none->mem.key,
+			revoked->mem.key, self->r->mem.key,
+		};
+
+		for (i = 0; i < ARRAY_SIZE(keys); i++) {
+			index = th_rdma(self->a, opcodes[op], GDA_MLX5_CE_ALWAYS, NULL, 0,
+					self->r, 0, 0);
+			raddr = th_seg(self->a, index, 1);
+			gda_mlx5_set_raddr(raddr, ~0ULL >> i, keys[i]);
+			th_ring(self->a);
+			EXPECT_EQ(1, th_run(self->a));
+			EXPECT_EQ((u16)index, th_cqe_counter(self->a))
+				TH_LOG("opcode %u, key %u", opcodes[op], i);
+			EXPECT_EQ(GDA_MLX5_CQE_REQ, th_cqe_opcode(self->a));
+			ends += opcodes[op] != GDA_MLX5_READ;
+			EXPECT_EQ(ends, self->b->recv.value);
+		}
+	}
+	EXPECT_EQ(ARRAY_SIZE(opcodes) / 3 * 7, self->sink->pushes);
+	EXPECT_EQ(0, self->a->q.bytes);
+	EXPECT_EQ(GDA_QP_READY, self->a->q.state);
+
+	self->b->q.recv_cq = NULL;
+	th_rdma(self->a, GDA_MLX5_WRITE_IMM, 0, NULL, 0, self->r, 0, 0);
+	th_ring(self->a);
+	th_run(self->a);
+	EXPECT_EQ(GDA_MLX5_SYND_REMOTE_INVAL_REQ, self->a->q.first.syndrome);
+	self->a->q.state = GDA_QP_READY;
+	self->a->peer = NULL;
+	th_rdma(self->a, GDA_MLX5_WRITE, 0, NULL, 0, self->r, 0, 0);
+	th_ring(self->a);
+	th_run(self->a);
+	EXPECT_EQ(GDA_MLX5_SYND_RETRY_EXC, self->a->q.first.syndrome);
+	th_mr_free(&self->dev, none);
+	th_mr_free(&self->dev, revoked);
+}
+
 TEST_F(imm, no_cq_is_a_remote_error)
 {
 	self->b->q.recv_cq = NULL;

@@ -211,6 +211,11 @@ TEST_F(basic, zero_bytes)
 	EXPECT_OK(t_run(&a->qp, &wr, NULL));
 	wr.opcode = GDA_MLX5_READ;
 	EXPECT_OK(t_run(&a->qp, &wr, NULL));
+	/* no key is looked at where no byte moves */
+	wr.rkey = ~0U;
+	EXPECT_OK(t_run(&a->qp, &wr, NULL));
+	wr.opcode = GDA_MLX5_WRITE;
+	EXPECT_OK(t_run(&a->qp, &wr, NULL));
 	EXPECT_MODEL();
 }
 

@@ -32,7 +32,8 @@
 /**
  * enum gda_mlx5_opcode - gda_mlx5_ctrl.opmod_idx_opcode, low byte
  * @GDA_MLX5_NOP: moves nothing, completes; of any number of segments
- * @GDA_MLX5_WRITE: local to remote memory
+ * @GDA_MLX5_WRITE: local to remote memory; of no bytes, as the next two: the remote key
+ *	is not looked at
  * @GDA_MLX5_WRITE_IMM: the same, and a completion with the immediate at the target
  * @GDA_MLX5_READ: remote to local memory
  * @GDA_MLX5_ATOMIC_CS: compare and swap of 8 bytes, old value to local memory

@@ -7,7 +7,8 @@
  * Invariants:
  *
  * - No byte moves before every segment and the remote range are checked; all are
- *   checked again at each call, since a key can be revoked between two.
+ *   checked again at each call, since a key can be revoked between two. Where there are
+ *   no bytes there is nothing to check but that a responder is there.
  * - Bytes move in address order; of a request to be resumed q->done are in place.
  * - Effects of a work request are not visible before those of earlier ones.
  * - Naturally aligned 4 and 8 byte transfers within one span are single stores.
@@ -83,6 +84,14 @@ static int gda_exec_check_local(const struct gda_eqp *q, struct gda_exec_mems *m
 	return 0;
 }
 
+/* Is there a CQ at the peer for an immediate, if the work request has one? */
+static int gda_exec_check_imm(const struct gda_eqp *q, const struct gda_eqp *peer)
+{
+	if (q->work.op == GDA_OP_WRITE_IMM && unlikely(!peer->recv_cq))
+		return gda_exec_fail(GDA_MLX5_SYND_REMOTE_INVAL_REQ, GDA_MLX5_VENDOR_RECV);
+	return 0;
+}
+
 static int gda_exec_check_remote(const struct gda_eqp *q, const struct gda_eqp *peer,
 				 struct gda_exec_mems *mems)
 {
@@ -96,9 +105,7 @@ static int gda_exec_check_remote(const struct gda_eqp *q, const struct gda_eqp *
 			       gda_exec_rights[w->op].remote);
 	if (unlikely(why && gda_exec_refuse(q, true, why)))
 		return gda_exec_refuse(q, true, why);
-	if (w->op == GDA_OP_WRITE_IMM && unlikely(!peer->recv_cq))
-		return gda_exec_fail(GDA_MLX5_SYND_REMOTE_INVAL_REQ, GDA_MLX5_VENDOR_RECV);
-	return 0;
+	return gda_exec_check_imm(q, peer);
 }
 
 static __always_inline u32 gda_exec_span(const struct gda_mem *mem,
@@ -480,6 +487,35 @@ static noinline int gda_exec_far(struct gda_eqp *q, struct gda_exec_scope *scope
 	return ret;
 }
 
+/*
+ * A write or read of no bytes. Its keys are not looked at (InfiniBand C9-88), but the
+ * responder has to be there. Return: as gda_exec().
+ */
+static noinline int gda_exec_empty(struct gda_eqp *q, struct gda_exec_scope *scope)
+{
+	static const struct gda_exec_mems none;
+	u8 op = q->work.op;
+	int ret;
+
+	if (unlikely(!scope->peer))
+		return gda_exec_fail(GDA_MLX5_SYND_RETRY_EXC, GDA_MLX5_VENDOR_PEER);
+	ret = gda_exec_check_imm(q, scope->peer);
+	if (unlikely(ret))
+		return ret;
+	if (unlikely(q->far)) {
+		ret = gda_exec_far(q, scope, &none);
+		if (ret != GDA_FAR_NEAR)
+			return ret;
+	}
+	if (op == GDA_OP_WRITE_IMM) {
+		ret = gda_exec_give_imm(q, scope->peer);
+		if (unlikely(ret < 0))
+			return ret;
+	}
+	gda_exec_arrived(op, scope->peer);
+	return 1;
+}
+
 static noinline int gda_exec_any(struct gda_eqp *q, struct gda_exec_scope *scope)
 {
 	struct gda_exec_mems mems;
@@ -489,8 +525,9 @@ static noinline int gda_exec_any(struct gda_eqp *q, struct gda_exec_scope *scope
 	ret = gda_exec_check_local(q, &mems);
 	if (unlikely(ret))
 		return ret;
-	if (op == GDA_OP_DUMP)
-		return gda_exec_dump(q, &mems);
+	/* DUMP has a local segment only */
+	if (unlikely(!q->work.remote.len))
+		return op == GDA_OP_DUMP ? gda_exec_dump(q, &mems) : gda_exec_empty(q, scope);
 	ret = gda_exec_check_remote(q, scope->peer, &mems);
 	if (unlikely(ret))
 		return ret;

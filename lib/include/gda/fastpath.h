@@ -130,7 +130,7 @@ GDA_HELPER int64_t gda_post_atomic(struct gda_view *v, uint32_t opcode, uint64_t
  * @lkey: key of the local MR
  * @raddr: remote address
  * @rkey: key of the remote MR
- * @len: bytes, less than 2^31; 0 moves nothing, but @raddr and @rkey must be good, and
+ * @len: bytes, less than 2^31; 0 moves nothing, @raddr and @rkey are not looked at, and
  *	it is ordered and completes
  * @flags: GDA_*
  *
@@ -156,8 +156,8 @@ GDA_API int64_t gda_put(struct gda_view *v, uint64_t laddr, uint32_t lkey, uint6
  * @lkey: key of the local MR
  * @raddr: remote address
  * @rkey: key of the remote MR
- * @len: bytes, less than 2^31; 0 moves nothing, the immediate arrives all the same, if
- *	@raddr and @rkey are good
+ * @len: bytes, less than 2^31; 0 moves nothing, the immediate arrives all the same, and
+ *	@raddr and @rkey are not looked at
  * @imm: the immediate
  * @flags: GDA_*; with %GDA_SOLICITED the peer's entry is a solicited one
  *
