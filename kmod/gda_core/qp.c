@@ -57,15 +57,18 @@ static int gda_qp_check(const struct gda_qp_create *cmd)
 {
 	int ret;
 
-	if (cmd->reserved || cmd->reserved2 || cmd->dialect != GDA_DIALECT_MLX5)
+	if (cmd->reserved || cmd->reserved2 || cmd->reserved3 ||
+	    cmd->dialect != GDA_DIALECT_MLX5)
 		return -EOPNOTSUPP;
+	if (cmd->user_index > GDA_MLX5_MAX_USER_INDEX)
+		return -EINVAL;
 	if (!is_power_of_2(cmd->sq_depth) || cmd->sq_depth > GDA_MLX5_MAX_DEPTH)
 		return -EINVAL;
 	ret = gda_loan_check(&cmd->sq_memory, cmd->flags & GDA_QP_SQ_DMABUF);
 	return ret ?: gda_loan_check(&cmd->dbrec_memory, cmd->flags & GDA_QP_DBREC_DMABUF);
 }
 
-static void gda_qp_init_engine(struct gda_qp *qp, u32 depth)
+static void gda_qp_init_engine(struct gda_qp *qp, const struct gda_qp_create *cmd)
 {
 	struct gda_eqp *q = &qp->eqp;
 
@@ -78,7 +81,8 @@ static void gda_qp_init_engine(struct gda_qp *qp, u32 depth)
 	q->sent = qp->sent ? gda_cell_addr(&qp->sent->cell) : NULL;
 	q->recv = qp->recv ? gda_cell_addr(&qp->recv->cell) : NULL;
 	q->pd = qp->obj.ctx;
-	q->depth = depth;
+	q->depth = cmd->sq_depth;
+	q->user_index = cmd->user_index;
 	q->state = GDA_QP_INIT;
 }
 
@@ -350,7 +354,7 @@ static int gda_qp_build(struct gda_ctx *ctx, struct gda_qp *qp,
 	ret = gda_qp_alloc_memory(ctx, qp, cmd->sq_depth);
 	if (ret)
 		goto err_memory;
-	gda_qp_init_engine(qp, cmd->sq_depth);
+	gda_qp_init_engine(qp, cmd);
 	gda_qp_use(qp, 1);
 	ctx->nqp++;
 	gda_stat_add(GDA_STAT_QPS, 1);

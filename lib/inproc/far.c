@@ -96,6 +96,7 @@ static void gda_far_break(struct gda_inproc_far *far)
 		.cqe_opcode = GDA_MLX5_CQE_REQ_ERR, .solicited = true,
 		.status = { GDA_MLX5_SYND_LOCAL_QP_OP, GDA_MLX5_VENDOR_IO },
 		.index = far->reported, .qpn = q->qpn,
+		.uidx_imm = (u64)q->user_index << 32,
 	};
 	u32 at = far->head, end = far->tail;
 

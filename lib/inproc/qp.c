@@ -46,9 +46,11 @@ static void gda_inproc_qp_use(struct gda_inproc_qp *qp, u32 n)
 
 static int gda_inproc_qp_check(const struct gda_qp_create *cmd)
 {
-	if (cmd->reserved || cmd->reserved2 || cmd->flags & ~GDA_QP_POLLED ||
+	if (cmd->reserved || cmd->reserved2 || cmd->reserved3 || cmd->flags & ~GDA_QP_POLLED ||
 	    cmd->dialect != GDA_DIALECT_MLX5)
 		return -EOPNOTSUPP;
+	if (cmd->user_index > GDA_MLX5_MAX_USER_INDEX)
+		return -EINVAL;
 	if (!cmd->sq_depth || cmd->sq_depth & (cmd->sq_depth - 1) ||
 	    cmd->sq_depth > GDA_MLX5_MAX_DEPTH)
 		return -EINVAL;
@@ -87,7 +89,8 @@ static void gda_inproc_qp_memory_free(struct gda_inproc_context *ctx,
 }
 
 static void gda_inproc_qp_init_engine(struct gda_inproc_context *ctx,
-				      struct gda_inproc_qp *qp, u32 depth)
+				      struct gda_inproc_qp *qp,
+				      const struct gda_qp_create *cmd)
 {
 	struct gda_eqp *q = &qp->eqp;
 
@@ -100,7 +103,8 @@ static void gda_inproc_qp_init_engine(struct gda_inproc_context *ctx,
 	q->sent = qp->sent ? qp->sent->cell.addr : NULL;
 	q->recv = qp->recv ? qp->recv->cell.addr : NULL;
 	q->pd = ctx;
-	q->depth = depth;
+	q->depth = cmd->sq_depth;
+	q->user_index = cmd->user_index;
 	q->state = GDA_QP_INIT;
 	gda_engine_init(q);
 }
@@ -212,7 +216,7 @@ int gda_inproc_qp_create(struct gda_inproc_context *ctx, struct gda_qp_create *c
 	err = gda_inproc_qp_number(qp);
 	if (err)
 		goto err_memory;
-	gda_inproc_qp_init_engine(ctx, qp, cmd->sq_depth);
+	gda_inproc_qp_init_engine(ctx, qp, cmd);
 	gda_inproc_qp_use(qp, 1);
 	qp->end.queue = &qp->eqp;
 	qp->end.nonce = gda_inproc_random();

@@ -87,6 +87,7 @@ static int gda_qp_new(struct gda_context *ctx, const struct gda_qp_attr *attr,
 		.sq_depth = attr->sq_depth ? attr->sq_depth : GDA_DEFAULT_DEPTH,
 		.sq_memory = gda_place_memory(attr->sq),
 		.dbrec_memory = gda_place_memory(attr->dbrec),
+		.user_index = attr->user_index,
 	};
 	struct gda_qp *q = aligned_alloc(alignof(struct gda_qp), sizeof(*q));
 	int err;
@@ -137,7 +138,7 @@ GDA_EXPORT int gda_qp_create(struct gda_context *ctx, const struct gda_qp_attr *
 		err = gda_place_read(&a.sq, &sq);
 	if (!err)
 		err = gda_place_read(&a.dbrec, &dbrec);
-	if (!err && a.reserved)
+	if (!err && (a.reserved || a.reserved2))
 		err = -EOPNOTSUPP;
 	return err ? err : gda_qp_new(ctx, &a, qp);
 }

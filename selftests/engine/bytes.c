@@ -377,6 +377,7 @@ TEST(mlx5dv_completion_layout)
 		SKIP(return, "no infiniband/mlx5dv.h (libibverbs-dev)");
 	dv_layout(&l);
 	EXPECT_EQ(l.cqe_size, sizeof(struct gda_mlx5_cqe));
+	EXPECT_EQ(l.uidx, offsetof(struct gda_mlx5_cqe, srqn_uidx));
 	EXPECT_EQ(l.imm, offsetof(struct gda_mlx5_cqe, imm));
 	EXPECT_EQ(l.byte_cnt, offsetof(struct gda_mlx5_cqe, byte_cnt));
 	EXPECT_EQ(l.timestamp, offsetof(struct gda_mlx5_cqe, timestamp));
@@ -385,6 +386,7 @@ TEST(mlx5dv_completion_layout)
 	EXPECT_EQ(l.signature, offsetof(struct gda_mlx5_cqe, signature));
 	EXPECT_EQ(l.op_own, offsetof(struct gda_mlx5_cqe, op_own));
 	EXPECT_EQ(l.err_size, sizeof(struct gda_mlx5_err_cqe));
+	EXPECT_EQ(l.err_uidx, offsetof(struct gda_mlx5_err_cqe, srqn));
 	EXPECT_EQ(l.vendor, offsetof(struct gda_mlx5_err_cqe, vendor_err_synd));
 	EXPECT_EQ(l.syndrome, offsetof(struct gda_mlx5_err_cqe, syndrome));
 	EXPECT_EQ(l.err_qpn, offsetof(struct gda_mlx5_err_cqe, s_wqe_opcode_qpn));
@@ -412,13 +414,14 @@ TEST(mlx5dv_reads_random_completions)
 			.index = th_rand(&r),
 			.qpn = (u32)th_rand(&r) & 0xffffff,
 			.byte_cnt = (u32)corner64(&r),
+			.uidx_imm = (th_rand(&r) & 0xffffff) << 32,
 		};
 		struct dv_cqe d = { 0 };
 		bool error = c.cqe_opcode == GDA_MLX5_CQE_REQ_ERR;
 
 		if (!error && th_rand(&r) & 1) {
 			c.cqe_opcode = GDA_MLX5_CQE_RESP_IMM;
-			c.imm = (u32)corner64(&r);
+			c.uidx_imm |= (u32)corner64(&r);
 		}
 
 		if (error) {
@@ -431,7 +434,8 @@ TEST(mlx5dv_reads_random_completions)
 		bad += d.opcode != c.cqe_opcode || d.owner || d.format ||
 		       d.solicited != c.solicited || d.wqe_counter != (u16)c.index ||
 		       d.sop_qpn != ((u32)c.wr_opcode << 24 | c.qpn);
-		bad += !error && d.imm != c.imm;
+		bad += !error && d.imm != (u32)c.uidx_imm;
+		bad += d.uidx != c.uidx_imm >> 32;
 		bad += error ? d.vendor != c.status.vendor || d.syndrome != c.status.syndrome :
 			       d.byte_cnt != c.byte_cnt;
 	}

@@ -69,6 +69,7 @@ void dv_inline(void *seg, uint32_t len, const void *data)
 void dv_layout(struct dv_layout *l)
 {
 	l->cqe_size = sizeof(struct mlx5_cqe64);
+	l->uidx = offsetof(struct mlx5_cqe64, srqn_uidx);
 	l->imm = offsetof(struct mlx5_cqe64, imm_inval_pkey);
 	l->byte_cnt = offsetof(struct mlx5_cqe64, byte_cnt);
 	l->timestamp = offsetof(struct mlx5_cqe64, timestamp);
@@ -77,6 +78,7 @@ void dv_layout(struct dv_layout *l)
 	l->signature = offsetof(struct mlx5_cqe64, signature);
 	l->op_own = offsetof(struct mlx5_cqe64, op_own);
 	l->err_size = sizeof(struct mlx5_err_cqe);
+	l->err_uidx = offsetof(struct mlx5_err_cqe, srqn);
 	l->vendor = offsetof(struct mlx5_err_cqe, vendor_err_synd);
 	l->syndrome = offsetof(struct mlx5_err_cqe, syndrome);
 	l->err_qpn = offsetof(struct mlx5_err_cqe, s_wqe_opcode_qpn);
@@ -97,6 +99,7 @@ void dv_cqe(void *entry, struct dv_cqe *c)
 	c->sop_qpn = be32toh(cqe->sop_drop_qpn);
 	c->byte_cnt = be32toh(cqe->byte_cnt);
 	c->imm = be32toh(cqe->imm_inval_pkey);
+	c->uidx = be32toh(cqe->srqn_uidx) & 0xffffff;
 	c->vendor = err->vendor_err_synd;
 	c->syndrome = err->syndrome;
 }

@@ -12,14 +12,14 @@
 
 /* Where mlx5dv.h has the fields of completion entries, and what they hold. */
 struct dv_layout {
-	size_t cqe_size, imm, byte_cnt, timestamp, sop_qpn, wqe_counter, signature, op_own;
-	size_t err_size, vendor, syndrome, err_qpn, err_counter, err_op_own;
+	size_t cqe_size, uidx, imm, byte_cnt, timestamp, sop_qpn, wqe_counter, signature, op_own;
+	size_t err_size, err_uidx, vendor, syndrome, err_qpn, err_counter, err_op_own;
 };
 
 struct dv_cqe {
 	uint8_t opcode, owner, solicited, format;
 	uint16_t wqe_counter;
-	uint32_t sop_qpn, byte_cnt, imm;
+	uint32_t sop_qpn, byte_cnt, imm, uidx;
 	uint8_t vendor, syndrome;	/* of the error view */
 };
 

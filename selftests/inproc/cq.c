@@ -276,6 +276,70 @@ TEST_F(cq, ring_shared)
 	EXPECT_OK(hand_cq_close(self->ctx, &c));
 }
 
+/* Work, what failed and what was flushed name their queue by its user index, too. */
+TEST_F(cq, user_index_of_work)
+{
+	static const uint32_t index[2] = { 0x123456, GDA_MLX5_MAX_USER_INDEX };
+	struct gda_qp_create bad;
+	struct hand_cq c;
+	struct hand h[2];
+	uint32_t i;
+
+	ASSERT_OK(hand_cq_open(self->ctx, 2 * DEPTH, 0, &c));
+	for (i = 0; i < 2; i++) {
+		ASSERT_OK(hand_open(self->ctx, &(struct gda_qp_create){
+			.cq = c.cq.handle, .user_index = index[i] }, &h[i]));
+		ASSERT_OK(hand_connect(&h[i], &h[i]));
+	}
+	for (i = 0; i < 6; i++) {
+		const struct gda_mlx5_cqe *e;
+
+		/* no such opcode, and then flushed */
+		hand_post(&h[i & 1], i / 2 ? 0x7f : GDA_MLX5_NOP, GDA_MLX5_CE_ALWAYS);
+		e = hand_next(&c);
+		ASSERT_NE(NULL, e);
+		EXPECT_EQ(i / 2 ? GDA_MLX5_CQE_REQ_ERR : GDA_MLX5_CQE_REQ, e->op_own >> 4);
+		EXPECT_EQ(index[i & 1], gda_be32_to_cpu(e->srqn_uidx));
+	}
+	bad = h[0].qp;
+	bad.user_index = GDA_MLX5_MAX_USER_INDEX + 1;
+	EXPECT_EQ(-EINVAL, gda_ioctl(self->ctx, GDA_IOC_QP_CREATE, &bad));
+	for (i = 0; i < 2; i++)
+		EXPECT_OK(hand_close(&h[i]));
+	EXPECT_OK(hand_cq_close(self->ctx, &c));
+}
+
+/* An immediate has the user index of the queue that was written to. */
+TEST_F(cq, user_index_of_immediates)
+{
+	struct gda_cq_attr ring = { .size = sizeof(ring), .depth = 8 };
+	struct gda_qp_attr attr = { .size = sizeof(attr), .user_index = 7 };
+	struct gda_cq_entry entry = { .size = sizeof(entry) };
+	struct gda_view *v;
+	struct gda_qp *qp[2];
+	struct gda_cq *cq;
+
+	ASSERT_OK(gda_cq_create(self->ctx, &ring, &cq));
+	ASSERT_OK(gda_qp_create(self->ctx, &attr, &qp[0]));
+	attr.recv_cq = cq;
+	attr.user_index = 9;
+	ASSERT_OK(gda_qp_create(self->ctx, &attr, &qp[1]));
+	ASSERT_OK(s_connect(qp[0], qp[1]));
+	v = gda_qp_view(qp[0]);
+	ASSERT_OK(gda_wait(v, gda_put_imm(v, self->mem.iova, self->mem.key, self->mem.iova + 64,
+					  self->mem.key, 8, 0xcafe0001U, 0), 0));
+	ASSERT_OK(gda_cq_wait(gda_cq_view(cq), &entry, 0));
+	EXPECT_EQ(GDA_MLX5_CQE_RESP_IMM, entry.opcode);
+	EXPECT_EQ(0xcafe0001U, entry.imm);
+	EXPECT_EQ(9, entry.user_index);
+	EXPECT_OK(gda_qp_destroy(qp[0]));
+	EXPECT_OK(gda_qp_destroy(qp[1]));
+	EXPECT_OK(gda_cq_destroy(cq));
+	attr.user_index = GDA_MLX5_MAX_USER_INDEX + 1;
+	attr.recv_cq = NULL;
+	EXPECT_EQ(-EINVAL, gda_qp_create(self->ctx, &attr, &qp[0]));
+}
+
 /* Nobody consumes: the queue fails, nothing that was told is overwritten. */
 TEST_F(cq, ring_overflow)
 {

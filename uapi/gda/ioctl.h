@@ -130,6 +130,8 @@ struct gda_bind {
  *	GDA_IOC_MR_REG_PEER
  * %GDA_FEATURE_QUEUE_DMABUF
  *	queues in memory of the caller: struct gda_queue_memory
+ * %GDA_FEATURE_USER_INDEX
+ *	gda_qp_create.user_index
  */
 #define GDA_FEATURE_DIALECT_MLX5	(1ULL << 0)
 #define GDA_FEATURE_CQ_COLLAPSED	(1ULL << 1)
@@ -145,6 +147,7 @@ struct gda_bind {
 #define GDA_FEATURE_MASKED		(1ULL << 11)
 #define GDA_FEATURE_MR_PEER		(1ULL << 12)
 #define GDA_FEATURE_QUEUE_DMABUF	(1ULL << 13)
+#define GDA_FEATURE_USER_INDEX		(1ULL << 14)
 
 /**
  * struct gda_query - features and limits of the bound device (GDA_IOC_QUERY)
@@ -481,6 +484,9 @@ enum gda_dialect {
  * @reserved2: must be 0
  * @sq_memory: in: with %GDA_QP_SQ_DMABUF
  * @dbrec_memory: in: with %GDA_QP_DBREC_DMABUF
+ * @user_index: in: 24 bits that the CQEs of this QP carry beside its number, of work and of
+ *	immediates alike; more bits are EINVAL
+ * @reserved3: must be 0
  */
 struct gda_qp_create {
 	__u32 size;
@@ -500,6 +506,8 @@ struct gda_qp_create {
 	__u32 reserved2;
 	struct gda_queue_memory sq_memory;
 	struct gda_queue_memory dbrec_memory;
+	__u32 user_index;
+	__u32 reserved3;
 };
 #define GDA_IOC_QP_CREATE	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_QP_CREATE)
 

@@ -24,10 +24,13 @@
  *	A segment.
  * %GDA_MLX5_MAX_DEPTH
  *	Most slots of a queue: half of the 16-bit index space.
+ * %GDA_MLX5_MAX_USER_INDEX
+ *	Largest user index of a queue: 24 bits.
  */
 #define GDA_MLX5_SLOT_BYTES	64
 #define GDA_MLX5_SEG_BYTES	16
 #define GDA_MLX5_MAX_DEPTH	32768
+#define GDA_MLX5_MAX_USER_INDEX	0xffffff
 
 /**
  * enum gda_mlx5_opcode - gda_mlx5_ctrl.opmod_idx_opcode, low byte
@@ -284,7 +287,7 @@ struct gda_mlx5_masked8 {
 /**
  * struct gda_mlx5_cqe - completion queue entry without error, 64 bytes
  * @rsvd0: reserved
- * @srqn_uidx: 0
+ * @srqn_uidx: user index of the QP
  * @imm: immediate, responder entries only
  * @rsvd40: reserved
  * @byte_cnt: payload bytes
@@ -312,7 +315,7 @@ struct gda_mlx5_cqe {
 /**
  * struct gda_mlx5_err_cqe - completion queue entry with error, 64 bytes
  * @rsvd0: reserved
- * @srqn: 0
+ * @srqn: user index of the QP, as gda_mlx5_cqe.srqn_uidx
  * @rsvd36: reserved
  * @first_error: 64-bit index of the slot that failed first
  * @rsvd48: reserved

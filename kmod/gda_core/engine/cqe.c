@@ -20,7 +20,7 @@
 /* The part of an entry that is written, as words; bytes 0..31 are reserved. */
 struct gda_cqe_words {
 	u8 rsvd[32];
-	__be64 srqn_imm;	/* 32 */
+	__be64 uidx_imm;	/* 32 */
 	__be64 count;		/* 40: byte_cnt, or first_error */
 	__be64 status;		/* 48: timestamp, or the syndromes */
 	__be32 sop_qpn;		/* 56 */
@@ -37,6 +37,7 @@ static_assert(offsetof(struct gda_mlx5_cqe, timestamp) == 48);
 static_assert(offsetof(struct gda_mlx5_cqe, sop_qpn) == 56);
 static_assert(offsetof(struct gda_mlx5_cqe, wqe_counter) == 60);
 static_assert(offsetof(struct gda_mlx5_cqe, op_own) == 63);
+static_assert(offsetof(struct gda_mlx5_err_cqe, srqn) == 32);
 static_assert(offsetof(struct gda_mlx5_err_cqe, first_error) == 40);
 static_assert(offsetof(struct gda_mlx5_err_cqe, first_syndrome) == 52);
 static_assert(offsetof(struct gda_mlx5_err_cqe, first_vendor) == 53);
@@ -97,7 +98,7 @@ bool gda_cq_push(struct gda_ecq *cq, const struct gda_completion *c)
 		status = (u64)c->first.syndrome << 24 | (u64)c->first.vendor << 16 |
 			 (u64)c->status.vendor << 8 | c->status.syndrome;
 	}
-	WRITE_ONCE(cqe->srqn_imm, gda_be64(c->imm));
+	WRITE_ONCE(cqe->uidx_imm, gda_be64(c->uidx_imm));
 	WRITE_ONCE(cqe->count, gda_be64(count));
 	WRITE_ONCE(cqe->status, gda_be64(status));
 	WRITE_ONCE(cqe->sop_qpn, gda_be32((u32)c->wr_opcode << 24 | c->qpn));

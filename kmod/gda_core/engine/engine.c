@@ -16,7 +16,11 @@
 
 void gda_engine_init(struct gda_eqp *q)
 {
-	const struct gda_completion none = { .cqe_opcode = GDA_MLX5_CQE_REQ, .qpn = q->qpn };
+	const struct gda_completion none = {
+		.cqe_opcode = GDA_MLX5_CQE_REQ,
+		.qpn = q->qpn,
+		.uidx_imm = (u64)q->user_index << 32,
+	};
 
 	q->ci = 0;
 	q->pi = 0;

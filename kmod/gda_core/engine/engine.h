@@ -125,7 +125,7 @@ struct gda_completion {
 	u64 index;		/* 64-bit index of the WQE's first slot */
 	u32 qpn;
 	u32 byte_cnt;
-	u32 imm;
+	u64 uidx_imm;		/* user index of the QP << 32 | immediate */
 };
 
 struct gda_dialect_ops;
@@ -149,6 +149,7 @@ struct gda_eqp {
 	void *pd;
 	u32 depth;			/* slots, power of two */
 	u32 qpn;
+	u32 user_index;			/* 24 bits, for its completions */
 	u32 state;			/* enum gda_qp_state */
 	u32 fail;		/* host's request to fail: vendor << 8 | syndrome, or 0 */
 

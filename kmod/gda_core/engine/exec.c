@@ -332,7 +332,7 @@ static int gda_exec_give_imm(struct gda_eqp *q, const struct gda_eqp *peer)
 		.index = q->imms,
 		.qpn = peer->qpn,
 		.byte_cnt = w->remote.len,
-		.imm = w->imm,
+		.uidx_imm = (u64)peer->user_index << 32 | w->imm,
 	};
 
 	if (unlikely(!gda_host_push(peer->recv_cq, &c)))

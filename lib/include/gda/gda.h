@@ -273,6 +273,8 @@ const struct gda_counter *gda_counter_memory(const struct gda_count *count);
  * @recv_counter: counts writes and atomics of the peer that have arrived, or NULL
  * @sq: where the send queue lies, or NULL
  * @dbrec: where the doorbell record lies, or NULL
+ * @user_index: 24 bits that its entries in ring CQs carry, see struct gda_cq_entry
+ * @reserved2: 0
  */
 struct gda_qp_attr {
 	uint32_t size;
@@ -286,6 +288,8 @@ struct gda_qp_attr {
 	struct gda_count *recv_counter;
 	const struct gda_place *sq;
 	const struct gda_place *dbrec;
+	uint32_t user_index;
+	uint32_t reserved2;
 };
 
 /**
@@ -294,9 +298,9 @@ struct gda_qp_attr {
  * @attr: how
  * @qp: out
  *
- * Return: 0; -EINVAL bad depth or size, or a CQ of another context; -E2BIG a member that
- * this library does not know is set; -EOPNOTSUPP unknown flags; -EBUSY the collapsed CQ
- * serves another QP; -ENOSPC too many. With memory of the caller also as gda_cq_create().
+ * Return: 0; -EINVAL bad depth, size or user index, or a CQ of another context; -E2BIG a
+ * member that this library does not know is set; -EOPNOTSUPP unknown flags; -EBUSY the
+ * collapsed CQ serves another QP; -ENOSPC too many. With memory of the caller also as gda_cq_create().
  */
 int gda_qp_create(struct gda_context *ctx, const struct gda_qp_attr *attr,
 		  struct gda_qp **qp);

@@ -60,6 +60,7 @@ GDA_SIZED_API int gda_cq_poll(struct gda_cq_view *cq, struct gda_cq_entry *entry
 	entry->counter = last >> 16;
 	entry->solicited = last >> 1 & 1;
 	entry->imm = gda_cq_word(cqe, offsetof(struct gda_mlx5_cqe, imm));
+	entry->user_index = gda_cq_word(cqe, offsetof(struct gda_mlx5_cqe, srqn_uidx));
 	entry->bytes = 0;
 	entry->syndrome = 0;
 	entry->vendor = 0;

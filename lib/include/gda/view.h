@@ -213,6 +213,7 @@ struct gda_cq_view {
  * @solicited: 1 if it is a solicited one
  * @syndrome: enum gda_mlx5_syndrome; 0 for what did not fail
  * @vendor: enum gda_mlx5_vendor
+ * @user_index: gda_qp_attr.user_index of that QP
  */
 struct gda_cq_entry {
 	uint32_t size;
@@ -225,6 +226,7 @@ struct gda_cq_entry {
 	uint32_t solicited;
 	uint32_t syndrome;
 	uint32_t vendor;
+	uint32_t user_index;
 };
 
 #ifdef __cplusplus
