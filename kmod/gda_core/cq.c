@@ -101,6 +101,9 @@ static int gda_cq_alloc_memory(struct gda_ctx *ctx, struct gda_cq *cq,
 	ret = gda_cq_alloc_entries(ctx, cq, cmd);
 	if (!ret && !cq->ecq.collapsed)
 		ret = gda_cq_alloc_rec(ctx, cq);
+	/* the record is there for whoever stores to it, and the engine does not look */
+	if (cmd->flags & GDA_CQ_IGNORE_OVERRUN)
+		cq->ecq.consumer = NULL;
 	return ret ?: gda_cq_preset(cq);
 }
 

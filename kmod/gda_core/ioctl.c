@@ -276,7 +276,7 @@ static const struct gda_ioctl_op gda_ioctl_ops[] = {
 	GDA_OP(CQ_CREATE, struct gda_cq_create, dbrec,
 	       .create = gda_ioc_cq_create,
 	       .flags = GDA_CQ_COLLAPSED | GDA_CQ_WRITABLE | GDA_CQ_DMABUF |
-			GDA_CQ_DBREC_DMABUF,
+			GDA_CQ_DBREC_DMABUF | GDA_CQ_IGNORE_OVERRUN,
 	       .locks = true),
 	GDA_OP(QP_CREATE, struct gda_qp_create, reserved2,
 	       .create = gda_ioc_qp_create,

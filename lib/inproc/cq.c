@@ -13,7 +13,9 @@
 
 static int gda_inproc_cq_check(const struct gda_cq_create *cmd)
 {
-	if (cmd->reserved || (cmd->flags & ~(GDA_CQ_COLLAPSED | GDA_CQ_WRITABLE)))
+	const u32 known = GDA_CQ_COLLAPSED | GDA_CQ_WRITABLE | GDA_CQ_IGNORE_OVERRUN;
+
+	if (cmd->reserved || cmd->flags & ~known)
 		return -EOPNOTSUPP;
 	if (!cmd->depth || cmd->depth & (cmd->depth - 1) ||
 	    cmd->depth > GDA_INPROC_MAX_CQ_DEPTH)
@@ -41,7 +43,9 @@ static int gda_inproc_cq_memory(struct gda_inproc_context *ctx, struct gda_inpro
 			gda_inproc_region_destroy(ctx, cq->region);
 			return err;
 		}
-		cq->ecq.consumer = cq->rec.addr;
+		/* not looked at, and there for whoever stores to it */
+		if (!(cmd->flags & GDA_CQ_IGNORE_OVERRUN))
+			cq->ecq.consumer = cq->rec.addr;
 	}
 	gda_cq_init(&cq->ecq);
 	return 0;

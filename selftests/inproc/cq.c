@@ -153,6 +153,17 @@ static void hand_post(struct hand *h, uint32_t opcode, uint8_t fm_ce_se)
 	hand_ring(h);
 }
 
+/* An immediate, and nothing written. */
+static void hand_imm(struct hand *h, uint32_t imm)
+{
+	uint8_t *slot = h->sq + (h->next & (DEPTH - 1)) * 64;
+
+	memset(slot, 0, 64);
+	gda_mlx5_set_ctrl((void *)slot, h->next++, GDA_MLX5_WRITE_IMM, h->qp.qpn, 2,
+			  GDA_MLX5_CE_ALWAYS, imm);
+	hand_ring(h);
+}
+
 /* Eight bytes to @raddr. */
 static void hand_put(struct hand *h, const struct s_memory *to, uint8_t fm_ce_se)
 {
@@ -367,6 +378,66 @@ TEST_F(cq, ring_overflow)
 		EXPECT_EQ(i, __builtin_bswap16(e->wqe_counter));
 	}
 	EXPECT_OK(hand_close(&h));
+	EXPECT_OK(hand_cq_close(self->ctx, &c));
+}
+
+/*
+ * Created as DOCA's and NCCL's host code creates rings: nobody says what was consumed, and
+ * 10 laps later all goes on. What was not read in time is overwritten, the rest is in order.
+ */
+TEST_F(cq, overrun_is_ignored)
+{
+	struct gda_qp_query q = { .size = sizeof(q) };
+	uint64_t end = gda_clock_ns() + S_TIMEOUT_NS / 6;
+	struct hand_cq c;
+	struct hand h;
+	uint32_t i;
+
+	ASSERT_OK(hand_cq_open(self->ctx, 4, GDA_CQ_IGNORE_OVERRUN, &c));
+	EXPECT_NE(0, c.cq.dbrec.length);
+	ASSERT_OK(hand_open(self->ctx, &(struct gda_qp_create){
+		.cq = c.cq.handle, .recv_cq = c.cq.handle }, &h));
+	ASSERT_OK(hand_connect(&h, &h));
+	for (i = 0; i < 40; i++) {
+		const struct gda_mlx5_cqe *e;
+
+		hand_post(&h, GDA_MLX5_NOP, GDA_MLX5_CE_ALWAYS);
+		e = hand_next(&c);
+		ASSERT_NE(NULL, e);
+		EXPECT_EQ(GDA_MLX5_CQE_REQ, e->op_own >> 4);
+		EXPECT_EQ(i, __builtin_bswap16(e->wqe_counter));
+	}
+	/* a lap and more that nobody reads, then the last of them are there */
+	for (i = 40; i < 50; i++)
+		hand_post(&h, GDA_MLX5_NOP, GDA_MLX5_CE_ALWAYS);
+	q.handle = h.qp.handle;
+	do {
+		ASSERT_OK(gda_ioctl(self->ctx, GDA_IOC_QP_QUERY, &q));
+	} while (q.executed < 50 && gda_clock_ns() < end);
+	ASSERT_EQ(50, q.executed);
+	for (i = 46; i < 50; i++) {
+		c.seen = i;
+		EXPECT_EQ(i, __builtin_bswap16(hand_next(&c)->wqe_counter));
+	}
+	/* immediates, too; whatever the record says */
+	for (i = 50; i < 70; i++) {
+		const struct gda_mlx5_cqe *e;
+		uint32_t k;
+
+		__atomic_store_n(c.consumer, gda_be32(i * 0x10101), __ATOMIC_RELEASE);
+		hand_imm(&h, i);
+		for (k = 0; k < 2; k++) {
+			e = hand_next(&c);
+			ASSERT_NE(NULL, e);
+			EXPECT_EQ(k ? GDA_MLX5_CQE_REQ : GDA_MLX5_CQE_RESP_IMM, e->op_own >> 4);
+		}
+	}
+	ASSERT_OK(gda_ioctl(self->ctx, GDA_IOC_QP_QUERY, &q));
+	EXPECT_EQ((uint32_t)GDA_QP_READY, q.state);
+	EXPECT_OK(hand_close(&h));
+	EXPECT_OK(hand_cq_close(self->ctx, &c));
+	/* of a collapsed one it changes nothing */
+	ASSERT_OK(hand_cq_open(self->ctx, 1, GDA_CQ_COLLAPSED | GDA_CQ_IGNORE_OVERRUN, &c));
 	EXPECT_OK(hand_cq_close(self->ctx, &c));
 }
 

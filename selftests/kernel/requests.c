@@ -47,7 +47,8 @@ const struct t_call t_calls[T_CALLS] = {
 		.min = offsetof(struct gda_cq_create, cq_memory),
 		.zero = {
 			FIELD(gda_cq_create, flags, GDA_CQ_COLLAPSED | GDA_CQ_WRITABLE |
-						    GDA_CQ_DMABUF | GDA_CQ_DBREC_DMABUF),
+						    GDA_CQ_DMABUF | GDA_CQ_DBREC_DMABUF |
+						    GDA_CQ_IGNORE_OVERRUN),
 			FIELD(gda_cq_create, reserved, 0),
 		},
 	},

@@ -132,6 +132,8 @@ struct gda_bind {
  *	queues in memory of the caller: struct gda_queue_memory
  * %GDA_FEATURE_USER_INDEX
  *	gda_qp_create.user_index
+ * %GDA_FEATURE_IGNORE_OVERRUN
+ *	GDA_CQ_IGNORE_OVERRUN
  */
 #define GDA_FEATURE_DIALECT_MLX5	(1ULL << 0)
 #define GDA_FEATURE_CQ_COLLAPSED	(1ULL << 1)
@@ -148,6 +150,7 @@ struct gda_bind {
 #define GDA_FEATURE_MR_PEER		(1ULL << 12)
 #define GDA_FEATURE_QUEUE_DMABUF	(1ULL << 13)
 #define GDA_FEATURE_USER_INDEX		(1ULL << 14)
+#define GDA_FEATURE_IGNORE_OVERRUN	(1ULL << 15)
 
 /**
  * struct gda_query - features and limits of the bound device (GDA_IOC_QUERY)
@@ -337,11 +340,17 @@ struct gda_queue_memory {
  * %GDA_CQ_DBREC_DMABUF
  *	The consumer index record lies in gda_cq_create.dbrec_memory. Not with
  *	%GDA_CQ_COLLAPSED.
+ * %GDA_CQ_IGNORE_OVERRUN
+ *	As IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN: nobody says what was consumed. There is a
+ *	consumer index record, which is not read; a ring never overflows and takes every
+ *	immediate, and an entry that was not read in time is overwritten by one of a later
+ *	lap. A collapsed CQ never overflows anyway.
  */
 #define GDA_CQ_COLLAPSED	(1U << 0)
 #define GDA_CQ_WRITABLE		(1U << 1)
 #define GDA_CQ_DMABUF		(1U << 2)
 #define GDA_CQ_DBREC_DMABUF	(1U << 3)
+#define GDA_CQ_IGNORE_OVERRUN	(1U << 4)
 
 /**
  * struct gda_cq_create - create a completion queue (GDA_IOC_CQ_CREATE)
