@@ -238,6 +238,11 @@ bool gda_inproc_far_push(struct gda_ecq *ecq, const struct gda_completion *c)
 	return true;
 }
 
+struct gda_ecq *gda_inproc_far_cq(struct gda_ecq *ecq)
+{
+	return gda_inproc_of(ecq, struct gda_inproc_far, stand_in)->cq;
+}
+
 /* One end of a transfer at an offset. Return: its address if it is far, or 0. */
 static u64 gda_far_end(const struct gda_mem *mem, u64 off, u32 len, void **near)
 {

@@ -51,6 +51,21 @@ static u32 gda_inproc_events(const struct gda_completion *c)
 	return GDA_CQ_ARM;
 }
 
+void gda_host_event(struct gda_ecq *ecq, const struct gda_completion *c)
+{
+	struct gda_inproc_cq *cq;
+
+	if (!ecq->entries)
+		ecq = gda_inproc_far_cq(ecq);
+	cq = gda_inproc_of(ecq, struct gda_inproc_cq, ecq);
+	pthread_mutex_lock(&cq->lock);
+	if (cq->armed & gda_inproc_events(c)) {
+		cq->armed = 0;
+		gda_inproc_signal(cq->event);
+	}
+	pthread_mutex_unlock(&cq->lock);
+}
+
 bool gda_host_push(struct gda_ecq *ecq, const struct gda_completion *c)
 {
 	struct gda_inproc_cq *cq = gda_inproc_of(ecq, struct gda_inproc_cq, ecq);

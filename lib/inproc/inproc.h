@@ -319,6 +319,8 @@ void gda_inproc_far_poll(struct gda_inproc_worker *w);
 void gda_inproc_far_drain(struct gda_inproc_worker *w);
 /* gda_host_push() to the CQ that stands for the real one. */
 bool gda_inproc_far_push(struct gda_ecq *ecq, const struct gda_completion *c);
+/* The real one. */
+struct gda_ecq *gda_inproc_far_cq(struct gda_ecq *ecq);
 
 /* qp.c */
 

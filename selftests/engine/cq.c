@@ -373,4 +373,83 @@ TEST(I_14_ring_error_entries)
 	th_qp_free(qp);
 }
 
+/*
+ * A queue that fails with nothing posted: an entry would hand out a wr_id twice. The event
+ * is at once, the entry is that of the next work request, and the rest is flushed.
+ */
+TEST(ring_has_no_entry_of_what_was_never_posted)
+{
+	static const u32 fail = GDA_MLX5_VENDOR_PEER << 8 | GDA_MLX5_SYND_RETRY_EXC;
+	struct th_dev dev = { 0 };
+	struct gda_mlx5_err_cqe *err;
+	u32 i, state;
+
+	for (state = GDA_QP_INIT; state < GDA_QP_ERROR; state++) {
+		struct th_qp *qp = th_qp_new(&dev, NULL, 16, 16);
+		u32 done = 0;
+
+		th_qp_pair(qp, qp);
+		for (; state == GDA_QP_READY && done < 5; done++)
+			th_nop(qp, GDA_MLX5_CE_ALWAYS);
+		th_ring(qp);
+		th_run(qp);
+		qp->q.state = state;
+		WRITE_ONCE(qp->q.fail, fail);
+		EXPECT_TRUE(gda_engine_pending(&qp->q));
+		EXPECT_EQ(1, gda_engine_visit(&qp->q, 64, 1));
+		EXPECT_EQ(GDA_QP_ERROR, qp->q.state);
+		EXPECT_EQ(done, qp->q.first_error);
+		EXPECT_EQ(GDA_MLX5_SYND_RETRY_EXC, qp->q.first.syndrome);
+		EXPECT_FALSE(owned(qp, done));
+		EXPECT_EQ(done, qp->pushes);
+		EXPECT_EQ(1, qp->events);
+		EXPECT_EQ(0, qp->sent.errors);
+		EXPECT_EQ(0, th_run(qp));
+
+		for (i = 0; i < 3; i++)
+			th_nop(qp, GDA_MLX5_CE_ERROR);
+		th_ring(qp);
+		EXPECT_EQ(3, th_run(qp));
+		for (i = 0; i < 3; i++) {
+			err = (void *)entry(qp, done + i);
+			EXPECT_TRUE(owned(qp, done + i));
+			EXPECT_EQ(GDA_MLX5_CQE_REQ_ERR, err->op_own >> 4);
+			EXPECT_EQ(i ? GDA_MLX5_SYND_WR_FLUSH : GDA_MLX5_SYND_RETRY_EXC,
+				  err->syndrome);
+			EXPECT_EQ(i ? 0 : GDA_MLX5_VENDOR_PEER, err->vendor_err_synd);
+			EXPECT_EQ(done + i, gda_be32_to_cpu((__be32)(u32)err->wqe_counter) >> 16);
+			EXPECT_EQ(done, gda_be64_to_cpu(err->first_error));
+			EXPECT_EQ(GDA_MLX5_VENDOR_PEER, err->first_vendor);
+		}
+		EXPECT_FALSE(owned(qp, done + 3));
+		EXPECT_EQ(3, qp->sent.errors);
+		EXPECT_EQ(2, qp->q.flushed);
+		th_qp_free(qp);
+	}
+}
+
+/* What was posted takes the blame at once, and a collapsed CQ names the next slot. */
+TEST(error_of_a_queue_with_work_is_not_deferred)
+{
+	static const u32 fail = GDA_MLX5_VENDOR_PEER << 8 | GDA_MLX5_SYND_RETRY_EXC;
+	u32 depth;
+
+	for (depth = 0; depth < 32; depth += 16) {
+		struct th_qp *qp = th_qp_new(NULL, NULL, 16, depth);
+
+		th_qp_pair(qp, qp);
+		if (depth) {
+			th_nop(qp, GDA_MLX5_CE_ERROR);
+			th_ring(qp);
+		}
+		WRITE_ONCE(qp->q.fail, fail);
+		EXPECT_EQ(1, th_run(qp));
+		EXPECT_EQ(1, qp->pushes);
+		EXPECT_EQ(1, qp->events);
+		EXPECT_EQ(GDA_MLX5_SYND_RETRY_EXC, th_err(qp)->syndrome);
+		EXPECT_EQ(0, th_cqe_counter(qp));
+		th_qp_free(qp);
+	}
+}
+
 TEST_HARNESS_MAIN

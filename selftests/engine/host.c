@@ -357,6 +357,13 @@ u32 gda_host_span(const struct gda_mem *mem, u64 off, u32 len, void **ptr)
 	return min(len, size - in);
 }
 
+void gda_host_event(struct gda_ecq *cq, const struct gda_completion *c)
+{
+	struct th_qp *qp = th_of(cq, struct th_qp, cq);
+
+	qp->events += c->solicited || c->status.syndrome;
+}
+
 bool gda_host_push(struct gda_ecq *cq, const struct gda_completion *c)
 {
 	struct th_qp *qp = th_of(cq, struct th_qp, cq);

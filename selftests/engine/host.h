@@ -42,7 +42,7 @@ struct th_qp {
 	__be32 consumer;
 	u32 pushes;		/* calls of gda_host_push() */
 	u32 refused;		/* ... that failed */
-	u32 events;		/* pushes of solicited or error completions */
+	u32 events;		/* of solicited or error completions, with an entry or without */
 };
 
 /* A pseudo-random sequence that a seed repeats. */

@@ -501,6 +501,52 @@ static uint64_t events(int fd, int ms)
 	return n;
 }
 
+/*
+ * The peer of an idle queue goes: the event and the state tell at once, the ring not before
+ * there is a work request to name.
+ */
+TEST_F(cq, idle_failure_has_no_entry)
+{
+	struct gda_qp_query q = { .size = sizeof(q) };
+	int fd = eventfd(0, EFD_CLOEXEC);
+	struct hand_cq c, other;
+	struct hand h[2];
+	uint32_t i;
+
+	ASSERT_LE(0, fd);
+	ASSERT_OK(hand_cq_open(self->ctx, 8, 0, &c));
+	ASSERT_OK(hand_cq_open(self->ctx, 8, 0, &other));
+	ASSERT_OK(hand_open(self->ctx, &(struct gda_qp_create){ .cq = c.cq.handle }, &h[0]));
+	ASSERT_OK(hand_open(self->ctx, &(struct gda_qp_create){ .cq = other.cq.handle }, &h[1]));
+	ASSERT_OK(hand_connect(&h[0], &h[1]));
+	ASSERT_OK(hand_connect(&h[1], &h[0]));
+	hand_post(&h[0], GDA_MLX5_NOP, GDA_MLX5_CE_ALWAYS);
+	ASSERT_NE(NULL, hand_next(&c));
+	ASSERT_OK(arm(self->ctx, &c, GDA_CQ_ARM_SOLICITED, fd));
+	EXPECT_OK(hand_close(&h[1]));
+	EXPECT_EQ(1, events(fd, 10000));
+	q.handle = h[0].qp.handle;
+	ASSERT_OK(gda_ioctl(self->ctx, GDA_IOC_QP_QUERY, &q));
+	EXPECT_EQ((uint32_t)GDA_QP_ERROR, q.state);
+	EXPECT_EQ((uint32_t)GDA_MLX5_SYND_RETRY_EXC, q.syndrome);
+	EXPECT_EQ(1, q.error_index);
+	EXPECT_EQ(GDA_MLX5_CQE_INVALID << 4 | 1, c.entries[c.seen * 64 + 63]);
+	for (i = 1; i < 4; i++)
+		hand_post(&h[0], GDA_MLX5_NOP, GDA_MLX5_CE_ERROR);
+	for (i = 1; i < 4; i++) {
+		const struct gda_mlx5_err_cqe *e = (const void *)hand_next(&c);
+
+		ASSERT_NE(NULL, e);
+		EXPECT_EQ(i, __builtin_bswap16(e->wqe_counter));
+		EXPECT_EQ(i == 1 ? GDA_MLX5_SYND_RETRY_EXC : GDA_MLX5_SYND_WR_FLUSH, e->syndrome);
+	}
+	EXPECT_EQ(GDA_MLX5_CQE_INVALID << 4 | 1, c.entries[c.seen * 64 + 63]);
+	EXPECT_OK(hand_close(&h[0]));
+	EXPECT_OK(hand_cq_close(self->ctx, &c));
+	EXPECT_OK(hand_cq_close(self->ctx, &other));
+	close(fd);
+}
+
 FIXTURE(event) {
 	struct gda_context *ctx;
 	struct hand_cq c;

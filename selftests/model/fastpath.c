@@ -273,6 +273,12 @@ u32 gda_host_span(const struct gda_mem *m, u64 off, u32 len, void **ptr)
 	return len;
 }
 
+void gda_host_event(struct gda_ecq *cq, const struct gda_completion *c)
+{
+	(void)cq;
+	(void)c;
+}
+
 bool gda_host_push(struct gda_ecq *cq, const struct gda_completion *c)
 {
 	return gda_cq_push(cq, c);

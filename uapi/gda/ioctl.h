@@ -364,6 +364,11 @@ struct gda_queue_memory {
  * @dbrec: out: consumer index record; all zero for a collapsed CQ
  * @cq_memory: in: with %GDA_CQ_DMABUF
  * @dbrec_memory: in: with %GDA_CQ_DBREC_DMABUF
+ *
+ * An entry of a ring names a work request that was posted. A QP that fails while nothing
+ * is posted to it has none at first: its event is signaled, GDA_IOC_QP_QUERY tells why, and
+ * the next work request to be posted completes with that error. The entry of a collapsed CQ
+ * is written at once and names the slot that is next.
  */
 struct gda_cq_create {
 	__u32 size;
@@ -402,7 +407,8 @@ struct gda_cq_create {
  * A completion that was written before the call signals nothing: arm, look at the
  * CQ once more, then wait. EBADF or EINVAL: @eventfd is no eventfd. ENODEV: the CQ
  * lost its memory (struct gda_queue_memory), and nothing would signal; who had armed it
- * by then was signaled.
+ * by then was signaled. A QP that fails while nothing is posted to it signals a ring without
+ * an entry in it, once: who arms it afterwards asks GDA_IOC_QP_QUERY.
  */
 struct gda_cq_event {
 	__u32 size;

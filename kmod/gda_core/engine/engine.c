@@ -11,6 +11,7 @@
  *   nothing is executed.
  * - On a collapsed CQ only the newest completion matters, so it is written once, at
  *   the end of the visit (cqe_pending, last); an error supersedes what waits.
+ * - An entry of a ring is the outcome of a work request that was published.
  */
 #include "engine.h"
 
@@ -29,6 +30,7 @@ void gda_engine_init(struct gda_eqp *q)
 	q->busy = false;
 	q->done = 0;
 	q->cqe_pending = false;
+	q->blame = false;
 	q->last = none;
 	q->imms = 0;
 	q->executed = 0;
@@ -115,8 +117,22 @@ static void gda_engine_fail_work(struct gda_eqp *q, struct gda_status st)
 }
 
 /*
+ * The queue failed while nothing was posted, and completes to a ring. An entry there
+ * stands for a work request: its reader hands out the wr_id of that slot, which belongs to
+ * a request of a lap before or to none. So the next request to be published will take the
+ * blame, and only the event tells now.
+ */
+static void gda_engine_defer(struct gda_eqp *q, struct gda_status st)
+{
+	q->blame = true;
+	q->last.status = st;
+	gda_host_event(q->cq, &q->last);
+}
+
+/*
  * The queue fails for a reason that is not a work request's. The oldest unfinished
- * one, if any, takes the blame; else the slot that would have been next is named.
+ * one, if any, takes the blame; else the slot that will be next is named, at once on a
+ * collapsed CQ (see gda_poll() in gda/queue.h), which nobody reads entry by entry.
  */
 static void gda_engine_fail_queue(struct gda_eqp *q, struct gda_status st)
 {
@@ -126,7 +142,11 @@ static void gda_engine_fail_queue(struct gda_eqp *q, struct gda_status st)
 		if (q->pi != q->ci)
 			q->dialect->decode(q, (u32)(q->pi - q->ci), &q->work);
 	}
-	gda_engine_fail_work(q, st);
+	gda_engine_enter_error(q, st);
+	if (q->work.slots || q->cq->collapsed)
+		gda_engine_report(q, st);
+	else
+		gda_engine_defer(q, st);
 }
 
 static void gda_engine_flush(struct gda_eqp *q)
@@ -135,6 +155,11 @@ static void gda_engine_flush(struct gda_eqp *q)
 
 	/* only to learn how many slots it fills */
 	q->dialect->decode(q, (u32)(q->pi - q->ci), &q->work);
+	if (q->blame) {
+		q->blame = false;
+		gda_engine_report(q, q->first);
+		return;
+	}
 	gda_engine_report(q, flushed);
 	WRITE_ONCE(q->flushed, q->flushed + 1);
 }

@@ -163,6 +163,7 @@ struct gda_eqp {
 	struct gda_work work;
 	bool cqe_pending;		/* collapsed CQ: @last is not written yet */
 	struct gda_completion last;
+	bool blame;			/* failed without work: the next one completes with @first */
 	u64 imms;			/* immediates that the peer was given */
 
 	/* statistics and first error; read by others with READ_ONCE */
@@ -377,5 +378,12 @@ u32 gda_host_span(const struct gda_mem *mem, u64 off, u32 len, void **ptr);
  * Return: as gda_cq_push().
  */
 bool gda_host_push(struct gda_ecq *cq, const struct gda_completion *c);
+
+/**
+ * gda_host_event - the event of an error that has no entry yet, if the CQ is armed for it
+ * @cq: a ring, of the visited queue
+ * @c: its error; nothing of it is written
+ */
+void gda_host_event(struct gda_ecq *cq, const struct gda_completion *c);
 
 #endif /* GDA_ENGINE_H */

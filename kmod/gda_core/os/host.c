@@ -63,6 +63,19 @@ static u32 gda_cq_events(const struct gda_completion *c)
 	return GDA_CQ_ARM;
 }
 
+void gda_host_event(struct gda_ecq *ecq, const struct gda_completion *c)
+{
+	struct gda_cq *cq = container_of(ecq, struct gda_cq, ecq);
+
+	trace_gda_qp_error(c->qpn, c->first_error, 0, c->status.syndrome, c->status.vendor);
+	spin_lock(&cq->lock);
+	if (cq->armed & gda_cq_events(c)) {
+		cq->armed = 0;
+		gda_eventfd_signal(cq->event);
+	}
+	spin_unlock(&cq->lock);
+}
+
 bool gda_host_push(struct gda_ecq *ecq, const struct gda_completion *c)
 {
 	struct gda_cq *cq = container_of(ecq, struct gda_cq, ecq);

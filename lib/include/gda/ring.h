@@ -8,6 +8,11 @@
  * back by the consumer's record: a ring that is full refuses immediates, and fails if
  * completions of its own QPs go there. A ring with %GDA_CQ_IGNORE_OVERRUN does neither:
  * its reader must never be a whole lap behind, or it takes entries for those of before.
+ *
+ * Each entry is of a work request, or of an immediate. A QP that fails while nothing is
+ * posted to it signals the event of its ring and has no entry there: gda_qp_query() tells
+ * why. The next work request posted to it completes with that error, the others behind it
+ * as flushed.
  */
 #ifndef GDA_RING_H
 #define GDA_RING_H
