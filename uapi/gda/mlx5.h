@@ -96,6 +96,22 @@ enum gda_mlx5_opcode {
 #define GDA_MLX5_FM_MASK	0xe0
 
 /**
+ * DOC: Doorbell and BlueFlame
+ *
+ * The doorbell of a queue is one cell of 64 bytes, of which the first 8 are read:
+ * gda_mlx5_doorbell(). A producer stores these 8, or as BlueFlame does a whole WQE, which
+ * begins with its control segment; what follows is not looked at.
+ *
+ * On hardware BlueFlame has two buffers, and rdma-core goes from one to the other with each
+ * doorbell (bf->offset ^= bf->buf_size). Here there is no second one: in the place of it
+ * lies the cell of another queue of the same context, or of none. The doorbell is not seen
+ * there (a new doorbell record still is, when the queue is looked at), and that other queue
+ * may fail of it, with %GDA_MLX5_VENDOR_DOORBELL or %GDA_MLX5_VENDOR_INDEX. Tell such a
+ * producer that the size of the buffer is 0 (mlx5dv_qp.bf.size): it then rings by 8
+ * bytes, always in the same place.
+ */
+
+/**
  * define GDA_MLX5_INLINE - bit of a segment's byte_count, the payload follows
  */
 #define GDA_MLX5_INLINE		0x80000000U
@@ -131,7 +147,7 @@ enum gda_mlx5_cqe_opcode {
  * @GDA_MLX5_SYND_REMOTE_ACCESS: a remote key, right or range
  * @GDA_MLX5_SYND_REMOTE_OP: the responder could not carry it out
  * @GDA_MLX5_SYND_RETRY_EXC: the peer is gone
- * @GDA_MLX5_SYND_RNR_EXC: the peer is not ready
+ * @GDA_MLX5_SYND_RNR_EXC: the peer was not ready, at the last of all tries
  * @GDA_MLX5_SYND_REMOTE_ABORTED: the responder aborted
  */
 enum gda_mlx5_syndrome {
