@@ -5,7 +5,7 @@
 # sanitizers; and so does every kernel selftest that does not need the kernel.
 
 INPROC_OUT	:= $(BUILD)/selftests/inproc
-INPROC_TESTS	:= data errors threads cq
+INPROC_TESTS	:= data errors threads cq rnr
 INPROC_FLAGS	= $(INPROC_CPPFLAGS) $(COMM_CPPFLAGS) -Ilib/inproc -isystem $(BUILD)/kselftest $(GDA_CFLAGS) \
 		  $(CFLAGS) -pthread
 INPROC_DEPS	= $(GDA_HEADERS) $(INPROC_HEADERS) $(wildcard selftests/inproc/*.h) \
@@ -16,7 +16,8 @@ INPROC_RAW	:= basic keys range ring wqe imm peer handle limits idle
 INPROC_RAW_peer	:= -T killed
 INPROC_RAW_handle := -T device_names
 INPROC_RAW_limits := -t O11_cqs_and_qps -t O11_mrs
-INPROC_RAW_idle	:= -T costs_nothing -T polled_while_exported -T failed_export_is_not_polled
+INPROC_RAW_idle	:= -T costs_nothing -T polled_while_exported -T failed_export_is_not_polled \
+		   -T rnr_delay_costs_nothing
 INPROC_SLOW	:= limits idle
 
 TEST_NATIVE	+= $(foreach v,plain asan tsan,$(INPROC_TESTS:%=$(INPROC_OUT)/$v/%)) \

@@ -161,6 +161,7 @@ struct gda_worker {
 	struct task_struct *task;	/* a reference of ours, NULL before bind */
 	unsigned long flags;
 	bool stopped;			/* under ctx->lock */
+	u64 due;			/* its own: when to look at everything, or 0; ns */
 };
 
 enum {
@@ -352,6 +353,7 @@ enum gda_qp_lost {
 	GDA_QP_LOST_SQ,
 	GDA_QP_LOST_REC,
 	GDA_QP_LOST_CQ,
+	GDA_QP_DELAYED,			/* nothing is lost: not before @rnr_until */
 };
 
 struct gda_qp {
@@ -368,7 +370,8 @@ struct gda_qp {
 	struct gda_loan rec_loan;
 	void *sq_blank;			/* what the worker reads when they are gone */
 	__be32 rec_blank[2];
-	unsigned long lost;		/* bits of enum gda_qp_lost */
+	unsigned long lost;		/* bits of enum gda_qp_lost: see to them before a visit */
+	u64 rnr_until;			/* ns, CLOCK_MONOTONIC; the worker's */
 	bool polled;
 	struct gda_endpoint end;	/* under dev->peer_lock; end.peer_queue: SRCU */
 };
@@ -377,14 +380,14 @@ struct gda_object *gda_qp_create(struct gda_ctx *ctx, struct gda_qp_create *cmd)
 int gda_qp_address(struct gda_ctx *ctx, struct gda_qp_address *cmd);
 int gda_qp_query(struct gda_ctx *ctx, struct gda_qp_query *cmd);
 void gda_qp_lose_cq(struct gda_ctx *ctx, const struct gda_cq *cq);
-void gda_qp_replace(struct gda_qp *qp);
+bool gda_qp_attend(struct gda_qp *qp);
 
 /* Under SRCU, by the worker. */
 static inline bool gda_qp_pending(struct gda_qp *qp)
 {
 	/* read after the section began: who lost something waits for those before */
-	if (unlikely(READ_ONCE(qp->lost)))
-		gda_qp_replace(qp);
+	if (unlikely(READ_ONCE(qp->lost)) && !gda_qp_attend(qp))
+		return false;
 	return gda_engine_pending(&qp->eqp);
 }
 
@@ -423,6 +426,7 @@ void gda_worker_stop(struct gda_ctx *ctx);
 void gda_worker_free(struct gda_ctx *ctx);
 void gda_worker_wake(struct gda_ctx *ctx);
 void gda_worker_kick(struct gda_ctx *ctx);
+void gda_worker_set_due(struct gda_ctx *ctx, u64 ns);
 
 /* ioctl.c */
 int gda_ioctl_respond(void __user *ucmd, const void *cmd, size_t ksize);

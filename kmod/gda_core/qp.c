@@ -13,6 +13,7 @@
 #include <linux/log2.h>
 #include <linux/random.h>
 #include <linux/slab.h>
+#include <linux/timekeeping.h>
 #include <linux/vmalloc.h>
 
 #include "gda_private.h"
@@ -60,7 +61,8 @@ static int gda_qp_check(const struct gda_qp_create *cmd)
 	if (cmd->reserved || cmd->reserved2 || cmd->reserved3 ||
 	    cmd->dialect != GDA_DIALECT_MLX5)
 		return -EOPNOTSUPP;
-	if (cmd->user_index > GDA_MLX5_MAX_USER_INDEX)
+	if (cmd->user_index > GDA_MLX5_MAX_USER_INDEX || cmd->rnr_retry > GDA_MAX_RNR_RETRY ||
+	    cmd->min_rnr_timer > GDA_MAX_MIN_RNR_TIMER)
 		return -EINVAL;
 	if (!is_power_of_2(cmd->sq_depth) || cmd->sq_depth > GDA_MLX5_MAX_DEPTH)
 		return -EINVAL;
@@ -83,6 +85,8 @@ static void gda_qp_init_engine(struct gda_qp *qp, const struct gda_qp_create *cm
 	q->pd = qp->obj.ctx;
 	q->depth = cmd->sq_depth;
 	q->user_index = cmd->user_index;
+	q->rnr_retry = cmd->rnr_retry;
+	q->min_rnr_timer = cmd->min_rnr_timer;
 	q->state = GDA_QP_INIT;
 }
 
@@ -211,7 +215,7 @@ void gda_qp_lose_cq(struct gda_ctx *ctx, const struct gda_cq *cq)
 }
 
 /* By the worker, whose alone the engine's part is: let go of what is lost, and fail. */
-void gda_qp_replace(struct gda_qp *qp)
+static void gda_qp_replace(struct gda_qp *qp)
 {
 	const u32 gone = GDA_MLX5_VENDOR_QUEUE << 8 | GDA_MLX5_SYND_LOCAL_QP_OP;
 	struct gda_eqp *q = &qp->eqp;
@@ -224,6 +228,27 @@ void gda_qp_replace(struct gda_qp *qp)
 	}
 	if (!READ_ONCE(q->fail))
 		WRITE_ONCE(q->fail, gone);
+}
+
+/*
+ * Called only by the worker, when a bit of qp->lost is set: let go of lost memory, and see
+ * whether a QP whose peer was not ready may be visited again. One that is asked to fail may.
+ * A delay that goes on is noted each time, for the worker forgets when it is due.
+ *
+ * Return: whether the QP may be visited.
+ */
+bool gda_qp_attend(struct gda_qp *qp)
+{
+	if (READ_ONCE(qp->lost) & ~BIT(GDA_QP_DELAYED))
+		gda_qp_replace(qp);
+	if (!test_bit(GDA_QP_DELAYED, &qp->lost))
+		return true;
+	if (!READ_ONCE(qp->eqp.fail) && ktime_get_ns() < qp->rnr_until) {
+		gda_worker_set_due(qp->obj.ctx, qp->rnr_until);
+		return false;
+	}
+	clear_bit(GDA_QP_DELAYED, &qp->lost);
+	return true;
 }
 
 /*

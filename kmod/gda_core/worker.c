@@ -10,10 +10,14 @@
  * GDA_PACE_SHARE times as long as it looked. It is a reader (gda_read_lock()) while it
  * looks at a page and lets go after each visit, so whoever destroys something, or takes
  * memory away, waits for one visit at most, whatever the CPU limit of the owner.
+ *
+ * A QP whose peer was not ready is passed over until its delay is over. That keeps no page
+ * active: the worker sleeps until the first of them is due, and then looks at all pages.
  */
 #include <linux/cgroup.h>
 #include <linux/completion.h>
 #include <linux/delay.h>
+#include <linux/hrtimer.h>
 #include <linux/kthread.h>
 #include <linux/moduleparam.h>
 #include <linux/rcupdate.h>
@@ -204,6 +208,36 @@ static void gda_worker_rouse(struct gda_ctx *ctx)
 			gda_doorbell_activate(ctx, page);
 }
 
+/*
+ * A QP of the context is not to be visited before @ns. Called only by the worker: its page
+ * may be silent by then, and nobody rings for it.
+ */
+void gda_worker_set_due(struct gda_ctx *ctx, u64 ns)
+{
+	if (!ctx->worker.due || ns < ctx->worker.due)
+		ctx->worker.due = ns;
+}
+
+/* Has the time of some QP come? Those that are still delayed say so once more. */
+static bool gda_worker_is_due(struct gda_ctx *ctx, u64 now)
+{
+	if (likely(!ctx->worker.due) || now < ctx->worker.due)
+		return false;
+	ctx->worker.due = 0;
+	return true;
+}
+
+/* Until the worker is woken, or due. */
+static void gda_worker_schedule(const struct gda_ctx *ctx)
+{
+	ktime_t due = ns_to_ktime(ctx->worker.due);
+
+	if (due)
+		schedule_hrtimeout_range(&due, GDA_PACE_US * NSEC_PER_USEC, HRTIMER_MODE_ABS);
+	else
+		schedule();
+}
+
 static void gda_worker_sleep(struct gda_ctx *ctx)
 {
 	DECLARE_BITMAP(active, GDA_CELL_PAGES);
@@ -213,7 +247,7 @@ static void gda_worker_sleep(struct gda_ctx *ctx)
 	gda_worker_snapshot(active, ctx->active, GDA_CELL_PAGES);
 	if (!gda_worker_ends(ctx) && !test_bit(GDA_WORKER_KICK, &ctx->worker.flags) &&
 	    bitmap_empty(active, GDA_CELL_PAGES))
-		schedule();
+		gda_worker_schedule(ctx);
 	__set_current_state(TASK_RUNNING);
 }
 
@@ -286,7 +320,8 @@ static int gda_worker_main(void *data)
 	while (!gda_worker_ends(ctx)) {
 		struct gda_pass pass = { .now = ktime_get_ns(), .all = !found };
 
-		if (test_and_clear_bit(GDA_WORKER_KICK, &ctx->worker.flags)) {
+		if (test_and_clear_bit(GDA_WORKER_KICK, &ctx->worker.flags) ||
+		    gda_worker_is_due(ctx, pass.now)) {
 			gda_worker_rouse(ctx);
 			pass.all = true;
 		}

@@ -514,6 +514,7 @@ static int gda_far_attach(struct gda_inproc_qp *qp, struct gda_inproc_copier *co
 		q->sq = copier->sq_copy;
 	}
 	qp->far = far;
+	qp->aside = true;
 	return 0;
 }
 

@@ -51,6 +51,14 @@ static u32 gda_inproc_events(const struct gda_completion *c)
 	return GDA_CQ_ARM;
 }
 
+void gda_host_delay(struct gda_eqp *q, u32 ns)
+{
+	struct gda_inproc_qp *qp = gda_inproc_of(q, struct gda_inproc_qp, eqp);
+
+	qp->rnr_until = gda_inproc_now() + ns;
+	qp->aside = true;
+}
+
 void gda_host_event(struct gda_ecq *ecq, const struct gda_completion *c)
 {
 	struct gda_inproc_cq *cq;

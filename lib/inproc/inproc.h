@@ -176,6 +176,8 @@ struct gda_inproc_worker {
 /* How long a doorbell may stay silent before its worker begins to sleep. */
 #define GDA_INPROC_YIELD_NS	1000000U
 
+/* ns of CLOCK_MONOTONIC */
+u64 gda_inproc_now(void);
 int gda_inproc_workers_start(struct gda_inproc_context *ctx);
 /* They execute nothing any more, but can still be kicked. */
 void gda_inproc_workers_stop(struct gda_inproc_context *ctx);
@@ -338,6 +340,8 @@ struct gda_inproc_qp {
 	void *dead_leaf;		/* of its number, to be freed with it */
 	u32 slot;
 	bool polled;
+	bool aside;			/* a visit is not just the engine's: the next, or @far */
+	u64 rnr_until;			/* the peer was not ready: not before, or 0; its worker's */
 	struct gda_endpoint end;	/* under dev->peer_lock but for end.peer_queue */
 };
 

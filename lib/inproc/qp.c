@@ -49,7 +49,8 @@ static int gda_inproc_qp_check(const struct gda_qp_create *cmd)
 	if (cmd->reserved || cmd->reserved2 || cmd->reserved3 || cmd->flags & ~GDA_QP_POLLED ||
 	    cmd->dialect != GDA_DIALECT_MLX5)
 		return -EOPNOTSUPP;
-	if (cmd->user_index > GDA_MLX5_MAX_USER_INDEX)
+	if (cmd->user_index > GDA_MLX5_MAX_USER_INDEX || cmd->rnr_retry > GDA_MAX_RNR_RETRY ||
+	    cmd->min_rnr_timer > GDA_MAX_MIN_RNR_TIMER)
 		return -EINVAL;
 	if (!cmd->sq_depth || cmd->sq_depth & (cmd->sq_depth - 1) ||
 	    cmd->sq_depth > GDA_MLX5_MAX_DEPTH)
@@ -105,6 +106,8 @@ static void gda_inproc_qp_init_engine(struct gda_inproc_context *ctx,
 	q->pd = ctx;
 	q->depth = cmd->sq_depth;
 	q->user_index = cmd->user_index;
+	q->rnr_retry = cmd->rnr_retry;
+	q->min_rnr_timer = cmd->min_rnr_timer;
 	q->state = GDA_QP_INIT;
 	gda_engine_init(q);
 }

@@ -48,7 +48,7 @@
 #define GDA_INPROC_SLEEP_NS	1000000U
 #define GDA_INPROC_PACE_NS	50000U
 
-static u64 gda_inproc_now(void)
+u64 gda_inproc_now(void)
 {
 	struct timespec ts;
 
@@ -69,11 +69,23 @@ static void gda_inproc_quiescent(struct gda_inproc_worker *w)
 	smp_store_release(&w->acked, grace);
 }
 
-static bool gda_inproc_visit(struct gda_inproc_worker *w, struct gda_inproc_qp *qp)
+/* Of a QP with a copier, or one whose peer was not ready: not yet, unless it is to fail. */
+static bool gda_inproc_visit_aside(struct gda_inproc_worker *w, struct gda_inproc_qp *qp)
 {
-	if (unlikely(qp->eqp.far))
+	if (qp->rnr_until && !READ_ONCE(qp->eqp.fail) && gda_inproc_now() < qp->rnr_until)
+		return false;
+	qp->rnr_until = 0;
+	qp->aside = qp->far;
+	if (qp->far)
 		return gda_inproc_far_visit(w, qp->far, GDA_INPROC_VISIT_WQES,
 					    GDA_INPROC_VISIT_BYTES);
+	return gda_engine_visit(&qp->eqp, GDA_INPROC_VISIT_WQES, GDA_INPROC_VISIT_BYTES);
+}
+
+static bool gda_inproc_visit(struct gda_inproc_worker *w, struct gda_inproc_qp *qp)
+{
+	if (unlikely(qp->aside))
+		return gda_inproc_visit_aside(w, qp);
 	return gda_engine_visit(&qp->eqp, GDA_INPROC_VISIT_WQES, GDA_INPROC_VISIT_BYTES);
 }
 

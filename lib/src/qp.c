@@ -88,6 +88,8 @@ static int gda_qp_new(struct gda_context *ctx, const struct gda_qp_attr *attr,
 		.sq_memory = gda_place_memory(attr->sq),
 		.dbrec_memory = gda_place_memory(attr->dbrec),
 		.user_index = attr->user_index,
+		.rnr_retry = attr->rnr_retry,
+		.min_rnr_timer = attr->min_rnr_timer,
 	};
 	struct gda_qp *q = aligned_alloc(alignof(struct gda_qp), sizeof(*q));
 	int err;

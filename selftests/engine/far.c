@@ -363,6 +363,36 @@ TEST_F(far, near_atomic_and_immediate)
 	th_qp_free(sink);
 }
 
+/* The immediate waits for room: a host that let the engine carry it out is asked again. */
+TEST_F(far, rnr_near_immediate_is_tried_again)
+{
+	struct th_qp *sink = th_qp_new(&self->dev, &dom_b, 1, 1);
+	u32 i, lens[] = { 0, 8, LONG };
+
+	for (i = 0; i < ARRAY_SIZE(host.answer); i++)
+		host.answer[i] = GDA_FAR_NEAR;
+	self->b->q.recv_cq = &sink->cq;
+	self->a->q.rnr_retry = 2;
+	for (i = 0; i < ARRAY_SIZE(lens); i++) {
+		u64 bytes = self->a->q.bytes;
+
+		host.asked = 0;
+		sink->consumer = gda_be32((u32)sink->cq.producer);
+		th_imm(self->a, 0, 1, self->l, 0, self->r, 0, lens[i]);
+		th_imm(self->a, 0, 2, self->l, 0, self->r, 0, lens[i]);
+		th_ring(self->a);
+		EXPECT_EQ(2, th_run(self->a));
+		EXPECT_EQ(1, th_run(self->a));
+		sink->consumer = gda_be32((u32)sink->cq.producer);
+		EXPECT_EQ(1, th_run(self->a)) TH_LOG("%u bytes", lens[i]);
+		EXPECT_EQ(4, host.asked);
+		EXPECT_EQ(bytes + 2 * lens[i], self->a->q.bytes);
+		EXPECT_EQ(2 * i + 2, sink->pushes - sink->refused);
+	}
+	EXPECT_EQ(GDA_QP_READY, self->a->q.state);
+	th_qp_free(sink);
+}
+
 /* The host reports nothing before all that it moves there is done: no read is needed. */
 TEST_F(far, dump_of_far_memory)
 {

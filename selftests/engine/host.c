@@ -294,7 +294,8 @@ u32 th_run(struct th_qp *qp)
 	do {
 		n = gda_engine_visit(&qp->q, 64, 1U << 16);
 		sum += n;
-	} while (n);
+	} while (n && !qp->delay_ns);
+	qp->delay_ns = 0;
 	return sum;
 }
 
@@ -355,6 +356,14 @@ u32 gda_host_span(const struct gda_mem *mem, u64 off, u32 len, void **ptr)
 	in = (u32)off & (size - 1);
 	*ptr = mr->pages[off >> mr->shift] + in;
 	return min(len, size - in);
+}
+
+void gda_host_delay(struct gda_eqp *q, u32 ns)
+{
+	struct th_qp *qp = th_of(q, struct th_qp, q);
+
+	qp->delay_ns = ns;
+	qp->delays++;
 }
 
 void gda_host_event(struct gda_ecq *cq, const struct gda_completion *c)

@@ -42,6 +42,8 @@ struct th_qp {
 	__be32 consumer;
 	u32 pushes;		/* calls of gda_host_push() */
 	u32 refused;		/* ... that failed */
+	u32 delay_ns;		/* asked for last: ends th_run(), which begins behind it */
+	u32 delays;		/* how often it did */
 	u32 events;		/* of solicited or error completions, with an entry or without */
 };
 

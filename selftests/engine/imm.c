@@ -254,6 +254,173 @@ TEST_F(imm, S3_full_cq_is_receiver_not_ready)
 	th_qp_free(d);
 }
 
+/* A ring full of immediates, and a queue that tries again, @retry times. */
+static void fill_ring(FIXTURE_DATA(imm) *self, u32 retry)
+{
+	u32 i;
+
+	self->a->q.rnr_retry = retry;
+	for (i = 0; i < ENTRIES; i++)
+		put_imm(self, 0, i, 8);
+	th_ring(self->a);
+	th_run(self->a);
+}
+
+static void make_room(FIXTURE_DATA(imm) *self, u32 n)
+{
+	while (n--)
+		next_entry(self->sink, &self->seen);
+	consumed(self->sink, self->seen);
+}
+
+/* Of every length, split by the budget or not: bytes once, the immediate once, in order. */
+TEST_F(imm, rnr_not_ready_is_tried_again)
+{
+	static const u32 lens[] = { 0, 1, 8, 64, 65, 5000 };
+	const struct gda_mlx5_cqe *last;
+	u32 i, tries;
+
+	fill_ring(self, GDA_MAX_RNR_RETRY);
+	self->b->q.min_rnr_timer = 12;
+	for (i = 0; i < ARRAY_SIZE(lens); i++) {
+		u64 bytes = self->a->q.bytes, executed = self->a->q.executed;
+		u64 index = put_imm(self, GDA_MLX5_CE_ALWAYS, 0x1000 + i, lens[i]);
+		u32 given = self->sink->pushes - self->sink->refused;
+
+		th_nop(self->a, GDA_MLX5_CE_ALWAYS);
+		th_ring(self->a);
+		for (tries = 0; tries < GDA_MAX_RNR_RETRY; tries++) {
+			self->a->delays = 0;
+			EXPECT_LT(0, th_run(self->a));
+			EXPECT_EQ(1, self->a->delays) TH_LOG("length %u, try %u", lens[i], tries);
+			EXPECT_EQ(bytes + lens[i], self->a->q.bytes);
+			EXPECT_EQ(index, self->a->q.ci);
+			EXPECT_EQ(given, self->sink->pushes - self->sink->refused);
+			EXPECT_TRUE(gda_engine_pending(&self->a->q));
+		}
+		make_room(self, 1);
+		EXPECT_EQ(2, th_run(self->a));
+		EXPECT_EQ(bytes + lens[i], self->a->q.bytes);
+		EXPECT_EQ(executed + 2, self->a->q.executed);
+		EXPECT_EQ(index + 1, th_cqe_counter(self->a));
+		EXPECT_EQ(given + 1, self->sink->pushes - self->sink->refused);
+		EXPECT_FALSE(self->a->q.busy);
+	}
+	make_room(self, ENTRIES - 1);
+	last = next_entry(self->sink, &self->seen);
+	EXPECT_EQ(0x1000 + ARRAY_SIZE(lens) - 1, gda_be32_to_cpu(last->imm));
+	EXPECT_EQ(ENTRIES + ARRAY_SIZE(lens), self->b->recv.value);
+	EXPECT_EQ(GDA_QP_READY, self->a->q.state);
+}
+
+/* The delay is the target's, as InfiniBand encodes it. */
+TEST_F(imm, rnr_delay_of_the_target)
+{
+	static const u32 us[GDA_MAX_MIN_RNR_TIMER + 1] = {
+		655360, 10, 20, 30, 40, 60, 80, 120, 160, 240, 320, 480, 640, 960, 1280, 1920,
+		2560, 3840, 5120, 7680, 10240, 15360, 20480, 30720, 40960, 61440, 81920, 122880,
+		163840, 245760, 327680, 491520,
+	};
+	u32 code;
+
+	fill_ring(self, 1);
+	for (code = 0; code <= GDA_MAX_MIN_RNR_TIMER; code++) {
+		self->a->q.min_rnr_timer = 31 - code;
+		self->b->q.min_rnr_timer = code;
+		put_imm(self, 0, code, 8);
+		th_ring(self->a);
+		EXPECT_EQ(1, gda_engine_visit(&self->a->q, 64, 1U << 16));
+		EXPECT_EQ(us[code] * 1000, self->a->delay_ns) TH_LOG("code %u", code);
+		make_room(self, 1);
+		th_run(self->a);
+	}
+	EXPECT_EQ(GDA_QP_READY, self->a->q.state);
+}
+
+/* After the last try it is the requester's error; each work request has all tries anew. */
+TEST_F(imm, rnr_tries_end)
+{
+	u32 retry, i;
+
+	for (retry = 0; retry <= GDA_MAX_RNR_RETRY; retry++) {
+		struct th_qp *c = th_qp_new(&self->dev, &dom_a, 16, 0);
+		struct th_qp *d = th_qp_new(&self->dev, &dom_b, 16, 0);
+		u64 index;
+
+		d->q.recv_cq = &self->sink->cq;
+		d->q.min_rnr_timer = 1;
+		c->q.rnr_retry = retry;
+		th_qp_pair(c, d);
+		make_room(self, (u32)(self->sink->cq.producer - self->seen));
+		for (i = 0; i < ENTRIES; i++)
+			th_imm(c, 0, i, self->l, 0, self->r, 0, 8);
+		/* one that gets through at its last try */
+		th_imm(c, 0, i, self->l, 0, self->r, 0, 8);
+		th_ring(c);
+		for (i = 0; i < retry; i++)
+			th_run(c);
+		if (retry)
+			make_room(self, 1);
+		th_run(c);
+		EXPECT_EQ(retry ? GDA_QP_READY : GDA_QP_ERROR, c->q.state);
+		index = retry ? ENTRIES + 1 : ENTRIES;
+		if (retry) {
+			th_imm(c, 0, i, self->l, 0, self->r, 0, 8);
+			th_nop(c, 0);
+			th_ring(c);
+			for (i = 0; i < retry; i++) {
+				EXPECT_EQ(1, th_run(c));
+				EXPECT_EQ(GDA_QP_READY, c->q.state);
+			}
+			EXPECT_EQ(2, th_run(c));
+		}
+		EXPECT_EQ(2 * retry, c->delays);
+		EXPECT_EQ(GDA_QP_ERROR, c->q.state);
+		EXPECT_EQ(GDA_MLX5_SYND_RNR_EXC, c->q.first.syndrome);
+		EXPECT_EQ(GDA_MLX5_VENDOR_RECV, c->q.first.vendor);
+		EXPECT_EQ(index, c->q.first_error);
+		EXPECT_EQ(retry != 0, c->q.flushed);
+		EXPECT_EQ(GDA_QP_READY, d->q.state);
+		EXPECT_FALSE(self->sink->cq.failed);
+		th_qp_free(c);
+		th_qp_free(d);
+	}
+}
+
+/* What happens meanwhile is found at the next try; a host that fails the queue need not wait. */
+TEST_F(imm, rnr_gone_while_it_waits)
+{
+	u32 i;
+
+	for (i = 0; i < 3; i++) {
+		struct th_qp *c = th_qp_new(&self->dev, &dom_a, 16, 0);
+
+		if (!i)
+			fill_ring(self, 0);
+		c->q.rnr_retry = 3;
+		th_qp_pair(c, self->b);
+		th_imm(c, 0, 5, self->l, 0, self->r, 0, 8);
+		th_nop(c, 0);
+		th_ring(c);
+		EXPECT_EQ(1, th_run(c));
+		EXPECT_TRUE(c->q.busy);
+		if (i == 0)
+			WRITE_ONCE(c->q.fail, GDA_MLX5_VENDOR_DEVICE << 8 |
+					      GDA_MLX5_SYND_LOCAL_QP_OP);
+		else if (i == 1)
+			c->peer = NULL;
+		else
+			self->r->mem.state = GDA_MR_REVOKED;
+		EXPECT_EQ(2, th_run(c));
+		EXPECT_EQ(i == 0 ? GDA_MLX5_VENDOR_DEVICE : i == 1 ? GDA_MLX5_VENDOR_PEER :
+			  GDA_MLX5_VENDOR_REVOKED, c->q.first.vendor);
+		EXPECT_EQ(1, c->q.flushed);
+		EXPECT_EQ(1, c->delays);
+		EXPECT_FALSE(c->q.busy);
+		th_qp_free(c);
+	}
+}
+
 /* A CQ that its owner let overflow takes nothing from anybody. */
 TEST_F(imm, S3_failed_cq_refuses)
 {

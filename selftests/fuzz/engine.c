@@ -42,6 +42,10 @@ static void scene_open(struct scene *s, u32 flags)
 	}
 	s->a = th_qp_new(&s->dev, s, DEPTH, flags & 1 ? 4 : 0);
 	s->b = th_qp_new(&s->dev, &s->dev, DEPTH, 0);
+	/* immediates to a ring that the program fills and empties as it likes */
+	if ((flags & 3) == 3)
+		s->b->q.recv_cq = &s->a->cq;
+	s->a->q.rnr_retry = flags >> 2 & 3;
 	th_qp_pair(s->a, s->b);
 }
 
@@ -147,6 +151,7 @@ static void step(struct scene *s, struct input *in)
 	bytes = what & 0x40 ? BYTES : 1U + take8(in);
 	did = gda_engine_visit(&qp->q, wqes, bytes);
 	HOLDS(did <= wqes + 1);
+	HOLDS(qp->q.rnr_tries <= qp->q.rnr_retry);
 	HOLDS(qp->q.ci <= qp->q.pi && qp->q.pi <= qp->q.ci + DEPTH);
 }
 

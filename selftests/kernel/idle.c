@@ -436,6 +436,60 @@ TEST_F(idle, polled_while_exported)
 	EXPECT_OK(t_run(qp, &nop, NULL));
 }
 
+/*
+ * A peer that is not ready, for 3.9 s: the QP is passed over, and its worker sleeps in
+ * between. The control is the same worker with as long a wait that is polled.
+ */
+TEST_F(idle, rnr_delay_costs_nothing)
+{
+	struct gda_cq_create ring, own;
+	struct gda_qp_create cmd = {
+		.size = sizeof(cmd), .dialect = GDA_DIALECT_MLX5, .sq_depth = 64,
+		.rnr_retry = GDA_MAX_RNR_RETRY,
+	};
+	struct t_wr imm = { .opcode = GDA_MLX5_WRITE_IMM };
+	struct t_qp from = { .fd = self->end[0].fd, .depth = 64 };
+	uint64_t ran, control, index = 0;
+	struct t_done done;
+	int fd = self->end[0].fd;
+
+	ASSERT_OK(t_cq_create(fd, 0, 2, &ring));
+	ASSERT_OK(t_cq_create(fd, GDA_CQ_COLLAPSED, 1, &own));
+	cmd.cq = own.handle;
+	cmd.recv_cq = ring.handle;
+	ASSERT_OK(t_ioctl(fd, GDA_IOC_QP_CREATE, &cmd));
+	from.cqc = own;
+	from.qpc = cmd;
+	ASSERT_OK(t_qp_map(&from));
+	ASSERT_OK(t_connect(&from, &from));
+	for (int i = 0; i < 3; i++)
+		index = t_post(&from, &imm);
+	t_ring(&from);
+	t_sleep_ns(T_NS / 10);
+	ran = busiest(2);
+	EXPECT_FALSE(t_poll(&from, index, &done));
+	EXPECT_EQ(GDA_MLX5_SYND_RNR_EXC, t_wait(&from, index, &done));
+	EXPECT_EQ(index, done.first_error);
+	t_qp_close(&from);
+	EXPECT_OK(t_destroy(fd, ring.handle));
+
+	/* the same time in which a page is looked at periodically */
+	cmd.flags = GDA_QP_POLLED;
+	ASSERT_OK(t_cq_create(fd, GDA_CQ_COLLAPSED, 1, &own));
+	cmd.cq = own.handle;
+	cmd.recv_cq = 0;
+	cmd.handle = 0;
+	ASSERT_OK(t_ioctl(fd, GDA_IOC_QP_CREATE, &cmd));
+	t_sleep_ns(T_NS / 10);
+	control = busiest(2);
+	EXPECT_OK(t_destroy(fd, cmd.handle));
+	EXPECT_OK(t_destroy(fd, own.handle));
+	TH_LOG("in 2 s of RNR delays the worker ran %llu us, polled %llu us",
+	       (unsigned long long)ran / 1000, (unsigned long long)control / 1000);
+	/* some 3 tries, and idle_us behind each of them */
+	EXPECT_LT(ran, control / 2);
+}
+
 /* An export whose answer cannot be delivered has never been. */
 TEST_F(idle, failed_export_is_not_polled)
 {

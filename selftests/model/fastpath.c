@@ -273,6 +273,12 @@ u32 gda_host_span(const struct gda_mem *m, u64 off, u32 len, void **ptr)
 	return len;
 }
 
+void gda_host_delay(struct gda_eqp *q, u32 ns)
+{
+	(void)q;
+	(void)ns;
+}
+
 void gda_host_event(struct gda_ecq *cq, const struct gda_completion *c)
 {
 	(void)cq;

@@ -134,6 +134,8 @@ struct gda_bind {
  *	gda_qp_create.user_index
  * %GDA_FEATURE_IGNORE_OVERRUN
  *	GDA_CQ_IGNORE_OVERRUN
+ * %GDA_FEATURE_RNR_RETRY
+ *	gda_qp_create.rnr_retry and gda_qp_create.min_rnr_timer
  */
 #define GDA_FEATURE_DIALECT_MLX5	(1ULL << 0)
 #define GDA_FEATURE_CQ_COLLAPSED	(1ULL << 1)
@@ -151,6 +153,7 @@ struct gda_bind {
 #define GDA_FEATURE_QUEUE_DMABUF	(1ULL << 13)
 #define GDA_FEATURE_USER_INDEX		(1ULL << 14)
 #define GDA_FEATURE_IGNORE_OVERRUN	(1ULL << 15)
+#define GDA_FEATURE_RNR_RETRY		(1ULL << 16)
 
 /**
  * struct gda_query - features and limits of the bound device (GDA_IOC_QUERY)
@@ -477,6 +480,20 @@ enum gda_dialect {
 #define GDA_QP_DBREC_DMABUF	(1U << 2)
 
 /**
+ * DOC: Receiver not ready
+ *
+ * Bounds of gda_qp_create.rnr_retry and gda_qp_create.min_rnr_timer. So a work request
+ * waits for room at the peer for 3.9 s at most.
+ *
+ * %GDA_MAX_RNR_RETRY
+ *	Most tries after the first one.
+ * %GDA_MAX_MIN_RNR_TIMER
+ *	Largest code of a delay.
+ */
+#define GDA_MAX_RNR_RETRY	6
+#define GDA_MAX_MIN_RNR_TIMER	31
+
+/**
  * struct gda_qp_create - create a queue pair (GDA_IOC_QP_CREATE)
  * @size: sizeof(struct gda_qp_create)
  * @flags: GDA_QP_*
@@ -491,8 +508,9 @@ enum gda_dialect {
  * @db: out: the doorbell
  * @recv_cq: in: handle of a ring CQ that receives immediates written by the peer; 0:
  *	none, the peer's write with immediate then fails. It may be @cq. While it is full
- *	the peer's fail, too; so a peer can fill it: one that also takes completions of
- *	this QP overflows by them unless it is read.
+ *	the peer's wait and then fail (@rnr_retry of the peer, at once by default); so a peer
+ *	can fill it: one that also takes completions of this QP overflows by them unless it is
+ *	read.
  * @sent_counter: in: handle of a counter of work requests completed here; 0: none
  * @recv_counter: in: handle of a counter of writes and atomics of the peer that have
  *	arrived here, one each; 0: none
@@ -501,6 +519,12 @@ enum gda_dialect {
  * @dbrec_memory: in: with %GDA_QP_DBREC_DMABUF
  * @user_index: in: 24 bits that the CQEs of this QP carry beside its number, of work and of
  *	immediates alike; more bits are EINVAL
+ * @rnr_retry: in: how often a write with immediate of this QP is tried again while the
+ *	peer's @recv_cq has no room, 0 to %GDA_MAX_RNR_RETRY (verbs' 7, without end, is EINVAL).
+ *	The QP carries out nothing else meanwhile
+ * @min_rnr_timer: in: how long the peer waits before each such try, 0 to
+ *	%GDA_MAX_MIN_RNR_TIMER, by the code of ibv_qp_attr: 1 is 10 us, 12 is 640 us, 31 is
+ *	491.52 ms, 0 is 655.36 ms
  * @reserved3: must be 0
  */
 struct gda_qp_create {
@@ -522,6 +546,8 @@ struct gda_qp_create {
 	struct gda_queue_memory sq_memory;
 	struct gda_queue_memory dbrec_memory;
 	__u32 user_index;
+	__u32 rnr_retry;
+	__u32 min_rnr_timer;
 	__u32 reserved3;
 };
 #define GDA_IOC_QP_CREATE	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_QP_CREATE)

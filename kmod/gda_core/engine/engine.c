@@ -33,6 +33,7 @@ void gda_engine_init(struct gda_eqp *q)
 	q->blame = false;
 	q->last = none;
 	q->imms = 0;
+	q->rnr_tries = 0;
 	q->executed = 0;
 	q->flushed = 0;
 	q->bytes = 0;

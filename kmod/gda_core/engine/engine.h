@@ -150,6 +150,8 @@ struct gda_eqp {
 	u32 depth;			/* slots, power of two */
 	u32 qpn;
 	u32 user_index;			/* 24 bits, for its completions */
+	u32 rnr_retry;			/* tries again of a write whose immediate finds no room */
+	u32 min_rnr_timer;		/* delay that the peer's keep, by the code of verbs */
 	u32 state;			/* enum gda_qp_state */
 	u32 fail;		/* host's request to fail: vendor << 8 | syndrome, or 0 */
 
@@ -163,8 +165,9 @@ struct gda_eqp {
 	struct gda_work work;
 	bool cqe_pending;		/* collapsed CQ: @last is not written yet */
 	struct gda_completion last;
-	bool blame;			/* failed without work: the next one completes with @first */
+	bool blame;			/* failed without work: the next is to fail with @first */
 	u64 imms;			/* immediates that the peer was given */
+	u32 rnr_tries;			/* of rnr_retry, those that @work has used */
 
 	/* statistics and first error; read by others with READ_ONCE */
 	u64 executed;
@@ -378,6 +381,16 @@ u32 gda_host_span(const struct gda_mem *mem, u64 off, u32 len, void **ptr);
  * Return: as gda_cq_push().
  */
 bool gda_host_push(struct gda_ecq *cq, const struct gda_completion *c);
+
+/**
+ * gda_host_delay - the peer was not ready, and the queue waits before it tries again
+ * @q: the visited queue; the visit ends now
+ * @ns: how long
+ *
+ * The host does not visit the queue for that long, but to fail it: a visit is a try. It
+ * serves other queues meanwhile, and waits for nothing.
+ */
+void gda_host_delay(struct gda_eqp *q, u32 ns);
 
 /**
  * gda_host_event - the event of an error that has no entry yet, if the CQ is armed for it

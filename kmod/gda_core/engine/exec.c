@@ -12,7 +12,8 @@
  * - Bytes move in address order; of a request to be resumed q->done are in place.
  * - Effects of a work request are not visible before those of earlier ones.
  * - Naturally aligned 4 and 8 byte transfers within one span are single stores.
- * - An immediate is given to the peer once, after all the bytes of its write.
+ * - An immediate is given to the peer once, after all the bytes of its write. It may be
+ *   refused some times before: the bytes are not moved again.
  *
  * The local and remote memory may be the same, overlap, or be the queue itself: that
  * changes what bytes arrive in the overlap and nothing else.
@@ -318,12 +319,38 @@ static int gda_exec_transfer(struct gda_eqp *q, const struct gda_exec_mems *mems
 }
 
 /*
+ * The peer has no room for an immediate: what an RNR NAK says on a wire. All bytes are in
+ * place, and q->done says so, when the work request goes on after the peer's delay.
+ * Return: 0, or gda_exec_fail() after the last try.
+ */
+static noinline int gda_exec_not_ready(struct gda_eqp *q, struct gda_exec_scope *scope)
+{
+	/* as InfiniBand encodes the timer of an RNR NAK, in units of 10 us; 0 is 65536 */
+	static const u16 delays[GDA_MAX_MIN_RNR_TIMER + 1] = {
+		0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
+		256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288,
+		16384, 24576, 32768, 49152,
+	};
+	u32 delay = delays[scope->peer->min_rnr_timer];
+
+	if (q->rnr_tries == q->rnr_retry)
+		return gda_exec_fail(GDA_MLX5_SYND_RNR_EXC, GDA_MLX5_VENDOR_RECV);
+	q->rnr_tries++;
+	q->busy = true;
+	/* nothing after it may be begun */
+	scope->until = q->bytes;
+	gda_host_delay(q, (delay ? delay : 65536U) * 10000U);
+	return 0;
+}
+
+/*
  * The immediate, once the write is done: in memory order behind its bytes, which the
  * push releases.
- * Return: 1 or gda_exec_fail().
+ * Return: as gda_exec().
  */
-static int gda_exec_give_imm(struct gda_eqp *q, const struct gda_eqp *peer)
+static int gda_exec_give_imm(struct gda_eqp *q, struct gda_exec_scope *scope)
 {
+	const struct gda_eqp *peer = scope->peer;
 	const struct gda_work *w = &q->work;
 	const struct gda_completion c = {
 		.cqe_opcode = GDA_MLX5_CQE_RESP_IMM,
@@ -336,8 +363,10 @@ static int gda_exec_give_imm(struct gda_eqp *q, const struct gda_eqp *peer)
 	};
 
 	if (unlikely(!gda_host_push(peer->recv_cq, &c)))
-		return gda_exec_fail(GDA_MLX5_SYND_RNR_EXC, GDA_MLX5_VENDOR_RECV);
+		return gda_exec_not_ready(q, scope);
 	q->imms++;
+	q->rnr_tries = 0;
+	q->busy = false;
 	return 1;
 }
 
@@ -481,8 +510,8 @@ static noinline int gda_exec_far(struct gda_eqp *q, struct gda_exec_scope *scope
 		scope->until = q->bytes;
 	else if (ret == 1)
 		gda_exec_arrived(q->work.op, scope->peer);
-	/* the engine resumes what it splits, and nothing else */
-	if (ret != GDA_FAR_NEAR || q->work.remote.len <= GDA_EXEC_WHOLE)
+	/* the engine resumes what it splits, and what waits for room at the peer */
+	if (ret != GDA_FAR_NEAR || (q->work.remote.len <= GDA_EXEC_WHOLE && !q->rnr_tries))
 		q->busy = !ret;
 	return ret;
 }
@@ -507,13 +536,10 @@ static noinline int gda_exec_empty(struct gda_eqp *q, struct gda_exec_scope *sco
 		if (ret != GDA_FAR_NEAR)
 			return ret;
 	}
-	if (op == GDA_OP_WRITE_IMM) {
-		ret = gda_exec_give_imm(q, scope->peer);
-		if (unlikely(ret < 0))
-			return ret;
-	}
-	gda_exec_arrived(op, scope->peer);
-	return 1;
+	ret = op == GDA_OP_WRITE_IMM ? gda_exec_give_imm(q, scope) : 1;
+	if (likely(ret > 0))
+		gda_exec_arrived(op, scope->peer);
+	return ret;
 }
 
 static noinline int gda_exec_any(struct gda_eqp *q, struct gda_exec_scope *scope)
@@ -539,7 +565,7 @@ static noinline int gda_exec_any(struct gda_eqp *q, struct gda_exec_scope *scope
 	ret = op >= GDA_OP_FETCH_ADD ? gda_exec_atomic(q, &mems) :
 				       gda_exec_transfer(q, &mems, scope->until);
 	if (ret > 0 && op == GDA_OP_WRITE_IMM)
-		ret = gda_exec_give_imm(q, scope->peer);
+		ret = gda_exec_give_imm(q, scope);
 	if (likely(ret > 0))
 		gda_exec_arrived(op, scope->peer);
 	return ret;

@@ -4,6 +4,7 @@
  * is called by a worker under gda_srcu, which keeps the QP, its peer, their CQs and
  * all MRs alive; nothing sleeps, allocates or takes a lock of memory management.
  */
+#include <linux/ktime.h>
 #include <linux/nospec.h>
 
 #include "../gda_private.h"
@@ -61,6 +62,15 @@ static u32 gda_cq_events(const struct gda_completion *c)
 	if (c->solicited || c->status.syndrome)
 		return GDA_CQ_ARM | GDA_CQ_ARM_SOLICITED;
 	return GDA_CQ_ARM;
+}
+
+void gda_host_delay(struct gda_eqp *q, u32 ns)
+{
+	struct gda_qp *qp = container_of(q, struct gda_qp, eqp);
+
+	qp->rnr_until = ktime_get_ns() + ns;
+	set_bit(GDA_QP_DELAYED, &qp->lost);
+	gda_worker_set_due(qp->obj.ctx, qp->rnr_until);
 }
 
 void gda_host_event(struct gda_ecq *ecq, const struct gda_completion *c)

@@ -163,8 +163,10 @@ GDA_API int64_t gda_put(struct gda_view *v, uint64_t laddr, uint32_t lkey, uint6
  *
  * When the bytes have arrived an entry with @imm appears in the ring that the peer's QP
  * was given for it (gda_qp_attr.recv_cq; gda_cq_poll() there). There is no receive
- * queue. If the peer has no such ring, or no room in it, this post fails, with
- * %GDA_MLX5_VENDOR_RECV.
+ * queue. If the peer has no such ring this post fails, with %GDA_MLX5_VENDOR_RECV. If there
+ * is no room in it the post is tried again as often as gda_qp_attr.rnr_retry says (not at
+ * all by default), and all behind it wait; then it fails likewise. That may take 3.9 s, more
+ * than the default bound of a wait.
  *
  * Return: as gda_put().
  */

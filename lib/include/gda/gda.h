@@ -274,6 +274,12 @@ const struct gda_counter *gda_counter_memory(const struct gda_count *count);
  * @sq: where the send queue lies, or NULL
  * @dbrec: where the doorbell record lies, or NULL
  * @user_index: 24 bits that its entries in ring CQs carry, see struct gda_cq_entry
+ * @rnr_retry: how often gda_put_imm() of this QP is tried again while the peer's @recv_cq
+ *	has no room, 0 to %GDA_MAX_RNR_RETRY; everything behind it waits meanwhile. 0: it
+ *	fails at once
+ * @min_rnr_timer: how long the peer waits before each such try, 0 to
+ *	%GDA_MAX_MIN_RNR_TIMER, by the code of ibv_qp_attr: 1 is 10 us, 12 is 640 us, 31 is
+ *	491.52 ms, 0 is 655.36 ms
  * @reserved2: 0
  */
 struct gda_qp_attr {
@@ -289,6 +295,8 @@ struct gda_qp_attr {
 	const struct gda_place *sq;
 	const struct gda_place *dbrec;
 	uint32_t user_index;
+	uint32_t rnr_retry;
+	uint32_t min_rnr_timer;
 	uint32_t reserved2;
 };
 
@@ -298,9 +306,10 @@ struct gda_qp_attr {
  * @attr: how
  * @qp: out
  *
- * Return: 0; -EINVAL bad depth, size or user index, or a CQ of another context; -E2BIG a
- * member that this library does not know is set; -EOPNOTSUPP unknown flags; -EBUSY the
- * collapsed CQ serves another QP; -ENOSPC too many. With memory of the caller also as gda_cq_create().
+ * Return: 0; -EINVAL bad depth, size, user index, retry count or timer, or a CQ of another
+ * context; -E2BIG a member that this library does not know is set; -EOPNOTSUPP unknown
+ * flags; -EBUSY the collapsed CQ serves another QP; -ENOSPC too many. With memory of the
+ * caller also as gda_cq_create().
  */
 int gda_qp_create(struct gda_context *ctx, const struct gda_qp_attr *attr,
 		  struct gda_qp **qp);

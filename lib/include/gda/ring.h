@@ -5,7 +5,8 @@
  *
  * An entry is of this lap if its owner bit says so, and it is written last, so who sees
  * it sees the rest of the entry and everything the work moved. What was taken is given
- * back by the consumer's record: a ring that is full refuses immediates, and fails if
+ * back by the consumer's record: a ring that is full refuses immediates (whose sender tries
+ * again if its gda_qp_attr.rnr_retry says so), and fails if
  * completions of its own QPs go there. A ring with %GDA_CQ_IGNORE_OVERRUN does neither:
  * its reader must never be a whole lap behind, or it takes entries for those of before.
  *
