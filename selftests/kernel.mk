@@ -45,7 +45,7 @@ $(RELOADERS) $(BUILD)/selftests/kernel/reload.o: selftests/kernel/reload.h
 
 # Those whose memory is taken away by gda_test.
 MOVERS := $(addprefix $(BUILD)/selftests/kernel/,cgroup churn edu killed kinds \
-	peer_memory queue revoke vgem)
+	memlock peer_memory queue revoke vgem)
 $(MOVERS): KSELFTEST_OWN = $(BUILD)/selftests/kernel/move.o
 $(MOVERS): $(BUILD)/selftests/kernel/move.o
 $(MOVERS) $(BUILD)/selftests/kernel/move.o: selftests/kernel/move.h

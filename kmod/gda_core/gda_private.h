@@ -124,6 +124,7 @@ struct gda_region {
 	bool revoked;
 	struct gda_cells *cells;	/* doorbell page to be woken by a fault, or NULL */
 	atomic_t exports;
+	struct gda_memlock charge;	/* of the pages */
 	void *kaddr;
 	struct page *pages[];
 };

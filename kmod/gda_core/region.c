@@ -8,6 +8,10 @@
  * Revoking ends all mappings at once and for ever; the pages go with the last
  * reference. They are ordinary, write-back cached pages that a driver may pin: then
  * the page outlives even the region.
+ *
+ * Pages count to RLIMIT_MEMLOCK of the user who had them made until the region is freed,
+ * that is as long as an object, a VMA or a dma-buf holds them. A driver that pins a page for
+ * longer charges its own user.
  */
 #include <linux/fs.h>
 #include <linux/slab.h>
@@ -49,6 +53,7 @@ static void gda_region_free(struct kref *ref)
 		vunmap(region->kaddr);
 	for (i = 0; i < region->npages; i++)
 		__free_page(region->pages[i]);
+	gda_memlock_uncharge(&region->charge);
 	gda_stat_add(GDA_STAT_PAGES, -(long)region->npages);
 	gda_stat_add(GDA_STAT_REGIONS, -1);
 	kvfree_rcu(region, rcu);
@@ -69,7 +74,9 @@ struct gda_region *gda_region_create(struct gda_ctx *ctx, unsigned int npages, u
 	region->map = map;
 	region->cells = cells;
 	gda_stat_add(GDA_STAT_REGIONS, 1);
-	ret = gda_region_alloc_pages(region, npages);
+	ret = gda_memlock_charge(&region->charge, npages);
+	if (!ret)
+		ret = gda_region_alloc_pages(region, npages);
 	gda_stat_add(GDA_STAT_PAGES, region->npages);
 	if (ret)
 		goto err_put;

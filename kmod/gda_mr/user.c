@@ -2,18 +2,15 @@
 /*
  * The kind "user": pages of the caller's address space, pinned for long.
  *
- * Charging comes before pinning: to the user's locked_vm against the caller's
- * RLIMIT_MEMLOCK (fork does not multiply it), and to the mm's pinned_vm (VmPin).
- * Credentials and mm are referenced, so that exactly what was charged is uncharged
- * even after the process, its user or its mm are gone from view.
+ * Charging comes before pinning: to RLIMIT_MEMLOCK of the user, as gda_core charges
+ * queues (gda_memlock_charge()), and to the mm's pinned_vm (VmPin), which is referenced
+ * for as long as it is charged.
  */
-#include <linux/cred.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/overflow.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
-#include <linux/sched/user.h>
 #include <linux/slab.h>
 
 #include <gda/compat.h>
@@ -28,34 +25,22 @@
 
 struct gda_user_memory {
 	struct mm_struct *mm;
-	const struct cred *cred;	/* holds the user_struct that is charged */
-	bool charged_user;
+	struct gda_memlock charge;
 	bool writable;
 };
 
 static int gda_user_charge(struct gda_user_memory *um, unsigned long npages)
 {
-	atomic_long_t *locked = &um->cred->user->locked_vm;
-	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
-	long old = atomic_long_read(locked);
+	int ret = gda_memlock_charge(&um->charge, npages);
 
-	if (capable(CAP_IPC_LOCK)) {
+	if (!ret)
 		atomic64_add(npages, &um->mm->pinned_vm);
-		return 0;
-	}
-	do {
-		if (npages > limit || old > limit - npages)
-			return -ENOMEM;
-	} while (!atomic_long_try_cmpxchg(locked, &old, old + npages));
-	um->charged_user = true;
-	atomic64_add(npages, &um->mm->pinned_vm);
-	return 0;
+	return ret;
 }
 
 static void gda_user_uncharge(struct gda_user_memory *um, unsigned long npages)
 {
-	if (um->charged_user)
-		atomic_long_sub(npages, &um->cred->user->locked_vm);
+	gda_memlock_uncharge(&um->charge);
 	atomic64_sub(npages, &um->mm->pinned_vm);
 }
 
@@ -67,7 +52,6 @@ static struct gda_user_memory *gda_user_memory_create(bool writable)
 		return NULL;
 	um->mm = current->mm;
 	mmgrab(um->mm);
-	um->cred = get_current_cred();
 	um->writable = writable;
 	return um;
 }
@@ -75,7 +59,6 @@ static struct gda_user_memory *gda_user_memory_create(bool writable)
 static void gda_user_memory_destroy(struct gda_user_memory *um)
 {
 	mmdrop(um->mm);
-	put_cred(um->cred);
 	kfree(um);
 }
 

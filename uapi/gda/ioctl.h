@@ -27,7 +27,7 @@
  * ENOENT         no such handle of that type in this context, or no such device
  * EBUSY          still referenced by another object
  * EOVERFLOW      address plus length wraps
- * ENOMEM         out of memory, or over RLIMIT_MEMLOCK (MR registration)
+ * ENOMEM         out of memory, or over RLIMIT_MEMLOCK (MRs of user memory, queues)
  * ENOSPC         too many: over a count that GDA_IOC_QUERY reports. A single value
  *                out of its range (depth, length) is EINVAL
  * EPERM          refused by policy
@@ -328,6 +328,25 @@ struct gda_queue_memory {
 	__s32 fd;
 	__u32 reserved;
 };
+
+/**
+ * DOC: What queues cost
+ *
+ * The pages behind a CQ, QP or counter are charged to RLIMIT_MEMLOCK of the user who
+ * creates it, together with MRs of user memory (ENOMEM), unless the process has
+ * CAP_IPC_LOCK:
+ *
+ * * entries of a CQ and slots of a send queue: 64 bytes each, in whole pages of their own
+ *   (a collapsed CQ: one page)
+ * * doorbells, records and counters: 64 bytes each, of pages that the objects of a context
+ *   share
+ * * what lies in memory of the caller (struct gda_queue_memory): nothing
+ *
+ * A page is given back with the last object, mapping and dma-buf that holds it, whoever
+ * that belongs to. A queue's page tables and the kernel's own structures (less than 4 KiB
+ * a QP with its CQ) are charged to the memory cgroup alone; the number of objects bounds
+ * them.
+ */
 
 /**
  * DOC: CQ flags

@@ -13,6 +13,7 @@
 
 #include <linux/types.h>
 
+struct cred;
 struct device;
 struct gda_mem_backing;
 struct module;
@@ -110,6 +111,37 @@ void gda_mem_revoke_begin(struct gda_mem_backing *b);
  * neither read nor written, and never will be. Locks and waiting as for gda_mem_revoke().
  */
 void gda_mem_revoke_wait(void);
+
+/**
+ * struct gda_memlock - pages charged to RLIMIT_MEMLOCK of a user
+ * @cred: of who was charged, held; NULL: nothing is charged
+ * @npages: how many
+ *
+ * Zero-initialized, it stands for no charge.
+ */
+struct gda_memlock {
+	const struct cred *cred;
+	unsigned long npages;
+};
+
+/**
+ * gda_memlock_charge - charge pages to the user of the calling process
+ * @charge: out; to be given back by gda_memlock_uncharge(), once
+ * @npages: at least 1
+ *
+ * A process with CAP_IPC_LOCK is not charged.
+ *
+ * Return: 0; -ENOMEM over RLIMIT_MEMLOCK, and nothing is charged.
+ */
+int gda_memlock_charge(struct gda_memlock *charge, unsigned long npages);
+
+/**
+ * gda_memlock_uncharge - give pages back to the user who was charged
+ * @charge: of gda_memlock_charge(), or zero; stands for no charge afterwards
+ *
+ * Any process may call it. Does not sleep.
+ */
+void gda_memlock_uncharge(struct gda_memlock *charge);
 
 /**
  * gda_dma_device - the device in whose name memory is attached and mapped

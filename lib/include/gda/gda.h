@@ -162,7 +162,8 @@ struct gda_cq_attr {
  * gda_qp_create() makes one by itself. gda_cq_poll() reads rings.
  *
  * Return: 0; -EINVAL bad depth or size; -E2BIG a member that this library does not know is
- * set; -EOPNOTSUPP unknown flags; -ENOSPC too many. With memory of the caller also: -EBADF,
+ * set; -EOPNOTSUPP unknown flags; -ENOSPC too many; -ENOMEM over RLIMIT_MEMLOCK (gda(4) says
+ * what a queue costs). With memory of the caller also: -EBADF,
  * -EINVAL no dma-buf, not inside it or not aligned; -EACCES not open for writing; -EBUSY it
  * overlaps with another queue; -EOPNOTSUPP its exporter has no address for the CPU, or the
  * device is in-process; -EMEDIUMTYPE that address is not write-back cached; -EAGAIN it
@@ -236,7 +237,7 @@ int gda_cq_sleep(struct gda_cq *cq, int eventfd, uint32_t flags, struct gda_cq_e
  *
  * QPs are given it at their creation; several may share one.
  *
- * Return: 0; -ENOSPC too many.
+ * Return: 0; -ENOSPC too many; -ENOMEM over RLIMIT_MEMLOCK.
  */
 int gda_counter_create(struct gda_context *ctx, struct gda_count **count);
 
@@ -308,7 +309,8 @@ struct gda_qp_attr {
  *
  * Return: 0; -EINVAL bad depth, size, user index, retry count or timer, or a CQ of another
  * context; -E2BIG a member that this library does not know is set; -EOPNOTSUPP unknown
- * flags; -EBUSY the collapsed CQ serves another QP; -ENOSPC too many. With memory of the
+ * flags; -EBUSY the collapsed CQ serves another QP; -ENOSPC too many; -ENOMEM over
+ * RLIMIT_MEMLOCK (gda(4) says what a queue costs). With memory of the
  * caller also as gda_cq_create().
  */
 int gda_qp_create(struct gda_context *ctx, const struct gda_qp_attr *attr,
@@ -407,7 +409,8 @@ struct gda_exported {
  * @type: %GDA_REGION_SQ, %GDA_REGION_DBREC or %GDA_REGION_DB
  * @exported: out, but for its size
  *
- * The dma-buf keeps the pages and may outlive the QP, but then nobody looks at them. A
+ * The dma-buf keeps the pages, and the user's RLIMIT_MEMLOCK charged for them, and may
+ * outlive the QP, but then nobody looks at them. A
  * doorbell is polled while a dma-buf of it exists. When the device is removed importers
  * are told, and nobody can map or import the dma-buf any more; what is mapped stays.
  *

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * RLIMIT_MEMLOCK: pages that the kernel keeps in memory for a user, be they pinned for
+ * an MR (gda_mr) or allocated for a queue (region.c).
+ *
+ * They are added to the locked_vm of the caller's user and compared with the caller's
+ * limit, so fork() does not multiply it. A process with CAP_IPC_LOCK is not charged. Pages
+ * can outlive the process that was charged and can be freed by another user's: the charge
+ * holds the credentials, so exactly what was charged is given back to who paid it.
+ */
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/user.h>
+
+#include "gda_private.h"
+
+int gda_memlock_charge(struct gda_memlock *charge, unsigned long npages)
+{
+	atomic_long_t *locked = &current_user()->locked_vm;
+	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+	long old = atomic_long_read(locked);
+
+	charge->cred = NULL;
+	if (capable(CAP_IPC_LOCK))
+		return 0;
+	do {
+		if (npages > limit || old > limit - npages)
+			return -ENOMEM;
+	} while (!atomic_long_try_cmpxchg(locked, &old, old + npages));
+	charge->cred = get_current_cred();
+	charge->npages = npages;
+	return 0;
+}
+GDA_EXPORT(gda_memlock_charge);
+
+void gda_memlock_uncharge(struct gda_memlock *charge)
+{
+	if (!charge->cred)
+		return;
+	atomic_long_sub(charge->npages, &charge->cred->user->locked_vm);
+	put_cred(charge->cred);
+	charge->cred = NULL;
+}
+GDA_EXPORT(gda_memlock_uncharge);
