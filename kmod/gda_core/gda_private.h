@@ -10,7 +10,7 @@
  *   dma_resv           ww_mutex  of other drivers: attaching (under no lock of ours),
  *                                detaching, and their move_notify(); of our exports
  *   mmap_lock          (mm)      held by a fault; pinning takes it under no lock of ours
- *   ctx->map_lock      mutex     doorbell mutex: faults, revocation, idling
+ *   ctx->map_lock      mutex     doorbell mutex: mmap(), faults, revocation, idling
  *   i_mmap_rwsem       (mm)      taken by unmap_mapping_range()
  *
  *   dev->peer_lock     spinlock  who is connected to whom
@@ -116,7 +116,6 @@ static inline void gda_read_unlock(int idx)
  */
 struct gda_region {
 	struct kref ref;
-	struct rcu_head rcu;
 	struct gda_ctx *ctx;		/* outlives it: VMAs hold the file */
 	u32 id;				/* of the cookie, see region.c */
 	unsigned int npages;

@@ -81,8 +81,6 @@ static void __exit gda_exit(void)
 	misc_deregister(&gda_misc);
 	gda_debugfs_exit();
 	gda_soft_exit();
-	/* regions are freed by RCU */
-	rcu_barrier();
 }
 
 module_init(gda_init);

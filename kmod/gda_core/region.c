@@ -2,10 +2,10 @@
 /*
  * Regions: refcounted, zeroed pages behind queues, records and doorbells.
  *
- * A region has a cookie from creation until it is revoked; a lookup by cookie takes
- * a reference under RCU. Cookies go round: one is not used again soon, so that a
- * stale one finds nothing. Its object holds one reference and so does every VMA.
- * Revoking ends all mappings at once and for ever; the pages go with the last
+ * A region has a cookie from creation until it is revoked; both the revocation and a
+ * lookup by cookie, which takes a reference, hold map_lock. Cookies go round: one is
+ * not used again soon, so that a stale one finds nothing. Its object holds one reference
+ * and so does every VMA. Revoking ends all mappings at once and for ever; the pages go with the last
  * reference. They are ordinary, write-back cached pages that a driver may pin: then
  * the page outlives even the region.
  *
@@ -56,7 +56,7 @@ static void gda_region_free(struct kref *ref)
 	gda_memlock_uncharge(&region->charge);
 	gda_stat_add(GDA_STAT_PAGES, -(long)region->npages);
 	gda_stat_add(GDA_STAT_REGIONS, -1);
-	kvfree_rcu(region, rcu);
+	kvfree(region);
 }
 
 /* The caller owns the first reference. @cells: of a doorbell page, else NULL. */
@@ -126,11 +126,11 @@ struct gda_region *gda_region_find(struct gda_ctx *ctx, unsigned long pgoff)
 
 	if (pgoff % GDA_COOKIE_STRIDE)
 		return NULL;
-	rcu_read_lock();
+	mutex_lock(&ctx->map_lock);
 	region = xa_load(&ctx->regions, pgoff / GDA_COOKIE_STRIDE);
-	if (region && !kref_get_unless_zero(&region->ref))
-		region = NULL;
-	rcu_read_unlock();
+	if (region)
+		kref_get(&region->ref);
+	mutex_unlock(&ctx->map_lock);
 	return region;
 }
 
