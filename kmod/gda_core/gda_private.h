@@ -368,8 +368,7 @@ struct gda_qp {
 	struct gda_cell db;
 	struct gda_loan sq_loan;
 	struct gda_loan rec_loan;
-	void *sq_blank;			/* what the worker reads when they are gone */
-	__be32 rec_blank[2];
+	__be32 rec_blank[2];		/* what the worker reads when the record is gone */
 	unsigned long lost;		/* bits of enum gda_qp_lost: see to them before a visit */
 	u64 rnr_until;			/* ns, CLOCK_MONOTONIC; the worker's */
 	bool polled;

@@ -7,14 +7,13 @@
  * touched by the owner's worker only, except state and fail (see connect.c).
  *
  * Queue and record may lie in memory of the caller (loan.c). When that is taken away
- * the worker goes on with a queue of nothing and with what the record last said, in
- * place of it: the QP fails, and what was published is flushed.
+ * the worker goes on without a queue and with what the record last said: the QP fails, and
+ * what was published is flushed.
  */
 #include <linux/log2.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
-#include <linux/vmalloc.h>
 
 #include "gda_private.h"
 
@@ -90,33 +89,13 @@ static void gda_qp_init_engine(struct gda_qp *qp, const struct gda_qp_create *cm
 	q->state = GDA_QP_INIT;
 }
 
-/* A queue of nothing, of that many slots: one page of zeros, over and over. */
-static void *gda_qp_alloc_blank(u32 depth)
-{
-	unsigned int n = DIV_ROUND_UP(depth * GDA_MLX5_SLOT_BYTES, PAGE_SIZE);
-	struct page **pages;
-	unsigned int i;
-	void *blank;
-
-	pages = kvmalloc_array(n, sizeof(*pages), GFP_KERNEL_ACCOUNT);
-	if (!pages)
-		return NULL;
-	for (i = 0; i < n; i++)
-		pages[i] = ZERO_PAGE(0);
-	blank = vmap(pages, n, VM_MAP, PAGE_KERNEL_RO);
-	kvfree(pages);
-	return blank;
-}
-
 static int gda_qp_alloc_sq(struct gda_ctx *ctx, struct gda_qp *qp, u32 depth)
 {
 	unsigned int npages = DIV_ROUND_UP(depth * GDA_MLX5_SLOT_BYTES, PAGE_SIZE);
 	struct gda_region *sq;
 
-	if (qp->sq_loan.addr) {
-		qp->sq_blank = gda_qp_alloc_blank(depth);
-		return qp->sq_blank ? gda_loan_enter(&qp->sq_loan) : -ENOMEM;
-	}
+	if (qp->sq_loan.addr)
+		return gda_loan_enter(&qp->sq_loan);
 	sq = gda_region_create(ctx, npages, GDA_MAP_RW, NULL);
 	if (IS_ERR(sq))
 		return PTR_ERR(sq);
@@ -154,7 +133,6 @@ static void gda_qp_free_memory(struct gda_qp *qp)
 		gda_region_put(qp->sq);
 	gda_loan_return(&qp->rec_loan);
 	gda_loan_return(&qp->sq_loan);
-	vunmap(qp->sq_blank);
 }
 
 /* On failure gda_qp_kill_memory() and gda_qp_free_memory() undo it. */
@@ -221,7 +199,7 @@ static void gda_qp_replace(struct gda_qp *qp)
 	struct gda_eqp *q = &qp->eqp;
 
 	if (test_bit(GDA_QP_LOST_SQ, &qp->lost))
-		q->sq = qp->sq_blank;
+		q->sq = NULL;
 	if (test_bit(GDA_QP_LOST_REC, &qp->lost) && q->dbrec != qp->rec_blank) {
 		qp->rec_blank[1] = cpu_to_be32(q->seen_dbrec);
 		q->dbrec = qp->rec_blank;

@@ -275,6 +275,32 @@ TEST_F(pair, host_fails_a_queue_with_work)
 	EXPECT_EQ(GDA_MLX5_VENDOR_PEER, th_err(self->a)->first_vendor);
 }
 
+/* The memory of the queue is gone: each slot that was published is an outcome. */
+TEST_F(pair, host_takes_the_queue_away)
+{
+	u8 bytes[60] = { 0 };
+
+	put(self, GDA_MLX5_CE_ALWAYS, 8);
+	th_ring(self->a);
+	th_run(self->a);
+	put(self, GDA_MLX5_CE_ALWAYS, 8);
+	th_inline(self->a, GDA_MLX5_CE_ALWAYS, bytes, 60, self->r, 0);
+	th_ring(self->a);
+	self->a->q.sq = NULL;
+	WRITE_ONCE(self->a->q.fail, FAIL);
+	EXPECT_EQ(3, th_run(self->a));
+	EXPECT_EQ(1, self->a->q.executed);
+	EXPECT_EQ(2, self->a->q.flushed);
+	EXPECT_EQ(1, th_first_error(self->a));
+	EXPECT_EQ(3, th_cqe_counter(self->a));
+	EXPECT_EQ(GDA_MLX5_SYND_WR_FLUSH, th_err(self->a)->syndrome);
+	/* and what is published from now on */
+	put(self, GDA_MLX5_CE_ALWAYS, 8);
+	th_ring(self->a);
+	EXPECT_EQ(1, th_run(self->a));
+	EXPECT_EQ(4, th_cqe_counter(self->a));
+}
+
 TEST_F(pair, host_fails_a_queue_in_mid_transfer)
 {
 	u32 i;

@@ -117,6 +117,15 @@ static void gda_engine_fail_work(struct gda_eqp *q, struct gda_status st)
 	gda_engine_report(q, st);
 }
 
+/* Learn how many slots the work request at ci fills: one where there is none to be read. */
+static void gda_engine_measure(struct gda_eqp *q)
+{
+	q->work.opcode = 0;
+	q->work.slots = 1;
+	if (q->sq)
+		q->dialect->decode(q, (u32)(q->pi - q->ci), &q->work);
+}
+
 /*
  * The queue failed while nothing was posted, and completes to a ring. An entry there
  * stands for a work request: its reader hands out the wr_id of that slot, which belongs to
@@ -141,7 +150,7 @@ static void gda_engine_fail_queue(struct gda_eqp *q, struct gda_status st)
 		q->work.opcode = 0;
 		q->work.slots = 0;
 		if (q->pi != q->ci)
-			q->dialect->decode(q, (u32)(q->pi - q->ci), &q->work);
+			gda_engine_measure(q);
 	}
 	gda_engine_enter_error(q, st);
 	if (q->work.slots || q->cq->collapsed)
@@ -154,8 +163,7 @@ static void gda_engine_flush(struct gda_eqp *q)
 {
 	const struct gda_status flushed = { GDA_MLX5_SYND_WR_FLUSH, 0 };
 
-	/* only to learn how many slots it fills */
-	q->dialect->decode(q, (u32)(q->pi - q->ci), &q->work);
+	gda_engine_measure(q);
 	if (q->blame) {
 		q->blame = false;
 		gda_engine_report(q, q->first);

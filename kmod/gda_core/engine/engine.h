@@ -134,11 +134,12 @@ struct gda_far_ops;
 /*
  * A send queue and its progress. The host fills the first part before the first
  * visit and may change only @state (INIT -> WAIT -> READY, with cmpxchg: the engine may
- * have set ERROR) and @fail (WRITE_ONCE) later. The rest is the engine's.
+ * have set ERROR) and @fail (WRITE_ONCE) later; between two visits also @sq to NULL, with
+ * @fail: its memory is gone, and slots are flushed unread. The rest is the engine's.
  */
 struct gda_eqp {
 	const struct gda_dialect_ops *dialect;
-	const void *sq;			/* user-writable */
+	const void *sq;			/* user-writable; or NULL, and @fail is set */
 	const __be32 *dbrec;		/* user-writable: [0] receive, [1] send */
 	const __be64 *db;		/* user-writable: doorbell cell */
 	struct gda_ecq *cq;
