@@ -149,7 +149,7 @@ static void gda_cq_kill(struct gda_object *obj)
 	struct gda_cq *cq = container_of(obj, struct gda_cq, obj);
 	struct gda_ctx *ctx = obj->ctx;
 
-	xa_erase(&ctx->dev->cqns, cq->cqn);
+	xa_erase(&ctx->dev->qps, cq->cqn);
 	gda_cq_kill_memory(ctx, cq);
 }
 
@@ -210,8 +210,8 @@ static int gda_cq_build(struct gda_ctx *ctx, struct gda_cq *cq,
 	ret = gda_cq_alloc_memory(ctx, cq, cmd);
 	if (ret)
 		goto err_memory;
-	ret = xa_alloc_cyclic(&ctx->dev->cqns, &cq->cqn, cq, XA_LIMIT(1, 0xffffff),
-			      &ctx->dev->next_cqn, GFP_KERNEL_ACCOUNT);
+	ret = xa_alloc_cyclic(&ctx->dev->qps, &cq->cqn, XA_ZERO_ENTRY, XA_LIMIT(1, 0xffffff),
+			      &ctx->dev->next_qpn, GFP_KERNEL_ACCOUNT);
 	ret = gda_cyclic_error(ret);
 	if (ret)
 		goto err_memory;

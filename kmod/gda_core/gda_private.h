@@ -74,12 +74,11 @@ struct gda_qp;
 struct gda_device {
 	const char *name;
 	u64 features;
-	struct xarray qps;		/* qpn -> struct gda_qp; erased under peer_lock */
+	/* qpn -> struct gda_qp, erased under peer_lock; CQs reserve numbers here, unfound */
+	struct xarray qps;
 	struct xarray keys;		/* key >> 8 -> struct gda_mr */
-	struct xarray cqns;		/* cqn -> struct gda_cq */
 	u32 next_qpn;			/* cyclic, random start */
 	u32 next_key;
-	u32 next_cqn;
 	spinlock_t peer_lock;		/* who is connected to whom */
 	struct mutex lock;		/* of the rest */
 	struct list_head contexts;	/* bound and not destroyed */

@@ -69,10 +69,8 @@ int gda_soft_init(void)
 
 	xa_init_flags(&gda_soft.qps, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&gda_soft.keys, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
-	xa_init_flags(&gda_soft.cqns, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	gda_soft.next_qpn = get_random_u32() & 0xffffff;
 	gda_soft.next_key = get_random_u32() & 0xffffff;
-	gda_soft.next_cqn = get_random_u32() & 0xffffff;
 	ret = gda_soft_register();
 	/*
 	 * The driver core says so where it had no memory, for the name of a device or
@@ -87,7 +85,6 @@ void gda_soft_exit(void)
 	platform_driver_unregister(&gda_soft_driver);
 	xa_destroy(&gda_soft.qps);
 	xa_destroy(&gda_soft.keys);
-	xa_destroy(&gda_soft.cqns);
 }
 
 struct gda_device *gda_device_find(const char *name)
