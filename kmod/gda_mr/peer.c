@@ -9,15 +9,14 @@
  * and never held while a client is called. A memory holds its client's module from before
  * get() until after put(), and its backing, which invalidation revokes, lives longer.
  *
- * Views (tables, CPU addresses) belong to the client, which undoes them when it
- * invalidates or puts. So nothing here has to be undone by invalidation, and there is
- * nothing that it could meet halfway: not registration, not deregistration, not itself.
+ * The CPU's address belongs to the client, which undoes it when it invalidates or puts. So
+ * nothing here has to be undone by invalidation, and there is nothing that it could meet
+ * halfway: not registration, not deregistration, not itself.
  */
 #include <linux/iosys-map.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/rculist.h>
-#include <linux/scatterlist.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/srcu.h>
@@ -33,7 +32,6 @@ struct gda_peer_memory {
 	struct gda_mem_backing *backing;
 	struct gda_peer_client *client;
 	void *priv;		/* the client's */
-	struct sg_table *sgt;	/* for devices; "soft0" is none */
 	void *addr;		/* of the MR's first byte, for the CPU */
 };
 
@@ -124,7 +122,7 @@ static void gda_peer_put(struct gda_peer_memory *memory)
 	module_put(owner);
 }
 
-/* The views; put() undoes them. */
+/* The CPU's address; put() undoes it. */
 static int gda_peer_map(struct gda_peer_memory *memory)
 {
 	const struct gda_peer_client *client = memory->client;
@@ -140,10 +138,7 @@ static int gda_peer_map(struct gda_peer_memory *memory)
 	if (map.is_iomem)
 		return -EOPNOTSUPP;
 	memory->addr = map.vaddr;
-	if (!client->dma_map)
-		return 0;
-	memory->sgt = client->dma_map(memory->priv, gda_dma_device());
-	return PTR_ERR_OR_ZERO(memory->sgt);
+	return 0;
 }
 
 static int gda_peer_attach(struct gda_mem_backing *b, const struct gda_mem_request *req)

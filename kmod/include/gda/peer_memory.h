@@ -7,19 +7,22 @@
  * One registration of memory, seen by the client:
  *
  *   get()                      the memory is the caller's, and stays where it is
- *   dma_map(), vmap()          at most once each; views of it for a device and the CPU
+ *   vmap()                     at most once; an address of it for the CPU
  *   gda_peer_invalidate()      any time after get() was called, any number of times
  *   put()                      once; everything above is undone
  *
  * Invalidation calls nothing of the client's and takes no lock, it only waits for
  * executors that copy at this moment. So it may be called under the lock that get(),
- * dma_map(), vmap() and put() take, and that lock is all a client needs: under it, put()
- * takes the registration off a list that invalidation goes through. After invalidation
- * the views are the client's to tear down, at once or in put(), and the memory is free to
- * be used for something else.
+ * vmap() and put() take, and that lock is all a client needs: under it, put() takes the
+ * registration off a list that invalidation goes through. After invalidation the address
+ * is the client's to tear down, at once or in put(), and the memory is free to be used for
+ * something else.
+ *
+ * All executors are CPUs. Memory is mapped for DMA by an operation of its own, appended
+ * here, when there is an executor that is a device.
  *
  * Locks of the client's come after those of GDA, as after mmap_lock: get() takes whatever
- * a page fault may take, dma_map(), vmap() and put() do not take mmap_lock. What is held
+ * a page fault may take, vmap() and put() do not take mmap_lock. What is held
  * during invalidation is not waited for by executors: they take no lock of a client.
  */
 #ifndef GDA_PEER_MEMORY_H
@@ -28,11 +31,9 @@
 #include <linux/list.h>
 #include <linux/types.h>
 
-struct device;
 struct gda_peer_memory;
 struct iosys_map;
 struct module;
-struct sg_table;
 
 /**
  * struct gda_peer_client - what the driver of a peer device does for GDA
@@ -47,12 +48,6 @@ struct sg_table;
  *	Returns 0, and *@priv is what the other calls get; -ENXIO the range is not (all) of
  *	this client: others are asked; any other errno of gda/ioctl.h: it is, but cannot
  *	be registered for that reason. -EACCES: not mapped for that; -ENODEV: it is gone.
- * @dma_map: optional, for memory that devices can reach: map the memory for @dev. The
- *	table is the client's, and valid until invalidation or put(). Not called again for
- *	this @priv, but what is registered twice is mapped twice: without cleaning caches of
- *	the CPU's (DMA_ATTR_SKIP_CPU_SYNC). Process context, may sleep.
- *	Returns the table, or an error pointer, with which the registration fails;
- *	-ENODEV if the memory was invalidated.
  * @vmap: optional, but executors that are CPUs, as "soft0", refuse memory that has none:
  *	where the CPU finds the first byte of the range; the others follow. Write-back cached
  *	and readable, also writable if get() was told so. I/O memory (map->is_iomem) is
@@ -60,7 +55,7 @@ struct sg_table;
  *	Returns 0; -EOPNOTSUPP there is no such address; -ENODEV the memory was invalidated;
  *	-ENOMEM, -EINTR.
  * @put: the registration ends, also if a call above failed or the memory was
- *	invalidated: nobody uses it, its views or @priv any more, and @memory must not be
+ *	invalidated: nobody uses it, its address or @priv any more, and @memory must not be
  *	invalidated after put() has returned. Process context, perhaps of another process and
  *	long after the caller died. May sleep; must not fail, take mmap_lock or wait for user
  *	space.
@@ -72,7 +67,6 @@ struct gda_peer_client {
 	struct module *owner;
 	int (*get)(struct gda_peer_memory *memory, u64 addr, u64 length, bool writable,
 		   void **priv);
-	struct sg_table *(*dma_map)(void *priv, struct device *dev);
 	int (*vmap)(void *priv, struct iosys_map *map);
 	void (*put)(void *priv);
 /* private: gda_mr's */
@@ -106,7 +100,7 @@ void gda_peer_unregister(struct gda_peer_client *client);
  * gda_peer_invalidate - memory is being taken away
  * @memory: as given to get(), which may not have returned yet; put() has not returned
  *
- * When it returns, no executor reads or writes the memory, by whatever view, and none ever
+ * When it returns, no executor reads or writes the memory, and none ever
  * will: work that names it fails with a "revoked" error, and so does what was under way. The
  * key stays taken until the user deregisters. Any number of calls, at once, too. Takes no
  * lock and calls no operation of the client's, so locks that those take may be held. Sleeps

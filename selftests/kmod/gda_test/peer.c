@@ -10,14 +10,12 @@
  * is invalidated under it. Open file and registrations each hold the GPU.
  */
 #include <linux/delay.h>
-#include <linux/dma-mapping.h>
 #include <linux/fs.h>
 #include <linux/iosys-map.h>
 #include <linux/kref.h>
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/scatterlist.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -48,8 +46,6 @@ struct gpu_use {
 	size_t offset;
 	size_t length;
 	bool dead;		/* invalidated */
-	struct device *dev;
-	struct sg_table sgt;	/* if @dev */
 };
 
 static void gpu_free(struct kref *ref)
@@ -65,16 +61,6 @@ static void gpu_free(struct kref *ref)
 
 /* --- the client --- */
 
-static void gpu_unmap_views(struct gpu_use *use)
-{
-	lockdep_assert_held(&use->gpu->lock);
-	if (!use->dev)
-		return;
-	dma_unmap_sgtable(use->dev, &use->sgt, DMA_BIDIRECTIONAL, DMA_ATTR_SKIP_CPU_SYNC);
-	sg_free_table(&use->sgt);
-	use->dev = NULL;
-}
-
 static void gpu_invalidate(struct gpu *gpu)
 {
 	struct gpu_use *use;
@@ -82,7 +68,6 @@ static void gpu_invalidate(struct gpu *gpu)
 	lockdep_assert_held(&gpu->lock);
 	list_for_each_entry(use, &gpu->uses, node) {
 		gda_peer_invalidate(use->memory);
-		gpu_unmap_views(use);
 		use->dead = true;
 	}
 }
@@ -140,39 +125,6 @@ static int gpu_get(struct gda_peer_memory *memory, u64 addr, u64 length, bool wr
 	return ret;
 }
 
-static int gpu_table(struct gpu_use *use, struct device *dev)
-{
-	size_t first = use->offset & PAGE_MASK, end = use->offset + use->length;
-	struct scatterlist *sg;
-	unsigned int i;
-	int ret;
-
-	ret = sg_alloc_table(&use->sgt, DIV_ROUND_UP(end - first, PAGE_SIZE), GFP_KERNEL_ACCOUNT);
-	if (ret)
-		return ret;
-	for_each_sgtable_sg(&use->sgt, sg, i) {
-		sg_set_page(sg, vmalloc_to_page(use->gpu->store + first + i * PAGE_SIZE),
-			    PAGE_SIZE, 0);
-	}
-	ret = dma_map_sgtable(dev, &use->sgt, DMA_BIDIRECTIONAL, DMA_ATTR_SKIP_CPU_SYNC);
-	if (ret)
-		sg_free_table(&use->sgt);
-	return ret;
-}
-
-static struct sg_table *gpu_dma_map(void *priv, struct device *dev)
-{
-	struct gpu_use *use = priv;
-	int ret;
-
-	mutex_lock(&use->gpu->lock);
-	ret = use->dead ? -ENODEV : gpu_table(use, dev);
-	if (!ret)
-		use->dev = dev;
-	mutex_unlock(&use->gpu->lock);
-	return ret ? ERR_PTR(ret) : &use->sgt;
-}
-
 static int gpu_vmap(void *priv, struct iosys_map *map)
 {
 	struct gpu_use *use = priv;
@@ -198,7 +150,6 @@ static void gpu_put(void *priv)
 	struct gpu *gpu = use->gpu;
 
 	mutex_lock(&gpu->lock);
-	gpu_unmap_views(use);
 	list_del(&use->node);
 	mutex_unlock(&gpu->lock);
 	kfree(use);
@@ -208,7 +159,6 @@ static void gpu_put(void *priv)
 static struct gda_peer_client gpu_client = {
 	.owner = THIS_MODULE,
 	.get = gpu_get,
-	.dma_map = gpu_dma_map,
 	.vmap = gpu_vmap,
 	.put = gpu_put,
 };
