@@ -31,6 +31,7 @@
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/nospec.h>
 #include <linux/slab.h>
 
 #include <gda/compat.h>
@@ -49,6 +50,7 @@ struct gda_dmabuf {
 	struct list_head node;	/* in gda_dmabuf_maps */
 	struct iosys_map map;
 	void *addr;		/* of the MR's first byte */
+	u64 length;		/* of the MR */
 	bool held;		/* pinned if it can move, and not taken away */
 	bool stopped;		/* about to be: executors look no more */
 	bool mapped;
@@ -295,6 +297,7 @@ static int gda_dmabuf_attach(struct gda_mem_backing *b, const struct gda_mem_req
 	if (ret)
 		goto err_cpu_access;
 	db->addr = db->map.vaddr + req->addr;
+	db->length = req->length;
 	b->priv = db;
 	return 0;
 
@@ -317,7 +320,8 @@ static u32 gda_dmabuf_span(const struct gda_mem_backing *b, u64 off, u32 len, vo
 {
 	const struct gda_dmabuf *db = b->priv;
 
-	*ptr = db->addr + off;
+	/* speculation may come here with any @off: clamp, then select a pointer */
+	*ptr = db->addr + array_index_nospec(off, db->length);
 	return len;
 }
 

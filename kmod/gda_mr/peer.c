@@ -16,6 +16,7 @@
 #include <linux/iosys-map.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/nospec.h>
 #include <linux/rculist.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -33,6 +34,7 @@ struct gda_peer_memory {
 	struct gda_peer_client *client;
 	void *priv;		/* the client's */
 	void *addr;		/* of the MR's first byte, for the CPU */
+	u64 length;		/* of the MR */
 };
 
 static LIST_HEAD(gda_peer_clients);
@@ -153,6 +155,7 @@ static int gda_peer_attach(struct gda_mem_backing *b, const struct gda_mem_reque
 	memory = kzalloc(sizeof(*memory), GFP_KERNEL_ACCOUNT);
 	if (!memory)
 		return -ENOMEM;
+	memory->length = req->length;
 	/* before get(): from there on the memory can be invalidated */
 	memory->backing = b;
 	ret = gda_peer_get(memory, &range);
@@ -183,7 +186,8 @@ static u32 gda_peer_span(const struct gda_mem_backing *b, u64 off, u32 len, void
 {
 	const struct gda_peer_memory *memory = b->priv;
 
-	*ptr = memory->addr + off;
+	/* speculation may come here with any @off: clamp, then select a pointer */
+	*ptr = memory->addr + array_index_nospec(off, memory->length);
 	return len;
 }
 

@@ -145,6 +145,10 @@ check_includes() { # who may include and name whom
 	tools/lint/include-direction.sh
 }
 
+check_spans() { # offsets are clamped where they select a pointer (S10)
+	tools/lint/spans.sh
+}
+
 check_limits() { # length of files and functions
 	tools/lint/limits.sh "${all[@]}"
 }

@@ -173,7 +173,8 @@ static __always_inline void *gda_exec_again(const struct gda_sge *range, u32 acc
 	if (unlikely(use->tag != gda_exec_tag(range->key, access) || off > use->len ||
 		     range->len > use->len - off || !gda_access_live(use->mem)))
 		return NULL;
-	return use->ptr + off;
+	/* the queue chose @off, and the check above may not have been waited for */
+	return use->ptr + gda_os_clamp(off, use->len);
 }
 
 /*

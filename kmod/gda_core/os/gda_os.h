@@ -13,6 +13,7 @@
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/minmax.h>
+#include <linux/nospec.h>
 #include <linux/stddef.h>
 #include <linux/string.h>
 #include <linux/types.h>
@@ -25,7 +26,13 @@
  *   memcpy memmove memset static_assert offsetof, the numbers of errno.h
  *   gda_os_fetch_add64 gda_os_cmpxchg64 (fully ordered, natural alignment,
  *   return the old value), gda_os_fetch_add32 gda_os_cmpxchg32
+ *   gda_os_clamp(index, size): @index, and 0 where a processor speculates beyond @size
  */
+
+static inline u64 gda_os_clamp(u64 index, u64 size)
+{
+	return array_index_nospec(index, size);
+}
 
 static inline u64 gda_os_fetch_add64(u64 *p, u64 v)
 {

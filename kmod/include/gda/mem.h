@@ -41,7 +41,9 @@ struct gda_mem_request {
  * @attach: pin the memory and fill @b; process context of the caller, may sleep
  * @detach: undo attach()
  * @span: as gda_host_span() of the engine, called under SRCU: takes no lock that
- *	waits for memory management, allocates nothing. NULL if @b->pages is set.
+ *	waits for memory management, allocates nothing. It clamps the offset, which a queue
+ *	chooses, by array_index_nospec() before the offset selects a pointer (lint looks for
+ *	that). NULL if @b->pages is set.
  */
 struct gda_mem_kind {
 	const char *name;
