@@ -44,7 +44,7 @@ $(RELOADERS): $(BUILD)/selftests/kernel/reload.o
 $(RELOADERS) $(BUILD)/selftests/kernel/reload.o: selftests/kernel/reload.h
 
 # Those whose memory is taken away by gda_test.
-MOVERS := $(addprefix $(BUILD)/selftests/kernel/,cgroup churn edu killed kinds \
+MOVERS := $(addprefix $(BUILD)/selftests/kernel/,bounce cgroup churn edu killed kinds \
 	memlock peer_memory queue revoke vgem)
 $(MOVERS): KSELFTEST_OWN = $(BUILD)/selftests/kernel/move.o
 $(MOVERS): $(BUILD)/selftests/kernel/move.o
@@ -52,7 +52,7 @@ $(MOVERS) $(BUILD)/selftests/kernel/move.o: selftests/kernel/move.h
 
 $(MOVERS) $(addprefix $(BUILD)/selftests/kernel/,object.o move.o sweep_map.o sweep_memory.o \
 		mmap_life removal): selftests/kmod/gda_test/ioctl.h
-$(addprefix $(BUILD)/selftests/kernel/,edu killed sweep_map.o): selftests/kmod/gda_edu/ioctl.h
+$(addprefix $(BUILD)/selftests/kernel/,bounce edu killed sweep_map.o): selftests/kmod/gda_edu/ioctl.h
 
 # The same in 32 bits, against the 64-bit kernel (SECURITY.md O9), if it can be built.
 GDA_KSELFTESTS32 := basic blocked completion copyout export handle ioctl keys limits \

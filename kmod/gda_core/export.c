@@ -18,10 +18,14 @@
  * dev->export_lock guards the list and is held while one export is revoked, so that
  * the dma-buf is there: whoever releases it waits. @gone is set under the dma_resv.
  */
+#include <linux/device.h>
 #include <linux/dma-buf.h>
+#include <linux/dma-direct.h>
+#include <linux/dma-map-ops.h>
 #include <linux/dma-mapping.h>
 #include <linux/dma-resv.h>
 #include <linux/file.h>
+#include <linux/iommu.h>
 #include <linux/iosys-map.h>
 #include <linux/slab.h>
 
@@ -59,6 +63,45 @@ static void gda_export_unpin(struct dma_buf_attachment *attach)
 	dma_resv_assert_held(attach->dmabuf->resv);
 }
 
+/* Where the memory is that @dev reaches at @addr. */
+static phys_addr_t gda_export_phys(struct device *dev, struct iommu_domain *domain,
+				   dma_addr_t addr)
+{
+	phys_addr_t phys = domain ? iommu_iova_to_phys(domain, addr) : addr;
+
+	/* no IOMMU, or one that passes addresses through: the DMA layer alone translates */
+	return phys == addr ? dma_to_phys(dev, addr) : phys;
+}
+
+/*
+ * Does the device see other memory than the region, a copy? The DMA layer makes one
+ * (swiotlb) where the device does not reach the pages or may not see all of them. Nobody would
+ * keep the copy and the queue the same. Addresses through an IOMMU are followed to what it
+ * maps. Where another layer translates (Xen's), nothing can be said and the mapping is
+ * taken for good.
+ */
+static bool gda_export_bounced(struct device *dev, const struct gda_region *region,
+			       struct sg_table *sgt)
+{
+	struct iommu_domain *domain = iommu_get_domain_for_dev(dev);
+	struct scatterlist *sg;
+	unsigned int page = 0;
+	unsigned long off;
+	int i;
+
+	if (!domain && get_dma_ops(dev))
+		return false;
+	for_each_sgtable_dma_sg(sgt, sg, i) {
+		for (off = 0; off < sg_dma_len(sg); off += PAGE_SIZE, page++) {
+			phys_addr_t phys = gda_export_phys(dev, domain, sg_dma_address(sg) + off);
+
+			if (phys != page_to_phys(region->pages[page]))
+				return true;
+		}
+	}
+	return false;
+}
+
 static struct sg_table *gda_export_map(struct dma_buf_attachment *attach,
 				       enum dma_data_direction dir)
 {
@@ -87,8 +130,15 @@ static struct sg_table *gda_export_map(struct dma_buf_attachment *attach,
 	ret = dma_map_sgtable(attach->dev, sgt, dir, DMA_ATTR_SKIP_CPU_SYNC);
 	if (ret)
 		goto err_table;
+	if (gda_export_bounced(attach->dev, region, sgt)) {
+		dev_dbg(attach->dev, "a GDA queue would be bounced: the device does not reach it\n");
+		ret = -EMEDIUMTYPE;
+		goto err_map;
+	}
 	return sgt;
 
+err_map:
+	dma_unmap_sgtable(attach->dev, sgt, dir, DMA_ATTR_SKIP_CPU_SYNC);
 err_table:
 	sg_free_table(sgt);
 err_kfree:

@@ -75,12 +75,19 @@ guest() {
 	# The guest crashed, or was ended: so its run has no end.
 	[ $? != 125 ] || sed -i '/^total\t/d' "$log/results" 2>/dev/null
 	count "$log"
+	# Once more, started so that devices without an IOMMU get bounce buffers.
+	title "bounce buffers, in a guest on $k"
+	tools/vm/gda-vm -v -e -k "$rel" -t 120 -a swiotlb=force -- \
+		$scripts/run-tests.sh --dmesg --logs "$log/bounce" \
+		tools/vm/load.sh build/selftests/kernel/bounce tools/vm/unload.sh
+	[ $? != 125 ] || sed -i '/^total\t/d' "$log/bounce/results" 2>/dev/null
+	count "$log/bounce"
 }
 
 mkdir -p build/log
 for what; do
 	log=$(log_of "$what")
-	rm -f "$log"/{*.log,results,console,dmesg}
+	rm -rf "$log"/{*.log,results,console,dmesg,bounce}
 done
 $scripts/deps.sh check || { failed; end; }
 if ! step "library and tests" make --no-print-directory -s -k -j "$(nproc)" lib examples tests; then

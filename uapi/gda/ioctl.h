@@ -835,6 +835,10 @@ struct gda_region_export {
 	__u32 offset;
 	__aligned_u64 length;
 };
+ *
+ * Mapping it for a device that would be given a copy of the pages (a bounce buffer, because the
+ * device does not reach them) fails with EMEDIUMTYPE, in the call by which the program has
+ * that device's driver import it: nobody would keep the copy and the queue the same.
 #define GDA_IOC_REGION_EXPORT	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_REGION_EXPORT)
 
 /**

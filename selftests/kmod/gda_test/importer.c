@@ -55,9 +55,9 @@ static int test_importer_map(struct test_importer *imp)
 		dma_buf_unmap_attachment(imp->attach, sgt, DMA_BIDIRECTIONAL);
 	if (!ret)
 		dma_buf_unpin(imp->attach);
-	/* one without the other is none of them, but want of memory is nobody's word */
-	if (!ret && PTR_ERR_OR_ZERO(sgt) == -ENOMEM)
-		return -ENOMEM;
+	/* one without the other is none of them; not so want of memory, or of a way there */
+	if (!ret && (PTR_ERR_OR_ZERO(sgt) == -ENOMEM || PTR_ERR_OR_ZERO(sgt) == -EMEDIUMTYPE))
+		return PTR_ERR(sgt);
 	return ret == PTR_ERR_OR_ZERO(sgt) ? ret : -EPROTO;
 }
 
