@@ -44,8 +44,8 @@ $(RELOADERS): $(BUILD)/selftests/kernel/reload.o
 $(RELOADERS) $(BUILD)/selftests/kernel/reload.o: selftests/kernel/reload.h
 
 # Those whose memory is taken away by gda_test.
-MOVERS := $(addprefix $(BUILD)/selftests/kernel/,bounce cgroup churn edu killed kinds \
-	memlock peer_memory queue revoke vgem)
+MOVERS := $(addprefix $(BUILD)/selftests/kernel/,bounce cgroup churn edu event killed kinds \
+	memlock peer_memory queue revoke vgem waiters)
 $(MOVERS): KSELFTEST_OWN = $(BUILD)/selftests/kernel/move.o
 $(MOVERS): $(BUILD)/selftests/kernel/move.o
 $(MOVERS) $(BUILD)/selftests/kernel/move.o: selftests/kernel/move.h

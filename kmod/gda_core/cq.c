@@ -10,7 +10,6 @@
  * Entries and record may lie in memory of the caller (loan.c). They are touched under
  * cq->lock and not once the CQ is lost.
  */
-#include <linux/eventfd.h>
 #include <linux/slab.h>
 
 #include "gda_private.h"
@@ -127,17 +126,15 @@ static void gda_cq_free_memory(struct gda_cq *cq)
 	gda_loan_return(&cq->region_loan);
 }
 
-/* Nothing is written or read any more. Who sleeps is woken: it will not hear again. */
+/* Nothing is written or read any more. Sleepers are woken: no completion will come. */
 static void gda_cq_lose(struct gda_loan *loan)
 {
 	struct gda_cq *cq = container_of(loan->obj, struct gda_cq, obj);
 
 	spin_lock(&cq->lock);
 	WRITE_ONCE(cq->lost, true);
-	if (cq->armed) {
-		cq->armed = 0;
-		gda_eventfd_signal(cq->event);
-	}
+	if (cq->armed)
+		gda_event_note(cq);
 	spin_unlock(&cq->lock);
 	/* before the QPs are looked for; pairs with smp_mb() in gda_qp_publish() */
 	smp_mb();
@@ -158,8 +155,7 @@ static void gda_cq_free(struct gda_object *obj)
 	struct gda_cq *cq = container_of(obj, struct gda_cq, obj);
 
 	gda_cq_free_memory(cq);
-	if (cq->event)
-		eventfd_ctx_put(cq->event);
+	gda_event_put(cq->event);
 	obj->ctx->ncq--;
 	gda_stat_add(GDA_STAT_CQS, -1);
 	kfree(cq);
@@ -266,37 +262,4 @@ err_free:
 	gda_cq_free_memory(cq);
 	kfree(cq);
 	return ERR_PTR(ret);
-}
-
-int gda_cq_event(struct gda_ctx *ctx, struct gda_cq_event *cmd)
-{
-	struct eventfd_ctx *event = NULL;
-	struct gda_object *obj;
-	struct gda_cq *cq;
-	bool deaf;
-
-	if (hweight32(cmd->flags) > 1)
-		return -EINVAL;
-	obj = gda_object_find(ctx, cmd->handle, GDA_OBJECT_CQ);
-	if (!obj)
-		return -ENOENT;
-	cq = container_of(obj, struct gda_cq, obj);
-	if (cmd->eventfd < -1 || (cmd->eventfd == -1 && cmd->flags && !cq->event))
-		return -EINVAL;
-	if (cmd->eventfd >= 0) {
-		event = eventfd_ctx_fdget(cmd->eventfd);
-		if (IS_ERR(event))
-			return PTR_ERR(event);
-	}
-	spin_lock(&cq->lock);
-	/* nothing would ever signal */
-	deaf = cq->lost && cmd->flags;
-	if (event && !deaf)
-		swap(cq->event, event);
-	if (!deaf)
-		cq->armed = cmd->flags;
-	spin_unlock(&cq->lock);
-	if (event)
-		eventfd_ctx_put(event);
-	return deaf ? -ENODEV : 0;
 }

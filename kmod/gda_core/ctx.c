@@ -75,6 +75,7 @@ struct gda_ctx *gda_ctx_create(struct file *file)
 	mutex_init(&ctx->lock);
 	mutex_init(&ctx->map_lock);
 	INIT_LIST_HEAD(&ctx->loans);
+	gda_events_init(ctx);
 	xa_init_flags(&ctx->objects, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&ctx->regions, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	file->f_mapping = ctx->inode->i_mapping;
@@ -219,6 +220,7 @@ void gda_ctx_destroy(struct gda_ctx *ctx, struct file *file)
 	gda_ctx_shutdown(ctx);
 	mutex_unlock(&ctx->lock);
 
+	gda_events_flush(ctx);
 	gda_worker_free(ctx);
 	file->f_mapping = file_inode(file)->i_mapping;
 	WARN_ON_ONCE(!xa_empty(&ctx->objects));

@@ -15,6 +15,7 @@
  *
  *   dev->peer_lock     spinlock  who is connected to whom
  *   cq->lock           spinlock  entries of a CQ
+ *   worker.event_lock  spinlock  events that a context's worker is to signal
  *
  * Nothing under ctx->lock or map_lock takes mmap_lock, and a fault never takes ctx->lock.
  * A move_notify() takes no mutex of ours.
@@ -66,8 +67,8 @@
 #define GDA_VISIT_WQES		64U
 #define GDA_VISIT_BYTES		(64U << 10)
 
-struct eventfd_ctx;
 struct gda_ctx;
+struct gda_event;
 struct gda_qp;
 
 /* A device: what executes work. Static life, longer than any context. */
@@ -161,6 +162,10 @@ struct gda_worker {
 	unsigned long flags;
 	bool stopped;			/* under ctx->lock */
 	u64 due;			/* its own: when to look at everything, or 0; ns */
+
+	spinlock_t event_lock;		/* guards the next two */
+	struct list_head events;	/* noted, to be signalled; see event.c */
+	unsigned int nevents;		/* how many; also read without the lock */
 };
 
 enum {
@@ -331,12 +336,23 @@ struct gda_cq {
 	struct gda_loan region_loan;
 	struct gda_loan rec_loan;
 	bool lost;			/* no memory any more; under @lock */
-	struct eventfd_ctx *event;	/* under @lock */
+	struct gda_event *event;	/* or NULL; under @lock */
 	u32 armed;			/* GDA_CQ_ARM_*; under @lock */
 };
 
 struct gda_object *gda_cq_create(struct gda_ctx *ctx, struct gda_cq_create *cmd);
-int gda_cq_event(struct gda_ctx *ctx, struct gda_cq_event *cmd);
+
+/* event.c - eventfds of CQs */
+int gda_cq_event(struct gda_ctx *ctx, const struct gda_cq_event *cmd);
+void gda_events_init(struct gda_ctx *ctx);
+void gda_event_note(struct gda_cq *cq);
+void gda_event_signal(struct gda_ctx *ctx);
+void gda_events_flush(struct gda_ctx *ctx);
+void gda_event_put(struct gda_event *event);
+static inline unsigned int gda_events_noted(const struct gda_ctx *ctx)
+{
+	return READ_ONCE(ctx->worker.nevents);
+}
 
 /* counter.c */
 struct gda_count {

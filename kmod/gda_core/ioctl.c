@@ -103,14 +103,23 @@ static int gda_ioc_destroy(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __use
 {
 	struct gda_destroy *cmd = &ucmd->destroy;
 
+	int ret;
+
+	ret = gda_ctx_enter(ctx);
+	if (ret)
+		return ret;
 	if (cmd->reserved)
-		return -EOPNOTSUPP;
-	if (!(cmd->flags & GDA_DESTROY_CONTEXT))
-		return gda_object_destroy(ctx, cmd->handle);
-	if (cmd->handle)
-		return -EINVAL;
-	gda_ctx_shutdown(ctx);
-	return 0;
+		ret = -EOPNOTSUPP;
+	else if (!(cmd->flags & GDA_DESTROY_CONTEXT))
+		ret = gda_object_destroy(ctx, cmd->handle);
+	else if (cmd->handle)
+		ret = -EINVAL;
+	else
+		gda_ctx_shutdown(ctx);
+	gda_ctx_leave(ctx);
+	/* of a CQ that is gone, or of a context that has no worker any more */
+	gda_events_flush(ctx);
+	return ret;
 }
 
 static struct gda_region *gda_cell_region(const struct gda_cell *cell, u32 *offset)
@@ -270,7 +279,7 @@ static const struct gda_ioctl_op gda_ioctl_ops[] = {
 	GDA_OP(QUERY, struct gda_query, device,
 	       .fn = gda_ioc_query, .unbound = true, .respond = true),
 	GDA_OP(DESTROY, struct gda_destroy, reserved,
-	       .fn = gda_ioc_destroy, .flags = GDA_DESTROY_CONTEXT),
+	       .fn = gda_ioc_destroy, .flags = GDA_DESTROY_CONTEXT, .locks = true),
 	GDA_OP(REGION_INFO, struct gda_region_query, info,
 	       .fn = gda_ioc_region, .respond = true),
 	GDA_OP(CQ_CREATE, struct gda_cq_create, dbrec,
@@ -294,7 +303,8 @@ static const struct gda_ioctl_op gda_ioctl_ops[] = {
 	GDA_OP(MR_QUERY, struct gda_mr_query, length,
 	       .fn = gda_ioc_mr_query, .respond = true),
 	GDA_OP(CQ_EVENT, struct gda_cq_event, eventfd,
-	       .fn = gda_ioc_cq_event, .flags = GDA_CQ_ARM | GDA_CQ_ARM_SOLICITED),
+	       .fn = gda_ioc_cq_event, .flags = GDA_CQ_ARM | GDA_CQ_ARM_SOLICITED,
+	       .locks = true),
 	GDA_OP(COUNTER_CREATE, struct gda_counter_create, counter,
 	       .create = gda_ioc_counter_create),
 	GDA_OP(MR_REG_DMABUF, struct gda_mr_reg_dmabuf, key,

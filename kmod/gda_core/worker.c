@@ -9,14 +9,14 @@
  * looked at every GDA_PACE_US, or less often if looking takes long: it sleeps
  * GDA_PACE_SHARE times as long as it looked. It is a reader (gda_read_lock()) while it
  * looks at a page and lets go after each visit, so whoever destroys something, or takes
- * memory away, waits for one visit at most, whatever the CPU limit of the owner.
+ * memory away, waits for one visit at most, whatever the CPU limit of the owner. Between
+ * visits it signals the events of its context's CQs (event.c).
  *
  * A QP whose peer was not ready is passed over until its delay is over. That keeps no page
  * active: the worker sleeps until the first of them is due, and then looks at all pages.
  */
 #include <linux/cgroup.h>
 #include <linux/completion.h>
-#include <linux/delay.h>
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>
 #include <linux/moduleparam.h>
@@ -58,6 +58,17 @@ static void gda_worker_snapshot(unsigned long *to, const unsigned long *from, un
 static bool gda_worker_ends(const struct gda_ctx *ctx)
 {
 	return READ_ONCE(ctx->worker.stopped);
+}
+
+/* Signal what is noted, under no lock and as no reader: that may take long. */
+static void gda_worker_signal(struct gda_ctx *ctx)
+{
+	unsigned int n;
+
+	for (n = gda_events_noted(ctx); unlikely(n) && !gda_worker_ends(ctx); n--) {
+		gda_event_signal(ctx);
+		cond_resched_tasks_rcu_qs();
+	}
 }
 
 static bool gda_worker_serve(struct gda_cells *cells, unsigned int slot)
@@ -135,6 +146,7 @@ static bool gda_worker_scan(struct gda_ctx *ctx, unsigned int page, bool all)
 		if (cells)
 			served = gda_worker_serve_next(cells, look, &slot);
 		gda_read_unlock(idx);
+		gda_worker_signal(ctx);
 		if (!served || gda_worker_ends(ctx))
 			return progress;
 		progress = true;
@@ -242,22 +254,32 @@ static void gda_worker_sleep(struct gda_ctx *ctx)
 {
 	DECLARE_BITMAP(active, GDA_CELL_PAGES);
 
-	/* pairs with wake_up_process() after a page, the kick or the stop was set */
+	/* pairs with wake_up_process() after a page, the kick, an event or the stop was set */
 	set_current_state(TASK_IDLE);
 	gda_worker_snapshot(active, ctx->active, GDA_CELL_PAGES);
 	if (!gda_worker_ends(ctx) && !test_bit(GDA_WORKER_KICK, &ctx->worker.flags) &&
-	    bitmap_empty(active, GDA_CELL_PAGES))
+	    !gda_events_noted(ctx) && bitmap_empty(active, GDA_CELL_PAGES))
 		gda_worker_schedule(ctx);
 	__set_current_state(TASK_RUNNING);
 }
 
-/* Until the paced pages are looked at again. Not as load: nobody waits for it. */
-static void gda_worker_pace(const struct gda_pass *pass)
+/*
+ * Sleep until the paced pages are to be looked at again, or an event is noted. Not as load:
+ * nobody waits for it.
+ */
+static void gda_worker_pace(const struct gda_ctx *ctx, const struct gda_pass *pass)
 {
-	u64 us = (ktime_get_ns() - pass->now) / NSEC_PER_USEC * GDA_PACE_SHARE;
+	u64 ns = (ktime_get_ns() - pass->now) * GDA_PACE_SHARE;
+	ktime_t wait;
 
-	us = clamp_t(u64, us, GDA_PACE_US, gda_idle_us + GDA_PACE_US);
-	usleep_range_state(us, 2 * us, TASK_IDLE);
+	ns = clamp_t(u64, ns, GDA_PACE_US * NSEC_PER_USEC,
+		     (gda_idle_us + GDA_PACE_US) * NSEC_PER_USEC);
+	wait = ns_to_ktime(ns);
+	set_current_state(TASK_IDLE);
+	/* pairs with wake_up_process() in gda_event_note() */
+	if (!gda_events_noted(ctx))
+		schedule_hrtimeout_range(&wait, ns, HRTIMER_MODE_REL);
+	__set_current_state(TASK_RUNNING);
 }
 
 /* What a new worker is told; on the stack of who makes it and waits. */
@@ -325,13 +347,14 @@ static int gda_worker_main(void *data)
 			gda_worker_rouse(ctx);
 			pass.all = true;
 		}
+		gda_worker_signal(ctx);
 		gda_worker_pass(ctx, &pass);
 		found = pass.progress;
 		if (pass.progress || pass.eager) {
 			cond_resched_tasks_rcu_qs();
 			cpu_relax();
 		} else if (pass.active) {
-			gda_worker_pace(&pass);
+			gda_worker_pace(ctx, &pass);
 		} else {
 			gda_worker_sleep(ctx);
 		}

@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -378,6 +379,7 @@ TEST_F(queue, K5_event_of_a_lost_cq)
 	int buf = t_test_buffer(self->test, LEN, 0), event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	struct queue q = { .buf = { -1, -1, buf } };
 	struct gda_cq_event arm = { .size = sizeof(arm), .flags = GDA_CQ_ARM, .eventfd = event };
+	struct pollfd p = { .fd = event, .events = POLLIN };
 	struct gda_test_move cmd = { 0 };
 	uint64_t n = 0;
 
@@ -386,6 +388,7 @@ TEST_F(queue, K5_event_of_a_lost_cq)
 	arm.handle = q.qp.cqc.handle;
 	ASSERT_OK(t_ioctl(self->fd, GDA_IOC_CQ_EVENT, &arm));
 	ASSERT_OK(t_move(self->test, buf, 0, &cmd));
+	EXPECT_EQ(1, poll(&p, 1, 20000));
 	EXPECT_EQ(sizeof(n), read(event, &n, sizeof(n)));
 	/* who would sleep now would sleep for good */
 	EXPECT_EQ(-ENODEV, t_ioctl(self->fd, GDA_IOC_CQ_EVENT, &arm));

@@ -427,10 +427,15 @@ struct gda_cq_create {
  * @eventfd: in: eventfd(2) to be signaled; -1: the one given before (EINVAL if none)
  *
  * A completion that was written before the call signals nothing: arm, look at the
- * CQ once more, then wait. EBADF or EINVAL: @eventfd is no eventfd. ENODEV: the CQ
+ * CQ once more, then wait. EBADF or EINVAL: @eventfd is no eventfd. ENOMEM. ENODEV: the CQ
  * lost its memory (struct gda_queue_memory), and nothing would signal; who had armed it
  * by then was signaled. A QP that fails while nothing is posted to it signals a ring without
  * an entry in it, once: who arms it afterwards asks GDA_IOC_QP_QUERY.
+ *
+ * The worker of the CQ's context signals, soon after the entry was written. What an armed
+ * CQ owes by then is signaled also if the CQ is disarmed, given another eventfd or
+ * destroyed in between: to the eventfd that it was armed with. Two events of one CQ that
+ * the worker finds together are one signal.
  */
 struct gda_cq_event {
 	__u32 size;
@@ -825,6 +830,10 @@ struct gda_mr_reg_dmabuf {
  *
  * When the device is removed the dma-buf is revoked: importers are told, and attaching it,
  * mapping it and registering it are ENODEV from then on. What is mapped stays.
+ *
+ * Mapping it for a device that would be given a copy of the pages (a bounce buffer, because the
+ * device does not reach them) fails with EMEDIUMTYPE, in the call by which the program has
+ * that device's driver import it: nobody would keep the copy and the queue the same.
  */
 struct gda_region_export {
 	__u32 size;
@@ -835,10 +844,6 @@ struct gda_region_export {
 	__u32 offset;
 	__aligned_u64 length;
 };
- *
- * Mapping it for a device that would be given a copy of the pages (a bounce buffer, because the
- * device does not reach them) fails with EMEDIUMTYPE, in the call by which the program has
- * that device's driver import it: nobody would keep the copy and the queue the same.
 #define GDA_IOC_REGION_EXPORT	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_REGION_EXPORT)
 
 /**

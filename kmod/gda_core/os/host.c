@@ -79,10 +79,8 @@ void gda_host_event(struct gda_ecq *ecq, const struct gda_completion *c)
 
 	trace_gda_qp_error(c->qpn, c->first_error, 0, c->status.syndrome, c->status.vendor);
 	spin_lock(&cq->lock);
-	if (cq->armed & gda_cq_events(c)) {
-		cq->armed = 0;
-		gda_eventfd_signal(cq->event);
-	}
+	if (cq->armed & gda_cq_events(c))
+		gda_event_note(cq);
 	spin_unlock(&cq->lock);
 }
 
@@ -102,10 +100,8 @@ bool gda_host_push(struct gda_ecq *ecq, const struct gda_completion *c)
 	}
 	pushed = gda_cq_push(ecq, c);
 	/* an overflow is an event too: there is nothing else to wait for */
-	if ((pushed || ecq->failed) && cq->armed & gda_cq_events(c)) {
-		cq->armed = 0;
-		gda_eventfd_signal(cq->event);
-	}
+	if ((pushed || ecq->failed) && cq->armed & gda_cq_events(c))
+		gda_event_note(cq);
 	spin_unlock(&cq->lock);
 	return pushed;
 }

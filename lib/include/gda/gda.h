@@ -186,9 +186,12 @@ int gda_cq_destroy(struct gda_cq *cq);
  * @eventfd: an eventfd(2); -1: the one given before
  * @flags: %GDA_CQ_ARM, %GDA_CQ_ARM_SOLICITED, or 0 to disarm
  *
- * What completed before the call signals nothing: arm, look once more, then wait.
+ * What completed before the call signals nothing: arm, look once more, then wait. What
+ * completed while the CQ was armed is signaled soon, to the eventfd that it was armed with,
+ * also if the CQ is disarmed or destroyed meanwhile.
  *
- * Return: 0; -EINVAL bad flags, no eventfd given before, or @eventfd is none; -EBADF.
+ * Return: 0; -EINVAL bad flags, no eventfd given before, or @eventfd is none; -EBADF;
+ * -ENOMEM.
  */
 int gda_cq_event(struct gda_cq *cq, int eventfd, uint32_t flags);
 

@@ -5,7 +5,7 @@
  * /dev/gda_test exports dma-bufs, and tells how an address is mapped. An open
  * /dev/gda_test_peer is a GPU with memory that only its driver can hand out: mmap(2) maps
  * it, MAP_SHARED. An open /dev/gda_test_importer is a device that has attached one dma-buf,
- * dynamically.
+ * dynamically. An open /dev/gda_test_watch is a waiter of one eventfd.
  */
 #ifndef GDA_TEST_IOCTL_H
 #define GDA_TEST_IOCTL_H
@@ -110,6 +110,29 @@ struct gda_test_memtype {
 #define GDA_TEST_MAP		_IO('t', 7)
 /* How often the exporter said that it moves: then it is unmapped and unpinned. */
 #define GDA_TEST_NOTIFIED	_IOR('t', 8, __u32)
+
+/**
+ * struct gda_test_watch - wait for an eventfd, once a file (GDA_TEST_WATCH)
+ * @fd: the eventfd
+ * @busy_us: how long whoever signals it is kept, at most 100000
+ */
+struct gda_test_watch {
+	__s32 fd;
+	__u32 busy_us;
+};
+
+/**
+ * struct gda_test_watched - who signalled it (GDA_TEST_WATCHED)
+ * @pid: out: the last task that did, as the first pid namespace names it
+ * @count: out: how often
+ */
+struct gda_test_watched {
+	__s32 pid;
+	__u32 count;
+};
+
+#define GDA_TEST_WATCH		_IOW('t', 10, struct gda_test_watch)
+#define GDA_TEST_WATCHED	_IOR('t', 11, struct gda_test_watched)
 
 #define GDA_TEST_MEMTYPE	_IOWR('t', 9, struct gda_test_memtype)
 

@@ -22,12 +22,17 @@ static int __init test_init(void)
 	ret = misc_register(&test_importer_misc);
 	if (ret)
 		goto err_peer;
+	ret = misc_register(&test_watch_misc);
+	if (ret)
+		goto err_importer;
 	/* last: it cannot be undone by failing */
 	ret = test_peer_register();
 	if (ret)
-		goto err_importer;
+		goto err_watch;
 	return 0;
 
+err_watch:
+	misc_deregister(&test_watch_misc);
 err_importer:
 	misc_deregister(&test_importer_misc);
 err_peer:
@@ -40,6 +45,7 @@ err_exporter:
 static void __exit test_exit(void)
 {
 	test_peer_unregister();
+	misc_deregister(&test_watch_misc);
 	misc_deregister(&test_importer_misc);
 	misc_deregister(&test_peer_misc);
 	misc_deregister(&test_exporter_misc);

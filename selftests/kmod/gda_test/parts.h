@@ -9,6 +9,7 @@
 extern struct miscdevice test_exporter_misc;	/* exporter.c */
 extern struct miscdevice test_peer_misc;	/* peer.c */
 extern struct miscdevice test_importer_misc;	/* importer.c */
+extern struct miscdevice test_watch_misc;	/* watch.c */
 
 int test_peer_register(void);
 void test_peer_unregister(void);

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Events: the eventfd that a CQ signals once after it was armed.
+ *
+ * eventfd_signal() calls every waiter of the eventfd, with interrupts disabled, and user
+ * space chooses how many waiters there are. So it is never called under a lock of ours or
+ * inside a gda_srcu section. A completion that fires only notes the event: it puts the
+ * event on a list of the context that owns the CQ and wakes that context's worker, which
+ * signals between two visits. Nobody but the owner of an eventfd spends time on its waiters,
+ * not a peer whose immediate fires the event, and not an exporter that takes the CQ's
+ * memory away.
+ *
+ * An event that is noted again before it is signalled is signalled once. The CQ and the list
+ * each hold a reference, so a noted event is signalled also when the CQ has been given
+ * another eventfd since then or has been destroyed. The ioctls that separate an event
+ * from its CQ signal the list themselves before they return; otherwise a context whose worker
+ * does not get to run could collect any number of eventfds there.
+ *
+ * worker.event_lock guards the list. It is taken under cq->lock, and no other lock is taken
+ * under it.
+ */
+#include <linux/eventfd.h>
+#include <linux/kref.h>
+#include <linux/slab.h>
+
+#include "gda_private.h"
+
+struct gda_event {
+	struct kref ref;
+	struct list_head node;		/* in worker.events while noted */
+	struct eventfd_ctx *fd;
+};
+
+void gda_events_init(struct gda_ctx *ctx)
+{
+	spin_lock_init(&ctx->worker.event_lock);
+	INIT_LIST_HEAD(&ctx->worker.events);
+}
+
+static struct gda_event *gda_event_create(int fd)
+{
+	struct gda_event *event = kzalloc(sizeof(*event), GFP_KERNEL_ACCOUNT);
+	int ret;
+
+	if (!event)
+		return ERR_PTR(-ENOMEM);
+	event->fd = eventfd_ctx_fdget(fd);
+	if (IS_ERR(event->fd)) {
+		ret = PTR_ERR(event->fd);
+		kfree(event);
+		return ERR_PTR(ret);
+	}
+	kref_init(&event->ref);
+	INIT_LIST_HEAD(&event->node);
+	return event;
+}
+
+static void gda_event_release(struct kref *ref)
+{
+	struct gda_event *event = container_of(ref, struct gda_event, ref);
+
+	eventfd_ctx_put(event->fd);
+	kfree(event);
+}
+
+void gda_event_put(struct gda_event *event)
+{
+	if (event)
+		kref_put(&event->ref, gda_event_release);
+}
+
+/* An armed CQ fires: disarm the CQ and have the worker of its context signal the event. */
+void gda_event_note(struct gda_cq *cq)
+{
+	struct gda_worker *worker = &cq->obj.ctx->worker;
+	struct gda_event *event = cq->event;
+	bool wake;
+
+	lockdep_assert_held(&cq->lock);
+	cq->armed = 0;
+	spin_lock(&worker->event_lock);
+	wake = list_empty(&event->node);
+	if (wake) {
+		kref_get(&event->ref);
+		list_add_tail(&event->node, &worker->events);
+		WRITE_ONCE(worker->nevents, worker->nevents + 1);
+	}
+	spin_unlock(&worker->event_lock);
+	/* pairs with set_current_state() in the worker, which then looks at nevents */
+	if (wake)
+		gda_worker_wake(cq->obj.ctx);
+}
+
+/* Signal the event that was noted first, if there is one. Called under no lock. */
+void gda_event_signal(struct gda_ctx *ctx)
+{
+	struct gda_worker *worker = &ctx->worker;
+	struct gda_event *event;
+
+	spin_lock(&worker->event_lock);
+	event = list_first_entry_or_null(&worker->events, struct gda_event, node);
+	if (event) {
+		/* before it is signalled: a completion from here on notes it again */
+		list_del_init(&event->node);
+		WRITE_ONCE(worker->nevents, worker->nevents - 1);
+	}
+	spin_unlock(&worker->event_lock);
+	if (!event)
+		return;
+	gda_eventfd_signal(event->fd);
+	gda_event_put(event);
+}
+
+/* Signal all that is noted now. Not what is noted meanwhile: that could go on forever. */
+void gda_events_flush(struct gda_ctx *ctx)
+{
+	unsigned int n;
+
+	for (n = gda_events_noted(ctx); n; n--) {
+		gda_event_signal(ctx);
+		cond_resched();
+	}
+}
+
+/* Give the CQ another event, if there is one; then @event becomes the old one. */
+static int gda_cq_arm(struct gda_cq *cq, u32 arm, struct gda_event **event)
+{
+	int ret = 0;
+
+	spin_lock(&cq->lock);
+	/* nothing would ever signal */
+	if (cq->lost && arm)
+		ret = -ENODEV;
+	if (!ret && *event)
+		swap(cq->event, *event);
+	if (!ret)
+		cq->armed = arm;
+	spin_unlock(&cq->lock);
+	return ret;
+}
+
+/* Return: 0 or an error; *@old is an event that the caller puts, or NULL. */
+static int gda_cq_event_locked(struct gda_ctx *ctx, const struct gda_cq_event *cmd,
+			       struct gda_event **old)
+{
+	struct gda_object *obj;
+	struct gda_cq *cq;
+
+	if (hweight32(cmd->flags) > 1)
+		return -EINVAL;
+	obj = gda_object_find(ctx, cmd->handle, GDA_OBJECT_CQ);
+	if (!obj)
+		return -ENOENT;
+	cq = container_of(obj, struct gda_cq, obj);
+	if (cmd->eventfd < -1 || (cmd->eventfd == -1 && cmd->flags && !cq->event))
+		return -EINVAL;
+	if (cmd->eventfd >= 0) {
+		struct gda_event *event = gda_event_create(cmd->eventfd);
+
+		if (IS_ERR(event))
+			return PTR_ERR(event);
+		*old = event;
+	}
+	return gda_cq_arm(cq, cmd->flags, old);
+}
+
+int gda_cq_event(struct gda_ctx *ctx, const struct gda_cq_event *cmd)
+{
+	struct gda_event *old = NULL;
+	int ret;
+
+	ret = gda_ctx_enter(ctx);
+	if (ret)
+		return ret;
+	ret = gda_cq_event_locked(ctx, cmd, &old);
+	gda_ctx_leave(ctx);
+	if (old) {
+		gda_event_put(old);
+		gda_events_flush(ctx);
+	}
+	return ret;
+}
