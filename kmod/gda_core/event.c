@@ -122,16 +122,17 @@ void gda_events_flush(struct gda_ctx *ctx)
 	}
 }
 
-/* Give the CQ another event, if there is one; then @event becomes the old one. */
-static int gda_cq_arm(struct gda_cq *cq, u32 arm, struct gda_event **event)
+/* Give the CQ another event, or with %GDA_CQ_DETACH none; @event becomes the old one. */
+static int gda_cq_arm(struct gda_cq *cq, u32 flags, struct gda_event **event)
 {
+	u32 arm = flags & (GDA_CQ_ARM | GDA_CQ_ARM_SOLICITED);
 	int ret = 0;
 
 	spin_lock(&cq->lock);
 	/* nothing would ever signal */
 	if (cq->lost && arm)
 		ret = -ENODEV;
-	if (!ret && *event)
+	if (!ret && (*event || flags & GDA_CQ_DETACH))
 		swap(cq->event, *event);
 	if (!ret)
 		cq->armed = arm;
@@ -152,7 +153,9 @@ static int gda_cq_event_locked(struct gda_ctx *ctx, const struct gda_cq_event *c
 	if (!obj)
 		return -ENOENT;
 	cq = container_of(obj, struct gda_cq, obj);
-	if (cmd->eventfd < -1 || (cmd->eventfd == -1 && cmd->flags && !cq->event))
+	if (cmd->eventfd < -1 || (cmd->eventfd >= 0 && cmd->flags & GDA_CQ_DETACH))
+		return -EINVAL;
+	if (cmd->eventfd == -1 && cmd->flags && !(cmd->flags & GDA_CQ_DETACH) && !cq->event)
 		return -EINVAL;
 	if (cmd->eventfd >= 0) {
 		struct gda_event *event = gda_event_create(cmd->eventfd);

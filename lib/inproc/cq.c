@@ -127,20 +127,23 @@ static int gda_inproc_eventfd_get(int fd)
 
 int gda_inproc_cq_event(struct gda_inproc_context *ctx, const struct gda_cq_event *cmd)
 {
-	const u32 both = GDA_CQ_ARM | GDA_CQ_ARM_SOLICITED;
+	const u32 arm = GDA_CQ_ARM | GDA_CQ_ARM_SOLICITED;
+	const bool detach = cmd->flags & GDA_CQ_DETACH;
 	struct gda_inproc_object *obj;
 	struct gda_inproc_cq *cq;
 	int event = -1;
 
-	if (cmd->flags & ~both)
+	if (cmd->flags & ~(arm | GDA_CQ_DETACH))
 		return -EOPNOTSUPP;
-	if (cmd->flags == both)
+	/* one of them at most */
+	if (cmd->flags & (cmd->flags - 1))
 		return -EINVAL;
 	obj = gda_inproc_object_find(ctx, cmd->handle, GDA_INPROC_CQ);
 	if (!obj)
 		return -ENOENT;
 	cq = gda_inproc_of(obj, struct gda_inproc_cq, obj);
-	if (cmd->eventfd < -1 || (cmd->eventfd == -1 && cmd->flags && cq->event < 0))
+	if (cmd->eventfd < -1 || (cmd->eventfd >= 0 && detach) ||
+	    (cmd->eventfd == -1 && cmd->flags & arm && cq->event < 0))
 		return -EINVAL;
 	if (cmd->eventfd >= 0) {
 		event = gda_inproc_eventfd_get(cmd->eventfd);
@@ -148,13 +151,13 @@ int gda_inproc_cq_event(struct gda_inproc_context *ctx, const struct gda_cq_even
 			return event;
 	}
 	pthread_mutex_lock(&cq->lock);
-	if (event >= 0) {
+	if (event >= 0 || detach) {
 		int old = cq->event;
 
 		cq->event = event;
 		event = old;
 	}
-	cq->armed = cmd->flags;
+	cq->armed = cmd->flags & arm;
 	pthread_mutex_unlock(&cq->lock);
 	if (event >= 0)
 		close(event);

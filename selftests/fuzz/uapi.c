@@ -61,7 +61,7 @@ static void cq_event(struct input ahead, const struct made *pick)
 		cmd.eventfd = (int)take32(&ahead);
 	err = gda_ioctl(ctx[pick->ctx], GDA_IOC_CQ_EVENT, &cmd);
 	HOLDS(err <= 0 && err > -4096);
-	HOLDS(err || !(cmd.flags & ~(GDA_CQ_ARM | GDA_CQ_ARM_SOLICITED)));
+	HOLDS(err || !(cmd.flags & ~(GDA_CQ_ARM | GDA_CQ_ARM_SOLICITED | GDA_CQ_DETACH)));
 }
 
 static void refused(struct input ahead, unsigned int which, const struct made *pick)

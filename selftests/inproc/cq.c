@@ -472,8 +472,24 @@ TEST_F(event, disarmed_and_replaced)
 	self->fd = other;
 }
 
+TEST_F(event, detached)
+{
+	ASSERT_OK(arm(self->ctx, &self->c, GDA_CQ_DETACH, -1));
+	ASSERT_OK(arm(self->ctx, &self->c, GDA_CQ_ARM, self->fd));
+	ASSERT_OK(arm(self->ctx, &self->c, GDA_CQ_DETACH, -1));
+	hand_post(&self->h, GDA_MLX5_NOP, GDA_MLX5_CE_ALWAYS);
+	EXPECT_EQ(0, events(self->fd, 20));
+	EXPECT_EQ(-EINVAL, arm(self->ctx, &self->c, GDA_CQ_ARM, -1));
+	EXPECT_OK(arm(self->ctx, &self->c, 0, -1));
+	ASSERT_OK(arm(self->ctx, &self->c, GDA_CQ_ARM, self->fd));
+	hand_post(&self->h, GDA_MLX5_NOP, GDA_MLX5_CE_ALWAYS);
+	EXPECT_EQ(1, events(self->fd, 10000));
+}
+
 TEST_F(event, refused)
 {
+	EXPECT_EQ(-EINVAL, arm(self->ctx, &self->c, GDA_CQ_DETACH, self->fd));
+	EXPECT_EQ(-EINVAL, arm(self->ctx, &self->c, GDA_CQ_DETACH | GDA_CQ_ARM, -1));
 	EXPECT_EQ(-EINVAL, arm(self->ctx, &self->c, GDA_CQ_ARM, -1));
 	EXPECT_EQ(-EINVAL, arm(self->ctx, &self->c, GDA_CQ_ARM | GDA_CQ_ARM_SOLICITED, self->fd));
 	EXPECT_EQ(-EOPNOTSUPP, arm(self->ctx, &self->c, 1U << 31, self->fd));

@@ -264,7 +264,7 @@ static int keep_worker(FIXTURE_DATA(event) *self, int slow)
 	return err ? err : nop(&self->qp[1]);
 }
 
-enum { REPLACED, DISARMED, DESTROYED, SHUT_DOWN, CLOSED, WAYS };
+enum { REPLACED, DISARMED, DETACHED, DESTROYED, SHUT_DOWN, CLOSED, WAYS };
 
 /* What becomes of the ring when its event is noted and not signalled yet. */
 static int separate(FIXTURE_DATA(event) *self, int way, int other)
@@ -276,6 +276,8 @@ static int separate(FIXTURE_DATA(event) *self, int way, int other)
 		return arm(self->fd[1], self->ring.handle, 0, other);
 	case DISARMED:
 		return arm(self->fd[1], self->ring.handle, 0, -1);
+	case DETACHED:
+		return arm(self->fd[1], self->ring.handle, GDA_CQ_DETACH, -1);
 	case DESTROYED:
 		err = t_destroy(self->fd[1], self->qp[1].qpc.handle);
 		return err ? err : t_destroy(self->fd[1], self->ring.handle);
@@ -434,6 +436,28 @@ TEST_F(event, E11_no_wakeup_is_lost)
 	TH_LOG("slept %lu times for %lu immediates", slept, s.n);
 	EXPECT_LT(0, slept);
 	EXPECT_GT(s.n, slept);
+	close(event);
+}
+
+TEST_F(event, detach)
+{
+	struct t_qp *qp = &self->qp[0];
+	uint32_t cq = qp->cqc.handle;
+	int event = new_event();
+
+	/* of what has none, too */
+	EXPECT_OK(arm(qp->fd, cq, GDA_CQ_DETACH, -1));
+	ASSERT_OK(arm(qp->fd, cq, GDA_CQ_ARM, event));
+	EXPECT_EQ(-EINVAL, arm(qp->fd, cq, GDA_CQ_DETACH, event));
+	EXPECT_EQ(-EINVAL, arm(qp->fd, cq, GDA_CQ_DETACH | GDA_CQ_ARM, -1));
+	ASSERT_OK(arm(qp->fd, cq, GDA_CQ_DETACH, -1));
+	ASSERT_OK(nop(qp));
+	EXPECT_EQ(0, signals(event, 50));
+	EXPECT_EQ(-EINVAL, arm(qp->fd, cq, GDA_CQ_ARM, -1));
+	EXPECT_OK(arm(qp->fd, cq, 0, -1));
+	ASSERT_OK(arm(qp->fd, cq, GDA_CQ_ARM, event));
+	ASSERT_OK(nop(qp));
+	EXPECT_EQ(1, signals(event, 20000));
 	close(event);
 }
 

@@ -103,7 +103,8 @@ const struct t_call t_calls[T_CALLS] = {
 	[GDA_IOC_NR_CQ_EVENT] = {
 		CALL(CQ_EVENT, gda_cq_event), HANDLE(gda_cq_event),
 		.zero = {
-			FIELD(gda_cq_event, flags, GDA_CQ_ARM | GDA_CQ_ARM_SOLICITED),
+			FIELD(gda_cq_event, flags,
+			      GDA_CQ_ARM | GDA_CQ_ARM_SOLICITED | GDA_CQ_DETACH),
 		},
 	},
 	[GDA_IOC_NR_COUNTER_CREATE] = {

@@ -415,16 +415,21 @@ struct gda_cq_create {
  *	At the next completion.
  * %GDA_CQ_ARM_SOLICITED
  *	At the next one that is solicited, or an error.
+ * %GDA_CQ_DETACH
+ *	Never: disarm the CQ and let go of its eventfd, if there is one. Drivers that do not
+ *	know the flag say EOPNOTSUPP.
  */
 #define GDA_CQ_ARM		(1U << 0)
 #define GDA_CQ_ARM_SOLICITED	(1U << 1)
+#define GDA_CQ_DETACH		(1U << 2)
 
 /**
  * struct gda_cq_event - wait for a CQ without polling (GDA_IOC_CQ_EVENT)
  * @size: sizeof(struct gda_cq_event)
- * @flags: %GDA_CQ_ARM, %GDA_CQ_ARM_SOLICITED, or 0 to disarm
+ * @flags: %GDA_CQ_ARM, %GDA_CQ_ARM_SOLICITED, %GDA_CQ_DETACH, or 0 to disarm
  * @handle: in: a CQ of this context
- * @eventfd: in: eventfd(2) to be signaled; -1: the one given before (EINVAL if none)
+ * @eventfd: in: eventfd(2) to be signaled; -1: the one given before (EINVAL if none);
+ *	with %GDA_CQ_DETACH it must be -1 (EINVAL)
  *
  * A completion that was written before the call signals nothing: arm, look at the
  * CQ once more, then wait. EBADF or EINVAL: @eventfd is no eventfd. ENOMEM. ENODEV: the CQ
@@ -433,8 +438,8 @@ struct gda_cq_create {
  * an entry in it, once: who arms it afterwards asks GDA_IOC_QP_QUERY.
  *
  * The worker of the CQ's context signals, soon after the entry was written. What an armed
- * CQ owes by then is signaled also if the CQ is disarmed, given another eventfd or
- * destroyed in between: to the eventfd that it was armed with. Two events of one CQ that
+ * CQ owes by then is signaled also if the CQ is disarmed, given another eventfd, detached
+ * or destroyed in between: to the eventfd that it was armed with. Two events of one CQ that
  * the worker finds together are one signal.
  */
 struct gda_cq_event {

@@ -184,14 +184,15 @@ int gda_cq_destroy(struct gda_cq *cq);
  * gda_cq_event - have a CQ signal an eventfd once
  * @cq: the CQ
  * @eventfd: an eventfd(2); -1: the one given before
- * @flags: %GDA_CQ_ARM, %GDA_CQ_ARM_SOLICITED, or 0 to disarm
+ * @flags: %GDA_CQ_ARM, %GDA_CQ_ARM_SOLICITED, 0 to disarm, or %GDA_CQ_DETACH with @eventfd
+ *	-1: disarm, and let go of the eventfd
  *
  * What completed before the call signals nothing: arm, look once more, then wait. What
  * completed while the CQ was armed is signaled soon, to the eventfd that it was armed with,
- * also if the CQ is disarmed or destroyed meanwhile.
+ * also if the CQ is disarmed, detached or destroyed meanwhile.
  *
  * Return: 0; -EINVAL bad flags, no eventfd given before, or @eventfd is none; -EBADF;
- * -ENOMEM.
+ * -ENOMEM; -EOPNOTSUPP %GDA_CQ_DETACH, if the driver is older than that.
  */
 int gda_cq_event(struct gda_cq *cq, int eventfd, uint32_t flags);
 
