@@ -45,5 +45,6 @@ KERNEL void use_everything(struct gda_view *v, struct gda_chunk_map *map, struct
 	out[9] = gda_test(v, out[0]);
 	out[10] = gda_wait(v, out[0], 0);
 	out[11] = gda_quiet(v, 0);
-	out[12] = gda_error(v, &error) ? error.ticket : (int64_t)gda_qp_index(1, 2, 3, 4);
+	out[12] = gda_error(v, &error) ? error.ticket : 0;
+	out[12] += gda_qp_index(1, 2, 3, 4);
 }

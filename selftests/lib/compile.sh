@@ -15,14 +15,16 @@ include=(-Iuapi -Ilib/include)
 warn=(-Wall -Wextra -Werror)
 n=0 rc=0
 
-# check NAME COMMAND...: skipped if the first word of the command is not installed
+# check NAME COMMAND...: skipped if the first word of the command is not installed, or
+# the second one if the first is a function
 check() {
-	local name=$1 log=$tmp/log
+	local name=$1 log=$tmp/log tool=$2
 
 	n=$((n + 1))
 	shift
-	if ! command -v "$1" >/dev/null; then
-		echo "ok $n $name # SKIP no $1 here"
+	[ "$(type -t "$1")" != function ] || tool=${2-$1}
+	if ! command -v "$tool" >/dev/null; then
+		echo "ok $n $name # SKIP no $tool here"
 	elif "$@" >"$log" 2>&1; then
 		echo "ok $n $name"
 	else
@@ -41,6 +43,18 @@ cp selftests/lib/compile.h "$tmp/all.cc"
 cat - selftests/lib/compile.h selftests/gpu/sass.cu >"$tmp/all.cu" <<'EOT'
 #define KERNEL __global__
 EOT
+
+# Without a feature macro, alone, and with all that C++ programs complain about.
+pedantic() { # COMPILER SUFFIX OPTION...
+	local cc=$1 h
+
+	for h in uapi/gda/*.h lib/include/gda/*.h; do
+		echo "#include <gda/${h##*/}>" >"$tmp/one.$2"
+		"$cc" "${@:3}" "${include[@]}" "${warn[@]}" -pedantic -O2 -fsyntax-only \
+			"$tmp/one.$2" || return
+	done
+	"$cc" "${@:3}" "${include[@]}" "${warn[@]}" -pedantic -O2 -c -o "$tmp/all.o" "$tmp/all.$2"
+}
 
 # Every function of the headers is in the library, and nothing else is.
 exports() {
@@ -67,14 +81,14 @@ readme() {
 		[ "$("$build/examples/put")" = "hello, remote" ]
 }
 
-echo 1..16
+echo 1..18
 for h in gda barrier view queue fastpath chunk wide masked ring; do
 	check "gda/$h.h alone" gcc -std=gnu11 "${include[@]}" "${warn[@]}" -fsyntax-only "$tmp/$h.c"
 done
-check "C11, strict" gcc -std=c11 -D_POSIX_C_SOURCE=199309L -pedantic "${include[@]}" \
-	"${warn[@]}" -O2 -c -o "$tmp/all.o" "$tmp/all.c"
-check "C++17, strict" g++ -std=c++17 -pedantic "${include[@]}" "${warn[@]}" -O2 -c \
-	-o "$tmp/all.o" "$tmp/all.cc"
+check "C11, strict" pedantic gcc c -std=c11
+check "C11, strict, clang" pedantic clang c -std=c11
+check "C++17, strict" pedantic g++ cc -std=c++17 -Wold-style-cast
+check "C++17, strict, clang" pedantic clang++ cc -std=c++17 -Wold-style-cast
 check "clang" clang -std=gnu11 "${include[@]}" "${warn[@]}" -O2 -c -o "$tmp/all.o" "$tmp/all.c"
 check "CUDA device code (compiled, not run: make check-gpu)" nvcc -std=c++17 "${include[@]}" -Werror all-warnings -O3 \
 	-gencode arch=compute_75,code=sm_75 -gencode arch=compute_90,code=sm_90 \

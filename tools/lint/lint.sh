@@ -96,7 +96,7 @@ check_cxx() { # the public headers as C++
 	files '^(uapi|lib/include)/gda/.*\.h$' '^lib/include/gda/gpu/'
 	for h in "${list[@]}"; do
 		for std in c++11 c++17; do
-			c++ -std=$std -fsyntax-only -Wall -Wextra -Iuapi -Ilib/include \
+			c++ -std=$std -fsyntax-only -Wall -Wextra -Wold-style-cast -Iuapi -Ilib/include \
 				-x c++ "$h" 2>&1 | diagnostics | grep -v 'pragma once'
 		done
 	done

@@ -379,6 +379,12 @@ struct gda_mlx5_err_cqe {
 #define GDA_UAPI_FORCE
 #endif
 
+#ifdef __cplusplus
+extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
 /* Byte swaps that every compiler here turns into one instruction. */
 
 /**
@@ -555,6 +561,11 @@ GDA_UAPI_INLINE __be32 gda_mlx5_dbrec(__u64 next)
 {
 	return gda_be32((__u32)next & 0xffffU);
 }
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+}
+#endif
 
 #endif /* C99 or C++ */
 

@@ -12,6 +12,8 @@
 
 #ifdef __cplusplus
 extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
 /**
@@ -166,6 +168,7 @@ GDA_API uint64_t gda_qp_index(uint32_t pe, uint32_t id, uint32_t per_pe, uint32_
 }
 
 #ifdef __cplusplus
+#pragma GCC diagnostic pop
 }
 #endif
 

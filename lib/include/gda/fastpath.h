@@ -47,6 +47,8 @@
 
 #ifdef __cplusplus
 extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
 /**
@@ -499,6 +501,7 @@ GDA_SIZED_API int gda_error(struct gda_view *v, struct gda_error *error)
 }
 
 #ifdef __cplusplus
+#pragma GCC diagnostic pop
 }
 #endif
 

@@ -17,6 +17,8 @@
 
 #ifdef __cplusplus
 extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
 #define GDA_MASKED_4BYTE(opcode) ((uint32_t)GDA_MLX5_OPMOD_4BYTE << 24 | (opcode))
@@ -146,6 +148,7 @@ GDA_API int64_t gda_masked_compare_swap32(struct gda_view *v, uint64_t laddr, ui
 }
 
 #ifdef __cplusplus
+#pragma GCC diagnostic pop
 }
 #endif
 

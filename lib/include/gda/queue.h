@@ -14,6 +14,8 @@
 
 #ifdef __cplusplus
 extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
 /**
@@ -324,6 +326,7 @@ GDA_HELPER void gda_publish(struct gda_view *v, uint64_t index, unsigned int fla
 }
 
 #ifdef __cplusplus
+#pragma GCC diagnostic pop
 }
 #endif
 
