@@ -56,6 +56,44 @@ pedantic() { # COMPILER SUFFIX OPTION...
 	"$cc" "${@:3}" "${include[@]}" "${warn[@]}" -pedantic -O2 -c -o "$tmp/all.o" "$tmp/all.$2"
 }
 
+# A flag that no post knows is refused where it is a constant, and a known one is not.
+flags() { # COMPILER SUFFIX
+	local f call
+
+	for call in "gda_put(v, 1, 2, 3, 4, 5, F)" "gda_put_imm(v, 1, 2, 3, 4, 5, 6, F)" \
+		"gda_get(v, 1, 2, 3, 4, 5, F)" "gda_put_inline(v, 1, 2, p, 8, F)" \
+		"gda_put_inline(v, 1, 2, p, 100, F)" "gda_put_value(v, 1, 2, 3, F)" \
+		"gda_fetch_add(v, 1, 2, 3, 4, 5, F)" "gda_compare_swap(v, 1, 2, 3, 4, 5, 6, F)" \
+		"gda_nop(v, F)" "gda_masked_fetch_add(v, 1, 2, 3, 4, 5, 6, F)" \
+		"gda_masked_fetch_add32(v, 1, 2, 3, 4, 5, 6, F)" \
+		"gda_masked_compare_swap(v, 1, 2, 3, 4, 5, 6, 7, 8, F)" \
+		"gda_masked_compare_swap32(v, 1, 2, 3, 4, 5, 6, 7, 8, F)" \
+		"gda_put_chunked(v, m, 1, m, 2, 3, F)"; do
+		cat >"$tmp/flag.$2" <<-EOT
+			#include <gda/chunk.h>
+			#include <gda/masked.h>
+			int64_t f(struct gda_view *v, struct gda_chunk_map *m, char *p, unsigned int n);
+			int64_t f(struct gda_view *v, struct gda_chunk_map *m, char *p, unsigned int n)
+			{
+				(void)m, (void)p, (void)n;
+				return $call;
+			}
+		EOT
+		for f in 0 n "GDA_EXCLUSIVE | GDA_DEFER | GDA_NOWAIT | GDA_SYSTEM | GDA_SOLICITED"; do
+			"$1" "-DF=$f" "${include[@]}" "${warn[@]}" -O2 -S -o /dev/null "$tmp/flag.$2" ||
+				return
+		done
+		for f in "1U << 5" "GDA_DEFER | 1U << 31"; do
+			if "$1" "-DF=$f" "${include[@]}" -O2 -S -o /dev/null "$tmp/flag.$2" \
+				2>"$tmp/why"; then
+				echo "not refused: $f: $call"
+				return 1
+			fi
+			grep -q "a flag that no post knows" "$tmp/why" || { cat "$tmp/why"; return 1; }
+		done
+	done
+}
+
 # Every function of the headers is in the library, and nothing else is.
 exports() {
 	nm -D --defined-only "$build/lib/libgda.so.2" | awk '$2 == "T" { print $3 }' |
@@ -81,7 +119,7 @@ readme() {
 		[ "$("$build/examples/put")" = "hello, remote" ]
 }
 
-echo 1..18
+echo 1..21
 for h in gda barrier view queue fastpath chunk wide masked ring; do
 	check "gda/$h.h alone" gcc -std=gnu11 "${include[@]}" "${warn[@]}" -fsyntax-only "$tmp/$h.c"
 done
@@ -89,6 +127,9 @@ check "C11, strict" pedantic gcc c -std=c11
 check "C11, strict, clang" pedantic clang c -std=c11
 check "C++17, strict" pedantic g++ cc -std=c++17 -Wold-style-cast
 check "C++17, strict, clang" pedantic clang++ cc -std=c++17 -Wold-style-cast
+check "flags that no post knows" flags gcc c
+check "flags that no post knows, C++" flags g++ cc
+check "flags that no post knows, clang" flags clang c
 check "clang" clang -std=gnu11 "${include[@]}" "${warn[@]}" -O2 -c -o "$tmp/all.o" "$tmp/all.c"
 check "CUDA device code (compiled, not run: make check-gpu)" nvcc -std=c++17 "${include[@]}" -Werror all-warnings -O3 \
 	-gencode arch=compute_75,code=sm_75 -gencode arch=compute_90,code=sm_90 \

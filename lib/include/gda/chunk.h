@@ -130,6 +130,7 @@ GDA_SIZED_API int64_t gda_put_chunked(struct gda_view *v, const struct gda_chunk
 	uint32_t lkey = 0, rkey = 0;
 	int64_t ticket;
 
+	gda_check_flags(flags);
 	if (!gda_chunk_covers(lmap, laddr, len) || !gda_chunk_covers(rmap, raddr, len))
 		return -EFAULT;
 	if (!len)

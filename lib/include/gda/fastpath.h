@@ -13,7 +13,8 @@
  *
  * and returns a ticket, the 64-bit index of the slot, to test or wait for.
  *
- * Sharing mode is a flag of every post; flags should be constants, for they fold:
+ * Sharing mode is a flag of every post; flags should be constants, for they fold, and an
+ * unknown one is then refused at compile time (by GCC and clang, optimizing):
  *
  *   0              any number of threads post. Publication has no lock and no common
  *                  word: a poster marks its own slot ready, in the slot's word. One
@@ -90,6 +91,7 @@ GDA_HELPER int64_t gda_post_rdma(struct gda_view *v, uint32_t opcode, uint64_t l
 	char *entry;
 	int err;
 
+	gda_check_flags(flags);
 	if (gda_unlikely(len >> 31))
 		return -EMSGSIZE;
 	err = gda_reserve(v, &flags, &index);
@@ -111,9 +113,11 @@ GDA_HELPER int64_t gda_post_atomic(struct gda_view *v, uint32_t opcode, uint64_t
 				   unsigned int flags)
 {
 	uint64_t index;
-	int err = gda_reserve(v, &flags, &index);
 	char *entry;
+	int err;
 
+	gda_check_flags(flags);
+	err = gda_reserve(v, &flags, &index);
 	if (err)
 		return err;
 	entry = gda_entry(v, index, opcode, 4, 0, flags);
@@ -222,6 +226,7 @@ GDA_API int64_t gda_put_inline(struct gda_view *v, uint64_t raddr, uint32_t rkey
 	char *entry;
 	int err;
 
+	gda_check_flags(flags);
 	if (gda_unlikely(len > GDA_INLINE_SLOT))
 		return gda_put_inline_long(v, raddr, rkey, src, len, flags);
 	data[0] = gda_pair(gda_be32(len | GDA_MLX5_INLINE), 0);
@@ -256,6 +261,7 @@ GDA_API int64_t gda_put_value(struct gda_view *v, uint64_t raddr, uint32_t rkey,
 	char *entry;
 	int err;
 
+	gda_check_flags(flags);
 	memcpy(half, &value, sizeof(half));
 	err = gda_reserve(v, &flags, &index);
 	if (err)
@@ -322,9 +328,11 @@ GDA_API int64_t gda_compare_swap(struct gda_view *v, uint64_t laddr, uint32_t lk
 GDA_API int64_t gda_nop(struct gda_view *v, unsigned int flags)
 {
 	uint64_t index;
-	int err = gda_reserve(v, &flags, &index);
 	char *entry;
+	int err;
 
+	gda_check_flags(flags);
+	err = gda_reserve(v, &flags, &index);
 	if (err)
 		return err;
 	entry = gda_entry(v, index, GDA_MLX5_NOP, 1, 0, flags);

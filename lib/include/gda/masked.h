@@ -104,9 +104,11 @@ GDA_API int64_t gda_masked_compare_swap(struct gda_view *v, uint64_t laddr, uint
 					uint64_t compare_mask, uint64_t swap,
 					uint64_t swap_mask, unsigned int flags)
 {
-	int64_t index = gda_wide_reserve(v, 3, &flags);
+	int64_t index;
 	char *entry;
 
+	gda_check_flags(flags);
+	index = gda_wide_reserve(v, 3, &flags);
 	if (index < 0)
 		return index;
 	entry = gda_entry(v, (uint64_t)index, GDA_MASKED_8BYTE(GDA_MLX5_MASKED_CS), 5, 0,

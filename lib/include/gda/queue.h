@@ -46,6 +46,34 @@ extern "C" {
  */
 #define GDA_SOLICITED	(1U << 4)
 
+/* All flags of a post. */
+#define GDA_POST_FLAGS	(GDA_EXCLUSIVE | GDA_DEFER | GDA_NOWAIT | GDA_SYSTEM | GDA_SOLICITED)
+
+#if defined(__has_attribute) && !defined(__CUDACC__)
+#if __has_attribute(error)
+#define GDA_COMPILE_ERROR(text) __attribute__((error(text)))
+#endif
+#endif
+
+#ifdef GDA_COMPILE_ERROR
+/* Declared, and nowhere defined: a call that is left after optimization is the error. */
+GDA_COMPILE_ERROR("gda: a flag that no post knows") void gda_unknown_post_flag(void);
+#endif
+
+/*
+ * @flags of a post. The compiler refuses unknown ones that it sees to be constant (it does
+ * not without optimization); others mean nothing. No instruction is left of it.
+ */
+GDA_HELPER void gda_check_flags(unsigned int flags)
+{
+#ifdef GDA_COMPILE_ERROR
+	if (__builtin_constant_p(flags) && (flags & ~GDA_POST_FLAGS))
+		gda_unknown_post_flag();
+#else
+	(void)flags;
+#endif
+}
+
 /* Looks at a word between two looks at the clock. */
 #define GDA_POLLS	64
 
