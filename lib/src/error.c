@@ -53,6 +53,7 @@ static const struct gda_error_text gda_errnos[] = {
 	{ EPERM, "refused by policy" },
 	{ EPROTO, "the queue is not as the format says" },
 	{ ESHUTDOWN, "aborted" },
+	{ ETIME, "the deadline was long past when the wait began: it is absolute, see gda_clock_ns()" },
 	{ ETIMEDOUT, "not done at the deadline" },
 };
 

@@ -314,6 +314,12 @@ GDA_HELPER void gda_pause(void)
 
 #endif /* a CPU */
 
+/*
+ * A deadline this far back when a wait first looks at the clock is no deadline that was
+ * just missed, but most likely a time from now on.
+ */
+#define GDA_LONG_AGO_NS	1000000000U
+
 #ifdef __cplusplus
 #pragma GCC diagnostic pop
 }

@@ -34,7 +34,9 @@
  *
  * Every wait ends: with completion, with the queue's error, with -ETIMEDOUT at its
  * deadline, or with -ESHUTDOWN when the abort word is set. Deadlines are absolute,
- * in ns of gda_clock_ns(); 0 stands for view->timeout_ns from now.
+ * in ns of gda_clock_ns(); 0 stands for view->timeout_ns from now. One that was more than
+ * a second past when the wait first looked at the clock ends it with -ETIME in place of
+ * -ETIMEDOUT: most likely it was meant to be relative. What is done is done all the same.
  *
  * The queue is in the mlx5 dialect with a collapsed CQ, one slot an entry but for those
  * of gda/wide.h, every entry asks for a completion. On RC queues work completes in order,
@@ -431,7 +433,8 @@ GDA_SLOW int gda_wait_done(struct gda_view *v, int64_t ticket, uint64_t deadline
  * deferred exclusive posts the poster only.
  *
  * Return: 0, or a negative errno: those of gda_test(); -ETIMEDOUT not done at the
- * deadline; -ESHUTDOWN aborted.
+ * deadline; -ETIME not done, and @deadline was more than a second past when the wait
+ * began: was a relative one passed?; -ESHUTDOWN aborted.
  */
 GDA_API int gda_wait(struct gda_view *v, int64_t ticket, uint64_t deadline)
 {
@@ -450,7 +453,7 @@ GDA_API int gda_wait(struct gda_view *v, int64_t ticket, uint64_t deadline)
  * Who may call it: as gda_wait().
  *
  * Return: 0, or a negative errno: -EIO some of it failed, see gda_error();
- * -ETIMEDOUT; -ESHUTDOWN.
+ * -ETIMEDOUT not done at the deadline; -ETIME as gda_wait(); -ESHUTDOWN aborted.
  */
 GDA_API int gda_quiet(struct gda_view *v, uint64_t deadline)
 {

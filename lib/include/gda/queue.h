@@ -177,7 +177,9 @@ GDA_SLOW int gda_expired(struct gda_view *v, unsigned int polls, uint64_t *deadl
 	now = gda_clock_ns();
 	if (!*deadline)
 		*deadline = now + v->timeout_ns;
-	return now >= *deadline ? -ETIMEDOUT : 0;
+	if (now < *deadline)
+		return 0;
+	return polls == GDA_POLLS && now - *deadline > GDA_LONG_AGO_NS ? -ETIME : -ETIMEDOUT;
 }
 
 /*

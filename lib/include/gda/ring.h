@@ -95,8 +95,9 @@ GDA_SIZED_API int gda_cq_poll(struct gda_cq_view *cq, struct gda_cq_entry *entry
  *
  * It spins; gda_cq_sleep() sleeps. One thread at a time, as gda_cq_poll().
  *
- * Return: 0; -ETIMEDOUT no entry came before the deadline. The library's also: -EINVAL,
- * -E2BIG the structure's size.
+ * Return: 0; -ETIMEDOUT no entry came before the deadline; -ETIME the same, and the
+ * deadline was more than a second past when the wait began: was a relative one passed? The
+ * library's also: -EINVAL, -E2BIG the structure's size.
  */
 GDA_SIZED_API int gda_cq_wait(struct gda_cq_view *cq, struct gda_cq_entry *entry,
 			      uint64_t deadline)
@@ -111,6 +112,8 @@ GDA_SIZED_API int gda_cq_wait(struct gda_cq_view *cq, struct gda_cq_entry *entry
 
 			if (!deadline)
 				deadline = now + 1000000000U;
+			if (!polls && now > deadline && now - deadline > GDA_LONG_AGO_NS)
+				return -ETIME;
 			if (now >= deadline)
 				return -ETIMEDOUT;
 		}
