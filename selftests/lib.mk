@@ -9,8 +9,9 @@ LIBTEST_NAMES	:= entry widen queue producers chunk
 
 TEST_NATIVE	+= $(LIBTEST_NAMES:%=$(LIBTEST_OUT)/%) $(LIBTEST_OUT)/producers-tsan \
 		   $(LIBTEST_OUT)/device $(LIBTEST_OUT)/told $(LIBTEST_OUT)/dmabuf \
-		   selftests/lib/compile.sh $(LIBTEST_OUT)/instructions
-TEST_VM		+= $(LIBTEST_OUT)/device $(LIBTEST_OUT)/told $(LIBTEST_OUT)/dmabuf
+		   $(LIBTEST_OUT)/words selftests/lib/compile.sh $(LIBTEST_OUT)/instructions
+TEST_VM		+= $(LIBTEST_OUT)/device $(LIBTEST_OUT)/told $(LIBTEST_OUT)/dmabuf \
+		   $(LIBTEST_OUT)/words
 BENCH		+= $(LIBTEST_OUT)/bench $(LIBTEST_OUT)/instructions
 
 $(LIBTEST_NAMES:%=$(LIBTEST_OUT)/%) $(LIBTEST_OUT)/bench: $(LIBTEST_OUT)/%: selftests/lib/%.c \
@@ -19,26 +20,28 @@ $(LIBTEST_NAMES:%=$(LIBTEST_OUT)/%) $(LIBTEST_OUT)/bench: $(LIBTEST_OUT)/%: self
 	@mkdir -p $(@D)
 	$(CC) $(LIBTEST_FLAGS) -pthread -o $@ $< selftests/lib/fake_nic.c $(LIB_OUT)/libgda.a
 
+# gda_view_init(), and what it says its errors with.
+LIBTEST_VIEW	:= $(addprefix lib/src/,view.c size.c last_error.c error.c)
+
 $(LIBTEST_OUT)/producers-tsan: selftests/lib/producers.c selftests/lib/fake_nic.c \
-		lib/src/view.c lib/src/size.c $(LIBTEST_DEPS) | $(BUILD)/kselftest/kselftest_harness.h
+		$(LIBTEST_VIEW) $(LIBTEST_DEPS) | $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
 	$(CC) $(LIBTEST_FLAGS) -fsanitize=thread -pthread -o $@ $(filter %.c,$^)
 
 $(LIBTEST_OUT)/instructions: selftests/lib/instructions.sh $(LIBTEST_OUT)/bench
 	install -m 755 $< $@
 
-$(LIBTEST_OUT)/device $(LIBTEST_OUT)/told $(LIBTEST_OUT)/dmabuf: $(LIBTEST_OUT)/%: \
+$(addprefix $(LIBTEST_OUT)/,device told dmabuf words): $(LIBTEST_OUT)/%: \
 		selftests/lib/%.c $(LIB_OUT)/libgda.a $(LIBTEST_DEPS) \
 		| $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
 	$(CC) $(LIBTEST_FLAGS) -pthread -o $@ $< $(LIB_OUT)/libgda.a
 
 # On demand, where there is a GPU (make check-gpu).
-$(LIBTEST_OUT)/gpu: selftests/lib/gpu.cu selftests/lib/fake_nic.c lib/src/view.c lib/src/size.c \
+$(LIBTEST_OUT)/gpu: selftests/lib/gpu.cu selftests/lib/fake_nic.c $(LIBTEST_VIEW) \
 		$(LIBTEST_DEPS) \
 		$(wildcard lib/include/gda/gpu/*.h)
 	@mkdir -p $(@D)
 	$(CC) $(LIBTEST_FLAGS) -c -o $@-nic.o selftests/lib/fake_nic.c
-	$(CC) $(LIBTEST_FLAGS) -c -o $@-view.o lib/src/view.c
-	$(CC) $(LIBTEST_FLAGS) -c -o $@-size.o lib/src/size.c
-	$(NVCC) $(NVCC_FLAGS) -o $@ $< $@-nic.o $@-view.o $@-size.o -lpthread
+	$(CC) $(LIBTEST_FLAGS) -r -o $@-view.o $(LIBTEST_VIEW)
+	$(NVCC) $(NVCC_FLAGS) -o $@ $< $@-nic.o $@-view.o -lpthread

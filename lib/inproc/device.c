@@ -247,7 +247,7 @@ static int gda_inproc_dispatch(struct gda_inproc_context *ctx, unsigned long req
 int gda_inproc_enter(struct gda_inproc_context *ctx)
 {
 	if (ctx->generation != gda_inproc.generation)
-		return -ENODEV;
+		return gda_because(-ENODEV, "the context is of the process that forked this one");
 	pthread_mutex_lock(&ctx->lock);
 	if (!ctx->dead)
 		return 0;

@@ -324,26 +324,33 @@ static void gda_inproc_worker_stop(struct gda_inproc_worker *w)
 	pthread_mutex_unlock(&gda_inproc.lock);
 }
 
-/* How many threads execute the queues of a context. */
-static u32 gda_inproc_workers_wanted(void)
+/* How many threads execute the queues of a context; or -EINVAL. */
+static int gda_inproc_workers_wanted(void)
 {
 	const char *env = secure_getenv("GDA_INPROC_WORKERS");
-	long n = env ? strtol(env, NULL, 10) : 1;
+	char *end;
+	long n;
 
-	if (n < 1)
+	if (!env)
 		return 1;
-	return n > (long)GDA_INPROC_MAX_WORKERS ? GDA_INPROC_MAX_WORKERS : (u32)n;
+	n = strtol(env, &end, 10);
+	if (end == env || *end || n < 1 || n > (long)GDA_INPROC_MAX_WORKERS)
+		return gda_because(-EINVAL, "GDA_INPROC_WORKERS=%s in the environment is no number from 1 to %u",
+				   env, GDA_INPROC_MAX_WORKERS);
+	return (int)n;
 }
 
 int gda_inproc_workers_start(struct gda_inproc_context *ctx)
 {
-	u32 wanted = gda_inproc_workers_wanted();
+	int wanted = gda_inproc_workers_wanted();
 	u32 i;
 	int err;
 
+	if (wanted < 0)
+		return wanted;
 	/* workers read it: it does not change once there are any */
-	ctx->nworkers = wanted;
-	for (i = 0; i < wanted; i++) {
+	ctx->nworkers = (u32)wanted;
+	for (i = 0; i < ctx->nworkers; i++) {
 		err = gda_inproc_worker_start(ctx, i);
 		if (err)
 			goto err_stop;

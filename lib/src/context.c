@@ -41,12 +41,14 @@ static int gda_context_choose(struct gda_context *ctx, const char *device)
 		return gda_context_open(ctx, &gda_device_kernel, device);
 	err = gda_context_open(ctx, &gda_device_kernel, "");
 	/* no node, or one that is left over from a module that is gone */
-	if (err == -ENOENT || err == -ENXIO || err == -ENODEV)
+	if (err == -ENOENT || err == -ENXIO || err == -ENODEV) {
+		gda_forget_reason();
 		err = gda_context_open(ctx, &gda_device_inproc, "");
+	}
 	return err;
 }
 
-GDA_EXPORT int gda_open(const char *device, struct gda_context **ctx)
+static int gda_context_new(const char *device, struct gda_context **ctx)
 {
 	struct gda_context *c = calloc(1, sizeof(*c));
 	int err;
@@ -63,10 +65,18 @@ GDA_EXPORT int gda_open(const char *device, struct gda_context **ctx)
 	return 0;
 }
 
+GDA_EXPORT int gda_open(const char *device, struct gda_context **ctx)
+{
+	return gda_called(gda_context_new(device, ctx), "gda_open", "%s",
+			  device ? device : "NULL");
+}
+
 GDA_EXPORT void gda_close(struct gda_context *ctx)
 {
 	if (!ctx)
 		return;
+	gda_debug_remove(ctx, NULL);
+	gda_called(0, "gda_close", "fd %d", ctx->fd);
 	/* mappings hold the file open: without this the kernel would keep it all */
 	gda_region_drop_all(ctx);
 	ctx->ops->close(ctx);
@@ -84,18 +94,21 @@ GDA_EXPORT int gda_context_query(struct gda_context *ctx, struct gda_query *quer
 	struct gda_query arg = { .size = sizeof(arg) };
 	int err = gda_struct_check(query, GDA_THROUGH(struct gda_query, device));
 
-	if (err)
-		return err;
-	arg.flags = query->flags;
-	err = gda_ioctl(ctx, GDA_IOC_QUERY, &arg);
+	if (!err) {
+		arg.flags = query->flags;
+		err = gda_ioctl(ctx, GDA_IOC_QUERY, &arg);
+	}
 	if (!err)
 		gda_struct_write(query, &arg, sizeof(arg));
-	return err;
+	return gda_called(err, "gda_context_query", "fd %d", ctx->fd);
 }
 
 GDA_EXPORT int gda_context_shutdown(struct gda_context *ctx)
 {
 	struct gda_destroy arg = { .size = sizeof(arg), .flags = GDA_DESTROY_CONTEXT };
 
-	return gda_ioctl(ctx, GDA_IOC_DESTROY, &arg);
+	/* nobody can ask for their errors afterwards */
+	gda_debug_remove(ctx, NULL);
+	return gda_called(gda_ioctl(ctx, GDA_IOC_DESTROY, &arg), "gda_context_shutdown", "fd %d",
+			  ctx->fd);
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include "gda_internal.h"
 
-GDA_EXPORT int gda_counter_create(struct gda_context *ctx, struct gda_count **count)
+static int gda_counter_make(struct gda_context *ctx, struct gda_count **count)
 {
 	struct gda_counter_create arg = { .size = sizeof(arg) };
 	struct gda_count *c = calloc(1, sizeof(*c));
@@ -32,18 +32,29 @@ err_free:
 	return err;
 }
 
+GDA_EXPORT int gda_counter_create(struct gda_context *ctx, struct gda_count **count)
+{
+	int err = gda_counter_make(ctx, count);
+
+	if (err)
+		gda_why_counter(ctx, err);
+	return gda_called(err, "gda_counter_create", "fd %d", ctx->fd);
+}
+
 GDA_EXPORT int gda_counter_destroy(struct gda_count *count)
 {
+	uint32_t handle;
 	int err;
 
 	if (!count)
 		return 0;
-	err = gda_destroy_handle(count->ctx, count->handle);
-	if (err == -EBUSY)
-		return err;
-	gda_region_put(count->ctx, count->region);
-	free(count);
-	return err;
+	handle = count->handle;
+	err = gda_why_busy(gda_destroy_handle(count->ctx, handle));
+	if (err != -EBUSY) {
+		gda_region_put(count->ctx, count->region);
+		free(count);
+	}
+	return gda_called(err, "gda_counter_destroy", "counter %u", handle);
 }
 
 GDA_EXPORT const struct gda_counter *gda_counter_memory(const struct gda_count *count)

@@ -34,8 +34,7 @@ static void gda_cq_unmap(struct gda_cq *c)
 }
 
 /* @attr is the library's own, and its places are. */
-static int gda_cq_new(struct gda_context *ctx, const struct gda_cq_attr *attr,
-		      struct gda_cq **cq)
+int gda_cq_new(struct gda_context *ctx, const struct gda_cq_attr *attr, struct gda_cq **cq)
 {
 	struct gda_cq_create arg = {
 		.size = sizeof(arg),
@@ -74,7 +73,7 @@ GDA_EXPORT int gda_cq_create(struct gda_context *ctx, const struct gda_cq_attr *
 			     struct gda_cq **cq)
 {
 	struct gda_place memory, dbrec;
-	struct gda_cq_attr a;
+	struct gda_cq_attr a = { 0 };
 	int err = gda_struct_read(&a, sizeof(a), GDA_THROUGH(struct gda_cq_attr, dbrec), attr);
 
 	if (!err)
@@ -83,10 +82,16 @@ GDA_EXPORT int gda_cq_create(struct gda_context *ctx, const struct gda_cq_attr *
 		err = gda_place_read(&a.dbrec, &dbrec);
 	if (!err && a.reserved)
 		err = -EOPNOTSUPP;
-	return err ? err : gda_cq_new(ctx, &a, cq);
+	if (!err) {
+		err = gda_cq_new(ctx, &a, cq);
+		if (err)
+			gda_why_cq(ctx, err, &a);
+	}
+	return gda_called(err, "gda_cq_create", "fd %d, depth %u, flags %#x%s%s", ctx->fd,
+			  a.depth, a.flags, a.memory ? ", memory" : "", a.dbrec ? ", dbrec" : "");
 }
 
-GDA_EXPORT int gda_cq_destroy(struct gda_cq *cq)
+int gda_cq_drop(struct gda_cq *cq)
 {
 	int err;
 
@@ -101,20 +106,41 @@ GDA_EXPORT int gda_cq_destroy(struct gda_cq *cq)
 	return err;
 }
 
-GDA_EXPORT int gda_cq_event(struct gda_cq *cq, int eventfd, uint32_t flags)
+GDA_EXPORT int gda_cq_destroy(struct gda_cq *cq)
+{
+	uint32_t handle = cq ? cq->handle : 0;
+
+	return gda_called(gda_why_busy(gda_cq_drop(cq)), "gda_cq_destroy", "CQ %u", handle);
+}
+
+static int gda_cq_arm(struct gda_cq *cq, int eventfd, uint32_t flags)
 {
 	struct gda_cq_event arg = {
 		.size = sizeof(arg), .flags = flags, .handle = cq->handle, .eventfd = eventfd,
 	};
 
-	return gda_ioctl(cq->ctx, GDA_IOC_CQ_EVENT, &arg);
+	return gda_why_cq_event(gda_ioctl(cq->ctx, GDA_IOC_CQ_EVENT, &arg), eventfd, flags);
+}
+
+GDA_EXPORT int gda_cq_event(struct gda_cq *cq, int eventfd, uint32_t flags)
+{
+	return gda_called(gda_cq_arm(cq, eventfd, flags), "gda_cq_event",
+			  "CQ %u, eventfd %d, flags %#x", cq->handle, eventfd, flags);
 }
 
 GDA_EXPORT struct gda_cq_view *gda_cq_view_sized(struct gda_cq *cq, size_t size)
 {
+	int err = 0;
+
 	if (size < GDA_THROUGH(struct gda_cq_view, next) || size > sizeof(cq->view))
-		return NULL;
-	return cq->entries && cq->record ? &cq->view : NULL;
+		err = gda_because(-E2BIG, "the program's view has %zu bytes, the library's %zu",
+				  size, sizeof(cq->view));
+	else if (!cq->entries || !cq->record)
+		err = gda_because(-EINVAL, "the CQ is no ring that this process has mapped");
+	if (!err)
+		return &cq->view;
+	gda_called(err, "gda_cq_view", "CQ %u", cq->handle);
+	return NULL;
 }
 
 /* Until the eventfd is signaled, which it then is no more; a signal is no error. */
@@ -139,29 +165,45 @@ static int gda_cq_doze(int eventfd, uint64_t deadline)
 	return err;
 }
 
-GDA_EXPORT int gda_cq_sleep(struct gda_cq *cq, int eventfd, uint32_t flags,
-			    struct gda_cq_entry *entry, uint64_t deadline)
+/* Return: 0 with an entry, or what ends the wait for one. */
+static int gda_cq_await(struct gda_cq *cq, int eventfd, uint32_t flags,
+			struct gda_cq_entry *entry, uint64_t deadline)
 {
-	struct gda_cq_view *view = gda_cq_view(cq);
-	struct gda_cq_entry taken = { .size = sizeof(taken) };
-	int err = view && flags ? 0 : -EINVAL;
+	uint64_t now = gda_clock_ns();
+	int err = 0;
 
-	if (!err)
-		err = gda_struct_check(entry, GDA_THROUGH(struct gda_cq_entry, vendor));
+	if (!cq->entries || !cq->record)
+		return gda_because(-EINVAL, "the CQ is no ring that this process has mapped");
+	if (!flags)
+		return gda_because(-EINVAL, "flags is 0: nothing would wake it");
 	if (!deadline)
-		deadline = gda_clock_ns() + 1000000000U;
+		deadline = now + 1000000000U;
 	while (!err) {
-		if (gda_cq_poll(view, &taken))
-			break;
-		err = gda_cq_event(cq, eventfd, flags);
+		if (gda_cq_poll(&cq->view, entry))
+			return 0;
+		err = gda_cq_arm(cq, eventfd, flags);
 		if (err)
 			return err;
 		/* what came before it was armed signals nothing */
-		if (gda_cq_poll(view, &taken))
-			break;
+		if (gda_cq_poll(&cq->view, entry))
+			return 0;
+		if (now > deadline && now - deadline > GDA_LONG_AGO_NS)
+			return -ETIME;
 		err = gda_cq_doze(eventfd, deadline);
 	}
+	return err;
+}
+
+GDA_EXPORT int gda_cq_sleep(struct gda_cq *cq, int eventfd, uint32_t flags,
+			    struct gda_cq_entry *entry, uint64_t deadline)
+{
+	struct gda_cq_entry taken = { .size = sizeof(taken) };
+	int err = gda_struct_check(entry, GDA_THROUGH(struct gda_cq_entry, vendor));
+
+	if (!err)
+		err = gda_cq_await(cq, eventfd, flags, &taken, deadline);
 	if (!err)
 		gda_struct_write(entry, &taken, sizeof(taken));
-	return err;
+	return gda_called(err, "gda_cq_sleep", "CQ %u, eventfd %d, flags %#x, deadline %llu",
+			  cq->handle, eventfd, flags, (unsigned long long)deadline);
 }

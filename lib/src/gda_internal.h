@@ -71,6 +71,8 @@ struct gda_qp {
 	uint32_t *slots;
 	uint32_t handle;
 	int has_view;
+	int debug_failed;		/* its first error was printed */
+	struct gda_qp *debug_next;	/* under gda_debug_lock */
 };
 
 struct gda_count {
@@ -116,6 +118,9 @@ void gda_struct_write(void *theirs, const void *ours, size_t size);
 /* Can a view of this size be served? 0; -EINVAL too small; -E2BIG larger than ours. */
 int gda_view_fits(size_t size);
 
+/* gda_view_init() for the library itself. */
+int gda_view_make(struct gda_view *v, size_t size, const struct gda_view_attr *attr);
+
 /* context.c */
 
 /* A call of gda/ioctl.h on the context's device. */
@@ -123,6 +128,75 @@ int gda_ioctl(const struct gda_context *ctx, unsigned long request, void *arg);
 
 /* GDA_IOC_DESTROY of one object. */
 int gda_destroy_handle(const struct gda_context *ctx, uint32_t handle);
+
+/* cq.c; gda_cq_create() and gda_cq_destroy() for the library itself, and its structures */
+int gda_cq_new(struct gda_context *ctx, const struct gda_cq_attr *attr, struct gda_cq **cq);
+int gda_cq_drop(struct gda_cq *cq);
+
+/* last_error.c */
+
+/*
+ * Say why the control call that is under way fails, if nothing was said yet. Return: @err.
+ */
+int gda_because(int err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* What was said is not so: something else is tried. */
+void gda_forget_reason(void);
+
+/* Was anything said? */
+int gda_reason_known(void);
+
+/*
+ * The end of every exported control call: make what was said, or else the text of @err, the
+ * thread's last error, and print the call with its arguments if GDA_DEBUG says so.
+ * Return: @err.
+ */
+int gda_called(int err, const char *call, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* How many calls of this thread have failed: did one that was made on the way? */
+unsigned long gda_failures(void);
+
+/* Does GDA_DEBUG ask for lines on stderr? */
+int gda_debugging(void);
+
+/* Print one of them. */
+void gda_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* debug.c; both do nothing without GDA_DEBUG */
+
+/* Watch a QP that is complete. */
+void gda_debug_add(struct gda_qp *qp);
+
+/* A QP is about to be destroyed, or with NULL all that are left of @ctx. */
+void gda_debug_remove(const struct gda_context *ctx, const struct gda_qp *qp);
+
+/* why.c; all return @err, the outcome of a call, for which they look for a reason */
+
+/* What the ways of registering memory have in common. */
+struct gda_mr_rule {
+	const char *start_name;		/* of the argument @start */
+	uint64_t start;
+	uint64_t length;
+	uint64_t feature;		/* GDA_FEATURE_MR_* */
+	uint32_t access;
+	uint32_t flags;
+};
+
+int gda_why_cq(const struct gda_context *ctx, int err, const struct gda_cq_attr *attr);
+int gda_why_cq_event(int err, int eventfd, uint32_t flags);
+int gda_why_qp(const struct gda_context *ctx, int err, const struct gda_qp_attr *attr);
+int gda_why_connect(int err);
+int gda_why_counter(const struct gda_context *ctx, int err);
+int gda_why_export(const struct gda_context *ctx, int err, const char *object, uint32_t type);
+int gda_why_busy(int err);
+int gda_why_mr(const struct gda_context *ctx, int err, const struct gda_mr_rule *rule);
+int gda_why_mr_user(int err, const struct gda_mr_rule *rule);
+int gda_why_mr_dmabuf(int err, int fd);
+int gda_why_mr_peer(int err);
+
+/* The errors of peer clients. */
+const char *gda_peer_strerror(int error);
 
 /* region.c */
 

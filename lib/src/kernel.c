@@ -33,6 +33,10 @@ static int gda_kernel_open_node(struct gda_context *ctx)
 	ctx->fd = open(GDA_NODE, O_RDWR | O_CLOEXEC);
 	if (ctx->fd < 0)
 		err = -errno;
+	if (err == -ENOENT)
+		gda_because(err, "there is no " GDA_NODE ": is gda_core loaded?");
+	else if (err == -EACCES)
+		gda_because(err, "no permission for " GDA_NODE ": is this user in group gda?");
 	errno = saved;
 	return err;
 }
@@ -44,12 +48,15 @@ static int gda_kernel_open(struct gda_context *ctx, const char *device)
 	int err;
 
 	if (len >= sizeof(arg.device))
-		return -EINVAL;
+		return gda_because(-EINVAL, "the name of the device has %zu bytes, %zu are the most",
+				   len, sizeof(arg.device) - 1);
 	memcpy(arg.device, device, len);
 	err = gda_kernel_open_node(ctx);
 	if (err)
 		return err;
 	err = gda_kernel_ioctl(ctx, GDA_IOC_BIND, &arg);
+	if (err == -ENOENT)
+		gda_because(err, "there is no device \"%s\"", device);
 	if (err)
 		gda_kernel_close(ctx);
 	return err;

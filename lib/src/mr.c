@@ -3,9 +3,7 @@
  * Memory regions (MRs): memory of this process that work requests can name.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include "gda_internal.h"
 
 static int gda_mr_new(struct gda_context *ctx, uint32_t handle, uint32_t key, uint64_t iova,
@@ -25,55 +23,31 @@ static int gda_mr_new(struct gda_context *ctx, uint32_t handle, uint32_t key, ui
 	return 0;
 }
 
-/* Why the last registration of this thread failed. */
-static _Thread_local char gda_refusal[256];
-
-static const char *gda_peer_strerror(int error)
+static int gda_mr_called(int err, const char *call, const struct gda_mr_rule *rule)
 {
-	switch (error) {
-	case ENXIO:
-		return "no driver says that it is its memory";
-	case EACCES:
-		return "not mapped for this access";
-	case EOPNOTSUPP:
-		return "its driver gives the CPU no address";
-	case ENODEV:
-		return "its driver took it away";
-	default:
-		return gda_strerror(error);
-	}
+	return gda_called(err, call, "%s %#llx, length %#llx, access %#x, flags %#x",
+			  rule->start_name, (unsigned long long)rule->start,
+			  (unsigned long long)rule->length, rule->access, rule->flags);
 }
 
-/* Return: @err. */
-static int gda_refused(int err, const char *way, const char *why)
+/* The ways in which the kernel tried to have the memory, if it got that far. */
+static void gda_mr_why_tried(int err, const struct gda_mr_tried *tried)
 {
-	snprintf(gda_refusal, sizeof(gda_refusal), "%s: %s", way, why);
-	return err;
-}
-
-/* What was tried, or, if that is not known, just why. */
-static int gda_user_refused(int err, const struct gda_mr_tried *tried)
-{
-	int n;
-
-	if (!tried->user)
-		return gda_refused(err, "registration", gda_strerror(err));
-	gda_refused(err, "pinning", gda_strerror(tried->user));
-	n = (int)strlen(gda_refusal);
+	if (!tried->user || err == -ENOMEM)
+		return;
 	if (tried->peer)
-		snprintf(gda_refusal + n, sizeof(gda_refusal) - (size_t)n, "; peer memory: %s",
-			 gda_peer_strerror(tried->peer));
-	return err;
-}
-
-GDA_EXPORT const char *gda_mr_refusal(void)
-{
-	return gda_refusal;
+		gda_because(err, "pinning: %s; peer memory: %s", gda_strerror(tried->user),
+			    gda_peer_strerror(tried->peer));
+	else
+		gda_because(err, "pinning: %s", gda_strerror(tried->user));
 }
 
 GDA_EXPORT int gda_mr_reg(struct gda_context *ctx, void *addr, size_t length,
 			  uint32_t access, uint32_t flags, struct gda_mr **mr)
 {
+	const struct gda_mr_rule rule = {
+		"addr", (uintptr_t)addr, length, GDA_FEATURE_MR_USER, access, flags,
+	};
 	struct gda_mr_reg_user arg = {
 		.size = sizeof(arg),
 		.flags = flags,
@@ -83,14 +57,22 @@ GDA_EXPORT int gda_mr_reg(struct gda_context *ctx, void *addr, size_t length,
 	};
 	int err = gda_ioctl(ctx, GDA_IOC_MR_REG_USER, &arg);
 
-	if (err)
-		return gda_user_refused(err, &arg.tried);
-	return gda_mr_new(ctx, arg.handle, arg.key, arg.iova, mr);
+	if (err) {
+		gda_mr_why_tried(err, &arg.tried);
+		gda_why_mr(ctx, err, &rule);
+		gda_why_mr_user(err, &rule);
+	} else {
+		err = gda_mr_new(ctx, arg.handle, arg.key, arg.iova, mr);
+	}
+	return gda_mr_called(err, "gda_mr_reg", &rule);
 }
 
 GDA_EXPORT int gda_mr_reg_peer(struct gda_context *ctx, void *addr, size_t length,
 			       uint32_t access, uint32_t flags, struct gda_mr **mr)
 {
+	const struct gda_mr_rule rule = {
+		"addr", (uintptr_t)addr, length, GDA_FEATURE_MR_PEER, access, flags,
+	};
 	struct gda_mr_reg_peer arg = {
 		.size = sizeof(arg),
 		.flags = flags,
@@ -100,15 +82,22 @@ GDA_EXPORT int gda_mr_reg_peer(struct gda_context *ctx, void *addr, size_t lengt
 	};
 	int err = gda_ioctl(ctx, GDA_IOC_MR_REG_PEER, &arg);
 
-	if (err)
-		return gda_refused(err, "peer memory", gda_peer_strerror(-err));
-	return gda_mr_new(ctx, arg.handle, arg.key, arg.iova, mr);
+	if (err) {
+		gda_why_mr(ctx, err, &rule);
+		gda_why_mr_peer(err);
+	} else {
+		err = gda_mr_new(ctx, arg.handle, arg.key, arg.iova, mr);
+	}
+	return gda_mr_called(err, "gda_mr_reg_peer", &rule);
 }
 
 GDA_EXPORT int gda_mr_reg_dmabuf(struct gda_context *ctx, int fd, uint64_t offset,
 				 size_t length, uint64_t iova, uint32_t access,
 				 uint32_t flags, struct gda_mr **mr)
 {
+	const struct gda_mr_rule rule = {
+		"offset", offset, length, GDA_FEATURE_MR_DMABUF, access, flags,
+	};
 	struct gda_mr_reg_dmabuf arg = {
 		.size = sizeof(arg),
 		.flags = flags,
@@ -120,22 +109,27 @@ GDA_EXPORT int gda_mr_reg_dmabuf(struct gda_context *ctx, int fd, uint64_t offse
 	};
 	int err = gda_ioctl(ctx, GDA_IOC_MR_REG_DMABUF, &arg);
 
-	if (err)
-		return gda_refused(err, "dma-buf", gda_strerror(err));
-	return gda_mr_new(ctx, arg.handle, arg.key, arg.iova, mr);
+	if (err) {
+		gda_why_mr(ctx, err, &rule);
+		gda_why_mr_dmabuf(err, fd);
+	} else {
+		err = gda_mr_new(ctx, arg.handle, arg.key, arg.iova, mr);
+	}
+	return gda_mr_called(err, "gda_mr_reg_dmabuf", &rule);
 }
 
 GDA_EXPORT int gda_mr_dereg(struct gda_mr *mr)
 {
+	uint32_t handle;
 	int err;
 
 	if (!mr)
 		return 0;
-	err = gda_destroy_handle(mr->ctx, mr->handle);
-	if (err == -EBUSY)
-		return err;
-	free(mr);
-	return err;
+	handle = mr->handle;
+	err = gda_destroy_handle(mr->ctx, handle);
+	if (err != -EBUSY)
+		free(mr);
+	return gda_called(err, "gda_mr_dereg", "MR %u", handle);
 }
 
 GDA_EXPORT uint32_t gda_mr_key(const struct gda_mr *mr)
@@ -153,11 +147,11 @@ GDA_EXPORT int gda_mr_query(struct gda_mr *mr, struct gda_mr_query *query)
 	struct gda_mr_query arg = { .size = sizeof(arg), .handle = mr->handle };
 	int err = gda_struct_check(query, GDA_THROUGH(struct gda_mr_query, length));
 
-	if (err)
-		return err;
-	arg.flags = query->flags;
-	err = gda_ioctl(mr->ctx, GDA_IOC_MR_QUERY, &arg);
+	if (!err) {
+		arg.flags = query->flags;
+		err = gda_ioctl(mr->ctx, GDA_IOC_MR_QUERY, &arg);
+	}
 	if (!err)
 		gda_struct_write(query, &arg, sizeof(arg));
-	return err;
+	return gda_called(err, "gda_mr_query", "MR %u", mr->handle);
 }

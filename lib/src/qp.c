@@ -19,9 +19,11 @@ static int gda_qp_take_cq(struct gda_qp *q, struct gda_cq *given)
 	int err;
 
 	q->cq = given;
+	if (given && given->ctx != q->ctx)
+		return gda_because(-EINVAL, "cq is of another context");
 	if (given)
-		return given->ctx == q->ctx ? 0 : -EINVAL;
-	err = gda_cq_create(q->ctx, &attr, &q->own_cq);
+		return 0;
+	err = gda_cq_new(q->ctx, &attr, &q->own_cq);
 	q->cq = q->own_cq;
 	return err;
 }
@@ -64,15 +66,19 @@ static int gda_qp_map(struct gda_qp *q, const struct gda_qp_attr *how,
 	attr.slots = q->slots;
 	attr.dbrec = (char *)dbrec + 4;		/* [0] receive, [1] send */
 	q->has_view = 1;
-	return gda_view_init(&q->view, &attr);
+	return gda_view_make(&q->view, sizeof(q->view), &attr);
 }
 
 /* Handles mean something else in another context. */
-static int gda_qp_owns_all(const struct gda_context *ctx, const struct gda_qp_attr *attr)
+static int gda_qp_check_owner(const struct gda_context *ctx, const struct gda_qp_attr *attr)
 {
-	return (!attr->recv_cq || attr->recv_cq->ctx == ctx) &&
-	       (!attr->sent_counter || attr->sent_counter->ctx == ctx) &&
-	       (!attr->recv_counter || attr->recv_counter->ctx == ctx);
+	if (attr->recv_cq && attr->recv_cq->ctx != ctx)
+		return gda_because(-EINVAL, "recv_cq is of another context");
+	if (attr->sent_counter && attr->sent_counter->ctx != ctx)
+		return gda_because(-EINVAL, "sent_counter is of another context");
+	if (attr->recv_counter && attr->recv_counter->ctx != ctx)
+		return gda_because(-EINVAL, "recv_counter is of another context");
+	return 0;
 }
 
 /* @attr is the library's own, and its places are. */
@@ -101,10 +107,9 @@ static int gda_qp_new(struct gda_context *ctx, const struct gda_qp_attr *attr,
 	err = gda_qp_take_cq(q, attr->cq);
 	if (err)
 		goto err_free;
-	if (!gda_qp_owns_all(ctx, attr)) {
-		err = -EINVAL;
+	err = gda_qp_check_owner(ctx, attr);
+	if (err)
 		goto err_cq;
-	}
 	arg.cq = q->cq->handle;
 	arg.recv_cq = attr->recv_cq ? attr->recv_cq->handle : 0;
 	arg.sent_counter = attr->sent_counter ? attr->sent_counter->handle : 0;
@@ -123,7 +128,7 @@ err_unmap:
 	gda_destroy_handle(ctx, q->handle);
 	gda_qp_unmap(q);
 err_cq:
-	gda_cq_destroy(q->own_cq);
+	gda_cq_drop(q->own_cq);
 err_free:
 	free(q);
 	return err;
@@ -133,7 +138,7 @@ GDA_EXPORT int gda_qp_create(struct gda_context *ctx, const struct gda_qp_attr *
 			     struct gda_qp **qp)
 {
 	struct gda_place sq, dbrec;
-	struct gda_qp_attr a;
+	struct gda_qp_attr a = { 0 };
 	int err = gda_struct_read(&a, sizeof(a), GDA_THROUGH(struct gda_qp_attr, dbrec), attr);
 
 	if (!err)
@@ -142,22 +147,33 @@ GDA_EXPORT int gda_qp_create(struct gda_context *ctx, const struct gda_qp_attr *
 		err = gda_place_read(&a.dbrec, &dbrec);
 	if (!err && (a.reserved || a.reserved2))
 		err = -EOPNOTSUPP;
-	return err ? err : gda_qp_new(ctx, &a, qp);
+	if (!err) {
+		err = gda_qp_new(ctx, &a, qp);
+		if (err)
+			gda_why_qp(ctx, err, &a);
+		else
+			gda_debug_add(*qp);
+	}
+	return gda_called(err, "gda_qp_create", "fd %d, sq_depth %u, flags %#x%s%s", ctx->fd,
+			  a.sq_depth, a.flags, a.sq ? ", sq" : "", a.dbrec ? ", dbrec" : "");
 }
 
 GDA_EXPORT int gda_qp_destroy(struct gda_qp *qp)
 {
+	uint32_t handle;
 	int err;
 
 	if (!qp)
 		return 0;
-	err = gda_destroy_handle(qp->ctx, qp->handle);
-	if (err == -EBUSY)
-		return err;
-	gda_qp_unmap(qp);
-	gda_cq_destroy(qp->own_cq);
-	free(qp);
-	return err;
+	gda_debug_remove(qp->ctx, qp);
+	handle = qp->handle;
+	err = gda_destroy_handle(qp->ctx, handle);
+	if (err != -EBUSY) {
+		gda_qp_unmap(qp);
+		gda_cq_drop(qp->own_cq);
+		free(qp);
+	}
+	return gda_called(err, "gda_qp_destroy", "QP %u", handle);
 }
 
 GDA_EXPORT int gda_qp_address(struct gda_qp *qp, struct gda_address *addr)
@@ -167,7 +183,7 @@ GDA_EXPORT int gda_qp_address(struct gda_qp *qp, struct gda_address *addr)
 
 	if (!err)
 		memcpy(addr->bytes, arg.address, sizeof(addr->bytes));
-	return err;
+	return gda_called(err, "gda_qp_address", "QP %u", qp->handle);
 }
 
 GDA_EXPORT int gda_qp_connect(struct gda_qp *qp, const struct gda_address *peer)
@@ -175,7 +191,8 @@ GDA_EXPORT int gda_qp_connect(struct gda_qp *qp, const struct gda_address *peer)
 	struct gda_qp_connect arg = { .size = sizeof(arg), .handle = qp->handle };
 
 	memcpy(arg.address, peer->bytes, sizeof(arg.address));
-	return gda_ioctl(qp->ctx, GDA_IOC_QP_CONNECT, &arg);
+	return gda_called(gda_why_connect(gda_ioctl(qp->ctx, GDA_IOC_QP_CONNECT, &arg)),
+			  "gda_qp_connect", "QP %u", qp->handle);
 }
 
 GDA_EXPORT int gda_qp_query(struct gda_qp *qp, struct gda_qp_query *query)
@@ -183,18 +200,23 @@ GDA_EXPORT int gda_qp_query(struct gda_qp *qp, struct gda_qp_query *query)
 	struct gda_qp_query arg = { .size = sizeof(arg), .handle = qp->handle };
 	int err = gda_struct_check(query, GDA_THROUGH(struct gda_qp_query, bytes));
 
-	if (err)
-		return err;
-	arg.flags = query->flags;
-	err = gda_ioctl(qp->ctx, GDA_IOC_QP_QUERY, &arg);
+	if (!err) {
+		arg.flags = query->flags;
+		err = gda_ioctl(qp->ctx, GDA_IOC_QP_QUERY, &arg);
+	}
 	if (!err)
 		gda_struct_write(query, &arg, sizeof(arg));
-	return err;
+	return gda_called(err, "gda_qp_query", "QP %u", qp->handle);
 }
 
 GDA_EXPORT struct gda_view *gda_qp_view_sized(struct gda_qp *qp, size_t size)
 {
-	if (gda_view_fits(size))
-		return NULL;
-	return qp->has_view ? &qp->view : NULL;
+	int err = gda_view_fits(size);
+
+	if (!err && !qp->has_view)
+		err = gda_because(-EINVAL, "the QP's CQ is a ring, or part of queue or CQ is not mapped here");
+	if (!err)
+		return &qp->view;
+	gda_called(err, "gda_qp_view", "QP %u", qp->handle);
+	return NULL;
 }

@@ -113,17 +113,18 @@ void gda_region_put(struct gda_context *ctx, struct gda_region *region)
 	pthread_mutex_unlock(&ctx->lock);
 }
 
-static int gda_region_export(struct gda_context *ctx, uint32_t handle, uint32_t type,
-			     struct gda_exported *exported)
+static int gda_region_export(struct gda_context *ctx, const char *object, uint32_t handle,
+			     uint32_t type, struct gda_exported *exported)
 {
 	struct gda_region_export arg = { .size = sizeof(arg), .handle = handle, .type = type };
 	struct gda_exported answer = { .size = sizeof(answer) };
 	int err = gda_struct_check(exported, GDA_THROUGH(struct gda_exported, length));
 
-	if (!err)
-		err = gda_ioctl(ctx, GDA_IOC_REGION_EXPORT, &arg);
 	if (err)
 		return err;
+	err = gda_ioctl(ctx, GDA_IOC_REGION_EXPORT, &arg);
+	if (err)
+		return gda_why_export(ctx, err, object, type);
 	answer.fd = arg.fd;
 	answer.offset = arg.offset;
 	answer.length = arg.length;
@@ -133,17 +134,21 @@ static int gda_region_export(struct gda_context *ctx, uint32_t handle, uint32_t 
 
 GDA_EXPORT int gda_qp_export(struct gda_qp *qp, uint32_t type, struct gda_exported *exported)
 {
-	return gda_region_export(qp->ctx, qp->handle, type, exported);
+	return gda_called(gda_region_export(qp->ctx, "QP", qp->handle, type, exported),
+			  "gda_qp_export", "QP %u, type %u", qp->handle, type);
 }
 
 GDA_EXPORT int gda_cq_export(struct gda_cq *cq, uint32_t type, struct gda_exported *exported)
 {
-	return gda_region_export(cq->ctx, cq->handle, type, exported);
+	return gda_called(gda_region_export(cq->ctx, "CQ", cq->handle, type, exported),
+			  "gda_cq_export", "CQ %u, type %u", cq->handle, type);
 }
 
 GDA_EXPORT int gda_counter_export(struct gda_count *count, struct gda_exported *exported)
 {
-	return gda_region_export(count->ctx, count->handle, GDA_REGION_COUNTER, exported);
+	return gda_called(gda_region_export(count->ctx, "counter", count->handle,
+					    GDA_REGION_COUNTER, exported),
+			  "gda_counter_export", "counter %u", count->handle);
 }
 
 void gda_region_drop_all(struct gda_context *ctx)

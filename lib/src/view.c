@@ -27,24 +27,40 @@ static int gda_aligned(const void *p, uintptr_t to)
 static int gda_view_check(const struct gda_view_attr *attr)
 {
 	const struct gda_mlx5_cqe *cqe = attr->cq;
+	const struct {
+		const char *name;
+		const void *p;
+		uintptr_t align;
+	} parts[] = {
+		{ "sq", attr->sq, 64 }, { "dbrec", attr->dbrec, 4 }, { "db", attr->db, 8 },
+		{ "cq", attr->cq, 64 }, { "slots", attr->slots, 4 },
+	};
+	size_t i;
 
-	if (!attr->depth || attr->depth & (attr->depth - 1) ||
-	    attr->depth > GDA_MLX5_MAX_DEPTH || attr->qpn >> 24)
-		return -EINVAL;
-	if (!gda_aligned(attr->sq, 64) || !gda_aligned(attr->dbrec, 4) ||
-	    !gda_aligned(attr->db, 8) || !gda_aligned(attr->cq, 64) ||
-	    !gda_aligned(attr->slots, 4))
-		return -EINVAL;
+	if (!attr->depth || attr->depth & (attr->depth - 1))
+		return gda_because(-EINVAL, "depth %u is no power of two", attr->depth);
+	if (attr->depth > GDA_MLX5_MAX_DEPTH)
+		return gda_because(-EINVAL, "depth %u is more than %u", attr->depth,
+				   GDA_MLX5_MAX_DEPTH);
+	if (attr->qpn >> 24)
+		return gda_because(-EINVAL, "qpn %#x has more than 24 bits", attr->qpn);
+	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (!gda_aligned(parts[i].p, parts[i].align))
+			return gda_because(-EINVAL, "%s %p is NULL or not aligned to %u bytes",
+					   parts[i].name, parts[i].p, (unsigned int)parts[i].align);
 	if (cqe->op_own >> 4 != GDA_MLX5_CQE_INVALID || cqe->wqe_counter != 0xffff)
-		return -EPROTO;
+		return gda_because(-EPROTO, "the entry at cq is not preset to 0xff");
 	return 0;
 }
 
 int gda_view_fits(size_t size)
 {
 	if (size < GDA_VIEW_LEAST)
-		return -EINVAL;
-	return size > sizeof(struct gda_view) ? -E2BIG : 0;
+		return gda_because(-EINVAL, "a view of %zu bytes is less than one ever had", size);
+	if (size > sizeof(struct gda_view))
+		return gda_because(-E2BIG, "the program's view has %zu bytes, the library's %zu",
+				   size, sizeof(struct gda_view));
+	return 0;
 }
 
 /* @attr is the library's own, @size bytes of @v are the caller's. */
@@ -67,8 +83,7 @@ static void gda_view_fill(struct gda_view *v, size_t size, const struct gda_view
 	gda_view_share(v);
 }
 
-GDA_EXPORT int gda_view_init_sized(struct gda_view *v, size_t size,
-				   const struct gda_view_attr *attr)
+int gda_view_make(struct gda_view *v, size_t size, const struct gda_view_attr *attr)
 {
 	struct gda_view_attr a;
 	int err = gda_view_fits(size);
@@ -83,6 +98,12 @@ GDA_EXPORT int gda_view_init_sized(struct gda_view *v, size_t size,
 	if (!err)
 		gda_view_fill(v, size, &a);
 	return err;
+}
+
+GDA_EXPORT int gda_view_init_sized(struct gda_view *v, size_t size,
+				   const struct gda_view_attr *attr)
+{
+	return gda_called(gda_view_make(v, size, attr), "gda_view_init", "%p", (void *)v);
 }
 
 GDA_EXPORT void gda_view_share(struct gda_view *v)

@@ -5,12 +5,15 @@
  *
  * Every function that returns int returns 0 or a negative errno (see gda/ioctl.h
  * for the contract) and never touches errno itself; pointers come back through the
- * last argument and are written only on success. Objects are created from a
+ * last argument and are written only on success. gda_last_error() says of the last call
+ * that failed which argument broke which rule. Objects are created from a
  * context and must be destroyed before it is closed (gda_close() destroys what is
  * left in the kernel, not the library's memory for it). Any thread may call any
- * function; two calls on the same object are the caller's to order. Nothing is ever
- * printed, and there are no hidden threads but one: a context of the in-process
- * device has a worker.
+ * function; two calls on the same object are the caller's to order. There are no hidden
+ * threads but one: a context of the in-process device has a worker. Nothing is printed,
+ * unless %GDA_DEBUG=1 is in the environment: then every call here, with its arguments and
+ * its result, and the first error of each QP are lines on stderr, for which there is one
+ * more thread.
  *
  * The in-process device, "inproc", needs no kernel module: queues lie in a memfd, and
  * the engine runs in the worker. All contexts of it in one process are on one device
@@ -22,7 +25,8 @@
  *   is what the first post after a silence may wait for. It takes no signals.
  * - A context belongs to the process that opened it; in a child of fork(2) every call
  *   is -ENODEV, and the child may open its own.
- * - %GDA_INPROC_WORKERS in the environment: threads per context, 1 to 16.
+ * - %GDA_INPROC_WORKERS in the environment: threads per context, 1 to 16; gda_open()
+ *   is -EINVAL if it is anything else.
  *
  * Structures begin with their size, which the caller sets to sizeof() of what it was
  * compiled with:
@@ -72,7 +76,8 @@ struct gda_mr;
  * child of fork(2) may go on using the context and everything made from it.
  *
  * Return: 0; -ENOENT no /dev/gda (is gda_core loaded?) or no such device; -EACCES
- * the user is not in group gda; -EINVAL the name is too long; -EMFILE.
+ * the user is not in group gda; -EINVAL the name is too long, or %GDA_INPROC_WORKERS is
+ * no number from 1 to 16; -EMFILE too many open files.
  */
 int gda_open(const char *device, struct gda_context **ctx);
 
@@ -228,8 +233,10 @@ GDA_HOST_API struct gda_cq_view *gda_cq_view(struct gda_cq *cq)
  *
  * One thread at a time takes entries, as with gda_cq_poll(). Signals do not end it.
  *
- * Return: 0; -ETIMEDOUT; what gda_cq_event() returns; -EINVAL also if the CQ is
- * collapsed, or for the size of @entry; -E2BIG likewise.
+ * Return: 0; -ETIMEDOUT no entry came before the deadline; -ETIME the same, and the
+ * deadline was more than a second past when the call began: was a relative one passed?;
+ * what gda_cq_event() returns; -EINVAL also if the CQ is collapsed, or for the size of
+ * @entry; -E2BIG likewise.
  */
 int gda_cq_sleep(struct gda_cq *cq, int eventfd, uint32_t flags, struct gda_cq_entry *entry,
 		 uint64_t deadline);
@@ -456,7 +463,7 @@ int gda_counter_export(struct gda_count *count, struct gda_exported *exported);
  * pinned is registered as by gda_mr_reg_peer(), if a driver says that it is its own.
  *
  * Return: 0; -EINVAL bad length or rights; -EFAULT it cannot be pinned with these
- * rights, nor had from a driver: gda_mr_refusal(); -ENOMEM over RLIMIT_MEMLOCK;
+ * rights, nor had from a driver: gda_last_error(); -ENOMEM over RLIMIT_MEMLOCK;
  * -EOVERFLOW it wraps; -ENOSPC too many; -EOPNOTSUPP gda_mr is not loaded.
  */
 int gda_mr_reg(struct gda_context *ctx, void *addr, size_t length, uint32_t access,
@@ -504,17 +511,6 @@ int gda_mr_reg_peer(struct gda_context *ctx, void *addr, size_t length, uint32_t
 		    uint32_t flags, struct gda_mr **mr);
 
 /**
- * gda_mr_refusal - why this thread's last registration that failed did so
- *
- * Each way in which the memory was tried to be had, and why it did not work, as
- * "pinning: ...; peer memory: ...". Of gda_mr_reg(), gda_mr_reg_dmabuf() and
- * gda_mr_reg_peer().
- *
- * Return: one line, the same storage until the thread's next such call; empty before.
- */
-const char *gda_mr_refusal(void);
-
-/**
  * gda_mr_dereg - when it returns no executor touches the memory any more
  * @mr: the MR, or NULL; gone when the call returns
  *
@@ -556,6 +552,23 @@ int gda_mr_query(struct gda_mr *mr, struct gda_mr_query *query);
  * Return: a constant string, also for what is not known.
  */
 const char *gda_strerror(int error);
+
+/**
+ * gda_last_error - why this thread's last control call that failed did so
+ *
+ * The call, the argument and the rule that it breaks, as in "gda_qp_create: sq_depth 17 is
+ * no power of two"; of a registration each way in which the memory was tried to be had, as
+ * "pinning: ...; peer memory: ...". Where no more is known than the errno it is the text
+ * of gda_strerror(). Calls that succeed leave it alone, as they do with errno. For people:
+ * the words may change.
+ *
+ * It covers all calls of gda/gda.h and gda/cuda.h, and gda_view_init(). What posts and
+ * waits in gda/fastpath.h and gda/ring.h leaves nothing here: see gda_strerror() and
+ * gda_error().
+ *
+ * Return: one line, the thread's until its next call that fails; empty before the first.
+ */
+const char *gda_last_error(void);
 
 /**
  * gda_syndrome_name - what went wrong with a work request

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The rules of control calls in words. A call failed with an errno that many rules share;
+ * here the arguments are looked at once more, in the order in which a device checks them,
+ * for the rule that they break. Where none is found the errno has to do.
+ *
+ * All of it runs after a failure, and decides nothing.
+ */
+#include <errno.h>
+#include <sys/resource.h>
+#include "gda_internal.h"
+
+static int gda_power_of_two(uint32_t n)
+{
+	return n && !(n & (n - 1));
+}
+
+/* The limits of the device; zero if it does not answer any more. */
+static struct gda_query gda_limits(const struct gda_context *ctx)
+{
+	struct gda_query q = { .size = sizeof(q) };
+
+	if (gda_ioctl(ctx, GDA_IOC_QUERY, &q))
+		q = (struct gda_query){ 0 };
+	return q;
+}
+
+static int gda_why_full(int err, const char *what, uint32_t most)
+{
+	if (err == -ENOSPC && most)
+		gda_because(err, "the context has %u %s, which is the most", most, what);
+	return err;
+}
+
+static int gda_why_depth(int err, const char *name, uint32_t depth, uint32_t most)
+{
+	if (err != -EINVAL)
+		return err;
+	if (!depth)
+		gda_because(err, "%s is 0", name);
+	else if (!gda_power_of_two(depth))
+		gda_because(err, "%s %u is no power of two", name, depth);
+	else if (most && depth > most)
+		gda_because(err, "%s %u is more than %u, the most of this device", name, depth,
+			    most);
+	return err;
+}
+
+static int gda_why_flags(int err, const char *name, uint32_t flags, uint32_t known)
+{
+	if (err == -EOPNOTSUPP && flags & ~known)
+		gda_because(err, "%s has unknown bits: %#x", name, flags & ~known);
+	return err;
+}
+
+/* The errors of memory that the caller lends; @align is 64, or 8 of a record. */
+static int gda_why_place(const struct gda_context *ctx, int err, const char *name,
+			 const struct gda_place *place, uint32_t align)
+{
+	if (!place)
+		return err;
+	if (err == -EINVAL && place->offset % align)
+		gda_because(err, "%s: offset %#llx is no multiple of %u", name,
+			    (unsigned long long)place->offset, align);
+	else if (err == -EINVAL)
+		gda_because(err, "%s: fd %d is no dma-buf, or it ends before offset %#llx plus size",
+			    name, place->fd, (unsigned long long)place->offset);
+	else if (err == -EBADF)
+		gda_because(err, "%s: fd %d is no open file", name, place->fd);
+	else if (err == -EACCES)
+		gda_because(err, "%s: fd %d is not open for reading and writing", name, place->fd);
+	else if (err == -EBUSY)
+		gda_because(err, "%s: it overlaps with memory of another queue", name);
+	else if (err == -EOPNOTSUPP && ctx->ops == &gda_device_inproc)
+		gda_because(err, "%s: the in-process device takes no dma-bufs", name);
+	else if (err == -EOPNOTSUPP)
+		gda_because(err, "%s: the exporter of fd %d has no address for the CPU", name,
+			    place->fd);
+	return err;
+}
+
+int gda_why_cq(const struct gda_context *ctx, int err, const struct gda_cq_attr *attr)
+{
+	const struct gda_query q = gda_limits(ctx);
+
+	gda_why_flags(err, "flags", attr->flags, GDA_CQ_COLLAPSED | GDA_CQ_WRITABLE);
+	if (!(attr->flags & GDA_CQ_COLLAPSED))
+		gda_why_depth(err, "depth", attr->depth, q.max_cq_depth);
+	else if (attr->dbrec && err == -EINVAL)
+		gda_because(err, "dbrec: a collapsed CQ has no record");
+	gda_why_full(err, "CQs", q.max_cq);
+	gda_why_place(ctx, err, "memory", attr->memory, 64);
+	return gda_why_place(ctx, err, "dbrec", attr->dbrec, 8);
+}
+
+int gda_why_cq_event(int err, int eventfd, uint32_t flags)
+{
+	const uint32_t both = GDA_CQ_ARM | GDA_CQ_ARM_SOLICITED;
+
+	gda_why_flags(err, "flags", flags, both);
+	if (err == -EBADF)
+		gda_because(err, "eventfd %d is no open file", eventfd);
+	if (err != -EINVAL)
+		return err;
+	if (flags == both)
+		gda_because(err, "flags: one way of arming at a time");
+	else if (eventfd == -1)
+		gda_because(err, "eventfd is -1, and none was given before");
+	else
+		gda_because(err, "eventfd %d is no eventfd(2)", eventfd);
+	return err;
+}
+
+int gda_why_qp(const struct gda_context *ctx, int err, const struct gda_qp_attr *attr)
+{
+	const struct gda_query q = gda_limits(ctx);
+
+	gda_why_flags(err, "flags", attr->flags, GDA_QP_POLLED);
+	if (attr->sq_depth)
+		gda_why_depth(err, "sq_depth", attr->sq_depth, q.max_sq_depth);
+	if (err == -EINVAL && attr->recv_cq && attr->recv_cq->flags & GDA_CQ_COLLAPSED)
+		gda_because(err, "recv_cq is collapsed: immediates need a ring");
+	if (err == -EBUSY && attr->cq && attr->cq->flags & GDA_CQ_COLLAPSED)
+		gda_because(err, "cq is collapsed, and serves another QP");
+	if (err == -ENOSPC && !attr->cq)
+		gda_because(err, "the context has %u QPs or %u CQs, which is the most", q.max_qp,
+			    q.max_cq);
+	gda_why_full(err, "QPs", q.max_qp);
+	gda_why_place(ctx, err, "sq", attr->sq, 64);
+	return gda_why_place(ctx, err, "dbrec", attr->dbrec, 8);
+}
+
+int gda_why_connect(int err)
+{
+	if (err == -EINVAL)
+		gda_because(err, "peer is no address, or one of another kind of device");
+	else if (err == -ENOENT)
+		gda_because(err, "peer: no such QP on this device, or not any more");
+	else if (err == -EALREADY)
+		gda_because(err, "this QP has named a peer already, or has failed");
+	else if (err == -EBUSY)
+		gda_because(err, "peer has named another QP");
+	else if (err == -ENOSPC)
+		gda_because(err, "too many QPs wait for an answer of peer");
+	return err;
+}
+
+int gda_why_counter(const struct gda_context *ctx, int err)
+{
+	return gda_why_full(err, "counters", gda_limits(ctx).max_counter);
+}
+
+int gda_why_export(const struct gda_context *ctx, int err, const char *object, uint32_t type)
+{
+	if (err == -EOPNOTSUPP && ctx->ops == &gda_device_inproc)
+		gda_because(err, "the in-process device exports nothing");
+	else if (err == -EINVAL)
+		gda_because(err, "type %u is no GDA_REGION_*", type);
+	else if (err == -ENOENT)
+		gda_because(err, "a %s has no region of type %u, or it lies in memory of the caller",
+			    object, type);
+	return err;
+}
+
+int gda_why_busy(int err)
+{
+	return err == -EBUSY ? gda_because(err, "a QP uses it") : err;
+}
+
+/* What all kinds of registration have in common. */
+int gda_why_mr(const struct gda_context *ctx, int err, const struct gda_mr_rule *rule)
+{
+	const struct gda_query q = gda_limits(ctx);
+
+	gda_why_flags(err, "flags", rule->flags, GDA_MR_ZERO_BASED);
+	gda_why_flags(err, "access", rule->access, GDA_ACCESS_ALL);
+	if (err == -EOPNOTSUPP && q.abi && !(q.features[0] & rule->feature))
+		gda_because(err, "this device does not register such memory%s",
+			    ctx->ops == &gda_device_kernel ? " (is gda_mr loaded?)" : "");
+	if (err == -EINVAL && !(rule->access & GDA_ACCESS_LOCAL_WRITE)) {
+		if (rule->access & GDA_ACCESS_REMOTE_WRITE)
+			gda_because(err, "access: remote write needs local write");
+		else if (rule->access & GDA_ACCESS_REMOTE_ATOMIC)
+			gda_because(err, "access: remote atomic needs local write");
+	}
+	if (err == -EINVAL && !rule->length)
+		gda_because(err, "length is 0");
+	else if (err == -EINVAL && q.max_mr_size && rule->length > q.max_mr_size)
+		gda_because(err, "length %#llx is more than %#llx, the most of this device",
+			    (unsigned long long)rule->length, (unsigned long long)q.max_mr_size);
+	if (err == -EOVERFLOW)
+		gda_because(err, "%s %#llx plus length %#llx wraps", rule->start_name,
+			    (unsigned long long)rule->start, (unsigned long long)rule->length);
+	return gda_why_full(err, "MRs", q.max_mr);
+}
+
+int gda_why_mr_user(int err, const struct gda_mr_rule *rule)
+{
+	struct rlimit limit;
+
+	if (err == -EFAULT)
+		gda_because(err, "addr %#llx, length %#llx: not all of it is mapped with these rights",
+			    (unsigned long long)rule->start, (unsigned long long)rule->length);
+	else if (err == -ENOMEM && !getrlimit(RLIMIT_MEMLOCK, &limit) &&
+		 limit.rlim_cur != RLIM_INFINITY)
+		gda_because(err, "out of memory, or length %#llx and what is pinned already are over RLIMIT_MEMLOCK, %#llx",
+			    (unsigned long long)rule->length, (unsigned long long)limit.rlim_cur);
+	return err;
+}
+
+int gda_why_mr_dmabuf(int err, int fd)
+{
+	if (err == -EBADF)
+		gda_because(err, "fd %d is no open file", fd);
+	else if (err == -EINVAL)
+		gda_because(err, "fd %d is no dma-buf, or offset and length are not inside it", fd);
+	else if (err == -EACCES)
+		gda_because(err, "fd %d is not open for what access asks", fd);
+	else if (err == -EOPNOTSUPP)
+		gda_because(err, "the exporter of fd %d has no address for the CPU", fd);
+	else if (err == -ENODEV)
+		gda_because(err, "fd %d: its memory is gone, or the context was shut down", fd);
+	return err;
+}
+
+const char *gda_peer_strerror(int error)
+{
+	switch (error) {
+	case ENXIO:
+		return "no driver says that it is its memory";
+	case EACCES:
+		return "not mapped for this access";
+	case EOPNOTSUPP:
+		return "its driver gives the CPU no address";
+	case ENODEV:
+		return "its driver took it away";
+	default:
+		return gda_strerror(error);
+	}
+}
+
+int gda_why_mr_peer(int err)
+{
+	return gda_because(err, "%s", gda_peer_strerror(-err));
+}
