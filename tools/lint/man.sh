@@ -3,7 +3,8 @@
 #
 # man.sh - the manual pages can be made, mandoc finds nothing wrong with them, every
 # symbol that the library exports has one, every page refers only to pages that
-# there are, and the example in gda(7) compiles. Prints a line for each finding.
+# there are, gda_strerror() has a text for every errno that a page names, and the
+# example in gda(7) compiles. Prints a line for each finding.
 
 set -uo pipefail
 
@@ -31,6 +32,16 @@ grep -hoE '\.BR gda[a-z0-9_]* \([0-9]\)' "$man"/man*/* | sort -u | tr -d '()' |
 	while read -r _ name section; do
 		[ -e "$man/man$section/$name.$section" ] || echo "no page $name($section)"
 	done
+
+errnos() {
+	grep -ohE '\bE[A-Z0-9]+\b' "$man"/man*/* | sort -u |
+		python3 -c 'import errno, sys
+names = {x.strip() for x in sys.stdin} & set(errno.errorcode.values())
+print("\n".join(sorted(names)))'
+}
+errnos | while read -r name; do
+	grep -q "{ $name, \"" lib/src/error.c || echo "lib/src/error.c: no text for $name"
+done
 
 awk '/^\.EX/ { on = 1; next } /^\.EE/ { on = 0 } on' "$man/man7/gda.7" |
 	sed 's/\\e/\\/g; s/\\-/-/g' >"$tmp/example.c"
