@@ -137,6 +137,10 @@ install: lib tools ## build: modules, library, headers, tools, manual, into DEST
 	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' BUILD='$(BUILD)' \
 		KREL='$(KREL)' tools/packaging/install.sh
 
+.PHONY: uninstall
+uninstall: ## what `make install` left, from DESTDIR and PREFIX
+	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' tools/packaging/uninstall.sh
+
 .PHONY: clean
 clean: ## build: what was built, but not the unpacked kernels
 	@find $(BUILD) -mindepth 1 -maxdepth 1 ! -name kernel ! -name kselftest \

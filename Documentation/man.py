@@ -260,8 +260,8 @@ def main():
     man = Path(sys.argv[1])
     target = man / "man3"
     target.mkdir(parents=True, exist_ok=True)
-    version = re.search(r"LIB_VERSION\s*:=\s*(\S+)",
-                        (TOP / "lib/lib.mk").read_text(encoding="utf-8")).group(1)
+    version = ".".join(re.findall(r"^#define GDA_VERSION_(?:MAJOR|MINOR|PATCH)\s+(\d+)",
+                                  (TOP / "lib/include/gda/version.h").read_text("utf-8"), re.M))
     types = {}
     for path in sorted((TOP / "lib/include/gda").glob("*.h")):
         for doc in load(path, path.stem):

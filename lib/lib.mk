@@ -4,7 +4,7 @@
 BUILD		?= build
 PREFIX		?= /usr/local
 LIBDIR		?= $(PREFIX)/lib
-LIB_VERSION	:= 0.2.0
+LIB_VERSION	:= $(shell tools/scripts/version.sh)
 LIB_OUT		:= $(BUILD)/lib
 
 # What everything in user space here is compiled with.

@@ -84,6 +84,11 @@ GDA_EXPORT void gda_close(struct gda_context *ctx)
 	free(ctx);
 }
 
+GDA_EXPORT uint32_t gda_version(void)
+{
+	return GDA_VERSION;
+}
+
 GDA_EXPORT int gda_context_fd(const struct gda_context *ctx)
 {
 	return ctx->fd;

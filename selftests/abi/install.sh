@@ -36,7 +36,9 @@ int main(void)
 	struct gda_context *ctx;
 	int err = gda_open("no such device", &ctx);
 
-	puts(gda_strerror(err));
+	puts(gda_last_error());
+	if (gda_version() != GDA_VERSION)
+		return 1;
 	return err ? 0 : 1;
 }
 EOT
@@ -93,12 +95,68 @@ static() {
 		$(package --static --cflags --libs gda) && "$tmp/static"
 }
 
-echo 1..6
+# Without KREL, modules are for the kernel that runs, or for none.
+running() { # RELEASE LIB_MODULES
+	mkdir -p "$tmp/bin"
+	printf '#!/bin/sh\n[ "$*" = -r ] && echo %s\n' "$1" >"$tmp/bin/uname"
+	chmod +x "$tmp/bin/uname"
+	rm -rf "$tmp/root2"
+	PATH=$tmp/bin:$PATH LIB_MODULES=$2 DESTDIR=$tmp/root2 PREFIX=$prefix \
+		tools/packaging/install.sh
+}
+
+other_kernel() {
+	running 0.0.0-none /nowhere || return
+	[ -e "$tmp/root2$prefix/lib/libgda.so.2" ] && [ ! -e "$tmp/root2/lib/modules" ]
+}
+
+this_kernel() {
+	mkdir -p "$tmp/modules/$rel"
+	ln -sfn "$(tools/vm/gda-kernel headers "$rel")" "$tmp/modules/$rel/build"
+	running "$rel" "$tmp/modules" || return
+	[ -e "$tmp/root2/lib/modules/$rel/updates/gda/gda_core.ko" ] &&
+		[ "$(ls "$tmp/root2/lib/modules")" = "$rel" ]
+}
+
+# What is not ours stays; nothing else does but folders that are not ours alone.
+uninstall() {
+	touch "$tmp/root$prefix/bin/other" "$tmp/root$prefix/share/man/man3/other"
+	DESTDIR=$tmp/root PREFIX=$prefix tools/packaging/uninstall.sh || return
+	(cd "$tmp/root$prefix" && find . ! -type d -o -name gda | sort) >"$tmp/left"
+	printf '%s\n' ./bin/other ./share/man/man3/other | diff - "$tmp/left" &&
+		! DESTDIR=$tmp/root PREFIX=$prefix tools/packaging/uninstall.sh
+}
+
+versions() {
+	local t v
+
+	v=$(tools/scripts/version.sh)
+	for t in gdactl gda-perf gda-run; do
+		[ "$("$tmp/root$prefix/bin/$t" --version)" = "$t $v" ] || { echo "$t"; return 1; }
+	done
+}
+
+# What was built already: that takes minutes, and `make check` does it before.
+rel=
+built=(build/*/kmod/gda_core/gda_core.ko)
+if [ -e "${built[0]}" ]; then
+	rel=${built[0]#build/} rel=${rel%%/*}
+fi
+
+echo 1..10
 test "install" install
 test "complete" complete
 test "nothing elsewhere, nothing writable" nothing contained
-test "the package's version" package --exact-version="$(
-	sed -n 's/^LIB_VERSION[[:blank:]]*:=[[:blank:]]*//p' lib/lib.mk)" gda
+test "the package's version" package --exact-version="$(tools/scripts/version.sh)" gda
 test "a program with the shared library" shared
 test "a program with the static library" static
+test "every tool says its version" versions
+test "no modules for another kernel than the one that runs" other_kernel
+if [ -n "$rel" ]; then
+	test "modules for the kernel that runs" this_kernel
+else
+	n=$((n + 1))
+	echo "ok $n modules for the kernel that runs # SKIP none are built here"
+fi
+test "uninstall" uninstall
 exit $rc

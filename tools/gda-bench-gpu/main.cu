@@ -221,6 +221,9 @@ int main(int argc, char **argv)
 			window = atof(argv[++i]);
 		} else if (i + 1 < argc && !strcmp(argv[i], "--only")) {
 			only = argv[++i];
+		} else if (!strcmp(argv[i], "--version")) {
+			puts("gda-bench-gpu " GDA_VERSION_STRING);
+			return 0;
 		} else if (!strcmp(argv[i], "--blind")) {
 			m.blind = true;
 		} else {

@@ -56,9 +56,16 @@ static void help(int status)
 	      "  --depth N      slots of the send queue [256]\n"
 	      "  --no-peers     neither memcpy nor rdma_rxe\n"
 	      "  --rxe DEVICE   RDMA device for perftest [the first rxe*]\n"
-	      "  --gpu          a kernel posts (with --json, --runs, --sizes)\n",
+	      "  --gpu          a kernel posts (with --json, --runs, --sizes)\n"
+	      "  --version      print it\n",
 	      status ? stderr : stdout);
 	exit(status);
+}
+
+static void version(void)
+{
+	puts("gda-perf " GDA_VERSION_STRING);
+	exit(0);
 }
 
 static unsigned int option_number(const char *text, unsigned long least, unsigned long most)
@@ -135,6 +142,8 @@ static void option(int letter)
 		o->peers = false;
 	else if (letter == 'x')
 		o->rxe = optarg;
+	else if (letter == 'v')
+		version();
 	else
 		help(letter == 'h' ? 0 : 2);
 }
@@ -147,6 +156,7 @@ static void options_parse(int argc, char **argv)
 		{ "sizes", required_argument, NULL, 's' }, { "idle", required_argument, NULL, 'i' },
 		{ "depth", required_argument, NULL, 'd' }, { "no-peers", no_argument, NULL, 'n' },
 		{ "rxe", required_argument, NULL, 'x' }, { "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'v' },
 		{ NULL, 0, NULL, 0 }
 	};
 	bool any = false;

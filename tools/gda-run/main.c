@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <gda/version.h>
 #include "run.h"
 
 #define RUN_TIMED_OUT	124
@@ -47,7 +48,8 @@ static void print_usage(FILE *to)
 	      "  -t, --timeout S  end all after S seconds\n"
 	      "  -i, --interface NAME  listen there and not on loopback\n"
 	      "  -b, --bare       do not put \"[rank] \" before lines\n"
-	      "  -h, --help\n", to);
+	      "  -h, --help\n"
+	      "  -V, --version\n", to);
 }
 
 static int bad(const char *what, const char *value)
@@ -64,13 +66,14 @@ static int parse(int argc, char **argv, struct run_options *opt)
 		{ "interface", required_argument, NULL, 'i' },
 		{ "bare", no_argument, NULL, 'b' },
 		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
 		{ 0 },
 	};
 	char *end;
 	int c;
 
 	/* "+": what follows the program is the program's */
-	while ((c = getopt_long(argc, argv, "+n:kt:i:bh", longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+n:kt:i:bhV", longs, NULL)) != -1) {
 		switch (c) {
 		case 'n':
 			errno = 0;
@@ -94,6 +97,9 @@ static int parse(int argc, char **argv, struct run_options *opt)
 			break;
 		case 'h':
 			print_usage(stdout);
+			exit(0);
+		case 'V':
+			puts("gda-run " GDA_VERSION_STRING);
 			exit(0);
 		default:
 			print_usage(stderr);

@@ -8,7 +8,8 @@
 
 static int usage(FILE *to)
 {
-	fputs("gdactl doctor [--json]\n\n"
+	fputs("gdactl doctor [--json]\n"
+	      "gdactl --version\n\n"
 	      "Says which kinds of memory and which executors work here, for the user\n"
 	      "who runs it; which do not, why, and what to do about it.\n", to);
 	return to == stderr ? 2 : 0;
@@ -78,6 +79,10 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "help")))
 		return usage(stdout);
+	if (argc == 2 && !strcmp(argv[1], "--version")) {
+		puts("gdactl " GDA_VERSION_STRING);
+		return 0;
+	}
 	if (argc < 2 || strcmp(argv[1], "doctor") || (argc > 2 && !json))
 		return usage(stderr);
 	return examine(json);

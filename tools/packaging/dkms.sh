@@ -8,7 +8,7 @@
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-version=$(sed -nE 's/^LIB_VERSION[[:blank:]]*:=[[:blank:]]*//p' lib/lib.mk)
+version=$(tools/scripts/version.sh)
 dir=${DESTDIR-}/usr/src/gda-$version
 
 rm -rf "$dir"

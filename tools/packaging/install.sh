@@ -10,9 +10,10 @@
 #   LIBDIR   the library                      [$PREFIX/lib]
 #   BUILD    where the library was built      [build]
 #   KREL     release of the kernel the modules are for, or "none"
-#            [this one, if its headers are here, else 6.12]
+#            [the one that runs, if its headers are here, else none]
 #
-# The modules are built here, if need be. Without DESTDIR, depmod is run.
+# The modules are built here, if need be. Without DESTDIR, depmod is run. What was
+# installed is listed in $PREFIX/share/gda/installed, for uninstall.sh.
 
 set -euo pipefail
 
@@ -21,26 +22,45 @@ build=${BUILD:-build}
 dest=${DESTDIR-}
 prefix=${PREFIX:-/usr/local}
 libdir=${LIBDIR:-$prefix/lib}
-version=$(sed -nE 's/^LIB_VERSION[[:blank:]]*:=[[:blank:]]*//p' lib/lib.mk)
+version=$(tools/scripts/version.sh)
+list=$prefix/share/gda/installed
+installed=()
 
 put() { # MODE FOLDER FILE...
-	local mode=$1 dir=$dest$2
+	local mode=$1 dir=$dest$2 f
 
+	for f in "${@:3}"; do
+		installed+=("$2/${f##*/}")
+	done
 	shift 2
 	install -d "$dir"
 	install -m "$mode" "$@" "$dir/"
 }
 
+# The kernel that runs, if modules can be built for it.
+running() {
+	local build
+
+	build=${LIB_MODULES:-/lib/modules}/$(uname -r)/build
+	if [ -e "$build/Makefile" ]; then
+		uname -r
+		return
+	fi
+	echo "install.sh: no modules, for there are no headers of $(uname -r) here" \
+		"(KREL=... names another kernel)" >&2
+}
+
 install_modules() {
 	local krel=${KREL-}
 
-	[ "$krel" != none ] || return 0
-	[ -n "$krel" ] || krel=$(uname -r)
-	if [ -z "${KREL-}" ] && [ ! -e "/lib/modules/$krel/build/Makefile" ]; then
-		echo "install.sh: no headers of $krel here, so the modules are for 6.12" >&2
-		krel=6.12
+	if [ -z "$krel" ]; then
+		krel=$(running)
+		HEADERS=${LIB_MODULES:-/lib/modules}/$krel/build
+		export HEADERS
+	elif [ "$krel" != none ]; then
+		krel=$(tools/vm/gda-kernel release "$krel")
 	fi
-	krel=$(tools/vm/gda-kernel release "$krel")
+	case $krel in ''|none) return 0 ;; esac
 	tools/scripts/modules.sh "$krel"
 	put 644 "/lib/modules/$krel/updates/gda" build/"$krel"/kmod/*/gda_*.ko
 	if [ -z "$dest" ]; then
@@ -51,6 +71,7 @@ install_modules() {
 install_library() {
 	put 755 "$libdir" "$build/lib/libgda.so.2"
 	ln -sfn libgda.so.2 "$dest$libdir/libgda.so"
+	installed+=("$libdir/libgda.so")
 	put 644 "$libdir" "$build/lib/libgda.a"
 	put 644 "$prefix/include/gda" uapi/gda/*.h lib/include/gda/*.h
 	put 644 "$prefix/include/gda/gpu" lib/include/gda/gpu/*.h
@@ -59,6 +80,7 @@ install_library() {
 	sed -e "s|@PREFIX@|$prefix|; s|@LIBDIR@|$libdir|; s|@VERSION@|$version|" \
 		lib/gda.pc.in >"$dest$libdir/pkgconfig/gda.pc"
 	chmod 644 "$dest$libdir/pkgconfig/gda.pc"
+	installed+=("$libdir/pkgconfig/gda.pc")
 }
 
 install_tools() {
@@ -79,6 +101,22 @@ install_policy() {
 	put 644 "$prefix/lib/udev/rules.d" tools/packaging/60-gda.rules
 	install -d "$dest$prefix/lib/sysusers.d"
 	install -m 644 tools/packaging/gda.sysusers "$dest$prefix/lib/sysusers.d/gda.conf"
+	installed+=("$prefix/lib/sysusers.d/gda.conf")
+}
+
+# What earlier versions left, and this one did not replace, stays on the list.
+list_installed() {
+	local tmp
+
+	tmp=$(mktemp)
+	installed+=("$list")
+	{
+		printf '%s\n' "${installed[@]}"
+		if [ -e "$dest$list" ]; then cat "$dest$list"; fi
+	} | sort -u >"$tmp"
+	install -d "$dest${list%/*}"
+	install -m 644 "$tmp" "$dest$list"
+	rm -f "$tmp"
 }
 
 install_library
@@ -86,3 +124,4 @@ install_tools
 install_man
 install_policy
 install_modules
+list_installed

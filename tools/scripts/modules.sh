@@ -5,14 +5,18 @@
 #
 # Objects of two kernels must not mix, and kbuild puts them beside the sources:
 # so each kernel gets a tree of links, build/RELEASE/, which is brought up to
-# date here and built in ($TREE: another). ARGs go to make (W=1, C=2).
+# date here and built in ($TREE: another). ARGs go to make (W=1, C=2). With $HEADERS,
+# KVER is a release, and that is the folder of its headers.
 
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 kver=$1; shift
-rel=$(tools/vm/gda-kernel release "$kver")
-headers=$(tools/vm/gda-kernel headers "$rel")
+rel=$kver headers=${HEADERS-}
+if [ -z "$headers" ]; then
+	rel=$(tools/vm/gda-kernel release "$kver")
+	headers=$(tools/vm/gda-kernel headers "$rel")
+fi
 tree=$PWD/${TREE:-build/$rel}
 
 mkdir -p "$tree"

@@ -53,6 +53,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <gda/ioctl.h>
+#include <gda/version.h>
 #include <gda/view.h>
 
 #ifdef __cplusplus
