@@ -48,7 +48,7 @@ $(COMM_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c $(GDA_HEADERS) $(COMM_HEADER
 
 $(LIB_OUT)/libgda.so.2: $(LIB_OBJ) lib/libgda.map
 	$(CC) $(GDA_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared -pthread -Wl,-soname,libgda.so.2 \
-		-Wl,-z,defs \
+		-Wl,-z,defs -Wl,-z,nodelete \
 		-Wl,--version-script=lib/libgda.map -o $@ $(LIB_OBJ)
 
 $(LIB_OUT)/libgda.so: $(LIB_OUT)/libgda.so.2

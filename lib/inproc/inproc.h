@@ -22,6 +22,7 @@
 #define GDA_INPROC_H
 
 #include <pthread.h>
+#include <setjmp.h>
 #include "gda_internal.h"
 #include "connect.h"
 #include "engine.h"
@@ -152,6 +153,24 @@ struct gda_inproc_object *gda_inproc_object_find(struct gda_inproc_context *ctx,
 int gda_inproc_object_destroy(struct gda_inproc_context *ctx, u32 handle);
 void gda_inproc_object_destroy_all(struct gda_inproc_context *ctx);
 
+/* fault.c - memory that is taken away while it is registered */
+
+/* Where a thread that executes queues goes on after such a fault. */
+struct gda_inproc_guard {
+	sigjmp_buf env;			/* without the signal mask */
+	struct gda_inproc_qp *qp;	/* that it executes, or did last; NULL: none */
+	u32 key;			/* out: of the MR whose memory is gone */
+};
+
+/* Of this thread, or NULL: no fault of it is caught. */
+extern _Thread_local struct gda_inproc_guard *gda_inproc_guard
+	__attribute__((tls_model("initial-exec")));
+
+/* Catch such faults from now on. */
+void gda_inproc_fault_init(void);
+/* After the jump: fail the queue. */
+void gda_inproc_fault(struct gda_inproc_guard *guard);
+
 /* worker.c - who executes */
 
 struct gda_inproc_worker {
@@ -166,6 +185,7 @@ struct gda_inproc_worker {
 	bool asleep;			/* under @lock, and then quiescent */
 	bool kicked;			/* under @lock */
 	/* the worker's own */
+	struct gda_inproc_guard guard;
 	struct gda_inproc_far *far;	/* with work in flight */
 	bool found;			/* the last pass found work */
 	u32 cursor;			/* slot where the sweep goes on */

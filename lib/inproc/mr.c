@@ -5,8 +5,8 @@
  * compared, and so is the protection domain.
  *
  * Nothing is pinned or charged. Registration sees that all of the range is mapped with
- * the rights it needs; from then on that is up to the program. Memory that is unmapped
- * while it is registered and work names it raises SIGSEGV in a worker.
+ * the rights it needs; from then on that is up to the program. A queue whose work names
+ * memory that is unmapped while it is registered fails (fault.c).
  *
  * Memory that no CPU reaches (GDA_MEM_FAR) is registered by whoever can tell that it is
  * there, and copied by the copiers of the queues that name it.
@@ -98,6 +98,7 @@ static int gda_inproc_mr_create(struct gda_inproc_context *ctx, struct gda_mr_re
 					cmd->access & GDA_ACCESS_LOCAL_WRITE);
 	if (err)
 		return err;
+	gda_inproc_fault_init();
 	mr = calloc(1, sizeof(*mr));
 	if (!mr)
 		return -ENOMEM;

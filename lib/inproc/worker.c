@@ -84,6 +84,7 @@ static bool gda_inproc_visit_aside(struct gda_inproc_worker *w, struct gda_inpro
 
 static bool gda_inproc_visit(struct gda_inproc_worker *w, struct gda_inproc_qp *qp)
 {
+	w->guard.qp = qp;
 	if (unlikely(qp->aside))
 		return gda_inproc_visit_aside(w, qp);
 	return gda_engine_visit(&qp->eqp, GDA_INPROC_VISIT_WQES, GDA_INPROC_VISIT_BYTES);
@@ -191,15 +192,12 @@ static bool gda_inproc_rest(struct gda_inproc_worker *w, u64 silent)
 	return false;
 }
 
-static void *gda_inproc_worker_main(void *arg)
+/* A function of its own: what calls setjmp() keeps little in registers. */
+static noinline void gda_inproc_worker_loop(struct gda_inproc_worker *w)
 {
-	struct gda_inproc_worker *w = arg;
 	u64 since = 0;			/* 0: not silent */
 	u32 looks = 0;
 
-	/* sleeps end when they should; without this, 50 us later */
-	prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0);
-	prctl(PR_SET_NAME, "gda-inproc", 0, 0, 0);
 	/* pairs with gda_inproc_worker_stop() */
 	while (!smp_load_acquire(&w->stop)) {
 		gda_inproc_quiescent(w);
@@ -221,6 +219,19 @@ static void *gda_inproc_worker_main(void *arg)
 	pthread_mutex_lock(&w->lock);
 	w->asleep = true;
 	pthread_mutex_unlock(&w->lock);
+}
+
+static void *gda_inproc_worker_main(void *arg)
+{
+	struct gda_inproc_worker *w = arg;
+
+	/* sleeps end when they should; without this, 50 us later */
+	prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0);
+	prctl(PR_SET_NAME, "gda-inproc", 0, 0, 0);
+	gda_inproc_guard = &w->guard;
+	if (sigsetjmp(w->guard.env, 0))
+		gda_inproc_fault(&w->guard);
+	gda_inproc_worker_loop(w);
 	return NULL;
 }
 
@@ -292,8 +303,10 @@ static int gda_inproc_worker_start(struct gda_inproc_context *ctx, u32 number)
 	w->number = number;
 	w->cursor = number;
 	gda_inproc_worker_init(w);
-	/* the program's signals are the program's */
+	/* the program's signals are the program's, but for those of the engine's loads */
 	sigfillset(&all);
+	sigdelset(&all, SIGSEGV);
+	sigdelset(&all, SIGBUS);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pthread_mutex_lock(&gda_inproc.lock);
 	w->acked = __atomic_load_n(&gda_inproc.grace, __ATOMIC_ACQUIRE);

@@ -19,7 +19,9 @@
  * the engine runs in the worker. All contexts of it in one process are on one device
  * and can connect to each other. It differs from the kernel's devices in this:
  *
- * - Memory is not pinned; it must stay mapped while it is registered.
+ * - Memory is not pinned. Where it is unmapped, or loses rights, while it is registered,
+ *   work that names it fails with %GDA_MLX5_VENDOR_IO, and the queue with it, see
+ *   gda_mr_reg().
  * - A worker spins for a millisecond after its last work and then sleeps in between
  *   looks, at most a millisecond (50 us while there is a QP with %GDA_QP_POLLED): that
  *   is what the first post after a silence may wait for. It takes no signals.
@@ -462,6 +464,14 @@ int gda_counter_export(struct gda_count *count, struct gda_exported *exported);
  * The pages stay pinned until gda_mr_dereg(). Memory that is shared with a child of
  * fork(2) must be MAP_SHARED, or the child's stores go elsewhere. Memory that cannot be
  * pinned is registered as by gda_mr_reg_peer(), if a driver says that it is its own.
+ *
+ * The in-process device pins nothing. Memory must stay mapped, with the rights that it was
+ * registered with, until gda_mr_dereg() returned. Where it does not, the work request that
+ * meets it fails with %GDA_MLX5_VENDOR_IO and the queue is in error; some of its bytes may
+ * have moved. (What was mapped there in the meantime is used instead.) For that the first
+ * registration sets handlers of SIGSEGV and SIGBUS, which pass on to those that were set
+ * before all that is not such a fault. A program that sets handlers of its own later has
+ * the fault delivered there, in a thread of the library; it may pass it on in its turn.
  *
  * Return: 0; -EINVAL bad length or rights; -EFAULT it cannot be pinned with these
  * rights, nor had from a driver: gda_last_error(); -ENOMEM over RLIMIT_MEMLOCK;
