@@ -4,7 +4,7 @@
 
 BUILD ?= build
 
-GDA_KSELFTEST_SHARED := util object post requests
+GDA_KSELFTEST_SHARED := util object post requests group
 GDA_KSELFTESTS := $(filter-out $(GDA_KSELFTEST_SHARED) move nth reload sweep sweep_map \
 	sweep_memory,$(basename $(notdir $(wildcard selftests/kernel/*.c))))
 GDA_KSELFTEST_OBJS := $(GDA_KSELFTEST_SHARED:%=$(BUILD)/selftests/kernel/%.o)

@@ -12,7 +12,6 @@
 #include <linux/atomic.h>
 #include <linux/fs.h>
 #include <linux/kthread.h>
-#include <linux/module.h>
 #include <linux/mount.h>
 #include <linux/pseudo_fs.h>
 #include <linux/slab.h>
@@ -22,7 +21,6 @@
 #define GDA_FS_MAGIC	0x67646166	/* "gdaf" */
 
 static struct vfsmount *gda_mount;
-static int gda_mount_count;
 static atomic_t gda_ctx_ids = ATOMIC_INIT(0);
 
 static int gda_fs_init_fs_context(struct fs_context *fc)
@@ -30,33 +28,25 @@ static int gda_fs_init_fs_context(struct fs_context *fc)
 	return init_pseudo(fc, GDA_FS_MAGIC) ? 0 : -ENOMEM;
 }
 
+/* No owner: it is mounted for as long as the module is there, and must not keep it. */
 static struct file_system_type gda_fs_type = {
 	.name = "gda",
-	.owner = THIS_MODULE,
 	.init_fs_context = gda_fs_init_fs_context,
 	.kill_sb = kill_anon_super,
 };
 
-static struct inode *gda_inode_create(void)
+int gda_fs_mount(void)
 {
-	struct inode *inode;
-	int ret;
-
-	ret = simple_pin_fs(&gda_fs_type, &gda_mount, &gda_mount_count);
-	if (ret)
-		return ERR_PTR(ret);
-	inode = alloc_anon_inode(gda_mount->mnt_sb);
-	if (IS_ERR(inode))
-		simple_release_fs(&gda_mount, &gda_mount_count);
-	return inode;
+	gda_mount = kern_mount(&gda_fs_type);
+	return PTR_ERR_OR_ZERO(gda_mount);
 }
 
-static void gda_inode_destroy(struct inode *inode)
+void gda_fs_unmount(void)
 {
-	iput(inode);
-	simple_release_fs(&gda_mount, &gda_mount_count);
+	kern_unmount(gda_mount);
 }
 
+/* open() allocates this and its inode, no more: what takes time is left to BIND. */
 struct gda_ctx *gda_ctx_create(struct file *file)
 {
 	struct gda_ctx *ctx;
@@ -65,7 +55,7 @@ struct gda_ctx *gda_ctx_create(struct file *file)
 	ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
 	if (!ctx)
 		return ERR_PTR(-ENOMEM);
-	ctx->inode = gda_inode_create();
+	ctx->inode = alloc_anon_inode(gda_mount->mnt_sb);
 	if (IS_ERR(ctx->inode)) {
 		ret = PTR_ERR(ctx->inode);
 		goto err_free;
@@ -227,7 +217,7 @@ void gda_ctx_destroy(struct gda_ctx *ctx, struct file *file)
 	WARN_ON_ONCE(!xa_empty(&ctx->regions));
 	xa_destroy(&ctx->objects);
 	xa_destroy(&ctx->regions);
-	gda_inode_destroy(ctx->inode);
+	iput(ctx->inode);
 	gda_unaccount_context(&ctx->account);
 	gda_stat_add(GDA_STAT_CONTEXTS, -1);
 	kfree(ctx);

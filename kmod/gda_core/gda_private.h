@@ -243,6 +243,8 @@ int gda_object_destroy(struct gda_ctx *ctx, u32 handle);
 void gda_object_destroy_all(struct gda_ctx *ctx);
 
 /* ctx.c */
+int gda_fs_mount(void);
+void gda_fs_unmount(void);
 struct gda_ctx *gda_ctx_create(struct file *file);
 int gda_ctx_bind(struct gda_ctx *ctx, struct gda_device *dev);
 int gda_ctx_enter(struct gda_ctx *ctx);

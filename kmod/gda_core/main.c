@@ -2,10 +2,14 @@
 /*
  * The node /dev/gda: module life, open and release. Everything else hangs off the
  * context that open creates; the last reference to the file destroys it.
+ *
+ * The node is a character device of its own. A misc device's open() runs under a mutex of
+ * all misc devices, where a user whose CPU limit stops it would stop everybody.
  */
+#include <linux/cdev.h>
+#include <linux/device.h>
 #include <linux/dma-mapping.h>
 #include <linux/fs.h>
-#include <linux/miscdevice.h>
 #include <linux/module.h>
 
 #include "gda_private.h"
@@ -37,50 +41,114 @@ static const struct file_operations gda_fops = {
 	.mmap = gda_mmap,
 };
 
-static struct miscdevice gda_misc = {
-	.minor = MISC_DYNAMIC_MINOR,
+static char *gda_devnode(GDA_DEVNODE_CONST struct device *dev, umode_t *mode)
+{
+	if (mode)
+		*mode = 0660;
+	return NULL;
+}
+
+static struct class gda_class = {
 	.name = "gda",
-	.nodename = "gda",
-	.mode = 0660,
-	.fops = &gda_fops,
+	.devnode = gda_devnode,
 };
+
+static dev_t gda_devt;
+static struct cdev *gda_cdev;
+static struct device *gda_device;
 
 struct device *gda_dma_device(void)
 {
-	return gda_misc.this_device;
+	return gda_device;
 }
 GDA_EXPORT(gda_dma_device);
+
+/* Last of all, for whoever opens the node holds the module: nothing may fail after it. */
+static int __init gda_cdev_add(void)
+{
+	int ret;
+
+	gda_cdev = cdev_alloc();
+	if (!gda_cdev)
+		return -ENOMEM;
+	gda_cdev->owner = THIS_MODULE;
+	gda_cdev->ops = &gda_fops;
+	ret = cdev_add(gda_cdev, gda_devt, 1);
+	if (ret)
+		kobject_put(&gda_cdev->kobj);
+	return ret;
+}
+
+static int __init gda_node_create(void)
+{
+	int ret;
+
+	ret = alloc_chrdev_region(&gda_devt, 0, 1, "gda");
+	if (ret)
+		return ret;
+	ret = class_register(&gda_class);
+	if (ret)
+		goto err_region;
+	gda_device = device_create(&gda_class, NULL, gda_devt, NULL, "gda");
+	if (IS_ERR(gda_device)) {
+		ret = PTR_ERR(gda_device);
+		goto err_class;
+	}
+	/* dma-bufs are attached in its name; "soft0" itself maps nothing for DMA */
+	ret = dma_coerce_mask_and_coherent(gda_device, DMA_BIT_MASK(64));
+	if (!ret)
+		ret = gda_cdev_add();
+	if (ret)
+		goto err_device;
+	return 0;
+
+err_device:
+	device_destroy(&gda_class, gda_devt);
+err_class:
+	class_unregister(&gda_class);
+err_region:
+	unregister_chrdev_region(gda_devt, 1);
+	return ret;
+}
+
+static void __exit gda_node_destroy(void)
+{
+	cdev_del(gda_cdev);
+	device_destroy(&gda_class, gda_devt);
+	class_unregister(&gda_class);
+	unregister_chrdev_region(gda_devt, 1);
+}
 
 static int __init gda_init(void)
 {
 	int ret;
 
-	ret = gda_soft_init();
+	ret = gda_fs_mount();
 	if (ret)
 		return ret;
+	ret = gda_soft_init();
+	if (ret)
+		goto err_fs;
 	gda_debugfs_init();
-	ret = misc_register(&gda_misc);
+	ret = gda_node_create();
 	if (ret)
 		goto err_debugfs;
-	/* dma-bufs are attached in its name; "soft0" itself maps nothing for DMA */
-	ret = dma_coerce_mask_and_coherent(gda_misc.this_device, DMA_BIT_MASK(64));
-	if (ret)
-		goto err_misc;
 	return 0;
 
-err_misc:
-	misc_deregister(&gda_misc);
 err_debugfs:
 	gda_debugfs_exit();
 	gda_soft_exit();
+err_fs:
+	gda_fs_unmount();
 	return ret;
 }
 
 static void __exit gda_exit(void)
 {
-	misc_deregister(&gda_misc);
+	gda_node_destroy();
 	gda_debugfs_exit();
 	gda_soft_exit();
+	gda_fs_unmount();
 }
 
 module_init(gda_init);

@@ -12,12 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "gda_fixture.h"
+#include "group.h"
 #include "move.h"
 
 #define MIB	(1UL << 20)
@@ -25,52 +24,25 @@
 
 FIXTURE(cgroup) {
 	struct t_objects base;
-	char root[64];
-	char dir[96];
+	struct t_group group;
 };
-
-static long get(const char *dir, const char *file, const char *key)
-{
-	char path[160], name[64];
-	long n, found = -ENOENT;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, file);
-	f = fopen(path, "re");
-	if (f && !key && fscanf(f, "%ld", &n) == 1)
-		found = n;
-	while (f && key && fscanf(f, "%63s %ld", name, &n) == 2)
-		if (!strcmp(name, key))
-			found = n;
-	if (f)
-		fclose(f);
-	return found;
-}
 
 FIXTURE_SETUP(cgroup)
 {
+	int err;
+
 	T_BASE_READ(&self->base);
-	snprintf(self->root, sizeof(self->root), "/tmp/gda-cgroup.XXXXXX");
-	ASSERT_NE(NULL, mkdtemp(self->root));
-	if (mount("none", self->root, "cgroup2", 0, NULL))
+	err = t_group_open(&self->group, "+cpu +memory");
+	if (err == -ENODEV)
 		SKIP(return, "no cgroup v2");
-	snprintf(self->dir, sizeof(self->dir), "%s/gda-test", self->root);
-	if (t_write_file(self->root, "cgroup.subtree_control", "+cpu +memory"))
+	if (err == -EOPNOTSUPP)
 		SKIP(return, "no controllers for CPU and memory");
-	ASSERT_EQ(0, mkdir(self->dir, 0755));
+	ASSERT_OK(err);
 }
 
 FIXTURE_TEARDOWN(cgroup)
 {
-	uint64_t end = t_now() + T_WAIT_NS;
-
-	if (self->dir[0]) {
-		t_write_file(self->dir, "cgroup.kill", "1");
-		while (rmdir(self->dir) && errno == EBUSY && t_now() < end)
-			t_sleep_ns(T_NS / 100);
-	}
-	umount2(self->root, MNT_DETACH);
-	rmdir(self->root);
+	t_group_close(&self->group);
 	T_BASE_CHECK(&self->base);
 }
 
@@ -85,7 +57,7 @@ static int burn(void *arg)
 	int fd;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (t_write_file(dir, "cgroup.procs", "0"))
+	if (t_group_enter(dir))
 		return 1;
 	fd = t_context();
 	if (fd < 0 || t_mr_new(fd, 2 * MIB, GDA_ACCESS_ALL, &mr) ||
@@ -107,11 +79,11 @@ static int burn(void *arg)
 /* Hundredths of a CPU that the group used in @ns. */
 static long share(const char *dir, uint64_t ns)
 {
-	long before = get(dir, "cpu.stat", "usage_usec");
+	long before = t_group_get(dir, "cpu.stat", "usage_usec");
 	uint64_t start = t_now();
 
 	t_sleep_ns(ns);
-	return (get(dir, "cpu.stat", "usage_usec") - before) * 100 /
+	return (t_group_get(dir, "cpu.stat", "usage_usec") - before) * 100 /
 	       (long)((t_now() - start) / 1000);
 }
 
@@ -122,13 +94,13 @@ TEST_F(cgroup, E2_cpu_max)
 
 	ASSERT_GE(pid, 0);
 	if (!pid)
-		_exit(burn(self->dir));
+		_exit(burn(self->group.dir));
 	t_sleep_ns(T_NS);
-	without = share(self->dir, t_longer(3) * T_NS);
-	ASSERT_OK(t_write_file(self->dir, "cpu.max", "10000 100000"));
+	without = share(self->group.dir, t_longer(3) * T_NS);
+	ASSERT_OK(t_write_file(self->group.dir, "cpu.max", "10000 100000"));
 	t_sleep_ns(T_NS);
-	with = share(self->dir, t_longer(5) * T_NS);
-	ASSERT_OK(t_write_file(self->dir, "cpu.max", "max 100000"));
+	with = share(self->group.dir, t_longer(5) * T_NS);
+	ASSERT_OK(t_write_file(self->group.dir, "cpu.max", "max 100000"));
 	kill(pid, SIGKILL);
 	EXPECT_EQ(128 + SIGKILL, t_reap(pid, T_WAIT_NS));
 	TH_LOG("%ld%% of a CPU without a limit, %ld%% with one of 10%%", without, with);
@@ -149,7 +121,7 @@ static int hoard(void *arg)
 	int fd, err = 0, n;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (t_write_file(h->dir, "cgroup.procs", "0"))
+	if (t_group_enter(h->dir))
 		return 1;
 	fd = t_context();
 	for (n = 0; n < 16 && !err; n++) {
@@ -168,19 +140,19 @@ static int hoard(void *arg)
 
 TEST_F(cgroup, O12_queues_are_charged)
 {
-	struct hoard h = { .dir = self->dir };
+	struct hoard h = { .dir = self->group.dir };
 	long before, after;
 	pid_t pid;
 	int n = 0;
 
 	ASSERT_EQ(0, pipe(h.ready));
-	before = get(self->dir, "memory.current", NULL);
+	before = t_group_get(self->group.dir, "memory.current", NULL);
 	pid = fork();
 	ASSERT_GE(pid, 0);
 	if (!pid)
 		_exit(hoard(&h));
 	ASSERT_EQ((ssize_t)sizeof(n), read(h.ready[0], &n, sizeof(n)));
-	after = get(self->dir, "memory.current", NULL);
+	after = t_group_get(self->group.dir, "memory.current", NULL);
 	kill(pid, SIGKILL);
 	EXPECT_EQ(128 + SIGKILL, t_reap(pid, T_WAIT_NS));
 	TH_LOG("%d queues of 2 MiB: %ld KiB charged", n, (after - before) / 1024);
@@ -193,7 +165,7 @@ TEST_F(cgroup, O12_queues_are_charged)
 /* Over the limit the owner is stopped, and nobody else. */
 TEST_F(cgroup, O12_memory_max)
 {
-	struct hoard h = { .dir = self->dir };
+	struct hoard h = { .dir = self->group.dir };
 	struct t_end end[2];
 	struct t_wr wr;
 	long peak;
@@ -203,13 +175,13 @@ TEST_F(cgroup, O12_memory_max)
 	fflush(stdout);
 	ASSERT_EQ(0, pipe(h.ready));
 	ASSERT_OK(t_pair_open(end, 16, T_PAGE));
-	ASSERT_OK(t_write_file(self->dir, "memory.max", "16M"));
-	t_write_file(self->dir, "memory.swap.max", "0");
+	ASSERT_OK(t_write_file(self->group.dir, "memory.max", "16M"));
+	t_write_file(self->group.dir, "memory.swap.max", "0");
 	err = t_in_child(hoard, &h);
-	peak = get(self->dir, "memory.current", NULL);
+	peak = t_group_get(self->group.dir, "memory.current", NULL);
 	TH_LOG("ended with %d, %ld KiB are charged still", err, peak / 1024);
 	EXPECT_EQ(128 + SIGKILL, err);
-	EXPECT_GE(get(self->dir, "memory.events", "oom_kill"), 1);
+	EXPECT_GE(t_group_get(self->group.dir, "memory.events", "oom_kill"), 1);
 	wr = t_wr_write(&end[0].mr, 0, &end[1].mr, 0, 64);
 	EXPECT_OK(t_run(&end[0].qp, &wr, NULL));
 	t_pair_close(end);
@@ -229,7 +201,7 @@ static int lend(void *arg)
 	int fd;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (t_write_file(l->dir, "cgroup.procs", "0"))
+	if (t_group_enter(l->dir))
 		return 1;
 	fd = t_context();
 	if (fd < 0 || t_send_fd(l->sock, fd))
@@ -285,7 +257,7 @@ static void take_from_throttled(struct __test_metadata *_metadata, FIXTURE_DATA(
 				const struct lent *l)
 {
 	unsigned long n = t_longer(20);
-	struct lender lender = { .dir = self->dir };
+	struct lender lender = { .dir = self->group.dir };
 	uint64_t ns, sum = 0, seed = t_seed();
 	uint64_t *waits = calloc(n, sizeof(*waits));
 	long throttled;
@@ -300,7 +272,7 @@ static void take_from_throttled(struct __test_metadata *_metadata, FIXTURE_DATA(
 	ASSERT_GE(fd, 0);
 	ASSERT_OK(t_mr_new(fd, MIB, GDA_ACCESS_ALL, &mem));
 	/* the least there is: a thousandth of a CPU */
-	ASSERT_OK(t_write_file(self->dir, "cpu.max", "1000 1000000"));
+	ASSERT_OK(t_write_file(self->group.dir, "cpu.max", "1000 1000000"));
 	for (unsigned long i = 0; i < n; i++) {
 		uint64_t pause = t_random(&seed) % (T_NS / 2);
 
@@ -308,8 +280,8 @@ static void take_from_throttled(struct __test_metadata *_metadata, FIXTURE_DATA(
 		waits[i] = ns;
 		sum += ns;
 	}
-	throttled = get(self->dir, "cpu.stat", "nr_throttled");
-	ASSERT_OK(t_write_file(self->dir, "cpu.max", "max 1000000"));
+	throttled = t_group_get(self->group.dir, "cpu.stat", "nr_throttled");
+	ASSERT_OK(t_write_file(self->group.dir, "cpu.max", "max 1000000"));
 	t_sort(waits, n);
 	TH_LOG("throttled %ld times; waited: %llu us on average, median %llu us, most %llu us",
 	       throttled, (unsigned long long)(sum / n / 1000),
@@ -378,7 +350,7 @@ static int lend_and_spin(void *arg)
 /* Who closes a context last waits for its worker, but not for its owner's CPU limit. */
 TEST_F(cgroup, E2_E4_close_of_a_throttled_owners)
 {
-	struct lender lender = { .dir = self->dir };
+	struct lender lender = { .dir = self->group.dir };
 	uint64_t ns;
 	int pair[2], fd;
 
@@ -387,13 +359,13 @@ TEST_F(cgroup, E2_E4_close_of_a_throttled_owners)
 	ASSERT_EQ(0, t_in_child(lend_and_spin, &lender));
 	fd = t_recv_fd(pair[0]);
 	ASSERT_GE(fd, 0);
-	ASSERT_OK(t_write_file(self->dir, "cpu.max", "1000 1000000"));
+	ASSERT_OK(t_write_file(self->group.dir, "cpu.max", "1000 1000000"));
 	t_sleep_ns(2 * T_NS);
-	EXPECT_LT(0, get(self->dir, "cpu.stat", "nr_throttled"));
+	EXPECT_LT(0, t_group_get(self->group.dir, "cpu.stat", "nr_throttled"));
 	ns = t_now();
 	close(fd);
 	ns = t_now() - ns;
-	ASSERT_OK(t_write_file(self->dir, "cpu.max", "max 1000000"));
+	ASSERT_OK(t_write_file(self->group.dir, "cpu.max", "max 1000000"));
 	TH_LOG("closed in %llu us beside %d tasks", (unsigned long long)ns / 1000, SPINNERS);
 	EXPECT_LT(ns, T_WAIT_NS);
 	close(pair[0]);

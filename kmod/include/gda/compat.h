@@ -85,6 +85,13 @@ static_assert(true)
 #define gda_platform_remove(fn)	fn##_int
 #endif
 
+/* From 6.2 on a class's devnode() cannot change the device. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#define GDA_DEVNODE_CONST	const
+#else
+#define GDA_DEVNODE_CONST
+#endif
+
 static inline void gda_eventfd_signal(struct eventfd_ctx *event)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)

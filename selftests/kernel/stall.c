@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * SECURITY.md E9: nobody waits for a tenant whose CPU limit has stopped it in open() or
+ * close() of /dev/gda.
+ *
+ * Each test measures the longest time that others wait beside such a tenant, and beside a
+ * control: one that is limited in the same way and does nothing to GDA. Whoever waits for
+ * a mutex that a stopped tenant holds waits for the next period of its limit, and with more
+ * of them in the queue for more periods. So the bar is three times the control, which
+ * counts as a tenth of a period at least: that much any wait may take on a busy machine.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include "gda_fixture.h"
+#include "group.h"
+
+#define PERIOD		T_NS		/* of the CPU limit */
+#define QUOTA		"1000 1000000"	/* 1 ms of it, the least there is */
+#define ROUNDS		2		/* of the attack; of its control one is enough */
+#define CROWD		16
+#define COSTS		21
+
+FIXTURE(stall) {
+	struct t_objects base;
+	struct t_group group;
+};
+
+FIXTURE_SETUP(stall)
+{
+	int err;
+
+	T_BASE_READ(&self->base);
+	err = t_group_open(&self->group, "+cpu");
+	if (err == -ENODEV || err == -EOPNOTSUPP)
+		SKIP(return, "no cgroup v2 that limits the CPU");
+	ASSERT_OK(err);
+}
+
+FIXTURE_TEARDOWN(stall)
+{
+	if (self->group.dir[0])
+		t_write_file(self->group.dir, "cpu.max", "max 1000000");
+	t_group_close(&self->group);
+	T_BASE_CHECK(&self->base);
+}
+
+static uint64_t bar(uint64_t control)
+{
+	return 3 * (control > PERIOD / 10 ? control : PERIOD / 10);
+}
+
+static unsigned long long us(uint64_t ns)
+{
+	return ns / 1000;
+}
+
+static bool stop;
+
+/* What began at @start has ended: is that the longest that there was? */
+static void note(uint64_t *longest, uint64_t start)
+{
+	uint64_t ns = t_now() - start;
+
+	*longest = ns > *longest ? ns : *longest;
+}
+
+/* Whoever has to wait gets away in the end: the limit is lifted. */
+static void *lift(void *arg)
+{
+	uint64_t end = t_now() + 5 * PERIOD;
+
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED) && t_now() < end)
+		t_sleep_ns(T_NS / 100);
+	t_write_file(arg, "cpu.max", "max 1000000");
+	return NULL;
+}
+
+/* --- E9: open and close --- */
+
+struct crowd {
+	const char *dir;
+	const char *path;
+	pid_t pid[CROWD];
+};
+
+static void open_and_close(const struct crowd *c)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (t_group_enter(c->dir))
+		_exit(1);
+	for (;;) {
+		int fd = open(c->path, O_RDWR | O_CLOEXEC);
+
+		if (fd < 0)
+			_exit(2);
+		close(fd);
+	}
+}
+
+static void crowd_start(struct crowd *c)
+{
+	for (int i = 0; i < CROWD; i++) {
+		c->pid[i] = fork();
+		if (!c->pid[i])
+			open_and_close(c);
+	}
+}
+
+/* When their limit is lifted: they must run to end. */
+static int crowd_end(struct crowd *c)
+{
+	int err = 0;
+
+	for (int i = 0; i < CROWD; i++)
+		kill(c->pid[i], SIGKILL);
+	for (int i = 0; i < CROWD; i++)
+		if (t_reap(c->pid[i], T_WAIT_NS) != 128 + SIGKILL)
+			err = -ECHILD;
+	return err;
+}
+
+/* Another misc device (gda_test's), and the very same one. */
+enum { MISC, OURS, PATHS };
+
+static void opens_of_others(uint64_t longest[PATHS])
+{
+	static const char * const path[PATHS] = { "/dev/gda_test", "/dev/gda" };
+	uint64_t end = t_now() + 2 * PERIOD;
+
+	do {
+		for (int i = 0; i < PATHS; i++) {
+			uint64_t start = t_now();
+			int fd = open(path[i], O_RDWR | O_CLOEXEC);
+
+			note(&longest[i], start);
+			close(fd);
+		}
+		t_sleep_ns(T_NS / 1000);
+	} while (t_now() < end);
+}
+
+static void opens_beside(struct __test_metadata *_metadata, FIXTURE_DATA(stall) *self,
+			 const char *path, uint64_t longest[PATHS])
+{
+	struct crowd c = { .dir = self->group.dir, .path = path };
+	pthread_t lifter;
+
+	crowd_start(&c);
+	t_sleep_ns(PERIOD / 10);
+	EXPECT_OK(t_write_file(c.dir, "cpu.max", QUOTA));
+	t_sleep_ns(PERIOD / 2);
+	stop = false;
+	EXPECT_EQ(0, pthread_create(&lifter, NULL, lift, self->group.dir));
+	opens_of_others(longest);
+	EXPECT_LT(0, t_group_get(c.dir, "cpu.stat", "nr_throttled"));
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	pthread_join(lifter, NULL);
+	EXPECT_OK(crowd_end(&c));
+}
+
+TEST_F(stall, E9_open_close_stalls_nobody)
+{
+	uint64_t control[PATHS] = { 0 }, longest[PATHS] = { 0 };
+
+	opens_beside(_metadata, self, "/dev/null", control);
+	for (int i = 0; i < ROUNDS; i++)
+		opens_beside(_metadata, self, "/dev/gda", longest);
+	TH_LOG("beside %d that open /dev/gda: a misc device %llu us, /dev/gda %llu us", CROWD,
+	       us(longest[MISC]), us(longest[OURS]));
+	TH_LOG("beside %d that open /dev/null: a misc device %llu us, /dev/gda %llu us", CROWD,
+	       us(control[MISC]), us(control[OURS]));
+	EXPECT_LE(longest[MISC], bar(control[MISC]));
+	EXPECT_LE(longest[OURS], bar(control[OURS]));
+}
+
+static uint64_t opens_of(const char *path, unsigned long n)
+{
+	uint64_t start = t_now();
+
+	for (unsigned long i = 0; i < n; i++)
+		close(open(path, O_RDWR | O_CLOEXEC));
+	return (t_now() - start) / n;
+}
+
+/* Nothing is mounted or unmounted any more, which is what took most of the time. */
+TEST_F(stall, E9_open_close_costs_little)
+{
+	uint64_t null[COSTS], gda[COSTS];
+
+	EXPECT_EQ(0, access("/dev/gda", R_OK | W_OK));
+	for (int i = 0; i < COSTS; i++) {
+		null[i] = opens_of("/dev/null", 100);
+		gda[i] = opens_of("/dev/gda", 100);
+	}
+	t_sort(null, COSTS);
+	t_sort(gda, COSTS);
+	TH_LOG("open and close: /dev/gda %llu ns, /dev/null %llu ns",
+	       (unsigned long long)gda[COSTS / 2], (unsigned long long)null[COSTS / 2]);
+	EXPECT_LT(gda[COSTS / 2], 5 * null[COSTS / 2]);
+}
+
+TEST_HARNESS_MAIN
