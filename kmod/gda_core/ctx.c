@@ -5,7 +5,15 @@
  * A context is unbound until GDA_IOC_BIND and dead after GDA_DESTROY_CONTEXT; only in
  * between does it have objects. If its device is taken away it is dead as well, but what
  * it has stays until it is closed: queues have failed, and its worker flushes what is
- * posted, so that whoever waits is told. All its VMAs hang on a pseudo inode of its own, so
+ * posted, so that whoever waits is told.
+ *
+ * Removal of the device takes no ctx->lock, because a tenant may hold one while its CPU limit
+ * keeps it from running. gda_device_detach() marks all contexts dead (ctx->dead, for good),
+ * then fails the QPs and revokes the exports that the device lists. A call under way may still
+ * add to these lists. It adds first and reads ctx->dead afterwards, and then fails or revokes
+ * what it added itself (gda_qp_publish(), gda_export_create()).
+ *
+ * All its VMAs hang on a pseudo inode of its own, so
  * one unmap_mapping_range() reaches them wherever they were moved, split or forked.
  * VMAs hold the file, so a context outlives every mapping.
  */
@@ -85,9 +93,29 @@ static int gda_ctx_unbound(const struct gda_ctx *ctx)
 	return READ_ONCE(ctx->dev) ? -EALREADY : 0;
 }
 
+static int gda_device_add(struct gda_device *dev, struct gda_ctx *ctx)
+{
+	int ret = -ENODEV;
+
+	spin_lock(&dev->lock);
+	if (dev->attached) {
+		list_add(&ctx->node, &dev->contexts);
+		ret = 0;
+	}
+	spin_unlock(&dev->lock);
+	return ret;
+}
+
+static void gda_device_del(struct gda_device *dev, struct gda_ctx *ctx)
+{
+	spin_lock(&dev->lock);
+	list_del(&ctx->node);
+	spin_unlock(&dev->lock);
+}
+
 /*
  * The worker is made first, under no lock of ours: that takes locks of the cgroups,
- * and wakes up and waits for a thread. Who may not have one more gets none made.
+ * and wakes up and waits for a thread. A user who may not have one more gets none made.
  */
 int gda_ctx_bind(struct gda_ctx *ctx, struct gda_device *dev)
 {
@@ -106,20 +134,17 @@ int gda_ctx_bind(struct gda_ctx *ctx, struct gda_device *dev)
 		gda_unaccount_context(&account);
 		return PTR_ERR(task);
 	}
-	mutex_lock(&dev->lock);
-	/* one that was bound meanwhile can keep its lock, and all who wait for ours, for long */
+	mutex_lock(&ctx->lock);
+	/* another thread may have bound it meanwhile */
 	ret = gda_ctx_unbound(ctx);
-	if (!ret && !dev->attached)
-		ret = -ENODEV;
+	if (!ret)
+		ret = gda_device_add(dev, ctx);
 	if (!ret) {
-		mutex_lock(&ctx->lock);
 		ctx->account = account;
 		gda_worker_start(ctx, task);
 		WRITE_ONCE(ctx->dev, dev);
-		list_add(&ctx->node, &dev->contexts);
-		mutex_unlock(&ctx->lock);
 	}
-	mutex_unlock(&dev->lock);
+	mutex_unlock(&ctx->lock);
 	if (ret) {
 		kthread_stop(task);
 		gda_unaccount_context(&account);
@@ -134,7 +159,7 @@ int gda_ctx_enter(struct gda_ctx *ctx)
 
 	if (mutex_lock_interruptible(&ctx->lock))
 		return -ERESTARTSYS;
-	if (ctx->dead)
+	if (READ_ONCE(ctx->dead))
 		ret = -ENODEV;
 	else if (!ctx->dev)
 		ret = -ENOTCONN;
@@ -157,29 +182,43 @@ void gda_ctx_shutdown(struct gda_ctx *ctx)
 	gda_object_destroy_all(ctx);
 }
 
-/* Its device has gone: nothing works any more, and everybody is told. */
-static void gda_ctx_orphan(struct gda_ctx *ctx)
-{
-	struct gda_object *obj;
-	unsigned long handle;
-
-	mutex_lock(&ctx->lock);
-	/* shut down already, it has none */
-	WRITE_ONCE(ctx->dead, true);
-	xa_for_each(&ctx->objects, handle, obj) {
-		if (obj->type == GDA_OBJECT_QP && obj->published)
-			gda_qp_fail(container_of(obj, struct gda_qp, obj),
-				    GDA_MLX5_SYND_LOCAL_QP_OP, GDA_MLX5_VENDOR_DEVICE);
-		cond_resched();
-	}
-	mutex_unlock(&ctx->lock);
-}
-
 void gda_device_attach(struct gda_device *dev)
 {
-	mutex_lock(&dev->lock);
+	spin_lock(&dev->lock);
 	dev->attached = true;
-	mutex_unlock(&dev->lock);
+	spin_unlock(&dev->lock);
+}
+
+/* From here on no context is bound, and no call on a bound one begins. */
+static void gda_device_retire(struct gda_device *dev)
+{
+	struct gda_ctx *ctx;
+
+	spin_lock(&dev->lock);
+	dev->attached = false;
+	list_for_each_entry(ctx, &dev->contexts, node)
+		WRITE_ONCE(ctx->dead, true);
+	spin_unlock(&dev->lock);
+	/* pairs with smp_mb() in gda_qp_publish(); exports are ordered by their lock */
+	smp_mb();
+}
+
+/* A QP that is found is not freed before gda_read_unlock(). */
+static void gda_device_fail_queues(struct gda_device *dev)
+{
+	unsigned long qpn = 0;
+	struct gda_qp *qp;
+
+	do {
+		int idx = gda_read_lock();
+
+		qp = xa_find(&dev->qps, &qpn, ULONG_MAX, XA_PRESENT);
+		if (qp)
+			gda_qp_fail(qp, GDA_MLX5_SYND_LOCAL_QP_OP, GDA_MLX5_VENDOR_DEVICE);
+		gda_read_unlock(idx);
+		qpn++;
+		cond_resched();
+	} while (qp);
 }
 
 /*
@@ -188,24 +227,16 @@ void gda_device_attach(struct gda_device *dev)
  */
 void gda_device_detach(struct gda_device *dev)
 {
-	struct gda_ctx *ctx;
-
-	mutex_lock(&dev->lock);
-	dev->attached = false;
-	list_for_each_entry(ctx, &dev->contexts, node)
-		gda_ctx_orphan(ctx);
+	gda_device_retire(dev);
+	gda_device_fail_queues(dev);
 	synchronize_srcu_expedited(&gda_srcu);
-	mutex_unlock(&dev->lock);
 	gda_exports_revoke(dev);
 }
 
 void gda_ctx_destroy(struct gda_ctx *ctx, struct file *file)
 {
-	if (ctx->dev) {
-		mutex_lock(&ctx->dev->lock);
-		list_del(&ctx->node);
-		mutex_unlock(&ctx->dev->lock);
-	}
+	if (ctx->dev)
+		gda_device_del(ctx->dev, ctx);
 	mutex_lock(&ctx->lock);
 	gda_ctx_shutdown(ctx);
 	mutex_unlock(&ctx->lock);

@@ -239,6 +239,19 @@ static const struct dma_buf_ops gda_export_ro_ops = {
 	.release = gda_export_release,
 };
 
+/* Importers are told with @dmabuf->resv held, and let go or not. */
+static void gda_export_revoke(struct gda_export *export)
+{
+	struct dma_buf *dmabuf = export->dmabuf;
+
+	lockdep_assert_held(&export->dev->export_lock);
+	list_del_init(&export->node);
+	dma_resv_lock(dmabuf->resv, NULL);
+	WRITE_ONCE(export->gone, true);
+	dma_buf_move_notify(dmabuf);
+	dma_resv_unlock(dmabuf->resv);
+}
+
 static struct dma_buf *gda_export_create(struct gda_device *dev, struct gda_region *region)
 {
 	DEFINE_DMA_BUF_EXPORT_INFO(info);
@@ -264,24 +277,14 @@ static struct dma_buf *gda_export_create(struct gda_device *dev, struct gda_regi
 	gda_doorbell_export(region);
 	mutex_lock(&dev->export_lock);
 	list_add(&export->node, &dev->exports);
+	/* the device is being removed, and this one may have been missed: see ctx.c */
+	if (READ_ONCE(region->ctx->dead))
+		gda_export_revoke(export);
 	mutex_unlock(&dev->export_lock);
 	return dmabuf;
 }
 
-/* Importers are told with @dmabuf->resv held, and let go or not. */
-static void gda_export_revoke(struct gda_export *export)
-{
-	struct dma_buf *dmabuf = export->dmabuf;
-
-	lockdep_assert_held(&export->dev->export_lock);
-	list_del_init(&export->node);
-	dma_resv_lock(dmabuf->resv, NULL);
-	WRITE_ONCE(export->gone, true);
-	dma_buf_move_notify(dmabuf);
-	dma_resv_unlock(dmabuf->resv);
-}
-
-/* Of a device whose contexts are dead, so that nothing is exported meanwhile. */
+/* Of a device whose contexts are dead: what is exported meanwhile is revoked at once. */
 void gda_exports_revoke(struct gda_device *dev)
 {
 	struct gda_export *export;

@@ -4,7 +4,6 @@
  *
  * Lock order, outermost first:
  *
- *   dev->lock          mutex     who is bound to a device, and whether it is there
  *   ctx->lock          mutex     objects of a context; one ioctl at a time
  *   dev->export_lock   mutex     which exports of a device there are
  *   dma_resv           ww_mutex  of other drivers: attaching (under no lock of ours),
@@ -13,6 +12,7 @@
  *   ctx->map_lock      mutex     doorbell mutex: mmap(), faults, revocation, idling
  *   i_mmap_rwsem       (mm)      taken by unmap_mapping_range()
  *
+ *   dev->lock          spinlock  who is bound to a device, and whether it is there
  *   dev->peer_lock     spinlock  who is connected to whom
  *   cq->lock           spinlock  entries of a CQ
  *   worker.event_lock  spinlock  events that a context's worker is to signal
@@ -81,7 +81,7 @@ struct gda_device {
 	u32 next_qpn;			/* cyclic, random start */
 	u32 next_key;
 	spinlock_t peer_lock;		/* who is connected to whom */
-	struct mutex lock;		/* of the rest */
+	spinlock_t lock;		/* of the next two */
 	struct list_head contexts;	/* bound and not destroyed */
 	bool attached;
 	struct mutex export_lock;	/* of the next */
@@ -183,8 +183,8 @@ struct gda_ctx {
 	struct mutex lock;		/* one ioctl at a time; see above */
 	struct gda_device *dev;		/* set once by bind */
 	u32 id;
-	bool dead;			/* under @lock: shut down, or without a device */
-	struct list_head node;		/* in dev->contexts */
+	bool dead;			/* shut down, or its device has gone; see ctx.c */
+	struct list_head node;		/* in dev->contexts, under dev->lock */
 	unsigned int nqp, ncq, nmr, ncounter;	/* under @lock */
 	struct gda_account account;	/* what it is charged to, once bound */
 	struct xarray objects;		/* handle -> struct gda_object */

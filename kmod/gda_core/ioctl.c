@@ -346,7 +346,7 @@ static int gda_ioctl_enter(struct gda_ctx *ctx, const struct gda_ioctl_op *op)
 		return gda_ctx_enter(ctx);
 	if (mutex_lock_interruptible(&ctx->lock))
 		return -ERESTARTSYS;
-	if (!ctx->dead)
+	if (!READ_ONCE(ctx->dead))
 		return 0;
 	mutex_unlock(&ctx->lock);
 	return -ENODEV;
@@ -400,8 +400,8 @@ static int gda_ioctl_create(struct gda_ctx *ctx, const struct gda_ioctl_op *op,
 
 	ret = gda_ioctl_respond(arg, ucmd, op->size);
 	mutex_lock(&ctx->lock);
-	if (ctx->dead)
-		ret = -ENODEV;		/* the object went with the context */
+	if (READ_ONCE(ctx->dead))
+		ret = -ENODEV;		/* the object went with the context, or will */
 	else if (ret)
 		gda_object_discard(obj);
 	else

@@ -243,6 +243,9 @@ static void gda_qp_publish(struct gda_object *obj)
 	smp_mb();
 	if (gda_qp_lost_cq(qp))
 		set_bit(GDA_QP_LOST_CQ, &qp->lost);
+	/* the device is being removed, and the QP may have been missed: see ctx.c */
+	if (READ_ONCE(obj->ctx->dead))
+		gda_qp_fail(qp, GDA_MLX5_SYND_LOCAL_QP_OP, GDA_MLX5_VENDOR_DEVICE);
 	if (READ_ONCE(qp->lost))
 		gda_worker_kick(obj->ctx);
 	if (qp->polled)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * SECURITY.md E9: nobody waits for a tenant whose CPU limit has stopped it in open() or
- * close() of /dev/gda.
+ * SECURITY.md E9 and E10: nobody waits for a tenant whose CPU limit has stopped it, be it
+ * in open() and close() of /dev/gda, or while it destroys what it has.
  *
  * Each test measures the longest time that others wait beside such a tenant, and beside a
  * control: one that is limited in the same way and does nothing to GDA. Whoever waits for
@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include "gda_fixture.h"
 #include "group.h"
@@ -203,6 +204,154 @@ TEST_F(stall, E9_open_close_costs_little)
 	TH_LOG("open and close: /dev/gda %llu ns, /dev/null %llu ns",
 	       (unsigned long long)gda[COSTS / 2], (unsigned long long)null[COSTS / 2]);
 	EXPECT_LT(gda[COSTS / 2], 5 * null[COSTS / 2]);
+}
+
+/* --- E10: removal --- */
+
+#define QUEUES	3000UL		/* of the tenant, each with a CQ; fewer for a slow kernel */
+
+static unsigned long queues(void)
+{
+	unsigned long n = t_stress(QUEUES);
+
+	return n < QUEUES / 10 ? QUEUES / 10 : n < QUEUES ? n : QUEUES;
+}
+
+struct tenant {
+	const char *dir;
+	int ready[2];		/* pipe: it has all that it wants */
+	int go[2];		/* pipe: it is to destroy that */
+	unsigned int *doing;	/* of this */
+};
+
+enum { HAS, DESTROYS, DESTROYED };
+
+/* Have many objects, and destroy them all in one call. */
+static int tenant(const struct tenant *t)
+{
+	struct gda_cq_create cq;
+	struct gda_qp_create qp;
+	int fd = t_context();
+	char c = 0;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	CHECK(fd >= 0);
+	for (unsigned long i = 0; i < queues(); i++)
+		CHECK(!t_cq_create(fd, GDA_CQ_COLLAPSED, 1, &cq) &&
+		      !t_qp_create(fd, cq.handle, 16, &qp));
+	CHECK(!t_group_enter(t->dir));
+	CHECK(write(t->ready[1], &c, 1) == 1);
+	CHECK(read(t->go[0], &c, 1) == 1);
+	__atomic_store_n(t->doing, DESTROYS, __ATOMIC_RELAXED);
+	t_shutdown(fd);
+	__atomic_store_n(t->doing, DESTROYED, __ATOMIC_RELAXED);
+	return 0;
+}
+
+static int tenant_start(struct tenant *t, pid_t *pid)
+{
+	char c;
+
+	if (pipe(t->ready) || pipe(t->go))
+		return -errno;
+	*t->doing = HAS;
+	*pid = fork();
+	if (!*pid)
+		_exit(tenant(t));
+	close(t->ready[1]);
+	return read(t->ready[0], &c, 1) == 1 ? 0 : -EPIPE;
+}
+
+/* Let it begin, and go on until its limit has stopped it in the midst of it. */
+static int tenant_destroys(struct tenant *t)
+{
+	uint64_t end = t_now() + 5 * PERIOD;
+
+	if (write(t->go[1], "", 1) != 1)
+		return -EPIPE;
+	while (__atomic_load_n(t->doing, __ATOMIC_RELAXED) == HAS)
+		if (t_now() > end)
+			return -ETIMEDOUT;
+	t_sleep_ns(PERIOD / 2);
+	return 0;
+}
+
+static void tenant_end(struct tenant *t, pid_t pid)
+{
+	kill(pid, SIGKILL);
+	t_reap(pid, T_WAIT_NS);
+	close(t->ready[0]);
+	close(t->go[0]);
+	close(t->go[1]);
+}
+
+/* Opens, binds and closes, whether there is a device or not. */
+static void *foreigner(void *longest)
+{
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+		uint64_t start = t_now();
+		int fd = t_context();
+
+		if (fd >= 0)
+			close(fd);
+		note(longest, start);
+	}
+	return NULL;
+}
+
+struct waits {
+	uint64_t unbind;
+	uint64_t foreign;	/* bind and close of others meanwhile */
+};
+
+/* Remove the device beside a tenant that destroys what it has, or (the control) has it. */
+static void removal_beside(struct __test_metadata *_metadata, struct tenant *t, bool destroys,
+			   struct waits *w)
+{
+	pthread_t other, lifter;
+	uint64_t start;
+	pid_t pid = -1;
+
+	ASSERT_OK(tenant_start(t, &pid));
+	ASSERT_OK(t_write_file(t->dir, "cpu.max", QUOTA));
+	stop = false;
+	if (destroys)
+		ASSERT_OK(tenant_destroys(t));
+	ASSERT_EQ(0, pthread_create(&lifter, NULL, lift, (void *)t->dir));
+	ASSERT_EQ(0, pthread_create(&other, NULL, foreigner, &w->foreign));
+	t_sleep_ns(PERIOD / 10);
+	start = t_now();
+	EXPECT_OK(t_soft0("unbind"));
+	note(&w->unbind, start);
+	/* or there was nothing to wait for */
+	EXPECT_TRUE(w->unbind > 3 * PERIOD ||
+		    __atomic_load_n(t->doing, __ATOMIC_RELAXED) != DESTROYED);
+	t_sleep_ns(PERIOD / 10);
+	EXPECT_OK(t_soft0("bind"));
+	t_sleep_ns(PERIOD / 10);
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	pthread_join(other, NULL);
+	pthread_join(lifter, NULL);
+	tenant_end(t, pid);
+}
+
+TEST_F(stall, E10_removal_waits_for_no_tenant)
+{
+	struct tenant t = { .dir = self->group.dir };
+	struct waits w[2] = { 0 };
+
+	t.doing = mmap(NULL, T_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, t.doing);
+	removal_beside(_metadata, &t, false, &w[0]);
+	for (int i = 0; i < ROUNDS; i++)
+		removal_beside(_metadata, &t, true, &w[1]);
+	TH_LOG("beside a tenant that destroys %lu objects: unbind %llu us, bind and close %llu us",
+	       2 * queues(), us(w[1].unbind), us(w[1].foreign));
+	TH_LOG("beside one that only has them: unbind %llu us, bind and close %llu us",
+	       us(w[0].unbind), us(w[0].foreign));
+	EXPECT_LE(w[1].unbind, bar(w[0].unbind));
+	EXPECT_LE(w[1].foreign, bar(w[0].foreign));
+	munmap(t.doing, T_PAGE);
 }
 
 TEST_HARNESS_MAIN

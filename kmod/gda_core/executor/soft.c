@@ -22,7 +22,7 @@ struct gda_device gda_soft = {
 		    GDA_FEATURE_USER_INDEX | GDA_FEATURE_IGNORE_OVERRUN |
 		    GDA_FEATURE_RNR_RETRY,
 	.peer_lock = __SPIN_LOCK_UNLOCKED(gda_soft.peer_lock),
-	.lock = __MUTEX_INITIALIZER(gda_soft.lock),
+	.lock = __SPIN_LOCK_UNLOCKED(gda_soft.lock),
 	.contexts = LIST_HEAD_INIT(gda_soft.contexts),
 	.export_lock = __MUTEX_INITIALIZER(gda_soft.export_lock),
 	.exports = LIST_HEAD_INIT(gda_soft.exports),
