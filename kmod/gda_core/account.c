@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What one user may have: contexts, which are kernel threads that no limit of a process
- * covers, and objects, of which all share one space of keys. Memory is for the memory
- * cgroup and RLIMIT_MEMLOCK.
+ * What one user may have: contexts, each of which is a kernel thread, and objects, of which
+ * all share one space of keys. Memory is for the memory cgroup and RLIMIT_MEMLOCK.
  *
- * The owner of the user namespace that a user is in is charged as well, so that
- * subordinate ids are worth nothing more; for namespaces within each other the outermost
- * counts, but for root's: those are containers, which should not share a limit.
- * CAP_SYS_RESOURCE goes beyond. A user is known while it has contexts.
+ * A context counts for the user that binds it. In a user namespace it counts for all of
+ * that namespace too (of namespaces within each other: the outermost), whoever owns it, so
+ * that a container has a limit and the same id in two of them is two users. And it counts
+ * for the owner of the namespace, so that subordinate ids are worth nothing more; root is
+ * left out of this, for its namespaces are containers, which should not share a limit.
+ * CAP_SYS_RESOURCE goes beyond. All these are known while they have contexts.
+ *
+ * A thread of the kernel's is not one of the user's processes, which RLIMIT_NPROC limits.
+ * So a context is refused where another process would be if the workers of a user were
+ * processes, and likewise those of an owner, whose limit was noted by its namespace. Who
+ * may fork beyond the limit may bind beyond it. See thread.c for pids.max.
  *
  * The rdma controller of cgroups is not asked: up to 6.12 at least, a group that is removed
  * while it has a limit for an idle device is not taken off that device's list, and
@@ -19,6 +25,7 @@
 #include <linux/cred.h>
 #include <linux/hashtable.h>
 #include <linux/moduleparam.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uidgid.h>
 #include <linux/user_namespace.h>
@@ -27,103 +34,193 @@
 
 static unsigned int gda_max_contexts = 256;
 module_param_named(max_contexts, gda_max_contexts, uint, 0444);
-MODULE_PARM_DESC(max_contexts, "bound contexts of one user");
+MODULE_PARM_DESC(max_contexts, "bound contexts of one user, or of one user namespace");
 
 static unsigned int gda_max_objects = 1 << 20;
 module_param_named(max_objects, gda_max_objects, uint, 0444);
-MODULE_PARM_DESC(max_objects, "objects of one user, in all contexts");
+MODULE_PARM_DESC(max_objects, "objects of one user, or of one user namespace, in all contexts");
 
 struct gda_user {
-	kuid_t uid;
-	struct hlist_node node;	/* in gda_users */
-	unsigned int contexts;	/* under the lock; freed with the last */
+	kuid_t uid;			/* invalid: everybody in @ns */
+	struct user_namespace *ns;	/* the outermost, held; init_user_ns outside of all */
+	struct hlist_node node;		/* in gda_users */
+	unsigned int contexts;		/* under the lock; freed with the last */
 	atomic_t objects;
 };
 
-/* by uid, under the lock, which is never held while memory is waited for */
+/* By uid. The lock is a spinlock: the owner of a mutex could be stopped by its CPU limit. */
 static DEFINE_HASHTABLE(gda_users, 6);
-static DEFINE_MUTEX(gda_users_lock);
+static DEFINE_SPINLOCK(gda_users_lock);
 
-/* Whom else to charge for what is done in a user namespace, or an invalid id. */
-static kuid_t gda_user_owner(void)
+/* Whom to count a context for. */
+struct gda_charge {
+	kuid_t uid;
+	struct user_namespace *ns;	/* NULL: nobody */
+	unsigned long workers;		/* how many RLIMIT_NPROC leaves room for */
+};
+
+static unsigned long gda_charge_room(struct ucounts *ucounts, unsigned long limit)
 {
-	struct user_namespace *ns = current_user_ns();
-	kuid_t owner = INVALID_UID;
+	unsigned long tasks = get_rlimit_value(ucounts, UCOUNT_RLIMIT_NPROC);
 
-	for (; ns != &init_user_ns; ns = ns->parent)
-		if (!uid_eq(ns->owner, GLOBAL_ROOT_UID))
-			owner = ns->owner;
-	return uid_eq(owner, current_uid()) ? INVALID_UID : owner;
+	return limit > tasks ? limit - tasks : 0;
 }
 
-static struct gda_user *gda_user_find(kuid_t uid)
+/* The owner of the outermost user namespace that is not root's; never root. */
+static void gda_charge_owner(struct user_namespace *ns, struct user_namespace *outermost,
+			     struct gda_charge *c)
+{
+	unsigned long limit;
+
+	for (; ns != &init_user_ns; ns = ns->parent) {
+		if (uid_eq(ns->owner, GLOBAL_ROOT_UID))
+			continue;
+		limit = get_userns_rlimit_max(ns, UCOUNT_RLIMIT_NPROC);
+		c->uid = ns->owner;
+		c->ns = ns == outermost ? &init_user_ns : outermost;
+		c->workers = gda_charge_room(ns->ucounts, limit);
+	}
+}
+
+static void gda_charge_all(struct gda_charge c[GDA_ACCOUNTS])
+{
+	struct user_namespace *ns = current_user_ns(), *outermost = ns;
+
+	while (outermost != &init_user_ns && outermost->parent != &init_user_ns)
+		outermost = outermost->parent;
+	c[GDA_ACCOUNT_USER] = (struct gda_charge) {
+		.uid = current_uid(),
+		.ns = outermost,
+		.workers = gda_charge_room(current_ucounts(), rlimit(RLIMIT_NPROC)),
+	};
+	c[GDA_ACCOUNT_NAMESPACE] = (struct gda_charge) {
+		.uid = INVALID_UID,
+		.ns = ns == &init_user_ns ? NULL : outermost,
+		.workers = ULONG_MAX,
+	};
+	c[GDA_ACCOUNT_OWNER] = (struct gda_charge) { };
+	gda_charge_owner(ns, outermost, &c[GDA_ACCOUNT_OWNER]);
+	/* in a namespace of its own within a container: it is counted already */
+	if (uid_eq(c[GDA_ACCOUNT_OWNER].uid, c[GDA_ACCOUNT_USER].uid) &&
+	    c[GDA_ACCOUNT_OWNER].ns == c[GDA_ACCOUNT_USER].ns)
+		c[GDA_ACCOUNT_OWNER].ns = NULL;
+}
+
+static struct gda_user *gda_user_find(const struct gda_charge *c)
 {
 	struct gda_user *user;
 
 	lockdep_assert_held(&gda_users_lock);
-	hash_for_each_possible(gda_users, user, node, __kuid_val(uid))
-		if (uid_eq(user->uid, uid))
+	hash_for_each_possible(gda_users, user, node, __kuid_val(c->uid))
+		if (__kuid_val(user->uid) == __kuid_val(c->uid) && user->ns == c->ns)
 			return user;
 	return NULL;
 }
 
-static void gda_user_drop(struct gda_user *user)
+static struct gda_user *gda_user_create(const struct gda_charge *c)
 {
-	lockdep_assert_held(&gda_users_lock);
-	if (user->contexts)
+	struct gda_user *user = kzalloc(sizeof(*user), GFP_KERNEL);
+
+	if (!user)
+		return NULL;
+	user->uid = c->uid;
+	user->ns = get_user_ns(c->ns);
+	return user;
+}
+
+static void gda_user_free(struct gda_user *user)
+{
+	if (!user)
 		return;
-	hash_del(&user->node);
+	put_user_ns(user->ns);
 	kfree(user);
 }
 
-/* A context more of @uid; NULL if that is invalid. */
-static struct gda_user *gda_user_get(kuid_t uid)
+/* @beyond: the error that does not hold the caller; who may exceed the first, may both. */
+static int gda_user_check(const struct gda_user *user, const struct gda_charge *c, int beyond)
 {
-	struct gda_user *user, *fresh;
+	lockdep_assert_held(&gda_users_lock);
+	if (beyond == -ENOSPC)
+		return 0;
+	if (user->contexts >= gda_max_contexts)
+		return -ENOSPC;
+	return user->contexts >= c->workers && beyond != -EAGAIN ? -EAGAIN : 0;
+}
 
-	if (!uid_valid(uid))
-		return NULL;
-	fresh = kzalloc(sizeof(*fresh), GFP_KERNEL);
+static struct gda_user *gda_user_charge_context(const struct gda_charge *c, int beyond)
+{
+	struct gda_user *user, *fresh = gda_user_create(c);
+	int ret;
+
 	if (!fresh)
 		return ERR_PTR(-ENOMEM);
-	fresh->uid = uid;
-	mutex_lock(&gda_users_lock);
-	user = gda_user_find(uid);
-	if (!user) {
+	spin_lock(&gda_users_lock);
+	user = gda_user_find(c);
+	ret = gda_user_check(user ?: fresh, c, beyond);
+	if (!ret && !user) {
 		swap(user, fresh);
-		hash_add(gda_users, &user->node, __kuid_val(uid));
+		hash_add(gda_users, &user->node, __kuid_val(user->uid));
 	}
-	if (user->contexts >= gda_max_contexts && !capable(CAP_SYS_RESOURCE)) {
-		gda_user_drop(user);
-		user = ERR_PTR(-ENOSPC);
-	} else {
+	if (!ret)
 		user->contexts++;
-	}
-	mutex_unlock(&gda_users_lock);
-	kfree(fresh);
+	spin_unlock(&gda_users_lock);
+	gda_user_free(fresh);
+	return ret ? ERR_PTR(ret) : user;
+}
+
+/* May the caller go beyond the limit that @err speaks of? */
+static bool gda_user_beyond(int err)
+{
+	if (err == -ENOSPC)
+		return capable(CAP_SYS_RESOURCE);
+	/* as fork() has it */
+	return err == -EAGAIN && (uid_eq(current_uid(), GLOBAL_ROOT_UID) ||
+				  capable(CAP_SYS_RESOURCE) || capable(CAP_SYS_ADMIN));
+}
+
+/* NULL for nobody. */
+static struct gda_user *gda_user_get(const struct gda_charge *c)
+{
+	struct gda_user *user;
+
+	if (!c->ns)
+		return NULL;
+	user = gda_user_charge_context(c, 0);
+	if (IS_ERR(user) && gda_user_beyond(PTR_ERR(user)))
+		user = gda_user_charge_context(c, PTR_ERR(user));
 	return user;
 }
 
 static void gda_user_put(struct gda_user *user)
 {
+	bool last;
+
 	if (!user)
 		return;
-	mutex_lock(&gda_users_lock);
-	user->contexts--;
-	gda_user_drop(user);
-	mutex_unlock(&gda_users_lock);
+	spin_lock(&gda_users_lock);
+	last = !--user->contexts;
+	if (last)
+		hash_del(&user->node);
+	spin_unlock(&gda_users_lock);
+	if (last)
+		gda_user_free(user);
 }
 
 /* A context of the caller's. On failure nothing is charged. */
 int gda_account_context(struct gda_account *account)
 {
-	account->user = gda_user_get(current_uid());
-	if (IS_ERR(account->user))
-		return PTR_ERR(account->user);
-	account->owner = gda_user_get(gda_user_owner());
-	if (IS_ERR(account->owner)) {
-		gda_user_put(account->user);
-		return PTR_ERR(account->owner);
+	struct gda_charge c[GDA_ACCOUNTS];
+	struct gda_user *user;
+	int i;
+
+	gda_charge_all(c);
+	for (i = 0; i < GDA_ACCOUNTS; i++) {
+		user = gda_user_get(&c[i]);
+		if (IS_ERR(user)) {
+			gda_unaccount_context(account);
+			return PTR_ERR(user);
+		}
+		account->users[i] = user;
 	}
 	return 0;
 }
@@ -131,10 +228,12 @@ int gda_account_context(struct gda_account *account)
 /* The same account, or one that was never charged. */
 void gda_unaccount_context(struct gda_account *account)
 {
-	if (!account->user)
-		return;
-	gda_user_put(account->owner);
-	gda_user_put(account->user);
+	int i;
+
+	for (i = 0; i < GDA_ACCOUNTS; i++) {
+		gda_user_put(account->users[i]);
+		account->users[i] = NULL;
+	}
 }
 
 static bool gda_user_charge(struct gda_user *user)
@@ -146,24 +245,27 @@ static bool gda_user_charge(struct gda_user *user)
 	return false;
 }
 
-static void gda_user_uncharge(struct gda_user *user)
+static void gda_account_return(struct gda_ctx *ctx, int n)
 {
-	if (user)
-		atomic_dec(&user->objects);
+	while (n--)
+		if (ctx->account.users[n])
+			atomic_dec(&ctx->account.users[n]->objects);
 }
 
 int gda_account_object(struct gda_ctx *ctx)
 {
-	if (!gda_user_charge(ctx->account.user))
-		return -ENOSPC;
-	if (gda_user_charge(ctx->account.owner))
-		return 0;
-	gda_user_uncharge(ctx->account.user);
-	return -ENOSPC;
+	int i;
+
+	for (i = 0; i < GDA_ACCOUNTS; i++) {
+		if (!gda_user_charge(ctx->account.users[i])) {
+			gda_account_return(ctx, i);
+			return -ENOSPC;
+		}
+	}
+	return 0;
 }
 
 void gda_unaccount_object(struct gda_ctx *ctx)
 {
-	gda_user_uncharge(ctx->account.owner);
-	gda_user_uncharge(ctx->account.user);
+	gda_account_return(ctx, GDA_ACCOUNTS);
 }

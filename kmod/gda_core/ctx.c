@@ -113,9 +113,24 @@ static void gda_device_del(struct gda_device *dev, struct gda_ctx *ctx)
 	spin_unlock(&dev->lock);
 }
 
+/* A worker that does not work yet, if there is room for one more thread of the caller's. */
+static struct task_struct *gda_ctx_create_worker(struct gda_ctx *ctx)
+{
+	struct task_struct *task;
+	struct gda_thread place;
+	int ret;
+
+	ret = gda_thread_reserve(&place);
+	if (ret)
+		return ERR_PTR(ret);
+	task = gda_worker_create(ctx);
+	gda_thread_release(&place);
+	return task;
+}
+
 /*
  * The worker is made first, under no lock of ours: that takes locks of the cgroups,
- * and wakes up and waits for a thread. A user who may not have one more gets none made.
+ * and wakes up and waits for threads. A user who may not have one more gets none made.
  */
 int gda_ctx_bind(struct gda_ctx *ctx, struct gda_device *dev)
 {
@@ -129,7 +144,7 @@ int gda_ctx_bind(struct gda_ctx *ctx, struct gda_device *dev)
 	ret = gda_account_context(&account);
 	if (ret)
 		return ret;
-	task = gda_worker_create(ctx);
+	task = gda_ctx_create_worker(ctx);
 	if (IS_ERR(task)) {
 		gda_unaccount_context(&account);
 		return PTR_ERR(task);

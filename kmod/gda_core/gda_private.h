@@ -28,6 +28,7 @@
 #define GDA_PRIVATE_H
 
 #include <linux/bitmap.h>
+#include <linux/completion.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mm.h>
@@ -172,10 +173,23 @@ enum {
 	GDA_WORKER_KICK,		/* look at everything once */
 };
 
-/* What a context is charged to (account.c); @user is NULL if it is not. */
+/* What a context is charged to (account.c); NULL: nobody. */
+enum {
+	GDA_ACCOUNT_USER,
+	GDA_ACCOUNT_NAMESPACE,		/* all of the user's namespace */
+	GDA_ACCOUNT_OWNER,		/* of that */
+	GDA_ACCOUNTS
+};
+
 struct gda_account {
-	struct gda_user *user;
-	struct gda_user *owner;		/* of the user namespace, or NULL */
+	struct gda_user *users[GDA_ACCOUNTS];
+};
+
+/* A place among the threads of the calling process (thread.c). */
+struct gda_thread {
+	struct vhost_task *vhost;
+	struct task_struct *task;
+	struct completion started;
 };
 
 /* A context: one open file, one protection domain. */
@@ -443,6 +457,10 @@ void gda_worker_free(struct gda_ctx *ctx);
 void gda_worker_wake(struct gda_ctx *ctx);
 void gda_worker_kick(struct gda_ctx *ctx);
 void gda_worker_set_due(struct gda_ctx *ctx, u64 ns);
+
+/* thread.c */
+int gda_thread_reserve(struct gda_thread *thread);
+void gda_thread_release(struct gda_thread *thread);
 
 /* ioctl.c */
 int gda_ioctl_respond(void __user *ucmd, const void *cmd, size_t ksize);

@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <linux/capability.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include "gda_fixture.h"
 #include "reload.h"
 
@@ -330,6 +332,93 @@ TEST_F(module, O11_subordinate_ids)
 	if (err == 77)
 		SKIP(return, "no user namespaces for ordinary users");
 	EXPECT_EQ(0, err);
+}
+
+/* Container of root's: all of its users are users of the host, as far as ids go. */
+static int container(int tell, int mapped)
+{
+	int told[2], until[2];
+	char c = 0;
+
+	CHECK(!setresgid(T_GROUP, T_GROUP, T_GROUP) && !prctl(PR_SET_DUMPABLE, 1));
+	CHECK(!unshare(CLONE_NEWUSER));
+	CHECK(!pipe(told) && !pipe(until));
+	CHECK(write(tell, &c, 1) == 1 && read(mapped, &c, 1) == 1);
+	for (unsigned int uid = 0; uid <= 2; uid++) {
+		if (!fork()) {
+			close(until[1]);
+			_exit(bind_as(uid, told[1], until[0]));
+		}
+		CHECK(read(told[0], &c, 1) == 1);
+		CHECK(c == (uid < 2 ? 0 : ENOSPC));
+	}
+	/* they go on until we are gone */
+	CHECK(write(tell, &c, 1) == 1 && read(mapped, &c, 1) == 1);
+	return 0;
+}
+
+static int map_ids(pid_t pid, const char *file)
+{
+	char path[64];
+	FILE *map;
+	int err;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
+	map = fopen(path, "we");
+	if (!map)
+		return -errno;
+	err = fputs("0 0 10000\n", map) < 0;
+	return fclose(map) || err ? -EIO : 0;
+}
+
+/* Outside of containers, as root without capabilities, whose limits hold. */
+static int root_binds(void *arg)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[2] = { 0 };
+
+	(void)arg;
+	CHECK(!syscall(SYS_capset, &head, none));
+	CHECK(t_context() >= 0);
+	CHECK(t_context() >= 0);
+	CHECK(t_context() == -ENOSPC);
+	return 0;
+}
+
+static int containers(void *arg)
+{
+	int told[2][2], go[2][2];
+	pid_t pid[2];
+	char c = 0;
+
+	(void)arg;
+	/* each has its own total */
+	for (int i = 0; i < 2; i++) {
+		CHECK(!pipe(told[i]) && !pipe(go[i]));
+		pid[i] = fork();
+		CHECK(pid[i] >= 0);
+		if (!pid[i])
+			_exit(container(told[i][1], go[i][0]));
+		close(told[i][1]);
+		CHECK(read(told[i][0], &c, 1) == 1);
+		CHECK(!map_ids(pid[i], "uid_map") && !map_ids(pid[i], "gid_map"));
+		CHECK(write(go[i][1], &c, 1) == 1);
+		/* or it ended where it found something wrong */
+		CHECK(read(told[i][0], &c, 1) == 1);
+	}
+	CHECK(t_in_child(root_binds, NULL) == 0);
+	for (int i = 0; i < 2; i++) {
+		CHECK(write(go[i][1], &c, 1) == 1);
+		CHECK(t_reap(pid[i], T_WAIT_NS) == 0);
+	}
+	return 0;
+}
+
+/* A total for each, and none of it is root's outside. */
+TEST_F(module, O14_containers_of_root)
+{
+	ASSERT_OK(limit(self));
+	EXPECT_EQ(0, t_in_child(containers, NULL));
 }
 
 TEST_HARNESS_MAIN

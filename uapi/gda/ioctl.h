@@ -28,8 +28,11 @@
  * EBUSY          still referenced by another object
  * EOVERFLOW      address plus length wraps
  * ENOMEM         out of memory, or over RLIMIT_MEMLOCK (MRs of user memory, queues)
- * ENOSPC         too many: over a count that GDA_IOC_QUERY reports. A single value
- *                out of its range (depth, length) is EINVAL
+ * ENOSPC         too many: over a count that GDA_IOC_QUERY reports, or more contexts or
+ *                objects than one user may have. A single value out of its range
+ *                (depth, length) is EINVAL
+ * EAGAIN         no room for one more thread, where fork(2) would say so too
+ *                (GDA_IOC_BIND); the buffer moves (MR registration)
  * EPERM          refused by policy
  * EFAULT         a pointer of the caller's cannot be read, written or pinned
  * ENOTCONN       the context is not bound yet
@@ -86,8 +89,19 @@ enum gda_ioc_nr {
  * @flags: must be 0
  * @device: in: NUL-terminated device name; an empty one means "soft0"
  *
- * Binding creates the context's worker, which is charged to the caller's
- * cgroups. A context is bound once (EALREADY).
+ * Binding creates the context's worker, a kernel thread that is charged to the caller's
+ * cgroups. It is none of the caller's threads: the context goes on when the process that
+ * bound it exits, executes another program or is stopped. A context is bound once
+ * (EALREADY).
+ *
+ * ENOSPC: the caller's user, its user namespace (the outermost one) or that one's owner
+ * has max_contexts bound already; CAP_SYS_RESOURCE goes beyond. EAGAIN: the user's
+ * processes and workers together have reached RLIMIT_NPROC, or those of the owner of its
+ * user namespace the limit that this one was made with; root, CAP_SYS_RESOURCE and
+ * CAP_SYS_ADMIN go beyond, as with fork(2). Since Linux 6.12 EAGAIN also says that pids.max
+ * of a cgroup of the caller's, or the threads that the system may have, are reached, or
+ * that the caller can have no other thread since it unshared its pid namespace. Before,
+ * pids.max counts workers and does not stop them.
  */
 struct gda_bind {
 	__u32 size;

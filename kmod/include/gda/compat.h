@@ -112,6 +112,34 @@ static inline void gda_eventfd_signal(struct eventfd_ctx *event)
 #endif
 
 /*
+ * A thread in the calling process, to which all limits apply. From 6.4 on, but in a form
+ * that fits and with its errors told since 6.12. NULL: this kernel has none.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0) && IS_ENABLED(CONFIG_VHOST_TASK)
+#include <linux/sched/vhost_task.h>
+
+static inline struct vhost_task *gda_vhost_task_create(bool (*fn)(void *), void (*killed)(void *),
+						       void *arg, const char *name)
+{
+	struct vhost_task *task = vhost_task_create(fn, killed, arg, name);
+
+	/* as the first of them had it */
+	return task ?: ERR_PTR(-EAGAIN);
+}
+#else
+struct vhost_task;
+
+static inline struct vhost_task *gda_vhost_task_create(bool (*fn)(void *), void (*killed)(void *),
+						       void *arg, const char *name)
+{
+	return NULL;
+}
+
+static inline void vhost_task_start(struct vhost_task *task) { }
+static inline void vhost_task_stop(struct vhost_task *task) { }
+#endif
+
+/*
  * Not of a version but of an architecture: is a mapping of the kernel's write-back
  * cached, as all other mappings of RAM are? Elsewhere exporters are believed.
  */

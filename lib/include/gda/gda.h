@@ -76,11 +76,15 @@ struct gda_mr;
  * @ctx: out
  *
  * Opens /dev/gda and binds a context to the device. The file is close-on-exec. A
- * child of fork(2) may go on using the context and everything made from it.
+ * child of fork(2) may go on using the context and everything made from it. A context of
+ * the kernel's has a thread there, which counts as one of the user's processes as far as
+ * limits go, and is none otherwise: it does not end with this process.
  *
  * Return: 0; -ENOENT no /dev/gda (is gda_core loaded?) or no such device; -EACCES
  * the user is not in group gda; -EINVAL the name is too long, or %GDA_INPROC_WORKERS is
- * no number from 1 to 16; -EMFILE too many open files.
+ * no number from 1 to 16; -EMFILE too many open files; -ENOSPC the user, or its user
+ * namespace, has as many contexts as it may have; -EAGAIN RLIMIT_NPROC or (since Linux 6.12)
+ * pids.max is reached.
  */
 int gda_open(const char *device, struct gda_context **ctx);
 
