@@ -5,6 +5,7 @@ BUILD		?= build
 PREFIX		?= /usr/local
 LIBDIR		?= $(PREFIX)/lib
 LIB_VERSION	:= $(shell tools/scripts/version.sh)
+LIB_SONAME	:= libgda.so.2
 LIB_OUT		:= $(BUILD)/lib
 
 # What everything in user space here is compiled with.
@@ -46,13 +47,13 @@ $(COMM_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c $(GDA_HEADERS) $(COMM_HEADER
 	@mkdir -p $(@D)
 	$(CC) $(COMM_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
 
-$(LIB_OUT)/libgda.so.2: $(LIB_OBJ) lib/libgda.map
-	$(CC) $(GDA_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared -pthread -Wl,-soname,libgda.so.2 \
+$(LIB_OUT)/$(LIB_SONAME): $(LIB_OBJ) lib/libgda.map
+	$(CC) $(GDA_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared -pthread -Wl,-soname,$(LIB_SONAME) \
 		-Wl,-z,defs -Wl,-z,nodelete \
 		-Wl,--version-script=lib/libgda.map -o $@ $(LIB_OBJ)
 
-$(LIB_OUT)/libgda.so: $(LIB_OUT)/libgda.so.2
-	ln -sf libgda.so.2 $@
+$(LIB_OUT)/libgda.so: $(LIB_OUT)/$(LIB_SONAME)
+	ln -sf $(LIB_SONAME) $@
 
 $(LIB_OUT)/libgda.a: $(LIB_OBJ)
 	rm -f $@

@@ -1,6 +1,39 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# The binary interface, and what is installed: scripts, with nothing to be built.
+# The binary interface, and what is installed: scripts; and programs and libraries of
+# different ages, by headers that were frozen and by headers that have grown.
 
-TEST_NATIVE	+= selftests/abi/abi.sh selftests/abi/install.sh
+ABI_OUT		:= $(BUILD)/selftests/abi
+ABI_FROZEN	:= $(wildcard selftests/abi/frozen/gda/*.h)
+ABI_FLAGS	= -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS) -pthread
+ABI_LINK	= -Wl,-rpath,$(abspath $(1)) -L$(1) -lgda
+
+TEST_NATIVE	+= selftests/abi/abi.sh selftests/abi/install.sh selftests/abi/layout.sh \
+		   $(ABI_OUT)/old-program $(ABI_OUT)/old-program-new-library \
+		   $(ABI_OUT)/new-program-old-library
 TEST_VM		+= selftests/abi/policy.sh
+
+$(ABI_OUT)/grown/gda/gda.h: selftests/abi/grow.sh $(GDA_HEADERS)
+	selftests/abi/grow.sh $(ABI_OUT)/grown
+
+$(ABI_OUT)/library/libgda.so: $(ABI_OUT)/grown/gda/gda.h $(LIB_SRC) $(INPROC_SRC) \
+		$(COMM_SRC) $(INPROC_HEADERS) $(COMM_HEADERS) lib/libgda.map
+	@mkdir -p $(@D)
+	$(CC) -I$(ABI_OUT)/grown $(INPROC_CPPFLAGS) $(COMM_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -fPIC \
+		-fvisibility=hidden -shared -pthread -Wl,-soname,$(LIB_SONAME) \
+		-Wl,--version-script=lib/libgda.map -o $@ $(LIB_SRC) $(INPROC_SRC) \
+		$(COMM_SRC)
+	ln -sf libgda.so $(@D)/$(LIB_SONAME)
+
+$(ABI_OUT)/old-program: selftests/abi/sizes.c $(ABI_FROZEN) $(LIB_OUT)/libgda.so \
+		| $(BUILD)/kselftest/kselftest_harness.h
+	@mkdir -p $(@D)
+	$(CC) -Iselftests/abi/frozen $(ABI_FLAGS) -o $@ $< $(call ABI_LINK,$(LIB_OUT))
+
+$(ABI_OUT)/old-program-new-library: selftests/abi/sizes.c $(ABI_FROZEN) \
+		$(ABI_OUT)/library/libgda.so | $(BUILD)/kselftest/kselftest_harness.h
+	$(CC) -Iselftests/abi/frozen $(ABI_FLAGS) -o $@ $< $(call ABI_LINK,$(ABI_OUT)/library)
+
+$(ABI_OUT)/new-program-old-library: selftests/abi/sizes.c $(ABI_OUT)/grown/gda/gda.h \
+		$(LIB_OUT)/libgda.so | $(BUILD)/kselftest/kselftest_harness.h
+	$(CC) -DGROWN -I$(ABI_OUT)/grown $(ABI_FLAGS) -o $@ $< $(call ABI_LINK,$(LIB_OUT))

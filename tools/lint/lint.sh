@@ -58,7 +58,8 @@ scripts() {
 # The checks. Each prints a line for each finding, and may say why it could not run.
 
 check_checkpatch() { # the kernel's coding style, --strict
-	files '^(kmod|uapi|lib|selftests|examples|tools)/.*\.[ch]$'
+	# What was frozen was checked when it was written.
+	files '^(kmod|uapi|lib|selftests|examples|tools)/.*\.[ch]$' '^selftests/abi/frozen/'
 	perl "$linux/checkpatch.pl" --strict --no-tree --no-summary --terse \
 		--show-types --max-line-length=100 --file "${list[@]}" 2>&1 |
 		grep -vEf <(grep -vE '^(#|$)' tools/lint/checkpatch.allow)

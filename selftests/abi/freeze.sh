@@ -1,0 +1,19 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# freeze.sh - keep the headers and the symbols of libgda as they are now
+#
+# selftests/abi/frozen is what programs that exist were built with, since the library has
+# the name libgda.so.2. Run it at a release, and as long as there was none. The tests
+# selftests/abi/layout.sh and sizes build programs with it. After that a member that moves
+# or goes breaks them.
+
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+to=selftests/abi/frozen
+rm -rf "$to"
+mkdir -p "$to/gda"
+cp lib/include/gda/*.h uapi/gda/*.h "$to/gda"
+grep -oE '^[[:blank:]]gda_[a-z0-9_]+' lib/libgda.map | tr -d '\t ' >"$to/symbols"
+sed -n 's/^LIB_SONAME[[:blank:]]*:=[[:blank:]]*//p' lib/lib.mk >"$to/soname"

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What differs between the places the fast path runs in, and every word about
+ * memory order: C11-style atomics on a CPU, scoped PTX in CUDA device code.
+ *
+ * Order is always carried by an acquire or release on a word, never by a bare
+ * fence, so that a race detector sees all of it. Words come in two families:
+ *
+ * - gda_load/store/exchange/cas/max: shared among posters of one queue. Posters of
+ *   one queue are all CPU threads or all threads of one GPU.
+ * - gda_nic_load/store: shared with the executor (doorbell, record, completion
+ *   entry), which may be another processor on the far side of a bus.
+ *
+ * The names say what they guarantee: acquire, release or relaxed; exchange32 and
+ * the cas pair are both acquire and release.
+ */
+#ifndef GDA_BARRIER_H
+#define GDA_BARRIER_H
+
+#include <stdint.h>
+#ifndef __CUDA_ARCH__
+#include <time.h>
+#endif
+
+#ifdef __CUDACC__
+#define GDA_HELPER static __host__ __device__ __forceinline__
+#define GDA_SLOW static __host__ __device__ __noinline__
+#else
+/* On the posting path: always inlined, so that constant flags fold. */
+#define GDA_HELPER static inline __attribute__((always_inline))
+/* Off it: never inlined, so that it costs the posting path one call. */
+#define GDA_SLOW static __attribute__((noinline, cold, unused))
+#endif
+
+/* How the public functions are defined; libgda defines it to export them once. */
+#ifndef GDA_API
+#ifdef __CUDACC__
+#define GDA_API GDA_HELPER
+#else
+#define GDA_API static inline __attribute__((always_inline))
+#endif
+#endif
+
+/* The same of those that take a sized structure: the library's looks at the size. */
+#ifndef GDA_SIZED_API
+#define GDA_SIZED_API GDA_API
+#endif
+
+#ifdef __CUDACC__
+#define gda_unlikely(x) (x)
+#else
+#define gda_unlikely(x) __builtin_expect(!!(x), 0)
+#endif
+
+/* Eight bytes in memory from two words, @first at the lower address. */
+GDA_HELPER uint64_t gda_pair(uint32_t first, uint32_t second)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	return (uint64_t)first << 32 | second;
+#else
+	return (uint64_t)second << 32 | first;
+#endif
+}
+
+/* Shift a big-endian word left by 8 bits, @word and result as stored. */
+GDA_HELPER uint32_t gda_be_shl8(uint32_t word)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	return word << 8;
+#else
+	return word >> 8;
+#endif
+}
+
+#ifdef __CUDA_ARCH__
+
+GDA_HELPER uint32_t gda_load_acquire32(const uint32_t *p)
+{
+	uint32_t v;
+
+	asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
+	return v;
+}
+
+GDA_HELPER uint64_t gda_load_acquire64(const uint64_t *p)
+{
+	uint64_t v;
+
+	asm volatile("ld.acquire.gpu.u64 %0, [%1];" : "=l"(v) : "l"(p) : "memory");
+	return v;
+}
+
+GDA_HELPER uint64_t gda_load_relaxed64(const uint64_t *p)
+{
+	uint64_t v;
+
+	asm volatile("ld.relaxed.gpu.u64 %0, [%1];" : "=l"(v) : "l"(p) : "memory");
+	return v;
+}
+
+GDA_HELPER void gda_store_relaxed64(uint64_t *p, uint64_t v)
+{
+	asm volatile("st.relaxed.gpu.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
+}
+
+GDA_HELPER void gda_store_release64(uint64_t *p, uint64_t v)
+{
+	asm volatile("st.release.gpu.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
+}
+
+GDA_HELPER uint32_t gda_exchange32(uint32_t *p, uint32_t v)
+{
+	uint32_t old;
+
+	asm volatile("atom.acq_rel.gpu.exch.b32 %0, [%1], %2;"
+		     : "=r"(old) : "l"(p), "r"(v) : "memory");
+	return old;
+}
+
+GDA_HELPER int gda_cas32(uint32_t *p, uint32_t old, uint32_t v)
+{
+	uint32_t was;
+
+	asm volatile("atom.acq_rel.gpu.cas.b32 %0, [%1], %2, %3;"
+		     : "=r"(was) : "l"(p), "r"(old), "r"(v) : "memory");
+	return was == old;
+}
+
+GDA_HELPER int gda_cas64(uint64_t *p, uint64_t *old, uint64_t v)
+{
+	uint64_t was, expected = *old;
+
+	asm volatile("atom.acq_rel.gpu.cas.b64 %0, [%1], %2, %3;"
+		     : "=l"(was) : "l"(p), "l"(expected), "l"(v) : "memory");
+	*old = was;
+	return was == expected;
+}
+
+GDA_HELPER void gda_max64(uint64_t *p, uint64_t v)
+{
+	asm volatile("red.relaxed.gpu.max.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
+}
+
+GDA_HELPER uint32_t gda_nic_load32(const uint32_t *p)
+{
+	uint32_t v;
+
+	asm volatile("ld.acquire.sys.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
+	return v;
+}
+
+GDA_HELPER uint64_t gda_nic_load64(const uint64_t *p)
+{
+	uint64_t v;
+
+	asm volatile("ld.acquire.sys.u64 %0, [%1];" : "=l"(v) : "l"(p) : "memory");
+	return v;
+}
+
+GDA_HELPER void gda_nic_store32(uint32_t *p, uint32_t v)
+{
+	asm volatile("st.release.sys.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
+}
+
+GDA_HELPER void gda_nic_store64(uint64_t *p, uint64_t v)
+{
+	asm volatile("st.release.sys.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
+}
+
+/* One segment of an entry: 16 bytes, one store. */
+GDA_HELPER void gda_store_segment(void *p, uint64_t first, uint64_t second)
+{
+	*(ulonglong2 *)p = make_ulonglong2(first, second);
+}
+
+GDA_HELPER uint64_t gda_clock_ns(void)
+{
+	uint64_t ns;
+
+	asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns)::"memory");
+	return ns;
+}
+
+GDA_HELPER void gda_pause(void)
+{
+}
+
+#else /* a CPU */
+
+GDA_HELPER uint32_t gda_load_acquire32(const uint32_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+
+GDA_HELPER uint64_t gda_load_acquire64(const uint64_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+
+GDA_HELPER uint64_t gda_load_relaxed64(const uint64_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
+
+GDA_HELPER void gda_store_relaxed64(uint64_t *p, uint64_t v)
+{
+	__atomic_store_n(p, v, __ATOMIC_RELAXED);
+}
+
+GDA_HELPER void gda_store_release64(uint64_t *p, uint64_t v)
+{
+	__atomic_store_n(p, v, __ATOMIC_RELEASE);
+}
+
+GDA_HELPER uint32_t gda_exchange32(uint32_t *p, uint32_t v)
+{
+	return __atomic_exchange_n(p, v, __ATOMIC_ACQ_REL);
+}
+
+GDA_HELPER int gda_cas32(uint32_t *p, uint32_t old, uint32_t v)
+{
+	return __atomic_compare_exchange_n(p, &old, v, 0, __ATOMIC_ACQ_REL,
+					   __ATOMIC_ACQUIRE);
+}
+
+/* On failure *@old becomes what was found. */
+GDA_HELPER int gda_cas64(uint64_t *p, uint64_t *old, uint64_t v)
+{
+	return __atomic_compare_exchange_n(p, old, v, 0, __ATOMIC_ACQ_REL,
+					   __ATOMIC_ACQUIRE);
+}
+
+/* Raise *@p to @v unless it is there already; relaxed. */
+GDA_HELPER void gda_max64(uint64_t *p, uint64_t v)
+{
+	uint64_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
+
+	while (old < v &&
+	       !__atomic_compare_exchange_n(p, &old, v, 1, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED))
+		;
+}
+
+GDA_HELPER uint32_t gda_nic_load32(const uint32_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+
+GDA_HELPER uint64_t gda_nic_load64(const uint64_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+
+GDA_HELPER void gda_nic_store32(uint32_t *p, uint32_t v)
+{
+	__atomic_store_n(p, v, __ATOMIC_RELEASE);
+}
+
+GDA_HELPER void gda_nic_store64(uint64_t *p, uint64_t v)
+{
+	__atomic_store_n(p, v, __ATOMIC_RELEASE);
+}
+
+/* A vector register where there is one (SSE2, NEON): GCC and Clang pick it. */
+typedef uint64_t gda_segment_t __attribute__((vector_size(16), may_alias));
+
+/* One segment of an entry: 16 bytes, one store. */
+GDA_HELPER void gda_store_segment(void *p, uint64_t first, uint64_t second)
+{
+	gda_segment_t segment = { first, second };
+
+	*(gda_segment_t *)p = segment;
+}
+
+#ifndef CLOCK_MONOTONIC
+#error "gda: <time.h> without CLOCK_MONOTONIC: define _POSIX_C_SOURCE >= 199309L"
+#endif
+
+/**
+ * gda_clock_ns - the clock of every deadline
+ *
+ * CLOCK_MONOTONIC on a CPU, without a system call where the vDSO can read the clock
+ * source; the global timer on a GPU.
+ *
+ * Return: ns.
+ */
+GDA_HELPER uint64_t gda_clock_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
+}
+
+/* Between two looks at a word that somebody else will change. */
+GDA_HELPER void gda_pause(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+#endif /* a CPU */
+
+#endif /* GDA_BARRIER_H */

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Transfers over several MRs. A range of a program's own addresses (a symmetric
+ * heap, a large array) may be registered in pieces; a work request must not cross
+ * from one MR into the next, on either side. gda_put_chunked() cuts a transfer
+ * where a local or a remote piece ends.
+ */
+#ifndef GDA_CHUNK_H
+#define GDA_CHUNK_H
+
+#include <gda/fastpath.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * define GDA_CHUNK_MAX - most bytes of one work request of a chunked transfer
+ */
+#define GDA_CHUNK_MAX	(1U << 30)
+
+/**
+ * struct gda_chunk - a range of addresses that is one MR
+ * @addr: first address, in whatever addresses the program uses
+ * @length: bytes, at least 1
+ * @iova: address of the first byte in work requests
+ * @key: key of the MR
+ * @reserved: 0
+ *
+ * It is an element of an array, and stays as it is.
+ */
+struct gda_chunk {
+	uint64_t addr;
+	uint64_t length;
+	uint64_t iova;
+	uint32_t key;
+	uint32_t reserved;
+};
+
+/**
+ * struct gda_chunk_map - the MRs behind a range of addresses
+ * @size: sizeof(struct gda_chunk_map)
+ * @count: how many, at least 1
+ * @chunks: array of struct gda_chunk by ascending address, without overlaps
+ *
+ * Plain data like struct gda_view: the pointer is valid where the poster runs.
+ */
+struct gda_chunk_map {
+	uint32_t size;
+	uint32_t count;
+	uint64_t chunks;
+};
+
+/* The last chunk that begins at or below @addr (or the first one, if none does). */
+GDA_HELPER const struct gda_chunk *gda_chunk_find(const struct gda_chunk_map *map,
+						  uint64_t addr)
+{
+	const struct gda_chunk *c = (const struct gda_chunk *)(uintptr_t)map->chunks;
+	uint32_t count = map->count;
+
+	while (count > 1) {
+		uint32_t half = count / 2;
+
+		if (c[half].addr <= addr) {
+			c += half;
+			count -= half;
+		} else {
+			count = half;
+		}
+	}
+	return c;
+}
+
+/*
+ * Where @addr is in work requests, and how many of @len bytes follow in the same
+ * MR; 0 if no MR is there.
+ */
+GDA_HELPER uint64_t gda_chunk_span(const struct gda_chunk_map *map, uint64_t addr,
+				   uint64_t len, uint64_t *iova, uint32_t *key)
+{
+	const struct gda_chunk *c = gda_chunk_find(map, addr);
+	uint64_t off = addr - c->addr;
+
+	if (off >= c->length)
+		return 0;
+	*iova = c->iova + off;
+	*key = c->key;
+	return len < c->length - off ? len : c->length - off;
+}
+
+/* Is all of [@addr, @addr + @len) in MRs of @map? */
+GDA_HELPER int gda_chunk_covers(const struct gda_chunk_map *map, uint64_t addr,
+				uint64_t len)
+{
+	uint64_t iova, span;
+	uint32_t key;
+
+	for (; len; addr += span, len -= span) {
+		span = gda_chunk_span(map, addr, len, &iova, &key);
+		if (!span)
+			return 0;
+	}
+	return 1;
+}
+
+/**
+ * gda_put_chunked - write a range that may cross MRs
+ * @v: the queue
+ * @lmap: MRs of the local range
+ * @laddr: local address, as in @lmap
+ * @rmap: MRs of the remote range
+ * @raddr: remote address, as in @rmap
+ * @len: bytes, any number
+ * @flags: GDA_*; without %GDA_DEFER, one doorbell for all
+ *
+ * Posts as many puts as there are pieces. On -EAGAIN, -ETIMEDOUT and -ESHUTDOWN
+ * some may have been posted; putting the whole range again is harmless.
+ *
+ * Return: the ticket of the last piece, done when all are; or a negative errno:
+ * those of gda_put(), and -EFAULT: a part is in no MR, nothing was posted. The library's
+ * function also: -EINVAL, -E2BIG the size of a map; the inline one does not look at it.
+ */
+GDA_SIZED_API int64_t gda_put_chunked(struct gda_view *v, const struct gda_chunk_map *lmap,
+				      uint64_t laddr, const struct gda_chunk_map *rmap,
+				      uint64_t raddr, uint64_t len, unsigned int flags)
+{
+	uint64_t liova = 0, riova = 0, span;
+	uint32_t lkey = 0, rkey = 0;
+	int64_t ticket;
+
+	if (!gda_chunk_covers(lmap, laddr, len) || !gda_chunk_covers(rmap, raddr, len))
+		return -EFAULT;
+	if (!len)
+		return gda_nop(v, flags);
+	for (;;) {
+		span = len < GDA_CHUNK_MAX ? len : GDA_CHUNK_MAX;
+		span = gda_chunk_span(lmap, laddr, span, &liova, &lkey);
+		span = gda_chunk_span(rmap, raddr, span, &riova, &rkey);
+		ticket = gda_put(v, liova, lkey, riova, rkey, (uint32_t)span,
+				 span < len ? flags | GDA_DEFER : flags);
+		if (ticket < 0 || span == len)
+			return ticket;
+		laddr += span;
+		raddr += span;
+		len -= span;
+	}
+}
+
+/**
+ * gda_qp_index - which QP of many a connection uses
+ * @pe: the peer
+ * @id: the connection, any number
+ * @per_pe: QPs per peer and device
+ * @devices: devices
+ *
+ * For QPs in an array of @per_pe * @devices to a peer. Any two ids that differ by
+ * less than that use different QPs.
+ *
+ * Return: index into the array.
+ */
+GDA_API uint64_t gda_qp_index(uint32_t pe, uint32_t id, uint32_t per_pe, uint32_t devices)
+{
+	uint64_t per_peer = (uint64_t)per_pe * devices;
+
+	return pe * per_peer + id % per_peer;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* GDA_CHUNK_H */

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * GPUs: queues that CUDA kernels post to, and GPU memory in work requests. libcuda is
+ * loaded when gda_cuda_open() is called; without it all else in the library works.
+ *
+ * On the in-process device the CUDA driver copies GPU memory, by its copy engines, on
+ * streams of the library's own: that needs no multiprocessor, and so goes on beside a
+ * kernel that fills all of them (but see %GDA_CUDA_LEAVES_ROOM). A queue has many copies
+ * in flight, in order, and completes what they belong to when they are done. Nothing is
+ * allocated for it after gda_cuda_qp_create(), and no other stream is waited for.
+ *
+ * Two things of the driver's to know while a kernel waits for completions. Calls that
+ * unregister or free memory wait for it: destroy QPs when it is over, or call
+ * gda_cuda_qp_abort() before. And a call that itself waits behind it for a copy from or
+ * to pageable memory, such as cudaMemcpy(), keeps all others out until then, the
+ * library's too: wait with cudaStreamSynchronize() or cudaDeviceSynchronize() first.
+ *
+ * Addresses of GPU memory are 64-bit integers, what CUDA calls CUdeviceptr. All calls
+ * use the primary context of the GPU, as the CUDA runtime does, and leave the calling
+ * thread's current context alone. Return values are as in gda/gda.h; in addition any
+ * call may return -EIO, when the CUDA driver reports an error that no other fits, such
+ * as one of an earlier kernel.
+ */
+#ifndef GDA_CUDA_H
+#define GDA_CUDA_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <gda/gda.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gda_cuda;
+struct gda_cuda_qp;
+
+/**
+ * gda_cuda_open - use a GPU with a context
+ * @ctx: the context; must outlive @cuda
+ * @device: number of the GPU, as the CUDA driver counts
+ * @cuda: out
+ *
+ * Where it can, lets this GPU and those opened before reach each other's memory.
+ *
+ * Return: 0; -ENOENT there is no CUDA driver; -ENODEV it has no such GPU;
+ * -EOPNOTSUPP the driver or the GPU is too old.
+ */
+int gda_cuda_open(struct gda_context *ctx, int device, struct gda_cuda **cuda);
+
+/**
+ * gda_cuda_close - give a GPU back
+ * @cuda: the GPU, or NULL; its QPs are destroyed
+ */
+void gda_cuda_close(struct gda_cuda *cuda);
+
+/**
+ * define GDA_CUDA_COPY - work requests may name GPU memory
+ */
+#define GDA_CUDA_COPY		(1ULL << 0)
+/**
+ * define GDA_CUDA_DMABUF - gda_cuda_dmabuf() works
+ */
+#define GDA_CUDA_DMABUF		(1ULL << 1)
+/**
+ * define GDA_CUDA_ATOMIC - atomic work requests may name words in GPU memory
+ *
+ * No device does so yet. Atomic words live in host memory that the GPU has mapped.
+ */
+#define GDA_CUDA_ATOMIC		(1ULL << 2)
+
+/**
+ * struct gda_cuda_caps - what a GPU can do with a context
+ * @size: sizeof(struct gda_cuda_caps)
+ * @device: as given to gda_cuda_open()
+ * @features: GDA_CUDA_*
+ * @multiprocessors: of the GPU
+ * @reserved: 0
+ */
+struct gda_cuda_caps {
+	uint32_t size;
+	int32_t device;
+	uint64_t features;
+	uint32_t multiprocessors;
+	uint32_t reserved;
+};
+
+/**
+ * gda_cuda_query - what can this GPU do here?
+ * @cuda: the GPU
+ * @caps: out, but for its size
+ *
+ * Return: 0; -EINVAL, -E2BIG the structure's size.
+ */
+int gda_cuda_query(struct gda_cuda *cuda, struct gda_cuda_caps *caps);
+
+/**
+ * define GDA_CUDA_SQ_GPU - the send queue lies in GPU memory
+ *
+ * The executor copies what was published before it looks at it: one copy of a few
+ * microseconds per doorbell, but posters write to memory of their own.
+ */
+#define GDA_CUDA_SQ_GPU		(1U << 0)
+/**
+ * define GDA_CUDA_CQ_GPU - the completion queue lies in GPU memory
+ *
+ * Waiting threads then read memory of their own. In host memory each look crosses the
+ * bus, and many threads that wait slow down everything else that does.
+ */
+#define GDA_CUDA_CQ_GPU		(1U << 1)
+/**
+ * define GDA_CUDA_VIEW_HOST - the view and its words lie in host memory
+ *
+ * By default they are in GPU memory, where posters share them cheaply.
+ */
+#define GDA_CUDA_VIEW_HOST	(1U << 2)
+/**
+ * define GDA_CUDA_LEAVES_ROOM - kernels that wait leave room on the multiprocessors
+ *
+ * Between two places of the same GPU the CUDA driver copies by a kernel of its own. If
+ * that finds no room because all multiprocessors are taken by those who wait for it,
+ * they wait for ever; so the library has such bytes go by way of host memory, at the
+ * speed of the bus. With this promise it lets the driver copy directly.
+ */
+#define GDA_CUDA_LEAVES_ROOM	(1U << 3)
+
+/**
+ * struct gda_cuda_qp_attr - how to create a QP for a GPU
+ * @size: sizeof(struct gda_cuda_qp_attr)
+ * @flags: GDA_QP_*
+ * @sq_depth: as in struct gda_qp_attr
+ * @place: GDA_CUDA_SQ_GPU and so on; 0: queues in host memory, the view in the GPU's,
+ *	and no promise
+ * @timeout_ns: as in struct gda_qp_attr; in the GPU's time
+ */
+struct gda_cuda_qp_attr {
+	uint32_t size;
+	uint32_t flags;
+	uint32_t sq_depth;
+	uint32_t place;
+	uint64_t timeout_ns;
+};
+
+/**
+ * gda_cuda_qp_create - create a QP that a GPU posts to
+ * @cuda: the GPU
+ * @attr: how
+ * @qp: out
+ *
+ * Creates the QP with a collapsed CQ of its own, maps both into the GPU's address
+ * space and makes the view. On the in-process device the CUDA driver executes its
+ * work from now on, as far as that names GPU memory.
+ *
+ * To be called before a kernel is launched that runs until it is told to stop: the
+ * driver may wait for it.
+ *
+ * Return: as gda_qp_create(), -EINVAL and -E2BIG the structure's size too; -EOPNOTSUPP
+ * @place names what this device cannot do:
+ * the kernel's devices keep their queues in host memory.
+ */
+int gda_cuda_qp_create(struct gda_cuda *cuda, const struct gda_cuda_qp_attr *attr,
+		       struct gda_cuda_qp **qp);
+
+/**
+ * gda_cuda_qp_destroy - destroy a QP and its view
+ * @qp: the QP, or NULL; gone when the call returns
+ *
+ * No kernel may use the view any more. Waits for the copies in flight, and like any
+ * call that unregisters host memory for all kernels that run.
+ *
+ * Return: 0 or a negative errno.
+ */
+int gda_cuda_qp_destroy(struct gda_cuda_qp *qp);
+
+/**
+ * gda_cuda_qp_base - the QP, to connect and query it
+ * @qp: the QP
+ *
+ * While queues are in host memory a CPU may post to it, too, through gda_qp_view(), but
+ * only instead of the GPU: each view counts for itself. It is not to be destroyed.
+ *
+ * Return: the QP of gda/gda.h.
+ */
+struct gda_qp *gda_cuda_qp_base(struct gda_cuda_qp *qp);
+
+/**
+ * gda_cuda_qp_view_sized - what posts to this QP in a kernel that knows the view's size
+ * @qp: the QP
+ * @size: bytes of the view that the kernel knows
+ *
+ * Return: as gda_cuda_qp_view(); NULL if the library's view has fewer bytes than @size.
+ */
+struct gda_view *gda_cuda_qp_view_sized(struct gda_cuda_qp *qp, size_t size);
+
+/**
+ * gda_cuda_qp_view - what posts to this QP in a kernel
+ * @qp: the QP
+ *
+ * Return: the view, at the GPU's address; see gda/fastpath.h. NULL if the library is older
+ * than this header and its view is smaller.
+ */
+GDA_HOST_API struct gda_view *gda_cuda_qp_view(struct gda_cuda_qp *qp)
+{
+	return gda_cuda_qp_view_sized(qp, sizeof(struct gda_view));
+}
+
+/**
+ * gda_cuda_qp_abort - end all waits on the GPU with -ESHUTDOWN
+ * @qp: the QP
+ *
+ * Sets the view's abort word, which lies in host memory. It stays set.
+ */
+void gda_cuda_qp_abort(struct gda_cuda_qp *qp);
+
+/**
+ * gda_cuda_mr_reg - register GPU memory
+ * @cuda: the GPU
+ * @addr: first byte, of memory allocated by the CUDA driver or runtime on any GPU
+ * @length: bytes
+ * @access: GDA_ACCESS_*
+ * @flags: 0 or %GDA_MR_ZERO_BASED
+ * @mr: out; to be used and destroyed as any other
+ *
+ * On the in-process device the memory must stay allocated while it is registered. A
+ * work request that names it executes on a QP made by gda_cuda_qp_create(); on any
+ * other it fails with %GDA_MLX5_VENDOR_IO, as does an atomic one on any QP. On the
+ * kernel's devices it is registered as a dma-buf, and an executor that has no way to
+ * the memory refuses.
+ *
+ * Return: as gda_mr_reg(); -EFAULT not GPU memory, or not all of one allocation;
+ * -EOPNOTSUPP the module, the executor or the GPU does not support it.
+ */
+int gda_cuda_mr_reg(struct gda_cuda *cuda, uint64_t addr, size_t length, uint32_t access,
+		    uint32_t flags, struct gda_mr **mr);
+
+/**
+ * gda_cuda_dmabuf - export GPU memory as a dma-buf
+ * @cuda: the GPU
+ * @addr: first byte
+ * @length: bytes
+ * @fd: out: the dma-buf, close-on-exec; the caller's
+ * @offset: out: where @addr is in it: dma-bufs begin and end at pages
+ *
+ * Nothing is registered by this. The dma-buf keeps the memory.
+ *
+ * Return: 0; -EFAULT not GPU memory, or not all of one allocation; -EOPNOTSUPP.
+ */
+int gda_cuda_dmabuf(struct gda_cuda *cuda, uint64_t addr, size_t length, int *fd,
+		    uint64_t *offset);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* GDA_CUDA_H */

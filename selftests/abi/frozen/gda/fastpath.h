@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The fast path: post one-sided work to a queue pair and see it complete, by loads
+ * and stores alone. C11, C++17 and CUDA device code, from this one text.
+ *
+ * A post is four steps:
+ *
+ *   reserve  take the next slot, never one that has not completed a lap ago
+ *   write    the 64-byte entry, built in registers, as four 16-byte stores
+ *   publish  make it known in order, so that a doorbell never covers a slot that is
+ *            not written
+ *   ring     doorbell record, then doorbell
+ *
+ * and returns a ticket, the 64-bit index of the slot, to test or wait for.
+ *
+ * Sharing mode is a flag of every post; flags should be constants, for they fold:
+ *
+ *   0              any number of threads post. Publication has no lock and no common
+ *                  word: a poster marks its own slot ready, in the slot's word. One
+ *                  of them has the *headship*, which is parked in the word of the
+ *                  first slot that is not ready. The poster that finds it there
+ *                  walks on over all slots that are ready, rings once for all, and
+ *                  parks the headship in the next one that is not. So only one
+ *                  thread rings at a time, and in order.
+ *   GDA_EXCLUSIVE  one thread at a time posts, flushes and, if it defers, waits. No
+ *                  atomic operations. gda_test() and gda_error() are for everybody.
+ *                  To go back to shared posting, call gda_view_share() in between.
+ *
+ * GDA_DEFER leaves the ring to a later post. Whatever is deferred is rung by the
+ * next post without the flag, by gda_flush(), by the post that fills the ring, and
+ * by gda_wait() and gda_quiet() of something deferred: nothing waits for a doorbell
+ * that nobody rings. Only gda_test() never rings.
+ *
+ * Every wait ends: with completion, with the queue's error, with -ETIMEDOUT at its
+ * deadline, or with -ESHUTDOWN when the abort word is set. Deadlines are absolute,
+ * in ns of gda_clock_ns(); 0 stands for view->timeout_ns from now.
+ *
+ * The queue is in the mlx5 dialect with a collapsed CQ, one slot an entry but for those
+ * of gda/wide.h, every entry asks for a completion. On RC queues work completes in order,
+ * so a ticket is done when the completion counter has passed it.
+ */
+#ifndef GDA_FASTPATH_H
+#define GDA_FASTPATH_H
+
+#include <string.h>
+#include <gda/queue.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * define GDA_INLINE_SLOT - most bytes of gda_put_inline() that take one slot
+ */
+#define GDA_INLINE_SLOT	28
+/**
+ * define GDA_INLINE_MAX - most bytes of gda_put_inline()
+ */
+#define GDA_INLINE_MAX	972
+
+/* In gda/wide.h, with all else that takes several slots. */
+GDA_SLOW int64_t gda_put_inline_long(struct gda_view *v, uint64_t raddr, uint32_t rkey,
+				     const void *src, uint32_t len, unsigned int flags);
+
+/*
+ * Write the control segment of slot @index; the others follow at the result. @opcode
+ * has the operand size of masked atomics in its high byte.
+ */
+GDA_HELPER char *gda_entry(const struct gda_view *v, uint64_t index, uint32_t opcode,
+			   uint32_t ds, uint32_t imm, unsigned int flags)
+{
+	uint32_t ce = GDA_MLX5_CE_ALWAYS | (flags & GDA_SOLICITED ? GDA_MLX5_SE : 0);
+	char *entry = (char *)(uintptr_t)v->sq +
+		      (uint64_t)((uint32_t)index & v->mask) * GDA_MLX5_SLOT_BYTES;
+	uint32_t first = gda_be_shl8(gda_be32((uint32_t)index & 0xffffU)) | gda_be32(opcode);
+
+	gda_store_segment(entry, v->qpn_be | gda_pair(first, gda_be32(ds)),
+			  gda_pair(gda_be32(ce), gda_be32(imm)));
+	return entry;
+}
+
+/* A write or read of one local segment; without bytes there is no segment. */
+GDA_HELPER int64_t gda_post_rdma(struct gda_view *v, uint32_t opcode, uint64_t laddr,
+				 uint32_t lkey, uint64_t raddr, uint32_t rkey,
+				 uint32_t len, uint32_t imm, unsigned int flags)
+{
+	uint64_t index;
+	char *entry;
+	int err;
+
+	if (gda_unlikely(len >> 31))
+		return -EMSGSIZE;
+	err = gda_reserve(v, &flags, &index);
+	if (err)
+		return err;
+	entry = gda_entry(v, index, opcode, 2 + (len != 0), imm, flags);
+	gda_store_segment(entry + 16, gda_be64(raddr), gda_pair(gda_be32(rkey), 0));
+	gda_store_segment(entry + 32, gda_pair(gda_be32(len), gda_be32(lkey)),
+			  gda_be64(laddr));
+	gda_store_segment(entry + 48, 0, 0);
+	gda_publish(v, index, flags);
+	return (int64_t)index;
+}
+
+/* @first and @second are the operands as stored, @width the bytes of the word. */
+GDA_HELPER int64_t gda_post_atomic(struct gda_view *v, uint32_t opcode, uint64_t laddr,
+				   uint32_t lkey, uint64_t raddr, uint32_t rkey,
+				   uint64_t first, uint64_t second, uint32_t width,
+				   unsigned int flags)
+{
+	uint64_t index;
+	int err = gda_reserve(v, &flags, &index);
+	char *entry;
+
+	if (err)
+		return err;
+	entry = gda_entry(v, index, opcode, 4, 0, flags);
+	gda_store_segment(entry + 16, gda_be64(raddr), gda_pair(gda_be32(rkey), 0));
+	gda_store_segment(entry + 32, first, second);
+	gda_store_segment(entry + 48, gda_pair(gda_be32(width), gda_be32(lkey)),
+			  gda_be64(laddr));
+	gda_publish(v, index, flags);
+	return (int64_t)index;
+}
+
+/**
+ * gda_put - write local memory to remote memory
+ * @v: the queue
+ * @laddr: local address, as in the MR's iova
+ * @lkey: key of the local MR
+ * @raddr: remote address
+ * @rkey: key of the remote MR
+ * @len: bytes, less than 2^31; 0 moves nothing, but @raddr and @rkey must be good, and
+ *	it is ordered and completes
+ * @flags: GDA_*
+ *
+ * The local memory may be changed once the ticket is done.
+ *
+ * Any thread may call it; with %GDA_EXCLUSIVE one at a time. So for all that post.
+ *
+ * Return: the ticket, or a negative errno and nothing was posted: -EMSGSIZE @len is
+ * too long; -EAGAIN the ring is full and %GDA_NOWAIT is set; -ETIMEDOUT it stayed
+ * full for view->timeout_ns; -EIO it is full and the queue has failed; -ESHUTDOWN
+ * aborted. Bad addresses and keys show when the ticket is waited for.
+ */
+GDA_API int64_t gda_put(struct gda_view *v, uint64_t laddr, uint32_t lkey, uint64_t raddr,
+			uint32_t rkey, uint32_t len, unsigned int flags)
+{
+	return gda_post_rdma(v, GDA_MLX5_WRITE, laddr, lkey, raddr, rkey, len, 0, flags);
+}
+
+/**
+ * gda_put_imm - write local memory to remote memory, and tell the peer
+ * @v: the queue
+ * @laddr: local address
+ * @lkey: key of the local MR
+ * @raddr: remote address
+ * @rkey: key of the remote MR
+ * @len: bytes, less than 2^31; 0 moves nothing, the immediate arrives all the same, if
+ *	@raddr and @rkey are good
+ * @imm: the immediate
+ * @flags: GDA_*; with %GDA_SOLICITED the peer's entry is a solicited one
+ *
+ * When the bytes have arrived an entry with @imm appears in the ring that the peer's QP
+ * was given for it (gda_qp_attr.recv_cq; gda_cq_poll() there). There is no receive
+ * queue. If the peer has no such ring, or no room in it, this post fails, with
+ * %GDA_MLX5_VENDOR_RECV.
+ *
+ * Return: as gda_put().
+ */
+GDA_API int64_t gda_put_imm(struct gda_view *v, uint64_t laddr, uint32_t lkey,
+			    uint64_t raddr, uint32_t rkey, uint32_t len, uint32_t imm,
+			    unsigned int flags)
+{
+	return gda_post_rdma(v, GDA_MLX5_WRITE_IMM, laddr, lkey, raddr, rkey, len, imm,
+			     flags);
+}
+
+/**
+ * gda_get - read remote memory into local memory
+ * @v: the queue
+ * @laddr: local address
+ * @lkey: key of the local MR, with local write
+ * @raddr: remote address
+ * @rkey: key of the remote MR
+ * @len: bytes, less than 2^31
+ * @flags: GDA_*
+ *
+ * The bytes are there once the ticket is done.
+ *
+ * Return: as gda_put().
+ */
+GDA_API int64_t gda_get(struct gda_view *v, uint64_t laddr, uint32_t lkey, uint64_t raddr,
+			uint32_t rkey, uint32_t len, unsigned int flags)
+{
+	return gda_post_rdma(v, GDA_MLX5_READ, laddr, lkey, raddr, rkey, len, 0, flags);
+}
+
+/**
+ * gda_put_inline - write a few bytes, carried in the queue itself
+ * @v: the queue
+ * @raddr: remote address
+ * @rkey: key of the remote MR
+ * @src: the bytes, any memory of the poster; free again when the call returns
+ * @len: bytes, at most %GDA_INLINE_MAX
+ * @flags: GDA_*
+ *
+ * Up to %GDA_INLINE_SLOT bytes take one slot. Longer ones take ceil((len + 36) / 64)
+ * slots and one more, for a NOP that marks the end.
+ *
+ * Return: as gda_put(); -EMSGSIZE also if the ring has not as many slots.
+ */
+GDA_API int64_t gda_put_inline(struct gda_view *v, uint64_t raddr, uint32_t rkey,
+			       const void *src, uint32_t len, unsigned int flags)
+{
+	uint64_t data[4] = { 0 };
+	uint64_t index;
+	char *entry;
+	int err;
+
+	if (gda_unlikely(len > GDA_INLINE_SLOT))
+		return gda_put_inline_long(v, raddr, rkey, src, len, flags);
+	data[0] = gda_pair(gda_be32(len | GDA_MLX5_INLINE), 0);
+	memcpy((char *)data + 4, src, len);
+	err = gda_reserve(v, &flags, &index);
+	if (err)
+		return err;
+	entry = gda_entry(v, index, GDA_MLX5_WRITE,
+			  2 + (len != 0) + (len > 12), 0, flags);
+	gda_store_segment(entry + 16, gda_be64(raddr), gda_pair(gda_be32(rkey), 0));
+	gda_store_segment(entry + 32, data[0], data[1]);
+	gda_store_segment(entry + 48, data[2], data[3]);
+	gda_publish(v, index, flags);
+	return (int64_t)index;
+}
+
+/**
+ * gda_put_value - write 8 bytes given by value
+ * @v: the queue
+ * @raddr: remote address
+ * @rkey: key of the remote MR
+ * @value: lands in the poster's byte order
+ * @flags: GDA_*
+ *
+ * Return: as gda_put().
+ */
+GDA_API int64_t gda_put_value(struct gda_view *v, uint64_t raddr, uint32_t rkey,
+			      uint64_t value, unsigned int flags)
+{
+	uint32_t half[2];
+	uint64_t index;
+	char *entry;
+	int err;
+
+	memcpy(half, &value, sizeof(half));
+	err = gda_reserve(v, &flags, &index);
+	if (err)
+		return err;
+	entry = gda_entry(v, index, GDA_MLX5_WRITE, 3, 0, flags);
+	gda_store_segment(entry + 16, gda_be64(raddr), gda_pair(gda_be32(rkey), 0));
+	gda_store_segment(entry + 32, gda_pair(gda_be32(8 | GDA_MLX5_INLINE), half[0]),
+			  gda_pair(half[1], 0));
+	gda_store_segment(entry + 48, 0, 0);
+	gda_publish(v, index, flags);
+	return (int64_t)index;
+}
+
+/**
+ * gda_fetch_add - add to a remote 64-bit word, fetch what it was
+ * @v: the queue
+ * @laddr: local address of 8 bytes for the old value
+ * @lkey: key of the local MR
+ * @raddr: remote address, a multiple of 8
+ * @rkey: key of the remote MR, with remote atomic
+ * @add: added to the word
+ * @flags: GDA_*
+ *
+ * Return: as gda_put().
+ */
+GDA_API int64_t gda_fetch_add(struct gda_view *v, uint64_t laddr, uint32_t lkey,
+			      uint64_t raddr, uint32_t rkey, uint64_t add,
+			      unsigned int flags)
+{
+	return gda_post_atomic(v, GDA_MLX5_ATOMIC_FA, laddr, lkey, raddr, rkey,
+			       gda_be64(add), 0, 8, flags);
+}
+
+/**
+ * gda_compare_swap - set a remote 64-bit word if it has a value, fetch what it was
+ * @v: the queue
+ * @laddr: local address of 8 bytes for the old value
+ * @lkey: key of the local MR
+ * @raddr: remote address, a multiple of 8
+ * @rkey: key of the remote MR, with remote atomic
+ * @compare: the word is set if it equals this
+ * @swap: what it is set to
+ * @flags: GDA_*
+ *
+ * Return: as gda_put().
+ */
+GDA_API int64_t gda_compare_swap(struct gda_view *v, uint64_t laddr, uint32_t lkey,
+				 uint64_t raddr, uint32_t rkey, uint64_t compare,
+				 uint64_t swap, unsigned int flags)
+{
+	return gda_post_atomic(v, GDA_MLX5_ATOMIC_CS, laddr, lkey, raddr, rkey,
+			       gda_be64(swap), gda_be64(compare), 8, flags);
+}
+
+/**
+ * gda_nop - post an entry that moves nothing
+ * @v: the queue
+ * @flags: GDA_*
+ *
+ * Done when all that was posted before it is done.
+ *
+ * Return: as gda_put().
+ */
+GDA_API int64_t gda_nop(struct gda_view *v, unsigned int flags)
+{
+	uint64_t index;
+	int err = gda_reserve(v, &flags, &index);
+	char *entry;
+
+	if (err)
+		return err;
+	entry = gda_entry(v, index, GDA_MLX5_NOP, 1, 0, flags);
+	gda_store_segment(entry + 16, 0, 0);
+	gda_store_segment(entry + 32, 0, 0);
+	gda_store_segment(entry + 48, 0, 0);
+	gda_publish(v, index, flags);
+	return (int64_t)index;
+}
+
+/**
+ * gda_flush - ring what GDA_DEFER left
+ * @v: the queue
+ *
+ * In shared mode it posts a NOP that rings: whoever has the headship, the doorbell
+ * that covers the NOP covers all before it. If the ring is full it need not, for
+ * the post that filled it rings. Costs a load if nothing was deferred. Never waits.
+ *
+ * After exclusive posts it is for the poster only.
+ */
+GDA_API void gda_flush(struct gda_view *v)
+{
+	uint64_t deferred = gda_load_relaxed64(&v->deferred);
+	uint64_t end;
+
+	if (deferred >> 1 <= gda_load_relaxed64(&v->flushed))
+		return;
+	if (deferred & 1) {
+		end = gda_load_relaxed64(&v->reserved);
+		gda_ring(v, end);
+	} else {
+		int64_t nop = gda_nop(v, GDA_NOWAIT);
+
+		if (nop < 0)
+			return;
+		end = (uint64_t)nop;
+	}
+	gda_max64(&v->flushed, end);
+}
+
+/**
+ * gda_test - is it done?
+ * @v: the queue
+ * @ticket: of a post to this queue
+ *
+ * Any thread may call it, in any mode. It never rings: after deferred posts, call
+ * gda_flush() first.
+ *
+ * Return: 1 done, 0 not yet, or a negative errno: -EIO this is what failed, see
+ * gda_error(); -ECANCELED not carried out because something before it failed;
+ * -EINVAL never posted; a negative @ticket itself.
+ */
+GDA_API int gda_test(struct gda_view *v, int64_t ticket)
+{
+	uint64_t failed, index = (uint64_t)ticket;
+
+	if (gda_unlikely(ticket < 0))
+		return (int)ticket;
+	if (index >= gda_load_acquire64(&v->completed) && index >= gda_poll(v, 0)) {
+		if (index >= gda_load_relaxed64(&v->reserved))
+			return -EINVAL;
+		return index == gda_load_acquire64(&v->error_index) ? -EIO : 0;
+	}
+	failed = gda_load_acquire64(&v->error_index);
+	if (index < failed)
+		return 1;
+	return index == failed ? -EIO : -ECANCELED;
+}
+
+GDA_SLOW int gda_wait_done(struct gda_view *v, int64_t ticket, uint64_t deadline)
+{
+	unsigned int polls;
+	int done, err;
+
+	for (polls = 1;; polls++) {
+		if (polls % GDA_POLLS == 1 &&
+		    gda_load_relaxed64(&v->deferred) >> 1 > (uint64_t)ticket)
+			gda_flush(v);
+		err = gda_expired(v, polls, &deadline);
+		done = gda_test(v, ticket);
+		if (done)
+			return done < 0 ? done : 0;
+		if (err)
+			return err;
+		gda_pause();
+	}
+}
+
+/**
+ * gda_wait - wait until it is done
+ * @v: the queue
+ * @ticket: of a post to this queue; a negative one is returned as it is
+ * @deadline: in ns of gda_clock_ns(); 0: view->timeout_ns from now
+ *
+ * Rings first if @ticket may have been deferred. Any thread may call it; after
+ * deferred exclusive posts the poster only.
+ *
+ * Return: 0, or a negative errno: those of gda_test(); -ETIMEDOUT not done at the
+ * deadline; -ESHUTDOWN aborted.
+ */
+GDA_API int gda_wait(struct gda_view *v, int64_t ticket, uint64_t deadline)
+{
+	int done = gda_test(v, ticket);
+
+	if (done)
+		return done < 0 ? done : 0;
+	return gda_wait_done(v, ticket, deadline);
+}
+
+/**
+ * gda_quiet - wait until all that was posted before the call is done
+ * @v: the queue
+ * @deadline: as in gda_wait()
+ *
+ * Who may call it: as gda_wait().
+ *
+ * Return: 0, or a negative errno: -EIO some of it failed, see gda_error();
+ * -ETIMEDOUT; -ESHUTDOWN.
+ */
+GDA_API int gda_quiet(struct gda_view *v, uint64_t deadline)
+{
+	uint64_t end;
+	int err;
+
+	do {
+		end = gda_handed_out(v);
+		if (!end)
+			return 0;
+		err = gda_wait(v, (int64_t)(end - 1), deadline);
+	} while (err == -EINVAL);	/* given back meanwhile */
+	return err == -ECANCELED ? -EIO : err;
+}
+
+/**
+ * struct gda_error - the first error of a queue; it is final
+ * @size: sizeof(struct gda_error); the caller sets it and it stays as it is
+ * @syndrome: enum gda_mlx5_syndrome: what; gda_syndrome_name()
+ * @ticket: what failed; all later tickets are -ECANCELED, all earlier ones succeed
+ * @vendor: enum gda_mlx5_vendor: why; gda_vendor_name()
+ * @reserved: 0
+ */
+struct gda_error {
+	uint32_t size;
+	uint32_t syndrome;
+	int64_t ticket;
+	uint32_t vendor;
+	uint32_t reserved;
+};
+
+/**
+ * gda_error - has the queue failed, and why?
+ * @v: the queue
+ * @error: out, if it has
+ *
+ * Any thread may call it, in any mode. The inline function fills the structure that it is
+ * compiled with; the library's looks at its size.
+ *
+ * Return: 1 if it has, else 0. The library's also: -EINVAL, -E2BIG the structure's size.
+ */
+GDA_SIZED_API int gda_error(struct gda_view *v, struct gda_error *error)
+{
+	uint64_t failed, why;
+
+	gda_poll(v, 0);
+	failed = gda_load_acquire64(&v->error_index);
+	if (failed == GDA_NO_ERROR)
+		return 0;
+	why = gda_load_relaxed64(&v->error);
+	error->ticket = (int64_t)failed;
+	error->syndrome = (uint32_t)why & 0xff;
+	error->vendor = (uint32_t)(why >> 8);
+	error->reserved = 0;
+	return 1;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#include <gda/wide.h>
+
+#endif /* GDA_FASTPATH_H */

@@ -1,0 +1,821 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
+/**
+ * DOC: The control interface of /dev/gda
+ *
+ * One open file is one context, and the context is the protection domain:
+ * handles, cookies and local keys mean nothing outside it. The first ioctl is
+ * GDA_IOC_BIND; before it every other one but GDA_IOC_QUERY fails with ENOTCONN.
+ *
+ * Rules that hold for every structure here:
+ *
+ * * The first member is @size, set by the caller to sizeof(the structure it was
+ *   compiled with). A shorter one than version 1 is EINVAL; a longer one is
+ *   accepted if everything past what the kernel knows is zero, else E2BIG. New
+ *   members are only ever appended and zero keeps the old behaviour.
+ * * Flags and reserved members that the kernel does not know must be zero, or the
+ *   call fails with EOPNOTSUPP.
+ * * Outputs are written only on success, but for struct gda_mr_tried.
+ *
+ * errno contract, for all calls:
+ *
+ * =============  ==========================================================
+ * ENOTTY         unknown ioctl number
+ * E2BIG          unknown, non-zero bytes behind the known structure, or a structure
+ *                larger than a page
+ * EINVAL         a known member has a wrong value
+ * EOPNOTSUPP     a flag, reserved member or kind that is not supported
+ * ENOENT         no such handle of that type in this context, or no such device
+ * EBUSY          still referenced by another object
+ * EOVERFLOW      address plus length wraps
+ * ENOMEM         out of memory, or over RLIMIT_MEMLOCK (MR registration)
+ * ENOSPC         too many: over a count that GDA_IOC_QUERY reports. A single value
+ *                out of its range (depth, length) is EINVAL
+ * EPERM          refused by policy
+ * EFAULT         a pointer of the caller's cannot be read, written or pinned
+ * ENOTCONN       the context is not bound yet
+ * EALREADY       the context is bound already
+ * ENODEV         the context was shut down, or its device is gone
+ * ENXIO          memory that no peer client has (GDA_IOC_MR_REG_PEER)
+ * EINTR          a signal came first; nothing was done (restarted by SA_RESTART)
+ * =============  ==========================================================
+ *
+ * All integers are in host byte order, all lengths in bytes.
+ */
+#ifndef _UAPI_GDA_IOCTL_H
+#define _UAPI_GDA_IOCTL_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+/**
+ * define GDA_IOC_MAGIC - type of all ioctls; free in the kernel's list of them
+ *
+ * The numbers carry no size (_IO): a structure may grow, its ioctl stays.
+ */
+#define GDA_IOC_MAGIC	0xD6
+
+/* Never reused, only appended. */
+enum gda_ioc_nr {
+	GDA_IOC_NR_BIND = 0x00,
+	GDA_IOC_NR_QUERY,
+	GDA_IOC_NR_DESTROY,
+	GDA_IOC_NR_REGION_INFO,
+	GDA_IOC_NR_CQ_CREATE,
+	GDA_IOC_NR_QP_CREATE,
+	GDA_IOC_NR_QP_ADDRESS,
+	GDA_IOC_NR_QP_CONNECT,
+	GDA_IOC_NR_QP_QUERY,
+	GDA_IOC_NR_MR_REG_USER,
+	GDA_IOC_NR_MR_QUERY,
+	GDA_IOC_NR_CQ_EVENT,
+	GDA_IOC_NR_COUNTER_CREATE,
+	GDA_IOC_NR_MR_REG_DMABUF,
+	GDA_IOC_NR_REGION_EXPORT,
+	GDA_IOC_NR_MR_REG_PEER,
+	GDA_IOC_NR_END
+};
+
+/**
+ * define GDA_DEVICE_NAME_MAX - longest device name, with its NUL
+ */
+#define GDA_DEVICE_NAME_MAX	64
+
+/**
+ * struct gda_bind - choose the device of a context (GDA_IOC_BIND)
+ * @size: sizeof(struct gda_bind)
+ * @flags: must be 0
+ * @device: in: NUL-terminated device name; an empty one means "soft0"
+ *
+ * Binding creates the context's worker, which is charged to the caller's
+ * cgroups. A context is bound once (EALREADY).
+ */
+struct gda_bind {
+	__u32 size;
+	__u32 flags;
+	__u8 device[GDA_DEVICE_NAME_MAX];
+};
+#define GDA_IOC_BIND		_IO(GDA_IOC_MAGIC, GDA_IOC_NR_BIND)
+
+/**
+ * DOC: Features
+ *
+ * Bits of gda_query.features[0]. A feature is probed by its bit (or by
+ * EOPNOTSUPP), never by a version.
+ *
+ * %GDA_FEATURE_DIALECT_MLX5
+ *	queues in the mlx5 dialect
+ * %GDA_FEATURE_CQ_COLLAPSED
+ *	GDA_CQ_COLLAPSED
+ * %GDA_FEATURE_CQ_RING
+ *	CQs with ownership bits
+ * %GDA_FEATURE_MR_USER
+ *	GDA_IOC_MR_REG_USER
+ * %GDA_FEATURE_DOORBELL_FAULT
+ *	idle contexts cost nothing
+ * %GDA_FEATURE_QP_POLLED
+ *	GDA_QP_POLLED
+ * %GDA_FEATURE_CQ_EVENT
+ *	GDA_IOC_CQ_EVENT
+ * %GDA_FEATURE_COUNTER
+ *	GDA_IOC_COUNTER_CREATE
+ * %GDA_FEATURE_MR_DMABUF
+ *	GDA_IOC_MR_REG_DMABUF
+ * %GDA_FEATURE_EXPORT
+ *	GDA_IOC_REGION_EXPORT
+ * %GDA_FEATURE_IMM
+ *	write with immediate: gda_qp_create.recv_cq
+ * %GDA_FEATURE_MASKED
+ *	masked atomics of 4 and 8 bytes, and DUMP
+ * %GDA_FEATURE_MR_PEER
+ *	GDA_IOC_MR_REG_PEER
+ * %GDA_FEATURE_QUEUE_DMABUF
+ *	queues in memory of the caller: struct gda_queue_memory
+ */
+#define GDA_FEATURE_DIALECT_MLX5	(1ULL << 0)
+#define GDA_FEATURE_CQ_COLLAPSED	(1ULL << 1)
+#define GDA_FEATURE_CQ_RING		(1ULL << 2)
+#define GDA_FEATURE_MR_USER		(1ULL << 3)
+#define GDA_FEATURE_DOORBELL_FAULT	(1ULL << 4)
+#define GDA_FEATURE_QP_POLLED		(1ULL << 5)
+#define GDA_FEATURE_CQ_EVENT		(1ULL << 6)
+#define GDA_FEATURE_COUNTER		(1ULL << 7)
+#define GDA_FEATURE_MR_DMABUF		(1ULL << 8)
+#define GDA_FEATURE_EXPORT		(1ULL << 9)
+#define GDA_FEATURE_IMM			(1ULL << 10)
+#define GDA_FEATURE_MASKED		(1ULL << 11)
+#define GDA_FEATURE_MR_PEER		(1ULL << 12)
+#define GDA_FEATURE_QUEUE_DMABUF	(1ULL << 13)
+
+/**
+ * struct gda_query - features and limits of the bound device (GDA_IOC_QUERY)
+ * @size: sizeof(struct gda_query)
+ * @flags: must be 0
+ * @abi: out: informational only, for bug reports
+ * @page_size: out: bytes; cookies and region lengths are multiples of it
+ * @features: out: GDA_FEATURE_* bits
+ * @max_qp: out: QPs per context
+ * @max_cq: out: CQs per context
+ * @max_mr: out: MRs per context
+ * @max_counter: out: counters per context
+ * @max_sq_depth: out: largest send queue in 64-byte slots
+ * @max_cq_depth: out: largest CQ in entries
+ * @max_sge: out: local segments of one work request
+ * @max_inline: out: bytes of payload inside a work request
+ * @max_msg: out: longest transfer of one work request in bytes
+ * @reserved: out: 0
+ * @max_mr_size: out: largest MR in bytes
+ * @idle_ns: out: how long a doorbell may stay silent before its page is unmapped
+ * @device: out: name of the bound device, NUL-terminated
+ *
+ * On a context that is not bound yet @device is empty and the figures are those
+ * of "soft0".
+ */
+struct gda_query {
+	__u32 size;
+	__u32 flags;
+	__u32 abi;
+	__u32 page_size;
+	__aligned_u64 features[4];
+	__u32 max_qp;
+	__u32 max_cq;
+	__u32 max_mr;
+	__u32 max_counter;
+	__u32 reserved;
+	__u32 max_sq_depth;
+	__u32 max_cq_depth;
+	__u32 max_sge;
+	__u32 max_inline;
+	__u32 max_msg;
+	__aligned_u64 max_mr_size;
+	__aligned_u64 idle_ns;
+	__u8 device[GDA_DEVICE_NAME_MAX];
+};
+#define GDA_IOC_QUERY		_IO(GDA_IOC_MAGIC, GDA_IOC_NR_QUERY)
+
+/**
+ * define GDA_DESTROY_CONTEXT - destroy every object, revoke every mapping
+ */
+#define GDA_DESTROY_CONTEXT	(1U << 0)
+
+/**
+ * struct gda_destroy - destroy one object, or all (GDA_IOC_DESTROY)
+ * @size: sizeof(struct gda_destroy)
+ * @flags: 0 or %GDA_DESTROY_CONTEXT
+ * @handle: in: object to destroy; must be 0 with %GDA_DESTROY_CONTEXT
+ * @reserved: must be 0
+ *
+ * When the call returns, the executor no longer touches the object's memory, its
+ * mappings fault with SIGBUS, and its key or number is dead. A region that several
+ * objects share (doorbells, records, counters) does so once the last of them is
+ * destroyed; until then stores to a destroyed one's part do nothing. A CQ that a QP
+ * uses is EBUSY. After %GDA_DESTROY_CONTEXT every further call on this file is ENODEV.
+ * Closing the last reference to the file does the same.
+ */
+struct gda_destroy {
+	__u32 size;
+	__u32 flags;
+	__u32 handle;
+	__u32 reserved;
+};
+#define GDA_IOC_DESTROY		_IO(GDA_IOC_MAGIC, GDA_IOC_NR_DESTROY)
+
+/**
+ * enum gda_region_type - the parts of an object that can be mapped
+ * @GDA_REGION_SQ: send queue of a QP: @sq_depth slots of 64 bytes; read and write
+ * @GDA_REGION_DBREC: doorbell record of a QP, 8 bytes at the region's offset; read
+ *	and write
+ * @GDA_REGION_DB: doorbell cell of a QP, 64 bytes at the region's offset; read and
+ *	write; first 8 bytes are the doorbell
+ * @GDA_REGION_CQ: completion queue; read only unless %GDA_CQ_WRITABLE
+ * @GDA_REGION_CQ_DBREC: consumer index record of a ring CQ, 8 bytes at the offset
+ * @GDA_REGION_COUNTER: a counter, struct gda_counter at the offset; read only
+ */
+enum gda_region_type {
+	GDA_REGION_SQ = 1,
+	GDA_REGION_DBREC = 2,
+	GDA_REGION_DB = 3,
+	GDA_REGION_CQ = 4,
+	GDA_REGION_CQ_DBREC = 5,
+	GDA_REGION_COUNTER = 6,
+};
+
+/**
+ * enum gda_map_type - how a region is mapped
+ * @GDA_MAP_RW: ordinary memory, write-back cached, PROT_READ | PROT_WRITE
+ * @GDA_MAP_RO: the same, PROT_READ only; it can never be made writable
+ */
+enum gda_map_type {
+	GDA_MAP_RW = 1,
+	GDA_MAP_RO = 2,
+};
+
+/**
+ * struct gda_region_info - where a region is mapped
+ * @cookie: offset for mmap(2); page-aligned, below 2^44, opaque
+ * @length: length for mmap(2), exactly this
+ * @offset: where this object's part begins inside the mapping
+ * @map: enum gda_map_type
+ *
+ * mmap(NULL, length, prot, MAP_SHARED, fd, cookie). Any other length, offset,
+ * MAP_PRIVATE or PROT_EXEC is refused (EINVAL, EPERM; ENXIO for a cookie that is
+ * not of this context). Doorbells and records of several QPs may share a region:
+ * the same cookie is then returned for them.
+ */
+struct gda_region_info {
+	__aligned_u64 cookie;
+	__aligned_u64 length;
+	__u32 offset;
+	__u32 map;
+};
+
+/**
+ * struct gda_region_query - look a region up again (GDA_IOC_REGION_INFO)
+ * @size: sizeof(struct gda_region_query)
+ * @flags: must be 0
+ * @handle: in: a CQ or QP
+ * @type: in: enum gda_region_type
+ * @info: out: as returned when the object was created
+ *
+ * ENOENT if the object has no region of that type; EINVAL if there is no such type.
+ */
+struct gda_region_query {
+	__u32 size;
+	__u32 flags;
+	__u32 handle;
+	__u32 type;
+	struct gda_region_info info;
+};
+#define GDA_IOC_REGION_INFO	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_REGION_INFO)
+
+/**
+ * struct gda_queue_memory - where a part of a queue lies in a dma-buf of the caller
+ * @offset: in: first byte; a multiple of 64, of a record: of 8
+ * @fd: in: the dma-buf, open for reading and writing
+ * @reserved: must be 0
+ *
+ * A flag of CQ or QP creation says that there is one; without the flag it must be zero
+ * (EINVAL). Such a part has no region: what is answered for it is zero, and
+ * GDA_IOC_REGION_INFO and GDA_IOC_REGION_EXPORT say ENOENT. Who posts maps the dma-buf.
+ * A record is set to zero at its creation, and the entries of a CQ are preset.
+ *
+ * The object holds the dma-buf. Its exporter may take the memory away at any time:
+ * after its call returned nothing of it is read or written any more, and the QP, or
+ * every QP of the CQ, is in error for good (%GDA_MLX5_VENDOR_QUEUE). Slots that were
+ * published by then are flushed, one completion each, of which a ring that has no room
+ * for them overflows. Nothing completes to a CQ that lost its memory: GDA_IOC_QP_QUERY
+ * tells.
+ *
+ * EBADF, EINVAL: @fd is no dma-buf, the part is not inside it, or not aligned.
+ * EOVERFLOW: it wraps. EACCES: @fd is not writable. EBUSY: it overlaps with another part of
+ * this or another queue of the context (in the same dma-buf: two dma-bufs of the same
+ * pages are not found out). EOPNOTSUPP: the exporter gives the CPU no window
+ * (vmap), or it is I/O memory, and "soft0" needs one. EMEDIUMTYPE: the window is not
+ * write-back cached, so that its stores would not be seen in order (x86 alone is
+ * checked). EAGAIN: the buffer
+ * moved meanwhile. ETIMEDOUT: it stayed busy.
+ */
+struct gda_queue_memory {
+	__aligned_u64 offset;
+	__s32 fd;
+	__u32 reserved;
+};
+
+/**
+ * DOC: CQ flags
+ *
+ * %GDA_CQ_COLLAPSED
+ *	One entry that every completion of the CQ's only QP overwrites (a second QP
+ *	is EBUSY). Its bytes are 0xff at creation: opcode "invalid", counter 0xffff.
+ * %GDA_CQ_WRITABLE
+ *	May be mapped read-write, for GPU drivers that can only register writable
+ *	memory; the kernel never reads it back.
+ * %GDA_CQ_DMABUF
+ *	The entries lie in gda_cq_create.cq_memory.
+ * %GDA_CQ_DBREC_DMABUF
+ *	The consumer index record lies in gda_cq_create.dbrec_memory. Not with
+ *	%GDA_CQ_COLLAPSED.
+ */
+#define GDA_CQ_COLLAPSED	(1U << 0)
+#define GDA_CQ_WRITABLE		(1U << 1)
+#define GDA_CQ_DMABUF		(1U << 2)
+#define GDA_CQ_DBREC_DMABUF	(1U << 3)
+
+/**
+ * struct gda_cq_create - create a completion queue (GDA_IOC_CQ_CREATE)
+ * @size: sizeof(struct gda_cq_create)
+ * @flags: GDA_CQ_*
+ * @depth: in: entries of 64 bytes, a power of two; 1 for a collapsed CQ
+ * @handle: out
+ * @cqn: out: number of the CQ on its device, informational
+ * @reserved: must be 0
+ * @cq: out: the entries
+ * @dbrec: out: consumer index record; all zero for a collapsed CQ
+ * @cq_memory: in: with %GDA_CQ_DMABUF
+ * @dbrec_memory: in: with %GDA_CQ_DBREC_DMABUF
+ */
+struct gda_cq_create {
+	__u32 size;
+	__u32 flags;
+	__u32 depth;
+	__u32 handle;
+	__u32 cqn;
+	__u32 reserved;
+	struct gda_region_info cq;
+	struct gda_region_info dbrec;
+	struct gda_queue_memory cq_memory;
+	struct gda_queue_memory dbrec_memory;
+};
+#define GDA_IOC_CQ_CREATE	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_CQ_CREATE)
+
+/**
+ * DOC: CQ events
+ *
+ * When a CQ signals its eventfd. Once; then it must be armed again.
+ *
+ * %GDA_CQ_ARM
+ *	At the next completion.
+ * %GDA_CQ_ARM_SOLICITED
+ *	At the next one that is solicited, or an error.
+ */
+#define GDA_CQ_ARM		(1U << 0)
+#define GDA_CQ_ARM_SOLICITED	(1U << 1)
+
+/**
+ * struct gda_cq_event - wait for a CQ without polling (GDA_IOC_CQ_EVENT)
+ * @size: sizeof(struct gda_cq_event)
+ * @flags: %GDA_CQ_ARM, %GDA_CQ_ARM_SOLICITED, or 0 to disarm
+ * @handle: in: a CQ of this context
+ * @eventfd: in: eventfd(2) to be signaled; -1: the one given before (EINVAL if none)
+ *
+ * A completion that was written before the call signals nothing: arm, look at the
+ * CQ once more, then wait. EBADF or EINVAL: @eventfd is no eventfd. ENODEV: the CQ
+ * lost its memory (struct gda_queue_memory), and nothing would signal; who had armed it
+ * by then was signaled.
+ */
+struct gda_cq_event {
+	__u32 size;
+	__u32 flags;
+	__u32 handle;
+	__s32 eventfd;
+};
+#define GDA_IOC_CQ_EVENT	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_CQ_EVENT)
+
+/**
+ * struct gda_counter - a completion counter in memory
+ * @value: successes, 64 bits, never wraps in practice
+ * @errors: work requests that ended with an error or were flushed
+ *
+ * Moved by the executor, after what it reports is visible (load @value with acquire
+ * order). It counts; it does not say which request completed.
+ */
+struct gda_counter {
+	__aligned_u64 value;
+	__aligned_u64 errors;
+};
+
+/**
+ * struct gda_counter_create - create a counter at zero (GDA_IOC_COUNTER_CREATE)
+ * @size: sizeof(struct gda_counter_create)
+ * @flags: must be 0
+ * @handle: out
+ * @reserved: must be 0
+ * @counter: out: where to map it, read only
+ *
+ * A counter is given to QPs at their creation and is EBUSY while one uses it; several
+ * QPs may share one.
+ */
+struct gda_counter_create {
+	__u32 size;
+	__u32 flags;
+	__u32 handle;
+	__u32 reserved;
+	struct gda_region_info counter;
+};
+#define GDA_IOC_COUNTER_CREATE	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_COUNTER_CREATE)
+
+/**
+ * enum gda_dialect - byte format of a queue
+ * @GDA_DIALECT_MLX5: gda/mlx5.h
+ */
+enum gda_dialect {
+	GDA_DIALECT_MLX5 = 1,
+};
+
+/**
+ * DOC: QP flags
+ *
+ * %GDA_QP_POLLED
+ *	The doorbell is looked at periodically even while nobody faults on it: for
+ *	posters that are devices, or that map the pages by other means. The context
+ *	is never fully idle.
+ * %GDA_QP_SQ_DMABUF
+ *	The send queue lies in gda_qp_create.sq_memory.
+ * %GDA_QP_DBREC_DMABUF
+ *	The doorbell record lies in gda_qp_create.dbrec_memory. Whoever writes the record
+ *	only, and not the doorbell, wants %GDA_QP_POLLED, too.
+ */
+#define GDA_QP_POLLED		(1U << 0)
+#define GDA_QP_SQ_DMABUF	(1U << 1)
+#define GDA_QP_DBREC_DMABUF	(1U << 2)
+
+/**
+ * struct gda_qp_create - create a queue pair (GDA_IOC_QP_CREATE)
+ * @size: sizeof(struct gda_qp_create)
+ * @flags: GDA_QP_*
+ * @dialect: in: enum gda_dialect
+ * @cq: in: handle of the CQ that receives the completions
+ * @sq_depth: in: slots of 64 bytes, a power of two, 1 to max_sq_depth
+ * @handle: out
+ * @qpn: out: 24-bit queue pair number on the device
+ * @reserved: must be 0
+ * @sq: out: the send queue
+ * @dbrec: out: the doorbell record
+ * @db: out: the doorbell
+ * @recv_cq: in: handle of a ring CQ that receives immediates written by the peer; 0:
+ *	none, the peer's write with immediate then fails. It may be @cq. While it is full
+ *	the peer's fail, too; so a peer can fill it: one that also takes completions of
+ *	this QP overflows by them unless it is read.
+ * @sent_counter: in: handle of a counter of work requests completed here; 0: none
+ * @recv_counter: in: handle of a counter of writes and atomics of the peer that have
+ *	arrived here, one each; 0: none
+ * @reserved2: must be 0
+ * @sq_memory: in: with %GDA_QP_SQ_DMABUF
+ * @dbrec_memory: in: with %GDA_QP_DBREC_DMABUF
+ */
+struct gda_qp_create {
+	__u32 size;
+	__u32 flags;
+	__u32 dialect;
+	__u32 cq;
+	__u32 sq_depth;
+	__u32 handle;
+	__u32 qpn;
+	__u32 reserved;
+	struct gda_region_info sq;
+	struct gda_region_info dbrec;
+	struct gda_region_info db;
+	__u32 recv_cq;
+	__u32 sent_counter;
+	__u32 recv_counter;
+	__u32 reserved2;
+	struct gda_queue_memory sq_memory;
+	struct gda_queue_memory dbrec_memory;
+};
+#define GDA_IOC_QP_CREATE	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_QP_CREATE)
+
+/**
+ * define GDA_ADDRESS_BYTES - size of a QP's address
+ */
+#define GDA_ADDRESS_BYTES	32
+
+/**
+ * struct gda_qp_address - the address a peer connects to (GDA_IOC_QP_ADDRESS)
+ * @size: sizeof(struct gda_qp_address)
+ * @flags: must be 0
+ * @handle: in: a QP of this context
+ * @reserved: must be 0
+ * @address: out: opaque bytes, to be carried to the peer by any means
+ */
+struct gda_qp_address {
+	__u32 size;
+	__u32 flags;
+	__u32 handle;
+	__u32 reserved;
+	__u8 address[GDA_ADDRESS_BYTES];
+};
+#define GDA_IOC_QP_ADDRESS	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_QP_ADDRESS)
+
+/**
+ * struct gda_qp_connect - name the peer of a QP (GDA_IOC_QP_CONNECT)
+ * @size: sizeof(struct gda_qp_connect)
+ * @flags: must be 0
+ * @handle: in: a QP of this context
+ * @reserved: must be 0
+ * @address: in: the peer's address; the QP's own address connects it to itself
+ *
+ * Connecting is mutual: work posted to the queue waits until the peer has named
+ * this QP too. EINVAL: the address is malformed. ENOENT: no such QP (any more).
+ * EALREADY: this QP has named a peer, or has failed. EBUSY: that peer has named
+ * another QP. ENOSPC: too many wait for that peer already.
+ */
+struct gda_qp_connect {
+	__u32 size;
+	__u32 flags;
+	__u32 handle;
+	__u32 reserved;
+	__u8 address[GDA_ADDRESS_BYTES];
+};
+#define GDA_IOC_QP_CONNECT	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_QP_CONNECT)
+
+/**
+ * enum gda_qp_state - state of a QP
+ * @GDA_QP_INIT: created, no peer named
+ * @GDA_QP_WAIT: peer named, the peer has not named this QP yet
+ * @GDA_QP_READY: connected; posted work is executed
+ * @GDA_QP_ERROR: failed; posted work completes as flushed. Final.
+ */
+enum gda_qp_state {
+	GDA_QP_INIT = 0,
+	GDA_QP_WAIT = 1,
+	GDA_QP_READY = 2,
+	GDA_QP_ERROR = 3,
+};
+
+/**
+ * struct gda_qp_query - state of a QP (GDA_IOC_QP_QUERY)
+ * @size: sizeof(struct gda_qp_query)
+ * @flags: must be 0
+ * @handle: in: a QP of this context
+ * @state: out: enum gda_qp_state
+ * @syndrome: out: syndrome of the first error, as in the dialect; 0 without one
+ * @vendor: out: vendor syndrome of the first error, enum gda_mlx5_vendor
+ * @sq_depth: out: slots
+ * @qpn: out: number of this QP
+ * @error_index: out: 64-bit index of the slot that failed first
+ * @consumer: out: slots consumed by the executor since creation
+ * @producer: out: slots that the executor has seen published
+ * @executed: out: work requests that completed without error
+ * @flushed: out: work requests flushed
+ * @bytes: out: payload bytes moved by this QP
+ */
+struct gda_qp_query {
+	__u32 size;
+	__u32 flags;
+	__u32 handle;
+	__u32 state;
+	__u32 syndrome;
+	__u32 vendor;
+	__u32 sq_depth;
+	__u32 qpn;
+	__aligned_u64 error_index;
+	__aligned_u64 consumer;
+	__aligned_u64 producer;
+	__aligned_u64 executed;
+	__aligned_u64 flushed;
+	__aligned_u64 bytes;
+};
+#define GDA_IOC_QP_QUERY	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_QP_QUERY)
+
+/**
+ * DOC: Rights of an MR
+ *
+ * As in verbs, remote write and atomic rights need local write. Local read is
+ * always granted.
+ *
+ * %GDA_ACCESS_LOCAL_WRITE
+ *	Work of its own context may write to it: the target of a get, the old value
+ *	of an atomic.
+ * %GDA_ACCESS_REMOTE_WRITE
+ *	Work of the connected peer may write to it.
+ * %GDA_ACCESS_REMOTE_READ
+ *	Work of the connected peer may read it.
+ * %GDA_ACCESS_REMOTE_ATOMIC
+ *	Atomics of the connected peer may change it.
+ * %GDA_ACCESS_ALL
+ *	All of these.
+ */
+#define GDA_ACCESS_LOCAL_WRITE		(1U << 0)
+#define GDA_ACCESS_REMOTE_WRITE		(1U << 1)
+#define GDA_ACCESS_REMOTE_READ		(1U << 2)
+#define GDA_ACCESS_REMOTE_ATOMIC	(1U << 3)
+#define GDA_ACCESS_ALL			0xfU
+
+/**
+ * define GDA_MR_ZERO_BASED - flag of MR registration, iova starts at 0
+ */
+#define GDA_MR_ZERO_BASED		(1U << 0)
+
+/**
+ * struct gda_mr_tried - the ways in which memory was tried to be had
+ * @user: errno (positive) of pinning its pages; 0: it worked, or was not tried
+ * @peer: errno of the peer clients, of which ENXIO means that none has it, or that there is
+ *	none; 0: it worked, or was not tried
+ * @reserved: 0
+ *
+ * Written also if the call fails, provided the caller's structure goes that far.
+ */
+struct gda_mr_tried {
+	__u16 user;
+	__u16 peer;
+	__u32 reserved;
+};
+
+/**
+ * struct gda_mr_reg_user - register memory of the caller (GDA_IOC_MR_REG_USER)
+ * @size: sizeof(struct gda_mr_reg_user)
+ * @flags: 0 or %GDA_MR_ZERO_BASED
+ * @addr: in: start in the caller's address space, any alignment
+ * @length: in: 1 to max_mr_size
+ * @access: in: GDA_ACCESS_*
+ * @handle: out
+ * @key: out: names the MR in work requests, local and remote alike; opaque
+ * @reserved: must be 0
+ * @iova: out: address of the first byte in work requests
+ * @tried: out: how the memory was tried to be had, and why not
+ *
+ * The pages are pinned until the MR is destroyed and are charged to
+ * RLIMIT_MEMLOCK of the user (ENOMEM), unless CAP_IPC_LOCK. EFAULT: the range
+ * cannot be pinned with these rights (unmapped, read-only, device memory,
+ * file-backed where the kernel refuses long-term pins), and it is not peer memory either;
+ * if it is, it is registered as such, or that fails: GDA_IOC_MR_REG_PEER. EOVERFLOW: it
+ * wraps.
+ */
+struct gda_mr_reg_user {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 addr;
+	__aligned_u64 length;
+	__u32 access;
+	__u32 handle;
+	__u32 key;
+	__u32 reserved;
+	__aligned_u64 iova;
+	struct gda_mr_tried tried;
+};
+#define GDA_IOC_MR_REG_USER	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_MR_REG_USER)
+
+/**
+ * struct gda_mr_reg_peer - register memory of another driver (GDA_IOC_MR_REG_PEER)
+ * @size: sizeof(struct gda_mr_reg_peer)
+ * @flags: 0 or %GDA_MR_ZERO_BASED
+ * @addr: in: where the caller has it mapped, any alignment
+ * @length: in: 1 to max_mr_size
+ * @access: in: GDA_ACCESS_*
+ * @handle: out
+ * @key: out
+ * @reserved: must be 0
+ * @iova: out: address of the first byte in work requests
+ *
+ * For memory of devices that only their own driver can hand out; it has to be a peer client
+ * (kmod/include/gda/peer_memory.h). The driver may take the memory away at any time, as the
+ * exporter of a dma-buf: see struct gda_mr_reg_dmabuf. ENXIO: no client has all of it.
+ * Otherwise it is the owner's answer; EACCES: not mapped for what @access asks.
+ * EOPNOTSUPP: the CPU has no address for it, which "soft0" needs. ENODEV: it is gone.
+ * EFAULT: not an address of user space.
+ */
+struct gda_mr_reg_peer {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 addr;
+	__aligned_u64 length;
+	__u32 access;
+	__u32 handle;
+	__u32 key;
+	__u32 reserved;
+	__aligned_u64 iova;
+};
+#define GDA_IOC_MR_REG_PEER	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_MR_REG_PEER)
+
+/**
+ * struct gda_mr_reg_dmabuf - register (part of) a dma-buf (GDA_IOC_MR_REG_DMABUF)
+ * @size: sizeof(struct gda_mr_reg_dmabuf)
+ * @flags: 0 or %GDA_MR_ZERO_BASED
+ * @offset: in: first byte inside the dma-buf, any alignment
+ * @length: in: 1 to max_mr_size
+ * @iova: in and out: address of the first byte in work requests, as the caller
+ *	chooses; 0 with %GDA_MR_ZERO_BASED
+ * @access: in: GDA_ACCESS_*
+ * @fd: in: the dma-buf, open for what @access asks
+ * @handle: out
+ * @key: out
+ *
+ * The MR holds the dma-buf. Its exporter may take the memory away at any time: the
+ * MR is then revoked (enum gda_mr_state), work that names it fails, and after the
+ * exporter's call returned nothing of it is read or written any more. EBADF, EINVAL:
+ * @fd is no dma-buf, or the range is outside it. EACCES: @fd is not writable.
+ * EOPNOTSUPP: the exporter gives the CPU no window (vmap), which "soft0" needs; none has
+ * a region that is exported for reading only. EAGAIN: the buffer moved while it was
+ * being registered. ETIMEDOUT: it stayed busy.
+ */
+struct gda_mr_reg_dmabuf {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 offset;
+	__aligned_u64 length;
+	__aligned_u64 iova;
+	__u32 access;
+	__s32 fd;
+	__u32 handle;
+	__u32 key;
+};
+#define GDA_IOC_MR_REG_DMABUF	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_MR_REG_DMABUF)
+
+/**
+ * struct gda_region_export - a region as a dma-buf (GDA_IOC_REGION_EXPORT)
+ * @size: sizeof(struct gda_region_export)
+ * @flags: must be 0
+ * @handle: in: a CQ, QP or counter
+ * @type: in: enum gda_region_type
+ * @fd: out: the dma-buf, close-on-exec
+ * @offset: out: where this object's part begins in it
+ * @length: out: size of the dma-buf
+ *
+ * For devices that shall map a queue. The dma-buf keeps the pages, not the object: it
+ * may outlive the context, and then nobody looks at the pages any more. A region that
+ * is mapped read-only is exported read-only. A doorbell is polled while a dma-buf of
+ * it exists, as with %GDA_QP_POLLED: devices do not fault.
+ *
+ * When the device is removed the dma-buf is revoked: importers are told, and attaching it,
+ * mapping it and registering it are ENODEV from then on. What is mapped stays.
+ */
+struct gda_region_export {
+	__u32 size;
+	__u32 flags;
+	__u32 handle;
+	__u32 type;
+	__s32 fd;
+	__u32 offset;
+	__aligned_u64 length;
+};
+#define GDA_IOC_REGION_EXPORT	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_REGION_EXPORT)
+
+/**
+ * enum gda_mr_state - state of an MR
+ * @GDA_MR_LIVE: usable
+ * @GDA_MR_REVOKED: its memory was taken away; work that names it fails
+ */
+enum gda_mr_state {
+	GDA_MR_LIVE = 1,
+	GDA_MR_REVOKED = 2,
+};
+
+/**
+ * enum gda_mr_kind - where the memory of an MR comes from
+ * @GDA_KIND_USER: pages of the caller's address space
+ * @GDA_KIND_DMABUF: a dma-buf
+ * @GDA_KIND_PEER: memory of another driver, by address
+ */
+enum gda_mr_kind {
+	GDA_KIND_USER = 1,
+	GDA_KIND_DMABUF = 2,
+	GDA_KIND_PEER = 3,
+};
+
+/**
+ * struct gda_mr_query - describe an MR (GDA_IOC_MR_QUERY)
+ * @size: sizeof(struct gda_mr_query)
+ * @flags: must be 0
+ * @handle: in: an MR of this context
+ * @key: out
+ * @kind: out: enum gda_mr_kind
+ * @state: out: enum gda_mr_state
+ * @access: out: GDA_ACCESS_*
+ * @reserved: must be 0
+ * @iova: out: address of the first byte in work requests
+ * @length: out: bytes
+ */
+struct gda_mr_query {
+	__u32 size;
+	__u32 flags;
+	__u32 handle;
+	__u32 key;
+	__u32 kind;
+	__u32 state;
+	__u32 access;
+	__u32 reserved;
+	__aligned_u64 iova;
+	__aligned_u64 length;
+};
+#define GDA_IOC_MR_QUERY	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_MR_QUERY)
+
+#endif /* _UAPI_GDA_IOCTL_H */

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The queue under the fast path: reserve, publish, ring, and the consumer index.
+ * Included by gda/fastpath.h, which says how they work together; not to be called
+ * by programs.
+ */
+#ifndef GDA_QUEUE_H
+#define GDA_QUEUE_H
+
+#include <errno.h>
+#include <gda/barrier.h>
+#include <gda/mlx5.h>
+#include <gda/view.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * define GDA_EXCLUSIVE - one poster at a time, so no atomic operations
+ */
+#define GDA_EXCLUSIVE	(1U << 0)
+/**
+ * define GDA_DEFER - leave the doorbell to a later post or gda_flush()
+ */
+#define GDA_DEFER	(1U << 1)
+/**
+ * define GDA_NOWAIT - a full ring fails with EAGAIN at once, without a bounded wait
+ */
+#define GDA_NOWAIT	(1U << 2)
+/**
+ * define GDA_SYSTEM - on a GPU, what is put was written outside of the GPU's memory
+ *
+ * And the caller has not released it at system scope. A put releases whatever the caller
+ * wrote, at the scope that the queue needs; this makes it system scope.
+ */
+#define GDA_SYSTEM	(1U << 3)
+
+/**
+ * define GDA_SOLICITED - the completion is a solicited one
+ *
+ * The peer's entry of gda_put_imm(), with any other work the poster's own: what a CQ armed
+ * with %GDA_CQ_ARM_SOLICITED signals.
+ */
+#define GDA_SOLICITED	(1U << 4)
+
+/* Looks at a word between two looks at the clock. */
+#define GDA_POLLS	64
+
+/*
+ * The word of slot index & mask: 4 * index + one of these, in 32 bits. It is of this
+ * lap or of the one before, so only equality matters and it may wrap. Zero is none.
+ */
+#define GDA_SLOT_READY		1U	/* written; to be rung */
+#define GDA_SLOT_DEFERRED	2U	/* written; may wait for a later one */
+#define GDA_SLOT_HEAD		3U	/* all before it were walked over, it is not written */
+
+GDA_HELPER uint32_t *gda_slot(const struct gda_view *v, uint64_t index)
+{
+	return (uint32_t *)(uintptr_t)v->slots + ((uint32_t)index & v->mask);
+}
+
+GDA_HELPER uint32_t gda_slot_word(uint64_t index, uint32_t kind)
+{
+	return (uint32_t)index * 4 + kind;
+}
+
+/*
+ * Keep the first error in the view; all who see it write the same. Returns 1 if the
+ * entry, whose counter is @counter, is that of the slot that failed first.
+ */
+GDA_HELPER uint32_t gda_note_error(struct gda_view *v, uint32_t counter)
+{
+	const char *cqe = (const char *)(uintptr_t)v->cq;
+	__be64 first = (GDA_UAPI_FORCE __be64)gda_nic_load64((const uint64_t *)
+		(cqe + offsetof(struct gda_mlx5_err_cqe, first_error)));
+	/* first syndrome and vendor, then vendor and syndrome of this entry */
+	uint32_t why = gda_be32_to_cpu((GDA_UAPI_FORCE __be32)gda_nic_load32((const uint32_t *)
+		(cqe + offsetof(struct gda_mlx5_err_cqe, first_syndrome))));
+	uint64_t failed = gda_be64_to_cpu(first);
+
+	gda_store_relaxed64(&v->error, why >> 24 | (why >> 8 & 0xff00));
+	gda_store_release64(&v->error_index, failed);
+	return (why & 0xff) != GDA_MLX5_SYND_WR_FLUSH && (uint16_t)failed == counter;
+}
+
+/*
+ * The consumer index that the last completed index's low 16 bits stand for. @old is
+ * one that was right before: at most depth slots have completed beyond it, and
+ * depth is at most 2^15, so only one index fits.
+ */
+GDA_HELPER uint64_t gda_widen(uint64_t old, uint32_t counter)
+{
+	return old + (uint16_t)(counter + 1 - (uint32_t)old);
+}
+
+/*
+ * Read the CQ and advance the cached consumer index. The swap makes sure that the
+ * index has not moved since it was read, so that gda_widen() is right; a lone poster
+ * needs no such check, because nothing is posted while it is in here.
+ *
+ * An entry that names the slot that failed first does not free it: a queue can also
+ * fail while it is empty, and names the slot that would have been next, which is still
+ * to be consumed once it is posted. The entries of what is flushed behind it go past.
+ */
+GDA_HELPER uint64_t gda_poll(struct gda_view *v, unsigned int flags)
+{
+	const uint32_t *last = (const uint32_t *)(uintptr_t)
+		(v->cq + offsetof(struct gda_mlx5_cqe, wqe_counter));
+	uint64_t old = gda_load_acquire64(&v->completed);
+
+	for (;;) {
+		uint32_t word = gda_be32_to_cpu((GDA_UAPI_FORCE __be32)gda_nic_load32(last));
+		uint32_t opcode = word >> 4 & 0xf;
+		uint64_t now = gda_widen(old, word >> 16);
+
+#ifdef __CUDA_ARCH__
+		/* read by another multiprocessor before @old was: no news */
+		if (now - old > v->mask + 1)
+			return old;
+#endif
+		if (opcode != GDA_MLX5_CQE_REQ) {
+			if (opcode != GDA_MLX5_CQE_REQ_ERR)
+				return old;
+			now -= gda_note_error(v, word >> 16);
+		}
+		if (now == old)
+			return old;
+		if (flags & GDA_EXCLUSIVE) {
+			gda_store_release64(&v->completed, now);
+			return now;
+		}
+		if (gda_cas64(&v->completed, &old, now))
+			return now;
+	}
+}
+
+/* The part of every wait that looks at more than the queue, every so many polls. */
+GDA_SLOW int gda_expired(struct gda_view *v, unsigned int polls, uint64_t *deadline)
+{
+	uint64_t now;
+
+	if (polls % GDA_POLLS)
+		return 0;
+	if (gda_nic_load32((const uint32_t *)(uintptr_t)v->abort))
+		return -ESHUTDOWN;
+	now = gda_clock_ns();
+	if (!*deadline)
+		*deadline = now + v->timeout_ns;
+	return now >= *deadline ? -ETIMEDOUT : 0;
+}
+
+/*
+ * The bounded wait of gda_reserve(): the ring looked full, or another poster was
+ * faster. Nothing is taken on failure.
+ */
+GDA_SLOW int64_t gda_reserve_wait(struct gda_view *v, unsigned int flags)
+{
+	uint64_t deadline = 0;
+	unsigned int polls;
+
+	for (polls = 1;; polls++) {
+		uint64_t index = gda_load_relaxed64(&v->reserved);
+		int err;
+
+		if ((int64_t)(index - gda_poll(v, flags)) <= (int64_t)v->mask) {
+			if (flags & GDA_EXCLUSIVE) {
+				gda_store_relaxed64(&v->reserved, index + 1);
+				return (int64_t)index;
+			}
+			if (gda_cas64(&v->reserved, &index, index + 1))
+				return (int64_t)index;
+			continue;
+		}
+		if (gda_load_acquire64(&v->error_index) != GDA_NO_ERROR)
+			return -EIO;
+		if (flags & GDA_NOWAIT)
+			return -EAGAIN;
+		err = gda_expired(v, polls, &deadline);
+		if (err)
+			return err;
+		gda_pause();
+	}
+}
+
+#ifdef __CUDACC__
+#ifdef __cplusplus
+}
+#endif
+#include <gda/gpu/shared.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+#endif
+
+/*
+ * Hand out the next slot in *@index, or return a negative errno. The cached consumer
+ * index never runs ahead of the executor, so a slot handed out has completed its
+ * last lap.
+ *
+ * Who takes the last free slot must ring: GDA_DEFER then goes from *@flags. So whoever
+ * finds the ring full knows that all in it is rung, or is about to be.
+ */
+GDA_HELPER int gda_reserve(struct gda_view *v, unsigned int *flags, uint64_t *index)
+{
+	uint64_t next = gda_load_relaxed64(&v->reserved);
+	uint64_t used = next - gda_load_acquire64(&v->completed);
+	int64_t waited;
+
+#ifdef __CUDA_ARCH__
+	if (!(*flags & GDA_EXCLUSIVE)) {
+		waited = gda_shared_take(gda_port_open(v), 1, *flags);
+		*index = (uint64_t)waited;
+		return waited < 0 ? (int)waited : 0;
+	}
+#endif
+	*index = next;
+	if (!gda_unlikely(used > v->mask)) {
+		if (*flags & GDA_DEFER && used == v->mask)
+			*flags &= ~GDA_DEFER;
+		if (!(*flags & GDA_EXCLUSIVE)) {
+			if (!gda_unlikely(!gda_cas64(&v->reserved, &next, next + 1)))
+				return 0;
+		} else {
+			gda_store_relaxed64(&v->reserved, next + 1);
+			return 0;
+		}
+	}
+	waited = gda_reserve_wait(v, *flags);
+	*flags &= ~GDA_DEFER;
+	*index = (uint64_t)waited;
+	return waited < 0 ? (int)waited : 0;
+}
+
+/*
+ * All that was posted is below. On a GPU a poster may hold a slot that is not free yet,
+ * and may give it back: nothing beyond a ring was posted.
+ */
+GDA_HELPER uint64_t gda_handed_out(const struct gda_view *v)
+{
+	uint64_t end = gda_load_acquire64(&v->reserved);
+#ifdef __CUDA_ARCH__
+	uint64_t most = gda_load_acquire64(&v->completed) + v->mask + 1;
+
+	if (end > most)
+		end = most;
+#endif
+	return end;
+}
+
+/* All slots below @next are written, and nobody else rings. */
+GDA_HELPER void gda_ring(const struct gda_view *v, uint64_t next)
+{
+#ifdef __CUDA_ARCH__
+	gda_release(v->caps);
+	gda_port_ring(gda_port_open((struct gda_view *)v), next);
+#else
+	uint32_t record = gda_mlx5_dbrec(next);
+
+	gda_nic_store32((uint32_t *)(uintptr_t)v->dbrec, record);
+	gda_nic_store64((uint64_t *)(uintptr_t)v->db,
+			v->qpn_be | gda_pair(gda_be_shl8(record), 0));
+#endif
+}
+
+/*
+ * The caller has the headship, all slots below @next are ready. The walk ends at
+ * the latest a lap after the last slot that was rung. The doorbell goes before the
+ * headship, whose next owner acquires what the swap releases: doorbells leave in
+ * order. If the swap fails, the slot was made ready since, and its poster has left.
+ */
+GDA_HELPER void gda_lead(struct gda_view *v, uint64_t next, int ring)
+{
+	for (;;) {
+		uint32_t *slot = gda_slot(v, next);
+		uint32_t word = gda_load_acquire32(slot);
+		uint32_t kind = word - gda_slot_word(next, 0);
+
+		if (kind == GDA_SLOT_READY || kind == GDA_SLOT_DEFERRED) {
+			ring |= kind == GDA_SLOT_READY;
+			next++;
+			continue;
+		}
+		if (ring)
+			gda_ring(v, next);
+		ring = 0;
+		if (gda_cas32(slot, word, gda_slot_word(next, GDA_SLOT_HEAD)))
+			return;
+	}
+}
+
+GDA_HELPER void gda_publish_shared(struct gda_view *v, uint64_t index, int ring)
+{
+	uint32_t head = gda_slot_word(index, GDA_SLOT_HEAD);
+	uint32_t ready = gda_slot_word(index, ring ? GDA_SLOT_READY : GDA_SLOT_DEFERRED);
+	uint32_t *slot = gda_slot(v, index);
+
+	/* a headship that is here cannot go away; or it may come just now */
+	if (gda_load_acquire32(slot) == head || gda_exchange32(slot, ready) == head)
+		gda_lead(v, index + 1, ring);
+}
+
+/* The entry at @index is written. */
+GDA_HELPER void gda_publish(struct gda_view *v, uint64_t index, unsigned int flags)
+{
+	int ring = !(flags & GDA_DEFER);
+
+	if (flags & GDA_EXCLUSIVE) {
+		if (ring)
+			gda_ring(v, index + 1);
+		else
+			gda_store_relaxed64(&v->deferred, (index + 1) << 1 | 1);
+		return;
+	}
+#ifdef __CUDA_ARCH__
+	/* nothing is deferred, for whoever leads rings for many anyway */
+	gda_shared_publish<false>(gda_port_open(v), index, 1,
+				  flags & GDA_SYSTEM ? 0 : v->caps);
+#else
+	if (!ring)
+		gda_max64(&v->deferred, (index + 1) << 1);
+	gda_publish_shared(v, index, ring);
+#endif
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* GDA_QUEUE_H */

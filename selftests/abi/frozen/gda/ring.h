@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Read a ring CQ from mapped memory: the immediates of peers (gda_qp_attr.recv_cq), or
+ * the completions of QPs that share it. No system call.
+ *
+ * An entry is of this lap if its owner bit says so, and it is written last, so who sees
+ * it sees the rest of the entry and everything the work moved. What was taken is given
+ * back by the consumer's record: a ring that is full refuses immediates, and fails if
+ * completions of its own QPs go there.
+ */
+#ifndef GDA_RING_H
+#define GDA_RING_H
+
+#include <errno.h>
+#include <stddef.h>
+#include <gda/barrier.h>
+#include <gda/mlx5.h>
+#include <gda/view.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Looks at the ring between two looks at the clock. */
+#define GDA_RING_POLLS	64
+
+/* The big-endian word at @offset of an entry. */
+GDA_HELPER uint32_t gda_cq_word(const char *cqe, uint32_t offset)
+{
+	return gda_be32_to_cpu((GDA_UAPI_FORCE __be32)
+			       gda_nic_load32((const uint32_t *)(cqe + offset)));
+}
+
+/**
+ * gda_cq_poll - take the next entry, if there is one
+ * @cq: the ring
+ * @entry: out, if there is one
+ *
+ * One thread at a time calls it. It never waits. The inline function fills the structure
+ * that it is compiled with; the library's looks at its size.
+ *
+ * Return: 1 if there was one, else 0. The library's also: -EINVAL, -E2BIG the structure's
+ * size, and nothing was taken.
+ */
+GDA_SIZED_API int gda_cq_poll(struct gda_cq_view *cq, struct gda_cq_entry *entry)
+{
+	const char *cqe = (const char *)(uintptr_t)cq->entries +
+			  (uint64_t)((uint32_t)cq->next & cq->mask) * GDA_MLX5_SLOT_BYTES;
+	/* pairs with the executor's release of this word */
+	uint32_t last = gda_cq_word(cqe, offsetof(struct gda_mlx5_cqe, wqe_counter));
+	uint32_t owner = (cq->next & ((uint64_t)cq->mask + 1)) != 0;
+	uint32_t word;
+
+	if ((last & 1) != owner || (last >> 4 & 0xf) == GDA_MLX5_CQE_INVALID)
+		return 0;
+	word = gda_cq_word(cqe, offsetof(struct gda_mlx5_cqe, sop_qpn));
+	entry->qpn = word & 0xffffff;
+	entry->wr_opcode = word >> 24;
+	entry->opcode = last >> 4 & 0xf;
+	entry->counter = last >> 16;
+	entry->solicited = last >> 1 & 1;
+	entry->imm = gda_cq_word(cqe, offsetof(struct gda_mlx5_cqe, imm));
+	entry->bytes = 0;
+	entry->syndrome = 0;
+	entry->vendor = 0;
+	if (entry->opcode < GDA_MLX5_CQE_REQ_ERR) {
+		entry->bytes = gda_cq_word(cqe, offsetof(struct gda_mlx5_cqe, byte_cnt));
+	} else {
+		word = gda_cq_word(cqe, offsetof(struct gda_mlx5_err_cqe, first_syndrome));
+		entry->syndrome = word & 0xff;
+		entry->vendor = word >> 8 & 0xff;
+	}
+	cq->next++;
+	/* the entry was read: pairs with the executor's acquire before it writes the next */
+	gda_nic_store32((uint32_t *)(uintptr_t)cq->record,
+			(GDA_UAPI_FORCE uint32_t)gda_be32((uint32_t)cq->next & 0xffffff));
+	return 1;
+}
+
+/**
+ * gda_cq_wait - take the next entry, waiting for it
+ * @cq: the ring
+ * @entry: out
+ * @deadline: in ns of gda_clock_ns(); 0: one second from now
+ *
+ * It spins; gda_cq_sleep() sleeps. One thread at a time, as gda_cq_poll().
+ *
+ * Return: 0; -ETIMEDOUT no entry came before the deadline. The library's also: -EINVAL,
+ * -E2BIG the structure's size.
+ */
+GDA_SIZED_API int gda_cq_wait(struct gda_cq_view *cq, struct gda_cq_entry *entry,
+			      uint64_t deadline)
+{
+	unsigned int polls;
+
+	for (polls = 0;; polls++) {
+		if (gda_cq_poll(cq, entry))
+			return 0;
+		if (polls % GDA_RING_POLLS == 0) {
+			uint64_t now = gda_clock_ns();
+
+			if (!deadline)
+				deadline = now + 1000000000U;
+			if (now >= deadline)
+				return -ETIMEDOUT;
+		}
+		gda_pause();
+	}
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* GDA_RING_H */

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Views: all that a poster needs of a queue pair, or a reader of a ring CQ, in one plain
+ * struct. It lives in memory the posters can reach and has the same layout for CPUs and
+ * GPUs, so pointers are 64-bit integers, valid where the posters run.
+ *
+ * gda_qp_view() returns the view of a QP of libgda; gda_view_init() makes one from
+ * pointers. What posts through it is in gda/fastpath.h. gda_cq_view() returns the view of
+ * a ring CQ; gda/ring.h reads it.
+ *
+ * A view is shared by the library and the program, which may be of different ages: its
+ * members stay where they are, and new ones come at the end, or where there was room.
+ * Room is zero in a view that was made by a library which knows no member there. A
+ * program gets no view that has fewer bytes than its headers say.
+ */
+#ifndef GDA_VIEW_H
+#define GDA_VIEW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How functions that only a host calls are defined; libgda defines it to export them. */
+#ifndef GDA_HOST_API
+#define GDA_HOST_API static inline
+#endif
+
+/**
+ * define GDA_VIEW_VERSION - layout of struct gda_view; fields are only appended
+ */
+#define GDA_VIEW_VERSION 2
+
+/**
+ * define GDA_NO_ERROR - error_index of a queue without an error
+ */
+#define GDA_NO_ERROR UINT64_MAX
+
+/**
+ * define GDA_VIEW_LAZY - the device takes doorbells in any order and does not wait for
+ *	the record
+ *
+ * So no fence is needed between record and doorbell, nor between two doorbells.
+ */
+#define GDA_VIEW_LAZY	(1U << 0)
+/**
+ * define GDA_VIEW_NEAR - queue and record lie in the memory of the posters' GPU, and
+ *	the device reads them there
+ *
+ * So what was released at the scope of the GPU is visible to the device. Without it,
+ * posters on a GPU release at system scope.
+ */
+#define GDA_VIEW_NEAR	(1U << 1)
+
+/**
+ * struct gda_view - a queue pair as its posters see it
+ * @size: sizeof(struct gda_view) of who filled it, or less if its owner's is smaller
+ * @version: %GDA_VIEW_VERSION of who filled it
+ * @sq: send queue, depth slots of 64 bytes
+ * @dbrec: send word of the doorbell record
+ * @db: doorbell, 8 bytes
+ * @cq: the one entry of the collapsed CQ
+ * @slots: a 32-bit word per slot, used by shared posting; see gda/fastpath.h
+ * @mask: depth - 1; depth is a power of two, at most 32768
+ * @qpn: queue pair number
+ * @qpn_be: bytes 4-7 are qpn << 8, big-endian: what doorbells and entries share
+ * @timeout_ns: bound of waits that are not given a deadline
+ * @abort: a 32-bit word; once it is not 0, every wait ends with -ESHUTDOWN
+ * @abort_word: what @abort points to unless it was pointed elsewhere
+ * @caps: GDA_VIEW_*, what posters on a GPU may rely on; 0 unless it was set
+ * @spare: 0; room for more constants
+ * @reserved: index of the next slot to hand out; it and all below never wrap
+ * @completed: slots known to have completed: a cached consumer index
+ * @error_index: slot that failed first, or %GDA_NO_ERROR
+ * @error: vendor << 8 | syndrome of that slot
+ * @deferred: 2 * (index + 1) of the newest deferred post, plus 1 if it was exclusive
+ * @flushed: everything below was rung by a flush
+ * @offer: GPU: where to go on for whoever takes the headship; 0: it is not on offer
+ * @retreat: GPU: posters that want to give a slot back
+ * @rung: GPU: where the headship was left, by who has rung for all below
+ *
+ * The first 128 bytes are constant while anybody posts. Each group after them is
+ * written by different threads at different times and has its own 128 bytes (the
+ * line of a GPU, two of a CPU that fetches neighbours).
+ */
+struct gda_view {
+	uint32_t size;
+	uint32_t version;
+	uint64_t sq;
+	uint64_t dbrec;
+	uint64_t db;
+	uint64_t cq;
+	uint64_t slots;
+	uint32_t mask;
+	uint32_t qpn;
+	uint64_t qpn_be;
+	uint64_t timeout_ns;
+	uint64_t abort;
+	uint32_t abort_word;
+	uint32_t caps;
+	uint64_t spare[5];
+
+	uint64_t reserved __attribute__((aligned(128)));
+
+	uint64_t completed __attribute__((aligned(128)));
+	uint64_t error_index;
+	uint64_t error;
+
+	uint64_t deferred __attribute__((aligned(128)));
+	uint64_t flushed;
+	uint64_t offer;
+	uint32_t retreat;
+	uint64_t rung;
+} __attribute__((aligned(128)));
+
+/**
+ * struct gda_view_attr - what a view is made from
+ * @size: sizeof(struct gda_view_attr)
+ * @depth: slots, a power of two, at most 32768
+ * @qpn: queue pair number, 24 bits
+ * @reserved: must be 0
+ * @timeout_ns: bound of waits that are not given a deadline; 0: one second
+ * @sq: send queue, aligned to 64 bytes
+ * @dbrec: send word of the doorbell record (the second of its two)
+ * @db: doorbell, aligned to 8 bytes
+ * @cq: entry of the collapsed CQ, aligned to 64 bytes, preset to 0xff, nothing
+ *	completed yet
+ * @slots: a word per slot for shared posting, any content; the view's from now on
+ */
+struct gda_view_attr {
+	uint32_t size;
+	uint32_t depth;
+	uint32_t qpn;
+	uint32_t reserved;
+	uint64_t timeout_ns;
+	void *sq;
+	void *dbrec;
+	void *db;
+	const void *cq;
+	uint32_t *slots;
+};
+
+/**
+ * gda_view_init_sized - gda_view_init() for those who know the view's size
+ * @v: out
+ * @size: bytes of @v; the library knows no member beyond
+ * @attr: what it is made from
+ *
+ * The functions that the library exports under the names of inline ones know all of the
+ * library's view: they take no view of fewer bytes.
+ *
+ * Return: as gda_view_init().
+ */
+int gda_view_init_sized(struct gda_view *v, size_t size, const struct gda_view_attr *attr);
+
+/**
+ * gda_view_init - make a view of a queue on which nothing was posted yet
+ * @v: out
+ * @attr: what it is made from
+ *
+ * For queues that libgda did not create. Nobody may use @v meanwhile.
+ *
+ * Return: 0; -EINVAL for a bad size, depth, number, pointer or alignment; -E2BIG the
+ * library is older than this header: its view is smaller, or it does not know a member of
+ * @attr that is set; -EOPNOTSUPP a reserved member is set; -EPROTO if the CQ entry is not
+ * preset to 0xff: without that, index 0 would look complete before it was posted.
+ */
+GDA_HOST_API int gda_view_init(struct gda_view *v, const struct gda_view_attr *attr)
+{
+	return gda_view_init_sized(v, sizeof(*v), attr);
+}
+
+/**
+ * gda_view_share - go on in shared mode after exclusive posting
+ * @v: a view that nobody posts to during the call
+ *
+ * Exclusive posting leaves the slot words behind. Before the first shared post
+ * after exclusive ones this call brings them up to date; the other direction needs
+ * nothing. Deferred posts must have been flushed.
+ */
+void gda_view_share(struct gda_view *v);
+
+/**
+ * struct gda_cq_view - a ring CQ as its reader sees it
+ * @size: sizeof(struct gda_cq_view) of who filled it
+ * @mask: entries - 1, a power of two less one
+ * @entries: the ring, entries of 64 bytes
+ * @record: the consumer's record, a 32-bit word
+ * @next: entries taken so far
+ *
+ * Plain data like struct gda_view: pointers are valid where the reader runs.
+ */
+struct gda_cq_view {
+	uint32_t size;
+	uint32_t mask;
+	uint64_t entries;
+	uint64_t record;
+	uint64_t next;
+};
+
+/**
+ * struct gda_cq_entry - what an entry says
+ * @size: sizeof(struct gda_cq_entry); the caller sets it and it stays as it is
+ * @qpn: number of the QP, of this side
+ * @opcode: enum gda_mlx5_cqe_opcode: %GDA_MLX5_CQE_RESP_IMM an immediate arrived,
+ *	%GDA_MLX5_CQE_REQ work is done, %GDA_MLX5_CQE_REQ_ERR it failed
+ * @wr_opcode: enum gda_mlx5_opcode of the work
+ * @counter: low 16 bits of the ticket of the work, not for immediates
+ * @imm: the immediate
+ * @bytes: payload; 0 for what failed
+ * @solicited: 1 if it is a solicited one
+ * @syndrome: enum gda_mlx5_syndrome; 0 for what did not fail
+ * @vendor: enum gda_mlx5_vendor
+ */
+struct gda_cq_entry {
+	uint32_t size;
+	uint32_t qpn;
+	uint32_t opcode;
+	uint32_t wr_opcode;
+	uint32_t counter;
+	uint32_t imm;
+	uint32_t bytes;
+	uint32_t solicited;
+	uint32_t syndrome;
+	uint32_t vendor;
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* GDA_VIEW_H */
