@@ -22,6 +22,7 @@ struct gda_cuda_map {
 struct gda_cuda {
 	struct gda_cuda *next;		/* of all that are open */
 	struct gda_context *ctx;
+	unsigned int generation;	/* of the process that opened it: gda_fork_generation() */
 	int ordinal;
 	int device;
 	int priority;			/* of streams: the greatest */
@@ -33,6 +34,9 @@ struct gda_cuda {
 };
 
 /* gpu.c */
+
+/* Opened by a parent of this process? Then CUDA does not know of it. */
+bool gda_cuda_inherited(const struct gda_cuda *cuda);
 
 /* For calls from a thread of the program: its current context comes back in the end. */
 int gda_cuda_enter(struct gda_cuda *cuda);

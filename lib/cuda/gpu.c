@@ -10,8 +10,15 @@
 static pthread_mutex_t gda_cuda_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gda_cuda *gda_cuda_all;
 
+bool gda_cuda_inherited(const struct gda_cuda *cuda)
+{
+	return cuda->generation != gda_fork_generation();
+}
+
 int gda_cuda_enter(struct gda_cuda *cuda)
 {
+	if (gda_cuda_inherited(cuda))
+		return -ENODEV;
 	return gda_cu_errno(gda_cu.context_push(cuda->context));
 }
 
@@ -102,6 +109,7 @@ GDA_EXPORT int gda_cuda_open(struct gda_context *ctx, int device, struct gda_cud
 	if (!c)
 		return -ENOMEM;
 	c->ctx = ctx;
+	c->generation = gda_fork_generation();
 	c->ordinal = device;
 	err = gda_cu_errno(gda_cu.device_get(&c->device, device));
 	if (!err)
@@ -129,7 +137,7 @@ err_free:
 
 GDA_EXPORT void gda_cuda_close(struct gda_cuda *cuda)
 {
-	if (!cuda)
+	if (!cuda || gda_cuda_inherited(cuda))
 		return;
 	gda_cuda_unlink(cuda);
 	gda_cuda_qp_destroy_all(cuda);
@@ -142,6 +150,8 @@ GDA_EXPORT int gda_cuda_query(struct gda_cuda *cuda, struct gda_cuda_caps *caps)
 {
 	int err = gda_struct_check(caps, GDA_THROUGH(struct gda_cuda_caps, multiprocessors));
 
+	if (!err && gda_cuda_inherited(cuda))
+		err = -ENODEV;
 	if (!err)
 		gda_struct_write(caps, &cuda->caps, sizeof(cuda->caps));
 	return err;

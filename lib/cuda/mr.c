@@ -32,6 +32,8 @@ static int gda_cuda_check(struct gda_cuda *cuda, uint64_t addr, size_t length)
 {
 	int err;
 
+	if (gda_cuda_inherited(cuda))
+		return -ENODEV;
 	if (!length)
 		return -EINVAL;
 	if (addr + length < addr)

@@ -250,6 +250,8 @@ GDA_EXPORT int gda_cuda_qp_create(struct gda_cuda *cuda, const struct gda_cuda_q
 
 	if (err)
 		return err;
+	if (gda_cuda_inherited(cuda))
+		return -ENODEV;
 	if (a.place & ~GDA_CUDA_PLACES)
 		return -EOPNOTSUPP;
 	if (a.place & (GDA_CUDA_SQ_GPU | GDA_CUDA_CQ_GPU) && !gda_cuda_copies(cuda))
@@ -283,6 +285,8 @@ GDA_EXPORT int gda_cuda_qp_destroy(struct gda_cuda_qp *qp)
 
 	if (!qp)
 		return 0;
+	if (gda_cuda_inherited(qp->cuda))
+		return -ENODEV;
 	pthread_mutex_lock(&qp->cuda->lock);
 	for (link = &qp->cuda->qps; *link != qp;)
 		link = &(*link)->next;

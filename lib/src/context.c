@@ -55,12 +55,15 @@ static int gda_context_new(const char *device, struct gda_context **ctx)
 
 	if (!c)
 		return -ENOMEM;
-	err = gda_context_choose(c, device);
+	err = gda_fork_init();
+	if (!err)
+		err = gda_context_choose(c, device);
 	if (err) {
 		free(c);
 		return err;
 	}
 	pthread_mutex_init(&c->lock, NULL);
+	gda_fork_add_context(c);
 	*ctx = c;
 	return 0;
 }
@@ -77,6 +80,7 @@ GDA_EXPORT void gda_close(struct gda_context *ctx)
 		return;
 	gda_debug_remove(ctx, NULL);
 	gda_called(0, "gda_close", "fd %d", ctx->fd);
+	gda_fork_remove_context(ctx);
 	/* mappings hold the file open: without this the kernel would keep it all */
 	gda_region_drop_all(ctx);
 	ctx->ops->close(ctx);

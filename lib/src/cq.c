@@ -58,6 +58,7 @@ int gda_cq_new(struct gda_context *ctx, const struct gda_cq_attr *attr, struct g
 	err = gda_cq_map(c, attr, &arg);
 	if (err)
 		goto err_unmap;
+	gda_fork_add_cq(c);
 	*cq = c;
 	return 0;
 
@@ -101,6 +102,7 @@ int gda_cq_drop(struct gda_cq *cq)
 	if (err == -EBUSY)
 		return err;
 	/* any other error: the kernel has nothing of it any more */
+	gda_fork_remove_cq(cq);
 	gda_cq_unmap(cq);
 	free(cq);
 	return err;
@@ -132,7 +134,7 @@ GDA_EXPORT struct gda_cq_view *gda_cq_view_sized(struct gda_cq *cq, size_t size)
 {
 	int err = 0;
 
-	if (size < GDA_THROUGH(struct gda_cq_view, next) || size > sizeof(cq->view))
+	if (size < GDA_THROUGH(struct gda_cq_view, reserved) || size > sizeof(cq->view))
 		err = gda_because(-E2BIG, "the program's view has %zu bytes, the library's %zu",
 				  size, sizeof(cq->view));
 	else if (!cq->entries || !cq->record)
@@ -181,6 +183,8 @@ static int gda_cq_await(struct gda_cq *cq, int eventfd, uint32_t flags,
 	while (!err) {
 		if (gda_cq_poll(&cq->view, entry))
 			return 0;
+		if (cq->view.error)
+			return gda_because(-(int)cq->view.error, "the CQ is this process's parent's");
 		err = gda_cq_arm(cq, eventfd, flags);
 		if (err)
 			return err;

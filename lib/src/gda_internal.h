@@ -36,8 +36,11 @@ struct gda_context {
 	const struct gda_device_ops *ops;
 	void *device;			/* the in-process device's context */
 	int fd;
-	pthread_mutex_t lock;		/* guards @regions and what it links */
+	pthread_mutex_t lock;		/* guards the lists */
 	struct gda_region *regions;
+	struct gda_qp *qps;
+	struct gda_cq *cqs;
+	struct gda_context *next;	/* of all; see fork.c */
 };
 
 /* Mapped memory of the device's; see region.c. */
@@ -52,6 +55,8 @@ struct gda_region {
 struct gda_cq {
 	struct gda_cq_view view;	/* of a ring */
 	struct gda_context *ctx;
+	struct gda_cq *next;		/* of the context's */
+	struct gda_cq **link;
 	struct gda_region *region;
 	struct gda_region *dbrec;	/* of a ring, else NULL */
 	void *entries;
@@ -63,6 +68,8 @@ struct gda_cq {
 struct gda_qp {
 	struct gda_view view;		/* first: it wants its alignment */
 	struct gda_context *ctx;
+	struct gda_qp *next;		/* of the context's */
+	struct gda_qp **link;
 	struct gda_cq *cq;
 	struct gda_cq *own_cq;		/* @cq if it came along, else NULL */
 	struct gda_region *sq;
@@ -112,6 +119,22 @@ int gda_struct_read(void *ours, size_t size, size_t least, const void *theirs);
  * checked; what the library does not know of becomes zero. The caller's size stays.
  */
 void gda_struct_write(void *theirs, const void *ours, size_t size);
+
+/* fork.c */
+
+/* Before the first context: have children of fork(2) lose their views. 0 or -ENOMEM. */
+int gda_fork_init(void);
+
+/* It changes in a child. */
+unsigned int gda_fork_generation(void);
+
+/* What has views, from when they are complete to before they are taken apart. */
+void gda_fork_add_context(struct gda_context *ctx);
+void gda_fork_remove_context(struct gda_context *ctx);
+void gda_fork_add_qp(struct gda_qp *qp);
+void gda_fork_remove_qp(struct gda_qp *qp);
+void gda_fork_add_cq(struct gda_cq *cq);
+void gda_fork_remove_cq(struct gda_cq *cq);
 
 /* view.c */
 

@@ -121,6 +121,7 @@ static int gda_qp_new(struct gda_context *ctx, const struct gda_qp_attr *attr,
 	err = gda_qp_map(q, attr, &arg);
 	if (err)
 		goto err_unmap;
+	gda_fork_add_qp(q);
 	*qp = q;
 	return 0;
 
@@ -169,6 +170,7 @@ GDA_EXPORT int gda_qp_destroy(struct gda_qp *qp)
 	handle = qp->handle;
 	err = gda_destroy_handle(qp->ctx, handle);
 	if (err != -EBUSY) {
+		gda_fork_remove_qp(qp);
 		gda_qp_unmap(qp);
 		gda_cq_drop(qp->own_cq);
 		free(qp);

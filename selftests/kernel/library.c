@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include "gda_fixture.h"
 #include <gda/gda.h>
 #include <gda/fastpath.h>
@@ -70,6 +71,14 @@ static int join(struct side *a, struct side *b)
 	if (!err)
 		err = gda_qp_address(a->qp, &addr);
 	return err ? err : gda_qp_connect(b->qp, &addr);
+}
+
+static int join_self(struct gda_qp *qp)
+{
+	struct gda_address addr;
+	int err = gda_qp_address(qp, &addr);
+
+	return err ? err : gda_qp_connect(qp, &addr);
 }
 
 FIXTURE_SETUP(library)
@@ -208,6 +217,63 @@ TEST_F(library, errors_are_decoded)
 	for (int i = 0; i < 200; i++) {
 		late = gda_put(a->v, AT(a, 0), AT(b, 0), 8, 0);
 		EXPECT_NE(0, gda_wait(a->v, late, 0));
+	}
+}
+
+/*
+ * A child shares the context, but not the queues: it may not post to them, it may ask, and
+ * what it creates is its own. Its exit status is the line that failed.
+ */
+static int fork_child(struct side *a, struct side *b, int64_t done)
+{
+	struct gda_qp_query query = { .size = sizeof(query) };
+	struct gda_qp_attr attr = { .size = sizeof(attr), .timeout_ns = T_WAIT_NS };
+	struct gda_error error = { .size = sizeof(error) };
+	struct gda_qp *qp;
+	struct gda_view *v;
+
+	if (gda_put(a->v, AT(a, 0), AT(b, 0), 8, 0) != -EIO ||
+	    gda_put(a->v, AT(a, 0), AT(b, 0), 8, GDA_EXCLUSIVE) != -EIO ||
+	    gda_put(a->v, AT(a, 0), AT(b, 0), 8, GDA_DEFER | GDA_NOWAIT) != -EIO)
+		return 1;
+	gda_flush(a->v);
+	if (gda_wait(a->v, done, 0) || gda_wait(a->v, done + 1, 0) != -EIO ||
+	    gda_quiet(a->v, 0) != -ESHUTDOWN)
+		return 2;
+	if (gda_error(a->v, &error) != 1 || error.vendor != GDA_MLX5_VENDOR_FORK)
+		return 3;
+	/* the queue itself has not failed */
+	if (gda_qp_query(a->qp, &query) || query.state != GDA_QP_READY ||
+	    query.producer != (uint64_t)done + 1)
+		return 4;
+	if (gda_qp_create(a->ctx, &attr, &qp) || join_self(qp))
+		return 5;
+	v = gda_qp_view(qp);
+	*(uint64_t *)(void *)a->mem = 1;
+	if (gda_wait(v, gda_put(v, AT(a, 0), AT(a, 64), 8, 0), 0) || gda_qp_destroy(qp))
+		return 6;
+	return 0;
+}
+
+TEST_F(library, fork_child_cannot_post)
+{
+	struct side *a = &self->a, *b = &self->b;
+	int64_t done;
+	int status;
+	pid_t pid;
+
+	for (int i = 0; i < 5; i++) {
+		done = gda_put(a->v, AT(a, 0), AT(b, 0), 8, 0);
+		ASSERT_OK(gda_wait(a->v, done, 0));
+		pid = fork();
+		if (!pid)
+			_exit(fork_child(a, b, done));
+		ASSERT_LT(0, pid);
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		ASSERT_EQ(0, status);
+		/* the next slot is the next one still */
+		ASSERT_EQ(done + 1, gda_put(a->v, AT(a, 0), AT(b, 0), 8, 0));
+		ASSERT_OK(gda_quiet(a->v, 0));
 	}
 }
 

@@ -186,6 +186,7 @@ enum gda_mlx5_syndrome {
  * @GDA_MLX5_VENDOR_QUEUE: the queue's own memory was revoked
  * @GDA_MLX5_VENDOR_RECV: the peer has no CQ for immediates, or no room in it
  * @GDA_MLX5_VENDOR_DEVICE: the device was taken away
+ * @GDA_MLX5_VENDOR_FORK: only in a child of fork(2), by libgda: the queue is its parent's
  */
 enum gda_mlx5_vendor {
 	GDA_MLX5_VENDOR_NONE = 0,
@@ -205,6 +206,7 @@ enum gda_mlx5_vendor {
 	GDA_MLX5_VENDOR_QUEUE = 14,
 	GDA_MLX5_VENDOR_RECV = 15,
 	GDA_MLX5_VENDOR_DEVICE = 16,
+	GDA_MLX5_VENDOR_FORK = 17,
 };
 
 /**

@@ -20,6 +20,9 @@
  * thread's current context alone. Return values are as in gda/gda.h; in addition any
  * call may return -EIO, when the CUDA driver reports an error that no other fits, such
  * as one of an earlier kernel.
+ *
+ * The CUDA driver does not work in a child of fork(2): there every call but
+ * gda_cuda_open() is -ENODEV, and destroys nothing.
  */
 #ifndef GDA_CUDA_H
 #define GDA_CUDA_H

@@ -25,8 +25,8 @@
  * - A worker spins for a millisecond after its last work and then sleeps in between
  *   looks, at most a millisecond (50 us while there is a QP with %GDA_QP_POLLED): that
  *   is what the first post after a silence may wait for. It takes no signals.
- * - A context belongs to the process that opened it; in a child of fork(2) every call
- *   is -ENODEV, and the child may open its own.
+ * - A context belongs to the process that opened it; in a child of fork(2) every control
+ *   call is -ENODEV, and the child may open its own.
  * - %GDA_INPROC_WORKERS in the environment: threads per context, 1 to 16; gda_open()
  *   is -EINVAL if it is anything else.
  *
@@ -75,10 +75,20 @@ struct gda_mr;
  *	else "soft0", or "inproc" where there is no /dev/gda
  * @ctx: out
  *
- * Opens /dev/gda and binds a context to the device. The file is close-on-exec. A
- * child of fork(2) may go on using the context and everything made from it. A context of
+ * Opens /dev/gda and binds a context to the device. The file is close-on-exec. A context of
  * the kernel's has a thread there, which counts as one of the user's processes as far as
  * limits go, and is none otherwise: it does not end with this process.
+ *
+ * A child of fork(2) shares the context with its parent and may make any control call on
+ * it and on everything made from it; objects that either destroys are gone for both. But
+ * only the parent posts to the queues that it created: to the child each is a queue in
+ * error, which it cannot change. Every post is -EIO, %GDA_NOWAIT or not; gda_test() and
+ * gda_wait() of what the parent had seen done before are as ever, of anything else -EIO or
+ * -ECANCELED; gda_quiet() is -ESHUTDOWN, and gda_error() says %GDA_MLX5_VENDOR_FORK. A
+ * ring says so with one entry, and every wait for another is -EIO. QPs and CQs that the
+ * child creates are its own. This is for fork(2); a child of a bare clone(2) that has a
+ * copy of the memory must not use what it inherited, nor may one use views that the
+ * program made with gda_view_init().
  *
  * Return: 0; -ENOENT no /dev/gda (is gda_core loaded?) or no such device; -EACCES
  * the user is not in group gda; -EINVAL the name is too long, or %GDA_INPROC_WORKERS is

@@ -189,6 +189,8 @@ void gda_view_share(struct gda_view *v);
  * @entries: the ring, entries of 64 bytes
  * @record: the consumer's record, a 32-bit word
  * @next: entries taken so far
+ * @error: once it is not 0, every wait that finds no entry ends with this errno
+ * @reserved: 0
  *
  * Plain data like struct gda_view: pointers are valid where the reader runs.
  */
@@ -198,6 +200,8 @@ struct gda_cq_view {
 	uint64_t entries;
 	uint64_t record;
 	uint64_t next;
+	uint32_t error;
+	uint32_t reserved;
 };
 
 /**

@@ -85,7 +85,8 @@ GDA_SIZED_API int gda_cq_poll(struct gda_cq_view *cq, struct gda_cq_entry *entry
  *
  * It spins; gda_cq_sleep() sleeps. One thread at a time, as gda_cq_poll().
  *
- * Return: 0; -ETIMEDOUT no entry came before the deadline. The library's also: -EINVAL,
+ * Return: 0; -ETIMEDOUT no entry came before the deadline; -EIO this process is a child of
+ * the one that created the CQ. The library's also: -EINVAL,
  * -E2BIG the structure's size.
  */
 GDA_SIZED_API int gda_cq_wait(struct gda_cq_view *cq, struct gda_cq_entry *entry,
@@ -99,6 +100,8 @@ GDA_SIZED_API int gda_cq_wait(struct gda_cq_view *cq, struct gda_cq_entry *entry
 		if (polls % GDA_RING_POLLS == 0) {
 			uint64_t now = gda_clock_ns();
 
+			if (cq->error)
+				return -(int)cq->error;
 			if (!deadline)
 				deadline = now + 1000000000U;
 			if (now >= deadline)

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+/*
+ * fork(2). A view is private memory of its process, and the queue behind it is shared: a
+ * child that posted through its copy would overwrite what the parent posts. So in the
+ * child every view that it inherited is cut off from its queue: no pointer leads to it any
+ * more, and the counters say that the ring is full and has failed, which
+ * the slow paths of gda/fastpath.h report as they report any queue in error. The fast path
+ * has no instruction for it.
+ *
+ * Lock order: gda_fork_lock, then the lock of each context. Both are held while the
+ * process forks, so the child finds the lists whole.
+ */
+#include <errno.h>
+#include <string.h>
+#include <gda/queue.h>
+#include "gda_internal.h"
+
+/* Further than any index of a queue, and further beyond that than any ring is long. */
+#define GDA_ORPHAN_COMPLETED	(1ULL << 61)
+#define GDA_ORPHAN_RESERVED	(GDA_ORPHAN_COMPLETED + (1ULL << 60))
+
+static pthread_mutex_t gda_fork_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct gda_context *gda_contexts;
+static unsigned int gda_generation;
+static pthread_once_t gda_fork_once = PTHREAD_ONCE_INIT;
+static int gda_fork_error;
+
+/*
+ * Where the views of a child lead: a doorbell and its record; a completion entry without a
+ * completion; a ring of one entry, which is an error.
+ */
+static struct {
+	struct gda_mlx5_cqe none __attribute__((aligned(64)));
+	struct gda_mlx5_err_cqe failed __attribute__((aligned(64)));
+	uint64_t db;
+	uint32_t dbrec;
+	uint32_t record;
+	uint32_t abort;
+} gda_orphanage;
+
+static void gda_orphanage_init(void)
+{
+	struct gda_mlx5_err_cqe *failed = &gda_orphanage.failed;
+
+	memset(&gda_orphanage.none, 0xff, sizeof(gda_orphanage.none));
+	memset(failed, 0, sizeof(*failed));
+	failed->first_syndrome = GDA_MLX5_SYND_LOCAL_QP_OP;
+	failed->first_vendor = GDA_MLX5_VENDOR_FORK;
+	failed->vendor_err_synd = GDA_MLX5_VENDOR_FORK;
+	failed->syndrome = GDA_MLX5_SYND_LOCAL_QP_OP;
+	failed->op_own = GDA_MLX5_CQE_REQ_ERR << 4;
+	gda_orphanage.abort = 1;
+}
+
+/*
+ * Of an inherited view. No slot is handed out any more, so there is no send queue; the slot
+ * words are the child's own anyway. What was known to be done stays done; if the queue had not failed,
+ * it has now, at the first index that was not.
+ */
+static void gda_view_orphan(struct gda_view *v)
+{
+	if (v->error_index == GDA_NO_ERROR) {
+		v->error_index = v->completed;
+		v->error = GDA_MLX5_VENDOR_FORK << 8 | GDA_MLX5_SYND_LOCAL_QP_OP;
+	}
+	v->completed = GDA_ORPHAN_COMPLETED;
+	v->reserved = GDA_ORPHAN_RESERVED;
+	v->deferred = 0;
+	v->flushed = 0;
+	v->sq = 0;
+	v->dbrec = (uintptr_t)&gda_orphanage.dbrec;
+	v->db = (uintptr_t)&gda_orphanage.db;
+	v->cq = (uintptr_t)&gda_orphanage.none;
+	v->abort = (uintptr_t)&gda_orphanage.abort;
+}
+
+static void gda_cq_view_orphan(struct gda_cq_view *v)
+{
+	v->entries = (uintptr_t)&gda_orphanage.failed;
+	v->record = (uintptr_t)&gda_orphanage.record;
+	v->mask = 0;
+	v->next = 0;
+	v->error = EIO;
+}
+
+static void gda_fork_prepare(void)
+{
+	struct gda_context *ctx;
+
+	pthread_mutex_lock(&gda_fork_lock);
+	for (ctx = gda_contexts; ctx; ctx = ctx->next)
+		pthread_mutex_lock(&ctx->lock);
+}
+
+static void gda_fork_parent(void)
+{
+	struct gda_context *ctx;
+
+	for (ctx = gda_contexts; ctx; ctx = ctx->next)
+		pthread_mutex_unlock(&ctx->lock);
+	pthread_mutex_unlock(&gda_fork_lock);
+}
+
+static void gda_fork_child(void)
+{
+	struct gda_context *ctx;
+	struct gda_qp *qp;
+	struct gda_cq *cq;
+
+	gda_generation++;
+	gda_orphanage_init();
+	for (ctx = gda_contexts; ctx; ctx = ctx->next) {
+		for (qp = ctx->qps; qp; qp = qp->next)
+			if (qp->has_view)
+				gda_view_orphan(&qp->view);
+		for (cq = ctx->cqs; cq; cq = cq->next)
+			if (cq->entries && cq->record)
+				gda_cq_view_orphan(&cq->view);
+	}
+	gda_fork_parent();
+}
+
+static void gda_fork_register(void)
+{
+	gda_fork_error = -pthread_atfork(gda_fork_prepare, gda_fork_parent, gda_fork_child);
+}
+
+unsigned int gda_fork_generation(void)
+{
+	return gda_generation;
+}
+
+int gda_fork_init(void)
+{
+	pthread_once(&gda_fork_once, gda_fork_register);
+	return gda_fork_error;
+}
+
+void gda_fork_add_context(struct gda_context *ctx)
+{
+	pthread_mutex_lock(&gda_fork_lock);
+	ctx->next = gda_contexts;
+	gda_contexts = ctx;
+	pthread_mutex_unlock(&gda_fork_lock);
+}
+
+void gda_fork_remove_context(struct gda_context *ctx)
+{
+	struct gda_context **link = &gda_contexts;
+
+	pthread_mutex_lock(&gda_fork_lock);
+	while (*link != ctx)
+		link = &(*link)->next;
+	*link = ctx->next;
+	pthread_mutex_unlock(&gda_fork_lock);
+}
+
+void gda_fork_add_qp(struct gda_qp *qp)
+{
+	pthread_mutex_lock(&qp->ctx->lock);
+	qp->next = qp->ctx->qps;
+	qp->link = &qp->ctx->qps;
+	if (qp->next)
+		qp->next->link = &qp->next;
+	*qp->link = qp;
+	pthread_mutex_unlock(&qp->ctx->lock);
+}
+
+void gda_fork_remove_qp(struct gda_qp *qp)
+{
+	pthread_mutex_lock(&qp->ctx->lock);
+	*qp->link = qp->next;
+	if (qp->next)
+		qp->next->link = qp->link;
+	pthread_mutex_unlock(&qp->ctx->lock);
+}
+
+void gda_fork_add_cq(struct gda_cq *cq)
+{
+	pthread_mutex_lock(&cq->ctx->lock);
+	cq->next = cq->ctx->cqs;
+	cq->link = &cq->ctx->cqs;
+	if (cq->next)
+		cq->next->link = &cq->next;
+	*cq->link = cq;
+	pthread_mutex_unlock(&cq->ctx->lock);
+}
+
+void gda_fork_remove_cq(struct gda_cq *cq)
+{
+	pthread_mutex_lock(&cq->ctx->lock);
+	*cq->link = cq->next;
+	if (cq->next)
+		cq->next->link = cq->link;
+	pthread_mutex_unlock(&cq->ctx->lock);
+}
