@@ -54,8 +54,8 @@ static void gda_orphanage_init(void)
 
 /*
  * Of an inherited view. No slot is handed out any more, so there is no send queue; the slot
- * words are the child's own anyway. What was known to be done stays done; if the queue had not failed,
- * it has now, at the first index that was not.
+ * words are the child's own anyway. What was known to be done stays done; if the queue had
+ * not failed, it has now, at the first index that was not.
  */
 static void gda_view_orphan(struct gda_view *v)
 {
@@ -65,6 +65,7 @@ static void gda_view_orphan(struct gda_view *v)
 	}
 	v->completed = GDA_ORPHAN_COMPLETED;
 	v->reserved = GDA_ORPHAN_RESERVED;
+	v->exclusive_done = GDA_NOT_EXCLUSIVE;
 	v->deferred = 0;
 	v->flushed = 0;
 	v->sq = 0;

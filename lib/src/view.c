@@ -109,5 +109,6 @@ GDA_EXPORT int gda_view_init_sized(struct gda_view *v, size_t size,
 GDA_EXPORT void gda_view_share(struct gda_view *v)
 {
 	memset((void *)(uintptr_t)v->slots, 0, ((size_t)v->mask + 1) * sizeof(uint32_t));
+	v->exclusive_done = GDA_NOT_EXCLUSIVE;
 	*gda_slot(v, v->reserved) = gda_slot_word(v->reserved, GDA_SLOT_HEAD);
 }

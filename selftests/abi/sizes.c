@@ -301,8 +301,8 @@ TEST(communicator)
 /* A view in memory of the program's. */
 TEST(view_init)
 {
-	static uint8_t sq[16][64] __attribute__((aligned(64)));
 	static uint32_t slots[16], dbrec[2];
+	static uint8_t sq[16][64] __attribute__((aligned(64)));
 	static uint64_t cell __attribute__((aligned(64)));
 	static struct gda_mlx5_cqe cqe __attribute__((aligned(64)));
 	struct gda_view_attr attr = {

@@ -19,6 +19,81 @@ static void *must_pthread(pthread_t *thread, void *(*fn)(void *), void *arg)
 	return thread;
 }
 
+/* --- exclusive posts and shared ones in turn, without a call in between --- */
+
+struct mixer {
+	struct s_end *end;
+	pthread_barrier_t *turn;
+	pthread_t thread;
+	uint32_t id, rounds, failed;
+	uint64_t posts;
+};
+
+static void mix_post(struct mixer *m, uint64_t *rnd, uint32_t n, unsigned int mode)
+{
+	bool posted = n;
+	int64_t t = 0;
+
+	while (n-- && t >= 0 && !m->failed) {
+		t = gda_nop(m->end->v, mode | (s_below(rnd, 3) ? 0 : GDA_DEFER));
+		m->posts++;
+	}
+	if (t < 0 || (posted && s_below(rnd, 2) && gda_wait(m->end->v, t, 0)))
+		m->failed++;
+}
+
+static void *mix(void *arg)
+{
+	struct mixer *m = arg;
+	uint64_t rnd = m->id;
+	uint32_t i;
+
+	for (i = 0; i < m->rounds; i++) {
+		/* whose turn it is posts alone; some rounds have none, some more than a lap */
+		if (i % 3 == m->id)
+			mix_post(m, &rnd, (uint32_t)s_below(&rnd, 24), GDA_EXCLUSIVE);
+		pthread_barrier_wait(m->turn);
+		mix_post(m, &rnd, (uint32_t)s_below(&rnd, 12), 0);
+		pthread_barrier_wait(m->turn);
+	}
+	return NULL;
+}
+
+TEST(exclusive_then_shared)
+{
+	struct gda_qp_query query = { .size = sizeof(query) };
+	struct mixer m[3] = { 0 };
+	pthread_barrier_t turn;
+	struct s_end end;
+	uint64_t posts = 0;
+	uint32_t i;
+
+	ASSERT_OK(s_end_open(&end, 16, 4096));
+	ASSERT_OK(s_connect(end.qp, end.qp));
+	end.v->timeout_ns = S_TIMEOUT_NS / 12;
+	pthread_barrier_init(&turn, NULL, 3);
+	for (i = 0; i < 3; i++) {
+		m[i] = (struct mixer){
+			.end = &end, .turn = &turn, .id = i,
+			.rounds = (uint32_t)s_stress(150),
+		};
+		must_pthread(&m[i].thread, mix, &m[i]);
+	}
+	for (i = 0; i < 3; i++) {
+		pthread_join(m[i].thread, NULL);
+		EXPECT_EQ(0, m[i].failed);
+		posts += m[i].posts;
+	}
+	EXPECT_OK(gda_quiet(end.v, 0));
+	/* each was executed, once; gda_flush() posts, too */
+	ASSERT_OK(gda_qp_query(end.qp, &query));
+	EXPECT_LT(0, posts);
+	EXPECT_LE(posts, end.v->reserved);
+	EXPECT_EQ(end.v->reserved, query.executed);
+	pthread_barrier_destroy(&turn);
+	s_end_close(&end);
+}
+
 /* --- producers on one queue --- */
 
 struct shared {

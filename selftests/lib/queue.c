@@ -417,4 +417,71 @@ TEST(modes_in_turn)
 	fake_queue_free(q);
 }
 
+static bool complete(struct fake_queue *q)
+{
+	gda_flush(&q->view);
+	fake_complete(q, q->view.reserved);
+	return !gda_quiet(&q->view, 0);
+}
+
+static bool all_rung(const struct fake_queue *q)
+{
+	return fake_rung(q) == (uint16_t)q->view.reserved;
+}
+
+/* @kind: 1 exclusive posts are deferred, 2 the first shared one is, 4 several slots */
+static bool turn(struct fake_queue *q, uint32_t many, uint32_t kind, uint32_t shared)
+{
+	const unsigned int mode = GDA_EXCLUSIVE | (kind & 1 ? GDA_DEFER : 0);
+	static const uint8_t bytes[100];
+	struct gda_view *v = &q->view;
+	uint32_t i, n = kind & 4 && v->mask >= 4 ? 4 : 1;
+
+	for (i = 0; i < many; i++) {
+		/* what is deferred when the shared post comes is what the ring has room for */
+		if (v->reserved - v->completed + n > v->mask && !complete(q))
+			return false;
+		if ((n > 1 ? gda_put_inline(v, 4096, 7, bytes, 100, mode) :
+			     gda_nop(v, mode)) < 0)
+			return false;
+		if (!(kind & 1) && (!all_rung(q) || !complete(q)))
+			return false;
+	}
+	if (v->reserved - v->completed > v->mask && !complete(q))
+		return false;
+	if (gda_nop(v, kind & 2 ? GDA_DEFER : 0) < 0)
+		return false;
+	if (!(kind & 2) && !all_rung(q))
+		return false;
+	gda_flush(v);
+	if (!all_rung(q) || !complete(q))
+		return false;
+	for (i = 0; i < shared; i++)
+		if (gda_nop(v, 0) < 0 || !all_rung(q) || !complete(q))
+			return false;
+	return true;
+}
+
+/*
+ * Nobody calls gda_view_share(): the first shared post finds out. Exclusive posts of less
+ * and more than a lap, one alone, deferred or of several slots; then shared ones, which are
+ * rung with all before them, and none of them twice.
+ */
+TEST(exclusive_then_shared)
+{
+	uint32_t depth, many, kind, round;
+
+	for (depth = 1; depth <= 16; depth *= 4) {
+		for (many = 1; many <= 2 * depth + 1; many++) {
+			for (kind = 0; kind < 8; kind++) {
+				struct fake_queue *q = fake_queue_new(depth);
+
+				for (round = 0; round < 5; round++)
+					ASSERT_TRUE(turn(q, many, kind, round * depth / 2));
+				fake_queue_free(q);
+			}
+		}
+	}
+}
+
 TEST_HARNESS_MAIN

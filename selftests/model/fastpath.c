@@ -414,7 +414,7 @@ static void init(void)
 		.cq = (uintptr_t)s.cqe, .slots = (uintptr_t)s.slots, .mask = DEPTH - 1,
 		.qpn = QPN, .qpn_be = gda_mlx5_doorbell(0, QPN), .timeout_ns = 1,
 		.abort = (uintptr_t)&v->abort_word, .reserved = start, .completed = start,
-		.error_index = GDA_NO_ERROR,
+		.error_index = GDA_NO_ERROR, .exclusive_done = GDA_NOT_EXCLUSIVE,
 	};
 	/* as after gda_view_share() at @start */
 	s.slots[start % DEPTH] = gda_slot_word(start, GDA_SLOT_HEAD);

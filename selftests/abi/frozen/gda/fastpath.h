@@ -24,7 +24,8 @@
  *                  thread rings at a time, and in order.
  *   GDA_EXCLUSIVE  one thread at a time posts, flushes and, if it defers, waits. No
  *                  atomic operations. gda_test() and gda_error() are for everybody.
- *                  To go back to shared posting, call gda_view_share() in between.
+ *                  Shared posts may follow once all exclusive ones have returned, and
+ *                  the other way round.
  *
  * GDA_DEFER leaves the ring to a later post. Whatever is deferred is rung by the
  * next post without the flag, by gda_flush(), by the post that fills the ring, and

@@ -151,8 +151,21 @@ GDA_SLOW int gda_expired(struct gda_view *v, unsigned int polls, uint64_t *deadl
 }
 
 /*
+ * The caller posts at @index, exclusively; all below @done has completed. Exclusive posts
+ * leave the slot words as they are, and the headship would stay behind in one of them. So
+ * the first one takes it away: no shared post finds it, and the one that misses it brings
+ * it back (gda_headship_back()).
+ */
+GDA_HELPER void gda_exclusive_go(struct gda_view *v, uint64_t index, uint64_t done)
+{
+	if (gda_load_relaxed64(&v->exclusive_done) == GDA_NOT_EXCLUSIVE)
+		gda_exchange32(gda_slot(v, index), 0);
+	gda_store_relaxed64(&v->exclusive_done, done);
+}
+
+/*
  * The bounded wait of gda_reserve(): the ring looked full, or another poster was
- * faster. Nothing is taken on failure.
+ * faster, or it is the first exclusive post. Nothing is taken on failure.
  */
 GDA_SLOW int64_t gda_reserve_wait(struct gda_view *v, unsigned int flags)
 {
@@ -161,10 +174,12 @@ GDA_SLOW int64_t gda_reserve_wait(struct gda_view *v, unsigned int flags)
 
 	for (polls = 1;; polls++) {
 		uint64_t index = gda_load_relaxed64(&v->reserved);
+		uint64_t done = gda_poll(v, flags);
 		int err;
 
-		if ((int64_t)(index - gda_poll(v, flags)) <= (int64_t)v->mask) {
+		if ((int64_t)(index - done) <= (int64_t)v->mask) {
 			if (flags & GDA_EXCLUSIVE) {
+				gda_exclusive_go(v, index, done);
 				gda_store_relaxed64(&v->reserved, index + 1);
 				return (int64_t)index;
 			}
@@ -194,6 +209,20 @@ extern "C" {
 #endif
 
 /*
+ * Slots before @next that may still be in use. Exclusive posts count from a consumer index
+ * of their own, which is far off after a shared post: so the first exclusive one comes to
+ * gda_reserve_wait(), which brings it up to date.
+ */
+GDA_HELPER uint64_t gda_slots_used(const struct gda_view *v, uint64_t next, unsigned int flags)
+{
+#ifndef __CUDA_ARCH__
+	if (flags & GDA_EXCLUSIVE)
+		return next - gda_load_relaxed64(&v->exclusive_done);
+#endif
+	return next - gda_load_acquire64(&v->completed);
+}
+
+/*
  * Hand out the next slot in *@index, or return a negative errno. The cached consumer
  * index never runs ahead of the executor, so a slot handed out has completed its
  * last lap.
@@ -204,7 +233,7 @@ extern "C" {
 GDA_HELPER int gda_reserve(struct gda_view *v, unsigned int *flags, uint64_t *index)
 {
 	uint64_t next = gda_load_relaxed64(&v->reserved);
-	uint64_t used = next - gda_load_acquire64(&v->completed);
+	uint64_t used = gda_slots_used(v, next, *flags);
 	int64_t waited;
 
 #ifdef __CUDA_ARCH__
@@ -227,7 +256,8 @@ GDA_HELPER int gda_reserve(struct gda_view *v, unsigned int *flags, uint64_t *in
 		}
 	}
 	waited = gda_reserve_wait(v, *flags);
-	*flags &= ~GDA_DEFER;
+	if (!(*flags & GDA_EXCLUSIVE) || gda_slots_used(v, (uint64_t)waited, *flags) == v->mask)
+		*flags &= ~GDA_DEFER;
 	*index = (uint64_t)waited;
 	return waited < 0 ? (int)waited : 0;
 }
@@ -289,6 +319,32 @@ GDA_HELPER void gda_lead(struct gda_view *v, uint64_t next, int ring)
 	}
 }
 
+#ifndef __CUDA_ARCH__
+/*
+ * The caller has marked slot @index ready, did not get the headship, and exclusive posts
+ * were the last to ring. One of those who come here has the headship, at the first slot
+ * that is not the exclusive posts': the one up to which they rang, by the record, or
+ * deferred. What was deferred is read first: who posts after the swap may raise it.
+ */
+GDA_SLOW void gda_headship_back(struct gda_view *v, uint64_t index)
+{
+	uint64_t deferred = gda_load_relaxed64(&v->deferred);
+	uint64_t done = gda_load_relaxed64(&v->exclusive_done), next;
+
+	if (done == GDA_NOT_EXCLUSIVE ||
+	    !gda_cas64(&v->exclusive_done, &done, GDA_NOT_EXCLUSIVE))
+		return;
+	next = index - (uint16_t)(index - gda_be32_to_cpu((GDA_UAPI_FORCE __be32)
+		gda_nic_load32((const uint32_t *)(uintptr_t)v->dbrec)));
+	if (deferred & 1) {
+		gda_max64(&v->flushed, deferred >> 1);
+		if (deferred >> 1 > next)
+			next = deferred >> 1;
+	}
+	gda_lead(v, next, 1);
+}
+#endif
+
 GDA_HELPER void gda_publish_shared(struct gda_view *v, uint64_t index, int ring)
 {
 	uint32_t head = gda_slot_word(index, GDA_SLOT_HEAD);
@@ -298,6 +354,10 @@ GDA_HELPER void gda_publish_shared(struct gda_view *v, uint64_t index, int ring)
 	/* a headship that is here cannot go away; or it may come just now */
 	if (gda_load_acquire32(slot) == head || gda_exchange32(slot, ready) == head)
 		gda_lead(v, index + 1, ring);
+#ifndef __CUDA_ARCH__
+	else if (gda_unlikely(gda_load_relaxed64(&v->exclusive_done) != GDA_NOT_EXCLUSIVE))
+		gda_headship_back(v, index);
+#endif
 }
 
 /* The entry at @index is written. */
@@ -317,9 +377,9 @@ GDA_HELPER void gda_publish(struct gda_view *v, uint64_t index, unsigned int fla
 	gda_shared_publish<false>(gda_port_open(v), index, 1,
 				  flags & GDA_SYSTEM ? 0 : v->caps);
 #else
+	gda_publish_shared(v, index, ring);
 	if (!ring)
 		gda_max64(&v->deferred, (index + 1) << 1);
-	gda_publish_shared(v, index, ring);
 #endif
 }
 

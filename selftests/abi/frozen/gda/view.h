@@ -39,6 +39,13 @@ extern "C" {
 #define GDA_NO_ERROR UINT64_MAX
 
 /**
+ * define GDA_NOT_EXCLUSIVE - exclusive_done of a queue to which shared posts go
+ *
+ * To an exclusive post the ring looks full then, so it looks again, and finds out.
+ */
+#define GDA_NOT_EXCLUSIVE	(1ULL << 63)
+
+/**
  * define GDA_VIEW_LAZY - the device takes doorbells in any order and does not wait for
  *	the record
  *
@@ -72,6 +79,8 @@ extern "C" {
  * @caps: GDA_VIEW_*, what posters on a GPU may rely on; 0 unless it was set
  * @spare: 0; room for more constants
  * @reserved: index of the next slot to hand out; it and all below never wrap
+ * @exclusive_done: CPU: as @completed, of exclusive posts; %GDA_NOT_EXCLUSIVE: the last post
+ *	was a shared one
  * @completed: slots known to have completed: a cached consumer index
  * @error_index: slot that failed first, or %GDA_NO_ERROR
  * @error: vendor << 8 | syndrome of that slot
@@ -103,6 +112,7 @@ struct gda_view {
 	uint64_t spare[5];
 
 	uint64_t reserved __attribute__((aligned(128)));
+	uint64_t exclusive_done;
 
 	uint64_t completed __attribute__((aligned(128)));
 	uint64_t error_index;
@@ -176,9 +186,8 @@ GDA_HOST_API int gda_view_init(struct gda_view *v, const struct gda_view_attr *a
  * gda_view_share - go on in shared mode after exclusive posting
  * @v: a view that nobody posts to during the call
  *
- * Exclusive posting leaves the slot words behind. Before the first shared post
- * after exclusive ones this call brings them up to date; the other direction needs
- * nothing. Deferred posts must have been flushed.
+ * On a CPU the first shared post after exclusive ones does it by itself, and nobody has
+ * to call this. Deferred posts must have been flushed.
  */
 void gda_view_share(struct gda_view *v);
 

@@ -26,10 +26,15 @@ GDA_HELPER int64_t gda_wide_try(struct gda_view *v, uint32_t n, unsigned int *fl
 	int64_t used;
 
 	do {
-		used = (int64_t)(index + n - gda_poll(v, *flags));
+		uint64_t done = gda_poll(v, *flags);
+
+		used = (int64_t)(index + n - done);
 		if (used > (int64_t)v->mask + 1)
 			return -1;
 		if (*flags & GDA_EXCLUSIVE) {
+#ifndef __CUDA_ARCH__
+			gda_exclusive_go(v, index, done);
+#endif
 			gda_store_relaxed64(&v->reserved, index + n);
 			break;
 		}
@@ -110,11 +115,13 @@ GDA_SLOW void gda_wide_publish(struct gda_view *v, uint64_t index, uint32_t n,
 	int ring = !(flags & GDA_DEFER);
 	uint32_t kind = ring ? GDA_SLOT_READY : GDA_SLOT_DEFERRED;
 
-	if (!ring)
-		gda_max64(&v->deferred, (index + n) << 1);
+	uint64_t end = index + n;
+
 	while (--n)
 		gda_exchange32(gda_slot(v, index + n), gda_slot_word(index + n, kind));
 	gda_publish_shared(v, index, ring);
+	if (!ring)
+		gda_max64(&v->deferred, end << 1);
 #endif
 }
 
