@@ -138,7 +138,7 @@ install: lib tools ## build: modules, library, headers, tools, manual, into DEST
 		KREL='$(KREL)' tools/packaging/install.sh
 
 .PHONY: uninstall
-uninstall: ## what `make install` left, from DESTDIR and PREFIX
+uninstall: ## build: what `make install` left, from DESTDIR and PREFIX
 	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' tools/packaging/uninstall.sh
 
 .PHONY: clean

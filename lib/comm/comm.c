@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -293,7 +294,26 @@ static int gda_comm_join(struct gda_comm *comm, const struct gda_comm_id *id)
 	return err;
 }
 
-GDA_EXPORT int gda_comm_create(const struct gda_comm_attr *attr, struct gda_comm **result)
+/* Name the ranks that did not come. */
+static void gda_comm_why_late(const struct gda_comm *comm)
+{
+	char names[128] = "";
+	uint32_t rank, n = 0;
+	size_t at = 0;
+
+	for (rank = 0; rank < comm->nranks; rank++) {
+		if (gda_comm_state(comm, rank) != -ETIMEDOUT)
+			continue;
+		n++;
+		if (at < sizeof(names) - 16)
+			at += (size_t)sprintf(names + at, "%s%u", at ? ", " : "", rank);
+	}
+	if (n)
+		gda_because(-ETIMEDOUT, "%u of %u ranks did not come: %s%s", n, comm->nranks, names,
+			    at < sizeof(names) - 16 ? "" : " ...");
+}
+
+static int gda_comm_new(const struct gda_comm_attr *attr, struct gda_comm **result)
 {
 	struct gda_comm_attr how;
 	struct gda_comm_id id;
@@ -307,6 +327,8 @@ GDA_EXPORT int gda_comm_create(const struct gda_comm_attr *attr, struct gda_comm
 		return -ENOMEM;
 	err = gda_comm_join(comm, &id);
 	if (err) {
+		if (err == -ETIMEDOUT)
+			gda_comm_why_late(comm);
 		if (comm->hub)
 			gda_comm_hub_stop(comm->hub, gda_clock_ns() + GDA_COMM_GRACE_NS);
 		gda_comm_free(comm);
@@ -314,6 +336,11 @@ GDA_EXPORT int gda_comm_create(const struct gda_comm_attr *attr, struct gda_comm
 	}
 	*result = comm;
 	return 0;
+}
+
+GDA_EXPORT int gda_comm_create(const struct gda_comm_attr *attr, struct gda_comm **result)
+{
+	return gda_called(gda_comm_new(attr, result), "gda_comm_create", "%p", (const void *)attr);
 }
 
 GDA_EXPORT void gda_comm_destroy(struct gda_comm *comm)
@@ -363,13 +390,14 @@ static int gda_comm_call(struct gda_comm *comm, const void *in, size_t bytes, vo
 	return err;
 }
 
-GDA_EXPORT int gda_comm_allgather(struct gda_comm *comm, const void *in, size_t bytes,
-				  void *out, uint64_t deadline)
+static int gda_comm_gather(struct gda_comm *comm, const void *in, size_t bytes, void *out,
+			   uint64_t deadline)
 {
 	if (comm->pid != getpid())
-		return -ENODEV;
+		return gda_because(-ENODEV, "the ranks are of the process that forked this one");
 	if (bytes > GDA_COMM_MAX_GATHER || bytes * comm->nranks > GDA_COMM_MAX_RESULT)
-		return -EMSGSIZE;
+		return gda_because(-EMSGSIZE, "%zu bytes of each of %u ranks are too many", bytes,
+				   comm->nranks);
 	if (!deadline)
 		deadline = gda_clock_ns() + comm->timeout_ns;
 	if (comm->fd >= 0)
@@ -379,11 +407,19 @@ GDA_EXPORT int gda_comm_allgather(struct gda_comm *comm, const void *in, size_t 
 	return 0;
 }
 
+GDA_EXPORT int gda_comm_allgather(struct gda_comm *comm, const void *in, size_t bytes,
+				  void *out, uint64_t deadline)
+{
+	return gda_called(gda_comm_gather(comm, in, bytes, out, deadline), "gda_comm_allgather",
+			  "%p, %zu bytes", (void *)comm, bytes);
+}
+
 GDA_EXPORT int gda_comm_barrier(struct gda_comm *comm, uint64_t deadline)
 {
 	char nothing = 0;
 
-	return gda_comm_allgather(comm, &nothing, 0, &nothing, deadline);
+	return gda_called(gda_comm_gather(comm, &nothing, 0, &nothing, deadline),
+			  "gda_comm_barrier", "%p", (void *)comm);
 }
 
 GDA_EXPORT uint32_t gda_comm_rank(const struct gda_comm *comm)
@@ -429,7 +465,8 @@ GDA_EXPORT int gda_comm_watch(const struct gda_comm *comm, uint32_t rank,
 			      struct gda_view *view)
 {
 	if (rank >= comm->nranks)
-		return -EINVAL;
+		return gda_called(gda_because(-EINVAL, "rank %u: there are %u", rank,
+					      comm->nranks), "gda_comm_watch", "%u", rank);
 	view->abort = (uintptr_t)&comm->abort_words[rank];
 	return 0;
 }

@@ -88,15 +88,19 @@ int gda_comm_start(const struct gda_comm_attr *given, struct gda_comm_attr *attr
 	if (err)
 		return err;
 	if (attr->flags)
-		return -EOPNOTSUPP;
+		return gda_because(-EOPNOTSUPP, "flags has unknown bits: %#x", attr->flags);
 	if (!attr->timeout_ns)
 		attr->timeout_ns = GDA_COMM_TIMEOUT_NS;
 	if (!attr->nranks)
 		err = gda_comm_from_launcher(attr, id);
 	if (err)
 		return err;
-	if (attr->rank >= attr->nranks || attr->nranks > GDA_COMM_MAX_RANKS)
-		return -EINVAL;
+	if (attr->nranks > GDA_COMM_MAX_RANKS)
+		return gda_because(-EINVAL, "nranks %u is more than %u", attr->nranks,
+				   GDA_COMM_MAX_RANKS);
+	if (attr->rank >= attr->nranks)
+		return gda_because(-EINVAL, "rank %u is not below nranks %u", attr->rank,
+				   attr->nranks);
 	if (!given || !given->nranks || attr->nranks == 1)
 		return 0;
 	if (attr->id) {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "driver.h"
+#include "gda_internal.h"
 
 struct gda_cu gda_cu;
 
@@ -91,15 +92,16 @@ int gda_cu_errno(int result)
 	case GDA_CU_SUCCESS:
 		return 0;
 	case GDA_CU_INVALID_VALUE:
-		return -EINVAL;
+		return gda_because(-EINVAL, "the CUDA driver refuses a value (error %d)", result);
 	case GDA_CU_OUT_OF_MEMORY:
-		return -ENOMEM;
+		return gda_because(-ENOMEM, "the CUDA driver is out of memory (error %d)", result);
 	case GDA_CU_NO_DEVICE:
 	case GDA_CU_INVALID_DEVICE:
-		return -ENODEV;
+		return gda_because(-ENODEV, "the CUDA driver has no such GPU (error %d)", result);
 	case GDA_CU_NOT_SUPPORTED:
-		return -EOPNOTSUPP;
+		return gda_because(-EOPNOTSUPP, "the CUDA driver cannot do it here (error %d)",
+				   result);
 	default:
-		return -EIO;
+		return gda_because(-EIO, "the CUDA driver reports error %d", result);
 	}
 }

@@ -47,7 +47,8 @@ static int gda_cuda_examine(struct gda_cuda *cuda)
 
 	if (!gda_cuda_attribute(cuda, GDA_CU_UNIFIED_ADDRESSING) ||
 	    !gda_cuda_attribute(cuda, GDA_CU_HOST_REGISTER_SUPPORTED))
-		return -EOPNOTSUPP;
+		return gda_because(-EOPNOTSUPP, "GPU %d cannot map memory of the host",
+				   cuda->ordinal);
 	cuda->caps.size = sizeof(cuda->caps);
 	cuda->caps.device = cuda->ordinal;
 	cuda->caps.multiprocessors =
@@ -98,11 +99,13 @@ static void gda_cuda_unlink(struct gda_cuda *cuda)
 	pthread_mutex_unlock(&gda_cuda_lock);
 }
 
-GDA_EXPORT int gda_cuda_open(struct gda_context *ctx, int device, struct gda_cuda **cuda)
+static int gda_cuda_new(struct gda_context *ctx, int device, struct gda_cuda **cuda)
 {
 	struct gda_cuda *c;
 	int err = gda_cu_load();
 
+	if (err == -ENOENT)
+		gda_because(err, "there is no CUDA driver: no libcuda.so.1 (GDA_LIBCUDA: another)");
 	if (err)
 		return err;
 	c = calloc(1, sizeof(*c));
@@ -135,6 +138,12 @@ err_free:
 	return err;
 }
 
+GDA_EXPORT int gda_cuda_open(struct gda_context *ctx, int device, struct gda_cuda **cuda)
+{
+	return gda_called(gda_cuda_new(ctx, device, cuda), "gda_cuda_open", "fd %d, GPU %d",
+			  ctx->fd, device);
+}
+
 GDA_EXPORT void gda_cuda_close(struct gda_cuda *cuda)
 {
 	if (!cuda || gda_cuda_inherited(cuda))
@@ -154,5 +163,5 @@ GDA_EXPORT int gda_cuda_query(struct gda_cuda *cuda, struct gda_cuda_caps *caps)
 		err = -ENODEV;
 	if (!err)
 		gda_struct_write(caps, &cuda->caps, sizeof(cuda->caps));
-	return err;
+	return gda_called(err, "gda_cuda_query", "GPU %d", cuda->ordinal);
 }

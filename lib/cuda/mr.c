@@ -35,18 +35,22 @@ static int gda_cuda_check(struct gda_cuda *cuda, uint64_t addr, size_t length)
 	if (gda_cuda_inherited(cuda))
 		return -ENODEV;
 	if (!length)
-		return -EINVAL;
+		return gda_because(-EINVAL, "length is 0");
 	if (addr + length < addr)
-		return -EOVERFLOW;
+		return gda_because(-EOVERFLOW, "addr %#llx plus length %#zx wraps",
+				   (unsigned long long)addr, length);
 	err = gda_cuda_enter(cuda);
 	if (err)
 		return err;
 	err = gda_cuda_allocated(addr, length);
 	gda_cuda_leave();
+	if (err)
+		gda_because(err, "addr %#llx, length %#zx: no GPU memory, or not in one allocation",
+			    (unsigned long long)addr, length);
 	return err;
 }
 
-GDA_EXPORT int gda_cuda_dmabuf(struct gda_cuda *cuda, uint64_t addr, size_t length, int *fd,
+static int gda_cuda_dmabuf_get(struct gda_cuda *cuda, uint64_t addr, size_t length, int *fd,
 			       uint64_t *offset)
 {
 	uint64_t into = addr % GDA_CUDA_PAGE;
@@ -57,7 +61,8 @@ GDA_EXPORT int gda_cuda_dmabuf(struct gda_cuda *cuda, uint64_t addr, size_t leng
 	if (err)
 		return err;
 	if (!(cuda->caps.features & GDA_CUDA_DMABUF))
-		return -EOPNOTSUPP;
+		return gda_because(-EOPNOTSUPP, "GPU %d, or its driver, exports no dma-bufs",
+				   cuda->ordinal);
 	err = gda_cuda_enter(cuda);
 	if (err)
 		return err;
@@ -70,6 +75,14 @@ GDA_EXPORT int gda_cuda_dmabuf(struct gda_cuda *cuda, uint64_t addr, size_t leng
 	*fd = dmabuf;
 	*offset = into;
 	return 0;
+}
+
+GDA_EXPORT int gda_cuda_dmabuf(struct gda_cuda *cuda, uint64_t addr, size_t length, int *fd,
+			       uint64_t *offset)
+{
+	return gda_called(gda_cuda_dmabuf_get(cuda, addr, length, fd, offset), "gda_cuda_dmabuf",
+			  "GPU %d, addr %#llx, length %#zx", cuda->ordinal,
+			  (unsigned long long)addr, length);
 }
 
 static int gda_cuda_mr_inproc(struct gda_cuda *cuda, const struct gda_mr_reg_user *arg,
@@ -97,7 +110,7 @@ static int gda_cuda_mr_dmabuf(struct gda_cuda *cuda, const struct gda_mr_reg_use
 		.access = arg->access,
 	};
 	uint64_t offset;
-	int err = gda_cuda_dmabuf(cuda, arg->addr, arg->length, &cmd.fd, &offset);
+	int err = gda_cuda_dmabuf_get(cuda, arg->addr, arg->length, &cmd.fd, &offset);
 
 	if (err)
 		return err;
@@ -112,14 +125,11 @@ static int gda_cuda_mr_dmabuf(struct gda_cuda *cuda, const struct gda_mr_reg_use
 	return 0;
 }
 
-GDA_EXPORT int gda_cuda_mr_reg(struct gda_cuda *cuda, uint64_t addr, size_t length,
-			       uint32_t access, uint32_t flags, struct gda_mr **mr)
+static int gda_cuda_mr_new(struct gda_cuda *cuda, const struct gda_mr_reg_user *arg,
+			   struct gda_mr **mr)
 {
-	const struct gda_mr_reg_user arg = {
-		.flags = flags, .addr = addr, .length = length, .access = access,
-	};
 	struct gda_mr *m;
-	int err = gda_cuda_check(cuda, addr, length);
+	int err = gda_cuda_check(cuda, arg->addr, arg->length);
 
 	if (err)
 		return err;
@@ -127,12 +137,32 @@ GDA_EXPORT int gda_cuda_mr_reg(struct gda_cuda *cuda, uint64_t addr, size_t leng
 	if (!m)
 		return -ENOMEM;
 	m->ctx = cuda->ctx;
-	err = gda_cuda_copies(cuda) ? gda_cuda_mr_inproc(cuda, &arg, m) :
-				      gda_cuda_mr_dmabuf(cuda, &arg, m);
+	err = gda_cuda_copies(cuda) ? gda_cuda_mr_inproc(cuda, arg, m) :
+				      gda_cuda_mr_dmabuf(cuda, arg, m);
 	if (err) {
 		free(m);
 		return err;
 	}
 	*mr = m;
 	return 0;
+}
+
+GDA_EXPORT int gda_cuda_mr_reg(struct gda_cuda *cuda, uint64_t addr, size_t length,
+			       uint32_t access, uint32_t flags, struct gda_mr **mr)
+{
+	const struct gda_mr_reg_user arg = {
+		.flags = flags, .addr = addr, .length = length, .access = access,
+	};
+	const struct gda_mr_rule rule = {
+		"addr", addr, length, gda_cuda_copies(cuda) ? GDA_FEATURE_MR_USER :
+							      GDA_FEATURE_MR_DMABUF,
+		access, flags,
+	};
+	int err = gda_cuda_mr_new(cuda, &arg, mr);
+
+	if (err)
+		gda_why_mr(cuda->ctx, err, &rule);
+	return gda_called(err, "gda_cuda_mr_reg",
+			  "GPU %d, addr %#llx, length %#zx, access %#x, flags %#x", cuda->ordinal,
+			  (unsigned long long)addr, length, access, flags);
 }

@@ -240,8 +240,8 @@ static int gda_cuda_qp_free(struct gda_cuda_qp *q)
 	return err;
 }
 
-GDA_EXPORT int gda_cuda_qp_create(struct gda_cuda *cuda, const struct gda_cuda_qp_attr *attr,
-				  struct gda_cuda_qp **qp)
+static int gda_cuda_qp_new(struct gda_cuda *cuda, const struct gda_cuda_qp_attr *attr,
+			   struct gda_cuda_qp **qp)
 {
 	struct gda_cuda_qp_attr a;
 	struct gda_cuda_qp *q;
@@ -253,9 +253,11 @@ GDA_EXPORT int gda_cuda_qp_create(struct gda_cuda *cuda, const struct gda_cuda_q
 	if (gda_cuda_inherited(cuda))
 		return -ENODEV;
 	if (a.place & ~GDA_CUDA_PLACES)
-		return -EOPNOTSUPP;
+		return gda_because(-EOPNOTSUPP, "place has unknown bits: %#x",
+				   a.place & ~GDA_CUDA_PLACES);
 	if (a.place & (GDA_CUDA_SQ_GPU | GDA_CUDA_CQ_GPU) && !gda_cuda_copies(cuda))
-		return -EOPNOTSUPP;
+		return gda_because(-EOPNOTSUPP,
+				   "place: queues of this device lie in memory of the host");
 	q = aligned_alloc(GDA_CUDA_LINE, gda_cuda_lines(sizeof(*q)));
 	if (!q)
 		return -ENOMEM;
@@ -277,6 +279,18 @@ GDA_EXPORT int gda_cuda_qp_create(struct gda_cuda *cuda, const struct gda_cuda_q
 	pthread_mutex_unlock(&cuda->lock);
 	*qp = q;
 	return 0;
+}
+
+GDA_EXPORT int gda_cuda_qp_create(struct gda_cuda *cuda, const struct gda_cuda_qp_attr *attr,
+				  struct gda_cuda_qp **qp)
+{
+	unsigned long failures = gda_failures();
+	int err = gda_cuda_qp_new(cuda, attr, qp);
+
+	/* one of the calls that it consists of has said why */
+	if (err && gda_failures() != failures)
+		gda_because(err, "%s", gda_last_error());
+	return gda_called(err, "gda_cuda_qp_create", "GPU %d", cuda->ordinal);
 }
 
 GDA_EXPORT int gda_cuda_qp_destroy(struct gda_cuda_qp *qp)
@@ -308,9 +322,12 @@ GDA_EXPORT struct gda_qp *gda_cuda_qp_base(struct gda_cuda_qp *qp)
 
 GDA_EXPORT struct gda_view *gda_cuda_qp_view_sized(struct gda_cuda_qp *qp, size_t size)
 {
-	if (gda_view_fits(size))
-		return NULL;
-	return (struct gda_view *)(uintptr_t)qp->view_addr;
+	int err = gda_view_fits(size);
+
+	if (!err)
+		return (struct gda_view *)(uintptr_t)qp->view_addr;
+	gda_called(err, "gda_cuda_qp_view", "%p", (void *)qp);
+	return NULL;
 }
 
 GDA_EXPORT void gda_cuda_qp_abort(struct gda_cuda_qp *qp)

@@ -348,7 +348,7 @@ static int gda_inproc_workers_wanted(void)
 		return 1;
 	n = strtol(env, &end, 10);
 	if (end == env || *end || n < 1 || n > (long)GDA_INPROC_MAX_WORKERS)
-		return gda_because(-EINVAL, "GDA_INPROC_WORKERS=%s in the environment is no number from 1 to %u",
+		return gda_because(-EINVAL, "GDA_INPROC_WORKERS=%s is no number from 1 to %u",
 				   env, GDA_INPROC_MAX_WORKERS);
 	return (int)n;
 }

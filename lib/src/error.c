@@ -35,6 +35,8 @@ static const struct gda_error_text gda_errnos[] = {
 	{ EBADF, "no open file" },
 	{ EBUSY, "still referenced by another object" },
 	{ ECANCELED, "not carried out: something before it failed" },
+	{ ECONNRESET, "a rank came and died" },
+	{ EEXIST, "another one has this number" },
 	{ EFAULT, "the memory cannot be read, written or pinned" },
 	{ EINTR, "interrupted by a signal" },
 	{ EINVAL, "a wrong value, or a ticket that was never posted" },
@@ -55,7 +57,7 @@ static const struct gda_error_text gda_errnos[] = {
 	{ EPERM, "refused by policy" },
 	{ EPROTO, "the queue is not as the format says" },
 	{ ESHUTDOWN, "aborted" },
-	{ ETIME, "the deadline was long past when the wait began: it is absolute, see gda_clock_ns()" },
+	{ ETIME, "the deadline was long past at first: it is absolute, see gda_clock_ns()" },
 	{ ETIMEDOUT, "not done at the deadline" },
 };
 

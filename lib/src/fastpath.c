@@ -33,8 +33,9 @@ int gda_sized_error(struct gda_view *v, struct gda_error *error)
 	struct gda_error ours = { .size = sizeof(ours) };
 	int ret = gda_struct_check(error, GDA_THROUGH(struct gda_error, reserved));
 
-	if (!ret)
-		ret = gda_error(v, &ours);
+	if (ret)
+		return gda_called(ret, "gda_error", "%p", (void *)error);
+	ret = gda_error(v, &ours);
 	if (ret > 0)
 		gda_struct_write(error, &ours, sizeof(ours));
 	return ret;
@@ -45,8 +46,9 @@ int gda_sized_cq_poll(struct gda_cq_view *cq, struct gda_cq_entry *entry)
 	struct gda_cq_entry ours = { .size = sizeof(ours) };
 	int ret = gda_struct_check(entry, GDA_THROUGH(struct gda_cq_entry, vendor));
 
-	if (!ret)
-		ret = gda_cq_poll(cq, &ours);
+	if (ret)
+		return gda_called(ret, "gda_cq_poll", "%p", (void *)entry);
+	ret = gda_cq_poll(cq, &ours);
 	if (ret > 0)
 		gda_struct_write(entry, &ours, sizeof(ours));
 	return ret;
@@ -58,7 +60,7 @@ int gda_sized_cq_wait(struct gda_cq_view *cq, struct gda_cq_entry *entry, uint64
 	int ret = gda_struct_check(entry, GDA_THROUGH(struct gda_cq_entry, vendor));
 
 	if (ret)
-		return ret;
+		return gda_called(ret, "gda_cq_wait", "%p", (void *)entry);
 	ret = gda_cq_wait(cq, &ours, deadline);
 	if (!ret)
 		gda_struct_write(entry, &ours, sizeof(ours));
@@ -80,5 +82,8 @@ int64_t gda_sized_put_chunked(struct gda_view *v, const struct gda_chunk_map *lm
 
 	if (!err)
 		err = gda_chunk_map_read(&remote, rmap);
-	return err ? err : gda_put_chunked(v, &local, laddr, &remote, raddr, len, flags);
+	if (err)
+		return gda_called(err, "gda_put_chunked", "%p, %p", (const void *)lmap,
+				  (const void *)rmap);
+	return gda_put_chunked(v, &local, laddr, &remote, raddr, len, flags);
 }

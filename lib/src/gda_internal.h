@@ -159,7 +159,8 @@ int gda_cq_drop(struct gda_cq *cq);
 /* last_error.c */
 
 /*
- * Say why the control call that is under way fails, if nothing was said yet. Return: @err.
+ * Say why the control call that is under way fails, if nothing was said yet. On the way to
+ * gda_called() only: what is said elsewhere would be said of the next call. Return: @err.
  */
 int gda_because(int err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

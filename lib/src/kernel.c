@@ -48,7 +48,7 @@ static int gda_kernel_open(struct gda_context *ctx, const char *device)
 	int err;
 
 	if (len >= sizeof(arg.device))
-		return gda_because(-EINVAL, "the name of the device has %zu bytes, %zu are the most",
+		return gda_because(-EINVAL, "the name has %zu bytes, %zu are the most",
 				   len, sizeof(arg.device) - 1);
 	memcpy(arg.device, device, len);
 	err = gda_kernel_open_node(ctx);

@@ -216,7 +216,7 @@ GDA_EXPORT struct gda_view *gda_qp_view_sized(struct gda_qp *qp, size_t size)
 	int err = gda_view_fits(size);
 
 	if (!err && !qp->has_view)
-		err = gda_because(-EINVAL, "the QP's CQ is a ring, or part of queue or CQ is not mapped here");
+		err = gda_because(-EINVAL, "its CQ is a ring, or a part of it is not mapped here");
 	if (!err)
 		return &qp->view;
 	gda_called(err, "gda_qp_view", "QP %u", qp->handle);

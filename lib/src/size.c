@@ -22,11 +22,10 @@ int gda_struct_check(const void *theirs, size_t least)
 	uint32_t size = *(const uint32_t *)theirs;
 
 	if (size < least)
-		return gda_because(-EINVAL, "size %u of a structure is less than %zu: set it to its sizeof()",
-				   size, least);
+		return gda_because(-EINVAL, "size %u is less than %zu: set it to sizeof()", size,
+				   least);
 	if (size > GDA_STRUCT_MAX)
-		return gda_because(-E2BIG, "size %u is none of a structure: set it to its sizeof()",
-				   size);
+		return gda_because(-E2BIG, "size %u is too much: set it to sizeof()", size);
 	return 0;
 }
 
@@ -41,7 +40,7 @@ int gda_struct_read(void *ours, size_t size, size_t least, const void *theirs)
 	given = *(const uint32_t *)theirs;
 	for (i = (uint32_t)size; i < given; i++)
 		if (bytes[i])
-			return gda_because(-E2BIG, "byte %u of a structure is set: this library knows %zu",
+			return gda_because(-E2BIG, "byte %u is set, this library knows %zu",
 					   i, size);
 	memset(ours, 0, size);
 	memcpy(ours, theirs, gda_smaller(size, given));

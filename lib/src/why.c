@@ -41,8 +41,7 @@ static int gda_why_depth(int err, const char *name, uint32_t depth, uint32_t mos
 	else if (!gda_power_of_two(depth))
 		gda_because(err, "%s %u is no power of two", name, depth);
 	else if (most && depth > most)
-		gda_because(err, "%s %u is more than %u, the most of this device", name, depth,
-			    most);
+		gda_because(err, "%s %u is more than the device's %u", name, depth, most);
 	return err;
 }
 
@@ -63,7 +62,7 @@ static int gda_why_place(const struct gda_context *ctx, int err, const char *nam
 		gda_because(err, "%s: offset %#llx is no multiple of %u", name,
 			    (unsigned long long)place->offset, align);
 	else if (err == -EINVAL)
-		gda_because(err, "%s: fd %d is no dma-buf, or it ends before offset %#llx plus size",
+		gda_because(err, "%s: fd %d is no dma-buf, or offset %#llx is too near its end",
 			    name, place->fd, (unsigned long long)place->offset);
 	else if (err == -EBADF)
 		gda_because(err, "%s: fd %d is no open file", name, place->fd);
@@ -157,7 +156,7 @@ int gda_why_export(const struct gda_context *ctx, int err, const char *object, u
 	else if (err == -EINVAL)
 		gda_because(err, "type %u is no GDA_REGION_*", type);
 	else if (err == -ENOENT)
-		gda_because(err, "a %s has no region of type %u, or it lies in memory of the caller",
+		gda_because(err, "this %s has no region of type %u, or it is the caller's memory",
 			    object, type);
 	return err;
 }
@@ -186,7 +185,7 @@ int gda_why_mr(const struct gda_context *ctx, int err, const struct gda_mr_rule 
 	if (err == -EINVAL && !rule->length)
 		gda_because(err, "length is 0");
 	else if (err == -EINVAL && q.max_mr_size && rule->length > q.max_mr_size)
-		gda_because(err, "length %#llx is more than %#llx, the most of this device",
+		gda_because(err, "length %#llx is more than the device's %#llx",
 			    (unsigned long long)rule->length, (unsigned long long)q.max_mr_size);
 	if (err == -EOVERFLOW)
 		gda_because(err, "%s %#llx plus length %#llx wraps", rule->start_name,
@@ -199,11 +198,11 @@ int gda_why_mr_user(int err, const struct gda_mr_rule *rule)
 	struct rlimit limit;
 
 	if (err == -EFAULT)
-		gda_because(err, "addr %#llx, length %#llx: not all of it is mapped with these rights",
+		gda_because(err, "addr %#llx, length %#llx: not all mapped with these rights",
 			    (unsigned long long)rule->start, (unsigned long long)rule->length);
 	else if (err == -ENOMEM && !getrlimit(RLIMIT_MEMLOCK, &limit) &&
 		 limit.rlim_cur != RLIM_INFINITY)
-		gda_because(err, "out of memory, or length %#llx and what is pinned already are over RLIMIT_MEMLOCK, %#llx",
+		gda_because(err, "no memory, or length %#llx does not fit RLIMIT_MEMLOCK, %#llx",
 			    (unsigned long long)rule->length, (unsigned long long)limit.rlim_cur);
 	return err;
 }

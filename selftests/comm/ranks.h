@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <gda/barrier.h>
 #include <gda/comm.h>
+#include <gda/gda.h>
 #include <kselftest_harness.h>
 
 #undef TEST_TIMEOUT_DEFAULT
@@ -35,6 +36,7 @@ struct r_rank {
 	int (*body)(struct r_rank *r);
 	struct gda_comm *comm;
 	int created;		/* what gda_comm_create() returned */
+	char why[128];		/* and said */
 	int result;		/* what @body returned */
 	uint64_t took_ns;	/* by gda_comm_create() */
 	pthread_t thread;
@@ -53,6 +55,8 @@ static inline int r_create(struct r_rank *r)
 	uint64_t begin = gda_clock_ns();
 
 	r->created = gda_comm_create(&attr, &r->comm);
+	if (r->created)
+		snprintf(r->why, sizeof(r->why), "%s", gda_last_error());
 	r->took_ns = gda_clock_ns() - begin;
 	return r->created;
 }

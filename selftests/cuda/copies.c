@@ -482,9 +482,11 @@ TEST_F(copies, mr_range)
 	EXPECT_EQ(-EFAULT, gda_cuda_mr_reg(e->cuda, e->gpu, LEN + 1, GDA_ACCESS_ALL, 0, &mr));
 	EXPECT_EQ(-EFAULT, gda_cuda_mr_reg(e->cuda, e->gpu + LEN, 1, GDA_ACCESS_ALL, 0, &mr));
 	EXPECT_EQ(-EFAULT, gda_cuda_mr_reg(e->cuda, e->near.iova, 1, GDA_ACCESS_ALL, 0, &mr));
+	EXPECT_NE(NULL, strstr(gda_last_error(), "length 0x1: no GPU memory, or not in one"));
 	EXPECT_EQ(-EINVAL, gda_cuda_mr_reg(e->cuda, e->gpu, 0, GDA_ACCESS_ALL, 0, &mr));
 	EXPECT_EQ(-EOVERFLOW, gda_cuda_mr_reg(e->cuda, e->gpu, SIZE_MAX, 0, 0, &mr));
 	EXPECT_EQ(-EINVAL, gda_cuda_mr_reg(e->cuda, e->gpu, 8, GDA_ACCESS_REMOTE_WRITE, 0, &mr));
+	EXPECT_STREQ("gda_cuda_mr_reg: access: remote write needs local write", gda_last_error());
 	EXPECT_EQ(-EOPNOTSUPP, gda_cuda_mr_reg(e->cuda, e->gpu, 8, 0, 1U << 31, &mr));
 	EXPECT_EQ(NULL, mr);
 	ASSERT_OK(gda_mr_query(e->mr, &query));
@@ -503,6 +505,7 @@ TEST(no_driver)
 	setenv("GDA_LIBCUDA", "/nowhere/libcuda.so", 1);
 	ASSERT_OK(gda_open("inproc", &ctx));
 	EXPECT_EQ(-ENOENT, gda_cuda_open(ctx, 0, &cuda));
+	EXPECT_EQ(0, strncmp("gda_cuda_open: there is no CUDA driver", gda_last_error(), 38));
 	EXPECT_EQ(NULL, cuda);
 	gda_close(ctx);
 }
@@ -515,6 +518,8 @@ TEST(no_such_gpu)
 	fake_cuda_use();
 	ASSERT_OK(gda_open("inproc", &ctx));
 	EXPECT_EQ(-ENODEV, gda_cuda_open(ctx, 7, &cuda));
+	EXPECT_STREQ("gda_cuda_open: the CUDA driver has no such GPU (error 101)",
+		     gda_last_error());
 	gda_close(ctx);
 }
 
@@ -531,7 +536,10 @@ TEST(no_such_place)
 	ASSERT_OK(gda_open("inproc", &ctx));
 	ASSERT_OK(gda_cuda_open(ctx, 0, &cuda));
 	EXPECT_EQ(-EOPNOTSUPP, gda_cuda_qp_create(cuda, &place, &qp));
+	EXPECT_STREQ("gda_cuda_qp_create: place has unknown bits: 0x10", gda_last_error());
 	EXPECT_EQ(-EINVAL, gda_cuda_qp_create(cuda, &depth, &qp));
+	EXPECT_STREQ("gda_cuda_qp_create: gda_qp_create: sq_depth 3 is no power of two",
+		     gda_last_error());
 	gda_cuda_close(cuda);
 	gda_close(ctx);
 }

@@ -14,6 +14,7 @@
  * as peers that use no record rely on.
  */
 #include <cstring>
+#include <gda/version.h>
 #include "machine.cuh"
 
 enum floor_of { ISSUE, LOAD, PING };

@@ -283,7 +283,7 @@ GDA_HELPER void gda_store_segment(void *p, uint64_t first, uint64_t second)
 #define GDA_CLOCK	CLOCK_MONOTONIC
 #else
 #define GDA_CLOCK	1
-int clock_gettime(int clock, struct timespec *ts);
+__attribute__((nothrow)) int clock_gettime(int clock, struct timespec *ts);
 #endif
 
 /**

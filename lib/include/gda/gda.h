@@ -587,7 +587,7 @@ const char *gda_strerror(int error);
  * of gda_strerror(). Calls that succeed leave it alone, as they do with errno. For people:
  * the words may change.
  *
- * It covers all calls of gda/gda.h and gda/cuda.h, and gda_view_init(). What posts and
+ * It covers all calls of gda/gda.h, gda/cuda.h and gda/comm.h, and gda_view_init(). What posts and
  * waits in gda/fastpath.h and gda/ring.h leaves nothing here: see gda_strerror() and
  * gda_error().
  *
