@@ -5,15 +5,12 @@
 #
 # A queue chooses the offset that a span function turns into a pointer, and a processor may
 # speculate past the check of its range. So every such function of the kernel calls
-# array_index_nospec() (in the engine gda_os_clamp(), which is that) in the statement that
-# makes the pointer, or before it. Span functions are:
+# array_index_nospec() in the statement that makes the pointer, or before it: those that a
+# "struct gda_mem_kind" names as .span, and gda_host_span(). The engine keeps pointers that
+# they gave, as members "ptr", and adds to these nothing but gda_os_clamp().
 #
-#   those that a "struct gda_mem_kind" names as .span
-#   gda_host_span() of the kernel
-#   gda_exec_again() of the engine, which adds to a pointer that a span function gave
-#
-# Prints a line for each that has no clamp or comes too late with it, and for each
-# of the three sorts that is not found at all.
+# Prints a line for each place without a clamp, or where it comes too late, and for each of
+# the three sorts that is not found at all.
 
 set -uo pipefail
 
@@ -33,9 +30,8 @@ judge() {
 			exit
 		}
 		!inside { next }
-		/(array_index_nospec|gda_os_clamp)\(/ { found = 1 }
-		# A pointer is made: by a store to *ptr, or by what is returned.
-		/\*ptr = |return [a-z]+->ptr \+/ && !found {
+		/array_index_nospec\(/ { found = 1 }
+		/\*ptr = / && !found {
 			print head, "makes a pointer before it clamps the offset"
 			exit
 		}' "$2"
@@ -62,5 +58,10 @@ while IFS=: read -r f name; do
 done < <(grep -HoE '[.>]span = *[A-Za-z_0-9]+' "${files[@]}" | sed -E 's/[.>]span = *//')
 [ $kinds -gt 0 ] || echo "kmod: no memory kind with a span function is found"
 look gda_host_span kmod/gda_core/os/host.c
-look gda_exec_again kmod/gda_core/engine/exec.c
+mapfile -t kept < <(grep -HnE -e '->ptr \+' kmod/gda_core/engine/*.c)
+[ ${#kept[@]} -gt 0 ] || echo "kmod: the engine adds to no pointer of a span"
+for line in "${kept[@]}"; do
+	[[ $line == *'->ptr + gda_os_clamp('* ]] ||
+		echo "${line%%:	*}: adds to a pointer of a span without a clamp"
+done
 exit 0
