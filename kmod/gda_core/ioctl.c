@@ -102,7 +102,6 @@ static int gda_ioc_query(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user 
 static int gda_ioc_destroy(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
 {
 	struct gda_destroy *cmd = &ucmd->destroy;
-
 	int ret;
 
 	ret = gda_ctx_enter(ctx);
