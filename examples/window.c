@@ -113,7 +113,11 @@ struct window *window_open(const struct options *o, window_body *body, void *arg
 	pid_t parent = getpid();
 
 	w->misuse_at = o->syscall ? blocks / 2 : UINT64_MAX;
-	child = fork();
+	/*
+	 * The queue goes over to the child: this process does not post to it. fork() would
+	 * have libgda take the views of the child away, _Fork() runs no handlers.
+	 */
+	child = _Fork();
 	if (child < 0)
 		die(DEMO_FAILED, "fork: %s", strerror(errno));
 	if (child == 0)

@@ -77,9 +77,9 @@ struct gda_mr;
  * gda_wait() of what the parent had seen done before are as ever, of anything else -EIO or
  * -ECANCELED; gda_quiet() is -ESHUTDOWN, and gda_error() says %GDA_MLX5_VENDOR_FORK. A
  * ring says so with one entry, and every wait for another is -EIO. QPs and CQs that the
- * child creates are its own. This is for fork(2); a child of a bare clone(2) that has a
- * copy of the memory must not use what it inherited, nor may one use views that the
- * program made with gda_view_init().
+ * child creates are its own. This is for fork(3); a child of _Fork(3) or a bare
+ * clone(2), and one with views that the program made with gda_view_init(), is not told,
+ * and may use them only if its parent does not any more.
  *
  * Return: 0; -ENOENT no /dev/gda (is gda_core loaded?) or no such device; -EACCES
  * the user is not in group gda; -EINVAL the name is too long; -EMFILE.
