@@ -2,7 +2,8 @@
 /*
  * SECURITY.md E4: the device is taken away (its driver is unbound) while it is used. Whoever
  * waits is told why, everything else is ENODEV, mapped memory stays, and not a byte moves
- * once unbinding has returned. Who imported what was exported is told, too.
+ * once unbinding has returned. Who imported what was exported is told, too. And E10: what
+ * was made by calls that removal does not wait for goes like all the rest.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -347,6 +348,65 @@ TEST_F_TIMEOUT(removal, E4_exports_against_close, 300)
 		ASSERT_OK(t_soft0("bind"));
 		t_pair_close(end);
 	}
+}
+
+#define MADE	64
+
+struct maker {
+	int n;			/* complete ones */
+	struct t_qp qp[MADE];
+	int buf[MADE];
+};
+
+/* Make QPs and export them until there is no device any more. */
+static void *make(void *arg)
+{
+	struct maker *m = arg;
+	int fd = t_context();
+
+	for (m->n = 0; fd >= 0 && m->n < MADE; m->n++) {
+		struct t_qp *qp = &m->qp[m->n];
+
+		if (t_qp_open(qp, fd, 16))
+			break;
+		m->buf[m->n] = export_region(fd, qp->qpc.handle, GDA_REGION_SQ);
+	}
+	return (void *)(intptr_t)fd;
+}
+
+TEST_F_TIMEOUT(removal, E10_calls_under_way, 300)
+{
+	unsigned long rounds = t_rounds(60), partly = 0;
+	struct maker *m = calloc(1, sizeof(*m));
+	uint64_t seed = t_seed();
+
+	ASSERT_NE(NULL, m);
+	for (unsigned long i = 0; i < rounds; i++) {
+		pthread_t thread;
+		void *fd;
+
+		ASSERT_EQ(0, pthread_create(&thread, NULL, make, m));
+		t_sleep_ns(t_random(&seed) % (T_NS / 50));
+		ASSERT_OK(t_soft0("unbind"));
+		pthread_join(thread, &fd);
+		partly += m->n && m->n < MADE;
+		for (int k = 0; k < m->n; k++) {
+			ASSERT_OK(told(&m->qp[k], false)) TH_LOG("round %lu: QP %d", i, k);
+			t_qp_unmap(&m->qp[k]);
+			if (m->buf[k] < 0) {
+				EXPECT_EQ(-ENODEV, m->buf[k]);
+				continue;
+			}
+			EXPECT_EQ(-ENODEV, map_fails(m->buf[k], PROT_READ))
+				TH_LOG("round %lu: export %d", i, k);
+			close(m->buf[k]);
+		}
+		close((int)(intptr_t)fd);
+		ASSERT_OK(t_soft0("bind"));
+	}
+	TH_LOG("%lu of %lu removals in the midst of calls", partly, rounds);
+	EXPECT_LT(0, partly);
+	free(m);
 }
 
 TEST_HARNESS_MAIN
