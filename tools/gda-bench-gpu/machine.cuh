@@ -22,6 +22,7 @@
 
 #define MAX_WARPS	2112
 #define ROUNDS		200
+#define TAIL_WARPS	8	/* that are looked at call by call, at most */
 
 typedef void (*bench_launch)(const struct bench_args &, dim3, dim3, cudaStream_t);
 
@@ -47,6 +48,7 @@ struct bench_result {
 	double rate;		/* M/s of puts, or of messages */
 	double cycles;		/* of each, or of each sample */
 	double slowest;		/* slowest warp over the mean */
+	double tail[3];		/* cycles of a call: p50, p99, p999 */
 	uint64_t entries;
 	uint64_t wrong;		/* lost, twice, stale, torn, lapped */
 	int error;
@@ -59,7 +61,8 @@ struct bench_machine {
 	struct nic_queue *queues;
 	struct nic_result *results;
 	uint64_t *times;
-	uint32_t *samples, *words;	/* words: barrier, posters, error, stop */
+	uint32_t *samples, *buckets;
+	uint32_t *words;	/* words: barrier, posters, error, stop */
 	cudaStream_t posters, nic, control;
 	double window_us;
 	bool blind, clusters;
@@ -94,6 +97,7 @@ static void machine_open(struct bench_machine *m, double window_us)
 	CUDA(cudaMalloc(&m->results, MAX_WARPS * sizeof(struct nic_result)));
 	CUDA(cudaMalloc(&m->times, 4 * MAX_WARPS * sizeof(uint64_t)));
 	CUDA(cudaMalloc(&m->samples, ROUNDS * sizeof(uint32_t)));
+	CUDA(cudaMalloc(&m->buckets, TAIL_WARPS * BENCH_BUCKETS * sizeof(uint32_t)));
 	CUDA(cudaMalloc(&m->words, 4096));
 	CUDA(cudaStreamCreateWithFlags(&m->posters, cudaStreamNonBlocking));
 	CUDA(cudaStreamCreateWithFlags(&m->nic, cudaStreamNonBlocking));
@@ -173,6 +177,8 @@ static void queues_make(struct bench_machine *m, const struct bench_row &r, int 
 			     cudaMemcpyHostToDevice, m->posters));
 	CUDA(cudaMemsetAsync(m->results, 0, n * sizeof(struct nic_result), m->posters));
 	CUDA(cudaMemsetAsync(m->words, 0, 4096, m->posters));
+	CUDA(cudaMemsetAsync(m->buckets, 0, TAIL_WARPS * BENCH_BUCKETS * sizeof(uint32_t),
+			     m->posters));
 	CUDA(cudaStreamSynchronize(m->posters));
 }
 
@@ -189,6 +195,7 @@ static struct bench_args args_of(struct bench_machine *m, const struct bench_row
 	a.cycles = m->times + 2 * MAX_WARPS;
 	a.ops = m->times + 3 * MAX_WARPS;
 	a.samples = m->samples;
+	a.buckets = m->buckets;
 	a.barrier = m->words;
 	a.posters = m->words + 32;
 	a.error = (int *)(m->words + 64);
@@ -291,6 +298,36 @@ static double median_of(std::vector<double> v)
 	return v[v.size() / 2];
 }
 
+/* The cycles that so many of a thousand calls took at most. */
+static double bucket_of(const std::vector<uint32_t> &b, uint64_t calls, uint32_t permille)
+{
+	uint64_t before = 0;
+	uint32_t i = 0;
+
+	for (i = 0; i < BENCH_BUCKETS - 1; i++) {
+		before += b[i];
+		if (before * 1000 >= calls * permille)
+			break;
+	}
+	return i < 16 ? i : (double)((uint64_t)(i % 16 + 17) << (i / 16 - 4));
+}
+
+static void tail_of(struct bench_machine *m, struct bench_result *out)
+{
+	std::vector<uint32_t> all(TAIL_WARPS * BENCH_BUCKETS), b(BENCH_BUCKETS);
+	uint64_t calls = 0;
+	size_t i;
+
+	CUDA(cudaMemcpy(all.data(), m->buckets, all.size() * 4, cudaMemcpyDeviceToHost));
+	for (i = 0; i < all.size(); i++) {
+		b[i % BENCH_BUCKETS] += all[i];
+		calls += all[i];
+	}
+	out->tail[0] = bucket_of(b, calls, 500);
+	out->tail[1] = bucket_of(b, calls, 990);
+	out->tail[2] = bucket_of(b, calls, 999);
+}
+
 static double median_samples(struct bench_machine *m)
 {
 	std::vector<uint32_t> s(ROUNDS);
@@ -306,7 +343,8 @@ static struct bench_result measure(struct bench_machine *m, const struct bench_r
 	uint32_t n = queues_of(r), one = 1, live = r.blocks * r.warps;
 	struct nic_args nic = { m->queues, m->results, m->words + 96, n,
 				n > 8 ? 3000U : r.test == LATENCY ? 0U : 100U,
-				r.test == LATENCY, r.test == LATENCY, m->blind };
+				r.test == LATENCY, r.test == LATENCY && !r.lazy,
+				r.test == LATENCY, m->blind };
 	dim3 grid(r.blocks + a.skip + (r.mode == SHARED_COURIER));
 	dim3 block((r.warps + (r.mode == BLOCK_COURIER)) * 32);
 	std::vector<uint64_t> times(4 * MAX_WARPS);
@@ -328,10 +366,14 @@ static struct bench_result measure(struct bench_machine *m, const struct bench_r
 	wait_idle(m, m->nic, "fake NIC");
 	CUDA(cudaMemcpy(times.data(), m->times, times.size() * 8, cudaMemcpyDeviceToHost));
 	verify(m, r, a, times, &out);
-	if (r.test == LATENCY || r.test == QUIET)
+	if (r.test >= LATENCY)
 		out.cycles = median_samples(m);
 	else
 		time_of(r, times, &out);
+	if (r.test == TAIL) {
+		tail_of(m, &out);
+		out.cycles = out.tail[2];
+	}
 	return out;
 }
 

@@ -53,6 +53,7 @@ struct nic_args {
 	uint32_t count;
 	uint32_t idle_ns;
 	bool follow_db;		/* the doorbell instead of the record */
+	bool strict;		/* with follow_db: the record must not be behind the doorbell */
 	bool check_late;	/* complete first: for latencies, one post at a time */
 	bool blind;		/* look at no entry: what checking costs */
 };
@@ -157,15 +158,20 @@ static __device__ __forceinline__ void nic_tell(const struct nic_args &a, uint32
 /* How far to go, for the thread that looks; @end: it is over. */
 static __device__ __forceinline__ uint64_t nic_next(const struct nic_args &a,
 						    const struct nic_queue &q, uint64_t done,
-						    bool &end)
+						    bool &end, uint64_t &behind)
 {
+	uint32_t record = 0;
 	uint64_t now;
 
 	end = *(volatile uint32_t *)a.stop;
 	now = nic_rung(q, done, a.follow_db);
 	end &= now == done;
+	if (a.strict && now != done)
+		record = *(volatile uint32_t *)q.dbrec;
 	if (a.check_late && now != done)
 		nic_complete(q, now);
+	if (a.strict && now != done)
+		behind += (uint16_t)(gda_swap32(record) - (uint32_t)now) >= 0x8000;
 	if (now != done)
 		gda_fence_gpu();
 	return now;
@@ -186,7 +192,7 @@ static __global__ void nic_kernel(struct nic_args a)
 		bool end = false;
 
 		if (!lane)
-			now = nic_next(a, q, r.done, end);
+			now = nic_next(a, q, r.done, end, r.stale);
 		now = __shfl_sync(~0U, now, 0);
 		if (__shfl_sync(~0U, end, 0))
 			break;
@@ -226,7 +232,7 @@ static __global__ void NIC_CLUSTER nic_kernel_single(struct nic_args a)
 
 		if (!lane) {
 			do {
-				now = nic_next(a, q, r.done, end);
+				now = nic_next(a, q, r.done, end, r.stale);
 				if (now == r.done && !end && a.idle_ns)
 					__nanosleep(a.idle_ns);
 			} while (now == r.done && !end);

@@ -6,13 +6,17 @@
 #include "nic.cuh"
 
 enum bench_mode { EXCLUSIVE, SHARED, SHARED_COURIER, BLOCK, BLOCK_COURIER };
-enum bench_test { PUT, EACH, SIGNAL, BATCH, LATENCY, QUIET };
+enum bench_test { PUT, EACH, SIGNAL, BATCH, NOWAIT, TAIL, LATENCY, QUIET, FIRST };
 enum bench_map { ONE_QUEUE, BLOCK_QUEUE, WARP_QUEUE };
+
+/* Sixteen to an octave: how many calls took so many cycles, by warp. */
+#define BENCH_BUCKETS	512
 
 struct bench_args {
 	struct gda_view *views;
 	uint64_t *t0, *t1, *cycles, *ops;	/* of each warp */
 	uint32_t *samples;
+	uint32_t *buckets;
 	uint32_t *barrier;
 	uint32_t *posters;
 	int *error;
@@ -56,6 +60,11 @@ static __device__ __forceinline__ int64_t bench_one(queue &q, uint32_t id, uint3
 
 	if constexpr (test == SIGNAL)
 		return bench_signal(q, id, number++);
+	if constexpr (test == NOWAIT) {
+		ticket = bench_post<false>(q, id, number, GDA_NOWAIT);
+		number += ticket >= 0;
+		return ticket == -EAGAIN ? 0 : ticket;
+	}
 	if constexpr (test == BATCH)
 		for (i = 1; i < batch; i++)
 			ticket |= bench_post<false>(q, id, number++, GDA_DEFER);
@@ -70,7 +79,27 @@ static __device__ __forceinline__ void bench_start(const struct bench_args &a)
 		;
 }
 
-/* One put and its completion, or two quiets long after a put. */
+/* Between two powers of two the four bits behind the first. */
+__host__ __device__ static inline uint32_t bench_bucket(uint32_t cycles)
+{
+	uint32_t power = 4;
+
+	if (cycles < 16)
+		return cycles;
+	while (cycles >> (power + 1))
+		power++;
+	return power * 16 + (cycles >> (power - 4) & 15);
+}
+
+static __device__ __forceinline__ void bench_count(const struct bench_args &a, uint32_t warp,
+						   uint64_t cycles)
+{
+	uint32_t most = cycles >> 31 ? 0x7fffffff : (uint32_t)cycles;
+
+	a.buckets[warp * BENCH_BUCKETS + bench_bucket(most)]++;
+}
+
+/* One put and its completion, or a quiet long after a put, the first or the second. */
 template <enum bench_test test, class queue>
 static __device__ __forceinline__ int64_t bench_latency(const struct bench_args &a, queue &q,
 							uint32_t id, uint32_t &number)
@@ -82,10 +111,11 @@ static __device__ __forceinline__ int64_t bench_latency(const struct bench_args 
 		uint64_t begin = clock64(), end;
 
 		bad |= bench_post<false>(q, id, number++, 0);
-		if constexpr (test == QUIET) {
+		if constexpr (test == QUIET || test == FIRST) {
 			while (clock64() - begin < 40000)
 				;
-			bad |= gda_quiet(q, 0);
+			if (test == QUIET)
+				bad |= gda_quiet(q, 0);
 			begin = clock64();
 		}
 		bad |= gda_quiet(q, 0);
@@ -106,11 +136,11 @@ static __device__ __forceinline__ void bench_posts(const struct bench_args &a, q
 
 	if (test != EACH && lane)
 		return;
-	if constexpr (test == LATENCY || test == QUIET) {
+	if constexpr (test >= LATENCY) {
 		bad = bench_latency<test>(a, q, id, number);
 		n = a.rounds;
 	} else {
-		for (i = 0; i < a.warm; i++)
+		for (i = 0; test == NOWAIT ? number < a.warm : i < a.warm; i++)
 			bad |= bench_one<test>(q, id, number, a.batch);
 		if (!lane)
 			bench_start(a);
@@ -120,14 +150,21 @@ static __device__ __forceinline__ void bench_posts(const struct bench_args &a, q
 		c0 = clock64();
 		do {
 #pragma unroll 1
-			for (i = 0; i < 8; i++)
+			for (i = 0; i < 8; i++) {
+				uint64_t begin = test == TAIL ? clock64() : 0;
+
 				bad |= bench_one<test>(q, id, number, a.batch);
+				if (test == TAIL)
+					bench_count(a, warp, clock64() - begin);
+			}
 			n += 8;
 			c1 = clock64() - c0;
 			if (test == EACH)
 				c1 = __shfl_sync(~0U, c1, 0);
 		} while (c1 < a.window);
 		t1 = gda_clock_ns();
+		if (test == NOWAIT)
+			n = number - a.warm;
 	}
 	if (!lane)
 		bad |= gda_quiet(q, 0);
