@@ -53,17 +53,17 @@ static __device__ void post_one(const struct gda_port &p, uint64_t index, uint32
 static __device__ int post_pairs(const struct job &j, uint32_t id)
 {
 	struct gda_shared q = gda_shared_open(j.v, false);
-	int64_t index = 0;
+	int64_t ticket = 0;
 
 	for (uint32_t i = 0; i < j.puts; i += 2) {
-		index = gda_take(q, 2, 0);
-		if (index < 0)
-			return (int)index;
-		post_one(q.port, index, id, i);
-		post_one(q.port, index + 1, id, i + 1);
-		gda_give(q, index, 2, 0);
+		ticket = gda_post(q, 2, 0, [&](uint64_t index) {
+			post_one(q.port, index, id, i);
+			post_one(q.port, index + 1, id, i + 1);
+		});
+		if (ticket < 0)
+			return (int)ticket;
 	}
-	return gda_wait(q, index + 1, 0);
+	return gda_wait(q, ticket, 0);
 }
 
 static __global__ void post_kernel(struct job j)

@@ -18,12 +18,18 @@ $(GPU_OUT)/paths: selftests/gpu/paths.cu $(GPU_HEADERS) tools/gda-bench-gpu/benc
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCC_FLAGS) -o $@ $<
 
+$(GPU_OUT)/courier: selftests/gpu/courier.cu $(wildcard tools/gda-bench-gpu/*.cuh) $(GPU_HEADERS) \
+		tools/gda-bench-gpu/bench.mk
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCC_FLAGS) -o $@ $<
+
 .PHONY: bench-gpu
-bench-gpu: $(GPU_BENCH) ## measure: measure posting by a GPU (where there is one)
+bench-gpu: $(GPU_BENCH) ## measure posting by a GPU (where there is one)
 	@$(GPU_BENCH)
 
 .PHONY: check-gpu
-check-gpu: $(GPU_OUT)/paths $(LIBTEST_OUT)/gpu ## test: the tests that need a GPU
+check-gpu: $(GPU_OUT)/paths $(GPU_OUT)/courier $(LIBTEST_OUT)/gpu ## the tests that need a GPU
 	@selftests/gpu/sass.sh
 	@$(GPU_OUT)/paths
+	@$(GPU_OUT)/courier
 	@$(LIBTEST_OUT)/gpu

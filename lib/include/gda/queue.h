@@ -270,7 +270,7 @@ GDA_HELPER int gda_reserve(struct gda_view *v, unsigned int *flags, uint64_t *in
 
 #ifdef __CUDA_ARCH__
 	if (!(*flags & GDA_EXCLUSIVE)) {
-		waited = gda_shared_take(gda_port_open(v), 1, *flags);
+		waited = gda_shared_reserve(v, 1, *flags);
 		*index = (uint64_t)waited;
 		return waited < 0 ? (int)waited : 0;
 	}
@@ -406,8 +406,7 @@ GDA_HELPER void gda_publish(struct gda_view *v, uint64_t index, unsigned int fla
 	}
 #ifdef __CUDA_ARCH__
 	/* nothing is deferred, for whoever leads rings for many anyway */
-	gda_shared_publish<false>(gda_port_open(v), index, 1,
-				  flags & GDA_SYSTEM ? 0 : v->caps);
+	gda_shared_publish_view(v, index, 1, flags);
 #else
 	gda_publish_shared(v, index, ring);
 	if (!ring)

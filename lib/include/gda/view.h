@@ -86,9 +86,10 @@ extern "C" {
  * @error: vendor << 8 | syndrome of that slot
  * @deferred: 2 * (index + 1) of the newest deferred post, plus 1 if it was exclusive
  * @flushed: everything below was rung by a flush
- * @offer: GPU: where to go on for whoever takes the headship; 0: it is not on offer
+ * @offer: GPU: where to go on for the poster that takes the headship (top bit: one of many
+ *	is to); 0: it is not on offer
  * @retreat: GPU: posters that want to give a slot back
- * @rung: GPU: where the headship was left, by who has rung for all below
+ * @rung: GPU: all below was rung; the headship is there unless somebody leads
  *
  * The first 128 bytes are constant while anybody posts. Each group after them is
  * written by different threads at different times and has its own 128 bytes (the

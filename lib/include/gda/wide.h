@@ -61,7 +61,7 @@ GDA_SLOW int64_t gda_wide_reserve(struct gda_view *v, uint32_t n, unsigned int *
 		return -EMSGSIZE;
 #ifdef __CUDA_ARCH__
 	if (!(*flags & GDA_EXCLUSIVE))
-		return gda_shared_take(gda_port_open(v), n, *flags);
+		return gda_shared_reserve(v, n, *flags);
 #endif
 	for (polls = 1;; polls++) {
 		index = gda_wide_try(v, n, flags);
@@ -111,8 +111,7 @@ GDA_SLOW void gda_wide_publish(struct gda_view *v, uint64_t index, uint32_t n,
 		return;
 	}
 #ifdef __CUDA_ARCH__
-	gda_shared_publish<false>(gda_port_open(v), index, n,
-				  flags & GDA_SYSTEM ? 0 : v->caps);
+	gda_shared_publish_view(v, index, n, flags);
 #else
 	int ring = !(flags & GDA_DEFER);
 	uint32_t kind = ring ? GDA_SLOT_READY : GDA_SLOT_DEFERRED;

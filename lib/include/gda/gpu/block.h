@@ -153,18 +153,24 @@ GDA_GPU_API void gda_block_close(struct gda_block *b)
 	__syncthreads();
 }
 
-/* Look at the CQ; returns the consumer index. */
-GDA_DEVICE uint32_t gda_block_poll(struct gda_block *b)
+/* Take note of a look at the CQ; returns the consumer index. */
+GDA_DEVICE uint32_t gda_block_note(struct gda_block *b, uint32_t word)
 {
 	uint32_t old = gda_block_load(&b->done);
 	bool failed;
-	uint32_t now = (uint32_t)gda_gpu_completed(b->view, old, failed);
+	uint32_t now = (uint32_t)gda_gpu_completed(b->view, word, old, failed);
 
 	if (failed)
 		gda_block_store(&b->failed, 1);
 	if (now != old)
 		atomicCAS(&b->done, old, now);
 	return gda_block_load(&b->done);
+}
+
+GDA_DEVICE uint32_t gda_block_poll(struct gda_block *b)
+{
+	return gda_block_note(b, gda_nic_load32((const uint32_t *)
+		(b->view->cq + offsetof(struct gda_mlx5_cqe, wqe_counter))));
 }
 
 GDA_DEVICE uint32_t gda_block_limit(struct gda_block *b, uint32_t mask, uint32_t done)
@@ -224,22 +230,38 @@ GDA_DEVICE_SLOW uint64_t gda_block_room(struct gda_block *b, uint32_t mask, uint
 	return (uint64_t)index << 32 | limit;
 }
 
-GDA_DEVICE int64_t gda_take(struct gda_block_queue &q, uint32_t n, unsigned int flags)
+/* 32 bits seen from the poster's newest post, in 64. */
+GDA_DEVICE uint64_t gda_block_widen(const struct gda_block_queue &q, uint32_t index)
 {
-	uint32_t index = atomicAdd(&q.block->reserved, n);
+	return q.last + (int64_t)(int32_t)(index - (uint32_t)q.last);
+}
 
-	if (__builtin_expect((int32_t)(index + n - q.limit) > 0, 0)) {
-		uint64_t got = gda_block_room(q.block, q.port.mask, index, n, flags);
-		int32_t over;
+GDA_DEVICE bool gda_take(struct gda_block_queue &q, uint32_t n, unsigned int flags,
+			 uint64_t &index)
+{
+	uint32_t at = atomicAdd(&q.block->reserved, n);
 
-		index = (uint32_t)(got >> 32);
-		over = (int32_t)(index + n - (uint32_t)got);
-		if (over > 0)
-			return -over;
-		q.limit = (uint32_t)got;
-	}
-	q.last += (int64_t)(int32_t)(index - (uint32_t)q.last);
-	return (int64_t)q.last;
+	index = gda_block_widen(q, at);
+	return (int32_t)(at + n - q.limit) > 0;
+}
+
+GDA_DEVICE int gda_room(struct gda_block_queue &q, uint32_t n, unsigned int flags,
+			uint64_t &index)
+{
+	uint64_t got = gda_block_room(q.block, q.port.mask, (uint32_t)index, n, flags);
+	int32_t over = (int32_t)((uint32_t)(got >> 32) + n - (uint32_t)got);
+
+	if (over > 0)
+		return -over;
+	q.limit = (uint32_t)got;
+	index = gda_block_widen(q, (uint32_t)(got >> 32));
+	return 0;
+}
+
+GDA_DEVICE struct gda_turn gda_begin(struct gda_block_queue &q, uint64_t index, uint32_t n)
+{
+	q.last = index;
+	return {};
 }
 
 /* How many slots from @from on are marked, as far as one word of marks tells. */
@@ -320,7 +342,7 @@ GDA_DEVICE void gda_block_mark(struct gda_block *b, uint32_t index, uint32_t n)
 
 /* At most 32 entries. */
 GDA_DEVICE void gda_give(struct gda_block_queue &q, uint64_t index, uint32_t n,
-			 unsigned int flags)
+			 unsigned int flags, const struct gda_turn &turn)
 {
 	if (flags & GDA_SYSTEM)
 		gda_fence_system();
@@ -333,22 +355,37 @@ GDA_DEVICE void gda_give(struct gda_block_queue &q, uint64_t index, uint32_t n,
 	}
 }
 
-GDA_DEVICE int64_t gda_take_warp(struct gda_block_queue &q, unsigned int flags)
+GDA_DEVICE bool gda_take_warp(struct gda_block_queue &q, unsigned int flags, uint64_t &index)
 {
-	unsigned int lane = threadIdx.x & 31;
-	int64_t index = 0;
+	bool full = false;
 
-	if (!lane)
-		index = gda_take(q, 32, flags);
-	index = __shfl_sync(~0U, index, 0);
-	return index < 0 ? index : index + lane;
+	index = 0;
+	if (!(threadIdx.x & 31))
+		full = gda_take(q, 32, flags, index);
+	return gda_first_lane(full, index);
 }
 
-GDA_DEVICE void gda_give_warp(struct gda_block_queue &q, uint64_t index, unsigned int flags)
+GDA_DEVICE int gda_room_warp(struct gda_block_queue &q, unsigned int flags, uint64_t &index)
+{
+	int err = 0;
+
+	if (!(threadIdx.x & 31))
+		err = gda_room(q, 32, flags, index);
+	index = __shfl_sync(~0U, index, 0);
+	return __shfl_sync(~0U, err, 0);
+}
+
+GDA_DEVICE struct gda_turn gda_begin_warp(struct gda_block_queue &q, uint64_t index)
+{
+	return gda_begin(q, index, 32);
+}
+
+GDA_DEVICE void gda_give_warp(struct gda_block_queue &q, uint64_t index, unsigned int flags,
+			      const struct gda_turn &turn)
 {
 	__syncwarp();
 	if (!(threadIdx.x & 31))
-		gda_give(q, index, 32, flags);
+		gda_give(q, index, 32, flags, turn);
 	__syncwarp();
 }
 
@@ -357,16 +394,17 @@ GDA_DEVICE void gda_ring_deferred(struct gda_block_queue &q)
 {
 }
 
-/* 32 bits seen from the poster's newest post, in 64. */
-GDA_DEVICE uint64_t gda_block_widen(const struct gda_block_queue &q, uint32_t index)
+GDA_DEVICE uint32_t gda_look(const struct gda_block_queue &q)
 {
-	return q.last + (int64_t)(int32_t)(index - (uint32_t)q.last);
+	return gda_port_last(q.port);
 }
 
-GDA_DEVICE uint64_t gda_refresh(struct gda_block_queue &q, bool &failed)
+GDA_DEVICE uint64_t gda_refresh(struct gda_block_queue &q, uint32_t look, bool &failed)
 {
-	uint32_t done = gda_block_poll(q.block);
+	uint32_t done;
 
+	gda_acquire();
+	done = gda_block_note(q.block, look);
 	failed = gda_block_load(&q.block->failed);
 	return gda_block_widen(q, done);
 }

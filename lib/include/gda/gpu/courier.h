@@ -15,11 +15,15 @@
  * struct gda_shared - a queue shared by threads of the GPU, as one of them sees it
  * @port: constants
  * @done: slots this poster knows to have completed
+ * @parked: slot at which this poster has left the headship last, or %GDA_NO_ERROR
+ * @slack: slots that were free behind this poster's newest post that did not wait
  * @courier: somebody runs gda_courier_run(); a constant
  */
 struct gda_shared {
 	struct gda_port port;
 	uint64_t done;
+	uint64_t parked;
+	uint32_t slack;
 	bool courier;
 };
 
@@ -38,50 +42,110 @@ GDA_GPU_API struct gda_shared gda_shared_open(struct gda_view *v, bool courier)
 
 	q.port = gda_port_open(v);
 	q.done = 0;
+	q.parked = GDA_NO_ERROR;
+	q.slack = 0;
 	q.courier = courier;
 	return q;
 }
 
-GDA_DEVICE int64_t gda_take(struct gda_shared &q, uint32_t n, unsigned int flags)
+/*
+ * Without waiting a slot is taken as with waiting if there was room enough at the last
+ * post; GDA_NO_ERROR: none is taken yet.
+ */
+GDA_DEVICE bool gda_take(struct gda_shared &q, uint32_t n, unsigned int flags, uint64_t &index)
 {
-	return gda_shared_take(q.port, n, flags);
+	uint64_t completed;
+	bool full;
+
+	index = GDA_NO_ERROR;
+	if (flags & GDA_NOWAIT && q.slack < gda_shared_margin(q.port.mask))
+		return true;
+	full = gda_shared_take(q.port, n, index, completed);
+	if (flags & GDA_NOWAIT)
+		q.slack = full ? 0 : q.port.mask + 1 - (uint32_t)(index + n - completed);
+	return full;
 }
 
-GDA_DEVICE void gda_give(struct gda_shared &q, uint64_t index, uint32_t n, unsigned int flags)
+GDA_DEVICE int gda_room(struct gda_shared &q, uint32_t n, unsigned int flags, uint64_t &index)
+{
+	struct gda_view *v = q.port.view;
+	int64_t got;
+
+	if (flags & GDA_NOWAIT && index == GDA_NO_ERROR)
+		got = gda_shared_try(v, n);
+	else
+		got = gda_shared_room(v, index, n, flags & GDA_NOWAIT);
+	if (got < 0)
+		return (int)got;
+	index = (uint64_t)got;
+	if (flags & GDA_NOWAIT)
+		q.slack = q.port.mask + 1 -
+			  (uint32_t)(index + n - gda_gpu_load64(&v->completed));
+	return 0;
+}
+
+GDA_DEVICE struct gda_turn gda_begin(struct gda_shared &q, uint64_t index, uint32_t n)
+{
+	if (q.courier)
+		return {};
+	return gda_shared_come<true>(q.port, index, n, q.parked);
+}
+
+GDA_DEVICE void gda_give(struct gda_shared &q, uint64_t index, uint32_t n, unsigned int flags,
+			 const struct gda_turn &turn)
 {
 	uint32_t caps = flags & GDA_SYSTEM ? 0 : q.port.caps;
 
-	if (!q.courier) {
-		gda_shared_publish<false>(q.port, index, n, caps);
-		return;
-	}
-	gda_release(caps);
-	gda_shared_leave(q.port, index, n);
+	if (q.courier)
+		gda_shared_leave(q.port, index, n, caps);
+	else
+		q.parked = gda_shared_publish<false>(q.port, index, n, caps, turn);
 }
 
-GDA_DEVICE int64_t gda_take_warp(struct gda_shared &q, unsigned int flags)
+GDA_DEVICE bool gda_take_warp(struct gda_shared &q, unsigned int flags, uint64_t &index)
 {
-	unsigned int lane = threadIdx.x & 31;
-	int64_t index = 0;
+	bool full = false;
 
-	if (!lane)
-		index = gda_shared_take(q.port, 32, flags);
+	index = 0;
+	if (!(threadIdx.x & 31))
+		full = gda_take(q, 32, flags, index);
+	if (flags & GDA_NOWAIT)
+		return __shfl_sync(~0U, full, 0);
+	return gda_first_lane(full, index);
+}
+
+GDA_DEVICE int gda_room_warp(struct gda_shared &q, unsigned int flags, uint64_t &index)
+{
+	int err = 0;
+
+	if (!(threadIdx.x & 31))
+		err = gda_room(q, 32, flags, index);
 	index = __shfl_sync(~0U, index, 0);
-	return index < 0 ? index : index + lane;
+	return __shfl_sync(~0U, err, 0);
 }
 
-GDA_DEVICE void gda_give_warp(struct gda_shared &q, uint64_t index, unsigned int flags)
+/* Only the first lane's is looked at. */
+GDA_DEVICE struct gda_turn gda_begin_warp(struct gda_shared &q, uint64_t index)
+{
+	struct gda_turn turn;
+
+	if (!(threadIdx.x & 31))
+		turn = gda_begin(q, index, 32);
+	return turn;
+}
+
+GDA_DEVICE void gda_give_warp(struct gda_shared &q, uint64_t index, unsigned int flags,
+			      const struct gda_turn &turn)
 {
 	uint32_t caps = flags & GDA_SYSTEM ? 0 : q.port.caps;
 
 	if (!q.courier) {
-		gda_shared_publish<true>(q.port, index, 32, caps);
+		q.parked = gda_shared_publish<true>(q.port, index, 32, caps, turn);
 		return;
 	}
-	gda_release(caps);
 	__syncwarp();
 	if (!(threadIdx.x & 31))
-		gda_shared_leave(q.port, index, 32);
+		gda_shared_leave(q.port, index, 32, caps);
 }
 
 /* Somebody rings. */
@@ -89,14 +153,56 @@ GDA_DEVICE void gda_ring_deferred(struct gda_shared &q)
 {
 }
 
-GDA_DEVICE uint64_t gda_refresh(struct gda_shared &q, bool &failed)
-{
-	uint64_t done = gda_poll(q.port.view, 0);
+/**
+ * struct gda_shared_look - how far the device had come, at a look
+ * @completed: the cached consumer index, beside it
+ * @word: of the completion entry
+ */
+struct gda_shared_look {
+	uint64_t completed;
+	uint32_t word;
 
-	failed = gda_load_acquire64(&q.port.view->error_index) != GDA_NO_ERROR;
-	if (!failed)
-		q.done = done;
-	return done;
+	__device__ bool operator==(const struct gda_shared_look &other) const
+	{
+		return word == other.word;
+	}
+};
+
+GDA_DEVICE struct gda_shared_look gda_look(const struct gda_shared &q)
+{
+	return { gda_gpu_load64(&q.port.view->completed), gda_port_last(q.port) };
+}
+
+/* The queue has failed, or nothing can be told from a look. */
+GDA_DEVICE_SLOW uint64_t gda_shared_failed(struct gda_view *v, uint64_t known, bool &failed)
+{
+	uint64_t done = gda_poll(v, 0);
+
+	failed = gda_load_acquire64(&v->error_index) != GDA_NO_ERROR;
+	return failed ? done : known;
+}
+
+/*
+ * The cached index is right, or was a moment ago, so the device is no more than a ring
+ * ahead of it; if it seems to be, the entry was looked at before. The entry of success
+ * tells that all before has succeeded; the cached index alone would not.
+ */
+GDA_DEVICE uint64_t gda_refresh(struct gda_shared &q, const struct gda_shared_look &look,
+				bool &failed)
+{
+	uint32_t word = gda_swap32(look.word), opcode = word >> 4 & 0xf;
+	uint64_t now = gda_widen(look.completed, word >> 16);
+
+	failed = false;
+	if (opcode == GDA_MLX5_CQE_REQ_ERR)
+		return gda_shared_failed(q.port.view, q.done, failed);
+	if (opcode != GDA_MLX5_CQE_REQ || now - look.completed > q.port.mask + 1 || now <= q.done)
+		return q.done;
+	gda_acquire();
+	if (now != look.completed)
+		gda_gpu_max64(&q.port.view->completed, now);
+	q.done = now;
+	return now;
 }
 
 GDA_DEVICE uint64_t gda_known(const struct gda_shared &q)
@@ -104,27 +210,21 @@ GDA_DEVICE uint64_t gda_known(const struct gda_shared &q)
 	return q.done;
 }
 
-GDA_DEVICE uint64_t gda_posted(struct gda_shared &q)
+/* Park the headship at slot @next, unless that is ready by now and @last is not set. */
+GDA_DEVICE bool gda_courier_park(const struct gda_port &p, uint64_t next, bool one, bool last)
 {
-	return gda_handed_out(q.port.view);
-}
+	bool parked = last;
 
-/* One load: of what was handed out since. */
-GDA_DEVICE bool gda_quiet_known(struct gda_shared &q)
-{
-	return gda_gpu_load64(&q.port.view->reserved) <= q.done;
-}
-
-/* Where the headship is parked, at most a ring from what was handed out. */
-GDA_DEVICE uint64_t gda_courier_start(const struct gda_port &p)
-{
-	uint64_t at = gda_gpu_load64(&p.view->reserved), back;
-
-	for (back = 0; back <= p.mask; back++, at--)
-		if (gda_shared_heads(p, at, gda_shared_load(p, at)) >>
-		    ((uint32_t)at & p.mask & 31) & 1)
-			break;
-	return at;
+	gda_release(p.caps);
+	if (one) {
+		gda_gpu_store64(&p.view->rung, next);
+		if (last)
+			gda_gpu_toggle64(gda_shared_word(p, next),
+					 gda_shared_coming(next, p.mask));
+		else
+			parked = gda_shared_park(p, next);
+	}
+	return __shfl_sync(~0U, parked, 0);
 }
 
 /**
@@ -132,8 +232,9 @@ GDA_DEVICE uint64_t gda_courier_start(const struct gda_port &p)
  * @q: the queue, as a poster opens it
  * @posters: how many may still post; see gda_courier_leave()
  *
- * For a whole warp, called before anybody posts with the courier (posters may already
- * wait for their first slot to complete, but not post without it).
+ * For a whole warp. Posters that use the courier may come before it does, and wait; what they
+ * have posted it rings. Before it returns, also when aborted, it gives back the headship, so that
+ * another courier may run, or posters without one if all those with it have left.
  *
  * Return: 0 when no poster is left and all is rung; -ESHUTDOWN aborted.
  */
@@ -141,14 +242,16 @@ GDA_GPU_API int gda_courier_run(const struct gda_shared &q, const uint32_t *post
 {
 	struct gda_port p = q.port;
 	struct gda_view *v = p.view;
-	uint64_t start = gda_courier_start(p), next = start, told = 0, end;
-	bool first = !(threadIdx.x & 31);
-	unsigned int idle = 0;
+	/* nobody leads, so this is where the headship is */
+	uint64_t start = gda_load_acquire64(&v->rung), next = start, told = 0, end;
+	bool first = !(threadIdx.x & 31), coming;
+	unsigned int idle = 0, ending = 0;
 	uint32_t last, left;
+	int err = 0;
 
 	for (;;) {
 		last = gda_port_last(p);
-		end = gda_shared_walk_warp(p, next);
+		end = gda_shared_walk_warp(p, next, coming);
 		if (first)
 			told = gda_shared_advance(p, next, last, told);
 		if (end != next) {
@@ -157,24 +260,31 @@ GDA_GPU_API int gda_courier_run(const struct gda_shared &q, const uint32_t *post
 				gda_port_ring(p, end);
 			next = end;
 			idle = 0;
-			continue;
+			if (!ending)
+				continue;
 		}
-		if (++idle % GDA_POLLS)
-			continue;
-		left = gda_load_acquire32(posters);
-		if (__shfl_sync(~0U, !left && gda_gpu_load64(&v->reserved) <= next, 0))
+		if (!ending) {
+			if (++idle % GDA_POLLS)
+				continue;
+			left = gda_load_acquire32(posters);
+			left = left || gda_gpu_load64(&v->reserved) > next;
+			if (__shfl_sync(~0U, left, 0)) {
+				left = gda_nic_load32((const uint32_t *)v->abort);
+				if (!__shfl_sync(~0U, left, 0))
+					continue;
+				err = -ESHUTDOWN;
+			}
+			/* the first owner to be waited for found this turned, and turned it back */
+			if (first)
+				gda_gpu_toggle64(gda_shared_word(p, start),
+						 gda_shared_coming(start, p.mask));
+		}
+		/* posters that go on posting after an abort do not keep it here */
+		if (gda_courier_park(p, next, first, ++ending == GDA_POLLS))
 			break;
-		if (__shfl_sync(~0U, gda_nic_load32((const uint32_t *)v->abort), 0))
-			return -ESHUTDOWN;
 	}
 	gda_release(p.caps);
-	if (first) {
-		gda_gpu_store64(&v->rung, next);
-		gda_gpu_toggle64(gda_shared_word(p, start), gda_shared_head(start, p.mask));
-		gda_gpu_toggle64(gda_shared_word(p, next), gda_shared_head(next, p.mask));
-	}
-	gda_release(p.caps);
-	return 0;
+	return err;
 }
 
 /**

@@ -115,6 +115,20 @@ GDA_DEVICE void gda_fence_system(void)
 	asm volatile("fence.acq_rel.sys;" ::: "memory");
 }
 
+/*
+ * To the compiler @v is needed here, so that it does not put off computing it until after
+ * an atomic operation or a fence that follows, which is a wait of hundreds of cycles.
+ */
+GDA_DEVICE void gda_need32(uint32_t v)
+{
+	asm volatile("" ::"r"(v));
+}
+
+GDA_DEVICE void gda_need64(uint64_t v)
+{
+	asm volatile("" ::"l"(v));
+}
+
 /* Release to whoever reads the queue, and acquire what other posters released. */
 GDA_DEVICE void gda_pass_on(uint32_t caps)
 {
@@ -144,6 +158,7 @@ GDA_DEVICE void gda_release(uint32_t caps)
  * @slots: marks of its slots, for shared posting
  * @dbrec: doorbell record of the send queue
  * @db: doorbell
+ * @last: word of the completion entry that tells how far the device has come
  * @mask: slots - 1
  * @caps: GDA_VIEW_*: what posters may rely on
  * @qpn_be: QP number << 8, big-endian
@@ -156,9 +171,20 @@ struct gda_port {
 	uint32_t *slots;
 	uint32_t *dbrec;
 	uint64_t *db;
+	const uint32_t *last;
 	uint32_t mask;
 	uint32_t caps;
 	uint32_t qpn_be;
+};
+
+/**
+ * struct gda_turn - between taking a slot and publishing it, for shared posting
+ * @word: bits of the first slot, or of the one behind if @passed, as they were
+ * @passed: the headship was here, and was moved on
+ */
+struct gda_turn {
+	uint64_t word;
+	bool passed;
 };
 
 GDA_DEVICE struct gda_port gda_port_open(struct gda_view *v)
@@ -170,10 +196,32 @@ GDA_DEVICE struct gda_port gda_port_open(struct gda_view *v)
 	p.slots = (uint32_t *)v->slots;
 	p.dbrec = (uint32_t *)v->dbrec;
 	p.db = (uint64_t *)v->db;
+	p.last = (const uint32_t *)(v->cq + offsetof(struct gda_mlx5_cqe, wqe_counter));
 	p.mask = v->mask;
 	p.caps = v->caps;
 	p.qpn_be = (uint32_t)(v->qpn_be >> 32);
 	return p;
+}
+
+/*
+ * How far the device has come. A look acquires nothing, so that many may be in flight;
+ * gda_acquire() makes what the device did before visible to whoever believes it.
+ */
+GDA_DEVICE uint32_t gda_port_last(const struct gda_port &p)
+{
+	uint32_t word;
+
+	asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(word) : "l"(p.last) : "memory");
+	return word;
+}
+
+GDA_DEVICE void gda_acquire(void)
+{
+#if __CUDA_ARCH__ >= 900
+	asm volatile("fence.acquire.sys;" ::: "memory");
+#else
+	gda_fence_system();
+#endif
 }
 
 /**
@@ -194,11 +242,16 @@ GDA_GPU_API bool gda_assume(queue &q, uint32_t caps)
 	return true;
 }
 
+/* The low 16 bits, big-endian, as the upper half of a word. */
+GDA_DEVICE uint32_t gda_port_record(uint64_t next)
+{
+	return __byte_perm((uint32_t)next, 0, 0x0144);
+}
+
 /* All slots below @next are written and released, and nobody else rings. */
 GDA_DEVICE void gda_port_ring(const struct gda_port &p, uint64_t next)
 {
-	/* the low 16 bits, big-endian, as the upper half of a word */
-	uint32_t record = __byte_perm((uint32_t)next, 0, 0x0144);
+	uint32_t record = gda_port_record(next);
 
 	asm volatile("st.relaxed.sys.global.u32 [%0], %1;"
 		     ::"l"(p.dbrec), "r"(record) : "memory");
@@ -213,18 +266,16 @@ GDA_DEVICE void gda_port_ring(const struct gda_port &p, uint64_t next)
  * they may have to be repeated (a doorbell's low byte is 0), so it does not move the use,
  * and with it the wait for the load, in front of them.
  */
-GDA_DEVICE void gda_port_pass_on(const struct gda_port &p, uint32_t caps)
+GDA_DEVICE void gda_port_release_as(const struct gda_port &p, uint32_t caps)
 {
 	do
-		gda_pass_on(caps);
+		gda_release(caps);
 	while (p.qpn_be == ~0U);
 }
 
 GDA_DEVICE void gda_port_release(const struct gda_port &p)
 {
-	do
-		gda_release(p.caps);
-	while (p.qpn_be == ~0U);
+	gda_port_release_as(p, p.caps);
 }
 
 GDA_DEVICE uint32_t gda_swap32(uint32_t v)
@@ -245,11 +296,20 @@ GDA_DEVICE char *gda_port_entry(const struct gda_port &p, uint64_t index, uint32
 	char *entry = p.sq + ((uint32_t)index & p.mask) * (uint64_t)GDA_MLX5_SLOT_BYTES;
 
 	/* 0, the index's two bytes, opcode */
-	gda_store128(entry, __byte_perm((uint32_t)index, opcode, 0x4015), p.qpn_be | ds << 24,
-		     GDA_MLX5_CE_ALWAYS << 24, 0);
+	gda_store128(entry, __byte_perm((uint32_t)index, 0, 0x4014) | opcode << 24,
+		     p.qpn_be | ds << 24, GDA_MLX5_CE_ALWAYS << 24, 0);
 	gda_store128(entry + 16, gda_swap32((uint32_t)(raddr >> 32)),
 		     gda_swap32((uint32_t)raddr), gda_swap32(rkey), 0);
 	return entry + 32;
+}
+
+/* What the first lane of a warp has: @full, and @index, which is no more than 63 bits. */
+GDA_DEVICE bool gda_first_lane(bool full, uint64_t &index)
+{
+	int64_t both = __shfl_sync(~0U, (int64_t)(full ? ~index : index), 0);
+
+	index = (uint64_t)(both < 0 ? ~both : both);
+	return both < 0;
 }
 
 GDA_DEVICE uint32_t gda_block_rank(void)

@@ -76,15 +76,16 @@ GDA_GPU_API void gda_exclusive_close(struct gda_exclusive &q)
 }
 
 /*
- * The consumer index now, at most depth beyond @done, and whether the queue has failed;
- * then the view says where.
+ * The consumer index that @word of the completion entry stands for, at most depth beyond
+ * @done, and whether the queue has failed; then the view says where.
  */
-GDA_DEVICE uint64_t gda_gpu_completed(struct gda_view *v, uint64_t done, bool &failed)
+GDA_DEVICE uint64_t gda_gpu_completed(struct gda_view *v, uint32_t word, uint64_t done,
+				      bool &failed)
 {
-	uint32_t word = gda_swap32(gda_nic_load32((const uint32_t *)
-		(v->cq + offsetof(struct gda_mlx5_cqe, wqe_counter))));
-	uint64_t now = gda_widen(done, word >> 16);
+	uint64_t now;
 
+	word = gda_swap32(word);
+	now = gda_widen(done, word >> 16);
 	failed = (word >> 4 & 0xf) == GDA_MLX5_CQE_REQ_ERR;
 	if ((word >> 4 & 0xf) == GDA_MLX5_CQE_REQ)
 		return now;
@@ -101,6 +102,8 @@ GDA_DEVICE_SLOW int64_t gda_exclusive_room(struct gda_view *v, uint64_t next, ui
 					   uint32_t n, uint32_t unrung, unsigned int flags)
 {
 	uint64_t deadline = gda_gpu_deadline(v, 0);
+	const uint32_t *last = (const uint32_t *)
+		(v->cq + offsetof(struct gda_mlx5_cqe, wqe_counter));
 	uint64_t empty = next - v->mask - 1;	/* completed when none is free */
 	unsigned int polls;
 	bool failed;
@@ -112,7 +115,8 @@ GDA_DEVICE_SLOW int64_t gda_exclusive_room(struct gda_view *v, uint64_t next, ui
 		gda_port_ring(gda_port_open(v), next);
 	}
 	for (polls = 1;; polls++) {
-		free = (uint32_t)(gda_gpu_completed(v, empty + free, failed) - empty);
+		free = (uint32_t)(gda_gpu_completed(v, gda_nic_load32(last), empty + free,
+						    failed) - empty);
 		if (failed)
 			return -EIO;
 		if (free >= n)
@@ -125,47 +129,73 @@ GDA_DEVICE_SLOW int64_t gda_exclusive_room(struct gda_view *v, uint64_t next, ui
 	}
 }
 
-GDA_DEVICE int64_t gda_take(struct gda_exclusive &q, uint32_t n, unsigned int flags)
+/*
+ * The next @n slots are from @index on. Returns whether gda_room() must be called first,
+ * because they are not known to be free.
+ */
+GDA_DEVICE bool gda_take(struct gda_exclusive &q, uint32_t n, unsigned int flags,
+			 uint64_t &index)
 {
-	uint64_t index = q.next;
+	index = q.next;
+	return q.free < n;
+}
 
-	if (__builtin_expect(q.free < n, 0)) {
-		int64_t free = gda_exclusive_room(q.port.view, q.next, q.free, n, q.deferred,
-						  flags);
+/* Wait until they are. Return: 0 or a negative errno. */
+GDA_DEVICE int gda_room(struct gda_exclusive &q, uint32_t n, unsigned int flags,
+			uint64_t &index)
+{
+	int64_t free = gda_exclusive_room(q.port.view, q.next, q.free, n, q.deferred, flags);
 
-		q.deferred = 0;
-		if (free < 0)
-			return free;
-		q.free = (uint32_t)free;
-	}
+	q.deferred = 0;
+	if (free < 0)
+		return (int)free;
+	q.free = (uint32_t)free;
+	return 0;
+}
+
+/* They are free, and are written from now on. */
+GDA_DEVICE struct gda_turn gda_begin(struct gda_exclusive &q, uint64_t index, uint32_t n)
+{
 	q.next += n;
 	q.free -= n;
-	return (int64_t)index;
+	return {};
 }
 
 GDA_DEVICE void gda_give(struct gda_exclusive &q, uint64_t index, uint32_t n,
-			 unsigned int flags)
+			 unsigned int flags, const struct gda_turn &turn)
 {
 	q.deferred += n;
 	if (flags & GDA_DEFER)
 		return;
+	gda_need32(gda_port_record(index + n));
 	gda_release(flags & GDA_SYSTEM ? 0 : q.port.caps);
 	gda_port_ring(q.port, index + n);
 	q.deferred = 0;
 }
 
-GDA_DEVICE int64_t gda_take_warp(struct gda_exclusive &q, unsigned int flags)
+/* The same for all lanes of a warp, which do it together: @index is that of the first. */
+GDA_DEVICE bool gda_take_warp(struct gda_exclusive &q, unsigned int flags, uint64_t &index)
 {
-	int64_t index = gda_take(q, 32, flags);
-
-	return index < 0 ? index : index + (threadIdx.x & 31);
+	return gda_take(q, 32, flags, index);
 }
 
-GDA_DEVICE void gda_give_warp(struct gda_exclusive &q, uint64_t index, unsigned int flags)
+GDA_DEVICE int gda_room_warp(struct gda_exclusive &q, unsigned int flags, uint64_t &index)
+{
+	return gda_room(q, 32, flags, index);
+}
+
+GDA_DEVICE struct gda_turn gda_begin_warp(struct gda_exclusive &q, uint64_t index)
+{
+	return gda_begin(q, index, 32);
+}
+
+GDA_DEVICE void gda_give_warp(struct gda_exclusive &q, uint64_t index, unsigned int flags,
+			      const struct gda_turn &turn)
 {
 	q.deferred += 32;
 	if (flags & GDA_DEFER)
 		return;
+	gda_need32(gda_port_record(index + 32));
 	__syncwarp();
 	if (!(threadIdx.x & 31)) {
 		gda_release(flags & GDA_SYSTEM ? 0 : q.port.caps);
@@ -174,14 +204,22 @@ GDA_DEVICE void gda_give_warp(struct gda_exclusive &q, uint64_t index, unsigned 
 	q.deferred = 0;
 }
 
+/* A look at how far the device has come. */
+GDA_DEVICE uint32_t gda_look(const struct gda_exclusive &q)
+{
+	return gda_port_last(q.port);
+}
+
 /*
- * What has completed by now. Of a queue that has failed this is not kept, so that
+ * What has completed, by that look. Of a queue that has failed this is not kept, so that
  * gda_known() and gda_quiet_known() tell of success only.
  */
-GDA_DEVICE uint64_t gda_refresh(struct gda_exclusive &q, bool &failed)
+GDA_DEVICE uint64_t gda_refresh(struct gda_exclusive &q, uint32_t look, bool &failed)
 {
-	uint64_t done = gda_gpu_completed(q.port.view, gda_known(q), failed);
+	uint64_t done;
 
+	gda_acquire();
+	done = gda_gpu_completed(q.port.view, look, gda_known(q), failed);
 	if (!failed)
 		q.free = (uint32_t)(done + q.port.mask + 1 - q.next);
 	return done;

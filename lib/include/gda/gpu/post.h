@@ -45,22 +45,62 @@ GDA_DEVICE void gda_write_atomic(const struct gda_port &p, uint64_t index, uint3
 		     gda_swap32((uint32_t)(laddr >> 32)), gda_swap32((uint32_t)laddr));
 }
 
+/*
+ * What an entry is made of. A poster that waits for an atomic operation before it knows the
+ * slot swaps the bytes meanwhile; for others it is best done when they are stored.
+ */
+template <class queue>
+GDA_DEVICE void gda_prepare(const queue &, uint64_t, uint32_t, uint32_t, uint32_t, uint64_t)
+{
+}
+
+GDA_DEVICE void gda_prepare(const struct gda_shared &, uint64_t raddr, uint32_t rkey, uint32_t len,
+			    uint32_t lkey, uint64_t laddr)
+{
+	gda_need32(gda_swap32((uint32_t)(raddr >> 32)));
+	gda_need32(gda_swap32((uint32_t)raddr));
+	gda_need32(gda_swap32(rkey));
+	gda_need32(gda_swap32(len));
+	gda_need32(gda_swap32(lkey));
+	gda_need32(gda_swap32((uint32_t)(laddr >> 32)));
+	gda_need32(gda_swap32((uint32_t)laddr));
+}
+
+/*
+ * Post @n entries, which @write writes at the index it is given. The branch that waits
+ * for room is here, not in a function that returns an error: such an answer is looked at
+ * once more where it was returned, also by those that did not wait.
+ */
+template <class queue, class writer>
+GDA_DEVICE int64_t gda_post(queue &q, uint32_t n, unsigned int flags, const writer &write)
+{
+	struct gda_turn turn;
+	uint64_t index;
+	int err;
+
+	if (__builtin_expect(gda_take(q, n, flags, index), 0)) {
+		err = gda_room(q, n, flags, index);
+		if (err)
+			return err;
+	}
+	turn = gda_begin(q, index, n);
+	write(index);
+	gda_give(q, index, n, flags, turn);
+	return (int64_t)(index + n - 1);
+}
+
 /* A write or read of one local segment. @opcode is constant. */
 template <class queue>
 GDA_DEVICE int64_t gda_post_rdma(queue &q, uint32_t opcode, uint64_t laddr, uint32_t lkey,
 				 uint64_t raddr, uint32_t rkey, uint32_t len,
 				 unsigned int flags)
 {
-	int64_t index;
-
 	if (len >> 31)
 		return -EMSGSIZE;
-	index = gda_take(q, 1, flags);
-	if (index < 0)
-		return index;
-	gda_write_rdma(q.port, index, opcode, laddr, lkey, raddr, rkey, len);
-	gda_give(q, index, 1, flags);
-	return index;
+	gda_prepare(q, raddr, rkey, len, lkey, laddr);
+	return gda_post(q, 1, flags, [&](uint64_t index) {
+		gda_write_rdma(q.port, index, opcode, laddr, lkey, raddr, rkey, len);
+	});
 }
 
 template <class queue>
@@ -68,13 +108,10 @@ GDA_DEVICE int64_t gda_post_atomic(queue &q, uint32_t opcode, uint64_t laddr, ui
 				   uint64_t raddr, uint32_t rkey, uint64_t swap_add,
 				   uint64_t compare, unsigned int flags)
 {
-	int64_t index = gda_take(q, 1, flags);
-
-	if (index < 0)
-		return index;
-	gda_write_atomic(q.port, index, opcode, laddr, lkey, raddr, rkey, swap_add, compare);
-	gda_give(q, index, 1, flags);
-	return index;
+	return gda_post(q, 1, flags, [&](uint64_t index) {
+		gda_write_atomic(q.port, index, opcode, laddr, lkey, raddr, rkey, swap_add,
+				 compare);
+	});
 }
 
 /**
@@ -136,15 +173,11 @@ template <class queue>
 GDA_GPU_API int64_t gda_put_value(queue &q, uint64_t raddr, uint32_t rkey, uint64_t value,
 				 unsigned int flags)
 {
-	int64_t index = gda_take(q, 1, flags);
-
-	if (index < 0)
-		return index;
-	gda_store128(gda_port_entry(q.port, index, GDA_MLX5_WRITE, 3, raddr, rkey),
-		     gda_swap32(8 | GDA_MLX5_INLINE), (uint32_t)value,
-		     (uint32_t)(value >> 32), 0);
-	gda_give(q, index, 1, flags);
-	return index;
+	return gda_post(q, 1, flags, [&](uint64_t index) {
+		gda_store128(gda_port_entry(q.port, index, GDA_MLX5_WRITE, 3, raddr, rkey),
+			     gda_swap32(8 | GDA_MLX5_INLINE), (uint32_t)value,
+			     (uint32_t)(value >> 32), 0);
+	});
 }
 
 /**
@@ -227,18 +260,14 @@ GDA_GPU_API int64_t gda_put_signal(queue &q, uint64_t laddr, uint32_t lkey, uint
 				  uint32_t rkey, uint32_t len, const struct gda_signal &s,
 				  unsigned int flags)
 {
-	int64_t index;
-
 	if (len >> 31)
 		return -EMSGSIZE;
-	index = gda_take(q, 2, flags);
-	if (index < 0)
-		return index;
-	gda_write_rdma(q.port, index, GDA_MLX5_WRITE, laddr, lkey, raddr, rkey, len);
-	gda_write_atomic(q.port, index + 1, GDA_MLX5_ATOMIC_FA, s.laddr, s.lkey, s.raddr,
-			 s.rkey, s.add, 0);
-	gda_give(q, index, 2, flags);
-	return index + 1;
+	gda_prepare(q, raddr, rkey, len, lkey, laddr);
+	return gda_post(q, 2, flags, [&](uint64_t index) {
+		gda_write_rdma(q.port, index, GDA_MLX5_WRITE, laddr, lkey, raddr, rkey, len);
+		gda_write_atomic(q.port, index + 1, GDA_MLX5_ATOMIC_FA, s.laddr, s.lkey,
+				 s.raddr, s.rkey, s.add, 0);
+	});
 }
 
 /**
@@ -260,16 +289,23 @@ template <class queue>
 GDA_GPU_API int64_t gda_put_each(queue &q, uint64_t laddr, uint32_t lkey, uint64_t raddr,
 				uint32_t rkey, uint32_t len, unsigned int flags)
 {
-	int64_t index;
+	struct gda_turn turn;
+	uint64_t first, index;
+	int err;
 
 	if (__any_sync(~0U, len >> 31))
 		return -EMSGSIZE;
-	index = gda_take_warp(q, flags);
-	if (index < 0)
-		return index;
+	gda_prepare(q, raddr, rkey, len, lkey, laddr);
+	if (__builtin_expect(gda_take_warp(q, flags, first), 0)) {
+		err = gda_room_warp(q, flags, first);
+		if (err)
+			return err;
+	}
+	turn = gda_begin_warp(q, first);
+	index = first + (threadIdx.x & 31);
 	gda_write_rdma(q.port, index, GDA_MLX5_WRITE, laddr, lkey, raddr, rkey, len);
-	gda_give_warp(q, index - (threadIdx.x & 31), flags);
-	return index;
+	gda_give_warp(q, first, flags, turn);
+	return (int64_t)index;
 }
 
 /**
@@ -339,10 +375,39 @@ GDA_GPU_API int gda_test(queue &q, int64_t ticket)
 		return (int)ticket;
 	if ((uint64_t)ticket < gda_known(q))
 		return 1;
-	known = gda_refresh(q, failed);
+	known = gda_refresh(q, gda_look(q), failed);
 	if (failed)
 		return gda_verdict(q.port.view, ticket, known);
 	return (uint64_t)ticket < known;
+}
+
+/*
+ * Wait for @ticket, beginning with what @look has told. While nothing changes it is looked at
+ * the completion entry only; every so often at the clock and the abort word.
+ */
+template <class queue, class looked>
+GDA_DEVICE int gda_wait_from(queue &q, uint64_t ticket, looked look, uint64_t deadline)
+{
+	unsigned int polls;
+	int done, err = 0;
+	bool failed;
+
+	for (;;) {
+		uint64_t known = gda_refresh(q, look, failed);
+		looked before = look;
+
+		done = failed ? gda_verdict(q.port.view, ticket, known) : ticket < known;
+		if (done)
+			return done < 0 ? done : 0;
+		if (err)
+			return err;
+		for (polls = 0; polls < GDA_POLLS && look == before; polls++)
+			look = gda_look(q);
+		if (polls < GDA_POLLS)
+			continue;
+		deadline = gda_gpu_deadline(q.port.view, deadline);
+		err = gda_gpu_expired(q.port.view, 0, deadline);
+	}
 }
 
 /**
@@ -359,23 +424,12 @@ GDA_GPU_API int gda_test(queue &q, int64_t ticket)
 template <class queue>
 GDA_GPU_API int gda_wait(queue &q, int64_t ticket, uint64_t deadline)
 {
-	unsigned int polls;
-	int done, err = 0;
-
 	if (ticket < 0)
 		return (int)ticket;
 	gda_ring_deferred(q);
-	for (polls = 1;; polls++) {
-		done = gda_test(q, ticket);
-		if (done)
-			return done < 0 ? done : 0;
-		if (err)
-			return err;
-		if (polls % GDA_POLLS)
-			continue;
-		deadline = gda_gpu_deadline(q.port.view, deadline);
-		err = gda_gpu_expired(q.port.view, polls, deadline);
-	}
+	if ((uint64_t)ticket < gda_known(q))
+		return 0;
+	return gda_wait_from(q, (uint64_t)ticket, gda_look(q), deadline);
 }
 
 /* Something was posted that @q does not know to be complete. */
@@ -401,20 +455,18 @@ struct gda_quieted {
 	int err;
 };
 
-/* Out of the way: what decides whether anything was posted is one load and a branch. */
-GDA_DEVICE_SLOW struct gda_quieted gda_shared_quiet(struct gda_shared q, uint64_t deadline)
+/* All that was posted is below @reserved, and no more than a ring ahead of the device. */
+GDA_DEVICE_SLOW struct gda_quieted gda_shared_quiet(struct gda_shared q, uint64_t reserved,
+						    struct gda_shared_look look,
+						    uint64_t deadline)
 {
-	int err = gda_quiet_wait<struct gda_shared>(q, deadline);
+	uint64_t end = look.completed + q.port.mask + 1;
+	int err;
 
-	return { q.done, err };
-}
-
-GDA_DEVICE int gda_quiet_wait(struct gda_shared &q, uint64_t deadline)
-{
-	struct gda_quieted end = gda_shared_quiet(q, deadline);
-
-	q.done = end.done;
-	return end.err;
+	if (end > reserved)
+		end = reserved;
+	err = gda_wait_from(q, end - 1, look, deadline);
+	return { q.done, err == -ECANCELED ? -EIO : err };
 }
 
 /**
@@ -428,6 +480,23 @@ template <class queue>
 GDA_GPU_API int gda_quiet(queue &q, uint64_t deadline)
 {
 	return gda_quiet_known(q) ? 0 : gda_quiet_wait(q, deadline);
+}
+
+/*
+ * The same of a queue that others post to: what was handed out, and what has completed,
+ * are looked at together.
+ */
+GDA_DEVICE int gda_quiet(struct gda_shared &q, uint64_t deadline)
+{
+	uint64_t reserved = gda_gpu_load64(&q.port.view->reserved);
+	struct gda_shared_look look = gda_look(q);
+	struct gda_quieted end;
+
+	if (reserved <= q.done)
+		return 0;
+	end = gda_shared_quiet(q, reserved, look, deadline);
+	q.done = end.done;
+	return end.err;
 }
 
 #endif /* GDA_GPU_POST_H */

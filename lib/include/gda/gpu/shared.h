@@ -3,18 +3,20 @@
  * Shared posting on a GPU: any thread of it posts to one queue. Included by
  * gda/queue.h in CUDA code, where gda_put() and all the others use it.
  *
- * Reserve is one fetch-add, with the cached consumer index loaded beside it. Who got a
- * slot that is not free yet waits for it, in order. Who must give up gives the slot
- * back, which can be done only in reverse order; so it raises view->retreat, and all who
- * wait for a slot give theirs back and come again when it is over. The slots given back
- * have never been published, and the ring is never lapped.
+ * How a slot is reserved is in gda/gpu/reserve.h. Publish is as on a CPU: a poster marks its
+ * slot ready; the poster that finds the headship at its slot walks on, rings once for all
+ * that are ready, and parks the headship at the next slot that is not. Two things differ.
+ * The marks are bits, 32 slots to a word, so that a walk sees 256 slots at once (a warp
+ * 1024). And a poster says that it is coming before it writes its entry: the answer, which
+ * tells whether the headship is parked at this slot, comes in while the fence behind the
+ * entry is waited for, and the mark behind the fence needs no answer. A leader never parks
+ * the headship at a slot whose owner is coming; it waits for the mark, one fence away.
  *
- * Publish is as on a CPU: a poster marks its slot ready; who finds the headship at it
- * walks on, rings once for all that are ready, and parks the headship at the next slot
- * that is not. Only the marks differ: bits, 32 slots to a word, so that a walk sees 128
- * slots at once (a warp 1024). Who is alone marks and moves the headship on by one atomic,
- * before it rings; whoever finds it there waits in view->rung until that is done. And
- * because under load there is always one more slot ready, who has led for long offers the
+ * A poster that parked the headship at a slot and is then handed that very slot is alone. It
+ * moves the headship on when it says that it is coming; the next owner finds it there
+ * and waits in view->rung until the doorbell for all below has gone out.
+ *
+ * Because under load somebody is always coming, a poster that has led for long offers the
  * headship in view->offer, to be taken by anyone that has just published; it goes on
  * leading if nobody does.
  *
@@ -24,122 +26,40 @@
 #ifndef GDA_GPU_SHARED_H
 #define GDA_GPU_SHARED_H
 
-#include <gda/gpu/device.h>
-
-/* Rings in a row after which the headship is on offer, and looks at who takes it. */
-#define GDA_LED		64
-#define GDA_OFFERED	8
-/* Looks at a cached consumer index that stands still, for one at the CQ. */
-#define GDA_LOOKS	16
-
-/* Not a look ahead but the truth, for it is taken with the slot: none, or all. */
-GDA_DEVICE_SLOW int64_t gda_shared_try(struct gda_view *v, uint32_t n)
-{
-	uint64_t index = gda_gpu_load64(&v->reserved);
-
-	for (;;) {
-		uint64_t was;
-
-		if ((int64_t)(index + n - gda_poll(v, 0)) > (int64_t)v->mask + 1)
-			return gda_load_acquire64(&v->error_index) == GDA_NO_ERROR ?
-			       -EAGAIN : -EIO;
-		was = gda_gpu_cas64(&v->reserved, index, index + n);
-		if (was == index)
-			return (int64_t)index;
-		index = was;
-	}
-}
-
-/* Without a slot, until nobody wants to give one back. */
-GDA_DEVICE int gda_shared_stand_back(struct gda_view *v, uint64_t deadline)
-{
-	unsigned int polls;
-	int err;
-
-	for (polls = 1; gda_gpu_load32(&v->retreat); polls++) {
-		err = gda_gpu_expired(v, polls, deadline);
-		if (err)
-			return err;
-	}
-	return 0;
-}
+#include <gda/gpu/reserve.h>
 
 /*
- * The caller has @n slots at @index, which are not free yet: wait, or give them back.
- * Slots above are given back first, for their owners wait as well and look at retreat.
+ * A leader counts its rings in a row, a ring that covered at most GDA_MANY entries as
+ * GDA_LED_SOME and one of at most GDA_FEW as GDA_LED_FEW, and has the headship on offer from
+ * GDA_LED on: calls do not last long, and with many posters there are not many changes. It
+ * looks GDA_OFFERED times whether somebody has taken it. Where a ring covers more than GDA_CROWD
+ * entries, one poster in GDA_CROWD_TAKES takes it: the others would only be in the way.
  */
-GDA_DEVICE_SLOW int64_t gda_shared_room(struct gda_view *v, uint64_t index, uint32_t n)
-{
-	uint64_t deadline = gda_gpu_deadline(v, 0), completed, seen = 0;
-	unsigned int polls, still = 0;
-	int64_t err = 0;
-	bool look;
-
-	for (polls = 1;; polls++) {
-		/* who rings follows the completions: look oneself only if nobody does */
-		look = still == GDA_LOOKS || polls % GDA_POLLS == 0;
-		completed = look ? gda_poll(v, 0) : gda_gpu_load64(&v->completed);
-		still = look || completed != seen ? 0 : still + 1;
-		seen = completed;
-		if ((int64_t)(index + n - completed) <= (int64_t)v->mask + 1) {
-			gda_fence_gpu();
-			if (err)
-				gda_gpu_add32(&v->retreat, (uint32_t)-1);
-			return (int64_t)index;
-		}
-		if (!err && !look)
-			continue;
-		if (!err) {
-			err = gda_load_acquire64(&v->error_index) != GDA_NO_ERROR ?
-			      -EIO : gda_gpu_expired(v, polls, deadline);
-			if (err)
-				gda_gpu_add32(&v->retreat, 1);
-			else if (!gda_gpu_load32(&v->retreat))
-				continue;
-		}
-		if (gda_gpu_cas64(&v->reserved, index + n, index) != index + n)
-			continue;
-		if (err) {
-			gda_gpu_add32(&v->retreat, (uint32_t)-1);
-			return err;
-		}
-		err = gda_shared_stand_back(v, deadline);
-		if (err)
-			return err;
-		index = gda_gpu_fetch_add64(&v->reserved, n);
-	}
-}
-
-GDA_DEVICE int64_t gda_shared_take(const struct gda_port &p, uint32_t n, unsigned int flags)
-{
-	struct gda_view *v = p.view;
-	uint64_t completed, index;
-
-	if (flags & GDA_NOWAIT)
-		return gda_shared_try(v, n);
-	completed = gda_gpu_load64(&v->completed);
-	index = gda_gpu_fetch_add64(&v->reserved, n);
-	/* no further behind than what is handed out goes beyond the ring */
-	if (__builtin_expect((uint32_t)(index + n - completed) > p.mask + 1, 0))
-		return gda_shared_room(v, index, n);
-	return (int64_t)index;
-}
+#define GDA_LED			64
+#define GDA_MANY		512
+#define GDA_LED_SOME		4
+#define GDA_FEW			8
+#define GDA_LED_FEW		32
+#define GDA_OFFERED		4
+#define GDA_CROWD		32
+#define GDA_CROWD_TAKES		4
+/* Words that a leader looks at together. */
+#define GDA_WALK	8
 
 /*
- * The words of 32 slots, one of 64 bits: which are ready in the low half, where the
- * headship is in the high one. "Ready" is a bit that changes sides each lap of the ring, so
- * nothing has to be cleared. They are in view->slots behind four words, and the headship of
- * slot 0 is stored the other way round: what gda_view_init() leaves there, a first word
- * and zeros, says that nothing is ready and the headship is at slot 0.
+ * The words of 32 slots, one of 64 bits: which are ready in the low half, whose owners
+ * are coming in the high one. Both are bits that change sides each lap of the ring, so
+ * nothing has to be cleared. The headship is parked at a slot by saying that its owner is
+ * coming, before the owner does: the second of the two finds the bit turned already. If that
+ * is the owner, it turns the bit once more when it marks its slot; if it is the leader, at once.
+ *
+ * The words are in view->slots behind four words, and the bit of slot 0 that says whether its
+ * owner is coming is stored the other way round: what gda_view_init() leaves there, a first
+ * word and zeros, says that nothing is ready and the headship is at slot 0.
  */
 GDA_DEVICE uint64_t *gda_shared_word(const struct gda_port &p, uint64_t index)
 {
 	return (uint64_t *)(p.slots + 4) + (((uint32_t)index & p.mask) >> 5);
-}
-
-GDA_DEVICE uint64_t gda_shared_head(uint64_t index, uint32_t mask)
-{
-	return (uint64_t)1 << (32 + ((uint32_t)index & mask & 31));
 }
 
 /* The bits of @n slots from @index on that share its word. */
@@ -151,12 +71,6 @@ GDA_DEVICE uint32_t gda_shared_bits(uint64_t index, uint32_t n, uint32_t mask)
 GDA_DEVICE uint64_t gda_shared_load(const struct gda_port &p, uint64_t index)
 {
 	return gda_gpu_load64(gda_shared_word(p, index));
-}
-
-/* Where the headship is among the slots of @word, which is that of @index. */
-GDA_DEVICE uint32_t gda_shared_heads(const struct gda_port &p, uint64_t index, uint64_t word)
-{
-	return (uint32_t)(word >> 32) ^ (((uint32_t)index & p.mask) < 32);
 }
 
 /* How many slots from @index on are ready, as far as the word of @index tells. */
@@ -173,26 +87,37 @@ GDA_DEVICE uint32_t gda_shared_run(const struct gda_port &p, uint64_t index, uin
 	return ready ? __ffs(ready) - 1 : 32;
 }
 
-/* Is the slot @index ready, as the word says that it shares? */
-GDA_DEVICE bool gda_shared_ready(const struct gda_port &p, uint64_t index, uint64_t word)
+/* The bit of slot @index that says that its owner is coming. */
+GDA_DEVICE uint64_t gda_shared_coming(uint64_t index, uint32_t mask)
+{
+	return (uint64_t)1 << (32 + ((uint32_t)index & mask & 31));
+}
+
+/* Was it turned for this lap, in @word, which is that of @index? */
+GDA_DEVICE bool gda_shared_turned(const struct gda_port &p, uint64_t index, uint64_t word)
 {
 	bool turned = (uint32_t)index & (p.mask + 1);
 
-	return ((uint32_t)word >> ((uint32_t)index & p.mask & 31) & 1) != turned;
+	turned ^= !((uint32_t)index & p.mask);
+	return ((uint32_t)(word >> 32) >> ((uint32_t)index & p.mask & 31) & 1) != turned;
 }
 
-/* The first of the slots from @next on that is not ready, or 128 later. */
-GDA_DEVICE uint64_t gda_shared_walk(const struct gda_port &p, uint64_t next)
+/*
+ * The first of the slots from @next on that is not ready, or the end of GDA_WALK words. If
+ * that is @next, @coming is whether its owner is coming.
+ */
+GDA_DEVICE uint64_t gda_shared_walk(const struct gda_port &p, uint64_t next, bool &coming)
 {
-	uint64_t w[4], at = next;
+	uint64_t w[GDA_WALK], at = next;
 	uint32_t run;
 	int i;
 
 #pragma unroll
-	for (i = 0; i < 4; i++)
+	for (i = 0; i < GDA_WALK; i++)
 		w[i] = gda_shared_load(p, next + 32 * i);
+	coming = gda_shared_turned(p, next, w[0]);
 #pragma unroll
-	for (i = 0; i < 4; i++) {
+	for (i = 0; i < GDA_WALK; i++) {
 		run = gda_shared_run(p, at, w[i]);
 		at += run;
 		if (!run || at & 31)
@@ -202,12 +127,16 @@ GDA_DEVICE uint64_t gda_shared_walk(const struct gda_port &p, uint64_t next)
 }
 
 /* The same by a warp, which sees 1024 slots at once. */
-GDA_DEVICE uint64_t gda_shared_walk_warp(const struct gda_port &p, uint64_t next)
+GDA_DEVICE uint64_t gda_shared_walk_warp(const struct gda_port &p, uint64_t next,
+					 bool &coming)
 {
 	unsigned int lane = threadIdx.x & 31, full, i;
 	uint64_t first = p.mask < 31 ? next : lane ? (next & ~(uint64_t)31) + 32 * lane : next;
-	uint32_t run = gda_shared_run(p, first, gda_shared_load(p, first));
+	uint64_t word = gda_shared_load(p, first);
+	uint32_t run = gda_shared_run(p, first, word);
 
+	/* meant for the first lane's */
+	coming = gda_shared_turned(p, first, word);
 	if (p.mask < 31)
 		return next + __shfl_sync(~0U, run, 0);
 	full = ~__ballot_sync(~0U, run == 32 - ((uint32_t)first & 31));
@@ -231,88 +160,103 @@ GDA_DEVICE uint64_t gda_shared_advance(const struct gda_port &p, uint64_t rung, 
 	return rung - behind;
 }
 
-GDA_DEVICE uint32_t gda_port_last(const struct gda_port &p)
-{
-	uint32_t word;
-
-	asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(word) :
-		     "l"(p.view->cq + offsetof(struct gda_mlx5_cqe, wqe_counter)) : "memory");
-	return word;
-}
+/*
+ * What is on offer: the slot from which to lead, and in the top bit whether there are so
+ * many posters that one in GDA_CROWD_TAKES of them is to take it.
+ */
+#define GDA_OFFER_CROWD	((uint64_t)1 << 63)
 
 /* Has somebody taken the headship? If not it is the caller's again. */
-GDA_DEVICE bool gda_shared_offer(struct gda_view *v, uint64_t next)
+GDA_DEVICE bool gda_shared_taken(struct gda_view *v, uint64_t offer)
 {
 	int i;
 
-	gda_gpu_store64(&v->offer, next);
 #pragma unroll 1
 	for (i = 0; i < GDA_OFFERED; i++)
-		if (gda_gpu_load64(&v->offer) != next)
+		if (gda_gpu_load64(&v->offer) != offer)
 			return true;
-	return gda_gpu_cas64(&v->offer, next, 0) != next;
+	return gda_gpu_cas64(&v->offer, offer, 0) != offer;
 }
 
-/* Leave the headship at slot @next, which is not ready; if it is by now, return false. */
+/* Take it, as the owner of @n slots from @index on, if it is still on offer. */
+GDA_DEVICE bool gda_shared_accept(struct gda_view *v, uint64_t offer, uint64_t index, uint32_t n)
+{
+	if (offer & GDA_OFFER_CROWD && index / n % GDA_CROWD_TAKES)
+		return false;
+	return gda_gpu_cas64(&v->offer, offer, 0) == offer;
+}
+
+/* Leave the headship at slot @next; if its owner is coming, return false. */
 GDA_DEVICE bool gda_shared_park(const struct gda_port &p, uint64_t next)
 {
-	uint64_t head = gda_shared_head(next, p.mask), *word = gda_shared_word(p, next);
+	uint64_t bit = gda_shared_coming(next, p.mask), *word = gda_shared_word(p, next);
 
-	if (!gda_shared_ready(p, next, gda_gpu_xor64_relaxed(word, head)))
+	if (!gda_shared_turned(p, next, gda_gpu_xor64_relaxed(word, bit)))
 		return true;
-	gda_gpu_toggle64(word, head);
+	gda_gpu_toggle64(word, bit);
 	return false;
 }
 
 /*
- * The caller has the headship, all slots below @next are ready, and more may be. Rings for
- * @next if @ring, and for what comes. The doorbell goes before the headship: a later
- * doorbell never comes first, unless the device takes them in any order.
- * With @warp, all of a warp call it together.
+ * The caller has the headship, and all slots below @next are ready. Rings for @next if
+ * @ring, and for what comes; looks at once for what comes if @busy. The doorbell goes before
+ * the headship: a later doorbell never comes first, unless the device takes them in any
+ * order. With @warp, all of a warp call it together. Returns where the headship was parked,
+ * or GDA_NO_ERROR if somebody took it.
  */
 template <bool warp>
-GDA_DEVICE_SLOW void gda_shared_lead(struct gda_port p, uint64_t next, bool ring)
+GDA_DEVICE_SLOW uint64_t gda_shared_lead(struct gda_port p, uint64_t next, bool ring, bool busy)
 {
-	bool one = !warp || !(threadIdx.x & 31), busy = true, done;
+	bool one = !warp || !(threadIdx.x & 31), coming = false, done;
+	uint64_t told = 0, offer = 0;
 	unsigned int led = 0;
-	uint64_t told = 0;
 	uint32_t last = 0;
 
 	for (;;) {
 		if (busy) {
-			uint64_t end = warp ? gda_shared_walk_warp(p, next) :
-					      gda_shared_walk(p, next);
+			uint64_t end = warp ? gda_shared_walk_warp(p, next, coming) :
+					      gda_shared_walk(p, next, coming);
 
+			last = gda_port_last(p);
 			busy = end != next;
 			if (busy) {
-				last = gda_port_last(p);
+				led += end - next > GDA_MANY ? 1 :
+				       end - next > GDA_FEW ? GDA_LED_SOME : GDA_LED_FEW;
+				/* to be taken while this rings: view->rung says when it has */
+				offer = led < GDA_LED ? 0 :
+					end | (end - next > GDA_CROWD ? GDA_OFFER_CROWD : 0);
+				if (offer && one)
+					gda_gpu_store64(&p.view->offer, offer);
 				gda_pass_on(p.caps);
 				ring = true;
 				next = end;
 			}
+			if (warp)
+				coming = __shfl_sync(~0U, coming, 0);
 		}
 		if (ring && one)
 			gda_port_ring(p, next);
 		ring = false;
-		if (busy) {
-			if (one)
-				told = gda_shared_advance(p, next, last, told);
-			if (++led < GDA_LED)
-				continue;
+		/* of what was rung a walk ago: posters wait for it */
+		if (one && (busy || coming))
+			told = gda_shared_advance(p, next, last, told);
+		if (busy && !offer)
+			continue;
+		if (!busy && coming) {
+			busy = true;
+			continue;
 		}
-		if (!(p.caps & GDA_VIEW_LAZY)) {
+		if (!(p.caps & GDA_VIEW_LAZY))
 			gda_release(p.caps);
-			if (one)
-				gda_gpu_store64(&p.view->rung, next);
-		}
-		done = one && (busy ? gda_shared_offer(p.view, next) :
+		if (one)
+			gda_gpu_store64(&p.view->rung, next);
+		done = one && (busy ? gda_shared_taken(p.view, offer) :
 				      gda_shared_park(p, next));
 		if (warp)
 			done = __shfl_sync(~0U, done, 0);
 		if (done)
-			return;
-		if (busy)
-			led = 0;
+			return busy ? GDA_NO_ERROR : next;
+		led -= busy ? GDA_LED / 4 : 0;
 		busy = true;
 	}
 }
@@ -322,11 +266,12 @@ GDA_DEVICE uint32_t gda_shared_fits(const struct gda_port &p, uint64_t index, ui
 {
 	uint32_t room = p.mask < 31 ? 1 : 32 - ((uint32_t)index & 31);
 
-	return n < room ? n : room;
+	return n == 1 || n < room ? n : room;
 }
 
-/* With a courier: mark them, and that is all. */
-GDA_DEVICE void gda_shared_leave(const struct gda_port &p, uint64_t index, uint32_t n)
+/* Turn the bits of @n slots: those in the low half of @which, or in the high one, or both. */
+GDA_DEVICE void gda_shared_toggle(const struct gda_port &p, uint64_t index, uint32_t n,
+				  uint64_t which)
 {
 	uint64_t end = index + n;
 
@@ -334,32 +279,70 @@ GDA_DEVICE void gda_shared_leave(const struct gda_port &p, uint64_t index, uint3
 		uint32_t fits = gda_shared_fits(p, index, (uint32_t)(end - index));
 
 		gda_gpu_toggle64(gda_shared_word(p, index),
-				 gda_shared_bits(index, fits, p.mask));
+				 gda_shared_bits(index, fits, p.mask) * which);
 		index += fits;
 	}
 }
 
-/* Mark the rest of a post, in further words; was the headship there? */
-GDA_DEVICE bool gda_shared_mark(const struct gda_port &p, uint64_t index, uint32_t n)
+#define GDA_SHARED_READY	((uint64_t)1)
+#define GDA_SHARED_COMING	((uint64_t)1 << 32)
+
+/* With a courier: release, mark, and that is all. */
+GDA_DEVICE void gda_shared_leave(const struct gda_port &p, uint64_t index, uint32_t n,
+				 uint32_t caps)
 {
-	bool head = false;
-	uint32_t fits;
+	uint32_t fits = gda_shared_fits(p, index, n);
+	uint64_t bits = gda_shared_bits(index, fits, p.mask) *
+			(GDA_SHARED_READY | GDA_SHARED_COMING);
+	uint64_t *word = gda_shared_word(p, index);
 
-	for (; n; index += fits, n -= fits) {
-		uint64_t *word = gda_shared_word(p, index);
-		uint32_t heads;
-
-		fits = gda_shared_fits(p, index, n);
-		heads = gda_shared_bits(index, fits, p.mask);
-		heads &= gda_shared_heads(p, index, gda_gpu_xor64(word, heads));
-		if (heads)
-			gda_gpu_toggle64(word, (uint64_t)heads << 32);
-		head |= !!heads;
-	}
-	return head;
+	gda_need64(bits);
+	gda_need64((uint64_t)word);
+	gda_release(caps);
+	gda_gpu_toggle64(word, bits);
+	if (fits < n)
+		gda_shared_toggle(p, index + fits, n - fits,
+				  GDA_SHARED_READY | GDA_SHARED_COMING);
 }
 
-/* Until who had the headship before has rung. */
+/*
+ * Say that the owner of @n slots from @index on is coming; they may be written from now on,
+ * and nothing is waited for until they are marked. @parked is where the caller has left
+ * the headship, if it is @known: if here, all slots are marked at once, and the headship is
+ * moved on, to be taken by somebody who then waits for view->rung.
+ */
+template <bool known>
+GDA_DEVICE struct gda_turn gda_shared_come(const struct gda_port &p, uint64_t index, uint32_t n,
+					   uint64_t parked)
+{
+	uint64_t end = index + n, *word = gda_shared_word(p, index), *last;
+	uint32_t fits = gda_shared_fits(p, index, n);
+	uint64_t bits = gda_shared_bits(index, fits, p.mask);
+	uint64_t turn = bits * GDA_SHARED_COMING;
+	struct gda_turn t;
+
+	t.passed = known && index == parked;
+	if (t.passed) {
+		/* the bit of the first slot was turned when the headship was parked */
+		turn = (bits & (bits - 1)) * GDA_SHARED_COMING | bits;
+		last = gda_shared_word(p, end);
+		if (fits < n || last != word) {
+			gda_gpu_toggle64(word, turn);
+			gda_shared_toggle(p, index + fits, n - fits,
+					  GDA_SHARED_READY | GDA_SHARED_COMING);
+			word = last;
+			turn = 0;
+		}
+		turn ^= gda_shared_coming(end, p.mask);
+	} else if (fits < n) {
+		gda_shared_toggle(p, index + fits, n - fits, GDA_SHARED_COMING);
+	}
+	/* in one place only: where two meet, the answer would be waited for */
+	t.word = gda_gpu_xor64_relaxed(word, turn);
+	return t;
+}
+
+/* Until the poster that had the headship before has rung. */
 GDA_DEVICE void gda_shared_follow(const struct gda_port &p, uint64_t index)
 {
 	while ((int64_t)(gda_load_acquire64(&p.view->rung) - index) < 0)
@@ -367,85 +350,86 @@ GDA_DEVICE void gda_shared_follow(const struct gda_port &p, uint64_t index)
 }
 
 /*
- * The headship is at the first of @n entries, which are released, and the slot behind them
- * was not ready: mark them, move the headship on, and ring. Whoever finds it there waits
- * until this doorbell has gone out (view->rung), if the device wants them in order. What
- * the atomic returns is looked at in the end, when it costs nothing. Returns whether that
- * slot is ready by now, and the headship the caller's.
+ * The @n entries from @index on are written, by a poster that has moved the headship on
+ * already: ring, and say so. If the next owner was coming before, the headship has stayed.
+ * Returns whether it has.
  */
-GDA_DEVICE bool gda_shared_pass(const struct gda_port &p, uint64_t index, uint32_t n,
-				uint64_t move, uint64_t rung)
+GDA_DEVICE bool gda_shared_passed(const struct gda_port &p, uint64_t end, uint64_t word)
 {
-	uint64_t end = index + n, *word = gda_shared_word(p, index), was;
-	uint64_t head = gda_shared_head(end, p.mask);
-
-	was = gda_gpu_xor64_relaxed(word, move | head);
-	if (p.caps & GDA_VIEW_LAZY) {
-		gda_port_ring(p, end);
-	} else {
-		if ((int64_t)(rung - index) < 0)
-			gda_shared_follow(p, index);
-		gda_port_ring(p, end);
+	gda_port_ring(p, end);
+	if (!(p.caps & GDA_VIEW_LAZY))
 		gda_port_release(p);
-		gda_gpu_store64(&p.view->rung, end);
-	}
-	if (!gda_shared_ready(p, end, was))
+	gda_gpu_store64(&p.view->rung, end);
+	if (!gda_shared_turned(p, end, word))
 		return false;
-	gda_gpu_toggle64(word, head);
+	gda_gpu_toggle64(gda_shared_word(p, end), gda_shared_coming(end, p.mask));
 	return true;
 }
 
 /*
  * The @n entries from @index on are written. What is loaded before the fence takes no
- * time: the word of the first, and what is on offer. A headship that is here already
- * cannot go away. The slot's bits are changed before the doorbell: once the device
- * has answered, its next owner may look at them.
+ * time: what is on offer. The slots' bits are changed before the doorbell: once the device
+ * has answered, their next owners may look at them. Returns where the caller has parked the
+ * headship.
  */
 template <bool warp>
-GDA_DEVICE void gda_shared_publish(const struct gda_port &p, uint64_t index, uint32_t n,
-				   uint32_t caps)
+GDA_DEVICE uint64_t gda_shared_publish(const struct gda_port &p, uint64_t index, uint32_t n,
+				       uint32_t caps, const struct gda_turn &turn)
 {
-	uint64_t seen = gda_shared_load(p, index), end = index + n;
-	uint64_t offer = gda_gpu_load64(&p.view->offer), rung = gda_gpu_load64(&p.view->rung);
-	uint64_t *word = gda_shared_word(p, index);
+	uint64_t end = index + n, offer = gda_gpu_load64(&p.view->offer);
 	uint32_t fits = gda_shared_fits(p, index, n);
-	uint32_t bits = gda_shared_bits(index, fits, p.mask), heads;
-	bool one = !warp || !(threadIdx.x & 31), lead = false, ring = true;
+	uint64_t bits = gda_shared_bits(index, fits, p.mask);
+	bool one = !warp || !(threadIdx.x & 31), lead = false, ring = true, busy = true;
+	uint64_t *word = gda_shared_word(p, index);
 
-	gda_port_pass_on(p, caps);
+	gda_need64(bits);
+	gda_need64((uint64_t)word);
+	gda_need32(gda_port_record(end));
 	if (warp)
 		__syncwarp();
-	heads = gda_shared_heads(p, index, seen) & bits & -bits;
-	if (one && heads && fits == n && gda_shared_word(p, end) == word &&
-	    !gda_shared_ready(p, end, seen)) {
-		lead = gda_shared_pass(p, index, n, (uint64_t)heads << 32 | bits, rung);
+	gda_port_release_as(p, caps);
+	if (one && turn.passed) {
+		lead = gda_shared_passed(p, end, turn.word);
 		ring = false;
 	} else if (one) {
-		if (heads) {
-			gda_gpu_toggle64(word, (uint64_t)heads << 32 | bits);
-		} else {
-			heads = bits & gda_shared_heads(p, index, gda_gpu_xor64(word, bits));
-			if (heads)
-				gda_gpu_toggle64(word, (uint64_t)heads << 32);
-		}
-		lead = heads;
+		lead = gda_shared_turned(p, index, turn.word);
+		if (lead)
+			bits |= gda_shared_coming(index, p.mask);
+		gda_gpu_toggle64(word, bits);
 		if (fits < n)
-			lead |= gda_shared_mark(p, index + fits, n - fits);
-		if (lead && !(p.caps & GDA_VIEW_LAZY))
+			gda_shared_toggle(p, index + fits, n - fits, GDA_SHARED_READY);
+		if (lead) {
 			gda_shared_follow(p, index);
-		if (!lead && offer) {
-			lead = gda_gpu_cas64(&p.view->offer, offer, 0) == offer;
+			/* is anybody coming behind, as far as is known? */
+			busy = gda_shared_word(p, end) != word ||
+			       gda_shared_turned(p, end, turn.word);
+		} else if (offer) {
+			lead = gda_shared_accept(p.view, offer, index, n);
 			ring = false;
-			end = offer;
+			end = offer & ~GDA_OFFER_CROWD;
+			if (lead)
+				gda_shared_follow(p, end);
 		}
 	}
 	if (warp) {
 		lead = __shfl_sync(~0U, lead, 0);
 		ring = __shfl_sync(~0U, ring, 0);
+		busy = __shfl_sync(~0U, busy, 0);
 		end = __shfl_sync(~0U, end, 0);
 	}
 	if (lead)
-		gda_shared_lead<warp>(p, end, ring);
+		return gda_shared_lead<warp>(p, end, ring, busy);
+	return one && turn.passed ? end : GDA_NO_ERROR;
+}
+
+/* The same for posters that keep nothing of the queue: they say only now that they come. */
+GDA_DEVICE void gda_shared_publish_view(struct gda_view *v, uint64_t index, uint32_t n,
+					unsigned int flags)
+{
+	struct gda_port p = gda_port_open(v);
+
+	gda_shared_publish<false>(p, index, n, flags & GDA_SYSTEM ? 0 : p.caps,
+				  gda_shared_come<false>(p, index, n, 0));
 }
 
 /**
@@ -461,16 +445,18 @@ GDA_GPU_API void gda_shared_reset(struct gda_view *v)
 	uint64_t start = gda_gpu_load64(&v->reserved), i, k;
 
 	for (i = 0; i <= p.mask; i += 32) {
-		uint64_t word = i ? 0 : (uint64_t)1 << 32;
+		uint64_t word = 0;
 
 		for (k = i; k < i + 32 && k <= p.mask; k++) {
 			uint64_t index = start + ((k - start) & p.mask);
 
 			if (index & (p.mask + 1))
-				word |= (uint64_t)1 << (k & 31);
+				word |= (uint64_t)1 << (k & 31) | gda_shared_coming(k, p.mask);
 		}
+		if (!i)
+			word ^= gda_shared_coming(0, p.mask);
 		if (((start & p.mask) ^ i) < 32)
-			word ^= gda_shared_head(start, p.mask);
+			word ^= gda_shared_coming(start, p.mask);
 		gda_gpu_store64(gda_shared_word(p, i), word);
 	}
 	gda_gpu_store64(&v->offer, 0);
