@@ -7,8 +7,11 @@
  * Between the GPU and the host, and between two GPUs, copy engines copy. From one place
  * to another on the same GPU the driver runs a kernel, by whatever call: that would wait
  * for room on a multiprocessor, and who has them all may be waiting for the copy. So
- * these bytes go by way of pinned memory, unless the poster promises room. One stage
- * does for all that is in flight, because a lane is in order.
+ * these bytes go by way of pinned memory, unless the poster promises room: a second
+ * stream fills pieces of the stage while the lane empties others, so both directions of
+ * the bus are busy. The lane is in order, and empties what was filled for it, so
+ * nothing is written too early. What is read must not be read too early either: the second
+ * stream waits for the lane where what it is to read may still have to be written there.
  *
  * Copies from and to host memory name pinned memory only: from any other the driver
  * copies before it returns, or waits. Called by a worker, whose thread is the
@@ -45,19 +48,89 @@ static bool gda_cuda_copier_stages(const struct gda_cuda_copier *c, u64 dst, u64
 	return from >= 0 && from == to;
 }
 
+/* Remember what the lane of the data writes, unless that is here. */
+static void gda_cuda_copier_wrote(struct gda_cuda_copier *c, u64 dst, u64 len)
+{
+	if (dst - c->host_addr < c->host_bytes)
+		return;
+	if (c->wrote_from == c->wrote_to) {
+		c->wrote_from = dst;
+		c->wrote_to = dst;
+	}
+	if (dst < c->wrote_from)
+		c->wrote_from = dst;
+	if (dst + len > c->wrote_to)
+		c->wrote_to = dst + len;
+}
+
+/* What is read from @src on may have to be written first. */
+static int gda_cuda_copier_order(struct gda_cuda_copier *c, u64 src, u64 len)
+{
+	int result;
+
+	if (src >= c->wrote_to || src + len <= c->wrote_from)
+		return GDA_CU_SUCCESS;
+	c->wrote_from = 0;
+	c->wrote_to = 0;
+	result = gda_cu.event_record(c->order, c->stream[GDA_INPROC_LANE_DATA]);
+	return result ? result : gda_cu.stream_wait(c->fill, c->order, 0);
+}
+
+/* One piece: into the stage by one stream, when it is empty, and out of it by the other. */
+static int gda_cuda_copier_piece(struct gda_cuda_copier *c, u64 dst, u64 src, u64 len)
+{
+	void *out = c->stream[GDA_INPROC_LANE_DATA];
+	u32 i = c->piece++ % GDA_CUDA_PIECES;
+	u64 stage = c->stage + (u64)i * GDA_CUDA_PIECE;
+	/* of an event that was never recorded nothing is waited for */
+	int result = gda_cu.stream_wait(c->fill, c->empty[i], 0);
+
+	if (!result)
+		result = gda_cu.stream_copy(stage, src, len, c->fill);
+	if (!result)
+		result = gda_cu.event_record(c->full[i], c->fill);
+	if (!result)
+		result = gda_cu.stream_wait(out, c->full[i], 0);
+	if (!result)
+		result = gda_cu.stream_copy(dst, stage, len, out);
+	return result ? result : gda_cu.event_record(c->empty[i], out);
+}
+
+static int gda_cuda_copier_staged(struct gda_cuda_copier *c, u64 dst, u64 src, u64 len)
+{
+	void *out = c->stream[GDA_INPROC_LANE_DATA];
+	u64 small = c->stage + (u64)GDA_CUDA_PIECES * GDA_CUDA_PIECE;
+	int result;
+
+	if (len <= GDA_CUDA_SMALL) {
+		result = gda_cu.stream_copy(small, src, len, out);
+		return result ? result : gda_cu.stream_copy(dst, small, len, out);
+	}
+	result = gda_cuda_copier_order(c, src, len);
+	while (len && !result) {
+		u64 n = min(len, (u64)GDA_CUDA_PIECE);
+
+		result = gda_cuda_copier_piece(c, dst, src, n);
+		dst += n;
+		src += n;
+		len -= n;
+	}
+	return result;
+}
+
 static int gda_cuda_copier_copy(struct gda_inproc_copier *base, u32 lane, u64 dst, u64 src,
 				u64 len)
 {
 	struct gda_cuda_copier *c = gda_cuda_copier_of(base);
-	int result = GDA_CU_SUCCESS;
+	int result;
 
 	gda_cu.context_set(c->cuda->context);
-	if (gda_cuda_copier_stages(c, dst, src)) {
-		result = gda_cu.stream_copy(c->stage, src, len, c->stream[lane]);
-		src = c->stage;
-	}
-	if (!result)
+	if (lane == GDA_INPROC_LANE_DATA && gda_cuda_copier_stages(c, dst, src))
+		result = gda_cuda_copier_staged(c, dst, src, len);
+	else
 		result = gda_cu.stream_copy(dst, src, len, c->stream[lane]);
+	if (lane == GDA_INPROC_LANE_DATA)
+		gda_cuda_copier_wrote(c, dst, len);
 	return gda_cu_errno(result);
 }
 
@@ -83,7 +156,8 @@ static int gda_cuda_copier_check(struct gda_inproc_copier *base)
 		if (result && result != GDA_CU_NOT_READY)
 			return -EIO;
 	}
-	return 0;
+	result = c->fill ? gda_cu.stream_query(c->fill) : GDA_CU_SUCCESS;
+	return result && result != GDA_CU_NOT_READY ? -EIO : 0;
 }
 
 /* Its memory is that of struct gda_cuda_qp, which outlives it. */
@@ -99,7 +173,23 @@ static const struct gda_inproc_copier_ops gda_cuda_copier_ops = {
 	.free = gda_cuda_copier_free,
 };
 
-int gda_cuda_copier_init(struct gda_cuda *cuda, struct gda_cuda_copier *c)
+static int gda_cuda_copier_events(struct gda_cuda_copier *c)
+{
+	int result = gda_cu.stream_create(&c->fill, GDA_CU_STREAM_NON_BLOCKING,
+					  c->cuda->priority);
+	u32 i;
+
+	if (!result)
+		result = gda_cu.event_create(&c->order, GDA_CU_EVENT_DISABLE_TIMING);
+	for (i = 0; i < GDA_CUDA_PIECES && !result; i++) {
+		result = gda_cu.event_create(&c->full[i], GDA_CU_EVENT_DISABLE_TIMING);
+		if (!result)
+			result = gda_cu.event_create(&c->empty[i], GDA_CU_EVENT_DISABLE_TIMING);
+	}
+	return gda_cu_errno(result);
+}
+
+int gda_cuda_copier_init(struct gda_cuda *cuda, struct gda_cuda_copier *c, bool stages)
 {
 	u32 lane;
 	int err = 0;
@@ -110,14 +200,27 @@ int gda_cuda_copier_init(struct gda_cuda *cuda, struct gda_cuda_copier *c)
 		err = gda_cu_errno(gda_cu.stream_create(&c->stream[lane],
 							GDA_CU_STREAM_NON_BLOCKING,
 							cuda->priority));
-	return err;
+	return err || !stages ? err : gda_cuda_copier_events(c);
+}
+
+static void gda_cuda_event_destroy(void *event)
+{
+	if (event)
+		gda_cu.event_destroy(event);
 }
 
 void gda_cuda_copier_exit(struct gda_cuda_copier *c)
 {
-	u32 lane;
+	u32 i;
 
-	for (lane = 0; lane < GDA_INPROC_LANES; lane++)
-		if (c->stream[lane])
-			gda_cu.stream_destroy(c->stream[lane]);
+	if (c->fill)
+		gda_cu.stream_destroy(c->fill);
+	for (i = 0; i < GDA_INPROC_LANES; i++)
+		if (c->stream[i])
+			gda_cu.stream_destroy(c->stream[i]);
+	gda_cuda_event_destroy(c->order);
+	for (i = 0; i < GDA_CUDA_PIECES; i++) {
+		gda_cuda_event_destroy(c->full[i]);
+		gda_cuda_event_destroy(c->empty[i]);
+	}
 }

@@ -57,17 +57,35 @@ void gda_cuda_qp_destroy_all(struct gda_cuda *cuda);
 
 /* copier.c */
 
+/*
+ * The stage: room for what is on its way through the host within one GPU. Pieces, that one
+ * copy engine fills while the other empties the one before, and room for a small transfer,
+ * which one engine does both ways.
+ */
+#define GDA_CUDA_PIECES		3U
+#define GDA_CUDA_PIECE		(2U << 20)
+#define GDA_CUDA_SMALL		(256U << 10)
+#define GDA_CUDA_STAGE_BYTES	(GDA_CUDA_PIECES * GDA_CUDA_PIECE + GDA_CUDA_SMALL)
+
 struct gda_cuda_copier {
 	struct gda_inproc_copier base;
 	struct gda_cuda *cuda;
 	void *stream[GDA_INPROC_LANES];
 	uint64_t host_addr;		/* of what it has in pinned memory */
 	uint64_t host_bytes;
-	uint64_t stage;			/* GDA_INPROC_PIECE bytes of that; 0: not to be used */
+	uint64_t stage;			/* of that; 0: not to be used */
+	void *fill;			/* stream that fills pieces of the stage */
+	void *full[GDA_CUDA_PIECES];	/* events, recorded when it has */
+	void *empty[GDA_CUDA_PIECES];	/* ... and when the lane of the data has emptied it */
+	void *order;			/* event: up to here @fill has to wait for that lane */
+	uint32_t piece;			/* the next to be filled, counted on */
+	uint64_t wrote_from;		/* what that lane may write behind @order */
+	uint64_t wrote_to;
 };
 
-/* Give it streams; the rest of @c->base is the caller's to fill. Entered. */
-int gda_cuda_copier_init(struct gda_cuda *cuda, struct gda_cuda_copier *c);
+/* Give it streams, with @stages also for the stage; the rest of @c->base is the caller's to
+ * fill. Entered. */
+int gda_cuda_copier_init(struct gda_cuda *cuda, struct gda_cuda_copier *c, bool stages);
 void gda_cuda_copier_exit(struct gda_cuda_copier *c);
 
 #endif /* GDA_CUDA_INTERNAL_H */

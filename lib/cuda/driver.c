@@ -44,6 +44,10 @@ static const struct gda_cu_symbol {
 	{ "cuStreamQuery", offsetof(struct gda_cu, stream_query) },
 	{ "cuMemcpyAsync", offsetof(struct gda_cu, stream_copy) },
 	{ "cuStreamWriteValue32_v2", offsetof(struct gda_cu, stream_store) },
+	{ "cuStreamWaitEvent", offsetof(struct gda_cu, stream_wait) },
+	{ "cuEventCreate", offsetof(struct gda_cu, event_create) },
+	{ "cuEventDestroy_v2", offsetof(struct gda_cu, event_destroy) },
+	{ "cuEventRecord", offsetof(struct gda_cu, event_record) },
 };
 
 static_assert(sizeof(gda_cu_symbols) / sizeof(gda_cu_symbols[0]) ==

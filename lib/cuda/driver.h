@@ -41,6 +41,7 @@ enum {
 /* Flags; for registering and for allocating host memory they are the same. */
 enum {
 	GDA_CU_STREAM_NON_BLOCKING = 1,
+	GDA_CU_EVENT_DISABLE_TIMING = 2,
 	GDA_CU_HOST_PORTABLE = 1,
 	GDA_CU_HOST_DEVICEMAP = 2,
 	GDA_CU_RANGE_DMA_BUF_FD = 1,
@@ -75,6 +76,10 @@ struct gda_cu {
 	int (*stream_query)(void *stream);
 	int (*stream_copy)(uint64_t dst, uint64_t src, size_t bytes, void *stream);
 	int (*stream_store)(void *stream, uint64_t addr, uint32_t value, unsigned int flags);
+	int (*stream_wait)(void *stream, void *event, unsigned int flags);
+	int (*event_create)(void **event, unsigned int flags);
+	int (*event_destroy)(void *event);
+	int (*event_record)(void *event, void *stream);
 };
 
 extern struct gda_cu gda_cu;

@@ -15,7 +15,6 @@
 #define GDA_CUDA_ABORT		512U
 #define GDA_CUDA_BOUNCE		4096U
 #define GDA_CUDA_STAGE		(GDA_CUDA_BOUNCE + GDA_INPROC_BOUNCE)
-#define GDA_CUDA_HOST_BYTES	(GDA_CUDA_STAGE + GDA_INPROC_PIECE)
 #define GDA_CUDA_LINE		128U
 
 #define GDA_CUDA_PLACES		(GDA_CUDA_SQ_GPU | GDA_CUDA_CQ_GPU | GDA_CUDA_VIEW_HOST | \
@@ -48,6 +47,17 @@ struct gda_cuda_qp {
 static size_t gda_cuda_lines(size_t bytes)
 {
 	return (bytes + GDA_CUDA_LINE - 1) / GDA_CUDA_LINE * GDA_CUDA_LINE;
+}
+
+/* Do bytes go by way of the host that stay within the GPU? */
+static bool gda_cuda_stages(const struct gda_cuda_qp *q)
+{
+	return gda_cuda_copies(q->cuda) && !(q->place & GDA_CUDA_LEAVES_ROOM);
+}
+
+static size_t gda_cuda_host_bytes(const struct gda_cuda_qp *q)
+{
+	return GDA_CUDA_STAGE + (gda_cuda_stages(q) ? GDA_CUDA_STAGE_BYTES : 0);
 }
 
 static size_t gda_cuda_sq_bytes(const struct gda_cuda_qp *q)
@@ -106,7 +116,7 @@ static int gda_cuda_qp_map(struct gda_cuda_qp *q)
 
 static int gda_cuda_qp_alloc(struct gda_cuda_qp *q)
 {
-	size_t host = GDA_CUDA_HOST_BYTES, gpu = 0;
+	size_t host = gda_cuda_host_bytes(q), gpu = 0;
 	int err;
 
 	if (q->place & GDA_CUDA_SQ_GPU)
@@ -133,7 +143,7 @@ static void gda_cuda_qp_place(struct gda_cuda_qp *q)
 {
 	struct gda_inproc_copier *c = &q->copier.base;
 	size_t words = gda_cuda_words_bytes(q);
-	size_t host = GDA_CUDA_HOST_BYTES;
+	size_t host = gda_cuda_host_bytes(q);
 	uint64_t gpu = q->gpu;
 	u32 lane;
 
@@ -145,7 +155,7 @@ static void gda_cuda_qp_place(struct gda_cuda_qp *q)
 	c->bounce = q->host + GDA_CUDA_BOUNCE;
 	c->bounce_addr = q->host_addr + GDA_CUDA_BOUNCE;
 	q->copier.host_addr = q->host_addr;
-	if (!(q->place & GDA_CUDA_LEAVES_ROOM))
+	if (gda_cuda_stages(q))
 		q->copier.stage = q->host_addr + GDA_CUDA_STAGE;
 	if (q->place & GDA_CUDA_VIEW_HOST) {
 		q->view_addr = q->host_addr + host;
@@ -208,7 +218,7 @@ static int gda_cuda_qp_setup(struct gda_cuda_qp *q)
 	if (!err)
 		err = gda_cuda_qp_alloc(q);
 	if (!err)
-		err = gda_cuda_copier_init(q->cuda, &q->copier);
+		err = gda_cuda_copier_init(q->cuda, &q->copier, gda_cuda_stages(q));
 	if (!err) {
 		gda_cuda_qp_place(q);
 		err = gda_cuda_qp_upload(q);

@@ -11,7 +11,8 @@
  *   engine knows nothing of that: its CQ is a stand-in without entries.
  * - Near memory is written only while nothing is in flight. Between near and far the
  *   bytes go through a bounce buffer, one piece at a time.
- * - A far CQ is written by the copier, on the lane of the data and so behind it.
+ * - A far CQ is written by the copier, on the lane of the data and so behind it: for
+ *   GDA_FAR_TELL work requests at once, if so many were found, because copies wait for it.
  * - A far send queue is copied, what was published of it, before the engine is shown
  *   the doorbell that covers it.
  *
@@ -22,8 +23,11 @@
 #include <stdlib.h>
 #include "inproc.h"
 
-#define GDA_FAR_WINDOW	256U		/* copies in flight */
+#define GDA_FAR_WINDOW	256U		/* copies in flight, a long one counts as many */
+#define GDA_FAR_LONG	(1U << 20)
 #define GDA_FAR_HELD	512U		/* completions */
+#define GDA_FAR_TELL	8U
+#define GDA_FAR_VISIT	(128U << 20)	/* bytes of a visit, which only begins copies */
 #define GDA_FAR_LOOKS	4096U		/* in vain, then see if the copier is alive */
 
 struct gda_far_held {
@@ -42,11 +46,13 @@ struct gda_inproc_far {
 	struct gda_ecq stand_in;
 	struct gda_ecq *cq;
 
-	u32 begun;			/* copies, as all counts of them modulo 2^32 */
+	u32 begun;			/* copies by weight, as all counts of them modulo 2^32 */
 	u32 marked;			/* ... when the mark was last asked for */
 	u32 bounced;			/* ... when the bounce buffer was last used */
 	u32 pulled;			/* bytes in it that q->work still wants */
 	u32 looks;
+	u32 untold;			/* completions that a far CQ is to be told, ... */
+	struct gda_completion newest;	/* ... of which it is told the newest */
 	u64 reported;			/* slots below are completed */
 
 	u32 head;			/* of @held, as tail */
@@ -168,23 +174,46 @@ static void gda_far_store(struct gda_inproc_far *far, const u8 *entry, u32 at)
 		far->begun++;
 }
 
+/* @entry becomes what @c says. */
+static const u8 *gda_far_entry(u64 entry[8], const struct gda_completion *c)
+{
+	struct gda_ecq one = { .entries = entry, .depth = 1, .collapsed = true };
+
+	gda_cq_push(&one, c);
+	return (const u8 *)entry;
+}
+
+static void gda_far_tell(struct gda_inproc_far *far)
+{
+	u64 entry[8] = { 0 };
+
+	if (!far->untold)
+		return;
+	far->untold = 0;
+	gda_far_store(far, gda_far_entry(entry, &far->newest),
+		      offsetof(struct gda_mlx5_cqe, wqe_counter));
+}
+
 /* A far CQ. What names the first error is stored once, for it may be being read. */
 static void gda_far_push_far(struct gda_inproc_far *far, const struct gda_completion *c)
 {
 	u64 entry[8] = { 0 };
-	const u8 *bytes = (const u8 *)entry;
-	struct gda_ecq one = { .entries = entry, .depth = 1, .collapsed = true };
+	const u8 *bytes;
 
-	gda_cq_push(&one, c);
-	if (c->status.syndrome) {
-		if (!far->failed) {
-			gda_far_store(far, bytes, offsetof(struct gda_mlx5_err_cqe, first_error));
-			gda_far_store(far, bytes,
-				      offsetof(struct gda_mlx5_err_cqe, first_error) + 4);
-		}
-		far->failed = true;
-		gda_far_store(far, bytes, offsetof(struct gda_mlx5_err_cqe, first_syndrome));
+	if (!c->status.syndrome) {
+		far->newest = *c;
+		if (++far->untold == GDA_FAR_TELL)
+			gda_far_tell(far);
+		return;
 	}
+	gda_far_tell(far);
+	bytes = gda_far_entry(entry, c);
+	if (!far->failed) {
+		gda_far_store(far, bytes, offsetof(struct gda_mlx5_err_cqe, first_error));
+		gda_far_store(far, bytes, offsetof(struct gda_mlx5_err_cqe, first_error) + 4);
+	}
+	far->failed = true;
+	gda_far_store(far, bytes, offsetof(struct gda_mlx5_err_cqe, first_syndrome));
 	gda_far_store(far, bytes, offsetof(struct gda_mlx5_cqe, wqe_counter));
 }
 
@@ -261,7 +290,7 @@ static int gda_far_copy(struct gda_inproc_far *far, u64 dst, u64 src, u32 len)
 
 	if (far->broken || c->ops->copy(c, GDA_INPROC_LANE_DATA, dst, src, len))
 		return -(GDA_MLX5_VENDOR_IO << 8 | GDA_MLX5_SYND_LOCAL_QP_OP);
-	far->begun++;
+	far->begun += 1 + len / GDA_FAR_LONG;
 	return 0;
 }
 
@@ -324,7 +353,7 @@ static int gda_far_step(struct gda_inproc_far *far, struct gda_eqp *q,
 	remote = gda_far_end(mems->remote, w->remote.addr + q->done - mems->remote->iova, len,
 			     &near_remote);
 	if (local && remote) {
-		len = min(len, GDA_INPROC_PIECE);
+		len = min(len, GDA_INPROC_MOST);
 		err = w->op == GDA_OP_WRITE ? gda_far_copy(far, remote, local, len) :
 					      gda_far_copy(far, local, remote, len);
 		return err ? err : (int)len;
@@ -454,7 +483,8 @@ bool gda_inproc_far_visit(struct gda_inproc_worker *w, struct gda_inproc_far *fa
 
 	if (c->sq)
 		gda_far_fetch(far);
-	n = gda_engine_visit(&far->qp->eqp, wqes, bytes);
+	n = gda_engine_visit(&far->qp->eqp, wqes, bytes < GDA_FAR_VISIT ? GDA_FAR_VISIT : bytes);
+	gda_far_tell(far);
 	if (far->begun != far->marked && !far->broken) {
 		far->marked = far->begun;
 		if (c->ops->store(c, GDA_INPROC_LANE_DATA, c->mark[GDA_INPROC_LANE_DATA].addr,

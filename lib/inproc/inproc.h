@@ -288,7 +288,7 @@ struct gda_inproc_copier;
 /* Called by one thread at a time. Lanes are independent, each is in order. */
 struct gda_inproc_copier_ops {
 	/*
-	 * Begin a copy of at most GDA_INPROC_PIECE bytes behind all that was begun on
+	 * Begin a copy of at most GDA_INPROC_MOST bytes behind all that was begun on
 	 * @lane. Return: 0 or a negative errno.
 	 */
 	int (*copy)(struct gda_inproc_copier *c, u32 lane, u64 dst, u64 src, u64 len);
@@ -305,7 +305,7 @@ struct gda_inproc_copier_ops {
 #define GDA_INPROC_LANES	2U
 
 #define GDA_INPROC_BOUNCE	65536U
-#define GDA_INPROC_PIECE	(1U << 20)
+#define GDA_INPROC_MOST		(64U << 20)
 
 /*
  * Who copies far memory for a queue, with what that takes. Addresses are the copier's:

@@ -148,6 +148,47 @@ TEST_F(copies, in_order)
 	free(model);
 }
 
+/*
+ * Transfers of several pieces, each reading what the one before has written, at once: what
+ * goes by way of the stage is not read before it was written there.
+ */
+TEST_F(copies, in_order_long)
+{
+	const uint64_t len = 7000001, most = 2 * len, tail = 1500000, at = len - tail;
+	struct gda_mr *mr[2];
+	uint64_t gpu[2], i, k, rounds = s_stress(4);
+	uint8_t *bytes[2];
+	uint32_t key[2];
+	int64_t ticket = 0;
+
+	for (i = 0; i < 2; i++) {
+		gpu[i] = fake_cuda_alloc(i ? variant->device : 0, most);
+		bytes[i] = fake_cuda_window(gpu[i]);
+		ASSERT_OK(gda_cuda_mr_reg(self->end[i].cuda, gpu[i], most, GDA_ACCESS_ALL, 0, &mr[i]));
+		key[i] = gda_mr_key(mr[i]);
+	}
+	for (i = 0; i < rounds; i++) {
+		struct gda_view *v = self->end[0].v;
+
+		for (k = 0; k < len; k += 8)
+			bytes[0][k] = (uint8_t)s_random(&self->seed);
+		memset(bytes[0] + len, 0xee, len);
+		memset(bytes[1], 0xee, most);
+		/* long, a small one into its end, and that end back, which the last piece wrote */
+		ASSERT_LE(0, gda_put(v, gpu[0], key[0], gpu[1] + i, key[1], (uint32_t)len, 0));
+		ASSERT_LE(0, gda_put(v, gpu[0], key[0], gpu[1] + i + at, key[1], 1000, 0));
+		ticket = gda_get(v, gpu[0] + len, key[0], gpu[1] + i + at, key[1], (uint32_t)tail, 0);
+		ASSERT_OK(gda_wait(v, ticket, 0));
+		ASSERT_EQ(0, memcmp(bytes[1] + i, bytes[0], at));
+		ASSERT_EQ(0, memcmp(bytes[0] + len, bytes[0], 1000));
+		ASSERT_EQ(0, memcmp(bytes[0] + len + 1000, bytes[0] + at + 1000, tail - 1000));
+	}
+	for (i = 0; i < 2; i++) {
+		gda_mr_dereg(mr[i]);
+		fake_cuda_free(gpu[i]);
+	}
+}
+
 /* Queues go round; values and inline data find their way to the GPU. */
 TEST_F(copies, small)
 {

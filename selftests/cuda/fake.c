@@ -30,12 +30,19 @@ struct fake_op {
 	uint64_t bytes;
 	uint32_t value;
 	bool kernel;		/* of the driver's, that needs room */
+	const struct fake_stream *wait;	/* nothing is done until that has come to @value */
 };
 
 struct fake_stream {
 	bool used;
 	unsigned int head, tail;
 	struct fake_op ops[FAKE_OPS];
+};
+
+/* Where a stream was when the event was recorded. */
+struct fake_event {
+	const struct fake_stream *stream;	/* NULL: never */
+	unsigned int tail;
 };
 
 static pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -73,6 +80,10 @@ int cuStreamSynchronize(void *stream);
 int cuStreamQuery(void *stream);
 int cuMemcpyAsync(uint64_t dst, uint64_t src, size_t bytes, void *stream);
 int cuStreamWriteValue32_v2(void *stream, uint64_t addr, uint32_t value, unsigned int flags);
+int cuStreamWaitEvent(void *stream, void *event, unsigned int flags);
+int cuEventCreate(void **event, unsigned int flags);
+int cuEventDestroy_v2(void *event);
+int cuEventRecord(void *event, void *stream);
 
 static struct fake_block *fake_find(uint64_t addr)
 {
@@ -106,26 +117,33 @@ static void fake_step(struct fake_stream *s)
 	pthread_mutex_unlock(&fake_lock);
 	if (op->src)
 		memcpy(op->dst, op->src, op->bytes);
-	else
+	else if (!op->wait)
 		__atomic_store_n(word, op->value, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&fake_lock);
 	s->head++;
 	fake_done++;
 }
 
-/* Any stream that has something to do, or NULL. */
+/* May the oldest operation of a stream be carried out? */
+static bool fake_ready(const struct fake_stream *s)
+{
+	const struct fake_op *op = &s->ops[s->head % FAKE_OPS];
+
+	if (!s->used || s->head == s->tail || (fake_taken && op->kernel))
+		return false;
+	return !op->wait || (int)(op->wait->head - op->value) >= 0;
+}
+
+/* Any stream that has something to do, each as likely as another, or NULL. */
 static struct fake_stream *fake_pick(uint64_t seed)
 {
-	unsigned int i;
+	struct fake_stream *ready[FAKE_STREAMS];
+	unsigned int i, n = 0;
 
-	for (i = 0; i < FAKE_STREAMS; i++) {
-		struct fake_stream *s = &fake_streams[(seed + i) % FAKE_STREAMS];
-
-		if (s->used && s->head != s->tail &&
-		    !(fake_taken && s->ops[s->head % FAKE_OPS].kernel))
-			return s;
-	}
-	return NULL;
+	for (i = 0; i < FAKE_STREAMS; i++)
+		if (fake_ready(&fake_streams[i]))
+			ready[n++] = &fake_streams[i];
+	return n ? ready[seed % n] : NULL;
 }
 
 /* Carries out what was begun, of streams in any order, and sleeps now and then. */
@@ -555,6 +573,46 @@ int cuStreamWriteValue32_v2(void *stream, uint64_t addr, uint32_t value, unsigne
 		op.dst = fake_reach(addr);
 		err = fake_begin(stream, &op);
 	}
+	pthread_mutex_unlock(&fake_lock);
+	return err;
+}
+
+int cuEventCreate(void **event, unsigned int flags)
+{
+	pthread_mutex_lock(&fake_lock);
+	fake_allocated++;
+	pthread_mutex_unlock(&fake_lock);
+	*event = calloc(1, sizeof(struct fake_event));
+	return flags == 2 && *event ? OK : INVALID;
+}
+
+int cuEventDestroy_v2(void *event)
+{
+	free(event);
+	return OK;
+}
+
+int cuEventRecord(void *event, void *stream)
+{
+	struct fake_event *e = event;
+	struct fake_stream *s = stream;
+
+	pthread_mutex_lock(&fake_lock);
+	*e = (struct fake_event){ s, s->tail };
+	pthread_mutex_unlock(&fake_lock);
+	return fake_state();
+}
+
+int cuStreamWaitEvent(void *stream, void *event, unsigned int flags)
+{
+	const struct fake_event *e = event;
+	struct fake_op op = { .wait = e->stream, .value = e->tail };
+	int err = OK;
+
+	(void)flags;
+	pthread_mutex_lock(&fake_lock);
+	if (op.wait)
+		err = fake_begin(stream, &op);
 	pthread_mutex_unlock(&fake_lock);
 	return err;
 }
