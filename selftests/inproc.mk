@@ -5,7 +5,7 @@
 # sanitizers; and so does every kernel selftest that does not need the kernel.
 
 INPROC_OUT	:= $(BUILD)/selftests/inproc
-INPROC_TESTS	:= data errors threads cq rnr
+INPROC_TESTS	:= data errors threads cq rnr signal
 INPROC_FLAGS	= $(INPROC_CPPFLAGS) $(COMM_CPPFLAGS) -Ilib/inproc -isystem $(BUILD)/kselftest $(GDA_CFLAGS) \
 		  $(CFLAGS) -pthread
 INPROC_DEPS	= $(GDA_HEADERS) $(INPROC_HEADERS) $(wildcard selftests/inproc/*.h) \
@@ -24,7 +24,8 @@ TEST_NATIVE	+= $(foreach v,plain asan tsan,$(INPROC_TESTS:%=$(INPROC_OUT)/$v/%))
 		   $(INPROC_RAW:%=$(INPROC_OUT)/plain/kernel-%) \
 		   $(patsubst %,$(INPROC_OUT)/asan/kernel-%,$(filter-out $(INPROC_SLOW),$(INPROC_RAW))) \
 		   $(foreach t,fork keys fault,$(INPROC_OUT)/plain/$t) \
-		   $(foreach t,keys fault,$(INPROC_OUT)/asan/$t)
+		   $(foreach t,keys fault,$(INPROC_OUT)/asan/$t) \
+		   $(INPROC_OUT)/tsan-program/signal
 BENCH		+= $(INPROC_OUT)/plain/bench
 BENCH_NATIVE	+= $(INPROC_OUT)/plain/bench
 TEST_VM		+= $(INPROC_TESTS:%=$(INPROC_OUT)/plain/%)
@@ -54,8 +55,12 @@ INPROC_LIB_tsan	:= $(INPROC_OUT)/tsan/libgda.a
 
 # --- the suite ---
 
-# To ThreadSanitizer a region has to have one address (oneview.c).
-INPROC_EXTRA_tsan := selftests/inproc/oneview.c -Wl,--wrap=mmap,--wrap=munmap
+INPROC_EXTRA_tsan := selftests/inproc/tsan.c
+
+# A program under ThreadSanitizer with the library as it is installed.
+INPROC_SAN_tsan-program := -fsanitize=thread
+INPROC_LIB_tsan-program := $(LIB_OUT)/libgda.a
+INPROC_EXTRA_tsan-program := $(INPROC_EXTRA_tsan)
 
 define INPROC_TEST
 $(INPROC_OUT)/$1/$2: selftests/inproc/$2.c $(INPROC_LIB_$1) $$(INPROC_DEPS) \
@@ -67,6 +72,7 @@ $(foreach v,plain asan tsan,$(foreach t,$(INPROC_TESTS),$(eval $(call INPROC_TES
 $(foreach t,fork keys fault bench,$(eval $(call INPROC_TEST,plain,$t)))
 $(eval $(call INPROC_TEST,asan,keys))
 $(eval $(call INPROC_TEST,asan,fault))
+$(eval $(call INPROC_TEST,tsan-program,signal))
 
 # --- the kernel's selftests, their system calls served by lib/inproc ---
 

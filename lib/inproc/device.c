@@ -294,8 +294,37 @@ static int gda_inproc_ioctl(const struct gda_context *c, unsigned long request, 
 	return gda_inproc_call(c->device, request, arg);
 }
 
+static int gda_inproc_map(struct gda_context *c, const struct gda_region_info *info,
+			  void **addr)
+{
+	struct gda_inproc_context *ctx = c->device;
+	int err = gda_inproc_enter(ctx);
+
+	if (err)
+		return err;
+	err = gda_inproc_region_lend(ctx, info->cookie, addr);
+	pthread_mutex_unlock(&ctx->lock);
+	return err;
+}
+
+static void gda_inproc_unmap(struct gda_context *c, void *addr, size_t length)
+{
+	struct gda_inproc_context *ctx = c->device;
+
+	/* in a child of fork(2) nobody knows who held the lock */
+	if (ctx->generation != gda_inproc.generation) {
+		munmap(addr, length);
+		return;
+	}
+	pthread_mutex_lock(&ctx->lock);
+	gda_inproc_region_return(ctx, addr);
+	pthread_mutex_unlock(&ctx->lock);
+}
+
 const struct gda_device_ops gda_device_inproc = {
 	.open = gda_inproc_open,
 	.close = gda_inproc_close,
 	.ioctl = gda_inproc_ioctl,
+	.map = gda_inproc_map,
+	.unmap = gda_inproc_unmap,
 };

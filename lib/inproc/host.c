@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <unistd.h>
 #include "inproc.h"
+#include "race.h"
 
 /*
  * The peer is set before this queue becomes ready, and only while both are; but it
@@ -74,6 +75,14 @@ void gda_host_event(struct gda_ecq *ecq, const struct gda_completion *c)
 	pthread_mutex_unlock(&cq->lock);
 }
 
+/* The word that is stored last, which pollers load with acquire order. */
+static void gda_inproc_push_seen(const struct gda_ecq *ecq)
+{
+	const struct gda_mlx5_cqe *cqe = ecq->entries;
+
+	gda_race_release(&cqe[ecq->producer & (ecq->depth - 1)].wqe_counter);
+}
+
 bool gda_host_push(struct gda_ecq *ecq, const struct gda_completion *c)
 {
 	struct gda_inproc_cq *cq = gda_inproc_of(ecq, struct gda_inproc_cq, ecq);
@@ -82,6 +91,7 @@ bool gda_host_push(struct gda_ecq *ecq, const struct gda_completion *c)
 	if (unlikely(!ecq->entries))
 		return gda_inproc_far_push(ecq, c);
 	pthread_mutex_lock(&cq->lock);
+	gda_inproc_push_seen(ecq);
 	pushed = gda_cq_push(ecq, c);
 	/* an overflow is an event too: there is nothing else to wait for */
 	if ((pushed || ecq->failed) && unlikely(cq->armed & gda_inproc_events(c))) {

@@ -83,7 +83,8 @@ struct gda_inproc_region {
 	u64 cookie;			/* offset in ctx->fd */
 	u64 length;
 	u32 map;			/* enum gda_map_type */
-	void *addr;			/* the device's own mapping, always writable */
+	u32 users;			/* of the library's, of @addr */
+	void *addr;			/* always writable */
 };
 
 enum gda_inproc_use {
@@ -110,6 +111,10 @@ int gda_inproc_region_create(struct gda_inproc_context *ctx, u64 length, u32 map
 			     struct gda_inproc_region **region);
 void gda_inproc_region_destroy(struct gda_inproc_context *ctx,
 			       struct gda_inproc_region *region);
+/* Let the library use the mapping of the region with this cookie: 0 or -ENXIO. */
+int gda_inproc_region_lend(struct gda_inproc_context *ctx, u64 cookie, void **addr);
+/* The library uses this mapping once less. The region may be gone before. */
+void gda_inproc_region_return(struct gda_inproc_context *ctx, void *addr);
 void gda_inproc_region_info(const struct gda_inproc_region *region, u32 offset,
 			    struct gda_region_info *info);
 int gda_inproc_cell_create(struct gda_inproc_context *ctx, u32 use,
@@ -236,6 +241,7 @@ struct gda_inproc_context {
 	u64 next_cookie;
 	u64 end_cookie;			/* size of the file */
 	struct gda_inproc_region *regions;	/* by cookie */
+	struct gda_inproc_region *left;	/* destroyed, but the library uses the mapping */
 	struct gda_inproc_cells *cells;
 	struct gda_inproc_object **objects;	/* by handle; 0 is none */
 	u32 nhandles;			/* room in @objects */

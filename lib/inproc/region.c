@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
  * Regions: page-aligned parts of the context's memfd. A cookie is the offset, so that
- * mmap(2) of the file is all it takes to map one; cookies go round below 2^44. The
- * device has its own mapping of each and never uses that of a poster.
+ * mmap(2) of the file is all it takes to map one; cookies go round below 2^44.
+ *
+ * The device maps each region once, and the library lends that mapping to the posters of
+ * this process: a race detector, which knows memory by its address, then sees that both
+ * sides use the same words. So the mapping may outlive the region: it goes with its last
+ * user, and what stays of it until then is zero, or SIGBUS after a shutdown. Who maps the
+ * file instead gets another mapping, which the device never uses.
  *
  * Cells are 64 bytes of a region of one page, which exists while one of them is used.
  *
@@ -91,12 +96,51 @@ void gda_inproc_region_destroy(struct gda_inproc_context *ctx,
 	while (*link != region)
 		link = &(*link)->next;
 	*link = region->next;
-	munmap(region->addr, region->length);
 	/* the pages go, also where posters still map them; failing only keeps them longer */
 	(void)fallocate(ctx->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 			(off_t)region->cookie, (off_t)region->length);
 	__atomic_fetch_sub(&gda_inproc.regions, 1, __ATOMIC_RELAXED);
+	if (region->users) {
+		region->next = ctx->left;
+		ctx->left = region;
+		return;
+	}
+	munmap(region->addr, region->length);
 	free(region);
+}
+
+int gda_inproc_region_lend(struct gda_inproc_context *ctx, u64 cookie, void **addr)
+{
+	struct gda_inproc_region *r = ctx->regions;
+
+	while (r && r->cookie != cookie)
+		r = r->next;
+	if (!r)
+		return -ENXIO;
+	r->users++;
+	*addr = r->addr;
+	return 0;
+}
+
+void gda_inproc_region_return(struct gda_inproc_context *ctx, void *addr)
+{
+	struct gda_inproc_region **link = &ctx->left;
+	struct gda_inproc_region *r;
+
+	for (r = ctx->regions; r; r = r->next) {
+		if (r->addr == addr) {
+			r->users--;
+			return;
+		}
+	}
+	while (*link && (*link)->addr != addr)
+		link = &(*link)->next;
+	r = *link;
+	if (!r || --r->users)
+		return;
+	*link = r->next;
+	munmap(r->addr, r->length);
+	free(r);
 }
 
 void gda_inproc_region_info(const struct gda_inproc_region *region, u32 offset,

@@ -34,6 +34,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 #include "inproc.h"
+#include "race.h"
 
 /* One visit: how long others wait, for their turn or for quiescence. */
 #define GDA_INPROC_VISIT_WQES	64U
@@ -85,6 +86,7 @@ static bool gda_inproc_visit_aside(struct gda_inproc_worker *w, struct gda_inpro
 static bool gda_inproc_visit(struct gda_inproc_worker *w, struct gda_inproc_qp *qp)
 {
 	w->guard.qp = qp;
+	gda_race_acquire(&qp->eqp.dbrec[1]);
 	if (unlikely(qp->aside))
 		return gda_inproc_visit_aside(w, qp);
 	return gda_engine_visit(&qp->eqp, GDA_INPROC_VISIT_WQES, GDA_INPROC_VISIT_BYTES);
@@ -216,6 +218,7 @@ static noinline void gda_inproc_worker_loop(struct gda_inproc_worker *w)
 			since = 0;
 	}
 	gda_inproc_far_drain(w);
+	gda_race_show();
 	pthread_mutex_lock(&w->lock);
 	w->asleep = true;
 	pthread_mutex_unlock(&w->lock);
@@ -228,6 +231,7 @@ static void *gda_inproc_worker_main(void *arg)
 	/* sleeps end when they should; without this, 50 us later */
 	prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0);
 	prctl(PR_SET_NAME, "gda-inproc", 0, 0, 0);
+	gda_race_hide();
 	gda_inproc_guard = &w->guard;
 	if (sigsetjmp(w->guard.env, 0))
 		gda_inproc_fault(&w->guard);

@@ -27,6 +27,9 @@ struct gda_device_ops {
 	void (*close)(struct gda_context *ctx);
 	/* A call of gda/ioctl.h: 0 or a negative errno; errno stays as it was. */
 	int (*ioctl)(const struct gda_context *ctx, unsigned long request, void *arg);
+	/* Map a region at *@addr. Return: 0 or a negative errno; errno may change. */
+	int (*map)(struct gda_context *ctx, const struct gda_region_info *info, void **addr);
+	void (*unmap)(struct gda_context *ctx, void *addr, size_t length);
 };
 
 extern const struct gda_device_ops gda_device_kernel;

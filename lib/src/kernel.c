@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include "gda_internal.h"
 
@@ -62,8 +63,25 @@ static int gda_kernel_open(struct gda_context *ctx, const char *device)
 	return err;
 }
 
+static int gda_kernel_map(struct gda_context *ctx, const struct gda_region_info *info,
+			  void **addr)
+{
+	int prot = info->map == GDA_MAP_RO ? PROT_READ : PROT_READ | PROT_WRITE;
+
+	*addr = mmap(NULL, info->length, prot, MAP_SHARED, ctx->fd, (off_t)info->cookie);
+	return *addr == MAP_FAILED ? -errno : 0;
+}
+
+static void gda_kernel_unmap(struct gda_context *ctx, void *addr, size_t length)
+{
+	(void)ctx;
+	munmap(addr, length);
+}
+
 const struct gda_device_ops gda_device_kernel = {
 	.open = gda_kernel_open,
 	.close = gda_kernel_close,
 	.ioctl = gda_kernel_ioctl,
+	.map = gda_kernel_map,
+	.unmap = gda_kernel_unmap,
 };

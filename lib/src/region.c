@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include "gda_internal.h"
 
 static struct gda_region *gda_region_find(struct gda_context *ctx, uint64_t cookie)
@@ -21,7 +20,6 @@ static struct gda_region *gda_region_find(struct gda_context *ctx, uint64_t cook
 static int gda_region_map(struct gda_context *ctx, const struct gda_region_info *info,
 			  struct gda_region **region)
 {
-	int prot = info->map == GDA_MAP_RO ? PROT_READ : PROT_READ | PROT_WRITE;
 	struct gda_region *r = calloc(1, sizeof(*r));
 	int saved = errno;
 	int err;
@@ -30,10 +28,9 @@ static int gda_region_map(struct gda_context *ctx, const struct gda_region_info 
 		return -ENOMEM;
 	r->cookie = info->cookie;
 	r->length = info->length;
-	r->addr = mmap(NULL, r->length, prot, MAP_SHARED, ctx->fd, (off_t)r->cookie);
-	if (r->addr == MAP_FAILED) {
-		err = -errno;
-		errno = saved;
+	err = ctx->ops->map(ctx, info, &r->addr);
+	errno = saved;
+	if (err) {
 		free(r);
 		return err;
 	}
@@ -107,7 +104,7 @@ void gda_region_put(struct gda_context *ctx, struct gda_region *region)
 		for (link = &ctx->regions; *link != region;)
 			link = &(*link)->next;
 		*link = region->next;
-		munmap(region->addr, region->length);
+		ctx->ops->unmap(ctx, region->addr, region->length);
 		free(region);
 	}
 	pthread_mutex_unlock(&ctx->lock);
@@ -157,7 +154,7 @@ void gda_region_drop_all(struct gda_context *ctx)
 
 	while ((r = ctx->regions)) {
 		ctx->regions = r->next;
-		munmap(r->addr, r->length);
+		ctx->ops->unmap(ctx, r->addr, r->length);
 		free(r);
 	}
 }

@@ -265,7 +265,7 @@ struct gda_exec_use {
 	const struct gda_mem *mem;
 	u64 tag;		/* key, and rights seen to be granted above it */
 	u64 addr;
-	u64 len;
+	u64 last;		/* the last offset from @addr of eight bytes of the span */
 	u8 *ptr;
 };
 

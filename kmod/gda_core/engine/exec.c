@@ -11,7 +11,7 @@
  *   no bytes there is nothing to check but that a responder is there.
  * - Bytes move in address order; of a request to be resumed q->done are in place.
  * - Effects of a work request are not visible before those of earlier ones.
- * - Naturally aligned 4 and 8 byte transfers within one span are single stores.
+ * - Naturally aligned 4 and 8 byte transfers within one span are one load and one store.
  * - An immediate is given to the peer once, after all the bytes of its write. It may be
  *   refused some times before: the bytes are not moved again.
  *
@@ -25,6 +25,9 @@
 
 /* The longest transfer that is called short, and the longest span looked for at once. */
 #define GDA_EXEC_AHEAD	4096U
+
+/* Bytes of a word that is found again. */
+#define GDA_EXEC_WORD	8U
 
 /* How often a masked atomic loses against other writers before its visit goes on. */
 #define GDA_EXEC_TRIES	16U
@@ -126,13 +129,28 @@ static noinline void gda_exec_copy_bytes(u8 *dst, const u8 *src, u32 len)
 		memmove(dst, src, len);
 }
 
+/* Is it one word, of 4 or 8 bytes, at addresses that are multiples of its size? */
+static __always_inline bool gda_exec_is_word(const void *dst, const void *src, u32 len)
+{
+	return !((len - 4) & ~4U) && !(((uintptr_t)dst | (uintptr_t)src) & (len - 1));
+}
+
+/*
+ * One load and one store. A program may poll the word: the store releases what earlier work
+ * requests stored, so that its acquire sees all of that, and the load acquires likewise.
+ */
+static __always_inline void gda_exec_copy_word(void *dst, const void *src, u32 len)
+{
+	if (likely(len == sizeof(u64)))
+		smp_store_release((u64 *)dst, smp_load_acquire((const u64 *)src));
+	else
+		smp_store_release((u32 *)dst, smp_load_acquire((const u32 *)src));
+}
+
 static __always_inline void gda_exec_copy(void *dst, const void *src, u32 len)
 {
-	/* a fixed size becomes one load and one store */
-	if (len == 8)
-		memcpy(dst, src, 8);
-	else if (len == 4)
-		memcpy(dst, src, 4);
+	if (likely(gda_exec_is_word(dst, src, len)))
+		gda_exec_copy_word(dst, src, len);
 	else
 		gda_exec_copy_bytes(dst, src, len);
 }
@@ -164,33 +182,43 @@ static __always_inline void gda_exec_arrived(u8 op, const struct gda_eqp *peer)
 /*
  * What was found last is found again without looking: the same key, used the same way,
  * within the same span. That it was not revoked is looked at each time.
+ * Return: false if a word at @range was not found last.
  */
-static __always_inline void *gda_exec_again(const struct gda_sge *range, u32 access,
-					    const struct gda_exec_use *use)
+static __always_inline bool gda_exec_again(const struct gda_sge *range, u32 access,
+					   const struct gda_exec_use *use, void **ptr)
 {
 	u64 off = range->addr - use->addr;
 
-	if (unlikely(use->tag != gda_exec_tag(range->key, access) || off > use->len ||
-		     range->len > use->len - off || !gda_access_live(use->mem)))
-		return NULL;
+	if (unlikely(use->tag != gda_exec_tag(range->key, access) || off > use->last ||
+		     !gda_access_live(use->mem)))
+		return false;
 	/* the queue chose @off, and the check above may not have been waited for */
-	return use->ptr + gda_os_clamp(off, use->len);
+	*ptr = use->ptr + gda_os_clamp(off, use->last + 1);
+	return true;
 }
 
 /*
- * Look for it: the MR, unless it is the last one, and as much of it from there on as is
- * one span, up to GDA_EXEC_AHEAD. Return: NULL if it is anything but good.
+ * Look for it: in what was found last; else the MR, unless it is the last one, and as much
+ * of it from there on as is one span, up to GDA_EXEC_AHEAD.
+ * Return: NULL if it is anything but good.
  */
 static __always_inline void *gda_exec_find(const struct gda_eqp *q, const struct gda_eqp *owner,
 					   const struct gda_sge *range, u32 access,
 					   struct gda_exec_use *use)
 {
 	u64 tag = gda_exec_tag(range->key, access);
-	const struct gda_mem *mem = use->mem;
+	const struct gda_mem *mem;
 	void *ptr = NULL;
 	u64 off;
+	u32 n;
 
-	if (use->tag != tag) {
+	if (unlikely(use->tag == tag)) {
+		mem = use->mem;
+		off = range->addr - use->addr;
+		if (off <= use->last && range->len <= use->last + GDA_EXEC_WORD - off &&
+		    gda_access_live(mem))
+			return use->ptr + gda_os_clamp(off, use->last + 1);
+	} else {
 		mem = gda_host_mem(q, range->key);
 		if (!gda_access_owned(mem, owner->pd, range->key) ||
 		    !gda_access_granted(mem, access))
@@ -202,14 +230,18 @@ static __always_inline void *gda_exec_find(const struct gda_eqp *q, const struct
 	use->mem = mem;
 	use->tag = tag;
 	use->addr = range->addr;
-	use->len = gda_host_span(mem, off, (u32)min(mem->size - off, (u64)GDA_EXEC_AHEAD), &ptr);
+	n = gda_host_span(mem, off, (u32)min(mem->size - off, (u64)GDA_EXEC_AHEAD), &ptr);
 	use->ptr = ptr;
-	return likely(use->len >= range->len) ? ptr : NULL;
+	use->last = n - GDA_EXEC_WORD;
+	/* too little is not found again */
+	if (unlikely(n < GDA_EXEC_WORD))
+		use->tag = ~0ULL;
+	return likely(n >= range->len) ? ptr : NULL;
 }
 
 /*
  * The way of what is posted most: a word to or from memory that was found before, or
- * inline. Calls nothing. @op is constant.
+ * inline. Calls nothing. @op is constant. One segment is as long as the remote range.
  * Return: false if it is anything else and nothing was done.
  */
 static __always_inline bool gda_exec_word(struct gda_eqp *q, enum gda_op op,
@@ -217,22 +249,28 @@ static __always_inline bool gda_exec_word(struct gda_eqp *q, enum gda_op op,
 {
 	const struct gda_exec_rights *rights = &gda_exec_rights[op];
 	struct gda_work *w = &q->work;
-	u32 len = w->remote.len;
+	u64 len = w->remote.len;
 	void *local = w->data;
 	void *remote;
 
-	if (len != sizeof(u64) && len != sizeof(u32))
+	if ((len - 4) & ~4ULL)
 		return false;
-	if (w->nsge == 1)
-		local = gda_exec_again(&w->sge[0], rights->local, &scope->local);
-	else if (!w->inlined)
+	if (likely(w->nsge == 1)) {
+		if (!gda_exec_again(&w->sge[0], rights->local, &scope->local, &local))
+			return false;
+	} else if (!w->inlined) {
 		return false;
-	if (unlikely(!local))
+	}
+	if (!gda_exec_again(&w->remote, rights->remote, &scope->remote, &remote) ||
+	    unlikely(((uintptr_t)local | (uintptr_t)remote) & (len - 1)))
 		return false;
-	remote = gda_exec_again(&w->remote, rights->remote, &scope->remote);
-	if (unlikely(!remote))
-		return false;
-	gda_exec_move(q, op, local, remote, len);
+	if (op == GDA_OP_READ) {
+		smp_mb(); /* loads, too, after the stores of earlier work requests */
+		gda_exec_copy_word(local, remote, (u32)len);
+	} else {
+		gda_exec_copy_word(remote, local, (u32)len);
+	}
+	WRITE_ONCE(q->bytes, q->bytes + len);
 	gda_exec_arrived(op, scope->near);
 	return true;
 }
@@ -249,15 +287,10 @@ static bool gda_exec_short(struct gda_eqp *q, struct gda_exec_scope *scope)
 	void *remote;
 
 	if (!w->inlined)
-		local = gda_exec_again(&w->sge[0], rights->local, &scope->local);
-	if (!local)
 		local = gda_exec_find(q, q, &w->sge[0], rights->local, &scope->local);
 	if (!local)
 		return false;
-	remote = gda_exec_again(&w->remote, rights->remote, &scope->remote);
-	if (!remote)
-		remote = gda_exec_find(q, scope->near, &w->remote, rights->remote,
-				       &scope->remote);
+	remote = gda_exec_find(q, scope->near, &w->remote, rights->remote, &scope->remote);
 	if (!remote)
 		return false;
 	gda_exec_move(q, w->op, local, remote, w->remote.len);
@@ -390,8 +423,11 @@ static int gda_exec_dump(const struct gda_eqp *q, const struct gda_exec_mems *me
 	return 1;
 }
 
-/* Store the old value at the local segment, or with @dry only see that one can. */
-static bool gda_exec_result(const struct gda_eqp *q, const struct gda_exec_mems *mems,
+/*
+ * Store the old value at the local segment, which may be of several spans; or with @dry
+ * only see that one can.
+ */
+static noinline bool gda_exec_result(const struct gda_eqp *q, const struct gda_exec_mems *mems,
 			    const void *value, bool dry)
 {
 	const u8 *src = value;
@@ -472,14 +508,18 @@ static int gda_exec_atomic(struct gda_eqp *q, const struct gda_exec_mems *mems)
 {
 	const struct gda_work *w = &q->work;
 	u32 width = w->remote.len;
-	void *ptr;
+	void *ptr, *result;
 	u64 old;
 	u32 n;
 
 	if (unlikely(w->remote.addr % width))
 		return gda_exec_fail(GDA_MLX5_SYND_REMOTE_INVAL_REQ, GDA_MLX5_VENDOR_ALIGN);
-	if (unlikely(!gda_exec_result(q, mems, NULL, true)))
-		return gda_exec_fail(GDA_MLX5_SYND_LOCAL_PROT, GDA_MLX5_VENDOR_IO);
+	n = gda_exec_span(mems->local[0], &w->sge[0], 0, width, &result);
+	if (unlikely(n != width)) {
+		result = NULL;
+		if (!gda_exec_result(q, mems, NULL, true))
+			return gda_exec_fail(GDA_MLX5_SYND_LOCAL_PROT, GDA_MLX5_VENDOR_IO);
+	}
 	n = gda_exec_span(mems->remote, &w->remote, 0, width, &ptr);
 	if (unlikely(!n))
 		return gda_exec_fail(GDA_MLX5_SYND_REMOTE_OP, GDA_MLX5_VENDOR_IO);
@@ -495,7 +535,10 @@ static int gda_exec_atomic(struct gda_eqp *q, const struct gda_exec_mems *mems)
 
 		memcpy(&old, &narrow, sizeof(narrow));
 	}
-	gda_exec_result(q, mems, &old, false);
+	if (likely(result))
+		gda_exec_copy(result, &old, width);
+	else
+		gda_exec_result(q, mems, &old, false);
 	WRITE_ONCE(q->bytes, q->bytes + width);
 	return 1;
 }
@@ -577,12 +620,10 @@ static noinline int gda_exec_rdma(struct gda_eqp *q, struct gda_exec_scope *scop
 {
 	const struct gda_work *w = &q->work;
 	u32 len = w->remote.len;
-	u64 most = scope->until - q->bytes;
 
-	if (most < GDA_EXEC_WHOLE)
-		most = GDA_EXEC_WHOLE;
-	if (len - 1 < GDA_EXEC_AHEAD && len <= most && w->nsge < 2 && !q->busy &&
-	    likely(scope->near) && gda_exec_short(q, scope))
+	if (len - 1 < GDA_EXEC_AHEAD &&
+	    (len <= GDA_EXEC_WHOLE || len <= scope->until - q->bytes) && w->nsge < 2 &&
+	    !q->busy && likely(scope->near) && gda_exec_short(q, scope))
 		return 1;
 	return gda_exec_any(q, scope);
 }
