@@ -20,8 +20,8 @@ $(LIBTEST_NAMES:%=$(LIBTEST_OUT)/%) $(LIBTEST_OUT)/bench: $(LIBTEST_OUT)/%: self
 	@mkdir -p $(@D)
 	$(CC) $(LIBTEST_FLAGS) -pthread -o $@ $< selftests/lib/fake_nic.c $(LIB_OUT)/libgda.a
 
-# gda_view_init(), and what it says its errors with.
-LIBTEST_VIEW	:= $(addprefix lib/src/,view.c size.c last_error.c error.c)
+# gda_view_init(), what it says its errors with, and what waits call.
+LIBTEST_VIEW	:= $(addprefix lib/src/,view.c size.c last_error.c error.c wait.c)
 
 $(LIBTEST_OUT)/producers-tsan: selftests/lib/producers.c selftests/lib/fake_nic.c \
 		$(LIBTEST_VIEW) $(LIBTEST_DEPS) | $(BUILD)/kselftest/kselftest_harness.h

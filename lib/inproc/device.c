@@ -321,10 +321,23 @@ static void gda_inproc_unmap(struct gda_context *c, void *addr, size_t length)
 	pthread_mutex_unlock(&ctx->lock);
 }
 
+static bool gda_inproc_help_queue(struct gda_context *c, uint32_t qpn, unsigned int polls,
+				  enum gda_relax what)
+{
+	return gda_inproc_help(c->device, qpn, polls, what);
+}
+
+static bool gda_inproc_help_queues(struct gda_context *c, unsigned int polls)
+{
+	return gda_inproc_help_all(c->device, polls);
+}
+
 const struct gda_device_ops gda_device_inproc = {
 	.open = gda_inproc_open,
 	.close = gda_inproc_close,
 	.ioctl = gda_inproc_ioctl,
 	.map = gda_inproc_map,
 	.unmap = gda_inproc_unmap,
+	.help = gda_inproc_help_queue,
+	.help_all = gda_inproc_help_queues,
 };

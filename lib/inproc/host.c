@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * The process as the engine's host: what a running queue may ask for. Called by a
- * worker that is not quiescent, which keeps the QP, its peer, their CQs and all MRs
- * alive.
+ * worker that is not quiescent, or by a helper in its seat, which keeps the QP, its peer,
+ * their CQs and all MRs alive.
  */
+#include <errno.h>
 #include <poll.h>
 #include <unistd.h>
 #include "inproc.h"
@@ -39,9 +40,14 @@ static void gda_inproc_signal(int event)
 {
 	const u64 one = 1;
 	struct pollfd p = { .fd = event, .events = POLLOUT };
+	int cancel, saved = errno;
 
+	/* it may be a thread of the program's that runs the engine, and has a lock of ours */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	if (poll(&p, 1, 0) == 1 && write(event, &one, sizeof(one)) < 0)
-		return;
+		errno = 0;	/* it was filled meanwhile: as good */
+	pthread_setcancelstate(cancel, NULL);
+	errno = saved;
 }
 
 /* Which ways of arming this completion fires. */

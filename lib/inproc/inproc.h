@@ -16,12 +16,14 @@
  *   worker->lock     whether the worker sleeps
  *   cq->lock         entries of a CQ; the only one that a worker takes to execute
  *
- * Destroying is: unlink from everything workers look at, gda_inproc_sync(), free.
+ * Destroying is: unlink from everything workers look at, gda_inproc_sync(), free. What a
+ * worker may do, a thread that waits may do in its place: see help.c.
  */
 #ifndef GDA_INPROC_H
 #define GDA_INPROC_H
 
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include "gda_internal.h"
 #include "connect.h"
@@ -193,10 +195,16 @@ struct gda_inproc_worker {
 	struct gda_inproc_guard guard;
 	struct gda_inproc_far *far;	/* with work in flight */
 	bool found;			/* the last pass found work */
+	bool lent;			/* this pass left a queue to its helper */
+	bool owns;			/* a queue may be GDA_INPROC_MINE */
+	u32 crowded;			/* times in a row that others ran when it yielded */
 	u32 cursor;			/* slot where the sweep goes on */
 	u64 busy[GDA_INPROC_MAX_QP / 64];	/* slots with work in this sweep or the last */
 	u64 fresh[GDA_INPROC_MAX_QP / 64];	/* ... in this one */
 };
+
+/* One visit of the engine, no copier. Return: whether there was work. */
+bool gda_inproc_visit_engine(struct gda_inproc_qp *qp);
 
 /* How long a doorbell may stay silent before its worker begins to sleep. */
 #define GDA_INPROC_YIELD_NS	1000000U
@@ -209,8 +217,34 @@ void gda_inproc_workers_stop(struct gda_inproc_context *ctx);
 void gda_inproc_workers_exit(struct gda_inproc_context *ctx);
 /* End the sleep of whoever serves @slot: something there has changed. */
 void gda_inproc_kick(struct gda_inproc_context *ctx, u32 slot);
+/* The same, if that is no wait: who holds the worker's lock may be anybody. */
+void gda_inproc_nudge(struct gda_inproc_context *ctx, u32 slot);
 /* Until no worker has a pointer that it found before the call. */
 void gda_inproc_sync(void);
+
+/* help.c */
+
+enum gda_inproc_turn {
+	GDA_INPROC_FREE,
+	GDA_INPROC_HELD,
+	GDA_INPROC_MINE,
+	GDA_INPROC_ASKED,
+};
+
+#define GDA_INPROC_SEATS	8U
+
+struct gda_inproc_seat {
+	u64 taken;			/* atomic: odd while somebody sits there */
+	u8 pad[56];
+};
+
+/* Execute a queue in place of its worker, if that lets us. Return: whether there was work. */
+bool gda_inproc_help(struct gda_inproc_context *ctx, u32 qpn, unsigned int polls,
+		     enum gda_relax what);
+/* The same with some of the queues of the context, others at the next call. */
+bool gda_inproc_help_all(struct gda_inproc_context *ctx, unsigned int polls);
+/* Wait until whoever helps now has finished. */
+void gda_inproc_risen(struct gda_inproc_context *ctx);
 
 /* device.c */
 
@@ -251,6 +285,8 @@ struct gda_inproc_context {
 	struct gda_inproc_worker worker[GDA_INPROC_MAX_WORKERS];
 	u32 npolled;			/* atomic: QPs that bound the workers' sleep */
 	u32 nslots;			/* atomic: all QPs are in slots below */
+	u32 help_cursor;		/* atomic: slot where gda_inproc_help_all() goes on */
+	struct gda_inproc_seat seat[GDA_INPROC_SEATS];
 	struct gda_inproc_qp *slot[GDA_INPROC_MAX_QP];	/* atomic, read by workers */
 };
 
@@ -353,7 +389,11 @@ struct gda_ecq *gda_inproc_far_cq(struct gda_ecq *ecq);
 /* qp.c */
 
 struct gda_inproc_qp {
-	struct gda_eqp eqp;		/* its worker's, but for state and fail */
+	struct gda_eqp eqp;		/* of whose turn it is, but for state and fail */
+	/* who waits looks at it often: not in a line of what the engine stores to */
+	u32 turn __attribute__((aligned(128)));	/* atomic: enum gda_inproc_turn */
+	u32 helps;			/* visits by helpers; written while HELD */
+	u32 seen_helps;			/* the worker's: @helps when it looked last */
 	struct gda_inproc_far *far;	/* or NULL */
 	struct gda_inproc_object obj;
 	struct gda_inproc_cq *cq;
@@ -367,7 +407,7 @@ struct gda_inproc_qp {
 	u32 slot;
 	bool polled;
 	bool aside;			/* a visit is not just the engine's: the next, or @far */
-	u64 rnr_until;			/* the peer was not ready: not before, or 0; its worker's */
+	u64 rnr_until;			/* the peer was not ready: not before, or 0 */
 	struct gda_endpoint end;	/* under dev->peer_lock but for end.peer_queue */
 };
 

@@ -206,7 +206,7 @@ int gda_inproc_qp_create(struct gda_inproc_context *ctx, struct gda_qp_create *c
 		err = gda_inproc_object_room(ctx, GDA_INPROC_QP);
 	if (err)
 		return err;
-	qp = aligned_alloc(64, (sizeof(*qp) + 63) / 64 * 64);
+	qp = aligned_alloc(_Alignof(struct gda_inproc_qp), sizeof(*qp));
 	if (!qp)
 		return -ENOMEM;
 	memset(qp, 0, sizeof(*qp));

@@ -9,7 +9,8 @@
  * nothing:
  *
  *	up to GDA_INPROC_SPIN_NS	it spins
- *	up to GDA_INPROC_YIELD_NS	it spins, but offers its CPU to others each time
+ *	up to GDA_INPROC_YIELD_NS	it spins, but offers its CPU to others each time, and
+ *					does so from the beginning if they took it lately
  *	longer				it sleeps an eighth of the silence so far, at most
  *					GDA_INPROC_SLEEP_NS (GDA_INPROC_PACE_NS while the
  *					context has a QP with GDA_QP_POLLED)
@@ -23,8 +24,9 @@
  *
  * Quiescence. Whoever unlinked something raises dev->grace; a worker copies it to
  * @acked whenever it holds no pointer to any object, between two visits. Once all
- * have done so, or sleep, none has a pointer from before. That costs a worker one load
- * a visit, of a line that rarely changes.
+ * have done so, or sleep, none has a pointer from before; nor has a helper, once all that
+ * sat have risen (help.c). That costs a worker one load a visit, of a line that rarely
+ * changes.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -33,6 +35,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <time.h>
+#include <gda/barrier.h>
 #include "inproc.h"
 #include "race.h"
 
@@ -46,6 +49,13 @@
 #define GDA_INPROC_SWEEP	2U
 
 #define GDA_INPROC_SPIN_NS	20000U
+
+/* A yield that takes less found nobody to yield to; so many that took more, a crowd. */
+#define GDA_INPROC_ALONE_NS	1000U
+#define GDA_INPROC_CROWDED	4U
+
+/* Pauses between two looks at queues that are helped. */
+#define GDA_INPROC_APART	16U
 #define GDA_INPROC_SLEEP_NS	1000000U
 #define GDA_INPROC_PACE_NS	50000U
 
@@ -70,34 +80,105 @@ static void gda_inproc_quiescent(struct gda_inproc_worker *w)
 	smp_store_release(&w->acked, grace);
 }
 
-/* Of a QP with a copier, or one whose peer was not ready: not yet, unless it is to fail. */
-static bool gda_inproc_visit_aside(struct gda_inproc_worker *w, struct gda_inproc_qp *qp)
+/* Is it not yet time for a queue that is set aside, unless it is to fail? */
+static bool gda_inproc_too_early(struct gda_inproc_qp *qp)
 {
 	if (qp->rnr_until && !READ_ONCE(qp->eqp.fail) && gda_inproc_now() < qp->rnr_until)
-		return false;
+		return true;
 	qp->rnr_until = 0;
 	qp->aside = qp->far;
-	if (qp->far)
-		return gda_inproc_far_visit(w, qp->far, GDA_INPROC_VISIT_WQES,
-					    GDA_INPROC_VISIT_BYTES);
+	return false;
+}
+
+bool gda_inproc_visit_engine(struct gda_inproc_qp *qp)
+{
+	gda_race_acquire(&qp->eqp.dbrec[1]);
+	if (unlikely(qp->aside) && gda_inproc_too_early(qp))
+		return false;
 	return gda_engine_visit(&qp->eqp, GDA_INPROC_VISIT_WQES, GDA_INPROC_VISIT_BYTES);
 }
 
 static bool gda_inproc_visit(struct gda_inproc_worker *w, struct gda_inproc_qp *qp)
 {
 	w->guard.qp = qp;
+	if (likely(!qp->far))
+		return gda_inproc_visit_engine(qp);
+	if (gda_inproc_too_early(qp))
+		return false;
 	gda_race_acquire(&qp->eqp.dbrec[1]);
-	if (unlikely(qp->aside))
-		return gda_inproc_visit_aside(w, qp);
-	return gda_engine_visit(&qp->eqp, GDA_INPROC_VISIT_WQES, GDA_INPROC_VISIT_BYTES);
+	return gda_inproc_far_visit(w, qp->far, GDA_INPROC_VISIT_WQES,
+				    GDA_INPROC_VISIT_BYTES);
+}
+
+/* A queue that is not simply this worker's. Return: may it be visited now? */
+static bool gda_inproc_turn_take(struct gda_inproc_worker *w, struct gda_inproc_qp *qp,
+				 u32 turn)
+{
+	u32 helps = READ_ONCE(qp->helps);
+
+	if (turn == GDA_INPROC_ASKED) {
+		/* pairs with the helper's acquire; it is to come first, and it is looking */
+		smp_store_release(&qp->turn, GDA_INPROC_FREE);
+		w->lent = true;
+		return false;
+	}
+	if (helps != qp->seen_helps) {
+		qp->seen_helps = helps;
+		w->lent = true;
+		return false;
+	}
+	/* soon, then: who is there is no waiter that comes back */
+	if (turn != GDA_INPROC_FREE)
+		return false;
+	/* pairs with the helper's release */
+	return __atomic_compare_exchange_n(&qp->turn, &turn, GDA_INPROC_HELD, false,
+					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+/* Where there was work, there will be more. */
+static void gda_inproc_turn_end(struct gda_inproc_worker *w, struct gda_inproc_qp *qp,
+				bool worked)
+{
+	w->owns |= worked;
+	/* pairs with a helper's acquire */
+	smp_store_release(&qp->turn, worked ? GDA_INPROC_MINE : GDA_INPROC_FREE);
+}
+
+/* Before this worker sleeps: who waits may execute any of its queues. */
+static void gda_inproc_turns_free(struct gda_inproc_worker *w)
+{
+	u32 nslots = READ_ONCE(w->ctx->nslots);
+	u32 i;
+
+	if (!w->owns)
+		return;
+	w->owns = false;
+	for (i = w->number; i < nslots; i += w->ctx->nworkers) {
+		struct gda_inproc_qp *qp = smp_load_acquire(&w->ctx->slot[i]);
+
+		/* pairs with a helper's acquire; MINE and ASKED are this worker's to end */
+		if (qp && READ_ONCE(qp->turn) >= GDA_INPROC_MINE)
+			smp_store_release(&qp->turn, GDA_INPROC_FREE);
+	}
 }
 
 static bool gda_inproc_serve(struct gda_inproc_worker *w, u32 slot)
 {
 	/* pairs with the store of a QP that is complete */
 	struct gda_inproc_qp *qp = smp_load_acquire(&w->ctx->slot[slot]);
+	bool worked;
+	u32 turn;
 
-	if (!qp || !gda_inproc_visit(w, qp))
+	if (!qp)
+		return false;
+	/* pairs with a helper's release */
+	turn = smp_load_acquire(&qp->turn);
+	if (unlikely(turn != GDA_INPROC_MINE) && !gda_inproc_turn_take(w, qp, turn))
+		return false;
+	worked = gda_inproc_visit(w, qp);
+	if (unlikely(turn != GDA_INPROC_MINE))
+		gda_inproc_turn_end(w, qp, worked);
+	if (!worked)
 		return false;
 	w->busy[slot / 64] |= 1ULL << slot % 64;
 	w->fresh[slot / 64] |= 1ULL << slot % 64;
@@ -182,16 +263,54 @@ static bool gda_inproc_sleep(struct gda_inproc_worker *w, u64 ns)
 	return kicked;
 }
 
+/* Offer this CPU to others, and note whether any took it. Return: the time. */
+static u64 gda_inproc_yield(struct gda_inproc_worker *w)
+{
+	u64 before = gda_inproc_now(), after;
+
+	sched_yield();
+	after = gda_inproc_now();
+	if (after - before < GDA_INPROC_ALONE_NS)
+		w->crowded = 0;
+	else if (w->crowded < GDA_INPROC_CROWDED)
+		w->crowded++;
+	return after;
+}
+
 /* Nothing was found for @silent ns. Return: whether to begin anew, after a kick. */
 static bool gda_inproc_rest(struct gda_inproc_worker *w, u64 silent)
 {
 	u64 most = READ_ONCE(w->ctx->npolled) ? GDA_INPROC_PACE_NS : GDA_INPROC_SLEEP_NS;
 
-	if (silent >= GDA_INPROC_YIELD_NS)
+	if (silent >= GDA_INPROC_YIELD_NS) {
+		gda_inproc_turns_free(w);
 		return gda_inproc_sleep(w, min(silent / 8, most));
-	if (silent >= GDA_INPROC_SPIN_NS)
-		sched_yield();
+	}
+	if (silent >= GDA_INPROC_SPIN_NS || w->crowded == GDA_INPROC_CROWDED)
+		gda_inproc_yield(w);
 	return false;
+}
+
+/*
+ * There was nothing to do but what helpers do, since @since. The worker does not fight for
+ * the queue, but stays awake if it is alone on this CPU: the next post may be one that
+ * nobody waits for. Where others want the CPU, which may be the helpers, it sleeps.
+ * Return: since when there is nothing to do, or 0.
+ */
+static u64 gda_inproc_stand_back(struct gda_inproc_worker *w, u64 since)
+{
+	u64 now = gda_inproc_now();
+	u32 i;
+
+	w->lent = false;
+	if (!since || now - since < GDA_INPROC_SPIN_NS) {
+		for (i = 0; i < GDA_INPROC_APART; i++)
+			gda_pause();
+		return since ? since : now;
+	}
+	if (gda_inproc_rest(w, now - since))
+		return 0;
+	return w->crowded ? since : now - GDA_INPROC_SPIN_NS;
 }
 
 /* A function of its own: what calls setjmp() keeps little in registers. */
@@ -205,6 +324,12 @@ static noinline void gda_inproc_worker_loop(struct gda_inproc_worker *w)
 		gda_inproc_quiescent(w);
 		if (gda_inproc_pass(w)) {
 			since = 0;
+			looks = 0;
+			w->lent = false;
+			continue;
+		}
+		if (unlikely(w->lent)) {
+			since = gda_inproc_stand_back(w, since);
 			looks = 0;
 			continue;
 		}
@@ -233,18 +358,39 @@ static void *gda_inproc_worker_main(void *arg)
 	prctl(PR_SET_NAME, "gda-inproc", 0, 0, 0);
 	gda_race_hide();
 	gda_inproc_guard = &w->guard;
-	if (sigsetjmp(w->guard.env, 0))
+	if (sigsetjmp(w->guard.env, 0)) {
+		struct gda_inproc_qp *qp = w->guard.qp;
+
 		gda_inproc_fault(&w->guard);
+		/* it was this worker's, and goes on being so: it has to fail */
+		gda_inproc_turn_end(w, qp, true);
+	}
 	gda_inproc_worker_loop(w);
 	return NULL;
+}
+
+/* Under its lock. */
+static void gda_inproc_wake_locked(struct gda_inproc_worker *w)
+{
+	w->kicked = true;
+	if (w->asleep)
+		pthread_cond_signal(&w->wake);
 }
 
 static void gda_inproc_wake(struct gda_inproc_worker *w)
 {
 	pthread_mutex_lock(&w->lock);
-	w->kicked = true;
-	if (w->asleep)
-		pthread_cond_signal(&w->wake);
+	gda_inproc_wake_locked(w);
+	pthread_mutex_unlock(&w->lock);
+}
+
+void gda_inproc_nudge(struct gda_inproc_context *ctx, u32 slot)
+{
+	struct gda_inproc_worker *w = &ctx->worker[slot % ctx->nworkers];
+
+	if (pthread_mutex_trylock(&w->lock))
+		return;
+	gda_inproc_wake_locked(w);
 	pthread_mutex_unlock(&w->lock);
 }
 
@@ -272,11 +418,16 @@ void gda_inproc_sync(void)
 	u64 grace = __atomic_add_fetch(&gda_inproc.grace, 1, __ATOMIC_SEQ_CST);
 	struct gda_inproc_worker *w;
 
+	/* pairs with gda_inproc_sit(): it sees what was unlinked, or we see that it sits */
+	smp_mb();
 	/* the list does not change: who would leave it waits, and holds no worker up */
 	pthread_mutex_lock(&gda_inproc.lock);
-	for (w = gda_inproc.workers; w; w = w->next)
+	for (w = gda_inproc.workers; w; w = w->next) {
 		while (!gda_inproc_passed(w, grace))
 			sched_yield();
+		if (!w->number)
+			gda_inproc_risen(w->ctx);
+	}
 	pthread_mutex_unlock(&gda_inproc.lock);
 }
 
@@ -291,7 +442,7 @@ static void gda_inproc_worker_init(struct gda_inproc_worker *w)
 	pthread_condattr_destroy(&attr);
 }
 
-static void gda_inproc_worker_exit(struct gda_inproc_worker *w)
+static void gda_inproc_worker_free(struct gda_inproc_worker *w)
 {
 	pthread_cond_destroy(&w->wake);
 	pthread_mutex_destroy(&w->lock);
@@ -322,23 +473,29 @@ static int gda_inproc_worker_start(struct gda_inproc_context *ctx, u32 number)
 	pthread_mutex_unlock(&gda_inproc.lock);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (err)
-		gda_inproc_worker_exit(w);
+		gda_inproc_worker_free(w);
 	return -err;
 }
 
 static void gda_inproc_worker_stop(struct gda_inproc_worker *w)
 {
-	struct gda_inproc_worker **link = &gda_inproc.workers;
-
 	/* pairs with the worker's loop */
 	smp_store_release(&w->stop, true);
 	gda_inproc_wake(w);
 	pthread_join(w->thread, NULL);
+}
+
+/* Helpers of the context were to be waited for until here. */
+static void gda_inproc_worker_exit(struct gda_inproc_worker *w)
+{
+	struct gda_inproc_worker **link = &gda_inproc.workers;
+
 	pthread_mutex_lock(&gda_inproc.lock);
 	while (*link != w)
 		link = &(*link)->next;
 	*link = w->next;
 	pthread_mutex_unlock(&gda_inproc.lock);
+	gda_inproc_worker_free(w);
 }
 
 /* How many threads execute the queues of a context; or -EINVAL. */

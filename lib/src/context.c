@@ -64,6 +64,7 @@ static int gda_context_new(const char *device, struct gda_context **ctx)
 	}
 	pthread_mutex_init(&c->lock, NULL);
 	gda_fork_add_context(c);
+	__atomic_fetch_add(&gda_contexts_open, 1, __ATOMIC_RELAXED);
 	*ctx = c;
 	return 0;
 }
@@ -81,6 +82,7 @@ GDA_EXPORT void gda_close(struct gda_context *ctx)
 	gda_debug_remove(ctx, NULL);
 	gda_called(0, "gda_close", "fd %d", ctx->fd);
 	gda_fork_remove_context(ctx);
+	__atomic_fetch_sub(&gda_contexts_open, 1, __ATOMIC_RELAXED);
 	/* mappings hold the file open: without this the kernel would keep it all */
 	gda_region_drop_all(ctx);
 	ctx->ops->close(ctx);

@@ -24,6 +24,8 @@ static int gda_cq_map(struct gda_cq *c, const struct gda_cq_attr *attr,
 	c->view.entries = (uint64_t)(uintptr_t)c->entries;
 	c->view.record = (uint64_t)(uintptr_t)c->record;
 	c->view.mask = made->depth - 1;
+	c->view.owner = (uintptr_t)c;
+	c->view.caps = gda_crowded() ? GDA_VIEW_YIELD : 0;
 	return 0;
 }
 
@@ -134,7 +136,7 @@ GDA_EXPORT struct gda_cq_view *gda_cq_view_sized(struct gda_cq *cq, size_t size)
 {
 	int err = 0;
 
-	if (size < GDA_THROUGH(struct gda_cq_view, reserved) || size > sizeof(cq->view))
+	if (size < GDA_THROUGH(struct gda_cq_view, caps) || size > sizeof(cq->view))
 		err = gda_because(-E2BIG, "the program's view has %zu bytes, the library's %zu",
 				  size, sizeof(cq->view));
 	else if (!cq->entries || !cq->record)

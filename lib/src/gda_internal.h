@@ -7,6 +7,7 @@
 #define GDA_INTERNAL_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <gda/gda.h>
@@ -30,6 +31,13 @@ struct gda_device_ops {
 	/* Map a region at *@addr. Return: 0 or a negative errno; errno may change. */
 	int (*map)(struct gda_context *ctx, const struct gda_region_info *info, void **addr);
 	void (*unmap)(struct gda_context *ctx, void *addr, size_t length);
+	/*
+	 * By a thread that waits for work of a queue, or for entries in a ring: execute the
+	 * queue, or some of the context. NULL: only the device can. Return: was there work?
+	 */
+	bool (*help)(struct gda_context *ctx, uint32_t qpn, unsigned int polls,
+		     enum gda_relax what);
+	bool (*help_all)(struct gda_context *ctx, unsigned int polls);
 };
 
 extern const struct gda_device_ops gda_device_kernel;
@@ -146,6 +154,14 @@ int gda_view_fits(size_t size);
 
 /* gda_view_init() for the library itself. */
 int gda_view_make(struct gda_view *v, size_t size, const struct gda_view_attr *attr);
+
+/* wait.c */
+
+/* Contexts that are open in this process; atomic. */
+extern unsigned int gda_contexts_open;
+
+/* Are there fewer processors than threads that poll, as far as is known? */
+bool gda_crowded(void);
 
 /* context.c */
 

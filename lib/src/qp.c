@@ -66,7 +66,12 @@ static int gda_qp_map(struct gda_qp *q, const struct gda_qp_attr *how,
 	attr.slots = q->slots;
 	attr.dbrec = (char *)dbrec + 4;		/* [0] receive, [1] send */
 	q->has_view = 1;
-	return gda_view_make(&q->view, sizeof(q->view), &attr);
+	err = gda_view_make(&q->view, sizeof(q->view), &attr);
+	if (!err) {
+		q->view.owner = (uintptr_t)q;
+		gda_view_yield(&q->view, gda_crowded());
+	}
+	return err;
 }
 
 /* Handles mean something else in another context. */

@@ -14,7 +14,7 @@
 #define GDA_VIEW_LEAST 512U
 
 static_assert(sizeof(struct gda_view) >= GDA_VIEW_LEAST, "layout is ABI");
-static_assert(offsetof(struct gda_view, spare) == 88, "layout is ABI");
+static_assert(offsetof(struct gda_view, owner) == 88, "layout is ABI");
 static_assert(offsetof(struct gda_view, reserved) == 128, "layout is ABI");
 static_assert(offsetof(struct gda_view, completed) == 256, "layout is ABI");
 static_assert(offsetof(struct gda_view, deferred) == 384, "layout is ABI");

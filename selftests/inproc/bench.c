@@ -70,7 +70,7 @@ static void pin(int cpu)
 
 /* --- the other end of the baselines, on the engine's CPU --- */
 
-enum job { IDLE, PING, RING, FLAGS, COPY, QUIT };
+enum job { IDLE, PING, RING, FLAGS, COPY, YIELD, PONG, QUIT };
 
 static struct {
 	pthread_mutex_t lock;
@@ -88,6 +88,9 @@ static struct {
 } far = { .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER };
 
 static uint8_t *source, *target;
+
+static void trip_go(int me, bool queue);
+static void must(int64_t ret, const char *what);
 
 static void far_ping(void)
 {
@@ -168,6 +171,8 @@ static void *far_main(void *arg)
 			far_flags();
 		else if (job == COPY)
 			far_copy();
+		else if (job == YIELD || job == PONG)
+			trip_go(1, job == PONG);
 		__atomic_store_n(&far.ready, 2, __ATOMIC_RELEASE);
 	} while (job != QUIT);
 	return NULL;
@@ -191,6 +196,55 @@ static void far_start(enum job job)
 	pthread_cond_signal(&far.wake);
 	pthread_mutex_unlock(&far.lock);
 	far_wait(1);
+}
+
+/* --- two threads in ping-pong that yield, on as many CPUs --- */
+
+static struct trip {
+	struct gda_view *v;
+	uint64_t iova;			/* of the peer's word */
+	uint32_t key;
+	uint64_t word __attribute__((aligned(128)));	/* the peer stores to it */
+} trips[2];
+
+static void yield_until(const uint64_t *word, uint64_t value)
+{
+	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != value)
+		sched_yield();
+}
+
+/* The part of one side: through its queue, or just a store. */
+static void trip_go(int me, bool queue)
+{
+	struct trip *t = &trips[me];
+	uint64_t i;
+
+	for (i = 1; i <= TURNS; i++) {
+		if (me)
+			yield_until(&t->word, i);
+		if (!queue)
+			__atomic_store_n(&trips[!me].word, i, __ATOMIC_RELEASE);
+		else
+			must(gda_wait(t->v, gda_put_value(t->v, t->iova, t->key, i, GDA_EXCLUSIVE),
+				      0), "put");
+		if (!me)
+			yield_until(&t->word, i);
+	}
+}
+
+/* Half a round trip. */
+static double trip(bool queue)
+{
+	uint64_t start;
+
+	trips[0].word = 0;
+	trips[1].word = 0;
+	far_start(queue ? PONG : YIELD);
+	start = gda_clock_ns();
+	trip_go(0, queue);
+	start = gda_clock_ns() - start;
+	far_wait(2);
+	return (double)start / TURNS / 2;
 }
 
 static double base_ping(void)
@@ -299,6 +353,38 @@ static double put_pipe(const struct queue *q, unsigned int flags)
 	return (double)(gda_clock_ns() - start) / PIPE;
 }
 
+enum op { PUT, GET, FETCH_ADD };
+
+/*
+ * Posted and waited for by one thread. Without its owner a view is one that the library
+ * did not make, and the thread leaves the work to the worker.
+ */
+static double waited(const struct queue *q, enum op op, bool helps)
+{
+	uint64_t start, owner = q->v->owner;
+	unsigned int i;
+	int64_t ticket;
+
+	if (!helps)
+		q->v->owner = 0;
+	start = gda_clock_ns();
+	for (i = 0; i < TURNS; i++) {
+		if (op == PUT)
+			ticket = gda_put(q->v, q->iova[0], q->key[0], q->iova[1], q->key[1], 8,
+					 GDA_EXCLUSIVE);
+		else if (op == GET)
+			ticket = gda_get(q->v, q->iova[0], q->key[0], q->iova[1], q->key[1], 8,
+					 GDA_EXCLUSIVE);
+		else
+			ticket = gda_fetch_add(q->v, q->iova[0], q->key[0], q->iova[1], q->key[1],
+					       1, GDA_EXCLUSIVE);
+		must(gda_wait(q->v, ticket, 0), "wait");
+	}
+	start = gda_clock_ns() - start;
+	q->v->owner = owner;
+	return (double)start / TURNS;
+}
+
 static double put_bulk(const struct queue *q)
 {
 	uint64_t start;
@@ -348,10 +434,36 @@ static struct gda_context *open_queue(struct queue *q)
 	return ctx;
 }
 
+/* Two contexts, whose workers run on the same two CPUs. */
+static void open_trips(struct gda_context *ctx[2])
+{
+	struct gda_qp_attr attr = {
+		.size = sizeof(attr), .sq_depth = DEPTH, .timeout_ns = 10000000000U,
+	};
+	struct gda_address to[2];
+	struct gda_qp *qp[2];
+	struct gda_mr *mr;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		must(gda_open("inproc", &ctx[i]), "gda_open");
+		must(gda_qp_create(ctx[i], &attr, &qp[i]), "gda_qp_create");
+		must(gda_qp_address(qp[i], &to[i]), "gda_qp_address");
+		must(gda_mr_reg(ctx[i], &trips[i].word, sizeof(trips[i].word), GDA_ACCESS_ALL, 0,
+				&mr), "gda_mr_reg");
+		trips[!i].iova = gda_mr_iova(mr);
+		trips[!i].key = gda_mr_key(mr);
+		trips[i].v = gda_qp_view(qp[i]);
+	}
+	for (i = 0; i < 2; i++)
+		must(gda_qp_connect(qp[i], &to[!i]), "gda_qp_connect");
+}
+
 /* --- rows --- */
 
 static struct series ping, seen, seen_value, ring, flags, pipe1, pipe16, copy, bulk;
-static struct series idle10, idle100;
+static struct series idle10, idle100, yield, pong, waited_put, worker_put, waited_get;
+static struct series worker_get, waited_add, worker_add;
 
 struct row {
 	const char *name, *base_name;
@@ -368,6 +480,10 @@ static const struct row rows[] = {
 	{ "puts, a doorbell for 16", "64-byte ring, published by index", &pipe16, &ring, 0, true },
 	{ "puts, a doorbell for 16", "64-byte ring, flag in the entry", &pipe16, &flags, 0, true },
 	{ "puts of 1 MiB", "memcpy", &bulk, &copy, 0.9, true },
+	{ "put and wait, ping-pong of two", "ping-pong of two that yield", &pong, &yield, 4, false },
+	{ "put of 8 bytes, waited for", "by the worker", &waited_put, &worker_put, 0.6, false },
+	{ "get of 8 bytes, waited for", "by the worker", &waited_get, &worker_get, 0.6, false },
+	{ "fetch-add, waited for", "by the worker", &waited_add, &worker_add, 0.6, false },
 	{ "first post after 10 ms", NULL, &idle10, NULL, 0, false },
 	{ "first post after 100 ms", NULL, &idle100, NULL, 0, false },
 };
@@ -414,6 +530,14 @@ static void measure(const struct queue *q, unsigned int rounds)
 		add(&flags, base_ring(FLAGS));
 		add(&pipe1, put_pipe(q, 0));
 		add(&pipe16, put_pipe(q, GDA_DEFER));
+		add(&worker_put, waited(q, PUT, false));
+		add(&waited_put, waited(q, PUT, true));
+		add(&worker_get, waited(q, GET, false));
+		add(&waited_get, waited(q, GET, true));
+		add(&worker_add, waited(q, FETCH_ADD, false));
+		add(&waited_add, waited(q, FETCH_ADD, true));
+		add(&yield, trip(false));
+		add(&pong, trip(true));
 		if (i % 4 == 0) {
 			add(&copy, base_copy());
 			add(&bulk, put_bulk(q));
@@ -430,7 +554,8 @@ int main(int argc, char **argv)
 	bool json = argc > 1 && !strcmp(argv[1], "--json");
 	unsigned int rounds = argc > 1 + json ? (unsigned int)atoi(argv[1 + json]) : 600;
 	unsigned int i;
-	struct gda_context *ctx;
+	struct gda_context *ctx, *pair[2];
+	cpu_set_t both;
 	pthread_t thread;
 	struct queue q;
 	int cpu = 1;
@@ -448,6 +573,12 @@ int main(int argc, char **argv)
 	memset(source, 1, MIB);
 	memset(target, 2, MIB);
 	/* threads begin where their creator is */
+	CPU_ZERO(&both);
+	CPU_SET(0, &both);
+	CPU_SET(1, &both);
+	if (sched_setaffinity(0, sizeof(both), &both))
+		perror("bench: affinity");
+	open_trips(pair);
 	pin(cpu);
 	ctx = open_queue(&q);
 	if (pthread_create(&thread, NULL, far_main, &cpu))
@@ -469,5 +600,7 @@ int main(int argc, char **argv)
 	pthread_mutex_unlock(&far.lock);
 	pthread_join(thread, NULL);
 	gda_close(ctx);
+	gda_close(pair[0]);
+	gda_close(pair[1]);
 	return 0;
 }

@@ -414,13 +414,13 @@ GDA_SLOW int gda_wait_done(struct gda_view *v, int64_t ticket, uint64_t deadline
 		if (polls % GDA_POLLS == 1 &&
 		    gda_load_relaxed64(&v->deferred) >> 1 > (uint64_t)ticket)
 			gda_flush(v);
+		gda_rest(v, polls, GDA_RELAX_DONE);
 		err = gda_expired(v, polls, &deadline);
 		done = gda_test(v, ticket);
 		if (done)
 			return done < 0 ? done : 0;
 		if (err)
 			return err;
-		gda_pause();
 	}
 }
 

@@ -25,6 +25,8 @@
  * - A worker spins for a millisecond after its last work and then sleeps in between
  *   looks, at most a millisecond (50 us while there is a QP with %GDA_QP_POLLED): that
  *   is what the first post after a silence may wait for. It takes no signals.
+ * - A thread that waits (gda_wait(), gda_quiet(), a post on a full ring, gda_cq_wait())
+ *   may execute queues in place of the worker; see gda_relax().
  * - A context belongs to the process that opened it; in a child of fork(2) every control
  *   call is -ENODEV, and the child may open its own.
  * - %GDA_INPROC_WORKERS in the environment: threads per context, 1 to 16; gda_open()

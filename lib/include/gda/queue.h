@@ -195,6 +195,16 @@ GDA_HELPER void gda_exclusive_go(struct gda_view *v, uint64_t index, uint64_t do
 	gda_store_relaxed64(&v->exclusive_done, done);
 }
 
+/* Between two looks of a wait. */
+GDA_HELPER void gda_rest(struct gda_view *v, unsigned int polls, enum gda_relax what)
+{
+#ifdef __CUDA_ARCH__
+	gda_pause();
+#else
+	gda_relax(v, polls, what);
+#endif
+}
+
 /*
  * The bounded wait of gda_reserve(): the ring looked full, or another poster was
  * faster, or it is the first exclusive post. Nothing is taken on failure.
@@ -226,7 +236,7 @@ GDA_SLOW int64_t gda_reserve_wait(struct gda_view *v, unsigned int flags)
 		err = gda_expired(v, polls, &deadline);
 		if (err)
 			return err;
-		gda_pause();
+		gda_rest(v, polls, GDA_RELAX_ROOM);
 	}
 }
 

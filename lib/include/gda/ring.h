@@ -120,7 +120,11 @@ GDA_SIZED_API int gda_cq_wait(struct gda_cq_view *cq, struct gda_cq_entry *entry
 			if (now >= deadline)
 				return -ETIMEDOUT;
 		}
+#ifdef __CUDA_ARCH__
 		gda_pause();
+#else
+		gda_cq_relax(cq, polls + 1);
+#endif
 	}
 }
 

@@ -60,6 +60,13 @@ extern "C" {
  * posters on a GPU release at system scope.
  */
 #define GDA_VIEW_NEAR	(1U << 1)
+/**
+ * define GDA_VIEW_YIELD - more threads poll than there are processors
+ *
+ * So waits through the view give their processor to others now and then; see
+ * gda_view_yield().
+ */
+#define GDA_VIEW_YIELD	(1U << 2)
 
 /**
  * struct gda_view - a queue pair as its posters see it
@@ -76,7 +83,9 @@ extern "C" {
  * @timeout_ns: bound of waits that are not given a deadline
  * @abort: a 32-bit word; once it is not 0, every wait ends with -ESHUTDOWN
  * @abort_word: what @abort points to unless it was pointed elsewhere
- * @caps: GDA_VIEW_*, what posters on a GPU may rely on; 0 unless it was set
+ * @caps: GDA_VIEW_*, what posters on a GPU may rely on and how waits wait; 0 unless it
+ *	was set
+ * @owner: the library's, or 0
  * @spare: 0; room for more constants
  * @reserved: index of the next slot to hand out; it and all below never wrap
  * @exclusive_done: CPU: as @completed, of exclusive posts; %GDA_NOT_EXCLUSIVE: the last post
@@ -110,7 +119,8 @@ struct gda_view {
 	uint64_t abort;
 	uint32_t abort_word;
 	uint32_t caps;
-	uint64_t spare[5];
+	uint64_t owner;
+	uint64_t spare[4];
 
 	uint64_t reserved __attribute__((aligned(128)));
 	uint64_t exclusive_done;
@@ -193,6 +203,47 @@ GDA_HOST_API int gda_view_init(struct gda_view *v, const struct gda_view_attr *a
 void gda_view_share(struct gda_view *v);
 
 /**
+ * gda_view_yield - have waits give their processor to others, or not
+ * @v: the view
+ * @yield: whether more threads poll than there are processors
+ *
+ * A wait spins. That is fastest while there is a processor for each thread that polls:
+ * those that wait, and the worker of each context of "soft0" or of the in-process device.
+ * Where there are fewer, the wait takes the processor from what it waits for. gda_qp_create()
+ * decides by the processors that the thread may run on and the contexts that this process
+ * has open, for each of which it counts a thread and a worker. Who knows better says so.
+ *
+ * Any thread may call it, at any time. It has no effect on a GPU.
+ */
+void gda_view_yield(struct gda_view *v, int yield);
+
+/**
+ * enum gda_relax - what a thread waits for
+ * @GDA_RELAX_DONE: work that it posted
+ * @GDA_RELAX_ROOM: room in the ring, to post
+ */
+enum gda_relax {
+	GDA_RELAX_DONE,
+	GDA_RELAX_ROOM,
+};
+
+/**
+ * gda_relax - what every wait does between two looks
+ * @v: the queue
+ * @polls: how many looks there were, at least 1
+ * @what: for what
+ *
+ * Called by the waits of gda/fastpath.h; a program that waits in another way may call it,
+ * too. On the in-process device the thread may execute the queue itself, and so what other
+ * threads have posted there, for as long as a worker takes for a turn. Else it pauses, or
+ * yields as gda_view_yield() says.
+ *
+ * Not for signal handlers: one that interrupted it would wait for the thread that it
+ * interrupted. Nor may one leave it by longjmp(3).
+ */
+void gda_relax(struct gda_view *v, unsigned int polls, enum gda_relax what);
+
+/**
  * struct gda_cq_view - a ring CQ as its reader sees it
  * @size: sizeof(struct gda_cq_view) of who filled it
  * @mask: entries - 1, a power of two less one
@@ -200,7 +251,8 @@ void gda_view_share(struct gda_view *v);
  * @record: the consumer's record, a 32-bit word
  * @next: entries taken so far
  * @error: once it is not 0, every wait that finds no entry ends with this errno
- * @reserved: 0
+ * @caps: %GDA_VIEW_YIELD; 0 unless it was set
+ * @owner: the library's, or 0
  *
  * Plain data like struct gda_view: pointers are valid where the reader runs.
  */
@@ -211,8 +263,18 @@ struct gda_cq_view {
 	uint64_t record;
 	uint64_t next;
 	uint32_t error;
-	uint32_t reserved;
+	uint32_t caps;
+	uint64_t owner;
 };
+
+/**
+ * gda_cq_relax - what gda_cq_wait() does between two looks
+ * @cq: the ring
+ * @polls: how many looks there were, at least 1
+ *
+ * As gda_relax(); the queues that it executes are some of those of the ring's context.
+ */
+void gda_cq_relax(struct gda_cq_view *cq, unsigned int polls);
 
 /**
  * struct gda_cq_entry - what an entry says

@@ -77,7 +77,7 @@ GDA_SLOW int64_t gda_wide_reserve(struct gda_view *v, uint32_t n, unsigned int *
 		err = gda_expired(v, polls, &deadline);
 		if (err)
 			return err;
-		gda_pause();
+		gda_rest(v, polls, GDA_RELAX_ROOM);
 	}
 }
 
