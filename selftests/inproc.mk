@@ -5,7 +5,7 @@
 # sanitizers; and so does every kernel selftest that does not need the kernel.
 
 INPROC_OUT	:= $(BUILD)/selftests/inproc
-INPROC_TESTS	:= data errors threads cq rnr signal
+INPROC_TESTS	:= data errors threads cq rnr signal shared_cq
 INPROC_FLAGS	= $(INPROC_CPPFLAGS) $(COMM_CPPFLAGS) -Ilib/inproc -isystem $(BUILD)/kselftest $(GDA_CFLAGS) \
 		  $(CFLAGS) -pthread
 INPROC_DEPS	= $(GDA_HEADERS) $(INPROC_HEADERS) $(wildcard selftests/inproc/*.h) \
@@ -29,6 +29,12 @@ TEST_NATIVE	+= $(foreach v,plain asan tsan,$(INPROC_TESTS:%=$(INPROC_OUT)/$v/%))
 BENCH		+= $(INPROC_OUT)/plain/bench
 BENCH_NATIVE	+= $(INPROC_OUT)/plain/bench
 TEST_VM		+= $(INPROC_TESTS:%=$(INPROC_OUT)/plain/%)
+
+TEST_NATIVE	+= $(INPROC_OUT)/shared_cq.sh
+BENCH		+= $(INPROC_OUT)/shared_cq.sh
+
+$(INPROC_OUT)/shared_cq.sh: selftests/inproc/shared_cq.sh $(INPROC_OUT)/plain/shared_cq
+	install -m 755 $< $@
 
 # --- the library, once per variant ---
 

@@ -24,6 +24,7 @@ static int gda_cq_map(struct gda_cq *c, const struct gda_cq_attr *attr,
 	c->view.entries = (uint64_t)(uintptr_t)c->entries;
 	c->view.record = (uint64_t)(uintptr_t)c->record;
 	c->view.mask = made->depth - 1;
+	pthread_mutex_init(&c->credits.lock, NULL);
 	c->view.owner = (uintptr_t)c;
 	c->view.caps = gda_crowded() ? GDA_VIEW_YIELD : 0;
 	return 0;
@@ -31,6 +32,10 @@ static int gda_cq_map(struct gda_cq *c, const struct gda_cq_attr *attr,
 
 static void gda_cq_unmap(struct gda_cq *c)
 {
+	if (c->view.owner) {
+		free(c->credits.table);
+		pthread_mutex_destroy(&c->credits.lock);
+	}
 	gda_region_put(c->ctx, c->dbrec);
 	gda_region_put(c->ctx, c->region);
 }

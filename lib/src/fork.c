@@ -73,6 +73,8 @@ static void gda_view_orphan(struct gda_view *v)
 	v->db = (uintptr_t)&gda_orphanage.db;
 	v->cq = (uintptr_t)&gda_orphanage.none;
 	v->abort = (uintptr_t)&gda_orphanage.abort;
+	v->owner = 0;
+	v->caps &= ~GDA_VIEW_RING;
 }
 
 static void gda_cq_view_orphan(struct gda_cq_view *v)
@@ -82,6 +84,8 @@ static void gda_cq_view_orphan(struct gda_cq_view *v)
 	v->mask = 0;
 	v->next = 0;
 	v->error = EIO;
+	v->owner = 0;
+	v->caps = 0;
 }
 
 static void gda_fork_prepare(void)

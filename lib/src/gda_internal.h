@@ -63,8 +63,25 @@ struct gda_region {
 	unsigned int users;
 };
 
+/*
+ * The views that a ring completes, by number: open addressing, at least half of it free.
+ * All of it, view->next and view->record are under @lock once there is a view.
+ */
+struct gda_credits {
+	pthread_mutex_t lock;
+	struct gda_credit {
+		uint64_t cell;		/* what its view polls; 0: free */
+		uint32_t qpn;
+	} *table;
+	uint32_t mask;
+	uint32_t count;
+	uint32_t slots;			/* of the queues of all: no more than entries */
+	uint64_t seen;			/* entries credited; view->next is not beyond */
+};
+
 struct gda_cq {
 	struct gda_cq_view view;	/* of a ring */
+	struct gda_credits credits;	/* likewise */
 	struct gda_context *ctx;
 	struct gda_cq *next;		/* of the context's */
 	struct gda_cq **link;
@@ -91,6 +108,10 @@ struct gda_qp {
 	int has_view;
 	int debug_failed;		/* its first error was printed */
 	struct gda_qp *debug_next;	/* under gda_debug_lock */
+	uint32_t credited;		/* slots, of a QP that its ring's credits know by @qpn */
+	uint32_t qpn;
+	/* completes through a ring: what stands for the entry of a collapsed CQ */
+	uint8_t cell[64] __attribute__((aligned(64)));
 };
 
 struct gda_count {
@@ -154,6 +175,16 @@ int gda_view_fits(size_t size);
 
 /* gda_view_init() for the library itself. */
 int gda_view_make(struct gda_view *v, size_t size, const struct gda_view_attr *attr);
+
+/* ring.c */
+
+/*
+ * Have @cq credit a QP of @depth slots at @cell. Return: 0; -ENOSPC the ring has not as
+ * many entries as its QPs have slots; -ENOMEM.
+ */
+int gda_credits_add(struct gda_cq *cq, uint32_t qpn, void *cell, uint32_t depth);
+/* Nothing if it was not added. */
+void gda_credits_remove(struct gda_cq *cq, uint32_t qpn, uint32_t depth);
 
 /* wait.c */
 

@@ -30,6 +30,8 @@ static int gda_qp_take_cq(struct gda_qp *q, struct gda_cq *given)
 
 static void gda_qp_unmap(struct gda_qp *q)
 {
+	if (q->credited)
+		gda_credits_remove(q->cq, q->qpn, q->credited);
 	gda_region_put(q->ctx, q->db);
 	gda_region_put(q->ctx, q->dbrec);
 	gda_region_put(q->ctx, q->sq);
@@ -55,11 +57,20 @@ static int gda_qp_map(struct gda_qp *q, const struct gda_qp_attr *how,
 		err = gda_place_get(q->ctx, how->dbrec, &made->dbrec, &q->dbrec, &dbrec);
 	if (!err)
 		err = gda_region_get(q->ctx, &made->db, &q->db, &attr.db);
-	if (err || !(q->cq->flags & GDA_CQ_COLLAPSED))
-		return err;
 	/* some of it is mapped elsewhere only, where the posters are */
-	if (!attr.sq || !dbrec || !attr.cq)
-		return 0;
+	if (err || !attr.sq || !dbrec || !attr.cq)
+		return err;
+	if (!(q->cq->flags & GDA_CQ_COLLAPSED)) {
+		if (!q->cq->record)
+			return 0;
+		memset(q->cell, 0xff, sizeof(q->cell));
+		attr.cq = q->cell;
+		err = gda_credits_add(q->cq, made->qpn, q->cell, made->sq_depth);
+		if (err)
+			return err == -ENOSPC ? 0 : err;
+		q->credited = made->sq_depth;
+		q->qpn = made->qpn;
+	}
 	q->slots = calloc(made->sq_depth, sizeof(*q->slots));
 	if (!q->slots)
 		return -ENOMEM;
@@ -69,6 +80,8 @@ static int gda_qp_map(struct gda_qp *q, const struct gda_qp_attr *how,
 	err = gda_view_make(&q->view, sizeof(q->view), &attr);
 	if (!err) {
 		q->view.owner = (uintptr_t)q;
+		if (attr.cq == q->cell)
+			q->view.caps = GDA_VIEW_RING;
 		gda_view_yield(&q->view, gda_crowded());
 	}
 	return err;

@@ -449,7 +449,11 @@ TEST_F(device, cq_of_ones_own)
 	EXPECT_EQ(0, gda_cq_destroy(attr.cq));
 	ASSERT_EQ(0, gda_cq_create(self->a.ctx, &ring, &attr.cq));
 	ASSERT_EQ(0, gda_qp_create(self->a.ctx, &attr, &qp));
-	EXPECT_EQ(NULL, gda_qp_view(qp));
+	/* it has as many entries as the queue has slots, and no more */
+	EXPECT_NE(NULL, gda_qp_view(qp));
+	ASSERT_EQ(0, gda_qp_create(self->a.ctx, &attr, &other));
+	EXPECT_EQ(NULL, gda_qp_view(other));
+	EXPECT_EQ(0, gda_qp_destroy(other));
 	EXPECT_EQ(0, gda_qp_destroy(qp));
 	EXPECT_EQ(0, gda_cq_destroy(attr.cq));
 	EXPECT_EQ(0, gda_cq_destroy(NULL));

@@ -394,7 +394,8 @@ GDA_API int gda_test(struct gda_view *v, int64_t ticket)
 
 	if (gda_unlikely(ticket < 0))
 		return (int)ticket;
-	if (index >= gda_load_acquire64(&v->completed) && index >= gda_poll(v, 0)) {
+	if (index >= gda_load_acquire64(&v->completed) && index >= gda_poll(v, 0) &&
+	    gda_poll_again(v, index)) {
 		if (index >= gda_load_relaxed64(&v->reserved))
 			return -EINVAL;
 		return index == gda_load_acquire64(&v->error_index) ? -EIO : 0;
@@ -500,6 +501,7 @@ GDA_SIZED_API int gda_error(struct gda_view *v, struct gda_error *error)
 {
 	uint64_t failed, why;
 
+	gda_poll_ring(v);
 	gda_poll(v, 0);
 	failed = gda_load_acquire64(&v->error_index);
 	if (failed == GDA_NO_ERROR)

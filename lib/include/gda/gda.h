@@ -182,8 +182,8 @@ struct gda_cq_attr {
  * @attr: how
  * @cq: out
  *
- * The fast path reads collapsed CQs (%GDA_CQ_COLLAPSED), which serve one QP each.
- * gda_qp_create() makes one by itself. gda_cq_poll() reads rings.
+ * A collapsed CQ (%GDA_CQ_COLLAPSED) serves one QP; gda_qp_create() makes one by itself. A
+ * ring serves any number, see gda_qp_view(), and gda_cq_poll() reads it.
  *
  * Return: 0; -EINVAL bad depth or size; -E2BIG a member that this library does not know is
  * set; -EOPNOTSUPP unknown flags; -ENOSPC too many; -ENOMEM over RLIMIT_MEMLOCK (gda(4) says
@@ -297,8 +297,8 @@ const struct gda_counter *gda_counter_memory(const struct gda_count *count);
  * @reserved: must be 0
  * @timeout_ns: bound of every wait inside a posting call (full ring) and of waits
  *	without a deadline; 0: one second
- * @cq: its CQ, of the same context; NULL: a collapsed CQ of its own, destroyed with
- *	the QP
+ * @cq: its CQ, of the same context, collapsed or a ring that several QPs share; NULL: a
+ *	collapsed CQ of its own, destroyed with the QP
  * @recv_cq: ring that takes the immediates of the peer, of the same context, or NULL
  * @sent_counter: counts work requests completed here, or NULL
  * @recv_counter: counts writes and atomics of the peer that have arrived, or NULL
@@ -407,10 +407,18 @@ struct gda_view *gda_qp_view_sized(struct gda_qp *qp, size_t size);
  * gda_qp_view - what posts to this QP
  * @qp: the QP
  *
- * Return: the view, see gda/fastpath.h, valid until gda_qp_destroy(); NULL if the
- * QP's CQ is a ring, which the fast path does not read, or if a part of queue or CQ
- * lies where this process has not mapped it, or if the library is older than this
- * header and its view is smaller.
+ * QPs may share a ring CQ: whoever waits for one of the views, tests it, or posts on a full
+ * one takes what is new from the ring and credits all the views of the ring with it, at the
+ * same cost for many QPs as for one. Any number of threads may do so at once. gda_cq_poll()
+ * on the ring credits the views, too, and may be called by any thread, but finds only what
+ * no wait has taken. Waits leave immediates, and what came behind them, in the ring: where
+ * it takes immediates as well, it has to be polled, or it fills up. Such a view is for the
+ * CPU threads of this process (%GDA_VIEW_RING), never for a GPU.
+ *
+ * Return: the view, see gda/fastpath.h, valid until gda_qp_destroy(); NULL if the QP's CQ
+ * is a ring with fewer entries than the QPs that it completes have slots, or if a part of
+ * queue or CQ lies where this process has not mapped it, or if the library is older than
+ * this header and its view is smaller.
  */
 GDA_HOST_API struct gda_view *gda_qp_view(struct gda_qp *qp)
 {

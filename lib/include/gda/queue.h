@@ -165,6 +165,32 @@ GDA_HELPER uint64_t gda_poll(struct gda_view *v, unsigned int flags)
 	}
 }
 
+/* Of a view whose completions come through a ring: take them from there first. */
+GDA_HELPER void gda_poll_ring(struct gda_view *v)
+{
+#ifdef __CUDA_ARCH__
+	(void)v;
+#else
+	if (gda_unlikely(v->caps & GDA_VIEW_RING))
+		gda_view_progress(v);
+#endif
+}
+
+/* There was no news of @index, and of a ring that was looked at neither? */
+GDA_HELPER int gda_poll_again(struct gda_view *v, uint64_t index)
+{
+#ifdef __CUDA_ARCH__
+	(void)v;
+	(void)index;
+	return 1;
+#else
+	if (!gda_unlikely(v->caps & GDA_VIEW_RING))
+		return 1;
+	gda_view_progress(v);
+	return index >= gda_poll(v, 0);
+#endif
+}
+
 /* The part of every wait that looks at more than the queue, every so many polls. */
 GDA_SLOW int gda_expired(struct gda_view *v, unsigned int polls, uint64_t *deadline)
 {
@@ -216,9 +242,11 @@ GDA_SLOW int64_t gda_reserve_wait(struct gda_view *v, unsigned int flags)
 
 	for (polls = 1;; polls++) {
 		uint64_t index = gda_load_relaxed64(&v->reserved);
-		uint64_t done = gda_poll(v, flags);
+		uint64_t done;
 		int err;
 
+		gda_poll_ring(v);
+		done = gda_poll(v, flags);
 		if ((int64_t)(index - done) <= (int64_t)v->mask) {
 			if (flags & GDA_EXCLUSIVE) {
 				gda_exclusive_go(v, index, done);

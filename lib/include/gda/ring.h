@@ -40,18 +40,8 @@ GDA_HELPER uint32_t gda_cq_word(const char *cqe, uint32_t offset)
 			       gda_nic_load32((const uint32_t *)(cqe + offset)));
 }
 
-/**
- * gda_cq_poll - take the next entry, if there is one
- * @cq: the ring
- * @entry: out, if there is one
- *
- * One thread at a time calls it. It never waits. The inline function fills the structure
- * that it is compiled with; the library's looks at its size.
- *
- * Return: 1 if there was one, else 0. The library's also: -EINVAL, -E2BIG the structure's
- * size, and nothing was taken.
- */
-GDA_SIZED_API int gda_cq_poll(struct gda_cq_view *cq, struct gda_cq_entry *entry)
+/* The next entry of a ring that credits no views, or whose lock the caller has. */
+GDA_HELPER int gda_cq_next(struct gda_cq_view *cq, struct gda_cq_entry *entry)
 {
 	const char *cqe = (const char *)(uintptr_t)cq->entries +
 			  (uint64_t)((uint32_t)cq->next & cq->mask) * GDA_MLX5_SLOT_BYTES;
@@ -85,6 +75,28 @@ GDA_SIZED_API int gda_cq_poll(struct gda_cq_view *cq, struct gda_cq_entry *entry
 	gda_nic_store32((uint32_t *)(uintptr_t)cq->record,
 			(GDA_UAPI_FORCE uint32_t)gda_be32((uint32_t)cq->next & 0xffffff));
 	return 1;
+}
+
+/**
+ * gda_cq_poll - take the next entry, if there is one
+ * @cq: the ring
+ * @entry: out, if there is one
+ *
+ * A ring that completes the work of views (see gda_qp_attr.cq) may be polled by any
+ * number of threads; it credits the views as it goes. What a wait has taken it does not
+ * return, but immediates are left for it. Of any other ring one thread at a time calls it. It never waits. The inline function fills the structure
+ * that it is compiled with; the library's looks at its size.
+ *
+ * Return: 1 if there was one, else 0. The library's also: -EINVAL, -E2BIG the structure's
+ * size, and nothing was taken.
+ */
+GDA_SIZED_API int gda_cq_poll(struct gda_cq_view *cq, struct gda_cq_entry *entry)
+{
+#ifndef __CUDA_ARCH__
+	if (gda_unlikely(cq->caps & GDA_VIEW_RING))
+		return gda_cq_take(cq, entry, sizeof(*entry));
+#endif
+	return gda_cq_next(cq, entry);
 }
 
 /**

@@ -67,6 +67,13 @@ extern "C" {
  * gda_view_yield().
  */
 #define GDA_VIEW_YIELD	(1U << 2)
+/**
+ * define GDA_VIEW_RING - completions come through a ring CQ that several QPs share
+ *
+ * Of a view: its @cq is not the device's, but kept by whoever polls the ring, which must be
+ * CPU threads of this process. Of a ring: the same, and gda_cq_poll() does so, too.
+ */
+#define GDA_VIEW_RING	(1U << 3)
 
 /**
  * struct gda_view - a queue pair as its posters see it
@@ -251,7 +258,7 @@ void gda_relax(struct gda_view *v, unsigned int polls, enum gda_relax what);
  * @record: the consumer's record, a 32-bit word
  * @next: entries taken so far
  * @error: once it is not 0, every wait that finds no entry ends with this errno
- * @caps: %GDA_VIEW_YIELD; 0 unless it was set
+ * @caps: %GDA_VIEW_YIELD, %GDA_VIEW_RING; 0 unless it was set
  * @owner: the library's, or 0
  *
  * Plain data like struct gda_view: pointers are valid where the reader runs.
@@ -266,6 +273,16 @@ struct gda_cq_view {
 	uint32_t caps;
 	uint64_t owner;
 };
+
+/**
+ * gda_view_progress - take what is in the ring that completes the work of a view
+ * @v: a view with %GDA_VIEW_RING
+ *
+ * Credits all views of the ring with what has completed, in one pass over what is new
+ * there: that costs the same for many QPs as for one. gda_test(), gda_error(), waits and
+ * posts on a full queue call it. Any number of threads may; one of them looks, for all.
+ */
+void gda_view_progress(struct gda_view *v);
 
 /**
  * gda_cq_relax - what gda_cq_wait() does between two looks
@@ -304,6 +321,12 @@ struct gda_cq_entry {
 	uint32_t vendor;
 	uint32_t user_index;
 };
+
+/*
+ * gda_cq_poll() of a ring with GDA_VIEW_RING, whose views it credits, too. @size is that of
+ * the caller's entry.
+ */
+int gda_cq_take(struct gda_cq_view *cq, struct gda_cq_entry *entry, size_t size);
 
 #ifdef __cplusplus
 }

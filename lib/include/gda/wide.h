@@ -64,6 +64,7 @@ GDA_SLOW int64_t gda_wide_reserve(struct gda_view *v, uint32_t n, unsigned int *
 		return gda_shared_reserve(v, n, *flags);
 #endif
 	for (polls = 1;; polls++) {
+		gda_poll_ring(v);
 		index = gda_wide_try(v, n, flags);
 		if (index >= 0)
 			return index;

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Rings that complete the work of views. A view polls one entry, that of a collapsed CQ.
+ * Where QPs share a ring each has a *cell* of that form in its struct gda_qp, and whoever
+ * looks at the ring copies what is new to the cells: then all of the fast path is as it is
+ * with a collapsed CQ. A pass costs what is new, however many QPs there are.
+ *
+ * Waits take completions out of the ring. An immediate is the program's, which takes it by
+ * gda_cq_poll(): a pass credits what comes behind it, and leaves all that in the ring.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <gda/ring.h>
+#include "gda_internal.h"
+
+#define GDA_CREDITS_LEAST	16U
+
+static struct gda_credit *gda_credit_find(struct gda_credits *c, uint32_t qpn)
+{
+	uint32_t i;
+
+	/* numbers are given out one after another: they hardly ever meet */
+	for (i = qpn & c->mask; c->table[i].cell; i = (i + 1) & c->mask)
+		if (c->table[i].qpn == qpn)
+			break;
+	return &c->table[i];
+}
+
+/* Copy an entry to the cell of its QP; @last is its last word. */
+static void gda_credit(struct gda_credits *c, const char *cqe, uint32_t last)
+{
+	uint32_t qpn = gda_cq_word(cqe, offsetof(struct gda_mlx5_cqe, sop_qpn)) & 0xffffff;
+	uint32_t opcode = last >> 4 & 0xf;
+	const struct gda_credit *credit;
+	char *cell;
+
+	if (opcode != GDA_MLX5_CQE_REQ && opcode != GDA_MLX5_CQE_REQ_ERR)
+		return;
+	credit = gda_credit_find(c, qpn);
+	if (!credit->cell)
+		return;		/* its QP is gone */
+	cell = (char *)(uintptr_t)credit->cell;
+	if (opcode == GDA_MLX5_CQE_REQ_ERR) {
+		const uint64_t *from = (const uint64_t *)(const void *)(cqe + 40);
+
+		gda_store_relaxed64((uint64_t *)(void *)(cell + 40), gda_nic_load64(from));
+		gda_store_relaxed64((uint64_t *)(void *)(cell + 48), gda_nic_load64(from + 1));
+	}
+	/* pairs with gda_poll(): what the work moved is seen, by the acquire of @last */
+	gda_nic_store32((uint32_t *)(void *)(cell + offsetof(struct gda_mlx5_cqe, wqe_counter)),
+			(GDA_UAPI_FORCE uint32_t)gda_be32(last));
+}
+
+/* Credit the next entry, if there is one. Return: its opcode, or 0xf. */
+static uint32_t gda_credits_next(struct gda_credits *c, const struct gda_cq_view *v)
+{
+	const char *cqe = (const char *)(uintptr_t)v->entries +
+			  (uint64_t)((uint32_t)c->seen & v->mask) * GDA_MLX5_SLOT_BYTES;
+	/* pairs with the executor's release of this word */
+	uint32_t last = gda_cq_word(cqe, offsetof(struct gda_mlx5_cqe, wqe_counter));
+	uint32_t owner = (c->seen & ((uint64_t)v->mask + 1)) != 0;
+	uint32_t opcode = last >> 4 & 0xf;
+
+	if ((last & 1) != owner || opcode == GDA_MLX5_CQE_INVALID ||
+	    c->seen - v->next > v->mask)
+		return GDA_MLX5_CQE_INVALID;
+	gda_credit(c, cqe, last);
+	c->seen++;
+	return opcode;
+}
+
+static __attribute__((noinline)) void gda_credits_pass(struct gda_credits *c, struct gda_cq_view *v)
+{
+	uint64_t next = v->next, end = c->seen + v->mask + 1;
+
+	while (c->seen != end) {
+		bool first = c->seen == v->next;
+		uint32_t opcode = gda_credits_next(c, v);
+
+		if (opcode == GDA_MLX5_CQE_INVALID)
+			break;
+		if (first && opcode != GDA_MLX5_CQE_RESP_IMM)
+			v->next++;
+	}
+	/* pairs with the executor's acquire before it writes these entries again */
+	if (v->next != next)
+		gda_nic_store32((uint32_t *)(uintptr_t)v->record,
+				(GDA_UAPI_FORCE uint32_t)gda_be32((uint32_t)v->next & 0xffffff));
+}
+
+GDA_EXPORT void gda_view_progress(struct gda_view *v)
+{
+	struct gda_qp *q = (struct gda_qp *)(uintptr_t)v->owner;
+	struct gda_credits *c = &q->cq->credits;
+
+	/* who has the lock looks, for us too */
+	if (pthread_mutex_trylock(&c->lock))
+		return;
+	gda_credits_pass(c, &q->cq->view);
+	pthread_mutex_unlock(&c->lock);
+}
+
+GDA_EXPORT int gda_cq_take(struct gda_cq_view *cq, struct gda_cq_entry *entry, size_t size)
+{
+	struct gda_credits *c = &((struct gda_cq *)(uintptr_t)cq->owner)->credits;
+	struct gda_cq_entry ours = { .size = (uint32_t)size };
+	int ret;
+
+	pthread_mutex_lock(&c->lock);
+	if (c->seen == cq->next)
+		gda_credits_next(c, cq);
+	ret = c->seen != cq->next && gda_cq_next(cq, &ours);
+	pthread_mutex_unlock(&c->lock);
+	if (ret)
+		memcpy((char *)entry + sizeof(ours.size), (char *)&ours + sizeof(ours.size),
+		       (size < sizeof(ours) ? size : sizeof(ours)) - sizeof(ours.size));
+	return ret;
+}
+
+/* Make room for one more. */
+static int gda_credits_grow(struct gda_credits *c)
+{
+	struct gda_credits bigger = { .mask = c->table ? 2 * c->mask + 1 : GDA_CREDITS_LEAST - 1 };
+	uint32_t i;
+
+	if (c->table && 2 * (c->count + 1) <= c->mask)
+		return 0;
+	bigger.table = calloc((size_t)bigger.mask + 1, sizeof(*bigger.table));
+	if (!bigger.table)
+		return -ENOMEM;
+	for (i = 0; c->table && i <= c->mask; i++)
+		if (c->table[i].cell)
+			*gda_credit_find(&bigger, c->table[i].qpn) = c->table[i];
+	free(c->table);
+	c->table = bigger.table;
+	c->mask = bigger.mask;
+	return 0;
+}
+
+int gda_credits_add(struct gda_cq *cq, uint32_t qpn, void *cell, uint32_t depth)
+{
+	struct gda_credits *c = &cq->credits;
+	int err = 0;
+
+	pthread_mutex_lock(&c->lock);
+	if (depth > cq->view.mask + 1 - c->slots)
+		err = -ENOSPC;
+	if (!err)
+		err = gda_credits_grow(c);
+	if (!err) {
+		*gda_credit_find(c, qpn) = (struct gda_credit){ (uintptr_t)cell, qpn };
+		c->count++;
+		c->slots += depth;
+		if (!(cq->view.caps & GDA_VIEW_RING)) {
+			c->seen = cq->view.next;
+			__atomic_fetch_or(&cq->view.caps, GDA_VIEW_RING, __ATOMIC_RELEASE);
+		}
+	}
+	pthread_mutex_unlock(&c->lock);
+	return err;
+}
+
+void gda_credits_remove(struct gda_cq *cq, uint32_t qpn, uint32_t depth)
+{
+	struct gda_credits *c = &cq->credits;
+	struct gda_credit *gone;
+	uint32_t i;
+
+	pthread_mutex_lock(&c->lock);
+	gone = c->table ? gda_credit_find(c, qpn) : NULL;
+	if (gone && gone->cell) {
+		gone->cell = 0;
+		c->count--;
+		c->slots -= depth;
+		/* what was put behind it for want of its place is looked for from its place on */
+		for (i = ((uint32_t)(gone - c->table) + 1) & c->mask; c->table[i].cell;
+		     i = (i + 1) & c->mask) {
+			struct gda_credit moved = c->table[i];
+
+			c->table[i].cell = 0;
+			*gda_credit_find(c, moved.qpn) = moved;
+		}
+	}
+	pthread_mutex_unlock(&c->lock);
+}
