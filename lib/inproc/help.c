@@ -70,6 +70,7 @@ void gda_inproc_risen(struct gda_inproc_context *ctx)
 		/* pairs with gda_inproc_rise() */
 		u64 taken = smp_load_acquire(&ctx->seat[i].taken);
 
+		/* likewise */
 		while (taken & 1 && smp_load_acquire(&ctx->seat[i].taken) == taken)
 			sched_yield();
 	}
@@ -156,7 +157,7 @@ bool gda_inproc_help(struct gda_inproc_context *ctx, u32 qpn, unsigned int polls
 	if (!seat)
 		return false;
 	qp = gda_inproc_table_find(&gda_inproc.qps, qpn);
-	/* hidden from its worker: hidden from us */
+	/* pairs with the store of a QP that is complete; hidden from its worker: from us */
 	if (qp && qp->obj.ctx == ctx && smp_load_acquire(&ctx->slot[qp->slot]) == qp)
 		worked = gda_inproc_help_one(qp, polls, what);
 	gda_inproc_rise(seat);
@@ -181,6 +182,7 @@ bool gda_inproc_help_all(struct gda_inproc_context *ctx, unsigned int polls)
 	n = min(nslots, GDA_INPROC_HELP_ALL);
 	i = __atomic_fetch_add(&ctx->help_cursor, n, __ATOMIC_RELAXED);
 	for (; n; n--, i++) {
+		/* pairs with the store of a QP that is complete */
 		struct gda_inproc_qp *qp = smp_load_acquire(&ctx->slot[i % nslots]);
 
 		if (qp)

@@ -154,11 +154,13 @@ static void gda_inproc_turns_free(struct gda_inproc_worker *w)
 		return;
 	w->owns = false;
 	for (i = w->number; i < nslots; i += w->ctx->nworkers) {
+		/* pairs with the store of a QP that is complete */
 		struct gda_inproc_qp *qp = smp_load_acquire(&w->ctx->slot[i]);
 
+		if (!qp || READ_ONCE(qp->turn) < GDA_INPROC_MINE)
+			continue;
 		/* pairs with a helper's acquire; MINE and ASKED are this worker's to end */
-		if (qp && READ_ONCE(qp->turn) >= GDA_INPROC_MINE)
-			smp_store_release(&qp->turn, GDA_INPROC_FREE);
+		smp_store_release(&qp->turn, GDA_INPROC_FREE);
 	}
 }
 

@@ -86,7 +86,8 @@ TEST_F(held, full_ring_executes)
 
 	/* several laps, and nothing of it is waited for */
 	for (i = 1; i <= ROUNDS; i++)
-		ASSERT_LE(0, gda_put_value(a->v, b->mem.iova, b->mem.key, i, i % 3 ? GDA_DEFER : 0));
+		ASSERT_LE(0, gda_put_value(a->v, b->mem.iova, b->mem.key, i,
+					   i % 3 ? GDA_DEFER : 0));
 	EXPECT_LT(ROUNDS - 9, __atomic_load_n(there, __ATOMIC_ACQUIRE));
 	ASSERT_OK(gda_quiet(a->v, 0));
 	EXPECT_EQ(ROUNDS, *there);

@@ -211,17 +211,17 @@ TEST(ring_too_small)
 static int count(unsigned int n)
 {
 	struct group g = { 0 };
+	const char *last;
 	unsigned int i;
 
 	if (group_open(&g, n, ENTRIES))
 		return 1;
 	for (i = 0; i < COUNT; i++)
 		gda_nop(g.v[i % n], 0);
-	/* all are there: the ring is not looked at by anybody else */
-	while (gda_cq_word((char *)(uintptr_t)gda_cq_view(g.cq)->entries + 64 * (COUNT - 1), 60) >> 4
-	       % 16 == GDA_MLX5_CQE_INVALID)
-		;
-	usleep(100000);
+	/* all are there: nobody else looks at the ring */
+	last = (const char *)(uintptr_t)gda_cq_view(g.cq)->entries + 64 * (COUNT - 1);
+	while ((gda_cq_word(last, 60) >> 4 & 0xf) == GDA_MLX5_CQE_INVALID)
+		usleep(1000);
 	gda_view_progress(g.v[0]);
 	for (i = 0; i < n; i++)
 		if (!gda_test(g.v[i], (int64_t)(COUNT / n) - 1))

@@ -141,9 +141,10 @@ static __always_inline bool gda_exec_is_word(const void *dst, const void *src, u
  */
 static __always_inline void gda_exec_copy_word(void *dst, const void *src, u32 len)
 {
+	/* pairs with the program's: it polls @dst, and stores to @src */
 	if (likely(len == sizeof(u64)))
 		smp_store_release((u64 *)dst, smp_load_acquire((const u64 *)src));
-	else
+	else	/* likewise */
 		smp_store_release((u32 *)dst, smp_load_acquire((const u32 *)src));
 }
 
@@ -621,9 +622,10 @@ static noinline int gda_exec_rdma(struct gda_eqp *q, struct gda_exec_scope *scop
 	const struct gda_work *w = &q->work;
 	u32 len = w->remote.len;
 
-	if (len - 1 < GDA_EXEC_AHEAD &&
-	    (len <= GDA_EXEC_WHOLE || len <= scope->until - q->bytes) && w->nsge < 2 &&
-	    !q->busy && likely(scope->near) && gda_exec_short(q, scope))
+	if (len > GDA_EXEC_WHOLE && len > scope->until - q->bytes)
+		return gda_exec_any(q, scope);
+	if (len - 1 < GDA_EXEC_AHEAD && w->nsge < 2 && !q->busy && likely(scope->near) &&
+	    gda_exec_short(q, scope))
 		return 1;
 	return gda_exec_any(q, scope);
 }

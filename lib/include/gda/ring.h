@@ -82,10 +82,10 @@ GDA_HELPER int gda_cq_next(struct gda_cq_view *cq, struct gda_cq_entry *entry)
  * @cq: the ring
  * @entry: out, if there is one
  *
- * A ring that completes the work of views (see gda_qp_attr.cq) may be polled by any
- * number of threads; it credits the views as it goes. What a wait has taken it does not
- * return, but immediates are left for it. Of any other ring one thread at a time calls it. It never waits. The inline function fills the structure
- * that it is compiled with; the library's looks at its size.
+ * A ring that completes the work of views (see gda_qp_view()) may be polled by any number
+ * of threads; it credits the views as it goes. What a wait has taken is not found here.
+ * Of any other ring one thread at a time calls it. It never waits. The inline function
+ * fills the structure that it is compiled with; the library's looks at its size.
  *
  * Return: 1 if there was one, else 0. The library's also: -EINVAL, -E2BIG the structure's
  * size, and nothing was taken.

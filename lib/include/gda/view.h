@@ -322,9 +322,13 @@ struct gda_cq_entry {
 	uint32_t user_index;
 };
 
-/*
- * gda_cq_poll() of a ring with GDA_VIEW_RING, whose views it credits, too. @size is that of
- * the caller's entry.
+/**
+ * gda_cq_take - gda_cq_poll() of a ring with %GDA_VIEW_RING, for that inline function
+ * @cq: the ring
+ * @entry: out, if there is one
+ * @size: sizeof(*@entry) where it is called
+ *
+ * Return: 1 if there was one, else 0.
  */
 int gda_cq_take(struct gda_cq_view *cq, struct gda_cq_entry *entry, size_t size);
 
