@@ -32,6 +32,12 @@
 #define GDA_SLOW static __attribute__((noinline, cold, unused))
 #endif
 
+#ifdef __cplusplus
+extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
 /* How the public functions are defined; libgda defines it to export them once. */
 #ifndef GDA_API
 #ifdef __CUDACC__
@@ -272,8 +278,12 @@ GDA_HELPER void gda_store_segment(void *p, uint64_t first, uint64_t second)
 	*(gda_segment_t *)p = segment;
 }
 
-#ifndef CLOCK_MONOTONIC
-#error "gda: <time.h> without CLOCK_MONOTONIC: define _POSIX_C_SOURCE >= 199309L"
+/* Of strict C11, <time.h> has struct timespec, but not the clock nor what reads it. */
+#ifdef CLOCK_MONOTONIC
+#define GDA_CLOCK	CLOCK_MONOTONIC
+#else
+#define GDA_CLOCK	1
+__attribute__((nothrow)) int clock_gettime(int clock, struct timespec *ts);
 #endif
 
 /**
@@ -288,7 +298,7 @@ GDA_HELPER uint64_t gda_clock_ns(void)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(GDA_CLOCK, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
 }
 
@@ -303,5 +313,16 @@ GDA_HELPER void gda_pause(void)
 }
 
 #endif /* a CPU */
+
+/*
+ * A deadline this far back when a wait first looks at the clock is no deadline that was
+ * just missed, but most likely a time from now on.
+ */
+#define GDA_LONG_AGO_NS	1000000000U
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+}
+#endif
 
 #endif /* GDA_BARRIER_H */

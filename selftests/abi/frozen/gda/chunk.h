@@ -12,6 +12,8 @@
 
 #ifdef __cplusplus
 extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
 /**
@@ -128,6 +130,7 @@ GDA_SIZED_API int64_t gda_put_chunked(struct gda_view *v, const struct gda_chunk
 	uint32_t lkey = 0, rkey = 0;
 	int64_t ticket;
 
+	gda_check_flags(flags);
 	if (!gda_chunk_covers(lmap, laddr, len) || !gda_chunk_covers(rmap, raddr, len))
 		return -EFAULT;
 	if (!len)
@@ -166,6 +169,7 @@ GDA_API uint64_t gda_qp_index(uint32_t pe, uint32_t id, uint32_t per_pe, uint32_
 }
 
 #ifdef __cplusplus
+#pragma GCC diagnostic pop
 }
 #endif
 

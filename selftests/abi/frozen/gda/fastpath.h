@@ -13,7 +13,8 @@
  *
  * and returns a ticket, the 64-bit index of the slot, to test or wait for.
  *
- * Sharing mode is a flag of every post; flags should be constants, for they fold:
+ * Sharing mode is a flag of every post; flags should be constants, for they fold, and an
+ * unknown one is then refused at compile time (by GCC and clang, optimizing):
  *
  *   0              any number of threads post. Publication has no lock and no common
  *                  word: a poster marks its own slot ready, in the slot's word. One
@@ -34,7 +35,9 @@
  *
  * Every wait ends: with completion, with the queue's error, with -ETIMEDOUT at its
  * deadline, or with -ESHUTDOWN when the abort word is set. Deadlines are absolute,
- * in ns of gda_clock_ns(); 0 stands for view->timeout_ns from now.
+ * in ns of gda_clock_ns(); 0 stands for view->timeout_ns from now. One that was more than
+ * a second past when the wait first looked at the clock ends it with -ETIME in place of
+ * -ETIMEDOUT: most likely it was meant to be relative. What is done is done all the same.
  *
  * The queue is in the mlx5 dialect with a collapsed CQ, one slot an entry but for those
  * of gda/wide.h, every entry asks for a completion. On RC queues work completes in order,
@@ -48,6 +51,8 @@
 
 #ifdef __cplusplus
 extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
 /**
@@ -89,6 +94,7 @@ GDA_HELPER int64_t gda_post_rdma(struct gda_view *v, uint32_t opcode, uint64_t l
 	char *entry;
 	int err;
 
+	gda_check_flags(flags);
 	if (gda_unlikely(len >> 31))
 		return -EMSGSIZE;
 	err = gda_reserve(v, &flags, &index);
@@ -110,9 +116,11 @@ GDA_HELPER int64_t gda_post_atomic(struct gda_view *v, uint32_t opcode, uint64_t
 				   unsigned int flags)
 {
 	uint64_t index;
-	int err = gda_reserve(v, &flags, &index);
 	char *entry;
+	int err;
 
+	gda_check_flags(flags);
+	err = gda_reserve(v, &flags, &index);
 	if (err)
 		return err;
 	entry = gda_entry(v, index, opcode, 4, 0, flags);
@@ -131,7 +139,7 @@ GDA_HELPER int64_t gda_post_atomic(struct gda_view *v, uint32_t opcode, uint64_t
  * @lkey: key of the local MR
  * @raddr: remote address
  * @rkey: key of the remote MR
- * @len: bytes, less than 2^31; 0 moves nothing, but @raddr and @rkey must be good, and
+ * @len: bytes, less than 2^31; 0 moves nothing, @raddr and @rkey are not looked at, and
  *	it is ordered and completes
  * @flags: GDA_*
  *
@@ -157,15 +165,17 @@ GDA_API int64_t gda_put(struct gda_view *v, uint64_t laddr, uint32_t lkey, uint6
  * @lkey: key of the local MR
  * @raddr: remote address
  * @rkey: key of the remote MR
- * @len: bytes, less than 2^31; 0 moves nothing, the immediate arrives all the same, if
- *	@raddr and @rkey are good
+ * @len: bytes, less than 2^31; 0 moves nothing, the immediate arrives all the same, and
+ *	@raddr and @rkey are not looked at
  * @imm: the immediate
  * @flags: GDA_*; with %GDA_SOLICITED the peer's entry is a solicited one
  *
  * When the bytes have arrived an entry with @imm appears in the ring that the peer's QP
  * was given for it (gda_qp_attr.recv_cq; gda_cq_poll() there). There is no receive
- * queue. If the peer has no such ring, or no room in it, this post fails, with
- * %GDA_MLX5_VENDOR_RECV.
+ * queue. If the peer has no such ring this post fails, with %GDA_MLX5_VENDOR_RECV. If there
+ * is no room in it the post is tried again as often as gda_qp_attr.rnr_retry says (not at
+ * all by default), and all behind it wait; then it fails likewise. That may take 3.9 s, more
+ * than the default bound of a wait.
  *
  * Return: as gda_put().
  */
@@ -219,6 +229,7 @@ GDA_API int64_t gda_put_inline(struct gda_view *v, uint64_t raddr, uint32_t rkey
 	char *entry;
 	int err;
 
+	gda_check_flags(flags);
 	if (gda_unlikely(len > GDA_INLINE_SLOT))
 		return gda_put_inline_long(v, raddr, rkey, src, len, flags);
 	data[0] = gda_pair(gda_be32(len | GDA_MLX5_INLINE), 0);
@@ -253,6 +264,7 @@ GDA_API int64_t gda_put_value(struct gda_view *v, uint64_t raddr, uint32_t rkey,
 	char *entry;
 	int err;
 
+	gda_check_flags(flags);
 	memcpy(half, &value, sizeof(half));
 	err = gda_reserve(v, &flags, &index);
 	if (err)
@@ -319,9 +331,11 @@ GDA_API int64_t gda_compare_swap(struct gda_view *v, uint64_t laddr, uint32_t lk
 GDA_API int64_t gda_nop(struct gda_view *v, unsigned int flags)
 {
 	uint64_t index;
-	int err = gda_reserve(v, &flags, &index);
 	char *entry;
+	int err;
 
+	gda_check_flags(flags);
+	err = gda_reserve(v, &flags, &index);
 	if (err)
 		return err;
 	entry = gda_entry(v, index, GDA_MLX5_NOP, 1, 0, flags);
@@ -380,7 +394,8 @@ GDA_API int gda_test(struct gda_view *v, int64_t ticket)
 
 	if (gda_unlikely(ticket < 0))
 		return (int)ticket;
-	if (index >= gda_load_acquire64(&v->completed) && index >= gda_poll(v, 0)) {
+	if (index >= gda_load_acquire64(&v->completed) && index >= gda_poll(v, 0) &&
+	    gda_poll_again(v, index)) {
 		if (index >= gda_load_relaxed64(&v->reserved))
 			return -EINVAL;
 		return index == gda_load_acquire64(&v->error_index) ? -EIO : 0;
@@ -400,13 +415,13 @@ GDA_SLOW int gda_wait_done(struct gda_view *v, int64_t ticket, uint64_t deadline
 		if (polls % GDA_POLLS == 1 &&
 		    gda_load_relaxed64(&v->deferred) >> 1 > (uint64_t)ticket)
 			gda_flush(v);
+		gda_rest(v, polls, GDA_RELAX_DONE);
 		err = gda_expired(v, polls, &deadline);
 		done = gda_test(v, ticket);
 		if (done)
 			return done < 0 ? done : 0;
 		if (err)
 			return err;
-		gda_pause();
 	}
 }
 
@@ -420,7 +435,8 @@ GDA_SLOW int gda_wait_done(struct gda_view *v, int64_t ticket, uint64_t deadline
  * deferred exclusive posts the poster only.
  *
  * Return: 0, or a negative errno: those of gda_test(); -ETIMEDOUT not done at the
- * deadline; -ESHUTDOWN aborted.
+ * deadline; -ETIME not done, and @deadline was more than a second past when the wait
+ * began: was a relative one passed?; -ESHUTDOWN aborted.
  */
 GDA_API int gda_wait(struct gda_view *v, int64_t ticket, uint64_t deadline)
 {
@@ -439,7 +455,7 @@ GDA_API int gda_wait(struct gda_view *v, int64_t ticket, uint64_t deadline)
  * Who may call it: as gda_wait().
  *
  * Return: 0, or a negative errno: -EIO some of it failed, see gda_error();
- * -ETIMEDOUT; -ESHUTDOWN.
+ * -ETIMEDOUT not done at the deadline; -ETIME as gda_wait(); -ESHUTDOWN aborted.
  */
 GDA_API int gda_quiet(struct gda_view *v, uint64_t deadline)
 {
@@ -485,6 +501,7 @@ GDA_SIZED_API int gda_error(struct gda_view *v, struct gda_error *error)
 {
 	uint64_t failed, why;
 
+	gda_poll_ring(v);
 	gda_poll(v, 0);
 	failed = gda_load_acquire64(&v->error_index);
 	if (failed == GDA_NO_ERROR)
@@ -498,6 +515,7 @@ GDA_SIZED_API int gda_error(struct gda_view *v, struct gda_error *error)
 }
 
 #ifdef __cplusplus
+#pragma GCC diagnostic pop
 }
 #endif
 

@@ -5,24 +5,32 @@
  *
  * Every function that returns int returns 0 or a negative errno (see gda/ioctl.h
  * for the contract) and never touches errno itself; pointers come back through the
- * last argument and are written only on success. Objects are created from a
+ * last argument and are written only on success. gda_last_error() says of the last call
+ * that failed which argument broke which rule. Objects are created from a
  * context and must be destroyed before it is closed (gda_close() destroys what is
  * left in the kernel, not the library's memory for it). Any thread may call any
- * function; two calls on the same object are the caller's to order. Nothing is ever
- * printed, and there are no hidden threads but one: a context of the in-process
- * device has a worker.
+ * function; two calls on the same object are the caller's to order. There are no hidden
+ * threads but one: a context of the in-process device has a worker. Nothing is printed,
+ * unless %GDA_DEBUG=1 is in the environment: then every call here, with its arguments and
+ * its result, and the first error of each QP are lines on stderr, for which there is one
+ * more thread.
  *
  * The in-process device, "inproc", needs no kernel module: queues lie in a memfd, and
  * the engine runs in the worker. All contexts of it in one process are on one device
  * and can connect to each other. It differs from the kernel's devices in this:
  *
- * - Memory is not pinned; it must stay mapped while it is registered.
+ * - Memory is not pinned. Where it is unmapped, or loses rights, while it is registered,
+ *   work that names it fails with %GDA_MLX5_VENDOR_IO, and the queue with it, see
+ *   gda_mr_reg().
  * - A worker spins for a millisecond after its last work and then sleeps in between
  *   looks, at most a millisecond (50 us while there is a QP with %GDA_QP_POLLED): that
  *   is what the first post after a silence may wait for. It takes no signals.
+ * - A thread that waits (gda_wait(), gda_quiet(), a post on a full ring, gda_cq_wait())
+ *   may execute queues in place of the worker; see gda_relax().
  * - A context belongs to the process that opened it; in a child of fork(2) every control
  *   call is -ENODEV, and the child may open its own.
- * - %GDA_INPROC_WORKERS in the environment: threads per context, 1 to 16.
+ * - %GDA_INPROC_WORKERS in the environment: threads per context, 1 to 16; gda_open()
+ *   is -EINVAL if it is anything else.
  *
  * Structures begin with their size, which the caller sets to sizeof() of what it was
  * compiled with:
@@ -49,6 +57,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <gda/ioctl.h>
+#include <gda/version.h>
 #include <gda/view.h>
 
 #ifdef __cplusplus
@@ -68,7 +77,9 @@ struct gda_mr;
  *	else "soft0", or "inproc" where there is no /dev/gda
  * @ctx: out
  *
- * Opens /dev/gda and binds a context to the device. The file is close-on-exec.
+ * Opens /dev/gda and binds a context to the device. The file is close-on-exec. A context of
+ * the kernel's has a thread there, which counts as one of the user's processes as far as
+ * limits go, and is none otherwise: it does not end with this process.
  *
  * A child of fork(2) shares the context with its parent and may make any control call on
  * it and on everything made from it; objects that either destroys are gone for both. But
@@ -82,7 +93,10 @@ struct gda_mr;
  * and may use them only if its parent does not any more.
  *
  * Return: 0; -ENOENT no /dev/gda (is gda_core loaded?) or no such device; -EACCES
- * the user is not in group gda; -EINVAL the name is too long; -EMFILE.
+ * the user is not in group gda; -EINVAL the name is too long, or %GDA_INPROC_WORKERS is
+ * no number from 1 to 16; -EMFILE too many open files; -ENOSPC the user, or its user
+ * namespace, has as many contexts as it may have; -EAGAIN RLIMIT_NPROC or (since Linux 6.12)
+ * pids.max is reached.
  */
 int gda_open(const char *device, struct gda_context **ctx);
 
@@ -168,11 +182,12 @@ struct gda_cq_attr {
  * @attr: how
  * @cq: out
  *
- * The fast path reads collapsed CQs (%GDA_CQ_COLLAPSED), which serve one QP each.
- * gda_qp_create() makes one by itself. gda_cq_poll() reads rings.
+ * A collapsed CQ (%GDA_CQ_COLLAPSED) serves one QP; gda_qp_create() makes one by itself. A
+ * ring serves any number, see gda_qp_view(), and gda_cq_poll() reads it.
  *
  * Return: 0; -EINVAL bad depth or size; -E2BIG a member that this library does not know is
- * set; -EOPNOTSUPP unknown flags; -ENOSPC too many. With memory of the caller also: -EBADF,
+ * set; -EOPNOTSUPP unknown flags; -ENOSPC too many; -ENOMEM over RLIMIT_MEMLOCK (gda(4) says
+ * what a queue costs). With memory of the caller also: -EBADF,
  * -EINVAL no dma-buf, not inside it or not aligned; -EACCES not open for writing; -EBUSY it
  * overlaps with another queue; -EOPNOTSUPP its exporter has no address for the CPU, or the
  * device is in-process; -EMEDIUMTYPE that address is not write-back cached; -EAGAIN it
@@ -193,11 +208,15 @@ int gda_cq_destroy(struct gda_cq *cq);
  * gda_cq_event - have a CQ signal an eventfd once
  * @cq: the CQ
  * @eventfd: an eventfd(2); -1: the one given before
- * @flags: %GDA_CQ_ARM, %GDA_CQ_ARM_SOLICITED, or 0 to disarm
+ * @flags: %GDA_CQ_ARM, %GDA_CQ_ARM_SOLICITED, 0 to disarm, or %GDA_CQ_DETACH with @eventfd
+ *	-1: disarm, and let go of the eventfd
  *
- * What completed before the call signals nothing: arm, look once more, then wait.
+ * What completed before the call signals nothing: arm, look once more, then wait. What
+ * completed while the CQ was armed is signaled soon, to the eventfd that it was armed with,
+ * also if the CQ is disarmed, detached or destroyed meanwhile.
  *
- * Return: 0; -EINVAL bad flags, no eventfd given before, or @eventfd is none; -EBADF.
+ * Return: 0; -EINVAL bad flags, no eventfd given before, or @eventfd is none; -EBADF;
+ * -ENOMEM; -EOPNOTSUPP %GDA_CQ_DETACH, if the driver is older than that.
  */
 int gda_cq_event(struct gda_cq *cq, int eventfd, uint32_t flags);
 
@@ -233,8 +252,10 @@ GDA_HOST_API struct gda_cq_view *gda_cq_view(struct gda_cq *cq)
  *
  * One thread at a time takes entries, as with gda_cq_poll(). Signals do not end it.
  *
- * Return: 0; -ETIMEDOUT; what gda_cq_event() returns; -EINVAL also if the CQ is
- * collapsed, or for the size of @entry; -E2BIG likewise.
+ * Return: 0; -ETIMEDOUT no entry came before the deadline; -ETIME the same, and the
+ * deadline was more than a second past when the call began: was a relative one passed?;
+ * what gda_cq_event() returns; -EINVAL also if the CQ is collapsed, or for the size of
+ * @entry; -E2BIG likewise.
  */
 int gda_cq_sleep(struct gda_cq *cq, int eventfd, uint32_t flags, struct gda_cq_entry *entry,
 		 uint64_t deadline);
@@ -246,7 +267,7 @@ int gda_cq_sleep(struct gda_cq *cq, int eventfd, uint32_t flags, struct gda_cq_e
  *
  * QPs are given it at their creation; several may share one.
  *
- * Return: 0; -ENOSPC too many.
+ * Return: 0; -ENOSPC too many; -ENOMEM over RLIMIT_MEMLOCK.
  */
 int gda_counter_create(struct gda_context *ctx, struct gda_count **count);
 
@@ -276,13 +297,21 @@ const struct gda_counter *gda_counter_memory(const struct gda_count *count);
  * @reserved: must be 0
  * @timeout_ns: bound of every wait inside a posting call (full ring) and of waits
  *	without a deadline; 0: one second
- * @cq: its CQ, of the same context; NULL: a collapsed CQ of its own, destroyed with
- *	the QP
+ * @cq: its CQ, of the same context, collapsed or a ring that several QPs share; NULL: a
+ *	collapsed CQ of its own, destroyed with the QP
  * @recv_cq: ring that takes the immediates of the peer, of the same context, or NULL
  * @sent_counter: counts work requests completed here, or NULL
  * @recv_counter: counts writes and atomics of the peer that have arrived, or NULL
  * @sq: where the send queue lies, or NULL
  * @dbrec: where the doorbell record lies, or NULL
+ * @user_index: 24 bits that its entries in ring CQs carry, see struct gda_cq_entry
+ * @rnr_retry: how often gda_put_imm() of this QP is tried again while the peer's @recv_cq
+ *	has no room, 0 to %GDA_MAX_RNR_RETRY; everything behind it waits meanwhile. 0: it
+ *	fails at once
+ * @min_rnr_timer: how long the peer waits before each such try, 0 to
+ *	%GDA_MAX_MIN_RNR_TIMER, by the code of ibv_qp_attr: 1 is 10 us, 12 is 640 us, 31 is
+ *	491.52 ms, 0 is 655.36 ms
+ * @reserved2: 0
  */
 struct gda_qp_attr {
 	uint32_t size;
@@ -296,6 +325,10 @@ struct gda_qp_attr {
 	struct gda_count *recv_counter;
 	const struct gda_place *sq;
 	const struct gda_place *dbrec;
+	uint32_t user_index;
+	uint32_t rnr_retry;
+	uint32_t min_rnr_timer;
+	uint32_t reserved2;
 };
 
 /**
@@ -304,9 +337,11 @@ struct gda_qp_attr {
  * @attr: how
  * @qp: out
  *
- * Return: 0; -EINVAL bad depth or size, or a CQ of another context; -E2BIG a member that
- * this library does not know is set; -EOPNOTSUPP unknown flags; -EBUSY the collapsed CQ
- * serves another QP; -ENOSPC too many. With memory of the caller also as gda_cq_create().
+ * Return: 0; -EINVAL bad depth, size, user index, retry count or timer, or a CQ of another
+ * context; -E2BIG a member that this library does not know is set; -EOPNOTSUPP unknown
+ * flags; -EBUSY the collapsed CQ serves another QP; -ENOSPC too many; -ENOMEM over
+ * RLIMIT_MEMLOCK (gda(4) says what a queue costs). With memory of the
+ * caller also as gda_cq_create().
  */
 int gda_qp_create(struct gda_context *ctx, const struct gda_qp_attr *attr,
 		  struct gda_qp **qp);
@@ -372,10 +407,18 @@ struct gda_view *gda_qp_view_sized(struct gda_qp *qp, size_t size);
  * gda_qp_view - what posts to this QP
  * @qp: the QP
  *
- * Return: the view, see gda/fastpath.h, valid until gda_qp_destroy(); NULL if the
- * QP's CQ is a ring, which the fast path does not read, or if a part of queue or CQ
- * lies where this process has not mapped it, or if the library is older than this
- * header and its view is smaller.
+ * QPs may share a ring CQ: whoever waits for one of the views, tests it, or posts on a full
+ * one takes what is new from the ring and credits all the views of the ring with it, at the
+ * same cost for many QPs as for one. Any number of threads may do so at once. gda_cq_poll()
+ * on the ring credits the views, too, and may be called by any thread, but finds only what
+ * no wait has taken. Waits leave immediates, and what came behind them, in the ring: where
+ * it takes immediates as well, it has to be polled, or it fills up. Such a view is for the
+ * CPU threads of this process (%GDA_VIEW_RING), never for a GPU.
+ *
+ * Return: the view, see gda/fastpath.h, valid until gda_qp_destroy(); NULL if the QP's CQ
+ * is a ring with fewer entries than the QPs that it completes have slots, or if a part of
+ * queue or CQ lies where this process has not mapped it, or if the library is older than
+ * this header and its view is smaller.
  */
 GDA_HOST_API struct gda_view *gda_qp_view(struct gda_qp *qp)
 {
@@ -404,7 +447,8 @@ struct gda_exported {
  * @type: %GDA_REGION_SQ, %GDA_REGION_DBREC or %GDA_REGION_DB
  * @exported: out, but for its size
  *
- * The dma-buf keeps the pages and may outlive the QP, but then nobody looks at them. A
+ * The dma-buf keeps the pages, and the user's RLIMIT_MEMLOCK charged for them, and may
+ * outlive the QP, but then nobody looks at them. A
  * doorbell is polled while a dma-buf of it exists. When the device is removed importers
  * are told, and nobody can map or import the dma-buf any more; what is mapped stays.
  *
@@ -445,8 +489,16 @@ int gda_counter_export(struct gda_count *count, struct gda_exported *exported);
  * fork(2) must be MAP_SHARED, or the child's stores go elsewhere. Memory that cannot be
  * pinned is registered as by gda_mr_reg_peer(), if a driver says that it is its own.
  *
+ * The in-process device pins nothing. Memory must stay mapped, with the rights that it was
+ * registered with, until gda_mr_dereg() returned. Where it does not, the work request that
+ * meets it fails with %GDA_MLX5_VENDOR_IO and the queue is in error; some of its bytes may
+ * have moved. (What was mapped there in the meantime is used instead.) For that the first
+ * registration sets handlers of SIGSEGV and SIGBUS, which pass on to those that were set
+ * before all that is not such a fault. A program that sets handlers of its own later has
+ * the fault delivered there, in a thread of the library; it may pass it on in its turn.
+ *
  * Return: 0; -EINVAL bad length or rights; -EFAULT it cannot be pinned with these
- * rights, nor had from a driver: gda_mr_refusal(); -ENOMEM over RLIMIT_MEMLOCK;
+ * rights, nor had from a driver: gda_last_error(); -ENOMEM over RLIMIT_MEMLOCK;
  * -EOVERFLOW it wraps; -ENOSPC too many; -EOPNOTSUPP gda_mr is not loaded.
  */
 int gda_mr_reg(struct gda_context *ctx, void *addr, size_t length, uint32_t access,
@@ -494,17 +546,6 @@ int gda_mr_reg_peer(struct gda_context *ctx, void *addr, size_t length, uint32_t
 		    uint32_t flags, struct gda_mr **mr);
 
 /**
- * gda_mr_refusal - why this thread's last registration that failed did so
- *
- * Each way in which the memory was tried to be had, and why it did not work, as
- * "pinning: ...; peer memory: ...". Of gda_mr_reg(), gda_mr_reg_dmabuf() and
- * gda_mr_reg_peer().
- *
- * Return: one line, the same storage until the thread's next such call; empty before.
- */
-const char *gda_mr_refusal(void);
-
-/**
  * gda_mr_dereg - when it returns no executor touches the memory any more
  * @mr: the MR, or NULL; gone when the call returns
  *
@@ -546,6 +587,23 @@ int gda_mr_query(struct gda_mr *mr, struct gda_mr_query *query);
  * Return: a constant string, also for what is not known.
  */
 const char *gda_strerror(int error);
+
+/**
+ * gda_last_error - why this thread's last control call that failed did so
+ *
+ * The call, the argument and the rule that it breaks, as in "gda_qp_create: sq_depth 17 is
+ * no power of two"; of a registration each way in which the memory was tried to be had, as
+ * "pinning: ...; peer memory: ...". Where no more is known than the errno it is the text
+ * of gda_strerror(). Calls that succeed leave it alone, as they do with errno. For people:
+ * the words may change.
+ *
+ * It covers all calls of gda/gda.h, gda/cuda.h and gda/comm.h, and gda_view_init(). What posts and
+ * waits in gda/fastpath.h and gda/ring.h leaves nothing here: see gda_strerror() and
+ * gda_error().
+ *
+ * Return: one line, the thread's until its next call that fails; empty before the first.
+ */
+const char *gda_last_error(void);
 
 /**
  * gda_syndrome_name - what went wrong with a work request

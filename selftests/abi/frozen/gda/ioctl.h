@@ -27,9 +27,12 @@
  * ENOENT         no such handle of that type in this context, or no such device
  * EBUSY          still referenced by another object
  * EOVERFLOW      address plus length wraps
- * ENOMEM         out of memory, or over RLIMIT_MEMLOCK (MR registration)
- * ENOSPC         too many: over a count that GDA_IOC_QUERY reports. A single value
- *                out of its range (depth, length) is EINVAL
+ * ENOMEM         out of memory, or over RLIMIT_MEMLOCK (MRs of user memory, queues)
+ * ENOSPC         too many: over a count that GDA_IOC_QUERY reports, or more contexts or
+ *                objects than one user may have. A single value out of its range
+ *                (depth, length) is EINVAL
+ * EAGAIN         no room for one more thread, where fork(2) would say so too
+ *                (GDA_IOC_BIND); the buffer moves (MR registration)
  * EPERM          refused by policy
  * EFAULT         a pointer of the caller's cannot be read, written or pinned
  * ENOTCONN       the context is not bound yet
@@ -86,8 +89,19 @@ enum gda_ioc_nr {
  * @flags: must be 0
  * @device: in: NUL-terminated device name; an empty one means "soft0"
  *
- * Binding creates the context's worker, which is charged to the caller's
- * cgroups. A context is bound once (EALREADY).
+ * Binding creates the context's worker, a kernel thread that is charged to the caller's
+ * cgroups. It is none of the caller's threads: the context goes on when the process that
+ * bound it exits, executes another program or is stopped. A context is bound once
+ * (EALREADY).
+ *
+ * ENOSPC: the caller's user, its user namespace (the outermost one) or that one's owner
+ * has max_contexts bound already; CAP_SYS_RESOURCE goes beyond. EAGAIN: the user's
+ * processes and workers together have reached RLIMIT_NPROC, or those of the owner of its
+ * user namespace the limit that this one was made with; root, CAP_SYS_RESOURCE and
+ * CAP_SYS_ADMIN go beyond, as with fork(2). Since Linux 6.12 EAGAIN also says that pids.max
+ * of a cgroup of the caller's, or the threads that the system may have, are reached, or
+ * that the caller can have no other thread since it unshared its pid namespace. Before,
+ * pids.max counts workers and does not stop them.
  */
 struct gda_bind {
 	__u32 size;
@@ -130,6 +144,12 @@ struct gda_bind {
  *	GDA_IOC_MR_REG_PEER
  * %GDA_FEATURE_QUEUE_DMABUF
  *	queues in memory of the caller: struct gda_queue_memory
+ * %GDA_FEATURE_USER_INDEX
+ *	gda_qp_create.user_index
+ * %GDA_FEATURE_IGNORE_OVERRUN
+ *	GDA_CQ_IGNORE_OVERRUN
+ * %GDA_FEATURE_RNR_RETRY
+ *	gda_qp_create.rnr_retry and gda_qp_create.min_rnr_timer
  */
 #define GDA_FEATURE_DIALECT_MLX5	(1ULL << 0)
 #define GDA_FEATURE_CQ_COLLAPSED	(1ULL << 1)
@@ -145,6 +165,9 @@ struct gda_bind {
 #define GDA_FEATURE_MASKED		(1ULL << 11)
 #define GDA_FEATURE_MR_PEER		(1ULL << 12)
 #define GDA_FEATURE_QUEUE_DMABUF	(1ULL << 13)
+#define GDA_FEATURE_USER_INDEX		(1ULL << 14)
+#define GDA_FEATURE_IGNORE_OVERRUN	(1ULL << 15)
+#define GDA_FEATURE_RNR_RETRY		(1ULL << 16)
 
 /**
  * struct gda_query - features and limits of the bound device (GDA_IOC_QUERY)
@@ -321,6 +344,25 @@ struct gda_queue_memory {
 };
 
 /**
+ * DOC: What queues cost
+ *
+ * The pages behind a CQ, QP or counter are charged to RLIMIT_MEMLOCK of the user who
+ * creates it, together with MRs of user memory (ENOMEM), unless the process has
+ * CAP_IPC_LOCK:
+ *
+ * * entries of a CQ and slots of a send queue: 64 bytes each, in whole pages of their own
+ *   (a collapsed CQ: one page)
+ * * doorbells, records and counters: 64 bytes each, of pages that the objects of a context
+ *   share
+ * * what lies in memory of the caller (struct gda_queue_memory): nothing
+ *
+ * A page is given back with the last object, mapping and dma-buf that holds it, whoever
+ * that belongs to. A queue's page tables and the kernel's own structures (less than 4 KiB
+ * a QP with its CQ) are charged to the memory cgroup alone; the number of objects bounds
+ * them.
+ */
+
+/**
  * DOC: CQ flags
  *
  * %GDA_CQ_COLLAPSED
@@ -334,11 +376,17 @@ struct gda_queue_memory {
  * %GDA_CQ_DBREC_DMABUF
  *	The consumer index record lies in gda_cq_create.dbrec_memory. Not with
  *	%GDA_CQ_COLLAPSED.
+ * %GDA_CQ_IGNORE_OVERRUN
+ *	As IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN: nobody says what was consumed. There is a
+ *	consumer index record, which is not read; a ring never overflows and takes every
+ *	immediate, and an entry that was not read in time is overwritten by one of a later
+ *	lap. A collapsed CQ never overflows anyway.
  */
 #define GDA_CQ_COLLAPSED	(1U << 0)
 #define GDA_CQ_WRITABLE		(1U << 1)
 #define GDA_CQ_DMABUF		(1U << 2)
 #define GDA_CQ_DBREC_DMABUF	(1U << 3)
+#define GDA_CQ_IGNORE_OVERRUN	(1U << 4)
 
 /**
  * struct gda_cq_create - create a completion queue (GDA_IOC_CQ_CREATE)
@@ -352,6 +400,11 @@ struct gda_queue_memory {
  * @dbrec: out: consumer index record; all zero for a collapsed CQ
  * @cq_memory: in: with %GDA_CQ_DMABUF
  * @dbrec_memory: in: with %GDA_CQ_DBREC_DMABUF
+ *
+ * An entry of a ring names a work request that was posted. A QP that fails while nothing
+ * is posted to it has none at first: its event is signaled, GDA_IOC_QP_QUERY tells why, and
+ * the next work request to be posted completes with that error. The entry of a collapsed CQ
+ * is written at once and names the slot that is next.
  */
 struct gda_cq_create {
 	__u32 size;
@@ -376,21 +429,32 @@ struct gda_cq_create {
  *	At the next completion.
  * %GDA_CQ_ARM_SOLICITED
  *	At the next one that is solicited, or an error.
+ * %GDA_CQ_DETACH
+ *	Never: disarm the CQ and let go of its eventfd, if there is one. Drivers that do not
+ *	know the flag say EOPNOTSUPP.
  */
 #define GDA_CQ_ARM		(1U << 0)
 #define GDA_CQ_ARM_SOLICITED	(1U << 1)
+#define GDA_CQ_DETACH		(1U << 2)
 
 /**
  * struct gda_cq_event - wait for a CQ without polling (GDA_IOC_CQ_EVENT)
  * @size: sizeof(struct gda_cq_event)
- * @flags: %GDA_CQ_ARM, %GDA_CQ_ARM_SOLICITED, or 0 to disarm
+ * @flags: %GDA_CQ_ARM, %GDA_CQ_ARM_SOLICITED, %GDA_CQ_DETACH, or 0 to disarm
  * @handle: in: a CQ of this context
- * @eventfd: in: eventfd(2) to be signaled; -1: the one given before (EINVAL if none)
+ * @eventfd: in: eventfd(2) to be signaled; -1: the one given before (EINVAL if none);
+ *	with %GDA_CQ_DETACH it must be -1 (EINVAL)
  *
  * A completion that was written before the call signals nothing: arm, look at the
- * CQ once more, then wait. EBADF or EINVAL: @eventfd is no eventfd. ENODEV: the CQ
+ * CQ once more, then wait. EBADF or EINVAL: @eventfd is no eventfd. ENOMEM. ENODEV: the CQ
  * lost its memory (struct gda_queue_memory), and nothing would signal; who had armed it
- * by then was signaled.
+ * by then was signaled. A QP that fails while nothing is posted to it signals a ring without
+ * an entry in it, once: who arms it afterwards asks GDA_IOC_QP_QUERY.
+ *
+ * The worker of the CQ's context signals, soon after the entry was written. What an armed
+ * CQ owes by then is signaled also if the CQ is disarmed, given another eventfd, detached
+ * or destroyed in between: to the eventfd that it was armed with. Two events of one CQ that
+ * the worker finds together are one signal.
  */
 struct gda_cq_event {
 	__u32 size;
@@ -459,6 +523,20 @@ enum gda_dialect {
 #define GDA_QP_DBREC_DMABUF	(1U << 2)
 
 /**
+ * DOC: Receiver not ready
+ *
+ * Bounds of gda_qp_create.rnr_retry and gda_qp_create.min_rnr_timer. So a work request
+ * waits for room at the peer for 3.9 s at most.
+ *
+ * %GDA_MAX_RNR_RETRY
+ *	Most tries after the first one.
+ * %GDA_MAX_MIN_RNR_TIMER
+ *	Largest code of a delay.
+ */
+#define GDA_MAX_RNR_RETRY	6
+#define GDA_MAX_MIN_RNR_TIMER	31
+
+/**
  * struct gda_qp_create - create a queue pair (GDA_IOC_QP_CREATE)
  * @size: sizeof(struct gda_qp_create)
  * @flags: GDA_QP_*
@@ -473,14 +551,24 @@ enum gda_dialect {
  * @db: out: the doorbell
  * @recv_cq: in: handle of a ring CQ that receives immediates written by the peer; 0:
  *	none, the peer's write with immediate then fails. It may be @cq. While it is full
- *	the peer's fail, too; so a peer can fill it: one that also takes completions of
- *	this QP overflows by them unless it is read.
+ *	the peer's wait and then fail (@rnr_retry of the peer, at once by default); so a peer
+ *	can fill it: one that also takes completions of this QP overflows by them unless it is
+ *	read.
  * @sent_counter: in: handle of a counter of work requests completed here; 0: none
  * @recv_counter: in: handle of a counter of writes and atomics of the peer that have
  *	arrived here, one each; 0: none
  * @reserved2: must be 0
  * @sq_memory: in: with %GDA_QP_SQ_DMABUF
  * @dbrec_memory: in: with %GDA_QP_DBREC_DMABUF
+ * @user_index: in: 24 bits that the CQEs of this QP carry beside its number, of work and of
+ *	immediates alike; more bits are EINVAL
+ * @rnr_retry: in: how often a write with immediate of this QP is tried again while the
+ *	peer's @recv_cq has no room, 0 to %GDA_MAX_RNR_RETRY (verbs' 7, without end, is EINVAL).
+ *	The QP carries out nothing else meanwhile
+ * @min_rnr_timer: in: how long the peer waits before each such try, 0 to
+ *	%GDA_MAX_MIN_RNR_TIMER, by the code of ibv_qp_attr: 1 is 10 us, 12 is 640 us, 31 is
+ *	491.52 ms, 0 is 655.36 ms
+ * @reserved3: must be 0
  */
 struct gda_qp_create {
 	__u32 size;
@@ -500,6 +588,10 @@ struct gda_qp_create {
 	__u32 reserved2;
 	struct gda_queue_memory sq_memory;
 	struct gda_queue_memory dbrec_memory;
+	__u32 user_index;
+	__u32 rnr_retry;
+	__u32 min_rnr_timer;
+	__u32 reserved3;
 };
 #define GDA_IOC_QP_CREATE	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_QP_CREATE)
 
@@ -757,6 +849,10 @@ struct gda_mr_reg_dmabuf {
  *
  * When the device is removed the dma-buf is revoked: importers are told, and attaching it,
  * mapping it and registering it are ENODEV from then on. What is mapped stays.
+ *
+ * Mapping it for a device that would be given a copy of the pages (a bounce buffer, because the
+ * device does not reach them) fails with EMEDIUMTYPE, in the call by which the program has
+ * that device's driver import it: nobody would keep the copy and the queue the same.
  */
 struct gda_region_export {
 	__u32 size;

@@ -6,6 +6,9 @@
  * They are atomic against one another and against other atomics of the same width. A
  * word of 4 bytes is never more than 4 bytes, at both ends: neither what lies beside
  * the remote word nor beside the old value is touched.
+ *
+ * The old value of 8 bytes is stored in host order. The old value of 4 bytes is stored
+ * big-endian, as ConnectX stores it: gda_masked_old32() converts it.
  */
 #ifndef GDA_MASKED_H
 #define GDA_MASKED_H
@@ -14,10 +17,26 @@
 
 #ifdef __cplusplus
 extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
 #define GDA_MASKED_4BYTE(opcode) ((uint32_t)GDA_MLX5_OPMOD_4BYTE << 24 | (opcode))
 #define GDA_MASKED_8BYTE(opcode) ((uint32_t)GDA_MLX5_OPMOD_8BYTE << 24 | (opcode))
+
+/**
+ * gda_masked_old32 - the old value of a 32-bit masked atomic in host order
+ * @stored: the word at its local address, loaded after the work request is done
+ *
+ * For what gda_masked_fetch_add32() and gda_masked_compare_swap32() fetch. Anybody may
+ * call it.
+ *
+ * Return: the value.
+ */
+GDA_API uint32_t gda_masked_old32(uint32_t stored)
+{
+	return gda_be32_to_cpu((GDA_UAPI_FORCE __be32)stored);
+}
 
 /**
  * gda_masked_fetch_add - add in fields of a remote 64-bit word, fetch what it was
@@ -44,7 +63,7 @@ GDA_API int64_t gda_masked_fetch_add(struct gda_view *v, uint64_t laddr, uint32_
 /**
  * gda_masked_fetch_add32 - add in fields of a remote 32-bit word, fetch what it was
  * @v: the queue
- * @laddr: local address of 4 bytes for the old value
+ * @laddr: local address of 4 bytes for the old value, big-endian: gda_masked_old32()
  * @lkey: key of the local MR
  * @raddr: remote address, a multiple of 4
  * @rkey: key of the remote MR, with remote atomic
@@ -85,9 +104,11 @@ GDA_API int64_t gda_masked_compare_swap(struct gda_view *v, uint64_t laddr, uint
 					uint64_t compare_mask, uint64_t swap,
 					uint64_t swap_mask, unsigned int flags)
 {
-	int64_t index = gda_wide_reserve(v, 3, &flags);
+	int64_t index;
 	char *entry;
 
+	gda_check_flags(flags);
+	index = gda_wide_reserve(v, 3, &flags);
 	if (index < 0)
 		return index;
 	entry = gda_entry(v, (uint64_t)index, GDA_MASKED_8BYTE(GDA_MLX5_MASKED_CS), 5, 0,
@@ -105,7 +126,7 @@ GDA_API int64_t gda_masked_compare_swap(struct gda_view *v, uint64_t laddr, uint
 /**
  * gda_masked_compare_swap32 - set bits of a remote 32-bit word if others have a value
  * @v: the queue
- * @laddr: local address of 4 bytes for the old value
+ * @laddr: local address of 4 bytes for the old value, big-endian: gda_masked_old32()
  * @lkey: key of the local MR
  * @raddr: remote address, a multiple of 4
  * @rkey: key of the remote MR, with remote atomic
@@ -129,6 +150,7 @@ GDA_API int64_t gda_masked_compare_swap32(struct gda_view *v, uint64_t laddr, ui
 }
 
 #ifdef __cplusplus
+#pragma GCC diagnostic pop
 }
 #endif
 

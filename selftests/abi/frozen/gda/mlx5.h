@@ -24,15 +24,19 @@
  *	A segment.
  * %GDA_MLX5_MAX_DEPTH
  *	Most slots of a queue: half of the 16-bit index space.
+ * %GDA_MLX5_MAX_USER_INDEX
+ *	Largest user index of a queue: 24 bits.
  */
 #define GDA_MLX5_SLOT_BYTES	64
 #define GDA_MLX5_SEG_BYTES	16
 #define GDA_MLX5_MAX_DEPTH	32768
+#define GDA_MLX5_MAX_USER_INDEX	0xffffff
 
 /**
  * enum gda_mlx5_opcode - gda_mlx5_ctrl.opmod_idx_opcode, low byte
- * @GDA_MLX5_NOP: moves nothing, completes
- * @GDA_MLX5_WRITE: local to remote memory
+ * @GDA_MLX5_NOP: moves nothing, completes; of any number of segments
+ * @GDA_MLX5_WRITE: local to remote memory; of no bytes, as the next two: the remote key
+ *	is not looked at
  * @GDA_MLX5_WRITE_IMM: the same, and a completion with the immediate at the target
  * @GDA_MLX5_READ: remote to local memory
  * @GDA_MLX5_ATOMIC_CS: compare and swap of 8 bytes, old value to local memory
@@ -92,6 +96,22 @@ enum gda_mlx5_opcode {
 #define GDA_MLX5_FM_MASK	0xe0
 
 /**
+ * DOC: Doorbell and BlueFlame
+ *
+ * The doorbell of a queue is one cell of 64 bytes, of which the first 8 are read:
+ * gda_mlx5_doorbell(). A producer stores these 8, or as BlueFlame does a whole WQE, which
+ * begins with its control segment; what follows is not looked at.
+ *
+ * On hardware BlueFlame has two buffers, and rdma-core goes from one to the other with each
+ * doorbell (bf->offset ^= bf->buf_size). Here there is no second one: in the place of it
+ * lies the cell of another queue of the same context, or of none. The doorbell is not seen
+ * there (a new doorbell record still is, when the queue is looked at), and that other queue
+ * may fail of it, with %GDA_MLX5_VENDOR_DOORBELL or %GDA_MLX5_VENDOR_INDEX. Tell such a
+ * producer that the size of the buffer is 0 (mlx5dv_qp.bf.size): it then rings by 8
+ * bytes, always in the same place.
+ */
+
+/**
  * define GDA_MLX5_INLINE - bit of a segment's byte_count, the payload follows
  */
 #define GDA_MLX5_INLINE		0x80000000U
@@ -127,7 +147,7 @@ enum gda_mlx5_cqe_opcode {
  * @GDA_MLX5_SYND_REMOTE_ACCESS: a remote key, right or range
  * @GDA_MLX5_SYND_REMOTE_OP: the responder could not carry it out
  * @GDA_MLX5_SYND_RETRY_EXC: the peer is gone
- * @GDA_MLX5_SYND_RNR_EXC: the peer is not ready
+ * @GDA_MLX5_SYND_RNR_EXC: the peer was not ready, at the last of all tries
  * @GDA_MLX5_SYND_REMOTE_ABORTED: the responder aborted
  */
 enum gda_mlx5_syndrome {
@@ -260,6 +280,9 @@ struct gda_mlx5_inline {
  *
  * A bit that is set in the field boundary is the highest of a field: what is carried
  * out of it is lost. Without any, the word is one field.
+ *
+ * The old value is stored big-endian, while that of an 8-byte atomic, masked or not, is
+ * stored in host order; the remote word is in host order in any case.
  */
 struct gda_mlx5_masked4 {
 	__be32 swap_add;
@@ -282,7 +305,7 @@ struct gda_mlx5_masked8 {
 /**
  * struct gda_mlx5_cqe - completion queue entry without error, 64 bytes
  * @rsvd0: reserved
- * @srqn_uidx: 0
+ * @srqn_uidx: user index of the QP
  * @imm: immediate, responder entries only
  * @rsvd40: reserved
  * @byte_cnt: payload bytes
@@ -310,7 +333,7 @@ struct gda_mlx5_cqe {
 /**
  * struct gda_mlx5_err_cqe - completion queue entry with error, 64 bytes
  * @rsvd0: reserved
- * @srqn: 0
+ * @srqn: user index of the QP, as gda_mlx5_cqe.srqn_uidx
  * @rsvd36: reserved
  * @first_error: 64-bit index of the slot that failed first
  * @rsvd48: reserved
@@ -356,6 +379,12 @@ struct gda_mlx5_err_cqe {
 #define GDA_UAPI_FORCE __attribute__((force))
 #else
 #define GDA_UAPI_FORCE
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
 /* Byte swaps that every compiler here turns into one instruction. */
@@ -534,6 +563,11 @@ GDA_UAPI_INLINE __be32 gda_mlx5_dbrec(__u64 next)
 {
 	return gda_be32((__u32)next & 0xffffU);
 }
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+}
+#endif
 
 #endif /* C99 or C++ */
 

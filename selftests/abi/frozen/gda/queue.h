@@ -14,6 +14,8 @@
 
 #ifdef __cplusplus
 extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
 /**
@@ -43,6 +45,34 @@ extern "C" {
  * with %GDA_CQ_ARM_SOLICITED signals.
  */
 #define GDA_SOLICITED	(1U << 4)
+
+/* All flags of a post. */
+#define GDA_POST_FLAGS	(GDA_EXCLUSIVE | GDA_DEFER | GDA_NOWAIT | GDA_SYSTEM | GDA_SOLICITED)
+
+#if defined(__has_attribute) && !defined(__CUDACC__)
+#if __has_attribute(error)
+#define GDA_COMPILE_ERROR(text) __attribute__((error(text)))
+#endif
+#endif
+
+#ifdef GDA_COMPILE_ERROR
+/* Declared, and nowhere defined: a call that is left after optimization is the error. */
+GDA_COMPILE_ERROR("gda: a flag that no post knows") void gda_unknown_post_flag(void);
+#endif
+
+/*
+ * @flags of a post. The compiler refuses unknown ones that it sees to be constant (it does
+ * not without optimization); others mean nothing. No instruction is left of it.
+ */
+GDA_HELPER void gda_check_flags(unsigned int flags)
+{
+#ifdef GDA_COMPILE_ERROR
+	if (__builtin_constant_p(flags) && (flags & ~GDA_POST_FLAGS))
+		gda_unknown_post_flag();
+#else
+	(void)flags;
+#endif
+}
 
 /* Looks at a word between two looks at the clock. */
 #define GDA_POLLS	64
@@ -135,6 +165,32 @@ GDA_HELPER uint64_t gda_poll(struct gda_view *v, unsigned int flags)
 	}
 }
 
+/* Of a view whose completions come through a ring: take them from there first. */
+GDA_HELPER void gda_poll_ring(struct gda_view *v)
+{
+#ifdef __CUDA_ARCH__
+	(void)v;
+#else
+	if (gda_unlikely(v->caps & GDA_VIEW_RING))
+		gda_view_progress(v);
+#endif
+}
+
+/* There was no news of @index, and of a ring that was looked at neither? */
+GDA_HELPER int gda_poll_again(struct gda_view *v, uint64_t index)
+{
+#ifdef __CUDA_ARCH__
+	(void)v;
+	(void)index;
+	return 1;
+#else
+	if (!gda_unlikely(v->caps & GDA_VIEW_RING))
+		return 1;
+	gda_view_progress(v);
+	return index >= gda_poll(v, 0);
+#endif
+}
+
 /* The part of every wait that looks at more than the queue, every so many polls. */
 GDA_SLOW int gda_expired(struct gda_view *v, unsigned int polls, uint64_t *deadline)
 {
@@ -147,7 +203,9 @@ GDA_SLOW int gda_expired(struct gda_view *v, unsigned int polls, uint64_t *deadl
 	now = gda_clock_ns();
 	if (!*deadline)
 		*deadline = now + v->timeout_ns;
-	return now >= *deadline ? -ETIMEDOUT : 0;
+	if (now < *deadline)
+		return 0;
+	return polls == GDA_POLLS && now - *deadline > GDA_LONG_AGO_NS ? -ETIME : -ETIMEDOUT;
 }
 
 /*
@@ -163,6 +221,16 @@ GDA_HELPER void gda_exclusive_go(struct gda_view *v, uint64_t index, uint64_t do
 	gda_store_relaxed64(&v->exclusive_done, done);
 }
 
+/* Between two looks of a wait. */
+GDA_HELPER void gda_rest(struct gda_view *v, unsigned int polls, enum gda_relax what)
+{
+#ifdef __CUDA_ARCH__
+	gda_pause();
+#else
+	gda_relax(v, polls, what);
+#endif
+}
+
 /*
  * The bounded wait of gda_reserve(): the ring looked full, or another poster was
  * faster, or it is the first exclusive post. Nothing is taken on failure.
@@ -174,9 +242,11 @@ GDA_SLOW int64_t gda_reserve_wait(struct gda_view *v, unsigned int flags)
 
 	for (polls = 1;; polls++) {
 		uint64_t index = gda_load_relaxed64(&v->reserved);
-		uint64_t done = gda_poll(v, flags);
+		uint64_t done;
 		int err;
 
+		gda_poll_ring(v);
+		done = gda_poll(v, flags);
 		if ((int64_t)(index - done) <= (int64_t)v->mask) {
 			if (flags & GDA_EXCLUSIVE) {
 				gda_exclusive_go(v, index, done);
@@ -194,7 +264,7 @@ GDA_SLOW int64_t gda_reserve_wait(struct gda_view *v, unsigned int flags)
 		err = gda_expired(v, polls, &deadline);
 		if (err)
 			return err;
-		gda_pause();
+		gda_rest(v, polls, GDA_RELAX_ROOM);
 	}
 }
 
@@ -238,7 +308,7 @@ GDA_HELPER int gda_reserve(struct gda_view *v, unsigned int *flags, uint64_t *in
 
 #ifdef __CUDA_ARCH__
 	if (!(*flags & GDA_EXCLUSIVE)) {
-		waited = gda_shared_take(gda_port_open(v), 1, *flags);
+		waited = gda_shared_reserve(v, 1, *flags);
 		*index = (uint64_t)waited;
 		return waited < 0 ? (int)waited : 0;
 	}
@@ -374,8 +444,7 @@ GDA_HELPER void gda_publish(struct gda_view *v, uint64_t index, unsigned int fla
 	}
 #ifdef __CUDA_ARCH__
 	/* nothing is deferred, for whoever leads rings for many anyway */
-	gda_shared_publish<false>(gda_port_open(v), index, 1,
-				  flags & GDA_SYSTEM ? 0 : v->caps);
+	gda_shared_publish_view(v, index, 1, flags);
 #else
 	gda_publish_shared(v, index, ring);
 	if (!ring)
@@ -384,6 +453,7 @@ GDA_HELPER void gda_publish(struct gda_view *v, uint64_t index, unsigned int fla
 }
 
 #ifdef __cplusplus
+#pragma GCC diagnostic pop
 }
 #endif
 

@@ -5,8 +5,15 @@
  *
  * An entry is of this lap if its owner bit says so, and it is written last, so who sees
  * it sees the rest of the entry and everything the work moved. What was taken is given
- * back by the consumer's record: a ring that is full refuses immediates, and fails if
- * completions of its own QPs go there.
+ * back by the consumer's record: a ring that is full refuses immediates (whose sender tries
+ * again if its gda_qp_attr.rnr_retry says so), and fails if
+ * completions of its own QPs go there. A ring with %GDA_CQ_IGNORE_OVERRUN does neither:
+ * its reader must never be a whole lap behind, or it takes entries for those of before.
+ *
+ * Each entry is of a work request, or of an immediate. A QP that fails while nothing is
+ * posted to it signals the event of its ring and has no entry there: gda_qp_query() tells
+ * why. The next work request posted to it completes with that error, the others behind it
+ * as flushed.
  */
 #ifndef GDA_RING_H
 #define GDA_RING_H
@@ -19,6 +26,8 @@
 
 #ifdef __cplusplus
 extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
 /* Looks at the ring between two looks at the clock. */
@@ -31,18 +40,8 @@ GDA_HELPER uint32_t gda_cq_word(const char *cqe, uint32_t offset)
 			       gda_nic_load32((const uint32_t *)(cqe + offset)));
 }
 
-/**
- * gda_cq_poll - take the next entry, if there is one
- * @cq: the ring
- * @entry: out, if there is one
- *
- * One thread at a time calls it. It never waits. The inline function fills the structure
- * that it is compiled with; the library's looks at its size.
- *
- * Return: 1 if there was one, else 0. The library's also: -EINVAL, -E2BIG the structure's
- * size, and nothing was taken.
- */
-GDA_SIZED_API int gda_cq_poll(struct gda_cq_view *cq, struct gda_cq_entry *entry)
+/* The next entry of a ring that credits no views, or whose lock the caller has. */
+GDA_HELPER int gda_cq_next(struct gda_cq_view *cq, struct gda_cq_entry *entry)
 {
 	const char *cqe = (const char *)(uintptr_t)cq->entries +
 			  (uint64_t)((uint32_t)cq->next & cq->mask) * GDA_MLX5_SLOT_BYTES;
@@ -60,6 +59,7 @@ GDA_SIZED_API int gda_cq_poll(struct gda_cq_view *cq, struct gda_cq_entry *entry
 	entry->counter = last >> 16;
 	entry->solicited = last >> 1 & 1;
 	entry->imm = gda_cq_word(cqe, offsetof(struct gda_mlx5_cqe, imm));
+	entry->user_index = gda_cq_word(cqe, offsetof(struct gda_mlx5_cqe, srqn_uidx));
 	entry->bytes = 0;
 	entry->syndrome = 0;
 	entry->vendor = 0;
@@ -78,6 +78,28 @@ GDA_SIZED_API int gda_cq_poll(struct gda_cq_view *cq, struct gda_cq_entry *entry
 }
 
 /**
+ * gda_cq_poll - take the next entry, if there is one
+ * @cq: the ring
+ * @entry: out, if there is one
+ *
+ * A ring that completes the work of views (see gda_qp_view()) may be polled by any number
+ * of threads; it credits the views as it goes. What a wait has taken is not found here.
+ * Of any other ring one thread at a time calls it. It never waits. The inline function
+ * fills the structure that it is compiled with; the library's looks at its size.
+ *
+ * Return: 1 if there was one, else 0. The library's also: -EINVAL, -E2BIG the structure's
+ * size, and nothing was taken.
+ */
+GDA_SIZED_API int gda_cq_poll(struct gda_cq_view *cq, struct gda_cq_entry *entry)
+{
+#ifndef __CUDA_ARCH__
+	if (gda_unlikely(cq->caps & GDA_VIEW_RING))
+		return gda_cq_take(cq, entry, sizeof(*entry));
+#endif
+	return gda_cq_next(cq, entry);
+}
+
+/**
  * gda_cq_wait - take the next entry, waiting for it
  * @cq: the ring
  * @entry: out
@@ -85,8 +107,9 @@ GDA_SIZED_API int gda_cq_poll(struct gda_cq_view *cq, struct gda_cq_entry *entry
  *
  * It spins; gda_cq_sleep() sleeps. One thread at a time, as gda_cq_poll().
  *
- * Return: 0; -ETIMEDOUT no entry came before the deadline; -EIO this process is a child of
- * the one that created the CQ. The library's also: -EINVAL,
+ * Return: 0; -ETIMEDOUT no entry came before the deadline; -ETIME the same, and the
+ * deadline was more than a second past when the wait began: was a relative one passed? -EIO
+ * this process is a child of the one that created the CQ. The library's also: -EINVAL,
  * -E2BIG the structure's size.
  */
 GDA_SIZED_API int gda_cq_wait(struct gda_cq_view *cq, struct gda_cq_entry *entry,
@@ -104,14 +127,21 @@ GDA_SIZED_API int gda_cq_wait(struct gda_cq_view *cq, struct gda_cq_entry *entry
 				return -(int)cq->error;
 			if (!deadline)
 				deadline = now + 1000000000U;
+			if (!polls && now > deadline && now - deadline > GDA_LONG_AGO_NS)
+				return -ETIME;
 			if (now >= deadline)
 				return -ETIMEDOUT;
 		}
+#ifdef __CUDA_ARCH__
 		gda_pause();
+#else
+		gda_cq_relax(cq, polls + 1);
+#endif
 	}
 }
 
 #ifdef __cplusplus
+#pragma GCC diagnostic pop
 }
 #endif
 

@@ -60,6 +60,20 @@ extern "C" {
  * posters on a GPU release at system scope.
  */
 #define GDA_VIEW_NEAR	(1U << 1)
+/**
+ * define GDA_VIEW_YIELD - more threads poll than there are processors
+ *
+ * So waits through the view give their processor to others now and then; see
+ * gda_view_yield().
+ */
+#define GDA_VIEW_YIELD	(1U << 2)
+/**
+ * define GDA_VIEW_RING - completions come through a ring CQ that several QPs share
+ *
+ * Of a view: its @cq is not the device's, but kept by whoever polls the ring, which must be
+ * CPU threads of this process. Of a ring: the same, and gda_cq_poll() does so, too.
+ */
+#define GDA_VIEW_RING	(1U << 3)
 
 /**
  * struct gda_view - a queue pair as its posters see it
@@ -76,7 +90,9 @@ extern "C" {
  * @timeout_ns: bound of waits that are not given a deadline
  * @abort: a 32-bit word; once it is not 0, every wait ends with -ESHUTDOWN
  * @abort_word: what @abort points to unless it was pointed elsewhere
- * @caps: GDA_VIEW_*, what posters on a GPU may rely on; 0 unless it was set
+ * @caps: GDA_VIEW_*, what posters on a GPU may rely on and how waits wait; 0 unless it
+ *	was set
+ * @owner: the library's, or 0
  * @spare: 0; room for more constants
  * @reserved: index of the next slot to hand out; it and all below never wrap
  * @exclusive_done: CPU: as @completed, of exclusive posts; %GDA_NOT_EXCLUSIVE: the last post
@@ -86,9 +102,10 @@ extern "C" {
  * @error: vendor << 8 | syndrome of that slot
  * @deferred: 2 * (index + 1) of the newest deferred post, plus 1 if it was exclusive
  * @flushed: everything below was rung by a flush
- * @offer: GPU: where to go on for whoever takes the headship; 0: it is not on offer
+ * @offer: GPU: where to go on for the poster that takes the headship (top bit: one of many
+ *	is to); 0: it is not on offer
  * @retreat: GPU: posters that want to give a slot back
- * @rung: GPU: where the headship was left, by who has rung for all below
+ * @rung: GPU: all below was rung; the headship is there unless somebody leads
  *
  * The first 128 bytes are constant while anybody posts. Each group after them is
  * written by different threads at different times and has its own 128 bytes (the
@@ -109,7 +126,8 @@ struct gda_view {
 	uint64_t abort;
 	uint32_t abort_word;
 	uint32_t caps;
-	uint64_t spare[5];
+	uint64_t owner;
+	uint64_t spare[4];
 
 	uint64_t reserved __attribute__((aligned(128)));
 	uint64_t exclusive_done;
@@ -192,6 +210,47 @@ GDA_HOST_API int gda_view_init(struct gda_view *v, const struct gda_view_attr *a
 void gda_view_share(struct gda_view *v);
 
 /**
+ * gda_view_yield - have waits give their processor to others, or not
+ * @v: the view
+ * @yield: whether more threads poll than there are processors
+ *
+ * A wait spins. That is fastest while there is a processor for each thread that polls:
+ * those that wait, and the worker of each context of "soft0" or of the in-process device.
+ * Where there are fewer, the wait takes the processor from what it waits for. gda_qp_create()
+ * decides by the processors that the thread may run on and the contexts that this process
+ * has open, for each of which it counts a thread and a worker. Who knows better says so.
+ *
+ * Any thread may call it, at any time. It has no effect on a GPU.
+ */
+void gda_view_yield(struct gda_view *v, int yield);
+
+/**
+ * enum gda_relax - what a thread waits for
+ * @GDA_RELAX_DONE: work that it posted
+ * @GDA_RELAX_ROOM: room in the ring, to post
+ */
+enum gda_relax {
+	GDA_RELAX_DONE,
+	GDA_RELAX_ROOM,
+};
+
+/**
+ * gda_relax - what every wait does between two looks
+ * @v: the queue
+ * @polls: how many looks there were, at least 1
+ * @what: for what
+ *
+ * Called by the waits of gda/fastpath.h; a program that waits in another way may call it,
+ * too. On the in-process device the thread may execute the queue itself, and so what other
+ * threads have posted there, for as long as a worker takes for a turn. Else it pauses, or
+ * yields as gda_view_yield() says.
+ *
+ * Not for signal handlers: one that interrupted it would wait for the thread that it
+ * interrupted. Nor may one leave it by longjmp(3).
+ */
+void gda_relax(struct gda_view *v, unsigned int polls, enum gda_relax what);
+
+/**
  * struct gda_cq_view - a ring CQ as its reader sees it
  * @size: sizeof(struct gda_cq_view) of who filled it
  * @mask: entries - 1, a power of two less one
@@ -199,7 +258,8 @@ void gda_view_share(struct gda_view *v);
  * @record: the consumer's record, a 32-bit word
  * @next: entries taken so far
  * @error: once it is not 0, every wait that finds no entry ends with this errno
- * @reserved: 0
+ * @caps: %GDA_VIEW_YIELD, %GDA_VIEW_RING; 0 unless it was set
+ * @owner: the library's, or 0
  *
  * Plain data like struct gda_view: pointers are valid where the reader runs.
  */
@@ -210,8 +270,28 @@ struct gda_cq_view {
 	uint64_t record;
 	uint64_t next;
 	uint32_t error;
-	uint32_t reserved;
+	uint32_t caps;
+	uint64_t owner;
 };
+
+/**
+ * gda_view_progress - take what is in the ring that completes the work of a view
+ * @v: a view with %GDA_VIEW_RING
+ *
+ * Credits all views of the ring with what has completed, in one pass over what is new
+ * there: that costs the same for many QPs as for one. gda_test(), gda_error(), waits and
+ * posts on a full queue call it. Any number of threads may; one of them looks, for all.
+ */
+void gda_view_progress(struct gda_view *v);
+
+/**
+ * gda_cq_relax - what gda_cq_wait() does between two looks
+ * @cq: the ring
+ * @polls: how many looks there were, at least 1
+ *
+ * As gda_relax(); the queues that it executes are some of those of the ring's context.
+ */
+void gda_cq_relax(struct gda_cq_view *cq, unsigned int polls);
 
 /**
  * struct gda_cq_entry - what an entry says
@@ -226,6 +306,7 @@ struct gda_cq_view {
  * @solicited: 1 if it is a solicited one
  * @syndrome: enum gda_mlx5_syndrome; 0 for what did not fail
  * @vendor: enum gda_mlx5_vendor
+ * @user_index: gda_qp_attr.user_index of that QP
  */
 struct gda_cq_entry {
 	uint32_t size;
@@ -238,7 +319,18 @@ struct gda_cq_entry {
 	uint32_t solicited;
 	uint32_t syndrome;
 	uint32_t vendor;
+	uint32_t user_index;
 };
+
+/**
+ * gda_cq_take - gda_cq_poll() of a ring with %GDA_VIEW_RING, for that inline function
+ * @cq: the ring
+ * @entry: out, if there is one
+ * @size: sizeof(*@entry) where it is called
+ *
+ * Return: 1 if there was one, else 0.
+ */
+int gda_cq_take(struct gda_cq_view *cq, struct gda_cq_entry *entry, size_t size);
 
 #ifdef __cplusplus
 }

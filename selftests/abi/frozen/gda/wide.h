@@ -17,6 +17,8 @@
 
 #ifdef __cplusplus
 extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
 /* Take @n slots if they are free now: the first, or -1. Who fills the ring must ring. */
@@ -59,9 +61,10 @@ GDA_SLOW int64_t gda_wide_reserve(struct gda_view *v, uint32_t n, unsigned int *
 		return -EMSGSIZE;
 #ifdef __CUDA_ARCH__
 	if (!(*flags & GDA_EXCLUSIVE))
-		return gda_shared_take(gda_port_open(v), n, *flags);
+		return gda_shared_reserve(v, n, *flags);
 #endif
 	for (polls = 1;; polls++) {
+		gda_poll_ring(v);
 		index = gda_wide_try(v, n, flags);
 		if (index >= 0)
 			return index;
@@ -75,7 +78,7 @@ GDA_SLOW int64_t gda_wide_reserve(struct gda_view *v, uint32_t n, unsigned int *
 		err = gda_expired(v, polls, &deadline);
 		if (err)
 			return err;
-		gda_pause();
+		gda_rest(v, polls, GDA_RELAX_ROOM);
 	}
 }
 
@@ -109,8 +112,7 @@ GDA_SLOW void gda_wide_publish(struct gda_view *v, uint64_t index, uint32_t n,
 		return;
 	}
 #ifdef __CUDA_ARCH__
-	gda_shared_publish<false>(gda_port_open(v), index, n,
-				  flags & GDA_SYSTEM ? 0 : v->caps);
+	gda_shared_publish_view(v, index, n, flags);
 #else
 	int ring = !(flags & GDA_DEFER);
 	uint32_t kind = ring ? GDA_SLOT_READY : GDA_SLOT_DEFERRED;
@@ -155,6 +157,7 @@ GDA_SLOW int64_t gda_put_inline_long(struct gda_view *v, uint64_t raddr, uint32_
 }
 
 #ifdef __cplusplus
+#pragma GCC diagnostic pop
 }
 #endif
 

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The version of these headers, and of the library. Everything else that names a version
+ * has it from here (tools/scripts/version.sh).
+ */
+#ifndef GDA_VERSION_H
+#define GDA_VERSION_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * define GDA_VERSION_MAJOR - the first of the three numbers of a version
+ */
+#define GDA_VERSION_MAJOR	0
+/**
+ * define GDA_VERSION_MINOR - the second one
+ */
+#define GDA_VERSION_MINOR	2
+/**
+ * define GDA_VERSION_PATCH - the third one
+ */
+#define GDA_VERSION_PATCH	0
+
+/**
+ * define GDA_VERSION - version of these headers as one number, for comparisons, also in #if
+ *
+ * Major << 16 | minor << 8 | patch.
+ */
+#define GDA_VERSION	(GDA_VERSION_MAJOR << 16 | GDA_VERSION_MINOR << 8 | GDA_VERSION_PATCH)
+
+#define GDA_VERSION_WORD_(n)	#n
+#define GDA_VERSION_WORD(n)	GDA_VERSION_WORD_(n)
+
+/**
+ * define GDA_VERSION_STRING - the same in words, such as "1.2.3"
+ */
+#define GDA_VERSION_STRING	GDA_VERSION_WORD(GDA_VERSION_MAJOR) "." \
+				GDA_VERSION_WORD(GDA_VERSION_MINOR) "." \
+				GDA_VERSION_WORD(GDA_VERSION_PATCH)
+
+/**
+ * gda_version - version of the library that runs
+ *
+ * It may be older or newer than the headers that the program was compiled with: what both
+ * know works. To print it, and for bug reports; what a device can do is in gda_query.features.
+ *
+ * Return: as %GDA_VERSION.
+ */
+uint32_t gda_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* GDA_VERSION_H */
