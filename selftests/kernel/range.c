@@ -171,7 +171,10 @@ TEST_F(range, S4_mr_length)
 	EXPECT_NE(0, t_mr_reg_raw(fd, (uintptr_t)p, UINT64_MAX, GDA_ACCESS_LOCAL_WRITE, NULL));
 }
 
-/* Address ranges around an MR: in, out by one at either end, wrapped. */
+/*
+ * Address ranges around an MR: in, out by one at either end, wrapped. Without bytes nothing
+ * is looked up (C9-88).
+ */
 TEST_F(range, S6_address_range)
 {
 	struct t_end *a = &self->end[0], *b = &self->end[1];
@@ -193,7 +196,7 @@ TEST_F(range, S6_address_range)
 		{ s, 0, true }, { e, 0, true },
 		{ s - 1, 1, false }, { s - 1, 2, false }, { e, 1, false }, { e - 1, 2, false },
 		{ s, T_PAGE - 39, false }, { s - 1, T_PAGE - 39, false },
-		{ s, 0x7fffffff, false }, { s - 1, 0, false }, { e + 1, 0, false },
+		{ s, 0x7fffffff, false }, { s - 1, 0, true }, { e + 1, 0, true },
 		{ 0, 1, false }, { 0, 0x7fffffff, false }, { UINT64_MAX, 1, false },
 		{ UINT64_MAX, 2, false }, { UINT64_MAX - 7, 8, false },
 		{ UINT64_MAX - 7, 16, false }, { s + (1ULL << 32), 8, false },
