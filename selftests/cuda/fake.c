@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "fake.h"
+#include "fake_calls.h"
 
 #define FAKE_BLOCKS	256
 #define FAKE_STREAMS	64
@@ -51,39 +52,6 @@ static struct fake_stream fake_streams[FAKE_STREAMS];
 static bool fake_held, fake_broken, fake_taken;
 static unsigned int fake_begun, fake_done, fake_allocated, fake_waited;
 static uint64_t fake_seed = 1;
-
-/* The driver's functions. */
-int cuInit(unsigned int flags);
-int cuDeviceGet(int *device, int ordinal);
-int cuDeviceGetAttribute(int *value, int name, int device);
-int cuDevicePrimaryCtxRetain(void **context, int device);
-int cuDevicePrimaryCtxRelease_v2(int device);
-int cuCtxPushCurrent_v2(void *context);
-int cuCtxPopCurrent_v2(void **context);
-int cuCtxSetCurrent(void *context);
-int cuCtxGetStreamPriorityRange(int *least, int *greatest);
-int cuDeviceCanAccessPeer(int *can, int device, int peer);
-int cuCtxEnablePeerAccess(void *peer, unsigned int flags);
-int cuMemAlloc_v2(uint64_t *addr, size_t bytes);
-int cuMemFree_v2(uint64_t addr);
-int cuMemHostAlloc(void **p, size_t bytes, unsigned int flags);
-int cuMemFreeHost(void *p);
-int cuMemHostRegister_v2(void *p, size_t bytes, unsigned int flags);
-int cuMemHostUnregister(void *p);
-int cuMemHostGetDevicePointer_v2(uint64_t *addr, void *p, unsigned int flags);
-int cuPointerGetAttribute(void *value, int name, uint64_t addr);
-int cuMemGetHandleForAddressRange(void *handle, uint64_t addr, size_t bytes, int type,
-				  unsigned long long flags);
-int cuStreamCreateWithPriority(void **stream, unsigned int flags, int priority);
-int cuStreamDestroy_v2(void *stream);
-int cuStreamSynchronize(void *stream);
-int cuStreamQuery(void *stream);
-int cuMemcpyAsync(uint64_t dst, uint64_t src, size_t bytes, void *stream);
-int cuStreamWriteValue32_v2(void *stream, uint64_t addr, uint32_t value, unsigned int flags);
-int cuStreamWaitEvent(void *stream, void *event, unsigned int flags);
-int cuEventCreate(void **event, unsigned int flags);
-int cuEventDestroy_v2(void *event);
-int cuEventRecord(void *event, void *stream);
 
 static struct fake_block *fake_find(uint64_t addr)
 {
