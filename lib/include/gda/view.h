@@ -102,8 +102,8 @@ extern "C" {
  * @error: vendor << 8 | syndrome of that slot
  * @deferred: 2 * (index + 1) of the newest deferred post, plus 1 if it was exclusive
  * @flushed: everything below was rung by a flush
- * @offer: GPU: where to go on for the poster that takes the headship (top bit: one of many
- *	is to); 0: it is not on offer
+ * @offer: GPU: where to go on for the poster that takes the headship; 0: it is not on
+ *	offer
  * @retreat: GPU: posters that want to give a slot back
  * @rung: GPU: all below was rung; the headship is there unless somebody leads
  *

@@ -17,6 +17,10 @@
 /* Slots that are not rung at most. */
 #define GDA_WINDOW	1024U
 
+/* Rings in a row after which leading is on offer, and looks at whether somebody has taken it. */
+#define GDA_BLOCK_LED		64
+#define GDA_BLOCK_OFFERED	8
+
 #define GDA_LEAD_FREE	0U
 #define GDA_LEAD_TAKEN	1U
 #define GDA_LEAD_OFFER	2U	/* taken, but whoever wants it may have it */
@@ -306,12 +310,12 @@ GDA_DEVICE void gda_block_lead(const struct gda_port &p, struct gda_block *b, ui
 			gda_pass_on(caps);
 			gda_port_ring(p, to);
 			gda_block_store(&b->rung, to);
-			if (++led < GDA_LED)
+			if (++led < GDA_BLOCK_LED)
 				continue;
 			gda_fence_block();
 			gda_block_store(&b->lead, GDA_LEAD_OFFER);
 #pragma unroll 1
-			for (i = 0; i < GDA_OFFERED; i++)
+			for (i = 0; i < GDA_BLOCK_OFFERED; i++)
 				if (gda_block_load(&b->lead) != GDA_LEAD_OFFER)
 					return;
 			led = 0;

@@ -483,18 +483,17 @@ GDA_GPU_API int gda_quiet(queue &q, uint64_t deadline)
 }
 
 /*
- * The same of a queue that others post to: what was handed out, and what has completed,
- * are looked at together.
+ * The same of a queue that others post to. One load tells if nothing was handed out since. What
+ * has completed is not looked at beside it: then the slower of the loads would be waited for.
  */
 GDA_DEVICE int gda_quiet(struct gda_shared &q, uint64_t deadline)
 {
 	uint64_t reserved = gda_gpu_load64(&q.port.view->reserved);
-	struct gda_shared_look look = gda_look(q);
 	struct gda_quieted end;
 
 	if (reserved <= q.done)
 		return 0;
-	end = gda_shared_quiet(q, reserved, look, deadline);
+	end = gda_shared_quiet(q, reserved, gda_look(q), deadline);
 	q.done = end.done;
 	return end.err;
 }

@@ -32,17 +32,14 @@
  * A leader counts its rings in a row, a ring that covered at most GDA_MANY entries as
  * GDA_LED_SOME and one of at most GDA_FEW as GDA_LED_FEW, and has the headship on offer from
  * GDA_LED on: calls do not last long, and with many posters there are not many changes. It
- * looks GDA_OFFERED times whether somebody has taken it. Where a ring covers more than GDA_CROWD
- * entries, one poster in GDA_CROWD_TAKES takes it: the others would only be in the way.
+ * looks GDA_OFFERED times whether somebody has taken it.
  */
-#define GDA_LED			64
-#define GDA_MANY		512
-#define GDA_LED_SOME		4
-#define GDA_FEW			8
-#define GDA_LED_FEW		32
-#define GDA_OFFERED		4
-#define GDA_CROWD		32
-#define GDA_CROWD_TAKES		4
+#define GDA_LED		256
+#define GDA_MANY	512
+#define GDA_LED_SOME	16
+#define GDA_FEW		8
+#define GDA_LED_FEW	128
+#define GDA_OFFERED	4
 /* Words that a leader looks at together. */
 #define GDA_WALK	8
 
@@ -160,12 +157,6 @@ GDA_DEVICE uint64_t gda_shared_advance(const struct gda_port &p, uint64_t rung, 
 	return rung - behind;
 }
 
-/*
- * What is on offer: the slot from which to lead, and in the top bit whether there are so
- * many posters that one in GDA_CROWD_TAKES of them is to take it.
- */
-#define GDA_OFFER_CROWD	((uint64_t)1 << 63)
-
 /* Has somebody taken the headship? If not it is the caller's again. */
 GDA_DEVICE bool gda_shared_taken(struct gda_view *v, uint64_t offer)
 {
@@ -176,14 +167,6 @@ GDA_DEVICE bool gda_shared_taken(struct gda_view *v, uint64_t offer)
 		if (gda_gpu_load64(&v->offer) != offer)
 			return true;
 	return gda_gpu_cas64(&v->offer, offer, 0) != offer;
-}
-
-/* Take it, as the owner of @n slots from @index on, if it is still on offer. */
-GDA_DEVICE bool gda_shared_accept(struct gda_view *v, uint64_t offer, uint64_t index, uint32_t n)
-{
-	if (offer & GDA_OFFER_CROWD && index / n % GDA_CROWD_TAKES)
-		return false;
-	return gda_gpu_cas64(&v->offer, offer, 0) == offer;
 }
 
 /* Leave the headship at slot @next; if its owner is coming, return false. */
@@ -223,8 +206,7 @@ GDA_DEVICE_SLOW uint64_t gda_shared_lead(struct gda_port p, uint64_t next, bool 
 				led += end - next > GDA_MANY ? 1 :
 				       end - next > GDA_FEW ? GDA_LED_SOME : GDA_LED_FEW;
 				/* to be taken while this rings: view->rung says when it has */
-				offer = led < GDA_LED ? 0 :
-					end | (end - next > GDA_CROWD ? GDA_OFFER_CROWD : 0);
+				offer = led < GDA_LED ? 0 : end;
 				if (offer && one)
 					gda_gpu_store64(&p.view->offer, offer);
 				gda_pass_on(p.caps);
@@ -404,9 +386,9 @@ GDA_DEVICE uint64_t gda_shared_publish(const struct gda_port &p, uint64_t index,
 			busy = gda_shared_word(p, end) != word ||
 			       gda_shared_turned(p, end, turn.word);
 		} else if (offer) {
-			lead = gda_shared_accept(p.view, offer, index, n);
+			lead = gda_gpu_cas64(&p.view->offer, offer, 0) == offer;
 			ring = false;
-			end = offer & ~GDA_OFFER_CROWD;
+			end = offer;
 			if (lead)
 				gda_shared_follow(p, end);
 		}
