@@ -102,7 +102,7 @@ static const struct row rows[] = {
 	{ { "3 block of 8 courier", B(BLOCK_COURIER, PUT, false, 1, 8, BLOCK_QUEUE) }, ISSUE,
 	  26.91, "doca-cta-nodbr", 3.31, 9.0, "skip", 4.31 },
 	{ { "3 block of 1", B(BLOCK, PUT, false, 1, 1, BLOCK_QUEUE) }, ISSUE, 3.40,
-	  "doca-cta", 0.342, 2.5, "doca skip", 0.612 },
+	  "doca-cta", 0.342, 2.3, "doca skip", 0.612 },
 	{ { "3 132 blocks of 8 strict", B(BLOCK, PUT, false, 132, 8, BLOCK_QUEUE) }, ISSUE,
 	  752.27, "nvshmem", 378, 3.6, "doca skip", 635 },
 	{ { "3 132 blocks of 8 lazy", B(BLOCK, PUT, true, 132, 8, BLOCK_QUEUE) }, ISSUE,
