@@ -108,7 +108,7 @@ static int gda_cuda_copier_staged(struct gda_cuda_copier *c, u64 dst, u64 src, u
 	}
 	result = gda_cuda_copier_order(c, src, len);
 	while (len && !result) {
-		u64 n = min(len, (u64)GDA_CUDA_PIECE);
+		u64 n = len < GDA_CUDA_PIECE ? len : GDA_CUDA_PIECE;
 
 		result = gda_cuda_copier_piece(c, dst, src, n);
 		dst += n;

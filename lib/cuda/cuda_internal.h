@@ -83,8 +83,10 @@ struct gda_cuda_copier {
 	uint64_t wrote_to;
 };
 
-/* Give it streams, with @stages also for the stage; the rest of @c->base is the caller's to
- * fill. Entered. */
+/*
+ * Give it streams, with @stages also for the stage; the rest of @c->base is the caller's to
+ * fill. Entered.
+ */
 int gda_cuda_copier_init(struct gda_cuda *cuda, struct gda_cuda_copier *c, bool stages);
 void gda_cuda_copier_exit(struct gda_cuda_copier *c);
 

@@ -164,7 +164,8 @@ TEST_F(copies, in_order_long)
 	for (i = 0; i < 2; i++) {
 		gpu[i] = fake_cuda_alloc(i ? variant->device : 0, most);
 		bytes[i] = fake_cuda_window(gpu[i]);
-		ASSERT_OK(gda_cuda_mr_reg(self->end[i].cuda, gpu[i], most, GDA_ACCESS_ALL, 0, &mr[i]));
+		ASSERT_OK(gda_cuda_mr_reg(self->end[i].cuda, gpu[i], most, GDA_ACCESS_ALL, 0,
+					  &mr[i]));
 		key[i] = gda_mr_key(mr[i]);
 	}
 	for (i = 0; i < rounds; i++) {
@@ -177,7 +178,8 @@ TEST_F(copies, in_order_long)
 		/* long, a small one into its end, and that end back, which the last piece wrote */
 		ASSERT_LE(0, gda_put(v, gpu[0], key[0], gpu[1] + i, key[1], (uint32_t)len, 0));
 		ASSERT_LE(0, gda_put(v, gpu[0], key[0], gpu[1] + i + at, key[1], 1000, 0));
-		ticket = gda_get(v, gpu[0] + len, key[0], gpu[1] + i + at, key[1], (uint32_t)tail, 0);
+		ticket = gda_get(v, gpu[0] + len, key[0], gpu[1] + i + at, key[1],
+				 (uint32_t)tail, 0);
 		ASSERT_OK(gda_wait(v, ticket, 0));
 		ASSERT_EQ(0, memcmp(bytes[1] + i, bytes[0], at));
 		ASSERT_EQ(0, memcmp(bytes[0] + len, bytes[0], 1000));
