@@ -322,7 +322,7 @@ static void gda_inproc_unmap(struct gda_context *c, void *addr, size_t length)
 }
 
 static bool gda_inproc_help_queue(struct gda_context *c, uint32_t qpn, unsigned int polls,
-				  enum gda_relax what)
+				  enum gda_relax_for what)
 {
 	return gda_inproc_help(c->device, qpn, polls, what);
 }

@@ -116,7 +116,7 @@ static bool gda_inproc_help_visit(struct gda_inproc_qp *qp, bool keep)
 }
 
 /* Is it time to ask a worker for the queue? */
-static bool gda_inproc_help_ask(unsigned int polls, enum gda_relax what)
+static bool gda_inproc_help_ask(unsigned int polls, enum gda_relax_for what)
 {
 	if (what == GDA_RELAX_DONE && polls >= GDA_INPROC_ASK && polls < GDA_INPROC_MANY)
 		return true;
@@ -124,7 +124,7 @@ static bool gda_inproc_help_ask(unsigned int polls, enum gda_relax what)
 }
 
 static bool gda_inproc_help_one(struct gda_inproc_qp *qp, unsigned int polls,
-				enum gda_relax what)
+				enum gda_relax_for what)
 {
 	u32 turn = READ_ONCE(qp->turn);
 
@@ -144,7 +144,7 @@ static bool gda_inproc_help_one(struct gda_inproc_qp *qp, unsigned int polls,
 }
 
 bool gda_inproc_help(struct gda_inproc_context *ctx, u32 qpn, unsigned int polls,
-		     enum gda_relax what)
+		     enum gda_relax_for what)
 {
 	struct gda_inproc_seat *seat;
 	struct gda_inproc_qp *qp;

@@ -240,7 +240,7 @@ struct gda_inproc_seat {
 
 /* Execute a queue in place of its worker, if that lets us. Return: whether there was work. */
 bool gda_inproc_help(struct gda_inproc_context *ctx, u32 qpn, unsigned int polls,
-		     enum gda_relax what);
+		     enum gda_relax_for what);
 /* The same with some of the queues of the context, others at the next call. */
 bool gda_inproc_help_all(struct gda_inproc_context *ctx, unsigned int polls);
 /* Wait until whoever helps now has finished. */

@@ -36,7 +36,7 @@ struct gda_device_ops {
 	 * queue, or some of the context. NULL: only the device can. Return: was there work?
 	 */
 	bool (*help)(struct gda_context *ctx, uint32_t qpn, unsigned int polls,
-		     enum gda_relax what);
+		     enum gda_relax_for what);
 	bool (*help_all)(struct gda_context *ctx, unsigned int polls);
 };
 

@@ -58,7 +58,7 @@ static void gda_rest_a_while(uint32_t caps, unsigned int polls, bool rarely)
 		gda_pause();
 }
 
-GDA_EXPORT void gda_relax(struct gda_view *v, unsigned int polls, enum gda_relax what)
+GDA_EXPORT void gda_relax(struct gda_view *v, unsigned int polls, enum gda_relax_for what)
 {
 	struct gda_qp *q = (struct gda_qp *)(uintptr_t)v->owner;
 	bool helps = q && q->ctx->ops->help;

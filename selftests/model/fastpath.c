@@ -22,7 +22,7 @@
 #include "explore.h"
 
 /* The library's half of a wait: in the model others run between two looks as it is. */
-void gda_relax(struct gda_view *v, unsigned int polls, enum gda_relax what)
+void gda_relax(struct gda_view *v, unsigned int polls, enum gda_relax_for what)
 {
 	(void)v;
 	(void)polls;

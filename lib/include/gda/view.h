@@ -225,11 +225,11 @@ void gda_view_share(struct gda_view *v);
 void gda_view_yield(struct gda_view *v, int yield);
 
 /**
- * enum gda_relax - what a thread waits for
+ * enum gda_relax_for - what a thread waits for
  * @GDA_RELAX_DONE: work that it posted
  * @GDA_RELAX_ROOM: room in the ring, to post
  */
-enum gda_relax {
+enum gda_relax_for {
 	GDA_RELAX_DONE,
 	GDA_RELAX_ROOM,
 };
@@ -248,7 +248,7 @@ enum gda_relax {
  * Not for signal handlers: one that interrupted it would wait for the thread that it
  * interrupted. Nor may one leave it by longjmp(3).
  */
-void gda_relax(struct gda_view *v, unsigned int polls, enum gda_relax what);
+void gda_relax(struct gda_view *v, unsigned int polls, enum gda_relax_for what);
 
 /**
  * struct gda_cq_view - a ring CQ as its reader sees it

@@ -222,7 +222,7 @@ GDA_HELPER void gda_exclusive_go(struct gda_view *v, uint64_t index, uint64_t do
 }
 
 /* Between two looks of a wait. */
-GDA_HELPER void gda_rest(struct gda_view *v, unsigned int polls, enum gda_relax what)
+GDA_HELPER void gda_rest(struct gda_view *v, unsigned int polls, enum gda_relax_for what)
 {
 #ifdef __CUDA_ARCH__
 	gda_pause();
