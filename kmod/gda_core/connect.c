@@ -46,6 +46,13 @@ int gda_qp_connect(struct gda_ctx *ctx, struct gda_qp_connect *cmd)
 	peer = xa_load(&dev->qps, name.qpn);
 	ret = gda_endpoint_connect(&qp->end, peer ? &peer->end : NULL, &name);
 	spin_unlock(&dev->peer_lock);
+	/*
+	 * Removal marks the context dead and then fails its QPs, also in the midst of this
+	 * call: the reason is the device. Pairs with smp_mb() in gda_device_retire().
+	 */
+	smp_rmb();
+	if (ret && READ_ONCE(ctx->dead))
+		ret = -ENODEV;
 	trace_gda_qp_connect(qp->eqp.qpn, name.qpn, ret);
 	return ret;
 }
