@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <gda/queue.h>
 #include <gda/ring.h>
 #include "gda_internal.h"
 
@@ -99,6 +100,24 @@ GDA_EXPORT void gda_view_progress(struct gda_view *v)
 		return;
 	gda_credits_pass(c, &q->cq->view);
 	pthread_mutex_unlock(&c->lock);
+}
+
+GDA_EXPORT void gda_view_ask(struct gda_view *v)
+{
+	struct gda_qp_query query = { .size = sizeof(query) };
+	struct gda_qp *q;
+
+	gda_view_progress(v);
+	q = (struct gda_qp *)(uintptr_t)v->owner;
+	query.handle = q->handle;
+	/* with anything posted there is an entry, or will be */
+	if (gda_poll(v, 0) != gda_load_acquire64(&v->reserved) ||
+	    gda_load_acquire64(&v->error_index) != GDA_NO_ERROR ||
+	    q->ctx->ops->ioctl(q->ctx, GDA_IOC_QP_QUERY, &query) || query.state != GDA_QP_ERROR)
+		return;
+	/* what gda_poll() stores too, when the next request has taken the blame */
+	gda_store_relaxed64(&v->error, (uint64_t)query.vendor << 8 | query.syndrome);
+	gda_store_release64(&v->error_index, query.error_index);
 }
 
 GDA_EXPORT int gda_cq_take(struct gda_cq_view *cq, struct gda_cq_entry *entry, size_t size)

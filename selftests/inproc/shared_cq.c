@@ -195,6 +195,39 @@ TEST_F(shared, threads_wait)
 	}
 }
 
+/* A queue whose peer goes while nothing is posted has no entry in the ring. */
+TEST(idle_failure_is_told)
+{
+	struct gda_qp_attr attr = { .size = sizeof(attr), .sq_depth = DEPTH };
+	struct gda_error e = { .size = sizeof(e) };
+	uint64_t until = gda_clock_ns() + S_TIMEOUT_NS;
+	struct group g = { 0 };
+	struct gda_qp *peer;
+	int64_t t;
+
+	ASSERT_OK(group_open(&g, 0, ENTRIES));
+	attr.cq = g.cq;
+	ASSERT_OK(gda_qp_create(g.ctx, &attr, &g.qp[0]));
+	attr.cq = NULL;
+	ASSERT_OK(gda_qp_create(g.ctx, &attr, &peer));
+	ASSERT_OK(s_connect(g.qp[0], peer));
+	g.v[0] = gda_qp_view(g.qp[0]);
+	ASSERT_OK(gda_wait(g.v[0], gda_nop(g.v[0], 0), 0));
+	EXPECT_EQ(0, gda_error(g.v[0], &e));
+	ASSERT_OK(gda_qp_destroy(peer));
+	while (!gda_error(g.v[0], &e) && gda_clock_ns() < until)
+		usleep(1000);
+	EXPECT_EQ(GDA_MLX5_SYND_RETRY_EXC, e.syndrome);
+	EXPECT_EQ(GDA_MLX5_VENDOR_PEER, e.vendor);
+	EXPECT_EQ(1, e.ticket);
+	/* and what is posted then is that ticket, which took the blame */
+	t = gda_nop(g.v[0], 0);
+	EXPECT_EQ(1, t);
+	EXPECT_EQ(-EIO, gda_wait(g.v[0], t, 0));
+	EXPECT_EQ(-ECANCELED, gda_wait(g.v[0], gda_nop(g.v[0], 0), 0));
+	group_close(&g);
+}
+
 /* No view of a queue whose completions may not find room. */
 TEST(ring_too_small)
 {

@@ -30,6 +30,11 @@ void gda_relax(struct gda_view *v, unsigned int polls, enum gda_relax_for what)
 }
 
 /* No view of the model completes through a ring. */
+void gda_view_ask(struct gda_view *v)
+{
+	(void)v;
+}
+
 void gda_view_progress(struct gda_view *v)
 {
 	(void)v;

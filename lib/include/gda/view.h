@@ -285,6 +285,16 @@ struct gda_cq_view {
 void gda_view_progress(struct gda_view *v);
 
 /**
+ * gda_view_ask - gda_view_progress(), and ask the device if nothing is posted
+ * @v: a view with %GDA_VIEW_RING
+ *
+ * A queue that fails while nothing is posted to it has no entry in a ring: an entry there
+ * stands for a work request. So gda_error() calls this; where all that was posted is done
+ * it asks the device about the queue, which is a system call on /dev/gda.
+ */
+void gda_view_ask(struct gda_view *v);
+
+/**
  * gda_cq_relax - what gda_cq_wait() does between two looks
  * @cq: the ring
  * @polls: how many looks there were, at least 1

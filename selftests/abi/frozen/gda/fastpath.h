@@ -492,7 +492,8 @@ struct gda_error {
  * @v: the queue
  * @error: out, if it has
  *
- * Any thread may call it, in any mode. The inline function fills the structure that it is
+ * Any thread may call it, in any mode. Of a queue that completes to a ring, and has nothing
+ * posted, it asks the device; otherwise it reads memory. The inline function fills the structure that it is
  * compiled with; the library's looks at its size.
  *
  * Return: 1 if it has, else 0. The library's also: -EINVAL, -E2BIG the structure's size.
@@ -501,7 +502,7 @@ GDA_SIZED_API int gda_error(struct gda_view *v, struct gda_error *error)
 {
 	uint64_t failed, why;
 
-	gda_poll_ring(v);
+	gda_ask_ring(v);
 	gda_poll(v, 0);
 	failed = gda_load_acquire64(&v->error_index);
 	if (failed == GDA_NO_ERROR)

@@ -176,6 +176,17 @@ GDA_HELPER void gda_poll_ring(struct gda_view *v)
 #endif
 }
 
+/* Likewise for gda_error(): nothing is in the ring of a queue that failed while it was idle. */
+GDA_HELPER void gda_ask_ring(struct gda_view *v)
+{
+#ifdef __CUDA_ARCH__
+	(void)v;
+#else
+	if (gda_unlikely(v->caps & GDA_VIEW_RING))
+		gda_view_ask(v);
+#endif
+}
+
 /* There was no news of @index, and of a ring that was looked at neither? */
 GDA_HELPER int gda_poll_again(struct gda_view *v, uint64_t index)
 {

@@ -102,8 +102,8 @@ extern "C" {
  * @error: vendor << 8 | syndrome of that slot
  * @deferred: 2 * (index + 1) of the newest deferred post, plus 1 if it was exclusive
  * @flushed: everything below was rung by a flush
- * @offer: GPU: where to go on for the poster that takes the headship (top bit: one of many
- *	is to); 0: it is not on offer
+ * @offer: GPU: where to go on for the poster that takes the headship; 0: it is not on
+ *	offer
  * @retreat: GPU: posters that want to give a slot back
  * @rung: GPU: all below was rung; the headship is there unless somebody leads
  *
@@ -283,6 +283,16 @@ struct gda_cq_view {
  * posts on a full queue call it. Any number of threads may; one of them looks, for all.
  */
 void gda_view_progress(struct gda_view *v);
+
+/**
+ * gda_view_ask - gda_view_progress(), and ask the device if nothing is posted
+ * @v: a view with %GDA_VIEW_RING
+ *
+ * A queue that fails while nothing is posted to it has no entry in a ring: an entry there
+ * stands for a work request. So gda_error() calls this; where all that was posted is done
+ * it asks the device about the queue, which is a system call on /dev/gda.
+ */
+void gda_view_ask(struct gda_view *v);
 
 /**
  * gda_cq_relax - what gda_cq_wait() does between two looks
