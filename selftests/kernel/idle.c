@@ -486,6 +486,8 @@ TEST_F(idle, rnr_delay_costs_nothing)
 	EXPECT_OK(t_destroy(fd, own.handle));
 	TH_LOG("in 2 s of RNR delays the worker ran %llu us, polled %llu us",
 	       (unsigned long long)ran / 1000, (unsigned long long)control / 1000);
+	if (!control)
+		SKIP(return, "this kernel does not count the time of its threads");
 	/* some 3 tries, and idle_us behind each of them */
 	EXPECT_LT(ran, control / 2);
 }

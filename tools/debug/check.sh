@@ -120,7 +120,7 @@ ours() {
 	for t; do
 		case $t in
 		*/kernel32/basic|*/kernel32/mmap) echo "$t" ;;
-		*/inproc/*|*/lib/*|*/kill/*|*/tools/*|*/perf/*|*/abi/*|*/kernel32/*) ;;
+		*/inproc/*|*/comm/*|*/lib/*|*/kill/*|*/tools/*|*/perf/*|*/abi/*|*/kernel32/*) ;;
 		*) echo "$t" ;;
 		esac
 	done
