@@ -376,17 +376,18 @@ static void *make(void *arg)
 
 TEST_F_TIMEOUT(removal, E10_calls_under_way, 300)
 {
-	unsigned long rounds = t_rounds(60), partly = 0;
+	unsigned long rounds = t_rounds(60), partly = 0, i;
 	struct maker *m = calloc(1, sizeof(*m));
-	uint64_t seed = t_seed();
+	uint64_t seed = t_seed(), late = 0;
 
 	ASSERT_NE(NULL, m);
-	for (unsigned long i = 0; i < rounds; i++) {
+	for (i = 0; t_more(i, rounds, partly, &late); i++) {
 		pthread_t thread;
 		void *fd;
 
 		ASSERT_EQ(0, pthread_create(&thread, NULL, make, m));
-		t_sleep_ns(t_random(&seed) % (T_NS / 50));
+		/* 20 ms, and longer and longer where that is too early */
+		t_sleep_ns(t_random(&seed) % (T_NS / 50 * (1 + i % 16)));
 		ASSERT_OK(t_soft0("unbind"));
 		pthread_join(thread, &fd);
 		partly += m->n && m->n < MADE;
@@ -404,7 +405,7 @@ TEST_F_TIMEOUT(removal, E10_calls_under_way, 300)
 		close((int)(intptr_t)fd);
 		ASSERT_OK(t_soft0("bind"));
 	}
-	TH_LOG("%lu of %lu removals in the midst of calls", partly, rounds);
+	TH_LOG("%lu of %lu removals in the midst of calls", partly, i);
 	EXPECT_LT(0, partly);
 	free(m);
 }
