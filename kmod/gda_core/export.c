@@ -131,7 +131,6 @@ static struct sg_table *gda_export_map(struct dma_buf_attachment *attach,
 	if (ret)
 		goto err_table;
 	if (gda_export_bounced(attach->dev, region, sgt)) {
-		dev_dbg(attach->dev, "a GDA queue would be bounced: the device does not reach it\n");
 		ret = -EMEDIUMTYPE;
 		goto err_map;
 	}
