@@ -173,7 +173,7 @@ enum {
 	GDA_WORKER_KICK,		/* look at everything once */
 };
 
-/* What a context is charged to (account.c); NULL: nobody. */
+/* The users that a context is charged to (account.c); NULL: nobody. */
 enum {
 	GDA_ACCOUNT_USER,
 	GDA_ACCOUNT_NAMESPACE,		/* all of the user's namespace */

@@ -148,7 +148,7 @@ static void gda_comm_hub_begin(struct gda_comm_hub *hub, uint64_t left)
 		hub->deadline = until;
 }
 
-/* What the next call begins with. */
+/* Forget the call that has ended: the next one begins with nothing. */
 static void gda_comm_hub_reset(struct gda_comm_hub *hub)
 {
 	uint32_t rank;
@@ -384,7 +384,7 @@ static bool gda_comm_hub_stops(struct gda_comm_hub *hub, uint64_t now)
 	return stopping && (!others || now >= stop_at);
 }
 
-/* What happens without a word of anybody. */
+/* Apply the deadlines: of guests that are without a proof, and of the call under way. */
 static void gda_comm_hub_tick(struct gda_comm_hub *hub, uint64_t now)
 {
 	uint32_t i;

@@ -42,7 +42,7 @@ struct gda_endpoint {
 	u64 nonce;
 };
 
-/* What the opaque bytes of an address say. */
+/* The contents of an address, whose bytes are opaque to everybody else. */
 struct gda_endpoint_name {
 	u32 magic;		/* of the device: one device does not take another's */
 	u32 qpn;
