@@ -63,7 +63,7 @@ static void gda_cuda_copier_wrote(struct gda_cuda_copier *c, u64 dst, u64 len)
 		c->wrote_to = dst + len;
 }
 
-/* What is read from @src on may have to be written first. */
+/* A copy must not read at @src before an earlier copy has written there. */
 static int gda_cuda_copier_order(struct gda_cuda_copier *c, u64 src, u64 len)
 {
 	int result;

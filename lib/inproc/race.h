@@ -19,7 +19,7 @@ void __tsan_release(void *addr) GDA_RACE_WEAK;
 void __tsan_ignore_thread_begin(void) GDA_RACE_WEAK;
 void __tsan_ignore_thread_end(void) GDA_RACE_WEAK;
 
-/* What this thread does to memory is not looked at until gda_race_show(). */
+/* The race detector ignores the accesses of this thread until gda_race_show(). */
 static inline void gda_race_hide(void)
 {
 	if (__tsan_ignore_thread_begin)

@@ -160,7 +160,7 @@ int gda_fork_init(void);
 /* It changes in a child. */
 unsigned int gda_fork_generation(void);
 
-/* What has views, from when they are complete to before they are taken apart. */
+/* Objects with views are listed from when they are complete until they are taken apart. */
 void gda_fork_add_context(struct gda_context *ctx);
 void gda_fork_remove_context(struct gda_context *ctx);
 void gda_fork_add_qp(struct gda_qp *qp);
@@ -214,7 +214,7 @@ int gda_cq_drop(struct gda_cq *cq);
  */
 int gda_because(int err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* What was said is not so: something else is tried. */
+/* Drop the reason that was noted: the call goes on in another way. */
 void gda_forget_reason(void);
 
 /* Was anything said? */

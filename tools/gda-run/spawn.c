@@ -25,7 +25,7 @@ static void set_number(const char *name, long value)
 	setenv(name, text, 1);
 }
 
-/* What is left of this process becomes the rank; it returns only to fail. */
+/* Turn this process into the rank; returns only if that fails. */
 static void become(uint32_t rank, const struct run_options *opt, int listener, pid_t parent)
 {
 	sigset_t none;

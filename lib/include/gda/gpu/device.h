@@ -303,7 +303,7 @@ GDA_DEVICE char *gda_port_entry(const struct gda_port &p, uint64_t index, uint32
 	return entry + 32;
 }
 
-/* What the first lane of a warp has: @full, and @index, which is no more than 63 bits. */
+/* Broadcast @full, and @index of at most 63 bits, from the first lane of a warp. */
 GDA_DEVICE bool gda_first_lane(bool full, uint64_t &index)
 {
 	int64_t both = __shfl_sync(~0U, (int64_t)(full ? ~index : index), 0);
