@@ -14,7 +14,7 @@ CUDATEST_LIB_tsan := $(BUILD)/selftests/inproc/tsan/libgda.a
 
 define CUDATEST_COPIES
 $(CUDATEST_OUT)/$1/copies: $$(CUDATEST_SRC) $(CUDATEST_LIB_$1) selftests/cuda/fake.h \
-		selftests/cuda/fake_calls.h selftests/cuda/end.h \
+		selftests/cuda/fake_calls.h selftests/cuda/pair.h \
 		selftests/inproc/suite.h selftests/inproc/tsan.c selftests/cuda.mk \
 		| $$(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $$(@D)

@@ -83,7 +83,7 @@ $(eval $(call INPROC_TEST,tsan-program,signal))
 # --- the kernel's selftests, their system calls served by lib/inproc ---
 
 INPROC_RAW_SRC	:= $(addprefix selftests/kernel/,util.c object.c post.c requests.c) \
-		   selftests/inproc/raw.c
+		   selftests/inproc/syscall_shim.c
 INPROC_RAW_WRAP	:= -Wl,--wrap=open,--wrap=close,--wrap=ioctl \
 		   -Wl,--wrap=t_objects_read,--wrap=t_objects_settle
 

@@ -44,7 +44,7 @@ $(RELOADERS): $(BUILD)/selftests/kernel/reload.o
 $(RELOADERS) $(BUILD)/selftests/kernel/reload.o: selftests/kernel/reload.h
 
 # Those whose memory is taken away by gda_test.
-MOVERS := $(addprefix $(BUILD)/selftests/kernel/,bounce cgroup churn edu event killed kinds \
+MOVERS := $(addprefix $(BUILD)/selftests/kernel/,bounce cgroup churn edu event killed data_integrity \
 	memlock peer_memory queue revoke vgem waiters)
 $(MOVERS): KSELFTEST_OWN = $(BUILD)/selftests/kernel/move.o
 $(MOVERS): $(BUILD)/selftests/kernel/move.o
@@ -56,7 +56,7 @@ $(addprefix $(BUILD)/selftests/kernel/,bounce edu killed sweep_map.o): selftests
 
 # The same in 32 bits, against the 64-bit kernel (SECURITY.md O9), if it can be built.
 GDA_KSELFTESTS32 := basic blocked completion copyout export handle ioctl keys limits \
-	memory mmap quiet range wqe
+	memory mmap klog range wqe
 GDA_KSELFTEST_CFLAGS32 := $(GDA_KSELFTEST_CFLAGS) -m32 -D_FILE_OFFSET_BITS=64 \
 	-idirafter /usr/include/x86_64-linux-gnu
 

@@ -5,12 +5,12 @@
 LIBTEST_OUT	:= $(BUILD)/selftests/lib
 LIBTEST_FLAGS	= $(GDA_CPPFLAGS) -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS)
 LIBTEST_DEPS	= $(GDA_HEADERS) $(wildcard selftests/lib/*.h) selftests/lib.mk
-LIBTEST_NAMES	:= entry widen queue producers chunk
+LIBTEST_NAMES	:= entry unwrap queue producers chunk
 
 TEST_NATIVE	+= $(LIBTEST_NAMES:%=$(LIBTEST_OUT)/%) $(LIBTEST_OUT)/producers-tsan \
-		   $(LIBTEST_OUT)/device $(LIBTEST_OUT)/told $(LIBTEST_OUT)/dmabuf \
+		   $(LIBTEST_OUT)/device $(LIBTEST_OUT)/notify $(LIBTEST_OUT)/dmabuf \
 		   $(LIBTEST_OUT)/words selftests/lib/compile.sh $(LIBTEST_OUT)/instructions
-TEST_VM		+= $(LIBTEST_OUT)/device $(LIBTEST_OUT)/told $(LIBTEST_OUT)/dmabuf \
+TEST_VM		+= $(LIBTEST_OUT)/device $(LIBTEST_OUT)/notify $(LIBTEST_OUT)/dmabuf \
 		   $(LIBTEST_OUT)/words
 BENCH		+= $(LIBTEST_OUT)/bench $(LIBTEST_OUT)/instructions
 
@@ -31,7 +31,7 @@ $(LIBTEST_OUT)/producers-tsan: selftests/lib/producers.c selftests/lib/fake_nic.
 $(LIBTEST_OUT)/instructions: selftests/lib/instructions.sh $(LIBTEST_OUT)/bench
 	install -m 755 $< $@
 
-$(addprefix $(LIBTEST_OUT)/,device told dmabuf words): $(LIBTEST_OUT)/%: \
+$(addprefix $(LIBTEST_OUT)/,device notify dmabuf words): $(LIBTEST_OUT)/%: \
 		selftests/lib/%.c $(LIB_OUT)/libgda.a $(LIBTEST_DEPS) \
 		| $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)

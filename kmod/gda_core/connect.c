@@ -10,9 +10,9 @@
 
 #define GDA_ADDRESS_MAGIC	0x31414447	/* "GDA1" */
 
-void gda_host_kick(struct gda_eqp *q)
+void gda_host_kick(struct gda_engine_qp *q)
 {
-	gda_worker_kick(container_of(q, struct gda_qp, eqp)->obj.ctx);
+	gda_worker_kick(container_of(q, struct gda_qp, engine_qp)->obj.ctx);
 }
 
 void gda_qp_fail(struct gda_qp *qp, u8 syndrome, u8 vendor)
@@ -53,7 +53,7 @@ int gda_qp_connect(struct gda_ctx *ctx, struct gda_qp_connect *cmd)
 	smp_rmb();
 	if (ret && READ_ONCE(ctx->dead))
 		ret = -ENODEV;
-	trace_gda_qp_connect(qp->eqp.qpn, name.qpn, ret);
+	trace_gda_qp_connect(qp->engine_qp.qpn, name.qpn, ret);
 	return ret;
 }
 
@@ -63,8 +63,8 @@ void gda_qp_disconnect(struct gda_qp *qp)
 	struct gda_device *dev = qp->obj.ctx->dev;
 
 	spin_lock(&dev->peer_lock);
-	if (qp->eqp.qpn)
-		xa_erase(&dev->qps, qp->eqp.qpn);
+	if (qp->engine_qp.qpn)
+		xa_erase(&dev->qps, qp->engine_qp.qpn);
 	gda_endpoint_disconnect(&qp->end);
 	spin_unlock(&dev->peer_lock);
 }

@@ -10,14 +10,14 @@
 
 static void gda_counter_kill(struct gda_object *obj)
 {
-	struct gda_count *count = container_of(obj, struct gda_count, obj);
+	struct gda_counter *count = container_of(obj, struct gda_counter, obj);
 
 	gda_cell_kill(obj->ctx->cnt, &count->cell);
 }
 
 static void gda_counter_free(struct gda_object *obj)
 {
-	struct gda_count *count = container_of(obj, struct gda_count, obj);
+	struct gda_counter *count = container_of(obj, struct gda_counter, obj);
 
 	gda_cell_free(&count->cell);
 	obj->ctx->ncounter--;
@@ -33,7 +33,7 @@ const struct gda_object_ops gda_counter_ops = {
 struct gda_object *gda_counter_create(struct gda_ctx *ctx,
 				      struct gda_counter_create *cmd)
 {
-	struct gda_count *count;
+	struct gda_counter *count;
 	int ret;
 
 	if (cmd->reserved)
@@ -55,7 +55,7 @@ struct gda_object *gda_counter_create(struct gda_ctx *ctx,
 	gda_object_complete(&count->obj);
 
 	cmd->handle = count->obj.handle;
-	gda_region_info(count->cell.cells->region, gda_cell_offset(&count->cell),
+	gda_region_info(count->cell.db_page->region, gda_cell_offset(&count->cell),
 			&cmd->counter);
 	return &count->obj;
 

@@ -7,7 +7,7 @@
  * A collapsed CQ serves one QP; a ring serves any number and has a consumer index
  * record, user-written and trusted only as far as the overflow check.
  *
- * Entries and record may lie in memory of the caller (loan.c). They are touched under
+ * Entries and record may lie in memory of the caller (umem.c). They are touched under
  * cq->lock and not once the CQ is lost.
  */
 #include <linux/slab.h>
@@ -28,8 +28,8 @@ static int gda_cq_check(const struct gda_cq_create *cmd)
 	if ((cmd->flags & GDA_CQ_COLLAPSED) &&
 	    (cmd->depth != 1 || cmd->flags & GDA_CQ_DBREC_DMABUF))
 		return -EINVAL;
-	ret = gda_loan_check(&cmd->cq_memory, cmd->flags & GDA_CQ_DMABUF);
-	return ret ?: gda_loan_check(&cmd->dbrec_memory, cmd->flags & GDA_CQ_DBREC_DMABUF);
+	ret = gda_umem_check(&cmd->cq_memory, cmd->flags & GDA_CQ_DMABUF);
+	return ret ?: gda_umem_check(&cmd->dbrec_memory, cmd->flags & GDA_CQ_DBREC_DMABUF);
 }
 
 static int gda_cq_alloc_entries(struct gda_ctx *ctx, struct gda_cq *cq,
@@ -38,15 +38,15 @@ static int gda_cq_alloc_entries(struct gda_ctx *ctx, struct gda_cq *cq,
 	u32 map = cmd->flags & GDA_CQ_WRITABLE ? GDA_MAP_RW : GDA_MAP_RO;
 	struct gda_region *region;
 
-	if (cq->region_loan.addr) {
-		cq->ecq.entries = cq->region_loan.addr;
-		return gda_loan_enter(&cq->region_loan);
+	if (cq->region_umem.addr) {
+		cq->engine_cq.entries = cq->region_umem.addr;
+		return gda_umem_insert(&cq->region_umem);
 	}
 	region = gda_region_create(ctx, DIV_ROUND_UP(cmd->depth * 64, PAGE_SIZE), map, NULL);
 	if (IS_ERR(region))
 		return PTR_ERR(region);
 	cq->region = region;
-	cq->ecq.entries = region->kaddr;
+	cq->engine_cq.entries = region->kaddr;
 	return 0;
 }
 
@@ -54,14 +54,14 @@ static int gda_cq_alloc_rec(struct gda_ctx *ctx, struct gda_cq *cq)
 {
 	int ret;
 
-	if (cq->rec_loan.addr) {
-		cq->ecq.consumer = cq->rec_loan.addr;
-		ret = gda_loan_enter(&cq->rec_loan);
-		return ret ?: gda_loan_clear(&cq->rec_loan);
+	if (cq->rec_umem.addr) {
+		cq->engine_cq.consumer = cq->rec_umem.addr;
+		ret = gda_umem_insert(&cq->rec_umem);
+		return ret ?: gda_umem_clear(&cq->rec_umem);
 	}
 	ret = gda_cell_alloc(ctx, ctx->rec, GDA_REC_PAGES, GDA_CELL_RECORD, &cq->rec);
 	if (!ret)
-		cq->ecq.consumer = gda_cell_addr(&cq->rec);
+		cq->engine_cq.consumer = gda_cell_addr(&cq->rec);
 	return ret;
 }
 
@@ -69,11 +69,11 @@ static int gda_cq_preset(struct gda_cq *cq)
 {
 	u32 i, n;
 
-	for (i = 0; i < cq->ecq.depth; i += n) {
-		struct gda_ecq part = {
-			.entries = cq->ecq.entries + i * 64UL,
-			.depth = n = min(cq->ecq.depth - i, GDA_CQ_PRESET),
-			.collapsed = cq->ecq.collapsed,
+	for (i = 0; i < cq->engine_cq.depth; i += n) {
+		struct gda_engine_cq part = {
+			.entries = cq->engine_cq.entries + i * 64UL,
+			.depth = n = min(cq->engine_cq.depth - i, GDA_CQ_PRESET),
+			.collapsed = cq->engine_cq.collapsed,
 		};
 		bool lost;
 
@@ -95,14 +95,14 @@ static int gda_cq_alloc_memory(struct gda_ctx *ctx, struct gda_cq *cq,
 {
 	int ret;
 
-	cq->ecq.depth = cmd->depth;
-	cq->ecq.collapsed = cmd->flags & GDA_CQ_COLLAPSED;
+	cq->engine_cq.depth = cmd->depth;
+	cq->engine_cq.collapsed = cmd->flags & GDA_CQ_COLLAPSED;
 	ret = gda_cq_alloc_entries(ctx, cq, cmd);
-	if (!ret && !cq->ecq.collapsed)
+	if (!ret && !cq->engine_cq.collapsed)
 		ret = gda_cq_alloc_rec(ctx, cq);
 	/* the record is there for whoever stores to it, and the engine does not look */
 	if (cmd->flags & GDA_CQ_IGNORE_OVERRUN)
-		cq->ecq.consumer = NULL;
+		cq->engine_cq.consumer = NULL;
 	return ret ?: gda_cq_preset(cq);
 }
 
@@ -110,26 +110,26 @@ static void gda_cq_kill_memory(struct gda_ctx *ctx, struct gda_cq *cq)
 {
 	if (cq->region)
 		gda_region_revoke(cq->region);
-	if (cq->rec.cells)
+	if (cq->rec.db_page)
 		gda_cell_kill(ctx->rec, &cq->rec);
-	gda_loan_leave(&cq->rec_loan);
-	gda_loan_leave(&cq->region_loan);
+	gda_umem_remove(&cq->rec_umem);
+	gda_umem_remove(&cq->region_umem);
 }
 
 static void gda_cq_free_memory(struct gda_cq *cq)
 {
-	if (cq->rec.cells)
+	if (cq->rec.db_page)
 		gda_cell_free(&cq->rec);
 	if (cq->region)
 		gda_region_put(cq->region);
-	gda_loan_return(&cq->rec_loan);
-	gda_loan_return(&cq->region_loan);
+	gda_umem_put(&cq->rec_umem);
+	gda_umem_put(&cq->region_umem);
 }
 
 /* Nothing is written or read any more. Sleepers are woken: no completion will come. */
-static void gda_cq_lose(struct gda_loan *loan)
+static void gda_cq_revoke(struct gda_umem *umem)
 {
-	struct gda_cq *cq = container_of(loan->obj, struct gda_cq, obj);
+	struct gda_cq *cq = container_of(umem->obj, struct gda_cq, obj);
 
 	spin_lock(&cq->lock);
 	WRITE_ONCE(cq->lost, true);
@@ -138,7 +138,7 @@ static void gda_cq_lose(struct gda_loan *loan)
 	spin_unlock(&cq->lock);
 	/* before the QPs are looked for; pairs with smp_mb() in gda_qp_publish() */
 	smp_mb();
-	gda_qp_lose_cq(cq->obj.ctx, cq);
+	gda_qp_detach_cq(cq->obj.ctx, cq);
 }
 
 static void gda_cq_kill(struct gda_object *obj)
@@ -172,25 +172,25 @@ static int gda_cq_borrow(struct gda_ctx *ctx, struct gda_cq *cq,
 {
 	int ret;
 
-	gda_loan_init(&cq->region_loan, &cq->obj, gda_cq_lose);
-	gda_loan_init(&cq->rec_loan, &cq->obj, gda_cq_lose);
+	gda_umem_init(&cq->region_umem, &cq->obj, gda_cq_revoke);
+	gda_umem_init(&cq->rec_umem, &cq->obj, gda_cq_revoke);
 	if (!(cmd->flags & (GDA_CQ_DMABUF | GDA_CQ_DBREC_DMABUF)))
 		return 0;
-	ret = gda_ctx_enter(ctx);
+	ret = gda_ctx_lock(ctx);
 	if (ret)
 		return ret;
-	gda_ctx_leave(ctx);
+	gda_ctx_unlock(ctx);
 	cq->obj.ctx = ctx;
 	ret = gda_cq_check(cmd);
 	if (!ret && cmd->flags & GDA_CQ_DMABUF)
-		ret = gda_loan_take(&cq->region_loan, &cmd->cq_memory, cmd->depth * 64, 64);
+		ret = gda_umem_get(&cq->region_umem, &cmd->cq_memory, cmd->depth * 64, 64);
 	if (!ret && cmd->flags & GDA_CQ_DBREC_DMABUF)
-		ret = gda_loan_take(&cq->rec_loan, &cmd->dbrec_memory, GDA_RECORD_BYTES,
-				    GDA_RECORD_BYTES);
+		ret = gda_umem_get(&cq->rec_umem, &cmd->dbrec_memory, GDA_RECORD_BYTES,
+				   GDA_RECORD_BYTES);
 	return ret;
 }
 
-/* On failure nothing but the loans is left. */
+/* On failure nothing but the umems is left. */
 static int gda_cq_build(struct gda_ctx *ctx, struct gda_cq *cq,
 			const struct gda_cq_create *cmd)
 {
@@ -230,8 +230,8 @@ static void gda_cq_answer(const struct gda_cq *cq, struct gda_cq_create *cmd)
 	if (cq->region)
 		gda_region_info(cq->region, 0, &cmd->cq);
 	memset(&cmd->dbrec, 0, sizeof(cmd->dbrec));
-	if (cq->rec.cells)
-		gda_region_info(cq->rec.cells->region, gda_cell_offset(&cq->rec),
+	if (cq->rec.db_page)
+		gda_region_info(cq->rec.db_page->region, gda_cell_offset(&cq->rec),
 				&cmd->dbrec);
 }
 
@@ -247,13 +247,13 @@ struct gda_object *gda_cq_create(struct gda_ctx *ctx, struct gda_cq_create *cmd)
 	ret = gda_cq_borrow(ctx, cq, cmd);
 	if (ret)
 		goto err_free;
-	ret = gda_ctx_enter(ctx);
+	ret = gda_ctx_lock(ctx);
 	if (ret)
 		goto err_free;
 	ret = gda_cq_build(ctx, cq, cmd);
 	if (!ret)
 		gda_cq_answer(cq, cmd);
-	gda_ctx_leave(ctx);
+	gda_ctx_unlock(ctx);
 	if (ret)
 		goto err_free;
 	return &cq->obj;

@@ -72,7 +72,7 @@ struct gda_ctx *gda_ctx_create(struct file *file)
 	INIT_LIST_HEAD(&ctx->node);
 	mutex_init(&ctx->lock);
 	mutex_init(&ctx->map_lock);
-	INIT_LIST_HEAD(&ctx->loans);
+	INIT_LIST_HEAD(&ctx->umems);
 	gda_events_init(ctx);
 	xa_init_flags(&ctx->objects, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&ctx->regions, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
@@ -168,7 +168,7 @@ int gda_ctx_bind(struct gda_ctx *ctx, struct gda_device *dev)
 }
 
 /* Take the lock of a context that can have objects. A signal leaves nothing behind. */
-int gda_ctx_enter(struct gda_ctx *ctx)
+int gda_ctx_lock(struct gda_ctx *ctx)
 {
 	int ret = 0;
 
@@ -183,7 +183,7 @@ int gda_ctx_enter(struct gda_ctx *ctx)
 	return ret;
 }
 
-void gda_ctx_leave(struct gda_ctx *ctx)
+void gda_ctx_unlock(struct gda_ctx *ctx)
 {
 	mutex_unlock(&ctx->lock);
 }

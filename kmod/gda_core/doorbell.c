@@ -24,29 +24,29 @@
 #include "gda_private.h"
 #include "trace.h"
 
-static bool gda_doorbell_active(const struct gda_cells *cells)
+static bool gda_doorbell_active(const struct gda_db_page *db_page)
 {
-	return test_bit(cells->page, cells->region->ctx->active);
+	return test_bit(db_page->page, db_page->region->ctx->active);
 }
 
-static void gda_doorbell_set_active(struct gda_cells *cells)
+static void gda_doorbell_set_active(struct gda_db_page *db_page)
 {
-	const struct gda_region *region = cells->region;
+	const struct gda_region *region = db_page->region;
 
-	if (!gda_doorbell_active(cells))
+	if (!gda_doorbell_active(db_page))
 		trace_gda_doorbell(region->ctx->id, gda_region_cookie(region), true);
-	WRITE_ONCE(cells->paced, false);
-	WRITE_ONCE(cells->silent_since, ktime_get_ns());
-	set_bit(cells->page, region->ctx->active);
+	WRITE_ONCE(db_page->paced, false);
+	WRITE_ONCE(db_page->silent_since, ktime_get_ns());
+	set_bit(db_page->page, region->ctx->active);
 }
 
 /* Called by the fault handler, before it installs the page. */
-void gda_doorbell_fault(struct gda_ctx *ctx, struct gda_cells *cells)
+void gda_doorbell_fault(struct gda_ctx *ctx, struct gda_db_page *db_page)
 {
 	lockdep_assert_held(&ctx->map_lock);
-	if (gda_doorbell_active(cells))
+	if (gda_doorbell_active(db_page))
 		return;
-	gda_doorbell_set_active(cells);
+	gda_doorbell_set_active(db_page);
 	/* pairs with set_current_state() in the worker: it sees the bit or is woken */
 	gda_worker_wake(ctx);
 }
@@ -66,9 +66,9 @@ void gda_doorbell_poll(struct gda_region *region, int n)
 	struct gda_ctx *ctx = region->ctx;
 
 	mutex_lock(&ctx->map_lock);
-	if (region->cells) {
-		region->cells->npolled += n;
-		gda_doorbell_set_active(region->cells);
+	if (region->db_page) {
+		region->db_page->npolled += n;
+		gda_doorbell_set_active(region->db_page);
 		gda_worker_wake(ctx);
 	}
 	mutex_unlock(&ctx->map_lock);
@@ -85,19 +85,19 @@ void gda_doorbell_export(struct gda_region *region)
 	gda_doorbell_poll(region, 0);
 }
 
-static bool gda_doorbell_polled(const struct gda_cells *cells)
+static bool gda_doorbell_polled(const struct gda_db_page *db_page)
 {
-	lockdep_assert_held(&cells->region->ctx->map_lock);
-	return cells->npolled || atomic_read(&cells->region->exports);
+	lockdep_assert_held(&db_page->region->ctx->map_lock);
+	return db_page->npolled || atomic_read(&db_page->region->exports);
 }
 
 /* Under SRCU, by the worker: does any queue of the page have work? */
-bool gda_doorbell_pending(const struct gda_cells *cells)
+bool gda_doorbell_pending(const struct gda_db_page *db_page)
 {
 	unsigned int slot;
 
-	for_each_set_bit(slot, cells->used, GDA_CELLS) {
-		struct gda_qp *qp = READ_ONCE(cells->qps[slot]);
+	for_each_set_bit(slot, db_page->used, GDA_CELLS) {
+		struct gda_qp *qp = READ_ONCE(db_page->qps[slot]);
 
 		if (qp && gda_qp_pending(qp))
 			return true;
@@ -105,10 +105,10 @@ bool gda_doorbell_pending(const struct gda_cells *cells)
 	return false;
 }
 
-static bool gda_doorbell_look_again(const struct gda_cells *cells)
+static bool gda_doorbell_look_again(const struct gda_db_page *db_page)
 {
 	int idx = gda_read_lock();
-	bool pending = gda_doorbell_pending(cells);
+	bool pending = gda_doorbell_pending(db_page);
 
 	gda_read_unlock(idx);
 	return pending;
@@ -121,19 +121,19 @@ static bool gda_doorbell_shared(const struct gda_region *region)
 }
 
 /* Return: true if the page must stay active. */
-static bool gda_doorbell_unmap(struct gda_ctx *ctx, struct gda_cells *cells)
+static bool gda_doorbell_unmap(struct gda_ctx *ctx, struct gda_db_page *db_page)
 {
-	struct gda_region *region = cells->region;
+	struct gda_region *region = db_page->region;
 	bool shared;
 
-	clear_bit(cells->page, ctx->active);
+	clear_bit(db_page->page, ctx->active);
 	unmap_mapping_range(ctx->inode->i_mapping, gda_region_cookie(region), PAGE_SIZE, 1);
 	shared = gda_doorbell_shared(region);
 	/* who let go of the page stored before; pairs with the atomic in put_page() */
 	smp_rmb();
 	/* the unmapping has flushed: earlier stores are visible to this look */
-	if (gda_doorbell_look_again(cells)) {
-		gda_doorbell_set_active(cells);
+	if (gda_doorbell_look_again(db_page)) {
+		gda_doorbell_set_active(db_page);
 		return false;
 	}
 	if (shared)
@@ -145,22 +145,22 @@ static bool gda_doorbell_unmap(struct gda_ctx *ctx, struct gda_cells *cells)
 /* The page was silent for long enough: try to go silent. Called by the worker. */
 void gda_doorbell_idle(struct gda_ctx *ctx, unsigned int page)
 {
-	struct gda_cells *cells;
+	struct gda_db_page *db_page;
 
 	mutex_lock(&ctx->map_lock);
-	cells = ctx->db[page];
-	if (cells && (gda_doorbell_polled(cells) || gda_doorbell_unmap(ctx, cells))) {
-		gda_doorbell_set_active(cells);
-		WRITE_ONCE(cells->paced, true);
+	db_page = ctx->db[page];
+	if (db_page && (gda_doorbell_polled(db_page) || gda_doorbell_unmap(ctx, db_page))) {
+		gda_doorbell_set_active(db_page);
+		WRITE_ONCE(db_page->paced, true);
 	}
 	mutex_unlock(&ctx->map_lock);
 }
 
 /* The page is no longer in the table, and its region about to be revoked. */
-void gda_doorbell_forget(const struct gda_cells *cells)
+void gda_doorbell_forget(const struct gda_db_page *db_page)
 {
-	struct gda_ctx *ctx = cells->region->ctx;
+	struct gda_ctx *ctx = db_page->region->ctx;
 
 	lockdep_assert_held(&ctx->map_lock);
-	clear_bit(cells->page, ctx->active);
+	clear_bit(db_page->page, ctx->active);
 }

@@ -172,11 +172,11 @@ int gda_cq_event(struct gda_ctx *ctx, const struct gda_cq_event *cmd)
 	struct gda_event *old = NULL;
 	int ret;
 
-	ret = gda_ctx_enter(ctx);
+	ret = gda_ctx_lock(ctx);
 	if (ret)
 		return ret;
 	ret = gda_cq_event_locked(ctx, cmd, &old);
-	gda_ctx_leave(ctx);
+	gda_ctx_unlock(ctx);
 	if (old) {
 		gda_event_put(old);
 		gda_events_flush(ctx);

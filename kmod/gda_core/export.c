@@ -307,12 +307,12 @@ static struct dma_buf *gda_export_find(struct gda_ctx *ctx,
 	struct dma_buf *dmabuf;
 	int ret;
 
-	ret = gda_ctx_enter(ctx);
+	ret = gda_ctx_lock(ctx);
 	if (ret)
 		return ERR_PTR(ret);
 	region = gda_object_region(ctx, cmd->handle, cmd->type, &cmd->offset);
 	dmabuf = region ? gda_export_create(ctx->dev, region) : ERR_PTR(-ENOENT);
-	gda_ctx_leave(ctx);
+	gda_ctx_unlock(ctx);
 	return dmabuf;
 }
 

@@ -112,7 +112,7 @@ static inline void gda_read_unlock(int idx)
 
 /*
  * A region: zeroed pages that can be mapped. Held by its object and by every VMA,
- * so pages outlive the object; @revoked, @cells and the page tables are guarded by
+ * so pages outlive the object; @revoked, @db_page and the page tables are guarded by
  * ctx->map_lock. @exports counts its dma-bufs, which may outlive @ctx.
  */
 struct gda_region {
@@ -122,7 +122,7 @@ struct gda_region {
 	unsigned int npages;
 	u32 map;			/* enum gda_map_type */
 	bool revoked;
-	struct gda_cells *cells;	/* doorbell page to be woken by a fault, or NULL */
+	struct gda_db_page *db_page;	/* doorbell page to be woken by a fault, or NULL */
 	atomic_t exports;
 	struct gda_memlock charge;	/* of the pages */
 	void *kaddr;
@@ -134,7 +134,7 @@ struct gda_region {
  * @used and @qps are written under ctx->lock, @npolled and the next two under
  * ctx->map_lock; the worker reads all of them under SRCU.
  */
-struct gda_cells {
+struct gda_db_page {
 	struct gda_region *region;
 	unsigned int page;		/* its place in the context's table */
 	DECLARE_BITMAP(used, GDA_CELLS);
@@ -152,7 +152,7 @@ struct gda_cells {
 
 /* One cell. */
 struct gda_cell {
-	struct gda_cells *cells;
+	struct gda_db_page *db_page;
 	unsigned int slot;
 	bool last;			/* killed, and it was the last one of its page */
 };
@@ -207,11 +207,11 @@ struct gda_ctx {
 	struct mutex map_lock;		/* faults, revocation, doorbells; see above */
 	struct xarray regions;		/* cookie / GDA_COOKIE_STRIDE -> struct gda_region */
 	u32 next_region;
-	struct gda_cells *db[GDA_CELL_PAGES];	/* written under both locks, read under SRCU */
+	struct gda_db_page *db[GDA_CELL_PAGES];	/* written under both locks, read under SRCU */
 	DECLARE_BITMAP(active, GDA_CELL_PAGES);	/* of @db, scanned; under @map_lock */
-	struct gda_cells *rec[GDA_REC_PAGES];	/* under @lock */
-	struct gda_cells *cnt[GDA_COUNTER_PAGES];	/* under @lock */
-	struct list_head loans;		/* of struct gda_loan; under @lock */
+	struct gda_db_page *rec[GDA_REC_PAGES];	/* under @lock */
+	struct gda_db_page *cnt[GDA_COUNTER_PAGES];	/* under @lock */
+	struct list_head umems;		/* of struct gda_umem; under @lock */
 	struct gda_worker worker;
 };
 
@@ -261,14 +261,14 @@ int gda_fs_mount(void);
 void gda_fs_unmount(void);
 struct gda_ctx *gda_ctx_create(struct file *file);
 int gda_ctx_bind(struct gda_ctx *ctx, struct gda_device *dev);
-int gda_ctx_enter(struct gda_ctx *ctx);
-void gda_ctx_leave(struct gda_ctx *ctx);
+int gda_ctx_lock(struct gda_ctx *ctx);
+void gda_ctx_unlock(struct gda_ctx *ctx);
 void gda_ctx_shutdown(struct gda_ctx *ctx);
 void gda_ctx_destroy(struct gda_ctx *ctx, struct file *file);
 
 /* region.c */
 struct gda_region *gda_region_create(struct gda_ctx *ctx, unsigned int npages, u32 map,
-				     struct gda_cells *cells);
+				     struct gda_db_page *db_page);
 void gda_region_revoke(struct gda_region *region);
 void gda_region_revoke_locked(struct gda_region *region);
 void gda_region_put(struct gda_region *region);
@@ -289,16 +289,16 @@ int gda_region_export(struct gda_ctx *ctx, struct gda_region_export *cmd,
 		      void __user *ucmd);
 void gda_exports_revoke(struct gda_device *dev);
 
-/* cells.c */
+/* db_page.c */
 enum gda_cell_use {
 	GDA_CELL_DOORBELL,	/* a fault wakes the worker */
 	GDA_CELL_RECORD,
 	GDA_CELL_COUNTER,	/* user space only reads it */
 };
 
-int gda_cell_alloc(struct gda_ctx *ctx, struct gda_cells **table, unsigned int n,
+int gda_cell_alloc(struct gda_ctx *ctx, struct gda_db_page **table, unsigned int n,
 		   enum gda_cell_use use, struct gda_cell *cell);
-void gda_cell_kill(struct gda_cells **table, struct gda_cell *cell);
+void gda_cell_kill(struct gda_db_page **table, struct gda_cell *cell);
 void gda_cell_free(struct gda_cell *cell);
 static inline u32 gda_cell_offset(const struct gda_cell *cell)
 {
@@ -307,50 +307,50 @@ static inline u32 gda_cell_offset(const struct gda_cell *cell)
 
 static inline void *gda_cell_addr(const struct gda_cell *cell)
 {
-	return cell->cells->region->kaddr + gda_cell_offset(cell);
+	return cell->db_page->region->kaddr + gda_cell_offset(cell);
 }
 
 /* doorbell.c */
-void gda_doorbell_fault(struct gda_ctx *ctx, struct gda_cells *cells);
+void gda_doorbell_fault(struct gda_ctx *ctx, struct gda_db_page *db_page);
 void gda_doorbell_activate(struct gda_ctx *ctx, unsigned int page);
 void gda_doorbell_idle(struct gda_ctx *ctx, unsigned int page);
-void gda_doorbell_forget(const struct gda_cells *cells);
+void gda_doorbell_forget(const struct gda_db_page *db_page);
 void gda_doorbell_poll(struct gda_region *region, int n);
 void gda_doorbell_export(struct gda_region *region);
-bool gda_doorbell_pending(const struct gda_cells *cells);
+bool gda_doorbell_pending(const struct gda_db_page *db_page);
 
-/* loan.c - parts of queues in memory of the caller */
-struct gda_loan {
+/* umem.c - parts of queues in memory of the caller */
+struct gda_umem {
 	struct gda_mem_backing backing;
 	struct gda_object *obj;		/* whose part it is */
 	/* the memory is being taken away: from now on look at @revoked first */
-	void (*lose)(struct gda_loan *loan);
-	struct list_head node;		/* in ctx->loans */
-	void *addr;			/* NULL: nothing is on loan */
+	void (*revoked_cb)(struct gda_umem *umem);
+	struct list_head node;		/* in ctx->umems */
+	void *addr;			/* NULL: nothing is the user's memory */
 	u32 length;
 	bool revoked;
 };
 
-void gda_loan_init(struct gda_loan *loan, struct gda_object *obj,
-		   void (*lose)(struct gda_loan *loan));
-int gda_loan_check(const struct gda_queue_memory *mem, bool given);
-int gda_loan_take(struct gda_loan *loan, const struct gda_queue_memory *mem, u32 length,
-		  u32 align);
-void gda_loan_return(struct gda_loan *loan);
-int gda_loan_enter(struct gda_loan *loan);
-void gda_loan_leave(struct gda_loan *loan);
-int gda_loan_clear(struct gda_loan *loan);
+void gda_umem_init(struct gda_umem *umem, struct gda_object *obj,
+		   void (*revoked_cb)(struct gda_umem *umem));
+int gda_umem_check(const struct gda_queue_memory *mem, bool given);
+int gda_umem_get(struct gda_umem *umem, const struct gda_queue_memory *mem, u32 length,
+		 u32 align);
+void gda_umem_put(struct gda_umem *umem);
+int gda_umem_insert(struct gda_umem *umem);
+void gda_umem_remove(struct gda_umem *umem);
+int gda_umem_clear(struct gda_umem *umem);
 
 /* cq.c */
 struct gda_cq {
 	struct gda_object obj;
-	struct gda_ecq ecq;		/* under @lock once published */
+	struct gda_engine_cq engine_cq;		/* under @lock once published */
 	spinlock_t lock;
 	u32 cqn;
-	struct gda_region *region;	/* or NULL and on loan, as the record */
+	struct gda_region *region;	/* or NULL and in a umem, as the record */
 	struct gda_cell rec;		/* ring only */
-	struct gda_loan region_loan;
-	struct gda_loan rec_loan;
+	struct gda_umem region_umem;
+	struct gda_umem rec_umem;
 	bool lost;			/* no memory any more; under @lock */
 	struct gda_event *event;	/* or NULL; under @lock */
 	u32 armed;			/* GDA_CQ_ARM_*; under @lock */
@@ -371,7 +371,7 @@ static inline unsigned int gda_events_noted(const struct gda_ctx *ctx)
 }
 
 /* counter.c */
-struct gda_count {
+struct gda_counter {
 	struct gda_object obj;
 	struct gda_cell cell;
 };
@@ -380,27 +380,27 @@ struct gda_object *gda_counter_create(struct gda_ctx *ctx,
 				      struct gda_counter_create *cmd);
 
 /* qp.c */
-enum gda_qp_lost {
-	GDA_QP_LOST_SQ,
-	GDA_QP_LOST_REC,
-	GDA_QP_LOST_CQ,
+enum gda_qp_revoked {
+	GDA_QP_REVOKED_SQ,
+	GDA_QP_REVOKED_REC,
+	GDA_QP_REVOKED_CQ,
 	GDA_QP_DELAYED,			/* nothing is lost: not before @rnr_until */
 };
 
 struct gda_qp {
 	struct gda_object obj;
-	struct gda_eqp eqp;		/* the worker's, but for state and fail */
+	struct gda_engine_qp engine_qp;		/* the worker's, but for state and fail */
 	struct gda_cq *cq;
 	struct gda_cq *recv_cq;		/* or NULL, as the counters */
-	struct gda_count *sent;
-	struct gda_count *recv;
-	struct gda_region *sq;		/* or NULL and on loan, as the record */
+	struct gda_counter *sent;
+	struct gda_counter *recv;
+	struct gda_region *sq;		/* or NULL and in a umem, as the record */
 	struct gda_cell rec;
 	struct gda_cell db;
-	struct gda_loan sq_loan;
-	struct gda_loan rec_loan;
+	struct gda_umem sq_umem;
+	struct gda_umem rec_umem;
 	__be32 rec_blank[2];		/* what the worker reads when the record is gone */
-	unsigned long lost;		/* bits of enum gda_qp_lost: see to them before a visit */
+	unsigned long lost;		/* bits of enum gda_qp_revoked: see to them before a visit */
 	u64 rnr_until;			/* ns, CLOCK_MONOTONIC; the worker's */
 	bool polled;
 	struct gda_endpoint end;	/* under dev->peer_lock; end.peer_queue: SRCU */
@@ -409,7 +409,7 @@ struct gda_qp {
 struct gda_object *gda_qp_create(struct gda_ctx *ctx, struct gda_qp_create *cmd);
 int gda_qp_address(struct gda_ctx *ctx, struct gda_qp_address *cmd);
 int gda_qp_query(struct gda_ctx *ctx, struct gda_qp_query *cmd);
-void gda_qp_lose_cq(struct gda_ctx *ctx, const struct gda_cq *cq);
+void gda_qp_detach_cq(struct gda_ctx *ctx, const struct gda_cq *cq);
 bool gda_qp_attend(struct gda_qp *qp);
 
 /* Under SRCU, by the worker. */
@@ -418,7 +418,7 @@ static inline bool gda_qp_pending(struct gda_qp *qp)
 	/* read after the section began: who lost something waits for those before */
 	if (unlikely(READ_ONCE(qp->lost)) && !gda_qp_attend(qp))
 		return false;
-	return gda_engine_pending(&qp->eqp);
+	return gda_engine_pending(&qp->engine_qp);
 }
 
 /* connect.c */

@@ -104,7 +104,7 @@ static int gda_ioc_destroy(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __use
 	struct gda_destroy *cmd = &ucmd->destroy;
 	int ret;
 
-	ret = gda_ctx_enter(ctx);
+	ret = gda_ctx_lock(ctx);
 	if (ret)
 		return ret;
 	if (cmd->reserved)
@@ -115,7 +115,7 @@ static int gda_ioc_destroy(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __use
 		ret = -EINVAL;
 	else
 		gda_ctx_shutdown(ctx);
-	gda_ctx_leave(ctx);
+	gda_ctx_unlock(ctx);
 	/* of a CQ that is gone, or of a context that has no worker any more */
 	gda_events_flush(ctx);
 	return ret;
@@ -123,11 +123,11 @@ static int gda_ioc_destroy(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __use
 
 static struct gda_region *gda_cell_region(const struct gda_cell *cell, u32 *offset)
 {
-	/* none: a collapsed CQ, or it is on loan */
-	if (!cell->cells)
+	/* none: a collapsed CQ, or it is the user's memory */
+	if (!cell->db_page)
 		return NULL;
 	*offset = gda_cell_offset(cell);
-	return cell->cells->region;
+	return cell->db_page->region;
 }
 
 static struct gda_region *gda_cq_region(struct gda_object *obj, u32 type, u32 *offset)
@@ -168,7 +168,7 @@ struct gda_region *gda_object_region(struct gda_ctx *ctx, u32 handle, u32 type,
 	if (obj->type == GDA_OBJECT_QP)
 		return gda_qp_region(obj, type, offset);
 	if (obj->type == GDA_OBJECT_COUNTER && type == GDA_REGION_COUNTER)
-		return gda_cell_region(&container_of(obj, struct gda_count, obj)->cell,
+		return gda_cell_region(&container_of(obj, struct gda_counter, obj)->cell,
 				       offset);
 	return NULL;
 }
@@ -337,12 +337,12 @@ static int gda_ioctl_fetch(const struct gda_ioctl_op *op, union gda_ucmd *ucmd,
 	return 0;
 }
 
-static int gda_ioctl_enter(struct gda_ctx *ctx, const struct gda_ioctl_op *op)
+static int gda_ioctl_lock(struct gda_ctx *ctx, const struct gda_ioctl_op *op)
 {
 	if (op->locks)
 		return 0;
 	if (!op->unbound)
-		return gda_ctx_enter(ctx);
+		return gda_ctx_lock(ctx);
 	if (mutex_lock_interruptible(&ctx->lock))
 		return -ERESTARTSYS;
 	if (!READ_ONCE(ctx->dead))
@@ -351,10 +351,10 @@ static int gda_ioctl_enter(struct gda_ctx *ctx, const struct gda_ioctl_op *op)
 	return -ENODEV;
 }
 
-static void gda_ioctl_leave(struct gda_ctx *ctx, const struct gda_ioctl_op *op)
+static void gda_ioctl_unlock(struct gda_ctx *ctx, const struct gda_ioctl_op *op)
 {
 	if (!op->locks)
-		gda_ctx_leave(ctx);
+		gda_ctx_unlock(ctx);
 }
 
 static int gda_ioctl_call(struct gda_ctx *ctx, const struct gda_ioctl_op *op,
@@ -362,11 +362,11 @@ static int gda_ioctl_call(struct gda_ctx *ctx, const struct gda_ioctl_op *op,
 {
 	int ret;
 
-	ret = gda_ioctl_enter(ctx, op);
+	ret = gda_ioctl_lock(ctx, op);
 	if (ret)
 		return ret;
 	ret = op->fn(ctx, ucmd, arg);
-	gda_ioctl_leave(ctx, op);
+	gda_ioctl_unlock(ctx, op);
 	if (!ret && op->respond)
 		ret = gda_ioctl_respond(arg, ucmd, op->size);
 	return ret;
@@ -389,11 +389,11 @@ static int gda_ioctl_create(struct gda_ctx *ctx, const struct gda_ioctl_op *op,
 	struct gda_object *obj;
 	int ret;
 
-	ret = gda_ioctl_enter(ctx, op);
+	ret = gda_ioctl_lock(ctx, op);
 	if (ret)
 		return ret;
 	obj = op->create(ctx, ucmd);
-	gda_ioctl_leave(ctx, op);
+	gda_ioctl_unlock(ctx, op);
 	if (IS_ERR(obj))
 		return gda_ioctl_explain(op, ucmd, arg, PTR_ERR(obj));
 

@@ -147,12 +147,12 @@ static void gda_mr_revoke(struct gda_mem_backing *b)
  * caller answers is told here: without the lock the context may be destroyed, and the
  * MR with it.
  */
-static struct gda_object *gda_mr_enter(struct gda_ctx *ctx, struct gda_mr *mr, u32 *handle,
-				       u32 *key)
+static struct gda_object *gda_mr_insert(struct gda_ctx *ctx, struct gda_mr *mr, u32 *handle,
+					u32 *key)
 {
 	int ret;
 
-	ret = gda_ctx_enter(ctx);
+	ret = gda_ctx_lock(ctx);
 	if (ret)
 		goto err_detach;
 	mr->mem.pd = ctx;
@@ -169,13 +169,13 @@ static struct gda_object *gda_mr_enter(struct gda_ctx *ctx, struct gda_mr *mr, u
 	gda_object_complete(&mr->obj);
 	*handle = mr->obj.handle;
 	*key = mr->mem.key;
-	gda_ctx_leave(ctx);
+	gda_ctx_unlock(ctx);
 	return &mr->obj;
 
 err_handle:
 	gda_object_abort(&mr->obj);
 err_leave:
-	gda_ctx_leave(ctx);
+	gda_ctx_unlock(ctx);
 err_detach:
 	gda_mem_detach(&mr->backing);
 	kfree(mr);
@@ -225,7 +225,7 @@ static struct gda_object *gda_mr_create(struct gda_ctx *ctx, u32 kind, u64 iova,
 		kfree(mr);
 		return ERR_PTR(ret);
 	}
-	return gda_mr_enter(ctx, mr, handle, key);
+	return gda_mr_insert(ctx, mr, handle, key);
 }
 
 /* What cannot be pinned may be a peer's: only if it is nobody's, pinning is to blame. */
@@ -261,7 +261,7 @@ struct gda_object *gda_mr_reg_user(struct gda_ctx *ctx, struct gda_mr_reg_user *
 		kfree(mr);
 		return ERR_PTR(ret);
 	}
-	return gda_mr_enter(ctx, mr, &cmd->handle, &cmd->key);
+	return gda_mr_insert(ctx, mr, &cmd->handle, &cmd->key);
 }
 
 struct gda_object *gda_mr_reg_peer(struct gda_ctx *ctx, struct gda_mr_reg_peer *cmd)

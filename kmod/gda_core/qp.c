@@ -3,10 +3,10 @@
  * Queue pairs: a send queue, its record and doorbell, and the CQ it completes to.
  *
  * A QP becomes visible to its worker when its doorbell slot is filled, and to peers
- * when its number is published; both are undone by kill. The engine's part (eqp) is
+ * when its number is published; both are undone by kill. The engine's part (engine_qp) is
  * touched by the owner's worker only, except state and fail (see connect.c).
  *
- * Queue and record may lie in memory of the caller (loan.c). When that is taken away
+ * Queue and record may lie in memory of the caller (umem.c). When that is taken away
  * the worker goes on without a queue and with what the record last said: the QP fails, and
  * what was published is flushed.
  */
@@ -33,12 +33,12 @@ static int gda_qp_find_used(struct gda_ctx *ctx, const struct gda_qp_create *cmd
 	if (recv_cq)
 		qp->recv_cq = container_of(recv_cq, struct gda_cq, obj);
 	if (sent)
-		qp->sent = container_of(sent, struct gda_count, obj);
+		qp->sent = container_of(sent, struct gda_counter, obj);
 	if (recv)
-		qp->recv = container_of(recv, struct gda_count, obj);
-	if (qp->recv_cq && qp->recv_cq->ecq.collapsed)
+		qp->recv = container_of(recv, struct gda_counter, obj);
+	if (qp->recv_cq && qp->recv_cq->engine_cq.collapsed)
 		return -EINVAL;
-	return qp->cq->ecq.collapsed && cq->users ? -EBUSY : 0;
+	return qp->cq->engine_cq.collapsed && cq->users ? -EBUSY : 0;
 }
 
 /* Count the QP in (@n 1) or out (@n -1) at everything it uses. */
@@ -65,20 +65,20 @@ static int gda_qp_check(const struct gda_qp_create *cmd)
 		return -EINVAL;
 	if (!is_power_of_2(cmd->sq_depth) || cmd->sq_depth > GDA_MLX5_MAX_DEPTH)
 		return -EINVAL;
-	ret = gda_loan_check(&cmd->sq_memory, cmd->flags & GDA_QP_SQ_DMABUF);
-	return ret ?: gda_loan_check(&cmd->dbrec_memory, cmd->flags & GDA_QP_DBREC_DMABUF);
+	ret = gda_umem_check(&cmd->sq_memory, cmd->flags & GDA_QP_SQ_DMABUF);
+	return ret ?: gda_umem_check(&cmd->dbrec_memory, cmd->flags & GDA_QP_DBREC_DMABUF);
 }
 
 static void gda_qp_init_engine(struct gda_qp *qp, const struct gda_qp_create *cmd)
 {
-	struct gda_eqp *q = &qp->eqp;
+	struct gda_engine_qp *q = &qp->engine_qp;
 
 	q->dialect = &gda_dialect_mlx5;
-	q->sq = qp->sq ? qp->sq->kaddr : qp->sq_loan.addr;
-	q->dbrec = qp->rec.cells ? gda_cell_addr(&qp->rec) : qp->rec_loan.addr;
+	q->sq = qp->sq ? qp->sq->kaddr : qp->sq_umem.addr;
+	q->dbrec = qp->rec.db_page ? gda_cell_addr(&qp->rec) : qp->rec_umem.addr;
 	q->db = gda_cell_addr(&qp->db);
-	q->cq = &qp->cq->ecq;
-	q->recv_cq = qp->recv_cq ? &qp->recv_cq->ecq : NULL;
+	q->cq = &qp->cq->engine_cq;
+	q->recv_cq = qp->recv_cq ? &qp->recv_cq->engine_cq : NULL;
 	q->sent = qp->sent ? gda_cell_addr(&qp->sent->cell) : NULL;
 	q->recv = qp->recv ? gda_cell_addr(&qp->recv->cell) : NULL;
 	q->pd = qp->obj.ctx;
@@ -94,8 +94,8 @@ static int gda_qp_alloc_sq(struct gda_ctx *ctx, struct gda_qp *qp, u32 depth)
 	unsigned int npages = DIV_ROUND_UP(depth * GDA_MLX5_SLOT_BYTES, PAGE_SIZE);
 	struct gda_region *sq;
 
-	if (qp->sq_loan.addr)
-		return gda_loan_enter(&qp->sq_loan);
+	if (qp->sq_umem.addr)
+		return gda_umem_insert(&qp->sq_umem);
 	sq = gda_region_create(ctx, npages, GDA_MAP_RW, NULL);
 	if (IS_ERR(sq))
 		return PTR_ERR(sq);
@@ -107,32 +107,32 @@ static int gda_qp_alloc_rec(struct gda_ctx *ctx, struct gda_qp *qp)
 {
 	int ret;
 
-	if (!qp->rec_loan.addr)
+	if (!qp->rec_umem.addr)
 		return gda_cell_alloc(ctx, ctx->rec, GDA_REC_PAGES, GDA_CELL_RECORD,
 				      &qp->rec);
-	ret = gda_loan_enter(&qp->rec_loan);
-	return ret ?: gda_loan_clear(&qp->rec_loan);
+	ret = gda_umem_insert(&qp->rec_umem);
+	return ret ?: gda_umem_clear(&qp->rec_umem);
 }
 
 /* Unlink queue and record from the context; also what is not there. */
 static void gda_qp_kill_memory(struct gda_ctx *ctx, struct gda_qp *qp)
 {
-	if (qp->rec.cells)
+	if (qp->rec.db_page)
 		gda_cell_kill(ctx->rec, &qp->rec);
 	if (qp->sq)
 		gda_region_revoke(qp->sq);
-	gda_loan_leave(&qp->rec_loan);
-	gda_loan_leave(&qp->sq_loan);
+	gda_umem_remove(&qp->rec_umem);
+	gda_umem_remove(&qp->sq_umem);
 }
 
 static void gda_qp_free_memory(struct gda_qp *qp)
 {
-	if (qp->rec.cells)
+	if (qp->rec.db_page)
 		gda_cell_free(&qp->rec);
 	if (qp->sq)
 		gda_region_put(qp->sq);
-	gda_loan_return(&qp->rec_loan);
-	gda_loan_return(&qp->sq_loan);
+	gda_umem_put(&qp->rec_umem);
+	gda_umem_put(&qp->sq_umem);
 }
 
 /* On failure gda_qp_kill_memory() and gda_qp_free_memory() undo it. */
@@ -148,44 +148,44 @@ static int gda_qp_alloc_memory(struct gda_ctx *ctx, struct gda_qp *qp, u32 depth
 	return gda_cell_alloc(ctx, ctx->db, GDA_CELL_PAGES, GDA_CELL_DOORBELL, &qp->db);
 }
 
-static void gda_qp_lose(struct gda_qp *qp, enum gda_qp_lost part)
+static void gda_qp_revoke(struct gda_qp *qp, enum gda_qp_revoked part)
 {
 	set_bit(part, &qp->lost);
 	/* orders it before what the worker looks at */
 	gda_worker_kick(qp->obj.ctx);
 }
 
-static void gda_qp_lose_sq(struct gda_loan *loan)
+static void gda_qp_revoke_sq(struct gda_umem *umem)
 {
-	gda_qp_lose(container_of(loan, struct gda_qp, sq_loan), GDA_QP_LOST_SQ);
+	gda_qp_revoke(container_of(umem, struct gda_qp, sq_umem), GDA_QP_REVOKED_SQ);
 }
 
-static void gda_qp_lose_rec(struct gda_loan *loan)
+static void gda_qp_revoke_rec(struct gda_umem *umem)
 {
-	gda_qp_lose(container_of(loan, struct gda_qp, rec_loan), GDA_QP_LOST_REC);
+	gda_qp_revoke(container_of(umem, struct gda_qp, rec_umem), GDA_QP_REVOKED_REC);
 }
 
-static bool gda_qp_lost_cq(const struct gda_qp *qp)
+static bool gda_qp_cq_revoked(const struct gda_qp *qp)
 {
 	return READ_ONCE(qp->cq->lost) || (qp->recv_cq && READ_ONCE(qp->recv_cq->lost));
 }
 
 /* Every QP of a CQ whose memory was taken away. With the lender's lock held. */
-void gda_qp_lose_cq(struct gda_ctx *ctx, const struct gda_cq *cq)
+void gda_qp_detach_cq(struct gda_ctx *ctx, const struct gda_cq *cq)
 {
 	int idx = gda_read_lock();
 	unsigned int page, slot;
 
 	for (page = 0; page < GDA_CELL_PAGES; page++) {
 		/* pairs with smp_store_release in gda_cell_alloc() */
-		struct gda_cells *cells = smp_load_acquire(&ctx->db[page]);
+		struct gda_db_page *db_page = smp_load_acquire(&ctx->db[page]);
 
-		for (slot = 0; cells && slot < GDA_CELLS; slot++) {
+		for (slot = 0; db_page && slot < GDA_CELLS; slot++) {
 			/* pairs with smp_store_release in gda_qp_publish() */
-			struct gda_qp *qp = smp_load_acquire(&cells->qps[slot]);
+			struct gda_qp *qp = smp_load_acquire(&db_page->qps[slot]);
 
 			if (qp && (qp->cq == cq || qp->recv_cq == cq))
-				set_bit(GDA_QP_LOST_CQ, &qp->lost);
+				set_bit(GDA_QP_REVOKED_CQ, &qp->lost);
 		}
 	}
 	gda_read_unlock(idx);
@@ -196,11 +196,11 @@ void gda_qp_lose_cq(struct gda_ctx *ctx, const struct gda_cq *cq)
 static void gda_qp_replace(struct gda_qp *qp)
 {
 	const u32 gone = GDA_MLX5_VENDOR_QUEUE << 8 | GDA_MLX5_SYND_LOCAL_QP_OP;
-	struct gda_eqp *q = &qp->eqp;
+	struct gda_engine_qp *q = &qp->engine_qp;
 
-	if (test_bit(GDA_QP_LOST_SQ, &qp->lost))
+	if (test_bit(GDA_QP_REVOKED_SQ, &qp->lost))
 		q->sq = NULL;
-	if (test_bit(GDA_QP_LOST_REC, &qp->lost) && q->dbrec != qp->rec_blank) {
+	if (test_bit(GDA_QP_REVOKED_REC, &qp->lost) && q->dbrec != qp->rec_blank) {
 		qp->rec_blank[1] = cpu_to_be32(q->seen_dbrec);
 		q->dbrec = qp->rec_blank;
 	}
@@ -221,7 +221,7 @@ bool gda_qp_attend(struct gda_qp *qp)
 		gda_qp_replace(qp);
 	if (!test_bit(GDA_QP_DELAYED, &qp->lost))
 		return true;
-	if (!READ_ONCE(qp->eqp.fail) && ktime_get_ns() < qp->rnr_until) {
+	if (!READ_ONCE(qp->engine_qp.fail) && ktime_get_ns() < qp->rnr_until) {
 		gda_worker_set_due(qp->obj.ctx, qp->rnr_until);
 		return false;
 	}
@@ -238,18 +238,18 @@ static void gda_qp_publish(struct gda_object *obj)
 	struct gda_qp *qp = container_of(obj, struct gda_qp, obj);
 
 	/* pairs with READ_ONCE in the worker: the engine's part is complete */
-	smp_store_release(&qp->db.cells->qps[qp->db.slot], qp);
+	smp_store_release(&qp->db.db_page->qps[qp->db.slot], qp);
 	/* lost already? Who lost it stored that first and looked for the QP then */
 	smp_mb();
-	if (gda_qp_lost_cq(qp))
-		set_bit(GDA_QP_LOST_CQ, &qp->lost);
+	if (gda_qp_cq_revoked(qp))
+		set_bit(GDA_QP_REVOKED_CQ, &qp->lost);
 	/* the device is being removed, and the QP may have been missed: see ctx.c */
 	if (READ_ONCE(obj->ctx->dead))
 		gda_qp_fail(qp, GDA_MLX5_SYND_LOCAL_QP_OP, GDA_MLX5_VENDOR_DEVICE);
 	if (READ_ONCE(qp->lost))
 		gda_worker_kick(obj->ctx);
 	if (qp->polled)
-		gda_doorbell_poll(qp->db.cells->region, 1);
+		gda_doorbell_poll(qp->db.db_page->region, 1);
 }
 
 static void gda_qp_kill(struct gda_object *obj)
@@ -259,7 +259,7 @@ static void gda_qp_kill(struct gda_object *obj)
 
 	gda_qp_disconnect(qp);
 	if (qp->polled && obj->published)
-		gda_doorbell_poll(qp->db.cells->region, -1);
+		gda_doorbell_poll(qp->db.db_page->region, -1);
 	gda_cell_kill(ctx->db, &qp->db);
 	gda_qp_kill_memory(ctx, qp);
 }
@@ -285,15 +285,15 @@ const struct gda_object_ops gda_qp_ops = {
 static void gda_qp_answer(const struct gda_qp *qp, struct gda_qp_create *cmd)
 {
 	cmd->handle = qp->obj.handle;
-	cmd->qpn = qp->eqp.qpn;
+	cmd->qpn = qp->engine_qp.qpn;
 	memset(&cmd->sq, 0, sizeof(cmd->sq));
 	if (qp->sq)
 		gda_region_info(qp->sq, 0, &cmd->sq);
 	memset(&cmd->dbrec, 0, sizeof(cmd->dbrec));
-	if (qp->rec.cells)
-		gda_region_info(qp->rec.cells->region, gda_cell_offset(&qp->rec),
+	if (qp->rec.db_page)
+		gda_region_info(qp->rec.db_page->region, gda_cell_offset(&qp->rec),
 				&cmd->dbrec);
-	gda_region_info(qp->db.cells->region, gda_cell_offset(&qp->db), &cmd->db);
+	gda_region_info(qp->db.db_page->region, gda_cell_offset(&qp->db), &cmd->db);
 }
 
 /* A number on the device. No peer can name it before it got the nonce. */
@@ -306,9 +306,9 @@ static int gda_qp_alloc_number(struct gda_device *dev, struct gda_qp *qp)
 			      GFP_KERNEL_ACCOUNT);
 	if (ret < 0)
 		return gda_cyclic_error(ret);
-	qp->eqp.qpn = qpn;
+	qp->engine_qp.qpn = qpn;
 	/* the engine keeps a copy in what it completes with */
-	gda_engine_init(&qp->eqp);
+	gda_engine_init(&qp->engine_qp);
 	return 0;
 }
 
@@ -318,28 +318,28 @@ static int gda_qp_borrow(struct gda_ctx *ctx, struct gda_qp *qp,
 {
 	int ret;
 
-	gda_loan_init(&qp->sq_loan, &qp->obj, gda_qp_lose_sq);
-	gda_loan_init(&qp->rec_loan, &qp->obj, gda_qp_lose_rec);
+	gda_umem_init(&qp->sq_umem, &qp->obj, gda_qp_revoke_sq);
+	gda_umem_init(&qp->rec_umem, &qp->obj, gda_qp_revoke_rec);
 	if (!(cmd->flags & (GDA_QP_SQ_DMABUF | GDA_QP_DBREC_DMABUF)))
 		return 0;
-	/* from the first loan on the worker may be kicked: there must be one */
-	ret = gda_ctx_enter(ctx);
+	/* from the first umem on the worker may be kicked: there must be one */
+	ret = gda_ctx_lock(ctx);
 	if (ret)
 		return ret;
-	gda_ctx_leave(ctx);
+	gda_ctx_unlock(ctx);
 	qp->obj.ctx = ctx;
 	ret = gda_qp_check(cmd);
 	if (!ret && cmd->flags & GDA_QP_SQ_DMABUF)
-		ret = gda_loan_take(&qp->sq_loan, &cmd->sq_memory,
-				    cmd->sq_depth * GDA_MLX5_SLOT_BYTES,
-				    GDA_MLX5_SLOT_BYTES);
+		ret = gda_umem_get(&qp->sq_umem, &cmd->sq_memory,
+				   cmd->sq_depth * GDA_MLX5_SLOT_BYTES,
+				   GDA_MLX5_SLOT_BYTES);
 	if (!ret && cmd->flags & GDA_QP_DBREC_DMABUF)
-		ret = gda_loan_take(&qp->rec_loan, &cmd->dbrec_memory, GDA_RECORD_BYTES,
-				    GDA_RECORD_BYTES);
+		ret = gda_umem_get(&qp->rec_umem, &cmd->dbrec_memory, GDA_RECORD_BYTES,
+				   GDA_RECORD_BYTES);
 	return ret;
 }
 
-/* On failure nothing but the loans is left. */
+/* On failure nothing but the umems is left. */
 static int gda_qp_build(struct gda_ctx *ctx, struct gda_qp *qp,
 			const struct gda_qp_create *cmd)
 {
@@ -355,7 +355,7 @@ static int gda_qp_build(struct gda_ctx *ctx, struct gda_qp *qp,
 	if (ret)
 		return ret;
 	qp->polled = cmd->flags & GDA_QP_POLLED;
-	qp->end.queue = &qp->eqp;
+	qp->end.queue = &qp->engine_qp;
 	qp->end.nonce = get_random_u64();
 	ret = gda_qp_alloc_memory(ctx, qp, cmd->sq_depth);
 	if (ret)
@@ -384,7 +384,7 @@ struct gda_object *gda_qp_create(struct gda_ctx *ctx, struct gda_qp_create *cmd)
 	ret = gda_qp_borrow(ctx, qp, cmd);
 	if (ret)
 		goto err_free;
-	ret = gda_ctx_enter(ctx);
+	ret = gda_ctx_lock(ctx);
 	if (ret)
 		goto err_free;
 	ret = gda_qp_build(ctx, qp, cmd);
@@ -395,11 +395,11 @@ struct gda_object *gda_qp_create(struct gda_ctx *ctx, struct gda_qp_create *cmd)
 		gda_object_discard(&qp->obj);
 	else
 		gda_qp_answer(qp, cmd);
-	gda_ctx_leave(ctx);
+	gda_ctx_unlock(ctx);
 	return ret ? ERR_PTR(ret) : &qp->obj;
 
 err_leave:
-	gda_ctx_leave(ctx);
+	gda_ctx_unlock(ctx);
 err_free:
 	gda_qp_free_memory(qp);
 	kfree(qp);
@@ -432,6 +432,6 @@ int gda_qp_query(struct gda_ctx *ctx, struct gda_qp_query *cmd)
 
 	if (!qp)
 		return -ENOENT;
-	gda_control_query_qp(&qp->eqp, cmd);
+	gda_control_query_qp(&qp->engine_qp, cmd);
 	return 0;
 }

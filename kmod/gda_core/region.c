@@ -5,7 +5,8 @@
  * A region has a cookie from creation until it is revoked; both the revocation and a
  * lookup by cookie, which takes a reference, hold map_lock. Cookies go round: one is
  * not used again soon, so that a stale one finds nothing. Its object holds one reference
- * and so does every VMA. Revoking ends all mappings at once and for ever; the pages go with the last
+ * and so does every VMA. Revoking ends all mappings at once and for ever; the pages go with the
+ * last
  * reference. They are ordinary, write-back cached pages that a driver may pin: then
  * the page outlives even the region.
  *
@@ -59,9 +60,9 @@ static void gda_region_free(struct kref *ref)
 	kvfree(region);
 }
 
-/* The caller owns the first reference. @cells: of a doorbell page, else NULL. */
+/* The caller owns the first reference. @db_page: of a doorbell page, else NULL. */
 struct gda_region *gda_region_create(struct gda_ctx *ctx, unsigned int npages, u32 map,
-				     struct gda_cells *cells)
+				     struct gda_db_page *db_page)
 {
 	struct gda_region *region;
 	int ret;
@@ -72,7 +73,7 @@ struct gda_region *gda_region_create(struct gda_ctx *ctx, unsigned int npages, u
 	kref_init(&region->ref);
 	region->ctx = ctx;
 	region->map = map;
-	region->cells = cells;
+	region->db_page = db_page;
 	gda_stat_add(GDA_STAT_REGIONS, 1);
 	ret = gda_memlock_charge(&region->charge, npages);
 	if (!ret)
@@ -81,8 +82,8 @@ struct gda_region *gda_region_create(struct gda_ctx *ctx, unsigned int npages, u
 	if (ret)
 		goto err_put;
 	/* from here on mmap finds it, whether its cookie was told or guessed */
-	if (cells)
-		cells->region = region;
+	if (db_page)
+		db_page->region = region;
 	ret = xa_alloc_cyclic(&ctx->regions, &region->id, region, GDA_COOKIE_IDS,
 			      &ctx->next_region, GFP_KERNEL_ACCOUNT);
 	ret = gda_cyclic_error(ret);
@@ -101,7 +102,7 @@ void gda_region_revoke_locked(struct gda_region *region)
 
 	lockdep_assert_held(&ctx->map_lock);
 	region->revoked = true;
-	region->cells = NULL;
+	region->db_page = NULL;
 	xa_erase(&ctx->regions, region->id);
 	unmap_mapping_range(ctx->inode->i_mapping, gda_region_cookie(region),
 			    gda_region_bytes(region), 1);

@@ -55,7 +55,7 @@ static void gda_worker_snapshot(unsigned long *to, const unsigned long *from, un
 }
 
 /* No more visits: others wait for the end. Of one that was started, see gda_worker_wait(). */
-static bool gda_worker_ends(const struct gda_ctx *ctx)
+static bool gda_worker_stopping(const struct gda_ctx *ctx)
 {
 	return READ_ONCE(ctx->worker.stopped);
 }
@@ -65,18 +65,18 @@ static void gda_worker_signal(struct gda_ctx *ctx)
 {
 	unsigned int n;
 
-	for (n = gda_events_noted(ctx); unlikely(n) && !gda_worker_ends(ctx); n--) {
+	for (n = gda_events_noted(ctx); unlikely(n) && !gda_worker_stopping(ctx); n--) {
 		gda_event_signal(ctx);
 		cond_resched_tasks_rcu_qs();
 	}
 }
 
-static bool gda_worker_serve(struct gda_cells *cells, unsigned int slot)
+static bool gda_worker_serve(struct gda_db_page *db_page, unsigned int slot)
 {
-	struct gda_qp *qp = READ_ONCE(cells->qps[slot]);
+	struct gda_qp *qp = READ_ONCE(db_page->qps[slot]);
 
 	return qp && gda_qp_pending(qp) &&
-	       gda_engine_visit(&qp->eqp, GDA_VISIT_WQES, GDA_VISIT_BYTES);
+	       gda_engine_visit(&qp->engine_qp, GDA_VISIT_WQES, GDA_VISIT_BYTES);
 }
 
 /*
@@ -86,15 +86,15 @@ static bool gda_worker_serve(struct gda_cells *cells, unsigned int slot)
  * not depend on how many there are, and work of one that was idle is found after
  * GDA_CELLS / GDA_SWEEP visits. A worker without work looks at all.
  */
-static void gda_worker_choose(struct gda_cells *cells, bool all, unsigned long *look)
+static void gda_worker_choose(struct gda_db_page *db_page, bool all, unsigned long *look)
 {
-	unsigned int slot = all ? 0 : cells->cursor;
+	unsigned int slot = all ? 0 : db_page->cursor;
 	DECLARE_BITMAP(others, GDA_CELLS);
 	unsigned int n = GDA_CELLS;
 
-	gda_worker_snapshot(look, cells->used, GDA_CELLS);
-	bitmap_andnot(others, look, cells->busy, GDA_CELLS);
-	bitmap_and(look, look, cells->busy, GDA_CELLS);
+	gda_worker_snapshot(look, db_page->used, GDA_CELLS);
+	bitmap_andnot(others, look, db_page->busy, GDA_CELLS);
+	bitmap_and(look, look, db_page->busy, GDA_CELLS);
 	if (!all)
 		n = GDA_SWEEP * max_t(unsigned int, bitmap_weight(look, GDA_CELLS), 1);
 	for (; n && slot < GDA_CELLS; n--) {
@@ -102,25 +102,25 @@ static void gda_worker_choose(struct gda_cells *cells, bool all, unsigned long *
 		if (slot < GDA_CELLS)
 			__set_bit(slot++, look);
 	}
-	cells->cursor = slot;
+	db_page->cursor = slot;
 	if (slot < GDA_CELLS)
 		return;
-	cells->cursor = 0;
-	bitmap_copy(cells->busy, cells->fresh, GDA_CELLS);
-	bitmap_zero(cells->fresh, GDA_CELLS);
+	db_page->cursor = 0;
+	bitmap_copy(db_page->busy, db_page->fresh, GDA_CELLS);
+	bitmap_zero(db_page->fresh, GDA_CELLS);
 }
 
 /* Serve the first queue from @slot on that has work. Return: whether one had. */
-static bool gda_worker_serve_next(struct gda_cells *cells, const unsigned long *look,
+static bool gda_worker_serve_next(struct gda_db_page *db_page, const unsigned long *look,
 				  unsigned int *slot)
 {
 	unsigned int i = *slot;
 
 	for_each_set_bit_from(i, look, GDA_CELLS) {
-		if (!gda_worker_serve(cells, i))
+		if (!gda_worker_serve(db_page, i))
 			continue;
-		__set_bit(i, cells->busy);
-		__set_bit(i, cells->fresh);
+		__set_bit(i, db_page->busy);
+		__set_bit(i, db_page->fresh);
 		*slot = i + 1;
 		return true;
 	}
@@ -137,17 +137,17 @@ static bool gda_worker_scan(struct gda_ctx *ctx, unsigned int page, bool all)
 	for (;;) {
 		int idx = gda_read_lock();
 		/* pairs with smp_store_release in gda_cell_alloc() */
-		struct gda_cells *cells = smp_load_acquire(&ctx->db[page]);
+		struct gda_db_page *db_page = smp_load_acquire(&ctx->db[page]);
 		bool served = false;
 
-		if (cells && !chosen)
-			gda_worker_choose(cells, all, look);
+		if (db_page && !chosen)
+			gda_worker_choose(db_page, all, look);
 		chosen = true;
-		if (cells)
-			served = gda_worker_serve_next(cells, look, &slot);
+		if (db_page)
+			served = gda_worker_serve_next(db_page, look, &slot);
 		gda_read_unlock(idx);
 		gda_worker_signal(ctx);
-		if (!served || gda_worker_ends(ctx))
+		if (!served || gda_worker_stopping(ctx))
 			return progress;
 		progress = true;
 		/* a busy worker is never idle otherwise: RCU tasks wait for this */
@@ -162,18 +162,18 @@ static bool gda_worker_age(struct gda_ctx *ctx, unsigned int page, bool progress
 	bool expired = false;
 	int idx = gda_read_lock();
 	/* pairs with smp_store_release in gda_cell_alloc() */
-	struct gda_cells *cells = smp_load_acquire(&ctx->db[page]);
+	struct gda_db_page *db_page = smp_load_acquire(&ctx->db[page]);
 
-	if (cells && progress) {
-		WRITE_ONCE(cells->paced, false);
-		WRITE_ONCE(cells->silent_since, pass->now);
-	} else if (cells) {
+	if (db_page && progress) {
+		WRITE_ONCE(db_page->paced, false);
+		WRITE_ONCE(db_page->silent_since, pass->now);
+	} else if (db_page) {
 		/* a fault may have set @silent_since past @now */
-		s64 silent = pass->now - READ_ONCE(cells->silent_since);
+		s64 silent = pass->now - READ_ONCE(db_page->silent_since);
 
 		expired = silent >= gda_idle_us * 1000LL;
 	}
-	pass->eager |= cells && !READ_ONCE(cells->paced);
+	pass->eager |= db_page && !READ_ONCE(db_page->paced);
 	gda_read_unlock(idx);
 	return expired;
 }
@@ -187,7 +187,7 @@ static void gda_worker_pass(struct gda_ctx *ctx, struct gda_pass *pass)
 	for_each_set_bit(page, active, GDA_CELL_PAGES) {
 		bool progress;
 
-		if (gda_worker_ends(ctx))
+		if (gda_worker_stopping(ctx))
 			return;
 		progress = gda_worker_scan(ctx, page, pass->all);
 		pass->active = true;
@@ -201,8 +201,8 @@ static bool gda_worker_pending(struct gda_ctx *ctx, unsigned int page)
 {
 	int idx = gda_read_lock();
 	/* as in gda_worker_scan() */
-	struct gda_cells *cells = smp_load_acquire(&ctx->db[page]);
-	bool pending = cells && gda_doorbell_pending(cells);
+	struct gda_db_page *db_page = smp_load_acquire(&ctx->db[page]);
+	bool pending = db_page && gda_doorbell_pending(db_page);
 
 	gda_read_unlock(idx);
 	return pending;
@@ -257,7 +257,7 @@ static void gda_worker_sleep(struct gda_ctx *ctx)
 	/* pairs with wake_up_process() after a page, the kick, an event or the stop was set */
 	set_current_state(TASK_IDLE);
 	gda_worker_snapshot(active, ctx->active, GDA_CELL_PAGES);
-	if (!gda_worker_ends(ctx) && !test_bit(GDA_WORKER_KICK, &ctx->worker.flags) &&
+	if (!gda_worker_stopping(ctx) && !test_bit(GDA_WORKER_KICK, &ctx->worker.flags) &&
 	    !gda_events_noted(ctx) && bitmap_empty(active, GDA_CELL_PAGES))
 		gda_worker_schedule(ctx);
 	__set_current_state(TASK_RUNNING);
@@ -283,7 +283,7 @@ static void gda_worker_pace(const struct gda_ctx *ctx, const struct gda_pass *pa
 }
 
 /* What a new worker is told; on the stack of who makes it and waits. */
-struct gda_worker_birth {
+struct gda_worker_create_args {
 	struct gda_ctx *ctx;
 	struct task_struct *owner;
 	struct completion done;
@@ -305,13 +305,13 @@ static void gda_worker_unlimit(struct task_struct *task)
  * cgroups: the owner's CPU limit could stop the owner there, and everybody with it. That
  * limit is the worker's from the midst of it on.
  */
-static struct gda_ctx *gda_worker_born(struct gda_worker_birth *birth)
+static struct gda_ctx *gda_worker_created(struct gda_worker_create_args *args)
 {
-	struct gda_ctx *ctx = birth->ctx;
+	struct gda_ctx *ctx = args->ctx;
 
 	gda_worker_unlimit(current);
-	birth->ret = cgroup_attach_task_all(birth->owner, current);
-	complete(&birth->done);
+	args->ret = cgroup_attach_task_all(args->owner, current);
+	complete(&args->done);
 	sched_set_normal(current, 0);
 	return ctx;
 }
@@ -334,12 +334,12 @@ static bool gda_worker_wait(struct gda_ctx *ctx)
 
 static int gda_worker_main(void *data)
 {
-	struct gda_ctx *ctx = gda_worker_born(data);
+	struct gda_ctx *ctx = gda_worker_created(data);
 	bool found = false;
 
 	if (!gda_worker_wait(ctx))
 		return 0;
-	while (!gda_worker_ends(ctx)) {
+	while (!gda_worker_stopping(ctx)) {
 		struct gda_pass pass = { .now = ktime_get_ns(), .all = !found };
 
 		if (test_and_clear_bit(GDA_WORKER_KICK, &ctx->worker.flags) ||
@@ -365,17 +365,17 @@ static int gda_worker_main(void *data)
 /* A thread for @ctx that does not work yet, charged to the caller's cgroups. */
 struct task_struct *gda_worker_create(struct gda_ctx *ctx)
 {
-	struct gda_worker_birth birth = { .ctx = ctx, .owner = current };
+	struct gda_worker_create_args args = { .ctx = ctx, .owner = current };
 	struct task_struct *task;
 
-	init_completion(&birth.done);
-	task = kthread_run(gda_worker_main, &birth, "gda/%u", ctx->id);
+	init_completion(&args.done);
+	task = kthread_run(gda_worker_main, &args, "gda/%u", ctx->id);
 	if (IS_ERR(task))
 		return task;
-	wait_for_completion(&birth.done);
-	if (birth.ret) {
+	wait_for_completion(&args.done);
+	if (args.ret) {
 		kthread_stop(task);
-		return ERR_PTR(birth.ret);
+		return ERR_PTR(args.ret);
 	}
 	return task;
 }

@@ -106,7 +106,7 @@ static void gda_comm_hub_fail(struct gda_comm_hub *hub, int err)
 }
 
 /* A rank is gone, or counts as gone; its connection ends unless it only was too late. */
-static void gda_comm_hub_lose(struct gda_comm_hub *hub, struct gda_comm_member *m, int state)
+static void gda_comm_hub_lost(struct gda_comm_hub *hub, struct gda_comm_member *m, int state)
 {
 	struct gda_comm_frame frame = {
 		.kind = GDA_COMM_STATE,
@@ -136,7 +136,7 @@ static void gda_comm_hub_expire(struct gda_comm_hub *hub)
 
 	for (rank = 0; rank < hub->nranks; rank++)
 		if (!hub->members[rank].came)
-			gda_comm_hub_lose(hub, &hub->members[rank], -ETIMEDOUT);
+			gda_comm_hub_lost(hub, &hub->members[rank], -ETIMEDOUT);
 	gda_comm_hub_fail(hub, -ETIMEDOUT);
 }
 
@@ -216,9 +216,9 @@ static void gda_comm_member_frame(struct gda_comm_hub *hub, struct gda_comm_memb
 	if (f->kind == GDA_COMM_GATHER)
 		gda_comm_hub_gather(hub, m, f, payload);
 	else if (f->kind == GDA_COMM_BYE)
-		gda_comm_hub_lose(hub, m, -ESHUTDOWN);
+		gda_comm_hub_lost(hub, m, -ESHUTDOWN);
 	else
-		gda_comm_hub_lose(hub, m, -ECONNRESET);
+		gda_comm_hub_lost(hub, m, -ECONNRESET);
 }
 
 static void gda_comm_member_read(struct gda_comm_hub *hub, struct gda_comm_member *m)
@@ -237,7 +237,7 @@ static void gda_comm_member_read(struct gda_comm_hub *hub, struct gda_comm_membe
 			gda_comm_frame_drop(&m->in, &f);
 	}
 	if (m->fd >= 0 && (end || ret < 0))
-		gda_comm_hub_lose(hub, m, -ECONNRESET);
+		gda_comm_hub_lost(hub, m, -ECONNRESET);
 }
 
 static void gda_comm_guest_close(struct gda_comm_guest *g)
@@ -431,7 +431,7 @@ static void gda_comm_hub_serve(struct gda_comm_hub *hub)
 			continue;
 		if (members[i].revents & POLLOUT &&
 		    gda_comm_buffer_flush(&m->out, m->fd))
-			gda_comm_hub_lose(hub, m, -ECONNRESET);
+			gda_comm_hub_lost(hub, m, -ECONNRESET);
 		else if (members[i].revents)
 			gda_comm_member_read(hub, m);
 	}

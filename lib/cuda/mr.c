@@ -89,7 +89,7 @@ static int gda_cuda_mr_inproc(struct gda_cuda *cuda, const struct gda_mr_reg_use
 			      struct gda_mr *m)
 {
 	struct gda_mr_reg_user cmd = *arg;
-	int err = gda_inproc_mr_reg_far(cuda->ctx->device, &cmd);
+	int err = gda_inproc_mr_reg_no_cpu(cuda->ctx->device, &cmd);
 
 	if (err)
 		return err;

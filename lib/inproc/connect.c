@@ -10,9 +10,9 @@
 
 #define GDA_INPROC_MAGIC	0x49414447	/* "GDAI": no address of the kernel's */
 
-void gda_host_kick(struct gda_eqp *q)
+void gda_host_kick(struct gda_engine_qp *q)
 {
-	struct gda_inproc_qp *qp = gda_inproc_of(q, struct gda_inproc_qp, eqp);
+	struct gda_inproc_qp *qp = gda_inproc_of(q, struct gda_inproc_qp, engine_qp);
 
 	gda_inproc_kick(qp->obj.ctx, qp->slot);
 }
@@ -49,7 +49,7 @@ void gda_inproc_qp_disconnect(struct gda_inproc_qp *qp)
 {
 	pthread_mutex_lock(&gda_inproc.lock);
 	pthread_mutex_lock(&gda_inproc.peer_lock);
-	qp->dead_leaf = gda_inproc_table_erase(&gda_inproc.qps, qp->eqp.qpn);
+	qp->dead_leaf = gda_inproc_table_erase(&gda_inproc.qps, qp->engine_qp.qpn);
 	gda_endpoint_disconnect(&qp->end);
 	pthread_mutex_unlock(&gda_inproc.peer_lock);
 	pthread_mutex_unlock(&gda_inproc.lock);

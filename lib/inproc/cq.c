@@ -34,10 +34,10 @@ static int gda_inproc_cq_memory(struct gda_inproc_context *ctx, struct gda_inpro
 
 	if (err)
 		return err;
-	cq->ecq.entries = cq->region->addr;
-	cq->ecq.depth = cmd->depth;
-	cq->ecq.collapsed = cmd->flags & GDA_CQ_COLLAPSED;
-	if (!cq->ecq.collapsed) {
+	cq->engine_cq.entries = cq->region->addr;
+	cq->engine_cq.depth = cmd->depth;
+	cq->engine_cq.collapsed = cmd->flags & GDA_CQ_COLLAPSED;
+	if (!cq->engine_cq.collapsed) {
 		err = gda_inproc_cell_create(ctx, GDA_INPROC_RECORD, &cq->rec);
 		if (err) {
 			gda_inproc_region_destroy(ctx, cq->region);
@@ -45,9 +45,9 @@ static int gda_inproc_cq_memory(struct gda_inproc_context *ctx, struct gda_inpro
 		}
 		/* not looked at, and there for whoever stores to it */
 		if (!(cmd->flags & GDA_CQ_IGNORE_OVERRUN))
-			cq->ecq.consumer = cq->rec.addr;
+			cq->engine_cq.consumer = cq->rec.addr;
 	}
-	gda_cq_init(&cq->ecq);
+	gda_cq_init(&cq->engine_cq);
 	return 0;
 }
 

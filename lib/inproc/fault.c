@@ -33,7 +33,7 @@ static struct sigaction *gda_inproc_before_of(int sig)
 
 static bool gda_inproc_mr_covers(const struct gda_inproc_mr *mr, u64 addr)
 {
-	return mr && !(READ_ONCE(mr->mem.state) & GDA_MEM_FAR) &&
+	return mr && !(READ_ONCE(mr->mem.state) & GDA_MEM_NO_CPU) &&
 	       addr - (uintptr_t)mr->addr < mr->mem.size;
 }
 
@@ -120,7 +120,7 @@ void gda_inproc_fault_init(void)
 
 void gda_inproc_fault(struct gda_inproc_guard *guard)
 {
-	struct gda_eqp *q = &guard->qp->eqp;
+	struct gda_engine_qp *q = &guard->qp->engine_qp;
 	u8 syndrome = guard->key == q->work.remote.key ? GDA_MLX5_SYND_REMOTE_OP :
 							 GDA_MLX5_SYND_LOCAL_PROT;
 

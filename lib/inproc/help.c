@@ -129,7 +129,7 @@ static bool gda_inproc_help_one(struct gda_inproc_qp *qp, unsigned int polls,
 	u32 turn = READ_ONCE(qp->turn);
 
 	/* a copier's are only its worker's */
-	if (unlikely(qp->far))
+	if (unlikely(qp->async))
 		return false;
 	if (turn == GDA_INPROC_MINE && gda_inproc_help_ask(polls, what))
 		__atomic_compare_exchange_n(&qp->turn, &turn, GDA_INPROC_ASKED, false,

@@ -14,16 +14,16 @@
  * The peer is set before this queue becomes ready, and only while both are; but it
  * may not be ready itself yet, so only one that failed counts as gone.
  */
-struct gda_eqp *gda_host_peer(const struct gda_eqp *q)
+struct gda_engine_qp *gda_host_peer(const struct gda_engine_qp *q)
 {
-	const struct gda_inproc_qp *qp = gda_inproc_of(q, struct gda_inproc_qp, eqp);
+	const struct gda_inproc_qp *qp = gda_inproc_of(q, struct gda_inproc_qp, engine_qp);
 	/* pairs with the release that names the peer */
-	struct gda_eqp *peer = smp_load_acquire(&qp->end.peer_queue);
+	struct gda_engine_qp *peer = smp_load_acquire(&qp->end.peer_queue);
 
 	return peer && READ_ONCE(peer->state) != GDA_QP_ERROR ? peer : NULL;
 }
 
-const struct gda_mem *gda_host_mem(const struct gda_eqp *q, u32 key)
+const struct gda_mem *gda_host_mem(const struct gda_engine_qp *q, u32 key)
 {
 	(void)q;		/* there is one device */
 	return gda_inproc_table_find(&gda_inproc.keys, key >> 8);
@@ -58,21 +58,21 @@ static u32 gda_inproc_events(const struct gda_completion *c)
 	return GDA_CQ_ARM;
 }
 
-void gda_host_delay(struct gda_eqp *q, u32 ns)
+void gda_host_delay(struct gda_engine_qp *q, u32 ns)
 {
-	struct gda_inproc_qp *qp = gda_inproc_of(q, struct gda_inproc_qp, eqp);
+	struct gda_inproc_qp *qp = gda_inproc_of(q, struct gda_inproc_qp, engine_qp);
 
 	qp->rnr_until = gda_inproc_now() + ns;
 	qp->aside = true;
 }
 
-void gda_host_event(struct gda_ecq *ecq, const struct gda_completion *c)
+void gda_host_event(struct gda_engine_cq *engine_cq, const struct gda_completion *c)
 {
 	struct gda_inproc_cq *cq;
 
-	if (!ecq->entries)
-		ecq = gda_inproc_far_cq(ecq);
-	cq = gda_inproc_of(ecq, struct gda_inproc_cq, ecq);
+	if (!engine_cq->entries)
+		engine_cq = gda_inproc_async_cq(engine_cq);
+	cq = gda_inproc_of(engine_cq, struct gda_inproc_cq, engine_cq);
 	pthread_mutex_lock(&cq->lock);
 	if (cq->armed & gda_inproc_events(c)) {
 		cq->armed = 0;
@@ -82,25 +82,25 @@ void gda_host_event(struct gda_ecq *ecq, const struct gda_completion *c)
 }
 
 /* The word that is stored last, which pollers load with acquire order. */
-static void gda_inproc_push_seen(const struct gda_ecq *ecq)
+static void gda_inproc_push_seen(const struct gda_engine_cq *engine_cq)
 {
-	const struct gda_mlx5_cqe *cqe = ecq->entries;
+	const struct gda_mlx5_cqe *cqe = engine_cq->entries;
 
-	gda_race_release(&cqe[ecq->producer & (ecq->depth - 1)].wqe_counter);
+	gda_race_release(&cqe[engine_cq->producer & (engine_cq->depth - 1)].wqe_counter);
 }
 
-bool gda_host_push(struct gda_ecq *ecq, const struct gda_completion *c)
+bool gda_host_push(struct gda_engine_cq *engine_cq, const struct gda_completion *c)
 {
-	struct gda_inproc_cq *cq = gda_inproc_of(ecq, struct gda_inproc_cq, ecq);
+	struct gda_inproc_cq *cq = gda_inproc_of(engine_cq, struct gda_inproc_cq, engine_cq);
 	bool pushed;
 
-	if (unlikely(!ecq->entries))
-		return gda_inproc_far_push(ecq, c);
+	if (unlikely(!engine_cq->entries))
+		return gda_inproc_async_push(engine_cq, c);
 	pthread_mutex_lock(&cq->lock);
-	gda_inproc_push_seen(ecq);
-	pushed = gda_cq_push(ecq, c);
+	gda_inproc_push_seen(engine_cq);
+	pushed = gda_cq_push(engine_cq, c);
 	/* an overflow is an event too: there is nothing else to wait for */
-	if ((pushed || ecq->failed) && unlikely(cq->armed & gda_inproc_events(c))) {
+	if ((pushed || engine_cq->failed) && unlikely(cq->armed & gda_inproc_events(c))) {
 		cq->armed = 0;
 		gda_inproc_signal(cq->event);
 	}

@@ -193,7 +193,7 @@ struct gda_inproc_worker {
 	bool kicked;			/* under @lock */
 	/* the worker's own */
 	struct gda_inproc_guard guard;
-	struct gda_inproc_far *far;	/* with work in flight */
+	struct gda_inproc_async *async;	/* with work in flight */
 	bool found;			/* the last pass found work */
 	bool lent;			/* this pass left a queue to its helper */
 	bool owns;			/* a queue may be GDA_INPROC_MINE */
@@ -301,7 +301,7 @@ void gda_inproc_context_destroy(struct gda_inproc_context *ctx);
 
 struct gda_inproc_cq {
 	struct gda_inproc_object obj;
-	struct gda_ecq ecq;		/* under @lock once a QP uses it */
+	struct gda_engine_cq engine_cq;		/* under @lock once a QP uses it */
 	pthread_mutex_t lock;
 	u32 cqn;
 	struct gda_inproc_region *region;
@@ -323,7 +323,7 @@ struct gda_inproc_count {
 int gda_inproc_counter_create(struct gda_inproc_context *ctx,
 			      struct gda_counter_create *cmd);
 
-/* far.c - queues whose work somebody else carries out, while the worker goes on */
+/* async_copy.c - queues whose work somebody else carries out, while the worker goes on */
 
 struct gda_inproc_copier;
 
@@ -371,30 +371,30 @@ struct gda_inproc_copier {
  * Have a QP executed by @copier, which is gone with the QP. Before the first post.
  * Return: 0; -ENOENT; -EBUSY it has one; -EINVAL a far CQ that is not collapsed; -ENOMEM.
  */
-int gda_inproc_far_attach(struct gda_inproc_context *ctx, u32 handle,
-			  struct gda_inproc_copier *copier);
-void gda_inproc_far_free(struct gda_inproc_far *far);
+int gda_inproc_async_attach(struct gda_inproc_context *ctx, u32 handle,
+			    struct gda_inproc_copier *copier);
+void gda_inproc_async_free(struct gda_inproc_async *async);
 /* As gda_engine_visit(). Return: whether there was work, or is any in flight. */
-bool gda_inproc_far_visit(struct gda_inproc_worker *w, struct gda_inproc_far *far, u32 wqes,
-			  u32 bytes);
+bool gda_inproc_async_visit(struct gda_inproc_worker *w, struct gda_inproc_async *async, u32 wqes,
+			    u32 bytes);
 /* Complete what is done of all queues of @w. */
-void gda_inproc_far_poll(struct gda_inproc_worker *w);
+void gda_inproc_async_poll(struct gda_inproc_worker *w);
 /* Wait until nothing is in flight. */
-void gda_inproc_far_drain(struct gda_inproc_worker *w);
+void gda_inproc_async_drain(struct gda_inproc_worker *w);
 /* gda_host_push() to the CQ that stands for the real one. */
-bool gda_inproc_far_push(struct gda_ecq *ecq, const struct gda_completion *c);
+bool gda_inproc_async_push(struct gda_engine_cq *engine_cq, const struct gda_completion *c);
 /* The real one. */
-struct gda_ecq *gda_inproc_far_cq(struct gda_ecq *ecq);
+struct gda_engine_cq *gda_inproc_async_cq(struct gda_engine_cq *engine_cq);
 
 /* qp.c */
 
 struct gda_inproc_qp {
-	struct gda_eqp eqp;		/* of whose turn it is, but for state and fail */
+	struct gda_engine_qp engine_qp;		/* of whose turn it is, but for state and fail */
 	/* who waits looks at it often: not in a line of what the engine stores to */
 	u32 turn __attribute__((aligned(128)));	/* atomic: enum gda_inproc_turn */
 	u32 helps;			/* visits by helpers; written while HELD */
 	u32 seen_helps;			/* the worker's: @helps when it looked last */
-	struct gda_inproc_far *far;	/* or NULL */
+	struct gda_inproc_async *async;	/* or NULL */
 	struct gda_inproc_object obj;
 	struct gda_inproc_cq *cq;
 	struct gda_inproc_cq *recv_cq;	/* or NULL, as the counters */
@@ -435,7 +435,7 @@ struct gda_inproc_mr {
 
 int gda_inproc_mr_reg(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cmd);
 /* The same of memory that only copiers reach: cmd->addr is theirs. Takes ctx->lock. */
-int gda_inproc_mr_reg_far(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cmd);
+int gda_inproc_mr_reg_no_cpu(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cmd);
 int gda_inproc_mr_query(struct gda_inproc_context *ctx, struct gda_mr_query *cmd);
 
 #endif /* GDA_INPROC_H */

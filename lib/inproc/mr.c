@@ -8,7 +8,7 @@
  * the rights it needs; from then on that is up to the program. A queue whose work names
  * memory that is unmapped while it is registered fails (fault.c).
  *
- * Memory that no CPU reaches (GDA_MEM_FAR) is registered by whoever can tell that it is
+ * Memory that no CPU reaches (GDA_MEM_NO_CPU) is registered by whoever can tell that it is
  * there, and copied by the copiers of the queues that name it.
  */
 #define _GNU_SOURCE
@@ -93,7 +93,7 @@ static int gda_inproc_mr_create(struct gda_inproc_context *ctx, struct gda_mr_re
 
 	if (!err)
 		err = gda_inproc_object_room(ctx, GDA_INPROC_MR);
-	if (!err && !(state & GDA_MEM_FAR))
+	if (!err && !(state & GDA_MEM_NO_CPU))
 		err = gda_inproc_mapped(cmd->addr, cmd->addr + cmd->length,
 					cmd->access & GDA_ACCESS_LOCAL_WRITE);
 	if (err)
@@ -129,13 +129,13 @@ int gda_inproc_mr_reg(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cm
 	return gda_inproc_mr_create(ctx, cmd, GDA_MR_LIVE);
 }
 
-int gda_inproc_mr_reg_far(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cmd)
+int gda_inproc_mr_reg_no_cpu(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cmd)
 {
 	int err = gda_inproc_enter(ctx);
 
 	if (err)
 		return err;
-	err = gda_inproc_mr_create(ctx, cmd, GDA_MR_LIVE | GDA_MEM_FAR);
+	err = gda_inproc_mr_create(ctx, cmd, GDA_MR_LIVE | GDA_MEM_NO_CPU);
 	pthread_mutex_unlock(&ctx->lock);
 	return err;
 }
@@ -177,7 +177,7 @@ int gda_inproc_mr_query(struct gda_inproc_context *ctx, struct gda_mr_query *cmd
 	mr = gda_inproc_of(obj, struct gda_inproc_mr, obj);
 	cmd->key = mr->mem.key;
 	cmd->kind = GDA_KIND_USER;
-	cmd->state = READ_ONCE(mr->mem.state) & ~GDA_MEM_FAR;
+	cmd->state = READ_ONCE(mr->mem.state) & ~GDA_MEM_NO_CPU;
 	cmd->access = mr->mem.access;
 	cmd->iova = mr->mem.iova;
 	cmd->length = mr->mem.size;

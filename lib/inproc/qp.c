@@ -27,9 +27,9 @@ static int gda_inproc_qp_find_used(struct gda_inproc_context *ctx,
 		qp->sent = gda_inproc_of(sent, struct gda_inproc_count, obj);
 	if (recv)
 		qp->recv = gda_inproc_of(recv, struct gda_inproc_count, obj);
-	if (qp->recv_cq && qp->recv_cq->ecq.collapsed)
+	if (qp->recv_cq && qp->recv_cq->engine_cq.collapsed)
 		return -EINVAL;
-	return qp->cq->ecq.collapsed && cq->users ? -EBUSY : 0;
+	return qp->cq->engine_cq.collapsed && cq->users ? -EBUSY : 0;
 }
 
 /* Count the QP in (@n 1) or out (@n -1) at everything it uses. */
@@ -93,14 +93,14 @@ static void gda_inproc_qp_init_engine(struct gda_inproc_context *ctx,
 				      struct gda_inproc_qp *qp,
 				      const struct gda_qp_create *cmd)
 {
-	struct gda_eqp *q = &qp->eqp;
+	struct gda_engine_qp *q = &qp->engine_qp;
 
 	q->dialect = &gda_dialect_mlx5;
 	q->sq = qp->sq->addr;
 	q->dbrec = qp->rec.addr;
 	q->db = qp->db.addr;
-	q->cq = &qp->cq->ecq;
-	q->recv_cq = qp->recv_cq ? &qp->recv_cq->ecq : NULL;
+	q->cq = &qp->cq->engine_cq;
+	q->recv_cq = qp->recv_cq ? &qp->recv_cq->engine_cq : NULL;
 	q->sent = qp->sent ? qp->sent->cell.addr : NULL;
 	q->recv = qp->recv ? qp->recv->cell.addr : NULL;
 	q->pd = ctx;
@@ -118,7 +118,7 @@ static int gda_inproc_qp_number(struct gda_inproc_qp *qp)
 	int err;
 
 	pthread_mutex_lock(&gda_inproc.lock);
-	err = gda_inproc_table_reserve(&gda_inproc.qps, &qp->eqp.qpn);
+	err = gda_inproc_table_reserve(&gda_inproc.qps, &qp->engine_qp.qpn);
 	pthread_mutex_unlock(&gda_inproc.lock);
 	return err;
 }
@@ -155,7 +155,7 @@ static void gda_inproc_qp_publish(struct gda_inproc_context *ctx, struct gda_inp
 		__atomic_fetch_add(&ctx->npolled, 1, __ATOMIC_RELAXED);
 	gda_inproc_qp_link(qp, slot);
 	pthread_mutex_lock(&gda_inproc.peer_lock);
-	gda_inproc_table_publish(&gda_inproc.qps, qp->eqp.qpn, qp);
+	gda_inproc_table_publish(&gda_inproc.qps, qp->engine_qp.qpn, qp);
 	pthread_mutex_unlock(&gda_inproc.peer_lock);
 	gda_inproc_kick(ctx, slot);
 }
@@ -175,7 +175,7 @@ static void gda_inproc_qp_free(struct gda_inproc_object *obj)
 {
 	struct gda_inproc_qp *qp = gda_inproc_of(obj, struct gda_inproc_qp, obj);
 
-	gda_inproc_far_free(qp->far);
+	gda_inproc_async_free(qp->async);
 	gda_inproc_qp_memory_free(obj->ctx, qp);
 	gda_inproc_qp_use(qp, -1U);
 	free(qp->dead_leaf);
@@ -191,7 +191,7 @@ const struct gda_inproc_object_ops gda_inproc_qp_ops = {
 static void gda_inproc_qp_respond(const struct gda_inproc_qp *qp, struct gda_qp_create *cmd)
 {
 	cmd->handle = qp->obj.handle;
-	cmd->qpn = qp->eqp.qpn;
+	cmd->qpn = qp->engine_qp.qpn;
 	gda_inproc_region_info(qp->sq, 0, &cmd->sq);
 	gda_inproc_cell_info(&qp->rec, &cmd->dbrec);
 	gda_inproc_cell_info(&qp->db, &cmd->db);
@@ -221,7 +221,7 @@ int gda_inproc_qp_create(struct gda_inproc_context *ctx, struct gda_qp_create *c
 		goto err_memory;
 	gda_inproc_qp_init_engine(ctx, qp, cmd);
 	gda_inproc_qp_use(qp, 1);
-	qp->end.queue = &qp->eqp;
+	qp->end.queue = &qp->engine_qp;
 	qp->end.nonce = gda_inproc_random();
 	qp->polled = cmd->flags & GDA_QP_POLLED;
 	gda_inproc_object_add(ctx, &qp->obj, GDA_INPROC_QP);
@@ -265,6 +265,6 @@ int gda_inproc_qp_query(struct gda_inproc_context *ctx, struct gda_qp_query *cmd
 	qp = gda_inproc_qp_find(ctx, cmd->handle);
 	if (!qp)
 		return -ENOENT;
-	gda_control_query_qp(&qp->eqp, cmd);
+	gda_control_query_qp(&qp->engine_qp, cmd);
 	return 0;
 }

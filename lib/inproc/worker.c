@@ -18,7 +18,7 @@
  * So the first work after a silence waits an eighth of it at most, plus what the
  * system takes to wake a thread, and never much longer than GDA_INPROC_SLEEP_NS.
  *
- * A queue that a copier executes (far.c) may have work in flight when its visit ends:
+ * A queue that a copier executes (async_copy.c) may have work in flight when its visit ends:
  * the worker then looks at it in every pass, and neither sleeps nor is quiescent anew
  * before that is done.
  *
@@ -75,7 +75,7 @@ static void gda_inproc_quiescent(struct gda_inproc_worker *w)
 
 	if (likely(grace == w->acked))
 		return;
-	gda_inproc_far_drain(w);
+	gda_inproc_async_drain(w);
 	/* pairs with gda_inproc_passed(): what was found before is not used any more */
 	smp_store_release(&w->acked, grace);
 }
@@ -83,30 +83,30 @@ static void gda_inproc_quiescent(struct gda_inproc_worker *w)
 /* Is it not yet time for a queue that is set aside, unless it is to fail? */
 static bool gda_inproc_too_early(struct gda_inproc_qp *qp)
 {
-	if (qp->rnr_until && !READ_ONCE(qp->eqp.fail) && gda_inproc_now() < qp->rnr_until)
+	if (qp->rnr_until && !READ_ONCE(qp->engine_qp.fail) && gda_inproc_now() < qp->rnr_until)
 		return true;
 	qp->rnr_until = 0;
-	qp->aside = qp->far;
+	qp->aside = qp->async;
 	return false;
 }
 
 bool gda_inproc_visit_engine(struct gda_inproc_qp *qp)
 {
-	gda_race_acquire(&qp->eqp.dbrec[1]);
+	gda_race_acquire(&qp->engine_qp.dbrec[1]);
 	if (unlikely(qp->aside) && gda_inproc_too_early(qp))
 		return false;
-	return gda_engine_visit(&qp->eqp, GDA_INPROC_VISIT_WQES, GDA_INPROC_VISIT_BYTES);
+	return gda_engine_visit(&qp->engine_qp, GDA_INPROC_VISIT_WQES, GDA_INPROC_VISIT_BYTES);
 }
 
 static bool gda_inproc_visit(struct gda_inproc_worker *w, struct gda_inproc_qp *qp)
 {
 	w->guard.qp = qp;
-	if (likely(!qp->far))
+	if (likely(!qp->async))
 		return gda_inproc_visit_engine(qp);
 	if (gda_inproc_too_early(qp))
 		return false;
-	gda_race_acquire(&qp->eqp.dbrec[1]);
-	return gda_inproc_far_visit(w, qp->far, GDA_INPROC_VISIT_WQES,
+	gda_race_acquire(&qp->engine_qp.dbrec[1]);
+	return gda_inproc_async_visit(w, qp->async, GDA_INPROC_VISIT_WQES,
 				    GDA_INPROC_VISIT_BYTES);
 }
 
@@ -220,11 +220,11 @@ static bool gda_inproc_sweep(struct gda_inproc_worker *w, u32 nslots, u32 n)
 static bool gda_inproc_pass(struct gda_inproc_worker *w)
 {
 	u32 nslots = READ_ONCE(w->ctx->nslots);
-	bool progress = w->far;
+	bool progress = w->async;
 	u32 i, nbusy = 0;
 
 	if (unlikely(progress))
-		gda_inproc_far_poll(w);
+		gda_inproc_async_poll(w);
 
 	for (i = 0; i * 64 < nslots; i++) {
 		u64 bits = w->busy[i];
@@ -344,7 +344,7 @@ static noinline void gda_inproc_worker_loop(struct gda_inproc_worker *w)
 		else if (gda_inproc_rest(w, gda_inproc_now() - since))
 			since = 0;
 	}
-	gda_inproc_far_drain(w);
+	gda_inproc_async_drain(w);
 	gda_race_show();
 	pthread_mutex_lock(&w->lock);
 	w->asleep = true;

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include "gda_internal.h"
 
-static int gda_counter_make(struct gda_context *ctx, struct gda_count **count)
+static int gda_counter_make(struct gda_context *ctx, struct gda_counter **count)
 {
 	struct gda_counter_create arg = { .size = sizeof(arg) };
-	struct gda_count *c = calloc(1, sizeof(*c));
+	struct gda_counter *c = calloc(1, sizeof(*c));
 	int err;
 
 	if (!c)
@@ -32,7 +32,7 @@ err_free:
 	return err;
 }
 
-GDA_EXPORT int gda_counter_create(struct gda_context *ctx, struct gda_count **count)
+GDA_EXPORT int gda_counter_create(struct gda_context *ctx, struct gda_counter **count)
 {
 	int err = gda_counter_make(ctx, count);
 
@@ -41,7 +41,7 @@ GDA_EXPORT int gda_counter_create(struct gda_context *ctx, struct gda_count **co
 	return gda_called(err, "gda_counter_create", "fd %d", ctx->fd);
 }
 
-GDA_EXPORT int gda_counter_destroy(struct gda_count *count)
+GDA_EXPORT int gda_counter_destroy(struct gda_counter *count)
 {
 	uint32_t handle;
 	int err;
@@ -57,7 +57,7 @@ GDA_EXPORT int gda_counter_destroy(struct gda_count *count)
 	return gda_called(err, "gda_counter_destroy", "counter %u", handle);
 }
 
-GDA_EXPORT const struct gda_counter *gda_counter_memory(const struct gda_count *count)
+GDA_EXPORT const struct gda_counter_mem *gda_counter_memory(const struct gda_counter *count)
 {
 	return count->memory;
 }

@@ -13,7 +13,7 @@
 #include <gda/cuda.h>
 #include <gda/fastpath.h>
 #include <gda/gda.h>
-#include <gda/masked.h>
+#include <gda/masked_atomic.h>
 #include <gda/ring.h>
 #include "gda_internal.h"
 

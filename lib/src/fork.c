@@ -36,20 +36,20 @@ static struct {
 	uint32_t dbrec;
 	uint32_t record;
 	uint32_t abort;
-} gda_orphanage;
+} gda_disassociated;
 
-static void gda_orphanage_init(void)
+static void gda_disassociate_init(void)
 {
-	struct gda_mlx5_err_cqe *failed = &gda_orphanage.failed;
+	struct gda_mlx5_err_cqe *failed = &gda_disassociated.failed;
 
-	memset(&gda_orphanage.none, 0xff, sizeof(gda_orphanage.none));
+	memset(&gda_disassociated.none, 0xff, sizeof(gda_disassociated.none));
 	memset(failed, 0, sizeof(*failed));
 	failed->first_syndrome = GDA_MLX5_SYND_LOCAL_QP_OP;
 	failed->first_vendor = GDA_MLX5_VENDOR_FORK;
 	failed->vendor_err_synd = GDA_MLX5_VENDOR_FORK;
 	failed->syndrome = GDA_MLX5_SYND_LOCAL_QP_OP;
 	failed->op_own = GDA_MLX5_CQE_REQ_ERR << 4;
-	gda_orphanage.abort = 1;
+	gda_disassociated.abort = 1;
 }
 
 /*
@@ -57,7 +57,7 @@ static void gda_orphanage_init(void)
  * words are the child's own anyway. What was known to be done stays done; if the queue had
  * not failed, it has now, at the first index that was not.
  */
-static void gda_view_orphan(struct gda_view *v)
+static void gda_view_disassociate(struct gda_view *v)
 {
 	if (v->error_index == GDA_NO_ERROR) {
 		v->error_index = v->completed;
@@ -69,18 +69,18 @@ static void gda_view_orphan(struct gda_view *v)
 	v->deferred = 0;
 	v->flushed = 0;
 	v->sq = 0;
-	v->dbrec = (uintptr_t)&gda_orphanage.dbrec;
-	v->db = (uintptr_t)&gda_orphanage.db;
-	v->cq = (uintptr_t)&gda_orphanage.none;
-	v->abort = (uintptr_t)&gda_orphanage.abort;
+	v->dbrec = (uintptr_t)&gda_disassociated.dbrec;
+	v->db = (uintptr_t)&gda_disassociated.db;
+	v->cq = (uintptr_t)&gda_disassociated.none;
+	v->abort = (uintptr_t)&gda_disassociated.abort;
 	v->owner = 0;
 	v->caps &= ~GDA_VIEW_RING;
 }
 
-static void gda_cq_view_orphan(struct gda_cq_view *v)
+static void gda_cq_view_disassociate(struct gda_cq_view *v)
 {
-	v->entries = (uintptr_t)&gda_orphanage.failed;
-	v->record = (uintptr_t)&gda_orphanage.record;
+	v->entries = (uintptr_t)&gda_disassociated.failed;
+	v->record = (uintptr_t)&gda_disassociated.record;
 	v->mask = 0;
 	v->next = 0;
 	v->error = EIO;
@@ -113,14 +113,14 @@ static void gda_fork_child(void)
 	struct gda_cq *cq;
 
 	gda_generation++;
-	gda_orphanage_init();
+	gda_disassociate_init();
 	for (ctx = gda_contexts; ctx; ctx = ctx->next) {
 		for (qp = ctx->qps; qp; qp = qp->next)
 			if (qp->has_view)
-				gda_view_orphan(&qp->view);
+				gda_view_disassociate(&qp->view);
 		for (cq = ctx->cqs; cq; cq = cq->next)
 			if (cq->entries && cq->record)
-				gda_cq_view_orphan(&cq->view);
+				gda_cq_view_disassociate(&cq->view);
 	}
 	gda_fork_parent();
 }

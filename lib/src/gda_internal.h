@@ -114,7 +114,7 @@ struct gda_qp {
 	uint8_t cell[64] __attribute__((aligned(64)));
 };
 
-struct gda_count {
+struct gda_counter {
 	struct gda_context *ctx;
 	struct gda_region *region;
 	void *memory;

@@ -141,7 +141,7 @@ GDA_EXPORT int gda_cq_export(struct gda_cq *cq, uint32_t type, struct gda_export
 			  "gda_cq_export", "CQ %u, type %u", cq->handle, type);
 }
 
-GDA_EXPORT int gda_counter_export(struct gda_count *count, struct gda_exported *exported)
+GDA_EXPORT int gda_counter_export(struct gda_counter *count, struct gda_exported *exported)
 {
 	return gda_called(gda_region_export(count->ctx, "counter", count->handle,
 					    GDA_REGION_COUNTER, exported),

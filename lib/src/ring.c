@@ -120,7 +120,7 @@ GDA_EXPORT void gda_view_ask(struct gda_view *v)
 	gda_store_release64(&v->error_index, query.error_index);
 }
 
-GDA_EXPORT int gda_cq_take(struct gda_cq_view *cq, struct gda_cq_entry *entry, size_t size)
+GDA_EXPORT int gda_cq_reserve(struct gda_cq_view *cq, struct gda_cq_entry *entry, size_t size)
 {
 	struct gda_credits *c = &((struct gda_cq *)(uintptr_t)cq->owner)->credits;
 	struct gda_cq_entry ours = { .size = (uint32_t)size };

@@ -36,7 +36,7 @@ table() {
 	shift
 	{
 		printf '#include <stddef.h>\n#include <stdio.h>\n'
-		printf '#include <gda/%s.h>\n' cuda gda comm fastpath chunk masked ring
+		printf '#include <gda/%s.h>\n' cuda gda comm fastpath chunk masked_atomic ring
 		echo 'int main(void) {'
 		cat "$frozen"/gda/{view,gda,fastpath,chunk,ring,cuda,comm}.h |
 			perl -0pe 's{/\*.*?\*/}{}gs; s{\(\*(\w+)\)\(.*?\);}{$1;}gs;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
  * GPU memory in work requests of the in-process device, without a GPU: lib/cuda and the
- * queues with a copier (lib/inproc/far.c) on a driver that copies when it likes
+ * queues with a copier (lib/inproc/async_copy.c) on a driver that copies when it likes
  * (fake.c). A CPU posts, as a kernel would.
  */
 #include <pthread.h>
-#include "end.h"
+#include "pair.h"
 
 /* A detector of races sees one in a plain store that is polled. */
 #ifdef __SANITIZE_THREAD__

@@ -399,7 +399,7 @@ TEST(mlx5dv_reads_random_completions)
 {
 	struct th_rand r = { 4 };
 	u8 entry[64] __attribute__((aligned(64)));
-	struct gda_ecq cq = { .entries = entry, .depth = 1, .collapsed = true };
+	struct gda_engine_cq cq = { .entries = entry, .depth = 1, .collapsed = true };
 	u32 i, bad = 0;
 
 	if (!dv_present())

@@ -144,7 +144,7 @@ TEST(I_12_I_13_engine_and_rule)
 }
 
 /* DOCA's and UCX's ways to widen the counter agree with the engine's index. */
-TEST(I_13_widening)
+TEST(I_13_unwrap)
 {
 	struct th_rand r = { 14 };
 	u32 i, bad = 0;

@@ -329,14 +329,14 @@ u64 th_first_error(const struct th_qp *qp)
 
 /* The engine's callbacks. */
 
-struct gda_eqp *gda_host_peer(const struct gda_eqp *q)
+struct gda_engine_qp *gda_host_peer(const struct gda_engine_qp *q)
 {
 	struct th_qp *peer = th_of(q, struct th_qp, q)->peer;
 
 	return peer && READ_ONCE(peer->q.state) != GDA_QP_ERROR ? &peer->q : NULL;
 }
 
-const struct gda_mem *gda_host_mem(const struct gda_eqp *q, u32 key)
+const struct gda_mem *gda_host_mem(const struct gda_engine_qp *q, u32 key)
 {
 	const struct th_qp *qp = th_of(q, struct th_qp, q);
 	u32 i = key >> 8;
@@ -358,7 +358,7 @@ u32 gda_host_span(const struct gda_mem *mem, u64 off, u32 len, void **ptr)
 	return min(len, size - in);
 }
 
-void gda_host_delay(struct gda_eqp *q, u32 ns)
+void gda_host_delay(struct gda_engine_qp *q, u32 ns)
 {
 	struct th_qp *qp = th_of(q, struct th_qp, q);
 
@@ -366,14 +366,14 @@ void gda_host_delay(struct gda_eqp *q, u32 ns)
 	qp->delays++;
 }
 
-void gda_host_event(struct gda_ecq *cq, const struct gda_completion *c)
+void gda_host_event(struct gda_engine_cq *cq, const struct gda_completion *c)
 {
 	struct th_qp *qp = th_of(cq, struct th_qp, cq);
 
 	qp->events += c->solicited || c->status.syndrome;
 }
 
-bool gda_host_push(struct gda_ecq *cq, const struct gda_completion *c)
+bool gda_host_push(struct gda_engine_cq *cq, const struct gda_completion *c)
 {
 	struct th_qp *qp = th_of(cq, struct th_qp, cq);
 

@@ -28,10 +28,10 @@ struct th_dev {
 };
 
 struct th_qp {
-	struct gda_eqp q;
-	struct gda_ecq cq;
-	struct gda_counter sent;
-	struct gda_counter recv;
+	struct gda_engine_qp q;
+	struct gda_engine_cq cq;
+	struct gda_counter_mem sent;
+	struct gda_counter_mem recv;
 	struct th_dev *dev;
 	struct th_qp *peer;	/* NULL: gone */
 	u64 next;		/* poster's index */

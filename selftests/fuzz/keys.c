@@ -191,7 +191,7 @@ static void reg(uint8_t what)
 	while (taken(want))
 		want = (want + 1) % NUMBERS;
 	cmd.access = (what >> 4 & GDA_ACCESS_ALL) | GDA_ACCESS_LOCAL_WRITE;
-	HOLDS(!gda_inproc_mr_reg_far(ctx[owner]->device, &cmd));
+	HOLDS(!gda_inproc_mr_reg_no_cpu(ctx[owner]->device, &cmd));
 	HOLDS(cmd.key >> 8 == want);
 	mrs[nmrs++] = (struct mr) { cmd.key, cmd.handle, owner, cmd.access };
 }
@@ -216,7 +216,7 @@ static void use(uint32_t key)
 
 		for (uint32_t i = 0; i < nmrs; i++)
 			if (mrs[i].key == key && mrs[i].owner == owner)
-				want = GDA_ACCESS_FAR;
+				want = GDA_ACCESS_NO_CPU;
 		HOLDS(gda_access_check(gda_host_mem(NULL, key), ctx[owner]->device, &range,
 				       0) == want);
 	}

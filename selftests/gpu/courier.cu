@@ -12,7 +12,7 @@
 
 #define POSTERS		96
 #define AGAIN		64U	/* puts of each in the second and in the third part */
-#define CAPS		GDA_VIEW_NEAR
+#define CAPS		GDA_VIEW_SQ_ON_GPU
 
 /* Words behind those of the bench: who has come how far. */
 enum { MET = 128, COURIERS = 160 };

@@ -170,7 +170,7 @@ static void queue_open(struct queue *q, uint64_t timeout_ns)
 	v.qpn_be = gda_mlx5_doorbell(0, QPN);
 	v.timeout_ns = timeout_ns;
 	v.abort = (uintptr_t)&q->v->abort_word;
-	v.caps = GDA_VIEW_NEAR;
+	v.caps = GDA_VIEW_SQ_ON_GPU;
 	v.error_index = GDA_NO_ERROR;
 	poke(q->v, &v, sizeof(v));
 }

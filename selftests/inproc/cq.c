@@ -10,7 +10,7 @@
 struct hand_counter {
 	struct gda_counter_create create;
 	struct gda_region *region;
-	const struct gda_counter *counter;
+	const struct gda_counter_mem *counter;
 };
 
 static int hand_counter_open(struct gda_context *ctx, struct hand_counter *c)

@@ -3,7 +3,7 @@
  * Every operation of the fast path moves exactly the bytes it names: against a model,
  * between two contexts and in one, in both sharing modes, in batches of all sizes.
  */
-#include <gda/masked.h>
+#include <gda/masked_atomic.h>
 #include "suite.h"
 
 #define LEN	(3U << 20)

@@ -6,7 +6,7 @@
  */
 #include <pthread.h>
 #include <sys/wait.h>
-#include <gda/masked.h>
+#include <gda/masked_atomic.h>
 #include <gda/ring.h>
 #include "suite.h"
 

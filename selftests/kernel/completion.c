@@ -265,7 +265,7 @@ TEST_F(completion, counters)
 	struct gda_qp_create cmd = {
 		.size = sizeof(cmd), .dialect = GDA_DIALECT_MLX5, .sq_depth = 64,
 	};
-	const volatile struct gda_counter *count[2];
+	const volatile struct gda_counter_mem *count[2];
 	struct gda_cq_create cq;
 	struct t_mr mr, bad;
 	struct t_qp qp;

@@ -5,7 +5,7 @@
  */
 #include <gda/chunk.h>
 #include <gda/gda.h>
-#include <gda/masked.h>
+#include <gda/masked_atomic.h>
 #include <gda/ring.h>
 
 #ifndef KERNEL

@@ -34,7 +34,7 @@ check() {
 	fi
 }
 
-for h in gda barrier view queue fastpath chunk wide masked ring; do
+for h in gda barrier view queue fastpath chunk multi_slot masked_atomic ring; do
 	echo "#include <gda/$h.h>" >"$tmp/$h.c"
 	cp "$tmp/$h.c" "$tmp/$h.cc"
 done
@@ -71,7 +71,7 @@ flags() { # COMPILER SUFFIX
 		"gda_put_chunked(v, m, 1, m, 2, 3, F)"; do
 		cat >"$tmp/flag.$2" <<-EOT
 			#include <gda/chunk.h>
-			#include <gda/masked.h>
+			#include <gda/masked_atomic.h>
 			int64_t f(struct gda_view *v, struct gda_chunk_map *m, char *p, unsigned int n);
 			int64_t f(struct gda_view *v, struct gda_chunk_map *m, char *p, unsigned int n)
 			{
@@ -120,7 +120,7 @@ readme() {
 }
 
 echo 1..21
-for h in gda barrier view queue fastpath chunk wide masked ring; do
+for h in gda barrier view queue fastpath chunk multi_slot masked_atomic ring; do
 	check "gda/$h.h alone" gcc -std=gnu11 "${include[@]}" "${warn[@]}" -fsyntax-only "$tmp/$h.c"
 done
 check "C11, strict" pedantic gcc c -std=c11

@@ -11,9 +11,9 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <gda/masked.h>
+#include <gda/masked_atomic.h>
 #include "kselftest_harness.h"
-#include "side.h"
+#include "pair.h"
 
 FIXTURE(device) {
 	struct side a, b;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "kselftest_harness.h"
-#include "side.h"
+#include "pair.h"
 
 #define SLOTS	64
 
@@ -81,7 +81,7 @@ TEST_F(dmabuf, put_to_what_was_exported)
 /* What is read only stays so, whatever is asked for. */
 TEST_F(dmabuf, M3_rights_of_an_export)
 {
-	struct gda_count *count;
+	struct gda_counter *count;
 	struct gda_exported e = { .size = sizeof(e) };
 	struct gda_mr *mr;
 

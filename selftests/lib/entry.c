@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <gda/masked.h>
+#include <gda/masked_atomic.h>
 #include "fake_nic.h"
 #include "kselftest_harness.h"
 

@@ -272,7 +272,7 @@ static void *wide_main(void *arg)
 }
 
 /* Who loses the race for slots to another poster is not told that the ring is full. */
-TEST(I_05_wide_is_refused_only_if_full)
+TEST(I_05_multi_slot_is_refused_only_if_full)
 {
 	struct fake_queue *q = fake_queue_new(WIDE_DEPTH);
 	struct poster p[4];

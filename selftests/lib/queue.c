@@ -374,8 +374,8 @@ TEST(I_10_every_order_of_publication)
 	fake_queue_free(o.q);
 }
 
-/* I-10: DeepEP takes a lock for this; here the headship is parked where it stopped. */
-TEST(I_10_headship_waits_at_the_first_unwritten_slot)
+/* I-10: DeepEP takes a lock for this; here the combining role is parked where it stopped. */
+TEST(I_10_combiner_waits_at_the_first_unwritten_slot)
 {
 	struct fake_queue *q = fake_queue_new(8);
 	unsigned int flags = 0;

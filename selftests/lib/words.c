@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <gda/ring.h>
 #include "kselftest_harness.h"
-#include "side.h"
+#include "pair.h"
 
 FIXTURE(words) {
 	struct side a, b;
@@ -47,7 +47,7 @@ TEST_F(words, create_qp)
 	struct gda_context *ctx = self->a.ctx;
 	struct gda_cq_attr collapsed = { .size = sizeof(collapsed), .flags = GDA_CQ_COLLAPSED };
 	struct gda_qp_attr attr = { .size = sizeof(attr), .sq_depth = 17 };
-	struct gda_count *count;
+	struct gda_counter *count;
 	struct gda_cq *cq;
 	struct gda_qp *qp, *other;
 

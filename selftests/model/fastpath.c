@@ -50,9 +50,9 @@ enum broken {
 	NONE,
 	RESERVE_NOT_ATOMIC,	/* two producers can get one slot */
 	FULL_OFF_BY_ONE,	/* one slot more than there is */
-	READY_NOT_ATOMIC,	/* marking a slot ready can overlook the headship */
-	PARK_UNCHECKED,		/* parking the headship can overwrite "ready" */
-	RING_AFTER_PARK,	/* the doorbell leaves after the headship */
+	READY_NOT_ATOMIC,	/* marking a slot ready can overlook the combining role */
+	PARK_UNCHECKED,		/* parking the combining role can overwrite "ready" */
+	RING_AFTER_PARK,	/* the doorbell leaves after the combining role */
 	PUBLISH_BEFORE_WRITE,	/* the entry is finished after it was published */
 	DEFER_NEVER_RINGS,	/* nobody flushes */
 	COUNTER_NOT_WIDENED,	/* high bits of the consumer index are the poster's */
@@ -65,8 +65,8 @@ static const char *const break_names[BREAKS] = {
 	[RESERVE_NOT_ATOMIC] = "reservation is not atomic",
 	[FULL_OFF_BY_ONE] = "ring is full one slot late",
 	[READY_NOT_ATOMIC] = "slot is marked without looking",
-	[PARK_UNCHECKED] = "headship is parked without looking",
-	[RING_AFTER_PARK] = "doorbell after the headship",
+	[PARK_UNCHECKED] = "combining role is parked without looking",
+	[RING_AFTER_PARK] = "doorbell after the combining role",
 	[PUBLISH_BEFORE_WRITE] = "published before it is written",
 	[DEFER_NEVER_RINGS] = "deferred posts are not flushed",
 	[COUNTER_NOT_WIDENED] = "completions counted in the poster's lap of 2^16",
@@ -89,8 +89,8 @@ static struct {
 	uint8_t cqe[64] __attribute__((aligned(64)));
 	uint64_t word[PRODUCERS];
 	uint64_t old[PRODUCERS];
-	struct gda_ecq cq;
-	struct gda_eqp q;
+	struct gda_engine_cq cq;
+	struct gda_engine_qp q;
 	unsigned int has_posted;	/* producers, a bit each */
 	uint64_t late_db[PRODUCERS];	/* RING_AFTER_PARK: held back; 0: none */
 } s;
@@ -273,13 +273,13 @@ void model_engine_load(const void *p)
 	detail("engine loads", p);
 }
 
-struct gda_eqp *gda_host_peer(const struct gda_eqp *q)
+struct gda_engine_qp *gda_host_peer(const struct gda_engine_qp *q)
 {
 	(void)q;
 	return &s.q;
 }
 
-const struct gda_mem *gda_host_mem(const struct gda_eqp *q, u32 key)
+const struct gda_mem *gda_host_mem(const struct gda_engine_qp *q, u32 key)
 {
 	(void)q;
 	return key == KEY ? &mem : NULL;
@@ -292,25 +292,25 @@ u32 gda_host_span(const struct gda_mem *m, u64 off, u32 len, void **ptr)
 	return len;
 }
 
-void gda_host_delay(struct gda_eqp *q, u32 ns)
+void gda_host_delay(struct gda_engine_qp *q, u32 ns)
 {
 	(void)q;
 	(void)ns;
 }
 
-void gda_host_event(struct gda_ecq *cq, const struct gda_completion *c)
+void gda_host_event(struct gda_engine_cq *cq, const struct gda_completion *c)
 {
 	(void)cq;
 	(void)c;
 }
 
-bool gda_host_push(struct gda_ecq *cq, const struct gda_completion *c)
+bool gda_host_push(struct gda_engine_cq *cq, const struct gda_completion *c)
 {
 	return gda_cq_push(cq, c);
 }
 
 /* An entry is taken once: what is read a second time is no entry. */
-static struct gda_status decode(const struct gda_eqp *q, u32 avail, struct gda_work *work)
+static struct gda_status decode(const struct gda_engine_qp *q, u32 avail, struct gda_work *work)
 {
 	struct gda_status st;
 
@@ -440,9 +440,9 @@ static void init(void)
 	s.db = gda_mlx5_doorbell(start, QPN);
 	s.dbrec[1] = gda_mlx5_dbrec(start);
 	memset(s.sq, 0xee, sizeof(s.sq));
-	s.cq = (struct gda_ecq){ .entries = s.cqe, .depth = 1, .collapsed = true };
+	s.cq = (struct gda_engine_cq){ .entries = s.cqe, .depth = 1, .collapsed = true };
 	gda_cq_init(&s.cq);
-	s.q = (struct gda_eqp){
+	s.q = (struct gda_engine_qp){
 		.dialect = &dialect, .sq = s.sq, .dbrec = s.dbrec, .db = &s.db, .cq = &s.cq,
 		.pd = &mem, .depth = DEPTH, .qpn = QPN, .state = GDA_QP_READY,
 	};

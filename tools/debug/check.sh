@@ -104,7 +104,7 @@ in_order() {
 		n=${t#build/} n=${n#selftests/} end=0
 		case $n in
 		kernel/fail_nth) end=1 ;;
-		kernel32/*|kernel/idle|kernel/keys|kernel/quiet) end=2 ;;
+		kernel32/*|kernel/idle|kernel/keys|kernel/klog) end=2 ;;
 		kernel/range|kernel/ring|kernel/wqe) end=2 ;;
 		esac
 		awk -v n="$n" -v t="$t" -v end=$end '$1 == n { l = $2 }

@@ -29,7 +29,8 @@ typedef void (*bench_launch)(const struct bench_args &, dim3, dim3, cudaStream_t
 template <enum bench_mode mode, enum bench_test test, bool lazy>
 static void bench_run(const struct bench_args &a, dim3 grid, dim3 block, cudaStream_t s)
 {
-	bench_kernel<mode, test, GDA_VIEW_NEAR | (lazy ? GDA_VIEW_LAZY : 0)><<<grid, block, 0, s>>>(a);
+	bench_kernel<mode, test, GDA_VIEW_SQ_ON_GPU | (lazy ? GDA_VIEW_DB_UNORDERED : 0)>
+		<<<grid, block, 0, s>>>(a);
 	CUDA(cudaGetLastError());
 }
 
@@ -147,7 +148,7 @@ static void queue_make(struct bench_machine *m, const struct bench_row &r, uint3
 	v->qpn_be = gda_mlx5_doorbell(0, v->qpn);
 	v->timeout_ns = 2000000000U;
 	v->abort = (uintptr_t)&at->abort_word;
-	v->caps = GDA_VIEW_NEAR | (r.lazy ? GDA_VIEW_LAZY : 0);
+	v->caps = GDA_VIEW_SQ_ON_GPU | (r.lazy ? GDA_VIEW_DB_UNORDERED : 0);
 	v->error_index = GDA_NO_ERROR;
 	*q = { sq, (uint32_t *)(record + 4), (uint64_t *)db,
 	       (uint32_t *)(cq + offsetof(struct gda_mlx5_cqe, wqe_counter)), r.depth, v->qpn };

@@ -271,7 +271,7 @@ static __global__ void floor_issue(char *sq, uint64_t *db, struct bench_args a, 
 
 /*
  * What a thread pays that posts to a queue as if others did, too, in this order and with
- * nothing between: a slot, an entry, a release, the headship, of which it must know in the
+ * nothing between: a slot, an entry, a release, the combining role, of which it must know in the
  * end whether somebody has missed it, the record, a release, the doorbell, a release, and
  * a word for who rings next.
  */
@@ -292,10 +292,10 @@ static __global__ void floor_shared(char *sq, uint64_t *db, struct bench_args a,
 		gda_fence_gpu();
 		x = gda_gpu_xor64_relaxed(words + 32, 0);
 		gda_gpu_store64(words + 16, index);
-		gda_release(GDA_VIEW_NEAR);
+		gda_release(GDA_VIEW_SQ_ON_GPU);
 		asm volatile("st.mmio.relaxed.sys.global.u64 [%0], %1;"
 			     ::"l"(db), "l"(index) : "memory");
-		gda_release(GDA_VIEW_NEAR);
+		gda_release(GDA_VIEW_SQ_ON_GPU);
 		gda_gpu_store64(words + 48, index);
 	}
 	a.cycles[0] = clock64() - c0;

@@ -27,7 +27,7 @@ shift $((OPTIND - 1))
 [ ${#kvers[@]} -gt 0 ] || kvers=(6.12 6.1)
 names=("$@")
 [ ${#names[@]} -gt 0 ] ||
-	names=(revoke peer_memory queue killed kinds idle mmap_life removal teardown keys peer
+	names=(revoke peer_memory queue killed data_integrity idle mmap_life removal teardown keys peer
 	       completion ring signals module fair library kill)
 
 # Whole, and rounded up.

@@ -251,7 +251,7 @@ struct gda_destroy {
  *	write; first 8 bytes are the doorbell
  * @GDA_REGION_CQ: completion queue; read only unless %GDA_CQ_WRITABLE
  * @GDA_REGION_CQ_DBREC: consumer index record of a ring CQ, 8 bytes at the offset
- * @GDA_REGION_COUNTER: a counter, struct gda_counter at the offset; read only
+ * @GDA_REGION_COUNTER: a counter, struct gda_counter_mem at the offset; read only
  */
 enum gda_region_type {
 	GDA_REGION_SQ = 1,
@@ -465,14 +465,14 @@ struct gda_cq_event {
 #define GDA_IOC_CQ_EVENT	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_CQ_EVENT)
 
 /**
- * struct gda_counter - a completion counter in memory
+ * struct gda_counter_mem - a completion counter in memory
  * @value: successes, 64 bits, never wraps in practice
  * @errors: work requests that ended with an error or were flushed
  *
  * Moved by the executor, after what it reports is visible (load @value with acquire
  * order). It counts; it does not say which request completed.
  */
-struct gda_counter {
+struct gda_counter_mem {
 	__aligned_u64 value;
 	__aligned_u64 errors;
 };

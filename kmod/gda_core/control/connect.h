@@ -32,8 +32,8 @@
  * @nonce: random, part of the address
  */
 struct gda_endpoint {
-	struct gda_eqp *queue;
-	struct gda_eqp *peer_queue;
+	struct gda_engine_qp *queue;
+	struct gda_engine_qp *peer_queue;
 	struct gda_endpoint *peer;
 	struct gda_endpoint *requested_peer;
 	struct gda_endpoint *pending;
@@ -72,10 +72,10 @@ int gda_endpoint_connect(struct gda_endpoint *e, struct gda_endpoint *peer,
 /* The QP goes: its peer fails, and so do those that wait for it. */
 void gda_endpoint_disconnect(struct gda_endpoint *e);
 
-/* Have the executor fail the queue, whether it has work or not. @why: gda_eqp.fail */
+/* Have the executor fail the queue, whether it has work or not. @why: gda_engine_qp.fail */
 void gda_endpoint_fail(struct gda_endpoint *e, u32 why);
 
 /* The host's side: have the executor of @q visit it soon. */
-void gda_host_kick(struct gda_eqp *q);
+void gda_host_kick(struct gda_engine_qp *q);
 
 #endif /* GDA_CONTROL_CONNECT_H */

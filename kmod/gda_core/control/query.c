@@ -4,7 +4,7 @@
  */
 #include "query.h"
 
-void gda_control_query_qp(const struct gda_eqp *q, struct gda_qp_query *cmd)
+void gda_control_query_qp(const struct gda_engine_qp *q, struct gda_qp_query *cmd)
 {
 	/* pairs with the engine's release: a caller that sees the error sees the reason */
 	cmd->state = smp_load_acquire(&q->state);

@@ -8,6 +8,6 @@
 #include "engine.h"
 
 /* Fill in what @q is and how far it got, while its executor goes on. */
-void gda_control_query_qp(const struct gda_eqp *q, struct gda_qp_query *cmd);
+void gda_control_query_qp(const struct gda_engine_qp *q, struct gda_qp_query *cmd);
 
 #endif /* GDA_CONTROL_QUERY_H */

@@ -7,16 +7,16 @@
 #include "access.h"
 
 /* What is not simply live: far memory is as good, anything else is revoked. */
-static noinline u8 gda_access_far(const struct gda_mem *mem, const struct gda_sge *range,
-				  u32 access)
+static noinline u8 gda_access_no_cpu(const struct gda_mem *mem, const struct gda_sge *range,
+				     u32 access)
 {
-	if (READ_ONCE(mem->state) != (GDA_MR_LIVE | GDA_MEM_FAR))
+	if (READ_ONCE(mem->state) != (GDA_MR_LIVE | GDA_MEM_NO_CPU))
 		return GDA_MLX5_VENDOR_REVOKED;
 	if (!gda_access_granted(mem, access))
 		return GDA_MLX5_VENDOR_RIGHTS;
 	if (!gda_access_inside(mem, range->addr, range->len))
 		return GDA_MLX5_VENDOR_RANGE;
-	return GDA_ACCESS_FAR;
+	return GDA_ACCESS_NO_CPU;
 }
 
 u8 gda_access_check(const struct gda_mem *mem, const void *pd, const struct gda_sge *range,
@@ -25,7 +25,7 @@ u8 gda_access_check(const struct gda_mem *mem, const void *pd, const struct gda_
 	if (!gda_access_owned(mem, pd, range->key))
 		return GDA_MLX5_VENDOR_KEY;
 	if (!gda_access_live(mem))
-		return gda_access_far(mem, range, access);
+		return gda_access_no_cpu(mem, range, access);
 	if (!gda_access_granted(mem, access))
 		return GDA_MLX5_VENDOR_RIGHTS;
 	if (!gda_access_inside(mem, range->addr, range->len))

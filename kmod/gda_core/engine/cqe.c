@@ -45,7 +45,7 @@ static_assert(offsetof(struct gda_mlx5_err_cqe, vendor_err_synd) == 54);
 static_assert(offsetof(struct gda_mlx5_err_cqe, syndrome) == 55);
 static_assert(offsetof(struct gda_mlx5_err_cqe, s_wqe_opcode_qpn) == 56);
 
-void gda_cq_init(struct gda_ecq *cq)
+void gda_cq_init(struct gda_engine_cq *cq)
 {
 	u8 *entry = cq->entries;
 	u32 i;
@@ -64,7 +64,7 @@ void gda_cq_init(struct gda_ecq *cq)
 }
 
 /* Both counts modulo 2^24: a consumer index ahead of the producer is "full" too. */
-static bool gda_cq_full(const struct gda_ecq *cq)
+static bool gda_cq_full(const struct gda_engine_cq *cq)
 {
 	u32 consumer;
 
@@ -75,7 +75,7 @@ static bool gda_cq_full(const struct gda_ecq *cq)
 	return (((u32)cq->producer - consumer) & 0xffffff) >= cq->depth;
 }
 
-bool gda_cq_push(struct gda_ecq *cq, const struct gda_completion *c)
+bool gda_cq_push(struct gda_engine_cq *cq, const struct gda_completion *c)
 {
 	struct gda_cqe_words *cqe = cq->entries;
 	bool error = c->cqe_opcode >= GDA_MLX5_CQE_REQ_ERR;

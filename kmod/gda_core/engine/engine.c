@@ -15,7 +15,7 @@
  */
 #include "engine.h"
 
-void gda_engine_init(struct gda_eqp *q)
+void gda_engine_init(struct gda_engine_qp *q)
 {
 	const struct gda_completion none = {
 		.cqe_opcode = GDA_MLX5_CQE_REQ,
@@ -41,7 +41,7 @@ void gda_engine_init(struct gda_eqp *q)
 	q->first = none.status;
 }
 
-static void gda_engine_enter_error(struct gda_eqp *q, struct gda_status st)
+static void gda_engine_fail(struct gda_engine_qp *q, struct gda_status st)
 {
 	WRITE_ONCE(q->first_error, q->ci);
 	WRITE_ONCE(q->first.vendor, st.vendor);
@@ -54,7 +54,7 @@ static void gda_engine_enter_error(struct gda_eqp *q, struct gda_status st)
 	q->last.first_error = q->ci;
 }
 
-static void gda_engine_push(struct gda_eqp *q)
+static void gda_engine_push(struct gda_engine_qp *q)
 {
 	const struct gda_status full = { GDA_MLX5_SYND_LOCAL_QP_OP, GDA_MLX5_VENDOR_CQ };
 
@@ -66,11 +66,11 @@ static void gda_engine_push(struct gda_eqp *q)
 		return;
 	/* nobody can be told but by QP_QUERY; the engine goes on without */
 	if (READ_ONCE(q->state) != GDA_QP_ERROR)
-		gda_engine_enter_error(q, full);
+		gda_engine_fail(q, full);
 }
 
 /* q->last is filled; it is written now, or at the end of the visit. */
-static void gda_engine_complete(struct gda_eqp *q)
+static void gda_engine_complete(struct gda_engine_qp *q)
 {
 	if (q->cq->collapsed)
 		q->cqe_pending = true;
@@ -78,7 +78,7 @@ static void gda_engine_complete(struct gda_eqp *q)
 		gda_engine_push(q);
 }
 
-static void gda_engine_succeed(struct gda_eqp *q)
+static void gda_engine_succeed(struct gda_engine_qp *q)
 {
 	const struct gda_work *w = &q->work;
 
@@ -97,7 +97,7 @@ static void gda_engine_succeed(struct gda_eqp *q)
 }
 
 /* The work request at ci, decoded or not, gets an error completion. */
-static void gda_engine_report(struct gda_eqp *q, struct gda_status st)
+static void gda_engine_report(struct gda_engine_qp *q, struct gda_status st)
 {
 	q->busy = false;
 	if (q->sent && q->work.slots)
@@ -111,14 +111,14 @@ static void gda_engine_report(struct gda_eqp *q, struct gda_status st)
 }
 
 /* The work request at ci fails, and the queue with it. */
-static void gda_engine_fail_work(struct gda_eqp *q, struct gda_status st)
+static void gda_engine_fail_work(struct gda_engine_qp *q, struct gda_status st)
 {
-	gda_engine_enter_error(q, st);
+	gda_engine_fail(q, st);
 	gda_engine_report(q, st);
 }
 
 /* Learn how many slots the work request at ci fills: one where there is none to be read. */
-static void gda_engine_measure(struct gda_eqp *q)
+static void gda_engine_measure(struct gda_engine_qp *q)
 {
 	q->work.opcode = 0;
 	q->work.slots = 1;
@@ -132,7 +132,7 @@ static void gda_engine_measure(struct gda_eqp *q)
  * a request of a lap before or to none. So the next request to be published will take the
  * blame, and only the event tells now.
  */
-static void gda_engine_defer(struct gda_eqp *q, struct gda_status st)
+static void gda_engine_defer(struct gda_engine_qp *q, struct gda_status st)
 {
 	q->blame = true;
 	q->last.status = st;
@@ -144,7 +144,7 @@ static void gda_engine_defer(struct gda_eqp *q, struct gda_status st)
  * one, if any, takes the blame; else the slot that will be next is named, at once on a
  * collapsed CQ (see gda_poll() in gda/queue.h), which nobody reads entry by entry.
  */
-static void gda_engine_fail_queue(struct gda_eqp *q, struct gda_status st)
+static void gda_engine_fail_queue(struct gda_engine_qp *q, struct gda_status st)
 {
 	if (!q->busy) {
 		q->work.opcode = 0;
@@ -152,14 +152,14 @@ static void gda_engine_fail_queue(struct gda_eqp *q, struct gda_status st)
 		if (q->pi != q->ci)
 			gda_engine_measure(q);
 	}
-	gda_engine_enter_error(q, st);
+	gda_engine_fail(q, st);
 	if (q->work.slots || q->cq->collapsed)
 		gda_engine_report(q, st);
 	else
 		gda_engine_defer(q, st);
 }
 
-static void gda_engine_flush(struct gda_eqp *q)
+static void gda_engine_flush(struct gda_engine_qp *q)
 {
 	const struct gda_status flushed = { GDA_MLX5_SYND_WR_FLUSH, 0 };
 
@@ -174,7 +174,7 @@ static void gda_engine_flush(struct gda_eqp *q)
 }
 
 /* Begin or resume the work request at ci. */
-static void gda_engine_step(struct gda_eqp *q, struct gda_exec_scope *scope)
+static void gda_engine_step(struct gda_engine_qp *q, struct gda_exec_scope *scope)
 {
 	struct gda_status st;
 	int ret;
@@ -197,7 +197,7 @@ static void gda_engine_step(struct gda_eqp *q, struct gda_exec_scope *scope)
 }
 
 /* Does the host want the queue to fail, and why? */
-static struct gda_status gda_engine_asked(const struct gda_eqp *q)
+static struct gda_status gda_engine_asked(const struct gda_engine_qp *q)
 {
 	u32 fail = READ_ONCE(q->fail);
 	struct gda_status st = { (u8)fail, (u8)(fail >> 8) };
@@ -206,7 +206,7 @@ static struct gda_status gda_engine_asked(const struct gda_eqp *q)
 }
 
 /* Take new doorbells and requests of the host. Return: did the queue fail now? */
-static bool gda_engine_admit(struct gda_eqp *q, u32 state)
+static bool gda_engine_admit(struct gda_engine_qp *q, u32 state)
 {
 	struct gda_status asked = gda_engine_asked(q);
 	struct gda_status st = asked;
@@ -221,14 +221,14 @@ static bool gda_engine_admit(struct gda_eqp *q, u32 state)
 	return true;
 }
 
-u32 gda_engine_visit(struct gda_eqp *q, u32 wqes, u32 bytes)
+u32 gda_engine_visit(struct gda_engine_qp *q, u32 wqes, u32 bytes)
 {
 	u32 n = gda_engine_admit(q, READ_ONCE(q->state));
 	struct gda_exec_scope scope;
 
 	if (q->pi == q->ci && !n)
 		return 0;
-	gda_exec_enter(q, bytes, &scope);
+	gda_exec_begin(q, bytes, &scope);
 	while (q->pi != q->ci && n < wqes && q->bytes < scope.until) {
 		if (likely(READ_ONCE(q->state) == GDA_QP_READY))
 			gda_engine_step(q, &scope);
@@ -241,7 +241,7 @@ u32 gda_engine_visit(struct gda_eqp *q, u32 wqes, u32 bytes)
 	return n;
 }
 
-bool gda_engine_pending(const struct gda_eqp *q)
+bool gda_engine_pending(const struct gda_engine_qp *q)
 {
 	u32 state = READ_ONCE(q->state);
 	bool illegal, work;

@@ -85,11 +85,11 @@ struct gda_status {
 	u8 vendor;		/* enum gda_mlx5_vendor */
 };
 
-/* Of gda_eqp.fail: the peer is gone. */
+/* Of gda_engine_qp.fail: the peer is gone. */
 #define GDA_FAIL_PEER	((u32)GDA_MLX5_VENDOR_PEER << 8 | GDA_MLX5_SYND_RETRY_EXC)
 
 /* In gda_mem.state beside GDA_MR_LIVE: no CPU has a window into the memory. */
-#define GDA_MEM_FAR	0x100U
+#define GDA_MEM_NO_CPU	0x100U
 
 /*
  * What the engine needs to know of an MR. The host embeds it in its own object.
@@ -101,11 +101,11 @@ struct gda_mem {
 	u64 size;		/* bytes; iova + size - 1 does not wrap */
 	u32 key;
 	u32 access;		/* GDA_ACCESS_* */
-	u32 state;		/* enum gda_mr_state, perhaps GDA_MEM_FAR; READ_ONCE */
+	u32 state;		/* enum gda_mr_state, perhaps GDA_MEM_NO_CPU; READ_ONCE */
 };
 
 /* A completion queue as the engine sees it. Guarded by the host's CQ lock. */
-struct gda_ecq {
+struct gda_engine_cq {
 	void *entries;		/* written only */
 	u32 depth;		/* power of two; 1 and collapsed, or a ring */
 	bool collapsed;
@@ -129,7 +129,7 @@ struct gda_completion {
 };
 
 struct gda_dialect_ops;
-struct gda_far_ops;
+struct gda_async_ops;
 
 /*
  * A send queue and its progress. The host fills the first part before the first
@@ -137,16 +137,16 @@ struct gda_far_ops;
  * have set ERROR) and @fail (WRITE_ONCE) later; between two visits also @sq to NULL, with
  * @fail: its memory is gone, and slots are flushed unread. The rest is the engine's.
  */
-struct gda_eqp {
+struct gda_engine_qp {
 	const struct gda_dialect_ops *dialect;
 	const void *sq;			/* user-writable; or NULL, and @fail is set */
 	const __be32 *dbrec;		/* user-writable: [0] receive, [1] send */
 	const __be64 *db;		/* user-writable: doorbell cell */
-	struct gda_ecq *cq;
-	struct gda_ecq *recv_cq;	/* of immediates from the peer, or NULL */
-	struct gda_counter *sent;	/* ours completed, or NULL; shared, atomic adds */
-	struct gda_counter *recv;	/* the peer's arrived, or NULL; likewise */
-	const struct gda_far_ops *far;	/* how to reach GDA_MEM_FAR, or NULL */
+	struct gda_engine_cq *cq;
+	struct gda_engine_cq *recv_cq;	/* of immediates from the peer, or NULL */
+	struct gda_counter_mem *sent;	/* ours completed, or NULL; shared, atomic adds */
+	struct gda_counter_mem *recv;	/* the peer's arrived, or NULL; likewise */
+	const struct gda_async_ops *async;	/* how to reach GDA_MEM_NO_CPU, or NULL */
 	void *pd;
 	u32 depth;			/* slots, power of two */
 	u32 qpn;
@@ -185,7 +185,7 @@ struct gda_dialect_ops {
 	 * published, at least 1. On failure work->slots (1 to @avail) and
 	 * work->opcode are still valid, for the error completion.
 	 */
-	struct gda_status (*decode)(const struct gda_eqp *q, u32 avail,
+	struct gda_status (*decode)(const struct gda_engine_qp *q, u32 avail,
 				    struct gda_work *work);
 };
 
@@ -197,7 +197,7 @@ extern const struct gda_dialect_ops gda_dialect_mlx5;
  * gda_engine_init - prepare the engine's part of a queue
  * @q: the host's part is filled in
  */
-void gda_engine_init(struct gda_eqp *q);
+void gda_engine_init(struct gda_engine_qp *q);
 
 /**
  * gda_engine_visit - serve a queue for a while
@@ -210,7 +210,7 @@ void gda_engine_init(struct gda_eqp *q);
  * the queue failed at once; 0 means there was nothing to do. Before returning, every
  * completion of finished work is written.
  */
-u32 gda_engine_visit(struct gda_eqp *q, u32 wqes, u32 bytes);
+u32 gda_engine_visit(struct gda_engine_qp *q, u32 wqes, u32 bytes);
 
 /**
  * gda_engine_pending - is there work that a visit would begin or resume?
@@ -219,7 +219,7 @@ u32 gda_engine_visit(struct gda_eqp *q, u32 wqes, u32 bytes);
  * Return: whether there is; also true when the doorbell holds something that must be
  * refused.
  */
-bool gda_engine_pending(const struct gda_eqp *q);
+bool gda_engine_pending(const struct gda_engine_qp *q);
 
 /* ring.c */
 
@@ -229,7 +229,7 @@ bool gda_engine_pending(const struct gda_eqp *q);
  *
  * Return: success, or GDA_MLX5_VENDOR_DOORBELL for an index no legal producer writes.
  */
-struct gda_status gda_ring_refresh(struct gda_eqp *q);
+struct gda_status gda_ring_refresh(struct gda_engine_qp *q);
 
 /**
  * gda_ring_pending - what would a refresh find?
@@ -238,12 +238,12 @@ struct gda_status gda_ring_refresh(struct gda_eqp *q);
  *
  * Return: whether slots are published and not consumed.
  */
-bool gda_ring_pending(const struct gda_eqp *q, bool *illegal);
+bool gda_ring_pending(const struct gda_engine_qp *q, bool *illegal);
 
 /* access.c */
 
-/* Of gda_access_check(): it may, but the memory is GDA_MEM_FAR. No vendor code. */
-#define GDA_ACCESS_FAR	0xffU
+/* Of gda_access_check(): it may, but the memory is GDA_MEM_NO_CPU. No vendor code. */
+#define GDA_ACCESS_NO_CPU	0xffU
 
 /**
  * gda_access_check - may @pd use a range of an MR this way?
@@ -252,7 +252,7 @@ bool gda_ring_pending(const struct gda_eqp *q, bool *illegal);
  * @range: the key as given, compared in full; @len may be 0
  * @access: GDA_ACCESS_* needed, 0 for a local read
  *
- * Return: enum gda_mlx5_vendor, GDA_MLX5_VENDOR_NONE or GDA_ACCESS_FAR if it may. A
+ * Return: enum gda_mlx5_vendor, GDA_MLX5_VENDOR_NONE or GDA_ACCESS_NO_CPU if it may. A
  * foreign domain's key is reported like one that does not exist.
  */
 u8 gda_access_check(const struct gda_mem *mem, const void *pd, const struct gda_sge *range,
@@ -275,42 +275,42 @@ struct gda_exec_mems {
 	const struct gda_mem *local[GDA_ENGINE_MAX_SGE];
 };
 
-/* Of gda_far_ops.exec: as if there were no such ops. */
-#define GDA_FAR_NEAR	2
+/* Of gda_async_ops.exec: as if there were no such ops. */
+#define GDA_ASYNC_BY_ENGINE	2
 
 /*
  * A host that moves bytes for the engine where no CPU can, of one queue. What it has
  * begun may still be in flight when later work requests are decoded; it then holds
  * their completions back until everything before them is done.
  */
-struct gda_far_ops {
+struct gda_async_ops {
 	/*
 	 * Carry q->work on in place of the engine, which has checked it: q->done is the
 	 * host's, and q->bytes, in which it counts. Near memory, too: that must not be
 	 * written before all that is in flight is done.
 	 *
-	 * Return: as gda_exec(), where 0 ends the visit; GDA_FAR_NEAR: the engine may.
+	 * Return: as gda_exec(), where 0 ends the visit; GDA_ASYNC_BY_ENGINE: the engine may.
 	 */
-	int (*exec)(struct gda_eqp *q, const struct gda_eqp *peer,
+	int (*exec)(struct gda_engine_qp *q, const struct gda_engine_qp *peer,
 		    const struct gda_exec_mems *mems);
 };
 
 /* What holds for the length of one visit. */
 struct gda_exec_scope {
-	const struct gda_eqp *peer;	/* who responds, or NULL if nobody does */
-	const struct gda_eqp *near;	/* the same, but NULL if q->far is to be asked */
+	const struct gda_engine_qp *peer;	/* who responds, or NULL if nobody does */
+	const struct gda_engine_qp *direct;	/* the same, but NULL if q->async is to be asked */
 	u64 until;			/* stop where q->bytes would pass this */
 	struct gda_exec_use local;
 	struct gda_exec_use remote;
 };
 
 /**
- * gda_exec_enter - begin a visit
+ * gda_exec_begin - begin a visit
  * @q: the queue
  * @bytes: most payload bytes to move
  * @scope: out
  */
-void gda_exec_enter(const struct gda_eqp *q, u32 bytes, struct gda_exec_scope *scope);
+void gda_exec_begin(const struct gda_engine_qp *q, u32 bytes, struct gda_exec_scope *scope);
 
 /**
  * gda_exec - carry q->work on
@@ -319,7 +319,7 @@ void gda_exec_enter(const struct gda_eqp *q, u32 bytes, struct gda_exec_scope *s
  *
  * Return: 1 finished, 0 to be resumed (q->busy is set), or -(vendor << 8 | syndrome).
  */
-int gda_exec(struct gda_eqp *q, struct gda_exec_scope *scope);
+int gda_exec(struct gda_engine_qp *q, struct gda_exec_scope *scope);
 
 /* cqe.c */
 
@@ -327,7 +327,7 @@ int gda_exec(struct gda_eqp *q, struct gda_exec_scope *scope);
  * gda_cq_init - preset the entries of a CQ
  * @cq: the host's fields are filled in
  */
-void gda_cq_init(struct gda_ecq *cq);
+void gda_cq_init(struct gda_engine_cq *cq);
 
 /**
  * gda_cq_push - write one completion
@@ -339,7 +339,7 @@ void gda_cq_init(struct gda_ecq *cq);
  *
  * Return: false if nothing was written, for want of room or since the CQ has failed.
  */
-bool gda_cq_push(struct gda_ecq *cq, const struct gda_completion *c);
+bool gda_cq_push(struct gda_engine_cq *cq, const struct gda_completion *c);
 
 /*
  * The host's side. Called only from gda_engine_visit().
@@ -351,7 +351,7 @@ bool gda_cq_push(struct gda_ecq *cq, const struct gda_completion *c);
  *
  * Return: its queue, or NULL when it is gone or failed.
  */
-struct gda_eqp *gda_host_peer(const struct gda_eqp *q);
+struct gda_engine_qp *gda_host_peer(const struct gda_engine_qp *q);
 
 /**
  * gda_host_mem - find an MR of the device of a queue
@@ -360,7 +360,7 @@ struct gda_eqp *gda_host_peer(const struct gda_eqp *q);
  *
  * Return: the MR, or NULL.
  */
-const struct gda_mem *gda_host_mem(const struct gda_eqp *q, u32 key);
+const struct gda_mem *gda_host_mem(const struct gda_engine_qp *q, u32 key);
 
 /**
  * gda_host_span - a CPU pointer into an MR
@@ -381,7 +381,7 @@ u32 gda_host_span(const struct gda_mem *mem, u64 off, u32 len, void **ptr);
  *
  * Return: as gda_cq_push().
  */
-bool gda_host_push(struct gda_ecq *cq, const struct gda_completion *c);
+bool gda_host_push(struct gda_engine_cq *cq, const struct gda_completion *c);
 
 /**
  * gda_host_delay - the peer was not ready, and the queue waits before it tries again
@@ -391,13 +391,13 @@ bool gda_host_push(struct gda_ecq *cq, const struct gda_completion *c);
  * The host does not visit the queue for that long, but to fail it: a visit is a try. It
  * serves other queues meanwhile, and waits for nothing.
  */
-void gda_host_delay(struct gda_eqp *q, u32 ns);
+void gda_host_delay(struct gda_engine_qp *q, u32 ns);
 
 /**
  * gda_host_event - the event of an error that has no entry yet, if the CQ is armed for it
  * @cq: a ring, of the visited queue
  * @c: its error; nothing of it is written
  */
-void gda_host_event(struct gda_ecq *cq, const struct gda_completion *c);
+void gda_host_event(struct gda_engine_cq *cq, const struct gda_completion *c);
 
 #endif /* GDA_ENGINE_H */

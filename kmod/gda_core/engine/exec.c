@@ -58,13 +58,13 @@ static int gda_exec_fail(u8 syndrome, u8 vendor)
 }
 
 /* Why a segment or the remote range may not be used, if it is not just far away. */
-static noinline int gda_exec_refuse(const struct gda_eqp *q, bool remote, u8 why)
+static noinline int gda_exec_refuse(const struct gda_engine_qp *q, bool remote, u8 why)
 {
 	u8 syndrome = remote ? GDA_MLX5_SYND_REMOTE_ACCESS : GDA_MLX5_SYND_LOCAL_PROT;
 
-	if (why != GDA_ACCESS_FAR)
+	if (why != GDA_ACCESS_NO_CPU)
 		return gda_exec_fail(syndrome, why);
-	if (q->far)
+	if (q->async)
 		return 0;
 	if (remote)
 		syndrome = GDA_MLX5_SYND_REMOTE_OP;
@@ -72,7 +72,7 @@ static noinline int gda_exec_refuse(const struct gda_eqp *q, bool remote, u8 why
 }
 
 /* Both return 0 or gda_exec_fail(). */
-static int gda_exec_check_local(const struct gda_eqp *q, struct gda_exec_mems *mems)
+static int gda_exec_check_local(const struct gda_engine_qp *q, struct gda_exec_mems *mems)
 {
 	const struct gda_work *w = &q->work;
 	u32 i;
@@ -89,14 +89,14 @@ static int gda_exec_check_local(const struct gda_eqp *q, struct gda_exec_mems *m
 }
 
 /* Is there a CQ at the peer for an immediate, if the work request has one? */
-static int gda_exec_check_imm(const struct gda_eqp *q, const struct gda_eqp *peer)
+static int gda_exec_check_imm(const struct gda_engine_qp *q, const struct gda_engine_qp *peer)
 {
 	if (q->work.op == GDA_OP_WRITE_IMM && unlikely(!peer->recv_cq))
 		return gda_exec_fail(GDA_MLX5_SYND_REMOTE_INVAL_REQ, GDA_MLX5_VENDOR_RECV);
 	return 0;
 }
 
-static int gda_exec_check_remote(const struct gda_eqp *q, const struct gda_eqp *peer,
+static int gda_exec_check_remote(const struct gda_engine_qp *q, const struct gda_engine_qp *peer,
 				 struct gda_exec_mems *mems)
 {
 	const struct gda_work *w = &q->work;
@@ -157,7 +157,7 @@ static __always_inline void gda_exec_copy(void *dst, const void *src, u32 len)
 }
 
 /* @len bytes between two pointers, the way of @op. */
-static __always_inline void gda_exec_move(struct gda_eqp *q, u8 op, void *local,
+static __always_inline void gda_exec_move(struct gda_engine_qp *q, u8 op, void *local,
 					  void *remote, u32 len)
 {
 	if (op != GDA_OP_READ) {
@@ -174,7 +174,7 @@ static __always_inline void gda_exec_move(struct gda_eqp *q, u8 op, void *local,
 }
 
 /* The peer counts writes and atomics once they are all there. */
-static __always_inline void gda_exec_arrived(u8 op, const struct gda_eqp *peer)
+static __always_inline void gda_exec_arrived(u8 op, const struct gda_engine_qp *peer)
 {
 	if (op != GDA_OP_READ && peer->recv)
 		gda_os_fetch_add64(&peer->recv->value, 1);
@@ -203,7 +203,8 @@ static __always_inline bool gda_exec_again(const struct gda_sge *range, u32 acce
  * of it from there on as is one span, up to GDA_EXEC_AHEAD.
  * Return: NULL if it is anything but good.
  */
-static __always_inline void *gda_exec_find(const struct gda_eqp *q, const struct gda_eqp *owner,
+static __always_inline void *gda_exec_find(const struct gda_engine_qp *q,
+					   const struct gda_engine_qp *owner,
 					   const struct gda_sge *range, u32 access,
 					   struct gda_exec_use *use)
 {
@@ -245,7 +246,7 @@ static __always_inline void *gda_exec_find(const struct gda_eqp *q, const struct
  * inline. Calls nothing. @op is constant. One segment is as long as the remote range.
  * Return: false if it is anything else and nothing was done.
  */
-static __always_inline bool gda_exec_word(struct gda_eqp *q, enum gda_op op,
+static __always_inline bool gda_exec_word(struct gda_engine_qp *q, enum gda_op op,
 					  struct gda_exec_scope *scope)
 {
 	const struct gda_exec_rights *rights = &gda_exec_rights[op];
@@ -272,7 +273,7 @@ static __always_inline bool gda_exec_word(struct gda_eqp *q, enum gda_op op,
 		gda_exec_copy_word(remote, local, (u32)len);
 	}
 	WRITE_ONCE(q->bytes, q->bytes + len);
-	gda_exec_arrived(op, scope->near);
+	gda_exec_arrived(op, scope->direct);
 	return true;
 }
 
@@ -280,7 +281,7 @@ static __always_inline bool gda_exec_word(struct gda_eqp *q, enum gda_op op,
  * One short segment, or inline, and one span at each end.
  * Return: false if it is anything else, wrong or not, and nothing was done.
  */
-static bool gda_exec_short(struct gda_eqp *q, struct gda_exec_scope *scope)
+static bool gda_exec_short(struct gda_engine_qp *q, struct gda_exec_scope *scope)
 {
 	struct gda_work *w = &q->work;
 	const struct gda_exec_rights *rights = &gda_exec_rights[w->op];
@@ -291,11 +292,11 @@ static bool gda_exec_short(struct gda_eqp *q, struct gda_exec_scope *scope)
 		local = gda_exec_find(q, q, &w->sge[0], rights->local, &scope->local);
 	if (!local)
 		return false;
-	remote = gda_exec_find(q, scope->near, &w->remote, rights->remote, &scope->remote);
+	remote = gda_exec_find(q, scope->direct, &w->remote, rights->remote, &scope->remote);
 	if (!remote)
 		return false;
 	gda_exec_move(q, w->op, local, remote, w->remote.len);
-	gda_exec_arrived(w->op, scope->near);
+	gda_exec_arrived(w->op, scope->direct);
 	return true;
 }
 
@@ -303,7 +304,7 @@ static bool gda_exec_short(struct gda_eqp *q, struct gda_exec_scope *scope)
  * A pointer to the local bytes at q->done, at most @len of them.
  * Return: how many, 0 if they have no window.
  */
-static u32 gda_exec_local(struct gda_eqp *q, const struct gda_exec_mems *mems, u32 len,
+static u32 gda_exec_local(struct gda_engine_qp *q, const struct gda_exec_mems *mems, u32 len,
 			  void **ptr)
 {
 	struct gda_work *w = &q->work;
@@ -323,7 +324,7 @@ static u32 gda_exec_local(struct gda_eqp *q, const struct gda_exec_mems *mems, u
 }
 
 /* Return: as gda_exec(). */
-static int gda_exec_transfer(struct gda_eqp *q, const struct gda_exec_mems *mems, u64 until)
+static int gda_exec_transfer(struct gda_engine_qp *q, const struct gda_exec_mems *mems, u64 until)
 {
 	const struct gda_sge *range = &q->work.remote;
 
@@ -358,7 +359,7 @@ static int gda_exec_transfer(struct gda_eqp *q, const struct gda_exec_mems *mems
  * place, and q->done says so, when the work request goes on after the peer's delay.
  * Return: 0, or gda_exec_fail() after the last try.
  */
-static noinline int gda_exec_not_ready(struct gda_eqp *q, struct gda_exec_scope *scope)
+static noinline int gda_exec_not_ready(struct gda_engine_qp *q, struct gda_exec_scope *scope)
 {
 	/* as InfiniBand encodes the timer of an RNR NAK, in units of 10 us; 0 is 65536 */
 	static const u16 delays[GDA_MAX_MIN_RNR_TIMER + 1] = {
@@ -383,9 +384,9 @@ static noinline int gda_exec_not_ready(struct gda_eqp *q, struct gda_exec_scope 
  * push releases.
  * Return: as gda_exec().
  */
-static int gda_exec_give_imm(struct gda_eqp *q, struct gda_exec_scope *scope)
+static int gda_exec_push_imm(struct gda_engine_qp *q, struct gda_exec_scope *scope)
 {
-	const struct gda_eqp *peer = scope->peer;
+	const struct gda_engine_qp *peer = scope->peer;
 	const struct gda_work *w = &q->work;
 	const struct gda_completion c = {
 		.cqe_opcode = GDA_MLX5_CQE_RESP_IMM,
@@ -410,12 +411,12 @@ static int gda_exec_give_imm(struct gda_eqp *q, struct gda_exec_scope *scope)
  * loaded, which is what a window onto a device needs to have its stores arrive.
  * Return: 1 or gda_exec_fail().
  */
-static int gda_exec_dump(const struct gda_eqp *q, const struct gda_exec_mems *mems)
+static int gda_exec_dump(const struct gda_engine_qp *q, const struct gda_exec_mems *mems)
 {
 	void *ptr;
 
 	/* its host reports nothing before all that it moves there is done */
-	if (unlikely(READ_ONCE(mems->local[0]->state) & GDA_MEM_FAR))
+	if (unlikely(READ_ONCE(mems->local[0]->state) & GDA_MEM_NO_CPU))
 		return 1;
 	if (unlikely(!gda_exec_span(mems->local[0], &q->work.sge[0], 0, 1, &ptr)))
 		return gda_exec_fail(GDA_MLX5_SYND_LOCAL_PROT, GDA_MLX5_VENDOR_IO);
@@ -428,7 +429,8 @@ static int gda_exec_dump(const struct gda_eqp *q, const struct gda_exec_mems *me
  * Store the old value at the local segment, which may be of several spans; or with @dry
  * only see that one can.
  */
-static noinline bool gda_exec_result(const struct gda_eqp *q, const struct gda_exec_mems *mems,
+static noinline bool gda_exec_result(const struct gda_engine_qp *q,
+				     const struct gda_exec_mems *mems,
 			    const void *value, bool dry)
 {
 	const u8 *src = value;
@@ -505,7 +507,7 @@ static bool gda_exec_modify(const struct gda_work *w, void *ptr, u64 *old)
 }
 
 /* Return: as gda_exec(). */
-static int gda_exec_atomic(struct gda_eqp *q, const struct gda_exec_mems *mems)
+static int gda_exec_atomic(struct gda_engine_qp *q, const struct gda_exec_mems *mems)
 {
 	const struct gda_work *w = &q->work;
 	u32 width = w->remote.len;
@@ -544,11 +546,11 @@ static int gda_exec_atomic(struct gda_eqp *q, const struct gda_exec_mems *mems)
 	return 1;
 }
 
-/* Of a queue that may have work in flight. Return: as gda_far_ops.exec. */
-static noinline int gda_exec_far(struct gda_eqp *q, struct gda_exec_scope *scope,
-				 const struct gda_exec_mems *mems)
+/* Of a queue that may have work in flight. Return: as gda_async_ops.exec. */
+static noinline int gda_exec_async(struct gda_engine_qp *q, struct gda_exec_scope *scope,
+				   const struct gda_exec_mems *mems)
 {
-	int ret = q->far->exec(q, scope->peer, mems);
+	int ret = q->async->exec(q, scope->peer, mems);
 
 	/* nothing after it may be begun, and asking again at once is no use */
 	if (!ret)
@@ -556,7 +558,7 @@ static noinline int gda_exec_far(struct gda_eqp *q, struct gda_exec_scope *scope
 	else if (ret == 1)
 		gda_exec_arrived(q->work.op, scope->peer);
 	/* the engine resumes what it splits, and what waits for room at the peer */
-	if (ret != GDA_FAR_NEAR || (q->work.remote.len <= GDA_EXEC_WHOLE && !q->rnr_tries))
+	if (ret != GDA_ASYNC_BY_ENGINE || (q->work.remote.len <= GDA_EXEC_WHOLE && !q->rnr_tries))
 		q->busy = !ret;
 	return ret;
 }
@@ -565,7 +567,7 @@ static noinline int gda_exec_far(struct gda_eqp *q, struct gda_exec_scope *scope
  * A write or read of no bytes. Its keys are not looked at (InfiniBand C9-88), but the
  * responder has to be there. Return: as gda_exec().
  */
-static noinline int gda_exec_empty(struct gda_eqp *q, struct gda_exec_scope *scope)
+static noinline int gda_exec_empty(struct gda_engine_qp *q, struct gda_exec_scope *scope)
 {
 	static const struct gda_exec_mems none;
 	u8 op = q->work.op;
@@ -576,18 +578,18 @@ static noinline int gda_exec_empty(struct gda_eqp *q, struct gda_exec_scope *sco
 	ret = gda_exec_check_imm(q, scope->peer);
 	if (unlikely(ret))
 		return ret;
-	if (unlikely(q->far)) {
-		ret = gda_exec_far(q, scope, &none);
-		if (ret != GDA_FAR_NEAR)
+	if (unlikely(q->async)) {
+		ret = gda_exec_async(q, scope, &none);
+		if (ret != GDA_ASYNC_BY_ENGINE)
 			return ret;
 	}
-	ret = op == GDA_OP_WRITE_IMM ? gda_exec_give_imm(q, scope) : 1;
+	ret = op == GDA_OP_WRITE_IMM ? gda_exec_push_imm(q, scope) : 1;
 	if (likely(ret > 0))
 		gda_exec_arrived(op, scope->peer);
 	return ret;
 }
 
-static noinline int gda_exec_any(struct gda_eqp *q, struct gda_exec_scope *scope)
+static noinline int gda_exec_any(struct gda_engine_qp *q, struct gda_exec_scope *scope)
 {
 	struct gda_exec_mems mems;
 	u8 op = q->work.op;
@@ -602,45 +604,45 @@ static noinline int gda_exec_any(struct gda_eqp *q, struct gda_exec_scope *scope
 	ret = gda_exec_check_remote(q, scope->peer, &mems);
 	if (unlikely(ret))
 		return ret;
-	if (unlikely(q->far)) {
-		ret = gda_exec_far(q, scope, &mems);
-		if (ret != GDA_FAR_NEAR)
+	if (unlikely(q->async)) {
+		ret = gda_exec_async(q, scope, &mems);
+		if (ret != GDA_ASYNC_BY_ENGINE)
 			return ret;
 	}
 	ret = op >= GDA_OP_FETCH_ADD ? gda_exec_atomic(q, &mems) :
 				       gda_exec_transfer(q, &mems, scope->until);
 	if (ret > 0 && op == GDA_OP_WRITE_IMM)
-		ret = gda_exec_give_imm(q, scope);
+		ret = gda_exec_push_imm(q, scope);
 	if (likely(ret > 0))
 		gda_exec_arrived(op, scope->peer);
 	return ret;
 }
 
 /* Writes and reads that gda_exec_word() left alone. */
-static noinline int gda_exec_rdma(struct gda_eqp *q, struct gda_exec_scope *scope)
+static noinline int gda_exec_rdma(struct gda_engine_qp *q, struct gda_exec_scope *scope)
 {
 	const struct gda_work *w = &q->work;
 	u32 len = w->remote.len;
 
 	if (len > GDA_EXEC_WHOLE && len > scope->until - q->bytes)
 		return gda_exec_any(q, scope);
-	if (len - 1 < GDA_EXEC_AHEAD && w->nsge < 2 && !q->busy && likely(scope->near) &&
+	if (len - 1 < GDA_EXEC_AHEAD && w->nsge < 2 && !q->busy && likely(scope->direct) &&
 	    gda_exec_short(q, scope))
 		return 1;
 	return gda_exec_any(q, scope);
 }
 
-void gda_exec_enter(const struct gda_eqp *q, u32 bytes, struct gda_exec_scope *scope)
+void gda_exec_begin(const struct gda_engine_qp *q, u32 bytes, struct gda_exec_scope *scope)
 {
 	scope->peer = gda_host_peer(q);
-	scope->near = unlikely(q->far) ? NULL : scope->peer;
+	scope->direct = unlikely(q->async) ? NULL : scope->peer;
 	scope->until = q->bytes + bytes;
 	/* no work request needs these rights: nothing was found yet */
 	scope->local.tag = ~0ULL;
 	scope->remote.tag = ~0ULL;
 }
 
-int gda_exec(struct gda_eqp *q, struct gda_exec_scope *scope)
+int gda_exec(struct gda_engine_qp *q, struct gda_exec_scope *scope)
 {
 	switch (q->work.op) {
 	case GDA_OP_WRITE:

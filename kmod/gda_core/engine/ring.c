@@ -25,21 +25,21 @@
 #define GDA_RING_HALF	0x8000U
 
 /* What the two sources say; @db and @rec are their raw 16-bit indices. */
-struct gda_ring_look {
+struct gda_ring_scan {
 	u32 db;
 	u32 rec;
 	u32 ahead;		/* slots beyond ci that are published */
 	bool illegal;
 };
 
-static u32 gda_ring_read_rec(const struct gda_eqp *q)
+static u32 gda_ring_read_rec(const struct gda_engine_qp *q)
 {
 	/* pairs with the producer's release: the doorbell and entries are read after it */
 	return gda_be32_to_cpu(smp_load_acquire(&q->dbrec[1])) & 0xffff;
 }
 
 /* Bits 8..23 of the first four bytes; producers may spill above them. */
-static u32 gda_ring_read_db(const struct gda_eqp *q)
+static u32 gda_ring_read_db(const struct gda_engine_qp *q)
 {
 	/* as above */
 	return (u32)(gda_be64_to_cpu(smp_load_acquire(q->db)) >> 40) & 0xffff;
@@ -51,7 +51,7 @@ static u32 gda_ring_stale(u32 depth)
 	return depth > GDA_RING_HALF / 2 ? depth : GDA_RING_HALF - depth;
 }
 
-static void gda_ring_judge(const struct gda_eqp *q, u32 index, struct gda_ring_look *look)
+static void gda_ring_judge(const struct gda_engine_qp *q, u32 index, struct gda_ring_scan *look)
 {
 	u32 ahead = (index - (u32)q->ci) & 0xffff;
 
@@ -63,7 +63,7 @@ static void gda_ring_judge(const struct gda_eqp *q, u32 index, struct gda_ring_l
 	}
 }
 
-static void gda_ring_look(const struct gda_eqp *q, struct gda_ring_look *look)
+static void gda_ring_scan(const struct gda_engine_qp *q, struct gda_ring_scan *look)
 {
 	look->rec = gda_ring_read_rec(q);
 	look->db = gda_ring_read_db(q);
@@ -75,12 +75,12 @@ static void gda_ring_look(const struct gda_eqp *q, struct gda_ring_look *look)
 		gda_ring_judge(q, look->rec, look);
 }
 
-struct gda_status gda_ring_refresh(struct gda_eqp *q)
+struct gda_status gda_ring_refresh(struct gda_engine_qp *q)
 {
 	struct gda_status st = { 0, 0 };
-	struct gda_ring_look look;
+	struct gda_ring_scan look;
 
-	gda_ring_look(q, &look);
+	gda_ring_scan(q, &look);
 	q->seen_db = look.db;
 	q->seen_dbrec = look.rec;
 	WRITE_ONCE(q->pi, q->ci + look.ahead);
@@ -91,11 +91,11 @@ struct gda_status gda_ring_refresh(struct gda_eqp *q)
 	return st;
 }
 
-bool gda_ring_pending(const struct gda_eqp *q, bool *illegal)
+bool gda_ring_pending(const struct gda_engine_qp *q, bool *illegal)
 {
-	struct gda_ring_look look;
+	struct gda_ring_scan look;
 
-	gda_ring_look(q, &look);
+	gda_ring_scan(q, &look);
 	*illegal = look.illegal;
 	return look.ahead;
 }

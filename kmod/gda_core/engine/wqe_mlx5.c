@@ -41,7 +41,7 @@ static __always_inline u32 gda_mlx5_half(const struct gda_mlx5_seg *seg, u32 i)
 	return (u32)(gda_mlx5_word(seg, i / 2) >> (i % 2 ? 0 : 32));
 }
 
-static __always_inline const u64 *gda_mlx5_slot(const struct gda_eqp *q, u32 n)
+static __always_inline const u64 *gda_mlx5_slot(const struct gda_engine_qp *q, u32 n)
 {
 	return (const u64 *)q->sq + (((u32)q->ci + n) & (q->depth - 1)) *
 	       (GDA_MLX5_SLOT_BYTES / sizeof(u64));
@@ -113,7 +113,7 @@ static noinline struct gda_status gda_mlx5_decode_second(const u64 *slot,
 }
 
 /* Inline payload begins behind the count in @seg and goes on in whole segments. */
-static noinline struct gda_status gda_mlx5_decode_inline(const struct gda_eqp *q, u32 ds,
+static noinline struct gda_status gda_mlx5_decode_inline(const struct gda_engine_qp *q, u32 ds,
 							 struct gda_mlx5_seg seg,
 							 struct gda_work *work)
 {
@@ -150,7 +150,7 @@ static __always_inline void gda_mlx5_decode_remote(const u64 *slot, struct gda_w
 
 /* RDMA_WRITE and RDMA_READ: no local part, data segments, or (not READ) inline data. */
 static __always_inline struct gda_status
-gda_mlx5_decode_rdma(const struct gda_eqp *q, const u64 *slot, u32 ds, u8 op,
+gda_mlx5_decode_rdma(const struct gda_engine_qp *q, const u64 *slot, u32 ds, u8 op,
 		     struct gda_work *work)
 {
 	struct gda_mlx5_seg seg;
@@ -180,7 +180,7 @@ gda_mlx5_decode_rdma(const struct gda_eqp *q, const u64 *slot, u32 ds, u8 op,
 
 /* RDMA_WRITE_IMM. Its event is the peer's. */
 static noinline struct gda_status
-gda_mlx5_decode_write_imm(const struct gda_eqp *q, const u64 *slot, u32 ds, u32 imm,
+gda_mlx5_decode_write_imm(const struct gda_engine_qp *q, const u64 *slot, u32 ds, u32 imm,
 			  struct gda_work *work)
 {
 	work->imm = imm;
@@ -245,7 +245,7 @@ static noinline struct gda_status gda_mlx5_decode_masked4(const u64 *slot, u32 d
 
 /* 8-byte MASKED_CS: operands, masks, and the result in a second slot. */
 static noinline struct gda_status
-gda_mlx5_decode_masked_cs8(const struct gda_eqp *q, const u64 *slot, u32 ds,
+gda_mlx5_decode_masked_cs8(const struct gda_engine_qp *q, const u64 *slot, u32 ds,
 			   struct gda_work *work)
 {
 	struct gda_mlx5_seg seg;
@@ -297,7 +297,7 @@ static noinline bool gda_mlx5_decode_slots(u32 ds, u32 avail, struct gda_work *w
 	return slots <= avail && slots <= GDA_ENGINE_MAX_SLOTS;
 }
 
-static struct gda_status gda_mlx5_decode(const struct gda_eqp *q, u32 avail,
+static struct gda_status gda_mlx5_decode(const struct gda_engine_qp *q, u32 avail,
 					 struct gda_work *work)
 {
 	const u64 *slot = gda_mlx5_slot(q, 0);

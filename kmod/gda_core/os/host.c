@@ -14,10 +14,10 @@
  * The peer is set before this queue becomes ready, and only while both are; but it
  * may not be ready itself yet, so only one that failed counts as gone.
  */
-struct gda_eqp *gda_host_peer(const struct gda_eqp *q)
+struct gda_engine_qp *gda_host_peer(const struct gda_engine_qp *q)
 {
-	const struct gda_qp *qp = container_of(q, struct gda_qp, eqp);
-	struct gda_eqp *peer;
+	const struct gda_qp *qp = container_of(q, struct gda_qp, engine_qp);
+	struct gda_engine_qp *peer;
 
 	/* own state was read before; pairs with gda_endpoint_set_ready() */
 	smp_rmb();
@@ -25,9 +25,9 @@ struct gda_eqp *gda_host_peer(const struct gda_eqp *q)
 	return peer && READ_ONCE(peer->state) != GDA_QP_ERROR ? peer : NULL;
 }
 
-const struct gda_mem *gda_host_mem(const struct gda_eqp *q, u32 key)
+const struct gda_mem *gda_host_mem(const struct gda_engine_qp *q, u32 key)
 {
-	const struct gda_qp *qp = container_of(q, struct gda_qp, eqp);
+	const struct gda_qp *qp = container_of(q, struct gda_qp, engine_qp);
 	const struct gda_mr *mr = xa_load(&qp->obj.ctx->dev->keys, key >> 8);
 
 	return mr ? &mr->mem : NULL;
@@ -64,18 +64,18 @@ static u32 gda_cq_events(const struct gda_completion *c)
 	return GDA_CQ_ARM;
 }
 
-void gda_host_delay(struct gda_eqp *q, u32 ns)
+void gda_host_delay(struct gda_engine_qp *q, u32 ns)
 {
-	struct gda_qp *qp = container_of(q, struct gda_qp, eqp);
+	struct gda_qp *qp = container_of(q, struct gda_qp, engine_qp);
 
 	qp->rnr_until = ktime_get_ns() + ns;
 	set_bit(GDA_QP_DELAYED, &qp->lost);
 	gda_worker_set_due(qp->obj.ctx, qp->rnr_until);
 }
 
-void gda_host_event(struct gda_ecq *ecq, const struct gda_completion *c)
+void gda_host_event(struct gda_engine_cq *engine_cq, const struct gda_completion *c)
 {
-	struct gda_cq *cq = container_of(ecq, struct gda_cq, ecq);
+	struct gda_cq *cq = container_of(engine_cq, struct gda_cq, engine_cq);
 
 	trace_gda_qp_error(c->qpn, c->first_error, 0, c->status.syndrome, c->status.vendor);
 	spin_lock(&cq->lock);
@@ -84,9 +84,9 @@ void gda_host_event(struct gda_ecq *ecq, const struct gda_completion *c)
 	spin_unlock(&cq->lock);
 }
 
-bool gda_host_push(struct gda_ecq *ecq, const struct gda_completion *c)
+bool gda_host_push(struct gda_engine_cq *engine_cq, const struct gda_completion *c)
 {
-	struct gda_cq *cq = container_of(ecq, struct gda_cq, ecq);
+	struct gda_cq *cq = container_of(engine_cq, struct gda_cq, engine_cq);
 	bool pushed;
 
 	if (c->cqe_opcode == GDA_MLX5_CQE_REQ_ERR)
@@ -98,9 +98,9 @@ bool gda_host_push(struct gda_ecq *ecq, const struct gda_completion *c)
 		/* the owner's QP fails for that at its next visit, and says so */
 		return c->cqe_opcode != GDA_MLX5_CQE_RESP_IMM;
 	}
-	pushed = gda_cq_push(ecq, c);
+	pushed = gda_cq_push(engine_cq, c);
 	/* an overflow is an event too: there is nothing else to wait for */
-	if ((pushed || ecq->failed) && cq->armed & gda_cq_events(c))
+	if ((pushed || engine_cq->failed) && cq->armed & gda_cq_events(c))
 		gda_event_note(cq);
 	spin_unlock(&cq->lock);
 	return pushed;

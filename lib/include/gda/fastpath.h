@@ -18,10 +18,10 @@
  *
  *   0              any number of threads post. Publication has no lock and no common
  *                  word: a poster marks its own slot ready, in the slot's word. One
- *                  of them has the *headship*, which is parked in the word of the
+ *                  of them has the *combining role*, which is parked in the word of the
  *                  first slot that is not ready. The poster that finds it there
  *                  walks on over all slots that are ready, rings once for all, and
- *                  parks the headship in the next one that is not. So only one
+ *                  parks the combining role in the next one that is not. So only one
  *                  thread rings at a time, and in order.
  *   GDA_EXCLUSIVE  one thread at a time posts, flushes and, if it defers, waits. No
  *                  atomic operations. gda_test() and gda_error() are for everybody.
@@ -40,7 +40,7 @@
  * -ETIMEDOUT: most likely it was meant to be relative. What is done is done all the same.
  *
  * The queue is in the mlx5 dialect with a collapsed CQ, one slot an entry but for those
- * of gda/wide.h, every entry asks for a completion. On RC queues work completes in order,
+ * of gda/multi_slot.h, every entry asks for a completion. On RC queues work completes in order,
  * so a ticket is done when the completion counter has passed it.
  */
 #ifndef GDA_FASTPATH_H
@@ -64,7 +64,7 @@ extern "C" {
  */
 #define GDA_INLINE_MAX	972
 
-/* In gda/wide.h, with all else that takes several slots. */
+/* In gda/multi_slot.h, with all else that takes several slots. */
 GDA_SLOW int64_t gda_put_inline_long(struct gda_view *v, uint64_t raddr, uint32_t rkey,
 				     const void *src, uint32_t len, unsigned int flags);
 
@@ -350,7 +350,7 @@ GDA_API int64_t gda_nop(struct gda_view *v, unsigned int flags)
  * gda_flush - ring what GDA_DEFER left
  * @v: the queue
  *
- * In shared mode it posts a NOP that rings: whoever has the headship, the doorbell
+ * In shared mode it posts a NOP that rings: whoever has the combining role, the doorbell
  * that covers the NOP covers all before it. If the ring is full it need not, for
  * the post that filled it rings. Costs a load if nothing was deferred. Never waits.
  *
@@ -493,7 +493,8 @@ struct gda_error {
  * @error: out, if it has
  *
  * Any thread may call it, in any mode. Of a queue that completes to a ring, and has nothing
- * posted, it asks the device; otherwise it reads memory. The inline function fills the structure that it is
+ * posted, it asks the device; otherwise it reads memory. The inline function fills the
+ * structure that it is
  * compiled with; the library's looks at its size.
  *
  * Return: 1 if it has, else 0. The library's also: -EINVAL, -E2BIG the structure's size.
@@ -520,6 +521,6 @@ GDA_SIZED_API int gda_error(struct gda_view *v, struct gda_error *error)
 }
 #endif
 
-#include <gda/wide.h>
+#include <gda/multi_slot.h>
 
 #endif /* GDA_FASTPATH_H */

@@ -46,7 +46,7 @@
  * result that the library does not know are zero. A view is shared, not copied:
  * gda_qp_view() returns NULL where the library's is smaller than the program's. What is
  * bytes on a wire or a device's format has no size and does not change: struct
- * gda_address, struct gda_counter, gda/mlx5.h.
+ * gda_address, struct gda_counter_mem, gda/mlx5.h.
  *
  * Any of them may return -ENODEV once the context was shut down or its device is
  * gone, and -ENOMEM; that is not repeated below.
@@ -68,7 +68,7 @@ struct gda_context;
 struct gda_cq;
 struct gda_cq_entry;
 struct gda_qp;
-struct gda_count;
+struct gda_counter;
 struct gda_mr;
 
 /**
@@ -269,7 +269,7 @@ int gda_cq_sleep(struct gda_cq *cq, int eventfd, uint32_t flags, struct gda_cq_e
  *
  * Return: 0; -ENOSPC too many; -ENOMEM over RLIMIT_MEMLOCK.
  */
-int gda_counter_create(struct gda_context *ctx, struct gda_count **count);
+int gda_counter_create(struct gda_context *ctx, struct gda_counter **count);
 
 /**
  * gda_counter_destroy - destroy a counter
@@ -277,7 +277,7 @@ int gda_counter_create(struct gda_context *ctx, struct gda_count **count);
  *
  * Return: 0; -EBUSY a QP uses it.
  */
-int gda_counter_destroy(struct gda_count *count);
+int gda_counter_destroy(struct gda_counter *count);
 
 /**
  * gda_counter_memory - what a counter counts in
@@ -287,7 +287,7 @@ int gda_counter_destroy(struct gda_count *count);
  *
  * Return: the memory, read only, valid until gda_counter_destroy().
  */
-const struct gda_counter *gda_counter_memory(const struct gda_count *count);
+const struct gda_counter_mem *gda_counter_memory(const struct gda_counter *count);
 
 /**
  * struct gda_qp_attr - how to create a QP
@@ -321,8 +321,8 @@ struct gda_qp_attr {
 	uint64_t timeout_ns;
 	struct gda_cq *cq;
 	struct gda_cq *recv_cq;
-	struct gda_count *sent_counter;
-	struct gda_count *recv_counter;
+	struct gda_counter *sent_counter;
+	struct gda_counter *recv_counter;
 	const struct gda_place *sq;
 	const struct gda_place *dbrec;
 	uint32_t user_index;
@@ -474,7 +474,7 @@ int gda_cq_export(struct gda_cq *cq, uint32_t type, struct gda_exported *exporte
  *
  * Return: as gda_qp_export().
  */
-int gda_counter_export(struct gda_count *count, struct gda_exported *exported);
+int gda_counter_export(struct gda_counter *count, struct gda_exported *exported);
 
 /**
  * gda_mr_reg - register memory of this process

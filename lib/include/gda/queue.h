@@ -119,14 +119,14 @@ GDA_HELPER uint32_t gda_note_error(struct gda_view *v, uint32_t counter)
  * one that was right before: at most depth slots have completed beyond it, and
  * depth is at most 2^15, so only one index fits.
  */
-GDA_HELPER uint64_t gda_widen(uint64_t old, uint32_t counter)
+GDA_HELPER uint64_t gda_unwrap(uint64_t old, uint32_t counter)
 {
 	return old + (uint16_t)(counter + 1 - (uint32_t)old);
 }
 
 /*
  * Read the CQ and advance the cached consumer index. The swap makes sure that the
- * index has not moved since it was read, so that gda_widen() is right; a lone poster
+ * index has not moved since it was read, so that gda_unwrap() is right; a lone poster
  * needs no such check, because nothing is posted while it is in here.
  *
  * An entry that names the slot that failed first does not free it: a queue can also
@@ -142,7 +142,7 @@ GDA_HELPER uint64_t gda_poll(struct gda_view *v, unsigned int flags)
 	for (;;) {
 		uint32_t word = gda_be32_to_cpu((GDA_UAPI_FORCE __be32)gda_nic_load32(last));
 		uint32_t opcode = word >> 4 & 0xf;
-		uint64_t now = gda_widen(old, word >> 16);
+		uint64_t now = gda_unwrap(old, word >> 16);
 
 #ifdef __CUDA_ARCH__
 		/* read by another multiprocessor before @old was: no news */
@@ -221,9 +221,9 @@ GDA_SLOW int gda_expired(struct gda_view *v, unsigned int polls, uint64_t *deadl
 
 /*
  * The caller posts at @index, exclusively; all below @done has completed. Exclusive posts
- * leave the slot words as they are, and the headship would stay behind in one of them. So
+ * leave the slot words as they are, and the combining role would stay behind in one of them. So
  * the first one takes it away: no shared post finds it, and the one that misses it brings
- * it back (gda_headship_back()).
+ * it back (gda_combiner_recall()).
  */
 GDA_HELPER void gda_exclusive_go(struct gda_view *v, uint64_t index, uint64_t done)
 {
@@ -375,12 +375,12 @@ GDA_HELPER void gda_ring(const struct gda_view *v, uint64_t next)
 }
 
 /*
- * The caller has the headship, all slots below @next are ready. The walk ends at
+ * The caller has the combining role, all slots below @next are ready. The walk ends at
  * the latest a lap after the last slot that was rung. The doorbell goes before the
- * headship, whose next owner acquires what the swap releases: doorbells leave in
+ * combining role, whose next owner acquires what the swap releases: doorbells leave in
  * order. If the swap fails, the slot was made ready since, and its poster has left.
  */
-GDA_HELPER void gda_lead(struct gda_view *v, uint64_t next, int ring)
+GDA_HELPER void gda_combine(struct gda_view *v, uint64_t next, int ring)
 {
 	for (;;) {
 		uint32_t *slot = gda_slot(v, next);
@@ -402,12 +402,12 @@ GDA_HELPER void gda_lead(struct gda_view *v, uint64_t next, int ring)
 
 #ifndef __CUDA_ARCH__
 /*
- * The caller has marked slot @index ready, did not get the headship, and exclusive posts
- * were the last to ring. One of those who come here has the headship, at the first slot
+ * The caller has marked slot @index ready, did not get the combining role, and exclusive posts
+ * were the last to ring. One of those who come here has the combining role, at the first slot
  * that is not the exclusive posts': the one up to which they rang, by the record, or
  * deferred. What was deferred is read first: who posts after the swap may raise it.
  */
-GDA_SLOW void gda_headship_back(struct gda_view *v, uint64_t index)
+GDA_SLOW void gda_combiner_recall(struct gda_view *v, uint64_t index)
 {
 	uint64_t deferred = gda_load_relaxed64(&v->deferred);
 	uint64_t done = gda_load_relaxed64(&v->exclusive_done), next;
@@ -422,7 +422,7 @@ GDA_SLOW void gda_headship_back(struct gda_view *v, uint64_t index)
 		if (deferred >> 1 > next)
 			next = deferred >> 1;
 	}
-	gda_lead(v, next, 1);
+	gda_combine(v, next, 1);
 }
 #endif
 
@@ -432,12 +432,12 @@ GDA_HELPER void gda_publish_shared(struct gda_view *v, uint64_t index, int ring)
 	uint32_t ready = gda_slot_word(index, ring ? GDA_SLOT_READY : GDA_SLOT_DEFERRED);
 	uint32_t *slot = gda_slot(v, index);
 
-	/* a headship that is here cannot go away; or it may come just now */
+	/* a combining role that is here cannot go away; or it may come just now */
 	if (gda_load_acquire32(slot) == head || gda_exchange32(slot, ready) == head)
-		gda_lead(v, index + 1, ring);
+		gda_combine(v, index + 1, ring);
 #ifndef __CUDA_ARCH__
 	else if (gda_unlikely(gda_load_relaxed64(&v->exclusive_done) != GDA_NOT_EXCLUSIVE))
-		gda_headship_back(v, index);
+		gda_combiner_recall(v, index);
 #endif
 }
 

@@ -94,7 +94,7 @@ GDA_SIZED_API int gda_cq_poll(struct gda_cq_view *cq, struct gda_cq_entry *entry
 {
 #ifndef __CUDA_ARCH__
 	if (gda_unlikely(cq->caps & GDA_VIEW_RING))
-		return gda_cq_take(cq, entry, sizeof(*entry));
+		return gda_cq_reserve(cq, entry, sizeof(*entry));
 #endif
 	return gda_cq_next(cq, entry);
 }

@@ -235,17 +235,17 @@ GDA_DEVICE_SLOW uint64_t gda_block_room(struct gda_block *b, uint32_t mask, uint
 }
 
 /* 32 bits seen from the poster's newest post, in 64. */
-GDA_DEVICE uint64_t gda_block_widen(const struct gda_block_queue &q, uint32_t index)
+GDA_DEVICE uint64_t gda_block_unwrap(const struct gda_block_queue &q, uint32_t index)
 {
 	return q.last + (int64_t)(int32_t)(index - (uint32_t)q.last);
 }
 
-GDA_DEVICE bool gda_take(struct gda_block_queue &q, uint32_t n, unsigned int flags,
-			 uint64_t &index)
+GDA_DEVICE bool gda_reserve(struct gda_block_queue &q, uint32_t n, unsigned int flags,
+			    uint64_t &index)
 {
 	uint32_t at = atomicAdd(&q.block->reserved, n);
 
-	index = gda_block_widen(q, at);
+	index = gda_block_unwrap(q, at);
 	return (int32_t)(at + n - q.limit) > 0;
 }
 
@@ -258,7 +258,7 @@ GDA_DEVICE int gda_room(struct gda_block_queue &q, uint32_t n, unsigned int flag
 	if (over > 0)
 		return -over;
 	q.limit = (uint32_t)got;
-	index = gda_block_widen(q, (uint32_t)(got >> 32));
+	index = gda_block_unwrap(q, (uint32_t)(got >> 32));
 	return 0;
 }
 
@@ -345,8 +345,8 @@ GDA_DEVICE void gda_block_mark(struct gda_block *b, uint32_t index, uint32_t n)
 }
 
 /* At most 32 entries. */
-GDA_DEVICE void gda_give(struct gda_block_queue &q, uint64_t index, uint32_t n,
-			 unsigned int flags, const struct gda_turn &turn)
+GDA_DEVICE void gda_publish(struct gda_block_queue &q, uint64_t index, uint32_t n,
+			    unsigned int flags, const struct gda_turn &turn)
 {
 	if (flags & GDA_SYSTEM)
 		gda_fence_system();
@@ -359,13 +359,13 @@ GDA_DEVICE void gda_give(struct gda_block_queue &q, uint64_t index, uint32_t n,
 	}
 }
 
-GDA_DEVICE bool gda_take_warp(struct gda_block_queue &q, unsigned int flags, uint64_t &index)
+GDA_DEVICE bool gda_reserve_warp(struct gda_block_queue &q, unsigned int flags, uint64_t &index)
 {
 	bool full = false;
 
 	index = 0;
 	if (!(threadIdx.x & 31))
-		full = gda_take(q, 32, flags, index);
+		full = gda_reserve(q, 32, flags, index);
 	return gda_first_lane(full, index);
 }
 
@@ -384,12 +384,12 @@ GDA_DEVICE struct gda_turn gda_begin_warp(struct gda_block_queue &q, uint64_t in
 	return gda_begin(q, index, 32);
 }
 
-GDA_DEVICE void gda_give_warp(struct gda_block_queue &q, uint64_t index, unsigned int flags,
-			      const struct gda_turn &turn)
+GDA_DEVICE void gda_publish_warp(struct gda_block_queue &q, uint64_t index, unsigned int flags,
+				 const struct gda_turn &turn)
 {
 	__syncwarp();
 	if (!(threadIdx.x & 31))
-		gda_give(q, index, 32, flags, turn);
+		gda_publish(q, index, 32, flags, turn);
 	__syncwarp();
 }
 
@@ -398,7 +398,7 @@ GDA_DEVICE void gda_ring_deferred(struct gda_block_queue &q)
 {
 }
 
-GDA_DEVICE uint32_t gda_look(const struct gda_block_queue &q)
+GDA_DEVICE uint32_t gda_scan(const struct gda_block_queue &q)
 {
 	return gda_port_last(q.port);
 }
@@ -410,7 +410,7 @@ GDA_DEVICE uint64_t gda_refresh(struct gda_block_queue &q, uint32_t look, bool &
 	gda_acquire();
 	done = gda_block_note(q.block, look);
 	failed = gda_block_load(&q.block->failed);
-	return gda_block_widen(q, done);
+	return gda_block_unwrap(q, done);
 }
 
 /* Nothing without a look at the CQ, which is how a failure is noticed. */
@@ -424,7 +424,7 @@ GDA_DEVICE uint64_t gda_posted(struct gda_block_queue &q)
 	uint32_t reserved = gda_block_load(&q.block->reserved);
 	uint32_t most = gda_block_load(&q.block->done) + q.port.mask + 1;
 
-	return gda_block_widen(q, (int32_t)(reserved - most) > 0 ? most : reserved);
+	return gda_block_unwrap(q, (int32_t)(reserved - most) > 0 ? most : reserved);
 }
 
 GDA_DEVICE bool gda_quiet_known(struct gda_block_queue &q)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A courier: a warp that only rings. It has the headship from gda_courier_run() on, so
+ * A courier: a warp that only rings. It has the combining role from gda_courier_run() on, so
  * posters that use struct gda_shared with courier set write an entry, release it, mark
  * it ready by a store and go on. It also follows the completions, so that posters need
  * not look at the CQ. Optional: without one, posters lead in turn (gda/gpu/shared.h).
@@ -15,7 +15,7 @@
  * struct gda_shared - a queue shared by threads of the GPU, as one of them sees it
  * @port: constants
  * @done: slots this poster knows to have completed
- * @parked: slot at which this poster has left the headship last, or %GDA_NO_ERROR
+ * @parked: slot at which this poster has left the combining role last, or %GDA_NO_ERROR
  * @slack: slots that were free behind this poster's newest post that did not wait
  * @courier: somebody runs gda_courier_run(); a constant
  */
@@ -52,7 +52,7 @@ GDA_GPU_API struct gda_shared gda_shared_open(struct gda_view *v, bool courier)
  * Without waiting a slot is taken as with waiting if there was room enough at the last
  * post; GDA_NO_ERROR: none is taken yet.
  */
-GDA_DEVICE bool gda_take(struct gda_shared &q, uint32_t n, unsigned int flags, uint64_t &index)
+GDA_DEVICE bool gda_reserve(struct gda_shared &q, uint32_t n, unsigned int flags, uint64_t &index)
 {
 	uint64_t completed;
 	bool full;
@@ -60,7 +60,7 @@ GDA_DEVICE bool gda_take(struct gda_shared &q, uint32_t n, unsigned int flags, u
 	index = GDA_NO_ERROR;
 	if (flags & GDA_NOWAIT && q.slack < gda_shared_margin(q.port.mask))
 		return true;
-	full = gda_shared_take(q.port, n, index, completed);
+	full = gda_shared_reserve(q.port, n, index, completed);
 	if (flags & GDA_NOWAIT)
 		q.slack = full ? 0 : q.port.mask + 1 - (uint32_t)(index + n - completed);
 	return full;
@@ -91,24 +91,24 @@ GDA_DEVICE struct gda_turn gda_begin(struct gda_shared &q, uint64_t index, uint3
 	return gda_shared_come<true>(q.port, index, n, q.parked);
 }
 
-GDA_DEVICE void gda_give(struct gda_shared &q, uint64_t index, uint32_t n, unsigned int flags,
-			 const struct gda_turn &turn)
+GDA_DEVICE void gda_publish(struct gda_shared &q, uint64_t index, uint32_t n, unsigned int flags,
+			    const struct gda_turn &turn)
 {
 	uint32_t caps = flags & GDA_SYSTEM ? 0 : q.port.caps;
 
 	if (q.courier)
-		gda_shared_leave(q.port, index, n, caps);
+		gda_shared_publish(q.port, index, n, caps);
 	else
 		q.parked = gda_shared_publish<false>(q.port, index, n, caps, turn);
 }
 
-GDA_DEVICE bool gda_take_warp(struct gda_shared &q, unsigned int flags, uint64_t &index)
+GDA_DEVICE bool gda_reserve_warp(struct gda_shared &q, unsigned int flags, uint64_t &index)
 {
 	bool full = false;
 
 	index = 0;
 	if (!(threadIdx.x & 31))
-		full = gda_take(q, 32, flags, index);
+		full = gda_reserve(q, 32, flags, index);
 	if (flags & GDA_NOWAIT)
 		return __shfl_sync(~0U, full, 0);
 	return gda_first_lane(full, index);
@@ -134,8 +134,8 @@ GDA_DEVICE struct gda_turn gda_begin_warp(struct gda_shared &q, uint64_t index)
 	return turn;
 }
 
-GDA_DEVICE void gda_give_warp(struct gda_shared &q, uint64_t index, unsigned int flags,
-			      const struct gda_turn &turn)
+GDA_DEVICE void gda_publish_warp(struct gda_shared &q, uint64_t index, unsigned int flags,
+				 const struct gda_turn &turn)
 {
 	uint32_t caps = flags & GDA_SYSTEM ? 0 : q.port.caps;
 
@@ -145,7 +145,7 @@ GDA_DEVICE void gda_give_warp(struct gda_shared &q, uint64_t index, unsigned int
 	}
 	__syncwarp();
 	if (!(threadIdx.x & 31))
-		gda_shared_leave(q.port, index, 32, caps);
+		gda_shared_publish(q.port, index, 32, caps);
 }
 
 /* Somebody rings. */
@@ -154,21 +154,21 @@ GDA_DEVICE void gda_ring_deferred(struct gda_shared &q)
 }
 
 /**
- * struct gda_shared_look - how far the device had come, at a look
+ * struct gda_shared_scan - how far the device had come, at a look
  * @completed: the cached consumer index, beside it
  * @word: of the completion entry
  */
-struct gda_shared_look {
+struct gda_shared_scan {
 	uint64_t completed;
 	uint32_t word;
 
-	__device__ bool operator==(const struct gda_shared_look &other) const
+	__device__ bool operator==(const struct gda_shared_scan &other) const
 	{
 		return word == other.word;
 	}
 };
 
-GDA_DEVICE struct gda_shared_look gda_look(const struct gda_shared &q)
+GDA_DEVICE struct gda_shared_scan gda_scan(const struct gda_shared &q)
 {
 	return { gda_gpu_load64(&q.port.view->completed), gda_port_last(q.port) };
 }
@@ -187,11 +187,11 @@ GDA_DEVICE_SLOW uint64_t gda_shared_failed(struct gda_view *v, uint64_t known, b
  * ahead of it; if it seems to be, the entry was looked at before. The entry of success
  * tells that all before has succeeded; the cached index alone would not.
  */
-GDA_DEVICE uint64_t gda_refresh(struct gda_shared &q, const struct gda_shared_look &look,
+GDA_DEVICE uint64_t gda_refresh(struct gda_shared &q, const struct gda_shared_scan &look,
 				bool &failed)
 {
 	uint32_t word = gda_swap32(look.word), opcode = word >> 4 & 0xf;
-	uint64_t now = gda_widen(look.completed, word >> 16);
+	uint64_t now = gda_unwrap(look.completed, word >> 16);
 
 	failed = false;
 	if (opcode == GDA_MLX5_CQE_REQ_ERR)
@@ -210,7 +210,7 @@ GDA_DEVICE uint64_t gda_known(const struct gda_shared &q)
 	return q.done;
 }
 
-/* Park the headship at slot @next, unless that is ready by now and @last is not set. */
+/* Park the combining role at slot @next, unless that is ready by now and @last is not set. */
 GDA_DEVICE bool gda_courier_park(const struct gda_port &p, uint64_t next, bool one, bool last)
 {
 	bool parked = last;
@@ -233,7 +233,8 @@ GDA_DEVICE bool gda_courier_park(const struct gda_port &p, uint64_t next, bool o
  * @posters: how many may still post; see gda_courier_leave()
  *
  * For a whole warp. Posters that use the courier may come before it does, and wait; what they
- * have posted it rings. Before it returns, also when aborted, it gives back the headship, so that
+ * have posted it rings. Before it returns, also when aborted, it gives back the combining
+ * role, so that
  * another courier may run, or posters without one if all those with it have left.
  *
  * Return: 0 when no poster is left and all is rung; -ESHUTDOWN aborted.
@@ -242,7 +243,7 @@ GDA_GPU_API int gda_courier_run(const struct gda_shared &q, const uint32_t *post
 {
 	struct gda_port p = q.port;
 	struct gda_view *v = p.view;
-	/* nobody leads, so this is where the headship is */
+	/* nobody leads, so this is where the combining role is */
 	uint64_t start = gda_load_acquire64(&v->rung), next = start, told = 0, end;
 	bool first = !(threadIdx.x & 31), coming;
 	unsigned int idle = 0, ending = 0;

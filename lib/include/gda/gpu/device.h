@@ -132,7 +132,7 @@ GDA_DEVICE void gda_need64(uint64_t v)
 /* Release to whoever reads the queue, and acquire what other posters released. */
 GDA_DEVICE void gda_pass_on(uint32_t caps)
 {
-	if (caps & GDA_VIEW_NEAR)
+	if (caps & GDA_VIEW_SQ_ON_GPU)
 		gda_fence_gpu();
 	else
 		gda_fence_system();
@@ -142,7 +142,7 @@ GDA_DEVICE void gda_pass_on(uint32_t caps)
 GDA_DEVICE void gda_release(uint32_t caps)
 {
 #if __CUDA_ARCH__ >= 900
-	if (caps & GDA_VIEW_NEAR)
+	if (caps & GDA_VIEW_SQ_ON_GPU)
 		asm volatile("fence.release.gpu;" ::: "memory");
 	else
 		asm volatile("fence.release.sys;" ::: "memory");
@@ -180,7 +180,7 @@ struct gda_port {
 /**
  * struct gda_turn - between taking a slot and publishing it, for shared posting
  * @word: bits of the first slot, or of the one behind if @passed, as they were
- * @passed: the headship was here, and was moved on
+ * @passed: the combining role was here, and was moved on
  */
 struct gda_turn {
 	uint64_t word;
@@ -255,7 +255,7 @@ GDA_DEVICE void gda_port_ring(const struct gda_port &p, uint64_t next)
 
 	asm volatile("st.relaxed.sys.global.u32 [%0], %1;"
 		     ::"l"(p.dbrec), "r"(record) : "memory");
-	if (!(p.caps & GDA_VIEW_LAZY))
+	if (!(p.caps & GDA_VIEW_DB_UNORDERED))
 		gda_release(p.caps);
 	asm volatile("st.mmio.relaxed.sys.global.u64 [%0], %1;"
 		     ::"l"(p.db), "l"((uint64_t)p.qpn_be << 32 | record >> 8) : "memory");

@@ -85,7 +85,7 @@ GDA_DEVICE uint64_t gda_gpu_completed(struct gda_view *v, uint32_t word, uint64_
 	uint64_t now;
 
 	word = gda_swap32(word);
-	now = gda_widen(done, word >> 16);
+	now = gda_unwrap(done, word >> 16);
 	failed = (word >> 4 & 0xf) == GDA_MLX5_CQE_REQ_ERR;
 	if ((word >> 4 & 0xf) == GDA_MLX5_CQE_REQ)
 		return now;
@@ -133,8 +133,8 @@ GDA_DEVICE_SLOW int64_t gda_exclusive_room(struct gda_view *v, uint64_t next, ui
  * The next @n slots are from @index on. Returns whether gda_room() must be called first,
  * because they are not known to be free.
  */
-GDA_DEVICE bool gda_take(struct gda_exclusive &q, uint32_t n, unsigned int flags,
-			 uint64_t &index)
+GDA_DEVICE bool gda_reserve(struct gda_exclusive &q, uint32_t n, unsigned int flags,
+			    uint64_t &index)
 {
 	index = q.next;
 	return q.free < n;
@@ -161,8 +161,8 @@ GDA_DEVICE struct gda_turn gda_begin(struct gda_exclusive &q, uint64_t index, ui
 	return {};
 }
 
-GDA_DEVICE void gda_give(struct gda_exclusive &q, uint64_t index, uint32_t n,
-			 unsigned int flags, const struct gda_turn &turn)
+GDA_DEVICE void gda_publish(struct gda_exclusive &q, uint64_t index, uint32_t n,
+			    unsigned int flags, const struct gda_turn &turn)
 {
 	q.deferred += n;
 	if (flags & GDA_DEFER)
@@ -174,9 +174,9 @@ GDA_DEVICE void gda_give(struct gda_exclusive &q, uint64_t index, uint32_t n,
 }
 
 /* The same for all lanes of a warp, which do it together: @index is that of the first. */
-GDA_DEVICE bool gda_take_warp(struct gda_exclusive &q, unsigned int flags, uint64_t &index)
+GDA_DEVICE bool gda_reserve_warp(struct gda_exclusive &q, unsigned int flags, uint64_t &index)
 {
-	return gda_take(q, 32, flags, index);
+	return gda_reserve(q, 32, flags, index);
 }
 
 GDA_DEVICE int gda_room_warp(struct gda_exclusive &q, unsigned int flags, uint64_t &index)
@@ -189,8 +189,8 @@ GDA_DEVICE struct gda_turn gda_begin_warp(struct gda_exclusive &q, uint64_t inde
 	return gda_begin(q, index, 32);
 }
 
-GDA_DEVICE void gda_give_warp(struct gda_exclusive &q, uint64_t index, unsigned int flags,
-			      const struct gda_turn &turn)
+GDA_DEVICE void gda_publish_warp(struct gda_exclusive &q, uint64_t index, unsigned int flags,
+				 const struct gda_turn &turn)
 {
 	q.deferred += 32;
 	if (flags & GDA_DEFER)
@@ -205,7 +205,7 @@ GDA_DEVICE void gda_give_warp(struct gda_exclusive &q, uint64_t index, unsigned 
 }
 
 /* A look at how far the device has come. */
-GDA_DEVICE uint32_t gda_look(const struct gda_exclusive &q)
+GDA_DEVICE uint32_t gda_scan(const struct gda_exclusive &q)
 {
 	return gda_port_last(q.port);
 }

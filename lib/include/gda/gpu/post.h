@@ -78,14 +78,14 @@ GDA_DEVICE int64_t gda_post(queue &q, uint32_t n, unsigned int flags, const writ
 	uint64_t index;
 	int err;
 
-	if (__builtin_expect(gda_take(q, n, flags, index), 0)) {
+	if (__builtin_expect(gda_reserve(q, n, flags, index), 0)) {
 		err = gda_room(q, n, flags, index);
 		if (err)
 			return err;
 	}
 	turn = gda_begin(q, index, n);
 	write(index);
-	gda_give(q, index, n, flags, turn);
+	gda_publish(q, index, n, flags, turn);
 	return (int64_t)(index + n - 1);
 }
 
@@ -296,7 +296,7 @@ GDA_GPU_API int64_t gda_put_each(queue &q, uint64_t laddr, uint32_t lkey, uint64
 	if (__any_sync(~0U, len >> 31))
 		return -EMSGSIZE;
 	gda_prepare(q, raddr, rkey, len, lkey, laddr);
-	if (__builtin_expect(gda_take_warp(q, flags, first), 0)) {
+	if (__builtin_expect(gda_reserve_warp(q, flags, first), 0)) {
 		err = gda_room_warp(q, flags, first);
 		if (err)
 			return err;
@@ -304,7 +304,7 @@ GDA_GPU_API int64_t gda_put_each(queue &q, uint64_t laddr, uint32_t lkey, uint64
 	turn = gda_begin_warp(q, first);
 	index = first + (threadIdx.x & 31);
 	gda_write_rdma(q.port, index, GDA_MLX5_WRITE, laddr, lkey, raddr, rkey, len);
-	gda_give_warp(q, first, flags, turn);
+	gda_publish_warp(q, first, flags, turn);
 	return (int64_t)index;
 }
 
@@ -375,7 +375,7 @@ GDA_GPU_API int gda_test(queue &q, int64_t ticket)
 		return (int)ticket;
 	if ((uint64_t)ticket < gda_known(q))
 		return 1;
-	known = gda_refresh(q, gda_look(q), failed);
+	known = gda_refresh(q, gda_scan(q), failed);
 	if (failed)
 		return gda_verdict(q.port.view, ticket, known);
 	return (uint64_t)ticket < known;
@@ -402,7 +402,7 @@ GDA_DEVICE int gda_wait_from(queue &q, uint64_t ticket, looked look, uint64_t de
 		if (err)
 			return err;
 		for (polls = 0; polls < GDA_POLLS && look == before; polls++)
-			look = gda_look(q);
+			look = gda_scan(q);
 		if (polls < GDA_POLLS)
 			continue;
 		deadline = gda_gpu_deadline(q.port.view, deadline);
@@ -429,7 +429,7 @@ GDA_GPU_API int gda_wait(queue &q, int64_t ticket, uint64_t deadline)
 	gda_ring_deferred(q);
 	if ((uint64_t)ticket < gda_known(q))
 		return 0;
-	return gda_wait_from(q, (uint64_t)ticket, gda_look(q), deadline);
+	return gda_wait_from(q, (uint64_t)ticket, gda_scan(q), deadline);
 }
 
 /* Something was posted that @q does not know to be complete. */
@@ -457,7 +457,7 @@ struct gda_quieted {
 
 /* All that was posted is below @reserved, and no more than a ring ahead of the device. */
 GDA_DEVICE_SLOW struct gda_quieted gda_shared_quiet(struct gda_shared q, uint64_t reserved,
-						    struct gda_shared_look look,
+						    struct gda_shared_scan look,
 						    uint64_t deadline)
 {
 	uint64_t end = look.completed + q.port.mask + 1;
@@ -493,7 +493,7 @@ GDA_DEVICE int gda_quiet(struct gda_shared &q, uint64_t deadline)
 
 	if (reserved <= q.done)
 		return 0;
-	end = gda_shared_quiet(q, reserved, gda_look(q), deadline);
+	end = gda_shared_quiet(q, reserved, gda_scan(q), deadline);
 	q.done = end.done;
 	return end.err;
 }

@@ -127,8 +127,8 @@ GDA_DEVICE_SLOW int64_t gda_shared_try(struct gda_view *v, uint32_t n)
 }
 
 /* Take @n slots from @index on. Returns whether they are not known to be free. */
-GDA_DEVICE bool gda_shared_take(const struct gda_port &p, uint32_t n, uint64_t &index,
-				uint64_t &completed)
+GDA_DEVICE bool gda_shared_reserve(const struct gda_port &p, uint32_t n, uint64_t &index,
+				   uint64_t &completed)
 {
 	completed = gda_gpu_load64(&p.view->completed);
 	index = gda_gpu_fetch_add64(&p.view->reserved, n);
@@ -143,7 +143,7 @@ GDA_DEVICE int64_t gda_shared_reserve(struct gda_view *v, uint32_t n, unsigned i
 
 	if (flags & GDA_NOWAIT)
 		return gda_shared_try(v, n);
-	if (__builtin_expect(gda_shared_take(gda_port_open(v), n, index, completed), 0))
+	if (__builtin_expect(gda_shared_reserve(gda_port_open(v), n, index, completed), 0))
 		return gda_shared_room(v, index, n, false);
 	return (int64_t)index;
 }

@@ -4,23 +4,23 @@
  * gda/queue.h in CUDA code, where gda_put() and all the others use it.
  *
  * How a slot is reserved is in gda/gpu/reserve.h. Publish is as on a CPU: a poster marks its
- * slot ready; the poster that finds the headship at its slot walks on, rings once for all
- * that are ready, and parks the headship at the next slot that is not. Two things differ.
+ * slot ready; the poster that finds the combining role at its slot walks on, rings once for all
+ * that are ready, and parks the combining role at the next slot that is not. Two things differ.
  * The marks are bits, 32 slots to a word, so that a walk sees 256 slots at once (a warp
  * 1024). And a poster says that it is coming before it writes its entry: the answer, which
- * tells whether the headship is parked at this slot, comes in while the fence behind the
+ * tells whether the combining role is parked at this slot, comes in while the fence behind the
  * entry is waited for, and the mark behind the fence needs no answer. A leader never parks
- * the headship at a slot whose owner is coming; it waits for the mark, one fence away.
+ * the combining role at a slot whose owner is coming; it waits for the mark, one fence away.
  *
- * A poster that parked the headship at a slot and is then handed that very slot is alone. It
- * moves the headship on when it says that it is coming; the next owner finds it there
+ * A poster that parked the combining role at a slot and is then handed that very slot is alone. It
+ * moves the combining role on when it says that it is coming; the next owner finds it there
  * and waits in view->rung until the doorbell for all below has gone out.
  *
  * Because under load somebody is always coming, a poster that has led for long offers the
- * headship in view->offer, to be taken by anyone that has just published; it goes on
+ * combining role in view->offer, to be taken by anyone that has just published; it goes on
  * leading if nobody does.
  *
- * With a courier (gda/gpu/courier.h) the headship is with a warp that does nothing else,
+ * With a courier (gda/gpu/courier.h) the combining role is with a warp that does nothing else,
  * and publishing is an atomic that nothing waits for.
  */
 #ifndef GDA_GPU_SHARED_H
@@ -30,7 +30,7 @@
 
 /*
  * A leader counts its rings in a row, a ring that covered at most GDA_MANY entries as
- * GDA_LED_SOME and one of at most GDA_FEW as GDA_LED_FEW, and has the headship on offer from
+ * GDA_LED_SOME and one of at most GDA_FEW as GDA_LED_FEW, and has the combining role on offer from
  * GDA_LED on: calls do not last long, and with many posters there are not many changes. It
  * looks GDA_OFFERED times whether somebody has taken it.
  */
@@ -46,13 +46,13 @@
 /*
  * The words of 32 slots, one of 64 bits: which are ready in the low half, whose owners
  * are coming in the high one. Both are bits that change sides each lap of the ring, so
- * nothing has to be cleared. The headship is parked at a slot by saying that its owner is
+ * nothing has to be cleared. The combining role is parked at a slot by saying that its owner is
  * coming, before the owner does: the second of the two finds the bit turned already. If that
  * is the owner, it turns the bit once more when it marks its slot; if it is the leader, at once.
  *
  * The words are in view->slots behind four words, and the bit of slot 0 that says whether its
  * owner is coming is stored the other way round: what gda_view_init() leaves there, a first
- * word and zeros, says that nothing is ready and the headship is at slot 0.
+ * word and zeros, says that nothing is ready and the combining role is at slot 0.
  */
 GDA_DEVICE uint64_t *gda_shared_word(const struct gda_port &p, uint64_t index)
 {
@@ -157,7 +157,7 @@ GDA_DEVICE uint64_t gda_shared_advance(const struct gda_port &p, uint64_t rung, 
 	return rung - behind;
 }
 
-/* Has somebody taken the headship? If not it is the caller's again. */
+/* Has somebody taken the combining role? If not it is the caller's again. */
 GDA_DEVICE bool gda_shared_taken(struct gda_view *v, uint64_t offer)
 {
 	int i;
@@ -169,7 +169,7 @@ GDA_DEVICE bool gda_shared_taken(struct gda_view *v, uint64_t offer)
 	return gda_gpu_cas64(&v->offer, offer, 0) != offer;
 }
 
-/* Leave the headship at slot @next; if its owner is coming, return false. */
+/* Leave the combining role at slot @next; if its owner is coming, return false. */
 GDA_DEVICE bool gda_shared_park(const struct gda_port &p, uint64_t next)
 {
 	uint64_t bit = gda_shared_coming(next, p.mask), *word = gda_shared_word(p, next);
@@ -181,10 +181,10 @@ GDA_DEVICE bool gda_shared_park(const struct gda_port &p, uint64_t next)
 }
 
 /*
- * The caller has the headship, and all slots below @next are ready. Rings for @next if
+ * The caller has the combining role, and all slots below @next are ready. Rings for @next if
  * @ring, and for what comes; looks at once for what comes if @busy. The doorbell goes before
- * the headship: a later doorbell never comes first, unless the device takes them in any
- * order. With @warp, all of a warp call it together. Returns where the headship was parked,
+ * the combining role: a later doorbell never comes first, unless the device takes them in any
+ * order. With @warp, all of a warp call it together. Returns where the combining role was parked,
  * or GDA_NO_ERROR if somebody took it.
  */
 template <bool warp>
@@ -228,7 +228,7 @@ GDA_DEVICE_SLOW uint64_t gda_shared_lead(struct gda_port p, uint64_t next, bool 
 			busy = true;
 			continue;
 		}
-		if (!(p.caps & GDA_VIEW_LAZY))
+		if (!(p.caps & GDA_VIEW_DB_UNORDERED))
 			gda_release(p.caps);
 		if (one)
 			gda_gpu_store64(&p.view->rung, next);
@@ -270,8 +270,8 @@ GDA_DEVICE void gda_shared_toggle(const struct gda_port &p, uint64_t index, uint
 #define GDA_SHARED_COMING	((uint64_t)1 << 32)
 
 /* With a courier: release, mark, and that is all. */
-GDA_DEVICE void gda_shared_leave(const struct gda_port &p, uint64_t index, uint32_t n,
-				 uint32_t caps)
+GDA_DEVICE void gda_shared_publish(const struct gda_port &p, uint64_t index, uint32_t n,
+				   uint32_t caps)
 {
 	uint32_t fits = gda_shared_fits(p, index, n);
 	uint64_t bits = gda_shared_bits(index, fits, p.mask) *
@@ -290,7 +290,7 @@ GDA_DEVICE void gda_shared_leave(const struct gda_port &p, uint64_t index, uint3
 /*
  * Say that the owner of @n slots from @index on is coming; they may be written from now on,
  * and nothing is waited for until they are marked. @parked is where the caller has left
- * the headship, if it is @known: if here, all slots are marked at once, and the headship is
+ * the combining role, if it is @known: if here, all slots are marked at once, and the role is
  * moved on, to be taken by somebody who then waits for view->rung.
  */
 template <bool known>
@@ -305,7 +305,7 @@ GDA_DEVICE struct gda_turn gda_shared_come(const struct gda_port &p, uint64_t in
 
 	t.passed = known && index == parked;
 	if (t.passed) {
-		/* the bit of the first slot was turned when the headship was parked */
+		/* the bit of the first slot was turned when the combining role was parked */
 		turn = (bits & (bits - 1)) * GDA_SHARED_COMING | bits;
 		last = gda_shared_word(p, end);
 		if (fits < n || last != word) {
@@ -324,7 +324,7 @@ GDA_DEVICE struct gda_turn gda_shared_come(const struct gda_port &p, uint64_t in
 	return t;
 }
 
-/* Until the poster that had the headship before has rung. */
+/* Until the poster that had the combining role before has rung. */
 GDA_DEVICE void gda_shared_follow(const struct gda_port &p, uint64_t index)
 {
 	while ((int64_t)(gda_load_acquire64(&p.view->rung) - index) < 0)
@@ -332,14 +332,14 @@ GDA_DEVICE void gda_shared_follow(const struct gda_port &p, uint64_t index)
 }
 
 /*
- * The @n entries from @index on are written, by a poster that has moved the headship on
- * already: ring, and say so. If the next owner was coming before, the headship has stayed.
+ * The @n entries from @index on are written, by a poster that has moved the combining role on
+ * already: ring, and say so. If the next owner was coming before, the combining role has stayed.
  * Returns whether it has.
  */
 GDA_DEVICE bool gda_shared_passed(const struct gda_port &p, uint64_t end, uint64_t word)
 {
 	gda_port_ring(p, end);
-	if (!(p.caps & GDA_VIEW_LAZY))
+	if (!(p.caps & GDA_VIEW_DB_UNORDERED))
 		gda_port_release(p);
 	gda_gpu_store64(&p.view->rung, end);
 	if (!gda_shared_turned(p, end, word))
@@ -352,7 +352,7 @@ GDA_DEVICE bool gda_shared_passed(const struct gda_port &p, uint64_t end, uint64
  * The @n entries from @index on are written. What is loaded before the fence takes no
  * time: what is on offer. The slots' bits are changed before the doorbell: once the device
  * has answered, their next owners may look at them. Returns where the caller has parked the
- * headship.
+ * combining role.
  */
 template <bool warp>
 GDA_DEVICE uint64_t gda_shared_publish(const struct gda_port &p, uint64_t index, uint32_t n,

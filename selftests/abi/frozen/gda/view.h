@@ -46,20 +46,20 @@ extern "C" {
 #define GDA_NOT_EXCLUSIVE	(1ULL << 63)
 
 /**
- * define GDA_VIEW_LAZY - the device takes doorbells in any order and does not wait for
+ * define GDA_VIEW_DB_UNORDERED - the device takes doorbells in any order and does not wait for
  *	the record
  *
  * So no fence is needed between record and doorbell, nor between two doorbells.
  */
-#define GDA_VIEW_LAZY	(1U << 0)
+#define GDA_VIEW_DB_UNORDERED	(1U << 0)
 /**
- * define GDA_VIEW_NEAR - queue and record lie in the memory of the posters' GPU, and
+ * define GDA_VIEW_SQ_ON_GPU - queue and record lie in the memory of the posters' GPU, and
  *	the device reads them there
  *
  * So what was released at the scope of the GPU is visible to the device. Without it,
  * posters on a GPU release at system scope.
  */
-#define GDA_VIEW_NEAR	(1U << 1)
+#define GDA_VIEW_SQ_ON_GPU	(1U << 1)
 /**
  * define GDA_VIEW_YIELD - more threads poll than there are processors
  *
@@ -102,10 +102,10 @@ extern "C" {
  * @error: vendor << 8 | syndrome of that slot
  * @deferred: 2 * (index + 1) of the newest deferred post, plus 1 if it was exclusive
  * @flushed: everything below was rung by a flush
- * @offer: GPU: where to go on for the poster that takes the headship; 0: it is not on
+ * @offer: GPU: where to go on for the poster that takes the combining role; 0: it is not on
  *	offer
  * @retreat: GPU: posters that want to give a slot back
- * @rung: GPU: all below was rung; the headship is there unless somebody leads
+ * @rung: GPU: all below was rung; the combining role is there unless somebody leads
  *
  * The first 128 bytes are constant while anybody posts. Each group after them is
  * written by different threads at different times and has its own 128 bytes (the
@@ -333,14 +333,14 @@ struct gda_cq_entry {
 };
 
 /**
- * gda_cq_take - gda_cq_poll() of a ring with %GDA_VIEW_RING, for that inline function
+ * gda_cq_reserve - gda_cq_poll() of a ring with %GDA_VIEW_RING, for that inline function
  * @cq: the ring
  * @entry: out, if there is one
  * @size: sizeof(*@entry) where it is called
  *
  * Return: 1 if there was one, else 0.
  */
-int gda_cq_take(struct gda_cq_view *cq, struct gda_cq_entry *entry, size_t size);
+int gda_cq_reserve(struct gda_cq_view *cq, struct gda_cq_entry *entry, size_t size);
 
 #ifdef __cplusplus
 }

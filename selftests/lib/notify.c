@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <gda/ring.h>
 #include "kselftest_harness.h"
-#include "side.h"
+#include "pair.h"
 
 FIXTURE(told) {
 	struct side a, b;
@@ -30,7 +30,7 @@ FIXTURE_TEARDOWN(told)
 TEST_F(told, E_02_E_04_counters_and_events)
 {
 	struct gda_cq_attr ring = { .size = sizeof(ring), .depth = 64 };
-	struct gda_count *sent, *recv;
+	struct gda_counter *sent, *recv;
 	struct gda_qp_attr attr = {
 		.size = sizeof(attr), .sq_depth = 16, .timeout_ns = 20000000000U,
 	};

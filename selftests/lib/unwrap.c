@@ -14,18 +14,18 @@
  * completed since, for the largest depth: that is every smaller depth too. The
  * indices also cross 2^32.
  */
-FIXTURE(widen) {
+FIXTURE(unwrap) {
 };
 
-FIXTURE_SETUP(widen)
+FIXTURE_SETUP(unwrap)
 {
 }
 
-FIXTURE_TEARDOWN(widen)
+FIXTURE_TEARDOWN(unwrap)
 {
 }
 
-TEST_F_TIMEOUT(widen, I_13_is_exact, 100)
+TEST_F_TIMEOUT(unwrap, I_13_is_exact, 100)
 {
 	uint64_t old, wrong = 0;
 	uint32_t done;
@@ -36,7 +36,7 @@ TEST_F_TIMEOUT(widen, I_13_is_exact, 100)
 
 			/* or the compiler proves the rule and runs nothing */
 			__asm__("" : "+r" (counter));
-			wrong += gda_widen(old, counter) != old + done;
+			wrong += gda_unwrap(old, counter) != old + done;
 		}
 	}
 	EXPECT_EQ(0, wrong);

@@ -12,78 +12,78 @@
 
 #include "gda_private.h"
 
-static struct gda_cells *gda_cells_create(struct gda_ctx *ctx, enum gda_cell_use use,
-					  unsigned int page)
+static struct gda_db_page *gda_db_page_create(struct gda_ctx *ctx, enum gda_cell_use use,
+					      unsigned int page)
 {
 	u32 map = use == GDA_CELL_COUNTER ? GDA_MAP_RO : GDA_MAP_RW;
 	struct gda_region *region;
-	struct gda_cells *cells;
+	struct gda_db_page *db_page;
 
-	cells = kzalloc(sizeof(*cells), GFP_KERNEL_ACCOUNT);
-	if (!cells)
+	db_page = kzalloc(sizeof(*db_page), GFP_KERNEL_ACCOUNT);
+	if (!db_page)
 		return ERR_PTR(-ENOMEM);
 	/* before it can be mapped, and touched */
-	cells->page = page;
-	region = gda_region_create(ctx, 1, map, use == GDA_CELL_DOORBELL ? cells : NULL);
+	db_page->page = page;
+	region = gda_region_create(ctx, 1, map, use == GDA_CELL_DOORBELL ? db_page : NULL);
 	if (IS_ERR(region)) {
-		kfree(cells);
+		kfree(db_page);
 		return ERR_CAST(region);
 	}
-	cells->region = region;
-	return cells;
+	db_page->region = region;
+	return db_page;
 }
 
 /* Any page with a free cell, else a new page. */
-int gda_cell_alloc(struct gda_ctx *ctx, struct gda_cells **table, unsigned int n,
+int gda_cell_alloc(struct gda_ctx *ctx, struct gda_db_page **table, unsigned int n,
 		   enum gda_cell_use use, struct gda_cell *cell)
 {
 	unsigned int i, empty = n;
-	struct gda_cells *cells;
+	struct gda_db_page *db_page;
 
 	lockdep_assert_held(&ctx->lock);
 	for (i = 0; i < n; i++) {
-		cells = table[i];
-		if (!cells)
+		db_page = table[i];
+		if (!db_page)
 			empty = min(empty, i);
-		else if (!bitmap_full(cells->used, GDA_CELLS))
+		else if (!bitmap_full(db_page->used, GDA_CELLS))
 			break;
 	}
 	if (i == n) {
 		if (empty == n)
 			return -ENOSPC;
-		cells = gda_cells_create(ctx, use, empty);
-		if (IS_ERR(cells))
-			return PTR_ERR(cells);
+		db_page = gda_db_page_create(ctx, use, empty);
+		if (IS_ERR(db_page))
+			return PTR_ERR(db_page);
 		i = empty;
 		mutex_lock(&ctx->map_lock);
 		/* pairs with smp_load_acquire in the worker */
-		smp_store_release(&table[i], cells);
+		smp_store_release(&table[i], db_page);
 		mutex_unlock(&ctx->map_lock);
 	}
-	cell->cells = cells;
+	cell->db_page = db_page;
 	cell->last = false;
-	cell->slot = find_first_zero_bit(cells->used, GDA_CELLS);
-	set_bit(cell->slot, cells->used);
+	cell->slot = find_first_zero_bit(db_page->used, GDA_CELLS);
+	set_bit(cell->slot, db_page->used);
 	memset(gda_cell_addr(cell), 0, GDA_CELL_BYTES);
 	return 0;
 }
 
-void gda_cell_kill(struct gda_cells **table, struct gda_cell *cell)
+void gda_cell_kill(struct gda_db_page **table, struct gda_cell *cell)
 {
-	struct gda_cells *cells = cell->cells;
-	struct gda_ctx *ctx = cells->region->ctx;
+	struct gda_db_page *db_page = cell->db_page;
+	struct gda_ctx *ctx = db_page->region->ctx;
 
 	lockdep_assert_held(&ctx->lock);
-	WRITE_ONCE(cells->qps[cell->slot], NULL);
-	clear_bit(cell->slot, cells->used);
-	if (!bitmap_empty(cells->used, GDA_CELLS))
+	WRITE_ONCE(db_page->qps[cell->slot], NULL);
+	clear_bit(cell->slot, db_page->used);
+	if (!bitmap_empty(db_page->used, GDA_CELLS))
 		return;
 	cell->last = true;
 	mutex_lock(&ctx->map_lock);
-	WRITE_ONCE(table[cells->page], NULL);
-	if (cells->region->cells)
-		gda_doorbell_forget(cells);
-	gda_region_revoke_locked(cells->region);
+	WRITE_ONCE(table[db_page->page], NULL);
+	if (db_page->region->db_page)
+		gda_doorbell_forget(db_page);
+	gda_region_revoke_locked(db_page->region);
 	mutex_unlock(&ctx->map_lock);
 }
 
@@ -91,6 +91,6 @@ void gda_cell_free(struct gda_cell *cell)
 {
 	if (!cell->last)
 		return;
-	gda_region_put(cell->cells->region);
-	kfree(cell->cells);
+	gda_region_put(cell->db_page->region);
+	kfree(cell->db_page);
 }

@@ -19,10 +19,10 @@ static struct {
 	u32 asked;
 	u32 done[8];			/* q->done, when it was asked */
 	struct gda_exec_mems mems;
-	const struct gda_eqp *peer;
+	const struct gda_engine_qp *peer;
 } host;
 
-static int host_exec(struct gda_eqp *q, const struct gda_eqp *peer,
+static int host_exec(struct gda_engine_qp *q, const struct gda_engine_qp *peer,
 		     const struct gda_exec_mems *mems)
 {
 	int answer = host.answer[host.asked];
@@ -40,15 +40,15 @@ static int host_exec(struct gda_eqp *q, const struct gda_eqp *peer,
 	return answer;
 }
 
-static const struct gda_far_ops host_ops = { host_exec };
+static const struct gda_async_ops host_ops = { host_exec };
 
-FIXTURE(far) {
+FIXTURE(async_copy) {
 	struct th_dev dev;
 	struct th_qp *a, *b;
 	struct th_mr *l, *r;
 };
 
-FIXTURE_SETUP(far)
+FIXTURE_SETUP(async_copy)
 {
 	memset(self, 0, sizeof(*self));
 	memset(&host, 0, sizeof(host));
@@ -58,10 +58,10 @@ FIXTURE_SETUP(far)
 	self->l = th_mr_new(&self->dev, &dom_a, 0x10000, SIZE, GDA_ACCESS_ALL, 12, 0);
 	self->r = th_mr_new(&self->dev, &dom_b, 0x90000, SIZE, GDA_ACCESS_ALL, 12, 0);
 	memset(self->l->pages[0], 0x42, 4096);
-	self->a->q.far = &host_ops;
+	self->a->q.async = &host_ops;
 }
 
-FIXTURE_TEARDOWN(far)
+FIXTURE_TEARDOWN(async_copy)
 {
 	th_mr_free(&self->dev, self->l);
 	th_mr_free(&self->dev, self->r);
@@ -79,20 +79,20 @@ static u32 why(const struct th_qp *qp)
 	return (u32)qp->q.first.syndrome << 8 | qp->q.first.vendor;
 }
 
-static void far_away(struct th_mr *mr)
+static void no_cpu(struct th_mr *mr)
 {
-	mr->mem.state |= GDA_MEM_FAR;
+	mr->mem.state |= GDA_MEM_NO_CPU;
 	mr->windowless = true;
 }
 
 /* A queue whose host cannot go there says so, at either end; for a DUMP there is no need. */
-TEST_F(far, nobody_goes_there)
+TEST_F(async_copy, nobody_goes_there)
 {
 	static const u32 ops[] = { GDA_MLX5_WRITE, GDA_MLX5_READ, GDA_MLX5_WRITE_IMM };
 	u32 i;
 
-	self->a->q.far = NULL;
-	far_away(self->r);
+	self->a->q.async = NULL;
+	no_cpu(self->r);
 	for (i = 0; i < ARRAY_SIZE(ops); i++) {
 		self->a->q.state = GDA_QP_READY;
 		post(self, ops[i], 8);
@@ -100,7 +100,7 @@ TEST_F(far, nobody_goes_there)
 		EXPECT_EQ(1, th_run(self->a));
 		EXPECT_EQ(WHY(REMOTE_OP, IO), why(self->a));
 	}
-	far_away(self->l);
+	no_cpu(self->l);
 	for (i = 0; i < ARRAY_SIZE(ops); i++) {
 		self->a->q.state = GDA_QP_READY;
 		post(self, ops[i], 8);
@@ -111,7 +111,7 @@ TEST_F(far, nobody_goes_there)
 	EXPECT_EQ(0, self->a->q.bytes);
 }
 
-TEST_F(far, K3_K4_K5_as_well_checked_as_near)
+TEST_F(async_copy, K3_K4_K5_as_well_checked_as_near)
 {
 	static const struct {
 		u32 state;		/* of the target's memory */
@@ -119,13 +119,13 @@ TEST_F(far, K3_K4_K5_as_well_checked_as_near)
 		u64 off;
 		u32 why;
 	} rows[] = {
-		{ GDA_MR_LIVE | GDA_MEM_FAR, GDA_ACCESS_ALL, 0, 0 },
-		{ GDA_MR_LIVE | GDA_MEM_FAR, GDA_ACCESS_ALL, SIZE - 8, 0 },
-		{ GDA_MR_LIVE | GDA_MEM_FAR, GDA_ACCESS_ALL, SIZE - 7, WHY(REMOTE_ACCESS, RANGE) },
-		{ GDA_MR_LIVE | GDA_MEM_FAR, GDA_ACCESS_ALL, ~0ULL, WHY(REMOTE_ACCESS, RANGE) },
-		{ GDA_MR_LIVE | GDA_MEM_FAR, GDA_ACCESS_REMOTE_READ, 0,
+		{ GDA_MR_LIVE | GDA_MEM_NO_CPU, GDA_ACCESS_ALL, 0, 0 },
+		{ GDA_MR_LIVE | GDA_MEM_NO_CPU, GDA_ACCESS_ALL, SIZE - 8, 0 },
+		{ GDA_MR_LIVE | GDA_MEM_NO_CPU, GDA_ACCESS_ALL, SIZE - 7, WHY(REMOTE_ACCESS, RANGE) },
+		{ GDA_MR_LIVE | GDA_MEM_NO_CPU, GDA_ACCESS_ALL, ~0ULL, WHY(REMOTE_ACCESS, RANGE) },
+		{ GDA_MR_LIVE | GDA_MEM_NO_CPU, GDA_ACCESS_REMOTE_READ, 0,
 		  WHY(REMOTE_ACCESS, RIGHTS) },
-		{ GDA_MR_REVOKED | GDA_MEM_FAR, GDA_ACCESS_ALL, 0,
+		{ GDA_MR_REVOKED | GDA_MEM_NO_CPU, GDA_ACCESS_ALL, 0,
 		  WHY(REMOTE_ACCESS, REVOKED) },
 		{ GDA_MR_REVOKED, GDA_ACCESS_ALL, 0, WHY(REMOTE_ACCESS, REVOKED) },
 	};
@@ -148,7 +148,7 @@ TEST_F(far, K3_K4_K5_as_well_checked_as_near)
 	host.asked = 0;
 	self->a->q.state = GDA_QP_READY;
 	self->r->mem.state = GDA_MR_LIVE;
-	self->l->mem.state = GDA_MR_REVOKED | GDA_MEM_FAR;
+	self->l->mem.state = GDA_MR_REVOKED | GDA_MEM_NO_CPU;
 	post(self, GDA_MLX5_WRITE, 8);
 	th_ring(self->a);
 	th_run(self->a);
@@ -157,7 +157,7 @@ TEST_F(far, K3_K4_K5_as_well_checked_as_near)
 }
 
 /* It is asked for near memory, too, and told what was looked up. */
-TEST_F(far, asked_for_all_that_moves)
+TEST_F(async_copy, asked_for_all_that_moves)
 {
 	struct gda_sge sge[2] = {
 		{ .addr = 0x10000, .len = 4, .key = self->l->mem.key },
@@ -187,12 +187,12 @@ TEST_F(far, asked_for_all_that_moves)
 }
 
 /* Nobody counts at the peer. */
-TEST_F(far, no_counters)
+TEST_F(async_copy, no_counters)
 {
 	self->a->q.sent = NULL;
 	self->b->q.recv = NULL;
 	host.answer[0] = 1;
-	host.answer[1] = GDA_FAR_NEAR;
+	host.answer[1] = GDA_ASYNC_BY_ENGINE;
 	post(self, GDA_MLX5_WRITE, 8);
 	post(self, GDA_MLX5_WRITE, 8);
 	th_ring(self->a);
@@ -201,7 +201,7 @@ TEST_F(far, no_counters)
 	EXPECT_EQ(8, self->a->q.bytes);
 }
 
-TEST_F(far, nobody_responds)
+TEST_F(async_copy, nobody_responds)
 {
 	host.answer[0] = 1;
 	self->a->peer = NULL;
@@ -213,7 +213,7 @@ TEST_F(far, nobody_responds)
 }
 
 /* In flight: the visit ends, nothing behind it is begun, and it goes on where it was. */
-TEST_F(far, E1_what_waits_ends_the_visit)
+TEST_F(async_copy, E1_what_waits_ends_the_visit)
 {
 	host.answer[0] = 0;
 	host.answer[1] = AGAIN;
@@ -242,21 +242,21 @@ TEST_F(far, E1_what_waits_ends_the_visit)
 }
 
 /* All of it is looked up and checked again, each time it is asked. */
-TEST_F(far, K5_revoked_while_it_waits)
+TEST_F(async_copy, K5_revoked_while_it_waits)
 {
-	far_away(self->r);
+	no_cpu(self->r);
 	host.answer[1] = 1;
 	post(self, GDA_MLX5_WRITE, LONG);
 	th_ring(self->a);
 	EXPECT_EQ(1, gda_engine_visit(&self->a->q, 64, 1U << 16));
-	self->r->mem.state = GDA_MR_REVOKED | GDA_MEM_FAR;
+	self->r->mem.state = GDA_MR_REVOKED | GDA_MEM_NO_CPU;
 	EXPECT_EQ(1, gda_engine_visit(&self->a->q, 64, 1U << 16));
 	EXPECT_EQ(WHY(REMOTE_ACCESS, REVOKED), why(self->a));
 	EXPECT_EQ(1, host.asked);
 	EXPECT_FALSE(self->a->q.busy);
 }
 
-TEST_F(far, what_fails_there_fails_here)
+TEST_F(async_copy, what_fails_there_fails_here)
 {
 	host.answer[0] = 0;
 	host.answer[1] = -(int)(GDA_MLX5_VENDOR_IO << 8 | GDA_MLX5_SYND_REMOTE_OP);
@@ -273,12 +273,12 @@ TEST_F(far, what_fails_there_fails_here)
 }
 
 /* "The engine may": as if nobody had been asked, whatever the budget and the length. */
-TEST_F(far, near_is_the_engines)
+TEST_F(async_copy, near_is_the_engines)
 {
 	u32 i, lens[] = { 0, 1, 4, 8, 64, 65, LONG, SIZE };
 
 	for (i = 0; i < ARRAY_SIZE(host.answer); i++)
-		host.answer[i] = GDA_FAR_NEAR;
+		host.answer[i] = GDA_ASYNC_BY_ENGINE;
 	memset(self->l->pages[1], 0x42, 4096);
 	for (i = 0; i < ARRAY_SIZE(lens); i++) {
 		u32 visits = 0, len = lens[i];
@@ -301,7 +301,7 @@ TEST_F(far, near_is_the_engines)
 }
 
 /* Without bytes there is no MR, and the host is asked all the same: it keeps the order. */
-TEST_F(far, no_bytes_no_mr)
+TEST_F(async_copy, no_bytes_no_mr)
 {
 	u32 i;
 
@@ -309,7 +309,7 @@ TEST_F(far, no_bytes_no_mr)
 		memset(&host.mems, 0xa5, sizeof(host.mems));
 		host.asked = 0;
 		host.answer[0] = 0;
-		host.answer[1] = i ? GDA_FAR_NEAR : 1;
+		host.answer[1] = i ? GDA_ASYNC_BY_ENGINE : 1;
 		post(self, GDA_MLX5_WRITE, 0);
 		th_ring(self->a);
 		EXPECT_EQ(1, gda_engine_visit(&self->a->q, 64, 1U << 16));
@@ -324,10 +324,10 @@ TEST_F(far, no_bytes_no_mr)
 }
 
 /* A short one that the host first let wait begins anew when the engine may. */
-TEST_F(far, near_after_waiting)
+TEST_F(async_copy, near_after_waiting)
 {
 	host.answer[0] = AGAIN;
-	host.answer[1] = GDA_FAR_NEAR;
+	host.answer[1] = GDA_ASYNC_BY_ENGINE;
 	post(self, GDA_MLX5_WRITE, 8);
 	th_ring(self->a);
 	EXPECT_EQ(1, gda_engine_visit(&self->a->q, 64, 1U << 16));
@@ -341,14 +341,14 @@ TEST_F(far, near_after_waiting)
 }
 
 /* Atomics, and the immediate behind a write, are the engine's when it may. */
-TEST_F(far, near_atomic_and_immediate)
+TEST_F(async_copy, near_atomic_and_immediate)
 {
 	struct th_qp *sink = th_qp_new(&self->dev, &dom_b, 1, 8);
 	u64 word = 7;
 
 	self->b->q.recv_cq = &sink->cq;
-	host.answer[0] = GDA_FAR_NEAR;
-	host.answer[1] = GDA_FAR_NEAR;
+	host.answer[0] = GDA_ASYNC_BY_ENGINE;
+	host.answer[1] = GDA_ASYNC_BY_ENGINE;
 	th_mr_put(self->r, 0, &word, 8);
 	th_atomic(self->a, GDA_MLX5_ATOMIC_FA, 0, self->l, 8, self->r, 0, 5, 0);
 	th_imm(self->a, 0, 9, self->l, 0, self->r, 64, 8);
@@ -364,13 +364,13 @@ TEST_F(far, near_atomic_and_immediate)
 }
 
 /* The immediate waits for room: a host that let the engine carry it out is asked again. */
-TEST_F(far, rnr_near_immediate_is_tried_again)
+TEST_F(async_copy, rnr_near_immediate_is_tried_again)
 {
 	struct th_qp *sink = th_qp_new(&self->dev, &dom_b, 1, 1);
 	u32 i, lens[] = { 0, 8, LONG };
 
 	for (i = 0; i < ARRAY_SIZE(host.answer); i++)
-		host.answer[i] = GDA_FAR_NEAR;
+		host.answer[i] = GDA_ASYNC_BY_ENGINE;
 	self->b->q.recv_cq = &sink->cq;
 	self->a->q.rnr_retry = 2;
 	for (i = 0; i < ARRAY_SIZE(lens); i++) {
@@ -394,9 +394,9 @@ TEST_F(far, rnr_near_immediate_is_tried_again)
 }
 
 /* The host reports nothing before all that it moves there is done: no read is needed. */
-TEST_F(far, dump_of_far_memory)
+TEST_F(async_copy, dump_of_far_memory)
 {
-	far_away(self->l);
+	no_cpu(self->l);
 	th_dump(self->a, GDA_MLX5_CE_ALWAYS, self->l, 0, SIZE);
 	th_ring(self->a);
 	EXPECT_EQ(1, th_run(self->a));
@@ -433,11 +433,11 @@ static const struct {
 	{ 0, -8ULL, 8, WHY(REMOTE_ACCESS, RANGE) },
 };
 
-static void again(struct __test_metadata *_metadata, FIXTURE_DATA(far) *self, u32 opcode)
+static void again(struct __test_metadata *_metadata, FIXTURE_DATA(async_copy) *self, u32 opcode)
 {
 	u32 i, j;
 
-	self->a->q.far = NULL;
+	self->a->q.async = NULL;
 	for (i = 0; i < ARRAY_SIZE(again_rows); i++) {
 		bool read = opcode == GDA_MLX5_READ;
 		struct th_mr *from = read ? self->r : self->l;
@@ -464,17 +464,17 @@ static void again(struct __test_metadata *_metadata, FIXTURE_DATA(far) *self, u3
 	}
 }
 
-TEST_F(far, S6_written_again) { again(_metadata, self, GDA_MLX5_WRITE); }
-TEST_F(far, S6_read_again) { again(_metadata, self, GDA_MLX5_READ); }
+TEST_F(async_copy, S6_written_again) { again(_metadata, self, GDA_MLX5_WRITE); }
+TEST_F(async_copy, S6_read_again) { again(_metadata, self, GDA_MLX5_READ); }
 
 /* Another key between two, at either end, and words that come inline. */
-TEST_F(far, K4_found_again_by_its_key)
+TEST_F(async_copy, K4_found_again_by_its_key)
 {
 	struct th_mr *other = th_mr_new(&self->dev, &dom_b, 0x90000, SIZE, GDA_ACCESS_ALL, 12, 0);
 	u64 word = 0x1122334455667788ULL, back = 0;
 	u32 i;
 
-	self->a->q.far = NULL;
+	self->a->q.async = NULL;
 	for (i = 0; i < 4; i++) {
 		th_rdma(self->a, GDA_MLX5_WRITE, 0, self->l, 0, i & 1 ? other : self->r, 8 * i, 8);
 		th_rdma(self->a, GDA_MLX5_READ, 0, self->l, 64, i & 1 ? other : self->r, 8 * i, 8);
@@ -495,11 +495,11 @@ TEST_F(far, K4_found_again_by_its_key)
 }
 
 /* Nobody counts: words found again, of each operation. */
-TEST_F(far, found_again_without_counters)
+TEST_F(async_copy, found_again_without_counters)
 {
 	u32 i;
 
-	self->a->q.far = NULL;
+	self->a->q.async = NULL;
 	self->b->q.recv = NULL;
 	for (i = 0; i < 3; i++)
 		post(self, GDA_MLX5_WRITE, 8);

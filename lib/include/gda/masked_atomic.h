@@ -10,8 +10,8 @@
  * The old value of 8 bytes is stored in host order. The old value of 4 bytes is stored
  * big-endian, as ConnectX stores it: gda_masked_old32() converts it.
  */
-#ifndef GDA_MASKED_H
-#define GDA_MASKED_H
+#ifndef GDA_MASKED_ATOMIC_H
+#define GDA_MASKED_ATOMIC_H
 
 #include <gda/fastpath.h>
 
@@ -108,7 +108,7 @@ GDA_API int64_t gda_masked_compare_swap(struct gda_view *v, uint64_t laddr, uint
 	char *entry;
 
 	gda_check_flags(flags);
-	index = gda_wide_reserve(v, 3, &flags);
+	index = gda_multi_reserve(v, 3, &flags);
 	if (index < 0)
 		return index;
 	entry = gda_entry(v, (uint64_t)index, GDA_MASKED_8BYTE(GDA_MLX5_MASKED_CS), 5, 0,
@@ -116,10 +116,10 @@ GDA_API int64_t gda_masked_compare_swap(struct gda_view *v, uint64_t laddr, uint
 	gda_store_segment(entry + 16, gda_be64(raddr), gda_pair(gda_be32(rkey), 0));
 	gda_store_segment(entry + 32, gda_be64(swap), gda_be64(compare));
 	gda_store_segment(entry + 48, gda_be64(swap_mask), gda_be64(compare_mask));
-	gda_store_segment(gda_wide_segment(v, (uint64_t)index, 4),
+	gda_store_segment(gda_multi_segment(v, (uint64_t)index, 4),
 			  gda_pair(gda_be32(8), gda_be32(lkey)), gda_be64(laddr));
-	gda_wide_end(v, (uint64_t)index, 5);
-	gda_wide_publish(v, (uint64_t)index, 3, flags);
+	gda_multi_end(v, (uint64_t)index, 5);
+	gda_multi_publish(v, (uint64_t)index, 3, flags);
 	return index;
 }
 
@@ -154,4 +154,4 @@ GDA_API int64_t gda_masked_compare_swap32(struct gda_view *v, uint64_t laddr, ui
 }
 #endif
 
-#endif /* GDA_MASKED_H */
+#endif /* GDA_MASKED_ATOMIC_H */

@@ -7,11 +7,11 @@
  * ticket is the first slot.
  *
  * Slots are taken and published together. The poster marks its slots ready from the
- * last to the first: the headship, which stops only where a slot is not ready, comes
+ * last to the first: the combining role, which stops only where a slot is not ready, comes
  * through the first, so no doorbell ends within the entry.
  */
-#ifndef GDA_WIDE_H
-#define GDA_WIDE_H
+#ifndef GDA_MULTI_SLOT_H
+#define GDA_MULTI_SLOT_H
 
 #include <gda/fastpath.h>
 
@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 /* Take @n slots if they are free now: the first, or -1. Who fills the ring must ring. */
-GDA_HELPER int64_t gda_wide_try(struct gda_view *v, uint32_t n, unsigned int *flags)
+GDA_HELPER int64_t gda_multi_try(struct gda_view *v, uint32_t n, unsigned int *flags)
 {
 	uint64_t index = gda_load_relaxed64(&v->reserved);
 	int64_t used;
@@ -50,7 +50,7 @@ GDA_HELPER int64_t gda_wide_try(struct gda_view *v, uint32_t n, unsigned int *fl
  * Hand out @n slots in a row. Unlike one slot they may be missing while the ring is not
  * full, so that nobody has rung what was deferred: then this does.
  */
-GDA_SLOW int64_t gda_wide_reserve(struct gda_view *v, uint32_t n, unsigned int *flags)
+GDA_SLOW int64_t gda_multi_reserve(struct gda_view *v, uint32_t n, unsigned int *flags)
 {
 	uint64_t deadline = 0;
 	unsigned int polls;
@@ -65,7 +65,7 @@ GDA_SLOW int64_t gda_wide_reserve(struct gda_view *v, uint32_t n, unsigned int *
 #endif
 	for (polls = 1;; polls++) {
 		gda_poll_ring(v);
-		index = gda_wide_try(v, n, flags);
+		index = gda_multi_try(v, n, flags);
 		if (index >= 0)
 			return index;
 		/* there was no room, and of a queue that has failed none comes free */
@@ -82,7 +82,7 @@ GDA_SLOW int64_t gda_wide_reserve(struct gda_view *v, uint32_t n, unsigned int *
 	}
 }
 
-GDA_HELPER char *gda_wide_segment(const struct gda_view *v, uint64_t index, uint32_t n)
+GDA_HELPER char *gda_multi_segment(const struct gda_view *v, uint64_t index, uint32_t n)
 {
 	uint32_t slot = ((uint32_t)index + n / 4) & v->mask;
 
@@ -90,13 +90,13 @@ GDA_HELPER char *gda_wide_segment(const struct gda_view *v, uint64_t index, uint
 }
 
 /* The entry at @index has @ds segments: what is left of its slots, and the NOP. */
-GDA_HELPER void gda_wide_end(struct gda_view *v, uint64_t index, uint32_t ds)
+GDA_HELPER void gda_multi_end(struct gda_view *v, uint64_t index, uint32_t ds)
 {
 	uint32_t end = (ds + 3) & ~3U;
 	char *nop;
 
 	for (; ds < end; ds++)
-		gda_store_segment(gda_wide_segment(v, index, ds), 0, 0);
+		gda_store_segment(gda_multi_segment(v, index, ds), 0, 0);
 	nop = gda_entry(v, index + end / 4, GDA_MLX5_NOP, 1, 0, 0);
 	gda_store_segment(nop + 16, 0, 0);
 	gda_store_segment(nop + 32, 0, 0);
@@ -104,7 +104,7 @@ GDA_HELPER void gda_wide_end(struct gda_view *v, uint64_t index, uint32_t ds)
 }
 
 /* The @n slots from @index on are written. */
-GDA_SLOW void gda_wide_publish(struct gda_view *v, uint64_t index, uint32_t n,
+GDA_SLOW void gda_multi_publish(struct gda_view *v, uint64_t index, uint32_t n,
 			       unsigned int flags)
 {
 	if (flags & GDA_EXCLUSIVE) {
@@ -137,7 +137,7 @@ GDA_SLOW int64_t gda_put_inline_long(struct gda_view *v, uint64_t raddr, uint32_
 	char *entry;
 
 	if (len <= GDA_INLINE_MAX)
-		index = gda_wide_reserve(v, n, &flags);
+		index = gda_multi_reserve(v, n, &flags);
 	if (index < 0)
 		return index;
 	entry = gda_entry(v, (uint64_t)index, GDA_MLX5_WRITE, ds, 0, flags);
@@ -149,10 +149,10 @@ GDA_SLOW int64_t gda_put_inline_long(struct gda_view *v, uint64_t raddr, uint32_
 		data[0] = 0;
 		data[1] = 0;
 		memcpy(data, (const char *)src + at, len - at < 16 ? len - at : 16);
-		gda_store_segment(gda_wide_segment(v, (uint64_t)index, i), data[0], data[1]);
+		gda_store_segment(gda_multi_segment(v, (uint64_t)index, i), data[0], data[1]);
 	}
-	gda_wide_end(v, (uint64_t)index, ds);
-	gda_wide_publish(v, (uint64_t)index, n, flags);
+	gda_multi_end(v, (uint64_t)index, ds);
+	gda_multi_publish(v, (uint64_t)index, n, flags);
 	return index;
 }
 
@@ -161,4 +161,4 @@ GDA_SLOW int64_t gda_put_inline_long(struct gda_view *v, uint64_t raddr, uint32_
 }
 #endif
 
-#endif /* GDA_WIDE_H */
+#endif /* GDA_MULTI_SLOT_H */

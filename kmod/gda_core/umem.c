@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * umem: a part of a queue (send queue, CQ, record) that lies in a dma-buf of the user.
+ * gda_mr's kind "dma-buf" attaches, pins and maps it, as for an MR; executors see an
+ * address.
+ *
+ * The exporter may revoke it at any time, under its dma_resv, for good. ->revoked_cb()
+ * then redirects new readers, and gda_mem_revoke_wait() drains the old ones. Readers hold
+ * SRCU or cq->lock, and test ->revoked inside.
+ *
+ * gda_umem_get() attaches before the context is locked, because it waits for other
+ * drivers; gda_umem_insert() adds it to the context's list under ctx->lock.
+ */
+#include <linux/list.h>
+#include <linux/overflow.h>
+#include <linux/string.h>
+
+#include "gda_private.h"
+
+static void gda_umem_revoke(struct gda_mem_backing *b)
+{
+	struct gda_umem *umem = container_of(b, struct gda_umem, backing);
+
+	WRITE_ONCE(umem->revoked, true);
+	umem->revoked_cb(umem);
+}
+
+void gda_umem_init(struct gda_umem *umem, struct gda_object *obj,
+		   void (*revoked_cb)(struct gda_umem *umem))
+{
+	umem->obj = obj;
+	umem->revoked_cb = revoked_cb;
+	umem->backing.revoke = gda_umem_revoke;
+	INIT_LIST_HEAD(&umem->node);
+}
+
+/* What can be said without looking at the dma-buf. @given: a flag says there is one. */
+int gda_umem_check(const struct gda_queue_memory *mem, bool given)
+{
+	if (!given)
+		return memchr_inv(mem, 0, sizeof(*mem)) ? -EINVAL : 0;
+	return mem->reserved ? -EOPNOTSUPP : 0;
+}
+
+static bool gda_umem_cached(const void *addr, u32 length)
+{
+	const void *p = PTR_ALIGN_DOWN(addr, PAGE_SIZE);
+
+	for (; p < addr + length; p += PAGE_SIZE)
+		if (!gda_kaddr_cached(p))
+			return false;
+	return true;
+}
+
+/* Is what was attached fit for a queue? */
+static int gda_umem_inspect(struct gda_umem *umem, u32 length, u32 align)
+{
+	struct gda_mem_backing *b = &umem->backing;
+	int idx = gda_read_lock();
+	void *addr = NULL;
+	int ret = 0;
+
+	if (READ_ONCE(umem->revoked))
+		ret = -EAGAIN;
+	else if (b->pages || b->kind->span(b, 0, length, &addr) != length)
+		ret = -EOPNOTSUPP;
+	else if (!IS_ALIGNED((unsigned long)addr, align))
+		ret = -EINVAL;
+	else if (!gda_umem_cached(addr, length))
+		ret = -EMEDIUMTYPE;
+	gda_read_unlock(idx);
+	if (ret)
+		return ret;
+	umem->addr = addr;
+	umem->length = length;
+	return 0;
+}
+
+int gda_umem_get(struct gda_umem *umem, const struct gda_queue_memory *mem, u32 length,
+		 u32 align)
+{
+	struct gda_mem_request req = {
+		.addr = mem->offset,
+		.length = length,
+		.fd = mem->fd,
+		.writable = true,
+	};
+	u64 end;
+	int ret;
+
+	if (!IS_ALIGNED(mem->offset, align))
+		return -EINVAL;
+	if (check_add_overflow(req.addr, req.length, &end))
+		return -EOVERFLOW;
+	ret = gda_mem_attach(&umem->backing, GDA_KIND_DMABUF, &req);
+	if (ret)
+		return ret;
+	ret = gda_umem_inspect(umem, length, align);
+	if (ret)
+		gda_mem_detach(&umem->backing);
+	return ret;
+}
+
+/* Nobody looks any more. Also of what was never taken. */
+void gda_umem_put(struct gda_umem *umem)
+{
+	if (!umem->addr)
+		return;
+	gda_mem_detach(&umem->backing);
+	umem->addr = NULL;
+}
+
+/* Two queues on the same bytes would only ruin each other. */
+static bool gda_umem_overlaps(const struct gda_umem *a, const struct gda_umem *b)
+{
+	return a->addr < b->addr + b->length && b->addr < a->addr + a->length;
+}
+
+int gda_umem_insert(struct gda_umem *umem)
+{
+	struct gda_ctx *ctx = umem->obj->ctx;
+	struct gda_umem *other;
+
+	lockdep_assert_held(&ctx->lock);
+	if (!umem->addr)
+		return 0;
+	list_for_each_entry(other, &ctx->umems, node)
+		if (!READ_ONCE(other->revoked) && gda_umem_overlaps(umem, other))
+			return -EBUSY;
+	list_add(&umem->node, &ctx->umems);
+	return 0;
+}
+
+void gda_umem_remove(struct gda_umem *umem)
+{
+	lockdep_assert_held(&umem->obj->ctx->lock);
+	list_del_init(&umem->node);
+}
+
+/* A record, which is small, begins at zero. */
+int gda_umem_clear(struct gda_umem *umem)
+{
+	int idx = gda_read_lock();
+	int ret = 0;
+
+	if (READ_ONCE(umem->revoked))
+		ret = -EAGAIN;
+	else if (umem->addr)
+		memset(umem->addr, 0, umem->length);
+	gda_read_unlock(idx);
+	return ret;
+}
