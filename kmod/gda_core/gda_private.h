@@ -400,7 +400,7 @@ struct gda_qp {
 	struct gda_umem sq_umem;
 	struct gda_umem rec_umem;
 	__be32 rec_blank[2];		/* what the worker reads when the record is gone */
-	unsigned long lost;		/* bits of enum gda_qp_revoked: see to them before a visit */
+	unsigned long lost;		/* bits of enum gda_qp_revoked, for the next visit */
 	u64 rnr_until;			/* ns, CLOCK_MONOTONIC; the worker's */
 	bool polled;
 	struct gda_endpoint end;	/* under dev->peer_lock; end.peer_queue: SRCU */

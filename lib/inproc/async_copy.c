@@ -244,7 +244,8 @@ static void gda_async_hold(struct gda_inproc_async *async, const struct gda_comp
 
 bool gda_inproc_async_push(struct gda_engine_cq *engine_cq, const struct gda_completion *c)
 {
-	struct gda_inproc_async *async = gda_inproc_of(engine_cq, struct gda_inproc_async, stand_in);
+	struct gda_inproc_async *async =
+		gda_inproc_of(engine_cq, struct gda_inproc_async, stand_in);
 	const struct gda_status io = { GDA_MLX5_SYND_LOCAL_QP_OP, GDA_MLX5_VENDOR_IO };
 	struct gda_completion late = *c;
 

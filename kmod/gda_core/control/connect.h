@@ -50,10 +50,22 @@ struct gda_endpoint_name {
 	u64 reserved[2];
 };
 
-/* Fill in @address, of GDA_ADDRESS_BYTES. */
+/**
+ * gda_endpoint_address - make the address that a peer names this endpoint by
+ * @e: the endpoint
+ * @magic: of the device
+ * @address: out, GDA_ADDRESS_BYTES
+ */
 void gda_endpoint_address(const struct gda_endpoint *e, u32 magic, u8 *address);
 
-/* Return: 0; -EINVAL @address is not one of a device with this @magic. */
+/**
+ * gda_endpoint_parse - read an address
+ * @address: GDA_ADDRESS_BYTES, from the user
+ * @magic: of the device that is asked to connect to it
+ * @name: out
+ *
+ * Return: 0; -EINVAL @address is not one of a device with this @magic.
+ */
 int gda_endpoint_parse(const u8 *address, u32 magic, struct gda_endpoint_name *name);
 
 /**
@@ -69,13 +81,23 @@ int gda_endpoint_parse(const u8 *address, u32 magic, struct gda_endpoint_name *n
 int gda_endpoint_connect(struct gda_endpoint *e, struct gda_endpoint *peer,
 			 const struct gda_endpoint_name *name);
 
-/* The QP goes: its peer fails, and so do those that wait for it. */
+/**
+ * gda_endpoint_disconnect - fail the peer, and the endpoints that wait for this one
+ * @e: the endpoint; its QP is being destroyed
+ */
 void gda_endpoint_disconnect(struct gda_endpoint *e);
 
-/* Have the executor fail the queue, whether it has work or not. @why: gda_engine_qp.fail */
+/**
+ * gda_endpoint_fail - have the executor fail the queue, whether it has work or not
+ * @e: the endpoint
+ * @why: for gda_engine_qp.fail
+ */
 void gda_endpoint_fail(struct gda_endpoint *e, u32 why);
 
-/* The host's side: have the executor of @q visit it soon. */
+/**
+ * gda_host_kick - have the executor visit a queue soon; the host defines it
+ * @q: the queue
+ */
 void gda_host_kick(struct gda_engine_qp *q);
 
 #endif /* GDA_CONTROL_CONNECT_H */

@@ -7,7 +7,11 @@
 
 #include "engine.h"
 
-/* Fill in what @q is and how far it got, while its executor goes on. */
+/**
+ * gda_control_query_qp - fill in what a queue is and how far it got
+ * @q: the queue; its executor may go on meanwhile
+ * @cmd: out
+ */
 void gda_control_query_qp(const struct gda_engine_qp *q, struct gda_qp_query *cmd);
 
 #endif /* GDA_CONTROL_QUERY_H */
