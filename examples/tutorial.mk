@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT
+#
+# The programs of Documentation/tutorial, which shows them as they are.
+# selftests/tutorial runs them.
+
+TUTORIAL_OUT	:= $(BUILD)/examples/tutorial
+TUTORIAL	:= hello put processes signal sleep errors threads fork
+
+EXAMPLES	+= $(TUTORIAL:%=$(TUTORIAL_OUT)/%) $(TUTORIAL_OUT)/gpu
+
+$(TUTORIAL:%=$(TUTORIAL_OUT)/%): $(TUTORIAL_OUT)/%: examples/tutorial/%.c \
+		examples/tutorial/tutorial.h $(LIB_OUT)/libgda.a $(GDA_HEADERS) examples/tutorial.mk
+	@mkdir -p $(@D)
+	$(CC) $(GDA_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ $< $(LIB_OUT)/libgda.a
+
+TUTORIAL_NVCC	:= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
+
+$(TUTORIAL_OUT)/gpu: examples/tutorial/gpu.cu $(LIB_OUT)/libgda.a $(GDA_HEADERS) \
+		examples/tutorial.mk
+	@mkdir -p $(@D)
+ifneq ($(TUTORIAL_NVCC),)
+	$(TUTORIAL_NVCC) -std=c++17 -O2 -gencode arch=compute_75,code=sm_75 \
+		-gencode arch=compute_90,code=sm_90 $(GDA_CPPFLAGS) -o $@ $< \
+		$(LIB_OUT)/libgda.a -ldl -lpthread
+else
+	printf '#!/bin/sh\necho "nvcc was not here when this was built"\nexit 4\n' >$@ && chmod +x $@
+endif

@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# steps.sh - each program of Documentation/tutorial prints what the text says
+#
+# The text includes examples/tutorial/NAME.c and NAME.txt as they are, so that comparing a
+# program's output with NAME.txt compares it with the text. Where the output names the device
+# there is a file for each, NAME.DEVICE.txt. Speaks KTAP.
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit 1
+source=examples/tutorial
+out=build/examples/tutorial
+text=Documentation/tutorial
+device=inproc
+[ ! -e /dev/gda ] || device=soft0
+tmp=$(mktemp -d /tmp/gda-tutorial.XXXXXX) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+n=0 rc=0
+
+ok() { # NAME WHY-NOT
+	n=$((n + 1))
+	[ -z "$2" ] && { echo "ok $n $1"; return; }
+	printf '# %s\n' "${2//$'\n'/$'\n'# }"
+	echo "not ok $n $1"
+	rc=1
+}
+
+# step NAME COMMAND...: the command's output, line for line in alphabetical order if it
+# comes from several processes
+step() {
+	local name=$1 want=$source/$1.txt status why=''
+
+	shift
+	[ -e "$want" ] || want=${want%.txt}.$device.txt
+	timeout 60 "$@" </dev/null >"$tmp/out" 2>&1
+	status=$?
+	if [ $status = 4 ]; then
+		n=$((n + 1))
+		echo "ok $n $name # SKIP $(head -n 1 "$tmp/out")"
+		return
+	fi
+	[ "$1" != build/tools/gda-run ] || sort -o "$tmp/out" "$tmp/out"
+	[ $status = 0 ] || why="exit status $status"
+	ok "$name" "$why$(diff "$want" "$tmp/out" 2>&1)"
+}
+
+# Files of programs that no page of the tutorial includes.
+not_shown() {
+	local f
+
+	for f in "$source"/*; do
+		grep -qs "^.. literalinclude:: ../../$f\$" $text/*.rst ||
+			echo "$f is in no page of $text"
+	done
+}
+
+echo 1..10
+step hello $out/hello
+step put $out/put
+step processes build/tools/gda-run -n 2 $out/processes
+step signal $out/signal
+step sleep $out/sleep
+step errors $out/errors
+step threads $out/threads
+step fork $out/fork
+step gpu $out/gpu
+ok text_includes_all "$(not_shown)"
+exit $rc
