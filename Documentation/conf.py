@@ -16,7 +16,7 @@ sys.path.insert(0, subprocess.run([os.path.join(tools, "linux-source.sh")], chec
 project = "GDA"
 copyright = "the GDA authors"
 master_doc = "index"
-extensions = ["kerneldoc"]
+extensions = ["kerneldoc", "sphinx.ext.graphviz"]
 exclude_patterns = ["man"]
 
 kerneldoc_bin = os.path.join(tools, "kernel-doc.sh")
@@ -28,7 +28,10 @@ highlight_language = "none"
 # Words of the headers that the C domain would take for types.
 c_id_attributes = ["GDA_API", "GDA_HOST_API", "GDA_SIZED_API", "GDA_UAPI_INLINE", "__user"]
 
-html_theme = "classic"
+# The theme of the kernel's documentation.
+html_theme = "sphinx_rtd_theme"
+html_theme_options = {"navigation_depth": 2}
+graphviz_output_format = "svg"
 html_show_sourcelink = False
 html_copy_source = False
 

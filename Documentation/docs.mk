@@ -6,7 +6,8 @@ DOCS_HTML	:= $(BUILD)/docs/html/index.html
 DOCS_MAN	:= $(BUILD)/man/man7/gda.7
 DOCS_TARGETS	+= $(DOCS_HTML) $(DOCS_MAN)
 
-$(DOCS_HTML): $(wildcard Documentation/*.rst uapi/gda/*.h lib/include/gda/*.h \
+$(DOCS_HTML): $(wildcard Documentation/*.rst Documentation/*/*.rst Documentation/data/* \
+		examples/tutorial/* uapi/gda/*.h lib/include/gda/*.h \
 		kmod/include/gda/*.h kmod/gda_core/gda_private.h kmod/gda_core/engine/*.h) \
 		Documentation/conf.py Documentation/build.sh
 	Documentation/build.sh html

@@ -19,7 +19,7 @@ perf) packages="$build $guest perftest ibverbs-providers iproute2" kernels="6.12
 check) packages="$build $guest $tests $ranks" kernels="6.12 6.1" ;;
 debug) packages="$build $guest libibverbs-dev linux-source-6.12 flex bison bc libelf-dev libssl-dev lz4" kernels="" ;;
 lint) packages="$build xz-utils git perl python3 shellcheck sparse clang g++ mandoc" kernels="6.12 6.1" ;;
-docs) packages="make perl xz-utils python3-sphinx" kernels="" ;;
+docs) packages="make perl xz-utils graphviz python3-sphinx python3-sphinx-rtd-theme" kernels="" ;;
 *) echo "usage: deps.sh demo|perf|check|debug|lint|docs" >&2; exit 2 ;;
 esac
 
