@@ -6,10 +6,10 @@ DOCS_HTML	:= $(BUILD)/docs/html/index.html
 DOCS_MAN	:= $(BUILD)/man/man7/gda.7
 DOCS_TARGETS	+= $(DOCS_HTML) $(DOCS_MAN)
 
-$(DOCS_HTML): $(wildcard Documentation/*.rst Documentation/*/*.rst Documentation/data/* \
-		examples/tutorial/* uapi/gda/*.h lib/include/gda/*.h \
+$(DOCS_HTML): $(wildcard Documentation/*.rst Documentation/tutorial/*.rst Documentation/data/* \
+		Documentation/pictures/* examples/tutorial/* uapi/gda/*.h lib/include/gda/*.h \
 		kmod/include/gda/*.h kmod/gda_core/gda_private.h kmod/gda_core/engine/*.h) \
-		Documentation/conf.py Documentation/build.sh
+		Documentation/conf.py Documentation/plots.py Documentation/build.sh
 	Documentation/build.sh html
 
 $(DOCS_MAN): $(wildcard Documentation/man/* uapi/gda/*.h lib/include/gda/*.h) lib/lib.mk \
