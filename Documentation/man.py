@@ -18,9 +18,22 @@ from pathlib import Path
 functions = {}
 TOP = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"^/\*\*\n(.*?)^ \*/\n(.*?)(?=^/\*|\Z)", re.M | re.S)
-ERRNO = re.compile(r"(?:^|(?<=[;:,]) )(?=(?:and )?-E[A-Z]+\b)")
+ERRNO = re.compile(r"(?:^|(?<=[;:,]) )(?=(?:and )?-E[A-Z0-9]+\b)")
 # The view is opaque to those who call functions with it.
 OPAQUE = {"gda_view"}
+# Programs that examples are taken from, in this order, and the functions that must have one:
+# a first program calls them.
+TUTORIAL = ["hello.c", "put.c", "errors.c", "signal.c", "sleep.c", "threads.c", "calls.c",
+            "processes.c", "gpu.cu"]
+FIRST = """gda_open gda_close gda_context_query gda_last_error gda_strerror gda_qp_create
+           gda_qp_address gda_qp_connect gda_qp_view gda_qp_destroy gda_mr_reg gda_mr_dereg
+           gda_mr_key gda_mr_iova gda_put gda_put_value gda_put_imm gda_put_inline gda_get
+           gda_fetch_add gda_compare_swap gda_wait gda_test gda_quiet gda_flush gda_nop gda_error
+           gda_cq_create gda_cq_sleep gda_comm_create gda_comm_allgather gda_comm_barrier
+           gda_cuda_open gda_cuda_qp_create gda_cuda_mr_reg gda_cuda_qp_view""".split()
+# Flags of the same name but for their ends, as kernel-doc writes them: GDA_ACCESS_*.
+flags = {}
+errno_text = {}
 
 
 class Doc:
@@ -113,27 +126,79 @@ def paragraphs(body):
     return out
 
 
-def returns(text):
-    """What comes before the first errno is prose, each errno an entry of a list."""
-    parts = [p.strip() for p in ERRNO.split(text) if p.strip()]
-    out = []
-    for part in parts:
-        m = re.match(r"(?:and )?(-E[A-Z0-9]+)[ ,:]*(.*)", part, re.S)
+def errors_of(text):
+    """The prose before the first errno, and pairs of errnos and the reason."""
+    prose, pairs, waiting = "", [], []
+    for part in (p.strip() for p in ERRNO.split(text) if p.strip()):
+        m = re.match(r"(?:and )?(-E[A-Z0-9]+)(.*)", part, re.S)
         if not m:
-            out.append(markup(sentence(part)))
+            prose = part
             continue
-        why, _, rest = (m.group(2) or "see above").partition(". ")
-        out += [".TP", f".B {escape(m.group(1))}", markup(sentence(why))]
-        if rest:
-            out += [".PP", markup(sentence(rest))]
+        why = m.group(2).strip(" ,:;.")
+        if why:
+            pairs.append((waiting + [m.group(1)], why))
+            waiting = []
+        elif m.group(2).startswith(","):
+            waiting.append(m.group(1))
+        else:
+            name = m.group(1)[1:]
+            pairs.append((waiting + [m.group(1)], errno_text.get(name, "")))
+            waiting = []
+    if waiting:
+        pairs.append((waiting, errno_text.get(waiting[0][1:], "")))
+    return prose, pairs
+
+
+def referred(text, depth=2):
+    """The functions whose errors @text says are its own, too: "as gda_put()"."""
+    names = re.findall(r"(?:\bas|\bwhat|those of) ((?:gda_\w+\(\)(?: and )?)+)", text)
+    found = [n for group in names for n in re.findall(r"gda_\w+", group) if n in functions]
+    if depth:
+        for name in list(found):
+            found += referred(functions[name].returns, depth - 1)
+    return list(dict.fromkeys(found))
+
+
+def error_items(pairs, seen):
+    out = []
+    for names, why in pairs:
+        fresh = [n for n in names if n not in seen]
+        if not fresh:
+            continue
+        seen.update(fresh)
+        out += [".TP", ".B " + escape(", ".join(fresh)), markup(sentence(why))]
+    return out
+
+
+def returns(doc):
+    """Prose, each errno an entry of a list, and the errors of functions that it refers to."""
+    prose, pairs = errors_of(doc.returns)
+    if prose.strip(" ;:.") == "0":
+        prose = "0 on success, or a negative errno:" if pairs else "0 on success."
+    out = [markup(sentence(prose))] if prose else []
+    after = []
+    for i, (names, why) in enumerate(pairs):
+        why, dot, rest = why.partition(". ")
+        pairs[i] = (names, why)
+        after += [rest] if dot and rest else []
+    seen = set()
+    out += error_items(pairs, seen)
+    for rest in after:
+        out += [".PP", markup(sentence(rest))]
+    for name in referred(doc.returns):
+        if name == doc.name:
+            continue
+        items = error_items(errors_of(functions[name].returns)[1], seen)
+        if items:
+            out += [".PP", markup(f"In addition, as {name}():")] + items
     return out
 
 
 def sentence(text):
     text = text.rstrip(" ;:,")
-    if re.match(r"[a-z]+[ ,;:.]|[a-z]+$", text):
+    if re.match(r"(?!enum |struct )[a-z]+[ ,;:.]|[a-z]+$", text):
         text = text[0].upper() + text[1:]
-    return text if text.endswith(".") else text + "."
+    return text if text.endswith((".", ":", "?")) else text + "."
 
 
 def synopsis(doc):
@@ -156,7 +221,57 @@ def synopsis(doc):
         "\\fP,", "\\fP\\fB,").replace("\\fP)", "\\fP\\fB)") for x in out] + [".fi"]
 
 
-def structures(doc, types):
+def described(text):
+    """@text with "any of the flags below" for a wildcard that flag_list() explains."""
+    def words(m):
+        if m.group(0) not in flags:
+            return m.group(0)
+        noun = "rights" if "ACCESS" in m.group(0) else "flags"
+        return f"any of the {noun} below, or 0"
+    return markup(sentence(re.sub(r"GDA_(?:[A-Z]+_)*\*", words, text)))
+
+
+def flag_list(text, seen):
+    """The flags that @text names by a wildcard, each with what it says, once a page."""
+    out = []
+    for pattern in (p for p in flags if p in text and p not in seen):
+        seen.add(pattern)
+        out += [".RS"]
+        for name, why in flags[pattern]:
+            out += [".TP", f".B {name}", markup(sentence(why))]
+        out += [".RE"]
+    return out
+
+
+def function_of(text, name):
+    """The function of a program that calls @name, with the comment above it."""
+    for m in re.finditer(r"^(?:/\*(?:(?!\*/).)*\*/\n)?^(?:static |int )[^\n;]*\([^;{]*\)\n\{\n.*?^\}\n",
+                         text, re.M | re.S):
+        if re.search(rf"\b{name}\(", m.group(0)):
+            return m.group(0)
+    return ""
+
+
+def example(name):
+    for program in TUTORIAL:
+        path = TOP / "examples" / "tutorial" / program
+        code = function_of(path.read_text(encoding="utf-8"), name)
+        if not code:
+            continue
+        helper = "MUST" in code
+        out = [".SH EXAMPLE", markup(
+            f"From examples/tutorial/{program} of the source, which the tutorial explains" +
+            ("; MUST() ends the program if a call fails:" if helper else ":")),
+            ".PP", ".in +4n", ".EX"]
+        out += [re.sub(r"^([.'])", r"\\&\1", escape(x)) for x in
+                code.expandtabs(8).splitlines()]
+        return out + [".EE", ".in"]
+    if name in FIRST:
+        sys.exit(f"man.py: no program of the tutorial calls {name}()")
+    return []
+
+
+def structures(doc, types, seen):
     out = []
     for name in dict.fromkeys(re.findall(r"struct (\w+)", doc.prototype())):
         if name in OPAQUE or name not in types or not types[name].definition():
@@ -167,7 +282,7 @@ def structures(doc, types):
         out += [escape(x) for x in t.definition().expandtabs(4).splitlines()]
         out += [".EE", ".in"]
         for member, text in t.params:
-            out += [".TP", f".I {member}", markup(sentence(text))]
+            out += [".TP", f".I {member}", described(text)] + flag_list(text, seen)
         if t.body:
             out += [".PP"] + paragraphs(t.body)
     return out
@@ -175,8 +290,8 @@ def structures(doc, types):
 
 def see_also(doc, names):
     text = " ".join([doc.returns] + [" ".join(p) for p in doc.body] +
-                    [p[1] for p in doc.params])
-    refs = {n for n in re.findall(r"\b(gda_\w+)\(\)", text) if n in names}
+                    [p[1] for p in doc.params] + [" ".join(example(doc.name))])
+    refs = {n for n in re.findall(r"\b(gda_\w+)\(", text) if n in names}
     family = re.match(r"gda_[a-z]+_", doc.name)
     if family:
         refs |= {n for n in names if n.startswith(family.group(0))}
@@ -195,15 +310,40 @@ def page(doc, types, names, version, date):
         out += paragraphs(doc.body)
     else:
         out.append(markup(sentence(doc.purpose)))
+    seen = set()
     for name, text in doc.params:
-        out += [".TP", f".I {name}", markup(sentence(text))]
+        out += [".TP", f".I {name}", described(text)] + flag_list(text, seen)
     if re.match(r"GDA_(SIZED_)?API ", doc.code):
         out += [".PP", f"The function is inline in \\fI<gda/{doc.header}.h>\\fP, for C, C++ and",
                 "CUDA device code; the library exports the same text as a symbol."]
-    out += structures(doc, types)
+    out += structures(doc, types, seen)
     if doc.returns:
-        out += [".SH RETURN VALUE"] + returns(doc.returns)
+        out += [".SH RETURN VALUE"] + returns(doc)
+    out += example(doc.name)
     return "\n".join(out + see_also(doc, names)) + "\n"
+
+
+def load_flags(headers):
+    """Flags that a DOC: block lists, and those of posts, which are defines of their own."""
+    text = "\n".join(p.read_text(encoding="utf-8") for p in headers)
+    for pattern, title in (("GDA_ACCESS_*", "Rights of an MR"), ("GDA_CQ_*", "CQ flags"),
+                           ("GDA_QP_*", "QP flags")):
+        block = re.search(rf"DOC: {title}\n(.*?)\*/", text, re.S).group(1)
+        block = re.sub(r"(?m)^ \* ?", "", block)
+        flags[pattern] = [(name, " ".join(why.split())) for name, why in
+                          re.findall(r"^%(\w+)\n((?:\t.*\n)+)", block, re.M)]
+    posts = re.search(r"#define GDA_POST_FLAGS\s+\(([^)]*)\)", text).group(1)
+    flags["GDA_*"] = [(name, defined(text, name)) for name in re.findall(r"\w+", posts)]
+    flags["%GDA_CUDA_SQ_GPU"] = [(name, defined(text, name)) for name in
+                                 re.findall(r"#define (GDA_CUDA_\w+)\s+\(1U ", text)]
+    flags["GDA_CUDA_*"] = [(name, defined(text, name)) for name in
+                           re.findall(r"#define (GDA_CUDA_\w+)\s+\(1ULL", text)]
+
+
+def defined(text, name):
+    m = re.search(rf"/\*\*\n \* define {name} - (.*?)\*/", text, re.S)
+    title, _, body = re.sub(r"(?m)^ \* ?", "", m.group(1)).partition("\n\n")
+    return ". ".join(sentence(" ".join(x.split())).rstrip(".") for x in (title, body) if x.strip())
 
 
 def date_of(path):
@@ -263,6 +403,10 @@ def main():
     version = ".".join(re.findall(r"^#define GDA_VERSION_(?:MAJOR|MINOR|PATCH)\s+(\d+)",
                                   (TOP / "lib/include/gda/version.h").read_text("utf-8"), re.M))
     types = {}
+    load_flags(sorted((TOP / "lib/include/gda").rglob("*.h")) +
+               sorted((TOP / "uapi/gda").glob("*.h")))
+    errno_text.update(re.findall(r'\{ (E\w+), "(.*?)" \}',
+                                 (TOP / "lib/src/error.c").read_text(encoding="utf-8")))
     for path in sorted((TOP / "lib/include/gda").glob("*.h")):
         for doc in load(path, path.stem):
             if doc.kind == "struct":
@@ -273,6 +417,7 @@ def main():
         types.update({d.name: d for d in load(path, path.stem) if d.kind == "struct"})
     for old in target.glob("*.3"):
         old.unlink()
+    (target / "gda.3").write_text(".so man7/gda.7\n", encoding="utf-8")
     for doc in functions.values():
         text = page(doc, types, functions, version, date_of(f"lib/include/gda/{doc.header}.h"))
         (target / f"{doc.name}.3").write_text(text, encoding="utf-8")

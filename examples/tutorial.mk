@@ -4,7 +4,7 @@
 # selftests/tutorial runs them.
 
 TUTORIAL_OUT	:= $(BUILD)/examples/tutorial
-TUTORIAL	:= hello put processes signal sleep errors threads fork
+TUTORIAL	:= hello put processes signal sleep errors threads fork calls
 
 EXAMPLES	+= $(TUTORIAL:%=$(TUTORIAL_OUT)/%) $(TUTORIAL_OUT)/gpu
 

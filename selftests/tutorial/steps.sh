@@ -54,7 +54,7 @@ not_shown() {
 	done
 }
 
-echo 1..10
+echo 1..11
 step hello $out/hello
 step put $out/put
 step processes build/tools/gda-run -n 2 $out/processes
@@ -63,6 +63,7 @@ step sleep $out/sleep
 step errors $out/errors
 step threads $out/threads
 step fork $out/fork
+step calls $out/calls
 step gpu $out/gpu
 ok text_includes_all "$(not_shown)"
 exit $rc

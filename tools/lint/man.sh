@@ -18,13 +18,14 @@ if ! python3 Documentation/man.py "$man" 2>"$tmp/err"; then
 	exit
 fi
 if command -v mandoc >/dev/null; then
-	mandoc -Tlint -W warning "$man"/man*/* 2>&1 | sed "s,^mandoc: $man/,,"
+	find "$man" -name '*.[0-9]' ! -name gda.3 -exec mandoc -Tlint -W warning {} + 2>&1 | sed "s,^mandoc: $man/,,"
 else
 	echo "mandoc is missing"
 fi
 
 exported() { sed -nE 's/^[[:blank:]]+(gda_[a-z0-9_]+);.*/\1/p' lib/libgda.map | sort; }
-pages() { find "$man/man3" -name '*.3' -printf '%f\n' | sed 's/\.3$//' | sort; }
+# gda(3) is gda(7).
+pages() { find "$man/man3" -name '*.3' ! -name gda.3 -printf '%f\n' | sed 's/\.3$//' | sort; }
 comm -23 <(exported) <(pages) | sed 's,.*,lib/libgda.map: & has no manual page,'
 comm -13 <(exported) <(pages) | sed 's,.*,&(3): not exported by lib/libgda.map,'
 
