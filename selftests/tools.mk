@@ -4,7 +4,7 @@
 
 TOOLTEST_OUT	:= $(BUILD)/selftests/tools
 
-TEST_NATIVE	+= $(addprefix selftests/tools/,attacks.sh planted.sh spans.sh)
+TEST_NATIVE	+= $(addprefix selftests/tools/,attacks.sh planted.sh runner.sh spans.sh)
 TEST_VM		+= $(TOOLTEST_OUT)/doctor selftests/tools/runner.sh
 
 # What doctor.sh shows to the tool: another driver, and one of CUDA's that is empty.

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# runner.sh - in the guest: run-tests.sh is as bad as the programs that it runs, and as the
-# kernel's log. Speaks KTAP.
+# runner.sh - run-tests.sh is as bad as the programs that it runs; and in the guest, where
+# that costs ten times as long, only: as the kernel's log. Speaks KTAP.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 tmp=$(mktemp -d /tmp/gda-runner.XXXXXX) || exit 1
@@ -56,27 +56,68 @@ program badly <<<'echo 1..1; echo "# dmesg: runner ("; echo "runner: WARNING: 4"
 program races <<<'echo 1..1; echo "runner: BUG: KCSAN: data-race in a / b" >/dev/kmsg; echo ok 1'
 program ours <<<'echo 1..1; echo "runner: BUG: KCSAN: data-race in gda_a / b" >/dev/kmsg; echo ok 1'
 
-echo 1..17
-# It is the log of the run that this is a part of, too.
-echo "# dmesg: runner: (WARNING: [1-4]|BUG: KCSAN: data-race in)"
-is "what is good" 0 '2 0 0 |2 0 0 |' good
-is "passed, skipped, known and failed" 1 '1 1 2 |1 1 2 |' mixed
-is "nothing but skipped" 0 '0 0 1 |0 0 1 |' skips
-is "nothing at all" 1 '0 0 0 |'
-is "a plan with a zero before it" 0 '8 0 0 |8 0 0 |' octal
-is "fewer than planned" 1 '2 1 0 planned 3, ran 2, exit status 0|2 1 0 |' few
-is "no plan" 1 '0 1 0 printed no plan, exit status 0|0 1 0 |' silent
-is "a status that nothing explains" 1 '1 1 0 exit status 3|1 1 0 |' status
-is "a last line without its end" 0 '1 0 0 |1 0 0 |' unended
-is "no end" 1 '0 1 0 no end after 1 s|0 1 0 |' --timeout 1 hangs
-is "a bail out ends all" 1 '0 2 0 planned 2, ran 1, exit status 1|0 2 0 |' bails good
-mkdir "$tmp/share"
-is "shared: who comes first" 0 '2 0 0 |2 0 0 |' --share "$tmp/share" good
-is "shared: and second" 0 '0 0 1 |0 0 1 |' --share "$tmp/share" good skips
-is "complaints, of the program's time only" 1 \
-	'1 1 0 the kernel complained|2 0 0 |1 0 0 |4 1 0 |' --dmesg complains good announces
-is "a complaint that is not the one announced" 1 '1 1 0 the kernel complained|1 1 0 |' --dmesg other
-is "announced by what is no expression" 1 \
-	'1 1 0 its complaints could not be looked for|1 1 0 |' --dmesg badly
-is "races of others, and ours" 1 '1 0 0 |1 1 0 the kernel complained|2 1 0 |' --dmesg races ours
+# Whoever ends the run ends the program, and nothing is left of it.
+ended() {
+	local what=$1 want=$2 name="ended by SIG$1" why='' status child
+
+	rm -f "$tmp/pid"
+	set -m
+	tools/scripts/run-tests.sh --logs "$tmp/logs" "$tmp/tells" >"$tmp/out" 2>&1 &
+	set +m
+	for ((i = 0; i < 200; i++)); do
+		[ ! -s "$tmp/pid" ] || break
+		sleep 0.1
+	done
+	child=$(cat "$tmp/pid")
+	kill -"$what" $!
+	wait $!
+	status=$?
+	[ $status = "$want" ] || why="exit status $status"
+	[ "$child" ] || why+=" it did not begin"
+	! kill -0 "$child" 2>/dev/null || why+=" it goes on"
+	n=$((n + 1))
+	[ -z "$why" ] && { echo "ok $n $name"; return; }
+	rc=1
+	echo "not ok $n $name:$why"
+}
+
+program tells <<<"echo \$\$ >'$tmp/pid'; exec sleep 60"
+
+native() {
+	echo 1..15
+	is "what is good" 0 '2 0 0 |2 0 0 |' good
+	is "passed, skipped, known and failed" 1 '1 1 2 |1 1 2 |' mixed
+	is "nothing but skipped" 0 '0 0 1 |0 0 1 |' skips
+	is "nothing at all" 1 '0 0 0 |'
+	is "a plan with a zero before it" 0 '8 0 0 |8 0 0 |' octal
+	is "fewer than planned" 1 '2 1 0 planned 3, ran 2, exit status 0|2 1 0 |' few
+	is "no plan" 1 '0 1 0 printed no plan, exit status 0|0 1 0 |' silent
+	is "a status that nothing explains" 1 '1 1 0 exit status 3|1 1 0 |' status
+	is "a last line without its end" 0 '1 0 0 |1 0 0 |' unended
+	is "no end" 1 '0 1 0 no end after 1 s|0 1 0 |' --timeout 1 hangs
+	is "a bail out ends all" 1 '0 2 0 planned 2, ran 1, exit status 1|0 2 0 |' bails good
+	mkdir "$tmp/share"
+	is "shared: who comes first" 0 '2 0 0 |2 0 0 |' --share "$tmp/share" good
+	is "shared: and second" 0 '0 0 1 |0 0 1 |' --share "$tmp/share" good skips
+	ended INT 130
+	ended TERM 143
+}
+
+guest() {
+	echo 1..5
+	# It is the log of the run that this is a part of, too.
+	echo "# dmesg: runner: (WARNING: [1-4]|BUG: KCSAN: data-race in)"
+	is "what is good" 0 '2 0 0 |2 0 0 |' --dmesg good
+	is "complaints, of the program's time only" 1 \
+		'1 1 0 the kernel complained|2 0 0 |1 0 0 |4 1 0 |' --dmesg complains good announces
+	is "a complaint that is not the one announced" 1 '1 1 0 the kernel complained|1 1 0 |' \
+		--dmesg other
+	is "announced by what is no expression" 1 \
+		'1 1 0 its complaints could not be looked for|1 1 0 |' --dmesg badly
+	is "races of others, and ours" 1 '1 0 0 |1 1 0 the kernel complained|2 1 0 |' \
+		--dmesg races ours
+}
+
+read -r host </proc/sys/kernel/hostname
+if [ "$host" = gda-vm ]; then guest; else native; fi
 exit $rc

@@ -140,8 +140,11 @@ run_one() {
 	limit_of "$name"
 	[ -z "$dmesg" ] || echo "gda-test: begin $$ $name" >/dev/kmsg
 	ms=${EPOCHREALTIME/./}
-	timeout -k 5 "$t" "$prog" </dev/null >"$log" 2>&1
+	timeout -k 5 "$t" "$prog" </dev/null >"$log" 2>&1 &
+	child=$!
+	wait $child
 	status=$?
+	child=''
 	ms=$(((${EPOCHREALTIME/./} - ms) / 1000))
 
 	tally "$log"
@@ -186,6 +189,17 @@ result() { printf '%s\t%d\t%d\t%d\t%s\n' "$@" >>"$results"; }
 row() {
 	printf '%-44s %7d %7d %8d %7d.%d\n' "$1" "$2" "$3" "$4" $(($5 / 1000)) $(($5 % 1000 / 100))
 }
+
+# Whoever ends this ends the program, too: `timeout` has made it a process group of its own.
+child=''
+stop() {
+	trap - "$1"
+	[ -z "$child" ] || { kill -TERM "$child"; wait "$child"; }
+	kill -"$1" $$
+}
+trap 'stop INT' INT
+trap 'stop TERM' TERM
+trap 'stop HUP' HUP
 
 passed=0 failed=0 skipped=0 comma=' ' out=1
 all=${EPOCHREALTIME/./}
