@@ -57,7 +57,7 @@ demo: ## start: stream a file between two processes, in a guest, and prove it
 	@$(vm) tools/vm/demo.sh
 
 .PHONY: check
-check: ## test: build and run every test: here, and in guests on both kernels
+check: ## test: build and run every test, here and in guests; PROGRAMS="revoke idle": those, GDA_JOBS=1: one place at a time
 	@$(scripts)/check.sh native $(KVERS)
 
 .PHONY: check-native

@@ -3,11 +3,20 @@
 #
 # check.sh native|KVER... - build what is needed, run the tests, say the verdict
 #
-# Its last line is "N passed, N failed, N skipped". A step that fails counts as a
-# failed test, and the other kernels are still tried. The guests run one after the
-# other: each of them keeps two processors busy. GDA_GUEST_LIMIT is the most seconds
-# that one may take, GDA_SLOW a factor for the limits of the programs in it. What is
-# left in build/log of an earlier run of the same goes first.
+# Its last line is "N passed, N failed, N skipped". A step that fails counts as a failed
+# test, and the other places are still tried. Places (native, the guest of each KVER) run
+# side by side. What one prints goes to build/log/PLACE/output and is shown as a whole, in
+# the order of the arguments; until then a line tells how many programs have ended.
+#
+#   GDA_JOBS=N         places at a time; 1: each is shown as it runs [processors + 1: a
+#                      guest keeps less than one of them busy]
+#   GDA_GUEST_LIMIT=S  the most seconds that a guest may take        [2400, 3600 beside others]
+#   GDA_SLOW=N         a factor for the limits of programs           [1, 2 beside others]
+#   PROGRAMS=NAME...   only programs of these names or last parts of names
+#
+# What is left in build/log of an earlier run of the same places goes first.
+#
+# shellcheck disable=SC2317	# functions are called by trap
 
 set -uo pipefail
 
@@ -15,6 +24,12 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 scripts=tools/scripts
 start=$SECONDS
 p=0 f=0 s=0
+jobs=${GDA_JOBS:-$(($(nproc) + 1))}
+[ "$jobs" -gt 0 ] 2>/dev/null || { echo "check.sh: GDA_JOBS is $jobs" >&2; exit 2; }
+[ "$jobs" -lt $# ] || jobs=$#
+beside=$((jobs > 1))
+export GDA_SLOW=${GDA_SLOW:-$((1 + beside))}
+limit=${GDA_GUEST_LIMIT:-$((2400 + beside * 1200))}
 
 submake() { make --no-print-directory -s "$@"; }
 step() { $scripts/step.sh "$@"; }
@@ -39,7 +54,7 @@ add() {
 	p=$((p + $1)) f=$((f + $2)) s=$((s + $3))
 }
 
-# What the programs whose logs are in $1 came to.
+# Adds up the programs whose logs are in $1.
 count() {
 	local sum
 
@@ -49,12 +64,27 @@ count() {
 
 failed() { add 0 1 0; }
 
+# Sets tests: the programs of place $1, or those of them that $PROGRAMS names.
+list() {
+	local t n all kind=vm
+
+	[ "$1" != native ] || kind=native
+	read -ra all < <(submake list-$kind)
+	tests=()
+	for t in "${all[@]}"; do
+		[ "${PROGRAMS-}" ] || tests+=("$t")
+		for n in ${PROGRAMS-}; do
+			case $t in "$n"|*/"$n") tests+=("$t") ;; esac
+		done
+	done
+}
+
 native() {
 	local log
 
 	title "native tests"
 	log=$(log_of native)
-	read -ra tests < <(submake list-native)
+	list native
 	[ ${#tests[@]} = 0 ] && { echo none; return; }
 	$scripts/run-tests.sh --logs "$log" "${tests[@]}" || true
 	count "$log"
@@ -65,39 +95,146 @@ guest() {
 
 	title "tests in a guest on $k"
 	log=$(log_of "$k")
+	list "$k"
+	[ ${#tests[@]} = 0 ] && { echo none; return; }
 	step "modules for $k" $scripts/modules.sh "$k" || { failed; return; }
 	rel=$(tools/vm/gda-kernel release "$k")
-	read -ra tests < <(submake list-vm)
-	tools/vm/gda-vm -v -e -k "$rel" -t "${GDA_GUEST_LIMIT:-2400}" -o "$log" -- \
-		env GDA_SLOW="${GDA_SLOW:-1}" \
+	tools/vm/gda-vm -v -e -k "$rel" -t "$limit" -o "$log" -- \
+		env GDA_SLOW="$GDA_SLOW" \
 		$scripts/run-tests.sh --dmesg --logs "$log" \
 		tools/vm/load.sh "${tests[@]}" tools/vm/unload.sh
 	# The guest crashed, or was ended: so its run has no end.
 	[ $? != 125 ] || sed -i '/^total\t/d' "$log/results" 2>/dev/null
 	count "$log"
 	# Once more, started so that devices without an IOMMU get bounce buffers.
+	case " ${PROGRAMS-bounce} " in *bounce\ *) ;; *) return ;; esac
 	title "bounce buffers, in a guest on $k"
-	tools/vm/gda-vm -v -e -k "$rel" -t 120 -a swiotlb=force -- \
+	tools/vm/gda-vm -v -e -k "$rel" -t 240 -a swiotlb=force -- \
 		$scripts/run-tests.sh --dmesg --logs "$log/bounce" \
 		tools/vm/load.sh build/selftests/kernel/bounce tools/vm/unload.sh
 	[ $? != 125 ] || sed -i '/^total\t/d' "$log/bounce/results" 2>/dev/null
 	count "$log/bounce"
 }
 
-mkdir -p build/log
+# All of place $1. In a subshell; its sum is left in a file.
+place() {
+	p=0 f=0 s=0
+	case $1 in
+	native) native ;;
+	*) guest "$1" ;;
+	esac
+	echo $p $f $s >"$(log_of "$1")/sum"
+}
+
+# What place $1 came to: one without a sum did not get to its end.
+collect() {
+	local sum
+
+	if read -ra sum 2>/dev/null <"$(log_of "$1")/sum"; then
+		add "${sum[@]}"
+	else
+		echo "$1 did not come to its end"
+		failed
+	fi
+}
+
+# --- side by side ---
+
+declare -A pid=()	# of places that run
+
+# Each place is a process group of its own, so that all of it can be ended.
+begin() {
+	set -m
+	place "$1" </dev/null >"$(log_of "$1")/output" 2>&1 &
+	pid[$1]=$!
+	set +m
+}
+
+# Ends $1 with the status $2 after all places have ended.
+stop() {
+	local what
+
+	trap '' INT TERM HUP
+	for what in "${!pid[@]}"; do
+		kill -TERM -- "-${pid[$what]}"
+	done
+	wait
+	exit "$1"
+}
+
+# "12 s: native 3, 6.12 5 programs"
+progress() {
+	local what text='' n
+
+	for what in "${!pid[@]}"; do
+		n=$(wc -l 2>/dev/null <"$(log_of "$what")/results")
+		text+="${text:+, }$what ${n:-0}"
+	done
+	printf '%d s: %s programs done' $((SECONDS - start)) "$text"
+}
+
+# On a terminal one line that changes, elsewhere one a minute.
+tell() {
+	if [ -t 1 ]; then
+		printf '\r%s\033[K' "$(progress)"
+	elif [ $((++ticks % 60)) = 0 ]; then
+		progress
+		echo
+	fi
+}
+
+side_by_side() {
+	local todo=("$@") shown=0 ticks=0 what
+
+	trap 'stop 130' INT
+	trap 'stop 143' TERM
+	trap 'stop 129' HUP
+	while [ $shown -lt $# ]; do
+		while [ ${#todo[@]} -gt 0 ] && [ ${#pid[@]} -lt "$jobs" ]; do
+			begin "${todo[0]}"
+			todo=("${todo[@]:1}")
+		done
+		sleep 1
+		tell
+		for what in "${!pid[@]}"; do
+			kill -0 "${pid[$what]}" 2>/dev/null || unset "pid[$what]"
+		done
+		show "$@"
+	done
+}
+
+# Of the places those that have ended, up to the first that has not.
+show() {
+	local what
+
+	for what in "${@:$((shown + 1))}"; do
+		[ -z "${pid[$what]-}" ] && [ -e "$(log_of "$what")/output" ] || return 0
+		[ ! -t 1 ] || printf '\r\033[K'
+		cat "$(log_of "$what")/output"
+		collect "$what"
+		shown=$((shown + 1))
+	done
+}
+
 for what; do
 	log=$(log_of "$what")
-	rm -rf "$log"/{*.log,results,console,dmesg,bounce}
+	mkdir -p "$log"
+	rm -rf "$log"/{*.log,results,console,dmesg,bounce,output,sum}
 done
 $scripts/deps.sh check || { failed; end; }
-if ! step "library and tests" make --no-print-directory -s -k -j "$(nproc)" lib examples tests; then
+targets=(tests)
+[ -z "${PROGRAMS-}" ] || { list native; targets=("${tests[@]}"); list vm; targets+=("${tests[@]}"); }
+if ! step "library and tests" make --no-print-directory -s -k -j "$(nproc)" lib examples "${targets[@]}"; then
 	failed
 	end
 fi
-for what; do
-	case $what in
-	native) native ;;
-	*) guest "$what" ;;
-	esac
-done
+if [ "$jobs" -gt 1 ]; then
+	side_by_side "$@"
+else
+	trap 'exit 130' INT
+	for what; do
+		(place "$what")
+		collect "$what"
+	done
+fi
 end
