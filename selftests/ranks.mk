@@ -6,7 +6,7 @@ COMMTEST_OUT	:= $(BUILD)/selftests/comm
 COMMTESTS	:= comm strangers
 
 TEST_NATIVE	+= $(foreach v,plain asan tsan,$(COMMTESTS:%=$(COMMTEST_OUT)/$v/%)) \
-		   $(COMMTEST_OUT)/run
+		   $(COMMTEST_OUT)/run $(COMMTEST_OUT)/killed.sh
 TEST_VM		+= $(COMMTESTS:%=$(COMMTEST_OUT)/plain/%)
 
 define COMM_TEST
@@ -17,10 +17,15 @@ $(COMMTEST_OUT)/$1/$2: selftests/comm/$2.c selftests/comm/ranks.h $(INPROC_LIB_$
 endef
 $(foreach v,plain asan tsan,$(foreach t,$(COMMTESTS),$(eval $(call COMM_TEST,$v,$t))))
 
-$(COMMTEST_OUT)/hello: selftests/comm/hello.c $(LIB_OUT)/libgda.a selftests/ranks.mk
+$(addprefix $(COMMTEST_OUT)/,hello killed): $(COMMTEST_OUT)/%: selftests/comm/%.c $(LIB_OUT)/libgda.a \
+		selftests/ranks.mk
 	@mkdir -p $(@D)
 	$(CC) $(GDA_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ $< $(LIB_OUT)/libgda.a
 
 $(COMMTEST_OUT)/run: selftests/comm/run.sh $(COMMTEST_OUT)/hello $(BUILD)/tools/gda-run
+	@mkdir -p $(@D)
+	install -m 755 $< $@
+
+$(COMMTEST_OUT)/killed.sh: selftests/comm/killed.sh $(COMMTEST_OUT)/killed $(BUILD)/tools/gda-run
 	@mkdir -p $(@D)
 	install -m 755 $< $@

@@ -254,7 +254,7 @@ static int gda_comm_open(struct gda_comm *comm, const struct gda_comm_id *id, ui
 	if (!comm->rank)
 		return gda_comm_open_hub(comm, id);
 	err = gda_comm_id_connect(id, deadline, &comm->fd);
-	if (err == -ETIMEDOUT)
+	if (err == -ETIMEDOUT || err == -ECONNRESET)
 		gda_comm_set_state(comm, 0, err);
 	if (!err && getsockname(comm->fd, (struct sockaddr *)&comm->address, &length))
 		err = -errno;
@@ -280,6 +280,8 @@ static int gda_comm_join(struct gda_comm *comm, const struct gda_comm_id *id)
 		return err;
 	hello.time = gda_comm_left(deadline);
 	err = gda_comm_send(comm, &hello, &version, deadline);
+	if (err == -ECONNRESET)
+		gda_comm_set_state(comm, 0, err);
 	if (!err)
 		err = gda_comm_thread(comm);
 	if (err)
@@ -294,22 +296,23 @@ static int gda_comm_join(struct gda_comm *comm, const struct gda_comm_id *id)
 	return err;
 }
 
-/* Name the ranks that did not come. */
-static void gda_comm_why_late(const struct gda_comm *comm)
+/* Name the ranks that @err is about: those that did not come, or died meanwhile. */
+static void gda_comm_name_ranks(const struct gda_comm *comm, int err)
 {
 	char names[128] = "";
 	uint32_t rank, n = 0;
 	size_t at = 0;
 
 	for (rank = 0; rank < comm->nranks; rank++) {
-		if (gda_comm_state(comm, rank) != -ETIMEDOUT)
+		if (gda_comm_state(comm, rank) != err)
 			continue;
 		n++;
 		if (at < sizeof(names) - 16)
 			at += (size_t)sprintf(names + at, "%s%u", at ? ", " : "", rank);
 	}
 	if (n)
-		gda_because(-ETIMEDOUT, "%u of %u ranks did not come: %s%s", n, comm->nranks, names,
+		gda_because(err, "%u of %u ranks %s: %s%s", n, comm->nranks,
+			    err == -ETIMEDOUT ? "did not come" : "died before all had come", names,
 			    at < sizeof(names) - 16 ? "" : " ...");
 }
 
@@ -327,8 +330,8 @@ static int gda_comm_new(const struct gda_comm_attr *attr, struct gda_comm **resu
 		return -ENOMEM;
 	err = gda_comm_join(comm, &id);
 	if (err) {
-		if (err == -ETIMEDOUT)
-			gda_comm_why_late(comm);
+		if (err == -ETIMEDOUT || err == -ECONNRESET)
+			gda_comm_name_ranks(comm, err);
 		if (comm->hub)
 			gda_comm_hub_stop(comm->hub, gda_clock_ns() + GDA_COMM_GRACE_NS);
 		gda_comm_free(comm);

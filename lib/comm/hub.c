@@ -260,6 +260,23 @@ static void gda_comm_guest_refuse(struct gda_comm_guest *g, int err)
 }
 
 /* A guest becomes the rank that it says it is. */
+/* A rank that comes too late is told of those that were lost before. */
+static void gda_comm_guest_tell(const struct gda_comm_hub *hub, struct gda_comm_guest *g)
+{
+	uint32_t rank;
+
+	for (rank = 0; rank < hub->nranks; rank++) {
+		struct gda_comm_frame frame = {
+			.kind = GDA_COMM_STATE,
+			.a = rank,
+			.b = (uint32_t)-hub->members[rank].state,
+		};
+
+		if (frame.b && gda_comm_frame_add(&g->out, &frame, NULL))
+			return;
+	}
+}
+
 static void gda_comm_guest_hello(struct gda_comm_hub *hub, struct gda_comm_guest *g,
 				 const struct gda_comm_frame *f, const unsigned char *payload)
 {
@@ -273,6 +290,7 @@ static void gda_comm_guest_hello(struct gda_comm_hub *hub, struct gda_comm_guest
 	}
 	m = &hub->members[f->a];
 	if (m->came || m->state || hub->failed || hub->here == hub->nranks) {
+		gda_comm_guest_tell(hub, g);
 		gda_comm_guest_refuse(g, hub->failed ? hub->failed : -EEXIST);
 		return;
 	}

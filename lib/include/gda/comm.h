@@ -102,7 +102,7 @@ int gda_comm_id_create(const char *interface, struct gda_comm_id *id);
  * names the interface where PMIx starts ranks on several machines.
  *
  * Return: 0; -ETIMEDOUT ranks did not come (gda_last_error() names them); -ECONNRESET one
- * came and died; -EINVAL a wrong rank, number of ranks, or id; -E2BIG @attr is of a later
+ * came and died (named likewise); -EINVAL a wrong rank, number of ranks, or id; -E2BIG @attr is of a later
  * version, with members set that this library does not know; -EEXIST another rank has this
  * number; -EPROTO ranks do not agree on how many they are, or one has another version;
  * -EOPNOTSUPP unknown flags, or PMIx started this program and the library was built without

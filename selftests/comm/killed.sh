@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# killed.sh - one of four ranks is killed at a random moment: each of the others is told
+# its number within the deadline and a second, and nothing is left. GDA_STRESS repeats it
+# more often. Speaks KTAP.
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit 1
+run=build/tools/gda-run
+program=build/selftests/comm/killed
+out=$(mktemp /tmp/gda-killed.XXXXXX) || exit 1
+trap 'rm -f "$out"' EXIT
+rounds=$((40 * ${GDA_STRESS:-1}))
+bad=0
+declare -A where=()
+
+# once VICTIM MICROSECONDS
+once() {
+	local status line what why=''
+
+	timeout 60 "$run" -k -b -n 4 "$program" "$1" "$2" </dev/null >"$out" 2>&1
+	status=$?
+	[ $status = 137 ] || why+=" gda-run exited with status $status;"
+	[ "$(grep -c "named $1 after" "$out")" = 3 ] || why+=" not all of the others named it;"
+	while read -r line; do
+		[[ $line =~ ^([a-z]+):.*after\ ([0-9]+)\ ms$ ]] || continue
+		what=${BASH_REMATCH[1]}
+		[ "${BASH_REMATCH[2]}" -le 2000 ] || why+=" one waited ${BASH_REMATCH[2]} ms;"
+	done <"$out"
+	! pgrep -f "$program $1 $2" >/dev/null || why+=" a process is left;"
+	where[${what:-none}]=$((${where[${what:-none}]:-0} + 1))
+	[ "$why" ] || return 0
+	bad=$((bad + 1))
+	echo "# rank $1 killed after $2 us:$why"
+	sed 's/^/#   /' "$out"
+}
+
+echo 1..1
+name="a killed rank is named by all others"
+sockets=$(wc -l </proc/net/unix)
+for ((i = 0; i < rounds; i++)); do
+	once $((RANDOM % 4)) $((RANDOM % (i % 2 ? 40000 : 4000)))
+done
+for w in "${!where[@]}"; do echo "# in $w: ${where[$w]} of $rounds"; done
+[ "$(wc -l </proc/net/unix)" -le $((sockets + 8)) ] || { echo "# sockets are left"; bad=1; }
+[ $bad = 0 ] && echo "ok 1 $name" || echo "not ok 1 $name"
+[ $bad = 0 ]
