@@ -27,6 +27,10 @@ GDA_EXPORT int64_t gda_sized_put_chunked(struct gda_view *v, const struct gda_ch
 					 uint64_t laddr, const struct gda_chunk_map *rmap,
 					 uint64_t raddr, uint64_t len, unsigned int flags)
 	__asm__("gda_put_chunked");
+GDA_EXPORT int64_t gda_sized_put_signal(struct gda_view *v, uint64_t laddr, uint32_t lkey,
+					uint64_t raddr, uint32_t rkey, uint32_t len,
+					const struct gda_signal *signal, unsigned int flags)
+	__asm__("gda_put_signal");
 
 int gda_sized_error(struct gda_view *v, struct gda_error *error)
 {
@@ -86,4 +90,17 @@ int64_t gda_sized_put_chunked(struct gda_view *v, const struct gda_chunk_map *lm
 		return gda_called(err, "gda_put_chunked", "%p, %p", (const void *)lmap,
 				  (const void *)rmap);
 	return gda_put_chunked(v, &local, laddr, &remote, raddr, len, flags);
+}
+
+int64_t gda_sized_put_signal(struct gda_view *v, uint64_t laddr, uint32_t lkey,
+			     uint64_t raddr, uint32_t rkey, uint32_t len,
+			     const struct gda_signal *signal, unsigned int flags)
+{
+	struct gda_signal ours;
+	int err = gda_struct_read(&ours, sizeof(ours), GDA_THROUGH(struct gda_signal, lkey),
+				  signal);
+
+	if (err)
+		return gda_called(err, "gda_put_signal", "%p", (const void *)signal);
+	return gda_put_signal(v, laddr, lkey, raddr, rkey, len, &ours, flags);
 }

@@ -224,9 +224,33 @@ static int64_t random_masked(FIXTURE_DATA(data) *self, unsigned int flags)
 				       flags);
 }
 
+/* A put, and behind it a word that is added to or stored. */
+static int64_t random_signal(FIXTURE_DATA(data) *self, unsigned int flags)
+{
+	struct s_end *a = &self->end[0], *b = &self->end[1];
+	uint32_t len = random_size(&self->rnd);
+	uint64_t src = s_below(&self->rnd, HALF - len + 1);
+	uint64_t dst = s_below(&self->rnd, LEN - len + 1);
+	uint64_t at = 8 * s_below(&self->rnd, LEN / 8), old;
+	uint64_t result = HALF + s_below(&self->rnd, HALF - 7);
+	struct gda_signal s = {
+		.size = sizeof(s), .op = s_random(&self->rnd) & 1, .raddr = b->mem.iova + at,
+		.value = s_random(&self->rnd), .laddr = a->mem.iova + result,
+		.rkey = b->mem.key, .lkey = a->mem.key,
+	};
+
+	memcpy(self->model[1] + dst, self->model[0] + src, len);
+	old = get64(self->model[1] + at);
+	if (s.op == GDA_SIGNAL_ADD)
+		put64(self->model[0] + result, old);
+	put64(self->model[1] + at, s.op == GDA_SIGNAL_ADD ? old + s.value : s.value);
+	return gda_put_signal(a->v, a->mem.iova + src, a->mem.key, b->mem.iova + dst,
+			      b->mem.key, len, &s, flags);
+}
+
 static int64_t random_work(FIXTURE_DATA(data) *self, unsigned int flags)
 {
-	switch (s_below(&self->rnd, 9)) {
+	switch (s_below(&self->rnd, 10)) {
 	case 0:
 		return gda_nop(self->end[0].v, flags);
 	case 1:
@@ -238,6 +262,8 @@ static int64_t random_work(FIXTURE_DATA(data) *self, unsigned int flags)
 		return random_atomic(self, flags);
 	case 5:
 		return random_masked(self, flags);
+	case 6:
+		return random_signal(self, flags);
 	default:
 		return random_put(self, flags);
 	}

@@ -34,7 +34,7 @@ check() {
 	fi
 }
 
-for h in gda barrier view queue fastpath chunk multi_slot masked_atomic ring; do
+for h in gda barrier view queue fastpath chunk multi_slot masked_atomic ring signal; do
 	echo "#include <gda/$h.h>" >"$tmp/$h.c"
 	cp "$tmp/$h.c" "$tmp/$h.cc"
 done
@@ -68,14 +68,16 @@ flags() { # COMPILER SUFFIX
 		"gda_masked_fetch_add32(v, 1, 2, 3, 4, 5, 6, F)" \
 		"gda_masked_compare_swap(v, 1, 2, 3, 4, 5, 6, 7, 8, F)" \
 		"gda_masked_compare_swap32(v, 1, 2, 3, 4, 5, 6, 7, 8, F)" \
-		"gda_put_chunked(v, m, 1, m, 2, 3, F)"; do
+		"gda_put_signal(v, 1, 2, 3, 4, 5, s, F)" "gda_put_chunked(v, m, 1, m, 2, 3, F)"; do
 		cat >"$tmp/flag.$2" <<-EOT
 			#include <gda/chunk.h>
 			#include <gda/masked_atomic.h>
-			int64_t f(struct gda_view *v, struct gda_chunk_map *m, char *p, unsigned int n);
-			int64_t f(struct gda_view *v, struct gda_chunk_map *m, char *p, unsigned int n)
+			int64_t f(struct gda_view *v, struct gda_chunk_map *m, struct gda_signal *s,
+				  char *p, unsigned int n);
+			int64_t f(struct gda_view *v, struct gda_chunk_map *m, struct gda_signal *s,
+				  char *p, unsigned int n)
 			{
-				(void)m, (void)p, (void)n;
+				(void)m, (void)s, (void)p, (void)n;
 				return $call;
 			}
 		EOT
@@ -119,8 +121,8 @@ readme() {
 		[ "$("$build/examples/put")" = "hello, remote" ]
 }
 
-echo 1..21
-for h in gda barrier view queue fastpath chunk multi_slot masked_atomic ring; do
+echo 1..22
+for h in gda barrier view queue fastpath chunk multi_slot masked_atomic ring signal; do
 	check "gda/$h.h alone" gcc -std=gnu11 "${include[@]}" "${warn[@]}" -fsyntax-only "$tmp/$h.c"
 done
 check "C11, strict" pedantic gcc c -std=c11

@@ -179,6 +179,72 @@ TEST_F(entry, masked_compare_swap)
 	EXPECT_EQ((PI + 4) & 0xffff, fake_rung(self->q));
 }
 
+/* Two entries, one doorbell; the second adds to a word, or stores it. */
+TEST_F(entry, G_04_put_signal)
+{
+	struct gda_view *v = &self->q->view;
+	struct gda_signal s = {
+		.size = sizeof(s), .op = GDA_SIGNAL_ADD, .raddr = RADDR + 0x1000, .value = 7,
+		.laddr = LADDR + 0x2000, .rkey = RKEY + 1, .lkey = LKEY + 1,
+	};
+
+	ASSERT_EQ(PI + 1, gda_put_signal(v, LADDR, LKEY, RADDR, RKEY, 0x1000, &s, GDA_SOLICITED));
+	EXPECT_STREQ("00abcd08123456030000000800000000|" RADDR_SEG
+		     "|00001000e1e2e3e499aabbccddeeff00|" ZERO_SEG,
+		     entry_hex(self->q, PI));
+	EXPECT_STREQ("00abce12123456040000000a00000000|1122334455668788a1b2c3d500000000"
+		     "|00000000000000070000000000000000|00000008e1e2e3e599aabbccddef1f00",
+		     entry_hex(self->q, PI + 1));
+	EXPECT_EQ((uint16_t)(PI + 2), fake_rung(self->q));
+	memcpy(&s.value, "\1\2\3\4\5\6\7\x8", 8);
+	s.op = GDA_SIGNAL_SET;
+	ASSERT_EQ(PI + 3, gda_put_signal(v, LADDR, LKEY, RADDR, RKEY, 0, &s, GDA_DEFER));
+	EXPECT_EQ(0, memcmp(fake_entry(self->q, PI + 2),
+			    "\x00\xab\xcf\x08\x12\x34\x56\x02\0\0\0\x08\0\0\0\0", 16));
+	EXPECT_STREQ("00abd008123456030000000800000000|1122334455668788a1b2c3d500000000"
+		     "|80000008010203040506070800000000|" ZERO_SEG,
+		     entry_hex(self->q, PI + 3));
+	EXPECT_EQ((uint16_t)(PI + 2), fake_rung(self->q));
+	fake_complete(self->q, PI + 3);
+	EXPECT_EQ(0, gda_test(v, PI + 3));
+	fake_complete(self->q, PI + 4);
+	EXPECT_EQ(1, gda_test(v, PI + 3));
+}
+
+/* Both entries are posted, or none. */
+TEST_F(entry, I_05_put_signal_without_room)
+{
+	struct gda_view *v = &self->q->view;
+	struct gda_signal s = { .size = sizeof(s) };
+	int exclusive;
+
+	for (exclusive = 0; exclusive < 2; exclusive++) {
+		unsigned int flags = exclusive ? GDA_EXCLUSIVE : 0;
+		int i;
+
+		fake_restart(self->q, 0);
+		for (i = 0; i < 63; i++)
+			ASSERT_EQ(i, gda_nop(v, flags | GDA_DEFER));
+		EXPECT_EQ(-EAGAIN, gda_put_signal(v, LADDR, LKEY, RADDR, RKEY, 8, &s,
+						  flags | GDA_NOWAIT));
+		EXPECT_LE(63, fake_rung(self->q));
+		fake_complete(self->q, v->reserved);
+		/* deferred; the post that fills the ring rings */
+		for (i = 0; i < 32; i++)
+			ASSERT_LT(0, gda_put_signal(v, LADDR, LKEY, RADDR, RKEY, 8, &s,
+						    flags | GDA_NOWAIT | GDA_DEFER));
+		EXPECT_EQ((uint16_t)v->reserved, fake_rung(self->q));
+	}
+	fake_restart(self->q, 0);
+	s.op = GDA_SIGNAL_SET + 1;
+	EXPECT_EQ(-EINVAL, gda_put_signal(v, LADDR, LKEY, RADDR, RKEY, 8, &s, 0));
+	s.op = GDA_SIGNAL_SET;
+	EXPECT_EQ(-EMSGSIZE, gda_put_signal(v, LADDR, LKEY, RADDR, RKEY, 0x80000000U, &s, 0));
+	v->mask = 0;
+	EXPECT_EQ(-EMSGSIZE, gda_put_signal(v, LADDR, LKEY, RADDR, RKEY, 8, &s, 0));
+	EXPECT_EQ(0, v->reserved);
+}
+
 TEST_F(entry, nop)
 {
 	ASSERT_EQ(PI, gda_nop(&self->q->view, 0));

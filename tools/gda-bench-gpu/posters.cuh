@@ -45,7 +45,7 @@ template <class queue>
 static __device__ __forceinline__ int64_t bench_signal(queue &q, uint32_t id, uint32_t number)
 {
 	uint64_t word = (uint64_t)id << 32 | number;
-	struct gda_signal s = { ~word, word, id, id * GOLDEN, number };
+	struct gda_signal s = { sizeof(s), GDA_SIGNAL_ADD, word, number, ~word, id * GOLDEN, id };
 
 	return gda_put_signal(q, ~word, id, word, id * GOLDEN,
 			      ((id ^ number) & 0xffffff) | 1, s, 0);

@@ -161,4 +161,6 @@ GDA_SLOW int64_t gda_put_inline_long(struct gda_view *v, uint64_t raddr, uint32_
 }
 #endif
 
+#include <gda/signal.h>
+
 #endif /* GDA_MULTI_SLOT_H */

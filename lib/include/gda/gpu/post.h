@@ -45,6 +45,14 @@ GDA_DEVICE void gda_write_atomic(const struct gda_port &p, uint64_t index, uint3
 		     gda_swap32((uint32_t)(laddr >> 32)), gda_swap32((uint32_t)laddr));
 }
 
+GDA_DEVICE void gda_write_value(const struct gda_port &p, uint64_t index, uint64_t raddr,
+				uint32_t rkey, uint64_t value)
+{
+	gda_store128(gda_port_entry(p, index, GDA_MLX5_WRITE, 3, raddr, rkey),
+		     gda_swap32(8 | GDA_MLX5_INLINE), (uint32_t)value, (uint32_t)(value >> 32),
+		     0);
+}
+
 /*
  * What an entry is made of. A poster that waits for an atomic operation before it knows the
  * slot swaps the bytes meanwhile; for others it is best done when they are stored.
@@ -174,9 +182,7 @@ GDA_GPU_API int64_t gda_put_value(queue &q, uint64_t raddr, uint32_t rkey, uint6
 				 unsigned int flags)
 {
 	return gda_post(q, 1, flags, [&](uint64_t index) {
-		gda_store128(gda_port_entry(q.port, index, GDA_MLX5_WRITE, 3, raddr, rkey),
-			     gda_swap32(8 | GDA_MLX5_INLINE), (uint32_t)value,
-			     (uint32_t)(value >> 32), 0);
+		gda_write_value(q.port, index, raddr, rkey, value);
 	});
 }
 
@@ -224,49 +230,39 @@ GDA_GPU_API int64_t gda_compare_swap(queue &q, uint64_t laddr, uint32_t lkey, ui
 }
 
 /**
- * struct gda_signal - where the other side is told
- * @laddr: where the old value of its word goes, 8 bytes
- * @raddr: its word, aligned to 8
- * @lkey: key of local memory
- * @rkey: key of the peer's memory
- * @add: what is added to the word
- */
-struct gda_signal {
-	uint64_t laddr;
-	uint64_t raddr;
-	uint32_t lkey;
-	uint32_t rkey;
-	uint64_t add;
-};
-
-/**
- * gda_put_signal - a put, and an atomic behind it
+ * gda_put_signal - write local memory to remote memory, then change a word there
  * @q: the queue, as the poster has opened it
  * @laddr: source, an iova of @lkey's memory
  * @lkey: key of local memory
  * @raddr: target, an iova of @rkey's memory
  * @rkey: key of the peer's memory
  * @len: bytes, below 2^31
- * @s: the signal
+ * @signal: the word and its change
  * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM
  *
- * One reservation, one ring. Who sees the signal sees the data.
+ * As gda_put_signal() of gda/signal.h: one reservation, one ring.
  *
- * Return: the ticket of the signal; -EMSGSIZE, -EIO, -ETIMEDOUT, -ESHUTDOWN, or -EAGAIN with
- * GDA_NOWAIT, and nothing was posted.
+ * Return: the ticket of the signal; -EINVAL, -EMSGSIZE, -EIO, -ETIMEDOUT, -ESHUTDOWN, or
+ * -EAGAIN with GDA_NOWAIT, and nothing was posted.
  */
 template <class queue>
 GDA_GPU_API int64_t gda_put_signal(queue &q, uint64_t laddr, uint32_t lkey, uint64_t raddr,
-				  uint32_t rkey, uint32_t len, const struct gda_signal &s,
+				  uint32_t rkey, uint32_t len, const struct gda_signal &signal,
 				  unsigned int flags)
 {
 	if (len >> 31)
 		return -EMSGSIZE;
+	if (signal.op > GDA_SIGNAL_SET)
+		return -EINVAL;
 	gda_prepare(q, raddr, rkey, len, lkey, laddr);
 	return gda_post(q, 2, flags, [&](uint64_t index) {
 		gda_write_rdma(q.port, index, GDA_MLX5_WRITE, laddr, lkey, raddr, rkey, len);
-		gda_write_atomic(q.port, index + 1, GDA_MLX5_ATOMIC_FA, s.laddr, s.lkey,
-				 s.raddr, s.rkey, s.add, 0);
+		if (signal.op == GDA_SIGNAL_SET)
+			gda_write_value(q.port, index + 1, signal.raddr, signal.rkey, signal.value);
+		else
+			gda_write_atomic(q.port, index + 1, GDA_MLX5_ATOMIC_FA, signal.laddr,
+					 signal.lkey, signal.raddr, signal.rkey,
+					 signal.value, 0);
 	});
 }
 
