@@ -20,6 +20,7 @@
 #include "comm_internal.h"
 
 #define GDA_COMM_MAX_RESULT	(1U << 30)
+#define GDA_COMM_POLLERS	2U	/* of a rank with queues: a thread and a worker */
 
 static void gda_comm_set_state(struct gda_comm *comm, uint32_t rank, int state)
 {
@@ -45,6 +46,7 @@ static void gda_comm_heard(struct gda_comm *comm, const struct gda_comm_frame *f
 {
 	switch (f->kind) {
 	case GDA_COMM_WELCOME:
+		comm->neighbours = f->a;
 		comm->welcome = true;
 		break;
 	case GDA_COMM_STATE:
@@ -192,6 +194,7 @@ static struct gda_comm *gda_comm_alloc(const struct gda_comm_attr *attr)
 	comm->nranks = attr->nranks;
 	comm->timeout_ns = attr->timeout_ns;
 	comm->pid = getpid();
+	comm->neighbours = 1;
 	comm->fd = -1;
 	comm->failed = -1;
 	comm->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -264,10 +267,10 @@ static int gda_comm_open(struct gda_comm *comm, const struct gda_comm_id *id, ui
 static int gda_comm_join(struct gda_comm *comm, const struct gda_comm_id *id)
 {
 	uint64_t deadline = gda_clock_ns() + comm->timeout_ns;
-	const unsigned char version = GDA_COMM_VERSION;
+	struct gda_comm_hello self = { .version = GDA_COMM_VERSION };
 	struct gda_comm_frame hello = {
 		.kind = GDA_COMM_HELLO,
-		.bytes = sizeof(version),
+		.bytes = sizeof(self),
 		.a = comm->rank,
 		.b = comm->nranks,
 	};
@@ -278,8 +281,9 @@ static int gda_comm_join(struct gda_comm *comm, const struct gda_comm_id *id)
 	err = gda_comm_open(comm, id, deadline);
 	if (err)
 		return err;
+	gda_machine_name(self.machine);
 	hello.time = gda_comm_left(deadline);
-	err = gda_comm_send(comm, &hello, &version, deadline);
+	err = gda_comm_send(comm, &hello, &self, deadline);
 	if (err == -ECONNRESET)
 		gda_comm_set_state(comm, 0, err);
 	if (!err)
@@ -464,6 +468,11 @@ GDA_EXPORT const uint32_t *gda_comm_abort_word(const struct gda_comm *comm, uint
 	return rank < comm->nranks ? &comm->abort_words[rank] : NULL;
 }
 
+bool gda_comm_crowded(const struct gda_comm *comm, unsigned int each)
+{
+	return gda_crowded_by(each * comm->neighbours);
+}
+
 GDA_EXPORT int gda_comm_watch(const struct gda_comm *comm, uint32_t rank,
 			      struct gda_view *view)
 {
@@ -471,5 +480,7 @@ GDA_EXPORT int gda_comm_watch(const struct gda_comm *comm, uint32_t rank,
 		return gda_called(gda_because(-EINVAL, "rank %u: there are %u", rank,
 					      comm->nranks), "gda_comm_watch", "%u", rank);
 	view->abort = (uintptr_t)&comm->abort_words[rank];
+	if (gda_comm_crowded(comm, GDA_COMM_POLLERS))
+		gda_view_yield(view, 1);
 	return 0;
 }

@@ -19,7 +19,7 @@
 #define GDA_COMM_TIMEOUT_NS	30000000000ULL
 #define GDA_COMM_GRACE_NS	500000000ULL	/* the hub's word on a deadline may take so long */
 #define GDA_COMM_PROOF_NS	1000000000ULL
-#define GDA_COMM_VERSION	1U
+#define GDA_COMM_VERSION	2U
 
 /* proof.c */
 
@@ -47,7 +47,7 @@ bool gda_comm_tag_equal(const unsigned char *a, const unsigned char *b);
 
 enum gda_comm_kind {
 	GDA_COMM_HELLO = 1,	/* rank to hub: @a rank, @b nranks, @time until the deadline */
-	GDA_COMM_WELCOME,	/* hub to rank: all are here */
+	GDA_COMM_WELCOME,	/* hub to rank: all are here, @a of them on its machine */
 	GDA_COMM_GATHER,	/* rank to hub: @a number of the call, @time, the bytes */
 	GDA_COMM_RESULT,	/* hub to rank: @a number of the call, the bytes of all */
 	GDA_COMM_STATE,		/* hub to rank: rank @a is gone, and why: errno @b */
@@ -61,6 +61,12 @@ struct gda_comm_frame {
 	uint32_t a;
 	uint32_t b;
 	uint64_t time;		/* ns */
+};
+
+/* The payload of HELLO. The version stays where it is. */
+struct gda_comm_hello {
+	uint8_t version;
+	char machine[GDA_MACHINE_BYTES];
 };
 
 /* Bytes that come in, or go out, piece by piece. */
@@ -131,6 +137,7 @@ struct gda_comm {
 	pthread_t thread;
 	struct gda_comm_hub *hub;	/* rank 0's */
 	struct sockaddr_storage address;	/* of this rank, as the others reach it */
+	uint32_t neighbours;		/* ranks on this machine, with this one; of @welcome */
 	uint32_t calls;			/* collective ones so far; the caller's */
 	uint32_t *abort_words;
 

@@ -42,6 +42,8 @@ struct gda_comm_member {
 	int fd;				/* -1: not here, or gone */
 	int state;			/* of gda_comm_state() */
 	bool came;			/* to the call that is under way */
+	char machine[GDA_MACHINE_BYTES];
+	uint32_t neighbours;		/* ranks on that machine; 0: not counted yet */
 	struct gda_comm_buffer in;
 	struct gda_comm_buffer out;
 };
@@ -259,6 +261,35 @@ static void gda_comm_guest_refuse(struct gda_comm_guest *g, int err)
 	gda_comm_guest_close(g);
 }
 
+/* Count the ranks on the machine of @rank, for all of them. */
+static void gda_comm_hub_count(struct gda_comm_hub *hub, uint32_t rank)
+{
+	const char *machine = hub->members[rank].machine;
+	uint32_t i, n = 0;
+
+	for (i = rank; i < hub->nranks; i++)
+		n += !memcmp(hub->members[i].machine, machine, GDA_MACHINE_BYTES);
+	for (i = rank; i < hub->nranks; i++)
+		if (!memcmp(hub->members[i].machine, machine, GDA_MACHINE_BYTES))
+			hub->members[i].neighbours = n;
+}
+
+/* All ranks are here; rank 0 is told last, as by gda_comm_hub_broadcast(). */
+static void gda_comm_hub_welcome(struct gda_comm_hub *hub)
+{
+	struct gda_comm_frame welcome = { .kind = GDA_COMM_WELCOME };
+	uint32_t rank;
+
+	for (rank = 0; rank < hub->nranks; rank++)
+		if (!hub->members[rank].neighbours)
+			gda_comm_hub_count(hub, rank);
+	while (rank--) {
+		welcome.a = hub->members[rank].neighbours;
+		if (hub->members[rank].fd >= 0)
+			gda_comm_hub_send(&hub->members[rank], &welcome, NULL);
+	}
+}
+
 /* A guest becomes the rank that it says it is. */
 /* A rank that comes too late is told of those that were lost before. */
 static void gda_comm_guest_tell(const struct gda_comm_hub *hub, struct gda_comm_guest *g)
@@ -280,10 +311,12 @@ static void gda_comm_guest_tell(const struct gda_comm_hub *hub, struct gda_comm_
 static void gda_comm_guest_hello(struct gda_comm_hub *hub, struct gda_comm_guest *g,
 				 const struct gda_comm_frame *f, const unsigned char *payload)
 {
-	struct gda_comm_frame welcome = { .kind = GDA_COMM_WELCOME };
+	struct gda_comm_hello hello = { 0 };
 	struct gda_comm_member *m;
 
-	if (f->kind != GDA_COMM_HELLO || f->bytes != 1 || *payload != GDA_COMM_VERSION ||
+	if (f->bytes == sizeof(hello))
+		memcpy(&hello, payload, sizeof(hello));
+	if (f->kind != GDA_COMM_HELLO || hello.version != GDA_COMM_VERSION ||
 	    f->b != hub->nranks || f->a >= hub->nranks) {
 		gda_comm_guest_refuse(g, -EPROTO);
 		return;
@@ -299,12 +332,13 @@ static void gda_comm_guest_hello(struct gda_comm_hub *hub, struct gda_comm_guest
 	m->in = g->in;
 	m->out = g->out;
 	m->came = true;
+	memcpy(m->machine, hello.machine, sizeof(m->machine));
 	*g = (struct gda_comm_guest) { .fd = -1 };
 	gda_comm_hub_begin(hub, f->time);
 	if (++hub->here < hub->nranks)
 		return;
 	gda_comm_hub_reset(hub);
-	gda_comm_hub_broadcast(hub, &welcome, NULL);
+	gda_comm_hub_welcome(hub);
 }
 
 /* Return: 0 it may go on, or a negative errno. */
@@ -335,7 +369,7 @@ static void gda_comm_guest_read(struct gda_comm_hub *hub, struct gda_comm_guest 
 		err = gda_comm_guest_prove(hub, g);
 	if (!err && g->proven) {
 		err = gda_comm_buffer_fill(&g->in, g->fd, GDA_COMM_MAX_GATHER + 64);
-		ret = gda_comm_frame_get(&g->in, 1, &f, &payload);
+		ret = gda_comm_frame_get(&g->in, sizeof(struct gda_comm_hello), &f, &payload);
 	}
 	if (ret == 1)
 		gda_comm_guest_hello(hub, g, &f, payload);

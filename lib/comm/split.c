@@ -79,25 +79,24 @@ out:
 	return err;
 }
 
-#define GDA_COMM_BOOT_ID 36
-
-static int gda_comm_machine(char name[GDA_COMM_BOOT_ID])
+int gda_machine_name(char name[GDA_MACHINE_BYTES])
 {
 	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
 	ssize_t n;
 
+	memset(name, 0, GDA_MACHINE_BYTES);
 	if (fd < 0)
 		return -errno;
-	n = read(fd, name, GDA_COMM_BOOT_ID);
+	n = read(fd, name, GDA_MACHINE_BYTES);
 	close(fd);
-	return n == GDA_COMM_BOOT_ID ? 0 : -EIO;
+	return n == GDA_MACHINE_BYTES ? 0 : -EIO;
 }
 
 GDA_EXPORT int gda_comm_split_machine(struct gda_comm *comm, uint64_t deadline,
 				      struct gda_comm **part)
 {
-	char (*names)[GDA_COMM_BOOT_ID] = calloc(comm->nranks, sizeof(*names));
-	char own[GDA_COMM_BOOT_ID] = { 0 };
+	char (*names)[GDA_MACHINE_BYTES] = calloc(comm->nranks, sizeof(*names));
+	char own[GDA_MACHINE_BYTES];
 	uint32_t first = 0;
 	int err;
 
@@ -106,7 +105,7 @@ GDA_EXPORT int gda_comm_split_machine(struct gda_comm *comm, uint64_t deadline,
 	if (!deadline)
 		deadline = gda_clock_ns() + comm->timeout_ns;
 	/* a rank that cannot tell is on a machine of its own, beside others that cannot */
-	gda_comm_machine(own);
+	gda_machine_name(own);
 	err = gda_comm_allgather(comm, own, sizeof(own), names, deadline);
 	while (!err && memcmp(names[first], own, sizeof(own)))
 		first++;

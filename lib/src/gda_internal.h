@@ -194,6 +194,24 @@ extern unsigned int gda_contexts_open;
 /* Are there fewer processors than threads that poll, as far as is known? */
 bool gda_crowded(void);
 
+/* Are there fewer processors that this thread may run on than @pollers? */
+bool gda_crowded_by(unsigned int pollers);
+
+/* lib/comm/split.c */
+
+/* Bytes of the name of a machine: of this boot of its kernel. */
+#define GDA_MACHINE_BYTES	36
+
+/* Return: 0 or a negative errno, and the name is zeros. */
+int gda_machine_name(char name[GDA_MACHINE_BYTES]);
+
+/* lib/comm/comm.c */
+
+struct gda_comm;
+
+/* Are there fewer processors than threads that poll, @each of every rank on this machine? */
+bool gda_comm_crowded(const struct gda_comm *comm, unsigned int each);
+
 /* context.c */
 
 /* A call of gda/ioctl.h on the context's device. */

@@ -25,9 +25,8 @@
 
 unsigned int gda_contexts_open;
 
-bool gda_crowded(void)
+bool gda_crowded_by(unsigned int pollers)
 {
-	unsigned int pollers = GDA_POLLERS * __atomic_load_n(&gda_contexts_open, __ATOMIC_RELAXED);
 	int saved = errno;
 	cpu_set_t set;
 
@@ -37,6 +36,12 @@ bool gda_crowded(void)
 		return false;
 	}
 	return (unsigned int)CPU_COUNT(&set) < pollers;
+}
+
+bool gda_crowded(void)
+{
+	return gda_crowded_by(GDA_POLLERS *
+			      __atomic_load_n(&gda_contexts_open, __ATOMIC_RELAXED));
 }
 
 GDA_EXPORT void gda_view_yield(struct gda_view *v, int yield)

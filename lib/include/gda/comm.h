@@ -228,8 +228,9 @@ const uint32_t *gda_comm_abort_word(const struct gda_comm *comm, uint32_t rank);
  * @view: a view whose queue is connected to @rank, of posters on a CPU
  *
  * Points view->abort at the word of @rank: posts that wait for room and waits return
- * -ESHUTDOWN once it is set. Nobody may use @view during the call, nor after
- * gda_comm_destroy().
+ * -ESHUTDOWN once it is set. Where the ranks on this machine, and a worker for each,
+ * outnumber the processors that this thread may run on, waits yield from then on, as by
+ * gda_view_yield(). Nobody may use @view during the call, nor after gda_comm_destroy().
  *
  * Return: 0; -EINVAL no such rank.
  */
