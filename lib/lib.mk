@@ -32,6 +32,12 @@ COMM_SRC	:= $(sort $(wildcard lib/comm/*.c))
 COMM_HEADERS	:= $(wildcard lib/comm/*.h)
 LIB_OBJ		+= $(COMM_SRC:%.c=$(LIB_OUT)/%.o)
 
+# Symmetric heaps.
+SHMEM_CPPFLAGS	:= $(GDA_CPPFLAGS) -Ilib/src -Ilib/shmem
+SHMEM_SRC	:= $(sort $(wildcard lib/shmem/*.c))
+SHMEM_HEADERS	:= $(wildcard lib/shmem/*.h)
+LIB_OBJ		+= $(SHMEM_SRC:%.c=$(LIB_OUT)/%.o)
+
 LIB_TARGETS	+= $(LIB_OUT)/libgda.so $(LIB_OUT)/libgda.a $(LIB_OUT)/gda.pc
 
 $(LIB_OUT)/%.o: lib/src/%.c $(GDA_HEADERS) lib/lib.mk
@@ -46,6 +52,10 @@ $(INPROC_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c $(GDA_HEADERS) $(INPROC_HE
 $(COMM_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c $(GDA_HEADERS) $(COMM_HEADERS) lib/lib.mk
 	@mkdir -p $(@D)
 	$(CC) $(COMM_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
+
+$(SHMEM_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c $(GDA_HEADERS) $(SHMEM_HEADERS) lib/lib.mk
+	@mkdir -p $(@D)
+	$(CC) $(SHMEM_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
 
 $(LIB_OUT)/$(LIB_SONAME): $(LIB_OBJ) lib/libgda.map
 	$(CC) $(GDA_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared -pthread -Wl,-soname,$(LIB_SONAME) \

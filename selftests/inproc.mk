@@ -6,7 +6,7 @@
 
 INPROC_OUT	:= $(BUILD)/selftests/inproc
 INPROC_TESTS	:= data errors threads cq rnr signal shared_cq
-INPROC_FLAGS	= $(INPROC_CPPFLAGS) $(COMM_CPPFLAGS) -Ilib/inproc -isystem $(BUILD)/kselftest $(GDA_CFLAGS) \
+INPROC_FLAGS	= $(INPROC_CPPFLAGS) $(COMM_CPPFLAGS) $(SHMEM_CPPFLAGS) -Ilib/inproc -isystem $(BUILD)/kselftest $(GDA_CFLAGS) \
 		  $(CFLAGS) -pthread
 INPROC_DEPS	= $(GDA_HEADERS) $(INPROC_HEADERS) $(wildcard selftests/inproc/*.h) \
 		  selftests/inproc.mk lib/lib.mk
@@ -42,7 +42,7 @@ INPROC_SAN_asan	:= -fsanitize=address,undefined -fno-sanitize-recover=undefined 
 		   -fno-omit-frame-pointer
 # The engine's fences order memory that no lock guards; the detector cannot use them.
 INPROC_SAN_tsan	:= -fsanitize=thread -Wno-tsan
-INPROC_LIBSRC	= $(LIB_SRC) $(COMM_SRC) $(INPROC_SRC)
+INPROC_LIBSRC	= $(LIB_SRC) $(COMM_SRC) $(SHMEM_SRC) $(INPROC_SRC)
 
 define INPROC_LIBRARY
 $(INPROC_OUT)/$1/obj/%.o: %.c $$(INPROC_DEPS)

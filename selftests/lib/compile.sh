@@ -34,7 +34,8 @@ check() {
 	fi
 }
 
-for h in gda barrier view queue fastpath chunk multi_slot masked_atomic ring signal; do
+headers=(gda barrier view queue fastpath chunk multi_slot masked_atomic ring signal shmem)
+for h in "${headers[@]}"; do
 	echo "#include <gda/$h.h>" >"$tmp/$h.c"
 	cp "$tmp/$h.c" "$tmp/$h.cc"
 done
@@ -121,8 +122,8 @@ readme() {
 		[ "$("$build/examples/put")" = "hello, remote" ]
 }
 
-echo 1..22
-for h in gda barrier view queue fastpath chunk multi_slot masked_atomic ring signal; do
+echo 1..$((${#headers[@]} + 12))
+for h in "${headers[@]}"; do
 	check "gda/$h.h alone" gcc -std=gnu11 "${include[@]}" "${warn[@]}" -fsyntax-only "$tmp/$h.c"
 done
 check "C11, strict" pedantic gcc c -std=c11

@@ -13,6 +13,7 @@
 #   lib/src      the C library, its own headers, lib/include, uapi
 #   lib/inproc   the same, "gda_internal.h" of lib/src, engine and control
 #   lib/comm     as lib/src, and "gda_internal.h" of lib/src
+#   lib/shmem    the same
 #   lib/cuda     the same, and "inproc.h" of lib/inproc; nothing of CUDA's
 #
 # Prints a line for each violation.
@@ -162,6 +163,12 @@ pick '^lib/comm/'
 # shellcheck disable=SC2086
 [ ${#list[@]} = 0 ] || allow lib/comm "${list[@]}" < <(
 	echo '<((sys|linux|asm|arpa|net|netinet)/)?[a-z0-9_]*\.h>'; echo '"gda_internal\.h"'
+	echo @own; headers $uapi $public)
+
+pick '^lib/shmem/[^/]*$'
+# shellcheck disable=SC2086
+[ ${#list[@]} = 0 ] || allow lib/shmem "${list[@]}" < <(
+	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"gda_internal\.h"'
 	echo @own; headers $uapi $public)
 
 pick '^kmod/.*\.c$'

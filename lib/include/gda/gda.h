@@ -597,9 +597,9 @@ const char *gda_strerror(int error);
  * of gda_strerror(). Calls that succeed leave it alone, as they do with errno. For people:
  * the words may change.
  *
- * It covers all calls of gda/gda.h, gda/cuda.h and gda/comm.h, and gda_view_init(). What posts and
- * waits in gda/fastpath.h and gda/ring.h leaves nothing here: see gda_strerror() and
- * gda_error().
+ * It covers all calls of gda/gda.h, gda/cuda.h and gda/comm.h, gda_view_init() and
+ * gda_shmem_create(). What posts and waits in gda/fastpath.h, gda/ring.h and gda/shmem.h
+ * leaves nothing here: see gda_strerror() and gda_error().
  *
  * Return: one line, the thread's until its next call that fails; empty before the first.
  */

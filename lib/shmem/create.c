@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Set-up of a symmetric heap: the steps, and that all PEs take them or none does.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "shmem_internal.h"
+
+#define GDA_SHMEM_TIMEOUT_NS	30000000000ULL
+#define GDA_SHMEM_DEPTH		256U
+
+/* What a PE says of a step. */
+struct gda_shmem_verdict {
+	int32_t err;
+	char why[sizeof(((struct gda_shmem_heap *)0)->why)];
+};
+
+int gda_shmem_refuse(struct gda_shmem_heap *h, int err, const char *format, ...)
+{
+	va_list args;
+
+	if (h->why[0])
+		return err;
+	va_start(args, format);
+	vsnprintf(h->why, sizeof(h->why), format, args);
+	va_end(args);
+	return err;
+}
+
+/* An all-gather of the set-up; nobody is told of a rank that is lost but by this. */
+static int gda_shmem_gather(struct gda_shmem_heap *h, const void *in, size_t bytes, void *out)
+{
+	int err = gda_comm_allgather(h->comm, in, bytes, out, 0);
+	int lost = gda_comm_failed(h->comm);
+
+	if (err && lost >= 0)
+		return gda_because(err, "PE %d is lost: %s", lost, gda_strerror(err));
+	return err;
+}
+
+int gda_shmem_agree(struct gda_shmem_heap *h, int err)
+{
+	struct gda_shmem_verdict own = { .err = err }, *all;
+	uint32_t pe, npes = h->shmem.npes;
+
+	snprintf(own.why, sizeof(own.why), "%s", h->why[0] ? h->why : gda_strerror(err));
+	h->why[0] = 0;
+	all = calloc(npes, sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	err = gda_shmem_gather(h, &own, sizeof(own), all);
+	for (pe = 0; pe < npes && !err; pe++) {
+		err = all[pe].err;
+		if (err)
+			gda_because(err, "PE %u: %.*s", pe, (int)sizeof(own.why) - 1, all[pe].why);
+	}
+	free(all);
+	return err;
+}
+
+static int gda_shmem_way(struct gda_shmem_heap *h)
+{
+	const char *env = getenv("GDA_SHMEM_WAY");
+
+	if (h->attr.way > GDA_SHMEM_QUEUE)
+		return gda_shmem_refuse(h, -EINVAL, "no way has the number %u", h->attr.way);
+	if (h->attr.way != GDA_SHMEM_AUTO || !env || !*env)
+		return 0;
+	if (strcmp(env, "direct") && strcmp(env, "queue"))
+		return gda_shmem_refuse(h, -EINVAL, "GDA_SHMEM_WAY is \"%s\", not direct or queue",
+					env);
+	h->attr.way = *env == 'd' ? GDA_SHMEM_DIRECT : GDA_SHMEM_QUEUE;
+	return 0;
+}
+
+/* The rules that one PE can check alone. */
+static int gda_shmem_check(struct gda_shmem_heap *h)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	struct gda_shmem_attr *a = &h->attr;
+
+	if (a->flags)
+		return gda_shmem_refuse(h, -EOPNOTSUPP, "flags has unknown bits: %#x", a->flags);
+	if (!a->heap_bytes || a->heap_bytes > INT64_MAX - page)
+		return gda_shmem_refuse(h, -EINVAL, "heap_bytes is %llu",
+					(unsigned long long)a->heap_bytes);
+	if ((uintptr_t)a->data % page || a->data_bytes % page || !a->data != !a->data_bytes)
+		return gda_shmem_refuse(h, -EINVAL, "data %p of %llu bytes is not of whole pages",
+					a->data, (unsigned long long)a->data_bytes);
+	if (a->chunk_bytes % page)
+		return gda_shmem_refuse(h, -EINVAL, "chunk_bytes %llu is not of whole pages",
+					(unsigned long long)a->chunk_bytes);
+	if (a->qps > GDA_SHMEM_MAX_QPS)
+		return gda_shmem_refuse(h, -EINVAL, "qps %u is more than %u", a->qps,
+					GDA_SHMEM_MAX_QPS);
+	a->heap_bytes = (a->heap_bytes + page - 1) / page * page;
+	return gda_shmem_way(h);
+}
+
+static int gda_shmem_attr_read(struct gda_shmem_heap *h, const struct gda_shmem_attr *attr)
+{
+	struct gda_shmem_attr *a = &h->attr;
+	int err = gda_struct_read(a, sizeof(*a), GDA_THROUGH(struct gda_shmem_attr, device), attr);
+
+	if (err)
+		return gda_shmem_refuse(h, err, "attr has a size that this library does not know");
+	if (!a->qps)
+		a->qps = 1;
+	if (!a->depth)
+		a->depth = GDA_SHMEM_DEPTH;
+	if (!a->timeout_ns)
+		a->timeout_ns = GDA_SHMEM_TIMEOUT_NS;
+	return gda_shmem_check(h);
+}
+
+static void gda_shmem_fill_card(struct gda_shmem_heap *h)
+{
+	h->own.pid = getpid();
+	h->own.way = h->attr.way;
+	h->own.qps = h->attr.qps;
+	h->own.depth = h->attr.depth;
+	h->own.chunk_bytes = h->attr.chunk_bytes;
+	/* a PE that cannot tell where it runs is on a machine of its own */
+	if (gda_machine_name(h->own.machine))
+		snprintf(h->own.machine, sizeof(h->own.machine), "pe %u", h->shmem.pe);
+}
+
+/* The memory of this PE, and its card. */
+static int gda_shmem_prepare(struct gda_shmem_heap *h, const struct gda_shmem_attr *attr)
+{
+	int err = gda_shmem_attr_read(h, attr);
+
+	gda_shmem_fill_card(h);
+	if (!err)
+		err = gda_shmem_memory_heap(h);
+	if (!err)
+		err = gda_shmem_memory_data(h);
+	return err;
+}
+
+static bool gda_shmem_is_near(const struct gda_shmem_card *a, const struct gda_shmem_card *b)
+{
+	return !memcmp(a->machine, b->machine, sizeof(a->machine));
+}
+
+/* Are they of one process? */
+static bool gda_shmem_is_thread(const struct gda_shmem_card *a, const struct gda_shmem_card *b)
+{
+	return a->pid == b->pid && gda_shmem_is_near(a, b);
+}
+
+/* All PEs find the same answer: they compare the same cards. */
+static int gda_shmem_compare(struct gda_shmem_heap *h)
+{
+	const struct gda_shmem_card *first = &h->cards[0], *c;
+	uint32_t pe, other;
+
+	for (pe = 1; pe < h->shmem.npes; pe++) {
+		c = &h->cards[pe];
+		if (c->heap.bytes != first->heap.bytes || c->data.bytes != first->data.bytes)
+			return gda_because(-EPROTO, "PE 0 has %llu + %llu bytes, PE %u %llu + %llu",
+					   (unsigned long long)first->heap.bytes,
+					   (unsigned long long)first->data.bytes, pe,
+					   (unsigned long long)c->heap.bytes,
+					   (unsigned long long)c->data.bytes);
+		if (c->way != first->way || c->qps != first->qps || c->depth != first->depth ||
+		    c->chunk_bytes != first->chunk_bytes)
+			return gda_because(-EPROTO, "PE %u has another way, qps, depth or chunks", pe);
+		for (other = 0; c->data.bytes && other < pe; other++)
+			if (gda_shmem_is_thread(&h->cards[other], c))
+				return gda_because(-EINVAL, "PEs %u and %u share one data segment",
+						   other, pe);
+	}
+	return 0;
+}
+
+static int gda_shmem_map_all(struct gda_shmem_heap *h)
+{
+	uint32_t pe;
+	int err = 0;
+
+	for (pe = 0; pe < h->shmem.npes && !err; pe++) {
+		if (!gda_shmem_is_near(&h->cards[pe], &h->own))
+			err = gda_shmem_refuse(h, -EOPNOTSUPP, "PE %u is on another machine", pe);
+		else
+			err = gda_shmem_memory_map(h, pe);
+	}
+	return err;
+}
+
+static void gda_shmem_fill(struct gda_shmem_heap *h)
+{
+	struct gda_shmem *s = &h->shmem;
+	uint32_t pe;
+
+	s->size = sizeof(*s);
+	s->version = GDA_SHMEM_VERSION;
+	s->heap = h->own.heap.addr;
+	s->heap_bytes = h->own.heap.bytes;
+	s->data = h->own.data.addr;
+	s->data_bytes = h->own.data.bytes;
+	s->peers = (uintptr_t)h->peers;
+	s->timeout_ns = h->attr.timeout_ns;
+	s->owner = (uintptr_t)h;
+	if (gda_comm_crowded(h->comm, 1))
+		s->caps |= GDA_VIEW_YIELD;
+	for (pe = 0; pe < s->npes; pe++)
+		h->peers[pe].abort = (uintptr_t)gda_comm_abort_word(h->comm, pe);
+}
+
+static int gda_shmem_connect(struct gda_shmem_heap *h)
+{
+	int err = gda_shmem_gather(h, &h->own, sizeof(h->own), h->cards);
+
+	if (!err)
+		err = gda_shmem_compare(h);
+	if (err)
+		return err;
+	if (h->attr.way == GDA_SHMEM_QUEUE)
+		return gda_because(-EOPNOTSUPP, "there is no way by queue");
+	gda_shmem_fill(h);
+	return gda_shmem_agree(h, gda_shmem_map_all(h));
+}
+
+static struct gda_shmem_heap *gda_shmem_alloc(struct gda_comm *comm)
+{
+	uint32_t npes = gda_comm_size(comm);
+	struct gda_shmem_heap *h = calloc(1, sizeof(*h));
+
+	if (!h)
+		return NULL;
+	h->comm = comm;
+	h->shmem.pe = gda_comm_rank(comm);
+	h->shmem.npes = npes;
+	h->own.heap.fd = -1;
+	h->own.data.fd = -1;
+	h->peers = calloc(npes, sizeof(*h->peers));
+	h->cards = calloc(npes, sizeof(*h->cards));
+	if (h->peers && h->cards)
+		return h;
+	free(h->peers);
+	free(h->cards);
+	free(h);
+	return NULL;
+}
+
+static void gda_shmem_free(struct gda_shmem_heap *h)
+{
+	uint32_t pe;
+
+	for (pe = 0; pe < h->shmem.npes; pe++)
+		gda_shmem_memory_unmap(h, pe);
+	gda_shmem_memory_close(h);
+	gda_shmem_memory_free(h);
+	free(h->peers);
+	free(h->cards);
+	free(h);
+}
+
+static int gda_shmem_new(struct gda_comm *comm, const struct gda_shmem_attr *attr,
+			 size_t known, struct gda_shmem **shmem)
+{
+	struct gda_shmem_heap *h;
+	int err;
+
+	if (known > sizeof(struct gda_shmem))
+		return gda_because(-E2BIG, "struct gda_shmem has %zu bytes here, not %zu",
+				   known, sizeof(struct gda_shmem));
+	h = gda_shmem_alloc(comm);
+	if (!h)
+		return -ENOMEM;
+	err = gda_shmem_agree(h, gda_shmem_prepare(h, attr));
+	if (!err)
+		err = gda_shmem_connect(h);
+	if (err) {
+		gda_shmem_free(h);
+		return err;
+	}
+	gda_shmem_memory_close(h);
+	*shmem = &h->shmem;
+	return 0;
+}
+
+GDA_EXPORT int gda_shmem_create_sized(struct gda_comm *comm, const struct gda_shmem_attr *attr,
+				      size_t known, struct gda_shmem **shmem)
+{
+	return gda_called(gda_shmem_new(comm, attr, known, shmem), "gda_shmem_create", "%p, %p",
+			  (void *)comm, (const void *)attr);
+}
+
+GDA_EXPORT void gda_shmem_destroy(struct gda_shmem *s)
+{
+	if (s)
+		gda_shmem_free((struct gda_shmem_heap *)(uintptr_t)s->owner);
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Symmetric memory that other processes of this machine map: the heap, a memfd; and the
+ * data segment, which is copied to a memfd that takes its place.
+ *
+ * A PE finds the memfd of another as /proc/PID/fd/FD, and knows it by its inode: the number
+ * of a process may mean another one in another PID namespace.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include "shmem_internal.h"
+
+static int gda_shmem_memory_create(struct gda_shmem_heap *h, const char *name, uint64_t bytes,
+				   struct gda_shmem_memory *m)
+{
+	struct stat st;
+
+	m->fd = memfd_create(name, MFD_CLOEXEC);
+	if (m->fd < 0)
+		return gda_shmem_refuse(h, -errno, "no memfd: %s", strerror(errno));
+	if (ftruncate(m->fd, (off_t)bytes) || fstat(m->fd, &st))
+		return gda_shmem_refuse(h, -errno, "a memfd of %llu bytes: %s",
+					(unsigned long long)bytes, strerror(errno));
+	m->bytes = bytes;
+	m->dev = st.st_dev;
+	m->ino = st.st_ino;
+	return 0;
+}
+
+int gda_shmem_memory_heap(struct gda_shmem_heap *h)
+{
+	struct gda_shmem_memory *m = &h->own.heap;
+	int err = gda_shmem_memory_create(h, "gda-shmem-heap", h->attr.heap_bytes, m);
+	void *addr;
+
+	if (err)
+		return err;
+	addr = mmap(NULL, m->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0);
+	if (addr == MAP_FAILED)
+		return gda_shmem_refuse(h, -errno, "a heap of %llu bytes: %s",
+					(unsigned long long)m->bytes, strerror(errno));
+	/* where the kernel may (shmem_enabled says), by huge pages */
+	madvise(addr, m->bytes, MADV_HUGEPAGE);
+	m->addr = (uintptr_t)addr;
+	return 0;
+}
+
+/* Copy what is not zero: pages of the file that nobody wrote cost nothing. */
+static int gda_shmem_memory_copy(const struct gda_shmem_memory *m, const char *from, size_t page)
+{
+	uint64_t at;
+
+	for (at = 0; at < m->bytes; at += page) {
+		const char *p = from + at;
+
+		if (!*p && !memcmp(p, p + 1, page - 1))
+			continue;
+		if (pwrite(m->fd, p, page, (off_t)at) != (ssize_t)page)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int gda_shmem_memory_data(struct gda_shmem_heap *h)
+{
+	struct gda_shmem_memory *m = &h->own.data;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	int err;
+
+	if (!h->attr.data_bytes)
+		return 0;
+	err = gda_shmem_memory_create(h, "gda-shmem-data", h->attr.data_bytes, m);
+	if (!err)
+		err = gda_shmem_memory_copy(m, h->attr.data, page);
+	if (!err && mmap(h->attr.data, m->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+			 m->fd, 0) == MAP_FAILED)
+		err = -errno;
+	if (err)
+		return gda_shmem_refuse(h, err, "the data segment of %llu bytes: %s",
+					(unsigned long long)m->bytes, strerror(-err));
+	m->addr = (uintptr_t)h->attr.data;
+	return 0;
+}
+
+/* Open the file of another process, and see that it is the one that it means. */
+static int gda_shmem_memory_open(int pid, const struct gda_shmem_memory *m)
+{
+	char path[64];
+	struct stat st;
+	int fd, err;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, m->fd);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = fstat(fd, &st) ? -errno : 0;
+	if (!err && (st.st_dev != m->dev || st.st_ino != m->ino))
+		err = -ESRCH;
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+/* Return: where it is mapped, or a negative errno. */
+static int64_t gda_shmem_memory_map_one(const struct gda_shmem_card *card,
+					const struct gda_shmem_memory *m)
+{
+	int fd = gda_shmem_memory_open(card->pid, m), err;
+	void *addr;
+
+	if (fd < 0)
+		return fd;
+	addr = mmap(NULL, m->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	err = -errno;
+	close(fd);
+	if (addr == MAP_FAILED)
+		return err;
+	madvise(addr, m->bytes, MADV_HUGEPAGE);
+	return (int64_t)(uintptr_t)addr;
+}
+
+int gda_shmem_memory_map(struct gda_shmem_heap *h, uint32_t pe)
+{
+	const struct gda_shmem_card *card = &h->cards[pe];
+	struct gda_shmem_peer *p = &h->peers[pe];
+	int64_t addr;
+
+	/* threads of one process have it at one address, so that tools see that it is one */
+	if (card->pid == h->own.pid) {
+		p->heap = card->heap.addr;
+		p->data = card->data.addr;
+		return 0;
+	}
+	addr = gda_shmem_memory_map_one(card, &card->heap);
+	if (addr >= 0) {
+		p->heap = (uint64_t)addr;
+		if (card->data.bytes)
+			addr = gda_shmem_memory_map_one(card, &card->data);
+	}
+	if (addr < 0)
+		return gda_shmem_refuse(h, (int)addr == -ENOMEM ? -ENOMEM : -EACCES,
+					"the memory of PE %u (process %d) cannot be mapped: %s",
+					pe, card->pid, strerror(-(int)addr));
+	if (card->data.bytes)
+		p->data = (uint64_t)addr;
+	return 0;
+}
+
+void gda_shmem_memory_unmap(struct gda_shmem_heap *h, uint32_t pe)
+{
+	struct gda_shmem_peer *p = &h->peers[pe];
+
+	if (h->cards[pe].pid == h->own.pid)
+		return;
+	if (p->heap)
+		munmap((void *)(uintptr_t)p->heap, h->shmem.heap_bytes);
+	if (p->data)
+		munmap((void *)(uintptr_t)p->data, h->shmem.data_bytes);
+}
+
+void gda_shmem_memory_close(struct gda_shmem_heap *h)
+{
+	if (h->own.heap.fd >= 0)
+		close(h->own.heap.fd);
+	if (h->own.data.fd >= 0)
+		close(h->own.data.fd);
+	h->own.heap.fd = -1;
+	h->own.data.fd = -1;
+}
+
+void gda_shmem_memory_free(struct gda_shmem_heap *h)
+{
+	if (h->own.heap.addr)
+		munmap((void *)(uintptr_t)h->own.heap.addr, h->own.heap.bytes);
+	h->own.heap.addr = 0;
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What waits on a symmetric heap do between two looks: whether a PE is lost, and whether
+ * the deadline has passed, is looked at now and then.
+ */
+#include <errno.h>
+#include <sched.h>
+#include "shmem_internal.h"
+
+static bool gda_shmem_is_lost(const struct gda_shmem *s, uint32_t pe)
+{
+	const struct gda_shmem_peer *peers = (const struct gda_shmem_peer *)(uintptr_t)s->peers;
+	uint32_t end = pe == GDA_SHMEM_ANY_PE ? s->npes : pe + 1;
+
+	for (pe = pe == GDA_SHMEM_ANY_PE ? 0 : pe; pe < end; pe++)
+		if (gda_nic_load32((const uint32_t *)(uintptr_t)peers[pe].abort))
+			return true;
+	return false;
+}
+
+GDA_EXPORT int gda_shmem_relax(struct gda_shmem *s, unsigned int polls, uint32_t pe,
+			       uint64_t *deadline)
+{
+	uint64_t now;
+
+	if (polls % GDA_POLLS) {
+		gda_pause();
+		return 0;
+	}
+	if (pe >= s->npes && pe != GDA_SHMEM_ANY_PE)
+		return -EINVAL;
+	if (gda_shmem_is_lost(s, pe))
+		return -ESHUTDOWN;
+	now = gda_clock_ns();
+	if (!*deadline)
+		*deadline = now + s->timeout_ns;
+	if (now >= *deadline)
+		return -ETIMEDOUT;
+	if (__atomic_load_n(&s->caps, __ATOMIC_RELAXED) & GDA_VIEW_YIELD)
+		sched_yield();
+	return 0;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Between the files of lib/shmem: the heap as the library keeps it, what PEs tell each
+ * other while it is made, and why that failed.
+ *
+ * Set-up is a row of steps, each local, with a gda_shmem_agree() behind it: a PE whose step
+ * failed says why, and all PEs return its error and its words.
+ */
+#ifndef GDA_SHMEM_INTERNAL_H
+#define GDA_SHMEM_INTERNAL_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+#include <gda/shmem.h>
+#include "gda_internal.h"
+
+/* Memory that other processes can map. */
+struct gda_shmem_memory {
+	int32_t fd;		/* -1: none */
+	uint32_t reserved;
+	uint64_t addr;
+	uint64_t bytes;
+	uint64_t dev;		/* of the file, so that a mistaken fd is found */
+	uint64_t ino;
+};
+
+/* What a PE tells the others. */
+struct gda_shmem_card {
+	int32_t pid;
+	uint32_t way;
+	uint32_t qps;
+	uint32_t depth;
+	uint64_t chunk_bytes;
+	struct gda_shmem_memory heap;
+	struct gda_shmem_memory data;
+	char machine[GDA_MACHINE_BYTES];
+};
+
+struct gda_shmem_heap {
+	struct gda_shmem shmem;		/* first: the caller has its address */
+	struct gda_comm *comm;
+	struct gda_shmem_attr attr;
+	struct gda_shmem_peer *peers;
+	struct gda_shmem_card own;
+	struct gda_shmem_card *cards;	/* of all */
+	char why[120];			/* of the step that failed */
+};
+
+/* Note why a step fails; the first reason stands. Return: @err. */
+int gda_shmem_refuse(struct gda_shmem_heap *h, int err, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/*
+ * Collective: the end of a step, which returned @err here. Return: 0, or the error of the
+ * first PE that failed, for which gda_last_error() will have its words.
+ */
+int gda_shmem_agree(struct gda_shmem_heap *h, int err);
+
+/* memory.c */
+
+/* Make the heap. */
+int gda_shmem_memory_heap(struct gda_shmem_heap *h);
+/* Make the range of the caller's, which is there already, a file that others can map. */
+int gda_shmem_memory_data(struct gda_shmem_heap *h);
+/* Map the heap and the data segment of @pe. */
+int gda_shmem_memory_map(struct gda_shmem_heap *h, uint32_t pe);
+void gda_shmem_memory_unmap(struct gda_shmem_heap *h, uint32_t pe);
+/* Nobody has to map anything any more. */
+void gda_shmem_memory_close(struct gda_shmem_heap *h);
+void gda_shmem_memory_free(struct gda_shmem_heap *h);
+
+#endif /* GDA_SHMEM_INTERNAL_H */
