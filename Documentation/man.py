@@ -221,13 +221,14 @@ def synopsis(doc):
         "\\fP,", "\\fP\\fB,").replace("\\fP)", "\\fP\\fB)") for x in out] + [".fi"]
 
 
-def described(text):
-    """@text with "any of the flags below" for a wildcard that flag_list() explains."""
+def described(text, seen):
+    """A parameter's text; "any of the flags below" for a wildcard that flag_list() explains next."""
     def words(m):
-        if m.group(0) not in flags:
+        if m.group(0) not in flags or m.group(0) in seen:
             return m.group(0)
         noun = "rights" if "ACCESS" in m.group(0) else "flags"
         return f"any of the {noun} below, or 0"
+    text = re.sub(r"^out\b(?!:)", "set by the call", text)
     return markup(sentence(re.sub(r"GDA_(?:[A-Z]+_)*\*", words, text)))
 
 
@@ -282,7 +283,7 @@ def structures(doc, types, seen):
         out += [escape(x) for x in t.definition().expandtabs(4).splitlines()]
         out += [".EE", ".in"]
         for member, text in t.params:
-            out += [".TP", f".I {member}", described(text)] + flag_list(text, seen)
+            out += [".TP", f".I {member}", described(text, seen)] + flag_list(text, seen)
         if t.body:
             out += [".PP"] + paragraphs(t.body)
     return out
@@ -312,7 +313,7 @@ def page(doc, types, names, version, date):
         out.append(markup(sentence(doc.purpose)))
     seen = set()
     for name, text in doc.params:
-        out += [".TP", f".I {name}", described(text)] + flag_list(text, seen)
+        out += [".TP", f".I {name}", described(text, seen)] + flag_list(text, seen)
     if re.match(r"GDA_(SIZED_)?API ", doc.code):
         out += [".PP", f"The function is inline in \\fI<gda/{doc.header}.h>\\fP, for C, C++ and",
                 "CUDA device code; the library exports the same text as a symbol."]
@@ -357,7 +358,7 @@ def date_of(path):
 
 def ioctls(docs):
     """A section for each structure that an ioctl takes."""
-    out = []
+    out, seen = [], set()
     for doc in docs:
         m = re.match(r"(.*) \((GDA_IOC_\w+)\)$", doc.purpose)
         if doc.kind != "struct" or not m:
@@ -367,7 +368,7 @@ def ioctls(docs):
         out += [escape(x) for x in doc.definition().expandtabs(4).splitlines()]
         out += [".EE", ".in"]
         for member, text in doc.params:
-            out += [".TP", f".I {member}", markup(sentence(text))]
+            out += [".TP", f".I {member}", described(text, seen)] + flag_list(text, seen)
         if doc.body:
             out += [".PP"] + paragraphs(doc.body)
     return out
