@@ -69,7 +69,7 @@ check-vm: ## test: the tests in guests (KVER=6.1 for one of them)
 	@$(scripts)/check.sh $(KVERS)
 
 .PHONY: soak
-soak: ## test: what repeats, ten times as often, in guests; PROGRAMS="revoke idle" STRESS=N: others
+soak: ## test: the tests that repeat steps, ten times as often, in guests; PROGRAMS="revoke idle" STRESS=N: others
 	@STRESS='$(STRESS)' $(scripts)/soak.sh $(KVERS:%=-k %) $(PROGRAMS)
 
 .PHONY: shell
@@ -96,22 +96,22 @@ tools: $(TOOLS) ## build: the tools
 tests: $(TEST_NATIVE) $(TEST_VM) ## build: the test programs, without running them
 
 .PHONY: bench
-bench: $(BENCH) ## measure: measure
+bench: $(BENCH) ## measure: instructions of posts and of the engine, counted here; times of inproc
 	@for b in $(BENCH); do $$b || exit; done
 
 .PHONY: perf
-perf: ## measure: measure in a guest, beside memcpy and rdma_rxe; PERF="--json bw": arguments
+perf: ## measure: gda-perf in a guest, beside memcpy and rdma_rxe; PERF="--json bw": arguments
 	@$(deps) perf
 	@$(step) 'modules for $(GUEST)' $(scripts)/modules.sh $(GUEST)
 	@$(step) 'library and gda-perf' $(submake) lib tools
 	@$(vm) tools/vm/perf.sh $(PERF)
 
 .PHONY: attacks
-attacks: ## test: what the last `make check` said of each attack
+attacks: ## test: results of the last `make check` for each attack
 	@$(scripts)/attacks.py
 
 .PHONY: planted
-planted: ## test: bugs that are planted on purpose are found
+planted: ## test: plant bugs on purpose; the tests must find them
 	@$(deps) check
 	@$(submake) tests
 	@$(scripts)/planted.sh
@@ -133,21 +133,21 @@ docs: ## build: the documentation
 	@$(submake) $(DOCS_TARGETS) list-docs
 
 .PHONY: install
-install: lib tools ## build: modules, library, headers, tools, manual, into DESTDIR, PREFIX; KREL=none: no modules
+install: lib tools ## build: install modules, library, headers, tools, manual into DESTDIR, PREFIX; KREL=none: no modules
 	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' BUILD='$(BUILD)' \
 		KREL='$(KREL)' tools/packaging/install.sh
 
 .PHONY: uninstall
-uninstall: ## build: what `make install` left, from DESTDIR and PREFIX
+uninstall: ## build: remove the files of `make install` from DESTDIR and PREFIX
 	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' tools/packaging/uninstall.sh
 
 .PHONY: clean
-clean: ## build: what was built, but not the unpacked kernels
+clean: ## build: remove what was built, but not the unpacked kernels
 	@find $(BUILD) -mindepth 1 -maxdepth 1 ! -name kernel ! -name kselftest \
 		-exec rm -rf {} + 2>/dev/null; rm -rf $(CLEAN_FILES)
 
 .PHONY: distclean
-distclean: ## build: all that was built or unpacked
+distclean: ## build: remove all that was built or unpacked
 	@rm -rf $(BUILD) $(CLEAN_FILES)
 
 $(BUILD)/kselftest/kselftest_harness.h:

@@ -46,10 +46,11 @@ step() {
 
 # Files of programs that no page of the tutorial includes.
 not_shown() {
-	local f
+	local f pages
 
+	pages=$(cat $text/*.rst)$'\n'
 	for f in "$source"/*; do
-		grep -qs "^.. literalinclude:: ../../$f\$" $text/*.rst ||
+		[[ $pages = *".. literalinclude:: ../../$f"$'\n'* ]] ||
 			echo "$f is in no page of $text"
 	done
 }

@@ -24,11 +24,11 @@ $(GPU_OUT)/courier: selftests/gpu/courier.cu $(wildcard tools/gda-bench-gpu/*.cu
 	$(NVCC) $(NVCC_FLAGS) -o $@ $<
 
 .PHONY: bench-gpu
-bench-gpu: $(GPU_BENCH) ## measure posting by a GPU (where there is one)
+bench-gpu: $(GPU_BENCH) ## measure: posting by a GPU (where there is one)
 	@$(GPU_BENCH)
 
 .PHONY: check-gpu
-check-gpu: $(GPU_OUT)/paths $(GPU_OUT)/courier $(LIBTEST_OUT)/gpu ## the tests that need a GPU
+check-gpu: $(GPU_OUT)/paths $(GPU_OUT)/courier $(LIBTEST_OUT)/gpu ## test: the tests that need a GPU
 	@selftests/gpu/sass.sh
 	@$(GPU_OUT)/paths
 	@$(GPU_OUT)/courier
