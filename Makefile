@@ -5,6 +5,7 @@
 #
 #   LIB_TARGETS   the library's files        EXAMPLES     programs for the demo
 #   TEST_NATIVE   test programs, run here    TEST_VM      ... run in the guest
+#   SOAK_NATIVE   long forms, run here by `make soak`
 #   BENCH         programs for `make bench`  DOCS_TARGETS what `make docs` makes
 #   TOOLS         programs that are installed
 #   CLEAN_FILES   to be removed, if they lie outside of build/
@@ -22,6 +23,7 @@ LIBDIR	?= $(PREFIX)/lib
 LIB_TARGETS	:=
 TEST_NATIVE	:=
 TEST_VM		:=
+SOAK_NATIVE	:=
 EXAMPLES	:=
 TOOLS		:=
 BENCH		:=
@@ -154,10 +156,12 @@ $(BUILD)/kselftest/kselftest_harness.h:
 	@$(scripts)/linux-source.sh $(@D) $(patsubst %,tools/testing/selftests/%,kselftest.h kselftest_harness.h)
 
 # For check.sh.
-.PHONY: list-native list-vm list-docs
+.PHONY: list-native list-vm list-soak list-docs
 list-native:
 	@echo $(TEST_NATIVE)
 list-vm:
 	@echo $(TEST_VM)
+list-soak:
+	@echo $(SOAK_NATIVE)
 list-docs:
 	@echo $(DOCS_TARGETS)

@@ -13,7 +13,11 @@ MODEL_DEPS	= $(GDA_HEADERS) $(INPROC_HEADERS) selftests/model/explore.c \
 
 ifeq ($(shell uname -m),x86_64)
 TEST_NATIVE	+= $(MODEL_OUT)/fastpath $(MODEL_OUT)/doorbell
+SOAK_NATIVE	+= $(MODEL_OUT)/fastpath-all
 endif
+
+$(MODEL_OUT)/fastpath-all: $(MODEL_OUT)/fastpath
+	@printf '#!/bin/sh\nexec $< -a\n' >$@ && chmod +x $@
 
 $(MODEL_OUT)/fastpath: selftests/model/fastpath.c $(wildcard kmod/gda_core/engine/*.c) $(MODEL_DEPS)
 	@mkdir -p $(@D)

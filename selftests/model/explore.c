@@ -5,11 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include "explore.h"
 
 #define STACK		4096
 #define SHARED		16384		/* most of a model's shared bytes */
 #define DEFAULT_STATES	200000000U
+#define HUGE		(2U << 20)	/* bytes of a huge page */
+#define SEEN_FIRST	(HUGE / sizeof(uint64_t))
 
 /* A thread between two steps. Part of the state. */
 struct thread {
@@ -171,28 +174,44 @@ static void state_load(const uint8_t *from)
 	}
 }
 
-static uint64_t mix(uint64_t h, uint64_t w)
+/* Both halves of a product: each bit of it depends on all of @a and @b. */
+static uint64_t mix(uint64_t a, uint64_t b)
 {
-	h = (h ^ w) * 0xff51afd7ed558ccdU;
-	return h ^ h >> 32;
+	unsigned __int128 m = (unsigned __int128)a * b;
+
+	return (uint64_t)m ^ (uint64_t)(m >> 64);
 }
 
-/* Four lanes, for speed. */
+/* Lanes that do not wait for each other: most of the time is spent here. */
+#define LANES	4
+
+static const uint64_t keys[2 * LANES] = {
+	0xa0761d6478bd642fU, 0xe7037ed1a0b428dbU, 0x8ebc6af09c88c6e3U, 0x589965cc75374cc3U,
+	0x1d8e4e27c47d124fU, 0xeb44accab455d165U, 0x9c6e6877736c46e3U, 0xd3833e804f4c574bU,
+};
+
+/* A lane's past is a factor, too: the order of blocks counts. */
+static inline void mix_block(uint64_t h[LANES], const uint64_t w[2 * LANES])
+{
+	unsigned int i;
+
+#pragma GCC unroll 4
+	for (i = 0; i < LANES; i++)
+		h[i] = mix(w[2 * i] ^ keys[2 * i] ^ h[i], w[2 * i + 1] ^ keys[2 * i + 1]);
+}
+
 static uint64_t fingerprint(const uint8_t *p, size_t n)
 {
-	uint64_t h[4] = { n, 1, 2, 3 }, w[4] = { 0 };
-	size_t i;
+	uint64_t h[LANES] = { n, 1, 2, 3 }, w[2 * LANES] = { 0 };
 
 	for (; n >= sizeof(w); p += sizeof(w), n -= sizeof(w)) {
 		memcpy(w, p, sizeof(w));
-		for (i = 0; i < 4; i++)
-			h[i] = mix(h[i], w[i]);
+		mix_block(h, w);
 	}
 	memset(w, 0, sizeof(w));
 	memcpy(w, p, n);
-	for (i = 0; i < 4; i++)
-		h[i] = mix(h[i], w[i]);
-	h[0] = mix(mix(mix(h[0], h[1]), h[2]), h[3]);
+	mix_block(h, w);
+	h[0] = mix(h[0] ^ keys[0], h[1] ^ keys[1]) ^ mix(h[2] ^ keys[2], h[3] ^ keys[3]);
 	return h[0] ? h[0] : 1;
 }
 
@@ -203,10 +222,13 @@ static void seen_grow(void)
 {
 	uint64_t *old = seen, room = seen_room, i, k;
 
-	seen_room = room ? room * 2 : 1 << 16;
-	seen = calloc(seen_room, sizeof(*seen));
+	seen_room = room ? room * 2 : SEEN_FIRST;
+	seen = aligned_alloc(HUGE, seen_room * sizeof(*seen));
 	if (!seen)
 		abort();
+	/* It is looked up at random: a page of its own for each would miss the TLB, too. */
+	madvise(seen, seen_room * sizeof(*seen), MADV_HUGEPAGE);
+	memset(seen, 0, seen_room * sizeof(*seen));
 	for (i = 0; i < room; i++) {
 		if (!old[i])
 			continue;
@@ -244,30 +266,28 @@ struct node {
 static struct node *path;
 static size_t depth, path_room;
 
-/* What the state is known by. */
-static uint64_t state_print(const uint8_t *state, size_t n)
+/* Is the state that was reached a new one? Most are not, and are not kept. */
+static bool state_is_new(size_t n)
 {
 	static _Alignas(64) uint8_t copy[sizeof(threads) + STACK * EXPLORE_THREADS + SHARED];
 
-	if (!model->forget)
-		return fingerprint(state, n);
-	memcpy(copy, state, n);
-	model->forget(copy + sizeof(threads));
-	return fingerprint(copy, n);
+	state_save(copy);
+	if (model->forget)
+		model->forget(copy + sizeof(threads));
+	return seen_add(fingerprint(copy, n));
 }
 
 static void push_state(void)
 {
 	size_t n = state_bytes();
-	uint8_t *state = malloc(n);
+	uint8_t *state;
 
+	if (!state_is_new(n))
+		return;
+	state = malloc(n);
 	if (!state)
 		abort();
 	state_save(state);
-	if (!seen_add(state_print(state, n))) {
-		free(state);
-		return;
-	}
 	if (depth == path_room) {
 		path_room = path_room ? path_room * 2 : 1024;
 		path = realloc(path, path_room * sizeof(*path));

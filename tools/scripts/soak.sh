@@ -5,7 +5,7 @@
 #
 # PROGRAMs of the guest (paths or last parts of paths; those below if none are named)
 # run in a guest on each KVER with $GDA_STRESS = $STRESS [10], their limits of time times
-# that. As check.sh it ends with a verdict and "N passed, N failed, N skipped".
+# that; before them, here, long forms that have no such factor (SOAK_NATIVE of make). As check.sh it ends with a verdict and "N passed, N failed, N skipped".
 #
 #   GDA_SEED=N   seed of what is random, if the clock is not to give it
 
@@ -28,7 +28,7 @@ shift $((OPTIND - 1))
 names=("$@")
 [ ${#names[@]} -gt 0 ] ||
 	names=(revoke peer_memory queue killed data_integrity idle mmap_life removal teardown keys peer
-	       completion ring signals module fair library kill)
+	       completion ring signals module fair library kill fastpath-all)
 
 # Whole, and rounded up.
 slow=$(awk -v s="$stress" 'BEGIN { n = int(s); print n < s ? n + 1 : n }')
@@ -61,6 +61,16 @@ add() {
 	p=$((p + $1)) f=$((f + $2)) s=$((s + $3))
 }
 
+native() {
+	local log=build/log/soak-native sum
+
+	printf '\n== long forms, here\n'
+	rm -f "$log"/{*.log,results}
+	$scripts/run-tests.sh --timeout 3600 --logs "$log" "$@"
+	read -ra sum < <($scripts/sum.sh "$log")
+	add "${sum[@]}"
+}
+
 guest() {
 	local k=$1 rel log=build/log/soak-$1 sum
 
@@ -82,11 +92,14 @@ mkdir -p build/log
 $scripts/deps.sh check || exit 1
 read -ra tests < <(make --no-print-directory -s list-vm)
 mapfile -t tests < <(chosen "${tests[@]}")
-[ ${#tests[@]} -gt 0 ] || { echo "no such program"; exit 2; }
+read -ra here < <(make --no-print-directory -s list-soak)
+mapfile -t here < <(chosen "${here[@]}")
+[ $((${#tests[@]} + ${#here[@]})) -gt 0 ] || { echo "no such program"; exit 2; }
 $scripts/step.sh "library and tests" make --no-print-directory -s -k -j "$(nproc)" lib examples \
-	"${tests[@]}" || exit 1
+	"${tests[@]}" "${here[@]}" || exit 1
+[ ${#here[@]} = 0 ] || native "${here[@]}"
 for k in "${kvers[@]}"; do
-	guest "$k"
+	[ ${#tests[@]} = 0 ] || guest "$k"
 done
 [ $f = 0 ] && [ $p -gt 0 ] && verdict=PASSED || verdict=FAILED
 printf '\n%s in %d s\n' "$verdict" $((SECONDS - start))
