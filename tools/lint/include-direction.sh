@@ -14,6 +14,7 @@
 #   lib/inproc   the same, "gda_internal.h" of lib/src, engine and control
 #   lib/comm     as lib/src, and "gda_internal.h" of lib/src
 #   lib/shmem    the same
+#   lib/openshmem  the C library, its own headers, lib/include
 #   lib/cuda     the same, and "inproc.h" of lib/inproc; nothing of CUDA's
 #
 # Prints a line for each violation.
@@ -170,6 +171,10 @@ pick '^lib/shmem/[^/]*$'
 [ ${#list[@]} = 0 ] || allow lib/shmem "${list[@]}" < <(
 	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"gda_internal\.h"'
 	echo @own; headers $uapi $public)
+pick '^lib/openshmem/[^/]*$'
+# shellcheck disable=SC2086
+[ ${#list[@]} = 0 ] || allow lib/openshmem "${list[@]}" < <(
+	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"shmem\.h"'; echo @own; headers $public)
 
 pick '^kmod/.*\.c$'
 ban_code "no conditional compilation in a .c file: put a stub into a header" \

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+/*
+ * How a job ends before its time. The PE that ends it stores the status into a word of
+ * each PE's heap, on which that PE's watcher sleeps: a thread that does nothing else. So
+ * a PE ends whatever its program is doing meanwhile, and with a status of 0, too, which a
+ * launcher would take for a PE that is done.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "define.h"
+#include "way.h"
+
+#define EXIT_NOW	0x100U		/* and the status */
+#define EXIT_STOPPED	0x200U		/* only the watcher ends */
+#define EXIT_PATIENCE_S	2
+
+static pthread_t watcher;
+static bool watched;
+
+static void word_set(uint32_t *word, uint32_t value)
+{
+	__atomic_store_n(word, value, __ATOMIC_RELEASE);
+	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* Somebody may hold a stream of stdio for good: the alarm ends what would wait for it. */
+__attribute__((noreturn)) static void leave(int status)
+{
+	signal(SIGALRM, SIG_DFL);
+	alarm(EXIT_PATIENCE_S);
+	fflush(NULL);
+	_exit(status);
+}
+
+static void *watch(void *arg)
+{
+	uint32_t *word = arg, value;
+
+	for (;;) {
+		value = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+		if (value == EXIT_STOPPED)
+			return NULL;
+		if (value)
+			leave((int)(value & 0xff));
+		syscall(SYS_futex, word, FUTEX_WAIT, 0, NULL, NULL, 0);
+	}
+}
+
+int gda_osh_watch_start(void)
+{
+	sigset_t all, old;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	err = -pthread_create(&watcher, NULL, watch, &gda_osh.control->exit);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	watched = !err;
+	return err;
+}
+
+void gda_osh_watch_stop(void)
+{
+	if (!watched)
+		return;
+	word_set(&gda_osh.control->exit, EXIT_STOPPED);
+	pthread_join(watcher, NULL);
+	watched = false;
+}
+
+/* All other PEs. The word of one that is being finalized is no longer looked at. */
+static void end_others(int status)
+{
+	unsigned int pe;
+
+	for (pe = 0; pe < gda_osh.npes; pe++)
+		if (pe != (unsigned int)gda_osh.me)
+			word_set((uint32_t *)gda_osh_at("shmem_global_exit", &gda_osh.control->exit,
+							sizeof(uint32_t), (int)pe),
+				 EXIT_NOW | ((uint32_t)status & 0xff));
+}
+
+void gda_osh_die(const char *call, int peer, const char *format, ...)
+{
+	char text[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (peer >= 0)
+		fprintf(stderr, "PE %d: %s, PE %d: %s\n", gda_osh.me, call, peer, text);
+	else
+		fprintf(stderr, "PE %d: %s: %s\n", gda_osh.me, call, text);
+	end_others(1);
+	leave(1);
+}
+
+void gda_osh_bad(const char *call, const void *addr, size_t bytes, int pe)
+{
+	if (!gda_osh.npes)
+		gda_osh_die(call, -1, gda_osh.finalized ? "called after shmem_finalize()" :
+			    "called before shmem_init(), or in a child of fork()");
+	if ((unsigned int)pe >= gda_osh.npes)
+		gda_osh_die(call, -1, "there is no PE %d, only 0 to %u", pe, gda_osh.npes - 1);
+	gda_osh_die(call, pe, "%zu bytes at %p are neither in the heap nor static or global",
+		    bytes, addr);
+}
+
+void gda_osh_check(const char *call)
+{
+	int lost;
+
+	/* The watcher, which was woken, ends this process. */
+	while (__atomic_load_n(&gda_osh.control->exit, __ATOMIC_ACQUIRE))
+		pause();
+	lost = gda_comm_failed(gda_osh.comm);
+	if (lost >= 0)
+		gda_osh_die(call, lost, "it is gone, and what it would have done is missing");
+}
+
+GDA_OSH_PUBLIC void pshmem_global_exit(int status)
+{
+	if (!gda_osh.npes)
+		gda_osh_bad(GDA_OSH_CALL_NAME, NULL, 0, 0);
+	end_others(status);
+	/* As the end of a program that called exit(), but for shmem_finalize(). */
+	gda_osh.npes = 0;
+	exit(status);
+}
+GDA_OSH_WEAK(global_exit)

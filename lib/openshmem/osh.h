@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Between the files of lib/shmem. osh stands for OpenSHMEM, as in oshcc.
+ *
+ * Each PE has two segments that the others reach: its heap, of which the library keeps the
+ * first GDA_OSH_CONTROL_BYTES, and its data segment. An address of the caller's segment
+ * names the byte at the same offset in that of a peer (way.h); nothing relies on equal
+ * addresses. gda_osh is written by shmem_init() and shmem_finalize() only, which no other
+ * call of the process may be concurrent with; so it is read without a lock.
+ */
+#ifndef GDA_OSH_H
+#define GDA_OSH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <gda/comm.h>
+#include "shmem.h"
+
+#define GDA_OSH_MAX_TEAMS		64	/* of which this PE is a member, at a time */
+#define GDA_OSH_ROUNDS		12	/* log2(GDA_COMM_MAX_RANKS) */
+#define GDA_OSH_CONTROL_BYTES	16384
+
+#define GDA_OSH_PUBLIC		__attribute__((visibility("default")))
+
+/* Memory of this PE that has a counterpart at every other. */
+struct gda_osh_segment {
+	uintptr_t base;
+	size_t bytes;
+	char **peer;		/* of each PE: where its segment is mapped here */
+	int fd;			/* of the memfd behind it; -1: there is none */
+};
+
+/*
+ * The library's part of a heap. A word in sync and sizes has one writer at a time: the PE
+ * that a barrier's round, or an owner's collective call, assigns it to.
+ */
+struct gda_osh_control {
+	struct {
+		uint64_t round[GDA_OSH_ROUNDS];	/* the epoch that the peer of a round reached */
+		uint64_t epoch;			/* barriers this PE has begun; its own */
+		uint64_t size;			/* what this PE gives to a collect */
+	} sync[GDA_OSH_MAX_TEAMS];
+	uint64_t teams;		/* of this PE: bit set: no team of it has this number */
+	uint32_t exit;		/* 0, until the job or the watcher is to end (exit.c) */
+};
+
+struct gda_osh_team {
+	int start;		/* of the world: PEs start, start + stride, ... */
+	int stride;
+	int size;
+	int me;			/* -1: this PE is no member */
+	int number;		/* of its words in struct gda_osh_control */
+	shmem_team_config_t config;
+	struct gda_osh_ctx *contexts;
+};
+
+struct gda_osh_ctx {
+	struct gda_osh_team *team;
+	long options;
+	struct gda_osh_ctx *next;	/* of the team */
+};
+
+struct gda_osh {
+	unsigned int npes;	/* 0: shmem_init() was not called */
+	int me;
+	struct gda_osh_segment heap;
+	struct gda_osh_segment data;
+	struct gda_osh_control *control;
+	struct gda_comm *comm;
+	struct gda_osh_team world;
+	struct gda_osh_team shared;
+	unsigned int spins;	/* looks at a word before a wait yields */
+	int threads;		/* SHMEM_THREAD_* */
+	bool finalized;
+};
+
+extern struct gda_osh gda_osh;
+
+/* exit.c */
+
+/* Print what is wrong, and end the job. @call: "shmem_..."; @peer: or -1. */
+__attribute__((noreturn, cold, format(printf, 3, 4)))
+void gda_osh_die(const char *call, int peer, const char *format, ...);
+/* The address, or the PE, is none that a call can use: say which, and end the job. */
+__attribute__((noreturn, cold))
+void gda_osh_bad(const char *call, const void *addr, size_t bytes, int pe);
+int gda_osh_watch_start(void);
+void gda_osh_watch_stop(void);
+/* If somebody ended the job, or a PE is lost, this does not return. */
+void gda_osh_check(const char *call);
+
+/* segment.c */
+
+/* Put the main program's variables into a memfd. Return: 0 or a negative errno. */
+int gda_osh_data_create(struct gda_osh_segment *segment);
+int gda_osh_heap_create(struct gda_osh_segment *segment, size_t bytes);
+/* Map those of the other PEs. Collective. Return: 0 or a negative errno, *pe: whose. */
+int gda_osh_segments_map(struct gda_osh *osh, unsigned int *pe);
+void gda_osh_segments_unmap(struct gda_osh *osh);
+
+/* program.c */
+
+#define GDA_OSH_BUILD_ID_BYTES	32
+
+/* The main program's: page-aligned variables, and what tells its build from others. */
+struct gda_osh_program {
+	uintptr_t base;
+	size_t bytes;
+	unsigned char build_id[GDA_OSH_BUILD_ID_BYTES];
+};
+
+void gda_osh_program_find(struct gda_osh_program *program);
+
+/* heap.c: offsets from the heap's base; the same calls give the same ones at each PE */
+
+int gda_osh_blocks_init(size_t start, size_t end);
+void gda_osh_blocks_fini(void);
+/* Return: the offset, or 0. */
+size_t gda_osh_block_alloc(size_t alignment, size_t size);
+/* Return: bytes at @offset; 0: nothing is allocated there. */
+size_t gda_osh_block_size(size_t offset);
+void gda_osh_block_free(size_t offset);
+
+/* team.c */
+
+void gda_osh_teams_init(void);
+/* Return: the team behind a handle, which this PE is in; does not return otherwise. */
+struct gda_osh_team *gda_osh_team_get(const char *call, shmem_team_t team);
+
+/* The members of a team or of an active set, and how they wait for each other. */
+struct gda_osh_group {
+	int start;
+	int stride;
+	int size;
+	int me;
+	struct gda_osh_team *team;	/* or, of an active set: */
+	long *psync;
+};
+
+static inline int gda_osh_group_pe(const struct gda_osh_group *g, int index)
+{
+	return g->start + index * g->stride;
+}
+
+struct gda_osh_group gda_osh_group_of_team(const char *call, shmem_team_t team);
+struct gda_osh_group gda_osh_group_of_set(const char *call, int start, int log_stride,
+					  int size, long *psync);
+
+/* sync.c */
+
+void gda_osh_team_wait(const char *call, struct gda_osh_team *team);
+/* What each member did before is done; no quiet is part of it. */
+void gda_osh_group_sync(const char *call, const struct gda_osh_group *g);
+/* The word of each member in which it says how many bytes it gives. */
+uint64_t *gda_osh_group_sizes(const struct gda_osh_group *g);
+
+/* Elements of 1, 2, 4, 8 or 16 bytes; strides are in elements. */
+struct gda_osh_strided {
+	void *dest;
+	const void *source;
+	ptrdiff_t dst;
+	ptrdiff_t sst;
+	size_t nelems;
+	size_t bytes;		/* of an element */
+};
+
+/* rma.c */
+
+void gda_osh_iput(const char *call, const struct gda_osh_strided *w, int pe);
+
+/* collect.c: @bytes in all that a PE gives */
+
+void gda_osh_broadcast(const char *call, const struct gda_osh_group *g, void *dest,
+		       const void *source, size_t bytes, int root);
+void gda_osh_collect(const char *call, const struct gda_osh_group *g, void *dest,
+		     const void *source, size_t bytes);
+void gda_osh_fcollect(const char *call, const struct gda_osh_group *g, void *dest,
+		      const void *source, size_t bytes);
+
+void gda_osh_alltoall(const char *call, const struct gda_osh_group *g,
+		      const struct gda_osh_strided *what);
+
+/* reduce.c */
+
+typedef void (*gda_osh_combine)(void *into, const void *from, size_t count);
+
+struct gda_osh_reduction {
+	void *dest;
+	const void *source;
+	size_t count;
+	size_t bytes;		/* of an element */
+	gda_osh_combine combine;
+};
+
+void gda_osh_reduce(const char *call, const struct gda_osh_group *g,
+		    const struct gda_osh_reduction *what);
+
+/* init.c */
+
+void gda_osh_start(const char *call, int requested);
+void gda_osh_stop(const char *call);
+
+#endif /* GDA_OSH_H */
