@@ -12,7 +12,7 @@ LIB_OUT		:= $(BUILD)/lib
 GDA_CPPFLAGS	:= -Iuapi -Ilib/include
 GDA_CFLAGS	:= -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -Wundef -Wpointer-arith \
 		   -Wwrite-strings -Wstrict-prototypes -Wvla
-GDA_HEADERS	:= $(wildcard uapi/gda/*.h lib/include/gda/*.h lib/src/*.h)
+GDA_HEADERS	:= $(wildcard uapi/gda/*.h lib/include/gda/*.h lib/include/gda/gin/*.h lib/src/*.h)
 
 LIB_SRC		:= $(sort $(wildcard lib/src/*.c))
 LIB_OBJ		:= $(LIB_SRC:lib/src/%.c=$(LIB_OUT)/%.o)
@@ -38,6 +38,11 @@ SHMEM_SRC	:= $(sort $(wildcard lib/shmem/*.c))
 SHMEM_HEADERS	:= $(wildcard lib/shmem/*.h)
 LIB_OBJ		+= $(SHMEM_SRC:%.c=$(LIB_OUT)/%.o)
 
+# Windows and signals.
+GIN_SRC		:= $(sort $(wildcard lib/gin/*.c))
+GIN_HEADERS	:= $(wildcard lib/gin/*.h)
+LIB_OBJ		+= $(GIN_SRC:%.c=$(LIB_OUT)/%.o)
+
 LIB_TARGETS	+= $(LIB_OUT)/libgda.so $(LIB_OUT)/libgda.a $(LIB_OUT)/gda.pc
 
 $(LIB_OUT)/%.o: lib/src/%.c $(GDA_HEADERS) lib/lib.mk
@@ -56,6 +61,10 @@ $(COMM_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c $(GDA_HEADERS) $(COMM_HEADER
 $(SHMEM_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c $(GDA_HEADERS) $(SHMEM_HEADERS) lib/lib.mk
 	@mkdir -p $(@D)
 	$(CC) $(SHMEM_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
+
+$(GIN_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c $(GDA_HEADERS) $(GIN_HEADERS) lib/lib.mk
+	@mkdir -p $(@D)
+	$(CC) $(GDA_CPPFLAGS) -Ilib/src $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
 
 $(LIB_OUT)/$(LIB_SONAME): $(LIB_OBJ) lib/libgda.map
 	$(CC) $(GDA_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared -pthread -Wl,-soname,$(LIB_SONAME) \

@@ -42,7 +42,7 @@ INPROC_SAN_asan	:= -fsanitize=address,undefined -fno-sanitize-recover=undefined 
 		   -fno-omit-frame-pointer
 # The engine's fences order memory that no lock guards; the detector cannot use them.
 INPROC_SAN_tsan	:= -fsanitize=thread -Wno-tsan
-INPROC_LIBSRC	= $(LIB_SRC) $(COMM_SRC) $(SHMEM_SRC) $(INPROC_SRC)
+INPROC_LIBSRC	= $(LIB_SRC) $(COMM_SRC) $(SHMEM_SRC) $(GIN_SRC) $(INPROC_SRC)
 
 define INPROC_LIBRARY
 $(INPROC_OUT)/$1/obj/%.o: %.c $$(INPROC_DEPS)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The functions of gda/fastpath.h, and those that go with it, once more as symbols of
- * the library, for languages that cannot include them. Same text, no second copy.
+ * The functions of gda/fastpath.h and gda/gin.h, and those that go with them, once more as
+ * symbols of the library, for languages that cannot include them. Same text, no second copy.
  *
  * An inline function and the structure that it fills are of the same headers. Here they
  * need not be: those that take a structure of the caller's are called with one of ours.
@@ -13,6 +13,7 @@
 #include <gda/cuda.h>
 #include <gda/fastpath.h>
 #include <gda/gda.h>
+#include <gda/gin.h>
 #include <gda/masked_atomic.h>
 #include <gda/ring.h>
 #include "gda_internal.h"

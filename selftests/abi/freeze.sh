@@ -13,7 +13,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 to=selftests/abi/frozen
 rm -rf "$to"
-mkdir -p "$to/gda"
+mkdir -p "$to/gda/gin"
 cp lib/include/gda/*.h uapi/gda/*.h "$to/gda"
+cp lib/include/gda/gin/*.h "$to/gda/gin"
 grep -oE '^[[:blank:]]gda_[a-z0-9_]+' lib/libgda.map | tr -d '\t ' >"$to/symbols"
 sed -n 's/^LIB_SONAME[[:blank:]]*:=[[:blank:]]*//p' lib/lib.mk >"$to/soname"

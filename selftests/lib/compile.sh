@@ -34,7 +34,7 @@ check() {
 	fi
 }
 
-headers=(gda barrier view queue fastpath chunk multi_slot masked_atomic ring signal shmem)
+headers=(gda barrier view queue fastpath chunk multi_slot masked_atomic ring signal shmem gin)
 for h in "${headers[@]}"; do
 	echo "#include <gda/$h.h>" >"$tmp/$h.c"
 	cp "$tmp/$h.c" "$tmp/$h.cc"
@@ -49,8 +49,8 @@ EOT
 pedantic() { # COMPILER SUFFIX OPTION...
 	local cc=$1 h
 
-	for h in uapi/gda/*.h lib/include/gda/*.h; do
-		echo "#include <gda/${h##*/}>" >"$tmp/one.$2"
+	for h in uapi/gda/*.h lib/include/gda/*.h lib/include/gda/gin/*.h; do
+		echo "#include <gda/${h#*/gda/}>" >"$tmp/one.$2"
 		"$cc" "${@:3}" "${include[@]}" "${warn[@]}" -pedantic -O2 -fsyntax-only \
 			"$tmp/one.$2" || return
 	done
@@ -101,7 +101,8 @@ flags() { # COMPILER SUFFIX
 exports() {
 	nm -D --defined-only "$build/lib/libgda.so.2" | awk '$2 == "T" { print $3 }' |
 		sed 's/@.*//' | sort >"$tmp/exported"
-	grep -hoE '^(GDA_[A-Z_]*API )?[a-z0-9_ ]+[ *]gda_[a-z0-9_]+\(' lib/include/gda/*.h |
+	grep -hoE '^(GDA_[A-Z_]*API )?[a-z0-9_ ]+[ *]gda_[a-z0-9_]+\(' lib/include/gda/*.h \
+		lib/include/gda/gin/*.h |
 		grep -vE 'GDA_(HELPER|SLOW)|^static' | grep -oE 'gda_[a-z0-9_]+\(' |
 		tr -d '(' | sort -u >"$tmp/declared"
 	diff "$tmp/declared" "$tmp/exported"

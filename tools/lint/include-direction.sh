@@ -15,6 +15,7 @@
 #   lib/comm     as lib/src, and "gda_internal.h" of lib/src
 #   lib/shmem    the same
 #   lib/openshmem  the C library, its own headers, lib/include
+#   lib/gin      the same
 #   lib/cuda     the same, and "inproc.h" of lib/inproc; nothing of CUDA's
 #
 # Prints a line for each violation.
@@ -25,7 +26,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
 uapi=$(cd uapi && echo gda/*.h)
 shared=$(cd kmod/include && echo gda/*.h)
-public=$(cd lib/include && echo gda/*.h gda/gpu/*.h)
+public=$(cd lib/include && echo gda/*.h gda/gpu/*.h gda/gin/*.h)
 
 # includes FILE...: "FILE:LINE <name>" or "FILE:LINE "name"" for each #include
 includes() {
@@ -175,6 +176,11 @@ pick '^lib/openshmem/[^/]*$'
 # shellcheck disable=SC2086
 [ ${#list[@]} = 0 ] || allow lib/openshmem "${list[@]}" < <(
 	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"shmem\.h"'; echo @own; headers $public)
+pick '^lib/gin/'
+# shellcheck disable=SC2086
+[ ${#list[@]} = 0 ] || allow lib/gin "${list[@]}" < <(
+	echo '<((sys|linux|asm|arpa|net|netinet)/)?[a-z0-9_]*\.h>'; echo '"gda_internal\.h"'
+	echo @own; headers $uapi $public)
 
 pick '^kmod/.*\.c$'
 ban_code "no conditional compilation in a .c file: put a stub into a header" \

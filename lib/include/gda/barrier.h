@@ -6,7 +6,7 @@
  * Order is always carried by an acquire or release on a word, never by a bare
  * fence, so that a race detector sees all of it. Words come in two families:
  *
- * - gda_load/store/exchange/cas/max: shared among posters of one queue. Posters of
+ * - gda_load/store/exchange/cas/add/max: shared among posters of one queue. Posters of
  *   one queue are all CPU threads or all threads of one GPU.
  * - gda_nic_load/store: shared with the executor (doorbell, record, completion
  *   entry), which may be another processor on the far side of a bus.
@@ -142,6 +142,20 @@ GDA_HELPER int gda_cas64(uint64_t *p, uint64_t *old, uint64_t v)
 	return was == expected;
 }
 
+GDA_HELPER uint64_t gda_exchange64(uint64_t *p, uint64_t v)
+{
+	uint64_t old;
+
+	asm volatile("atom.acq_rel.gpu.exch.b64 %0, [%1], %2;"
+		     : "=l"(old) : "l"(p), "l"(v) : "memory");
+	return old;
+}
+
+GDA_HELPER void gda_add64(uint64_t *p, uint64_t v)
+{
+	asm volatile("red.release.gpu.add.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
+}
+
 GDA_HELPER void gda_max64(uint64_t *p, uint64_t v)
 {
 	asm volatile("red.relaxed.gpu.max.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
@@ -234,6 +248,17 @@ GDA_HELPER int gda_cas64(uint64_t *p, uint64_t *old, uint64_t v)
 {
 	return __atomic_compare_exchange_n(p, old, v, 0, __ATOMIC_ACQ_REL,
 					   __ATOMIC_ACQUIRE);
+}
+
+GDA_HELPER uint64_t gda_exchange64(uint64_t *p, uint64_t v)
+{
+	return __atomic_exchange_n(p, v, __ATOMIC_ACQ_REL);
+}
+
+/* Release: whoever acquires the sum sees what was done before. */
+GDA_HELPER void gda_add64(uint64_t *p, uint64_t v)
+{
+	__atomic_fetch_add(p, v, __ATOMIC_RELEASE);
 }
 
 /* Raise *@p to @v unless it is there already; relaxed. */

@@ -217,7 +217,8 @@ int gda_comm_failed(const struct gda_comm *comm);
  * @comm: the communicator
  * @rank: a rank of @comm
  *
- * The word is 0 until the rank has died or did not come; then it is 1 for good.
+ * The word is 0 until the rank has died or did not come; then it is 1 for good. The words of
+ * all ranks are an array, in order of rank.
  *
  * Return: the word, valid until gda_comm_destroy(); NULL no such rank.
  */

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What the ranks have to agree on when a communicator is made: whether each could make its
+ * own part of it, its attributes, and how many ranks a local team has. A rank that failed
+ * takes part in every exchange up to the next gda_gin_agree(), which tells the others; so
+ * nobody is left waiting.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "gin_internal.h"
+
+int gda_gin_agree(struct gda_comm *ranks, int err)
+{
+	uint32_t n = gda_comm_size(ranks), i;
+	int32_t *all = calloc(n, sizeof(*all));
+	int32_t own = all ? err : -ENOMEM;
+	int failed;
+
+	if (!all)
+		return -ENOMEM;		/* the others are told by their deadline */
+	failed = gda_comm_allgather(ranks, &own, sizeof(own), all, 0);
+	for (i = 0; !failed && !own && i < n; i++)
+		if (all[i])
+			own = gda_because(all[i], "rank %u: %s", i, gda_strerror(all[i]));
+	free(all);
+	return own ? own : failed;
+}
+
+int gda_gin_local(struct gda_comm *ranks, uint32_t *local)
+{
+	uint32_t n = gda_comm_size(ranks), rank = gda_comm_rank(ranks);
+	struct gda_comm *machine;
+	uint32_t own[2], *all, i;
+	int err = gda_comm_split_machine(ranks, 0, &machine);
+
+	if (err)
+		return err;
+	own[0] = gda_comm_size(machine);
+	own[1] = gda_comm_rank(machine);
+	gda_comm_destroy(machine);
+	all = calloc(n, sizeof(own));
+	if (!all)
+		return gda_gin_agree(ranks, -ENOMEM);
+	err = gda_comm_allgather(ranks, own, sizeof(own), all, 0);
+	*local = own[0];
+	for (i = 0; i < n; i++)
+		if (all[2 * i] != own[0] || all[2 * i + 1] != i % own[0])
+			*local = 1;
+	free(all);
+	(void)rank;
+	return err;
+}
+
+static int gda_gin_attr_ranges(const struct gda_gin_attr *a, uint32_t nranks)
+{
+	const struct {
+		const char *name;
+		uint32_t value, most;
+	} ranges[] = {
+		{ "contexts", a->contexts, 1024 },
+		{ "depth", a->depth, 32768 },
+		{ "sharing", a->sharing, GDA_GIN_SHARE_THREAD },
+		{ "connect", a->connect, GDA_GIN_NONE },
+		{ "signals", a->signals, 1U << 20 },
+		{ "counters", a->counters, GDA_GIN_MAX_COUNTERS },
+		{ "barriers", a->barriers, 4096 },
+		{ "reserved", a->reserved, 0 },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+		if (ranges[i].value > ranges[i].most)
+			return gda_because(-EINVAL, "%s %u is more than %u", ranges[i].name,
+					   ranges[i].value, ranges[i].most);
+	if (a->depth && (a->depth < 4 || a->depth & (a->depth - 1)))
+		return gda_because(-EINVAL, "depth %u is no power of two of at least 4", a->depth);
+	if (a->connect == GDA_GIN_STRIDE && !a->stride)
+		return gda_because(-EINVAL, "GDA_GIN_STRIDE wants a stride");
+	if (a->stride && nranks % a->stride)
+		return gda_because(-EINVAL, "stride %u does not divide %u ranks", a->stride,
+				   nranks);
+	if (a->local && nranks % a->local)
+		return gda_because(-EINVAL, "local %u does not divide %u ranks", a->local, nranks);
+	return 0;
+}
+
+/* What signals by arrival do not give is refused here, by its name. */
+static int gda_gin_attr_needs(const struct gda_gin_attr *a)
+{
+	static const struct {
+		uint32_t flag;
+		const char *why;
+	} needs[] = {
+		{ GDA_GIN_NEED_STRONG, "GDA_GIN_NEED_STRONG: signals by arrival are weak" },
+		{ GDA_GIN_NEED_ADD, "GDA_GIN_NEED_ADD: signals by arrival take Inc alone" },
+		{ GDA_GIN_NEED_VA, "GDA_GIN_NEED_VA: words of windows are no arrivals" },
+	};
+	size_t i;
+
+	if (a->flags & ~(GDA_GIN_ARRIVAL | GDA_GIN_NEED_STRONG | GDA_GIN_NEED_ADD |
+			 GDA_GIN_NEED_VA | GDA_GIN_CHECKED))
+		return gda_because(-EOPNOTSUPP, "flags %#x are not known", a->flags);
+	for (i = 0; a->flags & GDA_GIN_ARRIVAL && i < sizeof(needs) / sizeof(needs[0]); i++)
+		if (a->flags & needs[i].flag)
+			return gda_because(-EOPNOTSUPP, "%s", needs[i].why);
+	return 0;
+}
+
+struct gda_gin_vote {
+	struct gda_gin_attr attr;
+	int32_t err;
+};
+
+int gda_gin_agree_attr(struct gda_comm *ranks, const struct gda_gin_attr *attr, int err)
+{
+	struct gda_gin_vote own = { .attr = *attr }, *all;
+	uint32_t n = gda_comm_size(ranks), i;
+
+	if (!err)
+		err = gda_gin_attr_ranges(attr, n);
+	if (!err)
+		err = gda_gin_attr_needs(attr);
+	own.err = err;
+	all = calloc(n, sizeof(*all));
+	if (!all)
+		return gda_gin_agree(ranks, -ENOMEM);
+	i = 0;
+	if (!err)
+		err = gda_comm_allgather(ranks, &own, sizeof(own), all, 0);
+	else
+		gda_comm_allgather(ranks, &own, sizeof(own), all, 0);
+	for (; !err && i < n; i++) {
+		if (all[i].err)
+			err = gda_because(all[i].err, "rank %u: %s", i, gda_strerror(all[i].err));
+		else if (memcmp(&all[i].attr, attr, sizeof(*attr)))
+			err = gda_because(-EINVAL, "rank %u has other attributes than rank %u", i,
+					  gda_comm_rank(ranks));
+	}
+	free(all);
+	return err;
+}

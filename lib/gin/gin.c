@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Communicators of gda/gin.h: created, described to posters, destroyed; and where one
+ * failed. Whatever posters rely on without looking is set here.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "gin_internal.h"
+
+static_assert(sizeof(struct gda_gin_queue) == 128, "layout is ABI");
+static_assert(sizeof(struct gda_gin) == 128, "layout is ABI");
+static_assert(sizeof(struct gda_gin_comm) == 48, "layout is ABI");
+static_assert(offsetof(struct gda_gin, queues) == 48, "layout is ABI");
+
+/* Point a context at its part of the tables. */
+static void gda_gin_fill(struct gda_gin_world *w, uint32_t context, uint64_t *tables)
+{
+	uint64_t *own = w->memory + context * w->memory_words;
+	struct gda_gin *gin = &w->gins[context];
+	uint32_t i;
+
+	gin->size = sizeof(*gin);
+	gin->version = GDA_GIN_VERSION;
+	gin->rank = w->view.rank;
+	gin->nranks = w->view.nranks;
+	gin->index = context;
+	gin->flags = w->attr.flags;
+	gin->sharing = w->attr.sharing;
+	gin->signals = w->attr.signals;
+	gin->counters = w->attr.counters;
+	gin->barriers = w->attr.barriers;
+	gin->endpoints = w->endpoints;
+	gin->queues = (uintptr_t)&w->queues[gda_gin_at(w, context, 0, 0)];
+	gin->words = (uintptr_t)tables;
+	gin->resets = (uintptr_t)(tables + w->slots);
+	gin->shadows = (uintptr_t)(tables + 2 * (size_t)w->slots);
+	gin->counts = (uintptr_t)(tables + 3 * (size_t)w->slots);
+	gin->lost = (uintptr_t)gda_comm_abort_word(w->ranks, 0);
+	gin->timeout_ns = w->attr.timeout_ns;
+	gin->checks = (uintptr_t)(w->checks + context * (1 + w->attr.barriers));
+	gin->announced = (uintptr_t)(own + w->slots);
+	gin->owner = (uintptr_t)w;
+	for (i = 0; i < w->slots; i++)
+		tables[i] = w->arrivals ?
+			(uintptr_t)&gda_counter_memory(w->arrivals[context * w->slots + i])->value :
+			(uintptr_t)(own + i);
+}
+
+static int gda_gin_tables_create(struct gda_gin_world *w)
+{
+	uint32_t contexts = w->attr.contexts;
+
+	w->gins = calloc(contexts, sizeof(*w->gins));
+	w->checks = calloc((size_t)contexts * (1 + w->attr.barriers), sizeof(*w->checks));
+	w->tables = calloc((size_t)contexts * (3 * (size_t)w->slots + w->attr.counters) + 1,
+			   sizeof(*w->tables));
+	return gda_gin_agree(w->ranks, w->gins && w->checks && w->tables ? 0 : -ENOMEM);
+}
+
+static void gda_gin_world_free(struct gda_gin_world *w)
+{
+	pthread_mutex_destroy(&w->lock);
+	free(w->gins);
+	free(w->checks);
+	free(w->tables);
+	free(w);
+}
+
+static void gda_gin_describe_comm(struct gda_gin_world *w)
+{
+	size_t each = 3 * (size_t)w->slots + w->attr.counters;
+	uint32_t c;
+
+	for (c = 0; c < w->attr.contexts; c++)
+		gda_gin_fill(w, c, w->tables + c * each);
+	w->view.size = sizeof(w->view);
+	w->view.version = GDA_GIN_VERSION;
+	w->view.contexts = w->attr.contexts;
+	w->view.stride = w->attr.stride;
+	w->view.gin_bytes = sizeof(struct gda_gin);
+	w->view.gins = (uintptr_t)w->gins;
+	w->view.owner = (uintptr_t)w;
+}
+
+static int gda_gin_world_create(struct gda_comm *ranks, struct gda_context *ctx,
+				const struct gda_gin_attr *attr, struct gda_gin_world **world)
+{
+	struct gda_gin_world *w = calloc(1, sizeof(*w));
+	int err = gda_gin_agree(ranks, w ? 0 : -ENOMEM);
+
+	if (!w || err) {
+		free(w);
+		return err;
+	}
+	pthread_mutex_init(&w->lock, NULL);
+	w->ranks = ranks;
+	w->ctx = ctx;
+	w->attr = *attr;
+	w->view.rank = gda_comm_rank(ranks);
+	w->view.nranks = gda_comm_size(ranks);
+	w->view.local = attr->local;
+	w->view.stride = attr->stride;
+	w->endpoints = attr->flags & GDA_GIN_ARRIVAL ? 1 + attr->signals + attr->barriers : 1;
+	w->slots = attr->signals + attr->barriers * w->view.nranks;
+	err = attr->local ? 0 : gda_gin_local(ranks, &w->view.local);
+	if (!err)
+		err = gda_gin_tables_create(w);
+	if (!err)
+		err = gda_gin_queues_create(w);
+	if (err) {
+		gda_gin_queues_destroy(w);
+		gda_gin_world_free(w);
+		return err;
+	}
+	gda_gin_describe_comm(w);
+	*world = w;
+	return 0;
+}
+
+static int gda_gin_read_attr(const struct gda_gin_attr *theirs, uint32_t flags, uint32_t layout,
+			     struct gda_gin_attr *a)
+{
+	int err = 0;
+
+	memset(a, 0, sizeof(*a));
+	if (theirs)
+		err = gda_struct_read(a, sizeof(*a), GDA_THROUGH(struct gda_gin_attr, timeout_ns),
+				      theirs);
+	if (layout >> 16 > sizeof(struct gda_gin_comm) ||
+	    (layout & 0xffff) > sizeof(struct gda_gin))
+		err = gda_because(-E2BIG, "the program's structures are larger than the library's");
+	a->size = sizeof(*a);
+	a->flags |= flags;
+	a->contexts = a->contexts ? a->contexts : 1;
+	a->depth = a->depth ? a->depth : 256;
+	a->timeout_ns = a->timeout_ns ? a->timeout_ns : 1000000000;
+	return err;
+}
+
+GDA_EXPORT int gda_gin_create_sized(struct gda_comm *ranks, struct gda_context *ctx,
+				    const struct gda_gin_attr *attr, uint32_t flags,
+				    uint32_t layout, struct gda_gin_comm **comm)
+{
+	struct gda_gin_world *w = NULL;
+	struct gda_gin_attr a;
+	int err = gda_gin_read_attr(attr, flags, layout, &a);
+
+	err = gda_gin_agree_attr(ranks, &a, err);
+	if (!err)
+		err = gda_gin_world_create(ranks, ctx, &a, &w);
+	if (!err)
+		*comm = &w->view;
+	return gda_called(err, "gda_gin_create", "%u ranks, flags %#x", gda_comm_size(ranks),
+			  a.flags);
+}
+
+GDA_EXPORT void gda_gin_destroy(struct gda_gin_comm *comm)
+{
+	struct gda_gin_world *w;
+
+	if (!comm)
+		return;
+	w = (struct gda_gin_world *)(uintptr_t)comm->owner;
+	gda_comm_barrier(w->ranks, 0);
+	gda_gin_queues_destroy(w);
+	gda_gin_world_free(w);
+}
+
+/* The window that work for @peer named by @key and @addr, or NULL. */
+static const struct gda_window *gda_gin_find(struct gda_gin_world *w, uint32_t peer,
+					     uint32_t key, uint64_t addr, uint64_t *offset)
+{
+	const struct gda_gin_window *win;
+	uint32_t i;
+
+	for (win = w->windows; win; win = win->next) {
+		const struct gda_chunk_map *map = &win->maps[peer];
+		const struct gda_chunk *c = (const struct gda_chunk *)(uintptr_t)map->chunks;
+
+		for (i = 0; i < map->count; i++) {
+			if (c[i].key != key)
+				continue;
+			*offset = c[i].addr + (addr - c[i].iova);
+			return &win->view;
+		}
+	}
+	return NULL;
+}
+
+/* What the entry that failed first named at the peer. */
+static void gda_gin_name(struct gda_gin_world *w, const struct gda_view *v, uint64_t index,
+			 struct gda_gin_error *e)
+{
+	const char *entry = (const char *)(uintptr_t)v->sq +
+			    (uint64_t)((uint32_t)index & v->mask) * GDA_MLX5_SLOT_BYTES;
+	struct gda_mlx5_raddr to;
+
+	memcpy(&to, entry + GDA_MLX5_SEG_BYTES, sizeof(to));
+	pthread_mutex_lock(&w->lock);
+	e->window = gda_gin_find(w, e->peer, gda_be32_to_cpu(to.rkey), gda_be64_to_cpu(to.raddr),
+				 &e->offset);
+	pthread_mutex_unlock(&w->lock);
+}
+
+static int gda_gin_find_error(const struct gda_gin *gin, struct gda_gin_error *e)
+{
+	struct gda_gin_world *w = (struct gda_gin_world *)(uintptr_t)gin->owner;
+	struct gda_error why = { .size = sizeof(why) };
+	uint32_t i, end;
+
+	for (e->peer = 0; e->peer < gin->nranks; e->peer++) {
+		for (i = 0, end = gin->endpoints; i < end; i++) {
+			struct gda_gin_queue *q = gda_gin_queue(gin, i, e->peer);
+
+			if (!q || !gda_error(gda_gin_view(q), &why))
+				continue;
+			e->syndrome = why.syndrome;
+			e->vendor = why.vendor;
+			gda_gin_name(w, gda_gin_view(q), (uint64_t)why.ticket, e);
+			return 1;
+		}
+	}
+	for (e->peer = 0; e->peer < gin->nranks; e->peer++) {
+		if (gda_gin_lost(gin, e->peer)) {
+			e->lost = 1;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+GDA_EXPORT int gda_gin_error(struct gda_gin *gin, struct gda_gin_error *error)
+{
+	struct gda_gin_error e = { .context = gin->index };
+	int ret = gda_struct_check(error, GDA_THROUGH(struct gda_gin_error, offset));
+
+	if (ret)
+		return gda_called(ret, "gda_gin_error", "context %u", gin->index);
+	ret = gda_gin_find_error(gin, &e);
+	if (ret)
+		gda_struct_write(error, &e, sizeof(e));
+	return ret;
+}

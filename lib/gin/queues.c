@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The queues of a communicator. Each context has one to each peer, and by arrival one more
+ * for each signal and each barrier, whose peers' writes a counter counts: of a signal one
+ * counter for all peers, of a barrier one for each.
+ *
+ * Memory that peers change is one MR: of each context the words of its slots, what is
+ * announced (GDA_CHECK), and 8 bytes for each queue that take what an atomic finds.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "gin_internal.h"
+
+#define GDA_GIN_MAX_QUEUES	(1U << 20)
+
+static bool gda_gin_connects(const struct gda_gin_world *w, uint32_t peer)
+{
+	uint32_t rank = w->view.rank;
+
+	switch (w->attr.connect) {
+	case GDA_GIN_FULL:
+		return true;
+	case GDA_GIN_RAIL:
+		return peer % w->view.local == rank % w->view.local;
+	case GDA_GIN_STRIDE:
+		return peer % w->view.stride == rank % w->view.stride;
+	default:
+		return false;
+	}
+}
+
+/* What counts the arrivals from @peer at @endpoint, or NULL. */
+static struct gda_counter *gda_gin_arrivals(const struct gda_gin_world *w, uint32_t context,
+					    uint32_t endpoint, uint32_t peer)
+{
+	uint32_t signals = w->attr.signals, slot;
+
+	if (!endpoint)
+		return NULL;
+	slot = endpoint - 1;
+	if (slot >= signals)
+		slot = signals + (slot - signals) * w->view.nranks + peer;
+	return w->arrivals[(size_t)context * w->slots + slot];
+}
+
+static int gda_gin_queue_create(struct gda_gin_world *w, uint32_t context, uint32_t endpoint,
+				uint32_t peer)
+{
+	size_t at = gda_gin_at(w, context, endpoint, peer);
+	struct gda_gin_queue *q = &w->queues[at];
+	struct gda_qp_attr attr = {
+		.size = sizeof(attr),
+		.sq_depth = w->attr.depth,
+		.timeout_ns = w->attr.timeout_ns,
+		.recv_counter = gda_gin_arrivals(w, context, endpoint, peer),
+	};
+	int err = gda_qp_create(w->ctx, &attr, &w->qps[at]);
+
+	if (err)
+		return gda_because(err, "%s", gda_last_error());
+	if (w->attr.counters)
+		q->tags = (uintptr_t)calloc(w->attr.depth, sizeof(uint64_t));
+	if (w->attr.flags & GDA_GIN_CHECKED)
+		q->sums = (uintptr_t)calloc(w->attr.depth, 3 * sizeof(uint64_t));
+	if ((w->attr.counters && !q->tags) || (w->attr.flags & GDA_GIN_CHECKED && !q->sums))
+		return -ENOMEM;
+	return 0;
+}
+
+/* Call @make of every queue that there is to be. */
+static int gda_gin_each(struct gda_gin_world *w,
+			int (*make)(struct gda_gin_world *w, uint32_t context,
+				    uint32_t endpoint, uint32_t peer))
+{
+	uint32_t c, e, p;
+	int err = 0;
+
+	for (c = 0; c < w->attr.contexts; c++)
+		for (e = 0; e < w->endpoints; e++)
+			for (p = 0; !err && p < w->view.nranks; p++)
+				if (gda_gin_connects(w, p))
+					err = make(w, c, e, p);
+	return err;
+}
+
+static int gda_gin_arrivals_create(struct gda_gin_world *w)
+{
+	size_t i, n = (size_t)w->attr.contexts * w->slots;
+	int err = 0;
+
+	if (!(w->attr.flags & GDA_GIN_ARRIVAL))
+		return 0;
+	w->arrivals = calloc(n + 1, sizeof(struct gda_counter *));
+	if (!w->arrivals)
+		return -ENOMEM;
+	for (i = 0; !err && i < n; i++)
+		err = gda_counter_create(w->ctx, &w->arrivals[i]);
+	return err ? gda_because(err, "%s", gda_last_error()) : 0;
+}
+
+static int gda_gin_memory_create(struct gda_gin_world *w)
+{
+	bool checked = w->attr.flags & GDA_GIN_CHECKED;
+	size_t bytes;
+	void *p;
+	int err;
+
+	w->memory_words = w->slots + (checked ? 2 * (size_t)w->attr.signals : 0) +
+			  (size_t)w->endpoints * w->view.nranks;
+	bytes = w->memory_words * w->attr.contexts * sizeof(uint64_t);
+	p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		return -ENOMEM;
+	w->memory = p;
+	err = gda_mr_reg(w->ctx, p, bytes, GDA_ACCESS_LOCAL_WRITE | GDA_ACCESS_REMOTE_READ |
+			 GDA_ACCESS_REMOTE_ATOMIC, 0, &w->mr);
+	return err ? gda_because(err, "%s", gda_last_error()) : 0;
+}
+
+static int gda_gin_queues_alloc(struct gda_gin_world *w)
+{
+	size_t n = (size_t)w->attr.contexts * w->endpoints * w->view.nranks;
+	int err;
+
+	if (n > GDA_GIN_MAX_QUEUES)
+		return gda_because(-ENOSPC, "%zu queues are more than %u", n, GDA_GIN_MAX_QUEUES);
+	w->queues = calloc(n, sizeof(*w->queues));
+	w->qps = calloc(n, sizeof(struct gda_qp *));
+	if (!w->queues || !w->qps)
+		return -ENOMEM;
+	err = gda_gin_memory_create(w);
+	if (!err)
+		err = gda_gin_arrivals_create(w);
+	return err ? err : gda_gin_each(w, gda_gin_queue_create);
+}
+
+struct gda_gin_key {
+	uint64_t iova;
+	uint32_t key;
+	uint32_t reserved;
+};
+
+/* Tell all queues where the words of their peers are. */
+static void gda_gin_describe(struct gda_gin_world *w, const struct gda_gin_key *keys)
+{
+	size_t n = (size_t)w->endpoints * w->view.nranks, i;
+	uint64_t own = gda_mr_iova(w->mr);
+	uint32_t c;
+
+	for (c = 0; c < w->attr.contexts; c++) {
+		for (i = 0; i < n; i++) {
+			struct gda_gin_queue *q = &w->queues[c * n + i];
+			const struct gda_gin_key *peer = &keys[i % w->view.nranks];
+			size_t scratch = (c + 1) * w->memory_words - n + i;
+
+			q->signals = peer->iova + 8 * c * w->memory_words;
+			q->rkey = peer->key;
+			q->fetched = own + 8 * scratch;
+			q->lkey = gda_mr_key(w->mr);
+		}
+	}
+}
+
+static int gda_gin_exchange_keys(struct gda_gin_world *w)
+{
+	struct gda_gin_key own = {
+		.iova = gda_mr_iova(w->mr),
+		.key = gda_mr_key(w->mr),
+	};
+	struct gda_gin_key *all = calloc(w->view.nranks, sizeof(own));
+	int err;
+
+	if (!all)
+		return gda_gin_agree(w->ranks, -ENOMEM);
+	err = gda_comm_allgather(w->ranks, &own, sizeof(own), all, 0);
+	if (!err)
+		gda_gin_describe(w, all);
+	free(all);
+	return err;
+}
+
+/* Connect the queues of an endpoint: every rank knows those of all to all. */
+static int gda_gin_connect_endpoint(struct gda_gin_world *w, uint32_t context, uint32_t endpoint,
+				    struct gda_address *own, struct gda_address *all)
+{
+	struct gda_qp **qps = &w->qps[gda_gin_at(w, context, endpoint, 0)];
+	uint32_t n = w->view.nranks, p;
+	int err = 0, failed;
+
+	memset(own, 0, n * sizeof(*own));
+	for (p = 0; !err && p < n; p++)
+		if (qps[p])
+			err = gda_qp_address(qps[p], &own[p]);
+	failed = gda_comm_allgather(w->ranks, own, n * sizeof(*own), all, 0);
+	if (!err)
+		err = failed;
+	for (p = 0; !err && p < n; p++)
+		if (qps[p])
+			err = gda_qp_connect(qps[p], &all[(size_t)p * n + w->view.rank]);
+	return err ? gda_because(err, "%s", gda_last_error()) : 0;
+}
+
+static int gda_gin_connect_all(struct gda_gin_world *w)
+{
+	uint32_t n = w->view.nranks, c, e;
+	struct gda_address *all = calloc((size_t)n * (n + 1), sizeof(*all));
+	int err = all ? 0 : -ENOMEM, first = 0;
+
+	err = gda_gin_agree(w->ranks, err);
+	for (c = 0; !err && c < w->attr.contexts; c++) {
+		for (e = 0; e < w->endpoints; e++) {
+			int ret = gda_gin_connect_endpoint(w, c, e, all + (size_t)n * n, all);
+
+			first = first ? first : ret;
+		}
+	}
+	free(all);
+	return err ? err : gda_gin_agree(w->ranks, first);
+}
+
+/* All abort words of the queues of a context are its own. */
+static int gda_gin_queue_publish(struct gda_gin_world *w, uint32_t context, uint32_t endpoint,
+				 uint32_t peer)
+{
+	size_t at = gda_gin_at(w, context, endpoint, peer);
+	struct gda_view *v = gda_qp_view(w->qps[at]);
+
+	if (!v)
+		return gda_because(-EINVAL, "%s", gda_last_error());
+	v->abort = (uintptr_t)&w->gins[context].abort_word;
+	w->queues[at].view = (uintptr_t)v;
+	return 0;
+}
+
+int gda_gin_queues_create(struct gda_gin_world *w)
+{
+	int err = gda_gin_agree(w->ranks, gda_gin_queues_alloc(w));
+
+	if (!err)
+		err = gda_gin_exchange_keys(w);
+	if (!err)
+		err = gda_gin_connect_all(w);
+	return gda_gin_agree(w->ranks, err ? err : gda_gin_each(w, gda_gin_queue_publish));
+}
+
+void gda_gin_queues_destroy(struct gda_gin_world *w)
+{
+	size_t n = (size_t)w->attr.contexts * w->endpoints * w->view.nranks, i;
+
+	for (i = 0; w->qps && i < n; i++)
+		gda_qp_destroy(w->qps[i]);
+	for (i = 0; w->queues && i < n; i++) {
+		free((void *)(uintptr_t)w->queues[i].tags);
+		free((void *)(uintptr_t)w->queues[i].sums);
+	}
+	n = (size_t)w->attr.contexts * w->slots;
+	for (i = 0; w->arrivals && i < n; i++)
+		gda_counter_destroy(w->arrivals[i]);
+	gda_mr_dereg(w->mr);
+	if (w->memory)
+		munmap(w->memory, w->memory_words * w->attr.contexts * sizeof(uint64_t));
+	free(w->arrivals);
+	free(w->queues);
+	free(w->qps);
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Windows of gda/gin.h: each rank registers its segments, one MR each, and tells the others
+ * their keys. Posters find an MR by offset in the map of the rank (gda/chunk.h), or, where
+ * no rank has more than one segment, without a search in its part.
+ *
+ * The local address of a segment is its MR's iova, which gda_mr_reg() makes so.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "gin_internal.h"
+
+static_assert(sizeof(struct gda_window) == 72, "layout is ABI");
+static_assert(offsetof(struct gda_window, parts) == 40, "layout is ABI");
+
+/* What a rank says of its part. */
+struct gda_gin_part {
+	uint64_t bytes;
+	uint32_t count;
+	uint32_t flags;
+};
+
+struct gda_gin_segment {
+	uint64_t bytes;
+	uint64_t iova;
+	uint64_t key;
+};
+
+static int gda_window_check(const struct gda_window_attr *a, uint64_t *bytes)
+{
+	uint32_t i;
+
+	*bytes = 0;
+	if (a->flags & ~GDA_WINDOW_STRICT)
+		return gda_because(-EOPNOTSUPP, "flags %#x are not known", a->flags);
+	if (a->reserved || !a->segments || !a->count || a->count > GDA_GIN_MAX_SEGMENTS)
+		return gda_because(-EINVAL, "count %u is not from 1 to %u, or reserved is set",
+				   a->count, GDA_GIN_MAX_SEGMENTS);
+	for (i = 0; i < a->count; i++) {
+		const struct gda_window_segment *s = &a->segments[i];
+
+		if (!s->bytes || (s->addr | s->bytes) % 8)
+			return gda_because(-EINVAL, "segment %u is empty, or no multiple of 8", i);
+		if (__builtin_add_overflow(*bytes, s->bytes, bytes))
+			return gda_because(-EINVAL, "the segments are too long");
+	}
+	return 0;
+}
+
+static int gda_window_alloc(struct gda_gin_window *w, uint32_t pieces, uint32_t nranks)
+{
+	w->chunks = calloc((size_t)pieces * nranks, sizeof(*w->chunks));
+	w->maps = calloc(nranks, sizeof(*w->maps));
+	w->parts = calloc(nranks, sizeof(*w->parts));
+	return w->chunks && w->maps && w->parts ? 0 : -ENOMEM;
+}
+
+static int gda_window_mrs(struct gda_gin_window *w, const struct gda_window_attr *a)
+{
+	uint32_t i;
+	int err = 0;
+
+	w->mrs = calloc(a->count, sizeof(struct gda_mr *));
+	if (!w->mrs)
+		return -ENOMEM;
+	w->count = a->count;
+	for (i = 0; !err && i < a->count; i++)
+		err = gda_mr_reg(w->world->ctx, (void *)(uintptr_t)a->segments[i].addr,
+				 a->segments[i].bytes, GDA_ACCESS_ALL, 0, &w->mrs[i]);
+	return err ? gda_because(err, "segment %u: %s", i - 1, gda_last_error()) : 0;
+}
+
+/* Lay the segments of a rank one behind the other. */
+static void gda_window_map_rank(struct gda_gin_window *w, uint32_t rank, uint32_t pieces,
+				uint32_t count, const struct gda_gin_segment *s)
+{
+	struct gda_chunk *c = &w->chunks[(size_t)rank * pieces];
+	uint64_t offset = 0;
+	uint32_t i;
+
+	w->maps[rank].size = sizeof(w->maps[rank]);
+	w->maps[rank].count = count;
+	w->maps[rank].chunks = (uintptr_t)c;
+	for (i = 0; i < count; i++) {
+		c[i].addr = offset;
+		c[i].length = s[i].bytes;
+		c[i].iova = s[i].iova;
+		c[i].key = (uint32_t)s[i].key;
+		offset += s[i].bytes;
+	}
+	w->parts[rank].iova = c->iova;
+	w->parts[rank].key = c->key;
+}
+
+/* Do the parts of all ranks make a window? @pieces: the most segments of one. */
+static int gda_window_agree(struct gda_gin_window *w, const struct gda_gin_part *own,
+			    struct gda_gin_part *all, uint32_t *pieces)
+{
+	struct gda_comm *ranks = w->world->ranks;
+	uint32_t i;
+	int err = gda_comm_allgather(ranks, own, sizeof(*own), all, 0);
+
+	*pieces = 0;
+	for (i = 0; !err && i < w->world->view.nranks; i++) {
+		if (all[i].count > *pieces)
+			*pieces = all[i].count;
+		if (all[i].bytes != own->bytes || all[i].flags != own->flags)
+			err = gda_because(-EINVAL, "rank %u has %llu bytes, flags %#x; here: %llu, %#x",
+					  i, (unsigned long long)all[i].bytes, all[i].flags,
+					  (unsigned long long)own->bytes, own->flags);
+	}
+	return gda_gin_agree(ranks, err);
+}
+
+static int gda_window_exchange(struct gda_gin_window *w, const struct gda_window_attr *a,
+			       const struct gda_gin_part *parts, uint32_t pieces)
+{
+	uint32_t n = w->world->view.nranks, i;
+	struct gda_gin_segment *all = calloc((size_t)pieces * (n + 1), sizeof(*all));
+	struct gda_gin_segment *own = all ? all + (size_t)pieces * n : NULL;
+	int err = all ? gda_window_alloc(w, pieces, n) : -ENOMEM;
+
+	if (!err)
+		err = gda_window_mrs(w, a);
+	err = gda_gin_agree(w->world->ranks, err);
+	for (i = 0; !err && i < a->count; i++) {
+		own[i].bytes = a->segments[i].bytes;
+		own[i].iova = gda_mr_iova(w->mrs[i]);
+		own[i].key = gda_mr_key(w->mrs[i]);
+	}
+	if (!err)
+		err = gda_comm_allgather(w->world->ranks, own, pieces * sizeof(*own), all, 0);
+	for (i = 0; !err && i < n; i++)
+		gda_window_map_rank(w, i, pieces, parts[i].count, all + (size_t)i * pieces);
+	free(all);
+	return err;
+}
+
+static void gda_window_free(struct gda_gin_window *w)
+{
+	uint32_t i;
+
+	if (!w)
+		return;
+	for (i = 0; i < w->count; i++)
+		gda_mr_dereg(w->mrs[i]);
+	free(w->mrs);
+	free(w->chunks);
+	free(w->maps);
+	free(w->parts);
+	free(w);
+}
+
+static void gda_window_publish(struct gda_gin_window *w, const struct gda_gin_part *own,
+			       uint32_t pieces)
+{
+	struct gda_gin_world *world = w->world;
+	uint32_t rank = world->view.rank;
+
+	w->view.size = sizeof(w->view);
+	w->view.version = GDA_GIN_VERSION;
+	w->view.flags = own->flags;
+	w->view.pieces = pieces;
+	w->view.bytes = own->bytes;
+	w->view.iova = w->parts[rank].iova;
+	w->view.key = w->parts[rank].key;
+	w->view.rank = rank;
+	w->view.parts = (uintptr_t)w->parts;
+	w->view.maps = (uintptr_t)w->maps;
+	w->view.owner = (uintptr_t)w;
+	pthread_mutex_lock(&world->lock);
+	w->next = world->windows;
+	world->windows = w;
+	pthread_mutex_unlock(&world->lock);
+}
+
+static int gda_window_create(struct gda_gin_world *world, const struct gda_window_attr *attr,
+			     size_t size, struct gda_gin_window **window)
+{
+	struct gda_gin_window *w = calloc(1, sizeof(*w));
+	struct gda_gin_part own = { 0 }, *all;
+	struct gda_window_attr a = { 0 };
+	uint32_t pieces;
+	int err;
+
+	all = calloc(world->view.nranks, sizeof(*all));
+	err = w && all ? 0 : -ENOMEM;
+	if (!err && size > sizeof(struct gda_window))
+		err = gda_because(-E2BIG, "the program's window is larger than the library's");
+	if (!err)
+		err = gda_struct_read(&a, sizeof(a), GDA_THROUGH(struct gda_window_attr, reserved),
+				      attr);
+	if (!err)
+		err = gda_window_check(&a, &own.bytes);
+	err = gda_gin_agree(world->ranks, err);
+	if (err)
+		goto out;
+	w->world = world;
+	own.count = a.count;
+	own.flags = a.flags;
+	err = gda_window_agree(w, &own, all, &pieces);
+	if (!err)
+		err = gda_window_exchange(w, &a, all, pieces);
+	if (err)
+		goto out;
+	gda_window_publish(w, &own, pieces);
+	*window = w;
+	w = NULL;
+out:
+	gda_window_free(w);
+	free(all);
+	return err;
+}
+
+GDA_EXPORT int gda_window_register_sized(struct gda_gin_comm *comm,
+					 const struct gda_window_attr *attr, size_t size,
+					 struct gda_window **window)
+{
+	struct gda_gin_window *w = NULL;
+	int err = gda_window_create((struct gda_gin_world *)(uintptr_t)comm->owner, attr, size,
+				    &w);
+
+	if (!err)
+		*window = &w->view;
+	return gda_called(err, "gda_window_register", "%p", (const void *)attr);
+}
+
+GDA_EXPORT void gda_window_deregister(struct gda_window *window)
+{
+	struct gda_gin_window *w, **link;
+
+	if (!window)
+		return;
+	w = (struct gda_gin_window *)(uintptr_t)window->owner;
+	gda_comm_barrier(w->world->ranks, 0);
+	pthread_mutex_lock(&w->world->lock);
+	for (link = &w->world->windows; *link != w; link = &(*link)->next)
+		;
+	*link = w->next;
+	pthread_mutex_unlock(&w->world->lock);
+	gda_window_free(w);
+}
