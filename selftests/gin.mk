@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT
+#
+# gda/gin.h: ranks are threads here, also under the sanitizers; in a guest threads and
+# processes. The libraries under the sanitizers are made by inproc.mk.
+
+GINTEST_OUT	:= $(BUILD)/selftests/gin
+GINTESTS	:= verbs
+GINTEST_DEPS	= selftests/gin/harness.c selftests/gin/gin.h $(GDA_HEADERS) selftests/gin.mk
+GINTEST_LIB_plain := $(LIB_OUT)/libgda.a
+GINTEST_LIB_asan := $(BUILD)/selftests/inproc/asan/libgda.a
+GINTEST_LIB_tsan := $(BUILD)/selftests/inproc/tsan/libgda.a
+
+TEST_NATIVE	+= $(foreach v,plain asan tsan,$(GINTESTS:%=$(GINTEST_OUT)/$v/%))
+TEST_VM		+= $(GINTESTS:%=$(GINTEST_OUT)/plain/%)
+
+define GIN_TEST
+$(GINTEST_OUT)/$1/$2: selftests/gin/$2.c $$(GINTEST_DEPS) $(GINTEST_LIB_$1)
+	@mkdir -p $$(@D)
+	$$(CC) $$(INPROC_FLAGS) $$(INPROC_SAN_$1) -o $$@ $$< selftests/gin/harness.c \
+		$(GINTEST_LIB_$1)
+endef
+$(foreach v,plain asan tsan,$(foreach t,$(GINTESTS),$(eval $(call GIN_TEST,$v,$t))))
