@@ -20,6 +20,16 @@ $(EXAMPLE_OUT)/gda-send $(EXAMPLE_OUT)/gda-recv: $(EXAMPLE_OUT)/%: $(EXAMPLE_OUT
 		$(EXAMPLE_DEMO:%=$(EXAMPLE_OUT)/%.o) $(LIB_OUT)/libgda.a
 	$(CC) $(EXAMPLE_FLAGS) -Wl,-z,now -o $@ $^
 
+# Windows and signals: ranks as threads, or as processes by gda-run.
+EXAMPLE_GIN	:= allgather
+EXAMPLES	+= $(EXAMPLE_GIN:%=$(EXAMPLE_OUT)/gin-%)
+
+$(EXAMPLE_GIN:%=$(EXAMPLE_OUT)/gin-%): $(EXAMPLE_OUT)/gin-%: examples/gin-%.c \
+		examples/gin-ranks.c examples/gin-ranks.h $(LIB_OUT)/libgda.a $(GDA_HEADERS) \
+		examples/examples.mk
+	@mkdir -p $(@D)
+	$(CC) $(EXAMPLE_FLAGS) -pthread -o $@ $< examples/gin-ranks.c $(LIB_OUT)/libgda.a
+
 # For GPUs, where there is a compiler for them.
 EXAMPLE_NVCC	:= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
 EXAMPLES	+= $(if $(EXAMPLE_NVCC),$(EXAMPLE_OUT)/halo)
