@@ -36,9 +36,9 @@ struct gda_object *gda_counter_create(struct gda_ctx *ctx,
 	struct gda_counter *count;
 	int ret;
 
-	if (cmd->reserved)
+	if (cmd->reserved || gda_device_has(ctx->dev, GDA_FEATURE_COUNTER))
 		return ERR_PTR(-EOPNOTSUPP);
-	if (ctx->ncounter >= GDA_MAX_COUNTER)
+	if (ctx->ncounter >= ctx->dev->limits.max_counter)
 		return ERR_PTR(-ENOSPC);
 	count = kzalloc(sizeof(*count), GFP_KERNEL_ACCOUNT);
 	if (!count)

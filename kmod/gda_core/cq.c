@@ -17,13 +17,25 @@
 /* Entries that are preset at a time: who takes the memory away waits for that. */
 #define GDA_CQ_PRESET	1024U
 
-static int gda_cq_check(const struct gda_cq_create *cmd)
+static u64 gda_cq_features(const struct gda_cq_create *cmd)
+{
+	u64 features = cmd->flags & GDA_CQ_COLLAPSED ? GDA_FEATURE_CQ_COLLAPSED :
+		       GDA_FEATURE_CQ_RING;
+
+	if (cmd->flags & (GDA_CQ_DMABUF | GDA_CQ_DBREC_DMABUF))
+		features |= GDA_FEATURE_QUEUE_DMABUF;
+	if (cmd->flags & GDA_CQ_IGNORE_OVERRUN)
+		features |= GDA_FEATURE_IGNORE_OVERRUN;
+	return features;
+}
+
+static int gda_cq_check(const struct gda_device *dev, const struct gda_cq_create *cmd)
 {
 	int ret;
 
-	if (cmd->reserved)
+	if (cmd->reserved || gda_device_has(dev, gda_cq_features(cmd)))
 		return -EOPNOTSUPP;
-	if (!is_power_of_2(cmd->depth) || cmd->depth > GDA_MAX_CQ_DEPTH)
+	if (!is_power_of_2(cmd->depth) || cmd->depth > dev->limits.max_cq_depth)
 		return -EINVAL;
 	if ((cmd->flags & GDA_CQ_COLLAPSED) &&
 	    (cmd->depth != 1 || cmd->flags & GDA_CQ_DBREC_DMABUF))
@@ -181,7 +193,7 @@ static int gda_cq_borrow(struct gda_ctx *ctx, struct gda_cq *cq,
 		return ret;
 	gda_ctx_unlock(ctx);
 	cq->obj.ctx = ctx;
-	ret = gda_cq_check(cmd);
+	ret = gda_cq_check(ctx->dev, cmd);
 	if (!ret && cmd->flags & GDA_CQ_DMABUF)
 		ret = gda_umem_get(&cq->region_umem, &cmd->cq_memory, cmd->depth * 64, 64);
 	if (!ret && cmd->flags & GDA_CQ_DBREC_DMABUF)
@@ -196,8 +208,8 @@ static int gda_cq_build(struct gda_ctx *ctx, struct gda_cq *cq,
 {
 	int ret;
 
-	ret = gda_cq_check(cmd);
-	if (!ret && ctx->ncq >= GDA_MAX_CQ)
+	ret = gda_cq_check(ctx->dev, cmd);
+	if (!ret && ctx->ncq >= ctx->dev->limits.max_cq)
 		ret = -ENOSPC;
 	if (!ret)
 		ret = gda_object_reserve(ctx, &cq->obj, GDA_OBJECT_CQ);

@@ -5,13 +5,7 @@
  * A context is unbound until GDA_IOC_BIND and dead after GDA_DESTROY_CONTEXT; only in
  * between does it have objects. If its device is taken away it is dead as well, but what
  * it has stays until it is closed: queues have failed, and its worker flushes what is
- * posted, so that whoever waits is told.
- *
- * Removal of the device takes no ctx->lock, because a tenant may hold one while its CPU limit
- * keeps it from running. gda_device_detach() marks all contexts dead (ctx->dead, for good),
- * then fails the QPs and revokes the exports that the device lists. A call under way may still
- * add to these lists. It adds first and reads ctx->dead afterwards, and then fails or revokes
- * what it added itself (gda_qp_publish(), gda_export_create()).
+ * posted, so that whoever waits is told (executor/device.c).
  *
  * All its VMAs hang on a pseudo inode of its own, so
  * one unmap_mapping_range() reaches them wherever they were moved, split or forked.
@@ -93,26 +87,6 @@ static int gda_ctx_unbound(const struct gda_ctx *ctx)
 	return READ_ONCE(ctx->dev) ? -EALREADY : 0;
 }
 
-static int gda_device_add(struct gda_device *dev, struct gda_ctx *ctx)
-{
-	int ret = -ENODEV;
-
-	spin_lock(&dev->lock);
-	if (dev->attached) {
-		list_add(&ctx->node, &dev->contexts);
-		ret = 0;
-	}
-	spin_unlock(&dev->lock);
-	return ret;
-}
-
-static void gda_device_del(struct gda_device *dev, struct gda_ctx *ctx)
-{
-	spin_lock(&dev->lock);
-	list_del(&ctx->node);
-	spin_unlock(&dev->lock);
-}
-
 /* A worker that does not work yet, if there is room for one more thread of the caller's. */
 static struct task_struct *gda_ctx_create_worker(struct gda_ctx *ctx)
 {
@@ -128,14 +102,35 @@ static struct task_struct *gda_ctx_create_worker(struct gda_ctx *ctx)
 	return task;
 }
 
+/* With ctx->lock held. On failure the context is as before. */
+static int gda_ctx_associate(struct gda_ctx *ctx, struct gda_device *dev)
+{
+	const struct gda_executor_ops *ops = dev->ops;
+	int ret;
+
+	/* another thread may have bound it meanwhile */
+	ret = gda_ctx_unbound(ctx);
+	if (ret)
+		return ret;
+	ctx->exec.dev = dev;
+	ret = ops->bind ? ops->bind(&ctx->exec) : 0;
+	if (ret)
+		return ret;
+	ret = gda_device_add_context(dev, ctx);
+	if (ret && ops->unbind)
+		ops->unbind(&ctx->exec);
+	return ret;
+}
+
 /*
  * The worker is made first, under no lock of ours: that takes locks of the cgroups,
  * and wakes up and waits for threads. A user who may not have one more gets none made.
+ * The context takes the caller's reference on @dev if it is bound.
  */
 int gda_ctx_bind(struct gda_ctx *ctx, struct gda_device *dev)
 {
 	struct gda_account account = { };
-	struct task_struct *task;
+	struct task_struct *task = NULL;
 	int ret;
 
 	ret = gda_ctx_unbound(ctx);
@@ -144,24 +139,24 @@ int gda_ctx_bind(struct gda_ctx *ctx, struct gda_device *dev)
 	ret = gda_account_context(&account);
 	if (ret)
 		return ret;
-	task = gda_ctx_create_worker(ctx);
+	if (dev->ops->visit)
+		task = gda_ctx_create_worker(ctx);
 	if (IS_ERR(task)) {
 		gda_unaccount_context(&account);
 		return PTR_ERR(task);
 	}
 	mutex_lock(&ctx->lock);
-	/* another thread may have bound it meanwhile */
-	ret = gda_ctx_unbound(ctx);
-	if (!ret)
-		ret = gda_device_add(dev, ctx);
+	ret = gda_ctx_associate(ctx, dev);
 	if (!ret) {
 		ctx->account = account;
-		gda_worker_start(ctx, task);
+		if (task)
+			gda_worker_start(ctx, task);
 		WRITE_ONCE(ctx->dev, dev);
 	}
 	mutex_unlock(&ctx->lock);
 	if (ret) {
-		kthread_stop(task);
+		if (task)
+			kthread_stop(task);
 		gda_unaccount_context(&account);
 	}
 	return ret;
@@ -197,67 +192,20 @@ void gda_ctx_shutdown(struct gda_ctx *ctx)
 	gda_object_destroy_all(ctx);
 }
 
-void gda_device_attach(struct gda_device *dev)
-{
-	spin_lock(&dev->lock);
-	dev->attached = true;
-	spin_unlock(&dev->lock);
-}
-
-/* From here on no context is bound, and no call on a bound one begins. */
-static void gda_device_retire(struct gda_device *dev)
-{
-	struct gda_ctx *ctx;
-
-	spin_lock(&dev->lock);
-	dev->attached = false;
-	list_for_each_entry(ctx, &dev->contexts, node)
-		WRITE_ONCE(ctx->dead, true);
-	spin_unlock(&dev->lock);
-	/* pairs with smp_mb() in gda_qp_publish(); exports are ordered by their lock */
-	smp_mb();
-}
-
-/* A QP that is found is not freed before gda_read_unlock(). */
-static void gda_device_fail_queues(struct gda_device *dev)
-{
-	unsigned long qpn = 0;
-	struct gda_qp *qp;
-
-	do {
-		int idx = gda_read_lock();
-
-		qp = xa_find(&dev->qps, &qpn, ULONG_MAX, XA_PRESENT);
-		if (qp)
-			gda_qp_fail(qp, GDA_MLX5_SYND_LOCAL_QP_OP, GDA_MLX5_VENDOR_DEVICE);
-		gda_read_unlock(idx);
-		qpn++;
-		cond_resched();
-	} while (qp);
-}
-
-/*
- * When it returns, nothing is executed any more, and importers of exports know. Waits for
- * one visit of each worker, and for the importers.
- */
-void gda_device_detach(struct gda_device *dev)
-{
-	gda_device_retire(dev);
-	gda_device_fail_queues(dev);
-	synchronize_srcu_expedited(&gda_srcu);
-	gda_exports_revoke(dev);
-}
-
 void gda_ctx_destroy(struct gda_ctx *ctx, struct file *file)
 {
-	if (ctx->dev)
-		gda_device_del(ctx->dev, ctx);
+	struct gda_device *dev = ctx->dev;
+
+	if (dev)
+		gda_device_del_context(dev, ctx);
 	mutex_lock(&ctx->lock);
 	gda_ctx_shutdown(ctx);
 	mutex_unlock(&ctx->lock);
 
 	gda_events_flush(ctx);
 	gda_worker_free(ctx);
+	if (dev && dev->ops->unbind)
+		dev->ops->unbind(&ctx->exec);
 	file->f_mapping = file_inode(file)->i_mapping;
 	WARN_ON_ONCE(!xa_empty(&ctx->objects));
 	WARN_ON_ONCE(!xa_empty(&ctx->regions));
@@ -267,4 +215,6 @@ void gda_ctx_destroy(struct gda_ctx *ctx, struct file *file)
 	gda_unaccount_context(&ctx->account);
 	gda_stat_add(GDA_STAT_CONTEXTS, -1);
 	kfree(ctx);
+	if (dev)
+		gda_device_put(dev);
 }

@@ -99,7 +99,7 @@ bool gda_doorbell_pending(const struct gda_db_page *db_page)
 	for_each_set_bit(slot, db_page->used, GDA_CELLS) {
 		struct gda_qp *qp = READ_ONCE(db_page->qps[slot]);
 
-		if (qp && gda_qp_pending(qp))
+		if (qp && gda_qp_may_visit(qp) && gda_engine_pending(&qp->engine_qp))
 			return true;
 	}
 	return false;

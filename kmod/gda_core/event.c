@@ -147,6 +147,8 @@ static int gda_cq_event_locked(struct gda_ctx *ctx, const struct gda_cq_event *c
 	struct gda_object *obj;
 	struct gda_cq *cq;
 
+	if (gda_device_has(ctx->dev, GDA_FEATURE_CQ_EVENT))
+		return -EOPNOTSUPP;
 	if (hweight32(cmd->flags) > 1)
 		return -EINVAL;
 	obj = gda_object_find(ctx, cmd->handle, GDA_OBJECT_CQ);

@@ -33,7 +33,7 @@
 
 struct gda_export {
 	struct gda_region *region;	/* held */
-	struct gda_device *dev;
+	struct gda_device *dev;		/* held */
 	struct dma_buf *dmabuf;
 	struct list_head node;		/* in dev->exports */
 	bool gone;			/* for good */
@@ -215,6 +215,7 @@ static void gda_export_release(struct dma_buf *dmabuf)
 	smp_mb__before_atomic();
 	atomic_dec(&export->region->exports);
 	gda_region_put(export->region);
+	gda_device_put(export->dev);
 	kfree(export);
 }
 
@@ -271,12 +272,13 @@ static struct dma_buf *gda_export_create(struct gda_device *dev, struct gda_regi
 	}
 	kref_get(&region->ref);
 	export->region = region;
+	gda_device_hold(dev);
 	export->dev = dev;
 	export->dmabuf = dmabuf;
 	gda_doorbell_export(region);
 	mutex_lock(&dev->export_lock);
 	list_add(&export->node, &dev->exports);
-	/* the device is being removed, and this one may have been missed: see ctx.c */
+	/* the device is being removed, and this one may have been missed: see device.c */
 	if (READ_ONCE(region->ctx->dead))
 		gda_export_revoke(export);
 	mutex_unlock(&dev->export_lock);
@@ -303,15 +305,17 @@ void gda_exports_revoke(struct gda_device *dev)
 static struct dma_buf *gda_export_find(struct gda_ctx *ctx,
 				       struct gda_region_export *cmd)
 {
+	struct dma_buf *dmabuf = ERR_PTR(-EOPNOTSUPP);
 	struct gda_region *region;
-	struct dma_buf *dmabuf;
 	int ret;
 
 	ret = gda_ctx_lock(ctx);
 	if (ret)
 		return ERR_PTR(ret);
-	region = gda_object_region(ctx, cmd->handle, cmd->type, &cmd->offset);
-	dmabuf = region ? gda_export_create(ctx->dev, region) : ERR_PTR(-ENOENT);
+	if (!gda_device_has(ctx->dev, GDA_FEATURE_EXPORT)) {
+		region = gda_object_region(ctx, cmd->handle, cmd->type, &cmd->offset);
+		dmabuf = region ? gda_export_create(ctx->dev, region) : ERR_PTR(-ENOENT);
+	}
 	gda_ctx_unlock(ctx);
 	return dmabuf;
 }

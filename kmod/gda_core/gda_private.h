@@ -12,8 +12,9 @@
  *   ctx->map_lock      mutex     doorbell mutex: mmap(), faults, revocation, idling
  *   i_mmap_rwsem       (mm)      taken by unmap_mapping_range()
  *
+ *   gda_devices_lock   spinlock  which devices there are
  *   dev->lock          spinlock  who is bound to a device, and whether it is there
- *   dev->peer_lock     spinlock  who is connected to whom
+ *   soft->peer_lock    spinlock  who is connected to whom
  *   cq->lock           spinlock  entries of a CQ
  *   worker.event_lock  spinlock  events that a context's worker is to signal
  *
@@ -41,6 +42,7 @@
 #include <linux/xarray.h>
 
 #include <gda/compat.h>
+#include <gda/executor.h>
 #include <gda/ioctl.h>
 #include <gda/mem.h>
 #include <gda/mlx5.h>
@@ -71,23 +73,6 @@
 struct gda_ctx;
 struct gda_event;
 struct gda_qp;
-
-/* A device: what executes work. Static life, longer than any context. */
-struct gda_device {
-	const char *name;
-	u64 features;
-	/* qpn -> struct gda_qp, erased under peer_lock; CQs reserve numbers here, unfound */
-	struct xarray qps;
-	struct xarray keys;		/* key >> 8 -> struct gda_mr */
-	u32 next_qpn;			/* cyclic, random start */
-	u32 next_key;
-	spinlock_t peer_lock;		/* who is connected to whom */
-	spinlock_t lock;		/* of the next two */
-	struct list_head contexts;	/* bound and not destroyed */
-	bool attached;
-	struct mutex export_lock;	/* of the next */
-	struct list_head exports;	/* not revoked yet, also of contexts that are gone */
-};
 
 extern struct srcu_struct gda_srcu;
 
@@ -195,7 +180,8 @@ struct gda_thread {
 /* A context: one open file, one protection domain. */
 struct gda_ctx {
 	struct mutex lock;		/* one ioctl at a time; see above */
-	struct gda_device *dev;		/* set once by bind */
+	struct gda_device *dev;		/* set once by bind, held */
+	struct gda_executor_ctx exec;
 	u32 id;
 	bool dead;			/* shut down, or its device has gone; see ctx.c */
 	struct list_head node;		/* in dev->contexts, under dev->lock */
@@ -403,33 +389,36 @@ struct gda_qp {
 	unsigned long lost;		/* bits of enum gda_qp_revoked, for the next visit */
 	u64 rnr_until;			/* ns, CLOCK_MONOTONIC; the worker's */
 	bool polled;
-	struct gda_endpoint end;	/* under dev->peer_lock; end.peer_queue: SRCU */
+	struct gda_executor_qp exec;
+	/* of another executor than the engine, see gda_executor_visit(); else NULL */
+	u32 (*visit)(struct gda_executor_qp *exec, u32 wqes, u32 bytes);
+	struct gda_endpoint end;	/* soft's, under soft->peer_lock; end.peer_queue: SRCU */
 };
 
 struct gda_object *gda_qp_create(struct gda_ctx *ctx, struct gda_qp_create *cmd);
 int gda_qp_address(struct gda_ctx *ctx, struct gda_qp_address *cmd);
+int gda_qp_connect(struct gda_ctx *ctx, struct gda_qp_connect *cmd);
 int gda_qp_query(struct gda_ctx *ctx, struct gda_qp_query *cmd);
+void gda_qp_fail(struct gda_qp *qp, u8 vendor);
 void gda_qp_detach_cq(struct gda_ctx *ctx, const struct gda_cq *cq);
 bool gda_qp_attend(struct gda_qp *qp);
 
-/* Under SRCU, by the worker. */
-static inline bool gda_qp_pending(struct gda_qp *qp)
+static inline struct gda_qp *gda_qp_of(struct gda_executor_qp *exec)
 {
-	/* read after the section began: who lost something waits for those before */
-	if (unlikely(READ_ONCE(qp->lost)) && !gda_qp_attend(qp))
-		return false;
-	return gda_engine_pending(&qp->engine_qp);
+	return container_of(exec, struct gda_qp, exec);
 }
 
-/* connect.c */
-int gda_qp_connect(struct gda_ctx *ctx, struct gda_qp_connect *cmd);
-void gda_qp_encode_address(const struct gda_qp *qp, u8 *address);
-void gda_qp_disconnect(struct gda_qp *qp);
-void gda_qp_fail(struct gda_qp *qp, u8 syndrome, u8 vendor);
+/* Under SRCU, by the worker: may the QP be visited, or is it to wait? */
+static inline bool gda_qp_may_visit(struct gda_qp *qp)
+{
+	/* read after the section began: who lost something waits for those before */
+	return likely(!READ_ONCE(qp->lost)) || gda_qp_attend(qp);
+}
 
 /* mr.c */
 struct gda_mr {
 	struct gda_object obj;
+	struct gda_executor_mr exec;
 	struct gda_mem mem;
 	struct gda_mem_backing backing;
 };
@@ -442,11 +431,6 @@ bool gda_mem_kind_present(u32 id);
 int gda_mem_attach(struct gda_mem_backing *b, u32 kind_id,
 		   const struct gda_mem_request *req);
 void gda_mem_detach(struct gda_mem_backing *b);
-
-/* key.c */
-int gda_key_alloc(struct gda_device *dev, struct gda_mr *mr);
-void gda_key_publish(struct gda_device *dev, struct gda_mr *mr);
-void gda_key_free(struct gda_device *dev, struct gda_mr *mr);
 
 /* worker.c */
 extern unsigned int gda_idle_us;
@@ -479,13 +463,23 @@ static inline int gda_cyclic_error(int ret)
 	return ret == -EBUSY ? -ENOSPC : min(ret, 0);
 }
 
-/* executor/soft.c */
-extern struct gda_device gda_soft;
+/* executor/device.c */
+struct gda_device *gda_device_get(const char *name);
+void gda_device_hold(struct gda_device *dev);
+void gda_device_put(struct gda_device *dev);
+int gda_device_add_context(struct gda_device *dev, struct gda_ctx *ctx);
+void gda_device_del_context(struct gda_device *dev, struct gda_ctx *ctx);
+int gda_device_has(const struct gda_device *dev, u64 features);
+void gda_device_query(const struct gda_device *dev, struct gda_query *cmd);
+int gda_device_info(struct gda_device_info *cmd);
+
+/* executor/qp.c */
+u32 gda_executor_visit(struct gda_qp *qp);
+
+/* executor/soft/device.c */
 int gda_soft_init(void);
 void gda_soft_exit(void);
-struct gda_device *gda_device_find(const char *name);
-void gda_device_attach(struct gda_device *dev);
-void gda_device_detach(struct gda_device *dev);
+u32 gda_soft_visit(struct gda_executor_qp *exec, u32 wqes, u32 bytes);
 
 /* stats.c - live objects, for debugfs and leak tests */
 enum gda_stat {

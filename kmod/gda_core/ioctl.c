@@ -36,6 +36,7 @@ union gda_ucmd {
 	struct gda_mr_reg_dmabuf mr_reg_dmabuf;
 	struct gda_region_export region_export;
 	struct gda_mr_reg_peer mr_reg_peer;
+	struct gda_device_info device_info;
 };
 
 /*
@@ -53,6 +54,7 @@ static int gda_ioc_bind(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *
 {
 	struct gda_bind *cmd = &ucmd->bind;
 	struct gda_device *dev;
+	int ret;
 
 	size_t len = strnlen(cmd->device, sizeof(cmd->device));
 
@@ -60,43 +62,31 @@ static int gda_ioc_bind(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *
 	if (len == sizeof(cmd->device) ||
 	    memchr_inv(cmd->device + len, 0, sizeof(cmd->device) - len))
 		return -EINVAL;
-	dev = gda_device_find(cmd->device);
+	dev = gda_device_get(cmd->device);
 	if (!dev)
-		return -ENOENT;
-	return gda_ctx_bind(ctx, dev);
+		return len ? -ENOENT : -ENODEV;
+	ret = gda_ctx_bind(ctx, dev);
+	if (ret)
+		gda_device_put(dev);
+	return ret;
 }
 
 static int gda_ioc_query(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
 {
 	struct gda_query *cmd = &ucmd->query;
-	struct gda_device *dev = ctx->dev ?: &gda_soft;
+	struct gda_device *dev = ctx->dev ?: gda_device_get("");
 
-	*cmd = (struct gda_query) {
-		.size = cmd->size,
-		.abi = 1,
-		.page_size = PAGE_SIZE,
-		.features = { dev->features },
-		.max_qp = GDA_MAX_QP,
-		.max_cq = GDA_MAX_CQ,
-		.max_mr = GDA_MAX_MR,
-		.max_counter = GDA_MAX_COUNTER,
-		.max_sq_depth = GDA_MLX5_MAX_DEPTH,
-		.max_cq_depth = GDA_MAX_CQ_DEPTH,
-		.max_sge = GDA_ENGINE_MAX_SGE,
-		.max_inline = GDA_ENGINE_MAX_INLINE,
-		.max_msg = GDA_MAX_MSG,
-		.max_mr_size = GDA_MAX_MR_SIZE,
-		.idle_ns = gda_idle_us * 1000ULL,
-	};
-	if (gda_mem_kind_present(GDA_KIND_USER))
-		cmd->features[0] |= GDA_FEATURE_MR_USER;
-	if (gda_mem_kind_present(GDA_KIND_DMABUF))
-		cmd->features[0] |= GDA_FEATURE_MR_DMABUF | GDA_FEATURE_QUEUE_DMABUF;
-	if (gda_mem_kind_present(GDA_KIND_PEER))
-		cmd->features[0] |= GDA_FEATURE_MR_PEER;
+	gda_device_query(dev, cmd);
 	if (ctx->dev)
 		strscpy(cmd->device, dev->name, sizeof(cmd->device));
+	else if (dev)
+		gda_device_put(dev);
 	return 0;
+}
+
+static int gda_ioc_device_info(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
+{
+	return gda_device_info(&ucmd->device_info);
 }
 
 static int gda_ioc_destroy(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
@@ -312,6 +302,8 @@ static const struct gda_ioctl_op gda_ioctl_ops[] = {
 	       .fn = gda_ioc_region_export, .locks = true),
 	GDA_OP(MR_REG_PEER, struct gda_mr_reg_peer, iova,
 	       .create = gda_ioc_mr_reg_peer, .flags = GDA_MR_ZERO_BASED, .locks = true),
+	GDA_OP(DEVICE_INFO, struct gda_device_info, device,
+	       .fn = gda_ioc_device_info, .unbound = true, .respond = true),
 };
 
 /* Copy the command in and apply the rules that hold for all of them. */

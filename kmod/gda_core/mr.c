@@ -108,7 +108,7 @@ static void gda_mr_kill(struct gda_object *obj)
 
 	WRITE_ONCE(mr->mem.state, GDA_MR_REVOKED);
 	trace_gda_mr(obj->ctx->id, mr->mem.key, mr->mem.size, mr->backing.kind->id, false);
-	gda_key_free(obj->ctx->dev, mr);
+	obj->ctx->dev->ops->mr_unmap(&mr->exec);
 }
 
 static void gda_mr_free(struct gda_object *obj)
@@ -125,7 +125,6 @@ static void gda_mr_publish(struct gda_object *obj)
 {
 	struct gda_mr *mr = container_of(obj, struct gda_mr, obj);
 
-	gda_key_publish(obj->ctx->dev, mr);
 	trace_gda_mr(obj->ctx->id, mr->mem.key, mr->mem.size, mr->backing.kind->id, true);
 }
 
@@ -150,20 +149,28 @@ static void gda_mr_revoke(struct gda_mem_backing *b)
 static struct gda_object *gda_mr_insert(struct gda_ctx *ctx, struct gda_mr *mr, u32 *handle,
 					u32 *key)
 {
+	const struct gda_executor_mr_attr attr = {
+		.backing = &mr->backing,
+		.iova = mr->mem.iova,
+		.length = mr->mem.size,
+		.access = mr->mem.access,
+	};
 	int ret;
 
 	ret = gda_ctx_lock(ctx);
 	if (ret)
 		goto err_detach;
 	mr->mem.pd = ctx;
-	ret = ctx->nmr >= GDA_MAX_MR ? -ENOSPC : 0;
+	mr->exec.ctx = &ctx->exec;
+	ret = ctx->nmr >= ctx->dev->limits.max_mr ? -ENOSPC : 0;
 	if (!ret)
 		ret = gda_object_reserve(ctx, &mr->obj, GDA_OBJECT_MR);
 	if (ret)
 		goto err_leave;
-	ret = gda_key_alloc(ctx->dev, mr);
+	ret = ctx->dev->ops->mr_map(&mr->exec, &attr);
 	if (ret)
 		goto err_handle;
+	mr->mem.key = mr->exec.key;
 	ctx->nmr++;
 	gda_stat_add(GDA_STAT_MRS, 1);
 	gda_object_complete(&mr->obj);
@@ -183,9 +190,10 @@ err_detach:
 }
 
 /* An MR without memory yet. */
-static struct gda_mr *gda_mr_new(struct gda_ctx *ctx, u64 iova, u32 access,
+static struct gda_mr *gda_mr_new(struct gda_ctx *ctx, u64 feature, u64 iova, u32 access,
 				 struct gda_mem_request *req)
 {
+	const struct gda_device *dev = READ_ONCE(ctx->dev);
 	struct gda_mr *mr;
 	int ret;
 
@@ -193,8 +201,12 @@ static struct gda_mr *gda_mr_new(struct gda_ctx *ctx, u64 iova, u32 access,
 	ret = gda_mr_check(req, iova, access);
 	if (ret)
 		return ERR_PTR(ret);
-	if (!READ_ONCE(ctx->dev))
+	if (!dev)
 		return ERR_PTR(-ENOTCONN);
+	if (gda_device_has(dev, feature))
+		return ERR_PTR(-EOPNOTSUPP);
+	if (req->length > dev->limits.max_mr_size)
+		return ERR_PTR(-EINVAL);
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
@@ -215,7 +227,8 @@ static struct gda_object *gda_mr_create(struct gda_ctx *ctx, u32 kind, u64 iova,
 					u32 access, struct gda_mem_request *req,
 					u32 *handle, u32 *key)
 {
-	struct gda_mr *mr = gda_mr_new(ctx, iova, access, req);
+	u64 feature = kind == GDA_KIND_PEER ? GDA_FEATURE_MR_PEER : GDA_FEATURE_MR_DMABUF;
+	struct gda_mr *mr = gda_mr_new(ctx, feature, iova, access, req);
 	int ret;
 
 	if (IS_ERR(mr))
@@ -229,14 +242,14 @@ static struct gda_object *gda_mr_create(struct gda_ctx *ctx, u32 kind, u64 iova,
 }
 
 /* What cannot be pinned may be a peer's: only if it is nobody's, pinning is to blame. */
-static int gda_mr_attach_user(struct gda_mr *mr, const struct gda_mem_request *req,
-			      struct gda_mr_tried *tried)
+static int gda_mr_attach_user(const struct gda_device *dev, struct gda_mr *mr,
+			      const struct gda_mem_request *req, struct gda_mr_tried *tried)
 {
 	int ret;
 
 	ret = gda_mem_attach(&mr->backing, GDA_KIND_USER, req);
 	tried->user = -ret;
-	if (ret != -EFAULT)
+	if (ret != -EFAULT || gda_device_has(dev, GDA_FEATURE_MR_PEER))
 		return ret;
 	ret = gda_mem_attach(&mr->backing, GDA_KIND_PEER, req);
 	tried->peer = -ret;
@@ -253,10 +266,10 @@ struct gda_object *gda_mr_reg_user(struct gda_ctx *ctx, struct gda_mr_reg_user *
 	if (cmd->reserved)
 		return ERR_PTR(-EOPNOTSUPP);
 	cmd->iova = cmd->flags & GDA_MR_ZERO_BASED ? 0 : cmd->addr;
-	mr = gda_mr_new(ctx, cmd->iova, cmd->access, &req);
+	mr = gda_mr_new(ctx, GDA_FEATURE_MR_USER, cmd->iova, cmd->access, &req);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
-	ret = gda_mr_attach_user(mr, &req, &cmd->tried);
+	ret = gda_mr_attach_user(ctx->dev, mr, &req, &cmd->tried);
 	if (ret) {
 		kfree(mr);
 		return ERR_PTR(ret);

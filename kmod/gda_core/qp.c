@@ -4,14 +4,13 @@
  *
  * A QP becomes visible to its worker when its doorbell slot is filled, and to peers
  * when its number is published; both are undone by kill. The engine's part (engine_qp) is
- * touched by the owner's worker only, except state and fail (see connect.c).
+ * touched by the owner's worker only, except state and fail (see executor/qp.c).
  *
  * Queue and record may lie in memory of the caller (umem.c). When that is taken away
  * the worker goes on without a queue and with what the record last said: the QP fails, and
  * what was published is flushed.
  */
 #include <linux/log2.h>
-#include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 
@@ -53,17 +52,36 @@ static void gda_qp_use(struct gda_qp *qp, int n)
 		qp->recv->obj.users += n;
 }
 
-static int gda_qp_check(const struct gda_qp_create *cmd)
+static u64 gda_qp_features(const struct gda_qp_create *cmd)
+{
+	u64 features = 0;
+
+	if (cmd->flags & GDA_QP_POLLED)
+		features |= GDA_FEATURE_QP_POLLED;
+	if (cmd->flags & (GDA_QP_SQ_DMABUF | GDA_QP_DBREC_DMABUF))
+		features |= GDA_FEATURE_QUEUE_DMABUF;
+	if (cmd->recv_cq)
+		features |= GDA_FEATURE_IMM;
+	if (cmd->sent_counter || cmd->recv_counter)
+		features |= GDA_FEATURE_COUNTER;
+	if (cmd->user_index)
+		features |= GDA_FEATURE_USER_INDEX;
+	if (cmd->rnr_retry || cmd->min_rnr_timer)
+		features |= GDA_FEATURE_RNR_RETRY;
+	return features;
+}
+
+static int gda_qp_check(const struct gda_device *dev, const struct gda_qp_create *cmd)
 {
 	int ret;
 
 	if (cmd->reserved || cmd->reserved2 || cmd->reserved3 ||
-	    cmd->dialect != GDA_DIALECT_MLX5)
+	    cmd->dialect != GDA_DIALECT_MLX5 || gda_device_has(dev, gda_qp_features(cmd)))
 		return -EOPNOTSUPP;
 	if (cmd->user_index > GDA_MLX5_MAX_USER_INDEX || cmd->rnr_retry > GDA_MAX_RNR_RETRY ||
 	    cmd->min_rnr_timer > GDA_MAX_MIN_RNR_TIMER)
 		return -EINVAL;
-	if (!is_power_of_2(cmd->sq_depth) || cmd->sq_depth > GDA_MLX5_MAX_DEPTH)
+	if (!is_power_of_2(cmd->sq_depth) || cmd->sq_depth > dev->limits.max_sq_depth)
 		return -EINVAL;
 	ret = gda_umem_check(&cmd->sq_memory, cmd->flags & GDA_QP_SQ_DMABUF);
 	return ret ?: gda_umem_check(&cmd->dbrec_memory, cmd->flags & GDA_QP_DBREC_DMABUF);
@@ -146,6 +164,17 @@ static int gda_qp_alloc_memory(struct gda_ctx *ctx, struct gda_qp *qp, u32 depth
 	if (ret)
 		return ret;
 	return gda_cell_alloc(ctx, ctx->db, GDA_CELL_PAGES, GDA_CELL_DOORBELL, &qp->db);
+}
+
+/* Where the device has no visit() there is no worker that would carry it out. */
+void gda_qp_fail(struct gda_qp *qp, u8 vendor)
+{
+	struct gda_engine_qp *q = &qp->engine_qp;
+
+	WRITE_ONCE(q->fail, (u32)vendor << 8 | GDA_MLX5_SYND_LOCAL_QP_OP);
+	if (!qp->exec.ctx->dev->ops->visit)
+		WRITE_ONCE(q->state, GDA_QP_ERROR);
+	gda_host_kick(q);
 }
 
 static void gda_qp_revoke(struct gda_qp *qp, enum gda_qp_revoked part)
@@ -243,9 +272,9 @@ static void gda_qp_publish(struct gda_object *obj)
 	smp_mb();
 	if (gda_qp_cq_revoked(qp))
 		set_bit(GDA_QP_REVOKED_CQ, &qp->lost);
-	/* the device is being removed, and the QP may have been missed: see ctx.c */
+	/* the device is being removed, and the QP may have been missed: see device.c */
 	if (READ_ONCE(obj->ctx->dead))
-		gda_qp_fail(qp, GDA_MLX5_SYND_LOCAL_QP_OP, GDA_MLX5_VENDOR_DEVICE);
+		gda_qp_fail(qp, GDA_MLX5_VENDOR_DEVICE);
 	if (READ_ONCE(qp->lost))
 		gda_worker_kick(obj->ctx);
 	if (qp->polled)
@@ -257,7 +286,11 @@ static void gda_qp_kill(struct gda_object *obj)
 	struct gda_qp *qp = container_of(obj, struct gda_qp, obj);
 	struct gda_ctx *ctx = obj->ctx;
 
-	gda_qp_disconnect(qp);
+	if (qp->exec.number) {
+		/* nobody finds it any more, and then nobody waits for it in vain */
+		xa_erase(&ctx->dev->qps, qp->exec.number);
+		ctx->dev->ops->qp_disconnect(&qp->exec);
+	}
 	if (qp->polled && obj->published)
 		gda_doorbell_poll(qp->db.db_page->region, -1);
 	gda_cell_kill(ctx->db, &qp->db);
@@ -267,7 +300,10 @@ static void gda_qp_kill(struct gda_object *obj)
 static void gda_qp_free(struct gda_object *obj)
 {
 	struct gda_qp *qp = container_of(obj, struct gda_qp, obj);
+	const struct gda_executor_ops *ops = obj->ctx->dev->ops;
 
+	if (qp->exec.number && ops->qp_free)
+		ops->qp_free(&qp->exec);
 	gda_cell_free(&qp->db);
 	gda_qp_free_memory(qp);
 	gda_qp_use(qp, -1);
@@ -296,19 +332,35 @@ static void gda_qp_answer(const struct gda_qp *qp, struct gda_qp_create *cmd)
 	gda_region_info(qp->db.db_page->region, gda_cell_offset(&qp->db), &cmd->db);
 }
 
-/* A number on the device. No peer can name it before it got the nonce. */
-static int gda_qp_alloc_number(struct gda_device *dev, struct gda_qp *qp)
+/* Show the QP to its executor, and then to its peers, who cannot name it yet. */
+static int gda_qp_add_to_device(struct gda_device *dev, struct gda_qp *qp)
 {
+	const struct gda_executor_ops *ops = dev->ops;
 	u32 qpn;
 	int ret;
 
-	ret = xa_alloc_cyclic(&dev->qps, &qpn, qp, XA_LIMIT(1, 0xffffff), &dev->next_qpn,
-			      GFP_KERNEL_ACCOUNT);
+	ret = xa_alloc_cyclic(&dev->qps, &qpn, XA_ZERO_ENTRY, XA_LIMIT(1, 0xffffff),
+			      &dev->next_qpn, GFP_KERNEL_ACCOUNT);
 	if (ret < 0)
 		return gda_cyclic_error(ret);
 	qp->engine_qp.qpn = qpn;
 	/* the engine keeps a copy in what it completes with */
 	gda_engine_init(&qp->engine_qp);
+	qp->exec = (struct gda_executor_qp) {
+		.ctx = &qp->obj.ctx->exec,
+		.number = qpn,
+		.sq_depth = qp->engine_qp.depth,
+	};
+	/* the worker need not ask which executor it is */
+	qp->visit = ops->visit == gda_soft_visit ? NULL : ops->visit;
+	ret = ops->qp_create ? ops->qp_create(&qp->exec) : 0;
+	if (ret) {
+		qp->exec.number = 0;
+		xa_erase(&dev->qps, qpn);
+		return ret;
+	}
+	/* reserved: allocates nothing */
+	xa_store(&dev->qps, qpn, qp, GFP_KERNEL_ACCOUNT);
 	return 0;
 }
 
@@ -328,7 +380,7 @@ static int gda_qp_borrow(struct gda_ctx *ctx, struct gda_qp *qp,
 		return ret;
 	gda_ctx_unlock(ctx);
 	qp->obj.ctx = ctx;
-	ret = gda_qp_check(cmd);
+	ret = gda_qp_check(ctx->dev, cmd);
 	if (!ret && cmd->flags & GDA_QP_SQ_DMABUF)
 		ret = gda_umem_get(&qp->sq_umem, &cmd->sq_memory,
 				   cmd->sq_depth * GDA_MLX5_SLOT_BYTES,
@@ -345,8 +397,8 @@ static int gda_qp_build(struct gda_ctx *ctx, struct gda_qp *qp,
 {
 	int ret;
 
-	ret = gda_qp_check(cmd);
-	if (!ret && ctx->nqp >= GDA_MAX_QP)
+	ret = gda_qp_check(ctx->dev, cmd);
+	if (!ret && ctx->nqp >= ctx->dev->limits.max_qp)
 		ret = -ENOSPC;
 	if (!ret)
 		ret = gda_qp_find_used(ctx, cmd, qp);
@@ -355,8 +407,6 @@ static int gda_qp_build(struct gda_ctx *ctx, struct gda_qp *qp,
 	if (ret)
 		return ret;
 	qp->polled = cmd->flags & GDA_QP_POLLED;
-	qp->end.queue = &qp->engine_qp;
-	qp->end.nonce = get_random_u64();
 	ret = gda_qp_alloc_memory(ctx, qp, cmd->sq_depth);
 	if (ret)
 		goto err_memory;
@@ -390,7 +440,7 @@ struct gda_object *gda_qp_create(struct gda_ctx *ctx, struct gda_qp_create *cmd)
 	ret = gda_qp_build(ctx, qp, cmd);
 	if (ret)
 		goto err_leave;
-	ret = gda_qp_alloc_number(ctx->dev, qp);
+	ret = gda_qp_add_to_device(ctx->dev, qp);
 	if (ret)
 		gda_object_discard(&qp->obj);
 	else
@@ -422,8 +472,27 @@ int gda_qp_address(struct gda_ctx *ctx, struct gda_qp_address *cmd)
 	qp = gda_qp_find(ctx, cmd->handle);
 	if (!qp)
 		return -ENOENT;
-	gda_qp_encode_address(qp, cmd->address);
+	ctx->dev->ops->qp_address(&qp->exec, cmd->address);
 	return 0;
+}
+
+int gda_qp_connect(struct gda_ctx *ctx, struct gda_qp_connect *cmd)
+{
+	struct gda_qp *qp;
+	int ret;
+
+	if (cmd->reserved)
+		return -EOPNOTSUPP;
+	qp = gda_qp_find(ctx, cmd->handle);
+	if (!qp)
+		return -ENOENT;
+	ret = ctx->dev->ops->qp_connect(&qp->exec, cmd->address);
+	/*
+	 * Removal marks the context dead and then fails its QPs, also in the midst of this
+	 * call: the reason is the device. Pairs with smp_mb() in gda_device_retire().
+	 */
+	smp_rmb();
+	return ret && READ_ONCE(ctx->dead) ? -ENODEV : ret;
 }
 
 int gda_qp_query(struct gda_ctx *ctx, struct gda_qp_query *cmd)

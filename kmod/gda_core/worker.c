@@ -75,8 +75,11 @@ static bool gda_worker_serve(struct gda_db_page *db_page, unsigned int slot)
 {
 	struct gda_qp *qp = READ_ONCE(db_page->qps[slot]);
 
-	return qp && gda_qp_pending(qp) &&
-	       gda_engine_visit(&qp->engine_qp, GDA_VISIT_WQES, GDA_VISIT_BYTES);
+	if (!qp || !gda_qp_may_visit(qp))
+		return false;
+	if (unlikely(qp->visit))
+		return gda_executor_visit(qp);
+	return gda_engine_visit(&qp->engine_qp, GDA_VISIT_WQES, GDA_VISIT_BYTES);
 }
 
 /*
@@ -407,9 +410,13 @@ void gda_worker_free(struct gda_ctx *ctx)
 		put_task_struct(ctx->worker.task);
 }
 
+/* Nothing where the device has no visit(): there is no worker. */
 void gda_worker_wake(struct gda_ctx *ctx)
 {
-	wake_up_process(ctx->worker.task);
+	struct task_struct *task = READ_ONCE(ctx->worker.task);
+
+	if (task)
+		wake_up_process(task);
 }
 
 /* Make the worker look at every queue once, silent or not. Any context. */

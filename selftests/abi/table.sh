@@ -5,7 +5,7 @@
 #
 #   struct NAME SIZE              size of the structure
 #   member NAME.MEMBER OFFSET SIZE
-#   value NAME NUMBER             of a macro or an enumerator
+#   value NAME NUMBER             of a macro that is no string, or an enumerator
 #
 # in the order of the header. selftests/abi/NAME.txt is this table, frozen; after an
 # intended change: selftests/abi/table.sh uapi/gda/NAME.h >selftests/abi/NAME.txt
@@ -28,7 +28,7 @@ names() {
 			print "member " s " " m
 		}
 		e && /^\tGDA_/ && !/_END,?$/ { v = $1; sub(/[,=].*/, "", v); print "value " v }
-		/^#define GDA_[A-Z0-9_]+[ \t]/ && !/^#define GDA_UAPI_/ { print "value " $2 }'
+		/^#define GDA_[A-Z0-9_]+[ \t]/ && !/^#define GDA_UAPI_/ && !/"/ { print "value " $2 }'
 }
 
 {

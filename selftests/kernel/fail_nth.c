@@ -134,6 +134,7 @@ SWEEP(ioctl_COUNTER_CREATE);
 SWEEP(ioctl_MR_REG_DMABUF);
 SWEEP(ioctl_REGION_EXPORT);
 SWEEP(ioctl_MR_REG_PEER);
+SWEEP(ioctl_DEVICE_INFO);
 SWEEP(open);
 SWEEP(close);
 SWEEP(shutdown);

@@ -97,6 +97,7 @@ int t_ioctl(int fd, unsigned long nr, void *arg);
 int t_open(void);			/* unbound; a file descriptor */
 int t_bind(int fd);
 int t_context(void);			/* bound; a file descriptor */
+int t_context_on(const char *device);	/* ... to that device */
 int t_destroy(int fd, uint32_t handle);
 int t_shutdown(int fd);			/* GDA_DESTROY_CONTEXT */
 

@@ -42,6 +42,7 @@ VARIANT(COUNTER_CREATE);
 VARIANT(MR_REG_DMABUF);
 VARIANT(REGION_EXPORT);
 VARIANT(MR_REG_PEER);
+VARIANT(DEVICE_INFO);
 
 FIXTURE_SETUP(ioctl)
 {
@@ -174,7 +175,8 @@ TEST_F(ioctl, unbound_is_ENOTCONN)
 	fd = t_open();
 	ASSERT_GE(fd, 0);
 	err = send(self, fd);
-	if (variant->nr == GDA_IOC_NR_BIND || variant->nr == GDA_IOC_NR_QUERY) {
+	if (variant->nr == GDA_IOC_NR_BIND || variant->nr == GDA_IOC_NR_QUERY ||
+	    variant->nr == GDA_IOC_NR_DEVICE_INFO) {
 		EXPECT_EQ(0, err);
 	} else {
 		EXPECT_EQ(-ENOTCONN, err);

@@ -31,18 +31,25 @@ int t_bind(int fd)
 	return t_ioctl(fd, GDA_IOC_BIND, &bind);
 }
 
-int t_context(void)
+int t_context_on(const char *device)
 {
+	struct gda_bind bind = { .size = sizeof(bind) };
 	int fd = t_open();
 	int err;
 
 	if (fd < 0)
 		return fd;
-	err = t_bind(fd);
+	strncpy((char *)bind.device, device, sizeof(bind.device) - 1);
+	err = t_ioctl(fd, GDA_IOC_BIND, &bind);
 	if (!err)
 		return fd;
 	close(fd);
 	return err;
+}
+
+int t_context(void)
+{
+	return t_context_on("");
 }
 
 int t_destroy(int fd, uint32_t handle)

@@ -129,6 +129,10 @@ const struct t_call t_calls[T_CALLS] = {
 			FIELD(gda_mr_reg_peer, reserved, 0),
 		},
 	},
+	[GDA_IOC_NR_DEVICE_INFO] = {
+		CALL(DEVICE_INFO, gda_device_info), .output = true,
+		.zero = { FIELD(gda_device_info, flags, 0) },
+	},
 	[GDA_IOC_NR_REGION_EXPORT] = {
 		CALL(REGION_EXPORT, gda_region_export), HANDLE(gda_region_export),
 		.output = true, .creates = true,

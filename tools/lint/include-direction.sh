@@ -117,7 +117,7 @@ pick '^kmod/gda_core/([^/]*|os/.*|executor/.*)$'
 core=("${list[@]}")
 # shellcheck disable=SC2086
 allow gda_core "${core[@]}" < <(
-	echo "$kernel"; echo @own; echo '"(engine|control|\.\.)/[a-z_0-9]*\.h"'; headers $uapi $shared)
+	echo "$kernel"; echo @own; echo '"(engine|control|(\.\./)?\.\.)/[a-z_0-9]*\.h"'; headers $uapi $shared)
 
 for module in kmod/*/; do
 	module=${module#kmod/}; module=${module%/}

@@ -4,7 +4,8 @@
  *
  * One open file is one context, and the context is the protection domain:
  * handles, cookies and local keys mean nothing outside it. The first ioctl is
- * GDA_IOC_BIND; before it every other one but GDA_IOC_QUERY fails with ENOTCONN.
+ * GDA_IOC_BIND; before it every other one but GDA_IOC_QUERY and GDA_IOC_DEVICE_INFO
+ * fails with ENOTCONN.
  *
  * Rules that hold for every structure here:
  *
@@ -75,6 +76,7 @@ enum gda_ioc_nr {
 	GDA_IOC_NR_MR_REG_DMABUF,
 	GDA_IOC_NR_REGION_EXPORT,
 	GDA_IOC_NR_MR_REG_PEER,
+	GDA_IOC_NR_DEVICE_INFO,
 	GDA_IOC_NR_END
 };
 
@@ -84,10 +86,15 @@ enum gda_ioc_nr {
 #define GDA_DEVICE_NAME_MAX	64
 
 /**
+ * define GDA_DEVICE_SOFT - name of the software device, which executes queues in the kernel
+ */
+#define GDA_DEVICE_SOFT		"soft0"
+
+/**
  * struct gda_bind - choose the device of a context (GDA_IOC_BIND)
  * @size: sizeof(struct gda_bind)
  * @flags: must be 0
- * @device: in: NUL-terminated device name; an empty one means "soft0"
+ * @device: in: NUL-terminated device name; an empty one means %GDA_DEVICE_SOFT
  *
  * Binding creates the context's worker, a kernel thread that is charged to the caller's
  * cgroups. It is none of the caller's threads: the context goes on when the process that
@@ -191,7 +198,7 @@ struct gda_bind {
  * @device: out: name of the bound device, NUL-terminated
  *
  * On a context that is not bound yet @device is empty and the figures are those
- * of "soft0".
+ * of %GDA_DEVICE_SOFT; zero while there is no such device.
  */
 struct gda_query {
 	__u32 size;
@@ -214,6 +221,29 @@ struct gda_query {
 	__u8 device[GDA_DEVICE_NAME_MAX];
 };
 #define GDA_IOC_QUERY		_IO(GDA_IOC_MAGIC, GDA_IOC_NR_QUERY)
+
+/**
+ * struct gda_device_info - the devices, one after the other (GDA_IOC_DEVICE_INFO)
+ * @size: sizeof(struct gda_device_info)
+ * @flags: must be 0
+ * @after: in: 0, or the id of the device before
+ * @id: out: id of this device
+ * @features: out: GDA_FEATURE_* bits
+ * @device: out: the name, NUL-terminated, as GDA_IOC_BIND takes it
+ *
+ * The answer is the device with the smallest id above @after; ENOENT: there is none. Ids go up in
+ * the order in which devices came and are not used again, so that a list that is read while
+ * devices come and go has each device that stays once. The context need not be bound.
+ */
+struct gda_device_info {
+	__u32 size;
+	__u32 flags;
+	__u32 after;
+	__u32 id;
+	__aligned_u64 features[4];
+	__u8 device[GDA_DEVICE_NAME_MAX];
+};
+#define GDA_IOC_DEVICE_INFO	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_DEVICE_INFO)
 
 /**
  * define GDA_DESTROY_CONTEXT - destroy every object, revoke every mapping
@@ -332,7 +362,7 @@ struct gda_region_query {
  * EOVERFLOW: it wraps. EACCES: @fd is not writable. EBUSY: it overlaps with another part of
  * this or another queue of the context (in the same dma-buf: two dma-bufs of the same
  * pages are not found out). EOPNOTSUPP: the exporter gives the CPU no window
- * (vmap), or it is I/O memory, and "soft0" needs one. EMEDIUMTYPE: the window is not
+ * (vmap), or it is I/O memory, and the software device needs one. EMEDIUMTYPE: the window is not
  * write-back cached, so that its stores would not be seen in order (x86 alone is
  * checked). EAGAIN: the buffer
  * moved meanwhile. ETIMEDOUT: it stayed busy.
@@ -782,7 +812,7 @@ struct gda_mr_reg_user {
  * (kmod/include/gda/peer_memory.h). The driver may take the memory away at any time, as the
  * exporter of a dma-buf: see struct gda_mr_reg_dmabuf. ENXIO: no client has all of it.
  * Otherwise it is the owner's answer; EACCES: not mapped for what @access asks.
- * EOPNOTSUPP: the CPU has no address for it, which "soft0" needs. ENODEV: it is gone.
+ * EOPNOTSUPP: the CPU has no address for it, which the software device needs. ENODEV: it is gone.
  * EFAULT: not an address of user space.
  */
 struct gda_mr_reg_peer {
@@ -815,7 +845,7 @@ struct gda_mr_reg_peer {
  * MR is then revoked (enum gda_mr_state), work that names it fails, and after the
  * exporter's call returned nothing of it is read or written any more. EBADF, EINVAL:
  * @fd is no dma-buf, or the range is outside it. EACCES: @fd is not writable.
- * EOPNOTSUPP: the exporter gives the CPU no window (vmap), which "soft0" needs; none has
+ * EOPNOTSUPP: the exporter gives the CPU no window (vmap), which the software device needs; none has
  * a region that is exported for reading only. EAGAIN: the buffer moved while it was
  * being registered. ETIMEDOUT: it stayed busy.
  */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The kernel as the engine's host: what a running queue may ask for. Everything here
+ * The kernel as the engine's host: what a running queue of any device may ask for (who responds
+ * and what a key names, soft/host.c answers). Everything here but gda_host_kick()
  * is called by a worker under gda_srcu, which keeps the QP, its peer, their CQs and
  * all MRs alive; nothing sleeps, allocates or takes a lock of memory management.
  */
@@ -10,27 +11,9 @@
 #include "../gda_private.h"
 #include "../trace.h"
 
-/*
- * The peer is set before this queue becomes ready, and only while both are; but it
- * may not be ready itself yet, so only one that failed counts as gone.
- */
-struct gda_engine_qp *gda_host_peer(const struct gda_engine_qp *q)
+void gda_host_kick(struct gda_engine_qp *q)
 {
-	const struct gda_qp *qp = container_of(q, struct gda_qp, engine_qp);
-	struct gda_engine_qp *peer;
-
-	/* own state was read before; pairs with gda_endpoint_set_ready() */
-	smp_rmb();
-	peer = READ_ONCE(qp->end.peer_queue);
-	return peer && READ_ONCE(peer->state) != GDA_QP_ERROR ? peer : NULL;
-}
-
-const struct gda_mem *gda_host_mem(const struct gda_engine_qp *q, u32 key)
-{
-	const struct gda_qp *qp = container_of(q, struct gda_qp, engine_qp);
-	const struct gda_mr *mr = xa_load(&qp->obj.ctx->dev->keys, key >> 8);
-
-	return mr ? &mr->mem : NULL;
+	gda_worker_kick(container_of(q, struct gda_qp, engine_qp)->obj.ctx);
 }
 
 /* Runs of adjacent pages are one span: huge pages are copied in one go. */

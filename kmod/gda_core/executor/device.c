@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Devices: which there are, who is bound to them, and their removal. Executors register
+ * them (gda/executor.h).
+ *
+ * A device is in the list while it is live. Its driver holds one reference and each bound
+ * context another, with one on the executor's module, so a device that was removed
+ * lasts until the contexts that were bound to it are closed.
+ *
+ * Removal of a device takes no ctx->lock, because a tenant may hold one while its CPU limit
+ * keeps it from running. gda_device_unregister() marks all contexts dead (ctx->dead, for
+ * good), then fails the QPs and revokes the exports that the device lists. A call under way may
+ * still add to these lists. It adds first and reads ctx->dead afterwards, and then fails or
+ * revokes what it added itself (gda_qp_publish(), gda_export_create()).
+ *
+ * gda_devices_lock guards the list; dev->lock a device's contexts and its state. Both are
+ * spinlocks, and no other lock is taken under them: the owner of a mutex may be a tenant that
+ * its CPU limit has stopped.
+ */
+#include <linux/module.h>
+#include <linux/random.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+
+#include "../gda_private.h"
+
+static LIST_HEAD(gda_devices);
+static DEFINE_SPINLOCK(gda_devices_lock);
+static u32 gda_device_ids;
+
+/* An executor that has none of these needs no worker. */
+#define GDA_FEATURES_OF_WORKER	(GDA_FEATURE_CQ_EVENT | GDA_FEATURE_QUEUE_DMABUF |	\
+				 GDA_FEATURE_RNR_RETRY)
+
+const struct gda_device_limits gda_device_max = {
+	.max_qp = GDA_MAX_QP,
+	.max_cq = GDA_MAX_CQ,
+	.max_mr = GDA_MAX_MR,
+	.max_counter = GDA_MAX_COUNTER,
+	.max_sq_depth = GDA_MLX5_MAX_DEPTH,
+	.max_cq_depth = GDA_MAX_CQ_DEPTH,
+	.max_sge = GDA_ENGINE_MAX_SGE,
+	.max_inline = GDA_ENGINE_MAX_INLINE,
+	.max_msg = GDA_MAX_MSG,
+	.max_mr_size = GDA_MAX_MR_SIZE,
+};
+GDA_EXPORT(gda_device_max);
+
+static bool gda_device_limits_ok(const struct gda_device_limits *l)
+{
+	const struct gda_device_limits *max = &gda_device_max;
+
+	return l->max_qp <= max->max_qp && l->max_cq <= max->max_cq &&
+	       l->max_mr <= max->max_mr && l->max_counter <= max->max_counter &&
+	       l->max_sq_depth <= max->max_sq_depth && l->max_cq_depth <= max->max_cq_depth &&
+	       l->max_sge <= max->max_sge && l->max_inline <= max->max_inline &&
+	       l->max_msg <= max->max_msg && l->max_mr_size <= max->max_mr_size;
+}
+
+static bool gda_device_valid(const struct gda_device *dev)
+{
+	const struct gda_executor_ops *ops = dev->ops;
+
+	if (!dev->name[0] || strlen(dev->name) >= GDA_DEVICE_NAME_MAX)
+		return false;
+	if (!ops->qp_address || !ops->qp_connect || !ops->qp_disconnect || !ops->mr_map ||
+	    !ops->mr_unmap)
+		return false;
+	if (!ops->visit && dev->features & GDA_FEATURES_OF_WORKER)
+		return false;
+	return gda_device_limits_ok(&dev->limits);
+}
+
+static struct gda_device *gda_device_find_locked(const char *name)
+{
+	struct gda_device *dev;
+
+	lockdep_assert_held(&gda_devices_lock);
+	list_for_each_entry(dev, &gda_devices, node)
+		if (!strcmp(dev->name, name))
+			return dev;
+	return NULL;
+}
+
+static int gda_device_list(struct gda_device *dev)
+{
+	int ret = 0;
+
+	spin_lock(&gda_devices_lock);
+	if (gda_device_find_locked(dev->name)) {
+		ret = -EEXIST;
+	} else {
+		dev->id = ++gda_device_ids;
+		dev->state = GDA_DEVICE_LIVE;
+		list_add_tail(&dev->node, &gda_devices);
+	}
+	spin_unlock(&gda_devices_lock);
+	return ret;
+}
+
+int gda_device_register(struct gda_device *dev)
+{
+	int ret;
+
+	if (!gda_device_valid(dev))
+		return -EINVAL;
+	if (refcount_read(&dev->refs))
+		return -EBUSY;
+	refcount_set(&dev->refs, 1);
+	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	/* a number is not used again soon, not even by the next device of that name */
+	dev->next_qpn = get_random_u32() & 0xffffff;
+	spin_lock_init(&dev->lock);
+	INIT_LIST_HEAD(&dev->contexts);
+	mutex_init(&dev->export_lock);
+	INIT_LIST_HEAD(&dev->exports);
+	ret = gda_device_list(dev);
+	if (ret)
+		refcount_set(&dev->refs, 0);
+	return ret;
+}
+GDA_EXPORT(gda_device_register);
+
+/* The driver's reference, or one of gda_device_get() without that on the module. */
+static void gda_device_unref(struct gda_device *dev)
+{
+	if (!refcount_dec_and_test(&dev->refs))
+		return;
+	WARN_ON_ONCE(!list_empty(&dev->contexts) || !xa_empty(&dev->qps));
+	xa_destroy(&dev->qps);
+	if (dev->ops->release)
+		dev->ops->release(dev);
+}
+
+/* With a reference, or NULL: there is no such device. An empty name is the software device's. */
+struct gda_device *gda_device_get(const char *name)
+{
+	struct gda_device *dev;
+
+	spin_lock(&gda_devices_lock);
+	dev = gda_device_find_locked(name[0] ? name : GDA_DEVICE_SOFT);
+	if (dev && try_module_get(dev->ops->owner))
+		refcount_inc(&dev->refs);
+	else
+		dev = NULL;
+	spin_unlock(&gda_devices_lock);
+	return dev;
+}
+
+/* One more reference, for somebody who has one. */
+void gda_device_hold(struct gda_device *dev)
+{
+	refcount_inc(&dev->refs);
+	__module_get(dev->ops->owner);
+}
+
+void gda_device_put(struct gda_device *dev)
+{
+	struct module *owner = dev->ops->owner;
+
+	gda_device_unref(dev);
+	module_put(owner);
+}
+
+int gda_device_add_context(struct gda_device *dev, struct gda_ctx *ctx)
+{
+	int ret = -ENODEV;
+
+	spin_lock(&dev->lock);
+	if (dev->state == GDA_DEVICE_LIVE) {
+		list_add(&ctx->node, &dev->contexts);
+		ret = 0;
+	}
+	spin_unlock(&dev->lock);
+	return ret;
+}
+
+void gda_device_del_context(struct gda_device *dev, struct gda_ctx *ctx)
+{
+	spin_lock(&dev->lock);
+	list_del(&ctx->node);
+	spin_unlock(&dev->lock);
+}
+
+/* From here on no context is bound, and no call on a bound one begins. */
+static void gda_device_retire(struct gda_device *dev)
+{
+	struct gda_ctx *ctx;
+
+	spin_lock(&gda_devices_lock);
+	list_del(&dev->node);
+	spin_unlock(&gda_devices_lock);
+
+	spin_lock(&dev->lock);
+	dev->state = GDA_DEVICE_REMOVED;
+	list_for_each_entry(ctx, &dev->contexts, node)
+		WRITE_ONCE(ctx->dead, true);
+	spin_unlock(&dev->lock);
+	/* pairs with smp_mb() in gda_qp_publish(); exports are ordered by their lock */
+	smp_mb();
+}
+
+/* A QP that is found is not freed before gda_read_unlock(). */
+static void gda_device_fail_queues(struct gda_device *dev)
+{
+	unsigned long qpn = 0;
+	struct gda_qp *qp;
+
+	do {
+		int idx = gda_read_lock();
+
+		qp = xa_find(&dev->qps, &qpn, ULONG_MAX, XA_PRESENT);
+		if (qp)
+			gda_qp_fail(qp, GDA_MLX5_VENDOR_DEVICE);
+		gda_read_unlock(idx);
+		qpn++;
+		cond_resched();
+	} while (qp);
+}
+
+void gda_device_unregister(struct gda_device *dev)
+{
+	gda_device_retire(dev);
+	gda_device_fail_queues(dev);
+	synchronize_srcu_expedited(&gda_srcu);
+	gda_exports_revoke(dev);
+	gda_device_unref(dev);
+}
+GDA_EXPORT(gda_device_unregister);
+
+/* What the device can do with the kinds of memory that there are now. */
+static u64 gda_device_features(const struct gda_device *dev)
+{
+	u64 features = dev->features;
+
+	if (!gda_mem_kind_present(GDA_KIND_USER))
+		features &= ~GDA_FEATURE_MR_USER;
+	if (!gda_mem_kind_present(GDA_KIND_DMABUF))
+		features &= ~(GDA_FEATURE_MR_DMABUF | GDA_FEATURE_QUEUE_DMABUF);
+	if (!gda_mem_kind_present(GDA_KIND_PEER))
+		features &= ~GDA_FEATURE_MR_PEER;
+	return features;
+}
+
+/* GDA_IOC_QUERY. A NULL @dev has nothing, and allows nothing. */
+void gda_device_query(const struct gda_device *dev, struct gda_query *cmd)
+{
+	const struct gda_device_limits none = { }, *l = dev ? &dev->limits : &none;
+
+	*cmd = (struct gda_query) {
+		.size = cmd->size,
+		.abi = 1,
+		.page_size = PAGE_SIZE,
+		.features = { dev ? gda_device_features(dev) : 0 },
+		.max_qp = l->max_qp,
+		.max_cq = l->max_cq,
+		.max_mr = l->max_mr,
+		.max_counter = l->max_counter,
+		.max_sq_depth = l->max_sq_depth,
+		.max_cq_depth = l->max_cq_depth,
+		.max_sge = l->max_sge,
+		.max_inline = l->max_inline,
+		.max_msg = l->max_msg,
+		.max_mr_size = l->max_mr_size,
+		.idle_ns = gda_idle_us * 1000ULL,
+	};
+}
+
+/* GDA_IOC_DEVICE_INFO: the first device whose id is above @cmd->after. */
+int gda_device_info(struct gda_device_info *cmd)
+{
+	struct gda_device *dev;
+	int ret = -ENOENT;
+
+	spin_lock(&gda_devices_lock);
+	list_for_each_entry(dev, &gda_devices, node) {
+		if (dev->id <= cmd->after)
+			continue;
+		*cmd = (struct gda_device_info) {
+			.size = cmd->size,
+			.after = cmd->after,
+			.id = dev->id,
+			.features = { gda_device_features(dev) },
+		};
+		strscpy(cmd->device, dev->name, sizeof(cmd->device));
+		ret = 0;
+		break;
+	}
+	spin_unlock(&gda_devices_lock);
+	return ret;
+}
+
+/* Return: 0; -EOPNOTSUPP the device lacks some of @features. */
+int gda_device_has(const struct gda_device *dev, u64 features)
+{
+	return features & ~dev->features ? -EOPNOTSUPP : 0;
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Connecting and disconnecting QPs of the software device: finds them and takes the lock.
+ * control/connect.c says what becomes of them.
+ *
+ * All endpoints are under soft->peer_lock; the executor reads a peer's queue under SRCU. A QP
+ * is erased from dev->qps before it is disconnected, so a peer that still found it was linked
+ * to it before, and is unlinked.
+ */
+#include <linux/random.h>
+
+#include "soft.h"
+#include "../../trace.h"
+
+#define GDA_ADDRESS_MAGIC	0x31414447	/* "GDA1" */
+
+int gda_soft_qp_create(struct gda_executor_qp *exec)
+{
+	struct gda_qp *qp = gda_qp_of(exec);
+
+	qp->end.queue = &qp->engine_qp;
+	qp->end.nonce = get_random_u64();
+	return 0;
+}
+
+void gda_soft_address(struct gda_executor_qp *exec, u8 *address)
+{
+	gda_endpoint_address(&gda_qp_of(exec)->end, GDA_ADDRESS_MAGIC, address);
+}
+
+int gda_soft_connect(struct gda_executor_qp *exec, const u8 *address)
+{
+	struct gda_soft *soft = gda_soft_of(exec->ctx->dev);
+	struct gda_endpoint_name name;
+	struct gda_qp *peer;
+	int ret;
+
+	ret = gda_endpoint_parse(address, GDA_ADDRESS_MAGIC, &name);
+	if (ret)
+		return ret;
+	spin_lock(&soft->peer_lock);
+	peer = xa_load(&soft->dev.qps, name.qpn);
+	ret = gda_endpoint_connect(&gda_qp_of(exec)->end, peer ? &peer->end : NULL, &name);
+	spin_unlock(&soft->peer_lock);
+	trace_gda_qp_connect(exec->number, name.qpn, ret);
+	return ret;
+}
+
+void gda_soft_disconnect(struct gda_executor_qp *exec)
+{
+	struct gda_soft *soft = gda_soft_of(exec->ctx->dev);
+
+	spin_lock(&soft->peer_lock);
+	gda_endpoint_disconnect(&gda_qp_of(exec)->end);
+	spin_unlock(&soft->peer_lock);
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The software device, %GDA_DEVICE_SOFT: queues of contexts on this host, executed by the
+ * engine in each context's worker. There from the start, and as any other device it can be
+ * taken away: its driver, "gda_soft" on the platform bus, can be unbound. Each time it is
+ * bound there is a new device.
+ */
+#include <linux/module.h>
+#include <linux/platform_device.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+
+#include "soft.h"
+
+/* Called directly by the worker, see gda_worker_serve(). */
+u32 gda_soft_visit(struct gda_executor_qp *exec, u32 wqes, u32 bytes)
+{
+	return gda_engine_visit(&gda_qp_of(exec)->engine_qp, wqes, bytes);
+}
+
+static void gda_soft_release(struct gda_device *dev)
+{
+	struct gda_soft *soft = gda_soft_of(dev);
+
+	xa_destroy(&soft->keys);
+	kfree(soft);
+}
+
+static const struct gda_executor_ops gda_soft_ops = {
+	.owner = THIS_MODULE,
+	.release = gda_soft_release,
+	.qp_create = gda_soft_qp_create,
+	.qp_address = gda_soft_address,
+	.qp_connect = gda_soft_connect,
+	.qp_disconnect = gda_soft_disconnect,
+	.mr_map = gda_soft_map,
+	.mr_unmap = gda_soft_unmap,
+	.visit = gda_soft_visit,
+};
+
+static int gda_soft_probe(struct platform_device *pdev)
+{
+	struct gda_soft *soft = kzalloc(sizeof(*soft), GFP_KERNEL);
+	int ret;
+
+	if (!soft)
+		return -ENOMEM;
+	soft->dev = (struct gda_device) {
+		.name = GDA_DEVICE_SOFT,
+		.ops = &gda_soft_ops,
+		.features = GDA_FEATURE_DIALECT_MLX5 | GDA_FEATURE_CQ_COLLAPSED |
+			    GDA_FEATURE_CQ_RING | GDA_FEATURE_MR_USER |
+			    GDA_FEATURE_DOORBELL_FAULT | GDA_FEATURE_QP_POLLED |
+			    GDA_FEATURE_CQ_EVENT | GDA_FEATURE_COUNTER |
+			    GDA_FEATURE_MR_DMABUF | GDA_FEATURE_EXPORT | GDA_FEATURE_IMM |
+			    GDA_FEATURE_MASKED | GDA_FEATURE_MR_PEER |
+			    GDA_FEATURE_QUEUE_DMABUF | GDA_FEATURE_USER_INDEX |
+			    GDA_FEATURE_IGNORE_OVERRUN | GDA_FEATURE_RNR_RETRY,
+		.limits = gda_device_max,
+	};
+	xa_init_flags(&soft->keys, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	soft->next_key = get_random_u32() & 0xffffff;
+	spin_lock_init(&soft->peer_lock);
+	ret = gda_device_register(&soft->dev);
+	if (ret) {
+		gda_soft_release(&soft->dev);
+		return ret;
+	}
+	platform_set_drvdata(pdev, soft);
+	return 0;
+}
+
+static void gda_soft_remove(struct platform_device *pdev)
+{
+	struct gda_soft *soft = platform_get_drvdata(pdev);
+
+	gda_device_unregister(&soft->dev);
+}
+
+GDA_PLATFORM_REMOVE(gda_soft_remove);
+
+static struct platform_driver gda_soft_driver = {
+	.driver.name = "gda_soft",
+	.probe = gda_soft_probe,
+	.remove = gda_platform_remove(gda_soft_remove),
+};
+
+static struct platform_device *gda_soft_pdev;
+
+static int gda_soft_register(void)
+{
+	int ret = platform_driver_register(&gda_soft_driver);
+
+	if (ret)
+		return ret;
+	gda_soft_pdev = platform_device_register_simple("gda_soft", PLATFORM_DEVID_NONE, NULL, 0);
+	ret = PTR_ERR_OR_ZERO(gda_soft_pdev);
+	/* the driver core keeps a device whose probe failed */
+	if (!ret && !platform_get_drvdata(gda_soft_pdev)) {
+		platform_device_unregister(gda_soft_pdev);
+		ret = -ENOMEM;
+	}
+	if (ret)
+		platform_driver_unregister(&gda_soft_driver);
+	return ret;
+}
+
+int gda_soft_init(void)
+{
+	int ret = gda_soft_register();
+
+	/*
+	 * The driver core says so where it had no memory, for the name of a device or
+	 * the folder of a driver, and goes on without; nothing else is invalid.
+	 */
+	return ret == -EINVAL ? -ENOMEM : ret;
+}
+
+void gda_soft_exit(void)
+{
+	platform_device_unregister(gda_soft_pdev);
+	platform_driver_unregister(&gda_soft_driver);
+}

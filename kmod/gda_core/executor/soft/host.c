@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who responds, and which memory a key names: the engine's questions that the software device
+ * answers. Called by a worker under gda_srcu, which keeps the peer and all MRs alive. The
+ * engine executes no queue of another device (gda_executor_visit()), so it looks up no key there.
+ */
+#include "soft.h"
+
+/*
+ * The peer is set before this queue becomes ready, and only while both are; but it
+ * may not be ready itself yet, so only one that failed counts as gone.
+ */
+struct gda_engine_qp *gda_host_peer(const struct gda_engine_qp *q)
+{
+	const struct gda_qp *qp = container_of(q, struct gda_qp, engine_qp);
+	struct gda_engine_qp *peer;
+
+	/* own state was read before; pairs with gda_endpoint_set_ready() */
+	smp_rmb();
+	peer = READ_ONCE(qp->end.peer_queue);
+	return peer && READ_ONCE(peer->state) != GDA_QP_ERROR ? peer : NULL;
+}
+
+const struct gda_mem *gda_host_mem(const struct gda_engine_qp *q, u32 key)
+{
+	const struct gda_qp *qp = container_of(q, struct gda_qp, engine_qp);
+	const struct gda_mr *mr = xa_load(&gda_soft_of(qp->exec.ctx->dev)->keys, key >> 8);
+
+	return mr ? &mr->mem : NULL;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Executors: what carries out the work of a device. gda_core owns contexts, queues,
+ * doorbells, MRs and their life; an executor, of gda_core or of another module, registers
+ * devices and is called for what only it knows: how its queue pairs are named and connected,
+ * how memory gets a key, and how posted work is served.
+ *
+ * Life of a device: gda_device_register(), then any number of contexts are bound to it, then
+ * gda_device_unregister(), after which nothing is executed. Contexts that are bound keep the
+ * structure and the executor's module until they are closed, and give back what they have.
+ *
+ * Calls on one context are one after the other; calls on two contexts run at the same time. All
+ * but visit() are made in process context, with a lock of the context held, and may sleep, but
+ * wait for no other context: its owner may be stopped by a CPU limit.
+ */
+#ifndef GDA_EXECUTOR_H
+#define GDA_EXECUTOR_H
+
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/xarray.h>
+
+#include <gda/ioctl.h>
+
+struct gda_device;
+struct gda_mem_backing;
+struct module;
+
+/**
+ * struct gda_executor_ctx - a context, as its executor knows it
+ * @dev: the device that it is bound to
+ * @priv: the executor's own
+ */
+struct gda_executor_ctx {
+	struct gda_device *dev;
+	void *priv;
+};
+
+/**
+ * struct gda_executor_qp - a queue pair, as its executor knows it
+ * @ctx: its context
+ * @priv: the executor's own
+ * @number: 24 bits, of this QP alone on its device
+ * @sq_depth: slots of the send queue
+ */
+struct gda_executor_qp {
+	struct gda_executor_ctx *ctx;
+	void *priv;
+	u32 number;
+	u32 sq_depth;
+};
+
+/**
+ * struct gda_executor_mr - a memory region, as its executor knows it
+ * @ctx: its context
+ * @priv: the executor's own
+ * @key: names the MR in work requests; set by mr_map()
+ */
+struct gda_executor_mr {
+	struct gda_executor_ctx *ctx;
+	void *priv;
+	u32 key;
+};
+
+/**
+ * struct gda_executor_mr_attr - what an MR covers
+ * @backing: its memory, attached for as long as the MR is mapped
+ * @iova: address of the first byte in work requests
+ * @length: bytes
+ * @access: GDA_ACCESS_*
+ */
+struct gda_executor_mr_attr {
+	const struct gda_mem_backing *backing;
+	u64 iova;
+	u64 length;
+	u32 access;
+};
+
+/**
+ * struct gda_executor_ops - operations of an executor
+ * @owner: module of the executor; each bound context holds it
+ * @release: optional; the last user of the device is gone, and the structure may be freed.
+ *	Without it the structure is the module's, and lasts as long
+ * @bind: optional; a context is about to be bound. 0 or a negative errno, which GDA_IOC_BIND
+ *	returns
+ * @unbind: optional; undo bind(). Nothing of the context is left
+ * @qp_create: optional; make the executor's part of a QP, which has its number. 0 or a
+ *	negative errno
+ * @qp_free: optional; undo qp_create(). visit() does not run and is not called any more
+ * @qp_address: fill in the bytes, %GDA_ADDRESS_BYTES, by which a peer connects to the QP
+ * @qp_connect: connect the QP to the peer whose address is given; it calls
+ *	gda_executor_qp_ready() once work may be carried out, at once or later. 0 or a negative
+ *	errno of GDA_IOC_QP_CONNECT
+ * @qp_disconnect: the QP is about to be freed: nobody finds it or calls for it from now on.
+ *	Also of a QP that was never connected
+ * @mr_map: give the MR a key, by which work may use it from now on. 0 or a negative errno
+ * @mr_unmap: the key is dead: when it returns no new work finds the MR. Work that visit() has
+ *	begun is waited for afterwards
+ * @visit: optional; serve a queue for a while: carry out at most so many work requests and move
+ *	at most so many bytes, and return how much was done in work requests; 0: nothing. Called
+ *	by the context's worker, one call for a QP at a time, when the QP is ready and work is
+ *	posted. It must not sleep: memory that is revoked or freed waits until it returns.
+ *	Without it the device reads its queues itself, and its contexts have no worker
+ *
+ * Of those that return void none can fail, and they are called also after the device was
+ * unregistered; so are qp_create(), qp_connect() and mr_map(), by calls that were under way:
+ * an executor whose hardware is gone then returns %-ENODEV.
+ */
+struct gda_executor_ops {
+	struct module *owner;
+	void (*release)(struct gda_device *dev);
+	int (*bind)(struct gda_executor_ctx *ctx);
+	void (*unbind)(struct gda_executor_ctx *ctx);
+	int (*qp_create)(struct gda_executor_qp *qp);
+	void (*qp_free)(struct gda_executor_qp *qp);
+	void (*qp_address)(struct gda_executor_qp *qp, u8 *address);
+	int (*qp_connect)(struct gda_executor_qp *qp, const u8 *address);
+	void (*qp_disconnect)(struct gda_executor_qp *qp);
+	int (*mr_map)(struct gda_executor_mr *mr, const struct gda_executor_mr_attr *attr);
+	void (*mr_unmap)(struct gda_executor_mr *mr);
+	u32 (*visit)(struct gda_executor_qp *qp, u32 wqes, u32 bytes);
+};
+
+/**
+ * struct gda_device_limits - the most of everything; members as in struct gda_query
+ * @max_qp: QPs per context
+ * @max_cq: CQs per context
+ * @max_mr: MRs per context
+ * @max_counter: counters per context
+ * @max_sq_depth: slots of a send queue
+ * @max_cq_depth: entries of a CQ
+ * @max_sge: local segments of one work request
+ * @max_inline: bytes of payload inside a work request
+ * @max_msg: bytes of one transfer
+ * @max_mr_size: bytes of an MR
+ */
+struct gda_device_limits {
+	u32 max_qp;
+	u32 max_cq;
+	u32 max_mr;
+	u32 max_counter;
+	u32 max_sq_depth;
+	u32 max_cq_depth;
+	u32 max_sge;
+	u32 max_inline;
+	u32 max_msg;
+	u64 max_mr_size;
+};
+
+/**
+ * enum gda_device_state - the state of a device
+ * @GDA_DEVICE_UNREGISTERED: unknown to gda_core
+ * @GDA_DEVICE_LIVE: listed; contexts can be bound
+ * @GDA_DEVICE_REMOVED: for good; its contexts are disassociated
+ */
+enum gda_device_state {
+	GDA_DEVICE_UNREGISTERED = 0,
+	GDA_DEVICE_LIVE = 1,
+	GDA_DEVICE_REMOVED = 2,
+};
+
+/**
+ * struct gda_device - a device that executes work
+ * @name: by which GDA_IOC_BIND finds it; shorter than %GDA_DEVICE_NAME_MAX
+ * @ops: its executor
+ * @features: GDA_FEATURE_*; those of MRs say what the executor can use, and are offered while
+ *	a module provides that kind of memory
+ * @limits: at most gda_device_max
+ *
+ * The executor fills in these before gda_device_register() and leaves them alone afterwards;
+ * all else is zero and gda_core's.
+ */
+struct gda_device {
+	const char *name;
+	const struct gda_executor_ops *ops;
+	u64 features;
+	struct gda_device_limits limits;
+
+	/* private: all below */
+	u32 id;				/* higher than that of every device before it */
+	refcount_t refs;		/* 1 of its driver's, and 1 of each bound context */
+	struct list_head node;		/* in the list of devices */
+	/* number -> struct gda_qp; CQs reserve numbers here, and are not found */
+	struct xarray qps;
+	u32 next_qpn;			/* cyclic, random start */
+	spinlock_t lock;		/* guards the next two */
+	struct list_head contexts;	/* bound and not destroyed */
+	enum gda_device_state state;
+	struct mutex export_lock;	/* guards the next */
+	struct list_head exports;	/* not revoked yet, also of contexts that are gone */
+};
+
+/* What gda_core can do; no device has higher limits. */
+extern const struct gda_device_limits gda_device_max;
+
+/**
+ * gda_device_register - offer a device
+ * @dev: filled in; stays valid until release(), or without it until the module is gone
+ *
+ * Contexts may be bound to it before this returns. Process context, sleeps.
+ *
+ * Return: 0; -EEXIST there is a device of that name; -EBUSY contexts still hold @dev from its
+ * registration before; -EINVAL bad name, an operation is missing, a limit is above
+ * gda_device_max, or a feature needs visit() (events of CQs, queues in dma-bufs, waiting for
+ * a receiver).
+ */
+int gda_device_register(struct gda_device *dev);
+
+/**
+ * gda_device_unregister - take a device away
+ * @dev: a device that was registered; it may be freed by release() when this returns
+ *
+ * Its QPs fail, its contexts can only be closed, importers of its exports are told. When it
+ * returns, visit() does not run and is not called again, and no context is bound any more.
+ * Waits for one visit of each worker and for the importers, and for no context's owner.
+ */
+void gda_device_unregister(struct gda_device *dev);
+
+/**
+ * gda_executor_qp_ready - work of a QP may be carried out from now on
+ * @qp: a QP whose qp_connect() was called; one that has failed meanwhile stays failed
+ *
+ * Any context.
+ */
+void gda_executor_qp_ready(struct gda_executor_qp *qp);
+
+/**
+ * gda_executor_qp_fail - fail a QP
+ * @qp: a QP that is not freed yet; nothing if it has failed before
+ * @cause: why: the vendor code of the error completion
+ *
+ * The oldest work request without an outcome completes with this error, all others are
+ * flushed. gda_core does that, in the worker, where the device has a visit(). Any context.
+ */
+void gda_executor_qp_fail(struct gda_executor_qp *qp, u8 cause);
+
+#endif /* GDA_EXECUTOR_H */
