@@ -15,6 +15,12 @@
 #include <unistd.h>
 #include "inproc.h"
 
+#define GDA_INPROC_FEATURES							\
+	(GDA_FEATURE_DIALECT_MLX5 | GDA_FEATURE_CQ_COLLAPSED | GDA_FEATURE_CQ_RING |	\
+	 GDA_FEATURE_MR_USER | GDA_FEATURE_QP_POLLED | GDA_FEATURE_CQ_EVENT |		\
+	 GDA_FEATURE_COUNTER | GDA_FEATURE_IMM | GDA_FEATURE_MASKED |			\
+	 GDA_FEATURE_USER_INDEX | GDA_FEATURE_IGNORE_OVERRUN | GDA_FEATURE_RNR_RETRY)
+
 struct gda_inproc_device gda_inproc = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.peer_lock = PTHREAD_MUTEX_INITIALIZER,
@@ -122,6 +128,15 @@ void gda_inproc_context_destroy(struct gda_inproc_context *ctx)
 	free(ctx);
 }
 
+void gda_inproc_describe(struct gda_device_info *info)
+{
+	*info = (struct gda_device_info) {
+		.size = info->size,
+		.features = { GDA_INPROC_FEATURES },
+		.device = GDA_DEVICE_INPROC,
+	};
+}
+
 static int gda_inproc_query(struct gda_query *cmd)
 {
 	if (cmd->flags)
@@ -130,13 +145,7 @@ static int gda_inproc_query(struct gda_query *cmd)
 		.size = cmd->size,
 		.abi = 1,
 		.page_size = GDA_INPROC_PAGE,
-		.features = {
-			GDA_FEATURE_DIALECT_MLX5 | GDA_FEATURE_CQ_COLLAPSED |
-			GDA_FEATURE_CQ_RING | GDA_FEATURE_MR_USER | GDA_FEATURE_QP_POLLED |
-			GDA_FEATURE_CQ_EVENT | GDA_FEATURE_COUNTER | GDA_FEATURE_IMM |
-			GDA_FEATURE_MASKED | GDA_FEATURE_USER_INDEX |
-			GDA_FEATURE_IGNORE_OVERRUN | GDA_FEATURE_RNR_RETRY,
-		},
+		.features = { GDA_INPROC_FEATURES },
 		.max_qp = GDA_INPROC_MAX_QP,
 		.max_cq = GDA_INPROC_MAX_CQ,
 		.max_mr = GDA_INPROC_MAX_MR,
@@ -148,7 +157,7 @@ static int gda_inproc_query(struct gda_query *cmd)
 		.max_msg = GDA_ENGINE_MAX_MSG,
 		.max_mr_size = GDA_INPROC_MAX_MR_SIZE,
 		.idle_ns = GDA_INPROC_YIELD_NS,
-		.device = GDA_INPROC_NAME,
+		.device = GDA_DEVICE_INPROC,
 	};
 	return 0;
 }

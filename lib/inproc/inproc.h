@@ -30,7 +30,6 @@
 #include "engine.h"
 #include "query.h"
 
-#define GDA_INPROC_NAME		"inproc"
 #define GDA_INPROC_PAGE		4096U
 
 #define GDA_INPROC_MAX_QP	4096U

@@ -35,7 +35,7 @@ static int gda_context_choose(struct gda_context *ctx, const char *device)
 
 	if (!device)
 		device = secure_getenv("GDA_DEVICE");
-	if (device && !strcmp(device, "inproc"))
+	if (device && !strcmp(device, GDA_DEVICE_INPROC))
 		return gda_context_open(ctx, &gda_device_inproc, device);
 	if (device && *device)
 		return gda_context_open(ctx, &gda_device_kernel, device);

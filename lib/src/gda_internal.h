@@ -212,6 +212,16 @@ struct gda_comm;
 /* Are there fewer processors than threads that poll, @each of every rank on this machine? */
 bool gda_comm_crowded(const struct gda_comm *comm, unsigned int each);
 
+/* kernel.c */
+
+/* Open /dev/gda, bound to no device; gda_device_kernel.close() closes it. */
+int gda_kernel_open_node(struct gda_context *ctx);
+
+/* lib/inproc/device.c */
+
+/* Fill in what GDA_IOC_DEVICE_INFO says of a device; its id is 0. */
+void gda_inproc_describe(struct gda_device_info *info);
+
 /* context.c */
 
 /* A call of gda/ioctl.h on the context's device. */

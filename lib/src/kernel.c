@@ -26,7 +26,7 @@ static void gda_kernel_close(struct gda_context *ctx)
 	close(ctx->fd);
 }
 
-static int gda_kernel_open_node(struct gda_context *ctx)
+int gda_kernel_open_node(struct gda_context *ctx)
 {
 	int saved = errno;
 	int err = 0;

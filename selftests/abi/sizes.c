@@ -43,6 +43,7 @@ int64_t lib_put_chunked(struct gda_view *v, const struct gda_chunk_map *lmap, ui
 GUARDED(query);
 GUARDED(qp_query);
 GUARDED(mr_query);
+GUARDED(device_info);
 GUARDED(exported);
 GUARDED(cq_entry);
 GUARDED(error);
@@ -166,6 +167,32 @@ TEST_F(sizes, queries_write_what_the_program_knows)
 	REFUSES(query.s, gda_context_query(self->ctx, &query.s));
 	REFUSES(qp.s, gda_qp_query(self->qp, &qp.s));
 	REFUSES(mr.s, gda_mr_query(self->mr, &mr.s));
+}
+
+/* Entries of the program's size, one after the other; the last is the in-process device. */
+TEST_F(sizes, devices)
+{
+	struct gda_device_info list[8] = { { .size = sizeof(list[0]) } };
+	struct guarded_device_info info;
+	int n = gda_devices(list, 8);
+
+	ASSERT_LE(1, n);
+	ASSERT_GE(8, n);
+	EXPECT_STREQ("inproc", (char *)list[n - 1].device);
+	EXPECT_EQ(0, list[n - 1].id);
+	for (int i = 0; i < n; i++) {
+		EXPECT_EQ(sizeof(list[0]), list[i].size);
+		EXPECT_TRUE(list[i].features[0] & GDA_FEATURE_DIALECT_MLX5);
+	}
+	GUARD(info);
+	DIRTY(info);
+	EXPECT_EQ(n, gda_devices(&info.s, 1));
+	EXPECT_STREQ((char *)list[0].device, (char *)info.s.device);
+	EXPECT_TRUE(INTACT(info) && CLEAN(info));
+	EXPECT_EQ(n, gda_devices(NULL, 0));
+	REFUSES(info.s, gda_devices(&info.s, 1));
+	info.s.flags = 1;
+	EXPECT_EQ(-EOPNOTSUPP, gda_devices(&info.s, 1));
 }
 
 TEST_F(sizes, attributes)

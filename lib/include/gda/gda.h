@@ -70,9 +70,28 @@ struct gda_counter;
 struct gda_mr;
 
 /**
+ * define GDA_DEVICE_INPROC - name of the device within the calling process
+ */
+#define GDA_DEVICE_INPROC	"inproc"
+
+/**
+ * gda_devices - list the devices
+ * @devices: out: @n entries of one size, which is set in the first, as are its flags: 0; may
+ *	be NULL if @n is 0
+ * @n: how many there is room for
+ *
+ * First those of the kernel, in the order in which they came, if the caller may open /dev/gda;
+ * and last the in-process device, whose id is 0. gda_open() takes their names.
+ *
+ * Return: how many devices there are, also if that is more than @n; -EINVAL, -E2BIG the
+ * structure's size; -EOPNOTSUPP unknown flags; -EMFILE too many open files.
+ */
+int gda_devices(struct gda_device_info *devices, unsigned int n);
+
+/**
  * gda_open - open a device
  * @device: name of the device. NULL: the device that %GDA_DEVICE in the environment names, or
- *	else "soft0", or "inproc" if there is no /dev/gda
+ *	else %GDA_DEVICE_SOFT, or %GDA_DEVICE_INPROC if there is no /dev/gda
  * @ctx: receives the new context
  *
  * Opens /dev/gda and binds a context to the device. The file is close-on-exec. A context on a
