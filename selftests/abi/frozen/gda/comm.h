@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ranks: the processes, or threads, of one program find each other, agree on bytes, and
- * are told when one of them is gone. The front ends stand on it; a program that connects
+ * Ranks: the processes, or threads, of one program find each other, exchange bytes, and
+ * learn which of them is gone. The front ends stand on it; a program that connects
  * queues of its own uses it to exchange addresses and keys.
  *
- * Rank 0 runs the hub, a thread that every rank keeps one TCP connection to. A rank that
- * exits without gda_comm_destroy() has its connection closed by the kernel, and the hub
- * tells all others. Each rank has a second thread that listens to the hub; so the words
- * of gda_comm_abort_word() are set whatever the program is doing meanwhile. If rank 0 is
- * gone, all others are told that, and nothing about each other from then on.
+ * Rank 0 runs the hub, a thread to which every rank keeps one TCP connection. When a rank
+ * exits without gda_comm_destroy() the kernel closes its connection, and the hub
+ * tells all others. Each rank has a second thread that listens to the hub, so the words
+ * of gda_comm_abort_word() are set whatever the program is doing meanwhile. When rank 0 is
+ * gone, all others learn that, and nothing about each other from then on.
  *
- * The ranks find the hub by a unique id: made by rank 0, carried to the others by the
- * caller, by gda-run or by PMIx. It holds a secret of 128 bits. A connection proves that
- * its other end knows the secret before anything else of it is read, within a second, or
- * is closed; the secret itself does not travel. What follows is not encrypted.
+ * The ranks find the hub by a unique id: rank 0 makes it, and the caller, gda-run or PMIx
+ * carries it to the others. It holds a secret of 128 bits. Each end of a connection proves that
+ * it knows the secret before anything else from it is read, within a second, or
+ * the connection is closed; the secret itself does not travel. The traffic after that is not
+ * encrypted.
  *
  * A communicator is for one process. In a child of fork(2) every call is -ENODEV, and
  * gda_comm_destroy() frees nothing of the parent's.
@@ -45,26 +46,26 @@ struct gda_view;
 #define GDA_COMM_NO_COLOR	UINT32_MAX
 
 /**
- * struct gda_comm_id - what a rank needs to find the others
- * @text: printable, ends with a zero byte: address, port and secret. Whoever has it can
- *	join, so it is not for a log that others read.
+ * struct gda_comm_id - the text by which a rank finds the others
+ * @text: printable, ends with a zero byte: address, port and secret. Anyone who has it can
+ *	join, so keep it out of logs that others read
  */
 struct gda_comm_id {
 	char text[128];
 };
 
 /**
- * struct gda_comm_attr - how to create a communicator
+ * struct gda_comm_attr - attributes of a new communicator
  * @size: sizeof(struct gda_comm_attr) of the caller
  * @flags: 0
  * @rank: the caller's, 0 to @nranks - 1
- * @nranks: ranks, 1 to %GDA_COMM_MAX_RANKS; 0: rank and size are what the launcher says
+ * @nranks: ranks, 1 to %GDA_COMM_MAX_RANKS; 0: rank and size come from the launcher
  * @id: of gda_comm_id_create() in the process of rank 0, the same for all; or NULL
  * @allgather: if @id is NULL: called once, gives @bytes bytes at @in of this rank and
  *	stores those of all ranks, in order of rank, at @out; returns 0 or a negative errno
- * @arg: for @allgather
- * @timeout_ns: how long the ranks wait for each other, now and in later calls that are
- *	not given a deadline; 0: 30 seconds
+ * @arg: first argument of @allgather
+ * @timeout_ns: how long the ranks wait for each other, in gda_comm_create() and in later calls
+ *	that are given no deadline; 0: 30 seconds
  */
 struct gda_comm_attr {
 	uint32_t size;
@@ -81,38 +82,39 @@ struct gda_comm_attr {
  * gda_comm_id_create - make the id of a communicator to come
  * @interface: name of the network interface to listen on, "eth0"; NULL: loopback, which
  *	only processes of this machine (and network namespace) reach
- * @id: out
+ * @id: receives the id
  *
  * Listens from now on, so that the others may connect before rank 0 has created its
  * communicator. An id serves one communicator, whose rank 0 is in this process.
  *
- * Return: 0; -ENODEV no such interface, or one without an address; -EMFILE; -ENOMEM.
+ * Return: 0; -ENODEV no such interface, or one without an address; -EMFILE too many open files;
+ * -ENOMEM out of memory.
  */
 int gda_comm_id_create(const char *interface, struct gda_comm_id *id);
 
 /**
- * gda_comm_create - join the others
- * @attr: how; NULL is the same as one with nranks 0
- * @comm: out
+ * gda_comm_create - join the other ranks
+ * @attr: attributes of the communicator; NULL is the same as @attr with nranks 0
+ * @comm: receives the communicator
  *
- * Returns when all ranks are here. Ranks that are threads of one process call it each
+ * Returns when all ranks have joined. Ranks that are threads of one process each call it
  * with the same id. Without @attr, or with 0 ranks, the launcher is asked: gda-run (by
  * GDA_COMM_ID, GDA_COMM_RANK and GDA_COMM_SIZE in the environment), or else PMIx, which
  * mpirun, srun and prterun speak; without either the program is one rank. GDA_COMM_INTERFACE
- * names the interface where PMIx starts ranks on several machines.
+ * names the interface if PMIx starts ranks on several machines.
  *
- * Return: 0; -ETIMEDOUT ranks did not come (gda_last_error() names them); -ECONNRESET one
- * came and died; -EINVAL a wrong rank, number of ranks, or id; -E2BIG @attr is of a later
- * version, with members set that this library does not know; -EEXIST another rank has this
- * number; -EPROTO ranks do not agree on how many they are, or one has another version;
- * -EOPNOTSUPP unknown flags, or PMIx started this program and the library was built without
- * it; -EACCES whoever answers at the id's address does not know its secret; -EMFILE;
- * -ENOMEM; what @allgather returned.
+ * Return: 0; -ETIMEDOUT ranks did not come (gda_last_error() names them); -ECONNRESET a rank
+ * came and died (gda_last_error() names it); -EINVAL a wrong rank, number of ranks, or id;
+ * -E2BIG @attr is of a later version, with members set that this library does not know;
+ * -EEXIST another rank has this number; -EPROTO ranks do not agree on how many they are, or
+ * one has another version; -EOPNOTSUPP unknown flags, or PMIx started this program and the library was built without
+ * it; -EACCES the process that answers at the id's address does not know its secret; -EMFILE
+ * too many open files; -ENOMEM out of memory; or the error that @allgather returned.
  */
 int gda_comm_create(const struct gda_comm_attr *attr, struct gda_comm **comm);
 
 /**
- * gda_comm_destroy - leave
+ * gda_comm_destroy - leave a communicator
  * @comm: the communicator, or NULL; gone when the call returns, and its abort words too
  *
  * The others see that this rank left and was not lost: nothing is aborted. Rank 0 waits
@@ -129,7 +131,7 @@ void gda_comm_destroy(struct gda_comm *comm);
 uint32_t gda_comm_rank(const struct gda_comm *comm);
 
 /**
- * gda_comm_size - how many ranks there are, gone or not
+ * gda_comm_size - the number of ranks, including those that are gone
  * @comm: the communicator
  *
  * Return: at least 1.
@@ -137,28 +139,28 @@ uint32_t gda_comm_rank(const struct gda_comm *comm);
 uint32_t gda_comm_size(const struct gda_comm *comm);
 
 /**
- * gda_comm_allgather - every rank gives some bytes and gets those of all
+ * gda_comm_allgather - give some bytes to every rank and get those of all
  * @comm: the communicator
- * @in: what this rank gives
- * @bytes: how much, the same on all ranks, at most %GDA_COMM_MAX_GATHER
- * @out: gda_comm_size() times @bytes, in order of rank
+ * @in: bytes of this rank
+ * @bytes: how many, the same on all ranks, at most %GDA_COMM_MAX_GATHER
+ * @out: receives gda_comm_size() times @bytes, in order of rank
  * @deadline: in ns of gda_clock_ns(); 0: the communicator's time-out from now
  *
  * A collective call: all ranks make the same ones in the same order, one thread at a
  * time. The first that fails is the last: each later one fails with the same error.
  *
- * Return: 0; -ECONNRESET a rank has died, -ESHUTDOWN left, -ETIMEDOUT did not come before
- * the earliest deadline of those who did (gda_comm_failed() says which, at the latest a
- * second after @deadline); -EPROTO ranks gave different numbers of bytes; -EMSGSIZE @bytes
- * is too large; -ENODEV in a child of fork(2); -ENOMEM.
+ * Return: 0; -ECONNRESET a rank has died; -ESHUTDOWN a rank has left; -ETIMEDOUT a rank did not
+ * come before the earliest deadline of the ranks that did (gda_comm_failed() says which, at the
+ * latest a second after @deadline); -EPROTO ranks gave different numbers of bytes; -EMSGSIZE
+ * @bytes is too large; -ENODEV in a child of fork(2); -ENOMEM out of memory.
  */
 int gda_comm_allgather(struct gda_comm *comm, const void *in, size_t bytes, void *out,
 		       uint64_t deadline);
 
 /**
- * gda_comm_barrier - wait until all ranks are here
+ * gda_comm_barrier - wait until all ranks have made this call
  * @comm: the communicator
- * @deadline: as for gda_comm_allgather()
+ * @deadline: in ns of gda_clock_ns(); 0: the communicator's time-out from now
  *
  * Return: as gda_comm_allgather().
  */
@@ -167,9 +169,9 @@ int gda_comm_barrier(struct gda_comm *comm, uint64_t deadline);
 /**
  * gda_comm_split - make a communicator of the ranks of each color
  * @comm: the communicator
- * @color: of this rank, any number; %GDA_COMM_NO_COLOR: it is in none
- * @deadline: as for gda_comm_allgather()
- * @part: out; NULL for %GDA_COMM_NO_COLOR
+ * @color: of this rank, any number; %GDA_COMM_NO_COLOR: it is in no part
+ * @deadline: in ns of gda_clock_ns(); 0: the communicator's time-out from now
+ * @part: receives the communicator; NULL for %GDA_COMM_NO_COLOR
  *
  * Collective. The ranks of a part are in the order of @comm.
  *
@@ -181,8 +183,8 @@ int gda_comm_split(struct gda_comm *comm, uint32_t color, uint64_t deadline,
 /**
  * gda_comm_split_machine - make a communicator of the ranks of each machine
  * @comm: the communicator
- * @deadline: as for gda_comm_allgather()
- * @part: out
+ * @deadline: in ns of gda_clock_ns(); 0: the communicator's time-out from now
+ * @part: receives the communicator
  *
  * Collective. Ranks are on one machine if they run on the same boot of a kernel.
  *
@@ -191,11 +193,11 @@ int gda_comm_split(struct gda_comm *comm, uint32_t color, uint64_t deadline,
 int gda_comm_split_machine(struct gda_comm *comm, uint64_t deadline, struct gda_comm **part);
 
 /**
- * gda_comm_state - what became of a rank
+ * gda_comm_state - the state of a rank
  * @comm: the communicator
- * @rank: any of it
+ * @rank: a rank of @comm
  *
- * Return: 0 it is here, as far as is known; -ECONNRESET it died; -ETIMEDOUT it did not
+ * Return: 0 it is there, as far as is known; -ECONNRESET it died; -ETIMEDOUT it did not
  * come to a collective call; -ESHUTDOWN it left; -EINVAL no such rank.
  */
 int gda_comm_state(const struct gda_comm *comm, uint32_t rank);
@@ -204,7 +206,7 @@ int gda_comm_state(const struct gda_comm *comm, uint32_t rank);
  * gda_comm_failed - the rank that failed first
  * @comm: the communicator
  *
- * First as the hub saw it; the same on all ranks.
+ * First in the order in which the hub noticed; the same on all ranks.
  *
  * Return: a rank that died or did not come, or -1.
  */
@@ -213,9 +215,9 @@ int gda_comm_failed(const struct gda_comm *comm);
 /**
  * gda_comm_abort_word - the word that is set when a rank is lost
  * @comm: the communicator
- * @rank: any of it
+ * @rank: a rank of @comm
  *
- * 0 until the rank has died or did not come; then 1 for good.
+ * The word is 0 until the rank has died or did not come; then it is 1 for good.
  *
  * Return: the word, valid until gda_comm_destroy(); NULL no such rank.
  */
@@ -225,11 +227,12 @@ const uint32_t *gda_comm_abort_word(const struct gda_comm *comm, uint32_t rank);
  * gda_comm_watch - end the waits of a view when its peer is lost
  * @comm: the communicator
  * @rank: the peer
- * @view: a view whose queue is connected to @rank, of posters on a CPU
+ * @view: a view whose queue is connected to @rank, and to which CPU threads post
  *
- * Points view->abort at the word of @rank: posts that wait for room and waits return
- * -ESHUTDOWN once it is set. Nobody may use @view during the call, nor after
- * gda_comm_destroy().
+ * Points view->abort at the word of @rank: posts that wait for room, and waits, return
+ * -ESHUTDOWN once it is set. Where the ranks on this machine, and a worker for each,
+ * outnumber the processors that this thread may run on, waits yield from then on, as by
+ * gda_view_yield(). No thread may use @view during the call, nor after gda_comm_destroy().
  *
  * Return: 0; -EINVAL no such rank.
  */

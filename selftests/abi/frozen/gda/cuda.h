@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GPUs: queues that CUDA kernels post to, and GPU memory in work requests. libcuda is
- * loaded when gda_cuda_open() is called; without it all else in the library works.
+ * GPUs: queues that CUDA kernels post to, and GPU memory in work requests. gda_cuda_open()
+ * loads libcuda; where there is none, all else in the library works.
  *
- * On the in-process device the CUDA driver copies GPU memory, by its copy engines, on
- * streams of the library's own: that needs no multiprocessor, and so goes on beside a
+ * On the in-process device the CUDA driver copies GPU memory by its copy engines, on
+ * streams of the library's own. That needs no multiprocessor, and so goes on beside a
  * kernel that fills all of them (but see %GDA_CUDA_LEAVES_ROOM). A queue has many copies
- * in flight, in order, and completes what they belong to when they are done. Nothing is
- * allocated for it after gda_cuda_qp_create(), and no other stream is waited for.
+ * in flight, in order, and completes each work request when its copies are done. After
+ * gda_cuda_qp_create() nothing is allocated for it, and no other stream is waited for.
  *
- * Two things of the driver's to know while a kernel waits for completions. Calls that
- * unregister or free memory wait for it: destroy QPs when it is over, or call
- * gda_cuda_qp_abort() before. And a call that itself waits behind it for a copy from or
- * to pageable memory, such as cudaMemcpy(), keeps all others out until then, the
+ * The CUDA driver has two properties that matter while a kernel waits for completions. A call
+ * that unregisters or frees memory waits for the kernel: destroy QPs after it has ended, or call
+ * gda_cuda_qp_abort() before. And a call that itself waits behind the kernel for a copy from or
+ * to pageable memory, such as cudaMemcpy(), blocks all other calls until then, the
  * library's too: wait with cudaStreamSynchronize() or cudaDeviceSynchronize() first.
  *
- * Addresses of GPU memory are 64-bit integers, what CUDA calls CUdeviceptr. All calls
+ * Addresses of GPU memory are 64-bit integers, which CUDA calls CUdeviceptr. All calls
  * use the primary context of the GPU, as the CUDA runtime does, and leave the calling
  * thread's current context alone. Return values are as in gda/gda.h; in addition any
- * call may return -EIO, when the CUDA driver reports an error that no other fits, such
+ * call may return -EIO, when the CUDA driver reports an error that no other errno fits, such
  * as one of an earlier kernel.
  *
  * The CUDA driver does not work in a child of fork(2): there every call but
@@ -42,9 +42,9 @@ struct gda_cuda_qp;
  * gda_cuda_open - use a GPU with a context
  * @ctx: the context; must outlive @cuda
  * @device: number of the GPU, as the CUDA driver counts
- * @cuda: out
+ * @cuda: receives the GPU
  *
- * Where it can, lets this GPU and those opened before reach each other's memory.
+ * Where possible, lets this GPU and those opened before reach each other's memory.
  *
  * Return: 0; -ENOENT there is no CUDA driver; -ENODEV it has no such GPU;
  * -EOPNOTSUPP the driver or the GPU is too old.
@@ -73,7 +73,7 @@ void gda_cuda_close(struct gda_cuda *cuda);
 #define GDA_CUDA_ATOMIC		(1ULL << 2)
 
 /**
- * struct gda_cuda_caps - what a GPU can do with a context
+ * struct gda_cuda_caps - the features of a GPU with a context
  * @size: sizeof(struct gda_cuda_caps)
  * @device: as given to gda_cuda_open()
  * @features: GDA_CUDA_*
@@ -89,26 +89,26 @@ struct gda_cuda_caps {
 };
 
 /**
- * gda_cuda_query - what can this GPU do here?
+ * gda_cuda_query - read the features of a GPU with its context
  * @cuda: the GPU
- * @caps: out, but for its size
+ * @caps: receives them; the caller sets the size
  *
- * Return: 0; -EINVAL, -E2BIG the structure's size.
+ * Return: 0; -EINVAL, -E2BIG the size of @caps is wrong.
  */
 int gda_cuda_query(struct gda_cuda *cuda, struct gda_cuda_caps *caps);
 
 /**
  * define GDA_CUDA_SQ_GPU - the send queue lies in GPU memory
  *
- * The executor copies what was published before it looks at it: one copy of a few
+ * The executor copies what was published before it reads it: one copy of a few
  * microseconds per doorbell, but posters write to memory of their own.
  */
 #define GDA_CUDA_SQ_GPU		(1U << 0)
 /**
  * define GDA_CUDA_CQ_GPU - the completion queue lies in GPU memory
  *
- * Waiting threads then read memory of their own. In host memory each look crosses the
- * bus, and many threads that wait slow down everything else that does.
+ * Waiting threads then poll memory of their own. In host memory each poll crosses the
+ * bus, and many threads that wait slow down all other traffic on it.
  */
 #define GDA_CUDA_CQ_GPU		(1U << 1)
 /**
@@ -121,20 +121,21 @@ int gda_cuda_query(struct gda_cuda *cuda, struct gda_cuda_caps *caps);
  * define GDA_CUDA_LEAVES_ROOM - kernels that wait leave room on the multiprocessors
  *
  * Between two places of the same GPU the CUDA driver copies by a kernel of its own. If
- * that finds no room because all multiprocessors are taken by those who wait for it,
- * they wait for ever; so the library has such bytes go by way of host memory, at the
+ * that finds no room because threads that wait for it take all multiprocessors,
+ * they wait for ever; so the library moves such bytes by way of host memory, at the
  * speed of the bus. With this promise it lets the driver copy directly.
  */
 #define GDA_CUDA_LEAVES_ROOM	(1U << 3)
 
 /**
- * struct gda_cuda_qp_attr - how to create a QP for a GPU
+ * struct gda_cuda_qp_attr - attributes of a new QP for a GPU
  * @size: sizeof(struct gda_cuda_qp_attr)
- * @flags: GDA_QP_*
- * @sq_depth: as in struct gda_qp_attr
- * @place: GDA_CUDA_SQ_GPU and so on; 0: queues in host memory, the view in the GPU's,
- *	and no promise
- * @timeout_ns: as in struct gda_qp_attr; in the GPU's time
+ * @flags: %GDA_QP_POLLED, or 0
+ * @sq_depth: slots of 64 bytes, a power of two; 0: 256
+ * @place: %GDA_CUDA_SQ_GPU, %GDA_CUDA_CQ_GPU, %GDA_CUDA_VIEW_HOST and %GDA_CUDA_LEAVES_ROOM, any
+ *	of them; 0: queues in host memory, the view in GPU memory, and no promise
+ * @timeout_ns: bound of every wait inside a posting call (full ring) and of waits without a
+ *	deadline, in the GPU's time; 0: one second
  */
 struct gda_cuda_qp_attr {
 	uint32_t size;
@@ -147,19 +148,18 @@ struct gda_cuda_qp_attr {
 /**
  * gda_cuda_qp_create - create a QP that a GPU posts to
  * @cuda: the GPU
- * @attr: how
- * @qp: out
+ * @attr: attributes of the QP
+ * @qp: receives the new QP
  *
  * Creates the QP with a collapsed CQ of its own, maps both into the GPU's address
  * space and makes the view. On the in-process device the CUDA driver executes its
  * work from now on, as far as that names GPU memory.
  *
- * To be called before a kernel is launched that runs until it is told to stop: the
- * driver may wait for it.
+ * Call it before launching a kernel that runs until it is told to stop: the
+ * driver may wait for that kernel.
  *
- * Return: as gda_qp_create(), -EINVAL and -E2BIG the structure's size too; -EOPNOTSUPP
- * @place names what this device cannot do:
- * the kernel's devices keep their queues in host memory.
+ * Return: as gda_qp_create(); -EOPNOTSUPP also if @place names a part that the device does not
+ * put there: the kernel's devices keep their queues in host memory.
  */
 int gda_cuda_qp_create(struct gda_cuda *cuda, const struct gda_cuda_qp_attr *attr,
 		       struct gda_cuda_qp **qp);
@@ -168,26 +168,26 @@ int gda_cuda_qp_create(struct gda_cuda *cuda, const struct gda_cuda_qp_attr *att
  * gda_cuda_qp_destroy - destroy a QP and its view
  * @qp: the QP, or NULL; gone when the call returns
  *
- * No kernel may use the view any more. Waits for the copies in flight, and like any
- * call that unregisters host memory for all kernels that run.
+ * No kernel may use the view any more. Waits for the copies in flight, and, like any
+ * call that unregisters host memory, for all kernels that run.
  *
  * Return: 0 or a negative errno.
  */
 int gda_cuda_qp_destroy(struct gda_cuda_qp *qp);
 
 /**
- * gda_cuda_qp_base - the QP, to connect and query it
+ * gda_cuda_qp_base - the QP of gda/gda.h behind a GPU's QP, to connect and query it
  * @qp: the QP
  *
- * While queues are in host memory a CPU may post to it, too, through gda_qp_view(), but
- * only instead of the GPU: each view counts for itself. It is not to be destroyed.
+ * If its queues are in host memory a CPU may post to it, too, through gda_qp_view(), but
+ * only instead of the GPU, for each view counts by itself. The caller must not destroy it.
  *
  * Return: the QP of gda/gda.h.
  */
 struct gda_qp *gda_cuda_qp_base(struct gda_cuda_qp *qp);
 
 /**
- * gda_cuda_qp_view_sized - what posts to this QP in a kernel that knows the view's size
+ * gda_cuda_qp_view_sized - the view of a GPU's QP, for a kernel that knows the view's size
  * @qp: the QP
  * @size: bytes of the view that the kernel knows
  *
@@ -196,7 +196,7 @@ struct gda_qp *gda_cuda_qp_base(struct gda_cuda_qp *qp);
 struct gda_view *gda_cuda_qp_view_sized(struct gda_cuda_qp *qp, size_t size);
 
 /**
- * gda_cuda_qp_view - what posts to this QP in a kernel
+ * gda_cuda_qp_view - the view through which a kernel posts to a QP
  * @qp: the QP
  *
  * Return: the view, at the GPU's address; see gda/fastpath.h. NULL if the library is older
@@ -220,17 +220,17 @@ void gda_cuda_qp_abort(struct gda_cuda_qp *qp);
  * @cuda: the GPU
  * @addr: first byte, of memory allocated by the CUDA driver or runtime on any GPU
  * @length: bytes
- * @access: GDA_ACCESS_*
+ * @access: rights: GDA_ACCESS_*
  * @flags: 0 or %GDA_MR_ZERO_BASED
- * @mr: out; to be used and destroyed as any other
+ * @mr: receives the new MR, to be used and deregistered as any other
  *
  * On the in-process device the memory must stay allocated while it is registered. A
- * work request that names it executes on a QP made by gda_cuda_qp_create(); on any
- * other it fails with %GDA_MLX5_VENDOR_IO, as does an atomic one on any QP. On the
- * kernel's devices it is registered as a dma-buf, and an executor that has no way to
+ * work request that names it executes on a QP made by gda_cuda_qp_create(). On any
+ * other QP it fails with %GDA_MLX5_VENDOR_IO, as does an atomic work request on every QP. On the
+ * kernel's devices the memory is registered as a dma-buf, and an executor that has no way to
  * the memory refuses.
  *
- * Return: as gda_mr_reg(); -EFAULT not GPU memory, or not all of one allocation;
+ * Return: as gda_mr_reg(); -EFAULT it is not GPU memory, or not all of one allocation;
  * -EOPNOTSUPP the module, the executor or the GPU does not support it.
  */
 int gda_cuda_mr_reg(struct gda_cuda *cuda, uint64_t addr, size_t length, uint32_t access,
@@ -241,12 +241,13 @@ int gda_cuda_mr_reg(struct gda_cuda *cuda, uint64_t addr, size_t length, uint32_
  * @cuda: the GPU
  * @addr: first byte
  * @length: bytes
- * @fd: out: the dma-buf, close-on-exec; the caller's
- * @offset: out: where @addr is in it: dma-bufs begin and end at pages
+ * @fd: receives the dma-buf, close-on-exec; the caller closes it
+ * @offset: receives the offset of @addr in it, for dma-bufs begin and end at pages
  *
- * Nothing is registered by this. The dma-buf keeps the memory.
+ * It registers nothing. The dma-buf keeps the memory.
  *
- * Return: 0; -EFAULT not GPU memory, or not all of one allocation; -EOPNOTSUPP.
+ * Return: 0; -EFAULT it is not GPU memory, or not all of one allocation; -EOPNOTSUPP the GPU or
+ * its driver does not export memory.
  */
 int gda_cuda_dmabuf(struct gda_cuda *cuda, uint64_t addr, size_t length, int *fd,
 		    uint64_t *offset);

@@ -85,13 +85,52 @@ GDA_HELPER char *gda_entry(const struct gda_view *v, uint64_t index, uint32_t op
 	return entry;
 }
 
-/* A write or read of one local segment; without bytes there is no segment. */
+/* Write the entry of a write or read of one local segment; without bytes there is none. */
+GDA_HELPER void gda_write_rdma(struct gda_view *v, uint64_t index, uint32_t opcode,
+			       uint64_t laddr, uint32_t lkey, uint64_t raddr, uint32_t rkey,
+			       uint32_t len, uint32_t imm, unsigned int flags)
+{
+	char *entry = gda_entry(v, index, opcode, 2 + (len != 0), imm, flags);
+
+	gda_store_segment(entry + 16, gda_be64(raddr), gda_pair(gda_be32(rkey), 0));
+	gda_store_segment(entry + 32, gda_pair(gda_be32(len), gda_be32(lkey)),
+			  gda_be64(laddr));
+	gda_store_segment(entry + 48, 0, 0);
+}
+
+/* Write an atomic; @first and @second are the operands as stored, @width the word's bytes. */
+GDA_HELPER void gda_write_atomic(struct gda_view *v, uint64_t index, uint32_t opcode,
+				 uint64_t laddr, uint32_t lkey, uint64_t raddr, uint32_t rkey,
+				 uint64_t first, uint64_t second, uint32_t width,
+				 unsigned int flags)
+{
+	char *entry = gda_entry(v, index, opcode, 4, 0, flags);
+
+	gda_store_segment(entry + 16, gda_be64(raddr), gda_pair(gda_be32(rkey), 0));
+	gda_store_segment(entry + 32, first, second);
+	gda_store_segment(entry + 48, gda_pair(gda_be32(width), gda_be32(lkey)),
+			  gda_be64(laddr));
+}
+
+/* Write the entry of a write of 8 bytes that it carries itself. */
+GDA_HELPER void gda_write_value(struct gda_view *v, uint64_t index, uint64_t raddr,
+				uint32_t rkey, uint64_t value, unsigned int flags)
+{
+	char *entry = gda_entry(v, index, GDA_MLX5_WRITE, 3, 0, flags);
+	uint32_t half[2];
+
+	memcpy(half, &value, sizeof(half));
+	gda_store_segment(entry + 16, gda_be64(raddr), gda_pair(gda_be32(rkey), 0));
+	gda_store_segment(entry + 32, gda_pair(gda_be32(8 | GDA_MLX5_INLINE), half[0]),
+			  gda_pair(half[1], 0));
+	gda_store_segment(entry + 48, 0, 0);
+}
+
 GDA_HELPER int64_t gda_post_rdma(struct gda_view *v, uint32_t opcode, uint64_t laddr,
 				 uint32_t lkey, uint64_t raddr, uint32_t rkey,
 				 uint32_t len, uint32_t imm, unsigned int flags)
 {
 	uint64_t index;
-	char *entry;
 	int err;
 
 	gda_check_flags(flags);
@@ -100,34 +139,25 @@ GDA_HELPER int64_t gda_post_rdma(struct gda_view *v, uint32_t opcode, uint64_t l
 	err = gda_reserve(v, &flags, &index);
 	if (err)
 		return err;
-	entry = gda_entry(v, index, opcode, 2 + (len != 0), imm, flags);
-	gda_store_segment(entry + 16, gda_be64(raddr), gda_pair(gda_be32(rkey), 0));
-	gda_store_segment(entry + 32, gda_pair(gda_be32(len), gda_be32(lkey)),
-			  gda_be64(laddr));
-	gda_store_segment(entry + 48, 0, 0);
+	gda_write_rdma(v, index, opcode, laddr, lkey, raddr, rkey, len, imm, flags);
 	gda_publish(v, index, flags);
 	return (int64_t)index;
 }
 
-/* @first and @second are the operands as stored, @width the bytes of the word. */
 GDA_HELPER int64_t gda_post_atomic(struct gda_view *v, uint32_t opcode, uint64_t laddr,
 				   uint32_t lkey, uint64_t raddr, uint32_t rkey,
 				   uint64_t first, uint64_t second, uint32_t width,
 				   unsigned int flags)
 {
 	uint64_t index;
-	char *entry;
 	int err;
 
 	gda_check_flags(flags);
 	err = gda_reserve(v, &flags, &index);
 	if (err)
 		return err;
-	entry = gda_entry(v, index, opcode, 4, 0, flags);
-	gda_store_segment(entry + 16, gda_be64(raddr), gda_pair(gda_be32(rkey), 0));
-	gda_store_segment(entry + 32, first, second);
-	gda_store_segment(entry + 48, gda_pair(gda_be32(width), gda_be32(lkey)),
-			  gda_be64(laddr));
+	gda_write_atomic(v, index, opcode, laddr, lkey, raddr, rkey, first, second, width,
+			 flags);
 	gda_publish(v, index, flags);
 	return (int64_t)index;
 }
@@ -259,21 +289,14 @@ GDA_API int64_t gda_put_inline(struct gda_view *v, uint64_t raddr, uint32_t rkey
 GDA_API int64_t gda_put_value(struct gda_view *v, uint64_t raddr, uint32_t rkey,
 			      uint64_t value, unsigned int flags)
 {
-	uint32_t half[2];
 	uint64_t index;
-	char *entry;
 	int err;
 
 	gda_check_flags(flags);
-	memcpy(half, &value, sizeof(half));
 	err = gda_reserve(v, &flags, &index);
 	if (err)
 		return err;
-	entry = gda_entry(v, index, GDA_MLX5_WRITE, 3, 0, flags);
-	gda_store_segment(entry + 16, gda_be64(raddr), gda_pair(gda_be32(rkey), 0));
-	gda_store_segment(entry + 32, gda_pair(gda_be32(8 | GDA_MLX5_INLINE), half[0]),
-			  gda_pair(half[1], 0));
-	gda_store_segment(entry + 48, 0, 0);
+	gda_write_value(v, index, raddr, rkey, value, flags);
 	gda_publish(v, index, flags);
 	return (int64_t)index;
 }

@@ -1,55 +1,53 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libgda: control calls. Ordinary functions over /dev/gda; posting and waiting is
- * in gda/fastpath.h and never calls the kernel.
+ * libgda: control calls. They are ordinary functions over /dev/gda; the calls that post and
+ * wait are in gda/fastpath.h and never call the kernel.
  *
- * Every function that returns int returns 0 or a negative errno (see gda/ioctl.h
- * for the contract) and never touches errno itself; pointers come back through the
- * last argument and are written only on success. gda_last_error() says of the last call
- * that failed which argument broke which rule. Objects are created from a
- * context and must be destroyed before it is closed (gda_close() destroys what is
- * left in the kernel, not the library's memory for it). Any thread may call any
- * function; two calls on the same object are the caller's to order. There are no hidden
- * threads but one: a context of the in-process device has a worker. Nothing is printed,
- * unless %GDA_DEBUG=1 is in the environment: then every call here, with its arguments and
- * its result, and the first error of each QP are lines on stderr, for which there is one
- * more thread.
+ * Every function that returns int returns 0 or a negative errno (see gda/ioctl.h for the
+ * contract) and never touches errno itself. A pointer comes back through the last argument
+ * and is written only on success. gda_last_error() names, for the last call that failed, the
+ * argument and the rule that it breaks. Objects are created from a context and must be
+ * destroyed before it is closed (gda_close() destroys what is left in the kernel, not the
+ * library's memory for it). Any thread may call any function; the caller orders two calls on
+ * the same object. The library has two kinds of threads: a context of the in-process device
+ * has a worker, and with %GDA_DEBUG=1 in the environment a thread looks for failed QPs. The
+ * library prints nothing unless %GDA_DEBUG=1 is set: then every call here, with its arguments
+ * and its result, and the first error of each QP are lines on stderr.
  *
  * The in-process device, "inproc", needs no kernel module: queues lie in a memfd, and
  * the engine runs in the worker. All contexts of it in one process are on one device
- * and can connect to each other. It differs from the kernel's devices in this:
+ * and can connect to each other. It differs from the kernel's devices as follows.
  *
- * - Memory is not pinned. Where it is unmapped, or loses rights, while it is registered,
- *   work that names it fails with %GDA_MLX5_VENDOR_IO, and the queue with it, see
- *   gda_mr_reg().
- * - A worker spins for a millisecond after its last work and then sleeps in between
- *   looks, at most a millisecond (50 us while there is a QP with %GDA_QP_POLLED): that
- *   is what the first post after a silence may wait for. It takes no signals.
+ * - Memory is not pinned. If registered memory is unmapped or loses rights, work that names it
+ *   fails with %GDA_MLX5_VENDOR_IO, and the queue with it; see gda_mr_reg().
+ * - A worker spins for a millisecond after its last work and then sleeps between two scans of
+ *   its queues, for at most a millisecond (50 us while there is a QP with %GDA_QP_POLLED). The
+ *   first post after a silence may wait that long. A worker takes no signals.
  * - A thread that waits (gda_wait(), gda_quiet(), a post on a full ring, gda_cq_wait())
  *   may execute queues in place of the worker; see gda_relax().
- * - A context belongs to the process that opened it; in a child of fork(2) every control
- *   call is -ENODEV, and the child may open its own.
- * - %GDA_INPROC_WORKERS in the environment: threads per context, 1 to 16; gda_open()
- *   is -EINVAL if it is anything else.
+ * - A context belongs to the process that opened it. In a child of fork(2) every control
+ *   call is -ENODEV, and the child may open its own context.
+ * - %GDA_INPROC_WORKERS in the environment is the number of threads per context, 1 to 16;
+ *   gda_open() is -EINVAL for any other value.
  *
- * Structures begin with their size, which the caller sets to sizeof() of what it was
- * compiled with:
+ * Structures begin with their size, which the caller sets to sizeof() of the structure that it
+ * was compiled with:
  *
  *	struct gda_qp_attr attr = { .size = sizeof(attr), .sq_depth = 16 };
  *
  * in C and C++20, and "struct gda_qp_attr attr = {}; attr.size = sizeof(attr);" in C++
- * before that. All else may be left zero, which is the default of every member. Members
+ * before that. Every other member may be left zero, which is its default. Members
  * are only appended, and both sides use what both know, so programs and libraries of
  * different ages work together. The rules are those of the ioctls: a size that is less
- * than the structure ever was is -EINVAL, one of more than 4096 bytes is -E2BIG, and so
- * is what a program sets of an attribute that its library does not know; members of a
+ * than the structure ever had is -EINVAL, and one of more than 4096 bytes is -E2BIG, as is a
+ * member of an attribute that the program sets and the library does not know. Members of a
  * result that the library does not know are zero. A view is shared, not copied:
- * gda_qp_view() returns NULL where the library's is smaller than the program's. What is
- * bytes on a wire or a device's format has no size and does not change: struct
+ * gda_qp_view() returns NULL if the library's is smaller than the program's. Bytes on a wire
+ * and formats of a device have no size member and do not change: struct
  * gda_address, struct gda_counter_mem, gda/mlx5.h.
  *
- * Any of them may return -ENODEV once the context was shut down or its device is
- * gone, and -ENOMEM; that is not repeated below.
+ * Every call may return -ENODEV once the context was shut down or its device is
+ * gone, and -ENOMEM. The comments below do not repeat these two.
  */
 #ifndef GDA_GDA_H
 #define GDA_GDA_H
@@ -72,25 +70,46 @@ struct gda_counter;
 struct gda_mr;
 
 /**
- * gda_open - open a device
- * @device: name of the device; NULL: what %GDA_DEVICE in the environment says, or
- *	else "soft0", or "inproc" where there is no /dev/gda
- * @ctx: out
+ * define GDA_DEVICE_INPROC - name of the device within the calling process
+ */
+#define GDA_DEVICE_INPROC	"inproc"
+
+/**
+ * gda_devices - list the devices
+ * @devices: out: @n entries of one size, which is set in the first, as are its flags: 0; may
+ *	be NULL if @n is 0
+ * @n: how many there is room for
  *
- * Opens /dev/gda and binds a context to the device. The file is close-on-exec. A context of
- * the kernel's has a thread there, which counts as one of the user's processes as far as
- * limits go, and is none otherwise: it does not end with this process.
+ * First those of the kernel, in the order in which they came, if the caller may open /dev/gda;
+ * and last the in-process device, whose id is 0. gda_open() takes their names.
+ *
+ * Return: how many devices there are, also if that is more than @n; -EINVAL, -E2BIG the
+ * structure's size; -EOPNOTSUPP unknown flags; -EMFILE too many open files.
+ */
+int gda_devices(struct gda_device_info *devices, unsigned int n);
+
+/**
+ * gda_open - open a device
+ * @device: name of the device. NULL: the device that %GDA_DEVICE in the environment names, or
+ *	else %GDA_DEVICE_SOFT, or %GDA_DEVICE_INPROC if there is no /dev/gda
+ * @ctx: receives the new context
+ *
+ * Opens /dev/gda and binds a context to the device. The file is close-on-exec. A context on a
+ * device of the kernel has a kernel thread. It counts as one of the user's processes in
+ * resource limits, but it is none otherwise: it does not end with this process.
  *
  * A child of fork(2) shares the context with its parent and may make any control call on
- * it and on everything made from it; objects that either destroys are gone for both. But
- * only the parent posts to the queues that it created: to the child each is a queue in
- * error, which it cannot change. Every post is -EIO, %GDA_NOWAIT or not; gda_test() and
- * gda_wait() of what the parent had seen done before are as ever, of anything else -EIO or
- * -ECANCELED; gda_quiet() is -ESHUTDOWN, and gda_error() says %GDA_MLX5_VENDOR_FORK. A
- * ring says so with one entry, and every wait for another is -EIO. QPs and CQs that the
- * child creates are its own. This is for fork(3); a child of _Fork(3) or a bare
- * clone(2), and one with views that the program made with gda_view_init(), is not told,
- * and may use them only if its parent does not any more.
+ * it and on the objects made from it; an object that either of them destroys is gone for both.
+ * Only the parent posts to the queues that it created. To the child each is a queue in error,
+ * and the child cannot change it: every post is -EIO, also with %GDA_NOWAIT; gda_test() and
+ * gda_wait() of a ticket that the parent had seen done before the fork return as before, of any
+ * other ticket -EIO or -ECANCELED; gda_quiet() is -ESHUTDOWN, and gda_error() says
+ * %GDA_MLX5_VENDOR_FORK. A ring CQ yields one entry that says so, and every further wait for an
+ * entry is -EIO. QPs and CQs that the child creates are its own.
+ *
+ * The library learns of fork(3). It does not learn of _Fork(3), of a bare clone(2), or of
+ * views that the program made with gda_view_init(): such a child may use its parent's queues
+ * only if the parent no longer does.
  *
  * Return: 0; -ENOENT no /dev/gda (is gda_core loaded?) or no such device; -EACCES
  * the user is not in group gda; -EINVAL the name is too long, or %GDA_INPROC_WORKERS is
@@ -104,27 +123,29 @@ int gda_open(const char *device, struct gda_context **ctx);
  * gda_close - close a context
  * @ctx: the context, or NULL; gone when the call returns
  *
- * Unmaps what is still mapped: views of its QPs must not be used any more. The
- * kernel destroys what it still owns, unless another process (by fork or passing
- * of the file) holds the context too.
+ * Unmaps what is still mapped, so views of its QPs must not be used any more. The
+ * kernel destroys the objects that it still has, unless another process (by fork or by passing
+ * the file) holds the context too.
  */
 void gda_close(struct gda_context *ctx);
 
 /**
- * gda_context_fd - the file behind a context
+ * gda_context_fd - the file descriptor of a context
  * @ctx: the context
  *
- * Return: a file descriptor of /dev/gda, for ioctl(2), fork(2) or SCM_RIGHTS; that of
- * the in-process device takes only mmap(2) of cookies. The context keeps it.
+ * The context keeps the descriptor; the caller must not close it.
+ *
+ * Return: a file descriptor of /dev/gda, for ioctl(2), fork(2) or SCM_RIGHTS. The descriptor of
+ * the in-process device serves mmap(2) of cookies only.
  */
 int gda_context_fd(const struct gda_context *ctx);
 
 /**
- * gda_context_query - features and limits
+ * gda_context_query - read the features and limits of a context's device
  * @ctx: the context
- * @query: out, but for its size, and its flags, which are 0
+ * @query: receives them; the caller sets its size, and its flags to 0
  *
- * Return: 0; -EINVAL, -E2BIG the structure's size; -EOPNOTSUPP unknown flags.
+ * Return: 0; -EINVAL, -E2BIG the size of @query is wrong; -EOPNOTSUPP unknown flags.
  */
 int gda_context_query(struct gda_context *ctx, struct gda_query *query);
 
@@ -132,8 +153,8 @@ int gda_context_query(struct gda_context *ctx, struct gda_query *query);
  * gda_context_shutdown - destroy all objects and revoke all mappings at once
  * @ctx: the context; it can only be closed afterwards
  *
- * For another thread than those who post: their next access to a queue is SIGBUS,
- * their peers see an error completion. The library's objects still want to be
+ * For a thread other than those that post: their next access to a queue is SIGBUS, and
+ * their peers get an error completion. The library's objects still have to be
  * destroyed, which then returns -ENODEV and frees them.
  *
  * Return: 0 or a negative errno.
@@ -141,15 +162,16 @@ int gda_context_query(struct gda_context *ctx, struct gda_query *query);
 int gda_context_shutdown(struct gda_context *ctx);
 
 /**
- * struct gda_place - where a part of a queue lies in memory of the caller
+ * struct gda_place - a part of a queue in memory of the caller
  * @size: sizeof(struct gda_place)
- * @fd: a dma-buf, open for reading and writing; may be closed afterwards
- * @offset: first byte in it; a multiple of 64, of a record: of 8
- * @addr: where this process has mapped that byte, for as long as the queue lives; NULL:
- *	nowhere, and the queue has no view, for only others post to it
+ * @fd: a dma-buf, open for reading and writing; may be closed after the call
+ * @offset: first byte in the dma-buf, a multiple of 64, or of 8 for a record
+ * @addr: address at which this process has mapped that byte, for as long as the queue lives.
+ *	NULL: it is not mapped here, and the queue has no view, for others post to it
  *
- * Whose memory it is may take it away (see struct gda_queue_memory in gda/ioctl.h): the
- * QP, or every QP of the CQ, is then in error for good, with %GDA_MLX5_VENDOR_QUEUE.
+ * The exporter of the dma-buf may take the memory away (see struct gda_queue_memory in
+ * gda/ioctl.h). The QP, or every QP of the CQ, is then in error for good, with
+ * %GDA_MLX5_VENDOR_QUEUE.
  */
 struct gda_place {
 	uint32_t size;
@@ -159,13 +181,15 @@ struct gda_place {
 };
 
 /**
- * struct gda_cq_attr - how to create a CQ
+ * struct gda_cq_attr - attributes of a new CQ
  * @size: sizeof(struct gda_cq_attr)
- * @flags: GDA_CQ_*, but for the two that say where it lies
- * @depth: entries, power of two; ignored (1) for a collapsed CQ
+ * @flags: GDA_CQ_*, except %GDA_CQ_DMABUF and %GDA_CQ_DBREC_DMABUF, which @memory and @dbrec
+ *	stand for
+ * @depth: entries, a power of two; ignored (1) for a collapsed CQ
  * @reserved: must be 0
- * @memory: where the entries lie, or NULL
- * @dbrec: where the consumer index record of a ring lies, or NULL
+ * @memory: place of the entries in memory of the caller; NULL: the device's memory
+ * @dbrec: place of a ring's consumer index record in memory of the caller; NULL: the
+ *	device's memory
  */
 struct gda_cq_attr {
 	uint32_t size;
@@ -178,27 +202,27 @@ struct gda_cq_attr {
 
 /**
  * gda_cq_create - create and map a completion queue
- * @ctx: context
- * @attr: how
- * @cq: out
+ * @ctx: the context
+ * @attr: attributes of the CQ
+ * @cq: receives the new CQ
  *
  * A collapsed CQ (%GDA_CQ_COLLAPSED) serves one QP; gda_qp_create() makes one by itself. A
- * ring serves any number, see gda_qp_view(), and gda_cq_poll() reads it.
+ * ring serves any number of QPs, see gda_qp_view(); gda_cq_poll() reads it.
  *
  * Return: 0; -EINVAL bad depth or size; -E2BIG a member that this library does not know is
- * set; -EOPNOTSUPP unknown flags; -ENOSPC too many; -ENOMEM over RLIMIT_MEMLOCK (gda(4) says
- * what a queue costs). With memory of the caller also: -EBADF,
- * -EINVAL no dma-buf, not inside it or not aligned; -EACCES not open for writing; -EBUSY it
- * overlaps with another queue; -EOPNOTSUPP its exporter has no address for the CPU, or the
- * device is in-process; -EMEDIUMTYPE that address is not write-back cached; -EAGAIN it
- * moved meanwhile.
+ * set; -EOPNOTSUPP unknown flags; -ENOSPC the context or the user has too many; -ENOMEM over
+ * RLIMIT_MEMLOCK (gda(4) says what a queue costs). With memory of the caller also: -EBADF,
+ * -EINVAL the fd is no dma-buf, or the part is not inside it or not aligned; -EACCES the fd is
+ * not open for writing; -EBUSY the part overlaps with another queue; -EOPNOTSUPP the exporter
+ * has no address for the CPU, or the device is in-process; -EMEDIUMTYPE that address is not
+ * write-back cached; -EAGAIN the buffer moved during the call.
  */
 int gda_cq_create(struct gda_context *ctx, const struct gda_cq_attr *attr,
 		  struct gda_cq **cq);
 
 /**
  * gda_cq_destroy - destroy a completion queue
- * @cq: the CQ, or NULL; unless -EBUSY it is gone when the call returns
+ * @cq: the CQ, or NULL; gone when the call returns, unless it returns -EBUSY
  *
  * Return: 0; -EBUSY a QP uses it.
  */
@@ -208,20 +232,22 @@ int gda_cq_destroy(struct gda_cq *cq);
  * gda_cq_event - have a CQ signal an eventfd once
  * @cq: the CQ
  * @eventfd: an eventfd(2); -1: the one given before
- * @flags: %GDA_CQ_ARM, %GDA_CQ_ARM_SOLICITED, 0 to disarm, or %GDA_CQ_DETACH with @eventfd
- *	-1: disarm, and let go of the eventfd
+ * @flags: %GDA_CQ_ARM: the next entry signals; %GDA_CQ_ARM_SOLICITED: the next solicited entry
+ *	or error does; 0: disarm; %GDA_CQ_DETACH with @eventfd -1: disarm and release the eventfd
  *
- * What completed before the call signals nothing: arm, look once more, then wait. What
- * completed while the CQ was armed is signaled soon, to the eventfd that it was armed with,
- * also if the CQ is disarmed, detached or destroyed meanwhile.
+ * An entry that came before the call signals nothing. So arm first, then poll the CQ once
+ * more, then wait for the eventfd. An entry that came while the CQ was armed is signaled soon,
+ * to the eventfd that it was armed with, also if the CQ is disarmed, detached or destroyed
+ * in between.
  *
- * Return: 0; -EINVAL bad flags, no eventfd given before, or @eventfd is none; -EBADF;
- * -ENOMEM; -EOPNOTSUPP %GDA_CQ_DETACH, if the driver is older than that.
+ * Return: 0; -EINVAL bad flags, no eventfd given before, or @eventfd is no eventfd; -EBADF
+ * @eventfd is no open file; -ENOMEM out of memory; -EOPNOTSUPP %GDA_CQ_DETACH, on a driver
+ * that is older than that flag.
  */
 int gda_cq_event(struct gda_cq *cq, int eventfd, uint32_t flags);
 
 /**
- * gda_cq_view_sized - what a ring is read through, for those who know its size
+ * gda_cq_view_sized - the view of a ring, for a caller that knows its size
  * @cq: the CQ
  * @size: bytes of the view that the caller knows
  *
@@ -230,10 +256,10 @@ int gda_cq_event(struct gda_cq *cq, int eventfd, uint32_t flags);
 struct gda_cq_view *gda_cq_view_sized(struct gda_cq *cq, size_t size);
 
 /**
- * gda_cq_view - what a ring is read through
+ * gda_cq_view - the view through which a ring is read
  * @cq: the CQ
  *
- * Return: the view, see gda/ring.h, valid until gda_cq_destroy(); NULL if the CQ is
+ * Return: the view, see gda/ring.h, valid until gda_cq_destroy(). NULL if the CQ is
  * collapsed, or lies where this process has not mapped it, or if the library is older
  * than this header and its view is smaller.
  */
@@ -245,55 +271,55 @@ GDA_HOST_API struct gda_cq_view *gda_cq_view(struct gda_cq *cq)
 /**
  * gda_cq_sleep - take the next entry of a ring, asleep until it comes
  * @cq: the CQ, a ring
- * @eventfd: an eventfd(2) of the caller's, for this CQ alone
- * @flags: %GDA_CQ_ARM; or %GDA_CQ_ARM_SOLICITED: only solicited entries wake it
- * @entry: out, but for its size
+ * @eventfd: an eventfd(2) of the caller, used for this CQ alone
+ * @flags: %GDA_CQ_ARM: any entry ends the sleep; %GDA_CQ_ARM_SOLICITED: a solicited one does
+ * @entry: receives the entry; the caller sets its size
  * @deadline: in ns of gda_clock_ns(); 0: one second from now
  *
- * One thread at a time takes entries, as with gda_cq_poll(). Signals do not end it.
+ * One thread at a time takes entries, as with gda_cq_poll(). Signals do not end the sleep.
  *
  * Return: 0; -ETIMEDOUT no entry came before the deadline; -ETIME the same, and the
- * deadline was more than a second past when the call began: was a relative one passed?;
- * what gda_cq_event() returns; -EINVAL also if the CQ is collapsed, or for the size of
- * @entry; -E2BIG likewise.
+ * deadline was more than a second past when the call began (most likely a relative time was
+ * passed); -EINVAL the CQ is collapsed, or the size of @entry is wrong; -E2BIG the size of
+ * @entry is wrong; and as gda_cq_event() for the eventfd.
  */
 int gda_cq_sleep(struct gda_cq *cq, int eventfd, uint32_t flags, struct gda_cq_entry *entry,
 		 uint64_t deadline);
 
 /**
  * gda_counter_create - create and map a completion counter, at zero
- * @ctx: context
- * @count: out
+ * @ctx: the context
+ * @count: receives the new counter
  *
- * QPs are given it at their creation; several may share one.
+ * A QP is given its counters at its creation; several QPs may share one.
  *
- * Return: 0; -ENOSPC too many; -ENOMEM over RLIMIT_MEMLOCK.
+ * Return: 0; -ENOSPC the context or the user has too many; -ENOMEM over RLIMIT_MEMLOCK.
  */
 int gda_counter_create(struct gda_context *ctx, struct gda_counter **count);
 
 /**
  * gda_counter_destroy - destroy a counter
- * @count: the counter, or NULL; unless -EBUSY it is gone when the call returns
+ * @count: the counter, or NULL; gone when the call returns, unless it returns -EBUSY
  *
  * Return: 0; -EBUSY a QP uses it.
  */
 int gda_counter_destroy(struct gda_counter *count);
 
 /**
- * gda_counter_memory - what a counter counts in
+ * gda_counter_memory - the memory in which a counter counts
  * @count: the counter
  *
- * Load its value with acquire order: what was counted has then arrived.
+ * Load its value with acquire order: the work that was counted has then arrived.
  *
  * Return: the memory, read only, valid until gda_counter_destroy().
  */
 const struct gda_counter_mem *gda_counter_memory(const struct gda_counter *count);
 
 /**
- * struct gda_qp_attr - how to create a QP
+ * struct gda_qp_attr - attributes of a new QP
  * @size: sizeof(struct gda_qp_attr)
- * @flags: GDA_QP_*
- * @sq_depth: slots of 64 bytes, power of two; 0: 256
+ * @flags: %GDA_QP_POLLED, or 0; @sq and @dbrec stand for the other GDA_QP_*
+ * @sq_depth: slots of 64 bytes, a power of two; 0: 256
  * @reserved: must be 0
  * @timeout_ns: bound of every wait inside a posting call (full ring) and of waits
  *	without a deadline; 0: one second
@@ -302,16 +328,15 @@ const struct gda_counter_mem *gda_counter_memory(const struct gda_counter *count
  * @recv_cq: ring that takes the immediates of the peer, of the same context, or NULL
  * @sent_counter: counts work requests completed here, or NULL
  * @recv_counter: counts writes and atomics of the peer that have arrived, or NULL
- * @sq: where the send queue lies, or NULL
- * @dbrec: where the doorbell record lies, or NULL
+ * @sq: place of the send queue in memory of the caller; NULL: the device's memory
+ * @dbrec: place of the doorbell record in memory of the caller; NULL: the device's memory
  * @user_index: 24 bits that its entries in ring CQs carry, see struct gda_cq_entry
- * @rnr_retry: how often gda_put_imm() of this QP is tried again while the peer's @recv_cq
- *	has no room, 0 to %GDA_MAX_RNR_RETRY; everything behind it waits meanwhile. 0: it
- *	fails at once
+ * @rnr_retry: how often a gda_put_imm() of this QP is tried again while the peer's @recv_cq
+ *	has no room, 0 to %GDA_MAX_RNR_RETRY; all work behind it waits. 0: it fails at once
  * @min_rnr_timer: how long the peer waits before each such try, 0 to
  *	%GDA_MAX_MIN_RNR_TIMER, by the code of ibv_qp_attr: 1 is 10 us, 12 is 640 us, 31 is
  *	491.52 ms, 0 is 655.36 ms
- * @reserved2: 0
+ * @reserved2: must be 0
  */
 struct gda_qp_attr {
 	uint32_t size;
@@ -333,69 +358,70 @@ struct gda_qp_attr {
 
 /**
  * gda_qp_create - create a queue pair and map its queue, record and doorbell
- * @ctx: context
- * @attr: how
- * @qp: out
+ * @ctx: the context
+ * @attr: attributes of the QP
+ * @qp: receives the new QP
  *
  * Return: 0; -EINVAL bad depth, size, user index, retry count or timer, or a CQ of another
  * context; -E2BIG a member that this library does not know is set; -EOPNOTSUPP unknown
- * flags; -EBUSY the collapsed CQ serves another QP; -ENOSPC too many; -ENOMEM over
- * RLIMIT_MEMLOCK (gda(4) says what a queue costs). With memory of the
+ * flags; -EBUSY the collapsed CQ serves another QP; -ENOSPC the context or the user has too
+ * many; -ENOMEM over RLIMIT_MEMLOCK (gda(4) says what a queue costs). With memory of the
  * caller also as gda_cq_create().
  */
 int gda_qp_create(struct gda_context *ctx, const struct gda_qp_attr *attr,
 		  struct gda_qp **qp);
 
 /**
- * gda_qp_destroy - destroy a QP, the CQ it brought along, and its view
+ * gda_qp_destroy - destroy a QP, its view, and the CQ that was created with it
  * @qp: the QP, or NULL; gone when the call returns
  *
- * Nobody may post or wait any more. Its peer goes into error.
+ * No thread may post to it or wait for it any more. Its peer goes into error.
  *
  * Return: 0 or a negative errno.
  */
 int gda_qp_destroy(struct gda_qp *qp);
 
 /**
- * struct gda_address - what a peer needs to connect; plain bytes, send them anyhow
- * @bytes: opaque
+ * struct gda_address - the address of a QP, which its peer needs to connect
+ * @bytes: opaque; may be sent to the peer by any means
  */
 struct gda_address {
 	uint8_t bytes[GDA_ADDRESS_BYTES];
 };
 
 /**
- * gda_qp_address - the QP's own address
+ * gda_qp_address - read the QP's own address
  * @qp: the QP
- * @addr: out
+ * @addr: receives the address
  *
  * Return: 0 or a negative errno.
  */
 int gda_qp_address(struct gda_qp *qp, struct gda_address *addr);
 
 /**
- * gda_qp_connect - name the peer; work flows once it has named this QP too
+ * gda_qp_connect - name the peer; work flows once the peer has named this QP too
  * @qp: the QP
- * @peer: what gda_qp_address() said there; its own address: loopback
+ * @peer: the address that gda_qp_address() returned there; a QP's own address connects it to
+ *	itself
  *
- * Posting may begin before the peer has connected; it waits.
+ * Posting may begin before the peer has connected; the work waits.
  *
- * Return: 0; -EINVAL malformed; -ENOENT no such QP (any more); -EALREADY this QP has
- * a peer; -EBUSY that peer has named another QP.
+ * Return: 0; -EINVAL the address is malformed; -ENOENT there is no such QP (any more);
+ * -EALREADY this QP has a peer; -EBUSY that peer has named another QP.
  */
 int gda_qp_connect(struct gda_qp *qp, const struct gda_address *peer);
 
 /**
- * gda_qp_query - state, first error and counters
+ * gda_qp_query - read a QP's state, first error and counters
  * @qp: the QP
- * @query: out, but for its size, and its flags, which are 0
+ * @query: receives them; the caller sets its size, and its flags to 0
  *
- * Return: 0; -EINVAL, -E2BIG the structure's size; -EOPNOTSUPP unknown flags.
+ * Return: 0; -EINVAL, -E2BIG the size of @query is wrong; -EOPNOTSUPP unknown flags.
  */
 int gda_qp_query(struct gda_qp *qp, struct gda_qp_query *query);
 
 /**
- * gda_qp_view_sized - what posts to this QP, for those who know its size
+ * gda_qp_view_sized - the view of a QP, for a caller that knows its size
  * @qp: the QP
  * @size: bytes of the view that the caller knows
  *
@@ -404,18 +430,18 @@ int gda_qp_query(struct gda_qp *qp, struct gda_qp_query *query);
 struct gda_view *gda_qp_view_sized(struct gda_qp *qp, size_t size);
 
 /**
- * gda_qp_view - what posts to this QP
+ * gda_qp_view - the view through which threads post to a QP
  * @qp: the QP
  *
- * QPs may share a ring CQ: whoever waits for one of the views, tests it, or posts on a full
- * one takes what is new from the ring and credits all the views of the ring with it, at the
- * same cost for many QPs as for one. Any number of threads may do so at once. gda_cq_poll()
- * on the ring credits the views, too, and may be called by any thread, but finds only what
- * no wait has taken. Waits leave immediates, and what came behind them, in the ring: where
- * it takes immediates as well, it has to be polled, or it fills up. Such a view is for the
+ * QPs may share a ring CQ. A thread that waits for one of their views, tests it, or posts to a
+ * full one takes the new entries from the ring and credits all views of the ring with them, at
+ * the same cost for many QPs as for one. Any number of threads may do so at once. gda_cq_poll()
+ * on the ring credits the views, too, and may be called by any thread, but it finds only entries
+ * that no wait has taken. Waits leave immediates, and entries behind an immediate, in the ring:
+ * a ring that takes immediates as well has to be polled, or it fills up. Such a view is for the
  * CPU threads of this process (%GDA_VIEW_RING), never for a GPU.
  *
- * Return: the view, see gda/fastpath.h, valid until gda_qp_destroy(); NULL if the QP's CQ
+ * Return: the view, see gda/fastpath.h, valid until gda_qp_destroy(). NULL if the QP's CQ
  * is a ring with fewer entries than the QPs that it completes have slots, or if a part of
  * queue or CQ lies where this process has not mapped it, or if the library is older than
  * this header and its view is smaller.
@@ -428,8 +454,8 @@ GDA_HOST_API struct gda_view *gda_qp_view(struct gda_qp *qp)
 /**
  * struct gda_exported - a region as a dma-buf
  * @size: sizeof(struct gda_exported)
- * @fd: the dma-buf, close-on-exec; the caller's to close
- * @offset: where the object's part begins in it
+ * @fd: the dma-buf, close-on-exec; the caller closes it
+ * @offset: first byte of the object's part in the dma-buf
  * @reserved: 0
  * @length: bytes of the dma-buf
  */
@@ -442,35 +468,36 @@ struct gda_exported {
 };
 
 /**
- * gda_qp_export - a region of a QP, for a device to map
+ * gda_qp_export - export a region of a QP as a dma-buf, for a device to map
  * @qp: the QP
  * @type: %GDA_REGION_SQ, %GDA_REGION_DBREC or %GDA_REGION_DB
- * @exported: out, but for its size
+ * @exported: receives the dma-buf; the caller sets its size
  *
- * The dma-buf keeps the pages, and the user's RLIMIT_MEMLOCK charged for them, and may
- * outlive the QP, but then nobody looks at them. A
- * doorbell is polled while a dma-buf of it exists. When the device is removed importers
- * are told, and nobody can map or import the dma-buf any more; what is mapped stays.
+ * The dma-buf keeps the pages, and the user's RLIMIT_MEMLOCK stays charged for them. It may
+ * outlive the QP, and then no executor reads the pages. A doorbell is polled while a dma-buf of
+ * it exists. When the device is removed importers are told, and the dma-buf can no longer be
+ * mapped or imported; existing mappings stay.
  *
  * Return: 0; -EINVAL, -ENOENT no such region; -EOPNOTSUPP the device is in-process;
- * -EINVAL, -E2BIG the structure's size; -EMFILE.
+ * -E2BIG the size of @exported is wrong; -EMFILE too many open files.
  */
 int gda_qp_export(struct gda_qp *qp, uint32_t type, struct gda_exported *exported);
 
 /**
- * gda_cq_export - a region of a CQ, for a device to map
+ * gda_cq_export - export a region of a CQ as a dma-buf, for a device to map
  * @cq: the CQ
  * @type: %GDA_REGION_CQ, or %GDA_REGION_CQ_DBREC of a ring
- * @exported: out, but for its size; read only, unless the CQ is %GDA_CQ_WRITABLE
+ * @exported: receives the dma-buf, read only unless the CQ is %GDA_CQ_WRITABLE; the caller sets
+ *	its size
  *
  * Return: as gda_qp_export().
  */
 int gda_cq_export(struct gda_cq *cq, uint32_t type, struct gda_exported *exported);
 
 /**
- * gda_counter_export - a counter's region, for a device to map
+ * gda_counter_export - export a counter's region as a dma-buf, for a device to map
  * @count: the counter
- * @exported: out, but for its size; read only
+ * @exported: receives the dma-buf, read only; the caller sets its size
  *
  * Return: as gda_qp_export().
  */
@@ -478,75 +505,77 @@ int gda_counter_export(struct gda_counter *count, struct gda_exported *exported)
 
 /**
  * gda_mr_reg - register memory of this process
- * @ctx: context
+ * @ctx: the context
  * @addr: first byte, any alignment
  * @length: bytes
- * @access: GDA_ACCESS_*
+ * @access: rights: GDA_ACCESS_*
  * @flags: 0 or %GDA_MR_ZERO_BASED
- * @mr: out
+ * @mr: receives the new MR
  *
  * The pages stay pinned until gda_mr_dereg(). Memory that is shared with a child of
- * fork(2) must be MAP_SHARED, or the child's stores go elsewhere. Memory that cannot be
- * pinned is registered as by gda_mr_reg_peer(), if a driver says that it is its own.
+ * fork(2) must be MAP_SHARED, or the child's stores go to a copy. Memory that cannot be
+ * pinned is registered as by gda_mr_reg_peer(), if a peer driver claims the address range.
  *
  * The in-process device pins nothing. Memory must stay mapped, with the rights that it was
  * registered with, until gda_mr_dereg() returned. Where it does not, the work request that
- * meets it fails with %GDA_MLX5_VENDOR_IO and the queue is in error; some of its bytes may
- * have moved. (What was mapped there in the meantime is used instead.) For that the first
- * registration sets handlers of SIGSEGV and SIGBUS, which pass on to those that were set
- * before all that is not such a fault. A program that sets handlers of its own later has
- * the fault delivered there, in a thread of the library; it may pass it on in its turn.
+ * reaches it fails with %GDA_MLX5_VENDOR_IO and the queue is in error; some of its bytes may
+ * have moved. (If other memory was mapped there in the meantime, that is used instead.) To
+ * catch such faults the first registration sets handlers of SIGSEGV and SIGBUS, which pass all
+ * other faults on to the handlers that were set before. If the program sets handlers of its own
+ * later, they get the fault, in a thread of the library; they may pass it on in their turn.
  *
- * Return: 0; -EINVAL bad length or rights; -EFAULT it cannot be pinned with these
- * rights, nor had from a driver: gda_last_error(); -ENOMEM over RLIMIT_MEMLOCK;
- * -EOVERFLOW it wraps; -ENOSPC too many; -EOPNOTSUPP gda_mr is not loaded.
+ * Return: 0; -EINVAL bad length or rights; -EFAULT the memory can neither be pinned with these
+ * rights nor be had from a peer driver (gda_last_error() has the reasons); -ENOMEM over
+ * RLIMIT_MEMLOCK; -EOVERFLOW address plus length wraps; -ENOSPC the context or the user has too
+ * many; -EOPNOTSUPP gda_mr is not loaded.
  */
 int gda_mr_reg(struct gda_context *ctx, void *addr, size_t length, uint32_t access,
 	       uint32_t flags, struct gda_mr **mr);
 
 /**
  * gda_mr_reg_dmabuf - register (part of) a dma-buf
- * @ctx: context
- * @fd: the dma-buf, open for what @access asks; may be closed afterwards
- * @offset: first byte in it, any alignment
+ * @ctx: the context
+ * @fd: the dma-buf, open for the rights in @access; may be closed after the call
+ * @offset: first byte in the dma-buf, any alignment
  * @length: bytes
  * @iova: address of the first byte in work requests; 0 with %GDA_MR_ZERO_BASED
- * @access: GDA_ACCESS_*
+ * @access: rights: GDA_ACCESS_*
  * @flags: 0 or %GDA_MR_ZERO_BASED
- * @mr: out
+ * @mr: receives the new MR
  *
- * Who exported the memory may take it away at any time. The MR is then revoked
+ * The exporter may take the memory away at any time. The MR is then revoked
  * (gda_mr_query()): work that names it fails, and it can only be deregistered.
  *
- * Return: 0; -EBADF, -EINVAL no dma-buf, or not in its range; -EACCES not open for that;
- * -EOPNOTSUPP the exporter has no address for the CPU (as of a region that is exported
- * for reading only), the device is in-process, or gda_mr is not loaded; -EAGAIN it moved
- * meanwhile; -ETIMEDOUT it stayed busy; -ENODEV it is gone.
+ * Return: 0; -EBADF, -EINVAL the fd is no dma-buf, or the range is outside it; -EACCES the fd is
+ * not open for @access; -EOPNOTSUPP the exporter has no address for the CPU (as of a region that
+ * is exported for reading only), the device is in-process, or gda_mr is not loaded; -EAGAIN the
+ * buffer moved during the call; -ETIMEDOUT it stayed busy; -ENODEV it is gone.
  */
 int gda_mr_reg_dmabuf(struct gda_context *ctx, int fd, uint64_t offset, size_t length,
 		      uint64_t iova, uint32_t access, uint32_t flags, struct gda_mr **mr);
 
 /**
  * gda_mr_reg_peer - register memory of another driver, by address
- * @ctx: context
- * @addr: where it is mapped, any alignment
+ * @ctx: the context
+ * @addr: address at which it is mapped, any alignment
  * @length: bytes
- * @access: GDA_ACCESS_*
+ * @access: rights: GDA_ACCESS_*
  * @flags: 0 or %GDA_MR_ZERO_BASED
- * @mr: out
+ * @mr: receives the new MR
  *
- * For memory of devices that only their driver can hand out, and whose driver is a peer
- * client of GDA's. It may take the memory away at any time, as the exporter of a dma-buf.
+ * For device memory that only its own driver can hand out, if that driver is a peer
+ * client of gda_core. The driver may take the memory away at any time, as the exporter of a
+ * dma-buf may.
  *
- * Return: as gda_mr_reg(); -ENXIO no client has all of it; -EACCES not mapped for that;
- * -EOPNOTSUPP the CPU has no address for it, or the device is in-process; -ENODEV it was
- * taken away.
+ * Return: as gda_mr_reg(); -ENXIO no client has all of it; -EACCES it is not mapped for
+ * @access; -EOPNOTSUPP the CPU has no address for it, or the device is in-process; -ENODEV it
+ * was taken away.
  */
 int gda_mr_reg_peer(struct gda_context *ctx, void *addr, size_t length, uint32_t access,
 		    uint32_t flags, struct gda_mr **mr);
 
 /**
- * gda_mr_dereg - when it returns no executor touches the memory any more
+ * gda_mr_dereg - deregister memory; no executor touches it after the call returns
  * @mr: the MR, or NULL; gone when the call returns
  *
  * Work that still names its key fails.
@@ -556,7 +585,7 @@ int gda_mr_reg_peer(struct gda_context *ctx, void *addr, size_t length, uint32_t
 int gda_mr_dereg(struct gda_mr *mr);
 
 /**
- * gda_mr_key - key for work requests, local and remote
+ * gda_mr_key - the key of an MR for work requests, local and remote
  * @mr: the MR
  *
  * Return: the key.
@@ -564,7 +593,7 @@ int gda_mr_dereg(struct gda_mr *mr);
 uint32_t gda_mr_key(const struct gda_mr *mr);
 
 /**
- * gda_mr_iova - address of the first byte in work requests
+ * gda_mr_iova - the address of an MR's first byte in work requests
  * @mr: the MR
  *
  * Return: the address; 0 with %GDA_MR_ZERO_BASED.
@@ -572,52 +601,52 @@ uint32_t gda_mr_key(const struct gda_mr *mr);
 uint64_t gda_mr_iova(const struct gda_mr *mr);
 
 /**
- * gda_mr_query - describe the MR
+ * gda_mr_query - read the state, rights and range of an MR
  * @mr: the MR
- * @query: out, but for its size, and its flags, which are 0
+ * @query: receives them; the caller sets its size, and its flags to 0
  *
- * Return: 0; -EINVAL, -E2BIG the structure's size; -EOPNOTSUPP unknown flags.
+ * Return: 0; -EINVAL, -E2BIG the size of @query is wrong; -EOPNOTSUPP unknown flags.
  */
 int gda_mr_query(struct gda_mr *mr, struct gda_mr_query *query);
 
 /**
- * gda_strerror - one line for an errno of this library
- * @error: negative errno, or positive
+ * gda_strerror - describe an errno of this library in one line
+ * @error: the errno, negative or positive
  *
- * Return: a constant string, also for what is not known.
+ * Return: a constant string, also for an unknown errno.
  */
 const char *gda_strerror(int error);
 
 /**
- * gda_last_error - why this thread's last control call that failed did so
+ * gda_last_error - why this thread's last failed control call failed
  *
- * The call, the argument and the rule that it breaks, as in "gda_qp_create: sq_depth 17 is
- * no power of two"; of a registration each way in which the memory was tried to be had, as
- * "pinning: ...; peer memory: ...". Where no more is known than the errno it is the text
- * of gda_strerror(). Calls that succeed leave it alone, as they do with errno. For people:
- * the words may change.
+ * The string has the call, the argument and the rule that it breaks, as in "gda_qp_create:
+ * sq_depth 17 is no power of two". For a registration it has the reason of each method that was
+ * tried, as in "pinning: ...; peer memory: ...". If no more is known than the errno it is the
+ * text of gda_strerror(). Calls that succeed leave it alone, as they do with errno. It is for
+ * people: the words may change.
  *
- * It covers all calls of gda/gda.h, gda/cuda.h and gda/comm.h, and gda_view_init(). What posts and
- * waits in gda/fastpath.h and gda/ring.h leaves nothing here: see gda_strerror() and
- * gda_error().
+ * It covers all calls of gda/gda.h, gda/cuda.h and gda/comm.h, gda_view_init() and
+ * gda_shmem_create(). The calls that post and wait, in gda/fastpath.h, gda/ring.h and
+ * gda/shmem.h, set nothing here: see gda_strerror() and gda_error().
  *
  * Return: one line, the thread's until its next call that fails; empty before the first.
  */
 const char *gda_last_error(void);
 
 /**
- * gda_syndrome_name - what went wrong with a work request
+ * gda_syndrome_name - describe the syndrome of a failed work request: what went wrong
  * @syndrome: enum gda_mlx5_syndrome
  *
- * Return: a constant string, also for what is not known.
+ * Return: a constant string, also for an unknown syndrome.
  */
 const char *gda_syndrome_name(uint32_t syndrome);
 
 /**
- * gda_vendor_name - why it went wrong
+ * gda_vendor_name - describe the vendor syndrome of a failed work request: why it went wrong
  * @vendor: enum gda_mlx5_vendor
  *
- * Return: a constant string, also for what is not known.
+ * Return: a constant string, also for an unknown vendor syndrome.
  */
 const char *gda_vendor_name(uint32_t vendor);
 

@@ -105,7 +105,7 @@ GDA_HELPER void gda_multi_end(struct gda_view *v, uint64_t index, uint32_t ds)
 
 /* The @n slots from @index on are written. */
 GDA_SLOW void gda_multi_publish(struct gda_view *v, uint64_t index, uint32_t n,
-			       unsigned int flags)
+				unsigned int flags)
 {
 	if (flags & GDA_EXCLUSIVE) {
 		gda_publish(v, index + n - 1, flags);
@@ -160,5 +160,7 @@ GDA_SLOW int64_t gda_put_inline_long(struct gda_view *v, uint64_t raddr, uint32_
 #pragma GCC diagnostic pop
 }
 #endif
+
+#include <gda/signal.h>
 
 #endif /* GDA_MULTI_SLOT_H */

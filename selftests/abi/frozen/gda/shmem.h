@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Shared memory over ranks: put, get, atomics, fence and quiet to a processing element
+ * (PE), on a symmetric heap, with the words and the semantics of OpenSHMEM. A PE is a rank
+ * of gda/comm.h. The calls of OpenSHMEM itself are written on this.
+ *
+ * gda_shmem_create() makes the heap and finds the way to each PE. By the *direct* way the
+ * memory of the PE is mapped in this process, and calls are loads, stores and the
+ * processor's atomics. By the *queue* way they are work requests of gda/fastpath.h on queue
+ * pairs to that PE. Both have the same semantics, and gda_shmem_fence() and
+ * gda_shmem_quiet() cover both.
+ *
+ * Symmetric memory is the heap, and a range of the program's own if the caller named one (a
+ * data segment). Every call takes addresses of the caller's own symmetric memory, for any
+ * PE: what travels is the offset, and nothing relies on equal addresses.
+ *
+ * Every call takes a PE and @flags: %GDA_EXCLUSIVE, %GDA_DEFER and %GDA_NOWAIT as a post
+ * takes them, and GDA_SHMEM_QP() to choose one of the queue pairs to that PE. With 0 any
+ * number of threads may call at once.
+ *
+ * A call that returns int64_t returns a ticket, to be tested or waited for with the same PE
+ * and flags, or a negative errno:
+ *
+ *	-EINVAL		there is no such PE, or no such operation or width
+ *	-EFAULT		a byte of the remote range is not symmetric
+ *	-ESHUTDOWN	the PE was lost; gda_comm_failed() names it
+ *	-EIO		the queue pair has failed, see gda_error() of gda_shmem_view()
+ *	-ETIMEDOUT	a queue stayed full, or the work was not done, until the deadline
+ *	-EAGAIN		a queue is full, and %GDA_NOWAIT was given
+ *
+ * and a call that returns int returns 0 or one of these.
+ */
+#ifndef GDA_SHMEM_H
+#define GDA_SHMEM_H
+
+#include <gda/comm.h>
+#include <gda/shmem_peer.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * enum gda_shmem_way - how a PE is reached
+ * @GDA_SHMEM_AUTO: as %GDA_SHMEM_WAY in the environment says ("direct" or "queue"); without
+ *	it directly if all PEs run on one machine, else by queue
+ * @GDA_SHMEM_DIRECT: by mapping its memory
+ * @GDA_SHMEM_QUEUE: by queue pairs, also to the caller itself
+ */
+enum gda_shmem_way {
+	GDA_SHMEM_AUTO,
+	GDA_SHMEM_DIRECT,
+	GDA_SHMEM_QUEUE,
+};
+
+/**
+ * struct gda_shmem_attr - how to make a symmetric heap
+ * @size: sizeof(struct gda_shmem_attr) of the caller
+ * @flags: 0
+ * @way: enum gda_shmem_way
+ * @qps: queue pairs to each PE, at most %GDA_SHMEM_MAX_QPS; 0: one
+ * @depth: slots of each, a power of two; 0: 256
+ * @reserved: 0
+ * @heap_bytes: of the heap, at least 1; rounded up to pages
+ * @data: start of a range of this process's memory that becomes symmetric where it is, a
+ *	multiple of a page; or NULL. No other thread may write there during the call. It is
+ *	copied to a memfd that is then mapped in its place, for good
+ * @data_bytes: of that range, a multiple of a page
+ * @chunk_bytes: most bytes of one MR, a multiple of a page; 0: no limit
+ * @timeout_ns: bound of waits that are not given a deadline; 0: 30 seconds
+ * @device: name of the device for the queue way; NULL: as gda_open()
+ *
+ * All PEs give the same, but for the addresses.
+ */
+struct gda_shmem_attr {
+	uint32_t size;
+	uint32_t flags;
+	uint32_t way;
+	uint32_t qps;
+	uint32_t depth;
+	uint32_t reserved;
+	uint64_t heap_bytes;
+	void *data;
+	uint64_t data_bytes;
+	uint64_t chunk_bytes;
+	uint64_t timeout_ns;
+	const char *device;
+};
+
+/**
+ * gda_shmem_create_sized - gda_shmem_create() for those who know the size of the result
+ * @comm: the PEs
+ * @attr: how
+ * @known: bytes of struct gda_shmem that the caller knows
+ * @shmem: out
+ *
+ * Return: as gda_shmem_create(); -E2BIG also if the library's structure has fewer bytes.
+ */
+int gda_shmem_create_sized(struct gda_comm *comm, const struct gda_shmem_attr *attr,
+			   size_t known, struct gda_shmem **shmem);
+
+/**
+ * gda_shmem_create - make a symmetric heap, and the way to each PE
+ * @comm: the PEs; it stays the caller's, and must outlive the heap
+ * @attr: how
+ * @shmem: out
+ *
+ * A collective call: all ranks of @comm make it, and it succeeds on all of them or on none;
+ * gda_last_error() says which PE failed, and why. The heap begins as zeros.
+ *
+ * Return: 0; -EINVAL a member that is out of its range, or PEs that are threads of one
+ * process and give @data; -EPROTO PEs do not agree on a size; -EOPNOTSUPP unknown flags, or
+ * the way that was asked for cannot be had; -EACCES the memory of a PE on this machine
+ * cannot be mapped; -ENOMEM; -EMFILE; what gda_comm_allgather() returns; by queue what
+ * gda_open(), gda_qp_create() and gda_mr_reg() return.
+ */
+GDA_HOST_API int gda_shmem_create(struct gda_comm *comm, const struct gda_shmem_attr *attr,
+				  struct gda_shmem **shmem)
+{
+	return gda_shmem_create_sized(comm, attr, sizeof(struct gda_shmem), shmem);
+}
+
+/**
+ * gda_shmem_destroy - give back what gda_shmem_create() made
+ * @s: the heap, or NULL; gone when the call returns
+ *
+ * Not collective: a PE that may still be used by others calls gda_comm_barrier() before.
+ * A range that was made symmetric in place stays where it is.
+ */
+void gda_shmem_destroy(struct gda_shmem *s);
+
+/**
+ * gda_shmem_relax - what every wait does between two looks
+ * @s: the heap
+ * @polls: how many looks there were, at least 1
+ * @pe: a PE whose loss ends the wait, or %GDA_SHMEM_ANY_PE for that of any
+ * @deadline: in ns of gda_clock_ns(), 0 for the time-out of the heap from now, which is
+ *	stored; or %GDA_SHMEM_FOREVER
+ *
+ * Pauses, or yields where ranks and workers outnumber processors. Every 64th call looks at
+ * more than that.
+ *
+ * Return: 0 look again; -ESHUTDOWN the PE was lost; -ETIMEDOUT the deadline has passed;
+ * -EINVAL no such PE.
+ */
+int gda_shmem_relax(struct gda_shmem *s, unsigned int polls, uint32_t pe, uint64_t *deadline);
+
+#ifdef __cplusplus
+}
+#endif
+
+#include <gda/shmem_atomic.h>
+#include <gda/shmem_rma.h>
+#include <gda/shmem_sync.h>
+
+#endif /* GDA_SHMEM_H */

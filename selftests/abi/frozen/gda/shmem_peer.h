@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A symmetric heap as those who post to it see it: plain data like struct gda_view, with
+ * 64-bit addresses that are valid where the posters run, and the translation of a symmetric
+ * address to the memory of a PE. Included by gda/shmem.h.
+ */
+#ifndef GDA_SHMEM_PEER_H
+#define GDA_SHMEM_PEER_H
+
+#include <gda/chunk.h>
+
+#ifdef __cplusplus
+extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
+/**
+ * define GDA_SHMEM_VERSION - layout of struct gda_shmem; fields are only appended
+ */
+#define GDA_SHMEM_VERSION	1
+
+/**
+ * define GDA_SHMEM_QP - choose a queue pair to the PE, for the flags of a call
+ * @id: of a connection, below 65536; those that differ by less than the number of queue
+ *	pairs to a PE use different ones
+ */
+#define GDA_SHMEM_QP(id)	((uint32_t)(id) << 16)
+
+/**
+ * define GDA_SHMEM_MAX_QPS - most queue pairs to a PE
+ */
+#define GDA_SHMEM_MAX_QPS	1024
+
+/**
+ * define GDA_SHMEM_ANY_PE - all PEs, where one may be named whose loss ends a wait
+ */
+#define GDA_SHMEM_ANY_PE	UINT32_MAX
+
+/**
+ * define GDA_SHMEM_FOREVER - a deadline that does not come; the wait ends if a PE is lost
+ */
+#define GDA_SHMEM_FOREVER	UINT64_MAX
+
+/**
+ * struct gda_shmem_peer - a PE, and the way to it
+ * @heap: where its heap is mapped here; 0: it is reached by queue
+ * @data: where its data segment is mapped here, or 0
+ * @abort: its abort word, see gda_comm_abort_word()
+ * @views: by queue: array of addresses of struct gda_view, one for each queue pair
+ * @map: by queue: its MRs, by symmetric addresses of the caller
+ * @reserved: 0
+ *
+ * It is an element of an array, and stays as it is.
+ */
+struct gda_shmem_peer {
+	uint64_t heap;
+	uint64_t data;
+	uint64_t abort;
+	uint64_t views;
+	struct gda_chunk_map map;
+	uint64_t reserved[2];
+};
+
+/**
+ * struct gda_shmem - a symmetric heap
+ * @size: sizeof(struct gda_shmem) of the library that made it
+ * @version: %GDA_SHMEM_VERSION of that library
+ * @pe: number of the caller
+ * @npes: how many PEs there are
+ * @qps: queue pairs to each PE; 0 if none is reached by queue
+ * @caps: %GDA_VIEW_YIELD: waits yield
+ * @heap: the heap of the caller, page aligned
+ * @heap_bytes: its bytes, a multiple of a page
+ * @data: the range that was made symmetric in place, or 0
+ * @data_bytes: its bytes
+ * @peers: array of @npes struct gda_shmem_peer
+ * @timeout_ns: bound of waits that are not given a deadline
+ * @owner: the library's
+ */
+struct gda_shmem {
+	uint32_t size;
+	uint32_t version;
+	uint32_t pe;
+	uint32_t npes;
+	uint32_t qps;
+	uint32_t caps;
+	uint64_t heap;
+	uint64_t heap_bytes;
+	uint64_t data;
+	uint64_t data_bytes;
+	uint64_t peers;
+	uint64_t timeout_ns;
+	uint64_t owner;
+};
+
+/* The PE of a call, or NULL. */
+GDA_HELPER const struct gda_shmem_peer *gda_shmem_peer(const struct gda_shmem *s, uint32_t pe)
+{
+	const struct gda_shmem_peer *peers = (const struct gda_shmem_peer *)(uintptr_t)s->peers;
+
+	return gda_unlikely(pe >= s->npes) ? NULL : peers + pe;
+}
+
+/*
+ * Where @bytes at @symmetric of a direct PE are mapped here; NULL if one of them is not
+ * symmetric.
+ */
+GDA_HELPER char *gda_shmem_mapped(const struct gda_shmem *s, const struct gda_shmem_peer *p,
+				  const void *symmetric, uint64_t bytes)
+{
+	uint64_t at = (uintptr_t)symmetric - s->heap;
+
+	if (at < s->heap_bytes && bytes <= s->heap_bytes - at)
+		return (char *)(uintptr_t)(p->heap + at);
+	at = (uintptr_t)symmetric - s->data;
+	if (at < s->data_bytes && bytes <= s->data_bytes - at)
+		return (char *)(uintptr_t)(p->data + at);
+	return NULL;
+}
+
+/**
+ * gda_shmem_is_symmetric - is a range symmetric?
+ * @s: the heap
+ * @addr: of the caller
+ * @bytes: of the range; none are always symmetric
+ *
+ * Any thread may call it.
+ *
+ * Return: 1 if all of it is in the heap or in the data segment, else 0.
+ */
+GDA_API int gda_shmem_is_symmetric(const struct gda_shmem *s, const void *addr, uint64_t bytes)
+{
+	uint64_t heap = (uintptr_t)addr - s->heap, data = (uintptr_t)addr - s->data;
+
+	return !bytes || (heap < s->heap_bytes && bytes <= s->heap_bytes - heap) ||
+	       (data < s->data_bytes && bytes <= s->data_bytes - data);
+}
+
+/**
+ * gda_shmem_ptr - where the memory of a PE is mapped here
+ * @s: the heap
+ * @symmetric: an address of the caller's own symmetric memory
+ * @pe: any PE
+ *
+ * For loads and stores of the program's own. I-17.
+ *
+ * Return: the address; NULL if @symmetric is not symmetric, or there is no such PE, or it
+ * is reached by queue.
+ */
+GDA_API void *gda_shmem_ptr(const struct gda_shmem *s, const void *symmetric, uint32_t pe)
+{
+	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
+
+	return p && p->heap ? gda_shmem_mapped(s, p, symmetric, 1) : NULL;
+}
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+}
+#endif
+
+#endif /* GDA_SHMEM_PEER_H */

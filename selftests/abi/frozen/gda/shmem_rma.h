@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Put and get. A call that blocks returns when the source may be changed (put) or the bytes
+ * are there (get); one with _nbi when the work is posted: both are then true when its
+ * ticket is done, or after gda_shmem_quiet(). A put is seen by its PE after
+ * gda_shmem_quiet(), and before whatever gda_shmem_fence() puts behind it. Included by
+ * gda/shmem.h.
+ */
+#ifndef GDA_SHMEM_RMA_H
+#define GDA_SHMEM_RMA_H
+
+#include <string.h>
+#include <gda/shmem_peer.h>
+
+#ifdef __cplusplus
+extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
+/* Store a value of 1, 2, 4 or 8 bytes, aligned to as many, with one store. */
+GDA_HELPER void gda_shmem_store(void *at, uint64_t value, uint32_t bytes)
+{
+	if (bytes == 8)
+		__atomic_store_n((uint64_t *)at, value, __ATOMIC_RELEASE);
+	else if (bytes == 4)
+		__atomic_store_n((uint32_t *)at, (uint32_t)value, __ATOMIC_RELEASE);
+	else if (bytes == 2)
+		__atomic_store_n((uint16_t *)at, (uint16_t)value, __ATOMIC_RELEASE);
+	else
+		__atomic_store_n((uint8_t *)at, (uint8_t)value, __ATOMIC_RELEASE);
+}
+
+GDA_HELPER uint64_t gda_shmem_load(const void *at, uint32_t bytes)
+{
+	if (bytes == 8)
+		return __atomic_load_n((const uint64_t *)at, __ATOMIC_ACQUIRE);
+	if (bytes == 4)
+		return __atomic_load_n((const uint32_t *)at, __ATOMIC_ACQUIRE);
+	if (bytes == 2)
+		return __atomic_load_n((const uint16_t *)at, __ATOMIC_ACQUIRE);
+	return __atomic_load_n((const uint8_t *)at, __ATOMIC_ACQUIRE);
+}
+
+/* Is it a width that one load or store has, and is the address aligned to it? */
+GDA_HELPER int gda_shmem_is_word(const void *at, uint32_t bytes)
+{
+	return bytes && bytes <= 8 && !(bytes & (bytes - 1)) &&
+	       !((uintptr_t)at & (bytes - 1));
+}
+
+/**
+ * gda_shmem_put_nbi - begin to write to a PE
+ * @s: the heap
+ * @dest: symmetric address, of the caller
+ * @source: any memory of the caller
+ * @bytes: how many; 0 moves nothing
+ * @pe: where to
+ * @flags: GDA_*, GDA_SHMEM_QP()
+ *
+ * Any thread may call it; with %GDA_EXCLUSIVE one at a time on that queue pair. So for all
+ * calls here.
+ *
+ * Return: a ticket, or a negative errno, see gda/shmem.h.
+ */
+GDA_API int64_t gda_shmem_put_nbi(struct gda_shmem *s, void *dest, const void *source,
+				  uint64_t bytes, uint32_t pe, uint32_t flags)
+{
+	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
+	char *to;
+
+	(void)flags;
+	if (gda_unlikely(!p))
+		return -EINVAL;
+	if (!bytes)
+		return 0;
+	to = gda_shmem_mapped(s, p, dest, bytes);
+	if (gda_unlikely(!to))
+		return -EFAULT;
+	memmove(to, source, bytes);
+	return 0;
+}
+
+/**
+ * gda_shmem_put - write to a PE
+ * @s: the heap
+ * @dest: symmetric address, of the caller
+ * @source: any memory of the caller; it may be changed when the call returns
+ * @bytes: how many
+ * @pe: where to
+ * @flags: GDA_*, GDA_SHMEM_QP()
+ *
+ * Return: 0 or a negative errno, see gda/shmem.h.
+ */
+GDA_API int gda_shmem_put(struct gda_shmem *s, void *dest, const void *source, uint64_t bytes,
+			  uint32_t pe, uint32_t flags)
+{
+	int64_t ticket = gda_shmem_put_nbi(s, dest, source, bytes, pe, flags);
+
+	return ticket < 0 ? (int)ticket : 0;
+}
+
+/**
+ * gda_shmem_get_nbi - begin to read from a PE
+ * @s: the heap
+ * @dest: any memory of the caller
+ * @source: symmetric address, of the caller
+ * @bytes: how many
+ * @pe: where from
+ * @flags: GDA_*, GDA_SHMEM_QP()
+ *
+ * Return: a ticket, or a negative errno, see gda/shmem.h.
+ */
+GDA_API int64_t gda_shmem_get_nbi(struct gda_shmem *s, void *dest, const void *source,
+				  uint64_t bytes, uint32_t pe, uint32_t flags)
+{
+	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
+	const char *from;
+
+	(void)flags;
+	if (gda_unlikely(!p))
+		return -EINVAL;
+	if (!bytes)
+		return 0;
+	from = gda_shmem_mapped(s, p, source, bytes);
+	if (gda_unlikely(!from))
+		return -EFAULT;
+	memmove(dest, from, bytes);
+	return 0;
+}
+
+/**
+ * gda_shmem_get - read from a PE
+ * @s: the heap
+ * @dest: any memory of the caller; the bytes are there when the call returns
+ * @source: symmetric address, of the caller
+ * @bytes: how many
+ * @pe: where from
+ * @flags: GDA_*, GDA_SHMEM_QP()
+ *
+ * Return: 0 or a negative errno, see gda/shmem.h.
+ */
+GDA_API int gda_shmem_get(struct gda_shmem *s, void *dest, const void *source, uint64_t bytes,
+			  uint32_t pe, uint32_t flags)
+{
+	int64_t ticket = gda_shmem_get_nbi(s, dest, source, bytes, pe, flags);
+
+	return ticket < 0 ? (int)ticket : 0;
+}
+
+/**
+ * gda_shmem_p - write a value to a PE
+ * @s: the heap
+ * @dest: symmetric address, of the caller, a multiple of @bytes
+ * @value: its low bytes are written, with one store
+ * @bytes: 1, 2, 4 or 8; a constant, so that it folds
+ * @pe: where to
+ * @flags: GDA_*, GDA_SHMEM_QP()
+ *
+ * What the caller put directly before is seen by those who see the value. I-16.
+ *
+ * Return: a ticket, or a negative errno, see gda/shmem.h.
+ */
+GDA_API int64_t gda_shmem_p(struct gda_shmem *s, void *dest, uint64_t value, uint32_t bytes,
+			    uint32_t pe, uint32_t flags)
+{
+	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
+	char *to;
+
+	(void)flags;
+	if (gda_unlikely(!p || !gda_shmem_is_word(dest, bytes)))
+		return -EINVAL;
+	to = gda_shmem_mapped(s, p, dest, bytes);
+	if (gda_unlikely(!to))
+		return -EFAULT;
+	gda_shmem_store(to, value, bytes);
+	return 0;
+}
+
+/**
+ * gda_shmem_g - read a value from a PE
+ * @s: the heap
+ * @value: out
+ * @source: symmetric address, of the caller, a multiple of @bytes
+ * @bytes: 1, 2, 4 or 8; a constant, so that it folds
+ * @pe: where from
+ * @flags: GDA_*, GDA_SHMEM_QP()
+ *
+ * Return: 0 or a negative errno, see gda/shmem.h.
+ */
+GDA_API int gda_shmem_g(struct gda_shmem *s, uint64_t *value, const void *source,
+			uint32_t bytes, uint32_t pe, uint32_t flags)
+{
+	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
+	const char *from;
+
+	(void)flags;
+	if (gda_unlikely(!p || !gda_shmem_is_word(source, bytes)))
+		return -EINVAL;
+	from = gda_shmem_mapped(s, p, source, bytes);
+	if (gda_unlikely(!from))
+		return -EFAULT;
+	*value = gda_shmem_load(from, bytes);
+	return 0;
+}
+
+/**
+ * struct gda_shmem_strided - what a strided put or get moves
+ * @dest: first element there
+ * @source: first element here
+ * @dest_stride: from one element to the next, in elements
+ * @source_stride: likewise
+ * @bytes: of an element
+ * @count: elements
+ *
+ * Its layout does not change.
+ */
+struct gda_shmem_strided {
+	void *dest;
+	const void *source;
+	int64_t dest_stride;
+	int64_t source_stride;
+	uint64_t bytes;
+	uint64_t count;
+};
+
+/**
+ * gda_shmem_iput - write elements to a PE, each a stride behind the one before
+ * @s: the heap
+ * @what: which elements; @dest is symmetric
+ * @pe: where to
+ * @flags: GDA_*, GDA_SHMEM_QP()
+ *
+ * The source may be changed when the call returns. If it fails some elements may have been
+ * written.
+ *
+ * Return: 0 or a negative errno, see gda/shmem.h.
+ */
+GDA_API int gda_shmem_iput(struct gda_shmem *s, const struct gda_shmem_strided *what,
+			   uint32_t pe, uint32_t flags)
+{
+	const char *source = (const char *)what->source;
+	char *dest = (char *)what->dest;
+	uint64_t i;
+	int err = 0;
+
+	for (i = 0; i < what->count && !err; i++) {
+		err = gda_shmem_put(s, dest, source, what->bytes, pe, flags);
+		dest += what->dest_stride * (int64_t)what->bytes;
+		source += what->source_stride * (int64_t)what->bytes;
+	}
+	return err;
+}
+
+/**
+ * gda_shmem_iget - read elements from a PE, each a stride behind the one before
+ * @s: the heap
+ * @what: which elements; @source is symmetric
+ * @pe: where from
+ * @flags: GDA_*, GDA_SHMEM_QP()
+ *
+ * Return: 0 or a negative errno, see gda/shmem.h.
+ */
+GDA_API int gda_shmem_iget(struct gda_shmem *s, const struct gda_shmem_strided *what,
+			   uint32_t pe, uint32_t flags)
+{
+	const char *source = (const char *)what->source;
+	char *dest = (char *)what->dest;
+	uint64_t i;
+	int err = 0;
+
+	for (i = 0; i < what->count && !err; i++) {
+		err = gda_shmem_get(s, dest, source, what->bytes, pe, flags);
+		dest += what->dest_stride * (int64_t)what->bytes;
+		source += what->source_stride * (int64_t)what->bytes;
+	}
+	return err;
+}
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+}
+#endif
+
+#endif /* GDA_SHMEM_RMA_H */

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Order and completion of what was put, signals behind it, and waiting for words that other
+ * PEs change. Included by gda/shmem.h.
+ *
+ * A fence orders: puts, signals and atomics to a PE from before it are seen by that PE
+ * before those from after it. A quiet completes: all of them are seen by every PE, and gets
+ * have their bytes. Either is of what was posted before the call, by any thread.
+ */
+#ifndef GDA_SHMEM_SYNC_H
+#define GDA_SHMEM_SYNC_H
+
+#include <gda/shmem.h>
+
+#ifdef __cplusplus
+extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
+/**
+ * gda_shmem_fence_pe - order puts, signals and atomics to a PE
+ * @s: the heap
+ * @pe: which
+ *
+ * Over all queue pairs to it.
+ *
+ * Return: 0 or a negative errno, see gda/shmem.h.
+ */
+GDA_API int gda_shmem_fence_pe(struct gda_shmem *s, uint32_t pe)
+{
+	if (gda_unlikely(pe >= s->npes))
+		return -EINVAL;
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	return 0;
+}
+
+/**
+ * gda_shmem_fence - order puts, signals and atomics to each PE
+ * @s: the heap
+ *
+ * Return: 0 or a negative errno, see gda/shmem.h.
+ */
+GDA_API int gda_shmem_fence(struct gda_shmem *s)
+{
+	(void)s;
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	return 0;
+}
+
+/**
+ * gda_shmem_fence_qp - order puts, signals and atomics of one queue pair to a PE
+ * @s: the heap
+ * @pe: which
+ * @id: as of GDA_SHMEM_QP()
+ *
+ * Return: 0 or a negative errno, see gda/shmem.h.
+ */
+GDA_API int gda_shmem_fence_qp(struct gda_shmem *s, uint32_t pe, uint32_t id)
+{
+	(void)id;
+	return gda_shmem_fence_pe(s, pe);
+}
+
+/**
+ * gda_shmem_quiet_qp - complete all that was posted to one queue pair to a PE
+ * @s: the heap
+ * @pe: which
+ * @id: as of GDA_SHMEM_QP()
+ * @deadline: in ns of gda_clock_ns(), or %GDA_SHMEM_FOREVER; 0: s->timeout_ns from now
+ *
+ * Return: 0 or a negative errno, see gda/shmem.h.
+ */
+GDA_API int gda_shmem_quiet_qp(struct gda_shmem *s, uint32_t pe, uint32_t id,
+			       uint64_t deadline)
+{
+	(void)id;
+	(void)deadline;
+	if (gda_unlikely(pe >= s->npes))
+		return -EINVAL;
+	/* sequentially consistent: of two PEs that each put and then get, one sees the other */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return 0;
+}
+
+/**
+ * gda_shmem_quiet_pe - complete all that was posted to a PE
+ * @s: the heap
+ * @pe: which
+ * @deadline: as of gda_shmem_quiet_qp()
+ *
+ * Return: 0 or a negative errno, see gda/shmem.h.
+ */
+GDA_API int gda_shmem_quiet_pe(struct gda_shmem *s, uint32_t pe, uint64_t deadline)
+{
+	return gda_shmem_quiet_qp(s, pe, 0, deadline);
+}
+
+/**
+ * gda_shmem_quiet - complete all that was posted
+ * @s: the heap
+ * @deadline: as of gda_shmem_quiet_qp()
+ *
+ * Return: 0 or a negative errno, see gda/shmem.h: the first that there was; the other PEs
+ * are quiet all the same.
+ */
+GDA_API int gda_shmem_quiet(struct gda_shmem *s, uint64_t deadline)
+{
+	return gda_shmem_quiet_qp(s, s->pe, 0, deadline);
+}
+
+/**
+ * gda_shmem_test - is it done?
+ * @s: the heap
+ * @ticket: of a call with the same PE and queue pair; a negative one is returned as it is
+ * @pe: which
+ * @flags: GDA_SHMEM_QP()
+ *
+ * Return: 1 done, 0 not yet, or a negative errno.
+ */
+GDA_API int gda_shmem_test(struct gda_shmem *s, int64_t ticket, uint32_t pe, uint32_t flags)
+{
+	(void)flags;
+	if (ticket < 0)
+		return (int)ticket;
+	return gda_unlikely(pe >= s->npes) ? -EINVAL : 1;
+}
+
+/**
+ * gda_shmem_wait - wait until it is done
+ * @s: the heap
+ * @ticket: of a call with the same PE and queue pair; a negative one is returned as it is
+ * @pe: which
+ * @flags: GDA_SHMEM_QP()
+ * @deadline: as of gda_shmem_quiet_qp()
+ *
+ * Return: 0 or a negative errno, see gda/shmem.h.
+ */
+GDA_API int gda_shmem_wait(struct gda_shmem *s, int64_t ticket, uint32_t pe, uint32_t flags,
+			   uint64_t deadline)
+{
+	int done = gda_shmem_test(s, ticket, pe, flags);
+
+	(void)deadline;
+	return done < 0 ? done : 0;
+}
+
+/**
+ * struct gda_shmem_signal - what tells a PE that a put has arrived
+ * @word: symmetric address, of the caller
+ * @value: the operand
+ * @op: %GDA_SHMEM_SET or %GDA_SHMEM_ADD
+ * @reserved: 0
+ *
+ * Its layout does not change.
+ */
+struct gda_shmem_signal {
+	uint64_t *word;
+	uint64_t value;
+	uint32_t op;
+	uint32_t reserved;
+};
+
+/**
+ * gda_shmem_put_signal_nbi - begin to write to a PE, and tell it when the bytes are there
+ * @s: the heap
+ * @dest: symmetric address, of the caller
+ * @source: any memory of the caller
+ * @bytes: how many; with 0 there is the signal alone
+ * @signal: seen by the PE after the bytes; atomic against other signals
+ * @pe: where to
+ * @flags: GDA_*, GDA_SHMEM_QP()
+ *
+ * Return: the ticket of the signal, done when both are; or a negative errno, see
+ * gda/shmem.h.
+ */
+GDA_API int64_t gda_shmem_put_signal_nbi(struct gda_shmem *s, void *dest, const void *source,
+					 uint64_t bytes, const struct gda_shmem_signal *signal,
+					 uint32_t pe, uint32_t flags)
+{
+	int64_t ticket;
+
+	if (gda_unlikely(signal->op != GDA_SHMEM_SET && signal->op != GDA_SHMEM_ADD))
+		return -EINVAL;
+	if (gda_unlikely(!gda_shmem_is_symmetric(s, signal->word, 8)))
+		return -EFAULT;
+	ticket = gda_shmem_put_nbi(s, dest, source, bytes, pe, flags);
+	if (ticket < 0)
+		return ticket;
+	return gda_shmem_atomic64(s, signal->word, signal->op, signal->value, pe, flags);
+}
+
+/**
+ * gda_shmem_put_signal - write to a PE, and tell it when the bytes are there
+ * @s: the heap
+ * @dest: symmetric address, of the caller
+ * @source: any memory of the caller; it may be changed when the call returns
+ * @bytes: how many
+ * @signal: seen by the PE after the bytes
+ * @pe: where to
+ * @flags: GDA_*, GDA_SHMEM_QP()
+ *
+ * Return: 0 or a negative errno, see gda/shmem.h.
+ */
+GDA_API int gda_shmem_put_signal(struct gda_shmem *s, void *dest, const void *source,
+				 uint64_t bytes, const struct gda_shmem_signal *signal,
+				 uint32_t pe, uint32_t flags)
+{
+	int64_t ticket = gda_shmem_put_signal_nbi(s, dest, source, bytes, signal, pe, flags);
+
+	return ticket < 0 ? (int)ticket : 0;
+}
+
+/**
+ * gda_shmem_load64 - load a word of this PE that others change
+ * @word: the word
+ *
+ * What was put before it, with a fence or a signal between, is seen afterwards.
+ *
+ * Return: its value.
+ */
+GDA_API uint64_t gda_shmem_load64(const uint64_t *word)
+{
+	return gda_nic_load64(word);
+}
+
+/**
+ * gda_shmem_load32 - load a 32-bit word of this PE that others change
+ * @word: the word
+ *
+ * Return: as gda_shmem_load64().
+ */
+GDA_API uint32_t gda_shmem_load32(const uint32_t *word)
+{
+	return gda_nic_load32(word);
+}
+
+/**
+ * enum gda_shmem_cmp - how a word is compared with a value
+ * @GDA_SHMEM_EQ: equal
+ * @GDA_SHMEM_NE: not equal
+ * @GDA_SHMEM_GT: greater
+ * @GDA_SHMEM_LE: less or equal
+ * @GDA_SHMEM_LT: less
+ * @GDA_SHMEM_GE: greater or equal
+ * @GDA_SHMEM_UNSIGNED: or'd: both are unsigned
+ */
+enum gda_shmem_cmp {
+	GDA_SHMEM_EQ,
+	GDA_SHMEM_NE,
+	GDA_SHMEM_GT,
+	GDA_SHMEM_LE,
+	GDA_SHMEM_LT,
+	GDA_SHMEM_GE,
+	GDA_SHMEM_UNSIGNED = 8,
+};
+
+GDA_HELPER int gda_shmem_holds(uint32_t cmp, int64_t word, int64_t value)
+{
+	switch (cmp) {
+	case GDA_SHMEM_EQ:
+		return word == value;
+	case GDA_SHMEM_NE:
+		return word != value;
+	case GDA_SHMEM_GT:
+		return word > value;
+	case GDA_SHMEM_LE:
+		return word <= value;
+	case GDA_SHMEM_LT:
+		return word < value;
+	case GDA_SHMEM_GE:
+		return word >= value;
+	default:
+		return -EINVAL;
+	}
+}
+
+/**
+ * gda_shmem_test_until64 - does a word of this PE satisfy a condition?
+ * @word: that others change
+ * @cmp: enum gda_shmem_cmp, a constant, so that it folds
+ * @value: it is compared with
+ *
+ * If it does, as gda_shmem_load64().
+ *
+ * Return: 1 or 0; -EINVAL no such comparison.
+ */
+GDA_API int gda_shmem_test_until64(const uint64_t *word, uint32_t cmp, uint64_t value)
+{
+	/* unsigned order is signed order, shifted by half the range */
+	uint64_t shift = cmp & GDA_SHMEM_UNSIGNED ? 1ULL << 63 : 0;
+
+	return gda_shmem_holds(cmp & ~(uint32_t)GDA_SHMEM_UNSIGNED,
+			       (int64_t)(gda_nic_load64(word) + shift),
+			       (int64_t)(value + shift));
+}
+
+/**
+ * gda_shmem_test_until32 - does a 32-bit word of this PE satisfy a condition?
+ * @word: that others change
+ * @cmp: enum gda_shmem_cmp, a constant, so that it folds
+ * @value: it is compared with
+ *
+ * Return: as gda_shmem_test_until64().
+ */
+GDA_API int gda_shmem_test_until32(const uint32_t *word, uint32_t cmp, uint32_t value)
+{
+	uint32_t now = gda_nic_load32(word);
+
+	if (cmp & GDA_SHMEM_UNSIGNED)
+		return gda_shmem_holds(cmp & ~(uint32_t)GDA_SHMEM_UNSIGNED, now, value);
+	return gda_shmem_holds(cmp, (int32_t)now, (int32_t)value);
+}
+
+/**
+ * gda_shmem_wait_until64 - wait until a word of this PE satisfies a condition
+ * @s: the heap
+ * @word: that others change
+ * @cmp: enum gda_shmem_cmp, a constant, so that it folds
+ * @value: it is compared with
+ * @deadline: as of gda_shmem_quiet_qp()
+ *
+ * The loss of any PE ends it; a wait that only some of them end is a loop with
+ * gda_shmem_test_until64() and gda_shmem_relax().
+ *
+ * Return: 0; -ESHUTDOWN a PE was lost; -ETIMEDOUT; -EINVAL no such comparison.
+ */
+GDA_API int gda_shmem_wait_until64(struct gda_shmem *s, const uint64_t *word, uint32_t cmp,
+				   uint64_t value, uint64_t deadline)
+{
+	unsigned int polls = 0;
+	int done, err = 0;
+
+	while (!(done = gda_shmem_test_until64(word, cmp, value)) && !err)
+		err = gda_shmem_relax(s, ++polls, GDA_SHMEM_ANY_PE, &deadline);
+	return done > 0 ? 0 : done < 0 ? done : err;
+}
+
+/**
+ * gda_shmem_wait_until32 - wait until a 32-bit word of this PE satisfies a condition
+ * @s: the heap
+ * @word: that others change
+ * @cmp: enum gda_shmem_cmp, a constant, so that it folds
+ * @value: it is compared with
+ * @deadline: as of gda_shmem_quiet_qp()
+ *
+ * Return: as gda_shmem_wait_until64().
+ */
+GDA_API int gda_shmem_wait_until32(struct gda_shmem *s, const uint32_t *word, uint32_t cmp,
+				   uint32_t value, uint64_t deadline)
+{
+	unsigned int polls = 0;
+	int done, err = 0;
+
+	while (!(done = gda_shmem_test_until32(word, cmp, value)) && !err)
+		err = gda_shmem_relax(s, ++polls, GDA_SHMEM_ANY_PE, &deadline);
+	return done > 0 ? 0 : done < 0 ? done : err;
+}
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+}
+#endif
+
+#endif /* GDA_SHMEM_SYNC_H */

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A put and a signal behind it: two entries with one reservation and one doorbell.
+ * Included by gda/fastpath.h.
+ *
+ * The signal is a work request of its own, carried out after the put and after all that was
+ * posted to the queue before. So it is a strong signal where the dialect carries out work in
+ * order, as mlx5 does on RC.
+ */
+#ifndef GDA_SIGNAL_H
+#define GDA_SIGNAL_H
+
+#include <gda/fastpath.h>
+
+#ifdef __cplusplus
+extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
+/**
+ * enum gda_signal_op - how a signal changes the peer's word
+ * @GDA_SIGNAL_ADD: add gda_signal.value, modulo 2^64, by an atomic that fetches the old value
+ * @GDA_SIGNAL_SET: store gda_signal.value, carried in the queue itself
+ */
+enum gda_signal_op {
+	GDA_SIGNAL_ADD = 0,
+	GDA_SIGNAL_SET = 1,
+};
+
+/**
+ * struct gda_signal - the word that tells the peer of a put
+ * @size: sizeof(struct gda_signal)
+ * @op: enum gda_signal_op
+ * @raddr: address of the word in the remote MR, as in its iova; a multiple of 8
+ * @value: what is added or stored, in the poster's byte order
+ * @laddr: %GDA_SIGNAL_ADD: local address of 8 bytes, where the word's old value is stored;
+ *	%GDA_SIGNAL_SET: not looked at
+ * @rkey: key of the remote MR, with remote atomic for %GDA_SIGNAL_ADD, else remote write
+ * @lkey: %GDA_SIGNAL_ADD: key of the local MR, with local write; %GDA_SIGNAL_SET: not looked at
+ *
+ * Signals in flight may share the 8 bytes at @laddr if nobody wants the old values.
+ */
+struct gda_signal {
+	uint32_t size;
+	uint32_t op;
+	uint64_t raddr;
+	uint64_t value;
+	uint64_t laddr;
+	uint32_t rkey;
+	uint32_t lkey;
+};
+
+/**
+ * gda_put_signal - write local memory to remote memory, then change a word there
+ * @v: the queue
+ * @laddr: local address, as in the MR's iova
+ * @lkey: key of the local MR
+ * @raddr: remote address
+ * @rkey: key of the remote MR
+ * @len: bytes, less than 2^31; 0 moves nothing, @raddr and @rkey are not looked at
+ * @signal: the word and its change; not used after the call
+ * @flags: GDA_*; with %GDA_SOLICITED the signal's completion is a solicited one
+ *
+ * A load of the word with acquire order that sees the signal makes visible what the put wrote,
+ * and what every earlier post to @v wrote. Additions to one word are atomic against one another
+ * and against %GDA_SIGNAL_SET on soft0 and the in-process device; on a NIC an addition that
+ * meets a store of the same word may undo it, so do not mix the two there.
+ *
+ * It takes two slots. If the put fails the signal is not carried out.
+ *
+ * Any thread may call it; with %GDA_EXCLUSIVE the caller serializes all posts to the queue.
+ *
+ * Return: the ticket of the signal, done when both are; or a negative errno and nothing was
+ * posted: those of gda_put(), -EINVAL gda_signal.op is neither, -EMSGSIZE also if the ring has
+ * less than 2 slots. The library's function also: -EINVAL, -E2BIG the size of @signal; the
+ * inline one does not look at it.
+ */
+GDA_SIZED_API int64_t gda_put_signal(struct gda_view *v, uint64_t laddr, uint32_t lkey,
+				     uint64_t raddr, uint32_t rkey, uint32_t len,
+				     const struct gda_signal *signal, unsigned int flags)
+{
+	int64_t index;
+
+	gda_check_flags(flags);
+	if (gda_unlikely(len >> 31))
+		return -EMSGSIZE;
+	if (gda_unlikely(signal->op > GDA_SIGNAL_SET))
+		return -EINVAL;
+	index = gda_multi_reserve(v, 2, &flags);
+	if (gda_unlikely(index < 0))
+		return index;
+	gda_write_rdma(v, (uint64_t)index, GDA_MLX5_WRITE, laddr, lkey, raddr, rkey, len, 0,
+		       flags & ~GDA_SOLICITED);
+	if (signal->op == GDA_SIGNAL_SET)
+		gda_write_value(v, (uint64_t)index + 1, signal->raddr, signal->rkey,
+				signal->value, flags);
+	else
+		gda_write_atomic(v, (uint64_t)index + 1, GDA_MLX5_ATOMIC_FA, signal->laddr,
+				 signal->lkey, signal->raddr, signal->rkey,
+				 gda_be64(signal->value), 0, 8, flags);
+	gda_multi_publish(v, (uint64_t)index, 2, flags);
+	return index + 1;
+}
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+}
+#endif
+
+#endif /* GDA_SIGNAL_H */
