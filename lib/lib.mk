@@ -12,7 +12,8 @@ LIB_OUT		:= $(BUILD)/lib
 GDA_CPPFLAGS	:= -Iuapi -Ilib/include
 GDA_CFLAGS	:= -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -Wundef -Wpointer-arith \
 		   -Wwrite-strings -Wstrict-prototypes -Wvla
-GDA_HEADERS	:= $(wildcard uapi/gda/*.h lib/include/gda/*.h lib/include/gda/gin/*.h lib/src/*.h)
+GDA_HEADERS	:= $(wildcard uapi/gda/*.h lib/include/gda/*.h lib/include/gda/gin/*.h \
+			      lib/include/gda/wqe/*.h lib/src/*.h)
 
 LIB_SRC		:= $(sort $(wildcard lib/src/*.c))
 LIB_OBJ		:= $(LIB_SRC:lib/src/%.c=$(LIB_OUT)/%.o)

@@ -31,14 +31,13 @@ static struct gda_credit *gda_credit_find(struct gda_credits *c, uint32_t qpn)
 /* Copy an entry to the cell of its QP; @last is its last word. */
 static void gda_credit(struct gda_credits *c, const char *cqe, uint32_t last)
 {
-	uint32_t qpn = gda_cq_word(cqe, offsetof(struct gda_mlx5_cqe, sop_qpn)) & 0xffffff;
-	uint32_t opcode = last >> 4 & 0xf;
+	uint32_t opcode = gda_cqe_opcode(last);
 	const struct gda_credit *credit;
 	char *cell;
 
 	if (opcode != GDA_MLX5_CQE_REQ && opcode != GDA_MLX5_CQE_REQ_ERR)
 		return;
-	credit = gda_credit_find(c, qpn);
+	credit = gda_credit_find(c, gda_cqe_qpn(cqe));
 	if (!credit->cell)
 		return;		/* its QP is gone */
 	cell = (char *)(uintptr_t)credit->cell;
@@ -49,26 +48,22 @@ static void gda_credit(struct gda_credits *c, const char *cqe, uint32_t last)
 		gda_store_relaxed64((uint64_t *)(void *)(cell + 48), gda_nic_load64(from + 1));
 	}
 	/* pairs with gda_poll(): what the work moved is seen, by the acquire of @last */
-	gda_nic_store32((uint32_t *)(void *)(cell + offsetof(struct gda_mlx5_cqe, wqe_counter)),
-			(GDA_UAPI_FORCE uint32_t)gda_be32(last));
+	gda_nic_store32((uint32_t *)(uintptr_t)gda_cqe_last(credit->cell), last);
 }
 
 /* Credit the next entry, if there is one. Return: its opcode, or 0xf. */
 static uint32_t gda_credits_next(struct gda_credits *c, const struct gda_cq_view *v)
 {
 	const char *cqe = (const char *)(uintptr_t)v->entries +
-			  (uint64_t)((uint32_t)c->seen & v->mask) * GDA_MLX5_SLOT_BYTES;
+			  (uint64_t)((uint32_t)c->seen & v->mask) * GDA_CQE_BYTES;
 	/* pairs with the executor's release of this word */
-	uint32_t last = gda_cq_word(cqe, offsetof(struct gda_mlx5_cqe, wqe_counter));
-	uint32_t owner = (c->seen & ((uint64_t)v->mask + 1)) != 0;
-	uint32_t opcode = last >> 4 & 0xf;
+	uint32_t last = gda_nic_load32(gda_cqe_last((uintptr_t)cqe));
 
-	if ((last & 1) != owner || opcode == GDA_MLX5_CQE_INVALID ||
-	    c->seen - v->next > v->mask)
+	if (!gda_cqe_is_new(last, c->seen, v->mask) || c->seen - v->next > v->mask)
 		return GDA_MLX5_CQE_INVALID;
 	gda_credit(c, cqe, last);
 	c->seen++;
-	return opcode;
+	return gda_cqe_opcode(last);
 }
 
 static __attribute__((noinline)) void gda_credits_pass(struct gda_credits *c, struct gda_cq_view *v)
@@ -86,8 +81,7 @@ static __attribute__((noinline)) void gda_credits_pass(struct gda_credits *c, st
 	}
 	/* pairs with the executor's acquire before it writes these entries again */
 	if (v->next != next)
-		gda_nic_store32((uint32_t *)(uintptr_t)v->record,
-				(GDA_UAPI_FORCE uint32_t)gda_be32((uint32_t)v->next & 0xffffff));
+		gda_nic_store32((uint32_t *)(uintptr_t)v->record, gda_cqe_record(v->next));
 }
 
 GDA_EXPORT void gda_view_progress(struct gda_view *v)

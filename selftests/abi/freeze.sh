@@ -13,8 +13,9 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 to=selftests/abi/frozen
 rm -rf "$to"
-mkdir -p "$to/gda/gin"
+mkdir -p "$to/gda/gin" "$to/gda/wqe"
 cp lib/include/gda/*.h uapi/gda/*.h "$to/gda"
 cp lib/include/gda/gin/*.h "$to/gda/gin"
+cp lib/include/gda/wqe/*.h "$to/gda/wqe"
 grep -oE '^[[:blank:]]gda_[a-z0-9_]+' lib/libgda.map | tr -d '\t ' >"$to/symbols"
 sed -n 's/^LIB_SONAME[[:blank:]]*:=[[:blank:]]*//p' lib/lib.mk >"$to/soname"

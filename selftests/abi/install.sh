@@ -60,8 +60,9 @@ complete() {
 		bin/gdactl share/man/man1/gdactl.1; do
 		[ -e "$tmp/root$prefix/$f" ] || { echo "no $f"; return 1; }
 	done
-	for f in uapi/gda/*.h lib/include/gda/*.h; do
-		cmp "$f" "$tmp/root$prefix/include/gda/${f##*/}" || return 1
+	for f in uapi/gda/*.h lib/include/gda/*.h lib/include/gda/{gpu,wqe}/*.h; do
+		cmp "$f" "$tmp/root$prefix/include/gda/${f##*include/gda/}" 2>/dev/null ||
+			cmp "$f" "$tmp/root$prefix/include/gda/${f##*/}" || return 1
 	done
 }
 

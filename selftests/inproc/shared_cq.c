@@ -253,7 +253,7 @@ static int count(unsigned int n)
 		gda_nop(g.v[i % n], 0);
 	/* all are there: nobody else looks at the ring */
 	last = (const char *)(uintptr_t)gda_cq_view(g.cq)->entries + 64 * (COUNT - 1);
-	while ((gda_cq_word(last, 60) >> 4 & 0xf) == GDA_MLX5_CQE_INVALID)
+	while ((gda_cqe_word(last, 60) >> 4 & 0xf) == GDA_MLX5_CQE_INVALID)
 		usleep(1000);
 	gda_view_progress(g.v[0]);
 	for (i = 0; i < n; i++)

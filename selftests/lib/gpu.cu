@@ -6,6 +6,7 @@
  */
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <cuda_runtime.h>
 #include <gda/gpu/post.h>
 #include "fake_nic.h"
@@ -44,10 +45,10 @@ static __device__ __forceinline__ int post_all(const struct job &j, uint32_t id,
 static __device__ void post_one(const struct gda_port &p, uint64_t index, uint32_t id,
 				uint64_t number)
 {
-	gda_write_rdma(p, index, GDA_MLX5_WRITE, ~number, id, number, id * 0x9e3779b9U,
-		       (id ^ (uint32_t)number) & 0xffffff);
-	/* which a device does not read, but the checks do */
-	gda_store128(p.sq + ((uint32_t)index & p.mask) * 64 + 48, 0, 0, 0, 0);
+	struct gda_wqe w = gda_wqe_rdma(GDA_MLX5_WRITE, ~number, id, number, id * 0x9e3779b9U,
+					(id ^ (uint32_t)number) & 0xffffff);
+
+	gda_wqe_store(gda_sq(p), index, &w, 0);
 }
 
 static __device__ int post_pairs(const struct job &j, uint32_t id)
@@ -173,6 +174,82 @@ static void run(const char *what, int blocks, int threads, uint32_t puts, unsign
 	run_on(what, 1024, blocks, threads, puts, flags, batch, false);
 }
 
+/* Every operation there is, on whatever a poster calls its queue and its signal. */
+#define EVERY(q, the_signal) do { \
+	struct gda_chunk chunk[2] = { { 0x1000, 8, 0x9000, 7, 0 }, { 0x1008, 99, 0xa000, 8, 0 } }; \
+	struct gda_chunk_map map = { sizeof(map), 2, (uintptr_t)chunk }; \
+	struct gda_signal s = { sizeof(s), GDA_SIGNAL_ADD, 1, 2, 3, 4, 5 }; \
+	uint64_t src[13]; \
+	for (int k = 0; k < 13; k++) \
+		src[k] = k * 0x0102030405060708ULL; \
+	gda_put(q, 0x1122334455667788ULL, 0x99aabbcc, 0xffeeddccbbaa9988ULL, 0x77665544, 4096, 0); \
+	gda_put(q, 1, 2, 3, 4, 0, GDA_SOLICITED); \
+	gda_put_imm(q, 1, 2, 3, 4, 5, 0xdeadbeef, 0); \
+	gda_get(q, 1, 2, 3, 4, 5, 0); \
+	gda_put_inline(q, 1, 2, src + 1, 13, 0); \
+	gda_put_inline(q, 1, 2, src + 1, 93, 0); \
+	gda_put_value(q, 1, 2, 0x1122334455667788ULL, 0); \
+	gda_put_signal(q, 1, 2, 3, 4, 5, the_signal, 0); \
+	s.op = GDA_SIGNAL_SET; \
+	gda_put_signal(q, 1, 2, 3, 4, 5, the_signal, 0); \
+	gda_put_chunked(q, &map, 0x1001, &map, 0x1004, 20, 0); \
+	gda_nop(q, 0); \
+	gda_fetch_add(q, 1, 2, 3, 4, 5, 0); \
+	gda_compare_swap(q, 1, 2, 3, 4, 5, 6, 0); \
+	gda_masked_fetch_add(q, 1, 2, 3, 4, 5, 6, 0); \
+	gda_masked_fetch_add32(q, 1, 2, 3, 4, 5, 6, 0); \
+	gda_masked_compare_swap(q, 1, 2, 3, 4, 5, 6, 7, 8, 0); \
+	gda_masked_compare_swap32(q, 1, 2, 3, 4, 5, 6, 7, 8, 0); \
+} while (0)
+
+enum kind { EXCLUSIVE, SHARED, BLOCK, VIEW, KINDS };
+
+static __global__ void every_kernel(struct gda_view *v, enum kind kind)
+{
+	__shared__ struct gda_block b;
+
+	if (kind == EXCLUSIVE) {
+		struct gda_exclusive q = gda_exclusive_open(v);
+
+		EVERY(q, s);
+		gda_exclusive_close(q);
+	} else if (kind == SHARED) {
+		struct gda_shared q = gda_shared_open(v, false);
+
+		EVERY(q, s);
+	} else if (kind == BLOCK) {
+		gda_block_open(&b, v, 1);
+		{
+			struct gda_block_queue q = gda_block_join(&b, false);
+
+			EVERY(q, s);
+		}
+		gda_block_close(&b);
+	} else {
+		EVERY(v, &s);
+	}
+}
+
+/* A GPU writes the bytes that a CPU writes, whoever posts. */
+static void run_every(enum kind kind)
+{
+	static const char *const names[] = { "exclusive", "shared", "block", "view" };
+	struct fake_queue *cpu = fake_queue_new(64);
+	struct gpu_queue g;
+	char what[64];
+	bool same;
+
+	EVERY(&cpu->view, &s);
+	gpu_queue_open(&g, 64);
+	every_kernel<<<1, 1>>>(g.v, kind);
+	CUDA(cudaDeviceSynchronize());
+	same = !memcmp(g.q->sq, cpu->sq, 64 * 64) && fake_rung(g.q) == fake_rung(cpu) &&
+	       fake_rung(cpu) > 20;
+	snprintf(what, sizeof(what), "%s, every operation is as on a CPU", names[kind]);
+	verdict(!gpu_queue_close(&g) && same, what);
+	fake_queue_free(cpu);
+}
+
 /* Two slots at a time: of one word, of two, and around the end of a ring. */
 static void run_pairs(uint32_t depth)
 {
@@ -193,7 +270,7 @@ int main()
 		printf("1..0 # SKIP no GPU here\n");
 		return 0;
 	}
-	printf("1..28\n");
+	printf("1..%d\n", 28 + KINDS);
 	run("exclusive, one thread", 1, 1, 20000, GDA_EXCLUSIVE, 0);
 	run("exclusive, one thread, batches of 16", 1, 1, 20000, GDA_EXCLUSIVE, 16);
 	run("shared, one thread", 1, 1, 20000, 0, 0);
@@ -209,6 +286,9 @@ int main()
 
 	for (uint32_t depth = 8; depth <= 64; depth *= 2)
 		run_pairs(depth);
+
+	for (int kind = 0; kind < KINDS; kind++)
+		run_every((enum kind)kind);
 
 	gpu_queue_open(&g, 16);
 	timeout_kernel<<<1, 1>>>(g.v, g.error);

@@ -33,6 +33,13 @@ FIXTURE_TEARDOWN(queue)
 	fake_queue_free(self->q);
 }
 
+static void write_nop(struct gda_view *v, uint64_t index)
+{
+	struct gda_wqe nop = gda_wqe_nop();
+
+	gda_wqe_store(gda_sq(v), index, &nop, 0);
+}
+
 /*
  * I-05: DeepEP hands out slots by an atomic add alone. With a consumer that stands
  * still the ninth entry of a ring of 8 overwrites the first, which is still to be
@@ -44,7 +51,7 @@ TEST(I_05_unchecked_reservation_corrupts)
 	uint64_t index;
 
 	for (index = 0; index < 9; index++)
-		gda_entry(&q->view, index, GDA_MLX5_NOP, 1, 0, 0);
+		write_nop(&q->view, index);
 	EXPECT_EQ(8, fake_entry(q, 0)[2]);	/* index 0 is lost */
 	fake_queue_free(q);
 }
@@ -255,13 +262,13 @@ TEST(I_09_flush_of_a_full_ring_relies_on_the_last)
 	gda_nop(v, 0);
 	for (i = 0; i < 2; i++)
 		gda_nop(v, GDA_DEFER);
-	ASSERT_EQ(0, gda_reserve(v, &flags, &last));
+	ASSERT_EQ(0, gda_reserve(v, 1, &flags, &last));
 	gda_flush(v);
 	EXPECT_EQ(1, fake_rung(q));
 	fake_complete(q, 1);
 	EXPECT_EQ(1, gda_test(v, 0));
-	gda_entry(v, last, GDA_MLX5_NOP, 1, 0, 0);
-	gda_publish(v, last, flags);
+	write_nop(v, last);
+	gda_publish(v, last, 1, flags);
 	EXPECT_EQ(4, fake_rung(q));
 	fake_queue_free(q);
 }
@@ -273,13 +280,13 @@ TEST(I_08_doorbell_never_covers_an_unwritten_slot)
 	unsigned int flags = 0;
 	uint64_t first, second;
 
-	ASSERT_EQ(0, gda_reserve(&q->view, &flags, &first));
-	ASSERT_EQ(0, gda_reserve(&q->view, &flags, &second));
-	gda_entry(&q->view, second, GDA_MLX5_NOP, 1, 0, 0);
-	gda_publish(&q->view, second, 0);
+	ASSERT_EQ(0, gda_reserve(&q->view, 1, &flags, &first));
+	ASSERT_EQ(0, gda_reserve(&q->view, 1, &flags, &second));
+	write_nop(&q->view, second);
+	gda_publish(&q->view, second, 1, 0);
 	EXPECT_EQ(0, fake_rung(q));
-	gda_entry(&q->view, first, GDA_MLX5_NOP, 1, 0, 0);
-	gda_publish(&q->view, first, 0);
+	write_nop(&q->view, first);
+	gda_publish(&q->view, first, 1, 0);
 	EXPECT_EQ(2, fake_rung(q));
 	fake_queue_free(q);
 }
@@ -324,10 +331,10 @@ static void run_order(struct orders *o, const int *order)
 	fake_restart(o->q, o->start);
 	memset(o->published, 0, sizeof(o->published));
 	for (i = 0; i < POSTERS; i++)
-		o->wrong += gda_reserve(&o->q->view, &flags, &index) != 0;
+		o->wrong += gda_reserve(&o->q->view, 1, &flags, &index) != 0;
 	for (i = 0; i < POSTERS; i++) {
 		o->published[order[i]] = true;
-		gda_publish(&o->q->view, o->start + (uint64_t)order[i],
+		gda_publish(&o->q->view, o->start + (uint64_t)order[i], 1,
 			    o->defers & 1U << order[i] ? GDA_DEFER : 0);
 		check_doorbell(o, &rung);
 	}
@@ -383,14 +390,14 @@ TEST(I_10_combiner_waits_at_the_first_unwritten_slot)
 	int i;
 
 	for (i = 0; i < 4; i++)
-		gda_reserve(&q->view, &flags, &index[i]);
-	gda_publish(&q->view, 0, 0);
+		gda_reserve(&q->view, 1, &flags, &index[i]);
+	gda_publish(&q->view, 0, 1, 0);
 	EXPECT_EQ(1, fake_rung(q));
 	EXPECT_EQ(gda_slot_word(1, GDA_SLOT_HEAD), q->slots[1]);
-	gda_publish(&q->view, 3, 0);
-	gda_publish(&q->view, 2, 0);
+	gda_publish(&q->view, 3, 1, 0);
+	gda_publish(&q->view, 2, 1, 0);
 	EXPECT_EQ(1, fake_rung(q));
-	gda_publish(&q->view, 1, 0);
+	gda_publish(&q->view, 1, 1, 0);
 	EXPECT_EQ(4, fake_rung(q));
 	EXPECT_EQ(gda_slot_word(4, GDA_SLOT_HEAD), q->slots[4]);
 	fake_queue_free(q);

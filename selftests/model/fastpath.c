@@ -380,18 +380,25 @@ static int64_t post(int id, unsigned int k, unsigned int flags)
 	return gda_fetch_add(&s.v, old, KEY, word, KEY, 1ULL << 8 * k, flags | GDA_NOWAIT);
 }
 
+static void write_nop(struct gda_view *v, uint64_t index)
+{
+	struct gda_wqe nop = gda_wqe_nop();
+
+	gda_wqe_store(gda_sq(v), index, &nop, 0);
+}
+
 /* The same steps by hand, in the wrong order. */
 static int64_t post_wrong(int id, unsigned int k)
 {
 	unsigned int flags = GDA_NOWAIT;
 	uint64_t index;
-	int err = gda_reserve(&s.v, &flags, &index);
+	int err = gda_reserve(&s.v, 1, &flags, &index);
 
 	if (err)
 		return err;
-	gda_publish(&s.v, index, 0);
+	gda_publish(&s.v, index, 1, 0);
 	explore_step("late write", NULL);
-	gda_entry(&s.v, index, GDA_MLX5_NOP, 1, 0, 0);
+	write_nop(&s.v, index);
 	s.word[id] += 1ULL << 8 * k;
 	return (int64_t)index;
 }

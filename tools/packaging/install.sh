@@ -76,6 +76,7 @@ install_library() {
 	put 644 "$prefix/include/gda" uapi/gda/*.h lib/include/gda/*.h
 	put 644 "$prefix/include/gda/gpu" lib/include/gda/gpu/*.h
 	put 644 "$prefix/include/gda/gin" lib/include/gda/gin/*.h
+	put 644 "$prefix/include/gda/wqe" lib/include/gda/wqe/*.h
 	# For this prefix, whatever it was when the library was built.
 	install -d "$dest$libdir/pkgconfig"
 	sed -e "s|@PREFIX@|$prefix|; s|@LIBDIR@|$libdir|; s|@VERSION@|$version|" \

@@ -68,6 +68,26 @@ GDA_HELPER uint64_t gda_pair(uint32_t first, uint32_t second)
 #endif
 }
 
+/* The last of the four bytes of a word, @word as stored. */
+GDA_HELPER uint32_t gda_be_byte3(uint32_t word)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	return word & 0xff;
+#else
+	return word >> 24;
+#endif
+}
+
+/* A number below 256 as a big-endian word. */
+GDA_HELPER uint32_t gda_be_byte(uint32_t v)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	return v;
+#else
+	return v << 24;
+#endif
+}
+
 /* Shift a big-endian word left by 8 bits, @word and result as stored. */
 GDA_HELPER uint32_t gda_be_shl8(uint32_t word)
 {
@@ -77,6 +97,22 @@ GDA_HELPER uint32_t gda_be_shl8(uint32_t word)
 	return word >> 8;
 #endif
 }
+
+/* Fences of one direction, where the GPU has them. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define GDA_FENCE_RELEASE	"fence.release"
+#define GDA_FENCE_ACQUIRE	"fence.acquire"
+#else
+#define GDA_FENCE_RELEASE	"fence.acq_rel"
+#define GDA_FENCE_ACQUIRE	"fence.acq_rel"
+#endif
+
+/* Of two ways to do something the one for where this runs: the other is not compiled. */
+#ifdef __CUDA_ARCH__
+#define GDA_HERE(cpu, gpu) gpu
+#else
+#define GDA_HERE(cpu, gpu) cpu
+#endif
 
 #ifdef __CUDA_ARCH__
 
@@ -190,7 +226,9 @@ GDA_HELPER void gda_nic_store64(uint64_t *p, uint64_t v)
 /* One segment of an entry: 16 bytes, one store. */
 GDA_HELPER void gda_store_segment(void *p, uint64_t first, uint64_t second)
 {
-	*(ulonglong2 *)p = make_ulonglong2(first, second);
+	asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
+		     ::"l"(p), "r"((uint32_t)first), "r"((uint32_t)(first >> 32)),
+		       "r"((uint32_t)second), "r"((uint32_t)(second >> 32)) : "memory");
 }
 
 GDA_HELPER uint64_t gda_clock_ns(void)

@@ -161,8 +161,8 @@ GDA_GPU_API void gda_block_close(struct gda_block *b)
 GDA_DEVICE uint32_t gda_block_note(struct gda_block *b, uint32_t word)
 {
 	uint32_t old = gda_block_load(&b->done);
-	bool failed;
-	uint32_t now = (uint32_t)gda_gpu_completed(b->view, word, old, failed);
+	int failed;
+	uint32_t now = (uint32_t)gda_cqe_completed(b->view, word, old, &failed);
 
 	if (failed)
 		gda_block_store(&b->failed, 1);
@@ -173,8 +173,7 @@ GDA_DEVICE uint32_t gda_block_note(struct gda_block *b, uint32_t word)
 
 GDA_DEVICE uint32_t gda_block_poll(struct gda_block *b)
 {
-	return gda_block_note(b, gda_nic_load32((const uint32_t *)
-		(b->view->cq + offsetof(struct gda_mlx5_cqe, wqe_counter))));
+	return gda_block_note(b, gda_nic_load32(gda_cqe_last(b->view->cq)));
 }
 
 GDA_DEVICE uint32_t gda_block_limit(struct gda_block *b, uint32_t mask, uint32_t done)
@@ -403,7 +402,7 @@ GDA_DEVICE uint32_t gda_scan(const struct gda_block_queue &q)
 	return gda_port_last(q.port);
 }
 
-GDA_DEVICE uint64_t gda_refresh(struct gda_block_queue &q, uint32_t look, bool &failed)
+GDA_DEVICE uint64_t gda_refresh(struct gda_block_queue &q, uint32_t look, int &failed)
 {
 	uint32_t done;
 

@@ -174,7 +174,7 @@ GDA_DEVICE struct gda_shared_scan gda_scan(const struct gda_shared &q)
 }
 
 /* The queue has failed, or nothing can be told from a look. */
-GDA_DEVICE_SLOW uint64_t gda_shared_failed(struct gda_view *v, uint64_t known, bool &failed)
+GDA_DEVICE_SLOW uint64_t gda_shared_failed(struct gda_view *v, uint64_t known, int &failed)
 {
 	uint64_t done = gda_poll(v, 0);
 
@@ -188,12 +188,12 @@ GDA_DEVICE_SLOW uint64_t gda_shared_failed(struct gda_view *v, uint64_t known, b
  * tells that all before has succeeded; the cached index alone would not.
  */
 GDA_DEVICE uint64_t gda_refresh(struct gda_shared &q, const struct gda_shared_scan &look,
-				bool &failed)
+				int &failed)
 {
-	uint32_t word = gda_swap32(look.word), opcode = word >> 4 & 0xf;
-	uint64_t now = gda_unwrap(look.completed, word >> 16);
+	uint32_t opcode = gda_cqe_opcode(look.word);
+	uint64_t now = gda_cqe_unwrap(look.completed, look.word);
 
-	failed = false;
+	failed = 0;
 	if (opcode == GDA_MLX5_CQE_REQ_ERR)
 		return gda_shared_failed(q.port.view, q.done, failed);
 	if (opcode != GDA_MLX5_CQE_REQ || now - look.completed > q.port.mask + 1 || now <= q.done)

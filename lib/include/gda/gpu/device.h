@@ -16,8 +16,8 @@
 #endif
 
 #include <gda/barrier.h>
-#include <gda/mlx5.h>
 #include <gda/view.h>
+#include <gda/wqe/mlx5.h>
 
 #define GDA_DEVICE static __device__ __forceinline__
 /* The same for what users call. */
@@ -141,14 +141,10 @@ GDA_DEVICE void gda_pass_on(uint32_t caps)
 /* Release only: what the caller has cached stays valid. */
 GDA_DEVICE void gda_release(uint32_t caps)
 {
-#if __CUDA_ARCH__ >= 900
 	if (caps & GDA_VIEW_SQ_ON_GPU)
-		asm volatile("fence.release.gpu;" ::: "memory");
+		asm volatile(GDA_FENCE_RELEASE ".gpu;" ::: "memory");
 	else
-		asm volatile("fence.release.sys;" ::: "memory");
-#else
-	gda_pass_on(caps);
-#endif
+		asm volatile(GDA_FENCE_RELEASE ".sys;" ::: "memory");
 }
 
 /**
@@ -196,11 +192,16 @@ GDA_DEVICE struct gda_port gda_port_open(struct gda_view *v)
 	p.slots = (uint32_t *)v->slots;
 	p.dbrec = (uint32_t *)v->dbrec;
 	p.db = (uint64_t *)v->db;
-	p.last = (const uint32_t *)(v->cq + offsetof(struct gda_mlx5_cqe, wqe_counter));
+	p.last = gda_cqe_last(v->cq);
 	p.mask = v->mask;
 	p.caps = v->caps;
 	p.qpn_be = (uint32_t)(v->qpn_be >> 32);
 	return p;
+}
+
+GDA_DEVICE struct gda_sq gda_sq(const struct gda_port &p)
+{
+	return { p.sq, (uint64_t)p.qpn_be << 32, p.mask };
 }
 
 /*
@@ -217,11 +218,7 @@ GDA_DEVICE uint32_t gda_port_last(const struct gda_port &p)
 
 GDA_DEVICE void gda_acquire(void)
 {
-#if __CUDA_ARCH__ >= 900
-	asm volatile("fence.acquire.sys;" ::: "memory");
-#else
-	gda_fence_system();
-#endif
+	asm volatile(GDA_FENCE_ACQUIRE ".sys;" ::: "memory");
 }
 
 /**
@@ -242,23 +239,24 @@ GDA_GPU_API bool gda_assume(queue &q, uint32_t caps)
 	return true;
 }
 
-/* The low 16 bits, big-endian, as the upper half of a word. */
-GDA_DEVICE uint32_t gda_port_record(uint64_t next)
-{
-	return __byte_perm((uint32_t)next, 0, 0x0144);
-}
-
 /* All slots below @next are written and released, and nobody else rings. */
 GDA_DEVICE void gda_port_ring(const struct gda_port &p, uint64_t next)
 {
-	uint32_t record = gda_port_record(next);
+	uint32_t record = gda_db_record(next);
 
 	asm volatile("st.relaxed.sys.global.u32 [%0], %1;"
 		     ::"l"(p.dbrec), "r"(record) : "memory");
 	if (!(p.caps & GDA_VIEW_DB_UNORDERED))
 		gda_release(p.caps);
 	asm volatile("st.mmio.relaxed.sys.global.u64 [%0], %1;"
-		     ::"l"(p.db), "l"((uint64_t)p.qpn_be << 32 | record >> 8) : "memory");
+		     ::"l"(p.db), "l"(gda_db_value(gda_sq(p).qpn_be, record)) : "memory");
+}
+
+/* The same through a view, and the release before it. */
+GDA_DEVICE void gda_gpu_ring(const struct gda_view *v, uint64_t next)
+{
+	gda_release(v->caps);
+	gda_port_ring(gda_port_open((struct gda_view *)v), next);
 }
 
 /*
@@ -287,20 +285,6 @@ GDA_DEVICE void gda_store128(char *p, uint32_t a, uint32_t b, uint32_t c, uint32
 {
 	asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
 		     ::"l"(p), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");
-}
-
-/* Control and remote address segments of slot @index; the others follow at the result. */
-GDA_DEVICE char *gda_port_entry(const struct gda_port &p, uint64_t index, uint32_t opcode,
-				uint32_t ds, uint64_t raddr, uint32_t rkey)
-{
-	char *entry = p.sq + ((uint32_t)index & p.mask) * (uint64_t)GDA_MLX5_SLOT_BYTES;
-
-	/* 0, the index's two bytes, opcode */
-	gda_store128(entry, __byte_perm((uint32_t)index, 0, 0x4014) | opcode << 24,
-		     p.qpn_be | ds << 24, GDA_MLX5_CE_ALWAYS << 24, 0);
-	gda_store128(entry + 16, gda_swap32((uint32_t)(raddr >> 32)),
-		     gda_swap32((uint32_t)raddr), gda_swap32(rkey), 0);
-	return entry + 32;
 }
 
 /* Broadcast @full, and @index of at most 63 bits, from the first lane of a warp. */

@@ -76,25 +76,6 @@ GDA_GPU_API void gda_exclusive_close(struct gda_exclusive &q)
 }
 
 /*
- * The consumer index that @word of the completion entry stands for, at most depth beyond
- * @done, and whether the queue has failed; then the view says where.
- */
-GDA_DEVICE uint64_t gda_gpu_completed(struct gda_view *v, uint32_t word, uint64_t done,
-				      bool &failed)
-{
-	uint64_t now;
-
-	word = gda_swap32(word);
-	now = gda_unwrap(done, word >> 16);
-	failed = (word >> 4 & 0xf) == GDA_MLX5_CQE_REQ_ERR;
-	if ((word >> 4 & 0xf) == GDA_MLX5_CQE_REQ)
-		return now;
-	if (!failed)
-		return done;
-	return now - gda_note_error(v, word >> 16);
-}
-
-/*
  * Wait until @n of the slots from @next on are free; rings before if @unrung. Returns how
  * many are, of which @free were known.
  */
@@ -102,12 +83,10 @@ GDA_DEVICE_SLOW int64_t gda_exclusive_room(struct gda_view *v, uint64_t next, ui
 					   uint32_t n, uint32_t unrung, unsigned int flags)
 {
 	uint64_t deadline = gda_gpu_deadline(v, 0);
-	const uint32_t *last = (const uint32_t *)
-		(v->cq + offsetof(struct gda_mlx5_cqe, wqe_counter));
+	const uint32_t *last = gda_cqe_last(v->cq);
 	uint64_t empty = next - v->mask - 1;	/* completed when none is free */
 	unsigned int polls;
-	bool failed;
-	int err;
+	int failed, err;
 
 	if (unrung) {
 		__syncwarp(__activemask());
@@ -115,8 +94,8 @@ GDA_DEVICE_SLOW int64_t gda_exclusive_room(struct gda_view *v, uint64_t next, ui
 		gda_port_ring(gda_port_open(v), next);
 	}
 	for (polls = 1;; polls++) {
-		free = (uint32_t)(gda_gpu_completed(v, gda_nic_load32(last), empty + free,
-						    failed) - empty);
+		free = (uint32_t)(gda_cqe_completed(v, gda_nic_load32(last), empty + free,
+						    &failed) - empty);
 		if (failed)
 			return -EIO;
 		if (free >= n)
@@ -167,7 +146,7 @@ GDA_DEVICE void gda_publish(struct gda_exclusive &q, uint64_t index, uint32_t n,
 	q.deferred += n;
 	if (flags & GDA_DEFER)
 		return;
-	gda_need32(gda_port_record(index + n));
+	gda_need32(gda_db_record(index + n));
 	gda_release(flags & GDA_SYSTEM ? 0 : q.port.caps);
 	gda_port_ring(q.port, index + n);
 	q.deferred = 0;
@@ -195,7 +174,7 @@ GDA_DEVICE void gda_publish_warp(struct gda_exclusive &q, uint64_t index, unsign
 	q.deferred += 32;
 	if (flags & GDA_DEFER)
 		return;
-	gda_need32(gda_port_record(index + 32));
+	gda_need32(gda_db_record(index + 32));
 	__syncwarp();
 	if (!(threadIdx.x & 31)) {
 		gda_release(flags & GDA_SYSTEM ? 0 : q.port.caps);
@@ -214,12 +193,12 @@ GDA_DEVICE uint32_t gda_scan(const struct gda_exclusive &q)
  * What has completed, by that look. Of a queue that has failed this is not kept, so that
  * gda_known() and gda_quiet_known() tell of success only.
  */
-GDA_DEVICE uint64_t gda_refresh(struct gda_exclusive &q, uint32_t look, bool &failed)
+GDA_DEVICE uint64_t gda_refresh(struct gda_exclusive &q, uint32_t look, int &failed)
 {
 	uint64_t done;
 
 	gda_acquire();
-	done = gda_gpu_completed(q.port.view, look, gda_known(q), failed);
+	done = gda_cqe_completed(q.port.view, look, gda_known(q), &failed);
 	if (!failed)
 		q.free = (uint32_t)(done + q.port.mask + 1 - q.next);
 	return done;

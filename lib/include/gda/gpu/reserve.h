@@ -148,4 +148,14 @@ GDA_DEVICE int64_t gda_shared_reserve(struct gda_view *v, uint32_t n, unsigned i
 	return (int64_t)index;
 }
 
+/* The same for gda_reserve() of a view. */
+GDA_DEVICE int gda_gpu_reserve(struct gda_view *v, uint32_t n, unsigned int flags,
+			       uint64_t *index)
+{
+	int64_t got = gda_shared_reserve(v, n, flags);
+
+	*index = (uint64_t)got;
+	return got < 0 ? (int)got : 0;
+}
+
 #endif /* GDA_GPU_RESERVE_H */

@@ -149,9 +149,9 @@ GDA_DEVICE uint64_t gda_shared_walk_warp(const struct gda_port &p, uint64_t next
 GDA_DEVICE uint64_t gda_shared_advance(const struct gda_port &p, uint64_t rung, uint32_t word,
 				       uint64_t told)
 {
-	uint16_t behind = (uint16_t)((uint32_t)rung - (gda_swap32(word) >> 16) - 1);
+	uint16_t behind = (uint16_t)((uint32_t)rung - gda_cqe_counter(word) - 1);
 
-	if ((word >> 28) != GDA_MLX5_CQE_REQ || behind > p.mask + 1 || rung - behind == told)
+	if (gda_cqe_opcode(word) != GDA_MLX5_CQE_REQ || behind > p.mask + 1 || rung - behind == told)
 		return told;
 	gda_gpu_max64(&p.view->completed, rung - behind);
 	return rung - behind;
@@ -366,7 +366,7 @@ GDA_DEVICE uint64_t gda_shared_publish(const struct gda_port &p, uint64_t index,
 
 	gda_need64(bits);
 	gda_need64((uint64_t)word);
-	gda_need32(gda_port_record(end));
+	gda_need32(gda_db_record(end));
 	if (warp)
 		__syncwarp();
 	gda_port_release_as(p, caps);

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Flush, test, wait and quiet of CUDA device code, through what a poster keeps of a queue in
+ * registers. Included by gda/gpu/post.h.
+ */
+#ifndef GDA_GPU_WAIT_H
+#define GDA_GPU_WAIT_H
+
+#include <gda/gpu/post.h>
+
+/**
+ * gda_flush - ring what GDA_DEFER left
+ * @q: the queue, as the poster has opened it
+ */
+template <class queue>
+GDA_GPU_API void gda_flush(queue &q)
+{
+	gda_ring_deferred(q);
+}
+
+/* What became of @ticket, of which @known slots have completed: as gda_test(). */
+GDA_DEVICE int gda_verdict(const struct gda_view *v, uint64_t ticket, uint64_t known)
+{
+	uint64_t failed = gda_load_acquire64(&v->error_index);
+
+	if (ticket == failed)
+		return -EIO;
+	if (ticket >= known)
+		return 0;
+	return failed < ticket ? -ECANCELED : 1;
+}
+
+/**
+ * gda_test - has a post completed?
+ * @q: the queue, as the poster has opened it
+ * @ticket: of a post through @q or through another poster of its queue
+ *
+ * Return: 1 done, 0 not yet; -EIO it failed; -ECANCELED flushed; @ticket if negative.
+ */
+template <class queue>
+GDA_GPU_API int gda_test(queue &q, int64_t ticket)
+{
+	uint64_t known;
+	int failed;
+
+	if (ticket < 0)
+		return (int)ticket;
+	if ((uint64_t)ticket < gda_known(q))
+		return 1;
+	known = gda_refresh(q, gda_scan(q), failed);
+	if (failed)
+		return gda_verdict(q.port.view, ticket, known);
+	return (uint64_t)ticket < known;
+}
+
+/*
+ * Wait for @ticket, beginning with what @look has told. While nothing changes it is looked at
+ * the completion entry only; every so often at the clock and the abort word.
+ */
+template <class queue, class looked>
+GDA_DEVICE int gda_wait_from(queue &q, uint64_t ticket, looked look, uint64_t deadline)
+{
+	unsigned int polls;
+	int done, err = 0;
+	int failed;
+
+	for (;;) {
+		uint64_t known = gda_refresh(q, look, failed);
+		looked before = look;
+
+		done = failed ? gda_verdict(q.port.view, ticket, known) : ticket < known;
+		if (done)
+			return done < 0 ? done : 0;
+		if (err)
+			return err;
+		for (polls = 0; polls < GDA_POLLS && look == before; polls++)
+			look = gda_scan(q);
+		if (polls < GDA_POLLS)
+			continue;
+		deadline = gda_gpu_deadline(q.port.view, deadline);
+		err = gda_gpu_expired(q.port.view, 0, deadline);
+	}
+}
+
+/**
+ * gda_wait - wait for a post
+ * @q: the queue, as the poster has opened it
+ * @ticket: of a post through @q or through another poster of its queue
+ * @deadline: ns of gda_clock_ns(), 0: the view's timeout from now
+ *
+ * Rings what was deferred first.
+ *
+ * Return: 0 done; -EIO, -ECANCELED as gda_test(); -ETIMEDOUT, -ESHUTDOWN; @ticket if
+ * negative.
+ */
+template <class queue>
+GDA_GPU_API int gda_wait(queue &q, int64_t ticket, uint64_t deadline)
+{
+	if (ticket < 0)
+		return (int)ticket;
+	gda_ring_deferred(q);
+	if ((uint64_t)ticket < gda_known(q))
+		return 0;
+	return gda_wait_from(q, (uint64_t)ticket, gda_scan(q), deadline);
+}
+
+/* Something was posted that @q does not know to be complete. */
+template <class queue>
+GDA_DEVICE int gda_quiet_wait(queue &q, uint64_t deadline)
+{
+	uint64_t end = gda_posted(q);
+	int err;
+
+	if (!end)
+		return 0;
+	err = gda_wait(q, (int64_t)end - 1, deadline);
+	return err == -ECANCELED ? -EIO : err;
+}
+
+/**
+ * struct gda_quieted - how gda_shared_quiet() ended
+ * @done: slots that are known to have completed now
+ * @err: as gda_quiet()
+ */
+struct gda_quieted {
+	uint64_t done;
+	int err;
+};
+
+/* All that was posted is below @reserved, and no more than a ring ahead of the device. */
+GDA_DEVICE_SLOW struct gda_quieted gda_shared_quiet(struct gda_shared q, uint64_t reserved,
+						    struct gda_shared_scan look,
+						    uint64_t deadline)
+{
+	uint64_t end = look.completed + q.port.mask + 1;
+	int err;
+
+	if (end > reserved)
+		end = reserved;
+	err = gda_wait_from(q, end - 1, look, deadline);
+	return { q.done, err == -ECANCELED ? -EIO : err };
+}
+
+/**
+ * gda_quiet - wait until all that was posted before, by anyone, is done
+ * @q: the queue, as the poster has opened it
+ * @deadline: ns of gda_clock_ns(), 0: the view's timeout from now
+ *
+ * Return: 0; -EIO something failed; -ETIMEDOUT, -ESHUTDOWN.
+ */
+template <class queue>
+GDA_GPU_API int gda_quiet(queue &q, uint64_t deadline)
+{
+	return gda_quiet_known(q) ? 0 : gda_quiet_wait(q, deadline);
+}
+
+/*
+ * The same of a queue that others post to. One load tells if nothing was handed out since. What
+ * has completed is not looked at beside it: then the slower of the loads would be waited for.
+ */
+GDA_DEVICE int gda_quiet(struct gda_shared &q, uint64_t deadline)
+{
+	uint64_t reserved = gda_gpu_load64(&q.port.view->reserved);
+	struct gda_quieted end;
+
+	if (reserved <= q.done)
+		return 0;
+	end = gda_shared_quiet(q, reserved, gda_scan(q), deadline);
+	q.done = end.done;
+	return end.err;
+}
+
+#endif /* GDA_GPU_WAIT_H */

@@ -1,0 +1,595 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One-sided communication by windows, signals and counters: the semantics of NCCL's device
+ * API (GIN), for the ranks of gda/comm.h.
+ *
+ *	gda_gin_create(ranks, ctx, &attr, &comm);	collective: queues, signals, counters
+ *	gda_window_register(comm, &what, &window);	collective: memory named by offset
+ *	gin = gda_gin_context(comm, 0);
+ *	gda_gin_put(gin, peer, gda_at(window, 0), gda_at(window, 64), 64, gda_gin_inc(3, 0));
+ *	gda_gin_wait_signal(gin, 3, 1, 64, 0);		at the peer
+ *
+ * A verb takes a rank of the world; gda_team_to_world() converts. Every rank may put to
+ * itself. What a verb does besides moving data is in struct gda_gin_how:
+ *
+ *   remote action   a signal of the peer, or a word of a window there, is added to. A
+ *                   strong signal is seen only once all earlier puts to the same peer in
+ *                   the same context have landed, a weak one once its own put has.
+ *   local action    a counter ticks once the source of the put may be changed.
+ *   flags           %GDA_EXCLUSIVE by the one thread that uses a context of
+ *                   %GDA_GIN_SHARE_THREAD, and by nobody else; %GDA_DEFER aggregates: the
+ *                   doorbell is left to a later verb or flush.
+ *
+ * On RC queues, weak and strong cost the same. Flags should be constants: they fold. A put
+ * with a signal is one reservation, two entries, one doorbell; by arrival
+ * (%GDA_GIN_ARRIVAL) one entry and no atomic.
+ *
+ * No verb waits but for room in its queue, at most gda_gin_attr.timeout_ns. A put with a
+ * signal by arrival that crosses segments waits until all but the last have landed.
+ * Addresses are those where the posters run: C and C++ on a CPU.
+ */
+#ifndef GDA_GIN_H
+#define GDA_GIN_H
+
+#include <gda/gin/barrier.h>
+
+#ifdef __cplusplus
+extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
+/**
+ * define GDA_GIN_SIGNAL - add to gda_gin_how.signal of the peer
+ */
+#define GDA_GIN_SIGNAL		(1U << 16)
+/**
+ * define GDA_GIN_VA - add to the word at gda_gin_how.at of the peer
+ */
+#define GDA_GIN_VA		(1U << 17)
+/**
+ * define GDA_GIN_ADD - add gda_gin_how.add; without it, Inc
+ *
+ * Inc is Add of 1, but not to be mixed with it unless the signal is reset in between.
+ */
+#define GDA_GIN_ADD		(1U << 18)
+/**
+ * define GDA_GIN_WEAK - the signal reports its own put alone
+ */
+#define GDA_GIN_WEAK		(1U << 19)
+/**
+ * define GDA_GIN_COUNTER - tick gda_gin_how.counter
+ */
+#define GDA_GIN_COUNTER		(1U << 20)
+/**
+ * define GDA_GIN_SKIP_CREDIT - the caller knows that there is room in the queue
+ *
+ * G-19. A hint: room is looked at all the same, at the cost of a comparison.
+ */
+#define GDA_GIN_SKIP_CREDIT	(1U << 21)
+
+/**
+ * struct gda_gin_how - what a verb does besides moving data
+ * @flags: GDA_GIN_*, and of the flags of gda_put() %GDA_EXCLUSIVE, %GDA_DEFER and %GDA_NOWAIT
+ * @signal: with %GDA_GIN_SIGNAL
+ * @counter: with %GDA_GIN_COUNTER
+ * @reserved: 0
+ * @add: with %GDA_GIN_ADD
+ * @at: with %GDA_GIN_VA: a multiple of 8, in a window with %GDA_WINDOW_STRICT
+ *
+ * Passed by value; it stays as it is.
+ */
+struct gda_gin_how {
+	unsigned int flags;
+	uint32_t signal;
+	uint32_t counter;
+	uint32_t reserved;
+	uint64_t add;
+	struct gda_at at;
+};
+
+/**
+ * gda_gin_plain - only move data
+ * @flags: %GDA_EXCLUSIVE, %GDA_DEFER, %GDA_NOWAIT, %GDA_GIN_SKIP_CREDIT
+ *
+ * Return: how.
+ */
+GDA_API struct gda_gin_how gda_gin_plain(unsigned int flags)
+{
+	struct gda_gin_how how;
+
+	how.flags = flags;
+	how.signal = 0;
+	how.counter = 0;
+	how.reserved = 0;
+	how.add = 1;
+	how.at = gda_at(0, 0);
+	return how;
+}
+
+/**
+ * gda_gin_inc - add 1 to a signal of the peer
+ * @signal: number of the signal
+ * @flags: as of gda_gin_plain(), and %GDA_GIN_WEAK
+ *
+ * Return: how.
+ */
+GDA_API struct gda_gin_how gda_gin_inc(uint32_t signal, unsigned int flags)
+{
+	struct gda_gin_how how = gda_gin_plain(flags | GDA_GIN_SIGNAL);
+
+	how.signal = signal;
+	return how;
+}
+
+/**
+ * gda_gin_add - add to a signal of the peer
+ * @signal: number of the signal
+ * @add: what is added, modulo 2^64
+ * @flags: as of gda_gin_inc()
+ *
+ * Return: how.
+ */
+GDA_API struct gda_gin_how gda_gin_add(uint32_t signal, uint64_t add, unsigned int flags)
+{
+	struct gda_gin_how how = gda_gin_inc(signal, flags | GDA_GIN_ADD);
+
+	how.add = add;
+	return how;
+}
+
+/**
+ * gda_gin_inc_at - add 1 to a word of a window of the peer
+ * @at: the word
+ * @flags: as of gda_gin_inc()
+ *
+ * Return: how.
+ */
+GDA_API struct gda_gin_how gda_gin_inc_at(struct gda_at at, unsigned int flags)
+{
+	struct gda_gin_how how = gda_gin_plain(flags | GDA_GIN_VA);
+
+	how.at = at;
+	return how;
+}
+
+/**
+ * gda_gin_add_at - add to a word of a window of the peer
+ * @at: the word
+ * @add: what is added, modulo 2^64
+ * @flags: as of gda_gin_inc()
+ *
+ * Return: how.
+ */
+GDA_API struct gda_gin_how gda_gin_add_at(struct gda_at at, uint64_t add, unsigned int flags)
+{
+	struct gda_gin_how how = gda_gin_inc_at(at, flags | GDA_GIN_ADD);
+
+	how.add = add;
+	return how;
+}
+
+/**
+ * gda_gin_count - and tick a counter
+ * @how: what else
+ * @counter: number of the counter
+ *
+ * Return: how.
+ */
+GDA_API struct gda_gin_how gda_gin_count(struct gda_gin_how how, uint32_t counter)
+{
+	how.flags |= GDA_GIN_COUNTER;
+	how.counter = counter;
+	return how;
+}
+
+/* The queue that a verb goes to, or why there is none. */
+GDA_HELPER int gda_gin_route(const struct gda_gin *gin, uint32_t peer,
+			     const struct gda_gin_how *how, struct gda_gin_queue **q)
+{
+	uint32_t endpoint = 0;
+
+	if (how->flags & (GDA_GIN_SIGNAL | GDA_GIN_VA) && gin->flags & GDA_GIN_ARRIVAL) {
+		if (how->flags & (GDA_GIN_VA | GDA_GIN_ADD) || !(how->flags & GDA_GIN_WEAK))
+			return -EOPNOTSUPP;
+		endpoint = 1 + how->signal;
+	}
+	if (how->flags & GDA_GIN_SIGNAL && gda_unlikely(how->signal >= gin->signals))
+		return -EINVAL;
+	if (how->flags & GDA_GIN_COUNTER && gda_unlikely(how->counter >= gin->counters))
+		return -EINVAL;
+	*q = gda_gin_queue(gin, endpoint, peer);
+	return *q ? 0 : -ENOTCONN;
+}
+
+/* Where @bytes at @at are in the memory of @rank, all in one MR. */
+GDA_HELPER int gda_gin_resolve(uint32_t rank, struct gda_at at, uint64_t bytes, uint64_t *addr,
+			       uint32_t *key)
+{
+	const struct gda_window *w = at.window;
+
+	if (gda_unlikely(!gda_at_fits(at, bytes)))
+		return -EFAULT;
+	if (gda_unlikely(w->pieces > 1))
+		return bytes && gda_chunk_span(gda_window_map(w, rank), at.offset, bytes, addr,
+					       key) < bytes ? -EFAULT : 0;
+	*addr = gda_window_part(w, rank)->iova + at.offset;
+	*key = gda_window_part(w, rank)->key;
+	return 0;
+}
+
+/**
+ * struct gda_gin_target - a word that a verb adds to
+ * @addr: where it is, at the peer
+ * @add: what is added
+ * @key: of its MR
+ * @set: 0: there is none, as of signals by arrival
+ *
+ * Not for programs: it lives while a verb runs.
+ */
+struct gda_gin_target {
+	uint64_t addr;
+	uint64_t add;
+	uint32_t key;
+	uint32_t set;
+};
+
+GDA_HELPER int gda_gin_aim(const struct gda_gin *gin, const struct gda_gin_queue *q,
+			   uint32_t peer, const struct gda_gin_how *how,
+			   struct gda_gin_target *to)
+{
+	to->set = 0;
+	to->addr = 0;
+	to->key = 0;
+	to->add = how->flags & GDA_GIN_ADD ? how->add : 1;
+	if (how->flags & GDA_GIN_SIGNAL && !(gin->flags & GDA_GIN_ARRIVAL)) {
+		to->addr = q->signals + 8ULL * how->signal;
+		to->key = q->rkey;
+		to->set = 1;
+	}
+	if (how->flags & GDA_GIN_VA) {
+		to->set = 1;
+		gda_gin_check_window(gin, how->at.window, peer);
+		if (how->at.offset % 8)
+			return -EFAULT;
+		return gda_gin_resolve(peer, how->at, 8, &to->addr, &to->key);
+	}
+	return 0;
+}
+
+/* Says to the peer what will be added to its signal, in programs built with GDA_CHECK. */
+GDA_HELPER void gda_gin_announce(const struct gda_gin *gin, uint32_t peer,
+				 const struct gda_gin_how *how)
+{
+#ifdef GDA_CHECK
+	struct gda_gin_queue *q = gda_gin_queue(gin, 0, peer);
+	uint32_t slot = gin->signals + gin->barriers * gin->nranks + 2 * how->signal;
+	int add = !!(how->flags & GDA_GIN_ADD);
+
+	if (how->flags & GDA_GIN_SIGNAL)
+		gda_fetch_add(gda_gin_view(q), q->fetched, q->lkey,
+			      q->signals + 8ULL * (slot + (uint32_t)add), q->rkey, how->add,
+			      how->flags & GDA_EXCLUSIVE);
+#else
+	(void)gin;
+	(void)peer;
+	(void)how;
+#endif
+}
+
+/* A write of one piece, and what it adds to behind it: one reservation, one doorbell. */
+GDA_HELPER int gda_gin_post_pair(const struct gda_gin *gin, struct gda_gin_queue *q,
+				 const struct gda_gin_wr *wr, const struct gda_gin_target *to,
+				 unsigned int flags)
+{
+	int64_t index = gda_multi_reserve(gda_gin_view(q), 2, &flags);
+
+	if (gda_unlikely(index < 0))
+		return (int)index;
+	if (wr->count) {
+		gda_gin_note_source(q, (uint64_t)index, wr->laddr, wr->bytes);
+		gda_gin_tag(gin, q, (uint64_t)index, wr->count);
+	}
+	gda_gin_write_rdma(gda_gin_view(q), (uint64_t)index, GDA_MLX5_WRITE, wr, flags);
+	gda_gin_write_add(q, (uint64_t)index + 1, to->addr, to->key, to->add, flags);
+	gda_multi_publish(gda_gin_view(q), (uint64_t)index, 2, flags);
+	return 0;
+}
+
+GDA_HELPER int gda_gin_post_add(struct gda_gin_queue *q, const struct gda_gin_target *to,
+				unsigned int flags)
+{
+	struct gda_view *v = gda_gin_view(q);
+	uint64_t index;
+	int err;
+
+	err = gda_reserve(v, &flags, &index);
+	if (err)
+		return err;
+	gda_gin_write_add(q, index, to->addr, to->key, to->add, flags);
+	gda_publish(v, index, flags);
+	return 0;
+}
+
+GDA_HELPER uint32_t gda_gin_counted(const struct gda_gin_how *how)
+{
+	return how->flags & GDA_GIN_COUNTER ? how->counter + 1 : 0;
+}
+
+/* The next piece of a transfer that crosses segments: its length. */
+GDA_HELPER uint32_t gda_gin_piece(uint32_t self, uint32_t peer, struct gda_at remote,
+				  struct gda_at local, uint64_t left, struct gda_gin_wr *wr)
+{
+	uint64_t span = left < GDA_CHUNK_MAX ? left : GDA_CHUNK_MAX;
+
+	span = gda_chunk_span(gda_window_map(local.window, self), local.offset, span,
+			      &wr->laddr, &wr->lkey);
+	span = gda_chunk_span(gda_window_map(remote.window, peer), remote.offset, span,
+			      &wr->raddr, &wr->rkey);
+	wr->bytes = (uint32_t)span;
+	return (uint32_t)span;
+}
+
+/*
+ * All pieces of a transfer but the last one, which is left in @wr (G-21). By arrival they
+ * are not to be counted, so they go another way than the last one, and have to be there
+ * before it goes.
+ */
+GDA_SLOW int gda_gin_pieces(const struct gda_gin *gin, uint32_t peer, uint32_t opcode,
+			    const struct gda_at at[2], struct gda_gin_wr *wr,
+			    const struct gda_gin_how *how, uint64_t left)
+{
+	struct gda_gin_queue *q = gda_gin_queue(gin, 0, peer);
+	unsigned int flags = how->flags & GDA_POST_FLAGS;
+	int apart = how->flags & GDA_GIN_SIGNAL && gin->flags & GDA_GIN_ARRIVAL, more = 0, err;
+	struct gda_at remote = at[0], local = at[1];
+
+	for (;;) {
+		uint32_t span = gda_gin_piece(gin->rank, peer, remote, local, left, wr);
+
+		if (span == left)
+			return more && apart ? gda_gin_drain(gin, q, flags, 0) : 0;
+		err = gda_gin_post(gin, q, opcode, wr, flags | GDA_DEFER);
+		if (err)
+			return err;
+		more = 1;
+		remote.offset += span;
+		local.offset += span;
+		left -= span;
+	}
+}
+
+/* Where data goes from and to, in @wr; of several pieces all but the last are posted. */
+GDA_HELPER int gda_gin_prepare(const struct gda_gin *gin, uint32_t peer, uint32_t opcode,
+			       const struct gda_at at[2], struct gda_gin_wr *wr,
+			       const struct gda_gin_how *how, uint64_t bytes)
+{
+	if (gda_unlikely(!gda_at_fits(at[0], bytes)) || gda_unlikely(!gda_at_fits(at[1], bytes)))
+		return -EFAULT;
+	wr->count = 0;
+	if (gda_unlikely((at[0].window->pieces | at[1].window->pieces) > 1) ||
+	    gda_unlikely(bytes > GDA_CHUNK_MAX)) {
+		int err = gda_gin_pieces(gin, peer, opcode, at, wr, how, bytes);
+
+		wr->count = gda_gin_counted(how);
+		return err;
+	}
+	wr->raddr = gda_window_part(at[0].window, peer)->iova + at[0].offset;
+	wr->rkey = gda_window_part(at[0].window, peer)->key;
+	wr->laddr = at[1].window->iova + at[1].offset;
+	wr->lkey = at[1].window->key;
+	wr->bytes = (uint32_t)bytes;
+	wr->count = gda_gin_counted(how);
+	return 0;
+}
+
+GDA_HELPER int gda_gin_put_checked(struct gda_gin *gin, uint32_t peer, const struct gda_at at[2],
+				   uint64_t bytes, const struct gda_gin_how *how)
+{
+	unsigned int flags = how->flags & 0xffff;
+	struct gda_gin_target to;
+	struct gda_gin_queue *q;
+	struct gda_gin_wr wr;
+	int err;
+
+	err = gda_gin_route(gin, peer, how, &q);
+	if (gda_unlikely(err))
+		return err;
+	err = gda_gin_aim(gin, q, peer, how, &to);
+	if (gda_unlikely(err))
+		return err;
+	err = gda_gin_prepare(gin, peer, GDA_MLX5_WRITE, at, &wr, how, bytes);
+	if (gda_unlikely(err))
+		return err;
+	gda_gin_announce(gin, peer, how);
+	if (to.set)
+		return gda_gin_post_pair(gin, q, &wr, &to, flags);
+	return gda_gin_post(gin, q, GDA_MLX5_WRITE, &wr, flags);
+}
+
+/**
+ * gda_gin_put - write to a window of a peer (G-02)
+ * @gin: the context
+ * @peer: rank of the peer, in the world
+ * @dst: where to, in the peer's memory
+ * @src: where from, in the caller's memory, of the same or another window
+ * @bytes: how many; of none the actions are left
+ * @how: what else
+ *
+ * The source may be changed once the counter has ticked, or after a flush. Any thread may
+ * call it, but see %GDA_GIN_SHARE_THREAD.
+ *
+ * Return: 0; -EFAULT not inside of a window, or a word that is not aligned; -ENOTCONN no
+ * queue to this peer (G-24); -EINVAL no such signal or counter; -EOPNOTSUPP an Add, a word
+ * of a window, or a strong signal, by arrival (E-03); -EAGAIN the queue is full and
+ * %GDA_NOWAIT is set; -ETIMEDOUT it stayed full; -EIO it is full and has failed; -ESHUTDOWN
+ * a rank was lost. Of a put of several pieces some may have been posted then, and no action:
+ * putting it again is harmless.
+ */
+GDA_API int gda_gin_put(struct gda_gin *gin, uint32_t peer, struct gda_at dst,
+			struct gda_at src, uint64_t bytes, struct gda_gin_how how)
+{
+	struct gda_at at[2];
+	int err;
+
+	at[0] = dst;
+	at[1] = src;
+	gda_gin_check_begin(gin, how.flags);
+	err = gda_gin_put_checked(gin, peer, at, bytes, &how);
+	gda_gin_check_end(gin);
+	return err;
+}
+
+GDA_HELPER int gda_gin_value_checked(struct gda_gin *gin, uint32_t peer, struct gda_at dst,
+				     uint64_t value, uint32_t bytes,
+				     const struct gda_gin_how *how)
+{
+	unsigned int flags = how->flags & 0xffff;
+	uint32_t n, key = 0;
+	struct gda_gin_target to;
+	struct gda_gin_queue *q;
+	uint64_t addr = 0;
+	int64_t index;
+	int err;
+
+	if (gda_unlikely(bytes - 1 > 7) || how->flags & GDA_GIN_COUNTER)
+		return -EINVAL;
+	err = gda_gin_route(gin, peer, how, &q);
+	if (gda_unlikely(err))
+		return err;
+	err = gda_gin_aim(gin, q, peer, how, &to);
+	if (gda_unlikely(err))
+		return err;
+	err = gda_gin_resolve(peer, dst, bytes, &addr, &key);
+	if (gda_unlikely(err))
+		return err;
+	gda_gin_announce(gin, peer, how);
+	n = 1 + to.set;
+	index = gda_multi_reserve(gda_gin_view(q), n, &flags);
+	if (gda_unlikely(index < 0))
+		return (int)index;
+	gda_gin_write_value(gda_gin_view(q), (uint64_t)index, addr, key, value, bytes, flags);
+	if (to.set)
+		gda_gin_write_add(q, (uint64_t)index + 1, to.addr, to.key, to.add, flags);
+	gda_multi_publish(gda_gin_view(q), (uint64_t)index, n, flags);
+	return 0;
+}
+
+/**
+ * gda_gin_put_value - write up to 8 bytes given by value (G-11)
+ * @gin: the context
+ * @peer: rank of the peer, in the world
+ * @dst: where to; in one segment, as every aligned element is
+ * @value: its first @bytes bytes in memory are written
+ * @bytes: 1 to 8
+ * @how: what else; no counter, for there is no source
+ *
+ * Return: as gda_gin_put(); -EINVAL also for @bytes, or a counter.
+ */
+GDA_API int gda_gin_put_value(struct gda_gin *gin, uint32_t peer, struct gda_at dst,
+			      uint64_t value, uint32_t bytes, struct gda_gin_how how)
+{
+	int err;
+
+	gda_gin_check_begin(gin, how.flags);
+	err = gda_gin_value_checked(gin, peer, dst, value, bytes, &how);
+	gda_gin_check_end(gin);
+	return err;
+}
+
+GDA_HELPER int gda_gin_get_checked(struct gda_gin *gin, uint32_t peer, const struct gda_at at[2],
+				   uint64_t bytes, const struct gda_gin_how *how)
+{
+	struct gda_gin_queue *q;
+	struct gda_gin_wr wr;
+	int err;
+
+	if (gda_unlikely(how->flags & (GDA_GIN_SIGNAL | GDA_GIN_VA | GDA_GIN_COUNTER)))
+		return -EINVAL;
+	err = gda_gin_route(gin, peer, how, &q);
+	if (gda_unlikely(err))
+		return err;
+	err = gda_gin_prepare(gin, peer, GDA_MLX5_READ, at, &wr, how, bytes);
+	if (gda_unlikely(err))
+		return err;
+	return gda_gin_post(gin, q, GDA_MLX5_READ, &wr, how->flags & 0xffff);
+}
+
+/**
+ * gda_gin_get - read from a window of a peer (G-15)
+ * @gin: the context
+ * @peer: rank of the peer, in the world
+ * @src: where from, in the peer's memory
+ * @dst: where to, in the caller's memory
+ * @bytes: how many
+ * @how: flags only: a get has no actions
+ *
+ * The data is there after a flush. It may be read after what later verbs do: a later put to
+ * the same place at the peer may be what is got.
+ *
+ * Return: as gda_gin_put(); -EINVAL for an action.
+ */
+GDA_API int gda_gin_get(struct gda_gin *gin, uint32_t peer, struct gda_at src,
+			struct gda_at dst, uint64_t bytes, struct gda_gin_how how)
+{
+	struct gda_at at[2];
+	int err;
+
+	at[0] = src;
+	at[1] = dst;
+	gda_gin_check_begin(gin, how.flags);
+	err = gda_gin_get_checked(gin, peer, at, bytes, &how);
+	gda_gin_check_end(gin);
+	return err;
+}
+
+GDA_HELPER int gda_gin_signal_checked(struct gda_gin *gin, uint32_t peer,
+				      const struct gda_gin_how *how)
+{
+	struct gda_gin_wr nothing;
+	struct gda_gin_target to;
+	struct gda_gin_queue *q;
+	int err;
+
+	if (gda_unlikely(!(how->flags & (GDA_GIN_SIGNAL | GDA_GIN_VA)) ||
+			 how->flags & GDA_GIN_COUNTER))
+		return -EINVAL;
+	err = gda_gin_route(gin, peer, how, &q);
+	if (gda_unlikely(err))
+		return err;
+	err = gda_gin_aim(gin, q, peer, how, &to);
+	if (gda_unlikely(err))
+		return err;
+	gda_gin_announce(gin, peer, how);
+	if (to.set)
+		return gda_gin_post_add(q, &to, how->flags & 0xffff);
+	memset(&nothing, 0, sizeof(nothing));
+	return gda_gin_post(gin, q, GDA_MLX5_WRITE, &nothing, how->flags & 0xffff);
+}
+
+/**
+ * gda_gin_signal - a remote action without data (G-13)
+ * @gin: the context
+ * @peer: rank of the peer, in the world
+ * @how: the action; no counter
+ *
+ * A strong one reports all earlier puts to the same peer in the same context.
+ *
+ * Return: as gda_gin_put(); -EINVAL also without an action, or with a counter.
+ */
+GDA_API int gda_gin_signal(struct gda_gin *gin, uint32_t peer, struct gda_gin_how how)
+{
+	int err;
+
+	gda_gin_check_begin(gin, how.flags);
+	err = gda_gin_signal_checked(gin, peer, &how);
+	gda_gin_check_end(gin);
+	return err;
+}
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+}
+#endif
+
+#endif /* GDA_GIN_H */

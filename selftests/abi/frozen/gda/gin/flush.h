@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Flushes of gda/gin.h: all of a context, or one peer as a request. Included by gda/gin.h.
+ *
+ * A flush waits for the requests themselves, by their tickets, and not for a number of
+ * completions: what others post meanwhile neither ends it early nor keeps it (E-20).
+ */
+#ifndef GDA_GIN_FLUSH_H
+#define GDA_GIN_FLUSH_H
+
+#include <gda/gin/wait.h>
+
+#ifdef __cplusplus
+extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
+/**
+ * struct gda_gin_request - the flush of a peer, to be tested or waited for (G-16)
+ * @size: sizeof(struct gda_gin_request) of who filled it
+ * @peer: the peer
+ * @endpoint: queues to the peer that are done
+ * @reserved: 0
+ * @ticket: what is to be done of the next one; negative: nothing
+ *
+ * It lies in any memory of the caller, and nothing has to be given back.
+ */
+struct gda_gin_request {
+	uint32_t size;
+	uint32_t peer;
+	uint32_t endpoint;
+	uint32_t reserved;
+	int64_t ticket;
+};
+
+/* What was posted last to a queue, and rung; negative: nothing was. */
+GDA_HELPER int64_t gda_gin_last(const struct gda_gin_queue *q)
+{
+	struct gda_view *v = gda_gin_view(q);
+
+	gda_flush(v);
+	return (int64_t)(gda_handed_out(v) - 1);
+}
+
+/**
+ * gda_gin_flush - wait until sources may be changed, and gets have landed (G-14)
+ * @gin: the context
+ * @deadline: see gda/gin/wait.h
+ *
+ * For all that was posted to the context before the call; it rings what was deferred. Says
+ * nothing about the peers: a put may not have landed yet. In a context of one thread it is
+ * for the poster.
+ *
+ * Return: 0, -EIO, -ESHUTDOWN, -ETIMEDOUT or -ETIME.
+ */
+GDA_API int gda_gin_flush(struct gda_gin *gin, uint64_t deadline)
+{
+	struct gda_gin_queue *q = (struct gda_gin_queue *)(uintptr_t)gin->queues;
+	uint32_t i, n = gin->endpoints * gin->nranks;
+	int err, first = 0;
+
+	gda_gin_progress(gin, 1);
+	for (i = 0; i < n; i++, q++) {
+		if (!q->view || !gda_handed_out(gda_gin_view(q)))
+			continue;
+		if (!deadline)
+			deadline = gda_clock_ns() + gin->timeout_ns;
+		err = gda_quiet(gda_gin_view(q), deadline);
+		first = first ? first : err;
+	}
+	gda_gin_progress(gin, 0);
+	return first;
+}
+
+/**
+ * gda_gin_flush_peer - begin to flush what was posted to a peer (G-16)
+ * @gin: the context
+ * @peer: rank of the peer, in the world
+ * @request: out
+ *
+ * Rings what was deferred. Never waits.
+ *
+ * Return: 0; -ENOTCONN no queue to this peer.
+ */
+GDA_API int gda_gin_flush_peer(struct gda_gin *gin, uint32_t peer,
+			       struct gda_gin_request *request)
+{
+	struct gda_gin_queue *q = gda_gin_queue(gin, 0, peer);
+	uint32_t e;
+
+	if (!q)
+		return -ENOTCONN;
+	request->size = sizeof(*request);
+	request->peer = peer;
+	request->endpoint = 0;
+	request->reserved = 0;
+	request->ticket = gda_gin_last(q);
+	for (e = 1; e < gin->endpoints; e++)
+		gda_flush(gda_gin_view(gda_gin_queue(gin, e, peer)));
+	return 0;
+}
+
+/**
+ * gda_gin_test - is a flush done?
+ * @gin: the context
+ * @request: of gda_gin_flush_peer(), by one thread at a time
+ *
+ * Where there are several queues to a peer it goes from one to the next, and what was posted
+ * to those to come is part of the flush.
+ *
+ * Return: 1 done; 0 not yet; -EIO some of it failed.
+ */
+GDA_API int gda_gin_test(struct gda_gin *gin, struct gda_gin_request *request)
+{
+	for (;;) {
+		struct gda_gin_queue *q = gda_gin_queue(gin, request->endpoint, request->peer);
+		int done = request->ticket < 0 ? 1 :
+			   gda_test(gda_gin_view(q), request->ticket);
+
+		if (done < 0)
+			return -EIO;
+		if (!done)
+			return 0;
+		gda_gin_credit(gin, q);
+		if (request->endpoint + 1 == gin->endpoints)
+			return 1;
+		q = gda_gin_queue(gin, ++request->endpoint, request->peer);
+		request->ticket = gda_gin_last(q);
+	}
+}
+
+/**
+ * gda_gin_wait - wait until a flush is done
+ * @gin: the context
+ * @request: of gda_gin_flush_peer(), by one thread at a time
+ * @deadline: see gda/gin/wait.h
+ *
+ * Return: 0, -EIO, -ESHUTDOWN, -ETIMEDOUT or -ETIME.
+ */
+GDA_API int gda_gin_wait(struct gda_gin *gin, struct gda_gin_request *request,
+			 uint64_t deadline)
+{
+	unsigned int polls;
+	int err = 0, done;
+
+	for (polls = 1;; polls++) {
+		done = gda_gin_test(gin, request);
+		if (done)
+			return done < 0 ? done : 0;
+		if (err)
+			return err;
+		err = gda_gin_expired(gin, polls, &deadline);
+	}
+}
+
+/*
+ * Wait until all that was put to a peer over @q has landed there: a read behind it says so,
+ * for it is later work of the same queue, which the completion of a write is not.
+ */
+GDA_SLOW int gda_gin_drain(const struct gda_gin *gin, struct gda_gin_queue *q,
+			   unsigned int flags, uint64_t deadline)
+{
+	struct gda_view *v = gda_gin_view(q);
+	int64_t ticket;
+
+	if (!gda_handed_out(v))
+		return 0;
+	if (!deadline)
+		deadline = gda_clock_ns() + gin->timeout_ns;
+	ticket = gda_get(v, q->fetched, q->lkey, q->signals, q->rkey, 8, flags);
+	return gda_wait(v, ticket, deadline);
+}
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+}
+#endif
+
+#endif /* GDA_GIN_FLUSH_H */

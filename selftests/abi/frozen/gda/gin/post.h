@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How the verbs of gda/gin.h reach a queue: the poster on a CPU. Included by gda/gin.h; not
+ * to be called by programs.
+ *
+ * Counters. The poster tags the slot of a put that asks for one, before it publishes it:
+ * the slot's index and the counter. Whoever looks at completions takes the tags of slots
+ * that are done, each of them once, for a tag is taken by a compare-swap to zero, and ticks
+ * the counters. A slot is reserved again only when its last put is done, so a poster that
+ * finds an older tag ticks that one's counter. So nothing is counted early, nothing twice,
+ * and the order of completions between queues does not matter (E-12, E-20).
+ */
+#ifndef GDA_GIN_POST_H
+#define GDA_GIN_POST_H
+
+#include <gda/fastpath.h>
+#include <gda/gin/check.h>
+#include <gda/gin/window.h>
+
+#ifdef __cplusplus
+extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
+/* A tag: index of the slot << 12 | counter + 1. */
+#define GDA_GIN_TAG_BITS	12
+
+/**
+ * struct gda_gin_wr - what a work request moves
+ * @laddr: local address
+ * @raddr: remote address
+ * @lkey: key of the local MR
+ * @rkey: key of the remote MR
+ * @bytes: how many, less than 2^31
+ * @count: the counter that it ticks, plus 1; 0: none
+ *
+ * Not for programs: it lives while a verb runs.
+ */
+struct gda_gin_wr {
+	uint64_t laddr;
+	uint64_t raddr;
+	uint32_t lkey;
+	uint32_t rkey;
+	uint32_t bytes;
+	uint32_t count;
+};
+
+GDA_HELPER struct gda_view *gda_gin_view(const struct gda_gin_queue *q)
+{
+	return (struct gda_view *)(uintptr_t)q->view;
+}
+
+/* The queue of @endpoint to @peer, or NULL if there is none. */
+GDA_HELPER struct gda_gin_queue *gda_gin_queue(const struct gda_gin *gin, uint32_t endpoint,
+					       uint32_t peer)
+{
+	struct gda_gin_queue *q = (struct gda_gin_queue *)(uintptr_t)gin->queues +
+				  (uint64_t)endpoint * gin->nranks + peer;
+
+	return gda_unlikely(peer >= gin->nranks) || gda_unlikely(!q->view) ? 0 : q;
+}
+
+GDA_HELPER uint64_t *gda_gin_word64(uint64_t table, uint32_t index)
+{
+	return (uint64_t *)(uintptr_t)table + index;
+}
+
+/* The put behind @tag is done: its source is the program's again. */
+GDA_SLOW void gda_gin_tick(const struct gda_gin *gin, struct gda_gin_queue *q, uint64_t tag)
+{
+	uint32_t counter = (uint32_t)(tag & ((1U << GDA_GIN_TAG_BITS) - 1)) - 1;
+
+	gda_gin_check_source(gin, q, tag >> GDA_GIN_TAG_BITS, counter);
+	gda_add64(gda_gin_word64(gin->counts, counter), 1);
+}
+
+/* Slot @index, reserved and not published, is a put that ticks counter @count - 1. */
+GDA_HELPER void gda_gin_tag(const struct gda_gin *gin, struct gda_gin_queue *q, uint64_t index,
+			    uint32_t count)
+{
+	const struct gda_view *v = gda_gin_view(q);
+	uint64_t old = gda_exchange64(gda_gin_word64(q->tags, (uint32_t)index & v->mask),
+				      index << GDA_GIN_TAG_BITS | count);
+
+	if (gda_unlikely(old))
+		gda_gin_tick(gin, q, old);
+}
+
+/* Take the tags of what is done of a queue. */
+GDA_SLOW void gda_gin_credit(const struct gda_gin *gin, struct gda_gin_queue *q)
+{
+	struct gda_view *v = gda_gin_view(q);
+	uint64_t done, failed, i = gda_load_relaxed64(&q->credited);
+
+	gda_poll_ring(v);
+	done = gda_poll(v, 0);
+	failed = gda_load_acquire64(&v->error_index);
+	if (done > failed)
+		done = failed;
+	if (!q->tags || i >= done)
+		return;
+	if (done - i > v->mask + 1)
+		i = done - v->mask - 1;
+	for (; i < done; i++) {
+		uint64_t *word = gda_gin_word64(q->tags, (uint32_t)i & v->mask);
+		uint64_t tag = gda_load_relaxed64(word);
+
+		if (tag && tag >> GDA_GIN_TAG_BITS < done && gda_cas64(word, &tag, 0))
+			gda_gin_tick(gin, q, tag);
+	}
+	gda_max64(&q->credited, done);
+}
+
+GDA_HELPER void gda_gin_write_rdma(const struct gda_view *v, uint64_t index, uint32_t opcode,
+				   const struct gda_gin_wr *wr, unsigned int flags)
+{
+	char *entry = gda_entry(v, index, opcode, 2 + (wr->bytes != 0), 0, flags);
+
+	gda_store_segment(entry + 16, gda_be64(wr->raddr), gda_pair(gda_be32(wr->rkey), 0));
+	gda_store_segment(entry + 32, gda_pair(gda_be32(wr->bytes), gda_be32(wr->lkey)),
+			  gda_be64(wr->laddr));
+	gda_store_segment(entry + 48, 0, 0);
+}
+
+/* A write of 1 to 8 bytes by value. */
+GDA_HELPER void gda_gin_write_value(const struct gda_view *v, uint64_t index, uint64_t raddr,
+				    uint32_t rkey, uint64_t value, uint32_t bytes,
+				    unsigned int flags)
+{
+	char *entry = gda_entry(v, index, GDA_MLX5_WRITE, 3, 0, flags);
+	uint32_t half[2];
+
+	memcpy(half, &value, sizeof(half));
+	gda_store_segment(entry + 16, gda_be64(raddr), gda_pair(gda_be32(rkey), 0));
+	gda_store_segment(entry + 32, gda_pair(gda_be32(bytes | GDA_MLX5_INLINE), half[0]),
+			  gda_pair(half[1], 0));
+	gda_store_segment(entry + 48, 0, 0);
+}
+
+/* Add @add to the word at @raddr of the peer. */
+GDA_HELPER void gda_gin_write_add(const struct gda_gin_queue *q, uint64_t index, uint64_t raddr,
+				  uint32_t rkey, uint64_t add, unsigned int flags)
+{
+	char *entry = gda_entry(gda_gin_view(q), index, GDA_MLX5_ATOMIC_FA, 4, 0, flags);
+
+	gda_store_segment(entry + 16, gda_be64(raddr), gda_pair(gda_be32(rkey), 0));
+	gda_store_segment(entry + 32, gda_be64(add), 0);
+	gda_store_segment(entry + 48, gda_pair(gda_be32(8), gda_be32(q->lkey)),
+			  gda_be64(q->fetched));
+}
+
+/* One write or read. */
+GDA_HELPER int gda_gin_post(const struct gda_gin *gin, struct gda_gin_queue *q, uint32_t opcode,
+			    const struct gda_gin_wr *wr, unsigned int flags)
+{
+	struct gda_view *v = gda_gin_view(q);
+	uint64_t index;
+	int err;
+
+	gda_check_flags(flags);
+	err = gda_reserve(v, &flags, &index);
+	if (err)
+		return err;
+	if (wr->count) {
+		gda_gin_note_source(q, index, wr->laddr, wr->bytes);
+		gda_gin_tag(gin, q, index, wr->count);
+	}
+	gda_gin_write_rdma(v, index, opcode, wr, flags);
+	gda_publish(v, index, flags);
+	return 0;
+}
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+}
+#endif
+
+#endif /* GDA_GIN_POST_H */

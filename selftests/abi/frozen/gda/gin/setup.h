@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Set-up of gda/gin.h: the communicator, its contexts, and windows. Included by gda/gin.h.
+ *
+ * struct gda_gin_comm, struct gda_gin and struct gda_window are what posters read: plain
+ * data of 64-bit addresses, as struct gda_view. The library makes them; members stay where
+ * they are, and new ones come at the end. The posters' program gets none that has fewer
+ * bytes than its headers say.
+ *
+ * Every call that makes or destroys one of them is collective: all ranks make the same
+ * calls in the same order, and all of them succeed, or all fail.
+ */
+#ifndef GDA_GIN_SETUP_H
+#define GDA_GIN_SETUP_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <gda/comm.h>
+#include <gda/gda.h>
+#include <gda/gin/team.h>
+
+#ifdef __cplusplus
+extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
+/**
+ * define GDA_GIN_VERSION - layout of the structures of gda/gin.h; fields are only appended
+ */
+#define GDA_GIN_VERSION		1
+/**
+ * define GDA_GIN_MAX_COUNTERS - most counters of a context
+ */
+#define GDA_GIN_MAX_COUNTERS	4095
+/**
+ * define GDA_GIN_MAX_SEGMENTS - most segments of a window on one rank
+ */
+#define GDA_GIN_MAX_SEGMENTS	4096
+
+/**
+ * define GDA_GIN_ARRIVAL - signals are arrivals at queues of their own
+ *
+ * G-05, E-02.  * Without it a signal is a word that the peer adds to: a work request of its own behind the
+ * data. With it the data is what the peer's device counts: one work request, no atomic.
+ * Such a signal is weak, is changed by Inc alone, and is none of a window's words; each
+ * signal and each barrier costs a queue per peer.
+ */
+#define GDA_GIN_ARRIVAL		(1U << 0)
+/**
+ * define GDA_GIN_NEED_STRONG - gda_gin_create() fails where signals are only weak
+ */
+#define GDA_GIN_NEED_STRONG	(1U << 1)
+/**
+ * define GDA_GIN_NEED_ADD - gda_gin_create() fails where signals take Inc alone
+ */
+#define GDA_GIN_NEED_ADD	(1U << 2)
+/**
+ * define GDA_GIN_NEED_VA - gda_gin_create() fails where words of windows are no signals
+ */
+#define GDA_GIN_NEED_VA		(1U << 3)
+/**
+ * define GDA_GIN_CHECKED - set by gda_gin_create() in programs built with GDA_CHECK
+ */
+#define GDA_GIN_CHECKED		(1U << 4)
+
+/**
+ * enum gda_gin_connect - which peers a rank has queues to; itself always
+ * @GDA_GIN_FULL: all ranks
+ * @GDA_GIN_RAIL: those of its rail
+ * @GDA_GIN_STRIDE: those whose rank differs by a multiple of gda_gin_attr.stride
+ * @GDA_GIN_NONE: no rank, not even itself
+ */
+enum gda_gin_connect {
+	GDA_GIN_FULL = 0,
+	GDA_GIN_RAIL = 1,
+	GDA_GIN_STRIDE = 2,
+	GDA_GIN_NONE = 3,
+};
+
+/**
+ * enum gda_gin_sharing - who shares a context (G-22)
+ * @GDA_GIN_SHARE_GPU: any threads, of the processor that the context is for
+ * @GDA_GIN_SHARE_CTA: threads of one block; on a CPU as %GDA_GIN_SHARE_GPU
+ * @GDA_GIN_SHARE_THREAD: one thread at a time, whose posts pass %GDA_EXCLUSIVE
+ */
+enum gda_gin_sharing {
+	GDA_GIN_SHARE_GPU = 0,
+	GDA_GIN_SHARE_CTA = 1,
+	GDA_GIN_SHARE_THREAD = 2,
+};
+
+/**
+ * struct gda_gin_attr - how to create a communicator (G-28)
+ * @size: sizeof(struct gda_gin_attr)
+ * @flags: %GDA_GIN_ARRIVAL, GDA_GIN_NEED_*
+ * @contexts: channels that are ordered by themselves alone, 0: 1
+ * @depth: slots of each queue, a power of two; 0: 256
+ * @sharing: enum gda_gin_sharing, of every context
+ * @connect: enum gda_gin_connect
+ * @stride: of %GDA_GIN_STRIDE, else 0; divides the number of ranks
+ * @local: ranks of a local team, divides the number of ranks; 0: those of this machine, if
+ *	all machines have as many and their ranks are consecutive, else 1
+ * @signals: signals of each context, numbered from 0
+ * @counters: counters of each context, at most %GDA_GIN_MAX_COUNTERS
+ * @barriers: barriers of each context
+ * @reserved: must be 0
+ * @timeout_ns: bound of waits without a deadline; 0: one second
+ *
+ * The same on all ranks.
+ */
+struct gda_gin_attr {
+	uint32_t size;
+	uint32_t flags;
+	uint32_t contexts;
+	uint32_t depth;
+	uint32_t sharing;
+	uint32_t connect;
+	uint32_t stride;
+	uint32_t local;
+	uint32_t signals;
+	uint32_t counters;
+	uint32_t barriers;
+	uint32_t reserved;
+	uint64_t timeout_ns;
+};
+
+/**
+ * struct gda_gin_queue - a queue to a peer, and what belongs to it
+ * @view: struct gda_view; 0: not connected
+ * @tags: a 64-bit word per slot, for counters; 0: there are none
+ * @signals: iova of the first signal word of this context in the peer's memory
+ * @fetched: iova of the 8 bytes here that take what an atomic finds
+ * @rkey: key of @signals
+ * @lkey: key of @fetched
+ * @sums: address of the sums of the sources under way, by slot, or 0: see gda/gin/check.h
+ * @reserved: 0
+ * @credited: all slots below were looked at for tags
+ *
+ * It is an element of an array, and stays as it is.
+ */
+struct gda_gin_queue {
+	uint64_t view;
+	uint64_t tags;
+	uint64_t signals;
+	uint64_t fetched;
+	uint32_t rkey;
+	uint32_t lkey;
+	uint64_t sums;
+	uint64_t reserved[9];
+	uint64_t credited;
+};
+
+/**
+ * struct gda_gin - a context of a communicator, all that a poster needs of it
+ * @size: bytes of the structure that the library knows
+ * @version: %GDA_GIN_VERSION of the library
+ * @rank: the caller's in the world
+ * @nranks: ranks of the world
+ * @index: of the context
+ * @flags: of gda_gin_attr
+ * @sharing: of gda_gin_attr
+ * @signals: how many are the program's; those of barriers follow
+ * @counters: how many
+ * @barriers: how many
+ * @endpoints: queues to each peer: 1, or by arrival one per signal and barrier more
+ * @abort_word: the program sets it, by gda_gin_abort(), to end all waits of the context
+ * @queues: struct gda_gin_queue of endpoint e and rank r at e * @nranks + r
+ * @words: for each signal the address of its 64-bit word
+ * @resets: for each signal the 64-bit value of its word that counts as 0
+ * @shadows: for each signal its 64-bit shadow
+ * @counts: for each counter its 64-bit value
+ * @lost: a 32-bit word for each rank, not 0 once that rank is lost
+ * @timeout_ns: of gda_gin_attr
+ * @checks: what programs built with GDA_CHECK keep, or 0
+ * @announced: of such, for each signal what peers were going to add: by Inc, and by Add
+ * @owner: the library's
+ */
+struct gda_gin {
+	uint32_t size;
+	uint32_t version;
+	uint32_t rank;
+	uint32_t nranks;
+	uint32_t index;
+	uint32_t flags;
+	uint32_t sharing;
+	uint32_t signals;
+	uint32_t counters;
+	uint32_t barriers;
+	uint32_t endpoints;
+	uint32_t abort_word;
+	uint64_t queues;
+	uint64_t words;
+	uint64_t resets;
+	uint64_t shadows;
+	uint64_t counts;
+	uint64_t lost;
+	uint64_t timeout_ns;
+	uint64_t checks;
+	uint64_t announced;
+	uint64_t owner;
+};
+
+/**
+ * struct gda_gin_comm - a communicator
+ * @size: bytes of the structure that the library knows
+ * @version: %GDA_GIN_VERSION of the library
+ * @rank: the caller's
+ * @nranks: how many
+ * @local: ranks of a local team
+ * @stride: of the stride team; 0 if there is none
+ * @contexts: how many
+ * @gin_bytes: from one struct gda_gin to the next
+ * @gins: the first of them
+ * @owner: the library's
+ */
+struct gda_gin_comm {
+	uint32_t size;
+	uint32_t version;
+	uint32_t rank;
+	uint32_t nranks;
+	uint32_t local;
+	uint32_t stride;
+	uint32_t contexts;
+	uint32_t gin_bytes;
+	uint64_t gins;
+	uint64_t owner;
+};
+
+/**
+ * gda_gin_create_sized - gda_gin_create() for those who know the sizes
+ * @ranks: the ranks
+ * @ctx: context
+ * @attr: how, or NULL
+ * @flags: more flags of @attr
+ * @layout: bytes of struct gda_gin_comm << 16 | bytes of struct gda_gin of the caller
+ * @comm: out
+ *
+ * Return: as gda_gin_create().
+ */
+int gda_gin_create_sized(struct gda_comm *ranks, struct gda_context *ctx,
+			 const struct gda_gin_attr *attr, uint32_t flags, uint32_t layout,
+			 struct gda_gin_comm **comm);
+
+/**
+ * gda_gin_create - create a communicator with its contexts, signals and counters
+ * @ranks: the ranks, which must outlive it
+ * @ctx: the caller's context, which queues and memory are of, and which must outlive it
+ * @attr: how; NULL: one context without signals
+ * @comm: out
+ *
+ * Collective, by one thread of each rank. Queues are connected when it returns: any rank
+ * may put to any peer that it is connected to.
+ *
+ * Return: 0; -EINVAL a member is out of its range, the ranks gave different attributes, or
+ * @attr.size is too small; -E2BIG @attr is of a later version with members set that this
+ * library does not know, or the program's structures are larger than the library's;
+ * -EOPNOTSUPP unknown flags, or a GDA_GIN_NEED_* that such signals do not give
+ * (gda_last_error() names it); -ENOSPC, -ENOMEM too many queues; what gda_comm_allgather()
+ * returns; the error of another rank.
+ */
+GDA_HOST_API int gda_gin_create(struct gda_comm *ranks, struct gda_context *ctx,
+				const struct gda_gin_attr *attr, struct gda_gin_comm **comm)
+{
+#ifdef GDA_CHECK
+	uint32_t flags = GDA_GIN_CHECKED;
+#else
+	uint32_t flags = 0;
+#endif
+
+	return gda_gin_create_sized(ranks, ctx, attr, flags,
+				    (uint32_t)(sizeof(struct gda_gin_comm) << 16 |
+					       sizeof(struct gda_gin)), comm);
+}
+
+/**
+ * gda_gin_destroy - destroy a communicator, its queues and signals
+ * @comm: the communicator, or NULL; gone when the call returns
+ *
+ * Collective, and behind all windows of it. It waits for the other ranks as long as a
+ * collective call does, so that none loses a peer that it is still waiting for. Nobody may
+ * post or wait.
+ */
+void gda_gin_destroy(struct gda_gin_comm *comm);
+
+/**
+ * gda_gin_context - a context of a communicator (G-01)
+ * @comm: the communicator
+ * @index: of the context, counted modulo gda_gin_comm.contexts
+ *
+ * Return: the context, valid until gda_gin_destroy().
+ */
+GDA_API struct gda_gin *gda_gin_context(const struct gda_gin_comm *comm, uint32_t index)
+{
+	return (struct gda_gin *)(uintptr_t)
+		(comm->gins + (uint64_t)(index % comm->contexts) * comm->gin_bytes);
+}
+
+/**
+ * gda_gin_abort - end the waits of a context
+ * @gin: the context
+ *
+ * Every wait, now and later, ends with -ESHUTDOWN. Any thread may call it.
+ */
+GDA_API void gda_gin_abort(struct gda_gin *gin)
+{
+	gda_nic_store32(&gin->abort_word, 1);
+}
+
+/**
+ * gda_team_world - all ranks
+ * @comm: the communicator
+ *
+ * Return: the team.
+ */
+GDA_API struct gda_team gda_team_world(const struct gda_gin_comm *comm)
+{
+	return gda_team_make(comm->nranks, comm->rank, 1);
+}
+
+/**
+ * gda_team_local - the ranks that reach each other through memory
+ * @comm: the communicator
+ *
+ * Return: the team that the caller is in.
+ */
+GDA_API struct gda_team gda_team_local(const struct gda_gin_comm *comm)
+{
+	return gda_team_inner(gda_team_world(comm), comm->local);
+}
+
+/**
+ * gda_team_rail - the ranks with the caller's number in their local teams
+ * @comm: the communicator
+ *
+ * Return: the team.
+ */
+GDA_API struct gda_team gda_team_rail(const struct gda_gin_comm *comm)
+{
+	return gda_team_outer(gda_team_world(comm), comm->local);
+}
+
+/**
+ * gda_team_stride - the ranks that differ from the caller's by a multiple of the stride
+ * @comm: a communicator with gda_gin_attr.stride
+ *
+ * Return: the team.
+ */
+GDA_API struct gda_team gda_team_stride(const struct gda_gin_comm *comm)
+{
+	return gda_team_outer(gda_team_world(comm), comm->stride);
+}
+
+/**
+ * struct gda_gin_error - where a context failed first
+ * @size: sizeof(struct gda_gin_error); the caller sets it
+ * @context: index of the context
+ * @peer: rank of the peer, in the world
+ * @syndrome: what, see gda_syndrome_name()
+ * @vendor: why, see gda_vendor_name()
+ * @lost: 1 if no queue failed, but the rank @peer is lost; then the rest is 0
+ * @window: that the work named at the peer, or NULL: none, as a signal
+ * @offset: in @window
+ */
+struct gda_gin_error {
+	uint32_t size;
+	uint32_t context;
+	uint32_t peer;
+	uint32_t syndrome;
+	uint32_t vendor;
+	uint32_t lost;
+	const struct gda_window *window;
+	uint64_t offset;
+};
+
+/**
+ * gda_gin_error - has a context failed, and where? (G-30)
+ * @gin: the context
+ * @error: out, but for its size, if it has
+ *
+ * Of several queues that failed, the one of the lowest rank. Any thread may call it.
+ *
+ * Return: 1 if it has, else 0; -EINVAL, -E2BIG the structure's size.
+ */
+int gda_gin_error(struct gda_gin *gin, struct gda_gin_error *error);
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+}
+#endif
+
+#endif /* GDA_GIN_SETUP_H */

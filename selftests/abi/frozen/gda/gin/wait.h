@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Signals, counters and flushes: everything of gda/gin.h that reads and waits. Included by
+ * gda/gin.h.
+ *
+ * Every wait ends: with what it is for, with -EIO when a queue of the context failed
+ * (gda_gin_error() says which), with -ESHUTDOWN when a rank was lost or the context was
+ * aborted, or at its deadline. Deadlines are as those of gda_wait(): in ns of
+ * gda_clock_ns(), 0 stands for gda_gin_attr.timeout_ns from now, and -ETIME in place of
+ * -ETIMEDOUT says that it was long past.
+ *
+ * Values are compared rolling: of two numbers of some bits, one has reached the other if it
+ * is at most half of their range ahead (G-06).
+ */
+#ifndef GDA_GIN_WAIT_H
+#define GDA_GIN_WAIT_H
+
+#include <gda/gin/post.h>
+
+#ifdef __cplusplus
+extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
+/**
+ * define GDA_GIN_COUNTER_BITS - bits of a counter that are compared
+ */
+#define GDA_GIN_COUNTER_BITS	56
+
+/**
+ * gda_gin_reached - rolling compare (G-06)
+ * @least: the value that is waited for
+ * @value: the value that there is
+ * @bits: how many are compared, 1 to 64
+ *
+ * Return: 1 if @value is at or beyond @least, else 0.
+ */
+GDA_API int gda_gin_reached(uint64_t least, uint64_t value, uint32_t bits)
+{
+	uint64_t mask = UINT64_MAX >> (64 - bits);
+
+	return ((value - least) & mask) <= mask >> 1;
+}
+
+/* Has a queue of the context failed? Each call looks at another one. */
+GDA_HELPER int gda_gin_failed(const struct gda_gin *gin, unsigned int turn)
+{
+	struct gda_gin_queue *q = (struct gda_gin_queue *)(uintptr_t)gin->queues +
+				  turn % (gin->endpoints * gin->nranks);
+	struct gda_view *v = gda_gin_view(q);
+
+	if (!v)
+		return 0;
+	gda_poll_ring(v);
+	gda_poll(v, 0);
+	return gda_load_acquire64(&v->error_index) != GDA_NO_ERROR;
+}
+
+GDA_HELPER int gda_gin_lost(const struct gda_gin *gin, unsigned int turn)
+{
+	const uint32_t *lost = (const uint32_t *)(uintptr_t)gin->lost;
+
+	return gda_nic_load32(lost + turn % gin->nranks) != 0;
+}
+
+/* The part of every wait between two looks: 0, or why it ends. */
+GDA_SLOW int gda_gin_expired(const struct gda_gin *gin, unsigned int polls, uint64_t *deadline)
+{
+	struct gda_gin_queue *own = gda_gin_queue(gin, 0, gin->rank);
+	unsigned int turn = polls / GDA_POLLS;
+	uint64_t now;
+
+	if (polls % GDA_POLLS) {
+		if (own)
+			gda_rest(gda_gin_view(own), polls, GDA_RELAX_ROOM);
+		else
+			gda_pause();
+		return 0;
+	}
+	if (gda_nic_load32(&gin->abort_word) || gda_gin_lost(gin, turn))
+		return -ESHUTDOWN;
+	if (gda_gin_failed(gin, turn))
+		return -EIO;
+	if (own)
+		gda_rest(gda_gin_view(own), polls, GDA_RELAX_ROOM);
+	now = gda_clock_ns();
+	if (!*deadline)
+		*deadline = now + gin->timeout_ns;
+	if (now < *deadline)
+		return 0;
+	return turn == 1 && now - *deadline > GDA_LONG_AGO_NS ? -ETIME : -ETIMEDOUT;
+}
+
+/* Ring what was deferred, and tick the counters of what is done. */
+GDA_SLOW void gda_gin_progress(const struct gda_gin *gin, int ring)
+{
+	struct gda_gin_queue *q = (struct gda_gin_queue *)(uintptr_t)gin->queues;
+	uint32_t i;
+
+	for (i = 0; i < gin->endpoints * gin->nranks; i++, q++) {
+		if (!q->view)
+			continue;
+		if (ring)
+			gda_flush(gda_gin_view(q));
+		gda_gin_credit(gin, q);
+	}
+}
+
+/**
+ * struct gda_gin_value - a word that is read or waited for
+ * @word: the word
+ * @zero: what of it counts as 0
+ * @bits: how many are looked at
+ * @counts: it is a counter, which only moves when somebody looks at completions
+ *
+ * Not for programs: it lives while a verb runs.
+ */
+struct gda_gin_value {
+	const uint64_t *word;
+	uint64_t zero;
+	uint32_t bits;
+	uint32_t counts;
+};
+
+GDA_HELPER uint64_t gda_gin_value(const struct gda_gin_value *value)
+{
+	uint64_t mask = UINT64_MAX >> (64 - value->bits);
+
+	return (gda_nic_load64(value->word) - value->zero) & mask;
+}
+
+GDA_SLOW int gda_gin_wait_value(const struct gda_gin *gin, const struct gda_gin_value *value,
+				uint64_t least, uint64_t deadline)
+{
+	unsigned int polls;
+	int err = 0;
+
+	for (polls = 1;; polls++) {
+		if (value->counts)
+			gda_gin_progress(gin, polls % GDA_POLLS == 1);
+		if (gda_gin_reached(least, gda_gin_value(value), value->bits))
+			return 0;
+		if (err)
+			return err;
+		err = gda_gin_expired(gin, polls, &deadline);
+	}
+}
+
+GDA_HELPER struct gda_gin_value gda_gin_signal_value(const struct gda_gin *gin, uint32_t signal,
+						     uint32_t bits)
+{
+	struct gda_gin_value value;
+
+	value.word = (const uint64_t *)(uintptr_t)*gda_gin_word64(gin->words, signal);
+	value.zero = gda_load_relaxed64(gda_gin_word64(gin->resets, signal));
+	value.bits = bits;
+	value.counts = 0;
+	return value;
+}
+
+/**
+ * gda_gin_read_signal - the value of a signal (G-07)
+ * @gin: the context
+ * @signal: number of the signal, less than gda_gin_attr.signals
+ * @bits: how many of its lowest bits, 1 to 64
+ *
+ * What the signals that are in the value report is visible to the caller. Any thread may
+ * call it.
+ *
+ * Return: the value.
+ */
+GDA_API uint64_t gda_gin_read_signal(const struct gda_gin *gin, uint32_t signal, uint32_t bits)
+{
+	struct gda_gin_value value = gda_gin_signal_value(gin, signal, bits);
+
+	gda_gin_check_mixed(gin, signal);
+	return gda_gin_value(&value);
+}
+
+/**
+ * gda_gin_wait_signal - wait until a signal has a value
+ * @gin: the context
+ * @signal: number of the signal
+ * @least: it has reached this, or passed it, in rolling compare
+ * @bits: how many of its lowest bits are compared, 1 to 64
+ * @deadline: see above
+ *
+ * A strong signal says that its put has landed here, and all earlier ones of the same peer
+ * in the same context (G-04); a weak one that its own put has. It says nothing about other
+ * peers or contexts.
+ *
+ * Return: 0, -EIO, -ESHUTDOWN, -ETIMEDOUT or -ETIME.
+ */
+GDA_API int gda_gin_wait_signal(const struct gda_gin *gin, uint32_t signal, uint64_t least,
+				uint32_t bits, uint64_t deadline)
+{
+	struct gda_gin_value value = gda_gin_signal_value(gin, signal, bits);
+	int err = 0;
+
+	if (!gda_gin_reached(least, gda_gin_value(&value), bits))
+		err = gda_gin_wait_value(gin, &value, least, deadline);
+	gda_gin_check_mixed(gin, signal);
+	return err;
+}
+
+/**
+ * gda_gin_shadow - the shadow of a signal (G-08)
+ * @gin: the context
+ * @signal: number of the signal
+ *
+ * A number beside the signal, in local memory, for what the program expects of it. One
+ * thread at a time uses it.
+ *
+ * Return: the shadow.
+ */
+GDA_API uint64_t *gda_gin_shadow(const struct gda_gin *gin, uint32_t signal)
+{
+	return gda_gin_word64(gin->shadows, signal);
+}
+
+/**
+ * gda_gin_reset_signal - make a signal and its shadow 0 (G-07)
+ * @gin: the context
+ * @signal: number of the signal
+ *
+ * May not race with signals that are on their way. What its word is at that moment counts
+ * as 0 from then on: no device can be told to write to a counter of arrivals.
+ */
+GDA_API void gda_gin_reset_signal(struct gda_gin *gin, uint32_t signal)
+{
+	struct gda_gin_value value = gda_gin_signal_value(gin, signal, 64);
+	uint64_t now = gda_gin_value(&value);
+
+	gda_gin_check_reset(gin, signal, now);
+	gda_store_relaxed64(gda_gin_word64(gin->resets, signal), value.zero + now);
+	*gda_gin_shadow(gin, signal) = 0;
+}
+
+/**
+ * gda_gin_add_shadow - expect more of a signal (G-08)
+ * @gin: the context
+ * @signal: number of the signal
+ * @add: added to the shadow
+ */
+GDA_API void gda_gin_add_shadow(struct gda_gin *gin, uint32_t signal, uint64_t add)
+{
+	*gda_gin_shadow(gin, signal) += add;
+}
+
+/**
+ * gda_gin_wait_shadow - wait until a signal has reached its shadow (G-08)
+ * @gin: the context
+ * @signal: number of the signal
+ * @deadline: see above
+ *
+ * Return: as gda_gin_wait_signal().
+ */
+GDA_API int gda_gin_wait_shadow(const struct gda_gin *gin, uint32_t signal, uint64_t deadline)
+{
+	return gda_gin_wait_signal(gin, signal, *gda_gin_shadow(gin, signal), 64, deadline);
+}
+
+/**
+ * gda_gin_follow_signal - wait until a signal is beyond its shadow, which then follows (G-08)
+ * @gin: the context
+ * @signal: number of the signal
+ * @least: how far beyond, at least
+ * @before: out: the shadow as it was
+ * @delta: out: how far it has moved
+ * @deadline: see above
+ *
+ * On failure nothing has changed.
+ *
+ * Return: as gda_gin_wait_signal().
+ */
+GDA_API int gda_gin_follow_signal(struct gda_gin *gin, uint32_t signal, uint64_t least,
+				  uint64_t *before, uint64_t *delta, uint64_t deadline)
+{
+	uint64_t *shadow = gda_gin_shadow(gin, signal);
+	int err = gda_gin_wait_signal(gin, signal, *shadow + least, 64, deadline);
+	uint64_t now;
+
+	if (err)
+		return err;
+	now = gda_gin_read_signal(gin, signal, 64);
+	*before = *shadow;
+	*delta = now - *shadow;
+	*shadow = now;
+	return 0;
+}
+
+GDA_HELPER struct gda_gin_value gda_gin_value_at(struct gda_at at, uint32_t bits)
+{
+	struct gda_gin_value value;
+
+	value.word = (const uint64_t *)gda_at_local(at);
+	value.zero = 0;
+	value.bits = bits;
+	value.counts = 0;
+	return value;
+}
+
+/**
+ * gda_gin_read_signal_at - the value of a signal in a window (G-09)
+ * @at: where it is in the caller's memory, in the window and a multiple of 8
+ * @bits: how many of its lowest bits, 1 to 64
+ *
+ * Return: the value.
+ */
+GDA_API uint64_t gda_gin_read_signal_at(struct gda_at at, uint32_t bits)
+{
+	struct gda_gin_value value = gda_gin_value_at(at, bits);
+
+	return gda_gin_value(&value);
+}
+
+/**
+ * gda_gin_wait_signal_at - wait until a signal in a window has a value
+ * @gin: the context
+ * @at: where it is in the caller's memory, in the window and a multiple of 8
+ * @least: as of gda_gin_wait_signal()
+ * @bits: likewise
+ * @deadline: likewise
+ *
+ * Return: as gda_gin_wait_signal().
+ */
+GDA_API int gda_gin_wait_signal_at(const struct gda_gin *gin, struct gda_at at, uint64_t least,
+				   uint32_t bits, uint64_t deadline)
+{
+	struct gda_gin_value value = gda_gin_value_at(at, bits);
+
+	if (gda_gin_reached(least, gda_gin_value(&value), bits))
+		return 0;
+	return gda_gin_wait_value(gin, &value, least, deadline);
+}
+
+/**
+ * gda_gin_reset_signal_at - make a signal in a window 0
+ * @at: where it is in the caller's memory, in the window and a multiple of 8
+ *
+ * May not race with signals that are on their way.
+ */
+GDA_API void gda_gin_reset_signal_at(struct gda_at at)
+{
+	gda_nic_store64((uint64_t *)gda_at_local(at), 0);
+}
+
+GDA_HELPER struct gda_gin_value gda_gin_counter_value(const struct gda_gin *gin,
+						      uint32_t counter, uint32_t bits)
+{
+	struct gda_gin_value value;
+
+	value.word = gda_gin_word64(gin->counts, counter);
+	value.zero = 0;
+	value.bits = bits;
+	value.counts = 1;
+	return value;
+}
+
+/**
+ * gda_gin_read_counter - the value of a counter (G-10)
+ * @gin: the context
+ * @counter: number of the counter, less than gda_gin_attr.counters
+ * @bits: how many of its lowest bits, 1 to %GDA_GIN_COUNTER_BITS
+ *
+ * A counter counts puts whose sources were consumed: they may be changed. It says nothing
+ * about the peer. Any thread may call it; it looks at completions.
+ *
+ * Return: the value.
+ */
+GDA_API uint64_t gda_gin_read_counter(const struct gda_gin *gin, uint32_t counter,
+				      uint32_t bits)
+{
+	struct gda_gin_value value = gda_gin_counter_value(gin, counter, bits);
+
+	gda_gin_progress(gin, 0);
+	return gda_gin_value(&value);
+}
+
+/**
+ * gda_gin_wait_counter - wait until a counter has a value
+ * @gin: the context
+ * @counter: number of the counter
+ * @least: as of gda_gin_wait_signal()
+ * @bits: 1 to %GDA_GIN_COUNTER_BITS
+ * @deadline: see above
+ *
+ * Rings what was deferred, so in a context of one thread it is for the poster.
+ *
+ * Return: as gda_gin_wait_signal().
+ */
+GDA_API int gda_gin_wait_counter(const struct gda_gin *gin, uint32_t counter, uint64_t least,
+				 uint32_t bits, uint64_t deadline)
+{
+	struct gda_gin_value value = gda_gin_counter_value(gin, counter, bits);
+
+	return gda_gin_wait_value(gin, &value, least, deadline);
+}
+
+/**
+ * gda_gin_reset_counter - make a counter 0
+ * @gin: the context
+ * @counter: number of the counter
+ *
+ * May not race with puts that tick it.
+ */
+GDA_API void gda_gin_reset_counter(struct gda_gin *gin, uint32_t counter)
+{
+	gda_store_relaxed64(gda_gin_word64(gin->counts, counter), 0);
+}
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+}
+#endif
+
+#endif /* GDA_GIN_WAIT_H */
