@@ -33,7 +33,7 @@ int gda_shmem_refuse(struct gda_shmem_heap *h, int err, const char *format, ...)
 }
 
 /* An all-gather of the set-up; nobody is told of a rank that is lost but by this. */
-static int gda_shmem_gather(struct gda_shmem_heap *h, const void *in, size_t bytes, void *out)
+int gda_shmem_gather(struct gda_shmem_heap *h, const void *in, size_t bytes, void *out)
 {
 	int err = gda_comm_allgather(h->comm, in, bytes, out, 0);
 	int lost = gda_comm_failed(h->comm);
@@ -207,10 +207,24 @@ static void gda_shmem_fill(struct gda_shmem_heap *h)
 	s->peers = (uintptr_t)h->peers;
 	s->timeout_ns = h->attr.timeout_ns;
 	s->owner = (uintptr_t)h;
-	if (gda_comm_crowded(h->comm, 1))
+	/* by queue each PE has a worker that polls as well */
+	if (gda_comm_crowded(h->comm, h->attr.way == GDA_SHMEM_QUEUE ? 2 : 1))
 		s->caps |= GDA_VIEW_YIELD;
 	for (pe = 0; pe < s->npes; pe++)
 		h->peers[pe].abort = (uintptr_t)gda_comm_abort_word(h->comm, pe);
+}
+
+/* Without a wish: directly if all are on one machine, which all PEs see alike. */
+static void gda_shmem_choose(struct gda_shmem_heap *h)
+{
+	uint32_t pe;
+
+	if (h->attr.way != GDA_SHMEM_AUTO)
+		return;
+	h->attr.way = GDA_SHMEM_DIRECT;
+	for (pe = 1; pe < h->shmem.npes; pe++)
+		if (!gda_shmem_is_near(&h->cards[pe], &h->cards[0]))
+			h->attr.way = GDA_SHMEM_QUEUE;
 }
 
 static int gda_shmem_connect(struct gda_shmem_heap *h)
@@ -221,9 +235,10 @@ static int gda_shmem_connect(struct gda_shmem_heap *h)
 		err = gda_shmem_compare(h);
 	if (err)
 		return err;
-	if (h->attr.way == GDA_SHMEM_QUEUE)
-		return gda_because(-EOPNOTSUPP, "there is no way by queue");
+	gda_shmem_choose(h);
 	gda_shmem_fill(h);
+	if (h->attr.way == GDA_SHMEM_QUEUE)
+		return gda_shmem_queue_create(h);
 	return gda_shmem_agree(h, gda_shmem_map_all(h));
 }
 
@@ -253,6 +268,8 @@ static void gda_shmem_free(struct gda_shmem_heap *h)
 {
 	uint32_t pe;
 
+	if (h->ctx)
+		gda_shmem_queue_destroy(h);
 	for (pe = 0; pe < h->shmem.npes; pe++)
 		gda_shmem_memory_unmap(h, pe);
 	gda_shmem_memory_close(h);

@@ -36,6 +36,23 @@ struct gda_shmem_card {
 	char machine[GDA_MACHINE_BYTES];
 };
 
+/* Pieces of registered memory, up to 64, each of which belongs to one request. */
+struct gda_shmem_pool {
+	uint64_t used;			/* a bit each; those that there are not are set */
+	struct {
+		struct gda_view *view;	/* NULL: none is left to a request */
+		int64_t ticket;
+	} left[64];
+};
+
+struct gda_shmem_stage {
+	struct gda_shmem_pool words;
+	struct gda_shmem_pool blocks;
+	struct gda_mr *mr;
+	struct gda_chunk chunk;
+	struct gda_chunk_map map;
+};
+
 struct gda_shmem_heap {
 	struct gda_shmem shmem;		/* first: the caller has its address */
 	struct gda_comm *comm;
@@ -44,6 +61,18 @@ struct gda_shmem_heap {
 	struct gda_shmem_card own;
 	struct gda_shmem_card *cards;	/* of all */
 	char why[120];			/* of the step that failed */
+
+	/* by queue */
+	struct gda_context *ctx;
+	uint64_t chunk_bytes;		/* of an MR, at most */
+	uint32_t nkeys;			/* MRs of a PE */
+	uint32_t nmrs;			/* of this PE, so far */
+	uint32_t nqps;			/* likewise */
+	struct gda_mr **mrs;
+	struct gda_qp **qps;
+	struct gda_shmem_qp *slots;	/* by PE, then by number */
+	struct gda_chunk *chunks;	/* likewise */
+	struct gda_shmem_stage stage;
 };
 
 /* Note why a step fails; the first reason stands. Return: @err. */
@@ -55,6 +84,9 @@ int gda_shmem_refuse(struct gda_shmem_heap *h, int err, const char *format, ...)
  * first PE that failed, for which gda_last_error() will have its words.
  */
 int gda_shmem_agree(struct gda_shmem_heap *h, int err);
+
+/* Collective: gda_comm_allgather(), with words for a PE that is lost. */
+int gda_shmem_gather(struct gda_shmem_heap *h, const void *in, size_t bytes, void *out);
 
 /* memory.c */
 
@@ -68,5 +100,15 @@ void gda_shmem_memory_unmap(struct gda_shmem_heap *h, uint32_t pe);
 /* Nobody has to map anything any more. */
 void gda_shmem_memory_close(struct gda_shmem_heap *h);
 void gda_shmem_memory_free(struct gda_shmem_heap *h);
+
+/* queue.c: collective; what was made before a failure stays for gda_shmem_queue_destroy() */
+int gda_shmem_queue_create(struct gda_shmem_heap *h);
+void gda_shmem_queue_destroy(struct gda_shmem_heap *h);
+
+/* stage.c */
+int gda_shmem_stage_create(struct gda_shmem_heap *h);
+void gda_shmem_stage_destroy(struct gda_shmem_heap *h);
+/* Bytes of it, that are pinned. */
+uint64_t gda_shmem_stage_bytes(void);
 
 #endif /* GDA_SHMEM_INTERNAL_H */

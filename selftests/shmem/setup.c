@@ -126,6 +126,34 @@ TEST(refusals_name_the_pe)
 		     p[0].why);
 }
 
+/* Without /dev/gda processes have no way by queue, and are told so in one sentence. */
+TEST(forced_queue)
+{
+	struct gda_shmem_attr attr = { .heap_bytes = HEAP };
+	struct p_pe *p = p_alloc();
+
+	setenv("GDA_SHMEM_WAY", "queue", 1);
+	EXPECT_EQ(0, p_run(p, 2, false, &attr, body_none)) {
+		TH_LOG("%s", p[0].why);
+	}
+	if (!access("/dev/gda", F_OK)) {
+		EXPECT_EQ(0, p_run(p, 2, true, &attr, body_none)) {
+			TH_LOG("%s", p[0].why);
+		}
+	} else {
+		EXPECT_EQ(-EOPNOTSUPP, p_run(p, 2, true, &attr, body_none));
+		EXPECT_STREQ("gda_shmem_create: PE 0: processes reach each other by queue through "
+			     "/dev/gda only: load gda_core, or unset GDA_SHMEM_WAY", p[1].why);
+	}
+	setenv("GDA_SHMEM_WAY", "direct", 1);
+	EXPECT_EQ(0, p_run(p, 2, true, &attr, body_none));
+	unsetenv("GDA_SHMEM_WAY");
+	attr.way = GDA_SHMEM_QUEUE;
+	attr.depth = 16;
+	EXPECT_EQ(-EINVAL, p_run(p, 2, false, &attr, body_none));
+	EXPECT_STREQ("gda_shmem_create: PE 0: depth 16 is less than 32", p[1].why);
+}
+
 static int body_die(struct gda_shmem *s, struct gda_comm *comm)
 {
 	uint64_t *word = (uint64_t *)(uintptr_t)s->heap, forever = GDA_SHMEM_FOREVER;
