@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# shmem4py.sh - a client that nobody here wrote: shmem4py 1.0.0, Python's OpenSHMEM, is
+# built from source by pip, unmodified, with our oshcc, and its own tests run on 1, 2 and
+# 4 PEs. It knows the features of five implementations by their macros; of any other it
+# is told by PySHMEM_HAVE_*. Speaks KTAP; without network, or Debian's python3-numpy (its
+# tests need one below 2), all is skipped.
+#
+# shellcheck disable=SC2317	# functions are called by name
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+bin=$PWD/build/shmem/bin
+dir=$PWD/build/selftests/shmem/py
+package=shmem4py version=1.0.0
+python=/usr/bin/python3
+n=0 rc=0
+
+features=(malloc_with_hints team_t amo_nbi put_signal signal_fetch signal_wait_until
+	broadcast collect fcollect alltoall alltoalls broadcastmem collectmem fcollectmem
+	alltoallmem alltoallsmem reduce wait_test_many pcontrol)
+flags='-O1 -DPySHMEM_HAVE_SHMEM_CTX_INVALID=1'
+for f in "${features[@]}"; do flags+=" -DPySHMEM_HAVE_shmem_$f=1"; done
+
+skip_all() {
+	echo "1..0 # SKIP $*"
+	exit 0
+}
+
+ok() { # NAME COMMAND...
+	local name=$1
+
+	shift
+	n=$((n + 1))
+	if "$@" >"$dir/log" 2>&1; then
+		echo "ok $n $name"
+	else
+		tail -n 40 "$dir/log" | sed 's/^/# /'
+		echo "not ok $n $name"
+		rc=1
+	fi
+}
+
+pip() { "$dir/venv/bin/python" -m pip --disable-pip-version-check --no-cache-dir "$@"; }
+
+build() {
+	rm -rf "$dir/built"
+	CFLAGS=$flags OSHCC=$bin/oshcc pip install --force-reinstall --no-deps \
+		"$dir/$package-$version.tar.gz" &&
+		tar -xzf "$dir/$package-$version.tar.gz" -C "$dir" &&
+		touch "$dir/built"
+}
+
+# All tests passed at each PE, and none was left out.
+tests() {
+	local all
+
+	timeout 300 "$bin/oshrun" -b -n "$1" "$dir/venv/bin/python" -m unittest discover -q \
+		-s "$dir/$package-$version/test" || return
+	all=$(sed -n 's/^Ran \([0-9]*\) tests.*/\1/p' "$dir/log" | sort -u)
+	echo "tests at each PE: $all"
+	[ "$all" -ge 104 ] && [ "$(grep -cx OK "$dir/log")" = "$1" ]
+}
+
+$python -c 'import numpy, sys; sys.exit(int(numpy.__version__.split(".")[0]) > 1)' 2>/dev/null ||
+	skip_all "there is no numpy 1 for $python (python3-numpy)"
+mkdir -p "$dir"
+$python -m venv --system-site-packages "$dir/venv" >"$dir/log" 2>&1 ||
+	skip_all "$python makes no venv (python3-venv)"
+[ -e "$dir/$package-$version.tar.gz" ] ||
+	pip download --no-deps --no-binary :all: -d "$dir" $package==$version >"$dir/log" 2>&1 ||
+	skip_all "pip cannot fetch $package: $(tail -n 1 "$dir/log" | cut -c 1-120)"
+
+echo 1..4
+# What was built for an older header is not what is tested.
+if [ -e "$dir/built" ] && [ -z "$(find lib/openshmem/include -newer "$dir/built")" ]; then
+	ok built true
+else
+	ok built build
+fi
+for pes in 1 2 4; do
+	ok "tests_on_$pes" tests $pes
+done
+exit $rc
