@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What gda-send and gda-recv have in common: what they say to each other over a unix
+ * Shared by gda-send and gda-recv: the messages that they exchange over a unix
  * socket before and after, the window in which the data flows without system calls
  * (window.c), and how they report (report.c).
  */
@@ -123,7 +123,7 @@ static inline void window_step(struct window *w, uint64_t block)
 	__atomic_store_n(&w->blocks, block, __ATOMIC_RELAXED);
 }
 
-/* What /proc said of the child's filter when it was armed, and at the end. */
+/* The lines of /proc about the child's filter when it was armed, and at the end. */
 const char *window_proof(void);
 
 /* report.c */

@@ -38,7 +38,7 @@
 #define THREADS		256
 #define PATIENCE_NS	10000000000ULL
 
-/* What a rank has. Rows 1 to rows are its own, 0 and rows + 1 are halos. */
+/* One rank: its rows are 1 to @rows, and 0 and @rows + 1 are halos. */
 struct rank {
 	struct gda_view *v;
 	float *grid[2];		/* now and next, by turns */
@@ -204,7 +204,7 @@ static void rank_open(struct host_rank *h, struct rank *r, const struct job &j, 
 	CUDA(cudaSetDevice(h->device));
 	GDA(gda_open("inproc", &h->ctx));
 	GDA(gda_cuda_open(h->ctx, h->device, &h->cuda));
-	/* threads that wait look into GPU memory, and nobody crosses the bus for it */
+	/* waiting threads poll GPU memory, and no poll crosses the bus */
 	attr.place = GDA_CUDA_CQ_GPU;
 	attr.timeout_ns = PATIENCE_NS;
 	GDA(gda_cuda_qp_create(h->cuda, &attr, &h->qp));

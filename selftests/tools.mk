@@ -7,7 +7,7 @@ TOOLTEST_OUT	:= $(BUILD)/selftests/tools
 TEST_NATIVE	+= $(addprefix selftests/tools/,attacks.sh planted.sh runner.sh spans.sh)
 TEST_VM		+= $(TOOLTEST_OUT)/doctor selftests/tools/runner.sh
 
-# What doctor.sh shows to the tool: another driver, and one of CUDA's that is empty.
+# doctor.sh shows the tool another driver, and a libcuda that is empty.
 $(TOOLTEST_OUT)/driver.so: selftests/tools/driver.c uapi/gda/ioctl.h
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -Iuapi -shared -fPIC -o $@ $<

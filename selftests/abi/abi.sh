@@ -51,7 +51,7 @@ complete() {
 	return 1
 }
 
-# No padding that nobody named: members follow one another, and fill the structure.
+# No unnamed padding: members follow one another, and fill the structure.
 no_holes() {
 	awk '
 		function done() { if (s && at != size) { print s ": " at " of " size; bad = 1 } }

@@ -28,7 +28,7 @@ test() {
 	fi
 }
 
-# What the frozen headers name, as a program that prints it by the headers in $2...
+# The names of the frozen headers, as a program that prints them by the headers in $2...
 # A member called spare is room, and what is put there takes of it.
 table() {
 	local out=$1

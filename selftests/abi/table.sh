@@ -17,7 +17,7 @@ cc=${CC:-gcc}
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/gda-abi.XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
 
-# Names, in order. What this misses of a structure shows as a hole in it.
+# Names, in order. A member that this misses shows as a hole in the structure.
 names() {
 	perl -0pe 's{/\*.*?\*/}{}gs; s/\\\n//g' "$header" | awk '
 		/^struct [a-z0-9_]+ \{/ { s = $2; print "struct " s; next }

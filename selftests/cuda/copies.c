@@ -307,7 +307,7 @@ TEST_F(copies, error_in_order)
 	EXPECT_EQ(GDA_MLX5_VENDOR_RANGE, error.vendor);
 }
 
-/* Nobody does arithmetic on a GPU's words, and says so. */
+/* Atomic work on a GPU's words is refused, with the reason. */
 TEST_F(copies, no_far_atomics)
 {
 	struct end *e = self->end;
@@ -436,7 +436,7 @@ static void expect_dead(struct __test_metadata *_metadata, struct end *e, int64_
 	EXPECT_EQ(GDA_MLX5_VENDOR_IO, error.vendor);
 }
 
-/* The driver dies with copies in flight: the oldest that nobody heard of has failed. */
+/* The driver dies with copies in flight: the oldest request without a completion fails. */
 TEST_F(copies, driver_dies)
 {
 	struct end *e = self->end;
@@ -566,7 +566,7 @@ TEST(no_such_gpu)
 	gda_close(ctx);
 }
 
-/* What fits nowhere is refused, and nothing is left over. */
+/* A request that no part has room for is refused, and nothing is left over. */
 TEST(no_such_place)
 {
 	const struct gda_cuda_qp_attr place = { .size = sizeof(place), .place = 1U << 4 };

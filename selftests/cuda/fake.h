@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A CUDA driver without a GPU: the calls that lib/cuda makes, under their names. GPU
- * memory is memory that nobody can read at its address; there is a window to it for the
+ * memory is memory that is not readable at its address; there is a window to it for the
  * test. A thread carries out what is on the streams, each in order, otherwise in any.
  */
 #ifndef GDA_FAKE_CUDA_H

@@ -58,7 +58,7 @@ static void verdict(bool ok, const char *what)
 	status |= !ok;
 }
 
-/* What a GPU has for the tests: a source that never changes, and room. */
+/* Memory of a GPU for the tests: a source that never changes, and room. */
 struct side {
 	int device;
 	struct gda_context *ctx;
@@ -384,7 +384,7 @@ static void error_test(struct side side[2], uint32_t place, const char *what)
 	CUDA(cudaFreeHost(t));
 }
 
-/* Nobody executes: waits end at their deadline, and a full ring is not lapped. */
+/* No worker executes: waits end at their deadline, and a full ring is not lapped. */
 static __global__ void stalled_kernel(struct gda_view *v, uint32_t depth, struct told *t)
 {
 	uint64_t began = gda_clock_ns();
@@ -631,7 +631,7 @@ static __global__ void dying_kernel(struct gda_view *v, uint64_t src, uint32_t l
 	__trap();
 }
 
-/* What was in flight fails, or is done; and all of it can be destroyed. */
+/* Work in flight fails or is done, and everything can be destroyed. */
 static int die(void)
 {
 	struct gda_qp_query query = { sizeof(query) };

@@ -26,7 +26,7 @@ enum kind { EXCLUSIVE, SHARED, BLOCK, VIEW, KINDS };
 
 static const char *const kind_names[] = { "exclusive", "shared", "block", "view" };
 
-/* What a thread finds: results by errno, tickets that were handed out. */
+/* Results of a thread: counts by errno, and the tickets that it got. */
 struct found {
 	uint32_t posted, again, timedout, shutdown, failed, other;
 	uint32_t taken[DEPTH * 4];	/* times each index was handed out */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the fast path does not use: ring CQs, counters and events, through the library's
- * calls for both devices. Work is posted by hand, with the encoders of gda/mlx5.h.
+ * Objects that the fast path does not use: ring CQs, counters and events, through the
+ * library's calls for both devices. Work is posted by hand, with the encoders of gda/mlx5.h.
  */
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -198,7 +198,7 @@ TEST_F(cq, user_index_of_immediates)
 	EXPECT_EQ(-EINVAL, gda_qp_create(self->ctx, &attr, &qp[0]));
 }
 
-/* Nobody consumes: the queue fails, nothing that was told is overwritten. */
+/* The ring is not read: the queue fails, and no entry in the ring is overwritten. */
 TEST_F(cq, ring_overflow)
 {
 	struct gda_qp_query q = { .size = sizeof(q) };
@@ -229,8 +229,8 @@ TEST_F(cq, ring_overflow)
 }
 
 /*
- * Created as DOCA's and NCCL's host code creates rings: nobody says what was consumed, and
- * 10 laps later all goes on. What was not read in time is overwritten, the rest is in order.
+ * Created as DOCA's and NCCL's host code creates rings: the consumer index is never written,
+ * and 10 laps later the ring works. Entries not read in time are overwritten, the rest is in order.
  */
 TEST_F(cq, overrun_is_ignored)
 {
@@ -254,7 +254,7 @@ TEST_F(cq, overrun_is_ignored)
 		EXPECT_EQ(GDA_MLX5_CQE_REQ, e->op_own >> 4);
 		EXPECT_EQ(i, __builtin_bswap16(e->wqe_counter));
 	}
-	/* a lap and more that nobody reads, then the last of them are there */
+	/* a lap and more goes unread, then the last entries of it are there */
 	for (i = 40; i < 50; i++)
 		hand_post(&h, GDA_MLX5_NOP, GDA_MLX5_CE_ALWAYS);
 	q.handle = h.qp.handle;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What goes wrong goes wrong in one way only: the ticket that failed, its syndrome and
+ * Every failure has the same form: the ticket that failed, its syndrome and
  * the reason, everything after it canceled, nothing after it moved; and every wait ends.
  */
 #include "suite.h"
@@ -49,7 +49,7 @@ static int renew(FIXTURE_DATA(errors) *self)
 	return s_connect(self->end[0].qp, self->end[1].qp);
 }
 
-/* What @ticket must have failed with; and the QP says the same. */
+/* Checks the error of @ticket, and that the QP reports the same. */
 static bool failed_so(struct s_end *e, int64_t ticket, uint32_t syndrome, uint32_t vendor)
 {
 	struct gda_error error = { .size = sizeof(error) };
@@ -302,7 +302,7 @@ TEST_F(errors, connecting)
 	EXPECT_EQ(-EBUSY, gda_qp_connect(q, &addr));
 	ASSERT_OK(gda_qp_address(q, &other));
 	EXPECT_NE(0, memcmp(&addr, &other, sizeof(addr)));
-	/* an address with any byte wrong names nobody */
+	/* an address with any byte wrong names no QP */
 	for (i = 0; i < sizeof(bad.bytes); i++) {
 		int err;
 
@@ -353,7 +353,7 @@ TEST_F(errors, creation)
 
 /*
  * A consumer that stands still (the peer has not answered): the ring takes what fits
- * and not one more, whoever asks and however; when it goes on, all of it is done once.
+ * and not one more, in any mode of posting; when it goes on, all of it is done once.
  */
 TEST_F(errors, full_ring_is_never_lapped)
 {

@@ -25,7 +25,7 @@ FIXTURE_TEARDOWN(fork)
 	s_end_close(&self->end);
 }
 
-/* What a child finds; its exit status is the line that failed. */
+/* Runs in the child; its exit status is the line that failed. */
 static int child_sees_nothing(struct s_end *parent)
 {
 	struct s_end own;
@@ -64,7 +64,7 @@ TEST_F(fork, child_opens_its_own)
 	}
 }
 
-/* What may be seen of the queue from outside: its slots, record and doorbell. */
+/* The parts of the queue that are visible from outside: slots, record and doorbell. */
 struct queue {
 	uint8_t slot[64][64];
 	uint64_t db;

@@ -2,7 +2,7 @@
 /*
  * Threads that wait execute the queues of the in-process device (lib/inproc/help.c). Each
  * test takes the worker's processor away: a worker that sleeps needs its lock to wake up,
- * and the test holds it. What is done then was done by whoever waits.
+ * and the test holds it. So work that is done then was done by the waiting thread.
  */
 #include <pthread.h>
 #include <gda/ring.h>
@@ -122,7 +122,7 @@ TEST_F(held, fault_is_an_error)
 #endif
 }
 
-/* A post that nobody waits for stays where it is, and a wait ends at its deadline. */
+/* A post without a waiter stays where it is, and a wait ends at its deadline. */
 TEST_F(held, only_waits_execute)
 {
 	struct s_end *a = &self->end[0], *b = &self->end[1];

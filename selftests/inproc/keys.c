@@ -33,7 +33,7 @@ FIXTURE_TEARDOWN(keys)
 	gda_close(self->ctx[1]);
 }
 
-/* Memory that no CPU reaches: nobody looks whether it is there. */
+/* Memory that no CPU reaches: registration does not check that it is there. */
 static int reg(struct gda_context *ctx, struct gda_mr_reg_user *mr)
 {
 	*mr = (struct gda_mr_reg_user) {
@@ -42,7 +42,7 @@ static int reg(struct gda_context *ctx, struct gda_mr_reg_user *mr)
 	return gda_inproc_mr_reg_no_cpu(ctx->device, mr);
 }
 
-/* What the engine asks: does @key name memory of @ctx's domain? */
+/* The engine's question: does @key name memory of @ctx's domain? */
 static bool hit(const struct gda_context *ctx, u32 key)
 {
 	const struct gda_sge range = { .addr = 1U << 16, .len = 8, .key = key };
@@ -89,7 +89,7 @@ TEST_F(keys, K1_guesses)
 	       GUESSES, MRS / 4, hits, luck, (unsigned long long)rnd);
 }
 
-/* Who knows the index has all variants to try: only the right one is right. */
+/* A peer that knows the index tries all variants: only the right one works. */
 TEST_F(keys, K1_K2_K4_all_variants)
 {
 	static struct gda_mr_reg_user mr[MRS];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a program under ThreadSanitizer does with libgda, which is to be silent: data is
- * put, then a word that signals it, and the other thread does nothing but poll that word.
- * Built with a library that is instrumented, and with the one that everybody has.
+ * A program under ThreadSanitizer, which is to be silent about libgda: a thread puts
+ * data, then a word that signals it, and the other thread does nothing but poll that word.
+ * Built with a library that is instrumented, and with the one that is installed.
  */
 #include <pthread.h>
 #include "suite.h"

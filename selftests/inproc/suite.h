@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the device tests share. They are written against gda/gda.h and gda/fastpath.h
- * and run on whatever gda_open(NULL) opens: the in-process device here, the kernel's in
+ * Shared by the device tests. They are written against gda/gda.h and gda/fastpath.h
+ * and run on the device that gda_open(NULL) opens: the in-process device here, the kernel's in
  * the guest. GDA_SEED repeats a run, GDA_STRESS makes it longer.
  */
 #ifndef GDA_SUITE_H

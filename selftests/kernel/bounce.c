@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * SECURITY.md P8: a device that does not reach the pages of a queue is given a copy by the
- * DMA layer, a bounce buffer that nobody keeps up to date. Such a mapping of an export is
- * refused. What an IOMMU translates is no copy and goes on working.
+ * DMA layer, a bounce buffer that is not kept up to date. Such a mapping of an export is
+ * refused. A mapping that an IOMMU translates is no copy and works.
  *
  * It takes a kernel that was started with "swiotlb=force": gda-vm -a swiotlb=force, with -e
  * for the device behind an IOMMU.

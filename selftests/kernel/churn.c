@@ -22,7 +22,7 @@
 
 enum { OK, GONE, REFUSED, OTHER, ANSWERS };
 
-/* What the threads of a round share. */
+/* State that the threads of a round share. */
 struct arena {
 	int fd;
 	int buf;		/* of gda_test; moves */
@@ -163,7 +163,7 @@ static call *const makers[] = { make_cq, make_qp, make_mr, make_counter, make_qp
 static call *const others[] = { destroy, connect_to_itself, destroy, map, destroy, export,
 				destroy, ask };
 
-/* What a call may say that meets another one: see the errors of each in gda/ioctl.h. */
+/* Errors that a call may return when it meets another one: see gda/ioctl.h. */
 static int answer(int err)
 {
 	switch (err) {
@@ -283,7 +283,7 @@ static int round_of(struct arena *a, unsigned long sum[ANSWERS], struct hand *od
 	return err;
 }
 
-/* What is left of a context that was shut down is the file. */
+/* Only the file is left of a context that was shut down. */
 TEST_F_TIMEOUT(churn, E4_O3_shutdown_against_every_call, 300)
 {
 	unsigned long n = t_stress(200), sum[ANSWERS] = { 0 };

@@ -123,7 +123,7 @@ TEST_F(completion, ring_goes_around)
 	}
 }
 
-/* Nobody consumes: the CQ overflows, queues fail, and the worker goes on. */
+/* The ring is not read: the CQ overflows, queues fail, and the worker goes on. */
 TEST_F(completion, S3_overflow)
 {
 	struct t_wr nop = { .opcode = GDA_MLX5_NOP };
@@ -139,7 +139,7 @@ TEST_F(completion, S3_overflow)
 	t_post(&self->qp[1], &nop);
 	t_ring(&self->qp[1]);
 	ASSERT_OK(consumed(&self->qp[1], 1));
-	/* What was written stays, and the error is told by the query. */
+	/* Entries already written stay, and the query returns the error. */
 	EXPECT_EQ(0, memcmp(first, self->ring + self->cq.cq.offset, 64));
 	ASSERT_OK(t_qp_query(self->fd, self->qp[1].qpc.handle, &q));
 	EXPECT_EQ((uint32_t)GDA_QP_ERROR, q.state);

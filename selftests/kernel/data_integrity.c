@@ -184,7 +184,7 @@ static int reg_zero(int fd, struct mem *m)
 	return reg_dmabuf(fd, m, GDA_MR_ZERO_BASED, 0);
 }
 
-/* At an address that is nobody's, and has nothing of the page's offset. */
+/* At an iova that is not mapped and has another offset in its page than the memory. */
 static int reg_chosen(int fd, struct mem *m)
 {
 	return reg_dmabuf(fd, m, 0, 0xabcdef0123456ff8ULL);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Who signals the eventfd of a CQ, and when. SECURITY.md E11: the waiters of an eventfd are
- * its owner's, as many as the owner likes, so nobody else may be kept by them: no peer whose
- * immediate is the event, no exporter that takes the CQ's memory away, and nobody who waits
+ * The worker of a CQ's context signals its eventfd. SECURITY.md E11: an owner may have any
+ * number of waiters on its eventfd, so they may delay only the owner: no peer whose
+ * immediate is the event, no exporter that takes the CQ's memory away, and no thread that waits
  * for executors. And no event is lost on the way.
  */
 #define _GNU_SOURCE
@@ -58,7 +58,7 @@ static uint64_t signals(int event, int ms)
 	return poll(&p, 1, ms) == 1 && read(event, &n, 8) == 8 ? n : 0;
 }
 
-/* A waiter in the kernel that keeps whoever signals @event for @busy_us; or -errno. */
+/* Adds a waiter in the kernel that delays each signal of @event by @busy_us; or -errno. */
 static int watch(int event, uint32_t busy_us)
 {
 	struct gda_test_watch cmd = { .fd = event, .busy_us = busy_us };
@@ -222,7 +222,7 @@ TEST_F(event, E11_signalled_by_the_owners_worker)
 	close(event);
 }
 
-/* Whoever takes a CQ's memory away is not kept by those who wait for the CQ. */
+/* An exporter that takes a CQ's memory away does not wait for the CQ's waiters. */
 TEST_F(event, E11_exporter_meets_no_waiter)
 {
 	int buf = t_test_buffer(self->test, T_PAGE, 0), event = new_event();
@@ -266,7 +266,7 @@ static int keep_worker(FIXTURE_DATA(event) *self, int slow)
 
 enum { REPLACED, DISARMED, DETACHED, DESTROYED, SHUT_DOWN, CLOSED, WAYS };
 
-/* What becomes of the ring when its event is noted and not signalled yet. */
+/* Fates of the ring between the noting of its event and the signal. */
 static int separate(FIXTURE_DATA(event) *self, int way, int other)
 {
 	int err;

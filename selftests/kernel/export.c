@@ -74,7 +74,7 @@ TEST_F(export, M11_outlives_the_context)
 	memset(a->qp.sq, 0x5e, T_PAGE);
 	EXPECT_TRUE(t_all(p + buf.offset, 0x5e, T_PAGE));
 	t_pair_close(self->end);
-	/* Still there, still ours, nobody else's. */
+	/* The pages are still there, and belong to no other user. */
 	EXPECT_EQ(0, t_touch_write(p));
 	EXPECT_TRUE(t_all(p + buf.offset, 0x5e, T_PAGE));
 	close(buf.fd);
@@ -105,7 +105,7 @@ TEST_F(export, M11_read_only_stays_read_only)
 	close(buf.fd);
 }
 
-/* Rung through the dma-buf alone: nobody faults, so it is polled. */
+/* Rung through the dma-buf alone, which does not fault; so the page is polled. */
 TEST_F(export, doorbell_is_polled)
 {
 	struct t_wr nop = { .opcode = GDA_MLX5_NOP };

@@ -70,7 +70,7 @@ static int hog(void)
 	}
 }
 
-/* What a tenant got: writes of 64 KiB, and how long each took from post to seen. */
+/* A tenant's share: writes of 64 KiB, and how long each took from post to seen. */
 #define SAMPLES_MAX	(1U << 20)
 
 struct share {

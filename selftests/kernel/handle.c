@@ -185,7 +185,7 @@ TEST_F(handle, O3_region_types)
 	}
 }
 
-/* What REGION_INFO repeats is what creation said. */
+/* REGION_INFO returns the same as the creation did. */
 TEST_F(handle, region_info_repeats)
 {
 	struct t_qp qp;

@@ -48,8 +48,8 @@ static void pause_ns(uint64_t *seed, unsigned long i)
 }
 
 /*
- * 10^5 stores, if there is time on a busy machine; GDA_STRESS=10 is 10^6. What is lost is
- * never answered.
+ * 10^5 stores, if there is time on a busy machine; GDA_STRESS=10 is 10^6. A lost
+ * store would never complete.
  */
 TEST_F_TIMEOUT(idle_zero, E3_no_store_is_lost, 36000)
 {

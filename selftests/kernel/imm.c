@@ -18,7 +18,7 @@
 #define LEN	(4 * T_PAGE)
 #define CQES	8
 
-/* Who posts, and who receives: a QP with a ring for what the peer tells it. */
+/* A poster, and a receiver whose QP has a ring for the immediates of its peer. */
 FIXTURE(imm) {
 	struct t_objects base;
 	int fd[2];

@@ -2,8 +2,8 @@
 /*
  * SECURITY.md E4, K6 and M11 with all that other drivers can hold: a process is killed
  * at any moment while the memory that it registered moves, while another process has
- * its queue mapped, and while a device and another driver have it attached. They go on
- * with memory that is nobody's queue any more; when the last lets go nothing is left.
+ * its queue mapped, and while a device and another driver have it attached. They keep
+ * the memory, which no queue uses any more; with the last reference nothing is left.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,7 +23,7 @@
 #define DEPTH	64
 #define ROUNDS	40
 
-/* What is exported of the queue. */
+/* The regions of the queue that are exported. */
 enum { SQ, DB, PARTS };
 
 FIXTURE(killed) {
@@ -102,7 +102,7 @@ static int victim(int sock, int buf)
 	}
 }
 
-/* Who holds what the victim handed out. */
+/* The holders of the files that the victim handed out. */
 struct holder {
 	int fd[PARTS];
 	uint8_t *p[PARTS];
@@ -261,7 +261,7 @@ TEST_F(killed, E4_M11_who_holds)
 
 			for (int k = 0; k < PARTS; k++)
 				h.fd[k] = t_recv_fd(sock);
-			/* files of its own: nobody else is to hold what it attached */
+			/* files of its own: no other process is to hold what it attached */
 			self->drm = self->drm < 0 ? -1 : vgem_open();
 			self->edu = open("/dev/gda_edu", O_RDWR | O_CLOEXEC);
 			if (hold(self, &h))

@@ -154,7 +154,7 @@ TEST_F(quiet, O10_every_errno)
 	note(self, t_shutdown(self->w.fd));
 	note(self, t_destroy(self->w.fd, self->w.cq));
 	for (size_t i = 0; i < ARRAY_SIZE(documented); i++) {
-		/* Memory is short at registration only as somebody else. */
+		/* Registration exceeds the memory limit only as another user than root. */
 		if (documented[i] != ENOMEM) {
 			EXPECT_TRUE(self->seen[documented[i]])
 				TH_LOG("%s never came", strerror(documented[i]));

@@ -277,7 +277,7 @@ TEST_F(library, fork_child_cannot_post)
 	}
 }
 
-/* Nobody answers: the ring fills up and the poster gets its deadline, then work. */
+/* The peer does not connect: the ring fills up, posts end at their deadline, then it works. */
 TEST_F(library, full_ring_has_a_deadline)
 {
 	struct gda_qp_attr attr = {

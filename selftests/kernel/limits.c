@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Who may, and how much: SECURITY.md P1 (mode and group of the node, no capability
+ * Permissions and limits: SECURITY.md P1 (mode and group of the node, no capability
  * needed), P4 (debugfs is root's), K8 (RLIMIT_MEMLOCK to the page), and the limits
  * that GDA_IOC_QUERY names.
  */
@@ -63,7 +63,7 @@ TEST_F(limits, P1_open_needs_the_group)
 	EXPECT_EQ(0, t_in_child(opens, &in_group));
 }
 
-/* All that there is, as nobody in group gda. */
+/* Everything works for user nobody in group gda. */
 static int works(void *arg)
 {
 	struct t_end end[2];
@@ -136,7 +136,7 @@ static long vmpin(void)
 
 #define PAGES	8
 
-/* As nobody with a limit of PAGES pages; returns the line that failed. */
+/* As user nobody with a limit of PAGES pages; returns the line that failed. */
 static int limit_exact(void *arg)
 {
 	uint8_t *p = t_pages(4 * PAGES * T_PAGE);
@@ -240,7 +240,7 @@ static int limit_setuid(void *arg)
 	CHECK(!setresuid(-1, T_NOBODY, -1));
 	CHECK(!t_mr_reg(fd, p, PAGES * T_PAGE, GDA_ACCESS_ALL, &mr));
 	CHECK(t_mr_reg(fd, p, 1, GDA_ACCESS_ALL, &again) == -ENOMEM);
-	/* root takes it away: nobody has room again, root's account is not touched */
+	/* root destroys it: user nobody has room again, root's account is not touched */
 	CHECK(!setresuid(0, 0, 0));
 	CHECK(!t_destroy(fd, mr.handle));
 	CHECK(!setresuid(T_NOBODY, T_NOBODY, 0));

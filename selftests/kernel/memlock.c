@@ -92,7 +92,7 @@ static int export_cq(int fd, const struct gda_cq_create *cq)
 	return err ? err : cmd.fd;
 }
 
-/* What took 16 GiB a context before. */
+/* These objects took 16 GiB a context before they were charged. */
 static int deep(void *arg)
 {
 	struct gda_cq_create cq, small;
@@ -338,7 +338,7 @@ TEST_F(memlock, O15_is_the_users)
 	close(told[1]);
 }
 
-/* Root made them, nobody destroys them; and CAP_IPC_LOCK is above the limit. */
+/* Root creates them, user nobody destroys them; and CAP_IPC_LOCK is above the limit. */
 static int exempt(void *arg)
 {
 	struct gda_cq_create cq;

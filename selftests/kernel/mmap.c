@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Who may map what, and how: SECURITY.md M1 (exactly the cookie, length and
- * protection), M2 (nobody else's cookie), M3 (read only stays read only).
+ * Rules of mmap(): SECURITY.md M1 (exactly the cookie, length and protection), M2 (no
+ * cookie of another context), M3 (read only stays read only).
  */
 #define _GNU_SOURCE
 #include <errno.h>

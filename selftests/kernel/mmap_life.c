@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What becomes of mappings: SECURITY.md M4 (moved, split, grown), M5 (forked), M6 and
- * M7 (touched and made while they are destroyed), M8 (what they show at first), M9
- * (memory type), M10 (pages that somebody else holds).
+ * The life of mappings: SECURITY.md M4 (moved, split, grown), M5 (forked), M6 and
+ * M7 (touched and made while they are destroyed), M8 (their first contents), M9
+ * (memory type), M10 (pages with other references).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -479,7 +479,7 @@ static int region_cached(int test, int fd, uint32_t handle, uint32_t type)
 	return err;
 }
 
-/* What is not is told: a buffer of gda_test. */
+/* Memory of another type is reported as such: a buffer of gda_test. */
 static int combined(int test)
 {
 	struct gda_test_export cmd = { .length = T_PAGE, .flags = GDA_TEST_WC };

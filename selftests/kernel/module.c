@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * SECURITY.md O8: the modules come and go, and never while somebody uses them; and O11:
+ * SECURITY.md O8: modules are loaded and unloaded, and never unloaded in use; and O11:
  * limits of a user, which are parameters of a module.
  */
 #define _GNU_SOURCE
@@ -178,7 +178,7 @@ static void *user(void *arg)
 	return arg;
 }
 
-/* Somebody opens and uses the device all the time while modules try to go. */
+/* A thread opens and uses the device all the time while the modules are being unloaded. */
 TEST_F(module, O8_unload_against_use)
 {
 	uint64_t end = t_now() + t_stress(6) * T_NS, late = 0;

@@ -47,7 +47,7 @@ struct t_race {
 	unsigned long rounds;
 	unsigned long failed;	/* ... in which the QP hit memory that was gone */
 	unsigned long begun;	/* ... after requests that had completed */
-	uint64_t *wait_ns;	/* of each round, for whoever took the memory away */
+	uint64_t *wait_ns;	/* of each round: how long the exporter waited */
 };
 
 /* 0 or -errno: for @rounds rounds; @seed, @len and @depth are filled in. */

@@ -55,7 +55,7 @@ bool nth_disarm(void)
 	char text[16] = "";
 	bool fired = true;
 
-	/* What was left to count may hit these calls: then it had not fired before. */
+	/* A failure that is still due may hit these calls: then it had not fired before. */
 	if (pread(nth_fd, text, sizeof(text) - 1, 0) < 0 || strtoul(text, NULL, 0))
 		fired = false;
 	while (pwrite(nth_fd, "0", 1, 0) != 1)
@@ -95,8 +95,8 @@ int nth_panic_on_warn(int value)
 }
 
 /*
- * Whoever is preempted while a copy is to fail may have it fail in the kernel's own
- * look at his rseq, which is answered by SIGSEGV.
+ * If a task is preempted while a copy is to fail, the kernel's own read of the task's rseq
+ * may be the copy that fails, and the task gets SIGSEGV. So do without rseq.
  */
 static void rseq_off(void)
 {

@@ -64,7 +64,7 @@ TEST_F(peer, address_is_stable_and_distinct)
 	EXPECT_NE(0, memcmp(a.address, b.address, sizeof(a.address)));
 }
 
-/* One bit of an address wrong: nobody, not somebody else. */
+/* An address with one bit wrong names no QP, and not another QP. */
 TEST_F(peer, address_with_a_bit_wrong)
 {
 	struct gda_qp_connect cmd;

@@ -33,7 +33,7 @@ struct t_call {
 
 extern const struct t_call t_calls[T_CALLS];
 
-/* What the requests name. */
+/* The objects that the requests name. */
 struct t_world {
 	int fd;
 	int other;			/* a context of its own, replaced by BIND requests */

@@ -79,7 +79,7 @@ static void ring_raw(struct t_qp *qp, enum source from, uint64_t index)
 {
 	if (from != DOORBELL)
 		__atomic_store_n(&qp->dbrec[1], gda_mlx5_dbrec(index), __ATOMIC_RELEASE);
-	/* The record wakes nobody: the doorbell is rung too, with what it had. */
+	/* The record wakes no worker: ring the doorbell too, with its old value. */
 	if (from == RECORD)
 		index = qp->next;
 	__atomic_store_n(qp->db, gda_mlx5_doorbell(index, qp->qpc.qpn), __ATOMIC_RELEASE);
@@ -123,7 +123,7 @@ TEST_F(ring, S2_corners)
 	}
 }
 
-/* What is legal is no error: the corners on the other side. */
+/* Legal values are no error: the corners on the other side. */
 TEST_F(ring, S2_stale_is_ignored)
 {
 	struct t_wr nop = { .opcode = GDA_MLX5_NOP };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * SECURITY.md E9 and E10: nobody waits for a tenant whose CPU limit has stopped it, be it
- * in open() and close() of /dev/gda, or while it destroys what it has.
+ * SECURITY.md E9 and E10: no process waits for a tenant whose CPU limit has stopped it, be it
+ * in open() and close() of /dev/gda, or while it destroys its objects.
  *
  * Each test measures the longest time that others wait beside such a tenant, and beside a
- * control: one that is limited in the same way and does nothing to GDA. Whoever waits for
+ * control: one that is limited in the same way and does nothing to GDA. A task that waits for
  * a mutex that a stopped tenant holds waits for the next period of its limit, and with more
  * of them in the queue for more periods. So the bar is three times the control, which
  * counts as a tenth of a period at least: that much any wait may take on a busy machine.
@@ -62,7 +62,7 @@ static unsigned long long us(uint64_t ns)
 
 static bool stop;
 
-/* What began at @start has ended: is that the longest that there was? */
+/* A call that began at @start has ended: is it the longest so far? */
 static void note(uint64_t *longest, uint64_t start)
 {
 	uint64_t ns = t_now() - start;
@@ -70,7 +70,7 @@ static void note(uint64_t *longest, uint64_t start)
 	*longest = ns > *longest ? ns : *longest;
 }
 
-/* Whoever has to wait gets away in the end: the limit is lifted. */
+/* Every waiting call returns in the end, because the limit is lifted. */
 static void *lift(void *arg)
 {
 	uint64_t end = t_now() + 5 * PERIOD;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * SECURITY.md O14: a context is a thread of the kernel's, which no limit of a process stops
- * by itself. Binding is refused where fork() would be (RLIMIT_NPROC, pids.max), so nobody
- * else's fork() fails for it; and all the same a worker is no thread of the process that
+ * SECURITY.md O14: a context has a kernel thread, to which limits of a process do not apply
+ * by themselves. Binding is refused where fork() would be (RLIMIT_NPROC, pids.max), so that no
+ * other process's fork() fails because of it. Yet a worker is no thread of the process that
  * bound its context, which may end.
  */
 #define _GNU_SOURCE

@@ -114,7 +114,7 @@ TEST_F(vgem, imports_our_queue_and_posts)
 	a->qp.next = qp.next;
 }
 
-/* The context goes first: what vgem has mapped stays, and is nobody's queue any more. */
+/* The context goes first: vgem's mapping stays, and no queue uses the pages any more. */
 TEST_F(vgem, M11_vgem_outlives_the_context)
 {
 	struct part part[PARTS];
@@ -149,7 +149,7 @@ TEST_F(vgem, M3_read_only_is_not_for_vgem)
 	close(cmd.fd);
 }
 
-/* What vgem hands out of our region is the region, and as an MR it is memory. */
+/* The dma-buf that vgem exports again is the region, and can be registered as memory. */
 TEST_F(vgem, round_trip)
 {
 	struct t_end *a = &self->end[0];
@@ -352,7 +352,7 @@ TEST_F(vgem, M11_handle_is_closed_while_a_queue)
 	wr = t_wr_write(mem, 0, mem, LEN / 2, 64);
 	EXPECT_OK(t_run(&qp, &wr, NULL));
 	EXPECT_TRUE(t_all(mem->addr + LEN / 2, 0x41, 64));
-	/* the last post is in memory that nobody but the queue has when it is told of it */
+	/* the queue alone holds the memory of the last post when the doorbell rings */
 	wr = t_wr_write(mem, 0, mem, LEN / 4, 64);
 	t_post(&qp, &wr);
 	__atomic_store_n(&qp.dbrec[1], gda_mlx5_dbrec(qp.next), __ATOMIC_RELEASE);

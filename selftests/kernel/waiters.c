@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * SECURITY.md E11 as it was found: a tenant with 200,000 poll entries on the eventfd of a CQ,
- * which it arms again and again. What another tenant destroys, and an exporter that takes
- * memory away, wait for the executors, and not for those waiters more than anybody does
- * when the same eventfd is signalled by write(2).
+ * which it arms again and again. Another tenant that destroys an object, and an exporter that
+ * takes memory away, wait for the executors. They wait for those waiters no longer than when
+ * the same eventfd is signalled by write(2).
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -159,7 +159,7 @@ struct tenant {
 	uint64_t destroy[MODES][SAMPLES], move[MODES][SAMPLES];
 };
 
-/* What another tenant does: destroy something, and an exporter: take an MR's memory. */
+/* Another tenant destroys an object; an exporter takes an MR's memory away. */
 static int measure(struct tenant *t, int mode, int i)
 {
 	struct gda_test_move move = { 0 };

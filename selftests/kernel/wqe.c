@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * Work requests that no encoder makes: SECURITY.md S5 (opcodes, flags, counts), S7
- * (atomics), and what an error leaves behind: one naming the first failure, the rest
- * flushed, nothing moved, everybody else at work.
+ * (atomics), and the state after an error: one completion names the first failure, the rest
+ * is flushed, no byte was moved, and all other queues work.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -142,7 +142,7 @@ good
 program native engine/b <<<"ok 1 x.K99_c"
 is "a row that is in no list" 1 M1=ok
 
-# What run-tests.sh itself tells.
+# The results that run-tests.sh itself writes.
 good
 for p in dies sleeps stops; do
 	printf '#!/bin/sh\necho 1..2\necho ok 1 x.M1_%s\n' $p >"$tmp/$p"

@@ -56,7 +56,7 @@ program badly <<<'echo 1..1; echo "# dmesg: runner ("; echo "runner: WARNING: 4"
 program races <<<'echo 1..1; echo "runner: BUG: KCSAN: data-race in a / b" >/dev/kmsg; echo ok 1'
 program ours <<<'echo 1..1; echo "runner: BUG: KCSAN: data-race in gda_a / b" >/dev/kmsg; echo ok 1'
 
-# Whoever ends the run ends the program, and nothing is left of it.
+# A signal that ends the run ends the program, and no process is left.
 ended() {
 	local what=$1 want=$2 name="ended by SIG$1" why='' status child
 

@@ -3,8 +3,8 @@
 #
 # check.sh debug|kcsan|coverage [PROGRAM...] - the tests of the guest under that kernel
 #
-# What `make check` runs in a guest, or PROGRAMs (paths or last parts of paths), under a
-# kernel that looks for bugs; kernel.sh builds and keeps it. A report of that kernel
+# Runs the programs that `make check` runs in a guest, or PROGRAMs (paths or last parts of
+# paths), under a debug kernel, which kernel.sh builds and keeps. A report of that kernel
 # fails the run and is printed; most end it, too (panic_on_warn). coverage: under the
 # second one, our modules built with gcov, to tell which of their lines the tests reach.
 #

@@ -98,7 +98,7 @@ build() {
 	rm -f "$dir/$rel/image/lib/modules/$rel"/{build,source}
 	cp "$obj/arch/x86/boot/bzImage" "$dir/$rel/image/boot/vmlinuz-$rel"
 	ln -sfn "$obj" "$dir/$rel/headers/usr/src/linux-headers-$rel"
-	# What modules and addr2line do not need.
+	# Sections that neither modules nor addr2line need.
 	find "$obj" -name '*.o' ! -path "$obj/scripts/*" ! -path "$obj/tools/*" -delete
 	find "$obj" \( -name '*.a' -o -name '.*.cmd' \) ! -path "$obj/scripts/*" \
 		! -path "$obj/tools/*" -delete

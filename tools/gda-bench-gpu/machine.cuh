@@ -212,7 +212,7 @@ static struct bench_args args_of(struct bench_machine *m, const struct bench_row
 	return a;
 }
 
-/* What the posters posted, as the fake NIC adds it up. */
+/* The sums of all posted entries, as the fake NIC adds them up. */
 static uint64_t expected_sum(const struct bench_row &r, const struct bench_args &a,
 			     const std::vector<uint64_t> &ops, uint64_t *entries)
 {

@@ -86,7 +86,7 @@ static __device__ __forceinline__ struct nic_entry nic_read(const struct nic_que
 	return { nic_load(entry), nic_load(entry + 16), nic_load(entry + 32) };
 }
 
-/* What bench_post() and its like posted. */
+/* The entries that bench_post() and the other posters have posted. */
 static __device__ __forceinline__ void nic_check(const struct nic_queue &q, uint64_t index,
 						 const struct nic_entry &e,
 						 struct nic_result &r)

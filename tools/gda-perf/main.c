@@ -172,7 +172,7 @@ static void options_parse(int argc, char **argv)
 		perf_options.test[t] |= !any;
 }
 
-/* What posts from a GPU is a program beside this one: only it needs CUDA. */
+/* Posting from a GPU is a program beside this one: only that one needs CUDA. */
 static void gpu_run(char **argv)
 {
 	char path[PATH_MAX];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What copying costs without a queue: memcpy() of this process, between blocks as puts
- * are measured with, and the kernel's. The latter is measured through a BPF program
+ * The cost of copying without a queue: memcpy() of this process, between the same blocks
+ * as puts, and the kernel's memcpy(). The latter is measured through a BPF program
  * that updates an element of an array map, which is a memcpy() of the kernel's and
  * little else; BPF_PROG_TEST_RUN repeats it and says how long one took.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What puts go between: two contexts of this process, and QPs that are in the way. */
+/* The ends of the puts: two contexts of this process, and idle QPs beside them. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <string.h>

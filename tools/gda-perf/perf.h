@@ -2,9 +2,9 @@
 /*
  * gda-perf: how fast puts are, beside memcpy and rdma_rxe.
  *
- * What is measured is a list of rows. A row is measured several times, each time for
- * a while, and all rows take turns, so that whatever disturbs the machine disturbs all
- * of them; what is reported is the median. A row that cannot be measured here says why.
+ * The program measures a list of rows. It measures each row several times, each time for
+ * a while, and all rows take turns, so that other load on the machine disturbs all
+ * of them; it reports the median. A row that cannot be measured here says why.
  */
 #ifndef GDA_PERF_H
 #define GDA_PERF_H
@@ -39,7 +39,7 @@ struct perf_options {
 
 /*
  * One measurement. Latencies are in us and have all members, @value being the median;
- * rates are in million/s, bandwidths in GB/s (10^9). What is not known is NaN.
+ * rates are in million/s, bandwidths in GB/s (10^9). A figure that is not known is NaN.
  */
 struct perf_sample {
 	double value;

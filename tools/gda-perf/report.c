@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What was measured, as tables or as one JSON object. */
+/* Prints the measurements, as tables or as one JSON object. */
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>

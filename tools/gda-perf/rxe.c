@@ -101,7 +101,7 @@ static pid_t rxe_start(const struct rxe_tool *tool, bool client, int out)
 	return err ? -1 : pid;
 }
 
-/* Does anybody listen at @port? */
+/* Does a server listen at @port? */
 static bool rxe_listening(const char *table)
 {
 	char line[256], want[16];

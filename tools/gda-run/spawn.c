@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Starting ranks. Each is in a process group of its own, so that what it starts ends with
- * it, and is killed if gda-run itself is (PR_SET_PDEATHSIG). The socket of the
+ * Starting ranks. Each is in a process group of its own, so that the processes it starts end
+ * with it, and is killed if gda-run itself is (PR_SET_PDEATHSIG). The socket of the
  * communicator to be is made here and left to rank 0, so that a rank which is faster than
- * rank 0 finds somebody who listens.
+ * rank 0 finds a listening socket.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -79,7 +79,7 @@ static int rank_spawn(struct run_rank *r, uint32_t rank, const struct run_option
 			err = -errno;
 			r->pid = 0;
 		} else {
-			/* here as well, so that it is done before anybody is signalled */
+			/* here as well, so that it is done before any rank is signalled */
 			setpgid(r->pid, r->pid);
 		}
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What gdactl doctor finds out, one line each.
+ * The checks of gdactl doctor, each of which prints one line.
  */
 #ifndef GDACTL_DOCTOR_H
 #define GDACTL_DOCTOR_H
@@ -20,7 +20,7 @@ struct answer {
 	char advice[REASON_MAX];
 };
 
-/* What checks have found for later ones: NULL where there is no context. */
+/* Results of checks that later checks use: NULL where there is no context. */
 struct patient {
 	struct gda_context *ctx;
 	struct gda_query query;

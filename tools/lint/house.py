@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 SHOW = "--show" in sys.argv
-# What a dialect is made of, and the bench that has NICs of its own.
+# The files of a dialect, and the bench that has NICs of its own.
 MLX5 = re.compile(r"mlx5[^/]*$|^tools/gda-bench-gpu/|^tools/lint/")
 MOST = {"mlx5 files": 39, "__CUDA_ARCH__ outside barrier.h": 0, "same lines, percent": 19}
 

@@ -27,7 +27,7 @@ import time
 TOP = os.path.relpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 ID = re.compile(r"[MSKOEP]\d+$")
 RESULT = re.compile(r"\s*(not )?ok \d+ (?:- )?(\S+)[^#]*(?:# *(SKIP|TODO|XFAIL)\b *(.*))?")
-# What the harness prints, or what the kernel was to say: no figures.
+# Lines of the harness, or expected messages of the kernel: they are no figures.
 NOISE = re.compile(r"#\s*(RUN|OK|FAIL|SKIP|PASSED|FAILED|Starting|Totals|dmesg)\b|.*GDA_SEED=")
 ORDER = ("6.12", "6.1", "debug", "kcsan", "native")	# whose figures are shown first
 

@@ -50,7 +50,7 @@ try() {
 	grep -q '^ok' "$out"
 }
 
-# What became of the bug of patch $1, which test $3 of program $2 is to find.
+# Prints the outcome of the bug of patch $1, which test $3 of program $2 is to find.
 verdict() {
 	local patch=$1 program=$2 row=$3
 

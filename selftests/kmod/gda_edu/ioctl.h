@@ -24,7 +24,7 @@
  * @iova: out: where the device sees it
  * @length: out: its bytes
  *
- * What moves is unmapped while its exporter waits, and stays so.
+ * Memory that moves is unmapped while its exporter waits, and stays unmapped.
  */
 struct gda_edu_attach {
 	__s32 fd;

@@ -2,9 +2,9 @@
 /*
  * A dma-buf exporter whose memory moves whenever a test says so.
  *
- * A buffer has two stores. A move tells the importers, fills the store that was in use
- * with canaries and goes on in the other one; whoever still writes to the old one is
- * seen. The store in use is guarded by @lock, pins by the buffer's dma_resv; the lock
+ * A buffer has two stores. A move notifies the importers, fills the store that was in use
+ * with canaries and goes on in the other one, so a later write to the old one is
+ * noticed. The store in use is guarded by @lock, pins by the buffer's dma_resv; the lock
  * comes after dma_resv and mmap_lock. Mappings may stay where importers cannot give
  * them up in their callback (GDA_VMAP_UNDER_RESV).
  */
@@ -275,7 +275,7 @@ static u64 test_changed(const struct test_buffer *buf)
 	return n;
 }
 
-/* dma_resv is held while the old memory is watched: nobody attaches or moves it. */
+/* dma_resv is held while the old memory is watched: no importer attaches, nothing moves. */
 static long test_move_locked(struct dma_buf *dmabuf, struct gda_test_move *cmd)
 {
 	u64 start = ktime_get_ns();
@@ -333,7 +333,7 @@ static pte_t *test_pte(struct mm_struct *mm, unsigned long addr)
 	return pmd_none(*pmd) || pmd_bad(*pmd) ? NULL : pte_offset_kernel(pmd, addr);
 }
 
-/* What is of another type already is not changed by being made so. */
+/* Setting a type again changes nothing, so cached memory is that which both change. */
 static bool test_cached(pgprot_t prot)
 {
 	return pgprot_val(pgprot_writecombine(prot)) != pgprot_val(prot) &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What the kernel selftests ask of drivers that are not ours. For root.
+ * Drivers that the kernel selftests need beside GDA's own: exporter, importer, peer. For root.
  *
  * /dev/gda_test exports dma-bufs, and tells how an address is mapped. An open
  * /dev/gda_test_peer is a GPU with memory that only its driver can hand out: mmap(2) maps
@@ -18,7 +18,7 @@
 #define GDA_TEST_IOMEM		2U	/* peer memory only: the address is one of I/O memory */
 #define GDA_TEST_WC		4U	/* it is mapped write-combined */
 
-/* What a buffer's old memory is filled with when it moved. */
+/* The byte that fills a buffer's old memory after it has moved. */
 #define GDA_TEST_CANARY		0xca
 
 /**
@@ -114,7 +114,7 @@ struct gda_test_memtype {
 /**
  * struct gda_test_watch - wait for an eventfd, once a file (GDA_TEST_WATCH)
  * @fd: the eventfd
- * @busy_us: how long whoever signals it is kept, at most 100000
+ * @busy_us: how long the waiter delays the thread that signals, at most 100000
  */
 struct gda_test_watch {
 	__s32 fd;

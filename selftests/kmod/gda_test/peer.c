@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A GPU in RAM: a client of gda/peer_memory.h. Its memory belongs to an open file of
- * /dev/gda_test_peer, is mapped as that of a device, so that nobody can pin it, and is taken
+ * /dev/gda_test_peer, is mapped as that of a device, so that it cannot be pinned, and is taken
  * away by a command, or when the file is closed.
  *
- * As in exporter.c there are two stores: what was invalidated is filled with canaries, and
- * whoever still writes to it is seen. After closing both are freed at once, for KASAN to see
+ * As in exporter.c there are two stores: the invalidated one is filled with canaries, and
+ * a later write to it is noticed. After closing both are freed at once, for KASAN to see
  * it. One lock guards all of a GPU, and comes after mmap_lock and all locks of GDA; memory
  * is invalidated under it. Open file and registrations each hold the GPU.
  */
@@ -290,7 +290,7 @@ static u64 gpu_changed(const struct gpu *gpu)
 	return n;
 }
 
-/* The lock is held while the old memory is watched: nobody registers. */
+/* The lock is held while the old memory is watched: no registration begins. */
 static long gpu_take_away(struct file *file, struct gda_test_peer_invalidate *cmd)
 {
 	struct gpu *gpu = file->private_data;

@@ -5,7 +5,7 @@
  * any number of waiters.
  *
  * @lock guards @eventfd. The callback writes @seen under the lock of the eventfd's wait
- * queue; @seen is read without, for whoever signals holds that lock all the while.
+ * queue; @seen is read without it, because the signalling task holds it all the while.
  */
 #include <linux/eventfd.h>
 #include <linux/file.h>
