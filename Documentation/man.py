@@ -408,8 +408,12 @@ def main():
                sorted((TOP / "uapi/gda").glob("*.h")))
     errno_text.update(re.findall(r'\{ (E\w+), "(.*?)" \}',
                                  (TOP / "lib/src/error.c").read_text(encoding="utf-8")))
-    for path in sorted((TOP / "lib/include/gda").glob("*.h")):
-        for doc in load(path, path.stem):
+    # Parts of a header are in a folder of its name, but for gpu/, which is CUDA's.
+    headers = [(path, path.stem) for path in sorted((TOP / "lib/include/gda").glob("*.h"))]
+    headers += [(path, path.parent.name) for path in
+                sorted((TOP / "lib/include/gda").glob("*/*.h")) if path.parent.name != "gpu"]
+    for path, header in headers:
+        for doc in load(path, header):
             if doc.kind == "struct":
                 types[doc.name] = doc
             elif doc.kind is None and not re.match(r"static|GDA_(HELPER|SLOW)", doc.code):
