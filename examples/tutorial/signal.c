@@ -18,14 +18,17 @@ static void *produce(void *unused)
 {
 	struct gda_view *view = gda_qp_view(producer.qp);
 	uint32_t lkey = gda_mr_key(producer.mr), rkey = gda_mr_key(consumer.mr);
+	struct gda_signal signal = { .size = sizeof(signal), .op = GDA_SIGNAL_SET,
+				     .raddr = (uintptr_t)&target.signal, .rkey = rkey };
 
 	(void)unused;
 	for (uint64_t n = 0; n < BLOCKS; n++) {
 		for (int i = 0; i < WORDS; i++)
 			source.block[n][i] = n + 1;
-		MUST(gda_put(view, (uintptr_t)source.block[n], lkey, (uintptr_t)target.block[n],
-			     rkey, sizeof(source.block[n]), GDA_DEFER));
-		MUST(gda_put_value(view, (uintptr_t)&target.signal, rkey, n + 1, 0));
+		signal.value = n + 1;
+		MUST(gda_put_signal(view, (uintptr_t)source.block[n], lkey,
+				    (uintptr_t)target.block[n], rkey, sizeof(source.block[n]),
+				    &signal, 0));
 	}
 	MUST(gda_quiet(view, 0));
 	return NULL;
