@@ -17,7 +17,7 @@
 /* What a PE says of a step. */
 struct gda_shmem_verdict {
 	int32_t err;
-	char why[sizeof(((struct gda_shmem_heap *)0)->why)];
+	char why[GDA_SHMEM_WHY_SENT];
 };
 
 int gda_shmem_refuse(struct gda_shmem_heap *h, int err, const char *format, ...)
@@ -39,7 +39,7 @@ int gda_shmem_gather(struct gda_shmem_heap *h, const void *in, size_t bytes, voi
 	int lost = gda_comm_failed(h->comm);
 
 	if (err && lost >= 0)
-		return gda_because(err, "PE %d is lost: %s", lost, gda_strerror(err));
+		return gda_shmem_refuse(h, err, "PE %d is lost: %s", lost, gda_strerror(err));
 	return err;
 }
 
@@ -48,7 +48,8 @@ int gda_shmem_agree(struct gda_shmem_heap *h, int err)
 	struct gda_shmem_verdict own = { .err = err }, *all;
 	uint32_t pe, npes = h->shmem.npes;
 
-	snprintf(own.why, sizeof(own.why), "%s", h->why[0] ? h->why : gda_strerror(err));
+	snprintf(own.why, sizeof(own.why), "%.*s", GDA_SHMEM_WHY_SENT - 1,
+		 h->why[0] ? h->why : gda_strerror(err));
 	h->why[0] = 0;
 	all = calloc(npes, sizeof(*all));
 	if (!all)
@@ -57,7 +58,8 @@ int gda_shmem_agree(struct gda_shmem_heap *h, int err)
 	for (pe = 0; pe < npes && !err; pe++) {
 		err = all[pe].err;
 		if (err)
-			gda_because(err, "PE %u: %.*s", pe, (int)sizeof(own.why) - 1, all[pe].why);
+			gda_shmem_refuse(h, err, "PE %u: %.*s", pe, GDA_SHMEM_WHY_SENT - 1,
+					 all[pe].why);
 	}
 	free(all);
 	return err;
@@ -163,18 +165,21 @@ static int gda_shmem_compare(struct gda_shmem_heap *h)
 	for (pe = 1; pe < h->shmem.npes; pe++) {
 		c = &h->cards[pe];
 		if (c->heap.bytes != first->heap.bytes || c->data.bytes != first->data.bytes)
-			return gda_because(-EPROTO, "PE 0 has %llu + %llu bytes, PE %u %llu + %llu",
-					   (unsigned long long)first->heap.bytes,
-					   (unsigned long long)first->data.bytes, pe,
-					   (unsigned long long)c->heap.bytes,
-					   (unsigned long long)c->data.bytes);
+			return gda_shmem_refuse(h, -EPROTO,
+						"PE 0 has %llu + %llu bytes, PE %u %llu + %llu",
+						(unsigned long long)first->heap.bytes,
+						(unsigned long long)first->data.bytes, pe,
+						(unsigned long long)c->heap.bytes,
+						(unsigned long long)c->data.bytes);
 		if (c->way != first->way || c->qps != first->qps || c->depth != first->depth ||
 		    c->chunk_bytes != first->chunk_bytes)
-			return gda_because(-EPROTO, "PE %u has another way, qps, depth or chunks", pe);
+			return gda_shmem_refuse(h, -EPROTO,
+						"PE %u has another way, qps, depth or chunks", pe);
 		for (other = 0; c->data.bytes && other < pe; other++)
 			if (gda_shmem_is_thread(&h->cards[other], c))
-				return gda_because(-EINVAL, "PEs %u and %u share one data segment",
-						   other, pe);
+				return gda_shmem_refuse(h, -EINVAL,
+							"PEs %u and %u share one data segment",
+							other, pe);
 	}
 	return 0;
 }
@@ -282,6 +287,7 @@ static void gda_shmem_free(struct gda_shmem_heap *h)
 static int gda_shmem_new(struct gda_comm *comm, const struct gda_shmem_attr *attr,
 			 size_t known, struct gda_shmem **shmem)
 {
+	char why[GDA_SHMEM_WHY];
 	struct gda_shmem_heap *h;
 	int err;
 
@@ -295,8 +301,10 @@ static int gda_shmem_new(struct gda_comm *comm, const struct gda_shmem_attr *att
 	if (!err)
 		err = gda_shmem_connect(h);
 	if (err) {
+		/* the calls that undo it would take a reason that was left before them */
+		memcpy(why, h->why, sizeof(why));
 		gda_shmem_free(h);
-		return err;
+		return why[0] ? gda_because(err, "%s", why) : err;
 	}
 	gda_shmem_memory_close(h);
 	*shmem = &h->shmem;

@@ -9,6 +9,8 @@
 #include <sys/resource.h>
 #include "shmem_internal.h"
 
+#define GDA_SHMEM_NO_QUEUE \
+	"processes have no queue without /dev/gda: load gda_core, or unset GDA_SHMEM_WAY"
 #define GDA_SHMEM_PAGE		4096U
 #define GDA_SHMEM_LEAST_DEPTH	32U	/* for what is carried in the queue in one piece */
 
@@ -26,8 +28,7 @@ static int gda_shmem_check_device(struct gda_shmem_heap *h)
 
 	for (pe = 0; pe < h->shmem.npes; pe++)
 		if (h->cards[pe].pid != h->own.pid && h->ctx->ops == &gda_device_inproc)
-			return gda_shmem_refuse(h, -EOPNOTSUPP, "processes reach each other by queue "
-						"through /dev/gda only: load gda_core, or unset GDA_SHMEM_WAY");
+			return gda_shmem_refuse(h, -EOPNOTSUPP, GDA_SHMEM_NO_QUEUE);
 	return 0;
 }
 
@@ -77,7 +78,7 @@ static int gda_shmem_register_one(struct gda_shmem_heap *h, uint64_t addr, uint6
 	}
 	getrlimit(RLIMIT_MEMLOCK, &limit);
 	if (err == -ENOMEM && limit.rlim_cur != RLIM_INFINITY)
-		return gda_shmem_refuse(h, err, "RLIMIT_MEMLOCK is %llu KiB, and has to be %llu: ulimit -l",
+		return gda_shmem_refuse(h, err, "RLIMIT_MEMLOCK is %llu KiB, not %llu: ulimit -l",
 					(unsigned long long)limit.rlim_cur >> 10,
 					(unsigned long long)gda_shmem_memlock(h) >> 10);
 	return gda_shmem_refuse(h, err, "%s", gda_last_error());

@@ -14,6 +14,10 @@
 #include <gda/shmem.h>
 #include "gda_internal.h"
 
+/* Bytes of a reason, and of what travels of it. */
+#define GDA_SHMEM_WHY		160
+#define GDA_SHMEM_WHY_SENT	124
+
 /* Memory that other processes can map. */
 struct gda_shmem_memory {
 	int32_t fd;		/* -1: none */
@@ -60,7 +64,7 @@ struct gda_shmem_heap {
 	struct gda_shmem_peer *peers;
 	struct gda_shmem_card own;
 	struct gda_shmem_card *cards;	/* of all */
-	char why[120];			/* of the step that failed */
+	char why[GDA_SHMEM_WHY];	/* of the step that failed */
 
 	/* by queue */
 	struct gda_context *ctx;
@@ -81,7 +85,7 @@ int gda_shmem_refuse(struct gda_shmem_heap *h, int err, const char *format, ...)
 
 /*
  * Collective: the end of a step, which returned @err here. Return: 0, or the error of the
- * first PE that failed, for which gda_last_error() will have its words.
+ * first PE that failed, with its words in h->why.
  */
 int gda_shmem_agree(struct gda_shmem_heap *h, int err);
 

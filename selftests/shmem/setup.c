@@ -142,8 +142,7 @@ TEST(forced_queue)
 		}
 	} else {
 		EXPECT_EQ(-EOPNOTSUPP, p_run(p, 2, true, &attr, body_none));
-		EXPECT_STREQ("gda_shmem_create: PE 0: processes reach each other by queue through "
-			     "/dev/gda only: load gda_core, or unset GDA_SHMEM_WAY", p[1].why);
+		EXPECT_NE(NULL, strstr(p[1].why, "PE 0: processes have no queue without /dev/gda"));
 	}
 	setenv("GDA_SHMEM_WAY", "direct", 1);
 	EXPECT_EQ(0, p_run(p, 2, true, &attr, body_none));

@@ -93,7 +93,7 @@ GDA_SLOW void gda_gin_credit(const struct gda_gin *gin, struct gda_gin_queue *q)
 	struct gda_view *v = gda_gin_view(q);
 	uint64_t done, failed, i = gda_load_relaxed64(&q->credited);
 
-	gda_poll_ring(v);
+	gda_progress(v);
 	done = gda_poll(v, 0);
 	failed = gda_load_acquire64(&v->error_index);
 	if (done > failed)
@@ -112,62 +112,32 @@ GDA_SLOW void gda_gin_credit(const struct gda_gin *gin, struct gda_gin_queue *q)
 	gda_max64(&q->credited, done);
 }
 
-GDA_HELPER void gda_gin_write_rdma(const struct gda_view *v, uint64_t index, uint32_t opcode,
-				   const struct gda_gin_wr *wr, unsigned int flags)
+/* The write of @wr, or the read. */
+GDA_HELPER struct gda_wqe gda_gin_wqe(const struct gda_gin_wr *wr, int get)
 {
-	char *entry = gda_entry(v, index, opcode, 2 + (wr->bytes != 0), 0, flags);
-
-	gda_store_segment(entry + 16, gda_be64(wr->raddr), gda_pair(gda_be32(wr->rkey), 0));
-	gda_store_segment(entry + 32, gda_pair(gda_be32(wr->bytes), gda_be32(wr->lkey)),
-			  gda_be64(wr->laddr));
-	gda_store_segment(entry + 48, 0, 0);
+	return get ? gda_wqe_get(wr->laddr, wr->lkey, wr->raddr, wr->rkey, wr->bytes) :
+		     gda_wqe_put(wr->laddr, wr->lkey, wr->raddr, wr->rkey, wr->bytes);
 }
 
-/* A write of 1 to 8 bytes by value. */
-GDA_HELPER void gda_gin_write_value(const struct gda_view *v, uint64_t index, uint64_t raddr,
-				    uint32_t rkey, uint64_t value, uint32_t bytes,
-				    unsigned int flags)
-{
-	char *entry = gda_entry(v, index, GDA_MLX5_WRITE, 3, 0, flags);
-	uint32_t half[2];
-
-	memcpy(half, &value, sizeof(half));
-	gda_store_segment(entry + 16, gda_be64(raddr), gda_pair(gda_be32(rkey), 0));
-	gda_store_segment(entry + 32, gda_pair(gda_be32(bytes | GDA_MLX5_INLINE), half[0]),
-			  gda_pair(half[1], 0));
-	gda_store_segment(entry + 48, 0, 0);
-}
-
-/* Add @add to the word at @raddr of the peer. */
-GDA_HELPER void gda_gin_write_add(const struct gda_gin_queue *q, uint64_t index, uint64_t raddr,
-				  uint32_t rkey, uint64_t add, unsigned int flags)
-{
-	char *entry = gda_entry(gda_gin_view(q), index, GDA_MLX5_ATOMIC_FA, 4, 0, flags);
-
-	gda_store_segment(entry + 16, gda_be64(raddr), gda_pair(gda_be32(rkey), 0));
-	gda_store_segment(entry + 32, gda_be64(add), 0);
-	gda_store_segment(entry + 48, gda_pair(gda_be32(8), gda_be32(q->lkey)),
-			  gda_be64(q->fetched));
-}
-
-/* One write or read. */
-GDA_HELPER int gda_gin_post(const struct gda_gin *gin, struct gda_gin_queue *q, uint32_t opcode,
+/* Post one write or read. */
+GDA_HELPER int gda_gin_post(const struct gda_gin *gin, struct gda_gin_queue *q, int get,
 			    const struct gda_gin_wr *wr, unsigned int flags)
 {
 	struct gda_view *v = gda_gin_view(q);
+	struct gda_wqe wqe = gda_gin_wqe(wr, get);
 	uint64_t index;
 	int err;
 
 	gda_check_flags(flags);
-	err = gda_reserve(v, &flags, &index);
+	err = gda_reserve(v, 1, &flags, &index);
 	if (err)
 		return err;
 	if (wr->count) {
 		gda_gin_note_source(q, index, wr->laddr, wr->bytes);
 		gda_gin_tag(gin, q, index, wr->count);
 	}
-	gda_gin_write_rdma(v, index, opcode, wr, flags);
-	gda_publish(v, index, flags);
+	gda_wqe_store(gda_sq(v), index, &wqe, flags & GDA_SOLICITED);
+	gda_publish(v, index, 1, flags);
 	return 0;
 }
 

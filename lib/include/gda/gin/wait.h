@@ -52,7 +52,7 @@ GDA_HELPER int gda_gin_failed(const struct gda_gin *gin, unsigned int turn)
 
 	if (!v)
 		return 0;
-	gda_poll_ring(v);
+	gda_progress(v);
 	gda_poll(v, 0);
 	return gda_load_acquire64(&v->error_index) != GDA_NO_ERROR;
 }

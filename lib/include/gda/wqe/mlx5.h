@@ -205,16 +205,23 @@ GDA_HELPER struct gda_wqe gda_wqe_masked_compare_swap32(uint64_t laddr, uint32_t
 				       gda_wire32((uint32_t)m.compare_mask)), 4);
 }
 
-/* A write of 8 bytes that are in the entry. */
-GDA_HELPER struct gda_wqe gda_wqe_value(uint64_t raddr, uint32_t rkey, uint64_t value)
+/* A write of the first @len bytes of @value, 1 to 8, which are in the entry. */
+GDA_HELPER struct gda_wqe gda_wqe_bytes(uint64_t raddr, uint32_t rkey, uint64_t value,
+					uint32_t len)
 {
 	struct gda_wqe w = gda_wqe_remote(GDA_MLX5_WRITE, raddr, rkey, 3);
 	uint32_t half[2];
 
 	memcpy(half, &value, sizeof(half));
-	gda_wqe_set(&w, 1, gda_pair(gda_be32(8 | GDA_MLX5_INLINE), half[0]),
+	gda_wqe_set(&w, 1, gda_pair(gda_wire32(len | GDA_MLX5_INLINE), half[0]),
 		    gda_pair(half[1], 0));
 	return w;
+}
+
+/* A write of 8 bytes that are in the entry. */
+GDA_HELPER struct gda_wqe gda_wqe_value(uint64_t raddr, uint32_t rkey, uint64_t value)
+{
+	return gda_wqe_bytes(raddr, rkey, value, 8);
 }
 
 /* A write of at most GDA_WQE_INLINE_SLOT bytes that are in the entry. */

@@ -6,7 +6,7 @@
  * Order is always carried by an acquire or release on a word, never by a bare
  * fence, so that a race detector sees all of it. Words come in two families:
  *
- * - gda_load/store/exchange/cas/max: shared among posters of one queue. Posters of
+ * - gda_load/store/exchange/cas/add/max: shared among posters of one queue. Posters of
  *   one queue are all CPU threads or all threads of one GPU.
  * - gda_nic_load/store: shared with the executor (doorbell, record, completion
  *   entry), which may be another processor on the far side of a bus.
@@ -68,6 +68,26 @@ GDA_HELPER uint64_t gda_pair(uint32_t first, uint32_t second)
 #endif
 }
 
+/* The last of the four bytes of a word, @word as stored. */
+GDA_HELPER uint32_t gda_be_byte3(uint32_t word)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	return word & 0xff;
+#else
+	return word >> 24;
+#endif
+}
+
+/* A number below 256 as a big-endian word. */
+GDA_HELPER uint32_t gda_be_byte(uint32_t v)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	return v;
+#else
+	return v << 24;
+#endif
+}
+
 /* Shift a big-endian word left by 8 bits, @word and result as stored. */
 GDA_HELPER uint32_t gda_be_shl8(uint32_t word)
 {
@@ -77,6 +97,22 @@ GDA_HELPER uint32_t gda_be_shl8(uint32_t word)
 	return word >> 8;
 #endif
 }
+
+/* Fences of one direction, where the GPU has them. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define GDA_FENCE_RELEASE	"fence.release"
+#define GDA_FENCE_ACQUIRE	"fence.acquire"
+#else
+#define GDA_FENCE_RELEASE	"fence.acq_rel"
+#define GDA_FENCE_ACQUIRE	"fence.acq_rel"
+#endif
+
+/* Of two ways to do something the one for where this runs: the other is not compiled. */
+#ifdef __CUDA_ARCH__
+#define GDA_HERE(cpu, gpu) gpu
+#else
+#define GDA_HERE(cpu, gpu) cpu
+#endif
 
 #ifdef __CUDA_ARCH__
 
@@ -142,6 +178,20 @@ GDA_HELPER int gda_cas64(uint64_t *p, uint64_t *old, uint64_t v)
 	return was == expected;
 }
 
+GDA_HELPER uint64_t gda_exchange64(uint64_t *p, uint64_t v)
+{
+	uint64_t old;
+
+	asm volatile("atom.acq_rel.gpu.exch.b64 %0, [%1], %2;"
+		     : "=l"(old) : "l"(p), "l"(v) : "memory");
+	return old;
+}
+
+GDA_HELPER void gda_add64(uint64_t *p, uint64_t v)
+{
+	asm volatile("red.release.gpu.add.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
+}
+
 GDA_HELPER void gda_max64(uint64_t *p, uint64_t v)
 {
 	asm volatile("red.relaxed.gpu.max.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
@@ -176,7 +226,9 @@ GDA_HELPER void gda_nic_store64(uint64_t *p, uint64_t v)
 /* One segment of an entry: 16 bytes, one store. */
 GDA_HELPER void gda_store_segment(void *p, uint64_t first, uint64_t second)
 {
-	*(ulonglong2 *)p = make_ulonglong2(first, second);
+	asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
+		     ::"l"(p), "r"((uint32_t)first), "r"((uint32_t)(first >> 32)),
+		       "r"((uint32_t)second), "r"((uint32_t)(second >> 32)) : "memory");
 }
 
 GDA_HELPER uint64_t gda_clock_ns(void)
@@ -234,6 +286,17 @@ GDA_HELPER int gda_cas64(uint64_t *p, uint64_t *old, uint64_t v)
 {
 	return __atomic_compare_exchange_n(p, old, v, 0, __ATOMIC_ACQ_REL,
 					   __ATOMIC_ACQUIRE);
+}
+
+GDA_HELPER uint64_t gda_exchange64(uint64_t *p, uint64_t v)
+{
+	return __atomic_exchange_n(p, v, __ATOMIC_ACQ_REL);
+}
+
+/* Release: whoever acquires the sum sees what was done before. */
+GDA_HELPER void gda_add64(uint64_t *p, uint64_t v)
+{
+	__atomic_fetch_add(p, v, __ATOMIC_RELEASE);
 }
 
 /* Raise *@p to @v unless it is there already; relaxed. */

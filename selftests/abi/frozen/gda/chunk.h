@@ -105,6 +105,43 @@ GDA_HELPER int gda_chunk_covers(const struct gda_chunk_map *map, uint64_t addr,
 	return 1;
 }
 
+/* A transfer between two ranges that may cross MRs, and its next piece, which does not. */
+struct gda_chunk_cut {
+	const struct gda_chunk_map *lmap;
+	const struct gda_chunk_map *rmap;
+	uint64_t laddr;
+	uint64_t raddr;
+	uint64_t left;		/* behind the piece */
+	uint64_t liova;
+	uint64_t riova;
+	uint32_t lkey;
+	uint32_t rkey;
+	uint32_t len;		/* of the piece */
+};
+
+GDA_HELPER struct gda_chunk_cut gda_chunk_begin(const struct gda_chunk_map *lmap,
+						uint64_t laddr,
+						const struct gda_chunk_map *rmap,
+						uint64_t raddr, uint64_t len)
+{
+	struct gda_chunk_cut cut = { lmap, rmap, laddr, raddr, len, 0, 0, 0, 0, 0 };
+
+	return cut;
+}
+
+/* Both ranges are covered by their maps. */
+GDA_HELPER void gda_chunk_next(struct gda_chunk_cut *cut)
+{
+	uint64_t span = cut->left < GDA_CHUNK_MAX ? cut->left : GDA_CHUNK_MAX;
+
+	span = gda_chunk_span(cut->lmap, cut->laddr, span, &cut->liova, &cut->lkey);
+	span = gda_chunk_span(cut->rmap, cut->raddr, span, &cut->riova, &cut->rkey);
+	cut->laddr += span;
+	cut->raddr += span;
+	cut->left -= span;
+	cut->len = (uint32_t)span;
+}
+
 /**
  * gda_put_chunked - write a range that may cross MRs
  * @v: the queue
@@ -126,8 +163,7 @@ GDA_SIZED_API int64_t gda_put_chunked(struct gda_view *v, const struct gda_chunk
 				      uint64_t laddr, const struct gda_chunk_map *rmap,
 				      uint64_t raddr, uint64_t len, unsigned int flags)
 {
-	uint64_t liova = 0, riova = 0, span;
-	uint32_t lkey = 0, rkey = 0;
+	struct gda_chunk_cut cut = gda_chunk_begin(lmap, laddr, rmap, raddr, len);
 	int64_t ticket;
 
 	gda_check_flags(flags);
@@ -135,18 +171,12 @@ GDA_SIZED_API int64_t gda_put_chunked(struct gda_view *v, const struct gda_chunk
 		return -EFAULT;
 	if (!len)
 		return gda_nop(v, flags);
-	for (;;) {
-		span = len < GDA_CHUNK_MAX ? len : GDA_CHUNK_MAX;
-		span = gda_chunk_span(lmap, laddr, span, &liova, &lkey);
-		span = gda_chunk_span(rmap, raddr, span, &riova, &rkey);
-		ticket = gda_put(v, liova, lkey, riova, rkey, (uint32_t)span,
-				 span < len ? flags | GDA_DEFER : flags);
-		if (ticket < 0 || span == len)
-			return ticket;
-		laddr += span;
-		raddr += span;
-		len -= span;
-	}
+	do {
+		gda_chunk_next(&cut);
+		ticket = gda_put(v, cut.liova, cut.lkey, cut.riova, cut.rkey, cut.len,
+				 cut.left ? flags | GDA_DEFER : flags);
+	} while (ticket >= 0 && cut.left);
+	return ticket;
 }
 
 /**

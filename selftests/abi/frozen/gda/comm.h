@@ -107,9 +107,10 @@ int gda_comm_id_create(const char *interface, struct gda_comm_id *id);
  * came and died (gda_last_error() names it); -EINVAL a wrong rank, number of ranks, or id;
  * -E2BIG @attr is of a later version, with members set that this library does not know;
  * -EEXIST another rank has this number; -EPROTO ranks do not agree on how many they are, or
- * one has another version; -EOPNOTSUPP unknown flags, or PMIx started this program and the library was built without
- * it; -EACCES the process that answers at the id's address does not know its secret; -EMFILE
- * too many open files; -ENOMEM out of memory; or the error that @allgather returned.
+ * one has another version; -EOPNOTSUPP unknown flags, or PMIx started this program and the
+ * library was built without it; -EACCES the process that answers at the id's address does not
+ * know its secret; -EMFILE too many open files; -ENOMEM out of memory; or the error that
+ * @allgather returned.
  */
 int gda_comm_create(const struct gda_comm_attr *attr, struct gda_comm **comm);
 
@@ -217,7 +218,8 @@ int gda_comm_failed(const struct gda_comm *comm);
  * @comm: the communicator
  * @rank: a rank of @comm
  *
- * The word is 0 until the rank has died or did not come; then it is 1 for good.
+ * The word is 0 until the rank has died or did not come; then it is 1 for good. The words of
+ * all ranks are an array, in order of rank.
  *
  * Return: the word, valid until gda_comm_destroy(); NULL no such rank.
  */

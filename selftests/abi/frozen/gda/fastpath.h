@@ -58,109 +58,14 @@ extern "C" {
 /**
  * define GDA_INLINE_SLOT - most bytes of gda_put_inline() that take one slot
  */
-#define GDA_INLINE_SLOT	28
+#define GDA_INLINE_SLOT	GDA_WQE_INLINE_SLOT
 /**
  * define GDA_INLINE_MAX - most bytes of gda_put_inline()
  */
-#define GDA_INLINE_MAX	972
+#define GDA_INLINE_MAX	GDA_WQE_INLINE_MAX
 
-/* In gda/multi_slot.h, with all else that takes several slots. */
 GDA_SLOW int64_t gda_put_inline_long(struct gda_view *v, uint64_t raddr, uint32_t rkey,
 				     const void *src, uint32_t len, unsigned int flags);
-
-/*
- * Write the control segment of slot @index; the others follow at the result. @opcode
- * has the operand size of masked atomics in its high byte.
- */
-GDA_HELPER char *gda_entry(const struct gda_view *v, uint64_t index, uint32_t opcode,
-			   uint32_t ds, uint32_t imm, unsigned int flags)
-{
-	uint32_t ce = GDA_MLX5_CE_ALWAYS | (flags & GDA_SOLICITED ? GDA_MLX5_SE : 0);
-	char *entry = (char *)(uintptr_t)v->sq +
-		      (uint64_t)((uint32_t)index & v->mask) * GDA_MLX5_SLOT_BYTES;
-	uint32_t first = gda_be_shl8(gda_be32((uint32_t)index & 0xffffU)) | gda_be32(opcode);
-
-	gda_store_segment(entry, v->qpn_be | gda_pair(first, gda_be32(ds)),
-			  gda_pair(gda_be32(ce), gda_be32(imm)));
-	return entry;
-}
-
-/* Write the entry of a write or read of one local segment; without bytes there is none. */
-GDA_HELPER void gda_write_rdma(struct gda_view *v, uint64_t index, uint32_t opcode,
-			       uint64_t laddr, uint32_t lkey, uint64_t raddr, uint32_t rkey,
-			       uint32_t len, uint32_t imm, unsigned int flags)
-{
-	char *entry = gda_entry(v, index, opcode, 2 + (len != 0), imm, flags);
-
-	gda_store_segment(entry + 16, gda_be64(raddr), gda_pair(gda_be32(rkey), 0));
-	gda_store_segment(entry + 32, gda_pair(gda_be32(len), gda_be32(lkey)),
-			  gda_be64(laddr));
-	gda_store_segment(entry + 48, 0, 0);
-}
-
-/* Write an atomic; @first and @second are the operands as stored, @width the word's bytes. */
-GDA_HELPER void gda_write_atomic(struct gda_view *v, uint64_t index, uint32_t opcode,
-				 uint64_t laddr, uint32_t lkey, uint64_t raddr, uint32_t rkey,
-				 uint64_t first, uint64_t second, uint32_t width,
-				 unsigned int flags)
-{
-	char *entry = gda_entry(v, index, opcode, 4, 0, flags);
-
-	gda_store_segment(entry + 16, gda_be64(raddr), gda_pair(gda_be32(rkey), 0));
-	gda_store_segment(entry + 32, first, second);
-	gda_store_segment(entry + 48, gda_pair(gda_be32(width), gda_be32(lkey)),
-			  gda_be64(laddr));
-}
-
-/* Write the entry of a write of 8 bytes that it carries itself. */
-GDA_HELPER void gda_write_value(struct gda_view *v, uint64_t index, uint64_t raddr,
-				uint32_t rkey, uint64_t value, unsigned int flags)
-{
-	char *entry = gda_entry(v, index, GDA_MLX5_WRITE, 3, 0, flags);
-	uint32_t half[2];
-
-	memcpy(half, &value, sizeof(half));
-	gda_store_segment(entry + 16, gda_be64(raddr), gda_pair(gda_be32(rkey), 0));
-	gda_store_segment(entry + 32, gda_pair(gda_be32(8 | GDA_MLX5_INLINE), half[0]),
-			  gda_pair(half[1], 0));
-	gda_store_segment(entry + 48, 0, 0);
-}
-
-GDA_HELPER int64_t gda_post_rdma(struct gda_view *v, uint32_t opcode, uint64_t laddr,
-				 uint32_t lkey, uint64_t raddr, uint32_t rkey,
-				 uint32_t len, uint32_t imm, unsigned int flags)
-{
-	uint64_t index;
-	int err;
-
-	gda_check_flags(flags);
-	if (gda_unlikely(len >> 31))
-		return -EMSGSIZE;
-	err = gda_reserve(v, &flags, &index);
-	if (err)
-		return err;
-	gda_write_rdma(v, index, opcode, laddr, lkey, raddr, rkey, len, imm, flags);
-	gda_publish(v, index, flags);
-	return (int64_t)index;
-}
-
-GDA_HELPER int64_t gda_post_atomic(struct gda_view *v, uint32_t opcode, uint64_t laddr,
-				   uint32_t lkey, uint64_t raddr, uint32_t rkey,
-				   uint64_t first, uint64_t second, uint32_t width,
-				   unsigned int flags)
-{
-	uint64_t index;
-	int err;
-
-	gda_check_flags(flags);
-	err = gda_reserve(v, &flags, &index);
-	if (err)
-		return err;
-	gda_write_atomic(v, index, opcode, laddr, lkey, raddr, rkey, first, second, width,
-			 flags);
-	gda_publish(v, index, flags);
-	return (int64_t)index;
-}
 
 /**
  * gda_put - write local memory to remote memory
@@ -185,7 +90,10 @@ GDA_HELPER int64_t gda_post_atomic(struct gda_view *v, uint32_t opcode, uint64_t
 GDA_API int64_t gda_put(struct gda_view *v, uint64_t laddr, uint32_t lkey, uint64_t raddr,
 			uint32_t rkey, uint32_t len, unsigned int flags)
 {
-	return gda_post_rdma(v, GDA_MLX5_WRITE, laddr, lkey, raddr, rkey, len, 0, flags);
+	gda_check_flags(flags);
+	if (gda_unlikely(gda_wqe_too_long(len)))
+		return -EMSGSIZE;
+	return gda_post(v, gda_wqe_put(laddr, lkey, raddr, rkey, len), flags);
 }
 
 /**
@@ -213,8 +121,10 @@ GDA_API int64_t gda_put_imm(struct gda_view *v, uint64_t laddr, uint32_t lkey,
 			    uint64_t raddr, uint32_t rkey, uint32_t len, uint32_t imm,
 			    unsigned int flags)
 {
-	return gda_post_rdma(v, GDA_MLX5_WRITE_IMM, laddr, lkey, raddr, rkey, len, imm,
-			     flags);
+	gda_check_flags(flags);
+	if (gda_unlikely(gda_wqe_too_long(len)))
+		return -EMSGSIZE;
+	return gda_post(v, gda_wqe_put_imm(laddr, lkey, raddr, rkey, len, imm), flags);
 }
 
 /**
@@ -234,7 +144,10 @@ GDA_API int64_t gda_put_imm(struct gda_view *v, uint64_t laddr, uint32_t lkey,
 GDA_API int64_t gda_get(struct gda_view *v, uint64_t laddr, uint32_t lkey, uint64_t raddr,
 			uint32_t rkey, uint32_t len, unsigned int flags)
 {
-	return gda_post_rdma(v, GDA_MLX5_READ, laddr, lkey, raddr, rkey, len, 0, flags);
+	gda_check_flags(flags);
+	if (gda_unlikely(gda_wqe_too_long(len)))
+		return -EMSGSIZE;
+	return gda_post(v, gda_wqe_get(laddr, lkey, raddr, rkey, len), flags);
 }
 
 /**
@@ -254,26 +167,10 @@ GDA_API int64_t gda_get(struct gda_view *v, uint64_t laddr, uint32_t lkey, uint6
 GDA_API int64_t gda_put_inline(struct gda_view *v, uint64_t raddr, uint32_t rkey,
 			       const void *src, uint32_t len, unsigned int flags)
 {
-	uint64_t data[4] = { 0 };
-	uint64_t index;
-	char *entry;
-	int err;
-
 	gda_check_flags(flags);
 	if (gda_unlikely(len > GDA_INLINE_SLOT))
 		return gda_put_inline_long(v, raddr, rkey, src, len, flags);
-	data[0] = gda_pair(gda_be32(len | GDA_MLX5_INLINE), 0);
-	memcpy((char *)data + 4, src, len);
-	err = gda_reserve(v, &flags, &index);
-	if (err)
-		return err;
-	entry = gda_entry(v, index, GDA_MLX5_WRITE,
-			  2 + (len != 0) + (len > 12), 0, flags);
-	gda_store_segment(entry + 16, gda_be64(raddr), gda_pair(gda_be32(rkey), 0));
-	gda_store_segment(entry + 32, data[0], data[1]);
-	gda_store_segment(entry + 48, data[2], data[3]);
-	gda_publish(v, index, flags);
-	return (int64_t)index;
+	return gda_post(v, gda_wqe_inline(raddr, rkey, src, len), flags);
 }
 
 /**
@@ -289,16 +186,8 @@ GDA_API int64_t gda_put_inline(struct gda_view *v, uint64_t raddr, uint32_t rkey
 GDA_API int64_t gda_put_value(struct gda_view *v, uint64_t raddr, uint32_t rkey,
 			      uint64_t value, unsigned int flags)
 {
-	uint64_t index;
-	int err;
-
 	gda_check_flags(flags);
-	err = gda_reserve(v, &flags, &index);
-	if (err)
-		return err;
-	gda_write_value(v, index, raddr, rkey, value, flags);
-	gda_publish(v, index, flags);
-	return (int64_t)index;
+	return gda_post(v, gda_wqe_value(raddr, rkey, value), flags);
 }
 
 /**
@@ -317,8 +206,8 @@ GDA_API int64_t gda_fetch_add(struct gda_view *v, uint64_t laddr, uint32_t lkey,
 			      uint64_t raddr, uint32_t rkey, uint64_t add,
 			      unsigned int flags)
 {
-	return gda_post_atomic(v, GDA_MLX5_ATOMIC_FA, laddr, lkey, raddr, rkey,
-			       gda_be64(add), 0, 8, flags);
+	gda_check_flags(flags);
+	return gda_post(v, gda_wqe_fetch_add(laddr, lkey, raddr, rkey, add), flags);
 }
 
 /**
@@ -338,8 +227,8 @@ GDA_API int64_t gda_compare_swap(struct gda_view *v, uint64_t laddr, uint32_t lk
 				 uint64_t raddr, uint32_t rkey, uint64_t compare,
 				 uint64_t swap, unsigned int flags)
 {
-	return gda_post_atomic(v, GDA_MLX5_ATOMIC_CS, laddr, lkey, raddr, rkey,
-			       gda_be64(swap), gda_be64(compare), 8, flags);
+	gda_check_flags(flags);
+	return gda_post(v, gda_wqe_compare_swap(laddr, lkey, raddr, rkey, compare, swap), flags);
 }
 
 /**
@@ -353,20 +242,8 @@ GDA_API int64_t gda_compare_swap(struct gda_view *v, uint64_t laddr, uint32_t lk
  */
 GDA_API int64_t gda_nop(struct gda_view *v, unsigned int flags)
 {
-	uint64_t index;
-	char *entry;
-	int err;
-
 	gda_check_flags(flags);
-	err = gda_reserve(v, &flags, &index);
-	if (err)
-		return err;
-	entry = gda_entry(v, index, GDA_MLX5_NOP, 1, 0, flags);
-	gda_store_segment(entry + 16, 0, 0);
-	gda_store_segment(entry + 32, 0, 0);
-	gda_store_segment(entry + 48, 0, 0);
-	gda_publish(v, index, flags);
-	return (int64_t)index;
+	return gda_post(v, gda_wqe_nop(), flags);
 }
 
 /**
@@ -381,22 +258,7 @@ GDA_API int64_t gda_nop(struct gda_view *v, unsigned int flags)
  */
 GDA_API void gda_flush(struct gda_view *v)
 {
-	uint64_t deferred = gda_load_relaxed64(&v->deferred);
-	uint64_t end;
-
-	if (deferred >> 1 <= gda_load_relaxed64(&v->flushed))
-		return;
-	if (deferred & 1) {
-		end = gda_load_relaxed64(&v->reserved);
-		gda_ring(v, end);
-	} else {
-		int64_t nop = gda_nop(v, GDA_NOWAIT);
-
-		if (nop < 0)
-			return;
-		end = (uint64_t)nop;
-	}
-	gda_max64(&v->flushed, end);
+	gda_flush_deferred(v);
 }
 
 /**
@@ -417,8 +279,9 @@ GDA_API int gda_test(struct gda_view *v, int64_t ticket)
 
 	if (gda_unlikely(ticket < 0))
 		return (int)ticket;
-	if (index >= gda_load_acquire64(&v->completed) && index >= gda_poll(v, 0) &&
-	    gda_poll_again(v, index)) {
+	if (!gda_cqe_done(gda_load_acquire64(&v->completed), index) &&
+	    !gda_cqe_done(gda_poll(v, 0), index) &&
+	    !(gda_progress(v) && gda_cqe_done(gda_poll(v, 0), index))) {
 		if (index >= gda_load_relaxed64(&v->reserved))
 			return -EINVAL;
 		return index == gda_load_acquire64(&v->error_index) ? -EIO : 0;
@@ -526,7 +389,8 @@ GDA_SIZED_API int gda_error(struct gda_view *v, struct gda_error *error)
 {
 	uint64_t failed, why;
 
-	gda_ask_ring(v);
+	if (gda_unlikely(GDA_HERE(v->caps, 0) & GDA_VIEW_RING))
+		GDA_HERE(gda_view_ask(v), (void)v);
 	gda_poll(v, 0);
 	failed = gda_load_acquire64(&v->error_index);
 	if (failed == GDA_NO_ERROR)
@@ -545,5 +409,6 @@ GDA_SIZED_API int gda_error(struct gda_view *v, struct gda_error *error)
 #endif
 
 #include <gda/multi_slot.h>
+#include <gda/signal.h>
 
 #endif /* GDA_FASTPATH_H */

@@ -277,38 +277,41 @@ GDA_HELPER void gda_gin_announce(const struct gda_gin *gin, uint32_t peer,
 #endif
 }
 
+/* The work request that adds to a signal. */
+GDA_HELPER struct gda_wqe gda_gin_wqe_add(const struct gda_gin_queue *q,
+					  const struct gda_gin_target *to)
+{
+	return gda_wqe_fetch_add(q->fetched, q->lkey, to->addr, to->key, to->add);
+}
+
 /* A write of one piece, and what it adds to behind it: one reservation, one doorbell. */
 GDA_HELPER int gda_gin_post_pair(const struct gda_gin *gin, struct gda_gin_queue *q,
 				 const struct gda_gin_wr *wr, const struct gda_gin_target *to,
 				 unsigned int flags)
 {
-	int64_t index = gda_multi_reserve(gda_gin_view(q), 2, &flags);
+	struct gda_wqe put = gda_gin_wqe(wr, 0), add = gda_gin_wqe_add(q, to);
+	struct gda_view *v = gda_gin_view(q);
+	uint64_t index;
+	int err = gda_reserve(v, 2, &flags, &index);
 
-	if (gda_unlikely(index < 0))
-		return (int)index;
+	if (gda_unlikely(err))
+		return err;
 	if (wr->count) {
-		gda_gin_note_source(q, (uint64_t)index, wr->laddr, wr->bytes);
-		gda_gin_tag(gin, q, (uint64_t)index, wr->count);
+		gda_gin_note_source(q, index, wr->laddr, wr->bytes);
+		gda_gin_tag(gin, q, index, wr->count);
 	}
-	gda_gin_write_rdma(gda_gin_view(q), (uint64_t)index, GDA_MLX5_WRITE, wr, flags);
-	gda_gin_write_add(q, (uint64_t)index + 1, to->addr, to->key, to->add, flags);
-	gda_multi_publish(gda_gin_view(q), (uint64_t)index, 2, flags);
+	gda_wqe_store(gda_sq(v), index, &put, 0);
+	gda_wqe_store(gda_sq(v), index + 1, &add, flags & GDA_SOLICITED);
+	gda_publish(v, index, 2, flags);
 	return 0;
 }
 
 GDA_HELPER int gda_gin_post_add(struct gda_gin_queue *q, const struct gda_gin_target *to,
 				unsigned int flags)
 {
-	struct gda_view *v = gda_gin_view(q);
-	uint64_t index;
-	int err;
+	int64_t ticket = gda_post(gda_gin_view(q), gda_gin_wqe_add(q, to), flags);
 
-	err = gda_reserve(v, &flags, &index);
-	if (err)
-		return err;
-	gda_gin_write_add(q, index, to->addr, to->key, to->add, flags);
-	gda_publish(v, index, flags);
-	return 0;
+	return ticket < 0 ? (int)ticket : 0;
 }
 
 GDA_HELPER uint32_t gda_gin_counted(const struct gda_gin_how *how)
@@ -335,7 +338,7 @@ GDA_HELPER uint32_t gda_gin_piece(uint32_t self, uint32_t peer, struct gda_at re
  * are not to be counted, so they go another way than the last one, and have to be there
  * before it goes.
  */
-GDA_SLOW int gda_gin_pieces(const struct gda_gin *gin, uint32_t peer, uint32_t opcode,
+GDA_SLOW int gda_gin_pieces(const struct gda_gin *gin, uint32_t peer, int get,
 			    const struct gda_at at[2], struct gda_gin_wr *wr,
 			    const struct gda_gin_how *how, uint64_t left)
 {
@@ -349,7 +352,7 @@ GDA_SLOW int gda_gin_pieces(const struct gda_gin *gin, uint32_t peer, uint32_t o
 
 		if (span == left)
 			return more && apart ? gda_gin_drain(gin, q, flags, 0) : 0;
-		err = gda_gin_post(gin, q, opcode, wr, flags | GDA_DEFER);
+		err = gda_gin_post(gin, q, get, wr, flags | GDA_DEFER);
 		if (err)
 			return err;
 		more = 1;
@@ -360,7 +363,7 @@ GDA_SLOW int gda_gin_pieces(const struct gda_gin *gin, uint32_t peer, uint32_t o
 }
 
 /* Where data goes from and to, in @wr; of several pieces all but the last are posted. */
-GDA_HELPER int gda_gin_prepare(const struct gda_gin *gin, uint32_t peer, uint32_t opcode,
+GDA_HELPER int gda_gin_prepare(const struct gda_gin *gin, uint32_t peer, int get,
 			       const struct gda_at at[2], struct gda_gin_wr *wr,
 			       const struct gda_gin_how *how, uint64_t bytes)
 {
@@ -369,7 +372,7 @@ GDA_HELPER int gda_gin_prepare(const struct gda_gin *gin, uint32_t peer, uint32_
 	wr->count = 0;
 	if (gda_unlikely((at[0].window->pieces | at[1].window->pieces) > 1) ||
 	    gda_unlikely(bytes > GDA_CHUNK_MAX)) {
-		int err = gda_gin_pieces(gin, peer, opcode, at, wr, how, bytes);
+		int err = gda_gin_pieces(gin, peer, get, at, wr, how, bytes);
 
 		wr->count = gda_gin_counted(how);
 		return err;
@@ -398,13 +401,13 @@ GDA_HELPER int gda_gin_put_checked(struct gda_gin *gin, uint32_t peer, const str
 	err = gda_gin_aim(gin, q, peer, how, &to);
 	if (gda_unlikely(err))
 		return err;
-	err = gda_gin_prepare(gin, peer, GDA_MLX5_WRITE, at, &wr, how, bytes);
+	err = gda_gin_prepare(gin, peer, 0, at, &wr, how, bytes);
 	if (gda_unlikely(err))
 		return err;
 	gda_gin_announce(gin, peer, how);
 	if (to.set)
 		return gda_gin_post_pair(gin, q, &wr, &to, flags);
-	return gda_gin_post(gin, q, GDA_MLX5_WRITE, &wr, flags);
+	return gda_gin_post(gin, q, 0, &wr, flags);
 }
 
 /**
@@ -448,8 +451,8 @@ GDA_HELPER int gda_gin_value_checked(struct gda_gin *gin, uint32_t peer, struct 
 	uint32_t n, key = 0;
 	struct gda_gin_target to;
 	struct gda_gin_queue *q;
-	uint64_t addr = 0;
-	int64_t index;
+	struct gda_wqe put, add;
+	uint64_t addr = 0, index;
 	int err;
 
 	if (gda_unlikely(bytes - 1 > 7) || how->flags & GDA_GIN_COUNTER)
@@ -465,13 +468,16 @@ GDA_HELPER int gda_gin_value_checked(struct gda_gin *gin, uint32_t peer, struct 
 		return err;
 	gda_gin_announce(gin, peer, how);
 	n = 1 + to.set;
-	index = gda_multi_reserve(gda_gin_view(q), n, &flags);
-	if (gda_unlikely(index < 0))
-		return (int)index;
-	gda_gin_write_value(gda_gin_view(q), (uint64_t)index, addr, key, value, bytes, flags);
-	if (to.set)
-		gda_gin_write_add(q, (uint64_t)index + 1, to.addr, to.key, to.add, flags);
-	gda_multi_publish(gda_gin_view(q), (uint64_t)index, n, flags);
+	err = gda_reserve(gda_gin_view(q), n, &flags, &index);
+	if (gda_unlikely(err))
+		return err;
+	put = gda_wqe_bytes(addr, key, value, bytes);
+	gda_wqe_store(gda_sq(gda_gin_view(q)), index, &put, to.set ? 0 : flags & GDA_SOLICITED);
+	if (to.set) {
+		add = gda_gin_wqe_add(q, &to);
+		gda_wqe_store(gda_sq(gda_gin_view(q)), index + 1, &add, flags & GDA_SOLICITED);
+	}
+	gda_publish(gda_gin_view(q), index, n, flags);
 	return 0;
 }
 
@@ -509,10 +515,10 @@ GDA_HELPER int gda_gin_get_checked(struct gda_gin *gin, uint32_t peer, const str
 	err = gda_gin_route(gin, peer, how, &q);
 	if (gda_unlikely(err))
 		return err;
-	err = gda_gin_prepare(gin, peer, GDA_MLX5_READ, at, &wr, how, bytes);
+	err = gda_gin_prepare(gin, peer, 1, at, &wr, how, bytes);
 	if (gda_unlikely(err))
 		return err;
-	return gda_gin_post(gin, q, GDA_MLX5_READ, &wr, how->flags & 0xffff);
+	return gda_gin_post(gin, q, 1, &wr, how->flags & 0xffff);
 }
 
 /**
@@ -564,7 +570,7 @@ GDA_HELPER int gda_gin_signal_checked(struct gda_gin *gin, uint32_t peer,
 	if (to.set)
 		return gda_gin_post_add(q, &to, how->flags & 0xffff);
 	memset(&nothing, 0, sizeof(nothing));
-	return gda_gin_post(gin, q, GDA_MLX5_WRITE, &nothing, how->flags & 0xffff);
+	return gda_gin_post(gin, q, 0, &nothing, how->flags & 0xffff);
 }
 
 /**

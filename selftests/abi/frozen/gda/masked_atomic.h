@@ -21,9 +21,6 @@ extern "C" {
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
-#define GDA_MASKED_4BYTE(opcode) ((uint32_t)GDA_MLX5_OPMOD_4BYTE << 24 | (opcode))
-#define GDA_MASKED_8BYTE(opcode) ((uint32_t)GDA_MLX5_OPMOD_8BYTE << 24 | (opcode))
-
 /**
  * gda_masked_old32 - the old value of a 32-bit masked atomic in host order
  * @stored: the word at its local address, loaded after the work request is done
@@ -56,8 +53,9 @@ GDA_API int64_t gda_masked_fetch_add(struct gda_view *v, uint64_t laddr, uint32_
 				     uint64_t raddr, uint32_t rkey, uint64_t add,
 				     uint64_t boundary, unsigned int flags)
 {
-	return gda_post_atomic(v, GDA_MASKED_8BYTE(GDA_MLX5_MASKED_FA), laddr, lkey, raddr,
-			       rkey, gda_be64(add), gda_be64(boundary), 8, flags);
+	gda_check_flags(flags);
+	return gda_post(v, gda_wqe_masked_fetch_add(laddr, lkey, raddr, rkey, add, boundary),
+			flags);
 }
 
 /**
@@ -77,9 +75,9 @@ GDA_API int64_t gda_masked_fetch_add32(struct gda_view *v, uint64_t laddr, uint3
 				       uint64_t raddr, uint32_t rkey, uint32_t add,
 				       uint32_t boundary, unsigned int flags)
 {
-	return gda_post_atomic(v, GDA_MASKED_4BYTE(GDA_MLX5_MASKED_FA), laddr, lkey, raddr,
-			       rkey, gda_pair(gda_be32(add), gda_be32(boundary)), 0, 4,
-			       flags);
+	gda_check_flags(flags);
+	return gda_post(v, gda_wqe_masked_fetch_add32(laddr, lkey, raddr, rkey, add, boundary),
+			flags);
 }
 
 /**
@@ -104,23 +102,18 @@ GDA_API int64_t gda_masked_compare_swap(struct gda_view *v, uint64_t laddr, uint
 					uint64_t compare_mask, uint64_t swap,
 					uint64_t swap_mask, unsigned int flags)
 {
-	int64_t index;
-	char *entry;
+	struct gda_wqe_masks m = { compare, compare_mask, swap, swap_mask };
+	uint64_t index;
+	int err;
 
 	gda_check_flags(flags);
-	index = gda_multi_reserve(v, 3, &flags);
-	if (index < 0)
-		return index;
-	entry = gda_entry(v, (uint64_t)index, GDA_MASKED_8BYTE(GDA_MLX5_MASKED_CS), 5, 0,
-			  flags);
-	gda_store_segment(entry + 16, gda_be64(raddr), gda_pair(gda_be32(rkey), 0));
-	gda_store_segment(entry + 32, gda_be64(swap), gda_be64(compare));
-	gda_store_segment(entry + 48, gda_be64(swap_mask), gda_be64(compare_mask));
-	gda_store_segment(gda_multi_segment(v, (uint64_t)index, 4),
-			  gda_pair(gda_be32(8), gda_be32(lkey)), gda_be64(laddr));
-	gda_multi_end(v, (uint64_t)index, 5);
-	gda_multi_publish(v, (uint64_t)index, 3, flags);
-	return index;
+	err = gda_reserve(v, GDA_WQE_MASKED_SLOTS, &flags, &index);
+	if (err)
+		return err;
+	gda_wqe_store_masked(gda_sq(v), index, laddr, lkey, raddr, rkey, m,
+			     flags & GDA_SOLICITED);
+	gda_publish(v, index, GDA_WQE_MASKED_SLOTS, flags);
+	return (int64_t)index;
 }
 
 /**
@@ -143,10 +136,10 @@ GDA_API int64_t gda_masked_compare_swap32(struct gda_view *v, uint64_t laddr, ui
 					  uint32_t compare_mask, uint32_t swap,
 					  uint32_t swap_mask, unsigned int flags)
 {
-	return gda_post_atomic(v, GDA_MASKED_4BYTE(GDA_MLX5_MASKED_CS), laddr, lkey, raddr,
-			       rkey, gda_pair(gda_be32(swap), gda_be32(compare)),
-			       gda_pair(gda_be32(swap_mask), gda_be32(compare_mask)), 4,
-			       flags);
+	struct gda_wqe_masks m = { compare, compare_mask, swap, swap_mask };
+
+	gda_check_flags(flags);
+	return gda_post(v, gda_wqe_masked_compare_swap32(laddr, lkey, raddr, rkey, m), flags);
 }
 
 #ifdef __cplusplus

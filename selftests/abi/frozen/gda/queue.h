@@ -9,8 +9,8 @@
 
 #include <errno.h>
 #include <gda/barrier.h>
-#include <gda/mlx5.h>
 #include <gda/view.h>
+#include <gda/wqe/mlx5.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -95,66 +95,27 @@ GDA_HELPER uint32_t gda_slot_word(uint64_t index, uint32_t kind)
 	return (uint32_t)index * 4 + kind;
 }
 
-/*
- * Keep the first error in the view; all who see it write the same. Returns 1 if the
- * entry, whose counter is @counter, is that of the slot that failed first.
- */
-GDA_HELPER uint32_t gda_note_error(struct gda_view *v, uint32_t counter)
+GDA_HELPER struct gda_sq gda_sq(const struct gda_view *v)
 {
-	const char *cqe = (const char *)(uintptr_t)v->cq;
-	__be64 first = (GDA_UAPI_FORCE __be64)gda_nic_load64((const uint64_t *)
-		(cqe + offsetof(struct gda_mlx5_err_cqe, first_error)));
-	/* first syndrome and vendor, then vendor and syndrome of this entry */
-	uint32_t why = gda_be32_to_cpu((GDA_UAPI_FORCE __be32)gda_nic_load32((const uint32_t *)
-		(cqe + offsetof(struct gda_mlx5_err_cqe, first_syndrome))));
-	uint64_t failed = gda_be64_to_cpu(first);
+	struct gda_sq sq = { (char *)(uintptr_t)v->sq, v->qpn_be, v->mask };
 
-	gda_store_relaxed64(&v->error, why >> 24 | (why >> 8 & 0xff00));
-	gda_store_release64(&v->error_index, failed);
-	return (why & 0xff) != GDA_MLX5_SYND_WR_FLUSH && (uint16_t)failed == counter;
+	return sq;
 }
 
 /*
- * The consumer index that the last completed index's low 16 bits stand for. @old is
- * one that was right before: at most depth slots have completed beyond it, and
- * depth is at most 2^15, so only one index fits.
- */
-GDA_HELPER uint64_t gda_unwrap(uint64_t old, uint32_t counter)
-{
-	return old + (uint16_t)(counter + 1 - (uint32_t)old);
-}
-
-/*
- * Read the CQ and advance the cached consumer index. The swap makes sure that the
- * index has not moved since it was read, so that gda_unwrap() is right; a lone poster
- * needs no such check, because nothing is posted while it is in here.
- *
- * An entry that names the slot that failed first does not free it: a queue can also
- * fail while it is empty, and names the slot that would have been next, which is still
- * to be consumed once it is posted. The entries of what is flushed behind it go past.
+ * Read the CQ and advance the cached consumer index. The swap makes sure that the index has
+ * not moved since it was read, so that gda_cqe_unwrap() is right; a lone poster needs no such
+ * check, because nothing is posted while it is in here.
  */
 GDA_HELPER uint64_t gda_poll(struct gda_view *v, unsigned int flags)
 {
-	const uint32_t *last = (const uint32_t *)(uintptr_t)
-		(v->cq + offsetof(struct gda_mlx5_cqe, wqe_counter));
-	uint64_t old = gda_load_acquire64(&v->completed);
+	uint64_t old = gda_load_acquire64(&v->completed), now;
+	int failed;
 
 	for (;;) {
-		uint32_t word = gda_be32_to_cpu((GDA_UAPI_FORCE __be32)gda_nic_load32(last));
-		uint32_t opcode = word >> 4 & 0xf;
-		uint64_t now = gda_unwrap(old, word >> 16);
-
-#ifdef __CUDA_ARCH__
-		/* read by another multiprocessor before @old was: no news */
-		if (now - old > v->mask + 1)
-			return old;
-#endif
-		if (opcode != GDA_MLX5_CQE_REQ) {
-			if (opcode != GDA_MLX5_CQE_REQ_ERR)
-				return old;
-			now -= gda_note_error(v, word >> 16);
-		}
-		if (now == old)
+		now = gda_cqe_completed(v, gda_nic_load32(gda_cqe_last(v->cq)), old, &failed);
+		/* on a GPU the entry may be read by a multiprocessor before @old was */
+		if (now == old || GDA_HERE(0, now - old > v->mask + 1))
 			return old;
 		if (flags & GDA_EXCLUSIVE) {
 			gda_store_release64(&v->completed, now);
@@ -165,41 +126,16 @@ GDA_HELPER uint64_t gda_poll(struct gda_view *v, unsigned int flags)
 	}
 }
 
-/* Of a view whose completions come through a ring: take them from there first. */
-GDA_HELPER void gda_poll_ring(struct gda_view *v)
+/*
+ * Where completions come through a ring that QPs share, take them from there first. Returns
+ * whether they do. On a GPU they never do.
+ */
+GDA_HELPER int gda_progress(struct gda_view *v)
 {
-#ifdef __CUDA_ARCH__
-	(void)v;
-#else
-	if (gda_unlikely(v->caps & GDA_VIEW_RING))
-		gda_view_progress(v);
-#endif
-}
-
-/* Likewise for gda_error(): nothing is in the ring of a queue that failed while it was idle. */
-GDA_HELPER void gda_ask_ring(struct gda_view *v)
-{
-#ifdef __CUDA_ARCH__
-	(void)v;
-#else
-	if (gda_unlikely(v->caps & GDA_VIEW_RING))
-		gda_view_ask(v);
-#endif
-}
-
-/* There was no news of @index, and of a ring that was looked at neither? */
-GDA_HELPER int gda_poll_again(struct gda_view *v, uint64_t index)
-{
-#ifdef __CUDA_ARCH__
-	(void)v;
-	(void)index;
+	if (!gda_unlikely(GDA_HERE(v->caps, 0) & GDA_VIEW_RING))
+		return 0;
+	GDA_HERE(gda_view_progress(v), (void)v);
 	return 1;
-#else
-	if (!gda_unlikely(v->caps & GDA_VIEW_RING))
-		return 1;
-	gda_view_progress(v);
-	return index >= gda_poll(v, 0);
-#endif
 }
 
 /* The part of every wait that looks at more than the queue, every so many polls. */
@@ -235,48 +171,7 @@ GDA_HELPER void gda_exclusive_go(struct gda_view *v, uint64_t index, uint64_t do
 /* Between two looks of a wait. */
 GDA_HELPER void gda_rest(struct gda_view *v, unsigned int polls, enum gda_relax_for what)
 {
-#ifdef __CUDA_ARCH__
-	gda_pause();
-#else
-	gda_relax(v, polls, what);
-#endif
-}
-
-/*
- * The bounded wait of gda_reserve(): the ring looked full, or another poster was
- * faster, or it is the first exclusive post. Nothing is taken on failure.
- */
-GDA_SLOW int64_t gda_reserve_wait(struct gda_view *v, unsigned int flags)
-{
-	uint64_t deadline = 0;
-	unsigned int polls;
-
-	for (polls = 1;; polls++) {
-		uint64_t index = gda_load_relaxed64(&v->reserved);
-		uint64_t done;
-		int err;
-
-		gda_poll_ring(v);
-		done = gda_poll(v, flags);
-		if ((int64_t)(index - done) <= (int64_t)v->mask) {
-			if (flags & GDA_EXCLUSIVE) {
-				gda_exclusive_go(v, index, done);
-				gda_store_relaxed64(&v->reserved, index + 1);
-				return (int64_t)index;
-			}
-			if (gda_cas64(&v->reserved, &index, index + 1))
-				return (int64_t)index;
-			continue;
-		}
-		if (gda_load_acquire64(&v->error_index) != GDA_NO_ERROR)
-			return -EIO;
-		if (flags & GDA_NOWAIT)
-			return -EAGAIN;
-		err = gda_expired(v, polls, &deadline);
-		if (err)
-			return err;
-		gda_rest(v, polls, GDA_RELAX_ROOM);
-	}
+	GDA_HERE(gda_relax(v, polls, what), gda_pause());
 }
 
 #ifdef __CUDACC__
@@ -289,58 +184,74 @@ extern "C" {
 #endif
 #endif
 
+GDA_HELPER void gda_cpu_ring(const struct gda_view *v, uint64_t next)
+{
+	uint32_t record = gda_db_record(next);
+
+	gda_nic_store32((uint32_t *)(uintptr_t)v->dbrec, record);
+	gda_nic_store64((uint64_t *)(uintptr_t)v->db, gda_db_value(v->qpn_be, record));
+}
+
+/* All slots below @next are written, and nobody else rings. */
+GDA_HELPER void gda_ring(const struct gda_view *v, uint64_t next)
+{
+	GDA_HERE(gda_cpu_ring(v, next), gda_gpu_ring(v, next));
+}
+
+GDA_SLOW int64_t gda_reserve_wait(struct gda_view *v, uint32_t n, unsigned int flags);
+
 /*
- * Slots before @next that may still be in use. Exclusive posts count from a consumer index
- * of their own, which is far off after a shared post: so the first exclusive one comes to
+ * Slots before @next that may still be in use. On a CPU exclusive posts count from a consumer
+ * index of their own, which is far off after a shared post: so the first exclusive one comes to
  * gda_reserve_wait(), which brings it up to date.
  */
 GDA_HELPER uint64_t gda_slots_used(const struct gda_view *v, uint64_t next, unsigned int flags)
 {
-#ifndef __CUDA_ARCH__
-	if (flags & GDA_EXCLUSIVE)
+	if (GDA_HERE(flags & GDA_EXCLUSIVE, 0))
 		return next - gda_load_relaxed64(&v->exclusive_done);
-#endif
 	return next - gda_load_acquire64(&v->completed);
 }
 
 /*
- * Hand out the next slot in *@index, or return a negative errno. The cached consumer
- * index never runs ahead of the executor, so a slot handed out has completed its
- * last lap.
+ * Hand out @n slots in a row, the first in *@index, or return a negative errno. The cached
+ * consumer index never runs ahead of the executor, so a slot handed out has completed its last
+ * lap.
  *
  * Who takes the last free slot must ring: GDA_DEFER then goes from *@flags. So whoever
  * finds the ring full knows that all in it is rung, or is about to be.
  */
-GDA_HELPER int gda_reserve(struct gda_view *v, unsigned int *flags, uint64_t *index)
+GDA_HELPER int gda_cpu_reserve(struct gda_view *v, uint32_t n, unsigned int *flags,
+			       uint64_t *index)
 {
 	uint64_t next = gda_load_relaxed64(&v->reserved);
-	uint64_t used = gda_slots_used(v, next, *flags);
+	uint64_t used = gda_slots_used(v, next, *flags) + (n - 1);
 	int64_t waited;
 
-#ifdef __CUDA_ARCH__
-	if (!(*flags & GDA_EXCLUSIVE)) {
-		waited = gda_shared_reserve(v, 1, *flags);
-		*index = (uint64_t)waited;
-		return waited < 0 ? (int)waited : 0;
-	}
-#endif
 	*index = next;
 	if (!gda_unlikely(used > v->mask)) {
 		if (*flags & GDA_DEFER && used == v->mask)
 			*flags &= ~GDA_DEFER;
 		if (!(*flags & GDA_EXCLUSIVE)) {
-			if (!gda_unlikely(!gda_cas64(&v->reserved, &next, next + 1)))
+			if (!gda_unlikely(!gda_cas64(&v->reserved, &next, next + n)))
 				return 0;
 		} else {
-			gda_store_relaxed64(&v->reserved, next + 1);
+			gda_store_relaxed64(&v->reserved, next + n);
 			return 0;
 		}
 	}
-	waited = gda_reserve_wait(v, *flags);
-	if (!(*flags & GDA_EXCLUSIVE) || gda_slots_used(v, (uint64_t)waited, *flags) == v->mask)
+	waited = gda_reserve_wait(v, n, *flags);
+	if (waited & 1)
 		*flags &= ~GDA_DEFER;
-	*index = (uint64_t)waited;
+	*index = (uint64_t)waited >> 1;
 	return waited < 0 ? (int)waited : 0;
+}
+
+GDA_HELPER int gda_reserve(struct gda_view *v, uint32_t n, unsigned int *flags,
+			   uint64_t *index)
+{
+	if (GDA_HERE(0, !(*flags & GDA_EXCLUSIVE)))
+		return GDA_HERE(0, gda_gpu_reserve(v, n, *flags, index));
+	return gda_cpu_reserve(v, n, flags, index);
 }
 
 /*
@@ -350,28 +261,9 @@ GDA_HELPER int gda_reserve(struct gda_view *v, unsigned int *flags, uint64_t *in
 GDA_HELPER uint64_t gda_handed_out(const struct gda_view *v)
 {
 	uint64_t end = gda_load_acquire64(&v->reserved);
-#ifdef __CUDA_ARCH__
-	uint64_t most = gda_load_acquire64(&v->completed) + v->mask + 1;
+	uint64_t most = GDA_HERE(end, gda_load_acquire64(&v->completed) + v->mask + 1);
 
-	if (end > most)
-		end = most;
-#endif
-	return end;
-}
-
-/* All slots below @next are written, and nobody else rings. */
-GDA_HELPER void gda_ring(const struct gda_view *v, uint64_t next)
-{
-#ifdef __CUDA_ARCH__
-	gda_release(v->caps);
-	gda_port_ring(gda_port_open((struct gda_view *)v), next);
-#else
-	uint32_t record = gda_mlx5_dbrec(next);
-
-	gda_nic_store32((uint32_t *)(uintptr_t)v->dbrec, record);
-	gda_nic_store64((uint64_t *)(uintptr_t)v->db,
-			v->qpn_be | gda_pair(gda_be_shl8(record), 0));
-#endif
+	return end > most ? most : end;
 }
 
 /*
@@ -400,7 +292,6 @@ GDA_HELPER void gda_combine(struct gda_view *v, uint64_t next, int ring)
 	}
 }
 
-#ifndef __CUDA_ARCH__
 /*
  * The caller has marked slot @index ready, did not get the combining role, and exclusive posts
  * were the last to ring. One of those who come here has the combining role, at the first slot
@@ -424,43 +315,124 @@ GDA_SLOW void gda_combiner_recall(struct gda_view *v, uint64_t index)
 	}
 	gda_combine(v, next, 1);
 }
-#endif
 
-GDA_HELPER void gda_publish_shared(struct gda_view *v, uint64_t index, int ring)
+/*
+ * Mark @n slots from @index on ready, the first one last: the combining role, which stops only
+ * at a slot that is not ready, comes through the first, so no doorbell ends among them.
+ */
+GDA_HELPER void gda_cpu_publish(struct gda_view *v, uint64_t index, uint32_t n, int ring)
 {
-	uint32_t head = gda_slot_word(index, GDA_SLOT_HEAD);
-	uint32_t ready = gda_slot_word(index, ring ? GDA_SLOT_READY : GDA_SLOT_DEFERRED);
+	uint32_t kind = ring ? GDA_SLOT_READY : GDA_SLOT_DEFERRED;
+	uint32_t head = gda_slot_word(index, GDA_SLOT_HEAD), i;
+	uint32_t ready = gda_slot_word(index, kind);
 	uint32_t *slot = gda_slot(v, index);
 
+	for (i = n - 1; i; i--)
+		gda_exchange32(gda_slot(v, index + i), gda_slot_word(index + i, kind));
 	/* a combining role that is here cannot go away; or it may come just now */
 	if (gda_load_acquire32(slot) == head || gda_exchange32(slot, ready) == head)
 		gda_combine(v, index + 1, ring);
-#ifndef __CUDA_ARCH__
 	else if (gda_unlikely(gda_load_relaxed64(&v->exclusive_done) != GDA_NOT_EXCLUSIVE))
 		gda_combiner_recall(v, index);
-#endif
+	if (!ring)
+		gda_max64(&v->deferred, (index + n) << 1);
 }
 
-/* The entry at @index is written. */
-GDA_HELPER void gda_publish(struct gda_view *v, uint64_t index, unsigned int flags)
+/*
+ * The entries of the @n slots from @index on are written. On a GPU nothing that is shared is
+ * deferred, for whoever has the combining role rings for many anyway.
+ */
+GDA_HELPER void gda_publish(struct gda_view *v, uint64_t index, uint32_t n, unsigned int flags)
 {
 	int ring = !(flags & GDA_DEFER);
 
-	if (flags & GDA_EXCLUSIVE) {
-		if (ring)
-			gda_ring(v, index + 1);
-		else
-			gda_store_relaxed64(&v->deferred, (index + 1) << 1 | 1);
+	if (!(flags & GDA_EXCLUSIVE))
+		GDA_HERE(gda_cpu_publish(v, index, n, ring),
+			 gda_shared_publish_view(v, index, n, flags));
+	else if (ring)
+		gda_ring(v, index + n);
+	else
+		gda_store_relaxed64(&v->deferred, (index + n) << 1 | 1);
+}
+
+/* Post @w, a work request of one slot. */
+GDA_HELPER int64_t gda_post(struct gda_view *v, struct gda_wqe w, unsigned int flags)
+{
+	uint64_t index;
+	int err = gda_reserve(v, 1, &flags, &index);
+
+	if (err)
+		return err;
+	gda_wqe_store(gda_sq(v), index, &w, flags & GDA_SOLICITED);
+	gda_publish(v, index, 1, flags);
+	return (int64_t)index;
+}
+
+/* As gda_flush() says. */
+GDA_HELPER void gda_flush_deferred(struct gda_view *v)
+{
+	uint64_t deferred = gda_load_relaxed64(&v->deferred), end;
+
+	if (deferred >> 1 <= gda_load_relaxed64(&v->flushed))
 		return;
+	if (deferred & 1) {
+		end = gda_load_relaxed64(&v->reserved);
+		gda_ring(v, end);
+	} else {
+		int64_t nop = gda_post(v, gda_wqe_nop(), GDA_NOWAIT);
+
+		if (nop < 0)
+			return;
+		end = (uint64_t)nop;
 	}
-#ifdef __CUDA_ARCH__
-	/* nothing is deferred, for whoever leads rings for many anyway */
-	gda_shared_publish_view(v, index, 1, flags);
-#else
-	gda_publish_shared(v, index, ring);
-	if (!ring)
-		gda_max64(&v->deferred, (index + 1) << 1);
-#endif
+	gda_max64(&v->flushed, end);
+}
+
+/*
+ * The bounded wait of gda_reserve(): the ring looked full, or another poster was faster, or
+ * it is the first exclusive post. Several slots may be missing while the ring is not full, so
+ * that nobody has rung what was deferred: then this does. Returns a negative errno, and
+ * nothing is reserved, or twice the first slot's index, plus 1 if the caller must ring.
+ */
+GDA_SLOW int64_t gda_reserve_wait(struct gda_view *v, uint32_t n, unsigned int flags)
+{
+	uint64_t deadline = 0;
+	unsigned int polls;
+
+	if (n > v->mask + 1)
+		return -EMSGSIZE;
+	for (polls = 1;; polls++) {
+		uint64_t index = gda_load_relaxed64(&v->reserved), done;
+		int64_t used;
+		int err;
+
+		gda_progress(v);
+		done = gda_poll(v, flags);
+		used = (int64_t)(index + n - 1 - done);
+		if (used <= (int64_t)v->mask) {
+			if (flags & GDA_EXCLUSIVE) {
+				gda_exclusive_go(v, index, done);
+				gda_store_relaxed64(&v->reserved, index + n);
+			} else if (!gda_cas64(&v->reserved, &index, index + n)) {
+				continue;
+			}
+			return (int64_t)(index << 1 | (used == (int64_t)v->mask));
+		}
+		if (gda_load_acquire64(&v->error_index) != GDA_NO_ERROR)
+			return -EIO;
+		if (n > 1 && polls % GDA_POLLS == 1) {
+			if (flags & GDA_EXCLUSIVE)
+				gda_ring(v, index);
+			else
+				GDA_HERE(gda_flush_deferred(v), (void)v);
+		}
+		if (flags & GDA_NOWAIT)
+			return -EAGAIN;
+		err = gda_expired(v, polls, &deadline);
+		if (err)
+			return err;
+		gda_rest(v, polls, GDA_RELAX_ROOM);
+	}
 }
 
 #ifdef __cplusplus

@@ -21,8 +21,8 @@
 #include <errno.h>
 #include <stddef.h>
 #include <gda/barrier.h>
-#include <gda/mlx5.h>
 #include <gda/view.h>
+#include <gda/wqe/mlx5.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -33,47 +33,20 @@ extern "C" {
 /* Looks at the ring between two looks at the clock. */
 #define GDA_RING_POLLS	64
 
-/* The big-endian word at @offset of an entry. */
-GDA_HELPER uint32_t gda_cq_word(const char *cqe, uint32_t offset)
-{
-	return gda_be32_to_cpu((GDA_UAPI_FORCE __be32)
-			       gda_nic_load32((const uint32_t *)(cqe + offset)));
-}
-
 /* The next entry of a ring that credits no views, or whose lock the caller has. */
 GDA_HELPER int gda_cq_next(struct gda_cq_view *cq, struct gda_cq_entry *entry)
 {
 	const char *cqe = (const char *)(uintptr_t)cq->entries +
-			  (uint64_t)((uint32_t)cq->next & cq->mask) * GDA_MLX5_SLOT_BYTES;
+			  (uint64_t)((uint32_t)cq->next & cq->mask) * GDA_CQE_BYTES;
 	/* pairs with the executor's release of this word */
-	uint32_t last = gda_cq_word(cqe, offsetof(struct gda_mlx5_cqe, wqe_counter));
-	uint32_t owner = (cq->next & ((uint64_t)cq->mask + 1)) != 0;
-	uint32_t word;
+	uint32_t last = gda_nic_load32(gda_cqe_last((uintptr_t)cqe));
 
-	if ((last & 1) != owner || (last >> 4 & 0xf) == GDA_MLX5_CQE_INVALID)
+	if (!gda_cqe_is_new(last, cq->next, cq->mask))
 		return 0;
-	word = gda_cq_word(cqe, offsetof(struct gda_mlx5_cqe, sop_qpn));
-	entry->qpn = word & 0xffffff;
-	entry->wr_opcode = word >> 24;
-	entry->opcode = last >> 4 & 0xf;
-	entry->counter = last >> 16;
-	entry->solicited = last >> 1 & 1;
-	entry->imm = gda_cq_word(cqe, offsetof(struct gda_mlx5_cqe, imm));
-	entry->user_index = gda_cq_word(cqe, offsetof(struct gda_mlx5_cqe, srqn_uidx));
-	entry->bytes = 0;
-	entry->syndrome = 0;
-	entry->vendor = 0;
-	if (entry->opcode < GDA_MLX5_CQE_REQ_ERR) {
-		entry->bytes = gda_cq_word(cqe, offsetof(struct gda_mlx5_cqe, byte_cnt));
-	} else {
-		word = gda_cq_word(cqe, offsetof(struct gda_mlx5_err_cqe, first_syndrome));
-		entry->syndrome = word & 0xff;
-		entry->vendor = word >> 8 & 0xff;
-	}
+	gda_cqe_read(cqe, last, entry);
 	cq->next++;
 	/* the entry was read: pairs with the executor's acquire before it writes the next */
-	gda_nic_store32((uint32_t *)(uintptr_t)cq->record,
-			(GDA_UAPI_FORCE uint32_t)gda_be32((uint32_t)cq->next & 0xffffff));
+	gda_nic_store32((uint32_t *)(uintptr_t)cq->record, gda_cqe_record(cq->next));
 	return 1;
 }
 
@@ -92,10 +65,8 @@ GDA_HELPER int gda_cq_next(struct gda_cq_view *cq, struct gda_cq_entry *entry)
  */
 GDA_SIZED_API int gda_cq_poll(struct gda_cq_view *cq, struct gda_cq_entry *entry)
 {
-#ifndef __CUDA_ARCH__
-	if (gda_unlikely(cq->caps & GDA_VIEW_RING))
-		return gda_cq_reserve(cq, entry, sizeof(*entry));
-#endif
+	if (gda_unlikely(GDA_HERE(cq->caps, 0) & GDA_VIEW_RING))
+		return GDA_HERE(gda_cq_reserve(cq, entry, sizeof(*entry)), 0);
 	return gda_cq_next(cq, entry);
 }
 
@@ -132,11 +103,7 @@ GDA_SIZED_API int gda_cq_wait(struct gda_cq_view *cq, struct gda_cq_entry *entry
 			if (now >= deadline)
 				return -ETIMEDOUT;
 		}
-#ifdef __CUDA_ARCH__
-		gda_pause();
-#else
-		gda_cq_relax(cq, polls + 1);
-#endif
+		GDA_HERE(gda_cq_relax(cq, polls + 1), gda_pause());
 	}
 }
 

@@ -15,26 +15,6 @@ extern "C" {
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
-/**
- * enum gda_shmem_op - what an atomic does to the word
- * @GDA_SHMEM_FETCH: nothing; for those that fetch
- * @GDA_SHMEM_SET: becomes the value
- * @GDA_SHMEM_SWAP: the same
- * @GDA_SHMEM_ADD: the value is added
- * @GDA_SHMEM_AND: bitwise and
- * @GDA_SHMEM_OR: bitwise or
- * @GDA_SHMEM_XOR: bitwise exclusive or
- */
-enum gda_shmem_op {
-	GDA_SHMEM_FETCH,
-	GDA_SHMEM_SET,
-	GDA_SHMEM_SWAP = GDA_SHMEM_SET,
-	GDA_SHMEM_ADD,
-	GDA_SHMEM_AND,
-	GDA_SHMEM_OR,
-	GDA_SHMEM_XOR,
-};
-
 /* Apply a checked operation to a word that is mapped here. Return: what it was. */
 GDA_HELPER uint64_t gda_shmem_apply64(uint64_t *at, uint32_t op, uint64_t value)
 {
@@ -66,6 +46,82 @@ GDA_HELPER uint32_t gda_shmem_apply32(uint32_t *at, uint32_t op, uint32_t value)
 	return __atomic_load_n(at, __ATOMIC_ACQUIRE);
 }
 
+/* By queue, and wait for the old value. */
+GDA_SLOW int gda_shmem_queue_fetch64(struct gda_shmem *s, const struct gda_shmem_peer *p,
+				     const uint64_t *dest, uint32_t op, uint64_t value,
+				     uint64_t *old, uint32_t flags)
+{
+	struct gda_view *v = gda_shmem_queue(s, p, flags);
+	uint64_t at;
+	int word = gda_shmem_word_reserve(s, &at);
+
+	if (word < 0)
+		return word;
+	return gda_shmem_word_wait(s, v, gda_shmem_queue_op64(s, p, dest, op, value, at, flags),
+				   word, old, 8);
+}
+
+GDA_SLOW int gda_shmem_queue_fetch32(struct gda_shmem *s, const struct gda_shmem_peer *p,
+				     const uint32_t *dest, uint32_t op, uint32_t value,
+				     uint32_t *old, uint32_t flags)
+{
+	struct gda_view *v = gda_shmem_queue(s, p, flags);
+	uint64_t at;
+	int word = gda_shmem_word_reserve(s, &at), err;
+
+	if (word < 0)
+		return word;
+	err = gda_shmem_word_wait(s, v,
+				  gda_shmem_queue_op32(s, p, dest, op, value, at, flags), word,
+				  old, 4);
+	if (!err)
+		*old = gda_masked_old32(*old);
+	return err;
+}
+
+GDA_SLOW int gda_shmem_queue_cas64(struct gda_shmem *s, const struct gda_shmem_peer *p,
+				   const uint64_t *dest, uint64_t cond, uint64_t value,
+				   uint64_t *old, uint32_t flags)
+{
+	struct gda_view *v = gda_shmem_queue(s, p, flags);
+	uint64_t at, iova = 0;
+	uint32_t key = 0;
+	int64_t ticket;
+	int word;
+
+	if (!gda_shmem_remote(p, dest, 8, &iova, &key))
+		return -EFAULT;
+	word = gda_shmem_word_reserve(s, &at);
+	if (word < 0)
+		return word;
+	ticket = gda_compare_swap(v, at, s->stage_key, iova, key, cond, value,
+				  gda_shmem_post_flags(flags));
+	return gda_shmem_word_wait(s, v, ticket, word, old, 8);
+}
+
+GDA_SLOW int gda_shmem_queue_cas32(struct gda_shmem *s, const struct gda_shmem_peer *p,
+				   const uint32_t *dest, uint32_t cond, uint32_t value,
+				   uint32_t *old, uint32_t flags)
+{
+	struct gda_view *v = gda_shmem_queue(s, p, flags);
+	uint64_t at, iova = 0;
+	uint32_t key = 0;
+	int64_t ticket;
+	int word, err;
+
+	if (!gda_shmem_remote(p, dest, 4, &iova, &key))
+		return -EFAULT;
+	word = gda_shmem_word_reserve(s, &at);
+	if (word < 0)
+		return word;
+	ticket = gda_masked_compare_swap32(v, at, s->stage_key, iova, key, cond, UINT32_MAX,
+					   value, UINT32_MAX, gda_shmem_post_flags(flags));
+	err = gda_shmem_word_wait(s, v, ticket, word, old, 4);
+	if (!err)
+		*old = gda_masked_old32(*old);
+	return err;
+}
+
 /* Can the call be made at all? Of constants only the number of the PE and the address are left. */
 GDA_HELPER int gda_shmem_atomic_valid(const struct gda_shmem_peer *p, const void *dest,
 				      uint32_t bytes, uint32_t op)
@@ -90,9 +146,10 @@ GDA_API int64_t gda_shmem_atomic64(struct gda_shmem *s, uint64_t *dest, uint32_t
 	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
 	char *at;
 
-	(void)flags;
 	if (gda_unlikely(!gda_shmem_atomic_valid(p, dest, 8, op)))
 		return -EINVAL;
+	if (!p->heap)
+		return gda_shmem_queue_op64(s, p, dest, op, value, s->stage, flags);
 	at = gda_shmem_mapped(s, p, dest, 8);
 	if (gda_unlikely(!at))
 		return -EFAULT;
@@ -117,9 +174,10 @@ GDA_API int64_t gda_shmem_atomic32(struct gda_shmem *s, uint32_t *dest, uint32_t
 	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
 	char *at;
 
-	(void)flags;
 	if (gda_unlikely(!gda_shmem_atomic_valid(p, dest, 4, op)))
 		return -EINVAL;
+	if (!p->heap)
+		return gda_shmem_queue_op32(s, p, dest, op, value, s->stage, flags);
 	at = gda_shmem_mapped(s, p, dest, 4);
 	if (gda_unlikely(!at))
 		return -EFAULT;
@@ -146,9 +204,10 @@ GDA_API int gda_shmem_atomic_fetch64(struct gda_shmem *s, uint64_t *dest, uint32
 	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
 	char *at;
 
-	(void)flags;
 	if (gda_unlikely(!gda_shmem_atomic_valid(p, dest, 8, op)))
 		return -EINVAL;
+	if (!p->heap)
+		return gda_shmem_queue_fetch64(s, p, dest, op, value, old, flags);
 	at = gda_shmem_mapped(s, p, dest, 8);
 	if (gda_unlikely(!at))
 		return -EFAULT;
@@ -174,9 +233,10 @@ GDA_API int gda_shmem_atomic_fetch32(struct gda_shmem *s, uint32_t *dest, uint32
 	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
 	char *at;
 
-	(void)flags;
 	if (gda_unlikely(!gda_shmem_atomic_valid(p, dest, 4, op)))
 		return -EINVAL;
+	if (!p->heap)
+		return gda_shmem_queue_fetch32(s, p, dest, op, value, old, flags);
 	at = gda_shmem_mapped(s, p, dest, 4);
 	if (gda_unlikely(!at))
 		return -EFAULT;
@@ -202,9 +262,10 @@ GDA_API int gda_shmem_compare_swap64(struct gda_shmem *s, uint64_t *dest, uint64
 	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
 	char *at;
 
-	(void)flags;
 	if (gda_unlikely(!gda_shmem_atomic_valid(p, dest, 8, GDA_SHMEM_SWAP)))
 		return -EINVAL;
+	if (!p->heap)
+		return gda_shmem_queue_cas64(s, p, dest, cond, value, old, flags);
 	at = gda_shmem_mapped(s, p, dest, 8);
 	if (gda_unlikely(!at))
 		return -EFAULT;
@@ -232,9 +293,10 @@ GDA_API int gda_shmem_compare_swap32(struct gda_shmem *s, uint32_t *dest, uint32
 	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
 	char *at;
 
-	(void)flags;
 	if (gda_unlikely(!gda_shmem_atomic_valid(p, dest, 4, GDA_SHMEM_SWAP)))
 		return -EINVAL;
+	if (!p->heap)
+		return gda_shmem_queue_cas32(s, p, dest, cond, value, old, flags);
 	at = gda_shmem_mapped(s, p, dest, 4);
 	if (gda_unlikely(!at))
 		return -EFAULT;

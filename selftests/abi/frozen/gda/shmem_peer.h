@@ -43,11 +43,47 @@ extern "C" {
 #define GDA_SHMEM_FOREVER	UINT64_MAX
 
 /**
+ * enum gda_shmem_op - what an atomic does to the word
+ * @GDA_SHMEM_FETCH: nothing; for those that fetch
+ * @GDA_SHMEM_SET: becomes the value
+ * @GDA_SHMEM_SWAP: the same
+ * @GDA_SHMEM_ADD: the value is added
+ * @GDA_SHMEM_AND: bitwise and
+ * @GDA_SHMEM_OR: bitwise or
+ * @GDA_SHMEM_XOR: bitwise exclusive or
+ */
+enum gda_shmem_op {
+	GDA_SHMEM_FETCH,
+	GDA_SHMEM_SET,
+	GDA_SHMEM_SWAP = GDA_SHMEM_SET,
+	GDA_SHMEM_ADD,
+	GDA_SHMEM_AND,
+	GDA_SHMEM_OR,
+	GDA_SHMEM_XOR,
+};
+
+/**
+ * struct gda_shmem_qp - a queue pair to a PE
+ * @view: address of its struct gda_view
+ * @flush: one more than the ticket of the newest read that a quiet posted behind the rest
+ * @quiet: everything below was seen by all PEs
+ * @reserved: 0
+ *
+ * It is an element of an array, and stays as it is.
+ */
+struct gda_shmem_qp {
+	uint64_t view;
+	uint64_t flush;
+	uint64_t quiet;
+	uint64_t reserved;
+};
+
+/**
  * struct gda_shmem_peer - a PE, and the way to it
  * @heap: where its heap is mapped here; 0: it is reached by queue
  * @data: where its data segment is mapped here, or 0
  * @abort: its abort word, see gda_comm_abort_word()
- * @views: by queue: array of addresses of struct gda_view, one for each queue pair
+ * @qps: by queue: array of struct gda_shmem_qp
  * @map: by queue: its MRs, by symmetric addresses of the caller
  * @reserved: 0
  *
@@ -57,7 +93,7 @@ struct gda_shmem_peer {
 	uint64_t heap;
 	uint64_t data;
 	uint64_t abort;
-	uint64_t views;
+	uint64_t qps;
 	struct gda_chunk_map map;
 	uint64_t reserved[2];
 };
@@ -76,6 +112,9 @@ struct gda_shmem_peer {
  * @data_bytes: its bytes
  * @peers: array of @npes struct gda_shmem_peer
  * @timeout_ns: bound of waits that are not given a deadline
+ * @stage: by queue: registered memory, of which the first 16 bytes take what nobody reads
+ * @stage_key: its key, for work requests of the caller
+ * @reserved: 0
  * @owner: the library's
  */
 struct gda_shmem {
@@ -91,6 +130,9 @@ struct gda_shmem {
 	uint64_t data_bytes;
 	uint64_t peers;
 	uint64_t timeout_ns;
+	uint64_t stage;
+	uint32_t stage_key;
+	uint32_t reserved;
 	uint64_t owner;
 };
 

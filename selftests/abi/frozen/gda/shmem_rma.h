@@ -10,7 +10,7 @@
 #define GDA_SHMEM_RMA_H
 
 #include <string.h>
-#include <gda/shmem_peer.h>
+#include <gda/shmem_queue.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -69,11 +69,12 @@ GDA_API int64_t gda_shmem_put_nbi(struct gda_shmem *s, void *dest, const void *s
 	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
 	char *to;
 
-	(void)flags;
 	if (gda_unlikely(!p))
 		return -EINVAL;
 	if (!bytes)
 		return 0;
+	if (!p->heap)
+		return gda_shmem_queue_put(s, dest, source, bytes, pe, flags, 0);
 	to = gda_shmem_mapped(s, p, dest, bytes);
 	if (gda_unlikely(!to))
 		return -EFAULT;
@@ -95,9 +96,21 @@ GDA_API int64_t gda_shmem_put_nbi(struct gda_shmem *s, void *dest, const void *s
 GDA_API int gda_shmem_put(struct gda_shmem *s, void *dest, const void *source, uint64_t bytes,
 			  uint32_t pe, uint32_t flags)
 {
-	int64_t ticket = gda_shmem_put_nbi(s, dest, source, bytes, pe, flags);
+	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
+	int64_t ticket;
 
-	return ticket < 0 ? (int)ticket : 0;
+	if (gda_unlikely(!p))
+		return -EINVAL;
+	if (p->heap || !bytes) {
+		ticket = gda_shmem_put_nbi(s, dest, source, bytes, pe, flags);
+		return ticket < 0 ? (int)ticket : 0;
+	}
+	ticket = gda_shmem_queue_put(s, dest, source, bytes, pe, flags, GDA_INLINE_MAX);
+	/* what is carried in the queue was taken */
+	if (ticket >= 0 && gda_shmem_is_inline(gda_shmem_queue(s, p, flags), bytes,
+					       GDA_INLINE_MAX))
+		return 0;
+	return gda_shmem_queue_wait(gda_shmem_queue(s, p, flags), ticket, 0);
 }
 
 /**
@@ -117,11 +130,12 @@ GDA_API int64_t gda_shmem_get_nbi(struct gda_shmem *s, void *dest, const void *s
 	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
 	const char *from;
 
-	(void)flags;
 	if (gda_unlikely(!p))
 		return -EINVAL;
 	if (!bytes)
 		return 0;
+	if (!p->heap)
+		return gda_shmem_queue_get(s, dest, source, bytes, pe, flags);
 	from = gda_shmem_mapped(s, p, source, bytes);
 	if (gda_unlikely(!from))
 		return -EFAULT;
@@ -143,9 +157,12 @@ GDA_API int64_t gda_shmem_get_nbi(struct gda_shmem *s, void *dest, const void *s
 GDA_API int gda_shmem_get(struct gda_shmem *s, void *dest, const void *source, uint64_t bytes,
 			  uint32_t pe, uint32_t flags)
 {
+	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
 	int64_t ticket = gda_shmem_get_nbi(s, dest, source, bytes, pe, flags);
 
-	return ticket < 0 ? (int)ticket : 0;
+	if (ticket < 0 || p->heap || !bytes)
+		return ticket < 0 ? (int)ticket : 0;
+	return gda_shmem_queue_wait(gda_shmem_queue(s, p, flags), ticket, 0);
 }
 
 /**
@@ -157,7 +174,7 @@ GDA_API int gda_shmem_get(struct gda_shmem *s, void *dest, const void *source, u
  * @pe: where to
  * @flags: GDA_*, GDA_SHMEM_QP()
  *
- * What the caller put directly before is seen by those who see the value. I-16.
+ * By queue the value travels in the request. I-16.
  *
  * Return: a ticket, or a negative errno, see gda/shmem.h.
  */
@@ -167,9 +184,10 @@ GDA_API int64_t gda_shmem_p(struct gda_shmem *s, void *dest, uint64_t value, uin
 	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
 	char *to;
 
-	(void)flags;
 	if (gda_unlikely(!p || !gda_shmem_is_word(dest, bytes)))
 		return -EINVAL;
+	if (!p->heap)
+		return gda_shmem_queue_p(s, p, dest, value, bytes, flags);
 	to = gda_shmem_mapped(s, p, dest, bytes);
 	if (gda_unlikely(!to))
 		return -EFAULT;
@@ -194,9 +212,10 @@ GDA_API int gda_shmem_g(struct gda_shmem *s, uint64_t *value, const void *source
 	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
 	const char *from;
 
-	(void)flags;
 	if (gda_unlikely(!p || !gda_shmem_is_word(source, bytes)))
 		return -EINVAL;
+	if (!p->heap)
+		return gda_shmem_queue_g(s, p, value, source, bytes, flags);
 	from = gda_shmem_mapped(s, p, source, bytes);
 	if (gda_unlikely(!from))
 		return -EFAULT;

@@ -18,48 +18,31 @@ extern "C" {
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
-/**
- * gda_shmem_fence_pe - order puts, signals and atomics to a PE
- * @s: the heap
- * @pe: which
- *
- * Over all queue pairs to it.
- *
- * Return: 0 or a negative errno, see gda/shmem.h.
- */
-GDA_API int gda_shmem_fence_pe(struct gda_shmem *s, uint32_t pe)
+/* Wait for what gda_shmem_queue_flush() posted to the queue pairs of a PE from @first to @end. */
+GDA_HELPER int gda_shmem_settle(const struct gda_shmem_peer *p, uint64_t first, uint64_t end,
+				uint64_t deadline)
 {
-	if (gda_unlikely(pe >= s->npes))
-		return -EINVAL;
-	__atomic_thread_fence(__ATOMIC_RELEASE);
-	return 0;
+	struct gda_shmem_qp *qps = (struct gda_shmem_qp *)(uintptr_t)p->qps;
+	int err = 0, e;
+
+	for (; first < end; first++) {
+		e = gda_shmem_queue_settle(qps + first, deadline);
+		err = err ? err : e;
+	}
+	return err;
 }
 
-/**
- * gda_shmem_fence - order puts, signals and atomics to each PE
- * @s: the heap
- *
- * Return: 0 or a negative errno, see gda/shmem.h.
- */
-GDA_API int gda_shmem_fence(struct gda_shmem *s)
+GDA_HELPER int gda_shmem_flush(const struct gda_shmem *s, const struct gda_shmem_peer *p,
+			       uint64_t first, uint64_t end)
 {
-	(void)s;
-	__atomic_thread_fence(__ATOMIC_RELEASE);
-	return 0;
-}
+	struct gda_shmem_qp *qps = (struct gda_shmem_qp *)(uintptr_t)p->qps;
+	int err = 0, e;
 
-/**
- * gda_shmem_fence_qp - order puts, signals and atomics of one queue pair to a PE
- * @s: the heap
- * @pe: which
- * @id: as of GDA_SHMEM_QP()
- *
- * Return: 0 or a negative errno, see gda/shmem.h.
- */
-GDA_API int gda_shmem_fence_qp(struct gda_shmem *s, uint32_t pe, uint32_t id)
-{
-	(void)id;
-	return gda_shmem_fence_pe(s, pe);
+	for (; first < end; first++) {
+		e = gda_shmem_queue_flush(s, p, qps + first);
+		err = err ? err : e < 0 ? e : 0;
+	}
+	return err;
 }
 
 /**
@@ -74,13 +57,19 @@ GDA_API int gda_shmem_fence_qp(struct gda_shmem *s, uint32_t pe, uint32_t id)
 GDA_API int gda_shmem_quiet_qp(struct gda_shmem *s, uint32_t pe, uint32_t id,
 			       uint64_t deadline)
 {
-	(void)id;
-	(void)deadline;
-	if (gda_unlikely(pe >= s->npes))
+	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
+	uint64_t first;
+	int err;
+
+	if (gda_unlikely(!p))
 		return -EINVAL;
 	/* sequentially consistent: of two PEs that each put and then get, one sees the other */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	return 0;
+	if (p->heap)
+		return 0;
+	first = gda_qp_index(0, id, s->qps, 1);
+	err = gda_shmem_flush(s, p, first, first + 1);
+	return err ? err : gda_shmem_settle(p, first, first + 1, deadline);
 }
 
 /**
@@ -93,7 +82,40 @@ GDA_API int gda_shmem_quiet_qp(struct gda_shmem *s, uint32_t pe, uint32_t id,
  */
 GDA_API int gda_shmem_quiet_pe(struct gda_shmem *s, uint32_t pe, uint64_t deadline)
 {
-	return gda_shmem_quiet_qp(s, pe, 0, deadline);
+	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
+	int err, settled;
+
+	if (gda_unlikely(!p))
+		return -EINVAL;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (p->heap)
+		return 0;
+	err = gda_shmem_flush(s, p, 0, s->qps);
+	settled = gda_shmem_settle(p, 0, s->qps, deadline);
+	return err ? err : settled;
+}
+
+/* Of all PEs: first every queue pair is asked, and then each is waited for. */
+GDA_SLOW int gda_shmem_queue_quiet(struct gda_shmem *s, uint64_t deadline)
+{
+	int err = 0, e;
+	uint32_t pe;
+
+	if (!deadline)
+		deadline = gda_clock_ns() + s->timeout_ns;
+	for (pe = 0; pe < s->npes; pe++) {
+		if (gda_shmem_peer(s, pe)->heap)
+			continue;
+		e = gda_shmem_flush(s, gda_shmem_peer(s, pe), 0, s->qps);
+		err = err ? err : e;
+	}
+	for (pe = 0; pe < s->npes; pe++) {
+		if (gda_shmem_peer(s, pe)->heap)
+			continue;
+		e = gda_shmem_settle(gda_shmem_peer(s, pe), 0, s->qps, deadline);
+		err = err ? err : e;
+	}
+	return err;
 }
 
 /**
@@ -106,7 +128,55 @@ GDA_API int gda_shmem_quiet_pe(struct gda_shmem *s, uint32_t pe, uint64_t deadli
  */
 GDA_API int gda_shmem_quiet(struct gda_shmem *s, uint64_t deadline)
 {
-	return gda_shmem_quiet_qp(s, s->pe, 0, deadline);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return s->qps ? gda_shmem_queue_quiet(s, deadline) : 0;
+}
+
+/**
+ * gda_shmem_fence_pe - order puts, signals and atomics to a PE
+ * @s: the heap
+ * @pe: which
+ *
+ * Over all queue pairs to it.
+ *
+ * Return: 0 or a negative errno, see gda/shmem.h.
+ */
+GDA_API int gda_shmem_fence_pe(struct gda_shmem *s, uint32_t pe)
+{
+	if (gda_unlikely(pe >= s->npes))
+		return -EINVAL;
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	/* one queue pair is in order; of several each has to be waited for */
+	return s->qps > 1 ? gda_shmem_quiet_pe(s, pe, 0) : 0;
+}
+
+/**
+ * gda_shmem_fence - order puts, signals and atomics to each PE
+ * @s: the heap
+ *
+ * Return: 0 or a negative errno, see gda/shmem.h.
+ */
+GDA_API int gda_shmem_fence(struct gda_shmem *s)
+{
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	return s->qps > 1 ? gda_shmem_quiet(s, 0) : 0;
+}
+
+/**
+ * gda_shmem_fence_qp - order puts, signals and atomics of one queue pair to a PE
+ * @s: the heap
+ * @pe: which
+ * @id: as of GDA_SHMEM_QP()
+ *
+ * Return: 0 or a negative errno, see gda/shmem.h.
+ */
+GDA_API int gda_shmem_fence_qp(struct gda_shmem *s, uint32_t pe, uint32_t id)
+{
+	(void)id;
+	if (gda_unlikely(pe >= s->npes))
+		return -EINVAL;
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	return 0;
 }
 
 /**
@@ -120,10 +190,13 @@ GDA_API int gda_shmem_quiet(struct gda_shmem *s, uint64_t deadline)
  */
 GDA_API int gda_shmem_test(struct gda_shmem *s, int64_t ticket, uint32_t pe, uint32_t flags)
 {
-	(void)flags;
-	if (ticket < 0)
-		return (int)ticket;
-	return gda_unlikely(pe >= s->npes) ? -EINVAL : 1;
+	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
+
+	if (gda_unlikely(!p))
+		return -EINVAL;
+	if (p->heap || ticket < 0)
+		return ticket < 0 ? (int)ticket : 1;
+	return gda_test(gda_shmem_queue(s, p, flags), ticket);
 }
 
 /**
@@ -139,10 +212,13 @@ GDA_API int gda_shmem_test(struct gda_shmem *s, int64_t ticket, uint32_t pe, uin
 GDA_API int gda_shmem_wait(struct gda_shmem *s, int64_t ticket, uint32_t pe, uint32_t flags,
 			   uint64_t deadline)
 {
-	int done = gda_shmem_test(s, ticket, pe, flags);
+	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
 
-	(void)deadline;
-	return done < 0 ? done : 0;
+	if (gda_unlikely(!p))
+		return -EINVAL;
+	if (p->heap || ticket < 0)
+		return ticket < 0 ? (int)ticket : 0;
+	return gda_shmem_queue_wait(gda_shmem_queue(s, p, flags), ticket, deadline);
 }
 
 /**
@@ -184,7 +260,8 @@ GDA_API int64_t gda_shmem_put_signal_nbi(struct gda_shmem *s, void *dest, const 
 		return -EINVAL;
 	if (gda_unlikely(!gda_shmem_is_symmetric(s, signal->word, 8)))
 		return -EFAULT;
-	ticket = gda_shmem_put_nbi(s, dest, source, bytes, pe, flags);
+	/* one doorbell for both; by queue the signal is behind the bytes on the same queue pair */
+	ticket = gda_shmem_put_nbi(s, dest, source, bytes, pe, flags | GDA_DEFER);
 	if (ticket < 0)
 		return ticket;
 	return gda_shmem_atomic64(s, signal->word, signal->op, signal->value, pe, flags);
@@ -208,7 +285,8 @@ GDA_API int gda_shmem_put_signal(struct gda_shmem *s, void *dest, const void *so
 {
 	int64_t ticket = gda_shmem_put_signal_nbi(s, dest, source, bytes, signal, pe, flags);
 
-	return ticket < 0 ? (int)ticket : 0;
+	return bytes > GDA_INLINE_SLOT ? gda_shmem_wait(s, ticket, pe, flags, 0) :
+	       ticket < 0 ? (int)ticket : 0;
 }
 
 /**

@@ -4,8 +4,7 @@
  * Included by gda/fastpath.h.
  *
  * The signal is a work request of its own, carried out after the put and after all that was
- * posted to the queue before. So it is a strong signal where the dialect carries out work in
- * order, as mlx5 does on RC.
+ * posted to the queue before, where the dialect carries out work in order: a strong signal.
  */
 #ifndef GDA_SIGNAL_H
 #define GDA_SIGNAL_H
@@ -51,6 +50,13 @@ struct gda_signal {
 	uint32_t lkey;
 };
 
+GDA_HELPER struct gda_wqe gda_wqe_signal(const struct gda_signal *s)
+{
+	if (s->op == GDA_SIGNAL_SET)
+		return gda_wqe_value(s->raddr, s->rkey, s->value);
+	return gda_wqe_fetch_add(s->laddr, s->lkey, s->raddr, s->rkey, s->value);
+}
+
 /**
  * gda_put_signal - write local memory to remote memory, then change a word there
  * @v: the queue
@@ -80,27 +86,23 @@ GDA_SIZED_API int64_t gda_put_signal(struct gda_view *v, uint64_t laddr, uint32_
 				     uint64_t raddr, uint32_t rkey, uint32_t len,
 				     const struct gda_signal *signal, unsigned int flags)
 {
-	int64_t index;
+	struct gda_wqe put = gda_wqe_put(laddr, lkey, raddr, rkey, len);
+	struct gda_wqe then = gda_wqe_signal(signal);
+	uint64_t index;
+	int err;
 
 	gda_check_flags(flags);
-	if (gda_unlikely(len >> 31))
+	if (gda_unlikely(gda_wqe_too_long(len)))
 		return -EMSGSIZE;
 	if (gda_unlikely(signal->op > GDA_SIGNAL_SET))
 		return -EINVAL;
-	index = gda_multi_reserve(v, 2, &flags);
-	if (gda_unlikely(index < 0))
-		return index;
-	gda_write_rdma(v, (uint64_t)index, GDA_MLX5_WRITE, laddr, lkey, raddr, rkey, len, 0,
-		       flags & ~GDA_SOLICITED);
-	if (signal->op == GDA_SIGNAL_SET)
-		gda_write_value(v, (uint64_t)index + 1, signal->raddr, signal->rkey,
-				signal->value, flags);
-	else
-		gda_write_atomic(v, (uint64_t)index + 1, GDA_MLX5_ATOMIC_FA, signal->laddr,
-				 signal->lkey, signal->raddr, signal->rkey,
-				 gda_be64(signal->value), 0, 8, flags);
-	gda_multi_publish(v, (uint64_t)index, 2, flags);
-	return index + 1;
+	err = gda_reserve(v, 2, &flags, &index);
+	if (err)
+		return err;
+	gda_wqe_store(gda_sq(v), index, &put, 0);
+	gda_wqe_store(gda_sq(v), index + 1, &then, flags & GDA_SOLICITED);
+	gda_publish(v, index, 2, flags);
+	return (int64_t)index + 1;
 }
 
 #ifdef __cplusplus

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The queue way of gda/shmem.h: what each call posts. Not to be called by programs.
+ *
+ * Requests to a PE on one queue pair are carried out in order there, so a fence of one
+ * queue pair needs nothing. That a put is done does not mean that all PEs see its bytes;
+ * but later work to that PE follows them. So a quiet posts a read behind the rest of each
+ * queue pair that was used, and waits for that (gda_shmem_queue_flush()).
+ *
+ * The word that takes an old value belongs to its request until that is done, by its
+ * ticket, and then until it was read: it is reserved and released, never counted. Where
+ * nobody wants the old value it goes to the beginning of s->stage, which nobody reads.
+ */
+#ifndef GDA_SHMEM_QUEUE_H
+#define GDA_SHMEM_QUEUE_H
+
+#include <string.h>
+#include <gda/masked_atomic.h>
+#include <gda/shmem_peer.h>
+
+#ifdef __cplusplus
+extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
+/**
+ * gda_shmem_view - the queue that calls to a PE post to
+ * @s: the heap
+ * @pe: which
+ * @flags: GDA_SHMEM_QP()
+ *
+ * For gda_error(), or posts of the program's own.
+ *
+ * Return: the view; NULL no such PE, or it is reached directly.
+ */
+GDA_API struct gda_view *gda_shmem_view(const struct gda_shmem *s, uint32_t pe,
+					uint32_t flags)
+{
+	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
+
+	if (!p || p->heap)
+		return NULL;
+	return (struct gda_view *)(uintptr_t)
+		((struct gda_shmem_qp *)(uintptr_t)p->qps + (flags >> 16) % s->qps)->view;
+}
+
+/**
+ * gda_shmem_word_reserve - reserve a word for what a request fetches
+ * @s: the heap
+ * @at: out: its address, also in work requests, with s->stage_key
+ *
+ * For the inline functions of gda/shmem.h.
+ *
+ * Return: its number; -ETIMEDOUT all words belonged to requests that are not done for
+ * s->timeout_ns.
+ */
+int gda_shmem_word_reserve(struct gda_shmem *s, uint64_t *at);
+
+/**
+ * gda_shmem_word_wait - wait for a request, take what it fetched, and release the word
+ * @s: the heap
+ * @view: the queue
+ * @ticket: of the request; or a negative errno: the word is released
+ * @word: of gda_shmem_word_reserve()
+ * @value: out: what the word begins with, as it is there
+ * @bytes: of that, at most 8
+ *
+ * For the inline functions of gda/shmem.h. If the wait ends before the request is done the
+ * word stays with the request until it is.
+ *
+ * Return: @ticket if it is negative, or as gda_wait().
+ */
+int gda_shmem_word_wait(struct gda_shmem *s, struct gda_view *view, int64_t ticket, int word,
+			void *value, uint32_t bytes);
+
+/**
+ * gda_shmem_stage_put - write memory to a PE that is not registered
+ * @s: the heap
+ * @dest: symmetric address, of the caller
+ * @source: any memory of the caller
+ * @bytes: how many
+ * @pe: where to, by queue
+ * @flags: as of gda_shmem_put()
+ *
+ * For the inline functions of gda/shmem.h: through registered memory of the library.
+ *
+ * Return: the ticket of the last piece, all of which are done; or a negative errno.
+ */
+int64_t gda_shmem_stage_put(struct gda_shmem *s, void *dest, const void *source,
+			    uint64_t bytes, uint32_t pe, uint32_t flags);
+
+/**
+ * gda_shmem_stage_get - read from a PE into memory that is not registered
+ * @s: the heap
+ * @dest: any memory of the caller
+ * @source: symmetric address, of the caller
+ * @bytes: how many
+ * @pe: where from, by queue
+ * @flags: as of gda_shmem_get()
+ *
+ * For the inline functions of gda/shmem.h, as gda_shmem_stage_put().
+ *
+ * Return: as gda_shmem_stage_put().
+ */
+int64_t gda_shmem_stage_get(struct gda_shmem *s, void *dest, const void *source,
+			    uint64_t bytes, uint32_t pe, uint32_t flags);
+
+/* What a post takes of the flags of a call. */
+GDA_HELPER unsigned int gda_shmem_post_flags(uint32_t flags)
+{
+	return flags & GDA_POST_FLAGS;
+}
+
+/* The queue pair of a call to a PE that is reached by queue. I-01. */
+GDA_HELPER struct gda_shmem_qp *gda_shmem_qp(const struct gda_shmem *s,
+					     const struct gda_shmem_peer *p, uint32_t flags)
+{
+	return (struct gda_shmem_qp *)(uintptr_t)p->qps +
+	       gda_qp_index(0, flags >> 16, s->qps, 1);
+}
+
+GDA_HELPER struct gda_view *gda_shmem_queue(const struct gda_shmem *s,
+					    const struct gda_shmem_peer *p, uint32_t flags)
+{
+	return (struct gda_view *)(uintptr_t)gda_shmem_qp(s, p, flags)->view;
+}
+
+/* The MRs of the caller. */
+GDA_HELPER const struct gda_chunk_map *gda_shmem_local(const struct gda_shmem *s)
+{
+	return &((const struct gda_shmem_peer *)(uintptr_t)s->peers)[s->pe].map;
+}
+
+/* Where a range of a PE that lies in one MR is in work requests; 0 if it does not. */
+GDA_HELPER int gda_shmem_remote(const struct gda_shmem_peer *p, const void *symmetric,
+				uint64_t bytes, uint64_t *iova, uint32_t *key)
+{
+	return gda_chunk_span(&p->map, (uintptr_t)symmetric, bytes, iova, key) == bytes;
+}
+
+/* As gda_put_chunked(), the other way; both ranges are covered. */
+GDA_SLOW int64_t gda_shmem_queue_read(struct gda_view *v, const struct gda_chunk_map *lmap,
+				      uint64_t laddr, const struct gda_chunk_map *rmap,
+				      uint64_t raddr, uint64_t len, unsigned int flags)
+{
+	uint64_t liova = 0, riova = 0, span;
+	uint32_t lkey = 0, rkey = 0;
+	int64_t ticket;
+
+	for (;;) {
+		span = len < GDA_CHUNK_MAX ? len : GDA_CHUNK_MAX;
+		span = gda_chunk_span(lmap, laddr, span, &liova, &lkey);
+		span = gda_chunk_span(rmap, raddr, span, &riova, &rkey);
+		ticket = gda_get(v, liova, lkey, riova, rkey, (uint32_t)span,
+				 span < len ? flags | GDA_DEFER : flags);
+		if (ticket < 0 || span == len)
+			return ticket;
+		laddr += span;
+		raddr += span;
+		len -= span;
+	}
+}
+
+/* Is it carried in the queue itself, so that the source is free again at once? */
+GDA_HELPER int gda_shmem_is_inline(const struct gda_view *v, uint64_t bytes, uint64_t most)
+{
+	return bytes <= GDA_INLINE_SLOT || (bytes <= most && v->mask >= GDA_INLINE_MAX / 32);
+}
+
+/*
+ * Put by queue. @most: up to how many bytes it is carried in the queue: that takes the
+ * source at once, but moves the bytes twice.
+ */
+GDA_SLOW int64_t gda_shmem_queue_put(struct gda_shmem *s, void *dest, const void *source,
+				     uint64_t bytes, uint32_t pe, uint32_t flags, uint64_t most)
+{
+	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
+	struct gda_view *v = gda_shmem_queue(s, p, flags);
+	const struct gda_chunk_map *local = gda_shmem_local(s);
+	int covered = gda_chunk_covers(local, (uintptr_t)source, bytes);
+	uint64_t iova = 0;
+	uint32_t key = 0;
+
+	if (!covered && bytes <= GDA_INLINE_MAX)
+		most = GDA_INLINE_MAX;
+	if (gda_shmem_is_inline(v, bytes, most) &&
+	    gda_shmem_remote(p, dest, bytes, &iova, &key))
+		return gda_put_inline(v, iova, key, source, (uint32_t)bytes,
+				      gda_shmem_post_flags(flags));
+	if (!gda_chunk_covers(&p->map, (uintptr_t)dest, bytes))
+		return -EFAULT;
+	if (!covered)
+		return gda_shmem_stage_put(s, dest, source, bytes, pe, flags);
+	return gda_put_chunked(v, local, (uintptr_t)source, &p->map, (uintptr_t)dest, bytes,
+			       gda_shmem_post_flags(flags));
+}
+
+/* Get by queue. */
+GDA_SLOW int64_t gda_shmem_queue_get(struct gda_shmem *s, void *dest, const void *source,
+				     uint64_t bytes, uint32_t pe, uint32_t flags)
+{
+	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
+	const struct gda_chunk_map *local = gda_shmem_local(s);
+
+	if (!gda_chunk_covers(&p->map, (uintptr_t)source, bytes))
+		return -EFAULT;
+	if (!gda_chunk_covers(local, (uintptr_t)dest, bytes))
+		return gda_shmem_stage_get(s, dest, source, bytes, pe, flags);
+	return gda_shmem_queue_read(gda_shmem_queue(s, p, flags), local, (uintptr_t)dest,
+				    &p->map, (uintptr_t)source, bytes,
+				    gda_shmem_post_flags(flags));
+}
+
+/* Wait for a ticket of one of these. */
+GDA_HELPER int gda_shmem_queue_wait(struct gda_view *v, int64_t ticket, uint64_t deadline)
+{
+	int err = gda_wait(v, ticket, deadline);
+
+	return err == -ECANCELED ? -EIO : err;
+}
+
+/* A value of 1, 2, 4 or 8 bytes. */
+GDA_HELPER int64_t gda_shmem_queue_p(const struct gda_shmem *s, const struct gda_shmem_peer *p,
+				     void *dest, uint64_t value, uint32_t bytes, uint32_t flags)
+{
+	struct gda_view *v = gda_shmem_queue(s, p, flags);
+	uint32_t key = 0, word = (uint32_t)value;
+	uint16_t half = (uint16_t)value;
+	uint8_t byte = (uint8_t)value;
+	uint64_t iova = 0;
+
+	flags = gda_shmem_post_flags(flags);
+	if (gda_unlikely(!gda_shmem_remote(p, dest, bytes, &iova, &key)))
+		return -EFAULT;
+	if (bytes == 8)
+		return gda_put_value(v, iova, key, value, flags);
+	return gda_put_inline(v, iova, key, bytes == 4 ? (const void *)&word :
+			      bytes == 2 ? (const void *)&half : (const void *)&byte, bytes,
+			      flags);
+}
+
+/* The value of a word whose bytes are the first of @stored. */
+GDA_HELPER uint64_t gda_shmem_widen(uint64_t stored, uint32_t bytes)
+{
+	uint32_t word;
+	uint16_t half;
+	uint8_t byte;
+
+	memcpy(&word, &stored, 4);
+	memcpy(&half, &stored, 2);
+	memcpy(&byte, &stored, 1);
+	return bytes == 8 ? stored : bytes == 4 ? word : bytes == 2 ? half : byte;
+}
+
+/* The value of a word of 1, 2, 4 or 8 bytes. */
+GDA_SLOW int gda_shmem_queue_g(struct gda_shmem *s, const struct gda_shmem_peer *p,
+			       uint64_t *value, const void *source, uint32_t bytes,
+			       uint32_t flags)
+{
+	struct gda_view *v = gda_shmem_queue(s, p, flags);
+	uint64_t iova = 0, at;
+	uint32_t key = 0;
+	int64_t ticket;
+	int word, err;
+
+	if (!gda_shmem_remote(p, source, bytes, &iova, &key))
+		return -EFAULT;
+	word = gda_shmem_word_reserve(s, &at);
+	if (word < 0)
+		return word;
+	ticket = gda_get(v, at, s->stage_key, iova, key, bytes, gda_shmem_post_flags(flags));
+	err = gda_shmem_word_wait(s, v, ticket, word, value, bytes);
+	if (!err)
+		*value = gda_shmem_widen(*value, bytes);
+	return err;
+}
+
+/* The request of an operation of gda/shmem_atomic.h on a 64-bit word; @at takes the old value. */
+GDA_HELPER int64_t gda_shmem_queue_op64(struct gda_shmem *s, const struct gda_shmem_peer *p,
+					const uint64_t *dest, uint32_t op, uint64_t value,
+					uint64_t at, uint32_t flags)
+{
+	struct gda_view *v = gda_shmem_queue(s, p, flags);
+	uint64_t iova = 0;
+	uint32_t key = 0;
+
+	flags = gda_shmem_post_flags(flags);
+	if (gda_unlikely(!gda_shmem_remote(p, dest, 8, &iova, &key)))
+		return -EFAULT;
+	switch (op) {
+	case GDA_SHMEM_SET:
+		return gda_masked_compare_swap(v, at, s->stage_key, iova, key, 0, 0, value,
+					       UINT64_MAX, flags);
+	case GDA_SHMEM_AND:
+		return gda_masked_compare_swap(v, at, s->stage_key, iova, key, 0, 0, 0, ~value,
+					       flags);
+	case GDA_SHMEM_OR:
+		return gda_masked_compare_swap(v, at, s->stage_key, iova, key, 0, 0, value,
+					       value, flags);
+	case GDA_SHMEM_XOR:
+		/* every bit is a field of its own: no carry leaves it */
+		return gda_masked_fetch_add(v, at, s->stage_key, iova, key, value, UINT64_MAX,
+					    flags);
+	default:
+		return gda_fetch_add(v, at, s->stage_key, iova, key,
+				     op == GDA_SHMEM_ADD ? value : 0, flags);
+	}
+}
+
+/* Likewise of a 32-bit word, whose old value is big-endian. */
+GDA_HELPER int64_t gda_shmem_queue_op32(struct gda_shmem *s, const struct gda_shmem_peer *p,
+					const uint32_t *dest, uint32_t op, uint32_t value,
+					uint64_t at, uint32_t flags)
+{
+	struct gda_view *v = gda_shmem_queue(s, p, flags);
+	uint64_t iova = 0;
+	uint32_t key = 0;
+
+	flags = gda_shmem_post_flags(flags);
+	if (gda_unlikely(!gda_shmem_remote(p, dest, 4, &iova, &key)))
+		return -EFAULT;
+	switch (op) {
+	case GDA_SHMEM_SET:
+		return gda_masked_compare_swap32(v, at, s->stage_key, iova, key, 0, 0, value,
+						 UINT32_MAX, flags);
+	case GDA_SHMEM_AND:
+		return gda_masked_compare_swap32(v, at, s->stage_key, iova, key, 0, 0, 0,
+						 ~value, flags);
+	case GDA_SHMEM_OR:
+		return gda_masked_compare_swap32(v, at, s->stage_key, iova, key, 0, 0, value,
+						 value, flags);
+	case GDA_SHMEM_XOR:
+		return gda_masked_fetch_add32(v, at, s->stage_key, iova, key, value,
+					      UINT32_MAX, flags);
+	default:
+		return gda_masked_fetch_add32(v, at, s->stage_key, iova, key,
+					      op == GDA_SHMEM_ADD ? value : 0, 0, flags);
+	}
+}
+
+/*
+ * Post a read behind all that was posted to a queue pair, unless the last one still is.
+ * Return: 1 if there is something to wait for, 0 if not, or a negative errno.
+ */
+GDA_HELPER int gda_shmem_queue_flush(const struct gda_shmem *s, const struct gda_shmem_peer *p,
+				     struct gda_shmem_qp *qp)
+{
+	const struct gda_chunk *c = (const struct gda_chunk *)(uintptr_t)p->map.chunks;
+	struct gda_view *v = (struct gda_view *)(uintptr_t)qp->view;
+	uint64_t end = gda_handed_out(v);
+	int64_t ticket;
+
+	if (end == gda_load_acquire64(&qp->quiet))
+		return 0;
+	if (end == gda_load_acquire64(&qp->flush))
+		return 1;
+	ticket = gda_get(v, s->stage + 8, s->stage_key, c->iova, c->key, 8, 0);
+	if (ticket < 0)
+		return (int)ticket;
+	gda_max64(&qp->flush, (uint64_t)ticket + 1);
+	return 1;
+}
+
+/* Wait for that read. */
+GDA_HELPER int gda_shmem_queue_settle(struct gda_shmem_qp *qp, uint64_t deadline)
+{
+	struct gda_view *v = (struct gda_view *)(uintptr_t)qp->view;
+	uint64_t end = gda_load_acquire64(&qp->flush);
+	int err;
+
+	err = end ? gda_shmem_queue_wait(v, (int64_t)(end - 1), deadline) : 0;
+	if (!err)
+		gda_max64(&qp->quiet, end);
+	return err;
+}
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+}
+#endif
+
+#endif /* GDA_SHMEM_QUEUE_H */

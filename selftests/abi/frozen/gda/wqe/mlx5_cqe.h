@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The reader of completion entries of the mlx5 dialect, for CPUs and GPUs: collapsed CQs, and
+ * rings. Included by gda/wqe/mlx5.h.
+ *
+ * @last is the last word of an entry, as stored. An executor writes it last, in one store, so a
+ * load of it with acquire order makes the rest visible, and what the work moved.
+ */
+#ifndef GDA_WQE_MLX5_CQE_H
+#define GDA_WQE_MLX5_CQE_H
+
+#include <gda/wqe/mlx5.h>
+
+#ifdef __cplusplus
+extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
+#define GDA_CQE_BYTES	GDA_MLX5_SLOT_BYTES
+
+GDA_HELPER const uint32_t *gda_cqe_last(uint64_t cqe)
+{
+	return (const uint32_t *)(uintptr_t)(cqe + offsetof(struct gda_mlx5_cqe, wqe_counter));
+}
+
+GDA_HELPER uint32_t gda_cqe_opcode(uint32_t last)
+{
+	return gda_be_byte3(last) >> 4;
+}
+
+/* Low 16 bits of the index that has completed. */
+GDA_HELPER uint32_t gda_cqe_counter(uint32_t last)
+{
+	return gda_wire32(last) >> 16;
+}
+
+/*
+ * The consumer index that the low 16 bits of the last completed index stand for. @old is one
+ * that was right before: at most depth slots have completed beyond it, and depth is at most
+ * 2^15, so only one index fits.
+ */
+GDA_HELPER uint64_t gda_cqe_unwrap(uint64_t old, uint32_t last)
+{
+	return old + (uint16_t)(gda_cqe_counter(last) + 1 - (uint32_t)old);
+}
+
+/*
+ * Keep the first error in the view; all who see it write the same. Returns 1 if the entry,
+ * whose counter is @counter, is that of the slot that failed first.
+ */
+GDA_HELPER uint32_t gda_cqe_error(struct gda_view *v, uint32_t counter)
+{
+	const char *cqe = (const char *)(uintptr_t)v->cq;
+	__be64 first = (GDA_UAPI_FORCE __be64)gda_nic_load64((const uint64_t *)
+		(cqe + offsetof(struct gda_mlx5_err_cqe, first_error)));
+	/* first syndrome and vendor, then vendor and syndrome of this entry */
+	uint32_t why = gda_be32_to_cpu((GDA_UAPI_FORCE __be32)gda_nic_load32((const uint32_t *)
+		(cqe + offsetof(struct gda_mlx5_err_cqe, first_syndrome))));
+	uint64_t failed = gda_be64_to_cpu(first);
+
+	gda_store_relaxed64(&v->error, why >> 24 | (why >> 8 & 0xff00));
+	gda_store_release64(&v->error_index, failed);
+	return (why & 0xff) != GDA_MLX5_SYND_WR_FLUSH && (uint16_t)failed == counter;
+}
+
+/*
+ * The consumer index by an entry of a view's collapsed CQ, @old before; *@failed becomes 1 if
+ * the queue has failed, and then the view says where, else 0.
+ *
+ * An entry that names the slot that failed first does not free it: a queue can also fail while
+ * it is empty, and names the slot that would have been next, which is still to be consumed once
+ * it is posted. The entries of what is flushed behind it go past.
+ */
+GDA_HELPER uint64_t gda_cqe_completed(struct gda_view *v, uint32_t last, uint64_t old,
+				      int *failed)
+{
+	uint32_t opcode = gda_cqe_opcode(last);
+	uint64_t now = gda_cqe_unwrap(old, last);
+
+	*failed = opcode == GDA_MLX5_CQE_REQ_ERR;
+	if (opcode == GDA_MLX5_CQE_REQ)
+		return now;
+	if (!*failed)
+		return old;
+	return now - gda_cqe_error(v, gda_cqe_counter(last));
+}
+
+/* RC completes in order, so a ticket is done once the consumer index has passed it. */
+GDA_HELPER int gda_cqe_done(uint64_t completed, uint64_t index)
+{
+	return index < completed;
+}
+
+/* Of a ring: is the entry with @last the one at @index, or one of the lap before? */
+GDA_HELPER int gda_cqe_is_new(uint32_t last, uint64_t index, uint32_t mask)
+{
+	uint32_t owner = (index & ((uint64_t)mask + 1)) != 0;
+
+	return (gda_be_byte3(last) & 1) == owner && gda_cqe_opcode(last) != GDA_MLX5_CQE_INVALID;
+}
+
+/* The word at @offset of an entry. */
+GDA_HELPER uint32_t gda_cqe_word(const char *cqe, size_t offset)
+{
+	return gda_wire32(gda_nic_load32((const uint32_t *)(uintptr_t)(cqe + offset)));
+}
+
+GDA_HELPER uint32_t gda_cqe_qpn(const char *cqe)
+{
+	return gda_cqe_word(cqe, offsetof(struct gda_mlx5_cqe, sop_qpn)) & 0xffffff;
+}
+
+/* All that an entry of a ring says, but for its size, which is the caller's. */
+GDA_HELPER void gda_cqe_read(const char *cqe, uint32_t last, struct gda_cq_entry *entry)
+{
+	uint32_t word = gda_cqe_word(cqe, offsetof(struct gda_mlx5_cqe, sop_qpn));
+
+	entry->qpn = word & 0xffffff;
+	entry->wr_opcode = word >> 24;
+	entry->opcode = gda_cqe_opcode(last);
+	entry->counter = gda_cqe_counter(last);
+	entry->solicited = gda_be_byte3(last) >> 1 & 1;
+	entry->imm = gda_cqe_word(cqe, offsetof(struct gda_mlx5_cqe, imm));
+	entry->user_index = gda_cqe_word(cqe, offsetof(struct gda_mlx5_cqe, srqn_uidx));
+	entry->bytes = 0;
+	entry->syndrome = 0;
+	entry->vendor = 0;
+	if (entry->opcode < GDA_MLX5_CQE_REQ_ERR) {
+		entry->bytes = gda_cqe_word(cqe, offsetof(struct gda_mlx5_cqe, byte_cnt));
+	} else {
+		word = gda_cqe_word(cqe, offsetof(struct gda_mlx5_err_cqe, first_syndrome));
+		entry->syndrome = word & 0xff;
+		entry->vendor = word >> 8 & 0xff;
+	}
+}
+
+/* The consumer's record of a ring of which @next entries were taken, as stored. */
+GDA_HELPER uint32_t gda_cqe_record(uint64_t next)
+{
+	return gda_wire32((uint32_t)next & 0xffffff);
+}
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+}
+#endif
+
+#endif /* GDA_WQE_MLX5_CQE_H */
