@@ -25,9 +25,17 @@ static void gda_counter_free(struct gda_object *obj)
 	kfree(count);
 }
 
+static struct gda_region *gda_counter_region(struct gda_object *obj, u32 type, u32 *offset)
+{
+	struct gda_counter *count = container_of(obj, struct gda_counter, obj);
+
+	return type == GDA_REGION_COUNTER ? gda_cell_region(&count->cell, offset) : NULL;
+}
+
 const struct gda_object_ops gda_counter_ops = {
 	.kill = gda_counter_kill,
 	.free = gda_counter_free,
+	.region = gda_counter_region,
 };
 
 struct gda_object *gda_counter_create(struct gda_ctx *ctx,

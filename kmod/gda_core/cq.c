@@ -173,9 +173,21 @@ static void gda_cq_free(struct gda_object *obj)
 	kfree(cq);
 }
 
+static struct gda_region *gda_cq_region(struct gda_object *obj, u32 type, u32 *offset)
+{
+	struct gda_cq *cq = container_of(obj, struct gda_cq, obj);
+
+	if (type == GDA_REGION_CQ)
+		return cq->region;
+	if (type == GDA_REGION_CQ_DBREC)
+		return gda_cell_region(&cq->rec, offset);
+	return NULL;
+}
+
 const struct gda_object_ops gda_cq_ops = {
 	.kill = gda_cq_kill,
 	.free = gda_cq_free,
+	.region = gda_cq_region,
 };
 
 /* As gda_qp_borrow(). */

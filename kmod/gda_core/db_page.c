@@ -94,3 +94,13 @@ void gda_cell_free(struct gda_cell *cell)
 	gda_region_put(cell->db_page->region);
 	kfree(cell->db_page);
 }
+
+/* The region of a cell, and where it begins there. */
+struct gda_region *gda_cell_region(const struct gda_cell *cell, u32 *offset)
+{
+	/* none: a collapsed CQ, or it is the user's memory */
+	if (!cell->db_page)
+		return NULL;
+	*offset = gda_cell_offset(cell);
+	return cell->db_page->region;
+}

@@ -24,7 +24,6 @@
 #include <linux/dma-map-ops.h>
 #include <linux/dma-mapping.h>
 #include <linux/dma-resv.h>
-#include <linux/file.h>
 #include <linux/iommu.h>
 #include <linux/iosys-map.h>
 #include <linux/slab.h>
@@ -302,8 +301,7 @@ void gda_exports_revoke(struct gda_device *dev)
 }
 
 /* The dma-buf of a region that @cmd names; it holds the region from here on. */
-static struct dma_buf *gda_export_find(struct gda_ctx *ctx,
-				       struct gda_region_export *cmd)
+struct dma_buf *gda_region_export(struct gda_ctx *ctx, struct gda_region_export *cmd)
 {
 	struct dma_buf *dmabuf = ERR_PTR(-EOPNOTSUPP);
 	struct gda_region *region;
@@ -318,35 +316,4 @@ static struct dma_buf *gda_export_find(struct gda_ctx *ctx,
 	}
 	gda_ctx_unlock(ctx);
 	return dmabuf;
-}
-
-int gda_region_export(struct gda_ctx *ctx, struct gda_region_export *cmd,
-		      void __user *ucmd)
-{
-	struct dma_buf *dmabuf;
-	int fd, ret;
-
-	if (!cmd->type || cmd->type > GDA_REGION_COUNTER)
-		return -EINVAL;
-	fd = get_unused_fd_flags(O_CLOEXEC);
-	if (fd < 0)
-		return fd;
-	dmabuf = gda_export_find(ctx, cmd);
-	if (IS_ERR(dmabuf)) {
-		ret = PTR_ERR(dmabuf);
-		goto err_fd;
-	}
-	cmd->fd = fd;
-	cmd->length = dmabuf->size;
-	ret = gda_ioctl_respond(ucmd, cmd, sizeof(*cmd));
-	if (ret)
-		goto err_dmabuf;
-	fd_install(fd, dmabuf->file);
-	return 0;
-
-err_dmabuf:
-	dma_buf_put(dmabuf);
-err_fd:
-	put_unused_fd(fd);
-	return ret;
 }

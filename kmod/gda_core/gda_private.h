@@ -70,6 +70,7 @@
 #define GDA_VISIT_WQES		64U
 #define GDA_VISIT_BYTES		(64U << 10)
 
+struct dma_buf;
 struct gda_ctx;
 struct gda_event;
 struct gda_qp;
@@ -228,6 +229,8 @@ struct gda_object_ops {
 	void (*publish)(struct gda_object *obj);
 	void (*kill)(struct gda_object *obj);
 	void (*free)(struct gda_object *obj);
+	/* optional: the region of that GDA_REGION_*, and where it begins there; or NULL */
+	struct gda_region *(*region)(struct gda_object *obj, u32 type, u32 *offset);
 };
 
 extern const struct gda_object_ops gda_qp_ops, gda_cq_ops, gda_counter_ops,
@@ -239,6 +242,7 @@ void gda_object_complete(struct gda_object *obj);
 void gda_object_publish(struct gda_object *obj);
 void gda_object_discard(struct gda_object *obj);
 struct gda_object *gda_object_find(struct gda_ctx *ctx, u32 handle, u8 type);
+struct gda_region *gda_object_region(struct gda_ctx *ctx, u32 handle, u32 type, u32 *offset);
 int gda_object_destroy(struct gda_ctx *ctx, u32 handle);
 void gda_object_destroy_all(struct gda_ctx *ctx);
 
@@ -271,8 +275,7 @@ static inline unsigned long gda_region_bytes(const struct gda_region *region)
 int gda_mmap(struct file *file, struct vm_area_struct *vma);
 
 /* export.c */
-int gda_region_export(struct gda_ctx *ctx, struct gda_region_export *cmd,
-		      void __user *ucmd);
+struct dma_buf *gda_region_export(struct gda_ctx *ctx, struct gda_region_export *cmd);
 void gda_exports_revoke(struct gda_device *dev);
 
 /* db_page.c */
@@ -286,6 +289,7 @@ int gda_cell_alloc(struct gda_ctx *ctx, struct gda_db_page **table, unsigned int
 		   enum gda_cell_use use, struct gda_cell *cell);
 void gda_cell_kill(struct gda_db_page **table, struct gda_cell *cell);
 void gda_cell_free(struct gda_cell *cell);
+struct gda_region *gda_cell_region(const struct gda_cell *cell, u32 *offset);
 static inline u32 gda_cell_offset(const struct gda_cell *cell)
 {
 	return cell->slot * GDA_CELL_BYTES;
@@ -447,8 +451,6 @@ int gda_thread_reserve(struct gda_thread *thread);
 void gda_thread_release(struct gda_thread *thread);
 
 /* ioctl.c */
-int gda_ioctl_respond(void __user *ucmd, const void *cmd, size_t ksize);
-struct gda_region *gda_object_region(struct gda_ctx *ctx, u32 handle, u32 type, u32 *offset);
 long gda_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 
 /* account.c - what one user may have */

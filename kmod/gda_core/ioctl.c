@@ -8,6 +8,8 @@
  * Creating is: make the object, answer, publish it. If the answer cannot be
  * delivered, the object is discarded; nobody has seen it.
  */
+#include <linux/dma-buf.h>
+#include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/nospec.h>
 #include <linux/uaccess.h>
@@ -43,7 +45,7 @@ union gda_ucmd {
  * Copy an answer out, as far as the caller's structure goes: it may be
  * shorter (compiled long ago) or longer (compiled later) than ours.
  */
-int gda_ioctl_respond(void __user *ucmd, const void *cmd, size_t ksize)
+static int gda_ioctl_respond(void __user *ucmd, const void *cmd, size_t ksize)
 {
 	size_t n = min_t(size_t, *(const u32 *)cmd, ksize);
 
@@ -109,58 +111,6 @@ static int gda_ioc_destroy(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __use
 	/* of a CQ that is gone, or of a context that has no worker any more */
 	gda_events_flush(ctx);
 	return ret;
-}
-
-static struct gda_region *gda_cell_region(const struct gda_cell *cell, u32 *offset)
-{
-	/* none: a collapsed CQ, or it is the user's memory */
-	if (!cell->db_page)
-		return NULL;
-	*offset = gda_cell_offset(cell);
-	return cell->db_page->region;
-}
-
-static struct gda_region *gda_cq_region(struct gda_object *obj, u32 type, u32 *offset)
-{
-	struct gda_cq *cq = container_of(obj, struct gda_cq, obj);
-
-	if (type == GDA_REGION_CQ)
-		return cq->region;
-	if (type == GDA_REGION_CQ_DBREC)
-		return gda_cell_region(&cq->rec, offset);
-	return NULL;
-}
-
-static struct gda_region *gda_qp_region(struct gda_object *obj, u32 type, u32 *offset)
-{
-	struct gda_qp *qp = container_of(obj, struct gda_qp, obj);
-
-	if (type == GDA_REGION_SQ)
-		return qp->sq;
-	if (type == GDA_REGION_DBREC)
-		return gda_cell_region(&qp->rec, offset);
-	if (type == GDA_REGION_DB)
-		return gda_cell_region(&qp->db, offset);
-	return NULL;
-}
-
-struct gda_region *gda_object_region(struct gda_ctx *ctx, u32 handle, u32 type,
-				     u32 *offset)
-{
-	struct gda_object *obj = xa_load(&ctx->objects, handle);
-
-	lockdep_assert_held(&ctx->lock);
-	*offset = 0;
-	if (!obj || !obj->published)
-		return NULL;
-	if (obj->type == GDA_OBJECT_CQ)
-		return gda_cq_region(obj, type, offset);
-	if (obj->type == GDA_OBJECT_QP)
-		return gda_qp_region(obj, type, offset);
-	if (obj->type == GDA_OBJECT_COUNTER && type == GDA_REGION_COUNTER)
-		return gda_cell_region(&container_of(obj, struct gda_counter, obj)->cell,
-				       offset);
-	return NULL;
 }
 
 static int gda_ioc_region(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
@@ -233,10 +183,37 @@ static struct gda_object *gda_ioc_mr_reg_peer(struct gda_ctx *ctx, union gda_ucm
 	return gda_mr_reg_peer(ctx, &ucmd->mr_reg_peer);
 }
 
+/* The file is installed last: nobody has it before the answer is out, and then it stays. */
 static int gda_ioc_region_export(struct gda_ctx *ctx, union gda_ucmd *ucmd,
 				 void __user *arg)
 {
-	return gda_region_export(ctx, &ucmd->region_export, arg);
+	struct gda_region_export *cmd = &ucmd->region_export;
+	struct dma_buf *dmabuf;
+	int fd, ret;
+
+	if (!cmd->type || cmd->type > GDA_REGION_COUNTER)
+		return -EINVAL;
+	fd = get_unused_fd_flags(O_CLOEXEC);
+	if (fd < 0)
+		return fd;
+	dmabuf = gda_region_export(ctx, cmd);
+	if (IS_ERR(dmabuf)) {
+		ret = PTR_ERR(dmabuf);
+		goto err_fd;
+	}
+	cmd->fd = fd;
+	cmd->length = dmabuf->size;
+	ret = gda_ioctl_respond(arg, cmd, sizeof(*cmd));
+	if (ret)
+		goto err_dmabuf;
+	fd_install(fd, dmabuf->file);
+	return 0;
+
+err_dmabuf:
+	dma_buf_put(dmabuf);
+err_fd:
+	put_unused_fd(fd);
+	return ret;
 }
 
 struct gda_ioctl_op {

@@ -88,6 +88,18 @@ struct gda_object *gda_object_find(struct gda_ctx *ctx, u32 handle, u8 type)
 	return obj;
 }
 
+/* The region of an object, or NULL if it has none of that type; also for no such object. */
+struct gda_region *gda_object_region(struct gda_ctx *ctx, u32 handle, u32 type, u32 *offset)
+{
+	struct gda_object *obj = xa_load(&ctx->objects, handle);
+
+	lockdep_assert_held(&ctx->lock);
+	*offset = 0;
+	if (!obj || !obj->published || !gda_object_ops[obj->type]->region)
+		return NULL;
+	return gda_object_ops[obj->type]->region(obj, type, offset);
+}
+
 /* Undo a completed object, published or not. */
 void gda_object_discard(struct gda_object *obj)
 {

@@ -312,10 +312,24 @@ static void gda_qp_free(struct gda_object *obj)
 	kfree(qp);
 }
 
+static struct gda_region *gda_qp_region(struct gda_object *obj, u32 type, u32 *offset)
+{
+	struct gda_qp *qp = container_of(obj, struct gda_qp, obj);
+
+	if (type == GDA_REGION_SQ)
+		return qp->sq;
+	if (type == GDA_REGION_DBREC)
+		return gda_cell_region(&qp->rec, offset);
+	if (type == GDA_REGION_DB)
+		return gda_cell_region(&qp->db, offset);
+	return NULL;
+}
+
 const struct gda_object_ops gda_qp_ops = {
 	.publish = gda_qp_publish,
 	.kill = gda_qp_kill,
 	.free = gda_qp_free,
+	.region = gda_qp_region,
 };
 
 static void gda_qp_answer(const struct gda_qp *qp, struct gda_qp_create *cmd)
