@@ -52,7 +52,7 @@ static void set_up(struct receiver *r, const struct message_hello *hello,
 
 	r->counter = shared_memory(sizeof(*r->counter), NULL);
 	r->blocks = (hello->bytes + hello->block - 1) / hello->block;
-	must(gda_open("soft0", &r->ctx), "open /dev/gda");
+	must(gda_open(GDA_DEVICE_SOFT, &r->ctx), "open /dev/gda");
 	must(gda_qp_create(r->ctx, &attr, &r->qp), "create QP");
 	must(gda_mr_reg(r->ctx, data, hello->bytes, access, 0, &r->data), "register memory");
 	must(gda_mr_reg(r->ctx, r->counter, sizeof(*r->counter),

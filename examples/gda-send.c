@@ -94,7 +94,7 @@ static void set_up(struct sender *s, const struct options *o, struct message_hel
 	data = shared_memory(s->bytes, NULL);
 	old = shared_memory(8, NULL);
 	read_file(s, o->file, data);
-	must(gda_open("soft0", &s->ctx), "open /dev/gda");
+	must(gda_open(GDA_DEVICE_SOFT, &s->ctx), "open /dev/gda");
 	must(gda_qp_create(s->ctx, &attr, &s->qp), "create QP");
 	must(gda_mr_reg(s->ctx, data, s->bytes, 0, 0, &s->data), "register memory");
 	must(gda_mr_reg(s->ctx, old, 8, GDA_ACCESS_LOCAL_WRITE, 0, &s->old_mr),

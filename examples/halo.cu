@@ -202,7 +202,7 @@ static void rank_open(struct host_rank *h, struct rank *r, const struct job &j, 
 	std::vector<float> grid(cells(j));
 
 	CUDA(cudaSetDevice(h->device));
-	GDA(gda_open("inproc", &h->ctx));
+	GDA(gda_open(GDA_DEVICE_INPROC, &h->ctx));
 	GDA(gda_cuda_open(h->ctx, h->device, &h->cuda));
 	/* waiting threads poll GPU memory, and no poll crosses the bus */
 	attr.place = GDA_CUDA_CQ_GPU;

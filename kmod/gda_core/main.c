@@ -94,7 +94,7 @@ static int __init gda_node_create(void)
 		ret = PTR_ERR(gda_device);
 		goto err_class;
 	}
-	/* dma-bufs are attached in its name; "soft0" itself maps nothing for DMA */
+	/* dma-bufs are attached in its name; the software device itself maps nothing for DMA */
 	ret = dma_coerce_mask_and_coherent(gda_device, DMA_BIT_MASK(64));
 	if (!ret)
 		ret = gda_cdev_add();

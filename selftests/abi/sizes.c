@@ -99,7 +99,7 @@ FIXTURE_SETUP(sizes)
 	struct gda_qp_attr attr = { .size = sizeof(attr), .sq_depth = 16 };
 	struct gda_address addr;
 
-	ASSERT_EQ(0, gda_open("inproc", &self->ctx));
+	ASSERT_EQ(0, gda_open(GDA_DEVICE_INPROC, &self->ctx));
 	ASSERT_EQ(0, gda_cq_create(self->ctx, &cq, &self->ring));
 	attr.recv_cq = self->ring;
 	ASSERT_EQ(0, gda_qp_create(self->ctx, &attr, &self->qp));
@@ -161,7 +161,7 @@ TEST_F(sizes, queries_write_what_the_program_knows)
 	ASSERT_EQ(0, gda_mr_query(self->mr, &mr.s));
 	EXPECT_TRUE(INTACT(query) && INTACT(qp) && INTACT(mr));
 	EXPECT_TRUE(CLEAN(query) && CLEAN(qp) && CLEAN(mr));
-	EXPECT_STREQ("inproc", (char *)query.s.device);
+	EXPECT_STREQ(GDA_DEVICE_INPROC, (char *)query.s.device);
 	EXPECT_EQ(16, qp.s.sq_depth);
 	EXPECT_EQ(sizeof(self->mem), mr.s.length);
 	REFUSES(query.s, gda_context_query(self->ctx, &query.s));
@@ -178,7 +178,7 @@ TEST_F(sizes, devices)
 
 	ASSERT_LE(1, n);
 	ASSERT_GE(8, n);
-	EXPECT_STREQ("inproc", (char *)list[n - 1].device);
+	EXPECT_STREQ(GDA_DEVICE_INPROC, (char *)list[n - 1].device);
 	EXPECT_EQ(0, list[n - 1].id);
 	for (int i = 0; i < n; i++) {
 		EXPECT_EQ(sizeof(list[0]), list[i].size);

@@ -331,7 +331,7 @@ TEST_F(copies, without_copier)
 	struct gda_error error = { .size = sizeof(error) };
 	struct s_end plain;
 
-	ASSERT_OK(gda_open("inproc", &plain.ctx));
+	ASSERT_OK(gda_open(GDA_DEVICE_INPROC, &plain.ctx));
 	ASSERT_OK(s_qp_open(plain.ctx, 16, S_TIMEOUT_NS, &plain.qp));
 	ASSERT_OK(s_memory_new(plain.ctx, 4096, GDA_ACCESS_ALL, &plain.mem));
 	plain.v = gda_qp_view(plain.qp);
@@ -546,7 +546,7 @@ TEST(no_driver)
 	struct gda_cuda *cuda = NULL;
 
 	setenv("GDA_LIBCUDA", "/nowhere/libcuda.so", 1);
-	ASSERT_OK(gda_open("inproc", &ctx));
+	ASSERT_OK(gda_open(GDA_DEVICE_INPROC, &ctx));
 	EXPECT_EQ(-ENOENT, gda_cuda_open(ctx, 0, &cuda));
 	EXPECT_EQ(0, strncmp("gda_cuda_open: there is no CUDA driver", gda_last_error(), 38));
 	EXPECT_EQ(NULL, cuda);
@@ -559,7 +559,7 @@ TEST(no_such_gpu)
 	struct gda_cuda *cuda;
 
 	fake_cuda_use();
-	ASSERT_OK(gda_open("inproc", &ctx));
+	ASSERT_OK(gda_open(GDA_DEVICE_INPROC, &ctx));
 	EXPECT_EQ(-ENODEV, gda_cuda_open(ctx, 7, &cuda));
 	EXPECT_STREQ("gda_cuda_open: the CUDA driver has no such GPU (error 101)",
 		     gda_last_error());
@@ -576,7 +576,7 @@ TEST(no_such_place)
 	struct gda_cuda *cuda;
 
 	fake_cuda_use();
-	ASSERT_OK(gda_open("inproc", &ctx));
+	ASSERT_OK(gda_open(GDA_DEVICE_INPROC, &ctx));
 	ASSERT_OK(gda_cuda_open(ctx, 0, &cuda));
 	EXPECT_EQ(-EOPNOTSUPP, gda_cuda_qp_create(cuda, &place, &qp));
 	EXPECT_STREQ("gda_cuda_qp_create: place has unknown bits: 0x10", gda_last_error());

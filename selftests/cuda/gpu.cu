@@ -95,7 +95,7 @@ static void side_open(struct side *s, int device, uint64_t room)
 	CUDA(cudaMalloc(&s->mem, s->len));
 	fill_kernel<<<1024, 256>>>(s->mem, s->len);
 	CUDA(cudaDeviceSynchronize());
-	GDA(gda_open("inproc", &s->ctx));
+	GDA(gda_open(GDA_DEVICE_INPROC, &s->ctx));
 	GDA(gda_cuda_open(s->ctx, device, &s->cuda));
 	GDA(gda_cuda_mr_reg(s->cuda, (uintptr_t)s->mem, s->len, GDA_ACCESS_ALL, 0, &s->mr));
 }

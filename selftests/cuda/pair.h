@@ -52,7 +52,7 @@ static inline int end_open(struct end *e, int device, uint32_t depth, uint32_t p
 	int err;
 
 	memset(e, 0, sizeof(*e));
-	err = gda_open("inproc", &e->ctx);
+	err = gda_open(GDA_DEVICE_INPROC, &e->ctx);
 	if (!err)
 		err = gda_cuda_open(e->ctx, device, &e->cuda);
 	if (!err)

@@ -271,7 +271,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct input in = { data, size };
 
 	for (int i = 0; i < 2 && !ctx[i]; i++)
-		HOLDS(!gda_open("inproc", &ctx[i]));
+		HOLDS(!gda_open(GDA_DEVICE_INPROC, &ctx[i]));
 	gda_inproc.keys.next = 1;
 	for (int i = 0; i < STEPS && in.left; i++) {
 		uint8_t what = take8(&in);

@@ -159,7 +159,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	unsigned int n = 0;
 
 	for (int i = 0; i < 2 && !ctx[i]; i++)
-		HOLDS(!gda_open("inproc", &ctx[i]));
+		HOLDS(!gda_open(GDA_DEVICE_INPROC, &ctx[i]));
 	if (event < 0)
 		event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	HOLDS(event >= 0);

@@ -420,7 +420,7 @@ static struct gda_context *open_queue(struct queue *q)
 	struct gda_mr *mr[2];
 	int i;
 
-	must(gda_open("inproc", &ctx), "gda_open");
+	must(gda_open(GDA_DEVICE_INPROC, &ctx), "gda_open");
 	must(gda_qp_create(ctx, &attr, &qp), "gda_qp_create");
 	must(gda_qp_address(qp, &self), "gda_qp_address");
 	must(gda_qp_connect(qp, &self), "gda_qp_connect");
@@ -446,7 +446,7 @@ static void open_trips(struct gda_context *ctx[2])
 	int i;
 
 	for (i = 0; i < 2; i++) {
-		must(gda_open("inproc", &ctx[i]), "gda_open");
+		must(gda_open(GDA_DEVICE_INPROC, &ctx[i]), "gda_open");
 		must(gda_qp_create(ctx[i], &attr, &qp[i]), "gda_qp_create");
 		must(gda_qp_address(qp[i], &to[i]), "gda_qp_address");
 		must(gda_mr_reg(ctx[i], &trips[i].word, sizeof(trips[i].word), GDA_ACCESS_ALL, 0,

@@ -295,12 +295,12 @@ TEST(names)
 	struct gda_context *ctx;
 	struct gda_query q = { .size = sizeof(q) };
 
-	ASSERT_OK(gda_open("inproc", &ctx));
+	ASSERT_OK(gda_open(GDA_DEVICE_INPROC, &ctx));
 	ASSERT_OK(gda_context_query(ctx, &q));
-	EXPECT_STREQ("inproc", (const char *)q.device);
+	EXPECT_STREQ(GDA_DEVICE_INPROC, (const char *)q.device);
 	EXPECT_NE(0, q.features[0] & GDA_FEATURE_MR_USER);
 	gda_close(ctx);
-	setenv("GDA_DEVICE", "inproc", 1);
+	setenv("GDA_DEVICE", GDA_DEVICE_INPROC, 1);
 	ASSERT_OK(gda_open(NULL, &ctx));
 	gda_close(ctx);
 	setenv("GDA_DEVICE", "no such device", 1);

@@ -45,7 +45,7 @@ FIXTURE(held) {
 
 FIXTURE_SETUP(held)
 {
-	setenv("GDA_DEVICE", "inproc", 1);
+	setenv("GDA_DEVICE", GDA_DEVICE_INPROC, 1);
 	ASSERT_OK(s_pair_open(self->end, 8, BYTES));
 	ASSERT_OK(s_qp_open(self->end[1].ctx, 8, S_TIMEOUT_NS, &self->alone));
 	ASSERT_TRUE(worker_hold(self->end[0].ctx));
@@ -231,7 +231,7 @@ TEST(stopped_helper_stalls_one_queue)
 	uint64_t *there;
 	uint64_t i, end;
 
-	setenv("GDA_DEVICE", "inproc", 1);
+	setenv("GDA_DEVICE", GDA_DEVICE_INPROC, 1);
 	ASSERT_OK(s_pair_open(s.end, 8, BYTES));
 	ASSERT_OK(s_qp_open(s.end[0].ctx, 8, S_TIMEOUT_NS, &s.other));
 	ASSERT_OK(s_connect(s.other, s.other));
@@ -273,7 +273,7 @@ TEST(peer_goes_while_waiters_help)
 {
 	uint32_t round, i;
 
-	setenv("GDA_DEVICE", "inproc", 1);
+	setenv("GDA_DEVICE", GDA_DEVICE_INPROC, 1);
 	for (round = 0; round < s_stress(40); round++) {
 		struct s_end end[2];
 		struct sharer p[3];

@@ -23,8 +23,8 @@ FIXTURE(keys) {
 
 FIXTURE_SETUP(keys)
 {
-	ASSERT_OK(gda_open("inproc", &self->ctx[0]));
-	ASSERT_OK(gda_open("inproc", &self->ctx[1]));
+	ASSERT_OK(gda_open(GDA_DEVICE_INPROC, &self->ctx[0]));
+	ASSERT_OK(gda_open(GDA_DEVICE_INPROC, &self->ctx[1]));
 }
 
 FIXTURE_TEARDOWN(keys)
@@ -157,7 +157,7 @@ static u32 first_index(void)
 	struct gda_context *ctx;
 	struct gda_mr_reg_user mr = { 0 };
 
-	if (gda_open("inproc", &ctx) || reg(ctx, &mr))
+	if (gda_open(GDA_DEVICE_INPROC, &ctx) || reg(ctx, &mr))
 		return 0;
 	return mr.key >> 8;
 }

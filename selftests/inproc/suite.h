@@ -193,7 +193,7 @@ static inline bool s_inproc(struct gda_context *ctx)
 {
 	struct gda_query q = { .size = sizeof(q) };
 
-	return !gda_context_query(ctx, &q) && !strcmp((const char *)q.device, "inproc");
+	return !gda_context_query(ctx, &q) && !strcmp((const char *)q.device, GDA_DEVICE_INPROC);
 }
 
 #endif /* GDA_SUITE_H */

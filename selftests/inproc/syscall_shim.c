@@ -103,7 +103,7 @@ static int raw_bind(int fd, const struct gda_bind *bind)
 {
 	if (raw[fd].bound)
 		return -EALREADY;
-	if (bind->device[0] && memcmp(bind->device, "soft0", sizeof("soft0")))
+	if (bind->device[0] && memcmp(bind->device, GDA_DEVICE_SOFT, sizeof(GDA_DEVICE_SOFT)))
 		return -ENOENT;
 	raw[fd].bound = true;
 	return 0;

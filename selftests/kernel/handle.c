@@ -253,9 +253,10 @@ TEST_F(handle, device_names)
 		const char *name;
 		int err;
 	} names[] = {
-		{ "", 0 }, { "soft0", 0 }, { "soft", -ENOENT }, { "soft00", -ENOENT },
-		{ "soft1", -ENOENT }, { "ib:none", -ENOENT }, { " soft0", -ENOENT },
-		{ "Soft0", -ENOENT }, { "../soft0", -ENOENT }, { "%s%n", -ENOENT },
+		{ "", 0 }, { GDA_DEVICE_SOFT, 0 }, { "soft", -ENOENT }, { "soft1", -ENOENT },
+		{ GDA_DEVICE_SOFT "0", -ENOENT }, { " " GDA_DEVICE_SOFT, -ENOENT },
+		{ "../" GDA_DEVICE_SOFT, -ENOENT }, { "Soft0", -ENOENT },
+		{ "ib:none", -ENOENT }, { "%s%n", -ENOENT },
 	};
 	struct gda_bind bind = { .size = sizeof(bind) };
 	struct gda_query query = { .size = sizeof(query) };
@@ -269,7 +270,7 @@ TEST_F(handle, device_names)
 		EXPECT_EQ(names[i].err, t_ioctl(fd, GDA_IOC_BIND, &bind))
 			TH_LOG("'%s'", names[i].name);
 		EXPECT_OK(t_ioctl(fd, GDA_IOC_QUERY, &query));
-		EXPECT_STREQ(names[i].err ? "" : "soft0", (char *)query.device);
+		EXPECT_STREQ(names[i].err ? "" : GDA_DEVICE_SOFT, (char *)query.device);
 		/* A failure to bind is not final. */
 		memset(bind.device, 0, sizeof(bind.device));
 		EXPECT_EQ(names[i].err ? 0 : -EALREADY, t_ioctl(fd, GDA_IOC_BIND, &bind));

@@ -355,7 +355,7 @@ TEST_F(library, shutdown_and_leftovers)
 	struct gda_cq *cq;
 	struct gda_qp *qp;
 
-	ASSERT_OK(gda_open("soft0", &ctx));
+	ASSERT_OK(gda_open(GDA_DEVICE_SOFT, &ctx));
 	ASSERT_OK(gda_cq_create(ctx, &attr, &cq));
 	qattr.cq = cq;
 	ASSERT_OK(gda_qp_create(ctx, &qattr, &qp));

@@ -247,10 +247,10 @@ TEST(inproc_workers)
 		snprintf(text, sizeof(text),
 			 "gda_open: GDA_INPROC_WORKERS=%s is no number from 1 to 16", bad[i]);
 		setenv("GDA_INPROC_WORKERS", bad[i], 1);
-		EXPECT_TRUE(says(gda_open("inproc", &ctx), -EINVAL, text));
+		EXPECT_TRUE(says(gda_open(GDA_DEVICE_INPROC, &ctx), -EINVAL, text));
 	}
 	setenv("GDA_INPROC_WORKERS", "16", 1);
-	EXPECT_EQ(0, gda_open("inproc", &ctx));
+	EXPECT_EQ(0, gda_open(GDA_DEVICE_INPROC, &ctx));
 	gda_close(ctx);
 }
 

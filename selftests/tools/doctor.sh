@@ -12,6 +12,13 @@ tmp=$(mktemp -d /tmp/gda-doctor.XXXXXX) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 n=0 rc=0
 
+# device SOFT|INPROC: its name, which stands in one place
+device() {
+	sed -n "s/^#define GDA_DEVICE_$1[[:blank:]]*\"\(.*\)\"$/\1/p" uapi/gda/ioctl.h \
+		lib/include/gda/gda.h
+}
+soft=$(device SOFT) inproc=$(device INPROC)
+
 # says NAME works|fails REGEX COMMAND...: the line of NAME in what COMMAND prints
 says() {
 	local name=$1 want=$2 regex=$3 row
@@ -101,8 +108,8 @@ says kernel fails "is older than 6.1.*newer" old
 says module works "gda_mr too" doctor
 says access works "may be opened" doctor
 says access fails "root and group .*7777.*usermod" as_user 65534
-says "soft0 (kernel)" works "device soft0" doctor
-says "soft0 (kernel)" fails "see above" as_user 65534
+says "$soft (kernel)" works "device $soft" doctor
+says "$soft (kernel)" fails "see above" as_user 65534
 says user works "RLIMIT_MEMLOCK" as_user 7777
 says user fails "RLIMIT_MEMLOCK of 8 KiB is too small.*ulimit" little 8
 says user fails "needs the device" as_user 65534
@@ -119,9 +126,9 @@ else
 	echo "ok $n dma-buf: udmabuf # SKIP no /dev/udmabuf"
 fi
 says user fails "the work request failed" driver MR_REG_USER
-says "inproc (library)" fails "no thread.*RLIMIT_NPROC.*ulimit -u" threadless
-says "inproc (library)" works "no module" as_user 65534
-says NIC fails "no executor.*soft0" doctor
+says "$inproc (library)" fails "no thread.*RLIMIT_NPROC.*ulimit -u" threadless
+says "$inproc (library)" works "no module" as_user 65534
+says NIC fails "no executor.*$soft" doctor
 if ldconfig -p | grep -q 'libcuda\.so\.1'; then
 	n=$((n + 1))
 	echo "ok $n GPU, by dma-buf # SKIP there is a driver of CUDA's"

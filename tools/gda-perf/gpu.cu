@@ -143,7 +143,7 @@ static void side_open(struct side *s, int device, bool target, uint32_t place)
 	CUDA(cudaMalloc(&s->mem, ROOM));
 	fill_kernel<<<1024, 256>>>(s->mem, target);
 	CUDA(cudaDeviceSynchronize());
-	GDA(gda_open("inproc", &s->ctx));
+	GDA(gda_open(GDA_DEVICE_INPROC, &s->ctx));
 	GDA(gda_cuda_open(s->ctx, device, &s->cuda));
 	GDA(gda_cuda_mr_reg(s->cuda, (uintptr_t)s->mem, ROOM, GDA_ACCESS_ALL, 0, &s->mr));
 	attr.sq_depth = DEPTH;

@@ -161,7 +161,7 @@ static int two_missing(struct perf_row *row)
 	struct gda_query q = { .size = sizeof(q) };
 
 	if (pair.from.ctx && !gda_context_query(pair.from.ctx, &q) &&
-	    !strcmp((const char *)q.device, "inproc"))
+	    !strcmp((const char *)q.device, GDA_DEVICE_INPROC))
 		return perf_missing(row, "the in-process device is of one process");
 	return perf_missing(row, "two processes: %s", gda_strerror(failed));
 }

@@ -105,7 +105,7 @@ static void check_node(struct patient *p, struct answer *a)
 
 static void check_soft(struct patient *p, struct answer *a)
 {
-	int err = gda_open("soft0", &p->ctx);
+	int err = gda_open(GDA_DEVICE_SOFT, &p->ctx);
 
 	p->query.size = sizeof(p->query);
 	if (!err)
@@ -120,7 +120,7 @@ static void check_soft(struct patient *p, struct answer *a)
 static void check_inproc(struct patient *p, struct answer *a)
 {
 	struct gda_context *ctx;
-	int err = gda_open("inproc", &ctx);
+	int err = gda_open(GDA_DEVICE_INPROC, &ctx);
 
 	(void)p;
 	if (err == -EAGAIN) {
@@ -138,7 +138,7 @@ static void check_inproc(struct patient *p, struct answer *a)
 static void check_nic(struct patient *p, struct answer *a)
 {
 	(void)p;
-	fails(a, "use soft0", "no executor for NICs in this version");
+	fails(a, "use " GDA_DEVICE_SOFT, "no executor for NICs in this version");
 }
 
 static void check_poll(struct patient *p, struct answer *a)
@@ -154,8 +154,8 @@ const struct check checks[] = {
 	{ "machine", "kernel", check_kernel, false },
 	{ "driver", "module", check_module, false },
 	{ "driver", "access", check_node, false },
-	{ "executor", "soft0 (kernel)", check_soft, false },
-	{ "executor", "inproc (library)", check_inproc, false },
+	{ "executor", GDA_DEVICE_SOFT " (kernel)", check_soft, false },
+	{ "executor", GDA_DEVICE_INPROC " (library)", check_inproc, false },
 	{ "executor", "NIC", check_nic, false },
 	{ "memory", "user", check_user_memory, true },
 	{ "memory", "dma-buf: udmabuf", check_udmabuf, true },

@@ -153,7 +153,7 @@ void check_cuda_memory(struct patient *p, struct answer *a)
 	dlclose(cuda);
 	/* CUDA's dma-bufs give the CPU no window */
 	fails(a, "use the in-process device and gda/cuda.h",
-	      "soft0 needs a window of the CPU, which CUDA's dma-bufs do not give");
+	      GDA_DEVICE_SOFT " needs a window of the CPU, which CUDA's dma-bufs do not give");
 }
 
 /* Modules that use gda_mr are peer clients: nothing else is to be had from it. */

@@ -14,7 +14,7 @@
  * library prints nothing unless %GDA_DEBUG=1 is set: then every call here, with its arguments
  * and its result, and the first error of each QP are lines on stderr.
  *
- * The in-process device, "inproc", needs no kernel module: queues lie in a memfd, and
+ * The in-process device, %GDA_DEVICE_INPROC, needs no kernel module: queues lie in a memfd, and
  * the engine runs in the worker. All contexts of it in one process are on one device
  * and can connect to each other. It differs from the kernel's devices as follows.
  *
