@@ -11,7 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export PYTHONDONTWRITEBYTECODE=1
 case ${1-} in
 html)
-	python3 Documentation/plots.py Documentation/data/gda-perf.json build/docs/plots
+	python3 Documentation/plots.py Documentation/data build/docs/plots
 	sphinx-build -W --keep-going -q -j auto -d build/docs/doctrees -b html \
 		Documentation build/docs/html
 	touch build/docs/html/index.html ;;

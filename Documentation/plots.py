@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# plots.py DATA OUT - what `gda-perf --json` printed into DATA, as plots and tables in OUT
+# plots.py DATA OUT - plots and tables, in OUT, of the measurements in DATA
 #
-# OUT gets latency.svg, rate.svg, bandwidth.svg and tables.rst, which performance.rst
-# includes. To publish other figures, replace DATA:
+# Of gda-perf.json it makes latency.svg, rate.svg, bandwidth.svg and tables.rst, which
+# performance.rst includes; of gda-bench-gpu.json gpu.svg and gpu.rst, which gpu.rst includes. To
+# publish other figures, replace the data:
 #
 #   make perf PERF="--json --ms 150" >Documentation/data/gda-perf.json
+#   build/tools/gda-bench-gpu --json >Documentation/data/gda-bench-gpu.json
 
 import json
 import math
@@ -18,6 +20,9 @@ WIDTH, HEIGHT = 720, 380
 LEFT, RIGHT, TOP, BOTTOM = 70, 30, 16, 64
 # Colours that are told apart with any kind of colour vision (Okabe and Ito).
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00"]
+
+# A dash alone would be an empty list.
+NONE = "\\-"
 
 TITLES = {
     ("lat", "put_seen_two"): "put, seen by another process",
@@ -139,7 +144,7 @@ def points(data, test, row, column):
 def figure(v):
     """As many digits as mean something; as gda-perf prints it."""
     if v is None:
-        return "-"
+        return NONE
     return f"{v:.{3 if v < 10 else 2 if v < 100 else 1 if v < 1000 else 0}f}"
 
 
@@ -176,8 +181,68 @@ def tables(data):
     return "\n".join(out)
 
 
+def gpu_ratio(r, value):
+    """How many times better than the peer; less is better where cycles are counted."""
+    return r["peer_now"] / value if r["unit"] == "cycles" else value / r["peer_now"]
+
+
+def gpu_plot(rows):
+    rows = [r for r in rows if r["peer_now"]]
+    left, step = 200, 17
+    height = TOP + step * len(rows) + 44
+    most = math.log10(max(gpu_ratio(r, r["ours"]) for r in rows)) + 0.15
+    low = math.log10(0.8)
+
+    def x(ratio):
+        return left + (math.log10(ratio) - low) / (most - low) * (WIDTH - left - RIGHT)
+
+    out = []
+    for ratio in (1, 2, 5, 10, 20, 50, 100):
+        if math.log10(ratio) < most:
+            out.append(f'<line x1="{x(ratio):.1f}" y1="{TOP}" x2="{x(ratio):.1f}" '
+                       f'y2="{height - 44}" stroke="#ddd"/>')
+            out.append(text(x(ratio), height - 30, f"{ratio}"))
+    for i, r in enumerate(rows):
+        y = TOP + step * i
+        ours, bar = gpu_ratio(r, r["ours"]), gpu_ratio(r, r["bar"])
+        out.append(text(left - 8, y + 12, r["row"], "end", ' font-size="11"'))
+        out.append(f'<rect x="{x(1):.1f}" y="{y + 3}" width="{x(ours) - x(1):.1f}" height="11" '
+                   f'fill="{COLOURS[0] if ours >= bar else COLOURS[1]}"/>')
+        out.append(f'<line x1="{x(bar):.1f}" y1="{y + 1}" x2="{x(bar):.1f}" y2="{y + 16}" '
+                   'stroke="black" stroke-width="2"/>')
+    out.append(text(left, height - 8,
+                    "times the peer; the black line is the bar, orange is below it", "start"))
+    return svg("Posting from a GPU, times the fastest peer", out, height)
+
+
+def gpu_figure(v):
+    return NONE if not v else f"{v:.0f}" if v >= 1000 else f"{v:.4g}"
+
+
+def gpu_reached(r):
+    return r["ours"] <= r["bar"] if r["unit"] == "cycles" else r["ours"] >= r["bar"]
+
+
+def gpu_row(r):
+    peer = f"{r['peer']} {gpu_figure(r['peer_now'])}" if r["peer_now"] else NONE
+    ours = gpu_figure(r["ours"])
+    verdict = "ok" if r["met"] else "below"
+    if gpu_reached(r) and not r["met"]:
+        verdict = f"ok, but slowest {r['slowest']}"
+    return [r["row"], gpu_figure(r["floor"]), peer, gpu_figure(r["unchecked_now"]),
+            gpu_figure(r["bar"]), ours if gpu_reached(r) else f"**{ours}**",
+            f"{gpu_figure(r['min'])} .. {gpu_figure(r['max'])}", verdict]
+
+
+def gpu_table(rows):
+    head = ["row", "floor", "peer", "unchecked", "bar", "ours", "min .. max", "bar met"]
+    return rst_table(head, [gpu_row(r) for r in rows])
+
+
 def main():
-    data = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    folder = Path(sys.argv[1])
+    data = json.loads((folder / "gda-perf.json").read_text(encoding="utf-8"))
+    gpu = json.loads((folder / "gda-bench-gpu.json").read_text(encoding="utf-8"))["rows"]
     out = Path(sys.argv[2])
     out.mkdir(parents=True, exist_ok=True)
     files = {
@@ -199,6 +264,8 @@ def main():
             ("rxe, ib_write_bw", points(data, "bw", "rxe_write", "median")),
         ], "GB/s"),
         "tables.rst": tables(data),
+        "gpu.svg": gpu_plot(gpu),
+        "gpu.rst": gpu_table(gpu),
     }
     for name, content in files.items():
         (out / name).write_text(content, encoding="utf-8")
