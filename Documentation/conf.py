@@ -39,9 +39,12 @@ html_copy_source = False
 class SameName(logging.Filter):
     """struct gda_error and gda_error() are two things in C, but not in Sphinx."""
 
+    names = ("gda_error", "gda_gin_error", "gda_at")
+
     def filter(self, record):
         text = record.getMessage()
-        return not (text.startswith("Duplicate C declaration") and " gda_error " in text)
+        return not (text.startswith("Duplicate C declaration") and
+                    any(f" {name} " in text for name in self.names))
 
 
 logging.getLogger("sphinx.sphinx.domains.c").addFilter(SameName())

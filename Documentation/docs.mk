@@ -7,11 +7,13 @@ DOCS_MAN	:= $(BUILD)/man/man7/gda.7
 DOCS_TARGETS	+= $(DOCS_HTML) $(DOCS_MAN)
 
 $(DOCS_HTML): $(wildcard Documentation/*.rst Documentation/tutorial/*.rst Documentation/data/* \
-		Documentation/pictures/* examples/tutorial/* uapi/gda/*.h lib/include/gda/*.h \
+		Documentation/pictures/* examples/*.c examples/tutorial/* uapi/gda/*.h \
+		lib/include/gda/*.h lib/include/gda/*/*.h \
 		kmod/include/gda/*.h kmod/gda_core/gda_private.h kmod/gda_core/engine/*.h) \
 		Documentation/conf.py Documentation/plots.py Documentation/build.sh
 	Documentation/build.sh html
 
-$(DOCS_MAN): $(wildcard Documentation/man/* uapi/gda/*.h lib/include/gda/*.h) lib/lib.mk \
+$(DOCS_MAN): $(wildcard Documentation/man/* uapi/gda/*.h lib/include/gda/*.h \
+		lib/include/gda/*/*.h examples/tutorial/*) lib/lib.mk \
 		Documentation/man.py
 	Documentation/build.sh man
