@@ -19,8 +19,9 @@ functions = {}
 TOP = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"^/\*\*\n(.*?)^ \*/\n(.*?)(?=^/\*|\Z)", re.M | re.S)
 ERRNO = re.compile(r"(?:^|(?<=[;:,]) )(?=(?:and )?-E[A-Z0-9]+\b)")
-# The view is opaque to those who call functions with it.
-OPAQUE = {"gda_view"}
+# Structures whose members no caller of most functions needs, and the page that has them.
+OPAQUE = {"gda_view": "", "gda_cq_view": "", "gda_gin": "gda_gin_context",
+          "gda_window": "gda_window_register", "gda_shmem": "gda_shmem_create"}
 # Programs that examples are taken from, in this order, and the functions that must have one:
 # a first program calls them.
 TUTORIAL = ["hello.c", "put.c", "errors.c", "signal.c", "sleep.c", "threads.c", "calls.c",
@@ -224,12 +225,13 @@ def synopsis(doc):
 def described(text, seen):
     """A parameter's text; "any of the flags below" for a wildcard that flag_list() explains next."""
     def words(m):
-        if m.group(0) not in flags or m.group(0) in seen:
+        pattern = m.group(1)
+        if pattern not in flags or pattern in seen:
             return m.group(0)
-        noun = "rights" if "ACCESS" in m.group(0) else "flags"
+        noun = {"GDA_ACCESS_*": "rights", "GDA_FEATURE_*": "features"}.get(pattern, "flags")
         return f"any of the {noun} below, or 0"
     text = re.sub(r"^out\b(?!:)", "set by the call", text)
-    return markup(sentence(re.sub(r"GDA_(?:[A-Z]+_)*\*", words, text)))
+    return markup(sentence(re.sub(r"(GDA_(?:[A-Z]+_)*\*)(?: bits)?", words, text)))
 
 
 def flag_list(text, seen):
@@ -275,7 +277,9 @@ def example(name):
 def structures(doc, types, seen):
     out = []
     for name in dict.fromkeys(re.findall(r"struct (\w+)", doc.prototype())):
-        if name in OPAQUE or name not in types or not types[name].definition():
+        if name not in types or not types[name].definition():
+            continue
+        if OPAQUE.get(name, doc.name) != doc.name:
             continue
         t = types[name]
         out += [f".SS struct {name}", markup(sentence(t.purpose)),
@@ -328,7 +332,7 @@ def load_flags(headers):
     """Flags that a DOC: block lists, and those of posts, which are defines of their own."""
     text = "\n".join(p.read_text(encoding="utf-8") for p in headers)
     for pattern, title in (("GDA_ACCESS_*", "Rights of an MR"), ("GDA_CQ_*", "CQ flags"),
-                           ("GDA_QP_*", "QP flags")):
+                           ("GDA_QP_*", "QP flags"), ("GDA_FEATURE_*", "Features")):
         block = re.search(rf"DOC: {title}\n(.*?)\*/", text, re.S).group(1)
         block = re.sub(r"(?m)^ \* ?", "", block)
         flags[pattern] = [(name, " ".join(why.split())) for name, why in

@@ -76,15 +76,15 @@ struct gda_mr;
 
 /**
  * gda_devices - list the devices
- * @devices: out: @n entries of one size, which is set in the first, as are its flags: 0; may
- *	be NULL if @n is 0
- * @n: how many there is room for
+ * @devices: receives up to @n entries of one size; the caller sets size and flags (0) of the
+ *	first. NULL if @n is 0
+ * @n: entries that @devices has room for
  *
- * First those of the kernel, in the order in which they came, if the caller may open /dev/gda;
- * and last the in-process device, whose id is 0. gda_open() takes their names.
+ * The kernel's devices come first, in the order of their registration, if the caller may open
+ * /dev/gda; the in-process device, whose id is 0, comes last. gda_open() takes their names.
  *
- * Return: how many devices there are, also if that is more than @n; -EINVAL, -E2BIG the
- * structure's size; -EOPNOTSUPP unknown flags; -EMFILE too many open files.
+ * Return: the number of devices, also if that is more than @n; -EINVAL, -E2BIG the size of an
+ * entry is wrong; -EOPNOTSUPP unknown flags; -EMFILE too many open files.
  */
 int gda_devices(struct gda_device_info *devices, unsigned int n);
 
