@@ -38,6 +38,25 @@ static void gda_qp_unmap(struct gda_qp *q)
 	free(q->slots);
 }
 
+/* The dialect promises something; add what the device does. */
+static int gda_view_promise(struct gda_view *v, struct gda_context *ctx)
+{
+	struct gda_query query = { .size = sizeof(query) };
+	int err = gda_ioctl(ctx, GDA_IOC_QUERY, &query);
+
+	if (err)
+		return err;
+	if (query.features[0] & GDA_FEATURE_IMM)
+		v->can |= GDA_CAN_IMM;
+	if (query.features[0] & GDA_FEATURE_MASKED)
+		v->can |= GDA_CAN_MASKED;
+	if (query.features[0] & GDA_FEATURE_COUNTER)
+		v->can |= GDA_CAN_COUNTER;
+	if (query.max_inline < v->max_inline)
+		v->max_inline = query.max_inline;
+	return 0;
+}
+
 /* Map what the kernel made and fill the view. On failure gda_qp_unmap() cleans up. */
 static int gda_qp_map(struct gda_qp *q, const struct gda_qp_attr *how,
 		      const struct gda_qp_create *made)
@@ -78,6 +97,8 @@ static int gda_qp_map(struct gda_qp *q, const struct gda_qp_attr *how,
 	attr.dbrec = (char *)dbrec + 4;		/* [0] receive, [1] send */
 	q->has_view = 1;
 	err = gda_view_make(&q->view, sizeof(q->view), &attr);
+	if (!err)
+		err = gda_view_promise(&q->view, q->ctx);
 	if (!err) {
 		q->view.owner = (uintptr_t)q;
 		if (attr.cq == q->cell)

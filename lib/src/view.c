@@ -80,6 +80,9 @@ static void gda_view_fill(struct gda_view *v, size_t size, const struct gda_view
 	v->timeout_ns = attr->timeout_ns ? attr->timeout_ns : GDA_DEFAULT_TIMEOUT_NS;
 	v->abort = (uintptr_t)&v->abort_word;
 	v->error_index = GDA_NO_ERROR;
+	v->dialect = GDA_DIALECT_MLX5;
+	v->can = GDA_WQE_CAN;
+	v->max_inline = gda_wqe_max_inline(attr->depth);
 	gda_view_share(v);
 }
 

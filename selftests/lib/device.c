@@ -444,7 +444,11 @@ TEST_F(device, cq_of_ones_own)
 	EXPECT_EQ(-EBUSY, gda_qp_create(self->a.ctx, &attr, &other));
 	EXPECT_EQ(-EINVAL, gda_qp_create(self->b.ctx, &attr, &other));
 	EXPECT_EQ(-EBUSY, gda_cq_destroy(attr.cq));
-	EXPECT_NE(NULL, gda_qp_view(qp));
+	ASSERT_NE(NULL, gda_qp_view(qp));
+	EXPECT_EQ(GDA_DIALECT_MLX5, gda_qp_view(qp)->dialect);
+	EXPECT_EQ(GDA_CAN_ORDER | GDA_CAN_SIGNAL | GDA_CAN_ATOMIC | GDA_CAN_MASKED | GDA_CAN_IMM |
+		  GDA_CAN_COUNTER, gda_qp_view(qp)->can);
+	EXPECT_LT(GDA_INLINE_SLOT, gda_qp_view(qp)->max_inline);
 	EXPECT_EQ(0, gda_qp_destroy(qp));
 	EXPECT_EQ(0, gda_cq_destroy(attr.cq));
 	ASSERT_EQ(0, gda_cq_create(self->a.ctx, &ring, &attr.cq));

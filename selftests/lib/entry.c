@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <gda/ioctl.h>
 #include <gda/masked_atomic.h>
 #include "fake_nic.h"
 #include "kselftest_harness.h"
@@ -363,6 +364,24 @@ TEST_F(entry, I_09_several_slots_ring_what_is_deferred)
 	EXPECT_EQ(0, v->reserved);
 }
 
+/* The view names what fits: that many bytes are posted, and one more never. */
+TEST(max_inline_of_every_depth)
+{
+	char src[GDA_INLINE_MAX + 1] = "";
+	uint32_t depth;
+
+	for (depth = 1; depth <= 64; depth *= 2) {
+		struct fake_queue *q = fake_queue_new(depth);
+		struct gda_view *v = &q->view;
+
+		EXPECT_EQ(0, gda_put_inline(v, RADDR, RKEY, src, v->max_inline, GDA_NOWAIT));
+		fake_restart(q, 0);
+		EXPECT_EQ(-EMSGSIZE, gda_put_inline(v, RADDR, RKEY, src, v->max_inline + 1,
+						    GDA_NOWAIT));
+		fake_queue_free(q);
+	}
+}
+
 TEST_F(entry, I_06_slot_of_index)
 {
 	uint64_t base, i;
@@ -453,6 +472,8 @@ TEST_F(entry, view_init)
 	ASSERT_EQ(0, gda_view_init(&v, &good));
 	EXPECT_EQ(sizeof(v), v.size);
 	EXPECT_EQ(1000000000U, v.timeout_ns);
+	EXPECT_EQ(GDA_DIALECT_MLX5, v.dialect);
+	EXPECT_EQ(GDA_CAN_ORDER | GDA_CAN_SIGNAL | GDA_CAN_ATOMIC, v.can);
 #define REFUSED(member, value, err) do { \
 	bad = good; \
 	bad.member = value; \

@@ -24,6 +24,9 @@ extern "C" {
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
+/* What a queue of this dialect promises on a reliable connection, whatever the device. */
+#define GDA_WQE_CAN	(GDA_CAN_ORDER | GDA_CAN_SIGNAL | GDA_CAN_ATOMIC)
+
 /* Words as they are stored; GPUs have an instruction for it that they do not find by itself. */
 GDA_HELPER uint32_t gda_wire32(uint32_t v)
 {
@@ -291,6 +294,14 @@ GDA_HELPER uint32_t gda_wqe_inline_ds(uint32_t len)
 GDA_HELPER uint32_t gda_wqe_inline_slots(uint32_t len)
 {
 	return (gda_wqe_inline_ds(len) + 3) / 4 + 1;
+}
+
+/* Most bytes inline in a ring of @depth slots. */
+GDA_HELPER uint32_t gda_wqe_max_inline(uint32_t depth)
+{
+	uint32_t most = depth > 2 ? (depth - 1) * GDA_MLX5_SLOT_BYTES - 36 : GDA_WQE_INLINE_SLOT;
+
+	return most < GDA_WQE_INLINE_MAX ? most : GDA_WQE_INLINE_MAX;
 }
 
 /* A write of more than GDA_WQE_INLINE_SLOT bytes that are in the entry. */
