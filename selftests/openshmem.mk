@@ -6,12 +6,47 @@ OSHTEST_OUT	:= $(BUILD)/selftests/shmem
 OSHTEST_DEPS	:= $(LIB_OUT)/libgda-shmem.so $(LIB_OUT)/libgda-shmem.a $(LIB_OUT)/libgda.a \
 		   $(OSH_BIN) $(BUILD)/tools/gda-run
 
-TEST_NATIVE	+= $(addprefix $(OSHTEST_OUT)/,examples shmem4py)
+TEST_NATIVE	+= $(addprefix $(OSHTEST_OUT)/,every examples shmem4py)
 
 # Scripts that find the tree from where they are in build.
 $(OSHTEST_OUT)/examples: $(wildcard examples/shmem/*.c)
-$(OSHTEST_OUT)/examples $(OSHTEST_OUT)/shmem4py: $(OSHTEST_OUT)/%: selftests/shmem/%.sh \
+$(addprefix $(OSHTEST_OUT)/,every examples shmem4py): $(OSHTEST_OUT)/%: selftests/shmem/%.sh \
 		$(OSHTEST_DEPS) selftests/openshmem.mk
 	@mkdir -p $(@D)
 	sed 's|/\.\./\.\."|/../../.."|' $< >$@
 	chmod 755 $@
+
+# Each function, with the library as it is installed and with one under the sanitizer.
+OSHTEST_SRC	:= $(sort $(wildcard selftests/shmem/every*.c))
+OSHTEST_FLAGS	= $(OSH_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -O1
+OSHTEST_LIB_plain := -L$(LIB_OUT) -Wl,-rpath,$(abspath $(LIB_OUT)) -lgda-shmem
+OSHTEST_LIB_asan := $(OSHTEST_OUT)/asan/libgda-shmem.a $(INPROC_LIB_asan)
+OSHTEST_NEED_plain := $(LIB_OUT)/libgda-shmem.so
+OSHTEST_NEED_asan := $(OSHTEST_LIB_asan)
+
+$(OSHTEST_OUT)/asan/obj/%.o: lib/openshmem/%.c $(GDA_HEADERS) $(OSH_HEADERS) \
+		selftests/openshmem.mk
+	@mkdir -p $(@D)
+	$(CC) $(OSHTEST_FLAGS) $(INPROC_SAN_asan) -c -o $@ $<
+
+$(OSHTEST_OUT)/asan/libgda-shmem.a: $(OSH_SRC:lib/openshmem/%.c=$(OSHTEST_OUT)/asan/obj/%.o)
+	rm -f $@
+	$(AR) qcs $@ $^
+
+define OSHTEST_VARIANT
+$(OSHTEST_OUT)/$1/obj/%.o: selftests/shmem/%.c selftests/shmem/every.h $(OSH_HEADERS) \
+		selftests/openshmem.mk
+	@mkdir -p $$(@D)
+	$$(CC) $$(OSHTEST_FLAGS) $(INPROC_SAN_$1) -c -o $$@ $$<
+
+$(OSHTEST_OUT)/$1/every: $(OSHTEST_SRC:selftests/shmem/%.c=$(OSHTEST_OUT)/$1/obj/%.o) \
+		$(OSHTEST_NEED_$1)
+	$$(CC) $$(CFLAGS) $(INPROC_SAN_$1) -pthread -o $$@ $$(filter %.o,$$^) $(OSHTEST_LIB_$1)
+
+$(OSHTEST_OUT)/$1/end: $(OSHTEST_OUT)/$1/obj/end.o $(OSHTEST_NEED_$1)
+	$$(CC) $$(CFLAGS) $(INPROC_SAN_$1) -pthread -o $$@ $$< $(OSHTEST_LIB_$1)
+endef
+$(foreach v,plain asan,$(eval $(call OSHTEST_VARIANT,$v)))
+
+$(OSHTEST_OUT)/every: $(OSHTEST_OUT)/plain/every $(OSHTEST_OUT)/asan/every \
+		$(OSHTEST_OUT)/plain/end

@@ -94,17 +94,22 @@ uint64_t *gda_osh_group_sizes(const struct gda_osh_group *g)
 			 (uint64_t *)&g->psync[PSYNC_SIZE];
 }
 
+static void world_wait(const char *call)
+{
+	if (!gda_osh.npes)
+		gda_osh_bad(call, NULL, 0, 0);
+	gda_osh_team_wait(call, &gda_osh.world);
+}
+
 GDA_OSH_PUBLIC void pshmem_barrier_all(void)
 {
 	gda_osh_quiet();
-	pshmem_sync_all();
+	world_wait(GDA_OSH_CALL_NAME);
 }
 
 GDA_OSH_PUBLIC void pshmem_sync_all(void)
 {
-	if (!gda_osh.npes)
-		gda_osh_bad(GDA_OSH_CALL_NAME, NULL, 0, 0);
-	gda_osh_team_wait(GDA_OSH_CALL_NAME, &gda_osh.world);
+	world_wait(GDA_OSH_CALL_NAME);
 }
 
 GDA_OSH_PUBLIC void pshmem_sync(int PE_start, int logPE_stride, int PE_size, long *pSync)
@@ -112,13 +117,16 @@ GDA_OSH_PUBLIC void pshmem_sync(int PE_start, int logPE_stride, int PE_size, lon
 	struct gda_osh_group g = gda_osh_group_of_set(GDA_OSH_CALL_NAME, PE_start, logPE_stride,
 						      PE_size, pSync);
 
-	gda_osh_group_sync(GDA_OSH_CALL_NAME, &g);
+	set_wait(GDA_OSH_CALL_NAME, &g);
 }
 
 GDA_OSH_PUBLIC void pshmem_barrier(int PE_start, int logPE_stride, int PE_size, long *pSync)
 {
+	struct gda_osh_group g = gda_osh_group_of_set(GDA_OSH_CALL_NAME, PE_start, logPE_stride,
+						      PE_size, pSync);
+
 	gda_osh_quiet();
-	pshmem_sync(PE_start, logPE_stride, PE_size, pSync);
+	set_wait(GDA_OSH_CALL_NAME, &g);
 }
 
 #undef shmem_sync

@@ -1,0 +1,88 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# every.sh - each function of OpenSHMEM against a serial reference, on 1, 2 and 3 PEs, also
+# under AddressSanitizer; as many as nm counts in the library. And how programs end. Speaks
+# KTAP.
+#
+# shellcheck disable=SC2317	# functions are called by name
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+out=build/selftests/shmem
+run=build/shmem/bin/oshrun
+tmp=$(mktemp -d /tmp/gda-shmem.XXXXXX) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+n=0 rc=0
+
+ok() { # NAME COMMAND...
+	local name=$1
+
+	shift
+	n=$((n + 1))
+	if "$@" >"$tmp/log" 2>&1; then
+		echo "ok $n $name"
+	else
+		sed 's/^/# /' "$tmp/log"
+		echo "not ok $n $name"
+		rc=1
+	fi
+}
+
+exported() { nm -D --defined-only build/lib/libgda-shmem.so | grep -cE " [TW] $1"; }
+
+# What ends a program, shmem_finalize() and shmem_global_exit(), is tried below.
+every() { # VARIANT PES
+	timeout 100 "$run" -b -n "$2" "$out/$1/every" || return
+	grep -qx "called: $(($(exported shmem_) - 2)) shmem_ $(($(exported pshmem_) - 2)) pshmem_" \
+		"$tmp/log"
+}
+
+# ends STATUS LINE HOW...: so it ends, all say, and no process is left
+ends() {
+	local want=$1 line=$2 status
+
+	shift 2
+	timeout 30 "$run" -b -n 3 "$out/plain/end" "$@" <"/dev/null"
+	status=$?
+	[ "$status" = "$want" ] || { echo "exit status $status, not $want"; return 1; }
+	pgrep -f "$out/plain/end" && return 1
+	[ -z "$line" ] || grep -qE "^$line\$" "$tmp/log"
+}
+
+# The line is the only one of its kind: who it is, which call, why.
+refused() {
+	ends 1 "PE 2: $1" "$2" && [ "$(grep -c '^PE' "$tmp/log")" = 1 ]
+}
+
+tests=(
+	'every_on_1 every plain 1'
+	'every_on_2 every plain 2'
+	'every_on_3 every plain 3'
+	'every_on_2_asan every asan 2'
+	'every_on_3_asan every asan 3'
+	'finalize ends 0 done finalize'
+	'pshmem_finalize ends 0 done pfinalize'
+	'no_finalize ends 0 done none'
+	'global_exit_0 ends 0 "" exit 0'
+	'global_exit_7 ends 7 "" exit 7'
+	'pshmem_global_exit ends 5 "" pexit 5'
+	'a_PE_dies ends 137 "" die'
+	'a_child_of_fork ends 0 "" fork'
+	'no_such_PE refused "shmem_int_p: there is no PE 3, only 0 to 2" pe'
+	'the_stack refused "shmem_int_p, PE 0: 4 bytes at 0x[0-9a-f]* are neither in .*" stack'
+	'past_the_end refused "shmem_putmem, PE 0: 1099511627776 bytes at .*" past'
+	'not_allocated refused "shmem_free: .* was not allocated, or is freed already" free'
+	'no_comparison refused "shmem_int_test: there is no comparison 7" cmp'
+	'no_signal_operation refused "shmem_putmem_signal, PE 0: there is no signal .* 2" signal'
+	'no_active_set refused "shmem_barrier: PEs 0 to 3: there are 0 to 2" set'
+	'no_context refused "shmem_ctx_int_p: the context is SHMEM_CTX_INVALID" context'
+	'the_world_stays refused "shmem_team_destroy: SHMEM_TEAM_WORLD and .* stay" world'
+	'before_init ends 1 "PE -1: shmem_barrier_all: called before shmem_init.*" early'
+	'after_finalize ends 1 "PE [0-2]: shmem_barrier_all: called after shmem_finalize.*" late'
+)
+
+echo "1..${#tests[@]}"
+for t in "${tests[@]}"; do
+	eval "ok $t"
+done
+exit $rc

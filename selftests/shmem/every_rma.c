@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+/* Each put, get and put with signal, to the next PE and from it. */
+#include "every.h"
+
+static uint64_t signal_word;
+
+/* The two blocks, of which the second is filled; @bytes of the first are zero. */
+#define EVERY_BLOCKS(T, elements) \
+	const size_t bytes = (elements) * sizeof(T); \
+	char *dst = every_memory(0), *src = every_memory(1); \
+	every_fill(src, bytes, me); \
+	memset(dst, 0, bytes + sizeof(T)); \
+	shmem_barrier_all()
+
+#define EVERY_put(T, f) \
+	EVERY_BLOCKS(T, EVERY_N); \
+	f((void *)dst, (void *)src, EVERY_N, next); \
+	shmem_barrier_all(); \
+	EXPECT(every_is(dst, bytes, prev) && every_zero(dst + bytes, sizeof(T)))
+#define EVERY_put_nbi(T, f)	EVERY_put(T, f)
+#define EVERY_get(T, f) \
+	EVERY_BLOCKS(T, EVERY_N); \
+	f((void *)dst, (void *)src, EVERY_N, next); \
+	shmem_quiet(); \
+	shmem_ctx_quiet(every_ctx); \
+	EXPECT(every_is(dst, bytes, next) && every_zero(dst + bytes, sizeof(T))); \
+	shmem_barrier_all()
+#define EVERY_get_nbi(T, f)	EVERY_get(T, f)
+#define EVERY_put_signal(T, f) \
+	signal_word = 0; \
+	EVERY_BLOCKS(T, EVERY_N); \
+	f((void *)dst, (void *)src, EVERY_N, &signal_word, 5, SHMEM_SIGNAL_SET, next); \
+	EXPECT(shmem_signal_wait_until(&signal_word, SHMEM_CMP_NE, 0) == 5); \
+	EXPECT(every_is(dst, bytes, prev) && every_zero(dst + bytes, sizeof(T))); \
+	shmem_barrier_all(); \
+	memset(dst, 0, bytes); \
+	shmem_barrier_all(); \
+	f((void *)dst, (void *)src, EVERY_N, &signal_word, 3, SHMEM_SIGNAL_ADD, next); \
+	EXPECT(shmem_signal_wait_until(&signal_word, SHMEM_CMP_GT, 5) == 8); \
+	EXPECT(every_is(dst, bytes, prev)); \
+	shmem_barrier_all()
+#define EVERY_put_signal_nbi(T, f)	EVERY_put_signal(T, f)
+
+/* Every third element of what @pe has, at every second place. */
+static bool strided_is(const char *dst, size_t size, int pe)
+{
+	static char want[EVERY_BYTES];
+	size_t i;
+
+	every_fill(want, 3 * EVERY_N * size, pe);
+	for (i = 0; i < EVERY_N; i++)
+		if (memcmp(dst + 2 * i * size, want + 3 * i * size, size) ||
+		    !every_zero(dst + (2 * i + 1) * size, size))
+			return false;
+	return true;
+}
+
+#define EVERY_iput(T, f) \
+	EVERY_BLOCKS(T, 3 * EVERY_N); \
+	f((void *)dst, (void *)src, 2, 3, EVERY_N, next); \
+	shmem_barrier_all(); \
+	EXPECT(strided_is(dst, sizeof(T), prev)); \
+	(void)bytes
+#define EVERY_iget(T, f) \
+	EVERY_BLOCKS(T, 3 * EVERY_N); \
+	f((void *)dst, (void *)src, 2, 3, EVERY_N, next); \
+	EXPECT(strided_is(dst, sizeof(T), next)); \
+	shmem_barrier_all(); \
+	(void)bytes
+#define EVERY_p(T, f) \
+	T *to = every_memory(0); \
+	*to = 0; \
+	shmem_barrier_all(); \
+	f(to, V(T, me, way), next); \
+	shmem_barrier_all(); \
+	EXPECT(*to == V(T, prev, way))
+#define EVERY_g(T, f) \
+	T *from = every_memory(1); \
+	*from = V(T, me, way); \
+	shmem_barrier_all(); \
+	EXPECT(f(from, next) == V(T, next, way)); \
+	shmem_barrier_all()
+
+GDA_OSH_RMA_CTX(EVERY_CTX)
+
+void every_rma(void)
+{
+	GDA_OSH_RMA_CTX(EVERY_RUN)
+}
