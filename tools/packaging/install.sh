@@ -85,6 +85,31 @@ install_library() {
 	installed+=("$libdir/pkgconfig/gda.pc")
 }
 
+# Open MPI installs an oshcc, too: these are in a folder of their own.
+install_shmem() {
+	local bin=$libdir/gda/shmem/bin include=$prefix/include/gda-shmem name
+
+	put 755 "$libdir" "$build/lib/libgda-shmem.so.1"
+	ln -sfn libgda-shmem.so.1 "$dest$libdir/libgda-shmem.so"
+	installed+=("$libdir/libgda-shmem.so")
+	put 644 "$libdir" "$build/lib/libgda-shmem.a"
+	put 644 "$include" lib/openshmem/include/*.h
+	put 644 "$include/mpp" lib/openshmem/include/mpp/*.h
+	install -d "$dest$bin"
+	for name in oshcc oshc++ oshrun; do
+		sed -e "s|^include=.*|include='$include'|; s|^libdir=.*|libdir='$libdir'|" \
+			-e "s|^exec .*/gda-run|exec $prefix/bin/gda-run|" \
+			"$build/shmem/bin/$name" >"$dest$bin/$name"
+		chmod 755 "$dest$bin/$name"
+		installed+=("$bin/$name")
+	done
+	sed -e "s|@PREFIX@|$prefix|; s|@LIBDIR@|$libdir|; s|@VERSION@|$version|" \
+		-e "s|@INCLUDE@|$include|" \
+		lib/openshmem/gda-shmem.pc.in >"$dest$libdir/pkgconfig/gda-shmem.pc"
+	chmod 644 "$dest$libdir/pkgconfig/gda-shmem.pc"
+	installed+=("$libdir/pkgconfig/gda-shmem.pc")
+}
+
 install_tools() {
 	put 755 "$prefix/bin" "$build/tools/gda-perf" "$build/tools/gda-run" \
 		"$build/tools/gdactl"
@@ -122,6 +147,7 @@ list_installed() {
 }
 
 install_library
+install_shmem
 install_tools
 install_man
 install_policy
