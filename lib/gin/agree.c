@@ -10,6 +10,17 @@
 #include <string.h>
 #include "gin_internal.h"
 
+int gda_gin_allgather(struct gda_comm *ranks, const void *in, size_t bytes, void *out)
+{
+	struct gda_reason reason;
+	int err;
+
+	gda_reason_save(&reason);
+	err = gda_comm_allgather(ranks, in, bytes, out, 0);
+	gda_reason_restore(&reason);
+	return gda_gin_because(err);
+}
+
 int gda_gin_agree(struct gda_comm *ranks, int err)
 {
 	uint32_t n = gda_comm_size(ranks), i;
@@ -19,7 +30,7 @@ int gda_gin_agree(struct gda_comm *ranks, int err)
 
 	if (!all)
 		return -ENOMEM;		/* the others are told by their deadline */
-	failed = gda_comm_allgather(ranks, &own, sizeof(own), all, 0);
+	failed = gda_gin_allgather(ranks, &own, sizeof(own), all);
 	for (i = 0; !failed && !own && i < n; i++)
 		if (all[i])
 			own = gda_because(all[i], "rank %u: %s", i, gda_strerror(all[i]));
@@ -29,26 +40,25 @@ int gda_gin_agree(struct gda_comm *ranks, int err)
 
 int gda_gin_local(struct gda_comm *ranks, uint32_t *local)
 {
-	uint32_t n = gda_comm_size(ranks), rank = gda_comm_rank(ranks);
+	uint32_t n = gda_comm_size(ranks);
 	struct gda_comm *machine;
 	uint32_t own[2], *all, i;
 	int err = gda_comm_split_machine(ranks, 0, &machine);
 
 	if (err)
-		return err;
+		return gda_gin_because(err);
 	own[0] = gda_comm_size(machine);
 	own[1] = gda_comm_rank(machine);
 	gda_comm_destroy(machine);
 	all = calloc(n, sizeof(own));
 	if (!all)
 		return gda_gin_agree(ranks, -ENOMEM);
-	err = gda_comm_allgather(ranks, own, sizeof(own), all, 0);
+	err = gda_gin_allgather(ranks, own, sizeof(own), all);
 	*local = own[0];
 	for (i = 0; i < n; i++)
 		if (all[2 * i] != own[0] || all[2 * i + 1] != i % own[0])
 			*local = 1;
 	free(all);
-	(void)rank;
 	return err;
 }
 
@@ -116,6 +126,7 @@ int gda_gin_agree_attr(struct gda_comm *ranks, const struct gda_gin_attr *attr, 
 {
 	struct gda_gin_vote own = { .attr = *attr }, *all;
 	uint32_t n = gda_comm_size(ranks), i;
+	int failed;
 
 	if (!err)
 		err = gda_gin_attr_ranges(attr, n);
@@ -125,12 +136,9 @@ int gda_gin_agree_attr(struct gda_comm *ranks, const struct gda_gin_attr *attr, 
 	all = calloc(n, sizeof(*all));
 	if (!all)
 		return gda_gin_agree(ranks, -ENOMEM);
-	i = 0;
-	if (!err)
-		err = gda_comm_allgather(ranks, &own, sizeof(own), all, 0);
-	else
-		gda_comm_allgather(ranks, &own, sizeof(own), all, 0);
-	for (; !err && i < n; i++) {
+	failed = gda_gin_allgather(ranks, &own, sizeof(own), all);
+	err = err ? err : failed;
+	for (i = 0; !err && i < n; i++) {
 		if (all[i].err)
 			err = gda_because(all[i].err, "rank %u: %s", i, gda_strerror(all[i].err));
 		else if (memcmp(&all[i].attr, attr, sizeof(*attr)))

@@ -46,6 +46,8 @@ struct gda_gin_world {
 
 /* agree.c; all are collective */
 
+/* gda_comm_allgather(), which drops no reason that was noted, and notes its own. */
+int gda_gin_allgather(struct gda_comm *ranks, const void *in, size_t bytes, void *out);
 /*
  * The outcome of a step that each rank has made for itself: 0 if all succeeded; else the
  * caller's error, or that of the first rank that has one.
@@ -61,6 +63,12 @@ int gda_gin_agree_attr(struct gda_comm *ranks, const struct gda_gin_attr *attr, 
 /* Create, connect and describe all queues; collective. */
 int gda_gin_queues_create(struct gda_gin_world *w);
 void gda_gin_queues_destroy(struct gda_gin_world *w);
+
+/* @err of a control call: its reason is that of the call that is under way. */
+static inline int gda_gin_because(int err)
+{
+	return err ? gda_because(err, "%s", gda_last_error()) : 0;
+}
 
 static inline size_t gda_gin_at(const struct gda_gin_world *w, uint32_t context,
 				uint32_t endpoint, uint32_t rank)

@@ -59,7 +59,7 @@ static int gda_gin_queue_create(struct gda_gin_world *w, uint32_t context, uint3
 	int err = gda_qp_create(w->ctx, &attr, &w->qps[at]);
 
 	if (err)
-		return gda_because(err, "%s", gda_last_error());
+		return gda_gin_because(err);
 	if (w->attr.counters)
 		q->tags = (uintptr_t)calloc(w->attr.depth, sizeof(uint64_t));
 	if (w->attr.flags & GDA_GIN_CHECKED)
@@ -97,7 +97,7 @@ static int gda_gin_arrivals_create(struct gda_gin_world *w)
 		return -ENOMEM;
 	for (i = 0; !err && i < n; i++)
 		err = gda_counter_create(w->ctx, &w->arrivals[i]);
-	return err ? gda_because(err, "%s", gda_last_error()) : 0;
+	return gda_gin_because(err);
 }
 
 static int gda_gin_memory_create(struct gda_gin_world *w)
@@ -116,7 +116,7 @@ static int gda_gin_memory_create(struct gda_gin_world *w)
 	w->memory = p;
 	err = gda_mr_reg(w->ctx, p, bytes, GDA_ACCESS_LOCAL_WRITE | GDA_ACCESS_REMOTE_READ |
 			 GDA_ACCESS_REMOTE_ATOMIC, 0, &w->mr);
-	return err ? gda_because(err, "%s", gda_last_error()) : 0;
+	return gda_gin_because(err);
 }
 
 static int gda_gin_queues_alloc(struct gda_gin_world *w)
@@ -174,50 +174,55 @@ static int gda_gin_exchange_keys(struct gda_gin_world *w)
 
 	if (!all)
 		return gda_gin_agree(w->ranks, -ENOMEM);
-	err = gda_comm_allgather(w->ranks, &own, sizeof(own), all, 0);
+	err = gda_gin_allgather(w->ranks, &own, sizeof(own), all);
 	if (!err)
 		gda_gin_describe(w, all);
 	free(all);
 	return err;
 }
 
-/* Connect the queues of an endpoint: every rank knows those of all to all. */
+/*
+ * Connect the queues of an endpoint. @all: room for the addresses of all ranks' queues to
+ * all, and behind them for this rank's. @err: of what was done before; a rank that failed
+ * gives no addresses.
+ */
 static int gda_gin_connect_endpoint(struct gda_gin_world *w, uint32_t context, uint32_t endpoint,
-				    struct gda_address *own, struct gda_address *all)
+				    struct gda_address *all, int err)
 {
 	struct gda_qp **qps = &w->qps[gda_gin_at(w, context, endpoint, 0)];
 	uint32_t n = w->view.nranks, p;
-	int err = 0, failed;
+	struct gda_address *own = all + (size_t)n * n;
+	int failed;
 
 	memset(own, 0, n * sizeof(*own));
 	for (p = 0; !err && p < n; p++)
 		if (qps[p])
-			err = gda_qp_address(qps[p], &own[p]);
-	failed = gda_comm_allgather(w->ranks, own, n * sizeof(*own), all, 0);
+			err = gda_gin_because(gda_qp_address(qps[p], &own[p]));
+	failed = gda_gin_allgather(w->ranks, own, n * sizeof(*own), all);
 	if (!err)
 		err = failed;
 	for (p = 0; !err && p < n; p++)
 		if (qps[p])
-			err = gda_qp_connect(qps[p], &all[(size_t)p * n + w->view.rank]);
-	return err ? gda_because(err, "%s", gda_last_error()) : 0;
+			err = gda_gin_because(gda_qp_connect(qps[p], &all[(size_t)p * n +
+									 w->view.rank]));
+	return err;
 }
 
 static int gda_gin_connect_all(struct gda_gin_world *w)
 {
 	uint32_t n = w->view.nranks, c, e;
 	struct gda_address *all = calloc((size_t)n * (n + 1), sizeof(*all));
-	int err = all ? 0 : -ENOMEM, first = 0;
+	int err = gda_gin_agree(w->ranks, all ? 0 : -ENOMEM);
 
-	err = gda_gin_agree(w->ranks, err);
-	for (c = 0; !err && c < w->attr.contexts; c++) {
-		for (e = 0; e < w->endpoints; e++) {
-			int ret = gda_gin_connect_endpoint(w, c, e, all + (size_t)n * n, all);
-
-			first = first ? first : ret;
-		}
+	if (err) {
+		free(all);
+		return err;
 	}
+	for (c = 0; c < w->attr.contexts; c++)
+		for (e = 0; e < w->endpoints; e++)
+			err = gda_gin_connect_endpoint(w, c, e, all, err);
 	free(all);
-	return err ? err : gda_gin_agree(w->ranks, first);
+	return gda_gin_agree(w->ranks, err);
 }
 
 /* All abort words of the queues of a context are its own. */
@@ -228,7 +233,7 @@ static int gda_gin_queue_publish(struct gda_gin_world *w, uint32_t context, uint
 	struct gda_view *v = gda_qp_view(w->qps[at]);
 
 	if (!v)
-		return gda_because(-EINVAL, "%s", gda_last_error());
+		return gda_gin_because(-EINVAL);
 	v->abort = (uintptr_t)&w->gins[context].abort_word;
 	w->queues[at].view = (uintptr_t)v;
 	return 0;
@@ -248,7 +253,9 @@ int gda_gin_queues_create(struct gda_gin_world *w)
 void gda_gin_queues_destroy(struct gda_gin_world *w)
 {
 	size_t n = (size_t)w->attr.contexts * w->endpoints * w->view.nranks, i;
+	struct gda_reason reason;
 
+	gda_reason_save(&reason);
 	for (i = 0; w->qps && i < n; i++)
 		gda_qp_destroy(w->qps[i]);
 	for (i = 0; w->queues && i < n; i++) {
@@ -264,4 +271,5 @@ void gda_gin_queues_destroy(struct gda_gin_world *w)
 	free(w->arrivals);
 	free(w->queues);
 	free(w->qps);
+	gda_reason_restore(&reason);
 }

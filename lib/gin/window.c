@@ -69,7 +69,7 @@ static int gda_window_mrs(struct gda_gin_window *w, const struct gda_window_attr
 	for (i = 0; !err && i < a->count; i++)
 		err = gda_mr_reg(w->world->ctx, (void *)(uintptr_t)a->segments[i].addr,
 				 a->segments[i].bytes, GDA_ACCESS_ALL, 0, &w->mrs[i]);
-	return err ? gda_because(err, "segment %u: %s", i - 1, gda_last_error()) : 0;
+	return gda_gin_because(err);
 }
 
 /* Lay the segments of a rank one behind the other. */
@@ -100,7 +100,7 @@ static int gda_window_agree(struct gda_gin_window *w, const struct gda_gin_part 
 {
 	struct gda_comm *ranks = w->world->ranks;
 	uint32_t i;
-	int err = gda_comm_allgather(ranks, own, sizeof(*own), all, 0);
+	int err = gda_gin_allgather(ranks, own, sizeof(*own), all);
 
 	*pieces = 0;
 	for (i = 0; !err && i < w->world->view.nranks; i++) {
@@ -131,7 +131,7 @@ static int gda_window_exchange(struct gda_gin_window *w, const struct gda_window
 		own[i].key = gda_mr_key(w->mrs[i]);
 	}
 	if (!err)
-		err = gda_comm_allgather(w->world->ranks, own, pieces * sizeof(*own), all, 0);
+		err = gda_gin_allgather(w->world->ranks, own, pieces * sizeof(*own), all);
 	for (i = 0; !err && i < n; i++)
 		gda_window_map_rank(w, i, pieces, parts[i].count, all + (size_t)i * pieces);
 	free(all);
@@ -140,10 +140,12 @@ static int gda_window_exchange(struct gda_gin_window *w, const struct gda_window
 
 static void gda_window_free(struct gda_gin_window *w)
 {
+	struct gda_reason reason;
 	uint32_t i;
 
 	if (!w)
 		return;
+	gda_reason_save(&reason);
 	for (i = 0; i < w->count; i++)
 		gda_mr_dereg(w->mrs[i]);
 	free(w->mrs);
@@ -151,6 +153,7 @@ static void gda_window_free(struct gda_gin_window *w)
 	free(w->maps);
 	free(w->parts);
 	free(w);
+	gda_reason_restore(&reason);
 }
 
 static void gda_window_publish(struct gda_gin_window *w, const struct gda_gin_part *own,

@@ -245,6 +245,17 @@ int gda_because(int err, const char *format, ...) __attribute__((format(printf, 
 /* Drop the reason that was noted: the call goes on in another way. */
 void gda_forget_reason(void);
 
+/*
+ * The reason that was noted, over control calls on the way, which would drop it: save it
+ * before, and restore it behind them. To restore none leaves what was noted since.
+ */
+struct gda_reason {
+	char text[256];
+};
+
+void gda_reason_save(struct gda_reason *reason);
+void gda_reason_restore(const struct gda_reason *reason);
+
 /* Was anything said? */
 int gda_reason_known(void);
 

@@ -19,7 +19,7 @@
 
 static _Thread_local struct {
 	char last[320];
-	char reason[256];	/* of the call that is under way; empty: none yet */
+	struct gda_reason reason;	/* of the call that is under way; empty: none yet */
 	unsigned long failures;
 } gda_words;
 
@@ -38,10 +38,10 @@ int gda_because(int err, const char *format, ...)
 	int saved = errno;
 	va_list args;
 
-	if (gda_words.reason[0])
+	if (gda_reason_known())
 		return err;
 	va_start(args, format);
-	vsnprintf(gda_words.reason, sizeof(gda_words.reason), format, args);
+	vsnprintf(gda_words.reason.text, sizeof(gda_words.reason.text), format, args);
 	va_end(args);
 	errno = saved;
 	return err;
@@ -49,12 +49,23 @@ int gda_because(int err, const char *format, ...)
 
 void gda_forget_reason(void)
 {
-	gda_words.reason[0] = 0;
+	gda_words.reason.text[0] = 0;
 }
 
 int gda_reason_known(void)
 {
-	return gda_words.reason[0] != 0;
+	return gda_words.reason.text[0] != 0;
+}
+
+void gda_reason_save(struct gda_reason *reason)
+{
+	*reason = gda_words.reason;
+}
+
+void gda_reason_restore(const struct gda_reason *reason)
+{
+	if (reason->text[0])
+		gda_words.reason = *reason;
 }
 
 static pthread_once_t gda_debug_once = PTHREAD_ONCE_INIT;
@@ -120,7 +131,7 @@ int gda_called(int err, const char *call, const char *format, ...)
 	if (err) {
 		gda_words.failures++;
 		snprintf(gda_words.last, sizeof(gda_words.last), "%s: %s", call,
-			 gda_reason_known() ? gda_words.reason : gda_strerror(err));
+			 gda_reason_known() ? gda_words.reason.text : gda_strerror(err));
 	}
 	gda_forget_reason();
 	if (gda_debugging()) {
