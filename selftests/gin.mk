@@ -4,19 +4,29 @@
 # processes. The libraries under the sanitizers are made by inproc.mk.
 
 GINTEST_OUT	:= $(BUILD)/selftests/gin
-GINTESTS	:= verbs
+GINTESTS	:= verbs semantics check
+GINTEST_CHECKED	:= verbs semantics
 GINTEST_DEPS	= selftests/gin/harness.c selftests/gin/gin.h $(GDA_HEADERS) selftests/gin.mk
 GINTEST_LIB_plain := $(LIB_OUT)/libgda.a
 GINTEST_LIB_asan := $(BUILD)/selftests/inproc/asan/libgda.a
 GINTEST_LIB_tsan := $(BUILD)/selftests/inproc/tsan/libgda.a
 
-TEST_NATIVE	+= $(foreach v,plain asan tsan,$(GINTESTS:%=$(GINTEST_OUT)/$v/%))
+TEST_NATIVE	+= $(foreach v,plain asan tsan,$(GINTESTS:%=$(GINTEST_OUT)/$v/%)) \
+		   $(GINTEST_CHECKED:%=$(GINTEST_OUT)/checked/%)
 TEST_VM		+= $(GINTESTS:%=$(GINTEST_OUT)/plain/%)
+
+GINTEST_check	:= -DGDA_CHECK
 
 define GIN_TEST
 $(GINTEST_OUT)/$1/$2: selftests/gin/$2.c $$(GINTEST_DEPS) $(GINTEST_LIB_$1)
 	@mkdir -p $$(@D)
-	$$(CC) $$(INPROC_FLAGS) $$(INPROC_SAN_$1) -o $$@ $$< selftests/gin/harness.c \
+	$$(CC) $$(INPROC_FLAGS) $$(INPROC_SAN_$1) $$(GINTEST_$2) -o $$@ $$< selftests/gin/harness.c \
 		$(GINTEST_LIB_$1)
 endef
 $(foreach v,plain asan tsan,$(foreach t,$(GINTESTS),$(eval $(call GIN_TEST,$v,$t))))
+
+# What uses the API as it should breaks no rule.
+$(GINTEST_CHECKED:%=$(GINTEST_OUT)/checked/%): $(GINTEST_OUT)/checked/%: selftests/gin/%.c \
+		$(GINTEST_LIB_plain) selftests/gin/harness.c selftests/gin/gin.h selftests/gin.mk
+	@mkdir -p $(@D)
+	$(CC) $(INPROC_FLAGS) -DGDA_CHECK -o $@ $< selftests/gin/harness.c $(LIB_OUT)/libgda.a

@@ -44,6 +44,9 @@ struct g_test {
 
 int g_main(const struct g_test *tests, size_t n);
 
+/* Run one test, by threads. */
+int g_alone(const struct g_test *test);
+
 /* Say that something is not as it should be. Return: 1. */
 int g_fail(const struct g_rank *r, const char *file, int line, const char *what, long long is,
 	   long long want);

@@ -140,6 +140,13 @@ static int g_threads(struct g_run *run)
 	return result;
 }
 
+int g_alone(const struct g_test *test)
+{
+	struct g_run run = { .test = test, .arrival = test->kinds == G_ARRIVAL };
+
+	return g_threads(&run);
+}
+
 static int g_processes(struct g_run *run, struct gda_comm *ranks, struct gda_context *ctx)
 {
 	int32_t own = g_rank_run(ranks, ctx, run), all[G_MAX], result = 0;
