@@ -21,7 +21,7 @@ $(EXAMPLE_OUT)/gda-send $(EXAMPLE_OUT)/gda-recv: $(EXAMPLE_OUT)/%: $(EXAMPLE_OUT
 	$(CC) $(EXAMPLE_FLAGS) -Wl,-z,now -o $@ $^
 
 # Windows and signals: ranks as threads, or as processes by gda-run.
-EXAMPLE_GIN	:= allgather
+EXAMPLE_GIN	:= allgather allreduce halo alltoall dispatch
 EXAMPLES	+= $(EXAMPLE_GIN:%=$(EXAMPLE_OUT)/gin-%)
 
 $(EXAMPLE_GIN:%=$(EXAMPLE_OUT)/gin-%): $(EXAMPLE_OUT)/gin-%: examples/gin-%.c \
