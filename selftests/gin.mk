@@ -30,3 +30,13 @@ $(GINTEST_CHECKED:%=$(GINTEST_OUT)/checked/%): $(GINTEST_OUT)/checked/%: selftes
 		$(GINTEST_LIB_plain) selftests/gin/harness.c selftests/gin/gin.h selftests/gin.mk
 	@mkdir -p $(@D)
 	$(CC) $(INPROC_FLAGS) -DGDA_CHECK -o $@ $< selftests/gin/harness.c $(LIB_OUT)/libgda.a
+
+# As threads here; in a guest also as processes.
+GINTEST_EXAMPLES := allgather allreduce halo alltoall dispatch
+TEST_NATIVE	+= $(GINTEST_OUT)/examples
+TEST_VM		+= $(GINTEST_OUT)/examples
+
+$(GINTEST_OUT)/examples: selftests/gin/examples.sh $(BUILD)/tools/gda-run \
+		$(GINTEST_EXAMPLES:%=$(BUILD)/examples/gin-%) $(GINTEST_CHECKED:%=$(GINTEST_OUT)/plain/%)
+	@mkdir -p $(@D)
+	install -m 755 $< $@
