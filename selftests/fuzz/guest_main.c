@@ -29,7 +29,7 @@
 #define EDGES	(1U << 16)
 #define INPUTS	4096
 #define ENDS_NS	(60 * T_NS)		/* an input that runs longer hangs */
-#define REPLAYS	5		/* as it is, then mutated: times $GDA_STRESS, 1 at least */
+#define REPLAYS	3		/* as it is, then mutated: times $GDA_STRESS, 1 at least */
 
 struct text {
 	uint8_t *data;

@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -89,6 +90,7 @@ struct call {
 	unsigned long nr;
 	void *arg;
 	int result;
+	int returned;		/* an eventfd that counts it, or 0 */
 };
 
 static void *caller(void *arg)
@@ -96,6 +98,8 @@ static void *caller(void *arg)
 	struct call *c = arg;
 
 	c->result = t_ioctl(c->fd, c->nr, c->arg);
+	if (c->returned)
+		eventfd_write(c->returned, 1);
 	return NULL;
 }
 
@@ -260,12 +264,17 @@ static int pins_until_killed(void *arg)
 	struct call call = { .fd = t_context(), .nr = GDA_IOC_MR_REG_USER, .arg = &reg };
 	int uffd = watch(p + 2 * T_PAGE, false);
 	struct gda_cq_create cq;
+	struct pollfd either[] = { { .fd = uffd, .events = POLLIN }, { .events = POLLIN } };
 	pthread_t thread;
 
 	(void)arg;
-	if (call.fd < 0 || uffd < 0 || pthread_create(&thread, NULL, caller, &call))
+	call.returned = eventfd(0, EFD_CLOEXEC);
+	either[1].fd = call.returned;
+	if (call.fd < 0 || uffd < 0 || call.returned < 0 ||
+	    pthread_create(&thread, NULL, caller, &call))
 		return 1;
-	if (!faulted(uffd)) {
+	poll(either, 2, 20000);
+	if (either[1].revents || !faulted(uffd)) {
 		/* 6.1 pins for long without waiting for a userfaultfd: it fails */
 		pthread_join(thread, NULL);
 		return call.result == -EFAULT ? 5 : 2;

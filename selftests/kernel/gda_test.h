@@ -37,6 +37,8 @@ unsigned long t_stress(unsigned long n);	/* n times $GDA_STRESS, at least 1 */
 unsigned long t_longer(unsigned long n);	/* ... at least @n */
 /* ... of many short rounds: far fewer where $GDA_STRESS is below 1, for a slow kernel. */
 unsigned long t_rounds(unsigned long n);
+/* ... of which @n meet what there is to meet: @full, times $GDA_STRESS, where that is above 1. */
+unsigned long t_soaked(unsigned long n, unsigned long full);
 /*
  * Whether there is a round @i: of @n, and after them until what is to happen has @hit,
  * for some time; @late is 0 in the beginning. Rounds, or t_now() and an end.

@@ -61,7 +61,7 @@ static int beat(struct t_end *end, uint64_t wait)
 /* Stores around the moment at which the page is unmapped, from every side of it. */
 TEST_F(idle, E3_store_around_the_unmapping)
 {
-	unsigned long rounds = t_stress(10000), i;
+	unsigned long rounds = t_stress(t_stress(1) > 1 ? 10000 : 3000), i;
 	uint64_t longest = 0, end = t_now() + t_stress(20) * T_NS;
 
 	/* As many as there is time for, but some: on a busy machine each takes longer. */
@@ -267,6 +267,12 @@ TEST_F(idle, first_store_after_idling)
 /* --- costs --- */
 
 #define CONTEXTS	64
+/*
+ * One that is polled takes a quarter of a processor of a guest; one that is idle was never
+ * seen to run at all, so a limit of a ten-thousandth is far from both in any time.
+ */
+#define QUIET_S		3
+#define QUIET_NS	(QUIET_S * T_NS / 10000)
 #define WORKERS_MAX	512
 
 struct worker {
@@ -340,16 +346,16 @@ TEST_F(idle, costs_nothing)
 	t_sleep_ns(T_NS);
 	n = workers(w);
 	ASSERT_GE(n, CONTEXTS + 2);
-	t_sleep_ns(10 * T_NS);
+	t_sleep_ns(QUIET_S * T_NS);
 	for (int i = 0; i < n; i++) {
 		uint64_t ran = run_time(w[i].pid) - w[i].run_ns;
 
 		if (ran > worst)
 			worst = ran;
-		EXPECT_LT(ran, T_NS / 1000) TH_LOG("worker %d", w[i].pid);
+		EXPECT_LT(ran, QUIET_NS) TH_LOG("worker %d", w[i].pid);
 	}
-	TH_LOG("%d idle contexts, the busiest worker ran %llu ns in 10 s", n,
-	       (unsigned long long)worst);
+	TH_LOG("%d idle contexts, the busiest worker ran %llu ns in %u s", n,
+	       (unsigned long long)worst, QUIET_S);
 	/* And all of them wake up. */
 	for (int i = 0; i < CONTEXTS; i++) {
 		EXPECT_OK(t_run(&qp[i], &nop, NULL));
@@ -427,12 +433,12 @@ TEST_F(idle, polled_while_exported)
 		ASSERT_OK(t_ioctl(qp->fd, GDA_IOC_REGION_EXPORT, &cmd));
 		fd[i] = cmd.fd;
 	}
-	TH_LOG("polled: the worker ran %llu us in 5 s",
-	       (unsigned long long)busiest(5) / 1000);
+	TH_LOG("polled: the worker ran %llu us in 1 s",
+	       (unsigned long long)busiest(1) / 1000);
 	for (int i = 0; i < 8; i++)
 		close(fd[i]);
 	t_sleep_ns(T_NS);
-	EXPECT_LT(busiest(5), T_NS / 1000);
+	EXPECT_LT(busiest(QUIET_S), QUIET_NS);
 	EXPECT_OK(t_run(qp, &nop, NULL));
 }
 
@@ -466,7 +472,7 @@ TEST_F(idle, rnr_delay_costs_nothing)
 		index = t_post(&from, &imm);
 	t_ring(&from);
 	t_sleep_ns(T_NS / 10);
-	ran = busiest(2);
+	ran = busiest(1);
 	EXPECT_FALSE(t_poll(&from, index, &done));
 	EXPECT_EQ(GDA_MLX5_SYND_RNR_EXC, t_wait(&from, index, &done));
 	EXPECT_EQ(index, done.first_error);
@@ -481,10 +487,10 @@ TEST_F(idle, rnr_delay_costs_nothing)
 	cmd.handle = 0;
 	ASSERT_OK(t_ioctl(fd, GDA_IOC_QP_CREATE, &cmd));
 	t_sleep_ns(T_NS / 10);
-	control = busiest(2);
+	control = busiest(1);
 	EXPECT_OK(t_destroy(fd, cmd.handle));
 	EXPECT_OK(t_destroy(fd, own.handle));
-	TH_LOG("in 2 s of RNR delays the worker ran %llu us, polled %llu us",
+	TH_LOG("in 1 s of RNR delays the worker ran %llu us, polled %llu us",
 	       (unsigned long long)ran / 1000, (unsigned long long)control / 1000);
 	if (!control)
 		SKIP(return, "this kernel does not count the time of its threads");
@@ -506,7 +512,7 @@ TEST_F(idle, failed_export_is_not_polled)
 	for (int i = 0; i < 100; i++)
 		ASSERT_EQ(-EFAULT, t_ioctl(qp->fd, GDA_IOC_REGION_EXPORT, cmd));
 	t_sleep_ns(T_NS);
-	EXPECT_LT(busiest(5), T_NS / 1000);
+	EXPECT_LT(busiest(QUIET_S), QUIET_NS);
 	munmap(cmd, T_PAGE);
 }
 

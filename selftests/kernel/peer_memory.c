@@ -21,7 +21,8 @@
 #define DEPTH	64
 #define RACE_LEN (16 * T_PAGE)
 #define RACE_DEPTH 128
-#define ROUNDS	10000	/* times $GDA_STRESS */
+#define ROUNDS	2500
+#define SOAKED	10000	/* times $GDA_STRESS, above 1 */
 
 FIXTURE(peer_memory) {
 	struct t_objects base;
@@ -136,7 +137,7 @@ TEST_F(peer_memory, by_address)
 TEST_F_TIMEOUT(peer_memory, K5_no_byte_after_invalidation, 36000)
 {
 	struct t_race race = { .len = RACE_LEN, .depth = RACE_DEPTH, .seed = t_seed() };
-	unsigned long n = t_rounds(ROUNDS);
+	unsigned long n = t_soaked(ROUNDS, SOAKED);
 	char result[160];
 	void *addr;
 	int gpu = t_gpu_open(RACE_LEN, 0, &addr);

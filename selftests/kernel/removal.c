@@ -180,7 +180,7 @@ static bool worked(const struct user *u)
 /* It comes and goes while others open, bind, create, post and close. */
 TEST_F_TIMEOUT(removal, E4_against_everything, 300)
 {
-	uint64_t end = t_now() + t_longer(10) * T_NS, late = 0;
+	uint64_t end = t_now() + t_longer(4) * T_NS, late = 0;
 	struct user u[2] = { };
 	unsigned long n = 0;
 	pthread_t thread[2];

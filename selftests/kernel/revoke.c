@@ -18,7 +18,8 @@
 #define DEPTH	64
 #define RACE_LEN (16 * T_PAGE)
 #define RACE_DEPTH 128
-#define ROUNDS	10000	/* times $GDA_STRESS */
+#define ROUNDS	2500
+#define SOAKED	10000	/* times $GDA_STRESS, above 1 */
 
 FIXTURE(revoke) {
 	struct t_objects base;
@@ -59,7 +60,7 @@ TEST_F_TIMEOUT(revoke, K5_no_byte_after_the_callback, 36000)
 {
 	struct t_race race = { .len = RACE_LEN, .depth = RACE_DEPTH, .seed = t_seed() };
 	int buf = t_test_buffer(self->test, RACE_LEN, 0);
-	unsigned long n = t_rounds(ROUNDS);
+	unsigned long n = t_soaked(ROUNDS, SOAKED);
 	char result[160];
 
 	ASSERT_LE(0, buf);

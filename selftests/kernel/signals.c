@@ -55,7 +55,7 @@ static void storm(bool on)
 /* Every ioctl under a storm of signals: done, or EINTR and nothing done. */
 TEST_F(signals, O7_storm)
 {
-	uint64_t end = t_now() + t_stress(4) * T_NS;
+	uint64_t end = t_now() + t_stress(2) * T_NS;
 	unsigned long calls = 0, interrupted = 0;
 	uint8_t buf[T_REQUEST_MAX];
 	struct t_objects before, after;
@@ -90,7 +90,7 @@ TEST_F(signals, O7_registration_interrupted)
 	size_t len = 256UL << 20;
 	uint8_t *p = mmap(NULL, len, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	unsigned long rounds = t_stress(12);
+	unsigned long rounds = t_stress(6);
 	int fd = t_context();
 	struct t_mr mr;
 
@@ -236,7 +236,7 @@ TEST_F(signals, O5_create_use_destroy)
 	for (int i = 0; i < 8; i++) {
 		team[i] = (struct team) {
 			.fd = fd, .rnd = t_random(&self->rnd), .handle = handle,
-			.end = t_now() + t_stress(5) * T_NS,
+			.end = t_now() + t_stress(2) * T_NS,
 		};
 		ASSERT_EQ(0, pthread_create(&thread[i], NULL, player, &team[i]));
 	}

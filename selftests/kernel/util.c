@@ -84,6 +84,13 @@ unsigned long t_rounds(unsigned long n)
 	return stressed < n ? t_stress(n < 500 ? n : 500) : stressed;
 }
 
+unsigned long t_soaked(unsigned long n, unsigned long full)
+{
+	unsigned long stressed = t_stress(full);
+
+	return stressed > full ? stressed : t_rounds(n);
+}
+
 static int t_by_number(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
