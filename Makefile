@@ -35,6 +35,10 @@ CLEAN_FILES	:=
 
 include $(wildcard lib/*.mk selftests/*.mk examples/*.mk tools/*.mk tools/*/*.mk Documentation/*.mk)
 
+# The headers that each object was made of, as the compilers wrote them down (DEPFLAGS).
+built	:= $(wildcard $(addprefix $(BUILD)/,lib examples selftests tools))
+-include $(if $(built),$(shell find $(built) -name '*.d'))
+
 scripts	:= tools/scripts
 step	:= $(scripts)/step.sh
 deps	:= $(scripts)/deps.sh

@@ -9,7 +9,7 @@ EXAMPLE_DEMO	:= wire window report
 
 EXAMPLES	+= $(EXAMPLE_OUT)/put $(EXAMPLE_OUT)/gda-send $(EXAMPLE_OUT)/gda-recv
 
-$(EXAMPLE_OUT)/%.o: examples/%.c examples/demo.h $(GDA_HEADERS) examples/examples.mk
+$(EXAMPLE_OUT)/%.o: examples/%.c examples/examples.mk
 	@mkdir -p $(@D)
 	$(CC) $(EXAMPLE_FLAGS) -c -o $@ $<
 

@@ -10,7 +10,9 @@ LIB_OUT		:= $(BUILD)/lib
 
 # What everything in user space here is compiled with.
 GDA_CPPFLAGS	:= -Iuapi -Ilib/include
-GDA_CFLAGS	:= -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -Wundef -Wpointer-arith \
+# The compiler leaves beside each object of which headers it was made (the Makefile reads it).
+DEPFLAGS	= -MMD -MP -MT $@
+GDA_CFLAGS	= $(DEPFLAGS) -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -Wundef -Wpointer-arith \
 		   -Wwrite-strings -Wstrict-prototypes -Wvla
 GDA_HEADERS	:= $(wildcard uapi/gda/*.h lib/include/gda/*.h lib/include/gda/gin/*.h \
 			      lib/include/gda/wqe/*.h lib/src/*.h)
@@ -41,29 +43,27 @@ LIB_OBJ		+= $(SHMEM_SRC:%.c=$(LIB_OUT)/%.o)
 
 # Windows and signals.
 GIN_SRC		:= $(sort $(wildcard lib/gin/*.c))
-GIN_HEADERS	:= $(wildcard lib/gin/*.h)
 LIB_OBJ		+= $(GIN_SRC:%.c=$(LIB_OUT)/%.o)
 
 LIB_TARGETS	+= $(LIB_OUT)/libgda.so $(LIB_OUT)/libgda.a $(LIB_OUT)/gda.pc
 
-$(LIB_OUT)/%.o: lib/src/%.c $(GDA_HEADERS) lib/lib.mk
+$(LIB_OUT)/%.o: lib/src/%.c lib/lib.mk
 	@mkdir -p $(@D)
 	$(CC) $(GDA_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
 
-$(INPROC_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c $(GDA_HEADERS) $(INPROC_HEADERS) \
-		lib/lib.mk
+$(INPROC_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c lib/lib.mk
 	@mkdir -p $(@D)
 	$(CC) $(INPROC_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
 
-$(COMM_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c $(GDA_HEADERS) $(COMM_HEADERS) lib/lib.mk
+$(COMM_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c lib/lib.mk
 	@mkdir -p $(@D)
 	$(CC) $(COMM_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
 
-$(SHMEM_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c $(GDA_HEADERS) $(SHMEM_HEADERS) lib/lib.mk
+$(SHMEM_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c lib/lib.mk
 	@mkdir -p $(@D)
 	$(CC) $(SHMEM_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
 
-$(GIN_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c $(GDA_HEADERS) $(GIN_HEADERS) lib/lib.mk
+$(GIN_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c lib/lib.mk
 	@mkdir -p $(@D)
 	$(CC) $(GDA_CPPFLAGS) -Ilib/src $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
 

@@ -8,14 +8,13 @@ OSH_OUT		:= $(BUILD)/shmem
 OSH_INCLUDE	:= lib/openshmem/include
 OSH_CPPFLAGS	:= $(GDA_CPPFLAGS) -I$(OSH_INCLUDE) -Ilib/openshmem
 OSH_SRC		:= $(sort $(wildcard lib/openshmem/*.c))
-OSH_HEADERS	:= $(wildcard lib/openshmem/*.h $(OSH_INCLUDE)/*.h $(OSH_INCLUDE)/mpp/*.h)
 OSH_OBJ		:= $(OSH_SRC:%.c=$(LIB_OUT)/%.o)
 OSH_BIN		:= $(addprefix $(OSH_OUT)/bin/,oshcc oshc++ oshrun)
 
 LIB_TARGETS	+= $(LIB_OUT)/libgda-shmem.so $(LIB_OUT)/libgda-shmem.a
 TOOLS		+= $(OSH_BIN)
 
-$(OSH_OBJ): $(LIB_OUT)/%.o: %.c $(GDA_HEADERS) $(OSH_HEADERS) lib/lib.mk lib/openshmem.mk
+$(OSH_OBJ): $(LIB_OUT)/%.o: %.c lib/lib.mk lib/openshmem.mk
 	@mkdir -p $(@D)
 	$(CC) $(OSH_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
 

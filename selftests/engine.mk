@@ -8,7 +8,7 @@ BUILD		?= build
 ETEST_OUT	:= $(BUILD)/selftests/engine
 ETEST_DIR	:= selftests/engine
 ETEST_NAMES	:= bytes decode doorbell access error cq model fetch imm atomic async_copy
-ETEST_FLAGS	:= -std=gnu11 -O2 -g -Wall -Wextra -Werror -Ilib/os -Iuapi \
+ETEST_FLAGS	= $(DEPFLAGS) -std=gnu11 -O2 -g -Wall -Wextra -Werror -Ilib/os -Iuapi \
 		   -Ikmod/gda_core/engine -I$(ETEST_DIR) -isystem $(BUILD)/kselftest
 ETEST_SANITIZE	:= -fsanitize=address,undefined -fno-sanitize-recover=undefined \
 		   -fno-omit-frame-pointer
@@ -23,11 +23,11 @@ BENCH		+= $(ETEST_OUT)/bench-instructions
 BENCH_NATIVE	+= $(ETEST_OUT)/bench-instructions
 
 # ETEST_COVERAGE and ETEST_LIBS come from coverage.sh.
-$(ETEST_OUT)/obj/engine/%.o: kmod/gda_core/engine/%.c $(ETEST_HEADERS)
+$(ETEST_OUT)/obj/engine/%.o: kmod/gda_core/engine/%.c selftests/engine.mk
 	@mkdir -p $(@D)
 	$(CC) $(ETEST_FLAGS) $(ETEST_SANITIZE) $(ETEST_COVERAGE) -c -o $@ $<
 
-$(ETEST_OUT)/obj/host.o: $(ETEST_DIR)/host.c $(ETEST_HEADERS)
+$(ETEST_OUT)/obj/host.o: $(ETEST_DIR)/host.c selftests/engine.mk
 	@mkdir -p $(@D)
 	$(CC) $(ETEST_FLAGS) $(ETEST_SANITIZE) -c -o $@ $<
 
@@ -39,7 +39,7 @@ $(ETEST_OUT)/obj/mlx5dv.o: $(ETEST_DIR)/mlx5dv.c $(ETEST_DIR)/mlx5dv.h selftests
 $(ETEST_OUT)/bytes: $(ETEST_OUT)/obj/mlx5dv.o
 
 $(ETEST_NAMES:%=$(ETEST_OUT)/%): $(ETEST_OUT)/%: $(ETEST_DIR)/%.c $(ETEST_OBJ) \
-		$(ETEST_HEADERS) | $(BUILD)/kselftest/kselftest_harness.h
+		selftests/engine.mk | $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
 	$(CC) $(ETEST_FLAGS) $(ETEST_SANITIZE) -pthread -o $@ $< $(filter %.o,$^) $(ETEST_LIBS)
 

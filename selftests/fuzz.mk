@@ -15,6 +15,9 @@ FUZZ_HEADERS	:= $(wildcard uapi/gda/*.h lib/os/*.h lib/src/*.h lib/inproc/*.h li
 		   kmod/gda_core/engine/*.h kmod/gda_core/control/*.h selftests/engine/*.h selftests/fuzz/*.h) selftests/fuzz.mk
 FUZZ_SRC_decode	:= $(wildcard kmod/gda_core/engine/*.c) selftests/engine/host.c
 FUZZ_SRC_engine	:= $(FUZZ_SRC_decode)
+# The engine as its own tests have it, under the same sanitizers (engine.mk).
+FUZZ_LIB_decode	= $(ETEST_OBJ)
+FUZZ_LIB_engine	= $(ETEST_OBJ)
 FUZZ_LIB_uapi	:= $(BUILD)/selftests/inproc/asan/libgda.a
 FUZZ_LIB_keys	:= $(FUZZ_LIB_uapi)
 FUZZ_RUNS	?= 1000000
@@ -22,8 +25,7 @@ FUZZ_RUNS	?= 1000000
 TEST_NATIVE	+= $(FUZZ_TARGETS:%=$(FUZZ_OUT)/replay-%)
 
 define FUZZ_TARGET
-$(FUZZ_OUT)/$1.bin: selftests/fuzz/$1.c selftests/fuzz/replay.c $$(FUZZ_SRC_$1) $$(FUZZ_LIB_$1) \
-		$$(FUZZ_HEADERS)
+$(FUZZ_OUT)/$1.bin: selftests/fuzz/$1.c selftests/fuzz/replay.c $$(FUZZ_LIB_$1) $$(FUZZ_HEADERS)
 	@mkdir -p $$(@D)
 	$$(CC) $$(FUZZ_FLAGS) $$(FUZZ_SANITIZE) -o $$@ $$(filter %.c,$$^) $$(FUZZ_LIB_$1)
 

@@ -8,8 +8,7 @@ INPROC_OUT	:= $(BUILD)/selftests/inproc
 INPROC_TESTS	:= data errors threads cq rnr signal shared_cq
 INPROC_FLAGS	= $(INPROC_CPPFLAGS) $(COMM_CPPFLAGS) $(SHMEM_CPPFLAGS) -Ilib/inproc -isystem $(BUILD)/kselftest $(GDA_CFLAGS) \
 		  $(CFLAGS) -pthread
-INPROC_DEPS	= $(GDA_HEADERS) $(INPROC_HEADERS) $(wildcard selftests/inproc/*.h) \
-		  selftests/inproc.mk lib/lib.mk
+INPROC_DEPS	= selftests/inproc.mk lib/lib.mk
 
 # Kernel selftests, and what of them needs the kernel ("-T" leaves out, "-t" picks).
 INPROC_RAW	:= basic keys range ring wqe imm peer handle limits idle
@@ -72,7 +71,7 @@ define INPROC_TEST
 $(INPROC_OUT)/$1/$2: selftests/inproc/$2.c $(INPROC_LIB_$1) $$(INPROC_DEPS) \
 		$(filter %.c,$(INPROC_EXTRA_$1)) | $$(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $$(@D)
-	$$(CC) $$(INPROC_FLAGS) $(INPROC_SAN_$1) -o $$@ $$< $(INPROC_EXTRA_$1) $(INPROC_LIB_$1)
+	$$(CC) $$(INPROC_FLAGS) $(INPROC_SAN_$1) -o $$@ $(INPROC_EXTRA_$1) $$< $(INPROC_LIB_$1)
 endef
 $(foreach v,plain asan tsan,$(foreach t,$(INPROC_TESTS) help,$(eval $(call INPROC_TEST,$v,$t))))
 $(foreach t,fork keys fault bench,$(eval $(call INPROC_TEST,plain,$t)))
@@ -82,18 +81,24 @@ $(eval $(call INPROC_TEST,tsan-program,signal))
 
 # --- the kernel's selftests, their system calls served by lib/inproc ---
 
-INPROC_RAW_SRC	:= $(addprefix selftests/kernel/,util.c object.c post.c requests.c) \
-		   selftests/inproc/syscall_shim.c
+INPROC_RAW_OBJ	:= $(addprefix kernel/,util.o object.o post.o requests.o) inproc/syscall_shim.o
 INPROC_RAW_WRAP	:= -Wl,--wrap=open,--wrap=close,--wrap=ioctl \
 		   -Wl,--wrap=t_objects_read,--wrap=t_objects_settle
 
-define INPROC_RAW_TEST
-$(INPROC_OUT)/$1/kernel-$2.bin: selftests/kernel/$2.c $$(INPROC_RAW_SRC) $(INPROC_LIB_$1) \
-		$$(INPROC_DEPS) $$(wildcard selftests/kernel/*.h) \
-		| $$(BUILD)/kselftest/kselftest_harness.h
+# What all of them share, once per variant.
+define INPROC_RAW_SHARED
+$(INPROC_OUT)/$1/raw/%.o: selftests/%.c selftests/inproc.mk lib/lib.mk
 	@mkdir -p $$(@D)
-	$$(CC) $$(INPROC_FLAGS) $(INPROC_SAN_$1) -o $$@ $$(filter %.c,$$^) $$(INPROC_RAW_WRAP) \
-		$(INPROC_LIB_$1)
+	$$(CC) $$(INPROC_FLAGS) $(INPROC_SAN_$1) -c -o $$@ $$<
+endef
+$(foreach v,plain asan,$(eval $(call INPROC_RAW_SHARED,$v)))
+
+define INPROC_RAW_TEST
+$(INPROC_OUT)/$1/kernel-$2.bin: selftests/kernel/$2.c $(INPROC_RAW_OBJ:%=$(INPROC_OUT)/$1/raw/%) \
+		$(INPROC_LIB_$1) selftests/inproc.mk | $$(BUILD)/kselftest/kselftest_harness.h
+	@mkdir -p $$(@D)
+	$$(CC) $$(INPROC_FLAGS) $(INPROC_SAN_$1) -o $$@ $$(filter %.c %.o,$$^) \
+		$$(INPROC_RAW_WRAP) $(INPROC_LIB_$1)
 
 $(INPROC_OUT)/$1/kernel-$2: $(INPROC_OUT)/$1/kernel-$2.bin
 	printf '#!/bin/sh\nexec "$$$$0.bin" %s\n' '$(INPROC_RAW_$2)' >$$@

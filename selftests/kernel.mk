@@ -8,19 +8,17 @@ GDA_KSELFTEST_SHARED := util object post requests group
 GDA_KSELFTESTS := $(filter-out $(GDA_KSELFTEST_SHARED) move nth reload sweep sweep_map \
 	sweep_memory,$(basename $(notdir $(wildcard selftests/kernel/*.c))))
 GDA_KSELFTEST_OBJS := $(GDA_KSELFTEST_SHARED:%=$(BUILD)/selftests/kernel/%.o)
-GDA_KSELFTEST_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread \
+GDA_KSELFTEST_CFLAGS = $(DEPFLAGS) -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread \
 	-Iuapi -Ilib/include -isystem $(BUILD)/kselftest
 
 TEST_VM += $(addprefix $(BUILD)/selftests/kernel/,$(GDA_KSELFTESTS))
 
-$(BUILD)/selftests/kernel/%.o: selftests/kernel/%.c selftests/kernel/gda_test.h \
-		uapi/gda/ioctl.h uapi/gda/mlx5.h
+$(BUILD)/selftests/kernel/%.o: selftests/kernel/%.c selftests/kernel.mk
 	@mkdir -p $(@D)
 	$(CC) $(GDA_KSELFTEST_CFLAGS) -c -o $@ $<
 
 $(addprefix $(BUILD)/selftests/kernel/,$(GDA_KSELFTESTS)): $(BUILD)/selftests/kernel/%: \
-		selftests/kernel/%.c selftests/kernel/gda_test.h selftests/kernel/gda_fixture.h \
-		$(GDA_KSELFTEST_OBJS) | $(BUILD)/kselftest/kselftest_harness.h
+		selftests/kernel/%.c $(GDA_KSELFTEST_OBJS) selftests/kernel.mk | $(BUILD)/kselftest/kselftest_harness.h
 	$(CC) $(GDA_KSELFTEST_CFLAGS) -o $@ $< $(GDA_KSELFTEST_OBJS) $(KSELFTEST_OWN)
 
 $(BUILD)/selftests/kernel/library: KSELFTEST_OWN = $(BUILD)/lib/libgda.a
@@ -31,33 +29,24 @@ NTH_OBJ := $(BUILD)/selftests/kernel/nth.o
 SWEEP_OBJS := $(NTH_OBJ) $(addprefix $(BUILD)/selftests/kernel/,sweep.o sweep_map.o sweep_memory.o)
 $(BUILD)/selftests/kernel/fail_nth: KSELFTEST_OWN = $(SWEEP_OBJS)
 $(BUILD)/selftests/kernel/fail_nth: $(SWEEP_OBJS)
-$(BUILD)/selftests/kernel/fail_nth $(SWEEP_OBJS): selftests/kernel/sweep.h
 $(BUILD)/selftests/kernel/fail_init: KSELFTEST_OWN = $(NTH_OBJ)
 $(BUILD)/selftests/kernel/fail_init: $(NTH_OBJ)
-$(BUILD)/selftests/kernel/fail_nth $(BUILD)/selftests/kernel/fail_init $(NTH_OBJ): \
-	selftests/kernel/nth.h
 
 # Those that take the modules out and put them in again.
 RELOADERS := $(addprefix $(BUILD)/selftests/kernel/,idle_zero module)
 $(RELOADERS): KSELFTEST_OWN = $(BUILD)/selftests/kernel/reload.o
 $(RELOADERS): $(BUILD)/selftests/kernel/reload.o
-$(RELOADERS) $(BUILD)/selftests/kernel/reload.o: selftests/kernel/reload.h
 
 # Those whose memory is taken away by gda_test.
 MOVERS := $(addprefix $(BUILD)/selftests/kernel/,bounce cgroup churn edu event killed data_integrity \
 	memlock peer_memory queue revoke vgem waiters)
 $(MOVERS): KSELFTEST_OWN = $(BUILD)/selftests/kernel/move.o
 $(MOVERS): $(BUILD)/selftests/kernel/move.o
-$(MOVERS) $(BUILD)/selftests/kernel/move.o: selftests/kernel/move.h
-
-$(MOVERS) $(addprefix $(BUILD)/selftests/kernel/,object.o move.o sweep_map.o sweep_memory.o \
-		mmap_life removal): selftests/kmod/gda_test/ioctl.h
-$(addprefix $(BUILD)/selftests/kernel/,bounce edu killed sweep_map.o): selftests/kmod/gda_edu/ioctl.h
 
 # The same in 32 bits, against the 64-bit kernel (SECURITY.md O9), if it can be built.
 GDA_KSELFTESTS32 := basic blocked completion copyout export handle ioctl keys limits \
 	memory mmap klog range wqe
-GDA_KSELFTEST_CFLAGS32 := $(GDA_KSELFTEST_CFLAGS) -m32 -D_FILE_OFFSET_BITS=64 \
+GDA_KSELFTEST_CFLAGS32 = $(GDA_KSELFTEST_CFLAGS) -m32 -D_FILE_OFFSET_BITS=64 \
 	-idirafter /usr/include/x86_64-linux-gnu
 
 ifeq ($(shell echo 'int main(void) { return 0; }' | \
@@ -65,9 +54,13 @@ ifeq ($(shell echo 'int main(void) { return 0; }' | \
 TEST_VM += $(addprefix $(BUILD)/selftests/kernel32/,$(GDA_KSELFTESTS32))
 endif
 
-$(addprefix $(BUILD)/selftests/kernel32/,$(GDA_KSELFTESTS32)): $(BUILD)/selftests/kernel32/%: \
-		selftests/kernel/%.c $(GDA_KSELFTEST_SHARED:%=selftests/kernel/%.c) \
-		$(wildcard selftests/kernel/*.h) uapi/gda/ioctl.h uapi/gda/mlx5.h \
-		| $(BUILD)/kselftest/kselftest_harness.h
+GDA_KSELFTEST_OBJS32 := $(GDA_KSELFTEST_SHARED:%=$(BUILD)/selftests/kernel32/%.o)
+
+$(GDA_KSELFTEST_OBJS32): $(BUILD)/selftests/kernel32/%.o: selftests/kernel/%.c selftests/kernel.mk
 	@mkdir -p $(@D)
-	$(CC) $(GDA_KSELFTEST_CFLAGS32) -o $@ $(filter %.c,$^)
+	$(CC) $(GDA_KSELFTEST_CFLAGS32) -c -o $@ $<
+
+$(addprefix $(BUILD)/selftests/kernel32/,$(GDA_KSELFTESTS32)): $(BUILD)/selftests/kernel32/%: \
+		selftests/kernel/%.c $(GDA_KSELFTEST_OBJS32) selftests/kernel.mk \
+		| $(BUILD)/kselftest/kselftest_harness.h
+	$(CC) $(GDA_KSELFTEST_CFLAGS32) -o $@ $< $(GDA_KSELFTEST_OBJS32)

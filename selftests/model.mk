@@ -5,7 +5,7 @@
 # knows how on x86-64 only.
 
 MODEL_OUT	:= $(BUILD)/selftests/model
-MODEL_FLAGS	:= -Iselftests/model/include -Iselftests/model $(GDA_CPPFLAGS) \
+MODEL_FLAGS	= -Iselftests/model/include -Iselftests/model $(GDA_CPPFLAGS) \
 		   -Ikmod/gda_core/engine $(GDA_CFLAGS) -Wno-missing-field-initializers
 MODEL_DEPS	= $(GDA_HEADERS) $(INPROC_HEADERS) selftests/model/explore.c \
 		  $(wildcard selftests/model/*.h selftests/model/include/*.h \
