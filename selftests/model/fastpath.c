@@ -75,8 +75,7 @@ static const char *const break_names[BREAKS] = {
 
 static enum broken broken;
 static uint64_t start;			/* first index */
-static unsigned int posts;		/* of each producer ... */
-static unsigned int last_posts;		/* ... but of the third */
+static unsigned int posts, last_posts;	/* of each producer; but of the third */
 static bool defers;			/* any of them may be deferred */
 static bool coarse;			/* without the steps of detail() */
 static unsigned int budget;		/* of a visit of the engine */
@@ -487,9 +486,7 @@ static void forget(void *shared)
 
 static void finished(void)
 {
-	int i;
-
-	for (i = 0; i < PRODUCERS; i++) {
+	for (int i = 0; i < PRODUCERS; i++) {
 		uint64_t all = 0x0101010101010101 & ((1ULL << 8 * posts_of(i)) - 1);
 
 		explore_check(s.word[i] == all || !s.word[i]);

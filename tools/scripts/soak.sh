@@ -5,7 +5,8 @@
 #
 # PROGRAMs of the guest (paths or last parts of paths; those below if none are named)
 # run in a guest on each KVER with $GDA_STRESS = $STRESS [10], their limits of time times
-# that; before them, here, long forms that have no such factor (SOAK_NATIVE of make). As check.sh it ends with a verdict and "N passed, N failed, N skipped".
+# that; before them, here, long forms that have no such factor (SOAK_NATIVE of make). As
+# check.sh it ends with a verdict and "N passed, N failed, N skipped".
 #
 #   GDA_SEED=N   seed of what is random, if the clock is not to give it
 
