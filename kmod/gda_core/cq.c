@@ -79,11 +79,13 @@ static int gda_cq_alloc_rec(struct gda_ctx *ctx, struct gda_cq *cq)
 
 static int gda_cq_preset(struct gda_cq *cq)
 {
+	const struct gda_dialect_ops *ops = cq->engine_cq.dialect;
 	u32 i, n;
 
 	for (i = 0; i < cq->engine_cq.depth; i += n) {
 		struct gda_engine_cq part = {
-			.entries = cq->engine_cq.entries + i * 64UL,
+			.dialect = ops,
+			.entries = cq->engine_cq.entries + (size_t)i * ops->cqe_bytes,
 			.depth = n = min(cq->engine_cq.depth - i, GDA_CQ_PRESET),
 			.collapsed = cq->engine_cq.collapsed,
 		};
@@ -107,6 +109,7 @@ static int gda_cq_alloc_memory(struct gda_ctx *ctx, struct gda_cq *cq,
 {
 	int ret;
 
+	cq->engine_cq.dialect = gda_dialect_find(GDA_DIALECT_MLX5);
 	cq->engine_cq.depth = cmd->depth;
 	cq->engine_cq.collapsed = cmd->flags & GDA_CQ_COLLAPSED;
 	ret = gda_cq_alloc_entries(ctx, cq, cmd);

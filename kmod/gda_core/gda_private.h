@@ -45,9 +45,9 @@
 #include <gda/executor.h>
 #include <gda/ioctl.h>
 #include <gda/mem.h>
-#include <gda/mlx5.h>
 
 #include "control/connect.h"
+#include "control/create.h"
 #include "control/query.h"
 #include "engine/engine.h"
 
@@ -403,7 +403,7 @@ struct gda_object *gda_qp_create(struct gda_ctx *ctx, struct gda_qp_create *cmd)
 int gda_qp_address(struct gda_ctx *ctx, struct gda_qp_address *cmd);
 int gda_qp_connect(struct gda_ctx *ctx, struct gda_qp_connect *cmd);
 int gda_qp_query(struct gda_ctx *ctx, struct gda_qp_query *cmd);
-void gda_qp_fail(struct gda_qp *qp, u8 vendor);
+void gda_qp_fail(struct gda_qp *qp, u8 cause);
 void gda_qp_detach_cq(struct gda_ctx *ctx, const struct gda_cq *cq);
 bool gda_qp_attend(struct gda_qp *qp);
 

@@ -71,27 +71,23 @@ static u64 gda_qp_features(const struct gda_qp_create *cmd)
 	return features;
 }
 
-static int gda_qp_check(const struct gda_device *dev, const struct gda_qp_create *cmd)
+static int gda_qp_check(const struct gda_device *dev, const struct gda_qp_create *cmd,
+			const struct gda_dialect_ops **dialect)
 {
 	int ret;
 
-	if (cmd->reserved || cmd->reserved2 || cmd->reserved3 ||
-	    cmd->dialect != GDA_DIALECT_MLX5 || gda_device_has(dev, gda_qp_features(cmd)))
+	*dialect = gda_dialect_find(cmd->dialect);
+	if (!*dialect || gda_device_has(dev, (*dialect)->feature | gda_qp_features(cmd)))
 		return -EOPNOTSUPP;
-	if (cmd->user_index > GDA_MLX5_MAX_USER_INDEX || cmd->rnr_retry > GDA_MAX_RNR_RETRY ||
-	    cmd->min_rnr_timer > GDA_MAX_MIN_RNR_TIMER)
-		return -EINVAL;
-	if (!is_power_of_2(cmd->sq_depth) || cmd->sq_depth > dev->limits.max_sq_depth)
-		return -EINVAL;
-	ret = gda_umem_check(&cmd->sq_memory, cmd->flags & GDA_QP_SQ_DMABUF);
+	ret = gda_control_check_qp(cmd, *dialect, dev->limits.max_sq_depth);
+	ret = ret ?: gda_umem_check(&cmd->sq_memory, cmd->flags & GDA_QP_SQ_DMABUF);
 	return ret ?: gda_umem_check(&cmd->dbrec_memory, cmd->flags & GDA_QP_DBREC_DMABUF);
 }
 
-static void gda_qp_init_engine(struct gda_qp *qp, const struct gda_qp_create *cmd)
+static void gda_qp_init_engine(struct gda_qp *qp)
 {
 	struct gda_engine_qp *q = &qp->engine_qp;
 
-	q->dialect = &gda_dialect_mlx5;
 	q->sq = qp->sq ? qp->sq->kaddr : qp->sq_umem.addr;
 	q->dbrec = qp->rec.db_page ? gda_cell_addr(&qp->rec) : qp->rec_umem.addr;
 	q->db = gda_cell_addr(&qp->db);
@@ -100,16 +96,12 @@ static void gda_qp_init_engine(struct gda_qp *qp, const struct gda_qp_create *cm
 	q->sent = qp->sent ? gda_cell_addr(&qp->sent->cell) : NULL;
 	q->recv = qp->recv ? gda_cell_addr(&qp->recv->cell) : NULL;
 	q->pd = qp->obj.ctx;
-	q->depth = cmd->sq_depth;
-	q->user_index = cmd->user_index;
-	q->rnr_retry = cmd->rnr_retry;
-	q->min_rnr_timer = cmd->min_rnr_timer;
-	q->state = GDA_QP_INIT;
 }
 
-static int gda_qp_alloc_sq(struct gda_ctx *ctx, struct gda_qp *qp, u32 depth)
+static int gda_qp_alloc_sq(struct gda_ctx *ctx, struct gda_qp *qp)
 {
-	unsigned int npages = DIV_ROUND_UP(depth * GDA_MLX5_SLOT_BYTES, PAGE_SIZE);
+	const struct gda_engine_qp *q = &qp->engine_qp;
+	unsigned int npages = DIV_ROUND_UP(q->depth * q->dialect->slot_bytes, PAGE_SIZE);
 	struct gda_region *sq;
 
 	if (qp->sq_umem.addr)
@@ -154,11 +146,11 @@ static void gda_qp_free_memory(struct gda_qp *qp)
 }
 
 /* On failure gda_qp_kill_memory() and gda_qp_free_memory() undo it. */
-static int gda_qp_alloc_memory(struct gda_ctx *ctx, struct gda_qp *qp, u32 depth)
+static int gda_qp_alloc_memory(struct gda_ctx *ctx, struct gda_qp *qp)
 {
 	int ret;
 
-	ret = gda_qp_alloc_sq(ctx, qp, depth);
+	ret = gda_qp_alloc_sq(ctx, qp);
 	if (!ret)
 		ret = gda_qp_alloc_rec(ctx, qp);
 	if (ret)
@@ -167,11 +159,11 @@ static int gda_qp_alloc_memory(struct gda_ctx *ctx, struct gda_qp *qp, u32 depth
 }
 
 /* Where the device has no visit() there is no worker that would carry it out. */
-void gda_qp_fail(struct gda_qp *qp, u8 vendor)
+void gda_qp_fail(struct gda_qp *qp, u8 cause)
 {
 	struct gda_engine_qp *q = &qp->engine_qp;
 
-	WRITE_ONCE(q->fail, (u32)vendor << 8 | GDA_MLX5_SYND_LOCAL_QP_OP);
+	WRITE_ONCE(q->fail, GDA_STATUS(GDA_CLASS_QUEUE, cause));
 	if (!qp->exec.ctx->dev->ops->visit)
 		WRITE_ONCE(q->state, GDA_QP_ERROR);
 	gda_host_kick(q);
@@ -224,13 +216,13 @@ void gda_qp_detach_cq(struct gda_ctx *ctx, const struct gda_cq *cq)
 /* By the worker, whose alone the engine's part is: let go of what is lost, and fail. */
 static void gda_qp_replace(struct gda_qp *qp)
 {
-	const u32 gone = GDA_MLX5_VENDOR_QUEUE << 8 | GDA_MLX5_SYND_LOCAL_QP_OP;
+	const u32 gone = GDA_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_QUEUE);
 	struct gda_engine_qp *q = &qp->engine_qp;
 
 	if (test_bit(GDA_QP_REVOKED_SQ, &qp->lost))
 		q->sq = NULL;
 	if (test_bit(GDA_QP_REVOKED_REC, &qp->lost) && q->dbrec != qp->rec_blank) {
-		qp->rec_blank[1] = cpu_to_be32(q->seen_dbrec);
+		q->dialect->record(q, qp->rec_blank);
 		q->dbrec = qp->rec_blank;
 	}
 	if (!READ_ONCE(q->fail))
@@ -274,7 +266,7 @@ static void gda_qp_publish(struct gda_object *obj)
 		set_bit(GDA_QP_REVOKED_CQ, &qp->lost);
 	/* the device is being removed, and the QP may have been missed: see device.c */
 	if (READ_ONCE(obj->ctx->dead))
-		gda_qp_fail(qp, GDA_MLX5_VENDOR_DEVICE);
+		gda_qp_fail(qp, GDA_CAUSE_DEVICE);
 	if (READ_ONCE(qp->lost))
 		gda_worker_kick(obj->ctx);
 	if (qp->polled)
@@ -382,6 +374,7 @@ static int gda_qp_add_to_device(struct gda_device *dev, struct gda_qp *qp)
 static int gda_qp_borrow(struct gda_ctx *ctx, struct gda_qp *qp,
 			 const struct gda_qp_create *cmd)
 {
+	const struct gda_dialect_ops *dialect;
 	int ret;
 
 	gda_umem_init(&qp->sq_umem, &qp->obj, gda_qp_revoke_sq);
@@ -394,11 +387,10 @@ static int gda_qp_borrow(struct gda_ctx *ctx, struct gda_qp *qp,
 		return ret;
 	gda_ctx_unlock(ctx);
 	qp->obj.ctx = ctx;
-	ret = gda_qp_check(ctx->dev, cmd);
+	ret = gda_qp_check(ctx->dev, cmd, &dialect);
 	if (!ret && cmd->flags & GDA_QP_SQ_DMABUF)
 		ret = gda_umem_get(&qp->sq_umem, &cmd->sq_memory,
-				   cmd->sq_depth * GDA_MLX5_SLOT_BYTES,
-				   GDA_MLX5_SLOT_BYTES);
+				   cmd->sq_depth * dialect->slot_bytes, dialect->slot_bytes);
 	if (!ret && cmd->flags & GDA_QP_DBREC_DMABUF)
 		ret = gda_umem_get(&qp->rec_umem, &cmd->dbrec_memory, GDA_RECORD_BYTES,
 				   GDA_RECORD_BYTES);
@@ -409,9 +401,10 @@ static int gda_qp_borrow(struct gda_ctx *ctx, struct gda_qp *qp,
 static int gda_qp_build(struct gda_ctx *ctx, struct gda_qp *qp,
 			const struct gda_qp_create *cmd)
 {
+	const struct gda_dialect_ops *dialect;
 	int ret;
 
-	ret = gda_qp_check(ctx->dev, cmd);
+	ret = gda_qp_check(ctx->dev, cmd, &dialect);
 	if (!ret && ctx->nqp >= ctx->dev->limits.max_qp)
 		ret = -ENOSPC;
 	if (!ret)
@@ -421,10 +414,11 @@ static int gda_qp_build(struct gda_ctx *ctx, struct gda_qp *qp,
 	if (ret)
 		return ret;
 	qp->polled = cmd->flags & GDA_QP_POLLED;
-	ret = gda_qp_alloc_memory(ctx, qp, cmd->sq_depth);
+	gda_control_init_qp(&qp->engine_qp, cmd, dialect);
+	ret = gda_qp_alloc_memory(ctx, qp);
 	if (ret)
 		goto err_memory;
-	gda_qp_init_engine(qp, cmd);
+	gda_qp_init_engine(qp);
 	gda_qp_use(qp, 1);
 	ctx->nqp++;
 	gda_stat_add(GDA_STAT_QPS, 1);

@@ -26,8 +26,8 @@
  */
 #define GDA_COOKIE_STRIDE	(1UL << 10)	/* pages */
 #define GDA_COOKIE_IDS		XA_LIMIT(1, (1U << (34 - PAGE_SHIFT)) - 1)
-static_assert(GDA_MAX_CQ_DEPTH * 64UL <= GDA_COOKIE_STRIDE << 12);
-static_assert(GDA_MLX5_MAX_DEPTH * 64UL <= GDA_COOKIE_STRIDE << 12);
+static_assert(GDA_MAX_CQ_DEPTH * GDA_ENGINE_MAX_CQE_BYTES <= GDA_COOKIE_STRIDE << 12);
+static_assert(GDA_COOKIE_STRIDE << 12 >= GDA_ENGINE_MAX_SQ_BYTES);
 
 static int gda_region_alloc_pages(struct gda_region *region, unsigned int npages)
 {

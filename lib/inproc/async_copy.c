@@ -54,6 +54,7 @@ struct gda_inproc_async {
 	u32 untold;			/* completions that a far CQ is to be told, ... */
 	struct gda_completion newest;	/* ... of which it is told the newest */
 	u64 reported;			/* slots below are completed */
+	u64 told[GDA_ENGINE_MAX_CQE_BYTES / 8];	/* the entry of a far CQ, but for its last word */
 
 	u32 head;			/* of @held, as tail */
 	u32 tail;
@@ -64,7 +65,7 @@ struct gda_inproc_async {
 	const __be64 *real_db;
 	__be32 rec[2];
 	__be64 db;
-	__be32 next_rec;		/* to be shown when @fetches are done */
+	__be32 next_rec[2];		/* to be shown when @fetches are done */
 	__be64 next_db;
 	bool fetching;
 	u32 fetches;
@@ -99,8 +100,8 @@ static void gda_async_break(struct gda_inproc_async *async)
 {
 	struct gda_engine_qp *q = &async->qp->engine_qp;
 	struct gda_completion c = {
-		.cqe_opcode = GDA_MLX5_CQE_REQ_ERR, .solicited = true,
-		.status = { GDA_MLX5_SYND_LOCAL_QP_OP, GDA_MLX5_VENDOR_IO },
+		.kind = GDA_COMPLETION_ERROR, .solicited = true,
+		.status = { GDA_CLASS_QUEUE, GDA_CAUSE_IO },
 		.index = async->reported, .qpn = q->qpn,
 		.uidx_imm = (u64)q->user_index << 32,
 	};
@@ -109,26 +110,26 @@ static void gda_async_break(struct gda_inproc_async *async)
 	async->broken = true;
 	async->lost = !async->failed;
 	async->head = end;
-	WRITE_ONCE(q->fail, GDA_MLX5_VENDOR_IO << 8 | GDA_MLX5_SYND_LOCAL_QP_OP);
+	WRITE_ONCE(q->fail, GDA_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_IO));
 	if (async->lost)
 		gda_inproc_async_push(&async->stand_in, &c);
 	for (; at != end; at++) {
 		const struct gda_completion *held = &async->held[at % GDA_ASYNC_HELD].c;
 
-		if (held->status.syndrome && !(async->lost && held->index == async->reported))
+		if (held->status.class && !(async->lost && held->index == async->reported))
 			gda_inproc_async_push(&async->stand_in, held);
 	}
 }
 
 static void gda_async_complete(struct gda_inproc_async *async, const struct gda_completion *c)
 {
-	if (c->status.syndrome)
+	if (c->status.class)
 		async->failed = true;
 	else
 		async->reported = c->index + 1;
 	if (!gda_host_push(async->cq, c))
 		WRITE_ONCE(async->qp->engine_qp.fail,
-			   GDA_MLX5_VENDOR_CQ << 8 | GDA_MLX5_SYND_LOCAL_QP_OP);
+			   GDA_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_CQ));
 }
 
 /* Complete what is done. Return: whether anything is left. */
@@ -146,7 +147,7 @@ static bool gda_async_scan(struct gda_inproc_async *async)
 	}
 	if (async->fetching && gda_async_mark(async, GDA_INPROC_LANE_FETCH) == async->fetches) {
 		/* the engine is this thread: it needs no order */
-		async->rec[1] = async->next_rec;
+		async->rec[1] = async->next_rec[1];
 		async->db = async->next_db;
 		async->fetching = false;
 	}
@@ -174,47 +175,55 @@ static void gda_async_store(struct gda_inproc_async *async, const u8 *entry, u32
 		async->begun++;
 }
 
-/* @entry becomes what @c says. */
-static const u8 *gda_async_entry(u64 entry[8], const struct gda_completion *c)
+/* @entry, whose words are those that the far CQ has, becomes what @c says. */
+static const u8 *gda_async_entry(struct gda_inproc_async *async, void *entry,
+				 const struct gda_completion *c)
 {
-	struct gda_engine_cq one = { .entries = entry, .depth = 1, .collapsed = true };
+	struct gda_engine_cq one = async->stand_in;
 
+	memcpy(entry, async->told, sizeof(async->told));
+	one.entries = entry;
 	gda_cq_push(&one, c);
-	return (const u8 *)entry;
+	return entry;
 }
 
 static void gda_async_tell(struct gda_inproc_async *async)
 {
-	u64 entry[8] = { 0 };
+	u64 entry[GDA_ENGINE_MAX_CQE_BYTES / 8];
 
 	if (!async->untold)
 		return;
 	async->untold = 0;
-	gda_async_store(async, gda_async_entry(entry, &async->newest),
-			offsetof(struct gda_mlx5_cqe, wqe_counter));
+	gda_async_store(async, gda_async_entry(async, entry, &async->newest),
+			async->cq->dialect->cqe_last);
 }
 
-/* A far CQ. What names the first error is stored once, for it may be being read. */
+/*
+ * A far CQ. A word that an error has stored is stored again only if it changes: what names
+ * the first error may be being read.
+ */
 static void gda_async_push_far(struct gda_inproc_async *async, const struct gda_completion *c)
 {
-	u64 entry[8] = { 0 };
+	const struct gda_dialect_ops *ops = async->cq->dialect;
+	u64 entry[GDA_ENGINE_MAX_CQE_BYTES / 8];
 	const u8 *bytes;
+	u32 at;
 
-	if (!c->status.syndrome) {
+	if (!c->status.class) {
 		async->newest = *c;
 		if (++async->untold == GDA_ASYNC_TELL)
 			gda_async_tell(async);
 		return;
 	}
 	gda_async_tell(async);
-	bytes = gda_async_entry(entry, c);
-	if (!async->failed) {
-		gda_async_store(async, bytes, offsetof(struct gda_mlx5_err_cqe, first_error));
-		gda_async_store(async, bytes, offsetof(struct gda_mlx5_err_cqe, first_error) + 4);
-	}
+	bytes = gda_async_entry(async, entry, c);
+	for (at = 0; at < ops->cqe_bytes; at += sizeof(u32))
+		if (at != ops->cqe_last &&
+		    memcmp(bytes + at, (const u8 *)async->told + at, sizeof(u32)))
+			gda_async_store(async, bytes, at);
+	memcpy(async->told, entry, sizeof(entry));
 	async->failed = true;
-	gda_async_store(async, bytes, offsetof(struct gda_mlx5_err_cqe, first_syndrome));
-	gda_async_store(async, bytes, offsetof(struct gda_mlx5_cqe, wqe_counter));
+	gda_async_store(async, bytes, ops->cqe_last);
 }
 
 /* Hold @c back until what was begun is done. */
@@ -246,12 +255,12 @@ bool gda_inproc_async_push(struct gda_engine_cq *engine_cq, const struct gda_com
 {
 	struct gda_inproc_async *async =
 		gda_inproc_of(engine_cq, struct gda_inproc_async, stand_in);
-	const struct gda_status io = { GDA_MLX5_SYND_LOCAL_QP_OP, GDA_MLX5_VENDOR_IO };
+	const struct gda_status io = { GDA_CLASS_QUEUE, GDA_CAUSE_IO };
 	struct gda_completion late = *c;
 
 	if (unlikely(async->broken)) {
 		/* the engine is ahead of what anybody knows to be done */
-		if (!c->status.syndrome)
+		if (!c->status.class)
 			return true;
 		if (async->lost) {
 			late.first = io;
@@ -284,13 +293,13 @@ static u64 gda_async_end(const struct gda_mem *mem, u64 off, u32 len, void **nea
 	return 0;
 }
 
-/* Return: 0 or -(vendor << 8 | syndrome). */
+/* Return: 0 or -GDA_STATUS(). */
 static int gda_async_copy(struct gda_inproc_async *async, u64 dst, u64 src, u32 len)
 {
 	struct gda_inproc_copier *c = async->copier;
 
 	if (async->broken || c->ops->copy(c, GDA_INPROC_LANE_DATA, dst, src, len))
-		return -(GDA_MLX5_VENDOR_IO << 8 | GDA_MLX5_SYND_LOCAL_QP_OP);
+		return -(int)(GDA_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_IO));
 	async->begun += 1 + len / GDA_ASYNC_LONG;
 	return 0;
 }
@@ -393,8 +402,8 @@ static int gda_async_exec(struct gda_engine_qp *q, const struct gda_engine_qp *p
 	if (w->op != GDA_OP_WRITE && w->op != GDA_OP_READ) {
 		/* the copier copies, and does no arithmetic */
 		if (READ_ONCE(mems->remote->state) & GDA_MEM_NO_CPU)
-			return -(GDA_MLX5_VENDOR_IO << 8 | GDA_MLX5_SYND_REMOTE_OP);
-		return -(GDA_MLX5_VENDOR_IO << 8 | GDA_MLX5_SYND_LOCAL_PROT);
+			return -(int)GDA_STATUS(GDA_CLASS_REMOTE_OP, GDA_CAUSE_IO);
+		return -(int)GDA_STATUS(GDA_CLASS_LOCAL, GDA_CAUSE_IO);
 	}
 	while (q->done < w->remote.len) {
 		if (!gda_async_done(async, async->begun - GDA_ASYNC_WINDOW))
@@ -413,26 +422,31 @@ static int gda_async_exec(struct gda_engine_qp *q, const struct gda_engine_qp *p
 
 static const struct gda_async_ops gda_async_ops = { .exec = gda_async_exec };
 
-/* How far beyond the consumer an index is; what is not legal the engine will refuse. */
-static u32 gda_async_ahead(const struct gda_engine_qp *q, u32 index)
+/* The end of what is published by a record and a doorbell that the engine has not seen. */
+static u64 gda_async_published(const struct gda_inproc_async *async)
 {
-	u32 ahead = (index - (u32)q->ci) & 0xffff;
+	struct gda_engine_qp q = async->qp->engine_qp;
+	struct gda_ring_scan scan;
 
-	return ahead <= q->depth ? ahead : 0;
+	q.dbrec = async->next_rec;
+	q.db = &async->next_db;
+	q.dialect->published(&q, &scan);
+	return q.ci + scan.ahead;
 }
 
 /* Begin to copy @count slots from @first on. Return: 0 or a negative errno. */
 static int gda_async_fetch_slots(struct gda_inproc_async *async, u64 first, u32 count)
 {
 	struct gda_inproc_copier *c = async->copier;
+	u32 bytes = async->qp->engine_qp.dialect->slot_bytes;
 	u32 depth = async->qp->engine_qp.depth;
 
 	while (count) {
 		u32 slot = (u32)first & (depth - 1);
-		u64 off = (u64)slot * GDA_MLX5_SLOT_BYTES;
+		u64 off = (u64)slot * bytes;
 		u32 n = min(count, depth - slot);
 		int err = c->ops->copy(c, GDA_INPROC_LANE_FETCH, c->sq_copy_addr + off,
-				       c->sq + off, (u64)n * GDA_MLX5_SLOT_BYTES);
+				       c->sq + off, (u64)n * bytes);
 
 		if (err)
 			return err;
@@ -446,25 +460,19 @@ static int gda_async_fetch_slots(struct gda_inproc_async *async, u64 first, u32 
 /* Take a new doorbell of a far send queue, and what it covers. */
 static void gda_async_fetch(struct gda_inproc_async *async)
 {
-	const struct gda_engine_qp *q = &async->qp->engine_qp;
 	u64 end;
-	u32 ahead;
 
 	if (async->fetching || async->broken)
 		return;
 	/* as the engine reads them: the slots are read after it */
-	async->next_rec = smp_load_acquire(&async->real_rec[1]);
+	async->next_rec[1] = smp_load_acquire(&async->real_rec[1]);
 	/* and after this */
 	async->next_db = smp_load_acquire(async->real_db);
-	if (async->next_rec == async->rec[1] && async->next_db == async->db)
+	if (async->next_rec[1] == async->rec[1] && async->next_db == async->db)
 		return;
-	ahead = gda_async_ahead(q, gda_be32_to_cpu(async->next_rec));
-	end = q->ci + ahead;
-	ahead = gda_async_ahead(q, (u32)(gda_be64_to_cpu(async->next_db) >> 40));
-	if (q->ci + ahead > end)
-		end = q->ci + ahead;
+	end = gda_async_published(async);
 	if (end <= async->fetched) {
-		async->rec[1] = async->next_rec;
+		async->rec[1] = async->next_rec[1];
 		async->db = async->next_db;
 		return;
 	}
@@ -535,7 +543,12 @@ static int gda_async_attach(struct gda_inproc_qp *qp, struct gda_inproc_copier *
 	async->qp = qp;
 	async->copier = copier;
 	async->cq = q->cq;
+	async->stand_in.dialect = q->cq->dialect;
+	async->stand_in.depth = 1;
 	async->stand_in.collapsed = q->cq->collapsed;
+	async->stand_in.entries = async->told;
+	gda_cq_init(&async->stand_in);
+	async->stand_in.entries = NULL;
 	q->cq = &async->stand_in;
 	q->async = &gda_async_ops;
 	if (copier->sq) {

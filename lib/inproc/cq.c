@@ -28,12 +28,14 @@ static int gda_inproc_cq_check(const struct gda_cq_create *cmd)
 static int gda_inproc_cq_memory(struct gda_inproc_context *ctx, struct gda_inproc_cq *cq,
 				const struct gda_cq_create *cmd)
 {
-	int err = gda_inproc_region_create(ctx, (u64)cmd->depth * 64,
+	const struct gda_dialect_ops *dialect = gda_dialect_find(GDA_DIALECT_MLX5);
+	int err = gda_inproc_region_create(ctx, (u64)cmd->depth * dialect->cqe_bytes,
 					   cmd->flags & GDA_CQ_WRITABLE ? GDA_MAP_RW : GDA_MAP_RO,
 					   &cq->region);
 
 	if (err)
 		return err;
+	cq->engine_cq.dialect = dialect;
 	cq->engine_cq.entries = cq->region->addr;
 	cq->engine_cq.depth = cmd->depth;
 	cq->engine_cq.collapsed = cmd->flags & GDA_CQ_COLLAPSED;

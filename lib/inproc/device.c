@@ -16,7 +16,7 @@
 #include "inproc.h"
 
 #define GDA_INPROC_FEATURES							\
-	(GDA_FEATURE_DIALECT_MLX5 | GDA_FEATURE_CQ_COLLAPSED | GDA_FEATURE_CQ_RING |	\
+	(gda_dialect_features() | GDA_FEATURE_CQ_COLLAPSED | GDA_FEATURE_CQ_RING |	\
 	 GDA_FEATURE_MR_USER | GDA_FEATURE_QP_POLLED | GDA_FEATURE_CQ_EVENT |		\
 	 GDA_FEATURE_COUNTER | GDA_FEATURE_IMM | GDA_FEATURE_MASKED |			\
 	 GDA_FEATURE_USER_INDEX | GDA_FEATURE_IGNORE_OVERRUN | GDA_FEATURE_RNR_RETRY)
@@ -150,7 +150,7 @@ static int gda_inproc_query(struct gda_query *cmd)
 		.max_cq = GDA_INPROC_MAX_CQ,
 		.max_mr = GDA_INPROC_MAX_MR,
 		.max_counter = GDA_INPROC_MAX_COUNTER,
-		.max_sq_depth = GDA_MLX5_MAX_DEPTH,
+		.max_sq_depth = GDA_ENGINE_MAX_DEPTH,
 		.max_cq_depth = GDA_INPROC_MAX_CQ_DEPTH,
 		.max_sge = GDA_ENGINE_MAX_SGE,
 		.max_inline = GDA_ENGINE_MAX_INLINE,

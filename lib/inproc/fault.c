@@ -121,9 +121,8 @@ void gda_inproc_fault_init(void)
 void gda_inproc_fault(struct gda_inproc_guard *guard)
 {
 	struct gda_engine_qp *q = &guard->qp->engine_qp;
-	u8 syndrome = guard->key == q->work.remote.key ? GDA_MLX5_SYND_REMOTE_OP :
-							 GDA_MLX5_SYND_LOCAL_PROT;
+	u8 class = guard->key == q->work.remote.key ? GDA_CLASS_REMOTE_OP : GDA_CLASS_LOCAL;
 
 	guard->qp = NULL;
-	WRITE_ONCE(q->fail, (u32)GDA_MLX5_VENDOR_IO << 8 | syndrome);
+	WRITE_ONCE(q->fail, GDA_STATUS(class, GDA_CAUSE_IO));
 }

@@ -50,14 +50,6 @@ static void gda_inproc_signal(int event)
 	errno = saved;
 }
 
-/* Which ways of arming this completion fires. */
-static u32 gda_inproc_events(const struct gda_completion *c)
-{
-	if (c->solicited || c->status.syndrome)
-		return GDA_CQ_ARM | GDA_CQ_ARM_SOLICITED;
-	return GDA_CQ_ARM;
-}
-
 void gda_host_delay(struct gda_engine_qp *q, u32 ns)
 {
 	struct gda_inproc_qp *qp = gda_inproc_of(q, struct gda_inproc_qp, engine_qp);
@@ -74,7 +66,7 @@ void gda_host_event(struct gda_engine_cq *engine_cq, const struct gda_completion
 		engine_cq = gda_inproc_async_cq(engine_cq);
 	cq = gda_inproc_of(engine_cq, struct gda_inproc_cq, engine_cq);
 	pthread_mutex_lock(&cq->lock);
-	if (cq->armed & gda_inproc_events(c)) {
+	if (cq->armed & gda_completion_fires(c)) {
 		cq->armed = 0;
 		gda_inproc_signal(cq->event);
 	}
@@ -84,9 +76,11 @@ void gda_host_event(struct gda_engine_cq *engine_cq, const struct gda_completion
 /* The word that is stored last, which pollers load with acquire order. */
 static void gda_inproc_push_seen(const struct gda_engine_cq *engine_cq)
 {
-	const struct gda_mlx5_cqe *cqe = engine_cq->entries;
+	const struct gda_dialect_ops *ops = engine_cq->dialect;
+	const u8 *entries = engine_cq->entries;
 
-	gda_race_release(&cqe[engine_cq->producer & (engine_cq->depth - 1)].wqe_counter);
+	gda_race_release(entries + ops->cqe_last + ops->cqe_bytes *
+			 (engine_cq->producer & (engine_cq->depth - 1)));
 }
 
 bool gda_host_push(struct gda_engine_cq *engine_cq, const struct gda_completion *c)
@@ -100,7 +94,7 @@ bool gda_host_push(struct gda_engine_cq *engine_cq, const struct gda_completion 
 	gda_inproc_push_seen(engine_cq);
 	pushed = gda_cq_push(engine_cq, c);
 	/* an overflow is an event too: there is nothing else to wait for */
-	if ((pushed || engine_cq->failed) && unlikely(cq->armed & gda_inproc_events(c))) {
+	if ((pushed || engine_cq->failed) && unlikely(cq->armed & gda_completion_fires(c))) {
 		cq->armed = 0;
 		gda_inproc_signal(cq->event);
 	}

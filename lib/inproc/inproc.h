@@ -27,6 +27,7 @@
 #include <setjmp.h>
 #include "gda_internal.h"
 #include "connect.h"
+#include "create.h"
 #include "engine.h"
 #include "query.h"
 

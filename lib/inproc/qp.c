@@ -44,25 +44,11 @@ static void gda_inproc_qp_use(struct gda_inproc_qp *qp, u32 n)
 		qp->recv->obj.users += n;
 }
 
-static int gda_inproc_qp_check(const struct gda_qp_create *cmd)
+static int gda_inproc_qp_memory(struct gda_inproc_context *ctx, struct gda_inproc_qp *qp)
 {
-	if (cmd->reserved || cmd->reserved2 || cmd->reserved3 || cmd->flags & ~GDA_QP_POLLED ||
-	    cmd->dialect != GDA_DIALECT_MLX5)
-		return -EOPNOTSUPP;
-	if (cmd->user_index > GDA_MLX5_MAX_USER_INDEX || cmd->rnr_retry > GDA_MAX_RNR_RETRY ||
-	    cmd->min_rnr_timer > GDA_MAX_MIN_RNR_TIMER)
-		return -EINVAL;
-	if (!cmd->sq_depth || cmd->sq_depth & (cmd->sq_depth - 1) ||
-	    cmd->sq_depth > GDA_MLX5_MAX_DEPTH)
-		return -EINVAL;
-	return 0;
-}
-
-static int gda_inproc_qp_memory(struct gda_inproc_context *ctx, struct gda_inproc_qp *qp,
-				u32 depth)
-{
-	int err = gda_inproc_region_create(ctx, (u64)depth * GDA_MLX5_SLOT_BYTES, GDA_MAP_RW,
-					   &qp->sq);
+	const struct gda_engine_qp *q = &qp->engine_qp;
+	int err = gda_inproc_region_create(ctx, (u64)q->depth * q->dialect->slot_bytes,
+					   GDA_MAP_RW, &qp->sq);
 
 	if (err)
 		return err;
@@ -90,12 +76,10 @@ static void gda_inproc_qp_memory_free(struct gda_inproc_context *ctx,
 }
 
 static void gda_inproc_qp_init_engine(struct gda_inproc_context *ctx,
-				      struct gda_inproc_qp *qp,
-				      const struct gda_qp_create *cmd)
+				      struct gda_inproc_qp *qp)
 {
 	struct gda_engine_qp *q = &qp->engine_qp;
 
-	q->dialect = &gda_dialect_mlx5;
 	q->sq = qp->sq->addr;
 	q->dbrec = qp->rec.addr;
 	q->db = qp->db.addr;
@@ -104,11 +88,6 @@ static void gda_inproc_qp_init_engine(struct gda_inproc_context *ctx,
 	q->sent = qp->sent ? qp->sent->cell.addr : NULL;
 	q->recv = qp->recv ? qp->recv->cell.addr : NULL;
 	q->pd = ctx;
-	q->depth = cmd->sq_depth;
-	q->user_index = cmd->user_index;
-	q->rnr_retry = cmd->rnr_retry;
-	q->min_rnr_timer = cmd->min_rnr_timer;
-	q->state = GDA_QP_INIT;
 	gda_engine_init(q);
 }
 
@@ -199,9 +178,13 @@ static void gda_inproc_qp_respond(const struct gda_inproc_qp *qp, struct gda_qp_
 
 int gda_inproc_qp_create(struct gda_inproc_context *ctx, struct gda_qp_create *cmd)
 {
+	const struct gda_dialect_ops *dialect = gda_dialect_find(cmd->dialect);
 	struct gda_inproc_qp *qp;
-	int err = gda_inproc_qp_check(cmd);
+	int err;
 
+	if (cmd->flags & ~GDA_QP_POLLED || !dialect)
+		return -EOPNOTSUPP;
+	err = gda_control_check_qp(cmd, dialect, GDA_ENGINE_MAX_DEPTH);
 	if (!err)
 		err = gda_inproc_object_room(ctx, GDA_INPROC_QP);
 	if (err)
@@ -213,13 +196,14 @@ int gda_inproc_qp_create(struct gda_inproc_context *ctx, struct gda_qp_create *c
 	err = gda_inproc_qp_find_used(ctx, cmd, qp);
 	if (err)
 		goto err_free;
-	err = gda_inproc_qp_memory(ctx, qp, cmd->sq_depth);
+	gda_control_init_qp(&qp->engine_qp, cmd, dialect);
+	err = gda_inproc_qp_memory(ctx, qp);
 	if (err)
 		goto err_free;
 	err = gda_inproc_qp_number(qp);
 	if (err)
 		goto err_memory;
-	gda_inproc_qp_init_engine(ctx, qp, cmd);
+	gda_inproc_qp_init_engine(ctx, qp);
 	gda_inproc_qp_use(qp, 1);
 	qp->end.queue = &qp->engine_qp;
 	qp->end.nonce = gda_inproc_random();

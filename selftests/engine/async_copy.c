@@ -76,7 +76,7 @@ FIXTURE_TEARDOWN(async_copy)
 
 static u32 why(const struct th_qp *qp)
 {
-	return (u32)qp->q.first.syndrome << 8 | qp->q.first.vendor;
+	return (u32)th_syndrome(qp) << 8 | qp->q.first.cause;
 }
 
 static void no_cpu(struct th_mr *mr)
@@ -260,7 +260,7 @@ TEST_F(async_copy, K5_revoked_while_it_waits)
 TEST_F(async_copy, what_fails_there_fails_here)
 {
 	host.answer[0] = 0;
-	host.answer[1] = -(int)(GDA_MLX5_VENDOR_IO << 8 | GDA_MLX5_SYND_REMOTE_OP);
+	host.answer[1] = -(int)GDA_STATUS(GDA_CLASS_REMOTE_OP, GDA_CAUSE_IO);
 	post(self, GDA_MLX5_WRITE, 8);
 	post(self, GDA_MLX5_WRITE, 8);
 	th_ring(self->a);

@@ -276,7 +276,7 @@ TEST_F(atomic, S7_alignment_is_of_the_width)
 			failed = self->a->q.state == GDA_QP_ERROR;
 			EXPECT_EQ(off % m.width != 0, failed);
 			if (failed)
-				EXPECT_EQ(GDA_MLX5_VENDOR_ALIGN, self->a->q.first.vendor);
+				EXPECT_EQ(GDA_MLX5_VENDOR_ALIGN, self->a->q.first.cause);
 		}
 		/* an aligned address over misaligned memory */
 		self->a->q.state = GDA_QP_READY;
@@ -284,8 +284,8 @@ TEST_F(atomic, S7_alignment_is_of_the_width)
 			  skewed, 8, &m);
 		th_ring(self->a);
 		th_run(self->a);
-		EXPECT_EQ(GDA_MLX5_SYND_REMOTE_INVAL_REQ, self->a->q.first.syndrome);
-		EXPECT_EQ(GDA_MLX5_VENDOR_ALIGN, self->a->q.first.vendor);
+		EXPECT_EQ(GDA_MLX5_SYND_REMOTE_INVAL_REQ, th_syndrome(self->a));
+		EXPECT_EQ(GDA_MLX5_VENDOR_ALIGN, self->a->q.first.cause);
 	}
 	th_mr_free(&self->dev, skewed);
 }
@@ -306,17 +306,17 @@ TEST_F(atomic, K3_S6_rights_and_range)
 		th_masked(self->a, opcode, 0, self->l, 0, ro, 0, &m);
 		th_ring(self->a);
 		th_run(self->a);
-		EXPECT_EQ(GDA_MLX5_VENDOR_RIGHTS, self->a->q.first.vendor);
+		EXPECT_EQ(GDA_MLX5_VENDOR_RIGHTS, self->a->q.first.cause);
 		self->a->q.state = GDA_QP_READY;
 		th_masked(self->a, opcode, 0, self->l, 0, self->r, SIZE, &m);
 		th_ring(self->a);
 		th_run(self->a);
-		EXPECT_EQ(GDA_MLX5_VENDOR_RANGE, self->a->q.first.vendor);
+		EXPECT_EQ(GDA_MLX5_VENDOR_RANGE, self->a->q.first.cause);
 		self->a->q.state = GDA_QP_READY;
 		th_masked(self->a, opcode, 0, self->l, SIZE - m.width + 1, self->r, 0, &m);
 		th_ring(self->a);
 		th_run(self->a);
-		EXPECT_EQ(GDA_MLX5_SYND_LOCAL_PROT, self->a->q.first.syndrome);
+		EXPECT_EQ(GDA_MLX5_SYND_LOCAL_PROT, th_syndrome(self->a));
 	}
 	EXPECT_EQ(0, memcmp(self->r->pages[0], &zero, 8));
 	th_mr_free(&self->dev, ro);

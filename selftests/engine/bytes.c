@@ -395,11 +395,20 @@ TEST(mlx5dv_completion_layout)
 }
 
 /* What the engine writes, read with rdma-core's accessors. */
+static struct gda_status some_status(struct th_rand *r)
+{
+	struct gda_status st = { (u8)th_below(r, GDA_CLASS_FLUSH + 1), (u8)th_rand(r) };
+
+	return st;
+}
+
 TEST(mlx5dv_reads_random_completions)
 {
 	struct th_rand r = { 4 };
 	u8 entry[64] __attribute__((aligned(64)));
-	struct gda_engine_cq cq = { .entries = entry, .depth = 1, .collapsed = true };
+	struct gda_engine_cq cq = {
+		.dialect = &gda_dialect_mlx5, .entries = entry, .depth = 1, .collapsed = true,
+	};
 	u32 i, bad = 0;
 
 	if (!dv_present())
@@ -407,7 +416,7 @@ TEST(mlx5dv_reads_random_completions)
 	gda_cq_init(&cq);
 	for (i = 0; i < RANDOM_INPUTS; i++) {
 		struct gda_completion c = {
-			.cqe_opcode = th_rand(&r) & 1 ? GDA_MLX5_CQE_REQ : GDA_MLX5_CQE_REQ_ERR,
+			.kind = th_rand(&r) & 1 ? GDA_COMPLETION_DONE : GDA_COMPLETION_ERROR,
 			.wr_opcode = (u8)th_rand(&r),
 			.solicited = th_rand(&r) & 1,
 			.first_error = th_rand(&r),
@@ -417,26 +426,30 @@ TEST(mlx5dv_reads_random_completions)
 			.uidx_imm = (th_rand(&r) & 0xffffff) << 32,
 		};
 		struct dv_cqe d = { 0 };
-		bool error = c.cqe_opcode == GDA_MLX5_CQE_REQ_ERR;
+		bool error = c.kind == GDA_COMPLETION_ERROR;
+		u32 opcode = error ? GDA_MLX5_CQE_REQ_ERR : GDA_MLX5_CQE_REQ;
 
 		if (!error && th_rand(&r) & 1) {
-			c.cqe_opcode = GDA_MLX5_CQE_RESP_IMM;
+			opcode = GDA_MLX5_CQE_RESP_IMM;
+			c.kind = GDA_COMPLETION_IMM;
+			c.wr_opcode = GDA_MLX5_WRITE_IMM;
 			c.uidx_imm |= (u32)corner64(&r);
 		}
 
 		if (error) {
-			c.status = (struct gda_status){ (u8)th_rand(&r), (u8)th_rand(&r) };
-			c.first = (struct gda_status){ (u8)th_rand(&r), (u8)th_rand(&r) };
+			c.status = some_status(&r);
+			c.first = some_status(&r);
 		}
 		if (!gda_cq_push(&cq, &c))
 			bad++;
 		dv_cqe(entry, &d);
-		bad += d.opcode != c.cqe_opcode || d.owner || d.format ||
+		bad += d.opcode != opcode || d.owner || d.format ||
 		       d.solicited != c.solicited || d.wqe_counter != (u16)c.index ||
 		       d.sop_qpn != ((u32)c.wr_opcode << 24 | c.qpn);
 		bad += !error && d.imm != (u32)c.uidx_imm;
 		bad += d.uidx != c.uidx_imm >> 32;
-		bad += error ? d.vendor != c.status.vendor || d.syndrome != c.status.syndrome :
+		bad += error ? d.vendor != c.status.cause ||
+				       d.syndrome != gda_dialect_mlx5.syndrome(c.status) :
 			       d.byte_cnt != c.byte_cnt;
 	}
 	EXPECT_EQ(0, bad);

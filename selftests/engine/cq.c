@@ -215,7 +215,7 @@ TEST(ring_ownership_over_laps)
 TEST(ring_consumer_index_wraps)
 {
 	struct th_qp *qp = th_qp_new(NULL, NULL, 16, 16);
-	struct gda_completion c = { .cqe_opcode = GDA_MLX5_CQE_REQ };
+	struct gda_completion c = { .kind = GDA_COMPLETION_DONE };
 	u32 i;
 
 	qp->cq.producer = 0xfffff8;
@@ -252,7 +252,7 @@ TEST(ring_overflow_fails_the_queue)
 	EXPECT_EQ(3, th_run(qp));
 	EXPECT_EQ(GDA_QP_ERROR, qp->q.state);
 	EXPECT_EQ(5, qp->q.first_error);
-	EXPECT_EQ(GDA_MLX5_VENDOR_CQ, qp->q.first.vendor);
+	EXPECT_EQ(GDA_MLX5_VENDOR_CQ, qp->q.first.cause);
 	EXPECT_EQ(6, qp->q.executed);
 	EXPECT_EQ(1, qp->q.flushed);
 	EXPECT_TRUE(qp->cq.failed);
@@ -379,7 +379,7 @@ TEST(I_14_ring_error_entries)
  */
 TEST(ring_has_no_entry_of_what_was_never_posted)
 {
-	static const u32 fail = GDA_MLX5_VENDOR_PEER << 8 | GDA_MLX5_SYND_RETRY_EXC;
+	static const u32 fail = GDA_FAIL_PEER;
 	struct th_dev dev = { 0 };
 	struct gda_mlx5_err_cqe *err;
 	u32 i, state;
@@ -399,7 +399,7 @@ TEST(ring_has_no_entry_of_what_was_never_posted)
 		EXPECT_EQ(1, gda_engine_visit(&qp->q, 64, 1));
 		EXPECT_EQ(GDA_QP_ERROR, qp->q.state);
 		EXPECT_EQ(done, qp->q.first_error);
-		EXPECT_EQ(GDA_MLX5_SYND_RETRY_EXC, qp->q.first.syndrome);
+		EXPECT_EQ(GDA_MLX5_SYND_RETRY_EXC, th_syndrome(qp));
 		EXPECT_FALSE(owned(qp, done));
 		EXPECT_EQ(done, qp->pushes);
 		EXPECT_EQ(1, qp->events);
@@ -431,7 +431,7 @@ TEST(ring_has_no_entry_of_what_was_never_posted)
 /* What was posted takes the blame at once, and a collapsed CQ names the next slot. */
 TEST(error_of_a_queue_with_work_is_not_deferred)
 {
-	static const u32 fail = GDA_MLX5_VENDOR_PEER << 8 | GDA_MLX5_SYND_RETRY_EXC;
+	static const u32 fail = GDA_FAIL_PEER;
 	u32 depth;
 
 	for (depth = 0; depth < 32; depth += 16) {

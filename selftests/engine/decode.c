@@ -8,10 +8,10 @@
 
 #define ROUND_TRIPS	1000000
 
-static struct gda_status decode(struct th_qp *qp, u32 avail, struct gda_work *w)
+static struct th_why decode(struct th_qp *qp, u32 avail, struct gda_work *w)
 {
 	memset(w, 0xa5, sizeof(*w));
-	return gda_dialect_mlx5.decode(&qp->q, avail, w);
+	return th_why(qp, gda_dialect_mlx5.decode(&qp->q, avail, w));
 }
 
 /* A work request as the poster means it. */
@@ -169,7 +169,7 @@ static u32 encode(struct th_qp *qp, const struct kind *k, const struct meant *m,
 			memcpy(th_seg(qp, ci, n++), flat + i, min(16U, m->inline_len + 4 - i));
 	}
 	if (k->op == GDA_OP_NOP)
-		n += th_below(r, GDA_ENGINE_MAX_SLOTS * 4);
+		n += th_below(r, TH_MAX_SLOTS * 4);
 	gda_mlx5_set_ctrl(th_seg(qp, ci, 0), ci, m->opcode, TH_QPN, n, m->flags, m->imm);
 	th_ctrl(qp, ci)->signature = (u8)th_rand(r);
 	th_ctrl(qp, ci)->dci[0] = (u8)th_rand(r);
@@ -187,6 +187,8 @@ static u8 flags_of(const struct kind *k, u8 fm_ce_se)
 {
 	u8 flags = fm_ce_se & (GDA_MLX5_CE_ALWAYS | GDA_MLX5_SE);
 
+	if (k->width == 4)
+		flags |= GDA_WORK_BIG_ENDIAN;
 	if (k->op != GDA_OP_WRITE_IMM || !(flags & GDA_MLX5_SE))
 		return flags;
 	return (u8)((flags & ~GDA_MLX5_SE) | GDA_WORK_SOLICIT);
@@ -236,7 +238,7 @@ static u32 round_trips(const struct kind *k)
 
 	for (i = 0; i < ROUND_TRIPS; i++) {
 		struct th_qp *q = qp[i % 3];
-		struct gda_status st;
+		struct th_why st;
 		struct gda_work w;
 		u32 slots;
 
@@ -292,13 +294,13 @@ TEST_F_TIMEOUT(round_trip, random, 100)
 }
 
 /* Independent of the decoder: what is legal, by opcode and segment count. */
-static struct gda_status expect(u32 opcode, u32 ds, u32 avail)
+static struct th_why expect(u32 opcode, u32 ds, u32 avail)
 {
-	static const struct gda_status ok = { 0, 0 };
-	static const struct gda_status bad_ds = {
+	static const struct th_why ok = { 0, 0 };
+	static const struct th_why bad_ds = {
 		GDA_MLX5_SYND_LOCAL_QP_OP, GDA_MLX5_VENDOR_DS
 	};
-	static const struct gda_status bad_opcode = {
+	static const struct th_why bad_opcode = {
 		GDA_MLX5_SYND_LOCAL_QP_OP, GDA_MLX5_VENDOR_OPCODE
 	};
 
@@ -339,7 +341,7 @@ TEST(S5_every_opcode_ds_flags)
 	for (opcode = 0; opcode < 256; opcode++) {
 		for (ds = 0; ds < 256; ds += ds < 20 ? 1 : 47) {
 			for (flags = 0; flags < 256; flags++) {
-				struct gda_status st, want;
+				struct th_why st, want;
 				struct gda_work w;
 
 				avail = 1 + flags % 4;
@@ -371,7 +373,7 @@ TEST(S5_every_opmod)
 	for (opcode = 0; opcode < 256; opcode++) {
 		for (opmod = 1; opmod < 256; opmod++) {
 			const struct kind *k = kind_of(opmod << 24 | opcode);
-			struct gda_status st;
+			struct th_why st;
 			struct gda_work w;
 
 			for (ds = 1; ds < 10; ds++) {
@@ -398,7 +400,7 @@ TEST(S1_stale_or_foreign_entry)
 {
 	struct th_qp *qp = th_qp_new(NULL, NULL, 16, 0);
 	static const u64 at[] = { 0, 1, 15, 16, 0xffff, 0x10000, 0x123456789abcULL };
-	struct gda_status st;
+	struct th_why st;
 	struct gda_work w;
 	u32 i, idx, bad = 0;
 
@@ -461,7 +463,7 @@ TEST(S4_data_lengths)
 		{ 0x80000001, 1, false },
 	};
 	struct th_qp *qp = th_qp_new(NULL, NULL, 4, 0);
-	struct gda_status st;
+	struct th_why st;
 	struct gda_work w;
 	u32 i, op;
 
@@ -508,7 +510,7 @@ TEST(S4_inline_lengths)
 	static const u32 huge[] = {
 		GDA_ENGINE_MAX_INLINE + 1, 0x1000, 0xffff, 0x10000, 0x7fffffff,
 	};
-	struct gda_status st;
+	struct th_why st;
 	struct gda_work w;
 	u32 len, ds, i, op;
 
@@ -572,7 +574,7 @@ TEST(S4_more_slots_than_published)
 	for (depth = 1; depth <= 4; depth *= 2) {
 		for (avail = 1; avail <= depth; avail++) {
 			struct th_qp *qp = th_qp_new(NULL, NULL, depth, 0);
-			struct gda_status st;
+			struct th_why st;
 			struct gda_work w;
 
 			gda_mlx5_set_ctrl(th_ctrl(qp, 0), 0, GDA_MLX5_WRITE, TH_QPN, 5, 0, 0);

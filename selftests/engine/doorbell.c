@@ -5,6 +5,7 @@
  * values no legal producer writes.
  */
 #include "host.h"
+#include "visit.h"
 #include "kselftest_harness.h"
 
 #define ILLEGAL	-2
@@ -23,12 +24,18 @@ static void model(u64 ci, u32 depth, int *table)
 		table[(ci + k) & 0xffff] = (int)k;
 }
 
+static struct gda_status refresh(struct th_qp *qp)
+{
+	return gda_engine_refresh(&qp->q, qp->q.dialect);
+}
+
 /* A refresh at ci, pi with raw values in both sources, from a clean slate. */
 static bool refresh_is(struct th_qp *qp, u64 ci, u64 pi, u32 db, u32 rec, u32 seen,
 		       const int *table)
 {
 	int want = (int)(pi - ci);
-	bool illegal = false, pending, i;
+	struct gda_ring_scan scan;
+	bool illegal = false;
 	struct gda_status st;
 	u32 v[2] = { db, rec };
 	u32 k;
@@ -46,12 +53,12 @@ static bool refresh_is(struct th_qp *qp, u64 ci, u64 pi, u32 db, u32 rec, u32 se
 	qp->q.seen_dbrec = seen;
 	qp->db = gda_mlx5_doorbell(db, TH_QPN);
 	qp->dbrec[1] = gda_mlx5_dbrec(rec);
-	pending = gda_ring_pending(&qp->q, &i);
-	st = gda_ring_refresh(&qp->q);
-	return pending == (want != 0) && i == illegal && qp->q.pi == ci + (u64)want &&
-	       qp->q.seen_db == db && qp->q.seen_dbrec == rec &&
-	       st.syndrome == (illegal ? GDA_MLX5_SYND_LOCAL_QP_OP : 0) &&
-	       st.vendor == (illegal ? GDA_MLX5_VENDOR_DOORBELL : 0);
+	qp->q.dialect->published(&qp->q, &scan);
+	st = refresh(qp);
+	return scan.ahead == (u32)want && scan.illegal == illegal &&
+	       qp->q.pi == ci + (u64)want && qp->q.seen_db == db && qp->q.seen_dbrec == rec &&
+	       st.class == (illegal ? GDA_CLASS_QUEUE : 0) &&
+	       st.cause == (illegal ? GDA_CAUSE_DOORBELL : 0);
 }
 
 TEST(I_11_S2_every_value_every_depth)
@@ -101,11 +108,11 @@ TEST(I_11_S2_other_bits_are_ignored)
 		qp->db = gda_be64((noise & ~(0xffffULL << 40)) | (u64)v << 40);
 		qp->dbrec[0] = gda_be32((u32)noise);
 		qp->dbrec[1] = gda_be32((u32)noise << 16);
-		bad += gda_ring_refresh(&qp->q).syndrome || qp->q.pi != v;
+		bad += refresh(qp).class || qp->q.pi != v;
 		qp->q.pi = 0;
 		qp->q.seen_db = v;
 		qp->dbrec[1] = gda_be32((u32)noise << 16 | v);
-		bad += gda_ring_refresh(&qp->q).syndrome || qp->q.pi != v;
+		bad += refresh(qp).class || qp->q.pi != v;
 	}
 	EXPECT_EQ(0, bad);
 	th_qp_free(qp);
@@ -120,7 +127,7 @@ TEST(I_11_golden_doorbell_is_taken)
 	qp->q.ci = 0x1abc0;
 	qp->q.pi = 0x1abc0;
 	memcpy(&qp->db, golden, 8);
-	EXPECT_EQ(0, gda_ring_refresh(&qp->q).syndrome);
+	EXPECT_EQ(0, refresh(qp).class);
 	EXPECT_EQ(0x1abcd, qp->q.pi);
 	th_qp_free(qp);
 }

@@ -118,8 +118,8 @@ TEST_F(pair, I_14_error_is_visible)
 	EXPECT_EQ(1, th_first_error(self->a));
 	EXPECT_EQ(GDA_QP_ERROR, self->a->q.state);
 	EXPECT_EQ(1, self->a->q.first_error);
-	EXPECT_EQ(GDA_MLX5_SYND_REMOTE_ACCESS, self->a->q.first.syndrome);
-	EXPECT_EQ(GDA_MLX5_VENDOR_RANGE, self->a->q.first.vendor);
+	EXPECT_EQ(GDA_MLX5_SYND_REMOTE_ACCESS, th_syndrome(self->a));
+	EXPECT_EQ(GDA_MLX5_VENDOR_RANGE, self->a->q.first.cause);
 	EXPECT_EQ(1, self->a->q.executed);
 	EXPECT_EQ(1, self->a->events);
 }
@@ -223,7 +223,7 @@ TEST_F(pair, peer_gone)
 	EXPECT_EQ(1, th_first_error(self->a));
 }
 
-#define FAIL	((u32)GDA_MLX5_VENDOR_PEER << 8 | GDA_MLX5_SYND_RETRY_EXC)
+#define FAIL	GDA_FAIL_PEER
 
 TEST_F(pair, host_fails_an_idle_queue)
 {

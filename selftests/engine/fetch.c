@@ -101,7 +101,7 @@ static u32 flip_word(struct ends *e, u32 word, u64 bad_value, u32 why, u32 round
 			bad += e->a->q.bytes != 40;
 		} else {
 			refused++;
-			bad += ((u32)e->a->q.first.syndrome << 8 | e->a->q.first.vendor) != why;
+			bad += ((u32)th_syndrome(e->a) << 8 | e->a->q.first.cause) != why;
 			bad += e->a->q.bytes != 0 || e->r->pages[0][128] != 0;
 		}
 		bad += e->r->pages[0][127] != 0 || e->r->pages[0][168] != 0;
@@ -346,7 +346,7 @@ TEST(S1_flush_reads_once)
 	for (i = 0; i < 10; i++)
 		th_rdma(e.a, GDA_MLX5_WRITE, GDA_MLX5_CE_ALWAYS, e.l, 0, e.r, 0, 8);
 	th_ring(e.a);
-	WRITE_ONCE(e.a->q.fail, (u32)GDA_MLX5_VENDOR_PEER << 8 | GDA_MLX5_SYND_RETRY_EXC);
+	WRITE_ONCE(e.a->q.fail, GDA_FAIL_PEER);
 	trap_arm(&e);
 	EXPECT_EQ(10, th_run(e.a));
 	trap_disarm(&e);
@@ -515,7 +515,7 @@ TEST(S1_S2_doorbell_flipper)
 		gda_engine_visit(&e.a->q, 8, 8);
 		bad += e.a->q.pi > 3 || e.a->q.ci != e.a->q.pi;
 		if (e.a->q.state == GDA_QP_ERROR) {
-			bad += e.a->q.first.vendor != GDA_MLX5_VENDOR_DOORBELL;
+			bad += e.a->q.first.cause != GDA_MLX5_VENDOR_DOORBELL;
 			failed++;
 		} else {
 			fine++;

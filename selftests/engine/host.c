@@ -109,6 +109,7 @@ struct th_qp *th_qp_new(struct th_dev *dev, void *dom, u32 depth, u32 cq_depth)
 	qp->dev = dev;
 	qp->sq = th_alloc(64, (size_t)depth * GDA_MLX5_SLOT_BYTES);
 	qp->cqe = th_alloc(64, (size_t)entries * 64);
+	qp->cq.dialect = &gda_dialect_mlx5;
 	qp->cq.entries = qp->cqe;
 	qp->cq.depth = entries;
 	qp->cq.collapsed = !cq_depth;
@@ -327,6 +328,18 @@ u64 th_first_error(const struct th_qp *qp)
 	return gda_be64_to_cpu(th_err(qp)->first_error);
 }
 
+struct th_why th_why(const struct th_qp *qp, struct gda_status st)
+{
+	struct th_why why = { qp->q.dialect->syndrome(st), st.cause };
+
+	return why;
+}
+
+u8 th_syndrome(const struct th_qp *qp)
+{
+	return th_why(qp, qp->q.first).syndrome;
+}
+
 /* The engine's callbacks. */
 
 struct gda_engine_qp *gda_host_peer(const struct gda_engine_qp *q)
@@ -370,7 +383,7 @@ void gda_host_event(struct gda_engine_cq *cq, const struct gda_completion *c)
 {
 	struct th_qp *qp = th_of(cq, struct th_qp, cq);
 
-	qp->events += c->solicited || c->status.syndrome;
+	qp->events += c->solicited || c->status.class;
 }
 
 bool gda_host_push(struct gda_engine_cq *cq, const struct gda_completion *c)
@@ -378,7 +391,7 @@ bool gda_host_push(struct gda_engine_cq *cq, const struct gda_completion *c)
 	struct th_qp *qp = th_of(cq, struct th_qp, cq);
 
 	qp->pushes++;
-	qp->events += c->solicited || c->status.syndrome;
+	qp->events += c->solicited || c->status.class;
 	if (gda_cq_push(cq, c))
 		return true;
 	qp->refused++;

@@ -8,7 +8,11 @@
 #ifndef GDA_TEST_HOST_H
 #define GDA_TEST_HOST_H
 
+#include <gda/mlx5.h>
 #include "engine.h"
+
+/* The longest entry of the dialect, in slots. */
+#define TH_MAX_SLOTS	16U
 
 #define TH_KEYS		64
 #define TH_QPN		0x123456U
@@ -108,5 +112,14 @@ const struct gda_mlx5_err_cqe *th_err(const struct th_qp *qp);
 u32 th_cqe_opcode(const struct th_qp *qp);
 u16 th_cqe_counter(const struct th_qp *qp);
 u64 th_first_error(const struct th_qp *qp);
+
+/* A status as the dialect reports it; and that of the first error. */
+struct th_why {
+	u8 syndrome;
+	u8 vendor;
+};
+
+struct th_why th_why(const struct th_qp *qp, struct gda_status st);
+u8 th_syndrome(const struct th_qp *qp);
 
 #endif /* GDA_TEST_HOST_H */

@@ -177,13 +177,13 @@ TEST_F(imm, C9_88_no_bytes_no_key)
 	th_rdma(self->a, GDA_MLX5_WRITE_IMM, 0, NULL, 0, self->r, 0, 0);
 	th_ring(self->a);
 	th_run(self->a);
-	EXPECT_EQ(GDA_MLX5_SYND_REMOTE_INVAL_REQ, self->a->q.first.syndrome);
+	EXPECT_EQ(GDA_MLX5_SYND_REMOTE_INVAL_REQ, th_syndrome(self->a));
 	self->a->q.state = GDA_QP_READY;
 	self->a->peer = NULL;
 	th_rdma(self->a, GDA_MLX5_WRITE, 0, NULL, 0, self->r, 0, 0);
 	th_ring(self->a);
 	th_run(self->a);
-	EXPECT_EQ(GDA_MLX5_SYND_RETRY_EXC, self->a->q.first.syndrome);
+	EXPECT_EQ(GDA_MLX5_SYND_RETRY_EXC, th_syndrome(self->a));
 	th_mr_free(&self->dev, none);
 	th_mr_free(&self->dev, revoked);
 }
@@ -216,7 +216,7 @@ TEST_F(imm, no_immediate_of_a_failed_write)
 /* The requester pays; the target's CQ is full, and no more than that. */
 TEST_F(imm, S3_full_cq_is_receiver_not_ready)
 {
-	struct gda_completion own = { .cqe_opcode = GDA_MLX5_CQE_REQ };
+	struct gda_completion own = { .kind = GDA_COMPLETION_DONE };
 	struct th_qp *c = th_qp_new(&self->dev, &dom_a, 16, 0);
 	struct th_qp *d = th_qp_new(&self->dev, &dom_b, 16, 0);
 	u8 before[ENTRIES * 64];
@@ -230,8 +230,8 @@ TEST_F(imm, S3_full_cq_is_receiver_not_ready)
 	EXPECT_EQ(ENTRIES + 3, th_run(self->a));
 	EXPECT_EQ(ENTRIES, self->a->q.executed);
 	EXPECT_EQ(ENTRIES, self->a->q.first_error);
-	EXPECT_EQ(GDA_MLX5_SYND_RNR_EXC, self->a->q.first.syndrome);
-	EXPECT_EQ(GDA_MLX5_VENDOR_RECV, self->a->q.first.vendor);
+	EXPECT_EQ(GDA_MLX5_SYND_RNR_EXC, th_syndrome(self->a));
+	EXPECT_EQ(GDA_MLX5_VENDOR_RECV, self->a->q.first.cause);
 	EXPECT_EQ(GDA_MLX5_SYND_RNR_EXC, th_err(self->a)->first_syndrome);
 	EXPECT_EQ(ENTRIES, self->b->recv.value);
 	EXPECT_FALSE(self->sink->cq.failed);
@@ -242,7 +242,7 @@ TEST_F(imm, S3_full_cq_is_receiver_not_ready)
 	th_imm(c, 0, 77, self->l, 0, self->r, 0, 8);
 	th_ring(c);
 	th_run(c);
-	EXPECT_EQ(GDA_MLX5_SYND_RNR_EXC, c->q.first.syndrome);
+	EXPECT_EQ(GDA_MLX5_SYND_RNR_EXC, th_syndrome(c));
 	EXPECT_EQ(0, memcmp(before, self->sink->cqe, sizeof(before)));
 	for (i = 0; i < ENTRIES; i++)
 		EXPECT_EQ(i, gda_be32_to_cpu(next_entry(self->sink, &self->seen)->imm));
@@ -376,8 +376,8 @@ TEST_F(imm, rnr_tries_end)
 		}
 		EXPECT_EQ(2 * retry, c->delays);
 		EXPECT_EQ(GDA_QP_ERROR, c->q.state);
-		EXPECT_EQ(GDA_MLX5_SYND_RNR_EXC, c->q.first.syndrome);
-		EXPECT_EQ(GDA_MLX5_VENDOR_RECV, c->q.first.vendor);
+		EXPECT_EQ(GDA_MLX5_SYND_RNR_EXC, th_syndrome(c));
+		EXPECT_EQ(GDA_MLX5_VENDOR_RECV, c->q.first.cause);
 		EXPECT_EQ(index, c->q.first_error);
 		EXPECT_EQ(retry != 0, c->q.flushed);
 		EXPECT_EQ(GDA_QP_READY, d->q.state);
@@ -405,15 +405,14 @@ TEST_F(imm, rnr_gone_while_it_waits)
 		EXPECT_EQ(1, th_run(c));
 		EXPECT_TRUE(c->q.busy);
 		if (i == 0)
-			WRITE_ONCE(c->q.fail, GDA_MLX5_VENDOR_DEVICE << 8 |
-					      GDA_MLX5_SYND_LOCAL_QP_OP);
+			WRITE_ONCE(c->q.fail, GDA_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_DEVICE));
 		else if (i == 1)
 			c->peer = NULL;
 		else
 			self->r->mem.state = GDA_MR_REVOKED;
 		EXPECT_EQ(2, th_run(c));
 		EXPECT_EQ(i == 0 ? GDA_MLX5_VENDOR_DEVICE : i == 1 ? GDA_MLX5_VENDOR_PEER :
-			  GDA_MLX5_VENDOR_REVOKED, c->q.first.vendor);
+			  GDA_MLX5_VENDOR_REVOKED, c->q.first.cause);
 		EXPECT_EQ(1, c->q.flushed);
 		EXPECT_EQ(1, c->delays);
 		EXPECT_FALSE(c->q.busy);
@@ -424,7 +423,7 @@ TEST_F(imm, rnr_gone_while_it_waits)
 /* A CQ that its owner let overflow takes nothing from anybody. */
 TEST_F(imm, S3_failed_cq_refuses)
 {
-	struct gda_completion own = { .cqe_opcode = GDA_MLX5_CQE_REQ };
+	struct gda_completion own = { .kind = GDA_COMPLETION_DONE };
 	u32 i;
 
 	for (i = 0; i < ENTRIES; i++)
@@ -435,7 +434,7 @@ TEST_F(imm, S3_failed_cq_refuses)
 	put_imm(self, 0, 5, 8);
 	th_ring(self->a);
 	th_run(self->a);
-	EXPECT_EQ(GDA_MLX5_SYND_RNR_EXC, self->a->q.first.syndrome);
+	EXPECT_EQ(GDA_MLX5_SYND_RNR_EXC, th_syndrome(self->a));
 	EXPECT_EQ(GDA_QP_READY, self->b->q.state);
 }
 
@@ -532,7 +531,7 @@ TEST_F(imm, K3_K4_dump_is_checked)
 			TH_LOG("row %u", i);
 		EXPECT_EQ(i < ARRAY_SIZE(rows) ? rows[i].vendor :
 			  i == ARRAY_SIZE(rows) ? GDA_MLX5_VENDOR_KEY : GDA_MLX5_VENDOR_IO,
-			  self->a->q.first.vendor);
+			  self->a->q.first.cause);
 	}
 }
 

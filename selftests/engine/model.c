@@ -262,7 +262,7 @@ static u32 visit(struct world *w, struct th_qp *qp, u32 wqes, u32 bytes)
 	w->bad += pending != (n != 0);
 	w->bad += n > wqes;
 	w->bad += qp->q.bytes - before > (u64)bytes + 63;
-	w->bad += qp->q.ci - ci > GDA_ENGINE_MAX_SLOTS * (u64)n;
+	w->bad += qp->q.ci - ci > TH_MAX_SLOTS * (u64)n;
 	w->bad += qp->q.cqe_pending;
 	return n;
 }
@@ -295,7 +295,7 @@ static void run_world(struct world *w, u32 batches)
 		u32 which = th_below(&w->r, 3);
 		struct th_qp *qp = w->qp[which];
 
-		while (qp->next - qp->q.ci <= DEPTH - GDA_ENGINE_MAX_SLOTS &&
+		while (qp->next - qp->q.ci <= DEPTH - TH_MAX_SLOTS &&
 		       th_below(&w->r, 12))
 			do_one(w, which);
 		if (th_below(&w->r, 2))

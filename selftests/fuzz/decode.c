@@ -37,9 +37,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memset(&w, 0xa5, sizeof(w));
 	st = gda_dialect_mlx5.decode(&qp->q, avail, &w);
 	HOLDS(w.slots >= 1 && w.slots <= avail);
-	if (st.syndrome)
+	if (st.class)
 		return 0;
-	HOLDS(w.slots <= GDA_ENGINE_MAX_SLOTS);
+	HOLDS(w.slots <= TH_MAX_SLOTS);
 	HOLDS(w.remote.len <= GDA_ENGINE_MAX_MSG || w.op == GDA_OP_NOP);
 	HOLDS(w.nsge <= GDA_ENGINE_MAX_SGE);
 	if (w.op == GDA_OP_WRITE && w.inlined) {

@@ -6,10 +6,14 @@
 
 void gda_control_query_qp(const struct gda_engine_qp *q, struct gda_qp_query *cmd)
 {
+	struct gda_status first;
+
 	/* pairs with the engine's release: a caller that sees the error sees the reason */
 	cmd->state = smp_load_acquire(&q->state);
-	cmd->syndrome = READ_ONCE(q->first.syndrome);
-	cmd->vendor = READ_ONCE(q->first.vendor);
+	first.class = READ_ONCE(q->first.class);
+	first.cause = READ_ONCE(q->first.cause);
+	cmd->syndrome = q->dialect->syndrome(first);
+	cmd->vendor = first.cause;
 	cmd->sq_depth = q->depth;
 	cmd->qpn = q->qpn;
 	cmd->error_index = READ_ONCE(q->first_error);

@@ -11,11 +11,11 @@ static noinline u8 gda_access_no_cpu(const struct gda_mem *mem, const struct gda
 				     u32 access)
 {
 	if (READ_ONCE(mem->state) != (GDA_MR_LIVE | GDA_MEM_NO_CPU))
-		return GDA_MLX5_VENDOR_REVOKED;
+		return GDA_CAUSE_REVOKED;
 	if (!gda_access_granted(mem, access))
-		return GDA_MLX5_VENDOR_RIGHTS;
+		return GDA_CAUSE_RIGHTS;
 	if (!gda_access_inside(mem, range->addr, range->len))
-		return GDA_MLX5_VENDOR_RANGE;
+		return GDA_CAUSE_RANGE;
 	return GDA_ACCESS_NO_CPU;
 }
 
@@ -23,12 +23,12 @@ u8 gda_access_check(const struct gda_mem *mem, const void *pd, const struct gda_
 		    u32 access)
 {
 	if (!gda_access_owned(mem, pd, range->key))
-		return GDA_MLX5_VENDOR_KEY;
+		return GDA_CAUSE_KEY;
 	if (!gda_access_live(mem))
 		return gda_access_no_cpu(mem, range, access);
 	if (!gda_access_granted(mem, access))
-		return GDA_MLX5_VENDOR_RIGHTS;
+		return GDA_CAUSE_RIGHTS;
 	if (!gda_access_inside(mem, range->addr, range->len))
-		return GDA_MLX5_VENDOR_RANGE;
-	return GDA_MLX5_VENDOR_NONE;
+		return GDA_CAUSE_RANGE;
+	return GDA_CAUSE_NONE;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * One visit: take what was published, begin or resume work requests within the
- * budget, report outcomes, flush after an error.
+ * What happens to a queue beside the loop of visit.h: how it begins, fails and is flushed.
  *
  * Invariants:
  *
@@ -13,12 +12,12 @@
  *   the end of the visit (cqe_pending, last); an error supersedes what waits.
  * - An entry of a ring is the outcome of a work request that was published.
  */
-#include "engine.h"
+#include "visit.h"
 
 void gda_engine_init(struct gda_engine_qp *q)
 {
 	const struct gda_completion none = {
-		.cqe_opcode = GDA_MLX5_CQE_REQ,
+		.kind = GDA_COMPLETION_DONE,
 		.qpn = q->qpn,
 		.uidx_imm = (u64)q->user_index << 32,
 	};
@@ -44,56 +43,19 @@ void gda_engine_init(struct gda_engine_qp *q)
 static void gda_engine_fail(struct gda_engine_qp *q, struct gda_status st)
 {
 	WRITE_ONCE(q->first_error, q->ci);
-	WRITE_ONCE(q->first.vendor, st.vendor);
-	WRITE_ONCE(q->first.syndrome, st.syndrome);
+	WRITE_ONCE(q->first.cause, st.cause);
+	WRITE_ONCE(q->first.class, st.class);
 	/* who sees the state sees why */
 	smp_store_release(&q->state, GDA_QP_ERROR);
 
-	q->last.cqe_opcode = GDA_MLX5_CQE_REQ_ERR;
 	q->last.first = st;
 	q->last.first_error = q->ci;
 }
 
-static void gda_engine_push(struct gda_engine_qp *q)
+void gda_engine_overflow(struct gda_engine_qp *q)
 {
-	const struct gda_status full = { GDA_MLX5_SYND_LOCAL_QP_OP, GDA_MLX5_VENDOR_CQ };
-
-	bool pushed = gda_host_push(q->cq, &q->last);
-
-	q->cqe_pending = false;
-	q->last.solicited = false;
-	if (likely(pushed))
-		return;
-	/* nobody can be told but by QP_QUERY; the engine goes on without */
 	if (READ_ONCE(q->state) != GDA_QP_ERROR)
-		gda_engine_fail(q, full);
-}
-
-/* q->last is filled; it is written now, or at the end of the visit. */
-static void gda_engine_complete(struct gda_engine_qp *q)
-{
-	if (q->cq->collapsed)
-		q->cqe_pending = true;
-	else
-		gda_engine_push(q);
-}
-
-static void gda_engine_succeed(struct gda_engine_qp *q)
-{
-	const struct gda_work *w = &q->work;
-
-	WRITE_ONCE(q->executed, q->executed + 1);
-	if (q->sent)
-		gda_os_fetch_add64(&q->sent->value, 1);
-	if (w->flags & GDA_WORK_SIGNALED) {
-		/* a solicited one that waits to be written stays so */
-		q->last.solicited |= (w->flags & GDA_WORK_SOLICITED) != 0;
-		q->last.wr_opcode = w->opcode;
-		q->last.index = q->ci;
-		q->last.byte_cnt = w->remote.len;
-		gda_engine_complete(q);
-	}
-	WRITE_ONCE(q->ci, q->ci + w->slots);
+		gda_engine_fail(q, gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_CQ));
 }
 
 /* The work request at ci, decoded or not, gets an error completion. */
@@ -102,6 +64,7 @@ static void gda_engine_report(struct gda_engine_qp *q, struct gda_status st)
 	q->busy = false;
 	if (q->sent && q->work.slots)
 		gda_os_fetch_add64(&q->sent->errors, 1);
+	q->last.kind = GDA_COMPLETION_ERROR;
 	q->last.solicited = true;
 	q->last.wr_opcode = q->work.opcode;
 	q->last.index = q->ci;
@@ -110,9 +73,26 @@ static void gda_engine_report(struct gda_engine_qp *q, struct gda_status st)
 	WRITE_ONCE(q->ci, q->ci + q->work.slots);
 }
 
-/* The work request at ci fails, and the queue with it. */
-static void gda_engine_fail_work(struct gda_engine_qp *q, struct gda_status st)
+/* Only the work request fails. Its entry is written at once, and the queue goes on. */
+static void gda_engine_fail_alone(struct gda_engine_qp *q, struct gda_status st)
 {
+	q->last.first = st;
+	q->last.first_error = q->ci;
+	gda_engine_report(q, st);
+	if (q->cqe_pending)
+		gda_engine_push(q);
+	if (READ_ONCE(q->state) == GDA_QP_ERROR)
+		return;
+	q->last.kind = GDA_COMPLETION_DONE;
+	q->last.status = gda_status(GDA_CLASS_NONE, GDA_CAUSE_NONE);
+}
+
+void gda_engine_fail_work(struct gda_engine_qp *q, struct gda_status st)
+{
+	if (!q->dialect->fatal(st)) {
+		gda_engine_fail_alone(q, st);
+		return;
+	}
 	gda_engine_fail(q, st);
 	gda_engine_report(q, st);
 }
@@ -135,6 +115,7 @@ static void gda_engine_measure(struct gda_engine_qp *q)
 static void gda_engine_defer(struct gda_engine_qp *q, struct gda_status st)
 {
 	q->blame = true;
+	q->last.kind = GDA_COMPLETION_ERROR;
 	q->last.status = st;
 	gda_host_event(q->cq, &q->last);
 }
@@ -144,7 +125,7 @@ static void gda_engine_defer(struct gda_engine_qp *q, struct gda_status st)
  * one, if any, takes the blame; else the slot that will be next is named, at once on a
  * collapsed CQ (see gda_poll() in gda/queue.h), which nobody reads entry by entry.
  */
-static void gda_engine_fail_queue(struct gda_engine_qp *q, struct gda_status st)
+void gda_engine_fail_queue(struct gda_engine_qp *q, struct gda_status st)
 {
 	if (!q->busy) {
 		q->work.opcode = 0;
@@ -159,97 +140,32 @@ static void gda_engine_fail_queue(struct gda_engine_qp *q, struct gda_status st)
 		gda_engine_defer(q, st);
 }
 
-static void gda_engine_flush(struct gda_engine_qp *q)
+void gda_engine_flush(struct gda_engine_qp *q)
 {
-	const struct gda_status flushed = { GDA_MLX5_SYND_WR_FLUSH, 0 };
-
 	gda_engine_measure(q);
 	if (q->blame) {
 		q->blame = false;
 		gda_engine_report(q, q->first);
 		return;
 	}
-	gda_engine_report(q, flushed);
+	gda_engine_report(q, gda_status(GDA_CLASS_FLUSH, GDA_CAUSE_NONE));
 	WRITE_ONCE(q->flushed, q->flushed + 1);
-}
-
-/* Begin or resume the work request at ci. */
-static void gda_engine_step(struct gda_engine_qp *q, struct gda_exec_scope *scope)
-{
-	struct gda_status st;
-	int ret;
-
-	if (likely(!q->busy)) {
-		st = q->dialect->decode(q, (u32)(q->pi - q->ci), &q->work);
-		if (unlikely(st.syndrome)) {
-			gda_engine_fail_work(q, st);
-			return;
-		}
-	}
-	ret = gda_exec(q, scope);
-	if (likely(ret > 0)) {
-		gda_engine_succeed(q);
-	} else if (ret < 0) {
-		st.syndrome = (u8)-ret;
-		st.vendor = (u8)(-ret >> 8);
-		gda_engine_fail_work(q, st);
-	}
-}
-
-/* Does the host want the queue to fail, and why? */
-static struct gda_status gda_engine_asked(const struct gda_engine_qp *q)
-{
-	u32 fail = READ_ONCE(q->fail);
-	struct gda_status st = { (u8)fail, (u8)(fail >> 8) };
-
-	return st;
-}
-
-/* Take new doorbells and requests of the host. Return: did the queue fail now? */
-static bool gda_engine_admit(struct gda_engine_qp *q, u32 state)
-{
-	struct gda_status asked = gda_engine_asked(q);
-	struct gda_status st = asked;
-
-	if (likely(state == GDA_QP_READY || state == GDA_QP_ERROR))
-		st = gda_ring_refresh(q);
-	if (unlikely(asked.syndrome))
-		st = asked;
-	if (likely(!st.syndrome) || state == GDA_QP_ERROR)
-		return false;
-	gda_engine_fail_queue(q, st);
-	return true;
 }
 
 u32 gda_engine_visit(struct gda_engine_qp *q, u32 wqes, u32 bytes)
 {
-	u32 n = gda_engine_admit(q, READ_ONCE(q->state));
-	struct gda_exec_scope scope;
-
-	if (q->pi == q->ci && !n)
-		return 0;
-	gda_exec_begin(q, bytes, &scope);
-	while (q->pi != q->ci && n < wqes && q->bytes < scope.until) {
-		if (likely(READ_ONCE(q->state) == GDA_QP_READY))
-			gda_engine_step(q, &scope);
-		else
-			gda_engine_flush(q);
-		n++;
-	}
-	if (q->cqe_pending)
-		gda_engine_push(q);
-	return n;
+	return q->dialect->visit(q, wqes, bytes);
 }
 
 bool gda_engine_pending(const struct gda_engine_qp *q)
 {
 	u32 state = READ_ONCE(q->state);
-	bool illegal, work;
+	struct gda_ring_scan scan;
 
-	if (state != GDA_QP_ERROR && gda_engine_asked(q).syndrome)
+	if (state != GDA_QP_ERROR && gda_engine_asked(q).class)
 		return true;
 	if (state != GDA_QP_READY && state != GDA_QP_ERROR)
 		return false;
-	work = gda_ring_pending(q, &illegal);
-	return work || (illegal && state == GDA_QP_READY);
+	q->dialect->published(q, &scan);
+	return scan.ahead || (scan.illegal && state == GDA_QP_READY);
 }

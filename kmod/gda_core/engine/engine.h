@@ -12,8 +12,9 @@
  * - Memory that a user can write (send queue, records, doorbells, payload) is read
  *   exactly once into private memory, and only the copy is checked and used.
  *   Nothing is ever read back from a CQ.
- * - Every work request ends in exactly one outcome: done, or failed with a
- *   syndrome; after a failure the queue is in error and the rest is flushed.
+ * - Every work request ends in exactly one outcome: done, or failed with a class and a
+ *   cause (dialect.h). When a failure is fatal, the queue is in error and the rest is
+ *   flushed; the dialect says whether it is.
  *
  * Who calls: one thread at a time per queue. The host keeps the queue, its peer,
  * their CQs and every MR alive and mapped for the length of one gda_engine_visit()
@@ -22,14 +23,13 @@
 #ifndef GDA_ENGINE_H
 #define GDA_ENGINE_H
 
-#include "gda_os.h"
-#include <gda/ioctl.h>
-#include <gda/mlx5.h>
+#include "dialect.h"
 
 #define GDA_ENGINE_MAX_SGE	2
-#define GDA_ENGINE_MAX_DS	63	/* longest WQE that is executed, in segments... */
-#define GDA_ENGINE_MAX_SLOTS	16	/* ...and in slots */
-#define GDA_ENGINE_MAX_INLINE	972	/* inline payload, bytes: what fits MAX_DS */
+#define GDA_ENGINE_MAX_INLINE	972	/* inline payload, bytes */
+#define GDA_ENGINE_MAX_DEPTH	32768U		/* slots of the longest queue of any dialect */
+#define GDA_ENGINE_MAX_SQ_BYTES	(2U << 20)	/* ... and its bytes */
+#define GDA_ENGINE_MAX_CQE_BYTES 64U		/* the longest entry of a CQ */
 #define GDA_ENGINE_MAX_MSG	0x7fffffffU	/* payload of a work request, bytes */
 
 /* Which opcode-independent thing a work request does. */
@@ -55,18 +55,19 @@ struct gda_sge {
 /* gda_work.flags */
 #define GDA_WORK_SOLICIT	0x01	/* the completion at the peer is an event */
 #define GDA_WORK_SOLICITED	0x02	/* its completion is an event */
+#define GDA_WORK_BIG_ENDIAN	0x04	/* an old value of 4 bytes is stored in that order */
 #define GDA_WORK_SIGNALED	0x08	/* completion also on success */
 
 /*
- * A decoded work request: private, immutable once decoded. Dialects fill it, exec
- * reads it, cqe.c writes its outcome.
+ * A decoded work request: private, immutable once decoded. The dialect fills it in, exec
+ * reads it, and the dialect writes its outcome.
  */
 struct gda_work {
 	u8 op;			/* enum gda_op */
 	u8 nsge;
 	bool inlined;		/* payload is in @data, nsge is 0 */
 	u8 opcode;		/* the dialect's own, for completions */
-	u8 slots;		/* 64-byte slots it fills */
+	u8 slots;		/* of the send queue that it fills */
 	u8 flags;		/* GDA_WORK_* */
 	u32 imm;		/* of WRITE_IMM */
 	struct gda_sge remote;	/* @len is the payload in all; the segments add up to it */
@@ -79,14 +80,8 @@ struct gda_work {
 	u8 data[GDA_ENGINE_MAX_INLINE];
 };
 
-/* Outcome of a step: a syndrome of the dialect and why. Zero is success. */
-struct gda_status {
-	u8 syndrome;		/* enum gda_mlx5_syndrome */
-	u8 vendor;		/* enum gda_mlx5_vendor */
-};
-
 /* Of gda_engine_qp.fail: the peer is gone. */
-#define GDA_FAIL_PEER	((u32)GDA_MLX5_VENDOR_PEER << 8 | GDA_MLX5_SYND_RETRY_EXC)
+#define GDA_FAIL_PEER	GDA_STATUS(GDA_CLASS_RETRY, GDA_CAUSE_PEER)
 
 /* In gda_mem.state beside GDA_MR_LIVE: no CPU has a window into the memory. */
 #define GDA_MEM_NO_CPU	0x100U
@@ -106,6 +101,7 @@ struct gda_mem {
 
 /* A completion queue as the engine sees it. Guarded by the host's CQ lock. */
 struct gda_engine_cq {
+	const struct gda_dialect_ops *dialect;	/* its own: not always that of who completes */
 	void *entries;		/* written only */
 	u32 depth;		/* power of two; 1 and collapsed, or a ring */
 	bool collapsed;
@@ -114,21 +110,34 @@ struct gda_engine_cq {
 	const __be32 *consumer;	/* user's consumer index record (ring), or NULL */
 };
 
+enum gda_completion_kind {
+	GDA_COMPLETION_DONE,	/* work of this queue is done */
+	GDA_COMPLETION_IMM,	/* a write with immediate arrived from the peer */
+	GDA_COMPLETION_ERROR,	/* work of this queue failed */
+};
+
 /* What goes into a CQ. */
 struct gda_completion {
-	u8 cqe_opcode;		/* enum gda_mlx5_cqe_opcode */
-	u8 wr_opcode;
+	u8 kind;		/* enum gda_completion_kind */
+	u8 wr_opcode;		/* gda_work.opcode; not of an immediate */
 	bool solicited;
 	struct gda_status status;
-	struct gda_status first;	/* error entries: of the slot that failed first */
+	struct gda_status first;	/* of errors: of the slot that failed first */
 	u64 first_error;
-	u64 index;		/* 64-bit index of the WQE's first slot */
+	u64 index;		/* of the work request's first slot, 64 bits */
 	u32 qpn;
 	u32 byte_cnt;
 	u64 uidx_imm;		/* user index of the QP << 32 | immediate */
 };
 
-struct gda_dialect_ops;
+/* GDA_CQ_ARM*: which ways of arming a CQ a completion fires. */
+static inline u32 gda_completion_fires(const struct gda_completion *c)
+{
+	if (c->solicited || c->status.class)
+		return GDA_CQ_ARM | GDA_CQ_ARM_SOLICITED;
+	return GDA_CQ_ARM;
+}
+
 struct gda_async_ops;
 
 /*
@@ -154,7 +163,7 @@ struct gda_engine_qp {
 	u32 rnr_retry;			/* tries again of a write whose immediate finds no room */
 	u32 min_rnr_timer;		/* delay that the peer's keep, by the code of verbs */
 	u32 state;			/* enum gda_qp_state */
-	u32 fail;		/* host's request to fail: vendor << 8 | syndrome, or 0 */
+	u32 fail;		/* host's request to fail: GDA_STATUS(), or 0 */
 
 	/* the engine's own */
 	u64 ci;				/* slots consumed */
@@ -177,19 +186,6 @@ struct gda_engine_qp {
 	u64 first_error;
 	struct gda_status first;
 };
-
-/* A dialect: how one entry becomes a struct gda_work. */
-struct gda_dialect_ops {
-	/*
-	 * Copy the entry at q->ci out of the queue and decode it. @avail slots are
-	 * published, at least 1. On failure work->slots (1 to @avail) and
-	 * work->opcode are still valid, for the error completion.
-	 */
-	struct gda_status (*decode)(const struct gda_engine_qp *q, u32 avail,
-				    struct gda_work *work);
-};
-
-extern const struct gda_dialect_ops gda_dialect_mlx5;
 
 /* engine.c */
 
@@ -221,28 +217,9 @@ u32 gda_engine_visit(struct gda_engine_qp *q, u32 wqes, u32 bytes);
  */
 bool gda_engine_pending(const struct gda_engine_qp *q);
 
-/* ring.c */
-
-/**
- * gda_ring_refresh - take the published range from the doorbell and its record
- * @q: the queue; on success q->pi is up to date
- *
- * Return: success, or GDA_MLX5_VENDOR_DOORBELL for an index no legal producer writes.
- */
-struct gda_status gda_ring_refresh(struct gda_engine_qp *q);
-
-/**
- * gda_ring_pending - what would a refresh find?
- * @q: the queue
- * @illegal: out: it would fail
- *
- * Return: whether slots are published and not consumed.
- */
-bool gda_ring_pending(const struct gda_engine_qp *q, bool *illegal);
-
 /* access.c */
 
-/* Of gda_access_check(): it may, but the memory is GDA_MEM_NO_CPU. No vendor code. */
+/* Of gda_access_check(): it may, but the memory is GDA_MEM_NO_CPU. No cause. */
 #define GDA_ACCESS_NO_CPU	0xffU
 
 /**
@@ -252,7 +229,7 @@ bool gda_ring_pending(const struct gda_engine_qp *q, bool *illegal);
  * @range: the key as given, compared in full; @len may be 0
  * @access: GDA_ACCESS_* needed, 0 for a local read
  *
- * Return: enum gda_mlx5_vendor, GDA_MLX5_VENDOR_NONE or GDA_ACCESS_NO_CPU if it may. A
+ * Return: enum gda_cause, GDA_CAUSE_NONE or GDA_ACCESS_NO_CPU if it may. A
  * foreign domain's key is reported like one that does not exist.
  */
 u8 gda_access_check(const struct gda_mem *mem, const void *pd, const struct gda_sge *range,
@@ -317,17 +294,24 @@ void gda_exec_begin(const struct gda_engine_qp *q, u32 bytes, struct gda_exec_sc
  * @q: queue; @q->busy if q->work was begun before
  * @scope: of this visit
  *
- * Return: 1 finished, 0 to be resumed (q->busy is set), or -(vendor << 8 | syndrome).
+ * Return: 1 finished, 0 to be resumed (q->busy is set), or -GDA_STATUS().
  */
 int gda_exec(struct gda_engine_qp *q, struct gda_exec_scope *scope);
 
-/* cqe.c */
+/* From now on @peer responds to what @q asks for, or nobody does. */
+void gda_exec_route(const struct gda_engine_qp *q, const struct gda_engine_qp *peer,
+		    struct gda_exec_scope *scope);
+
+/* dialect.c */
 
 /**
  * gda_cq_init - preset the entries of a CQ
  * @cq: the host's fields are filled in
  */
 void gda_cq_init(struct gda_engine_cq *cq);
+
+/* Of ->finish(): there is no room for @c. Return: false. */
+bool gda_cq_refuse(struct gda_engine_cq *cq, const struct gda_completion *c);
 
 /**
  * gda_cq_push - write one completion
@@ -339,7 +323,10 @@ void gda_cq_init(struct gda_engine_cq *cq);
  *
  * Return: false if nothing was written, for want of room or since the CQ has failed.
  */
-bool gda_cq_push(struct gda_engine_cq *cq, const struct gda_completion *c);
+static inline bool gda_cq_push(struct gda_engine_cq *cq, const struct gda_completion *c)
+{
+	return likely(!cq->failed) && cq->dialect->finish(cq, c);
+}
 
 /*
  * The host's side. Called only from gda_engine_visit().

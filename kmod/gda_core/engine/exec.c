@@ -52,23 +52,23 @@ static __always_inline u64 gda_exec_tag(u32 key, u32 access)
 	return (u64)access << 32 | key;
 }
 
-static int gda_exec_fail(u8 syndrome, u8 vendor)
+static int gda_exec_fail(u8 class, u8 cause)
 {
-	return -((int)vendor << 8 | syndrome);
+	return -(int)GDA_STATUS(class, cause);
 }
 
 /* Why a segment or the remote range may not be used, if it is not just far away. */
 static noinline int gda_exec_refuse(const struct gda_engine_qp *q, bool remote, u8 why)
 {
-	u8 syndrome = remote ? GDA_MLX5_SYND_REMOTE_ACCESS : GDA_MLX5_SYND_LOCAL_PROT;
+	u8 class = remote ? GDA_CLASS_REMOTE_ACCESS : GDA_CLASS_LOCAL;
 
 	if (why != GDA_ACCESS_NO_CPU)
-		return gda_exec_fail(syndrome, why);
+		return gda_exec_fail(class, why);
 	if (q->async)
 		return 0;
 	if (remote)
-		syndrome = GDA_MLX5_SYND_REMOTE_OP;
-	return gda_exec_fail(syndrome, GDA_MLX5_VENDOR_IO);
+		class = GDA_CLASS_REMOTE_OP;
+	return gda_exec_fail(class, GDA_CAUSE_IO);
 }
 
 /* Both return 0 or gda_exec_fail(). */
@@ -92,7 +92,7 @@ static int gda_exec_check_local(const struct gda_engine_qp *q, struct gda_exec_m
 static int gda_exec_check_imm(const struct gda_engine_qp *q, const struct gda_engine_qp *peer)
 {
 	if (q->work.op == GDA_OP_WRITE_IMM && unlikely(!peer->recv_cq))
-		return gda_exec_fail(GDA_MLX5_SYND_REMOTE_INVAL_REQ, GDA_MLX5_VENDOR_RECV);
+		return gda_exec_fail(GDA_CLASS_INVALID_REQUEST, GDA_CAUSE_RECV);
 	return 0;
 }
 
@@ -103,7 +103,7 @@ static int gda_exec_check_remote(const struct gda_engine_qp *q, const struct gda
 	u8 why;
 
 	if (unlikely(!peer))
-		return gda_exec_fail(GDA_MLX5_SYND_RETRY_EXC, GDA_MLX5_VENDOR_PEER);
+		return gda_exec_fail(GDA_CLASS_RETRY, GDA_CAUSE_PEER);
 	mems->remote = gda_host_mem(q, w->remote.key);
 	why = gda_access_check(mems->remote, peer->pd, &w->remote,
 			       gda_exec_rights[w->op].remote);
@@ -344,10 +344,10 @@ static int gda_exec_transfer(struct gda_engine_qp *q, const struct gda_exec_mems
 		}
 		n = gda_exec_local(q, mems, n, &local);
 		if (unlikely(!n))
-			return gda_exec_fail(GDA_MLX5_SYND_LOCAL_PROT, GDA_MLX5_VENDOR_IO);
+			return gda_exec_fail(GDA_CLASS_LOCAL, GDA_CAUSE_IO);
 		n = gda_exec_span(mems->remote, range, q->done, n, &remote);
 		if (unlikely(!n))
-			return gda_exec_fail(GDA_MLX5_SYND_REMOTE_OP, GDA_MLX5_VENDOR_IO);
+			return gda_exec_fail(GDA_CLASS_REMOTE_OP, GDA_CAUSE_IO);
 		gda_exec_move(q, q->work.op, local, remote, n);
 		q->done += n;
 	}
@@ -370,7 +370,7 @@ static noinline int gda_exec_not_ready(struct gda_engine_qp *q, struct gda_exec_
 	u32 delay = delays[scope->peer->min_rnr_timer];
 
 	if (q->rnr_tries == q->rnr_retry)
-		return gda_exec_fail(GDA_MLX5_SYND_RNR_EXC, GDA_MLX5_VENDOR_RECV);
+		return gda_exec_fail(GDA_CLASS_RNR, GDA_CAUSE_RECV);
 	q->rnr_tries++;
 	q->busy = true;
 	/* nothing after it may be begun */
@@ -389,8 +389,7 @@ static int gda_exec_push_imm(struct gda_engine_qp *q, struct gda_exec_scope *sco
 	const struct gda_engine_qp *peer = scope->peer;
 	const struct gda_work *w = &q->work;
 	const struct gda_completion c = {
-		.cqe_opcode = GDA_MLX5_CQE_RESP_IMM,
-		.wr_opcode = w->opcode,
+		.kind = GDA_COMPLETION_IMM,
 		.solicited = (w->flags & GDA_WORK_SOLICIT) != 0,
 		.index = q->imms,
 		.qpn = peer->qpn,
@@ -419,7 +418,7 @@ static int gda_exec_dump(const struct gda_engine_qp *q, const struct gda_exec_me
 	if (unlikely(READ_ONCE(mems->local[0]->state) & GDA_MEM_NO_CPU))
 		return 1;
 	if (unlikely(!gda_exec_span(mems->local[0], &q->work.sge[0], 0, 1, &ptr)))
-		return gda_exec_fail(GDA_MLX5_SYND_LOCAL_PROT, GDA_MLX5_VENDOR_IO);
+		return gda_exec_fail(GDA_CLASS_LOCAL, GDA_CAUSE_IO);
 	smp_mb(); /* after the stores of earlier work requests */
 	(void)READ_ONCE(*(const u8 *)ptr);
 	return 1;
@@ -516,27 +515,26 @@ static int gda_exec_atomic(struct gda_engine_qp *q, const struct gda_exec_mems *
 	u32 n;
 
 	if (unlikely(w->remote.addr % width))
-		return gda_exec_fail(GDA_MLX5_SYND_REMOTE_INVAL_REQ, GDA_MLX5_VENDOR_ALIGN);
+		return gda_exec_fail(GDA_CLASS_INVALID_REQUEST, GDA_CAUSE_ALIGN);
 	n = gda_exec_span(mems->local[0], &w->sge[0], 0, width, &result);
 	if (unlikely(n != width)) {
 		result = NULL;
 		if (!gda_exec_result(q, mems, NULL, true))
-			return gda_exec_fail(GDA_MLX5_SYND_LOCAL_PROT, GDA_MLX5_VENDOR_IO);
+			return gda_exec_fail(GDA_CLASS_LOCAL, GDA_CAUSE_IO);
 	}
 	n = gda_exec_span(mems->remote, &w->remote, 0, width, &ptr);
 	if (unlikely(!n))
-		return gda_exec_fail(GDA_MLX5_SYND_REMOTE_OP, GDA_MLX5_VENDOR_IO);
+		return gda_exec_fail(GDA_CLASS_REMOTE_OP, GDA_CAUSE_IO);
 	/* an iova need not be aligned as its memory is, and a split lock is fatal */
 	if (unlikely(n != width || (uintptr_t)ptr % width))
-		return gda_exec_fail(GDA_MLX5_SYND_REMOTE_INVAL_REQ, GDA_MLX5_VENDOR_ALIGN);
+		return gda_exec_fail(GDA_CLASS_INVALID_REQUEST, GDA_CAUSE_ALIGN);
 	q->busy = !gda_exec_modify(w, ptr, &old);
 	if (unlikely(q->busy))
 		return 0;
-	if (unlikely(width == sizeof(u32))) {
-		/* in the order of the wire, as ConnectX stores it; 8 bytes are not */
-		__be32 narrow = gda_be32((u32)old);
+	if (unlikely(w->flags & GDA_WORK_BIG_ENDIAN)) {
+		const u8 bytes[] = { (u8)(old >> 24), (u8)(old >> 16), (u8)(old >> 8), (u8)old };
 
-		memcpy(&old, &narrow, sizeof(narrow));
+		memcpy(&old, bytes, sizeof(bytes));
 	}
 	if (likely(result))
 		gda_exec_copy(result, &old, width);
@@ -574,7 +572,7 @@ static noinline int gda_exec_empty(struct gda_engine_qp *q, struct gda_exec_scop
 	int ret;
 
 	if (unlikely(!scope->peer))
-		return gda_exec_fail(GDA_MLX5_SYND_RETRY_EXC, GDA_MLX5_VENDOR_PEER);
+		return gda_exec_fail(GDA_CLASS_RETRY, GDA_CAUSE_PEER);
 	ret = gda_exec_check_imm(q, scope->peer);
 	if (unlikely(ret))
 		return ret;
@@ -639,6 +637,17 @@ void gda_exec_begin(const struct gda_engine_qp *q, u32 bytes, struct gda_exec_sc
 	scope->until = q->bytes + bytes;
 	/* no work request needs these rights: nothing was found yet */
 	scope->local.tag = ~0ULL;
+	scope->remote.tag = ~0ULL;
+}
+
+void gda_exec_route(const struct gda_engine_qp *q, const struct gda_engine_qp *peer,
+		    struct gda_exec_scope *scope)
+{
+	if (peer == scope->peer)
+		return;
+	scope->peer = peer;
+	scope->direct = q->async ? NULL : peer;
+	/* what was found before is another responder's */
 	scope->remote.tag = ~0ULL;
 }
 

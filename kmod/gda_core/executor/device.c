@@ -37,7 +37,7 @@ const struct gda_device_limits gda_device_max = {
 	.max_cq = GDA_MAX_CQ,
 	.max_mr = GDA_MAX_MR,
 	.max_counter = GDA_MAX_COUNTER,
-	.max_sq_depth = GDA_MLX5_MAX_DEPTH,
+	.max_sq_depth = GDA_ENGINE_MAX_DEPTH,
 	.max_cq_depth = GDA_MAX_CQ_DEPTH,
 	.max_sge = GDA_ENGINE_MAX_SGE,
 	.max_inline = GDA_ENGINE_MAX_INLINE,
@@ -211,7 +211,7 @@ static void gda_device_fail_queues(struct gda_device *dev)
 
 		qp = xa_find(&dev->qps, &qpn, ULONG_MAX, XA_PRESENT);
 		if (qp)
-			gda_qp_fail(qp, GDA_MLX5_VENDOR_DEVICE);
+			gda_qp_fail(qp, GDA_CAUSE_DEVICE);
 		gda_read_unlock(idx);
 		qpn++;
 		cond_resched();

@@ -39,14 +39,6 @@ u32 gda_host_span(const struct gda_mem *mem, u64 off, u32 len, void **ptr)
 	return min(n, len);
 }
 
-/* Which ways of arming this completion fires. */
-static u32 gda_cq_events(const struct gda_completion *c)
-{
-	if (c->solicited || c->status.syndrome)
-		return GDA_CQ_ARM | GDA_CQ_ARM_SOLICITED;
-	return GDA_CQ_ARM;
-}
-
 void gda_host_delay(struct gda_engine_qp *q, u32 ns)
 {
 	struct gda_qp *qp = container_of(q, struct gda_qp, engine_qp);
@@ -60,9 +52,10 @@ void gda_host_event(struct gda_engine_cq *engine_cq, const struct gda_completion
 {
 	struct gda_cq *cq = container_of(engine_cq, struct gda_cq, engine_cq);
 
-	trace_gda_qp_error(c->qpn, c->first_error, 0, c->status.syndrome, c->status.vendor);
+	trace_gda_qp_error(c->qpn, c->first_error, 0, engine_cq->dialect->syndrome(c->status),
+			   c->status.cause);
 	spin_lock(&cq->lock);
-	if (cq->armed & gda_cq_events(c))
+	if (cq->armed & gda_completion_fires(c))
 		gda_event_note(cq);
 	spin_unlock(&cq->lock);
 }
@@ -72,18 +65,18 @@ bool gda_host_push(struct gda_engine_cq *engine_cq, const struct gda_completion 
 	struct gda_cq *cq = container_of(engine_cq, struct gda_cq, engine_cq);
 	bool pushed;
 
-	if (c->cqe_opcode == GDA_MLX5_CQE_REQ_ERR)
-		trace_gda_qp_error(c->qpn, c->index, c->wr_opcode, c->status.syndrome,
-				   c->status.vendor);
+	if (unlikely(c->kind == GDA_COMPLETION_ERROR))
+		trace_gda_qp_error(c->qpn, c->index, c->wr_opcode,
+				   engine_cq->dialect->syndrome(c->status), c->status.cause);
 	spin_lock(&cq->lock);
 	if (unlikely(cq->lost)) {
 		spin_unlock(&cq->lock);
 		/* the owner's QP fails for that at its next visit, and says so */
-		return c->cqe_opcode != GDA_MLX5_CQE_RESP_IMM;
+		return c->kind != GDA_COMPLETION_IMM;
 	}
 	pushed = gda_cq_push(engine_cq, c);
 	/* an overflow is an event too: there is nothing else to wait for */
-	if ((pushed || engine_cq->failed) && cq->armed & gda_cq_events(c))
+	if ((pushed || engine_cq->failed) && cq->armed & gda_completion_fires(c))
 		gda_event_note(cq);
 	spin_unlock(&cq->lock);
 	return pushed;

@@ -230,7 +230,7 @@ void gda_executor_qp_ready(struct gda_executor_qp *qp);
 /**
  * gda_executor_qp_fail - fail a QP
  * @qp: a QP that is not freed yet; nothing if it has failed before
- * @cause: why: the vendor code of the error completion
+ * @cause: why: enum gda_cause, with the class %GDA_CLASS_QUEUE
  *
  * The oldest work request without an outcome completes with this error, all others are
  * flushed. gda_core does that, in the worker, where the device has a visit(). Any context.

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Checks of what a caller asks for when it creates a QP. create.h says what is refused.
+ */
+#include "create.h"
+
+static bool gda_control_is_depth(u32 depth, u32 most)
+{
+	return depth && !(depth & (depth - 1)) && depth <= most;
+}
+
+int gda_control_check_qp(const struct gda_qp_create *cmd, const struct gda_dialect_ops *ops,
+			 u32 max_depth)
+{
+	if (cmd->reserved || cmd->reserved2 || cmd->reserved3)
+		return -EOPNOTSUPP;
+	if (cmd->user_index > ops->max_user_index || cmd->rnr_retry > GDA_MAX_RNR_RETRY ||
+	    cmd->min_rnr_timer > GDA_MAX_MIN_RNR_TIMER)
+		return -EINVAL;
+	return gda_control_is_depth(cmd->sq_depth, min(max_depth, ops->max_depth)) ? 0 : -EINVAL;
+}
+
+void gda_control_init_qp(struct gda_engine_qp *q, const struct gda_qp_create *cmd,
+			 const struct gda_dialect_ops *ops)
+{
+	q->dialect = ops;
+	q->depth = cmd->sq_depth;
+	q->user_index = cmd->user_index;
+	q->rnr_retry = cmd->rnr_retry;
+	q->min_rnr_timer = cmd->min_rnr_timer;
+	q->state = GDA_QP_INIT;
+}

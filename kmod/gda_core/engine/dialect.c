@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Owns the table of dialects, and what all of them have in common: a CQ that failed stays
+ * failed, and takes nothing.
+ */
+#include "engine.h"
+
+#define GDA_DIALECT(name) &gda_dialect_##name,
+static const struct gda_dialect_ops *const gda_dialects[] = {
+#include <gda_dialects.h>
+	NULL
+};
+#undef GDA_DIALECT
+
+const struct gda_dialect_ops *gda_dialect_find(u32 id)
+{
+	const struct gda_dialect_ops *const *ops = gda_dialects;
+
+	while (*ops && (*ops)->id != id)
+		ops++;
+	return *ops;
+}
+
+u64 gda_dialect_features(void)
+{
+	const struct gda_dialect_ops *const *ops;
+	u64 features = 0;
+
+	for (ops = gda_dialects; *ops; ops++)
+		features |= (*ops)->feature;
+	return features;
+}
+
+void gda_cq_init(struct gda_engine_cq *cq)
+{
+	cq->failed = false;
+	cq->producer = 0;
+	cq->dialect->preset(cq);
+}
+
+bool gda_cq_refuse(struct gda_engine_cq *cq, const struct gda_completion *c)
+{
+	cq->failed = c->kind != GDA_COMPLETION_IMM;
+	return false;
+}

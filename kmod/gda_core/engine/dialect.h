@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * What the engine knows of a dialect, the byte format of a queue or a CQ: one table of
+ * operations each. Everything outside of such a table speaks of causes, classes and kinds
+ * of completions, and of no bytes.
+ *
+ * A dialect is one file, engine/<name>.c, that defines gda_dialect_<name>, and one line of
+ * gda_dialects.h. It builds its ->visit from gda_engine_serve() in visit.h, so that the
+ * engine's loop calls the other operations directly.
+ */
+#ifndef GDA_ENGINE_DIALECT_H
+#define GDA_ENGINE_DIALECT_H
+
+#include "gda_os.h"
+#include <gda/cause.h>
+#include <gda/ioctl.h>
+
+struct gda_completion;
+struct gda_engine_cq;
+struct gda_engine_qp;
+struct gda_work;
+
+/* Outcome of a step. Zero is success. */
+struct gda_status {
+	u8 class;			/* enum gda_class */
+	u8 cause;			/* enum gda_cause */
+};
+
+/* Both in one word, as gda_engine_qp.fail holds them. */
+#define GDA_STATUS(class, cause)	((u32)(cause) << 8 | (u32)(class))
+
+static __always_inline struct gda_status gda_status(u8 class, u8 cause)
+{
+	struct gda_status st = { class, cause };
+
+	return st;
+}
+
+/* What a doorbell and its record say: raw values, as far as the dialect reads them. */
+struct gda_ring_scan {
+	u32 db;
+	u32 rec;
+	u32 ahead;			/* slots beyond ci that are published */
+	bool illegal;			/* no legal producer writes such a value */
+};
+
+/**
+ * struct gda_dialect_ops - a dialect
+ * @id: enum gda_dialect
+ * @feature: GDA_FEATURE_DIALECT_*, which says that there is the dialect
+ * @slot_bytes: of a slot of the send queue
+ * @max_depth: most slots of a send queue, within GDA_ENGINE_MAX_DEPTH and, in bytes,
+ *	GDA_ENGINE_MAX_SQ_BYTES
+ * @max_user_index: largest user index of a queue
+ * @cqe_bytes: of an entry of a CQ
+ * @cqe_last: offset in an entry of the 4-byte word that ->finish() stores last
+ * @published: read doorbell and record, each once, and compare them with those that
+ *	were seen before. Called in any state of the queue
+ * @record: fill in a doorbell record that says what the last one said, for a queue whose
+ *	own record is gone
+ * @decode: copy the entry at q->ci out of the queue and decode it. @avail slots are
+ *	published, at least 1. On failure work->slots (1 to @avail) and work->opcode are
+ *	still valid, for the error completion
+ * @route: find the queue that responds to q->work, or NULL if it is gone. A dialect whose
+ *	queues are connected has no @route: gda_host_peer() finds the responder of a visit
+ * @preset: fill all entries of a CQ such that none is valid
+ * @finish: write an outcome as one entry, for gda_cq_push()
+ * @syndrome: the dialect's code for a status
+ * @fatal: does a queue die of a request that fails this way? If not, the error completion
+ *	is the request's alone, and the queue completes to a ring
+ * @visit: gda_engine_serve() with this table
+ */
+struct gda_dialect_ops {
+	u32 id;
+	u64 feature;
+	u32 slot_bytes;
+	u32 max_depth;
+	u32 max_user_index;
+	u32 cqe_bytes;
+	u32 cqe_last;
+	void (*published)(const struct gda_engine_qp *q, struct gda_ring_scan *scan);
+	void (*record)(const struct gda_engine_qp *q, __be32 *rec);
+	struct gda_status (*decode)(const struct gda_engine_qp *q, u32 avail,
+				    struct gda_work *work);
+	const struct gda_engine_qp *(*route)(const struct gda_engine_qp *q);
+	void (*preset)(struct gda_engine_cq *cq);
+	bool (*finish)(struct gda_engine_cq *cq, const struct gda_completion *c);
+	u8 (*syndrome)(struct gda_status st);
+	bool (*fatal)(struct gda_status st);
+	u32 (*visit)(struct gda_engine_qp *q, u32 wqes, u32 bytes);
+};
+
+/**
+ * gda_dialect_find - a dialect by its number
+ * @id: enum gda_dialect, or anything that a user chose
+ *
+ * Return: its table, or NULL.
+ */
+const struct gda_dialect_ops *gda_dialect_find(u32 id);
+
+/* GDA_FEATURE_DIALECT_* of all dialects. */
+u64 gda_dialect_features(void);
+
+#define GDA_DIALECT(name) extern const struct gda_dialect_ops gda_dialect_##name;
+#include <gda_dialects.h>
+#undef GDA_DIALECT
+
+#endif /* GDA_ENGINE_DIALECT_H */

@@ -1,0 +1,583 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * The mlx5 dialect, the executor's side: how far a send queue is published, what a work
+ * queue entry (WQE) of gda/mlx5.h asks for, and the bytes of completion queue entries.
+ *
+ * Published range. The doorbell cell and the doorbell record are written by anybody at any
+ * time. Both carry a 16-bit next index, and each is read once per scan; one whose index has
+ * not changed since the last scan says nothing (so a producer may leave it alone for ever).
+ * A changed index, seen from the consumer, is one of
+ *
+ *	ahead by 0 to depth			work; the newer of both counts
+ *	behind by at most 2^15 - depth		stale: stored late, ignored
+ *	anything else				no legal producer writes it
+ *
+ * and the last is an error, not clamped: what it would cover was never written.
+ *
+ * Producers store the record, then the doorbell; so the record is read first: then
+ * neither is ever found behind what the other has shown. Producers that ring the
+ * doorbell before and after the record (DOCA) can leave the record behind by what one
+ * ring covers, up to depth, so that much is stale in any case. At 2^15 slots this
+ * leaves no illegal index; there the index inside each entry is what tells.
+ *
+ * WQE. An entry is read one segment at a time by gda_mlx5_fetch(), each segment at most
+ * once, into private memory; all checks and all use are of that copy. A producer that
+ * rewrites an entry meanwhile gets one of the things it wrote, checked, or an error. Not
+ * looked at: signature, dci, an immediate the opcode does not carry, reserved words, the
+ * fence bits (the engine executes in order) and all of a NOP behind its control segment.
+ *
+ * CQE. A poller that sees bytes 60..63 of an entry sees the rest of it, and everything the
+ * work request moved: they are one aligned store, released, and the last. Nothing is read
+ * from the entries. The consumer's record is any number a user likes: it can make the CQ
+ * fail, nothing else. On a collapsed CQ the words that name the first error are stored
+ * whole and with the same value ever after, so they can be read at any time once an error
+ * shows.
+ */
+#include <gda/mlx5.h>
+#include "visit.h"
+
+#define GDA_MLX5_SEGS_PER_SLOT	(GDA_MLX5_SLOT_BYTES / GDA_MLX5_SEG_BYTES)
+#define GDA_MLX5_MAX_DS		63	/* longest WQE that is executed, in segments... */
+#define GDA_MLX5_MAX_SLOTS	16	/* ...and in slots */
+#define GDA_MLX5_CQE_BYTES	64
+#define GDA_MLX5_CQE_LAP0	(GDA_MLX5_CQE_INVALID << 4 | 1)	/* not valid in lap 0 */
+#define GDA_MLX5_INDEX_HALF	0x8000U
+
+/* Opcode and operand size of a masked atomic, as gda_mlx5_decode() looks at them. */
+#define GDA_MLX5_MASKED(bytes, op) \
+	((u32)GDA_MLX5_OPMOD_##bytes##BYTE << 24 | (u32)GDA_MLX5_MASKED_##op)
+
+static_assert(GDA_MLX5_CE_ALWAYS == GDA_WORK_SIGNALED);
+static_assert(GDA_MLX5_SE == GDA_WORK_SOLICITED);
+static_assert(GDA_ENGINE_MAX_INLINE == (GDA_MLX5_MAX_DS - 2) * GDA_MLX5_SEG_BYTES - 4);
+static_assert(GDA_MLX5_MAX_SLOTS * GDA_MLX5_SEGS_PER_SLOT >= GDA_MLX5_MAX_DS);
+
+static u32 gda_mlx5_read_rec(const struct gda_engine_qp *q)
+{
+	/* pairs with the producer's release: the doorbell and entries are read after it */
+	return gda_be32_to_cpu(smp_load_acquire(&q->dbrec[1])) & 0xffff;
+}
+
+/* Bits 8..23 of the first four bytes; producers may spill above them. */
+static u32 gda_mlx5_read_db(const struct gda_engine_qp *q)
+{
+	/* as above */
+	return (u32)(gda_be64_to_cpu(smp_load_acquire(q->db)) >> 40) & 0xffff;
+}
+
+/* How far behind the consumer an index may be. */
+static u32 gda_mlx5_stale(u32 depth)
+{
+	return depth > GDA_MLX5_INDEX_HALF / 2 ? depth : GDA_MLX5_INDEX_HALF - depth;
+}
+
+static void gda_mlx5_judge(const struct gda_engine_qp *q, u32 index,
+			   struct gda_ring_scan *scan)
+{
+	u32 ahead = (index - (u32)q->ci) & 0xffff;
+
+	if (likely(ahead <= q->depth)) {
+		if (ahead > scan->ahead)
+			scan->ahead = ahead;
+	} else if (0x10000 - ahead > gda_mlx5_stale(q->depth)) {
+		scan->illegal = true;
+	}
+}
+
+static __always_inline void gda_mlx5_published(const struct gda_engine_qp *q,
+					       struct gda_ring_scan *scan)
+{
+	scan->rec = gda_mlx5_read_rec(q);
+	scan->db = gda_mlx5_read_db(q);
+	scan->ahead = (u32)(q->pi - q->ci);
+	scan->illegal = false;
+	if (scan->db != q->seen_db)
+		gda_mlx5_judge(q, scan->db, scan);
+	if (scan->rec != q->seen_dbrec)
+		gda_mlx5_judge(q, scan->rec, scan);
+}
+
+/* A private copy of one segment: its two words, in memory order and in host order. */
+struct gda_mlx5_seg {
+	u64 raw[2];
+};
+
+static __always_inline u64 gda_mlx5_word(const struct gda_mlx5_seg *seg, u32 i)
+{
+	return gda_be64_to_cpu((__force __be64)seg->raw[i]);
+}
+
+/* The first and the second 32-bit word of the first half of a segment; and so on. */
+static __always_inline u32 gda_mlx5_half(const struct gda_mlx5_seg *seg, u32 i)
+{
+	return (u32)(gda_mlx5_word(seg, i / 2) >> (i % 2 ? 0 : 32));
+}
+
+static __always_inline const u64 *gda_mlx5_slot(const struct gda_engine_qp *q, u32 n)
+{
+	return (const u64 *)q->sq + (((u32)q->ci + n) & (q->depth - 1)) *
+	       (GDA_MLX5_SLOT_BYTES / sizeof(u64));
+}
+
+/* Segment number @n of a slot. The only reader of queue memory. */
+static __always_inline struct gda_mlx5_seg gda_mlx5_fetch(const u64 *slot, u32 n)
+{
+	struct gda_mlx5_seg copy;
+
+	copy.raw[0] = READ_ONCE(slot[2 * n]);
+	copy.raw[1] = READ_ONCE(slot[2 * n + 1]);
+	return copy;
+}
+
+static struct gda_status gda_mlx5_bad_ds(void)
+{
+	return gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_SIZE);
+}
+
+static struct gda_status gda_mlx5_bad_length(void)
+{
+	return gda_status(GDA_CLASS_LOCAL, GDA_CAUSE_LENGTH);
+}
+
+/* Neighbours that the compiler stores as one. */
+static __always_inline void gda_mlx5_set_shape(struct gda_work *work, u8 op, u8 nsge)
+{
+	work->op = op;
+	work->nsge = nsge;
+	work->inlined = false;
+}
+
+/*
+ * One data segment. A zero byte count would mean 2^31, more than we move; and one
+ * that is inline has its top bit set, so it is too long where it may not be.
+ */
+static __always_inline bool gda_mlx5_decode_data(const struct gda_mlx5_seg *seg,
+						 struct gda_sge *sge)
+{
+	u64 head = gda_mlx5_word(seg, 0);
+
+	sge->len = (u32)(head >> 32);
+	sge->key = (u32)head;
+	sge->addr = gda_mlx5_word(seg, 1);
+	return sge->len - 1 < GDA_ENGINE_MAX_MSG;
+}
+
+/* The second of two data segments. */
+static noinline struct gda_status gda_mlx5_decode_second(const u64 *slot,
+							 struct gda_work *work)
+{
+	struct gda_mlx5_seg seg = gda_mlx5_fetch(slot, 3);
+
+	work->nsge = 2;
+	if (unlikely(!gda_mlx5_decode_data(&seg, &work->sge[1])))
+		return gda_mlx5_bad_length();
+	work->remote.len += work->sge[1].len;
+	if (unlikely(work->remote.len > GDA_ENGINE_MAX_MSG))
+		return gda_mlx5_bad_length();
+	return gda_status(GDA_CLASS_NONE, 0);
+}
+
+/* Inline payload begins behind the count in @seg and goes on in whole segments. */
+static noinline struct gda_status gda_mlx5_decode_inline(const struct gda_engine_qp *q, u32 ds,
+							 struct gda_mlx5_seg seg,
+							 struct gda_work *work)
+{
+	u32 len = gda_mlx5_half(&seg, 0) & ~GDA_MLX5_INLINE;
+	u32 have = GDA_MLX5_SEG_BYTES - 4;
+	u32 n = 3;
+
+	if (unlikely(len > GDA_ENGINE_MAX_INLINE))
+		return gda_mlx5_bad_length();
+	/* before anything is copied: only what @ds covers is published */
+	if (unlikely(ds != 2 + (len + 4 + GDA_MLX5_SEG_BYTES - 1) / GDA_MLX5_SEG_BYTES))
+		return gda_mlx5_bad_ds();
+	memcpy(work->data, (const u8 *)seg.raw + 4, have);
+	while (n < ds) {
+		seg = gda_mlx5_fetch(gda_mlx5_slot(q, n / GDA_MLX5_SEGS_PER_SLOT),
+				     n % GDA_MLX5_SEGS_PER_SLOT);
+		memcpy(work->data + have, seg.raw, GDA_MLX5_SEG_BYTES);
+		have += GDA_MLX5_SEG_BYTES;
+		n++;
+	}
+	work->nsge = 0;
+	work->inlined = true;
+	work->remote.len = len;
+	return gda_status(GDA_CLASS_NONE, 0);
+}
+
+static __always_inline void gda_mlx5_decode_remote(const u64 *slot, struct gda_work *work)
+{
+	struct gda_mlx5_seg seg = gda_mlx5_fetch(slot, 1);
+
+	work->remote.addr = gda_mlx5_word(&seg, 0);
+	work->remote.key = (u32)(gda_mlx5_word(&seg, 1) >> 32);
+}
+
+/* RDMA_WRITE and RDMA_READ: no local part, data segments, or (not READ) inline data. */
+static __always_inline struct gda_status
+gda_mlx5_decode_rdma(const struct gda_engine_qp *q, const u64 *slot, u32 ds, u8 op,
+		     struct gda_work *work)
+{
+	struct gda_mlx5_seg seg;
+
+	gda_mlx5_set_shape(work, op, 1);
+	if (unlikely(ds < 2 || ds > GDA_MLX5_MAX_DS))
+		return gda_mlx5_bad_ds();
+	gda_mlx5_decode_remote(slot, work);
+	if (unlikely(ds == 2)) {
+		gda_mlx5_set_shape(work, op, 0);
+		work->remote.len = 0;
+		return gda_status(GDA_CLASS_NONE, 0);
+	}
+	seg = gda_mlx5_fetch(slot, 2);
+	if (unlikely(!gda_mlx5_decode_data(&seg, &work->sge[0]))) {
+		if (op != GDA_OP_READ && (work->sge[0].len & GDA_MLX5_INLINE))
+			return gda_mlx5_decode_inline(q, ds, seg, work);
+		return gda_mlx5_bad_length();
+	}
+	work->remote.len = work->sge[0].len;
+	if (likely(ds == 3))
+		return gda_status(GDA_CLASS_NONE, 0);
+	if (unlikely(ds > 2 + GDA_ENGINE_MAX_SGE))
+		return gda_mlx5_bad_ds();
+	return gda_mlx5_decode_second(slot, work);
+}
+
+/* RDMA_WRITE_IMM. Its event is the peer's. */
+static noinline struct gda_status
+gda_mlx5_decode_write_imm(const struct gda_engine_qp *q, const u64 *slot, u32 ds, u32 imm,
+			  struct gda_work *work)
+{
+	work->imm = imm;
+	if (work->flags & GDA_WORK_SOLICITED)
+		work->flags ^= GDA_WORK_SOLICITED | GDA_WORK_SOLICIT;
+	return gda_mlx5_decode_rdma(q, slot, ds, GDA_OP_WRITE_IMM, work);
+}
+
+/* What all atomics begin with. Return: whether @ds is what it must be. */
+static bool gda_mlx5_decode_target(const u64 *slot, u32 ds, u32 want, u8 op, u32 width,
+				   struct gda_work *work)
+{
+	gda_mlx5_set_shape(work, op, 1);
+	work->remote.len = width;
+	if (unlikely(ds != want))
+		return false;
+	gda_mlx5_decode_remote(slot, work);
+	return true;
+}
+
+/* What all atomics end with: the data segment for the old value. */
+static struct gda_status gda_mlx5_decode_result(const u64 *slot, u32 n,
+						struct gda_work *work)
+{
+	struct gda_mlx5_seg seg = gda_mlx5_fetch(slot, n);
+
+	if (unlikely(!gda_mlx5_decode_data(&seg, &work->sge[0]) ||
+		     work->sge[0].len != work->remote.len))
+		return gda_mlx5_bad_length();
+	return gda_status(GDA_CLASS_NONE, 0);
+}
+
+/* ATOMIC_FA and ATOMIC_CS, and the 8-byte MASKED_FA, whose boundary is in "compare". */
+static noinline struct gda_status gda_mlx5_decode_atomic(const u64 *slot, u32 ds, u8 op,
+							 struct gda_work *work)
+{
+	struct gda_mlx5_seg seg;
+
+	if (!gda_mlx5_decode_target(slot, ds, 4, op, sizeof(u64), work))
+		return gda_mlx5_bad_ds();
+	seg = gda_mlx5_fetch(slot, 2);
+	work->swap_add = gda_mlx5_word(&seg, 0);
+	work->compare = gda_mlx5_word(&seg, 1);
+	return gda_mlx5_decode_result(slot, 3, work);
+}
+
+/* 4-byte MASKED_FA and MASKED_CS: four words; the former's last two say nothing. */
+static noinline struct gda_status gda_mlx5_decode_masked4(const u64 *slot, u32 ds, u8 op,
+							  struct gda_work *work)
+{
+	struct gda_mlx5_seg seg;
+
+	if (!gda_mlx5_decode_target(slot, ds, 4, op, sizeof(u32), work))
+		return gda_mlx5_bad_ds();
+	seg = gda_mlx5_fetch(slot, 2);
+	work->swap_add = gda_mlx5_half(&seg, 0);
+	work->compare = gda_mlx5_half(&seg, 1);
+	work->swap_mask = gda_mlx5_half(&seg, 2);
+	work->compare_mask = gda_mlx5_half(&seg, 3);
+	/* as ConnectX stores the old value; one of 8 bytes is stored in host order */
+	work->flags |= GDA_WORK_BIG_ENDIAN;
+	return gda_mlx5_decode_result(slot, 3, work);
+}
+
+/* 8-byte MASKED_CS: operands, masks, and the result in a second slot. */
+static noinline struct gda_status
+gda_mlx5_decode_masked_cs8(const struct gda_engine_qp *q, const u64 *slot, u32 ds,
+			   struct gda_work *work)
+{
+	struct gda_mlx5_seg seg;
+
+	if (!gda_mlx5_decode_target(slot, ds, 5, GDA_OP_MASKED_COMPARE_SWAP, sizeof(u64),
+				    work))
+		return gda_mlx5_bad_ds();
+	seg = gda_mlx5_fetch(slot, 2);
+	work->swap_add = gda_mlx5_word(&seg, 0);
+	work->compare = gda_mlx5_word(&seg, 1);
+	seg = gda_mlx5_fetch(slot, 3);
+	work->swap_mask = gda_mlx5_word(&seg, 0);
+	work->compare_mask = gda_mlx5_word(&seg, 1);
+	return gda_mlx5_decode_result(gda_mlx5_slot(q, 1), 0, work);
+}
+
+/* One data segment behind the control segment, and no remote address. */
+static noinline struct gda_status gda_mlx5_decode_dump(const u64 *slot, u32 ds,
+						       struct gda_work *work)
+{
+	struct gda_mlx5_seg seg;
+
+	gda_mlx5_set_shape(work, GDA_OP_DUMP, 1);
+	work->remote.len = 0;
+	if (unlikely(ds != 2))
+		return gda_mlx5_bad_ds();
+	seg = gda_mlx5_fetch(slot, 1);
+	if (unlikely(!gda_mlx5_decode_data(&seg, &work->sge[0])))
+		return gda_mlx5_bad_length();
+	return gda_status(GDA_CLASS_NONE, 0);
+}
+
+/* As many segments as its producer likes: a NOP is also what fills a gap. */
+static struct gda_status gda_mlx5_decode_nop(struct gda_work *work)
+{
+	gda_mlx5_set_shape(work, GDA_OP_NOP, 0);
+	work->remote.len = 0;
+	return gda_status(GDA_CLASS_NONE, 0);
+}
+
+/* Not the common case of one slot. Return: false if @ds cannot be. */
+static noinline bool gda_mlx5_decode_slots(u32 ds, u32 avail, struct gda_work *work)
+{
+	u32 slots = (ds + GDA_MLX5_SEGS_PER_SLOT - 1) / GDA_MLX5_SEGS_PER_SLOT;
+
+	if (!slots)
+		return false;
+	work->slots = (u8)min(slots, avail);
+	return slots <= avail && slots <= GDA_MLX5_MAX_SLOTS;
+}
+
+static struct gda_status gda_mlx5_decode(const struct gda_engine_qp *q, u32 avail,
+					 struct gda_work *work)
+{
+	const u64 *slot = gda_mlx5_slot(q, 0);
+	struct gda_mlx5_seg ctrl = gda_mlx5_fetch(slot, 0);
+	u64 head = gda_mlx5_word(&ctrl, 0);	/* opmod, index 2, opcode, qpn 3, ds */
+	u32 opcode = (u32)(head >> 32) & 0xff0000ff;	/* with opmod */
+	u32 ds = (u32)head & 0xff;
+
+	work->opcode = (u8)opcode;
+	work->slots = 1;
+	/* not the producer's entry for this slot: nothing in it can be trusted */
+	if (unlikely((u16)(head >> 40) != (u16)q->ci || (u32)head >> 8 != q->qpn))
+		return gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_INDEX);
+	if (unlikely(ds - 1 >= GDA_MLX5_SEGS_PER_SLOT) &&
+	    !gda_mlx5_decode_slots(ds, avail, work))
+		return gda_mlx5_bad_ds();
+	work->flags = (u8)(gda_mlx5_word(&ctrl, 1) >> 32) &
+		      (GDA_WORK_SIGNALED | GDA_WORK_SOLICITED);
+
+	if (likely(opcode == GDA_MLX5_WRITE))
+		return gda_mlx5_decode_rdma(q, slot, ds, GDA_OP_WRITE, work);
+	switch (opcode) {
+	case GDA_MLX5_READ:
+		return gda_mlx5_decode_rdma(q, slot, ds, GDA_OP_READ, work);
+	case GDA_MLX5_WRITE_IMM:
+		return gda_mlx5_decode_write_imm(q, slot, ds, gda_mlx5_half(&ctrl, 3), work);
+	case GDA_MLX5_ATOMIC_FA:
+		return gda_mlx5_decode_atomic(slot, ds, GDA_OP_FETCH_ADD, work);
+	case GDA_MLX5_ATOMIC_CS:
+		return gda_mlx5_decode_atomic(slot, ds, GDA_OP_COMPARE_SWAP, work);
+	case GDA_MLX5_MASKED(4, FA):
+		return gda_mlx5_decode_masked4(slot, ds, GDA_OP_MASKED_FETCH_ADD, work);
+	case GDA_MLX5_MASKED(8, FA):
+		return gda_mlx5_decode_atomic(slot, ds, GDA_OP_MASKED_FETCH_ADD, work);
+	case GDA_MLX5_MASKED(4, CS):
+		return gda_mlx5_decode_masked4(slot, ds, GDA_OP_MASKED_COMPARE_SWAP, work);
+	case GDA_MLX5_MASKED(8, CS):
+		return gda_mlx5_decode_masked_cs8(q, slot, ds, work);
+	case GDA_MLX5_DUMP:
+		return gda_mlx5_decode_dump(slot, ds, work);
+	case GDA_MLX5_NOP:
+		return gda_mlx5_decode_nop(work);
+	default:
+		return gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_OPCODE);
+	}
+}
+
+/* The part of a CQE that is written, as words; bytes 0..31 are reserved. */
+struct gda_mlx5_cqe_words {
+	u8 rsvd[32];
+	__be64 uidx_imm;	/* 32 */
+	__be64 count;		/* 40: byte_cnt, or first_error */
+	__be64 status;		/* 48: timestamp, or the syndromes */
+	__be32 sop_qpn;		/* 56 */
+	__be32 last;		/* 60: wqe_counter, signature, op_own */
+};
+
+static_assert(sizeof(struct gda_mlx5_cqe_words) == GDA_MLX5_CQE_BYTES);
+static_assert(sizeof(struct gda_mlx5_cqe) == GDA_MLX5_CQE_BYTES);
+static_assert(sizeof(struct gda_mlx5_err_cqe) == GDA_MLX5_CQE_BYTES);
+static_assert(offsetof(struct gda_mlx5_cqe, srqn_uidx) == 32);
+static_assert(offsetof(struct gda_mlx5_cqe, imm) == 36);
+static_assert(offsetof(struct gda_mlx5_cqe, byte_cnt) == 44);
+static_assert(offsetof(struct gda_mlx5_cqe, timestamp) == 48);
+static_assert(offsetof(struct gda_mlx5_cqe, sop_qpn) == 56);
+static_assert(offsetof(struct gda_mlx5_cqe, wqe_counter) == 60);
+static_assert(offsetof(struct gda_mlx5_cqe, op_own) == 63);
+static_assert(offsetof(struct gda_mlx5_err_cqe, srqn) == 32);
+static_assert(offsetof(struct gda_mlx5_err_cqe, first_error) == 40);
+static_assert(offsetof(struct gda_mlx5_err_cqe, first_syndrome) == 52);
+static_assert(offsetof(struct gda_mlx5_err_cqe, first_vendor) == 53);
+static_assert(offsetof(struct gda_mlx5_err_cqe, vendor_err_synd) == 54);
+static_assert(offsetof(struct gda_mlx5_err_cqe, syndrome) == 55);
+static_assert(offsetof(struct gda_mlx5_err_cqe, s_wqe_opcode_qpn) == 56);
+
+/* A cause is stored as it is. */
+static_assert((u32)GDA_CAUSE_NONE == GDA_MLX5_VENDOR_NONE);
+static_assert((u32)GDA_CAUSE_DOORBELL == GDA_MLX5_VENDOR_DOORBELL);
+static_assert((u32)GDA_CAUSE_INDEX == GDA_MLX5_VENDOR_INDEX);
+static_assert((u32)GDA_CAUSE_OPCODE == GDA_MLX5_VENDOR_OPCODE);
+static_assert((u32)GDA_CAUSE_SIZE == GDA_MLX5_VENDOR_DS);
+static_assert((u32)GDA_CAUSE_LENGTH == GDA_MLX5_VENDOR_LENGTH);
+static_assert((u32)GDA_CAUSE_ALIGN == GDA_MLX5_VENDOR_ALIGN);
+static_assert((u32)GDA_CAUSE_KEY == GDA_MLX5_VENDOR_KEY);
+static_assert((u32)GDA_CAUSE_REVOKED == GDA_MLX5_VENDOR_REVOKED);
+static_assert((u32)GDA_CAUSE_RIGHTS == GDA_MLX5_VENDOR_RIGHTS);
+static_assert((u32)GDA_CAUSE_RANGE == GDA_MLX5_VENDOR_RANGE);
+static_assert((u32)GDA_CAUSE_IO == GDA_MLX5_VENDOR_IO);
+static_assert((u32)GDA_CAUSE_PEER == GDA_MLX5_VENDOR_PEER);
+static_assert((u32)GDA_CAUSE_CQ == GDA_MLX5_VENDOR_CQ);
+static_assert((u32)GDA_CAUSE_QUEUE == GDA_MLX5_VENDOR_QUEUE);
+static_assert((u32)GDA_CAUSE_RECV == GDA_MLX5_VENDOR_RECV);
+static_assert((u32)GDA_CAUSE_DEVICE == GDA_MLX5_VENDOR_DEVICE);
+static_assert((u32)GDA_CAUSE_FORK == GDA_MLX5_VENDOR_FORK);
+
+static u8 gda_mlx5_syndrome(struct gda_status st)
+{
+	static const u8 of[] = {
+		[GDA_CLASS_NONE] = GDA_MLX5_SYND_NONE,
+		[GDA_CLASS_LOCAL] = GDA_MLX5_SYND_LOCAL_PROT,
+		[GDA_CLASS_QUEUE] = GDA_MLX5_SYND_LOCAL_QP_OP,
+		[GDA_CLASS_REMOTE_ACCESS] = GDA_MLX5_SYND_REMOTE_ACCESS,
+		[GDA_CLASS_REMOTE_OP] = GDA_MLX5_SYND_REMOTE_OP,
+		[GDA_CLASS_INVALID_REQUEST] = GDA_MLX5_SYND_REMOTE_INVAL_REQ,
+		[GDA_CLASS_RETRY] = GDA_MLX5_SYND_RETRY_EXC,
+		[GDA_CLASS_RNR] = GDA_MLX5_SYND_RNR_EXC,
+		[GDA_CLASS_FLUSH] = GDA_MLX5_SYND_WR_FLUSH,
+	};
+
+	if (st.class == GDA_CLASS_LOCAL && st.cause == GDA_CAUSE_LENGTH)
+		return GDA_MLX5_SYND_LOCAL_LENGTH;
+	return of[st.class];
+}
+
+static void gda_mlx5_record(const struct gda_engine_qp *q, __be32 *rec)
+{
+	rec[1] = gda_be32(q->seen_dbrec);
+}
+
+/* A reliable connection ends with its first error. */
+static bool gda_mlx5_fatal(struct gda_status st)
+{
+	(void)st;
+	return true;
+}
+
+static void gda_mlx5_preset(struct gda_engine_cq *cq)
+{
+	u8 *entry = cq->entries;
+	u32 i;
+
+	if (cq->collapsed) {
+		/* counter 0xffff: index 0 is not complete, by every polling rule */
+		memset(entry, 0xff, GDA_MLX5_CQE_BYTES);
+		return;
+	}
+	for (i = 0; i < cq->depth; i++, entry += GDA_MLX5_CQE_BYTES) {
+		memset(entry, 0, GDA_MLX5_CQE_BYTES);
+		entry[offsetof(struct gda_mlx5_cqe, op_own)] = GDA_MLX5_CQE_LAP0;
+	}
+}
+
+/* Both counts modulo 2^24: a consumer index ahead of the producer is "full" too. */
+static bool gda_mlx5_cq_full(const struct gda_engine_cq *cq)
+{
+	u32 consumer;
+
+	if (!cq->consumer)
+		return false;
+	/* pairs with the consumer's release: it has read the entry we overwrite */
+	consumer = gda_be32_to_cpu(smp_load_acquire(cq->consumer));
+	return (((u32)cq->producer - consumer) & 0xffffff) >= cq->depth;
+}
+
+static bool gda_mlx5_finish(struct gda_engine_cq *cq, const struct gda_completion *c)
+{
+	struct gda_mlx5_cqe_words *cqe = cq->entries;
+	u32 opcode = GDA_MLX5_CQE_REQ;
+	u32 wr_opcode = c->wr_opcode;
+	u32 owner = 0;
+	u64 count = c->byte_cnt;
+	u64 status = 0;
+
+	if (!cq->collapsed) {
+		if (unlikely(gda_mlx5_cq_full(cq)))
+			return gda_cq_refuse(cq, c);
+		cqe += cq->producer & (cq->depth - 1);
+		owner = (cq->producer & cq->depth) != 0;
+	}
+	if (unlikely(c->kind == GDA_COMPLETION_IMM)) {
+		/* the requester's opcode may be of another dialect */
+		opcode = GDA_MLX5_CQE_RESP_IMM;
+		wr_opcode = GDA_MLX5_WRITE_IMM;
+	} else if (unlikely(c->kind == GDA_COMPLETION_ERROR)) {
+		opcode = GDA_MLX5_CQE_REQ_ERR;
+		count = c->first_error;
+		status = (u64)gda_mlx5_syndrome(c->first) << 24 | (u64)c->first.cause << 16 |
+			 (u64)c->status.cause << 8 | gda_mlx5_syndrome(c->status);
+	}
+	WRITE_ONCE(cqe->uidx_imm, gda_be64(c->uidx_imm));
+	WRITE_ONCE(cqe->count, gda_be64(count));
+	WRITE_ONCE(cqe->status, gda_be64(status));
+	WRITE_ONCE(cqe->sop_qpn, gda_be32(wr_opcode << 24 | c->qpn));
+	/* pairs with the poller's acquire */
+	smp_store_release(&cqe->last, gda_be32((u32)c->index << 16 | opcode << 4 |
+					       (u32)c->solicited << 1 | owner));
+	cq->producer++;
+	return true;
+}
+
+static u32 gda_mlx5_visit(struct gda_engine_qp *q, u32 wqes, u32 bytes)
+{
+	return gda_engine_serve(q, wqes, bytes, &gda_dialect_mlx5);
+}
+
+static_assert(GDA_MLX5_MAX_DEPTH <= GDA_ENGINE_MAX_DEPTH);
+static_assert(GDA_MLX5_MAX_DEPTH * GDA_MLX5_SLOT_BYTES <= GDA_ENGINE_MAX_SQ_BYTES);
+static_assert(GDA_MLX5_CQE_BYTES <= GDA_ENGINE_MAX_CQE_BYTES);
+
+const struct gda_dialect_ops gda_dialect_mlx5 = {
+	.id = GDA_DIALECT_MLX5,
+	.feature = GDA_FEATURE_DIALECT_MLX5,
+	.slot_bytes = GDA_MLX5_SLOT_BYTES,
+	.max_depth = GDA_MLX5_MAX_DEPTH,
+	.max_user_index = GDA_MLX5_MAX_USER_INDEX,
+	.cqe_bytes = GDA_MLX5_CQE_BYTES,
+	.cqe_last = offsetof(struct gda_mlx5_cqe, wqe_counter),
+	.published = gda_mlx5_published,
+	.record = gda_mlx5_record,
+	.decode = gda_mlx5_decode,
+	.preset = gda_mlx5_preset,
+	.finish = gda_mlx5_finish,
+	.syndrome = gda_mlx5_syndrome,
+	.fatal = gda_mlx5_fatal,
+	.visit = gda_mlx5_visit,
+};

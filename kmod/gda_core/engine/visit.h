@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * The engine's loop. Each dialect has its own copy of it: gda_engine_serve() is inlined
+ * into the dialect's ->visit with a table that the compiler knows, so the operations of an
+ * entry are called directly. What happens once in the life of a queue is in engine.c.
+ *
+ * Only files of dialects include this.
+ */
+#ifndef GDA_ENGINE_VISIT_H
+#define GDA_ENGINE_VISIT_H
+
+#include "engine.h"
+
+/* engine.c */
+
+/* q->last was not written, because there is no room. Only QP_QUERY can tell that. */
+void gda_engine_overflow(struct gda_engine_qp *q);
+/* The work request at ci, decoded or not, gets an error completion. */
+void gda_engine_fail_work(struct gda_engine_qp *q, struct gda_status st);
+/* The queue fails for a reason that is not a work request's. */
+void gda_engine_fail_queue(struct gda_engine_qp *q, struct gda_status st);
+/* The queue is in error: complete the work request at ci unexecuted. */
+void gda_engine_flush(struct gda_engine_qp *q);
+
+/* Write q->last. */
+static __always_inline void gda_engine_push(struct gda_engine_qp *q)
+{
+	bool pushed = gda_host_push(q->cq, &q->last);
+
+	q->cqe_pending = false;
+	q->last.solicited = false;
+	if (unlikely(!pushed))
+		gda_engine_overflow(q);
+}
+
+/* q->last is filled; it is written now, or at the end of the visit. */
+static __always_inline void gda_engine_complete(struct gda_engine_qp *q)
+{
+	if (q->cq->collapsed)
+		q->cqe_pending = true;
+	else
+		gda_engine_push(q);
+}
+
+static __always_inline void gda_engine_succeed(struct gda_engine_qp *q)
+{
+	const struct gda_work *w = &q->work;
+
+	WRITE_ONCE(q->executed, q->executed + 1);
+	if (q->sent)
+		gda_os_fetch_add64(&q->sent->value, 1);
+	if (w->flags & GDA_WORK_SIGNALED) {
+		/* a solicited one that waits to be written stays so */
+		q->last.solicited |= (w->flags & GDA_WORK_SOLICITED) != 0;
+		q->last.wr_opcode = w->opcode;
+		q->last.index = q->ci;
+		q->last.byte_cnt = w->remote.len;
+		gda_engine_complete(q);
+	}
+	WRITE_ONCE(q->ci, q->ci + w->slots);
+}
+
+/* Begin or resume the work request at ci. */
+static __always_inline void gda_engine_step(struct gda_engine_qp *q,
+					    struct gda_exec_scope *scope,
+					    const struct gda_dialect_ops *ops)
+{
+	struct gda_status st;
+	int ret;
+
+	if (likely(!q->busy)) {
+		st = ops->decode(q, (u32)(q->pi - q->ci), &q->work);
+		if (unlikely(st.class)) {
+			gda_engine_fail_work(q, st);
+			return;
+		}
+	}
+	if (ops->route)
+		gda_exec_route(q, ops->route(q), scope);
+	ret = gda_exec(q, scope);
+	if (likely(ret > 0)) {
+		gda_engine_succeed(q);
+	} else if (ret < 0) {
+		st.class = (u8)-ret;
+		st.cause = (u8)(-ret >> 8);
+		gda_engine_fail_work(q, st);
+	}
+}
+
+/* Does the host want the queue to fail, and why? */
+static __always_inline struct gda_status gda_engine_asked(const struct gda_engine_qp *q)
+{
+	u32 fail = READ_ONCE(q->fail);
+	struct gda_status st = { (u8)fail, (u8)(fail >> 8) };
+
+	return st;
+}
+
+/* Take the published range. Return: success, or why the queue fails. */
+static __always_inline struct gda_status gda_engine_refresh(struct gda_engine_qp *q,
+							    const struct gda_dialect_ops *ops)
+{
+	struct gda_status st = { 0, 0 };
+	struct gda_ring_scan scan;
+
+	ops->published(q, &scan);
+	q->seen_db = scan.db;
+	q->seen_dbrec = scan.rec;
+	WRITE_ONCE(q->pi, q->ci + scan.ahead);
+	if (unlikely(scan.illegal)) {
+		st.class = GDA_CLASS_QUEUE;
+		st.cause = GDA_CAUSE_DOORBELL;
+	}
+	return st;
+}
+
+/* Take new doorbells and requests of the host. Return: did the queue fail now? */
+static __always_inline bool gda_engine_admit(struct gda_engine_qp *q, u32 state,
+					     const struct gda_dialect_ops *ops)
+{
+	struct gda_status asked = gda_engine_asked(q);
+	struct gda_status st = asked;
+
+	if (likely(state == GDA_QP_READY || state == GDA_QP_ERROR))
+		st = gda_engine_refresh(q, ops);
+	if (unlikely(asked.class))
+		st = asked;
+	if (likely(!st.class) || state == GDA_QP_ERROR)
+		return false;
+	gda_engine_fail_queue(q, st);
+	return true;
+}
+
+/**
+ * gda_engine_serve - the body of a dialect's ->visit
+ * @q: as for gda_engine_visit(), and the next two
+ * @wqes: most work requests
+ * @bytes: most payload bytes
+ * @ops: the dialect's table, whose contents the compiler sees
+ *
+ * Return: as gda_engine_visit().
+ */
+static __always_inline u32 gda_engine_serve(struct gda_engine_qp *q, u32 wqes, u32 bytes,
+					    const struct gda_dialect_ops *ops)
+{
+	u32 n = gda_engine_admit(q, READ_ONCE(q->state), ops);
+	struct gda_exec_scope scope;
+
+	if (q->pi == q->ci && !n)
+		return 0;
+	gda_exec_begin(q, bytes, &scope);
+	while (q->pi != q->ci && n < wqes && q->bytes < scope.until) {
+		if (likely(READ_ONCE(q->state) == GDA_QP_READY))
+			gda_engine_step(q, &scope, ops);
+		else
+			gda_engine_flush(q);
+		n++;
+	}
+	if (q->cqe_pending)
+		gda_engine_push(q);
+	return n;
+}
+
+#endif /* GDA_ENGINE_VISIT_H */
