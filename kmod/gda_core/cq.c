@@ -31,16 +31,13 @@ static u64 gda_cq_features(const struct gda_cq_create *cmd)
 
 static int gda_cq_check(const struct gda_device *dev, const struct gda_cq_create *cmd)
 {
+	const struct gda_dialect_ops *ops = gda_dialect_find_cq(cmd->dialect);
 	int ret;
 
-	if (cmd->reserved || gda_device_has(dev, gda_cq_features(cmd)))
+	if (!ops || gda_device_has(dev, ops->feature | gda_cq_features(cmd)))
 		return -EOPNOTSUPP;
-	if (!is_power_of_2(cmd->depth) || cmd->depth > dev->limits.max_cq_depth)
-		return -EINVAL;
-	if ((cmd->flags & GDA_CQ_COLLAPSED) &&
-	    (cmd->depth != 1 || cmd->flags & GDA_CQ_DBREC_DMABUF))
-		return -EINVAL;
-	ret = gda_umem_check(&cmd->cq_memory, cmd->flags & GDA_CQ_DMABUF);
+	ret = gda_control_check_cq(cmd, dev->limits.max_cq_depth);
+	ret = ret ?: gda_umem_check(&cmd->cq_memory, cmd->flags & GDA_CQ_DMABUF);
 	return ret ?: gda_umem_check(&cmd->dbrec_memory, cmd->flags & GDA_CQ_DBREC_DMABUF);
 }
 
@@ -49,12 +46,14 @@ static int gda_cq_alloc_entries(struct gda_ctx *ctx, struct gda_cq *cq,
 {
 	u32 map = cmd->flags & GDA_CQ_WRITABLE ? GDA_MAP_RW : GDA_MAP_RO;
 	struct gda_region *region;
+	u32 bytes;
 
 	if (cq->region_umem.addr) {
 		cq->engine_cq.entries = cq->region_umem.addr;
 		return gda_umem_insert(&cq->region_umem);
 	}
-	region = gda_region_create(ctx, DIV_ROUND_UP(cmd->depth * 64, PAGE_SIZE), map, NULL);
+	bytes = cmd->depth * cq->engine_cq.dialect->cqe_bytes;
+	region = gda_region_create(ctx, DIV_ROUND_UP(bytes, PAGE_SIZE), map, NULL);
 	if (IS_ERR(region))
 		return PTR_ERR(region);
 	cq->region = region;
@@ -109,7 +108,7 @@ static int gda_cq_alloc_memory(struct gda_ctx *ctx, struct gda_cq *cq,
 {
 	int ret;
 
-	cq->engine_cq.dialect = gda_dialect_find(GDA_DIALECT_MLX5);
+	cq->engine_cq.dialect = gda_dialect_find_cq(cmd->dialect);
 	cq->engine_cq.depth = cmd->depth;
 	cq->engine_cq.collapsed = cmd->flags & GDA_CQ_COLLAPSED;
 	ret = gda_cq_alloc_entries(ctx, cq, cmd);
@@ -197,6 +196,7 @@ const struct gda_object_ops gda_cq_ops = {
 static int gda_cq_borrow(struct gda_ctx *ctx, struct gda_cq *cq,
 			 const struct gda_cq_create *cmd)
 {
+	u32 bytes;
 	int ret;
 
 	gda_umem_init(&cq->region_umem, &cq->obj, gda_cq_revoke);
@@ -209,8 +209,9 @@ static int gda_cq_borrow(struct gda_ctx *ctx, struct gda_cq *cq,
 	gda_ctx_unlock(ctx);
 	cq->obj.ctx = ctx;
 	ret = gda_cq_check(ctx->dev, cmd);
+	bytes = ret ? 0 : gda_dialect_find_cq(cmd->dialect)->cqe_bytes;
 	if (!ret && cmd->flags & GDA_CQ_DMABUF)
-		ret = gda_umem_get(&cq->region_umem, &cmd->cq_memory, cmd->depth * 64, 64);
+		ret = gda_umem_get(&cq->region_umem, &cmd->cq_memory, cmd->depth * bytes, bytes);
 	if (!ret && cmd->flags & GDA_CQ_DBREC_DMABUF)
 		ret = gda_umem_get(&cq->rec_umem, &cmd->dbrec_memory, GDA_RECORD_BYTES,
 				   GDA_RECORD_BYTES);

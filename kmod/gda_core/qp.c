@@ -35,7 +35,8 @@ static int gda_qp_find_used(struct gda_ctx *ctx, const struct gda_qp_create *cmd
 		qp->sent = container_of(sent, struct gda_counter, obj);
 	if (recv)
 		qp->recv = container_of(recv, struct gda_counter, obj);
-	if (qp->recv_cq && qp->recv_cq->engine_cq.collapsed)
+	if (gda_control_check_cqs(gda_dialect_find(cmd->dialect), &qp->cq->engine_cq,
+				  qp->recv_cq ? &qp->recv_cq->engine_cq : NULL))
 		return -EINVAL;
 	return qp->cq->engine_cq.collapsed && cq->users ? -EBUSY : 0;
 }

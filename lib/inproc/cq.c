@@ -15,20 +15,15 @@ static int gda_inproc_cq_check(const struct gda_cq_create *cmd)
 {
 	const u32 known = GDA_CQ_COLLAPSED | GDA_CQ_WRITABLE | GDA_CQ_IGNORE_OVERRUN;
 
-	if (cmd->reserved || cmd->flags & ~known)
+	if (cmd->flags & ~known || !gda_dialect_find_cq(cmd->dialect))
 		return -EOPNOTSUPP;
-	if (!cmd->depth || cmd->depth & (cmd->depth - 1) ||
-	    cmd->depth > GDA_INPROC_MAX_CQ_DEPTH)
-		return -EINVAL;
-	if (cmd->flags & GDA_CQ_COLLAPSED && cmd->depth != 1)
-		return -EINVAL;
-	return 0;
+	return gda_control_check_cq(cmd, GDA_INPROC_MAX_CQ_DEPTH);
 }
 
 static int gda_inproc_cq_memory(struct gda_inproc_context *ctx, struct gda_inproc_cq *cq,
 				const struct gda_cq_create *cmd)
 {
-	const struct gda_dialect_ops *dialect = gda_dialect_find(GDA_DIALECT_MLX5);
+	const struct gda_dialect_ops *dialect = gda_dialect_find_cq(cmd->dialect);
 	int err = gda_inproc_region_create(ctx, (u64)cmd->depth * dialect->cqe_bytes,
 					   cmd->flags & GDA_CQ_WRITABLE ? GDA_MAP_RW : GDA_MAP_RO,
 					   &cq->region);

@@ -27,7 +27,8 @@ static int gda_inproc_qp_find_used(struct gda_inproc_context *ctx,
 		qp->sent = gda_inproc_of(sent, struct gda_inproc_count, obj);
 	if (recv)
 		qp->recv = gda_inproc_of(recv, struct gda_inproc_count, obj);
-	if (qp->recv_cq && qp->recv_cq->engine_cq.collapsed)
+	if (gda_control_check_cqs(gda_dialect_find(cmd->dialect), &qp->cq->engine_cq,
+				  qp->recv_cq ? &qp->recv_cq->engine_cq : NULL))
 		return -EINVAL;
 	return qp->cq->engine_cq.collapsed && cq->users ? -EBUSY : 0;
 }

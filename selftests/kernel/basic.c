@@ -59,6 +59,41 @@ TEST_F(basic, nop_completes)
 	EXPECT_MODEL();
 }
 
+/* A caller that knows no dialects of CQs gets the one that there was before. */
+TEST_F(basic, dialect_of_a_cq)
+{
+	static const struct {
+		uint32_t dialect, reserved;
+		size_t size;
+		int err;
+	} rows[] = {
+		{ 0, 0, offsetof(struct gda_cq_create, dialect), 0 },
+		{ 0, 0, sizeof(struct gda_cq_create), 0 },
+		{ GDA_DIALECT_MLX5, 0, sizeof(struct gda_cq_create), 0 },
+		{ GDA_DIALECT_MLX5 + 1, 0, sizeof(struct gda_cq_create), -EOPNOTSUPP },
+		{ ~0U, 0, sizeof(struct gda_cq_create), -EOPNOTSUPP },
+		{ 0, 1, sizeof(struct gda_cq_create), -EOPNOTSUPP },
+	};
+	struct t_wr nop = { .opcode = GDA_MLX5_NOP };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct gda_cq_create cq = {
+			.size = (uint32_t)rows[i].size, .flags = GDA_CQ_COLLAPSED, .depth = 1,
+			.dialect = rows[i].dialect, .reserved2 = rows[i].reserved,
+		};
+		struct t_qp qp;
+
+		ASSERT_EQ(rows[i].err, t_ioctl(self->end[0].fd, GDA_IOC_CQ_CREATE, &cq))
+			TH_LOG("row %zu", i);
+		if (rows[i].err)
+			continue;
+		ASSERT_OK(t_qp_open_on(&qp, self->end[0].fd, DEPTH, &cq));
+		ASSERT_OK(t_connect(&qp, &qp));
+		ASSERT_OK(t_run(&qp, &nop, NULL));
+		t_qp_close(&qp);
+	}
+}
+
 TEST_F(basic, nop_of_two_segments)
 {
 	struct t_wr nop = { .opcode = GDA_MLX5_NOP };

@@ -50,6 +50,7 @@ const struct t_call t_calls[T_CALLS] = {
 						    GDA_CQ_DMABUF | GDA_CQ_DBREC_DMABUF |
 						    GDA_CQ_IGNORE_OVERRUN),
 			FIELD(gda_cq_create, reserved, 0),
+			FIELD(gda_cq_create, reserved2, 0),
 		},
 	},
 	[GDA_IOC_NR_QP_CREATE] = {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Checks of what a caller asks for when it creates a QP. create.h says what is refused.
+ * Checks of what a caller asks for when it creates a QP or a CQ; create.h says what is
+ * refused.
  */
 #include "create.h"
 
@@ -18,6 +19,28 @@ int gda_control_check_qp(const struct gda_qp_create *cmd, const struct gda_diale
 	    cmd->min_rnr_timer > GDA_MAX_MIN_RNR_TIMER)
 		return -EINVAL;
 	return gda_control_is_depth(cmd->sq_depth, min(max_depth, ops->max_depth)) ? 0 : -EINVAL;
+}
+
+int gda_control_check_cq(const struct gda_cq_create *cmd, u32 max_depth)
+{
+	if (cmd->reserved || cmd->reserved2)
+		return -EOPNOTSUPP;
+	if (!gda_control_is_depth(cmd->depth, max_depth))
+		return -EINVAL;
+	if (cmd->flags & GDA_CQ_COLLAPSED &&
+	    (cmd->depth != 1 || cmd->flags & GDA_CQ_DBREC_DMABUF))
+		return -EINVAL;
+	return 0;
+}
+
+int gda_control_check_cqs(const struct gda_dialect_ops *ops, const struct gda_engine_cq *cq,
+			  const struct gda_engine_cq *recv_cq)
+{
+	if (cq->dialect != ops)
+		return -EINVAL;
+	if (recv_cq && (recv_cq->dialect != ops || recv_cq->collapsed))
+		return -EINVAL;
+	return 0;
 }
 
 void gda_control_init_qp(struct gda_engine_qp *q, const struct gda_qp_create *cmd,

@@ -21,6 +21,26 @@ int gda_control_check_qp(const struct gda_qp_create *cmd, const struct gda_diale
 			 u32 max_depth);
 
 /**
+ * gda_control_check_cq - may a CQ be created so?
+ * @cmd: what the caller asks for; the host checks flags, and memory of the caller
+ * @max_depth: most entries that the device has
+ *
+ * Return: 0; -EOPNOTSUPP a reserved member; -EINVAL a depth, or a record of a collapsed CQ.
+ */
+int gda_control_check_cq(const struct gda_cq_create *cmd, u32 max_depth);
+
+/**
+ * gda_control_check_cqs - may a QP complete to these CQs?
+ * @ops: the dialect of the QP
+ * @cq: the CQ of its own work
+ * @recv_cq: the CQ of immediates, or NULL
+ *
+ * Return: 0; -EINVAL a CQ of another dialect, or immediates in a collapsed CQ.
+ */
+int gda_control_check_cqs(const struct gda_dialect_ops *ops, const struct gda_engine_cq *cq,
+			  const struct gda_engine_cq *recv_cq);
+
+/**
  * gda_control_init_qp - fill in what the caller of a creation says about a queue
  * @q: the queue; its memory, CQs, counters and number are the host's to fill in
  * @cmd: what gda_control_check_qp() accepted

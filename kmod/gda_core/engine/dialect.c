@@ -21,6 +21,11 @@ const struct gda_dialect_ops *gda_dialect_find(u32 id)
 	return *ops;
 }
 
+const struct gda_dialect_ops *gda_dialect_find_cq(u32 id)
+{
+	return id ? gda_dialect_find(id) : gda_dialects[0];
+}
+
 u64 gda_dialect_features(void)
 {
 	const struct gda_dialect_ops *const *ops;

@@ -98,6 +98,9 @@ struct gda_dialect_ops {
  */
 const struct gda_dialect_ops *gda_dialect_find(u32 id);
 
+/* The same for a CQ, where 0 stands for the first dialect of the table. */
+const struct gda_dialect_ops *gda_dialect_find_cq(u32 id);
+
 /* GDA_FEATURE_DIALECT_* of all dialects. */
 u64 gda_dialect_features(void);
 
