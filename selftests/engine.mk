@@ -54,3 +54,13 @@ $(ETEST_OUT)/bench: $(ETEST_DIR)/bench.c $(ETEST_DIR)/host.c $(ETEST_SRC) $(ETES
 
 $(ETEST_OUT)/bench-instructions: $(ETEST_DIR)/bench.sh $(ETEST_OUT)/bench
 	@printf '#!/bin/sh\nexec $< $(ETEST_OUT)/bench\n' >$@ && chmod +x $@
+
+# A dialect that only this test has: its table of dialects is found first.
+DIALECT_OUT	:= $(BUILD)/selftests/dialect
+TEST_NATIVE	+= $(DIALECT_OUT)/model
+
+$(DIALECT_OUT)/model: selftests/dialect/model.c selftests/dialect/phase.c $(ETEST_DIR)/host.c \
+		$(ETEST_SRC) $(ETEST_HEADERS) $(wildcard selftests/dialect/*.h) | \
+		$(BUILD)/kselftest/kselftest_harness.h
+	@mkdir -p $(@D)
+	$(CC) -Iselftests/dialect $(ETEST_FLAGS) $(ETEST_SANITIZE) -o $@ $(filter %.c,$^)
