@@ -49,6 +49,7 @@ static const char *entry_hex(const struct fake_queue *q, uint64_t index)
 }
 
 #define RADDR_SEG "1122334455667788a1b2c3d400000000"
+#define SIGNAL_SEG "1122334455668788a1b2c3d500000000"
 #define ZERO_SEG "00000000000000000000000000000000"
 
 TEST_F(entry, I_07_put)
@@ -193,7 +194,7 @@ TEST_F(entry, G_04_put_signal)
 	EXPECT_STREQ("00abcd08123456030000000800000000|" RADDR_SEG
 		     "|00001000e1e2e3e499aabbccddeeff00|" ZERO_SEG,
 		     entry_hex(self->q, PI));
-	EXPECT_STREQ("00abce12123456040000000a00000000|1122334455668788a1b2c3d500000000"
+	EXPECT_STREQ("00abce12123456040000000a00000000|" SIGNAL_SEG
 		     "|00000000000000070000000000000000|00000008e1e2e3e599aabbccddef1f00",
 		     entry_hex(self->q, PI + 1));
 	EXPECT_EQ((uint16_t)(PI + 2), fake_rung(self->q));
@@ -202,7 +203,7 @@ TEST_F(entry, G_04_put_signal)
 	ASSERT_EQ(PI + 3, gda_put_signal(v, LADDR, LKEY, RADDR, RKEY, 0, &s, GDA_DEFER));
 	EXPECT_EQ(0, memcmp(fake_entry(self->q, PI + 2),
 			    "\x00\xab\xcf\x08\x12\x34\x56\x02\0\0\0\x08\0\0\0\0", 16));
-	EXPECT_STREQ("00abd008123456030000000800000000|1122334455668788a1b2c3d500000000"
+	EXPECT_STREQ("00abd008123456030000000800000000|" SIGNAL_SEG
 		     "|80000008010203040506070800000000|" ZERO_SEG,
 		     entry_hex(self->q, PI + 3));
 	EXPECT_EQ((uint16_t)(PI + 2), fake_rung(self->q));

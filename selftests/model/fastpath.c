@@ -24,17 +24,10 @@
 /* The library's half of a wait: in the model others run between two looks as it is. */
 void gda_relax(struct gda_view *v, unsigned int polls, enum gda_relax_for what)
 {
-	(void)v;
-	(void)polls;
-	(void)what;
+	(void)v, (void)polls, (void)what;
 }
 
 /* No view of the model completes through a ring. */
-void gda_view_ask(struct gda_view *v)
-{
-	(void)v;
-}
-
 void gda_view_progress(struct gda_view *v)
 {
 	(void)v;
@@ -385,25 +378,18 @@ static int64_t post(int id, unsigned int k, unsigned int flags)
 	return gda_fetch_add(&s.v, old, KEY, word, KEY, 1ULL << 8 * k, flags | GDA_NOWAIT);
 }
 
-static void write_nop(struct gda_view *v, uint64_t index)
-{
-	struct gda_wqe nop = gda_wqe_nop();
-
-	gda_wqe_store(gda_sq(v), index, &nop, 0);
-}
-
 /* The same steps by hand, in the wrong order. */
 static int64_t post_wrong(int id, unsigned int k)
 {
+	struct gda_wqe nop = gda_wqe_nop();
 	unsigned int flags = GDA_NOWAIT;
 	uint64_t index;
-	int err = gda_reserve(&s.v, 1, &flags, &index);
 
-	if (err)
-		return err;
+	if (gda_reserve(&s.v, 1, &flags, &index))
+		return -EAGAIN;
 	gda_publish(&s.v, index, 1, 0);
 	explore_step("late write", NULL);
-	write_nop(&s.v, index);
+	gda_wqe_store(gda_sq(&s.v), index, &nop, 0);
 	s.word[id] += 1ULL << 8 * k;
 	return (int64_t)index;
 }

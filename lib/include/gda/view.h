@@ -78,8 +78,8 @@ extern "C" {
 /**
  * define GDA_CAN_ORDER - work requests are carried out and complete in the order of tickets
  *
- * What one writes is not visible before what earlier ones of the queue wrote, so a ticket that
- * is done says the same of all before it.
+ * Writes become visible in that order, too. So a ticket that is done says the same of all
+ * before it.
  */
 #define GDA_CAN_ORDER	(1U << 0)
 /**
@@ -90,7 +90,9 @@ extern "C" {
  */
 #define GDA_CAN_SIGNAL	(1U << 1)
 /**
- * define GDA_CAN_ATOMIC - atomics that fetch: gda_fetch_add(), gda_compare_swap()
+ * define GDA_CAN_ATOMIC - atomics that fetch
+ *
+ * gda_fetch_add() and gda_compare_swap().
  */
 #define GDA_CAN_ATOMIC	(1U << 2)
 /**
@@ -98,7 +100,9 @@ extern "C" {
  */
 #define GDA_CAN_MASKED	(1U << 3)
 /**
- * define GDA_CAN_IMM - gda_put_imm()
+ * define GDA_CAN_IMM - puts that leave an entry in a ring of the peer
+ *
+ * gda_put_imm().
  */
 #define GDA_CAN_IMM	(1U << 4)
 /**
