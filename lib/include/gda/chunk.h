@@ -117,6 +117,7 @@ GDA_HELPER int gda_chunk_covers(const struct gda_chunk_map *map, uint64_t addr,
  * @lkey: key of the piece's local MR
  * @rkey: key of the piece's remote MR
  * @len: bytes of the piece
+ * @reserved: 0
  */
 struct gda_chunk_cut {
 	const struct gda_chunk_map *lmap;
@@ -129,6 +130,7 @@ struct gda_chunk_cut {
 	uint32_t lkey;
 	uint32_t rkey;
 	uint32_t len;
+	uint32_t reserved;
 };
 
 GDA_HELPER struct gda_chunk_cut gda_chunk_begin(const struct gda_chunk_map *lmap,
@@ -136,7 +138,7 @@ GDA_HELPER struct gda_chunk_cut gda_chunk_begin(const struct gda_chunk_map *lmap
 						const struct gda_chunk_map *rmap,
 						uint64_t raddr, uint64_t len)
 {
-	struct gda_chunk_cut cut = { lmap, rmap, laddr, raddr, len, 0, 0, 0, 0, 0 };
+	struct gda_chunk_cut cut = { lmap, rmap, laddr, raddr, len, 0, 0, 0, 0, 0, 0 };
 
 	return cut;
 }
