@@ -105,18 +105,32 @@ GDA_HELPER int gda_chunk_covers(const struct gda_chunk_map *map, uint64_t addr,
 	return 1;
 }
 
-/* A transfer between two ranges that may cross MRs, and its next piece, which does not. */
+/**
+ * struct gda_chunk_cut - a transfer that may cross MRs, cut into pieces that do not
+ * @lmap: MRs of the local range
+ * @rmap: MRs of the remote range
+ * @laddr: local address behind the piece
+ * @raddr: remote address behind the piece
+ * @left: bytes behind the piece
+ * @liova: local address of the piece in work requests
+ * @riova: remote address of the piece in work requests
+ * @lkey: key of the piece's local MR
+ * @rkey: key of the piece's remote MR
+ * @len: bytes of the piece
+ * @reserved: 0
+ */
 struct gda_chunk_cut {
 	const struct gda_chunk_map *lmap;
 	const struct gda_chunk_map *rmap;
 	uint64_t laddr;
 	uint64_t raddr;
-	uint64_t left;		/* behind the piece */
+	uint64_t left;
 	uint64_t liova;
 	uint64_t riova;
 	uint32_t lkey;
 	uint32_t rkey;
-	uint32_t len;		/* of the piece */
+	uint32_t len;
+	uint32_t reserved;
 };
 
 GDA_HELPER struct gda_chunk_cut gda_chunk_begin(const struct gda_chunk_map *lmap,
@@ -124,7 +138,7 @@ GDA_HELPER struct gda_chunk_cut gda_chunk_begin(const struct gda_chunk_map *lmap
 						const struct gda_chunk_map *rmap,
 						uint64_t raddr, uint64_t len)
 {
-	struct gda_chunk_cut cut = { lmap, rmap, laddr, raddr, len, 0, 0, 0, 0, 0 };
+	struct gda_chunk_cut cut = { lmap, rmap, laddr, raddr, len, 0, 0, 0, 0, 0, 0 };
 
 	return cut;
 }

@@ -338,7 +338,7 @@ GDA_API int gda_wait(struct gda_view *v, int64_t ticket, uint64_t deadline)
  * @v: the queue
  * @deadline: as in gda_wait()
  *
- * Who may call it: as gda_wait().
+ * The callers that gda_wait() allows may call it.
  *
  * Return: 0, or a negative errno: -EIO some of it failed, see gda_error();
  * -ETIMEDOUT not done at the deadline; -ETIME as gda_wait(); -ESHUTDOWN aborted.

@@ -217,8 +217,8 @@ GDA_HELPER uint64_t gda_slots_used(const struct gda_view *v, uint64_t next, unsi
  * consumer index never runs ahead of the executor, so a slot handed out has completed its last
  * lap.
  *
- * Who takes the last free slot must ring: GDA_DEFER then goes from *@flags. So whoever
- * finds the ring full knows that all in it is rung, or is about to be.
+ * The post that takes the last free slot must ring: GDA_DEFER then goes from *@flags. So a
+ * poster that finds the ring full knows that all in it is rung, or is about to be.
  */
 GDA_HELPER int gda_cpu_reserve(struct gda_view *v, uint32_t n, unsigned int *flags,
 			       uint64_t *index)

@@ -76,6 +76,41 @@ extern "C" {
 #define GDA_VIEW_RING	(1U << 3)
 
 /**
+ * define GDA_CAN_ORDER - work requests are carried out and complete in the order of tickets
+ *
+ * Writes become visible in that order, too. So a ticket that is done says the same of all
+ * before it.
+ */
+#define GDA_CAN_ORDER	(1U << 0)
+/**
+ * define GDA_CAN_SIGNAL - gda_put_signal() is a strong signal
+ *
+ * A load with acquire order that sees the signal makes visible all that was put before through
+ * the queue. Without it only the signal's own put.
+ */
+#define GDA_CAN_SIGNAL	(1U << 1)
+/**
+ * define GDA_CAN_ATOMIC - atomics that fetch
+ *
+ * gda_fetch_add() and gda_compare_swap().
+ */
+#define GDA_CAN_ATOMIC	(1U << 2)
+/**
+ * define GDA_CAN_MASKED - the atomics of gda/masked_atomic.h
+ */
+#define GDA_CAN_MASKED	(1U << 3)
+/**
+ * define GDA_CAN_IMM - puts that leave an entry in a ring of the peer
+ *
+ * gda_put_imm().
+ */
+#define GDA_CAN_IMM	(1U << 4)
+/**
+ * define GDA_CAN_COUNTER - gda_qp_attr.sent_counter and gda_qp_attr.recv_counter
+ */
+#define GDA_CAN_COUNTER	(1U << 5)
+
+/**
  * struct gda_view - a queue pair as its posters see it
  * @size: sizeof(struct gda_view) of who filled it, or less if its owner's is smaller
  * @version: %GDA_VIEW_VERSION of who filled it
@@ -93,6 +128,11 @@ extern "C" {
  * @caps: GDA_VIEW_*, what posters on a GPU may rely on and how waits wait; 0 unless it
  *	was set
  * @owner: the library's, or 0
+ * @dialect: enum gda_dialect of gda/ioctl.h: the format of entries, which says when a ticket
+ *	is done; 0: %GDA_DIALECT_MLX5, by a library that knew no other
+ * @can: GDA_CAN_*, what the dialect and the device promise. Of a view that gda_view_init()
+ *	made: what the dialect alone does
+ * @max_inline: most bytes of gda_put_inline(); 0: of a library that did not tell
  * @spare: 0; room for more constants
  * @reserved: index of the next slot to hand out; it and all below never wrap
  * @exclusive_done: CPU: as @completed, of exclusive posts; %GDA_NOT_EXCLUSIVE: the last post
@@ -127,7 +167,10 @@ struct gda_view {
 	uint32_t abort_word;
 	uint32_t caps;
 	uint64_t owner;
-	uint64_t spare[4];
+	uint32_t dialect;
+	uint32_t can;
+	uint32_t max_inline;
+	uint32_t spare[5];
 
 	uint64_t reserved __attribute__((aligned(128)));
 	uint64_t exclusive_done;

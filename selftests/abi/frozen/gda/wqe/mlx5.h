@@ -24,6 +24,9 @@ extern "C" {
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
+/* A queue of this dialect promises these on a reliable connection, whatever the device. */
+#define GDA_WQE_CAN	(GDA_CAN_ORDER | GDA_CAN_SIGNAL | GDA_CAN_ATOMIC)
+
 /* Words as they are stored; GPUs have an instruction for it that they do not find by itself. */
 GDA_HELPER uint32_t gda_wire32(uint32_t v)
 {
@@ -47,16 +50,24 @@ GDA_HELPER uint32_t gda_wire_index(uint64_t index)
 #define GDA_WQE_INLINE_SLOT	28
 #define GDA_WQE_INLINE_MAX	972
 
-/* A send queue: its slots, their number less one, and bytes 4 to 7: QP number << 8. */
+/**
+ * struct gda_sq - a send queue as its entries are written
+ * @slots: the slots, 64 bytes each
+ * @qpn_be: bytes 4 to 7 are QP number << 8, big-endian; the others are 0
+ * @mask: number of slots - 1
+ */
 struct gda_sq {
 	char *slots;
 	uint64_t qpn_be;
 	uint32_t mask;
 };
 
-/*
- * A work request of one slot. @opcode has the operand size of masked atomics in its high byte,
- * @ds is the number of segments, and @seg are those behind the control segment, as stored.
+/**
+ * struct gda_wqe - a work request of one slot, without its index
+ * @opcode: enum gda_mlx5_opcode; the operand size of masked atomics in the high byte
+ * @ds: number of segments
+ * @imm: immediate, as stored
+ * @seg: the segments behind the control segment, as stored
  */
 struct gda_wqe {
 	uint32_t opcode;
@@ -186,7 +197,13 @@ GDA_HELPER struct gda_wqe gda_wqe_masked_fetch_add32(uint64_t laddr, uint32_t lk
 			      gda_pair(gda_wire32(add), gda_wire32(boundary)), 0, 4);
 }
 
-/* What a masked compare-swap compares and swaps. */
+/**
+ * struct gda_wqe_masks - what a masked compare-swap compares and swaps
+ * @compare: what the word is compared with
+ * @compare_mask: bits that are compared
+ * @swap: what is swapped in
+ * @swap_mask: bits that are swapped
+ */
 struct gda_wqe_masks {
 	uint64_t compare;
 	uint64_t compare_mask;
@@ -291,6 +308,14 @@ GDA_HELPER uint32_t gda_wqe_inline_ds(uint32_t len)
 GDA_HELPER uint32_t gda_wqe_inline_slots(uint32_t len)
 {
 	return (gda_wqe_inline_ds(len) + 3) / 4 + 1;
+}
+
+/* Most bytes inline in a ring of @depth slots. */
+GDA_HELPER uint32_t gda_wqe_max_inline(uint32_t depth)
+{
+	uint32_t most = depth > 2 ? (depth - 1) * GDA_MLX5_SLOT_BYTES - 36 : GDA_WQE_INLINE_SLOT;
+
+	return most < GDA_WQE_INLINE_MAX ? most : GDA_WQE_INLINE_MAX;
 }
 
 /* A write of more than GDA_WQE_INLINE_SLOT bytes that are in the entry. */
