@@ -35,6 +35,10 @@ int64_t lib_put_chunked(struct gda_view *v, const struct gda_chunk_map *lmap, ui
 			const struct gda_chunk_map *rmap, uint64_t raddr, uint64_t len,
 			unsigned int flags) __asm__("gda_put_chunked");
 
+int64_t lib_put_signal(struct gda_view *v, uint64_t laddr, uint32_t lkey, uint64_t raddr,
+		       uint32_t rkey, uint32_t len, const struct gda_signal *signal,
+		       unsigned int flags) __asm__("gda_put_signal");
+
 #define FILL	0xa5
 
 /* @s has its size, and is followed by what the library does not own. */
@@ -281,6 +285,21 @@ TEST_F(sizes, entries_of_a_ring)
 	EXPECT_EQ(72, entry.s.imm);
 	EXPECT_EQ(0, lib_cq_poll(ring, &entry.s));
 	close(fd);
+}
+
+TEST_F(sizes, signal)
+{
+	struct gda_signal s = { .size = sizeof(s), .op = GDA_SIGNAL_SET, .value = 9,
+				.raddr = self->at + 512, .rkey = self->key };
+	struct gda_view *v = lib_qp_view(self->qp);
+
+	REFUSES(s, lib_put_signal(v, self->at, self->key, self->at + 256, self->key, 8, &s, 0));
+	UNKNOWN(s, lib_put_signal(v, self->at, self->key, self->at + 256, self->key, 8, &s, 0));
+	self->mem[0] = 7;
+	ASSERT_EQ(0, lib_wait(v, lib_put_signal(v, self->at, self->key, self->at + 256, self->key,
+						8, &s, 0), 0));
+	EXPECT_EQ(7, self->mem[256]);
+	EXPECT_EQ(9, self->mem[512]);
 }
 
 TEST_F(sizes, chunks_and_errors)
