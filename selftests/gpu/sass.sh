@@ -10,11 +10,11 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 
 # kernel and the most instructions
-limits="exclusive 80
-shared 300
-courier 300
-block 300
-view 300"
+limits="exclusive 75
+shared 260
+courier 100
+block 220
+view 190"
 
 echo "1..$(wc -l <<<"$limits")"
 for tool in nvcc cuobjdump nvdisasm; do

@@ -10,10 +10,10 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 
 # MODE and the most instructions a post may take
-limits="exclusive 60
-shared 90
-value 60
-deferred 60"
+limits="exclusive 48
+shared 80
+value 52
+deferred 48"
 
 echo "1..$(wc -l <<<"$limits")"
 while read -r mode limit; do
