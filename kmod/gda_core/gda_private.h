@@ -48,6 +48,7 @@
 
 #include "control/connect.h"
 #include "control/create.h"
+#include "control/mr.h"
 #include "control/query.h"
 #include "engine/engine.h"
 

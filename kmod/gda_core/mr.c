@@ -61,23 +61,6 @@ bool gda_mem_kind_present(u32 id)
 	return READ_ONCE(gda_kinds[id]);
 }
 
-static int gda_mr_check(const struct gda_mem_request *req, u64 iova, u32 access)
-{
-	u32 remote = GDA_ACCESS_REMOTE_WRITE | GDA_ACCESS_REMOTE_ATOMIC;
-	u64 end;
-
-	if (access & ~GDA_ACCESS_ALL)
-		return -EOPNOTSUPP;
-	if ((access & remote) && !(access & GDA_ACCESS_LOCAL_WRITE))
-		return -EINVAL;
-	if (!req->length || req->length > GDA_MAX_MR_SIZE)
-		return -EINVAL;
-	if (check_add_overflow(req->addr, req->length, &end) ||
-	    check_add_overflow(iova, req->length, &end))
-		return -EOVERFLOW;
-	return 0;
-}
-
 int gda_mem_attach(struct gda_mem_backing *b, u32 kind_id,
 		   const struct gda_mem_request *req)
 {
@@ -194,19 +177,20 @@ static struct gda_mr *gda_mr_new(struct gda_ctx *ctx, u64 feature, u64 iova, u32
 				 struct gda_mem_request *req)
 {
 	const struct gda_device *dev = READ_ONCE(ctx->dev);
+	const struct gda_control_mr_range range = {
+		.addr = req->addr, .iova = iova, .length = req->length, .access = access,
+	};
 	struct gda_mr *mr;
 	int ret;
 
 	req->writable = access & GDA_ACCESS_LOCAL_WRITE;
-	ret = gda_mr_check(req, iova, access);
+	ret = gda_control_check_mr(&range, dev ? dev->limits.max_mr_size : GDA_MAX_MR_SIZE);
 	if (ret)
 		return ERR_PTR(ret);
 	if (!dev)
 		return ERR_PTR(-ENOTCONN);
 	if (gda_device_has(dev, feature))
 		return ERR_PTR(-EOPNOTSUPP);
-	if (req->length > dev->limits.max_mr_size)
-		return ERR_PTR(-EINVAL);
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
@@ -332,11 +316,6 @@ int gda_mr_query(struct gda_ctx *ctx, struct gda_mr_query *cmd)
 	if (!obj)
 		return -ENOENT;
 	mr = container_of(obj, struct gda_mr, obj);
-	cmd->key = mr->mem.key;
-	cmd->kind = mr->backing.kind->id;
-	cmd->state = READ_ONCE(mr->mem.state);
-	cmd->access = mr->mem.access;
-	cmd->iova = mr->mem.iova;
-	cmd->length = mr->mem.size;
+	gda_control_query_mr(&mr->mem, mr->backing.kind->id, cmd);
 	return 0;
 }

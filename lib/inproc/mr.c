@@ -17,21 +17,17 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include "inproc.h"
+#include "mr.h"
 
 static int gda_inproc_mr_check(const struct gda_mr_reg_user *cmd)
 {
-	const u32 remote = GDA_ACCESS_REMOTE_WRITE | GDA_ACCESS_REMOTE_ATOMIC;
-	u64 end;
+	const struct gda_control_mr_range range = {
+		.addr = cmd->addr, .length = cmd->length, .access = cmd->access,
+	};
 
-	if (cmd->reserved || cmd->flags & ~GDA_MR_ZERO_BASED || cmd->access & ~GDA_ACCESS_ALL)
+	if (cmd->reserved || cmd->flags & ~GDA_MR_ZERO_BASED)
 		return -EOPNOTSUPP;
-	if (cmd->access & remote && !(cmd->access & GDA_ACCESS_LOCAL_WRITE))
-		return -EINVAL;
-	if (!cmd->length || cmd->length > GDA_INPROC_MAX_MR_SIZE)
-		return -EINVAL;
-	if (__builtin_add_overflow(cmd->addr, cmd->length, &end))
-		return -EOVERFLOW;
-	return 0;
+	return gda_control_check_mr(&range, GDA_INPROC_MAX_MR_SIZE);
 }
 
 /* Without /proc: whether it is mapped at all. */
@@ -175,11 +171,6 @@ int gda_inproc_mr_query(struct gda_inproc_context *ctx, struct gda_mr_query *cmd
 	if (!obj)
 		return -ENOENT;
 	mr = gda_inproc_of(obj, struct gda_inproc_mr, obj);
-	cmd->key = mr->mem.key;
-	cmd->kind = GDA_KIND_USER;
-	cmd->state = READ_ONCE(mr->mem.state) & ~GDA_MEM_NO_CPU;
-	cmd->access = mr->mem.access;
-	cmd->iova = mr->mem.iova;
-	cmd->length = mr->mem.size;
+	gda_control_query_mr(&mr->mem, GDA_KIND_USER, cmd);
 	return 0;
 }

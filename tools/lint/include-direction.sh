@@ -153,6 +153,7 @@ pick '^lib/inproc/'
 # shellcheck disable=SC2086
 [ ${#list[@]} = 0 ] || allow lib/inproc "${list[@]}" < <(
 	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|engine|access|connect|create|query)\.h"'
+	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|engine|access|connect|mr|query)\.h"'
 	echo @own; headers $uapi $public)
 
 pick '^lib/cuda/'
