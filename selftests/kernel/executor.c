@@ -2,7 +2,8 @@
 /*
  * An executor in a module of its own, gda_null: its devices are listed, bound with limits of
  * their own, driven, and taken away under traffic (SECURITY.md E4, E10). "null0" completes
- * everything with an error, "null1" has no worker.
+ * everything with an error, "null1" has no worker. That invalid devices are refused the module
+ * checks itself: it is not loaded otherwise.
  */
 #define _GNU_SOURCE
 #include <dirent.h>

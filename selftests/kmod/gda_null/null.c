@@ -217,10 +217,46 @@ static struct platform_driver null_driver = {
 
 static struct platform_device *null_pdev;
 
+/* Devices that are refused. Return: 0, or -EUCLEAN where one was not, or in another way. */
+static int __init null_check_refusals(void)
+{
+	static const struct gda_executor_ops no_ops = { .owner = THIS_MODULE };
+	static const struct {
+		const char *name;
+		const struct gda_executor_ops *ops;
+		u64 features;
+		u32 more_qps;
+		int ret;
+	} refused[] = {
+		{ "", &null_ops[0], 0, 0, -EINVAL },
+		{ GDA_DEVICE_SOFT, &null_ops[0], 0, 0, -EEXIST },
+		{ "null2", &no_ops, 0, 0, -EINVAL },
+		{ "null2", &null_ops[0], 0, 1, -EINVAL },
+		{ "null2", &null_ops[1], GDA_FEATURE_CQ_EVENT, 0, -EINVAL },
+		{ "null2", &null_ops[1], GDA_FEATURE_QUEUE_DMABUF, 0, -EINVAL },
+	};
+	struct gda_device *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
+	int i, ret = dev ? 0 : -ENOMEM;
+
+	for (i = 0; !ret && i < ARRAY_SIZE(refused); i++) {
+		dev->name = refused[i].name;
+		dev->ops = refused[i].ops;
+		dev->features = refused[i].features;
+		dev->limits = gda_device_max;
+		dev->limits.max_qp += refused[i].more_qps;
+		if (gda_device_register(dev) != refused[i].ret)
+			ret = -EUCLEAN;
+	}
+	kfree(dev);
+	return ret;
+}
+
 static int __init null_init(void)
 {
-	int ret = platform_driver_register(&null_driver);
+	int ret = null_check_refusals();
 
+	if (!ret)
+		ret = platform_driver_register(&null_driver);
 	if (ret)
 		return ret;
 	null_pdev = platform_device_register_simple("gda_null", PLATFORM_DEVID_NONE, NULL, 0);
