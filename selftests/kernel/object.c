@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/dma-heap.h>
 #include <linux/udmabuf.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -39,7 +40,7 @@ int t_context_on(const char *device)
 
 	if (fd < 0)
 		return fd;
-	strncpy((char *)bind.device, device, sizeof(bind.device) - 1);
+	snprintf((char *)bind.device, sizeof(bind.device), "%s", device);
 	err = t_ioctl(fd, GDA_IOC_BIND, &bind);
 	if (!err)
 		return fd;
