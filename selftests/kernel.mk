@@ -21,8 +21,8 @@ $(addprefix $(BUILD)/selftests/kernel/,$(GDA_KSELFTESTS)): $(BUILD)/selftests/ke
 		selftests/kernel/%.c $(GDA_KSELFTEST_OBJS) selftests/kernel.mk | $(BUILD)/kselftest/kselftest_harness.h
 	$(CC) $(GDA_KSELFTEST_CFLAGS) -o $@ $< $(GDA_KSELFTEST_OBJS) $(KSELFTEST_OWN)
 
-$(BUILD)/selftests/kernel/library: KSELFTEST_OWN = $(BUILD)/lib/libgda.a
-$(BUILD)/selftests/kernel/library: $(BUILD)/lib/libgda.a
+$(addprefix $(BUILD)/selftests/kernel/,executor library): KSELFTEST_OWN = $(BUILD)/lib/libgda.a
+$(addprefix $(BUILD)/selftests/kernel/,executor library): $(BUILD)/lib/libgda.a
 
 # Those that fail what the kernel does.
 NTH_OBJ := $(BUILD)/selftests/kernel/nth.o

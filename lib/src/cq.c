@@ -128,7 +128,8 @@ static int gda_cq_arm(struct gda_cq *cq, int eventfd, uint32_t flags)
 		.size = sizeof(arg), .flags = flags, .handle = cq->handle, .eventfd = eventfd,
 	};
 
-	return gda_why_cq_event(gda_ioctl(cq->ctx, GDA_IOC_CQ_EVENT, &arg), eventfd, flags);
+	return gda_why_cq_event(cq->ctx, gda_ioctl(cq->ctx, GDA_IOC_CQ_EVENT, &arg), eventfd,
+				flags);
 }
 
 GDA_EXPORT int gda_cq_event(struct gda_cq *cq, int eventfd, uint32_t flags)

@@ -297,7 +297,7 @@ struct gda_mr_rule {
 };
 
 int gda_why_cq(const struct gda_context *ctx, int err, const struct gda_cq_attr *attr);
-int gda_why_cq_event(int err, int eventfd, uint32_t flags);
+int gda_why_cq_event(const struct gda_context *ctx, int err, int eventfd, uint32_t flags);
 int gda_why_qp(const struct gda_context *ctx, int err, const struct gda_qp_attr *attr);
 int gda_why_connect(int err);
 int gda_why_counter(const struct gda_context *ctx, int err);

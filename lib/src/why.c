@@ -52,6 +52,15 @@ static int gda_why_flags(int err, const char *name, uint32_t flags, uint32_t kno
 	return err;
 }
 
+/* Was @what asked of a device that does not offer @feature? */
+static int gda_why_feature(int err, const struct gda_query *q, const char *what, int asked,
+			   uint64_t feature)
+{
+	if (err == -EOPNOTSUPP && asked && q->abi && !(q->features[0] & feature))
+		gda_because(err, "%s: the device %s does not offer it", what, q->device);
+	return err;
+}
+
 /* The errors of memory that the caller lends; @align is 64, or 8 of a record. */
 static int gda_why_place(const struct gda_context *ctx, int err, const char *name,
 			 const struct gda_place *place, uint32_t align)
@@ -82,7 +91,12 @@ int gda_why_cq(const struct gda_context *ctx, int err, const struct gda_cq_attr 
 {
 	const struct gda_query q = gda_limits(ctx);
 
-	gda_why_flags(err, "flags", attr->flags, GDA_CQ_COLLAPSED | GDA_CQ_WRITABLE);
+	gda_why_flags(err, "flags", attr->flags,
+		      GDA_CQ_COLLAPSED | GDA_CQ_WRITABLE | GDA_CQ_IGNORE_OVERRUN);
+	gda_why_feature(err, &q, "GDA_CQ_IGNORE_OVERRUN", attr->flags & GDA_CQ_IGNORE_OVERRUN,
+			GDA_FEATURE_IGNORE_OVERRUN);
+	gda_why_feature(err, &q, "a ring", !(attr->flags & GDA_CQ_COLLAPSED),
+			GDA_FEATURE_CQ_RING);
 	if (!(attr->flags & GDA_CQ_COLLAPSED))
 		gda_why_depth(err, "depth", attr->depth, q.max_cq_depth);
 	else if (attr->dbrec && err == -EINVAL)
@@ -92,11 +106,13 @@ int gda_why_cq(const struct gda_context *ctx, int err, const struct gda_cq_attr 
 	return gda_why_place(ctx, err, "dbrec", attr->dbrec, 8);
 }
 
-int gda_why_cq_event(int err, int eventfd, uint32_t flags)
+int gda_why_cq_event(const struct gda_context *ctx, int err, int eventfd, uint32_t flags)
 {
 	const uint32_t both = GDA_CQ_ARM | GDA_CQ_ARM_SOLICITED;
+	const struct gda_query q = err == -EOPNOTSUPP ? gda_limits(ctx) : (struct gda_query) { 0 };
 
 	gda_why_flags(err, "flags", flags, both);
+	gda_why_feature(err, &q, "events", 1, GDA_FEATURE_CQ_EVENT);
 	if (err == -EBADF)
 		gda_because(err, "eventfd %d is no open file", eventfd);
 	if (err != -EINVAL)
@@ -115,6 +131,12 @@ int gda_why_qp(const struct gda_context *ctx, int err, const struct gda_qp_attr 
 	const struct gda_query q = gda_limits(ctx);
 
 	gda_why_flags(err, "flags", attr->flags, GDA_QP_POLLED);
+	gda_why_feature(err, &q, "GDA_QP_POLLED", attr->flags & GDA_QP_POLLED,
+			GDA_FEATURE_QP_POLLED);
+	gda_why_feature(err, &q, "recv_cq", !!attr->recv_cq, GDA_FEATURE_IMM);
+	gda_why_feature(err, &q, "user_index", !!attr->user_index, GDA_FEATURE_USER_INDEX);
+	gda_why_feature(err, &q, "rnr_retry", attr->rnr_retry || attr->min_rnr_timer,
+			GDA_FEATURE_RNR_RETRY);
 	if (attr->sq_depth)
 		gda_why_depth(err, "sq_depth", attr->sq_depth, q.max_sq_depth);
 	if (err == -EINVAL && attr->recv_cq && attr->recv_cq->flags & GDA_CQ_COLLAPSED)
@@ -146,13 +168,18 @@ int gda_why_connect(int err)
 
 int gda_why_counter(const struct gda_context *ctx, int err)
 {
-	return gda_why_full(err, "counters", gda_limits(ctx).max_counter);
+	const struct gda_query q = gda_limits(ctx);
+
+	gda_why_feature(err, &q, "counters", 1, GDA_FEATURE_COUNTER);
+	return gda_why_full(err, "counters", q.max_counter);
 }
 
 int gda_why_export(const struct gda_context *ctx, int err, const char *object, uint32_t type)
 {
 	if (err == -EOPNOTSUPP && ctx->ops == &gda_device_inproc)
 		gda_because(err, "the in-process device exports nothing");
+	else if (err == -EOPNOTSUPP)
+		gda_because(err, "the device exports nothing");
 	else if (err == -EINVAL)
 		gda_because(err, "type %u is no GDA_REGION_*", type);
 	else if (err == -ENOENT)

@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include <gda/gda.h>
 #include "gda_fixture.h"
 
 #define DRIVER	"/sys/bus/platform/drivers/gda_null"
@@ -208,6 +209,43 @@ static void close_all(struct t_qp *qp)
 {
 	t_qp_unmap(qp);
 	close(qp->fd);
+}
+
+/* Did a call return @err, and does its reason contain @text? */
+static bool says(int ret, int err, const char *text)
+{
+	return ret == err && strstr(gda_last_error(), text);
+}
+
+TEST_F(executor, I_last_error_names_what_the_device_lacks)
+{
+	struct gda_qp_attr attr = { .size = sizeof(attr), .sq_depth = 16, .user_index = 1 };
+	struct gda_cq_attr ring = { .size = sizeof(ring), .depth = 16 };
+	struct gda_device_info list[8] = { { .size = sizeof(list[0]) } };
+	struct gda_counter *counter;
+	struct gda_context *ctx;
+	struct gda_exported exported = { .size = sizeof(exported) };
+	struct gda_cq *cq;
+	struct gda_qp *qp;
+
+	/* the kernel's in the order in which they came, and the library's */
+	ASSERT_EQ(4, gda_devices(list, 8));
+	EXPECT_STREQ(GDA_DEVICE_SOFT, (char *)list[0].device);
+	EXPECT_STREQ(GDA_DEVICE_INPROC, (char *)list[3].device);
+	ASSERT_OK(gda_open((char *)list[1].device, &ctx));
+	EXPECT_TRUE(says(gda_cq_create(ctx, &ring, &cq), -EOPNOTSUPP, "a ring: the device null0"));
+	EXPECT_TRUE(says(gda_qp_create(ctx, &attr, &qp), -EOPNOTSUPP,
+			 "user_index: the device null0 does not offer it"));
+	attr.user_index = 0;
+	attr.flags = GDA_QP_POLLED;
+	EXPECT_TRUE(says(gda_qp_create(ctx, &attr, &qp), -EOPNOTSUPP, "GDA_QP_POLLED: the device"));
+	EXPECT_TRUE(says(gda_counter_create(ctx, &counter), -EOPNOTSUPP, "counters: the device"));
+	attr.flags = 0;
+	ASSERT_OK(gda_qp_create(ctx, &attr, &qp));
+	EXPECT_TRUE(says(gda_qp_export(qp, GDA_REGION_SQ, &exported), -EOPNOTSUPP,
+			 "the device exports nothing"));
+	EXPECT_OK(gda_qp_destroy(qp));
+	gda_close(ctx);
 }
 
 /* A QP that is connected to itself. */
