@@ -5,15 +5,20 @@
 
 SHMEMTEST_OUT	:= $(BUILD)/selftests/shmem
 SHMEMTESTS	:= calls setup
+# over queues in plain memory
+SHMEMTESTS_FAKE	:= requests
 
 TEST_NATIVE	+= $(foreach v,plain asan tsan,$(SHMEMTESTS:%=$(SHMEMTEST_OUT)/$v/%))
+TEST_NATIVE	+= $(foreach v,plain asan,$(SHMEMTESTS_FAKE:%=$(SHMEMTEST_OUT)/$v/%))
 TEST_VM		+= $(SHMEMTESTS:%=$(SHMEMTEST_OUT)/plain/%)
 
 define SHMEM_TEST
-$(SHMEMTEST_OUT)/$1/$2: selftests/shmem/$2.c selftests/shmem/pes.h selftests/comm/ranks.h \
+$(SHMEMTEST_OUT)/$1/$2: selftests/shmem/$2.c $(wildcard selftests/shmem/*.h) selftests/comm/ranks.h \
+		selftests/lib/fake_nic.c selftests/lib/fake_nic.h \
 		$(INPROC_LIB_$1) $(GDA_HEADERS) selftests/shmem.mk \
 		| $$(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $$(@D)
-	$$(CC) $$(INPROC_FLAGS) $(INPROC_SAN_$1) -o $$@ $$< $(INPROC_LIB_$1)
+	$$(CC) $$(INPROC_FLAGS) $(INPROC_SAN_$1) -o $$@ $$< \
+		$(if $(filter $2,$(SHMEMTESTS_FAKE)),selftests/lib/fake_nic.c) $(INPROC_LIB_$1)
 endef
-$(foreach v,plain asan tsan,$(foreach t,$(SHMEMTESTS),$(eval $(call SHMEM_TEST,$v,$t))))
+$(foreach v,plain asan tsan,$(foreach t,$(SHMEMTESTS) $(SHMEMTESTS_FAKE),$(eval $(call SHMEM_TEST,$v,$t))))
