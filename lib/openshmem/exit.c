@@ -134,7 +134,7 @@ GDA_OSH_PUBLIC void pshmem_global_exit(int status)
 		gda_osh_bad(GDA_OSH_CALL_NAME, NULL, 0, 0);
 	end_others(status);
 	/* As the end of a program that called exit(), but for shmem_finalize(). */
-	gda_osh.npes = 0;
+	gda_osh_forget();
 	exit(status);
 }
 GDA_OSH_WEAK(global_exit)

@@ -20,7 +20,9 @@
 #define SPINS		4000U		/* where each PE has a processor of its own */
 #define SPINS_SHARED	20U
 
-struct gda_osh gda_osh = { .me = -1 };
+static struct gda_shmem no_shmem;
+
+struct gda_osh gda_osh = { .me = -1, .s = &no_shmem };
 
 static pid_t owner;
 
@@ -53,14 +55,6 @@ static size_t heap_bytes(const char *call)
 	return (size_t)bytes;
 }
 
-/* A heap of that size, and room for what the library keeps in it. */
-static size_t segment_bytes(const char *call)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-
-	return (heap_bytes(call) + GDA_OSH_CONTROL_BYTES + page - 1) & ~(page - 1);
-}
-
 static unsigned int choose_spins(unsigned int npes)
 {
 	cpu_set_t set;
@@ -70,31 +64,37 @@ static unsigned int choose_spins(unsigned int npes)
 	return npes <= (unsigned int)CPU_COUNT(&set) ? SPINS : SPINS_SHARED;
 }
 
-static void create_segments(const char *call)
+/* All PEs have to run the same build, or their variables are at other places. */
+static void compare_builds(const char *call, const struct gda_osh_program *own)
 {
-	size_t bytes = segment_bytes(call);
-	int err = gda_osh_heap_create(&gda_osh.heap, bytes);
+	size_t n = gda_comm_size(gda_osh.comm), bytes = sizeof(own->build_id), i;
+	unsigned char *all = calloc(n, bytes);
+	int err = all ? gda_comm_allgather(gda_osh.comm, own->build_id, bytes, all, 0) : -ENOMEM;
 
 	if (err)
-		gda_osh_die(call, -1, "no symmetric heap of %zu bytes (SHMEM_SYMMETRIC_SIZE): %s",
-			    bytes, strerror(-err));
-	err = gda_osh_data_create(&gda_osh.data);
-	if (err)
-		gda_osh_die(call, -1, "cannot share the program's variables: %s", strerror(-err));
+		gda_osh_die(call, -1, "%s", all ? gda_last_error() : strerror(ENOMEM));
+	for (i = 0; i < n; i++)
+		if (memcmp(all + i * bytes, own->build_id, bytes))
+			gda_osh_die(call, (int)i, "it runs another build of the program");
+	free(all);
 }
 
-static void map_segments(const char *call)
+static void create_shmem(const char *call, const struct gda_osh_program *program, int data_fd)
 {
-	unsigned int pe;
-	int err = gda_osh_segments_map(&gda_osh, &pe);
+	struct gda_shmem_attr attr = {
+		.size = sizeof(attr), .way = GDA_SHMEM_DIRECT,
+		.heap_bytes = heap_bytes(call) + GDA_OSH_CONTROL_BYTES,
+	};
 
-	if (err == -EXDEV)
-		gda_osh_die(call, (int)pe, "it runs another build of the program");
-	if (err == -EDOM)
-		gda_osh_die(call, (int)pe, "its SHMEM_SYMMETRIC_SIZE is another than here");
-	if (err)
-		gda_osh_die(call, (int)pe, "%s: PEs are processes of one user on one machine",
-			    strerror(-err));
+	if (data_fd >= 0) {
+		attr.data = (void *)program->base;
+		attr.data_bytes = program->bytes;
+		attr.data_fd = (uint32_t)data_fd + 1;
+	}
+	compare_builds(call, program);
+	if (gda_shmem_create(gda_osh.comm, &attr, &gda_osh.s))
+		gda_osh_die(call, -1, "%s (the heap is SHMEM_SYMMETRIC_SIZE)", gda_last_error());
+	gda_osh.control = (struct gda_osh_control *)(uintptr_t)gda_osh.s->heap;
 }
 
 static void check_way(const char *call)
@@ -102,7 +102,7 @@ static void check_way(const char *call)
 	const char *way = getenv("GDA_SHMEM_WAY");
 
 	if (way && *way && strcmp(way, "direct"))
-		gda_osh_die(call, -1, "GDA_SHMEM_WAY=%s: the only way here is direct, by mapped memory",
+		gda_osh_die(call, -1, "GDA_SHMEM_WAY=%s: the only way here is direct",
 			    way);
 }
 
@@ -130,29 +130,30 @@ static void at_exit(int status, void *arg)
 
 void gda_osh_start(const char *call, int requested)
 {
-	unsigned int npes;
-	int err;
+	struct gda_osh_program program;
+	int err, data_fd;
 
 	if (gda_osh.npes)
 		return;
 	if (gda_osh.finalized)
 		gda_osh_die(call, -1, "called after shmem_finalize()");
 	check_way(call);
-	/* Before there are threads, which could write to variables while they are moved. */
-	create_segments(call);
+	gda_osh_program_find(&program);
+	data_fd = gda_osh_data_create(&program);
+	if (data_fd < 0 && data_fd != -ENOENT)
+		gda_osh_die(call, -1, "cannot share the program's variables: %s",
+			    strerror(-data_fd));
 	err = gda_comm_create(NULL, &gda_osh.comm);
 	if (err)
 		gda_osh_die(call, -1, "%s", gda_last_error());
 	gda_osh.me = (int)gda_comm_rank(gda_osh.comm);
-	npes = gda_comm_size(gda_osh.comm);
-	map_segments(call);
-	gda_osh.spins = choose_spins(npes);
+	create_shmem(call, &program, data_fd);
 	gda_osh.threads = requested;
-	gda_osh.control = (struct gda_osh_control *)gda_osh.heap.base;
+	gda_osh.npes = gda_osh.s->npes;
+	gda_osh.spins = choose_spins(gda_osh.npes);
 	owner = getpid();
-	gda_osh.npes = npes;
 	gda_osh_teams_init();
-	err = gda_osh_blocks_init(GDA_OSH_CONTROL_BYTES, gda_osh.heap.bytes);
+	err = gda_osh_blocks_init(GDA_OSH_CONTROL_BYTES, gda_osh.s->heap_bytes);
 	if (!err)
 		err = gda_osh_watch_start();
 	if (!err)
@@ -163,16 +164,24 @@ void gda_osh_start(const char *call, int requested)
 	print_about();
 }
 
-/* The own heap stays: a program may look at what it computed there. */
+void gda_osh_forget(void)
+{
+	gda_osh.npes = 0;
+	gda_osh.s = &no_shmem;
+}
+
 void gda_osh_stop(const char *call)
 {
+	struct gda_shmem *s = gda_osh.s;
+
 	gda_osh_quiet();
 	gda_osh_team_wait(call, &gda_osh.world);
 	gda_osh_watch_stop();
-	gda_osh.npes = 0;
+	gda_osh_forget();
 	gda_osh.finalized = true;
-	gda_osh_segments_unmap(&gda_osh);
 	gda_osh_blocks_fini();
+	/* Others have mapped what they use: this PE's heap is its own to give back. */
+	gda_shmem_destroy(s);
 	gda_comm_destroy(gda_osh.comm);
 	gda_osh.comm = NULL;
 }

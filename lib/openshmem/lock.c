@@ -18,10 +18,10 @@ struct lock {
 /* Locks beside each other have different homes. */
 static int home(const volatile long *lock)
 {
-	uintptr_t at = (uintptr_t)lock, off = at - gda_osh.heap.base;
+	uint64_t at = (uintptr_t)lock, off = at - gda_osh.s->heap;
 
-	if (off >= gda_osh.heap.bytes)
-		off = at - gda_osh.data.base;
+	if (off >= gda_osh.s->heap_bytes)
+		off = at - gda_osh.s->data;
 	return gda_osh.npes ? (int)(off / sizeof(*lock) % gda_osh.npes) : 0;
 }
 

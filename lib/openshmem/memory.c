@@ -9,12 +9,12 @@
 
 static void *address(size_t offset)
 {
-	return offset ? (char *)gda_osh.heap.base + offset : NULL;
+	return offset ? (char *)gda_osh.control + offset : NULL;
 }
 
 static size_t offset_of(const char *call, const void *ptr)
 {
-	size_t offset = (uintptr_t)ptr - gda_osh.heap.base;
+	size_t offset = (uintptr_t)ptr - (uintptr_t)gda_osh.control;
 
 	if (!gda_osh.npes)
 		gda_osh_bad(call, ptr, 0, 0);

@@ -2,11 +2,10 @@
 /*
  * Between the files of lib/shmem. osh stands for OpenSHMEM, as in oshcc.
  *
- * Each PE has two segments that the others reach: its heap, of which the library keeps the
- * first GDA_OSH_CONTROL_BYTES, and its data segment. An address of the caller's segment
- * names the byte at the same offset in that of a peer (way.h); nothing relies on equal
- * addresses. gda_osh is written by shmem_init() and shmem_finalize() only, which no other
- * call of the process may be concurrent with; so it is read without a lock.
+ * It stands on gda/shmem.h: a struct gda_shmem has the heap, of which this library keeps the
+ * first GDA_OSH_CONTROL_BYTES, the program's data segment, and where both are at each PE
+ * (way.h). gda_osh is written by shmem_init() and shmem_finalize() only, which no other call
+ * of the process may be concurrent with; so it is read without a lock.
  */
 #ifndef GDA_OSH_H
 #define GDA_OSH_H
@@ -14,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <gda/comm.h>
+#include <gda/shmem.h>
 #include "shmem.h"
 
 #define GDA_OSH_MAX_TEAMS		64	/* of which this PE is a member, at a time */
@@ -22,14 +21,6 @@
 #define GDA_OSH_CONTROL_BYTES	16384
 
 #define GDA_OSH_PUBLIC		__attribute__((visibility("default")))
-
-/* Memory of this PE that has a counterpart at every other. */
-struct gda_osh_segment {
-	uintptr_t base;
-	size_t bytes;
-	char **peer;		/* of each PE: where its segment is mapped here */
-	int fd;			/* of the memfd behind it; -1: there is none */
-};
 
 /*
  * The library's part of a heap. A word in sync and sizes has one writer at a time: the PE
@@ -64,9 +55,8 @@ struct gda_osh_ctx {
 struct gda_osh {
 	unsigned int npes;	/* 0: shmem_init() was not called */
 	int me;
-	struct gda_osh_segment heap;
-	struct gda_osh_segment data;
-	struct gda_osh_control *control;
+	struct gda_shmem *s;	/* of no PE, while there is none */
+	struct gda_osh_control *control;	/* where the heap begins */
 	struct gda_comm *comm;
 	struct gda_osh_team world;
 	struct gda_osh_team shared;
@@ -92,12 +82,13 @@ void gda_osh_check(const char *call);
 
 /* segment.c */
 
-/* Put the main program's variables into a memfd. Return: 0 or a negative errno. */
-int gda_osh_data_create(struct gda_osh_segment *segment);
-int gda_osh_heap_create(struct gda_osh_segment *segment, size_t bytes);
-/* Map those of the other PEs. Collective. Return: 0 or a negative errno, *pe: whose. */
-int gda_osh_segments_map(struct gda_osh *osh, unsigned int *pe);
-void gda_osh_segments_unmap(struct gda_osh *osh);
+struct gda_osh_program;
+
+/*
+ * Put the main program's variables into a memfd that is mapped in their place.
+ * Return: the memfd, or a negative errno; -ENOENT: there are no variables.
+ */
+int gda_osh_data_create(const struct gda_osh_program *program);
 
 /* program.c */
 
@@ -200,5 +191,7 @@ void gda_osh_reduce(const char *call, const struct gda_osh_group *g,
 
 void gda_osh_start(const char *call, int requested);
 void gda_osh_stop(const char *call);
+/* In a child of fork(2): it is no PE. */
+void gda_osh_forget(void);
 
 #endif /* GDA_OSH_H */

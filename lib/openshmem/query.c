@@ -28,22 +28,15 @@ GDA_OSH_PUBLIC int pshmem_pe_accessible(int pe)
 	return (unsigned int)pe < gda_osh.npes;
 }
 
-static bool is_symmetric(const void *addr)
-{
-	return (uintptr_t)addr - gda_osh.heap.base < gda_osh.heap.bytes ||
-	       (uintptr_t)addr - gda_osh.data.base < gda_osh.data.bytes;
-}
-
 GDA_OSH_PUBLIC int pshmem_addr_accessible(const void *addr, int pe)
 {
-	return pshmem_pe_accessible(pe) && is_symmetric(addr);
+	return pshmem_pe_accessible(pe) && gda_shmem_is_symmetric(gda_osh.s, addr, 1);
 }
 
 GDA_OSH_PUBLIC void *pshmem_ptr(const void *dest, int pe)
 {
-	if (!pshmem_addr_accessible(dest, pe))
-		return NULL;
-	return gda_osh_at(GDA_OSH_CALL_NAME, dest, 1, pe);
+	need_init(GDA_OSH_CALL_NAME);
+	return gda_shmem_ptr(gda_osh.s, dest, (uint32_t)pe);
 }
 
 GDA_OSH_PUBLIC void pshmem_info_get_version(int *major, int *minor)

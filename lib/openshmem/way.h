@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a PE is reached. Today there is one way: its segments are mapped here, and calls are
- * loads, stores and atomics of this processor. They are inline so that shmem_long_p() is a
- * check and a store.
+ * How a PE is reached. Today there is one way, gda/shmem.h's direct one: its memory is mapped
+ * here, and calls are loads, stores and atomics of this processor. They are inline so that
+ * shmem_long_p() is a check and a store.
  *
  * Order: a store that another PE may wait for is a release, and what a wait reads is read
  * with acquire; so data put before a signal, or before a barrier's word, is seen after it.
@@ -24,16 +24,12 @@
 static inline char *gda_osh_at(const char *call, const volatile void *addr, size_t bytes,
 			       int pe)
 {
-	size_t off = (uintptr_t)addr - gda_osh.heap.base;
+	const struct gda_shmem_peer *p = gda_shmem_peer(gda_osh.s, (uint32_t)pe);
+	char *at = p ? gda_shmem_mapped(gda_osh.s, p, (const void *)addr, bytes) : NULL;
 
-	if (gda_osh_likely((unsigned int)pe < gda_osh.npes)) {
-		if (gda_osh_likely(off < gda_osh.heap.bytes && bytes <= gda_osh.heap.bytes - off))
-			return gda_osh.heap.peer[pe] + off;
-		off = (uintptr_t)addr - gda_osh.data.base;
-		if (gda_osh_likely(off < gda_osh.data.bytes && bytes <= gda_osh.data.bytes - off))
-			return gda_osh.data.peer[pe] + off;
-	}
-	gda_osh_bad(call, (const void *)addr, bytes, pe);
+	if (!gda_osh_likely(at))
+		gda_osh_bad(call, (const void *)addr, bytes, pe);
+	return at;
 }
 
 /* Same for a variable or an array element of type T. */

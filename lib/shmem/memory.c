@@ -33,6 +33,30 @@ static int gda_shmem_memory_create(struct gda_shmem_heap *h, const char *name, u
 	return 0;
 }
 
+/*
+ * A place at a multiple of the next power of two: whoever allocates by offset can then give
+ * any alignment at all PEs.
+ */
+static void *gda_shmem_memory_place(uint64_t bytes)
+{
+	uint64_t align = 2U << 20, start, at;
+	void *p;
+
+	while (align < bytes)
+		align *= 2;
+	p = mmap(NULL, bytes + align, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+		 0);
+	if (p == MAP_FAILED)
+		return p;
+	start = (uintptr_t)p;
+	at = (start + align - 1) & ~(align - 1);
+	if (at > start)
+		munmap(p, at - start);
+	if (start + align > at)
+		munmap((void *)(uintptr_t)(at + bytes), start + align - at);
+	return (void *)(uintptr_t)at;
+}
+
 int gda_shmem_memory_heap(struct gda_shmem_heap *h)
 {
 	struct gda_shmem_memory *m = &h->own.heap;
@@ -41,7 +65,10 @@ int gda_shmem_memory_heap(struct gda_shmem_heap *h)
 
 	if (err)
 		return err;
-	addr = mmap(NULL, m->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0);
+	addr = gda_shmem_memory_place(m->bytes);
+	if (addr != MAP_FAILED)
+		addr = mmap(addr, m->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, m->fd,
+			    0);
 	if (addr == MAP_FAILED)
 		return gda_shmem_refuse(h, -errno, "a heap of %llu bytes: %s",
 					(unsigned long long)m->bytes, strerror(errno));
@@ -67,6 +94,23 @@ static int gda_shmem_memory_copy(const struct gda_shmem_memory *m, const char *f
 	return 0;
 }
 
+/* The caller has mapped it, before there were threads that could write there. */
+static int gda_shmem_memory_given(struct gda_shmem_heap *h)
+{
+	struct gda_shmem_memory *m = &h->own.data;
+	struct stat st;
+
+	m->fd = (int)h->attr.data_fd - 1;
+	if (fstat(m->fd, &st))
+		return gda_shmem_refuse(h, -errno, "data_fd %u: %s", h->attr.data_fd,
+					strerror(errno));
+	m->bytes = h->attr.data_bytes;
+	m->dev = st.st_dev;
+	m->ino = st.st_ino;
+	m->addr = (uintptr_t)h->attr.data;
+	return 0;
+}
+
 int gda_shmem_memory_data(struct gda_shmem_heap *h)
 {
 	struct gda_shmem_memory *m = &h->own.data;
@@ -75,6 +119,8 @@ int gda_shmem_memory_data(struct gda_shmem_heap *h)
 
 	if (!h->attr.data_bytes)
 		return 0;
+	if (h->attr.data_fd)
+		return gda_shmem_memory_given(h);
 	err = gda_shmem_memory_create(h, "gda-shmem-data", h->attr.data_bytes, m);
 	if (!err)
 		err = gda_shmem_memory_copy(m, h->attr.data, page);

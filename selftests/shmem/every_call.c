@@ -50,9 +50,9 @@ static void try_memory(void)
 
 	for (i = 0; i < 2; i++) {
 		a = CALL(malloc, 100);
-		b = CALL(align, 4096, 1);
+		b = CALL(align, 1UL << 20, 1);
 		c = CALL(malloc_with_hints, 10, SHMEM_MALLOC_SIGNAL_REMOTE);
-		EXPECT(a && b && c && !((uintptr_t)b % 4096));
+		EXPECT(a && b && c && !((uintptr_t)b % (1UL << 20)));
 		memset(a, 1, 100);
 		a = CALL(realloc, a, 5000);
 		EXPECT(a && a[0] == 1 && a[99] == 1);

@@ -60,8 +60,10 @@ enum gda_shmem_way {
  * @way: enum gda_shmem_way
  * @qps: queue pairs to each PE, at most %GDA_SHMEM_MAX_QPS; 0: one
  * @depth: slots of each, a power of two; 0: 256
- * @reserved: 0
- * @heap_bytes: of the heap, at least 1; rounded up to pages
+ * @data_fd: 0; or one more than the memfd that @data is a shared mapping of already, which
+ *	is the library's from then on: it is closed, and nothing is copied
+ * @heap_bytes: of the heap, at least 1; rounded up to pages. The heap begins at a multiple
+ *	of the next power of two, so that an offset has the same alignment at each PE
  * @data: start of a range of this process's memory that becomes symmetric where it is, a
  *	multiple of a page; or NULL. No other thread may write there during the call. It is
  *	copied to a memfd that is then mapped in its place, for good
@@ -78,7 +80,7 @@ struct gda_shmem_attr {
 	uint32_t way;
 	uint32_t qps;
 	uint32_t depth;
-	uint32_t reserved;
+	uint32_t data_fd;
 	uint64_t heap_bytes;
 	void *data;
 	uint64_t data_bytes;
