@@ -25,7 +25,7 @@ static bool allgather(struct rank *r)
 		blocks[r->rank * WORDS + i] = element(r->rank, i);
 	for (step = 0; step + 1 < r->nranks; step++) {
 		uint32_t block = (r->rank + r->nranks - step) % r->nranks;
-		struct gda_at at = gda_at_element(w, 0, block, BYTES);
+		struct gda_gin_place at = gda_at_element(w, 0, block, BYTES);
 
 		must(gda_gin_put(r->gin, next, at, at, BYTES, gda_gin_inc(0, 0)), "gda_gin_put");
 		must(gda_gin_wait_signal(r->gin, 0, step + 1, 64, 0), "gda_gin_wait_signal");

@@ -18,7 +18,7 @@ static uint64_t element(uint32_t rank, uint32_t i)
 }
 
 /* Put block @block to the next rank, and wait for what the one before has put. */
-static void pass(struct rank *r, struct gda_at to, struct gda_at from, uint32_t step)
+static void pass(struct rank *r, struct gda_gin_place to, struct gda_gin_place from, uint32_t step)
 {
 	uint32_t next = (r->rank + 1) % r->nranks;
 
@@ -45,7 +45,7 @@ static bool allreduce(struct rank *r)
 	}
 	for (; step + 2 < 2 * n; step++) {
 		uint32_t out = (r->rank + 2 * n - step) % n;
-		struct gda_at at = gda_at_element(w, 0, out, BYTES);
+		struct gda_gin_place at = gda_at_element(w, 0, out, BYTES);
 
 		pass(r, at, at, step);
 	}

@@ -39,7 +39,7 @@ static uint32_t returned(const struct rank *r)
 }
 
 /* The window: tokens, an inbox part for each sender, and the tokens that came back. */
-static struct gda_at token_at(const struct gda_window *w, uint32_t part, uint32_t index)
+static struct gda_gin_place token_at(const struct gda_window *w, uint32_t part, uint32_t index)
 {
 	return gda_at_element(w, 0, (uint64_t)part * TOKENS + index, BYTES);
 }
@@ -57,7 +57,8 @@ static void dispatch(struct rank *r, const struct gda_window *w, uint32_t round)
 		for (k = 0; k < WORDS - 2; k++)
 			t->data[k] = datum(r->rank, i, round, k);
 		must(gda_gin_put(r->gin, expert, token_at(w, 1 + r->rank, sent[expert]++),
-				 token_at(w, 0, i), BYTES, gda_gin_plain(GDA_DEFER)), "gda_gin_put");
+				 token_at(w, 0, i), BYTES, gda_gin_plain(GDA_DEFER)),
+		     "gda_gin_put");
 	}
 	for (k = 0; k < r->nranks; k++)
 		must(gda_gin_signal(r->gin, k, gda_gin_add(r->rank, sent[k] + 1, 0)),
@@ -73,7 +74,7 @@ static void work(struct rank *r, const struct gda_window *w, uint32_t from)
 	count = (uint32_t)gda_gin_read_signal(r->gin, from, 64) - 1;
 	gda_gin_reset_signal(r->gin, from);
 	for (i = 0; i < count; i++) {
-		struct gda_at at = token_at(w, 1 + from, i);
+		struct gda_gin_place at = token_at(w, 1 + from, i);
 		struct token *t = gda_at_local(at);
 
 		for (k = 0; k < WORDS - 2; k++)
@@ -113,7 +114,7 @@ static bool tokens(struct rank *r)
 		dispatch(r, w, round);
 		for (k = 0; k < r->nranks; k++)
 			work(r, w, (r->rank + k) % r->nranks);
-		must(gda_gin_wait_signal(r->gin, returned(r), (uint64_t)(round + 1) * TOKENS, 64, 0),
+		must(gda_gin_wait_signal(r->gin, returned(r), (round + 1) * TOKENS, 64, 0),
 		     "gda_gin_wait_signal");
 		right = is_right(r, w, round) && right;
 		must(gda_gin_flush(r->gin, 0), "gda_gin_flush");

@@ -231,13 +231,13 @@ static int gda_gin_find_error(const struct gda_gin *gin, struct gda_gin_error *e
 	return 0;
 }
 
-GDA_EXPORT int gda_gin_error(struct gda_gin *gin, struct gda_gin_error *error)
+GDA_EXPORT int gda_gin_query_error(struct gda_gin *gin, struct gda_gin_error *error)
 {
 	struct gda_gin_error e = { .context = gin->index };
 	int ret = gda_struct_check(error, GDA_THROUGH(struct gda_gin_error, offset));
 
 	if (ret)
-		return gda_called(ret, "gda_gin_error", "context %u", gin->index);
+		return gda_called(ret, "gda_gin_query_error", "context %u", gin->index);
 	ret = gda_gin_find_error(gin, &e);
 	if (ret)
 		gda_struct_write(error, &e, sizeof(e));

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include "gin_internal.h"
 
-GDA_EXPORT void gda_misuse(enum gda_misuse what, const struct gda_gin *gin, uint32_t index)
+GDA_EXPORT void gda_misuse(enum gda_gin_misuse what, const struct gda_gin *gin, uint32_t index)
 {
 	static const struct {
 		const char *name, *of, *why;

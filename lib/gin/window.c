@@ -107,7 +107,7 @@ static int gda_window_agree(struct gda_gin_window *w, const struct gda_gin_part 
 		if (all[i].count > *pieces)
 			*pieces = all[i].count;
 		if (all[i].bytes != own->bytes || all[i].flags != own->flags)
-			err = gda_because(-EINVAL, "rank %u has %llu bytes, flags %#x; here: %llu, %#x",
+			err = gda_because(-EINVAL, "rank %u: %llu bytes, flags %#x, not %llu, %#x",
 					  i, (unsigned long long)all[i].bytes, all[i].flags,
 					  (unsigned long long)own->bytes, own->flags);
 	}

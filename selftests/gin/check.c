@@ -181,7 +181,7 @@ static bool run(size_t i)
 		exit(g_alone(&cases[i].test));
 	}
 	close(ends[1]);
-	while (got < sizeof(said) - 1 && (n = read(ends[0], said + got, sizeof(said) - 1 - got)) > 0)
+	while ((n = read(ends[0], said + got, sizeof(said) - 1 - got)) > 0)
 		got += (size_t)n;
 	close(ends[0]);
 	waitpid(child, &status, 0);

@@ -169,10 +169,12 @@ static int exclusive(struct g_rank *r)
 			 gda_gin_plain(GDA_EXCLUSIVE)));
 	G_OK(gda_gin_signal(r->gin, next, gda_gin_inc(0, r->weak | GDA_EXCLUSIVE)));
 	memcpy(was, slots, sizeof(was));
-	for (i = 0; i < 300; i++)
+	for (i = 0; i < 300; i++) {
+		unsigned int flags = GDA_EXCLUSIVE | (i % 3 ? GDA_DEFER : 0);
+
 		G_OK(gda_gin_put(r->gin, next, gda_at(w, 0), gda_at(w, 64), 8,
-				 gda_gin_count(gda_gin_plain(GDA_EXCLUSIVE | (i % 3 ? GDA_DEFER : 0)),
-					       0)));
+				 gda_gin_count(gda_gin_plain(flags), 0)));
+	}
 	G_EQ(0, memcmp(was, slots, sizeof(was)));
 	G_TRUE(v->exclusive_done != GDA_NOT_EXCLUSIVE);
 	G_OK(gda_gin_wait_counter(r->gin, 0, 300, 56, 0));
@@ -379,7 +381,7 @@ static int errors(struct g_rank *r)
 	unsigned char *mem;
 
 	G_OK(g_window(r, CELL, 0, &mem, &w));
-	G_EQ(0, gda_gin_error(r->gin, &e));
+	G_EQ(0, gda_gin_query_error(r->gin, &e));
 	/* the source is in no MR of this rank */
 	bad = *w;
 	bad.key ^= 0x5a5a5a;
@@ -389,7 +391,7 @@ static int errors(struct g_rank *r)
 	G_EQ(-EIO, gda_gin_flush(r->gin, 0));
 	G_EQ(-EIO, gda_gin_wait_signal(r->gin, 0, 1, 64, 0));
 	G_EQ(-EIO, gda_gin_wait_counter(r->gin, 0, 1, 56, 0));
-	G_EQ(1, gda_gin_error(r->gin, &e));
+	G_EQ(1, gda_gin_query_error(r->gin, &e));
 	G_EQ(next, e.peer);
 	G_EQ(0, e.context);
 	G_TRUE(e.window == w);
@@ -397,7 +399,7 @@ static int errors(struct g_rank *r)
 	G_EQ(0, e.lost);
 	G_TRUE(e.syndrome);
 	/* the other context is as it was */
-	G_EQ(0, gda_gin_error(gda_gin_context(r->comm, 1), &e));
+	G_EQ(0, gda_gin_query_error(gda_gin_context(r->comm, 1), &e));
 	G_OK(gda_comm_barrier(r->ranks, 0));
 	/* a key of the peer's that is none is found by it */
 	memcpy(parts, (void *)(uintptr_t)w->parts, r->nranks * sizeof(parts[0]));
@@ -408,7 +410,7 @@ static int errors(struct g_rank *r)
 			 gda_gin_plain(0)));
 	G_EQ(-EIO, gda_gin_flush(gda_gin_context(r->comm, 1), 0));
 	e.size = 4;
-	G_EQ(-EINVAL, gda_gin_error(r->gin, &e));
+	G_EQ(-EINVAL, gda_gin_query_error(r->gin, &e));
 	g_window_end(mem, CELL, w);
 	return 0;
 }

@@ -19,7 +19,7 @@ extern "C" {
 #endif
 
 /**
- * enum gda_misuse - what GDA_CHECK finds
+ * enum gda_gin_misuse - what GDA_CHECK finds
  * @GDA_MISUSE_MIXED: Inc and Add of one signal without a reset in between (G-05)
  * @GDA_MISUSE_RESET: a reset while signals are on their way (G-07)
  * @GDA_MISUSE_WINDOW: a word of an ordinary window as a signal (G-09)
@@ -29,7 +29,7 @@ extern "C" {
  * @GDA_MISUSE_BARRIER: a barrier index that is in use (G-25)
  * @GDA_MISUSE_LAYOUT: a context of a library that is older than the program
  */
-enum gda_misuse {
+enum gda_gin_misuse {
 	GDA_MISUSE_MIXED,
 	GDA_MISUSE_RESET,
 	GDA_MISUSE_WINDOW,
@@ -47,7 +47,7 @@ enum gda_misuse {
  *
  * Prints one line with the misuse's name, then calls abort(3).
  */
-void gda_misuse(enum gda_misuse what, const struct gda_gin *gin, uint32_t index);
+void gda_misuse(enum gda_gin_misuse what, const struct gda_gin *gin, uint32_t index);
 
 /* Of a context: who posts, then who uses each barrier. */
 GDA_HELPER uint32_t *gda_gin_check_word(const struct gda_gin *gin, uint32_t index)

@@ -4,7 +4,7 @@
  * gda/gin.h.
  *
  * Every wait ends: with what it is for, with -EIO when a queue of the context failed
- * (gda_gin_error() says which), with -ESHUTDOWN when a rank was lost or the context was
+ * (gda_gin_query_error() says which), with -ESHUTDOWN when a rank was lost or the context was
  * aborted, or at its deadline. Deadlines are as those of gda_wait(): in ns of
  * gda_clock_ns(), 0 stands for gda_gin_attr.timeout_ns from now, and -ETIME in place of
  * -ETIMEDOUT says that it was long past.
@@ -290,7 +290,7 @@ GDA_API int gda_gin_follow_signal(struct gda_gin *gin, uint32_t signal, uint64_t
 	return 0;
 }
 
-GDA_HELPER struct gda_gin_value gda_gin_value_at(struct gda_at at, uint32_t bits)
+GDA_HELPER struct gda_gin_value gda_gin_value_at(struct gda_gin_place at, uint32_t bits)
 {
 	struct gda_gin_value value;
 
@@ -308,7 +308,7 @@ GDA_HELPER struct gda_gin_value gda_gin_value_at(struct gda_at at, uint32_t bits
  *
  * Return: the value.
  */
-GDA_API uint64_t gda_gin_read_signal_at(struct gda_at at, uint32_t bits)
+GDA_API uint64_t gda_gin_read_signal_at(struct gda_gin_place at, uint32_t bits)
 {
 	struct gda_gin_value value = gda_gin_value_at(at, bits);
 
@@ -325,8 +325,8 @@ GDA_API uint64_t gda_gin_read_signal_at(struct gda_at at, uint32_t bits)
  *
  * Return: as gda_gin_wait_signal().
  */
-GDA_API int gda_gin_wait_signal_at(const struct gda_gin *gin, struct gda_at at, uint64_t least,
-				   uint32_t bits, uint64_t deadline)
+GDA_API int gda_gin_wait_signal_at(const struct gda_gin *gin, struct gda_gin_place at,
+				   uint64_t least, uint32_t bits, uint64_t deadline)
 {
 	struct gda_gin_value value = gda_gin_value_at(at, bits);
 
@@ -341,7 +341,7 @@ GDA_API int gda_gin_wait_signal_at(const struct gda_gin *gin, struct gda_at at, 
  *
  * May not race with signals that are on their way.
  */
-GDA_API void gda_gin_reset_signal_at(struct gda_at at)
+GDA_API void gda_gin_reset_signal_at(struct gda_gin_place at)
 {
 	gda_nic_store64((uint64_t *)gda_at_local(at), 0);
 }

@@ -138,13 +138,13 @@ GDA_HOST_API int gda_window_register(struct gda_gin_comm *comm,
 void gda_window_deregister(struct gda_window *window);
 
 /**
- * struct gda_at - a place in a window
+ * struct gda_gin_place - a place in a window
  * @window: the window
  * @offset: byte in it
  *
  * Passed by value; it stays as it is.
  */
-struct gda_at {
+struct gda_gin_place {
 	const struct gda_window *window;
 	uint64_t offset;
 };
@@ -156,9 +156,9 @@ struct gda_at {
  *
  * Return: the place.
  */
-GDA_API struct gda_at gda_at(const struct gda_window *window, uint64_t offset)
+GDA_API struct gda_gin_place gda_at(const struct gda_window *window, uint64_t offset)
 {
-	struct gda_at at;
+	struct gda_gin_place at;
 
 	at.window = window;
 	at.offset = offset;
@@ -174,8 +174,8 @@ GDA_API struct gda_at gda_at(const struct gda_window *window, uint64_t offset)
  *
  * Return: the place.
  */
-GDA_API struct gda_at gda_at_element(const struct gda_window *window, uint64_t first,
-				     uint64_t index, uint32_t bytes)
+GDA_API struct gda_gin_place gda_at_element(const struct gda_window *window, uint64_t first,
+					    uint64_t index, uint32_t bytes)
 {
 	return gda_at(window, first + index * bytes);
 }
@@ -193,7 +193,7 @@ GDA_HELPER const struct gda_window_part *gda_window_part(const struct gda_window
 }
 
 /* Are all of @bytes at @at within it? */
-GDA_HELPER int gda_at_fits(struct gda_at at, uint64_t bytes)
+GDA_HELPER int gda_at_fits(struct gda_gin_place at, uint64_t bytes)
 {
 	return at.offset <= at.window->bytes && bytes <= at.window->bytes - at.offset;
 }
@@ -204,7 +204,7 @@ GDA_HELPER int gda_at_fits(struct gda_at at, uint64_t bytes)
  *
  * Return: the address, valid up to the end of its segment; NULL outside of the window.
  */
-GDA_API void *gda_at_local(struct gda_at at)
+GDA_API void *gda_at_local(struct gda_gin_place at)
 {
 	const struct gda_window *w = at.window;
 	uint64_t iova = w->iova + at.offset;

@@ -85,7 +85,7 @@ struct gda_gin_how {
 	uint32_t counter;
 	uint32_t reserved;
 	uint64_t add;
-	struct gda_at at;
+	struct gda_gin_place at;
 };
 
 /**
@@ -145,7 +145,7 @@ GDA_API struct gda_gin_how gda_gin_add(uint32_t signal, uint64_t add, unsigned i
  *
  * Return: how.
  */
-GDA_API struct gda_gin_how gda_gin_inc_at(struct gda_at at, unsigned int flags)
+GDA_API struct gda_gin_how gda_gin_inc_at(struct gda_gin_place at, unsigned int flags)
 {
 	struct gda_gin_how how = gda_gin_plain(flags | GDA_GIN_VA);
 
@@ -161,7 +161,7 @@ GDA_API struct gda_gin_how gda_gin_inc_at(struct gda_at at, unsigned int flags)
  *
  * Return: how.
  */
-GDA_API struct gda_gin_how gda_gin_add_at(struct gda_at at, uint64_t add, unsigned int flags)
+GDA_API struct gda_gin_how gda_gin_add_at(struct gda_gin_place at, uint64_t add, unsigned int flags)
 {
 	struct gda_gin_how how = gda_gin_inc_at(at, flags | GDA_GIN_ADD);
 
@@ -203,8 +203,8 @@ GDA_HELPER int gda_gin_route(const struct gda_gin *gin, uint32_t peer,
 }
 
 /* Where @bytes at @at are in the memory of @rank, all in one MR. */
-GDA_HELPER int gda_gin_resolve(uint32_t rank, struct gda_at at, uint64_t bytes, uint64_t *addr,
-			       uint32_t *key)
+GDA_HELPER int gda_gin_resolve(uint32_t rank, struct gda_gin_place at, uint64_t bytes,
+			       uint64_t *addr, uint32_t *key)
 {
 	const struct gda_window *w = at.window;
 
@@ -320,8 +320,8 @@ GDA_HELPER uint32_t gda_gin_counted(const struct gda_gin_how *how)
 }
 
 /* The next piece of a transfer that crosses segments: its length. */
-GDA_HELPER uint32_t gda_gin_piece(uint32_t self, uint32_t peer, struct gda_at remote,
-				  struct gda_at local, uint64_t left, struct gda_gin_wr *wr)
+GDA_HELPER uint32_t gda_gin_piece(uint32_t self, uint32_t peer, struct gda_gin_place remote,
+				  struct gda_gin_place local, uint64_t left, struct gda_gin_wr *wr)
 {
 	uint64_t span = left < GDA_CHUNK_MAX ? left : GDA_CHUNK_MAX;
 
@@ -339,13 +339,13 @@ GDA_HELPER uint32_t gda_gin_piece(uint32_t self, uint32_t peer, struct gda_at re
  * before it goes.
  */
 GDA_SLOW int gda_gin_pieces(const struct gda_gin *gin, uint32_t peer, int get,
-			    const struct gda_at at[2], struct gda_gin_wr *wr,
+			    const struct gda_gin_place at[2], struct gda_gin_wr *wr,
 			    const struct gda_gin_how *how, uint64_t left)
 {
 	struct gda_gin_queue *q = gda_gin_queue(gin, 0, peer);
 	unsigned int flags = how->flags & GDA_POST_FLAGS;
 	int apart = how->flags & GDA_GIN_SIGNAL && gin->flags & GDA_GIN_ARRIVAL, more = 0, err;
-	struct gda_at remote = at[0], local = at[1];
+	struct gda_gin_place remote = at[0], local = at[1];
 
 	for (;;) {
 		uint32_t span = gda_gin_piece(gin->rank, peer, remote, local, left, wr);
@@ -364,7 +364,7 @@ GDA_SLOW int gda_gin_pieces(const struct gda_gin *gin, uint32_t peer, int get,
 
 /* Where data goes from and to, in @wr; of several pieces all but the last are posted. */
 GDA_HELPER int gda_gin_prepare(const struct gda_gin *gin, uint32_t peer, int get,
-			       const struct gda_at at[2], struct gda_gin_wr *wr,
+			       const struct gda_gin_place at[2], struct gda_gin_wr *wr,
 			       const struct gda_gin_how *how, uint64_t bytes)
 {
 	if (gda_unlikely(!gda_at_fits(at[0], bytes)) || gda_unlikely(!gda_at_fits(at[1], bytes)))
@@ -386,8 +386,9 @@ GDA_HELPER int gda_gin_prepare(const struct gda_gin *gin, uint32_t peer, int get
 	return 0;
 }
 
-GDA_HELPER int gda_gin_put_checked(struct gda_gin *gin, uint32_t peer, const struct gda_at at[2],
-				   uint64_t bytes, const struct gda_gin_how *how)
+GDA_HELPER int gda_gin_put_checked(struct gda_gin *gin, uint32_t peer,
+				   const struct gda_gin_place at[2], uint64_t bytes,
+				   const struct gda_gin_how *how)
 {
 	unsigned int flags = how->flags & 0xffff;
 	struct gda_gin_target to;
@@ -429,10 +430,10 @@ GDA_HELPER int gda_gin_put_checked(struct gda_gin *gin, uint32_t peer, const str
  * a rank was lost. Of a put of several pieces some may have been posted then, and no action:
  * putting it again is harmless.
  */
-GDA_API int gda_gin_put(struct gda_gin *gin, uint32_t peer, struct gda_at dst,
-			struct gda_at src, uint64_t bytes, struct gda_gin_how how)
+GDA_API int gda_gin_put(struct gda_gin *gin, uint32_t peer, struct gda_gin_place dst,
+			struct gda_gin_place src, uint64_t bytes, struct gda_gin_how how)
 {
-	struct gda_at at[2];
+	struct gda_gin_place at[2];
 	int err;
 
 	at[0] = dst;
@@ -443,7 +444,7 @@ GDA_API int gda_gin_put(struct gda_gin *gin, uint32_t peer, struct gda_at dst,
 	return err;
 }
 
-GDA_HELPER int gda_gin_value_checked(struct gda_gin *gin, uint32_t peer, struct gda_at dst,
+GDA_HELPER int gda_gin_value_checked(struct gda_gin *gin, uint32_t peer, struct gda_gin_place dst,
 				     uint64_t value, uint32_t bytes,
 				     const struct gda_gin_how *how)
 {
@@ -492,7 +493,7 @@ GDA_HELPER int gda_gin_value_checked(struct gda_gin *gin, uint32_t peer, struct 
  *
  * Return: as gda_gin_put(); -EINVAL also for @bytes, or a counter.
  */
-GDA_API int gda_gin_put_value(struct gda_gin *gin, uint32_t peer, struct gda_at dst,
+GDA_API int gda_gin_put_value(struct gda_gin *gin, uint32_t peer, struct gda_gin_place dst,
 			      uint64_t value, uint32_t bytes, struct gda_gin_how how)
 {
 	int err;
@@ -503,8 +504,9 @@ GDA_API int gda_gin_put_value(struct gda_gin *gin, uint32_t peer, struct gda_at 
 	return err;
 }
 
-GDA_HELPER int gda_gin_get_checked(struct gda_gin *gin, uint32_t peer, const struct gda_at at[2],
-				   uint64_t bytes, const struct gda_gin_how *how)
+GDA_HELPER int gda_gin_get_checked(struct gda_gin *gin, uint32_t peer,
+				   const struct gda_gin_place at[2], uint64_t bytes,
+				   const struct gda_gin_how *how)
 {
 	struct gda_gin_queue *q;
 	struct gda_gin_wr wr;
@@ -535,10 +537,10 @@ GDA_HELPER int gda_gin_get_checked(struct gda_gin *gin, uint32_t peer, const str
  *
  * Return: as gda_gin_put(); -EINVAL for an action.
  */
-GDA_API int gda_gin_get(struct gda_gin *gin, uint32_t peer, struct gda_at src,
-			struct gda_at dst, uint64_t bytes, struct gda_gin_how how)
+GDA_API int gda_gin_get(struct gda_gin *gin, uint32_t peer, struct gda_gin_place src,
+			struct gda_gin_place dst, uint64_t bytes, struct gda_gin_how how)
 {
-	struct gda_at at[2];
+	struct gda_gin_place at[2];
 	int err;
 
 	at[0] = src;

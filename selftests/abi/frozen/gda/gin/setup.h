@@ -41,8 +41,9 @@ extern "C" {
 /**
  * define GDA_GIN_ARRIVAL - signals are arrivals at queues of their own
  *
- * G-05, E-02.  * Without it a signal is a word that the peer adds to: a work request of its own behind the
- * data. With it the data is what the peer's device counts: one work request, no atomic.
+ * G-05, E-02. Without it a signal is a word that the peer adds to: a work request of its own
+ * behind the data. With it the data is what the peer's device counts: one work request, no
+ * atomic.
  * Such a signal is weak, is changed by Inc alone, and is none of a window's words; each
  * signal and each barrier costs a queue per peer.
  */
@@ -374,7 +375,7 @@ struct gda_gin_error {
 };
 
 /**
- * gda_gin_error - has a context failed, and where? (G-30)
+ * gda_gin_query_error - has a context failed, and where? (G-30)
  * @gin: the context
  * @error: out, but for its size, if it has
  *
@@ -382,7 +383,7 @@ struct gda_gin_error {
  *
  * Return: 1 if it has, else 0; -EINVAL, -E2BIG the structure's size.
  */
-int gda_gin_error(struct gda_gin *gin, struct gda_gin_error *error);
+int gda_gin_query_error(struct gda_gin *gin, struct gda_gin_error *error);
 
 #ifdef __cplusplus
 #pragma GCC diagnostic pop
