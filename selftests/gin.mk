@@ -40,3 +40,16 @@ $(GINTEST_OUT)/examples: selftests/gin/examples.sh $(BUILD)/tools/gda-run \
 		$(GINTEST_EXAMPLES:%=$(BUILD)/examples/gin-%) $(GINTEST_CHECKED:%=$(GINTEST_OUT)/plain/%)
 	@mkdir -p $(@D)
 	install -m 755 $< $@
+
+# Instructions of each verb.
+TEST_NATIVE	+= $(GINTEST_OUT)/instructions
+BENCH		+= $(GINTEST_OUT)/instructions
+
+$(GINTEST_OUT)/bench: selftests/gin/bench.c selftests/lib/fake_nic.c $(LIB_OUT)/libgda.a \
+		$(GDA_HEADERS) selftests/gin.mk
+	@mkdir -p $(@D)
+	$(CC) $(GDA_CPPFLAGS) -Iselftests/lib $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ $< \
+		selftests/lib/fake_nic.c $(LIB_OUT)/libgda.a
+
+$(GINTEST_OUT)/instructions: selftests/gin/instructions.sh $(GINTEST_OUT)/bench
+	install -m 755 $< $@

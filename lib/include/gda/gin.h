@@ -369,11 +369,19 @@ GDA_HELPER int gda_gin_prepare(const struct gda_gin *gin, uint32_t peer, int get
 {
 	if (gda_unlikely(!gda_at_fits(at[0], bytes)) || gda_unlikely(!gda_at_fits(at[1], bytes)))
 		return -EFAULT;
-	wr->count = 0;
 	if (gda_unlikely((at[0].window->pieces | at[1].window->pieces) > 1) ||
 	    gda_unlikely(bytes > GDA_CHUNK_MAX)) {
-		int err = gda_gin_pieces(gin, peer, get, at, wr, how, bytes);
+		/* copies, so that the others stay in registers */
+		struct gda_gin_place both[2];
+		struct gda_gin_how same = *how;
+		struct gda_gin_wr last;
+		int err;
 
+		both[0] = at[0];
+		both[1] = at[1];
+		last.count = 0;
+		err = gda_gin_pieces(gin, peer, get, both, &last, &same, bytes);
+		*wr = last;
 		wr->count = gda_gin_counted(how);
 		return err;
 	}
