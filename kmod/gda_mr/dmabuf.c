@@ -7,7 +7,7 @@
  * Memory of a dynamic exporter is attached dynamically and pinned. That of others does
  * not move while it is attached; some of them (DRM's) pin it for that, so a mapping for
  * the CPU alone would not do. They are attached statically: for a dynamic importer the
- * kernel would map the pages for DMA, once per registration, which nobody needs, and
+ * kernel would map the pages for DMA, once per registration, which no executor needs, and
  * DMA_API_DEBUG takes two such mappings of one buffer for a bug.
  *
  * The exporter may take the memory away whenever it wants by move_notify. That means
@@ -15,13 +15,13 @@
  * before the callback returns. It is called for one attachment after the other, and the
  * first of ours stops the executors of all, so that the exporter waits for them once.
  * @held and @stopped are guarded by the buffer's dma_resv, and so are @mapped and @map;
- * readers look at the mapping's address only, under the protection of gda_core. What is
- * not held is not ours: a move of it, our own pinning included, is none of our business.
+ * readers use the mapping's address only, under the protection of gda_core. Moves of memory
+ * that is not held, those that our own pinning causes included, are ignored.
  *
  * Where mappings do not come under dma_resv (GDA_VMAP_UNDER_RESV), the callback cannot
- * give one up, for whoever maps takes dma_resv last. There @mapped and @map are guarded
- * by a lock of gda_dmabuf_maps, and a mapping of memory that moved stays, read by nobody, until
- * the MR goes or the buffer is registered again: as long as one is left, the kernel
+ * give one up, because dma_buf_vmap() takes dma_resv last. There @mapped and @map are guarded
+ * by a lock of gda_dmabuf_maps, and a mapping of memory that moved stays, unused, until
+ * the MR is deregistered or the buffer is registered again: as long as one is left, the kernel
  * hands it out again.
  */
 #include <linux/dma-buf.h>
@@ -91,7 +91,7 @@ static void gda_dmabuf_unmap(struct gda_dmabuf *db)
 	dma_buf_vunmap(db->dmabuf, &db->map);
 }
 
-/* Give up the pin, and the mapping if it can be. Nobody reads any more. */
+/* Give up the pin, and the mapping if possible. No executor reads any more. */
 static void gda_dmabuf_release(struct gda_dmabuf *db)
 {
 	dma_resv_assert_held(db->dmabuf->resv);
@@ -140,7 +140,7 @@ static const struct dma_buf_attach_ops gda_dmabuf_attach_ops = {
 	.move_notify = gda_dmabuf_move_notify,
 };
 
-/* Held, and not busy: whoever moved or cleared it last has finished. */
+/* Pin the buffer and wait until it is idle: its last move or clearing has finished. */
 static int gda_dmabuf_hold(struct gda_dmabuf *db)
 {
 	struct dma_resv *resv = db->dmabuf->resv;

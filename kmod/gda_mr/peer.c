@@ -5,8 +5,8 @@
  * registration.
  *
  * Clients are asked one after the other. That may sleep, so the list is read under SRCU:
- * who unregisters waits for those who still ask. gda_peer_lock is for changes of the list
- * and never held while a client is called. A memory holds its client's module from before
+ * unregistration waits for callers that are inside a client. gda_peer_lock is for changes of
+ * the list and never held while a client is called. A memory holds its client's module from before
  * get() until after put(), and its backing, which invalidation revokes, lives longer.
  *
  * The CPU's address belongs to the client, which undoes it when it invalidates or puts. So

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What changed between Linux 6.1 and 6.12, and nothing else: the only place with
+ * Changes between Linux 6.1 and 6.12, and nothing else: the only place with
  * version checks. Written for the newest kernel; the older ones are made to look
  * like it.
  */
@@ -69,7 +69,7 @@ static inline void vm_flags_clear(struct vm_area_struct *vma, unsigned long flag
 }
 #endif
 
-/* Until 6.10 a driver's remove() returned an int, which nobody looked at. */
+/* Until 6.10 a driver's remove() returned an int, which its caller ignored. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
 #define GDA_PLATFORM_REMOVE(fn)	\
 	static_assert(__same_type(fn, void (struct platform_device *)))

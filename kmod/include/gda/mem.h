@@ -24,7 +24,7 @@ struct page;
  * @addr: start in the caller's address space, or offset in the dma-buf
  * @length: bytes, at least 1; addr + length does not wrap
  * @fd: the dma-buf; other kinds do not look
- * @writable: somebody may write to it, so it must be writable by its owner
+ * @writable: work may write to it, so it must be writable by its owner
  */
 struct gda_mem_request {
 	u64 addr;
@@ -56,8 +56,8 @@ struct gda_mem_kind {
 
 /**
  * struct gda_mem_backing - the memory behind one MR, or a part of a queue
- * @kind: who made it; set by gda_core
- * @revoke: what gda_mem_revoke_begin() does; gda_core's own, set before attach()
+ * @kind: the kind that made it; set by gda_core
+ * @revoke: called by gda_mem_revoke_begin(); gda_core's own, set before attach()
  * @pages: pages of the kernel's direct map, or NULL (then kind->span is used)
  * @npages: how many
  * @offset: of the MR's first byte in the first page
@@ -76,7 +76,7 @@ struct gda_mem_backing {
  * gda_mem_kind_register - offer a kind; at most one per id
  * @kind: stays valid until gda_mem_kind_unregister()
  *
- * Return: 0; -EINVAL no such id; -EBUSY somebody offers it already.
+ * Return: 0; -EINVAL no such id; -EBUSY another module offers it already.
  */
 int gda_mem_kind_register(const struct gda_mem_kind *kind);
 
@@ -92,7 +92,7 @@ void gda_mem_kind_unregister(const struct gda_mem_kind *kind);
  *
  * When it returns, no executor reads or writes the memory and none ever will; the
  * kind may give it back. Any number of calls. May be called with locks of the
- * memory's owner (dma_resv) held: it waits for readers only, who take none and copy
+ * memory's owner (dma_resv) held: it waits for readers only, which take none and copy
  * at most 64 KiB. Sleeps.
  */
 void gda_mem_revoke(struct gda_mem_backing *b);
@@ -102,7 +102,7 @@ void gda_mem_revoke(struct gda_mem_backing *b);
  * @b: as given to attach(), which may not have returned yet
  *
  * For a kind that gives up many at once: this for each of them, gda_mem_revoke_wait() once.
- * Waits for nobody; takes spinlocks of gda_core's.
+ * Does not wait; takes spinlocks of gda_core's.
  */
 void gda_mem_revoke_begin(struct gda_mem_backing *b);
 
@@ -116,7 +116,7 @@ void gda_mem_revoke_wait(void);
 
 /**
  * struct gda_memlock - pages charged to RLIMIT_MEMLOCK of a user
- * @cred: of who was charged, held; NULL: nothing is charged
+ * @cred: credentials of the user that was charged, held; NULL: nothing is charged
  * @npages: how many
  *
  * Zero-initialized, it stands for no charge.
@@ -138,7 +138,7 @@ struct gda_memlock {
 int gda_memlock_charge(struct gda_memlock *charge, unsigned long npages);
 
 /**
- * gda_memlock_uncharge - give pages back to the user who was charged
+ * gda_memlock_uncharge - give pages back to the user that was charged
  * @charge: of gda_memlock_charge(), or zero; stands for no charge afterwards
  *
  * Any process may call it. Does not sleep.
