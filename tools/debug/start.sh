@@ -33,7 +33,7 @@ leaks() { echo stack=on >"$debug/kmemleak"; }
 lockdep() { grep -q '^ debug_locks: *1$' /proc/lockdep_stats; }
 races() { echo on >"$debug/kcsan"; }
 
-options=(FAULT_INJECTION_DEBUG_FS FAILSLAB FAIL_PAGE_ALLOC FAULT_INJECTION_USERCOPY)
+options=(FAULT_INJECTION_DEBUG_FS FAILSLAB FAIL_PAGE_ALLOC FAULT_INJECTION_USERCOPY VHOST_TASK)
 case ${GDA_DEBUG-} in
 debug) options+=(KASAN UBSAN PROVE_LOCKING DEBUG_KMEMLEAK DEBUG_OBJECTS DMA_API_DEBUG KCOV) ;;
 kcsan) options+=(KCSAN) ;;
