@@ -28,6 +28,7 @@ TITLES = {
     ("lat", "put_seen_two"): "put, seen by another process",
     ("lat", "put_seen"): "put, seen in the target's memory",
     ("lat", "put_completed"): "put, completion seen",
+    ("lat", "put_ping_pong"): "put, half a trip of two threads",
     ("lat", "get_completed"): "get, completion seen",
     ("lat", "fetch_add"): "fetch-add, completion seen",
     ("lat", "rxe_write"): "rxe, ib_write_lat (half a round trip)",

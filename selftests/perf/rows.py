@@ -20,7 +20,8 @@ SIZES = [8, 64, 512, 4096, 16384, 65536, 1048576, 4194304]
 
 EXPECTED = {("lat", name, size) for name in ("put_seen", "put_completed") for size in SIZES}
 EXPECTED |= {("lat", name, 8) for name in
-             ("get_completed", "fetch_add", "put_seen_two", "rxe_write", "rxe_atomic")}
+             ("get_completed", "fetch_add", "put_seen_two", "put_ping_pong", "rxe_write",
+              "rxe_atomic")}
 EXPECTED |= {("rate", name, 8) for name in
              ("put", "put_idle_qps", "put_batch", "put_inline", "fetch_add", "put_two",
               "rxe_write", "rxe_write_list")}

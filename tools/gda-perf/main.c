@@ -206,6 +206,7 @@ int main(int argc, char **argv)
 	perf_threads_init();
 	perf_two_plan();
 	perf_put_plan();
+	perf_ping_plan();
 	if (perf_options.peers) {
 		perf_memcpy_plan();
 		perf_rxe_plan();
