@@ -165,6 +165,22 @@ check_licences() { # every source names its licence
 	done
 }
 
+check_reuse() { # the terms of every file can be told by machine (LICENSES, .reuse/dep5)
+	command -v reuse >/dev/null || { echo "reuse is missing"; return; }
+	# LICENSES is laid out as the kernel's: its names, and no file extensions.
+	reuse lint 2>&1 | awk '
+		/^\* (Bad licenses|Missing licenses|Unused licenses):./ { print }
+		/^\* Read errors: [1-9]/ { print }
+		/^\* Files with .* information: / { if ($(NF - 2) != $NF) print; n++ }
+		END { if (n != 2) print "reuse lint said nothing of files" }'
+}
+
+check_spelling() { # words that are often misspelled
+	command -v codespell >/dev/null || { echo "codespell is missing"; return; }
+	files '\.([ch]|cu|cuh|sh|py|mk|rst|txt|in)$|(^|/)(Makefile|Kbuild)$' '^selftests/abi/frozen/'
+	codespell -L "$(grep -v '^#' tools/lint/codespell.allow | paste -sd ,)" "${list[@]}"
+}
+
 check_man() { # pages are there and well formed
 	tools/lint/man.sh
 }
