@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What differs between the places the fast path runs in, and every word about
+ * The differences between the places where the fast path runs, and all of its
  * memory order: C11-style atomics on a CPU, scoped PTX in CUDA device code.
  *
  * Order is always carried by an acquire or release on a word, never by a bare
@@ -365,7 +365,7 @@ GDA_HELPER uint64_t gda_clock_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
 }
 
-/* Between two looks at a word that somebody else will change. */
+/* Between two loads of a word that another thread or a device will change. */
 GDA_HELPER void gda_pause(void)
 {
 #if defined(__x86_64__) || defined(__i386__)

@@ -24,20 +24,22 @@
  *                  parks the combining role in the next one that is not. So only one
  *                  thread rings at a time, and in order.
  *   GDA_EXCLUSIVE  one thread at a time posts, flushes and, if it defers, waits. No
- *                  atomic operations. gda_test() and gda_error() are for everybody.
+ *                  atomic operations. Any thread may call gda_test() and
+ *                  gda_error().
  *                  Shared posts may follow once all exclusive ones have returned, and
  *                  the other way round.
  *
  * GDA_DEFER leaves the ring to a later post. Whatever is deferred is rung by the
  * next post without the flag, by gda_flush(), by the post that fills the ring, and
- * by gda_wait() and gda_quiet() of something deferred: nothing waits for a doorbell
- * that nobody rings. Only gda_test() never rings.
+ * by gda_wait() and gda_quiet() of something deferred: no wait depends on a
+ * doorbell that is never rung. Only gda_test() never rings.
  *
  * Every wait ends: with completion, with the queue's error, with -ETIMEDOUT at its
  * deadline, or with -ESHUTDOWN when the abort word is set. Deadlines are absolute,
  * in ns of gda_clock_ns(); 0 stands for view->timeout_ns from now. One that was more than
  * a second past when the wait first looked at the clock ends it with -ETIME in place of
- * -ETIMEDOUT: most likely it was meant to be relative. What is done is done all the same.
+ * -ETIMEDOUT: most likely it was meant to be relative. Work that is done is reported
+ * as done all the same.
  *
  * The queue is in the mlx5 dialect with a collapsed CQ, one slot an entry but for those
  * of gda/multi_slot.h, every entry asks for a completion. On RC queues work completes in order,
@@ -218,7 +220,7 @@ GDA_API int64_t gda_fetch_add(struct gda_view *v, uint64_t laddr, uint32_t lkey,
  * @raddr: remote address, a multiple of 8
  * @rkey: key of the remote MR, with remote atomic
  * @compare: the word is set if it equals this
- * @swap: what it is set to
+ * @swap: its new value
  * @flags: GDA_*
  *
  * Return: as gda_put().
@@ -250,8 +252,8 @@ GDA_API int64_t gda_nop(struct gda_view *v, unsigned int flags)
  * gda_flush - ring what GDA_DEFER left
  * @v: the queue
  *
- * In shared mode it posts a NOP that rings: whoever has the combining role, the doorbell
- * that covers the NOP covers all before it. If the ring is full it need not, for
+ * In shared mode it posts a NOP that rings: the doorbell that covers the NOP covers all before it,
+ * whichever thread is the combiner. If the ring is full it need not, for
  * the post that filled it rings. Costs a load if nothing was deferred. Never waits.
  *
  * After exclusive posts it is for the poster only.
@@ -338,7 +340,7 @@ GDA_API int gda_wait(struct gda_view *v, int64_t ticket, uint64_t deadline)
  * @v: the queue
  * @deadline: as in gda_wait()
  *
- * The callers that gda_wait() allows may call it.
+ * Any thread may call it; after deferred exclusive posts the poster only.
  *
  * Return: 0, or a negative errno: -EIO some of it failed, see gda_error();
  * -ETIMEDOUT not done at the deadline; -ETIME as gda_wait(); -ESHUTDOWN aborted.
@@ -361,7 +363,7 @@ GDA_API int gda_quiet(struct gda_view *v, uint64_t deadline)
  * struct gda_error - the first error of a queue; it is final
  * @size: sizeof(struct gda_error); the caller sets it and it stays as it is
  * @syndrome: enum gda_mlx5_syndrome: what; gda_syndrome_name()
- * @ticket: what failed; all later tickets are -ECANCELED, all earlier ones succeed
+ * @ticket: the ticket that failed; all later tickets are -ECANCELED, all earlier ones succeed
  * @vendor: enum gda_mlx5_vendor: why; gda_vendor_name()
  * @reserved: 0
  */

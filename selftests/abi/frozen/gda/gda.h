@@ -14,7 +14,7 @@
  * library prints nothing unless %GDA_DEBUG=1 is set: then every call here, with its arguments
  * and its result, and the first error of each QP are lines on stderr.
  *
- * The in-process device, "inproc", needs no kernel module: queues lie in a memfd, and
+ * The in-process device, %GDA_DEVICE_INPROC, needs no kernel module: queues lie in a memfd, and
  * the engine runs in the worker. All contexts of it in one process are on one device
  * and can connect to each other. It differs from the kernel's devices as follows.
  *
@@ -76,15 +76,15 @@ struct gda_mr;
 
 /**
  * gda_devices - list the devices
- * @devices: out: @n entries of one size, which is set in the first, as are its flags: 0; may
- *	be NULL if @n is 0
- * @n: how many there is room for
+ * @devices: receives up to @n entries of one size; the caller sets size and flags (0) of the
+ *	first. NULL if @n is 0
+ * @n: entries that @devices has room for
  *
- * First those of the kernel, in the order in which they came, if the caller may open /dev/gda;
- * and last the in-process device, whose id is 0. gda_open() takes their names.
+ * The kernel's devices come first, in the order of their registration, if the caller may open
+ * /dev/gda; the in-process device, whose id is 0, comes last. gda_open() takes their names.
  *
- * Return: how many devices there are, also if that is more than @n; -EINVAL, -E2BIG the
- * structure's size; -EOPNOTSUPP unknown flags; -EMFILE too many open files.
+ * Return: the number of devices, also if that is more than @n; -EINVAL, -E2BIG the size of an
+ * entry is wrong; -EOPNOTSUPP unknown flags; -EMFILE too many open files.
  */
 int gda_devices(struct gda_device_info *devices, unsigned int n);
 

@@ -422,7 +422,7 @@ struct gda_queue_memory {
  * struct gda_cq_create - create a completion queue (GDA_IOC_CQ_CREATE)
  * @size: sizeof(struct gda_cq_create)
  * @flags: GDA_CQ_*
- * @depth: in: entries of 64 bytes, a power of two; 1 for a collapsed CQ
+ * @depth: in: entries, a power of two; 1 for a collapsed CQ
  * @handle: out
  * @cqn: out: number of the CQ on its device, informational
  * @reserved: must be 0
@@ -430,6 +430,9 @@ struct gda_queue_memory {
  * @dbrec: out: consumer index record; all zero for a collapsed CQ
  * @cq_memory: in: with %GDA_CQ_DMABUF
  * @dbrec_memory: in: with %GDA_CQ_DBREC_DMABUF
+ * @dialect: in: enum gda_dialect, in which the entries are written; 0: %GDA_DIALECT_MLX5.
+ *	EOPNOTSUPP: the device has no such dialect
+ * @reserved2: must be 0
  *
  * An entry of a ring names a work request that was posted. A QP that fails while nothing
  * is posted to it has none at first: its event is signaled, GDA_IOC_QP_QUERY tells why, and
@@ -447,6 +450,8 @@ struct gda_cq_create {
 	struct gda_region_info dbrec;
 	struct gda_queue_memory cq_memory;
 	struct gda_queue_memory dbrec_memory;
+	__u32 dialect;
+	__u32 reserved2;
 };
 #define GDA_IOC_CQ_CREATE	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_CQ_CREATE)
 

@@ -25,8 +25,8 @@ extern "C" {
  * gda_masked_old32 - the old value of a 32-bit masked atomic in host order
  * @stored: the word at its local address, loaded after the work request is done
  *
- * For what gda_masked_fetch_add32() and gda_masked_compare_swap32() fetch. Anybody may
- * call it.
+ * For the words that gda_masked_fetch_add32() and gda_masked_compare_swap32() fetch. Any thread
+ * may call it.
  *
  * Return: the value.
  */
@@ -42,7 +42,7 @@ GDA_API uint32_t gda_masked_old32(uint32_t stored)
  * @lkey: key of the local MR
  * @raddr: remote address, a multiple of 8
  * @rkey: key of the remote MR, with remote atomic
- * @add: what is added, field by field
+ * @add: added field by field
  * @boundary: the highest bit of each field; what is carried out of it is lost. 0: the
  *	word is one field
  * @flags: GDA_*
@@ -65,7 +65,7 @@ GDA_API int64_t gda_masked_fetch_add(struct gda_view *v, uint64_t laddr, uint32_
  * @lkey: key of the local MR
  * @raddr: remote address, a multiple of 4
  * @rkey: key of the remote MR, with remote atomic
- * @add: what is added, field by field
+ * @add: added field by field
  * @boundary: as in gda_masked_fetch_add()
  * @flags: GDA_*
  *
@@ -89,7 +89,7 @@ GDA_API int64_t gda_masked_fetch_add32(struct gda_view *v, uint64_t laddr, uint3
  * @rkey: key of the remote MR, with remote atomic
  * @compare: the word is changed if it equals this in @compare_mask
  * @compare_mask: bits that are compared
- * @swap: what the bits of @swap_mask are set to
+ * @swap: new value of the bits of @swap_mask
  * @swap_mask: bits that are set
  * @flags: GDA_*
  *
@@ -125,7 +125,7 @@ GDA_API int64_t gda_masked_compare_swap(struct gda_view *v, uint64_t laddr, uint
  * @rkey: key of the remote MR, with remote atomic
  * @compare: the word is changed if it equals this in @compare_mask
  * @compare_mask: bits that are compared
- * @swap: what the bits of @swap_mask are set to
+ * @swap: new value of the bits of @swap_mask
  * @swap_mask: bits that are set
  * @flags: GDA_*
  *

@@ -167,7 +167,7 @@ enum gda_mlx5_syndrome {
 };
 
 /**
- * enum gda_mlx5_vendor - err_cqe.vendor_err_synd as GDA's executors set it: why
+ * enum gda_mlx5_vendor - err_cqe.vendor_err_synd as GDA's executors set it: enum gda_cause
  * @GDA_MLX5_VENDOR_NONE: no further detail
  * @GDA_MLX5_VENDOR_DOORBELL: a doorbell index that no legal producer writes
  * @GDA_MLX5_VENDOR_INDEX: the WQE's index or QP number is not this slot's

@@ -3,12 +3,12 @@
  * Read a ring CQ from mapped memory: the immediates of peers (gda_qp_attr.recv_cq), or
  * the completions of QPs that share it. No system call.
  *
- * An entry is of this lap if its owner bit says so, and it is written last, so who sees
- * it sees the rest of the entry and everything the work moved. What was taken is given
- * back by the consumer's record: a ring that is full refuses immediates (whose sender tries
- * again if its gda_qp_attr.rnr_retry says so), and fails if
- * completions of its own QPs go there. A ring with %GDA_CQ_IGNORE_OVERRUN does neither:
- * its reader must never be a whole lap behind, or it takes entries for those of before.
+ * The owner bit of an entry says whether it is of this lap. The executor writes it last, so a
+ * thread that sees it sees the rest of the entry and all bytes that the work moved. The consumer's
+ * record gives taken entries back. A full ring refuses immediates (the sender tries again if its
+ * gda_qp_attr.rnr_retry says so), and overflows if completions of its own QPs go there. A ring
+ * with %GDA_CQ_IGNORE_OVERRUN does neither: its reader must never be a whole lap behind, or it
+ * takes new entries for old ones.
  *
  * Each entry is of a work request, or of an immediate. A QP that fails while nothing is
  * posted to it signals the event of its ring and has no entry there: gda_qp_query() tells
@@ -53,11 +53,11 @@ GDA_HELPER int gda_cq_next(struct gda_cq_view *cq, struct gda_cq_entry *entry)
 /**
  * gda_cq_poll - take the next entry, if there is one
  * @cq: the ring
- * @entry: out, if there is one
+ * @entry: receives the entry, if there is one
  *
  * A ring that completes the work of views (see gda_qp_view()) may be polled by any number
- * of threads; it credits the views as it goes. What a wait has taken is not found here.
- * Of any other ring one thread at a time calls it. It never waits. The inline function
+ * of threads; it credits the views as it goes, and does not find entries that a wait has taken.
+ * For any other ring one thread at a time calls it. It never waits. The inline function
  * fills the structure that it is compiled with; the library's looks at its size.
  *
  * Return: 1 if there was one, else 0. The library's also: -EINVAL, -E2BIG the structure's

@@ -32,13 +32,13 @@ enum gda_signal_op {
  * @size: sizeof(struct gda_signal)
  * @op: enum gda_signal_op
  * @raddr: address of the word in the remote MR, as in its iova; a multiple of 8
- * @value: what is added or stored, in the poster's byte order
+ * @value: added or stored, in the poster's byte order
  * @laddr: %GDA_SIGNAL_ADD: local address of 8 bytes, where the word's old value is stored;
  *	%GDA_SIGNAL_SET: not looked at
  * @rkey: key of the remote MR, with remote atomic for %GDA_SIGNAL_ADD, else remote write
  * @lkey: %GDA_SIGNAL_ADD: key of the local MR, with local write; %GDA_SIGNAL_SET: not looked at
  *
- * Signals in flight may share the 8 bytes at @laddr if nobody wants the old values.
+ * Signals in flight may share the 8 bytes at @laddr if the old values are not needed.
  */
 struct gda_signal {
 	uint32_t size;

@@ -45,8 +45,9 @@ extern "C" {
 /**
  * gda_version - version of the library that runs
  *
- * It may be older or newer than the headers that the program was compiled with: what both
- * know works. To print it, and for bug reports; what a device can do is in gda_query.features.
+ * It may be older or newer than the headers that the program was compiled with: functions that
+ * both know work. It is for printing and bug reports; gda_query.features has the features of a
+ * device.
  *
  * Return: as %GDA_VERSION.
  */

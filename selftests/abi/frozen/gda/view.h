@@ -187,7 +187,7 @@ struct gda_view {
 } __attribute__((aligned(128)));
 
 /**
- * struct gda_view_attr - what a view is made from
+ * struct gda_view_attr - pointers and numbers that a view is made from
  * @size: sizeof(struct gda_view_attr)
  * @depth: slots, a power of two, at most 32768
  * @qpn: queue pair number, 24 bits
@@ -214,10 +214,10 @@ struct gda_view_attr {
 };
 
 /**
- * gda_view_init_sized - gda_view_init() for those who know the view's size
- * @v: out
+ * gda_view_init_sized - gda_view_init() for a caller that knows the view's size
+ * @v: receives the view
  * @size: bytes of @v; the library knows no member beyond
- * @attr: what it is made from
+ * @attr: pointers and numbers of the queue
  *
  * The functions that the library exports under the names of inline ones know all of the
  * library's view: they take no view of fewer bytes.
@@ -228,10 +228,10 @@ int gda_view_init_sized(struct gda_view *v, size_t size, const struct gda_view_a
 
 /**
  * gda_view_init - make a view of a queue on which nothing was posted yet
- * @v: out
- * @attr: what it is made from
+ * @v: receives the view
+ * @attr: pointers and numbers of the queue
  *
- * For queues that libgda did not create. Nobody may use @v meanwhile.
+ * For queues that libgda did not create. No thread may use @v during the call.
  *
  * Return: 0; -EINVAL for a bad size, depth, number, pointer or alignment; -E2BIG the
  * library is older than this header: its view is smaller, or it does not know a member of
@@ -245,10 +245,10 @@ GDA_HOST_API int gda_view_init(struct gda_view *v, const struct gda_view_attr *a
 
 /**
  * gda_view_share - go on in shared mode after exclusive posting
- * @v: a view that nobody posts to during the call
+ * @v: a view to which no thread posts during the call
  *
- * On a CPU the first shared post after exclusive ones does it by itself, and nobody has
- * to call this. Deferred posts must have been flushed.
+ * On a CPU the first shared post after exclusive ones does it by itself, and this call
+ * is not needed. Deferred posts must have been flushed.
  */
 void gda_view_share(struct gda_view *v);
 
@@ -258,17 +258,18 @@ void gda_view_share(struct gda_view *v);
  * @yield: whether more threads poll than there are processors
  *
  * A wait spins. That is fastest while there is a processor for each thread that polls:
- * those that wait, and the worker of each context of "soft0" or of the in-process device.
+ * those that wait, and the worker of each context of the software device or of the in-process device.
  * Where there are fewer, the wait takes the processor from what it waits for. gda_qp_create()
  * decides by the processors that the thread may run on and the contexts that this process
- * has open, for each of which it counts a thread and a worker. Who knows better says so.
+ * has open, for each of which it counts a thread and a worker. A program that knows better calls
+ * this function.
  *
  * Any thread may call it, at any time. It has no effect on a GPU.
  */
 void gda_view_yield(struct gda_view *v, int yield);
 
 /**
- * enum gda_relax_for - what a thread waits for
+ * enum gda_relax_for - the event that a thread waits for
  * @GDA_RELAX_DONE: work that it posted
  * @GDA_RELAX_ROOM: room in the ring, to post
  */
@@ -278,10 +279,10 @@ enum gda_relax_for {
 };
 
 /**
- * gda_relax - what every wait does between two looks
+ * gda_relax - pause between two polls of a wait, or help
  * @v: the queue
- * @polls: how many looks there were, at least 1
- * @what: for what
+ * @polls: polls so far, at least 1
+ * @what: the event that the thread waits for
  *
  * Called by the waits of gda/fastpath.h; a program that waits in another way may call it,
  * too. On the in-process device the thread may execute the queue itself, and so what other
@@ -338,16 +339,16 @@ void gda_view_progress(struct gda_view *v);
 void gda_view_ask(struct gda_view *v);
 
 /**
- * gda_cq_relax - what gda_cq_wait() does between two looks
+ * gda_cq_relax - pause between two polls of gda_cq_wait(), or help
  * @cq: the ring
- * @polls: how many looks there were, at least 1
+ * @polls: polls so far, at least 1
  *
  * As gda_relax(); the queues that it executes are some of those of the ring's context.
  */
 void gda_cq_relax(struct gda_cq_view *cq, unsigned int polls);
 
 /**
- * struct gda_cq_entry - what an entry says
+ * struct gda_cq_entry - an entry of a ring, decoded
  * @size: sizeof(struct gda_cq_entry); the caller sets it and it stays as it is
  * @qpn: number of the QP, of this side
  * @opcode: enum gda_mlx5_cqe_opcode: %GDA_MLX5_CQE_RESP_IMM an immediate arrived,
@@ -355,9 +356,9 @@ void gda_cq_relax(struct gda_cq_view *cq, unsigned int polls);
  * @wr_opcode: enum gda_mlx5_opcode of the work
  * @counter: low 16 bits of the ticket of the work, not for immediates
  * @imm: the immediate
- * @bytes: payload; 0 for what failed
+ * @bytes: payload; 0 for work that failed
  * @solicited: 1 if it is a solicited one
- * @syndrome: enum gda_mlx5_syndrome; 0 for what did not fail
+ * @syndrome: enum gda_mlx5_syndrome; 0 for work that did not fail
  * @vendor: enum gda_mlx5_vendor
  * @user_index: gda_qp_attr.user_index of that QP
  */
