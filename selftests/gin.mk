@@ -4,7 +4,7 @@
 # processes. The libraries under the sanitizers are made by inproc.mk.
 
 GINTEST_OUT	:= $(BUILD)/selftests/gin
-GINTESTS	:= verbs semantics check
+GINTESTS	:= verbs semantics check histories
 GINTEST_CHECKED	:= verbs semantics
 GINTEST_DEPS	= selftests/gin/harness.c selftests/gin/gin.h $(GDA_HEADERS) selftests/gin.mk
 GINTEST_LIB_plain := $(LIB_OUT)/libgda.a
