@@ -358,7 +358,8 @@ static int gda_async_step(struct gda_inproc_async *async, struct gda_engine_qp *
 
 		len = sge->len - off;
 		local = gda_async_end(mems->local[second],
-				      sge->addr + off - mems->local[second]->iova, len, &near_local);
+				      sge->addr + off - mems->local[second]->iova, len,
+				      &near_local);
 	}
 	remote = gda_async_end(mems->remote, w->remote.addr + q->done - mems->remote->iova, len,
 			       &near_remote);

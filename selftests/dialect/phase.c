@@ -104,9 +104,7 @@ static struct gda_status ph_decode(const struct gda_engine_qp *q, u32 avail,
 	ph_fetch(q, 0, &slot);
 	e = &slot.entry;
 	work->opcode = e->op;
-	work->slots = (u8)min((u32)e->slots, avail);
-	if (!work->slots)
-		work->slots = 1;
+	work->slots = e->slots && e->slots <= avail ? e->slots : 1;
 	if ((e->flags & PH_PHASE) == !!(q->ci & q->depth))
 		return ph_bad(GDA_CAUSE_INDEX);
 	if (e->slots != work->slots)
@@ -133,10 +131,12 @@ static bool ph_finish(struct gda_engine_cq *cq, const struct gda_completion *c)
 {
 	struct ph_cqe *cqe = (struct ph_cqe *)cq->entries + (cq->producer & (cq->depth - 1));
 	u32 phase = !(cq->producer & cq->depth);
+	u32 consumer = (u32)cq->producer;
 
-	/* pairs with the consumer's release: it has read the entry that is overwritten */
-	if (!cq->collapsed && cq->consumer &&
-	    (u32)cq->producer - (u32)smp_load_acquire(cq->consumer) >= cq->depth)
+	if (!cq->collapsed && cq->consumer)
+		/* pairs with the consumer's release: it has read what is overwritten */
+		consumer = (u32)smp_load_acquire(cq->consumer);
+	if ((u32)cq->producer - consumer >= cq->depth)
 		return gda_cq_refuse(cq, c);
 	WRITE_ONCE(cqe->index, c->index);
 	WRITE_ONCE(cqe->uidx_imm, c->uidx_imm);
