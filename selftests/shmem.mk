@@ -22,3 +22,17 @@ $(SHMEMTEST_OUT)/$1/$2: selftests/shmem/$2.c $(wildcard selftests/shmem/*.h) sel
 		$(if $(filter $2,$(SHMEMTESTS_FAKE)),selftests/lib/fake_nic.c) $(INPROC_LIB_$1)
 endef
 $(foreach v,plain asan tsan,$(foreach t,$(SHMEMTESTS) $(SHMEMTESTS_FAKE),$(eval $(call SHMEM_TEST,$v,$t))))
+
+# --- instructions ---
+
+TEST_NATIVE	+= $(SHMEMTEST_OUT)/instructions
+BENCH		+= $(SHMEMTEST_OUT)/instructions
+
+$(SHMEMTEST_OUT)/bench: selftests/shmem/bench.c selftests/lib/fake_nic.c $(LIB_OUT)/libgda.a \
+		$(GDA_HEADERS) selftests/shmem.mk
+	@mkdir -p $(@D)
+	$(CC) $(GDA_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ $< selftests/lib/fake_nic.c \
+		$(LIB_OUT)/libgda.a
+
+$(SHMEMTEST_OUT)/instructions: selftests/shmem/instructions.sh $(SHMEMTEST_OUT)/bench
+	install -m 755 $< $@
