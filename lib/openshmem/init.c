@@ -17,8 +17,8 @@
 #include "way.h"
 
 #define HEAP_BYTES	(256UL << 20)
-#define SPINS		4000U		/* where each PE has a processor of its own */
-#define SPINS_SHARED	20U
+#define SPINS		100U		/* where each PE has a processor of its own, if nobody else has it */
+#define SPINS_SHARED	2U
 
 static struct gda_shmem no_shmem;
 
