@@ -159,7 +159,7 @@ check_licences() { # every source names its licence
 
 	files '^(kmod|uapi|lib|selftests|tools|examples|Documentation)/|^(Makefile|Kbuild)$'
 	for f in "${list[@]}"; do
-		[[ $f =~ \.(txt|allow|in|bin|json)$|/(corpus|config)(/|$)|timeouts ]] && continue
+		[[ $f =~ \.(txt|allow|in|bin|json)$|/(corpus|config|settings)(/|$)|timeouts ]] && continue
 		[[ $f =~ frozen/(soname|symbols)$ ]] && continue
 		head -n 4 "$f" | grep -q SPDX-License-Identifier || echo "$f: no licence"
 	done
