@@ -117,7 +117,7 @@ GDA_HELPER struct gda_shmem_qp *gda_shmem_qp(const struct gda_shmem *s,
 					     const struct gda_shmem_peer *p, uint32_t flags)
 {
 	return (struct gda_shmem_qp *)(uintptr_t)p->qps +
-	       gda_qp_index(0, flags >> 16, s->qps, 1);
+	       (flags >> 16) % s->qps;
 }
 
 GDA_HELPER struct gda_view *gda_shmem_queue(const struct gda_shmem *s,
@@ -132,11 +132,22 @@ GDA_HELPER const struct gda_chunk_map *gda_shmem_local(const struct gda_shmem *s
 	return &((const struct gda_shmem_peer *)(uintptr_t)s->peers)[s->pe].map;
 }
 
-/* Where a range of a PE that lies in one MR is in work requests; 0 if it does not. */
+/* Where a range that lies in one MR is in work requests; 0 if it does not. */
+GDA_HELPER int gda_shmem_one(const struct gda_chunk_map *map, const void *addr, uint64_t bytes,
+			     uint64_t *iova, uint32_t *key)
+{
+	const struct gda_chunk *c = gda_chunk_find(map, (uintptr_t)addr);
+	uint64_t off = (uintptr_t)addr - c->addr;
+
+	*iova = c->iova + off;
+	*key = c->key;
+	return off < c->length && bytes <= c->length - off;
+}
+
 GDA_HELPER int gda_shmem_remote(const struct gda_shmem_peer *p, const void *symmetric,
 				uint64_t bytes, uint64_t *iova, uint32_t *key)
 {
-	return gda_chunk_span(&p->map, (uintptr_t)symmetric, bytes, iova, key) == bytes;
+	return gda_shmem_one(&p->map, symmetric, bytes, iova, key);
 }
 
 /* As gda_put_chunked(), the other way; both ranges are covered. */
@@ -178,16 +189,21 @@ GDA_SLOW int64_t gda_shmem_queue_put(struct gda_shmem *s, void *dest, const void
 	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
 	struct gda_view *v = gda_shmem_queue(s, p, flags);
 	const struct gda_chunk_map *local = gda_shmem_local(s);
-	int covered = gda_chunk_covers(local, (uintptr_t)source, bytes);
-	uint64_t iova = 0;
-	uint32_t key = 0;
+	int remote, near, covered;
+	uint64_t iova, liova;
+	uint32_t key, lkey;
 
+	remote = gda_shmem_remote(p, dest, bytes, &iova, &key);
+	near = gda_shmem_one(local, source, bytes, &liova, &lkey);
+	covered = near || gda_chunk_covers(local, (uintptr_t)source, bytes);
 	if (!covered && bytes <= GDA_INLINE_MAX)
 		most = GDA_INLINE_MAX;
-	if (gda_shmem_is_inline(v, bytes, most) &&
-	    gda_shmem_remote(p, dest, bytes, &iova, &key))
+	if (remote && gda_shmem_is_inline(v, bytes, most))
 		return gda_put_inline(v, iova, key, source, (uint32_t)bytes,
 				      gda_shmem_post_flags(flags));
+	if (remote && near && bytes <= GDA_CHUNK_MAX)
+		return gda_put(v, liova, lkey, iova, key, (uint32_t)bytes,
+			       gda_shmem_post_flags(flags));
 	if (!gda_chunk_covers(&p->map, (uintptr_t)dest, bytes))
 		return -EFAULT;
 	if (!covered)
