@@ -26,7 +26,9 @@ template <class queue>
 GDA_GPU_API int64_t gda_fetch_add(queue &q, uint64_t laddr, uint32_t lkey, uint64_t raddr,
 				 uint32_t rkey, uint64_t add, unsigned int flags)
 {
-	return gda_post(q, gda_wqe_fetch_add(laddr, lkey, raddr, rkey, add), flags);
+	return gda_post(q, flags, [&] {
+		return gda_wqe_fetch_add(laddr, lkey, raddr, rkey, add);
+	});
 }
 
 /**
@@ -48,7 +50,9 @@ GDA_GPU_API int64_t gda_compare_swap(queue &q, uint64_t laddr, uint32_t lkey, ui
 				    uint32_t rkey, uint64_t compare, uint64_t swap,
 				    unsigned int flags)
 {
-	return gda_post(q, gda_wqe_compare_swap(laddr, lkey, raddr, rkey, compare, swap), flags);
+	return gda_post(q, flags, [&] {
+		return gda_wqe_compare_swap(laddr, lkey, raddr, rkey, compare, swap);
+	});
 }
 
 /**
@@ -71,8 +75,9 @@ GDA_GPU_API int64_t gda_masked_fetch_add(queue &q, uint64_t laddr, uint32_t lkey
 					 uint64_t raddr, uint32_t rkey, uint64_t add,
 					 uint64_t boundary, unsigned int flags)
 {
-	return gda_post(q, gda_wqe_masked_fetch_add(laddr, lkey, raddr, rkey, add, boundary),
-			flags);
+	return gda_post(q, flags, [&] {
+		return gda_wqe_masked_fetch_add(laddr, lkey, raddr, rkey, add, boundary);
+	});
 }
 
 /**
@@ -95,8 +100,9 @@ GDA_GPU_API int64_t gda_masked_fetch_add32(queue &q, uint64_t laddr, uint32_t lk
 					   uint64_t raddr, uint32_t rkey, uint32_t add,
 					   uint32_t boundary, unsigned int flags)
 {
-	return gda_post(q, gda_wqe_masked_fetch_add32(laddr, lkey, raddr, rkey, add, boundary),
-			flags);
+	return gda_post(q, flags, [&] {
+		return gda_wqe_masked_fetch_add32(laddr, lkey, raddr, rkey, add, boundary);
+	});
 }
 
 /**
@@ -155,7 +161,9 @@ GDA_GPU_API int64_t gda_masked_compare_swap32(queue &q, uint64_t laddr, uint32_t
 {
 	struct gda_wqe_masks m = { compare, compare_mask, swap, swap_mask };
 
-	return gda_post(q, gda_wqe_masked_compare_swap32(laddr, lkey, raddr, rkey, m), flags);
+	return gda_post(q, flags, [&] {
+		return gda_wqe_masked_compare_swap32(laddr, lkey, raddr, rkey, m);
+	});
 }
 
 #endif /* GDA_GPU_ATOMIC_H */
