@@ -183,7 +183,7 @@ static int counters(struct g_rank *r)
 	gda_gin_reset_counter(r->gin, 2);
 	for (i = 0; i < 700; i++)
 		G_OK(gda_gin_put(r->gin, (r->rank + i) % r->nranks,
-				 gda_at(w, (2 * (i % 256) + r->rank) * CELL),
+				 gda_at(w, (4 * (i % 128) + r->rank) * CELL),
 				 gda_at(w, 512 * CELL), 64,
 				 gda_gin_count(gda_gin_plain(0), i % 2 ? 1 : 2)));
 	G_OK(gda_gin_flush(r->gin, 0));
