@@ -69,7 +69,7 @@ complete() {
 # Only what is below the prefix, and no name that GNOME's libgda has.
 contained() {
 	find "$tmp/root" -type f ! -path "$tmp/root$prefix/*"
-	find "$tmp/root" -name 'libgda-*'
+	find "$tmp/root" -name 'libgda-[0-9]*'
 	find "$tmp/root" \( -type f -o -type d \) -perm /022
 }
 
@@ -123,7 +123,7 @@ this_kernel() {
 uninstall() {
 	touch "$tmp/root$prefix/bin/other" "$tmp/root$prefix/share/man/man3/other"
 	DESTDIR=$tmp/root PREFIX=$prefix tools/packaging/uninstall.sh || return
-	(cd "$tmp/root$prefix" && find . ! -type d -o -name gda | sort) >"$tmp/left"
+	(cd "$tmp/root$prefix" && find . ! -type d -o -name gda -o -name gda-shmem | sort) >"$tmp/left"
 	printf '%s\n' ./bin/other ./share/man/man3/other | diff - "$tmp/left" &&
 		! DESTDIR=$tmp/root PREFIX=$prefix tools/packaging/uninstall.sh
 }

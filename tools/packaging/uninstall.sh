@@ -3,8 +3,8 @@
 #
 # uninstall.sh - remove what install.sh has installed, with the same DESTDIR and PREFIX
 #
-# Nothing else is touched, but folders called gda go if they are empty then. Without
-# DESTDIR, depmod is run for the kernels whose modules went.
+# Nothing else is touched, but folders called gda or gda-shmem, and those in them, go if they are
+# empty then. Without DESTDIR, depmod is run for the kernels whose modules went.
 
 set -euo pipefail
 
@@ -21,7 +21,10 @@ for f in "${files[@]}"; do
 	rm -f "$dest$f"
 done
 printf '%s\n' "${files[@]%/*}" | sort -ur | while read -r dir; do
-	case ${dir#"$prefix"} in */gda|*/gda/*) rmdir "$dest$dir" 2>/dev/null || : ;; esac
+	while [[ ${dir#"$prefix"} =~ /gda(-shmem)?(/|$) ]]; do
+		rmdir "$dest$dir" 2>/dev/null || break
+		dir=${dir%/*}
+	done
 done
 if [ -z "$dest" ]; then
 	printf '%s\n' "${files[@]}" | sed -n 's,^/lib/modules/\([^/]*\)/.*,\1,p' | sort -u |

@@ -16,6 +16,8 @@
 
 #ifdef __cplusplus
 extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
 /**
@@ -222,6 +224,7 @@ GDA_HELPER void gda_gin_check_end(struct gda_gin *gin)
 #endif
 
 #ifdef __cplusplus
+#pragma GCC diagnostic pop
 }
 #endif
 
