@@ -307,6 +307,12 @@ static void gda_comm_name_ranks(const struct gda_comm *comm, int err)
 	uint32_t rank, n = 0;
 	size_t at = 0;
 
+	if (err == -ECONNRESET && comm->failed >= 0) {
+		/* of those that died after it some were only told of it, and gave up */
+		gda_because(err, "of %u ranks one died before all had come: %d", comm->nranks,
+			    gda_comm_failed(comm));
+		return;
+	}
 	for (rank = 0; rank < comm->nranks; rank++) {
 		if (gda_comm_state(comm, rank) != err)
 			continue;
@@ -315,8 +321,7 @@ static void gda_comm_name_ranks(const struct gda_comm *comm, int err)
 			at += (size_t)sprintf(names + at, "%s%u", at ? ", " : "", rank);
 	}
 	if (n)
-		gda_because(err, "%u of %u ranks %s: %s%s", n, comm->nranks,
-			    err == -ETIMEDOUT ? "did not come" : "died before all had come", names,
+		gda_because(err, "%u of %u ranks did not come: %s%s", n, comm->nranks, names,
 			    at < sizeof(names) - 16 ? "" : " ...");
 }
 

@@ -42,6 +42,7 @@ struct gda_comm_member {
 	int fd;				/* -1: not here, or gone */
 	int state;			/* of gda_comm_state() */
 	bool came;			/* to the call that is under way */
+	bool told;			/* came too late: was told why the creation failed */
 	char machine[GDA_MACHINE_BYTES];
 	uint32_t neighbours;		/* ranks on that machine; 0: not counted yet */
 	struct gda_comm_buffer in;
@@ -59,6 +60,7 @@ struct gda_comm_hub {
 	struct gda_comm_guest guests[GDA_COMM_GUESTS];
 	struct pollfd *polls;		/* one for each of all that, see gda_comm_hub_poll() */
 	int failed;			/* negative errno of the first failure */
+	uint32_t lost;			/* rank that was lost first, or @nranks */
 
 	/* the collective call that is under way; before @here is @nranks: the creation */
 	uint32_t call;			/* calls that are complete */
@@ -125,6 +127,8 @@ static void gda_comm_hub_lost(struct gda_comm_hub *hub, struct gda_comm_member *
 	if (m->state)
 		return;
 	m->state = state;
+	if (hub->lost == hub->nranks)
+		hub->lost = frame.a;
 	gda_comm_hub_broadcast(hub, &frame, NULL);
 	/* one that has left is missed only by a call that waits for it */
 	if (state != -ESHUTDOWN || hub->deadline)
@@ -291,12 +295,13 @@ static void gda_comm_hub_welcome(struct gda_comm_hub *hub)
 }
 
 /* A guest becomes the rank that it says it is. */
-/* A rank that comes too late is told of those that were lost before. */
+/* A rank that comes too late is told of those that were lost before, the first one first. */
 static void gda_comm_guest_tell(const struct gda_comm_hub *hub, struct gda_comm_guest *g)
 {
-	uint32_t rank;
+	uint32_t i;
 
-	for (rank = 0; rank < hub->nranks; rank++) {
+	for (i = 0; hub->lost < hub->nranks && i < hub->nranks; i++) {
+		uint32_t rank = (hub->lost + i) % hub->nranks;
 		struct gda_comm_frame frame = {
 			.kind = GDA_COMM_STATE,
 			.a = rank,
@@ -323,6 +328,7 @@ static void gda_comm_guest_hello(struct gda_comm_hub *hub, struct gda_comm_guest
 	}
 	m = &hub->members[f->a];
 	if (m->came || m->state || hub->failed || hub->here == hub->nranks) {
+		m->told = hub->failed;
 		gda_comm_guest_tell(hub, g);
 		gda_comm_guest_refuse(g, hub->failed ? hub->failed : -EEXIST);
 		return;
@@ -419,6 +425,13 @@ static void gda_comm_hub_accept(struct gda_comm_hub *hub)
 		gda_comm_guest_close(g);
 }
 
+/* A rank died while the others joined: is @m one that may still come, and ask why? */
+static bool gda_comm_hub_owes(const struct gda_comm_hub *hub, const struct gda_comm_member *m)
+{
+	return hub->here < hub->nranks && hub->failed == -ECONNRESET && !m->came && !m->state &&
+	       !m->told;
+}
+
 /* Return: whether the thread is to end. */
 static bool gda_comm_hub_stops(struct gda_comm_hub *hub, uint64_t now)
 {
@@ -432,7 +445,7 @@ static bool gda_comm_hub_stops(struct gda_comm_hub *hub, uint64_t now)
 	stop_at = hub->stop_at;
 	pthread_mutex_unlock(&hub->lock);
 	for (rank = 1; rank < hub->nranks; rank++)
-		others |= hub->members[rank].fd >= 0;
+		others |= hub->members[rank].fd >= 0 || gda_comm_hub_owes(hub, &hub->members[rank]);
 	return stopping && (!others || now >= stop_at);
 }
 
@@ -559,6 +572,7 @@ int gda_comm_hub_start(uint32_t nranks, uint64_t timeout_ns,
 		return -ENOMEM;
 	}
 	hub->nranks = nranks;
+	hub->lost = nranks;
 	hub->secret = *secret;
 	hub->listener = listener;
 	hub->deadline = gda_clock_ns() + timeout_ns;

@@ -132,17 +132,22 @@ static void gda_shmem_fill_card(struct gda_shmem_heap *h)
 		snprintf(h->own.machine, sizeof(h->own.machine), "pe %u", h->shmem.pe);
 }
 
-/* The memory of this PE, and its card. */
-static int gda_shmem_prepare(struct gda_shmem_heap *h, const struct gda_shmem_attr *attr)
+/* What this PE was asked for, and its card, on which there is no memory yet. */
+static int gda_shmem_begin(struct gda_shmem_heap *h, const struct gda_shmem_attr *attr)
 {
 	int err = gda_shmem_attr_read(h, attr);
 
 	gda_shmem_fill_card(h);
-	if (!err)
-		err = gda_shmem_memory_heap(h);
-	if (!err)
-		err = gda_shmem_memory_data(h);
+	h->own.data.bytes = h->attr.data_bytes;
 	return err;
+}
+
+/* The memory of this PE. */
+static int gda_shmem_prepare(struct gda_shmem_heap *h)
+{
+	int err = gda_shmem_memory_heap(h);
+
+	return err ? err : gda_shmem_memory_data(h);
 }
 
 static bool gda_shmem_is_near(const struct gda_shmem_card *a, const struct gda_shmem_card *b)
@@ -156,11 +161,32 @@ static bool gda_shmem_is_thread(const struct gda_shmem_card *a, const struct gda
 	return a->pid == b->pid && gda_shmem_is_near(a, b);
 }
 
+/*
+ * Threads of one process have one data segment between them. That must be known before a PE
+ * maps it anew, for the copy of one would lose what the other stores meanwhile.
+ */
+static int gda_shmem_compare_data(struct gda_shmem_heap *h)
+{
+	uint32_t pe, other;
+	int err;
+
+	err = gda_shmem_gather(h, &h->own, sizeof(h->own), h->cards);
+	if (err)
+		return err;
+	for (pe = 1; pe < h->shmem.npes; pe++)
+		for (other = 0; h->cards[pe].data.bytes && other < pe; other++)
+			if (gda_shmem_is_thread(&h->cards[other], &h->cards[pe]))
+				return gda_shmem_refuse(h, -EINVAL,
+							"PEs %u and %u share one data segment",
+							other, pe);
+	return 0;
+}
+
 /* All PEs find the same answer: they compare the same cards. */
 static int gda_shmem_compare(struct gda_shmem_heap *h)
 {
 	const struct gda_shmem_card *first = &h->cards[0], *c;
-	uint32_t pe, other;
+	uint32_t pe;
 
 	for (pe = 1; pe < h->shmem.npes; pe++) {
 		c = &h->cards[pe];
@@ -175,11 +201,6 @@ static int gda_shmem_compare(struct gda_shmem_heap *h)
 		    c->chunk_bytes != first->chunk_bytes)
 			return gda_shmem_refuse(h, -EPROTO,
 						"PE %u has another way, qps, depth or chunks", pe);
-		for (other = 0; c->data.bytes && other < pe; other++)
-			if (gda_shmem_is_thread(&h->cards[other], c))
-				return gda_shmem_refuse(h, -EINVAL,
-							"PEs %u and %u share one data segment",
-							other, pe);
 	}
 	return 0;
 }
@@ -297,7 +318,11 @@ static int gda_shmem_new(struct gda_comm *comm, const struct gda_shmem_attr *att
 	h = gda_shmem_alloc(comm);
 	if (!h)
 		return -ENOMEM;
-	err = gda_shmem_agree(h, gda_shmem_prepare(h, attr));
+	err = gda_shmem_agree(h, gda_shmem_begin(h, attr));
+	if (!err)
+		err = gda_shmem_compare_data(h);
+	if (!err)
+		err = gda_shmem_agree(h, gda_shmem_prepare(h));
 	if (!err)
 		err = gda_shmem_connect(h);
 	if (err) {

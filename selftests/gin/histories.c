@@ -12,8 +12,8 @@
 
 #define SLOTS	8U		/* blocks of a sender, at each rank */
 #define BYTES	256U
-/* Each is slow in an emulated guest, and under the thread sanitizer. */
-#define ROUNDS		5000U
+/* Each is slow in an emulated guest, and under sanitizers. */
+#define ROUNDS		2000U
 #define ROUNDS_SLOW	250U
 
 struct choice {
@@ -98,7 +98,7 @@ static int receive(struct g_rank *r, const unsigned char *mem, uint32_t round, u
 
 static bool slow(void)
 {
-#ifdef __SANITIZE_THREAD__
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 	return true;
 #else
 	return !access("/dev/gda", F_OK);
