@@ -112,6 +112,6 @@ void nth_begin(void)
 	/* Running out of memory on purpose: the core says so, and where. */
 	printf("# dmesg: Call Trace:|vmalloc error: size|");
 	printf("WARNING: .* (dma_buf_vmap|event_|jump_label_)|");
-	printf("gda_soft: really_probe: driver_sysfs_add failed|");
+	printf("gda_soft: (really_probe: driver_sysfs_add failed|probe .*failed with error -12)|");
 	printf("gda_(mr|test): Unknown symbol [a-z_]+ \\(err -12\\)\n");
 }
