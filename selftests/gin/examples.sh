@@ -17,7 +17,7 @@ check() { # NAME COMMAND...
 
 	n=$((n + 1))
 	shift
-	if timeout 100 "$@" >"$tmp/log" 2>&1 && ! grep -q '^not ok\|WRONG' "$tmp/log"; then
+	if timeout $((100 * ${GDA_SLOW:-1})) "$@" >"$tmp/log" 2>&1 && ! grep -q '^not ok\|WRONG' "$tmp/log"; then
 		echo "ok $n $name"
 	else
 		sed 's/^/# /' "$tmp/log"
