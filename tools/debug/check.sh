@@ -136,7 +136,7 @@ guest() {
 		-t "${GDA_GUEST_LIMIT:-3000}" -o "$dir" -a "$boot" -- \
 		env GDA_STRESS="${GDA_STRESS:-0.1}" GDA_SLOW="${GDA_SLOW:-6}" \
 		GDA_FAIL_VERBOSE="${GDA_FAIL_VERBOSE-}" GDA_FUZZ="${GDA_FUZZ-}" GDA_GCOV="$dir/gcov" \
-		GDA_DEBUG="$what" $scripts/run-tests.sh --dmesg --logs "$dir" --share "$log/taken" \
+		GDA_KERNEL_IS="$what" $scripts/run-tests.sh --dmesg --logs "$dir" --share "$log/taken" \
 		$here/start.sh tools/vm/load.sh "${tests[@]}" "${last[@]}"
 }
 
