@@ -34,7 +34,7 @@ void gda_umem_init(struct gda_umem *umem, struct gda_object *obj,
 	INIT_LIST_HEAD(&umem->node);
 }
 
-/* What can be said without looking at the dma-buf. @given: a flag says there is one. */
+/* Check @mem without looking at the dma-buf. @given: a flag says that there is one. */
 int gda_umem_check(const struct gda_queue_memory *mem, bool given)
 {
 	if (!given)

@@ -6,7 +6,7 @@
  */
 #include "access.h"
 
-/* What is not simply live: far memory is as good, anything else is revoked. */
+/* A state other than GDA_MR_LIVE: GDA_MEM_NO_CPU is as good, any other is revoked. */
 static noinline u8 gda_access_no_cpu(const struct gda_mem *mem, const struct gda_sge *range,
 				     u32 access)
 {

@@ -36,7 +36,7 @@ static __always_inline struct gda_status gda_status(u8 class, u8 cause)
 	return st;
 }
 
-/* What a doorbell and its record say: raw values, as far as the dialect reads them. */
+/* The raw values of a doorbell and its record, as the dialect reads them. */
 struct gda_ring_scan {
 	u32 db;
 	u32 rec;

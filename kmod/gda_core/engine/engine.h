@@ -116,7 +116,7 @@ enum gda_completion_kind {
 	GDA_COMPLETION_ERROR,	/* work of this queue failed */
 };
 
-/* What goes into a CQ. */
+/* A completion, before a dialect writes it as a CQE. */
 struct gda_completion {
 	u8 kind;		/* enum gda_completion_kind */
 	u8 wr_opcode;		/* gda_work.opcode; not of an immediate */
@@ -246,7 +246,7 @@ struct gda_exec_use {
 	u8 *ptr;
 };
 
-/* What a work request names, looked up and checked. */
+/* The MRs that a work request names, looked up and checked. */
 struct gda_exec_mems {
 	const struct gda_mem *remote;
 	const struct gda_mem *local[GDA_ENGINE_MAX_SGE];
@@ -272,7 +272,7 @@ struct gda_async_ops {
 		    const struct gda_exec_mems *mems);
 };
 
-/* What holds for the length of one visit. */
+/* Values that stay the same for one visit. */
 struct gda_exec_scope {
 	const struct gda_engine_qp *peer;	/* who responds, or NULL if nobody does */
 	const struct gda_engine_qp *direct;	/* the same, but NULL if q->async is to be asked */

@@ -254,7 +254,7 @@ gda_mlx5_decode_write_imm(const struct gda_engine_qp *q, const u64 *slot, u32 ds
 	return gda_mlx5_decode_rdma(q, slot, ds, GDA_OP_WRITE_IMM, work);
 }
 
-/* What all atomics begin with. Return: whether @ds is what it must be. */
+/* Decode the remote address segment of an atomic. Return: whether @ds is right for it. */
 static bool gda_mlx5_decode_target(const u64 *slot, u32 ds, u32 want, u8 op, u32 width,
 				   struct gda_work *work)
 {
@@ -266,7 +266,7 @@ static bool gda_mlx5_decode_target(const u64 *slot, u32 ds, u32 want, u8 op, u32
 	return true;
 }
 
-/* What all atomics end with: the data segment for the old value. */
+/* Decode the data segment of an atomic, which receives the old value. */
 static struct gda_status gda_mlx5_decode_result(const u64 *slot, u32 n,
 						struct gda_work *work)
 {

@@ -228,7 +228,7 @@ void gda_device_unregister(struct gda_device *dev)
 }
 GDA_EXPORT(gda_device_unregister);
 
-/* What the device can do with the kinds of memory that there are now. */
+/* The features of the device, as far as the kinds of memory registered now allow them. */
 static u64 gda_device_features(const struct gda_device *dev)
 {
 	u64 features = dev->features;
