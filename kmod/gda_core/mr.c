@@ -225,7 +225,7 @@ static struct gda_object *gda_mr_create(struct gda_ctx *ctx, u32 kind, u64 iova,
 	return gda_mr_insert(ctx, mr, handle, key);
 }
 
-/* What cannot be pinned may be a peer's: only if it is nobody's, pinning is to blame. */
+/* If pinning fails, try peer memory; return -EFAULT only if no peer claims the range. */
 static int gda_mr_attach_user(const struct gda_device *dev, struct gda_mr *mr,
 			      const struct gda_mem_request *req, struct gda_mr_tried *tried)
 {

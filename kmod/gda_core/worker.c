@@ -285,7 +285,7 @@ static void gda_worker_pace(const struct gda_ctx *ctx, const struct gda_pass *pa
 	__set_current_state(TASK_RUNNING);
 }
 
-/* What a new worker is told; on the stack of who makes it and waits. */
+/* Arguments of a new worker, on the stack of its creator, which waits. */
 struct gda_worker_create_args {
 	struct gda_ctx *ctx;
 	struct task_struct *owner;

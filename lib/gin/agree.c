@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the ranks have to agree on when a communicator is made: whether each could make its
+ * The agreement of all ranks when a communicator is made: whether each could make its
  * own part of it, its attributes, and how many ranks a local team has. A rank that failed
  * takes part in every exchange up to the next gda_gin_agree(), which tells the others; so
  * nobody is left waiting.
@@ -95,7 +95,7 @@ static int gda_gin_attr_ranges(const struct gda_gin_attr *a, uint32_t nranks)
 	return 0;
 }
 
-/* What signals by arrival do not give is refused here, by its name. */
+/* Refuse, by its name, a need that signals by arrival do not meet. */
 static int gda_gin_attr_needs(const struct gda_gin_attr *a)
 {
 	static const struct {

@@ -189,7 +189,7 @@ static const struct gda_window *gda_gin_find(struct gda_gin_world *w, uint32_t p
 	return NULL;
 }
 
-/* What the entry that failed first named at the peer. */
+/* The remote address and key in the work request that failed first. */
 static void gda_gin_name(struct gda_gin_world *w, const struct gda_view *v, uint64_t index,
 			 struct gda_gin_error *e)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What GDA_CHECK found, in words. One line, then the end of the program.
+ * The findings of GDA_CHECK, in words. One line, then the end of the program.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -31,7 +31,7 @@ static bool gda_gin_connects(const struct gda_gin_world *w, uint32_t peer)
 	}
 }
 
-/* What counts the arrivals from @peer at @endpoint, or NULL. */
+/* The counter of arrivals from @peer at @endpoint, or NULL. */
 static struct gda_counter *gda_gin_arrivals(const struct gda_gin_world *w, uint32_t context,
 					    uint32_t endpoint, uint32_t peer)
 {

@@ -15,7 +15,7 @@
 static_assert(sizeof(struct gda_window) == 72, "layout is ABI");
 static_assert(offsetof(struct gda_window, parts) == 40, "layout is ABI");
 
-/* What a rank says of its part. */
+/* The part of a rank, as it is told to the others. */
 struct gda_gin_part {
 	uint64_t bytes;
 	uint32_t count;

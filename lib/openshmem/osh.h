@@ -141,7 +141,7 @@ struct gda_osh_group gda_osh_group_of_set(const char *call, int start, int log_s
 /* sync.c */
 
 void gda_osh_team_wait(const char *call, struct gda_osh_team *team);
-/* What each member did before is done; no quiet is part of it. */
+/* Stores that each member made before are visible; no quiet is part of it. */
 void gda_osh_group_sync(const char *call, const struct gda_osh_group *g);
 /* The word of each member in which it says how many bytes it gives. */
 uint64_t *gda_osh_group_sizes(const struct gda_osh_group *g);

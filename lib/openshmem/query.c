@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a program may ask: who it is, how many there are, and what can be reached.
+ * Queries: the rank of this PE, the number of PEs, and which addresses can be reached.
  */
 #include <string.h>
 #include "define.h"

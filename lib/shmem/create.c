@@ -14,7 +14,7 @@
 #define GDA_SHMEM_TIMEOUT_NS	30000000000ULL
 #define GDA_SHMEM_DEPTH		256U
 
-/* What a PE says of a step. */
+/* The result of a step, as a PE tells it to the others. */
 struct gda_shmem_verdict {
 	int32_t err;
 	char why[GDA_SHMEM_WHY_SENT];
@@ -132,7 +132,7 @@ static void gda_shmem_fill_card(struct gda_shmem_heap *h)
 		snprintf(h->own.machine, sizeof(h->own.machine), "pe %u", h->shmem.pe);
 }
 
-/* What this PE was asked for, and its card, on which there is no memory yet. */
+/* Read the attributes and fill in the card of this PE, without memory yet. */
 static int gda_shmem_begin(struct gda_shmem_heap *h, const struct gda_shmem_attr *attr)
 {
 	int err = gda_shmem_attr_read(h, attr);

@@ -57,7 +57,7 @@ static uint64_t gda_shmem_chunks(const struct gda_shmem_heap *h, uint64_t bytes)
 	return (bytes + h->chunk_bytes - 1) / h->chunk_bytes;
 }
 
-/* What is pinned; queues are charged to the same limit, see gda(4). */
+/* The bytes that are pinned; queues are charged to the same limit, see gda(4). */
 static uint64_t gda_shmem_memlock(const struct gda_shmem_heap *h)
 {
 	uint64_t queue = (uint64_t)h->attr.depth * GDA_MLX5_SLOT_BYTES + 3 * GDA_SHMEM_PAGE;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What waits on a symmetric heap do between two looks: whether a PE is lost, and whether
+ * The checks of a wait on a symmetric heap between two loads: whether a PE is lost, and whether
  * the deadline has passed, is looked at now and then.
  */
 #include <errno.h>

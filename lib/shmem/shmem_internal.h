@@ -28,7 +28,7 @@ struct gda_shmem_memory {
 	uint64_t ino;
 };
 
-/* What a PE tells the others. */
+/* The card of a PE, as the others get it. */
 struct gda_shmem_card {
 	int32_t pid;
 	uint32_t way;

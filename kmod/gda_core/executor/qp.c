@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What executors of other modules ask of gda_core for a queue pair, and how the worker serves
+ * The calls that executors of other modules make for a queue pair, and how the worker serves
  * one of theirs.
  *
  * The engine's part of a QP is the worker's. Others change its state to READY, by a compare

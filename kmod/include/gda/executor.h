@@ -193,7 +193,7 @@ struct gda_device {
 	struct list_head exports;	/* not revoked yet, also of contexts that are gone */
 };
 
-/* What gda_core can do; no device has higher limits. */
+/* The limits of gda_core itself; no device has higher ones. */
 extern const struct gda_device_limits gda_device_max;
 
 /**

@@ -106,7 +106,7 @@ int64_t gda_shmem_stage_put(struct gda_shmem *s, void *dest, const void *source,
 int64_t gda_shmem_stage_get(struct gda_shmem *s, void *dest, const void *source,
 			    uint64_t bytes, uint32_t pe, uint32_t flags);
 
-/* What a post takes of the flags of a call. */
+/* The flags of a call that its post takes. */
 GDA_HELPER unsigned int gda_shmem_post_flags(uint32_t flags)
 {
 	return flags & GDA_POST_FLAGS;

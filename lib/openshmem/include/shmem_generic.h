@@ -66,7 +66,7 @@ inline int shmem_sync(shmem_team_t team) { return shmem_team_sync(team); }
 /* One of a team: the pointer is the second. */
 #define GDA_OSH_TEAM(TYPES, op, t, p, ...)	GDA_OSH_PICK(p, TYPES, op)(t, p, __VA_ARGS__)
 
-/* What _Generic chooses from. */
+/* The types that _Generic chooses from. */
 #define GDA_OSH_EXTENDED_C11(F, X)	GDA_OSH_AMO_C11(F, X) GDA_OSH_FLOAT_TYPES(F, X)
 #define GDA_OSH_OLD_C11(F, X)		GDA_OSH_OLD_AMO_TYPES(F, X)
 #define GDA_OSH_OLD_EXTENDED_C11(F, X)	GDA_OSH_OLD_C11(F, X) GDA_OSH_FLOAT_TYPES(F, X)

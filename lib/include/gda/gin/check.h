@@ -107,7 +107,7 @@ GDA_HELPER void gda_gin_check_source(const struct gda_gin *gin, const struct gda
 		gda_misuse(GDA_MISUSE_SOURCE, gin, counter);
 }
 
-/* What peers said they would add to a signal: by Inc, and by Add. */
+/* The sums that peers announced for a signal: by Inc, and by Add. */
 GDA_HELPER uint64_t gda_gin_announced(const struct gda_gin *gin, uint32_t signal, uint32_t add)
 {
 	return gda_nic_load64((const uint64_t *)(uintptr_t)gin->announced + 2 * signal + add);

@@ -34,7 +34,7 @@ struct gda_gin_request {
 	int64_t ticket;
 };
 
-/* What was posted last to a queue, and rung; negative: nothing was. */
+/* The last ticket of a queue, which is rung; negative: nothing was posted. */
 GDA_HELPER int64_t gda_gin_last(const struct gda_gin_queue *q)
 {
 	struct gda_view *v = gda_gin_view(q);
