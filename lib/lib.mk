@@ -22,11 +22,11 @@ LIB_OBJ		:= $(LIB_SRC:lib/src/%.c=$(LIB_OUT)/%.o)
 
 # The in-process device, with the kernel's engine, and GPUs, which it copies with.
 INPROC_CPPFLAGS	:= $(GDA_CPPFLAGS) -Ilib/os -Ilib/src -Ilib/inproc -Ikmod/gda_core/engine \
-		   -Ikmod/gda_core/control
+		   -Ikmod/gda_core/control -Ikmod/include
 INPROC_SRC	:= $(sort $(wildcard lib/inproc/*.c lib/cuda/*.c kmod/gda_core/engine/*.c \
 		   kmod/gda_core/control/*.c))
 INPROC_HEADERS	:= $(wildcard lib/inproc/*.h lib/cuda/*.h lib/os/*.h \
-		   kmod/gda_core/engine/*.h kmod/gda_core/control/*.h)
+		   kmod/gda_core/engine/*.h kmod/gda_core/control/*.h kmod/include/gda/*.h)
 LIB_OBJ		+= $(INPROC_SRC:%.c=$(LIB_OUT)/%.o)
 
 # Ranks. PMIx is loaded at run time; its header, if it is here, says how.

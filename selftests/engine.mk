@@ -9,10 +9,10 @@ ETEST_OUT	:= $(BUILD)/selftests/engine
 ETEST_DIR	:= selftests/engine
 ETEST_NAMES	:= bytes decode doorbell access error cq model fetch imm atomic async_copy
 ETEST_FLAGS	= $(DEPFLAGS) -std=gnu11 -O2 -g -Wall -Wextra -Werror -Ilib/os -Iuapi \
-		   -Ikmod/gda_core/engine -I$(ETEST_DIR) -isystem $(BUILD)/kselftest
+		   -Ikmod/gda_core/engine -Ikmod/include -I$(ETEST_DIR) -isystem $(BUILD)/kselftest
 ETEST_SANITIZE	:= -fsanitize=address,undefined -fno-sanitize-recover=undefined \
 		   -fno-omit-frame-pointer
-ETEST_HEADERS	:= $(wildcard uapi/gda/*.h lib/os/*.h kmod/gda_core/engine/*.h \
+ETEST_HEADERS	:= $(wildcard uapi/gda/*.h lib/os/*.h kmod/gda_core/engine/*.h kmod/include/gda/*.h \
 		   $(ETEST_DIR)/*.h) selftests/engine.mk
 ETEST_SRC	:= $(wildcard kmod/gda_core/engine/*.c)
 ETEST_OBJ	:= $(patsubst kmod/gda_core/engine/%.c,$(ETEST_OUT)/obj/engine/%.o,$(ETEST_SRC)) \

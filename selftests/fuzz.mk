@@ -8,7 +8,7 @@ BUILD		?= build
 FUZZ_OUT	:= $(BUILD)/selftests/fuzz
 FUZZ_TARGETS	:= decode engine keys uapi
 FUZZ_FLAGS	:= -std=gnu11 -O1 -g -Wall -Wextra -Werror -Ilib/os -Iuapi -Ilib/include -Ilib/src \
-		   -Ilib/inproc -Ikmod/gda_core/engine -Ikmod/gda_core/control \
+		   -Ilib/inproc -Ikmod/gda_core/engine -Ikmod/gda_core/control -Ikmod/include \
 		   -Iselftests/engine -Iselftests/fuzz -pthread
 FUZZ_SANITIZE	:= -fsanitize=address,undefined -fno-sanitize-recover=undefined
 FUZZ_HEADERS	:= $(wildcard uapi/gda/*.h lib/os/*.h lib/src/*.h lib/inproc/*.h lib/include/gda/*.h \

@@ -4,7 +4,8 @@
 # include-direction.sh - the direction of dependencies, and words nobody may use
 #
 #   uapi         <linux/types.h>, <linux/ioctl.h>, <gda/...> of uapi
-#   engine/      "gda_os.h", its own headers, the table of dialects by path, <gda/...> of uapi; no __KERNEL__
+#   engine/      "gda_os.h", its own headers, the table of dialects by path, <gda/...> of uapi, and
+#                <gda/work.h>, <gda/flight.h>: what an executor sees of work; no __KERNEL__
 #   control/     the same, and "engine.h"
 #   gda_core     the kernel, its own headers, kmod/include, uapi; names no symbol of
 #                the modules that register with it
@@ -100,7 +101,7 @@ allow uapi "${list[@]}" < <(headers linux/types.h linux/ioctl.h $uapi)
 pick '/engine/'
 engine=("${list[@]}")
 # shellcheck disable=SC2086
-allow engine "${engine[@]}" < <(echo '"gda_os.h"'; echo '<gda_dialects.h>'; echo @own; headers $uapi)
+allow engine "${engine[@]}" < <(echo '"gda_os.h"'; echo '<gda_dialects.h>'; echo @own; headers gda/work.h gda/flight.h $uapi)
 pick '/gda_core/control/'
 # shellcheck disable=SC2086
 allow control "${list[@]}" < <(echo '"(gda_os|engine)\.h"'; echo @own; headers $uapi)
@@ -152,8 +153,8 @@ allow lib/src "${list[@]}" < <(
 pick '^lib/inproc/'
 # shellcheck disable=SC2086
 [ ${#list[@]} = 0 ] || allow lib/inproc "${list[@]}" < <(
-	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|engine|access|connect|create|query)\.h"'
-	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|engine|access|connect|mr|query)\.h"'
+	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|engine|flight|access|connect|create|query)\.h"'
+	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|engine|flight|access|connect|mr|query)\.h"'
 	echo @own; headers $uapi $public)
 
 pick '^lib/cuda/'

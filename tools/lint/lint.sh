@@ -218,7 +218,7 @@ compile() {
 	flags=(-std=gnu11 -O2 -Wall -Wextra -Werror -Iuapi -Ilib/include -Ilib/os -Ilib/src
 		-Ilib/inproc -Ilib/comm -Ilib/shmem -Ilib/openshmem -Ilib/openshmem/include
 		-Ikmod/gda_core -Ikmod/gda_core/engine
-		-Ikmod/gda_core/control -Iselftests -pthread)
+		-Ikmod/gda_core/control -Ikmod/include -Iselftests -pthread)
 	[ -e $h/kselftest_harness.h ] || make -s $h/kselftest_harness.h
 	files '^(lib|kmod/gda_core/(engine|control)|examples|tools)/.*\.c$'
 	compile_files "$cc" "${flags[@]}"

@@ -14,27 +14,11 @@
 #include "gda_os.h"
 #include <gda/cause.h>
 #include <gda/ioctl.h>
+#include <gda/work.h>
 
 struct gda_completion;
 struct gda_engine_cq;
 struct gda_engine_qp;
-struct gda_work;
-
-/* Outcome of a step. Zero is success. */
-struct gda_status {
-	u8 class;			/* enum gda_class */
-	u8 cause;			/* enum gda_cause */
-};
-
-/* Both in one word, as gda_engine_qp.fail holds them. */
-#define GDA_STATUS(class, cause)	((u32)(cause) << 8 | (u32)(class))
-
-static __always_inline struct gda_status gda_status(u8 class, u8 cause)
-{
-	struct gda_status st = { class, cause };
-
-	return st;
-}
 
 /* The raw values of a doorbell and its record, as the dialect reads them. */
 struct gda_ring_scan {

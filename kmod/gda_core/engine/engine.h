@@ -6,7 +6,8 @@
  *
  * Rules of everything in this directory:
  *
- * - It includes gda_os.h, headers of this directory and uapi, nothing else.
+ * - It includes gda_os.h, headers of this directory and uapi, and of kmod/include those that
+ *   say what an executor sees of work (gda/work.h, gda/flight.h), nothing else.
  * - It takes no lock, allocates nothing, never sleeps, reads no clock, logs
  *   nothing. Its host may lock inside a gda_host_* function.
  * - Memory that a user can write (send queue, records, doorbells, payload) is read
@@ -25,63 +26,10 @@
 
 #include "dialect.h"
 
-#define GDA_ENGINE_MAX_SGE	2
-#define GDA_ENGINE_MAX_INLINE	972	/* inline payload, bytes */
 #define GDA_ENGINE_MAX_DEPTH	32768U		/* slots of the longest queue of any dialect */
 #define GDA_ENGINE_MAX_SQ_BYTES	(2U << 20)	/* ... and its bytes */
 #define GDA_ENGINE_MAX_CQE_BYTES 64U		/* the longest entry of a CQ */
 #define GDA_ENGINE_MAX_MSG	0x7fffffffU	/* payload of a work request, bytes */
-
-/* Which opcode-independent thing a work request does. */
-enum gda_op {
-	GDA_OP_NOP,
-	GDA_OP_WRITE,
-	GDA_OP_READ,
-	GDA_OP_WRITE_IMM,
-	GDA_OP_DUMP,
-	GDA_OP_FETCH_ADD,	/* this and all below: atomics */
-	GDA_OP_COMPARE_SWAP,
-	GDA_OP_MASKED_FETCH_ADD,
-	GDA_OP_MASKED_COMPARE_SWAP,
-};
-
-/* A range of memory that a key names: a local segment, or the remote range. */
-struct gda_sge {
-	u64 addr;
-	u32 len;
-	u32 key;
-};
-
-/* gda_work.flags */
-#define GDA_WORK_SOLICIT	0x01	/* the completion at the peer is an event */
-#define GDA_WORK_SOLICITED	0x02	/* its completion is an event */
-#define GDA_WORK_BIG_ENDIAN	0x04	/* an old value of 4 bytes is stored in that order */
-#define GDA_WORK_SIGNALED	0x08	/* completion also on success */
-
-/*
- * A decoded work request: private, immutable once decoded. The dialect fills it in, exec
- * reads it, and the dialect writes its outcome.
- */
-struct gda_work {
-	u8 op;			/* enum gda_op */
-	u8 nsge;
-	bool inlined;		/* payload is in @data, nsge is 0 */
-	u8 opcode;		/* the dialect's own, for completions */
-	u8 slots;		/* of the send queue that it fills */
-	u8 flags;		/* GDA_WORK_* */
-	u32 imm;		/* of WRITE_IMM */
-	struct gda_sge remote;	/* @len is the payload in all; the segments add up to it */
-	struct gda_sge sge[GDA_ENGINE_MAX_SGE];
-	/* of atomics, which are @remote.len bytes wide; narrow ones have zeros above */
-	u64 swap_add;
-	u64 compare;		/* of a masked fetch-add: last bit of each field */
-	u64 swap_mask;
-	u64 compare_mask;
-	u8 data[GDA_ENGINE_MAX_INLINE];
-};
-
-/* Of gda_engine_qp.fail: the peer is gone. */
-#define GDA_FAIL_PEER	GDA_STATUS(GDA_CLASS_RETRY, GDA_CAUSE_PEER)
 
 /* In gda_mem.state beside GDA_MR_LIVE: no CPU has a window into the memory. */
 #define GDA_MEM_NO_CPU	0x100U

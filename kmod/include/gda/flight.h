@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Work that was begun and is not done, as an executor drives it: one that hands work to a
+ * device, or to another thread, and hears of its outcome later.
+ *
+ * A flight belongs to one send queue. The engine reads and decodes the queue, and writes
+ * completions; the executor takes what is next, begins it, reports each outcome when it comes,
+ * and has outcomes retired:
+ *
+ *	visit:	for each outcome that has come
+ *			gda_flight_done(f, ticket, status);
+ *		while (room in the device && (work = gda_flight_next(f)))
+ *			begin it, with ticket = gda_flight_begin(f);
+ *		return begun + gda_flight_retire(f, wqes);
+ *
+ * - Tickets count the work requests of a queue, from 0, 64 bits: none comes up twice.
+ *   Executors that keep something for each use ticket % size as its place.
+ * - Outcomes leave in the order of tickets, whatever the order in which they are reported, or
+ *   as they are reported if the dialect says so (gda_dialect_ops.unordered). The consumer
+ *   index that a query shows moves only with them.
+ * - The first error that leaves is the queue's first error, if the dialect has a queue die of
+ *   it. All that was begun after it is flushed when it leaves, whatever its own outcome was,
+ *   and so is all that was posted and never begun.
+ * - When the queue is to fail for another reason (the host asks, the doorbell is illegal, the
+ *   CQ has overflowed) or an error was reported, nothing new is begun. What is in flight keeps
+ *   its own outcome, and is waited for: it may still move bytes. An executor that cannot wait
+ *   makes sure that nothing moves any more, and then calls gda_flight_abandon().
+ *
+ * All calls for a flight come from one thread at a time, the one that visits the queue, and as
+ * a visit does. None of them waits, takes a lock of its own or allocates.
+ */
+#ifndef GDA_FLIGHT_API_H
+#define GDA_FLIGHT_API_H
+
+#include <gda/work.h>
+
+struct gda_flight;
+
+/**
+ * gda_flight_next - look at the work request that is next
+ * @f: the flight
+ *
+ * Takes new doorbells, and decodes. An entry that is malformed gets its outcome here, in its
+ * turn, and is not returned.
+ *
+ * Return: a private copy, checked as far as the dialect goes: keys, rights and ranges are not.
+ * It stays until gda_flight_begin(), and until then the next call returns it again. NULL if
+ * there is nothing to begin: nothing is posted, there is no room for another ticket, the queue
+ * is not ready, or nothing new is begun any more.
+ */
+const struct gda_work *gda_flight_next(struct gda_flight *f);
+
+/**
+ * gda_flight_begin - the work request that gda_flight_next() returned is begun
+ * @f: the flight
+ *
+ * Also for one that is refused: its outcome is then reported at once, and leaves in its turn.
+ * The copy is not to be used after the next gda_flight_next().
+ *
+ * Return: its ticket: one more than that of the one before.
+ */
+u64 gda_flight_begin(struct gda_flight *f);
+
+/**
+ * gda_flight_done - report an outcome
+ * @f: the flight
+ * @ticket: of the work request; one that has an outcome already, or had, is left alone
+ * @st: how it ended. %GDA_CLASS_FLUSH, where no error explains it, stands for what the host
+ *	has asked the queue to fail with, or else for %GDA_FAIL_PEER
+ */
+void gda_flight_done(struct gda_flight *f, u64 ticket, struct gda_status st);
+
+/**
+ * gda_flight_done_through - report success of several
+ * @f: the flight
+ * @ticket: the last; all begun up to it that have no outcome yet have succeeded
+ */
+void gda_flight_done_through(struct gda_flight *f, u64 ticket);
+
+/**
+ * gda_flight_abandon - nothing more will be reported
+ * @f: the flight
+ * @st: why. If the queue is to fail for a reason already, that counts
+ *
+ * Of what is in flight without an outcome the oldest has failed, and the others are flushed. The
+ * caller has made sure that none of it moves bytes any more. Reports that come
+ * later are left alone. The queue fails with the next gda_flight_retire(), or, where the
+ * dialect's errors are not fatal, goes on.
+ */
+void gda_flight_abandon(struct gda_flight *f, struct gda_status st);
+
+/**
+ * gda_flight_retire - let outcomes leave
+ * @f: the flight
+ * @wqes: at most so many
+ *
+ * Writes completions, moves the consumer index and counters; once nothing is in flight it
+ * fails a queue that is to fail, and flushes what is posted to one that has failed. At the
+ * end of each visit.
+ *
+ * Return: how many outcomes there were.
+ */
+u32 gda_flight_retire(struct gda_flight *f, u32 wqes);
+
+/**
+ * gda_flight_arrived - an immediate has come from the peer
+ * @f: the flight of the queue that receives
+ * @imm: the immediate, in host order
+ * @bytes: length of the write that it came with
+ * @solicited: the peer asked for an event
+ *
+ * Completes to the queue's CQ for immediates and counts at its counter of arrivals. Its bytes
+ * are in place. Independent of the state of the send queue.
+ *
+ * Return: false if there is no room in the CQ: nothing has changed, and it may be said again.
+ */
+bool gda_flight_arrived(struct gda_flight *f, u32 imm, u32 bytes, bool solicited);
+
+/**
+ * gda_flight_pending - would a visit find anything to do?
+ * @f: the flight
+ *
+ * Return: whether work may be begun or an outcome may leave, so without what the executor has
+ * not reported yet.
+ */
+bool gda_flight_pending(const struct gda_flight *f);
+
+/**
+ * gda_flight_count - how much is in flight?
+ * @f: the flight
+ *
+ * Return: work requests that were begun and whose outcomes have not left.
+ */
+u32 gda_flight_count(const struct gda_flight *f);
+
+/**
+ * gda_flight_room - how much more may be begun?
+ * @f: the flight
+ *
+ * Return: work requests.
+ */
+u32 gda_flight_room(const struct gda_flight *f);
+
+/**
+ * gda_flight_stopped - is nothing new begun, for good?
+ * @f: the flight
+ *
+ * Return: true once the queue has failed, or will when what is in flight has its outcomes.
+ * An executor then hastens them, if it can.
+ */
+bool gda_flight_stopped(const struct gda_flight *f);
+
+#endif /* GDA_FLIGHT_API_H */

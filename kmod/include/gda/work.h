@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Work requests as executors see them: decoded, of no dialect. The engine and libgda's
+ * in-process device include this, behind their gda_os.h, and modules that register devices
+ * (gda/executor.h).
+ */
+#ifndef GDA_WORK_H
+#define GDA_WORK_H
+
+#include <linux/types.h>
+
+#include <gda/cause.h>
+
+#define GDA_ENGINE_MAX_SGE	2
+#define GDA_ENGINE_MAX_INLINE	972	/* inline payload, bytes */
+
+/**
+ * struct gda_status - how a work request ended
+ * @class: enum gda_class; 0 is success
+ * @cause: enum gda_cause
+ */
+struct gda_status {
+	u8 class;
+	u8 cause;
+};
+
+/* Both in one word, as gda_engine_qp.fail holds them. */
+#define GDA_STATUS(class, cause)	((u32)(cause) << 8 | (u32)(class))
+
+static __always_inline struct gda_status gda_status(u8 class, u8 cause)
+{
+	struct gda_status st = { class, cause };
+
+	return st;
+}
+
+/* Of GDA_STATUS(): the peer is gone. */
+#define GDA_FAIL_PEER	GDA_STATUS(GDA_CLASS_RETRY, GDA_CAUSE_PEER)
+
+/**
+ * enum gda_op - the operation of a work request
+ * @GDA_OP_NOP: nothing; it completes in its turn
+ * @GDA_OP_WRITE: local segments, or inline payload, to the remote range
+ * @GDA_OP_READ: the remote range to local segments
+ * @GDA_OP_WRITE_IMM: a write, and then an immediate for the peer's CQ
+ * @GDA_OP_DUMP: one local segment is read and dropped; there is no remote range
+ * @GDA_OP_FETCH_ADD: this and all below are atomics
+ * @GDA_OP_COMPARE_SWAP: swap if equal
+ * @GDA_OP_MASKED_FETCH_ADD: addition in fields
+ * @GDA_OP_MASKED_COMPARE_SWAP: compare and swap some of the bits
+ */
+enum gda_op {
+	GDA_OP_NOP,
+	GDA_OP_WRITE,
+	GDA_OP_READ,
+	GDA_OP_WRITE_IMM,
+	GDA_OP_DUMP,
+	GDA_OP_FETCH_ADD,
+	GDA_OP_COMPARE_SWAP,
+	GDA_OP_MASKED_FETCH_ADD,
+	GDA_OP_MASKED_COMPARE_SWAP,
+};
+
+/**
+ * struct gda_sge - a range of memory that a key names: a local segment, or the remote range
+ * @addr: of the first byte, in the MR's addresses
+ * @len: bytes
+ * @key: of the MR
+ */
+struct gda_sge {
+	u64 addr;
+	u32 len;
+	u32 key;
+};
+
+/* gda_work.flags */
+#define GDA_WORK_SOLICIT	0x01	/* the completion at the peer is an event */
+#define GDA_WORK_SOLICITED	0x02	/* its completion is an event */
+#define GDA_WORK_BIG_ENDIAN	0x04	/* an old value of 4 bytes is stored in that order */
+#define GDA_WORK_SIGNALED	0x08	/* completion also on success */
+
+/**
+ * struct gda_work - a decoded work request: private, immutable once decoded
+ * @op: enum gda_op
+ * @nsge: how many of @sge
+ * @inlined: the payload is in @data, @nsge is 0
+ * @opcode: the dialect's own, for completions
+ * @slots: of the send queue that it fills
+ * @flags: GDA_WORK_*
+ * @imm: of %GDA_OP_WRITE_IMM
+ * @remote: @remote.len is the payload in all; the segments add up to it
+ * @sge: local segments; of an atomic one, for the old value
+ * @swap_add: of atomics, which are @remote.len bytes wide; narrow ones have zeros above
+ * @compare: likewise; of a masked fetch-add the last bit of each field
+ * @swap_mask: of a masked compare-and-swap
+ * @compare_mask: likewise
+ * @data: inline payload
+ *
+ * The dialect fills it in, executors read it, and the dialect writes its outcome.
+ */
+struct gda_work {
+	u8 op;
+	u8 nsge;
+	bool inlined;
+	u8 opcode;
+	u8 slots;
+	u8 flags;
+	u32 imm;
+	struct gda_sge remote;
+	struct gda_sge sge[GDA_ENGINE_MAX_SGE];
+	u64 swap_add;
+	u64 compare;
+	u64 swap_mask;
+	u64 compare_mask;
+	u8 data[GDA_ENGINE_MAX_INLINE];
+};
+
+#endif /* GDA_WORK_H */
