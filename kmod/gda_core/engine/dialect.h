@@ -38,6 +38,8 @@ struct gda_ring_scan {
  * @max_user_index: largest user index of a queue
  * @cqe_bytes: of an entry of a CQ
  * @cqe_last: offset in an entry of the 4-byte word that ->finish() stores last
+ * @unordered: completions of what was in flight at the same time come in any order (flight.c);
+ *	its queues complete to rings
  * @published: read doorbell and record, each once, and compare them with those that
  *	were seen before. Called in any state of the queue
  * @record: fill in a doorbell record that says what the last one said, for a queue whose
@@ -62,6 +64,7 @@ struct gda_dialect_ops {
 	u32 max_user_index;
 	u32 cqe_bytes;
 	u32 cqe_last;
+	bool unordered;
 	void (*published)(const struct gda_engine_qp *q, struct gda_ring_scan *scan);
 	void (*record)(const struct gda_engine_qp *q, __be32 *rec);
 	struct gda_status (*decode)(const struct gda_engine_qp *q, u32 avail,

@@ -40,26 +40,26 @@ void gda_engine_init(struct gda_engine_qp *q)
 	q->first = none.status;
 }
 
-static void gda_engine_fail(struct gda_engine_qp *q, struct gda_status st)
+static void gda_engine_fail(struct gda_engine_qp *q, u64 index, struct gda_status st)
 {
-	WRITE_ONCE(q->first_error, q->ci);
+	WRITE_ONCE(q->first_error, index);
 	WRITE_ONCE(q->first.cause, st.cause);
 	WRITE_ONCE(q->first.class, st.class);
 	/* who sees the state sees why */
 	smp_store_release(&q->state, GDA_QP_ERROR);
 
 	q->last.first = st;
-	q->last.first_error = q->ci;
+	q->last.first_error = index;
 }
 
 void gda_engine_overflow(struct gda_engine_qp *q)
 {
 	if (READ_ONCE(q->state) != GDA_QP_ERROR)
-		gda_engine_fail(q, gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_CQ));
+		gda_engine_fail(q, q->last.index, gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_CQ));
 }
 
-/* The work request at ci, decoded or not, gets an error completion. */
-static void gda_engine_report(struct gda_engine_qp *q, struct gda_status st)
+/* q->work, which begins at slot @index, gets an error completion. */
+static void gda_engine_report(struct gda_engine_qp *q, u64 index, struct gda_status st)
 {
 	q->busy = false;
 	if (q->sent && q->work.slots)
@@ -67,18 +67,17 @@ static void gda_engine_report(struct gda_engine_qp *q, struct gda_status st)
 	q->last.kind = GDA_COMPLETION_ERROR;
 	q->last.solicited = true;
 	q->last.wr_opcode = q->work.opcode;
-	q->last.index = q->ci;
+	q->last.index = index;
 	q->last.status = st;
 	gda_engine_complete(q);
-	WRITE_ONCE(q->ci, q->ci + q->work.slots);
 }
 
 /* Only the work request fails. Its entry is written at once, and the queue goes on. */
-static void gda_engine_fail_alone(struct gda_engine_qp *q, struct gda_status st)
+static void gda_engine_fail_alone(struct gda_engine_qp *q, u64 index, struct gda_status st)
 {
 	q->last.first = st;
-	q->last.first_error = q->ci;
-	gda_engine_report(q, st);
+	q->last.first_error = index;
+	gda_engine_report(q, index, st);
 	if (q->cqe_pending)
 		gda_engine_push(q);
 	if (READ_ONCE(q->state) == GDA_QP_ERROR)
@@ -87,14 +86,18 @@ static void gda_engine_fail_alone(struct gda_engine_qp *q, struct gda_status st)
 	q->last.status = gda_status(GDA_CLASS_NONE, GDA_CAUSE_NONE);
 }
 
-void gda_engine_fail_work(struct gda_engine_qp *q, struct gda_status st)
+void gda_engine_die(struct gda_engine_qp *q, u64 index, struct gda_status st)
 {
-	if (!q->dialect->fatal(st)) {
-		gda_engine_fail_alone(q, st);
-		return;
-	}
-	gda_engine_fail(q, st);
-	gda_engine_report(q, st);
+	gda_engine_fail(q, index, st);
+	gda_engine_report(q, index, st);
+}
+
+void gda_engine_fail_work(struct gda_engine_qp *q, u64 index, struct gda_status st)
+{
+	if (q->dialect->fatal(st))
+		gda_engine_die(q, index, st);
+	else
+		gda_engine_fail_alone(q, index, st);
 }
 
 /* Learn how many slots the work request at ci fills: one where there is none to be read. */
@@ -133,11 +136,18 @@ void gda_engine_fail_queue(struct gda_engine_qp *q, struct gda_status st)
 		if (q->pi != q->ci)
 			gda_engine_measure(q);
 	}
-	gda_engine_fail(q, st);
+	gda_engine_fail(q, q->ci, st);
 	if (q->work.slots || q->cq->collapsed)
-		gda_engine_report(q, st);
+		gda_engine_report(q, q->ci, st);
 	else
 		gda_engine_defer(q, st);
+	gda_engine_advance(q);
+}
+
+void gda_engine_flush_work(struct gda_engine_qp *q, u64 index)
+{
+	gda_engine_report(q, index, gda_status(GDA_CLASS_FLUSH, GDA_CAUSE_NONE));
+	WRITE_ONCE(q->flushed, q->flushed + 1);
 }
 
 void gda_engine_flush(struct gda_engine_qp *q)
@@ -145,11 +155,11 @@ void gda_engine_flush(struct gda_engine_qp *q)
 	gda_engine_measure(q);
 	if (q->blame) {
 		q->blame = false;
-		gda_engine_report(q, q->first);
-		return;
+		gda_engine_report(q, q->ci, q->first);
+	} else {
+		gda_engine_flush_work(q, q->ci);
 	}
-	gda_engine_report(q, gda_status(GDA_CLASS_FLUSH, GDA_CAUSE_NONE));
-	WRITE_ONCE(q->flushed, q->flushed + 1);
+	gda_engine_advance(q);
 }
 
 u32 gda_engine_visit(struct gda_engine_qp *q, u32 wqes, u32 bytes)

@@ -31,15 +31,16 @@ enum gda_flight_state {
 
 /**
  * struct gda_flight - work of a queue that was begun and is not done
- * @q: the queue. q->work is what leaves
+ * @q: the queue. q->work is what leaves, q->ci has outcomes below it
  * @records: room for @size, by ticket
  * @size: power of two
  * @head: the oldest ticket whose outcome has not left
  * @tail: the ticket that is next
- * @begun: slots begun, q->ci or beyond; as q->ci it may be read by others
+ * @reported: all tickets below were reported
  * @arrived: immediates
- * @next: what is at @begun, if @decoded
- * @decoded: it was not begun yet
+ * @front: a queue only to be read from: front.ci is what was begun, front.work what is next.
+ *	For the dialect's ->published() and ->decode()
+ * @decoded: front.work is there, and was not begun yet
  * @stopped: an error was reported that the queue will die of
  * @stop: why the queue is to fail, once nothing is in flight
  */
@@ -49,9 +50,9 @@ struct gda_flight {
 	u32 size;
 	u64 head;
 	u64 tail;
-	u64 begun;
+	u64 reported;
 	u64 arrived;
-	struct gda_work next;
+	struct gda_engine_qp front;
 	bool decoded;
 	bool stopped;
 	struct gda_status stop;

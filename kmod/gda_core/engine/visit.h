@@ -4,7 +4,8 @@
  * into the dialect's ->visit with a table that the compiler knows, so the operations of an
  * entry are called directly. What happens once in the life of a queue is in engine.c.
  *
- * Only files of dialects include this.
+ * Only files of dialects include this, and flight.c, which decodes work and completes it at
+ * different times.
  */
 #ifndef GDA_ENGINE_VISIT_H
 #define GDA_ENGINE_VISIT_H
@@ -15,8 +16,12 @@
 
 /* q->last was not written, because there is no room. Only QP_QUERY can tell that. */
 void gda_engine_overflow(struct gda_engine_qp *q);
-/* The work request at ci, decoded or not, gets an error completion. */
-void gda_engine_fail_work(struct gda_engine_qp *q, struct gda_status st);
+/* q->work, decoded or not, which begins at slot @index, gets an error completion. */
+void gda_engine_fail_work(struct gda_engine_qp *q, u64 index, struct gda_status st);
+/* Likewise, and the queue dies of it whatever the dialect says. */
+void gda_engine_die(struct gda_engine_qp *q, u64 index, struct gda_status st);
+/* The queue is in error: q->work gets a completion unexecuted. */
+void gda_engine_flush_work(struct gda_engine_qp *q, u64 index);
 /* The queue fails for a reason that is not a work request's. */
 void gda_engine_fail_queue(struct gda_engine_qp *q, struct gda_status st);
 /* The queue is in error: complete the work request at ci unexecuted. */
@@ -42,7 +47,8 @@ static __always_inline void gda_engine_complete(struct gda_engine_qp *q)
 		gda_engine_push(q);
 }
 
-static __always_inline void gda_engine_succeed(struct gda_engine_qp *q)
+/* q->work, which begins at slot @index, is done. */
+static __always_inline void gda_engine_succeed(struct gda_engine_qp *q, u64 index)
 {
 	const struct gda_work *w = &q->work;
 
@@ -53,11 +59,16 @@ static __always_inline void gda_engine_succeed(struct gda_engine_qp *q)
 		/* a solicited one that waits to be written stays so */
 		q->last.solicited |= (w->flags & GDA_WORK_SOLICITED) != 0;
 		q->last.wr_opcode = w->opcode;
-		q->last.index = q->ci;
+		q->last.index = index;
 		q->last.byte_cnt = w->remote.len;
 		gda_engine_complete(q);
 	}
-	WRITE_ONCE(q->ci, q->ci + w->slots);
+}
+
+/* q->work, at ci, has its outcome. */
+static __always_inline void gda_engine_advance(struct gda_engine_qp *q)
+{
+	WRITE_ONCE(q->ci, q->ci + q->work.slots);
 }
 
 /* Begin or resume the work request at ci. */
@@ -71,7 +82,8 @@ static __always_inline void gda_engine_step(struct gda_engine_qp *q,
 	if (likely(!q->busy)) {
 		st = ops->decode(q, (u32)(q->pi - q->ci), &q->work);
 		if (unlikely(st.class)) {
-			gda_engine_fail_work(q, st);
+			gda_engine_fail_work(q, q->ci, st);
+			gda_engine_advance(q);
 			return;
 		}
 	}
@@ -79,11 +91,13 @@ static __always_inline void gda_engine_step(struct gda_engine_qp *q,
 		gda_exec_route(q, ops->route(q), scope);
 	ret = gda_exec(q, scope);
 	if (likely(ret > 0)) {
-		gda_engine_succeed(q);
+		gda_engine_succeed(q, q->ci);
+		gda_engine_advance(q);
 	} else if (ret < 0) {
 		st.class = (u8)-ret;
 		st.cause = (u8)(-ret >> 8);
-		gda_engine_fail_work(q, st);
+		gda_engine_fail_work(q, q->ci, st);
+		gda_engine_advance(q);
 	}
 }
 

@@ -78,14 +78,14 @@ void gda_flight_done(struct gda_flight *f, u64 ticket, struct gda_status st);
 void gda_flight_done_through(struct gda_flight *f, u64 ticket);
 
 /**
- * gda_flight_abandon - nothing more will be reported
+ * gda_flight_abandon - nothing more will be reported, and the queue fails
  * @f: the flight
- * @st: why. If the queue is to fail for a reason already, that counts
+ * @st: why. A reason for which the queue is to fail already counts more
  *
- * Of what is in flight without an outcome the oldest has failed, and the others are flushed. The
- * caller has made sure that none of it moves bytes any more. Reports that come
- * later are left alone. The queue fails with the next gda_flight_retire(), or, where the
- * dialect's errors are not fatal, goes on.
+ * Of what is in flight without an outcome the oldest has failed, unless something before it
+ * did, and the others are flushed. The caller has made sure that none of it moves bytes
+ * any more. Reports that come later are left alone. It takes effect with the next
+ * gda_flight_retire().
  */
 void gda_flight_abandon(struct gda_flight *f, struct gda_status st);
 
