@@ -110,6 +110,7 @@ static const struct gda_error_text gda_vendors[] = {
 	{ GDA_MLX5_VENDOR_RECV, "the peer has no CQ for immediates, or no room in it" },
 	{ GDA_MLX5_VENDOR_DEVICE, "the device was taken away" },
 	{ GDA_MLX5_VENDOR_FORK, "the queue belongs to the parent of this process" },
+	{ GDA_MLX5_VENDOR_FABRIC, "the RDMA fabric gives no further detail" },
 };
 
 GDA_EXPORT const char *gda_vendor_name(uint32_t vendor)

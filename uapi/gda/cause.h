@@ -55,6 +55,7 @@ enum gda_class {
  * @GDA_CAUSE_RECV: the peer has no CQ for immediates, or no room in it
  * @GDA_CAUSE_DEVICE: the device was taken away
  * @GDA_CAUSE_FORK: only in a child of fork(2), by libgda: the queue is its parent's
+ * @GDA_CAUSE_FABRIC: an RDMA fabric, or the device at it, says that work failed and no more
  *
  * Every dialect that has room for a detail beside its syndrome stores these numbers there.
  */
@@ -77,6 +78,7 @@ enum gda_cause {
 	GDA_CAUSE_RECV = 15,
 	GDA_CAUSE_DEVICE = 16,
 	GDA_CAUSE_FORK = 17,
+	GDA_CAUSE_FABRIC = 18,
 };
 
 #endif /* _UAPI_GDA_CAUSE_H */

@@ -459,6 +459,7 @@ static_assert((u32)GDA_CAUSE_QUEUE == GDA_MLX5_VENDOR_QUEUE);
 static_assert((u32)GDA_CAUSE_RECV == GDA_MLX5_VENDOR_RECV);
 static_assert((u32)GDA_CAUSE_DEVICE == GDA_MLX5_VENDOR_DEVICE);
 static_assert((u32)GDA_CAUSE_FORK == GDA_MLX5_VENDOR_FORK);
+static_assert((u32)GDA_CAUSE_FABRIC == GDA_MLX5_VENDOR_FABRIC);
 
 static u8 gda_mlx5_syndrome(struct gda_status st)
 {

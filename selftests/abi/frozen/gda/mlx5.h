@@ -187,6 +187,8 @@ enum gda_mlx5_syndrome {
  * @GDA_MLX5_VENDOR_RECV: the peer has no CQ for immediates, or no room in it
  * @GDA_MLX5_VENDOR_DEVICE: the device was taken away
  * @GDA_MLX5_VENDOR_FORK: only in a child of fork(2), by libgda: the queue is its parent's
+ * @GDA_MLX5_VENDOR_FABRIC: an RDMA fabric, or the device at it, says that work failed and no
+ *	more
  */
 enum gda_mlx5_vendor {
 	GDA_MLX5_VENDOR_NONE = 0,
@@ -207,6 +209,7 @@ enum gda_mlx5_vendor {
 	GDA_MLX5_VENDOR_RECV = 15,
 	GDA_MLX5_VENDOR_DEVICE = 16,
 	GDA_MLX5_VENDOR_FORK = 17,
+	GDA_MLX5_VENDOR_FABRIC = 18,
 };
 
 /**
