@@ -67,6 +67,8 @@ static u64 gda_qp_features(const struct gda_qp_create *cmd)
 		features |= GDA_FEATURE_COUNTER;
 	if (cmd->user_index)
 		features |= GDA_FEATURE_USER_INDEX;
+	if (cmd->recv_counter)
+		features |= GDA_FEATURE_RECV_COUNTER;
 	if (cmd->rnr_retry || cmd->min_rnr_timer)
 		features |= GDA_FEATURE_RNR_RETRY;
 	return features;

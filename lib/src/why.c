@@ -135,6 +135,7 @@ int gda_why_qp(const struct gda_context *ctx, int err, const struct gda_qp_attr 
 			GDA_FEATURE_QP_POLLED);
 	gda_why_feature(err, &q, "recv_cq", !!attr->recv_cq, GDA_FEATURE_IMM);
 	gda_why_feature(err, &q, "user_index", !!attr->user_index, GDA_FEATURE_USER_INDEX);
+	gda_why_feature(err, &q, "recv_counter", !!attr->recv_counter, GDA_FEATURE_RECV_COUNTER);
 	gda_why_feature(err, &q, "rnr_retry", attr->rnr_retry || attr->min_rnr_timer,
 			GDA_FEATURE_RNR_RETRY);
 	if (attr->sq_depth)

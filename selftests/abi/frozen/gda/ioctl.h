@@ -157,6 +157,19 @@ struct gda_bind {
  *	GDA_CQ_IGNORE_OVERRUN
  * %GDA_FEATURE_RNR_RETRY
  *	gda_qp_create.rnr_retry and gda_qp_create.min_rnr_timer
+ * %GDA_FEATURE_ATOMIC
+ *	fetch-add and compare-swap of 8 bytes
+ * %GDA_FEATURE_ATOMIC_CPU
+ *	atomics are atomic also against those of CPUs and of other devices. Without it they are
+ *	atomic only against each other, by way of the same device
+ * %GDA_FEATURE_WORD_STORE
+ *	a naturally aligned transfer of 4 or 8 bytes arrives as one store: a program that polls
+ *	the word never sees a part of it. Without it an atomic, an immediate or a completion
+ *	has to tell
+ * %GDA_FEATURE_LOOPBACK
+ *	a QP may be connected to itself
+ * %GDA_FEATURE_RECV_COUNTER
+ *	gda_qp_create.recv_counter
  */
 #define GDA_FEATURE_DIALECT_MLX5	(1ULL << 0)
 #define GDA_FEATURE_CQ_COLLAPSED	(1ULL << 1)
@@ -175,6 +188,11 @@ struct gda_bind {
 #define GDA_FEATURE_USER_INDEX		(1ULL << 14)
 #define GDA_FEATURE_IGNORE_OVERRUN	(1ULL << 15)
 #define GDA_FEATURE_RNR_RETRY		(1ULL << 16)
+#define GDA_FEATURE_ATOMIC		(1ULL << 17)
+#define GDA_FEATURE_ATOMIC_CPU		(1ULL << 18)
+#define GDA_FEATURE_WORD_STORE		(1ULL << 19)
+#define GDA_FEATURE_LOOPBACK		(1ULL << 20)
+#define GDA_FEATURE_RECV_COUNTER	(1ULL << 21)
 
 /**
  * struct gda_query - features and limits of the bound device (GDA_IOC_QUERY)
