@@ -50,6 +50,19 @@ struct gda_cm_address {
 };
 
 /**
+ * gda_cm_address_ok - may these bytes be an address?
+ * @a: from anywhere
+ *
+ * Return: whether the version, the port and the number are possible.
+ */
+static __inline__ int gda_cm_address_ok(const struct gda_cm_address *a)
+{
+	const __u8 *number = (const __u8 *)&a->number;
+
+	return a->version == GDA_CM_VERSION && !a->reserved && a->port && a->number && !number[0];
+}
+
+/**
  * struct gda_cm_private - private data of a request and of a reply
  * @version: %GDA_CM_VERSION
  * @reserved: 0
@@ -64,6 +77,38 @@ struct gda_cm_private {
 	__be64 nonce;
 	struct gda_cm_address from;
 };
+
+/**
+ * gda_cm_private_set - make what one end sends to the other
+ * @p: out
+ * @from: the address of the end that sends it
+ * @to: the address of the other end
+ */
+static __inline__ void gda_cm_private_set(struct gda_cm_private *p,
+					  const struct gda_cm_address *from,
+					  const struct gda_cm_address *to)
+{
+	p->version = GDA_CM_VERSION;
+	p->reserved[0] = 0;
+	p->reserved[1] = 0;
+	p->reserved[2] = 0;
+	p->number = to->number;
+	p->nonce = to->nonce;
+	p->from = *from;
+}
+
+/**
+ * gda_cm_private_ok - is this a request or reply that any end may have sent?
+ * @p: what arrived, copied and padded with zeros to its size
+ *
+ * Return: whether it is of this version and well formed. Whether @p->number and @p->nonce are
+ * those of a QP, and @p->from the peer that it has named, is for the caller to see.
+ */
+static __inline__ int gda_cm_private_ok(const struct gda_cm_private *p)
+{
+	return p->version == GDA_CM_VERSION && !p->reserved[0] && !p->reserved[1] &&
+	       !p->reserved[2] && gda_cm_address_ok(&p->from);
+}
 
 /**
  * enum gda_cm_reason - why a request is rejected
