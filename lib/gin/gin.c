@@ -194,13 +194,13 @@ static void gda_gin_name(struct gda_gin_world *w, const struct gda_view *v, uint
 			 struct gda_gin_error *e)
 {
 	const char *entry = (const char *)(uintptr_t)v->sq +
-			    (uint64_t)((uint32_t)index & v->mask) * GDA_MLX5_SLOT_BYTES;
-	struct gda_mlx5_raddr to;
+			    (uint64_t)((uint32_t)index & v->mask) * GDA_WQE_SLOT_BYTES;
+	uint64_t raddr;
+	uint32_t rkey;
 
-	memcpy(&to, entry + GDA_MLX5_SEG_BYTES, sizeof(to));
+	gda_wqe_read_remote(entry, &raddr, &rkey);
 	pthread_mutex_lock(&w->lock);
-	e->window = gda_gin_find(w, e->peer, gda_be32_to_cpu(to.rkey), gda_be64_to_cpu(to.raddr),
-				 &e->offset);
+	e->window = gda_gin_find(w, e->peer, rkey, raddr, &e->offset);
 	pthread_mutex_unlock(&w->lock);
 }
 

@@ -1,23 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * Errors in words: errnos as the library uses them, and the two syndromes of an
- * error completion.
+ * Errors in words: errnos as the library uses them, and the causes that an error completion
+ * names. The words for its syndrome are the dialect's.
  */
 #include <errno.h>
 #include <stddef.h>
-#include <gda/mlx5.h>
+#include <gda/cause.h>
 #include "gda_internal.h"
 
-struct gda_error_text {
-	int code;
-	const char *text;
-};
-
-#define GDA_LOOKUP(table, value) \
-	gda_error_lookup(table, sizeof(table) / sizeof((table)[0]), value)
-
-static const char *gda_error_lookup(const struct gda_error_text *table, size_t count,
-				    int code)
+const char *gda_error_lookup(const struct gda_error_text *table, size_t count, int code)
 {
 	size_t i;
 
@@ -68,54 +59,31 @@ GDA_EXPORT const char *gda_strerror(int error)
 	return text ? text : "unknown error";
 }
 
-static const struct gda_error_text gda_syndromes[] = {
-	{ GDA_MLX5_SYND_NONE, "no error" },
-	{ GDA_MLX5_SYND_LOCAL_LENGTH, "local length error" },
-	{ GDA_MLX5_SYND_LOCAL_QP_OP, "local QP operation error" },
-	{ GDA_MLX5_SYND_LOCAL_PROT, "local protection error" },
-	{ GDA_MLX5_SYND_WR_FLUSH, "flushed: something before it failed" },
-	{ GDA_MLX5_SYND_BAD_RESP, "bad response" },
-	{ GDA_MLX5_SYND_LOCAL_ACCESS, "local access error" },
-	{ GDA_MLX5_SYND_REMOTE_INVAL_REQ, "remote invalid request" },
-	{ GDA_MLX5_SYND_REMOTE_ACCESS, "remote access error" },
-	{ GDA_MLX5_SYND_REMOTE_OP, "remote operation error" },
-	{ GDA_MLX5_SYND_RETRY_EXC, "transport retry exceeded" },
-	{ GDA_MLX5_SYND_RNR_EXC, "receiver not ready, retry exceeded" },
-	{ GDA_MLX5_SYND_REMOTE_ABORTED, "remote aborted" },
-};
-
-GDA_EXPORT const char *gda_syndrome_name(uint32_t syndrome)
-{
-	const char *text = GDA_LOOKUP(gda_syndromes, (int)syndrome);
-
-	return text ? text : "unknown syndrome";
-}
-
-static const struct gda_error_text gda_vendors[] = {
-	{ GDA_MLX5_VENDOR_NONE, "no further detail" },
-	{ GDA_MLX5_VENDOR_DOORBELL, "a doorbell index that no legal producer writes" },
-	{ GDA_MLX5_VENDOR_INDEX, "the entry's index or QP number is not this slot's" },
-	{ GDA_MLX5_VENDOR_OPCODE, "unknown opcode or operand size" },
-	{ GDA_MLX5_VENDOR_DS, "segment count impossible for the opcode" },
-	{ GDA_MLX5_VENDOR_LENGTH, "length impossible for the opcode" },
-	{ GDA_MLX5_VENDOR_ALIGN, "the atomic operand is not naturally aligned" },
-	{ GDA_MLX5_VENDOR_KEY, "no such key in the protection domain" },
-	{ GDA_MLX5_VENDOR_REVOKED, "the key's memory was revoked" },
-	{ GDA_MLX5_VENDOR_RIGHTS, "the MR does not grant the right" },
-	{ GDA_MLX5_VENDOR_RANGE, "outside the MR" },
-	{ GDA_MLX5_VENDOR_IO, "memory that the executor cannot reach this way" },
-	{ GDA_MLX5_VENDOR_PEER, "the peer QP is gone or in error" },
-	{ GDA_MLX5_VENDOR_CQ, "the CQ overflowed or is in error" },
-	{ GDA_MLX5_VENDOR_QUEUE, "the queue's own memory was revoked" },
-	{ GDA_MLX5_VENDOR_RECV, "the peer has no CQ for immediates, or no room in it" },
-	{ GDA_MLX5_VENDOR_DEVICE, "the device was taken away" },
-	{ GDA_MLX5_VENDOR_FORK, "the queue belongs to the parent of this process" },
-	{ GDA_MLX5_VENDOR_FABRIC, "the RDMA fabric gives no further detail" },
+static const struct gda_error_text gda_causes[] = {
+	{ GDA_CAUSE_NONE, "no further detail" },
+	{ GDA_CAUSE_DOORBELL, "a doorbell index that no legal producer writes" },
+	{ GDA_CAUSE_INDEX, "the entry's index or QP number is not this slot's" },
+	{ GDA_CAUSE_OPCODE, "unknown opcode or operand size" },
+	{ GDA_CAUSE_SIZE, "segment count impossible for the opcode" },
+	{ GDA_CAUSE_LENGTH, "length impossible for the opcode" },
+	{ GDA_CAUSE_ALIGN, "the atomic operand is not naturally aligned" },
+	{ GDA_CAUSE_KEY, "no such key in the protection domain" },
+	{ GDA_CAUSE_REVOKED, "the key's memory was revoked" },
+	{ GDA_CAUSE_RIGHTS, "the MR does not grant the right" },
+	{ GDA_CAUSE_RANGE, "outside the MR" },
+	{ GDA_CAUSE_IO, "memory that the executor cannot reach this way" },
+	{ GDA_CAUSE_PEER, "the peer QP is gone or in error" },
+	{ GDA_CAUSE_CQ, "the CQ overflowed or is in error" },
+	{ GDA_CAUSE_QUEUE, "the queue's own memory was revoked" },
+	{ GDA_CAUSE_RECV, "the peer has no CQ for immediates, or no room in it" },
+	{ GDA_CAUSE_DEVICE, "the device was taken away" },
+	{ GDA_CAUSE_FORK, "the queue belongs to the parent of this process" },
+	{ GDA_CAUSE_FABRIC, "the RDMA fabric gives no further detail" },
 };
 
 GDA_EXPORT const char *gda_vendor_name(uint32_t vendor)
 {
-	const char *text = GDA_LOOKUP(gda_vendors, (int)vendor);
+	const char *text = GDA_LOOKUP(gda_causes, (int)vendor);
 
 	return text ? text : "unknown vendor syndrome";
 }

@@ -12,6 +12,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <gda/cause.h>
 #include <gda/queue.h>
 #include "gda_internal.h"
 
@@ -30,8 +31,8 @@ static int gda_fork_error;
  * completion; a ring of one entry, which is an error.
  */
 static struct {
-	struct gda_mlx5_cqe none __attribute__((aligned(64)));
-	struct gda_mlx5_err_cqe failed __attribute__((aligned(64)));
+	uint8_t none[GDA_CQE_BYTES] __attribute__((aligned(64)));
+	uint8_t failed[GDA_CQE_BYTES] __attribute__((aligned(64)));
 	uint64_t db;
 	uint32_t dbrec;
 	uint32_t record;
@@ -40,15 +41,8 @@ static struct {
 
 static void gda_disassociate_init(void)
 {
-	struct gda_mlx5_err_cqe *failed = &gda_disassociated.failed;
-
-	memset(&gda_disassociated.none, 0xff, sizeof(gda_disassociated.none));
-	memset(failed, 0, sizeof(*failed));
-	failed->first_syndrome = GDA_MLX5_SYND_LOCAL_QP_OP;
-	failed->first_vendor = GDA_MLX5_VENDOR_FORK;
-	failed->vendor_err_synd = GDA_MLX5_VENDOR_FORK;
-	failed->syndrome = GDA_MLX5_SYND_LOCAL_QP_OP;
-	failed->op_own = GDA_MLX5_CQE_REQ_ERR << 4;
+	memset(gda_disassociated.none, 0xff, sizeof(gda_disassociated.none));
+	gda_cqe_write_error(gda_disassociated.failed, GDA_CAUSE_FORK);
 	gda_disassociated.abort = 1;
 }
 
@@ -61,7 +55,7 @@ static void gda_view_disassociate(struct gda_view *v)
 {
 	if (v->error_index == GDA_NO_ERROR) {
 		v->error_index = v->completed;
-		v->error = GDA_MLX5_VENDOR_FORK << 8 | GDA_MLX5_SYND_LOCAL_QP_OP;
+		v->error = GDA_CAUSE_FORK << 8 | GDA_CQE_QUEUE_ERROR;
 	}
 	v->completed = GDA_ORPHAN_COMPLETED;
 	v->reserved = GDA_ORPHAN_RESERVED;
@@ -71,7 +65,7 @@ static void gda_view_disassociate(struct gda_view *v)
 	v->sq = 0;
 	v->dbrec = (uintptr_t)&gda_disassociated.dbrec;
 	v->db = (uintptr_t)&gda_disassociated.db;
-	v->cq = (uintptr_t)&gda_disassociated.none;
+	v->cq = (uintptr_t)gda_disassociated.none;
 	v->abort = (uintptr_t)&gda_disassociated.abort;
 	v->owner = 0;
 	v->caps &= ~GDA_VIEW_RING;
@@ -79,7 +73,7 @@ static void gda_view_disassociate(struct gda_view *v)
 
 static void gda_cq_view_disassociate(struct gda_cq_view *v)
 {
-	v->entries = (uintptr_t)&gda_disassociated.failed;
+	v->entries = (uintptr_t)gda_disassociated.failed;
 	v->record = (uintptr_t)&gda_disassociated.record;
 	v->mask = 0;
 	v->next = 0;

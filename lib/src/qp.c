@@ -128,7 +128,7 @@ static int gda_qp_new(struct gda_context *ctx, const struct gda_qp_attr *attr,
 		.size = sizeof(arg),
 		.flags = attr->flags | (attr->sq ? GDA_QP_SQ_DMABUF : 0) |
 			 (attr->dbrec ? GDA_QP_DBREC_DMABUF : 0),
-		.dialect = GDA_DIALECT_MLX5,
+		.dialect = GDA_WQE_DIALECT,
 		.sq_depth = attr->sq_depth ? attr->sq_depth : GDA_DEFAULT_DEPTH,
 		.sq_memory = gda_place_memory(attr->sq),
 		.dbrec_memory = gda_place_memory(attr->dbrec),

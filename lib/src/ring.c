@@ -31,39 +31,34 @@ static struct gda_credit *gda_credit_find(struct gda_credits *c, uint32_t qpn)
 /* Copy an entry to the cell of its QP; @last is its last word. */
 static void gda_credit(struct gda_credits *c, const char *cqe, uint32_t last)
 {
-	uint32_t opcode = gda_cqe_opcode(last);
 	const struct gda_credit *credit;
 	char *cell;
 
-	if (opcode != GDA_MLX5_CQE_REQ && opcode != GDA_MLX5_CQE_REQ_ERR)
+	if (!gda_cqe_is_done(last) && !gda_cqe_is_error(last))
 		return;
 	credit = gda_credit_find(c, gda_cqe_qpn(cqe));
 	if (!credit->cell)
 		return;		/* its QP is gone */
 	cell = (char *)(uintptr_t)credit->cell;
-	if (opcode == GDA_MLX5_CQE_REQ_ERR) {
-		const uint64_t *from = (const uint64_t *)(const void *)(cqe + 40);
-
-		gda_store_relaxed64((uint64_t *)(void *)(cell + 40), gda_nic_load64(from));
-		gda_store_relaxed64((uint64_t *)(void *)(cell + 48), gda_nic_load64(from + 1));
-	}
+	if (gda_cqe_is_error(last))
+		gda_cqe_copy_error(cell, cqe);
 	/* pairs with gda_poll(): what the work moved is seen, by the acquire of @last */
 	gda_nic_store32((uint32_t *)(uintptr_t)gda_cqe_last(credit->cell), last);
 }
 
-/* Credit the next entry, if there is one. Return: its opcode, or 0xf. */
-static uint32_t gda_credits_next(struct gda_credits *c, const struct gda_cq_view *v)
+/* Credit the next entry, if there is one. Return: whether there was. @last: its last word. */
+static bool gda_credits_next(struct gda_credits *c, const struct gda_cq_view *v, uint32_t *last)
 {
 	const char *cqe = (const char *)(uintptr_t)v->entries +
 			  (uint64_t)((uint32_t)c->seen & v->mask) * GDA_CQE_BYTES;
-	/* pairs with the executor's release of this word */
-	uint32_t last = gda_nic_load32(gda_cqe_last((uintptr_t)cqe));
 
-	if (!gda_cqe_is_new(last, c->seen, v->mask) || c->seen - v->next > v->mask)
-		return GDA_MLX5_CQE_INVALID;
-	gda_credit(c, cqe, last);
+	/* pairs with the executor's release of this word */
+	*last = gda_nic_load32(gda_cqe_last((uintptr_t)cqe));
+	if (!gda_cqe_is_new(*last, c->seen, v->mask) || c->seen - v->next > v->mask)
+		return false;
+	gda_credit(c, cqe, *last);
 	c->seen++;
-	return gda_cqe_opcode(last);
+	return true;
 }
 
 static __attribute__((noinline)) void gda_credits_pass(struct gda_credits *c, struct gda_cq_view *v)
@@ -72,11 +67,11 @@ static __attribute__((noinline)) void gda_credits_pass(struct gda_credits *c, st
 
 	while (c->seen != end) {
 		bool first = c->seen == v->next;
-		uint32_t opcode = gda_credits_next(c, v);
+		uint32_t last;
 
-		if (opcode == GDA_MLX5_CQE_INVALID)
+		if (!gda_credits_next(c, v, &last))
 			break;
-		if (first && opcode != GDA_MLX5_CQE_RESP_IMM)
+		if (first && !gda_cqe_is_imm(last))
 			v->next++;
 	}
 	/* pairs with the executor's acquire before it writes these entries again */
@@ -118,11 +113,12 @@ GDA_EXPORT int gda_cq_reserve(struct gda_cq_view *cq, struct gda_cq_entry *entry
 {
 	struct gda_credits *c = &((struct gda_cq *)(uintptr_t)cq->owner)->credits;
 	struct gda_cq_entry ours = { .size = (uint32_t)size };
+	uint32_t last;
 	int ret;
 
 	pthread_mutex_lock(&c->lock);
 	if (c->seen == cq->next)
-		gda_credits_next(c, cq);
+		gda_credits_next(c, cq, &last);
 	ret = c->seen != cq->next && gda_cq_next(cq, &ours);
 	pthread_mutex_unlock(&c->lock);
 	if (ret)

@@ -26,7 +26,6 @@ static int gda_aligned(const void *p, uintptr_t to)
 
 static int gda_view_check(const struct gda_view_attr *attr)
 {
-	const struct gda_mlx5_cqe *cqe = attr->cq;
 	const struct {
 		const char *name;
 		const void *p;
@@ -39,16 +38,16 @@ static int gda_view_check(const struct gda_view_attr *attr)
 
 	if (!attr->depth || attr->depth & (attr->depth - 1))
 		return gda_because(-EINVAL, "depth %u is no power of two", attr->depth);
-	if (attr->depth > GDA_MLX5_MAX_DEPTH)
+	if (attr->depth > GDA_WQE_MAX_DEPTH)
 		return gda_because(-EINVAL, "depth %u is more than %u", attr->depth,
-				   GDA_MLX5_MAX_DEPTH);
+				   GDA_WQE_MAX_DEPTH);
 	if (attr->qpn >> 24)
 		return gda_because(-EINVAL, "qpn %#x has more than 24 bits", attr->qpn);
 	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (!gda_aligned(parts[i].p, parts[i].align))
 			return gda_because(-EINVAL, "%s %p is NULL or not aligned to %u bytes",
 					   parts[i].name, parts[i].p, (unsigned int)parts[i].align);
-	if (cqe->op_own >> 4 != GDA_MLX5_CQE_INVALID || cqe->wqe_counter != 0xffff)
+	if (!gda_cqe_is_preset(*gda_cqe_last((uintptr_t)attr->cq)))
 		return gda_because(-EPROTO, "the entry at cq is not preset to 0xff");
 	return 0;
 }
@@ -76,11 +75,11 @@ static void gda_view_fill(struct gda_view *v, size_t size, const struct gda_view
 	v->slots = (uintptr_t)attr->slots;
 	v->mask = attr->depth - 1;
 	v->qpn = attr->qpn;
-	v->qpn_be = gda_mlx5_doorbell(0, attr->qpn);
+	v->qpn_be = gda_db_qpn(attr->qpn);
 	v->timeout_ns = attr->timeout_ns ? attr->timeout_ns : GDA_DEFAULT_TIMEOUT_NS;
 	v->abort = (uintptr_t)&v->abort_word;
 	v->error_index = GDA_NO_ERROR;
-	v->dialect = GDA_DIALECT_MLX5;
+	v->dialect = GDA_WQE_DIALECT;
 	v->can = GDA_WQE_CAN;
 	v->max_inline = gda_wqe_max_inline(attr->depth);
 	gda_view_share(v);

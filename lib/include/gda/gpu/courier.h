@@ -190,13 +190,13 @@ GDA_DEVICE_SLOW uint64_t gda_shared_failed(struct gda_view *v, uint64_t known, i
 GDA_DEVICE uint64_t gda_refresh(struct gda_shared &q, const struct gda_shared_scan &look,
 				int &failed)
 {
-	uint32_t opcode = gda_cqe_opcode(look.word);
 	uint64_t now = gda_cqe_unwrap(look.completed, look.word);
 
 	failed = 0;
-	if (opcode == GDA_MLX5_CQE_REQ_ERR)
+	if (gda_cqe_is_error(look.word))
 		return gda_shared_failed(q.port.view, q.done, failed);
-	if (opcode != GDA_MLX5_CQE_REQ || now - look.completed > q.port.mask + 1 || now <= q.done)
+	if (!gda_cqe_is_done(look.word) || now - look.completed > q.port.mask + 1 ||
+	    now <= q.done)
 		return q.done;
 	gda_acquire();
 	if (now != look.completed)

@@ -17,7 +17,7 @@
 
 #include <gda/barrier.h>
 #include <gda/view.h>
-#include <gda/wqe/mlx5.h>
+#include <gda/wqe.h>
 
 #define GDA_DEVICE static __device__ __forceinline__
 /* The same for what users call. */

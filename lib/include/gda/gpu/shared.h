@@ -151,7 +151,7 @@ GDA_DEVICE uint64_t gda_shared_advance(const struct gda_port &p, uint64_t rung, 
 {
 	uint16_t behind = (uint16_t)((uint32_t)rung - gda_cqe_counter(word) - 1);
 
-	if (gda_cqe_opcode(word) != GDA_MLX5_CQE_REQ || behind > p.mask + 1 || rung - behind == told)
+	if (!gda_cqe_is_done(word) || behind > p.mask + 1 || rung - behind == told)
 		return told;
 	gda_gpu_max64(&p.view->completed, rung - behind);
 	return rung - behind;

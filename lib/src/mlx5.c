@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The mlx5 dialect off the fast path: its syndromes in words, and the entry that says to a
+ * child of fork(2) why its copy of a queue is of no use.
+ */
+#include <string.h>
+#include <gda/mlx5.h>
+#include <gda/wqe.h>
+#include "gda_internal.h"
+
+static const struct gda_error_text gda_syndromes[] = {
+	{ GDA_MLX5_SYND_NONE, "no error" },
+	{ GDA_MLX5_SYND_LOCAL_LENGTH, "local length error" },
+	{ GDA_MLX5_SYND_LOCAL_QP_OP, "local QP operation error" },
+	{ GDA_MLX5_SYND_LOCAL_PROT, "local protection error" },
+	{ GDA_MLX5_SYND_WR_FLUSH, "flushed: something before it failed" },
+	{ GDA_MLX5_SYND_BAD_RESP, "bad response" },
+	{ GDA_MLX5_SYND_LOCAL_ACCESS, "local access error" },
+	{ GDA_MLX5_SYND_REMOTE_INVAL_REQ, "remote invalid request" },
+	{ GDA_MLX5_SYND_REMOTE_ACCESS, "remote access error" },
+	{ GDA_MLX5_SYND_REMOTE_OP, "remote operation error" },
+	{ GDA_MLX5_SYND_RETRY_EXC, "transport retry exceeded" },
+	{ GDA_MLX5_SYND_RNR_EXC, "receiver not ready, retry exceeded" },
+	{ GDA_MLX5_SYND_REMOTE_ABORTED, "remote aborted" },
+};
+
+GDA_EXPORT const char *gda_syndrome_name(uint32_t syndrome)
+{
+	const char *text = GDA_LOOKUP(gda_syndromes, (int)syndrome);
+
+	return text ? text : "unknown syndrome";
+}
+
+void gda_cqe_write_error(void *cqe, uint8_t cause)
+{
+	struct gda_mlx5_err_cqe *failed = cqe;
+
+	memset(failed, 0, sizeof(*failed));
+	failed->first_syndrome = GDA_CQE_QUEUE_ERROR;
+	failed->first_vendor = cause;
+	failed->vendor_err_synd = cause;
+	failed->syndrome = GDA_CQE_QUEUE_ERROR;
+	failed->op_own = GDA_MLX5_CQE_REQ_ERR << 4;
+}
