@@ -10,7 +10,7 @@
 #include "gin_internal.h"
 
 static_assert(sizeof(struct gda_gin_queue) == 128, "layout is ABI");
-static_assert(sizeof(struct gda_gin) == 128, "layout is ABI");
+static_assert(sizeof(struct gda_gin) == 136, "layout is ABI");
 static_assert(sizeof(struct gda_gin_comm) == 48, "layout is ABI");
 static_assert(offsetof(struct gda_gin, queues) == 48, "layout is ABI");
 
@@ -42,6 +42,7 @@ static void gda_gin_fill(struct gda_gin_world *w, uint32_t context, uint64_t *ta
 	gin->checks = (uintptr_t)(w->checks + context * (1 + w->attr.barriers));
 	gin->announced = (uintptr_t)(own + w->slots);
 	gin->owner = (uintptr_t)w;
+	gin->abort = (uintptr_t)&gin->abort_word;
 	for (i = 0; i < w->slots; i++)
 		tables[i] = w->arrivals ?
 			(uintptr_t)&gda_counter_memory(w->arrivals[context * w->slots + i])->value :

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The put path of each kind of poster, alone in a kernel. sass.sh counts; never run. */
-#include <gda/gpu/post.h>
+#include <gda/gin.h>
 
 #define PROBE(name, open) \
 extern "C" __global__ void name(struct gda_view *v, uint64_t laddr, uint64_t raddr) \
@@ -21,3 +21,17 @@ extern "C" __global__ void block(struct gda_view *v, struct gda_block *b, uint64
 
 	gda_put(q, laddr, 0x1234, raddr, 0x5678, 4096, 0);
 }
+
+/* A put of gda/gin.h, and one with Inc, by each kind of poster, opened before. */
+#define GIN_PROBE(name, queue, how) \
+extern "C" __global__ void name(const struct gda_gin_poster<struct queue> *open, \
+				const struct gda_window *w, uint64_t to, uint64_t from) \
+{ \
+	struct gda_gin_poster<struct queue> p = *open; \
+	gda_gin_put(p, gda_at(w, to), gda_at(w, from), 4096, how); \
+}
+
+GIN_PROBE(gin_put, gda_exclusive, gda_gin_plain(0))
+GIN_PROBE(gin_thread, gda_exclusive, gda_gin_inc(3, 0))
+GIN_PROBE(gin_gpu, gda_shared, gda_gin_inc(3, 0))
+GIN_PROBE(gin_block, gda_block_queue, gda_gin_inc(3, 0))

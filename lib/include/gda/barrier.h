@@ -223,6 +223,17 @@ GDA_HELPER void gda_nic_store64(uint64_t *p, uint64_t v)
 	asm volatile("st.release.sys.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
 }
 
+/* A word that stays as it is for as long as a kernel runs; it may be loaded once for all. */
+GDA_HELPER uint32_t gda_fixed32(const uint32_t *p)
+{
+	return __ldg(p);
+}
+
+GDA_HELPER uint64_t gda_fixed64(const uint64_t *p)
+{
+	return __ldg((const unsigned long long *)p);
+}
+
 /* One segment of an entry: 16 bytes, one store. */
 GDA_HELPER void gda_store_segment(void *p, uint64_t first, uint64_t second)
 {
@@ -328,6 +339,16 @@ GDA_HELPER void gda_nic_store32(uint32_t *p, uint32_t v)
 GDA_HELPER void gda_nic_store64(uint64_t *p, uint64_t v)
 {
 	__atomic_store_n(p, v, __ATOMIC_RELEASE);
+}
+
+GDA_HELPER uint32_t gda_fixed32(const uint32_t *p)
+{
+	return *p;
+}
+
+GDA_HELPER uint64_t gda_fixed64(const uint64_t *p)
+{
+	return *p;
 }
 
 /* A vector register where there is one (SSE2, NEON): GCC and Clang pick it. */

@@ -11,6 +11,9 @@
 #ifndef GDA_GIN_CHECK_H
 #define GDA_GIN_CHECK_H
 
+#ifdef __CUDACC__
+#include <stdio.h>
+#endif
 #include <gda/fastpath.h>
 #include <gda/gin/window.h>
 
@@ -50,6 +53,22 @@ enum gda_gin_misuse {
  * Prints one line with the misuse's name, then calls abort(3).
  */
 void gda_misuse(enum gda_gin_misuse what, const struct gda_gin *gin, uint32_t index);
+
+#ifdef __CUDA_ARCH__
+static __device__ __noinline__ void gda_misuse_gpu(enum gda_gin_misuse what,
+						   const struct gda_gin *gin, uint32_t index)
+{
+	printf("gda: misuse %d: rank %u, context %u, index %u\n", (int)what, gin->rank,
+	       gin->index, index);
+	asm volatile("trap;");
+}
+#endif
+
+/* Says it in the way of the place where this runs: a kernel prints the number, and traps. */
+GDA_HELPER void gda_gin_broken(enum gda_gin_misuse what, const struct gda_gin *gin, uint32_t index)
+{
+	GDA_HERE(gda_misuse(what, gin, index), gda_misuse_gpu(what, gin, index));
+}
 
 /* Of a context: who posts, then who uses each barrier. */
 GDA_HELPER uint32_t *gda_gin_check_word(const struct gda_gin *gin, uint32_t index)
@@ -104,7 +123,7 @@ GDA_HELPER void gda_gin_check_source(const struct gda_gin *gin, const struct gda
 	const struct gda_gin_source *s = gda_gin_source(q, index);
 
 	if (gda_gin_sum(s->addr, s->bytes) != s->sum)
-		gda_misuse(GDA_MISUSE_SOURCE, gin, counter);
+		gda_gin_broken(GDA_MISUSE_SOURCE, gin, counter);
 }
 
 /* The sums that peers announced for a signal: by Inc, and by Add. */
@@ -116,7 +135,7 @@ GDA_HELPER uint64_t gda_gin_announced(const struct gda_gin *gin, uint32_t signal
 GDA_HELPER void gda_gin_check_mixed(const struct gda_gin *gin, uint32_t signal)
 {
 	if (gda_gin_announced(gin, signal, 0) && gda_gin_announced(gin, signal, 1))
-		gda_misuse(GDA_MISUSE_MIXED, gin, signal);
+		gda_gin_broken(GDA_MISUSE_MIXED, gin, signal);
 }
 
 /* @value: of the signal; what was announced and is not in it is on its way. */
@@ -127,7 +146,7 @@ GDA_HELPER void gda_gin_check_reset(const struct gda_gin *gin, uint32_t signal, 
 
 	gda_gin_check_mixed(gin, signal);
 	if ((int64_t)(all - value) > 0)
-		gda_misuse(GDA_MISUSE_RESET, gin, signal);
+		gda_gin_broken(GDA_MISUSE_RESET, gin, signal);
 	gda_nic_store64(announced, 0);
 	gda_nic_store64(announced + 1, 0);
 }
@@ -136,13 +155,13 @@ GDA_HELPER void gda_gin_check_window(const struct gda_gin *gin, const struct gda
 				     uint32_t peer)
 {
 	if (!(w->flags & GDA_WINDOW_STRICT))
-		gda_misuse(GDA_MISUSE_WINDOW, gin, peer);
+		gda_gin_broken(GDA_MISUSE_WINDOW, gin, peer);
 }
 
 GDA_HELPER void gda_gin_check_barrier(struct gda_gin *gin, uint32_t index, uint32_t used)
 {
 	if (gda_exchange32(gda_gin_check_word(gin, 1 + index), used) == used)
-		gda_misuse(GDA_MISUSE_BARRIER, gin, index);
+		gda_gin_broken(GDA_MISUSE_BARRIER, gin, index);
 }
 
 GDA_HELPER void gda_gin_check_begin(struct gda_gin *gin, unsigned int flags)
@@ -150,10 +169,10 @@ GDA_HELPER void gda_gin_check_begin(struct gda_gin *gin, unsigned int flags)
 	int alone = gin->sharing == GDA_GIN_SHARE_THREAD;
 
 	if (gin->version < GDA_GIN_VERSION || gin->size < sizeof(*gin))
-		gda_misuse(GDA_MISUSE_LAYOUT, gin, gin->version);
+		gda_gin_broken(GDA_MISUSE_LAYOUT, gin, gin->version);
 	if (alone != !!(flags & GDA_EXCLUSIVE) ||
 	    (alone && gda_exchange32(gda_gin_check_word(gin, 0), 1)))
-		gda_misuse(GDA_MISUSE_EXCLUSIVE, gin, gin->rank);
+		gda_gin_broken(GDA_MISUSE_EXCLUSIVE, gin, gin->rank);
 }
 
 GDA_HELPER void gda_gin_check_end(struct gda_gin *gin)

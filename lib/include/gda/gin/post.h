@@ -79,37 +79,44 @@ GDA_SLOW void gda_gin_tick(const struct gda_gin *gin, struct gda_gin_queue *q, u
 GDA_HELPER void gda_gin_tag(const struct gda_gin *gin, struct gda_gin_queue *q, uint64_t index,
 			    uint32_t count)
 {
-	const struct gda_view *v = gda_gin_view(q);
-	uint64_t old = gda_exchange64(gda_gin_word64(q->tags, (uint32_t)index & v->mask),
+	uint32_t slot = (uint32_t)index & gda_fixed32(&gda_gin_view(q)->mask);
+	uint64_t old = gda_exchange64(gda_gin_word64(gda_fixed64(&q->tags), slot),
 				      index << GDA_GIN_TAG_BITS | count);
 
 	if (gda_unlikely(old))
 		gda_gin_tick(gin, q, old);
 }
 
-/* Take the tags of what is done of a queue. */
-GDA_SLOW void gda_gin_credit(const struct gda_gin *gin, struct gda_gin_queue *q)
+/* Take the tags of all below @done, which has completed without an error. */
+GDA_SLOW void gda_gin_take(const struct gda_gin *gin, struct gda_gin_queue *q, uint64_t done)
 {
-	struct gda_view *v = gda_gin_view(q);
-	uint64_t done, failed, i = gda_load_relaxed64(&q->credited);
+	uint64_t i = gda_load_relaxed64(&q->credited);
+	uint32_t mask = gda_gin_view(q)->mask;
 
-	gda_progress(v);
-	done = gda_poll(v, 0);
-	failed = gda_load_acquire64(&v->error_index);
-	if (done > failed)
-		done = failed;
 	if (!q->tags || i >= done)
 		return;
-	if (done - i > v->mask + 1)
-		i = done - v->mask - 1;
+	if (done - i > mask + 1)
+		i = done - mask - 1;
 	for (; i < done; i++) {
-		uint64_t *word = gda_gin_word64(q->tags, (uint32_t)i & v->mask);
+		uint64_t *word = gda_gin_word64(q->tags, (uint32_t)i & mask);
 		uint64_t tag = gda_load_relaxed64(word);
 
 		if (tag && tag >> GDA_GIN_TAG_BITS < done && gda_cas64(word, &tag, 0))
 			gda_gin_tick(gin, q, tag);
 	}
 	gda_max64(&q->credited, done);
+}
+
+/* Take the tags of what is done of a queue. */
+GDA_SLOW void gda_gin_credit(const struct gda_gin *gin, struct gda_gin_queue *q)
+{
+	struct gda_view *v = gda_gin_view(q);
+	uint64_t done, failed;
+
+	gda_progress(v);
+	done = gda_poll(v, 0);
+	failed = gda_load_acquire64(&v->error_index);
+	gda_gin_take(gin, q, done > failed ? failed : done);
 }
 
 /* The write of @wr, or the read. */

@@ -165,7 +165,7 @@ struct gda_gin_queue {
  * @counters: how many
  * @barriers: how many
  * @endpoints: queues to each peer: 1, or by arrival one per signal and barrier more
- * @abort_word: the program sets it, by gda_gin_abort(), to end all waits of the context
+ * @abort_word: what @abort points to on a CPU
  * @queues: struct gda_gin_queue of endpoint e and rank r at e * @nranks + r
  * @words: for each signal the address of its 64-bit word
  * @resets: for each signal the 64-bit value of its word that counts as 0
@@ -176,6 +176,8 @@ struct gda_gin_queue {
  * @checks: what programs built with GDA_CHECK keep, or 0
  * @announced: of such, for each signal what peers were going to add: by Inc, and by Add
  * @owner: the library's
+ * @abort: a 32-bit word: once it is not 0 all waits end; @abort_word, or for a GPU a word in
+ *	memory of the host
  */
 struct gda_gin {
 	uint32_t size;
@@ -200,6 +202,7 @@ struct gda_gin {
 	uint64_t checks;
 	uint64_t announced;
 	uint64_t owner;
+	uint64_t abort;
 };
 
 /**
@@ -305,7 +308,7 @@ GDA_API struct gda_gin *gda_gin_context(const struct gda_gin_comm *comm, uint32_
  */
 GDA_API void gda_gin_abort(struct gda_gin *gin)
 {
-	gda_nic_store32(&gin->abort_word, 1);
+	gda_nic_store32((uint32_t *)(uintptr_t)gin->abort, 1);
 }
 
 /**

@@ -189,13 +189,15 @@ GDA_HELPER const struct gda_chunk_map *gda_window_map(const struct gda_window *w
 GDA_HELPER const struct gda_window_part *gda_window_part(const struct gda_window *w,
 							 uint32_t rank)
 {
-	return (const struct gda_window_part *)(uintptr_t)w->parts + rank;
+	return (const struct gda_window_part *)(uintptr_t)gda_fixed64(&w->parts) + rank;
 }
 
 /* Are all of @bytes at @at within it? */
 GDA_HELPER int gda_at_fits(struct gda_gin_place at, uint64_t bytes)
 {
-	return at.offset <= at.window->bytes && bytes <= at.window->bytes - at.offset;
+	uint64_t end = gda_fixed64(&at.window->bytes);
+
+	return at.offset <= end && bytes <= end - at.offset;
 }
 
 /**

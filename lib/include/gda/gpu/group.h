@@ -2,7 +2,8 @@
 /*
  * Groups of threads that do one thing together. A group is any object with
  * thread_rank(), size() and sync(), for instance those of cooperative_groups; here are
- * three that need nothing else.
+ * three that need nothing else. To have a result of one thread in all of them a group also has
+ * share(), as these, or shfl(), as tiles of cooperative_groups.
  */
 #ifndef GDA_GPU_GROUP_H
 #define GDA_GPU_GROUP_H
@@ -16,6 +17,7 @@ struct gda_thread_group {
 	__device__ unsigned int thread_rank() const { return 0; }
 	__device__ unsigned int size() const { return 1; }
 	__device__ void sync() const { }
+	__device__ int share(int value) const { return value; }
 };
 
 /**
@@ -25,6 +27,7 @@ struct gda_warp_group {
 	__device__ unsigned int thread_rank() const { return threadIdx.x & 31; }
 	__device__ unsigned int size() const { return 32; }
 	__device__ void sync() const { __syncwarp(); }
+	__device__ int share(int value) const { return __shfl_sync(~0U, value, 0); }
 };
 
 /**
@@ -34,6 +37,30 @@ struct gda_block_group {
 	__device__ unsigned int thread_rank() const { return gda_block_rank(); }
 	__device__ unsigned int size() const { return gda_block_size(); }
 	__device__ void sync() const { __syncthreads(); }
+	__device__ int share(int value) const
+	{
+		__shared__ int shared;
+
+		if (!gda_block_rank())
+			shared = value;
+		__syncthreads();
+		value = shared;
+		__syncthreads();
+		return value;
+	}
 };
+
+/* What the thread of rank 0 has in @value, in all threads of the group, which all call. */
+template <class group>
+GDA_DEVICE auto gda_group_share(const group &g, int value) -> decltype(g.share(value))
+{
+	return g.share(value);
+}
+
+template <class group>
+GDA_DEVICE auto gda_group_share(const group &g, int value) -> decltype(g.shfl(value, 0))
+{
+	return g.shfl(value, 0);
+}
 
 #endif /* GDA_GPU_GROUP_H */

@@ -26,7 +26,10 @@
  *
  * No verb waits but for room in its queue, at most gda_gin_attr.timeout_ns. A put with a
  * signal by arrival that crosses segments waits until all but the last have landed.
- * Addresses are those where the posters run: C and C++ on a CPU.
+ * Addresses are those where the posters run: a CPU, or, of a communicator made with
+ * gda_gin_attr.cuda, that GPU. In a kernel the verbs below are for any thread; those of
+ * gda/gpu/gin.h, which comes with this header there, are for posters that keep a queue in
+ * registers, and for groups of threads.
  */
 #ifndef GDA_GIN_H
 #define GDA_GIN_H
@@ -183,21 +186,32 @@ GDA_API struct gda_gin_how gda_gin_count(struct gda_gin_how how, uint32_t counte
 	return how;
 }
 
+/* Are there the signal and the counter that a verb names? */
+GDA_HELPER int gda_gin_actions(const struct gda_gin *gin, const struct gda_gin_how *how)
+{
+	if (how->flags & GDA_GIN_SIGNAL && gda_unlikely(how->signal >= gda_fixed32(&gin->signals)))
+		return -EINVAL;
+	if (how->flags & GDA_GIN_COUNTER &&
+	    gda_unlikely(how->counter >= gda_fixed32(&gin->counters)))
+		return -EINVAL;
+	return 0;
+}
+
 /* The queue that a verb goes to, or why there is none. */
 GDA_HELPER int gda_gin_route(const struct gda_gin *gin, uint32_t peer,
 			     const struct gda_gin_how *how, struct gda_gin_queue **q)
 {
 	uint32_t endpoint = 0;
+	int err;
 
 	if (how->flags & (GDA_GIN_SIGNAL | GDA_GIN_VA) && gin->flags & GDA_GIN_ARRIVAL) {
 		if (how->flags & (GDA_GIN_VA | GDA_GIN_ADD) || !(how->flags & GDA_GIN_WEAK))
 			return -EOPNOTSUPP;
 		endpoint = 1 + how->signal;
 	}
-	if (how->flags & GDA_GIN_SIGNAL && gda_unlikely(how->signal >= gin->signals))
-		return -EINVAL;
-	if (how->flags & GDA_GIN_COUNTER && gda_unlikely(how->counter >= gin->counters))
-		return -EINVAL;
+	err = gda_gin_actions(gin, how);
+	if (gda_unlikely(err))
+		return err;
 	*q = gda_gin_queue(gin, endpoint, peer);
 	return *q ? 0 : -ENOTCONN;
 }
@@ -210,11 +224,11 @@ GDA_HELPER int gda_gin_resolve(uint32_t rank, struct gda_gin_place at, uint64_t 
 
 	if (gda_unlikely(!gda_at_fits(at, bytes)))
 		return -EFAULT;
-	if (gda_unlikely(w->pieces > 1))
+	if (gda_unlikely(gda_fixed32(&w->pieces) > 1))
 		return bytes && gda_chunk_span(gda_window_map(w, rank), at.offset, bytes, addr,
 					       key) < bytes ? -EFAULT : 0;
-	*addr = gda_window_part(w, rank)->iova + at.offset;
-	*key = gda_window_part(w, rank)->key;
+	*addr = gda_fixed64(&gda_window_part(w, rank)->iova) + at.offset;
+	*key = gda_fixed32(&gda_window_part(w, rank)->key);
 	return 0;
 }
 
@@ -234,17 +248,18 @@ struct gda_gin_target {
 	uint32_t set;
 };
 
+/* @arrival: signals are arrivals, not words. */
 GDA_HELPER int gda_gin_aim(const struct gda_gin *gin, const struct gda_gin_queue *q,
-			   uint32_t peer, const struct gda_gin_how *how,
+			   uint32_t peer, const struct gda_gin_how *how, uint32_t arrival,
 			   struct gda_gin_target *to)
 {
 	to->set = 0;
 	to->addr = 0;
 	to->key = 0;
 	to->add = how->flags & GDA_GIN_ADD ? how->add : 1;
-	if (how->flags & GDA_GIN_SIGNAL && !(gin->flags & GDA_GIN_ARRIVAL)) {
-		to->addr = q->signals + 8ULL * how->signal;
-		to->key = q->rkey;
+	if (how->flags & GDA_GIN_SIGNAL && !arrival) {
+		to->addr = gda_fixed64(&q->signals) + 8ULL * how->signal;
+		to->key = gda_fixed32(&q->rkey);
 		to->set = 1;
 	}
 	if (how->flags & GDA_GIN_VA) {
@@ -281,7 +296,8 @@ GDA_HELPER void gda_gin_announce(const struct gda_gin *gin, uint32_t peer,
 GDA_HELPER struct gda_wqe gda_gin_wqe_add(const struct gda_gin_queue *q,
 					  const struct gda_gin_target *to)
 {
-	return gda_wqe_fetch_add(q->fetched, q->lkey, to->addr, to->key, to->add);
+	return gda_wqe_fetch_add(gda_fixed64(&q->fetched), gda_fixed32(&q->lkey), to->addr,
+				 to->key, to->add);
 }
 
 /* A write of one piece, and what it adds to behind it: one reservation, one doorbell. */
@@ -362,15 +378,33 @@ GDA_SLOW int gda_gin_pieces(const struct gda_gin *gin, uint32_t peer, int get,
 	}
 }
 
-/* Where data goes from and to, in @wr; of several pieces all but the last are posted. */
+/* Where data goes from and to, in @wr. Return: 0; -EFAULT; 1 it is of several pieces. */
+GDA_HELPER int gda_gin_whole(uint32_t peer, const struct gda_gin_place at[2],
+			     struct gda_gin_wr *wr, const struct gda_gin_how *how, uint64_t bytes)
+{
+	if (gda_unlikely(!gda_at_fits(at[0], bytes)) || gda_unlikely(!gda_at_fits(at[1], bytes)))
+		return -EFAULT;
+	if (gda_unlikely((gda_fixed32(&at[0].window->pieces) |
+			  gda_fixed32(&at[1].window->pieces)) > 1) ||
+	    gda_unlikely(bytes > GDA_CHUNK_MAX))
+		return 1;
+	wr->raddr = gda_fixed64(&gda_window_part(at[0].window, peer)->iova) + at[0].offset;
+	wr->rkey = gda_fixed32(&gda_window_part(at[0].window, peer)->key);
+	wr->laddr = gda_fixed64(&at[1].window->iova) + at[1].offset;
+	wr->lkey = gda_fixed32(&at[1].window->key);
+	wr->bytes = (uint32_t)bytes;
+	wr->count = gda_gin_counted(how);
+	return 0;
+}
+
+/* The same; of several pieces all but the last are posted. */
 GDA_HELPER int gda_gin_prepare(const struct gda_gin *gin, uint32_t peer, int get,
 			       const struct gda_gin_place at[2], struct gda_gin_wr *wr,
 			       const struct gda_gin_how *how, uint64_t bytes)
 {
-	if (gda_unlikely(!gda_at_fits(at[0], bytes)) || gda_unlikely(!gda_at_fits(at[1], bytes)))
-		return -EFAULT;
-	if (gda_unlikely((at[0].window->pieces | at[1].window->pieces) > 1) ||
-	    gda_unlikely(bytes > GDA_CHUNK_MAX)) {
+	int whole = gda_gin_whole(peer, at, wr, how, bytes);
+
+	if (gda_unlikely(whole > 0)) {
 		/* copies, so that the others stay in registers */
 		struct gda_gin_place both[2];
 		struct gda_gin_how same = *how;
@@ -385,13 +419,7 @@ GDA_HELPER int gda_gin_prepare(const struct gda_gin *gin, uint32_t peer, int get
 		wr->count = gda_gin_counted(how);
 		return err;
 	}
-	wr->raddr = gda_window_part(at[0].window, peer)->iova + at[0].offset;
-	wr->rkey = gda_window_part(at[0].window, peer)->key;
-	wr->laddr = at[1].window->iova + at[1].offset;
-	wr->lkey = at[1].window->key;
-	wr->bytes = (uint32_t)bytes;
-	wr->count = gda_gin_counted(how);
-	return 0;
+	return whole;
 }
 
 GDA_HELPER int gda_gin_put_checked(struct gda_gin *gin, uint32_t peer,
@@ -407,7 +435,7 @@ GDA_HELPER int gda_gin_put_checked(struct gda_gin *gin, uint32_t peer,
 	err = gda_gin_route(gin, peer, how, &q);
 	if (gda_unlikely(err))
 		return err;
-	err = gda_gin_aim(gin, q, peer, how, &to);
+	err = gda_gin_aim(gin, q, peer, how, gin->flags & GDA_GIN_ARRIVAL, &to);
 	if (gda_unlikely(err))
 		return err;
 	err = gda_gin_prepare(gin, peer, 0, at, &wr, how, bytes);
@@ -469,7 +497,7 @@ GDA_HELPER int gda_gin_value_checked(struct gda_gin *gin, uint32_t peer, struct 
 	err = gda_gin_route(gin, peer, how, &q);
 	if (gda_unlikely(err))
 		return err;
-	err = gda_gin_aim(gin, q, peer, how, &to);
+	err = gda_gin_aim(gin, q, peer, how, gin->flags & GDA_GIN_ARRIVAL, &to);
 	if (gda_unlikely(err))
 		return err;
 	err = gda_gin_resolve(peer, dst, bytes, &addr, &key);
@@ -573,7 +601,7 @@ GDA_HELPER int gda_gin_signal_checked(struct gda_gin *gin, uint32_t peer,
 	err = gda_gin_route(gin, peer, how, &q);
 	if (gda_unlikely(err))
 		return err;
-	err = gda_gin_aim(gin, q, peer, how, &to);
+	err = gda_gin_aim(gin, q, peer, how, gin->flags & GDA_GIN_ARRIVAL, &to);
 	if (gda_unlikely(err))
 		return err;
 	gda_gin_announce(gin, peer, how);
@@ -606,6 +634,10 @@ GDA_API int gda_gin_signal(struct gda_gin *gin, uint32_t peer, struct gda_gin_ho
 #ifdef __cplusplus
 #pragma GCC diagnostic pop
 }
+#endif
+
+#ifdef __CUDACC__
+#include <gda/gpu/gin.h>
 #endif
 
 #endif /* GDA_GIN_H */

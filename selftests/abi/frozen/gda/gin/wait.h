@@ -43,6 +43,22 @@ GDA_API int gda_gin_reached(uint64_t least, uint64_t value, uint32_t bits)
 	return ((value - least) & mask) <= mask >> 1;
 }
 
+GDA_HELPER int gda_gin_failed_cpu(struct gda_view *v)
+{
+	gda_progress(v);
+	gda_poll(v, 0);
+	return gda_load_acquire64(&v->error_index) != GDA_NO_ERROR;
+}
+
+/*
+ * On a GPU the queue may be another thread's alone, with its consumer index in registers: so
+ * nothing is written here.
+ */
+GDA_HELPER int gda_gin_failed_gpu(const struct gda_view *v)
+{
+	return gda_cqe_opcode(gda_nic_load32(gda_cqe_last(v->cq))) == GDA_MLX5_CQE_REQ_ERR;
+}
+
 /* Has a queue of the context failed? Each call looks at another one. */
 GDA_HELPER int gda_gin_failed(const struct gda_gin *gin, unsigned int turn)
 {
@@ -50,11 +66,12 @@ GDA_HELPER int gda_gin_failed(const struct gda_gin *gin, unsigned int turn)
 				  turn % (gin->endpoints * gin->nranks);
 	struct gda_view *v = gda_gin_view(q);
 
-	if (!v)
-		return 0;
-	gda_progress(v);
-	gda_poll(v, 0);
-	return gda_load_acquire64(&v->error_index) != GDA_NO_ERROR;
+	return v ? GDA_HERE(gda_gin_failed_cpu(v), gda_gin_failed_gpu(v)) : 0;
+}
+
+GDA_HELPER int gda_gin_aborted(const struct gda_gin *gin)
+{
+	return gda_nic_load32((const uint32_t *)(uintptr_t)gin->abort) != 0;
 }
 
 GDA_HELPER int gda_gin_lost(const struct gda_gin *gin, unsigned int turn)
@@ -78,7 +95,7 @@ GDA_SLOW int gda_gin_expired(const struct gda_gin *gin, unsigned int polls, uint
 			gda_pause();
 		return 0;
 	}
-	if (gda_nic_load32(&gin->abort_word) || gda_gin_lost(gin, turn))
+	if (gda_gin_aborted(gin) || gda_gin_lost(gin, turn))
 		return -ESHUTDOWN;
 	if (gda_gin_failed(gin, turn))
 		return -EIO;

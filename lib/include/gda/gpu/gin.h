@@ -1,0 +1,628 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The verbs of gda/gin.h for CUDA kernels, through posters. Included by gda/gin.h in CUDA
+ * code.
+ *
+ * A poster is the queue from a context to one peer as one thread keeps it in registers. Its
+ * kind follows from who shares the context (enum gda_gin_sharing):
+ *
+ *   gda_gin_open_thread()	one thread has the queue for itself	GDA_GIN_SHARE_THREAD
+ *   gda_gin_open_block()	the threads of a block share it		GDA_GIN_SHARE_CTA
+ *   gda_gin_open_gpu()		any threads of the GPU share it		GDA_GIN_SHARE_GPU
+ *
+ * The last two with or without a courier, a warp that rings for the others
+ * (gda/gpu/courier.h, gda/gpu/block.h). All posters of a queue are of the same kind. The
+ * verbs take a poster where those of gda/gin.h take the context and the peer; what they do, and
+ * what they return, is the same, and in one text with them.
+ *
+ * The verbs of gda/gin.h itself work in a kernel, too: they post as gda_gin_open_gpu() without a
+ * courier does. So do its flushes and barriers, which are not for queues that have posters of
+ * another kind; those have gda_gin_flush() and gda_gin_barrier_tell() of their own. Signals
+ * are waited for through the context, by any thread.
+ *
+ * A put releases what the caller wrote, at the scope that the queue needs; %GDA_SYSTEM says
+ * that its source is outside of the GPU's memory. gda_gin_group() lets a warp, a block or any
+ * other group of threads do a verb together.
+ *
+ * Windows that a kernel uses are registered before it starts. Communicators whose signals are
+ * arrivals have no posters.
+ */
+#ifndef GDA_GPU_GIN_H
+#define GDA_GPU_GIN_H
+
+#include <gda/gin.h>
+#include <gda/gpu/post.h>
+
+/**
+ * struct gda_gin_poster - the queue of a context to a peer, and a thread that posts to it
+ * @gin: the context
+ * @to: the queue
+ * @peer: rank of the peer, in the world
+ * @err: 0, or what every verb returns: -ENOTCONN there is no queue to this peer; -EOPNOTSUPP
+ *	signals are arrivals
+ * @q: what posts; not set where @err is
+ */
+template <class queue>
+struct gda_gin_poster {
+	struct gda_gin *gin;
+	struct gda_gin_queue *to;
+	uint32_t peer;
+	int err;
+	queue q;
+};
+
+/* How verbs of a poster are checked: as posts with this flag. */
+GDA_DEVICE unsigned int gda_gin_alone(const struct gda_exclusive &)
+{
+	return GDA_EXCLUSIVE;
+}
+
+template <class queue>
+GDA_DEVICE unsigned int gda_gin_alone(const queue &)
+{
+	return 0;
+}
+
+template <class queue>
+GDA_DEVICE bool gda_gin_find(struct gda_gin_poster<queue> &p, struct gda_gin *gin, uint32_t peer)
+{
+	p.gin = gin;
+	p.peer = peer;
+	p.to = gda_gin_queue(gin, 0, peer);
+	p.err = gin->flags & GDA_GIN_ARRIVAL ? -EOPNOTSUPP : p.to ? 0 : -ENOTCONN;
+	return !p.err;
+}
+
+/**
+ * gda_gin_open_thread - own the queue to a peer
+ * @gin: a context of %GDA_GIN_SHARE_THREAD
+ * @peer: rank of the peer, in the world
+ *
+ * For one thread. Nobody else posts to this peer in the context until gda_gin_close().
+ *
+ * Return: the poster; see gda_gin_poster.err.
+ */
+GDA_GPU_API struct gda_gin_poster<struct gda_exclusive> gda_gin_open_thread(struct gda_gin *gin,
+									    uint32_t peer)
+{
+	struct gda_gin_poster<struct gda_exclusive> p;
+
+	if (gda_gin_find(p, gin, peer))
+		p.q = gda_exclusive_open(gda_gin_view(p.to));
+	return p;
+}
+
+/**
+ * gda_gin_open_gpu - share the queue to a peer with all threads of the GPU
+ * @gin: a context of %GDA_GIN_SHARE_GPU
+ * @peer: rank of the peer, in the world
+ * @courier: whether somebody runs gda_courier_run() for this queue; a constant
+ *
+ * Return: the poster of this thread; see gda_gin_poster.err.
+ */
+GDA_GPU_API struct gda_gin_poster<struct gda_shared> gda_gin_open_gpu(struct gda_gin *gin,
+								      uint32_t peer, bool courier)
+{
+	struct gda_gin_poster<struct gda_shared> p;
+
+	if (gda_gin_find(p, gin, peer))
+		p.q = gda_shared_open(gda_gin_view(p.to), courier);
+	return p;
+}
+
+/**
+ * gda_gin_open_block - share the queue to a peer within a block
+ * @gin: a context of %GDA_GIN_SHARE_CTA
+ * @peer: rank of the peer, in the world
+ * @block: after gda_block_open() of gda_gin_view(gda_gin_queue(@gin, 0, @peer))
+ * @courier: whether a warp runs gda_block_courier(); a constant
+ *
+ * The block has the queue for itself until gda_block_close().
+ *
+ * Return: the poster of this thread; see gda_gin_poster.err.
+ */
+GDA_GPU_API struct gda_gin_poster<struct gda_block_queue>
+gda_gin_open_block(struct gda_gin *gin, uint32_t peer, struct gda_block *block, bool courier)
+{
+	struct gda_gin_poster<struct gda_block_queue> p;
+
+	if (gda_gin_find(p, gin, peer))
+		p.q = gda_block_join(block, courier);
+	return p;
+}
+
+/**
+ * gda_gin_close - give the queue to a peer back
+ * @p: the poster of gda_gin_open_thread(); what it deferred is rung
+ */
+GDA_GPU_API void gda_gin_close(struct gda_gin_poster<struct gda_exclusive> &p)
+{
+	if (!p.err)
+		gda_exclusive_close(p.q);
+}
+
+/**
+ * gda_gin_group - do a verb together (G-17)
+ * @g: thread_rank(), size() and sync(), and share(int) or shfl(int, int): those of
+ *	gda/gpu/group.h, and tiles of cooperative_groups; all of it call
+ * @verb: what the thread of rank 0 calls: it returns an int
+ *
+ * All that the group did before is before the verb, and the verb is before all that it does
+ * behind. A poster that @verb uses is that of rank 0.
+ *
+ * Return: what @verb returned, in every thread.
+ */
+template <class group, class call>
+GDA_GPU_API int gda_gin_group(const group &g, const call &verb)
+{
+	int result = 0;
+
+	g.sync();
+	if (g.thread_rank() == 0)
+		result = verb();
+	return gda_group_share(g, result);
+}
+
+/* Post a write or a read; @n 2: and what it adds to behind it. */
+template <class queue>
+GDA_DEVICE int gda_gin_post(struct gda_gin_poster<queue> &p, const struct gda_gin_wr &wr, int get,
+			    const struct gda_gin_target &then, uint32_t n, unsigned int flags)
+{
+	struct gda_wqe wqe = gda_gin_wqe(&wr, get), add = gda_gin_wqe_add(p.to, &then);
+	int64_t ticket;
+
+	gda_prepare(p.q, wqe);
+	ticket = gda_post(p.q, n, flags, [&](uint64_t index) {
+		if (wr.count) {
+			gda_gin_note_source(p.to, index, wr.laddr, wr.bytes);
+			gda_gin_tag(p.gin, p.to, index, wr.count);
+		}
+		gda_wqe_store(gda_sq(p.q.port), index, &wqe, n == 1 ? flags & GDA_SOLICITED : 0);
+		if (n == 2)
+			gda_wqe_store(gda_sq(p.q.port), index + 1, &add, flags & GDA_SOLICITED);
+	});
+	return ticket < 0 ? (int)ticket : 0;
+}
+
+/*
+ * A function off the path opens the queue anew: what it is given says where, and what the
+ * poster knew.
+ */
+struct gda_gin_lent {
+	uint64_t where;		/* of the view or the block; plus 1: with a courier */
+	uint64_t next;		/* of the newest post, or of the one to come */
+	uint32_t free;		/* of an exclusive queue, at most 2^15, as are the deferred ones */
+	uint32_t deferred;
+};
+
+GDA_DEVICE struct gda_gin_lent gda_gin_lend(const struct gda_exclusive &q)
+{
+	return { (uintptr_t)q.port.view, q.next, q.free, q.deferred };
+}
+
+GDA_DEVICE struct gda_gin_lent gda_gin_lend(const struct gda_shared &q)
+{
+	return { (uintptr_t)q.port.view + q.courier, 0, 0, 0 };
+}
+
+GDA_DEVICE struct gda_gin_lent gda_gin_lend(const struct gda_block_queue &q)
+{
+	return { (uintptr_t)q.block + q.courier, q.last, 0, 0 };
+}
+
+GDA_DEVICE void gda_gin_reopen(struct gda_exclusive &q, struct gda_gin_lent lent)
+{
+	q.port = gda_port_open((struct gda_view *)lent.where);
+	q.next = lent.next;
+	q.free = lent.free;
+	q.deferred = lent.deferred;
+}
+
+GDA_DEVICE void gda_gin_reopen(struct gda_shared &q, struct gda_gin_lent lent)
+{
+	q = gda_shared_open((struct gda_view *)(lent.where & ~1ULL), lent.where & 1);
+}
+
+GDA_DEVICE void gda_gin_reopen(struct gda_block_queue &q, struct gda_gin_lent lent)
+{
+	q = gda_block_join((struct gda_block *)(lent.where & ~1ULL), lent.where & 1);
+	q.last = lent.next;
+}
+
+/* What others share needs not be given back: what the poster knew of it is old, and right. */
+GDA_DEVICE void gda_gin_give_back(struct gda_exclusive &q)
+{
+	gda_exclusive_close(q);
+}
+
+GDA_DEVICE void gda_gin_take_back(struct gda_exclusive &q)
+{
+	q = gda_exclusive_open(q.port.view);
+}
+
+template <class queue>
+GDA_DEVICE void gda_gin_give_back(queue &)
+{
+}
+
+template <class queue>
+GDA_DEVICE void gda_gin_take_back(queue &)
+{
+}
+
+/* A transfer that crosses segments: its actions go with the last piece (G-21). */
+template <class queue>
+GDA_DEVICE_SLOW int gda_gin_move_pieces(struct gda_gin *gin, struct gda_gin_queue *to,
+					uint32_t peer, struct gda_gin_lent lent, int get,
+					struct gda_gin_place remote, struct gda_gin_place local,
+					uint64_t left, unsigned int flags,
+					struct gda_gin_target then, uint32_t count)
+{
+	struct gda_gin_poster<queue> p;
+	struct gda_gin_wr wr = {};
+	int err;
+
+	p.gin = gin;
+	p.to = to;
+	gda_gin_reopen(p.q, lent);
+	do {
+		uint32_t span = gda_gin_piece(gin->rank, peer, remote, local, left, &wr);
+		bool last = span == left;
+
+		wr.count = last ? count : 0;
+		err = gda_gin_post(p, wr, get, then, 1 + (last && then.set),
+				   last ? flags : flags | GDA_DEFER);
+		remote.offset += span;
+		local.offset += span;
+		left -= span;
+	} while (!err && left);
+	gda_gin_give_back(p.q);
+	return err;
+}
+
+/* What all verbs of a poster begin with: 0, and where the word is that they add to. */
+template <class queue>
+GDA_DEVICE int gda_gin_ready(struct gda_gin_poster<queue> &p, const struct gda_gin_how &how,
+			     struct gda_gin_target &then)
+{
+	int err = p.err;
+
+	if (__builtin_expect(err, 0))
+		return err;
+	err = gda_gin_actions(p.gin, &how);
+	return err ? err : gda_gin_aim(p.gin, p.to, p.peer, &how, 0, &then);
+}
+
+template <class queue>
+GDA_DEVICE int gda_gin_move(struct gda_gin_poster<queue> &p, int get,
+			    const struct gda_gin_place at[2], uint64_t bytes,
+			    const struct gda_gin_how &how)
+{
+	unsigned int flags = how.flags & 0xffff;
+	struct gda_gin_target then;
+	struct gda_gin_wr wr;
+	int err = gda_gin_ready(p, how, then);
+
+	if (__builtin_expect(err, 0))
+		return err;
+	err = gda_gin_whole(p.peer, at, &wr, &how, bytes);
+	if (__builtin_expect(err, 0)) {
+		struct gda_gin_lent lent = gda_gin_lend(p.q);
+
+		if (err < 0)
+			return err;
+		gda_gin_announce(p.gin, p.peer, &how);
+		err = gda_gin_move_pieces<queue>(p.gin, p.to, p.peer, lent, get, at[0], at[1], bytes,
+						 flags, then, gda_gin_counted(&how));
+		gda_gin_take_back(p.q);
+		return err;
+	}
+	gda_gin_announce(p.gin, p.peer, &how);
+	return gda_gin_post(p, wr, get, then, 1 + then.set, flags);
+}
+
+/**
+ * gda_gin_put - write to a window of the peer (G-02)
+ * @p: the poster
+ * @dst: where to, in the peer's memory
+ * @src: where from, in the caller's memory
+ * @bytes: how many
+ * @how: what else; %GDA_DEFER for posters of gda_gin_open_thread()
+ *
+ * Return: as gda_gin_put() of gda/gin.h.
+ */
+template <class queue>
+GDA_GPU_API int gda_gin_put(struct gda_gin_poster<queue> &p, struct gda_gin_place dst,
+			    struct gda_gin_place src, uint64_t bytes, struct gda_gin_how how)
+{
+	struct gda_gin_place at[2] = { dst, src };
+	int err;
+
+	gda_gin_check_begin(p.gin, how.flags | gda_gin_alone(p.q));
+	err = gda_gin_move(p, 0, at, bytes, how);
+	gda_gin_check_end(p.gin);
+	return err;
+}
+
+/**
+ * gda_gin_get - read from a window of the peer (G-15)
+ * @p: the poster
+ * @src: where from, in the peer's memory
+ * @dst: where to, in the caller's memory
+ * @bytes: how many
+ * @how: flags only
+ *
+ * Return: as gda_gin_get() of gda/gin.h.
+ */
+template <class queue>
+GDA_GPU_API int gda_gin_get(struct gda_gin_poster<queue> &p, struct gda_gin_place src,
+			    struct gda_gin_place dst, uint64_t bytes, struct gda_gin_how how)
+{
+	struct gda_gin_place at[2] = { src, dst };
+	int err;
+
+	if (how.flags & (GDA_GIN_SIGNAL | GDA_GIN_VA | GDA_GIN_COUNTER))
+		return -EINVAL;
+	gda_gin_check_begin(p.gin, how.flags | gda_gin_alone(p.q));
+	err = gda_gin_move(p, 1, at, bytes, how);
+	gda_gin_check_end(p.gin);
+	return err;
+}
+
+template <class queue>
+GDA_DEVICE int gda_gin_value(struct gda_gin_poster<queue> &p, struct gda_gin_place dst,
+			     uint64_t value, uint32_t bytes, const struct gda_gin_how &how)
+{
+	unsigned int flags = how.flags & 0xffff;
+	struct gda_gin_target then;
+	uint64_t addr = 0;
+	uint32_t key = 0;
+	int64_t ticket;
+	int err = gda_gin_ready(p, how, then);
+
+	if (!err)
+		err = gda_gin_resolve(p.peer, dst, bytes, &addr, &key);
+	if (__builtin_expect(err, 0))
+		return err;
+	gda_gin_announce(p.gin, p.peer, &how);
+	ticket = gda_post(p.q, 1 + then.set, flags, [&](uint64_t index) {
+		struct gda_wqe put = gda_wqe_bytes(addr, key, value, bytes);
+		struct gda_wqe add = gda_gin_wqe_add(p.to, &then);
+
+		gda_wqe_store(gda_sq(p.q.port), index, &put, then.set ? 0 : flags & GDA_SOLICITED);
+		if (then.set)
+			gda_wqe_store(gda_sq(p.q.port), index + 1, &add, flags & GDA_SOLICITED);
+	});
+	return ticket < 0 ? (int)ticket : 0;
+}
+
+/**
+ * gda_gin_put_value - write up to 8 bytes given by value (G-11)
+ * @p: the poster
+ * @dst: where to
+ * @value: its first @bytes bytes in memory are written
+ * @bytes: 1 to 8
+ * @how: what else; no counter
+ *
+ * Return: as gda_gin_put_value() of gda/gin.h.
+ */
+template <class queue>
+GDA_GPU_API int gda_gin_put_value(struct gda_gin_poster<queue> &p, struct gda_gin_place dst,
+				  uint64_t value, uint32_t bytes, struct gda_gin_how how)
+{
+	int err;
+
+	if (bytes - 1 > 7 || how.flags & GDA_GIN_COUNTER)
+		return -EINVAL;
+	gda_gin_check_begin(p.gin, how.flags | gda_gin_alone(p.q));
+	err = gda_gin_value(p, dst, value, bytes, how);
+	gda_gin_check_end(p.gin);
+	return err;
+}
+
+/**
+ * gda_gin_signal - a remote action without data (G-13)
+ * @p: the poster
+ * @how: the action; no counter
+ *
+ * Return: as gda_gin_signal() of gda/gin.h.
+ */
+template <class queue>
+GDA_GPU_API int gda_gin_signal(struct gda_gin_poster<queue> &p, struct gda_gin_how how)
+{
+	struct gda_gin_target then;
+	int64_t ticket;
+	int err;
+
+	if (!(how.flags & (GDA_GIN_SIGNAL | GDA_GIN_VA)) || how.flags & GDA_GIN_COUNTER)
+		return -EINVAL;
+	gda_gin_check_begin(p.gin, how.flags | gda_gin_alone(p.q));
+	err = gda_gin_ready(p, how, then);
+	if (!err) {
+		gda_gin_announce(p.gin, p.peer, &how);
+		ticket = gda_post(p.q, how.flags & 0xffff, [&] {
+			return gda_gin_wqe_add(p.to, &then);
+		});
+		err = ticket < 0 ? (int)ticket : 0;
+	}
+	gda_gin_check_end(p.gin);
+	return err;
+}
+
+/* All that was posted is below: of a queue that others share, at most a ring of it is not done. */
+template <class queue>
+GDA_DEVICE uint64_t gda_gin_end(queue &q)
+{
+	return gda_posted(q);
+}
+
+GDA_DEVICE uint64_t gda_gin_end(struct gda_shared &q)
+{
+	return gda_handed_out(q.port.view);
+}
+
+/* Ring what was deferred, and tick the counters of what is done. */
+template <class queue>
+GDA_DEVICE void gda_gin_progress(struct gda_gin_poster<queue> &p)
+{
+	uint64_t done, first;
+	int failed;
+
+	gda_ring_deferred(p.q);
+	done = gda_refresh(p.q, gda_scan(p.q), failed);
+	first = failed ? gda_load_acquire64(&gda_gin_view(p.to)->error_index) : done;
+	gda_gin_take(p.gin, p.to, first < done ? first : done);
+}
+
+/**
+ * gda_gin_flush - wait until sources may be changed, and gets have landed (G-14)
+ * @p: the poster
+ * @deadline: see gda/gin/wait.h
+ *
+ * For all that was posted to this peer in the context.
+ *
+ * Return: 0, -EIO, -ESHUTDOWN or -ETIMEDOUT; gda_gin_poster.err.
+ */
+template <class queue>
+GDA_GPU_API int gda_gin_flush(struct gda_gin_poster<queue> &p, uint64_t deadline)
+{
+	int err = p.err;
+
+	if (err)
+		return err;
+	gda_flush(p.q);
+	err = gda_quiet(p.q, deadline);
+	gda_gin_progress(p);
+	return err;
+}
+
+/**
+ * gda_gin_flush_peer - begin to flush (G-16)
+ * @p: the poster
+ * @request: out
+ *
+ * Return: 0; gda_gin_poster.err.
+ */
+template <class queue>
+GDA_GPU_API int gda_gin_flush_peer(struct gda_gin_poster<queue> &p,
+				   struct gda_gin_request *request)
+{
+	if (p.err)
+		return p.err;
+	gda_flush(p.q);
+	request->size = sizeof(*request);
+	request->peer = p.peer;
+	request->endpoint = 0;
+	request->reserved = 0;
+	request->ticket = (int64_t)gda_gin_end(p.q) - 1;
+	return 0;
+}
+
+/**
+ * gda_gin_test - is a flush done?
+ * @p: the poster that it was begun with
+ * @request: of gda_gin_flush_peer()
+ *
+ * Return: 1 done; 0 not yet; -EIO some of it failed.
+ */
+template <class queue>
+GDA_GPU_API int gda_gin_test(struct gda_gin_poster<queue> &p,
+			     const struct gda_gin_request *request)
+{
+	int done = request->ticket < 0 ? 1 : gda_test(p.q, request->ticket);
+
+	if (done > 0)
+		gda_gin_progress(p);
+	return done < 0 ? -EIO : done;
+}
+
+/**
+ * gda_gin_wait - wait until a flush is done
+ * @p: the poster that it was begun with
+ * @request: of gda_gin_flush_peer()
+ * @deadline: see gda/gin/wait.h
+ *
+ * Return: 0, -EIO, -ESHUTDOWN or -ETIMEDOUT.
+ */
+template <class queue>
+GDA_GPU_API int gda_gin_wait(struct gda_gin_poster<queue> &p,
+			     const struct gda_gin_request *request, uint64_t deadline)
+{
+	int err = request->ticket < 0 ? 0 : gda_wait(p.q, request->ticket, deadline);
+
+	gda_gin_progress(p);
+	return err == -ECANCELED ? -EIO : err;
+}
+
+/**
+ * gda_gin_read_counter - the value of a counter (G-10)
+ * @p: a poster of the context: it looks at its own completions
+ * @counter: number of the counter
+ * @bits: how many of its lowest bits, 1 to %GDA_GIN_COUNTER_BITS
+ *
+ * Return: the value.
+ */
+template <class queue>
+GDA_GPU_API uint64_t gda_gin_read_counter(struct gda_gin_poster<queue> &p, uint32_t counter,
+					  uint32_t bits)
+{
+	struct gda_gin_value value = gda_gin_counter_value(p.gin, counter, bits);
+
+	if (!p.err)
+		gda_gin_progress(p);
+	return gda_gin_value(&value);
+}
+
+/**
+ * gda_gin_wait_counter - wait until a counter has a value
+ * @p: a poster of the context: puts by other posters count once those look, too
+ * @counter: number of the counter
+ * @least: it has reached this, or passed it, in rolling compare
+ * @bits: 1 to %GDA_GIN_COUNTER_BITS
+ * @deadline: see gda/gin/wait.h
+ *
+ * Return: 0, -EIO, -ESHUTDOWN, -ETIMEDOUT or -ETIME; gda_gin_poster.err.
+ */
+template <class queue>
+GDA_GPU_API int gda_gin_wait_counter(struct gda_gin_poster<queue> &p, uint32_t counter,
+				     uint64_t least, uint32_t bits, uint64_t deadline)
+{
+	unsigned int polls;
+	int err = p.err;
+
+	for (polls = 1;; polls++) {
+		if (err)
+			return err;
+		if (gda_gin_reached(least, gda_gin_read_counter(p, counter, bits), bits))
+			return 0;
+		err = gda_gin_expired(p.gin, polls, &deadline);
+	}
+}
+
+/**
+ * gda_gin_barrier_tell - tell a member of a barrier that the caller is here
+ * @b: the session
+ * @p: a poster to that member
+ *
+ * gda_gin_barrier_sync() for posters: the caller tells each other member, then calls
+ * gda_gin_barrier_wait(). What it put to a member before is visible there behind the barrier,
+ * as %GDA_GIN_FENCE_PUT has it; for %GDA_GIN_FENCE_GET it flushes all its posters before.
+ *
+ * Return: as gda_gin_signal().
+ */
+template <class queue>
+GDA_GPU_API int gda_gin_barrier_tell(const struct gda_gin_barrier *b,
+				     struct gda_gin_poster<queue> &p)
+{
+	uint32_t slot = gda_gin_barrier_slot(b->gin, b->index, b->gin->rank);
+	int64_t ticket;
+
+	if (p.err)
+		return p.err;
+	ticket = gda_fetch_add(p.q, gda_fixed64(&p.to->fetched), gda_fixed32(&p.to->lkey),
+			       gda_fixed64(&p.to->signals) + 8ULL * slot,
+			       gda_fixed32(&p.to->rkey), 1, 0);
+	return ticket < 0 ? (int)ticket : 0;
+}
+
+#endif /* GDA_GPU_GIN_H */
