@@ -52,6 +52,11 @@ static int gda_view_promise(struct gda_view *v, struct gda_context *ctx)
 		v->can |= GDA_CAN_MASKED;
 	if (query.features[0] & GDA_FEATURE_COUNTER)
 		v->can |= GDA_CAN_COUNTER;
+	/* a device may be less than its dialect: signals are words that programs poll */
+	if (!(query.features[0] & GDA_FEATURE_ATOMIC))
+		v->can &= ~GDA_CAN_ATOMIC;
+	if (!(query.features[0] & GDA_FEATURE_WORD_STORE))
+		v->can &= ~GDA_CAN_SIGNAL;
 	if (query.max_inline < v->max_inline)
 		v->max_inline = query.max_inline;
 	return 0;
