@@ -53,34 +53,13 @@ static void gda_qp_use(struct gda_qp *qp, int n)
 		qp->recv->obj.users += n;
 }
 
-static u64 gda_qp_features(const struct gda_qp_create *cmd)
-{
-	u64 features = 0;
-
-	if (cmd->flags & GDA_QP_POLLED)
-		features |= GDA_FEATURE_QP_POLLED;
-	if (cmd->flags & (GDA_QP_SQ_DMABUF | GDA_QP_DBREC_DMABUF))
-		features |= GDA_FEATURE_QUEUE_DMABUF;
-	if (cmd->recv_cq)
-		features |= GDA_FEATURE_IMM;
-	if (cmd->sent_counter || cmd->recv_counter)
-		features |= GDA_FEATURE_COUNTER;
-	if (cmd->user_index)
-		features |= GDA_FEATURE_USER_INDEX;
-	if (cmd->recv_counter)
-		features |= GDA_FEATURE_RECV_COUNTER;
-	if (cmd->rnr_retry || cmd->min_rnr_timer)
-		features |= GDA_FEATURE_RNR_RETRY;
-	return features;
-}
-
 static int gda_qp_check(const struct gda_device *dev, const struct gda_qp_create *cmd,
 			const struct gda_dialect_ops **dialect)
 {
 	int ret;
 
 	*dialect = gda_dialect_find(cmd->dialect);
-	if (!*dialect || gda_device_has(dev, (*dialect)->feature | gda_qp_features(cmd)))
+	if (!*dialect || gda_device_has(dev, (*dialect)->feature | gda_control_qp_features(cmd)))
 		return -EOPNOTSUPP;
 	ret = gda_control_check_qp(cmd, *dialect, dev->limits.max_sq_depth);
 	ret = ret ?: gda_umem_check(&cmd->sq_memory, cmd->flags & GDA_QP_SQ_DMABUF);

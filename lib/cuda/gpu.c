@@ -31,7 +31,7 @@ void gda_cuda_leave(void)
 
 bool gda_cuda_copies(const struct gda_cuda *cuda)
 {
-	return cuda->ctx->ops == &gda_device_inproc;
+	return gda_inproc_alone(cuda->ctx);
 }
 
 static int gda_cuda_attribute(const struct gda_cuda *cuda, int name)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The in-process device: contexts, and the calls on them. What it shares among
- * contexts (numbers, keys, who is connected) is in one static structure.
+ * The devices of this process: contexts, and the calls on them. What contexts share
+ * (numbers, keys, who is connected) is in one static structure; what carries out the work of
+ * one is its executor.
  *
  * A context belongs to the process that opened it. A child of fork(2) has its memory
  * but not its threads: every call there is -ENODEV, and the child may open its own.
@@ -15,18 +16,17 @@
 #include <unistd.h>
 #include "inproc.h"
 
-#define GDA_INPROC_FEATURES							\
-	(gda_dialect_features() | GDA_FEATURE_CQ_COLLAPSED | GDA_FEATURE_CQ_RING |	\
-	 GDA_FEATURE_MR_USER | GDA_FEATURE_QP_POLLED | GDA_FEATURE_CQ_EVENT |		\
-	 GDA_FEATURE_COUNTER | GDA_FEATURE_IMM | GDA_FEATURE_MASKED |			\
-	 GDA_FEATURE_USER_INDEX | GDA_FEATURE_IGNORE_OVERRUN | GDA_FEATURE_RNR_RETRY |	\
-	 GDA_FEATURE_ATOMIC | GDA_FEATURE_ATOMIC_CPU | GDA_FEATURE_WORD_STORE |		\
-	 GDA_FEATURE_LOOPBACK | GDA_FEATURE_RECV_COUNTER)
-
 struct gda_inproc_device gda_inproc = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.peer_lock = PTHREAD_MUTEX_INITIALIZER,
 };
+
+/* Executors; the first one's is the device without a name. */
+static const struct gda_inproc_executor *const gda_inproc_executors[] = {
+	&gda_inproc_soft,
+};
+
+#define GDA_INPROC_EXECUTORS	(sizeof(gda_inproc_executors) / sizeof(gda_inproc_executors[0]))
 
 static pthread_once_t gda_inproc_once = PTHREAD_ONCE_INIT;
 
@@ -67,7 +67,23 @@ static void gda_inproc_start(void)
 	pthread_atfork(NULL, NULL, gda_inproc_forked);
 }
 
-int gda_inproc_context_create(struct gda_inproc_context **context)
+/* Whose device it is, or NULL. */
+static const struct gda_inproc_executor *gda_inproc_executor_find(const char *device)
+{
+	size_t i;
+
+	for (i = 0; i < GDA_INPROC_EXECUTORS; i++)
+		if (gda_inproc_executors[i]->has(device))
+			return gda_inproc_executors[i];
+	return NULL;
+}
+
+bool gda_inproc_has(const char *device)
+{
+	return gda_inproc_executor_find(device);
+}
+
+int gda_inproc_context_create(const char *device, struct gda_inproc_context **context)
 {
 	struct gda_inproc_context *ctx;
 	int err;
@@ -84,13 +100,19 @@ int gda_inproc_context_create(struct gda_inproc_context **context)
 	pthread_mutex_init(&ctx->lock, NULL);
 	ctx->generation = gda_inproc.generation;
 	ctx->next_cookie = GDA_INPROC_PAGE;
-	err = gda_inproc_workers_start(ctx);
+	ctx->executor = gda_inproc_executor_find(device);
+	err = ctx->executor->open(ctx, device);
 	if (err)
 		goto err_close;
+	err = gda_inproc_workers_start(ctx);
+	if (err)
+		goto err_executor;
 	__atomic_fetch_add(&gda_inproc.contexts, 1, __ATOMIC_RELAXED);
 	*context = ctx;
 	return 0;
 
+err_executor:
+	ctx->executor->close(ctx);
 err_close:
 	pthread_mutex_destroy(&ctx->lock);
 	close(ctx->fd);
@@ -123,6 +145,7 @@ void gda_inproc_context_destroy(struct gda_inproc_context *ctx)
 	gda_inproc_context_shutdown(ctx);
 	pthread_mutex_unlock(&ctx->lock);
 	gda_inproc_workers_exit(ctx);
+	ctx->executor->close(ctx);
 	close(ctx->fd);
 	pthread_mutex_destroy(&ctx->lock);
 	__atomic_fetch_sub(&gda_inproc.contexts, 1, __ATOMIC_RELAXED);
@@ -130,16 +153,31 @@ void gda_inproc_context_destroy(struct gda_inproc_context *ctx)
 	free(ctx);
 }
 
-void gda_inproc_describe(struct gda_device_info *info)
+int gda_inproc_describe(uint32_t n, struct gda_device_info *info)
 {
-	*info = (struct gda_device_info) {
-		.size = info->size,
-		.features = { GDA_INPROC_FEATURES },
-		.device = GDA_DEVICE_INPROC,
-	};
+	size_t i;
+
+	for (i = 0; i < GDA_INPROC_EXECUTORS; i++) {
+		uint32_t of = 0;
+
+		*info = (struct gda_device_info) { .size = info->size };
+		while (!gda_inproc_executors[i]->describe(of, info)) {
+			if (!n--)
+				return 0;
+			of++;
+		}
+	}
+	return -ENOENT;
 }
 
-static int gda_inproc_query(struct gda_query *cmd)
+bool gda_inproc_alone(const struct gda_context *c)
+{
+	const struct gda_inproc_context *ctx = c->device;
+
+	return c->ops == &gda_device_inproc && ctx->executor == &gda_inproc_soft;
+}
+
+static int gda_inproc_query(const struct gda_inproc_context *ctx, struct gda_query *cmd)
 {
 	if (cmd->flags)
 		return -EOPNOTSUPP;
@@ -147,7 +185,7 @@ static int gda_inproc_query(struct gda_query *cmd)
 		.size = cmd->size,
 		.abi = 1,
 		.page_size = GDA_INPROC_PAGE,
-		.features = { GDA_INPROC_FEATURES },
+		.features = { ctx->features },
 		.max_qp = GDA_INPROC_MAX_QP,
 		.max_cq = GDA_INPROC_MAX_CQ,
 		.max_mr = GDA_INPROC_MAX_MR,
@@ -159,8 +197,8 @@ static int gda_inproc_query(struct gda_query *cmd)
 		.max_msg = GDA_ENGINE_MAX_MSG,
 		.max_mr_size = GDA_INPROC_MAX_MR_SIZE,
 		.idle_ns = GDA_INPROC_YIELD_NS,
-		.device = GDA_DEVICE_INPROC,
 	};
+	ctx->executor->query(ctx, cmd);
 	return 0;
 }
 
@@ -227,7 +265,7 @@ static int gda_inproc_dispatch(struct gda_inproc_context *ctx, unsigned long req
 {
 	switch (request) {
 	case GDA_IOC_QUERY:
-		return gda_inproc_query(arg);
+		return gda_inproc_query(ctx, arg);
 	case GDA_IOC_DESTROY:
 		return gda_inproc_destroy(ctx, arg);
 	case GDA_IOC_REGION_INFO:
@@ -285,8 +323,7 @@ static int gda_inproc_open(struct gda_context *c, const char *device)
 	int saved = errno;
 	int err;
 
-	(void)device;
-	err = gda_inproc_context_create(&ctx);
+	err = gda_inproc_context_create(device, &ctx);
 	errno = saved;
 	if (err)
 		return err;

@@ -45,7 +45,47 @@
 	((type *)(void *)((char *)(uintptr_t)(ptr) - offsetof(type, member)))
 
 struct gda_inproc_context;
+struct gda_inproc_mr;
 struct gda_inproc_qp;
+
+/* soft.c, and files of other executors */
+
+/*
+ * What carries out the work of a context, as in kmod/include/gda/executor.h: one table each.
+ * Calls of one context are one after the other, with ctx->lock held but for those that the
+ * table says; what returns void cannot fail.
+ */
+struct gda_inproc_executor {
+	/* Without a lock: is it asked for a device of this name? */
+	bool (*has)(const char *device);
+	/* Likewise: fill in name and features of its devices, @n from 0. 0, or -ENOENT: no more. */
+	int (*describe)(u32 n, struct gda_device_info *info);
+	/* Before all other calls of a context: set ctx->features. 0 or a negative errno */
+	int (*open)(struct gda_inproc_context *ctx, const char *device);
+	/* After all others. */
+	void (*close)(struct gda_inproc_context *ctx);
+	/* Its name, and limits that are lower than those that are filled in. */
+	void (*query)(const struct gda_inproc_context *ctx, struct gda_query *cmd);
+	/* A QP that has its number is about to be shown to its worker. 0 or a negative errno */
+	int (*qp_create)(struct gda_inproc_qp *qp);
+	void (*qp_free)(struct gda_inproc_qp *qp);
+	void (*qp_address)(struct gda_inproc_qp *qp, u8 *address);
+	int (*qp_connect)(struct gda_inproc_qp *qp, const u8 *address);
+	/* It is being killed: nobody finds its number any more. */
+	void (*qp_disconnect)(struct gda_inproc_qp *qp);
+	/* Set mr->mem.key; all else there is filled in. 0 or a negative errno */
+	int (*mr_map)(struct gda_inproc_mr *mr);
+	/* The key is dead; queues may be at work with the MR until mr_free(). */
+	void (*mr_unmap)(struct gda_inproc_mr *mr);
+	void (*mr_free)(struct gda_inproc_mr *mr);
+	/*
+	 * Serve a queue for a while, in place of gda_engine_visit(); NULL: the engine does. Called
+	 * without a lock, by whoever has the queue's turn. Return: whether anything was done
+	 */
+	bool (*visit)(struct gda_inproc_qp *qp, u32 wqes, u32 bytes);
+};
+
+extern const struct gda_inproc_executor gda_inproc_soft;
 
 /* table.c - numbers of 24 bits, looked up by workers without a lock */
 
@@ -203,7 +243,7 @@ struct gda_inproc_worker {
 	u64 fresh[GDA_INPROC_MAX_QP / 64];	/* ... in this one */
 };
 
-/* One visit of the engine, no copier. Return: whether there was work. */
+/* One visit of a queue without a copier. Return: whether there was work. */
 bool gda_inproc_visit_engine(struct gda_inproc_qp *qp);
 
 /* How long a doorbell may stay silent before its worker begins to sleep. */
@@ -269,6 +309,9 @@ u64 gda_inproc_random(void);
 
 struct gda_inproc_context {
 	pthread_mutex_t lock;
+	const struct gda_inproc_executor *executor;
+	void *priv;			/* the executor's */
+	u64 features;			/* GDA_FEATURE_* */
 	int fd;				/* memfd */
 	u32 generation;
 	bool dead;			/* shut down */
@@ -294,7 +337,7 @@ struct gda_inproc_context {
 int gda_inproc_enter(struct gda_inproc_context *ctx);
 /* A call as ioctl(2) would make it; the structures' size member is not looked at. */
 int gda_inproc_call(struct gda_inproc_context *ctx, unsigned long request, void *arg);
-int gda_inproc_context_create(struct gda_inproc_context **ctx);
+int gda_inproc_context_create(const char *device, struct gda_inproc_context **ctx);
 void gda_inproc_context_destroy(struct gda_inproc_context *ctx);
 
 /* cq.c */
@@ -408,6 +451,7 @@ struct gda_inproc_qp {
 	bool polled;
 	bool aside;			/* a visit is not just the engine's: the next, or @far */
 	u64 rnr_until;			/* the peer was not ready: not before, or 0 */
+	void *priv;			/* the executor's */
 	struct gda_endpoint end;	/* under dev->peer_lock but for end.peer_queue */
 };
 
@@ -419,10 +463,7 @@ int gda_inproc_qp_create(struct gda_inproc_context *ctx, struct gda_qp_create *c
 int gda_inproc_qp_address(struct gda_inproc_context *ctx, struct gda_qp_address *cmd);
 int gda_inproc_qp_query(struct gda_inproc_context *ctx, struct gda_qp_query *cmd);
 
-/* connect.c */
 int gda_inproc_qp_connect(struct gda_inproc_context *ctx, const struct gda_qp_connect *cmd);
-void gda_inproc_qp_encode_address(const struct gda_inproc_qp *qp, u8 *address);
-void gda_inproc_qp_disconnect(struct gda_inproc_qp *qp);
 
 /* mr.c */
 
@@ -431,6 +472,7 @@ struct gda_inproc_mr {
 	u8 *addr;
 	struct gda_inproc_object obj;
 	void *dead_leaf;		/* of its key, to be freed with it */
+	void *priv;			/* the executor's */
 };
 
 int gda_inproc_mr_reg(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cmd);

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Memory regions: rights and a key over memory of this process. A key is an index of
- * 24 bits, which goes round from a random start, and 8 random bits; the whole of it is
- * compared, and so is the protection domain.
- *
- * Nothing is pinned or charged. Registration sees that all of the range is mapped with
- * the rights it needs; from then on that is up to the program. A queue whose work names
- * memory that is unmapped while it is registered fails (fault.c).
+ * Memory regions: rights and a key over memory of this process. The key is the executor's.
+ * Registration sees that all of the range is mapped with the rights it needs.
  *
  * Memory that no CPU reaches (GDA_MEM_NO_CPU) is registered by whoever can tell that it is
  * there, and copied by the copiers of the queues that name it.
@@ -68,19 +63,6 @@ static int gda_inproc_mapped(u64 start, u64 end, bool writable)
 	return start < end ? -EFAULT : 0;
 }
 
-static int gda_inproc_key_reserve(struct gda_inproc_mr *mr)
-{
-	u32 index;
-	int err;
-
-	pthread_mutex_lock(&gda_inproc.lock);
-	err = gda_inproc_table_reserve(&gda_inproc.keys, &index);
-	pthread_mutex_unlock(&gda_inproc.lock);
-	if (!err)
-		mr->mem.key = index << 8 | (gda_inproc_random() & 0xff);
-	return err;
-}
-
 static int gda_inproc_mr_create(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cmd,
 				u32 state)
 {
@@ -94,25 +76,22 @@ static int gda_inproc_mr_create(struct gda_inproc_context *ctx, struct gda_mr_re
 					cmd->access & GDA_ACCESS_LOCAL_WRITE);
 	if (err)
 		return err;
-	gda_inproc_fault_init();
 	mr = calloc(1, sizeof(*mr));
 	if (!mr)
 		return -ENOMEM;
-	err = gda_inproc_key_reserve(mr);
-	if (err) {
-		free(mr);
-		return err;
-	}
+	mr->obj.ctx = ctx;
 	mr->addr = (u8 *)(uintptr_t)cmd->addr;
 	mr->mem.pd = ctx;
 	mr->mem.iova = cmd->flags & GDA_MR_ZERO_BASED ? 0 : cmd->addr;
 	mr->mem.size = cmd->length;
 	mr->mem.access = cmd->access;
 	mr->mem.state = state;
+	err = ctx->executor->mr_map(mr);
+	if (err) {
+		free(mr);
+		return err;
+	}
 	gda_inproc_object_add(ctx, &mr->obj, GDA_INPROC_MR);
-	pthread_mutex_lock(&gda_inproc.lock);
-	gda_inproc_table_publish(&gda_inproc.keys, mr->mem.key >> 8, mr);
-	pthread_mutex_unlock(&gda_inproc.lock);
 
 	cmd->handle = mr->obj.handle;
 	cmd->key = mr->mem.key;
@@ -141,16 +120,14 @@ static void gda_inproc_mr_kill(struct gda_inproc_object *obj)
 	struct gda_inproc_mr *mr = gda_inproc_of(obj, struct gda_inproc_mr, obj);
 
 	WRITE_ONCE(mr->mem.state, GDA_MR_REVOKED);
-	pthread_mutex_lock(&gda_inproc.lock);
-	mr->dead_leaf = gda_inproc_table_erase(&gda_inproc.keys, mr->mem.key >> 8);
-	pthread_mutex_unlock(&gda_inproc.lock);
+	obj->ctx->executor->mr_unmap(mr);
 }
 
 static void gda_inproc_mr_free(struct gda_inproc_object *obj)
 {
 	struct gda_inproc_mr *mr = gda_inproc_of(obj, struct gda_inproc_mr, obj);
 
-	free(mr->dead_leaf);
+	obj->ctx->executor->mr_free(mr);
 	free(mr);
 }
 

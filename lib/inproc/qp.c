@@ -145,7 +145,12 @@ static void gda_inproc_qp_kill(struct gda_inproc_object *obj)
 	struct gda_inproc_qp *qp = gda_inproc_of(obj, struct gda_inproc_qp, obj);
 	struct gda_inproc_context *ctx = obj->ctx;
 
-	gda_inproc_qp_disconnect(qp);
+	pthread_mutex_lock(&gda_inproc.lock);
+	pthread_mutex_lock(&gda_inproc.peer_lock);
+	qp->dead_leaf = gda_inproc_table_erase(&gda_inproc.qps, qp->engine_qp.qpn);
+	pthread_mutex_unlock(&gda_inproc.peer_lock);
+	pthread_mutex_unlock(&gda_inproc.lock);
+	ctx->executor->qp_disconnect(qp);
 	gda_inproc_qp_unlink(qp);
 	if (qp->polled)
 		__atomic_fetch_sub(&ctx->npolled, 1, __ATOMIC_RELAXED);
@@ -156,6 +161,7 @@ static void gda_inproc_qp_free(struct gda_inproc_object *obj)
 	struct gda_inproc_qp *qp = gda_inproc_of(obj, struct gda_inproc_qp, obj);
 
 	gda_inproc_async_free(qp->async);
+	obj->ctx->executor->qp_free(qp);
 	gda_inproc_qp_memory_free(obj->ctx, qp);
 	gda_inproc_qp_use(qp, -1U);
 	free(qp->dead_leaf);
@@ -183,7 +189,8 @@ int gda_inproc_qp_create(struct gda_inproc_context *ctx, struct gda_qp_create *c
 	struct gda_inproc_qp *qp;
 	int err;
 
-	if (cmd->flags & ~GDA_QP_POLLED || !dialect)
+	if (cmd->flags & ~GDA_QP_POLLED || !dialect ||
+	    gda_control_qp_features(cmd) & ~ctx->features)
 		return -EOPNOTSUPP;
 	err = gda_control_check_qp(cmd, dialect, GDA_ENGINE_MAX_DEPTH);
 	if (!err)
@@ -205,15 +212,21 @@ int gda_inproc_qp_create(struct gda_inproc_context *ctx, struct gda_qp_create *c
 	if (err)
 		goto err_memory;
 	gda_inproc_qp_init_engine(ctx, qp);
-	gda_inproc_qp_use(qp, 1);
-	qp->end.queue = &qp->engine_qp;
-	qp->end.nonce = gda_inproc_random();
 	qp->polled = cmd->flags & GDA_QP_POLLED;
+	qp->obj.ctx = ctx;
+	err = ctx->executor->qp_create(qp);
+	if (err)
+		goto err_number;
+	gda_inproc_qp_use(qp, 1);
 	gda_inproc_object_add(ctx, &qp->obj, GDA_INPROC_QP);
 	gda_inproc_qp_publish(ctx, qp);
 	gda_inproc_qp_respond(qp, cmd);
 	return 0;
 
+err_number:
+	pthread_mutex_lock(&gda_inproc.lock);
+	free(gda_inproc_table_erase(&gda_inproc.qps, qp->engine_qp.qpn));
+	pthread_mutex_unlock(&gda_inproc.lock);
 err_memory:
 	gda_inproc_qp_memory_free(ctx, qp);
 err_free:
@@ -237,8 +250,20 @@ int gda_inproc_qp_address(struct gda_inproc_context *ctx, struct gda_qp_address 
 	qp = gda_inproc_qp_find(ctx, cmd->handle);
 	if (!qp)
 		return -ENOENT;
-	gda_inproc_qp_encode_address(qp, cmd->address);
+	ctx->executor->qp_address(qp, cmd->address);
 	return 0;
+}
+
+int gda_inproc_qp_connect(struct gda_inproc_context *ctx, const struct gda_qp_connect *cmd)
+{
+	struct gda_inproc_qp *qp;
+
+	if (cmd->flags || cmd->reserved)
+		return -EOPNOTSUPP;
+	qp = gda_inproc_qp_find(ctx, cmd->handle);
+	if (!qp)
+		return -ENOENT;
+	return ctx->executor->qp_connect(qp, cmd->address);
 }
 
 int gda_inproc_qp_query(struct gda_inproc_context *ctx, struct gda_qp_query *cmd)

@@ -86,15 +86,21 @@ static bool gda_inproc_too_early(struct gda_inproc_qp *qp)
 	if (qp->rnr_until && !READ_ONCE(qp->engine_qp.fail) && gda_inproc_now() < qp->rnr_until)
 		return true;
 	qp->rnr_until = 0;
-	qp->aside = qp->async;
+	qp->aside = qp->async || qp->obj.ctx->executor->visit;
 	return false;
 }
 
 bool gda_inproc_visit_engine(struct gda_inproc_qp *qp)
 {
 	gda_race_acquire(&qp->engine_qp.dbrec[1]);
-	if (unlikely(qp->aside) && gda_inproc_too_early(qp))
-		return false;
+	if (unlikely(qp->aside)) {
+		const struct gda_inproc_executor *executor = qp->obj.ctx->executor;
+
+		if (gda_inproc_too_early(qp))
+			return false;
+		if (executor->visit)
+			return executor->visit(qp, GDA_INPROC_VISIT_WQES, GDA_INPROC_VISIT_BYTES);
+	}
 	return gda_engine_visit(&qp->engine_qp, GDA_INPROC_VISIT_WQES, GDA_INPROC_VISIT_BYTES);
 }
 

@@ -35,7 +35,7 @@ static int gda_context_choose(struct gda_context *ctx, const char *device)
 
 	if (!device)
 		device = secure_getenv("GDA_DEVICE");
-	if (device && !strcmp(device, GDA_DEVICE_INPROC))
+	if (device && *device && gda_inproc_has(device))
 		return gda_context_open(ctx, &gda_device_inproc, device);
 	if (device && *device)
 		return gda_context_open(ctx, &gda_device_kernel, device);
@@ -43,7 +43,7 @@ static int gda_context_choose(struct gda_context *ctx, const char *device)
 	/* no node, or one that is left over from a module that is gone */
 	if (err == -ENOENT || err == -ENXIO || err == -ENODEV) {
 		gda_forget_reason();
-		err = gda_context_open(ctx, &gda_device_inproc, "");
+		err = gda_context_open(ctx, &gda_device_inproc, GDA_DEVICE_INPROC);
 	}
 	return err;
 }

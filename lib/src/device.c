@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The list of devices: those of the kernel, as /dev/gda tells them, and the in-process one.
+ * The list of devices: those of the kernel, as /dev/gda tells them, and those of this process.
  */
 #include <errno.h>
 #include <string.h>
@@ -60,6 +60,7 @@ static int gda_device_list_fill(struct gda_device_info *devices, unsigned int n)
 {
 	struct gda_device_list list = { .entries = (char *)devices, .room = n };
 	struct gda_device_info inproc = { .size = sizeof(inproc) };
+	uint32_t i;
 	int err;
 
 	if (n) {
@@ -74,8 +75,8 @@ static int gda_device_list_fill(struct gda_device_info *devices, unsigned int n)
 	err = gda_device_list_kernel(&list);
 	if (err)
 		return err;
-	gda_inproc_describe(&inproc);
-	gda_device_list_add(&list, &inproc);
+	for (i = 0; !gda_inproc_describe(i, &inproc); i++)
+		gda_device_list_add(&list, &inproc);
 	return (int)list.found;
 }
 

@@ -236,8 +236,17 @@ int gda_kernel_open_node(struct gda_context *ctx);
 
 /* lib/inproc/device.c */
 
-/* Fill in what GDA_IOC_DEVICE_INFO says of a device; its id is 0. */
-void gda_inproc_describe(struct gda_device_info *info);
+/*
+ * Fill in what GDA_IOC_DEVICE_INFO says of a device that this process executes, counted by @n
+ * from 0; its id is 0. Return: 0; -ENOENT there are no more.
+ */
+int gda_inproc_describe(uint32_t n, struct gda_device_info *info);
+
+/* Is this the name of such a device, be it there or not? */
+bool gda_inproc_has(const char *device);
+
+/* Is it the in-process device, whose QPs reach each other and nobody else? */
+bool gda_inproc_alone(const struct gda_context *ctx);
 
 /* context.c */
 

@@ -79,7 +79,7 @@ static int gda_why_place(const struct gda_context *ctx, int err, const char *nam
 		gda_because(err, "%s: fd %d is not open for reading and writing", name, place->fd);
 	else if (err == -EBUSY)
 		gda_because(err, "%s: it overlaps with memory of another queue", name);
-	else if (err == -EOPNOTSUPP && ctx->ops == &gda_device_inproc)
+	else if (err == -EOPNOTSUPP && gda_inproc_alone(ctx))
 		gda_because(err, "%s: the in-process device takes no dma-bufs", name);
 	else if (err == -EOPNOTSUPP)
 		gda_because(err, "%s: the exporter of fd %d has no address for the CPU", name,
@@ -177,7 +177,7 @@ int gda_why_counter(const struct gda_context *ctx, int err)
 
 int gda_why_export(const struct gda_context *ctx, int err, const char *object, uint32_t type)
 {
-	if (err == -EOPNOTSUPP && ctx->ops == &gda_device_inproc)
+	if (err == -EOPNOTSUPP && gda_inproc_alone(ctx))
 		gda_because(err, "the in-process device exports nothing");
 	else if (err == -EOPNOTSUPP)
 		gda_because(err, "the device exports nothing");

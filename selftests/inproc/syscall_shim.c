@@ -48,7 +48,7 @@ int __wrap_open(const char *path, int flags, ...)
 	va_end(args);
 	if (strcmp(path, "/dev/gda"))
 		return __real_open(path, flags, mode);
-	err = gda_inproc_context_create(&ctx);
+	err = gda_inproc_context_create(GDA_DEVICE_INPROC, &ctx);
 	if (!err && ctx->fd >= RAW_FILES) {
 		gda_inproc_context_destroy(ctx);
 		err = -EMFILE;

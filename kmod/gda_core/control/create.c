@@ -21,6 +21,27 @@ int gda_control_check_qp(const struct gda_qp_create *cmd, const struct gda_diale
 	return gda_control_is_depth(cmd->sq_depth, min(max_depth, ops->max_depth)) ? 0 : -EINVAL;
 }
 
+u64 gda_control_qp_features(const struct gda_qp_create *cmd)
+{
+	u64 features = 0;
+
+	if (cmd->flags & GDA_QP_POLLED)
+		features |= GDA_FEATURE_QP_POLLED;
+	if (cmd->flags & (GDA_QP_SQ_DMABUF | GDA_QP_DBREC_DMABUF))
+		features |= GDA_FEATURE_QUEUE_DMABUF;
+	if (cmd->recv_cq)
+		features |= GDA_FEATURE_IMM;
+	if (cmd->sent_counter || cmd->recv_counter)
+		features |= GDA_FEATURE_COUNTER;
+	if (cmd->user_index)
+		features |= GDA_FEATURE_USER_INDEX;
+	if (cmd->recv_counter)
+		features |= GDA_FEATURE_RECV_COUNTER;
+	if (cmd->rnr_retry || cmd->min_rnr_timer)
+		features |= GDA_FEATURE_RNR_RETRY;
+	return features;
+}
+
 int gda_control_check_cq(const struct gda_cq_create *cmd, u32 max_depth)
 {
 	if (cmd->reserved || cmd->reserved2)

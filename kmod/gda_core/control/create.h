@@ -21,6 +21,14 @@ int gda_control_check_qp(const struct gda_qp_create *cmd, const struct gda_diale
 			 u32 max_depth);
 
 /**
+ * gda_control_qp_features - what a device has to offer for a QP to be created so
+ * @cmd: what the caller asks for
+ *
+ * Return: GDA_FEATURE_*, but for the dialect's.
+ */
+u64 gda_control_qp_features(const struct gda_qp_create *cmd);
+
+/**
  * gda_control_check_cq - may a CQ be created so?
  * @cmd: what the caller asks for; the host checks flags, and memory of the caller
  * @max_depth: most entries that the device has
