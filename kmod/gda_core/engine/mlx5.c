@@ -23,8 +23,8 @@
  * WQE. An entry is read one segment at a time by gda_mlx5_fetch(), each segment at most
  * once, into private memory; all checks and all use are of that copy. A producer that
  * rewrites an entry meanwhile gets one of the things it wrote, checked, or an error. Not
- * looked at: signature, dci, an immediate the opcode does not carry, reserved words, the
- * fence bits (the engine executes in order) and all of a NOP behind its control segment.
+ * looked at: signature, dci, an immediate the opcode does not carry, reserved words and all
+ * of a NOP behind its control segment. The engine executes in order, and needs no fence.
  *
  * CQE. A poller that sees bytes 60..63 of an entry sees the rest of it, and everything the
  * work request moved: they are one aligned store, released, and the last. Nothing is read
@@ -49,6 +49,7 @@
 
 static_assert(GDA_MLX5_CE_ALWAYS == GDA_WORK_SIGNALED);
 static_assert(GDA_MLX5_SE == GDA_WORK_SOLICITED);
+static_assert(GDA_MLX5_FM_MASK == GDA_WORK_FENCE);
 static_assert(GDA_ENGINE_MAX_INLINE == (GDA_MLX5_MAX_DS - 2) * GDA_MLX5_SEG_BYTES - 4);
 static_assert(GDA_MLX5_MAX_SLOTS * GDA_MLX5_SEGS_PER_SLOT >= GDA_MLX5_MAX_DS);
 
@@ -382,7 +383,7 @@ static struct gda_status gda_mlx5_decode(const struct gda_engine_qp *q, u32 avai
 	    !gda_mlx5_decode_slots(ds, avail, work))
 		return gda_mlx5_bad_ds();
 	work->flags = (u8)(gda_mlx5_word(&ctrl, 1) >> 32) &
-		      (GDA_WORK_SIGNALED | GDA_WORK_SOLICITED);
+		      (GDA_WORK_SIGNALED | GDA_WORK_SOLICITED | GDA_WORK_FENCE);
 
 	if (likely(opcode == GDA_MLX5_WRITE))
 		return gda_mlx5_decode_rdma(q, slot, ds, GDA_OP_WRITE, work);

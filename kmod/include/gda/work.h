@@ -78,6 +78,7 @@ struct gda_sge {
 #define GDA_WORK_SOLICITED	0x02	/* its completion is an event */
 #define GDA_WORK_BIG_ENDIAN	0x04	/* an old value of 4 bytes is stored in that order */
 #define GDA_WORK_SIGNALED	0x08	/* completion also on success */
+#define GDA_WORK_FENCE		0xe0	/* any of them: after the reads and atomics before it */
 
 /**
  * struct gda_work - a decoded work request: private, immutable once decoded
