@@ -91,6 +91,12 @@ static bool gda_doorbell_polled(const struct gda_db_page *db_page)
 	return db_page->npolled || atomic_read(&db_page->region->exports);
 }
 
+static bool gda_doorbell_qp_pending(struct gda_qp *qp)
+{
+	return unlikely(qp->visit) ? gda_executor_pending(qp) :
+				     gda_engine_pending(&qp->engine_qp);
+}
+
 /* Under SRCU, by the worker: does any queue of the page have work? */
 bool gda_doorbell_pending(const struct gda_db_page *db_page)
 {
@@ -99,7 +105,7 @@ bool gda_doorbell_pending(const struct gda_db_page *db_page)
 	for_each_set_bit(slot, db_page->used, GDA_CELLS) {
 		struct gda_qp *qp = READ_ONCE(db_page->qps[slot]);
 
-		if (qp && gda_qp_may_visit(qp) && gda_engine_pending(&qp->engine_qp))
+		if (qp && gda_qp_may_visit(qp) && gda_doorbell_qp_pending(qp))
 			return true;
 	}
 	return false;

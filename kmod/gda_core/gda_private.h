@@ -423,9 +423,10 @@ static inline bool gda_qp_may_visit(struct gda_qp *qp)
 /* mr.c */
 struct gda_mr {
 	struct gda_object obj;
+	u32 kind;			/* enum gda_mr_kind */
 	struct gda_executor_mr exec;
 	struct gda_mem mem;
-	struct gda_mem_backing backing;
+	struct gda_mem_backing backing;	/* no kind: the device has it, see gda_mr_reg_device() */
 };
 
 struct gda_object *gda_mr_reg_user(struct gda_ctx *ctx, struct gda_mr_reg_user *cmd);
@@ -478,6 +479,7 @@ int gda_device_info(struct gda_device_info *cmd);
 
 /* executor/qp.c */
 u32 gda_executor_visit(struct gda_qp *qp);
+bool gda_executor_pending(struct gda_qp *qp);
 
 /* executor/soft/device.c */
 int gda_soft_init(void);

@@ -85,20 +85,54 @@ void gda_mem_detach(struct gda_mem_backing *b)
 	module_put(kind->owner);
 }
 
+/* Give the memory back: to its kind, or to the device that registered it. */
+static void gda_mr_detach(struct gda_mr *mr)
+{
+	if (mr->backing.kind)
+		gda_mem_detach(&mr->backing);
+	else
+		mr->exec.ctx->dev->ops->mr_dereg(&mr->exec);
+}
+
+/* An MR that its device registered has a key already, and is found by it from here on. */
+static int gda_mr_map(struct gda_device *dev, struct gda_mr *mr,
+		      const struct gda_executor_mr_attr *attr)
+{
+	int ret;
+
+	if (mr->backing.kind)
+		return dev->ops->mr_map(&mr->exec, attr);
+	mr->mem.key = mr->exec.key;
+	ret = xa_insert(&dev->keys, mr->exec.key, mr, GFP_KERNEL_ACCOUNT);
+	if (!ret)
+		gda_stat_add(GDA_STAT_KEYS, 1);
+	return ret;
+}
+
+static void gda_mr_unmap(struct gda_device *dev, struct gda_mr *mr)
+{
+	if (mr->backing.kind) {
+		dev->ops->mr_unmap(&mr->exec);
+		return;
+	}
+	xa_erase(&dev->keys, mr->exec.key);
+	gda_stat_add(GDA_STAT_KEYS, -1);
+}
+
 static void gda_mr_kill(struct gda_object *obj)
 {
 	struct gda_mr *mr = container_of(obj, struct gda_mr, obj);
 
 	WRITE_ONCE(mr->mem.state, GDA_MR_REVOKED);
-	trace_gda_mr(obj->ctx->id, mr->mem.key, mr->mem.size, mr->backing.kind->id, false);
-	obj->ctx->dev->ops->mr_unmap(&mr->exec);
+	trace_gda_mr(obj->ctx->id, mr->mem.key, mr->mem.size, mr->kind, false);
+	gda_mr_unmap(obj->ctx->dev, mr);
 }
 
 static void gda_mr_free(struct gda_object *obj)
 {
 	struct gda_mr *mr = container_of(obj, struct gda_mr, obj);
 
-	gda_mem_detach(&mr->backing);
+	gda_mr_detach(mr);
 	obj->ctx->nmr--;
 	gda_stat_add(GDA_STAT_MRS, -1);
 	kfree(mr);
@@ -108,7 +142,7 @@ static void gda_mr_publish(struct gda_object *obj)
 {
 	struct gda_mr *mr = container_of(obj, struct gda_mr, obj);
 
-	trace_gda_mr(obj->ctx->id, mr->mem.key, mr->mem.size, mr->backing.kind->id, true);
+	trace_gda_mr(obj->ctx->id, mr->mem.key, mr->mem.size, mr->kind, true);
 }
 
 const struct gda_object_ops gda_mr_ops = {
@@ -145,12 +179,14 @@ static struct gda_object *gda_mr_insert(struct gda_ctx *ctx, struct gda_mr *mr, 
 		goto err_detach;
 	mr->mem.pd = ctx;
 	mr->exec.ctx = &ctx->exec;
+	if (mr->backing.kind)
+		mr->kind = mr->backing.kind->id;
 	ret = ctx->nmr >= ctx->dev->limits.max_mr ? -ENOSPC : 0;
 	if (!ret)
 		ret = gda_object_reserve(ctx, &mr->obj, GDA_OBJECT_MR);
 	if (ret)
 		goto err_leave;
-	ret = ctx->dev->ops->mr_map(&mr->exec, &attr);
+	ret = gda_mr_map(ctx->dev, mr, &attr);
 	if (ret)
 		goto err_handle;
 	mr->mem.key = mr->exec.key;
@@ -167,7 +203,7 @@ err_handle:
 err_leave:
 	gda_ctx_unlock(ctx);
 err_detach:
-	gda_mem_detach(&mr->backing);
+	gda_mr_detach(mr);
 	kfree(mr);
 	return ERR_PTR(ret);
 }
@@ -240,6 +276,26 @@ static int gda_mr_attach_user(const struct gda_device *dev, struct gda_mr *mr,
 	return ret == -ENXIO ? -EFAULT : ret;
 }
 
+/* The device pins the memory itself, and charges it. */
+static int gda_mr_reg_device(struct gda_ctx *ctx, struct gda_mr *mr, u64 addr)
+{
+	const struct gda_executor_mr_attr attr = {
+		.addr = addr,
+		.iova = mr->mem.iova,
+		.length = mr->mem.size,
+		.access = mr->mem.access,
+	};
+	int ret;
+
+	/* whoever bound the context has let go of its lock: bind() is over */
+	ret = gda_ctx_lock(ctx);
+	if (ret)
+		return ret;
+	gda_ctx_unlock(ctx);
+	mr->kind = GDA_KIND_USER;
+	return ctx->dev->ops->mr_reg(&mr->exec, &attr);
+}
+
 struct gda_object *gda_mr_reg_user(struct gda_ctx *ctx, struct gda_mr_reg_user *cmd)
 {
 	struct gda_mem_request req = { .addr = cmd->addr, .length = cmd->length };
@@ -253,7 +309,11 @@ struct gda_object *gda_mr_reg_user(struct gda_ctx *ctx, struct gda_mr_reg_user *
 	mr = gda_mr_new(ctx, GDA_FEATURE_MR_USER, cmd->iova, cmd->access, &req);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
-	ret = gda_mr_attach_user(ctx->dev, mr, &req, &cmd->tried);
+	mr->exec.ctx = &ctx->exec;
+	if (ctx->dev->ops->mr_reg)
+		ret = gda_mr_reg_device(ctx, mr, cmd->addr);
+	else
+		ret = gda_mr_attach_user(ctx->dev, mr, &req, &cmd->tried);
 	if (ret) {
 		kfree(mr);
 		return ERR_PTR(ret);
@@ -316,6 +376,6 @@ int gda_mr_query(struct gda_ctx *ctx, struct gda_mr_query *cmd)
 	if (!obj)
 		return -ENOENT;
 	mr = container_of(obj, struct gda_mr, obj);
-	gda_control_query_mr(&mr->mem, mr->backing.kind->id, cmd);
+	gda_control_query_mr(&mr->mem, mr->kind, cmd);
 	return 0;
 }

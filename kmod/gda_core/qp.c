@@ -11,10 +11,17 @@
  * what was published is flushed.
  */
 #include <linux/log2.h>
+#include <linux/overflow.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 
 #include "gda_private.h"
+#include "engine/flight.h"
+
+struct gda_qp_flight {
+	struct gda_flight flight;
+	struct gda_flight_record records[];
+};
 
 /* Find what a QP will use; handle 0 means none. */
 static int gda_qp_find_used(struct gda_ctx *ctx, const struct gda_qp_create *cmd,
@@ -271,6 +278,26 @@ static void gda_qp_kill(struct gda_object *obj)
 	gda_qp_kill_memory(ctx, qp);
 }
 
+/* Memory of work in flight, as much as the executor can have. */
+static int gda_qp_alloc_flight(struct gda_qp *qp)
+{
+	u32 window = qp->exec.window;
+	struct gda_qp_flight *flight;
+
+	flight = kvzalloc(struct_size(flight, records, window), GFP_KERNEL_ACCOUNT);
+	if (!flight)
+		return -ENOMEM;
+	gda_flight_init(&flight->flight, &qp->engine_qp, flight->records, window);
+	qp->exec.flight = &flight->flight;
+	return 0;
+}
+
+static void gda_qp_free_flight(struct gda_qp *qp)
+{
+	if (qp->exec.flight)
+		kvfree(container_of(qp->exec.flight, struct gda_qp_flight, flight));
+}
+
 static void gda_qp_free(struct gda_object *obj)
 {
 	struct gda_qp *qp = container_of(obj, struct gda_qp, obj);
@@ -278,6 +305,7 @@ static void gda_qp_free(struct gda_object *obj)
 
 	if (qp->exec.number && ops->qp_free)
 		ops->qp_free(&qp->exec);
+	gda_qp_free_flight(qp);
 	gda_cell_free(&qp->db);
 	gda_qp_free_memory(qp);
 	gda_qp_use(qp, -1);
@@ -338,10 +366,16 @@ static int gda_qp_add_to_device(struct gda_device *dev, struct gda_qp *qp)
 		.ctx = &qp->obj.ctx->exec,
 		.number = qpn,
 		.sq_depth = qp->engine_qp.depth,
+		.recv_depth = qp->recv_cq ? qp->recv_cq->engine_cq.depth : 0,
 	};
 	/* the worker need not ask which executor it is */
 	qp->visit = ops->visit == gda_soft_visit ? NULL : ops->visit;
 	ret = ops->qp_create ? ops->qp_create(&qp->exec) : 0;
+	if (!ret && qp->exec.window) {
+		ret = gda_qp_alloc_flight(qp);
+		if (ret && ops->qp_free)
+			ops->qp_free(&qp->exec);
+	}
 	if (ret) {
 		qp->exec.number = 0;
 		xa_erase(&dev->qps, qpn);

@@ -15,6 +15,7 @@
  * A QP whose peer was not ready is passed over until its delay is over. That keeps no page
  * active: the worker sleeps until the first of them is due, and then looks at all pages.
  */
+#include <linux/bottom_half.h>
 #include <linux/cgroup.h>
 #include <linux/completion.h>
 #include <linux/hrtimer.h>
@@ -130,15 +131,34 @@ static bool gda_worker_serve_next(struct gda_db_page *db_page, const unsigned lo
 	return false;
 }
 
+/*
+ * Begin to read, with softirqs disabled where a visit raises some: they run when the section
+ * is over, so that nobody waits for them.
+ */
+static int gda_worker_read_lock(bool softirq)
+{
+	if (softirq)
+		local_bh_disable();
+	return gda_read_lock();
+}
+
+static void gda_worker_read_unlock(bool softirq, int idx)
+{
+	gda_read_unlock(idx);
+	if (softirq)
+		local_bh_enable();
+}
+
 /* Serve the queues of one page, each once. Return: whether any had work. */
 static bool gda_worker_scan(struct gda_ctx *ctx, unsigned int page, bool all)
 {
 	DECLARE_BITMAP(look, GDA_CELLS);
+	bool softirq = ctx->exec.dev->ops->softirq;
 	bool chosen = false, progress = false;
 	unsigned int slot = 0;
 
 	for (;;) {
-		int idx = gda_read_lock();
+		int idx = gda_worker_read_lock(softirq);
 		/* pairs with smp_store_release in gda_cell_alloc() */
 		struct gda_db_page *db_page = smp_load_acquire(&ctx->db[page]);
 		bool served = false;
@@ -148,7 +168,7 @@ static bool gda_worker_scan(struct gda_ctx *ctx, unsigned int page, bool all)
 		chosen = true;
 		if (db_page)
 			served = gda_worker_serve_next(db_page, look, &slot);
-		gda_read_unlock(idx);
+		gda_worker_read_unlock(softirq, idx);
 		gda_worker_signal(ctx);
 		if (!served || gda_worker_stopping(ctx))
 			return progress;

@@ -63,8 +63,9 @@ static bool gda_device_valid(const struct gda_device *dev)
 
 	if (!dev->name[0] || strlen(dev->name) >= GDA_DEVICE_NAME_MAX)
 		return false;
-	if (!ops->qp_address || !ops->qp_connect || !ops->qp_disconnect || !ops->mr_map ||
-	    !ops->mr_unmap)
+	if (!ops->qp_address || !ops->qp_connect || !ops->qp_disconnect)
+		return false;
+	if (!(ops->mr_map && ops->mr_unmap) && !(ops->mr_reg && ops->mr_dereg))
 		return false;
 	if (!ops->visit && dev->features & GDA_FEATURES_OF_WORKER)
 		return false;
@@ -108,6 +109,7 @@ int gda_device_register(struct gda_device *dev)
 		return -EBUSY;
 	refcount_set(&dev->refs, 1);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	xa_init_flags(&dev->keys, XA_FLAGS_ACCOUNT);
 	/* a number is not used again soon, not even by the next device of that name */
 	dev->next_qpn = get_random_u32() & 0xffffff;
 	spin_lock_init(&dev->lock);
@@ -126,8 +128,10 @@ static void gda_device_unref(struct gda_device *dev)
 {
 	if (!refcount_dec_and_test(&dev->refs))
 		return;
-	WARN_ON_ONCE(!list_empty(&dev->contexts) || !xa_empty(&dev->qps));
+	WARN_ON_ONCE(!list_empty(&dev->contexts) || !xa_empty(&dev->qps) ||
+		     !xa_empty(&dev->keys));
 	xa_destroy(&dev->qps);
+	xa_destroy(&dev->keys);
 	if (dev->ops->release)
 		dev->ops->release(dev);
 }
@@ -233,7 +237,7 @@ static u64 gda_device_features(const struct gda_device *dev)
 {
 	u64 features = dev->features;
 
-	if (!gda_mem_kind_present(GDA_KIND_USER))
+	if (!dev->ops->mr_reg && !gda_mem_kind_present(GDA_KIND_USER))
 		features &= ~GDA_FEATURE_MR_USER;
 	if (!gda_mem_kind_present(GDA_KIND_DMABUF))
 		features &= ~(GDA_FEATURE_MR_DMABUF | GDA_FEATURE_QUEUE_DMABUF);

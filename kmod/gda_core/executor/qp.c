@@ -9,26 +9,95 @@
  * flushed in one place.
  */
 #include "../gda_private.h"
+#include "../engine/access.h"
+#include "../engine/flight.h"
+
+/* The engine is portable, and exports nothing itself. */
+GDA_EXPORT(gda_flight_next);
+GDA_EXPORT(gda_flight_begin);
+GDA_EXPORT(gda_flight_done);
+GDA_EXPORT(gda_flight_done_through);
+GDA_EXPORT(gda_flight_abandon);
+GDA_EXPORT(gda_flight_retire);
+GDA_EXPORT(gda_flight_arrived);
+GDA_EXPORT(gda_flight_pending);
+GDA_EXPORT(gda_flight_count);
+GDA_EXPORT(gda_flight_room);
+GDA_EXPORT(gda_flight_stopped);
+
+void gda_executor_qp_wait(struct gda_executor_qp *exec)
+{
+	gda_os_cmpxchg32(&gda_qp_of(exec)->engine_qp.state, GDA_QP_INIT, GDA_QP_WAIT);
+}
+GDA_EXPORT(gda_executor_qp_wait);
 
 void gda_executor_qp_ready(struct gda_executor_qp *exec)
 {
 	struct gda_engine_qp *q = &gda_qp_of(exec)->engine_qp;
 
-	gda_os_cmpxchg32(&q->state, GDA_QP_INIT, GDA_QP_READY);
+	if (gda_os_cmpxchg32(&q->state, GDA_QP_WAIT, GDA_QP_READY) == GDA_QP_INIT)
+		gda_os_cmpxchg32(&q->state, GDA_QP_INIT, GDA_QP_READY);
 	/* work may have been posted already */
 	gda_host_kick(q);
 }
 GDA_EXPORT(gda_executor_qp_ready);
 
-void gda_executor_qp_fail(struct gda_executor_qp *exec, u8 cause)
+void gda_executor_qp_fail(struct gda_executor_qp *exec, struct gda_status why)
 {
-	gda_qp_fail(gda_qp_of(exec), cause);
+	struct gda_engine_qp *q = &gda_qp_of(exec)->engine_qp;
+
+	gda_os_cmpxchg32(&q->fail, 0, GDA_STATUS(why.class, why.cause));
+	if (!exec->ctx->dev->ops->visit)
+		WRITE_ONCE(q->state, GDA_QP_ERROR);
+	gda_host_kick(q);
 }
 GDA_EXPORT(gda_executor_qp_fail);
 
+void gda_executor_qp_kick(struct gda_executor_qp *exec)
+{
+	gda_host_kick(&gda_qp_of(exec)->engine_qp);
+}
+GDA_EXPORT(gda_executor_qp_kick);
+
+struct gda_executor_mr *gda_executor_local_mr(struct gda_executor_qp *exec,
+					      const struct gda_sge *sge, u32 access,
+					      struct gda_status *st)
+{
+	struct gda_mr *mr = xa_load(&exec->ctx->dev->keys, sge->key);
+	u8 cause = gda_access_check(mr ? &mr->mem : NULL, gda_qp_of(exec)->engine_qp.pd, sge,
+				    access);
+
+	if (!cause)
+		return &mr->exec;
+	*st = gda_status(GDA_CLASS_LOCAL, cause);
+	return NULL;
+}
+GDA_EXPORT(gda_executor_local_mr);
+
+/* A device that was unregistered is not asked: nothing of its queues moves any more. */
+static bool gda_executor_is_gone(const struct gda_qp *qp)
+{
+	return READ_ONCE(qp->exec.ctx->dev->state) == GDA_DEVICE_REMOVED;
+}
+
 /*
- * Under SRCU, by the worker: serve a queue of another executor. The engine gets it only to fail
- * it, or to flush what is posted: a state that was read as INIT may be READY by now.
+ * Under SRCU, by the worker: serve a queue with a flight. Its executor reports outcomes, fails
+ * and flushes by gda_flight_retire(), in any state of the queue.
+ */
+static u32 gda_executor_visit_flight(struct gda_qp *qp)
+{
+	const struct gda_status gone = { GDA_CLASS_QUEUE, GDA_CAUSE_DEVICE };
+
+	if (!gda_executor_is_gone(qp))
+		return qp->visit(&qp->exec, GDA_VISIT_WQES, GDA_VISIT_BYTES);
+	gda_flight_abandon(qp->exec.flight, gone);
+	return gda_flight_retire(qp->exec.flight, GDA_VISIT_WQES);
+}
+
+/*
+ * Under SRCU, by the worker: serve a queue of another executor. Without a flight the engine gets
+ * it only to fail it, or to flush what is posted: a state that was read as INIT may be READY
+ * by now.
  *
  * Return: what was done, in work requests.
  */
@@ -37,9 +106,24 @@ u32 gda_executor_visit(struct gda_qp *qp)
 	struct gda_engine_qp *q = &qp->engine_qp;
 	u32 state = READ_ONCE(q->state);
 
+	if (qp->exec.flight)
+		return gda_executor_visit_flight(qp);
 	if (state == GDA_QP_ERROR || READ_ONCE(q->fail))
 		return gda_engine_visit(q, GDA_VISIT_WQES, GDA_VISIT_BYTES);
 	if (state != GDA_QP_READY || !gda_engine_pending(q))
 		return 0;
 	return qp->visit(&qp->exec, GDA_VISIT_WQES, GDA_VISIT_BYTES);
+}
+
+/*
+ * Under SRCU, by the worker, which is about to sleep: is there anything to visit a queue for?
+ * If not, whatever comes from the wire wakes it.
+ */
+bool gda_executor_pending(struct gda_qp *qp)
+{
+	if (!qp->exec.flight)
+		return gda_engine_pending(&qp->engine_qp);
+	if (gda_flight_pending(qp->exec.flight))
+		return true;
+	return !gda_executor_is_gone(qp) && qp->exec.ctx->dev->ops->arm(&qp->exec);
 }

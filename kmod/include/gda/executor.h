@@ -24,8 +24,10 @@
 #include <linux/xarray.h>
 
 #include <gda/ioctl.h>
+#include <gda/work.h>
 
 struct gda_device;
+struct gda_flight;
 struct gda_mem_backing;
 struct module;
 
@@ -45,19 +47,27 @@ struct gda_executor_ctx {
  * @priv: the executor's own
  * @number: 24 bits, of this QP alone on its device
  * @sq_depth: slots of the send queue
+ * @recv_depth: entries of its CQ for immediates; 0: it has none
+ * @window: set by qp_create(): how many work requests can be in flight, a power of two;
+ *	0: none, each is done when visit() returns or is carried on by the next one
+ * @flight: with a window, the work in flight (gda/flight.h); visit() and no other operation
+ *	uses it
  */
 struct gda_executor_qp {
 	struct gda_executor_ctx *ctx;
 	void *priv;
 	u32 number;
 	u32 sq_depth;
+	u32 recv_depth;
+	u32 window;
+	struct gda_flight *flight;
 };
 
 /**
  * struct gda_executor_mr - a memory region, as its executor knows it
  * @ctx: its context
  * @priv: the executor's own
- * @key: names the MR in work requests; set by mr_map()
+ * @key: names the MR in work requests; set by mr_map() or mr_reg()
  */
 struct gda_executor_mr {
 	struct gda_executor_ctx *ctx;
@@ -67,13 +77,15 @@ struct gda_executor_mr {
 
 /**
  * struct gda_executor_mr_attr - what an MR covers
- * @backing: its memory, attached for as long as the MR is mapped
+ * @backing: its memory, attached for as long as the MR is mapped; NULL for mr_reg()
+ * @addr: start in the caller's address space; for mr_reg() only
  * @iova: address of the first byte in work requests
  * @length: bytes
  * @access: GDA_ACCESS_*
  */
 struct gda_executor_mr_attr {
 	const struct gda_mem_backing *backing;
+	u64 addr;
 	u64 iova;
 	u64 length;
 	u32 access;
@@ -99,11 +111,24 @@ struct gda_executor_mr_attr {
  * @mr_map: give the MR a key, by which work may use it from now on. 0 or a negative errno
  * @mr_unmap: the key is dead: when it returns no new work finds the MR. Work that visit() has
  *	begun is waited for afterwards
+ * @mr_reg: in place of mr_map() and mr_unmap(), of a device that pins and charges memory of
+ *	its own accord: register memory of the calling process. Under no lock of the context,
+ *	so that it may wait for user space. The key must differ from those of all other MRs of
+ *	the device in some of its 32 bits. 0 or a negative errno of GDA_IOC_MR_REG_USER
+ * @mr_dereg: undo mr_reg(). No visit() finds the MR any more; what one has begun may still
+ *	be in flight
  * @visit: optional; serve a queue for a while: carry out at most so many work requests and move
  *	at most so many bytes, and return how much was done in work requests; 0: nothing. Called
  *	by the context's worker, one call for a QP at a time, when the QP is ready and work is
  *	posted. It must not sleep: memory that is revoked or freed waits until it returns.
- *	Without it the device reads its queues itself, and its contexts have no worker
+ *	Without it the device reads its queues itself, and its contexts have no worker. With a
+ *	window it is called also when nothing is posted, in any state of the queue, but not for
+ *	a device that was unregistered
+ * @arm: wanted with a window: the worker is about to sleep. See to it that
+ *	gda_executor_qp_kick() is called when an outcome comes, or an immediate. True: one is
+ *	there already, and visit() is called. As visit() it must not sleep
+ * @softirq: visit() raises softirqs that are to run right behind it: they are disabled from
+ *	before it until its memory is not waited for any more
  *
  * Of those that return void none can fail, and they are called also after the device was
  * unregistered; so are qp_create(), qp_connect() and mr_map(), by calls that were under way:
@@ -121,7 +146,11 @@ struct gda_executor_ops {
 	void (*qp_disconnect)(struct gda_executor_qp *qp);
 	int (*mr_map)(struct gda_executor_mr *mr, const struct gda_executor_mr_attr *attr);
 	void (*mr_unmap)(struct gda_executor_mr *mr);
+	int (*mr_reg)(struct gda_executor_mr *mr, const struct gda_executor_mr_attr *attr);
+	void (*mr_dereg)(struct gda_executor_mr *mr);
 	u32 (*visit)(struct gda_executor_qp *qp, u32 wqes, u32 bytes);
+	bool (*arm)(struct gda_executor_qp *qp);
+	bool softirq;
 };
 
 /**
@@ -185,6 +214,7 @@ struct gda_device {
 	struct list_head node;		/* in the list of devices */
 	/* number -> struct gda_qp; CQs reserve numbers here, and are not found */
 	struct xarray qps;
+	struct xarray keys;		/* with mr_reg(): key -> struct gda_mr */
 	u32 next_qpn;			/* cyclic, random start */
 	spinlock_t lock;		/* guards the next two */
 	struct list_head contexts;	/* bound and not destroyed */
@@ -220,6 +250,14 @@ int gda_device_register(struct gda_device *dev);
 void gda_device_unregister(struct gda_device *dev);
 
 /**
+ * gda_executor_qp_wait - a QP has named its peer, which has not named it yet
+ * @qp: a QP whose qp_connect() is under way
+ *
+ * Any context.
+ */
+void gda_executor_qp_wait(struct gda_executor_qp *qp);
+
+/**
  * gda_executor_qp_ready - work of a QP may be carried out from now on
  * @qp: a QP whose qp_connect() was called; one that has failed meanwhile stays failed
  *
@@ -229,12 +267,36 @@ void gda_executor_qp_ready(struct gda_executor_qp *qp);
 
 /**
  * gda_executor_qp_fail - fail a QP
- * @qp: a QP that is not freed yet; nothing if it has failed before
- * @cause: why: enum gda_cause, with the class %GDA_CLASS_QUEUE
+ * @qp: a QP that is not freed yet; nothing if it has failed before, or is about to
+ * @why: the status that the queue fails with
  *
- * The oldest work request without an outcome completes with this error, all others are
- * flushed. gda_core does that, in the worker, where the device has a visit(). Any context.
+ * What is in flight is waited for. Then the oldest work request without an outcome completes
+ * with this error, and all others are flushed. gda_core does that, in the worker, where the
+ * device has a visit(). Any context.
  */
-void gda_executor_qp_fail(struct gda_executor_qp *qp, u8 cause);
+void gda_executor_qp_fail(struct gda_executor_qp *qp, struct gda_status why);
+
+/**
+ * gda_executor_qp_kick - have visit() called soon
+ * @qp: a QP that is not freed yet
+ *
+ * Any context.
+ */
+void gda_executor_qp_kick(struct gda_executor_qp *qp);
+
+/**
+ * gda_executor_local_mr - find the MR of a local segment, and check its use
+ * @qp: whose visit() calls this
+ * @sge: the segment
+ * @access: GDA_ACCESS_* needed, 0 to read it
+ * @st: out: why not, if it may not be used
+ *
+ * For devices with mr_reg(). Revocation is as for visit(): the MR stays until that returns.
+ *
+ * Return: the MR, or NULL.
+ */
+struct gda_executor_mr *gda_executor_local_mr(struct gda_executor_qp *qp,
+					      const struct gda_sge *sge, u32 access,
+					      struct gda_status *st);
 
 #endif /* GDA_EXECUTOR_H */

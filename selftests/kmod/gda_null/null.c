@@ -15,7 +15,6 @@
 
 #include <gda/compat.h>
 #include <gda/executor.h>
-#include <gda/mlx5.h>
 
 #define NULL_DEVICES	2
 #define NULL_MAGIC	0x4c4c554e	/* "NULL" */
@@ -113,7 +112,7 @@ static void null_mr_unmap(struct gda_executor_mr *mr)
 
 static u32 null_visit(struct gda_executor_qp *qp, u32 wqes, u32 bytes)
 {
-	gda_executor_qp_fail(qp, GDA_MLX5_VENDOR_OPCODE);
+	gda_executor_qp_fail(qp, gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_OPCODE));
 	return 1;
 }
 
