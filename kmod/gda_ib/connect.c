@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How a queue pair gets its peer and loses it, over rdma_cm (gda/cm.h says what is exchanged).
+ * The QP is not rdma_cm's: it is moved by hand, so that it exists before its connection does.
+ *
+ * Of two addresses that name each other the greater one asks. A request for a QP that has not
+ * named its peer yet is held: rdma_cm tells the other end to be patient. All others are rejected, and
+ * the QP that they ask for does not notice.
+ *
+ * An id that belongs to a QP is destroyed by gda_ib_connection_end() alone, and a handler of it
+ * always returns 0; so whoever destroys it waits for the handler. One that is held belongs to
+ * its request, until the request is taken off the list under qp->lock.
+ */
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <net/ipv6.h>
+
+#include "gda_ib.h"
+
+/* Of one step of resolving an address, in milliseconds. */
+#define GDA_IB_RESOLVE_MS	2000
+
+#define GDA_IB_RETRIES		7
+#define GDA_IB_RNR_RETRIES	6
+
+/* Most reads and atomics in flight, each way. */
+#define GDA_IB_MAX_RD_ATOMIC	16
+
+static_assert(sizeof(struct gda_cm_address) == GDA_ADDRESS_BYTES);
+
+/* A request that waits for its QP to name a peer. */
+struct gda_ib_request {
+	struct list_head node;		/* in qp->pending, while @held */
+	bool held;			/* under qp->lock */
+	struct gda_ib_qp *qp;		/* with a reference */
+	struct rdma_cm_id *id;
+	struct gda_cm_address from;
+	u8 depth;			/* reads and atomics that the requester has in flight */
+	u8 resources;			/* ... and takes */
+};
+
+static const struct gda_status gda_ib_lost = { GDA_CLASS_RETRY, GDA_CAUSE_PEER };
+
+static bool gda_ib_same(const struct gda_cm_address *a, const struct gda_cm_address *b)
+{
+	return !memcmp(a, b, sizeof(*a));
+}
+
+/* --- the end --- */
+
+static void gda_ib_hang_up_work(struct work_struct *work)
+{
+	struct gda_ib_qp *qp = container_of(work, struct gda_ib_qp, hangup);
+
+	gda_ib_qp_to_error(qp);
+	if (gda_ib_post_drain(qp)) {
+		WRITE_ONCE(qp->drained, true);
+		gda_executor_qp_kick(qp->exec);
+	}
+	if (qp->id)
+		rdma_disconnect(qp->id);
+}
+
+/*
+ * The QP has failed, or is to: nothing of it goes on, and the peer is told. Any context.
+ * @id is set once and for good before anything can fail that needs this.
+ */
+void gda_ib_hang_up(struct gda_ib_qp *qp)
+{
+	unsigned long flags;
+
+	if (READ_ONCE(qp->hung_up))
+		return;
+	spin_lock_irqsave(&qp->lock, flags);
+	if (!qp->closing && !qp->hung_up)
+		queue_work(system_unbound_wq, &qp->hangup);
+	qp->hung_up = true;
+	spin_unlock_irqrestore(&qp->lock, flags);
+}
+
+static void gda_ib_fail(struct gda_ib_qp *qp, struct gda_status why)
+{
+	gda_executor_qp_fail(qp->exec, why);
+	gda_ib_hang_up(qp);
+}
+
+/* No handler of it runs any more when this returns. */
+static void gda_ib_refuse(struct gda_ib_request *request, u8 reason)
+{
+	rdma_lock_handler(request->id);
+	gda_ib_reject(request->id, reason);
+	rdma_unlock_handler(request->id);
+	rdma_destroy_id(request->id);
+	gda_ib_qp_put(request->qp);
+	kfree(request);
+}
+
+static void gda_ib_refuse_all(struct list_head *requests, u8 reason)
+{
+	struct gda_ib_request *request, *next;
+
+	list_for_each_entry_safe(request, next, requests, node)
+		gda_ib_refuse(request, reason);
+}
+
+/* Take all that are held; each is the caller's then. */
+static void gda_ib_take_pending(struct gda_ib_qp *qp, struct list_head *requests)
+{
+	struct gda_ib_request *request;
+
+	lockdep_assert_held(&qp->lock);
+	list_for_each_entry(request, &qp->pending, node)
+		request->held = false;
+	list_splice_init(&qp->pending, requests);
+	qp->npending = 0;
+}
+
+void gda_ib_connection_end(struct gda_ib_qp *qp)
+{
+	struct rdma_cm_id *id;
+	LIST_HEAD(requests);
+
+	spin_lock(&qp->ib->lock);
+	if (!qp->closing)
+		xa_erase(&qp->ib->numbers, be32_to_cpu(qp->self.number));
+	spin_unlock(&qp->ib->lock);
+	spin_lock_irq(&qp->lock);
+	qp->closing = true;
+	id = qp->id;
+	gda_ib_take_pending(qp, &requests);
+	spin_unlock_irq(&qp->lock);
+	cancel_work_sync(&qp->hangup);
+	gda_ib_refuse_all(&requests, GDA_CM_REASON_UNKNOWN);
+	if (!id)
+		return;
+	rdma_disconnect(id);
+	rdma_destroy_id(id);
+	qp->id = NULL;
+}
+
+void gda_ib_qp_disconnect(struct gda_executor_qp *exec)
+{
+	struct gda_ib_qp *qp = exec->priv;
+
+	if (!gda_ib_enter_free(qp->ib))
+		return;
+	gda_ib_connection_end(qp);
+	gda_ib_exit(qp->ib);
+}
+
+/* --- both ends --- */
+
+void gda_ib_connection_init(struct gda_ib_qp *qp)
+{
+	spin_lock_init(&qp->lock);
+	INIT_LIST_HEAD(&qp->pending);
+	INIT_WORK(&qp->hangup, gda_ib_hang_up_work);
+	qp->self.version = GDA_CM_VERSION;
+	qp->self.port = qp->ctx->listener->port;
+	qp->self.number = cpu_to_be32(qp->exec->number);
+	qp->self.nonce = (__force __be64)get_random_u64();
+	memcpy(qp->self.ip, qp->ctx->ip, sizeof(qp->self.ip));
+}
+
+void gda_ib_qp_address(struct gda_executor_qp *exec, u8 *address)
+{
+	const struct gda_ib_qp *qp = exec->priv;
+
+	memcpy(address, &qp->self, sizeof(qp->self));
+}
+
+static struct rdma_conn_param gda_ib_conn_param(const struct gda_ib_qp *qp,
+						const struct gda_cm_private *p, u8 depth,
+						u8 resources)
+{
+	const struct ib_device_attr *attrs = &qp->ib->ibdev->attrs;
+
+	return (struct rdma_conn_param) {
+		.private_data = p,
+		.private_data_len = sizeof(*p),
+		.responder_resources = min3(depth, GDA_IB_MAX_RD_ATOMIC, attrs->max_qp_rd_atom),
+		.initiator_depth = min3(resources, GDA_IB_MAX_RD_ATOMIC,
+					attrs->max_qp_init_rd_atom),
+		.retry_count = GDA_IB_RETRIES,
+		.rnr_retry_count = GDA_IB_RNR_RETRIES,
+		.qp_num = qp->qp->qp_num,
+	};
+}
+
+/* --- the end that is asked --- */
+
+/* With the handler's lock of @id, which is the QP's. */
+static int gda_ib_accept(struct gda_ib_qp *qp, struct rdma_cm_id *id, u8 depth, u8 resources)
+{
+	struct rdma_conn_param param;
+	struct gda_cm_private p;
+	int ret;
+
+	gda_cm_private_set(&p, &qp->self, &qp->peer);
+	param = gda_ib_conn_param(qp, &p, depth, resources);
+	ret = gda_ib_qp_to_init(qp, id);
+	if (!ret)
+		ret = gda_ib_qp_to_rts(qp, id);
+	if (!ret)
+		ret = rdma_accept(id, &param);
+	else
+		gda_ib_reject(id, GDA_CM_REASON_BUSY);
+	return ret;
+}
+
+/* Whoever asked gave up, or its machine did, before the QP has named a peer. */
+static int gda_ib_held_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct gda_ib_request *request = id->context;
+	struct gda_ib_qp *qp = request->qp;
+	bool held;
+
+	spin_lock_irq(&qp->lock);
+	held = request->held;
+	if (held) {
+		list_del(&request->node);
+		qp->npending--;
+	}
+	spin_unlock_irq(&qp->lock);
+	if (!held)
+		return 0;
+	gda_ib_qp_put(qp);
+	kfree(request);
+	/* rdma_cm destroys the id */
+	return -ECONNABORTED;
+}
+
+static int gda_ib_handler(struct rdma_cm_id *id, struct rdma_cm_event *event);
+
+/* Return: enum gda_cm_reason, or 0: @request is held, or @id is the QP's. */
+static u8 gda_ib_admit(struct gda_ib_qp *qp, struct rdma_cm_id *id,
+		       struct gda_ib_request *request)
+{
+	lockdep_assert_held(&qp->lock);
+	if (qp->closing)
+		return GDA_CM_REASON_UNKNOWN;
+	/* one that is less is asked, and does not ask */
+	if (memcmp(&request->from, &qp->self, sizeof(qp->self)) <= 0)
+		return GDA_CM_REASON_BUSY;
+	if (qp->named) {
+		if (qp->id || !gda_ib_same(&request->from, &qp->peer))
+			return GDA_CM_REASON_BUSY;
+		qp->id = id;
+		id->context = qp;
+		id->event_handler = gda_ib_handler;
+		return 0;
+	}
+	if (qp->npending == GDA_CM_MAX_PENDING)
+		return GDA_CM_REASON_FULL;
+	request->held = true;
+	list_add_tail(&request->node, &qp->pending);
+	qp->npending++;
+	id->context = request;
+	id->event_handler = gda_ib_held_handler;
+	return 0;
+}
+
+/*
+ * By the listener, with the handler's lock of @id: somebody who knows the nonce of the QP asks.
+ * Return: 0, or why it is rejected.
+ */
+u8 gda_ib_request(struct gda_ib_qp *qp, struct rdma_cm_id *id, const struct gda_cm_private *p,
+		  const struct rdma_conn_param *conn)
+{
+	struct gda_ib_request *request;
+	u8 reason;
+
+	request = kzalloc(sizeof(*request), GFP_KERNEL);
+	if (!request)
+		return GDA_CM_REASON_FULL;
+	kref_get(&qp->ref);
+	request->qp = qp;
+	request->id = id;
+	request->from = p->from;
+	/* what it initiates is what is responded to here */
+	request->depth = conn->responder_resources;
+	request->resources = conn->initiator_depth;
+	spin_lock_irq(&qp->lock);
+	reason = gda_ib_admit(qp, id, request);
+	spin_unlock_irq(&qp->lock);
+	if (!reason && request->held)
+		return 0;
+	if (!reason && gda_ib_accept(qp, id, request->depth, request->resources))
+		gda_ib_fail(qp, gda_ib_lost);
+	kfree(request);
+	gda_ib_qp_put(qp);
+	return reason;
+}
+
+/* The peer has asked before it was named. It is the QP's own now. */
+static int gda_ib_accept_held(struct gda_ib_qp *qp, struct gda_ib_request *request)
+{
+	struct rdma_cm_id *id = request->id;
+	int ret;
+
+	rdma_lock_handler(id);
+	id->context = qp;
+	id->event_handler = gda_ib_handler;
+	spin_lock_irq(&qp->lock);
+	qp->id = id;
+	spin_unlock_irq(&qp->lock);
+	ret = gda_ib_accept(qp, id, request->depth, request->resources);
+	rdma_unlock_handler(id);
+	gda_ib_qp_put(request->qp);
+	kfree(request);
+	return ret;
+}
+
+/* --- the end that asks --- */
+
+static int gda_ib_ask_at(struct gda_ib_qp *qp, struct rdma_cm_id *id)
+{
+	struct rdma_conn_param param;
+	struct gda_cm_private p;
+	int ret;
+
+	gda_cm_private_set(&p, &qp->self, &qp->peer);
+	param = gda_ib_conn_param(qp, &p, GDA_IB_MAX_RD_ATOMIC, GDA_IB_MAX_RD_ATOMIC);
+	ret = gda_ib_qp_to_init(qp, id);
+	return ret ?: rdma_connect_locked(id, &param);
+}
+
+/* The peer has answered: it has named this QP, if it is the one that was asked. */
+static int gda_ib_answered(struct gda_ib_qp *qp, struct rdma_cm_id *id,
+			   const struct rdma_conn_param *conn)
+{
+	struct gda_cm_private p = { };
+	int ret;
+
+	if (conn->private_data)
+		memcpy(&p, conn->private_data, min_t(size_t, conn->private_data_len, sizeof(p)));
+	if (!gda_cm_private_ok(&p) || p.number != qp->self.number ||
+	    p.nonce != qp->self.nonce || !gda_ib_same(&p.from, &qp->peer))
+		return -EPROTO;
+	ret = gda_ib_qp_to_rts(qp, id);
+	ret = ret ?: rdma_accept(id, NULL);
+	if (!ret)
+		gda_executor_qp_ready(qp->exec);
+	return ret;
+}
+
+static int gda_ib_resolved(struct gda_ib_qp *qp, struct rdma_cm_id *id)
+{
+	if (id->device != qp->ib->ibdev)
+		return -EHOSTUNREACH;
+	return rdma_resolve_route(id, GDA_IB_RESOLVE_MS);
+}
+
+/* Of an id that is a QP's, at either end. */
+static int gda_ib_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct gda_ib_qp *qp = id->context;
+	int ret = 0;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		ret = gda_ib_resolved(qp, id);
+		break;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		ret = gda_ib_ask_at(qp, id);
+		break;
+	case RDMA_CM_EVENT_CONNECT_RESPONSE:
+		ret = gda_ib_answered(qp, id, &event->param.conn);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		gda_executor_qp_ready(qp->exec);
+		break;
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		gda_ib_fail(qp, gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_DEVICE));
+		break;
+	default:
+		ret = -ECONNRESET;
+		break;
+	}
+	if (ret)
+		gda_ib_fail(qp, gda_ib_lost);
+	return 0;
+}
+
+static void gda_ib_sockaddr(struct sockaddr_storage *sa, const u8 *ip, __be16 port)
+{
+	const struct in6_addr *in6 = (const struct in6_addr *)ip;
+
+	memset(sa, 0, sizeof(*sa));
+	if (ipv6_addr_v4mapped(in6)) {
+		struct sockaddr_in *sin = (void *)sa;
+
+		sin->sin_family = AF_INET;
+		sin->sin_port = port;
+		sin->sin_addr.s_addr = in6->s6_addr32[3];
+	} else {
+		struct sockaddr_in6 *sin6 = (void *)sa;
+
+		sin6->sin6_family = AF_INET6;
+		sin6->sin6_port = port;
+		sin6->sin6_addr = *in6;
+	}
+}
+
+static int gda_ib_ask(struct gda_ib_qp *qp)
+{
+	struct sockaddr_storage from, to;
+	struct rdma_cm_id *id;
+
+	id = rdma_create_id(qp->ctx->listener->net, gda_ib_handler, qp, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	spin_lock_irq(&qp->lock);
+	qp->id = id;
+	spin_unlock_irq(&qp->lock);
+	gda_ib_sockaddr(&from, qp->self.ip, 0);
+	gda_ib_sockaddr(&to, qp->peer.ip, qp->peer.port);
+	return rdma_resolve_addr(id, (struct sockaddr *)&from, (struct sockaddr *)&to,
+				 GDA_IB_RESOLVE_MS);
+}
+
+/* --- */
+
+/* The request of the peer among @requests, or NULL. */
+static struct gda_ib_request *gda_ib_find_request(const struct gda_ib_qp *qp,
+						  struct list_head *requests)
+{
+	struct gda_ib_request *request;
+
+	list_for_each_entry(request, requests, node)
+		if (gda_ib_same(&request->from, &qp->peer))
+			return request;
+	return NULL;
+}
+
+static int gda_ib_name(struct gda_ib_qp *qp, const struct gda_cm_address *peer)
+{
+	struct gda_ib_request *request;
+	LIST_HEAD(requests);
+	int ret = 0;
+
+	spin_lock_irq(&qp->lock);
+	if (qp->named || qp->hung_up) {
+		spin_unlock_irq(&qp->lock);
+		return -EALREADY;
+	}
+	qp->peer = *peer;
+	qp->named = true;
+	gda_ib_take_pending(qp, &requests);
+	spin_unlock_irq(&qp->lock);
+
+	request = gda_ib_find_request(qp, &requests);
+	if (request)
+		list_del(&request->node);
+	gda_ib_refuse_all(&requests, GDA_CM_REASON_BUSY);
+	if (request)
+		ret = gda_ib_accept_held(qp, request);
+	else if (memcmp(&qp->self, &qp->peer, sizeof(qp->self)) > 0)
+		ret = gda_ib_ask(qp);
+	/* the peer is named, for good; whatever is wrong with it fails the QP */
+	if (ret)
+		gda_ib_fail(qp, gda_ib_lost);
+	else
+		gda_executor_qp_wait(qp->exec);
+	return 0;
+}
+
+int gda_ib_qp_connect(struct gda_executor_qp *exec, const u8 *address)
+{
+	struct gda_ib_qp *qp = exec->priv;
+	struct gda_cm_address peer;
+	int ret;
+
+	memcpy(&peer, address, sizeof(peer));
+	if (!gda_cm_address_ok(&peer))
+		return -EINVAL;
+	if (gda_ib_same(&peer, &qp->self))
+		return -EOPNOTSUPP;
+	if (!gda_ib_enter(qp->ib))
+		return -ENODEV;
+	ret = gda_ib_name(qp, &peer);
+	gda_ib_exit(qp->ib);
+	return ret;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Between the files of gda_ib: one GDA device for each RDMA device, over ib_core and rdma_cm.
+ *
+ * Life. The structures here last as long as gda_core's objects do; what they have of ib_core
+ * and rdma_cm goes with the RDMA device. Every operation that touches that is between
+ * gda_ib_enter() and gda_ib_exit(). Removal unregisters the device, waits for those calls,
+ * and frees all that is left; whoever frees an object later waits for the end of the removal
+ * and finds nothing to free.
+ *
+ * Locks, outermost first. No lock is held while rdma_destroy_id() or a call of verbs waits.
+ *
+ *   handler_mutex      mutex     rdma_cm's, of an id: held by its handler
+ *   ctx->lock          mutex     gda_core's: operations of one context, but mr_reg()
+ *   qp->lock           spinlock  how a QP is connected
+ *   ib->lock           spinlock  what a device has
+ *   gda_ib_lock        spinlock  devices, listeners (main.c, listen.c: one each)
+ */
+#ifndef GDA_IB_H
+#define GDA_IB_H
+
+#include <linux/completion.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+
+#include <gda/cm.h>
+#include <gda/compat.h>
+#include <gda/executor.h>
+#include <gda/flight.h>
+#include <gda/wc.h>
+
+/* Work requests in flight, of one QP; and those that are posted at once. */
+#define GDA_IB_WINDOW		128U
+#define GDA_IB_CHAIN		16U
+
+/* Immediates that one QP has receives for, at most. */
+#define GDA_IB_RECEIVES		128U
+
+/* Payload inside a work request. */
+#define GDA_IB_MAX_INLINE	256U
+
+/**
+ * struct gda_ib - one RDMA device
+ * @dev: as gda_core knows it
+ * @ref: 1 of gda_core's, and 1 of the RDMA device
+ * @name: of @dev
+ * @ibdev: until removal has ended
+ * @node: in the list of devices, for connection requests
+ * @calls: 1 of the device's own, and 1 for each call
+ * @idle: @calls is 0
+ * @gone: removal has ended: nothing of ib_core and rdma_cm is left
+ * @lock: guards the next three and @numbers
+ * @ctxs: struct gda_ib_ctx
+ * @qps: struct gda_ib_qp
+ * @mrs: struct gda_ib_mr
+ * @numbers: number -> struct gda_ib_qp that may be connected to
+ */
+struct gda_ib {
+	struct gda_device dev;
+	struct kref ref;
+	char name[GDA_DEVICE_NAME_MAX];
+	struct ib_device *ibdev;
+	struct list_head node;
+	refcount_t calls;
+	struct completion idle;
+	struct completion gone;
+	spinlock_t lock;
+	struct list_head ctxs;
+	struct list_head qps;
+	struct list_head mrs;
+	struct xarray numbers;
+};
+
+/**
+ * struct gda_ib_listener - where the contexts of one net namespace are asked to connect
+ * @net: the namespace, held by @id
+ * @id: listens
+ * @port: of rdma_cm
+ * @users: contexts
+ * @node: in the list of listeners
+ */
+struct gda_ib_listener {
+	struct net *net;
+	struct rdma_cm_id *id;
+	__be16 port;
+	unsigned int users;
+	struct list_head node;
+};
+
+/**
+ * struct gda_ib_ctx - a context
+ * @ib: its device
+ * @node: in @ib->ctxs
+ * @pd: of all that the context has; NULL after removal
+ * @listener: of the net namespace that bound the context
+ * @ip: of the device there, as in struct gda_cm_address
+ */
+struct gda_ib_ctx {
+	struct gda_ib *ib;
+	struct list_head node;
+	struct ib_pd *pd;
+	struct gda_ib_listener *listener;
+	u8 ip[16];
+};
+
+/**
+ * struct gda_ib_mr - a memory region
+ * @ib: its device
+ * @node: in @ib->mrs
+ * @mr: NULL after removal
+ */
+struct gda_ib_mr {
+	struct gda_ib *ib;
+	struct list_head node;
+	struct ib_mr *mr;
+};
+
+/* A request of the fabric, until ib_post_send() returns. */
+struct gda_ib_wr {
+	union {
+		struct ib_rdma_wr rdma;
+		struct ib_atomic_wr atomic;
+	};
+	struct ib_sge sge[2];
+	u8 data[GDA_IB_MAX_INLINE];
+};
+
+/* An immediate that has arrived, and had no room in its CQ yet. */
+struct gda_ib_arrival {
+	u32 imm;
+	u32 bytes;
+};
+
+/**
+ * struct gda_ib_qp - a queue pair
+ * @ref: of gda_core's QP, and of each request that waits or is being looked at
+ * @ib: its device
+ * @ctx: its context
+ * @exec: as gda_core knows it, until it is freed
+ * @node: in @ib->qps
+ * @cq: completions of @qp alone; NULL after removal, as the next
+ * @qp: reset, until it is connected
+ * @nrecv: receives that it has in all
+ * @lock: guards the next seven
+ * @self: its address
+ * @peer: the address of its peer, once @named
+ * @named: qp_connect() was called
+ * @closing: it takes no request and begins nothing any more
+ * @hung_up: @hangup was queued
+ * @id: its connection, or NULL
+ * @pending: struct gda_ib_request that came before the peer was named
+ * @npending: how many
+ * @hangup: ends the connection after a failure
+ * @drained: nothing comes of what was posted any more
+ * @head: of @arrivals, the worker's as the rest
+ * @tail: likewise
+ * @unposted: receives to be posted again
+ * @chain: what is being posted
+ * @arrivals: room for @nrecv
+ */
+struct gda_ib_qp {
+	struct kref ref;
+	struct gda_ib *ib;
+	struct gda_ib_ctx *ctx;
+	struct gda_executor_qp *exec;
+	struct list_head node;
+	struct ib_cq *cq;
+	struct ib_qp *qp;
+	u32 nrecv;
+
+	spinlock_t lock;
+	struct gda_cm_address self;
+	struct gda_cm_address peer;
+	bool named;
+	bool closing;
+	bool hung_up;
+	struct rdma_cm_id *id;
+	struct list_head pending;
+	unsigned int npending;
+	struct work_struct hangup;
+	bool drained;
+
+	u32 head;
+	u32 tail;
+	u32 unposted;
+	struct gda_ib_wr chain[GDA_IB_CHAIN];
+	struct gda_ib_arrival arrivals[];
+};
+
+/* main.c */
+bool gda_ib_enter(struct gda_ib *ib);
+void gda_ib_exit(struct gda_ib *ib);
+struct gda_ib *gda_ib_enter_device(const struct ib_device *ibdev);
+void gda_ib_mrs_free(struct gda_ib *ib);
+void gda_ib_qps_free(struct gda_ib *ib);
+void gda_ib_ctxs_free(struct gda_ib *ib);
+static inline struct gda_ib *gda_ib_of(struct gda_device *dev)
+{
+	return container_of(dev, struct gda_ib, dev);
+}
+
+/* Before an object is freed. Return: whether it still has anything of ib_core; then exit. */
+static inline bool gda_ib_enter_free(struct gda_ib *ib)
+{
+	if (gda_ib_enter(ib))
+		return true;
+	wait_for_completion(&ib->gone);
+	return false;
+}
+
+/* ctx.c */
+int gda_ib_bind(struct gda_executor_ctx *exec);
+void gda_ib_unbind(struct gda_executor_ctx *exec);
+
+/* mr.c */
+int gda_ib_mr_reg(struct gda_executor_mr *exec, const struct gda_executor_mr_attr *attr);
+void gda_ib_mr_dereg(struct gda_executor_mr *exec);
+
+/* qp.c */
+int gda_ib_qp_create(struct gda_executor_qp *exec);
+void gda_ib_qp_free(struct gda_executor_qp *exec);
+struct gda_ib_qp *gda_ib_qp_get(struct gda_ib *ib, u32 number);
+void gda_ib_qp_put(struct gda_ib_qp *qp);
+int gda_ib_qp_to_init(struct gda_ib_qp *qp, struct rdma_cm_id *id);
+int gda_ib_qp_to_rts(struct gda_ib_qp *qp, struct rdma_cm_id *id);
+void gda_ib_qp_to_error(struct gda_ib_qp *qp);
+
+/* post.c */
+u32 gda_ib_visit(struct gda_executor_qp *exec, u32 wqes, u32 bytes);
+bool gda_ib_arm(struct gda_executor_qp *exec);
+int gda_ib_post_receives(struct gda_ib_qp *qp, u32 n);
+int gda_ib_post_drain(struct gda_ib_qp *qp);
+
+/* connect.c */
+void gda_ib_qp_address(struct gda_executor_qp *exec, u8 *address);
+int gda_ib_qp_connect(struct gda_executor_qp *exec, const u8 *address);
+void gda_ib_qp_disconnect(struct gda_executor_qp *exec);
+void gda_ib_connection_init(struct gda_ib_qp *qp);
+void gda_ib_connection_end(struct gda_ib_qp *qp);
+void gda_ib_hang_up(struct gda_ib_qp *qp);
+u8 gda_ib_request(struct gda_ib_qp *qp, struct rdma_cm_id *id, const struct gda_cm_private *p,
+		  const struct rdma_conn_param *conn);
+
+/* listen.c */
+struct gda_ib_listener *gda_ib_listener_get(struct net *net);
+void gda_ib_listener_put(struct gda_ib_listener *listener);
+void gda_ib_reject(struct rdma_cm_id *id, u8 reason);
+
+#endif /* GDA_IB_H */

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Listeners: one for each net namespace that has contexts, on a port of its own. Whatever is
+ * asked there is checked against the number and the nonce of a QP before anything is kept
+ * of it.
+ *
+ * A listener is made under no lock. Of two that are made at the same time one goes again.
+ */
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+#include <rdma/ib_cm.h>
+
+#include "gda_ib.h"
+
+static LIST_HEAD(gda_ib_listeners);
+static DEFINE_SPINLOCK(gda_ib_lock);
+
+void gda_ib_reject(struct rdma_cm_id *id, u8 reason)
+{
+	const struct gda_cm_reject reject = { .version = GDA_CM_VERSION, .reason = reason };
+
+	rdma_reject(id, &reject, sizeof(reject), IB_CM_REJ_CONSUMER_DEFINED);
+}
+
+/* Return: 0 and @id belongs to a QP, or enum gda_cm_reason. */
+static u8 gda_ib_listener_ask(const struct gda_ib_listener *listener, struct rdma_cm_id *id,
+			      const struct gda_cm_private *p,
+			      const struct rdma_conn_param *conn)
+{
+	u8 reason = GDA_CM_REASON_UNKNOWN;
+	struct gda_ib_qp *qp;
+	struct gda_ib *ib;
+
+	ib = gda_ib_enter_device(id->device);
+	if (!ib)
+		return reason;
+	qp = gda_ib_qp_get(ib, be32_to_cpu(p->number));
+	if (qp) {
+		if (qp->self.nonce == p->nonce && qp->self.port == listener->port)
+			reason = gda_ib_request(qp, id, p, conn);
+		gda_ib_qp_put(qp);
+	}
+	gda_ib_exit(ib);
+	return reason;
+}
+
+static int gda_ib_listener_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	const struct rdma_conn_param *conn = &event->param.conn;
+	u8 reason = GDA_CM_REASON_VERSION;
+	struct gda_cm_private p = { };
+
+	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
+		return 0;
+	if (conn->private_data)
+		memcpy(&p, conn->private_data, min_t(size_t, conn->private_data_len, sizeof(p)));
+	if (gda_cm_private_ok(&p))
+		reason = gda_ib_listener_ask(id->context, id, &p, conn);
+	if (!reason)
+		return 0;
+	gda_ib_reject(id, reason);
+	/* rdma_cm destroys it */
+	return -ECONNREFUSED;
+}
+
+static struct rdma_cm_id *gda_ib_listen(struct gda_ib_listener *listener, struct net *net)
+{
+	struct sockaddr_in6 any = { .sin6_family = AF_INET6 };
+	struct rdma_cm_id *id;
+	int ret;
+
+	id = rdma_create_id(net, gda_ib_listener_handler, listener, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(id))
+		return id;
+	/* IPv4 too, whatever bindv6only says */
+	ret = rdma_set_afonly(id, 0);
+	if (!ret)
+		ret = rdma_bind_addr(id, (struct sockaddr *)&any);
+	if (!ret) {
+		const struct sockaddr_in6 *bound = (void *)&id->route.addr.src_addr;
+
+		listener->port = bound->sin6_port;
+		ret = rdma_listen(id, 0);
+	}
+	if (!ret)
+		return id;
+	rdma_destroy_id(id);
+	return ERR_PTR(ret);
+}
+
+static struct gda_ib_listener *gda_ib_listener_create(struct net *net)
+{
+	struct gda_ib_listener *listener = kzalloc(sizeof(*listener), GFP_KERNEL_ACCOUNT);
+	int ret;
+
+	if (!listener)
+		return ERR_PTR(-ENOMEM);
+	listener->net = net;
+	listener->users = 1;
+	listener->id = gda_ib_listen(listener, net);
+	if (!IS_ERR(listener->id))
+		return listener;
+	ret = PTR_ERR(listener->id);
+	kfree(listener);
+	return ERR_PTR(ret);
+}
+
+static void gda_ib_listener_destroy(struct gda_ib_listener *listener)
+{
+	rdma_destroy_id(listener->id);
+	kfree(listener);
+}
+
+/* The listener of @net with one more user, if there is one. */
+static struct gda_ib_listener *gda_ib_listener_find_locked(const struct net *net)
+{
+	struct gda_ib_listener *listener;
+
+	lockdep_assert_held(&gda_ib_lock);
+	list_for_each_entry(listener, &gda_ib_listeners, node) {
+		if (!net_eq(listener->net, net))
+			continue;
+		listener->users++;
+		return listener;
+	}
+	return NULL;
+}
+
+struct gda_ib_listener *gda_ib_listener_get(struct net *net)
+{
+	struct gda_ib_listener *found, *made;
+
+	spin_lock(&gda_ib_lock);
+	found = gda_ib_listener_find_locked(net);
+	spin_unlock(&gda_ib_lock);
+	if (found)
+		return found;
+	made = gda_ib_listener_create(net);
+	if (IS_ERR(made))
+		return made;
+	spin_lock(&gda_ib_lock);
+	found = gda_ib_listener_find_locked(net);
+	if (!found)
+		list_add(&made->node, &gda_ib_listeners);
+	spin_unlock(&gda_ib_lock);
+	if (!found)
+		return made;
+	gda_ib_listener_destroy(made);
+	return found;
+}
+
+void gda_ib_listener_put(struct gda_ib_listener *listener)
+{
+	bool last;
+
+	spin_lock(&gda_ib_lock);
+	last = !--listener->users;
+	if (last)
+		list_del(&listener->node);
+	spin_unlock(&gda_ib_lock);
+	if (last)
+		gda_ib_listener_destroy(listener);
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Owns the devices: one GDA device "ib:<name>" for each RDMA device whose driver can be used
+ * from the kernel the way this module does.
+ *
+ * Only rdma_rxe and mlx5 are offered: called by the kernel, other drivers register memory of
+ * the caller in ways of their own, or fail.
+ */
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "gda_ib.h"
+
+static LIST_HEAD(gda_ib_devices);
+static DEFINE_SPINLOCK(gda_ib_lock);
+
+bool gda_ib_enter(struct gda_ib *ib)
+{
+	return refcount_inc_not_zero(&ib->calls);
+}
+
+void gda_ib_exit(struct gda_ib *ib)
+{
+	if (refcount_dec_and_test(&ib->calls))
+		complete(&ib->idle);
+}
+
+/* The device of @ibdev, entered, or NULL. */
+struct gda_ib *gda_ib_enter_device(const struct ib_device *ibdev)
+{
+	struct gda_ib *ib, *found = NULL;
+
+	spin_lock(&gda_ib_lock);
+	list_for_each_entry(ib, &gda_ib_devices, node)
+		if (ib->ibdev == ibdev && gda_ib_enter(ib))
+			found = ib;
+	spin_unlock(&gda_ib_lock);
+	return found;
+}
+
+static void gda_ib_free(struct kref *ref)
+{
+	struct gda_ib *ib = container_of(ref, struct gda_ib, ref);
+
+	WARN_ON_ONCE(!list_empty(&ib->ctxs) || !list_empty(&ib->qps) || !list_empty(&ib->mrs));
+	xa_destroy(&ib->numbers);
+	kfree(ib);
+}
+
+static void gda_ib_release(struct gda_device *dev)
+{
+	kref_put(&gda_ib_of(dev)->ref, gda_ib_free);
+}
+
+static const struct gda_executor_ops gda_ib_ops = {
+	.owner = THIS_MODULE,
+	.release = gda_ib_release,
+	.bind = gda_ib_bind,
+	.unbind = gda_ib_unbind,
+	.qp_create = gda_ib_qp_create,
+	.qp_free = gda_ib_qp_free,
+	.qp_address = gda_ib_qp_address,
+	.qp_connect = gda_ib_qp_connect,
+	.qp_disconnect = gda_ib_qp_disconnect,
+	.mr_reg = gda_ib_mr_reg,
+	.mr_dereg = gda_ib_mr_dereg,
+	.visit = gda_ib_visit,
+	.arm = gda_ib_arm,
+	.softirq = true,
+};
+
+static bool gda_ib_usable(const struct ib_device *ibdev)
+{
+	const struct ib_device_ops *ops = &ibdev->ops;
+
+	if (ops->driver_id != RDMA_DRIVER_RXE && ops->driver_id != RDMA_DRIVER_MLX5)
+		return false;
+	return ops->reg_user_mr && rdma_protocol_roce(ibdev, rdma_start_port(ibdev));
+}
+
+static u64 gda_ib_features(const struct ib_device *ibdev)
+{
+	u64 features = GDA_FEATURE_DIALECT_MLX5 | GDA_FEATURE_CQ_COLLAPSED |
+		       GDA_FEATURE_CQ_RING | GDA_FEATURE_MR_USER |
+		       GDA_FEATURE_DOORBELL_FAULT | GDA_FEATURE_QP_POLLED |
+		       GDA_FEATURE_CQ_EVENT | GDA_FEATURE_COUNTER | GDA_FEATURE_EXPORT |
+		       GDA_FEATURE_IMM | GDA_FEATURE_USER_INDEX | GDA_FEATURE_IGNORE_OVERRUN;
+
+	if (ibdev->attrs.atomic_cap != IB_ATOMIC_NONE)
+		features |= GDA_FEATURE_ATOMIC;
+	/* rdma_rxe says so of atomics that it makes of a load and a store */
+	if (ibdev->attrs.atomic_cap == IB_ATOMIC_GLOB &&
+	    ibdev->ops.driver_id != RDMA_DRIVER_RXE)
+		features |= GDA_FEATURE_ATOMIC_CPU;
+	return features;
+}
+
+static int gda_ib_init_limits(struct gda_ib *ib)
+{
+	struct gda_device_limits *limits = &ib->dev.limits;
+	struct ib_device *ibdev = ib->ibdev;
+	struct ib_port_attr port;
+	int ret;
+
+	ret = ib_query_port(ibdev, rdma_start_port(ibdev), &port);
+	if (ret)
+		return ret;
+	*limits = gda_device_max;
+	limits->max_qp = min_t(u32, limits->max_qp, ibdev->attrs.max_qp);
+	limits->max_mr = min_t(u32, limits->max_mr, ibdev->attrs.max_mr);
+	limits->max_sge = min_t(u32, limits->max_sge, ibdev->attrs.max_send_sge);
+	limits->max_inline = GDA_IB_MAX_INLINE;
+	limits->max_msg = min(limits->max_msg, port.max_msg_sz);
+	limits->max_mr_size = min_t(u64, limits->max_mr_size, ibdev->attrs.max_mr_size);
+	return 0;
+}
+
+static struct gda_ib *gda_ib_create(struct ib_device *ibdev)
+{
+	struct gda_ib *ib = kzalloc(sizeof(*ib), GFP_KERNEL);
+	int ret;
+
+	if (!ib)
+		return ERR_PTR(-ENOMEM);
+	ib->ibdev = ibdev;
+	kref_init(&ib->ref);
+	refcount_set(&ib->calls, 1);
+	init_completion(&ib->idle);
+	init_completion(&ib->gone);
+	spin_lock_init(&ib->lock);
+	INIT_LIST_HEAD(&ib->ctxs);
+	INIT_LIST_HEAD(&ib->qps);
+	INIT_LIST_HEAD(&ib->mrs);
+	xa_init(&ib->numbers);
+	snprintf(ib->name, sizeof(ib->name), "ib:%s", dev_name(&ibdev->dev));
+	ib->dev.name = ib->name;
+	ib->dev.ops = &gda_ib_ops;
+	ib->dev.features = gda_ib_features(ibdev);
+	ret = gda_ib_init_limits(ib);
+	if (ret) {
+		kfree(ib);
+		return ERR_PTR(ret);
+	}
+	return ib;
+}
+
+static int gda_ib_add(struct ib_device *ibdev);
+static void gda_ib_remove(struct ib_device *ibdev, void *client_data);
+
+static struct ib_client gda_ib_client = {
+	.name = "gda",
+	.add = gda_ib_add,
+	.remove = gda_ib_remove,
+};
+
+static int gda_ib_add(struct ib_device *ibdev)
+{
+	struct gda_ib *ib;
+	int ret;
+
+	if (!gda_ib_usable(ibdev))
+		return -EOPNOTSUPP;
+	ib = gda_ib_create(ibdev);
+	if (IS_ERR(ib))
+		return PTR_ERR(ib);
+	spin_lock(&gda_ib_lock);
+	list_add(&ib->node, &gda_ib_devices);
+	spin_unlock(&gda_ib_lock);
+	ret = gda_device_register(&ib->dev);
+	if (!ret) {
+		kref_get(&ib->ref);
+		ib_set_client_data(ibdev, &gda_ib_client, ib);
+		return 0;
+	}
+	spin_lock(&gda_ib_lock);
+	list_del(&ib->node);
+	spin_unlock(&gda_ib_lock);
+	kfree(ib);
+	return ret;
+}
+
+/* Waits for calls that are under way, as any client has to, and for no context's owner else. */
+static void gda_ib_remove(struct ib_device *ibdev, void *client_data)
+{
+	struct gda_ib *ib = client_data;
+
+	if (!ib)
+		return;
+	spin_lock(&gda_ib_lock);
+	list_del(&ib->node);
+	spin_unlock(&gda_ib_lock);
+	gda_device_unregister(&ib->dev);
+	gda_ib_exit(ib);
+	wait_for_completion(&ib->idle);
+	gda_ib_qps_free(ib);
+	gda_ib_mrs_free(ib);
+	gda_ib_ctxs_free(ib);
+	complete_all(&ib->gone);
+	kref_put(&ib->ref, gda_ib_free);
+}
+
+static int __init gda_ib_init(void)
+{
+	return ib_register_client(&gda_ib_client);
+}
+
+static void __exit gda_ib_exit_module(void)
+{
+	ib_unregister_client(&gda_ib_client);
+}
+
+module_init(gda_ib_init);
+module_exit(gda_ib_exit_module);
+
+MODULE_DESCRIPTION("GDA over RDMA devices");
+MODULE_LICENSE("GPL");
+GDA_IMPORT_NS(GDA);

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory regions: registered by ib_core for the process that asks, which pins and charges as
+ * for any program of verbs. The key that users see is the remote key; keys of one device
+ * differ in some of their 32 bits.
+ */
+#include <linux/slab.h>
+
+#include "gda_ib.h"
+
+static int gda_ib_access(u32 access)
+{
+	int flags = 0;
+
+	if (access & GDA_ACCESS_LOCAL_WRITE)
+		flags |= IB_ACCESS_LOCAL_WRITE;
+	if (access & GDA_ACCESS_REMOTE_WRITE)
+		flags |= IB_ACCESS_REMOTE_WRITE;
+	if (access & GDA_ACCESS_REMOTE_READ)
+		flags |= IB_ACCESS_REMOTE_READ;
+	if (access & GDA_ACCESS_REMOTE_ATOMIC)
+		flags |= IB_ACCESS_REMOTE_ATOMIC;
+	return flags;
+}
+
+static int gda_ib_mr_open(struct gda_ib_mr *mr, struct ib_pd *pd,
+			  const struct gda_executor_mr_attr *attr)
+{
+	struct ib_mr *ibmr;
+
+	/* an MR of verbs begins at the same place of a page at both of its addresses */
+	if (offset_in_page(attr->addr ^ attr->iova))
+		return -EINVAL;
+	ibmr = ib_reg_user_mr(pd, attr->addr, attr->length, attr->iova,
+			      gda_ib_access(attr->access));
+	if (IS_ERR(ibmr))
+		return PTR_ERR(ibmr);
+	mr->mr = ibmr;
+	return 0;
+}
+
+int gda_ib_mr_reg(struct gda_executor_mr *exec, const struct gda_executor_mr_attr *attr)
+{
+	struct gda_ib_ctx *ctx = exec->ctx->priv;
+	struct gda_ib *ib = ctx->ib;
+	struct gda_ib_mr *mr;
+	int ret = -ENODEV;
+
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+	if (!mr)
+		return -ENOMEM;
+	mr->ib = ib;
+	if (!gda_ib_enter(ib))
+		goto err_free;
+	ret = gda_ib_mr_open(mr, ctx->pd, attr);
+	if (!ret) {
+		spin_lock(&ib->lock);
+		list_add(&mr->node, &ib->mrs);
+		spin_unlock(&ib->lock);
+		exec->key = mr->mr->rkey;
+		exec->priv = mr;
+	}
+	gda_ib_exit(ib);
+	if (ret)
+		goto err_free;
+	return 0;
+
+err_free:
+	kfree(mr);
+	return ret;
+}
+
+static void gda_ib_mr_close(struct gda_ib_mr *mr)
+{
+	spin_lock(&mr->ib->lock);
+	list_del(&mr->node);
+	spin_unlock(&mr->ib->lock);
+	ib_dereg_mr(mr->mr);
+	mr->mr = NULL;
+}
+
+void gda_ib_mr_dereg(struct gda_executor_mr *exec)
+{
+	struct gda_ib_mr *mr = exec->priv;
+
+	if (gda_ib_enter_free(mr->ib)) {
+		gda_ib_mr_close(mr);
+		gda_ib_exit(mr->ib);
+	}
+	kfree(mr);
+}
+
+/* On removal, when no call is under way. */
+void gda_ib_mrs_free(struct gda_ib *ib)
+{
+	struct gda_ib_mr *mr, *next;
+
+	list_for_each_entry_safe(mr, next, &ib->mrs, node)
+		gda_ib_mr_close(mr);
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Queue pairs: a reliable connection and a CQ of its own each, large enough for all that can
+ * be in flight, so that it never overflows.
+ */
+#include <linux/log2.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+
+#include "gda_ib.h"
+
+/* Of a local ACK: 268 ms, so that eight tries end after about two seconds. */
+#define GDA_IB_ACK_TIMEOUT	16
+
+/* Code of 163.84 ms, so that six tries more end after about one second. */
+#define GDA_IB_MIN_RNR_TIMER	28
+
+struct gda_ib_qp *gda_ib_qp_get(struct gda_ib *ib, u32 number)
+{
+	struct gda_ib_qp *qp;
+
+	spin_lock(&ib->lock);
+	qp = xa_load(&ib->numbers, number);
+	if (qp)
+		kref_get(&qp->ref);
+	spin_unlock(&ib->lock);
+	return qp;
+}
+
+static void gda_ib_qp_release(struct kref *ref)
+{
+	kfree(container_of(ref, struct gda_ib_qp, ref));
+}
+
+void gda_ib_qp_put(struct gda_ib_qp *qp)
+{
+	kref_put(&qp->ref, gda_ib_qp_release);
+}
+
+/* Any context: something has come, and the worker may be asleep. */
+static void gda_ib_qp_comes(struct ib_cq *cq, void *context)
+{
+	struct gda_ib_qp *qp = context;
+
+	gda_executor_qp_kick(qp->exec);
+}
+
+static void gda_ib_cq_event(struct ib_event *event, void *context)
+{
+	struct gda_ib_qp *qp = context;
+
+	gda_executor_qp_fail(qp->exec, gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_FABRIC));
+}
+
+static void gda_ib_qp_event(struct ib_event *event, void *context)
+{
+	/* the others are of no consequence here */
+	if (event->event == IB_EVENT_QP_FATAL || event->event == IB_EVENT_QP_REQ_ERR ||
+	    event->event == IB_EVENT_QP_ACCESS_ERR)
+		gda_ib_cq_event(event, context);
+}
+
+static int gda_ib_qp_open(struct gda_ib_qp *qp, u32 window)
+{
+	const struct ib_cq_init_attr cq_attr = { .cqe = window + 1 + qp->nrecv };
+	struct ib_device *ibdev = qp->ib->ibdev;
+	struct ib_qp_init_attr attr = {
+		.event_handler = gda_ib_qp_event,
+		.qp_context = qp,
+		.qp_type = IB_QPT_RC,
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.cap = {
+			/* and the last one of all, see gda_ib_post_drain() */
+			.max_send_wr = window + 1,
+			.max_recv_wr = qp->nrecv,
+			.max_send_sge = qp->ib->dev.limits.max_sge,
+			.max_recv_sge = 1,
+			.max_inline_data = GDA_IB_MAX_INLINE,
+		},
+	};
+	int ret;
+
+	qp->cq = ib_create_cq(ibdev, gda_ib_qp_comes, gda_ib_cq_event, qp, &cq_attr);
+	if (IS_ERR(qp->cq))
+		return PTR_ERR(qp->cq);
+	attr.send_cq = qp->cq;
+	attr.recv_cq = qp->cq;
+	qp->qp = ib_create_qp(qp->ctx->pd, &attr);
+	if (IS_ERR(qp->qp)) {
+		ret = PTR_ERR(qp->qp);
+		ib_destroy_cq(qp->cq);
+		return ret;
+	}
+	return 0;
+}
+
+static void gda_ib_qp_close(struct gda_ib_qp *qp)
+{
+	spin_lock(&qp->ib->lock);
+	list_del(&qp->node);
+	spin_unlock(&qp->ib->lock);
+	ib_destroy_qp(qp->qp);
+	qp->qp = NULL;
+	ib_destroy_cq(qp->cq);
+	qp->cq = NULL;
+}
+
+static u32 gda_ib_window(const struct gda_ib *ib, u32 sq_depth)
+{
+	u32 most = min_t(u32, GDA_IB_WINDOW, ib->ibdev->attrs.max_qp_wr / 2);
+
+	return min(sq_depth, rounddown_pow_of_two(most));
+}
+
+/* With a call under way. The number is found from here on, and the nonce not yet known. */
+static int gda_ib_qp_insert(struct gda_ib_qp *qp, struct gda_executor_qp *exec)
+{
+	struct gda_ib *ib = qp->ib;
+	int ret;
+
+	ret = gda_ib_qp_open(qp, exec->window);
+	if (ret)
+		return ret;
+	spin_lock(&ib->lock);
+	list_add(&qp->node, &ib->qps);
+	spin_unlock(&ib->lock);
+	ret = xa_insert(&ib->numbers, exec->number, qp, GFP_KERNEL_ACCOUNT);
+	if (ret)
+		gda_ib_qp_close(qp);
+	return ret;
+}
+
+int gda_ib_qp_create(struct gda_executor_qp *exec)
+{
+	struct gda_ib_ctx *ctx = exec->ctx->priv;
+	struct gda_ib *ib = ctx->ib;
+	struct gda_ib_qp *qp;
+	int ret = -ENODEV;
+	u32 nrecv;
+
+	nrecv = min(exec->recv_depth, GDA_IB_RECEIVES);
+	qp = kzalloc(struct_size(qp, arrivals, nrecv), GFP_KERNEL_ACCOUNT);
+	if (!qp)
+		return -ENOMEM;
+	kref_init(&qp->ref);
+	qp->ib = ib;
+	qp->ctx = ctx;
+	qp->exec = exec;
+	qp->nrecv = nrecv;
+	gda_ib_connection_init(qp);
+	if (gda_ib_enter(ib)) {
+		exec->window = gda_ib_window(ib, exec->sq_depth);
+		ret = gda_ib_qp_insert(qp, exec);
+		gda_ib_exit(ib);
+	}
+	if (ret) {
+		gda_ib_qp_put(qp);
+		return ret;
+	}
+	exec->priv = qp;
+	return 0;
+}
+
+void gda_ib_qp_free(struct gda_executor_qp *exec)
+{
+	struct gda_ib_qp *qp = exec->priv;
+
+	if (gda_ib_enter_free(qp->ib)) {
+		/* nothing to do where qp_disconnect() was called */
+		gda_ib_connection_end(qp);
+		gda_ib_qp_close(qp);
+		gda_ib_exit(qp->ib);
+	}
+	gda_ib_qp_put(qp);
+}
+
+/* On removal, when no call is under way. */
+void gda_ib_qps_free(struct gda_ib *ib)
+{
+	struct gda_ib_qp *qp, *next;
+
+	list_for_each_entry_safe(qp, next, &ib->qps, node) {
+		gda_ib_connection_end(qp);
+		gda_ib_qp_close(qp);
+	}
+}
+
+static int gda_ib_qp_modify(struct gda_ib_qp *qp, struct rdma_cm_id *id,
+			    enum ib_qp_state state)
+{
+	struct ib_qp_attr attr = { .qp_state = state };
+	int mask, ret;
+
+	ret = rdma_init_qp_attr(id, &attr, &mask);
+	if (ret)
+		return ret;
+	/* the rights are those of MRs */
+	if (mask & IB_QP_ACCESS_FLAGS)
+		attr.qp_access_flags = IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |
+				       IB_ACCESS_REMOTE_ATOMIC;
+	if (mask & IB_QP_MIN_RNR_TIMER)
+		attr.min_rnr_timer = GDA_IB_MIN_RNR_TIMER;
+	if (mask & IB_QP_TIMEOUT)
+		attr.timeout = GDA_IB_ACK_TIMEOUT;
+	return ib_modify_qp(qp->qp, &attr, mask);
+}
+
+/* Receives are posted before the peer can send anything. */
+int gda_ib_qp_to_init(struct gda_ib_qp *qp, struct rdma_cm_id *id)
+{
+	int ret = gda_ib_qp_modify(qp, id, IB_QPS_INIT);
+
+	return ret ?: gda_ib_post_receives(qp, qp->nrecv);
+}
+
+int gda_ib_qp_to_rts(struct gda_ib_qp *qp, struct rdma_cm_id *id)
+{
+	int ret = gda_ib_qp_modify(qp, id, IB_QPS_RTR);
+
+	return ret ?: gda_ib_qp_modify(qp, id, IB_QPS_RTS);
+}
+
+void gda_ib_qp_to_error(struct gda_ib_qp *qp)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	ib_modify_qp(qp->qp, &attr, IB_QP_STATE);
+}
