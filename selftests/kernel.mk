@@ -5,7 +5,7 @@
 BUILD ?= build
 
 GDA_KSELFTEST_SHARED := util object post requests group
-GDA_KSELFTESTS := $(filter-out $(GDA_KSELFTEST_SHARED) move nth reload sweep sweep_map \
+GDA_KSELFTESTS := $(filter-out $(GDA_KSELFTEST_SHARED) move nth reload rxe sweep sweep_map \
 	sweep_memory,$(basename $(notdir $(wildcard selftests/kernel/*.c))))
 GDA_KSELFTEST_OBJS := $(GDA_KSELFTEST_SHARED:%=$(BUILD)/selftests/kernel/%.o)
 GDA_KSELFTEST_CFLAGS = $(DEPFLAGS) -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread \
@@ -42,6 +42,11 @@ MOVERS := $(addprefix $(BUILD)/selftests/kernel/,bounce cgroup churn edu event k
 	memlock peer_memory queue revoke vgem waiters)
 $(MOVERS): KSELFTEST_OWN = $(BUILD)/selftests/kernel/move.o
 $(MOVERS): $(BUILD)/selftests/kernel/move.o
+
+# Those on an RDMA device.
+RDMA_TESTS := $(addprefix $(BUILD)/selftests/kernel/,ib)
+$(RDMA_TESTS): KSELFTEST_OWN = $(BUILD)/selftests/kernel/rxe.o
+$(RDMA_TESTS): $(BUILD)/selftests/kernel/rxe.o
 
 # The same in 32 bits, against the 64-bit kernel (SECURITY.md O9), if it can be built.
 GDA_KSELFTESTS32 := basic blocked completion copyout export handle ioctl keys limits \
