@@ -43,6 +43,14 @@ $(ETEST_NAMES:%=$(ETEST_OUT)/%): $(ETEST_OUT)/%: $(ETEST_DIR)/%.c $(ETEST_OBJ) \
 	@mkdir -p $(@D)
 	$(CC) $(ETEST_FLAGS) $(ETEST_SANITIZE) -pthread -o $@ $< $(filter %.o,$^) $(ETEST_LIBS)
 
+# Of the control calls, portable as the engine.
+TEST_NATIVE	+= $(ETEST_OUT)/sweep
+
+$(ETEST_OUT)/sweep: $(ETEST_DIR)/sweep.c kmod/gda_core/control/sweep.c selftests/engine.mk | \
+		$(BUILD)/kselftest/kselftest_harness.h
+	@mkdir -p $(@D)
+	$(CC) -Ikmod/gda_core/control $(ETEST_FLAGS) $(ETEST_SANITIZE) -o $@ $(filter %.c,$^)
+
 # For coverage.sh.
 .PHONY: list-engine
 list-engine:

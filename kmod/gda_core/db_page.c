@@ -24,6 +24,9 @@ static struct gda_db_page *gda_db_page_create(struct gda_ctx *ctx, enum gda_cell
 		return ERR_PTR(-ENOMEM);
 	/* before it can be mapped, and touched */
 	db_page->page = page;
+	db_page->sweep.used = db_page->used;
+	db_page->sweep.busy = db_page->busy;
+	db_page->sweep.fresh = db_page->fresh;
 	region = gda_region_create(ctx, 1, map, use == GDA_CELL_DOORBELL ? db_page : NULL);
 	if (IS_ERR(region)) {
 		kfree(db_page);

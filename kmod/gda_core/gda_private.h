@@ -50,6 +50,7 @@
 #include "control/create.h"
 #include "control/mr.h"
 #include "control/query.h"
+#include "control/sweep.h"
 #include "engine/engine.h"
 
 #define GDA_MAX_QP		4096
@@ -129,10 +130,10 @@ struct gda_db_page {
 	bool paced;			/* active for ever: scanned at leisure when silent */
 	u64 silent_since;		/* ns, CLOCK_MONOTONIC */
 
-	/* the worker's own, see gda_worker_choose() */
-	DECLARE_BITMAP(busy, GDA_CELLS);	/* had work in this sweep or the last one */
-	DECLARE_BITMAP(fresh, GDA_CELLS);	/* ... in this one */
-	unsigned int cursor;			/* where the sweep goes on */
+	/* the worker's own */
+	struct gda_sweep sweep;		/* over these and @used */
+	DECLARE_BITMAP(busy, GDA_CELLS);
+	DECLARE_BITMAP(fresh, GDA_CELLS);
 
 	struct gda_qp *qps[GDA_CELLS];
 };

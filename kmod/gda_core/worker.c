@@ -34,9 +34,6 @@ unsigned int gda_idle_us = 1000;
 module_param_named(idle_us, gda_idle_us, uint, 0444);
 MODULE_PARM_DESC(idle_us, "silence in microseconds after which a doorbell page is unmapped");
 
-/* Idle queues of a page that are looked at for each one that had work lately. */
-#define GDA_SWEEP	2U
-
 /* A pass over a context's doorbells, and what it found. */
 struct gda_pass {
 	u64 now;
@@ -83,49 +80,15 @@ static bool gda_worker_serve(struct gda_db_page *db_page, unsigned int slot)
 	return gda_engine_visit(&qp->engine_qp, GDA_VISIT_WQES, GDA_VISIT_BYTES);
 }
 
-/*
- * Which queues of a page to look at: all, or those that had work lately and the next few
- * of the others. A sweep ends where the page does; what had no work since the last one
- * ended is one of the others from then on. So what idle queues cost those with work does
- * not depend on how many there are, and work of one that was idle is found after
- * GDA_CELLS / GDA_SWEEP visits. A worker without work looks at all.
- */
-static void gda_worker_choose(struct gda_db_page *db_page, bool all, unsigned long *look)
+/* Serve the next queue of @pass that has work. Return: whether one had. */
+static bool gda_worker_serve_next(struct gda_db_page *db_page, struct gda_sweep_pass *pass)
 {
-	unsigned int slot = all ? 0 : db_page->cursor;
-	DECLARE_BITMAP(others, GDA_CELLS);
-	unsigned int n = GDA_CELLS;
+	u32 slot;
 
-	gda_worker_snapshot(look, db_page->used, GDA_CELLS);
-	bitmap_andnot(others, look, db_page->busy, GDA_CELLS);
-	bitmap_and(look, look, db_page->busy, GDA_CELLS);
-	if (!all)
-		n = GDA_SWEEP * max_t(unsigned int, bitmap_weight(look, GDA_CELLS), 1);
-	for (; n && slot < GDA_CELLS; n--) {
-		slot = find_next_bit(others, GDA_CELLS, slot);
-		if (slot < GDA_CELLS)
-			__set_bit(slot++, look);
-	}
-	db_page->cursor = slot;
-	if (slot < GDA_CELLS)
-		return;
-	db_page->cursor = 0;
-	bitmap_copy(db_page->busy, db_page->fresh, GDA_CELLS);
-	bitmap_zero(db_page->fresh, GDA_CELLS);
-}
-
-/* Serve the first queue from @slot on that has work. Return: whether one had. */
-static bool gda_worker_serve_next(struct gda_db_page *db_page, const unsigned long *look,
-				  unsigned int *slot)
-{
-	unsigned int i = *slot;
-
-	for_each_set_bit_from(i, look, GDA_CELLS) {
-		if (!gda_worker_serve(db_page, i))
+	while (gda_sweep_next(&db_page->sweep, pass, &slot)) {
+		if (!gda_worker_serve(db_page, slot))
 			continue;
-		__set_bit(i, db_page->busy);
-		__set_bit(i, db_page->fresh);
-		*slot = i + 1;
+		gda_sweep_worked(&db_page->sweep, slot);
 		return true;
 	}
 	return false;
@@ -152,10 +115,9 @@ static void gda_worker_read_unlock(bool softirq, int idx)
 /* Serve the queues of one page, each once. Return: whether any had work. */
 static bool gda_worker_scan(struct gda_ctx *ctx, unsigned int page, bool all)
 {
-	DECLARE_BITMAP(look, GDA_CELLS);
 	bool softirq = ctx->exec.dev->ops->softirq;
-	bool chosen = false, progress = false;
-	unsigned int slot = 0;
+	bool begun = false, progress = false;
+	struct gda_sweep_pass pass;
 
 	for (;;) {
 		int idx = gda_worker_read_lock(softirq);
@@ -163,11 +125,11 @@ static bool gda_worker_scan(struct gda_ctx *ctx, unsigned int page, bool all)
 		struct gda_db_page *db_page = smp_load_acquire(&ctx->db[page]);
 		bool served = false;
 
-		if (db_page && !chosen)
-			gda_worker_choose(db_page, all, look);
-		chosen = true;
+		if (db_page && !begun)
+			gda_sweep_begin(&db_page->sweep, &pass, BITS_TO_LONGS(GDA_CELLS), all);
+		begun = true;
 		if (db_page)
-			served = gda_worker_serve_next(db_page, look, &slot);
+			served = gda_worker_serve_next(db_page, &pass);
 		gda_worker_read_unlock(softirq, idx);
 		gda_worker_signal(ctx);
 		if (!served || gda_worker_stopping(ctx))

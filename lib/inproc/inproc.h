@@ -30,6 +30,7 @@
 #include "create.h"
 #include "engine.h"
 #include "query.h"
+#include "sweep.h"
 
 #define GDA_INPROC_PAGE		4096U
 
@@ -40,6 +41,7 @@
 #define GDA_INPROC_MAX_CQ_DEPTH	65536U
 #define GDA_INPROC_MAX_MR_SIZE	(1ULL << 47)
 #define GDA_INPROC_MAX_WORKERS	16U
+#define GDA_INPROC_SLOT_WORDS	(GDA_INPROC_MAX_QP / GDA_SWEEP_WORD)
 
 #define gda_inproc_of(ptr, type, member) \
 	((type *)(void *)((char *)(uintptr_t)(ptr) - offsetof(type, member)))
@@ -238,9 +240,11 @@ struct gda_inproc_worker {
 	bool lent;			/* this pass left a queue to its helper */
 	bool owns;			/* a queue may be GDA_INPROC_MINE */
 	u32 crowded;			/* times in a row that others ran when it yielded */
-	u32 cursor;			/* slot where the sweep goes on */
-	u64 busy[GDA_INPROC_MAX_QP / 64];	/* slots with work in this sweep or the last */
-	u64 fresh[GDA_INPROC_MAX_QP / 64];	/* ... in this one */
+	struct gda_sweep sweep;		/* over these, a bit for each slot of the context */
+	unsigned long busy[GDA_INPROC_SLOT_WORDS];
+	unsigned long fresh[GDA_INPROC_SLOT_WORDS];
+	/* atomic: slots with a QP that this worker serves; written under ctx->lock */
+	unsigned long used[GDA_INPROC_SLOT_WORDS];
 };
 
 /* One visit of a queue without a copier. Return: whether there was work. */

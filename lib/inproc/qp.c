@@ -103,6 +103,15 @@ static int gda_inproc_qp_number(struct gda_inproc_qp *qp)
 	return err;
 }
 
+/* Tell the worker of @slot whether there is a QP. Only here, under ctx->lock, it is written. */
+static void gda_inproc_qp_set_used(struct gda_inproc_context *ctx, u32 slot, bool used)
+{
+	unsigned long *word = &ctx->worker[slot % ctx->nworkers].used[slot / GDA_SWEEP_WORD];
+	unsigned long bit = 1UL << slot % GDA_SWEEP_WORD;
+
+	WRITE_ONCE(*word, used ? *word | bit : *word & ~bit);
+}
+
 void gda_inproc_qp_link(struct gda_inproc_qp *qp, u32 slot)
 {
 	struct gda_inproc_context *ctx = qp->obj.ctx;
@@ -110,6 +119,7 @@ void gda_inproc_qp_link(struct gda_inproc_qp *qp, u32 slot)
 	qp->slot = slot;
 	/* pairs with the worker's pass: the engine's part is complete */
 	smp_store_release(&ctx->slot[slot], qp);
+	gda_inproc_qp_set_used(ctx, slot, true);
 	if (slot >= ctx->nslots)
 		WRITE_ONCE(ctx->nslots, slot + 1);
 }
@@ -120,6 +130,7 @@ void gda_inproc_qp_unlink(struct gda_inproc_qp *qp)
 
 	/* pairs with the worker's acquire */
 	smp_store_release(&ctx->slot[qp->slot], NULL);
+	gda_inproc_qp_set_used(ctx, qp->slot, false);
 	while (ctx->nslots && !ctx->slot[ctx->nslots - 1])
 		WRITE_ONCE(ctx->nslots, ctx->nslots - 1);
 }

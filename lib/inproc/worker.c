@@ -45,9 +45,6 @@
 
 #define GDA_INPROC_LOOKS	64U	/* at idle queues, between two looks at the clock */
 
-/* Idle queues that are looked at for each one that had work lately. */
-#define GDA_INPROC_SWEEP	2U
-
 #define GDA_INPROC_SPIN_NS	20000U
 
 /* A yield that takes less found nobody to yield to; so many that took more, a crowd. */
@@ -188,60 +185,24 @@ static bool gda_inproc_serve(struct gda_inproc_worker *w, u32 slot)
 		gda_inproc_turn_end(w, qp, worked);
 	if (!worked)
 		return false;
-	w->busy[slot / 64] |= 1ULL << slot % 64;
-	w->fresh[slot / 64] |= 1ULL << slot % 64;
+	gda_sweep_worked(&w->sweep, slot);
 	gda_inproc_quiescent(w);
 	return true;
 }
 
-/* Look at the next @n queues that had no work lately. Return: whether any has. */
-static bool gda_inproc_sweep(struct gda_inproc_worker *w, u32 nslots, u32 n)
-{
-	bool progress = false;
-	u32 i = w->cursor;
-
-	for (; n && i < nslots; i += w->ctx->nworkers) {
-		if (w->busy[i / 64] >> i % 64 & 1)
-			continue;
-		progress |= gda_inproc_serve(w, i);
-		n--;
-	}
-	w->cursor = i;
-	if (i < nslots)
-		return progress;
-	/* what had no work in the whole sweep is no longer busy */
-	w->cursor = w->number;
-	for (i = 0; i * 64 < nslots; i++) {
-		w->busy[i] = w->fresh[i];
-		w->fresh[i] = 0;
-	}
-	return progress;
-}
-
-/*
- * Give each queue that had work lately a visit, and look at some of the others: at all,
- * if there was nothing to do. So queues that are idle cost little, however many.
- * Return: whether any had work.
- */
+/* Give each queue of this pass a visit. Return: whether any had work. */
 static bool gda_inproc_pass(struct gda_inproc_worker *w)
 {
-	u32 nslots = READ_ONCE(w->ctx->nslots);
+	u32 words = (READ_ONCE(w->ctx->nslots) + GDA_SWEEP_WORD - 1) / GDA_SWEEP_WORD;
 	bool progress = w->async;
-	u32 i, nbusy = 0;
+	struct gda_sweep_pass pass;
+	u32 slot;
 
 	if (unlikely(progress))
 		gda_inproc_async_poll(w);
-
-	for (i = 0; i * 64 < nslots; i++) {
-		u64 bits = w->busy[i];
-
-		for (; bits; bits &= bits - 1) {
-			progress |= gda_inproc_serve(w, i * 64 + (u32)__builtin_ctzll(bits));
-			nbusy++;
-		}
-	}
-	progress |= gda_inproc_sweep(w, nslots,
-				     w->found ? GDA_INPROC_SWEEP * (nbusy + !nbusy) : nslots);
+	gda_sweep_begin(&w->sweep, &pass, words, !w->found);
+	while (gda_sweep_next(&w->sweep, &pass, &slot))
+		progress |= gda_inproc_serve(w, slot);
 	w->found = progress;
 	return progress;
 }
@@ -464,7 +425,9 @@ static int gda_inproc_worker_start(struct gda_inproc_context *ctx, u32 number)
 
 	w->ctx = ctx;
 	w->number = number;
-	w->cursor = number;
+	w->sweep.used = w->used;
+	w->sweep.busy = w->busy;
+	w->sweep.fresh = w->fresh;
 	gda_inproc_worker_init(w);
 	/* the program's signals are the program's, but for those of the engine's loads */
 	sigfillset(&all);

@@ -155,6 +155,8 @@ pick '^lib/inproc/'
 [ ${#list[@]} = 0 ] || allow lib/inproc "${list[@]}" < <(
 	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|engine|flight|access|connect|create|query)\.h"'
 	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|engine|flight|access|connect|mr|query)\.h"'
+	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'
+	echo '"(gda_internal|engine|access|connect|create|mr|query|sweep)\.h"'
 	echo @own; headers $uapi $public)
 
 pick '^lib/cuda/'
