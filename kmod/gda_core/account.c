@@ -41,22 +41,22 @@ module_param_named(max_objects, gda_max_objects, uint, 0444);
 MODULE_PARM_DESC(max_objects, "objects of one user, or of one user namespace, in all contexts");
 
 struct gda_user {
-	kuid_t uid;			/* invalid: everybody in @ns */
-	struct user_namespace *ns;	/* the outermost, held; init_user_ns outside of all */
+	kuid_t uid;			/* INVALID_UID: all users of @ns */
+	struct user_namespace *ns;	/* outermost, referenced; or init_user_ns */
 	struct hlist_node node;		/* in gda_users */
-	unsigned int contexts;		/* under the lock; freed with the last */
+	unsigned int contexts;		/* under gda_users_lock; 0: the entry goes */
 	atomic_t objects;
 };
 
-/* By uid. The lock is a spinlock: the owner of a mutex could be stopped by its CPU limit. */
+/* Hashed by uid. Spinlock: a mutex owner throttled by its CPU limit would stall every tenant. */
 static DEFINE_HASHTABLE(gda_users, 6);
 static DEFINE_SPINLOCK(gda_users_lock);
 
-/* Whom to count a context for. */
+/* The users that a context is charged to. */
 struct gda_charge {
 	kuid_t uid;
 	struct user_namespace *ns;	/* NULL: nobody */
-	unsigned long workers;		/* how many RLIMIT_NPROC leaves room for */
+	unsigned long workers;		/* processes and workers that RLIMIT_NPROC allows */
 };
 
 static unsigned long gda_charge_room(struct ucounts *ucounts, unsigned long limit)
@@ -100,7 +100,7 @@ static void gda_charge_all(struct gda_charge c[GDA_ACCOUNTS])
 	};
 	c[GDA_ACCOUNT_OWNER] = (struct gda_charge) { };
 	gda_charge_owner(ns, outermost, &c[GDA_ACCOUNT_OWNER]);
-	/* in a namespace of its own within a container: it is counted already */
+	/* a nested namespace: the account of the container counts it already */
 	if (uid_eq(c[GDA_ACCOUNT_OWNER].uid, c[GDA_ACCOUNT_USER].uid) &&
 	    c[GDA_ACCOUNT_OWNER].ns == c[GDA_ACCOUNT_USER].ns)
 		c[GDA_ACCOUNT_OWNER].ns = NULL;
@@ -136,7 +136,7 @@ static void gda_user_free(struct gda_user *user)
 	kfree(user);
 }
 
-/* @beyond: the error that does not hold the caller; who may exceed the first, may both. */
+/* @beyond: the error of a limit that the caller may exceed; -ENOSPC allows both */
 static int gda_user_check(const struct gda_user *user, const struct gda_charge *c, int beyond)
 {
 	lockdep_assert_held(&gda_users_lock);
@@ -206,7 +206,7 @@ static void gda_user_put(struct gda_user *user)
 		gda_user_free(user);
 }
 
-/* A context of the caller's. On failure nothing is charged. */
+/* Charge a context to the caller. On failure nothing is charged. */
 int gda_account_context(struct gda_account *account)
 {
 	struct gda_charge c[GDA_ACCOUNTS];
@@ -225,7 +225,7 @@ int gda_account_context(struct gda_account *account)
 	return 0;
 }
 
-/* The same account, or one that was never charged. */
+/* Undo gda_account_context(); also for an account that was never charged. */
 void gda_unaccount_context(struct gda_account *account)
 {
 	int i;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Completion counters: 64-bit cells that executors add to and user space can only
- * read. A QP names its counters at creation and keeps them busy; peers add through
- * the QP, under SRCU, so a counter's page is freed after they have been waited for.
+ * Completion counters: 64-bit cells that executors add to and user space only reads. A QP names
+ * its counters at creation and keeps them from being destroyed. Peers add through the QP, under
+ * SRCU, so a counter's page is freed only after synchronize_srcu().
  */
 #include <linux/slab.h>
 

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Completion queues. The entries are written under cq->lock by whichever worker has
- * a completion for it, from a private producer index, and never read back. User
- * space maps them read-only unless it asked otherwise.
+ * Completion queues. Workers of any context write entries under cq->lock, at a private producer
+ * index, and never read them back. User space maps them read-only unless it asked otherwise.
  *
- * A collapsed CQ serves one QP; a ring serves any number and has a consumer index
- * record, user-written and trusted only as far as the overflow check.
+ * A collapsed CQ serves one QP. A ring serves any number and has a record with the consumer's
+ * index, which user space writes and only the overflow check reads.
  *
- * Entries and record may lie in memory of the caller (umem.c). They are touched under
- * cq->lock and not once the CQ is lost.
+ * Entries and record may lie in memory of the caller (umem.c). They are accessed under
+ * cq->lock, and not after ->lost is set.
  */
 #include <linux/slab.h>
 
 #include "gda_private.h"
 
-/* Entries that are preset at a time: who takes the memory away waits for that. */
+/* Entries preset under cq->lock at a time: a revocation waits for no more. */
 #define GDA_CQ_PRESET	1024U
 
 static u64 gda_cq_features(const struct gda_cq_create *cmd)
@@ -114,7 +113,7 @@ static int gda_cq_alloc_memory(struct gda_ctx *ctx, struct gda_cq *cq,
 	ret = gda_cq_alloc_entries(ctx, cq, cmd);
 	if (!ret && !cq->engine_cq.collapsed)
 		ret = gda_cq_alloc_rec(ctx, cq);
-	/* the record is there for whoever stores to it, and the engine does not look */
+	/* user space may store to the record, but the engine ignores it */
 	if (cmd->flags & GDA_CQ_IGNORE_OVERRUN)
 		cq->engine_cq.consumer = NULL;
 	return ret ?: gda_cq_preset(cq);
@@ -140,7 +139,7 @@ static void gda_cq_free_memory(struct gda_cq *cq)
 	gda_umem_put(&cq->region_umem);
 }
 
-/* Nothing is written or read any more. Sleepers are woken: no completion will come. */
+/* From here on the memory is not accessed. Wake an armed CQ's sleepers: no completion will come. */
 static void gda_cq_revoke(struct gda_umem *umem)
 {
 	struct gda_cq *cq = container_of(umem->obj, struct gda_cq, obj);
@@ -150,7 +149,7 @@ static void gda_cq_revoke(struct gda_umem *umem)
 	if (cq->armed)
 		gda_event_note(cq);
 	spin_unlock(&cq->lock);
-	/* before the QPs are looked for; pairs with smp_mb() in gda_qp_publish() */
+	/* orders ->lost before the search for QPs; pairs with smp_mb() in gda_qp_publish() */
 	smp_mb();
 	gda_qp_detach_cq(cq->obj.ctx, cq);
 }

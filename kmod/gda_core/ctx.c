@@ -30,7 +30,7 @@ static int gda_fs_init_fs_context(struct fs_context *fc)
 	return init_pseudo(fc, GDA_FS_MAGIC) ? 0 : -ENOMEM;
 }
 
-/* No owner: it is mounted for as long as the module is there, and must not keep it. */
+/* No owner: the module mounts it at load and must not pin itself. */
 static struct file_system_type gda_fs_type = {
 	.name = "gda",
 	.init_fs_context = gda_fs_init_fs_context,
@@ -48,7 +48,7 @@ void gda_fs_unmount(void)
 	kern_unmount(gda_mount);
 }
 
-/* open() allocates this and its inode, no more: what takes time is left to BIND. */
+/* open() allocates the context and its inode only; GDA_IOC_BIND does what takes time. */
 struct gda_ctx *gda_ctx_create(struct file *file)
 {
 	struct gda_ctx *ctx;
@@ -79,7 +79,7 @@ err_free:
 	return ERR_PTR(ret);
 }
 
-/* Bound once, and for good. */
+/* A context is bound once, for good. */
 static int gda_ctx_unbound(const struct gda_ctx *ctx)
 {
 	if (READ_ONCE(ctx->dead))
@@ -87,7 +87,7 @@ static int gda_ctx_unbound(const struct gda_ctx *ctx)
 	return READ_ONCE(ctx->dev) ? -EALREADY : 0;
 }
 
-/* A worker that does not work yet, if there is room for one more thread of the caller's. */
+/* Create an unstarted worker, if limits allow one more thread of the caller's. */
 static struct task_struct *gda_ctx_create_worker(struct gda_ctx *ctx)
 {
 	struct task_struct *task;
@@ -102,7 +102,7 @@ static struct task_struct *gda_ctx_create_worker(struct gda_ctx *ctx)
 	return task;
 }
 
-/* With ctx->lock held. On failure the context is as before. */
+/* Called with ctx->lock held. On failure the context is unchanged. */
 static int gda_ctx_associate(struct gda_ctx *ctx, struct gda_device *dev)
 {
 	const struct gda_executor_ops *ops = dev->ops;
@@ -123,9 +123,9 @@ static int gda_ctx_associate(struct gda_ctx *ctx, struct gda_device *dev)
 }
 
 /*
- * The worker is made first, under no lock of ours: that takes locks of the cgroups,
- * and wakes up and waits for threads. A user who may not have one more gets none made.
- * The context takes the caller's reference on @dev if it is bound.
+ * The worker is created first, without a lock of ours: creation takes locks of the cgroups, and
+ * wakes up and waits for threads. A user who is at a limit has none created. The context takes
+ * over the caller's reference on @dev.
  */
 int gda_ctx_bind(struct gda_ctx *ctx, struct gda_device *dev)
 {
@@ -162,7 +162,7 @@ int gda_ctx_bind(struct gda_ctx *ctx, struct gda_device *dev)
 	return ret;
 }
 
-/* Take the lock of a context that can have objects. A signal leaves nothing behind. */
+/* Lock a context that can have objects, interruptibly. */
 int gda_ctx_lock(struct gda_ctx *ctx)
 {
 	int ret = 0;

@@ -22,7 +22,7 @@ static struct gda_db_page *gda_db_page_create(struct gda_ctx *ctx, enum gda_cell
 	db_page = kzalloc(sizeof(*db_page), GFP_KERNEL_ACCOUNT);
 	if (!db_page)
 		return ERR_PTR(-ENOMEM);
-	/* before it can be mapped, and touched */
+	/* set before the region can be mapped and fault */
 	db_page->page = page;
 	db_page->sweep.used = db_page->used;
 	db_page->sweep.busy = db_page->busy;
@@ -98,10 +98,10 @@ void gda_cell_free(struct gda_cell *cell)
 	kfree(cell->db_page);
 }
 
-/* The region of a cell, and where it begins there. */
+/* Return: the region of a cell; @offset is set to the cell's place in it. */
 struct gda_region *gda_cell_region(const struct gda_cell *cell, u32 *offset)
 {
-	/* none: a collapsed CQ, or it is the user's memory */
+	/* no cell: a collapsed CQ has none, or the record is in a umem */
 	if (!cell->db_page)
 		return NULL;
 	*offset = gda_cell_offset(cell);

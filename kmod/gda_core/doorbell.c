@@ -40,18 +40,18 @@ static void gda_doorbell_set_active(struct gda_db_page *db_page)
 	set_bit(db_page->page, region->ctx->active);
 }
 
-/* Called by the fault handler, before it installs the page. */
+/* Called by the fault handler before it installs the page. */
 void gda_doorbell_fault(struct gda_ctx *ctx, struct gda_db_page *db_page)
 {
 	lockdep_assert_held(&ctx->map_lock);
 	if (gda_doorbell_active(db_page))
 		return;
 	gda_doorbell_set_active(db_page);
-	/* pairs with set_current_state() in the worker: it sees the bit or is woken */
+	/* pairs with set_current_state(): the worker sees the bit or is woken */
 	gda_worker_wake(ctx);
 }
 
-/* Work was found on a silent page by other means (a kick). */
+/* After a kick the worker found work on a silent page. */
 void gda_doorbell_activate(struct gda_ctx *ctx, unsigned int page)
 {
 	mutex_lock(&ctx->map_lock);
@@ -75,9 +75,9 @@ void gda_doorbell_poll(struct gda_region *region, int n)
 }
 
 /*
- * The region has one dma-buf more. The last one that goes tells nobody, since it may
- * outlive the context: a page that is polled for it is found out when it is looked at.
- * Who still holds the page then is seen as any other pin (gda_doorbell_shared()).
+ * The region has been exported once more. Releasing an export does not notify anybody, since it
+ * may outlive the context: the worker drops the page from the paced ones when it scans it.
+ * Other references to the page count as pins then (gda_doorbell_shared()).
  */
 void gda_doorbell_export(struct gda_region *region)
 {
@@ -120,7 +120,7 @@ static bool gda_doorbell_look_again(const struct gda_db_page *db_page)
 	return pending;
 }
 
-/* Somebody besides us holds the page: a pin, or a reference about to go away. */
+/* Is there another reference to the page: a pin, or one that is about to be dropped? */
 static bool gda_doorbell_shared(const struct gda_region *region)
 {
 	return page_count(region->pages[0]) > 1;
@@ -135,9 +135,9 @@ static bool gda_doorbell_unmap(struct gda_ctx *ctx, struct gda_db_page *db_page)
 	clear_bit(db_page->page, ctx->active);
 	unmap_mapping_range(ctx->inode->i_mapping, gda_region_cookie(region), PAGE_SIZE, 1);
 	shared = gda_doorbell_shared(region);
-	/* who let go of the page stored before; pairs with the atomic in put_page() */
+	/* a holder that dropped the page stored before that; pairs with the atomic in put_page() */
 	smp_rmb();
-	/* the unmapping has flushed: earlier stores are visible to this look */
+	/* the unmapping flushed TLBs: earlier stores are visible to this scan */
 	if (gda_doorbell_look_again(db_page)) {
 		gda_doorbell_set_active(db_page);
 		return false;
@@ -162,7 +162,7 @@ void gda_doorbell_idle(struct gda_ctx *ctx, unsigned int page)
 	mutex_unlock(&ctx->map_lock);
 }
 
-/* The page is no longer in the table, and its region about to be revoked. */
+/* The page was removed from the table, and its region is about to be revoked. */
 void gda_doorbell_forget(const struct gda_db_page *db_page)
 {
 	struct gda_ctx *ctx = db_page->region->ctx;

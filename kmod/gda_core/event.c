@@ -100,7 +100,7 @@ void gda_event_signal(struct gda_ctx *ctx)
 	spin_lock(&worker->event_lock);
 	event = list_first_entry_or_null(&worker->events, struct gda_event, node);
 	if (event) {
-		/* before it is signalled: a completion from here on notes it again */
+		/* removed before it is signalled: a completion from here on notes it again */
 		list_del_init(&event->node);
 		WRITE_ONCE(worker->nevents, worker->nevents - 1);
 	}
@@ -111,7 +111,7 @@ void gda_event_signal(struct gda_ctx *ctx)
 	gda_event_put(event);
 }
 
-/* Signal all that is noted now. Not what is noted meanwhile: that could go on forever. */
+/* Signal the events noted so far. Events noted meanwhile are left: the loop could go on forever. */
 void gda_events_flush(struct gda_ctx *ctx)
 {
 	unsigned int n;
@@ -129,7 +129,7 @@ static int gda_cq_arm(struct gda_cq *cq, u32 flags, struct gda_event **event)
 	int ret = 0;
 
 	spin_lock(&cq->lock);
-	/* nothing would ever signal */
+	/* a CQ without memory has no completions: nothing would signal */
 	if (cq->lost && arm)
 		ret = -ENODEV;
 	if (!ret && (*event || flags & GDA_CQ_DETACH))

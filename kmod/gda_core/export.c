@@ -50,7 +50,7 @@ static int gda_export_attach(struct dma_buf *dmabuf, struct dma_buf_attachment *
 	return gda_export_check(dmabuf);
 }
 
-/* Pages are where they are; who has pinned them is told all the same. */
+/* Pages never move, and importers pin them all the same. */
 static int gda_export_pin(struct dma_buf_attachment *attach)
 {
 	dma_resv_assert_held(attach->dmabuf->resv);
@@ -152,7 +152,7 @@ static void gda_export_unmap(struct dma_buf_attachment *attach, struct sg_table 
 	kfree(sgt);
 }
 
-/* Never fails: the core would warn. Who wants to attach what is gone was refused. */
+/* Cannot fail: the dma-buf core warns if it does. Attaching a revoked export was refused. */
 static int gda_export_vmap(struct dma_buf *dmabuf, struct iosys_map *map)
 {
 	const struct gda_export *export = dmabuf->priv;
@@ -184,7 +184,7 @@ static int gda_export_mmap(struct dma_buf *dmabuf, struct vm_area_struct *vma)
 	ret = gda_export_check(dmabuf);
 	if (ret)
 		return ret;
-	/* VM_SHARED goes when the file is not open for writing */
+	/* mmap() clears VM_SHARED if the file is not open for writing */
 	if (!(vma->vm_flags & VM_MAYSHARE))
 		return -EINVAL;
 	if (vma->vm_flags & VM_EXEC)
@@ -202,7 +202,10 @@ static int gda_export_mmap(struct dma_buf *dmabuf, struct vm_area_struct *vma)
 	return 0;
 }
 
-/* Nobody has it mapped or attached: whoever stored through it did so before. */
+/*
+ * The last reference is gone: no CPU mapping or attachment is left, and their stores came
+ * before.
+ */
 static void gda_export_release(struct dma_buf *dmabuf)
 {
 	struct gda_export *export = dmabuf->priv;
@@ -210,7 +213,7 @@ static void gda_export_release(struct dma_buf *dmabuf)
 	mutex_lock(&export->dev->export_lock);
 	list_del(&export->node);
 	mutex_unlock(&export->dev->export_lock);
-	/* pairs with the look that follows in gda_doorbell_unmap() */
+	/* pairs with the scan in gda_doorbell_unmap() */
 	smp_mb__before_atomic();
 	atomic_dec(&export->region->exports);
 	gda_region_put(export->region);
@@ -229,7 +232,7 @@ static const struct dma_buf_ops gda_export_ops = {
 	.release = gda_export_release,
 };
 
-/* A kernel mapping is writable, and the core warns of a vmap that fails: none. */
+/* No vmap of a read-only region: a kernel mapping is writable, and the core warns if vmap fails. */
 static const struct dma_buf_ops gda_export_ro_ops = {
 	.attach = gda_export_attach,
 	.map_dma_buf = gda_export_map,
@@ -238,7 +241,7 @@ static const struct dma_buf_ops gda_export_ro_ops = {
 	.release = gda_export_release,
 };
 
-/* Importers are told with @dmabuf->resv held, and let go or not. */
+/* move_notify() runs with @dmabuf->resv held; importers may or may not unmap. */
 static void gda_export_revoke(struct gda_export *export)
 {
 	struct dma_buf *dmabuf = export->dmabuf;
@@ -289,7 +292,10 @@ void gda_exports_revoke(struct gda_device *dev)
 {
 	struct gda_export *export;
 
-	/* one at a time: who closes one waits for the importers of that one */
+	/*
+	 * one export at a time: a task that closes an export waits only for the importers of that
+	 * one
+	 */
 	do {
 		mutex_lock(&dev->export_lock);
 		export = list_first_entry_or_null(&dev->exports, struct gda_export, node);

@@ -80,9 +80,8 @@ struct gda_qp;
 extern struct srcu_struct gda_srcu;
 
 /*
- * Readers of what is destroyed or taken away. They are not preempted, so that nobody
- * waits for a reader that its CPU limit keeps from running; but for PREEMPT_RT, where
- * the spinlocks of a visit may sleep.
+ * SRCU read side. Preemption is disabled so that a reader throttled by its CPU limit cannot
+ * stall synchronize_srcu(); not on PREEMPT_RT, where the spinlocks of a visit may sleep.
  */
 static inline int gda_read_lock(void)
 {
@@ -105,12 +104,12 @@ static inline void gda_read_unlock(int idx)
  */
 struct gda_region {
 	struct kref ref;
-	struct gda_ctx *ctx;		/* outlives it: VMAs hold the file */
-	u32 id;				/* of the cookie, see region.c */
+	struct gda_ctx *ctx;		/* outlives the region: VMAs hold the file */
+	u32 id;				/* the cookie's id, see region.c */
 	unsigned int npages;
 	u32 map;			/* enum gda_map_type */
 	bool revoked;
-	struct gda_db_page *db_page;	/* doorbell page to be woken by a fault, or NULL */
+	struct gda_db_page *db_page;	/* a fault makes this doorbell page active; or NULL */
 	atomic_t exports;
 	struct gda_memlock charge;	/* of the pages */
 	void *kaddr;
@@ -124,10 +123,10 @@ struct gda_region {
  */
 struct gda_db_page {
 	struct gda_region *region;
-	unsigned int page;		/* its place in the context's table */
+	unsigned int page;		/* index in the context's table */
 	DECLARE_BITMAP(used, GDA_CELLS);
-	unsigned int npolled;		/* its queues that are polled */
-	bool paced;			/* active for ever: scanned at leisure when silent */
+	unsigned int npolled;		/* how many of its queues are polled */
+	bool paced;			/* never silent: scanned periodically when idle */
 	u64 silent_since;		/* ns, CLOCK_MONOTONIC */
 
 	/* the worker's own */
@@ -142,15 +141,15 @@ struct gda_db_page {
 struct gda_cell {
 	struct gda_db_page *db_page;
 	unsigned int slot;
-	bool last;			/* killed, and it was the last one of its page */
+	bool last;			/* set by kill: no other cell of its page is used */
 };
 
 /* The thread that executes a context's queues. */
 struct gda_worker {
-	struct task_struct *task;	/* a reference of ours, NULL before bind */
+	struct task_struct *task;	/* with a reference; NULL before bind */
 	unsigned long flags;
 	bool stopped;			/* under ctx->lock */
-	u64 due;			/* its own: when to look at everything, or 0; ns */
+	u64 due;			/* the worker's: when to scan all pages, or 0; ns */
 
 	spinlock_t event_lock;		/* guards the next two */
 	struct list_head events;	/* noted, to be signalled; see event.c */
@@ -158,10 +157,10 @@ struct gda_worker {
 };
 
 enum {
-	GDA_WORKER_KICK,		/* look at everything once */
+	GDA_WORKER_KICK,		/* scan all pages once */
 };
 
-/* The users that a context is charged to (account.c); NULL: nobody. */
+/* The users that a context is charged to (account.c); or NULL. */
 enum {
 	GDA_ACCOUNT_USER,
 	GDA_ACCOUNT_NAMESPACE,		/* all of the user's namespace */
@@ -223,15 +222,15 @@ struct gda_object {
 };
 
 /*
- * Creation makes everything but lets nobody find it, so that it can still fail when
- * its answer cannot be delivered; publish cannot fail. Destruction is kill (unlink,
- * unmap; cannot fail), synchronize, free; it also undoes what was never published.
+ * Creation completes an object before lookups find it, so that it can still fail when copying
+ * the answer to user space fails; publish cannot fail. Destruction is kill (unlink, unmap;
+ * cannot fail), synchronize, free; it also undoes what was never published.
  */
 struct gda_object_ops {
 	void (*publish)(struct gda_object *obj);
 	void (*kill)(struct gda_object *obj);
 	void (*free)(struct gda_object *obj);
-	/* optional: the region of that GDA_REGION_*, and where it begins there; or NULL */
+	/* optional: the region of type GDA_REGION_* and its offset there; or NULL */
 	struct gda_region *(*region)(struct gda_object *obj, u32 type, u32 *offset);
 };
 
@@ -315,10 +314,10 @@ bool gda_doorbell_pending(const struct gda_db_page *db_page);
 struct gda_umem {
 	struct gda_mem_backing backing;
 	struct gda_object *obj;		/* whose part it is */
-	/* the memory is being taken away: from now on look at @revoked first */
+	/* the memory is being revoked: readers test @revoked from now on */
 	void (*revoked_cb)(struct gda_umem *umem);
 	struct list_head node;		/* in ctx->umems */
-	void *addr;			/* NULL: nothing is the user's memory */
+	void *addr;			/* NULL: no memory of the caller */
 	u32 length;
 	bool revoked;
 };
@@ -343,7 +342,7 @@ struct gda_cq {
 	struct gda_cell rec;		/* ring only */
 	struct gda_umem region_umem;
 	struct gda_umem rec_umem;
-	bool lost;			/* no memory any more; under @lock */
+	bool lost;			/* its memory was revoked; under @lock */
 	struct gda_event *event;	/* or NULL; under @lock */
 	u32 armed;			/* GDA_CQ_ARM_*; under @lock */
 };
@@ -376,12 +375,12 @@ enum gda_qp_revoked {
 	GDA_QP_REVOKED_SQ,
 	GDA_QP_REVOKED_REC,
 	GDA_QP_REVOKED_CQ,
-	GDA_QP_DELAYED,			/* nothing is lost: not before @rnr_until */
+	GDA_QP_DELAYED,			/* no memory is revoked; no visit before @rnr_until */
 };
 
 struct gda_qp {
 	struct gda_object obj;
-	struct gda_engine_qp engine_qp;		/* the worker's, but for state and fail */
+	struct gda_engine_qp engine_qp;		/* the worker's, except state and fail */
 	struct gda_cq *cq;
 	struct gda_cq *recv_cq;		/* or NULL, as the counters */
 	struct gda_counter *sent;
@@ -391,7 +390,7 @@ struct gda_qp {
 	struct gda_cell db;
 	struct gda_umem sq_umem;
 	struct gda_umem rec_umem;
-	__be32 rec_blank[2];		/* what the worker reads when the record is gone */
+	__be32 rec_blank[2];		/* read in place of a revoked record */
 	unsigned long lost;		/* bits of enum gda_qp_revoked, for the next visit */
 	u64 rnr_until;			/* ns, CLOCK_MONOTONIC; the worker's */
 	bool polled;
@@ -414,10 +413,10 @@ static inline struct gda_qp *gda_qp_of(struct gda_executor_qp *exec)
 	return container_of(exec, struct gda_qp, exec);
 }
 
-/* Under SRCU, by the worker: may the QP be visited, or is it to wait? */
+/* Called by the worker, under SRCU. Return: whether the QP may be visited now. */
 static inline bool gda_qp_may_visit(struct gda_qp *qp)
 {
-	/* read after the section began: who lost something waits for those before */
+	/* Must follow srcu_read_lock(): revocation sets ->lost, then waits for earlier readers. */
 	return likely(!READ_ONCE(qp->lost)) || gda_qp_attend(qp);
 }
 
@@ -456,13 +455,13 @@ void gda_thread_release(struct gda_thread *thread);
 /* ioctl.c */
 long gda_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 
-/* account.c - what one user may have */
+/* account.c - limits of users */
 int gda_account_context(struct gda_account *account);
 void gda_unaccount_context(struct gda_account *account);
 int gda_account_object(struct gda_ctx *ctx);
 void gda_unaccount_object(struct gda_ctx *ctx);
 
-/* xa_alloc_cyclic()'s answer in the words of the errno contract */
+/* Map the error of xa_alloc_cyclic() to that of the uAPI. */
 static inline int gda_cyclic_error(int ret)
 {
 	return ret == -EBUSY ? -ENOSPC : min(ret, 0);

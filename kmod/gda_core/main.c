@@ -63,7 +63,7 @@ struct device *gda_dma_device(void)
 }
 GDA_EXPORT(gda_dma_device);
 
-/* Last of all, for whoever opens the node holds the module: nothing may fail after it. */
+/* registered last: from here on a process may hold the module open, and nothing may fail */
 static int __init gda_cdev_add(void)
 {
 	int ret;
@@ -94,7 +94,10 @@ static int __init gda_node_create(void)
 		ret = PTR_ERR(gda_device);
 		goto err_class;
 	}
-	/* dma-bufs are attached in its name; the software device itself maps nothing for DMA */
+	/*
+	 * gda_mr attaches dma-bufs with this device; the software device itself maps nothing for
+	 * DMA
+	 */
 	ret = dma_coerce_mask_and_coherent(gda_device, DMA_BIT_MASK(64));
 	if (!ret)
 		ret = gda_cdev_add();

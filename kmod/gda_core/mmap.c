@@ -11,7 +11,7 @@
 
 #include "gda_private.h"
 
-/* Neighbours mapped along with a faulting page. */
+/* Pages mapped along with a faulting page. */
 #define GDA_FAULT_AROUND	16
 
 static void gda_vma_open(struct vm_area_struct *vma)
@@ -31,7 +31,7 @@ static int gda_vma_may_split(struct vm_area_struct *vma, unsigned long addr)
 	return -EINVAL;
 }
 
-/* Which page of its region a fault wants. */
+/* Return: the page of the region that the fault is about. */
 static unsigned long gda_fault_index(const struct gda_region *region,
 				     const struct vm_fault *vmf)
 {
@@ -46,7 +46,7 @@ static vm_fault_t gda_region_install(struct gda_region *region, struct vm_fault 
 	vm_fault_t ret;
 
 	ret = vmf_insert_page(vmf->vma, addr, region->pages[i]);
-	/* the neighbours are a favour: already there or out of memory is fine */
+	/* mapping the neighbours is optional: errors are ignored */
 	while (ret == VM_FAULT_NOPAGE && ++i < end) {
 		addr += PAGE_SIZE;
 		if (vm_insert_page(vmf->vma, addr, region->pages[i]))
@@ -83,7 +83,7 @@ static int gda_mmap_check(const struct gda_region *region,
 {
 	if (vma->vm_end - vma->vm_start != gda_region_bytes(region))
 		return -EINVAL;
-	/* VM_SHARED goes when the file is not open for writing */
+	/* mmap() clears VM_SHARED if the file is not open for writing */
 	if (!(vma->vm_flags & VM_MAYSHARE))
 		return -EINVAL;
 	if (vma->vm_flags & VM_EXEC)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory regions: rights and a key over memory that a kind provides. The kinds are
- * registered by other modules (gda_mr); this file never names one.
+ * Memory regions: rights and a key over memory that a memory kind provides. Other modules
+ * (gda_mr) register the kinds; this file never names one.
  *
- * Deregistration: the state says revoked, the key is withdrawn, the executors are
- * waited for, and only then the kind gives the memory back.
+ * Deregistration sets the state to revoked, withdraws the key, waits for the executors, and
+ * only then has the kind give the memory back.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -16,7 +16,7 @@
 #define GDA_KINDS	4	/* ids of enum gda_mr_kind are below */
 
 static const struct gda_mem_kind *gda_kinds[GDA_KINDS];
-/* no mutex: one that is handed to a task which its CPU limit stops is everybody's wait */
+/* Spinlock: a mutex owner throttled by its CPU limit would stall every tenant. */
 static DEFINE_SPINLOCK(gda_kinds_lock);
 
 int gda_mem_kind_register(const struct gda_mem_kind *kind)
@@ -43,7 +43,7 @@ void gda_mem_kind_unregister(const struct gda_mem_kind *kind)
 }
 GDA_EXPORT(gda_mem_kind_unregister);
 
-/* With a reference on the module, or NULL if nobody offers the kind. */
+/* Take a reference on the module of a kind. Return: the kind, or NULL if none is registered. */
 static const struct gda_mem_kind *gda_mem_kind_get(u32 id)
 {
 	const struct gda_mem_kind *kind;
@@ -69,7 +69,7 @@ int gda_mem_attach(struct gda_mem_backing *b, u32 kind_id,
 
 	if (!kind)
 		return -EOPNOTSUPP;
-	/* what an attempt of another kind has left is void */
+	/* an attempt of another kind may have left values here */
 	*b = (struct gda_mem_backing) { .kind = kind, .revoke = b->revoke };
 	ret = kind->attach(b, req);
 	if (ret)
@@ -159,9 +159,9 @@ static void gda_mr_revoke(struct gda_mem_backing *b)
 }
 
 /*
- * Put an MR whose memory is attached into the context. On failure it is gone. What the
- * caller answers is told here: without the lock the context may be destroyed, and the
- * MR with it.
+ * Add an MR whose memory is attached to the context. On failure the MR is freed. @handle and
+ * @key are set under the lock: once it is dropped, the context may be destroyed, and the MR
+ * with it.
  */
 static struct gda_object *gda_mr_insert(struct gda_ctx *ctx, struct gda_mr *mr, u32 *handle,
 					u32 *key)
@@ -233,15 +233,15 @@ static struct gda_mr *gda_mr_new(struct gda_ctx *ctx, u64 feature, u64 iova, u32
 	mr->mem.iova = iova;
 	mr->mem.size = req->length;
 	mr->mem.access = access;
-	/* before attach: from there on the memory can be revoked */
+	/* set before attach(): the memory can be revoked from then on */
 	mr->mem.state = GDA_MR_LIVE;
 	mr->backing.revoke = gda_mr_revoke;
 	return mr;
 }
 
 /*
- * The memory is attached before the context is locked: that may wait for user space
- * (faults) or for other drivers, and nobody else's call should wait with it.
+ * The memory is attached before the context is locked: attaching may wait for page faults or
+ * other drivers, and no other call of the context shall wait for that.
  */
 static struct gda_object *gda_mr_create(struct gda_ctx *ctx, u32 kind, u64 iova,
 					u32 access, struct gda_mem_request *req,

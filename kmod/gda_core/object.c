@@ -39,7 +39,7 @@ int gda_object_reserve(struct gda_ctx *ctx, struct gda_object *obj, u8 type)
 	return ret;
 }
 
-/* It is in nobody's sight any more. */
+/* No executor can find the object any more. */
 static void gda_object_free(struct gda_object *obj)
 {
 	struct gda_ctx *ctx = obj->ctx;
@@ -48,7 +48,7 @@ static void gda_object_free(struct gda_object *obj)
 	gda_unaccount_object(ctx);
 }
 
-/* Creation failed half-way: give the handle back. */
+/* Undo gda_object_reserve(): creation failed. */
 void gda_object_abort(struct gda_object *obj)
 {
 	lockdep_assert_held(&obj->ctx->lock);
@@ -56,13 +56,13 @@ void gda_object_abort(struct gda_object *obj)
 	gda_unaccount_object(obj->ctx);
 }
 
-/* Everything is made: from here on kill and free undo it. */
+/* The object is complete: from here on kill and free undo it. */
 void gda_object_complete(struct gda_object *obj)
 {
 	void *old;
 
 	lockdep_assert_held(&obj->ctx->lock);
-	/* the slot was reserved, so this allocates nothing and cannot fail */
+	/* the index is reserved: this allocates nothing and cannot fail */
 	old = xa_store(&obj->ctx->objects, obj->handle, obj, GFP_KERNEL_ACCOUNT);
 	WARN_ON_ONCE(old);
 }
@@ -88,7 +88,7 @@ struct gda_object *gda_object_find(struct gda_ctx *ctx, u32 handle, u8 type)
 	return obj;
 }
 
-/* The region of an object, or NULL if it has none of that type; also for no such object. */
+/* Return: the region of type @type, or NULL if there is no such object or it has no such region. */
 struct gda_region *gda_object_region(struct gda_ctx *ctx, u32 handle, u32 type, u32 *offset)
 {
 	struct gda_object *obj = xa_load(&ctx->objects, handle);
@@ -126,7 +126,7 @@ int gda_object_destroy(struct gda_ctx *ctx, u32 handle)
 	return 0;
 }
 
-/* Types are in the order in which they need each other: QPs before their CQs. */
+/* Types are in the order of their dependencies: QPs before the CQs they use. */
 void gda_object_destroy_all(struct gda_ctx *ctx)
 {
 	struct gda_object *obj;

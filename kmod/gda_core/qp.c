@@ -113,7 +113,7 @@ static int gda_qp_alloc_rec(struct gda_ctx *ctx, struct gda_qp *qp)
 	return ret ?: gda_umem_clear(&qp->rec_umem);
 }
 
-/* Unlink queue and record from the context; also what is not there. */
+/* Unlink queue and record from the context, as far as they were made. */
 static void gda_qp_kill_memory(struct gda_ctx *ctx, struct gda_qp *qp)
 {
 	if (qp->rec.db_page)
@@ -147,7 +147,7 @@ static int gda_qp_alloc_memory(struct gda_ctx *ctx, struct gda_qp *qp)
 	return gda_cell_alloc(ctx, ctx->db, GDA_CELL_PAGES, GDA_CELL_DOORBELL, &qp->db);
 }
 
-/* Where the device has no visit() there is no worker that would carry it out. */
+/* Without visit() there is no worker that would carry the failure out: set the state here. */
 void gda_qp_fail(struct gda_qp *qp, u8 cause)
 {
 	struct gda_engine_qp *q = &qp->engine_qp;
@@ -161,7 +161,7 @@ void gda_qp_fail(struct gda_qp *qp, u8 cause)
 static void gda_qp_revoke(struct gda_qp *qp, enum gda_qp_revoked part)
 {
 	set_bit(part, &qp->lost);
-	/* orders it before what the worker looks at */
+	/* orders the bit before the kick */
 	gda_worker_kick(qp->obj.ctx);
 }
 
@@ -180,7 +180,7 @@ static bool gda_qp_cq_revoked(const struct gda_qp *qp)
 	return READ_ONCE(qp->cq->lost) || (qp->recv_cq && READ_ONCE(qp->recv_cq->lost));
 }
 
-/* Every QP of a CQ whose memory was taken away. With the lender's lock held. */
+/* Tell every QP of a CQ that its memory is revoked. The exporter's dma_resv is held. */
 void gda_qp_detach_cq(struct gda_ctx *ctx, const struct gda_cq *cq)
 {
 	int idx = gda_read_lock();
@@ -202,7 +202,7 @@ void gda_qp_detach_cq(struct gda_ctx *ctx, const struct gda_cq *cq)
 	gda_worker_kick(ctx);
 }
 
-/* By the worker, whose alone the engine's part is: let go of what is lost, and fail. */
+/* Called only by the worker, which owns engine_qp. Detach revoked memory and fail the QP. */
 static void gda_qp_replace(struct gda_qp *qp)
 {
 	const u32 gone = GDA_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_QUEUE);
@@ -219,11 +219,10 @@ static void gda_qp_replace(struct gda_qp *qp)
 }
 
 /*
- * Called only by the worker, when a bit of qp->lost is set: let go of lost memory, and see
- * whether a QP whose peer was not ready may be visited again. One that is asked to fail may.
- * A delay that goes on is noted each time, for the worker forgets when it is due.
- *
- * Return: whether the QP may be visited.
+ * Called only by the worker, when a bit of qp->lost is set: detach revoked memory, and check
+ * whether the delay of a QP whose peer was not ready is over. A QP that is asked to fail may be
+ * visited at once. The worker forgets when a delay ends, so a delay that goes on is set each
+ * time.
  */
 bool gda_qp_attend(struct gda_qp *qp)
 {
@@ -240,8 +239,8 @@ bool gda_qp_attend(struct gda_qp *qp)
 }
 
 /*
- * Show the queue to the worker. Nothing can be pending yet but what user space stores
- * from now on, and then it faults or the page is active already.
+ * Publish the queue to the worker. A store to the doorbell from here on faults, or its page is
+ * active already.
  */
 static void gda_qp_publish(struct gda_object *obj)
 {
@@ -249,7 +248,10 @@ static void gda_qp_publish(struct gda_object *obj)
 
 	/* pairs with READ_ONCE in the worker: the engine's part is complete */
 	smp_store_release(&qp->db.db_page->qps[qp->db.slot], qp);
-	/* lost already? Who lost it stored that first and looked for the QP then */
+	/*
+	 * a CQ revoked before this stored ->lost and then looked for QPs; pairs with smp_mb() in
+	 * gda_cq_revoke()
+	 */
 	smp_mb();
 	if (gda_qp_cq_revoked(qp))
 		set_bit(GDA_QP_REVOKED_CQ, &qp->lost);
@@ -268,7 +270,10 @@ static void gda_qp_kill(struct gda_object *obj)
 	struct gda_ctx *ctx = obj->ctx;
 
 	if (qp->exec.number) {
-		/* nobody finds it any more, and then nobody waits for it in vain */
+		/*
+		 * unlink it from lookups first, so that no peer connects to it after
+		 * qp_disconnect()
+		 */
 		xa_erase(&ctx->dev->qps, qp->exec.number);
 		ctx->dev->ops->qp_disconnect(&qp->exec);
 	}
@@ -348,7 +353,7 @@ static void gda_qp_answer(const struct gda_qp *qp, struct gda_qp_create *cmd)
 	gda_region_info(qp->db.db_page->region, gda_cell_offset(&qp->db), &cmd->db);
 }
 
-/* Show the QP to its executor, and then to its peers, who cannot name it yet. */
+/* Publish the QP to its executor, then to peers. Peers do not know its number yet. */
 static int gda_qp_add_to_device(struct gda_device *dev, struct gda_qp *qp)
 {
 	const struct gda_executor_ops *ops = dev->ops;
@@ -368,7 +373,7 @@ static int gda_qp_add_to_device(struct gda_device *dev, struct gda_qp *qp)
 		.sq_depth = qp->engine_qp.depth,
 		.recv_depth = qp->recv_cq ? qp->recv_cq->engine_cq.depth : 0,
 	};
-	/* the worker need not ask which executor it is */
+	/* chosen here, so that the worker does not look up the executor at each visit */
 	qp->visit = ops->visit == gda_soft_visit ? NULL : ops->visit;
 	ret = ops->qp_create ? ops->qp_create(&qp->exec) : 0;
 	if (!ret && qp->exec.window) {
@@ -381,12 +386,12 @@ static int gda_qp_add_to_device(struct gda_device *dev, struct gda_qp *qp)
 		xa_erase(&dev->qps, qpn);
 		return ret;
 	}
-	/* reserved: allocates nothing */
+	/* the index is reserved: this allocates nothing and cannot fail */
 	xa_store(&dev->qps, qpn, qp, GFP_KERNEL_ACCOUNT);
 	return 0;
 }
 
-/* Take what the caller lends; under no lock, for others are waited for. */
+/* Attach memory of the caller. No lock is held: attaching waits for the exporter. */
 static int gda_qp_borrow(struct gda_ctx *ctx, struct gda_qp *qp,
 			 const struct gda_qp_create *cmd)
 {
@@ -397,7 +402,7 @@ static int gda_qp_borrow(struct gda_ctx *ctx, struct gda_qp *qp,
 	gda_umem_init(&qp->rec_umem, &qp->obj, gda_qp_revoke_rec);
 	if (!(cmd->flags & (GDA_QP_SQ_DMABUF | GDA_QP_DBREC_DMABUF)))
 		return 0;
-	/* from the first umem on the worker may be kicked: there must be one */
+	/* a revocation kicks the worker, so the context must be bound before the first umem */
 	ret = gda_ctx_lock(ctx);
 	if (ret)
 		return ret;
@@ -413,7 +418,7 @@ static int gda_qp_borrow(struct gda_ctx *ctx, struct gda_qp *qp,
 	return ret;
 }
 
-/* On failure nothing but the umems is left. */
+/* On failure only the umems are left to be freed. */
 static int gda_qp_build(struct gda_ctx *ctx, struct gda_qp *qp,
 			const struct gda_qp_create *cmd)
 {

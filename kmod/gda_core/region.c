@@ -21,8 +21,9 @@
 #include "gda_private.h"
 
 /*
- * A cookie is an id times a stride that no region is longer than; ids are as many as
- * keep it below 2^44 (32 bits of pages: mmap2 of a 32-bit program). Zero is none.
+ * A cookie is an id times a stride that is longer than any region. Ids are limited such that
+ * cookies stay below 2^44: mmap2() of a 32-bit program has 32 bits of page offset. Cookie 0 is
+ * never used.
  */
 #define GDA_COOKIE_STRIDE	(1UL << 10)	/* pages */
 #define GDA_COOKIE_IDS		XA_LIMIT(1, (1U << (34 - PAGE_SHIFT)) - 1)
@@ -81,7 +82,7 @@ struct gda_region *gda_region_create(struct gda_ctx *ctx, unsigned int npages, u
 	gda_stat_add(GDA_STAT_PAGES, region->npages);
 	if (ret)
 		goto err_put;
-	/* from here on mmap finds it, whether its cookie was told or guessed */
+	/* mmap() finds it from here on, whether the cookie was told to user space or guessed */
 	if (db_page)
 		db_page->region = region;
 	ret = xa_alloc_cyclic(&ctx->regions, &region->id, region, GDA_COOKIE_IDS,
@@ -120,7 +121,7 @@ u64 gda_region_cookie(const struct gda_region *region)
 	return (u64)region->id * GDA_COOKIE_STRIDE << PAGE_SHIFT;
 }
 
-/* With a reference, or NULL: @pgoff is no cookie of this context. */
+/* Return: the region with a reference, or NULL if @pgoff is no cookie of this context. */
 struct gda_region *gda_region_find(struct gda_ctx *ctx, unsigned long pgoff)
 {
 	struct gda_region *region;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How many of everything are alive, over all contexts. Each object adds one when it
- * is made and takes it away when its memory is given back, so zero means that
- * nothing leaked. Shown in debugfs; never ABI.
+ * Counts of live objects over all contexts. Each object adds one when it is made and subtracts
+ * one when its memory is freed, so all counts are zero again unless something leaked. Shown in
+ * debugfs; not ABI.
  */
 #include <linux/atomic.h>
 #include <linux/debugfs.h>

@@ -20,7 +20,7 @@
 
 #include "gda_private.h"
 
-/* How often to look whether the thread has gone, and for how long. */
+/* How often, and for how long, to check whether the thread has gone. */
 #define GDA_THREAD_US	50
 #define GDA_THREAD_TRIES	(USEC_PER_SEC / GDA_THREAD_US)
 
@@ -34,7 +34,7 @@ static void gda_thread_killed(void *data)
 	complete(&thread->started);
 }
 
-/* Called by the thread whenever it is woken. Return: false, it has nothing to do. */
+/* Called by the thread each time it is woken. Return: false, for it never has work. */
 static bool gda_thread_run(void *data)
 {
 	gda_thread_killed(data);
@@ -42,10 +42,8 @@ static bool gda_thread_run(void *data)
 }
 
 /*
- * Take a place for one more thread of the caller's process.
- *
- * Return: 0; -EAGAIN a limit of threads or processes is reached; -ENOMEM;
- * -ERESTARTNOINTR a signal came first.
+ * Reserve a place for one more thread of the caller's process. Return: 0; -EAGAIN a limit of
+ * threads or processes is reached; -ENOMEM; -ERESTARTNOINTR a signal came first.
  */
 int gda_thread_reserve(struct gda_thread *thread)
 {
@@ -53,15 +51,15 @@ int gda_thread_reserve(struct gda_thread *thread)
 	init_completion(&thread->started);
 	thread->vhost = gda_vhost_task_create(gda_thread_run, gda_thread_killed, thread,
 					      "gda-bind");
-	/* the process may have no threads at all: its children would be in another pid namespace */
+	/* after unshare(CLONE_NEWPID) a process can have no more threads */
 	if (PTR_ERR_OR_ZERO(thread->vhost) == -EINVAL)
 		return -EAGAIN;
 	return PTR_ERR_OR_ZERO(thread->vhost);
 }
 
 /*
- * Give the place back. When this returns the thread is neither in its process nor counted
- * by anybody, so that a process with one thread has one still.
+ * Release the place. When this returns, the thread has left its process and its cgroup, so a
+ * process with one thread has one again.
  */
 void gda_thread_release(struct gda_thread *thread)
 {
@@ -70,10 +68,10 @@ void gda_thread_release(struct gda_thread *thread)
 	if (!thread->vhost)
 		return;
 	vhost_task_start(thread->vhost);
-	/* one that is stopped before it ran would not tell which task it is */
+	/* a thread that is stopped before it ran would not say which task it is */
 	wait_for_completion(&thread->started);
 	vhost_task_stop(thread->vhost);
-	/* it has said that it ends; it takes itself out of the process and of its cgroup yet */
+	/* the thread has announced its end; wait until it has left the process and its cgroup */
 	for (tries = 0; tries < GDA_THREAD_TRIES; tries++) {
 		if (READ_ONCE(thread->task->__state) & TASK_DEAD)
 			break;

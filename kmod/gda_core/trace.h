@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Tracepoints of the "gda" system: what a user can provoke is traced, never logged.
- */
+/* Tracepoints of the "gda" system. Events that a user can cause are traced and never logged. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM gda
 

@@ -52,7 +52,7 @@ static bool gda_umem_cached(const void *addr, u32 length)
 	return true;
 }
 
-/* Is what was attached fit for a queue? */
+/* Is the attached memory fit for a queue? */
 static int gda_umem_inspect(struct gda_umem *umem, u32 length, u32 align)
 {
 	struct gda_mem_backing *b = &umem->backing;
@@ -101,7 +101,7 @@ int gda_umem_get(struct gda_umem *umem, const struct gda_queue_memory *mem, u32 
 	return ret;
 }
 
-/* Nobody looks any more. Also of what was never taken. */
+/* No executor reads the memory any more. Also for a umem that was never attached. */
 void gda_umem_put(struct gda_umem *umem)
 {
 	if (!umem->addr)
@@ -110,7 +110,7 @@ void gda_umem_put(struct gda_umem *umem)
 	umem->addr = NULL;
 }
 
-/* Two queues on the same bytes would only ruin each other. */
+/* Refuse overlaps: two queues in the same bytes would corrupt each other. */
 static bool gda_umem_overlaps(const struct gda_umem *a, const struct gda_umem *b)
 {
 	return a->addr < b->addr + b->length && b->addr < a->addr + a->length;
@@ -137,7 +137,7 @@ void gda_umem_remove(struct gda_umem *umem)
 	list_del_init(&umem->node);
 }
 
-/* A record, which is small, begins at zero. */
+/* Set a record to zero. */
 int gda_umem_clear(struct gda_umem *umem)
 {
 	int idx = gda_read_lock();

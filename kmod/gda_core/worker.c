@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The worker: one kernel thread a context, charged to the cgroups of whoever bound
- * it. It goes round the active doorbell pages and gives each queue with work one
- * visit of the engine (a budget), so no queue starves another.
+ * The worker: one kernel thread for each bound context, charged to the cgroups of the task that
+ * bound it. It goes round the active doorbell pages and gives each queue that has work one
+ * visit of the engine, which is bounded, so no queue starves another.
  *
- * It busy-polls while pages are active, lets pages go silent after gda_idle_us
- * without work, and sleeps when none is active. Paced pages (see doorbell.c) are
- * looked at every GDA_PACE_US, or less often if looking takes long: it sleeps
- * GDA_PACE_SHARE times as long as it looked. It is a reader (gda_read_lock()) while it
- * looks at a page and lets go after each visit, so whoever destroys something, or takes
- * memory away, waits for one visit at most, whatever the CPU limit of the owner. Between
- * visits it signals the events of its context's CQs (event.c).
+ * It busy-polls while pages are active, makes a page silent after gda_idle_us without work, and
+ * sleeps when no page is active. It scans paced pages (see doorbell.c) every GDA_PACE_US; if a
+ * scan takes long, it sleeps GDA_PACE_SHARE times as long as the scan took. It is inside
+ * gda_read_lock() while it scans a page and leaves after each visit, so a task that destroys an
+ * object or revokes memory waits for one visit at most, whatever the CPU limit of the context's
+ * owner. Between visits it signals the events of its context's CQs (event.c).
  *
- * A QP whose peer was not ready is passed over until its delay is over. That keeps no page
- * active: the worker sleeps until the first of them is due, and then looks at all pages.
+ * A QP whose peer was not ready is not visited until its delay is over. The delay keeps no page
+ * active: the worker sleeps until the first delay ends, and then scans all pages.
  */
 #include <linux/bottom_half.h>
 #include <linux/cgroup.h>
@@ -43,7 +42,7 @@ struct gda_pass {
 	bool eager;		/* ... and not paced */
 };
 
-/* A copy of bits that others set and clear meanwhile. */
+/* Copy a bitmap that other CPUs change meanwhile. */
 static void gda_worker_snapshot(unsigned long *to, const unsigned long *from, unsigned int n)
 {
 	unsigned int i;
@@ -52,13 +51,16 @@ static void gda_worker_snapshot(unsigned long *to, const unsigned long *from, un
 		to[i] = READ_ONCE(from[i]);
 }
 
-/* No more visits: others wait for the end. Of one that was started, see gda_worker_wait(). */
+/* gda_worker_stop() was called: no more visits. See gda_worker_wait() for an unstarted worker. */
 static bool gda_worker_stopping(const struct gda_ctx *ctx)
 {
 	return READ_ONCE(ctx->worker.stopped);
 }
 
-/* Signal what is noted, under no lock and as no reader: that may take long. */
+/*
+ * Signal noted events. No lock is held and no SRCU section is entered: an eventfd may have many
+ * waiters.
+ */
 static void gda_worker_signal(struct gda_ctx *ctx)
 {
 	unsigned int n;
@@ -135,12 +137,12 @@ static bool gda_worker_scan(struct gda_ctx *ctx, unsigned int page, bool all)
 		if (!served || gda_worker_stopping(ctx))
 			return progress;
 		progress = true;
-		/* a busy worker is never idle otherwise: RCU tasks wait for this */
+		/* a worker that never sleeps must report quiescence to RCU tasks */
 		cond_resched_tasks_rcu_qs();
 	}
 }
 
-/* Note work or silence. Return: true if the page was silent for long enough. */
+/* Update the page's time of last work. Return: true if the page was silent for gda_idle_us. */
 static bool gda_worker_age(struct gda_ctx *ctx, unsigned int page, bool progress,
 			   struct gda_pass *pass)
 {
@@ -193,7 +195,7 @@ static bool gda_worker_pending(struct gda_ctx *ctx, unsigned int page)
 	return pending;
 }
 
-/* Somebody says that there is work, also on pages that are silent. */
+/* After a kick: activate each silent page that has work. */
 static void gda_worker_rouse(struct gda_ctx *ctx)
 {
 	DECLARE_BITMAP(active, GDA_CELL_PAGES);
@@ -206,8 +208,8 @@ static void gda_worker_rouse(struct gda_ctx *ctx)
 }
 
 /*
- * A QP of the context is not to be visited before @ns. Called only by the worker: its page
- * may be silent by then, and nobody rings for it.
+ * The worker is to wake up at @ns, when a QP's delay ends. Called only by the worker: the page
+ * of the QP may be silent by then, and no doorbell wakes the worker for it.
  */
 void gda_worker_set_due(struct gda_ctx *ctx, u64 ns)
 {
@@ -215,7 +217,7 @@ void gda_worker_set_due(struct gda_ctx *ctx, u64 ns)
 		ctx->worker.due = ns;
 }
 
-/* Has the time of some QP come? Those that are still delayed say so once more. */
+/* Has the delay of some QP ended? gda_qp_attend() sets those that go on again. */
 static bool gda_worker_is_due(struct gda_ctx *ctx, u64 now)
 {
 	if (likely(!ctx->worker.due) || now < ctx->worker.due)
@@ -224,7 +226,7 @@ static bool gda_worker_is_due(struct gda_ctx *ctx, u64 now)
 	return true;
 }
 
-/* Until the worker is woken, or due. */
+/* Sleep until wake_up_process(), or until the first delay ends. */
 static void gda_worker_schedule(const struct gda_ctx *ctx)
 {
 	ktime_t due = ns_to_ktime(ctx->worker.due);
@@ -249,8 +251,8 @@ static void gda_worker_sleep(struct gda_ctx *ctx)
 }
 
 /*
- * Sleep until the paced pages are to be looked at again, or an event is noted. Not as load:
- * nobody waits for it.
+ * Sleep until the paced pages are to be scanned again, or an event is noted. TASK_IDLE does not
+ * count as load.
  */
 static void gda_worker_pace(const struct gda_ctx *ctx, const struct gda_pass *pass)
 {
@@ -276,8 +278,8 @@ struct gda_worker_create_args {
 };
 
 /*
- * Where others wait for a worker, the CPU limit of its owner's cgroup does not hold. With
- * RT_GROUP_SCHED it may have no time at all as a real-time task.
+ * Exempt a worker that other tasks wait for from the CPU limit of its owner's cgroup. With
+ * RT_GROUP_SCHED a real-time task of that cgroup may have no time at all.
  */
 static void gda_worker_unlimit(struct task_struct *task)
 {
@@ -286,9 +288,9 @@ static void gda_worker_unlimit(struct task_struct *task)
 }
 
 /*
- * It attaches itself to the cgroups of its owner, for that is done under a mutex of all
- * cgroups: the owner's CPU limit could stop the owner there, and everybody with it. That
- * limit is the worker's from the midst of it on.
+ * The worker attaches itself to the cgroups of its owner, because attaching takes a mutex of
+ * all cgroups: if the owner did it, its CPU limit could stop it with the mutex held. The worker
+ * is under that limit as soon as it is attached.
  */
 static struct gda_ctx *gda_worker_created(struct gda_worker_create_args *args)
 {
@@ -301,7 +303,7 @@ static struct gda_ctx *gda_worker_created(struct gda_worker_create_args *args)
 	return ctx;
 }
 
-/* Until gda_worker_start(). Return: false if the end comes without it. */
+/* Wait for gda_worker_start(). Return: false if kthread_stop() came first. */
 static bool gda_worker_wait(struct gda_ctx *ctx)
 {
 	bool started;
@@ -347,7 +349,10 @@ static int gda_worker_main(void *data)
 	return 0;
 }
 
-/* A thread for @ctx that does not work yet, charged to the caller's cgroups. */
+/*
+ * Create a worker that visits no queue before gda_worker_start(), charged to the caller's
+ * cgroups.
+ */
 struct task_struct *gda_worker_create(struct gda_ctx *ctx)
 {
 	struct gda_worker_create_args args = { .ctx = ctx, .owner = current };
@@ -368,7 +373,7 @@ struct task_struct *gda_worker_create(struct gda_ctx *ctx)
 void gda_worker_start(struct gda_ctx *ctx, struct task_struct *task)
 {
 	lockdep_assert_held(&ctx->lock);
-	/* others may wake it until the context is freed, even after it ended */
+	/* gda_worker_wake() may come until the context is freed, also after the thread ended */
 	get_task_struct(task);
 	WRITE_ONCE(ctx->worker.task, task);
 	wake_up_process(task);
@@ -379,9 +384,12 @@ void gda_worker_stop(struct gda_ctx *ctx)
 	lockdep_assert_held(&ctx->lock);
 	if (!ctx->worker.task || ctx->worker.stopped)
 		return;
-	/* before it is a real-time task: one that went on would keep us from running */
+	/*
+	 * set before the worker becomes a real-time task: one that went on would keep us from
+	 * running
+	 */
 	WRITE_ONCE(ctx->worker.stopped, true);
-	/* who closes last need not be its owner */
+	/* the last close of the file may be by another process than the owner */
 	gda_worker_unlimit(ctx->worker.task);
 	kthread_stop(ctx->worker.task);
 }
@@ -392,7 +400,7 @@ void gda_worker_free(struct gda_ctx *ctx)
 		put_task_struct(ctx->worker.task);
 }
 
-/* Nothing where the device has no visit(): there is no worker. */
+/* There is no worker, and nothing to wake, where the device's executor has no visit(). */
 void gda_worker_wake(struct gda_ctx *ctx)
 {
 	struct task_struct *task = READ_ONCE(ctx->worker.task);
@@ -401,10 +409,10 @@ void gda_worker_wake(struct gda_ctx *ctx)
 		wake_up_process(task);
 }
 
-/* Make the worker look at every queue once, silent or not. Any context. */
+/* Have the worker scan every queue once, also those of silent pages. Any context may call it. */
 void gda_worker_kick(struct gda_ctx *ctx)
 {
-	/* what it is to find was stored before; pairs with test_and_clear_bit() */
+	/* orders the caller's stores before the bit; pairs with test_and_clear_bit() */
 	smp_mb__before_atomic();
 	set_bit(GDA_WORKER_KICK, &ctx->worker.flags);
 	gda_worker_wake(ctx);

@@ -31,7 +31,7 @@ void gda_endpoint_fail(struct gda_endpoint *e, u32 why)
 	gda_host_kick(e->queue);
 }
 
-/* Take @e out of the list of the peer that it waits for, if it waits. */
+/* If @e waits for a peer, remove it from the peer's list. */
 static void gda_endpoint_withdraw(struct gda_endpoint *e)
 {
 	struct gda_endpoint **link;
@@ -45,7 +45,7 @@ static void gda_endpoint_withdraw(struct gda_endpoint *e)
 	e->requested_peer = NULL;
 }
 
-/* @e will not answer any of those that wait for it: they fail. */
+/* Fail the endpoints that wait for @e, which will not answer them. */
 static void gda_endpoint_refuse(struct gda_endpoint *e)
 {
 	while (e->pending) {

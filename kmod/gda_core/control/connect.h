@@ -44,7 +44,7 @@ struct gda_endpoint {
 
 /* The contents of an address, whose bytes are opaque to everybody else. */
 struct gda_endpoint_name {
-	u32 magic;		/* of the device: one device does not take another's */
+	u32 magic;		/* of the device; another device's addresses have another */
 	u32 qpn;
 	u64 nonce;
 	u64 reserved[2];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The kernel as the engine's host: what a running queue of any device may ask for (who responds
- * and what a key names, soft/host.c answers). Everything here but gda_host_kick()
- * is called by a worker under gda_srcu, which keeps the QP, its peer, their CQs and
- * all MRs alive; nothing sleeps, allocates or takes a lock of memory management.
+ * The kernel as the engine's host: the gda_host_*() functions that do not depend on the device
+ * (executor/soft/host.c has the others). Except gda_host_kick(), a worker calls them under
+ * gda_srcu, which keeps the QP, its peer, their CQs and all MRs alive; they do not sleep,
+ * allocate or take locks of memory management.
  */
 #include <linux/ktime.h>
 #include <linux/nospec.h>
@@ -16,7 +16,7 @@ void gda_host_kick(struct gda_engine_qp *q)
 	gda_worker_kick(container_of(q, struct gda_qp, engine_qp)->obj.ctx);
 }
 
-/* Runs of adjacent pages are one span: huge pages are copied in one go. */
+/* A run of adjacent pages is one span, so that a huge page is copied in one go. */
 u32 gda_host_span(const struct gda_mem *mem, u64 off, u32 len, void **ptr)
 {
 	const struct gda_mr *mr = container_of(mem, struct gda_mr, mem);
@@ -26,7 +26,7 @@ u32 gda_host_span(const struct gda_mem *mem, u64 off, u32 len, void **ptr)
 
 	if (!b->pages)
 		return b->kind->span(b, off, len, ptr);
-	/* a range that is only being guessed to be inside must not choose a pointer */
+	/* a processor that speculates beyond the range check must not choose a pointer */
 	off = array_index_nospec(off, mem->size) + b->offset;
 	i = off >> PAGE_SHIFT;
 	off &= ~PAGE_MASK;
@@ -71,7 +71,7 @@ bool gda_host_push(struct gda_engine_cq *engine_cq, const struct gda_completion 
 	spin_lock(&cq->lock);
 	if (unlikely(cq->lost)) {
 		spin_unlock(&cq->lock);
-		/* the owner's QP fails for that at its next visit, and says so */
+		/* at its next visit the QP of this CQ fails for the revocation */
 		return c->kind != GDA_COMPLETION_IMM;
 	}
 	pushed = gda_cq_push(engine_cq, c);

@@ -113,8 +113,8 @@ int gda_soft_init(void)
 	int ret = gda_soft_register();
 
 	/*
-	 * The driver core says so where it had no memory, for the name of a device or
-	 * the folder of a driver, and goes on without; nothing else is invalid.
+	 * The driver core returns -EINVAL where it had no memory for a name or a folder; no other
+	 * argument here is invalid.
 	 */
 	return ret == -EINVAL ? -ENOMEM : ret;
 }

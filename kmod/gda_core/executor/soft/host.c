@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who responds, and which memory a key names: the engine's questions that the software device
- * answers. Called by a worker under gda_srcu, which keeps the peer and all MRs alive. The
- * engine executes no queue of another device (gda_executor_visit()), so it looks up no key there.
+ * The software device as the engine's host: finds the responder of a queue and the memory that
+ * a key names. Called by a worker under gda_srcu, which keeps the peer and all MRs alive. The
+ * engine executes no queue of another device (gda_executor_visit()), so it looks up no key
+ * there.
  */
 #include "soft.h"
 

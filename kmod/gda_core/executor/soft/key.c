@@ -12,7 +12,7 @@
 
 #define GDA_KEY_INDEX_MAX	0xffffff
 
-/* An MR is found from here on, also if its key is guessed: by work of its own context. */
+/* The engine finds the MR from here on; its own context's work may guess the key. */
 int gda_soft_map(struct gda_executor_mr *exec, const struct gda_executor_mr_attr *attr)
 {
 	struct gda_soft *soft = gda_soft_of(exec->ctx->dev);
@@ -27,7 +27,7 @@ int gda_soft_map(struct gda_executor_mr *exec, const struct gda_executor_mr_attr
 		return gda_cyclic_error(ret);
 	exec->key = index << 8 | (get_random_u32() & 0xff);
 	mr->mem.key = exec->key;
-	/* reserved: allocates nothing; orders the MR's fields before it is found */
+	/* the index is reserved: cannot fail. Orders the MR's fields before its publication */
 	xa_store(&soft->keys, index, mr, GFP_KERNEL_ACCOUNT);
 	gda_stat_add(GDA_STAT_KEYS, 1);
 	return 0;
