@@ -44,7 +44,7 @@ struct gda_object *gda_counter_create(struct gda_ctx *ctx,
 	struct gda_counter *count;
 	int ret;
 
-	if (cmd->reserved || gda_device_has(ctx->dev, GDA_FEATURE_COUNTER))
+	if (gda_device_has(ctx->dev, GDA_FEATURE_COUNTER))
 		return ERR_PTR(-EOPNOTSUPP);
 	if (ctx->ncounter >= ctx->dev->limits.max_counter)
 		return ERR_PTR(-ENOSPC);
@@ -72,4 +72,14 @@ err_handle:
 err_kfree:
 	kfree(count);
 	return ERR_PTR(ret);
+}
+
+void gda_host_find_counter(void *ctx, u32 handle, struct gda_control_part *part)
+{
+	struct gda_object *obj = gda_object_find(ctx, handle, GDA_OBJECT_COUNTER);
+
+	if (!obj)
+		return;
+	part->users = &obj->users;
+	part->counter = gda_cell_addr(&container_of(obj, struct gda_counter, obj)->cell);
 }

@@ -16,26 +16,12 @@
 /* Entries preset under cq->lock at a time: a revocation waits for no more. */
 #define GDA_CQ_PRESET	1024U
 
-static u64 gda_cq_features(const struct gda_cq_create *cmd)
+static int gda_cq_check(const struct gda_device *dev, const struct gda_cq_create *cmd,
+			const struct gda_dialect_ops **dialect)
 {
-	u64 features = cmd->flags & GDA_CQ_COLLAPSED ? GDA_FEATURE_CQ_COLLAPSED :
-		       GDA_FEATURE_CQ_RING;
-
-	if (cmd->flags & (GDA_CQ_DMABUF | GDA_CQ_DBREC_DMABUF))
-		features |= GDA_FEATURE_QUEUE_DMABUF;
-	if (cmd->flags & GDA_CQ_IGNORE_OVERRUN)
-		features |= GDA_FEATURE_IGNORE_OVERRUN;
-	return features;
-}
-
-static int gda_cq_check(const struct gda_device *dev, const struct gda_cq_create *cmd)
-{
-	const struct gda_dialect_ops *ops = gda_dialect_find_cq(cmd->dialect);
 	int ret;
 
-	if (!ops || gda_device_has(dev, ops->feature | gda_cq_features(cmd)))
-		return -EOPNOTSUPP;
-	ret = gda_control_check_cq(cmd, dev->limits.max_cq_depth);
+	ret = gda_control_check_cq(cmd, dev->features, dev->limits.max_cq_depth, dialect);
 	ret = ret ?: gda_umem_check(&cmd->cq_memory, cmd->flags & GDA_CQ_DMABUF);
 	return ret ?: gda_umem_check(&cmd->dbrec_memory, cmd->flags & GDA_CQ_DBREC_DMABUF);
 }
@@ -107,9 +93,6 @@ static int gda_cq_alloc_memory(struct gda_ctx *ctx, struct gda_cq *cq,
 {
 	int ret;
 
-	cq->engine_cq.dialect = gda_dialect_find_cq(cmd->dialect);
-	cq->engine_cq.depth = cmd->depth;
-	cq->engine_cq.collapsed = cmd->flags & GDA_CQ_COLLAPSED;
 	ret = gda_cq_alloc_entries(ctx, cq, cmd);
 	if (!ret && !cq->engine_cq.collapsed)
 		ret = gda_cq_alloc_rec(ctx, cq);
@@ -195,6 +178,7 @@ const struct gda_object_ops gda_cq_ops = {
 static int gda_cq_borrow(struct gda_ctx *ctx, struct gda_cq *cq,
 			 const struct gda_cq_create *cmd)
 {
+	const struct gda_dialect_ops *dialect;
 	u32 bytes;
 	int ret;
 
@@ -207,8 +191,8 @@ static int gda_cq_borrow(struct gda_ctx *ctx, struct gda_cq *cq,
 		return ret;
 	gda_ctx_unlock(ctx);
 	cq->obj.ctx = ctx;
-	ret = gda_cq_check(ctx->dev, cmd);
-	bytes = ret ? 0 : gda_dialect_find_cq(cmd->dialect)->cqe_bytes;
+	ret = gda_cq_check(ctx->dev, cmd, &dialect);
+	bytes = ret ? 0 : dialect->cqe_bytes;
 	if (!ret && cmd->flags & GDA_CQ_DMABUF)
 		ret = gda_umem_get(&cq->region_umem, &cmd->cq_memory, cmd->depth * bytes, bytes);
 	if (!ret && cmd->flags & GDA_CQ_DBREC_DMABUF)
@@ -221,15 +205,17 @@ static int gda_cq_borrow(struct gda_ctx *ctx, struct gda_cq *cq,
 static int gda_cq_build(struct gda_ctx *ctx, struct gda_cq *cq,
 			const struct gda_cq_create *cmd)
 {
+	const struct gda_dialect_ops *dialect;
 	int ret;
 
-	ret = gda_cq_check(ctx->dev, cmd);
+	ret = gda_cq_check(ctx->dev, cmd, &dialect);
 	if (!ret && ctx->ncq >= ctx->dev->limits.max_cq)
 		ret = -ENOSPC;
 	if (!ret)
 		ret = gda_object_reserve(ctx, &cq->obj, GDA_OBJECT_CQ);
 	if (ret)
 		return ret;
+	gda_control_init_cq(&cq->engine_cq, cmd, dialect);
 	ret = gda_cq_alloc_memory(ctx, cq, cmd);
 	if (ret)
 		goto err_memory;
@@ -289,4 +275,14 @@ err_free:
 	gda_cq_free_memory(cq);
 	kfree(cq);
 	return ERR_PTR(ret);
+}
+
+void gda_host_find_cq(void *ctx, u32 handle, struct gda_control_part *part)
+{
+	struct gda_object *obj = gda_object_find(ctx, handle, GDA_OBJECT_CQ);
+
+	if (!obj)
+		return;
+	part->users = &obj->users;
+	part->cq = &container_of(obj, struct gda_cq, obj)->engine_cq;
 }

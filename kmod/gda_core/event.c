@@ -123,16 +123,17 @@ void gda_events_flush(struct gda_ctx *ctx)
 }
 
 /* Give the CQ another event, or with %GDA_CQ_DETACH none; @event becomes the old one. */
-static int gda_cq_arm(struct gda_cq *cq, u32 flags, struct gda_event **event)
+static int gda_cq_arm(struct gda_cq *cq, const struct gda_cq_event *cmd,
+		      struct gda_event **event)
 {
-	u32 arm = flags & (GDA_CQ_ARM | GDA_CQ_ARM_SOLICITED);
+	u32 arm = gda_control_arm_flags(cmd);
 	int ret = 0;
 
 	spin_lock(&cq->lock);
 	/* a CQ without memory has no completions: nothing would signal */
 	if (cq->lost && arm)
 		ret = -ENODEV;
-	if (!ret && (*event || flags & GDA_CQ_DETACH))
+	if (!ret && (*event || cmd->flags & GDA_CQ_DETACH))
 		swap(cq->event, *event);
 	if (!ret)
 		cq->armed = arm;
@@ -146,19 +147,17 @@ static int gda_cq_event_locked(struct gda_ctx *ctx, const struct gda_cq_event *c
 {
 	struct gda_object *obj;
 	struct gda_cq *cq;
+	int ret;
 
 	if (gda_device_has(ctx->dev, GDA_FEATURE_CQ_EVENT))
 		return -EOPNOTSUPP;
-	if (hweight32(cmd->flags) > 1)
-		return -EINVAL;
 	obj = gda_object_find(ctx, cmd->handle, GDA_OBJECT_CQ);
 	if (!obj)
 		return -ENOENT;
 	cq = container_of(obj, struct gda_cq, obj);
-	if (cmd->eventfd < -1 || (cmd->eventfd >= 0 && cmd->flags & GDA_CQ_DETACH))
-		return -EINVAL;
-	if (cmd->eventfd == -1 && cmd->flags && !(cmd->flags & GDA_CQ_DETACH) && !cq->event)
-		return -EINVAL;
+	ret = gda_control_check_event(cmd, cq->event);
+	if (ret)
+		return ret;
 	if (cmd->eventfd >= 0) {
 		struct gda_event *event = gda_event_create(cmd->eventfd);
 
@@ -166,7 +165,7 @@ static int gda_cq_event_locked(struct gda_ctx *ctx, const struct gda_cq_event *c
 			return PTR_ERR(event);
 		*old = event;
 	}
-	return gda_cq_arm(cq, cmd->flags, old);
+	return gda_cq_arm(cq, cmd, old);
 }
 
 int gda_cq_event(struct gda_ctx *ctx, const struct gda_cq_event *cmd)

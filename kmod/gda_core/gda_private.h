@@ -48,8 +48,11 @@
 
 #include "control/connect.h"
 #include "control/create.h"
+#include "control/event.h"
 #include "control/mr.h"
+#include "control/parts.h"
 #include "control/query.h"
+#include "control/request.h"
 #include "control/sweep.h"
 #include "engine/engine.h"
 
@@ -218,7 +221,7 @@ struct gda_object {
 	u32 handle;
 	u8 type;
 	bool published;
-	unsigned int users;		/* other objects that need it; under ctx->lock */
+	u32 users;			/* other objects that need it; under ctx->lock */
 };
 
 /*
@@ -347,6 +350,11 @@ struct gda_cq {
 	u32 armed;			/* GDA_CQ_ARM_*; under @lock */
 };
 
+static inline bool gda_cq_lost(struct gda_engine_cq *engine_cq)
+{
+	return READ_ONCE(container_of(engine_cq, struct gda_cq, engine_cq)->lost);
+}
+
 struct gda_object *gda_cq_create(struct gda_ctx *ctx, struct gda_cq_create *cmd);
 
 /* event.c - eventfds of CQs */
@@ -381,10 +389,7 @@ enum gda_qp_revoked {
 struct gda_qp {
 	struct gda_object obj;
 	struct gda_engine_qp engine_qp;		/* the worker's, except state and fail */
-	struct gda_cq *cq;
-	struct gda_cq *recv_cq;		/* or NULL, as the counters */
-	struct gda_counter *sent;
-	struct gda_counter *recv;
+	struct gda_control_parts parts;
 	struct gda_region *sq;		/* or NULL and in a umem, as the record */
 	struct gda_cell rec;
 	struct gda_cell db;

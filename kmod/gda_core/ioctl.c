@@ -99,9 +99,7 @@ static int gda_ioc_destroy(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __use
 	ret = gda_ctx_lock(ctx);
 	if (ret)
 		return ret;
-	if (cmd->reserved)
-		ret = -EOPNOTSUPP;
-	else if (!(cmd->flags & GDA_DESTROY_CONTEXT))
+	if (!(cmd->flags & GDA_DESTROY_CONTEXT))
 		ret = gda_object_destroy(ctx, cmd->handle);
 	else if (cmd->handle)
 		ret = -EINVAL;
@@ -220,7 +218,6 @@ struct gda_ioctl_op {
 	unsigned int cmd;
 	u32 size;
 	u32 min_size;		/* through the last member of version 1 */
-	u32 flags;		/* flags that are known */
 	bool unbound;		/* allowed before GDA_IOC_BIND */
 	bool respond;		/* copy the structure out on success */
 	bool locks;		/* takes ctx->lock itself */
@@ -245,18 +242,13 @@ static const struct gda_ioctl_op gda_ioctl_ops[] = {
 	GDA_OP(QUERY, struct gda_query, device,
 	       .fn = gda_ioc_query, .unbound = true, .respond = true),
 	GDA_OP(DESTROY, struct gda_destroy, reserved,
-	       .fn = gda_ioc_destroy, .flags = GDA_DESTROY_CONTEXT, .locks = true),
+	       .fn = gda_ioc_destroy, .locks = true),
 	GDA_OP(REGION_INFO, struct gda_region_query, info,
 	       .fn = gda_ioc_region, .respond = true),
 	GDA_OP(CQ_CREATE, struct gda_cq_create, dbrec,
-	       .create = gda_ioc_cq_create,
-	       .flags = GDA_CQ_COLLAPSED | GDA_CQ_WRITABLE | GDA_CQ_DMABUF |
-			GDA_CQ_DBREC_DMABUF | GDA_CQ_IGNORE_OVERRUN,
-	       .locks = true),
+	       .create = gda_ioc_cq_create, .locks = true),
 	GDA_OP(QP_CREATE, struct gda_qp_create, reserved2,
-	       .create = gda_ioc_qp_create,
-	       .flags = GDA_QP_POLLED | GDA_QP_SQ_DMABUF | GDA_QP_DBREC_DMABUF,
-	       .locks = true),
+	       .create = gda_ioc_qp_create, .locks = true),
 	GDA_OP(QP_ADDRESS, struct gda_qp_address, address,
 	       .fn = gda_ioc_qp_address, .respond = true),
 	GDA_OP(QP_CONNECT, struct gda_qp_connect, address,
@@ -264,29 +256,28 @@ static const struct gda_ioctl_op gda_ioctl_ops[] = {
 	GDA_OP(QP_QUERY, struct gda_qp_query, bytes,
 	       .fn = gda_ioc_qp_query, .respond = true),
 	GDA_OP(MR_REG_USER, struct gda_mr_reg_user, iova,
-	       .create = gda_ioc_mr_reg_user, .flags = GDA_MR_ZERO_BASED, .locks = true,
+	       .create = gda_ioc_mr_reg_user, .locks = true,
 	       .tried = offsetof(struct gda_mr_reg_user, tried)),
 	GDA_OP(MR_QUERY, struct gda_mr_query, length,
 	       .fn = gda_ioc_mr_query, .respond = true),
 	GDA_OP(CQ_EVENT, struct gda_cq_event, eventfd,
-	       .fn = gda_ioc_cq_event,
-	       .flags = GDA_CQ_ARM | GDA_CQ_ARM_SOLICITED | GDA_CQ_DETACH, .locks = true),
+	       .fn = gda_ioc_cq_event, .locks = true),
 	GDA_OP(COUNTER_CREATE, struct gda_counter_create, counter,
 	       .create = gda_ioc_counter_create),
 	GDA_OP(MR_REG_DMABUF, struct gda_mr_reg_dmabuf, key,
-	       .create = gda_ioc_mr_reg_dmabuf, .flags = GDA_MR_ZERO_BASED, .locks = true),
+	       .create = gda_ioc_mr_reg_dmabuf, .locks = true),
 	GDA_OP(REGION_EXPORT, struct gda_region_export, length,
 	       .fn = gda_ioc_region_export, .locks = true),
 	GDA_OP(MR_REG_PEER, struct gda_mr_reg_peer, iova,
-	       .create = gda_ioc_mr_reg_peer, .flags = GDA_MR_ZERO_BASED, .locks = true),
+	       .create = gda_ioc_mr_reg_peer, .locks = true),
 	GDA_OP(DEVICE_INFO, struct gda_device_info, device,
 	       .fn = gda_ioc_device_info, .unbound = true, .respond = true),
 };
 
 /* Copy the command in and apply the rules that hold for all of them. */
-static int gda_ioctl_fetch(const struct gda_ioctl_op *op, union gda_ucmd *ucmd,
-			   void __user *arg)
+static int gda_ioctl_fetch(unsigned int nr, union gda_ucmd *ucmd, void __user *arg)
 {
+	const struct gda_ioctl_op *op = &gda_ioctl_ops[nr];
 	u32 size;
 	int ret;
 
@@ -301,9 +292,7 @@ static int gda_ioctl_fetch(const struct gda_ioctl_op *op, union gda_ucmd *ucmd,
 		return ret;
 	/* the caller may have changed it since */
 	ucmd->size = size;
-	if (ucmd->head.flags & ~op->flags)
-		return -EOPNOTSUPP;
-	return 0;
+	return gda_control_check_request(nr, ucmd);
 }
 
 static int gda_ioctl_lock(struct gda_ctx *ctx, const struct gda_ioctl_op *op)
@@ -389,10 +378,11 @@ long gda_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 
 	if (nr >= ARRAY_SIZE(gda_ioctl_ops))
 		return -ENOTTY;
-	op = &gda_ioctl_ops[array_index_nospec(nr, ARRAY_SIZE(gda_ioctl_ops))];
+	nr = array_index_nospec(nr, ARRAY_SIZE(gda_ioctl_ops));
+	op = &gda_ioctl_ops[nr];
 	if (cmd != op->cmd)
 		return -ENOTTY;
-	ret = gda_ioctl_fetch(op, &ucmd, uarg);
+	ret = gda_ioctl_fetch(nr, &ucmd, uarg);
 	if (ret)
 		return ret;
 	if (op->create)

@@ -303,8 +303,6 @@ struct gda_object *gda_mr_reg_user(struct gda_ctx *ctx, struct gda_mr_reg_user *
 	int ret;
 
 	cmd->tried = (struct gda_mr_tried) { };
-	if (cmd->reserved)
-		return ERR_PTR(-EOPNOTSUPP);
 	cmd->iova = cmd->flags & GDA_MR_ZERO_BASED ? 0 : cmd->addr;
 	mr = gda_mr_new(ctx, GDA_FEATURE_MR_USER, cmd->iova, cmd->access, &req);
 	if (IS_ERR(mr))
@@ -325,8 +323,6 @@ struct gda_object *gda_mr_reg_peer(struct gda_ctx *ctx, struct gda_mr_reg_peer *
 {
 	struct gda_mem_request req = { .addr = cmd->addr, .length = cmd->length };
 
-	if (cmd->reserved)
-		return ERR_PTR(-EOPNOTSUPP);
 	cmd->iova = cmd->flags & GDA_MR_ZERO_BASED ? 0 : cmd->addr;
 	return gda_mr_create(ctx, GDA_KIND_PEER, cmd->iova, cmd->access, &req,
 			     &cmd->handle, &cmd->key);
@@ -370,8 +366,6 @@ int gda_mr_query(struct gda_ctx *ctx, struct gda_mr_query *cmd)
 	struct gda_object *obj;
 	struct gda_mr *mr;
 
-	if (cmd->reserved)
-		return -EOPNOTSUPP;
 	obj = gda_object_find(ctx, cmd->handle, GDA_OBJECT_MR);
 	if (!obj)
 		return -ENOENT;

@@ -23,52 +23,12 @@ struct gda_qp_flight {
 	struct gda_flight_record records[];
 };
 
-/* Find what a QP will use; handle 0 means none. */
-static int gda_qp_find_used(struct gda_ctx *ctx, const struct gda_qp_create *cmd,
-			    struct gda_qp *qp)
-{
-	struct gda_object *cq = gda_object_find(ctx, cmd->cq, GDA_OBJECT_CQ);
-	struct gda_object *recv_cq = gda_object_find(ctx, cmd->recv_cq, GDA_OBJECT_CQ);
-	struct gda_object *sent = gda_object_find(ctx, cmd->sent_counter, GDA_OBJECT_COUNTER);
-	struct gda_object *recv = gda_object_find(ctx, cmd->recv_counter, GDA_OBJECT_COUNTER);
-
-	if (!cq || (cmd->recv_cq && !recv_cq) || (cmd->sent_counter && !sent) ||
-	    (cmd->recv_counter && !recv))
-		return -ENOENT;
-	qp->cq = container_of(cq, struct gda_cq, obj);
-	if (recv_cq)
-		qp->recv_cq = container_of(recv_cq, struct gda_cq, obj);
-	if (sent)
-		qp->sent = container_of(sent, struct gda_counter, obj);
-	if (recv)
-		qp->recv = container_of(recv, struct gda_counter, obj);
-	if (gda_control_check_cqs(gda_dialect_find(cmd->dialect), &qp->cq->engine_cq,
-				  qp->recv_cq ? &qp->recv_cq->engine_cq : NULL))
-		return -EINVAL;
-	return qp->cq->engine_cq.collapsed && cq->users ? -EBUSY : 0;
-}
-
-/* Count the QP in (@n 1) or out (@n -1) at everything it uses. */
-static void gda_qp_use(struct gda_qp *qp, int n)
-{
-	qp->cq->obj.users += n;
-	if (qp->recv_cq)
-		qp->recv_cq->obj.users += n;
-	if (qp->sent)
-		qp->sent->obj.users += n;
-	if (qp->recv)
-		qp->recv->obj.users += n;
-}
-
 static int gda_qp_check(const struct gda_device *dev, const struct gda_qp_create *cmd,
 			const struct gda_dialect_ops **dialect)
 {
 	int ret;
 
-	*dialect = gda_dialect_find(cmd->dialect);
-	if (!*dialect || gda_device_has(dev, (*dialect)->feature | gda_control_qp_features(cmd)))
-		return -EOPNOTSUPP;
-	ret = gda_control_check_qp(cmd, *dialect, dev->limits.max_sq_depth);
+	ret = gda_control_check_qp(cmd, dev->features, dev->limits.max_sq_depth, dialect);
 	ret = ret ?: gda_umem_check(&cmd->sq_memory, cmd->flags & GDA_QP_SQ_DMABUF);
 	return ret ?: gda_umem_check(&cmd->dbrec_memory, cmd->flags & GDA_QP_DBREC_DMABUF);
 }
@@ -80,10 +40,7 @@ static void gda_qp_init_engine(struct gda_qp *qp)
 	q->sq = qp->sq ? qp->sq->kaddr : qp->sq_umem.addr;
 	q->dbrec = qp->rec.db_page ? gda_cell_addr(&qp->rec) : qp->rec_umem.addr;
 	q->db = gda_cell_addr(&qp->db);
-	q->cq = &qp->cq->engine_cq;
-	q->recv_cq = qp->recv_cq ? &qp->recv_cq->engine_cq : NULL;
-	q->sent = qp->sent ? gda_cell_addr(&qp->sent->cell) : NULL;
-	q->recv = qp->recv ? gda_cell_addr(&qp->recv->cell) : NULL;
+	gda_control_attach_parts(q, &qp->parts);
 	q->pd = qp->obj.ctx;
 }
 
@@ -177,7 +134,13 @@ static void gda_qp_revoke_rec(struct gda_umem *umem)
 
 static bool gda_qp_cq_revoked(const struct gda_qp *qp)
 {
-	return READ_ONCE(qp->cq->lost) || (qp->recv_cq && READ_ONCE(qp->recv_cq->lost));
+	return gda_cq_lost(qp->parts.cq.cq) ||
+	       (qp->parts.recv_cq.cq && gda_cq_lost(qp->parts.recv_cq.cq));
+}
+
+static bool gda_qp_has_cq(const struct gda_qp *qp, const struct gda_cq *cq)
+{
+	return qp->parts.cq.cq == &cq->engine_cq || qp->parts.recv_cq.cq == &cq->engine_cq;
 }
 
 /* Tell every QP of a CQ that its memory is revoked. The exporter's dma_resv is held. */
@@ -194,7 +157,7 @@ void gda_qp_detach_cq(struct gda_ctx *ctx, const struct gda_cq *cq)
 			/* pairs with smp_store_release in gda_qp_publish() */
 			struct gda_qp *qp = smp_load_acquire(&db_page->qps[slot]);
 
-			if (qp && (qp->cq == cq || qp->recv_cq == cq))
+			if (qp && gda_qp_has_cq(qp, cq))
 				set_bit(GDA_QP_REVOKED_CQ, &qp->lost);
 		}
 	}
@@ -313,7 +276,7 @@ static void gda_qp_free(struct gda_object *obj)
 	gda_qp_free_flight(qp);
 	gda_cell_free(&qp->db);
 	gda_qp_free_memory(qp);
-	gda_qp_use(qp, -1);
+	gda_control_detach_parts(&qp->parts);
 	obj->ctx->nqp--;
 	gda_stat_add(GDA_STAT_QPS, -1);
 	kfree(qp);
@@ -371,7 +334,7 @@ static int gda_qp_add_to_device(struct gda_device *dev, struct gda_qp *qp)
 		.ctx = &qp->obj.ctx->exec,
 		.number = qpn,
 		.sq_depth = qp->engine_qp.depth,
-		.recv_depth = qp->recv_cq ? qp->recv_cq->engine_cq.depth : 0,
+		.recv_depth = qp->parts.recv_cq.cq ? qp->parts.recv_cq.cq->depth : 0,
 	};
 	/* chosen here, so that the worker does not look up the executor at each visit */
 	qp->visit = ops->visit == gda_soft_visit ? NULL : ops->visit;
@@ -429,7 +392,7 @@ static int gda_qp_build(struct gda_ctx *ctx, struct gda_qp *qp,
 	if (!ret && ctx->nqp >= ctx->dev->limits.max_qp)
 		ret = -ENOSPC;
 	if (!ret)
-		ret = gda_qp_find_used(ctx, cmd, qp);
+		ret = gda_control_find_parts(&qp->parts, cmd, dialect, ctx);
 	if (!ret)
 		ret = gda_object_reserve(ctx, &qp->obj, GDA_OBJECT_QP);
 	if (ret)
@@ -440,7 +403,6 @@ static int gda_qp_build(struct gda_ctx *ctx, struct gda_qp *qp,
 	if (ret)
 		goto err_memory;
 	gda_qp_init_engine(qp);
-	gda_qp_use(qp, 1);
 	ctx->nqp++;
 	gda_stat_add(GDA_STAT_QPS, 1);
 	gda_object_complete(&qp->obj);
@@ -496,8 +458,6 @@ int gda_qp_address(struct gda_ctx *ctx, struct gda_qp_address *cmd)
 {
 	struct gda_qp *qp;
 
-	if (cmd->reserved)
-		return -EOPNOTSUPP;
 	qp = gda_qp_find(ctx, cmd->handle);
 	if (!qp)
 		return -ENOENT;
@@ -510,8 +470,6 @@ int gda_qp_connect(struct gda_ctx *ctx, struct gda_qp_connect *cmd)
 	struct gda_qp *qp;
 	int ret;
 
-	if (cmd->reserved)
-		return -EOPNOTSUPP;
 	qp = gda_qp_find(ctx, cmd->handle);
 	if (!qp)
 		return -ENOENT;

@@ -13,8 +13,6 @@ int gda_inproc_counter_create(struct gda_inproc_context *ctx,
 	struct gda_inproc_count *count;
 	int err;
 
-	if (cmd->flags || cmd->reserved)
-		return -EOPNOTSUPP;
 	err = gda_inproc_object_room(ctx, GDA_INPROC_COUNT);
 	if (err)
 		return err;
@@ -50,3 +48,13 @@ const struct gda_inproc_object_ops gda_inproc_count_ops = {
 	.free = gda_inproc_count_free,
 	.max = GDA_INPROC_MAX_COUNTER,
 };
+
+void gda_host_find_counter(void *ctx, u32 handle, struct gda_control_part *part)
+{
+	struct gda_inproc_object *obj = gda_inproc_object_find(ctx, handle, GDA_INPROC_COUNT);
+
+	if (!obj)
+		return;
+	part->users = &obj->users;
+	part->counter = gda_inproc_of(obj, struct gda_inproc_count, obj)->cell.addr;
+}

@@ -11,29 +11,17 @@
 #include <unistd.h>
 #include "inproc.h"
 
-static int gda_inproc_cq_check(const struct gda_cq_create *cmd)
-{
-	const u32 known = GDA_CQ_COLLAPSED | GDA_CQ_WRITABLE | GDA_CQ_IGNORE_OVERRUN;
-
-	if (cmd->flags & ~known || !gda_dialect_find_cq(cmd->dialect))
-		return -EOPNOTSUPP;
-	return gda_control_check_cq(cmd, GDA_INPROC_MAX_CQ_DEPTH);
-}
-
 static int gda_inproc_cq_memory(struct gda_inproc_context *ctx, struct gda_inproc_cq *cq,
 				const struct gda_cq_create *cmd)
 {
-	const struct gda_dialect_ops *dialect = gda_dialect_find_cq(cmd->dialect);
+	const struct gda_dialect_ops *dialect = cq->engine_cq.dialect;
 	int err = gda_inproc_region_create(ctx, (u64)cmd->depth * dialect->cqe_bytes,
 					   cmd->flags & GDA_CQ_WRITABLE ? GDA_MAP_RW : GDA_MAP_RO,
 					   &cq->region);
 
 	if (err)
 		return err;
-	cq->engine_cq.dialect = dialect;
 	cq->engine_cq.entries = cq->region->addr;
-	cq->engine_cq.depth = cmd->depth;
-	cq->engine_cq.collapsed = cmd->flags & GDA_CQ_COLLAPSED;
 	if (!cq->engine_cq.collapsed) {
 		err = gda_inproc_cell_create(ctx, GDA_INPROC_RECORD, &cq->rec);
 		if (err) {
@@ -50,9 +38,11 @@ static int gda_inproc_cq_memory(struct gda_inproc_context *ctx, struct gda_inpro
 
 int gda_inproc_cq_create(struct gda_inproc_context *ctx, struct gda_cq_create *cmd)
 {
+	const struct gda_dialect_ops *dialect;
 	struct gda_inproc_cq *cq;
-	int err = gda_inproc_cq_check(cmd);
+	int err;
 
+	err = gda_control_check_cq(cmd, ctx->features, GDA_INPROC_MAX_CQ_DEPTH, &dialect);
 	if (!err)
 		err = gda_inproc_object_room(ctx, GDA_INPROC_CQ);
 	if (err)
@@ -60,6 +50,7 @@ int gda_inproc_cq_create(struct gda_inproc_context *ctx, struct gda_cq_create *c
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)
 		return -ENOMEM;
+	gda_control_init_cq(&cq->engine_cq, cmd, dialect);
 	err = gda_inproc_cq_memory(ctx, cq, cmd);
 	if (err) {
 		free(cq);
@@ -124,24 +115,18 @@ static int gda_inproc_eventfd_get(int fd)
 
 int gda_inproc_cq_event(struct gda_inproc_context *ctx, const struct gda_cq_event *cmd)
 {
-	const u32 arm = GDA_CQ_ARM | GDA_CQ_ARM_SOLICITED;
 	const bool detach = cmd->flags & GDA_CQ_DETACH;
 	struct gda_inproc_object *obj;
 	struct gda_inproc_cq *cq;
-	int event = -1;
+	int err, event = -1;
 
-	if (cmd->flags & ~(arm | GDA_CQ_DETACH))
-		return -EOPNOTSUPP;
-	/* one of them at most */
-	if (cmd->flags & (cmd->flags - 1))
-		return -EINVAL;
 	obj = gda_inproc_object_find(ctx, cmd->handle, GDA_INPROC_CQ);
 	if (!obj)
 		return -ENOENT;
 	cq = gda_inproc_of(obj, struct gda_inproc_cq, obj);
-	if (cmd->eventfd < -1 || (cmd->eventfd >= 0 && detach) ||
-	    (cmd->eventfd == -1 && cmd->flags & arm && cq->event < 0))
-		return -EINVAL;
+	err = gda_control_check_event(cmd, cq->event >= 0);
+	if (err)
+		return err;
 	if (cmd->eventfd >= 0) {
 		event = gda_inproc_eventfd_get(cmd->eventfd);
 		if (event < 0)
@@ -154,9 +139,19 @@ int gda_inproc_cq_event(struct gda_inproc_context *ctx, const struct gda_cq_even
 		cq->event = event;
 		event = old;
 	}
-	cq->armed = cmd->flags & arm;
+	cq->armed = gda_control_arm_flags(cmd);
 	pthread_mutex_unlock(&cq->lock);
 	if (event >= 0)
 		close(event);
 	return 0;
+}
+
+void gda_host_find_cq(void *ctx, u32 handle, struct gda_control_part *part)
+{
+	struct gda_inproc_object *obj = gda_inproc_object_find(ctx, handle, GDA_INPROC_CQ);
+
+	if (!obj)
+		return;
+	part->users = &obj->users;
+	part->cq = &gda_inproc_of(obj, struct gda_inproc_cq, obj)->engine_cq;
 }

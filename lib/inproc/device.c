@@ -179,8 +179,6 @@ bool gda_inproc_alone(const struct gda_context *c)
 
 static int gda_inproc_query(const struct gda_inproc_context *ctx, struct gda_query *cmd)
 {
-	if (cmd->flags)
-		return -EOPNOTSUPP;
 	*cmd = (struct gda_query) {
 		.size = cmd->size,
 		.abi = 1,
@@ -204,8 +202,6 @@ static int gda_inproc_query(const struct gda_inproc_context *ctx, struct gda_que
 
 static int gda_inproc_destroy(struct gda_inproc_context *ctx, const struct gda_destroy *cmd)
 {
-	if (cmd->reserved || cmd->flags & ~GDA_DESTROY_CONTEXT)
-		return -EOPNOTSUPP;
 	if (!cmd->flags)
 		return gda_inproc_object_destroy(ctx, cmd->handle);
 	if (cmd->handle)
@@ -245,8 +241,6 @@ static int gda_inproc_region_query(struct gda_inproc_context *ctx,
 {
 	struct gda_inproc_object *obj;
 
-	if (cmd->flags)
-		return -EOPNOTSUPP;
 	if (!cmd->type || cmd->type > GDA_REGION_COUNTER)
 		return -EINVAL;
 	obj = gda_inproc_object_find(ctx, cmd->handle, GDA_INPROC_TYPES);
@@ -311,7 +305,9 @@ int gda_inproc_call(struct gda_inproc_context *ctx, unsigned long request, void 
 
 	if (err)
 		return err;
-	err = gda_inproc_dispatch(ctx, request, arg);
+	err = gda_control_check_request(_IOC_NR(request), arg);
+	if (!err)
+		err = gda_inproc_dispatch(ctx, request, arg);
 	pthread_mutex_unlock(&ctx->lock);
 	errno = saved;
 	return err;

@@ -10,17 +10,9 @@
 #include "inproc.h"
 #include "race.h"
 
-/*
- * The peer is set before this queue becomes ready, and only while both are; but it
- * may not be ready itself yet, so only one that failed counts as gone.
- */
 struct gda_engine_qp *gda_host_peer(const struct gda_engine_qp *q)
 {
-	const struct gda_inproc_qp *qp = gda_inproc_of(q, struct gda_inproc_qp, engine_qp);
-	/* pairs with the release that names the peer */
-	struct gda_engine_qp *peer = smp_load_acquire(&qp->end.peer_queue);
-
-	return peer && READ_ONCE(peer->state) != GDA_QP_ERROR ? peer : NULL;
+	return gda_endpoint_peer(&gda_inproc_of(q, struct gda_inproc_qp, engine_qp)->end);
 }
 
 const struct gda_mem *gda_host_mem(const struct gda_engine_qp *q, u32 key)
@@ -93,8 +85,7 @@ bool gda_host_push(struct gda_engine_cq *engine_cq, const struct gda_completion 
 	pthread_mutex_lock(&cq->lock);
 	gda_inproc_push_seen(engine_cq);
 	pushed = gda_cq_push(engine_cq, c);
-	/* an overflow is an event too: there is nothing else to wait for */
-	if ((pushed || engine_cq->failed) && unlikely(cq->armed & gda_completion_fires(c))) {
+	if (unlikely(gda_control_fires(engine_cq, cq->armed, c, pushed))) {
 		cq->armed = 0;
 		gda_inproc_signal(cq->event);
 	}

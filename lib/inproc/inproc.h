@@ -29,7 +29,10 @@
 #include "connect.h"
 #include "create.h"
 #include "engine.h"
+#include "event.h"
+#include "parts.h"
 #include "query.h"
+#include "request.h"
 #include "sweep.h"
 
 #define GDA_INPROC_PAGE		4096U
@@ -443,10 +446,7 @@ struct gda_inproc_qp {
 	u32 seen_helps;			/* the worker's: @helps when it looked last */
 	struct gda_inproc_async *async;	/* or NULL */
 	struct gda_inproc_object obj;
-	struct gda_inproc_cq *cq;
-	struct gda_inproc_cq *recv_cq;	/* or NULL, as the counters */
-	struct gda_inproc_count *sent;
-	struct gda_inproc_count *recv;
+	struct gda_control_parts parts;
 	struct gda_inproc_region *sq;
 	struct gda_inproc_cell rec;
 	struct gda_inproc_cell db;

@@ -20,8 +20,6 @@ static int gda_inproc_mr_check(const struct gda_mr_reg_user *cmd)
 		.addr = cmd->addr, .length = cmd->length, .access = cmd->access,
 	};
 
-	if (cmd->reserved || cmd->flags & ~GDA_MR_ZERO_BASED)
-		return -EOPNOTSUPP;
 	return gda_control_check_mr(&range, GDA_INPROC_MAX_MR_SIZE);
 }
 
@@ -142,8 +140,6 @@ int gda_inproc_mr_query(struct gda_inproc_context *ctx, struct gda_mr_query *cmd
 	struct gda_inproc_object *obj;
 	struct gda_inproc_mr *mr;
 
-	if (cmd->flags || cmd->reserved)
-		return -EOPNOTSUPP;
 	obj = gda_inproc_object_find(ctx, cmd->handle, GDA_INPROC_MR);
 	if (!obj)
 		return -ENOENT;

@@ -7,44 +7,6 @@
 #include <stdlib.h>
 #include "inproc.h"
 
-/* Find what a QP will use; handle 0 means none. */
-static int gda_inproc_qp_find_used(struct gda_inproc_context *ctx,
-				   const struct gda_qp_create *cmd, struct gda_inproc_qp *qp)
-{
-	struct gda_inproc_object *cq, *recv_cq, *sent, *recv;
-
-	cq = gda_inproc_object_find(ctx, cmd->cq, GDA_INPROC_CQ);
-	recv_cq = gda_inproc_object_find(ctx, cmd->recv_cq, GDA_INPROC_CQ);
-	sent = gda_inproc_object_find(ctx, cmd->sent_counter, GDA_INPROC_COUNT);
-	recv = gda_inproc_object_find(ctx, cmd->recv_counter, GDA_INPROC_COUNT);
-	if (!cq || (cmd->recv_cq && !recv_cq) || (cmd->sent_counter && !sent) ||
-	    (cmd->recv_counter && !recv))
-		return -ENOENT;
-	qp->cq = gda_inproc_of(cq, struct gda_inproc_cq, obj);
-	if (recv_cq)
-		qp->recv_cq = gda_inproc_of(recv_cq, struct gda_inproc_cq, obj);
-	if (sent)
-		qp->sent = gda_inproc_of(sent, struct gda_inproc_count, obj);
-	if (recv)
-		qp->recv = gda_inproc_of(recv, struct gda_inproc_count, obj);
-	if (gda_control_check_cqs(gda_dialect_find(cmd->dialect), &qp->cq->engine_cq,
-				  qp->recv_cq ? &qp->recv_cq->engine_cq : NULL))
-		return -EINVAL;
-	return qp->cq->engine_cq.collapsed && cq->users ? -EBUSY : 0;
-}
-
-/* Count the QP in (@n 1) or out (@n -1) at everything it uses. */
-static void gda_inproc_qp_use(struct gda_inproc_qp *qp, u32 n)
-{
-	qp->cq->obj.users += n;
-	if (qp->recv_cq)
-		qp->recv_cq->obj.users += n;
-	if (qp->sent)
-		qp->sent->obj.users += n;
-	if (qp->recv)
-		qp->recv->obj.users += n;
-}
-
 static int gda_inproc_qp_memory(struct gda_inproc_context *ctx, struct gda_inproc_qp *qp)
 {
 	const struct gda_engine_qp *q = &qp->engine_qp;
@@ -84,10 +46,7 @@ static void gda_inproc_qp_init_engine(struct gda_inproc_context *ctx,
 	q->sq = qp->sq->addr;
 	q->dbrec = qp->rec.addr;
 	q->db = qp->db.addr;
-	q->cq = &qp->cq->engine_cq;
-	q->recv_cq = qp->recv_cq ? &qp->recv_cq->engine_cq : NULL;
-	q->sent = qp->sent ? qp->sent->cell.addr : NULL;
-	q->recv = qp->recv ? qp->recv->cell.addr : NULL;
+	gda_control_attach_parts(q, &qp->parts);
 	q->pd = ctx;
 	gda_engine_init(q);
 }
@@ -174,7 +133,7 @@ static void gda_inproc_qp_free(struct gda_inproc_object *obj)
 	gda_inproc_async_free(qp->async);
 	obj->ctx->executor->qp_free(qp);
 	gda_inproc_qp_memory_free(obj->ctx, qp);
-	gda_inproc_qp_use(qp, -1U);
+	gda_control_detach_parts(&qp->parts);
 	free(qp->dead_leaf);
 	free(qp);
 }
@@ -196,14 +155,11 @@ static void gda_inproc_qp_respond(const struct gda_inproc_qp *qp, struct gda_qp_
 
 int gda_inproc_qp_create(struct gda_inproc_context *ctx, struct gda_qp_create *cmd)
 {
-	const struct gda_dialect_ops *dialect = gda_dialect_find(cmd->dialect);
+	const struct gda_dialect_ops *dialect;
 	struct gda_inproc_qp *qp;
 	int err;
 
-	if (cmd->flags & ~GDA_QP_POLLED || !dialect ||
-	    gda_control_qp_features(cmd) & ~ctx->features)
-		return -EOPNOTSUPP;
-	err = gda_control_check_qp(cmd, dialect, GDA_ENGINE_MAX_DEPTH);
+	err = gda_control_check_qp(cmd, ctx->features, GDA_ENGINE_MAX_DEPTH, &dialect);
 	if (!err)
 		err = gda_inproc_object_room(ctx, GDA_INPROC_QP);
 	if (err)
@@ -212,7 +168,7 @@ int gda_inproc_qp_create(struct gda_inproc_context *ctx, struct gda_qp_create *c
 	if (!qp)
 		return -ENOMEM;
 	memset(qp, 0, sizeof(*qp));
-	err = gda_inproc_qp_find_used(ctx, cmd, qp);
+	err = gda_control_find_parts(&qp->parts, cmd, dialect, ctx);
 	if (err)
 		goto err_free;
 	gda_control_init_qp(&qp->engine_qp, cmd, dialect);
@@ -228,13 +184,13 @@ int gda_inproc_qp_create(struct gda_inproc_context *ctx, struct gda_qp_create *c
 	err = ctx->executor->qp_create(qp);
 	if (err)
 		goto err_number;
-	gda_inproc_qp_use(qp, 1);
 	gda_inproc_object_add(ctx, &qp->obj, GDA_INPROC_QP);
 	gda_inproc_qp_publish(ctx, qp);
 	gda_inproc_qp_respond(qp, cmd);
 	return 0;
 
 err_number:
+	gda_control_detach_parts(&qp->parts);
 	pthread_mutex_lock(&gda_inproc.lock);
 	free(gda_inproc_table_erase(&gda_inproc.qps, qp->engine_qp.qpn));
 	pthread_mutex_unlock(&gda_inproc.lock);
@@ -256,8 +212,6 @@ int gda_inproc_qp_address(struct gda_inproc_context *ctx, struct gda_qp_address 
 {
 	struct gda_inproc_qp *qp;
 
-	if (cmd->flags || cmd->reserved)
-		return -EOPNOTSUPP;
 	qp = gda_inproc_qp_find(ctx, cmd->handle);
 	if (!qp)
 		return -ENOENT;
@@ -269,8 +223,6 @@ int gda_inproc_qp_connect(struct gda_inproc_context *ctx, const struct gda_qp_co
 {
 	struct gda_inproc_qp *qp;
 
-	if (cmd->flags || cmd->reserved)
-		return -EOPNOTSUPP;
 	qp = gda_inproc_qp_find(ctx, cmd->handle);
 	if (!qp)
 		return -ENOENT;
@@ -281,8 +233,6 @@ int gda_inproc_qp_query(struct gda_inproc_context *ctx, struct gda_qp_query *cmd
 {
 	struct gda_inproc_qp *qp;
 
-	if (cmd->flags)
-		return -EOPNOTSUPP;
 	qp = gda_inproc_qp_find(ctx, cmd->handle);
 	if (!qp)
 		return -ENOENT;

@@ -3,8 +3,14 @@
 #
 # house.py [--show] - what the tree says twice, and names outside their place
 #
-# Each figure has a most that it may be, which only goes down: it is today's. --show
-# prints the figures, the files and the lines behind them.
+# Each figure has a most that it may be, which only goes down. --show prints the figures, the
+# files and the lines behind them.
+#
+# Lines of lib/inproc that stand in kmod/gda_core too are counted twice. "same lines" counts
+# each line alone: `return 0;`, `u32 handle;` and the functions that the engine asks of any host
+# are among them, and of directories that share nothing with gda_core it counts 4 to 8 %. "same
+# lines in runs" counts those with at least two more before or behind them, in one order: text
+# that was written twice.
 
 import glob
 import re
@@ -14,7 +20,9 @@ import sys
 SHOW = "--show" in sys.argv
 # The files of a dialect, and the bench that has NICs of its own.
 MLX5 = re.compile(r"mlx5[^/]*$|/gda_dialects\.h$|^tools/gda-bench-gpu/|^tools/lint/")
-MOST = {"mlx5 files": 5, "__CUDA_ARCH__ outside barrier.h": 0, "same lines, percent": 18}
+MOST = {"mlx5 files": 5, "__CUDA_ARCH__ outside barrier.h": 0, "same lines, percent": 16.5,
+        "same lines in runs, percent": 2}
+RUN = 3
 
 
 def tracked(*paths):
@@ -46,13 +54,26 @@ def lines(files):
     return out
 
 
+def runs(text):
+    return {tuple(text[i:i + RUN]) for i in range(len(text) - RUN + 1)}
+
+
 def same():
-    kernel = {x for _, x in lines(glob.glob("kmod/gda_core/*.[ch]") +
-                                  glob.glob("kmod/gda_core/os/*.c") +
-                                  glob.glob("kmod/gda_core/executor/**/*.c", recursive=True))}
+    kernel = [x for _, x in lines(sorted(glob.glob("kmod/gda_core/*.[ch]") +
+                                         glob.glob("kmod/gda_core/os/*.c") +
+                                         glob.glob("kmod/gda_core/executor/**/*.c",
+                                                   recursive=True)))]
     inproc = lines(sorted(glob.glob("lib/inproc/*.[ch]")))
-    both = [x for x in inproc if x[1] in kernel]
-    return 100.0 * len(both) / len(inproc), both
+    known = set(kernel)
+    both = [x for x in inproc if x[1] in known]
+    known = runs(kernel)
+    text = [x for _, x in inproc]
+    copied = set()
+    for i in range(len(text) - RUN + 1):
+        if tuple(text[i:i + RUN]) in known:
+            copied.update(range(i, i + RUN))
+    return (100.0 * len(both) / len(inproc), 100.0 * len(copied) / len(inproc), both,
+            [inproc[i] for i in sorted(copied)])
 
 
 def main():
@@ -60,9 +81,9 @@ def main():
                            if not MLX5.search(f)])
     arch = naming("__CUDA_ARCH__", [f for f in tracked("lib", "uapi", "examples")
                                     if not f.endswith("/barrier.h")])
-    percent, both = same()
+    percent, in_runs, both, copied = same()
     figures = {"mlx5 files": len(mlx5), "__CUDA_ARCH__ outside barrier.h": sum(arch.values()),
-               "same lines, percent": percent}
+               "same lines, percent": percent, "same lines in runs, percent": in_runs}
     for what, figure in figures.items():
         if figure > MOST[what]:
             print(f"house: {what}: {figure:.4g}, {MOST[what]} are allowed (house.py --show)")
@@ -72,6 +93,9 @@ def main():
         for name, n in {**mlx5, **arch}.items():
             print(f"  {name}: {n}")
         for name, line in both:
+            print(f"  {name}: {line}")
+        print("in runs:")
+        for name, line in copied:
             print(f"  {name}: {line}")
 
 

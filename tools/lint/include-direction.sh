@@ -156,7 +156,7 @@ pick '^lib/inproc/'
 	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|engine|flight|access|connect|create|query)\.h"'
 	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|engine|flight|access|connect|mr|query)\.h"'
 	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'
-	echo '"(gda_internal|engine|access|connect|create|mr|query|sweep)\.h"'
+	echo '"(gda_internal|engine|access|connect|create|event|mr|parts|query|request|sweep)\.h"'
 	echo @own; headers $uapi $public)
 
 pick '^lib/cuda/'

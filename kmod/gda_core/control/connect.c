@@ -60,7 +60,7 @@ static void gda_endpoint_set_ready(struct gda_endpoint *e, struct gda_endpoint *
 {
 	gda_endpoint_withdraw(e);
 	e->peer = peer;
-	/* pairs with the load in gda_host_peer() */
+	/* pairs with the load in gda_endpoint_peer() */
 	smp_store_release(&e->peer_queue, peer->queue);
 	/*
 	 * The exchanges order @peer_queue before the state. A queue that has failed
@@ -111,7 +111,7 @@ void gda_endpoint_disconnect(struct gda_endpoint *e)
 	gda_endpoint_withdraw(e);
 	if (peer && peer != e) {
 		peer->peer = NULL;
-		/* pairs with the load in gda_host_peer() */
+		/* pairs with the load in gda_endpoint_peer() */
 		smp_store_release(&peer->peer_queue, NULL);
 		gda_endpoint_fail(peer, GDA_FAIL_PEER);
 	}

@@ -95,6 +95,26 @@ void gda_endpoint_disconnect(struct gda_endpoint *e);
 void gda_endpoint_fail(struct gda_endpoint *e, u32 why);
 
 /**
+ * gda_endpoint_peer - the queue that responds, for gda_host_peer()
+ * @e: the endpoint; the executor has read the state of its queue before
+ *
+ * The peer is set before this queue becomes ready, and only while both are. It need not be
+ * ready itself yet, so only one that failed counts as gone.
+ *
+ * Return: the queue, or NULL.
+ */
+static inline struct gda_engine_qp *gda_endpoint_peer(const struct gda_endpoint *e)
+{
+	struct gda_engine_qp *peer;
+
+	/* orders the load of the own state; pairs with gda_endpoint_set_ready() */
+	smp_rmb();
+	/* likewise: the peer's queue is complete */
+	peer = smp_load_acquire(&e->peer_queue);
+	return peer && READ_ONCE(peer->state) != GDA_QP_ERROR ? peer : NULL;
+}
+
+/**
  * gda_host_kick - have the executor visit a queue soon; the host defines it
  * @q: the queue
  */

@@ -10,18 +10,7 @@ static bool gda_control_is_depth(u32 depth, u32 most)
 	return depth && !(depth & (depth - 1)) && depth <= most;
 }
 
-int gda_control_check_qp(const struct gda_qp_create *cmd, const struct gda_dialect_ops *ops,
-			 u32 max_depth)
-{
-	if (cmd->reserved || cmd->reserved2 || cmd->reserved3)
-		return -EOPNOTSUPP;
-	if (cmd->user_index > ops->max_user_index || cmd->rnr_retry > GDA_MAX_RNR_RETRY ||
-	    cmd->min_rnr_timer > GDA_MAX_MIN_RNR_TIMER)
-		return -EINVAL;
-	return gda_control_is_depth(cmd->sq_depth, min(max_depth, ops->max_depth)) ? 0 : -EINVAL;
-}
-
-u64 gda_control_qp_features(const struct gda_qp_create *cmd)
+static u64 gda_control_qp_features(const struct gda_qp_create *cmd)
 {
 	u64 features = 0;
 
@@ -42,24 +31,42 @@ u64 gda_control_qp_features(const struct gda_qp_create *cmd)
 	return features;
 }
 
-int gda_control_check_cq(const struct gda_cq_create *cmd, u32 max_depth)
+static u64 gda_control_cq_features(const struct gda_cq_create *cmd)
 {
-	if (cmd->reserved || cmd->reserved2)
+	u64 features = cmd->flags & GDA_CQ_COLLAPSED ? GDA_FEATURE_CQ_COLLAPSED :
+		       GDA_FEATURE_CQ_RING;
+
+	if (cmd->flags & (GDA_CQ_DMABUF | GDA_CQ_DBREC_DMABUF))
+		features |= GDA_FEATURE_QUEUE_DMABUF;
+	if (cmd->flags & GDA_CQ_IGNORE_OVERRUN)
+		features |= GDA_FEATURE_IGNORE_OVERRUN;
+	return features;
+}
+
+int gda_control_check_qp(const struct gda_qp_create *cmd, u64 features, u32 max_depth,
+			 const struct gda_dialect_ops **ops)
+{
+	*ops = gda_dialect_find(cmd->dialect);
+	if (!*ops || ((*ops)->feature | gda_control_qp_features(cmd)) & ~features)
+		return -EOPNOTSUPP;
+	if (cmd->user_index > (*ops)->max_user_index || cmd->rnr_retry > GDA_MAX_RNR_RETRY ||
+	    cmd->min_rnr_timer > GDA_MAX_MIN_RNR_TIMER)
+		return -EINVAL;
+	if (!gda_control_is_depth(cmd->sq_depth, min(max_depth, (*ops)->max_depth)))
+		return -EINVAL;
+	return 0;
+}
+
+int gda_control_check_cq(const struct gda_cq_create *cmd, u64 features, u32 max_depth,
+			 const struct gda_dialect_ops **ops)
+{
+	*ops = gda_dialect_find_cq(cmd->dialect);
+	if (!*ops || ((*ops)->feature | gda_control_cq_features(cmd)) & ~features)
 		return -EOPNOTSUPP;
 	if (!gda_control_is_depth(cmd->depth, max_depth))
 		return -EINVAL;
 	if (cmd->flags & GDA_CQ_COLLAPSED &&
 	    (cmd->depth != 1 || cmd->flags & GDA_CQ_DBREC_DMABUF))
-		return -EINVAL;
-	return 0;
-}
-
-int gda_control_check_cqs(const struct gda_dialect_ops *ops, const struct gda_engine_cq *cq,
-			  const struct gda_engine_cq *recv_cq)
-{
-	if (cq->dialect != ops)
-		return -EINVAL;
-	if (recv_cq && (recv_cq->dialect != ops || recv_cq->collapsed))
 		return -EINVAL;
 	return 0;
 }
@@ -73,4 +80,12 @@ void gda_control_init_qp(struct gda_engine_qp *q, const struct gda_qp_create *cm
 	q->rnr_retry = cmd->rnr_retry;
 	q->min_rnr_timer = cmd->min_rnr_timer;
 	q->state = GDA_QP_INIT;
+}
+
+void gda_control_init_cq(struct gda_engine_cq *cq, const struct gda_cq_create *cmd,
+			 const struct gda_dialect_ops *ops)
+{
+	cq->dialect = ops;
+	cq->depth = cmd->depth;
+	cq->collapsed = cmd->flags & GDA_CQ_COLLAPSED;
 }

@@ -75,8 +75,7 @@ bool gda_host_push(struct gda_engine_cq *engine_cq, const struct gda_completion 
 		return c->kind != GDA_COMPLETION_IMM;
 	}
 	pushed = gda_cq_push(engine_cq, c);
-	/* an overflow is an event too: there is nothing else to wait for */
-	if ((pushed || engine_cq->failed) && cq->armed & gda_completion_fires(c))
+	if (gda_control_fires(engine_cq, cq->armed, c, pushed))
 		gda_event_note(cq);
 	spin_unlock(&cq->lock);
 	return pushed;

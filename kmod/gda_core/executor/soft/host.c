@@ -7,19 +7,9 @@
  */
 #include "soft.h"
 
-/*
- * The peer is set before this queue becomes ready, and only while both are; but it
- * may not be ready itself yet, so only one that failed counts as gone.
- */
 struct gda_engine_qp *gda_host_peer(const struct gda_engine_qp *q)
 {
-	const struct gda_qp *qp = container_of(q, struct gda_qp, engine_qp);
-	struct gda_engine_qp *peer;
-
-	/* own state was read before; pairs with gda_endpoint_set_ready() */
-	smp_rmb();
-	peer = READ_ONCE(qp->end.peer_queue);
-	return peer && READ_ONCE(peer->state) != GDA_QP_ERROR ? peer : NULL;
+	return gda_endpoint_peer(&container_of(q, struct gda_qp, engine_qp)->end);
 }
 
 const struct gda_mem *gda_host_mem(const struct gda_engine_qp *q, u32 key)
