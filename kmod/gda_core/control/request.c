@@ -2,8 +2,8 @@
 /*
  * Flags and reserved members of control calls, a line each; request.h says what for.
  */
-#include <gda/ioctl.h>
 #include "request.h"
+#include <gda/ioctl.h>
 
 #define GDA_REQUEST_RESERVED	3
 
