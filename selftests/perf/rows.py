@@ -20,14 +20,14 @@ SIZES = [8, 64, 512, 4096, 16384, 65536, 1048576, 4194304]
 
 EXPECTED = {("lat", name, size) for name in ("put_seen", "put_completed") for size in SIZES}
 EXPECTED |= {("lat", name, 8) for name in
-             ("get_completed", "fetch_add", "put_seen_two", "put_ping_pong", "rxe_write",
-              "rxe_atomic")}
+             ("get_completed", "fetch_add", "put_seen_two", "put_ping_pong", "verbs_write",
+              "verbs_fetch_add")}
 EXPECTED |= {("rate", name, 8) for name in
              ("put", "put_idle_qps", "put_batch", "put_inline", "fetch_add", "put_two",
-              "rxe_write", "rxe_write_list")}
+              "verbs_write", "verbs_write_list")}
 EXPECTED |= {("bw", name, size) for name in ("put", "memcpy_user", "memcpy_kernel")
              for size in SIZES}
-EXPECTED |= {("bw", "put_two", 65536), ("bw", "rxe_write", 65536)}
+EXPECTED |= {("bw", "put_two", 65536), ("bw", "verbs_write", 65536)}
 
 results = []
 
@@ -55,9 +55,9 @@ def key(row):
 
 
 def may_be_missing(row, device):
-    """rxe is set up by nobody here; BPF needs rights; one process cannot be two."""
+    """an RDMA device is set up by nobody here; BPF needs rights; one process cannot be two."""
     name = row["row"]
-    return (name.startswith("rxe_") or
+    return (name.startswith("verbs_") or
             (name.endswith("_two") and device == "inproc") or
             (name == "memcpy_kernel" and (device == "inproc" or not BPF)))
 
@@ -115,7 +115,7 @@ def _():
 @test("the tables have all of it")
 def _():
     out = perf(*QUICK).stdout
-    lines = [x for x in out.splitlines() if x.startswith(("put", "get", "fetch", "memcpy", "rxe"))]
+    lines = [x for x in out.splitlines() if x.startswith(("put", "get", "fetch", "memcpy", "raw verbs"))]
     return len(lines) != len(EXPECTED) and out
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The bars: what we ask of ourselves, as ratios within one run. Ours is the median of
- * the runs, rxe's the best of them; of memcpy's two it is the faster one.
+ * the runs, that of raw verbs the best of them; of memcpy's two it is the faster one.
  */
 #include <math.h>
 #include <stddef.h>
@@ -32,21 +32,22 @@ unsigned int perf_bars(const struct perf_bar **out)
 	unsigned int n = 0;
 
 	if (perf_options.test[PERF_RATE])
-		bars[n++] = (struct perf_bar){ "rate of 8-byte puts, times rxe's best", 20, true,
+		bars[n++] = (struct perf_bar){ "rate of 8-byte puts, times raw verbs'", 20, true,
 			perf_ours(PERF_RATE, "put", 8) /
-			fmax(perf_best(PERF_RATE, "rxe_write", 8),
-			     perf_best(PERF_RATE, "rxe_write_list", 8)) };
+			fmax(perf_best(PERF_RATE, "verbs_write", 8),
+			     perf_best(PERF_RATE, "verbs_write_list", 8)) };
 	if (perf_options.test[PERF_LAT])
-		bars[n++] = (struct perf_bar){ "latency of an 8-byte put, part of rxe's best",
+		bars[n++] = (struct perf_bar){ "latency of an 8-byte put, part of raw verbs'",
 			1.0 / 8, false,
-			perf_ours(PERF_LAT, "put_seen", 8) / perf_best(PERF_LAT, "rxe_write", 8) };
+			perf_ours(PERF_LAT, "put_completed", 8) /
+			perf_best(PERF_LAT, "verbs_write", 8) };
 	if (perf_options.test[PERF_BW]) {
 		double ours = perf_ours(PERF_BW, "put", 65536);
 		double user = perf_ours(PERF_BW, "memcpy_user", 65536);
 		double kernel = perf_ours(PERF_BW, "memcpy_kernel", 65536);
 
-		bars[n++] = (struct perf_bar){ "bandwidth of 64 KiB puts, times rxe's best", 15,
-			true, ours / perf_best(PERF_BW, "rxe_write", 65536) };
+		bars[n++] = (struct perf_bar){ "bandwidth of 64 KiB puts, times raw verbs'", 15,
+			true, ours / perf_best(PERF_BW, "verbs_write", 65536) };
 		bars[n++] = (struct perf_bar){ "bandwidth of 64 KiB puts, part of memcpy's", 0.6,
 			true, ours / fmax(user, kernel) };
 	}

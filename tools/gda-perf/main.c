@@ -54,8 +54,8 @@ static void help(int status)
 	      "  --sizes N,...  bytes, 8 to 4194304, multiples of 8\n"
 	      "  --idle N       QPs that do nothing, beside the one that does [1000]\n"
 	      "  --depth N      slots of the send queue [256]\n"
-	      "  --no-peers     neither memcpy nor rdma_rxe\n"
-	      "  --rxe DEVICE   RDMA device for perftest [the first rxe*]\n"
+	      "  --no-peers     neither memcpy nor raw verbs\n"
+	      "  --rdma DEVICE  RDMA device for raw verbs [the first with an active port]\n"
 	      "  --gpu          a kernel posts (with --json, --runs, --sizes)\n"
 	      "  --version      print it\n",
 	      status ? stderr : stdout);
@@ -141,7 +141,7 @@ static void option(int letter)
 	else if (letter == 'n')
 		o->peers = false;
 	else if (letter == 'x')
-		o->rxe = optarg;
+		o->rdma = optarg;
 	else if (letter == 'v')
 		version();
 	else
@@ -155,7 +155,7 @@ static void options_parse(int argc, char **argv)
 		{ "runs", required_argument, NULL, 'r' }, { "ms", required_argument, NULL, 'm' },
 		{ "sizes", required_argument, NULL, 's' }, { "idle", required_argument, NULL, 'i' },
 		{ "depth", required_argument, NULL, 'd' }, { "no-peers", no_argument, NULL, 'n' },
-		{ "rxe", required_argument, NULL, 'x' }, { "help", no_argument, NULL, 'h' },
+		{ "rdma", required_argument, NULL, 'x' }, { "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'v' },
 		{ NULL, 0, NULL, 0 }
 	};
@@ -209,7 +209,7 @@ int main(int argc, char **argv)
 	perf_ping_plan();
 	if (perf_options.peers) {
 		perf_memcpy_plan();
-		perf_rxe_plan();
+		perf_verbs_plan();
 	}
 	perf_rows_measure();
 	perf_two_end();

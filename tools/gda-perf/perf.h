@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gda-perf: how fast puts are, beside memcpy and rdma_rxe.
+ * gda-perf: how fast puts are, beside memcpy and raw verbs.
  *
  * The program measures a list of rows. It measures each row several times, each time for
  * a while, and all rows take turns, so that other load on the machine disturbs all
@@ -27,14 +27,14 @@ struct perf_options {
 	bool test[PERF_TESTS];
 	bool json;
 	bool check;
-	bool peers;		/* memcpy and rxe, too */
+	bool peers;		/* memcpy and raw verbs, too */
 	unsigned int reps;
 	unsigned int ms;	/* of one measurement */
 	unsigned int idle;	/* QPs more, at most PERF_MAX_IDLE */
 	unsigned int depth;
 	unsigned int nsizes;
 	uint32_t sizes[PERF_MAX_SIZES];
-	const char *rxe;	/* RDMA device of the peer, or NULL: the first rxe */
+	const char *rdma;	/* device of the rows of raw verbs, or NULL: the first that works */
 };
 
 /*
@@ -118,7 +118,7 @@ static inline int64_t perf_put(const struct perf_pair *p, uint32_t bytes, unsign
 		       flags | GDA_EXCLUSIVE);
 }
 
-/* put.c, pingpong.c, two.c, memcpy.c, rxe.c - what is measured */
+/* put.c, pingpong.c, two.c, memcpy.c, verbs.c - what is measured */
 void perf_put_plan(void);
 const char *perf_put_device(void);
 int perf_put_rate(const struct perf_pair *p, uint32_t bytes, unsigned int batch, double *rate);
@@ -126,7 +126,7 @@ void perf_ping_plan(void);
 void perf_two_plan(void);
 void perf_two_end(void);
 void perf_memcpy_plan(void);
-void perf_rxe_plan(void);
+void perf_verbs_plan(void);
 
 /* threads.c - which CPU does what */
 void perf_threads_init(void);
