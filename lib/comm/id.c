@@ -76,19 +76,27 @@ static socklen_t gda_comm_addr_length(const struct sockaddr_storage *addr)
 					     sizeof(struct sockaddr_in);
 }
 
-/* Listen at @addr, port 0, which becomes the port that it is. */
-static int gda_comm_listen(struct sockaddr_storage *addr, int *fd)
+static void gda_comm_any_port(struct sockaddr_storage *addr)
 {
-	socklen_t length = gda_comm_addr_length(addr);
-	int err;
-
 	if (addr->ss_family == AF_INET6)
 		((struct sockaddr_in6 *)addr)->sin6_port = 0;
 	else
 		((struct sockaddr_in *)addr)->sin_port = 0;
+}
+
+/*
+ * Listen at @addr, whose port 0 becomes the one that was free. @again: also while old
+ * connections of that port linger.
+ */
+static int gda_comm_listen(struct sockaddr_storage *addr, int again, int *fd)
+{
+	socklen_t length = gda_comm_addr_length(addr);
+	int err;
+
 	*fd = socket(addr->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (*fd < 0)
 		return -errno;
+	setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &again, sizeof(again));
 	if (!bind(*fd, (struct sockaddr *)addr, length) && !listen(*fd, GDA_COMM_BACKLOG) &&
 	    !getsockname(*fd, (struct sockaddr *)addr, &length))
 		return 0;
@@ -129,8 +137,9 @@ int gda_comm_id_listen(const struct sockaddr_storage *at, struct gda_comm_id *id
 	if (!l)
 		return -ENOMEM;
 	err = gda_comm_random(&secret, sizeof(secret));
+	gda_comm_any_port(&addr);
 	if (!err)
-		err = gda_comm_listen(&addr, &l->fd);
+		err = gda_comm_listen(&addr, 0, &l->fd);
 	if (err)
 		goto err_free;
 	err = gda_comm_id_format(&addr, &secret, &l->id);
@@ -235,6 +244,17 @@ int gda_comm_id_parse(const struct gda_comm_id *id, struct gda_comm_secret *secr
 		return -EINVAL;
 	}
 	return gda_comm_id_secret(hex, secret);
+}
+
+int gda_comm_id_reopen(const struct gda_comm_id *id)
+{
+	struct sockaddr_storage addr;
+	struct gda_comm_secret secret;
+	int fd, err = gda_comm_id_parse(id, &secret, &addr);
+
+	if (!err)
+		err = gda_comm_listen(&addr, 1, &fd);
+	return err ? err : fd;
 }
 
 /* Wait for @events. Return: 0, -ETIMEDOUT at the deadline. */

@@ -4,7 +4,7 @@
 # run.sh - gda-run: whose line is whose, who failed, and that nothing is left. And ranks
 # that mpirun starts. Speaks KTAP.
 #
-# shellcheck disable=SC2317	# functions are called by name
+# shellcheck disable=SC2317,SC2016	# functions are called by name; ranks expand some words
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit 1
 run=build/tools/gda-run
@@ -77,6 +77,73 @@ usage() {
 		go 2 --what && go 0 --help && go 1 -n 2 -i nowhere0 true
 }
 
+# Two gda-runs, as on two machines; but that loopback is the network between them.
+parts() {
+	local id other
+
+	id=$("$run" --new-id) || return
+	timeout 60 "$run" --id "$id" --first 1 -n 2 --of 3 "$hello" "$@" </dev/null \
+		>"$tmp/out2" 2>"$tmp/err2" &
+	other=$!
+	GDA_COMM_ID=$id timeout 60 "$run" -n 1 --of 3 "$hello" "$@" </dev/null >"$tmp/out" 2>"$tmp/err"
+	first=$?
+	wait "$other"
+	second=$?
+	cat "$tmp/out2" >>"$tmp/out"
+	cat "$tmp/err2" >>"$tmp/err"
+}
+
+two_parts() {
+	parts && [ "$first $second" = "0 0" ] && says out '[0] rank 0 of 3' &&
+		says out '[1] rank 1 of 3' && says out '[2] barrier: done, failed: -1'
+}
+
+# The other part is told by the communicator, and goes on.
+a_part_dies() {
+	parts die 2 && [ "$first $second" = "0 137" ] &&
+		says out '[0] barrier: Connection reset by peer, failed: 2' &&
+		says err 'gda-run: rank 2 was ended by signal 9 (Killed)'
+}
+
+a_network_between() { # two network namespaces
+	local id a=gda-run-$$-a b=gda-run-$$-b status
+
+	ip netns add "$a" && ip netns add "$b" && ip -n "$a" link set lo up && ip -n "$b" link set lo up &&
+		ip link add gda-a netns "$a" type veth peer name gda-b netns "$b" &&
+		ip -n "$a" addr add 10.8.0.1/24 dev gda-a && ip -n "$a" link set gda-a up &&
+		ip -n "$b" addr add 10.8.0.2/24 dev gda-b && ip -n "$b" link set gda-b up &&
+		id=$(ip netns exec "$a" "$run" --new-id -i gda-a) && [[ $id = "gda1 10.8.0.1 "* ]] && {
+		ip netns exec "$a" timeout 60 "$run" --id "$id" -n 2 --of 4 "$hello" >"$tmp/out" 2>"$tmp/err" &
+		ip netns exec "$b" timeout 60 "$run" --id "$id" --first 2 -n 2 --of 4 "$hello" \
+			>"$tmp/out2" 2>"$tmp/err2" && wait $! && says out '[1] rank 1 of 4' &&
+			says out2 '[3] barrier: done, failed: -1'
+	}
+	status=$?
+	ip netns del "$a"
+	ip netns del "$b"
+	return "$status"
+}
+
+parts_usage() {
+	local id
+
+	id=$("$run" --new-id)
+	go 2 --new-id -n 2 true && go 2 -n 2 --of 4 true && go 2 -n 2 --first 1 true &&
+		go 2 --id "$id" -n 2 --first 3 --of 4 true && go 2 --id "$id" -n 2 true &&
+		go 2 --id "$id" -i lo -n 2 --of 4 true && go 1 --id nonsense -n 2 --of 4 true &&
+		go 1 --id nonsense --first 2 -n 2 --of 4 true
+}
+
+# The secret of an id is not among the arguments that ps shows.
+secret_is_hidden() {
+	local id status
+
+	id=$("$run" --new-id)
+	timeout 60 "$run" --id "$id" -n 1 --of 1 sh -c 'tr "\0" " " </proc/$PPID/cmdline' >"$tmp/out" 2>"$tmp/err"
+	status=$?
+	[ "$status" = 0 ] && grep -q -- "--of" "$tmp/out" && ! grep -qF "${id##* }" "$tmp/out"
+}
+
 told_to_end() { # whether asked or killed
 	local sig=$1 i pid
 
@@ -105,7 +172,7 @@ mpi() {
 	timeout 60 "$run" -b -n 3 "$hello" </dev/null | sort | diff - "$tmp/out"
 }
 
-echo 1..14
+echo 1..19
 ok lines_are_marked lines
 ok bare bare
 ok a_last_line_without_an_end part
@@ -119,8 +186,18 @@ ok no_such_program missing
 ok usage usage
 ok asked_to_end told_to_end TERM 143
 ok killed told_to_end KILL 137
+ok two_parts two_parts
+ok who_dies_is_named_in_the_other_part a_part_dies
+ok usage_of_parts parts_usage
+ok the_secret_is_not_in_the_arguments secret_is_hidden
+if unshare -n true 2>/dev/null && command -v ip >/dev/null; then
+	ok two_network_namespaces a_network_between
+else
+	echo "ok 18 two_network_namespaces # SKIP it takes root, and iproute2"
+	n=18
+fi
 if ! command -v mpirun >/dev/null || [ ! -e /usr/include/pmix.h ] && ! pkg-config --exists pmix; then
-	echo "ok 14 mpirun_says_the_same # SKIP no mpirun, or no pmix.h when libgda was built"
+	echo "ok 19 mpirun_says_the_same # SKIP no mpirun, or no pmix.h when libgda was built"
 else
 	ok mpirun_says_the_same mpi
 fi

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
  * gda-run -n N PROGRAM [ARGUMENT...] - start N ranks of a program on this machine
+ * gda-run --id ID --first R -n N --of M PROGRAM... - start ranks R to R + N - 1 of M here
  *
  * The ranks find each other by gda_comm_create(). Nothing else has to be installed. When
- * one fails the others are ended; its exit status, or 128 plus the signal, is ours.
+ * one fails the others of this machine are ended; its exit status, or 128 plus the signal,
+ * is ours. The communicator tells those of other machines.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -16,6 +18,7 @@
 #include <unistd.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <gda/comm.h>
 #include <gda/version.h>
 #include "run.h"
 
@@ -43,7 +46,13 @@ static int64_t now_ns(void)
 static void print_usage(FILE *to)
 {
 	fputs("usage: gda-run -n N [options] PROGRAM [ARGUMENT...]\n"
-	      "  -n N             ranks to start, 1 to 4096\n"
+	      "       gda-run --id ID --first R -n N --of M [options] PROGRAM [ARGUMENT...]\n"
+	      "       gda-run --new-id [-i NAME]\n"
+	      "  -n N             ranks to start here, 1 to 4096\n"
+	      "  --of M           ranks on all machines together [N]\n"
+	      "  --first R        the first of those here [0]\n"
+	      "  --id ID          the same on all machines [$GDA_COMM_ID, with --of]\n"
+	      "  --new-id         print an id that the machine of rank 0 can listen for\n"
 	      "  -k, --keep       when a rank fails, let the others go on\n"
 	      "  -t, --timeout S  end all after S seconds\n"
 	      "  -i, --interface NAME  listen there and not on loopback\n"
@@ -58,9 +67,100 @@ static int bad(const char *what, const char *value)
 	return 2;
 }
 
+enum { RUN_ID = 256, RUN_FIRST, RUN_OF, RUN_NEW_ID };
+
+/* A number of ranks. Return: 0, or 2 after a message. */
+static int parse_ranks(const char *text, uint32_t least, uint32_t *to)
+{
+	char *end;
+	unsigned long n;
+
+	errno = 0;
+	n = strtoul(text, &end, 10);
+	if (!*text || *end || errno || *text == '-' || n < least || n > RUN_MAX)
+		return bad(least ? "no number of ranks from 1 to 4096" : "no rank", text);
+	*to = (uint32_t)n;
+	return 0;
+}
+
+/* The command line is for all users to read: the secret does not stay there. */
+static const char *take_id(char *text)
+{
+	const char *id = strdup(text);
+
+	memset(text, 0, strlen(text));
+	return id;
+}
+
+static int option(int c, struct run_options *opt)
+{
+	char *end;
+
+	switch (c) {
+	case 'n':
+		return parse_ranks(optarg, 1, &opt->nranks);
+	case RUN_OF:
+		return parse_ranks(optarg, 1, &opt->of);
+	case RUN_FIRST:
+		return parse_ranks(optarg, 0, &opt->first);
+	case RUN_ID:
+		opt->id = take_id(optarg);
+		return 0;
+	case RUN_NEW_ID:
+		opt->new_id = true;
+		return 0;
+	case 'k':
+		opt->keep = true;
+		return 0;
+	case 't':
+		opt->timeout = strtod(optarg, &end);
+		if (!*optarg || *end || !(opt->timeout > 0) || opt->timeout > 1e9)
+			return bad("no number of seconds", optarg);
+		return 0;
+	case 'i':
+		opt->interface = optarg;
+		return 0;
+	case 'b':
+		opt->bare = true;
+		return 0;
+	case 'h':
+		print_usage(stdout);
+		exit(0);
+	case 'V':
+		puts("gda-run " GDA_VERSION_STRING);
+		exit(0);
+	default:
+		print_usage(stderr);
+		return 2;
+	}
+}
+
+/* Ranks on several machines need an id that was there before; on one it is in the way. */
+static int check_parts(struct run_options *opt)
+{
+	if (!opt->of && !opt->first && !opt->id) {
+		opt->of = opt->nranks;
+		return 0;
+	}
+	if (!opt->id)
+		opt->id = getenv("GDA_COMM_ID");
+	if (opt->of && opt->id && !opt->interface && opt->first + opt->nranks <= opt->of)
+		return 0;
+	if (opt->of && opt->id && !opt->interface)
+		fprintf(stderr, "gda-run: ranks %u to %u of %u\n", opt->first,
+			opt->first + opt->nranks - 1, opt->of);
+	else
+		print_usage(stderr);
+	return 2;
+}
+
 static int parse(int argc, char **argv, struct run_options *opt)
 {
 	static const struct option longs[] = {
+		{ "id", required_argument, NULL, RUN_ID },
+		{ "first", required_argument, NULL, RUN_FIRST },
+		{ "of", required_argument, NULL, RUN_OF },
+		{ "new-id", no_argument, NULL, RUN_NEW_ID },
 		{ "keep", no_argument, NULL, 'k' },
 		{ "timeout", required_argument, NULL, 't' },
 		{ "interface", required_argument, NULL, 'i' },
@@ -69,46 +169,17 @@ static int parse(int argc, char **argv, struct run_options *opt)
 		{ "version", no_argument, NULL, 'V' },
 		{ 0 },
 	};
-	char *end;
-	int c;
+	int c, ret;
 
 	/* "+": what follows the program is the program's */
 	while ((c = getopt_long(argc, argv, "+n:kt:i:bhV", longs, NULL)) != -1) {
-		switch (c) {
-		case 'n':
-			errno = 0;
-			opt->nranks = (uint32_t)strtoul(optarg, &end, 10);
-			if (!*optarg || *end || errno || !opt->nranks || opt->nranks > RUN_MAX)
-				return bad("no number of ranks from 1 to 4096", optarg);
-			break;
-		case 'k':
-			opt->keep = true;
-			break;
-		case 't':
-			opt->timeout = strtod(optarg, &end);
-			if (!*optarg || *end || !(opt->timeout > 0) || opt->timeout > 1e9)
-				return bad("no number of seconds", optarg);
-			break;
-		case 'i':
-			opt->interface = optarg;
-			break;
-		case 'b':
-			opt->bare = true;
-			break;
-		case 'h':
-			print_usage(stdout);
-			exit(0);
-		case 'V':
-			puts("gda-run " GDA_VERSION_STRING);
-			exit(0);
-		default:
-			print_usage(stderr);
-			return 2;
-		}
+		ret = option(c, opt);
+		if (ret)
+			return ret;
 	}
 	opt->argv = argv + optind;
-	if (opt->nranks && *opt->argv)
-		return 0;
+	if (opt->new_id ? !opt->nranks && !*opt->argv : opt->nranks && *opt->argv)
+		return opt->new_id ? 0 : check_parts(opt);
 	print_usage(stderr);
 	return 2;
 }
@@ -132,10 +203,11 @@ static void report(struct run *run, uint32_t rank, int status)
 	if (!code || run->kill_at)
 		return;
 	if (WIFSIGNALED(status))
-		fprintf(stderr, "gda-run: rank %u was ended by signal %d (%s)\n", rank,
-			WTERMSIG(status), strsignal(WTERMSIG(status)));
+		fprintf(stderr, "gda-run: rank %u was ended by signal %d (%s)\n",
+			run->opt->first + rank, WTERMSIG(status), strsignal(WTERMSIG(status)));
 	else
-		fprintf(stderr, "gda-run: rank %u exited with status %d\n", rank, code);
+		fprintf(stderr, "gda-run: rank %u exited with status %d\n", run->opt->first + rank,
+			code);
 	if (!run->status)
 		run->status = code;
 	if (!run->opt->keep)
@@ -242,6 +314,19 @@ static int open_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+/* Nothing listens for it until rank 0 is started. */
+static int print_new_id(const char *interface)
+{
+	struct gda_comm_id id;
+	int fd = run_id_new(interface, &id);
+
+	if (fd < 0)
+		return 1;
+	close(fd);
+	puts(id.text);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct run_options opt = { 0 };
@@ -251,6 +336,8 @@ int main(int argc, char **argv)
 	ret = parse(argc, argv, &opt);
 	if (ret)
 		return ret;
+	if (opt.new_id)
+		return print_new_id(opt.interface);
 	run.ranks = calloc(opt.nranks, sizeof(*run.ranks));
 	signals = open_signals();
 	if (!run.ranks || signals < 0) {

@@ -13,7 +13,11 @@
 #define RUN_MAX 4096
 
 struct run_options {
-	uint32_t nranks;
+	uint32_t nranks;	/* that are started here */
+	uint32_t first;		/* the rank of the first of them */
+	uint32_t of;		/* ranks on all machines; @nranks if there is no @id */
+	const char *id;		/* NULL: one of our own */
+	bool new_id;		/* print one, and that is all */
 	bool keep;		/* survivors go on when a rank fails */
 	bool bare;		/* lines are not marked */
 	double timeout;		/* seconds, 0: none */
@@ -45,7 +49,11 @@ void stream_close(struct run_stream *s, uint32_t rank, const struct run_options 
 
 /* spawn.c */
 
-/* Start all ranks. Return: 0, or 1 after a message; those that run are in @ranks. */
+struct gda_comm_id;
+/* Return: the socket that listens for @id, or -1 after a message. */
+int run_id_new(const char *interface, struct gda_comm_id *id);
+
+/* Start the ranks of this machine. Return: 0, or 1 after a message; @ranks has those that run. */
 int ranks_spawn(struct run_rank *ranks, const struct run_options *opt);
 void ranks_signal(const struct run_rank *ranks, uint32_t nranks, int sig);
 

@@ -2,8 +2,8 @@
 /*
  * Starting ranks. Each is in a process group of its own, so that the processes it starts end
  * with it, and is killed if gda-run itself is (PR_SET_PDEATHSIG). The socket of the
- * communicator to be is made here and left to rank 0, so that a rank which is faster than
- * rank 0 finds a listening socket.
+ * communicator to be is made on the machine of rank 0 and left to rank 0, so that a rank
+ * which is faster finds a listening socket.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,8 +37,8 @@ static void become(uint32_t rank, const struct run_options *opt, int listener, p
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
-	set_number("GDA_COMM_RANK", rank);
-	if (!rank) {
+	set_number("GDA_COMM_RANK", opt->first + rank);
+	if (listener >= 0) {
 		fcntl(listener, F_SETFD, 0);
 		set_number("GDA_COMM_FD", listener);
 	}
@@ -47,7 +47,7 @@ static void become(uint32_t rank, const struct run_options *opt, int listener, p
 	_exit(127);
 }
 
-/* Rank 0 has our input, unless that is a terminal: it is not in the foreground there. */
+/* The first rank has our input, unless that is a terminal: it is not in the foreground there. */
 static int redirect(const int out[2], uint32_t rank)
 {
 	int null = STDIN_FILENO;
@@ -90,29 +90,60 @@ static int rank_spawn(struct run_rank *r, uint32_t rank, const struct run_option
 	return err;
 }
 
+int run_id_new(const char *interface, struct gda_comm_id *id)
+{
+	int err = gda_comm_id_create(interface, id);
+
+	if (err)
+		fprintf(stderr, "gda-run: cannot listen on %s: %s\n",
+			interface ? interface : "loopback", strerror(-err));
+	return err ? -1 : gda_comm_id_listener(id);
+}
+
+/* The id and its socket; that is -1 where another machine has rank 0, and -2 after a message. */
+static int open_id(const struct run_options *opt, struct gda_comm_id *id)
+{
+	struct gda_comm_secret secret;
+	struct sockaddr_storage at;
+	int fd;
+
+	if (!opt->id) {
+		fd = run_id_new(opt->interface, id);
+		return fd < 0 ? -2 : fd;
+	}
+	snprintf(id->text, sizeof(id->text), "%s", opt->id);
+	if (gda_comm_id_parse(id, &secret, &at)) {
+		fputs("gda-run: that is no id of gda-run --new-id\n", stderr);
+		return -2;
+	}
+	if (opt->first)
+		return -1;
+	fd = gda_comm_id_reopen(id);
+	if (fd >= 0)
+		return fd;
+	fprintf(stderr, "gda-run: cannot listen where the id says: %s\n", strerror(-fd));
+	return -2;
+}
+
 int ranks_spawn(struct run_rank *ranks, const struct run_options *opt)
 {
 	struct gda_comm_id id;
 	uint32_t rank;
-	int listener;
-	int err = gda_comm_id_create(opt->interface, &id);
+	int listener = open_id(opt, &id), err = 0;
 
-	if (err) {
-		fprintf(stderr, "gda-run: cannot listen on %s: %s\n",
-			opt->interface ? opt->interface : "loopback", strerror(-err));
+	if (listener == -2)
 		return 1;
-	}
-	listener = gda_comm_id_listener(&id);
 	setenv("GDA_COMM_ID", id.text, 1);
-	set_number("GDA_COMM_SIZE", opt->nranks);
+	set_number("GDA_COMM_SIZE", opt->of);
 	unsetenv("GDA_COMM_FD");
 	for (rank = 0; rank < opt->nranks && !err; rank++) {
-		err = rank_spawn(&ranks[rank], rank, opt, listener);
+		err = rank_spawn(&ranks[rank], rank, opt, rank ? -1 : listener);
 		if (err)
-			fprintf(stderr, "gda-run: cannot start rank %u: %s\n", rank,
+			fprintf(stderr, "gda-run: cannot start rank %u: %s\n", opt->first + rank,
 				strerror(-err));
 	}
-	close(listener);
+	if (listener >= 0)
+		close(listener);
 	return err != 0;
 }
 

@@ -50,7 +50,7 @@ static void line_out(const struct run_stream *s, uint32_t rank, const struct run
 	int n = 0;
 
 	if (!opt->bare)
-		n = snprintf(out, 32, "[%u] ", rank);
+		n = snprintf(out, 32, "[%u] ", opt->first + rank);
 	memcpy(out + n, line, bytes);
 	write_all(s->to, out, (size_t)n + bytes);
 }
