@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by gda-send and gda-recv: the messages that they exchange over a unix
+ * Shared by gda-send and gda-recv: the messages that they exchange over a
  * socket before and after, the window in which the data flows without system calls
  * (window.c), and how they report (report.c).
  */
@@ -16,6 +16,7 @@
 
 #define DEMO_BLOCK	65536U		/* bytes of one put */
 #define DEMO_HASH	65		/* SHA-256 as hex, with its NUL */
+#define DEMO_PEER_NAME	80		/* a user, or an IP address and port */
 
 /* Exit status; 0 is success, 2 wrong usage. */
 enum {
@@ -25,7 +26,8 @@ enum {
 };
 
 struct options {
-	const char *socket;	/* a leading '@': in the abstract namespace */
+	const char *device;	/* of gda_open() */
+	const char *socket;	/* a leading '@': in the abstract namespace; or tcp:HOST:PORT */
 	const char *file;	/* of the sender */
 	unsigned int seconds;	/* deadline of every step */
 	bool json;
@@ -35,7 +37,7 @@ struct options {
 /* Ends the program on wrong usage. */
 void options_parse(struct options *o, int argc, char **argv, bool with_file);
 
-/* wire.c: messages, a struct each, over SOCK_SEQPACKET. */
+/* wire.c: messages, a struct each. */
 
 enum message_type { MESSAGE_HELLO = 1, MESSAGE_OFFER, MESSAGE_ARMED, MESSAGE_SUM,
 		    MESSAGE_VERDICT };
@@ -73,8 +75,8 @@ struct message_verdict {	/* receiver */
 };
 
 int wire_listen(const struct options *o);
-int wire_accept(const struct options *o, int listener, uid_t *peer);
-int wire_connect(const struct options *o, uid_t *peer);
+int wire_accept(const struct options *o, int listener, char peer[DEMO_PEER_NAME]);
+int wire_connect(const struct options *o, char peer[DEMO_PEER_NAME]);
 /* A deadline or a peer that is gone ends the program with DEMO_PEER. */
 void wire_send(int fd, const void *message, size_t size);
 void wire_recv(int fd, void *message, size_t size, uint32_t type);

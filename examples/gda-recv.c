@@ -2,7 +2,7 @@
 /*
  * gda-recv - let another process write into registered memory, and check it
  *
- * Meets gda-send at a unix socket, registers memory for what is to come and a 64-bit
+ * Meets gda-send at a socket, registers memory for what is to come and a 64-bit
  * counter for signals, and says where they are. While the data flows it only looks
  * at the counter. Then it compares SHA-256 of its memory with what the sender says
  * of the file.
@@ -43,7 +43,7 @@ static int receive(struct window *w, void *arg)
 	return 0;
 }
 
-static void set_up(struct receiver *r, const struct message_hello *hello,
+static void set_up(struct receiver *r, const struct options *o, const struct message_hello *hello,
 		   struct message_offer *offer)
 {
 	struct gda_qp_attr attr = { .size = sizeof(attr), .sq_depth = 1 };
@@ -52,7 +52,7 @@ static void set_up(struct receiver *r, const struct message_hello *hello,
 
 	r->counter = shared_memory(sizeof(*r->counter), NULL);
 	r->blocks = (hello->bytes + hello->block - 1) / hello->block;
-	must(gda_open(GDA_DEVICE_SOFT, &r->ctx), "open /dev/gda");
+	must(gda_open(o->device, &r->ctx), o->device);
 	must(gda_qp_create(r->ctx, &attr, &r->qp), "create QP");
 	must(gda_mr_reg(r->ctx, data, hello->bytes, access, 0, &r->data), "register memory");
 	must(gda_mr_reg(r->ctx, r->counter, sizeof(*r->counter),
@@ -67,12 +67,12 @@ static void set_up(struct receiver *r, const struct message_hello *hello,
 	must(gda_qp_address(r->qp, &offer->qp), "QP address");
 }
 
-static void tell(const struct options *o, const struct receiver *r, uid_t peer,
+static void tell(const struct options *o, const struct receiver *r, const char *peer,
 		 const struct window *w, const struct message_sum *sum, const char *sha256)
 {
 	report(o, "role", "receiver");
 	report(o, "user", "%u", getuid());
-	report(o, "peer", "%u", peer);
+	report(o, "peer", "%s", peer);
 	report(o, "bytes", "%llu", (unsigned long long)sum->bytes);
 	report(o, "signals", "%llu", (unsigned long long)*r->counter);
 	report(o, "ms", "%.1f", (double)(w->ended_ns - w->began_ns) / 1e6);
@@ -93,15 +93,15 @@ int main(int argc, char **argv)
 	char sha256[DEMO_HASH];
 	struct options o;
 	struct window *w;
-	uid_t peer;
+	char peer[DEMO_PEER_NAME];
 	int fd;
 
 	options_parse(&o, argc, argv, false);
-	fd = wire_accept(&o, wire_listen(&o), &peer);
+	fd = wire_accept(&o, wire_listen(&o), peer);
 	wire_recv(fd, &hello, sizeof(hello), MESSAGE_HELLO);
 	if (!hello.bytes || hello.bytes >> 32 || !hello.block)
 		die(DEMO_FAILED, "the sender offers %llu bytes", (unsigned long long)hello.bytes);
-	set_up(&r, &hello, &offer);
+	set_up(&r, &o, &hello, &offer);
 	wire_send(fd, &offer, sizeof(offer));
 
 	r.deadline_ns = o.seconds * 1000000000ULL;

@@ -2,7 +2,7 @@
 /*
  * gda-send - stream a file into the memory of another process
  *
- * Reads the file into registered memory and meets gda-recv at a unix socket. Then
+ * Reads the file into registered memory and meets gda-recv at a socket. Then
  * block by block a put, and a fetch-add on the receiver's counter as its signal,
  * all posted by stores to mapped memory.
  */
@@ -94,7 +94,7 @@ static void set_up(struct sender *s, const struct options *o, struct message_hel
 	data = shared_memory(s->bytes, NULL);
 	old = shared_memory(8, NULL);
 	read_file(s, o->file, data);
-	must(gda_open(GDA_DEVICE_SOFT, &s->ctx), "open /dev/gda");
+	must(gda_open(o->device, &s->ctx), o->device);
 	must(gda_qp_create(s->ctx, &attr, &s->qp), "create QP");
 	must(gda_mr_reg(s->ctx, data, s->bytes, 0, 0, &s->data), "register memory");
 	must(gda_mr_reg(s->ctx, old, 8, GDA_ACCESS_LOCAL_WRITE, 0, &s->old_mr),
@@ -107,12 +107,12 @@ static void set_up(struct sender *s, const struct options *o, struct message_hel
 	must(gda_qp_address(s->qp, &hello->qp), "QP address");
 }
 
-static void tell(const struct options *o, uid_t peer, const struct window *w,
+static void tell(const struct options *o, const char *peer, const struct window *w,
 		 const struct message_sum *sum, bool equal)
 {
 	report(o, "role", "sender");
 	report(o, "user", "%u", getuid());
-	report(o, "peer", "%u", peer);
+	report(o, "peer", "%s", peer);
 	report(o, "file", "%s", o->file);
 	report(o, "bytes", "%llu", (unsigned long long)sum->bytes);
 	report(o, "signals", "%llu", (unsigned long long)w->blocks);
@@ -134,12 +134,12 @@ int main(int argc, char **argv)
 	struct message_verdict verdict;
 	struct options o;
 	struct window *w;
-	uid_t peer;
+	char peer[DEMO_PEER_NAME];
 	int fd;
 
 	options_parse(&o, argc, argv, true);
 	set_up(&s, &o, &hello);
-	fd = wire_connect(&o, &peer);
+	fd = wire_connect(&o, peer);
 	wire_send(fd, &hello, sizeof(hello));
 	wire_recv(fd, &s.offer, sizeof(s.offer), MESSAGE_OFFER);
 	must(gda_qp_connect(s.qp, &s.offer.qp), "connect QP");

@@ -17,8 +17,10 @@ static bool first_member = true;
 
 static void wrong_usage(bool with_file)
 {
-	fprintf(stderr, "usage: %s [--socket NAME] [--deadline SECONDS] [--json] [--syscall]%s\n"
-		"  --socket    unix socket to meet at; a leading @: abstract [@gda-demo]\n"
+	fprintf(stderr, "usage: %s [OPTION]...%s\n"
+		"  --device    of gda_open(3) [" GDA_DEVICE_SOFT "]\n"
+		"  --socket    to meet at: a unix socket, a leading @: abstract; or tcp:HOST:PORT, where\n"
+		"              the receiver listens [@gda-demo]\n"
 		"  --deadline  bound of every step [30]\n"
 		"  --json      report as one JSON object\n"
 		"  --syscall   negative control: make one system call inside the window\n",
@@ -29,6 +31,7 @@ static void wrong_usage(bool with_file)
 void options_parse(struct options *o, int argc, char **argv, bool with_file)
 {
 	static const struct option names[] = {
+		{ "device", required_argument, NULL, 'g' },
 		{ "socket", required_argument, NULL, 's' },
 		{ "deadline", required_argument, NULL, 'd' },
 		{ "json", no_argument, NULL, 'j' },
@@ -38,9 +41,13 @@ void options_parse(struct options *o, int argc, char **argv, bool with_file)
 	int c;
 
 	program = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
-	*o = (struct options){ .socket = "@gda-demo", .seconds = 30 };
+	*o = (struct options){
+		.device = GDA_DEVICE_SOFT, .socket = "@gda-demo", .seconds = 30,
+	};
 	while ((c = getopt_long(argc, argv, "", names, NULL)) >= 0) {
-		if (c == 's')
+		if (c == 'g')
+			o->device = optarg;
+		else if (c == 's')
 			o->socket = optarg;
 		else if (c == 'd')
 			o->seconds = (unsigned int)strtoul(optarg, NULL, 10);
