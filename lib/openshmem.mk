@@ -7,6 +7,7 @@ OSH_SONAME	:= libgda-shmem.so.1
 OSH_OUT		:= $(BUILD)/shmem
 OSH_INCLUDE	:= lib/openshmem/include
 OSH_CPPFLAGS	:= $(GDA_CPPFLAGS) -I$(OSH_INCLUDE) -Ilib/openshmem
+OSH_HEADERS	:= $(wildcard lib/openshmem/*.h $(OSH_INCLUDE)/*.h $(OSH_INCLUDE)/*/*.h)
 OSH_SRC		:= $(sort $(wildcard lib/openshmem/*.c))
 OSH_OBJ		:= $(OSH_SRC:%.c=$(LIB_OUT)/%.o)
 OSH_BIN		:= $(addprefix $(OSH_OUT)/bin/,oshcc oshc++ oshrun)

@@ -28,11 +28,11 @@ $(foreach v,plain asan tsan,$(foreach t,$(SHMEMTESTS) $(SHMEMTESTS_FAKE),$(eval 
 TEST_NATIVE	+= $(SHMEMTEST_OUT)/instructions
 BENCH		+= $(SHMEMTEST_OUT)/instructions
 
-$(SHMEMTEST_OUT)/bench: selftests/shmem/bench.c selftests/lib/fake_nic.c $(LIB_OUT)/libgda.a \
-		$(GDA_HEADERS) selftests/shmem.mk
+$(SHMEMTEST_OUT)/bench: selftests/shmem/bench.c selftests/lib/fake_nic.c \
+		$(LIB_OUT)/libgda-shmem.a $(LIB_OUT)/libgda.a $(GDA_HEADERS) selftests/shmem.mk
 	@mkdir -p $(@D)
-	$(CC) $(GDA_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ $< selftests/lib/fake_nic.c \
-		$(LIB_OUT)/libgda.a
+	$(CC) $(OSH_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ $< selftests/lib/fake_nic.c \
+		$(LIB_OUT)/libgda-shmem.a $(LIB_OUT)/libgda.a
 
 $(SHMEMTEST_OUT)/instructions: selftests/shmem/instructions.sh $(SHMEMTEST_OUT)/bench
 	install -m 755 $< $@

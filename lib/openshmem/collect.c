@@ -8,7 +8,7 @@
 
 static void finish(const char *call, const struct gda_osh_group *g)
 {
-	gda_osh_quiet();
+	gda_osh_quiet(call);
 	gda_osh_group_sync(call, g);
 }
 
@@ -24,7 +24,7 @@ static void put_to_all(const char *call, const struct gda_osh_group *g, char *de
 	int i;
 
 	for (i = 0; i < g->size; i++)
-		gda_osh_put(call, dest, source, bytes, gda_osh_group_pe(g, rotated(g, i)));
+		gda_osh_put_nbi(call, dest, source, bytes, gda_osh_group_pe(g, rotated(g, i)));
 }
 
 /* At the root of an active set, unlike in a team, nothing is written. */
@@ -36,8 +36,8 @@ void gda_osh_broadcast(const char *call, const struct gda_osh_group *g, void *de
 	if (root < 0 || root >= g->size)
 		gda_osh_die(call, -1, "there is no root %d, only 0 to %d", root, g->size - 1);
 	for (i = 0; g->me == root && i < g->size; i++)
-		if (i != root || g->team)
-			gda_osh_put(call, dest, source, bytes, gda_osh_group_pe(g, i));
+		if (i != root || !g->is_set)
+			gda_osh_put_nbi(call, dest, source, bytes, gda_osh_group_pe(g, i));
 	finish(call, g);
 }
 
@@ -58,8 +58,7 @@ void gda_osh_collect(const char *call, const struct gda_osh_group *g, void *dest
 	__atomic_store_n(own, bytes, __ATOMIC_RELEASE);
 	gda_osh_group_sync(call, g);
 	for (i = 0; i < g->me; i++)
-		before += gda_osh_load((uint64_t *)gda_osh_at(call, own, sizeof(*own),
-							      gda_osh_group_pe(g, i)));
+		before += gda_osh_load_from(call, own, gda_osh_group_pe(g, i));
 	put_to_all(call, g, (char *)dest + before, source, bytes);
 	finish(call, g);
 	__atomic_store_n(own, SHMEM_SYNC_VALUE, __ATOMIC_RELAXED);
@@ -77,7 +76,8 @@ void gda_osh_alltoall(const char *call, const struct gda_osh_group *g,
 		to = rotated(g, i);
 		w.source = (const char *)what->source + to * block * what->sst;
 		if (w.dst == 1 && w.sst == 1)
-			gda_osh_put(call, w.dest, w.source, (size_t)block, gda_osh_group_pe(g, to));
+			gda_osh_put_nbi(call, w.dest, w.source, (size_t)block,
+					gda_osh_group_pe(g, to));
 		else
 			gda_osh_iput(call, &w, gda_osh_group_pe(g, to));
 	}

@@ -3,7 +3,8 @@
  * How a job ends before its time. The PE that ends it stores the status into a word of
  * each PE's heap, on which that PE's watcher sleeps: a thread that does nothing else. So
  * a PE ends whatever its program is doing meanwhile, and with a status of 0, too, which a
- * launcher would take for a PE that is done.
+ * launcher would take for a PE that is done. A work request wakes nobody: where PEs are
+ * reached by queue the watcher looks now and then.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 #include "define.h"
 #include "way.h"
@@ -22,6 +24,8 @@
 #define EXIT_NOW	0x100U		/* and the status */
 #define EXIT_STOPPED	0x200U		/* only the watcher ends */
 #define EXIT_PATIENCE_S	2
+#define EXIT_LOOK_NS		20000000	/* between two looks of the watcher */
+#define EXIT_QUIET_NS		500000000	/* for the words to arrive by queue */
 
 static pthread_t watcher;
 static bool watched;
@@ -43,6 +47,7 @@ __attribute__((noreturn)) static void leave(int status)
 
 static void *watch(void *arg)
 {
+	const struct timespec rest = { .tv_nsec = EXIT_LOOK_NS };
 	uint32_t *word = arg, value;
 
 	for (;;) {
@@ -51,7 +56,7 @@ static void *watch(void *arg)
 			return NULL;
 		if (value)
 			leave((int)(value & 0xff));
-		syscall(SYS_futex, word, FUTEX_WAIT, 0, NULL, NULL, 0);
+		syscall(SYS_futex, word, FUTEX_WAIT, 0, gda_osh.s->qps ? &rest : NULL, NULL, 0);
 	}
 }
 
@@ -77,16 +82,27 @@ void gda_osh_watch_stop(void)
 	watched = false;
 }
 
-/* All other PEs. The word of one that is being finalized is no longer looked at. */
+/*
+ * All other PEs. The word of one that is being finalized is no longer looked at; one that
+ * cannot be reached is ended by the launcher.
+ */
 static void end_others(int status)
 {
+	uint32_t value = EXIT_NOW | ((uint32_t)status & 0xff), *at;
 	unsigned int pe;
 
-	for (pe = 0; pe < gda_osh.npes; pe++)
-		if (pe != (unsigned int)gda_osh.me)
-			word_set((uint32_t *)gda_osh_at("shmem_global_exit", &gda_osh.control->exit,
-							sizeof(uint32_t), (int)pe),
-				 EXIT_NOW | ((uint32_t)status & 0xff));
+	for (pe = 0; pe < gda_osh.npes; pe++) {
+		if (pe == (unsigned int)gda_osh.me)
+			continue;
+		at = gda_shmem_ptr(gda_osh.s, &gda_osh.control->exit, pe);
+		if (at)
+			word_set(at, value);
+		else
+			gda_shmem_p(gda_osh.s, &gda_osh.control->exit, value, 4, pe,
+				    gda_osh.flags | GDA_NOWAIT);
+	}
+	if (gda_osh.npes)
+		gda_shmem_quiet(gda_osh.s, gda_clock_ns() + EXIT_QUIET_NS);
 }
 
 void gda_osh_die(const char *call, int peer, const char *format, ...)
@@ -102,6 +118,21 @@ void gda_osh_die(const char *call, int peer, const char *format, ...)
 	else
 		fprintf(stderr, "PE %d: %s: %s\n", gda_osh.me, call, text);
 	end_others(1);
+	leave(1);
+}
+
+void gda_osh_die_together(const char *call, const char *format, ...)
+{
+	char text[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (!gda_osh.me)
+		fprintf(stderr, "PE 0: %s: %s\n", call, text);
+	/* The launcher ends all when the first does: it has been said by then. */
+	gda_comm_barrier(gda_osh.comm, 0);
 	leave(1);
 }
 

@@ -55,13 +55,15 @@ static size_t heap_bytes(const char *call)
 	return (size_t)bytes;
 }
 
+/* By queue each PE has a worker that needs a processor, too. */
 static unsigned int choose_spins(unsigned int npes)
 {
+	unsigned int need = gda_osh.s->qps ? 2 * npes : npes;
 	cpu_set_t set;
 
 	if (sched_getaffinity(0, sizeof(set), &set))
 		return SPINS_SHARED;
-	return npes <= (unsigned int)CPU_COUNT(&set) ? SPINS : SPINS_SHARED;
+	return need <= (unsigned int)CPU_COUNT(&set) ? SPINS : SPINS_SHARED;
 }
 
 /* All PEs have to run the same build, or their variables are at other places. */
@@ -82,7 +84,7 @@ static void compare_builds(const char *call, const struct gda_osh_program *own)
 static void create_shmem(const char *call, const struct gda_osh_program *program, int data_fd)
 {
 	struct gda_shmem_attr attr = {
-		.size = sizeof(attr), .way = GDA_SHMEM_DIRECT,
+		.size = sizeof(attr),
 		.heap_bytes = heap_bytes(call) + GDA_OSH_CONTROL_BYTES,
 	};
 
@@ -93,17 +95,10 @@ static void create_shmem(const char *call, const struct gda_osh_program *program
 	}
 	compare_builds(call, program);
 	if (gda_shmem_create(gda_osh.comm, &attr, &gda_osh.s))
-		gda_osh_die(call, -1, "%s (the heap is SHMEM_SYMMETRIC_SIZE)", gda_last_error());
+		gda_osh_die_together(call, "%s (the heap is SHMEM_SYMMETRIC_SIZE)",
+				     gda_last_error());
+	_Static_assert(sizeof(struct gda_osh_control) <= GDA_OSH_CONTROL_BYTES, "it has room");
 	gda_osh.control = (struct gda_osh_control *)(uintptr_t)gda_osh.s->heap;
-}
-
-static void check_way(const char *call)
-{
-	const char *way = getenv("GDA_SHMEM_WAY");
-
-	if (way && *way && strcmp(way, "direct"))
-		gda_osh_die(call, -1, "GDA_SHMEM_WAY=%s: the only way here is direct",
-			    way);
 }
 
 static void print_about(void)
@@ -117,7 +112,8 @@ static void print_about(void)
 		printf("SHMEM_SYMMETRIC_SIZE  bytes of the heap of each PE, or 64M, 1.5G  [256M]\n"
 		       "SHMEM_VERSION         if set, the version is printed at the start\n"
 		       "SHMEM_INFO            if set, this is printed\n"
-		       "GDA_SHMEM_WAY         direct: by mapped memory                    [direct]\n");
+		       "GDA_SHMEM_WAY         direct: by mapped memory; queue: by /dev/gda\n"
+		       "                                             [direct on one machine]\n");
 	fflush(stdout);
 }
 
@@ -137,7 +133,6 @@ void gda_osh_start(const char *call, int requested)
 		return;
 	if (gda_osh.finalized)
 		gda_osh_die(call, -1, "called after shmem_finalize()");
-	check_way(call);
 	gda_osh_program_find(&program);
 	data_fd = gda_osh_data_create(&program);
 	if (data_fd < 0 && data_fd != -ENOENT)
@@ -149,11 +144,14 @@ void gda_osh_start(const char *call, int requested)
 	gda_osh.me = (int)gda_comm_rank(gda_osh.comm);
 	create_shmem(call, &program, data_fd);
 	gda_osh.threads = requested;
+	gda_osh.flags = requested == SHMEM_THREAD_MULTIPLE ? 0 : GDA_EXCLUSIVE;
 	gda_osh.npes = gda_osh.s->npes;
 	gda_osh.spins = choose_spins(gda_osh.npes);
 	owner = getpid();
 	gda_osh_teams_init();
-	err = gda_osh_blocks_init(GDA_OSH_CONTROL_BYTES, gda_osh.s->heap_bytes);
+	err = gda_osh_queue_init();
+	if (!err)
+		err = gda_osh_blocks_init(GDA_OSH_CONTROL_BYTES, gda_osh.s->heap_bytes);
 	if (!err)
 		err = gda_osh_watch_start();
 	if (!err)
@@ -170,16 +168,27 @@ void gda_osh_forget(void)
 	gda_osh.s = &no_shmem;
 }
 
+/* A queue of this PE may have carried the last word of the barrier, and others use this PE's. */
+static void leave_queues(const char *call)
+{
+	gda_osh_quiet(call);
+	if (gda_comm_barrier(gda_osh.comm, 0))
+		gda_osh_check(call);
+}
+
 void gda_osh_stop(const char *call)
 {
 	struct gda_shmem *s = gda_osh.s;
 
-	gda_osh_quiet();
+	gda_osh_quiet(call);
 	gda_osh_team_wait(call, &gda_osh.world);
+	if (s->qps)
+		leave_queues(call);
 	gda_osh_watch_stop();
 	gda_osh_forget();
 	gda_osh.finalized = true;
 	gda_osh_blocks_fini();
+	gda_osh_queue_fini();
 	/* Others have mapped what they use: this PE's heap is its own to give back. */
 	gda_shmem_destroy(s);
 	gda_comm_destroy(gda_osh.comm);

@@ -25,10 +25,44 @@ static int home(const volatile long *lock)
 	return gda_osh.npes ? (int)(off / sizeof(*lock) % gda_osh.npes) : 0;
 }
 
-static struct lock *lock_at(const char *call, volatile long *lock, int pe)
+/* Of this PE, which has to be symmetric. */
+static struct lock *lock_of(const char *call, volatile long *lock)
 {
 	_Static_assert(sizeof(struct lock) == sizeof(long), "a lock is a long");
-	return (struct lock *)gda_osh_at(call, lock, sizeof(struct lock), pe);
+	if (!gda_shmem_is_symmetric(gda_osh.s, (const void *)lock, sizeof(struct lock)))
+		gda_osh_bad(call, (const void *)lock, sizeof(struct lock), gda_osh.me);
+	return (struct lock *)lock;
+}
+
+/* The words of a PE. Each returns what the word was. */
+static uint32_t word_change(const char *call, uint32_t *word, uint32_t op, uint32_t value, int pe)
+{
+	uint32_t *at = (uint32_t *)gda_osh_mapped(call, word, sizeof(*word), pe);
+	const struct gda_osh_atomic a = {
+		.word = word, .op = op, .bytes = sizeof(*word), .value = value,
+	};
+
+	if (!at)
+		return (uint32_t)gda_osh_queue_fetch(call, &a, pe);
+	if (op == GDA_SHMEM_FETCH)
+		return __atomic_load_n(at, __ATOMIC_ACQUIRE);
+	if (op == GDA_SHMEM_SWAP)
+		return __atomic_exchange_n(at, value, __ATOMIC_ACQ_REL);
+	return __atomic_fetch_or(at, value, __ATOMIC_ACQ_REL);
+}
+
+static uint32_t word_compare_swap(const char *call, uint32_t *word, uint32_t cond,
+				  uint32_t value, int pe)
+{
+	uint32_t *at = (uint32_t *)gda_osh_mapped(call, word, sizeof(*word), pe);
+	const struct gda_osh_atomic a = {
+		.word = word, .bytes = sizeof(*word), .value = value,
+	};
+
+	if (!at)
+		return (uint32_t)gda_osh_queue_compare_swap(call, &a, cond, pe);
+	__atomic_compare_exchange_n(at, &cond, value, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+	return cond;
 }
 
 static uint32_t wait_word(const char *call, const uint32_t *word, uint32_t bits)
@@ -43,49 +77,42 @@ static uint32_t wait_word(const char *call, const uint32_t *word, uint32_t bits)
 
 GDA_OSH_PUBLIC void pshmem_set_lock(volatile long *lock)
 {
-	struct lock *at_home = lock_at(GDA_OSH_CALL_NAME, lock, home(lock));
-	struct lock *own = lock_at(GDA_OSH_CALL_NAME, lock, gda_osh.me);
+	struct lock *own = lock_of(GDA_OSH_CALL_NAME, lock);
 	uint32_t name = (uint32_t)gda_osh.me + 1, before;
 
 	__atomic_store_n(&own->mine, 0, __ATOMIC_RELAXED);
-	before = __atomic_exchange_n(&at_home->last, name, __ATOMIC_ACQ_REL);
+	before = word_change(GDA_OSH_CALL_NAME, &own->last, GDA_SHMEM_SWAP, name, home(lock));
 	if (!before)
 		return;
-	__atomic_fetch_or(&lock_at(GDA_OSH_CALL_NAME, lock, (int)before - 1)->mine, name,
-			  __ATOMIC_ACQ_REL);
+	word_change(GDA_OSH_CALL_NAME, &own->mine, GDA_SHMEM_OR, name, (int)before - 1);
 	wait_word(GDA_OSH_CALL_NAME, &own->mine, LOCK_GRANTED);
 }
 
 GDA_OSH_PUBLIC int pshmem_test_lock(volatile long *lock)
 {
-	struct lock *at_home = lock_at(GDA_OSH_CALL_NAME, lock, home(lock));
-	struct lock *own = lock_at(GDA_OSH_CALL_NAME, lock, gda_osh.me);
-	uint32_t nobody = 0;
+	struct lock *own = lock_of(GDA_OSH_CALL_NAME, lock);
 
 	/* Its holder may test it: then a PE behind it is not to be forgotten. */
-	if (__atomic_load_n(&at_home->last, __ATOMIC_ACQUIRE))
+	if (word_change(GDA_OSH_CALL_NAME, &own->last, GDA_SHMEM_FETCH, 0, home(lock)))
 		return 1;
 	__atomic_store_n(&own->mine, 0, __ATOMIC_RELAXED);
-	return !__atomic_compare_exchange_n(&at_home->last, &nobody, (uint32_t)gda_osh.me + 1,
-					    false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	return word_compare_swap(GDA_OSH_CALL_NAME, &own->last, 0, (uint32_t)gda_osh.me + 1,
+				 home(lock)) != 0;
 }
 
 GDA_OSH_PUBLIC void pshmem_clear_lock(volatile long *lock)
 {
-	struct lock *at_home = lock_at(GDA_OSH_CALL_NAME, lock, home(lock));
-	struct lock *own = lock_at(GDA_OSH_CALL_NAME, lock, gda_osh.me);
-	uint32_t last = (uint32_t)gda_osh.me + 1, next;
+	struct lock *own = lock_of(GDA_OSH_CALL_NAME, lock);
+	uint32_t name = (uint32_t)gda_osh.me + 1, next;
 
-	gda_osh_quiet();
-	if (__atomic_compare_exchange_n(&at_home->last, &last, 0, false, __ATOMIC_ACQ_REL,
-					__ATOMIC_ACQUIRE)) {
+	gda_osh_quiet(GDA_OSH_CALL_NAME);
+	if (word_compare_swap(GDA_OSH_CALL_NAME, &own->last, name, 0, home(lock)) == name) {
 		__atomic_store_n(&own->mine, 0, __ATOMIC_RELAXED);
 		return;
 	}
 	next = wait_word(GDA_OSH_CALL_NAME, &own->mine, ~LOCK_GRANTED);
 	__atomic_store_n(&own->mine, 0, __ATOMIC_RELAXED);
-	__atomic_fetch_or(&lock_at(GDA_OSH_CALL_NAME, lock, (int)next - 1)->mine, LOCK_GRANTED,
-			  __ATOMIC_ACQ_REL);
+	word_change(GDA_OSH_CALL_NAME, &own->mine, GDA_SHMEM_OR, LOCK_GRANTED, (int)next - 1);
 }
 
 GDA_OSH_LOCKS(GDA_OSH_WEAK_CALL)

@@ -25,7 +25,7 @@ static size_t offset_of(const char *call, const void *ptr)
 
 static void barrier(const char *call)
 {
-	gda_osh_quiet();
+	gda_osh_quiet(call);
 	gda_osh_team_wait(call, &gda_osh.world);
 }
 

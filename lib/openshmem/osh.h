@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Between the files of lib/shmem. osh stands for OpenSHMEM, as in oshcc.
+ * Between the files of lib/openshmem. osh stands for OpenSHMEM, as in oshcc.
  *
  * It stands on gda/shmem.h: a struct gda_shmem has the heap, of which this library keeps the
  * first GDA_OSH_CONTROL_BYTES, the program's data segment, and where both are at each PE
@@ -16,22 +16,34 @@
 #include <gda/shmem.h>
 #include "shmem.h"
 
+#pragma GCC visibility push(hidden)
+
 #define GDA_OSH_MAX_TEAMS		64	/* of which this PE is a member, at a time */
 #define GDA_OSH_ROUNDS		12	/* log2(GDA_COMM_MAX_RANKS) */
-#define GDA_OSH_CONTROL_BYTES	16384
+#define GDA_OSH_CONTROL_BYTES	131072
+#define GDA_OSH_SLOT_BYTES	56
 
 #define GDA_OSH_PUBLIC		__attribute__((visibility("default")))
 
+/* What a PE gives to another in a round of a small reduction: the data, and then its number. */
+struct gda_osh_slot {
+	uint64_t epoch;
+	char data[GDA_OSH_SLOT_BYTES];
+};
+
 /*
- * The library's part of a heap. A word in sync and sizes has one writer at a time: the PE
- * that a barrier's round, or an owner's collective call, assigns it to.
+ * The library's part of a heap. A word in sync, and a slot, has one writer at a time: the PE
+ * that the round of a collective call assigns it to.
  */
 struct gda_osh_control {
 	struct {
 		uint64_t round[GDA_OSH_ROUNDS];	/* the epoch that the peer of a round reached */
 		uint64_t epoch;			/* barriers this PE has begun; its own */
 		uint64_t size;			/* what this PE gives to a collect */
+		uint64_t reductions;		/* small ones that this PE has begun; its own */
 	} sync[GDA_OSH_MAX_TEAMS];
+	/* those of odd and of even reductions, for a peer may be one ahead */
+	struct gda_osh_slot slots[GDA_OSH_MAX_TEAMS][2][GDA_OSH_ROUNDS + 1];
 	uint64_t teams;		/* of this PE: bit set: no team of it has this number */
 	uint32_t exit;		/* 0, until the job or the watcher is to end (exit.c) */
 };
@@ -62,6 +74,7 @@ struct gda_osh {
 	struct gda_osh_team shared;
 	unsigned int spins;	/* looks at a word before a wait yields */
 	int threads;		/* SHMEM_THREAD_* */
+	uint32_t flags;		/* of posts: GDA_EXCLUSIVE unless threads may post at once */
 	bool finalized;
 };
 
@@ -75,6 +88,9 @@ void gda_osh_die(const char *call, int peer, const char *format, ...);
 /* The address, or the PE, is none that a call can use: say which, and end the job. */
 __attribute__((noreturn, cold))
 void gda_osh_bad(const char *call, const void *addr, size_t bytes, int pe);
+/* What all PEs know is wrong: PE 0 says it, and all end. */
+__attribute__((noreturn, cold, format(printf, 2, 3)))
+void gda_osh_die_together(const char *call, const char *format, ...);
 int gda_osh_watch_start(void);
 void gda_osh_watch_stop(void);
 /* If somebody ended the job, or a PE is lost, this does not return. */
@@ -103,7 +119,7 @@ struct gda_osh_program {
 
 void gda_osh_program_find(struct gda_osh_program *program);
 
-/* heap.c: offsets from the heap's base; the same calls give the same ones at each PE */
+/* blocks.c: offsets from the heap's base; the same calls give the same ones at each PE */
 
 int gda_osh_blocks_init(size_t start, size_t end);
 void gda_osh_blocks_fini(void);
@@ -125,8 +141,9 @@ struct gda_osh_group {
 	int stride;
 	int size;
 	int me;
-	struct gda_osh_team *team;	/* or, of an active set: */
+	struct gda_osh_team *team;	/* or, of an active set that is not all PEs: */
 	long *psync;
+	bool is_set;			/* an active set, all PEs or not */
 };
 
 static inline int gda_osh_group_pe(const struct gda_osh_group *g, int index)
@@ -155,6 +172,50 @@ struct gda_osh_strided {
 	size_t nelems;
 	size_t bytes;		/* of an element */
 };
+
+/* queue.c: to a PE that is reached by queue. But for init, none returns if it fails. */
+
+int gda_osh_queue_init(void);
+void gda_osh_queue_fini(void);
+
+void gda_osh_queue_put(const char *call, void *dest, const void *source, size_t bytes, int pe);
+void gda_osh_queue_put_nbi(const char *call, void *dest, const void *source, size_t bytes,
+			   int pe);
+void gda_osh_queue_get(const char *call, void *dest, const void *source, size_t bytes, int pe);
+void gda_osh_queue_get_nbi(const char *call, void *dest, const void *source, size_t bytes,
+			   int pe);
+void gda_osh_queue_p64(const char *call, void *dest, uint64_t value, int pe);
+void gda_osh_queue_add64(const char *call, uint64_t *word, uint64_t value, int pe);
+void gda_osh_queue_iput(const char *call, const struct gda_osh_strided *w, int pe);
+void gda_osh_queue_iget(const char *call, const struct gda_osh_strided *w, int pe);
+
+/* An atomic on a word of 4 or 8 bytes; operands and old value are as in memory. */
+struct gda_osh_atomic {
+	void *word;
+	uint32_t op;		/* enum gda_shmem_op */
+	uint32_t bytes;
+	uint64_t value;
+};
+
+void gda_osh_queue_change(const char *call, const struct gda_osh_atomic *a, int pe);
+uint64_t gda_osh_queue_fetch(const char *call, const struct gda_osh_atomic *a, int pe);
+/* a->op has no meaning. */
+uint64_t gda_osh_queue_compare_swap(const char *call, const struct gda_osh_atomic *a,
+				    uint64_t cond, int pe);
+
+/* A block, and behind it a signal. */
+struct gda_osh_put_signal {
+	void *dest;
+	const void *source;
+	size_t bytes;
+	uint64_t *word;
+	uint64_t value;
+	int op;			/* SHMEM_SIGNAL_* */
+	bool nbi;
+};
+
+void gda_osh_queue_put_signal(const char *call, const struct gda_osh_put_signal *w, int pe);
+void gda_osh_queue_quiet(const char *call);
 
 /* rma.c */
 
@@ -193,5 +254,7 @@ void gda_osh_start(const char *call, int requested);
 void gda_osh_stop(const char *call);
 /* In a child of fork(2): it is no PE. */
 void gda_osh_forget(void);
+
+#pragma GCC visibility pop
 
 #endif /* GDA_OSH_H */

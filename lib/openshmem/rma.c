@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Put and get of blocks, of strided elements and of single ones, and put with signal. What
- * the specification lets complete later is complete when the call returns.
+ * the specification lets complete later is complete when the call returns, by the direct way.
  */
 #include "define.h"
 #include "way.h"
@@ -42,32 +42,52 @@ static size_t span(const struct gda_osh_strided *w, ptrdiff_t stride)
 
 void gda_osh_iput(const char *call, const struct gda_osh_strided *w, int pe)
 {
-	if (w->nelems)
-		copy_strided(gda_osh_at(call, w->dest, span(w, w->dst), pe), w->source, w);
+	char *at = w->nelems ? gda_osh_mapped(call, w->dest, span(w, w->dst), pe) : NULL;
+
+	if (at)
+		copy_strided(at, w->source, w);
+	else if (w->nelems)
+		gda_osh_queue_iput(call, w, pe);
 }
 
 static void iget(const char *call, const struct gda_osh_strided *w, int pe)
 {
-	if (w->nelems)
-		copy_strided(w->dest, gda_osh_at(call, w->source, span(w, w->sst), pe), w);
+	char *at = w->nelems ? gda_osh_mapped(call, w->source, span(w, w->sst), pe) : NULL;
+
+	if (at)
+		copy_strided(w->dest, at, w);
+	else if (w->nelems)
+		gda_osh_queue_iget(call, w, pe);
 }
 
-struct signal {
-	uint64_t *word;
-	uint64_t value;
-	int op;
-};
-
-static void raise_signal(const char *call, const struct signal *s, int pe)
+static void put_signal(const char *call, const struct gda_osh_put_signal *w, int pe)
 {
-	uint64_t *word = (uint64_t *)gda_osh_at(call, s->word, sizeof(*word), pe);
+	uint64_t *word = (uint64_t *)gda_osh_mapped(call, w->word, sizeof(*word), pe);
 
-	if (s->op == SHMEM_SIGNAL_SET)
-		__atomic_store_n(word, s->value, __ATOMIC_RELEASE);
-	else if (s->op == SHMEM_SIGNAL_ADD)
-		__atomic_fetch_add(word, s->value, __ATOMIC_RELEASE);
+	if (w->op != SHMEM_SIGNAL_SET && w->op != SHMEM_SIGNAL_ADD)
+		gda_osh_die(call, pe, "there is no signal operation %d", w->op);
+	if (!word) {
+		gda_osh_queue_put_signal(call, w, pe);
+		return;
+	}
+	gda_osh_put(call, w->dest, w->source, w->bytes, pe);
+	if (w->op == SHMEM_SIGNAL_SET)
+		__atomic_store_n(word, w->value, __ATOMIC_RELEASE);
 	else
-		gda_osh_die(call, pe, "there is no signal operation %d", s->op);
+		__atomic_fetch_add(word, w->value, __ATOMIC_RELEASE);
+}
+
+/* By queue. A value of 8 bytes, whatever its type is, travels in a register. */
+static inline void queue_p(const char *call, void *dest, const void *value, size_t bytes, int pe)
+{
+	uint64_t word;
+
+	if (bytes == sizeof(word)) {
+		memcpy(&word, value, sizeof(word));
+		gda_osh_queue_p64(call, dest, word, pe);
+	} else {
+		gda_osh_queue_put_nbi(call, dest, value, bytes, pe);
+	}
 }
 
 #define GDA_OSH_BYTES(T)	(nelems * sizeof(T))
@@ -75,14 +95,18 @@ static void raise_signal(const char *call, const struct signal *s, int pe)
 	gda_osh_put(GDA_OSH_CALL_NAME, dest, source, GDA_OSH_BYTES(T), GDA_OSH_PE(ctx, pe))
 #define GDA_OSH_DO_get(T) \
 	gda_osh_get(GDA_OSH_CALL_NAME, dest, source, GDA_OSH_BYTES(T), GDA_OSH_PE(ctx, pe))
-#define GDA_OSH_DO_put_nbi(T)	GDA_OSH_DO_put(T)
-#define GDA_OSH_DO_get_nbi(T)	GDA_OSH_DO_get(T)
-#define GDA_OSH_DO_put_signal(T) \
-	const struct signal s = { .word = sig_addr, .value = signal, .op = sig_op }; \
-	const int at = GDA_OSH_PE(ctx, pe); \
-	gda_osh_put(GDA_OSH_CALL_NAME, dest, source, GDA_OSH_BYTES(T), at); \
-	raise_signal(GDA_OSH_CALL_NAME, &s, at)
-#define GDA_OSH_DO_put_signal_nbi(T)	GDA_OSH_DO_put_signal(T)
+#define GDA_OSH_DO_put_nbi(T) \
+	gda_osh_put_nbi(GDA_OSH_CALL_NAME, dest, source, GDA_OSH_BYTES(T), GDA_OSH_PE(ctx, pe))
+#define GDA_OSH_DO_get_nbi(T) \
+	gda_osh_get_nbi(GDA_OSH_CALL_NAME, dest, source, GDA_OSH_BYTES(T), GDA_OSH_PE(ctx, pe))
+#define GDA_OSH_PUT_SIGNAL(T, is_nbi) \
+	const struct gda_osh_put_signal w = { \
+		.dest = dest, .source = source, .bytes = GDA_OSH_BYTES(T), .word = sig_addr, \
+		.value = signal, .op = sig_op, .nbi = is_nbi, \
+	}; \
+	put_signal(GDA_OSH_CALL_NAME, &w, GDA_OSH_PE(ctx, pe))
+#define GDA_OSH_DO_put_signal(T)	GDA_OSH_PUT_SIGNAL(T, false)
+#define GDA_OSH_DO_put_signal_nbi(T)	GDA_OSH_PUT_SIGNAL(T, true)
 #define GDA_OSH_STRIDED(T) \
 	(&(const struct gda_osh_strided) { \
 		.dest = dest, .source = source, .dst = dst, .sst = sst, .nelems = nelems, \
@@ -92,9 +116,21 @@ static void raise_signal(const char *call, const struct signal *s, int pe)
 #define GDA_OSH_DO_iget(T) \
 	iget(GDA_OSH_CALL_NAME, GDA_OSH_STRIDED(T), GDA_OSH_PE(ctx, pe))
 #define GDA_OSH_DO_p(T)	\
-	(*(volatile T *)gda_osh_at(GDA_OSH_CALL_NAME, dest, sizeof(T), GDA_OSH_PE(ctx, pe)) = value)
+	const int to = GDA_OSH_PE(ctx, pe); \
+	const struct gda_shmem_peer *p = gda_osh_peer(GDA_OSH_CALL_NAME, dest, sizeof(T), to); \
+	if (gda_osh_likely(p->heap)) \
+		*(volatile T *)gda_osh_mapped_of(GDA_OSH_CALL_NAME, p, dest, sizeof(T), to) = \
+			value; \
+	else \
+		queue_p(GDA_OSH_CALL_NAME, dest, &value, sizeof(T), to)
 #define GDA_OSH_DO_g(T)	\
-	return *(volatile T *)gda_osh_at(GDA_OSH_CALL_NAME, source, sizeof(T), GDA_OSH_PE(ctx, pe))
+	const int from = GDA_OSH_PE(ctx, pe); \
+	volatile T *at = (T *)gda_osh_mapped(GDA_OSH_CALL_NAME, source, sizeof(T), from); \
+	T value; \
+	if (gda_osh_likely(at)) \
+		return *at; \
+	gda_osh_queue_get(GDA_OSH_CALL_NAME, &value, source, sizeof(T), from); \
+	return value
 
 GDA_OSH_RMA_CTX(GDA_OSH_DEFINE_CTX)
 
@@ -111,13 +147,13 @@ GDA_OSH_PUBLIC void pshmem_ctx_fence(shmem_ctx_t ctx)
 
 GDA_OSH_PUBLIC void pshmem_quiet(void)
 {
-	gda_osh_quiet();
+	gda_osh_quiet(GDA_OSH_CALL_NAME);
 }
 
 GDA_OSH_PUBLIC void pshmem_ctx_quiet(shmem_ctx_t ctx)
 {
 	if (ctx != SHMEM_CTX_INVALID)
-		gda_osh_quiet();
+		gda_osh_quiet(GDA_OSH_CALL_NAME);
 }
 
 GDA_OSH_ORDER(GDA_OSH_WEAK_CALL)

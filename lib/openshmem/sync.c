@@ -2,7 +2,8 @@
 /*
  * Barriers. A team's is a dissemination: in round k each PE tells the one 2^k further on,
  * by the barrier's number, in a word that only it writes; so nothing is reset. An active
- * set's goes through its first PE, in the words of the caller's pSync:
+ * set of all PEs has that of the world, unless threads may be in several calls at once. Any
+ * other one's goes through its first PE, in the words of the caller's pSync:
  *
  *   pSync[0]  at the first PE: how many others have come
  *   pSync[1]  at the others: 1 when they may go
@@ -39,9 +40,10 @@ static void psync_wait(const char *call, long *word, long value)
 	__atomic_store_n(word, SHMEM_SYNC_VALUE, __ATOMIC_RELAXED);
 }
 
-static long *psync_at(const char *call, const struct gda_osh_group *g, int word, int index)
+static uint64_t *psync_word(const struct gda_osh_group *g, int word)
 {
-	return (long *)gda_osh_at(call, &g->psync[word], sizeof(long), gda_osh_group_pe(g, index));
+	_Static_assert(sizeof(long) == sizeof(uint64_t), "a word of pSync is one of the library's");
+	return (uint64_t *)&g->psync[word];
 }
 
 static void set_wait(const char *call, const struct gda_osh_group *g)
@@ -49,13 +51,13 @@ static void set_wait(const char *call, const struct gda_osh_group *g)
 	int i;
 
 	if (g->me) {
-		__atomic_fetch_add(psync_at(call, g, PSYNC_COME, 0), 1, __ATOMIC_ACQ_REL);
+		gda_osh_add(call, psync_word(g, PSYNC_COME), 1, gda_osh_group_pe(g, 0));
 		psync_wait(call, &g->psync[PSYNC_GO], 1);
 		return;
 	}
 	psync_wait(call, &g->psync[PSYNC_COME], g->size - 1);
 	for (i = 1; i < g->size; i++)
-		__atomic_store_n(psync_at(call, g, PSYNC_GO, i), 1, __ATOMIC_RELEASE);
+		gda_osh_set(call, psync_word(g, PSYNC_GO), 1, gda_osh_group_pe(g, i));
 }
 
 void gda_osh_group_sync(const char *call, const struct gda_osh_group *g)
@@ -69,7 +71,7 @@ void gda_osh_group_sync(const char *call, const struct gda_osh_group *g)
 struct gda_osh_group gda_osh_group_of_set(const char *call, int start, int log_stride,
 					  int size, long *psync)
 {
-	struct gda_osh_group g = { .start = start, .size = size, .psync = psync };
+	struct gda_osh_group g = { .start = start, .size = size, .psync = psync, .is_set = true };
 	int64_t last;
 
 	if (!gda_osh.npes)
@@ -84,14 +86,15 @@ struct gda_osh_group gda_osh_group_of_set(const char *call, int start, int log_s
 	g.me = (gda_osh.me - start) / g.stride;
 	if (gda_osh.me < start || gda_osh.me > last || (gda_osh.me - start) % g.stride)
 		gda_osh_die(call, -1, "this PE is not in the active set");
+	if (size == (int)gda_osh.npes && gda_osh.threads != SHMEM_THREAD_MULTIPLE)
+		g.team = &gda_osh.world;
 	return g;
 }
 
 uint64_t *gda_osh_group_sizes(const struct gda_osh_group *g)
 {
-	_Static_assert(sizeof(long) == sizeof(uint64_t), "a word of pSync holds a size");
 	return g->team ? &gda_osh.control->sync[g->team->number].size :
-			 (uint64_t *)&g->psync[PSYNC_SIZE];
+			 psync_word(g, PSYNC_SIZE);
 }
 
 static void world_wait(const char *call)
@@ -103,7 +106,7 @@ static void world_wait(const char *call)
 
 GDA_OSH_PUBLIC void pshmem_barrier_all(void)
 {
-	gda_osh_quiet();
+	gda_osh_quiet(GDA_OSH_CALL_NAME);
 	world_wait(GDA_OSH_CALL_NAME);
 }
 
@@ -117,7 +120,7 @@ GDA_OSH_PUBLIC void pshmem_sync(int PE_start, int logPE_stride, int PE_size, lon
 	struct gda_osh_group g = gda_osh_group_of_set(GDA_OSH_CALL_NAME, PE_start, logPE_stride,
 						      PE_size, pSync);
 
-	set_wait(GDA_OSH_CALL_NAME, &g);
+	gda_osh_group_sync(GDA_OSH_CALL_NAME, &g);
 }
 
 GDA_OSH_PUBLIC void pshmem_barrier(int PE_start, int logPE_stride, int PE_size, long *pSync)
@@ -125,8 +128,8 @@ GDA_OSH_PUBLIC void pshmem_barrier(int PE_start, int logPE_stride, int PE_size, 
 	struct gda_osh_group g = gda_osh_group_of_set(GDA_OSH_CALL_NAME, PE_start, logPE_stride,
 						      PE_size, pSync);
 
-	gda_osh_quiet();
-	set_wait(GDA_OSH_CALL_NAME, &g);
+	gda_osh_quiet(GDA_OSH_CALL_NAME);
+	gda_osh_group_sync(GDA_OSH_CALL_NAME, &g);
 }
 
 #undef shmem_sync

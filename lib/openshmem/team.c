@@ -22,9 +22,14 @@ void gda_osh_teams_init(void)
 	gda_osh.world = (struct gda_osh_team) {
 		.stride = 1, .size = (int)gda_osh.npes, .me = gda_osh.me, .number = TEAM_WORLD,
 	};
-	/* All PEs are mapped, so they all share memory. */
+	/* Those that are mapped share memory: all, or this PE alone. */
 	gda_osh.shared = gda_osh.world;
 	gda_osh.shared.number = TEAM_SHARED;
+	if (gda_osh.s->qps) {
+		gda_osh.shared.start = gda_osh.me;
+		gda_osh.shared.size = 1;
+		gda_osh.shared.me = 0;
+	}
 	gda_osh.control->teams = UINT64_MAX << TEAM_FIRST;
 }
 
@@ -125,9 +130,7 @@ static uint64_t free_numbers(const char *call, const struct gda_osh_team *team)
 	int i;
 
 	for (i = 0; i < team->size; i++)
-		numbers &= gda_osh_load((uint64_t *)gda_osh_at(call, &gda_osh.control->teams,
-							       sizeof(uint64_t),
-							       world_pe(team, i)));
+		numbers &= gda_osh_load_from(call, &gda_osh.control->teams, world_pe(team, i));
 	return numbers;
 }
 
@@ -149,9 +152,12 @@ static int split(const char *call, struct gda_osh_team *parent, const struct gda
 		*t = *want;
 		numbers = free_numbers(call, t);
 		t->number = numbers ? __builtin_ctzll(numbers) : -1;
-		if (numbers)
+		if (numbers) {
 			memset(&gda_osh.control->sync[t->number], 0,
 			       sizeof(gda_osh.control->sync[0]));
+			memset(&gda_osh.control->slots[t->number], 0,
+			       sizeof(gda_osh.control->slots[0]));
+		}
 	}
 	gda_osh_team_wait(call, parent);
 	if (!t)
@@ -292,7 +298,7 @@ GDA_OSH_PUBLIC void pshmem_ctx_destroy(shmem_ctx_t ctx)
 		return;
 	if (ctx == SHMEM_CTX_DEFAULT)
 		gda_osh_die(GDA_OSH_CALL_NAME, -1, "SHMEM_CTX_DEFAULT stays");
-	gda_osh_quiet();
+	gda_osh_quiet(GDA_OSH_CALL_NAME);
 	pthread_mutex_lock(&contexts_lock);
 	for (at = &ctx->team->contexts; *at && *at != ctx; at = &(*at)->next)
 		;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a PE is reached. Today there is one way, gda/shmem.h's direct one: its memory is mapped
- * here, and calls are loads, stores and atomics of this processor. They are inline so that
- * shmem_long_p() is a check and a store.
+ * How a PE is reached, by the two ways of gda/shmem.h. Direct: its memory is mapped here, and
+ * calls are loads, stores and atomics of this processor; they are inline, so that
+ * shmem_long_p() is a check and a store. By queue: calls post work requests (queue.c).
  *
  * Order: a store that another PE may wait for is a release, and what a wait reads is read
- * with acquire; so data put before a signal, or before a barrier's word, is seen after it.
+ * with acquire; so data put before a signal, or before a barrier's word, is seen after it. By
+ * queue there is one queue pair to each PE, on which requests are carried out in order.
  */
 #ifndef GDA_OSH_WAY_H
 #define GDA_OSH_WAY_H
@@ -20,20 +21,46 @@
 /* The name of the call that this is in: __func__ is "pshmem_...". */
 #define GDA_OSH_CALL_NAME	(__func__ + 1)
 
-/* Where @bytes at @addr of this PE are at @pe. Does not return if that is nowhere. */
-static inline char *gda_osh_at(const char *call, const volatile void *addr, size_t bytes,
-			       int pe)
+/* Does not return if there is no such PE. */
+static inline __attribute__((always_inline)) const struct gda_shmem_peer *
+gda_osh_peer(const char *call, const volatile void *addr, size_t bytes, int pe)
 {
-	const struct gda_shmem_peer *p = gda_shmem_peer(gda_osh.s, (uint32_t)pe);
-	char *at = p ? gda_shmem_mapped(gda_osh.s, p, (const void *)addr, bytes) : NULL;
+	const struct gda_shmem *s = gda_osh.s;
 
-	if (!gda_osh_likely(at))
+	if (!gda_osh_likely((uint32_t)pe < s->npes))
 		gda_osh_bad(call, (const void *)addr, bytes, pe);
-	return at;
+	return (const struct gda_shmem_peer *)(uintptr_t)s->peers + (uint32_t)pe;
 }
 
-/* Same for a variable or an array element of type T. */
-#define GDA_OSH_AT(T, addr, pe)	((T *)gda_osh_at(GDA_OSH_CALL_NAME, addr, sizeof(T), pe))
+/*
+ * Where @bytes at @addr of this PE are mapped of a direct PE. Does not return if nowhere, so
+ * unlike gda_shmem_mapped() it has no result to check.
+ */
+static inline __attribute__((always_inline)) char *
+gda_osh_mapped_of(const char *call, const struct gda_shmem_peer *p, const volatile void *addr,
+		  size_t bytes, int pe)
+{
+	const struct gda_shmem *s = gda_osh.s;
+	uint64_t heap = (uintptr_t)addr - s->heap, data = (uintptr_t)addr - s->data;
+
+	if (heap < s->heap_bytes && bytes <= s->heap_bytes - heap)
+		return (char *)(uintptr_t)(p->heap + heap);
+	if (data < s->data_bytes && bytes <= s->data_bytes - data)
+		return (char *)(uintptr_t)(p->data + data);
+	gda_osh_bad(call, (const void *)addr, bytes, pe);
+}
+
+/*
+ * Where @bytes at @addr of this PE are mapped of @pe; NULL: @pe is reached by queue. Does not
+ * return if there is no such PE, nor if the bytes of a mapped one are nowhere.
+ */
+static inline __attribute__((always_inline)) char *
+gda_osh_mapped(const char *call, const volatile void *addr, size_t bytes, int pe)
+{
+	const struct gda_shmem_peer *p = gda_osh_peer(call, addr, bytes, pe);
+
+	return gda_osh_likely(p->heap) ? gda_osh_mapped_of(call, p, addr, bytes, pe) : NULL;
+}
 
 int gda_osh_ctx_pe(const char *call, shmem_ctx_t ctx, int pe);
 
@@ -45,18 +72,51 @@ static inline int gda_osh_pe(const char *call, shmem_ctx_t ctx, int pe)
 
 #define GDA_OSH_PE(ctx, pe)	gda_osh_pe(GDA_OSH_CALL_NAME, ctx, pe)
 
+/* The source may be changed when it returns. */
 static inline void gda_osh_put(const char *call, void *dest, const void *source, size_t bytes,
 			       int pe)
 {
-	if (bytes)
-		memmove(gda_osh_at(call, dest, bytes, pe), source, bytes);
+	char *at = bytes ? gda_osh_mapped(call, dest, bytes, pe) : NULL;
+
+	if (gda_osh_likely(at))
+		memmove(at, source, bytes);
+	else if (bytes)
+		gda_osh_queue_put(call, dest, source, bytes, pe);
+}
+
+/* The source may be changed after gda_osh_quiet(). */
+static inline void gda_osh_put_nbi(const char *call, void *dest, const void *source,
+				   size_t bytes, int pe)
+{
+	char *at = bytes ? gda_osh_mapped(call, dest, bytes, pe) : NULL;
+
+	if (gda_osh_likely(at))
+		memmove(at, source, bytes);
+	else if (bytes)
+		gda_osh_queue_put_nbi(call, dest, source, bytes, pe);
 }
 
 static inline void gda_osh_get(const char *call, void *dest, const void *source, size_t bytes,
 			       int pe)
 {
-	if (bytes)
-		memmove(dest, gda_osh_at(call, source, bytes, pe), bytes);
+	char *at = bytes ? gda_osh_mapped(call, source, bytes, pe) : NULL;
+
+	if (gda_osh_likely(at))
+		memmove(dest, at, bytes);
+	else if (bytes)
+		gda_osh_queue_get(call, dest, source, bytes, pe);
+}
+
+/* The bytes are there after gda_osh_quiet(). */
+static inline void gda_osh_get_nbi(const char *call, void *dest, const void *source,
+				   size_t bytes, int pe)
+{
+	char *at = bytes ? gda_osh_mapped(call, source, bytes, pe) : NULL;
+
+	if (gda_osh_likely(at))
+		memmove(dest, at, bytes);
+	else if (bytes)
+		gda_osh_queue_get_nbi(call, dest, source, bytes, pe);
 }
 
 static inline uint64_t gda_osh_load(const uint64_t *word)
@@ -67,19 +127,48 @@ static inline uint64_t gda_osh_load(const uint64_t *word)
 /* Words of the library's own, at a peer. */
 static inline void gda_osh_set(const char *call, uint64_t *word, uint64_t value, int pe)
 {
-	__atomic_store_n((uint64_t *)gda_osh_at(call, word, sizeof(*word), pe), value,
-			 __ATOMIC_RELEASE);
+	const struct gda_shmem_peer *p = gda_osh_peer(call, word, sizeof(*word), pe);
+
+	if (gda_osh_likely(p->heap))
+		__atomic_store_n((uint64_t *)gda_osh_mapped_of(call, p, word, sizeof(*word), pe),
+				 value, __ATOMIC_RELEASE);
+	else
+		gda_osh_queue_p64(call, word, value, pe);
 }
 
-/* Blocking or not, a put by this way is done when the call returns, but may be unseen. */
+static inline uint64_t gda_osh_load_from(const char *call, const uint64_t *word, int pe)
+{
+	char *at = gda_osh_mapped(call, word, sizeof(*word), pe);
+	uint64_t value;
+
+	if (gda_osh_likely(at))
+		return gda_osh_load((const uint64_t *)at);
+	gda_osh_queue_get(call, &value, word, sizeof(value), pe);
+	return value;
+}
+
+static inline void gda_osh_add(const char *call, uint64_t *word, uint64_t value, int pe)
+{
+	const struct gda_shmem_peer *p = gda_osh_peer(call, word, sizeof(*word), pe);
+
+	if (gda_osh_likely(p->heap))
+		__atomic_fetch_add((uint64_t *)gda_osh_mapped_of(call, p, word, sizeof(*word), pe),
+				   value, __ATOMIC_ACQ_REL);
+	else
+		gda_osh_queue_add64(call, word, value, pe);
+}
+
+/* Directly a put is done when its call returns, but may be unseen; queues are in order. */
 static inline void gda_osh_fence(void)
 {
 	__atomic_thread_fence(__ATOMIC_ACQ_REL);
 }
 
-static inline void gda_osh_quiet(void)
+static inline void gda_osh_quiet(const char *call)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (gda_osh.s->qps)
+		gda_osh_queue_quiet(call);
 }
 
 /* After the @polls-th look in vain: spin, or let others run, who may be who we wait for. */

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
 # every.sh - each function of OpenSHMEM against a serial reference, on 1, 2 and 3 PEs, also
-# under AddressSanitizer; as many as nm counts in the library. And how programs end. Speaks
-# KTAP.
+# under AddressSanitizer; as many as nm counts in the library. And how programs end. Where
+# there is /dev/gda it is all by queue, else directly. Speaks KTAP.
 #
 # shellcheck disable=SC2317	# functions are called by name
 
@@ -13,6 +13,14 @@ run=build/shmem/bin/oshrun
 tmp=$(mktemp -d /tmp/gda-shmem.XXXXXX) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 n=0 rc=0
+slow=${GDA_SLOW:-1}
+GDA_SHMEM_WAY=direct
+if [ -e /dev/gda ]; then
+	# the heap is pinned
+	GDA_SHMEM_WAY=queue SHMEM_SYMMETRIC_SIZE=16M slow=$((4 * slow))
+	export SHMEM_SYMMETRIC_SIZE
+fi
+export GDA_SHMEM_WAY
 
 ok() { # NAME COMMAND...
 	local name=$1
@@ -32,9 +40,19 @@ exported() { nm -D --defined-only build/lib/libgda-shmem.so | grep -cE " [TW] $1
 
 # What ends a program, shmem_finalize() and shmem_global_exit(), is tried below.
 every() { # VARIANT PES
-	timeout 100 "$run" -b -n "$2" "$out/$1/every" || return
+	timeout $((100 * slow)) "$run" -b -n "$2" "$out/$1/every" || return
 	grep -qx "called: $(($(exported shmem_) - 2)) shmem_ $(($(exported pshmem_) - 2)) pshmem_" \
 		"$tmp/log"
+}
+
+# One PE has a queue everywhere: the in-process device is for threads.
+alone() { # VARIANT
+	GDA_SHMEM_WAY=queue SHMEM_SYMMETRIC_SIZE=16M every "$1" 1
+}
+
+# A PE says why there is no queue, and the others end with it.
+no_queue() {
+	GDA_SHMEM_WAY=queue refused_by 0 'shmem_init: .* no queue without /dev/gda: .*' finalize
 }
 
 # ends STATUS LINE HOW...: so it ends, all say, and no process is left
@@ -42,7 +60,7 @@ ends() {
 	local want=$1 line=$2 status
 
 	shift 2
-	timeout 30 "$run" -b -n 3 "$out/plain/end" "$@" <"/dev/null"
+	timeout $((30 * slow)) "$run" -b -n 3 "$out/plain/end" "$@" <"/dev/null"
 	status=$?
 	[ "$status" = "$want" ] || { echo "exit status $status, not $want"; return 1; }
 	pgrep -f "$out/plain/end" && return 1
@@ -50,16 +68,15 @@ ends() {
 }
 
 # The line is the only one of its kind: who it is, which call, why.
-refused() {
-	ends 1 "PE 2: $1" "$2" && [ "$(grep -c '^PE' "$tmp/log")" = 1 ]
+refused() { refused_by 2 "$@"; }
+refused_by() { # PE LINE HOW
+	ends 1 "PE $1: $2" "$3" && [ "$(grep -c '^PE' "$tmp/log")" = 1 ]
 }
 
 tests=(
-	'every_on_1 every plain 1'
 	'every_on_2 every plain 2'
 	'every_on_3 every plain 3'
 	'every_on_2_asan every asan 2'
-	'every_on_3_asan every asan 3'
 	'finalize ends 0 done finalize'
 	'pshmem_finalize ends 0 done pfinalize'
 	'no_finalize ends 0 done none'
@@ -79,6 +96,14 @@ tests=(
 	'the_world_stays refused "shmem_team_destroy: SHMEM_TEAM_WORLD and .* stay" world'
 	'before_init ends 1 "PE -1: shmem_barrier_all: called before shmem_init.*" early'
 	'after_finalize ends 1 "PE [0-2]: shmem_barrier_all: called after shmem_finalize.*" late'
+)
+# without a device
+[ -e /dev/gda ] || tests+=(
+	'every_on_1 every plain 1'
+	'every_on_1_by_queue alone plain'
+	'every_on_1_by_queue_asan alone asan'
+	'every_on_3_asan every asan 3'
+	'no_queue no_queue'
 )
 
 echo "1..${#tests[@]}"

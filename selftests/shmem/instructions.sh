@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# instructions.sh - instructions per call of gda/shmem.h, counted by callgrind, with the
-# loop around it. Speaks KTAP.
+# instructions.sh - instructions per call of gda/shmem.h and of OpenSHMEM, counted by
+# callgrind, with the loop around it. Speaks KTAP.
 
 bench=$(dirname "${BASH_SOURCE[0]}")/bench
 calls=8192 n=0 rc=0
@@ -12,10 +12,16 @@ trap 'rm -rf "$tmp"' EXIT
 # MODE, the function that is counted, and the most instructions that a call may take
 limits="direct_p p 30
 direct_inc inc 30
-queue_p p 115
+queue_p p 112
 queue_p_exclusive p_exclusive 85
 queue_inc inc 125
-queue_put put 200"
+queue_put put 200
+direct_shmem_p shmem_p 40
+direct_shmem_p_data shmem_p_data 45
+queue_shmem_p shmem_p 110
+queue_shmem_inc shmem_inc 125
+queue_shmem_p_threads shmem_p 210
+queue_shmem_inc_threads shmem_inc 210"
 
 echo "1..$(wc -l <<<"$limits")"
 while read -r mode function limit; do
