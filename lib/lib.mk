@@ -25,8 +25,13 @@ INPROC_CPPFLAGS	:= $(GDA_CPPFLAGS) -Ilib/os -Ilib/src -Ilib/inproc -Ikmod/gda_co
 		   -Ikmod/gda_core/control -Ikmod/include
 INPROC_SRC	:= $(sort $(wildcard lib/inproc/*.c lib/cuda/*.c kmod/gda_core/engine/*.c \
 		   kmod/gda_core/control/*.c))
-INPROC_HEADERS	:= $(wildcard lib/inproc/*.h lib/cuda/*.h lib/os/*.h \
+INPROC_HEADERS	:= $(wildcard lib/inproc/*.h lib/cuda/*.h lib/verbs/*.h lib/os/*.h \
 		   kmod/gda_core/engine/*.h kmod/gda_core/control/*.h kmod/include/gda/*.h)
+# RDMA devices. The libraries are loaded at run time; their headers, if they are here, say how.
+# `make VERBS=` builds without.
+VERBS		?= $(shell echo '\#include <rdma/rdma_cma.h>' | $(CC) -E - >/dev/null 2>&1 && echo y)
+VERBS_ABSENT	:= lib/verbs/absent.c
+INPROC_SRC	+= $(if $(VERBS),$(sort $(filter-out $(VERBS_ABSENT),$(wildcard lib/verbs/*.c))),$(VERBS_ABSENT))
 LIB_OBJ		+= $(INPROC_SRC:%.c=$(LIB_OUT)/%.o)
 
 # Ranks. PMIx is loaded at run time; its header, if it is here, says how.

@@ -23,7 +23,7 @@ struct gda_inproc_device gda_inproc = {
 
 /* Executors; the first one's is the device without a name. */
 static const struct gda_inproc_executor *const gda_inproc_executors[] = {
-	&gda_inproc_soft,
+	&gda_inproc_soft, &gda_verbs_executor,
 };
 
 #define GDA_INPROC_EXECUTORS	(sizeof(gda_inproc_executors) / sizeof(gda_inproc_executors[0]))

@@ -90,7 +90,7 @@ struct gda_inproc_executor {
 	bool (*visit)(struct gda_inproc_qp *qp, u32 wqes, u32 bytes);
 };
 
-extern const struct gda_inproc_executor gda_inproc_soft;
+extern const struct gda_inproc_executor gda_inproc_soft, gda_verbs_executor;
 
 /* table.c - numbers of 24 bits, looked up by workers without a lock */
 

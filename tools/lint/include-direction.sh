@@ -18,6 +18,7 @@
 #   lib/openshmem  the C library, its own headers, lib/include
 #   lib/gin      the same
 #   lib/cuda     the same, and "inproc.h" of lib/inproc; nothing of CUDA's
+#   lib/verbs    the same, and the engine's "access.h" and "flight.h", libibverbs and librdmacm
 #
 # Prints a line for each violation.
 
@@ -164,6 +165,12 @@ pick '^lib/cuda/'
 [ ${#list[@]} = 0 ] || allow lib/cuda "${list[@]}" < <(
 	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|inproc)\.h"'
 	echo @own; headers $uapi $public)
+
+pick '^lib/verbs/'
+# shellcheck disable=SC2086
+[ ${#list[@]} = 0 ] || allow lib/verbs "${list[@]}" < <(
+	echo '<((sys|linux|asm|arpa)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|inproc|access|flight)\.h"'
+	echo '<(infiniband/verbs|rdma/rdma_cma)\.h>'; echo @own; headers $uapi $public)
 
 pick '^lib/comm/'
 # shellcheck disable=SC2086

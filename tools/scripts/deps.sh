@@ -10,16 +10,16 @@ set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 build="gcc gcc-12 libc6-dev make kmod pahole libelf1 libssl3"
-tests="gcc-12-multilib libc6-dev-i386 libibverbs-dev librdmacm-dev g++ pkg-config python3 patch valgrind"
+rdma="libibverbs-dev librdmacm-dev ibverbs-providers iproute2"
+tests="gcc-12-multilib libc6-dev-i386 $rdma g++ pkg-config python3 patch valgrind"
 ranks="libpmix-dev openmpi-bin procps"
-rdma="ibverbs-providers librdmacm1 iproute2"
 lint="xz-utils git perl python3 shellcheck sparse clang g++ mandoc codespell reuse"
 guest="qemu-system-x86 busybox-static cpio xz-utils zstd"
 case ${1-} in
 demo) packages="$build $guest" kernels="6.12" ;;
-perf) packages="$build $guest libibverbs-dev librdmacm-dev ibverbs-providers iproute2" kernels="6.12" ;;
-check) packages="$build $guest $tests $ranks $rdma" kernels="6.12 6.1" ;;
-debug) packages="$build $guest libibverbs-dev librdmacm-dev linux-source-6.12 flex bison bc libelf-dev libssl-dev lz4" kernels="" ;;
+perf) packages="$build $guest $rdma" kernels="6.12" ;;
+check) packages="$build $guest $tests $ranks" kernels="6.12 6.1" ;;
+debug) packages="$build $guest $rdma linux-source-6.12 flex bison bc libelf-dev libssl-dev lz4" kernels="" ;;
 lint) packages="$build $lint" kernels="6.12 6.1" ;;
 docs) packages="make perl xz-utils graphviz python3-sphinx python3-sphinx-rtd-theme" kernels="" ;;
 *) echo "usage: deps.sh demo|perf|check|debug|lint|docs" >&2; exit 2 ;;

@@ -75,6 +75,13 @@ struct gda_mr;
 #define GDA_DEVICE_INPROC	"inproc"
 
 /**
+ * define GDA_DEVICE_VERBS - prefix of the names of RDMA devices that the calling process uses
+ *
+ * Followed by the name of an RDMA device, as ibv_devices(1) lists it: "verbs:mlx5_0".
+ */
+#define GDA_DEVICE_VERBS	"verbs:"
+
+/**
  * gda_devices - list the devices
  * @devices: receives up to @n entries of one size; the caller sets size and flags (0) of the
  *	first. NULL if @n is 0

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+/*
+ * In place of the executor on verbs, where libgda is built without the headers of libibverbs
+ * and librdmacm: its devices are none, and opening one says why.
+ */
+#include <errno.h>
+#include "inproc.h"
+
+static bool gda_verbs_has(const char *device)
+{
+	return !strncmp(device, GDA_DEVICE_VERBS, strlen(GDA_DEVICE_VERBS));
+}
+
+static int gda_verbs_describe(u32 n, struct gda_device_info *info)
+{
+	(void)n;
+	(void)info;
+	return -ENOENT;
+}
+
+static int gda_verbs_open(struct gda_inproc_context *ctx, const char *device)
+{
+	(void)ctx;
+	return gda_because(-EOPNOTSUPP, "%s: libgda was built without %s", device,
+			   "packages libibverbs-dev and librdmacm-dev");
+}
+
+const struct gda_inproc_executor gda_verbs_executor = {
+	.has = gda_verbs_has,
+	.describe = gda_verbs_describe,
+	.open = gda_verbs_open,
+};

@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Connecting by rdma_cm, as gda/cm.h says: addresses, requests, and a thread of each context
+ * that takes what rdma_cm reports. The QP is moved by hand, since rdma_cm need not know it.
+ *
+ * All under verbs->lock. An id belongs to the QP that is its context: as v->id, or as one of
+ * v->pending; the listener's context is NULL.
+ */
+#include <arpa/inet.h>
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+#include "verbs_internal.h"
+
+#define GDA_VERBS_RESOLVE_MS	2000
+
+/* Requests that nobody has looked at yet. */
+#define GDA_VERBS_BACKLOG	1024
+
+/* An event, after rdma_cm has been told that it was taken. */
+struct gda_verbs_event {
+	enum rdma_cm_event_type type;
+	struct rdma_cm_id *id;
+	bool has_private;
+	struct gda_cm_private private;
+};
+
+static bool gda_verbs_same(const struct gda_cm_address *a, const struct gda_cm_address *b)
+{
+	return !memcmp(a, b, sizeof(*a));
+}
+
+static void gda_verbs_fail(struct gda_verbs_qp *v, u32 why)
+{
+	WRITE_ONCE(v->qp->engine_qp.fail, why);
+	gda_host_kick(&v->qp->engine_qp);
+}
+
+static void gda_verbs_set_ready(struct gda_verbs_qp *v)
+{
+	u32 *state = &v->qp->engine_qp.state;
+
+	/* a queue that has failed meanwhile stays failed */
+	if (gda_os_cmpxchg32(state, GDA_QP_WAIT, GDA_QP_READY) == GDA_QP_INIT)
+		gda_os_cmpxchg32(state, GDA_QP_INIT, GDA_QP_READY);
+	gda_host_kick(&v->qp->engine_qp);
+}
+
+/* The connection of @v is over, or was none. */
+static void gda_verbs_drop(struct gda_verbs_qp *v)
+{
+	if (!v->id)
+		return;
+	/* failing, it was not connected */
+	gda_rdma.disconnect(v->id);
+	gda_rdma.destroy_id(v->id);
+	v->id = NULL;
+}
+
+static void gda_verbs_reject(struct rdma_cm_id *id, u8 reason)
+{
+	const struct gda_cm_reject why = { .version = GDA_CM_VERSION, .reason = reason };
+
+	gda_rdma.reject(id, &why, sizeof(why));
+	gda_rdma.destroy_id(id);
+}
+
+static u8 gda_verbs_reads(int most)
+{
+	return (u8)(most < (int)GDA_VERBS_READS ? most : (int)GDA_VERBS_READS);
+}
+
+/* What request and reply say about @v. @data is to last as long as @param. */
+static void gda_verbs_param(struct gda_verbs_qp *v, const struct gda_cm_address *to,
+			    struct gda_cm_private *data, struct rdma_conn_param *param)
+{
+	const struct ibv_device_attr *attr = &v->verbs->attr;
+
+	gda_cm_private_set(data, &v->address, to);
+	*param = (struct rdma_conn_param) {
+		.private_data = data,
+		.private_data_len = sizeof(*data),
+		.responder_resources = gda_verbs_reads(attr->max_qp_rd_atom),
+		.initiator_depth = gda_verbs_reads(attr->max_qp_init_rd_atom),
+		.retry_count = GDA_VERBS_RETRY,
+		.rnr_retry_count = GDA_VERBS_RNR_RETRY,
+		.qp_num = v->ib->qp_num,
+	};
+}
+
+/* Answer a request of the peer that @v has named. Its id becomes the connection's. */
+static void gda_verbs_accept(struct gda_verbs_qp *v, struct rdma_cm_id *id)
+{
+	struct rdma_conn_param param;
+	struct gda_cm_private data;
+	int err;
+
+	id->context = v;
+	v->id = id;
+	gda_verbs_param(v, &v->peer, &data, &param);
+	err = gda_verbs_qp_init(v, id);
+	if (!err)
+		err = gda_verbs_qp_ready(v, id, &param);
+	if (!err && gda_rdma.accept(id, &param))
+		err = -errno;
+	if (err)
+		gda_verbs_fail(v, GDA_STATUS(GDA_CLASS_RETRY, GDA_CAUSE_FABRIC));
+}
+
+/* @v has named its peer: answer it, if it has asked, and reject all others. */
+static void gda_verbs_settle(struct gda_verbs_qp *v, bool answer)
+{
+	while (v->pending) {
+		struct gda_verbs_request *r = v->pending;
+
+		v->pending = r->next;
+		v->npending--;
+		if (answer && !v->id && gda_verbs_same(&r->from, &v->peer))
+			gda_verbs_accept(v, r->id);
+		else
+			gda_verbs_reject(r->id, GDA_CM_REASON_BUSY);
+		free(r);
+	}
+}
+
+/* Request the peer. Return: 0 or a negative errno. */
+static int gda_verbs_ask(struct gda_verbs_qp *v)
+{
+	struct gda_cm_address own = v->verbs->address;
+	struct sockaddr_storage from, to;
+	int err;
+
+	if (gda_rdma.create_id(v->verbs->channel, &v->id, v, RDMA_PS_TCP))
+		return -errno;
+	/* any port */
+	own.port = 0;
+	gda_verbs_sockaddr(&own, &from);
+	gda_verbs_sockaddr(&v->peer, &to);
+	if (!gda_rdma.resolve_addr(v->id, (struct sockaddr *)&from, (struct sockaddr *)&to,
+				   GDA_VERBS_RESOLVE_MS))
+		return 0;
+	err = -errno;
+	gda_rdma.destroy_id(v->id);
+	v->id = NULL;
+	return err;
+}
+
+static int gda_verbs_connect_locked(struct gda_verbs_qp *v, const struct gda_cm_address *peer)
+{
+	struct gda_engine_qp *q = &v->qp->engine_qp;
+	bool ask = memcmp(&v->address, peer, sizeof(*peer)) > 0;
+	int err;
+
+	if (v->named || READ_ONCE(q->state) != GDA_QP_INIT || READ_ONCE(q->fail))
+		return -EALREADY;
+	v->peer = *peer;
+	err = ask ? gda_verbs_ask(v) : 0;
+	if (err)
+		return gda_because(err, "rdma_cm finds no way to the peer");
+	v->named = true;
+	gda_os_cmpxchg32(&q->state, GDA_QP_INIT, GDA_QP_WAIT);
+	gda_verbs_settle(v, !ask);
+	return 0;
+}
+
+int gda_verbs_qp_connect(struct gda_inproc_qp *qp, const u8 *address)
+{
+	struct gda_verbs_qp *v = qp->priv;
+	struct gda_cm_address peer;
+	int err;
+
+	memcpy(&peer, address, sizeof(peer));
+	if (!gda_cm_address_ok(&peer))
+		return -EINVAL;
+	if (gda_verbs_same(&peer, &v->address))
+		return gda_because(-EOPNOTSUPP, "an RDMA device connects no QP to itself");
+	pthread_mutex_lock(&v->verbs->lock);
+	err = gda_verbs_connect_locked(v, &peer);
+	pthread_mutex_unlock(&v->verbs->lock);
+	return err;
+}
+
+void gda_verbs_qp_address(struct gda_inproc_qp *qp, u8 *address)
+{
+	const struct gda_verbs_qp *v = qp->priv;
+
+	memcpy(address, &v->address, sizeof(v->address));
+}
+
+void gda_verbs_cm_add(struct gda_verbs_qp *v)
+{
+	struct gda_verbs *verbs = v->verbs;
+
+	v->address = verbs->address;
+	v->address.number = htonl(v->qp->engine_qp.qpn);
+	v->address.nonce = htobe64(gda_inproc_random());
+	pthread_mutex_lock(&verbs->lock);
+	v->next = verbs->qps;
+	v->link = &verbs->qps;
+	if (v->next)
+		v->next->link = &v->next;
+	verbs->qps = v;
+	pthread_mutex_unlock(&verbs->lock);
+}
+
+void gda_verbs_qp_disconnect(struct gda_inproc_qp *qp)
+{
+	struct gda_verbs_qp *v = qp->priv;
+
+	pthread_mutex_lock(&v->verbs->lock);
+	*v->link = v->next;
+	if (v->next)
+		v->next->link = v->link;
+	gda_verbs_settle(v, false);
+	gda_verbs_drop(v);
+	pthread_mutex_unlock(&v->verbs->lock);
+}
+
+/* The QP that a request is for, or NULL. */
+static struct gda_verbs_qp *gda_verbs_target(const struct gda_verbs *verbs,
+					     const struct gda_cm_private *p)
+{
+	struct gda_verbs_qp *v = verbs->qps;
+
+	while (v && (v->address.number != p->number || v->address.nonce != p->nonce))
+		v = v->next;
+	return v;
+}
+
+/* Keep a request until its QP names a peer. Return: 0, or why it is rejected. */
+static u8 gda_verbs_hold(struct gda_verbs_qp *v, const struct gda_verbs_event *e)
+{
+	struct gda_verbs_request *r;
+
+	if (v->npending == GDA_CM_MAX_PENDING)
+		return GDA_CM_REASON_FULL;
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return GDA_CM_REASON_FULL;
+	e->id->context = v;
+	r->id = e->id;
+	r->from = e->private.from;
+	r->next = v->pending;
+	v->pending = r;
+	v->npending++;
+	return 0;
+}
+
+static void gda_verbs_requested(struct gda_verbs *verbs, const struct gda_verbs_event *e)
+{
+	struct gda_verbs_qp *v;
+	u8 reason = 0;
+
+	if (!e->has_private || !gda_cm_private_ok(&e->private)) {
+		gda_verbs_reject(e->id, GDA_CM_REASON_VERSION);
+		return;
+	}
+	v = gda_verbs_target(verbs, &e->private);
+	if (!v)
+		reason = GDA_CM_REASON_UNKNOWN;
+	else if (READ_ONCE(v->qp->engine_qp.state) == GDA_QP_ERROR ||
+		 (v->named && (v->id || !gda_verbs_same(&e->private.from, &v->peer))))
+		reason = GDA_CM_REASON_BUSY;
+	else if (v->named)
+		gda_verbs_accept(v, e->id);
+	else
+		reason = gda_verbs_hold(v, e);
+	if (reason)
+		gda_verbs_reject(e->id, reason);
+}
+
+/* The route is known: send the request. Return: 0 or a negative errno. */
+static int gda_verbs_request(struct gda_verbs_qp *v)
+{
+	struct rdma_conn_param param;
+	struct gda_cm_private data;
+	int err = gda_verbs_qp_init(v, v->id);
+
+	gda_verbs_param(v, &v->peer, &data, &param);
+	if (!err && gda_rdma.connect(v->id, &param))
+		err = -errno;
+	return err;
+}
+
+/* The peer has answered. Return: 0 or a negative errno. */
+static int gda_verbs_answered(struct gda_verbs_qp *v, const struct gda_verbs_event *e)
+{
+	struct rdma_conn_param param;
+	struct gda_cm_private data;
+	int err;
+
+	/* it is the one that was asked, and not just one at its port */
+	if (!e->has_private || !gda_cm_private_ok(&e->private) ||
+	    !gda_verbs_same(&e->private.from, &v->peer) ||
+	    e->private.number != v->address.number || e->private.nonce != v->address.nonce)
+		return -EPROTO;
+	gda_verbs_param(v, &v->peer, &data, &param);
+	err = gda_verbs_qp_ready(v, v->id, &param);
+	if (!err && gda_rdma.establish(v->id))
+		err = -errno;
+	if (!err)
+		gda_verbs_set_ready(v);
+	return err;
+}
+
+/* A request is taken back before its QP has named anybody. Return: was it one? */
+static bool gda_verbs_withdrawn(struct gda_verbs_qp *v, const struct rdma_cm_id *id)
+{
+	struct gda_verbs_request **link = &v->pending;
+	struct gda_verbs_request *r;
+
+	while (*link && (*link)->id != id)
+		link = &(*link)->next;
+	r = *link;
+	if (!r)
+		return false;
+	*link = r->next;
+	v->npending--;
+	gda_rdma.destroy_id(r->id);
+	free(r);
+	return true;
+}
+
+static void gda_verbs_removed(struct gda_verbs *verbs)
+{
+	struct gda_verbs_qp *v;
+
+	WRITE_ONCE(verbs->removed, true);
+	for (v = verbs->qps; v; v = v->next) {
+		gda_verbs_settle(v, false);
+		gda_verbs_drop(v);
+		gda_verbs_fail(v, GDA_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_DEVICE));
+	}
+}
+
+/* An event of the connection of @v. */
+static void gda_verbs_connection(struct gda_verbs_qp *v, const struct gda_verbs_event *e)
+{
+	u32 why = GDA_STATUS(GDA_CLASS_RETRY, GDA_CAUSE_FABRIC);
+	int err = -ECONNABORTED;
+
+	switch (e->type) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		err = gda_rdma.resolve_route(v->id, GDA_VERBS_RESOLVE_MS) ? -errno : 0;
+		break;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		err = gda_verbs_request(v);
+		break;
+	case RDMA_CM_EVENT_CONNECT_RESPONSE:
+		err = gda_verbs_answered(v, e);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		gda_verbs_set_ready(v);
+		return;
+	case RDMA_CM_EVENT_REJECTED:
+	case RDMA_CM_EVENT_DISCONNECTED:
+		why = GDA_FAIL_PEER;
+		break;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+		break;
+	default:
+		return;
+	}
+	if (!err)
+		return;
+	gda_verbs_fail(v, why);
+	gda_verbs_drop(v);
+}
+
+static void gda_verbs_handle(struct gda_verbs *verbs, const struct gda_verbs_event *e)
+{
+	struct gda_verbs_qp *v = e->id->context;
+
+	if (e->type == RDMA_CM_EVENT_CONNECT_REQUEST)
+		gda_verbs_requested(verbs, e);
+	else if (e->type == RDMA_CM_EVENT_DEVICE_REMOVAL)
+		gda_verbs_removed(verbs);
+	else if (v && v->id == e->id)
+		gda_verbs_connection(v, e);
+	else if (v)
+		gda_verbs_withdrawn(v, e->id);
+}
+
+/* Take one event. Return: false if there is none. */
+static bool gda_verbs_take_event(struct gda_verbs *verbs)
+{
+	struct gda_verbs_event e = { 0 };
+	struct rdma_cm_event *event;
+
+	if (gda_rdma.get_event(verbs->channel, &event))
+		return false;
+	e.type = event->event;
+	e.id = event->id;
+	if ((e.type == RDMA_CM_EVENT_CONNECT_REQUEST || e.type == RDMA_CM_EVENT_CONNECT_RESPONSE) &&
+	    event->param.conn.private_data &&
+	    event->param.conn.private_data_len >= sizeof(e.private)) {
+		e.has_private = true;
+		memcpy(&e.private, event->param.conn.private_data, sizeof(e.private));
+	}
+	gda_rdma.ack_event(event);
+	gda_verbs_handle(verbs, &e);
+	return true;
+}
+
+static void *gda_verbs_cm_main(void *arg)
+{
+	struct gda_verbs *verbs = arg;
+	struct pollfd p[] = {
+		{ .fd = verbs->channel->fd, .events = POLLIN },
+		{ .fd = verbs->stop, .events = POLLIN },
+	};
+	bool more;
+
+	prctl(PR_SET_NAME, "gda-verbs", 0, 0, 0);
+	for (;;) {
+		if (poll(p, 2, -1) > 0 && p[1].revents)
+			return NULL;
+		do {
+			pthread_mutex_lock(&verbs->lock);
+			more = gda_verbs_take_event(verbs);
+			pthread_mutex_unlock(&verbs->lock);
+		} while (more);
+	}
+}
+
+static int gda_verbs_thread_start(struct gda_verbs *verbs)
+{
+	sigset_t all, before;
+	int err;
+
+	verbs->stop = eventfd(0, EFD_CLOEXEC);
+	if (verbs->stop < 0)
+		return -errno;
+	/* the program's signals are the program's */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = pthread_create(&verbs->thread, NULL, gda_verbs_cm_main, verbs);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (err)
+		close(verbs->stop);
+	return -err;
+}
+
+/* Listen at verbs->address, at any port. Return: 0 or a negative errno. */
+static int gda_verbs_listen(struct gda_verbs *verbs)
+{
+	int flags = fcntl(verbs->channel->fd, F_GETFL);
+
+	if (flags < 0 || fcntl(verbs->channel->fd, F_SETFL, flags | O_NONBLOCK) ||
+	    gda_rdma.listen(verbs->listener, GDA_VERBS_BACKLOG))
+		return -errno;
+	verbs->address.port = gda_rdma.get_src_port(verbs->listener);
+	return 0;
+}
+
+int gda_verbs_cm_start(struct gda_verbs *verbs)
+{
+	int err;
+
+	verbs->address.version = GDA_CM_VERSION;
+	verbs->channel = gda_rdma.create_event_channel();
+	if (!verbs->channel)
+		return gda_because(-errno, "no rdma_cm: is rdma_ucm loaded, and who may open %s?",
+				   "/dev/infiniband/rdma_cm");
+	err = gda_verbs_bind(verbs);
+	if (err)
+		goto err_channel;
+	err = gda_verbs_listen(verbs);
+	if (err)
+		goto err_listener;
+	pthread_mutex_init(&verbs->lock, NULL);
+	err = gda_verbs_thread_start(verbs);
+	if (err)
+		goto err_lock;
+	return 0;
+
+err_lock:
+	pthread_mutex_destroy(&verbs->lock);
+err_listener:
+	gda_rdma.destroy_id(verbs->listener);
+err_channel:
+	gda_rdma.destroy_event_channel(verbs->channel);
+	return err;
+}
+
+void gda_verbs_cm_stop(struct gda_verbs *verbs)
+{
+	/* a counter at 0 has room for 1 */
+	(void)eventfd_write(verbs->stop, 1);
+	pthread_join(verbs->thread, NULL);
+	close(verbs->stop);
+	pthread_mutex_destroy(&verbs->lock);
+	gda_rdma.destroy_id(verbs->listener);
+	gda_rdma.destroy_event_channel(verbs->channel);
+}

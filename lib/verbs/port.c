@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The IP address by which a context is reached: one that rdma_cm says is the RDMA device's.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <ifaddrs.h>
+#include "verbs_internal.h"
+
+static const u8 gda_verbs_mapped[] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
+
+socklen_t gda_verbs_sockaddr(const struct gda_cm_address *a, struct sockaddr_storage *to)
+{
+	struct sockaddr_in *in = (struct sockaddr_in *)to;
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)to;
+
+	memset(to, 0, sizeof(*to));
+	if (!memcmp(a->ip, gda_verbs_mapped, sizeof(gda_verbs_mapped))) {
+		in->sin_family = AF_INET;
+		in->sin_port = a->port;
+		memcpy(&in->sin_addr, a->ip + sizeof(gda_verbs_mapped), sizeof(in->sin_addr));
+		return sizeof(*in);
+	}
+	in6->sin6_family = AF_INET6;
+	in6->sin6_port = a->port;
+	memcpy(&in6->sin6_addr, a->ip, sizeof(in6->sin6_addr));
+	return sizeof(*in6);
+}
+
+/* Is it an address that a peer can name? Then take it. */
+static bool gda_verbs_take(const struct sockaddr *sa, struct gda_cm_address *a)
+{
+	const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)sa;
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)(const void *)sa;
+
+	a->port = 0;
+	if (sa && sa->sa_family == AF_INET) {
+		memcpy(a->ip, gda_verbs_mapped, sizeof(gda_verbs_mapped));
+		memcpy(a->ip + sizeof(gda_verbs_mapped), &in->sin_addr, sizeof(in->sin_addr));
+		return true;
+	}
+	/* one of a link means nothing without the link */
+	if (!sa || sa->sa_family != AF_INET6 || IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr))
+		return false;
+	memcpy(a->ip, &in6->sin6_addr, sizeof(a->ip));
+	return true;
+}
+
+/* Bind a new id to verbs->address. Return: 0; -EADDRNOTAVAIL it is not the device's. */
+static int gda_verbs_bind_to(struct gda_verbs *verbs)
+{
+	const char *name = gda_ibv.get_device_name(verbs->dev->device);
+	struct sockaddr_storage sa;
+	struct rdma_cm_id *id;
+
+	if (gda_rdma.create_id(verbs->channel, &id, NULL, RDMA_PS_TCP))
+		return -errno;
+	gda_verbs_sockaddr(&verbs->address, &sa);
+	if (!gda_rdma.bind_addr(id, (struct sockaddr *)&sa) && id->verbs &&
+	    !strcmp(gda_ibv.get_device_name(id->verbs->device), name)) {
+		verbs->listener = id;
+		return 0;
+	}
+	gda_rdma.destroy_id(id);
+	return -EADDRNOTAVAIL;
+}
+
+int gda_verbs_bind(struct gda_verbs *verbs)
+{
+	struct ifaddrs *all, *i;
+	int err = -EADDRNOTAVAIL;
+
+	if (getifaddrs(&all))
+		return -errno;
+	for (i = all; i && err == -EADDRNOTAVAIL; i = i->ifa_next)
+		if (gda_verbs_take(i->ifa_addr, &verbs->address))
+			err = gda_verbs_bind_to(verbs);
+	freeifaddrs(all);
+	if (err == -EADDRNOTAVAIL)
+		gda_because(err, "%s has no IP address of an interface that is up",
+			    gda_ibv.get_device_name(verbs->dev->device));
+	return err;
+}
