@@ -84,6 +84,7 @@ TEST_F(cq, ring)
 
 	ASSERT_OK(hand_cq_open(self->ctx, 8, 0, &c));
 	ASSERT_OK(hand_open(self->ctx, &(struct gda_qp_create){ .cq = c.cq.handle }, &h));
+	S_NEEDS(self->ctx, GDA_FEATURE_LOOPBACK);
 	ASSERT_OK(hand_connect(&h, &h));
 	for (i = 0; i < 200; i++) {
 		const struct gda_mlx5_cqe *e;
@@ -147,6 +148,7 @@ TEST_F(cq, user_index_of_work)
 	for (i = 0; i < 2; i++) {
 		ASSERT_OK(hand_open(self->ctx, &(struct gda_qp_create){
 			.cq = c.cq.handle, .user_index = index[i] }, &h[i]));
+		S_NEEDS(self->ctx, GDA_FEATURE_LOOPBACK);
 		ASSERT_OK(hand_connect(&h[i], &h[i]));
 	}
 	for (i = 0; i < 6; i++) {
@@ -209,6 +211,7 @@ TEST_F(cq, ring_overflow)
 
 	ASSERT_OK(hand_cq_open(self->ctx, 4, 0, &c));
 	ASSERT_OK(hand_open(self->ctx, &(struct gda_qp_create){ .cq = c.cq.handle }, &h));
+	S_NEEDS(self->ctx, GDA_FEATURE_LOOPBACK);
 	ASSERT_OK(hand_connect(&h, &h));
 	for (i = 0; i < 6; i++)
 		hand_post(&h, GDA_MLX5_NOP, GDA_MLX5_CE_ALWAYS);
@@ -244,6 +247,7 @@ TEST_F(cq, overrun_is_ignored)
 	EXPECT_NE(0, c.cq.dbrec.length);
 	ASSERT_OK(hand_open(self->ctx, &(struct gda_qp_create){
 		.cq = c.cq.handle, .recv_cq = c.cq.handle }, &h));
+	S_NEEDS(self->ctx, GDA_FEATURE_LOOPBACK);
 	ASSERT_OK(hand_connect(&h, &h));
 	for (i = 0; i < 40; i++) {
 		const struct gda_mlx5_cqe *e;
@@ -296,6 +300,7 @@ TEST_F(cq, counters)
 	struct gda_qp_create how[2] = { 0 };
 	int i;
 
+	S_NEEDS(self->ctx, GDA_FEATURE_RECV_COUNTER);
 	ASSERT_OK(hand_counter_open(self->ctx, &sent));
 	ASSERT_OK(hand_counter_open(self->ctx, &recv));
 	for (i = 0; i < 2; i++) {
@@ -415,6 +420,7 @@ FIXTURE_SETUP(event)
 	ASSERT_OK(hand_cq_open(self->ctx, variant->depth, variant->flags, &self->c));
 	ASSERT_OK(hand_open(self->ctx, &(struct gda_qp_create){ .cq = self->c.cq.handle },
 			    &self->h));
+	S_NEEDS(self->ctx, GDA_FEATURE_LOOPBACK);
 	ASSERT_OK(hand_connect(&self->h, &self->h));
 	self->fd = eventfd(0, EFD_CLOEXEC);
 	ASSERT_LE(0, self->fd);

@@ -2,7 +2,7 @@
 /*
  * Shared by the device tests. They are written against gda/gda.h and gda/fastpath.h
  * and run on the device that gda_open(NULL) opens: the in-process device here, the kernel's in
- * the guest. GDA_SEED repeats a run, GDA_STRESS makes it longer.
+ * the guest, or what GDA_DEVICE names. GDA_SEED repeats a run, GDA_STRESS makes it longer.
  */
 #ifndef GDA_SUITE_H
 #define GDA_SUITE_H
@@ -195,5 +195,35 @@ static inline bool s_inproc(struct gda_context *ctx)
 
 	return !gda_context_query(ctx, &q) && !strcmp((const char *)q.device, GDA_DEVICE_INPROC);
 }
+
+/* Has the device all of these, GDA_FEATURE_*? */
+static inline bool s_has(struct gda_context *ctx, uint64_t features)
+{
+	struct gda_query q = { .size = sizeof(q) };
+
+	return !gda_context_query(ctx, &q) && !(features & ~q.features[0]);
+}
+
+/* An RDMA device: peers are told over a fabric, in its own time and with less detail. */
+static inline bool s_fabric(struct gda_context *ctx)
+{
+	struct gda_query q = { .size = sizeof(q) };
+
+	return !gda_context_query(ctx, &q) &&
+	       (!strncmp((const char *)q.device, GDA_DEVICE_VERBS, strlen(GDA_DEVICE_VERBS)) ||
+		!strncmp((const char *)q.device, "ib:", 3));
+}
+
+/* In a test or its set-up: skip it on a device that lacks one of these. */
+#define S_NEEDS(ctx, features) do {						\
+	if (!s_has(ctx, features))						\
+		SKIP(return, "the device has not " #features);			\
+} while (0)
+
+/* ... and on one that knows of its peers only what they tell. */
+#define S_NEEDS_SIGHT(ctx) do {							\
+	if (s_fabric(ctx))							\
+		SKIP(return, "the device does not see its peers");		\
+} while (0)
 
 #endif /* GDA_SUITE_H */
