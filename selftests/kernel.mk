@@ -44,7 +44,7 @@ $(MOVERS): KSELFTEST_OWN = $(BUILD)/selftests/kernel/move.o
 $(MOVERS): $(BUILD)/selftests/kernel/move.o
 
 # Those on an RDMA device.
-RDMA_TESTS := $(addprefix $(BUILD)/selftests/kernel/,ib)
+RDMA_TESTS := $(addprefix $(BUILD)/selftests/kernel/,ib ib_connect ib_imm ib_removal)
 $(RDMA_TESTS): KSELFTEST_OWN = $(BUILD)/selftests/kernel/rxe.o
 $(RDMA_TESTS): $(BUILD)/selftests/kernel/rxe.o
 

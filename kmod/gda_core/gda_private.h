@@ -54,7 +54,9 @@
 #include "control/query.h"
 #include "control/request.h"
 #include "control/sweep.h"
+#include "engine/access.h"
 #include "engine/engine.h"
+#include "engine/flight.h"
 
 #define GDA_MAX_QP		4096
 #define GDA_MAX_CQ		4096

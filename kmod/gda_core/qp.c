@@ -16,7 +16,6 @@
 #include <linux/timekeeping.h>
 
 #include "gda_private.h"
-#include "engine/flight.h"
 
 struct gda_qp_flight {
 	struct gda_flight flight;

@@ -9,8 +9,6 @@
  * flushed in one place.
  */
 #include "../gda_private.h"
-#include "../engine/access.h"
-#include "../engine/flight.h"
 
 /* The engine is portable, and exports nothing itself. */
 GDA_EXPORT(gda_flight_next);
@@ -125,5 +123,8 @@ bool gda_executor_pending(struct gda_qp *qp)
 		return gda_engine_pending(&qp->engine_qp);
 	if (gda_flight_pending(qp->exec.flight))
 		return true;
-	return !gda_executor_is_gone(qp) && qp->exec.ctx->dev->ops->arm(&qp->exec);
+	/* nothing comes of what is in flight: it is to be abandoned */
+	if (gda_executor_is_gone(qp))
+		return gda_flight_count(qp->exec.flight);
+	return qp->exec.ctx->dev->ops->arm(&qp->exec);
 }

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * An RDMA device that goes while it is used: whoever waits is told that it was the device, not a
+ * byte moves afterwards, and it can come again. And a connected context that has nothing to
+ * do costs nothing.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "gda_fixture.h"
+#include "rxe.h"
+
+#define LEN	(256U << 10)
+#define DEPTH	64
+
+FIXTURE(ib_removal) {
+	struct t_objects base;
+	struct t_end end[2];
+};
+
+FIXTURE_SETUP(ib_removal)
+{
+	int err;
+
+	T_BASE_READ(&self->base);
+	memset(self->end, 0, sizeof(self->end));
+	err = t_rxe_up();
+	if (err == -ENOENT)
+		SKIP(return, "no rdma_rxe, or no gda_ib, for this kernel");
+	ASSERT_OK(err);
+}
+
+FIXTURE_TEARDOWN(ib_removal)
+{
+	t_pair_close(self->end);
+	EXPECT_OK(t_rxe_down());
+	T_BASE_CHECK(&self->base);
+}
+
+/* Until the queue has failed; the vendor syndrome of its first error. */
+static int told(const struct t_qp *qp)
+{
+	uint64_t until = t_now() + T_WAIT_NS;
+	struct t_done done;
+
+	do {
+		memset(&done, 0, sizeof(done));
+		t_poll(qp, qp->next - 1, &done);
+	} while (!done.error && t_now() < until);
+	return done.error ? done.first_vendor : -ETIMEDOUT;
+}
+
+TEST_F_TIMEOUT(ib_removal, E4_under_traffic, 300)
+{
+	unsigned long rounds = t_rounds(10);
+	unsigned int seed = 1;
+
+	for (unsigned long r = 0; r < rounds; r++) {
+		struct gda_cq_create cq;
+		bool read = r % 2;
+		struct t_end idle[2];
+		uint8_t *copy = malloc(LEN);
+		struct t_mr mr;
+
+		ASSERT_NE(NULL, copy);
+		ASSERT_OK(t_ib_pair_open(self->end, DEPTH, LEN));
+		ASSERT_OK(t_ib_pair_open(idle, DEPTH, T_PAGE));
+		memset(self->end[read].mr.addr, (int)r + 1, LEN);
+		t_traffic(&self->end[0].qp, &self->end[read].mr, &self->end[!read].mr, read);
+		t_sleep_ns((uint64_t)(rand_r(&seed) % 50000) * 1000);
+		ASSERT_OK(t_rxe_del());
+		/* from here on it is not touched */
+		memcpy(copy, self->end[!read].mr.addr, LEN);
+		EXPECT_EQ(GDA_MLX5_VENDOR_DEVICE, told(&self->end[0].qp)) TH_LOG("round %lu", r);
+		EXPECT_EQ(GDA_MLX5_VENDOR_DEVICE, told(&idle[0].qp)) TH_LOG("round %lu", r);
+		EXPECT_EQ(GDA_MLX5_VENDOR_DEVICE, told(&idle[1].qp)) TH_LOG("round %lu", r);
+		EXPECT_EQ(0, memcmp(copy, self->end[!read].mr.addr, LEN));
+		EXPECT_EQ(-ENODEV, t_cq_create(self->end[0].fd, GDA_CQ_COLLAPSED, 1, &cq));
+		EXPECT_EQ(-ENODEV, t_mr_reg(self->end[0].fd, copy, LEN, 0, &mr));
+		EXPECT_EQ(-ENOENT, t_context_on(T_IB));
+		/* a device of that name comes while contexts of the old one are there */
+		ASSERT_OK(t_rxe_add());
+		t_pair_close(self->end);
+		t_pair_close(idle);
+		memset(self->end, 0, sizeof(self->end));
+		free(copy);
+	}
+}
+
+/* The module goes and comes with contexts of its device in between. */
+TEST_F_TIMEOUT(ib_removal, E10_loads, 300)
+{
+	unsigned long rounds = t_stress(100);
+
+	for (unsigned long r = 0; r < rounds; r++) {
+		ASSERT_OK(t_ib_unload());
+		ASSERT_OK(t_ib_load());
+		if (r % 10)
+			continue;
+		ASSERT_OK(t_ib_pair_open(self->end, DEPTH, T_PAGE));
+		t_traffic(&self->end[0].qp, &self->end[0].mr, &self->end[1].mr, false);
+		EXPECT_EQ(-EAGAIN, t_ib_unload());
+		t_pair_close(self->end);
+		memset(self->end, 0, sizeof(self->end));
+	}
+}
+
+/* How often workers have given up the processor of their own accord, all of them together. */
+static long worker_switches(void)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *d;
+	long sum = 0;
+
+	while (proc && (d = readdir(proc))) {
+		char path[300], comm[32] = "";
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/%s/comm", d->d_name);
+		f = fopen(path, "re");
+		if (!f)
+			continue;
+		if (!fgets(comm, sizeof(comm), f))
+			comm[0] = 0;
+		fclose(f);
+		if (strncmp(comm, "gda/", 4))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%s/status", d->d_name);
+		sum += t_proc_value(path, "voluntary_ctxt_switches");
+	}
+	if (proc)
+		closedir(proc);
+	return sum;
+}
+
+TEST_F(ib_removal, I_idle)
+{
+	struct t_wr wr;
+	long before;
+
+	ASSERT_OK(t_ib_pair_open(self->end, DEPTH, T_PAGE));
+	wr = t_wr_write(&self->end[0].mr, 0, &self->end[1].mr, 0, 8);
+	ASSERT_OK(t_run(&self->end[0].qp, &wr, NULL));
+	t_sleep_ns(T_NS);
+	before = worker_switches();
+	EXPECT_LT(0, before);
+	t_sleep_ns(10 * T_NS);
+	EXPECT_EQ(before, worker_switches());
+	/* and then it is awake again */
+	ASSERT_OK(t_run(&self->end[0].qp, &wr, NULL));
+}
+
+TEST_HARNESS_MAIN
