@@ -22,7 +22,8 @@
 /* Of one step of resolving an address, in milliseconds. */
 #define GDA_IB_RESOLVE_MS	2000
 
-#define GDA_IB_RETRIES		7
+/* rdma_rxe takes 7 for "without end" */
+#define GDA_IB_RETRIES		6
 #define GDA_IB_RNR_RETRIES	6
 
 /* Most reads and atomics in flight, each way. */

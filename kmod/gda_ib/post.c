@@ -295,11 +295,17 @@ u32 gda_ib_visit(struct gda_executor_qp *exec, u32 wqes, u32 bytes)
 	return n;
 }
 
-/* An immediate without room waits for the owner of the CQ, who tells nobody. */
+/*
+ * An immediate without room waits for the owner of the CQ, who tells nobody. And a queue that
+ * is to fail is hung up by a visit.
+ */
 bool gda_ib_arm(struct gda_executor_qp *exec)
 {
 	struct gda_ib_qp *qp = exec->priv;
 
-	return qp->head != qp->tail ||
-	       ib_req_notify_cq(qp->cq, IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS) > 0;
+	if (qp->head != qp->tail)
+		return true;
+	if (gda_flight_stopped(exec->flight) && !READ_ONCE(qp->hung_up))
+		return true;
+	return ib_req_notify_cq(qp->cq, IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS) > 0;
 }

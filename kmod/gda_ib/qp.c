@@ -9,7 +9,7 @@
 
 #include "gda_ib.h"
 
-/* Of a local ACK: 268 ms, so that eight tries end after about two seconds. */
+/* Of a local ACK: 268 ms, so that seven tries end after about two seconds. */
 #define GDA_IB_ACK_TIMEOUT	16
 
 /* Code of 163.84 ms, so that six tries more end after about one second. */
