@@ -278,4 +278,97 @@ TEST_F(ib, X_refused)
 	t_pair_close(other);
 }
 
+static const uint8_t opcodes[] = {
+	GDA_MLX5_WRITE, GDA_MLX5_READ, GDA_MLX5_ATOMIC_FA, GDA_MLX5_ATOMIC_CS,
+};
+
+static bool is_granted(uint32_t access, uint8_t opcode, bool remote)
+{
+	if (!remote)
+		return opcode == GDA_MLX5_WRITE || access & GDA_ACCESS_LOCAL_WRITE;
+	if (opcode == GDA_MLX5_WRITE)
+		return access & GDA_ACCESS_REMOTE_WRITE;
+	if (opcode == GDA_MLX5_READ)
+		return access & GDA_ACCESS_REMOTE_READ;
+	return access & GDA_ACCESS_REMOTE_ATOMIC;
+}
+
+static bool is_legal(uint32_t access)
+{
+	return access & GDA_ACCESS_LOCAL_WRITE ||
+	       !(access & (GDA_ACCESS_REMOTE_WRITE | GDA_ACCESS_REMOTE_ATOMIC));
+}
+
+/* One opcode between memory with these rights and memory with all, on a pair of its own. */
+static int right(struct t_end end[2], uint32_t access, uint8_t opcode, bool remote)
+{
+	struct t_mr mr, *from = &mr, *to = &mr;
+	struct t_done done;
+	struct t_wr wr;
+	int err;
+
+	err = t_ib_pair_open(end, 16, T_PAGE);
+	if (!err)
+		err = t_mr_new(end[remote].fd, T_PAGE, access, &mr);
+	if (err)
+		return err;
+	if (remote)
+		from = &end[0].mr;
+	else
+		to = &end[1].mr;
+	wr = t_wr_atomic(opcode, from, 0, to, 0, 1, 0);
+	memset(from->addr, 0x55, 8);
+	err = t_run(&end[0].qp, &wr, &done);
+	if (remote && err && !t_all(mr.addr, 0, T_PAGE))
+		err = -EBADE;
+	t_mr_free(end[remote].fd, &mr);
+	t_pair_close(end);
+	memset(end, 0, 2 * sizeof(end[0]));
+	return err;
+}
+
+TEST_F_TIMEOUT(ib, K3_rights_times_opcodes, 300)
+{
+	for (uint32_t access = 0; access <= GDA_ACCESS_ALL; access++) {
+		for (size_t i = 0; is_legal(access) && i < 2 * ARRAY_SIZE(opcodes); i++) {
+			uint8_t opcode = opcodes[i / 2];
+			bool remote = i % 2;
+			int want = remote ? GDA_MLX5_SYND_REMOTE_ACCESS :
+					    GDA_MLX5_SYND_LOCAL_PROT;
+
+			if (is_granted(access, opcode, remote))
+				want = 0;
+			EXPECT_EQ(want, right(self->end, access, opcode, remote))
+				TH_LOG("access %#x, opcode %#x, %s", access, opcode,
+				       remote ? "remote" : "local");
+		}
+	}
+}
+
+/* Not one byte changes once a registration is gone. */
+TEST_F(ib, K2_deregistered)
+{
+	unsigned long rounds = t_rounds(20);
+
+	for (unsigned long r = 0; r < rounds; r++) {
+		struct t_mr gone, *to;
+		uint64_t last;
+
+		ASSERT_OK(t_ib_pair_open(self->end, DEPTH, LEN));
+		to = &self->end[1].mr;
+		gone = *to;
+		memset(self->end[0].mr.addr, 0xaa, LEN);
+		last = t_traffic(&self->end[0].qp, &self->end[0].mr, &gone, false);
+		if (r % 2)
+			t_sleep_ns(r * 1000000);
+		ASSERT_OK(t_destroy(self->end[1].fd, to->handle));
+		memset(to->addr, 0x11, LEN);
+		EXPECT_NE(-ETIMEDOUT, t_wait(&self->end[0].qp, last, NULL));
+		EXPECT_TRUE(t_all(to->addr, 0x11, LEN)) TH_LOG("round %lu", r);
+		to->handle = 0;
+		t_pair_close(self->end);
+		memset(self->end, 0, sizeof(self->end));
+	}
+}
+
 TEST_HARNESS_MAIN
