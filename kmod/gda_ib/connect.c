@@ -4,8 +4,8 @@
  * The QP is not rdma_cm's: it is moved by hand, so that it exists before its connection does.
  *
  * Of two addresses that name each other the greater one asks. A request for a QP that has not
- * named its peer yet is held: rdma_cm tells the other end to be patient. All others are rejected, and
- * the QP that they ask for does not notice.
+ * named its peer yet is held: rdma_cm tells the other end to be patient. All others are
+ * rejected, and the QP that they ask for does not notice.
  *
  * An id that belongs to a QP is destroyed by gda_ib_connection_end() alone, and a handler of it
  * always returns 0; so whoever destroys it waits for the handler. One that is held belongs to

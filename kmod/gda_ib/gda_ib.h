@@ -8,10 +8,12 @@
  * and frees all that is left; whoever frees an object later waits for the end of the removal
  * and finds nothing to free.
  *
- * Locks, outermost first. No lock is held while rdma_destroy_id() or a call of verbs waits.
+ * Locks, outermost first. A handler of rdma_cm takes no lock of gda_core but by the calls that
+ * any context may make, so that rdma_destroy_id(), which waits for it, may be called under
+ * ctx->lock.
  *
- *   handler_mutex      mutex     rdma_cm's, of an id: held by its handler
  *   ctx->lock          mutex     gda_core's: operations of one context, but mr_reg()
+ *   handler_mutex      mutex     rdma_cm's, of an id: held by its handler
  *   qp->lock           spinlock  how a QP is connected
  *   ib->lock           spinlock  what a device has
  *   gda_ib_lock        spinlock  devices, listeners (main.c, listen.c: one each)
@@ -70,7 +72,7 @@ struct gda_ib {
 	refcount_t calls;
 	struct completion idle;
 	struct completion gone;
-	spinlock_t lock;
+	spinlock_t lock;		/* guards the lists, and @numbers for lookups */
 	struct list_head ctxs;
 	struct list_head qps;
 	struct list_head mrs;
@@ -174,7 +176,7 @@ struct gda_ib_qp {
 	struct ib_qp *qp;
 	u32 nrecv;
 
-	spinlock_t lock;
+	spinlock_t lock;		/* guards the next seven */
 	struct gda_cm_address self;
 	struct gda_cm_address peer;
 	bool named;

@@ -61,8 +61,11 @@ int t_rxe_up(void)
 
 	if (t_command("modprobe -a rdma_rxe rdma_cm"))
 		return -ENOENT;
-	err = t_command("ip link add gda-rxe type dummy && ip addr add 10.9.0.1/24 dev gda-rxe && "
-			"ip link set gda-rxe mtu 4200 up");
+	err = t_command("ip link add gda-rxe type dummy");
+	if (!err)
+		err = t_command("ip addr add 10.9.0.1/24 dev gda-rxe");
+	if (!err)
+		err = t_command("ip link set gda-rxe mtu 4200 up");
 	if (!err)
 		err = t_rxe_add();
 	return err ? err : t_ib_load();
