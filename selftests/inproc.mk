@@ -105,3 +105,18 @@ $(INPROC_OUT)/$1/kernel-$2: $(INPROC_OUT)/$1/kernel-$2.bin
 	chmod +x $$@
 endef
 $(foreach v,plain asan,$(foreach t,$(INPROC_RAW),$(eval $(call INPROC_RAW_TEST,$v,$t))))
+
+# --- a dialect that only tests have, on the in-process device ---
+
+# Its table of dialects is found first, and linked in place of the library's.
+define INPROC_DIALECT
+$(INPROC_OUT)/$1/dialect: selftests/dialect/inproc.c selftests/dialect/phase.c \
+		kmod/gda_core/engine/dialect.c $(INPROC_LIB_$1) $(filter %.c,$(INPROC_EXTRA_$1)) \
+		$$(INPROC_DEPS) $$(wildcard selftests/dialect/*.h) | \
+		$$(BUILD)/kselftest/kselftest_harness.h
+	@mkdir -p $$(@D)
+	$$(CC) -Iselftests/dialect -Iselftests/inproc $$(INPROC_FLAGS) $(INPROC_SAN_$1) -o $$@ \
+		$$(filter %.c %.a,$$^)
+TEST_NATIVE += $(INPROC_OUT)/$1/dialect
+endef
+$(foreach v,plain asan tsan,$(eval $(call INPROC_DIALECT,$v)))

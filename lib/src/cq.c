@@ -48,6 +48,7 @@ int gda_cq_new(struct gda_context *ctx, const struct gda_cq_attr *attr, struct g
 		.flags = attr->flags | (attr->memory ? GDA_CQ_DMABUF : 0) |
 			 (attr->dbrec ? GDA_CQ_DBREC_DMABUF : 0),
 		.depth = attr->flags & GDA_CQ_COLLAPSED ? 1 : attr->depth,
+		.dialect = attr->dialect ? attr->dialect : GDA_WQE_DIALECT,
 		.cq_memory = gda_place_memory(attr->memory),
 		.dbrec_memory = gda_place_memory(attr->dbrec),
 	};
@@ -62,6 +63,7 @@ int gda_cq_new(struct gda_context *ctx, const struct gda_cq_attr *attr, struct g
 	c->ctx = ctx;
 	c->handle = arg.handle;
 	c->flags = attr->flags;
+	c->dialect = arg.dialect;
 	err = gda_cq_map(c, attr, &arg);
 	if (err)
 		goto err_unmap;
@@ -88,8 +90,6 @@ GDA_EXPORT int gda_cq_create(struct gda_context *ctx, const struct gda_cq_attr *
 		err = gda_place_read(&a.memory, &memory);
 	if (!err)
 		err = gda_place_read(&a.dbrec, &dbrec);
-	if (!err && a.reserved)
-		err = -EOPNOTSUPP;
 	if (!err) {
 		err = gda_cq_new(ctx, &a, cq);
 		if (err)
@@ -147,6 +147,9 @@ GDA_EXPORT struct gda_cq_view *gda_cq_view_sized(struct gda_cq *cq, size_t size)
 				  size, sizeof(cq->view));
 	else if (!cq->entries || !cq->record)
 		err = gda_because(-EINVAL, "the CQ is no ring that this process has mapped");
+	else if (cq->dialect != GDA_WQE_DIALECT)
+		err = gda_because(-EINVAL, "the CQ is in dialect %u, which has no reader here",
+				  cq->dialect);
 	if (!err)
 		return &cq->view;
 	gda_called(err, "gda_cq_view", "CQ %u", cq->handle);

@@ -91,6 +91,7 @@ struct gda_cq {
 	void *record;			/* of a ring */
 	uint32_t handle;
 	uint32_t flags;
+	uint32_t dialect;
 };
 
 struct gda_qp {

@@ -21,6 +21,9 @@ static int gda_qp_take_cq(struct gda_qp *q, struct gda_cq *given)
 	q->cq = given;
 	if (given && given->ctx != q->ctx)
 		return gda_because(-EINVAL, "cq is of another context");
+	if (given && given->dialect != GDA_WQE_DIALECT)
+		return gda_because(-EINVAL, "cq is in dialect %u, the QP in %u", given->dialect,
+				   GDA_WQE_DIALECT);
 	if (given)
 		return 0;
 	err = gda_cq_new(q->ctx, &attr, &q->own_cq);

@@ -97,6 +97,9 @@ int gda_why_cq(const struct gda_context *ctx, int err, const struct gda_cq_attr 
 			GDA_FEATURE_IGNORE_OVERRUN);
 	gda_why_feature(err, &q, "a ring", !(attr->flags & GDA_CQ_COLLAPSED),
 			GDA_FEATURE_CQ_RING);
+	if (err == -EOPNOTSUPP && attr->dialect && attr->dialect != GDA_WQE_DIALECT)
+		gda_because(err, "dialect %u: the device %s does not offer it", attr->dialect,
+			    q.device);
 	if (!(attr->flags & GDA_CQ_COLLAPSED))
 		gda_why_depth(err, "depth", attr->depth, q.max_cq_depth);
 	else if (attr->dbrec && err == -EINVAL)

@@ -217,7 +217,7 @@ TEST_F(sizes, attributes)
 	UNKNOWN(place, gda_qp_create(self->ctx, &attr, &q));
 	EXPECT_EQ(-EOPNOTSUPP, gda_qp_create(self->ctx, &attr, &q));
 	attr.sq = NULL;
-	cq.reserved = 1;
+	cq.dialect = 99;
 	attr.reserved = 1;
 	EXPECT_EQ(-EOPNOTSUPP, gda_cq_create(self->ctx, &cq, &c));
 	EXPECT_EQ(-EOPNOTSUPP, gda_qp_create(self->ctx, &attr, &q));

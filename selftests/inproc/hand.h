@@ -30,14 +30,16 @@ struct hand_cq {
 	uint64_t seen;
 };
 
-static inline int hand_cq_open(struct gda_context *ctx, uint32_t depth, uint32_t flags,
-			       struct hand_cq *c)
+static inline int hand_cq_open_in(struct gda_context *ctx, uint32_t dialect, uint32_t depth,
+				  uint32_t flags, struct hand_cq *c)
 {
 	void *part;
 	int err;
 
 	memset(c, 0, sizeof(*c));
-	c->cq = (struct gda_cq_create){ .size = sizeof(c->cq), .depth = depth, .flags = flags };
+	c->cq = (struct gda_cq_create){
+		.size = sizeof(c->cq), .depth = depth, .flags = flags, .dialect = dialect,
+	};
 	err = gda_ioctl(ctx, GDA_IOC_CQ_CREATE, &c->cq);
 	if (err)
 		return err;
@@ -48,6 +50,12 @@ static inline int hand_cq_open(struct gda_context *ctx, uint32_t depth, uint32_t
 	err = gda_region_get(ctx, &c->cq.dbrec, &c->region[1], &part);
 	c->consumer = part;
 	return err;
+}
+
+static inline int hand_cq_open(struct gda_context *ctx, uint32_t depth, uint32_t flags,
+			       struct hand_cq *c)
+{
+	return hand_cq_open_in(ctx, 0, depth, flags, c);
 }
 
 static inline int hand_cq_close(struct gda_context *ctx, struct hand_cq *c)
@@ -85,7 +93,8 @@ static inline int hand_open(struct gda_context *ctx, const struct gda_qp_create 
 	h->ctx = ctx;
 	h->qp = *how;
 	h->qp.size = sizeof(h->qp);
-	h->qp.dialect = GDA_DIALECT_MLX5;
+	if (!h->qp.dialect)
+		h->qp.dialect = GDA_DIALECT_MLX5;
 	h->qp.sq_depth = DEPTH;
 	err = gda_ioctl(ctx, GDA_IOC_QP_CREATE, &h->qp);
 	if (!err)

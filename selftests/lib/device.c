@@ -460,6 +460,13 @@ TEST_F(device, cq_of_ones_own)
 	EXPECT_EQ(0, gda_qp_destroy(other));
 	EXPECT_EQ(0, gda_qp_destroy(qp));
 	EXPECT_EQ(0, gda_cq_destroy(attr.cq));
+	ring.dialect = GDA_DIALECT_MLX5;
+	ASSERT_EQ(0, gda_cq_create(self->a.ctx, &ring, &attr.cq));
+	EXPECT_NE(NULL, gda_cq_view(attr.cq));
+	EXPECT_EQ(0, gda_cq_destroy(attr.cq));
+	ring.dialect = 99;
+	EXPECT_EQ(-EOPNOTSUPP, gda_cq_create(self->a.ctx, &ring, &attr.cq));
+	EXPECT_NE(NULL, strstr(gda_last_error(), "dialect 99"));
 	EXPECT_EQ(0, gda_cq_destroy(NULL));
 	EXPECT_EQ(0, gda_qp_destroy(NULL));
 	EXPECT_EQ(0, gda_mr_dereg(NULL));

@@ -193,7 +193,9 @@ struct gda_place {
  * @flags: GDA_CQ_*, except %GDA_CQ_DMABUF and %GDA_CQ_DBREC_DMABUF, which @memory and @dbrec
  *	stand for
  * @depth: entries, a power of two; ignored (1) for a collapsed CQ
- * @reserved: must be 0
+ * @dialect: enum gda_dialect, in which the device writes the entries; 0: the dialect of
+ *	gda/wqe.h. QPs of the CQ are of the same dialect, and the library's reader (gda_cq_view())
+ *	reads no other
  * @memory: place of the entries in memory of the caller; NULL: the device's memory
  * @dbrec: place of a ring's consumer index record in memory of the caller; NULL: the
  *	device's memory
@@ -202,7 +204,7 @@ struct gda_cq_attr {
 	uint32_t size;
 	uint32_t flags;
 	uint32_t depth;
-	uint32_t reserved;
+	uint32_t dialect;
 	const struct gda_place *memory;
 	const struct gda_place *dbrec;
 };
@@ -217,8 +219,9 @@ struct gda_cq_attr {
  * ring serves any number of QPs, see gda_qp_view(); gda_cq_poll() reads it.
  *
  * Return: 0; -EINVAL bad depth or size; -E2BIG a member that this library does not know is
- * set; -EOPNOTSUPP unknown flags; -ENOSPC the context or the user has too many; -ENOMEM over
- * RLIMIT_MEMLOCK (gda(4) says what a queue costs). With memory of the caller also: -EBADF,
+ * set; -EOPNOTSUPP unknown flags, or a dialect that the device lacks; -ENOSPC the context or
+ * the user has too many; -ENOMEM over RLIMIT_MEMLOCK (gda(4) says what a queue costs). With
+ * memory of the caller also: -EBADF,
  * -EINVAL the fd is no dma-buf, or the part is not inside it or not aligned; -EACCES the fd is
  * not open for writing; -EBUSY the part overlaps with another queue; -EOPNOTSUPP the exporter
  * has no address for the CPU, or the device is in-process; -EMEDIUMTYPE that address is not

@@ -226,7 +226,7 @@ void gda_cuda_qp_abort(struct gda_cuda_qp *qp);
  *
  * On the in-process device the memory must stay allocated while it is registered. A
  * work request that names it executes on a QP made by gda_cuda_qp_create(). On any
- * other QP it fails with %GDA_MLX5_VENDOR_IO, as does an atomic work request on every QP. On the
+ * other QP it fails with %GDA_CAUSE_IO, as does an atomic work request on every QP. On the
  * kernel's devices the memory is registered as a dma-buf, and an executor that has no way to
  * the memory refuses.
  *

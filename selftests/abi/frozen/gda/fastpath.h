@@ -41,7 +41,7 @@
  * -ETIMEDOUT: most likely it was meant to be relative. Work that is done is reported
  * as done all the same.
  *
- * The queue is in the mlx5 dialect with a collapsed CQ, one slot an entry but for those
+ * The queue is in the dialect of gda/wqe.h with a collapsed CQ, one slot an entry but for those
  * of gda/multi_slot.h, every entry asks for a completion. On RC queues work completes in order,
  * so a ticket is done when the completion counter has passed it.
  */
@@ -112,7 +112,7 @@ GDA_API int64_t gda_put(struct gda_view *v, uint64_t laddr, uint32_t lkey, uint6
  *
  * When the bytes have arrived an entry with @imm appears in the ring that the peer's QP
  * was given for it (gda_qp_attr.recv_cq; gda_cq_poll() there). There is no receive
- * queue. If the peer has no such ring this post fails, with %GDA_MLX5_VENDOR_RECV. If there
+ * queue. If the peer has no such ring this post fails, with %GDA_CAUSE_RECV. If there
  * is no room in it the post is tried again as often as gda_qp_attr.rnr_retry says (not at
  * all by default), and all behind it wait; then it fails likewise. That may take 3.9 s, more
  * than the default bound of a wait.
@@ -362,9 +362,9 @@ GDA_API int gda_quiet(struct gda_view *v, uint64_t deadline)
 /**
  * struct gda_error - the first error of a queue; it is final
  * @size: sizeof(struct gda_error); the caller sets it and it stays as it is
- * @syndrome: enum gda_mlx5_syndrome: what; gda_syndrome_name()
+ * @syndrome: what went wrong, in the dialect's code; gda_syndrome_name()
  * @ticket: the ticket that failed; all later tickets are -ECANCELED, all earlier ones succeed
- * @vendor: enum gda_mlx5_vendor: why; gda_vendor_name()
+ * @vendor: why it went wrong, enum gda_cause; gda_vendor_name()
  * @reserved: 0
  */
 struct gda_error {

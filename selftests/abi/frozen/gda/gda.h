@@ -19,7 +19,7 @@
  * and can connect to each other. It differs from the kernel's devices as follows.
  *
  * - Memory is not pinned. If registered memory is unmapped or loses rights, work that names it
- *   fails with %GDA_MLX5_VENDOR_IO, and the queue with it; see gda_mr_reg().
+ *   fails with %GDA_CAUSE_IO, and the queue with it; see gda_mr_reg().
  * - A worker spins for a millisecond after its last work and then sleeps between two scans of
  *   its queues, for at most a millisecond (50 us while there is a QP with %GDA_QP_POLLED). The
  *   first post after a silence may wait that long. A worker takes no signals.
@@ -44,7 +44,7 @@
  * result that the library does not know are zero. A view is shared, not copied:
  * gda_qp_view() returns NULL if the library's is smaller than the program's. Bytes on a wire
  * and formats of a device have no size member and do not change: struct
- * gda_address, struct gda_counter_mem, gda/mlx5.h.
+ * gda_address, struct gda_counter_mem, entries of queues and CQs.
  *
  * Every call may return -ENODEV once the context was shut down or its device is
  * gone, and -ENOMEM. The comments below do not repeat these two.
@@ -111,7 +111,7 @@ int gda_devices(struct gda_device_info *devices, unsigned int n);
  * and the child cannot change it: every post is -EIO, also with %GDA_NOWAIT; gda_test() and
  * gda_wait() of a ticket that the parent had seen done before the fork return as before, of any
  * other ticket -EIO or -ECANCELED; gda_quiet() is -ESHUTDOWN, and gda_error() says
- * %GDA_MLX5_VENDOR_FORK. A ring CQ yields one entry that says so, and every further wait for an
+ * %GDA_CAUSE_FORK. A ring CQ yields one entry that says so, and every further wait for an
  * entry is -EIO. QPs and CQs that the child creates are its own.
  *
  * The library learns of fork(3). It does not learn of _Fork(3), of a bare clone(2), or of
@@ -178,7 +178,7 @@ int gda_context_shutdown(struct gda_context *ctx);
  *
  * The exporter of the dma-buf may take the memory away (see struct gda_queue_memory in
  * gda/ioctl.h). The QP, or every QP of the CQ, is then in error for good, with
- * %GDA_MLX5_VENDOR_QUEUE.
+ * %GDA_CAUSE_QUEUE.
  */
 struct gda_place {
 	uint32_t size;
@@ -193,7 +193,9 @@ struct gda_place {
  * @flags: GDA_CQ_*, except %GDA_CQ_DMABUF and %GDA_CQ_DBREC_DMABUF, which @memory and @dbrec
  *	stand for
  * @depth: entries, a power of two; ignored (1) for a collapsed CQ
- * @reserved: must be 0
+ * @dialect: enum gda_dialect, in which the device writes the entries; 0: the dialect of
+ *	gda/wqe.h. QPs of the CQ are of the same dialect, and the library's reader (gda_cq_view())
+ *	reads no other
  * @memory: place of the entries in memory of the caller; NULL: the device's memory
  * @dbrec: place of a ring's consumer index record in memory of the caller; NULL: the
  *	device's memory
@@ -202,7 +204,7 @@ struct gda_cq_attr {
 	uint32_t size;
 	uint32_t flags;
 	uint32_t depth;
-	uint32_t reserved;
+	uint32_t dialect;
 	const struct gda_place *memory;
 	const struct gda_place *dbrec;
 };
@@ -217,8 +219,9 @@ struct gda_cq_attr {
  * ring serves any number of QPs, see gda_qp_view(); gda_cq_poll() reads it.
  *
  * Return: 0; -EINVAL bad depth or size; -E2BIG a member that this library does not know is
- * set; -EOPNOTSUPP unknown flags; -ENOSPC the context or the user has too many; -ENOMEM over
- * RLIMIT_MEMLOCK (gda(4) says what a queue costs). With memory of the caller also: -EBADF,
+ * set; -EOPNOTSUPP unknown flags, or a dialect that the device lacks; -ENOSPC the context or
+ * the user has too many; -ENOMEM over RLIMIT_MEMLOCK (gda(4) says what a queue costs). With
+ * memory of the caller also: -EBADF,
  * -EINVAL the fd is no dma-buf, or the part is not inside it or not aligned; -EACCES the fd is
  * not open for writing; -EBUSY the part overlaps with another queue; -EOPNOTSUPP the exporter
  * has no address for the CPU, or the device is in-process; -EMEDIUMTYPE that address is not
@@ -525,7 +528,7 @@ int gda_counter_export(struct gda_counter *count, struct gda_exported *exported)
  *
  * The in-process device pins nothing. Memory must stay mapped, with the rights that it was
  * registered with, until gda_mr_dereg() returned. Where it does not, the work request that
- * reaches it fails with %GDA_MLX5_VENDOR_IO and the queue is in error; some of its bytes may
+ * reaches it fails with %GDA_CAUSE_IO and the queue is in error; some of its bytes may
  * have moved. (If other memory was mapped there in the meantime, that is used instead.) To
  * catch such faults the first registration sets handlers of SIGSEGV and SIGBUS, which pass all
  * other faults on to the handlers that were set before. If the program sets handlers of its own
@@ -643,7 +646,7 @@ const char *gda_last_error(void);
 
 /**
  * gda_syndrome_name - describe the syndrome of a failed work request: what went wrong
- * @syndrome: enum gda_mlx5_syndrome
+ * @syndrome: gda_error.syndrome or gda_cq_entry.syndrome
  *
  * Return: a constant string, also for an unknown syndrome.
  */
@@ -651,7 +654,7 @@ const char *gda_syndrome_name(uint32_t syndrome);
 
 /**
  * gda_vendor_name - describe the vendor syndrome of a failed work request: why it went wrong
- * @vendor: enum gda_mlx5_vendor
+ * @vendor: gda_error.vendor or gda_cq_entry.vendor, enum gda_cause
  *
  * Return: a constant string, also for an unknown vendor syndrome.
  */

@@ -371,7 +371,7 @@ struct gda_region_query {
  *
  * The object holds the dma-buf. Its exporter may take the memory away at any time:
  * after its call returned nothing of it is read or written any more, and the QP, or
- * every QP of the CQ, is in error for good (%GDA_MLX5_VENDOR_QUEUE). Slots that were
+ * every QP of the CQ, is in error for good (%GDA_CAUSE_QUEUE). Slots that were
  * published by then are flushed, one completion each, of which a ring that has no room
  * for them overflows. Nothing completes to a CQ that lost its memory: GDA_IOC_QP_QUERY
  * tells.
@@ -713,7 +713,7 @@ enum gda_qp_state {
  * @handle: in: a QP of this context
  * @state: out: enum gda_qp_state
  * @syndrome: out: syndrome of the first error, as in the dialect; 0 without one
- * @vendor: out: vendor syndrome of the first error, enum gda_mlx5_vendor
+ * @vendor: out: vendor syndrome of the first error, enum gda_cause
  * @sq_depth: out: slots
  * @qpn: out: number of this QP
  * @error_index: out: 64-bit index of the slot that failed first

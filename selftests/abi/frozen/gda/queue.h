@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <gda/barrier.h>
 #include <gda/view.h>
-#include <gda/wqe/mlx5.h>
+#include <gda/wqe.h>
 
 #ifdef __cplusplus
 extern "C" {

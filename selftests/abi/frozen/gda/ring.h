@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <gda/barrier.h>
 #include <gda/view.h>
-#include <gda/wqe/mlx5.h>
+#include <gda/wqe.h>
 
 #ifdef __cplusplus
 extern "C" {

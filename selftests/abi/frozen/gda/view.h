@@ -359,7 +359,7 @@ void gda_cq_relax(struct gda_cq_view *cq, unsigned int polls);
  * @bytes: payload; 0 for work that failed
  * @solicited: 1 if it is a solicited one
  * @syndrome: enum gda_mlx5_syndrome; 0 for work that did not fail
- * @vendor: enum gda_mlx5_vendor
+ * @vendor: enum gda_cause
  * @user_index: gda_qp_attr.user_index of that QP
  */
 struct gda_cq_entry {

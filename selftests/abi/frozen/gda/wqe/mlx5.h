@@ -2,6 +2,7 @@
 /*
  * The mlx5 dialect as a poster uses it: the encoder of work requests and doorbells, and the
  * reader of completion entries. One text for CPUs and GPUs; the bytes are those of gda/mlx5.h.
+ * Included by gda/wqe.h.
  *
  * A work request is encoded in two steps. gda_wqe_*() makes all words but the index, as they
  * are stored, in registers; gda_wqe_store() writes them to a slot that was reserved. So only
@@ -23,6 +24,10 @@ extern "C" {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
+
+#define GDA_WQE_DIALECT		GDA_DIALECT_MLX5
+#define GDA_WQE_SLOT_BYTES	GDA_MLX5_SLOT_BYTES
+#define GDA_WQE_MAX_DEPTH	GDA_MLX5_MAX_DEPTH
 
 /* A queue of this dialect promises these on a reliable connection, whatever the device. */
 #define GDA_WQE_CAN	(GDA_CAN_ORDER | GDA_CAN_SIGNAL | GDA_CAN_ATOMIC)
@@ -355,6 +360,22 @@ GDA_HELPER void gda_wqe_store_masked(struct gda_sq sq, uint64_t index, uint64_t 
 	gda_store_segment(gda_sq_segment(sq, index, 4), gda_pair(gda_be32(8), gda_wire32(lkey)),
 			  gda_wire64(laddr));
 	gda_wqe_store_end(sq, index, 5);
+}
+
+/* The remote address and key that the entry of one slot at @entry names. */
+GDA_HELPER void gda_wqe_read_remote(const char *entry, uint64_t *raddr, uint32_t *rkey)
+{
+	struct gda_mlx5_raddr to;
+
+	memcpy(&to, entry + GDA_MLX5_SEG_BYTES, sizeof(to));
+	*raddr = gda_be64_to_cpu(to.raddr);
+	*rkey = gda_be32_to_cpu(to.rkey);
+}
+
+/* The bytes of a doorbell that name the QP, as gda_db_value() wants them. */
+GDA_HELPER uint64_t gda_db_qpn(uint32_t qpn)
+{
+	return (GDA_UAPI_FORCE uint64_t)gda_mlx5_doorbell(0, qpn);
 }
 
 /* The doorbell record that says that all slots below @next are written, as stored. */

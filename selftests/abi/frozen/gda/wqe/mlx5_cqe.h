@@ -17,7 +17,10 @@ extern "C" {
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
-#define GDA_CQE_BYTES	GDA_MLX5_SLOT_BYTES
+#define GDA_CQE_BYTES		GDA_MLX5_SLOT_BYTES
+
+/* The syndrome of an error of the queue itself (%GDA_CLASS_QUEUE). */
+#define GDA_CQE_QUEUE_ERROR	GDA_MLX5_SYND_LOCAL_QP_OP
 
 GDA_HELPER const uint32_t *gda_cqe_last(uint64_t cqe)
 {
@@ -27,6 +30,24 @@ GDA_HELPER const uint32_t *gda_cqe_last(uint64_t cqe)
 GDA_HELPER uint32_t gda_cqe_opcode(uint32_t last)
 {
 	return gda_be_byte3(last) >> 4;
+}
+
+/* The entry says that work of this queue is done. */
+GDA_HELPER int gda_cqe_is_done(uint32_t last)
+{
+	return gda_cqe_opcode(last) == GDA_MLX5_CQE_REQ;
+}
+
+/* The entry says that work of this queue has failed. */
+GDA_HELPER int gda_cqe_is_error(uint32_t last)
+{
+	return gda_cqe_opcode(last) == GDA_MLX5_CQE_REQ_ERR;
+}
+
+/* The entry says that an immediate has arrived. */
+GDA_HELPER int gda_cqe_is_imm(uint32_t last)
+{
+	return gda_cqe_opcode(last) == GDA_MLX5_CQE_RESP_IMM;
 }
 
 /* Low 16 bits of the index that has completed. */
@@ -84,6 +105,23 @@ GDA_HELPER uint64_t gda_cqe_completed(struct gda_view *v, uint32_t last, uint64_
 	if (!*failed)
 		return old;
 	return now - gda_cqe_error(v, gda_cqe_counter(last));
+}
+
+/* Has the entry of a collapsed CQ been preset, and nothing completed since? */
+GDA_HELPER int gda_cqe_is_preset(uint32_t last)
+{
+	return gda_cqe_opcode(last) == GDA_MLX5_CQE_INVALID && gda_cqe_counter(last) == 0xffff;
+}
+
+/* Copy from an error's entry all that gda_cqe_error() reads; not the last word. */
+GDA_HELPER void gda_cqe_copy_error(char *to, const char *cqe)
+{
+	const size_t at = offsetof(struct gda_mlx5_err_cqe, first_error);
+	size_t i;
+
+	for (i = at; i < at + 16; i += 8)
+		gda_store_relaxed64((uint64_t *)(uintptr_t)(to + i),
+				    gda_nic_load64((const uint64_t *)(uintptr_t)(cqe + i)));
 }
 
 /* RC completes in order, so a ticket is done once the consumer index has passed it. */
