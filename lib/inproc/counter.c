@@ -10,7 +10,7 @@
 int gda_inproc_counter_create(struct gda_inproc_context *ctx,
 			      struct gda_counter_create *cmd)
 {
-	struct gda_inproc_count *count;
+	struct gda_inproc_counter *count;
 	int err;
 
 	err = gda_inproc_object_room(ctx, GDA_INPROC_COUNT);
@@ -30,22 +30,22 @@ int gda_inproc_counter_create(struct gda_inproc_context *ctx,
 	return 0;
 }
 
-static void gda_inproc_count_kill(struct gda_inproc_object *obj)
+static void gda_inproc_counter_kill(struct gda_inproc_object *obj)
 {
 	(void)obj;		/* as a CQ */
 }
 
-static void gda_inproc_count_free(struct gda_inproc_object *obj)
+static void gda_inproc_counter_free(struct gda_inproc_object *obj)
 {
-	struct gda_inproc_count *count = gda_inproc_of(obj, struct gda_inproc_count, obj);
+	struct gda_inproc_counter *count = gda_inproc_of(obj, struct gda_inproc_counter, obj);
 
 	gda_inproc_cell_destroy(obj->ctx, &count->cell);
 	free(count);
 }
 
-const struct gda_inproc_object_ops gda_inproc_count_ops = {
-	.kill = gda_inproc_count_kill,
-	.free = gda_inproc_count_free,
+const struct gda_inproc_object_ops gda_inproc_counter_ops = {
+	.kill = gda_inproc_counter_kill,
+	.free = gda_inproc_counter_free,
 	.max = GDA_INPROC_MAX_COUNTER,
 };
 
@@ -56,5 +56,5 @@ void gda_host_find_counter(void *ctx, u32 handle, struct gda_control_part *part)
 	if (!obj)
 		return;
 	part->users = &obj->users;
-	part->counter = gda_inproc_of(obj, struct gda_inproc_count, obj)->cell.addr;
+	part->counter = gda_inproc_of(obj, struct gda_inproc_counter, obj)->cell.addr;
 }

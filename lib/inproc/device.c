@@ -250,7 +250,7 @@ static int gda_inproc_region_query(struct gda_inproc_context *ctx,
 		return gda_inproc_region_of_qp(gda_inproc_of(obj, struct gda_inproc_qp, obj), cmd);
 	if (!obj || obj->type != GDA_INPROC_COUNT || cmd->type != GDA_REGION_COUNTER)
 		return -ENOENT;
-	gda_inproc_cell_info(&gda_inproc_of(obj, struct gda_inproc_count, obj)->cell, &cmd->info);
+	gda_inproc_cell_info(&gda_inproc_of(obj, struct gda_inproc_counter, obj)->cell, &cmd->info);
 	return 0;
 }
 

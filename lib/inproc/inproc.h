@@ -194,7 +194,7 @@ struct gda_inproc_object_ops {
 };
 
 extern const struct gda_inproc_object_ops gda_inproc_qp_ops, gda_inproc_cq_ops,
-					  gda_inproc_count_ops, gda_inproc_mr_ops;
+					  gda_inproc_counter_ops, gda_inproc_mr_ops;
 
 /* Room for one more object of @type? Then gda_inproc_object_add() cannot fail. */
 int gda_inproc_object_room(struct gda_inproc_context *ctx, u32 type);
@@ -365,7 +365,7 @@ int gda_inproc_cq_event(struct gda_inproc_context *ctx, const struct gda_cq_even
 
 /* counter.c */
 
-struct gda_inproc_count {
+struct gda_inproc_counter {
 	struct gda_inproc_object obj;
 	struct gda_inproc_cell cell;
 };

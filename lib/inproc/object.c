@@ -13,7 +13,7 @@
 static const struct gda_inproc_object_ops *const gda_inproc_object_ops[GDA_INPROC_TYPES] = {
 	[GDA_INPROC_QP] = &gda_inproc_qp_ops,
 	[GDA_INPROC_CQ] = &gda_inproc_cq_ops,
-	[GDA_INPROC_COUNT] = &gda_inproc_count_ops,
+	[GDA_INPROC_COUNT] = &gda_inproc_counter_ops,
 	[GDA_INPROC_MR] = &gda_inproc_mr_ops,
 };
 

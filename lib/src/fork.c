@@ -17,8 +17,8 @@
 #include "gda_internal.h"
 
 /* Further than any index of a queue, and further beyond that than any ring is long. */
-#define GDA_ORPHAN_COMPLETED	(1ULL << 61)
-#define GDA_ORPHAN_RESERVED	(GDA_ORPHAN_COMPLETED + (1ULL << 60))
+#define GDA_DISASSOCIATED_COMPLETED	(1ULL << 61)
+#define GDA_DISASSOCIATED_RESERVED	(GDA_DISASSOCIATED_COMPLETED + (1ULL << 60))
 
 static pthread_mutex_t gda_fork_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gda_context *gda_contexts;
@@ -57,8 +57,8 @@ static void gda_view_disassociate(struct gda_view *v)
 		v->error_index = v->completed;
 		v->error = GDA_CAUSE_FORK << 8 | GDA_CQE_QUEUE_ERROR;
 	}
-	v->completed = GDA_ORPHAN_COMPLETED;
-	v->reserved = GDA_ORPHAN_RESERVED;
+	v->completed = GDA_DISASSOCIATED_COMPLETED;
+	v->reserved = GDA_DISASSOCIATED_RESERVED;
 	v->exclusive_done = GDA_NOT_EXCLUSIVE;
 	v->deferred = 0;
 	v->flushed = 0;
