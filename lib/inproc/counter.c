@@ -32,7 +32,7 @@ int gda_inproc_counter_create(struct gda_inproc_context *ctx,
 
 static void gda_inproc_counter_kill(struct gda_inproc_object *obj)
 {
-	(void)obj;		/* as a CQ */
+	(void)obj;		/* as for a CQ */
 }
 
 static void gda_inproc_counter_free(struct gda_inproc_object *obj)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Completion queues, as in kmod/gda_core/cq.c. Entries are written under cq->lock by
- * whichever worker has a completion, and never read back.
+ * Completion queues, as in kmod/gda_core/cq.c. The worker or helper that has a completion
+ * writes its entry under cq->lock, and nothing reads entries back.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -28,7 +28,7 @@ static int gda_inproc_cq_memory(struct gda_inproc_context *ctx, struct gda_inpro
 			gda_inproc_region_destroy(ctx, cq->region);
 			return err;
 		}
-		/* not looked at, and there for whoever stores to it */
+		/* user space may store to the record, but the engine ignores it */
 		if (!(cmd->flags & GDA_CQ_IGNORE_OVERRUN))
 			cq->engine_cq.consumer = cq->rec.addr;
 	}
@@ -70,7 +70,7 @@ int gda_inproc_cq_create(struct gda_inproc_context *ctx, struct gda_cq_create *c
 	return 0;
 }
 
-/* QPs use it as long as workers can reach it, so there is nothing to unlink. */
+/* A CQ with QPs cannot be destroyed, so no worker can reach it: nothing to unlink. */
 static void gda_inproc_cq_kill(struct gda_inproc_object *obj)
 {
 	(void)obj;
@@ -94,7 +94,7 @@ const struct gda_inproc_object_ops gda_inproc_cq_ops = {
 	.max = GDA_INPROC_MAX_CQ,
 };
 
-/* A reference to the eventfd that @fd is, or -EBADF or -EINVAL for anything else. */
+/* Return: a duplicate of the eventfd @fd; -EBADF or -EINVAL for any other descriptor. */
 static int gda_inproc_eventfd_get(int fd)
 {
 	static const char name[] = "anon_inode:[eventfd]";
@@ -106,7 +106,7 @@ static int gda_inproc_eventfd_get(int fd)
 		return errno == EMFILE ? -EMFILE : -EBADF;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", copy);
 	n = readlink(path, target, sizeof(target));
-	/* without /proc, it is taken at its word */
+	/* without /proc the type of the descriptor cannot be checked */
 	if (n < 0 || (n == sizeof(name) - 1 && !memcmp(target, name, sizeof(name) - 1)))
 		return copy;
 	close(copy);

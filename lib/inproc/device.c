@@ -37,7 +37,9 @@ u64 gda_inproc_random(void)
 
 	if (getrandom(&value, sizeof(value), GRND_NONBLOCK) == sizeof(value))
 		return value;
-	/* early at boot, or refused by a sandbox: numbers only start somewhere */
+	/*
+	 * getrandom() fails early at boot or in a sandbox: these numbers need only start anywhere
+	 */
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return ((u64)ts.tv_sec << 32 ^ (u64)ts.tv_nsec) * 0x9e3779b97f4a7c15U;
 }
@@ -49,7 +51,7 @@ static void gda_inproc_number(void)
 	gda_inproc.next_cqn = (u32)gda_inproc_random() & 0xffffff;
 }
 
-/* In the child: the parent's contexts, workers and locks are not ours. */
+/* In the child of a fork: it has none of the parent's contexts, workers and locks. */
 static void gda_inproc_forked(void)
 {
 	u32 generation = gda_inproc.generation + 1;
@@ -129,14 +131,17 @@ static void gda_inproc_context_shutdown(struct gda_inproc_context *ctx)
 	ctx->dead = true;
 	gda_inproc_workers_stop(ctx);
 	gda_inproc_object_destroy_all(ctx);
-	/* beyond the end of a file is SIGBUS; failing leaves pages that nobody reads */
+	/*
+	 * an access beyond the end of the file is SIGBUS; if this fails, pages stay that nothing
+	 * reads
+	 */
 	if (ftruncate(ctx->fd, 0))
 		return;
 }
 
 void gda_inproc_context_destroy(struct gda_inproc_context *ctx)
 {
-	/* in a child of fork(2) the rest is a memory of the parent's */
+	/* in a child of fork(2) the other members describe the parent's context */
 	if (ctx->generation != gda_inproc.generation) {
 		close(ctx->fd);
 		return;
@@ -355,7 +360,7 @@ static void gda_inproc_unmap(struct gda_context *c, void *addr, size_t length)
 {
 	struct gda_inproc_context *ctx = c->device;
 
-	/* in a child of fork(2) nobody knows who held the lock */
+	/* in a child of fork(2) the lock may be held by a thread that the child does not have */
 	if (ctx->generation != gda_inproc.generation) {
 		munmap(addr, length);
 		return;

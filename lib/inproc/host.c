@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The process as the engine's host: what a running queue may ask for. Called by a
- * worker that is not quiescent, or by a helper in its seat, which keeps the QP, its peer,
- * their CQs and all MRs alive.
+ * The process as the engine's host: the gda_host_*() functions. Called by a worker that is not
+ * quiescent, or by a helper in its seat, which keeps the QP, its peer, their CQs and all MRs
+ * alive.
  */
 #include <errno.h>
 #include <poll.h>
@@ -27,17 +27,17 @@ u32 gda_host_span(const struct gda_mem *mem, u64 off, u32 len, void **ptr)
 	return len;
 }
 
-/* An eventfd at its limit would block: it is readable, that is all it has to be. */
+/* Signal an eventfd without blocking: one at its limit is readable already, which is enough. */
 static void gda_inproc_signal(int event)
 {
 	const u64 one = 1;
 	struct pollfd p = { .fd = event, .events = POLLOUT };
 	int cancel, saved = errno;
 
-	/* it may be a thread of the program's that runs the engine, and has a lock of ours */
+	/* a thread of the program may run the engine here, with our locks held: no cancellation */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	if (poll(&p, 1, 0) == 1 && write(event, &one, sizeof(one)) < 0)
-		errno = 0;	/* it was filled meanwhile: as good */
+		errno = 0;	/* another thread signalled it meanwhile: as good */
 	pthread_setcancelstate(cancel, NULL);
 	errno = saved;
 }
@@ -65,7 +65,10 @@ void gda_host_event(struct gda_engine_cq *engine_cq, const struct gda_completion
 	pthread_mutex_unlock(&cq->lock);
 }
 
-/* The word that is stored last, which pollers load with acquire order. */
+/*
+ * Tell the race detector of the word that the dialect stores last; pollers load it with acquire
+ * order.
+ */
 static void gda_inproc_push_seen(const struct gda_engine_cq *engine_cq)
 {
 	const struct gda_dialect_ops *ops = engine_cq->dialect;

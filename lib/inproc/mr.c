@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * Memory regions: rights and a key over memory of this process. The key is the executor's.
- * Registration sees that all of the range is mapped with the rights it needs.
+ * Registration checks that the whole range is mapped with the rights it needs.
  *
- * Memory that no CPU reaches (GDA_MEM_NO_CPU) is registered by whoever can tell that it is
- * there, and copied by the copiers of the queues that name it.
+ * Memory that no CPU reaches (GDA_MEM_NO_CPU) is registered by code that has checked that it
+ * exists, and is copied by the copiers of the queues that name it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,7 +23,7 @@ static int gda_inproc_mr_check(const struct gda_mr_reg_user *cmd)
 	return gda_control_check_mr(&range, GDA_INPROC_MAX_MR_SIZE);
 }
 
-/* Without /proc: whether it is mapped at all. */
+/* Without /proc: check only that the range is mapped. */
 static int gda_inproc_mapped_any(u64 start, u64 end)
 {
 	unsigned char in[256];

@@ -51,7 +51,7 @@ static void gda_inproc_qp_init_engine(struct gda_inproc_context *ctx,
 	gda_engine_init(q);
 }
 
-/* Give it a number that is in no table yet. */
+/* Reserve a number; lookups do not find it yet. */
 static int gda_inproc_qp_number(struct gda_inproc_qp *qp)
 {
 	int err;
@@ -94,7 +94,7 @@ void gda_inproc_qp_unlink(struct gda_inproc_qp *qp)
 		WRITE_ONCE(ctx->nslots, ctx->nslots - 1);
 }
 
-/* Show it to its worker and to peers. There is a slot: there are as many as QPs. */
+/* Publish the QP to its worker and to peers. A slot is free: there are as many slots as QPs. */
 static void gda_inproc_qp_publish(struct gda_inproc_context *ctx, struct gda_inproc_qp *qp)
 {
 	u32 slot = 0;

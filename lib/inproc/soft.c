@@ -104,7 +104,7 @@ static int gda_soft_qp_connect(struct gda_inproc_qp *qp, const u8 *address)
 	return err;
 }
 
-/* Nobody waits for it in vain. */
+/* Fail the peers that are connected to the QP or wait for it. */
 static void gda_soft_qp_disconnect(struct gda_inproc_qp *qp)
 {
 	pthread_mutex_lock(&gda_inproc.peer_lock);

@@ -39,19 +39,22 @@
 #include "inproc.h"
 #include "race.h"
 
-/* One visit: how long others wait, for their turn or for quiescence. */
+/* Bounds of one visit, and so of the wait of other queues and of gda_inproc_sync(). */
 #define GDA_INPROC_VISIT_WQES	64U
 #define GDA_INPROC_VISIT_BYTES	(256U << 10)
 
-#define GDA_INPROC_LOOKS	64U	/* at idle queues, between two looks at the clock */
+#define GDA_INPROC_LOOKS	64U	/* polls of idle queues between two reads of the clock */
 
 #define GDA_INPROC_SPIN_NS	20000U
 
-/* A yield that takes less found nobody to yield to; so many that took more, a crowd. */
+/*
+ * A yield that takes less found no other thread to run; after so many longer ones in a row,
+ * other threads want the CPU.
+ */
 #define GDA_INPROC_ALONE_NS	1000U
 #define GDA_INPROC_CROWDED	4U
 
-/* Pauses between two looks at queues that are helped. */
+/* Pauses between two polls of queues that helpers execute. */
 #define GDA_INPROC_APART	16U
 #define GDA_INPROC_SLEEP_NS	1000000U
 #define GDA_INPROC_PACE_NS	50000U
@@ -73,11 +76,14 @@ static void gda_inproc_quiescent(struct gda_inproc_worker *w)
 	if (likely(grace == w->acked))
 		return;
 	gda_inproc_async_drain(w);
-	/* pairs with gda_inproc_passed(): what was found before is not used any more */
+	/* pairs with gda_inproc_passed(): pointers found before are not used any more */
 	smp_store_release(&w->acked, grace);
 }
 
-/* Is it not yet time for a queue that is set aside, unless it is to fail? */
+/*
+ * Is the delay of a QP whose peer was not ready still running? A QP that is asked to fail is
+ * visited at once.
+ */
 static bool gda_inproc_too_early(struct gda_inproc_qp *qp)
 {
 	if (qp->rnr_until && !READ_ONCE(qp->engine_qp.fail) && gda_inproc_now() < qp->rnr_until)
@@ -113,14 +119,14 @@ static bool gda_inproc_visit(struct gda_inproc_worker *w, struct gda_inproc_qp *
 				    GDA_INPROC_VISIT_BYTES);
 }
 
-/* A queue that is not simply this worker's. Return: may it be visited now? */
+/* Take the turn at a queue that is not GDA_INPROC_MINE. Return: whether it may be visited now. */
 static bool gda_inproc_turn_take(struct gda_inproc_worker *w, struct gda_inproc_qp *qp,
 				 u32 turn)
 {
 	u32 helps = READ_ONCE(qp->helps);
 
 	if (turn == GDA_INPROC_ASKED) {
-		/* pairs with the helper's acquire; it is to come first, and it is looking */
+		/* pairs with the helper's acquire; the helper asked, and is polling */
 		smp_store_release(&qp->turn, GDA_INPROC_FREE);
 		w->lent = true;
 		return false;
@@ -130,7 +136,7 @@ static bool gda_inproc_turn_take(struct gda_inproc_worker *w, struct gda_inproc_
 		w->lent = true;
 		return false;
 	}
-	/* soon, then: who is there is no waiter that comes back */
+	/* the helper that holds the turn releases it soon */
 	if (turn != GDA_INPROC_FREE)
 		return false;
 	/* pairs with the helper's release */
@@ -138,7 +144,7 @@ static bool gda_inproc_turn_take(struct gda_inproc_worker *w, struct gda_inproc_
 					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-/* Where there was work, there will be more. */
+/* A queue that had work stays this worker's: more work is likely. */
 static void gda_inproc_turn_end(struct gda_inproc_worker *w, struct gda_inproc_qp *qp,
 				bool worked)
 {
@@ -147,7 +153,10 @@ static void gda_inproc_turn_end(struct gda_inproc_worker *w, struct gda_inproc_q
 	smp_store_release(&qp->turn, worked ? GDA_INPROC_MINE : GDA_INPROC_FREE);
 }
 
-/* Before this worker sleeps: who waits may execute any of its queues. */
+/*
+ * Before this worker sleeps, it releases all its queues, so that a waiting thread may execute
+ * them.
+ */
 static void gda_inproc_turns_free(struct gda_inproc_worker *w)
 {
 	u32 nslots = READ_ONCE(w->ctx->nslots);
@@ -207,7 +216,7 @@ static bool gda_inproc_pass(struct gda_inproc_worker *w)
 	return progress;
 }
 
-/* Sleep @ns, or without bound while there is no queue. Return: whether kicked. */
+/* Sleep for @ns, or until a kick while there is no queue. Return: whether it was kicked. */
 static bool gda_inproc_sleep(struct gda_inproc_worker *w, u64 ns)
 {
 	u64 end = gda_inproc_now() + ns;
@@ -232,7 +241,7 @@ static bool gda_inproc_sleep(struct gda_inproc_worker *w, u64 ns)
 	return kicked;
 }
 
-/* Offer this CPU to others, and note whether any took it. Return: the time. */
+/* Yield, and note whether another thread ran. Return: the time. */
 static u64 gda_inproc_yield(struct gda_inproc_worker *w)
 {
 	u64 before = gda_inproc_now(), after;
@@ -246,7 +255,10 @@ static u64 gda_inproc_yield(struct gda_inproc_worker *w)
 	return after;
 }
 
-/* Nothing was found for @silent ns. Return: whether to begin anew, after a kick. */
+/*
+ * There was no work for @silent ns: spin, yield or sleep. Return: whether a kick ended the
+ * sleep.
+ */
 static bool gda_inproc_rest(struct gda_inproc_worker *w, u64 silent)
 {
 	u64 most = READ_ONCE(w->ctx->npolled) ? GDA_INPROC_PACE_NS : GDA_INPROC_SLEEP_NS;
@@ -261,10 +273,10 @@ static bool gda_inproc_rest(struct gda_inproc_worker *w, u64 silent)
 }
 
 /*
- * There was nothing to do but what helpers do, since @since. The worker does not fight for
- * the queue, but stays awake if it is alone on this CPU: the next post may be one that
- * nobody waits for. Where others want the CPU, which may be the helpers, it sleeps.
- * Return: since when there is nothing to do, or 0.
+ * All work since @since is executed by helpers. The worker does not compete for their queues.
+ * It stays awake if it is alone on this CPU, because no thread may wait for the next post; if
+ * other threads, perhaps the helpers, want the CPU, it sleeps. Return: since when there is no
+ * work, or 0.
  */
 static u64 gda_inproc_stand_back(struct gda_inproc_worker *w, u64 since)
 {
@@ -282,7 +294,7 @@ static u64 gda_inproc_stand_back(struct gda_inproc_worker *w, u64 since)
 	return w->crowded ? since : now - GDA_INPROC_SPIN_NS;
 }
 
-/* A function of its own: what calls setjmp() keeps little in registers. */
+/* A function of its own: a caller of setjmp() keeps little in registers. */
 static noinline void gda_inproc_worker_loop(struct gda_inproc_worker *w)
 {
 	u64 since = 0;			/* 0: not silent */
@@ -322,7 +334,7 @@ static void *gda_inproc_worker_main(void *arg)
 {
 	struct gda_inproc_worker *w = arg;
 
-	/* sleeps end when they should; without this, 50 us later */
+	/* without this, sleeps end 50 us late */
 	prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0);
 	prctl(PR_SET_NAME, "gda-inproc", 0, 0, 0);
 	gda_race_hide();
@@ -331,14 +343,14 @@ static void *gda_inproc_worker_main(void *arg)
 		struct gda_inproc_qp *qp = w->guard.qp;
 
 		gda_inproc_fault(&w->guard);
-		/* it was this worker's, and goes on being so: it has to fail */
+		/* the faulting queue stays this worker's, which fails it at its next visit */
 		gda_inproc_turn_end(w, qp, true);
 	}
 	gda_inproc_worker_loop(w);
 	return NULL;
 }
 
-/* Under its lock. */
+/* Called under w->lock. */
 static void gda_inproc_wake_locked(struct gda_inproc_worker *w)
 {
 	w->kicked = true;
@@ -375,7 +387,9 @@ static bool gda_inproc_passed(struct gda_inproc_worker *w, u64 grace)
 	/* pairs with gda_inproc_quiescent() */
 	if (smp_load_acquire(&w->acked) >= grace)
 		return true;
-	/* it was quiescent under the lock, and takes it again before it finds anything */
+	/*
+	 * a sleeping worker became quiescent under w->lock, and takes it before it finds anything
+	 */
 	pthread_mutex_lock(&w->lock);
 	asleep = w->asleep;
 	pthread_mutex_unlock(&w->lock);
@@ -387,9 +401,9 @@ void gda_inproc_sync(void)
 	u64 grace = __atomic_add_fetch(&gda_inproc.grace, 1, __ATOMIC_SEQ_CST);
 	struct gda_inproc_worker *w;
 
-	/* pairs with gda_inproc_sit(): it sees what was unlinked, or we see that it sits */
+	/* pairs with gda_inproc_sit(): a helper sees the unlinking, or we see its seat taken */
 	smp_mb();
-	/* the list does not change: who would leave it waits, and holds no worker up */
+	/* the list cannot change: a worker is removed from it under the lock */
 	pthread_mutex_lock(&gda_inproc.lock);
 	for (w = gda_inproc.workers; w; w = w->next) {
 		while (!gda_inproc_passed(w, grace))
@@ -429,7 +443,7 @@ static int gda_inproc_worker_start(struct gda_inproc_context *ctx, u32 number)
 	w->sweep.busy = w->busy;
 	w->sweep.fresh = w->fresh;
 	gda_inproc_worker_init(w);
-	/* the program's signals are the program's, but for those of the engine's loads */
+	/* a worker blocks the program's signals, but for those that the engine's loads cause */
 	sigfillset(&all);
 	sigdelset(&all, SIGSEGV);
 	sigdelset(&all, SIGBUS);
@@ -456,7 +470,7 @@ static void gda_inproc_worker_stop(struct gda_inproc_worker *w)
 	pthread_join(w->thread, NULL);
 }
 
-/* Helpers of the context were to be waited for until here. */
+/* Helpers of the context have left before this is called. */
 static void gda_inproc_worker_exit(struct gda_inproc_worker *w)
 {
 	struct gda_inproc_worker **link = &gda_inproc.workers;
@@ -469,7 +483,7 @@ static void gda_inproc_worker_exit(struct gda_inproc_worker *w)
 	gda_inproc_worker_free(w);
 }
 
-/* How many threads execute the queues of a context; or -EINVAL. */
+/* Return: the number of workers of a context; or -EINVAL. */
 static int gda_inproc_workers_wanted(void)
 {
 	const char *env = secure_getenv("GDA_INPROC_WORKERS");
@@ -493,7 +507,7 @@ int gda_inproc_workers_start(struct gda_inproc_context *ctx)
 
 	if (wanted < 0)
 		return wanted;
-	/* workers read it: it does not change once there are any */
+	/* workers read nworkers: it is set before the first one starts, for good */
 	ctx->nworkers = (u32)wanted;
 	for (i = 0; i < ctx->nworkers; i++) {
 		err = gda_inproc_worker_start(ctx, i);

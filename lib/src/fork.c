@@ -16,7 +16,7 @@
 #include <gda/queue.h>
 #include "gda_internal.h"
 
-/* Further than any index of a queue, and further beyond that than any ring is long. */
+/* Beyond any index of a queue; the second beyond the first by more than any ring's length. */
 #define GDA_DISASSOCIATED_COMPLETED	(1ULL << 61)
 #define GDA_DISASSOCIATED_RESERVED	(GDA_DISASSOCIATED_COMPLETED + (1ULL << 60))
 
@@ -47,9 +47,9 @@ static void gda_disassociate_init(void)
 }
 
 /*
- * Of an inherited view. No slot is handed out any more, so there is no send queue; the slot
- * words are the child's own anyway. What was known to be done stays done; if the queue had
- * not failed, it has now, at the first index that was not.
+ * Cut an inherited view off from its queue. Posts find a full ring, so the send queue is never
+ * accessed; the slot words are the child's own copy. Work known to be done stays done; a queue
+ * that had not failed has failed now, at the first index that was not done.
  */
 static void gda_view_disassociate(struct gda_view *v)
 {

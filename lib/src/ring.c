@@ -21,7 +21,7 @@ static struct gda_credit *gda_credit_find(struct gda_credits *c, uint32_t qpn)
 {
 	uint32_t i;
 
-	/* numbers are given out one after another: they hardly ever meet */
+	/* QP numbers are consecutive, so collisions are rare */
 	for (i = qpn & c->mask; c->table[i].cell; i = (i + 1) & c->mask)
 		if (c->table[i].qpn == qpn)
 			break;
@@ -38,7 +38,7 @@ static void gda_credit(struct gda_credits *c, const char *cqe, uint32_t last)
 		return;
 	credit = gda_credit_find(c, gda_cqe_qpn(cqe));
 	if (!credit->cell)
-		return;		/* its QP is gone */
+		return;		/* the QP was destroyed */
 	cell = (char *)(uintptr_t)credit->cell;
 	if (gda_cqe_is_error(last))
 		gda_cqe_copy_error(cell, cqe);
@@ -84,7 +84,7 @@ GDA_EXPORT void gda_view_progress(struct gda_view *v)
 	struct gda_qp *q = (struct gda_qp *)(uintptr_t)v->owner;
 	struct gda_credits *c = &q->cq->credits;
 
-	/* who has the lock looks, for us too */
+	/* the thread with the lock credits this view, too */
 	if (pthread_mutex_trylock(&c->lock))
 		return;
 	gda_credits_pass(c, &q->cq->view);
@@ -99,7 +99,7 @@ GDA_EXPORT void gda_view_ask(struct gda_view *v)
 	gda_view_progress(v);
 	q = (struct gda_qp *)(uintptr_t)v->owner;
 	query.handle = q->handle;
-	/* with anything posted there is an entry, or will be */
+	/* if anything was posted, there is an entry or will be one */
 	if (gda_poll(v, 0) != gda_load_acquire64(&v->reserved) ||
 	    gda_load_acquire64(&v->error_index) != GDA_NO_ERROR ||
 	    q->ctx->ops->ioctl(q->ctx, GDA_IOC_QP_QUERY, &query) || query.state != GDA_QP_ERROR)
@@ -127,7 +127,7 @@ GDA_EXPORT int gda_cq_reserve(struct gda_cq_view *cq, struct gda_cq_entry *entry
 	return ret;
 }
 
-/* Make room for one more. */
+/* Grow the table so that one more QP fits. */
 static int gda_credits_grow(struct gda_credits *c)
 {
 	struct gda_credits bigger = { .mask = c->table ? 2 * c->mask + 1 : GDA_CREDITS_LEAST - 1 };
