@@ -148,7 +148,7 @@ int gda_verbs_qp_init(struct gda_verbs_qp *v, struct rdma_cm_id *id)
 	u32 i;
 
 	/* without a CQ for immediates there is never room for one */
-	for (i = 0; !err && v->qp->recv_cq && i < GDA_VERBS_RECVS; i++)
+	for (i = 0; !err && v->qp->parts.recv_cq.cq && i < GDA_VERBS_RECVS; i++)
 		gda_verbs_recv(v);
 	return err;
 }

@@ -293,7 +293,7 @@ bool gda_verbs_visit(struct gda_inproc_qp *qp, u32 wqes, u32 bytes)
 	struct gda_verbs_qp *v = qp->priv;
 	u32 n = gda_verbs_poll(v);
 
-	if (qp->recv_cq)
+	if (qp->parts.recv_cq.cq)
 		n += gda_verbs_poll_recv(v, wqes);
 	n += gda_verbs_post(v, wqes, bytes);
 	if (unlikely(gda_flight_stopped(&v->flight)))
