@@ -2,17 +2,18 @@
 /*
  * Queues with a copier. What is far (GDA_MEM_NO_CPU, and the queue itself if it is) only
  * the copier reaches, in order, in its own time; the worker begins copies and goes on
- * to the next work request, so many are in flight.
+ * to the next work request, so many are in flight (gda/flight.h).
  *
  * - Copies of a queue are begun in the order of its work requests, on one lane, and so
  *   take effect in that order. begun counts them; behind the last of a visit the copier
  *   is asked to store that count at the lane's mark, which says what is done.
- * - A completion is held until all copies that were begun before it are done. The
- *   engine knows nothing of that: its CQ is a stand-in without entries.
+ * - A work request is done when all copies that were begun before its end are.
  * - Near memory is written only while nothing is in flight. Between near and far the
- *   bytes go through a bounce buffer, one piece at a time.
+ *   bytes go through a bounce buffer, one piece at a time. What is near at both ends is
+ *   the engine's.
  * - A far CQ is written by the copier, on the lane of the data and so behind it: for
  *   GDA_ASYNC_TELL work requests at once, if so many were found, because copies wait for it.
+ *   Its outcomes leave at once.
  * - A far send queue is copied, what was published of it, before the engine is shown
  *   the doorbell that covers it.
  *
@@ -21,18 +22,21 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
+#include "flight.h"
 #include "inproc.h"
 
 #define GDA_ASYNC_WINDOW	256U		/* copies in flight, a long one counts as many */
 #define GDA_ASYNC_LONG	(1U << 20)
-#define GDA_ASYNC_HELD	512U		/* completions */
+#define GDA_ASYNC_FLIGHT	512U		/* work requests */
 #define GDA_ASYNC_TELL	8U
 #define GDA_ASYNC_VISIT	(128U << 20)	/* bytes of a visit, which only begins copies */
 #define GDA_ASYNC_SCANS	4096U		/* in vain, then see if the copier is alive */
 
-struct gda_async_held {
+struct gda_async_end {
+	u64 ticket;
 	u32 after;			/* copies begun before it */
-	struct gda_completion c;
+	bool arrives;			/* the peer counts it */
+	struct gda_status status;
 };
 
 struct gda_inproc_async {
@@ -41,24 +45,26 @@ struct gda_inproc_async {
 	struct gda_inproc_async *next;	/* of the worker's, while @listed */
 	bool listed;
 	bool broken;			/* the copier is: all else is over */
-	bool lost;			/* ... and what it had not done has failed first */
-	bool failed;			/* the CQ names the first error */
-	struct gda_engine_cq stand_in;
+	struct gda_engine_cq stand_in;	/* of a far CQ */
 	struct gda_engine_cq *cq;
+	struct gda_flight flight;
+	struct gda_flight_record records[GDA_ASYNC_FLIGHT];
 
+	u32 head;			/* of @ends, as tail */
+	u32 tail;
+	struct gda_async_end ends[GDA_ASYNC_FLIGHT];	/* of what was not reported */
+
+	const struct gda_work *carried;	/* the last that was begun, or NULL: all of it was copied */
+	u64 ticket;			/* of it */
+	u32 copied;			/* bytes of it that are, or are being */
 	u32 begun;			/* copies by weight, as all counts of them modulo 2^32 */
 	u32 marked;			/* ... when the mark was last asked for */
 	u32 bounced;			/* ... when the bounce buffer was last used */
-	u32 pulled;			/* bytes in it that q->work still wants */
+	u32 pulled;			/* bytes in it that @carried still wants */
 	u32 looks;
 	u32 untold;			/* completions that a far CQ is to be told, ... */
 	struct gda_completion newest;	/* ... of which it is told the newest */
-	u64 reported;			/* slots below are completed */
 	u64 told[GDA_ENGINE_MAX_CQE_BYTES / 8];	/* the entry of a far CQ, but for its last word */
-
-	u32 head;			/* of @held, as tail */
-	u32 tail;
-	struct gda_async_held held[GDA_ASYNC_HELD];
 
 	/* a far send queue; @rec and @db are what the engine sees */
 	const __be32 *real_rec;
@@ -84,7 +90,7 @@ static bool gda_async_done(const struct gda_inproc_async *async, u32 count)
 	return async->broken || gda_async_mark(async, GDA_INPROC_LANE_DATA) - count < 1U << 31;
 }
 
-/* Is nothing in flight and nothing held? */
+/* Is nothing in flight? */
 static bool gda_async_idle(const struct gda_inproc_async *async)
 {
 	return async->head == async->tail && gda_async_done(async, async->begun);
@@ -92,76 +98,14 @@ static bool gda_async_idle(const struct gda_inproc_async *async)
 
 /*
  * The copier has died with copies in flight: of what was not reported nobody knows how
- * far it came, so the oldest of that is what failed. What was held as failed or flushed
- * is so still, and the engine will not say it again. Nor is there another first error where
- * the CQ has named one: all that comes behind it is flushed anyway.
+ * far it came, so the oldest of that is what failed.
  */
 static void gda_async_break(struct gda_inproc_async *async)
 {
-	struct gda_engine_qp *q = &async->qp->engine_qp;
-	struct gda_completion c = {
-		.kind = GDA_COMPLETION_ERROR, .solicited = true,
-		.status = { GDA_CLASS_QUEUE, GDA_CAUSE_IO },
-		.index = async->reported, .qpn = q->qpn,
-		.uidx_imm = (u64)q->user_index << 32,
-	};
-	u32 at = async->head, end = async->tail;
-
 	async->broken = true;
-	async->lost = !async->failed;
-	async->head = end;
-	WRITE_ONCE(q->fail, GDA_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_IO));
-	if (async->lost)
-		gda_inproc_async_push(&async->stand_in, &c);
-	for (; at != end; at++) {
-		const struct gda_completion *held = &async->held[at % GDA_ASYNC_HELD].c;
-
-		if (held->status.class && !(async->lost && held->index == async->reported))
-			gda_inproc_async_push(&async->stand_in, held);
-	}
-}
-
-static void gda_async_complete(struct gda_inproc_async *async, const struct gda_completion *c)
-{
-	if (c->status.class)
-		async->failed = true;
-	else
-		async->reported = c->index + 1;
-	if (!gda_host_push(async->cq, c))
-		WRITE_ONCE(async->qp->engine_qp.fail,
-			   GDA_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_CQ));
-}
-
-/* Complete what is done. Return: whether anything is left. */
-static bool gda_async_scan(struct gda_inproc_async *async)
-{
-	u32 before = async->head;
-
-	while (async->head != async->tail) {
-		const struct gda_async_held *h = &async->held[async->head % GDA_ASYNC_HELD];
-
-		if (!gda_async_done(async, h->after))
-			break;
-		gda_async_complete(async, &h->c);
-		async->head++;
-	}
-	if (async->fetching && gda_async_mark(async, GDA_INPROC_LANE_FETCH) == async->fetches) {
-		/* the engine is this thread: it needs no order */
-		async->rec[1] = async->next_rec[1];
-		async->db = async->next_db;
-		async->fetching = false;
-	}
-	if (before != async->head)
-		async->looks = 0;
-	/* counts are compared modulo 2^32: none may grow old */
-	if (gda_async_done(async, async->bounced))
-		async->bounced = gda_async_mark(async, GDA_INPROC_LANE_DATA);
-	if (gda_async_idle(async) && (!async->fetching || async->broken))
-		return false;
-	if (++async->looks % GDA_ASYNC_SCANS == 0 && !async->broken &&
-	    async->copier->ops->check(async->copier))
-		gda_async_break(async);
-	return true;
+	async->head = async->tail;
+	async->carried = NULL;
+	gda_flight_abandon(&async->flight, gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_IO));
 }
 
 /* Far from everything else, the copier stores word @at of the CQ entry. */
@@ -222,64 +166,75 @@ static void gda_async_push_far(struct gda_inproc_async *async, const struct gda_
 		    memcmp(bytes + at, (const u8 *)async->told + at, sizeof(u32)))
 			gda_async_store(async, bytes, at);
 	memcpy(async->told, entry, sizeof(entry));
-	async->failed = true;
 	gda_async_store(async, bytes, ops->cqe_last);
-}
-
-/* Hold @c back until what was begun is done. */
-static void gda_async_hold(struct gda_inproc_async *async, const struct gda_completion *c)
-{
-	struct gda_async_held *last = &async->held[(async->tail - 1) % GDA_ASYNC_HELD];
-	bool solicited = c->solicited;
-
-	if (async->cq->collapsed && async->head != async->tail && last->after == async->begun) {
-		/* only the newest matters */
-		solicited |= last->c.solicited;
-		async->tail--;
-	}
-	while (async->tail - async->head == GDA_ASYNC_HELD) {
-		gda_async_scan(async);
-		sched_yield();
-	}
-	if (unlikely(async->broken)) {
-		gda_inproc_async_push(&async->stand_in, c);
-		return;
-	}
-	last = &async->held[async->tail++ % GDA_ASYNC_HELD];
-	last->after = async->begun;
-	last->c = *c;
-	last->c.solicited = solicited;
 }
 
 bool gda_inproc_async_push(struct gda_engine_cq *engine_cq, const struct gda_completion *c)
 {
-	struct gda_inproc_async *async =
-		gda_inproc_of(engine_cq, struct gda_inproc_async, stand_in);
-	const struct gda_status io = { GDA_CLASS_QUEUE, GDA_CAUSE_IO };
-	struct gda_completion late = *c;
-
-	if (unlikely(async->broken)) {
-		/* the engine is ahead of what anybody knows to be done */
-		if (!c->status.class)
-			return true;
-		if (async->lost) {
-			late.first = io;
-			late.first_error = async->reported;
-			WRITE_ONCE(async->qp->engine_qp.first_error, async->reported);
-		}
-	}
-	if (async->copier->cq)
-		gda_async_push_far(async, &late);
-	else if (gda_async_idle(async))
-		gda_async_complete(async, &late);
-	else
-		gda_async_hold(async, &late);
+	gda_async_push_far(gda_inproc_of(engine_cq, struct gda_inproc_async, stand_in), c);
 	return true;
 }
 
 struct gda_engine_cq *gda_inproc_async_cq(struct gda_engine_cq *engine_cq)
 {
 	return gda_inproc_of(engine_cq, struct gda_inproc_async, stand_in)->cq;
+}
+
+/* Ask for the mark behind all that was begun, and tell a far CQ before. */
+static void gda_async_ask_mark(struct gda_inproc_async *async)
+{
+	struct gda_inproc_copier *c = async->copier;
+
+	gda_async_tell(async);
+	if (async->begun == async->marked || async->broken)
+		return;
+	async->marked = async->begun;
+	if (c->ops->store(c, GDA_INPROC_LANE_DATA, c->mark[GDA_INPROC_LANE_DATA].addr,
+			  async->marked))
+		gda_async_break(async);
+}
+
+/* Report what is done. A far CQ is told behind the data: who counts must not be ahead of it. */
+static void gda_async_report(struct gda_inproc_async *async)
+{
+	const struct gda_engine_qp *peer = gda_host_peer(&async->qp->engine_qp);
+	bool told = async->copier->cq && !async->qp->engine_qp.sent;
+
+	for (; async->head != async->tail; async->head++) {
+		const struct gda_async_end *end = &async->ends[async->head % GDA_ASYNC_FLIGHT];
+
+		if (!(told && !end->arrives) && !gda_async_done(async, end->after))
+			break;
+		async->looks = 0;
+		gda_flight_done(&async->flight, end->ticket, end->status);
+		if (end->arrives && peer && peer->recv)
+			gda_os_fetch_add64(&peer->recv->value, 1);
+	}
+}
+
+/* Complete what is done, and learn what was fetched. Return: whether to do so again. */
+static bool gda_async_scan(struct gda_inproc_async *async)
+{
+	u32 n;
+
+	gda_async_report(async);
+	n = gda_flight_retire(&async->flight, GDA_ASYNC_FLIGHT);
+	gda_async_ask_mark(async);
+	if (async->fetching && gda_async_mark(async, GDA_INPROC_LANE_FETCH) == async->fetches) {
+		/* the engine is this thread: it needs no order */
+		async->rec[1] = async->next_rec[1];
+		async->db = async->next_db;
+		async->fetching = false;
+	}
+	/* counts are compared modulo 2^32: none may grow old */
+	if (gda_async_done(async, async->bounced))
+		async->bounced = gda_async_mark(async, GDA_INPROC_LANE_DATA);
+	if (gda_async_idle(async) && (!async->fetching || async->broken))
+		return n;
+	if (++async->looks % GDA_ASYNC_SCANS == 0 && !async->broken &&
+	    async->copier->ops->check(async->copier))
+		gda_async_break(async);
+	return true;
 }
 
 /* One end of a transfer at an offset. Return: its address if it is far, or 0. */
@@ -339,30 +294,29 @@ static int gda_async_bounce_in(struct gda_inproc_async *async, void *dst, u64 sr
 	return err;
 }
 
-/* The next piece of q->work, from q->done on. Return: likewise. */
-static int gda_async_step(struct gda_inproc_async *async, struct gda_engine_qp *q,
+/* The next piece of @w. Return: likewise. */
+static int gda_async_step(struct gda_inproc_async *async, const struct gda_work *w,
 			  const struct gda_exec_mems *mems)
 {
-	struct gda_work *w = &q->work;
-	bool second = !w->inlined && q->done >= w->sge[0].len;
-	u32 len = w->remote.len - q->done;
+	bool second = !w->inlined && async->copied >= w->sge[0].len;
+	u32 len = w->remote.len - async->copied;
 	void *near_local = NULL, *near_remote = NULL;
 	u64 local = 0, remote;
 	int err;
 
 	if (w->inlined) {
-		near_local = w->data + q->done;
+		near_local = (u8 *)(uintptr_t)w->data + async->copied;
 	} else {
 		const struct gda_sge *sge = &w->sge[second];
-		u32 off = q->done - (second ? w->sge[0].len : 0);
+		u32 off = async->copied - (second ? w->sge[0].len : 0);
 
 		len = sge->len - off;
 		local = gda_async_end(mems->local[second],
 				      sge->addr + off - mems->local[second]->iova, len,
 				      &near_local);
 	}
-	remote = gda_async_end(mems->remote, w->remote.addr + q->done - mems->remote->iova, len,
-			       &near_remote);
+	remote = gda_async_end(mems->remote, w->remote.addr + async->copied - mems->remote->iova,
+			       len, &near_remote);
 	if (local && remote) {
 		len = min(len, GDA_INPROC_MOST);
 		err = w->op == GDA_OP_WRITE ? gda_async_copy(async, remote, local, len) :
@@ -387,46 +341,90 @@ static bool gda_async_concerns(const struct gda_work *w, const struct gda_exec_m
 	return state & GDA_MEM_NO_CPU;
 }
 
-static int gda_async_exec(struct gda_engine_qp *q, const struct gda_engine_qp *peer,
-			  const struct gda_exec_mems *mems)
-{
-	struct gda_inproc_async *async = gda_inproc_of(q, struct gda_inproc_qp, engine_qp)->async;
-	const struct gda_work *w = &q->work;
-	int n;
+/* Of gda_async_carry(): nothing of it is far. */
+#define GDA_ASYNC_NEAR	2
 
-	if (!q->busy) {
-		q->done = 0;
-		async->pulled = 0;
-	}
-	if (!gda_async_concerns(w, mems))
-		return gda_async_idle(async) ? GDA_ASYNC_BY_ENGINE : 0;
+/* Carry @w on. Return: 1 all copies were begun, 0 to wait, -GDA_STATUS(), or GDA_ASYNC_NEAR. */
+static int gda_async_carry(struct gda_inproc_async *async, const struct gda_work *w,
+			   const struct gda_engine_qp *peer)
+{
+	struct gda_exec_mems mems;
+	int n = gda_exec_check(&async->qp->engine_qp, w, peer, &mems);
+
+	if (n)
+		return n;
+	if (w->op == GDA_OP_NOP)
+		return 1;
+	if (!gda_async_concerns(w, &mems))
+		return GDA_ASYNC_NEAR;
+	if (w->op == GDA_OP_DUMP)
+		return 1;
 	if (w->op != GDA_OP_WRITE && w->op != GDA_OP_READ) {
 		/* the copier copies, and does no arithmetic */
-		if (READ_ONCE(mems->remote->state) & GDA_MEM_NO_CPU)
+		if (READ_ONCE(mems.remote->state) & GDA_MEM_NO_CPU)
 			return -(int)GDA_STATUS(GDA_CLASS_REMOTE_OP, GDA_CAUSE_IO);
 		return -(int)GDA_STATUS(GDA_CLASS_LOCAL, GDA_CAUSE_IO);
 	}
-	while (q->done < w->remote.len) {
+	while (async->copied < w->remote.len) {
 		if (!gda_async_done(async, async->begun - GDA_ASYNC_WINDOW))
 			return 0;
-		n = gda_async_step(async, q, mems);
+		n = gda_async_step(async, w, &mems);
 		if (n <= 0)
 			return n;
-		q->done += (u32)n;
-		WRITE_ONCE(q->bytes, q->bytes + (u32)n);
+		async->copied += (u32)n;
 	}
-	/* who counts what is done counts no more than that */
-	if ((q->sent || peer->recv) && !gda_async_done(async, async->begun))
-		return 0;
 	return 1;
 }
 
-static const struct gda_async_ops gda_async_ops = { .exec = gda_async_exec };
+/* All of what is carried was begun, or it has failed. */
+static void gda_async_end_add(struct gda_inproc_async *async, const struct gda_engine_qp *peer,
+			      int ret)
+{
+	struct gda_async_end *end = &async->ends[async->tail++ % GDA_ASYNC_FLIGHT];
+	u8 op = async->carried->op;
+
+	*end = (struct gda_async_end){ .ticket = async->ticket, .after = async->begun };
+	if (ret < 0)
+		end->status = gda_status((u8)-ret, (u8)(-ret >> 8));
+	else
+		end->arrives = op == GDA_OP_WRITE && peer->recv;
+	async->carried = NULL;
+}
+
+/* Begin what is next, or go on with what was begun. Return: whether to do so again. */
+static bool gda_async_next(struct gda_inproc_async *async)
+{
+	struct gda_engine_qp *q = &async->qp->engine_qp;
+	const struct gda_engine_qp *peer = gda_host_peer(q);
+	const struct gda_work *w = async->carried;
+	int ret = GDA_ASYNC_NEAR;
+
+	if (!w && !q->busy) {
+		w = gda_flight_next(&async->flight);
+		if (!w)
+			return false;
+		async->copied = 0;
+		async->pulled = 0;
+	}
+	if (w)
+		ret = gda_async_carry(async, w, peer);
+	/* near memory is not to be written before all that is in flight is done */
+	if (ret == GDA_ASYNC_NEAR)
+		return gda_async_idle(async) &&
+		       gda_flight_by_engine(&async->flight, GDA_ASYNC_VISIT) && !q->busy;
+	if (!async->carried) {
+		async->carried = w;
+		async->ticket = gda_flight_begin(&async->flight);
+	}
+	if (ret)
+		gda_async_end_add(async, peer, ret);
+	return ret;
+}
 
 /* The end of what is published by a record and a doorbell that the engine has not seen. */
 static u64 gda_async_published(const struct gda_inproc_async *async)
 {
-	struct gda_engine_qp q = async->qp->engine_qp;
+	struct gda_engine_qp q = async->flight.front;
 	struct gda_ring_scan scan;
 
 	q.dbrec = async->next_rec;
@@ -485,29 +483,20 @@ static void gda_async_fetch(struct gda_inproc_async *async)
 	async->fetching = true;
 }
 
-bool gda_inproc_async_visit(struct gda_inproc_worker *w, struct gda_inproc_async *async, u32 wqes,
-			    u32 bytes)
+bool gda_inproc_async_visit(struct gda_inproc_worker *w, struct gda_inproc_async *async, u32 wqes)
 {
-	struct gda_inproc_copier *c = async->copier;
-	u32 n;
+	u32 n = 0;
 
-	if (c->sq)
+	if (async->copier->sq)
 		gda_async_fetch(async);
-	n = gda_engine_visit(&async->qp->engine_qp, wqes,
-			     bytes < GDA_ASYNC_VISIT ? GDA_ASYNC_VISIT : bytes);
-	gda_async_tell(async);
-	if (async->begun != async->marked && !async->broken) {
-		async->marked = async->begun;
-		if (c->ops->store(c, GDA_INPROC_LANE_DATA, c->mark[GDA_INPROC_LANE_DATA].addr,
-				  async->marked))
-			gda_async_break(async);
-	}
-	if (!async->listed && gda_async_scan(async)) {
+	while (n < wqes && gda_async_next(async))
+		n++;
+	if (gda_async_scan(async) && !async->listed) {
 		async->listed = true;
 		async->next = w->async;
 		w->async = async;
 	}
-	return n || async->listed;
+	return n || async->listed || async->carried || async->qp->engine_qp.busy;
 }
 
 void gda_inproc_async_poll(struct gda_inproc_worker *w)
@@ -543,15 +532,16 @@ static int gda_async_attach(struct gda_inproc_qp *qp, struct gda_inproc_copier *
 		return -ENOMEM;
 	async->qp = qp;
 	async->copier = copier;
-	async->cq = q->cq;
-	async->stand_in.dialect = q->cq->dialect;
-	async->stand_in.depth = 1;
-	async->stand_in.collapsed = q->cq->collapsed;
-	async->stand_in.entries = async->told;
-	gda_cq_init(&async->stand_in);
-	async->stand_in.entries = NULL;
-	q->cq = &async->stand_in;
-	q->async = &gda_async_ops;
+	if (copier->cq) {
+		async->cq = q->cq;
+		async->stand_in.dialect = q->cq->dialect;
+		async->stand_in.depth = 1;
+		async->stand_in.collapsed = true;
+		async->stand_in.entries = async->told;
+		gda_cq_init(&async->stand_in);
+		async->stand_in.entries = NULL;
+		q->cq = &async->stand_in;
+	}
 	if (copier->sq) {
 		async->real_rec = q->dbrec;
 		async->real_db = q->db;
@@ -559,6 +549,7 @@ static int gda_async_attach(struct gda_inproc_qp *qp, struct gda_inproc_copier *
 		q->db = &async->db;
 		q->sq = copier->sq_copy;
 	}
+	gda_flight_init(&async->flight, q, async->records, GDA_ASYNC_FLIGHT);
 	qp->async = async;
 	qp->aside = true;
 	return 0;

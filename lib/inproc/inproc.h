@@ -424,9 +424,8 @@ struct gda_inproc_copier {
 int gda_inproc_async_attach(struct gda_inproc_context *ctx, u32 handle,
 			    struct gda_inproc_copier *copier);
 void gda_inproc_async_free(struct gda_inproc_async *async);
-/* As gda_engine_visit(). Return: whether there was work, or is any in flight. */
-bool gda_inproc_async_visit(struct gda_inproc_worker *w, struct gda_inproc_async *async, u32 wqes,
-			    u32 bytes);
+/* At most so many work requests. Return: whether there was work, or is any in flight. */
+bool gda_inproc_async_visit(struct gda_inproc_worker *w, struct gda_inproc_async *async, u32 wqes);
 /* Complete what is done of all queues of @w. */
 void gda_inproc_async_poll(struct gda_inproc_worker *w);
 /* Wait until nothing is in flight. */

@@ -115,8 +115,7 @@ static bool gda_inproc_visit(struct gda_inproc_worker *w, struct gda_inproc_qp *
 	if (gda_inproc_too_early(qp))
 		return false;
 	gda_race_acquire(&qp->engine_qp.dbrec[1]);
-	return gda_inproc_async_visit(w, qp->async, GDA_INPROC_VISIT_WQES,
-				    GDA_INPROC_VISIT_BYTES);
+	return gda_inproc_async_visit(w, qp->async, GDA_INPROC_VISIT_WQES);
 }
 
 /* Take the turn at a queue that is not GDA_INPROC_MINE. Return: whether it may be visited now. */

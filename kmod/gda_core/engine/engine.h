@@ -86,8 +86,6 @@ static inline u32 gda_completion_fires(const struct gda_completion *c)
 	return GDA_CQ_ARM;
 }
 
-struct gda_async_ops;
-
 /*
  * A send queue and its progress. The host fills the first part before the first
  * visit and may change only @state (INIT -> WAIT -> READY, with cmpxchg: the engine may
@@ -103,7 +101,6 @@ struct gda_engine_qp {
 	struct gda_engine_cq *recv_cq;	/* of immediates from the peer, or NULL */
 	struct gda_counter_mem *sent;	/* ours completed, or NULL; shared, atomic adds */
 	struct gda_counter_mem *recv;	/* the peer's arrived, or NULL; likewise */
-	const struct gda_async_ops *async;	/* how to reach GDA_MEM_NO_CPU, or NULL */
 	void *pd;
 	u32 depth;			/* slots, power of two */
 	u32 qpn;
@@ -200,30 +197,9 @@ struct gda_exec_mems {
 	const struct gda_mem *local[GDA_ENGINE_MAX_SGE];
 };
 
-/* Of gda_async_ops.exec: as if there were no such ops. */
-#define GDA_ASYNC_BY_ENGINE	2
-
-/*
- * A host that moves bytes for the engine where no CPU can, of one queue. What it has
- * begun may still be in flight when later work requests are decoded; it then holds
- * their completions back until everything before them is done.
- */
-struct gda_async_ops {
-	/*
-	 * Carry q->work on in place of the engine, which has checked it: q->done is the
-	 * host's, and q->bytes, in which it counts. Near memory, too: that must not be
-	 * written before all that is in flight is done.
-	 *
-	 * Return: as gda_exec(), where 0 ends the visit; GDA_ASYNC_BY_ENGINE: the engine may.
-	 */
-	int (*exec)(struct gda_engine_qp *q, const struct gda_engine_qp *peer,
-		    const struct gda_exec_mems *mems);
-};
-
 /* Values that stay the same for one visit. */
 struct gda_exec_scope {
 	const struct gda_engine_qp *peer;	/* who responds, or NULL if nobody does */
-	const struct gda_engine_qp *direct;	/* the same, but NULL if q->async is to be asked */
 	u64 until;			/* stop where q->bytes would pass this */
 	struct gda_exec_use local;
 	struct gda_exec_use remote;
@@ -246,9 +222,24 @@ void gda_exec_begin(const struct gda_engine_qp *q, u32 bytes, struct gda_exec_sc
  */
 int gda_exec(struct gda_engine_qp *q, struct gda_exec_scope *scope);
 
-/* From now on @peer responds to what @q asks for, or nobody does. */
-void gda_exec_route(const struct gda_engine_qp *q, const struct gda_engine_qp *peer,
-		    struct gda_exec_scope *scope);
+/**
+ * gda_exec_check - check a work request that the host carries out
+ * @q: queue
+ * @w: its work request, in the host's hands
+ * @peer: gda_host_peer()
+ * @mems: out: the MRs that it names, which may be %GDA_MEM_NO_CPU; @mems->remote is NULL
+ *	where there is no remote range
+ *
+ * As gda_exec() checks what it carries out. A key can be revoked at any time, so before each
+ * part of it that is moved.
+ *
+ * Return: 0 or -GDA_STATUS().
+ */
+int gda_exec_check(const struct gda_engine_qp *q, const struct gda_work *w,
+		   const struct gda_engine_qp *peer, struct gda_exec_mems *mems);
+
+/* From now on @peer responds, or nobody does. */
+void gda_exec_route(const struct gda_engine_qp *peer, struct gda_exec_scope *scope);
 
 /* dialect.c */
 

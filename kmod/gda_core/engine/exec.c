@@ -57,14 +57,14 @@ static int gda_exec_fail(u8 class, u8 cause)
 	return -(int)GDA_STATUS(class, cause);
 }
 
-/* Why a segment or the remote range may not be used, if it is not just far away. */
-static noinline int gda_exec_refuse(const struct gda_engine_qp *q, bool remote, u8 why)
+/* Why a segment or the remote range may not be used; with @far, not since no CPU reaches it. */
+static noinline int gda_exec_refuse(bool far, bool remote, u8 why)
 {
 	u8 class = remote ? GDA_CLASS_REMOTE_ACCESS : GDA_CLASS_LOCAL;
 
 	if (why != GDA_ACCESS_NO_CPU)
 		return gda_exec_fail(class, why);
-	if (q->async)
+	if (far)
 		return 0;
 	if (remote)
 		class = GDA_CLASS_REMOTE_OP;
@@ -72,9 +72,10 @@ static noinline int gda_exec_refuse(const struct gda_engine_qp *q, bool remote, 
 }
 
 /* Both return 0 or gda_exec_fail(). */
-static int gda_exec_check_local(const struct gda_engine_qp *q, struct gda_exec_mems *mems)
+static __always_inline int gda_exec_check_local(const struct gda_engine_qp *q,
+						const struct gda_work *w, bool far,
+						struct gda_exec_mems *mems)
 {
-	const struct gda_work *w = &q->work;
 	u32 i;
 	u8 why;
 
@@ -82,24 +83,26 @@ static int gda_exec_check_local(const struct gda_engine_qp *q, struct gda_exec_m
 		mems->local[i] = gda_host_mem(q, w->sge[i].key);
 		why = gda_access_check(mems->local[i], q->pd, &w->sge[i],
 				       gda_exec_rights[w->op].local);
-		if (unlikely(why && gda_exec_refuse(q, false, why)))
-			return gda_exec_refuse(q, false, why);
+		if (unlikely(why && gda_exec_refuse(far, false, why)))
+			return gda_exec_refuse(far, false, why);
 	}
 	return 0;
 }
 
 /* Is there a CQ at the peer for an immediate, if the work request has one? */
-static int gda_exec_check_imm(const struct gda_engine_qp *q, const struct gda_engine_qp *peer)
+static __always_inline int gda_exec_check_imm(const struct gda_work *w,
+					      const struct gda_engine_qp *peer)
 {
-	if (q->work.op == GDA_OP_WRITE_IMM && unlikely(!peer->recv_cq))
+	if (w->op == GDA_OP_WRITE_IMM && unlikely(!peer->recv_cq))
 		return gda_exec_fail(GDA_CLASS_INVALID_REQUEST, GDA_CAUSE_RECV);
 	return 0;
 }
 
-static int gda_exec_check_remote(const struct gda_engine_qp *q, const struct gda_engine_qp *peer,
-				 struct gda_exec_mems *mems)
+static __always_inline int gda_exec_check_remote(const struct gda_engine_qp *q,
+						 const struct gda_work *w, bool far,
+						 const struct gda_engine_qp *peer,
+						 struct gda_exec_mems *mems)
 {
-	const struct gda_work *w = &q->work;
 	u8 why;
 
 	if (unlikely(!peer))
@@ -107,9 +110,23 @@ static int gda_exec_check_remote(const struct gda_engine_qp *q, const struct gda
 	mems->remote = gda_host_mem(q, w->remote.key);
 	why = gda_access_check(mems->remote, peer->pd, &w->remote,
 			       gda_exec_rights[w->op].remote);
-	if (unlikely(why && gda_exec_refuse(q, true, why)))
-		return gda_exec_refuse(q, true, why);
-	return gda_exec_check_imm(q, peer);
+	if (unlikely(why && gda_exec_refuse(far, true, why)))
+		return gda_exec_refuse(far, true, why);
+	return gda_exec_check_imm(w, peer);
+}
+
+int gda_exec_check(const struct gda_engine_qp *q, const struct gda_work *w,
+		   const struct gda_engine_qp *peer, struct gda_exec_mems *mems)
+{
+	int ret = gda_exec_check_local(q, w, true, mems);
+
+	mems->remote = NULL;
+	if (ret || w->op == GDA_OP_NOP || w->op == GDA_OP_DUMP)
+		return ret;
+	if (w->remote.len)
+		return gda_exec_check_remote(q, w, true, peer, mems);
+	return peer ? gda_exec_check_imm(w, peer) :
+		      gda_exec_fail(GDA_CLASS_RETRY, GDA_CAUSE_PEER);
 }
 
 static __always_inline u32 gda_exec_span(const struct gda_mem *mem,
@@ -273,7 +290,7 @@ static __always_inline bool gda_exec_word(struct gda_engine_qp *q, enum gda_op o
 		gda_exec_copy_word(remote, local, (u32)len);
 	}
 	WRITE_ONCE(q->bytes, q->bytes + len);
-	gda_exec_arrived(op, scope->direct);
+	gda_exec_arrived(op, scope->peer);
 	return true;
 }
 
@@ -292,11 +309,11 @@ static bool gda_exec_short(struct gda_engine_qp *q, struct gda_exec_scope *scope
 		local = gda_exec_find(q, q, &w->sge[0], rights->local, &scope->local);
 	if (!local)
 		return false;
-	remote = gda_exec_find(q, scope->direct, &w->remote, rights->remote, &scope->remote);
+	remote = gda_exec_find(q, scope->peer, &w->remote, rights->remote, &scope->remote);
 	if (!remote)
 		return false;
 	gda_exec_move(q, w->op, local, remote, w->remote.len);
-	gda_exec_arrived(w->op, scope->direct);
+	gda_exec_arrived(w->op, scope->peer);
 	return true;
 }
 
@@ -414,9 +431,6 @@ static int gda_exec_dump(const struct gda_engine_qp *q, const struct gda_exec_me
 {
 	void *ptr;
 
-	/* its host reports nothing before all that it moves there is done */
-	if (unlikely(READ_ONCE(mems->local[0]->state) & GDA_MEM_NO_CPU))
-		return 1;
 	if (unlikely(!gda_exec_span(mems->local[0], &q->work.sge[0], 0, 1, &ptr)))
 		return gda_exec_fail(GDA_CLASS_LOCAL, GDA_CAUSE_IO);
 	smp_mb(); /* after the stores of earlier work requests */
@@ -544,43 +558,20 @@ static int gda_exec_atomic(struct gda_engine_qp *q, const struct gda_exec_mems *
 	return 1;
 }
 
-/* Of a queue that may have work in flight. Return: as gda_async_ops.exec. */
-static noinline int gda_exec_async(struct gda_engine_qp *q, struct gda_exec_scope *scope,
-				   const struct gda_exec_mems *mems)
-{
-	int ret = q->async->exec(q, scope->peer, mems);
-
-	/* nothing after it may be begun, and asking again at once is no use */
-	if (!ret)
-		scope->until = q->bytes;
-	else if (ret == 1)
-		gda_exec_arrived(q->work.op, scope->peer);
-	/* the engine resumes what it splits, and what waits for room at the peer */
-	if (ret != GDA_ASYNC_BY_ENGINE || (q->work.remote.len <= GDA_EXEC_WHOLE && !q->rnr_tries))
-		q->busy = !ret;
-	return ret;
-}
-
 /*
  * A write or read of no bytes. Its keys are not looked at (InfiniBand C9-88), but the
  * responder has to be there. Return: as gda_exec().
  */
 static noinline int gda_exec_empty(struct gda_engine_qp *q, struct gda_exec_scope *scope)
 {
-	static const struct gda_exec_mems none;
 	u8 op = q->work.op;
 	int ret;
 
 	if (unlikely(!scope->peer))
 		return gda_exec_fail(GDA_CLASS_RETRY, GDA_CAUSE_PEER);
-	ret = gda_exec_check_imm(q, scope->peer);
+	ret = gda_exec_check_imm(&q->work, scope->peer);
 	if (unlikely(ret))
 		return ret;
-	if (unlikely(q->async)) {
-		ret = gda_exec_async(q, scope, &none);
-		if (ret != GDA_ASYNC_BY_ENGINE)
-			return ret;
-	}
 	ret = op == GDA_OP_WRITE_IMM ? gda_exec_push_imm(q, scope) : 1;
 	if (likely(ret > 0))
 		gda_exec_arrived(op, scope->peer);
@@ -593,20 +584,15 @@ static noinline int gda_exec_any(struct gda_engine_qp *q, struct gda_exec_scope 
 	u8 op = q->work.op;
 	int ret;
 
-	ret = gda_exec_check_local(q, &mems);
+	ret = gda_exec_check_local(q, &q->work, false, &mems);
 	if (unlikely(ret))
 		return ret;
 	/* DUMP has a local segment only */
 	if (unlikely(!q->work.remote.len))
 		return op == GDA_OP_DUMP ? gda_exec_dump(q, &mems) : gda_exec_empty(q, scope);
-	ret = gda_exec_check_remote(q, scope->peer, &mems);
+	ret = gda_exec_check_remote(q, &q->work, false, scope->peer, &mems);
 	if (unlikely(ret))
 		return ret;
-	if (unlikely(q->async)) {
-		ret = gda_exec_async(q, scope, &mems);
-		if (ret != GDA_ASYNC_BY_ENGINE)
-			return ret;
-	}
 	ret = op >= GDA_OP_FETCH_ADD ? gda_exec_atomic(q, &mems) :
 				       gda_exec_transfer(q, &mems, scope->until);
 	if (ret > 0 && op == GDA_OP_WRITE_IMM)
@@ -624,7 +610,7 @@ static noinline int gda_exec_rdma(struct gda_engine_qp *q, struct gda_exec_scope
 
 	if (len > GDA_EXEC_WHOLE && len > scope->until - q->bytes)
 		return gda_exec_any(q, scope);
-	if (len - 1 < GDA_EXEC_AHEAD && w->nsge < 2 && !q->busy && likely(scope->direct) &&
+	if (len - 1 < GDA_EXEC_AHEAD && w->nsge < 2 && !q->busy && likely(scope->peer) &&
 	    gda_exec_short(q, scope))
 		return 1;
 	return gda_exec_any(q, scope);
@@ -633,20 +619,17 @@ static noinline int gda_exec_rdma(struct gda_engine_qp *q, struct gda_exec_scope
 void gda_exec_begin(const struct gda_engine_qp *q, u32 bytes, struct gda_exec_scope *scope)
 {
 	scope->peer = gda_host_peer(q);
-	scope->direct = unlikely(q->async) ? NULL : scope->peer;
 	scope->until = q->bytes + bytes;
 	/* no work request needs these rights: nothing was found yet */
 	scope->local.tag = ~0ULL;
 	scope->remote.tag = ~0ULL;
 }
 
-void gda_exec_route(const struct gda_engine_qp *q, const struct gda_engine_qp *peer,
-		    struct gda_exec_scope *scope)
+void gda_exec_route(const struct gda_engine_qp *peer, struct gda_exec_scope *scope)
 {
 	if (peer == scope->peer)
 		return;
 	scope->peer = peer;
-	scope->direct = q->async ? NULL : peer;
 	/* what was found before is another responder's */
 	scope->remote.tag = ~0ULL;
 }

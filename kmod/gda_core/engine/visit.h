@@ -88,7 +88,7 @@ static __always_inline void gda_engine_step(struct gda_engine_qp *q,
 		}
 	}
 	if (ops->route)
-		gda_exec_route(q, ops->route(q), scope);
+		gda_exec_route(ops->route(q), scope);
 	ret = gda_exec(q, scope);
 	if (likely(ret > 0)) {
 		gda_engine_succeed(q, q->ci);
