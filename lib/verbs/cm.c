@@ -265,6 +265,7 @@ static void gda_verbs_requested(struct gda_verbs *verbs, const struct gda_verbs_
 	if (!v)
 		reason = GDA_CM_REASON_UNKNOWN;
 	else if (READ_ONCE(v->qp->engine_qp.state) == GDA_QP_ERROR ||
+		 READ_ONCE(v->qp->engine_qp.fail) ||
 		 (v->named && (v->id || !gda_verbs_same(&e->private.from, &v->peer))))
 		reason = GDA_CM_REASON_BUSY;
 	else if (v->named)
