@@ -9,8 +9,8 @@
 
 #include "gda_ib.h"
 
-/* Of a local ACK: 268 ms, so that seven tries end after about two seconds. */
-#define GDA_IB_ACK_TIMEOUT	16
+/* Code of 537 ms, so that seven tries outlast a cable that is out for two seconds. */
+#define GDA_IB_ACK_TIMEOUT	17
 
 /* Code of 163.84 ms, so that six tries more end after about one second. */
 #define GDA_IB_MIN_RNR_TIMER	28
