@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What one user may have: contexts, each of which is a kernel thread, and objects, of which
+ * Limits of one user: contexts, each of which is a kernel thread, and objects, of which
  * all share one space of keys. Memory is for the memory cgroup and RLIMIT_MEMLOCK.
  *
  * A context counts for the user that binds it. In a user namespace it counts for all of
@@ -12,7 +12,7 @@
  *
  * A thread of the kernel's is not one of the user's processes, which RLIMIT_NPROC limits.
  * So a context is refused where another process would be if the workers of a user were
- * processes, and likewise those of an owner, whose limit was noted by its namespace. Who
+ * processes, and likewise those of an owner, whose limit was noted by its namespace. A user who
  * may fork beyond the limit may bind beyond it. See thread.c for pids.max.
  *
  * The rdma controller of cgroups is not asked: up to 6.12 at least, a group that is removed

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Regions as dma-bufs, so that other drivers (a GPU's) can map a queue, a doorbell or
- * a CQ for their device. The dma-buf holds the region, never the object or context:
- * after those are gone it is memory like any other, which nobody looks at.
+ * Regions as dma-bufs, so that other drivers (a GPU's) can map a queue, a doorbell or a CQ for
+ * their device. The dma-buf holds the region, never the object or the context: after those
+ * are gone it is ordinary memory, which gda_core does not read.
  *
- * Pages never move. But when the device is removed its exports are revoked: importers
- * that can be told (move_notify) are, and nobody new attaches, maps or registers them.
- * What is mapped then, by CPUs and by importers that cannot be told, stays, as the
- * mappings of /dev/gda do: nobody executes what is stored there.
+ * Pages never move. When the device is removed, its exports are revoked: importers with
+ * move_notify() are notified, and attaching, mapping and registering fail from then on. Existing
+ * mappings, by CPUs and by importers without move_notify(), stay, as mappings of /dev/gda do;
+ * stores to them are not executed.
  *
- * A read-only region stays so: no writable mapping of the dma-buf, and devices may only
- * read. It is exported statically, for in the name of static importers of a dynamic
- * exporter the kernel maps for both ways. It does so for dynamic importers of a static
- * one, which therefore are refused: nobody is there to be told.
+ * A read-only region stays read-only: the dma-buf has no writable mapping, and devices only read.
+ * It is exported as a static exporter, because for static importers of a dynamic exporter the
+ * kernel maps in both directions. It does so for dynamic importers of a static exporter too,
+ * which are refused therefore.
  *
  * An export is in its device's list until it is revoked or released, whichever is first.
  * dev->export_lock guards the list and is held while one export is revoked, so that

@@ -1,32 +1,30 @@
 // SPDX-License-Identifier: MIT
 /*
- * Workers: threads that go round the queues of one context and give each a visit of
- * the engine. One per context, or as many as GDA_INPROC_WORKERS says; a queue belongs
- * to one of them for life.
+ * Workers: threads that go round the queues of one context and give each a visit of the engine.
+ * There is one per context, or as many as GDA_INPROC_WORKERS says; a queue belongs to one of
+ * them for life.
  *
- * Nobody tells a worker that a doorbell was stored: posting is the same stores as
- * everywhere, so a worker has to look. How hard it looks depends on how long it found
- * nothing:
+ * A doorbell is an ordinary store, of which no worker is notified, so a worker polls. How it
+ * polls depends on the time since it last found work:
  *
  *	up to GDA_INPROC_SPIN_NS	it spins
- *	up to GDA_INPROC_YIELD_NS	it spins, but offers its CPU to others each time, and
- *					does so from the beginning if they took it lately
- *	longer				it sleeps an eighth of the silence so far, at most
+ *	up to GDA_INPROC_YIELD_NS	it spins and yields each time; if other threads ran when it
+ *					yielded lately, it yields from the beginning
+ *	longer				it sleeps for an eighth of that time, at most
  *					GDA_INPROC_SLEEP_NS (GDA_INPROC_PACE_NS while the
  *					context has a QP with GDA_QP_POLLED)
  *
- * So the first work after a silence waits an eighth of it at most, plus what the
- * system takes to wake a thread, and never much longer than GDA_INPROC_SLEEP_NS.
+ * So the first work after a silence waits for an eighth of the silence at most, plus the time
+ * that the system takes to wake a thread, and never much longer than GDA_INPROC_SLEEP_NS.
  *
- * A queue that a copier executes (async_copy.c) may have work in flight when its visit ends:
- * the worker then looks at it in every pass, and neither sleeps nor is quiescent anew
- * before that is done.
+ * A queue that a copier executes (async_copy.c) may have work in flight when its visit ends. The
+ * worker then polls the copier in every pass, and neither sleeps nor becomes quiescent before
+ * that work is done.
  *
- * Quiescence. Whoever unlinked something raises dev->grace; a worker copies it to
- * @acked whenever it holds no pointer to any object, between two visits. Once all
- * have done so, or sleep, none has a pointer from before; nor has a helper, once all that
- * sat have risen (help.c). That costs a worker one load a visit, of a line that rarely
- * changes.
+ * Quiescence: a thread that unlinked an object raises dev->grace. A worker copies dev->grace to
+ * @acked between two visits, when it holds no pointer to an object. Once every worker has done
+ * so or sleeps, and every helper that had a seat has left it (help.c), no thread has a pointer
+ * from before. This costs a worker one load a visit, of a cache line that rarely changes.
  */
 #define _GNU_SOURCE
 #include <errno.h>

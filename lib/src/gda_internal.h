@@ -19,7 +19,7 @@
 struct gda_context;
 
 /*
- * What a context runs on: the kernel's devices (kernel.c) or the in-process device
+ * The device of a context: the kernel's devices (kernel.c) or the in-process device
  * (lib/inproc). All else in the library is the same for both.
  */
 struct gda_device_ops {

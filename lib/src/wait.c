@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What waits do between two looks: execute the work themselves where that can be done,
- * give the processor away where there are too few, else pause. The looks and the deadline
- * are in gda/fastpath.h and gda/ring.h.
+ * A waiting thread between two polls: it executes the work itself where it can, yields where
+ * processors are too few, and else pauses. Polls and deadlines are in gda/fastpath.h and gda/ring.h.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -55,7 +55,7 @@ struct module;
  *	Returns 0; -EOPNOTSUPP there is no such address; -ENODEV the memory was invalidated;
  *	-ENOMEM, -EINTR.
  * @put: the registration ends, also if a call above failed or the memory was
- *	invalidated: nobody uses it, its address or @priv any more, and @memory must not be
+ *	invalidated: gda_mr uses neither it, its address nor @priv any more, and @memory must not be
  *	invalidated after put() has returned. Process context, perhaps of another process and
  *	long after the caller died. May sleep; must not fail, take mmap_lock or wait for user
  *	space.
