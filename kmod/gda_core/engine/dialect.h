@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What the engine knows of a dialect, the byte format of a queue or a CQ: one table of
- * operations each. Everything outside of such a table speaks of causes, classes and kinds
+ * A dialect, the byte format of a queue or a CQ, is one table of operations to the engine. Everything outside of such a table speaks of causes, classes and kinds
  * of completions, and of no bytes.
  *
  * A dialect is one file, engine/<name>.c, that defines gda_dialect_<name>, and one line of

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What happens to a queue beside the loop of visit.h: how it begins, fails and is flushed.
+ * The life of a queue outside of the loop of visit.h: initialization, failure and flush.
  *
  * Invariants:
  *
@@ -45,7 +45,7 @@ static void gda_engine_fail(struct gda_engine_qp *q, u64 index, struct gda_statu
 	WRITE_ONCE(q->first_error, index);
 	WRITE_ONCE(q->first.cause, st.cause);
 	WRITE_ONCE(q->first.class, st.class);
-	/* who sees the state sees why */
+	/* pairs with the acquire of readers: a state of error comes with its cause */
 	smp_store_release(&q->state, GDA_QP_ERROR);
 
 	q->last.first = st;
@@ -126,7 +126,7 @@ static void gda_engine_defer(struct gda_engine_qp *q, struct gda_status st)
 /*
  * The queue fails for a reason that is not a work request's. The oldest unfinished
  * one, if any, takes the blame; else the slot that will be next is named, at once on a
- * collapsed CQ (see gda_poll() in gda/queue.h), which nobody reads entry by entry.
+ * collapsed CQ (see gda_poll() in gda/queue.h), whose poller does not read each entry.
  */
 void gda_engine_fail_queue(struct gda_engine_qp *q, struct gda_status st)
 {

@@ -17,7 +17,7 @@
  *   cause (dialect.h). When a failure is fatal, the queue is in error and the rest is
  *   flushed; the dialect says whether it is.
  *
- * Who calls: one thread at a time per queue. The host keeps the queue, its peer,
+ * One thread at a time calls it for a queue. The host keeps the queue, its peer,
  * their CQs and every MR alive and mapped for the length of one gda_engine_visit()
  * (in the kernel: an SRCU read section), which moves at most the bytes it is told.
  */
@@ -35,7 +35,7 @@
 #define GDA_MEM_NO_CPU	0x100U
 
 /*
- * What the engine needs to know of an MR. The host embeds it in its own object.
+ * An MR as the engine knows it. The host embeds it in its own object.
  * Everything but @state is constant while the engine can find it.
  */
 struct gda_mem {
@@ -238,7 +238,7 @@ int gda_exec(struct gda_engine_qp *q, struct gda_exec_scope *scope);
 int gda_exec_check(const struct gda_engine_qp *q, const struct gda_work *w,
 		   const struct gda_engine_qp *peer, struct gda_exec_mems *mems);
 
-/* From now on @peer responds, or nobody does. */
+/* From now on @peer responds; NULL: no queue does. */
 void gda_exec_route(const struct gda_engine_qp *peer, struct gda_exec_scope *scope);
 
 /* dialect.c */

@@ -198,8 +198,8 @@ static __always_inline void gda_exec_arrived(u8 op, const struct gda_engine_qp *
 }
 
 /*
- * What was found last is found again without looking: the same key, used the same way,
- * within the same span. That it was not revoked is looked at each time.
+ * The MR that was found last serves again without a lookup, for the same key, the same use and
+ * the same span. Whether it was revoked is read each time.
  * Return: false if a word at @range was not found last.
  */
 static __always_inline bool gda_exec_again(const struct gda_sge *range, u32 access,
@@ -465,7 +465,7 @@ static noinline bool gda_exec_result(const struct gda_engine_qp *q,
 }
 
 /*
- * What a masked atomic makes of @old. Addition in fields: without the last bit of each,
+ * The new value that a masked atomic stores for @old. Addition in fields: without the last bit of each,
  * no carry leaves a field; the last bits are then added without one.
  */
 static u64 gda_exec_masked(const struct gda_work *w, u64 old)
