@@ -133,6 +133,11 @@ lint: ## test: the static checks
 	@$(deps) lint
 	@tools/lint/lint.sh
 
+.PHONY: format
+format: ## test: changed lines that clang-format would lay out in another way, a report; REV=HEAD~1: since then
+	@$(deps) lint
+	@tools/lint/format.sh $(or $(REV),HEAD~1)
+
 .PHONY: docs
 docs: ## build: the documentation
 	@$(deps) docs

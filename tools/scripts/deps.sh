@@ -13,7 +13,7 @@ build="gcc gcc-12 libc6-dev make kmod pahole libelf1 libssl3"
 rdma="libibverbs-dev librdmacm-dev ibverbs-providers iproute2"
 tests="gcc-12-multilib libc6-dev-i386 $rdma g++ pkg-config python3 patch valgrind"
 ranks="libpmix-dev openmpi-bin procps"
-lint="librdmacm-dev xz-utils git perl python3 shellcheck sparse clang g++ mandoc codespell reuse"
+lint="librdmacm-dev xz-utils git perl python3 shellcheck sparse clang clang-format g++ mandoc codespell reuse"
 guest="qemu-system-x86 busybox-static cpio xz-utils zstd"
 case ${1-} in
 demo) packages="$build $guest" kernels="6.12" ;;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * A dialect, the byte format of a queue or a CQ, is one table of operations to the engine. Everything outside of such a table speaks of causes, classes and kinds
- * of completions, and of no bytes.
+ * A dialect, the byte format of a queue or a CQ, is one table of operations to the engine.
+ * Everything outside of such a table speaks of causes, classes and kinds of completions, and
+ * of no bytes.
  *
  * A dialect is one file, engine/<name>.c, that defines gda_dialect_<name>, and one line of
  * gda_dialects.h. It builds its ->visit from gda_engine_serve() in visit.h, so that the

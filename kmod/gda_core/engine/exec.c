@@ -465,8 +465,8 @@ static noinline bool gda_exec_result(const struct gda_engine_qp *q,
 }
 
 /*
- * The new value that a masked atomic stores for @old. Addition in fields: without the last bit of each,
- * no carry leaves a field; the last bits are then added without one.
+ * The new value that a masked atomic stores for @old. Addition in fields: without the last bit
+ * of each, no carry leaves a field; the last bits are then added without one.
  */
 static u64 gda_exec_masked(const struct gda_work *w, u64 old)
 {
