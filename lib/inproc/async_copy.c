@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * Queues with a copier. What is far (GDA_MEM_NO_CPU, and the queue itself if it is) only
- * the copier reaches, in order, in its own time; the worker begins copies and goes on
- * to the next work request, so many are in flight (gda/flight.h).
+ * Queues with a copier. Only the copier reaches far memory (GDA_MEM_NO_CPU, and the queue
+ * itself if it is), in order, in its own time; the worker begins copies and goes on to the
+ * next work request, so many are in flight (gda/flight.h).
  *
  * - Copies of a queue are begun in the order of its work requests, on one lane, and so
  *   take effect in that order. begun counts them; behind the last of a visit the copier
  *   is asked to store that count at the lane's mark, which says what is done.
  * - A work request is done when all copies that were begun before its end are.
  * - Near memory is written only while nothing is in flight. Between near and far the
- *   bytes go through a bounce buffer, one piece at a time. What is near at both ends is
- *   the engine's.
+ *   bytes go through a bounce buffer, one piece at a time. The engine itself
+ *   carries out a work request that is near at both ends.
  * - A far CQ is written by the copier, on the lane of the data and so behind it: for
  *   GDA_ASYNC_TELL work requests at once, if so many were found, because copies wait for it.
  *   Its outcomes leave at once.
@@ -194,7 +194,10 @@ static void gda_async_ask_mark(struct gda_inproc_async *async)
 		gda_async_break(async);
 }
 
-/* Report what is done. A far CQ is told behind the data: who counts must not be ahead of it. */
+/*
+ * Report work requests whose copies are done; with a far CQ those whose copies were begun, for
+ * the CQ is told on the lane behind them. Counters are the CPU's and are not ahead of the data.
+ */
 static void gda_async_report(struct gda_inproc_async *async)
 {
 	const struct gda_engine_qp *peer = gda_host_peer(&async->qp->engine_qp);

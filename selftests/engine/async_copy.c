@@ -76,7 +76,7 @@ TEST_F(async_copy, nobody_goes_there)
 	EXPECT_EQ(0, self->a->q.bytes);
 }
 
-/* What the host is told of the work request at ci. Return: as why(), or 0. */
+/* gda_exec_check() of the work request at ci. Return: as why(), or 0. */
 static u32 check(FIXTURE_DATA(async_copy) *self, struct gda_exec_mems *mems)
 {
 	struct gda_engine_qp *q = &self->a->q;

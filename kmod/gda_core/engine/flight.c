@@ -147,7 +147,7 @@ void gda_flight_abandon(struct gda_flight *f, struct gda_status st)
 		gda_flight_done(f, ticket, gda_status(GDA_CLASS_FLUSH, GDA_CAUSE_NONE));
 }
 
-/* Something was flushed, and no error that has left says why. */
+/* Why a work request was flushed, when no error that has left says so. */
 static struct gda_status gda_flight_explain(const struct gda_flight *f)
 {
 	struct gda_status st = gda_flight_reason(f);
@@ -155,7 +155,7 @@ static struct gda_status gda_flight_explain(const struct gda_flight *f)
 	return st.class ? st : gda_status(GDA_FAIL_PEER & 0xff, GDA_FAIL_PEER >> 8);
 }
 
-/* The outcome leaves. */
+/* Complete the work request of @r with its outcome. */
 static void gda_flight_leave(struct gda_flight *f, struct gda_flight_record *r)
 {
 	struct gda_engine_qp *q = f->q;
@@ -177,7 +177,7 @@ static void gda_flight_leave(struct gda_flight *f, struct gda_flight_record *r)
 	}
 }
 
-/* What may leave does. Return: how many. */
+/* Let outcomes leave that may. Return: how many. */
 static u32 gda_flight_leave_done(struct gda_flight *f, u32 wqes)
 {
 	struct gda_engine_qp *q = f->q;
