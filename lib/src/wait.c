@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * A waiting thread between two polls: it executes the work itself where it can, yields where
- * processors are too few, and else pauses. Polls and deadlines are in gda/fastpath.h and gda/ring.h.
+ * processors are too few, and else pauses. Polls and deadlines are in gda/fastpath.h and
+ * gda/ring.h.
  */
 #define _GNU_SOURCE
 #include <errno.h>
