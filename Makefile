@@ -5,6 +5,7 @@
 #
 #   LIB_TARGETS   the library's files        EXAMPLES     programs for the demo
 #   TEST_NATIVE   test programs, run here    TEST_VM      ... run in the guest
+#   TEST_PAIR     ... run in both of two guests at once
 #   SOAK_NATIVE   long forms, run here by `make soak`
 #   BENCH         programs for `make bench`  DOCS_TARGETS what `make docs` makes
 #   TOOLS         programs that are installed
@@ -23,6 +24,7 @@ LIBDIR	?= $(PREFIX)/lib
 LIB_TARGETS	:=
 TEST_NATIVE	:=
 TEST_VM		:=
+TEST_PAIR	:=
 SOAK_NATIVE	:=
 EXAMPLES	:=
 TOOLS		:=
@@ -45,6 +47,8 @@ deps	:= $(scripts)/deps.sh
 # Parallel, whatever make was called with; quiet but for errors.
 submake	:= $(MAKE) --no-print-directory -s -j $(shell nproc)
 vm	 = tools/vm/gda-vm -k $(GUEST)
+comma	:= ,
+check	 = GDA_PAIR_KVERS=$(firstword $(KVERS))$(comma)$(lastword $(KVERS)) $(scripts)/check.sh
 
 .PHONY: help
 help: ## start: this list
@@ -64,15 +68,19 @@ demo: ## start: stream a file between two processes, in a guest, and prove it
 
 .PHONY: check
 check: ## test: build and run every test, here and in guests; PROGRAMS="revoke idle": those, GDA_JOBS=1: one place at a time
-	@$(scripts)/check.sh native $(KVERS)
+	@$(check) native $(KVERS) pair
 
 .PHONY: check-native
 check-native: ## test: the tests that need no guest
-	@$(scripts)/check.sh native
+	@$(check) native
 
 .PHONY: check-vm
 check-vm: ## test: the tests in guests (KVER=6.1 for one of them)
-	@$(scripts)/check.sh $(KVERS)
+	@$(check) $(KVERS)
+
+.PHONY: check-pair
+check-pair: ## test: the tests in a pair of guests that a network connects
+	@$(check) pair
 
 .PHONY: soak
 soak: ## test: the tests that repeat steps, ten times as often, in guests; PROGRAMS="revoke idle" STRESS=N: others
@@ -99,14 +107,14 @@ examples: $(EXAMPLES) ## start: the examples
 tools: $(TOOLS) ## build: the tools
 
 .PHONY: tests
-tests: $(TEST_NATIVE) $(TEST_VM) ## build: the test programs, without running them
+tests: $(TEST_NATIVE) $(TEST_VM) $(TEST_PAIR) ## build: the test programs, without running them
 
 .PHONY: bench
 bench: $(BENCH) ## measure: instructions of posts and of the engine, counted here; times of inproc
 	@for b in $(BENCH); do $$b || exit; done
 
 .PHONY: perf
-perf: ## measure: gda-perf in a guest, beside memcpy and rdma_rxe; PERF="--json bw": arguments
+perf: ## measure: gda-perf in a guest, beside memcpy and raw verbs on rdma_rxe; PERF="--json bw": arguments
 	@$(deps) perf
 	@$(step) 'modules for $(GUEST)' $(scripts)/modules.sh $(GUEST)
 	@$(step) 'library and gda-perf' $(submake) lib tools
@@ -165,11 +173,13 @@ $(BUILD)/kselftest/kselftest_harness.h:
 	@$(scripts)/linux-source.sh $(@D) $(patsubst %,tools/testing/selftests/%,kselftest.h kselftest_harness.h)
 
 # For check.sh.
-.PHONY: list-native list-vm list-soak list-docs
+.PHONY: list-native list-vm list-pair list-soak list-docs
 list-native:
 	@echo $(TEST_NATIVE)
 list-vm:
 	@echo $(TEST_VM)
+list-pair:
+	@echo $(TEST_PAIR)
 list-soak:
 	@echo $(SOAK_NATIVE)
 list-docs:

@@ -97,7 +97,7 @@ class Run:
 def runs(logs):
     """
     Of each place in order: the kernels' are folders vm-KVER, vm-KVER/NAME of another start
-    of that kernel, debug/N and kcsan/N.
+    of that kernel, and of each guest pair/N, debug/N and kcsan/N.
     """
     vms = sorted((d for d in os.listdir(logs) if re.match(r"vm-\d", d)),
                  key=lambda d: [int(n) for n in re.findall(r"\d+", d)])
@@ -106,7 +106,7 @@ def runs(logs):
         inner = sorted(n for n in os.listdir(os.path.join(logs, d))
                        if os.path.isdir(os.path.join(logs, d, n)))
         found += [(d[len("vm-"):], f) for f in [d] + [f"{d}/{n}" for n in inner]]
-    for d in ("debug", "kcsan"):
+    for d in ("pair", "debug", "kcsan"):
         if os.path.isdir(os.path.join(logs, d)):
             found += [(d, f"{d}/{n}") for n in sorted(os.listdir(os.path.join(logs, d))) if n.isdigit()]
     return [Run(place, os.path.join(logs, d)) for place, d in found

@@ -1,15 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# check.sh native|KVER... - build what is needed, run the tests, say the verdict
+# check.sh native|KVER|pair... - build what is needed, run the tests, say the verdict
 #
 # Its last line is "N passed, N failed, N skipped". A step that fails counts as a failed
-# test, and the other places are still tried. Places (native, the guest of each KVER) run
-# side by side. What one prints goes to build/log/PLACE/output and is shown as a whole, in
-# the order of the arguments; until then a line tells how many programs have ended.
+# test, and the other places are still tried. Places (native, the guest of each KVER, the
+# pair of guests that a network connects) run side by side. What one prints goes to
+# build/log/PLACE/output and is shown as a whole, in the order of the arguments; until then
+# a line tells how many programs have ended.
 #
 #   GDA_JOBS=N         places at a time; 1: each is shown as it runs [processors + 1: a
 #                      guest keeps less than one of them busy]
+#   GDA_PAIR_KVERS=A,B kernels of the pair                           [6.12,6.1]
 #   GDA_GUEST_LIMIT=S  the most seconds that a guest may take        [2400, 3600 beside others]
 #   GDA_SLOW=N         a factor for the limits of programs           [1, 2 beside others]
 #   PROGRAMS=NAME...   only programs of these names or last parts of names
@@ -37,7 +39,7 @@ title() { printf '\n== %s\n' "$*"; }
 
 log_of() {
 	case $1 in
-	native) echo build/log/native ;;
+	native|pair) echo "build/log/$1" ;;
 	*) echo "build/log/vm-$1" ;;
 	esac
 }
@@ -68,8 +70,8 @@ failed() { add 0 1 0; }
 list() {
 	local t n all kind=vm
 
-	[ "$1" != native ] || kind=native
-	read -ra all < <(submake list-$kind)
+	case $1 in native|pair) kind=$1 ;; esac
+	read -ra all < <(submake "list-$kind")
 	tests=()
 	for t in "${all[@]}"; do
 		[ "${PROGRAMS-}" ] || tests+=("$t")
@@ -116,11 +118,30 @@ guest() {
 	count "$log/bounce"
 }
 
+# The results of both sides count.
+pair() {
+	local kvers=${GDA_PAIR_KVERS:-6.12,6.1} log k
+
+	title "tests in a pair of guests, $kvers"
+	log=$(log_of pair)
+	list pair
+	[ ${#tests[@]} = 0 ] && { echo none; return; }
+	for k in ${kvers/,/ }; do
+		step "modules of the pair, $k" $scripts/modules.sh "$k" || { failed; return; }
+	done
+	tools/vm/gda-pair -v -k "$kvers" -t $((220 * GDA_SLOW)) -o "$log" -- \
+		env GDA_SLOW="$GDA_SLOW" tools/vm/pair-tests.sh "$log" "${tests[@]}"
+	[ $? != 125 ] || sed -i '/^total\t/d' "$log"/[01]/results 2>/dev/null
+	count "$log/0"
+	count "$log/1"
+}
+
 # All of place $1. In a subshell; its sum is left in a file.
 place() {
 	p=0 f=0 s=0
 	case $1 in
 	native) native ;;
+	pair) pair ;;
 	*) guest "$1" ;;
 	esac
 	echo $p $f $s >"$(log_of "$1")/sum"
@@ -167,7 +188,7 @@ progress() {
 	local what text='' n
 
 	for what in "${!pid[@]}"; do
-		n=$(wc -l 2>/dev/null <"$(log_of "$what")/results")
+		n=$(cat "$(log_of "$what")"/{,0/}results 2>/dev/null | wc -l)
 		text+="${text:+, }$what ${n:-0}"
 	done
 	printf '%d s: %s programs done' $((SECONDS - start)) "$text"
@@ -219,11 +240,11 @@ show() {
 for what; do
 	log=$(log_of "$what")
 	mkdir -p "$log"
-	rm -rf "$log"/{*.log,results,console,dmesg,bounce,output,sum}
+	rm -rf "$log"/{*.log,results,console,dmesg,bounce,output,sum,0,1}
 done
 $scripts/deps.sh check || { failed; end; }
 targets=(tests)
-[ -z "${PROGRAMS-}" ] || { list native; targets=("${tests[@]}"); list vm; targets+=("${tests[@]}"); }
+[ -z "${PROGRAMS-}" ] || { targets=(); for what in native vm pair; do list $what; targets+=("${tests[@]}"); done; }
 if ! step "library and tests" make --no-print-directory -s -k -j "$(nproc)" lib examples "${targets[@]}"; then
 	failed
 	end

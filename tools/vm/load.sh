@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
 # load.sh - in the guest: load the modules of this kernel, and those that play other
-# drivers for the tests. Speaks KTAP.
+# drivers for the tests; where there is an RDMA device (rxe.sh), gda_ib as well. Speaks KTAP.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
-echo "1..5"
+own=(gda_core gda_mr)
+if [ -d /sys/module/rdma_rxe ] && [ -e "build/$(uname -r)/kmod/gda_ib/gda_ib.ko" ]; then
+	own+=(gda_ib)
+fi
+echo "1..$((${#own[@]} + 3))"
 # As any module that its maker did not sign.
 echo "# dmesg: gda_(core|test|edu): (loading out-of-tree module|module verification failed)"
 n=0 rc=0
@@ -13,7 +17,7 @@ ok() {
 	n=$((n + 1))
 	if "$@"; then echo "ok $n $what"; else echo "not ok $n $what"; rc=1; fi
 }
-for m in gda_core gda_mr; do
+for m in "${own[@]}"; do
 	what="load $m"
 	ok insmod "build/$(uname -r)/kmod/$m/$m.ko"
 done

@@ -3,10 +3,12 @@
 #
 # unload.sh - in the guest: unload the modules. Speaks KTAP.
 
-echo "1..4"
+modules=(gda_edu gda_test gda_mr gda_core)
+[ ! -d /sys/module/gda_ib ] || modules=(gda_ib "${modules[@]}")
+echo "1..${#modules[@]}"
 n=0 rc=0
-for m in gda_edu gda_test gda_mr gda_core; do
+for m in "${modules[@]}"; do
 	n=$((n + 1))
-	if rmmod $m; then echo "ok $n unload $m"; else echo "not ok $n unload $m"; rc=1; fi
+	if rmmod "$m"; then echo "ok $n unload $m"; else echo "not ok $n unload $m"; rc=1; fi
 done
 exit $rc

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# Programs that gda-pair runs in two guests at the same time, the same ones in the same
+# order in both: TEST_PAIR is a list as TEST_VM is. In the one called killed side 1 is
+# switched off, so it comes last.
+
+PAIR_OUT	:= $(BUILD)/selftests/pair
+PAIR_FLAGS	= $(DEPFLAGS) -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread \
+	$(GDA_CPPFLAGS) -isystem $(BUILD)/kselftest
+PAIR_TESTS	:= cable raw
+PAIR_SCRIPTS	:= ranks
+
+TEST_PAIR	+= $(addprefix $(PAIR_OUT)/,cable raw $(PAIR_SCRIPTS))
+
+$(PAIR_TESTS:%=$(PAIR_OUT)/%): $(PAIR_OUT)/%: selftests/pair/%.c selftests/pair.mk \
+		| $(BUILD)/kselftest/kselftest_harness.h
+	@mkdir -p $(@D)
+	$(CC) $(PAIR_FLAGS) -o $@ $< $(PAIR_MORE)
+
+$(PAIR_OUT)/raw: PAIR_MORE = tools/gda-perf/rc.c -libverbs
+$(PAIR_OUT)/raw: tools/gda-perf/rc.c
+
+$(PAIR_SCRIPTS:%=$(PAIR_OUT)/%): $(PAIR_OUT)/%: selftests/pair/%.sh
+	@mkdir -p $(@D)
+	install -m 755 $< $@
+
+$(PAIR_OUT)/ranks: $(addprefix $(BUILD)/,tools/gda-run selftests/comm/hello examples/gin-allreduce)

@@ -1,0 +1,27 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# pair-tests.sh LOGS PROGRAM... - in both guests of gda-pair: load the modules, run the
+# tests, unload the modules; results are left in LOGS/0 and LOGS/1
+#
+# A program called killed comes last. In it side 1 is switched off, so that only side 0 has
+# a result of it.
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+logs=$1/$GDA_PAIR_SIDE
+shift
+tests=() killed=()
+for t; do
+	case $t in
+	*/killed) killed=("$t") ;;
+	*) tests+=("$t") ;;
+	esac
+done
+[ "$GDA_PAIR_SIDE" = 1 ] || tests+=("${killed[@]}")
+tools/scripts/run-tests.sh --dmesg --logs "$logs" tools/vm/load.sh "${tests[@]}" tools/vm/unload.sh
+rc=$?
+if [ "$GDA_PAIR_SIDE" = 1 ] && [ ${#killed[@]} -gt 0 ]; then
+	tools/vm/load.sh >"$logs/killed.log" 2>&1
+	"${killed[@]}" >>"$logs/killed.log" 2>&1
+fi
+exit $rc

@@ -1,0 +1,54 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# pair.sh - for scripts that gda-pair runs in both guests; selftests/pair/pair.h is the same
+# for programs
+#
+#   GDA_PAIR_SIDE   0 or 1           GDA_PAIR_NETDEV  the interface between the two
+#   GDA_PAIR_ADDR   own IP address   GDA_PAIR_RDMA    the RDMA device on it
+#   GDA_PAIR_PEER   the other one's  GDA_PAIR_DIR     a folder that both see
+
+# Await file $1 for $2 seconds; but not once the other side has ended.
+pair_await() {
+	local left=$((10#$2 * 20))
+
+	until [ -e "$1" ]; do
+		if [ $((left--)) = 0 ] || [ -e "$GDA_PAIR_DIR/gone.$((1 - GDA_PAIR_SIDE))" ]; then
+			return 1
+		fi
+		sleep 0.05
+	done
+}
+
+# pair_put NAME: give the other side what comes from stdin
+pair_put() {
+	cat >"$GDA_PAIR_DIR/$1.new" && mv "$GDA_PAIR_DIR/$1.new" "$GDA_PAIR_DIR/$1"
+}
+
+# pair_get NAME [SECONDS]: print what the other side gave
+pair_get() {
+	pair_await "$GDA_PAIR_DIR/$1" "${2-30}" && cat "$GDA_PAIR_DIR/$1"
+}
+
+# pair_barrier NAME [SECONDS]: go on when both are here. A name is good for once.
+pair_barrier() {
+	: >"$GDA_PAIR_DIR/$1.$GDA_PAIR_SIDE"
+	pair_await "$GDA_PAIR_DIR/$1.$((1 - GDA_PAIR_SIDE))" "${2-30}"
+}
+
+# pair_ask ACTION SIDE: have it done to the guest of SIDE: link-off, link-on, stop, cont, kill.
+# Either link being off cuts the cable.
+pair_ask() {
+	local f answer
+
+	f=$GDA_PAIR_DIR/ask/$GDA_PAIR_SIDE.$$.$((pair_asked++))
+	echo "$1 $2" >"$f.new" && mv "$f.new" "$f.ask"
+	# Not pair_await: the other side may be the one that is to be killed.
+	for ((i = 0; i < 200; i++)); do
+		[ ! -e "$f.answer" ] || break
+		sleep 0.05
+	done
+	answer=$(cat "$f.answer") || return
+	[ "$answer" = ok ] || { echo "pair_ask $1 $2: $answer" >&2; return 1; }
+}
+pair_asked=0
