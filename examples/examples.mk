@@ -30,6 +30,14 @@ $(EXAMPLE_GIN:%=$(EXAMPLE_OUT)/gin-%): $(EXAMPLE_OUT)/gin-%: examples/gin-%.c \
 	@mkdir -p $(@D)
 	$(CC) $(EXAMPLE_FLAGS) -pthread -o $@ $< examples/gin-ranks.c $(LIB_OUT)/libgda.a
 
+# A symmetric heap: ranks are processes by gda-run.
+EXAMPLES	+= $(EXAMPLE_OUT)/shmem-dispatch
+
+$(EXAMPLE_OUT)/shmem-dispatch: examples/shmem-dispatch.c $(LIB_OUT)/libgda.a $(GDA_HEADERS) \
+		examples/examples.mk
+	@mkdir -p $(@D)
+	$(CC) $(EXAMPLE_FLAGS) -pthread -o $@ $< $(LIB_OUT)/libgda.a
+
 # For GPUs, where there is a compiler for them.
 EXAMPLE_NVCC	:= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
 EXAMPLES	+= $(if $(EXAMPLE_NVCC),$(EXAMPLE_OUT)/halo)

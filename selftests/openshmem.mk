@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: MIT
 #
-# OpenSHMEM, natively: PEs are processes that map each other's memory.
+# OpenSHMEM: natively PEs are processes that map each other's memory, in a guest they
+# reach each other by queue.
 
 OSHTEST_OUT	:= $(BUILD)/selftests/shmem
 OSHTEST_DEPS	:= $(LIB_OUT)/libgda-shmem.so $(LIB_OUT)/libgda-shmem.a $(LIB_OUT)/libgda.a \
 		   $(OSH_BIN) $(BUILD)/tools/gda-run
 
-TEST_NATIVE	+= $(addprefix $(OSHTEST_OUT)/,every examples shmem4py)
+TEST_NATIVE	+= $(addprefix $(OSHTEST_OUT)/,every examples programs shmem4py)
 
 # Scripts that find the tree from where they are in build.
 $(OSHTEST_OUT)/examples: $(wildcard examples/shmem/*.c)
-$(addprefix $(OSHTEST_OUT)/,every examples shmem4py): $(OSHTEST_OUT)/%: selftests/shmem/%.sh \
+$(addprefix $(OSHTEST_OUT)/,every examples programs shmem4py): $(OSHTEST_OUT)/%: selftests/shmem/%.sh \
 		$(OSHTEST_DEPS) selftests/openshmem.mk
 	@mkdir -p $(@D)
 	sed 's|/\.\./\.\."|/../../.."|' $< >$@
@@ -50,3 +51,26 @@ $(foreach v,plain asan,$(eval $(call OSHTEST_VARIANT,$v)))
 
 $(OSHTEST_OUT)/every: $(OSHTEST_OUT)/plain/every $(OSHTEST_OUT)/asan/every \
 		$(OSHTEST_OUT)/plain/end
+
+# Programs in the manner of others, and the examples, as their users build them.
+OSHTEST_WARN	:= -O2 -Wall -Wextra -Werror
+OSHTEST_PROGRAMS := generic pipeline transpose threads teams
+OSHTEST_EXAMPLES := alltoall put_signal ring stencil
+
+$(OSHTEST_PROGRAMS:%=$(OSHTEST_OUT)/bin/%): $(OSHTEST_OUT)/bin/%: selftests/shmem/programs/%.c \
+		selftests/shmem/programs/generic.h $(OSH_HEADERS) $(OSHTEST_DEPS)
+	@mkdir -p $(@D)
+	$(OSH_OUT)/bin/oshcc $(OSHTEST_WARN) -pthread -o $@ $<
+
+$(OSHTEST_OUT)/bin/generic_cxx: selftests/shmem/programs/generic_cxx.cpp \
+		selftests/shmem/programs/generic.h $(OSH_HEADERS) $(OSHTEST_DEPS)
+	@mkdir -p $(@D)
+	$(OSH_OUT)/bin/oshc++ $(OSHTEST_WARN) -o $@ $<
+
+$(OSHTEST_EXAMPLES:%=$(OSHTEST_OUT)/bin/%): $(OSHTEST_OUT)/bin/%: examples/shmem/%.c $(OSH_HEADERS) \
+		$(OSHTEST_DEPS)
+	@mkdir -p $(@D)
+	$(OSH_OUT)/bin/oshcc $(OSHTEST_WARN) -o $@ $<
+
+$(OSHTEST_OUT)/programs: $(BUILD)/examples/shmem-dispatch \
+		$(addprefix $(OSHTEST_OUT)/bin/,$(OSHTEST_PROGRAMS) generic_cxx $(OSHTEST_EXAMPLES))

@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# programs.sh - programs as others write them for OpenSHMEM, and the examples, on 2 and 4 PEs;
+# token dispatch and combine, also when a PE dies. Each compares with a serial reference.
+# Where there is /dev/gda all of it is by queue, else directly. Speaks KTAP.
+#
+# shellcheck disable=SC2317	# functions are called by name
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+bin=build/selftests/shmem/bin
+run=build/tools/gda-run
+tmp=$(mktemp -d /tmp/gda-shmem.XXXXXX) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+n=0 rc=0
+slow=${GDA_SLOW:-1} rounds=40 many=4
+GDA_SHMEM_WAY=direct
+if [ -e /dev/gda ]; then
+	# the heap is pinned, and guests are slow
+	GDA_SHMEM_WAY=queue SHMEM_SYMMETRIC_SIZE=16M slow=$((5 * slow)) rounds=6 many=3
+	export SHMEM_SYMMETRIC_SIZE
+fi
+export GDA_SHMEM_WAY
+
+ok() { # NAME COMMAND...
+	local name=$1
+
+	shift
+	n=$((n + 1))
+	if "$@" >"$tmp/log" 2>&1; then
+		echo "ok $n $name"
+	else
+		sed 's/^/# /' "$tmp/log"
+		echo "not ok $n $name"
+		rc=1
+	fi
+}
+
+# run PES LINE COUNT PROGRAM...: it succeeds, and so many lines are that one
+on() {
+	local pes=$1 line=$2 count=$3
+
+	shift 3
+	timeout $((60 * slow)) "$run" -b -n "$pes" "$@" || return
+	[ "$(grep -cxE "$line" "$tmp/log")" = "$count" ]
+}
+
+dispatch() { # ARGUMENT...
+	on "$many" 'dispatch and combine: .* bytes a token, 0 wrong, masked: none' "$many" \
+		build/examples/shmem-dispatch "$@"
+}
+
+# The others finish without the one that dies, and name it.
+dispatch_dies() {
+	timeout $((60 * slow)) "$run" --keep -b -n "$many" build/examples/shmem-dispatch --die 2 "$rounds"
+	[ "$(grep -cx 'dispatch and combine: .* 0 wrong, masked: 2' "$tmp/log")" = $((many - 1)) ]
+}
+
+programs=(
+	'generic generic: every type'
+	'generic_cxx generic: every type'
+	'pipeline pipeline: 20 sweeps, as one PE computes them'
+	'transpose transpose: 10 rounds, as the reference'
+	'threads threads: 4 of each PE'
+	'teams teams: as the reference'
+	'ring the sum of all PEs is [0-9]*'
+	'stencil [0-9]* points after 500 steps: as computed by one PE'
+	'alltoall alltoall: as the reference'
+)
+
+echo "1..$((2 * ${#programs[@]} + 4))"
+for p in "${programs[@]}"; do
+	for pes in 2 4; do
+		ok "${p%% *}_on_$pes" on $pes "${p#* }" 1 "$bin/${p%% *}"
+	done
+done
+ok put_signal_on_2 on 2 'PE 1 got "for PE 1 from PE 0"' 1 $bin/put_signal
+ok dispatch_8_bit dispatch $rounds
+ok dispatch_16_bit dispatch --bf16 $rounds
+ok dispatch_without_one dispatch_dies
+exit $rc
