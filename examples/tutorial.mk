@@ -13,6 +13,13 @@ $(TUTORIAL:%=$(TUTORIAL_OUT)/%): $(TUTORIAL_OUT)/%: examples/tutorial/%.c \
 	@mkdir -p $(@D)
 	$(CC) $(GDA_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ $< $(LIB_OUT)/libgda.a
 
+EXAMPLES	+= $(TUTORIAL_OUT)/shmem
+
+$(TUTORIAL_OUT)/shmem: examples/tutorial/shmem.c $(OSH_HEADERS) $(OSH_BIN) \
+		$(LIB_OUT)/libgda-shmem.so examples/tutorial.mk
+	@mkdir -p $(@D)
+	$(OSH_OUT)/bin/oshcc $(CFLAGS) -o $@ $<
+
 TUTORIAL_NVCC	:= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
 
 $(TUTORIAL_OUT)/gpu: examples/tutorial/gpu.cu $(LIB_OUT)/libgda.a $(GDA_HEADERS) \

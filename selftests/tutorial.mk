@@ -9,6 +9,6 @@ TEST_VM		+= $(TUTORTEST_OUT)/steps
 
 $(TUTORTEST_OUT)/steps: selftests/tutorial/steps.sh $(BUILD)/tools/gda-run \
 		$(addprefix $(BUILD)/examples/tutorial/,hello put processes signal sleep errors \
-		threads fork calls gpu)
+		threads fork calls shmem gpu)
 	@mkdir -p $(@D)
 	install -m 755 $< $@

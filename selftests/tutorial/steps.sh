@@ -55,7 +55,7 @@ not_shown() {
 	done
 }
 
-echo 1..11
+echo 1..12
 step hello $out/hello
 step put $out/put
 step processes build/tools/gda-run -n 2 $out/processes
@@ -65,6 +65,7 @@ step errors $out/errors
 step threads $out/threads
 step fork $out/fork
 step calls $out/calls
+step shmem build/tools/gda-run -n 4 $out/shmem
 step gpu $out/gpu
 ok text_includes_all "$(not_shown)"
 exit $rc
