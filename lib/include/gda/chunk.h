@@ -60,7 +60,9 @@ GDA_HELPER const struct gda_chunk *gda_chunk_find(const struct gda_chunk_map *ma
 	const struct gda_chunk *c = (const struct gda_chunk *)(uintptr_t)map->chunks;
 	uint32_t count = map->count;
 
-	while (count > 1) {
+	if (!gda_unlikely(count > 1))
+		return c;
+	do {
 		uint32_t half = count / 2;
 
 		if (c[half].addr <= addr) {
@@ -69,7 +71,7 @@ GDA_HELPER const struct gda_chunk *gda_chunk_find(const struct gda_chunk_map *ma
 		} else {
 			count = half;
 		}
-	}
+	} while (count > 1);
 	return c;
 }
 

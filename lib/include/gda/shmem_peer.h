@@ -141,7 +141,7 @@ GDA_HELPER const struct gda_shmem_peer *gda_shmem_peer(const struct gda_shmem *s
 {
 	const struct gda_shmem_peer *peers = (const struct gda_shmem_peer *)(uintptr_t)s->peers;
 
-	return gda_unlikely(pe >= s->npes) ? NULL : peers + pe;
+	return gda_unlikely(pe >= s->npes) ? NULL : &peers[pe];
 }
 
 /*

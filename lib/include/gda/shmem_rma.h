@@ -184,7 +184,7 @@ GDA_API int64_t gda_shmem_p(struct gda_shmem *s, void *dest, uint64_t value, uin
 	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
 	char *to;
 
-	if (gda_unlikely(!p || !gda_shmem_is_word(dest, bytes)))
+	if (gda_unlikely(pe >= s->npes || !gda_shmem_is_word(dest, bytes)))
 		return -EINVAL;
 	if (!p->heap)
 		return gda_shmem_queue_p(s, p, dest, value, bytes, flags);

@@ -284,7 +284,8 @@ GDA_HELPER void gda_combine(struct gda_view *v, uint64_t next, int ring)
 			next++;
 			continue;
 		}
-		if (ring)
+		/* on the first turn there is something to ring, as a rule */
+		if (!gda_unlikely(!ring))
 			gda_ring(v, next);
 		ring = 0;
 		if (gda_cas32(slot, word, gda_slot_word(next, GDA_SLOT_HEAD)))
