@@ -9,7 +9,7 @@
  * the last one goes the count, a word that says that all is there and of which round. The
  * expert works on what came and puts each row back to where its token waits, and behind the
  * last one its flag. Nobody meets in a barrier. Tokens are 8 bits an element with a scale for
- * each 128, or 16 bits (--bf16); rows are 16 bits. Whom a token goes to is random.
+ * each 128, or 16 bits (--bf16); rows are 16 bits. Routes are random.
  *
  * A PE that is lost is masked: its tokens and its experts are left out, and the others finish.
  * Every sum is compared with what one loop computes, byte for byte.
@@ -64,7 +64,7 @@ static void must(int err, const char *name)
 	exit(1);
 }
 
-/* Whatever reaches a PE, or not: one that is lost takes no further part. */
+/* The result of a call to a PE: one that is lost takes no further part. */
 static void reach(int64_t err, uint32_t pe)
 {
 	if (err == -ESHUTDOWN || err == -EIO)
@@ -106,7 +106,7 @@ static uint32_t scale(uint32_t pe, uint32_t token, uint32_t i)
 	return me.bf16 ? 1 : 1 + (pe + token + i / BLOCK) % 5;
 }
 
-/* What an expert makes of an element. */
+/* An expert makes this of an element. */
 static uint16_t work(uint32_t value, uint32_t factor, uint32_t expert)
 {
 	return (uint16_t)(value * factor + 3 * expert);
@@ -274,7 +274,7 @@ int main(int argc, char **argv)
 		combine(b, round);
 	}
 	report(rounds);
-	/* who waited for this PE has what it needs: an error here is of one that has ended */
+	/* the others have all that they waited for: an error here is of one that has ended */
 	gda_shmem_quiet(me.s, 0);
 	gda_shmem_destroy(me.s);
 	gda_comm_destroy(comm);

@@ -14,7 +14,7 @@
 
 static int me, npes;
 
-/* What @from has for @to. */
+/* An element of the block that @from has for @to. */
 static long value(int from, int to, int round, int i)
 {
 	return ((from * 100L + to) * 100 + round) * BLOCK + i;

@@ -25,7 +25,7 @@
 
 #define GDA_OSH_PUBLIC		__attribute__((visibility("default")))
 
-/* What a PE gives to another in a round of a small reduction: the data, and then its number. */
+/* A PE gives it to another in a round of a small reduction: the data, and then its number. */
 struct gda_osh_slot {
 	uint64_t epoch;
 	char data[GDA_OSH_SLOT_BYTES];
@@ -88,7 +88,7 @@ void gda_osh_die(const char *call, int peer, const char *format, ...);
 /* The address, or the PE, is none that a call can use: say which, and end the job. */
 __attribute__((noreturn, cold))
 void gda_osh_bad(const char *call, const void *addr, size_t bytes, int pe);
-/* What all PEs know is wrong: PE 0 says it, and all end. */
+/* An error that all PEs know of: PE 0 says it, and all end. */
 __attribute__((noreturn, cold, format(printf, 2, 3)))
 void gda_osh_die_together(const char *call, const char *format, ...);
 int gda_osh_watch_start(void);

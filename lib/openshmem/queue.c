@@ -78,7 +78,7 @@ void gda_osh_queue_get_nbi(const char *call, void *dest, const void *source, siz
 }
 
 /*
- * What programs write most is a word, by exclusive posts. So for each PE the queue and the
+ * Programs write words most, by exclusive posts. So for each PE the queue and the
  * first MRs of its heap and data segment lie ready; the posts are leaves, which keep nothing
  * for what is rare: a full queue, a word in another MR, threads.
  */

@@ -72,6 +72,15 @@ static inline int gda_osh_pe(const char *call, shmem_ctx_t ctx, int pe)
 
 #define GDA_OSH_PE(ctx, pe)	gda_osh_pe(GDA_OSH_CALL_NAME, ctx, pe)
 
+/* One word, which is what most calls move, is a load and a store. */
+static inline void gda_osh_copy(void *to, const void *from, size_t bytes)
+{
+	if (bytes == sizeof(uint64_t))
+		memcpy(to, from, sizeof(uint64_t));
+	else
+		memmove(to, from, bytes);
+}
+
 /* The source may be changed when it returns. */
 static inline void gda_osh_put(const char *call, void *dest, const void *source, size_t bytes,
 			       int pe)
@@ -79,7 +88,7 @@ static inline void gda_osh_put(const char *call, void *dest, const void *source,
 	char *at = bytes ? gda_osh_mapped(call, dest, bytes, pe) : NULL;
 
 	if (gda_osh_likely(at))
-		memmove(at, source, bytes);
+		gda_osh_copy(at, source, bytes);
 	else if (bytes)
 		gda_osh_queue_put(call, dest, source, bytes, pe);
 }
@@ -91,7 +100,7 @@ static inline void gda_osh_put_nbi(const char *call, void *dest, const void *sou
 	char *at = bytes ? gda_osh_mapped(call, dest, bytes, pe) : NULL;
 
 	if (gda_osh_likely(at))
-		memmove(at, source, bytes);
+		gda_osh_copy(at, source, bytes);
 	else if (bytes)
 		gda_osh_queue_put_nbi(call, dest, source, bytes, pe);
 }
@@ -102,7 +111,7 @@ static inline void gda_osh_get(const char *call, void *dest, const void *source,
 	char *at = bytes ? gda_osh_mapped(call, source, bytes, pe) : NULL;
 
 	if (gda_osh_likely(at))
-		memmove(dest, at, bytes);
+		gda_osh_copy(dest, at, bytes);
 	else if (bytes)
 		gda_osh_queue_get(call, dest, source, bytes, pe);
 }
@@ -114,7 +123,7 @@ static inline void gda_osh_get_nbi(const char *call, void *dest, const void *sou
 	char *at = bytes ? gda_osh_mapped(call, source, bytes, pe) : NULL;
 
 	if (gda_osh_likely(at))
-		memmove(dest, at, bytes);
+		gda_osh_copy(dest, at, bytes);
 	else if (bytes)
 		gda_osh_queue_get_nbi(call, dest, source, bytes, pe);
 }
