@@ -80,8 +80,9 @@ int main(void)
 	if (me == npes - 1)
 		mine = AT(WIDTH - 1, ROWS - 1) - want;
 	mine = mine < 0 ? -mine : mine;
-	shmem_double_max_to_all(&worst, &mine, 1, 0, 0, npes, pWrk, pSync);
+	/* before what no PE leaves until all are in it: the root's value may come then */
 	corner = me + 1;
+	shmem_double_max_to_all(&worst, &mine, 1, 0, 0, npes, pWrk, pSync);
 	shmem_broadcast64(&corner, &corner, 1, npes - 1, 0, 0, npes, pSync);
 	if (worst > 1e-9 || corner != npes)
 		return 1;
