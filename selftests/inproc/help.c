@@ -238,7 +238,7 @@ TEST(stopped_helper_stalls_one_queue)
 	ASSERT_OK(s_memory_new(s.end[0].ctx, 4096, GDA_ACCESS_ALL, &s.mem));
 	v = gda_qp_view(s.other);
 	there = (uint64_t *)(void *)s.end[0].mem.addr + 8;
-	s.cq = qp_of(s.end[0].qp)->cq;
+	s.cq = gda_inproc_of(qp_of(s.end[0].qp)->engine_qp.cq, struct gda_inproc_cq, engine_cq);
 
 	ASSERT_TRUE(worker_hold(s.end[0].ctx));
 	pthread_mutex_lock(&s.cq->lock);
