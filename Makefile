@@ -120,6 +120,12 @@ perf: ## measure: gda-perf in a guest, beside memcpy and raw verbs on rdma_rxe; 
 	@$(step) 'library and gda-perf' $(submake) lib tools
 	@$(vm) tools/vm/perf.sh $(PERF)
 
+.PHONY: perf-shmem
+perf-shmem: ## measure: OpenSHMEM calls between two PEs, beside Debian's Open MPI
+	@$(deps) perf-shmem
+	@$(step) 'library and tools' $(submake) lib tools
+	@$(scripts)/perf-shmem.sh
+
 .PHONY: attacks
 attacks: ## test: results of the last `make check` for each attack
 	@$(scripts)/attacks.py

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# deps.sh GROUP - see that what GROUP (demo, perf, check, debug, lint, docs) needs is here
+# deps.sh GROUP - see that what GROUP (demo, perf, perf-shmem, check, debug, lint, docs) needs
+# is here
 #
 # Root has it installed by apt; anyone else is told the one line that does. The
 # kernels are not installed but unpacked into the build folder (gda-kernel).
@@ -18,11 +19,12 @@ guest="qemu-system-x86 busybox-static cpio xz-utils zstd"
 case ${1-} in
 demo) packages="$build $guest" kernels="6.12" ;;
 perf) packages="$build $guest $rdma" kernels="6.12" ;;
+perf-shmem) packages="gcc libc6-dev make openmpi-bin libopenmpi-dev" kernels="" ;;
 check) packages="$build $guest $tests $ranks" kernels="6.12 6.1" ;;
 debug) packages="$build $guest $rdma linux-source-6.12 flex bison bc libelf-dev libssl-dev lz4" kernels="" ;;
 lint) packages="$build $lint" kernels="6.12 6.1" ;;
 docs) packages="make perl xz-utils graphviz python3-sphinx python3-sphinx-rtd-theme" kernels="" ;;
-*) echo "usage: deps.sh demo|perf|check|debug|lint|docs" >&2; exit 2 ;;
+*) echo "usage: deps.sh demo|perf|perf-shmem|check|debug|lint|docs" >&2; exit 2 ;;
 esac
 
 command -v dpkg-query >/dev/null || { echo "not Debian: see to it that these are here: $packages"; exit 0; }
