@@ -70,7 +70,7 @@ $(SHMEM_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c lib/lib.mk
 
 $(GIN_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c lib/lib.mk
 	@mkdir -p $(@D)
-	$(CC) $(GDA_CPPFLAGS) -Ilib/src $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
+	$(CC) $(GDA_CPPFLAGS) -Ilib/src -Ilib/cuda $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
 
 $(LIB_OUT)/$(LIB_SONAME): $(LIB_OBJ) lib/libgda.map
 	$(CC) $(GDA_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared -pthread -Wl,-soname,$(LIB_SONAME) \

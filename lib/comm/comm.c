@@ -22,6 +22,23 @@
 #define GDA_COMM_MAX_RESULT	(1U << 30)
 #define GDA_COMM_POLLERS	2U	/* of a rank with queues: a thread and a worker */
 
+#define GDA_COMM_PAGE		4096U
+
+/* A GPU may have the abort words mapped, which takes pages of their own. */
+static size_t gda_comm_words_bytes(uint32_t nranks)
+{
+	return (nranks * sizeof(uint32_t) + GDA_COMM_PAGE - 1) / GDA_COMM_PAGE * GDA_COMM_PAGE;
+}
+
+static uint32_t *gda_comm_words_alloc(uint32_t nranks)
+{
+	uint32_t *words = aligned_alloc(GDA_COMM_PAGE, gda_comm_words_bytes(nranks));
+
+	if (words)
+		memset(words, 0, gda_comm_words_bytes(nranks));
+	return words;
+}
+
 static void gda_comm_set_state(struct gda_comm *comm, uint32_t rank, int state)
 {
 	if (rank >= comm->nranks || comm->states[rank])
@@ -199,7 +216,7 @@ static struct gda_comm *gda_comm_alloc(const struct gda_comm_attr *attr)
 	comm->failed = -1;
 	comm->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	comm->states = calloc(attr->nranks, sizeof(*comm->states));
-	comm->abort_words = calloc(attr->nranks, sizeof(*comm->abort_words));
+	comm->abort_words = gda_comm_words_alloc(attr->nranks);
 	pthread_mutex_init(&comm->lock, NULL);
 	pthread_condattr_init(&clock);
 	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
@@ -466,6 +483,11 @@ GDA_EXPORT int gda_comm_failed(const struct gda_comm *comm)
 	failed = c->failed;
 	pthread_mutex_unlock(&c->lock);
 	return failed;
+}
+
+size_t gda_comm_abort_bytes(const struct gda_comm *comm)
+{
+	return gda_comm_words_bytes(comm->nranks);
 }
 
 GDA_EXPORT const uint32_t *gda_comm_abort_word(const struct gda_comm *comm, uint32_t rank)

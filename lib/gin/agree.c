@@ -76,6 +76,7 @@ static int gda_gin_attr_ranges(const struct gda_gin_attr *a, uint32_t nranks)
 		{ "counters", a->counters, GDA_GIN_MAX_COUNTERS },
 		{ "barriers", a->barriers, 4096 },
 		{ "reserved", a->reserved, 0 },
+		{ "reserved2", a->reserved2, 0 },
 	};
 	size_t i;
 
@@ -133,6 +134,9 @@ int gda_gin_agree_attr(struct gda_comm *ranks, const struct gda_gin_attr *attr, 
 	if (!err)
 		err = gda_gin_attr_needs(attr);
 	own.err = err;
+	/* each rank's own matter */
+	own.attr.cuda = NULL;
+	own.attr.place = 0;
 	all = calloc(n, sizeof(*all));
 	if (!all)
 		return gda_gin_agree(ranks, -ENOMEM);
@@ -141,7 +145,7 @@ int gda_gin_agree_attr(struct gda_comm *ranks, const struct gda_gin_attr *attr, 
 	for (i = 0; !err && i < n; i++) {
 		if (all[i].err)
 			err = gda_because(all[i].err, "rank %u: %s", i, gda_strerror(all[i].err));
-		else if (memcmp(&all[i].attr, attr, sizeof(*attr)))
+		else if (memcmp(&all[i].attr, &own.attr, sizeof(own.attr)))
 			err = gda_because(-EINVAL, "rank %u has other attributes than rank %u", i,
 					  gda_comm_rank(ranks));
 	}

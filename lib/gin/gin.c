@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "gin_internal.h"
+#include "share.h"
 
 static_assert(sizeof(struct gda_gin_queue) == 128, "layout is ABI");
 static_assert(sizeof(struct gda_gin) == 136, "layout is ABI");
@@ -53,17 +54,30 @@ static int gda_gin_tables_create(struct gda_gin_world *w)
 {
 	uint32_t contexts = w->attr.contexts;
 
-	w->gins = calloc(contexts, sizeof(*w->gins));
-	w->checks = calloc((size_t)contexts * (1 + w->attr.barriers), sizeof(*w->checks));
-	w->tables = calloc((size_t)contexts * (3 * (size_t)w->slots + w->attr.counters) + 1,
-			   sizeof(*w->tables));
-	return gda_gin_agree(w->ranks, w->gins && w->checks && w->tables ? 0 : -ENOMEM);
+	void *gins = NULL;
+	int err = 0;
+
+	/* in them are the abort words, which a GPU looks at */
+	if (w->cuda)
+		err = gda_gin_because(gda_cuda_host_alloc(w->cuda, contexts * sizeof(*w->gins),
+							  &gins));
+	else
+		gins = calloc(contexts, sizeof(*w->gins));
+	w->gins = gins;
+	w->checks = calloc(1, gda_gin_checks_bytes(w));
+	w->tables = calloc(1, gda_gin_tables_bytes(w) + 1);
+	if (!err && !(w->gins && w->checks && w->tables))
+		err = -ENOMEM;
+	return gda_gin_agree(w->ranks, err);
 }
 
 static void gda_gin_world_free(struct gda_gin_world *w)
 {
 	pthread_mutex_destroy(&w->lock);
-	free(w->gins);
+	if (w->cuda)
+		gda_cuda_host_free(w->cuda, w->gins);
+	else
+		free(w->gins);
 	free(w->checks);
 	free(w->tables);
 	free(w);
@@ -85,6 +99,13 @@ static void gda_gin_describe_comm(struct gda_gin_world *w)
 	w->view.owner = (uintptr_t)w;
 }
 
+static void gda_gin_world_destroy(struct gda_gin_world *w)
+{
+	gda_gin_gpu_destroy(w);
+	gda_gin_queues_destroy(w);
+	gda_gin_world_free(w);
+}
+
 static int gda_gin_world_create(struct gda_comm *ranks, struct gda_context *ctx,
 				const struct gda_gin_attr *attr, struct gda_gin_world **world)
 {
@@ -99,6 +120,8 @@ static int gda_gin_world_create(struct gda_comm *ranks, struct gda_context *ctx,
 	w->ranks = ranks;
 	w->ctx = ctx;
 	w->attr = *attr;
+	w->cuda = attr->cuda;
+	w->place = attr->place;
 	w->view.rank = gda_comm_rank(ranks);
 	w->view.nranks = gda_comm_size(ranks);
 	w->view.local = attr->local;
@@ -110,12 +133,14 @@ static int gda_gin_world_create(struct gda_comm *ranks, struct gda_context *ctx,
 		err = gda_gin_tables_create(w);
 	if (!err)
 		err = gda_gin_queues_create(w);
+	if (!err) {
+		gda_gin_describe_comm(w);
+		err = gda_gin_agree(ranks, gda_gin_gpu_create(w));
+	}
 	if (err) {
-		gda_gin_queues_destroy(w);
-		gda_gin_world_free(w);
+		gda_gin_world_destroy(w);
 		return err;
 	}
-	gda_gin_describe_comm(w);
 	*world = w;
 	return 0;
 }
@@ -140,6 +165,17 @@ static int gda_gin_read_attr(const struct gda_gin_attr *theirs, uint32_t flags, 
 	return err;
 }
 
+/* Can a GPU post to such a communicator? */
+static int gda_gin_check_cuda(struct gda_context *ctx, const struct gda_gin_attr *a)
+{
+	if (gda_cuda_context(a->cuda) != ctx)
+		return gda_because(-EINVAL, "cuda was opened with another context");
+	if (a->flags & GDA_GIN_ARRIVAL)
+		return gda_because(-EOPNOTSUPP,
+				   "GDA_GIN_ARRIVAL: queues of a GPU have no counters of arrivals");
+	return 0;
+}
+
 GDA_EXPORT int gda_gin_create_sized(struct gda_comm *ranks, struct gda_context *ctx,
 				    const struct gda_gin_attr *attr, uint32_t flags,
 				    uint32_t layout, struct gda_gin_comm **comm)
@@ -148,6 +184,8 @@ GDA_EXPORT int gda_gin_create_sized(struct gda_comm *ranks, struct gda_context *
 	struct gda_gin_attr a;
 	int err = gda_gin_read_attr(attr, flags, layout, &a);
 
+	if (!err && a.cuda)
+		err = gda_gin_check_cuda(ctx, &a);
 	err = gda_gin_agree_attr(ranks, &a, err);
 	if (!err)
 		err = gda_gin_world_create(ranks, ctx, &a, &w);
@@ -165,8 +203,7 @@ GDA_EXPORT void gda_gin_destroy(struct gda_gin_comm *comm)
 		return;
 	w = (struct gda_gin_world *)(uintptr_t)comm->owner;
 	gda_comm_barrier(w->ranks, 0);
-	gda_gin_queues_destroy(w);
-	gda_gin_world_free(w);
+	gda_gin_world_destroy(w);
 }
 
 /* The window that work for @peer named by @key and @addr, or NULL. */
@@ -205,6 +242,19 @@ static void gda_gin_name(struct gda_gin_world *w, const struct gda_view *v, uint
 	pthread_mutex_unlock(&w->lock);
 }
 
+/* gda_error() of a queue whose view is the GPU's. */
+static int gda_gin_gpu_error(struct gda_qp *qp, struct gda_error *why)
+{
+	struct gda_qp_query query = { .size = sizeof(query) };
+
+	if (gda_qp_query(qp, &query) || query.state != GDA_QP_ERROR)
+		return 0;
+	why->ticket = (int64_t)query.error_index;
+	why->syndrome = query.syndrome;
+	why->vendor = query.vendor;
+	return 1;
+}
+
 static int gda_gin_find_error(const struct gda_gin *gin, struct gda_gin_error *e)
 {
 	struct gda_gin_world *w = (struct gda_gin_world *)(uintptr_t)gin->owner;
@@ -215,11 +265,15 @@ static int gda_gin_find_error(const struct gda_gin *gin, struct gda_gin_error *e
 		for (i = 0, end = gin->endpoints; i < end; i++) {
 			struct gda_gin_queue *q = gda_gin_queue(gin, i, e->peer);
 
-			if (!q || !gda_error(gda_gin_view(q), &why))
+			struct gda_qp *qp = w->qps[gda_gin_at(w, gin->index, i, e->peer)];
+
+			if (!q || !(w->cuda ? gda_gin_gpu_error(qp, &why) :
+					      gda_error(gda_gin_view(q), &why)))
 				continue;
 			e->syndrome = why.syndrome;
 			e->vendor = why.vendor;
-			gda_gin_name(w, gda_gin_view(q), (uint64_t)why.ticket, e);
+			if (!(w->place & GDA_CUDA_SQ_GPU))
+				gda_gin_name(w, gda_qp_view(qp), (uint64_t)why.ticket, e);
 			return 1;
 		}
 	}

@@ -13,6 +13,10 @@
 #include <gda/gin.h>
 #include "gda_internal.h"
 
+struct gda_cuda;
+struct gda_cuda_map;
+struct gda_cuda_qp;
+
 struct gda_gin_window {
 	struct gda_window view;		/* first: what the program sees */
 	struct gda_gin_world *world;
@@ -22,6 +26,7 @@ struct gda_gin_window {
 	struct gda_chunk *chunks;	/* of all ranks */
 	struct gda_chunk_map *maps;
 	struct gda_window_part *parts;
+	uint64_t gpu;			/* where the posters have it, or 0 */
 };
 
 struct gda_gin_world {
@@ -40,6 +45,13 @@ struct gda_gin_world {
 	uint64_t *memory;		/* what peers change: words, announcements, scratch */
 	size_t memory_words;		/* of each context */
 	struct gda_mr *mr;
+	/* if posters are a GPU: */
+	struct gda_cuda *cuda;
+	uint32_t place;			/* of queues */
+	struct gda_cuda_qp **gpu_qps;	/* those of @qps belong to them */
+	uint64_t gpu;			/* copy of the communicator, with all that posters use */
+	uint64_t lost;			/* where they have the abort words of the ranks */
+	struct gda_cuda_map *lost_map;
 	pthread_mutex_t lock;		/* guards the list */
 	struct gda_gin_window *windows;
 };
@@ -63,6 +75,28 @@ int gda_gin_agree_attr(struct gda_comm *ranks, const struct gda_gin_attr *attr, 
 /* Create, connect and describe all queues; collective. */
 int gda_gin_queues_create(struct gda_gin_world *w);
 void gda_gin_queues_destroy(struct gda_gin_world *w);
+
+/* Bytes of gda_gin_world.tables and .checks. */
+static inline size_t gda_gin_tables_bytes(const struct gda_gin_world *w)
+{
+	return w->attr.contexts * (3 * (size_t)w->slots + w->attr.counters) * sizeof(uint64_t);
+}
+
+static inline size_t gda_gin_checks_bytes(const struct gda_gin_world *w)
+{
+	return w->attr.contexts * (1 + (size_t)w->attr.barriers) * sizeof(uint32_t);
+}
+
+/* gpu.c; nothing where posters are CPU threads */
+
+/* Create queue @at for the GPU. */
+int gda_gin_gpu_queue_create(struct gda_gin_world *w, size_t at);
+/* Copy the communicator, which is described, to the GPU. */
+int gda_gin_gpu_create(struct gda_gin_world *w);
+void gda_gin_gpu_destroy(struct gda_gin_world *w);
+/* Likewise a window, at most @pieces segments a rank. */
+int gda_gin_gpu_window_create(struct gda_gin_window *win, uint32_t pieces);
+void gda_gin_gpu_window_destroy(struct gda_gin_window *win);
 
 /* @err of a control call: its reason is that of the call that is under way. */
 static inline int gda_gin_because(int err)

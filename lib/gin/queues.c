@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include "gin_internal.h"
+#include "share.h"
 
 #define GDA_GIN_MAX_QUEUES	(1U << 20)
 
@@ -56,8 +57,11 @@ static int gda_gin_queue_create(struct gda_gin_world *w, uint32_t context, uint3
 		.timeout_ns = w->attr.timeout_ns,
 		.recv_counter = gda_gin_arrivals(w, context, endpoint, peer),
 	};
-	int err = gda_qp_create(w->ctx, &attr, &w->qps[at]);
+	int err;
 
+	if (w->cuda)
+		return gda_gin_gpu_queue_create(w, at);
+	err = gda_qp_create(w->ctx, &attr, &w->qps[at]);
 	if (err)
 		return gda_gin_because(err);
 	if (w->attr.counters)
@@ -110,9 +114,15 @@ static int gda_gin_memory_create(struct gda_gin_world *w)
 	w->memory_words = w->slots + (checked ? 2 * (size_t)w->attr.signals : 0) +
 			  (size_t)w->endpoints * w->view.nranks;
 	bytes = w->memory_words * w->attr.contexts * sizeof(uint64_t);
-	p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (p == MAP_FAILED)
-		return -ENOMEM;
+	if (w->cuda) {
+		err = gda_cuda_host_alloc(w->cuda, bytes, &p);
+		if (err)
+			return gda_gin_because(err);
+	} else {
+		p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (p == MAP_FAILED)
+			return -ENOMEM;
+	}
 	w->memory = p;
 	err = gda_mr_reg(w->ctx, p, bytes, GDA_ACCESS_LOCAL_WRITE | GDA_ACCESS_REMOTE_READ |
 			 GDA_ACCESS_REMOTE_ATOMIC, 0, &w->mr);
@@ -128,7 +138,8 @@ static int gda_gin_queues_alloc(struct gda_gin_world *w)
 		return gda_because(-ENOSPC, "%zu queues are more than %u", n, GDA_GIN_MAX_QUEUES);
 	w->queues = calloc(n, sizeof(*w->queues));
 	w->qps = calloc(n, sizeof(struct gda_qp *));
-	if (!w->queues || !w->qps)
+	w->gpu_qps = calloc(n, sizeof(struct gda_cuda_qp *));
+	if (!w->queues || !w->qps || !w->gpu_qps)
 		return -ENOMEM;
 	err = gda_gin_memory_create(w);
 	if (!err)
@@ -230,11 +241,12 @@ static int gda_gin_queue_publish(struct gda_gin_world *w, uint32_t context, uint
 				 uint32_t peer)
 {
 	size_t at = gda_gin_at(w, context, endpoint, peer);
-	struct gda_view *v = gda_qp_view(w->qps[at]);
+	struct gda_view *v = w->cuda ? gda_cuda_qp_view(w->gpu_qps[at]) : gda_qp_view(w->qps[at]);
 
 	if (!v)
 		return gda_gin_because(-EINVAL);
-	v->abort = (uintptr_t)&w->gins[context].abort_word;
+	if (!w->cuda)
+		v->abort = (uintptr_t)&w->gins[context].abort_word;
 	w->queues[at].view = (uintptr_t)v;
 	return 0;
 }
@@ -256,8 +268,12 @@ void gda_gin_queues_destroy(struct gda_gin_world *w)
 	struct gda_reason reason;
 
 	gda_reason_save(&reason);
-	for (i = 0; w->qps && i < n; i++)
-		gda_qp_destroy(w->qps[i]);
+	for (i = 0; w->qps && w->gpu_qps && i < n; i++) {
+		if (w->cuda)
+			gda_cuda_qp_destroy(w->gpu_qps[i]);
+		else
+			gda_qp_destroy(w->qps[i]);
+	}
 	for (i = 0; w->queues && i < n; i++) {
 		free((void *)(uintptr_t)w->queues[i].tags);
 		free((void *)(uintptr_t)w->queues[i].sums);
@@ -266,10 +282,13 @@ void gda_gin_queues_destroy(struct gda_gin_world *w)
 	for (i = 0; w->arrivals && i < n; i++)
 		gda_counter_destroy(w->arrivals[i]);
 	gda_mr_dereg(w->mr);
-	if (w->memory)
+	if (w->cuda)
+		gda_cuda_host_free(w->cuda, w->memory);
+	else if (w->memory)
 		munmap(w->memory, w->memory_words * w->attr.contexts * sizeof(uint64_t));
 	free(w->arrivals);
 	free(w->queues);
 	free(w->qps);
+	free(w->gpu_qps);
 	gda_reason_restore(&reason);
 }

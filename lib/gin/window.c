@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "gin_internal.h"
+#include "share.h"
 
 static_assert(sizeof(struct gda_window) == 72, "layout is ABI");
 static_assert(offsetof(struct gda_window, parts) == 40, "layout is ABI");
@@ -57,6 +58,15 @@ static int gda_window_alloc(struct gda_gin_window *w, uint32_t pieces, uint32_t 
 	return w->chunks && w->maps && w->parts ? 0 : -ENOMEM;
 }
 
+/* A segment may be memory of a GPU, if posters are one. */
+static int gda_window_mr(struct gda_gin_world *w, const struct gda_window_segment *s,
+			 struct gda_mr **mr)
+{
+	if (w->cuda && gda_cuda_owns(w->cuda, s->addr))
+		return gda_cuda_mr_reg(w->cuda, s->addr, s->bytes, GDA_ACCESS_ALL, 0, mr);
+	return gda_mr_reg(w->ctx, (void *)(uintptr_t)s->addr, s->bytes, GDA_ACCESS_ALL, 0, mr);
+}
+
 static int gda_window_mrs(struct gda_gin_window *w, const struct gda_window_attr *a)
 {
 	uint32_t i;
@@ -67,8 +77,7 @@ static int gda_window_mrs(struct gda_gin_window *w, const struct gda_window_attr
 		return -ENOMEM;
 	w->count = a->count;
 	for (i = 0; !err && i < a->count; i++)
-		err = gda_mr_reg(w->world->ctx, (void *)(uintptr_t)a->segments[i].addr,
-				 a->segments[i].bytes, GDA_ACCESS_ALL, 0, &w->mrs[i]);
+		err = gda_window_mr(w->world, &a->segments[i], &w->mrs[i]);
 	return gda_gin_because(err);
 }
 
@@ -146,6 +155,7 @@ static void gda_window_free(struct gda_gin_window *w)
 	if (!w)
 		return;
 	gda_reason_save(&reason);
+	gda_gin_gpu_window_destroy(w);
 	for (i = 0; i < w->count; i++)
 		gda_mr_dereg(w->mrs[i]);
 	free(w->mrs);
@@ -156,11 +166,10 @@ static void gda_window_free(struct gda_gin_window *w)
 	gda_reason_restore(&reason);
 }
 
-static void gda_window_publish(struct gda_gin_window *w, const struct gda_gin_part *own,
-			       uint32_t pieces)
+static void gda_window_describe(struct gda_gin_window *w, const struct gda_gin_part *own,
+				uint32_t pieces)
 {
-	struct gda_gin_world *world = w->world;
-	uint32_t rank = world->view.rank;
+	uint32_t rank = w->world->view.rank;
 
 	w->view.size = sizeof(w->view);
 	w->view.version = GDA_GIN_VERSION;
@@ -173,6 +182,12 @@ static void gda_window_publish(struct gda_gin_window *w, const struct gda_gin_pa
 	w->view.parts = (uintptr_t)w->parts;
 	w->view.maps = (uintptr_t)w->maps;
 	w->view.owner = (uintptr_t)w;
+}
+
+static void gda_window_publish(struct gda_gin_window *w)
+{
+	struct gda_gin_world *world = w->world;
+
 	pthread_mutex_lock(&world->lock);
 	w->next = world->windows;
 	world->windows = w;
@@ -208,7 +223,11 @@ static int gda_window_create(struct gda_gin_world *world, const struct gda_windo
 		err = gda_window_exchange(w, &a, all, pieces);
 	if (err)
 		goto out;
-	gda_window_publish(w, &own, pieces);
+	gda_window_describe(w, &own, pieces);
+	err = gda_gin_agree(world->ranks, gda_gin_gpu_window_create(w, pieces));
+	if (err)
+		goto out;
+	gda_window_publish(w);
 	*window = w;
 	w = NULL;
 out:

@@ -230,6 +230,9 @@ struct gda_comm;
 /* Are there fewer processors than threads that poll, @each of every rank on this machine? */
 bool gda_comm_crowded(const struct gda_comm *comm, unsigned int each);
 
+/* Bytes of the words at gda_comm_abort_word(@comm, 0): whole pages, with nothing else there. */
+size_t gda_comm_abort_bytes(const struct gda_comm *comm);
+
 /* kernel.c */
 
 /* Open /dev/gda, bound to no device; gda_device_kernel.close() closes it. */

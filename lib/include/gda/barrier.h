@@ -226,12 +226,18 @@ GDA_HELPER void gda_nic_store64(uint64_t *p, uint64_t v)
 /* A word that stays as it is for as long as a kernel runs; it may be loaded once for all. */
 GDA_HELPER uint32_t gda_fixed32(const uint32_t *p)
 {
-	return __ldg(p);
+	uint32_t v;
+
+	asm("ld.global.nc.u32 %0, [%1];" : "=r"(v) : "l"(p));
+	return v;
 }
 
 GDA_HELPER uint64_t gda_fixed64(const uint64_t *p)
 {
-	return __ldg((const unsigned long long *)p);
+	uint64_t v;
+
+	asm("ld.global.nc.u64 %0, [%1];" : "=l"(v) : "l"(p));
+	return v;
 }
 
 /* One segment of an entry: 16 bytes, one store. */

@@ -186,13 +186,46 @@ GDA_API struct gda_gin_how gda_gin_count(struct gda_gin_how how, uint32_t counte
 	return how;
 }
 
-/* Are there the signal and the counter that a verb names? */
-GDA_HELPER int gda_gin_actions(const struct gda_gin *gin, const struct gda_gin_how *how)
+/**
+ * struct gda_gin_known - what a verb needs of its context and queue
+ * @signals: gda_gin_queue.signals
+ * @fetched: gda_gin_queue.fetched
+ * @rkey: gda_gin_queue.rkey
+ * @lkey: gda_gin_queue.lkey
+ * @nsignals: gda_gin.signals
+ * @ncounters: gda_gin.counters
+ *
+ * Not for programs: it lives while a verb runs, or as long as a GPU's poster.
+ */
+struct gda_gin_known {
+	uint64_t signals;
+	uint64_t fetched;
+	uint32_t rkey;
+	uint32_t lkey;
+	uint32_t nsignals;
+	uint32_t ncounters;
+};
+
+GDA_HELPER struct gda_gin_known gda_gin_know(const struct gda_gin *gin,
+					     const struct gda_gin_queue *q)
 {
-	if (how->flags & GDA_GIN_SIGNAL && gda_unlikely(how->signal >= gda_fixed32(&gin->signals)))
+	struct gda_gin_known known;
+
+	known.signals = q->signals;
+	known.fetched = q->fetched;
+	known.rkey = q->rkey;
+	known.lkey = q->lkey;
+	known.nsignals = gin->signals;
+	known.ncounters = gin->counters;
+	return known;
+}
+
+/* Are there the signal and the counter that a verb names? */
+GDA_HELPER int gda_gin_actions(uint32_t signals, uint32_t counters, const struct gda_gin_how *how)
+{
+	if (how->flags & GDA_GIN_SIGNAL && gda_unlikely(how->signal >= signals))
 		return -EINVAL;
-	if (how->flags & GDA_GIN_COUNTER &&
-	    gda_unlikely(how->counter >= gda_fixed32(&gin->counters)))
+	if (how->flags & GDA_GIN_COUNTER && gda_unlikely(how->counter >= counters))
 		return -EINVAL;
 	return 0;
 }
@@ -209,7 +242,7 @@ GDA_HELPER int gda_gin_route(const struct gda_gin *gin, uint32_t peer,
 			return -EOPNOTSUPP;
 		endpoint = 1 + how->signal;
 	}
-	err = gda_gin_actions(gin, how);
+	err = gda_gin_actions(gin->signals, gin->counters, how);
 	if (gda_unlikely(err))
 		return err;
 	*q = gda_gin_queue(gin, endpoint, peer);
@@ -249,7 +282,7 @@ struct gda_gin_target {
 };
 
 /* @arrival: signals are arrivals, not words. */
-GDA_HELPER int gda_gin_aim(const struct gda_gin *gin, const struct gda_gin_queue *q,
+GDA_HELPER int gda_gin_aim(const struct gda_gin *gin, uint64_t signals, uint32_t rkey,
 			   uint32_t peer, const struct gda_gin_how *how, uint32_t arrival,
 			   struct gda_gin_target *to)
 {
@@ -258,8 +291,8 @@ GDA_HELPER int gda_gin_aim(const struct gda_gin *gin, const struct gda_gin_queue
 	to->key = 0;
 	to->add = how->flags & GDA_GIN_ADD ? how->add : 1;
 	if (how->flags & GDA_GIN_SIGNAL && !arrival) {
-		to->addr = gda_fixed64(&q->signals) + 8ULL * how->signal;
-		to->key = gda_fixed32(&q->rkey);
+		to->addr = signals + 8ULL * how->signal;
+		to->key = rkey;
 		to->set = 1;
 	}
 	if (how->flags & GDA_GIN_VA) {
@@ -293,11 +326,10 @@ GDA_HELPER void gda_gin_announce(const struct gda_gin *gin, uint32_t peer,
 }
 
 /* The work request that adds to a signal. */
-GDA_HELPER struct gda_wqe gda_gin_wqe_add(const struct gda_gin_queue *q,
+GDA_HELPER struct gda_wqe gda_gin_wqe_add(const struct gda_gin_known *known,
 					  const struct gda_gin_target *to)
 {
-	return gda_wqe_fetch_add(gda_fixed64(&q->fetched), gda_fixed32(&q->lkey), to->addr,
-				 to->key, to->add);
+	return gda_wqe_fetch_add(known->fetched, known->lkey, to->addr, to->key, to->add);
 }
 
 /* A write of one piece, and what it adds to behind it: one reservation, one doorbell. */
@@ -305,7 +337,8 @@ GDA_HELPER int gda_gin_post_pair(const struct gda_gin *gin, struct gda_gin_queue
 				 const struct gda_gin_wr *wr, const struct gda_gin_target *to,
 				 unsigned int flags)
 {
-	struct gda_wqe put = gda_gin_wqe(wr, 0), add = gda_gin_wqe_add(q, to);
+	struct gda_gin_known known = gda_gin_know(gin, q);
+	struct gda_wqe put = gda_gin_wqe(wr, 0), add = gda_gin_wqe_add(&known, to);
 	struct gda_view *v = gda_gin_view(q);
 	uint64_t index;
 	int err = gda_reserve(v, 2, &flags, &index);
@@ -322,10 +355,11 @@ GDA_HELPER int gda_gin_post_pair(const struct gda_gin *gin, struct gda_gin_queue
 	return 0;
 }
 
-GDA_HELPER int gda_gin_post_add(struct gda_gin_queue *q, const struct gda_gin_target *to,
-				unsigned int flags)
+GDA_HELPER int gda_gin_post_add(const struct gda_gin *gin, struct gda_gin_queue *q,
+				const struct gda_gin_target *to, unsigned int flags)
 {
-	int64_t ticket = gda_post(gda_gin_view(q), gda_gin_wqe_add(q, to), flags);
+	struct gda_gin_known known = gda_gin_know(gin, q);
+	int64_t ticket = gda_post(gda_gin_view(q), gda_gin_wqe_add(&known, to), flags);
 
 	return ticket < 0 ? (int)ticket : 0;
 }
@@ -435,7 +469,7 @@ GDA_HELPER int gda_gin_put_checked(struct gda_gin *gin, uint32_t peer,
 	err = gda_gin_route(gin, peer, how, &q);
 	if (gda_unlikely(err))
 		return err;
-	err = gda_gin_aim(gin, q, peer, how, gin->flags & GDA_GIN_ARRIVAL, &to);
+	err = gda_gin_aim(gin, q->signals, q->rkey, peer, how, gin->flags & GDA_GIN_ARRIVAL, &to);
 	if (gda_unlikely(err))
 		return err;
 	err = gda_gin_prepare(gin, peer, 0, at, &wr, how, bytes);
@@ -486,6 +520,7 @@ GDA_HELPER int gda_gin_value_checked(struct gda_gin *gin, uint32_t peer, struct 
 {
 	unsigned int flags = how->flags & 0xffff;
 	uint32_t n, key = 0;
+	struct gda_gin_known known;
 	struct gda_gin_target to;
 	struct gda_gin_queue *q;
 	struct gda_wqe put, add;
@@ -497,7 +532,7 @@ GDA_HELPER int gda_gin_value_checked(struct gda_gin *gin, uint32_t peer, struct 
 	err = gda_gin_route(gin, peer, how, &q);
 	if (gda_unlikely(err))
 		return err;
-	err = gda_gin_aim(gin, q, peer, how, gin->flags & GDA_GIN_ARRIVAL, &to);
+	err = gda_gin_aim(gin, q->signals, q->rkey, peer, how, gin->flags & GDA_GIN_ARRIVAL, &to);
 	if (gda_unlikely(err))
 		return err;
 	err = gda_gin_resolve(peer, dst, bytes, &addr, &key);
@@ -511,7 +546,8 @@ GDA_HELPER int gda_gin_value_checked(struct gda_gin *gin, uint32_t peer, struct 
 	put = gda_wqe_bytes(addr, key, value, bytes);
 	gda_wqe_store(gda_sq(gda_gin_view(q)), index, &put, to.set ? 0 : flags & GDA_SOLICITED);
 	if (to.set) {
-		add = gda_gin_wqe_add(q, &to);
+		known = gda_gin_know(gin, q);
+		add = gda_gin_wqe_add(&known, &to);
 		gda_wqe_store(gda_sq(gda_gin_view(q)), index + 1, &add, flags & GDA_SOLICITED);
 	}
 	gda_publish(gda_gin_view(q), index, n, flags);
@@ -601,12 +637,12 @@ GDA_HELPER int gda_gin_signal_checked(struct gda_gin *gin, uint32_t peer,
 	err = gda_gin_route(gin, peer, how, &q);
 	if (gda_unlikely(err))
 		return err;
-	err = gda_gin_aim(gin, q, peer, how, gin->flags & GDA_GIN_ARRIVAL, &to);
+	err = gda_gin_aim(gin, q->signals, q->rkey, peer, how, gin->flags & GDA_GIN_ARRIVAL, &to);
 	if (gda_unlikely(err))
 		return err;
 	gda_gin_announce(gin, peer, how);
 	if (to.set)
-		return gda_gin_post_add(q, &to, how->flags & 0xffff);
+		return gda_gin_post_add(gin, q, &to, how->flags & 0xffff);
 	memset(&nothing, 0, sizeof(nothing));
 	return gda_gin_post(gin, q, 0, &nothing, how->flags & 0xffff);
 }

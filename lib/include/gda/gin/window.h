@@ -116,7 +116,9 @@ int gda_window_register_sized(struct gda_gin_comm *comm, const struct gda_window
  * @window: out
  *
  * Collective. What gda_mr_reg() says of memory holds for it. All rights of a peer come with
- * it: write, read, atomics.
+ * it: write, read, atomics. With gda_gin_attr.cuda a segment may be memory of a GPU, as
+ * gda_cuda_mr_reg() takes it; words that are added to are memory of the host, which the GPU has
+ * mapped, at the same address.
  *
  * Return: 0; -EINVAL a bad size, count, or segment, or the parts of the ranks differ in length
  * or flags; -E2BIG as gda_gin_create(); -EOPNOTSUPP unknown flags; what gda_mr_reg() and
@@ -128,6 +130,15 @@ GDA_HOST_API int gda_window_register(struct gda_gin_comm *comm,
 {
 	return gda_window_register_sized(comm, attr, sizeof(struct gda_window), window);
 }
+
+/**
+ * gda_gin_cuda_window - a window as the kernels of the communicator's GPU have it
+ * @window: the window
+ *
+ * Return: its address on the GPU, valid until gda_window_deregister(); NULL without
+ * gda_gin_attr.cuda.
+ */
+const struct gda_window *gda_gin_cuda_window(const struct gda_window *window);
 
 /**
  * gda_window_deregister - end a window

@@ -36,10 +36,11 @@
 /**
  * struct gda_gin_poster - the queue of a context to a peer, and a thread that posts to it
  * @gin: the context
- * @to: the queue
- * @peer: rank of the peer, in the world
+ * @to: the queue; where @err is, the first one of the context
+ * @peer: rank of the peer, in the world; where @err is, the caller's
  * @err: 0, or what every verb returns: -ENOTCONN there is no queue to this peer; -EOPNOTSUPP
  *	signals are arrivals
+ * @known: what verbs read of both
  * @q: what posts; not set where @err is
  */
 template <class queue>
@@ -48,8 +49,47 @@ struct gda_gin_poster {
 	struct gda_gin_queue *to;
 	uint32_t peer;
 	int err;
+	struct gda_gin_known known;
 	queue q;
 };
+
+/**
+ * struct gda_gin_opened - a window, and its part on a peer, as a poster keeps them in registers
+ * @window: the window
+ * @bytes: its length; 0 if a rank has several segments of it: then each put looks closer
+ * @raddr: address of offset 0 at the peer
+ * @laddr: and here
+ * @rkey: key of the peer's part
+ * @lkey: and of the caller's
+ *
+ * A loop of puts loads nothing of the window then, where it would load eleven words for each.
+ */
+struct gda_gin_opened {
+	const struct gda_window *window;
+	uint64_t bytes;
+	uint64_t raddr;
+	uint64_t laddr;
+	uint32_t rkey;
+	uint32_t lkey;
+};
+
+/* A place in such a window. */
+struct gda_gin_near {
+	const struct gda_gin_opened &opened;
+	uint64_t offset;
+};
+
+/**
+ * gda_at - name a place in an opened window
+ * @opened: of gda_gin_open_window()
+ * @offset: byte in it
+ *
+ * Return: the place, for gda_gin_put() and gda_gin_get() by a poster to the same peer.
+ */
+GDA_GPU_API struct gda_gin_near gda_at(const struct gda_gin_opened &opened, uint64_t offset)
+{
+	return { opened, offset };
+}
 
 /* How verbs of a poster are checked: as posts with this flag. */
 GDA_DEVICE unsigned int gda_gin_alone(const struct gda_exclusive &)
@@ -66,10 +106,14 @@ GDA_DEVICE unsigned int gda_gin_alone(const queue &)
 template <class queue>
 GDA_DEVICE bool gda_gin_find(struct gda_gin_poster<queue> &p, struct gda_gin *gin, uint32_t peer)
 {
+	struct gda_gin_queue *to = gda_gin_queue(gin, 0, peer);
+
+	/* verbs read of queue and peer what is fixed before they look at the error */
 	p.gin = gin;
-	p.peer = peer;
-	p.to = gda_gin_queue(gin, 0, peer);
-	p.err = gin->flags & GDA_GIN_ARRIVAL ? -EOPNOTSUPP : p.to ? 0 : -ENOTCONN;
+	p.peer = to ? peer : gin->rank;
+	p.to = to ? to : (struct gda_gin_queue *)gin->queues;
+	p.known = gda_gin_know(gin, p.to);
+	p.err = gin->flags & GDA_GIN_ARRIVAL ? -EOPNOTSUPP : to ? 0 : -ENOTCONN;
 	return !p.err;
 }
 
@@ -131,6 +175,77 @@ gda_gin_open_block(struct gda_gin *gin, uint32_t peer, struct gda_block *block, 
 	return p;
 }
 
+/* Loaded once: the compiler may not load it again where it is used. */
+GDA_DEVICE uint64_t gda_gin_keep(const uint64_t *p)
+{
+	return *(const volatile uint64_t *)p;
+}
+
+GDA_DEVICE uint32_t gda_gin_keep(const uint32_t *p)
+{
+	return *(const volatile uint32_t *)p;
+}
+
+/**
+ * gda_gin_open_window - keep a window in registers
+ * @p: the poster that it is for
+ * @window: the window
+ *
+ * Return: the window.
+ */
+template <class queue>
+GDA_GPU_API struct gda_gin_opened gda_gin_open_window(const struct gda_gin_poster<queue> &p,
+						      const struct gda_window *window)
+{
+	const struct gda_window_part *part = gda_window_part(window, p.peer);
+	struct gda_gin_opened o;
+
+	o.window = window;
+	o.bytes = gda_gin_keep(&window->pieces) > 1 ? 0 : gda_gin_keep(&window->bytes);
+	o.raddr = gda_gin_keep(&part->iova);
+	o.laddr = gda_gin_keep(&window->iova);
+	o.rkey = gda_gin_keep(&part->key);
+	o.lkey = gda_gin_keep(&window->key);
+	return o;
+}
+
+GDA_DEVICE int gda_gin_whole(uint32_t peer, struct gda_gin_place far, struct gda_gin_place near,
+			     struct gda_gin_wr *wr, const struct gda_gin_how *how, uint64_t bytes)
+{
+	struct gda_gin_place at[2] = { far, near };
+
+	return gda_gin_whole(peer, at, wr, how, bytes);
+}
+
+GDA_DEVICE bool gda_at_fits(const struct gda_gin_near &at, uint64_t bytes)
+{
+	return at.offset <= at.opened.bytes && bytes <= at.opened.bytes - at.offset;
+}
+
+/* The same of opened windows: 0, or 1 if it is of several pieces, or does not fit. */
+GDA_DEVICE int gda_gin_whole(uint32_t, const struct gda_gin_near &far,
+			     const struct gda_gin_near &near, struct gda_gin_wr *wr,
+			     const struct gda_gin_how *how, uint64_t bytes)
+{
+	wr->raddr = far.opened.raddr + far.offset;
+	wr->rkey = far.opened.rkey;
+	wr->laddr = near.opened.laddr + near.offset;
+	wr->lkey = near.opened.lkey;
+	wr->bytes = (uint32_t)bytes;
+	wr->count = gda_gin_counted(how);
+	return !gda_at_fits(far, bytes) | !gda_at_fits(near, bytes) | (bytes > GDA_CHUNK_MAX);
+}
+
+GDA_DEVICE struct gda_gin_place gda_gin_plain_place(struct gda_gin_place at)
+{
+	return at;
+}
+
+GDA_DEVICE struct gda_gin_place gda_gin_plain_place(const struct gda_gin_near &at)
+{
+	return gda_at(at.opened.window, at.offset);
+}
+
 /**
  * gda_gin_close - give the queue to a peer back
  * @p: the poster of gda_gin_open_thread(); what it deferred is rung
@@ -163,12 +278,12 @@ GDA_GPU_API int gda_gin_group(const group &g, const call &verb)
 	return gda_group_share(g, result);
 }
 
-/* Post a write or a read; @n 2: and what it adds to behind it. */
+/* Post a write or a read; @n 2: and @add behind it. */
 template <class queue>
 GDA_DEVICE int gda_gin_post(struct gda_gin_poster<queue> &p, const struct gda_gin_wr &wr, int get,
-			    const struct gda_gin_target &then, uint32_t n, unsigned int flags)
+			    const struct gda_wqe &add, uint32_t n, unsigned int flags)
 {
-	struct gda_wqe wqe = gda_gin_wqe(&wr, get), add = gda_gin_wqe_add(p.to, &then);
+	struct gda_wqe wqe = gda_gin_wqe(&wr, get);
 	int64_t ticket;
 
 	gda_prepare(p.q, wqe);
@@ -229,7 +344,7 @@ GDA_DEVICE void gda_gin_reopen(struct gda_block_queue &q, struct gda_gin_lent le
 	q.last = lent.next;
 }
 
-/* What others share needs not be given back: what the poster knew of it is old, and right. */
+/* A queue that others share needs not be given back: the poster knows less of it, which is right. */
 GDA_DEVICE void gda_gin_give_back(struct gda_exclusive &q)
 {
 	gda_exclusive_close(q);
@@ -237,7 +352,11 @@ GDA_DEVICE void gda_gin_give_back(struct gda_exclusive &q)
 
 GDA_DEVICE void gda_gin_take_back(struct gda_exclusive &q)
 {
-	q = gda_exclusive_open(q.port.view);
+	struct gda_exclusive now = gda_exclusive_open(q.port.view);
+
+	q.next = now.next;
+	q.free = now.free;
+	q.deferred = 0;
 }
 
 template <class queue>
@@ -250,7 +369,10 @@ GDA_DEVICE void gda_gin_take_back(queue &)
 {
 }
 
-/* A transfer that crosses segments: its actions go with the last piece (G-21). */
+/*
+ * A transfer that is none of one piece: its actions go with the last (G-21), or it is not inside
+ * of a window.
+ */
 template <class queue>
 GDA_DEVICE_SLOW int gda_gin_move_pieces(struct gda_gin *gin, struct gda_gin_queue *to,
 					uint32_t peer, struct gda_gin_lent lent, int get,
@@ -258,6 +380,8 @@ GDA_DEVICE_SLOW int gda_gin_move_pieces(struct gda_gin *gin, struct gda_gin_queu
 					uint64_t left, unsigned int flags,
 					struct gda_gin_target then, uint32_t count)
 {
+	struct gda_gin_known known = gda_gin_know(gin, to);
+	struct gda_wqe add = gda_gin_wqe_add(&known, &then);
 	struct gda_gin_poster<queue> p;
 	struct gda_gin_wr wr = {};
 	int err;
@@ -265,12 +389,16 @@ GDA_DEVICE_SLOW int gda_gin_move_pieces(struct gda_gin *gin, struct gda_gin_queu
 	p.gin = gin;
 	p.to = to;
 	gda_gin_reopen(p.q, lent);
+	if (!gda_at_fits(remote, left) || !gda_at_fits(local, left)) {
+		gda_gin_give_back(p.q);
+		return -EFAULT;
+	}
 	do {
 		uint32_t span = gda_gin_piece(gin->rank, peer, remote, local, left, &wr);
 		bool last = span == left;
 
 		wr.count = last ? count : 0;
-		err = gda_gin_post(p, wr, get, then, 1 + (last && then.set),
+		err = gda_gin_post(p, wr, get, add, 1 + (last && then.set),
 				   last ? flags : flags | GDA_DEFER);
 		remote.offset += span;
 		local.offset += span;
@@ -280,66 +408,64 @@ GDA_DEVICE_SLOW int gda_gin_move_pieces(struct gda_gin *gin, struct gda_gin_queu
 	return err;
 }
 
-/* What all verbs of a poster begin with: 0, and where the word is that they add to. */
+/* The begin of every verb of a poster: 0, and the entry that adds to a signal, if one does. */
 template <class queue>
 GDA_DEVICE int gda_gin_ready(struct gda_gin_poster<queue> &p, const struct gda_gin_how &how,
-			     struct gda_gin_target &then)
+			     struct gda_gin_target &then, struct gda_wqe &add)
 {
-	int err = p.err;
+	int known = gda_gin_actions(p.known.nsignals, p.known.ncounters, &how);
+	int aimed = gda_gin_aim(p.gin, p.known.signals, p.known.rkey, p.peer, &how, 0, &then);
 
-	if (__builtin_expect(err, 0))
-		return err;
-	err = gda_gin_actions(p.gin, &how);
-	return err ? err : gda_gin_aim(p.gin, p.to, p.peer, &how, 0, &then);
+	add = gda_gin_wqe_add(&p.known, &then);
+	return p.err ? p.err : known ? known : aimed;
 }
 
-template <class queue>
-GDA_DEVICE int gda_gin_move(struct gda_gin_poster<queue> &p, int get,
-			    const struct gda_gin_place at[2], uint64_t bytes,
-			    const struct gda_gin_how &how)
+template <class queue, class place>
+GDA_DEVICE int gda_gin_move(struct gda_gin_poster<queue> &p, int get, const place &remote,
+			    const place &local, uint64_t bytes, const struct gda_gin_how &how)
 {
 	unsigned int flags = how.flags & 0xffff;
 	struct gda_gin_target then;
 	struct gda_gin_wr wr;
-	int err = gda_gin_ready(p, how, then);
+	struct gda_wqe add;
+	int err = gda_gin_ready(p, how, then, add);
+	int whole = gda_gin_whole(p.peer, remote, local, &wr, &how, bytes);
 
-	if (__builtin_expect(err, 0))
-		return err;
-	err = gda_gin_whole(p.peer, at, &wr, &how, bytes);
-	if (__builtin_expect(err, 0)) {
+	if (__builtin_expect(err | whole, 0)) {
 		struct gda_gin_lent lent = gda_gin_lend(p.q);
 
-		if (err < 0)
-			return err;
+		if (err || whole < 0)
+			return err ? err : whole;
 		gda_gin_announce(p.gin, p.peer, &how);
-		err = gda_gin_move_pieces<queue>(p.gin, p.to, p.peer, lent, get, at[0], at[1], bytes,
-						 flags, then, gda_gin_counted(&how));
+		err = gda_gin_move_pieces<queue>(p.gin, p.to, p.peer, lent, get,
+						 gda_gin_plain_place(remote),
+						 gda_gin_plain_place(local), bytes, flags, then,
+						 gda_gin_counted(&how));
 		gda_gin_take_back(p.q);
 		return err;
 	}
 	gda_gin_announce(p.gin, p.peer, &how);
-	return gda_gin_post(p, wr, get, then, 1 + then.set, flags);
+	return gda_gin_post(p, wr, get, add, 1 + then.set, flags);
 }
 
 /**
  * gda_gin_put - write to a window of the peer (G-02)
  * @p: the poster
- * @dst: where to, in the peer's memory
- * @src: where from, in the caller's memory
+ * @dst: where to, in the peer's memory: gda_at() of a window, or of an opened one
+ * @src: where from, in the caller's memory: the same kind of place
  * @bytes: how many
  * @how: what else; %GDA_DEFER for posters of gda_gin_open_thread()
  *
  * Return: as gda_gin_put() of gda/gin.h.
  */
-template <class queue>
-GDA_GPU_API int gda_gin_put(struct gda_gin_poster<queue> &p, struct gda_gin_place dst,
-			    struct gda_gin_place src, uint64_t bytes, struct gda_gin_how how)
+template <class queue, class place>
+GDA_GPU_API int gda_gin_put(struct gda_gin_poster<queue> &p, const place &dst, const place &src,
+			    uint64_t bytes, struct gda_gin_how how)
 {
-	struct gda_gin_place at[2] = { dst, src };
 	int err;
 
 	gda_gin_check_begin(p.gin, how.flags | gda_gin_alone(p.q));
-	err = gda_gin_move(p, 0, at, bytes, how);
+	err = gda_gin_move(p, 0, dst, src, bytes, how);
 	gda_gin_check_end(p.gin);
 	return err;
 }
@@ -347,24 +473,23 @@ GDA_GPU_API int gda_gin_put(struct gda_gin_poster<queue> &p, struct gda_gin_plac
 /**
  * gda_gin_get - read from a window of the peer (G-15)
  * @p: the poster
- * @src: where from, in the peer's memory
+ * @src: where from, in the peer's memory, as gda_gin_put() has it
  * @dst: where to, in the caller's memory
  * @bytes: how many
  * @how: flags only
  *
  * Return: as gda_gin_get() of gda/gin.h.
  */
-template <class queue>
-GDA_GPU_API int gda_gin_get(struct gda_gin_poster<queue> &p, struct gda_gin_place src,
-			    struct gda_gin_place dst, uint64_t bytes, struct gda_gin_how how)
+template <class queue, class place>
+GDA_GPU_API int gda_gin_get(struct gda_gin_poster<queue> &p, const place &src, const place &dst,
+			    uint64_t bytes, struct gda_gin_how how)
 {
-	struct gda_gin_place at[2] = { src, dst };
 	int err;
 
 	if (how.flags & (GDA_GIN_SIGNAL | GDA_GIN_VA | GDA_GIN_COUNTER))
 		return -EINVAL;
 	gda_gin_check_begin(p.gin, how.flags | gda_gin_alone(p.q));
-	err = gda_gin_move(p, 1, at, bytes, how);
+	err = gda_gin_move(p, 1, src, dst, bytes, how);
 	gda_gin_check_end(p.gin);
 	return err;
 }
@@ -375,10 +500,11 @@ GDA_DEVICE int gda_gin_value(struct gda_gin_poster<queue> &p, struct gda_gin_pla
 {
 	unsigned int flags = how.flags & 0xffff;
 	struct gda_gin_target then;
+	struct gda_wqe add;
 	uint64_t addr = 0;
 	uint32_t key = 0;
 	int64_t ticket;
-	int err = gda_gin_ready(p, how, then);
+	int err = gda_gin_ready(p, how, then, add);
 
 	if (!err)
 		err = gda_gin_resolve(p.peer, dst, bytes, &addr, &key);
@@ -387,7 +513,6 @@ GDA_DEVICE int gda_gin_value(struct gda_gin_poster<queue> &p, struct gda_gin_pla
 	gda_gin_announce(p.gin, p.peer, &how);
 	ticket = gda_post(p.q, 1 + then.set, flags, [&](uint64_t index) {
 		struct gda_wqe put = gda_wqe_bytes(addr, key, value, bytes);
-		struct gda_wqe add = gda_gin_wqe_add(p.to, &then);
 
 		gda_wqe_store(gda_sq(p.q.port), index, &put, then.set ? 0 : flags & GDA_SOLICITED);
 		if (then.set)
@@ -431,17 +556,18 @@ template <class queue>
 GDA_GPU_API int gda_gin_signal(struct gda_gin_poster<queue> &p, struct gda_gin_how how)
 {
 	struct gda_gin_target then;
+	struct gda_wqe add;
 	int64_t ticket;
 	int err;
 
 	if (!(how.flags & (GDA_GIN_SIGNAL | GDA_GIN_VA)) || how.flags & GDA_GIN_COUNTER)
 		return -EINVAL;
 	gda_gin_check_begin(p.gin, how.flags | gda_gin_alone(p.q));
-	err = gda_gin_ready(p, how, then);
+	err = gda_gin_ready(p, how, then, add);
 	if (!err) {
 		gda_gin_announce(p.gin, p.peer, &how);
 		ticket = gda_post(p.q, how.flags & 0xffff, [&] {
-			return gda_gin_wqe_add(p.to, &then);
+			return add;
 		});
 		err = ticket < 0 ? (int)ticket : 0;
 	}
@@ -619,9 +745,8 @@ GDA_GPU_API int gda_gin_barrier_tell(const struct gda_gin_barrier *b,
 
 	if (p.err)
 		return p.err;
-	ticket = gda_fetch_add(p.q, gda_fixed64(&p.to->fetched), gda_fixed32(&p.to->lkey),
-			       gda_fixed64(&p.to->signals) + 8ULL * slot,
-			       gda_fixed32(&p.to->rkey), 1, 0);
+	ticket = gda_fetch_add(p.q, p.known.fetched, p.known.lkey, p.known.signals + 8ULL * slot,
+			       p.known.rkey, 1, 0);
 	return ticket < 0 ? (int)ticket : 0;
 }
 

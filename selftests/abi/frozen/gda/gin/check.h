@@ -54,7 +54,7 @@ enum gda_gin_misuse {
  */
 void gda_misuse(enum gda_gin_misuse what, const struct gda_gin *gin, uint32_t index);
 
-#ifdef __CUDA_ARCH__
+#ifdef __CUDACC__
 static __device__ __noinline__ void gda_misuse_gpu(enum gda_gin_misuse what,
 						   const struct gda_gin *gin, uint32_t index)
 {

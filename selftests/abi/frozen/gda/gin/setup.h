@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <gda/comm.h>
+#include <gda/cuda.h>
 #include <gda/gda.h>
 #include <gda/gin/team.h>
 
@@ -107,8 +108,11 @@ enum gda_gin_sharing {
  * @barriers: barriers of each context
  * @reserved: must be 0
  * @timeout_ns: bound of waits without a deadline; 0: one second
+ * @cuda: the GPU that posts, opened with the same context; NULL: CPU threads do
+ * @place: with @cuda: as gda_cuda_qp_attr.place, of the queues
+ * @reserved2: must be 0
  *
- * The same on all ranks.
+ * The same on all ranks, but for @cuda and @place.
  */
 struct gda_gin_attr {
 	uint32_t size;
@@ -124,6 +128,9 @@ struct gda_gin_attr {
 	uint32_t barriers;
 	uint32_t reserved;
 	uint64_t timeout_ns;
+	struct gda_cuda *cuda;
+	uint32_t place;
+	uint32_t reserved2;
 };
 
 /**
@@ -249,7 +256,8 @@ int gda_gin_create_sized(struct gda_comm *ranks, struct gda_context *ctx,
 /**
  * gda_gin_create - create a communicator with its contexts, signals and counters
  * @ranks: the ranks, which must outlive it
- * @ctx: the caller's context, which queues and memory are of, and which must outlive it
+ * @ctx: the caller's context, which queues and memory are of, and which must outlive it; so
+ *	must gda_gin_attr.cuda
  * @attr: how; NULL: one context without signals
  * @comm: out
  *
@@ -278,12 +286,23 @@ GDA_HOST_API int gda_gin_create(struct gda_comm *ranks, struct gda_context *ctx,
 }
 
 /**
+ * gda_gin_cuda_comm - a communicator as the kernels of its GPU have it
+ * @comm: the communicator
+ *
+ * All verbs are called in kernels then, with what gda_gin_context() returns there. The host
+ * calls gda_gin_abort() and gda_gin_query_error() with what it returns here, and no verb.
+ *
+ * Return: its address on the GPU, valid until gda_gin_destroy(); NULL without gda_gin_attr.cuda.
+ */
+struct gda_gin_comm *gda_gin_cuda_comm(const struct gda_gin_comm *comm);
+
+/**
  * gda_gin_destroy - destroy a communicator, its queues and signals
  * @comm: the communicator, or NULL; gone when the call returns
  *
  * Collective, and behind all windows of it. It waits for the other ranks as long as a
  * collective call does, so that none loses a peer that it is still waiting for. Nobody may
- * post or wait.
+ * post or wait. Where a GPU posts it waits for the kernels that run there.
  */
 void gda_gin_destroy(struct gda_gin_comm *comm);
 

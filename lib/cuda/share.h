@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory that front ends share with a GPU's posters. Each call may be made from any thread of
+ * the program, and none of them waits for a kernel, but for those that free.
+ */
+#ifndef GDA_CUDA_SHARE_H
+#define GDA_CUDA_SHARE_H
+
+#include <stdbool.h>
+#include <gda/cuda.h>
+
+struct gda_cuda_map;
+
+/* Is @addr in memory of a GPU? */
+bool gda_cuda_owns(struct gda_cuda *cuda, uint64_t addr);
+
+/* Zeroed memory of the host, pinned, that all GPUs reach at the same address. */
+int gda_cuda_host_alloc(struct gda_cuda *cuda, size_t bytes, void **memory);
+void gda_cuda_host_free(struct gda_cuda *cuda, void *memory);
+
+/* Memory of the GPU; its content is not known. */
+int gda_cuda_gpu_alloc(struct gda_cuda *cuda, size_t bytes, uint64_t *addr);
+void gda_cuda_gpu_free(struct gda_cuda *cuda, uint64_t addr);
+
+/* Copy to memory of the GPU; done when the call returns. */
+int gda_cuda_upload(struct gda_cuda *cuda, uint64_t to, const void *from, size_t bytes);
+
+/* Let the GPU reach whole pages of the host, at @addr, until they are given back. */
+int gda_cuda_pages_get(struct gda_cuda *cuda, void *pages, size_t bytes, uint64_t *addr,
+		       struct gda_cuda_map **map);
+void gda_cuda_pages_put(struct gda_cuda *cuda, struct gda_cuda_map *map);
+
+/* The context that a GPU was opened with. */
+struct gda_context *gda_cuda_context(const struct gda_cuda *cuda);
+
+#endif /* GDA_CUDA_SHARE_H */
