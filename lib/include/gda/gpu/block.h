@@ -166,6 +166,9 @@ GDA_DEVICE uint32_t gda_block_note(struct gda_block *b, uint32_t word)
 
 	if (failed)
 		gda_block_store(&b->failed, 1);
+	/* another thread may have taken note of a later look than this one */
+	if (now - old > b->view->mask + 1)
+		return old;
 	if (now != old)
 		atomicCAS(&b->done, old, now);
 	return gda_block_load(&b->done);
