@@ -59,6 +59,7 @@ struct bench_machine {
 	char *gpu, *host;
 	size_t gpu_size, host_size, gpu_used, host_used;
 	struct gda_view *views;
+	struct bench_gin *gin;
 	struct nic_queue *queues;
 	struct nic_result *results;
 	uint64_t *times;
@@ -94,6 +95,7 @@ static void machine_open(struct bench_machine *m, double window_us)
 	CUDA(cudaMalloc(&m->gpu, m->gpu_size));
 	CUDA(cudaHostAlloc(&m->host, m->host_size, cudaHostAllocMapped));
 	CUDA(cudaMalloc(&m->views, (MAX_WARPS + 64) * sizeof(struct gda_view)));
+	CUDA(cudaMalloc(&m->gin, sizeof(*m->gin)));
 	CUDA(cudaMalloc(&m->queues, MAX_WARPS * sizeof(struct nic_queue)));
 	CUDA(cudaMalloc(&m->results, MAX_WARPS * sizeof(struct nic_result)));
 	CUDA(cudaMalloc(&m->times, 4 * MAX_WARPS * sizeof(uint64_t)));
@@ -151,7 +153,45 @@ static void queue_make(struct bench_machine *m, const struct bench_row &r, uint3
 	v->caps = GDA_VIEW_SQ_ON_GPU | (r.lazy ? GDA_VIEW_DB_UNORDERED : 0);
 	v->error_index = GDA_NO_ERROR;
 	*q = { sq, (uint32_t *)(record + 4), (uint64_t *)db,
-	       (uint32_t *)(cq + offsetof(struct gda_mlx5_cqe, wqe_counter)), r.depth, v->qpn };
+	       (uint32_t *)(cq + offsetof(struct gda_mlx5_cqe, wqe_counter)), r.depth, v->qpn,
+	       r.test == GIN };
+}
+
+/* As gda_gin_create() and gda_window_register() make them. */
+static void gin_make(struct bench_machine *m, const struct bench_row &r, int rep)
+{
+	std::vector<struct bench_gin> all(1);
+	struct bench_gin *g = &all[0];
+	uint32_t n = r.blocks * r.warps, i;
+
+	if (n > BENCH_PEERS) {
+		printf("Bail out! peers\n");
+		exit(1);
+	}
+	g->gin.size = sizeof(g->gin);
+	g->gin.version = GDA_GIN_VERSION;
+	g->gin.nranks = n;
+	g->gin.sharing = r.mode == EXCLUSIVE ? GDA_GIN_SHARE_THREAD : GDA_GIN_SHARE_GPU;
+	g->gin.signals = UINT32_MAX;
+	g->gin.endpoints = 1;
+	g->gin.queues = (uintptr_t)m->gin->queues;
+	g->gin.timeout_ns = 2000000000U;
+	for (i = 0; i < n; i++) {
+		g->queues[i].view = (uintptr_t)(views_of(m, rep) + (r.map == ONE_QUEUE ? 0 : i));
+		g->queues[i].signals = (uint64_t)i << 32;
+		g->queues[i].fetched = (uint64_t)~i << 32;
+		g->queues[i].rkey = i * GOLDEN;
+		g->queues[i].lkey = i;
+		g->windows[i].size = sizeof(g->windows[i]);
+		g->windows[i].version = GDA_GIN_VERSION;
+		g->windows[i].pieces = 1;
+		g->windows[i].bytes = UINT64_MAX;
+		g->windows[i].iova = BENCH_IOVA;
+		g->windows[i].key = i;
+		g->windows[i].parts = (uintptr_t)m->gin->parts;
+		g->parts[i].key = i * GOLDEN;
+	}
+	CUDA(cudaMemcpy(m->gin, g, sizeof(*g), cudaMemcpyHostToDevice));
 }
 
 static uint32_t queues_of(const struct bench_row &r)
@@ -172,6 +212,8 @@ static void queues_make(struct bench_machine *m, const struct bench_row &r, int 
 	slots[0] = GDA_SLOT_HEAD;
 	for (i = 0; i < n; i++)
 		queue_make(m, r, i, views_of(m, rep) + i, &views[i], &queues[i], slots);
+	if (r.test == GIN)
+		gin_make(m, r, rep);
 	CUDA(cudaMemcpyAsync(views_of(m, rep), views.data(), n * sizeof(views[0]),
 			     cudaMemcpyHostToDevice, m->posters));
 	CUDA(cudaMemcpyAsync(m->queues, queues.data(), n * sizeof(queues[0]),
@@ -183,14 +225,21 @@ static void queues_make(struct bench_machine *m, const struct bench_row &r, int 
 	CUDA(cudaStreamSynchronize(m->posters));
 }
 
+/* Is each call a put and an entry that adds? */
+static bool pairs(const struct bench_row &r)
+{
+	return r.test == SIGNAL || r.test == GIN;
+}
+
 static struct bench_args args_of(struct bench_machine *m, const struct bench_row &r, int rep)
 {
-	uint32_t each = r.test == EACH ? 32 : r.test == SIGNAL ? 2 : r.test == BATCH ? 16 : 1;
+	uint32_t each = r.test == EACH ? 32 : pairs(r) ? 2 : r.test == BATCH ? 16 : 1;
 	uint32_t share = r.map == ONE_QUEUE ? r.blocks * r.warps :
 			 r.map == BLOCK_QUEUE ? r.warps : 1;
 	struct bench_args a = {};
 
 	a.views = views_of(m, rep);
+	a.gin = m->gin;
 	a.t0 = m->times;
 	a.t1 = m->times + MAX_WARPS;
 	a.cycles = m->times + 2 * MAX_WARPS;
@@ -228,11 +277,11 @@ static uint64_t expected_sum(const struct bench_row &r, const struct bench_args 
 			k = (uint64_t)(warp * ids + lane) << 32;
 			for (i = 0; i < calls; i++) {
 				sum += nic_hash(k | i, GDA_MLX5_WRITE);
-				if (r.test == SIGNAL)
+				if (pairs(r))
 					sum += nic_hash(k | i, GDA_MLX5_ATOMIC_FA);
 			}
 		}
-		*entries += calls * ids * (r.test == SIGNAL ? 2 : 1);
+		*entries += calls * ids * (pairs(r) ? 2 : 1);
 	}
 	return sum;
 }

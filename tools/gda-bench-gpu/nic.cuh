@@ -13,6 +13,7 @@
 
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
+#include <gda/gin.h>
 #include <gda/gpu/post.h>
 
 /*
@@ -36,6 +37,7 @@ struct nic_queue {
 	uint32_t *last;		/* last word of the CQ's entry */
 	uint32_t depth;
 	uint32_t qpn;
+	bool inc;		/* what adds is a signal of gda/gin.h */
 };
 
 struct nic_result {
@@ -94,16 +96,21 @@ static __device__ __forceinline__ void nic_check(const struct nic_queue &q, uint
 	uint32_t head = gda_swap32(e.ctrl.x), opcode = head & 0xff;
 	uint32_t id = gda_swap32(e.raddr.x), number = gda_swap32(e.raddr.y);
 	uint32_t ds = opcode == GDA_MLX5_WRITE ? 3 : 4;
+	bool inc = q.inc && opcode == GDA_MLX5_ATOMIC_FA;
 	uint4 local = opcode == GDA_MLX5_WRITE ? e.data :
 		      nic_load(q.sq + (index & (q.depth - 1)) * 64 + 48);
 	bool good = gda_swap32(e.ctrl.y) == (q.qpn << 8 | ds) &&
 		    gda_swap32(e.raddr.z) == id * GOLDEN && gda_swap32(local.y) == id &&
-		    local.z == ~e.raddr.x && local.w == ~e.raddr.y;
+		    local.z == ~e.raddr.x && local.w == (inc ? 0 : ~e.raddr.y);
+
+	/* there the number is that of the signal, which is 8 bytes long */
+	number /= inc ? 8 : 1;
 
 	if (opcode == GDA_MLX5_WRITE)
 		good &= gda_swap32(local.x) == (((id ^ number) & 0xffffff) | 1);
 	else
-		good &= opcode == GDA_MLX5_ATOMIC_FA && gda_swap32(e.data.y) == number;
+		good &= opcode == GDA_MLX5_ATOMIC_FA &&
+			gda_swap32(e.data.y) == (inc ? 1 : number);
 	r.stale += head >> 8 != (index & 0xffff);
 	r.torn += !good;
 	r.sum += nic_hash((uint64_t)id << 32 | number, opcode);

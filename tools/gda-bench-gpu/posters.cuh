@@ -6,14 +6,26 @@
 #include "nic.cuh"
 
 enum bench_mode { EXCLUSIVE, SHARED, SHARED_COURIER, BLOCK, BLOCK_COURIER };
-enum bench_test { PUT, EACH, SIGNAL, BATCH, NOWAIT, TAIL, LATENCY, QUIET, FIRST };
+enum bench_test { PUT, EACH, SIGNAL, GIN, BATCH, NOWAIT, TAIL, LATENCY, QUIET, FIRST };
 enum bench_map { ONE_QUEUE, BLOCK_QUEUE, WARP_QUEUE };
+
+/* A context of gda/gin.h to as many peers as there are posters, and a window of each of them. */
+#define BENCH_PEERS	264
+#define BENCH_IOVA	16U	/* of the poster's own window; a peer's is 0 */
+
+struct bench_gin {
+	struct gda_gin gin;
+	struct gda_gin_queue queues[BENCH_PEERS];
+	struct gda_window windows[BENCH_PEERS];
+	struct gda_window_part parts[BENCH_PEERS];
+};
 
 /* Sixteen to an octave: how many calls took so many cycles, by warp. */
 #define BENCH_BUCKETS	512
 
 struct bench_args {
 	struct gda_view *views;
+	struct bench_gin *gin;
 	uint64_t *t0, *t1, *cycles, *ops;	/* of each warp */
 	uint32_t *samples;
 	uint32_t *buckets;
@@ -51,6 +63,21 @@ static __device__ __forceinline__ int64_t bench_signal(queue &q, uint32_t id, ui
 			      ((id ^ number) & 0xffffff) | 1, s, 0);
 }
 
+/*
+ * A put with Inc, from the poster's own window to that of peer @id: the offsets, and the
+ * number of the signal, are such that the entries are those of bench_signal() but for the word.
+ */
+template <class queue>
+static __device__ __forceinline__ int bench_gin(struct gda_gin_poster<queue> &p,
+						const struct gda_gin_opened &w,
+						uint32_t id, uint32_t number)
+{
+	uint64_t word = (uint64_t)id << 32 | number;
+
+	return gda_gin_put(p, gda_at(w, word), gda_at(w, ~word - BENCH_IOVA),
+			   ((id ^ number) & 0xffffff) | 1, gda_gin_inc(number, 0));
+}
+
 template <enum bench_test test, class queue>
 static __device__ __forceinline__ int64_t bench_one(queue &q, uint32_t id, uint32_t &number,
 						    uint32_t batch)
@@ -69,6 +96,32 @@ static __device__ __forceinline__ int64_t bench_one(queue &q, uint32_t id, uint3
 		for (i = 1; i < batch; i++)
 			ticket |= bench_post<false>(q, id, number++, GDA_DEFER);
 	return ticket | bench_post<test == EACH>(q, id, number++, 0);
+}
+
+/* The same by a poster of gda/gin.h. */
+template <class queue>
+struct bench_poster {
+	struct gda_gin_poster<queue> p;
+	struct gda_gin_opened w;
+};
+
+template <enum bench_test test, class queue>
+static __device__ __forceinline__ int64_t bench_one(struct bench_poster<queue> &b, uint32_t id,
+						    uint32_t &number, uint32_t)
+{
+	return bench_gin(b.p, b.w, id, number++);
+}
+
+template <class queue>
+static __device__ __forceinline__ int bench_quiet(queue &q)
+{
+	return gda_quiet(q, 0);
+}
+
+template <class queue>
+static __device__ __forceinline__ int bench_quiet(struct bench_poster<queue> &b)
+{
+	return gda_gin_flush(b.p, 0);
 }
 
 static __device__ __forceinline__ void bench_start(const struct bench_args &a)
@@ -167,7 +220,7 @@ static __device__ __forceinline__ void bench_posts(const struct bench_args &a, q
 			n = number - a.warm;
 	}
 	if (!lane)
-		bad |= gda_quiet(q, 0);
+		bad |= bench_quiet(q);
 	if (bad < 0)
 		atomicCAS(a.error, 0, (int)(bad | 1));
 	if (lane)
@@ -176,6 +229,24 @@ static __device__ __forceinline__ void bench_posts(const struct bench_args &a, q
 	a.t0[warp] = t0;
 	a.t1[warp] = t1;
 	a.cycles[warp] = c1;
+}
+
+/* Post through @q, or through a poster that has it. */
+template <enum bench_test test, class queue>
+static __device__ __forceinline__ void bench_run_posts(const struct bench_args &a, queue &q,
+						       uint32_t warp)
+{
+	if constexpr (test == GIN) {
+		struct bench_poster<queue> b;
+
+		gda_gin_find(b.p, &a.gin->gin, warp);
+		b.p.q = q;
+		b.w = gda_gin_open_window(b.p, &a.gin->windows[warp]);
+		bench_posts<test>(a, b, warp);
+		q = b.p.q;
+	} else {
+		bench_posts<test>(a, q, warp);
+	}
 }
 
 /*
@@ -208,7 +279,7 @@ static __global__ void __launch_bounds__(512, 1) bench_kernel(struct bench_args 
 		if (!gda_assume(q, caps))
 			atomicCAS(a.error, 0, -EINVAL);
 		else
-			bench_posts<test>(a, q, warp);
+			bench_run_posts<test>(a, q, warp);
 		if (!(threadIdx.x & 31))
 			gda_exclusive_close(q);
 	} else if constexpr (mode == SHARED || mode == SHARED_COURIER) {
@@ -217,7 +288,7 @@ static __global__ void __launch_bounds__(512, 1) bench_kernel(struct bench_args 
 		if (!gda_assume(q, caps))
 			atomicCAS(a.error, 0, -EINVAL);
 		else
-			bench_posts<test>(a, q, warp);
+			bench_run_posts<test>(a, q, warp);
 		if (mode == SHARED_COURIER && !(threadIdx.x & 31))
 			gda_courier_leave(a.posters);
 	} else {
@@ -232,7 +303,7 @@ static __global__ void __launch_bounds__(512, 1) bench_kernel(struct bench_args 
 			if (!err && wib == a.warps)
 				err = gda_block_courier(q);
 			else if (!err)
-				bench_posts<test>(a, q, warp);
+				bench_run_posts<test>(a, q, warp);
 			if (err)
 				atomicCAS(a.error, 0, err);
 			if (wib != a.warps && !(threadIdx.x & 31))
