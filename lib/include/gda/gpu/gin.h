@@ -344,7 +344,7 @@ GDA_DEVICE void gda_gin_reopen(struct gda_block_queue &q, struct gda_gin_lent le
 	q.last = lent.next;
 }
 
-/* A queue that others share needs not be given back: the poster knows less of it, which is right. */
+/* A queue that others share is not given back: what the poster knew of it is old, and right. */
 GDA_DEVICE void gda_gin_give_back(struct gda_exclusive &q)
 {
 	gda_exclusive_close(q);
