@@ -6,7 +6,7 @@
 CUDATEST_OUT	:= $(BUILD)/selftests/cuda
 CUDATEST_SRC	:= selftests/cuda/copies.c selftests/cuda/fake.c
 
-TEST_NATIVE	+= $(foreach v,plain asan tsan,$(CUDATEST_OUT)/$v/copies)
+TEST_NATIVE	+= $(foreach v,plain asan tsan,$(CUDATEST_OUT)/$v/copies) $(CUDATEST_OUT)/plain/gin
 
 CUDATEST_LIB_plain := $(LIB_OUT)/libgda.a
 CUDATEST_LIB_asan := $(BUILD)/selftests/inproc/asan/libgda.a
@@ -22,6 +22,12 @@ $(CUDATEST_OUT)/$1/copies: $$(CUDATEST_SRC) $(CUDATEST_LIB_$1) selftests/cuda/fa
 		$$(INPROC_EXTRA_$1) $(CUDATEST_LIB_$1) -ldl
 endef
 $(foreach v,plain asan tsan,$(eval $(call CUDATEST_COPIES,$v)))
+
+$(CUDATEST_OUT)/plain/gin: selftests/cuda/gin.c selftests/cuda/fake.c $(CUDATEST_LIB_plain) \
+		selftests/cuda/fake.h selftests/cuda/fake_calls.h selftests/inproc/suite.h \
+		selftests/cuda.mk | $(BUILD)/kselftest/kselftest_harness.h
+	@mkdir -p $(@D)
+	$(CC) $(INPROC_FLAGS) -rdynamic -o $@ $< selftests/cuda/fake.c $(CUDATEST_LIB_plain) -ldl
 
 # On a GPU, where there is one; it says so if there is none.
 CUDATEST_NVCC	:= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
