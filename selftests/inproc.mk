@@ -6,7 +6,7 @@
 
 INPROC_OUT	:= $(BUILD)/selftests/inproc
 INPROC_TESTS	:= data errors threads cq rnr signal shared_cq
-INPROC_FLAGS	= $(INPROC_CPPFLAGS) $(COMM_CPPFLAGS) $(SHMEM_CPPFLAGS) -Ilib/inproc -isystem $(BUILD)/kselftest $(GDA_CFLAGS) \
+INPROC_FLAGS	= $(INPROC_CPPFLAGS) $(COMM_CPPFLAGS) $(SHMEM_CPPFLAGS) -Ilib/inproc -Ilib/cuda -isystem $(BUILD)/kselftest $(GDA_CFLAGS) \
 		  $(CFLAGS) -pthread
 INPROC_DEPS	= selftests/inproc.mk lib/lib.mk
 
