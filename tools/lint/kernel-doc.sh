@@ -19,7 +19,8 @@ for a; do
 		f=$copies/${f#"$top"/}
 		mkdir -p "${f%/*}"
 		sed -E 's/\b(GDA_API|GDA_HOST_API|GDA_SIZED_API|GDA_GPU_API|GDA_HELPER|GDA_SLOW|GDA_UAPI_INLINE) //
-			s/^template <.*>$//; s/^\t__device__.*//; s/(\w) &(\w+)([,)])/\1 *\2\3/g
+			s/^template <.*>$//; s/^\t__device__.*//; s/(\w)<[^<>]*>/\1/g
+			s/(\w) &(\w+)([,;)])/\1 *\2\3/g
 			s/ (GDA_VIEW_ALIGN|GDA_ALIGNED)\b//' "$a" >"$f"
 		a=$f
 	fi

@@ -73,7 +73,11 @@ struct gda_gin_opened {
 	uint32_t lkey;
 };
 
-/* A place in such a window. */
+/**
+ * struct gda_gin_near - a place in such a window
+ * @opened: the window
+ * @offset: byte in it
+ */
 struct gda_gin_near {
 	const struct gda_gin_opened &opened;
 	uint64_t offset;
@@ -299,14 +303,19 @@ GDA_DEVICE int gda_gin_post(struct gda_gin_poster<queue> &p, const struct gda_gi
 	return ticket < 0 ? (int)ticket : 0;
 }
 
-/*
- * A function off the path opens the queue anew: what it is given says where, and what the
- * poster knew.
+/**
+ * struct gda_gin_lent - what a poster gives to a function off the path
+ * @where: address of the view or the block; plus 1: with a courier
+ * @next: index of the newest post, or, of an exclusive queue, of the one to come
+ * @free: gda_exclusive.free
+ * @deferred: gda_exclusive.deferred
+ *
+ * Not for programs: that function opens the queue anew.
  */
 struct gda_gin_lent {
-	uint64_t where;		/* of the view or the block; plus 1: with a courier */
-	uint64_t next;		/* of the newest post, or of the one to come */
-	uint32_t free;		/* of an exclusive queue, at most 2^15, as are the deferred ones */
+	uint64_t where;
+	uint64_t next;
+	uint32_t free;
 	uint32_t deferred;
 };
 
