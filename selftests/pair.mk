@@ -7,18 +7,22 @@
 PAIR_OUT	:= $(BUILD)/selftests/pair
 PAIR_FLAGS	= $(DEPFLAGS) -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread \
 	$(GDA_CPPFLAGS) -isystem $(BUILD)/kselftest
-PAIR_TESTS	:= cable raw
+PAIR_TESTS	:= cable raw remote killed
 PAIR_SCRIPTS	:= ranks
 
-TEST_PAIR	+= $(addprefix $(PAIR_OUT)/,cable raw $(PAIR_SCRIPTS))
+TEST_PAIR	+= $(addprefix $(PAIR_OUT)/,cable raw $(PAIR_SCRIPTS) remote killed)
 
 $(PAIR_TESTS:%=$(PAIR_OUT)/%): $(PAIR_OUT)/%: selftests/pair/%.c selftests/pair.mk \
 		| $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
 	$(CC) $(PAIR_FLAGS) -o $@ $< $(PAIR_MORE)
 
-$(PAIR_OUT)/raw: PAIR_MORE = tools/gda-perf/rc.c -libverbs
-$(PAIR_OUT)/raw: tools/gda-perf/rc.c
+PAIR_RC		:= tools/gda-perf/rc.c
+$(addprefix $(PAIR_OUT)/,raw killed): $(PAIR_RC)
+$(addprefix $(PAIR_OUT)/,remote killed): $(LIB_OUT)/libgda.a
+$(PAIR_OUT)/raw: PAIR_MORE = $(PAIR_RC) -libverbs
+$(PAIR_OUT)/remote: PAIR_MORE = $(LIB_OUT)/libgda.a
+$(PAIR_OUT)/killed: PAIR_MORE = $(PAIR_RC) $(LIB_OUT)/libgda.a -libverbs
 
 $(PAIR_SCRIPTS:%=$(PAIR_OUT)/%): $(PAIR_OUT)/%: selftests/pair/%.sh
 	@mkdir -p $(@D)

@@ -20,12 +20,13 @@ struct side {
 	uint32_t key;
 };
 
-static inline int side_open(struct side *s, uint32_t depth)
+/* @device: of gda_open(). */
+static inline int side_open_on(struct side *s, const char *device, uint32_t depth)
 {
 	struct gda_qp_attr attr = {
 		.size = sizeof(attr), .sq_depth = depth, .timeout_ns = 20000000000U,
 	};
-	int err = gda_open(NULL, &s->ctx);
+	int err = gda_open(device, &s->ctx);
 
 	if (err)
 		return err;
@@ -39,6 +40,11 @@ static inline int side_open(struct side *s, uint32_t depth)
 	s->iova = gda_mr_iova(s->mr);
 	s->key = gda_mr_key(s->mr);
 	return 0;
+}
+
+static inline int side_open(struct side *s, uint32_t depth)
+{
+	return side_open_on(s, NULL, depth);
 }
 
 static inline int side_connect(struct side *a, struct side *b)
