@@ -8,6 +8,7 @@ OSHTEST_DEPS	:= $(LIB_OUT)/libgda-shmem.so $(LIB_OUT)/libgda-shmem.a $(LIB_OUT)/
 		   $(OSH_BIN) $(BUILD)/tools/gda-run
 
 TEST_NATIVE	+= $(addprefix $(OSHTEST_OUT)/,every examples programs shmem4py)
+TEST_VM		+= $(OSHTEST_OUT)/programs
 
 # Scripts that find the tree from where they are in build.
 $(OSHTEST_OUT)/examples: $(wildcard examples/shmem/*.c)
