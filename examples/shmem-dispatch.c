@@ -216,7 +216,8 @@ static void combine(struct buffers *b, uint32_t round)
 	for (token = 0; token < TOKENS; token++) {
 		route(me.s->pe, token, round, expert);
 		for (i = 0; i < HIDDEN; i++) {
-			sum = want = 0;
+			sum = 0;
+			want = 0;
 			for (k = 0; k < TOP; k++) {
 				if (!answered[expert[k]])
 					continue;
@@ -238,8 +239,8 @@ static void report(uint32_t rounds)
 	for (pe = 0; pe < me.s->npes; pe++)
 		if (me.masked[pe])
 			n += (size_t)snprintf(masked + n, sizeof(masked) - n, " %u", pe);
-	printf("dispatch and combine: %u rounds, %zu bytes a token, %llu wrong, masked:%s\n", rounds,
-	       slot_bytes(), me.wrong, n ? masked : " none");
+	printf("dispatch and combine: %u rounds, %zu bytes a token, %llu wrong, masked:%s\n",
+	       rounds, slot_bytes(), me.wrong, n ? masked : " none");
 }
 
 int main(int argc, char **argv)

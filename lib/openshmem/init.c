@@ -17,7 +17,7 @@
 #include "way.h"
 
 #define HEAP_BYTES	(256UL << 20)
-#define SPINS		100U		/* where each PE has a processor of its own, if nobody else has it */
+#define SPINS		100U	/* where each PE may have a processor of its own */
 #define SPINS_SHARED	2U
 
 static struct gda_shmem no_shmem;

@@ -138,8 +138,10 @@ int main(void)
 		shmem_global_exit(1);
 	memset(heap, 1, MOST);
 	memset(local, 2, MOST);
-	for (i = 0; i < SHMEM_REDUCE_SYNC_SIZE; i++)
-		psync[0][i] = psync[1][i] = SHMEM_SYNC_VALUE;
+	for (i = 0; i < SHMEM_REDUCE_SYNC_SIZE; i++) {
+		psync[0][i] = SHMEM_SYNC_VALUE;
+		psync[1][i] = SHMEM_SYNC_VALUE;
+	}
 	shmem_barrier_all();
 	for (i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
 		measure(&tests[i]);
