@@ -103,8 +103,40 @@ nodes() { # PATH NAME: what is there, if the kernel has it, and what is said if 
 	fi
 }
 
+# rxe0 on an interface that leads nowhere, and what can be wrong with it.
+no_namespace() { unshare -n "$gdactl" doctor --json; }
+port_down() {
+	ip link set gda-dummy down
+	doctor
+	ip link set gda-dummy up
+}
+
+network() {
+	says "RDMA device" fails "no RDMA device.*rdma link add" doctor
+	says address fails "needs an RDMA device" doctor
+	says "ib (kernel)" fails "needs an RDMA device" doctor
+	says "verbs of users" fails "/dev/infiniband/uverbs.*modprobe" null
+	says "memory limit" works "KiB a process|no limit" as_user 7777
+	says "memory limit" fails "RLIMIT_MEMLOCK of 8 KiB.*ulimit" little 8
+	if ! tools/vm/rxe.sh >"$tmp/rxe" 2>&1; then
+		for _ in 1 2 3 4 5; do
+			n=$((n + 1))
+			echo "ok $n rxe # SKIP $(tail -n 1 "$tmp/rxe")"
+		done
+		return
+	fi
+	says "RDMA device" works "port 1 of rxe0 is active, Ethernet" with_rxe
+	says address works "rxe0 has 10.9.0.1" with_rxe
+	says "verbs of users" works "may use the devices" with_rxe
+	says address fails "no IP address of this network namespace" no_namespace
+	says "RDMA device" fails "port 1 of rxe0 is .*DOWN" port_down
+	rdma link del rxe0
+	ip link del gda-dummy
+}
+with_rxe() { as_user 7777; }
+
 echo "TAP version 13"
-echo 1..38
+echo 1..48
 says kernel works "Linux [0-9]+[.][0-9]+" doctor
 says kernel fails "is older than 6.1.*newer" old
 says module works "gda_mr too" doctor
@@ -130,7 +162,7 @@ fi
 says user fails "the work request failed" driver MR_REG_USER
 says "$inproc (library)" fails "no thread.*RLIMIT_NPROC.*ulimit -u" threadless
 says "$inproc (library)" works "no module" as_user 65534
-says NIC fails "no executor.*$soft" doctor
+network
 if ldconfig -p | grep -q 'libcuda\.so\.1'; then
 	n=$((n + 1))
 	echo "ok $n GPU, by dma-buf # SKIP there is a driver of CUDA's"

@@ -135,12 +135,6 @@ static void check_inproc(struct patient *p, struct answer *a)
 	works(a, "within one process, no module needed");
 }
 
-static void check_nic(struct patient *p, struct answer *a)
-{
-	(void)p;
-	fails(a, "use " GDA_DEVICE_SOFT, "no executor for NICs in this version");
-}
-
 static void check_poll(struct patient *p, struct answer *a)
 {
 	if (p->query.features[0] & GDA_FEATURE_QP_POLLED &&
@@ -156,7 +150,12 @@ const struct check checks[] = {
 	{ "driver", "access", check_node, false },
 	{ "executor", GDA_DEVICE_SOFT " (kernel)", check_soft, false },
 	{ "executor", GDA_DEVICE_INPROC " (library)", check_inproc, false },
-	{ "executor", "NIC", check_nic, false },
+	{ "network", "RDMA device", check_rdma_device, false },
+	{ "network", "address", check_rdma_address, false },
+	{ "network", "memory limit", check_rdma_memory, false },
+	{ "network", "verbs of users", check_rdma_user, false },
+	{ "executor", "ib (kernel)", check_rdma_kernel, false },
+	{ "executor", "verbs (library)", check_rdma_library, false },
 	{ "memory", "user", check_user_memory, true },
 	{ "memory", "dma-buf: udmabuf", check_udmabuf, true },
 	{ "memory", "dma-buf: heap", check_dma_heap, true },

@@ -48,4 +48,12 @@ void check_dma_heap(struct patient *p, struct answer *a);
 void check_peer_memory(struct patient *p, struct answer *a);
 void check_cuda_memory(struct patient *p, struct answer *a);
 
+/* rdma.c */
+void check_rdma_device(struct patient *p, struct answer *a);
+void check_rdma_address(struct patient *p, struct answer *a);
+void check_rdma_memory(struct patient *p, struct answer *a);
+void check_rdma_user(struct patient *p, struct answer *a);
+void check_rdma_kernel(struct patient *p, struct answer *a);
+void check_rdma_library(struct patient *p, struct answer *a);
+
 #endif /* GDACTL_DOCTOR_H */
