@@ -21,8 +21,7 @@ $(ABI_OUT)/library/libgda.so: $(ABI_OUT)/grown/gda/gda.h $(LIB_SRC) $(INPROC_SRC
 		$(SHMEM_HEADERS) lib/libgda.map
 	@mkdir -p $(@D)
 	$(CC) -I$(ABI_OUT)/grown $(INPROC_CPPFLAGS) $(COMM_CPPFLAGS) $(SHMEM_CPPFLAGS) \
-		$(GDA_CFLAGS) $(CFLAGS) -fPIC \
-		-fvisibility=hidden -shared -pthread -Wl,-soname,$(LIB_SONAME) \
+		-Ilib/cuda $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -shared -pthread -Wl,-soname,$(LIB_SONAME) \
 		-Wl,--version-script=lib/libgda.map -o $@ $(LIB_SRC) $(INPROC_SRC) \
 		$(COMM_SRC) $(SHMEM_SRC) $(GIN_SRC)
 	ln -sf libgda.so $(@D)/$(LIB_SONAME)

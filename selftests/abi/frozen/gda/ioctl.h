@@ -365,8 +365,8 @@ struct gda_region_query {
  * @reserved: must be 0
  *
  * A flag of CQ or QP creation says that there is one; without the flag it must be zero
- * (EINVAL). Such a part has no region: what is answered for it is zero, and
- * GDA_IOC_REGION_INFO and GDA_IOC_REGION_EXPORT say ENOENT. Who posts maps the dma-buf.
+ * (EINVAL). Such a part has no region: its struct gda_region_info is zero on return, and
+ * GDA_IOC_REGION_INFO and GDA_IOC_REGION_EXPORT return ENOENT. Posters map the dma-buf itself.
  * A record is set to zero at its creation, and the entries of a CQ are preset.
  *
  * The object holds the dma-buf. Its exporter may take the memory away at any time:
@@ -404,8 +404,8 @@ struct gda_queue_memory {
  *   share
  * * what lies in memory of the caller (struct gda_queue_memory): nothing
  *
- * A page is given back with the last object, mapping and dma-buf that holds it, whoever
- * that belongs to. A queue's page tables and the kernel's own structures (less than 4 KiB
+ * A page is uncharged when the last object, mapping or dma-buf that holds it is gone, in
+ * whichever process that is. A queue's page tables and the kernel's own structures (less than 4 KiB
  * a QP with its CQ) are charged to the memory cgroup alone; the number of objects bounds
  * them.
  */
@@ -425,7 +425,7 @@ struct gda_queue_memory {
  *	The consumer index record lies in gda_cq_create.dbrec_memory. Not with
  *	%GDA_CQ_COLLAPSED.
  * %GDA_CQ_IGNORE_OVERRUN
- *	As IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN: nobody says what was consumed. There is a
+ *	As IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN: the consumer does not report its index. There is a
  *	consumer index record, which is not read; a ring never overflows and takes every
  *	immediate, and an entry that was not read in time is overwritten by one of a later
  *	lap. A collapsed CQ never overflows anyway.
@@ -500,9 +500,9 @@ struct gda_cq_create {
  *
  * A completion that was written before the call signals nothing: arm, look at the
  * CQ once more, then wait. EBADF or EINVAL: @eventfd is no eventfd. ENOMEM. ENODEV: the CQ
- * lost its memory (struct gda_queue_memory), and nothing would signal; who had armed it
- * by then was signaled. A QP that fails while nothing is posted to it signals a ring without
- * an entry in it, once: who arms it afterwards asks GDA_IOC_QP_QUERY.
+ * lost its memory (struct gda_queue_memory), and nothing would signal; an eventfd armed
+ * before that was signaled. A QP that fails while nothing is posted to it signals a ring once,
+ * without an entry in it: a program that arms the ring later asks GDA_IOC_QP_QUERY.
  *
  * The worker of the CQ's context signals, soon after the entry was written. What an armed
  * CQ owes by then is signaled also if the CQ is disarmed, given another eventfd, detached
@@ -562,14 +562,13 @@ enum gda_dialect {
  * DOC: QP flags
  *
  * %GDA_QP_POLLED
- *	The doorbell is looked at periodically even while nobody faults on it: for
- *	posters that are devices, or that map the pages by other means. The context
- *	is never fully idle.
+ *	The doorbell is polled periodically even if no store to it faults: for posters that
+ *	are devices, or that map the pages by other means. The context is never fully idle.
  * %GDA_QP_SQ_DMABUF
  *	The send queue lies in gda_qp_create.sq_memory.
  * %GDA_QP_DBREC_DMABUF
- *	The doorbell record lies in gda_qp_create.dbrec_memory. Whoever writes the record
- *	only, and not the doorbell, wants %GDA_QP_POLLED, too.
+ *	The doorbell record lies in gda_qp_create.dbrec_memory. A poster that writes only the
+ *	record, and not the doorbell, needs %GDA_QP_POLLED, too.
  */
 #define GDA_QP_POLLED		(1U << 0)
 #define GDA_QP_SQ_DMABUF	(1U << 1)
@@ -896,7 +895,7 @@ struct gda_mr_reg_dmabuf {
  * @length: out: size of the dma-buf
  *
  * For devices that shall map a queue. The dma-buf keeps the pages, not the object: it
- * may outlive the context, and then nobody looks at the pages any more. A region that
+ * may outlive the context, after which the device does not read the pages. A region that
  * is mapped read-only is exported read-only. A doorbell is polled while a dma-buf of
  * it exists, as with %GDA_QP_POLLED: devices do not fault.
  *
@@ -905,7 +904,7 @@ struct gda_mr_reg_dmabuf {
  *
  * Mapping it for a device that would be given a copy of the pages (a bounce buffer, because the
  * device does not reach them) fails with EMEDIUMTYPE, in the call by which the program has
- * that device's driver import it: nobody would keep the copy and the queue the same.
+ * that device's driver import it: the copy and the queue would differ.
  */
 struct gda_region_export {
 	__u32 size;
