@@ -100,14 +100,14 @@ static bool gda_worker_serve_next(struct gda_db_page *db_page, struct gda_sweep_
  * Begin to read, with softirqs disabled where a visit raises some: they run when the section
  * is over, so that nobody waits for them.
  */
-static int gda_worker_read_lock(bool softirq)
+static int gda_worker_read_lock(bool softirq) __acquires(&gda_srcu)
 {
 	if (softirq)
 		local_bh_disable();
 	return gda_read_lock();
 }
 
-static void gda_worker_read_unlock(bool softirq, int idx)
+static void gda_worker_read_unlock(bool softirq, int idx) __releases(&gda_srcu)
 {
 	gda_read_unlock(idx);
 	if (softirq)

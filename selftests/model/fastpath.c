@@ -287,12 +287,14 @@ u32 gda_host_span(const struct gda_mem *m, u64 off, u32 len, void **ptr)
 
 void gda_host_delay(struct gda_engine_qp *q, u32 ns)
 {
-	(void)q, (void)ns;
+	(void)q;
+	(void)ns;
 }
 
 void gda_host_event(struct gda_engine_cq *cq, const struct gda_completion *c)
 {
-	(void)cq, (void)c;
+	(void)cq;
+	(void)c;
 }
 
 bool gda_host_push(struct gda_engine_cq *cq, const struct gda_completion *c)
@@ -517,10 +519,11 @@ static const struct scenario {
 	bool wraps;			/* only at @start it shows, from 0 on all is well */
 } scenarios[] = {
 	/* a ring of four, more than once around, over the wrap of 16 bits */
-	{ "three producers, 2, 2 and 1 posts", three, 65533, 2, 64, .last_posts = 1, .coarse = true },
+	{ "three producers, 2, 2 and 1 posts", three, 65533, 2, 64, .last_posts = 1,
+	  .coarse = true },
 	{ "three producers, two posts each", three, 65533, 2, 64, .coarse = true, .slow = true },
-	{ "two producers, two posts each, in more detail", two, 65533, 2, 64 },
-	{ "two producers and a tester, in more detail", two_and_a_tester, 65534, 1, 64 },
+	{ "two producers, two posts each, in more detail", two, 65533, 2, .budget = 64 },
+	{ "two producers and a tester, in more detail", two_and_a_tester, 65534, 1, .budget = 64 },
 	{ "two producers, three posts each, one entry a visit", two, 65533, 3, 1, .coarse = true },
 	{ "two producers, two posts each, deferred or not", two, 65533, 2, 64, .defers = true,
 	  .coarse = true },

@@ -132,14 +132,15 @@ static uint32_t lane_chunk(const struct world *w, uint32_t loff, uint32_t roff, 
 	for (k = 0, *at = 0; k <= lane && *at < len; k++) {
 		const struct pe *pe[2] = { &w->pe[ME], &w->pe[PEER] };
 		uint32_t off[2] = { loff + *at, roff + *at }, side, i;
+		uint64_t left;
 
 		chunk = len - *at;
 		for (side = 0; side < 2; side++) {
 			for (i = 0; pe[side]->offset[i] + pe[side]->chunks[i].length <= off[side];)
 				i++;
-			if (pe[side]->offset[i] + pe[side]->chunks[i].length - off[side] < chunk)
-				chunk = (uint32_t)(pe[side]->offset[i] + pe[side]->chunks[i].length -
-						   off[side]);
+			left = pe[side]->offset[i] + pe[side]->chunks[i].length - off[side];
+			if (left < chunk)
+				chunk = (uint32_t)left;
 		}
 		if (k < lane)
 			*at += chunk;

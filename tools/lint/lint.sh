@@ -222,8 +222,12 @@ compile() {
 	[ -e $h/kselftest_harness.h ] || make -s $h/kselftest_harness.h
 	files '^(lib|kmod/gda_core/(engine|control)|examples|tools)/.*\.c$'
 	compile_files "$cc" "${flags[@]}"
-	files '^selftests/.*\.c$' '^selftests/(model|kmod)/'
-	compile_files "$cc" "${flags[@]}" -isystem "$h" "${harness[@]}"
+	files '^selftests/.*\.c$' '^selftests/(model|kmod|dialect)/'
+	compile_files "$cc" "${flags[@]}" -Iselftests/lib -isystem "$h" "${harness[@]}"
+	# The tests' dialect has a table of dialects of its own.
+	files '^selftests/dialect/.*\.c$'
+	compile_files "$cc" -Iselftests/dialect "${flags[@]}" -Iselftests/engine -Iselftests/inproc \
+		-isystem "$h" "${harness[@]}"
 	# Models put their own atomics in front of the library's.
 	files '^selftests/model/.*\.c$'
 	compile_files "$cc" -Iselftests/model/include -Iselftests/model "${flags[@]}"

@@ -85,10 +85,19 @@ struct gda_dialect_ops {
  */
 const struct gda_dialect_ops *gda_dialect_find(u32 id);
 
-/* The same for a CQ, where 0 stands for the first dialect of the table. */
+/**
+ * gda_dialect_find_cq - the dialect of a CQ by its number
+ * @id: as of gda_dialect_find(); 0 stands for the first dialect of the table
+ *
+ * Return: its table, or NULL.
+ */
 const struct gda_dialect_ops *gda_dialect_find_cq(u32 id);
 
-/* GDA_FEATURE_DIALECT_* of all dialects. */
+/**
+ * gda_dialect_features - the feature bits of all dialects
+ *
+ * Return: GDA_FEATURE_DIALECT_*.
+ */
 u64 gda_dialect_features(void);
 
 #define GDA_DIALECT(name) extern const struct gda_dialect_ops gda_dialect_##name;

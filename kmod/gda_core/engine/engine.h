@@ -238,7 +238,11 @@ int gda_exec(struct gda_engine_qp *q, struct gda_exec_scope *scope);
 int gda_exec_check(const struct gda_engine_qp *q, const struct gda_work *w,
 		   const struct gda_engine_qp *peer, struct gda_exec_mems *mems);
 
-/* From now on @peer responds; NULL: no queue does. */
+/**
+ * gda_exec_route - set the responder for the rest of a visit
+ * @peer: the queue that responds from now on, or NULL: none does
+ * @scope: of this visit
+ */
 void gda_exec_route(const struct gda_engine_qp *peer, struct gda_exec_scope *scope);
 
 /* dialect.c */
@@ -249,7 +253,13 @@ void gda_exec_route(const struct gda_engine_qp *peer, struct gda_exec_scope *sco
  */
 void gda_cq_init(struct gda_engine_cq *cq);
 
-/* Of ->finish(): there is no room for @c. Return: false. */
+/**
+ * gda_cq_refuse - there is no room for a completion; for gda_dialect_ops.finish
+ * @cq: the CQ, which fails unless @c comes from the peer
+ * @c: the completion that is not written
+ *
+ * Return: false.
+ */
 bool gda_cq_refuse(struct gda_engine_cq *cq, const struct gda_completion *c);
 
 /**

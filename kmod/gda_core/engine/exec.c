@@ -158,8 +158,8 @@ static __always_inline bool gda_exec_is_word(const void *dst, const void *src, u
  */
 static __always_inline void gda_exec_copy_word(void *dst, const void *src, u32 len)
 {
-	/* pairs with the program's: it polls @dst, and stores to @src */
 	if (likely(len == sizeof(u64)))
+		/* pairs with the program's: it polls @dst, and stores to @src */
 		smp_store_release((u64 *)dst, smp_load_acquire((const u64 *)src));
 	else	/* likewise */
 		smp_store_release((u32 *)dst, smp_load_acquire((const u32 *)src));

@@ -14,17 +14,46 @@
 
 /* engine.c */
 
-/* q->last was not written, because there is no room. Only QP_QUERY can tell that. */
+/**
+ * gda_engine_overflow - q->last was not written, because there is no room
+ * @q: the queue, which fails; only QP_QUERY can tell that
+ */
 void gda_engine_overflow(struct gda_engine_qp *q);
-/* q->work, decoded or not, which begins at slot @index, gets an error completion. */
+
+/**
+ * gda_engine_fail_work - write an error completion for q->work
+ * @q: the queue; its dialect says whether it fails
+ * @index: slot at which q->work begins, which may be undecoded
+ * @st: the error
+ */
 void gda_engine_fail_work(struct gda_engine_qp *q, u64 index, struct gda_status st);
-/* Likewise, and the queue dies of it whatever the dialect says. */
+
+/**
+ * gda_engine_die - write an error completion for q->work, and fail the queue
+ * @q: the queue; it fails whatever its dialect says
+ * @index: slot at which q->work begins
+ * @st: the error
+ */
 void gda_engine_die(struct gda_engine_qp *q, u64 index, struct gda_status st);
-/* The queue is in error: q->work gets a completion unexecuted. */
+
+/**
+ * gda_engine_flush_work - complete q->work unexecuted
+ * @q: the queue, which is in error
+ * @index: slot at which q->work begins
+ */
 void gda_engine_flush_work(struct gda_engine_qp *q, u64 index);
-/* The queue fails for a reason that is not a work request's. */
+
+/**
+ * gda_engine_fail_queue - fail a queue for a reason that is not a work request's
+ * @q: the queue
+ * @st: the reason
+ */
 void gda_engine_fail_queue(struct gda_engine_qp *q, struct gda_status st);
-/* The queue is in error: complete the work request at ci unexecuted. */
+
+/**
+ * gda_engine_flush - complete the work request at ci unexecuted
+ * @q: the queue, which is in error
+ */
 void gda_engine_flush(struct gda_engine_qp *q);
 
 /* Write q->last. */

@@ -68,7 +68,8 @@ GDA_DEVICE int gda_wait_from(queue &q, uint64_t ticket, looked look, uint64_t de
 		uint64_t known = gda_refresh(q, look, failed);
 		looked before = look;
 
-		done = failed ? gda_verdict(q.port.view, ticket, known) : gda_cqe_done(known, ticket);
+		done = failed ? gda_verdict(q.port.view, ticket, known) :
+				gda_cqe_done(known, ticket);
 		if (done)
 			return done < 0 ? done : 0;
 		if (err)
