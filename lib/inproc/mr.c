@@ -104,8 +104,12 @@ int gda_inproc_mr_reg(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cm
 
 int gda_inproc_mr_reg_no_cpu(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cmd)
 {
-	int err = gda_inproc_enter(ctx);
+	/* the library asks for it without a request that gda_inproc_call() would check */
+	int err = gda_control_check_request(GDA_IOC_NR_MR_REG_USER, cmd);
 
+	if (err)
+		return err;
+	err = gda_inproc_enter(ctx);
 	if (err)
 		return err;
 	err = gda_inproc_mr_create(ctx, cmd, GDA_MR_LIVE | GDA_MEM_NO_CPU);
