@@ -185,7 +185,7 @@ static bool same_sge(const struct gda_sge *a, const struct gda_sge *b)
 /* An event is the peer's where there is a completion at the peer. */
 static u8 flags_of(const struct kind *k, u8 fm_ce_se)
 {
-	u8 flags = fm_ce_se & (GDA_MLX5_CE_ALWAYS | GDA_MLX5_SE);
+	u8 flags = fm_ce_se & (GDA_MLX5_CE_ALWAYS | GDA_MLX5_SE | GDA_MLX5_FM_MASK);
 
 	if (k->width == 4)
 		flags |= GDA_WORK_BIG_ENDIAN;
