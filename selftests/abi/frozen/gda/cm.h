@@ -57,9 +57,11 @@ struct gda_cm_address {
  */
 static __inline__ int gda_cm_address_ok(const struct gda_cm_address *a)
 {
-	const __u8 *number = (const __u8 *)&a->number;
+	__u8 top;
 
-	return a->version == GDA_CM_VERSION && !a->reserved && a->port && a->number && !number[0];
+	/* the first byte is the highest; C and C++ have no cast in common for it */
+	__builtin_memcpy(&top, &a->number, sizeof(top));
+	return a->version == GDA_CM_VERSION && !a->reserved && a->port && a->number && !top;
 }
 
 /**

@@ -867,8 +867,8 @@ struct gda_mr_reg_peer {
  * MR is then revoked (enum gda_mr_state), work that names it fails, and after the
  * exporter's call returned nothing of it is read or written any more. EBADF, EINVAL:
  * @fd is no dma-buf, or the range is outside it. EACCES: @fd is not writable.
- * EOPNOTSUPP: the exporter gives the CPU no window (vmap), which the software device needs; none has
- * a region that is exported for reading only. EAGAIN: the buffer moved while it was
+ * EOPNOTSUPP: the exporter gives the CPU no window (vmap), which the software device needs; there
+ * is none of a region that is exported for reading only. EAGAIN: the buffer moved while it was
  * being registered. ETIMEDOUT: it stayed busy.
  */
 struct gda_mr_reg_dmabuf {

@@ -258,7 +258,7 @@ void gda_view_share(struct gda_view *v);
  * @yield: whether more threads poll than there are processors
  *
  * A wait spins. That is fastest while there is a processor for each thread that polls:
- * those that wait, and the worker of each context of the software device or of the in-process device.
+ * those that wait, and the worker of each context of the software or the in-process device.
  * Where there are fewer, the wait takes the processor from what it waits for. gda_qp_create()
  * decides by the processors that the thread may run on and the contexts that this process
  * has open, for each of which it counts a thread and a worker. A program that knows better calls
