@@ -18,7 +18,7 @@
  * @class: enum gda_class, in bits 7:0
  * @cause: enum gda_cause, in bits 15:8
  */
-#define GDA_WC_STATUS(class, cause)	((__u32)(cause) << 8 | (__u32)(class))
+#define GDA_WC_STATUS(class, cause)	((cause) * 256U + (class))
 
 /**
  * gda_wc_status - translate the status of a work completion
