@@ -34,7 +34,7 @@
  * In the codes of verbs.
  */
 #define GDA_VERBS_TIMEOUT	17U
-#define GDA_VERBS_RETRY		7U
+#define GDA_VERBS_RETRY		6U	/* rdma_rxe takes 7 for "for ever" */
 #define GDA_VERBS_RNR_TIMER	28U
 #define GDA_VERBS_RNR_RETRY	6U
 
