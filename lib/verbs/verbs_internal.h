@@ -30,7 +30,7 @@
 #define GDA_VERBS_READS		16U
 
 /*
- * 8 tries of 0.5 s each until there is no answer; 7 of 0.16 s while the peer has no receive.
+ * 7 tries of 0.5 s each until there is no answer; 7 of 0.16 s while the peer has no receive.
  * In the codes of verbs.
  */
 #define GDA_VERBS_TIMEOUT	17U
