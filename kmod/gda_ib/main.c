@@ -175,6 +175,9 @@ static int gda_ib_add(struct ib_device *ibdev)
 	spin_lock(&gda_ib_lock);
 	list_del(&ib->node);
 	spin_unlock(&gda_ib_lock);
+	/* a connection request may have found it meanwhile */
+	gda_ib_exit(ib);
+	wait_for_completion(&ib->idle);
 	kfree(ib);
 	return ret;
 }
