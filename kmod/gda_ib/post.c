@@ -222,7 +222,7 @@ static struct gda_status gda_ib_build(struct gda_ib_qp *qp, struct gda_ib_wr *wr
 	}
 }
 
-/* What was not posted has failed; what was is drained, since its last one is missing. */
+/* Fail the requests that were not posted, and drain the others: the signaled one was not posted. */
 static void gda_ib_post_failed(struct gda_ib_qp *qp, struct gda_flight *f,
 			       const struct ib_send_wr *bad)
 {

@@ -76,7 +76,7 @@ static u8 gda_verbs_reads(int most)
 	return (u8)(most < (int)GDA_VERBS_READS ? most : (int)GDA_VERBS_READS);
 }
 
-/* What request and reply say about @v. @data is to last as long as @param. */
+/* Fill in what a request or a reply says about @v. @data has to last as long as @param. */
 static void gda_verbs_param(struct gda_verbs_qp *v, const struct gda_cm_address *to,
 			    struct gda_cm_private *data, struct rdma_conn_param *param)
 {

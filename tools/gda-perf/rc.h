@@ -44,7 +44,7 @@ void rc_address(const struct rc *rc, struct rc_address *own);
 /* Return: 0, or a negative errno. Writes may come in once the peer has done it, too. */
 int rc_connect(struct rc *rc, const struct rc_address *peer);
 
-/* What stays the same from post to post. @wr.sg_list is @sge: do not copy it. */
+/* The members that are the same in every post. @wr.sg_list points to @sge: do not copy it. */
 struct rc_work {
 	struct ibv_send_wr wr;
 	struct ibv_sge sge;

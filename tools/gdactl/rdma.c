@@ -162,7 +162,7 @@ void check_rdma_address(struct patient *p, struct answer *a)
 		      "%s has no IP address of this network namespace", port.device);
 }
 
-/* What is registered with an RDMA device is charged to the process, and not to the user. */
+/* ib_core charges memory to the process that registers it, and not to the user. */
 void check_rdma_memory(struct patient *p, struct answer *a)
 {
 	void *mem = mmap(NULL, LITTLE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -50,7 +50,7 @@ struct gda_block_group {
 	}
 };
 
-/* What the thread of rank 0 has in @value, in all threads of the group, which all call. */
+/* Return: @value of the thread of rank 0. All threads of the group call this. */
 template <class group>
 GDA_DEVICE auto gda_group_share(const group &g, int value) -> decltype(g.share(value))
 {
