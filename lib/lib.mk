@@ -29,7 +29,7 @@ INPROC_HEADERS	:= $(wildcard lib/inproc/*.h lib/cuda/*.h lib/verbs/*.h lib/os/*.
 		   kmod/gda_core/engine/*.h kmod/gda_core/control/*.h kmod/include/gda/*.h)
 # RDMA devices. The libraries are loaded at run time; their headers, if they are here, say how.
 # `make VERBS=` builds without.
-VERBS		?= $(shell echo '\#include <rdma/rdma_cma.h>' | $(CC) -E - >/dev/null 2>&1 && echo y)
+VERBS		?= $(shell $(CC) -E -x c -include rdma/rdma_cma.h /dev/null >/dev/null 2>&1 && echo y)
 VERBS_ABSENT	:= lib/verbs/absent.c
 INPROC_SRC	+= $(if $(VERBS),$(sort $(filter-out $(VERBS_ABSENT),$(wildcard lib/verbs/*.c))),$(VERBS_ABSENT))
 LIB_OBJ		+= $(INPROC_SRC:%.c=$(LIB_OUT)/%.o)

@@ -126,7 +126,14 @@ readme() {
 		[ "$("$build/examples/put")" = "hello, remote" ]
 }
 
-echo 1..$((${#headers[@]} + 12))
+# Without rdma/rdma_cma.h the library is built without verbs, and not on the assumption that
+# it is there.
+# shellcheck disable=SC2016	# make expands it
+no_rdma() {
+	[ "$(MAKEFLAGS='' "$1" -s --eval 'probe: ; @echo "[$(VERBS)]"' probe CC='gcc -nostdinc')" = "[]" ]
+}
+
+echo 1..$((${#headers[@]} + 13))
 for h in "${headers[@]}"; do
 	check "gda/$h.h alone" gcc -std=gnu11 "${include[@]}" "${warn[@]}" -fsyntax-only "$tmp/$h.c"
 done
@@ -144,4 +151,5 @@ check "CUDA device code (compiled, not run: make check-gpu)" nvcc -std=c++17 "${
 check "exported functions" exports
 check "linking without headers" linked
 check "the program in README.md" readme
+check "no headers of librdmacm" no_rdma make
 exit $rc
