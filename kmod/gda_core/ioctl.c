@@ -116,9 +116,11 @@ static int gda_ioc_region(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user
 	struct gda_region_query *cmd = &ucmd->region;
 	struct gda_region *region;
 	u32 offset;
+	int ret;
 
-	if (!cmd->type || cmd->type > GDA_REGION_COUNTER)
-		return -EINVAL;
+	ret = gda_control_check_region(cmd->type);
+	if (ret)
+		return ret;
 	region = gda_object_region(ctx, cmd->handle, cmd->type, &offset);
 	if (!region)
 		return -ENOENT;
@@ -189,8 +191,9 @@ static int gda_ioc_region_export(struct gda_ctx *ctx, union gda_ucmd *ucmd,
 	struct dma_buf *dmabuf;
 	int fd, ret;
 
-	if (!cmd->type || cmd->type > GDA_REGION_COUNTER)
-		return -EINVAL;
+	ret = gda_control_check_region(cmd->type);
+	if (ret)
+		return ret;
 	fd = get_unused_fd_flags(O_CLOEXEC);
 	if (fd < 0)
 		return fd;

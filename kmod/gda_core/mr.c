@@ -230,11 +230,8 @@ static struct gda_mr *gda_mr_new(struct gda_ctx *ctx, u64 feature, u64 iova, u32
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	mr->mem.iova = iova;
-	mr->mem.size = req->length;
-	mr->mem.access = access;
-	/* set before attach(): the memory can be revoked from then on */
-	mr->mem.state = GDA_MR_LIVE;
+	/* live before attach(): the memory can be revoked from then on */
+	gda_control_init_mr(&mr->mem, &range, GDA_MR_LIVE);
 	mr->backing.revoke = gda_mr_revoke;
 	return mr;
 }
@@ -303,7 +300,7 @@ struct gda_object *gda_mr_reg_user(struct gda_ctx *ctx, struct gda_mr_reg_user *
 	int ret;
 
 	cmd->tried = (struct gda_mr_tried) { };
-	cmd->iova = cmd->flags & GDA_MR_ZERO_BASED ? 0 : cmd->addr;
+	cmd->iova = gda_control_mr_iova(cmd->flags, cmd->addr);
 	mr = gda_mr_new(ctx, GDA_FEATURE_MR_USER, cmd->iova, cmd->access, &req);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
@@ -323,7 +320,7 @@ struct gda_object *gda_mr_reg_peer(struct gda_ctx *ctx, struct gda_mr_reg_peer *
 {
 	struct gda_mem_request req = { .addr = cmd->addr, .length = cmd->length };
 
-	cmd->iova = cmd->flags & GDA_MR_ZERO_BASED ? 0 : cmd->addr;
+	cmd->iova = gda_control_mr_iova(cmd->flags, cmd->addr);
 	return gda_mr_create(ctx, GDA_KIND_PEER, cmd->iova, cmd->access, &req,
 			     &cmd->handle, &cmd->key);
 }

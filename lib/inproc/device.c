@@ -245,9 +245,10 @@ static int gda_inproc_region_query(struct gda_inproc_context *ctx,
 				   struct gda_region_query *cmd)
 {
 	struct gda_inproc_object *obj;
+	int err = gda_control_check_region(cmd->type);
 
-	if (!cmd->type || cmd->type > GDA_REGION_COUNTER)
-		return -EINVAL;
+	if (err)
+		return err;
 	obj = gda_inproc_object_find(ctx, cmd->handle, GDA_INPROC_TYPES);
 	if (obj && obj->type == GDA_INPROC_CQ)
 		return gda_inproc_region_of_cq(gda_inproc_of(obj, struct gda_inproc_cq, obj), cmd);

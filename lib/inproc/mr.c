@@ -14,15 +14,6 @@
 #include "inproc.h"
 #include "mr.h"
 
-static int gda_inproc_mr_check(const struct gda_mr_reg_user *cmd)
-{
-	const struct gda_control_mr_range range = {
-		.addr = cmd->addr, .length = cmd->length, .access = cmd->access,
-	};
-
-	return gda_control_check_mr(&range, GDA_INPROC_MAX_MR_SIZE);
-}
-
 /* Without /proc: check only that the range is mapped. */
 static int gda_inproc_mapped_any(u64 start, u64 end)
 {
@@ -64,8 +55,12 @@ static int gda_inproc_mapped(u64 start, u64 end, bool writable)
 static int gda_inproc_mr_create(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cmd,
 				u32 state)
 {
+	const struct gda_control_mr_range range = {
+		.addr = cmd->addr, .length = cmd->length, .access = cmd->access,
+		.iova = gda_control_mr_iova(cmd->flags, cmd->addr),
+	};
 	struct gda_inproc_mr *mr;
-	int err = gda_inproc_mr_check(cmd);
+	int err = gda_control_check_mr(&range, GDA_INPROC_MAX_MR_SIZE);
 
 	if (!err)
 		err = gda_inproc_object_room(ctx, GDA_INPROC_MR);
@@ -80,10 +75,7 @@ static int gda_inproc_mr_create(struct gda_inproc_context *ctx, struct gda_mr_re
 	mr->obj.ctx = ctx;
 	mr->addr = (u8 *)(uintptr_t)cmd->addr;
 	mr->mem.pd = ctx;
-	mr->mem.iova = cmd->flags & GDA_MR_ZERO_BASED ? 0 : cmd->addr;
-	mr->mem.size = cmd->length;
-	mr->mem.access = cmd->access;
-	mr->mem.state = state;
+	gda_control_init_mr(&mr->mem, &range, state);
 	err = ctx->executor->mr_map(mr);
 	if (err) {
 		free(mr);

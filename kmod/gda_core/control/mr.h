@@ -33,6 +33,33 @@ struct gda_control_mr_range {
 int gda_control_check_mr(const struct gda_control_mr_range *range, u64 max);
 
 /**
+ * gda_control_mr_iova - where a registration by address begins in work requests
+ * @flags: of the call
+ * @addr: start of the memory
+ *
+ * Return: @addr; 0 with %GDA_MR_ZERO_BASED.
+ */
+static inline u64 gda_control_mr_iova(u32 flags, u64 addr)
+{
+	return flags & GDA_MR_ZERO_BASED ? 0 : addr;
+}
+
+/**
+ * gda_control_init_mr - fill in what the caller of a registration says about an MR
+ * @mem: the MR as the engine knows it; its key and protection domain are the host's to fill in
+ * @range: what gda_control_check_mr() accepted
+ * @state: its first state
+ */
+static inline void gda_control_init_mr(struct gda_mem *mem,
+				       const struct gda_control_mr_range *range, u32 state)
+{
+	mem->iova = range->iova;
+	mem->size = range->length;
+	mem->access = range->access;
+	mem->state = state;
+}
+
+/**
  * gda_control_query_mr - fill in what an MR is
  * @mem: as the engine knows it; it may be revoked meanwhile
  * @kind: enum gda_mr_kind

@@ -3,7 +3,6 @@
  * Flags and reserved members of control calls, a line each; request.h says what for.
  */
 #include "request.h"
-#include <gda/ioctl.h>
 
 #define GDA_REQUEST_RESERVED	3
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * The rules that hold for every control call: flags that it does not know and reserved members
- * must be zero. Portable like the engine; the host has the size of the structure.
+ * must be zero. And the rule for those that name a region. Portable like the engine; the host has the size of the structure.
  */
 #ifndef GDA_CONTROL_REQUEST_H
 #define GDA_CONTROL_REQUEST_H
 
 #include "gda_os.h"
+#include <gda/ioctl.h>
 
 /**
  * gda_control_check_request - are the flags of a call known, and its reserved members zero?
@@ -16,5 +17,16 @@
  * Return: 0; -EOPNOTSUPP.
  */
 int gda_control_check_request(u32 nr, const void *cmd);
+
+/**
+ * gda_control_check_region - does a call name a type of region that there is?
+ * @type: enum gda_region_type, as the caller asks
+ *
+ * Return: 0; -EINVAL.
+ */
+static inline int gda_control_check_region(u32 type)
+{
+	return type && type <= GDA_REGION_COUNTER ? 0 : -EINVAL;
+}
 
 #endif /* GDA_CONTROL_REQUEST_H */
