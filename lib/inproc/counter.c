@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include "inproc.h"
 
-int gda_inproc_counter_create(struct gda_inproc_context *ctx,
-			      struct gda_counter_create *cmd)
+int gda_inproc_counter_create(struct gda_inproc_context *ctx, struct gda_counter_create *cmd)
 {
 	struct gda_inproc_counter *count;
 	int err;
@@ -30,11 +29,6 @@ int gda_inproc_counter_create(struct gda_inproc_context *ctx,
 	return 0;
 }
 
-static void gda_inproc_counter_kill(struct gda_inproc_object *obj)
-{
-	(void)obj;		/* as for a CQ */
-}
-
 static void gda_inproc_counter_free(struct gda_inproc_object *obj)
 {
 	struct gda_inproc_counter *count = gda_inproc_of(obj, struct gda_inproc_counter, obj);
@@ -44,7 +38,6 @@ static void gda_inproc_counter_free(struct gda_inproc_object *obj)
 }
 
 const struct gda_inproc_object_ops gda_inproc_counter_ops = {
-	.kill = gda_inproc_counter_kill,
 	.free = gda_inproc_counter_free,
 	.max = GDA_INPROC_MAX_COUNTER,
 };

@@ -64,16 +64,8 @@ int gda_inproc_cq_create(struct gda_inproc_context *ctx, struct gda_cq_create *c
 	cmd->handle = cq->obj.handle;
 	cmd->cqn = cq->cqn;
 	gda_inproc_region_info(cq->region, 0, &cmd->cq);
-	memset(&cmd->dbrec, 0, sizeof(cmd->dbrec));
-	if (cq->rec.cells)
-		gda_inproc_cell_info(&cq->rec, &cmd->dbrec);
+	gda_inproc_cell_info(&cq->rec, &cmd->dbrec);
 	return 0;
-}
-
-/* A CQ with QPs cannot be destroyed, so no worker can reach it: nothing to unlink. */
-static void gda_inproc_cq_kill(struct gda_inproc_object *obj)
-{
-	(void)obj;
 }
 
 static void gda_inproc_cq_free(struct gda_inproc_object *obj)
@@ -89,7 +81,6 @@ static void gda_inproc_cq_free(struct gda_inproc_object *obj)
 }
 
 const struct gda_inproc_object_ops gda_inproc_cq_ops = {
-	.kill = gda_inproc_cq_kill,
 	.free = gda_inproc_cq_free,
 	.max = GDA_INPROC_MAX_CQ,
 };

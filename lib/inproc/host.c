@@ -50,6 +50,13 @@ void gda_host_delay(struct gda_engine_qp *q, u32 ns)
 	qp->aside = true;
 }
 
+/* Disarm a CQ and signal its eventfd. cq->lock is held. */
+static void gda_inproc_cq_fire(struct gda_inproc_cq *cq)
+{
+	cq->armed = 0;
+	gda_inproc_signal(cq->event);
+}
+
 void gda_host_event(struct gda_engine_cq *engine_cq, const struct gda_completion *c)
 {
 	struct gda_inproc_cq *cq;
@@ -58,10 +65,8 @@ void gda_host_event(struct gda_engine_cq *engine_cq, const struct gda_completion
 		engine_cq = gda_inproc_async_cq(engine_cq);
 	cq = gda_inproc_of(engine_cq, struct gda_inproc_cq, engine_cq);
 	pthread_mutex_lock(&cq->lock);
-	if (cq->armed & gda_completion_fires(c)) {
-		cq->armed = 0;
-		gda_inproc_signal(cq->event);
-	}
+	if (cq->armed & gda_completion_fires(c))
+		gda_inproc_cq_fire(cq);
 	pthread_mutex_unlock(&cq->lock);
 }
 
@@ -88,10 +93,8 @@ bool gda_host_push(struct gda_engine_cq *engine_cq, const struct gda_completion 
 	pthread_mutex_lock(&cq->lock);
 	gda_inproc_push_seen(engine_cq);
 	pushed = gda_cq_push(engine_cq, c);
-	if (unlikely(gda_control_fires(engine_cq, cq->armed, c, pushed))) {
-		cq->armed = 0;
-		gda_inproc_signal(cq->event);
-	}
+	if (unlikely(gda_control_fires(engine_cq, cq->armed, c, pushed)))
+		gda_inproc_cq_fire(cq);
 	pthread_mutex_unlock(&cq->lock);
 	return pushed;
 }

@@ -370,8 +370,7 @@ struct gda_inproc_counter {
 	struct gda_inproc_cell cell;
 };
 
-int gda_inproc_counter_create(struct gda_inproc_context *ctx,
-			      struct gda_counter_create *cmd);
+int gda_inproc_counter_create(struct gda_inproc_context *ctx, struct gda_counter_create *cmd);
 
 /* async_copy.c - queues whose work somebody else carries out, while the worker goes on */
 

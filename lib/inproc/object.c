@@ -53,7 +53,6 @@ void gda_inproc_object_add(struct gda_inproc_context *ctx, struct gda_inproc_obj
 {
 	obj->ctx = ctx;
 	obj->type = type;
-	obj->users = 0;
 	obj->handle = gda_inproc_handle_free(ctx);
 	ctx->objects[obj->handle] = obj;
 	ctx->count[type]++;
@@ -66,6 +65,14 @@ struct gda_inproc_object *gda_inproc_object_find(struct gda_inproc_context *ctx,
 	struct gda_inproc_object *obj = handle < ctx->nhandles ? ctx->objects[handle] : NULL;
 
 	return obj && (type == GDA_INPROC_TYPES || obj->type == type) ? obj : NULL;
+}
+
+static void gda_inproc_object_kill(struct gda_inproc_object *obj)
+{
+	const struct gda_inproc_object_ops *ops = gda_inproc_object_ops[obj->type];
+
+	if (ops->kill)
+		ops->kill(obj);
 }
 
 static void gda_inproc_object_free(struct gda_inproc_object *obj)
@@ -88,7 +95,7 @@ int gda_inproc_object_destroy(struct gda_inproc_context *ctx, u32 handle)
 		return -ENOENT;
 	if (obj->users)
 		return -EBUSY;
-	gda_inproc_object_ops[obj->type]->kill(obj);
+	gda_inproc_object_kill(obj);
 	gda_inproc_sync();
 	gda_inproc_object_free(obj);
 	return 0;
@@ -102,7 +109,7 @@ void gda_inproc_object_destroy_all(struct gda_inproc_context *ctx)
 		struct gda_inproc_object *obj = ctx->objects[handle];
 
 		if (obj)
-			gda_inproc_object_ops[obj->type]->kill(obj);
+			gda_inproc_object_kill(obj);
 	}
 	gda_inproc_sync();
 	for (type = 0; type < GDA_INPROC_TYPES; type++)

@@ -101,8 +101,7 @@ static void gda_inproc_qp_publish(struct gda_inproc_context *ctx, struct gda_inp
 
 	while (ctx->slot[slot])
 		slot++;
-	if (qp->polled)
-		__atomic_fetch_add(&ctx->npolled, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&ctx->npolled, qp->polled, __ATOMIC_RELAXED);
 	gda_inproc_qp_link(qp, slot);
 	pthread_mutex_lock(&gda_inproc.peer_lock);
 	gda_inproc_table_publish(&gda_inproc.qps, qp->engine_qp.qpn, qp);
@@ -122,8 +121,7 @@ static void gda_inproc_qp_kill(struct gda_inproc_object *obj)
 	pthread_mutex_unlock(&gda_inproc.lock);
 	ctx->executor->qp_disconnect(qp);
 	gda_inproc_qp_unlink(qp);
-	if (qp->polled)
-		__atomic_fetch_sub(&ctx->npolled, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_sub(&ctx->npolled, qp->polled, __ATOMIC_RELAXED);
 }
 
 static void gda_inproc_qp_free(struct gda_inproc_object *obj)
@@ -210,9 +208,8 @@ struct gda_inproc_qp *gda_inproc_qp_find(struct gda_inproc_context *ctx, u32 han
 
 int gda_inproc_qp_address(struct gda_inproc_context *ctx, struct gda_qp_address *cmd)
 {
-	struct gda_inproc_qp *qp;
+	struct gda_inproc_qp *qp = gda_inproc_qp_find(ctx, cmd->handle);
 
-	qp = gda_inproc_qp_find(ctx, cmd->handle);
 	if (!qp)
 		return -ENOENT;
 	ctx->executor->qp_address(qp, cmd->address);
@@ -221,9 +218,8 @@ int gda_inproc_qp_address(struct gda_inproc_context *ctx, struct gda_qp_address 
 
 int gda_inproc_qp_connect(struct gda_inproc_context *ctx, const struct gda_qp_connect *cmd)
 {
-	struct gda_inproc_qp *qp;
+	struct gda_inproc_qp *qp = gda_inproc_qp_find(ctx, cmd->handle);
 
-	qp = gda_inproc_qp_find(ctx, cmd->handle);
 	if (!qp)
 		return -ENOENT;
 	return ctx->executor->qp_connect(qp, cmd->address);
@@ -231,9 +227,8 @@ int gda_inproc_qp_connect(struct gda_inproc_context *ctx, const struct gda_qp_co
 
 int gda_inproc_qp_query(struct gda_inproc_context *ctx, struct gda_qp_query *cmd)
 {
-	struct gda_inproc_qp *qp;
+	struct gda_inproc_qp *qp = gda_inproc_qp_find(ctx, cmd->handle);
 
-	qp = gda_inproc_qp_find(ctx, cmd->handle);
 	if (!qp)
 		return -ENOENT;
 	gda_control_query_qp(&qp->engine_qp, cmd);

@@ -214,5 +214,8 @@ void gda_inproc_cell_destroy(struct gda_inproc_context *ctx, struct gda_inproc_c
 
 void gda_inproc_cell_info(const struct gda_inproc_cell *cell, struct gda_region_info *info)
 {
-	gda_inproc_region_info(cell->cells->region, cell->offset, info);
+	if (cell->cells)
+		gda_inproc_region_info(cell->cells->region, cell->offset, info);
+	else
+		memset(info, 0, sizeof(*info));
 }
