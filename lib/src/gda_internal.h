@@ -141,11 +141,6 @@ const char *gda_error_lookup(const struct gda_error_text *table, size_t count, i
 #define GDA_LOOKUP(table, value) \
 	gda_error_lookup(table, sizeof(table) / sizeof((table)[0]), value)
 
-/* A file a dialect */
-
-/* Write an entry of GDA_CQE_BYTES: a queue of index 0 failed itself, enum gda_cause @cause. */
-void gda_cqe_write_error(void *cqe, uint8_t cause);
-
 /* size.c */
 
 /* The size of a structure that ends with @member. */

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The mlx5 dialect off the fast path: its syndromes in words, and the entry that says to a
- * child of fork(2) why its copy of a queue is of no use.
+ * The mlx5 dialect off the fast path: its syndromes in words.
  */
-#include <string.h>
 #include <gda/mlx5.h>
-#include <gda/wqe.h>
 #include "gda_internal.h"
 
 static const struct gda_error_text gda_syndromes[] = {
@@ -29,16 +26,4 @@ GDA_EXPORT const char *gda_syndrome_name(uint32_t syndrome)
 	const char *text = GDA_LOOKUP(gda_syndromes, (int)syndrome);
 
 	return text ? text : "unknown syndrome";
-}
-
-void gda_cqe_write_error(void *cqe, uint8_t cause)
-{
-	struct gda_mlx5_err_cqe *failed = cqe;
-
-	memset(failed, 0, sizeof(*failed));
-	failed->first_syndrome = GDA_CQE_QUEUE_ERROR;
-	failed->first_vendor = cause;
-	failed->vendor_err_synd = cause;
-	failed->syndrome = GDA_CQE_QUEUE_ERROR;
-	failed->op_own = GDA_MLX5_CQE_REQ_ERR << 4;
 }

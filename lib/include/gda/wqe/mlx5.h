@@ -81,6 +81,13 @@ struct gda_wqe {
 	uint64_t seg[3][2];
 };
 
+/* Slots that an entry takes; all that gda_wqe_*() makes take one. */
+GDA_HELPER uint32_t gda_wqe_slots(const struct gda_wqe *w)
+{
+	(void)w;
+	return 1;
+}
+
 GDA_HELPER char *gda_sq_slot(struct gda_sq sq, uint64_t index)
 {
 	return sq.slots + (uint64_t)((uint32_t)index & sq.mask) * GDA_MLX5_SLOT_BYTES;
@@ -389,6 +396,12 @@ GDA_HELPER uint32_t gda_db_record(uint64_t next)
 GDA_HELPER uint64_t gda_db_value(uint64_t qpn_be, uint32_t record)
 {
 	return qpn_be | gda_pair(gda_be_shl8(record), 0);
+}
+
+/* The slot before which @record says that all is written; @index is beyond, by less than 2^16. */
+GDA_HELPER uint64_t gda_db_rung(uint64_t index, uint32_t record)
+{
+	return index - (uint16_t)(index - gda_be32_to_cpu((GDA_UAPI_FORCE __be32)record));
 }
 
 #ifdef __cplusplus

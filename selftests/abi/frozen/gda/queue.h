@@ -307,8 +307,7 @@ GDA_SLOW void gda_combiner_recall(struct gda_view *v, uint64_t index)
 	if (done == GDA_NOT_EXCLUSIVE ||
 	    !gda_cas64(&v->exclusive_done, &done, GDA_NOT_EXCLUSIVE))
 		return;
-	next = index - (uint16_t)(index - gda_be32_to_cpu((GDA_UAPI_FORCE __be32)
-		gda_nic_load32((const uint32_t *)(uintptr_t)v->dbrec)));
+	next = gda_db_rung(index, gda_nic_load32((const uint32_t *)(uintptr_t)v->dbrec));
 	if (deferred & 1) {
 		gda_max64(&v->flushed, deferred >> 1);
 		if (deferred >> 1 > next)
@@ -356,16 +355,17 @@ GDA_HELPER void gda_publish(struct gda_view *v, uint64_t index, uint32_t n, unsi
 		gda_store_relaxed64(&v->deferred, (index + n) << 1 | 1);
 }
 
-/* Post @w, a work request of one slot. */
+/* Post @w, a work request that gda_wqe_store() stores. */
 GDA_HELPER int64_t gda_post(struct gda_view *v, struct gda_wqe w, unsigned int flags)
 {
+	uint32_t n = gda_wqe_slots(&w);
 	uint64_t index;
-	int err = gda_reserve(v, 1, &flags, &index);
+	int err = gda_reserve(v, n, &flags, &index);
 
 	if (err)
 		return err;
 	gda_wqe_store(gda_sq(v), index, &w, flags & GDA_SOLICITED);
-	gda_publish(v, index, 1, flags);
+	gda_publish(v, index, n, flags);
 	return (int64_t)index;
 }
 

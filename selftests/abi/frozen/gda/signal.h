@@ -88,6 +88,7 @@ GDA_SIZED_API int64_t gda_put_signal(struct gda_view *v, uint64_t laddr, uint32_
 {
 	struct gda_wqe put = gda_wqe_put(laddr, lkey, raddr, rkey, len);
 	struct gda_wqe then = gda_wqe_signal(signal);
+	uint32_t first = gda_wqe_slots(&put), n = first + gda_wqe_slots(&then);
 	uint64_t index;
 	int err;
 
@@ -96,13 +97,13 @@ GDA_SIZED_API int64_t gda_put_signal(struct gda_view *v, uint64_t laddr, uint32_
 		return -EMSGSIZE;
 	if (gda_unlikely(signal->op > GDA_SIGNAL_SET))
 		return -EINVAL;
-	err = gda_reserve(v, 2, &flags, &index);
+	err = gda_reserve(v, n, &flags, &index);
 	if (err)
 		return err;
 	gda_wqe_store(gda_sq(v), index, &put, 0);
-	gda_wqe_store(gda_sq(v), index + 1, &then, flags & GDA_SOLICITED);
-	gda_publish(v, index, 2, flags);
-	return (int64_t)index + 1;
+	gda_wqe_store(gda_sq(v), index + first, &then, flags & GDA_SOLICITED);
+	gda_publish(v, index, n, flags);
+	return (int64_t)(index + first);
 }
 
 #ifdef __cplusplus

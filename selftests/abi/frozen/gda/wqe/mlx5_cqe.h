@@ -124,6 +124,23 @@ GDA_HELPER void gda_cqe_copy_error(char *to, const char *cqe)
 				    gda_nic_load64((const uint64_t *)(uintptr_t)(cqe + i)));
 }
 
+/*
+ * Write an entry of GDA_CQE_BYTES: a queue of index 0 failed itself, enum gda_cause @cause. A
+ * child of fork(2) finds it in place of its parent's.
+ */
+GDA_HELPER void gda_cqe_write_error(void *cqe, uint8_t cause)
+{
+	struct gda_mlx5_err_cqe failed;
+
+	memset(&failed, 0, sizeof(failed));
+	failed.first_syndrome = GDA_CQE_QUEUE_ERROR;
+	failed.first_vendor = cause;
+	failed.vendor_err_synd = cause;
+	failed.syndrome = GDA_CQE_QUEUE_ERROR;
+	failed.op_own = GDA_MLX5_CQE_REQ_ERR << 4;
+	memcpy(cqe, &failed, sizeof(failed));
+}
+
 /* RC completes in order, so a ticket is done once the consumer index has passed it. */
 GDA_HELPER int gda_cqe_done(uint64_t completed, uint64_t index)
 {
