@@ -57,7 +57,7 @@ static uint64_t ph_post(struct hand *h, struct ph_entry e, const void *more, uin
 {
 	uint64_t index = h->next, i;
 
-	e.slots = (u8)(1 + (len + PH_SLOT - 1) / PH_SLOT);
+	e.slots = (uint8_t)(1 + (len + PH_SLOT - 1) / PH_SLOT);
 	e.flags |= index & DEPTH ? 0 : PH_PHASE;
 	memcpy(h->sq + (index & (DEPTH - 1)) * PH_SLOT, &e, sizeof(e));
 	for (i = 0; i < len; i++)
@@ -115,11 +115,11 @@ static bool ph_completes(struct ph_end *e, uint32_t kind, uint64_t index)
 	       cqe->qpn == e->h.qp.qpn;
 }
 
-static struct ph_entry ph_entry(enum gda_op op, const struct ph_end *a, uint64_t laddr,
+static struct ph_entry ph_entry(enum ph_op op, const struct ph_end *a, uint64_t laddr,
 				const struct ph_end *b, uint64_t raddr, uint32_t len)
 {
 	return (struct ph_entry){
-		.op = (u8)op, .flags = PH_SIGNALED, .len = len,
+		.op = (uint8_t)op, .flags = PH_SIGNALED, .len = len,
 		.laddr = a->mem.iova + laddr, .lkey = a->mem.key,
 		.raddr = b->mem.iova + raddr, .rkey = b->mem.key,
 	};
@@ -162,17 +162,17 @@ static uint64_t ph_step(FIXTURE_DATA(phase) *self)
 	switch (s_below(&self->seed, 4)) {
 	case 0:
 		memcpy(self->flat[1] + roff, self->flat[0] + loff, len);
-		e = ph_entry(GDA_OP_WRITE, &self->a, loff, &self->b, roff, len);
+		e = ph_entry(PH_WRITE, &self->a, loff, &self->b, roff, len);
 		return ph_post(&self->a.h, e, NULL, 0);
 	case 1:
 		memcpy(self->flat[0] + loff, self->flat[1] + roff, len);
-		e = ph_entry(GDA_OP_READ, &self->a, loff, &self->b, roff, len);
+		e = ph_entry(PH_READ, &self->a, loff, &self->b, roff, len);
 		return ph_post(&self->a.h, e, NULL, 0);
 	case 2:
 		for (i = 0; i < len; i++)
 			data[i] = (uint8_t)s_random(&self->seed);
 		memcpy(self->flat[1] + roff, data, len);
-		e = ph_entry(GDA_OP_WRITE, &self->a, 0, &self->b, roff, len);
+		e = ph_entry(PH_WRITE, &self->a, 0, &self->b, roff, len);
 		e.flags |= PH_INLINE;
 		return ph_post(&self->a.h, e, data, len);
 	default:
@@ -180,7 +180,7 @@ static uint64_t ph_step(FIXTURE_DATA(phase) *self)
 		memcpy(self->flat[0] + loff, &old, sizeof(old));
 		old += operands[0];
 		memcpy(self->flat[1] + roff, &old, sizeof(old));
-		e = ph_entry(GDA_OP_FETCH_ADD, &self->a, loff, &self->b, roff, sizeof(old));
+		e = ph_entry(PH_FETCH_ADD, &self->a, loff, &self->b, roff, sizeof(old));
 		return ph_post(&self->a.h, e, operands, sizeof(operands));
 	}
 }
@@ -193,7 +193,7 @@ TEST_F(phase, data_is_that_of_a_flat_model)
 		uint64_t index = ph_step(self);
 
 		ph_ring(&self->a.h);
-		ASSERT_TRUE(ph_completes(&self->a, GDA_COMPLETION_DONE, index));
+		ASSERT_TRUE(ph_completes(&self->a, PH_DONE, index));
 	}
 	EXPECT_EQ(0, memcmp(self->a.mem.addr, self->flat[0], SIZE));
 	EXPECT_EQ(0, memcmp(self->b.mem.addr, self->flat[1], SIZE));
@@ -202,8 +202,8 @@ TEST_F(phase, data_is_that_of_a_flat_model)
 /* A refused request fails alone; a malformed entry is the end of the queue. */
 TEST_F(phase, errors_have_a_class_and_a_cause)
 {
-	struct ph_entry bad = ph_entry(GDA_OP_WRITE, &self->a, 0, &self->b, 0, 8);
-	const struct ph_entry nop = { .op = GDA_OP_NOP, .flags = PH_SIGNALED };
+	struct ph_entry bad = ph_entry(PH_WRITE, &self->a, 0, &self->b, 0, 8);
+	const struct ph_entry nop = { .op = PH_NOP, .flags = PH_SIGNALED };
 	struct gda_qp_query query = { .size = sizeof(query), .handle = self->a.h.qp.handle };
 	const struct ph_cqe *cqe;
 	uint64_t index;
@@ -214,17 +214,17 @@ TEST_F(phase, errors_have_a_class_and_a_cause)
 	ph_ring(&self->a.h);
 	cqe = ph_next(&self->a.cq);
 	ASSERT_NE(NULL, cqe);
-	EXPECT_EQ(GDA_COMPLETION_ERROR, ph_kind(cqe));
+	EXPECT_EQ(PH_ERROR, ph_kind(cqe));
 	EXPECT_EQ(index, cqe->index);
 	EXPECT_EQ(GDA_CLASS_REMOTE_ACCESS, cqe->last >> 24 & 31);
 	EXPECT_EQ(GDA_CAUSE_KEY, cqe->last >> 16 & 255);
-	EXPECT_TRUE(ph_completes(&self->a, GDA_COMPLETION_DONE, index + 1));
+	EXPECT_TRUE(ph_completes(&self->a, PH_DONE, index + 1));
 
 	bad.op = 0xff;
 	index = ph_post(&self->a.h, bad, NULL, 0);
 	ph_post(&self->a.h, nop, NULL, 0);
 	ph_ring(&self->a.h);
-	EXPECT_TRUE(ph_completes(&self->a, GDA_COMPLETION_ERROR, index));
+	EXPECT_TRUE(ph_completes(&self->a, PH_ERROR, index));
 	cqe = ph_next(&self->a.cq);
 	ASSERT_NE(NULL, cqe);
 	EXPECT_EQ(GDA_CLASS_FLUSH, cqe->last >> 24 & 31);
@@ -238,17 +238,17 @@ TEST_F(phase, errors_have_a_class_and_a_cause)
 TEST_F(phase, S1_S2_stale_entry_and_illegal_doorbell)
 {
 	struct gda_qp_query query = { .size = sizeof(query), .handle = self->a.h.qp.handle };
-	const struct ph_entry nop = { .op = GDA_OP_NOP, .flags = PH_SIGNALED };
+	const struct ph_entry nop = { .op = PH_NOP, .flags = PH_SIGNALED };
 	uint64_t i;
 
 	for (i = 0; i < DEPTH; i++) {
 		ph_post(&self->a.h, nop, NULL, 0);
 		ph_ring(&self->a.h);
-		ASSERT_TRUE(ph_completes(&self->a, GDA_COMPLETION_DONE, i));
+		ASSERT_TRUE(ph_completes(&self->a, PH_DONE, i));
 	}
 	self->a.h.next++;
 	ph_ring(&self->a.h);
-	EXPECT_TRUE(ph_completes(&self->a, GDA_COMPLETION_ERROR, DEPTH));
+	EXPECT_TRUE(ph_completes(&self->a, PH_ERROR, DEPTH));
 	ASSERT_OK(gda_ioctl(self->a.ctx, GDA_IOC_QP_QUERY, &query));
 	EXPECT_EQ(GDA_CAUSE_INDEX, query.vendor);
 
@@ -300,8 +300,8 @@ TEST_F(phase, the_library_creates_a_cq_of_the_dialect)
 /* QPs share a ring; an immediate comes to the ring that was named for it, and its event. */
 TEST_F(phase, rings_immediates_and_events)
 {
-	const struct ph_entry nop = { .op = GDA_OP_NOP, .flags = PH_SIGNALED };
-	const struct ph_entry imm = { .op = GDA_OP_WRITE_IMM, .flags = PH_SIGNALED };
+	const struct ph_entry nop = { .op = PH_NOP, .flags = PH_SIGNALED };
+	const struct ph_entry imm = { .op = PH_WRITE_IMM, .flags = PH_SIGNALED };
 	const uint64_t value = 0x12345678;
 	struct gda_cq_event event = { .size = sizeof(event), .flags = GDA_CQ_ARM };
 	struct pollfd p = { .fd = eventfd(0, EFD_NONBLOCK), .events = POLLIN };
@@ -335,7 +335,7 @@ TEST_F(phase, rings_immediates_and_events)
 	EXPECT_EQ(1, poll(&p, 1, (int)(S_TIMEOUT_NS / 6000000)));
 	cqe = ph_next(&recv);
 	ASSERT_NE(NULL, cqe);
-	EXPECT_EQ(GDA_COMPLETION_IMM, ph_kind(cqe));
+	EXPECT_EQ(PH_IMM, ph_kind(cqe));
 	EXPECT_EQ(value, (uint32_t)cqe->uidx_imm);
 	EXPECT_EQ(h[1].qp.qpn, cqe->qpn);
 	for (i = 0; i < 2; i++)
@@ -361,10 +361,10 @@ static void *ph_adder(void *arg)
 	    hand_connect(&e.h, &other) || hand_connect(&other, &e.h))
 		return NULL;
 	for (i = 0; i < ADDS; i++) {
-		add = ph_entry(GDA_OP_FETCH_ADD, &e, 0, target, 0, 8);
+		add = ph_entry(PH_FETCH_ADD, &e, 0, target, 0, 8);
 		ph_post(&e.h, add, one, sizeof(one));
 		ph_ring(&e.h);
-		done += ph_completes(&e, GDA_COMPLETION_DONE, 2 * i);
+		done += ph_completes(&e, PH_DONE, 2 * i);
 	}
 	if (hand_close(&other) || ph_close(&e))
 		return NULL;
@@ -389,7 +389,7 @@ TEST_F(phase, threads_add_atomically)
 /* A peer that goes takes the work of the other one with it, and nothing else. */
 TEST_F(phase, a_peer_that_is_destroyed)
 {
-	const struct ph_entry nop = { .op = GDA_OP_NOP, .flags = PH_SIGNALED };
+	const struct ph_entry nop = { .op = PH_NOP, .flags = PH_SIGNALED };
 	const struct ph_cqe *cqe;
 	struct hand h[2];
 
@@ -402,12 +402,12 @@ TEST_F(phase, a_peer_that_is_destroyed)
 	ph_ring(&h[0]);
 	cqe = ph_next(&self->a.cq);
 	ASSERT_NE(NULL, cqe);
-	EXPECT_EQ(GDA_COMPLETION_ERROR, ph_kind(cqe));
+	EXPECT_EQ(PH_ERROR, ph_kind(cqe));
 	EXPECT_EQ(GDA_CAUSE_PEER, cqe->last >> 16 & 255);
 	EXPECT_OK(hand_close(&h[0]));
 	ph_post(&self->a.h, nop, NULL, 0);
 	ph_ring(&self->a.h);
-	EXPECT_TRUE(ph_completes(&self->a, GDA_COMPLETION_DONE, 0));
+	EXPECT_TRUE(ph_completes(&self->a, PH_DONE, 0));
 }
 
 TEST_HARNESS_MAIN

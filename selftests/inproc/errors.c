@@ -364,14 +364,17 @@ TEST_F(errors, full_ring_is_never_lapped)
 	static const unsigned int modes[] = { 0, GDA_EXCLUSIVE, GDA_DEFER,
 					      GDA_EXCLUSIVE | GDA_DEFER };
 	struct s_end *a = &self->end[0], *b = &self->end[1];
+	/* it has room for as many atomics, and NOPs fill the rest */
+	const uint32_t slots = s_atomic_slots(), depth = slots > 1 ? 4 * DEPTH : DEPTH;
 	uint64_t *sum = (void *)b->mem.addr;
 	unsigned int m;
 
 	for (m = 0; m < 4; m++) {
 		struct gda_qp_attr attr = {
-			.size = sizeof(attr), .sq_depth = DEPTH, .timeout_ns = 10000000,
+			.size = sizeof(attr), .sq_depth = depth, .timeout_ns = 10000000,
 		};
-		uint8_t before[DEPTH * 64];
+		uint8_t before[4 * DEPTH * GDA_WQE_SLOT_BYTES];
+		const size_t bytes = (size_t)depth * GDA_WQE_SLOT_BYTES;
 		struct gda_address to_q, to_peer;
 		struct gda_qp *q, *peer;
 		struct gda_view *v;
@@ -385,9 +388,12 @@ TEST_F(errors, full_ring_is_never_lapped)
 		ASSERT_OK(gda_qp_connect(q, &to_peer));
 		v = gda_qp_view(q);
 		for (i = 0; i < DEPTH; i++)
-			ASSERT_EQ(i, gda_fetch_add(v, a->mem.iova + 8 * i, a->mem.key, b->mem.iova,
-						   b->mem.key, 1ULL << 8 * i, modes[m]));
-		memcpy(before, (void *)(uintptr_t)v->sq, sizeof(before));
+			ASSERT_EQ(i * slots,
+				  gda_fetch_add(v, a->mem.iova + 8 * i, a->mem.key, b->mem.iova,
+						b->mem.key, 1ULL << 8 * i, modes[m]));
+		for (i = DEPTH * (int)slots; i < (int)depth; i++)
+			ASSERT_EQ(i, gda_nop(v, modes[m]));
+		memcpy(before, (void *)(uintptr_t)v->sq, bytes);
 		for (i = 0; i < 3; i++) {
 			EXPECT_EQ(-EAGAIN, gda_nop(v, modes[m] | GDA_NOWAIT));
 			EXPECT_EQ(-ETIMEDOUT,
@@ -398,11 +404,11 @@ TEST_F(errors, full_ring_is_never_lapped)
 		EXPECT_EQ(-ESHUTDOWN, gda_put_value(v, b->mem.iova, b->mem.key, 1, modes[m]));
 		EXPECT_EQ(-ESHUTDOWN, gda_quiet(v, 0));
 		v->abort_word = 0;
-		EXPECT_EQ(0, memcmp(before, (void *)(uintptr_t)v->sq, sizeof(before)));
-		EXPECT_EQ(DEPTH, v->reserved);
+		EXPECT_EQ(0, memcmp(before, (void *)(uintptr_t)v->sq, bytes));
+		EXPECT_EQ(depth, v->reserved);
 		EXPECT_EQ(0, *sum);
 		ASSERT_OK(gda_qp_connect(peer, &to_q));
-		EXPECT_OK(gda_wait(v, DEPTH - 1, gda_clock_ns() + S_TIMEOUT_NS));
+		EXPECT_OK(gda_wait(v, depth - 1, gda_clock_ns() + S_TIMEOUT_NS));
 		EXPECT_EQ(0x0101010101010101U, *sum);
 		for (i = 0; i < DEPTH; i++)
 			EXPECT_EQ(0x0101010101010101U & ((1ULL << 8 * i) - 1),

@@ -244,7 +244,8 @@ TEST(ring_too_small)
 static int count(unsigned int n)
 {
 	struct group g = { 0 };
-	const char *last;
+	const struct gda_cq_view *ring;
+	const uint32_t *last;
 	unsigned int i;
 
 	if (group_open(&g, n, ENTRIES))
@@ -252,8 +253,9 @@ static int count(unsigned int n)
 	for (i = 0; i < COUNT; i++)
 		gda_nop(g.v[i % n], 0);
 	/* all are there: nobody else looks at the ring */
-	last = (const char *)(uintptr_t)gda_cq_view(g.cq)->entries + 64 * (COUNT - 1);
-	while ((gda_cqe_word(last, 60) >> 4 & 0xf) == GDA_MLX5_CQE_INVALID)
+	ring = gda_cq_view(g.cq);
+	last = gda_cqe_last(ring->entries + GDA_CQE_BYTES * (COUNT - 1));
+	while (!gda_cqe_is_new(gda_nic_load32(last), COUNT - 1, ring->mask))
 		usleep(1000);
 	gda_view_progress(g.v[0]);
 	for (i = 0; i < n; i++)

@@ -72,6 +72,20 @@ static inline unsigned long s_stress(unsigned long n)
 	return n * times < 1 ? 1 : (unsigned long)(n * times);
 }
 
+/* Slots of an atomic, in the dialect of the posters. */
+static inline uint32_t s_atomic_slots(void)
+{
+	const struct gda_wqe w = gda_wqe_fetch_add(0, 0, 0, 0, 0);
+
+	return gda_wqe_slots(&w);
+}
+
+/* Of these, slots that no completion names: an entry of several has one, the NOP behind it too. */
+static inline uint32_t s_atomic_extra(void)
+{
+	return s_atomic_slots() > 1 ? s_atomic_slots() - 2 : 0;
+}
+
 static inline void *s_pages(size_t len)
 {
 	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
