@@ -22,6 +22,7 @@
 
 #define DRIVER	"/sys/bus/platform/drivers/gda_null"
 #define DEPTH	16
+#define DEVICES	3
 
 static int unload(void)
 {
@@ -111,7 +112,7 @@ static bool is_listed(const char *name)
 
 TEST_F(executor, I_devices_are_listed)
 {
-	static const char *const names[] = { GDA_DEVICE_SOFT, "null0", "null1" };
+	static const char *const names[] = { GDA_DEVICE_SOFT, "null0", "null1", "null2" };
 	struct gda_device_info info = { 0 };
 	uint32_t id = 0;
 	int fd = t_open();
@@ -157,7 +158,7 @@ TEST_F(executor, I_query_answers_for_the_bound_device)
 	EXPECT_FALSE(null.features[0] & (GDA_FEATURE_COUNTER | GDA_FEATURE_EXPORT));
 	close(fd);
 	close(other);
-	EXPECT_EQ(-ENOENT, t_context_on("null2"));
+	EXPECT_EQ(-ENOENT, t_context_on("null3"));
 }
 
 /* Limits and features of the device, not of gda_core. */
@@ -196,13 +197,13 @@ TEST_F(executor, I_limits_of_the_device)
 		ASSERT_OK(t_mr_new(fd, T_PAGE, GDA_ACCESS_ALL, &mr[i]));
 	EXPECT_NE(mr[0].key, mr[1].key);
 	EXPECT_EQ(-ENOSPC, t_mr_new(fd, T_PAGE, GDA_ACCESS_ALL, &mr[2]));
-	/* two devices, the context, two QPs, two MRs */
-	EXPECT_EQ(2 + 1 + 2 + 2, live());
+	/* the devices, the context, two QPs, two MRs */
+	EXPECT_EQ(DEVICES + 1 + 2 + 2, live());
 	for (int i = 0; i < 2; i++)
 		t_mr_free(fd, &mr[i]);
-	EXPECT_EQ(2 + 1 + 2, live());
+	EXPECT_EQ(DEVICES + 1 + 2, live());
 	close(fd);
-	EXPECT_EQ(2, live());
+	EXPECT_EQ(DEVICES, live());
 }
 
 static void close_all(struct t_qp *qp)
@@ -229,9 +230,9 @@ TEST_F(executor, I_last_error_names_what_the_device_lacks)
 	struct gda_qp *qp;
 
 	/* the kernel's in the order in which they came, and the library's */
-	ASSERT_EQ(4, gda_devices(list, 8));
+	ASSERT_EQ(2 + DEVICES, gda_devices(list, 8));
 	EXPECT_STREQ(GDA_DEVICE_SOFT, (char *)list[0].device);
-	EXPECT_STREQ(GDA_DEVICE_INPROC, (char *)list[3].device);
+	EXPECT_STREQ(GDA_DEVICE_INPROC, (char *)list[1 + DEVICES].device);
 	ASSERT_OK(gda_open((char *)list[1].device, &ctx));
 	EXPECT_TRUE(says(gda_cq_create(ctx, &ring, &cq), -EOPNOTSUPP, "a ring: the device null0"));
 	EXPECT_TRUE(says(gda_qp_create(ctx, &attr, &qp), -EOPNOTSUPP,
@@ -294,6 +295,50 @@ TEST_F(executor, I_everything_completes_with_an_error)
 	EXPECT_OK(t_run(&soft, &nop, NULL));
 	close_all(&qp);
 	close_all(&soft);
+}
+
+/* More than its window at once, from memory and to memory that are not adjacent in pages. */
+TEST_F(executor, I_an_executor_copies_with_work_in_flight)
+{
+	struct t_mr src, dst;
+	struct t_done done;
+	struct t_wr wr;
+	struct t_qp qp;
+	uint64_t last = 0;
+
+	ASSERT_OK(open_connected(&qp, "null2"));
+	ASSERT_OK(t_mr_new(qp.fd, DEPTH * T_PAGE, GDA_ACCESS_ALL, &src));
+	ASSERT_OK(t_mr_new(qp.fd, DEPTH * T_PAGE, GDA_ACCESS_ALL, &dst));
+	for (size_t i = 0; i < src.len / 8; i++)
+		((uint64_t *)src.addr)[i] = i * 0x9e3779b97f4a7c15U;
+	for (int round = 0; round < 20; round++) {
+		memset(dst.addr, 0, dst.len);
+		for (int i = 0; i < DEPTH; i++) {
+			/* backwards, and not from the beginning of a page */
+			wr = t_wr_write(&src, (DEPTH - 1 - i) * T_PAGE + 100, &dst, i * T_PAGE,
+					T_PAGE - 100);
+			last = t_post(&qp, &wr);
+		}
+		t_ring(&qp);
+		ASSERT_EQ(0, t_wait(&qp, last, &done));
+		for (int i = 0; i < DEPTH; i++)
+			EXPECT_EQ(0, memcmp((char *)dst.addr + i * T_PAGE,
+					    (char *)src.addr + (DEPTH - 1 - i) * T_PAGE + 100,
+					    T_PAGE - 100));
+	}
+	/* one that is refused in the midst: what is in flight behind it is flushed */
+	for (int i = 0; i < DEPTH; i++) {
+		wr = t_wr_write(&src, 0, &dst, 0, 8);
+		wr.rkey += i == 5 ? 1000 : 0;
+		last = t_post(&qp, &wr);
+	}
+	t_ring(&qp);
+	EXPECT_EQ(GDA_MLX5_SYND_WR_FLUSH, t_wait(&qp, last, &done));
+	EXPECT_EQ(GDA_MLX5_VENDOR_KEY, done.first_vendor);
+	EXPECT_EQ(20 * DEPTH + 5, done.first_error);
+	t_mr_free(qp.fd, &src);
+	t_mr_free(qp.fd, &dst);
+	close_all(&qp);
 }
 
 /* Threads of the kernel's that are workers of contexts. */
@@ -372,33 +417,35 @@ TEST_F(executor, E4_removed_and_held)
 	/* a device of that name is another one */
 	ASSERT_OK(null_driver("bind"));
 	EXPECT_EQ(-ENODEV, t_cq_create(qp.fd, GDA_CQ_COLLAPSED, 1, &cq));
-	/* one device is left of the first two, with context, QP and MR */
-	EXPECT_EQ(2 + 1 + 3, live());
+	/* one device is left of the first ones, with context, QP and MR */
+	EXPECT_EQ(DEVICES + 1 + 3, live());
 	munmap(mr.addr, mr.len);
 	close_all(&qp);
-	EXPECT_EQ(2, live());
+	EXPECT_EQ(DEVICES, live());
 }
 
 static bool stop;
 
 struct user {
+	const char *device;
 	unsigned long works, gone, other;
 	int last;
 };
 
-/* Bind, create, connect, register, post, and wait for the error. */
-static int use_once(void)
+/* Bind, create, connect, register, post, and wait for the outcome. */
+static int use_once(const char *device)
 {
-	struct t_wr nop = { .opcode = GDA_MLX5_NOP };
+	struct t_wr wr;
 	struct t_qp qp;
 	struct t_mr mr;
-	int err = open_connected(&qp, "null0");
+	int err = open_connected(&qp, device);
 
 	if (err)
 		return err;
 	err = t_mr_new(qp.fd, T_PAGE, GDA_ACCESS_ALL, &mr);
 	if (!err) {
-		err = t_run(&qp, &nop, NULL);
+		wr = t_wr_write(&mr, 0, &mr, 8, 8);
+		err = t_run(&qp, &wr, NULL);
 		t_mr_free(qp.fd, &mr);
 	}
 	close_all(&qp);
@@ -410,9 +457,9 @@ static void *use(void *arg)
 	struct user *u = arg;
 
 	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
-		int err = use_once();
+		int err = use_once(u->device);
 
-		if (err > 0)
+		if (err >= 0)
 			__atomic_add_fetch(&u->works, 1, __ATOMIC_RELAXED);
 		else if (err == -ENODEV || err == -ENOENT)
 			u->gone++;
@@ -424,14 +471,14 @@ static void *use(void *arg)
 
 static bool worked(const struct user *u)
 {
-	return __atomic_load_n(&u[0].works, __ATOMIC_RELAXED) ||
+	return __atomic_load_n(&u[0].works, __ATOMIC_RELAXED) &&
 	       __atomic_load_n(&u[1].works, __ATOMIC_RELAXED);
 }
 
 TEST_F_TIMEOUT(executor, E10_removed_under_traffic, 300)
 {
 	uint64_t end = t_now() + t_longer(5) * T_NS, late = 0;
-	struct user u[2] = { };
+	struct user u[2] = { { .device = "null0" }, { .device = "null2" } };
 	unsigned long n = 0;
 	pthread_t thread[2];
 
@@ -451,8 +498,9 @@ TEST_F_TIMEOUT(executor, E10_removed_under_traffic, 300)
 	}
 	TH_LOG("%lu removals, %lu uses, %lu ended by it", n, u[0].works + u[1].works,
 	       u[0].gone + u[1].gone);
-	EXPECT_LT(0, u[0].works + u[1].works);
-	EXPECT_EQ(2, live());
+	EXPECT_LT(0, u[0].works);
+	EXPECT_LT(0, u[1].works);
+	EXPECT_EQ(DEVICES, live());
 }
 
 TEST_HARNESS_MAIN
