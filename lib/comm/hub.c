@@ -4,10 +4,7 @@
  * gathers and hands out the bytes of collective calls, and tells all ranks which of them
  * are gone.
  *
- * A new connection is a guest until it has proved that it knows the secret and has said
- * which rank it is, both within GDA_COMM_PROOF_NS. Nothing but the proof is read before
- * the proof is good. There are at most GDA_COMM_GUESTS; one more sends the oldest away, so
- * that connections which say nothing keep nobody out.
+ * A new connection is a guest until it has said which rank it is (guest.c).
  *
  * Everything but @lock, @stopping and @stop_at is the thread's own. No socket is ever
  * waited for but in poll(2).
@@ -19,60 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <gda/barrier.h>
-#include "comm_internal.h"
-
-#define GDA_COMM_GUESTS		128U
-#define GDA_COMM_PROOF_BYTES	(GDA_COMM_TAG_BYTES + GDA_COMM_NONCE_BYTES)
-
-struct gda_comm_guest {
-	int fd;				/* -1: no guest */
-	bool proven;
-	uint64_t deadline;
-	unsigned char nonce[GDA_COMM_NONCE_BYTES];
-	struct gda_comm_buffer in;
-	struct gda_comm_buffer out;
-};
-
-struct gda_comm_member {
-	int fd;				/* -1: not here, or gone */
-	int state;			/* of gda_comm_state() */
-	bool came;			/* to the call that is under way */
-	bool told;			/* came too late: was told why the creation failed */
-	char machine[GDA_MACHINE_BYTES];
-	uint32_t neighbours;		/* ranks on that machine; 0: not counted yet */
-	struct gda_comm_buffer in;
-	struct gda_comm_buffer out;
-};
-
-struct gda_comm_hub {
-	uint32_t nranks;
-	uint32_t here;			/* ranks that have said hello */
-	struct gda_comm_secret secret;
-	int listener;
-	int wake;			/* an eventfd: look at @stopping */
-	pthread_t thread;
-	struct gda_comm_member *members;
-	struct gda_comm_guest guests[GDA_COMM_GUESTS];
-	struct pollfd *polls;		/* one for each of all that, see gda_comm_hub_poll() */
-	int failed;			/* negative errno of the first failure */
-	uint32_t lost;			/* rank that was lost first, or @nranks */
-
-	/* the collective call that is under way; before @here is @nranks: the creation */
-	uint32_t call;			/* calls that are complete */
-	uint32_t came;
-	uint32_t bytes;
-	uint64_t deadline;		/* 0: none is under way */
-	unsigned char *all;
-
-	pthread_mutex_t lock;
-	bool stopping;
-	uint64_t stop_at;
-};
+#include "hub.h"
 
 static void gda_comm_hub_send(struct gda_comm_member *m, const struct gda_comm_frame *frame,
 			      const void *payload)
@@ -146,7 +93,7 @@ static void gda_comm_hub_expire(struct gda_comm_hub *hub)
 	gda_comm_hub_fail(hub, -ETIMEDOUT);
 }
 
-static void gda_comm_hub_begin(struct gda_comm_hub *hub, uint64_t left)
+void gda_comm_hub_begin(struct gda_comm_hub *hub, uint64_t left)
 {
 	uint64_t until = gda_clock_ns() + left;
 
@@ -155,7 +102,7 @@ static void gda_comm_hub_begin(struct gda_comm_hub *hub, uint64_t left)
 }
 
 /* Forget the call that has ended: the next one begins with nothing. */
-static void gda_comm_hub_reset(struct gda_comm_hub *hub)
+void gda_comm_hub_reset(struct gda_comm_hub *hub)
 {
 	uint32_t rank;
 
@@ -246,25 +193,6 @@ static void gda_comm_member_read(struct gda_comm_hub *hub, struct gda_comm_membe
 		gda_comm_hub_lost(hub, m, -ECONNRESET);
 }
 
-static void gda_comm_guest_close(struct gda_comm_guest *g)
-{
-	if (g->fd >= 0)
-		close(g->fd);
-	g->fd = -1;
-	gda_comm_buffer_free(&g->in);
-	gda_comm_buffer_free(&g->out);
-}
-
-/* Say no; what the rank makes of it is its error. */
-static void gda_comm_guest_refuse(struct gda_comm_guest *g, int err)
-{
-	struct gda_comm_frame fail = { .kind = GDA_COMM_FAIL, .b = (uint32_t)-err };
-
-	if (!gda_comm_frame_add(&g->out, &fail, NULL))
-		gda_comm_buffer_flush(&g->out, g->fd);
-	gda_comm_guest_close(g);
-}
-
 /* Count the ranks on the machine of @rank, for all of them. */
 static void gda_comm_hub_count(struct gda_comm_hub *hub, uint32_t rank)
 {
@@ -279,7 +207,7 @@ static void gda_comm_hub_count(struct gda_comm_hub *hub, uint32_t rank)
 }
 
 /* All ranks are here; rank 0 is told last, as by gda_comm_hub_broadcast(). */
-static void gda_comm_hub_welcome(struct gda_comm_hub *hub)
+void gda_comm_hub_welcome(struct gda_comm_hub *hub)
 {
 	struct gda_comm_frame welcome = { .kind = GDA_COMM_WELCOME };
 	uint32_t rank;
@@ -292,137 +220,6 @@ static void gda_comm_hub_welcome(struct gda_comm_hub *hub)
 		if (hub->members[rank].fd >= 0)
 			gda_comm_hub_send(&hub->members[rank], &welcome, NULL);
 	}
-}
-
-/* A guest becomes the rank that it says it is. */
-/* A rank that comes too late is told of those that were lost before, the first one first. */
-static void gda_comm_guest_tell(const struct gda_comm_hub *hub, struct gda_comm_guest *g)
-{
-	uint32_t i;
-
-	for (i = 0; hub->lost < hub->nranks && i < hub->nranks; i++) {
-		uint32_t rank = (hub->lost + i) % hub->nranks;
-		struct gda_comm_frame frame = {
-			.kind = GDA_COMM_STATE,
-			.a = rank,
-			.b = (uint32_t)-hub->members[rank].state,
-		};
-
-		if (frame.b && gda_comm_frame_add(&g->out, &frame, NULL))
-			return;
-	}
-}
-
-static void gda_comm_guest_hello(struct gda_comm_hub *hub, struct gda_comm_guest *g,
-				 const struct gda_comm_frame *f, const unsigned char *payload)
-{
-	struct gda_comm_hello hello = { 0 };
-	struct gda_comm_member *m;
-
-	if (f->bytes == sizeof(hello))
-		memcpy(&hello, payload, sizeof(hello));
-	if (f->kind != GDA_COMM_HELLO || hello.version != GDA_COMM_VERSION ||
-	    f->b != hub->nranks || f->a >= hub->nranks) {
-		gda_comm_guest_refuse(g, -EPROTO);
-		return;
-	}
-	m = &hub->members[f->a];
-	if (m->came || m->state || hub->failed || hub->here == hub->nranks) {
-		m->told = hub->failed;
-		gda_comm_guest_tell(hub, g);
-		gda_comm_guest_refuse(g, hub->failed ? hub->failed : -EEXIST);
-		return;
-	}
-	gda_comm_frame_drop(&g->in, f);
-	m->fd = g->fd;
-	m->in = g->in;
-	m->out = g->out;
-	m->came = true;
-	memcpy(m->machine, hello.machine, sizeof(m->machine));
-	*g = (struct gda_comm_guest) { .fd = -1 };
-	gda_comm_hub_begin(hub, f->time);
-	if (++hub->here < hub->nranks)
-		return;
-	gda_comm_hub_reset(hub);
-	gda_comm_hub_welcome(hub);
-}
-
-/* Return: 0 it may go on, or a negative errno. */
-static int gda_comm_guest_prove(struct gda_comm_hub *hub, struct gda_comm_guest *g)
-{
-	unsigned char tag[GDA_COMM_TAG_BYTES];
-	int err = gda_comm_buffer_fill(&g->in, g->fd, GDA_COMM_PROOF_BYTES);
-
-	if (err || g->in.used < GDA_COMM_PROOF_BYTES)
-		return err;
-	gda_comm_tag(&hub->secret, GDA_COMM_RANK, g->nonce, tag);
-	if (!gda_comm_tag_equal(g->in.data, tag))
-		return -EACCES;
-	gda_comm_tag(&hub->secret, GDA_COMM_HUB, g->in.data + GDA_COMM_TAG_BYTES, tag);
-	gda_comm_bytes_drop(&g->in, GDA_COMM_PROOF_BYTES);
-	g->proven = true;
-	err = gda_comm_buffer_add(&g->out, tag, sizeof(tag));
-	return err ? err : gda_comm_buffer_flush(&g->out, g->fd);
-}
-
-static void gda_comm_guest_read(struct gda_comm_hub *hub, struct gda_comm_guest *g)
-{
-	const unsigned char *payload;
-	struct gda_comm_frame f;
-	int err = 0, ret = 0;
-
-	if (!g->proven)
-		err = gda_comm_guest_prove(hub, g);
-	if (!err && g->proven) {
-		err = gda_comm_buffer_fill(&g->in, g->fd, GDA_COMM_MAX_GATHER + 64);
-		ret = gda_comm_frame_get(&g->in, sizeof(struct gda_comm_hello), &f, &payload);
-	}
-	if (ret == 1)
-		gda_comm_guest_hello(hub, g, &f, payload);
-	else if (err || ret < 0)
-		gda_comm_guest_close(g);
-}
-
-/* Find room for a guest; the oldest without a proof goes if there is none. */
-static struct gda_comm_guest *gda_comm_hub_room(struct gda_comm_hub *hub)
-{
-	struct gda_comm_guest *oldest = NULL;
-	uint32_t i;
-
-	for (i = 0; i < GDA_COMM_GUESTS; i++) {
-		struct gda_comm_guest *g = &hub->guests[i];
-
-		if (g->fd < 0)
-			return g;
-		if (!oldest || g->deadline < oldest->deadline)
-			oldest = g;
-	}
-	gda_comm_guest_close(oldest);
-	return oldest;
-}
-
-static void gda_comm_hub_accept(struct gda_comm_hub *hub)
-{
-	struct gda_comm_guest *g;
-	int fd = accept4(hub->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	int one = 1, idle = 5;
-
-	if (fd < 0)
-		return;
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	/* a machine that is gone says nothing */
-	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
-	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
-	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &one, sizeof(one));
-	g = gda_comm_hub_room(hub);
-	*g = (struct gda_comm_guest) {
-		.fd = fd,
-		.deadline = gda_clock_ns() + GDA_COMM_PROOF_NS,
-	};
-	if (gda_comm_random(g->nonce, sizeof(g->nonce)) ||
-	    gda_comm_buffer_add(&g->out, g->nonce, sizeof(g->nonce)) ||
-	    gda_comm_buffer_flush(&g->out, fd))
-		gda_comm_guest_close(g);
 }
 
 /* A rank died while the others joined: is @m one that may still come, and ask why? */
@@ -505,7 +302,7 @@ static void gda_comm_hub_serve(struct gda_comm_hub *hub)
 		    guests[i].revents)
 			gda_comm_guest_read(hub, &hub->guests[i]);
 	if (hub->polls[1].revents)
-		gda_comm_hub_accept(hub);
+		gda_comm_guest_accept(hub);
 }
 
 static void *gda_comm_hub_main(void *arg)

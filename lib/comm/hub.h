@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Between hub.c and guest.c: the hub, the ranks that it knows, and the connections that are
+ * none yet. All of it is the hub's thread's own, but for what hub.c says.
+ */
+#ifndef GDA_COMM_HUB_H
+#define GDA_COMM_HUB_H
+
+#include <pthread.h>
+#include "comm_internal.h"
+
+struct pollfd;
+
+#define GDA_COMM_GUESTS		128U
+
+struct gda_comm_guest {
+	int fd;				/* -1: no guest */
+	bool proven;
+	uint64_t deadline;
+	unsigned char nonce[GDA_COMM_NONCE_BYTES];
+	struct gda_comm_buffer in;
+	struct gda_comm_buffer out;
+};
+
+struct gda_comm_member {
+	int fd;				/* -1: not here, or gone */
+	int state;			/* of gda_comm_state() */
+	bool came;			/* to the call that is under way */
+	bool told;			/* came too late: was told why the creation failed */
+	char machine[GDA_MACHINE_BYTES];
+	uint32_t neighbours;		/* ranks on that machine; 0: not counted yet */
+	struct gda_comm_buffer in;
+	struct gda_comm_buffer out;
+};
+
+struct gda_comm_hub {
+	uint32_t nranks;
+	uint32_t here;			/* ranks that have said hello */
+	struct gda_comm_secret secret;
+	int listener;
+	int wake;			/* an eventfd: look at @stopping */
+	pthread_t thread;
+	struct gda_comm_member *members;
+	struct gda_comm_guest guests[GDA_COMM_GUESTS];
+	struct pollfd *polls;		/* one for each of all that, see gda_comm_hub_poll() */
+	int failed;			/* negative errno of the first failure */
+	uint32_t lost;			/* rank that was lost first, or @nranks */
+
+	/* the collective call that is under way; before @here is @nranks: the creation */
+	uint32_t call;			/* calls that are complete */
+	uint32_t came;
+	uint32_t bytes;
+	uint64_t deadline;		/* 0: none is under way */
+	unsigned char *all;
+
+	pthread_mutex_t lock;
+	bool stopping;
+	uint64_t stop_at;
+};
+
+/* hub.c */
+
+/* What is under way has @left ns. */
+void gda_comm_hub_begin(struct gda_comm_hub *hub, uint64_t left);
+void gda_comm_hub_reset(struct gda_comm_hub *hub);
+void gda_comm_hub_welcome(struct gda_comm_hub *hub);
+
+/* guest.c */
+
+/* Accept a connection; where there is no room for a guest, the oldest goes. */
+void gda_comm_guest_accept(struct gda_comm_hub *hub);
+/* Something has come from a guest: its proof, or which rank it is. */
+void gda_comm_guest_read(struct gda_comm_hub *hub, struct gda_comm_guest *g);
+void gda_comm_guest_close(struct gda_comm_guest *g);
+
+#endif /* GDA_COMM_HUB_H */
