@@ -22,6 +22,7 @@ static const struct gda_error_text gda_errnos[] = {
 	{ 0, "success" },
 	{ E2BIG, "the kernel or the library is older than this program, or a size is wrong" },
 	{ EACCES, "no permission: is this user in group gda?" },
+	{ EADDRNOTAVAIL, "this machine has no such address or RDMA device: see gda_devices()" },
 	{ EAGAIN, "the ring is full, the memory moves, or a limit of threads is reached" },
 	{ EBADF, "no open file" },
 	{ EBUSY, "still referenced by another object" },
