@@ -50,6 +50,10 @@ LIB_OBJ		+= $(SHMEM_SRC:%.c=$(LIB_OUT)/%.o)
 GIN_SRC		:= $(sort $(wildcard lib/gin/*.c))
 LIB_OBJ		+= $(GIN_SRC:%.c=$(LIB_OUT)/%.o)
 
+# Asynchronous copies.
+ASYNC_SRC	:= $(sort $(wildcard lib/async/*.c))
+LIB_OBJ		+= $(ASYNC_SRC:%.c=$(LIB_OUT)/%.o)
+
 LIB_TARGETS	+= $(LIB_OUT)/libgda.so $(LIB_OUT)/libgda.a $(LIB_OUT)/gda.pc
 
 $(LIB_OUT)/%.o: lib/src/%.c lib/lib.mk
@@ -68,7 +72,7 @@ $(SHMEM_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c lib/lib.mk
 	@mkdir -p $(@D)
 	$(CC) $(SHMEM_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
 
-$(GIN_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c lib/lib.mk
+$(GIN_SRC:%.c=$(LIB_OUT)/%.o) $(ASYNC_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c lib/lib.mk
 	@mkdir -p $(@D)
 	$(CC) $(GDA_CPPFLAGS) -Ilib/src -Ilib/cuda $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
 

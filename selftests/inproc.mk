@@ -41,7 +41,7 @@ INPROC_SAN_asan	:= -fsanitize=address,undefined -fno-sanitize-recover=undefined 
 		   -fno-omit-frame-pointer
 # The engine's fences order memory that no lock guards; the detector cannot use them.
 INPROC_SAN_tsan	:= -fsanitize=thread -Wno-tsan
-INPROC_LIBSRC	= $(LIB_SRC) $(COMM_SRC) $(SHMEM_SRC) $(GIN_SRC) $(INPROC_SRC)
+INPROC_LIBSRC	= $(LIB_SRC) $(COMM_SRC) $(SHMEM_SRC) $(GIN_SRC) $(ASYNC_SRC) $(INPROC_SRC)
 
 # A library whose posters and executors speak the dialect of selftests/dialect, see below.
 INPROC_FIRST_phase := -Iselftests/dialect -DPH_FATAL=1

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The functions of gda/fastpath.h and gda/gin.h, and those that go with them, once more as
- * symbols of the library, for languages that cannot include them. Same text, no second copy.
+ * The functions of gda/fastpath.h, gda/gin.h and gda/async.h, and those that go with them, once
+ * more as symbols of the library, for languages that cannot include them. Same text, no second
+ * copy.
  *
  * An inline function and the structure that it fills are of the same headers. Here they
  * need not be: those that take a structure of the caller's are called with one of ours.
@@ -9,6 +10,7 @@
 #define GDA_API __attribute__((visibility("default")))
 #define GDA_HOST_API __attribute__((visibility("default")))
 #define GDA_SIZED_API static inline __attribute__((always_inline))
+#include <gda/async.h>
 #include <gda/chunk.h>
 #include <gda/cuda.h>
 #include <gda/fastpath.h>
@@ -32,6 +34,17 @@ GDA_EXPORT int64_t gda_sized_put_signal(struct gda_view *v, uint64_t laddr, uint
 					uint64_t raddr, uint32_t rkey, uint32_t len,
 					const struct gda_signal *signal, unsigned int flags)
 	__asm__("gda_put_signal");
+
+GDA_EXPORT struct gda_async_event gda_sized_async_get_rows(struct gda_async_session *s,
+							   uint32_t engine,
+							   const struct gda_async_rows *rows,
+							   unsigned int flags)
+	__asm__("gda_async_get_rows");
+GDA_EXPORT struct gda_async_event gda_sized_async_put_rows(struct gda_async_session *s,
+							   uint32_t engine,
+							   const struct gda_async_rows *rows,
+							   unsigned int flags)
+	__asm__("gda_async_put_rows");
 
 int gda_sized_error(struct gda_view *v, struct gda_error *error)
 {
@@ -104,4 +117,37 @@ int64_t gda_sized_put_signal(struct gda_view *v, uint64_t laddr, uint32_t lkey,
 	if (err)
 		return gda_called(err, "gda_put_signal", "%p", (const void *)signal);
 	return gda_put_signal(v, laddr, lkey, raddr, rkey, len, &ours, flags);
+}
+
+static int gda_async_rows_read(struct gda_async_session *s, const char *call,
+			       struct gda_async_rows *ours, const struct gda_async_rows *theirs)
+{
+	int err = gda_struct_read(ours, sizeof(*ours), GDA_THROUGH(struct gda_async_rows, bytes),
+				  theirs);
+
+	if (err)
+		s->refused = gda_called(err, call, "%p", (const void *)theirs);
+	return err;
+}
+
+struct gda_async_event gda_sized_async_get_rows(struct gda_async_session *s, uint32_t engine,
+						const struct gda_async_rows *rows,
+						unsigned int flags)
+{
+	struct gda_async_rows ours;
+
+	if (gda_async_rows_read(s, "gda_async_get_rows", &ours, rows))
+		return gda_async_event(0);
+	return gda_async_get_rows(s, engine, &ours, flags);
+}
+
+struct gda_async_event gda_sized_async_put_rows(struct gda_async_session *s, uint32_t engine,
+						const struct gda_async_rows *rows,
+						unsigned int flags)
+{
+	struct gda_async_rows ours;
+
+	if (gda_async_rows_read(s, "gda_async_put_rows", &ours, rows))
+		return gda_async_event(0);
+	return gda_async_put_rows(s, engine, &ours, flags);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A use of every function of the fast path. compile.sh compiles it as C, as C++ and
+ * A use of every function of the fast path and of gda/async.h. compile.sh compiles it as C, as C++ and
  * as CUDA device code; it is never run.
  */
+#include <gda/async.h>
 #include <gda/chunk.h>
 #include <gda/gda.h>
 #include <gda/masked_atomic.h>
@@ -50,4 +51,33 @@ KERNEL void use_everything(struct gda_view *v, struct gda_chunk_map *map, struct
 	out[11] = gda_quiet(v, 0);
 	out[12] = gda_error(v, &error) ? error.ticket : 0;
 	out[12] += gda_qp_index(1, 2, 3, 4);
+}
+
+KERNEL void use_async(struct gda_async_workspace *w, uint64_t *p, int64_t *out);
+KERNEL void use_async(struct gda_async_workspace *w, uint64_t *p, int64_t *out)
+{
+	struct gda_async_rows rows = { sizeof(rows), 1, 2, 3, 4, 5, 6 };
+	struct gda_async_tensor t = { 1, 2, 3, { 1, 1, 1, 1, 5 }, { 1, 1, 1, 1, 1 } };
+	struct gda_async_session s;
+	struct gda_async_event e;
+	uint64_t scratch[32];
+
+	s.size = sizeof(s);
+	out[0] = gda_async_open(w, GDA_ASYNC_AUTO, scratch, sizeof(scratch), &s);
+	out[0] += gda_async_open_peer(w, 0, 1, scratch, sizeof(scratch), &s);
+	e = gda_async_get(&s, GDA_ASYNC_COPY, p, p + 8, 64, GDA_EXCLUSIVE);
+	out[1] = gda_async_test(&s, e);
+	out[1] += gda_async_wait_for(&s, e, 0);
+	e = gda_async_put(&s, GDA_ASYNC_PEERS(3), p, p + 8, 64, 0);
+	e = gda_async_put_rows(&s, GDA_ASYNC_PEER, &rows, 0);
+	e = gda_async_get_rows(&s, GDA_ASYNC_PEER, &rows, GDA_DEFER);
+	e = gda_async_get_tensor(&s, GDA_ASYNC_PEER, &t, &t, 0);
+	e = gda_async_put_tensor(&s, GDA_ASYNC_PEER, &t, &t, 0);
+	e = gda_async_get_array(&s, GDA_ASYNC_PEER, p, p + 4, 3, 0);
+	e = gda_async_put_array(&s, GDA_ASYNC_PEER, p, p + 4, 3, 0);
+	e = gda_async_prefetch(&s, GDA_ASYNC_COPY, p, 99);
+	e = gda_async_notify(&s, GDA_ASYNC_PEER, p, GDA_ASYNC_ADD, 1, 0);
+	out[2] = e.handle;
+	out[3] = gda_async_wait_word(&s, p, GDA_ASYNC_GE, 3, 0);
+	out[4] = gda_async_wait(&s, 0);
 }

@@ -34,7 +34,7 @@ check() {
 	fi
 }
 
-headers=(gda barrier view queue fastpath chunk multi_slot masked_atomic ring signal shmem gin)
+headers=(gda barrier view queue fastpath chunk multi_slot masked_atomic ring signal shmem gin async)
 for h in "${headers[@]}"; do
 	echo "#include <gda/$h.h>" >"$tmp/$h.c"
 	cp "$tmp/$h.c" "$tmp/$h.cc"

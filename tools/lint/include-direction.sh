@@ -16,7 +16,7 @@
 #   lib/comm     as lib/src, and "gda_internal.h" of lib/src
 #   lib/shmem    the same
 #   lib/openshmem  the C library, its own headers, lib/include
-#   lib/gin      the same, and "share.h" of lib/cuda
+#   lib/gin, lib/async  the same, and "share.h" of lib/cuda
 #   lib/cuda     the same, and "inproc.h" of lib/inproc; nothing of CUDA's
 #   lib/verbs    the same, and the engine's "access.h" and "flight.h", libibverbs and librdmacm
 #
@@ -187,9 +187,9 @@ pick '^lib/openshmem/[^/]*$'
 # shellcheck disable=SC2086
 [ ${#list[@]} = 0 ] || allow lib/openshmem "${list[@]}" < <(
 	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"shmem\.h"'; echo @own; headers $public)
-pick '^lib/gin/'
+pick '^lib/(gin|async)/'
 # shellcheck disable=SC2086
-[ ${#list[@]} = 0 ] || allow lib/gin "${list[@]}" < <(
+[ ${#list[@]} = 0 ] || allow 'lib/gin and lib/async' "${list[@]}" < <(
 	echo '<((sys|linux|asm|arpa|net|netinet)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|share)\.h"'
 	echo @own; headers $uapi $public)
 

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Huge pages, as /proc/self/smaps tells of them (P-12): a mapping of hugetlbfs, or one whose
+ * resident pages all are transparent huge pages.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "async_internal.h"
+
+/* A mapping, as far as smaps was read. Sizes are in KiB. */
+struct gda_async_mapping {
+	unsigned long long start, end, page, resident, anon_huge, file_huge, shmem_huge;
+};
+
+static int gda_async_is_huge(const struct gda_async_mapping *m)
+{
+	unsigned long long huge = m->anon_huge + m->file_huge + m->shmem_huge;
+
+	if (m->page > 64)
+		return 1;
+	return huge && huge >= m->resident && huge * 1024 >= m->end - m->start;
+}
+
+static void gda_async_mapping_line(struct gda_async_mapping *m, const char *line)
+{
+	sscanf(line, "KernelPageSize: %llu", &m->page);
+	sscanf(line, "Rss: %llu", &m->resident);
+	sscanf(line, "AnonHugePages: %llu", &m->anon_huge);
+	sscanf(line, "FilePmdMapped: %llu", &m->file_huge);
+	sscanf(line, "ShmemPmdMapped: %llu", &m->shmem_huge);
+}
+
+/* Take a mapping away from what is looked for, from *@at up to @end. Return: 0 or -EFAULT. */
+static int gda_async_covers(const struct gda_async_mapping *m, unsigned long long *at,
+			    unsigned long long end)
+{
+	if (m->end <= *at || m->start >= end)
+		return 0;
+	if (m->start > *at || !gda_async_is_huge(m))
+		return gda_because(-EFAULT, "%#llx to %#llx is not of huge pages, but of %llu KiB",
+				   *at > m->start ? *at : m->start, end < m->end ? end : m->end,
+				   m->page);
+	*at = m->end;
+	return 0;
+}
+
+int gda_async_huge(const struct gda_async_window *window)
+{
+	unsigned long long at = window->addr, end = at + window->bytes, from, to;
+	struct gda_async_mapping m = { 0 };
+	FILE *f = fopen("/proc/self/smaps", "re");
+	char line[512];
+	int err = 0;
+
+	if (!f)
+		return gda_because(-EFAULT, "/proc/self/smaps cannot be read");
+	while (!err && at < end && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%llx-%llx ", &from, &to) != 2) {
+			gda_async_mapping_line(&m, line);
+			continue;
+		}
+		err = gda_async_covers(&m, &at, end);
+		memset(&m, 0, sizeof(m));
+		m.start = from;
+		m.end = to;
+	}
+	if (!err)
+		err = gda_async_covers(&m, &at, end);
+	fclose(f);
+	if (!err && at < end)
+		err = gda_because(-EFAULT, "%#llx to %#llx is not mapped", at, end);
+	return err;
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What posters of gda/async.h on a CPU ask the library for: words for what they refuse, and the
+ * number of a thread.
+ */
+#include <errno.h>
+#include <stdatomic.h>
+#include "async_internal.h"
+
+GDA_EXPORT void gda_async_refused(const char *call, uint32_t why)
+{
+	static const char *const reasons[] = {
+		[GDA_ASYNC_WHY_NULL] = "an address is NULL",
+		[GDA_ASYNC_WHY_DST] = "the destination is not all in one window",
+		[GDA_ASYNC_WHY_SRC] = "the source is not all in one window",
+		[GDA_ASYNC_WHY_SHAPE] =
+			"a tensor is not contiguous and of one dimension: copy it by rows",
+		[GDA_ASYNC_WHY_TYPE] = "the tensors differ in length, element or layout",
+		[GDA_ASYNC_WHY_ENGINE] = "the session was opened for another engine",
+		[GDA_ASYNC_WHY_PEER] = "the workspace has no such rank",
+		[GDA_ASYNC_WHY_WORD] =
+			"the word's address is no multiple of 8, or the change is neither set nor add",
+		[GDA_ASYNC_WHY_PITCH] =
+			"a pitch is less than the row, the row is 1 GiB or more, or the last one wraps",
+		[GDA_ASYNC_WHY_WORKSPACE] = "the workspace is NULL, or of an older library",
+		[GDA_ASYNC_WHY_GROUP] = "the workspace has no such group",
+		[GDA_ASYNC_WHY_SCRATCH] =
+			"the scratch is less than gda_async_scratch_bytes(), or not aligned to 8 bytes",
+		[GDA_ASYNC_WHY_SCRATCH_WINDOW] =
+			"GDA_ASYNC_FLAG_WAIT: the scratch must lie in a window",
+		[GDA_ASYNC_WHY_SESSION] = "the session's size is too small: set it to sizeof()",
+	};
+	const char *reason = why < sizeof(reasons) / sizeof(reasons[0]) ? reasons[why] : NULL;
+
+	if (reason)
+		gda_because(-EINVAL, "%s", reason);
+	gda_called(-EINVAL, call, "%u", why);
+}
+
+GDA_EXPORT uint32_t gda_async_thread(void)
+{
+	static _Thread_local uint32_t number;
+	static atomic_uint threads;
+
+	if (!number)
+		number = atomic_fetch_add(&threads, 1) + 1;
+	return number - 1;
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The queues of a workspace: of each group some to each rank, or, without ranks, loopback queues,
+ * which are connected to themselves. Each has 8 bytes of the stage, where an atomic stores what
+ * it finds, and a read behind puts what it gets.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "async_internal.h"
+#include "share.h"
+
+#define GDA_ASYNC_MAX_VIEWS	(1U << 20)
+
+size_t gda_async_count(const struct gda_async_world *w)
+{
+	return (size_t)w->view.groups * w->view.nranks * w->view.queues;
+}
+
+static int gda_async_queue_create(struct gda_async_world *w, size_t at)
+{
+	struct gda_qp_attr attr = {
+		.size = sizeof(attr),
+		.sq_depth = w->attr.depth,
+		.timeout_ns = w->attr.timeout_ns,
+	};
+	struct gda_cuda_qp_attr gpu = {
+		.size = sizeof(gpu),
+		.sq_depth = w->attr.depth,
+		.place = w->attr.place,
+		.timeout_ns = w->attr.timeout_ns,
+	};
+	int err;
+
+	if (!w->attr.cuda)
+		return gda_async_because(gda_qp_create(w->ctx, &attr, &w->qps[at]));
+	err = gda_cuda_qp_create(w->attr.cuda, &gpu, &w->gpu_qps[at]);
+	if (!err)
+		w->qps[at] = gda_cuda_qp_base(w->gpu_qps[at]);
+	return gda_async_because(err);
+}
+
+static int gda_async_stage_create(struct gda_async_world *w)
+{
+	size_t bytes = gda_async_count(w) * sizeof(uint64_t);
+	void *p;
+	int err;
+
+	if (w->attr.cuda) {
+		err = gda_cuda_host_alloc(w->attr.cuda, bytes, &p);
+		if (err)
+			return gda_async_because(err);
+	} else {
+		p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (p == MAP_FAILED)
+			return -ENOMEM;
+	}
+	w->stage = p;
+	err = gda_mr_reg(w->ctx, p, bytes, GDA_ACCESS_LOCAL_WRITE, 0, &w->stage_mr);
+	if (err)
+		return gda_async_because(err);
+	w->view.stage = gda_mr_iova(w->stage_mr);
+	w->view.stage_key = gda_mr_key(w->stage_mr);
+	return 0;
+}
+
+static int gda_async_queues_alloc(struct gda_async_world *w)
+{
+	size_t n = gda_async_count(w), i;
+	int err;
+
+	if (n > GDA_ASYNC_MAX_VIEWS)
+		return gda_because(-ENOSPC, "%zu queues are more than %u", n, GDA_ASYNC_MAX_VIEWS);
+	w->qps = calloc(n, sizeof(struct gda_qp *));
+	w->gpu_qps = calloc(n, sizeof(struct gda_cuda_qp *));
+	w->views = calloc(n, sizeof(*w->views));
+	if (!w->qps || !w->gpu_qps || !w->views)
+		return -ENOMEM;
+	err = gda_async_stage_create(w);
+	for (i = 0; !err && i < n; i++)
+		err = gda_async_queue_create(w, i);
+	return err;
+}
+
+/* Connect loopback queues. */
+static int gda_async_connect_self(struct gda_async_world *w)
+{
+	size_t n = gda_async_count(w), i;
+	struct gda_address own;
+	int err = 0;
+
+	for (i = 0; !err && i < n; i++) {
+		err = gda_qp_address(w->qps[i], &own);
+		if (!err)
+			err = gda_qp_connect(w->qps[i], &own);
+	}
+	return gda_async_because(err);
+}
+
+/*
+ * Connect the queues of a group. @all: room for the addresses of all ranks' queues of a group,
+ * and behind them for this rank's. @err: of what was done before; a rank that failed gives no
+ * addresses.
+ */
+static int gda_async_connect_group(struct gda_async_world *w, uint32_t group,
+				   struct gda_address *all, int err)
+{
+	size_t each = (size_t)w->view.nranks * w->view.queues, i;
+	struct gda_qp **qps = w->qps + group * each;
+	struct gda_address *own = all + each * w->view.nranks;
+	int failed;
+
+	memset(own, 0, each * sizeof(*own));
+	for (i = 0; !err && i < each; i++)
+		err = gda_async_because(gda_qp_address(qps[i], &own[i]));
+	failed = gda_async_allgather(w->ranks, own, each * sizeof(*own), all);
+	if (!err)
+		err = failed;
+	for (i = 0; !err && i < each; i++) {
+		size_t peer = i / w->view.queues, queue = i % w->view.queues;
+
+		err = gda_async_because(gda_qp_connect(qps[i], &all[peer * each +
+			w->view.rank * w->view.queues + queue]));
+	}
+	return err;
+}
+
+static int gda_async_connect(struct gda_async_world *w)
+{
+	size_t each = (size_t)w->view.nranks * w->view.queues;
+	struct gda_address *all;
+	uint32_t g;
+	int err;
+
+	if (!w->ranks)
+		return gda_async_connect_self(w);
+	all = calloc(each * (w->view.nranks + 1), sizeof(*all));
+	err = gda_async_agree(w->ranks, all ? 0 : -ENOMEM);
+	for (g = 0; all && g < w->view.groups; g++)
+		err = gda_async_connect_group(w, g, all, err);
+	free(all);
+	return gda_async_agree(w->ranks, err);
+}
+
+/* List the views; a CPU's waits end when their peer is lost. */
+static int gda_async_publish(struct gda_async_world *w)
+{
+	size_t n = gda_async_count(w), i;
+
+	for (i = 0; i < n; i++) {
+		struct gda_view *v = w->attr.cuda ? gda_cuda_qp_view(w->gpu_qps[i]) :
+						    gda_qp_view(w->qps[i]);
+
+		if (!v)
+			return gda_async_because(-EINVAL);
+		w->views[i] = (uintptr_t)v;
+		if (w->ranks && !w->attr.cuda)
+			gda_comm_watch(w->ranks, (uint32_t)(i / w->view.queues % w->view.nranks),
+				       v);
+	}
+	w->view.views = (uintptr_t)w->views;
+	return 0;
+}
+
+int gda_async_queues_create(struct gda_async_world *w)
+{
+	int err = gda_async_agree(w->ranks, gda_async_queues_alloc(w));
+
+	if (!err)
+		err = gda_async_connect(w);
+	return gda_async_agree(w->ranks, err ? err : gda_async_publish(w));
+}
+
+void gda_async_queues_destroy(struct gda_async_world *w)
+{
+	size_t n = gda_async_count(w), i;
+
+	for (i = 0; w->qps && w->gpu_qps && i < n; i++) {
+		if (w->attr.cuda)
+			gda_cuda_qp_destroy(w->gpu_qps[i]);
+		else
+			gda_qp_destroy(w->qps[i]);
+	}
+	gda_mr_dereg(w->stage_mr);
+	if (w->stage && w->attr.cuda)
+		gda_cuda_host_free(w->attr.cuda, w->stage);
+	else if (w->stage)
+		munmap(w->stage, n * sizeof(uint64_t));
+	free(w->qps);
+	free(w->gpu_qps);
+	free(w->views);
+}

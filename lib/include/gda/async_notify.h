@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Notifications: a word of the peer that says that what the session put before is there.
+ * Included by gda/async.h; gda_async_wait_word() waits for such a word.
+ */
+#ifndef GDA_ASYNC_NOTIFY_H
+#define GDA_ASYNC_NOTIFY_H
+
+#include <gda/async.h>
+
+#ifdef __cplusplus
+extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
+/**
+ * enum gda_async_change - how a notification changes its word
+ * @GDA_ASYNC_SET: store the value
+ * @GDA_ASYNC_ADD: add the value, modulo 2^64
+ */
+enum gda_async_change {
+	GDA_ASYNC_SET = 0,
+	GDA_ASYNC_ADD = 1,
+};
+
+/* Where queue @queue of a session has its 8 bytes that take what an atomic finds. */
+GDA_HELPER uint64_t gda_async_stage(const struct gda_async_session *s, uint32_t queue)
+{
+	const struct gda_async_workspace *w = gda_async_of(s);
+
+	return w->stage + (s->views - w->views) + 8ULL * queue;
+}
+
+/*
+ * Wait until all that was put to a peer through its queues from @first on, but for @own, has
+ * landed there: a read behind it says so, for it is later work of the same queue.
+ */
+GDA_SLOW int gda_async_settle(struct gda_async_session *s, uint32_t first, uint32_t own,
+			      unsigned int flags)
+{
+	const struct gda_chunk *c = gda_chunk_find(gda_async_map(s, s->peer + first / s->queues),
+						   0);
+	uint64_t deadline = gda_clock_ns() + gda_async_of(s)->timeout_ns;
+	uint32_t key = gda_async_of(s)->stage_key, q;
+	int err = 0;
+
+	for (q = first; !err && q < first + s->queues; q++) {
+		struct gda_view *v = gda_async_view(s, q);
+		int64_t ticket;
+
+		if (q == own || !gda_handed_out(v))
+			continue;
+		ticket = gda_get(v, gda_async_stage(s, q), key, c->iova, c->key, 1, flags);
+		err = gda_async_error(gda_wait(v, ticket, deadline));
+	}
+	return err;
+}
+
+/*
+ * What a notification has to wait for before it may be posted: where copies are reads of a
+ * loopback queue, for they may land after later work; where there are several queues, for what
+ * went to the others. What could not be posted is not there, and must not be told.
+ */
+GDA_HELPER int gda_async_before(struct gda_async_session *s, uint32_t first, uint32_t own,
+				unsigned int flags)
+{
+	int err = 0;
+
+	if (s->engine == GDA_ASYNC_COPY && !(s->flags & GDA_ASYNC_FLAG_WAIT)) {
+		if (s->view && s->posted)
+			err = gda_wait((struct gda_view *)(uintptr_t)s->view,
+				       (int64_t)s->posted - 1, 0);
+		else if (!s->view)
+			err = gda_async_retire(s, s->posted, 0);
+	} else if (s->queues > 1) {
+		err = gda_async_settle(s, first, own, flags);
+	}
+	return err ? gda_async_error(err) : s->failed;
+}
+
+/**
+ * gda_async_notify - change a word of the peer behind all that was put before (P-15)
+ * @s: the session
+ * @engine: as of gda_async_get()
+ * @word: the word, a multiple of 8, in a window of the peer, at the address that it has there
+ * @change: enum gda_async_change
+ * @value: stored or added, in the poster's byte order
+ * @flags: GDA_*
+ *
+ * A load of the word with acquire order that sees the change, as by gda_async_wait_word(), sees
+ * all that the session put to that peer before. With one queue to a peer it is one work request
+ * behind the others and waits for nothing; with several, and of %GDA_ASYNC_COPY, it first waits
+ * until what went before has landed, at most gda_async_attr.timeout_ns.
+ *
+ * Return: as gda_async_put(); negative also if what it waits for failed: the word is unchanged.
+ */
+GDA_API struct gda_async_event gda_async_notify(struct gda_async_session *s, uint32_t engine,
+						uint64_t *word, uint32_t change, uint64_t value,
+						unsigned int flags)
+{
+	uint32_t first, own, why = gda_async_route(s, engine, &first);
+	uint64_t addr = (uintptr_t)word, at;
+	struct gda_chunk c;
+	int err;
+
+	gda_check_flags(flags);
+	if (!why && !gda_async_find(s, s->peer + first / s->queues, addr, 8, &c))
+		why = addr ? GDA_ASYNC_WHY_DST : GDA_ASYNC_WHY_NULL;
+	if (!why && (addr % 8 || change > GDA_ASYNC_ADD))
+		why = GDA_ASYNC_WHY_WORD;
+	if (why)
+		return gda_async_none(s, "gda_async_notify", why);
+	own = gda_async_turn(s, first);
+	err = gda_async_before(s, first, own, flags);
+	if (err)
+		return gda_async_lost(s, err);
+	at = gda_async_iova(&c, addr);
+	err = gda_async_send(s, own, change == GDA_ASYNC_SET ?
+			     gda_wqe_value(at, c.key, value) :
+			     gda_wqe_fetch_add(gda_async_stage(s, own), gda_async_of(s)->stage_key,
+					       at, c.key, value), flags);
+	return err ? gda_async_lost(s, err) : gda_async_event((int64_t)s->posted);
+}
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+}
+#endif
+
+#endif /* GDA_ASYNC_NOTIFY_H */

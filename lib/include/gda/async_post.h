@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How the calls of gda/async.h reach a queue. Included by gda/async.h; not to be called by
+ * programs.
+ *
+ * A copy of at most a block goes to one queue, the next in turn. A longer one is dealt: every
+ * queue gets at most one piece of whole blocks, unless a piece would exceed %GDA_CHUNK_MAX. A copy
+ * of the engine COPY is a read of the loopback queue, for when a read is done its bytes are
+ * there; with %GDA_ASYNC_FLAG_WAIT it is a write, for writes land in front of the flag that is
+ * posted behind them.
+ */
+#ifndef GDA_ASYNC_POST_H
+#define GDA_ASYNC_POST_H
+
+#include <gda/async_wait.h>
+
+#ifdef __cplusplus
+extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
+/**
+ * struct gda_async_move - a copy that was checked
+ * @laddr: local address in work requests
+ * @raddr: remote address in work requests
+ * @bytes: how many here
+ * @extent: how many at the peer, the same but of rows at a pitch
+ * @lkey: key of the local window
+ * @rkey: key of the remote window
+ * @first: the first queue to the peer, among those of the session
+ * @put: 1 a write, 0 a read
+ *
+ * Not for programs: it lives while a call runs.
+ */
+struct gda_async_move {
+	uint64_t laddr;
+	uint64_t raddr;
+	uint64_t bytes;
+	uint64_t extent;
+	uint32_t lkey;
+	uint32_t rkey;
+	uint32_t first;
+	uint32_t put;
+};
+
+/* The first queue of a session to the peer of a call, or why there is none. */
+GDA_HELPER uint32_t gda_async_route(const struct gda_async_session *s, uint32_t engine,
+				    uint32_t *first)
+{
+	uint32_t peer = engine >> 8;
+
+	*first = 0;
+	if (s->engine != (engine & 0xff))
+		return GDA_ASYNC_WHY_ENGINE;
+	if (s->engine != GDA_ASYNC_ANY)
+		return 0;
+	*first = peer * s->queues;
+	return peer < s->peers ? 0 : GDA_ASYNC_WHY_PEER;
+}
+
+/* Is all of a range in @window? */
+GDA_HELPER int gda_async_within(const struct gda_chunk *window, uint64_t addr, uint64_t bytes)
+{
+	return bytes <= window->length && addr - window->addr <= window->length - bytes;
+}
+
+/* The window of a rank that a range is in; in *@window stays what is found. */
+GDA_HELPER int gda_async_find(const struct gda_async_session *s, uint32_t rank, uint64_t addr,
+			      uint64_t bytes, struct gda_chunk *window)
+{
+	const struct gda_chunk *found = gda_chunk_find(gda_async_map(s, rank), addr);
+
+	if (!gda_async_within(found, addr, bytes))
+		return 0;
+	*window = *found;
+	return 1;
+}
+
+/* Where a range is in work requests. */
+GDA_HELPER uint64_t gda_async_iova(const struct gda_chunk *window, uint64_t addr)
+{
+	return window->iova + (addr - window->addr);
+}
+
+/* The addresses and keys of a copy whose lengths @m has, or why there are none. */
+GDA_HELPER uint32_t gda_async_resolve(struct gda_async_session *s, uint32_t engine,
+				      uint64_t local, uint64_t remote, struct gda_async_move *m)
+{
+	uint32_t why = gda_async_route(s, engine, &m->first);
+	uint32_t rank = s->peer + (m->first ? m->first / s->queues : 0);
+
+	if (why)
+		return why;
+	if (!local || !remote)
+		return GDA_ASYNC_WHY_NULL;
+	if (!gda_async_find(s, gda_async_of(s)->rank, local, m->bytes, &s->local))
+		return m->put ? GDA_ASYNC_WHY_SRC : GDA_ASYNC_WHY_DST;
+	if (!gda_async_find(s, rank, remote, m->extent, &s->remote))
+		return m->put ? GDA_ASYNC_WHY_DST : GDA_ASYNC_WHY_SRC;
+	m->laddr = gda_async_iova(&s->local, local);
+	m->raddr = gda_async_iova(&s->remote, remote);
+	m->lkey = s->local.key;
+	m->rkey = s->remote.key;
+	return 0;
+}
+
+GDA_HELPER struct gda_wqe gda_async_wqe(const struct gda_async_move *m, uint64_t at,
+					uint32_t bytes)
+{
+	return m->put ? gda_wqe_put(m->laddr + at, m->lkey, m->raddr + at, m->rkey, bytes) :
+			gda_wqe_get(m->laddr + at, m->lkey, m->raddr + at, m->rkey, bytes);
+}
+
+/*
+ * A post failed: its errno is the event, and the next wait says so, too. Not of a post that was
+ * not to wait: that is for the caller to repeat.
+ */
+GDA_HELPER struct gda_async_event gda_async_lost(struct gda_async_session *s, int64_t err)
+{
+	if (!s->failed && err != -EAGAIN)
+		s->failed = (int32_t)err;
+	return gda_async_event(err);
+}
+
+/* Room for an entry in the history: wait for the oldest, if need be. */
+GDA_HELPER int gda_async_room(struct gda_async_session *s, unsigned int flags)
+{
+	if (s->view || s->posted - s->done <= s->mask)
+		return 0;
+	if (flags & GDA_NOWAIT)
+		return gda_async_retire_done(s, s->done + 1) ? 0 : -EAGAIN;
+	return gda_async_retire(s, s->done + 1, 0);
+}
+
+/* Post @w to queue @queue of the session, and remember it. Return: 0 or a negative errno. */
+GDA_HELPER int gda_async_send(struct gda_async_session *s, uint32_t queue, struct gda_wqe w,
+			      unsigned int flags)
+{
+	int64_t ticket = gda_async_room(s, flags);
+
+	if (!ticket)
+		ticket = gda_post(gda_async_view(s, queue), w, flags);
+	if (ticket < 0)
+		return (int)ticket;
+	if (s->view) {
+		s->posted = (uint64_t)ticket + 1;
+		return 0;
+	}
+	*gda_async_history(s, s->posted++) = (uint64_t)ticket << GDA_ASYNC_QUEUE_BITS | queue;
+	return 0;
+}
+
+/* The queue whose turn it is, of those to a peer. */
+GDA_HELPER uint32_t gda_async_turn(struct gda_async_session *s, uint32_t first)
+{
+	uint32_t turn = s->next;
+
+	s->next = turn + 1 < s->queues ? turn + 1 : 0;
+	return first + turn;
+}
+
+/* How long a piece of a copy is. */
+GDA_HELPER uint64_t gda_async_piece(const struct gda_async_session *s, uint64_t bytes)
+{
+	uint64_t share;
+
+	if (bytes <= s->block)
+		return bytes;
+	share = (bytes + s->queues - 1) / s->queues;
+	share = (share + s->block - 1) / s->block * s->block;
+	return share < GDA_CHUNK_MAX ? share : GDA_CHUNK_MAX;
+}
+
+GDA_HELPER struct gda_async_event gda_async_deal(struct gda_async_session *s,
+						 const struct gda_async_move *m,
+						 unsigned int flags)
+{
+	uint64_t piece = gda_async_piece(s, m->bytes), at = 0, left = m->bytes;
+	int err = 0;
+
+	while (!err && left) {
+		uint64_t bytes = left < piece ? left : piece;
+
+		err = gda_async_send(s, gda_async_turn(s, m->first),
+				     gda_async_wqe(m, at, (uint32_t)bytes), flags);
+		at += bytes;
+		left -= bytes;
+	}
+	return err ? gda_async_lost(s, err) : gda_async_event((int64_t)s->posted);
+}
+
+/* Nothing is posted, and the event is complete. */
+GDA_HELPER struct gda_async_event gda_async_none(struct gda_async_session *s, const char *call,
+						 uint32_t why)
+{
+	s->refused = gda_async_refuse(call, why);
+	return gda_async_event(0);
+}
+
+/* Is it a write? A copy of the engine COPY is a read, and with flags a write. */
+GDA_HELPER uint32_t gda_async_is_put(const struct gda_async_session *s, uint32_t engine,
+				     uint32_t put)
+{
+	if ((engine & 0xff) != GDA_ASYNC_COPY)
+		return put;
+	return (s->flags & GDA_ASYNC_FLAG_WAIT) != 0;
+}
+
+/* A copy of any kind. */
+GDA_SLOW struct gda_async_event gda_async_copy_any(struct gda_async_session *s, uint32_t engine,
+						   uint64_t dst, uint64_t src, uint64_t bytes,
+						   uint32_t put, unsigned int flags)
+{
+	const char *call = put ? "gda_async_put" : "gda_async_get";
+	struct gda_async_move m;
+	uint32_t why;
+
+	if (!bytes)
+		return gda_async_event(0);
+	m.put = gda_async_is_put(s, engine, put);
+	m.bytes = bytes;
+	m.extent = bytes;
+	why = gda_async_resolve(s, engine, m.put ? src : dst, m.put ? dst : src, &m);
+	if (why)
+		return gda_async_none(s, call, why);
+	return gda_async_deal(s, &m, flags);
+}
+
+/* A copy: of one queue, at most a block, and in the windows that were named last, at once. */
+GDA_HELPER struct gda_async_event gda_async_copy(struct gda_async_session *s, uint32_t engine,
+						 uint64_t dst, uint64_t src, uint64_t bytes,
+						 uint32_t put, unsigned int flags)
+{
+	uint32_t write = (engine & 0xff) != GDA_ASYNC_COPY && put;
+	uint64_t local = write ? src : dst, remote = write ? dst : src;
+	uint64_t laddr, raddr;
+	int64_t ticket;
+
+	gda_check_flags(flags);
+	if (gda_unlikely(s->only != engine + 1) || gda_unlikely(bytes - 1 >= s->block) ||
+	    gda_unlikely(!gda_async_within(&s->local, local, bytes)) ||
+	    gda_unlikely(!gda_async_within(&s->remote, remote, bytes)))
+		return gda_async_copy_any(s, engine, dst, src, bytes, put, flags);
+	laddr = gda_async_iova(&s->local, local);
+	raddr = gda_async_iova(&s->remote, remote);
+	ticket = gda_post((struct gda_view *)(uintptr_t)s->view,
+			  write ? gda_wqe_put(laddr, s->local.key, raddr, s->remote.key,
+					      (uint32_t)bytes) :
+				  gda_wqe_get(laddr, s->local.key, raddr, s->remote.key,
+					      (uint32_t)bytes), flags);
+	if (gda_unlikely(ticket < 0))
+		return gda_async_lost(s, ticket);
+	s->posted = (uint64_t)ticket + 1;
+	return gda_async_event(ticket + 1);
+}
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+}
+#endif
+
+#endif /* GDA_ASYNC_POST_H */

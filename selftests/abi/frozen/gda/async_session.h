@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sessions of gda/async.h: opened by the poster itself, without a call of the host. Included by
+ * gda/async.h.
+ *
+ * A session with one queue needs no history: an event is the ticket of its last entry, plus 1,
+ * for the queue completes in order. A session with several queues keeps the ticket of each entry
+ * and its queue in the scratch, a ring of words in the order of posting; an event is how many
+ * entries there were behind it. So an event covers all before it and nothing behind it,
+ * whichever queues they went to. An entry leaves the ring when it is done; if the ring is full, the
+ * next post waits for the oldest.
+ */
+#ifndef GDA_ASYNC_SESSION_H
+#define GDA_ASYNC_SESSION_H
+
+#include <gda/async_setup.h>
+
+#ifdef __cplusplus
+extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
+/**
+ * struct gda_async_session - a poster's use of a group of queues (P-06)
+ * @size: sizeof(struct gda_async_session); the caller sets it before gda_async_open()
+ * @engine: enum gda_async_engine
+ * @only: @engine + 1 if @view is its only queue and copies are reads or writes as they are
+ *	called; else 0
+ * @queues: to each peer
+ * @workspace: struct gda_async_workspace
+ * @view: the only queue, or 0
+ * @local: window that was last named here
+ * @remote: window that was last named at a peer
+ * @posted: the last event
+ * @done: all events up to this one are done
+ * @broken: first event that failed, less 1, or UINT64_MAX; if there are several queues
+ * @views: of the first queue
+ * @scratch: of the caller
+ * @flag: the last value of flags, with %GDA_ASYNC_FLAG_WAIT
+ * @mask: entries of the history - 1
+ * @next: queue of the next copy
+ * @peer: rank of the first peer
+ * @peers: how many
+ * @block: a longer copy is dealt over the queues
+ * @failed: errno of the first post that failed since the last gda_async_wait(), or 0
+ * @refused: errno of the last call that was refused, or 0; the caller may clear it
+ * @flags: of the workspace
+ * @reserved: 0
+ *
+ * Plain data. Programs read @size, @engine and @refused; all else is for the calls below.
+ */
+struct gda_async_session {
+	uint32_t size;
+	uint32_t engine;
+	uint32_t only;
+	uint32_t queues;
+	uint64_t workspace;
+	uint64_t view;
+	struct gda_chunk local;
+	struct gda_chunk remote;
+	uint64_t posted;
+	uint64_t done;
+	uint64_t broken;
+	uint64_t views;
+	uint64_t scratch;
+	uint64_t flag;
+	uint32_t mask;
+	uint32_t next;
+	uint32_t peer;
+	uint32_t peers;
+	uint32_t block;
+	int32_t failed;
+	int32_t refused;
+	uint32_t flags;
+	uint64_t reserved[4];
+};
+
+/**
+ * struct gda_async_event - what a call of a session began
+ * @handle: 0 it is complete, or the call was refused; positive: to be waited for, or tested;
+ *	negative: the errno with which its post failed
+ *
+ * Passed by value; 8 bytes.
+ */
+struct gda_async_event {
+	int64_t handle;
+};
+
+/* A queue of a session's history and a ticket, in a word: 52 bits and 12. */
+#define GDA_ASYNC_QUEUE_BITS	12
+
+GDA_HELPER struct gda_async_event gda_async_event(int64_t handle)
+{
+	struct gda_async_event event;
+
+	event.handle = handle;
+	return event;
+}
+
+GDA_HELPER const struct gda_async_workspace *gda_async_of(const struct gda_async_session *s)
+{
+	return (const struct gda_async_workspace *)(uintptr_t)s->workspace;
+}
+
+/* Queue @index of a session: peer * queues + queue. */
+GDA_HELPER struct gda_view *gda_async_view(const struct gda_async_session *s, uint64_t index)
+{
+	return (struct gda_view *)(uintptr_t)((const uint64_t *)(uintptr_t)s->views)[index];
+}
+
+GDA_HELPER uint64_t *gda_async_history(const struct gda_async_session *s, uint64_t entry)
+{
+	return (uint64_t *)(uintptr_t)s->scratch + (entry & s->mask);
+}
+
+/* The words of flags are behind the history. */
+GDA_HELPER uint64_t *gda_async_flag(const struct gda_async_session *s, uint32_t queue)
+{
+	return (uint64_t *)(uintptr_t)s->scratch + (s->view ? 0 : s->mask + 1) + queue;
+}
+
+/* The windows of a rank. */
+GDA_HELPER const struct gda_chunk_map *gda_async_map(const struct gda_async_session *s,
+						     uint32_t rank)
+{
+	return (const struct gda_chunk_map *)(uintptr_t)gda_async_of(s)->maps + rank;
+}
+
+/* Nothing was posted: say why. */
+GDA_SLOW int gda_async_refuse(const char *call, uint32_t why)
+{
+	GDA_HERE(gda_async_refused(call, why), (void)call);
+	if (why == GDA_ASYNC_WHY_DST || why == GDA_ASYNC_WHY_SRC ||
+	    why == GDA_ASYNC_WHY_SCRATCH_WINDOW)
+		return -EFAULT;
+	return why == GDA_ASYNC_WHY_PEER ? -ENOTCONN : -EINVAL;
+}
+
+/* The least power of two that is at least @n. */
+GDA_HELPER uint32_t gda_async_roundup(uint32_t n)
+{
+	uint32_t power = 1;
+
+	while (power < n)
+		power *= 2;
+	return power;
+}
+
+/**
+ * gda_async_scratch_bytes - the least scratch of a session
+ * @w: the workspace
+ * @peer: of gda_async_open_peer(); %GDA_ASYNC_AUTO: of gda_async_open()
+ *
+ * Eight bytes for each queue of a group, rounded up to a power of two, and eight more with
+ * %GDA_ASYNC_FLAG_WAIT and several queues. Each eight bytes more are one more
+ * copy, or block of a copy, that may be on its way at a time; with one queue nothing is gained by
+ * more. A session of one queue to a peer needs none.
+ *
+ * Return: bytes.
+ */
+GDA_API uint32_t gda_async_scratch_bytes(const struct gda_async_workspace *w, uint32_t peer)
+{
+	uint32_t history = gda_async_roundup(w->queues);
+
+	if (w->remote && peer != GDA_ASYNC_AUTO && w->queues == 1)
+		return 0;
+	if (w->flags & GDA_ASYNC_FLAG_WAIT && w->queues > 1)
+		history += w->queues;
+	return 8 * history;
+}
+
+/* The group of a session. */
+GDA_HELPER uint32_t gda_async_group(const struct gda_async_workspace *w, uint32_t group)
+{
+	if (group != GDA_ASYNC_AUTO)
+		return group;
+	return GDA_HERE(gda_async_thread(),
+			blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z)) %
+	       w->groups;
+}
+
+/* Use the scratch: as much history as there is room for, and flags behind it. */
+GDA_HELPER uint32_t gda_async_use_scratch(struct gda_async_session *s, void *scratch,
+					  uint32_t bytes)
+{
+	uint64_t words = bytes / 8, iova = 0;
+	uint32_t key = 0;
+
+	s->scratch = (uintptr_t)scratch;
+	if (words && (!scratch || (uintptr_t)scratch % 8))
+		return GDA_ASYNC_WHY_SCRATCH;
+	if (s->flags & GDA_ASYNC_FLAG_WAIT) {
+		if (gda_chunk_span(gda_async_map(s, 0), s->scratch, bytes, &iova, &key) < bytes)
+			return GDA_ASYNC_WHY_SCRATCH_WINDOW;
+		words -= s->view ? 0 : s->queues;
+	}
+	while (!s->view && s->mask < 0xfffff && 2 * (s->mask + 1ULL) <= words)
+		s->mask = 2 * s->mask + 1;
+	return 0;
+}
+
+GDA_HELPER void gda_async_fill(struct gda_async_session *s, const struct gda_async_workspace *w,
+			       uint32_t group, uint32_t peer)
+{
+	uint32_t bound = !w->remote || peer != GDA_ASYNC_AUTO;
+	uint32_t size = s->size;
+
+	memset(s, 0, sizeof(*s));
+	s->size = size;
+	s->engine = !w->remote ? GDA_ASYNC_COPY : bound ? GDA_ASYNC_PEER : GDA_ASYNC_ANY;
+	s->workspace = (uintptr_t)w;
+	s->flags = w->flags;
+	s->queues = w->queues;
+	s->peers = bound ? 1 : w->nranks;
+	s->peer = !w->remote ? w->rank : bound ? peer : 0;
+	s->views = w->views + 8ULL * (((uint64_t)group * w->nranks + s->peer) * w->queues);
+	s->broken = UINT64_MAX;
+	s->local = *gda_chunk_find(gda_async_map(s, w->rank), 0);
+	s->remote = *gda_chunk_find(gda_async_map(s, s->peer), 0);
+	s->block = w->queues > 1 ? w->block_bytes : GDA_CHUNK_MAX;
+	if (bound && w->queues == 1) {
+		s->view = *(const uint64_t *)(uintptr_t)s->views;
+		s->only = w->flags & GDA_ASYNC_FLAG_WAIT ? 0 : s->engine + 1;
+	}
+}
+
+GDA_HELPER int gda_async_open_any(const struct gda_async_workspace *w, uint32_t group,
+				  uint32_t peer, void *scratch, uint32_t bytes,
+				  struct gda_async_session *s)
+{
+	const char *call = "gda_async_open";
+	uint32_t why;
+
+	if (s->size < sizeof(*s))
+		return gda_async_refuse(call, GDA_ASYNC_WHY_SESSION);
+	if (!w || w->size < sizeof(*w) || !w->views)
+		return gda_async_refuse(call, GDA_ASYNC_WHY_WORKSPACE);
+	group = gda_async_group(w, group);
+	if (group >= w->groups)
+		return gda_async_refuse(call, GDA_ASYNC_WHY_GROUP);
+	if (peer != GDA_ASYNC_AUTO && (!w->remote || peer >= w->nranks))
+		return gda_async_refuse(call, GDA_ASYNC_WHY_PEER);
+	if (bytes < gda_async_scratch_bytes(w, peer))
+		return gda_async_refuse(call, GDA_ASYNC_WHY_SCRATCH);
+	gda_async_fill(s, w, group, peer);
+	why = gda_async_use_scratch(s, scratch, bytes);
+	if (!why)
+		return 0;
+	s->engine = UINT32_MAX;
+	s->only = 0;
+	return gda_async_refuse(call, why);
+}
+
+/**
+ * gda_async_open - open a session (P-04, P-06, P-07, P-08)
+ * @w: the workspace, as the poster has it
+ * @group: which of its groups; %GDA_ASYNC_AUTO
+ * @scratch: memory of the poster, of any kind, a multiple of 8; the session's until its last use
+ * @bytes: of that, at least gda_async_scratch_bytes()
+ * @s: the session; the caller sets its size
+ *
+ * Of the engine %GDA_ASYNC_COPY if the workspace has no ranks, else of %GDA_ASYNC_ANY. Nothing
+ * has to be closed. The scratch holds tickets and flags, never bytes of copies.
+ *
+ * Return: 0; -EINVAL no such workspace or group, the scratch is too small or not aligned, or
+ * the session's size is too small; -EFAULT with %GDA_ASYNC_FLAG_WAIT: the scratch is in no
+ * window. On a CPU gda_last_error() says why.
+ */
+GDA_API int gda_async_open(const struct gda_async_workspace *w, uint32_t group, void *scratch,
+			   uint32_t bytes, struct gda_async_session *s)
+{
+	return gda_async_open_any(w, group, GDA_ASYNC_AUTO, scratch, bytes, s);
+}
+
+/**
+ * gda_async_open_peer - open a session of the engine %GDA_ASYNC_PEER (P-05)
+ * @w: a workspace that was made for ranks
+ * @group: as of gda_async_open()
+ * @peer: rank that all calls of the session are for; the caller's own, too
+ * @scratch: as of gda_async_open(); NULL if the group has one queue to each peer
+ * @bytes: of that
+ * @s: the session; the caller sets its size
+ *
+ * Return: as gda_async_open(); -ENOTCONN there is no such rank.
+ */
+GDA_API int gda_async_open_peer(const struct gda_async_workspace *w, uint32_t group,
+				uint32_t peer, void *scratch, uint32_t bytes,
+				struct gda_async_session *s)
+{
+	/* no rank has this number: it is refused */
+	if (peer == GDA_ASYNC_AUTO)
+		return gda_async_refuse("gda_async_open", GDA_ASYNC_WHY_PEER);
+	return gda_async_open_any(w, group, peer, scratch, bytes, s);
+}
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+}
+#endif
+
+#endif /* GDA_ASYNC_SESSION_H */

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Waits of gda/async.h: for all of a session, for an event and all before it, and for a word
+ * that a peer's notification changes. Included by gda/async.h.
+ *
+ * Every wait ends: with completion, with the error of what it waits for, with -ESHUTDOWN when
+ * the peer is lost or the queue's abort word is set, or at its deadline. Deadlines are as those
+ * of gda_wait(): in ns of gda_clock_ns(), 0 stands for gda_async_attr.timeout_ns from now.
+ */
+#ifndef GDA_ASYNC_WAIT_H
+#define GDA_ASYNC_WAIT_H
+
+#include <gda/async_session.h>
+
+#ifdef __cplusplus
+extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
+/* A queue that failed before says -ECANCELED of what is behind: an error all the same. */
+GDA_HELPER int gda_async_error(int err)
+{
+	return err == -ECANCELED ? -EIO : err;
+}
+
+/* The errors of a work request itself, which end it. */
+GDA_HELPER int gda_async_is_final(int err)
+{
+	return err == -EIO || err == -ECANCELED;
+}
+
+/* As gda_test(), and ring what was deferred, for a test has to come to an end, too. */
+GDA_HELPER int gda_async_poll(struct gda_view *v, int64_t ticket)
+{
+	int done = gda_test(v, ticket);
+
+	if (!done && gda_load_relaxed64(&v->deferred) >> 1 > (uint64_t)ticket)
+		gda_flush(v);
+	return done;
+}
+
+/* The oldest entry of the history has ended. */
+GDA_HELPER void gda_async_end(struct gda_async_session *s, int err)
+{
+	if (err < 0 && s->broken == UINT64_MAX)
+		s->broken = s->done;
+	if (err < 0 && !s->failed)
+		s->failed = gda_async_error(err);
+	s->done++;
+}
+
+/*
+ * Wait until all entries of the history below @until have ended, in order. Return: 0, also if
+ * they failed, which is noted; or why they have not.
+ */
+GDA_SLOW int gda_async_retire(struct gda_async_session *s, uint64_t until, uint64_t deadline)
+{
+	while (s->done < until) {
+		uint64_t word = *gda_async_history(s, s->done);
+		struct gda_view *v = gda_async_view(s, word & ((1U << GDA_ASYNC_QUEUE_BITS) - 1));
+		int64_t ticket = (int64_t)(word >> GDA_ASYNC_QUEUE_BITS);
+		int err = gda_test(v, ticket);
+
+		if (!err) {
+			if (!deadline)
+				deadline = gda_clock_ns() + gda_async_of(s)->timeout_ns;
+			err = gda_wait(v, ticket, deadline);
+		} else if (err > 0) {
+			err = 0;
+		}
+		if (err && !gda_async_is_final(err))
+			return err;
+		gda_async_end(s, err);
+	}
+	return 0;
+}
+
+/* The same without waiting. Return: 1 all have ended, 0 not yet. */
+GDA_SLOW int gda_async_retire_done(struct gda_async_session *s, uint64_t until)
+{
+	while (s->done < until) {
+		uint64_t word = *gda_async_history(s, s->done);
+		int done = gda_async_poll(gda_async_view(s, word & ((1U << GDA_ASYNC_QUEUE_BITS) - 1)),
+					  (int64_t)(word >> GDA_ASYNC_QUEUE_BITS));
+
+		if (!done)
+			return 0;
+		gda_async_end(s, done);
+	}
+	return 1;
+}
+
+/* Have all entries up to @event, which have ended, succeeded? */
+GDA_HELPER int gda_async_result(const struct gda_async_session *s, uint64_t event)
+{
+	return s->broken < event ? -EIO : 0;
+}
+
+/* Post a flag behind all in each queue of @used, and poll their words (P-09). */
+GDA_SLOW int gda_async_flags(struct gda_async_session *s, uint64_t used, uint64_t deadline)
+{
+	uint64_t value = ++s->flag, iova = 0;
+	uint32_t key = 0, q;
+	int64_t ticket;
+	int err = 0, e;
+
+	if (!deadline)
+		deadline = gda_clock_ns() + gda_async_of(s)->timeout_ns;
+	for (q = 0; q < s->queues; q++) {
+		uint64_t *word = gda_async_flag(s, q);
+		struct gda_view *v = gda_async_view(s, q);
+		unsigned int polls;
+
+		if (!(used >> q & 1))
+			continue;
+		gda_chunk_span(gda_async_map(s, s->peer), (uintptr_t)word, 8, &iova, &key);
+		ticket = gda_put_value(v, iova, key, value, 0);
+		e = ticket < 0 ? (int)ticket : 0;
+		for (polls = 1; !e && gda_nic_load64(word) != value; polls++) {
+			gda_rest(v, polls, GDA_RELAX_DONE);
+			e = gda_expired(v, polls, &deadline);
+			if (!e && polls % GDA_POLLS == 0 && gda_test(v, ticket) < 0)
+				e = -EIO;
+		}
+		err = err ? err : e;
+	}
+	return err;
+}
+
+/* The queues that what has not ended went to. */
+GDA_HELPER uint64_t gda_async_used(const struct gda_async_session *s)
+{
+	uint64_t used = 0, i;
+
+	if (s->view)
+		return 1;
+	for (i = s->done; i < s->posted; i++)
+		used |= 1ULL << (*gda_async_history(s, i) & ((1U << GDA_ASYNC_QUEUE_BITS) - 1));
+	return used;
+}
+
+/* gda_async_wait() of a session with flags, with several queues, or of which a post failed. */
+GDA_SLOW int gda_async_wait_all(struct gda_async_session *s, uint64_t deadline)
+{
+	int err = 0;
+
+	if (s->posted != s->done && s->flags & GDA_ASYNC_FLAG_WAIT)
+		err = gda_async_flags(s, gda_async_used(s), deadline);
+	if (err && err != -EIO)
+		return err;
+	s->failed = s->failed ? s->failed : err;
+	if (s->view) {
+		err = 0;
+		if (s->posted != s->done)
+			err = gda_wait((struct gda_view *)(uintptr_t)s->view,
+				       (int64_t)(s->posted - 1), deadline);
+		if (err && !gda_async_is_final(err))
+			return err;
+		s->done = s->posted;
+		s->failed = s->failed ? s->failed : gda_async_error(err);
+	} else {
+		err = gda_async_retire(s, s->posted, deadline);
+		if (err)
+			return err;
+	}
+	err = s->failed;
+	s->failed = 0;
+	return err;
+}
+
+/**
+ * gda_async_wait - wait until all of a session is done (P-09, P-10, P-11)
+ * @s: the session
+ * @deadline: in ns of gda_clock_ns(); 0: gda_async_attr.timeout_ns from now
+ *
+ * All that was begun since the last wait: what was gotten is there, and what was put may be
+ * changed. With %GDA_ASYNC_FLAG_WAIT it posts the flag of each queue, and polls its word.
+ *
+ * Return: 0; -EIO some of it failed, or could not be posted (then the errno of that post), and
+ * all has ended; -ETIMEDOUT, -ETIME not done at the deadline, and the next wait covers it, too;
+ * -ESHUTDOWN the peer is lost.
+ */
+GDA_API int gda_async_wait(struct gda_async_session *s, uint64_t deadline)
+{
+	int err;
+
+	if (gda_unlikely(!s->only) || gda_unlikely(s->failed))
+		return gda_async_wait_all(s, deadline);
+	if (s->posted == s->done)
+		return 0;
+	err = gda_wait((struct gda_view *)(uintptr_t)s->view, (int64_t)(s->posted - 1), deadline);
+	if (gda_unlikely(err)) {
+		if (!gda_async_is_final(err))
+			return err;
+		err = -EIO;
+	}
+	s->done = s->posted;
+	return err;
+}
+
+/**
+ * gda_async_wait_for - wait until an event and all before it are done
+ * @s: the session that it is of
+ * @event: the event
+ * @deadline: as of gda_async_wait()
+ *
+ * It never waits for what was begun after the event.
+ *
+ * Return: 0, at once if the event is 0; -EIO it, or what was before it, failed; -EINVAL the
+ * session has not had this event; a negative event itself; -ETIMEDOUT, -ETIME, -ESHUTDOWN as
+ * gda_async_wait().
+ */
+GDA_API int gda_async_wait_for(struct gda_async_session *s, struct gda_async_event event,
+			       uint64_t deadline)
+{
+	int err;
+
+	if (event.handle <= 0)
+		return (int)event.handle;
+	if (gda_unlikely((uint64_t)event.handle > s->posted))
+		return -EINVAL;
+	if (s->view)
+		return gda_async_error(gda_wait((struct gda_view *)(uintptr_t)s->view,
+						event.handle - 1, deadline));
+	err = gda_async_retire(s, (uint64_t)event.handle, deadline);
+	return err ? err : gda_async_result(s, (uint64_t)event.handle);
+}
+
+/**
+ * gda_async_test - are an event and all before it done?
+ * @s: the session that it is of
+ * @event: the event
+ *
+ * Rings what was deferred. Never waits.
+ *
+ * Return: 1 done, also if the event is 0; 0 not yet; -EIO, -EINVAL or a negative event as
+ * gda_async_wait_for().
+ */
+GDA_API int gda_async_test(struct gda_async_session *s, struct gda_async_event event)
+{
+	int done;
+
+	if (event.handle <= 0)
+		return event.handle ? (int)event.handle : 1;
+	if (gda_unlikely((uint64_t)event.handle > s->posted))
+		return -EINVAL;
+	if (s->view)
+		return gda_async_error(gda_async_poll((struct gda_view *)(uintptr_t)s->view,
+						      event.handle - 1));
+	if (!gda_async_retire_done(s, (uint64_t)event.handle))
+		return 0;
+	done = gda_async_result(s, (uint64_t)event.handle);
+	return done ? done : 1;
+}
+
+/**
+ * enum gda_async_compare - how gda_async_wait_word() compares, as unsigned numbers
+ * @GDA_ASYNC_EQ: the word is equal to the value
+ * @GDA_ASYNC_NE: it is not
+ * @GDA_ASYNC_GT: it is greater
+ * @GDA_ASYNC_GE: it is greater or equal
+ * @GDA_ASYNC_LT: it is less
+ * @GDA_ASYNC_LE: it is less or equal
+ */
+enum gda_async_compare {
+	GDA_ASYNC_EQ = 0,
+	GDA_ASYNC_NE = 1,
+	GDA_ASYNC_GT = 2,
+	GDA_ASYNC_GE = 3,
+	GDA_ASYNC_LT = 4,
+	GDA_ASYNC_LE = 5,
+};
+
+GDA_HELPER int gda_async_holds(uint64_t word, uint32_t compare, uint64_t value)
+{
+	switch (compare) {
+	case GDA_ASYNC_EQ:
+		return word == value;
+	case GDA_ASYNC_NE:
+		return word != value;
+	case GDA_ASYNC_GT:
+		return word > value;
+	case GDA_ASYNC_GE:
+		return word >= value;
+	case GDA_ASYNC_LT:
+		return word < value;
+	default:
+		return word <= value;
+	}
+}
+
+/* Has a queue of the session failed? Each call looks at another one. */
+GDA_HELPER int gda_async_failed(const struct gda_async_session *s, unsigned int turn)
+{
+	struct gda_view *v = gda_async_view(s, turn % (s->queues * s->peers));
+
+	gda_progress(v);
+	gda_poll(v, 0);
+	if (gda_load_acquire64(&v->error_index) != GDA_NO_ERROR)
+		return -EIO;
+	return gda_nic_load32((const uint32_t *)(uintptr_t)v->abort) ? -ESHUTDOWN : 0;
+}
+
+/**
+ * gda_async_wait_word - wait until a word of this rank compares with a value
+ * @s: a session, whose queues' errors end the wait
+ * @word: the word, that gda_async_notify() of a peer, or another thread, changes
+ * @compare: enum gda_async_compare
+ * @value: what the word is compared with
+ * @deadline: as of gda_async_wait()
+ *
+ * What the peer put in front of its notification is visible when the wait returns 0.
+ *
+ * Return: 0; -EINVAL @compare is none; -EIO a queue of the session failed; -ESHUTDOWN a peer is
+ * lost; -ETIMEDOUT, or -ETIME if the deadline was long past when the wait began.
+ */
+GDA_API int gda_async_wait_word(struct gda_async_session *s, const uint64_t *word,
+				uint32_t compare, uint64_t value, uint64_t deadline)
+{
+	struct gda_view *v = gda_async_view(s, 0);
+	unsigned int polls;
+	int err = 0;
+
+	if (gda_unlikely(compare > GDA_ASYNC_LE))
+		return -EINVAL;
+	for (polls = 1;; polls++) {
+		if (gda_async_holds(gda_nic_load64(word), compare, value))
+			return 0;
+		if (err)
+			return err;
+		if (polls % GDA_POLLS == 0) {
+			if (!deadline)
+				deadline = gda_clock_ns() + gda_async_of(s)->timeout_ns;
+			err = gda_async_failed(s, polls / GDA_POLLS);
+		}
+		gda_rest(v, polls, GDA_RELAX_ROOM);
+		if (!err)
+			err = gda_expired(v, polls, &deadline);
+	}
+}
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+}
+#endif
+
+#endif /* GDA_ASYNC_WAIT_H */
