@@ -30,6 +30,21 @@ $(EXAMPLE_GIN:%=$(EXAMPLE_OUT)/gin-%): $(EXAMPLE_OUT)/gin-%: examples/gin-%.c \
 	@mkdir -p $(@D)
 	$(CC) $(EXAMPLE_FLAGS) -pthread -o $@ $< examples/gin-ranks.c $(LIB_OUT)/libgda.a
 
+# Asynchronous copies: within a rank, and of ranks as threads or as processes by gda-run.
+EXAMPLE_ASYNC	:= simple_get_peer batch_get put_notify tiles
+EXAMPLES	+= $(EXAMPLE_OUT)/async-simple_get $(EXAMPLE_ASYNC:%=$(EXAMPLE_OUT)/async-%)
+
+$(EXAMPLE_OUT)/async-simple_get: examples/async/simple_get.c $(LIB_OUT)/libgda.a $(GDA_HEADERS) \
+		examples/examples.mk
+	@mkdir -p $(@D)
+	$(CC) $(EXAMPLE_FLAGS) -pthread -o $@ $< $(LIB_OUT)/libgda.a
+
+$(EXAMPLE_ASYNC:%=$(EXAMPLE_OUT)/async-%): $(EXAMPLE_OUT)/async-%: examples/async/%.c \
+		examples/async/ranks.c examples/async/ranks.h $(LIB_OUT)/libgda.a $(GDA_HEADERS) \
+		examples/examples.mk
+	@mkdir -p $(@D)
+	$(CC) $(EXAMPLE_FLAGS) -pthread -o $@ $< examples/async/ranks.c $(LIB_OUT)/libgda.a
+
 # A symmetric heap: ranks are processes by gda-run.
 EXAMPLES	+= $(EXAMPLE_OUT)/shmem-dispatch
 

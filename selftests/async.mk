@@ -4,7 +4,7 @@
 # kernel's. The libraries under the sanitizers are made by inproc.mk.
 
 ASYNCTEST_OUT	:= $(BUILD)/selftests/async
-ASYNCTESTS	:= copy
+ASYNCTESTS	:= copy peers random
 ASYNCTEST_LIB_plain := $(LIB_OUT)/libgda.a
 ASYNCTEST_LIB_asan := $(BUILD)/selftests/inproc/asan/libgda.a
 ASYNCTEST_LIB_tsan := $(BUILD)/selftests/inproc/tsan/libgda.a
@@ -19,3 +19,29 @@ $(ASYNCTEST_OUT)/$1/$2: selftests/async/$2.c selftests/async/world.h $(ASYNCTEST
 	$$(CC) $$(INPROC_FLAGS) $$(INPROC_SAN_$1) -o $$@ $$< $(ASYNCTEST_LIB_$1)
 endef
 $(foreach v,plain asan tsan,$(foreach t,$(ASYNCTESTS),$(eval $(call ASYNC_TEST,$v,$t))))
+
+# P02: what must not compile.
+TEST_NATIVE	+= selftests/async/types.sh
+
+# Instructions beside those of gda_get() and gda_wait().
+TEST_NATIVE	+= $(ASYNCTEST_OUT)/instructions
+BENCH		+= $(ASYNCTEST_OUT)/instructions
+
+$(ASYNCTEST_OUT)/bench: selftests/async/bench.c selftests/lib/fake_nic.c $(LIB_OUT)/libgda.a \
+		$(GDA_HEADERS) selftests/async.mk
+	@mkdir -p $(@D)
+	$(CC) $(GDA_CPPFLAGS) -Iselftests/lib $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ $< \
+		selftests/lib/fake_nic.c $(LIB_OUT)/libgda.a
+
+$(ASYNCTEST_OUT)/instructions: selftests/async/instructions.sh $(ASYNCTEST_OUT)/bench
+	install -m 755 $< $@
+
+# PTO's examples, and others: as threads here; in a guest also as processes.
+ASYNCTEST_EXAMPLES := simple_get simple_get_peer batch_get put_notify tiles
+TEST_NATIVE	+= $(ASYNCTEST_OUT)/examples
+TEST_VM		+= $(ASYNCTEST_OUT)/examples
+
+$(ASYNCTEST_OUT)/examples: selftests/async/examples.sh $(BUILD)/tools/gda-run \
+		$(ASYNCTEST_EXAMPLES:%=$(BUILD)/examples/async-%)
+	@mkdir -p $(@D)
+	install -m 755 $< $@

@@ -11,7 +11,7 @@
 #include "share.h"
 
 static_assert(sizeof(struct gda_async_workspace) == 80, "layout is ABI");
-static_assert(sizeof(struct gda_async_session) == 208, "layout is ABI");
+static_assert(sizeof(struct gda_async_session) == 240, "layout is ABI");
 static_assert(sizeof(struct gda_async_event) == 8, "layout is ABI");
 
 /* Any rank, or none. */

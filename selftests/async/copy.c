@@ -267,6 +267,69 @@ TEST(P04_workspaces_refused)
 	gda_close(ctx);
 }
 
+/* Two MiB of memory of huge pages, or NULL if the system gives none. */
+static void *huge_memory(size_t bytes)
+{
+	char *p = mmap(NULL, 2 * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		       0);
+	char *aligned = (char *)(((uintptr_t)p + bytes - 1) & ~(uintptr_t)(bytes - 1));
+	FILE *f;
+
+	/* transparent ones, or those of root */
+	if (p != MAP_FAILED && !madvise(aligned, bytes, MADV_HUGEPAGE)) {
+		memset(aligned, 1, bytes);
+		return aligned;
+	}
+	f = fopen("/proc/sys/vm/nr_hugepages", "w");
+	if (f) {
+		fputs("4", f);
+		fclose(f);
+	}
+	p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1,
+		 0);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+/* A workspace that demands huge pages takes them, and names the range that is not of them. */
+TEST(P12_huge_pages)
+{
+	const size_t bytes = 2 * MIB;
+	unsigned char *huge = huge_memory(bytes), *small = world_map(bytes);
+	struct gda_async_window windows[2] = {
+		{ .addr = (uintptr_t)small + 4096, .bytes = 8192 },
+		{ .addr = (uintptr_t)huge, .bytes = bytes },
+	};
+	struct gda_async_attr attr = {
+		.size = sizeof(attr), .flags = GDA_ASYNC_HUGE_PAGES, .windows = windows,
+		.count = 1,
+	};
+	struct gda_async_workspace *w;
+	struct gda_context *ctx;
+	char range[64];
+
+	ASSERT_EQ(0, gda_open(NULL, &ctx));
+	small[4096] = 1;
+	snprintf(range, sizeof(range), "%#llx to %#llx", (unsigned long long)windows[0].addr,
+		 (unsigned long long)windows[0].addr + 8192);
+	ASSERT_EQ(-EFAULT, gda_async_create(NULL, ctx, &attr, &w));
+	ASSERT_NE(NULL, strstr(gda_last_error(), range)) {
+		TH_LOG("%s, not %s", gda_last_error(), range);
+	}
+	ASSERT_NE(NULL, strstr(gda_last_error(), "huge pages"));
+	world_unmap(small, bytes);
+	ASSERT_EQ(-EFAULT, gda_async_create(NULL, ctx, &attr, &w));
+	ASSERT_NE(NULL, strstr(gda_last_error(), "not mapped"));
+	if (!huge)
+		SKIP(goto out, "this system gives no huge pages");
+	attr.windows = &windows[1];
+	ASSERT_EQ(0, gda_async_create(NULL, ctx, &attr, &w)) {
+		TH_LOG("%s", gda_last_error());
+	}
+	gda_async_destroy(w);
+out:
+	gda_close(ctx);
+}
+
 /* Sessions share a group, and each one's wait is for its own. */
 TEST_F(copy, P07_sessions_of_a_group)
 {

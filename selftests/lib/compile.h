@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A use of every function of the fast path and of gda/async.h. compile.sh compiles it as C, as C++ and
- * as CUDA device code; it is never run.
+ * A use of every function of the fast path and of gda/async.h. compile.sh compiles it as C, as
+ * C++ and as CUDA device code; it is never run.
  */
 #include <gda/async.h>
 #include <gda/chunk.h>

@@ -25,21 +25,23 @@ extern "C" {
  * struct gda_async_session - a poster's use of a group of queues (P-06)
  * @size: sizeof(struct gda_async_session); the caller sets it before gda_async_open()
  * @engine: enum gda_async_engine
- * @only: @engine + 1 if @view is its only queue and copies are reads or writes as they are
- *	called; else 0
  * @queues: to each peer
+ * @next: queue of the next copy
  * @workspace: struct gda_async_workspace
  * @view: the only queue, or 0
+ * @fast: for each engine: @view, if copies of this engine are reads or writes as they are
+ *	called; else 0
+ * @ready: @view, if a wait has to look at nothing but that; else 0
+ * @last: ticket of the last entry of the only queue, or -1
  * @local: window that was last named here
  * @remote: window that was last named at a peer
- * @posted: the last event
- * @done: all events up to this one are done
+ * @posted: the last event, of several queues
+ * @done: all events up to this one have ended and were told
  * @broken: first event that failed, less 1, or UINT64_MAX; if there are several queues
  * @views: of the first queue
  * @scratch: of the caller
  * @flag: the last value of flags, with %GDA_ASYNC_FLAG_WAIT
  * @mask: entries of the history - 1
- * @next: queue of the next copy
  * @peer: rank of the first peer
  * @peers: how many
  * @block: a longer copy is dealt over the queues
@@ -47,16 +49,20 @@ extern "C" {
  * @refused: errno of the last call that was refused, or 0; the caller may clear it
  * @flags: of the workspace
  * @reserved: 0
+ * @reserved2: 0
  *
  * Plain data. Programs read @size, @engine and @refused; all else is for the calls below.
  */
 struct gda_async_session {
 	uint32_t size;
 	uint32_t engine;
-	uint32_t only;
 	uint32_t queues;
+	uint32_t next;
 	uint64_t workspace;
 	uint64_t view;
+	uint64_t fast[3];
+	uint64_t ready;
+	int64_t last;
 	struct gda_chunk local;
 	struct gda_chunk remote;
 	uint64_t posted;
@@ -66,14 +72,14 @@ struct gda_async_session {
 	uint64_t scratch;
 	uint64_t flag;
 	uint32_t mask;
-	uint32_t next;
 	uint32_t peer;
 	uint32_t peers;
 	uint32_t block;
 	int32_t failed;
 	int32_t refused;
 	uint32_t flags;
-	uint64_t reserved[4];
+	uint32_t reserved;
+	uint64_t reserved2[3];
 };
 
 /**
@@ -118,6 +124,12 @@ GDA_HELPER uint64_t *gda_async_history(const struct gda_async_session *s, uint64
 GDA_HELPER uint64_t *gda_async_flag(const struct gda_async_session *s, uint32_t queue)
 {
 	return (uint64_t *)(uintptr_t)s->scratch + (s->view ? 0 : s->mask + 1) + queue;
+}
+
+/* The event of the last entry that was posted. */
+GDA_HELPER int64_t gda_async_newest(const struct gda_async_session *s)
+{
+	return s->view ? s->last + 1 : (int64_t)s->posted;
 }
 
 /* The windows of a rank. */
@@ -216,12 +228,14 @@ GDA_HELPER void gda_async_fill(struct gda_async_session *s, const struct gda_asy
 	s->peer = !w->remote ? w->rank : bound ? peer : 0;
 	s->views = w->views + 8ULL * (((uint64_t)group * w->nranks + s->peer) * w->queues);
 	s->broken = UINT64_MAX;
+	s->last = -1;
 	s->local = *gda_chunk_find(gda_async_map(s, w->rank), 0);
 	s->remote = *gda_chunk_find(gda_async_map(s, s->peer), 0);
 	s->block = w->queues > 1 ? w->block_bytes : GDA_CHUNK_MAX;
 	if (bound && w->queues == 1) {
 		s->view = *(const uint64_t *)(uintptr_t)s->views;
-		s->only = w->flags & GDA_ASYNC_FLAG_WAIT ? 0 : s->engine + 1;
+		s->ready = w->flags & GDA_ASYNC_FLAG_WAIT ? 0 : s->view;
+		s->fast[s->engine] = s->ready;
 	}
 }
 
@@ -248,7 +262,7 @@ GDA_HELPER int gda_async_open_any(const struct gda_async_workspace *w, uint32_t 
 	if (!why)
 		return 0;
 	s->engine = UINT32_MAX;
-	s->only = 0;
+	s->fast[GDA_ASYNC_COPY] = 0;
 	return gda_async_refuse(call, why);
 }
 

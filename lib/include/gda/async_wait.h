@@ -140,32 +140,37 @@ GDA_HELPER uint64_t gda_async_used(const struct gda_async_session *s)
 	return used;
 }
 
-/* gda_async_wait() of a session with flags, with several queues, or of which a post failed. */
+/* Wait for the only queue of a session. Return: 0, also if it failed, which is noted. */
+GDA_HELPER int gda_async_wait_only(struct gda_async_session *s, uint64_t deadline)
+{
+	int err = gda_wait((struct gda_view *)(uintptr_t)s->view, s->last, deadline);
+
+	if (err && !gda_async_is_final(err))
+		return err;
+	s->done = (uint64_t)s->last + 1;
+	s->failed = s->failed ? s->failed : gda_async_error(err);
+	return 0;
+}
+
+/* gda_async_wait() of any session. */
 GDA_SLOW int gda_async_wait_all(struct gda_async_session *s, uint64_t deadline)
 {
 	int err = 0;
 
-	if (s->posted != s->done && s->flags & GDA_ASYNC_FLAG_WAIT)
-		err = gda_async_flags(s, gda_async_used(s), deadline);
-	if (err && err != -EIO)
-		return err;
-	s->failed = s->failed ? s->failed : err;
-	if (s->view) {
-		err = 0;
-		if (s->posted != s->done)
-			err = gda_wait((struct gda_view *)(uintptr_t)s->view,
-				       (int64_t)(s->posted - 1), deadline);
-		if (err && !gda_async_is_final(err))
+	if ((uint64_t)gda_async_newest(s) != s->done) {
+		if (s->flags & GDA_ASYNC_FLAG_WAIT)
+			err = gda_async_flags(s, gda_async_used(s), deadline);
+		if (err && err != -EIO)
 			return err;
-		s->done = s->posted;
-		s->failed = s->failed ? s->failed : gda_async_error(err);
-	} else {
-		err = gda_async_retire(s, s->posted, deadline);
+		s->failed = s->failed ? s->failed : err;
+		err = s->view ? gda_async_wait_only(s, deadline) :
+				gda_async_retire(s, s->posted, deadline);
 		if (err)
 			return err;
 	}
 	err = s->failed;
 	s->failed = 0;
+	s->ready = s->flags & GDA_ASYNC_FLAG_WAIT ? 0 : s->view;
 	return err;
 }
 
@@ -183,20 +188,13 @@ GDA_SLOW int gda_async_wait_all(struct gda_async_session *s, uint64_t deadline)
  */
 GDA_API int gda_async_wait(struct gda_async_session *s, uint64_t deadline)
 {
-	int err;
+	struct gda_view *v = (struct gda_view *)(uintptr_t)s->ready;
+	uint64_t last = (uint64_t)s->last;
 
-	if (gda_unlikely(!s->only) || gda_unlikely(s->failed))
-		return gda_async_wait_all(s, deadline);
-	if (s->posted == s->done)
+	if (!gda_unlikely(!v) && gda_cqe_done(gda_poll(v, 0), last) &&
+	    last < gda_load_acquire64(&v->error_index))
 		return 0;
-	err = gda_wait((struct gda_view *)(uintptr_t)s->view, (int64_t)(s->posted - 1), deadline);
-	if (gda_unlikely(err)) {
-		if (!gda_async_is_final(err))
-			return err;
-		err = -EIO;
-	}
-	s->done = s->posted;
-	return err;
+	return gda_async_wait_all(s, deadline);
 }
 
 /**
@@ -218,7 +216,7 @@ GDA_API int gda_async_wait_for(struct gda_async_session *s, struct gda_async_eve
 
 	if (event.handle <= 0)
 		return (int)event.handle;
-	if (gda_unlikely((uint64_t)event.handle > s->posted))
+	if (gda_unlikely(event.handle > gda_async_newest(s)))
 		return -EINVAL;
 	if (s->view)
 		return gda_async_error(gda_wait((struct gda_view *)(uintptr_t)s->view,
@@ -243,7 +241,7 @@ GDA_API int gda_async_test(struct gda_async_session *s, struct gda_async_event e
 
 	if (event.handle <= 0)
 		return event.handle ? (int)event.handle : 1;
-	if (gda_unlikely((uint64_t)event.handle > s->posted))
+	if (gda_unlikely(event.handle > gda_async_newest(s)))
 		return -EINVAL;
 	if (s->view)
 		return gda_async_error(gda_async_poll((struct gda_view *)(uintptr_t)s->view,

@@ -68,9 +68,8 @@ GDA_HELPER int gda_async_before(struct gda_async_session *s, uint32_t first, uin
 	int err = 0;
 
 	if (s->engine == GDA_ASYNC_COPY && !(s->flags & GDA_ASYNC_FLAG_WAIT)) {
-		if (s->view && s->posted)
-			err = gda_wait((struct gda_view *)(uintptr_t)s->view,
-				       (int64_t)s->posted - 1, 0);
+		if (s->view && s->last >= 0)
+			err = gda_wait((struct gda_view *)(uintptr_t)s->view, s->last, 0);
 		else if (!s->view)
 			err = gda_async_retire(s, s->posted, 0);
 	} else if (s->queues > 1) {
@@ -120,7 +119,7 @@ GDA_API struct gda_async_event gda_async_notify(struct gda_async_session *s, uin
 			     gda_wqe_value(at, c.key, value) :
 			     gda_wqe_fetch_add(gda_async_stage(s, own), gda_async_of(s)->stage_key,
 					       at, c.key, value), flags);
-	return err ? gda_async_lost(s, err) : gda_async_event((int64_t)s->posted);
+	return err ? gda_async_lost(s, err) : gda_async_event(gda_async_newest(s));
 }
 
 #ifdef __cplusplus

@@ -120,6 +120,7 @@ GDA_HELPER struct gda_async_event gda_async_lost(struct gda_async_session *s, in
 {
 	if (!s->failed && err != -EAGAIN)
 		s->failed = (int32_t)err;
+	s->ready = 0;
 	return gda_async_event(err);
 }
 
@@ -144,7 +145,7 @@ GDA_HELPER int gda_async_send(struct gda_async_session *s, uint32_t queue, struc
 	if (ticket < 0)
 		return (int)ticket;
 	if (s->view) {
-		s->posted = (uint64_t)ticket + 1;
+		s->last = ticket;
 		return 0;
 	}
 	*gda_async_history(s, s->posted++) = (uint64_t)ticket << GDA_ASYNC_QUEUE_BITS | queue;
@@ -187,7 +188,7 @@ GDA_HELPER struct gda_async_event gda_async_deal(struct gda_async_session *s,
 		at += bytes;
 		left -= bytes;
 	}
-	return err ? gda_async_lost(s, err) : gda_async_event((int64_t)s->posted);
+	return err ? gda_async_lost(s, err) : gda_async_event(gda_async_newest(s));
 }
 
 /* Nothing is posted, and the event is complete. */
@@ -227,32 +228,50 @@ GDA_SLOW struct gda_async_event gda_async_copy_any(struct gda_async_session *s, 
 	return gda_async_deal(s, &m, flags);
 }
 
+/*
+ * Is a copy of one piece, and all in the windows that were named last? Windows are shorter
+ * than 2^63 bytes: so an offset whose highest bit is set is outside, and with no other does the
+ * sum wrap.
+ */
+GDA_HELPER int gda_async_is_near(const struct gda_async_session *s, uint64_t local,
+				 uint64_t remote, uint64_t bytes)
+{
+	uint64_t loff = local - s->local.addr, roff = remote - s->remote.addr;
+
+	return !gda_unlikely(bytes - 1 >= s->block) && !gda_unlikely((loff | roff) >> 63) &&
+	       !gda_unlikely(loff + bytes > s->local.length) &&
+	       !gda_unlikely(roff + bytes > s->remote.length);
+}
+
 /* A copy: of one queue, at most a block, and in the windows that were named last, at once. */
 GDA_HELPER struct gda_async_event gda_async_copy(struct gda_async_session *s, uint32_t engine,
 						 uint64_t dst, uint64_t src, uint64_t bytes,
 						 uint32_t put, unsigned int flags)
 {
 	uint32_t write = (engine & 0xff) != GDA_ASYNC_COPY && put;
-	uint64_t local = write ? src : dst, remote = write ? dst : src;
-	uint64_t laddr, raddr;
-	int64_t ticket;
+	uint64_t local = write ? src : dst, remote = write ? dst : src, index;
+	struct gda_view *v = (engine & 0xff) > GDA_ASYNC_PEER ? 0 :
+			     (struct gda_view *)(uintptr_t)s->fast[engine & 0xff];
+	struct gda_async_move m;
+	struct gda_wqe w;
+	int err;
 
 	gda_check_flags(flags);
-	if (gda_unlikely(s->only != engine + 1) || gda_unlikely(bytes - 1 >= s->block) ||
-	    gda_unlikely(!gda_async_within(&s->local, local, bytes)) ||
-	    gda_unlikely(!gda_async_within(&s->remote, remote, bytes)))
+	if (gda_unlikely(!v) || gda_unlikely(!gda_async_is_near(s, local, remote, bytes)))
 		return gda_async_copy_any(s, engine, dst, src, bytes, put, flags);
-	laddr = gda_async_iova(&s->local, local);
-	raddr = gda_async_iova(&s->remote, remote);
-	ticket = gda_post((struct gda_view *)(uintptr_t)s->view,
-			  write ? gda_wqe_put(laddr, s->local.key, raddr, s->remote.key,
-					      (uint32_t)bytes) :
-				  gda_wqe_get(laddr, s->local.key, raddr, s->remote.key,
-					      (uint32_t)bytes), flags);
-	if (gda_unlikely(ticket < 0))
-		return gda_async_lost(s, ticket);
-	s->posted = (uint64_t)ticket + 1;
-	return gda_async_event(ticket + 1);
+	m.laddr = gda_async_iova(&s->local, local);
+	m.raddr = gda_async_iova(&s->remote, remote);
+	m.lkey = s->local.key;
+	m.rkey = s->remote.key;
+	m.put = write;
+	w = gda_async_wqe(&m, 0, (uint32_t)bytes);
+	err = gda_reserve(v, 1, &flags, &index);
+	if (gda_unlikely(err))
+		return gda_async_lost(s, err);
+	gda_wqe_store(gda_sq(v), index, &w, flags & GDA_SOLICITED);
+	gda_publish(v, index, 1, flags);
+	s->last = (int64_t)index;
+	return gda_async_event((int64_t)index + 1);
 }
 
 #ifdef __cplusplus

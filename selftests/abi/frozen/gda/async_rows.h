@@ -78,13 +78,13 @@ GDA_HELPER struct gda_async_event gda_async_send_rows(struct gda_async_session *
 		m->raddr += rpitch;
 	}
 	if (last >= 0 && s->view)
-		s->posted = (uint64_t)last + 1;
+		s->last = last;
 	else if (last >= 0)
 		*gda_async_history(s, s->posted++) = (uint64_t)last << GDA_ASYNC_QUEUE_BITS |
 						     queue;
 	if (ticket < 0)
 		return gda_async_lost(s, ticket);
-	return gda_async_event((int64_t)s->posted);
+	return gda_async_event(gda_async_newest(s));
 }
 
 GDA_SLOW struct gda_async_event gda_async_copy_rows(struct gda_async_session *s, uint32_t engine,
