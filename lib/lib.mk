@@ -54,6 +54,11 @@ LIB_OBJ		+= $(GIN_SRC:%.c=$(LIB_OUT)/%.o)
 ASYNC_SRC	:= $(sort $(wildcard lib/async/*.c))
 LIB_OBJ		+= $(ASYNC_SRC:%.c=$(LIB_OUT)/%.o)
 
+# Tasks that start on events.
+DPA_SRC		:= $(sort $(wildcard lib/dpa/*.c))
+DPA_HEADERS	:= $(wildcard lib/dpa/*.h)
+LIB_OBJ		+= $(DPA_SRC:%.c=$(LIB_OUT)/%.o)
+
 LIB_TARGETS	+= $(LIB_OUT)/libgda.so $(LIB_OUT)/libgda.a $(LIB_OUT)/gda.pc
 
 $(LIB_OUT)/%.o: lib/src/%.c lib/lib.mk
@@ -75,6 +80,10 @@ $(SHMEM_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c lib/lib.mk
 $(GIN_SRC:%.c=$(LIB_OUT)/%.o) $(ASYNC_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c lib/lib.mk
 	@mkdir -p $(@D)
 	$(CC) $(GDA_CPPFLAGS) -Ilib/src -Ilib/cuda $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
+
+$(DPA_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c lib/lib.mk
+	@mkdir -p $(@D)
+	$(CC) $(GDA_CPPFLAGS) -Ilib/src -Ilib/dpa $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
 
 $(LIB_OUT)/$(LIB_SONAME): $(LIB_OBJ) lib/libgda.map
 	$(CC) $(GDA_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared -pthread -Wl,-soname,$(LIB_SONAME) \

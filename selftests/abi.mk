@@ -17,13 +17,14 @@ $(ABI_OUT)/grown/gda/gda.h: selftests/abi/grow.sh $(GDA_HEADERS)
 	selftests/abi/grow.sh $(ABI_OUT)/grown
 
 $(ABI_OUT)/library/libgda.so: $(ABI_OUT)/grown/gda/gda.h $(LIB_SRC) $(INPROC_SRC) \
-		$(COMM_SRC) $(SHMEM_SRC) $(GIN_SRC) $(ASYNC_SRC) $(INPROC_HEADERS) $(COMM_HEADERS) \
+		$(COMM_SRC) $(SHMEM_SRC) $(GIN_SRC) $(ASYNC_SRC) $(DPA_SRC) $(DPA_HEADERS) \
+		$(INPROC_HEADERS) $(COMM_HEADERS) \
 		$(SHMEM_HEADERS) lib/libgda.map
 	@mkdir -p $(@D)
 	$(CC) -I$(ABI_OUT)/grown $(INPROC_CPPFLAGS) $(COMM_CPPFLAGS) $(SHMEM_CPPFLAGS) \
-		-Ilib/cuda $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -shared -pthread -Wl,-soname,$(LIB_SONAME) \
+		-Ilib/cuda -Ilib/dpa $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -shared -pthread -Wl,-soname,$(LIB_SONAME) \
 		-Wl,--version-script=lib/libgda.map -o $@ $(LIB_SRC) $(INPROC_SRC) \
-		$(COMM_SRC) $(SHMEM_SRC) $(GIN_SRC) $(ASYNC_SRC)
+		$(COMM_SRC) $(SHMEM_SRC) $(GIN_SRC) $(ASYNC_SRC) $(DPA_SRC)
 	ln -sf libgda.so $(@D)/$(LIB_SONAME)
 
 $(ABI_OUT)/old-program: selftests/abi/sizes.c $(ABI_FROZEN) $(LIB_OUT)/libgda.so \

@@ -6,7 +6,7 @@
 
 INPROC_OUT	:= $(BUILD)/selftests/inproc
 INPROC_TESTS	:= data errors threads cq rnr signal shared_cq
-INPROC_FLAGS	= $(INPROC_CPPFLAGS) $(COMM_CPPFLAGS) $(SHMEM_CPPFLAGS) -Ilib/inproc -Ilib/cuda -isystem $(BUILD)/kselftest $(GDA_CFLAGS) \
+INPROC_FLAGS	= $(INPROC_CPPFLAGS) $(COMM_CPPFLAGS) $(SHMEM_CPPFLAGS) -Ilib/inproc -Ilib/cuda -Ilib/dpa -isystem $(BUILD)/kselftest $(GDA_CFLAGS) \
 		  $(CFLAGS) -pthread
 INPROC_DEPS	= selftests/inproc.mk lib/lib.mk
 
@@ -41,7 +41,7 @@ INPROC_SAN_asan	:= -fsanitize=address,undefined -fno-sanitize-recover=undefined 
 		   -fno-omit-frame-pointer
 # The engine's fences order memory that no lock guards; the detector cannot use them.
 INPROC_SAN_tsan	:= -fsanitize=thread -Wno-tsan
-INPROC_LIBSRC	= $(LIB_SRC) $(COMM_SRC) $(SHMEM_SRC) $(GIN_SRC) $(ASYNC_SRC) $(INPROC_SRC)
+INPROC_LIBSRC	= $(LIB_SRC) $(COMM_SRC) $(SHMEM_SRC) $(GIN_SRC) $(ASYNC_SRC) $(DPA_SRC) $(INPROC_SRC)
 
 # A library whose posters and executors speak the dialect of selftests/dialect, see below.
 INPROC_FIRST_phase := -Iselftests/dialect -DPH_FATAL=1

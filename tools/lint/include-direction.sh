@@ -18,7 +18,8 @@
 #   lib/openshmem  the C library, its own headers, lib/include
 #   lib/gin, lib/async  the same, and "share.h" of lib/cuda
 #   lib/cuda     the same, and "inproc.h" of lib/inproc; nothing of CUDA's
-#   lib/verbs    the same, and the engine's "access.h" and "flight.h", libibverbs and librdmacm
+#   lib/dpa      as lib/shmem
+#   lib/verbs    as lib/cuda, and the engine's "access.h" and "flight.h", libibverbs and librdmacm
 #
 # Prints a line for each violation.
 
@@ -191,6 +192,12 @@ pick '^lib/(gin|async)/'
 # shellcheck disable=SC2086
 [ ${#list[@]} = 0 ] || allow 'lib/gin and lib/async' "${list[@]}" < <(
 	echo '<((sys|linux|asm|arpa|net|netinet)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|share)\.h"'
+	echo @own; headers $uapi $public)
+
+pick '^lib/dpa/'
+# shellcheck disable=SC2086
+[ ${#list[@]} = 0 ] || allow lib/dpa "${list[@]}" < <(
+	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"gda_internal\.h"'
 	echo @own; headers $uapi $public)
 
 pick '^kmod/.*\.c$'

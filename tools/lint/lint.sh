@@ -216,7 +216,7 @@ compile() {
 	harness=("$@")
 	command -v "$cc" >/dev/null || { echo "$cc is missing"; return; }
 	flags=(-std=gnu11 -O2 -Wall -Wextra -Werror -Iuapi -Ilib/include -Ilib/os -Ilib/src
-		-Ilib/inproc -Ilib/cuda -Ilib/comm -Ilib/shmem -Ilib/openshmem -Ilib/openshmem/include
+		-Ilib/inproc -Ilib/cuda -Ilib/comm -Ilib/shmem -Ilib/dpa -Ilib/openshmem -Ilib/openshmem/include
 		-Ikmod/gda_core -Ikmod/gda_core/engine
 		-Ikmod/gda_core/control -Ikmod/include -Iselftests -pthread)
 	[ -e $h/kselftest_harness.h ] || make -s $h/kselftest_harness.h

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Contexts of gda/dpa.h: created, asked about, destroyed; and the threads of the process, which
+ * are counted over all contexts.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "dpa_internal.h"
+
+#define GDA_DPA_NEEDS	(GDA_FEATURE_DIALECT_MLX5 | GDA_FEATURE_CQ_COLLAPSED | \
+			 GDA_FEATURE_MR_USER | GDA_FEATURE_LOOPBACK)
+#define GDA_DPA_DEPTH	256U		/* of the queues for copies */
+#define GDA_DPA_GRACE_NS	1000000000U
+
+static uint32_t gda_dpa_in_use;		/* threads and handles of this process; atomic */
+
+int gda_dpa_threads_take(uint32_t n)
+{
+	uint32_t used = __atomic_load_n(&gda_dpa_in_use, __ATOMIC_RELAXED);
+
+	do {
+		if (n > GDA_DPA_MAX_THREADS - used)
+			return gda_because(-ENOSPC, "%u threads and handles are in use, %u more: over %u",
+					   used, n, GDA_DPA_MAX_THREADS);
+	} while (!__atomic_compare_exchange_n(&gda_dpa_in_use, &used, used + n, true,
+					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	return 0;
+}
+
+void gda_dpa_threads_give(uint32_t n)
+{
+	__atomic_fetch_sub(&gda_dpa_in_use, n, __ATOMIC_RELAXED);
+}
+
+static int gda_dpa_supported(struct gda_context *ctx, uint32_t *supported)
+{
+	struct gda_query q = { .size = sizeof(q) };
+	int err = gda_context_query(ctx, &q);
+
+	*supported = !err && (q.features[0] & GDA_DPA_NEEDS) == GDA_DPA_NEEDS;
+	return err;
+}
+
+static int gda_dpa_ask(struct gda_context *ctx, struct gda_dpa_limits *limits)
+{
+	struct gda_dpa_limits l = {
+		.size = sizeof(l), .max_threads = GDA_DPA_MAX_THREADS,
+		.max_args = GDA_DPA_MAX_ARGS, .max_events = GDA_DPA_MAX_EVENTS,
+		.max_launches = GDA_DPA_MAX_LAUNCHES, .max_heap = GDA_DPA_MAX_HEAP,
+		.max_run_ns = GDA_DPA_MAX_RUN_NS,
+	};
+	int err = gda_struct_check(limits, GDA_THROUGH(struct gda_dpa_limits, reserved));
+
+	if (!err)
+		err = gda_dpa_supported(ctx, &l.supported);
+	if (err)
+		return err;
+	l.threads_in_use = __atomic_load_n(&gda_dpa_in_use, __ATOMIC_RELAXED);
+	gda_struct_write(limits, &l, sizeof(l));
+	return 0;
+}
+
+GDA_EXPORT int gda_dpa_query(struct gda_context *ctx, struct gda_dpa_limits *limits)
+{
+	return gda_called(gda_dpa_ask(ctx, limits), "gda_dpa_query", "%p", (void *)limits);
+}
+
+static int gda_dpa_power(const char *name, uint32_t value, uint32_t most)
+{
+	if (value && value <= most && !(value & (value - 1)))
+		return 0;
+	return gda_because(-EINVAL, "%s %u is no power of two up to %u", name, value, most);
+}
+
+static int gda_dpa_attr_check(const struct gda_dpa_attr *a)
+{
+	int err;
+
+	if (a->flags)
+		return gda_because(-EOPNOTSUPP, "flags %#x are not known", a->flags);
+	if (a->threads > GDA_DPA_MAX_THREADS)
+		return gda_because(-EINVAL, "threads %u are more than %u", a->threads,
+				   GDA_DPA_MAX_THREADS);
+	if (a->events > GDA_DPA_MAX_EVENTS)
+		return gda_because(-EINVAL, "events %u are more than %u", a->events,
+				   GDA_DPA_MAX_EVENTS);
+	if (a->heap_bytes > GDA_DPA_MAX_HEAP || a->run_limit_ns > GDA_DPA_MAX_RUN_NS)
+		return gda_because(-EINVAL, "heap_bytes or run_limit_ns: see gda_dpa_query()");
+	err = gda_dpa_power("launches", a->launches, GDA_DPA_MAX_LAUNCHES);
+	return err ? err : gda_dpa_power("log_lines", a->log_lines, GDA_DPA_MAX_LINES);
+}
+
+static int gda_dpa_attr_read(struct gda_dpa_attr *a, const struct gda_dpa_attr *theirs)
+{
+	int err = 0;
+
+	memset(a, 0, sizeof(*a));
+	if (theirs)
+		err = gda_struct_read(a, sizeof(*a), GDA_THROUGH(struct gda_dpa_attr, spin_ns),
+				      theirs);
+	if (err)
+		return err;
+	a->threads = a->threads ? a->threads : 4;
+	a->events = a->events ? a->events : 256;
+	a->launches = a->launches ? a->launches : 1024;
+	a->log_lines = a->log_lines ? a->log_lines : 256;
+	a->heap_bytes = a->heap_bytes ? a->heap_bytes : 4U << 20;
+	a->run_limit_ns = a->run_limit_ns ? a->run_limit_ns : 10000000000U;
+	a->spin_ns = a->spin_ns ? a->spin_ns : 1000000;
+	/* spinning takes the only processor from what is waited for */
+	if (gda_crowded_by(2))
+		a->spin_ns = UINT64_MAX;
+	return gda_dpa_attr_check(a);
+}
+
+static int gda_dpa_memory_create(struct gda_dpa *dpa)
+{
+	struct gda_dpa_map *m = &dpa->map;
+	int err;
+
+	m->threads = dpa->attr.threads;
+	m->events = dpa->attr.events;
+	m->launches = dpa->attr.launches;
+	m->lines = dpa->attr.log_lines;
+	m->heap_bytes = dpa->attr.heap_bytes;
+	m->spin_ns = dpa->attr.spin_ns;
+	gda_dpa_map_layout(m);
+	dpa->fd = memfd_create("gda-dpa", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (dpa->fd < 0)
+		return -errno;
+	/* no process that has it can take pages away from another */
+	if (ftruncate(dpa->fd, (off_t)m->bytes) ||
+	    fcntl(dpa->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		return gda_because(-errno, "memory of %llu bytes: %s",
+				   (unsigned long long)m->bytes, strerror(errno));
+	err = gda_dpa_map_open(m, dpa->fd);
+	if (err)
+		return err;
+	madvise(m->base, m->bytes, MADV_DONTFORK);
+	return gda_dpa_because(gda_mr_reg(dpa->ctx, m->base + m->mr_offset, m->mr_bytes,
+					  GDA_ACCESS_ALL, 0, &dpa->mr));
+}
+
+/* A queue that is connected to itself. */
+static int gda_dpa_queue_create(struct gda_dpa *dpa, uint32_t i)
+{
+	struct gda_qp_attr attr = { .size = sizeof(attr), .sq_depth = GDA_DPA_DEPTH };
+	struct gda_address own;
+	int err = gda_qp_create(dpa->ctx, &attr, &dpa->qps[i]);
+
+	if (!err)
+		err = gda_qp_address(dpa->qps[i], &own);
+	if (!err)
+		err = gda_qp_connect(dpa->qps[i], &own);
+	return gda_dpa_because(err);
+}
+
+static int gda_dpa_pool_new(struct gda_dpa *dpa)
+{
+	struct gda_view **views = calloc(dpa->map.threads, sizeof(struct gda_view *));
+	int err = views ? 0 : -ENOMEM;
+	uint32_t i;
+
+	for (i = 0; !err && i < dpa->map.threads; i++) {
+		err = gda_dpa_queue_create(dpa, i);
+		if (err)
+			break;
+		views[i] = gda_qp_view(dpa->qps[i]);
+		if (!views[i])
+			err = -EINVAL;
+		else
+			views[i]->abort = (uintptr_t)&dpa->map.header->stop;
+	}
+	if (!err)
+		err = gda_dpa_pool_create(&dpa->map, views, &dpa->pool);
+	free(views);
+	return err;
+}
+
+static void gda_dpa_release(struct gda_dpa *dpa)
+{
+	struct gda_dpa_event *e;
+	struct gda_reason reason;
+	uint32_t i;
+
+	gda_reason_save(&reason);
+	if (dpa->pool)
+		gda_dpa_pool_free(dpa->pool);
+	for (i = 0; dpa->qps && i < dpa->map.threads; i++)
+		gda_qp_destroy(dpa->qps[i]);
+	gda_mr_dereg(dpa->mr);
+	gda_dpa_map_close(&dpa->map);
+	if (dpa->fd >= 0)
+		close(dpa->fd);
+	gda_dpa_heap_destroy(dpa);
+	while ((e = dpa->events)) {
+		dpa->events = e->next;
+		free(e);
+	}
+	gda_dpa_threads_give(dpa->attr.threads);
+	pthread_mutex_destroy(&dpa->lock);
+	free(dpa->event_used);
+	free(dpa->qps);
+	free(dpa);
+	gda_reason_restore(&reason);
+}
+
+static int gda_dpa_build(struct gda_dpa *dpa)
+{
+	int err;
+
+	dpa->qps = calloc(dpa->attr.threads, sizeof(struct gda_qp *));
+	dpa->event_used = calloc(dpa->attr.events + 1, 1);
+	if (!dpa->qps || !dpa->event_used)
+		return -ENOMEM;
+	err = gda_dpa_memory_create(dpa);
+	if (!err)
+		err = gda_dpa_heap_create(dpa);
+	if (!err)
+		err = gda_dpa_pool_new(dpa);
+	if (err)
+		return err;
+	err = gda_dpa_watch_start(dpa);
+	if (err)
+		gda_dpa_pool_stop(dpa->pool, UINT64_MAX);
+	return err;
+}
+
+static int gda_dpa_new(struct gda_context *ctx, const struct gda_dpa_attr *theirs,
+		       struct gda_dpa **result)
+{
+	struct gda_dpa_attr attr;
+	uint32_t supported;
+	struct gda_dpa *dpa;
+	int err = gda_dpa_attr_read(&attr, theirs);
+
+	if (!err)
+		err = gda_dpa_because(gda_dpa_supported(ctx, &supported));
+	if (!err && !supported)
+		err = gda_because(-EOPNOTSUPP, "the device lacks what gda_dpa_query() asks for");
+	if (!err)
+		err = gda_dpa_threads_take(attr.threads);
+	if (err)
+		return err;
+	dpa = calloc(1, sizeof(*dpa));
+	if (!dpa) {
+		gda_dpa_threads_give(attr.threads);
+		return -ENOMEM;
+	}
+	dpa->ctx = ctx;
+	dpa->attr = attr;
+	dpa->fd = -1;
+	dpa->generation = gda_fork_generation();
+	pthread_mutex_init(&dpa->lock, NULL);
+	err = gda_dpa_build(dpa);
+	if (err) {
+		gda_dpa_release(dpa);
+		return err;
+	}
+	*result = dpa;
+	return 0;
+}
+
+GDA_EXPORT int gda_dpa_create(struct gda_context *ctx, const struct gda_dpa_attr *attr,
+			      struct gda_dpa **dpa)
+{
+	return gda_called(gda_dpa_new(ctx, attr, dpa), "gda_dpa_create", "fd %d, %p", ctx->fd,
+			  (const void *)attr);
+}
+
+/* In a child of fork(2) there are no threads, and the memory is not mapped. */
+static int gda_dpa_forget(struct gda_dpa *dpa)
+{
+	close(dpa->fd);
+	gda_dpa_heap_destroy(dpa);
+	free(dpa->event_used);
+	free(dpa->qps);
+	free(dpa);
+	return -ENODEV;
+}
+
+static int gda_dpa_end(struct gda_dpa *dpa)
+{
+	uint64_t patience = GDA_DPA_GRACE_NS;
+	int err;
+
+	if (dpa->generation != gda_fork_generation())
+		return gda_dpa_forget(dpa);
+	if (!gda_dpa_error(dpa, NULL))
+		patience += dpa->attr.run_limit_ns;
+	err = gda_dpa_pool_stop(dpa->pool, gda_clock_ns() + patience);
+	if (err)
+		return gda_because(err, "a task still runs; call again when it has ended");
+	gda_dpa_watch_stop(dpa);
+	gda_dpa_release(dpa);
+	return 0;
+}
+
+GDA_EXPORT int gda_dpa_destroy(struct gda_dpa *dpa)
+{
+	if (!dpa)
+		return 0;
+	return gda_called(gda_dpa_end(dpa), "gda_dpa_destroy", "%p", (void *)dpa);
+}
+
+static const char *gda_dpa_reason(uint32_t reason)
+{
+	switch (reason) {
+	case GDA_DPA_RUN_LIMIT:
+		return "ran longer than gda_dpa_attr.run_limit_ns";
+	case GDA_DPA_COPY_FAILED:
+		return "copied from or to memory that is not registered";
+	default:
+		return "overwrote what the library keeps in shared memory";
+	}
+}
+
+static int gda_dpa_fatal_why(struct gda_dpa *dpa)
+{
+	struct gda_dpa_report *r = &dpa->report;
+
+	pthread_mutex_lock(&dpa->lock);
+	gda_dpa_watch_note(dpa);
+	gda_because(-ENOTRECOVERABLE, "task \"%s\" rank %u %s: destroy the context",
+		    r->task[0] ? r->task : "?", r->rank, gda_dpa_reason(r->reason));
+	pthread_mutex_unlock(&dpa->lock);
+	return -ENOTRECOVERABLE;
+}
+
+int gda_dpa_enter(struct gda_dpa *dpa)
+{
+	if (gda_unlikely(dpa->generation != gda_fork_generation()))
+		return gda_because(-ENODEV, "the context is of the process that forked");
+	if (gda_unlikely(__atomic_load_n(&dpa->map.header->fatal, __ATOMIC_ACQUIRE)))
+		return gda_dpa_fatal_why(dpa);
+	return 0;
+}
+
+static int gda_dpa_ask_error(struct gda_dpa *dpa, struct gda_dpa_report *report)
+{
+	int err = 0;
+
+	if (report)
+		err = gda_struct_check(report, GDA_THROUGH(struct gda_dpa_report, time_ns));
+	if (err || !__atomic_load_n(&dpa->map.header->fatal, __ATOMIC_ACQUIRE))
+		return err;
+	pthread_mutex_lock(&dpa->lock);
+	gda_dpa_watch_note(dpa);
+	if (report)
+		gda_struct_write(report, &dpa->report, sizeof(dpa->report));
+	pthread_mutex_unlock(&dpa->lock);
+	return 1;
+}
+
+GDA_EXPORT int gda_dpa_error(struct gda_dpa *dpa, struct gda_dpa_report *report)
+{
+	int err = dpa->generation == gda_fork_generation() ? gda_dpa_ask_error(dpa, report) :
+			-ENODEV;
+
+	return err < 0 ? gda_called(err, "gda_dpa_error", "%p", (void *)report) : err;
+}

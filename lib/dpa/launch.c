@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Launches, as the host makes them: checked, numbered, written to the ring. The host counts its
+ * launches itself, and takes from shared memory only how many have ended.
+ */
+#include <errno.h>
+#include <string.h>
+#include "dpa_internal.h"
+
+static int gda_dpa_launch_check(const struct gda_dpa *dpa, const struct gda_dpa_launch_attr *l)
+{
+	const struct gda_dpa_task *t = l->task;
+
+	if (l->flags & ~GDA_DPA_DONE_SET)
+		return gda_because(-EOPNOTSUPP, "flags %#x are not known", l->flags);
+	if (!t || t->size < sizeof(*t) || t->reserved || !t->name || !t->function)
+		return gda_because(-EINVAL, "task is none that GDA_DPA_TASK() defined");
+	if (!l->threads || l->threads > dpa->map.threads)
+		return gda_because(-EINVAL, "threads %u is not from 1 to %u", l->threads,
+				   dpa->map.threads);
+	if (l->bytes > GDA_DPA_MAX_ARGS || (l->bytes && !l->args))
+		return gda_because(-EINVAL, "args is NULL, or its %u bytes are over %u",
+				   l->bytes, GDA_DPA_MAX_ARGS);
+	if ((l->wait && l->wait->dpa != dpa) || (l->done && l->done->dpa != dpa))
+		return gda_because(-EINVAL, "wait or done is an event of another context");
+	if (l->wait && !(l->wait->subscribers & GDA_DPA_TASKS))
+		return gda_because(-EACCES, "tasks are no subscriber of wait");
+	if (l->done && !(l->done->publishers & GDA_DPA_TASKS))
+		return gda_because(-EACCES, "tasks are no publisher of done");
+	if (l->counter && (l->wait || !l->arrivals))
+		return gda_because(-EINVAL, "with counter wait is not NULL, or arrivals is 0");
+	if (l->counter && l->counter->ctx != dpa->ctx)
+		return gda_because(-EINVAL, "counter is of another device context");
+	return 0;
+}
+
+/* What the launch waits for, as it is written in the ring. Under dpa->lock. */
+static int gda_dpa_launch_source(struct gda_dpa *dpa, const struct gda_dpa_launch_attr *l,
+				 struct gda_dpa_entry *e)
+{
+	const struct gda_counter_mem *count;
+	int err;
+
+	e->threshold = l->threshold;
+	e->source = l->wait ? l->wait->handle : 0;
+	if (!l->counter)
+		return 0;
+	count = gda_counter_memory(l->counter);
+	e->threshold = l->arrivals - 1;
+	err = gda_dpa_pool_counter(dpa->pool, (const uint64_t *)&count->value, &e->source);
+	if (err)
+		gda_because(err, "launches wait for %u counters already", GDA_DPA_COUNTERS);
+	return err;
+}
+
+/* Under dpa->lock. */
+static int gda_dpa_launch_push(struct gda_dpa *dpa, const struct gda_dpa_entry *e)
+{
+	struct gda_dpa_map *m = &dpa->map;
+	uint64_t ended = __atomic_load_n(&m->header->ended, __ATOMIC_ACQUIRE);
+
+	if (ended > dpa->launched) {
+		gda_dpa_fatal(m, GDA_DPA_CORRUPTED, UINT32_MAX);
+		return -ENOTRECOVERABLE;
+	}
+	if (dpa->launched - ended >= m->launches)
+		return gda_because(-EAGAIN, "%u launches have not ended", m->launches);
+	memcpy(&m->ring[dpa->launched % m->launches], e,
+	       offsetof(struct gda_dpa_entry, args) + e->bytes);
+	dpa->launched++;
+	__atomic_store_n(&m->header->tail, dpa->launched, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+static int gda_dpa_launch_one(struct gda_dpa *dpa, const struct gda_dpa_launch_attr *theirs)
+{
+	struct gda_dpa_launch_attr l;
+	struct gda_dpa_entry e;
+	int err = gda_dpa_enter(dpa);
+
+	if (!err)
+		err = gda_struct_read(&l, sizeof(l), GDA_THROUGH(struct gda_dpa_launch_attr, args),
+				      theirs);
+	if (!err)
+		err = gda_dpa_launch_check(dpa, &l);
+	if (err)
+		return err;
+	e.value = l.value;
+	e.flags = l.flags;
+	e.done = l.done ? l.done->handle : 0;
+	e.threads = l.threads;
+	e.bytes = l.bytes;
+	if (l.bytes)
+		memcpy(e.args, l.args, l.bytes);
+	pthread_mutex_lock(&dpa->lock);
+	err = gda_dpa_pool_task(dpa->pool, l.task, &e.task);
+	if (err)
+		gda_because(err, "more than %u different tasks", GDA_DPA_TASKS_MAX);
+	if (!err)
+		err = gda_dpa_launch_source(dpa, &l, &e);
+	if (!err)
+		err = gda_dpa_launch_push(dpa, &e);
+	pthread_mutex_unlock(&dpa->lock);
+	if (!err)
+		gda_dpa_bell_ring(&dpa->map);
+	return err == -ENOTRECOVERABLE ? gda_dpa_enter(dpa) : err;
+}
+
+GDA_EXPORT int gda_dpa_launch(struct gda_dpa *dpa, const struct gda_dpa_launch_attr *launch)
+{
+	return gda_called(gda_dpa_launch_one(dpa, launch), "gda_dpa_launch", "%p",
+			  (const void *)launch);
+}

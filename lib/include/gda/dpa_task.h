@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The task half of gda/dpa.h: what a task calls. A task is a C function that GDA_DPA_TASK()
+ * defines and gda_dpa_launch() starts over a number of threads. Each of them gets its own
+ * struct gda_dpa_thread, which is valid for that thread until the function returns.
+ *
+ * A task names memory by addresses of the context's heap (gda_dpa_alloc()), which gda_dpa_at()
+ * makes pointers of, or by the buffers of an array (gda_dpa_bufs_create()). Events and RDMA
+ * handles are numbers (gda_dpa_event_handle(), gda_dpa_rdma_handle()). All of these are passed
+ * in the arguments of the launch.
+ *
+ * Every function that returns int returns 0 or a negative errno. None sets gda_last_error().
+ */
+#ifndef GDA_DPA_TASK_H
+#define GDA_DPA_TASK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * define GDA_DPA_MAX_ARGS - most bytes of arguments of a launch
+ */
+#define GDA_DPA_MAX_ARGS	256
+
+/**
+ * define GDA_DPA_NAME_BYTES - most bytes of the name of a task, with its end
+ */
+#define GDA_DPA_NAME_BYTES	64
+
+/**
+ * define GDA_DPA_LINE_BYTES - most bytes of a line of gda_dpa_log(), with its end
+ */
+#define GDA_DPA_LINE_BYTES	208
+
+struct gda_dpa_thread;
+
+/**
+ * typedef gda_dpa_function - what each thread of a launch runs
+ * @t: the thread
+ * @args: the arguments of the launch
+ */
+typedef void gda_dpa_function(struct gda_dpa_thread *t, const void *args);
+
+/**
+ * struct gda_dpa_task - a function that can be launched
+ * @size: sizeof(struct gda_dpa_task)
+ * @reserved: must be 0
+ * @name: its name
+ * @function: where it is; NULL: in the program of the context, which finds it by @name
+ */
+struct gda_dpa_task {
+	uint32_t size;
+	uint32_t reserved;
+	const char *name;
+	gda_dpa_function *function;
+};
+
+#ifdef __cplusplus
+#define GDA_DPA_EXTERN extern "C"
+#else
+#define GDA_DPA_EXTERN extern
+#endif
+
+/**
+ * GDA_DPA_DECLARE() - declare a task that another file defines
+ * @task: its name
+ */
+#define GDA_DPA_DECLARE(task) GDA_DPA_EXTERN const struct gda_dpa_task task
+
+/**
+ * GDA_DPA_TASK() - define a task
+ * @task: its name, which becomes that of a struct gda_dpa_task
+ *
+ * The body follows. It has the parameters struct gda_dpa_thread *t and const void *args, the
+ * bytes that gda_dpa_launch() was given, aligned to 16.
+ */
+#define GDA_DPA_TASK(task) \
+	static void task##_run(struct gda_dpa_thread *t, const void *args); \
+	GDA_DPA_EXTERN const struct gda_dpa_task task \
+		__attribute__((visibility("default"))); \
+	const struct gda_dpa_task task = { \
+		sizeof(struct gda_dpa_task), 0, #task, task##_run, \
+	}; \
+	static void task##_run(struct gda_dpa_thread *t __attribute__((unused)), \
+			       const void *args __attribute__((unused)))
+
+/**
+ * struct gda_dpa_buf - a buffer: memory that work requests can name
+ * @addr: address of the first byte in work requests, as in its MR's iova
+ * @bytes: length
+ * @key: key of its MR
+ * @reserved: must be 0
+ * @pointer: where the process that registered it has it; 0: it is a peer's
+ */
+struct gda_dpa_buf {
+	uint64_t addr;
+	uint64_t bytes;
+	uint32_t key;
+	uint32_t reserved;
+	uint64_t pointer;
+};
+
+/**
+ * gda_dpa_rank - the rank of this thread in its launch
+ * @t: the thread
+ *
+ * Return: 0 to gda_dpa_threads() - 1, each once.
+ */
+unsigned int gda_dpa_rank(const struct gda_dpa_thread *t);
+
+/**
+ * gda_dpa_threads - how many threads the launch has
+ * @t: the thread
+ *
+ * Return: gda_dpa_launch_attr.threads.
+ */
+unsigned int gda_dpa_threads(const struct gda_dpa_thread *t);
+
+/**
+ * gda_dpa_at - a pointer to memory of the context's heap
+ * @t: the thread
+ * @addr: address in the heap
+ * @bytes: how many bytes of it are to be used
+ *
+ * Return: the pointer; NULL if not all of it lies in the heap.
+ */
+void *gda_dpa_at(const struct gda_dpa_thread *t, uint64_t addr, size_t bytes);
+
+/**
+ * gda_dpa_buf_get - a buffer of an array
+ * @t: the thread
+ * @array: address of the array, of gda_dpa_bufs_create()
+ * @index: which
+ * @buf: receives the buffer
+ *
+ * Return: 0; -EINVAL there is no array at @array; -ERANGE it has no buffer @index.
+ */
+int gda_dpa_buf_get(const struct gda_dpa_thread *t, uint64_t array, uint64_t index,
+		    struct gda_dpa_buf *buf);
+
+/**
+ * gda_dpa_buf_pointer - a pointer into a buffer
+ * @t: the thread
+ * @buf: the buffer
+ * @offset: of the first byte
+ * @bytes: how many bytes are to be used
+ *
+ * In a process of its own a task reaches only the context's heap by pointers; everything else
+ * it copies (gda_dpa_memcpy()).
+ *
+ * Return: the pointer; NULL if not all of it lies in the buffer, or if this process does not
+ * have it.
+ */
+void *gda_dpa_buf_pointer(const struct gda_dpa_thread *t, const struct gda_dpa_buf *buf,
+			  uint64_t offset, size_t bytes);
+
+/**
+ * gda_dpa_memcpy - begin to copy between two buffers
+ * @t: the thread
+ * @dst: to where, of this process's memory, registered for remote write
+ * @dst_offset: first byte there
+ * @src: from where, of this process's memory
+ * @src_offset: first byte there
+ * @bytes: how many, less than 2^31
+ *
+ * It waits only for room in the queue of the thread, for a second at most. Nothing is
+ * promised about the bytes before gda_dpa_memcpy_wait().
+ *
+ * Return: 0; -ERANGE a range is not inside its buffer; -EMSGSIZE too long; -EIO an earlier copy
+ * of this thread has failed, and with it the context; -ETIMEDOUT no room for a second.
+ */
+int gda_dpa_memcpy(struct gda_dpa_thread *t, const struct gda_dpa_buf *dst, uint64_t dst_offset,
+		   const struct gda_dpa_buf *src, uint64_t src_offset, size_t bytes);
+
+/**
+ * struct gda_dpa_matrix - a matrix that changes rows for columns
+ * @size: sizeof(struct gda_dpa_matrix)
+ * @element: bytes of an element
+ * @dst: to where; @rows elements a row
+ * @dst_offset: first byte there
+ * @src: from where; @columns elements a row
+ * @src_offset: first byte there
+ * @columns: of the source
+ * @rows: of the source
+ *
+ * Source and destination may not overlap.
+ */
+struct gda_dpa_matrix {
+	uint32_t size;
+	uint32_t element;
+	const struct gda_dpa_buf *dst;
+	uint64_t dst_offset;
+	const struct gda_dpa_buf *src;
+	uint64_t src_offset;
+	uint64_t columns;
+	uint64_t rows;
+};
+
+/**
+ * gda_dpa_transpose - begin to copy a matrix transposed
+ * @t: the thread
+ * @what: the matrix
+ *
+ * As gda_dpa_memcpy(). It posts a work request for each element, so it is for small ones.
+ *
+ * Return: as gda_dpa_memcpy(); -EINVAL @element, @columns or @rows is 0, or the size is wrong.
+ */
+int gda_dpa_transpose(struct gda_dpa_thread *t, const struct gda_dpa_matrix *what);
+
+/**
+ * gda_dpa_memcpy_wait - wait for all copies that this thread has begun
+ * @t: the thread
+ * @deadline: in ns of gda_clock_ns(); 0: one second from now
+ *
+ * Return: 0 all bytes are there; -EIO a copy has failed, and with it the context; -ETIMEDOUT not
+ * done at @deadline; -ESHUTDOWN the context has failed or is being destroyed.
+ */
+int gda_dpa_memcpy_wait(struct gda_dpa_thread *t, uint64_t deadline);
+
+/**
+ * gda_dpa_event_read - the value of an event
+ * @t: the thread
+ * @event: its handle
+ * @value: receives it
+ *
+ * What was done before the update that it shows is visible.
+ *
+ * Return: 0; -EINVAL no such event; -EACCES tasks are no subscriber of it.
+ */
+int gda_dpa_event_read(const struct gda_dpa_thread *t, uint32_t event, uint64_t *value);
+
+/**
+ * gda_dpa_event_update_add - add to an event
+ * @t: the thread
+ * @event: its handle
+ * @value: is added, modulo 2^64
+ *
+ * All that this thread wrote before is visible to who sees the update. Threads that sleep for it
+ * are woken, and launches that wait for it start.
+ *
+ * Return: 0; -EINVAL no such event; -EACCES tasks are no publisher of it.
+ */
+int gda_dpa_event_update_add(struct gda_dpa_thread *t, uint32_t event, uint64_t value);
+
+/**
+ * gda_dpa_event_update_set - set an event
+ * @t: the thread
+ * @event: its handle
+ * @value: its value from now on
+ *
+ * Return: as gda_dpa_event_update_add().
+ */
+int gda_dpa_event_update_set(struct gda_dpa_thread *t, uint32_t event, uint64_t value);
+
+/**
+ * gda_dpa_event_wait_gt - wait until an event is greater
+ * @t: the thread
+ * @event: its handle
+ * @threshold: what (value & @mask) must be greater than
+ * @mask: bits of the value that count
+ *
+ * It holds the thread, other than a launch that waits. The watchdog ends it at last.
+ *
+ * Return: 0; -EINVAL no such event; -EACCES tasks are no subscriber of it; -ESHUTDOWN the
+ * context has failed or is being destroyed.
+ */
+int gda_dpa_event_wait_gt(struct gda_dpa_thread *t, uint32_t event, uint64_t threshold,
+			  uint64_t mask);
+
+/**
+ * gda_dpa_event_wait_ne - wait until an event differs
+ * @t: the thread
+ * @event: its handle
+ * @value: what (value & @mask) must not be
+ * @mask: bits of the value that count
+ *
+ * Return: as gda_dpa_event_wait_gt().
+ */
+int gda_dpa_event_wait_ne(struct gda_dpa_thread *t, uint32_t event, uint64_t value,
+			  uint64_t mask);
+
+/**
+ * gda_dpa_log - write a line to the log of the context
+ * @t: the thread
+ * @format: as of printf(3)
+ *
+ * The line ends at %GDA_DPA_LINE_BYTES. gda_dpa_log_read() takes it. If the log is full the line
+ * is dropped and counted.
+ *
+ * Return: 0; -EAGAIN it was dropped.
+ */
+int gda_dpa_log(struct gda_dpa_thread *t, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* GDA_DPA_TASK_H */

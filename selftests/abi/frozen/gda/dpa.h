@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tasks: C functions that are launched over N threads when an event says so, with a heap,
+ * buffers, events and a log that host and tasks share. The semantics are those of DOCA DPA; the
+ * threads are the processor's. This is the host half; tasks call gda/dpa_task.h.
+ *
+ * A context has a pool of threads. A launch names a task, how many threads run it, what it waits
+ * for, and what is updated after the last thread. A launch that waits holds no thread, so
+ * launches may come in any order. Threads of one launch start in order of rank, and those of a
+ * launch that became ready earlier start before those of a later one; so threads of one launch
+ * may wait for each other.
+ *
+ * Tasks are functions of the caller, on threads of the library in its process. A task that does
+ * not end within gda_dpa_attr.run_limit_ns makes the context *fatal*: no task starts any more,
+ * every wait ends, every call but gda_dpa_error(), gda_dpa_log_read() and gda_dpa_destroy() is
+ * -ENOTRECOVERABLE, and gda_dpa_error() says which task it was.
+ *
+ * Any thread may call any function, but for destruction. Functions that return int return 0 or
+ * a negative errno, and gda_last_error() says why. Every one may return -ENOTRECOVERABLE, and
+ * -ENODEV in a child of fork(2).
+ */
+#ifndef GDA_DPA_H
+#define GDA_DPA_H
+
+#include <gda/dpa_task.h>
+#include <gda/gda.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gda_dpa;
+struct gda_dpa_event;
+
+/**
+ * define GDA_DPA_MAX_THREADS - most threads and RDMA handles of all contexts of a process
+ */
+#define GDA_DPA_MAX_THREADS	256
+
+/**
+ * struct gda_dpa_limits - what contexts on a device can do
+ * @size: sizeof(struct gda_dpa_limits); the caller sets it
+ * @supported: 1 if the device has all that a context needs
+ * @max_threads: threads and RDMA handles of all contexts of this process together
+ * @max_args: bytes of arguments of a launch
+ * @max_events: events of a context
+ * @max_launches: launches of a context that have not ended
+ * @max_heap: bytes of the heap of a context
+ * @max_run_ns: longest run limit of a task
+ * @threads_in_use: of @max_threads
+ * @reserved: 0
+ */
+struct gda_dpa_limits {
+	uint32_t size;
+	uint32_t supported;
+	uint32_t max_threads;
+	uint32_t max_args;
+	uint32_t max_events;
+	uint32_t max_launches;
+	uint64_t max_heap;
+	uint64_t max_run_ns;
+	uint32_t threads_in_use;
+	uint32_t reserved;
+};
+
+/**
+ * gda_dpa_query - can a device serve contexts, and how large may they be?
+ * @ctx: a context of gda_open()
+ * @limits: receives the answer; the caller sets its size
+ *
+ * Return: 0; -EINVAL, -E2BIG the size of @limits is wrong.
+ */
+int gda_dpa_query(struct gda_context *ctx, struct gda_dpa_limits *limits);
+
+/**
+ * struct gda_dpa_attr - attributes of a context
+ * @size: sizeof(struct gda_dpa_attr)
+ * @flags: must be 0
+ * @threads: threads of its pool, and most threads of a launch; 0: 4
+ * @events: most events; 0: 256
+ * @launches: most launches that have not ended, a power of two; 0: 1024
+ * @log_lines: lines that the log has room for, a power of two; 0: 256
+ * @heap_bytes: of the heap; 0: 4 MiB
+ * @run_limit_ns: how long a thread of a task may run; 0: 10 seconds
+ * @spin_ns: how long a wait spins before it sleeps; 0: 1 ms; UINT64_MAX: it does not spin
+ */
+struct gda_dpa_attr {
+	uint32_t size;
+	uint32_t flags;
+	uint32_t threads;
+	uint32_t events;
+	uint32_t launches;
+	uint32_t log_lines;
+	uint64_t heap_bytes;
+	uint64_t run_limit_ns;
+	uint64_t spin_ns;
+};
+
+/**
+ * gda_dpa_create - create a context with its memory and its pool
+ * @ctx: a context of gda_open(), which must outlive it
+ * @attr: attributes, or NULL for the defaults
+ * @dpa: receives the context
+ *
+ * Events and heap are one MR of @ctx, so on a device of the kernel they count towards
+ * RLIMIT_MEMLOCK. Each thread of the pool has a QP that is connected to itself, for copies.
+ *
+ * Return: 0; -EINVAL a member is out of range; -E2BIG a member that this library does not know
+ * is set; -EOPNOTSUPP unknown flags, or the device lacks atomics; -ENOSPC the process has
+ * %GDA_DPA_MAX_THREADS threads, or @ctx no room for the QPs; -ENOMEM out of memory or over
+ * RLIMIT_MEMLOCK; -EMFILE too many open files; -EAGAIN no thread could be started.
+ */
+int gda_dpa_create(struct gda_context *ctx, const struct gda_dpa_attr *attr,
+		   struct gda_dpa **dpa);
+
+/**
+ * gda_dpa_destroy - destroy a context
+ * @dpa: the context, or NULL; gone when the call returns, unless it returns -EBUSY
+ *
+ * Launches that have not started never do. Tasks that run are waited for until they have had
+ * their time; those that wait for an event are woken. Events, arrays and heap are gone with it.
+ *
+ * Return: 0; -EBUSY a task of this process does not end: the context is fatal, and the call may
+ * be made again later.
+ */
+int gda_dpa_destroy(struct gda_dpa *dpa);
+
+/**
+ * enum gda_dpa_reason - why a context is fatal
+ * @GDA_DPA_NO_ERROR: it is not
+ * @GDA_DPA_RUN_LIMIT: a task ran longer than it may
+ * @GDA_DPA_COPY_FAILED: a copy of a task failed, for its memory is not registered any more
+ * @GDA_DPA_CORRUPTED: shared memory has what no thread of the library wrote there
+ */
+enum gda_dpa_reason {
+	GDA_DPA_NO_ERROR = 0,
+	GDA_DPA_RUN_LIMIT = 1,
+	GDA_DPA_COPY_FAILED = 2,
+	GDA_DPA_CORRUPTED = 3,
+};
+
+/**
+ * struct gda_dpa_report - what made a context fatal
+ * @size: sizeof(struct gda_dpa_report); the caller sets it
+ * @reason: enum gda_dpa_reason
+ * @task: the task, if one is to blame; empty: none is known
+ * @rank: of the thread in its launch
+ * @threads: of the launch
+ * @signal: that ended it, or 0
+ * @status: exit status, or 0
+ * @address: that it could not access, or 0
+ * @ran_ns: how long the thread had run
+ * @time_ns: when it was seen, by gda_clock_ns()
+ */
+struct gda_dpa_report {
+	uint32_t size;
+	uint32_t reason;
+	char task[GDA_DPA_NAME_BYTES];
+	uint32_t rank;
+	uint32_t threads;
+	int32_t signal;
+	int32_t status;
+	uint64_t address;
+	uint64_t ran_ns;
+	uint64_t time_ns;
+};
+
+/**
+ * gda_dpa_error - is a context fatal, and why?
+ * @dpa: the context
+ * @report: receives the reason, if it is; the caller sets its size. NULL: only ask
+ *
+ * Return: 1 if it is, else 0; -EINVAL, -E2BIG the size of @report is wrong.
+ */
+int gda_dpa_error(struct gda_dpa *dpa, struct gda_dpa_report *report);
+
+/**
+ * gda_dpa_alloc - allocate memory of the heap
+ * @dpa: the context
+ * @bytes: how many; aligned to 64
+ * @addr: receives its address, which tasks and the calls below take; never 0
+ *
+ * Return: 0; -EINVAL @bytes is 0; -ENOSPC the heap has no such piece left.
+ */
+int gda_dpa_alloc(struct gda_dpa *dpa, size_t bytes, uint64_t *addr);
+
+/**
+ * gda_dpa_free - free memory of the heap
+ * @dpa: the context
+ * @addr: of gda_dpa_alloc(), or 0
+ *
+ * Return: 0; -EINVAL nothing was allocated at @addr.
+ */
+int gda_dpa_free(struct gda_dpa *dpa, uint64_t addr);
+
+/**
+ * gda_dpa_write - copy into the heap
+ * @dpa: the context
+ * @addr: to where
+ * @from: from where
+ * @bytes: how many
+ *
+ * It is done when the call returns. A task that is launched afterwards sees it.
+ *
+ * Return: 0; -ERANGE not all of it lies in the heap.
+ */
+int gda_dpa_write(struct gda_dpa *dpa, uint64_t addr, const void *from, size_t bytes);
+
+/**
+ * gda_dpa_read - copy out of the heap
+ * @dpa: the context
+ * @to: to where
+ * @addr: from where
+ * @bytes: how many
+ *
+ * It has what tasks wrote before an event that the caller has seen.
+ *
+ * Return: 0; -ERANGE not all of it lies in the heap.
+ */
+int gda_dpa_read(struct gda_dpa *dpa, void *to, uint64_t addr, size_t bytes);
+
+/**
+ * gda_dpa_set - fill memory of the heap
+ * @dpa: the context
+ * @addr: first byte
+ * @value: of each byte
+ * @bytes: how many
+ *
+ * Return: 0; -ERANGE not all of it lies in the heap.
+ */
+int gda_dpa_set(struct gda_dpa *dpa, uint64_t addr, int value, size_t bytes);
+
+/**
+ * gda_dpa_heap_buf - memory of the heap as a buffer
+ * @dpa: the context
+ * @addr: first byte
+ * @bytes: how many
+ * @buf: receives the buffer
+ *
+ * Return: 0; -ERANGE not all of it lies in the heap.
+ */
+int gda_dpa_heap_buf(struct gda_dpa *dpa, uint64_t addr, size_t bytes, struct gda_dpa_buf *buf);
+
+/**
+ * gda_dpa_mr_buf - memory of an MR as a buffer
+ * @dpa: the context
+ * @mr: an MR of the context's device context, which must outlive the buffer
+ * @pointer: first byte in this process
+ * @bytes: how many
+ * @buf: receives the buffer
+ *
+ * Return: 0; -ERANGE not all of it lies in the MR.
+ */
+int gda_dpa_mr_buf(struct gda_dpa *dpa, struct gda_mr *mr, void *pointer, size_t bytes,
+		   struct gda_dpa_buf *buf);
+
+/**
+ * gda_dpa_bufs_create - make buffers known to tasks
+ * @dpa: the context
+ * @bufs: the buffers: of gda_dpa_heap_buf() and gda_dpa_mr_buf(), and of peers
+ * @n: how many
+ * @array: receives the address of the array, for gda_dpa_buf_get()
+ *
+ * The array lies in the heap.
+ *
+ * Return: 0; -EINVAL @n is 0; -ENOSPC the heap has no such piece left.
+ */
+int gda_dpa_bufs_create(struct gda_dpa *dpa, const struct gda_dpa_buf *bufs, uint32_t n,
+			uint64_t *array);
+
+/**
+ * gda_dpa_bufs_destroy - free an array
+ * @dpa: the context
+ * @array: of gda_dpa_bufs_create(), or 0
+ *
+ * Return: 0; -EINVAL there is no array at @array.
+ */
+int gda_dpa_bufs_destroy(struct gda_dpa *dpa, uint64_t array);
+
+/**
+ * enum gda_dpa_place - where an event is published and subscribed to
+ * @GDA_DPA_HOST: by the calls of this header
+ * @GDA_DPA_TASKS: by tasks and launches
+ */
+enum gda_dpa_place {
+	GDA_DPA_HOST = 1,
+	GDA_DPA_TASKS = 2,
+};
+
+/**
+ * struct gda_dpa_event_attr - attributes of an event
+ * @size: sizeof(struct gda_dpa_event_attr)
+ * @flags: must be 0
+ * @publishers: GDA_DPA_HOST, GDA_DPA_TASKS: what may update it; 0: both
+ * @subscribers: GDA_DPA_HOST, GDA_DPA_TASKS: what may read it and wait for it; 0: both
+ */
+struct gda_dpa_event_attr {
+	uint32_t size;
+	uint32_t flags;
+	uint32_t publishers;
+	uint32_t subscribers;
+};
+
+/**
+ * gda_dpa_event_create - create an event, at zero
+ * @dpa: the context
+ * @attr: attributes, or NULL for the defaults
+ * @event: receives the event
+ *
+ * Return: 0; -EINVAL an unknown place, or the size of @attr; -EOPNOTSUPP unknown flags; -E2BIG
+ * a member that this library does not know is set; -ENOSPC the context has no more.
+ */
+int gda_dpa_event_create(struct gda_dpa *dpa, const struct gda_dpa_event_attr *attr,
+			 struct gda_dpa_event **event);
+
+/**
+ * gda_dpa_event_destroy - destroy an event
+ * @event: the event, or NULL
+ *
+ * No launch that has not ended may name it, and no task.
+ *
+ * Return: 0.
+ */
+int gda_dpa_event_destroy(struct gda_dpa_event *event);
+
+/**
+ * gda_dpa_event_handle - the number by which tasks name an event
+ * @event: the event
+ *
+ * Return: the handle; never 0.
+ */
+uint32_t gda_dpa_event_handle(const struct gda_dpa_event *event);
+
+/**
+ * gda_dpa_event_get - the value of an event
+ * @event: the event
+ * @value: receives it
+ *
+ * What was done before the update that it shows is visible.
+ *
+ * Return: 0; -EACCES the host is no subscriber of it.
+ */
+int gda_dpa_event_get(struct gda_dpa_event *event, uint64_t *value);
+
+/**
+ * gda_dpa_event_add - add to an event
+ * @event: the event
+ * @value: is added, modulo 2^64
+ *
+ * Return: 0; -EACCES the host is no publisher of it.
+ */
+int gda_dpa_event_add(struct gda_dpa_event *event, uint64_t value);
+
+/**
+ * gda_dpa_event_set - set an event
+ * @event: the event
+ * @value: its value from now on
+ *
+ * A value that is replaced before a waiting thread or the pool has looked at it may be missed.
+ *
+ * Return: 0; -EACCES the host is no publisher of it.
+ */
+int gda_dpa_event_set(struct gda_dpa_event *event, uint64_t value);
+
+/**
+ * gda_dpa_event_await_gt - wait until an event is greater
+ * @event: the event
+ * @threshold: what (value & @mask) must be greater than
+ * @mask: bits of the value that count
+ * @deadline: in ns of gda_clock_ns(); 0: one second from now
+ *
+ * Return: 0; -EACCES the host is no subscriber of it; -ETIMEDOUT it was not at @deadline; -ETIME
+ * the same, and @deadline was more than a second past when the call began.
+ */
+int gda_dpa_event_await_gt(struct gda_dpa_event *event, uint64_t threshold, uint64_t mask,
+			   uint64_t deadline);
+
+/**
+ * gda_dpa_event_await_ne - wait until an event differs
+ * @event: the event
+ * @value: what (value & @mask) must not be
+ * @mask: bits of the value that count
+ * @deadline: in ns of gda_clock_ns(); 0: one second from now
+ *
+ * Return: as gda_dpa_event_await_gt().
+ */
+int gda_dpa_event_await_ne(struct gda_dpa_event *event, uint64_t value, uint64_t mask,
+			   uint64_t deadline);
+
+/**
+ * define GDA_DPA_DONE_SET - the completion event is set, not added to
+ */
+#define GDA_DPA_DONE_SET	(1U << 0)
+
+/**
+ * struct gda_dpa_launch_attr - a task, when it starts, and what is told when it has ended
+ * @size: sizeof(struct gda_dpa_launch_attr)
+ * @flags: %GDA_DPA_DONE_SET, or 0
+ * @task: the task
+ * @wait: it starts once this event is greater than @threshold; NULL: at once
+ * @threshold: any 64-bit value
+ * @counter: it starts once this counter, of the same device context, has counted @arrivals; not
+ *	with @wait
+ * @arrivals: at least 1, with @counter
+ * @done: is updated after the last thread has returned; NULL: nothing is
+ * @value: is added to @done, or @done is set to it
+ * @threads: how many threads run it, 1 to gda_dpa_attr.threads
+ * @bytes: of @args, at most %GDA_DPA_MAX_ARGS
+ * @args: are copied for the task
+ *
+ * The event is looked at when it changes, and the launch starts if it is greater then. A value
+ * that is lowered again at once may be missed.
+ */
+struct gda_dpa_launch_attr {
+	uint32_t size;
+	uint32_t flags;
+	const struct gda_dpa_task *task;
+	struct gda_dpa_event *wait;
+	uint64_t threshold;
+	struct gda_counter *counter;
+	uint64_t arrivals;
+	struct gda_dpa_event *done;
+	uint64_t value;
+	uint32_t threads;
+	uint32_t bytes;
+	const void *args;
+};
+
+/**
+ * gda_dpa_launch - launch a task
+ * @dpa: the context
+ * @launch: the task, and when
+ *
+ * Returns at once. A launch that waits holds no thread, so it may be made before the launch that
+ * it waits for. What the caller wrote to the heap before is visible to the task, and what the
+ * task wrote is visible to who sees @done.
+ *
+ * Return: 0; -EINVAL a member is out of range, or an event is of another context; -E2BIG a
+ * member that this library does not know is set; -EOPNOTSUPP unknown flags; -EACCES tasks are no
+ * subscriber of @wait or no publisher of @done; -EAGAIN gda_dpa_attr.launches have not ended;
+ * -ENOSPC more than 64 different counters.
+ */
+int gda_dpa_launch(struct gda_dpa *dpa, const struct gda_dpa_launch_attr *launch);
+
+/**
+ * gda_dpa_log_read - take the next line of the log
+ * @dpa: the context
+ * @line: receives it, without a newline, with an end
+ * @bytes: room in @line
+ *
+ * One thread at a time. It may be called on a fatal context.
+ *
+ * Return: the length of the line, which was cut if that is not less than @bytes; -EAGAIN there
+ * is none.
+ */
+int gda_dpa_log_read(struct gda_dpa *dpa, char *line, size_t bytes);
+
+/**
+ * gda_dpa_log_dropped - how many lines found no room in the log
+ * @dpa: the context
+ *
+ * Return: their number since the context was created.
+ */
+uint64_t gda_dpa_log_dropped(struct gda_dpa *dpa);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* GDA_DPA_H */
