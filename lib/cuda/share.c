@@ -5,6 +5,7 @@
  * are mapped.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include "cuda_internal.h"
 #include "share.h"
@@ -114,4 +115,64 @@ void gda_cuda_pages_put(struct gda_cuda *cuda, struct gda_cuda_map *map)
 		return;
 	gda_cuda_map_put(cuda, map);
 	gda_cuda_leave();
+}
+
+bool gda_cuda_reaches(struct gda_cuda *cuda, uint64_t addr)
+{
+	int device = -1, other, can = 0;
+
+	if (gda_cuda_enter(cuda))
+		return false;
+	if (!gda_cu.pointer_attribute(&device, GDA_CU_POINTER_DEVICE, addr))
+		can = device == cuda->ordinal;
+	if (!can && device >= 0 && !gda_cu.device_get(&other, device) &&
+	    gda_cu.peer_can(&can, cuda->device, other))
+		can = 0;
+	gda_cuda_leave();
+	return can;
+}
+
+uint64_t gda_cuda_image_take(struct gda_cuda_image *i, size_t bytes, void **here)
+{
+	size_t at = i->used;
+
+	i->used += (bytes + 127) / 128 * 128;
+	*here = i->bytes + at;
+	return i->addr + at;
+}
+
+uint64_t gda_cuda_image_copy(struct gda_cuda_image *i, const void *from, size_t bytes)
+{
+	void *here;
+	uint64_t addr = gda_cuda_image_take(i, bytes, &here);
+
+	if (bytes)
+		memcpy(here, from, bytes);
+	return addr;
+}
+
+int gda_cuda_image_open(struct gda_cuda_image *i, struct gda_cuda *cuda, size_t size)
+{
+	int err;
+
+	i->size = size;
+	i->used = 0;
+	i->addr = 0;
+	i->bytes = calloc(1, size);
+	if (!i->bytes)
+		return -ENOMEM;
+	err = gda_cuda_gpu_alloc(cuda, size, &i->addr);
+	if (err)
+		free(i->bytes);
+	return err;
+}
+
+int gda_cuda_image_close(struct gda_cuda_image *i, struct gda_cuda *cuda)
+{
+	int err = gda_cuda_upload(cuda, i->addr, i->bytes, i->size);
+
+	free(i->bytes);
+	if (err)
+		gda_cuda_gpu_free(cuda, i->addr);
+	return err;
 }

@@ -30,6 +30,30 @@ int gda_cuda_pages_get(struct gda_cuda *cuda, void *pages, size_t bytes, uint64_
 		       struct gda_cuda_map **map);
 void gda_cuda_pages_put(struct gda_cuda *cuda, struct gda_cuda_map *map);
 
+/* Do kernels of the GPU reach the GPU memory at @addr, of the same GPU or of another? */
+bool gda_cuda_reaches(struct gda_cuda *cuda, uint64_t addr);
+
+/* A block of GPU memory that is filled here, and then sent there. */
+struct gda_cuda_image {
+	uint64_t addr;
+	char *bytes;
+	size_t size;
+	size_t used;
+};
+
+int gda_cuda_image_open(struct gda_cuda_image *i, struct gda_cuda *cuda, size_t size);
+/* Room in the block, at most 127 bytes more than asked for; its address there, its memory here. */
+uint64_t gda_cuda_image_take(struct gda_cuda_image *i, size_t bytes, void **here);
+uint64_t gda_cuda_image_copy(struct gda_cuda_image *i, const void *from, size_t bytes);
+/* Send it to the GPU. On failure the block is gone. */
+int gda_cuda_image_close(struct gda_cuda_image *i, struct gda_cuda *cuda);
+
+/* A pointer into a table of the host at @from, moved to the GPU's at @to. */
+static inline void gda_cuda_image_move(uint64_t *pointer, const void *from, uint64_t to)
+{
+	*pointer = to + (*pointer - (uintptr_t)from);
+}
+
 /* The context that a GPU was opened with. */
 struct gda_context *gda_cuda_context(const struct gda_cuda *cuda);
 

@@ -12,61 +12,6 @@
 #include "gin_internal.h"
 #include "share.h"
 
-/* A block of GPU memory, as it is filled here. */
-struct gda_gin_image {
-	uint64_t addr;
-	char *bytes;
-	size_t size;
-	size_t used;
-};
-
-/* Room in the block; its address there, and its memory here. */
-static uint64_t gda_gin_image_take(struct gda_gin_image *i, size_t bytes, void **here)
-{
-	size_t at = i->used;
-
-	i->used += (bytes + 127) / 128 * 128;
-	*here = i->bytes + at;
-	return i->addr + at;
-}
-
-static uint64_t gda_gin_image_copy(struct gda_gin_image *i, const void *from, size_t bytes)
-{
-	void *here;
-	uint64_t addr = gda_gin_image_take(i, bytes, &here);
-
-	if (bytes)
-		memcpy(here, from, bytes);
-	return addr;
-}
-
-static int gda_gin_image_open(struct gda_gin_image *i, struct gda_cuda *cuda, size_t size)
-{
-	int err;
-
-	i->size = size;
-	i->used = 0;
-	i->addr = 0;
-	i->bytes = calloc(1, size);
-	if (!i->bytes)
-		return -ENOMEM;
-	err = gda_cuda_gpu_alloc(cuda, size, &i->addr);
-	if (err)
-		free(i->bytes);
-	return err;
-}
-
-/* Send it to the GPU. On failure the block is gone. */
-static int gda_gin_image_close(struct gda_gin_image *i, struct gda_cuda *cuda)
-{
-	int err = gda_cuda_upload(cuda, i->addr, i->bytes, i->size);
-
-	free(i->bytes);
-	if (err)
-		gda_cuda_gpu_free(cuda, i->addr);
-	return err;
-}
-
 static size_t gda_gin_queue_bytes(const struct gda_gin_world *w)
 {
 	return (w->attr.counters ? 8 * (size_t)w->attr.depth + 128 : 0) +
@@ -82,13 +27,7 @@ static size_t gda_gin_world_bytes(const struct gda_gin_world *w)
 	       gda_gin_tables_bytes(w) + gda_gin_checks_bytes(w) + 8 * 128;
 }
 
-/* A context's pointers into a table, moved from the host's table to the GPU's. */
-static void gda_gin_move(uint64_t *pointer, const void *from, uint64_t to)
-{
-	*pointer = to + (*pointer - (uintptr_t)from);
-}
-
-static void gda_gin_fill_queues(struct gda_gin_world *w, struct gda_gin_image *i,
+static void gda_gin_fill_queues(struct gda_gin_world *w, struct gda_cuda_image *i,
 				struct gda_gin_queue *queues)
 {
 	size_t n = (size_t)w->attr.contexts * w->endpoints * w->view.nranks, k;
@@ -98,13 +37,13 @@ static void gda_gin_fill_queues(struct gda_gin_world *w, struct gda_gin_image *i
 		if (!queues[k].view)
 			continue;
 		if (w->attr.counters)
-			queues[k].tags = gda_gin_image_take(i, 8 * (size_t)w->attr.depth, &here);
+			queues[k].tags = gda_cuda_image_take(i, 8 * (size_t)w->attr.depth, &here);
 		if (w->attr.flags & GDA_GIN_CHECKED)
-			queues[k].sums = gda_gin_image_take(i, 24 * (size_t)w->attr.depth, &here);
+			queues[k].sums = gda_cuda_image_take(i, 24 * (size_t)w->attr.depth, &here);
 	}
 }
 
-static void gda_gin_fill_image(struct gda_gin_world *w, struct gda_gin_image *i)
+static void gda_gin_fill_image(struct gda_gin_world *w, struct gda_cuda_image *i)
 {
 	size_t n = (size_t)w->attr.contexts * w->endpoints * w->view.nranks;
 	uint64_t gins, queues, tables, checks;
@@ -114,26 +53,26 @@ static void gda_gin_fill_image(struct gda_gin_world *w, struct gda_gin_image *i)
 	void *here;
 	uint32_t c;
 
-	gda_gin_image_take(i, sizeof(*comm), &here);
+	gda_cuda_image_take(i, sizeof(*comm), &here);
 	comm = here;
-	gins = gda_gin_image_take(i, w->attr.contexts * sizeof(*gin), &here);
+	gins = gda_cuda_image_take(i, w->attr.contexts * sizeof(*gin), &here);
 	gin = here;
-	queues = gda_gin_image_take(i, n * sizeof(*q), &here);
+	queues = gda_cuda_image_take(i, n * sizeof(*q), &here);
 	q = here;
-	tables = gda_gin_image_copy(i, w->tables, gda_gin_tables_bytes(w));
-	checks = gda_gin_image_copy(i, w->checks, gda_gin_checks_bytes(w));
+	tables = gda_cuda_image_copy(i, w->tables, gda_gin_tables_bytes(w));
+	checks = gda_cuda_image_copy(i, w->checks, gda_gin_checks_bytes(w));
 	*comm = w->view;
 	comm->gins = gins;
 	memcpy(q, w->queues, n * sizeof(*q));
 	gda_gin_fill_queues(w, i, q);
 	for (c = 0; c < w->attr.contexts; c++) {
 		gin[c] = w->gins[c];
-		gda_gin_move(&gin[c].queues, w->queues, queues);
-		gda_gin_move(&gin[c].words, w->tables, tables);
-		gda_gin_move(&gin[c].resets, w->tables, tables);
-		gda_gin_move(&gin[c].shadows, w->tables, tables);
-		gda_gin_move(&gin[c].counts, w->tables, tables);
-		gda_gin_move(&gin[c].checks, w->checks, checks);
+		gda_cuda_image_move(&gin[c].queues, w->queues, queues);
+		gda_cuda_image_move(&gin[c].words, w->tables, tables);
+		gda_cuda_image_move(&gin[c].resets, w->tables, tables);
+		gda_cuda_image_move(&gin[c].shadows, w->tables, tables);
+		gda_cuda_image_move(&gin[c].counts, w->tables, tables);
+		gda_cuda_image_move(&gin[c].checks, w->checks, checks);
 		gin[c].lost = w->lost;
 	}
 }
@@ -154,7 +93,7 @@ static int gda_gin_watch_abort(struct gda_gin_world *w)
 
 int gda_gin_gpu_create(struct gda_gin_world *w)
 {
-	struct gda_gin_image image;
+	struct gda_cuda_image image;
 	int err;
 
 	if (!w->cuda)
@@ -164,11 +103,11 @@ int gda_gin_gpu_create(struct gda_gin_world *w)
 	if (!err)
 		err = gda_gin_watch_abort(w);
 	if (!err)
-		err = gda_gin_image_open(&image, w->cuda, gda_gin_world_bytes(w));
+		err = gda_cuda_image_open(&image, w->cuda, gda_gin_world_bytes(w));
 	if (err)
 		return gda_gin_because(err);
 	gda_gin_fill_image(w, &image);
-	err = gda_gin_image_close(&image, w->cuda);
+	err = gda_cuda_image_close(&image, w->cuda);
 	if (!err)
 		w->gpu = image.addr;
 	return err;
@@ -201,7 +140,7 @@ int gda_gin_gpu_window_create(struct gda_gin_window *win, uint32_t pieces)
 {
 	struct gda_gin_world *w = win->world;
 	size_t n = w->view.nranks, chunks = (size_t)pieces * n * sizeof(*win->chunks);
-	struct gda_gin_image image;
+	struct gda_cuda_image image;
 	struct gda_chunk_map *maps;
 	struct gda_window *view;
 	uint64_t moved;
@@ -211,22 +150,22 @@ int gda_gin_gpu_window_create(struct gda_gin_window *win, uint32_t pieces)
 
 	if (!w->cuda)
 		return 0;
-	err = gda_gin_image_open(&image, w->cuda, sizeof(*view) + chunks +
+	err = gda_cuda_image_open(&image, w->cuda, sizeof(*view) + chunks +
 				 n * (sizeof(*maps) + sizeof(*win->parts)) + 4 * 128);
 	if (err)
 		return gda_gin_because(err);
-	gda_gin_image_take(&image, sizeof(*view), &here);
+	gda_cuda_image_take(&image, sizeof(*view), &here);
 	view = here;
 	*view = win->view;
-	view->parts = gda_gin_image_copy(&image, win->parts, n * sizeof(*win->parts));
-	moved = gda_gin_image_copy(&image, win->chunks, chunks);
-	view->maps = gda_gin_image_take(&image, n * sizeof(*maps), &here);
+	view->parts = gda_cuda_image_copy(&image, win->parts, n * sizeof(*win->parts));
+	moved = gda_cuda_image_copy(&image, win->chunks, chunks);
+	view->maps = gda_cuda_image_take(&image, n * sizeof(*maps), &here);
 	maps = here;
 	for (i = 0; i < n; i++) {
 		maps[i] = win->maps[i];
-		gda_gin_move(&maps[i].chunks, win->chunks, moved);
+		gda_cuda_image_move(&maps[i].chunks, win->chunks, moved);
 	}
-	err = gda_gin_image_close(&image, w->cuda);
+	err = gda_cuda_image_close(&image, w->cuda);
 	if (!err)
 		win->gpu = image.addr;
 	return gda_gin_because(err);
