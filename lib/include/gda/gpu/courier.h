@@ -173,13 +173,15 @@ GDA_DEVICE struct gda_shared_scan gda_scan(const struct gda_shared &q)
 	return { gda_gpu_load64(&q.port.view->completed), gda_port_last(q.port) };
 }
 
-/* The queue has failed, or nothing can be told from a look. */
-GDA_DEVICE_SLOW uint64_t gda_shared_failed(struct gda_view *v, uint64_t known, int &failed)
+/*
+ * The queue has failed, or nothing can be told from a look. Returns what has completed, inverted
+ * if it has failed, or @known.
+ */
+GDA_DEVICE_SLOW uint64_t gda_shared_failed(struct gda_view *v, uint64_t known)
 {
 	uint64_t done = gda_poll(v, 0);
 
-	failed = gda_load_acquire64(&v->error_index) != GDA_NO_ERROR;
-	return failed ? done : known;
+	return gda_load_acquire64(&v->error_index) != GDA_NO_ERROR ? ~done : known;
 }
 
 /*
@@ -193,8 +195,11 @@ GDA_DEVICE uint64_t gda_refresh(struct gda_shared &q, const struct gda_shared_sc
 	uint64_t now = gda_cqe_unwrap(look.completed, look.word);
 
 	failed = 0;
-	if (gda_cqe_is_error(look.word))
-		return gda_shared_failed(q.port.view, q.done, failed);
+	if (gda_cqe_is_error(look.word)) {
+		now = gda_shared_failed(q.port.view, q.done);
+		failed = (int64_t)now < 0;
+		return failed ? ~now : now;
+	}
 	if (!gda_cqe_is_done(look.word) || now - look.completed > q.port.mask + 1 ||
 	    now <= q.done)
 		return q.done;

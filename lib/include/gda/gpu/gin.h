@@ -31,7 +31,7 @@
 #define GDA_GPU_GIN_H
 
 #include <gda/gin.h>
-#include <gda/gpu/post.h>
+#include <gda/gpu/lend.h>
 
 /**
  * struct gda_gin_poster - the queue of a context to a peer, and a thread that posts to it
@@ -303,88 +303,13 @@ GDA_DEVICE int gda_gin_post(struct gda_gin_poster<queue> &p, const struct gda_gi
 	return ticket < 0 ? (int)ticket : 0;
 }
 
-/**
- * struct gda_gin_lent - what a poster gives to a function off the path
- * @where: address of the view or the block; plus 1: with a courier
- * @next: index of the newest post, or, of an exclusive queue, of the one to come
- * @free: gda_exclusive.free
- * @deferred: gda_exclusive.deferred
- *
- * Not for programs: that function opens the queue anew.
- */
-struct gda_gin_lent {
-	uint64_t where;
-	uint64_t next;
-	uint32_t free;
-	uint32_t deferred;
-};
-
-GDA_DEVICE struct gda_gin_lent gda_gin_lend(const struct gda_exclusive &q)
-{
-	return { (uintptr_t)q.port.view, q.next, q.free, q.deferred };
-}
-
-GDA_DEVICE struct gda_gin_lent gda_gin_lend(const struct gda_shared &q)
-{
-	return { (uintptr_t)q.port.view + q.courier, 0, 0, 0 };
-}
-
-GDA_DEVICE struct gda_gin_lent gda_gin_lend(const struct gda_block_queue &q)
-{
-	return { (uintptr_t)q.block + q.courier, q.last, 0, 0 };
-}
-
-GDA_DEVICE void gda_gin_reopen(struct gda_exclusive &q, struct gda_gin_lent lent)
-{
-	q.port = gda_port_open((struct gda_view *)lent.where);
-	q.next = lent.next;
-	q.free = lent.free;
-	q.deferred = lent.deferred;
-}
-
-GDA_DEVICE void gda_gin_reopen(struct gda_shared &q, struct gda_gin_lent lent)
-{
-	q = gda_shared_open((struct gda_view *)(lent.where & ~1ULL), lent.where & 1);
-}
-
-GDA_DEVICE void gda_gin_reopen(struct gda_block_queue &q, struct gda_gin_lent lent)
-{
-	q = gda_block_join((struct gda_block *)(lent.where & ~1ULL), lent.where & 1);
-	q.last = lent.next;
-}
-
-/* A queue that others share is not given back: what the poster knew of it is old, and right. */
-GDA_DEVICE void gda_gin_give_back(struct gda_exclusive &q)
-{
-	gda_exclusive_close(q);
-}
-
-GDA_DEVICE void gda_gin_take_back(struct gda_exclusive &q)
-{
-	struct gda_exclusive now = gda_exclusive_open(q.port.view);
-
-	q.next = now.next;
-	q.free = now.free;
-	q.deferred = 0;
-}
-
-template <class queue>
-GDA_DEVICE void gda_gin_give_back(queue &)
-{
-}
-
-template <class queue>
-GDA_DEVICE void gda_gin_take_back(queue &)
-{
-}
-
 /*
  * A transfer that is none of one piece: its actions go with the last (G-21), or it is not inside
  * of a window.
  */
 template <class queue>
 GDA_DEVICE_SLOW int gda_gin_move_pieces(struct gda_gin *gin, struct gda_gin_queue *to,
-					uint32_t peer, struct gda_gin_lent lent, int get,
+					uint32_t peer, struct gda_lent lent, int get,
 					struct gda_gin_place remote, struct gda_gin_place local,
 					uint64_t left, unsigned int flags,
 					struct gda_gin_target then, uint32_t count)
@@ -397,9 +322,9 @@ GDA_DEVICE_SLOW int gda_gin_move_pieces(struct gda_gin *gin, struct gda_gin_queu
 
 	p.gin = gin;
 	p.to = to;
-	gda_gin_reopen(p.q, lent);
+	gda_reopen(p.q, lent);
 	if (!gda_at_fits(remote, left) || !gda_at_fits(local, left)) {
-		gda_gin_give_back(p.q);
+		gda_give_back(p.q);
 		return -EFAULT;
 	}
 	do {
@@ -413,7 +338,7 @@ GDA_DEVICE_SLOW int gda_gin_move_pieces(struct gda_gin *gin, struct gda_gin_queu
 		local.offset += span;
 		left -= span;
 	} while (!err && left);
-	gda_gin_give_back(p.q);
+	gda_give_back(p.q);
 	return err;
 }
 
@@ -441,7 +366,7 @@ GDA_DEVICE int gda_gin_move(struct gda_gin_poster<queue> &p, int get, const plac
 	int whole = gda_gin_whole(p.peer, remote, local, &wr, &how, bytes);
 
 	if (__builtin_expect(err | whole, 0)) {
-		struct gda_gin_lent lent = gda_gin_lend(p.q);
+		struct gda_lent lent = gda_lend(p.q);
 
 		if (err || whole < 0)
 			return err ? err : whole;
@@ -450,7 +375,7 @@ GDA_DEVICE int gda_gin_move(struct gda_gin_poster<queue> &p, int get, const plac
 						 gda_gin_plain_place(remote),
 						 gda_gin_plain_place(local), bytes, flags, then,
 						 gda_gin_counted(&how));
-		gda_gin_take_back(p.q);
+		gda_take_back(p.q);
 		return err;
 	}
 	gda_gin_announce(p.gin, p.peer, &how);
