@@ -41,7 +41,7 @@ COMM_HEADERS	:= $(wildcard lib/comm/*.h)
 LIB_OBJ		+= $(COMM_SRC:%.c=$(LIB_OUT)/%.o)
 
 # Symmetric heaps.
-SHMEM_CPPFLAGS	:= $(GDA_CPPFLAGS) -Ilib/src -Ilib/shmem
+SHMEM_CPPFLAGS	:= $(GDA_CPPFLAGS) -Ilib/src -Ilib/shmem -Ilib/cuda
 SHMEM_SRC	:= $(sort $(wildcard lib/shmem/*.c))
 SHMEM_HEADERS	:= $(wildcard lib/shmem/*.h)
 LIB_OBJ		+= $(SHMEM_SRC:%.c=$(LIB_OUT)/%.o)

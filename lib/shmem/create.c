@@ -85,6 +85,7 @@ static int gda_shmem_check(struct gda_shmem_heap *h)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	struct gda_shmem_attr *a = &h->attr;
+	int err;
 
 	if (a->flags)
 		return gda_shmem_refuse(h, -EOPNOTSUPP, "flags has unknown bits: %#x", a->flags);
@@ -101,13 +102,16 @@ static int gda_shmem_check(struct gda_shmem_heap *h)
 		return gda_shmem_refuse(h, -EINVAL, "qps %u is more than %u", a->qps,
 					GDA_SHMEM_MAX_QPS);
 	a->heap_bytes = (a->heap_bytes + page - 1) / page * page;
-	return gda_shmem_way(h);
+	if (!a->cuda && (a->word_bytes || a->place || a->reserved))
+		return gda_shmem_refuse(h, -EINVAL, "word_bytes and place are for posters on a GPU");
+	err = gda_shmem_way(h);
+	return !err && a->cuda ? gda_shmem_gpu_check(h) : err;
 }
 
 static int gda_shmem_attr_read(struct gda_shmem_heap *h, const struct gda_shmem_attr *attr)
 {
 	struct gda_shmem_attr *a = &h->attr;
-	int err = gda_struct_read(a, sizeof(*a), GDA_THROUGH(struct gda_shmem_attr, device), attr);
+	int err = gda_struct_read(a, sizeof(*a), GDA_THROUGH(struct gda_shmem_attr, reserved), attr);
 
 	if (err)
 		return gda_shmem_refuse(h, err, "attr has a size that this library does not know");
@@ -127,6 +131,7 @@ static void gda_shmem_fill_card(struct gda_shmem_heap *h)
 	h->own.qps = h->attr.qps;
 	h->own.depth = h->attr.depth;
 	h->own.chunk_bytes = h->attr.chunk_bytes;
+	h->own.gpu = h->attr.cuda != NULL;
 	/* a PE that cannot tell where it runs is on a machine of its own */
 	if (gda_machine_name(h->own.machine))
 		snprintf(h->own.machine, sizeof(h->own.machine), "pe %u", h->shmem.pe);
@@ -139,14 +144,18 @@ static int gda_shmem_begin(struct gda_shmem_heap *h, const struct gda_shmem_attr
 
 	gda_shmem_fill_card(h);
 	h->own.data.bytes = h->attr.data_bytes;
+	h->cuda = err ? NULL : h->attr.cuda;
 	return err;
 }
 
 /* The memory of this PE. */
 static int gda_shmem_prepare(struct gda_shmem_heap *h)
 {
-	int err = gda_shmem_memory_heap(h);
+	int err;
 
+	if (h->cuda)
+		return gda_shmem_gpu_memory(h);
+	err = gda_shmem_memory_heap(h);
 	return err ? err : gda_shmem_memory_data(h);
 }
 
@@ -198,9 +207,10 @@ static int gda_shmem_compare(struct gda_shmem_heap *h)
 						(unsigned long long)c->heap.bytes,
 						(unsigned long long)c->data.bytes);
 		if (c->way != first->way || c->qps != first->qps || c->depth != first->depth ||
-		    c->chunk_bytes != first->chunk_bytes)
+		    c->chunk_bytes != first->chunk_bytes || c->gpu != first->gpu)
 			return gda_shmem_refuse(h, -EPROTO,
-						"PE %u has another way, qps, depth or chunks", pe);
+						"PE %u has another way, qps, depth, chunks, or a GPU",
+						pe);
 	}
 	return 0;
 }
@@ -213,6 +223,8 @@ static int gda_shmem_map_all(struct gda_shmem_heap *h)
 	for (pe = 0; pe < h->shmem.npes && !err; pe++) {
 		if (!gda_shmem_is_near(&h->cards[pe], &h->own))
 			err = gda_shmem_refuse(h, -EOPNOTSUPP, "PE %u is on another machine", pe);
+		else if (h->cuda)
+			err = gda_shmem_gpu_map(h, pe);
 		else
 			err = gda_shmem_memory_map(h, pe);
 	}
@@ -263,9 +275,13 @@ static int gda_shmem_connect(struct gda_shmem_heap *h)
 		return err;
 	gda_shmem_choose(h);
 	gda_shmem_fill(h);
-	if (h->attr.way == GDA_SHMEM_QUEUE)
-		return gda_shmem_queue_create(h);
-	return gda_shmem_agree(h, gda_shmem_map_all(h));
+	if (h->cuda)
+		err = gda_shmem_agree(h, gda_shmem_gpu_watch(h));
+	if (!err && h->attr.way == GDA_SHMEM_QUEUE)
+		err = gda_shmem_queue_create(h);
+	else if (!err)
+		err = gda_shmem_agree(h, gda_shmem_map_all(h));
+	return !err && h->cuda ? gda_shmem_agree(h, gda_shmem_gpu_publish(h)) : err;
 }
 
 static struct gda_shmem_heap *gda_shmem_alloc(struct gda_comm *comm)
@@ -296,10 +312,13 @@ static void gda_shmem_free(struct gda_shmem_heap *h)
 
 	if (h->ctx)
 		gda_shmem_queue_destroy(h);
-	for (pe = 0; pe < h->shmem.npes; pe++)
+	for (pe = 0; !h->cuda && pe < h->shmem.npes; pe++)
 		gda_shmem_memory_unmap(h, pe);
 	gda_shmem_memory_close(h);
-	gda_shmem_memory_free(h);
+	if (h->cuda)
+		gda_shmem_gpu_destroy(h);
+	else
+		gda_shmem_memory_free(h);
 	free(h->peers);
 	free(h->cards);
 	free(h);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <gda/cuda.h>
 #include "shmem_internal.h"
 
 #define GDA_SHMEM_NO_QUEUE \
@@ -35,7 +36,7 @@ static int gda_shmem_check_device(struct gda_shmem_heap *h)
 static int gda_shmem_open(struct gda_shmem_heap *h)
 {
 	struct gda_query query = { .size = sizeof(query) };
-	int err = gda_open(h->attr.device, &h->ctx);
+	int err = h->ctx ? 0 : gda_open(h->attr.device, &h->ctx);
 
 	if (!err)
 		err = gda_context_query(h->ctx, &query);
@@ -68,9 +69,14 @@ static uint64_t gda_shmem_memlock(const struct gda_shmem_heap *h)
 
 static int gda_shmem_register_one(struct gda_shmem_heap *h, uint64_t addr, uint64_t bytes)
 {
+	struct gda_mr **mr = &h->mrs[h->nmrs];
 	struct rlimit limit = { 0 };
-	int err = gda_mr_reg(h->ctx, (void *)(uintptr_t)addr, bytes, GDA_ACCESS_ALL, 0,
-			     &h->mrs[h->nmrs]);
+	int err;
+
+	if (h->cuda && addr - h->own.heap.addr < h->own.heap.bytes)
+		err = gda_cuda_mr_reg(h->cuda, addr, bytes, GDA_ACCESS_ALL, 0, mr);
+	else
+		err = gda_mr_reg(h->ctx, (void *)(uintptr_t)addr, bytes, GDA_ACCESS_ALL, 0, mr);
 
 	if (!err) {
 		h->nmrs++;
@@ -107,7 +113,8 @@ static int gda_shmem_create_qps(struct gda_shmem_heap *h)
 	int err = 0;
 
 	for (h->nqps = 0; h->nqps < n && !err; h->nqps += !err)
-		err = gda_qp_create(h->ctx, &attr, &h->qps[h->nqps]);
+		err = h->cuda ? gda_shmem_gpu_qp_create(h, h->nqps) :
+				gda_qp_create(h->ctx, &attr, &h->qps[h->nqps]);
 	return err ? gda_shmem_refuse(h, err, "%s", gda_last_error()) : 0;
 }
 
@@ -125,7 +132,8 @@ static int gda_shmem_queue_objects(struct gda_shmem_heap *h)
 	h->qps = calloc(n, sizeof(*h->qps));
 	h->slots = calloc(n, sizeof(*h->slots));
 	h->chunks = calloc((size_t)h->shmem.npes * h->nkeys, sizeof(*h->chunks));
-	if (!h->mrs || !h->qps || !h->slots || !h->chunks)
+	h->gpu_qps = calloc(n, sizeof(*h->gpu_qps));
+	if (!h->mrs || !h->qps || !h->slots || !h->chunks || !h->gpu_qps)
 		return gda_shmem_refuse(h, -ENOMEM, "no memory for %u queue pairs", n);
 	err = gda_shmem_stage_create(h);
 	if (!err)
@@ -186,10 +194,11 @@ static int gda_shmem_connect_one(struct gda_shmem_heap *h, uint32_t pe, uint32_t
 {
 	uint32_t n = h->attr.qps, own = pe * n + k;
 	const struct gda_address *peer = all + (size_t)pe * h->nqps + h->shmem.pe * n + k;
-	struct gda_view *view = gda_qp_view(h->qps[own]);
+	struct gda_view *view = h->cuda ? gda_shmem_gpu_qp_view(h, own, pe) :
+					  gda_qp_view(h->qps[own]);
 	int err = view ? gda_qp_connect(h->qps[own], peer) : -E2BIG;
 
-	if (!err)
+	if (!err && !h->cuda)
 		err = gda_comm_watch(h->comm, pe, view);
 	if (err)
 		return gda_shmem_refuse(h, err, "%s", gda_last_error());
@@ -244,12 +253,18 @@ void gda_shmem_queue_destroy(struct gda_shmem_heap *h)
 {
 	uint32_t i;
 
-	for (i = 0; i < h->nqps; i++)
-		gda_qp_destroy(h->qps[i]);
+	for (i = 0; i < h->nqps; i++) {
+		if (h->cuda)
+			gda_cuda_qp_destroy(h->gpu_qps[i]);
+		else
+			gda_qp_destroy(h->qps[i]);
+	}
 	for (i = 0; i < h->nmrs; i++)
 		gda_mr_dereg(h->mrs[i]);
 	gda_shmem_stage_destroy(h);
-	gda_close(h->ctx);
+	if (!h->cuda)
+		gda_close(h->ctx);
+	free(h->gpu_qps);
 	free(h->qps);
 	free(h->mrs);
 	free(h->slots);

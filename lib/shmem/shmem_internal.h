@@ -14,6 +14,9 @@
 #include <gda/shmem.h>
 #include "gda_internal.h"
 
+struct gda_cuda_map;
+struct gda_cuda_qp;
+
 /* Bytes of a reason, and of what travels of it. */
 #define GDA_SHMEM_WHY		160
 #define GDA_SHMEM_WHY_SENT	124
@@ -35,6 +38,7 @@ struct gda_shmem_card {
 	uint32_t qps;
 	uint32_t depth;
 	uint64_t chunk_bytes;
+	uint64_t gpu;		/* 1: its posters are a GPU */
 	struct gda_shmem_memory heap;
 	struct gda_shmem_memory data;
 	char machine[GDA_MACHINE_BYTES];
@@ -77,6 +81,13 @@ struct gda_shmem_heap {
 	struct gda_shmem_qp *slots;	/* by PE, then by number */
 	struct gda_chunk *chunks;	/* likewise */
 	struct gda_shmem_stage stage;
+
+	/* where posters are a GPU: */
+	struct gda_cuda *cuda;
+	struct gda_cuda_qp **gpu_qps;	/* those of @qps belong to them */
+	uint64_t gpu;			/* copy of all that posters use */
+	uint64_t lost;			/* where they have the abort words of the ranks */
+	struct gda_cuda_map *lost_map;
 };
 
 /* Note why a step fails; the first reason stands. Return: @err. */
@@ -108,6 +119,26 @@ void gda_shmem_memory_free(struct gda_shmem_heap *h);
 /* queue.c: collective; what was made before a failure stays for gda_shmem_queue_destroy() */
 int gda_shmem_queue_create(struct gda_shmem_heap *h);
 void gda_shmem_queue_destroy(struct gda_shmem_heap *h);
+
+/* gpu.c: where posters are a GPU */
+
+/* Which way, and is what was asked for possible at all? */
+int gda_shmem_gpu_check(struct gda_shmem_heap *h);
+/* Heap and words. */
+int gda_shmem_gpu_memory(struct gda_shmem_heap *h);
+/* Find the heap and the words of @pe, a thread of this process. */
+int gda_shmem_gpu_map(struct gda_shmem_heap *h, uint32_t pe);
+/* Create queue pair @at. */
+int gda_shmem_gpu_qp_create(struct gda_shmem_heap *h, uint32_t at);
+/* Its view, whose waits end when @pe is lost; NULL and a reason if that cannot be. */
+struct gda_view *gda_shmem_gpu_qp_view(struct gda_shmem_heap *h, uint32_t at, uint32_t pe);
+/* Memory of the host for the stage; its address, or a negative errno. */
+int gda_shmem_gpu_stage(struct gda_shmem_heap *h, void **stage, size_t *bytes);
+/* Let posters know the abort words; before the queue pairs are connected. */
+int gda_shmem_gpu_watch(struct gda_shmem_heap *h);
+/* Copy the heap, which is described, to the GPU. */
+int gda_shmem_gpu_publish(struct gda_shmem_heap *h);
+void gda_shmem_gpu_destroy(struct gda_shmem_heap *h);
 
 /* stage.c */
 int gda_shmem_stage_create(struct gda_shmem_heap *h);

@@ -184,26 +184,38 @@ GDA_EXPORT int64_t gda_shmem_stage_get(struct gda_shmem *s, void *dest, const vo
 	return gda_shmem_stage_all(s, (uintptr_t)source, dest, bytes, false, pe, flags);
 }
 
+static int gda_shmem_stage_map(void **addr)
+{
+	*addr = mmap(NULL, GDA_SHMEM_STAGE_BYTES, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (*addr == MAP_FAILED)
+		return -ENOMEM;
+	/* a child of fork(2) must not have the pages that the device writes to */
+	madvise(*addr, GDA_SHMEM_STAGE_BYTES, MADV_DONTFORK);
+	return 0;
+}
+
 int gda_shmem_stage_create(struct gda_shmem_heap *h)
 {
 	struct gda_shmem_stage *stage = &h->stage;
-	void *addr = mmap(NULL, GDA_SHMEM_STAGE_BYTES, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t bytes = GDA_SHMEM_STAGE_BYTES;
+	void *addr;
 	int err;
 
-	if (addr == MAP_FAILED)
-		return gda_shmem_refuse(h, -ENOMEM, "no memory for staging");
-	/* a child of fork(2) must not have the pages that the device writes to */
-	madvise(addr, GDA_SHMEM_STAGE_BYTES, MADV_DONTFORK);
+	if (h->cuda)
+		err = gda_shmem_gpu_stage(h, &addr, &bytes);
+	else
+		err = gda_shmem_stage_map(&addr);
+	if (err)
+		return gda_shmem_refuse(h, err, "no memory for staging");
 	h->shmem.stage = (uintptr_t)addr;
-	err = gda_mr_reg(h->ctx, addr, GDA_SHMEM_STAGE_BYTES, GDA_ACCESS_LOCAL_WRITE, 0,
-			 &stage->mr);
+	err = gda_mr_reg(h->ctx, addr, bytes, GDA_ACCESS_LOCAL_WRITE, 0, &stage->mr);
 	if (err)
 		return gda_shmem_refuse(h, err, "%s", gda_last_error());
 	h->shmem.stage_key = gda_mr_key(stage->mr);
 	stage->blocks.used = UINT64_MAX << GDA_SHMEM_BLOCKS;
 	stage->chunk = (struct gda_chunk) {
-		.addr = (uintptr_t)addr, .length = GDA_SHMEM_STAGE_BYTES,
+		.addr = (uintptr_t)addr, .length = bytes,
 		.iova = gda_mr_iova(stage->mr), .key = h->shmem.stage_key,
 	};
 	stage->map = (struct gda_chunk_map) {
@@ -221,6 +233,6 @@ void gda_shmem_stage_destroy(struct gda_shmem_heap *h)
 {
 	if (h->stage.mr)
 		gda_mr_dereg(h->stage.mr);
-	if (h->shmem.stage)
+	if (h->shmem.stage && !h->cuda)
 		munmap((void *)(uintptr_t)h->shmem.stage, GDA_SHMEM_STAGE_BYTES);
 }

@@ -23,8 +23,9 @@ $(GPU_OUT)/courier: selftests/gpu/courier.cu $(wildcard tools/gda-bench-gpu/*.cu
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCC_FLAGS) -o $@ $<
 
-# Its ranks need the library, and its table of tests C++20.
-$(GPU_OUT)/gin: selftests/gpu/gin.cu $(GPU_HEADERS) $(LIB_OUT)/libgda.a tools/gda-bench-gpu/bench.mk
+# Their ranks need the library, and their tables of tests C++20.
+$(GPU_OUT)/gin $(GPU_OUT)/shmem: $(GPU_OUT)/%: selftests/gpu/%.cu $(GPU_HEADERS) \
+		$(LIB_OUT)/libgda.a tools/gda-bench-gpu/bench.mk
 	@mkdir -p $(@D)
 	$(NVCC) $(subst c++17,c++20,$(NVCC_FLAGS)) -o $@ $< $(LIB_OUT)/libgda.a -ldl -lpthread
 
@@ -33,9 +34,10 @@ bench-gpu: $(GPU_BENCH) ## measure: posting by a GPU (where there is one)
 	@$(GPU_BENCH)
 
 .PHONY: check-gpu
-check-gpu: $(GPU_OUT)/paths $(GPU_OUT)/courier $(GPU_OUT)/gin $(LIBTEST_OUT)/gpu ## test: the tests that need a GPU
+check-gpu: $(GPU_OUT)/paths $(GPU_OUT)/courier $(GPU_OUT)/gin $(GPU_OUT)/shmem $(LIBTEST_OUT)/gpu ## test: the tests that need a GPU
 	@selftests/gpu/sass.sh
 	@$(GPU_OUT)/paths
 	@$(GPU_OUT)/courier
 	@$(GPU_OUT)/gin
+	@$(GPU_OUT)/shmem
 	@$(LIBTEST_OUT)/gpu

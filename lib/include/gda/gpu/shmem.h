@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The calls of gda/shmem.h for CUDA kernels, through posters. Included by gda/shmem.h in CUDA
+ * code.
+ *
+ * A poster is the way to one PE as a thread keeps it in registers: one queue pair, and where the
+ * heap is. Its kind follows from who posts to the queue pair:
+ *
+ *   gda_shmem_open_thread()	one thread, or the lanes of a warp together
+ *   gda_shmem_open_block()	the threads of a block
+ *   gda_shmem_open_gpu()	any threads of the GPU
+ *
+ * The last two with or without a courier, a warp that rings for the others
+ * (gda/gpu/courier.h, gda/gpu/block.h). All posters of a queue pair are of the same kind. A PE
+ * that is reached directly has posters, too: they load and store.
+ *
+ * The calls take a poster where those of gda/shmem.h take the heap, the PE and GDA_SHMEM_QP();
+ * what they do, and what they return, is the same. Those of gda/shmem.h itself post as
+ * gda_shmem_open_gpu() without a courier does, and are not for queue pairs that have posters of
+ * another kind; nor are its quiets, which cover all queue pairs: such posters have
+ * gda_shmem_quiet() of their own. Waits for words, tests and gda_shmem_gpu_relax() are for any
+ * thread.
+ *
+ * gda/gpu/shmem_group.h has what warps, blocks and other groups do together: names that end
+ * with _warp, _block and _group; and _each, where every lane of a warp has a transfer of its own.
+ *
+ * A post releases what the caller wrote, at the scope that the queue needs; %GDA_SYSTEM says
+ * that its source is outside of the GPU's memory.
+ */
+#ifndef GDA_GPU_SHMEM_H
+#define GDA_GPU_SHMEM_H
+
+#include <gda/shmem.h>
+#include <gda/gpu/lend.h>
+
+/**
+ * struct gda_shmem_range - symmetric memory that is one MR, as a poster keeps it in registers
+ * @addr: of the caller
+ * @bytes: how many; 0: of several MRs, or reached directly: then each call looks closer
+ * @far: address in work requests, at the PE
+ * @near: and here
+ * @far_key: key of the PE's MR
+ * @near_key: and of the caller's
+ */
+struct gda_shmem_range {
+	uint64_t addr;
+	uint64_t bytes;
+	uint64_t far;
+	uint64_t near;
+	uint32_t far_key;
+	uint32_t near_key;
+};
+
+/**
+ * struct gda_shmem_poster - the way to a PE, and a thread that posts there
+ * @s: the heap
+ * @to: the PE
+ * @pe: its number; where @err is, the caller's
+ * @err: 0, or what every call returns: -EINVAL there is no such PE; -EOPNOTSUPP by
+ *	gda_shmem_open_block(): it is reached directly
+ * @direct: it is mapped: there is no queue
+ * @heap: what calls read of it
+ * @words: likewise of gda_shmem.data
+ * @stage: gda_shmem.stage
+ * @stage_key: gda_shmem.stage_key
+ * @quiet: slots below were seen by all PEs, as far as this poster knows
+ * @q: what posts; not set where @err or @direct is
+ */
+template <class queue>
+struct gda_shmem_poster {
+	struct gda_shmem *s;
+	const struct gda_shmem_peer *to;
+	uint32_t pe;
+	int err;
+	bool direct;
+	struct gda_shmem_range heap;
+	struct gda_shmem_range words;
+	uint64_t stage;
+	uint32_t stage_key;
+	uint64_t quiet;
+	queue q;
+};
+
+/* Loaded once: the compiler may not load it again where it is used. */
+GDA_DEVICE struct gda_shmem_range gda_shmem_range_open(const struct gda_shmem *s,
+						       const struct gda_shmem_peer *to,
+						       uint64_t addr, uint64_t bytes)
+{
+	struct gda_shmem_range r = {};
+	const volatile struct gda_chunk *far, *near;
+
+	r.addr = addr;
+	if (to->heap || !bytes)
+		return r;
+	far = gda_chunk_find(&to->map, addr);
+	near = gda_chunk_find(gda_shmem_local(s), addr);
+	if (far->addr != addr || far->length < bytes)
+		return r;
+	r.bytes = bytes;
+	r.far = far->iova;
+	r.near = near->iova;
+	r.far_key = far->key;
+	r.near_key = near->key;
+	return r;
+}
+
+/* Everything but the queue. Return: whether there is one. */
+template <class queue>
+GDA_DEVICE bool gda_shmem_find(struct gda_shmem_poster<queue> &p, struct gda_shmem *s,
+			       uint32_t pe)
+{
+	p.err = pe < s->npes ? 0 : -EINVAL;
+	p.s = s;
+	p.pe = p.err ? s->pe : pe;
+	p.to = gda_shmem_peer(s, p.pe);
+	p.direct = p.to->heap != 0;
+	p.heap = gda_shmem_range_open(s, p.to, s->heap, s->heap_bytes);
+	p.words = gda_shmem_range_open(s, p.to, s->data, s->data_bytes);
+	p.stage = *(const volatile uint64_t *)&s->stage;
+	p.stage_key = *(const volatile uint32_t *)&s->stage_key;
+	p.quiet = 0;
+	return !p.err && !p.direct;
+}
+
+/**
+ * gda_shmem_open_thread - own a queue pair to a PE
+ * @s: the heap, of gda_shmem_cuda()
+ * @pe: which
+ * @id: as of GDA_SHMEM_QP()
+ *
+ * For one thread; or for all lanes of a warp, which then make the same calls together, those with
+ * _each and the quiets between them. Nobody else posts to this queue pair until
+ * gda_shmem_close().
+ *
+ * Return: the poster; see gda_shmem_poster.err.
+ */
+GDA_GPU_API struct gda_shmem_poster<struct gda_exclusive>
+gda_shmem_open_thread(struct gda_shmem *s, uint32_t pe, uint32_t id)
+{
+	struct gda_shmem_poster<struct gda_exclusive> p;
+
+	if (gda_shmem_find(p, s, pe)) {
+		p.q = gda_exclusive_open(gda_shmem_queue(s, p.to, GDA_SHMEM_QP(id)));
+		p.quiet = gda_gpu_load64(&gda_shmem_qp(s, p.to, GDA_SHMEM_QP(id))->quiet);
+	}
+	return p;
+}
+
+/**
+ * gda_shmem_open_gpu - share a queue pair to a PE with all threads of the GPU
+ * @s: the heap, of gda_shmem_cuda()
+ * @pe: which
+ * @id: as of GDA_SHMEM_QP()
+ * @courier: whether somebody runs gda_courier_run() for this queue pair; a constant
+ *
+ * Return: the poster of this thread; see gda_shmem_poster.err.
+ */
+GDA_GPU_API struct gda_shmem_poster<struct gda_shared>
+gda_shmem_open_gpu(struct gda_shmem *s, uint32_t pe, uint32_t id, bool courier)
+{
+	struct gda_shmem_poster<struct gda_shared> p;
+
+	if (gda_shmem_find(p, s, pe))
+		p.q = gda_shared_open(gda_shmem_queue(s, p.to, GDA_SHMEM_QP(id)), courier);
+	return p;
+}
+
+/**
+ * gda_shmem_open_block - share a queue pair to a PE within a block
+ * @s: the heap, of gda_shmem_cuda()
+ * @pe: which, reached by queue
+ * @block: after gda_block_open() of gda_shmem_view(@s, @pe, GDA_SHMEM_QP(id))
+ * @courier: whether a warp runs gda_block_courier(); a constant
+ *
+ * The block has the queue pair for itself until gda_block_close().
+ *
+ * Return: the poster of this thread; see gda_shmem_poster.err.
+ */
+GDA_GPU_API struct gda_shmem_poster<struct gda_block_queue>
+gda_shmem_open_block(struct gda_shmem *s, uint32_t pe, struct gda_block *block, bool courier)
+{
+	struct gda_shmem_poster<struct gda_block_queue> p;
+
+	if (gda_shmem_find(p, s, pe))
+		p.q = gda_block_join(block, courier);
+	else if (!p.err)
+		p.err = -EOPNOTSUPP;
+	return p;
+}
+
+/**
+ * gda_shmem_close - give a queue pair back
+ * @p: the poster of gda_shmem_open_thread(); what it deferred is rung
+ */
+GDA_GPU_API void gda_shmem_close(struct gda_shmem_poster<struct gda_exclusive> &p)
+{
+	if (!p.err && !p.direct)
+		gda_exclusive_close(p.q);
+}
+
+/* Where @bytes at @at are in work requests: true if they are in @r. */
+GDA_DEVICE bool gda_shmem_in(const struct gda_shmem_range &r, const void *at, uint64_t bytes,
+			     uint64_t &off)
+{
+	off = (uintptr_t)at - r.addr;
+	return off < r.bytes && bytes <= r.bytes - off;
+}
+
+/* Where @bytes of the PE are in work requests; false if they are not in one MR. */
+template <class queue>
+GDA_DEVICE bool gda_shmem_aim(const struct gda_shmem_poster<queue> &p, const void *symmetric,
+			      uint64_t bytes, uint64_t &iova, uint32_t &key)
+{
+	uint64_t off;
+
+	if (gda_shmem_in(p.words, symmetric, bytes, off)) {
+		iova = p.words.far + off;
+		key = p.words.far_key;
+		return true;
+	}
+	if (gda_shmem_in(p.heap, symmetric, bytes, off)) {
+		iova = p.heap.far + off;
+		key = p.heap.far_key;
+		return true;
+	}
+	return gda_shmem_remote(p.to, symmetric, bytes, &iova, &key);
+}
+
+/* The same for an atomic on a word. */
+template <class queue>
+GDA_DEVICE bool gda_shmem_aim_atomic(const struct gda_shmem_poster<queue> &p, const void *word,
+				     uint32_t bytes, uint64_t &iova, uint32_t &key)
+{
+	return gda_shmem_has_atomics(p.s, word) && gda_shmem_aim(p, word, bytes, iova, key);
+}
+
+/* As gda_put_chunked(), the other way; both ranges are covered. */
+template <class queue>
+GDA_DEVICE int64_t gda_shmem_read(queue &q, const struct gda_chunk_map *lmap, uint64_t laddr,
+				  const struct gda_chunk_map *rmap, uint64_t raddr, uint64_t len,
+				  unsigned int flags)
+{
+	struct gda_chunk_cut cut = gda_chunk_begin(lmap, laddr, rmap, raddr, len);
+	int64_t ticket;
+
+	do {
+		gda_chunk_next(&cut);
+		ticket = gda_get(q, cut.liova, cut.lkey, cut.riova, cut.rkey, cut.len,
+				 cut.left ? flags | GDA_DEFER : flags);
+	} while (ticket >= 0 && cut.left);
+	return ticket;
+}
+
+/*
+ * A transfer that is not of one MR on both sides, or not symmetric. The queue is opened anew
+ * and given back, whatever becomes of it.
+ */
+template <class queue>
+GDA_DEVICE_SLOW int64_t gda_shmem_move_pieces(const struct gda_shmem *s, uint32_t pe,
+					      struct gda_lent lent, const void *remote,
+					      const void *local, uint64_t bytes, bool get,
+					      unsigned int flags)
+{
+	const struct gda_chunk_map *near = gda_shmem_local(s), *far = &gda_shmem_peer(s, pe)->map;
+	uint64_t left = (uintptr_t)local, right = (uintptr_t)remote;
+	int64_t ticket;
+	queue q;
+
+	gda_reopen(q, lent);
+	if (!gda_chunk_covers(far, right, bytes) || !gda_chunk_covers(near, left, bytes))
+		ticket = -EFAULT;
+	else if (get)
+		ticket = gda_shmem_read(q, near, left, far, right, bytes, flags);
+	else
+		ticket = gda_put_chunked(q, near, left, far, right, bytes, flags);
+	gda_give_back(q);
+	return ticket;
+}
+
+/* By the direct way, by @size threads; this is number @rank. */
+template <class queue>
+GDA_DEVICE int64_t gda_shmem_copy(const struct gda_shmem_poster<queue> &p, const void *remote,
+				  const void *local, uint64_t bytes, bool get, uint32_t rank,
+				  uint32_t size)
+{
+	char *at = gda_shmem_mapped(p.s, p.to, remote, bytes);
+
+	if (!at)
+		return -EFAULT;
+	gda_shmem_gpu_copy(get ? (void *)local : at, get ? at : local, bytes, rank, size);
+	return 0;
+}
+
+/* Whatever is not one request by queue. */
+template <class queue>
+GDA_DEVICE int64_t gda_shmem_move_other(struct gda_shmem_poster<queue> &p, const void *remote,
+					const void *local, uint64_t bytes, bool get,
+					unsigned int flags)
+{
+	struct gda_lent lent;
+	int64_t ticket;
+
+	if (p.err || !bytes)
+		return p.err;
+	if (p.direct)
+		return gda_shmem_copy(p, remote, local, bytes, get, 0, 1);
+	lent = gda_lend(p.q);
+	ticket = gda_shmem_move_pieces<queue>(p.s, p.pe, lent, remote, local, bytes, get, flags);
+	gda_take_back(p.q);
+	return ticket;
+}
+
+/**
+ * gda_shmem_put_nbi - begin to write to a PE
+ * @p: the poster
+ * @dest: symmetric address, of the caller
+ * @source: symmetric memory of the caller
+ * @bytes: how many; 0 moves nothing
+ * @flags: GDA_NOWAIT, GDA_DEFER (posters of gda_shmem_open_thread()), GDA_SYSTEM
+ *
+ * Return: as gda_shmem_put_nbi() of gda/shmem.h; gda_shmem_poster.err.
+ */
+template <class queue>
+GDA_GPU_API int64_t gda_shmem_put_nbi(struct gda_shmem_poster<queue> &p, void *dest,
+				      const void *source, uint64_t bytes, unsigned int flags)
+{
+	uint64_t to, from;
+	bool whole = gda_shmem_in(p.heap, dest, bytes, to) &
+		     gda_shmem_in(p.heap, source, bytes, from) & (bytes - 1 < GDA_CHUNK_MAX);
+
+	if (__builtin_expect(!whole | (p.err != 0), 0))
+		return gda_shmem_move_other(p, dest, source, bytes, false, flags);
+	return gda_put(p.q, p.heap.near + from, p.heap.near_key, p.heap.far + to, p.heap.far_key,
+		       (uint32_t)bytes, flags);
+}
+
+/**
+ * gda_shmem_get_nbi - begin to read from a PE
+ * @p: the poster
+ * @dest: symmetric memory of the caller
+ * @source: symmetric address, of the caller
+ * @bytes: how many
+ * @flags: GDA_NOWAIT, GDA_DEFER (posters of gda_shmem_open_thread()), GDA_SYSTEM
+ *
+ * Return: as gda_shmem_get_nbi() of gda/shmem.h; gda_shmem_poster.err.
+ */
+template <class queue>
+GDA_GPU_API int64_t gda_shmem_get_nbi(struct gda_shmem_poster<queue> &p, void *dest,
+				      const void *source, uint64_t bytes, unsigned int flags)
+{
+	uint64_t to, from;
+	bool whole = gda_shmem_in(p.heap, dest, bytes, to) &
+		     gda_shmem_in(p.heap, source, bytes, from) & (bytes - 1 < GDA_CHUNK_MAX);
+
+	if (__builtin_expect(!whole | (p.err != 0), 0))
+		return gda_shmem_move_other(p, source, dest, bytes, true, flags);
+	return gda_get(p.q, p.heap.near + to, p.heap.near_key, p.heap.far + from, p.heap.far_key,
+		       (uint32_t)bytes, flags);
+}
+
+/**
+ * gda_shmem_p - write a value to a PE
+ * @p: the poster
+ * @dest: symmetric address, of the caller, a multiple of @bytes
+ * @value: its low bytes are written
+ * @bytes: 1, 2, 4 or 8; a constant, so that it folds
+ * @flags: GDA_NOWAIT, GDA_DEFER (posters of gda_shmem_open_thread()), GDA_SYSTEM
+ *
+ * Return: as gda_shmem_p() of gda/shmem.h; gda_shmem_poster.err.
+ */
+template <class queue>
+GDA_GPU_API int64_t gda_shmem_p(struct gda_shmem_poster<queue> &p, void *dest, uint64_t value,
+				uint32_t bytes, unsigned int flags)
+{
+	uint64_t iova = 0;
+	uint32_t key = 0;
+	char *at;
+
+	if (p.err || !gda_shmem_is_word(dest, bytes))
+		return p.err ? p.err : -EINVAL;
+	if (p.direct) {
+		at = gda_shmem_mapped(p.s, p.to, dest, bytes);
+		if (at)
+			gda_shmem_store(at, value, bytes);
+		return at ? 0 : -EFAULT;
+	}
+	if (!gda_shmem_aim(p, dest, bytes, iova, key))
+		return -EFAULT;
+	if (bytes == 8)
+		return gda_put_value(p.q, iova, key, value, flags);
+	return gda_post(p.q, flags, [w = gda_wqe_inline(iova, key, &value, bytes)] {
+		return w;
+	});
+}
+
+#include <gda/gpu/shmem_sync.h>
+#include <gda/gpu/shmem_atomic.h>
+#include <gda/gpu/shmem_group.h>
+
+#endif /* GDA_GPU_SHMEM_H */

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Calls of gda/gpu/shmem.h that a warp, a block or any other group of threads makes together, and
+ * those of the lanes of a warp, each for itself. Included there.
+ *
+ * All threads of the group call, with the same arguments. All that any of them wrote before is
+ * covered, and all of them see what a call that blocks has brought. By queue the thread of rank 0
+ * posts, and the poster is that thread's; by the direct way all of them copy. A group is what
+ * gda/gpu/group.h says.
+ */
+#ifndef GDA_GPU_SHMEM_GROUP_H
+#define GDA_GPU_SHMEM_GROUP_H
+
+#include <gda/gpu/shmem.h>
+
+/**
+ * gda_shmem_group - make a call together
+ * @g: the group; all of it call
+ * @call: what the thread of rank 0 calls: it returns an int
+ *
+ * For those that have no names of their own here: gda_shmem_quiet(), gda_shmem_wait_until64(),
+ * atomics. All that the group did before is before the call, and the call is before all that it
+ * does behind.
+ *
+ * Return: what @call returned, in every thread.
+ */
+template <class group, class callable>
+GDA_GPU_API int gda_shmem_group(const group &g, const callable &call)
+{
+	int result = 0;
+
+	g.sync();
+	if (g.thread_rank() == 0)
+		result = call();
+	return gda_group_share(g, result);
+}
+
+/**
+ * gda_shmem_put_nbi_group - begin to write to a PE
+ * @g: the group
+ * @p: the poster
+ * @dest: symmetric address, of the caller
+ * @source: symmetric memory of the caller
+ * @bytes: how many
+ * @flags: as of gda_shmem_put_nbi()
+ *
+ * Return: as gda_shmem_put_nbi() in the thread of rank 0; in the others, 0, or by the direct way
+ * the same.
+ */
+template <class group, class queue>
+GDA_GPU_API int64_t gda_shmem_put_nbi_group(const group &g, struct gda_shmem_poster<queue> &p,
+					    void *dest, const void *source, uint64_t bytes,
+					    unsigned int flags)
+{
+	int64_t ticket = 0;
+
+	g.sync();
+	if (p.direct && !p.err) {
+		ticket = gda_shmem_copy(p, dest, source, bytes, false, g.thread_rank(), g.size());
+		g.sync();
+	} else if (g.thread_rank() == 0) {
+		ticket = gda_shmem_put_nbi(p, dest, source, bytes, flags);
+	}
+	return ticket;
+}
+
+/**
+ * gda_shmem_get_nbi_group - begin to read from a PE
+ * @g: the group
+ * @p: the poster
+ * @dest: symmetric memory of the caller
+ * @source: symmetric address, of the caller
+ * @bytes: how many
+ * @flags: as of gda_shmem_get_nbi()
+ *
+ * Return: as gda_shmem_put_nbi_group().
+ */
+template <class group, class queue>
+GDA_GPU_API int64_t gda_shmem_get_nbi_group(const group &g, struct gda_shmem_poster<queue> &p,
+					    void *dest, const void *source, uint64_t bytes,
+					    unsigned int flags)
+{
+	int64_t ticket = 0;
+
+	g.sync();
+	if (p.direct && !p.err) {
+		ticket = gda_shmem_copy(p, source, dest, bytes, true, g.thread_rank(), g.size());
+		g.sync();
+	} else if (g.thread_rank() == 0) {
+		ticket = gda_shmem_get_nbi(p, dest, source, bytes, flags);
+	}
+	return ticket;
+}
+
+/**
+ * gda_shmem_put_group - write to a PE
+ * @g: the group
+ * @p: the poster
+ * @dest: symmetric address, of the caller
+ * @source: symmetric memory of the caller; it may be changed when the call returns
+ * @bytes: how many
+ * @flags: as of gda_shmem_put()
+ *
+ * Return: 0 or a negative errno, in every thread.
+ */
+template <class group, class queue>
+GDA_GPU_API int gda_shmem_put_group(const group &g, struct gda_shmem_poster<queue> &p, void *dest,
+				    const void *source, uint64_t bytes, unsigned int flags)
+{
+	int64_t ticket = gda_shmem_put_nbi_group(g, p, dest, source, bytes, flags);
+
+	return gda_shmem_group(g, [&] {
+		return bytes ? gda_shmem_wait(p, ticket, 0) : (int)ticket;
+	});
+}
+
+/**
+ * gda_shmem_get_group - read from a PE
+ * @g: the group
+ * @p: the poster
+ * @dest: symmetric memory of the caller; the bytes are there when the call returns
+ * @source: symmetric address, of the caller
+ * @bytes: how many
+ * @flags: as of gda_shmem_get()
+ *
+ * Return: 0 or a negative errno, in every thread.
+ */
+template <class group, class queue>
+GDA_GPU_API int gda_shmem_get_group(const group &g, struct gda_shmem_poster<queue> &p, void *dest,
+				    const void *source, uint64_t bytes, unsigned int flags)
+{
+	int64_t ticket = gda_shmem_get_nbi_group(g, p, dest, source, bytes, flags);
+
+	return gda_shmem_group(g, [&] {
+		return bytes ? gda_shmem_wait(p, ticket, 0) : (int)ticket;
+	});
+}
+
+/**
+ * gda_shmem_put_signal_nbi_group - begin to write to a PE, and tell it when the bytes are there
+ * @g: the group
+ * @p: the poster
+ * @dest: symmetric address, of the caller
+ * @source: symmetric memory of the caller
+ * @bytes: how many
+ * @signal: seen by the PE after the bytes; by queue in gda_shmem.data
+ * @flags: as of gda_shmem_put_signal_nbi()
+ *
+ * Return: as gda_shmem_put_signal_nbi() in the thread of rank 0, 0 or an errno in the others.
+ */
+template <class group, class queue>
+GDA_GPU_API int64_t gda_shmem_put_signal_nbi_group(const group &g,
+						   struct gda_shmem_poster<queue> &p, void *dest,
+						   const void *source, uint64_t bytes,
+						   const struct gda_shmem_signal &signal,
+						   unsigned int flags)
+{
+	int64_t ticket = 0;
+
+	if (p.direct && !p.err)
+		ticket = gda_shmem_put_nbi_group(g, p, dest, source, bytes, flags);
+	g.sync();
+	if (g.thread_rank() || ticket < 0)
+		return ticket;
+	return gda_shmem_put_signal_nbi(p, dest, source, p.direct ? 0 : bytes, signal, flags);
+}
+
+#define GDA_SHMEM_GROUP_CALL(call, returns) \
+template <class queue, class... with> \
+GDA_GPU_API returns call##_warp(struct gda_shmem_poster<queue> &p, const with &...arguments) \
+{ \
+	return call##_group(gda_warp_group(), p, arguments...); \
+} \
+\
+template <class queue, class... with> \
+GDA_GPU_API returns call##_block(struct gda_shmem_poster<queue> &p, const with &...arguments) \
+{ \
+	return call##_group(gda_block_group(), p, arguments...); \
+}
+
+/* The same by the 32 lanes of a warp, and by the threads of a block, without @g. */
+GDA_SHMEM_GROUP_CALL(gda_shmem_put_nbi, int64_t)
+GDA_SHMEM_GROUP_CALL(gda_shmem_get_nbi, int64_t)
+GDA_SHMEM_GROUP_CALL(gda_shmem_put, int)
+GDA_SHMEM_GROUP_CALL(gda_shmem_get, int)
+GDA_SHMEM_GROUP_CALL(gda_shmem_put_signal_nbi, int64_t)
+
+/* Where a range of a lane is in work requests; false if it is not in one MR. */
+GDA_DEVICE bool gda_shmem_each_aim(const struct gda_shmem_range &r, const struct gda_chunk_map *map,
+				   const void *at, uint64_t bytes, bool far, uint64_t &iova,
+				   uint32_t &key)
+{
+	uint64_t off;
+
+	if (!gda_shmem_in(r, at, bytes, off))
+		return gda_shmem_one(map, at, bytes, &iova, &key);
+	iova = (far ? r.far : r.near) + off;
+	key = far ? r.far_key : r.near_key;
+	return true;
+}
+
+/**
+ * gda_shmem_put_nbi_each - a put of each lane of a warp, all to one PE
+ * @p: the poster; of gda_shmem_open_thread() if all lanes make all calls together
+ * @dest: symmetric address, of the caller; in one MR
+ * @source: symmetric memory of the caller, in one MR
+ * @bytes: how many, below 2^31; at least 1
+ * @flags: GDA_NOWAIT, GDA_DEFER (posters of gda_shmem_open_thread()), GDA_SYSTEM
+ *
+ * All 32 lanes call it. One reservation, one ring.
+ *
+ * Return: the lane's own ticket; or in every lane a negative errno, and nothing was posted:
+ * those of gda_shmem_put_nbi(); -EFAULT also if a range of any lane is not in one MR. By the
+ * direct way the lane's own errno, or 0.
+ */
+template <class queue>
+GDA_GPU_API int64_t gda_shmem_put_nbi_each(struct gda_shmem_poster<queue> &p, void *dest,
+					   const void *source, uint64_t bytes, unsigned int flags)
+{
+	uint64_t to = 0, from = 0;
+	uint32_t rkey = 0, lkey = 0;
+	bool good;
+
+	if (p.err)
+		return p.err;
+	if (p.direct)
+		return gda_shmem_copy(p, dest, source, bytes, false, 0, 1);
+	good = gda_shmem_each_aim(p.heap, &p.to->map, dest, bytes, true, to, rkey) &&
+	       gda_shmem_each_aim(p.heap, gda_shmem_local(p.s), source, bytes, false, from, lkey) &&
+	       bytes - 1 < INT32_MAX;
+	if (!__all_sync(~0U, good))
+		return -EFAULT;
+	return gda_put_each(p.q, from, lkey, to, rkey, (uint32_t)bytes, flags);
+}
+
+#endif /* GDA_GPU_SHMEM_GROUP_H */

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Waits, quiets, calls that block, and puts with signals, by posters of gda/gpu/shmem.h, which
+ * includes this.
+ */
+#ifndef GDA_GPU_SHMEM_SYNC_H
+#define GDA_GPU_SHMEM_SYNC_H
+
+#include <gda/gpu/shmem.h>
+
+/**
+ * gda_shmem_test - is it done?
+ * @p: the poster
+ * @ticket: of a call with this poster, or another of its queue pair; a negative one is returned
+ *
+ * Return: 1 done, 0 not yet, or a negative errno.
+ */
+template <class queue>
+GDA_GPU_API int gda_shmem_test(struct gda_shmem_poster<queue> &p, int64_t ticket)
+{
+	if (p.direct || p.err || ticket < 0)
+		return ticket < 0 ? (int)ticket : p.err ? p.err : 1;
+	return gda_test(p.q, ticket);
+}
+
+/**
+ * gda_shmem_wait - wait until it is done
+ * @p: the poster
+ * @ticket: of a call with this poster, or another of its queue pair; a negative one is returned
+ * @deadline: as of gda_shmem_quiet_qp()
+ *
+ * Return: 0 or a negative errno, see gda/shmem.h.
+ */
+template <class queue>
+GDA_GPU_API int gda_shmem_wait(struct gda_shmem_poster<queue> &p, int64_t ticket,
+			       uint64_t deadline)
+{
+	int err;
+
+	if (p.direct || p.err || ticket < 0)
+		return ticket < 0 ? (int)ticket : p.err;
+	err = gda_wait(p.q, ticket, deadline);
+	return err == -ECANCELED ? -EIO : err;
+}
+
+/**
+ * gda_shmem_put - write to a PE
+ * @p: the poster
+ * @dest: symmetric address, of the caller
+ * @source: symmetric memory of the caller; it may be changed when the call returns
+ * @bytes: how many
+ * @flags: GDA_NOWAIT, GDA_SYSTEM
+ *
+ * Return: 0 or a negative errno, see gda/shmem.h.
+ */
+template <class queue>
+GDA_GPU_API int gda_shmem_put(struct gda_shmem_poster<queue> &p, void *dest, const void *source,
+			      uint64_t bytes, unsigned int flags)
+{
+	int64_t ticket = gda_shmem_put_nbi(p, dest, source, bytes, flags);
+
+	return bytes ? gda_shmem_wait(p, ticket, 0) : (int)ticket;
+}
+
+/**
+ * gda_shmem_get - read from a PE
+ * @p: the poster
+ * @dest: symmetric memory of the caller; the bytes are there when the call returns
+ * @source: symmetric address, of the caller
+ * @bytes: how many
+ * @flags: GDA_NOWAIT, GDA_SYSTEM
+ *
+ * Return: 0 or a negative errno, see gda/shmem.h.
+ */
+template <class queue>
+GDA_GPU_API int gda_shmem_get(struct gda_shmem_poster<queue> &p, void *dest, const void *source,
+			      uint64_t bytes, unsigned int flags)
+{
+	int64_t ticket = gda_shmem_get_nbi(p, dest, source, bytes, flags);
+
+	return bytes ? gda_shmem_wait(p, ticket, 0) : (int)ticket;
+}
+
+/* Has anything been posted that was not seen yet, as far as this poster can tell? */
+template <class queue>
+GDA_DEVICE uint64_t gda_shmem_posted(queue &q)
+{
+	return gda_posted(q);
+}
+
+GDA_DEVICE uint64_t gda_shmem_posted(struct gda_shared &q)
+{
+	return gda_gpu_load64(&q.port.view->reserved);
+}
+
+/* A read behind all that was posted, and wait for it. */
+template <class queue>
+GDA_DEVICE int gda_shmem_settle(struct gda_shmem_poster<queue> &p, uint64_t deadline)
+{
+	const struct gda_chunk *c = (const struct gda_chunk *)p.to->map.chunks;
+	int64_t ticket = gda_get(p.q, p.stage + 8, p.stage_key, c->iova, c->key, 8, 0);
+	int err = gda_shmem_wait(p, ticket, deadline);
+
+	if (!err)
+		p.quiet = (uint64_t)ticket + 1;
+	return err;
+}
+
+/**
+ * gda_shmem_quiet - complete all that was posted to this queue pair
+ * @p: the poster
+ * @deadline: as of gda_shmem_quiet_qp()
+ *
+ * By this poster and by others of its queue pair. Where nothing was posted since this poster's
+ * last quiet, that costs a comparison, or a load where others post.
+ *
+ * Return: 0 or a negative errno, see gda/shmem.h.
+ */
+template <class queue>
+GDA_GPU_API int gda_shmem_quiet(struct gda_shmem_poster<queue> &p, uint64_t deadline)
+{
+	if (p.err)
+		return p.err;
+	if (p.direct) {
+		gda_shmem_settled();
+		return 0;
+	}
+	return gda_shmem_posted(p.q) == p.quiet ? 0 : gda_shmem_settle(p, deadline);
+}
+
+/**
+ * gda_shmem_fence - order puts, signals and atomics of this queue pair
+ * @p: the poster
+ *
+ * By queue nothing is to be done: a queue pair is in order.
+ *
+ * Return: 0; gda_shmem_poster.err.
+ */
+template <class queue>
+GDA_GPU_API int gda_shmem_fence(struct gda_shmem_poster<queue> &p)
+{
+	if (p.direct)
+		gda_shmem_order();
+	return p.err;
+}
+
+#endif /* GDA_GPU_SHMEM_SYNC_H */
