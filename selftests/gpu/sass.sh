@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# sass.sh - machine instructions of a put on a GPU (sm_90): with what opens the queue, and
+# sass.sh - machine instructions of a put on a GPU (sm_90), and of what is like one: with what opens
+# the queue, and
 # without the functions off the path (the wait for room in a full ring). Speaks KTAP.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
@@ -9,7 +10,7 @@ PATH=$PATH:/usr/local/cuda/bin
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 
-# kernel and the most instructions; those of gin begin with ten that load the poster
+# kernel and the most instructions; those of gin and shmem begin with what loads the poster
 limits="exclusive 75
 shared 260
 courier 100
@@ -18,12 +19,22 @@ view 190
 gin_put 130
 gin_thread 175
 gin_gpu 590
-gin_block 350"
+gin_block 350
+shmem_thread 175
+shmem_warp 235
+shmem_each 255
+shmem_gpu 425
+shmem_gpu_each 840
+shmem_block 365
+shmem_quiet 525
+shmem_gpu_quiet 790
+shmem_get 905
+shmem_fetch 1050"
 
 echo "1..$(wc -l <<<"$limits")"
 for tool in nvcc cuobjdump nvdisasm; do
 	command -v $tool >/dev/null && continue
-	awk -v tool=$tool '{ print "ok " NR " a put, " $1 " # SKIP no " tool " here" }' <<<"$limits"
+	awk -v tool=$tool '{ print "ok " NR " a call, " $1 " # SKIP no " tool " here" }' <<<"$limits"
 	exit 0
 done
 if ! nvcc -std=c++17 -O3 -arch=sm_90 -Iuapi -Ilib/include -cubin -o "$tmp/sass.cubin" \
@@ -63,7 +74,7 @@ while read -r name limit; do
 	n=$((n + 1))
 	read -r on all spilled < <(awk -v f="$name" '$1 == f { print $2, $3, $4 }' "$tmp/counts")
 	echo "# $name: $on instructions on the path, $all with what is off it, ${spilled:-?} local"
-	what="a put, $name, at most $limit instructions, nothing in local memory"
+	what="a call, $name, at most $limit instructions, nothing in local memory"
 	if [ "${on:-9999}" -le "$limit" ] && [ "${spilled:-1}" = 0 ]; then
 		echo "ok $n $what"
 	else

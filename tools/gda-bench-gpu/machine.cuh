@@ -60,6 +60,7 @@ struct bench_machine {
 	size_t gpu_size, host_size, gpu_used, host_used;
 	struct gda_view *views;
 	struct bench_gin *gin;
+	struct bench_heap *heaps;
 	struct nic_queue *queues;
 	struct nic_result *results;
 	uint64_t *times;
@@ -96,6 +97,7 @@ static void machine_open(struct bench_machine *m, double window_us)
 	CUDA(cudaHostAlloc(&m->host, m->host_size, cudaHostAllocMapped));
 	CUDA(cudaMalloc(&m->views, (MAX_WARPS + 64) * sizeof(struct gda_view)));
 	CUDA(cudaMalloc(&m->gin, sizeof(*m->gin)));
+	CUDA(cudaMalloc(&m->heaps, BENCH_HEAPS * sizeof(*m->heaps)));
 	CUDA(cudaMalloc(&m->queues, MAX_WARPS * sizeof(struct nic_queue)));
 	CUDA(cudaMalloc(&m->results, MAX_WARPS * sizeof(struct nic_result)));
 	CUDA(cudaMalloc(&m->times, 4 * MAX_WARPS * sizeof(uint64_t)));
@@ -194,6 +196,39 @@ static void gin_make(struct bench_machine *m, const struct bench_row &r, int rep
 	CUDA(cudaMemcpy(m->gin, g, sizeof(*g), cudaMemcpyHostToDevice));
 }
 
+/* As gda_shmem_create() makes them, but for the queue pairs. */
+static void heaps_make(struct bench_machine *m, const struct bench_row &r)
+{
+	uint32_t n = r.blocks * r.warps * (bench_is_each(r.test) ? 32 : 1), i, k;
+	std::vector<struct bench_heap> all(n);
+
+	if (n > BENCH_HEAPS) {
+		printf("Bail out! heaps\n");
+		exit(1);
+	}
+	for (i = 0; i < n; i++) {
+		struct bench_heap *h = &all[i];
+
+		h->s.size = sizeof(h->s);
+		h->s.version = GDA_SHMEM_VERSION;
+		h->s.pe = 1;
+		h->s.npes = 2;
+		h->s.qps = 1;
+		h->s.heap_bytes = UINT64_MAX;
+		h->s.peers = (uintptr_t)m->heaps[i].peers;
+		h->s.timeout_ns = 2000000000U;
+		/* what a quiet reads into: the complement of what it reads, for nic_check() */
+		h->s.stage = ~(uint64_t)8;
+		h->s.stage_key = i;
+		for (k = 0; k < 2; k++) {
+			h->chunks[k] = { 0, UINT64_MAX, k ? BENCH_IOVA : 0, k ? i : i * GOLDEN, 0 };
+			h->peers[k].map = { sizeof(h->peers[k].map), 1,
+					    (uintptr_t)&m->heaps[i].chunks[k] };
+		}
+	}
+	CUDA(cudaMemcpy(m->heaps, all.data(), n * sizeof(all[0]), cudaMemcpyHostToDevice));
+}
+
 static uint32_t queues_of(const struct bench_row &r)
 {
 	return r.map == ONE_QUEUE ? 1 : r.map == BLOCK_QUEUE ? r.blocks : r.blocks * r.warps;
@@ -214,6 +249,8 @@ static void queues_make(struct bench_machine *m, const struct bench_row &r, int 
 		queue_make(m, r, i, views_of(m, rep) + i, &views[i], &queues[i], slots);
 	if (r.test == GIN)
 		gin_make(m, r, rep);
+	if (bench_is_shmem(r.test))
+		heaps_make(m, r);
 	CUDA(cudaMemcpyAsync(views_of(m, rep), views.data(), n * sizeof(views[0]),
 			     cudaMemcpyHostToDevice, m->posters));
 	CUDA(cudaMemcpyAsync(m->queues, queues.data(), n * sizeof(queues[0]),
@@ -233,13 +270,14 @@ static bool pairs(const struct bench_row &r)
 
 static struct bench_args args_of(struct bench_machine *m, const struct bench_row &r, int rep)
 {
-	uint32_t each = r.test == EACH ? 32 : pairs(r) ? 2 : r.test == BATCH ? 16 : 1;
+	uint32_t each = bench_is_each(r.test) ? 32 : pairs(r) ? 2 : r.test == BATCH ? 16 : 1;
 	uint32_t share = r.map == ONE_QUEUE ? r.blocks * r.warps :
 			 r.map == BLOCK_QUEUE ? r.warps : 1;
 	struct bench_args a = {};
 
 	a.views = views_of(m, rep);
 	a.gin = m->gin;
+	a.heaps = m->heaps;
 	a.t0 = m->times;
 	a.t1 = m->times + MAX_WARPS;
 	a.cycles = m->times + 2 * MAX_WARPS;
@@ -266,7 +304,7 @@ static uint64_t expected_sum(const struct bench_row &r, const struct bench_args 
 			     const std::vector<uint64_t> &ops, uint64_t *entries)
 {
 	uint64_t sum = 0, i, k;
-	uint32_t ids = r.test == EACH ? 32 : 1, warp, lane;
+	uint32_t ids = bench_is_each(r.test) ? 32 : 1, warp, lane;
 
 	*entries = 0;
 	for (warp = 0; warp < r.blocks * r.warps; warp++) {
@@ -279,9 +317,11 @@ static uint64_t expected_sum(const struct bench_row &r, const struct bench_args 
 				sum += nic_hash(k | i, GDA_MLX5_WRITE);
 				if (pairs(r))
 					sum += nic_hash(k | i, GDA_MLX5_ATOMIC_FA);
+				if (r.test == SHMEM_QUIET)
+					sum += nic_hash(0, GDA_MLX5_READ);
 			}
 		}
-		*entries += calls * ids * (pairs(r) ? 2 : 1);
+		*entries += calls * ids * (pairs(r) || r.test == SHMEM_QUIET ? 2 : 1);
 	}
 	return sum;
 }
@@ -325,7 +365,7 @@ static void verify(struct bench_machine *m, const struct bench_row &r,
 static void time_of(const struct bench_row &r, const std::vector<uint64_t> &times,
 		    struct bench_result *out)
 {
-	double each = r.test == EACH ? 32 : r.test == BATCH ? 16 : 1, slowest = 1e300, sum = 0;
+	double each = bench_is_each(r.test) ? 32 : r.test == BATCH ? 16 : 1, slowest = 1e300, sum = 0;
 	uint64_t begin = UINT64_MAX, end = 0;
 	uint32_t warps = r.blocks * r.warps, i;
 

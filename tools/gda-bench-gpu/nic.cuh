@@ -15,6 +15,7 @@
 #include <cuda_runtime.h>
 #include <gda/gin.h>
 #include <gda/gpu/post.h>
+#include <gda/shmem.h>
 
 /*
  * A single queue is served by a cluster of so many SMs, each with so many warps; where
@@ -95,9 +96,10 @@ static __device__ __forceinline__ void nic_check(const struct nic_queue &q, uint
 {
 	uint32_t head = gda_swap32(e.ctrl.x), opcode = head & 0xff;
 	uint32_t id = gda_swap32(e.raddr.x), number = gda_swap32(e.raddr.y);
-	uint32_t ds = opcode == GDA_MLX5_WRITE ? 3 : 4;
+	bool read = opcode == GDA_MLX5_READ;
+	uint32_t ds = opcode == GDA_MLX5_WRITE || read ? 3 : 4;
 	bool inc = q.inc && opcode == GDA_MLX5_ATOMIC_FA;
-	uint4 local = opcode == GDA_MLX5_WRITE ? e.data :
+	uint4 local = ds == 3 ? e.data :
 		      nic_load(q.sq + (index & (q.depth - 1)) * 64 + 48);
 	bool good = gda_swap32(e.ctrl.y) == (q.qpn << 8 | ds) &&
 		    gda_swap32(e.raddr.z) == id * GOLDEN && gda_swap32(local.y) == id &&
@@ -106,7 +108,10 @@ static __device__ __forceinline__ void nic_check(const struct nic_queue &q, uint
 	/* there the number is that of the signal, which is 8 bytes long */
 	number /= inc ? 8 : 1;
 
-	if (opcode == GDA_MLX5_WRITE)
+	/* of 8 bytes, that a quiet of gda/shmem.h posts */
+	if (read)
+		good &= gda_swap32(local.x) == 8;
+	else if (opcode == GDA_MLX5_WRITE)
 		good &= gda_swap32(local.x) == (((id ^ number) & 0xffffff) | 1);
 	else
 		good &= opcode == GDA_MLX5_ATOMIC_FA &&

@@ -6,7 +6,8 @@
 #include "nic.cuh"
 
 enum bench_mode { EXCLUSIVE, SHARED, SHARED_COURIER, BLOCK, BLOCK_COURIER };
-enum bench_test { PUT, EACH, SIGNAL, GIN, BATCH, NOWAIT, TAIL, LATENCY, QUIET, FIRST };
+enum bench_test { PUT, EACH, SIGNAL, GIN, SHMEM_WARP, SHMEM_EACH, BATCH, NOWAIT, TAIL, LATENCY, QUIET,
+		  FIRST, SHMEM_QUIET };
 enum bench_map { ONE_QUEUE, BLOCK_QUEUE, WARP_QUEUE };
 
 /* A context of gda/gin.h to as many peers as there are posters, and a window of each of them. */
@@ -20,12 +21,41 @@ struct bench_gin {
 	struct gda_window_part parts[BENCH_PEERS];
 };
 
+/*
+ * Heaps of gda/shmem.h, one for each poster, of two PEs: the poster is PE 1. The heap is all
+ * addresses there are, and the keys of its MR are the poster's.
+ */
+#define BENCH_HEAPS	4224
+
+struct bench_heap {
+	struct gda_shmem s;
+	struct gda_shmem_peer peers[2];
+	struct gda_chunk chunks[2];
+};
+
+/* Is there a put of each lane, of all lanes together? */
+__host__ __device__ static constexpr bool bench_is_each(enum bench_test test)
+{
+	return test == EACH || test == SHMEM_EACH;
+}
+
+__host__ __device__ static constexpr bool bench_is_warp(enum bench_test test)
+{
+	return bench_is_each(test) || test == SHMEM_WARP;
+}
+
+__host__ __device__ static constexpr bool bench_is_shmem(enum bench_test test)
+{
+	return test == SHMEM_WARP || test == SHMEM_EACH || test == SHMEM_QUIET;
+}
+
 /* Sixteen to an octave: how many calls took so many cycles, by warp. */
 #define BENCH_BUCKETS	512
 
 struct bench_args {
 	struct gda_view *views;
 	struct bench_gin *gin;
+	struct bench_heap *heaps;
 	uint64_t *t0, *t1, *cycles, *ops;	/* of each warp */
 	uint32_t *samples;
 	uint32_t *buckets;
@@ -112,6 +142,28 @@ static __device__ __forceinline__ int64_t bench_one(struct bench_poster<queue> &
 	return bench_gin(b.p, b.w, id, number++);
 }
 
+/* The same by a poster of gda/shmem.h. */
+template <class queue>
+struct bench_shmem {
+	struct gda_shmem_poster<queue> p;
+};
+
+template <enum bench_test test, class queue>
+static __device__ __forceinline__ int64_t bench_one(struct bench_shmem<queue> &b, uint32_t id,
+						    uint32_t &number, uint32_t)
+{
+	uint64_t word = (uint64_t)id << 32 | number;
+	uint32_t len = ((id ^ number++) & 0xffffff) | 1;
+	void *to = (void *)word;
+	const void *from = (const void *)(~word - BENCH_IOVA);
+
+	if constexpr (test == SHMEM_EACH)
+		return gda_shmem_put_nbi_each(b.p, to, from, len, 0);
+	if constexpr (test == SHMEM_WARP)
+		return gda_shmem_put_nbi_warp(b.p, to, from, len, 0);
+	return gda_shmem_put_nbi(b.p, to, from, len, 0);
+}
+
 template <class queue>
 static __device__ __forceinline__ int bench_quiet(queue &q)
 {
@@ -122,6 +174,25 @@ template <class queue>
 static __device__ __forceinline__ int bench_quiet(struct bench_poster<queue> &b)
 {
 	return gda_gin_flush(b.p, 0);
+}
+
+/* In the end only what is asked for is checked: a quiet of gda/shmem.h would post once more. */
+template <class queue>
+static __device__ __forceinline__ int bench_end(queue &q)
+{
+	return bench_quiet(q);
+}
+
+template <class queue>
+static __device__ __forceinline__ int bench_quiet(struct bench_shmem<queue> &b)
+{
+	return gda_shmem_quiet(b.p, 0);
+}
+
+template <class queue>
+static __device__ __forceinline__ int bench_end(struct bench_shmem<queue> &b)
+{
+	return gda_quiet(b.p.q, 0);
 }
 
 static __device__ __forceinline__ void bench_start(const struct bench_args &a)
@@ -163,15 +234,15 @@ static __device__ __forceinline__ int64_t bench_latency(const struct bench_args 
 	for (i = 0; i < a.rounds; i++) {
 		uint64_t begin = clock64(), end;
 
-		bad |= bench_post<false>(q, id, number++, 0);
-		if constexpr (test == QUIET || test == FIRST) {
+		bad |= bench_one<PUT>(q, id, number, 0);
+		if constexpr (test == QUIET || test == FIRST || test == SHMEM_QUIET) {
 			while (clock64() - begin < 40000)
 				;
-			if (test == QUIET)
-				bad |= gda_quiet(q, 0);
+			if (test != FIRST)
+				bad |= bench_quiet(q);
 			begin = clock64();
 		}
-		bad |= gda_quiet(q, 0);
+		bad |= bench_quiet(q);
 		end = clock64();
 		a.samples[i] = (uint32_t)(end - begin);
 	}
@@ -183,11 +254,11 @@ static __device__ __forceinline__ void bench_posts(const struct bench_args &a, q
 						   uint32_t warp)
 {
 	uint32_t lane = threadIdx.x & 31, number = 0, i;
-	uint32_t id = test == EACH ? warp * 32 + lane : warp;
+	uint32_t id = bench_is_each(test) ? warp * 32 + lane : warp;
 	uint64_t c0 = 0, c1 = 0, t0 = 0, t1 = 0, n = 0;
 	int64_t bad = 0;
 
-	if (test != EACH && lane)
+	if (!bench_is_warp(test) && lane)
 		return;
 	if constexpr (test >= LATENCY) {
 		bad = bench_latency<test>(a, q, id, number);
@@ -197,7 +268,7 @@ static __device__ __forceinline__ void bench_posts(const struct bench_args &a, q
 			bad |= bench_one<test>(q, id, number, a.batch);
 		if (!lane)
 			bench_start(a);
-		if (test == EACH)
+		if (bench_is_warp(test))
 			__syncwarp();
 		t0 = gda_clock_ns();
 		c0 = clock64();
@@ -212,7 +283,7 @@ static __device__ __forceinline__ void bench_posts(const struct bench_args &a, q
 			}
 			n += 8;
 			c1 = clock64() - c0;
-			if (test == EACH)
+			if (bench_is_warp(test))
 				c1 = __shfl_sync(~0U, c1, 0);
 		} while (c1 < a.window);
 		t1 = gda_clock_ns();
@@ -220,7 +291,7 @@ static __device__ __forceinline__ void bench_posts(const struct bench_args &a, q
 			n = number - a.warm;
 	}
 	if (!lane)
-		bad |= bench_quiet(q);
+		bad |= bench_end(q);
 	if (bad < 0)
 		atomicCAS(a.error, 0, (int)(bad | 1));
 	if (lane)
@@ -242,6 +313,14 @@ static __device__ __forceinline__ void bench_run_posts(const struct bench_args &
 		gda_gin_find(b.p, &a.gin->gin, warp);
 		b.p.q = q;
 		b.w = gda_gin_open_window(b.p, &a.gin->windows[warp]);
+		bench_posts<test>(a, b, warp);
+		q = b.p.q;
+	} else if constexpr (bench_is_shmem(test)) {
+		struct bench_shmem<queue> b;
+		uint32_t id = bench_is_each(test) ? warp * 32 + (threadIdx.x & 31) : warp;
+
+		gda_shmem_find(b.p, &a.heaps[id].s, 0);
+		b.p.q = q;
 		bench_posts<test>(a, b, warp);
 		q = b.p.q;
 	} else {
