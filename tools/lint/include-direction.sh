@@ -20,6 +20,8 @@
 #   lib/cuda     the same, and "inproc.h" of lib/inproc; nothing of CUDA's
 #   lib/dpa      as lib/shmem
 #   lib/verbs    as lib/cuda, and the engine's "access.h" and "flight.h", libibverbs and librdmacm
+#   lib/verbs    the same, and the engine's "access.h" and "flight.h", libibverbs and librdmacm
+#   lib/nccl     the C library, its own headers, lib/include, uapi; nothing of NCCL's
 #
 # Prints a line for each violation.
 
@@ -199,6 +201,10 @@ pick '^lib/dpa/'
 [ ${#list[@]} = 0 ] || allow lib/dpa "${list[@]}" < <(
 	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"gda_internal\.h"'
 	echo @own; headers $uapi $public)
+pick '^lib/nccl/'
+# shellcheck disable=SC2086
+[ ${#list[@]} = 0 ] || allow lib/nccl "${list[@]}" < <(
+	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo @own; headers $uapi $public)
 
 pick '^kmod/.*\.c$'
 ban_code "no conditional compilation in a .c file: put a stub into a header" \

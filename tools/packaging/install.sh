@@ -85,6 +85,11 @@ install_library() {
 	installed+=("$libdir/pkgconfig/gda.pc")
 }
 
+# NCCL finds it by NCCL_RMA_PLUGIN, a path or the "gda" of its name.
+install_nccl() {
+	put 755 "$libdir" "$build/lib/libnccl-rma-gda.so"
+}
+
 # Open MPI installs an oshcc, too: these are in a folder of their own.
 install_shmem() {
 	local bin=$libdir/gda/shmem/bin include=$prefix/include/gda-shmem name
@@ -148,6 +153,7 @@ list_installed() {
 
 install_library
 install_shmem
+install_nccl
 install_tools
 install_man
 install_policy
