@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+#
+# The RMA plugin for NCCL: by its table, without NCCL. Under a sanitizer the program has the
+# library, and the plugin finds it there.
+
+NCCLTEST_OUT	:= $(BUILD)/selftests/nccl
+NCCLTEST_SRC	:= selftests/nccl/plugin.c selftests/nccl/ranks.c selftests/cuda/fake.c
+NCCLTEST_PLUGIN_plain := $(LIB_OUT)/$(NCCL_SO)
+NCCLTEST_PLUGIN_asan := $(NCCLTEST_OUT)/asan/$(NCCL_SO)
+NCCLTEST_PLUGIN_tsan := $(NCCLTEST_OUT)/tsan/$(NCCL_SO)
+NCCLTEST_LIB_asan := $(BUILD)/selftests/inproc/asan/libgda.a
+NCCLTEST_LIB_tsan := $(BUILD)/selftests/inproc/tsan/libgda.a
+
+TEST_NATIVE	+= $(foreach v,plain asan tsan,$(NCCLTEST_OUT)/$v/plugin)
+
+define NCCLTEST_LIBRARY
+$(NCCLTEST_OUT)/$1/$(NCCL_SO): $$(NCCL_SRC) $$(wildcard lib/nccl/*.h) $$(GDA_HEADERS) \
+		selftests/nccl.mk
+	@mkdir -p $$(@D)
+	$$(CC) $$(INPROC_FLAGS) $$(INPROC_SAN_$1) -Ilib/nccl -fPIC -shared -o $$@ $$(NCCL_SRC)
+endef
+$(foreach v,asan tsan,$(eval $(call NCCLTEST_LIBRARY,$v)))
+
+define NCCLTEST_PROGRAM
+$(NCCLTEST_OUT)/$1/plugin: $$(NCCLTEST_SRC) $(NCCLTEST_PLUGIN_$1) $(NCCLTEST_LIB_$1) \
+		selftests/nccl/ranks.h selftests/cuda/fake.h lib/nccl/rma.h \
+		selftests/inproc/tsan.c selftests/nccl.mk \
+		| $$(BUILD)/kselftest/kselftest_harness.h
+	@mkdir -p $$(@D)
+	$$(CC) $$(INPROC_FLAGS) $$(INPROC_SAN_$1) -Ilib/nccl -rdynamic \
+		-DGDA_NCCL_PLUGIN='"$$(abspath $(NCCLTEST_PLUGIN_$1))"' -o $$@ $$(NCCLTEST_SRC) \
+		$$(INPROC_EXTRA_$1) -Wl,--whole-archive $(NCCLTEST_LIB_$1) \
+		-Wl,--no-whole-archive -ldl
+endef
+$(foreach v,plain asan tsan,$(eval $(call NCCLTEST_PROGRAM,$v)))
