@@ -33,3 +33,27 @@ $(NCCLTEST_OUT)/$1/plugin: $$(NCCLTEST_SRC) $(NCCLTEST_PLUGIN_$1) $(NCCLTEST_LIB
 		-Wl,--no-whole-archive -ldl
 endef
 $(foreach v,plain asan tsan,$(eval $(call NCCLTEST_PROGRAM,$v)))
+
+# NCCL's device API on a GPU, over the plugin: NCCL_HOME names a folder with the headers and the
+# library of one of NCCL's packages. The headers are large, and so is their code: sm_90 alone,
+# and without the backends that need a NIC.
+NCCL_HOME	?=
+NCCLTEST_NCCL	:= $(firstword $(wildcard $(addprefix $(NCCL_HOME)/,lib/libnccl.so.2 libnccl.so.2)))
+NCCLTEST_HAS	:= $(and $(NCCL_HOME),$(NCCLTEST_NCCL),$(wildcard $(NCCL_HOME)/include/nccl_device.h))
+
+TEST_NATIVE	+= $(NCCLTEST_OUT)/device
+
+$(NCCLTEST_OUT)/device: selftests/nccl/device.cu $(LIB_OUT)/$(NCCL_SO) selftests/nccl.mk
+	@mkdir -p $(@D)
+ifeq ($(CUDATEST_NVCC),)
+	printf '#!/bin/sh\necho "1..0 # SKIP no nvcc here"\n' >$@ && chmod +x $@
+else ifeq ($(NCCLTEST_HAS),)
+	printf '#!/bin/sh\necho "1..0 # SKIP NCCL_HOME names no NCCL with a device API"\n' >$@ && \
+		chmod +x $@
+else
+	$(CUDATEST_NVCC) -std=c++17 -O2 -gencode arch=compute_90,code=sm_90 \
+		-DNCCL_GIN_GDAKI_ENABLE=0 -DNCCL_GIN_GPI_ENABLE=0 \
+		-I$(NCCL_HOME)/include -DGDA_NCCL_PLUGIN='"$(abspath $(LIB_OUT)/$(NCCL_SO))"' \
+		-o $@ $< -Xlinker $(abspath $(NCCLTEST_NCCL)) -Xlinker -rpath \
+		-Xlinker $(dir $(abspath $(NCCLTEST_NCCL))) -lpthread
+endif
