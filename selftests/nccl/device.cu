@@ -557,7 +557,6 @@ static void start(struct rank *r)
 				    NCCL_WIN_COLL_SYMMETRIC));
 	NCCL(ncclCommWindowRegister(r->comm, r->words, STRICT, &r->work.strict,
 				    NCCL_WIN_COLL_SYMMETRIC | NCCL_WIN_STRICT_ORDERING));
-	needs.ginForceEnable = true;
 	needs.ginConnectionType = NCCL_GIN_CONNECTION_FULL;
 	needs.ginContextCount = CONTEXTS;
 	needs.ginSignalCount = SIGNALS;
@@ -606,8 +605,10 @@ static void finish(struct rank *r, const char *what)
 	pthread_barrier_wait(&meeting);
 	if (r->rank == 0) {
 		for (int i = 0; i < RANKS; i++)
-			printf("# rank %d: %llu operations, %llu bytes wrong, timed out at line %d\n",
-			       i, reports[i].done, reports[i].wrong, reports[i].failed);
+			printf("# rank %d: %llu operations, %llu wrong, %s%d\n", i,
+			       reports[i].done, reports[i].wrong,
+			       reports[i].failed ? "timed out at line " : "timed out: ",
+			       reports[i].failed);
 		verdict(!reports[0].wrong && !reports[1].wrong && !reports[0].failed &&
 				!reports[1].failed, what);
 	}
@@ -686,18 +687,21 @@ static void outside(struct rank *r)
 	ncclCommAbort(r->comm);
 }
 
+/*
+ * NCCL keeps what a communicator has until all those of its process are destroyed; but queues it
+ * destroys with the device communicator.
+ */
 static void gone(struct rank *r)
 {
 	start(r);
 	pthread_barrier_wait(&meeting);
 	if (r->rank == 1)
-		ncclCommAbort(r->comm);
+		NCCL(ncclDevCommDestroy(r->comm, &r->work.comm));
 	pthread_barrier_wait(&meeting);
-	if (r->rank == 0) {
+	if (r->rank == 0)
 		error(r, 0, "a destroyed peer");
-		ncclCommAbort(r->comm);
-	}
 	pthread_barrier_wait(&meeting);
+	ncclCommAbort(r->comm);
 }
 
 int main(int argc, char **argv)
