@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# Devices `verbs:`. Here without an RDMA device; in the guest on rxe0, which a script makes,
+# Devices `verbs:`. Here without an RDMA device, and over a fake one; in the guest on rxe0, which a script makes,
 # and as a user who may nothing. There the suites of selftests/inproc run over it, too.
 
 VERBS_OUT	:= $(BUILD)/selftests/verbs
@@ -14,5 +14,46 @@ $(VERBS_OUT)/verbs: selftests/verbs/verbs.c selftests/inproc/suite.h $(LIB_OUT)/
 	$(CC) $(GDA_CPPFLAGS) -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ \
 		$< $(LIB_OUT)/libgda.a
 
-$(VERBS_OUT)/rxe.sh: selftests/verbs/rxe.sh $(VERBS_OUT)/verbs
+# Natively, over a fake RDMA device of one process: what is beside this, and the suites of
+# selftests/inproc that its bits allow, plain and under the sanitizers.
+VERBS_SUITES	:= data errors cq
+VERBS_FAKE	= $(DEPFLAGS) -std=gnu11 -O2 -g -Wall -Wextra -Werror -fPIC -shared -pthread -o $@ $<
+
+ifneq ($(VERBS),)
+TEST_NATIVE	+= $(foreach v,plain asan tsan,$(VERBS_OUT)/$v/lost $(VERBS_OUT)/$v/fabric $(VERBS_SUITES:%=$(VERBS_OUT)/$v/%))
+endif
+
+$(VERBS_OUT)/libfake.so: selftests/verbs/fake.c selftests/verbs.mk
+	@mkdir -p $(@D)
+	$(CC) $(VERBS_FAKE)
+
+$(VERBS_OUT)/libfake_cm.so: selftests/verbs/fake_cm.c selftests/verbs.mk
+	@mkdir -p $(@D)
+	$(CC) $(VERBS_FAKE)
+
+# A program over verbs:fake0.
+define VERBS_OVER
+	@mkdir -p $$(@D)
+	@printf '#!/bin/sh\nexport GDA_DEVICE=verbs:fake0 GDA_LIBIBVERBS=$$(VERBS_OUT)/libfake.so \
+	GDA_LIBRDMACM=$$(VERBS_OUT)/libfake_cm.so\nexec %s "$$$$@"\n' $1 >$$@ && chmod +x $$@
+endef
+
+define VERBS_PROGRAM
+$(VERBS_OUT)/$1/$2.bin: selftests/verbs/$2.c $(INPROC_LIB_$1) $$(INPROC_DEPS) \
+		$(filter %.c,$(INPROC_EXTRA_$1)) | $$(BUILD)/kselftest/kselftest_harness.h
+	@mkdir -p $$(@D)
+	$$(CC) $$(INPROC_FLAGS) $(INPROC_SAN_$1) -o $$@ $(INPROC_EXTRA_$1) $$< $(INPROC_LIB_$1)
+
+$(VERBS_OUT)/$1/$2: $(VERBS_OUT)/$1/$2.bin $(VERBS_OUT)/libfake.so $(VERBS_OUT)/libfake_cm.so
+$(call VERBS_OVER,$(VERBS_OUT)/$1/$2.bin)
+endef
+$(foreach v,plain asan tsan,$(foreach t,lost fabric,$(eval $(call VERBS_PROGRAM,$v,$t))))
+
+define VERBS_SUITE
+$(VERBS_OUT)/$1/$2: $(INPROC_OUT)/$1/$2 $(VERBS_OUT)/libfake.so $(VERBS_OUT)/libfake_cm.so
+$(call VERBS_OVER,$(INPROC_OUT)/$1/$2)
+endef
+$(foreach v,plain asan tsan,$(foreach t,$(VERBS_SUITES),$(eval $(call VERBS_SUITE,$v,$t))))
+
+$(VERBS_OUT)/rxe.sh: selftests/verbs/rxe.sh $(VERBS_OUT)/verbs $(VERBS_OUT)/plain/fabric.bin
 	install -m 755 $< $@

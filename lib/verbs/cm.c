@@ -3,8 +3,8 @@
  * Connecting by rdma_cm, as gda/cm.h says: addresses, requests, and a thread of each context
  * that takes what rdma_cm reports. The QP is moved by hand, since rdma_cm need not know it.
  *
- * All under verbs->lock. An id belongs to the QP that is its context: as v->id, or as one of
- * v->pending; the listener's context is NULL.
+ * All under verbs->lock. An id belongs to the QP that is its context: as v->id, as v->probe, or
+ * as one of v->pending; the listener's context is NULL.
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -15,28 +15,19 @@
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 #include "verbs_internal.h"
 
-#define GDA_VERBS_RESOLVE_MS	2000
-
 /* Requests that nobody has looked at yet. */
 #define GDA_VERBS_BACKLOG	1024
-
-/* An event, after rdma_cm has been told that it was taken. */
-struct gda_verbs_event {
-	enum rdma_cm_event_type type;
-	struct rdma_cm_id *id;
-	bool has_private;
-	struct gda_cm_private private;
-};
 
 static bool gda_verbs_same(const struct gda_cm_address *a, const struct gda_cm_address *b)
 {
 	return !memcmp(a, b, sizeof(*a));
 }
 
-static void gda_verbs_fail(struct gda_verbs_qp *v, u32 why)
+void gda_verbs_fail(struct gda_verbs_qp *v, u32 why)
 {
 	WRITE_ONCE(v->qp->engine_qp.fail, why);
 	gda_host_kick(&v->qp->engine_qp);
@@ -101,6 +92,7 @@ static void gda_verbs_accept(struct gda_verbs_qp *v, struct rdma_cm_id *id)
 	struct gda_cm_private data;
 	int err;
 
+	gda_verbs_probe_end(v);
 	id->context = v;
 	v->id = id;
 	gda_verbs_param(v, &v->peer, &data, &param);
@@ -166,6 +158,7 @@ static int gda_verbs_connect_locked(struct gda_verbs_qp *v, const struct gda_cm_
 	v->named = true;
 	gda_os_cmpxchg32(&q->state, GDA_QP_INIT, GDA_QP_WAIT);
 	gda_verbs_settle(v, !ask);
+	gda_verbs_probe_start(v);
 	return 0;
 }
 
@@ -218,6 +211,7 @@ void gda_verbs_qp_disconnect(struct gda_inproc_qp *qp)
 	if (v->next)
 		v->next->link = v->link;
 	gda_verbs_settle(v, false);
+	gda_verbs_probe_end(v);
 	gda_verbs_drop(v);
 	pthread_mutex_unlock(&v->verbs->lock);
 }
@@ -252,26 +246,34 @@ static u8 gda_verbs_hold(struct gda_verbs_qp *v, const struct gda_verbs_event *e
 	return 0;
 }
 
+/* Accept a request for @v, or keep it. Return: 0, or why it is rejected. */
+static u8 gda_verbs_admit(struct gda_verbs_qp *v, const struct gda_verbs_event *e)
+{
+	const struct gda_cm_address *from = &e->private.from;
+
+	if (READ_ONCE(v->qp->engine_qp.state) == GDA_QP_ERROR || READ_ONCE(v->qp->engine_qp.fail) ||
+	    (v->named && !gda_verbs_same(from, &v->peer)))
+		return GDA_CM_REASON_BUSY;
+	/* a probe */
+	if (memcmp(from, &v->address, sizeof(*from)) <= 0)
+		return GDA_CM_REASON_LATER;
+	if (!v->named)
+		return gda_verbs_hold(v, e);
+	if (v->id)
+		return GDA_CM_REASON_BUSY;
+	gda_verbs_accept(v, e->id);
+	return 0;
+}
+
 static void gda_verbs_requested(struct gda_verbs *verbs, const struct gda_verbs_event *e)
 {
+	u8 reason = GDA_CM_REASON_VERSION;
 	struct gda_verbs_qp *v;
-	u8 reason = 0;
 
-	if (!e->has_private || !gda_cm_private_ok(&e->private)) {
-		gda_verbs_reject(e->id, GDA_CM_REASON_VERSION);
-		return;
+	if (e->has_private && gda_cm_private_ok(&e->private)) {
+		v = gda_verbs_target(verbs, &e->private);
+		reason = v ? gda_verbs_admit(v, e) : GDA_CM_REASON_UNKNOWN;
 	}
-	v = gda_verbs_target(verbs, &e->private);
-	if (!v)
-		reason = GDA_CM_REASON_UNKNOWN;
-	else if (READ_ONCE(v->qp->engine_qp.state) == GDA_QP_ERROR ||
-		 READ_ONCE(v->qp->engine_qp.fail) ||
-		 (v->named && (v->id || !gda_verbs_same(&e->private.from, &v->peer))))
-		reason = GDA_CM_REASON_BUSY;
-	else if (v->named)
-		gda_verbs_accept(v, e->id);
-	else
-		reason = gda_verbs_hold(v, e);
 	if (reason)
 		gda_verbs_reject(e->id, reason);
 }
@@ -335,6 +337,7 @@ static void gda_verbs_removed(struct gda_verbs *verbs)
 	WRITE_ONCE(verbs->removed, true);
 	for (v = verbs->qps; v; v = v->next) {
 		gda_verbs_settle(v, false);
+		gda_verbs_probe_end(v);
 		gda_verbs_drop(v);
 		gda_verbs_fail(v, GDA_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_DEVICE));
 	}
@@ -387,8 +390,26 @@ static void gda_verbs_handle(struct gda_verbs *verbs, const struct gda_verbs_eve
 		gda_verbs_removed(verbs);
 	else if (v && v->id == e->id)
 		gda_verbs_connection(v, e);
+	else if (v && v->probe == e->id)
+		gda_verbs_probe_event(v, e);
 	else if (v)
 		gda_verbs_withdrawn(v, e->id);
+}
+
+/* Copy what the peer has sent along. */
+static void gda_verbs_take_private(struct gda_verbs_event *e, const void *data, size_t length)
+{
+	struct gda_cm_reject reject;
+
+	if (e->type == RDMA_CM_EVENT_REJECTED && length >= sizeof(reject)) {
+		memcpy(&reject, data, sizeof(reject));
+		if (reject.version == GDA_CM_VERSION)
+			e->reason = reject.reason;
+	} else if ((e->type == RDMA_CM_EVENT_CONNECT_REQUEST ||
+		    e->type == RDMA_CM_EVENT_CONNECT_RESPONSE) && length >= sizeof(e->private)) {
+		e->has_private = true;
+		memcpy(&e->private, data, sizeof(e->private));
+	}
 }
 
 /* Take one event. Return: false if there is none. */
@@ -400,13 +421,11 @@ static bool gda_verbs_take_event(struct gda_verbs *verbs)
 	if (gda_rdma.get_event(verbs->channel, &event))
 		return false;
 	e.type = event->event;
+	e.status = event->status;
 	e.id = event->id;
-	if ((e.type == RDMA_CM_EVENT_CONNECT_REQUEST || e.type == RDMA_CM_EVENT_CONNECT_RESPONSE) &&
-	    event->param.conn.private_data &&
-	    event->param.conn.private_data_len >= sizeof(e.private)) {
-		e.has_private = true;
-		memcpy(&e.private, event->param.conn.private_data, sizeof(e.private));
-	}
+	if (event->param.conn.private_data)
+		gda_verbs_take_private(&e, event->param.conn.private_data,
+				       event->param.conn.private_data_len);
 	gda_rdma.ack_event(event);
 	gda_verbs_handle(verbs, &e);
 	return true;
@@ -418,13 +437,19 @@ static void *gda_verbs_cm_main(void *arg)
 	struct pollfd p[] = {
 		{ .fd = verbs->channel->fd, .events = POLLIN },
 		{ .fd = verbs->stop, .events = POLLIN },
+		{ .fd = verbs->timer, .events = POLLIN },
 	};
 	bool more;
 
 	prctl(PR_SET_NAME, "gda-verbs", 0, 0, 0);
 	for (;;) {
-		if (poll(p, 2, -1) > 0 && p[1].revents)
+		if (poll(p, 3, -1) > 0 && p[1].revents)
 			return NULL;
+		if (p[2].revents) {
+			pthread_mutex_lock(&verbs->lock);
+			gda_verbs_probe_tick(verbs);
+			pthread_mutex_unlock(&verbs->lock);
+		}
 		do {
 			pthread_mutex_lock(&verbs->lock);
 			more = gda_verbs_take_event(verbs);
@@ -441,13 +466,21 @@ static int gda_verbs_thread_start(struct gda_verbs *verbs)
 	verbs->stop = eventfd(0, EFD_CLOEXEC);
 	if (verbs->stop < 0)
 		return -errno;
+	verbs->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (verbs->timer < 0) {
+		err = -errno;
+		close(verbs->stop);
+		return err;
+	}
 	/* the program's signals are the program's */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	err = pthread_create(&verbs->thread, NULL, gda_verbs_cm_main, verbs);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (err)
+	if (err) {
+		close(verbs->timer);
 		close(verbs->stop);
+	}
 	return -err;
 }
 
@@ -498,6 +531,7 @@ void gda_verbs_cm_stop(struct gda_verbs *verbs)
 	/* a counter at 0 has room for 1 */
 	(void)eventfd_write(verbs->stop, 1);
 	pthread_join(verbs->thread, NULL);
+	close(verbs->timer);
 	close(verbs->stop);
 	pthread_mutex_destroy(&verbs->lock);
 	gda_rdma.destroy_id(verbs->listener);

@@ -38,6 +38,8 @@
 #define GDA_VERBS_RNR_TIMER	28U
 #define GDA_VERBS_RNR_RETRY	6U
 
+#define GDA_VERBS_RESOLVE_MS	2000
+
 /* Inline payload that a chain copies. */
 #define GDA_VERBS_INLINE_BYTES	4096U
 
@@ -56,6 +58,16 @@ struct gda_verbs_request {
 	struct gda_cm_address from;
 };
 
+/* An event, after rdma_cm has been told that it was taken. */
+struct gda_verbs_event {
+	enum rdma_cm_event_type type;
+	int status;
+	struct rdma_cm_id *id;
+	bool has_private;		/* of a request or a reply: @private */
+	u8 reason;			/* of a rejection by the peer, or 0 */
+	struct gda_cm_private private;
+};
+
 struct gda_verbs {
 	struct gda_inproc_context *ctx;
 	struct ibv_context *dev;
@@ -67,14 +79,16 @@ struct gda_verbs {
 	/* by key, 32 bits; under ctx->lock, read by workers */
 	struct gda_verbs_mr *keys[GDA_VERBS_BUCKETS];
 
-	/* cm.c; @address and the next four are constant */
+	/* cm.c; @address and the next five are constant */
 	struct gda_cm_address address;	/* without number and nonce */
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *listener;
 	pthread_t thread;
 	int stop;			/* eventfd */
-	pthread_mutex_t lock;
-	struct gda_verbs_qp *qps;	/* under @lock */
+	int timer;			/* timerfd, of probes */
+	pthread_mutex_t lock;		/* guards the next two */
+	struct gda_verbs_qp *qps;
+	bool ticking;			/* @timer */
 };
 
 struct gda_verbs_qp {
@@ -90,6 +104,8 @@ struct gda_verbs_qp {
 	bool broken;			/* the RDMA device took a part of a chain only */
 	bool hastened;			/* what is in flight is being flushed, since ... */
 	u64 since;
+	u64 silent;			/* ns without a completion, of what is in flight */
+	u64 silent_at;			/* when that was noted last; 0: nothing was in flight */
 	bool holds;			/* an immediate has come and finds no room */
 	struct ibv_wc held;
 	u8 data[GDA_VERBS_INLINE_BYTES];
@@ -103,6 +119,9 @@ struct gda_verbs_qp {
 	struct rdma_cm_id *id;		/* that connects it, or NULL */
 	struct gda_verbs_request *pending;
 	u32 npending;
+	struct rdma_cm_id *probe;	/* that asks after the peer, or NULL */
+	u32 waited;			/* seconds */
+	u32 missed;			/* probes without an answer, in a row */
 };
 
 static inline struct gda_verbs *gda_verbs_of(const struct gda_inproc_context *ctx)
@@ -145,6 +164,19 @@ void gda_verbs_cm_add(struct gda_verbs_qp *v);
 void gda_verbs_qp_disconnect(struct gda_inproc_qp *qp);
 void gda_verbs_qp_address(struct gda_inproc_qp *qp, u8 *address);
 int gda_verbs_qp_connect(struct gda_inproc_qp *qp, const u8 *address);
+
+/* The QP is to fail. */
+void gda_verbs_fail(struct gda_verbs_qp *v, u32 why);
+
+/* probe.c; under verbs->lock */
+
+/* @v has named its peer: probe it from time to time, if it waits to be asked. */
+void gda_verbs_probe_start(struct gda_verbs_qp *v);
+void gda_verbs_probe_end(struct gda_verbs_qp *v);
+/* verbs->timer has run out. */
+void gda_verbs_probe_tick(struct gda_verbs *verbs);
+/* An event of v->probe. */
+void gda_verbs_probe_event(struct gda_verbs_qp *v, const struct gda_verbs_event *e);
 
 /* port.c */
 

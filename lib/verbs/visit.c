@@ -21,6 +21,16 @@
 /* How long a QP may take to flush what is in flight, before it is reset: ns. */
 #define GDA_VERBS_FLUSH_NS	1000000000U
 
+/*
+ * An RDMA device that gives up after GDA_VERBS_RETRY tries, or GDA_VERBS_RNR_RETRY, has said so
+ * after this time without a completion, and after the time that its bytes take at 1 MB/s.
+ */
+#define GDA_VERBS_SILENT_NS	8000000000U
+#define GDA_VERBS_BYTE_NS	1000U
+
+/* The most that counts between two visits: the process may have been stopped. */
+#define GDA_VERBS_GAP_NS	100000000U
+
 static_assert(IBV_WC_SUCCESS == 0 && IBV_WC_WR_FLUSH_ERR == 5 && IBV_WC_REM_ACCESS_ERR == 10 &&
 	      IBV_WC_RNR_RETRY_EXC_ERR == 13 && IBV_WC_FATAL_ERR == 19 &&
 	      IBV_WC_GENERAL_ERR == 21, "gda/wc.h knows them by these numbers");
@@ -288,11 +298,46 @@ static void gda_verbs_hasten(struct gda_verbs_qp *v)
 	gda_flight_abandon(&v->flight, removed ? gone : lost);
 }
 
+/* How long may the RDMA device carry out what is in flight? ns */
+static u64 gda_verbs_patience(const struct gda_verbs_qp *v)
+{
+	const struct gda_flight *f = &v->flight;
+	u64 ticket, bytes = 0;
+
+	for (ticket = f->head; ticket != f->tail; ticket++)
+		bytes += v->records[ticket & (f->size - 1)].len;
+	return GDA_VERBS_SILENT_NS + bytes * GDA_VERBS_BYTE_NS;
+}
+
+/*
+ * There was no completion: note the time. A device that is silent for too long is not waited
+ * for any more.
+ */
+static void gda_verbs_wait(struct gda_verbs_qp *v)
+{
+	u64 now = gda_inproc_now();
+
+	if (v->silent_at)
+		v->silent += min(now - v->silent_at, (u64)GDA_VERBS_GAP_NS);
+	v->silent_at = now;
+	if (likely(v->silent < GDA_VERBS_SILENT_NS) || v->silent < gda_verbs_patience(v))
+		return;
+	v->silent = 0;
+	gda_os_cmpxchg32(&v->qp->engine_qp.fail, 0,
+			 GDA_STATUS(GDA_CLASS_RETRY, GDA_CAUSE_FABRIC));
+}
+
 bool gda_verbs_visit(struct gda_inproc_qp *qp, u32 wqes, u32 bytes)
 {
 	struct gda_verbs_qp *v = qp->priv;
 	u32 n = gda_verbs_poll(v);
 
+	if (n || !gda_flight_count(&v->flight)) {
+		v->silent = 0;
+		v->silent_at = 0;
+	} else {
+		gda_verbs_wait(v);
+	}
 	if (qp->parts.recv_cq.cq)
 		n += gda_verbs_poll_recv(v, wqes);
 	n += gda_verbs_post(v, wqes, bytes);

@@ -380,6 +380,28 @@ TEST_F(verbs, connects_in_both_orders)
 	}
 }
 
+/* The end that is asked waits as long as the peer is there, and notices when it is not. */
+TEST_F(verbs, peer_that_goes_before_it_asks)
+{
+	struct gda_address to[2];
+	struct gda_qp_query q = { .size = sizeof(q) };
+	int asks, i;
+
+	NEED_ENDS();
+	for (i = 0; i < 2; i++)
+		ASSERT_OK(gda_qp_address(self->end[i].qp, &to[i]));
+	asks = memcmp(to[1].bytes, to[0].bytes, sizeof(to[0].bytes)) > 0;
+	ASSERT_OK(gda_qp_connect(self->end[!asks].qp, &to[asks]));
+	/* it has asked after its peer once at least */
+	usleep(2500000);
+	EXPECT_EQ(GDA_QP_WAIT, qp_state(&self->end[!asks]));
+	EXPECT_OK(gda_qp_destroy(self->end[asks].qp));
+	self->end[asks].qp = NULL;
+	EXPECT_EQ(GDA_QP_ERROR, state_after(&self->end[!asks], GDA_QP_WAIT));
+	ASSERT_OK(gda_qp_query(self->end[!asks].qp, &q));
+	EXPECT_EQ(GDA_MLX5_VENDOR_PEER, q.vendor);
+}
+
 /* A stranger and a wrong nonce are turned away, and the target does not notice. */
 TEST_F(verbs, stranger)
 {

@@ -13,6 +13,10 @@
  * %GDA_CM_MAX_PENDING for a QP. A request that names no QP, or one that has named another
  * peer, is rejected, and the target of the request does not notice.
  *
+ * The end that is asked hears nothing of a peer that ends before it has asked. So while it
+ * waits it sends a request itself from time to time, with number 1 (%IB_QP1) in place of that
+ * of its QP. The peer rejects it: with %GDA_CM_REASON_LATER if it can still ask.
+ *
  * Request and reply carry struct gda_cm_private, a rejection struct gda_cm_reject. rdma_cm
  * appends zeros to what was sent.
  */
@@ -118,12 +122,14 @@ static __inline__ int gda_cm_private_ok(const struct gda_cm_private *p)
  * @GDA_CM_REASON_UNKNOWN: there is no such QP, or not any more
  * @GDA_CM_REASON_BUSY: the QP has named another peer, or has failed
  * @GDA_CM_REASON_FULL: %GDA_CM_MAX_PENDING requests wait for the QP
+ * @GDA_CM_REASON_LATER: the QP is there, and is the one to ask: it has, or it may yet
  */
 enum gda_cm_reason {
 	GDA_CM_REASON_VERSION = 1,
 	GDA_CM_REASON_UNKNOWN = 2,
 	GDA_CM_REASON_BUSY = 3,
 	GDA_CM_REASON_FULL = 4,
+	GDA_CM_REASON_LATER = 5,
 };
 
 /**
