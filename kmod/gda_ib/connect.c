@@ -19,13 +19,6 @@
 
 #include "gda_ib.h"
 
-/* Of one step of resolving an address, in milliseconds. */
-#define GDA_IB_RESOLVE_MS	2000
-
-/* rdma_rxe takes 7 for "without end" */
-#define GDA_IB_RETRIES		6
-#define GDA_IB_RNR_RETRIES	6
-
 /* Most reads and atomics in flight, each way. */
 #define GDA_IB_MAX_RD_ATOMIC	16
 
@@ -81,7 +74,7 @@ void gda_ib_hang_up(struct gda_ib_qp *qp)
 	spin_unlock_irqrestore(&qp->lock, flags);
 }
 
-static void gda_ib_fail(struct gda_ib_qp *qp, struct gda_status why)
+void gda_ib_fail(struct gda_ib_qp *qp, struct gda_status why)
 {
 	gda_executor_qp_fail(qp->exec, why);
 	gda_ib_hang_up(qp);
@@ -132,6 +125,8 @@ void gda_ib_connection_end(struct gda_ib_qp *qp)
 	id = qp->id;
 	gda_ib_take_pending(qp, &requests);
 	spin_unlock_irq(&qp->lock);
+	/* it may queue the other one */
+	gda_ib_probe_end(qp);
 	cancel_work_sync(&qp->hangup);
 	gda_ib_refuse_all(&requests, GDA_CM_REASON_UNKNOWN);
 	if (!id)
@@ -158,6 +153,7 @@ void gda_ib_connection_init(struct gda_ib_qp *qp)
 	spin_lock_init(&qp->lock);
 	INIT_LIST_HEAD(&qp->pending);
 	INIT_WORK(&qp->hangup, gda_ib_hang_up_work);
+	gda_ib_probe_init(qp);
 	qp->self.version = GDA_CM_VERSION;
 	qp->self.port = qp->ctx->listener->port;
 	qp->self.number = cpu_to_be32(qp->exec->number);
@@ -242,11 +238,13 @@ static u8 gda_ib_admit(struct gda_ib_qp *qp, struct rdma_cm_id *id,
 	lockdep_assert_held(&qp->lock);
 	if (qp->closing)
 		return GDA_CM_REASON_UNKNOWN;
-	/* one that is less is asked, and does not ask */
-	if (memcmp(&request->from, &qp->self, sizeof(qp->self)) <= 0)
+	if (qp->hung_up || (qp->named && !gda_ib_same(&request->from, &qp->peer)))
 		return GDA_CM_REASON_BUSY;
+	/* one that is less is asked: it only wants to know whether this one is there */
+	if (memcmp(&request->from, &qp->self, sizeof(qp->self)) <= 0)
+		return GDA_CM_REASON_LATER;
 	if (qp->named) {
-		if (qp->id || !gda_ib_same(&request->from, &qp->peer))
+		if (qp->id)
 			return GDA_CM_REASON_BUSY;
 		qp->id = id;
 		id->context = qp;
@@ -388,7 +386,7 @@ static int gda_ib_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
-static void gda_ib_sockaddr(struct sockaddr_storage *sa, const u8 *ip, __be16 port)
+void gda_ib_sockaddr(struct sockaddr_storage *sa, const u8 *ip, __be16 port)
 {
 	const struct in6_addr *in6 = (const struct in6_addr *)ip;
 
@@ -463,6 +461,8 @@ static int gda_ib_name(struct gda_ib_qp *qp, const struct gda_cm_address *peer)
 		ret = gda_ib_accept_held(qp, request);
 	else if (memcmp(&qp->self, &qp->peer, sizeof(qp->self)) > 0)
 		ret = gda_ib_ask(qp);
+	else
+		gda_ib_probe_start(qp);
 	/* the peer is named, for good; whatever is wrong with it fails the QP */
 	if (ret)
 		gda_ib_fail(qp, gda_ib_lost);

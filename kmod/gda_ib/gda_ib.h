@@ -123,6 +123,13 @@ struct gda_ib_mr {
 	struct ib_mr *mr;
 };
 
+/* Of one step of resolving an address, in milliseconds. */
+#define GDA_IB_RESOLVE_MS	2000
+
+/* rdma_rxe takes 7 for "without end" */
+#define GDA_IB_RETRIES		6
+#define GDA_IB_RNR_RETRIES	6
+
 /* A request of the fabric, until ib_post_send() returns. */
 struct gda_ib_wr {
 	union {
@@ -159,6 +166,11 @@ struct gda_ib_arrival {
  * @pending: struct gda_ib_request that came before the peer was named
  * @npending: how many
  * @hangup: ends the connection after a failure
+ * @probe_work: looks after a peer that has not asked yet; the next three are its own
+ * @probe: that is under way, or NULL
+ * @probe_pause: before the next one, in seconds
+ * @probe_missed: probes without an answer, in a row
+ * @probe_outcome: of @probe, by its handler
  * @drained: nothing comes of what was posted any more
  * @head: of @arrivals, the worker's as the rest
  * @tail: likewise
@@ -186,6 +198,11 @@ struct gda_ib_qp {
 	struct list_head pending;
 	unsigned int npending;
 	struct work_struct hangup;
+	struct delayed_work probe_work;
+	struct rdma_cm_id *probe;
+	unsigned int probe_pause;
+	unsigned int probe_missed;
+	u8 probe_outcome;
 	bool drained;
 
 	u32 head;
@@ -246,8 +263,15 @@ void gda_ib_qp_disconnect(struct gda_executor_qp *exec);
 void gda_ib_connection_init(struct gda_ib_qp *qp);
 void gda_ib_connection_end(struct gda_ib_qp *qp);
 void gda_ib_hang_up(struct gda_ib_qp *qp);
+void gda_ib_fail(struct gda_ib_qp *qp, struct gda_status why);
+void gda_ib_sockaddr(struct sockaddr_storage *sa, const u8 *ip, __be16 port);
 u8 gda_ib_request(struct gda_ib_qp *qp, struct rdma_cm_id *id, const struct gda_cm_private *p,
 		  const struct rdma_conn_param *conn);
+
+/* probe.c */
+void gda_ib_probe_init(struct gda_ib_qp *qp);
+void gda_ib_probe_start(struct gda_ib_qp *qp);
+void gda_ib_probe_end(struct gda_ib_qp *qp);
 
 /* listen.c */
 struct gda_ib_listener *gda_ib_listener_get(struct net *net);

@@ -118,6 +118,44 @@ TEST_F(ib_connect, E1_either_end_first)
 	}
 }
 
+/*
+ * The end that is asked waits while its peer is there and may ask, and fails when the peer is
+ * gone before it has asked, or has named another.
+ */
+TEST_F(ib_connect, E4_peer_that_never_asks)
+{
+	for (int i = 0; i < 2; i++) {
+		uint8_t a[GDA_ADDRESS_BYTES];
+		struct gda_qp_query q;
+		struct t_end other = { 0 };
+		struct t_qp *asked = &self->end[1].qp;
+
+		ASSERT_OK(make_asker_first(self->end));
+		ASSERT_OK(address(&self->end[0].qp, a));
+		ASSERT_OK(name(asked, a));
+		/* it has asked after its peer */
+		EXPECT_EQ(-ETIMEDOUT, t_wait_state(asked, GDA_QP_WAIT, 5 * T_NS / 2));
+		if (i) {
+			other.fd = t_context_on(T_IB);
+			ASSERT_LE(0, other.fd);
+			ASSERT_OK(t_qp_open(&other.qp, other.fd, DEPTH));
+			ASSERT_OK(address(&other.qp, a));
+			ASSERT_OK(name(&self->end[0].qp, a));
+		} else {
+			t_qp_close(&self->end[0].qp);
+		}
+		EXPECT_EQ(GDA_QP_ERROR, t_wait_state(asked, GDA_QP_WAIT, T_WAIT_NS));
+		ASSERT_OK(t_qp_query(asked->fd, asked->qpc.handle, &q));
+		EXPECT_EQ(GDA_MLX5_VENDOR_PEER, q.vendor);
+		if (i) {
+			t_qp_close(&other.qp);
+			close(other.fd);
+		}
+		t_pair_close(self->end);
+		memset(self->end, 0, sizeof(self->end));
+	}
+}
+
 /* Bytes that are no address, the wrong nonce, a number that nobody has. */
 TEST_F(ib_connect, E6_stranger_is_refused)
 {
