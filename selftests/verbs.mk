@@ -20,8 +20,13 @@ VERBS_SUITES	:= data errors cq
 VERBS_FAKE	= $(DEPFLAGS) -std=gnu11 -O2 -g -Wall -Wextra -Werror -fPIC -shared -pthread -o $@ $<
 
 ifneq ($(VERBS),)
-TEST_NATIVE	+= $(foreach v,plain asan tsan,$(VERBS_OUT)/$v/lost $(VERBS_OUT)/$v/fabric $(VERBS_SUITES:%=$(VERBS_OUT)/$v/%))
+TEST_NATIVE	+= $(foreach v,plain asan tsan,$(VERBS_OUT)/$v/lost $(VERBS_OUT)/$v/fabric $(VERBS_SUITES:%=$(VERBS_OUT)/$v/%)) \
+		   $(VERBS_OUT)/gin.sh
 endif
+
+$(VERBS_OUT)/gin.sh: selftests/verbs/gin.sh $(VERBS_OUT)/libfake.so $(VERBS_OUT)/libfake_cm.so \
+		$(addprefix $(BUILD)/examples/gin-,allreduce allgather alltoall dispatch halo)
+	install -m 755 $< $@
 
 $(VERBS_OUT)/libfake.so: selftests/verbs/fake.c selftests/verbs.mk
 	@mkdir -p $(@D)

@@ -39,6 +39,7 @@ struct gda_gin_world {
 	struct gda_gin *gins;
 	struct gda_gin_queue *queues;
 	struct gda_qp **qps;
+	struct gda_qp **mirrors;	/* of a device without GDA_FEATURE_LOOPBACK, see queues.c */
 	struct gda_counter **arrivals;	/* by arrival: of each slot of each context */
 	uint64_t *tables;		/* words, resets, shadows and counts of the contexts */
 	uint32_t *checks;

@@ -4,6 +4,9 @@
  * for each signal and each barrier, whose peers' writes a counter counts: of a signal one
  * counter for all peers, of a barrier one for each.
  *
+ * A device that connects no QP to itself has another QP behind each queue from a rank to itself: its
+ * mirror, which takes what comes and posts nothing.
+ *
  * Memory that peers change is one MR: of each context the words of its slots, what is
  * announced (GDA_CHECK), and 8 bytes for each queue that take what an atomic finds.
  */
@@ -61,6 +64,12 @@ static int gda_gin_queue_create(struct gda_gin_world *w, uint32_t context, uint3
 
 	if (w->cuda)
 		return gda_gin_gpu_queue_create(w, at);
+	if (w->mirrors && peer == w->view.rank) {
+		err = gda_qp_create(w->ctx, &attr, &w->mirrors[at]);
+		if (err)
+			return gda_gin_because(err);
+		attr.recv_counter = NULL;
+	}
 	err = gda_qp_create(w->ctx, &attr, &w->qps[at]);
 	if (err)
 		return gda_gin_because(err);
@@ -129,6 +138,18 @@ static int gda_gin_memory_create(struct gda_gin_world *w)
 	return gda_gin_because(err);
 }
 
+/* Is every QP of the device to have another one as its peer? */
+static int gda_gin_mirrors_alloc(struct gda_gin_world *w, size_t n)
+{
+	struct gda_query q = { .size = sizeof(q) };
+	int err = w->cuda ? 0 : gda_context_query(w->ctx, &q);
+
+	if (err || w->cuda || q.features[0] & GDA_FEATURE_LOOPBACK)
+		return gda_gin_because(err);
+	w->mirrors = calloc(n, sizeof(struct gda_qp *));
+	return w->mirrors ? 0 : -ENOMEM;
+}
+
 static int gda_gin_queues_alloc(struct gda_gin_world *w)
 {
 	size_t n = (size_t)w->attr.contexts * w->endpoints * w->view.nranks;
@@ -141,7 +162,9 @@ static int gda_gin_queues_alloc(struct gda_gin_world *w)
 	w->gpu_qps = calloc(n, sizeof(struct gda_cuda_qp *));
 	if (!w->queues || !w->qps || !w->gpu_qps)
 		return -ENOMEM;
-	err = gda_gin_memory_create(w);
+	err = gda_gin_mirrors_alloc(w, n);
+	if (!err)
+		err = gda_gin_memory_create(w);
 	if (!err)
 		err = gda_gin_arrivals_create(w);
 	return err ? err : gda_gin_each(w, gda_gin_queue_create);
@@ -192,6 +215,21 @@ static int gda_gin_exchange_keys(struct gda_gin_world *w)
 	return err;
 }
 
+/* The queue of this rank to itself and its mirror name each other. */
+static int gda_gin_connect_mirror(struct gda_gin_world *w, size_t at)
+{
+	struct gda_address queue, mirror;
+	int err = gda_qp_address(w->qps[at], &queue);
+
+	if (!err)
+		err = gda_qp_address(w->mirrors[at], &mirror);
+	if (!err)
+		err = gda_qp_connect(w->qps[at], &mirror);
+	if (!err)
+		err = gda_qp_connect(w->mirrors[at], &queue);
+	return gda_gin_because(err);
+}
+
 /*
  * Connect the queues of an endpoint. @all: room for the addresses of all ranks' queues to
  * all, and behind them for this rank's. @err: of what was done before; a rank that failed
@@ -212,10 +250,15 @@ static int gda_gin_connect_endpoint(struct gda_gin_world *w, uint32_t context, u
 	failed = gda_gin_allgather(w->ranks, own, n * sizeof(*own), all);
 	if (!err)
 		err = failed;
-	for (p = 0; !err && p < n; p++)
-		if (qps[p])
+	for (p = 0; !err && p < n; p++) {
+		size_t at = gda_gin_at(w, context, endpoint, p);
+
+		if (w->mirrors && w->mirrors[at])
+			err = gda_gin_connect_mirror(w, at);
+		else if (qps[p])
 			err = gda_gin_because(gda_qp_connect(qps[p], &all[(size_t)p * n +
 									 w->view.rank]));
+	}
 	return err;
 }
 
@@ -274,6 +317,8 @@ void gda_gin_queues_destroy(struct gda_gin_world *w)
 		else
 			gda_qp_destroy(w->qps[i]);
 	}
+	for (i = 0; w->mirrors && i < n; i++)
+		gda_qp_destroy(w->mirrors[i]);
 	for (i = 0; w->queues && i < n; i++) {
 		free((void *)(uintptr_t)w->queues[i].tags);
 		free((void *)(uintptr_t)w->queues[i].sums);
@@ -289,6 +334,7 @@ void gda_gin_queues_destroy(struct gda_gin_world *w)
 	free(w->arrivals);
 	free(w->queues);
 	free(w->qps);
+	free(w->mirrors);
 	free(w->gpu_qps);
 	gda_reason_restore(&reason);
 }
