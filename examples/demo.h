@@ -92,7 +92,8 @@ struct window {
 	uint32_t state;		/* enum window_state */
 	int32_t result;		/* of the body */
 	uint64_t blocks;	/* done so far */
-	uint64_t began_ns;
+	bool clock;		/* the child can tell the time without a system call */
+	uint64_t began_ns;	/* by the child, or else by the parent, to a millisecond */
 	uint64_t ended_ns;
 	uint64_t misuse_at;	/* call getpid() before this block; UINT64_MAX: never */
 	int32_t failed;		/* @error is filled */
@@ -101,7 +102,10 @@ struct window {
 
 enum window_state { WINDOW_SETUP, WINDOW_ARMED, WINDOW_DONE };
 
-/* Moves the data; returns 0 or a negative errno. May only load, store, compute. */
+/*
+ * Moves the data; returns 0 or a negative errno. May only load, store, compute, and need not
+ * end: the parent has the clock.
+ */
 typedef int window_body(struct window *w, void *arg);
 
 /*

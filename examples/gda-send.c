@@ -4,7 +4,8 @@
  *
  * Reads the file into registered memory and meets gda-recv at a socket. Then
  * block by block a put, and a fetch-add on the receiver's counter as its signal,
- * all posted by stores to mapped memory.
+ * all posted by stores to mapped memory. While the data flows it polls and never waits by a
+ * call: the calls that wait may yield the processor, or carry out work themselves.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "demo.h"
+
+/* Two requests a block, and more than an executor has in flight at once. */
+#define SEND_DEPTH	512
 
 struct sender {
 	struct gda_context *ctx;
@@ -21,45 +25,54 @@ struct sender {
 	struct gda_mr *old_mr;		/* where fetch-add leaves the old count */
 	struct message_offer offer;
 	uint64_t bytes;
-	uint64_t deadline_ns;
 	int file;
 };
 
-static int send_block(struct sender *s, uint64_t off)
+/* Post: there may be no room just now. The parent sees to it that this ends. */
+#define POST(call) ({							\
+	int64_t posted;							\
+									\
+	while ((posted = (call)) == -EAGAIN)				\
+		gda_pause();						\
+	posted;								\
+})
+
+static int64_t send_block(struct sender *s, uint64_t off)
 {
 	uint64_t left = s->bytes - off;
 	int64_t ticket;
 
-	ticket = gda_put(s->view, gda_mr_iova(s->data) + off, gda_mr_key(s->data),
-			 s->offer.data_iova + off, s->offer.data_key,
-			 left < DEMO_BLOCK ? (uint32_t)left : DEMO_BLOCK,
-			 GDA_EXCLUSIVE | GDA_DEFER);
+	ticket = POST(gda_put(s->view, gda_mr_iova(s->data) + off, gda_mr_key(s->data),
+			      s->offer.data_iova + off, s->offer.data_key,
+			      left < DEMO_BLOCK ? (uint32_t)left : DEMO_BLOCK,
+			      GDA_EXCLUSIVE | GDA_DEFER | GDA_NOWAIT));
 	if (ticket < 0)
-		return (int)ticket;
-	ticket = gda_fetch_add(s->view, gda_mr_iova(s->old_mr), gda_mr_key(s->old_mr),
-			       s->offer.counter_iova, s->offer.counter_key, 1,
-			       GDA_EXCLUSIVE);
-	return ticket < 0 ? (int)ticket : 0;
+		return ticket;
+	return POST(gda_fetch_add(s->view, gda_mr_iova(s->old_mr), gda_mr_key(s->old_mr),
+				  s->offer.counter_iova, s->offer.counter_key, 1,
+				  GDA_EXCLUSIVE | GDA_NOWAIT));
 }
 
-/* Inside the window: post all, wait for all. */
+/* Inside the window: post all, see all done. */
 static int stream(struct window *w, void *arg)
 {
 	struct sender *s = arg;
-	uint64_t deadline = gda_clock_ns() + s->deadline_ns;
+	int64_t last = 0;
 	uint64_t off;
-	int err = 0;
+	int done = 0;
 
-	for (off = 0; off < s->bytes && !err; off += DEMO_BLOCK) {
+	for (off = 0; off < s->bytes && last >= 0; off += DEMO_BLOCK) {
 		window_step(w, off / DEMO_BLOCK);
-		err = send_block(s, off);
+		last = send_block(s, off);
 	}
-	if (!err)
-		err = gda_quiet(s->view, deadline);
+	while (last >= 0 && !(done = gda_test(s->view, last)))
+		gda_pause();
 	window_step(w, (off + DEMO_BLOCK - 1) / DEMO_BLOCK);
 	w->error.size = sizeof(w->error);
 	w->failed = gda_error(s->view, &w->error);
-	return w->failed ? -EIO : err;
+	if (w->failed)
+		return -EIO;
+	return last < 0 ? (int)last : done < 0 ? done : 0;
 }
 
 static void read_file(struct sender *s, const char *path, char *to)
@@ -79,7 +92,7 @@ static void set_up(struct sender *s, const struct options *o, struct message_hel
 {
 	struct gda_qp_attr attr = {
 		.size = sizeof(attr),
-		.sq_depth = 256,
+		.sq_depth = SEND_DEPTH,
 		.timeout_ns = o->seconds * 1000000000ULL,
 	};
 	struct stat st;
@@ -100,7 +113,6 @@ static void set_up(struct sender *s, const struct options *o, struct message_hel
 	must(gda_mr_reg(s->ctx, old, 8, GDA_ACCESS_LOCAL_WRITE, 0, &s->old_mr),
 	     "register memory");
 	s->view = gda_qp_view(s->qp);
-	s->deadline_ns = attr.timeout_ns;
 	hello->type = MESSAGE_HELLO;
 	hello->block = DEMO_BLOCK;
 	hello->bytes = s->bytes;

@@ -8,7 +8,7 @@ PAIR_OUT	:= $(BUILD)/selftests/pair
 PAIR_FLAGS	= $(DEPFLAGS) -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread \
 	$(GDA_CPPFLAGS) -isystem $(BUILD)/kselftest
 PAIR_TESTS	:= cable raw remote killed
-PAIR_SCRIPTS	:= ranks
+PAIR_SCRIPTS	:= ranks file
 
 TEST_PAIR	+= $(addprefix $(PAIR_OUT)/,cable raw $(PAIR_SCRIPTS) remote killed)
 
@@ -28,4 +28,6 @@ $(PAIR_SCRIPTS:%=$(PAIR_OUT)/%): $(PAIR_OUT)/%: selftests/pair/%.sh
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 
-$(PAIR_OUT)/ranks: $(addprefix $(BUILD)/,tools/gda-run selftests/comm/hello examples/gin-allreduce)
+$(PAIR_OUT)/file: $(addprefix $(BUILD)/examples/,gda-send gda-recv)
+$(PAIR_OUT)/ranks: $(addprefix $(BUILD)/,tools/gda-run selftests/comm/hello \
+	$(addprefix examples/gin-,allreduce allgather alltoall dispatch halo))

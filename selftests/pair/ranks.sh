@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
 # ranks.sh - four ranks, two in each guest, started by gda-run on each side: they meet, name
-# one that dies, and run an example over each kind of device. Run by gda-pair. Speaks KTAP.
+# one that dies, and run examples over each kind of device. Run by gda-pair. Speaks KTAP.
 #
 # shellcheck disable=SC2317	# functions are called by name
 
@@ -60,28 +60,25 @@ ok() { # NAME COMMAND...
 	fi
 }
 
-# example KIND NAME: all-reduce over a device of KIND. One that cannot do what the example
-# needs, or that is not there, is refused at set-up, and the reason is printed.
+# example KIND NAME: one of gda/gin.h over a device of KIND, with the result of one machine.
 example() {
-	local title="all-reduce by $1" status
-
-	n=$((n + 1))
-	GDA_DEVICE=$1:$GDA_PAIR_RDMA parts "$1" build/examples/gin-allreduce
-	status=$?
-	if [ $status = 0 ] && says "[$first] allreduce: as the reference"; then
-		echo "ok $n $title"
-	elif grep -qE '^\[[0-9]\] gda_(open|gin_create): ' "$out"; then
-		echo "ok $n $title # SKIP $(grep -m 1 -E '^\[[0-9]\] gda_(open|gin_create): ' "$out")"
-	else
-		sed 's/^/# /' "$out"
-		echo "not ok $n $title"
-		rc=1
-	fi
+	GDA_DEVICE=$1:$GDA_PAIR_RDMA parts "$1.$2" "build/examples/gin-$2" &&
+		[ "$(grep -c 'as the reference$' "$out")" = 2 ]
 }
 
-echo 1..4
+# refused KIND NAME BIT: one that needs what no RDMA device has says so at set-up.
+refused() {
+	! GDA_DEVICE=$1:$GDA_PAIR_RDMA parts "$1.$2" "build/examples/gin-$2" &&
+		grep -q "gda_gin_create: .*$3: the device $1:$GDA_PAIR_RDMA does not offer it" "$out"
+}
+
+echo 1..12
 ok ranks_of_two_machines_meet meet
 ok a_rank_that_dies_is_named_on_the_other_machine die
-example ib
-example verbs
+for kind in ib verbs; do
+	for name in allreduce allgather halo dispatch; do
+		ok "gin-$name over $kind" example $kind $name
+	done
+	ok "gin-alltoall over $kind is refused" refused $kind alltoall recv_counter
+done
 exit $rc

@@ -200,6 +200,67 @@ TEST_F_TIMEOUT(remote, stopped_peer_ends_in_retry_exceeded, 90)
 	ASSERT_EQ(0, pair_ask("cont", 1));
 }
 
+/* A device of the library here, and one of the kernel there; and the other way round. */
+FIXTURE(mixed) {
+	struct remote r;
+};
+
+FIXTURE_VARIANT(mixed) {
+	const char *kind;
+};
+
+FIXTURE_VARIANT_ADD(mixed, verbs_to_ib) { .kind = "verbs,ib" };
+FIXTURE_VARIANT_ADD(mixed, ib_to_verbs) { .kind = "ib,verbs" };
+
+FIXTURE_SETUP(mixed)
+{
+	int err;
+
+	memset(&self->r, 0, sizeof(self->r));
+	if (pair_side() < 0)
+		SKIP(return, "not in gda-pair");
+	err = remote_open(&self->r, variant->kind, "mixed");
+	if (err == 1)
+		SKIP(return, "%s", self->r.why);
+	ASSERT_EQ(0, err) TH_LOG("%s (%s)", gda_strerror(err), gda_last_error());
+}
+
+FIXTURE_TEARDOWN(mixed)
+{
+	if (!self->r.key)
+		return;
+	MEET("done");
+	side_close(&self->r.s);
+}
+
+TEST_F_TIMEOUT(mixed, put_get_and_atomic, 90)
+{
+	struct remote *r = &self->r;
+	uint64_t *old = (uint64_t *)(r->s.mem + OLD), *count = (uint64_t *)(r->s.mem + FLAG);
+
+	for (size_t i = 0; i < BYTES; i++)
+		r->s.mem[i] = pair_side() ? 0 : pattern(i);
+	*count = pair_side() ? 41 : 0;
+	ASSERT_EQ(0, MEET("ready"));
+	if (!pair_side()) {
+		ASSERT_EQ(0, put_wait(r, 0, OLD));
+		memset(r->s.mem, 0, OLD);
+		ASSERT_EQ(0, gda_wait(r->s.v, gda_get(r->s.v, r->s.iova, r->s.key, r->iova, r->key,
+						      OLD, GDA_EXCLUSIVE),
+				      gda_clock_ns() + LONG_NS));
+		ASSERT_EQ(0, gda_wait(r->s.v, flag(r), gda_clock_ns() + LONG_NS));
+		EXPECT_EQ(41, *old);
+	}
+	ASSERT_EQ(0, MEET("moved"));
+	for (size_t i = 0; i < OLD; i++)
+		ASSERT_EQ(pattern(i), r->s.mem[i]);
+	if (!pair_side())
+		return;
+	EXPECT_EQ(42, *count);
+	/* and back */
+	ASSERT_EQ(0, put_wait(r, 0, 4096));
+}
+
 FIXTURE(process) {
 	int nothing;
 };

@@ -27,14 +27,21 @@ struct hello {
 	char why[128];
 };
 
-/* Return: 0; 1 there is no such device, see @why; or a negative errno. */
+/*
+ * @kind: of both sides; or that of side 0 and that of side 1, with a comma between them.
+ * Return: 0; 1 there is no such device, see @why; or a negative errno.
+ */
 static inline int remote_open(struct remote *r, const char *kind, const char *test)
 {
 	char device[80], name[128];
 	struct hello own = { 0 }, peer;
+	const char *other = strchr(kind, ','), *mine = kind;
 	int err;
 
-	snprintf(device, sizeof(device), "%s:%s", kind, pair_env("GDA_PAIR_RDMA"));
+	if (other && pair_side())
+		mine = other + 1;
+	snprintf(device, sizeof(device), "%.*s:%s", (int)strcspn(mine, ","), mine,
+		 pair_env("GDA_PAIR_RDMA"));
 	own.err = side_open_on(&r->s, device, DEPTH);
 	if (own.err) {
 		snprintf(own.why, sizeof(own.why), "%s", gda_last_error());
