@@ -70,6 +70,8 @@ struct gda_ctx *gda_ctx_create(struct file *file)
 	gda_events_init(ctx);
 	xa_init_flags(&ctx->objects, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&ctx->regions, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	ctx->cred = file->f_cred;
+	ctx->pid = task_tgid_nr(current);
 	file->f_mapping = ctx->inode->i_mapping;
 	gda_stat_add(GDA_STAT_CONTEXTS, 1);
 	return ctx;
@@ -110,6 +112,8 @@ static int gda_ctx_associate(struct gda_ctx *ctx, struct gda_device *dev)
 
 	/* another thread may have bound it meanwhile */
 	ret = gda_ctx_unbound(ctx);
+	if (!ret)
+		ret = gda_record_init(ctx);
 	if (ret)
 		return ret;
 	ctx->exec.dev = dev;
@@ -189,7 +193,9 @@ void gda_ctx_shutdown(struct gda_ctx *ctx)
 	lockdep_assert_held(&ctx->lock);
 	WRITE_ONCE(ctx->dead, true);
 	gda_worker_stop(ctx);
+	gda_dead_keep(ctx);
 	gda_object_destroy_all(ctx);
+	gda_record_stop(ctx);
 }
 
 void gda_ctx_destroy(struct gda_ctx *ctx, struct file *file)
@@ -214,6 +220,7 @@ void gda_ctx_destroy(struct gda_ctx *ctx, struct file *file)
 	iput(ctx->inode);
 	gda_unaccount_context(&ctx->account);
 	gda_stat_add(GDA_STAT_CONTEXTS, -1);
+	gda_record_free(ctx);
 	kfree(ctx);
 	if (dev)
 		gda_device_put(dev);

@@ -17,6 +17,7 @@
  *   soft->peer_lock    spinlock  who is connected to whom
  *   cq->lock           spinlock  entries of a CQ
  *   worker.event_lock  spinlock  events that a context's worker is to signal
+ *   gda_dead_lock      spinlock  contexts that are kept after their end
  *
  * Nothing under ctx->lock or map_lock takes mmap_lock, and a fault never takes ctx->lock.
  * A move_notify() takes no mutex of ours.
@@ -52,6 +53,7 @@
 #include "control/mr.h"
 #include "control/parts.h"
 #include "control/query.h"
+#include "control/record.h"
 #include "control/request.h"
 #include "control/sweep.h"
 #include "engine/access.h"
@@ -77,6 +79,7 @@
 #define GDA_VISIT_WQES		64U
 #define GDA_VISIT_BYTES		(64U << 10)
 
+struct cred;
 struct dma_buf;
 struct gda_ctx;
 struct gda_event;
@@ -205,6 +208,11 @@ struct gda_ctx {
 	struct gda_db_page *rec[GDA_REC_PAGES];	/* under @lock */
 	struct gda_db_page *cnt[GDA_COUNTER_PAGES];	/* under @lock */
 	struct list_head umems;		/* of struct gda_umem; under @lock */
+	struct gda_record_rings record;	/* written by anybody under SRCU, see record.c */
+	struct gda_record_ring work_ring;	/* that record.work points to */
+	struct gda_region *work_region;	/* its records; under @lock */
+	const struct cred *cred;	/* of open(2); the file holds it */
+	pid_t pid;			/* of the process that opened it, in the initial namespace */
 	struct gda_worker worker;
 };
 
@@ -400,6 +408,7 @@ struct gda_qp {
 	__be32 rec_blank[2];		/* read in place of a revoked record */
 	unsigned long lost;		/* bits of enum gda_qp_revoked, for the next visit */
 	u64 rnr_until;			/* ns, CLOCK_MONOTONIC; the worker's */
+	u64 visit_ns;			/* while engine_qp.record: when its visit began; likewise */
 	bool polled;
 	struct gda_executor_qp exec;
 	/* of another executor than the engine, see gda_executor_visit(); else NULL */
@@ -444,6 +453,65 @@ bool gda_mem_kind_present(u32 id);
 int gda_mem_attach(struct gda_mem_backing *b, u32 kind_id,
 		   const struct gda_mem_request *req);
 void gda_mem_detach(struct gda_mem_backing *b);
+
+/* record.c */
+int gda_record_init(struct gda_ctx *ctx);
+void gda_record_free(struct gda_ctx *ctx);
+int gda_record_set(struct gda_ctx *ctx, struct gda_record_set *cmd);
+int gda_record_set_locked(struct gda_ctx *ctx, u32 *records);
+void gda_record_stop(struct gda_ctx *ctx);
+u32 gda_record_peek(struct gda_ctx *ctx, struct gda_record *to, u32 n);
+void gda_record_visit(struct gda_qp *qp, bool on);
+void gda_record_asleep(struct gda_ctx *ctx, bool asleep);
+void gda_record_mr(const struct gda_mr *mr, u8 kind, u8 cause);
+void gda_record_connection(struct gda_qp *qp, u8 kind, struct gda_status why);
+
+/* Called by the worker, under SRCU, before a visit: is work recorded? */
+static inline void gda_record_begin_visit(struct gda_qp *qp)
+{
+	bool on = READ_ONCE(qp->obj.ctx->record.work);
+
+	if (unlikely(on | qp->engine_qp.record))
+		gda_record_visit(qp, on);
+}
+
+/* dead.c */
+
+/* The last state of a QP: as in struct gda_qp_query. */
+struct gda_dead_qp {
+	u32 qpn;
+	u32 handle;
+	u32 state;
+	struct gda_status first;	/* its first error */
+	u64 error_index;
+	u64 consumer;
+	u64 producer;			/* published, also what the worker did not see any more */
+	u64 executed;
+	u64 flushed;
+	u64 bytes;
+};
+
+/* A context that ended while it owed something. Constant. */
+struct gda_dead {
+	struct kref ref;
+	struct list_head node;
+	u32 id;				/* not used again */
+	u32 ctx;			/* its id */
+	pid_t pid;			/* that opened it, in the initial namespace */
+	const struct cred *cred;	/* of open(2) */
+	u64 ns;				/* when it ended, CLOCK_MONOTONIC */
+	char device[GDA_DEVICE_NAME_MAX];
+	u32 nqps;
+	u32 nrecords;
+	struct gda_dead_qp *qps;
+	struct gda_record *records;	/* the newest, the oldest of them first */
+};
+
+void gda_dead_keep(struct gda_ctx *ctx);
+void gda_dead_exit(void);
+/* The one with the smallest id above @after, with a reference; or NULL. */
+struct gda_dead *gda_dead_get(u32 after);
+void gda_dead_put(struct gda_dead *dead);
 
 /* worker.c */
 extern unsigned int gda_idle_us;

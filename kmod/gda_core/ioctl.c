@@ -39,6 +39,7 @@ union gda_ucmd {
 	struct gda_region_export region_export;
 	struct gda_mr_reg_peer mr_reg_peer;
 	struct gda_device_info device_info;
+	struct gda_record_set record_set;
 };
 
 /*
@@ -111,6 +112,15 @@ static int gda_ioc_destroy(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __use
 	return ret;
 }
 
+/* The ring is no object's. */
+static int gda_record_region(struct gda_ctx *ctx, struct gda_region_query *cmd)
+{
+	if (cmd->handle || !ctx->work_region)
+		return -ENOENT;
+	gda_region_info(ctx->work_region, 0, &cmd->info);
+	return 0;
+}
+
 static int gda_ioc_region(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
 {
 	struct gda_region_query *cmd = &ucmd->region;
@@ -118,6 +128,8 @@ static int gda_ioc_region(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user
 	u32 offset;
 	int ret;
 
+	if (cmd->type == GDA_REGION_RECORD)
+		return gda_record_region(ctx, cmd);
 	ret = gda_control_check_region(cmd->type);
 	if (ret)
 		return ret;
@@ -151,6 +163,29 @@ static int gda_ioc_qp_connect(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __
 static int gda_ioc_qp_query(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
 {
 	return gda_qp_query(ctx, &ucmd->qp_query);
+}
+
+/* A ring of which the caller cannot be told is not kept. */
+static int gda_ioc_record(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
+{
+	struct gda_record_set *cmd = &ucmd->record_set;
+	bool had;
+	int ret;
+
+	ret = gda_ctx_lock(ctx);
+	if (ret)
+		return ret;
+	had = ctx->record.work;
+	ret = gda_record_set(ctx, cmd);
+	gda_ctx_unlock(ctx);
+	if (!ret)
+		ret = gda_ioctl_respond(arg, cmd, sizeof(*cmd));
+	if (ret != -EFAULT || had)
+		return ret;
+	mutex_lock(&ctx->lock);
+	gda_record_stop(ctx);
+	mutex_unlock(&ctx->lock);
+	return ret;
 }
 
 static struct gda_object *gda_ioc_mr_reg_user(struct gda_ctx *ctx, union gda_ucmd *ucmd)
@@ -275,6 +310,8 @@ static const struct gda_ioctl_op gda_ioctl_ops[] = {
 	       .create = gda_ioc_mr_reg_peer, .locks = true),
 	GDA_OP(DEVICE_INFO, struct gda_device_info, device,
 	       .fn = gda_ioc_device_info, .unbound = true, .respond = true),
+	GDA_OP(RECORD, struct gda_record_set, ring,
+	       .fn = gda_ioc_record, .locks = true),
 };
 
 /* Copy the command in and apply the rules that hold for all of them. */

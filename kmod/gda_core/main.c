@@ -151,6 +151,7 @@ static void __exit gda_exit(void)
 	gda_node_destroy();
 	gda_debugfs_exit();
 	gda_soft_exit();
+	gda_dead_exit();
 	gda_fs_unmount();
 }
 

@@ -124,6 +124,7 @@ static void gda_mr_kill(struct gda_object *obj)
 	struct gda_mr *mr = container_of(obj, struct gda_mr, obj);
 
 	WRITE_ONCE(mr->mem.state, GDA_MR_REVOKED);
+	gda_record_mr(mr, GDA_RECORD_REVOKED, GDA_CAUSE_NONE);
 	trace_gda_mr(obj->ctx->id, mr->mem.key, mr->mem.size, mr->kind, false);
 	gda_mr_unmap(obj->ctx->dev, mr);
 }
@@ -142,6 +143,7 @@ static void gda_mr_publish(struct gda_object *obj)
 {
 	struct gda_mr *mr = container_of(obj, struct gda_mr, obj);
 
+	gda_record_mr(mr, GDA_RECORD_REGISTERED, GDA_CAUSE_NONE);
 	trace_gda_mr(obj->ctx->id, mr->mem.key, mr->mem.size, mr->kind, true);
 }
 
@@ -156,6 +158,7 @@ static void gda_mr_revoke(struct gda_mem_backing *b)
 	struct gda_mr *mr = container_of(b, struct gda_mr, backing);
 
 	WRITE_ONCE(mr->mem.state, GDA_MR_REVOKED);
+	gda_record_mr(mr, GDA_RECORD_REVOKED, GDA_CAUSE_REVOKED);
 }
 
 /*
@@ -177,7 +180,8 @@ static struct gda_object *gda_mr_insert(struct gda_ctx *ctx, struct gda_mr *mr, 
 	ret = gda_ctx_lock(ctx);
 	if (ret)
 		goto err_detach;
-	mr->mem.pd = ctx;
+	/* pairs with gda_record_mr(): the memory may be revoked already */
+	WRITE_ONCE(mr->mem.pd, ctx);
 	mr->exec.ctx = &ctx->exec;
 	if (mr->backing.kind)
 		mr->kind = mr->backing.kind->id;

@@ -29,6 +29,7 @@
 #define GDA_COOKIE_IDS		XA_LIMIT(1, (1U << (34 - PAGE_SHIFT)) - 1)
 static_assert(GDA_MAX_CQ_DEPTH * GDA_ENGINE_MAX_CQE_BYTES <= GDA_COOKIE_STRIDE << 12);
 static_assert(GDA_COOKIE_STRIDE << 12 >= GDA_ENGINE_MAX_SQ_BYTES);
+static_assert(GDA_RECORD_MAX * sizeof(struct gda_record) <= GDA_COOKIE_STRIDE << 12);
 
 static int gda_region_alloc_pages(struct gda_region *region, unsigned int npages)
 {

@@ -77,6 +77,7 @@ static bool gda_worker_serve(struct gda_db_page *db_page, unsigned int slot)
 
 	if (!qp || !gda_qp_may_visit(qp))
 		return false;
+	gda_record_begin_visit(qp);
 	if (unlikely(qp->visit))
 		return gda_executor_visit(qp);
 	return gda_engine_visit(&qp->engine_qp, GDA_VISIT_WQES, GDA_VISIT_BYTES);
@@ -240,14 +241,20 @@ static void gda_worker_schedule(const struct gda_ctx *ctx)
 static void gda_worker_sleep(struct gda_ctx *ctx)
 {
 	DECLARE_BITMAP(active, GDA_CELL_PAGES);
+	bool slept = false;
 
 	/* pairs with wake_up_process() after a page, the kick, an event or the stop was set */
 	set_current_state(TASK_IDLE);
 	gda_worker_snapshot(active, ctx->active, GDA_CELL_PAGES);
 	if (!gda_worker_stopping(ctx) && !test_bit(GDA_WORKER_KICK, &ctx->worker.flags) &&
-	    !gda_events_noted(ctx) && bitmap_empty(active, GDA_CELL_PAGES))
+	    !gda_events_noted(ctx) && bitmap_empty(active, GDA_CELL_PAGES)) {
+		gda_record_asleep(ctx, true);
 		gda_worker_schedule(ctx);
+		slept = true;
+	}
 	__set_current_state(TASK_RUNNING);
+	if (slept)
+		gda_record_asleep(ctx, false);
 }
 
 /*

@@ -102,6 +102,7 @@ int gda_inproc_context_create(const char *device, struct gda_inproc_context **co
 	pthread_mutex_init(&ctx->lock, NULL);
 	ctx->generation = gda_inproc.generation;
 	ctx->next_cookie = GDA_INPROC_PAGE;
+	gda_inproc_record_init(ctx);
 	ctx->executor = gda_inproc_executor_find(device);
 	err = ctx->executor->open(ctx, device);
 	if (err)
@@ -131,6 +132,7 @@ static void gda_inproc_context_shutdown(struct gda_inproc_context *ctx)
 	ctx->dead = true;
 	gda_inproc_workers_stop(ctx);
 	gda_inproc_object_destroy_all(ctx);
+	gda_inproc_record_stop(ctx);
 	/*
 	 * an access beyond the end of the file is SIGBUS; if this fails, pages stay that nothing
 	 * reads
@@ -241,12 +243,23 @@ static int gda_inproc_region_of_qp(const struct gda_inproc_qp *qp,
 	return 0;
 }
 
+static int gda_inproc_region_of_record(const struct gda_inproc_context *ctx,
+				       struct gda_region_query *cmd)
+{
+	if (cmd->handle || !ctx->work_region)
+		return -ENOENT;
+	gda_inproc_region_info(ctx->work_region, 0, &cmd->info);
+	return 0;
+}
+
 static int gda_inproc_region_query(struct gda_inproc_context *ctx,
 				   struct gda_region_query *cmd)
 {
 	struct gda_inproc_object *obj;
 	int err = gda_control_check_region(cmd->type);
 
+	if (cmd->type == GDA_REGION_RECORD)
+		return gda_inproc_region_of_record(ctx, cmd);
 	if (err)
 		return err;
 	obj = gda_inproc_object_find(ctx, cmd->handle, GDA_INPROC_TYPES);
@@ -288,6 +301,8 @@ static int gda_inproc_dispatch(struct gda_inproc_context *ctx, unsigned long req
 		return gda_inproc_mr_query(ctx, arg);
 	case GDA_IOC_COUNTER_CREATE:
 		return gda_inproc_counter_create(ctx, arg);
+	case GDA_IOC_RECORD:
+		return gda_inproc_record_set(ctx, arg);
 	default:
 		return -EOPNOTSUPP;
 	}

@@ -32,6 +32,7 @@
 #include "event.h"
 #include "parts.h"
 #include "query.h"
+#include "record.h"
 #include "request.h"
 #include "sweep.h"
 
@@ -241,6 +242,7 @@ struct gda_inproc_worker {
 	struct gda_inproc_async *async;	/* with work in flight */
 	bool found;			/* the last pass found work */
 	bool lent;			/* this pass left a queue to its helper */
+	bool said_asleep;		/* the last record of it says so */
 	bool owns;			/* a queue may be GDA_INPROC_MINE */
 	u32 crowded;			/* times in a row that others ran when it yielded */
 	struct gda_sweep sweep;		/* over these, a bit for each slot of the context */
@@ -333,6 +335,10 @@ struct gda_inproc_context {
 	u32 count[GDA_INPROC_TYPES];
 	u32 nworkers;
 	struct gda_inproc_worker worker[GDA_INPROC_MAX_WORKERS];
+	struct gda_record_rings record;	/* see record.c, as for the next three */
+	struct gda_record_ring work_ring;
+	struct gda_inproc_region *work_region;
+	struct gda_record control_records[GDA_RECORD_MIN];
 	u32 npolled;			/* atomic: QPs that bound the workers' sleep */
 	u32 nslots;			/* atomic: all QPs are in slots below */
 	u32 help_cursor;		/* atomic: slot where gda_inproc_help_all() goes on */
@@ -453,6 +459,7 @@ struct gda_inproc_qp {
 	bool polled;
 	bool aside;			/* a visit is not just the engine's: the next, or @far */
 	u64 rnr_until;			/* the peer was not ready: not before, or 0 */
+	u64 visit_ns;			/* while engine_qp.record: when its visit began */
 	void *priv;			/* the executor's */
 	struct gda_endpoint end;	/* under dev->peer_lock but for end.peer_queue */
 };
@@ -481,5 +488,26 @@ int gda_inproc_mr_reg(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cm
 /* The same of memory that only copiers reach: cmd->addr is theirs. Takes ctx->lock. */
 int gda_inproc_mr_reg_no_cpu(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cmd);
 int gda_inproc_mr_query(struct gda_inproc_context *ctx, struct gda_mr_query *cmd);
+
+/* record.c */
+
+void gda_inproc_record_init(struct gda_inproc_context *ctx);
+/* GDA_IOC_RECORD. */
+int gda_inproc_record_set(struct gda_inproc_context *ctx, struct gda_record_set *cmd);
+void gda_inproc_record_stop(struct gda_inproc_context *ctx);
+/* Write a record with the time that it is now. */
+void gda_inproc_record_keep(struct gda_inproc_context *ctx, struct gda_record *r);
+void gda_inproc_record_mr(struct gda_inproc_mr *mr, u8 kind);
+void gda_inproc_record_asleep(struct gda_inproc_worker *w, bool asleep);
+void gda_inproc_record_visit(struct gda_inproc_qp *qp, bool on);
+
+/* A visit of the queue begins: is work recorded? */
+static inline void gda_inproc_record_begin_visit(struct gda_inproc_qp *qp)
+{
+	bool on = READ_ONCE(qp->obj.ctx->record.work);
+
+	if (unlikely(on | qp->engine_qp.record))
+		gda_inproc_record_visit(qp, on);
+}
 
 #endif /* GDA_INPROC_H */

@@ -82,6 +82,7 @@ static int gda_inproc_mr_create(struct gda_inproc_context *ctx, struct gda_mr_re
 		return err;
 	}
 	gda_inproc_object_add(ctx, &mr->obj, GDA_INPROC_MR);
+	gda_inproc_record_mr(mr, GDA_RECORD_REGISTERED);
 
 	cmd->handle = mr->obj.handle;
 	cmd->key = mr->mem.key;
@@ -114,6 +115,7 @@ static void gda_inproc_mr_kill(struct gda_inproc_object *obj)
 	struct gda_inproc_mr *mr = gda_inproc_of(obj, struct gda_inproc_mr, obj);
 
 	WRITE_ONCE(mr->mem.state, GDA_MR_REVOKED);
+	gda_inproc_record_mr(mr, GDA_RECORD_REVOKED);
 	obj->ctx->executor->mr_unmap(mr);
 }
 

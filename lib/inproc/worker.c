@@ -94,6 +94,7 @@ static bool gda_inproc_too_early(struct gda_inproc_qp *qp)
 bool gda_inproc_visit_engine(struct gda_inproc_qp *qp)
 {
 	gda_race_acquire(&qp->engine_qp.dbrec[1]);
+	gda_inproc_record_begin_visit(qp);
 	if (unlikely(qp->aside)) {
 		const struct gda_inproc_executor *executor = qp->obj.ctx->executor;
 
@@ -113,6 +114,7 @@ static bool gda_inproc_visit(struct gda_inproc_worker *w, struct gda_inproc_qp *
 	if (gda_inproc_too_early(qp))
 		return false;
 	gda_race_acquire(&qp->engine_qp.dbrec[1]);
+	gda_inproc_record_begin_visit(qp);
 	return gda_inproc_async_visit(w, qp->async, GDA_INPROC_VISIT_WQES);
 }
 
@@ -262,6 +264,7 @@ static bool gda_inproc_rest(struct gda_inproc_worker *w, u64 silent)
 
 	if (silent >= GDA_INPROC_YIELD_NS) {
 		gda_inproc_turns_free(w);
+		gda_inproc_record_asleep(w, true);
 		return gda_inproc_sleep(w, min(silent / 8, most));
 	}
 	if (silent >= GDA_INPROC_SPIN_NS || w->crowded == GDA_INPROC_CROWDED)
@@ -301,6 +304,8 @@ static noinline void gda_inproc_worker_loop(struct gda_inproc_worker *w)
 	while (!smp_load_acquire(&w->stop)) {
 		gda_inproc_quiescent(w);
 		if (gda_inproc_pass(w)) {
+			if (unlikely(w->said_asleep))
+				gda_inproc_record_asleep(w, false);
 			since = 0;
 			looks = 0;
 			w->lent = false;

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <gda/gda.h>
+#include <gda/record.h>
 #include <gda/ring.h>
 #include <gda/view.h>
 
@@ -51,6 +52,7 @@ struct gda_context {
 	struct gda_region *regions;
 	struct gda_qp *qps;
 	struct gda_cq *cqs;
+	unsigned int recorders;		/* readers of its records; under @lock */
 	struct gda_context *next;	/* of all; see fork.c */
 };
 
@@ -246,6 +248,24 @@ bool gda_inproc_has(const char *device);
 
 /* Is it the in-process device, whose QPs reach each other and nobody else? */
 bool gda_inproc_alone(const struct gda_context *ctx);
+
+/* lib/inproc/record.c */
+
+/* gda_record_read() of kmod/gda_core/control/record.h. */
+int gda_record_at(const struct gda_record *records, uint32_t mask, uint64_t pos,
+		  struct gda_record *r);
+
+/* The program's ring, which is made if there is none. 0; -EINVAL bad size; -ENOMEM. */
+int gda_program_ring_get(uint32_t records, const struct gda_record **ring, uint32_t *mask);
+
+/* Write to it, if it is there: all but seq and ns. */
+void gda_program_ring_write(struct gda_record *r);
+
+/* lib/inproc/entry.c */
+
+/* Decode the entry at @index, of the @avail slots from there on: as gda_entry_decode(). */
+void gda_entry_read(const struct gda_view *v, uint64_t index, uint32_t avail,
+		    struct gda_record *r);
 
 /* context.c */
 

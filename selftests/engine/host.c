@@ -379,6 +379,15 @@ void gda_host_delay(struct gda_engine_qp *q, u32 ns)
 	qp->delays++;
 }
 
+void gda_host_record(const struct gda_engine_qp *q, struct gda_record *r)
+{
+	struct th_qp *qp = th_of(q, struct th_qp, q);
+
+	if (qp->nrecords < TH_RECORDS)
+		qp->records[qp->nrecords] = *r;
+	qp->nrecords++;
+}
+
 void gda_host_event(struct gda_engine_cq *cq, const struct gda_completion *c)
 {
 	struct th_qp *qp = th_of(cq, struct th_qp, cq);

@@ -16,6 +16,7 @@
 
 #define TH_KEYS		64
 #define TH_QPN		0x123456U
+#define TH_RECORDS	64
 
 struct th_mr {
 	struct gda_mem mem;
@@ -49,6 +50,8 @@ struct th_qp {
 	u32 delay_ns;		/* asked for last: ends th_run(), which begins behind it */
 	u32 delays;		/* how often it did */
 	u32 events;		/* of solicited or error completions, with an entry or without */
+	struct gda_record records[TH_RECORDS];	/* the first that the engine told */
+	u32 nrecords;		/* how many those were, or would have been */
 };
 
 /* A pseudo-random sequence that a seed repeats. */

@@ -108,7 +108,7 @@ static int map(struct hand *h, uint32_t guess)
 {
 	struct gda_region_query cmd = {
 		.size = sizeof(cmd), .handle = guess,
-		.type = 1 + (uint32_t)t_random(&h->seed) % GDA_REGION_COUNTER,
+		.type = 1 + (uint32_t)t_random(&h->seed) % GDA_REGION_RECORD,
 	};
 	int err = t_ioctl(h->a->fd, GDA_IOC_REGION_INFO, &cmd);
 	void *p;

@@ -135,6 +135,7 @@ SWEEP(ioctl_MR_REG_DMABUF);
 SWEEP(ioctl_REGION_EXPORT);
 SWEEP(ioctl_MR_REG_PEER);
 SWEEP(ioctl_DEVICE_INFO);
+SWEEP(ioctl_RECORD);
 SWEEP(open);
 SWEEP(close);
 SWEEP(shutdown);

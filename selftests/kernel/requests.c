@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <gda/record.h>
 #include "requests.h"
 
 #define FIELD(type, member, bits) {						\
@@ -133,6 +134,13 @@ const struct t_call t_calls[T_CALLS] = {
 	[GDA_IOC_NR_DEVICE_INFO] = {
 		CALL(DEVICE_INFO, gda_device_info), .output = true,
 		.zero = { FIELD(gda_device_info, flags, 0) },
+	},
+	[GDA_IOC_NR_RECORD] = {
+		CALL(RECORD, gda_record_set), .output = true, .creates = true,
+		.zero = {
+			FIELD(gda_record_set, flags, 0),
+			FIELD(gda_record_set, reserved, 0),
+		},
 	},
 	[GDA_IOC_NR_REGION_EXPORT] = {
 		CALL(REGION_EXPORT, gda_region_export), HANDLE(gda_region_export),
@@ -271,6 +279,7 @@ int t_request(struct t_world *w, unsigned int nr, void *buf)
 	struct gda_region_export *export = buf;
 	struct gda_mr_reg_peer *peer = buf;
 	struct gda_cq_event *event = buf;
+	struct gda_record_set *record = buf;
 
 	t_world_temp_destroy(w);
 	memset(buf, 0, T_REQUEST_MAX);
@@ -322,12 +331,16 @@ int t_request(struct t_world *w, unsigned int nr, void *buf)
 		export->type = GDA_REGION_SQ;
 		*handle = w->qp;
 		break;
+	case GDA_IOC_NR_RECORD:
+		record->records = GDA_RECORD_MIN;
+		break;
 	}
 	return w->fd;
 }
 
 int t_request_undo(struct t_world *w, unsigned int nr, const void *buf)
 {
+	struct gda_record_set off = { .size = sizeof(off) };
 	const struct gda_region_export *export = buf;
 	uint32_t handle;
 
@@ -335,6 +348,8 @@ int t_request_undo(struct t_world *w, unsigned int nr, const void *buf)
 		return 0;
 	if (nr == GDA_IOC_NR_REGION_EXPORT)
 		return close(export->fd) ? -errno : 0;
+	if (nr == GDA_IOC_NR_RECORD)
+		return t_ioctl(w->fd, GDA_IOC_RECORD, &off);
 	memcpy(&handle, (const uint8_t *)buf + t_calls[nr].out_handle, sizeof(handle));
 	return t_destroy(w->fd, handle);
 }

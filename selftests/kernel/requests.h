@@ -22,7 +22,7 @@ struct t_call {
 	uint32_t size;
 	uint32_t min;			/* size of its first version, 0: no other */
 	bool output;			/* something is written back */
-	bool creates;			/* an object, or for REGION_EXPORT a file */
+	bool creates;			/* an object; REGION_EXPORT: a file; RECORD: a ring */
 	uint16_t out_handle;		/* where its handle is, if so */
 	uint16_t in_handle;		/* offset of the handle it works on, or 0 */
 	struct t_field zero[4];

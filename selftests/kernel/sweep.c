@@ -288,6 +288,7 @@ static const struct op ops[] = {
 	IOCTL(REGION_EXPORT),
 	IOCTL(MR_REG_PEER),
 	IOCTL(DEVICE_INFO),
+	IOCTL(RECORD),
 
 	OP(open, .call = call_open, .undo = sweep_undo_fd),
 	OP(close, .prepare = prepare_all, .call = call_close, .cannot_fail = true,

@@ -291,6 +291,12 @@ void gda_host_delay(struct gda_engine_qp *q, u32 ns)
 	(void)ns;
 }
 
+void gda_host_record(const struct gda_engine_qp *q, struct gda_record *r)
+{
+	(void)q;
+	(void)r;
+}
+
 void gda_host_event(struct gda_engine_cq *cq, const struct gda_completion *c)
 {
 	(void)cq;

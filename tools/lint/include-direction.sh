@@ -160,7 +160,7 @@ pick '^lib/inproc/'
 	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|engine|flight|access|connect|create|query)\.h"'
 	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|engine|flight|access|connect|mr|query)\.h"'
 	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'
-	echo '"(gda_internal|engine|access|connect|create|event|mr|parts|query|request|sweep)\.h"'
+	echo '"(gda_internal|engine|access|connect|create|event|mr|parts|query|record|request|sweep)\.h"'
 	echo @own; headers $uapi $public)
 
 pick '^lib/cuda/'

@@ -25,6 +25,20 @@ int gda_endpoint_parse(const u8 *address, u32 magic, struct gda_endpoint_name *n
 	return 0;
 }
 
+/* @kind: the QP is connected to one of this number, or loses it. */
+static void gda_endpoint_record(const struct gda_endpoint *e, u8 kind, u32 peer, u32 why)
+{
+	struct gda_record r = {
+		.kind = kind,
+		.qpn = e->queue->qpn,
+		.err_class = (u8)why,
+		.cause = (u8)(why >> 8),
+		.aux = peer,
+	};
+
+	gda_host_record(e->queue, &r);
+}
+
 void gda_endpoint_fail(struct gda_endpoint *e, u32 why)
 {
 	WRITE_ONCE(e->queue->fail, why);
@@ -52,6 +66,7 @@ static void gda_endpoint_refuse(struct gda_endpoint *e)
 		struct gda_endpoint *waiting = e->pending;
 
 		gda_endpoint_withdraw(waiting);
+		gda_endpoint_record(waiting, GDA_RECORD_LOST, e->queue->qpn, GDA_FAIL_PEER);
 		gda_endpoint_fail(waiting, GDA_FAIL_PEER);
 	}
 }
@@ -62,6 +77,7 @@ static void gda_endpoint_set_ready(struct gda_endpoint *e, struct gda_endpoint *
 	e->peer = peer;
 	/* pairs with the load in gda_endpoint_peer() */
 	smp_store_release(&e->peer_queue, peer->queue);
+	gda_endpoint_record(e, GDA_RECORD_CONNECTED, peer->queue->qpn, 0);
 	/*
 	 * The exchanges order @peer_queue before the state. A queue that has failed
 	 * meanwhile stays failed.
@@ -113,6 +129,7 @@ void gda_endpoint_disconnect(struct gda_endpoint *e)
 		peer->peer = NULL;
 		/* pairs with the load in gda_endpoint_peer() */
 		smp_store_release(&peer->peer_queue, NULL);
+		gda_endpoint_record(peer, GDA_RECORD_LOST, e->queue->qpn, GDA_FAIL_PEER);
 		gda_endpoint_fail(peer, GDA_FAIL_PEER);
 	}
 	e->peer = NULL;

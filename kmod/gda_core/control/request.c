@@ -32,6 +32,7 @@ static const struct gda_request gda_requests[GDA_IOC_NR_END] = {
 	GDA_REQUEST(MR_REG_PEER, GDA_MR_ZERO_BASED, offsetof(struct gda_mr_reg_peer, reserved)),
 	GDA_REQUEST(MR_QUERY, 0, offsetof(struct gda_mr_query, reserved)),
 	GDA_REQUEST(CQ_EVENT, GDA_CQ_ARM | GDA_CQ_ARM_SOLICITED | GDA_CQ_DETACH),
+	GDA_REQUEST(RECORD, 0, offsetof(struct gda_record_set, reserved)),
 	GDA_REQUEST(COUNTER_CREATE, 0, offsetof(struct gda_counter_create, reserved)),
 };
 

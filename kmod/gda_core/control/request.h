@@ -19,7 +19,7 @@
 int gda_control_check_request(u32 nr, const void *cmd);
 
 /**
- * gda_control_check_region - does a call name a type of region that there is?
+ * gda_control_check_region - does a call name a type of region that an object has?
  * @type: enum gda_region_type, as the caller asks
  *
  * Return: 0; -EINVAL.

@@ -33,6 +33,8 @@ void gda_engine_init(struct gda_engine_qp *q)
 	q->last = none;
 	q->imms = 0;
 	q->rnr_tries = 0;
+	q->recorded = 0;
+	q->fetched = 0;
 	q->executed = 0;
 	q->flushed = 0;
 	q->bytes = 0;
@@ -54,14 +56,20 @@ static void gda_engine_fail(struct gda_engine_qp *q, u64 index, struct gda_statu
 
 void gda_engine_overflow(struct gda_engine_qp *q)
 {
-	if (READ_ONCE(q->state) != GDA_QP_ERROR)
-		gda_engine_fail(q, q->last.index, gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_CQ));
+	const struct gda_status st = gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_CQ);
+
+	if (READ_ONCE(q->state) == GDA_QP_ERROR)
+		return;
+	gda_engine_fail(q, q->last.index, st);
+	gda_engine_record(q, GDA_RECORD_OVERFLOW, q->last.index, st);
 }
 
 /* q->work, which begins at slot @index, gets an error completion. */
 static void gda_engine_report(struct gda_engine_qp *q, u64 index, struct gda_status st)
 {
 	q->busy = false;
+	gda_engine_record(q, st.class == GDA_CLASS_FLUSH ? GDA_RECORD_FLUSHED : GDA_RECORD_FAILED,
+			  index, st);
 	if (q->sent && q->work.slots)
 		gda_os_fetch_add64(&q->sent->errors, 1);
 	q->last.kind = GDA_COMPLETION_ERROR;
@@ -103,10 +111,14 @@ void gda_engine_fail_work(struct gda_engine_qp *q, u64 index, struct gda_status 
 /* Learn how many slots the work request at ci fills: one where there is none to be read. */
 static void gda_engine_measure(struct gda_engine_qp *q)
 {
+	struct gda_status st = gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_QUEUE);
+
 	q->work.opcode = 0;
 	q->work.slots = 1;
 	if (q->sq)
-		q->dialect->decode(q, (u32)(q->pi - q->ci), &q->work);
+		st = q->dialect->decode(q, (u32)(q->pi - q->ci), &q->work);
+	if (st.class)
+		gda_engine_forget(&q->work);
 }
 
 /*
@@ -118,6 +130,7 @@ static void gda_engine_measure(struct gda_engine_qp *q)
 static void gda_engine_defer(struct gda_engine_qp *q, struct gda_status st)
 {
 	q->blame = true;
+	gda_engine_record(q, GDA_RECORD_FAILED, q->ci, st);
 	q->last.kind = GDA_COMPLETION_ERROR;
 	q->last.status = st;
 	gda_host_event(q->cq, &q->last);
@@ -133,6 +146,7 @@ void gda_engine_fail_queue(struct gda_engine_qp *q, struct gda_status st)
 	if (!q->busy) {
 		q->work.opcode = 0;
 		q->work.slots = 0;
+		gda_engine_forget(&q->work);
 		if (q->pi != q->ci)
 			gda_engine_measure(q);
 	}

@@ -25,6 +25,7 @@
 #define GDA_ENGINE_H
 
 #include "dialect.h"
+#include <gda/record.h>
 
 #define GDA_ENGINE_MAX_DEPTH	32768U		/* slots of the longest queue of any dialect */
 #define GDA_ENGINE_MAX_SQ_BYTES	(2U << 20)	/* ... and its bytes */
@@ -89,8 +90,8 @@ static inline u32 gda_completion_fires(const struct gda_completion *c)
 /*
  * A send queue and its progress. The host fills the first part before the first
  * visit and may change only @state (INIT -> WAIT -> READY, with cmpxchg: the engine may
- * have set ERROR) and @fail (WRITE_ONCE) later; between two visits also @sq to NULL, with
- * @fail: its memory is gone, and slots are flushed unread. The rest is the engine's.
+ * have set ERROR) and @fail (WRITE_ONCE) later; between two visits also @record, and @sq to
+ * NULL, with @fail: its memory is gone, and slots are flushed unread. The rest is the engine's.
  */
 struct gda_engine_qp {
 	const struct gda_dialect_ops *dialect;
@@ -109,6 +110,7 @@ struct gda_engine_qp {
 	u32 min_rnr_timer;		/* delay that the peer's keep, by the code of verbs */
 	u32 state;			/* enum gda_qp_state */
 	u32 fail;		/* host's request to fail: GDA_STATUS(), or 0 */
+	bool record;		/* each outcome is told to gda_host_record(), not only errors */
 
 	/* the engine's own */
 	u64 ci;				/* slots consumed */
@@ -123,6 +125,8 @@ struct gda_engine_qp {
 	bool blame;			/* failed without work: the next is to fail with @first */
 	u64 imms;			/* immediates that the peer was given */
 	u32 rnr_tries;			/* of rnr_retry, those that @work has used */
+	u64 recorded;			/* @pi, as it was told to gda_host_record() last */
+	u64 fetched;			/* 1 more than the slot that was told there as begun */
 
 	/* statistics and first error; read by others with READ_ONCE */
 	u64 executed;
@@ -245,6 +249,26 @@ int gda_exec_check(const struct gda_engine_qp *q, const struct gda_work *w,
  */
 void gda_exec_route(const struct gda_engine_qp *peer, struct gda_exec_scope *scope);
 
+/* record.c */
+
+/**
+ * gda_engine_describe - fill in a record what a work request asks for
+ * @w: the work request
+ * @r: out: opcode, length, addresses and keys
+ */
+void gda_engine_describe(const struct gda_work *w, struct gda_record *r);
+
+/**
+ * gda_engine_record_arrived - tell the host that an immediate has arrived
+ * @q: the queue that received it
+ * @count: immediates before it
+ * @opcode: of the peer's work request
+ * @remote: its remote range
+ * @imm: the immediate
+ */
+void gda_engine_record_arrived(const struct gda_engine_qp *q, u64 count, u8 opcode,
+			       const struct gda_sge *remote, u32 imm);
+
 /* dialect.c */
 
 /**
@@ -328,6 +352,16 @@ bool gda_host_push(struct gda_engine_cq *cq, const struct gda_completion *c);
  * serves other queues meanwhile, and waits for nothing.
  */
 void gda_host_delay(struct gda_engine_qp *q, u32 ns);
+
+/**
+ * gda_host_record - keep a record
+ * @q: the visited queue; its peer, at which something arrived; or a queue that is connected or
+ *	loses its peer (connect.c), by any thread that holds the lock of endpoints
+ * @r: all of it but @r->seq and @r->ns, which the host fills in
+ *
+ * Called for what fails, arrives or connects, and for all else while @q->record is set.
+ */
+void gda_host_record(const struct gda_engine_qp *q, struct gda_record *r);
 
 /**
  * gda_host_event - the event of an error that has no entry yet, if the CQ is armed for it

@@ -416,6 +416,7 @@ static int gda_exec_push_imm(struct gda_engine_qp *q, struct gda_exec_scope *sco
 
 	if (unlikely(!gda_host_push(peer->recv_cq, &c)))
 		return gda_exec_not_ready(q, scope);
+	gda_engine_record_arrived(peer, q->imms, w->opcode, &w->remote, w->imm);
 	q->imms++;
 	q->rnr_tries = 0;
 	q->busy = false;

@@ -95,8 +95,10 @@ const struct gda_work *gda_flight_next(struct gda_flight *f)
 			break;
 		st = front->dialect->decode(front, (u32)(front->pi - front->ci), &front->work);
 		f->decoded = true;
-		if (unlikely(st.class))
+		if (unlikely(st.class)) {
+			gda_engine_forget(&front->work);
 			gda_flight_done(f, gda_flight_begin(f), st);
+		}
 	}
 	return NULL;
 }
@@ -112,6 +114,8 @@ u64 gda_flight_begin(struct gda_flight *f)
 	r->slots = front->work.slots;
 	r->flags = front->work.flags;
 	r->state = GDA_FLIGHT_BEGUN;
+	if (unlikely(f->q->record))
+		gda_engine_record_fetched(f->q, &front->work, front->ci);
 	gda_engine_advance(front);
 	f->decoded = false;
 	return f->tail++;
@@ -160,6 +164,7 @@ static void gda_flight_leave(struct gda_flight *f, struct gda_flight_record *r)
 {
 	struct gda_engine_qp *q = f->q;
 
+	gda_engine_forget(&q->work);
 	q->work.opcode = r->opcode;
 	q->work.slots = r->slots;
 	q->work.flags = r->flags;
@@ -241,6 +246,7 @@ u32 gda_flight_retire(struct gda_flight *f, u32 wqes)
 
 bool gda_flight_arrived(struct gda_flight *f, u32 imm, u32 bytes, bool solicited)
 {
+	const struct gda_sge remote = { .len = bytes };
 	struct gda_engine_qp *q = f->q;
 	const struct gda_completion c = {
 		.kind = GDA_COMPLETION_IMM,
@@ -253,6 +259,7 @@ bool gda_flight_arrived(struct gda_flight *f, u32 imm, u32 bytes, bool solicited
 
 	if (q->recv_cq && unlikely(!gda_host_push(q->recv_cq, &c)))
 		return false;
+	gda_engine_record_arrived(q, f->arrived, 0, &remote, imm);
 	f->arrived++;
 	if (q->recv)
 		gda_os_fetch_add64(&q->recv->value, 1);

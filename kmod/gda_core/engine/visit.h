@@ -56,6 +56,32 @@ void gda_engine_fail_queue(struct gda_engine_qp *q, struct gda_status st);
  */
 void gda_engine_flush(struct gda_engine_qp *q);
 
+/* record.c */
+
+/**
+ * gda_engine_record - tell the host the outcome of q->work
+ * @q: the queue
+ * @kind: enum gda_record_kind
+ * @index: slot at which q->work begins
+ * @st: the outcome
+ */
+void gda_engine_record(struct gda_engine_qp *q, u8 kind, u64 index, struct gda_status st);
+
+/**
+ * gda_engine_record_fetched - tell the host, once, that a work request was begun
+ * @q: the queue
+ * @w: the work request
+ * @index: slot at which it begins
+ */
+void gda_engine_record_fetched(struct gda_engine_qp *q, const struct gda_work *w, u64 index);
+
+/* The entry was not decoded in full: forget the ranges of the one before it. */
+static __always_inline void gda_engine_forget(struct gda_work *w)
+{
+	memset(&w->remote, 0, sizeof(w->remote));
+	w->nsge = 0;
+}
+
 /* Write q->last. */
 static __always_inline void gda_engine_push(struct gda_engine_qp *q)
 {
@@ -82,6 +108,8 @@ static __always_inline void gda_engine_succeed(struct gda_engine_qp *q, u64 inde
 	const struct gda_work *w = &q->work;
 
 	WRITE_ONCE(q->executed, q->executed + 1);
+	if (unlikely(q->record))
+		gda_engine_record(q, GDA_RECORD_DONE, index, gda_status(GDA_CLASS_NONE, 0));
 	if (q->sent)
 		gda_os_fetch_add64(&q->sent->value, 1);
 	if (w->flags & GDA_WORK_SIGNALED) {
@@ -111,6 +139,7 @@ static __always_inline void gda_engine_step(struct gda_engine_qp *q,
 	if (likely(!q->busy)) {
 		st = ops->decode(q, (u32)(q->pi - q->ci), &q->work);
 		if (unlikely(st.class)) {
+			gda_engine_forget(&q->work);
 			gda_engine_fail_work(q, q->ci, st);
 			gda_engine_advance(q);
 			return;
@@ -127,6 +156,8 @@ static __always_inline void gda_engine_step(struct gda_engine_qp *q,
 		st.cause = (u8)(-ret >> 8);
 		gda_engine_fail_work(q, q->ci, st);
 		gda_engine_advance(q);
+	} else if (unlikely(q->record)) {
+		gda_engine_record_fetched(q, &q->work, q->ci);
 	}
 }
 

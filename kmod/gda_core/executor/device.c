@@ -243,6 +243,8 @@ static u64 gda_device_features(const struct gda_device *dev)
 		features &= ~(GDA_FEATURE_MR_DMABUF | GDA_FEATURE_QUEUE_DMABUF);
 	if (!gda_mem_kind_present(GDA_KIND_PEER))
 		features &= ~GDA_FEATURE_MR_PEER;
+	if (dev->ops->visit)
+		features |= GDA_FEATURE_RECORD;
 	return features;
 }
 

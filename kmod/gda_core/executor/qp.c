@@ -32,9 +32,13 @@ GDA_EXPORT(gda_executor_qp_wait);
 void gda_executor_qp_ready(struct gda_executor_qp *exec)
 {
 	struct gda_engine_qp *q = &gda_qp_of(exec)->engine_qp;
+	u32 was = gda_os_cmpxchg32(&q->state, GDA_QP_WAIT, GDA_QP_READY);
 
-	if (gda_os_cmpxchg32(&q->state, GDA_QP_WAIT, GDA_QP_READY) == GDA_QP_INIT)
-		gda_os_cmpxchg32(&q->state, GDA_QP_INIT, GDA_QP_READY);
+	if (was == GDA_QP_INIT)
+		was = gda_os_cmpxchg32(&q->state, GDA_QP_INIT, GDA_QP_READY);
+	if (was == GDA_QP_INIT || was == GDA_QP_WAIT)
+		gda_record_connection(gda_qp_of(exec), GDA_RECORD_CONNECTED,
+				      gda_status(GDA_CLASS_NONE, GDA_CAUSE_NONE));
 	/* work may have been posted already */
 	gda_host_kick(q);
 }
@@ -44,7 +48,9 @@ void gda_executor_qp_fail(struct gda_executor_qp *exec, struct gda_status why)
 {
 	struct gda_engine_qp *q = &gda_qp_of(exec)->engine_qp;
 
-	gda_os_cmpxchg32(&q->fail, 0, GDA_STATUS(why.class, why.cause));
+	if (!gda_os_cmpxchg32(&q->fail, 0, GDA_STATUS(why.class, why.cause)) &&
+	    why.class == GDA_CLASS_RETRY)
+		gda_record_connection(gda_qp_of(exec), GDA_RECORD_LOST, why);
 	if (!exec->ctx->dev->ops->visit)
 		WRITE_ONCE(q->state, GDA_QP_ERROR);
 	gda_host_kick(q);

@@ -55,6 +55,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <gda/ioctl.h>
+#include <gda/record.h>
 #include <gda/version.h>
 #include <gda/view.h>
 
@@ -68,6 +69,7 @@ struct gda_cq_entry;
 struct gda_qp;
 struct gda_counter;
 struct gda_mr;
+struct gda_record_reader;
 
 /**
  * define GDA_DEVICE_INPROC - name of the device within the calling process
@@ -626,6 +628,66 @@ int gda_mr_query(struct gda_mr *mr, struct gda_mr_query *query);
  * Return: a constant string, also for an unknown errno.
  */
 const char *gda_strerror(int error);
+
+/**
+ * gda_record_open - have what becomes of work recorded, and read it
+ * @ctx: the context; NULL: what this program posts and observes. Then the program, or the part
+ *	of it that matters, is compiled with GDA_RECORD defined before the first header of libgda
+ * @records: room for so many, a power of two, %GDA_RECORD_MIN to %GDA_RECORD_MAX; where records
+ *	are kept already, of whoever asked first
+ * @reader: receives the reader
+ *
+ * Executors write a ring of struct gda_record (gda/record.h): doorbells they took, work they
+ * began and its outcomes, what arrived, who was connected. It begins with the control events and
+ * errors that every context keeps. It costs an executor two records a work request at most, and
+ * nothing while nobody has asked for it. The ring is mapped read-only, on /dev/gda so that
+ * nobody can make it writable.
+ *
+ * The ring of the program stays until the process ends.
+ *
+ * Return: 0; -EINVAL @records; -EOPNOTSUPP the device keeps no records.
+ */
+int gda_record_open(struct gda_context *ctx, uint32_t records,
+		    struct gda_record_reader **reader);
+
+/**
+ * gda_record_next - read the next record
+ * @reader: one thread at a time uses it
+ * @record: receives the record
+ *
+ * Records come in the order of @record->seq, one higher each, unless the ring has lapped the
+ * reader: then it goes on with a newer one, and the difference says how many it missed. A record
+ * that is half written is never returned: it is not there yet, or it is gone. After
+ * gda_context_shutdown() an access to the ring is SIGBUS.
+ *
+ * Return: 1; 0 there is no newer one yet; -EOVERFLOW lapped: the next call goes on.
+ */
+int gda_record_next(struct gda_record_reader *reader, struct gda_record *record);
+
+/**
+ * gda_record_close - end a reader
+ * @reader: the reader, or NULL; gone when the call returns
+ *
+ * The last reader of a context ends the recording of its work, too. Before gda_close().
+ */
+void gda_record_close(struct gda_record_reader *reader);
+
+/**
+ * gda_entry_decode - decode an entry of a send queue
+ * @v: the queue, whose slots this thread can read
+ * @index: of its first slot, as posts return it
+ * @slots: slots from there on that are written; an entry that is longer is malformed
+ * @record: out, as executors record it: ticket, qpn, opcode, len, raddr, rkey, laddr, lkey, and
+ *	in aux the slots that the entry fills; err_class and cause are not 0 if an executor
+ *	would refuse it, with these
+ *
+ * By the decoder of the engine itself. Keys and rights are not looked at: that is up to where
+ * they mean something.
+ *
+ * Return: 0; -EINVAL @slots.
+ */
+int gda_entry_decode(const struct gda_view *v, uint64_t index, uint32_t slots,
+		     struct gda_record *record);
 
 /**
  * gda_last_error - why this thread's last failed control call failed

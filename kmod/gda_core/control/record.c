@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Rings of records: record.h says how they work.
+ */
+#include "record.h"
+
+#define GDA_RECORD_WORDS	(sizeof(struct gda_record) / sizeof(u64))
+
+static_assert(sizeof(struct gda_record) == 64);
+static_assert(offsetof(struct gda_record, seq) == 0);
+
+/* The words behind seq, each once: they may be read, and lapped, meanwhile. */
+static void gda_record_store(struct gda_record *to, const struct gda_record *from)
+{
+	const u64 *src = (const u64 *)from;
+	u64 *dst = (u64 *)to;
+	u32 i;
+
+	for (i = 1; i < GDA_RECORD_WORDS; i++)
+		WRITE_ONCE(dst[i], src[i]);
+}
+
+static void gda_record_load(struct gda_record *to, const struct gda_record *from)
+{
+	const u64 *src = (const u64 *)from;
+	u64 *dst = (u64 *)to;
+	u32 i;
+
+	for (i = 1; i < GDA_RECORD_WORDS; i++)
+		dst[i] = READ_ONCE(src[i]);
+}
+
+void gda_record_write(struct gda_record_ring *ring, const struct gda_record *r)
+{
+	u64 pos = gda_os_fetch_add64(&ring->next, 1);
+	struct gda_record *to = &ring->records[pos & ring->mask];
+	u64 before = READ_ONCE(to->seq);
+
+	/* a writer is there, or one that is a lap ahead was: see record.h */
+	if (unlikely(before & GDA_RECORD_BUSY || before > pos))
+		return;
+	if (unlikely(gda_os_cmpxchg64((u64 *)&to->seq, before,
+				      GDA_RECORD_BUSY | (pos + 1)) != before))
+		return;
+	/* readers that see a word of this record see the claim; pairs with smp_rmb() there */
+	smp_wmb();
+	gda_record_store(to, r);
+	/* pairs with the reader's acquire */
+	smp_store_release(&to->seq, pos + 1);
+}
+
+/* Is the ring half a lap beyond @pos? Then its writer will not come any more. */
+static bool gda_record_overtaken(const struct gda_record *records, u32 mask, u64 pos)
+{
+	u64 ahead = pos + mask / 2 + 1;
+
+	return (READ_ONCE(records[ahead & mask].seq) & ~GDA_RECORD_BUSY) > ahead;
+}
+
+int gda_record_read(const struct gda_record *records, u32 mask, u64 pos, struct gda_record *r)
+{
+	const struct gda_record *from = &records[pos & mask];
+	/* pairs with the writer's release */
+	u64 seq = smp_load_acquire(&from->seq);
+
+	if ((seq & ~GDA_RECORD_BUSY) > pos + 1)
+		return -EOVERFLOW;
+	if (seq != pos + 1)
+		return gda_record_overtaken(records, mask, pos) ? -EOVERFLOW : 0;
+	gda_record_load(r, from);
+	/* the words before the second look; pairs with smp_wmb() of the writer */
+	smp_rmb();
+	if (READ_ONCE(from->seq) != seq)
+		return -EOVERFLOW;
+	r->seq = seq;
+	return 1;
+}
+
+u32 gda_record_copy(struct gda_record_ring *ring, struct gda_record *to, u32 n)
+{
+	u64 end = READ_ONCE(ring->next), pos = 0;
+	u32 copied = 0;
+
+	n = min(n, ring->mask + 1);
+	if (end > n)
+		pos = end - n;
+	for (; pos != end; pos++)
+		if (gda_record_read(ring->records, ring->mask, pos, &to[copied]) > 0)
+			copied++;
+	return copied;
+}
+
+/* Of these the ring of control events has all. */
+static bool gda_record_is_control(u8 kind)
+{
+	switch (kind) {
+	case GDA_RECORD_FAILED:
+	case GDA_RECORD_CONNECTED:
+	case GDA_RECORD_LOST:
+	case GDA_RECORD_REGISTERED:
+	case GDA_RECORD_REVOKED:
+	case GDA_RECORD_OVERFLOW:
+		return true;
+	default:
+		return false;
+	}
+}
+
+void gda_record_keep(struct gda_record_rings *rings, const struct gda_record *r)
+{
+	/* pairs with the host's release of a ring that is complete */
+	struct gda_record_ring *work = smp_load_acquire(&rings->work);
+
+	if (gda_record_is_control(r->kind))
+		gda_record_write(&rings->control, r);
+	if (work)
+		gda_record_write(work, r);
+}
+
+bool gda_record_wanted(const struct gda_record_rings *rings, u8 kind)
+{
+	return READ_ONCE(rings->work) || gda_record_is_control(kind);
+}
+
+int gda_control_check_record(u32 records)
+{
+	if (records < GDA_RECORD_MIN || records > GDA_RECORD_MAX || records & (records - 1))
+		return -EINVAL;
+	return 0;
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Records of a context (gda/record.h): the page of control events and errors that each has from
+ * bind on, and the ring of work that its owner or an administrator asks for.
+ * control/record.c writes them; dead.c keeps them beyond the context.
+ *
+ * Any thread writes, under gda_srcu: the context's worker and those of its peers' contexts,
+ * calls that connect or destroy QPs of any context, and exporters that take memory away.
+ * A ring of work is withdrawn, then freed after synchronize_srcu(). Its region is
+ * mapped read-only, and nobody can make it writable; nothing is read back from it but seq, which
+ * only the kernel writes.
+ *
+ * For netlink (gda_private.h has the declarations):
+ *
+ *	gda_record_set_locked()	switches work on and off, ctx->lock held
+ *	gda_record_peek()	copies the newest records of a live context, under gda_srcu,
+ *				which keeps the ring: takes no lock, does not sleep
+ *	gda_dead_get()		the kept contexts, ascending by id (dead.c), and gda_dead_put()
+ */
+#include <linux/slab.h>
+#include <linux/timekeeping.h>
+
+#include "gda_private.h"
+
+static_assert(GDA_RECORD_MIN * sizeof(struct gda_record) == 4096);
+
+/* Called with ctx->lock held, by bind. What it made stays if bind fails afterwards. */
+int gda_record_init(struct gda_ctx *ctx)
+{
+	struct gda_record_ring *control = &ctx->record.control;
+
+	lockdep_assert_held(&ctx->lock);
+	if (control->records)
+		return 0;
+	control->records = kcalloc(GDA_RECORD_MIN, sizeof(*control->records), GFP_KERNEL_ACCOUNT);
+	if (!control->records)
+		return -ENOMEM;
+	control->mask = GDA_RECORD_MIN - 1;
+	return 0;
+}
+
+/* Nobody finds the context any more. */
+void gda_record_free(struct gda_ctx *ctx)
+{
+	kfree(ctx->record.control.records);
+}
+
+/* Control events come first in a ring of work, which nobody else writes yet. */
+static int gda_record_begin(struct gda_ctx *ctx, struct gda_record_ring *ring)
+{
+	struct gda_record *before;
+	u32 i, n;
+
+	before = kcalloc(GDA_RECORD_MIN, sizeof(*before), GFP_KERNEL_ACCOUNT);
+	if (!before)
+		return -ENOMEM;
+	n = gda_record_copy(&ctx->record.control, before, GDA_RECORD_MIN);
+	for (i = 0; i < n; i++)
+		gda_record_write(ring, &before[i]);
+	kfree(before);
+	return 0;
+}
+
+static int gda_record_start(struct gda_ctx *ctx, u32 records)
+{
+	struct gda_region *region;
+	size_t bytes = records * sizeof(struct gda_record);
+	int ret;
+
+	ret = gda_control_check_record(records);
+	if (ret)
+		return ret;
+	region = gda_region_create(ctx, DIV_ROUND_UP(bytes, PAGE_SIZE), GDA_MAP_RO, NULL);
+	if (IS_ERR(region))
+		return PTR_ERR(region);
+	ctx->work_ring = (struct gda_record_ring) {
+		.records = region->kaddr,
+		.mask = records - 1,
+	};
+	ret = gda_record_begin(ctx, &ctx->work_ring);
+	if (ret) {
+		gda_region_revoke(region);
+		gda_region_put(region);
+		return ret;
+	}
+	ctx->work_region = region;
+	/* pairs with the acquire of gda_record_keep(): the ring is complete */
+	smp_store_release(&ctx->record.work, &ctx->work_ring);
+	return 0;
+}
+
+void gda_record_stop(struct gda_ctx *ctx)
+{
+	lockdep_assert_held(&ctx->lock);
+	if (!ctx->record.work)
+		return;
+	WRITE_ONCE(ctx->record.work, NULL);
+	synchronize_srcu_expedited(&gda_srcu);
+	gda_region_revoke(ctx->work_region);
+	gda_region_put(ctx->work_region);
+	ctx->work_region = NULL;
+}
+
+/* GDA_IOC_RECORD: @records 0 stops it; where there is a ring, it is answered. */
+int gda_record_set_locked(struct gda_ctx *ctx, u32 *records)
+{
+	int ret = 0;
+
+	lockdep_assert_held(&ctx->lock);
+	if (!ctx->dev->ops->visit)
+		return -EOPNOTSUPP;
+	if (!*records)
+		gda_record_stop(ctx);
+	else if (!ctx->record.work)
+		ret = gda_record_start(ctx, *records);
+	if (!ret && ctx->record.work)
+		*records = ctx->work_ring.mask + 1;
+	return ret;
+}
+
+int gda_record_set(struct gda_ctx *ctx, struct gda_record_set *cmd)
+{
+	int ret;
+
+	ret = gda_record_set_locked(ctx, &cmd->records);
+	if (ret)
+		return ret;
+	memset(&cmd->ring, 0, sizeof(cmd->ring));
+	if (ctx->work_region)
+		gda_region_info(ctx->work_region, 0, &cmd->ring);
+	return 0;
+}
+
+/* Called under gda_srcu. Return: how many of the newest records were copied, oldest first. */
+u32 gda_record_peek(struct gda_ctx *ctx, struct gda_record *to, u32 n)
+{
+	/* pairs with the release of a ring that is complete */
+	struct gda_record_ring *ring = smp_load_acquire(&ctx->record.work);
+
+	return gda_record_copy(ring ?: &ctx->record.control, to, n);
+}
+
+/* Write a record whose time is set. */
+static void gda_record_put(struct gda_ctx *ctx, const struct gda_record *r)
+{
+	int idx = gda_read_lock();
+
+	gda_record_keep(&ctx->record, r);
+	gda_read_unlock(idx);
+}
+
+void gda_host_record(const struct gda_engine_qp *q, struct gda_record *r)
+{
+	const struct gda_qp *qp = container_of(q, struct gda_qp, engine_qp);
+	struct gda_ctx *ctx = qp->obj.ctx;
+
+	if (!gda_record_wanted(&ctx->record, r->kind))
+		return;
+	/* of work: the worker that visits the queue says it */
+	r->ns = r->kind <= GDA_RECORD_FLUSHED && q->record ? qp->visit_ns : ktime_get_ns();
+	gda_record_put(ctx, r);
+}
+
+/* Called only by the worker, which owns engine_qp. */
+void gda_record_visit(struct gda_qp *qp, bool on)
+{
+	qp->engine_qp.record = on;
+	if (on)
+		qp->visit_ns = ktime_get_ns();
+}
+
+/* Called only by the worker. */
+void gda_record_asleep(struct gda_ctx *ctx, bool asleep)
+{
+	struct gda_record r = { .kind = asleep ? GDA_RECORD_SLEEP : GDA_RECORD_WAKE };
+
+	if (!gda_record_wanted(&ctx->record, r.kind))
+		return;
+	r.ns = ktime_get_ns();
+	gda_record_put(ctx, &r);
+}
+
+/* @mr was inserted, or an exporter takes it away: then perhaps before, and nobody is told. */
+void gda_record_mr(const struct gda_mr *mr, u8 kind, u8 cause)
+{
+	struct gda_ctx *ctx = READ_ONCE(mr->mem.pd);
+	struct gda_record r = {
+		.ns = ktime_get_ns(),
+		.kind = kind,
+		.cause = cause,
+		.raddr = mr->mem.iova,
+		.laddr = mr->mem.size,
+		.rkey = READ_ONCE(mr->mem.key),
+		.aux = mr->mem.access,
+	};
+
+	if (ctx)
+		gda_record_put(ctx, &r);
+}
+
+/* Of executors in other modules, which know no number of the peer. */
+void gda_record_connection(struct gda_qp *qp, u8 kind, struct gda_status why)
+{
+	struct gda_record r = {
+		.kind = kind,
+		.qpn = qp->engine_qp.qpn,
+		.err_class = why.class,
+		.cause = why.cause,
+	};
+
+	gda_host_record(&qp->engine_qp, &r);
+}

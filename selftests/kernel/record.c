@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * GDA_IOC_RECORD on the kernel's side: its ring is mapped read-only for good, is exported to
+ * nobody, goes with the context and is charged as queues are. selftests/inproc/record.c has what
+ * stands in it.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include "gda_fixture.h"
+#include <gda/record.h>
+
+#define RECORDS	256U
+
+FIXTURE(record) {
+	struct t_objects base;
+	struct t_end end[2];
+};
+
+FIXTURE_SETUP(record)
+{
+	T_BASE_READ(&self->base);
+	ASSERT_OK(t_pair_open(self->end, 64, T_PAGE));
+}
+
+FIXTURE_TEARDOWN(record)
+{
+	t_pair_close(self->end);
+	T_BASE_CHECK(&self->base);
+}
+
+static int set(int fd, uint32_t records, struct gda_record_set *cmd)
+{
+	*cmd = (struct gda_record_set) { .size = sizeof(*cmd), .records = records };
+	return t_ioctl(fd, GDA_IOC_RECORD, cmd);
+}
+
+static const struct gda_record *map_ring(int fd, const struct gda_record_set *cmd)
+{
+	return mmap(NULL, cmd->ring.length, PROT_READ, MAP_SHARED, fd, (off_t)cmd->ring.cookie);
+}
+
+/* The ring's record of work with this ticket, or NULL. */
+static const struct gda_record *find(const struct gda_record *ring, uint32_t n, uint8_t kind,
+				     uint64_t ticket)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		/* pairs with the executor's release */
+		if (__atomic_load_n(&ring[i].seq, __ATOMIC_ACQUIRE) && ring[i].kind == kind &&
+		    ring[i].ticket == ticket)
+			return &ring[i];
+	}
+	return NULL;
+}
+
+TEST_F(record, M4_written_by_the_executor)
+{
+	struct t_end *a = &self->end[0], *b = &self->end[1];
+	struct t_wr wr = t_wr_write(&a->mr, 8, &b->mr, 16, 24);
+	const struct gda_record *ring, *r;
+	struct gda_record_set cmd;
+
+	ASSERT_OK(set(a->fd, RECORDS, &cmd));
+	EXPECT_EQ(RECORDS, cmd.records);
+	EXPECT_EQ(RECORDS * sizeof(*ring), cmd.ring.length);
+	EXPECT_EQ(GDA_MAP_RO, cmd.ring.map);
+	ring = map_ring(a->fd, &cmd);
+	ASSERT_NE(MAP_FAILED, ring);
+	/* what happened before comes first */
+	EXPECT_EQ(1, ring[0].seq);
+	ASSERT_OK(t_run(&a->qp, &wr, NULL));
+	r = find(ring, RECORDS, GDA_RECORD_DONE, 0);
+	ASSERT_NE(NULL, r);
+	EXPECT_EQ(GDA_MLX5_WRITE, r->opcode);
+	EXPECT_EQ(a->qp.qpc.qpn, r->qpn);
+	EXPECT_EQ(24, r->len);
+	EXPECT_EQ(a->mr.iova + 8, r->laddr);
+	EXPECT_EQ(b->mr.iova + 16, r->raddr);
+	EXPECT_EQ(a->mr.key, r->lkey);
+	EXPECT_EQ(b->mr.key, r->rkey);
+	wr.rkey ^= 1;
+	ASSERT_NE(0, t_run(&a->qp, &wr, NULL));
+	r = find(ring, RECORDS, GDA_RECORD_FAILED, 1);
+	ASSERT_NE(NULL, r);
+	EXPECT_EQ(GDA_CLASS_REMOTE_ACCESS, r->err_class);
+	EXPECT_EQ(GDA_CAUSE_KEY, r->cause);
+	munmap((void *)(uintptr_t)ring, cmd.ring.length);
+}
+
+/* Neither mapped nor made writable, nor executable, nor private; not in part. */
+TEST_F(record, M3_owner_cannot_write)
+{
+	struct t_end *a = &self->end[0];
+	struct gda_record_set cmd;
+	void *p;
+
+	ASSERT_OK(set(a->fd, RECORDS, &cmd));
+	p = mmap(NULL, cmd.ring.length, PROT_READ | PROT_WRITE, MAP_SHARED, a->fd,
+		 (off_t)cmd.ring.cookie);
+	EXPECT_EQ(MAP_FAILED, p);
+	EXPECT_EQ(EPERM, errno);
+	p = mmap(NULL, cmd.ring.length, PROT_WRITE, MAP_SHARED, a->fd, (off_t)cmd.ring.cookie);
+	EXPECT_EQ(MAP_FAILED, p);
+	p = mmap(NULL, cmd.ring.length, PROT_READ, MAP_PRIVATE, a->fd, (off_t)cmd.ring.cookie);
+	EXPECT_EQ(MAP_FAILED, p);
+	p = mmap(NULL, T_PAGE, PROT_READ, MAP_SHARED, a->fd, (off_t)cmd.ring.cookie);
+	EXPECT_EQ(MAP_FAILED, p);
+	p = (void *)(uintptr_t)map_ring(a->fd, &cmd);
+	ASSERT_NE(MAP_FAILED, p);
+	EXPECT_EQ(-1, mprotect(p, cmd.ring.length, PROT_READ | PROT_WRITE));
+	EXPECT_EQ(EACCES, errno);
+	EXPECT_EQ(-1, mprotect(p, cmd.ring.length, PROT_READ | PROT_EXEC));
+	EXPECT_EQ(SIGSEGV, t_touch_write(p));
+	EXPECT_EQ(0, t_touch_read(p));
+	munmap(p, cmd.ring.length);
+}
+
+TEST_F(record, sizes)
+{
+	static const uint32_t bad[] = { 1, 63, 65, 96, 65535, 65537, 131072, 0x80000000 };
+	struct gda_record_set cmd;
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		EXPECT_EQ(-EINVAL, set(self->end[0].fd, bad[i], &cmd));
+	EXPECT_OK(set(self->end[0].fd, 0, &cmd));
+	EXPECT_EQ(0, cmd.ring.length);
+	EXPECT_OK(set(self->end[0].fd, GDA_RECORD_MAX, &cmd));
+	EXPECT_EQ(GDA_RECORD_MAX * sizeof(struct gda_record), cmd.ring.length);
+	/* the one that there is */
+	EXPECT_OK(set(self->end[0].fd, GDA_RECORD_MIN, &cmd));
+	EXPECT_EQ(GDA_RECORD_MAX, cmd.records);
+}
+
+TEST_F(record, region)
+{
+	struct gda_region_query q = { .size = sizeof(q), .type = GDA_REGION_RECORD };
+	struct gda_region_export e = { .size = sizeof(e), .type = GDA_REGION_RECORD };
+	int fd = self->end[0].fd;
+	struct gda_record_set cmd;
+	const void *ring;
+
+	EXPECT_EQ(-ENOENT, t_ioctl(fd, GDA_IOC_REGION_INFO, &q));
+	ASSERT_OK(set(fd, RECORDS, &cmd));
+	EXPECT_OK(t_ioctl(fd, GDA_IOC_REGION_INFO, &q));
+	EXPECT_EQ(0, memcmp(&cmd.ring, &q.info, sizeof(q.info)));
+	EXPECT_EQ(-EINVAL, t_ioctl(fd, GDA_IOC_REGION_EXPORT, &e));
+	ring = map_ring(fd, &cmd);
+	ASSERT_NE(MAP_FAILED, ring);
+	/* stopping takes it away, also where it is mapped */
+	ASSERT_OK(set(fd, 0, &cmd));
+	EXPECT_EQ(SIGBUS, t_touch_read(ring));
+	EXPECT_EQ(-ENOENT, t_ioctl(fd, GDA_IOC_REGION_INFO, &q));
+	munmap((void *)(uintptr_t)ring, RECORDS * sizeof(struct gda_record));
+	ASSERT_OK(set(fd, RECORDS, &cmd));
+	ring = map_ring(fd, &cmd);
+	ASSERT_NE(MAP_FAILED, ring);
+	ASSERT_OK(t_shutdown(fd));
+	EXPECT_EQ(SIGBUS, t_touch_read(ring));
+	EXPECT_EQ(-ENODEV, set(fd, RECORDS, &cmd));
+	munmap((void *)(uintptr_t)ring, RECORDS * sizeof(struct gda_record));
+}
+
+/* Pages of the ring count to RLIMIT_MEMLOCK of a user without privileges. */
+TEST_F(record, M2_charged)
+{
+	pid_t pid = fork();
+
+	ASSERT_GE(pid, 0);
+	if (!pid) {
+		const struct rlimit limit = { 8 * T_PAGE, 8 * T_PAGE };
+		struct gda_record_set cmd;
+		int fd, status = 1;
+
+		if (setrlimit(RLIMIT_MEMLOCK, &limit) || t_drop(true))
+			_exit(2);
+		fd = t_context();
+		if (fd < 0)
+			_exit(3);
+		if (set(fd, 1024, &cmd) == -ENOMEM && !set(fd, 256, &cmd) && !set(fd, 0, &cmd) &&
+		    !set(fd, 512, &cmd))
+			status = 0;
+		_exit(status);
+	}
+	EXPECT_EQ(0, t_reap(pid, T_WAIT_NS));
+}
+
+static void traffic(int ready)
+{
+	struct gda_record_set cmd;
+	struct t_end end[2];
+	struct t_wr wr;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (t_pair_open(end, 64, T_PAGE) || set(end[0].fd, 1024, &cmd))
+		_exit(1);
+	wr = t_wr_write(&end[0].mr, 0, &end[1].mr, 0, 8);
+	if (t_run(&end[0].qp, &wr, NULL) || write(ready, "x", 1) != 1)
+		_exit(1);
+	for (;;) {
+		for (int i = 0; i < 32; i++)
+			t_post(&end[0].qp, &wr);
+		t_ring(&end[0].qp);
+		t_wait(&end[0].qp, end[0].qp.next - 1, NULL);
+	}
+}
+
+/* Killed at any moment, recording, with work posted: nothing is left but what is kept. */
+TEST_F(record, E1_killed)
+{
+	unsigned long rounds = t_stress(20);
+	uint64_t seed = t_seed();
+
+	for (unsigned long i = 0; i < rounds; i++) {
+		int pipes[2];
+		pid_t pid;
+		char c;
+
+		ASSERT_EQ(0, pipe(pipes));
+		pid = fork();
+		ASSERT_GE(pid, 0);
+		if (!pid)
+			traffic(pipes[1]);
+		close(pipes[1]);
+		ASSERT_EQ(1, read(pipes[0], &c, 1));
+		close(pipes[0]);
+		t_sleep_ns(t_random(&seed) % (T_NS / 100));
+		ASSERT_EQ(0, kill(pid, SIGKILL));
+		EXPECT_EQ(128 + SIGKILL, t_reap(pid, T_WAIT_NS));
+	}
+}
+
+TEST_HARNESS_MAIN
