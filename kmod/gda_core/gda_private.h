@@ -158,6 +158,7 @@ struct gda_worker {
 	unsigned long flags;
 	bool stopped;			/* under ctx->lock */
 	u64 due;			/* the worker's: when to scan all pages, or 0; ns */
+	u64 passes;			/* the worker's, read by others with READ_ONCE */
 
 	spinlock_t event_lock;		/* guards the next two */
 	struct list_head events;	/* noted, to be signalled; see event.c */
@@ -522,6 +523,7 @@ void gda_worker_free(struct gda_ctx *ctx);
 void gda_worker_wake(struct gda_ctx *ctx);
 void gda_worker_kick(struct gda_ctx *ctx);
 void gda_worker_set_due(struct gda_ctx *ctx, u64 ns);
+void gda_worker_query(const struct gda_ctx *ctx, struct gda_qp_query *cmd);
 
 /* thread.c */
 int gda_thread_reserve(struct gda_thread *thread);
@@ -560,6 +562,8 @@ bool gda_executor_pending(struct gda_qp *qp);
 int gda_soft_init(void);
 void gda_soft_exit(void);
 u32 gda_soft_visit(struct gda_executor_qp *exec, u32 wqes, u32 bytes);
+/* executor/soft/connect.c */
+u32 gda_soft_peer(struct gda_executor_qp *exec);
 
 /* stats.c - live objects, for debugfs and leak tests */
 enum gda_stat {

@@ -488,5 +488,10 @@ int gda_qp_query(struct gda_ctx *ctx, struct gda_qp_query *cmd)
 	if (!qp)
 		return -ENOENT;
 	gda_control_query_qp(&qp->engine_qp, cmd);
+	/* of other executors the peer is on another machine, as a rule */
+	cmd->peer = qp->visit || !ctx->dev->ops->visit ? 0 : gda_soft_peer(&qp->exec);
+	cmd->delayed = test_bit(GDA_QP_DELAYED, &qp->lost);
+	cmd->in_flight = qp->exec.flight ? gda_flight_count(qp->exec.flight) : 0;
+	gda_worker_query(ctx, cmd);
 	return 0;
 }

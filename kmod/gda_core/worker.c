@@ -341,6 +341,7 @@ static int gda_worker_main(void *data)
 			gda_worker_rouse(ctx);
 			pass.all = true;
 		}
+		WRITE_ONCE(ctx->worker.passes, ctx->worker.passes + 1);
 		gda_worker_signal(ctx);
 		gda_worker_pass(ctx, &pass);
 		found = pass.progress;
@@ -405,6 +406,18 @@ void gda_worker_free(struct gda_ctx *ctx)
 {
 	if (ctx->worker.task)
 		put_task_struct(ctx->worker.task);
+}
+
+/* Its part of GDA_IOC_QP_QUERY. */
+void gda_worker_query(const struct gda_ctx *ctx, struct gda_qp_query *cmd)
+{
+	const struct task_struct *task = READ_ONCE(ctx->worker.task);
+
+	cmd->passes = READ_ONCE(ctx->worker.passes);
+	cmd->worker = GDA_WORKER_NONE;
+	if (task)
+		cmd->worker = READ_ONCE(task->__state) == TASK_RUNNING ? GDA_WORKER_RUNS :
+									 GDA_WORKER_SLEEPS;
 }
 
 /* There is no worker, and nothing to wake, where the device's executor has no visit(). */

@@ -502,6 +502,11 @@ bool gda_inproc_async_visit(struct gda_inproc_worker *w, struct gda_inproc_async
 	return n || async->listed || async->carried || async->qp->engine_qp.busy;
 }
 
+u32 gda_inproc_async_count(const struct gda_inproc_async *async)
+{
+	return (u32)(READ_ONCE(async->flight.tail) - READ_ONCE(async->flight.head));
+}
+
 void gda_inproc_async_poll(struct gda_inproc_worker *w)
 {
 	struct gda_inproc_async **link = &w->async;

@@ -46,7 +46,7 @@ void gda_host_delay(struct gda_engine_qp *q, u32 ns)
 {
 	struct gda_inproc_qp *qp = gda_inproc_of(q, struct gda_inproc_qp, engine_qp);
 
-	qp->rnr_until = gda_inproc_now() + ns;
+	WRITE_ONCE(qp->rnr_until, gda_inproc_now() + ns);
 	qp->aside = true;
 }
 

@@ -79,6 +79,10 @@ struct gda_inproc_executor {
 	int (*qp_connect)(struct gda_inproc_qp *qp, const u8 *address);
 	/* It is being killed: nobody finds its number any more. */
 	void (*qp_disconnect)(struct gda_inproc_qp *qp);
+	/* The number of the peer that it has named, or 0; NULL: it does not know. */
+	u32 (*qp_peer)(struct gda_inproc_qp *qp);
+	/* Without visit() NULL: how much a device was given and has not done. */
+	u32 (*qp_in_flight)(const struct gda_inproc_qp *qp);
 	/* Set mr->mem.key; all else there is filled in. 0 or a negative errno */
 	int (*mr_map)(struct gda_inproc_mr *mr);
 	/* The key is dead; queues may be at work with the MR until mr_free(). */
@@ -243,6 +247,7 @@ struct gda_inproc_worker {
 	bool found;			/* the last pass found work */
 	bool lent;			/* this pass left a queue to its helper */
 	bool said_asleep;		/* the last record of it says so */
+	u64 passes;			/* atomic: how often it went round; read by anybody */
 	bool owns;			/* a queue may be GDA_INPROC_MINE */
 	u32 crowded;			/* times in a row that others ran when it yielded */
 	struct gda_sweep sweep;		/* over these, a bit for each slot of the context */
@@ -429,6 +434,8 @@ struct gda_inproc_copier {
 int gda_inproc_async_attach(struct gda_inproc_context *ctx, u32 handle,
 			    struct gda_inproc_copier *copier);
 void gda_inproc_async_free(struct gda_inproc_async *async);
+/* How much is in flight? Any thread; it may change meanwhile. */
+u32 gda_inproc_async_count(const struct gda_inproc_async *async);
 /* At most so many work requests. Return: whether there was work, or is any in flight. */
 bool gda_inproc_async_visit(struct gda_inproc_worker *w, struct gda_inproc_async *async, u32 wqes);
 /* Complete what is done of all queues of @w. */

@@ -228,9 +228,17 @@ int gda_inproc_qp_connect(struct gda_inproc_context *ctx, const struct gda_qp_co
 int gda_inproc_qp_query(struct gda_inproc_context *ctx, struct gda_qp_query *cmd)
 {
 	struct gda_inproc_qp *qp = gda_inproc_qp_find(ctx, cmd->handle);
+	const struct gda_inproc_worker *w;
 
 	if (!qp)
 		return -ENOENT;
 	gda_control_query_qp(&qp->engine_qp, cmd);
+	w = &ctx->worker[qp->slot % ctx->nworkers];
+	cmd->peer = ctx->executor->qp_peer ? ctx->executor->qp_peer(qp) : 0;
+	cmd->delayed = READ_ONCE(qp->rnr_until) != 0;
+	cmd->in_flight = qp->async ? gda_inproc_async_count(qp->async) :
+			 ctx->executor->qp_in_flight ? ctx->executor->qp_in_flight(qp) : 0;
+	cmd->passes = READ_ONCE(w->passes);
+	cmd->worker = READ_ONCE(w->asleep) ? GDA_WORKER_SLEEPS : GDA_WORKER_RUNS;
 	return 0;
 }

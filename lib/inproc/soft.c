@@ -112,6 +112,16 @@ static void gda_soft_qp_disconnect(struct gda_inproc_qp *qp)
 	pthread_mutex_unlock(&gda_inproc.peer_lock);
 }
 
+static u32 gda_soft_qp_peer(struct gda_inproc_qp *qp)
+{
+	u32 number;
+
+	pthread_mutex_lock(&gda_inproc.peer_lock);
+	number = gda_endpoint_number(&qp->end);
+	pthread_mutex_unlock(&gda_inproc.peer_lock);
+	return number;
+}
+
 static int gda_soft_mr_map(struct gda_inproc_mr *mr)
 {
 	u32 index;
@@ -151,6 +161,7 @@ const struct gda_inproc_executor gda_inproc_soft = {
 	.qp_address = gda_soft_qp_address,
 	.qp_connect = gda_soft_qp_connect,
 	.qp_disconnect = gda_soft_qp_disconnect,
+	.qp_peer = gda_soft_qp_peer,
 	.mr_map = gda_soft_mr_map,
 	.mr_unmap = gda_soft_mr_unmap,
 	.mr_free = gda_soft_mr_free,

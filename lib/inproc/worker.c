@@ -86,7 +86,8 @@ static bool gda_inproc_too_early(struct gda_inproc_qp *qp)
 {
 	if (qp->rnr_until && !READ_ONCE(qp->engine_qp.fail) && gda_inproc_now() < qp->rnr_until)
 		return true;
-	qp->rnr_until = 0;
+	if (qp->rnr_until)
+		WRITE_ONCE(qp->rnr_until, 0);
 	qp->aside = qp->async || qp->obj.ctx->executor->visit;
 	return false;
 }
@@ -226,7 +227,7 @@ static bool gda_inproc_sleep(struct gda_inproc_worker *w, u64 ns)
 	int err = 0;
 
 	pthread_mutex_lock(&w->lock);
-	w->asleep = true;
+	WRITE_ONCE(w->asleep, true);
 	while (!w->kicked && !err) {
 		if (READ_ONCE(w->ctx->nslots))
 			err = pthread_cond_timedwait(&w->wake, &w->lock, &ts);
@@ -234,7 +235,7 @@ static bool gda_inproc_sleep(struct gda_inproc_worker *w, u64 ns)
 			pthread_cond_wait(&w->wake, &w->lock);
 	}
 	kicked = w->kicked;
-	w->asleep = false;
+	WRITE_ONCE(w->asleep, false);
 	w->kicked = false;
 	pthread_mutex_unlock(&w->lock);
 	return kicked;
@@ -303,6 +304,7 @@ static noinline void gda_inproc_worker_loop(struct gda_inproc_worker *w)
 	/* pairs with gda_inproc_worker_stop() */
 	while (!smp_load_acquire(&w->stop)) {
 		gda_inproc_quiescent(w);
+		WRITE_ONCE(w->passes, w->passes + 1);
 		if (gda_inproc_pass(w)) {
 			if (unlikely(w->said_asleep))
 				gda_inproc_record_asleep(w, false);
@@ -328,7 +330,7 @@ static noinline void gda_inproc_worker_loop(struct gda_inproc_worker *w)
 	gda_inproc_async_drain(w);
 	gda_race_show();
 	pthread_mutex_lock(&w->lock);
-	w->asleep = true;
+	WRITE_ONCE(w->asleep, true);
 	pthread_mutex_unlock(&w->lock);
 }
 

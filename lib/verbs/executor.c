@@ -14,7 +14,8 @@
 #define GDA_VERBS_FEATURES							\
 	(GDA_FEATURE_CQ_COLLAPSED | GDA_FEATURE_CQ_RING | GDA_FEATURE_MR_USER |		\
 	 GDA_FEATURE_QP_POLLED | GDA_FEATURE_CQ_EVENT | GDA_FEATURE_COUNTER |		\
-	 GDA_FEATURE_IMM | GDA_FEATURE_USER_INDEX | GDA_FEATURE_IGNORE_OVERRUN)
+	 GDA_FEATURE_IMM | GDA_FEATURE_USER_INDEX | GDA_FEATURE_IGNORE_OVERRUN |	\
+	 GDA_FEATURE_RECORD)
 
 static bool gda_verbs_has(const char *device)
 {
@@ -214,6 +215,7 @@ const struct gda_inproc_executor gda_verbs_executor = {
 	.qp_address = gda_verbs_qp_address,
 	.qp_connect = gda_verbs_qp_connect,
 	.qp_disconnect = gda_verbs_qp_disconnect,
+	.qp_in_flight = gda_verbs_qp_in_flight,
 	.mr_map = gda_verbs_mr_map,
 	.mr_unmap = gda_verbs_mr_unmap,
 	.mr_free = gda_verbs_mr_free,

@@ -114,6 +114,13 @@ void gda_verbs_qp_free(struct gda_inproc_qp *qp)
 	gda_verbs_qp_destroy(qp->priv);
 }
 
+u32 gda_verbs_qp_in_flight(const struct gda_inproc_qp *qp)
+{
+	const struct gda_verbs_qp *v = qp->priv;
+
+	return gda_flight_count(&v->flight);
+}
+
 /* Return: 0 or a negative errno. */
 static int gda_verbs_qp_move(struct gda_verbs_qp *v, struct rdma_cm_id *id, enum ibv_qp_state state,
 			     const struct rdma_conn_param *param)

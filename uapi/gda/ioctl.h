@@ -713,6 +713,18 @@ enum gda_qp_state {
 };
 
 /**
+ * enum gda_worker_state - state of the worker that serves a QP
+ * @GDA_WORKER_NONE: there is none: the device reads its queues itself
+ * @GDA_WORKER_RUNS: it has work, or looks for some, and runs if it has a processor
+ * @GDA_WORKER_SLEEPS: it sleeps until a doorbell is stored to, or for a moment
+ */
+enum gda_worker_state {
+	GDA_WORKER_NONE = 0,
+	GDA_WORKER_RUNS = 1,
+	GDA_WORKER_SLEEPS = 2,
+};
+
+/**
  * struct gda_qp_query - state of a QP (GDA_IOC_QP_QUERY)
  * @size: sizeof(struct gda_qp_query)
  * @flags: must be 0
@@ -728,6 +740,12 @@ enum gda_qp_state {
  * @executed: out: work requests that completed without error
  * @flushed: out: work requests flushed
  * @bytes: out: payload bytes moved by this QP
+ * @peer: out: number of the QP that this one is connected to, or has named; 0: none, or the
+ *	executor does not know
+ * @delayed: out: 1: the peer has no room for an immediate, and the QP is to try again
+ * @in_flight: out: work requests that a device or a copier was given, and has not done
+ * @worker: out: enum gda_worker_state
+ * @passes: out: how often the worker has gone round the queues of the context
  */
 struct gda_qp_query {
 	__u32 size;
@@ -744,6 +762,11 @@ struct gda_qp_query {
 	__aligned_u64 executed;
 	__aligned_u64 flushed;
 	__aligned_u64 bytes;
+	__u32 peer;
+	__u32 delayed;
+	__u32 in_flight;
+	__u32 worker;
+	__aligned_u64 passes;
 };
 #define GDA_IOC_QP_QUERY	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_QP_QUERY)
 

@@ -88,6 +88,13 @@ static void gda_endpoint_set_ready(struct gda_endpoint *e, struct gda_endpoint *
 	gda_host_kick(e->queue);
 }
 
+u32 gda_endpoint_number(const struct gda_endpoint *e)
+{
+	const struct gda_endpoint *peer = e->peer ? e->peer : e->requested_peer;
+
+	return peer ? peer->queue->qpn : 0;
+}
+
 static bool gda_endpoint_failed(const struct gda_endpoint *e)
 {
 	return READ_ONCE(e->queue->state) == GDA_QP_ERROR || READ_ONCE(e->queue->fail);

@@ -88,6 +88,14 @@ int gda_endpoint_connect(struct gda_endpoint *e, struct gda_endpoint *peer,
 void gda_endpoint_disconnect(struct gda_endpoint *e);
 
 /**
+ * gda_endpoint_number - the number of the peer
+ * @e: the endpoint, under the lock
+ *
+ * Return: of the QP that it is connected to, or else has requested; 0: of none.
+ */
+u32 gda_endpoint_number(const struct gda_endpoint *e);
+
+/**
  * gda_endpoint_fail - have the executor fail the queue, whether it has work or not
  * @e: the endpoint
  * @why: for gda_engine_qp.fail

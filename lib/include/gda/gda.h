@@ -690,6 +690,58 @@ int gda_entry_decode(const struct gda_view *v, uint64_t index, uint32_t slots,
 		     struct gda_record *record);
 
 /**
+ * enum gda_why - why a ticket is not done, as gda_explain() finds out
+ * @GDA_WHY_DONE: it is done
+ * @GDA_WHY_NOT_POSTED: no post has returned it yet
+ * @GDA_WHY_FAILED: it failed
+ * @GDA_WHY_FLUSHED: it was not carried out, since one before it failed
+ * @GDA_WHY_PEER_GONE: the peer is gone, or has failed
+ * @GDA_WHY_OVERFLOW: the CQ overflowed
+ * @GDA_WHY_UNCONNECTED: the QP has named no peer
+ * @GDA_WHY_PEER_WAITS: the QP waits for the peer to name it, too
+ * @GDA_WHY_UNRUNG: it was written, and its doorbell is deferred
+ * @GDA_WHY_UNWRITTEN: the doorbell does not cover it yet: a poster is still at it
+ * @GDA_WHY_NO_PROCESSOR: it was rung, and the worker had no processor
+ * @GDA_WHY_ASLEEP: it was rung in a way that does not wake the worker
+ * @GDA_WHY_PEER_FULL: the peer's CQ has no room for an immediate
+ * @GDA_WHY_IN_FLIGHT: a device was given it, or something before it
+ * @GDA_WHY_RUNS: the executor is at it, or about to be
+ */
+enum gda_why {
+	GDA_WHY_DONE = 1,
+	GDA_WHY_NOT_POSTED = 2,
+	GDA_WHY_FAILED = 3,
+	GDA_WHY_FLUSHED = 4,
+	GDA_WHY_PEER_GONE = 5,
+	GDA_WHY_OVERFLOW = 6,
+	GDA_WHY_UNCONNECTED = 7,
+	GDA_WHY_PEER_WAITS = 8,
+	GDA_WHY_UNRUNG = 9,
+	GDA_WHY_UNWRITTEN = 10,
+	GDA_WHY_NO_PROCESSOR = 11,
+	GDA_WHY_ASLEEP = 12,
+	GDA_WHY_PEER_FULL = 13,
+	GDA_WHY_IN_FLIGHT = 14,
+	GDA_WHY_RUNS = 15,
+};
+
+/**
+ * gda_explain - why is a ticket not done?
+ * @v: the view of a QP of libgda, gda_qp_view()
+ * @ticket: of a post to this queue; a negative one is returned as it is
+ * @buf: receives a line of text, NUL-terminated, cut where @len ends
+ * @len: bytes of @buf
+ *
+ * For a wait that has timed out, or a debugger. Any thread may call it, at any time; it asks the
+ * device and may take 20 ms, to see whether the worker runs. It says what it found, which may
+ * have changed when it returns.
+ *
+ * Return: enum gda_why; -EOPNOTSUPP a view that gda_view_init() made, of a parent of this
+ * process, or of a queue in the memory of a GPU.
+ */
+int gda_explain(struct gda_view *v, int64_t ticket, char *buf, size_t len);
+
+/**
  * gda_last_error - why this thread's last failed control call failed
  *
  * The string has the call, the argument and the rule that it breaks, as in "gda_qp_create:

@@ -46,6 +46,18 @@ int gda_soft_connect(struct gda_executor_qp *exec, const u8 *address)
 	return ret;
 }
 
+/* The number of the QP that it is connected to or waits for, or 0. */
+u32 gda_soft_peer(struct gda_executor_qp *exec)
+{
+	struct gda_soft *soft = gda_soft_of(exec->ctx->dev);
+	u32 number;
+
+	spin_lock(&soft->peer_lock);
+	number = gda_endpoint_number(&gda_qp_of(exec)->end);
+	spin_unlock(&soft->peer_lock);
+	return number;
+}
+
 void gda_soft_disconnect(struct gda_executor_qp *exec)
 {
 	struct gda_soft *soft = gda_soft_of(exec->ctx->dev);

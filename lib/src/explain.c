@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Why a ticket is not done: what the view says, what the doorbell's record says, and what the
+ * device says of its queue, in the order in which work goes through them. Nothing here changes
+ * anything, and nothing is waited for but a moment in which a worker that has a processor goes
+ * round its queues.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+#include <gda/fastpath.h>
+#include "gda_internal.h"
+
+/* A worker that runs goes round far more often; one of the in-process device sleeps for 1 ms. */
+#define GDA_EXPLAIN_MOMENT_NS	20000000L
+
+struct gda_explanation {
+	struct gda_view *v;
+	uint64_t ticket;
+	struct gda_qp_query q;
+	uint64_t rung;			/* slots below were rung */
+	char *buf;
+	size_t len;
+};
+
+static int gda_say(struct gda_explanation *e, enum gda_why why, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* "ticket N: ", and the text. Return: @why. */
+static int gda_say(struct gda_explanation *e, enum gda_why why, const char *format, ...)
+{
+	va_list args;
+	int n = snprintf(e->buf, e->len, "ticket %llu: ", (unsigned long long)e->ticket);
+
+	if (n < 0 || (size_t)n >= e->len)
+		return (int)why;
+	va_start(args, format);
+	vsnprintf(e->buf + n, e->len - (size_t)n, format, args);
+	va_end(args);
+	return (int)why;
+}
+
+static int gda_explain_query(const struct gda_view *v, struct gda_qp_query *q)
+{
+	const struct gda_qp *qp = (const struct gda_qp *)(uintptr_t)v->owner;
+
+	*q = (struct gda_qp_query) { .size = sizeof(*q), .handle = qp->handle };
+	return gda_ioctl(qp->ctx, GDA_IOC_QP_QUERY, q);
+}
+
+/* The queue has failed, with or without this ticket. */
+static int gda_explain_error(struct gda_explanation *e)
+{
+	const struct gda_qp_query *q = &e->q;
+	const char *why = gda_vendor_name(q->vendor);
+	unsigned long long at = q->error_index;
+
+	if (q->vendor == GDA_CAUSE_PEER)
+		return gda_say(e, GDA_WHY_PEER_GONE,
+			       "the peer is gone or has failed: QP %#x failed at ticket %llu",
+			       q->qpn, at);
+	if (q->vendor == GDA_CAUSE_CQ)
+		return gda_say(e, GDA_WHY_OVERFLOW,
+			       "the CQ of QP %#x overflowed at ticket %llu: nobody took its entries",
+			       q->qpn, at);
+	if (e->ticket == at)
+		return gda_say(e, GDA_WHY_FAILED, "failed: %s: %s",
+			       gda_syndrome_name(q->syndrome), why);
+	return gda_say(e, GDA_WHY_FLUSHED, "flushed, for ticket %llu failed before: %s: %s", at,
+		       gda_syndrome_name(q->syndrome), why);
+}
+
+/* It was not rung. */
+static int gda_explain_unrung(struct gda_explanation *e)
+{
+	uint64_t deferred = __atomic_load_n(&e->v->deferred, __ATOMIC_RELAXED) >> 1;
+
+	if (deferred > e->ticket)
+		return gda_say(e, GDA_WHY_UNRUNG,
+			       "written, but never rung: gda_flush() or a post without GDA_DEFER does");
+	return gda_say(e, GDA_WHY_UNWRITTEN,
+		       "reserved, but never rung: who posts it, or one before it, is still at it");
+}
+
+/* The executor has seen it. */
+static int gda_explain_seen(struct gda_explanation *e)
+{
+	const struct gda_qp_query *q = &e->q;
+
+	if (q->delayed)
+		return gda_say(e, GDA_WHY_PEER_FULL,
+			       "QP %#x of the peer has no room for an immediate: who reads its CQ is "
+			       "too slow", q->peer);
+	if (q->in_flight)
+		return gda_say(e, GDA_WHY_IN_FLIGHT,
+			       "in flight: the device was given %u work requests, and is not done",
+			       q->in_flight);
+	return gda_say(e, GDA_WHY_RUNS, "being carried out: %llu slots are before it",
+		       (unsigned long long)(e->ticket - q->consumer));
+}
+
+/* It was rung, the queue is ready, and the executor has not seen it: does the worker run? */
+static int gda_explain_unseen(struct gda_explanation *e)
+{
+	const struct timespec moment = { .tv_nsec = GDA_EXPLAIN_MOMENT_NS };
+	struct gda_qp_query before = e->q;
+	int err;
+
+	if (before.worker == GDA_WORKER_NONE)
+		return gda_say(e, GDA_WHY_RUNS, "rung: the device reads its queue by itself");
+	nanosleep(&moment, NULL);
+	if (gda_test_done(e->v, (int64_t)e->ticket) > 0)
+		return gda_say(e, GDA_WHY_DONE, "done, just now");
+	err = gda_explain_query(e->v, &e->q);
+	if (err)
+		return err;
+	if (e->q.state == GDA_QP_ERROR)
+		return gda_explain_error(e);
+	if (e->q.producer > e->ticket)
+		return gda_explain_seen(e);
+	if (e->q.passes != before.passes)
+		return gda_say(e, GDA_WHY_RUNS, "rung: the worker is about to see it");
+	if (e->q.worker == GDA_WORKER_SLEEPS && before.worker == GDA_WORKER_SLEEPS &&
+	    !gda_inproc_alone(((const struct gda_qp *)(uintptr_t)e->v->owner)->ctx))
+		return gda_say(e, GDA_WHY_ASLEEP,
+			       "rung, but the worker sleeps: a device, or another mapping, stored "
+			       "to the doorbell: GDA_QP_POLLED is for those");
+	return gda_say(e, GDA_WHY_NO_PROCESSOR,
+		       "rung, but the worker of the context had no processor for %ld ms: a CPU limit, "
+		       "or too few processors", GDA_EXPLAIN_MOMENT_NS / 1000000);
+}
+
+static int gda_explain_open(struct gda_explanation *e)
+{
+	const struct gda_qp_query *q = &e->q;
+
+	if (q->state == GDA_QP_ERROR)
+		return gda_explain_error(e);
+	if (e->ticket >= e->rung)
+		return gda_explain_unrung(e);
+	if (q->state == GDA_QP_INIT)
+		return gda_say(e, GDA_WHY_UNCONNECTED,
+			       "QP %#x is not connected: gda_qp_connect() was not called", q->qpn);
+	if (q->state == GDA_QP_WAIT)
+		return gda_say(e, GDA_WHY_PEER_WAITS,
+			       "QP %#x is not connected: it waits for QP %#x to name it, too", q->qpn,
+			       q->peer);
+	return q->producer > e->ticket ? gda_explain_seen(e) : gda_explain_unseen(e);
+}
+
+static int gda_explain_view(struct gda_explanation *e)
+{
+	struct gda_view *v = e->v;
+	uint64_t reserved = __atomic_load_n(&v->reserved, __ATOMIC_ACQUIRE);
+	int done, err;
+
+	if (e->ticket >= reserved)
+		return gda_say(e, GDA_WHY_NOT_POSTED, "not posted: the next ticket is %llu",
+			       (unsigned long long)reserved);
+	done = gda_test_done(v, (int64_t)e->ticket);
+	if (done > 0)
+		return gda_say(e, GDA_WHY_DONE, "done%s",
+			       gda_test_done(v, (int64_t)reserved - 1) > 0 ?
+			       ", and nothing is outstanding" : "");
+	err = gda_explain_query(v, &e->q);
+	if (err)
+		return err;
+	e->rung = reserved - (uint16_t)(reserved - gda_be32_to_cpu((GDA_UAPI_FORCE __be32)
+		__atomic_load_n((const uint32_t *)(uintptr_t)v->dbrec, __ATOMIC_ACQUIRE)));
+	return gda_explain_open(e);
+}
+
+GDA_EXPORT int gda_explain(struct gda_view *v, int64_t ticket, char *buf, size_t len)
+{
+	struct gda_explanation e = { .v = v, .ticket = (uint64_t)ticket, .buf = buf, .len = len };
+	struct gda_reason reason;
+	int ret;
+
+	if (len)
+		buf[0] = '\0';
+	if (ticket < 0)
+		return (int)ticket;
+	/* a child of fork(2), or a queue of the program's own; or posters on a GPU */
+	if (!v->owner || v->caps & GDA_VIEW_SQ_ON_GPU)
+		return -EOPNOTSUPP;
+	gda_reason_save(&reason);
+	ret = gda_explain_view(&e);
+	gda_reason_restore(&reason);
+	return ret;
+}
