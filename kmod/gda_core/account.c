@@ -24,21 +24,12 @@
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/hashtable.h>
-#include <linux/moduleparam.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uidgid.h>
 #include <linux/user_namespace.h>
 
 #include "gda_private.h"
-
-static unsigned int gda_max_contexts = 256;
-module_param_named(max_contexts, gda_max_contexts, uint, 0444);
-MODULE_PARM_DESC(max_contexts, "bound contexts of one user, or of one user namespace");
-
-static unsigned int gda_max_objects = 1 << 20;
-module_param_named(max_objects, gda_max_objects, uint, 0444);
-MODULE_PARM_DESC(max_objects, "objects of one user, or of one user namespace, in all contexts");
 
 struct gda_user {
 	kuid_t uid;			/* INVALID_UID: all users of @ns */
@@ -142,7 +133,7 @@ static int gda_user_check(const struct gda_user *user, const struct gda_charge *
 	lockdep_assert_held(&gda_users_lock);
 	if (beyond == -ENOSPC)
 		return 0;
-	if (user->contexts >= gda_max_contexts)
+	if (user->contexts >= READ_ONCE(gda_limits.max_contexts))
 		return -ENOSPC;
 	return user->contexts >= c->workers && beyond != -EAGAIN ? -EAGAIN : 0;
 }
@@ -238,7 +229,8 @@ void gda_unaccount_context(struct gda_account *account)
 
 static bool gda_user_charge(struct gda_user *user)
 {
-	if (!user || atomic_inc_return(&user->objects) <= gda_max_objects ||
+	if (!user ||
+	    atomic_inc_return(&user->objects) <= READ_ONCE(gda_limits.max_objects) ||
 	    capable(CAP_SYS_RESOURCE))
 		return true;
 	atomic_dec(&user->objects);

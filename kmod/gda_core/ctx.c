@@ -7,23 +7,32 @@
  * it has stays until it is closed: queues have failed, and its worker flushes what is
  * posted, so that whoever waits is told (executor/device.c).
  *
+ * A bound context has an id, by which gda_contexts lists it. Whoever finds it there, under
+ * gda_srcu, may read it and what it has, and waits for nobody (netlink.c).
+ *
  * All its VMAs hang on a pseudo inode of its own, so
  * one unmap_mapping_range() reaches them wherever they were moved, split or forked.
  * VMAs hold the file, so a context outlives every mapping.
  */
 #include <linux/atomic.h>
+#include <linux/cred.h>
 #include <linux/fs.h>
 #include <linux/kthread.h>
 #include <linux/mount.h>
+#include <linux/nsproxy.h>
+#include <linux/pid.h>
 #include <linux/pseudo_fs.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <net/net_namespace.h>
 
 #include "gda_private.h"
 
 #define GDA_FS_MAGIC	0x67646166	/* "gdaf" */
 
 static struct vfsmount *gda_mount;
-static atomic_t gda_ctx_ids = ATOMIC_INIT(0);
+static u32 gda_next_context;
+DEFINE_XARRAY_FLAGS(gda_contexts, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 
 static int gda_fs_init_fs_context(struct fs_context *fc)
 {
@@ -48,6 +57,20 @@ void gda_fs_unmount(void)
 	kern_unmount(gda_mount);
 }
 
+static void gda_opener_init(struct gda_opener *opener, const struct file *file)
+{
+	opener->cred = get_cred(file->f_cred);
+	opener->pid = get_pid(task_tgid(current));
+	opener->net_cookie = current->nsproxy->net_ns->net_cookie;
+	get_task_comm(opener->comm, current);
+}
+
+static void gda_opener_exit(struct gda_opener *opener)
+{
+	put_pid(opener->pid);
+	put_cred(opener->cred);
+}
+
 /* open() allocates the context and its inode only; GDA_IOC_BIND does what takes time. */
 struct gda_ctx *gda_ctx_create(struct file *file)
 {
@@ -62,8 +85,7 @@ struct gda_ctx *gda_ctx_create(struct file *file)
 		ret = PTR_ERR(ctx->inode);
 		goto err_free;
 	}
-	ctx->id = atomic_inc_return(&gda_ctx_ids);
-	INIT_LIST_HEAD(&ctx->node);
+	gda_opener_init(&ctx->opener, file);
 	mutex_init(&ctx->lock);
 	mutex_init(&ctx->map_lock);
 	INIT_LIST_HEAD(&ctx->umems);
@@ -90,7 +112,7 @@ static int gda_ctx_unbound(const struct gda_ctx *ctx)
 }
 
 /* Create an unstarted worker, if limits allow one more thread of the caller's. */
-static struct task_struct *gda_ctx_create_worker(struct gda_ctx *ctx)
+static struct task_struct *gda_ctx_create_worker(struct gda_ctx *ctx, u32 id)
 {
 	struct task_struct *task;
 	struct gda_thread place;
@@ -99,13 +121,13 @@ static struct task_struct *gda_ctx_create_worker(struct gda_ctx *ctx)
 	ret = gda_thread_reserve(&place);
 	if (ret)
 		return ERR_PTR(ret);
-	task = gda_worker_create(ctx);
+	task = gda_worker_create(ctx, id);
 	gda_thread_release(&place);
 	return task;
 }
 
 /* Called with ctx->lock held. On failure the context is unchanged. */
-static int gda_ctx_associate(struct gda_ctx *ctx, struct gda_device *dev)
+static int gda_ctx_associate(struct gda_ctx *ctx, struct gda_device *dev, u32 id)
 {
 	const struct gda_executor_ops *ops = dev->ops;
 	int ret;
@@ -117,6 +139,7 @@ static int gda_ctx_associate(struct gda_ctx *ctx, struct gda_device *dev)
 	if (ret)
 		return ret;
 	ctx->exec.dev = dev;
+	ctx->id = id;
 	ret = ops->bind ? ops->bind(&ctx->exec) : 0;
 	if (ret)
 		return ret;
@@ -124,6 +147,14 @@ static int gda_ctx_associate(struct gda_ctx *ctx, struct gda_device *dev)
 	if (ret && ops->unbind)
 		ops->unbind(&ctx->exec);
 	return ret;
+}
+
+static int gda_ctx_reserve_id(u32 *id)
+{
+	int ret = xa_alloc_cyclic(&gda_contexts, id, XA_ZERO_ENTRY, xa_limit_31b,
+				  &gda_next_context, GFP_KERNEL_ACCOUNT);
+
+	return gda_cyclic_error(ret);
 }
 
 /*
@@ -135,6 +166,7 @@ int gda_ctx_bind(struct gda_ctx *ctx, struct gda_device *dev)
 {
 	struct gda_account account = { };
 	struct task_struct *task = NULL;
+	u32 id;
 	int ret;
 
 	ret = gda_ctx_unbound(ctx);
@@ -143,14 +175,17 @@ int gda_ctx_bind(struct gda_ctx *ctx, struct gda_device *dev)
 	ret = gda_account_context(&account);
 	if (ret)
 		return ret;
+	ret = gda_ctx_reserve_id(&id);
+	if (ret)
+		goto err_account;
 	if (dev->ops->visit)
-		task = gda_ctx_create_worker(ctx);
+		task = gda_ctx_create_worker(ctx, id);
 	if (IS_ERR(task)) {
-		gda_unaccount_context(&account);
-		return PTR_ERR(task);
+		ret = PTR_ERR(task);
+		goto err_id;
 	}
 	mutex_lock(&ctx->lock);
-	ret = gda_ctx_associate(ctx, dev);
+	ret = gda_ctx_associate(ctx, dev, id);
 	if (!ret) {
 		ctx->account = account;
 		if (task)
@@ -158,11 +193,14 @@ int gda_ctx_bind(struct gda_ctx *ctx, struct gda_device *dev)
 		WRITE_ONCE(ctx->dev, dev);
 	}
 	mutex_unlock(&ctx->lock);
-	if (ret) {
-		if (task)
-			kthread_stop(task);
-		gda_unaccount_context(&account);
-	}
+	if (!ret)
+		return 0;
+	if (task)
+		kthread_stop(task);
+err_id:
+	xa_erase(&gda_contexts, id);
+err_account:
+	gda_unaccount_context(&account);
 	return ret;
 }
 
@@ -192,6 +230,8 @@ void gda_ctx_shutdown(struct gda_ctx *ctx)
 {
 	lockdep_assert_held(&ctx->lock);
 	WRITE_ONCE(ctx->dead, true);
+	/* readers that begin after the next synchronize_srcu() see it; see gda_object_destroy_all() */
+	WRITE_ONCE(ctx->closed, true);
 	gda_worker_stop(ctx);
 	gda_dead_keep(ctx);
 	gda_object_destroy_all(ctx);
@@ -201,12 +241,16 @@ void gda_ctx_shutdown(struct gda_ctx *ctx)
 void gda_ctx_destroy(struct gda_ctx *ctx, struct file *file)
 {
 	struct gda_device *dev = ctx->dev;
+	bool waits = xa_empty(&ctx->objects);
 
 	if (dev)
-		gda_device_del_context(dev, ctx);
+		gda_device_del_context(ctx);
 	mutex_lock(&ctx->lock);
 	gda_ctx_shutdown(ctx);
 	mutex_unlock(&ctx->lock);
+	/* readers have found it; those of a context with objects were waited for with these */
+	if (dev && waits)
+		synchronize_srcu_expedited(&gda_srcu);
 
 	gda_events_flush(ctx);
 	gda_worker_free(ctx);
@@ -218,6 +262,7 @@ void gda_ctx_destroy(struct gda_ctx *ctx, struct file *file)
 	xa_destroy(&ctx->objects);
 	xa_destroy(&ctx->regions);
 	iput(ctx->inode);
+	gda_opener_exit(&ctx->opener);
 	gda_unaccount_context(&ctx->account);
 	gda_stat_add(GDA_STAT_CONTEXTS, -1);
 	gda_record_free(ctx);

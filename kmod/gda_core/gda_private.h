@@ -13,7 +13,7 @@
  *   i_mmap_rwsem       (mm)      taken by unmap_mapping_range()
  *
  *   gda_devices_lock   spinlock  which devices there are
- *   dev->lock          spinlock  who is bound to a device, and whether it is there
+ *   dev->lock          spinlock  whether a device is there
  *   soft->peer_lock    spinlock  who is connected to whom
  *   cq->lock           spinlock  entries of a CQ
  *   worker.event_lock  spinlock  events that a context's worker is to signal
@@ -84,6 +84,7 @@ struct dma_buf;
 struct gda_ctx;
 struct gda_event;
 struct gda_qp;
+struct pid;
 
 extern struct srcu_struct gda_srcu;
 
@@ -152,13 +153,20 @@ struct gda_cell {
 	bool last;			/* set by kill: no other cell of its page is used */
 };
 
-/* The thread that executes a context's queues. */
+/*
+ * The thread that executes a context's queues. It alone writes @due and what follows, of which
+ * netlink.c reads all but @due.
+ */
 struct gda_worker {
 	struct task_struct *task;	/* with a reference; NULL before bind */
 	unsigned long flags;
 	bool stopped;			/* under ctx->lock */
-	u64 due;			/* the worker's: when to scan all pages, or 0; ns */
-	u64 passes;			/* the worker's, read by others with READ_ONCE */
+	u64 due;			/* when to scan all pages, or 0; ns */
+	u64 passes;			/* scans of its queues */
+	u32 state;			/* enum gda_worker_state */
+	u64 sleeps;			/* how often it went to sleep... */
+	u64 wakeups;			/* ... and woke up from that */
+	u64 last_pass;			/* begin of the last pass; ns, CLOCK_MONOTONIC */
 
 	spinlock_t event_lock;		/* guards the next two */
 	struct list_head events;	/* noted, to be signalled; see event.c */
@@ -188,14 +196,24 @@ struct gda_thread {
 	struct completion started;
 };
 
+/* The process that opened a context, for those who look at it (netlink.c); constant. */
+struct gda_opener {
+	const struct cred *cred;	/* of open(2), referenced */
+	struct pid *pid;		/* of its process, referenced */
+	u64 net_cookie;			/* of its network namespace */
+	char comm[TASK_COMM_LEN];
+};
+
 /* A context: one open file, one protection domain. */
 struct gda_ctx {
 	struct mutex lock;		/* one ioctl at a time; see above */
 	struct gda_device *dev;		/* set once by bind, held */
 	struct gda_executor_ctx exec;
-	u32 id;
+	u32 id;				/* in gda_contexts; 0 before bind */
 	bool dead;			/* shut down, or its device has gone; see ctx.c */
-	struct list_head node;		/* in dev->contexts, under dev->lock */
+	bool closed;			/* shut down: no reader looks up its objects any more */
+	struct gda_opener opener;
+	atomic_t generation;		/* changes whenever an object comes or goes */
 	unsigned int nqp, ncq, nmr, ncounter;	/* under @lock */
 	struct gda_account account;	/* what it is charged to, once bound */
 	struct xarray objects;		/* handle -> struct gda_object */
@@ -261,7 +279,11 @@ struct gda_region *gda_object_region(struct gda_ctx *ctx, u32 handle, u32 type, 
 int gda_object_destroy(struct gda_ctx *ctx, u32 handle);
 void gda_object_destroy_all(struct gda_ctx *ctx);
 
+/* In ctx->objects: all but MRs, of which there are many more, so that a search is short. */
+#define GDA_OBJECT_FEW	XA_MARK_1
+
 /* ctx.c */
+extern struct xarray gda_contexts;	/* id -> struct gda_ctx that is bound; readers: gda_srcu */
 int gda_fs_mount(void);
 void gda_fs_unmount(void);
 struct gda_ctx *gda_ctx_create(struct file *file);
@@ -397,9 +419,17 @@ enum gda_qp_revoked {
 	GDA_QP_DELAYED,			/* no memory is revoked; no visit before @rnr_until */
 };
 
+/* What a queue did, for those who look at it (netlink.c). Its worker writes it, once a visit. */
+struct gda_qp_stats {
+	u64 doorbells;			/* visits that found a new doorbell */
+	u64 visits;			/* visits that found something to do */
+	u64 last_progress;		/* the last of these; ns, CLOCK_MONOTONIC, or 0 */
+};
+
 struct gda_qp {
 	struct gda_object obj;
 	struct gda_engine_qp engine_qp;		/* the worker's, except state and fail */
+	struct gda_qp_stats stats;
 	struct gda_control_parts parts;
 	struct gda_region *sq;		/* or NULL and in a umem, as the record */
 	struct gda_cell rec;
@@ -428,6 +458,17 @@ bool gda_qp_attend(struct gda_qp *qp);
 static inline struct gda_qp *gda_qp_of(struct gda_executor_qp *exec)
 {
 	return container_of(exec, struct gda_qp, exec);
+}
+
+/* Called by the worker after a visit that did something; @producer is what it was before. */
+static inline void gda_qp_account_visit(struct gda_qp *qp, u64 producer, u64 now)
+{
+	struct gda_qp_stats *stats = &qp->stats;
+
+	WRITE_ONCE(stats->visits, stats->visits + 1);
+	if (qp->engine_qp.pi != producer)
+		WRITE_ONCE(stats->doorbells, stats->doorbells + 1);
+	WRITE_ONCE(stats->last_progress, now);
 }
 
 /* Called by the worker, under SRCU. Return: whether the QP may be visited now. */
@@ -515,8 +556,7 @@ struct gda_dead *gda_dead_get(u32 after);
 void gda_dead_put(struct gda_dead *dead);
 
 /* worker.c */
-extern unsigned int gda_idle_us;
-struct task_struct *gda_worker_create(struct gda_ctx *ctx);
+struct task_struct *gda_worker_create(struct gda_ctx *ctx, u32 id);
 void gda_worker_start(struct gda_ctx *ctx, struct task_struct *task);
 void gda_worker_stop(struct gda_ctx *ctx);
 void gda_worker_free(struct gda_ctx *ctx);
@@ -531,6 +571,22 @@ void gda_thread_release(struct gda_thread *thread);
 
 /* ioctl.c */
 long gda_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
+
+/* netlink.c */
+int gda_netlink_init(void);
+void gda_netlink_exit(void);
+
+/*
+ * Limits that an administrator can change at any time (netlink_global.c). Module parameters are
+ * what they start with.
+ */
+struct gda_limits {
+	unsigned int max_contexts;
+	unsigned int max_objects;
+	unsigned int idle_us;
+};
+
+extern struct gda_limits gda_limits;
 
 /* account.c - limits of users */
 int gda_account_context(struct gda_account *account);
@@ -549,10 +605,11 @@ struct gda_device *gda_device_get(const char *name);
 void gda_device_hold(struct gda_device *dev);
 void gda_device_put(struct gda_device *dev);
 int gda_device_add_context(struct gda_device *dev, struct gda_ctx *ctx);
-void gda_device_del_context(struct gda_device *dev, struct gda_ctx *ctx);
+void gda_device_del_context(struct gda_ctx *ctx);
 int gda_device_has(const struct gda_device *dev, u64 features);
 void gda_device_query(const struct gda_device *dev, struct gda_query *cmd);
 int gda_device_info(struct gda_device_info *cmd);
+int gda_device_next(u32 *id, struct gda_query *query);
 
 /* executor/qp.c */
 u32 gda_executor_visit(struct gda_qp *qp);
@@ -579,6 +636,7 @@ enum gda_stat {
 };
 
 void gda_stat_add(enum gda_stat stat, long n);
+long gda_stat_read(enum gda_stat stat);
 void gda_debugfs_init(void);
 void gda_debugfs_exit(void);
 

@@ -133,11 +133,16 @@ static int __init gda_init(void)
 	if (ret)
 		goto err_fs;
 	gda_debugfs_init();
-	ret = gda_node_create();
+	ret = gda_netlink_init();
 	if (ret)
 		goto err_debugfs;
+	ret = gda_node_create();
+	if (ret)
+		goto err_netlink;
 	return 0;
 
+err_netlink:
+	gda_netlink_exit();
 err_debugfs:
 	gda_debugfs_exit();
 	gda_soft_exit();
@@ -149,6 +154,7 @@ err_fs:
 static void __exit gda_exit(void)
 {
 	gda_node_destroy();
+	gda_netlink_exit();
 	gda_debugfs_exit();
 	gda_soft_exit();
 	gda_dead_exit();

@@ -65,6 +65,8 @@ void gda_object_complete(struct gda_object *obj)
 	/* the index is reserved: this allocates nothing and cannot fail */
 	old = xa_store(&obj->ctx->objects, obj->handle, obj, GFP_KERNEL_ACCOUNT);
 	WARN_ON_ONCE(old);
+	if (obj->type != GDA_OBJECT_MR)
+		xa_set_mark(&obj->ctx->objects, obj->handle, GDA_OBJECT_FEW);
 }
 
 void gda_object_publish(struct gda_object *obj)
@@ -74,7 +76,9 @@ void gda_object_publish(struct gda_object *obj)
 	lockdep_assert_held(&obj->ctx->lock);
 	if (ops->publish)
 		ops->publish(obj);
-	obj->published = true;
+	/* pairs with smp_load_acquire in netlink.c: the object is complete */
+	smp_store_release(&obj->published, true);
+	atomic_inc(&obj->ctx->generation);
 }
 
 struct gda_object *gda_object_find(struct gda_ctx *ctx, u32 handle, u8 type)
@@ -107,6 +111,7 @@ void gda_object_discard(struct gda_object *obj)
 
 	lockdep_assert_held(&obj->ctx->lock);
 	xa_erase(&obj->ctx->objects, obj->handle);
+	atomic_inc(&obj->ctx->generation);
 	ops->kill(obj);
 	synchronize_srcu_expedited(&gda_srcu);
 	gda_object_free(obj);
@@ -126,7 +131,10 @@ int gda_object_destroy(struct gda_ctx *ctx, u32 handle)
 	return 0;
 }
 
-/* Types are in the order of their dependencies: QPs before the CQs they use. */
+/*
+ * Types are in the order of their dependencies: QPs before the CQs they use. Objects are in the
+ * table until they are freed; readers do not look there once ctx->closed is set.
+ */
 void gda_object_destroy_all(struct gda_ctx *ctx)
 {
 	struct gda_object *obj;

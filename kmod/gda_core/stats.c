@@ -30,6 +30,11 @@ void gda_stat_add(enum gda_stat stat, long n)
 	atomic_long_add(n, &gda_stats[stat]);
 }
 
+long gda_stat_read(enum gda_stat stat)
+{
+	return atomic_long_read(&gda_stats[stat]);
+}
+
 static int objects_show(struct seq_file *m, void *unused)
 {
 	int i;

@@ -4,7 +4,7 @@
  * bound it. It goes round the active doorbell pages and gives each queue that has work one
  * visit of the engine, which is bounded, so no queue starves another.
  *
- * It busy-polls while pages are active, makes a page silent after gda_idle_us without work, and
+ * It busy-polls while pages are active, makes a page silent after idle_us without work, and
  * sleeps when no page is active. It scans paced pages (see doorbell.c) every GDA_PACE_US; if a
  * scan takes long, it sleeps GDA_PACE_SHARE times as long as the scan took. It is inside
  * gda_read_lock() while it scans a page and leaves after each visit, so a task that destroys an
@@ -19,19 +19,16 @@
 #include <linux/completion.h>
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>
-#include <linux/moduleparam.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/task.h>
 #include <linux/timekeeping.h>
+
+#include <gda/netlink.h>
 
 #include "gda_private.h"
 
 #define GDA_PACE_US	50U
 #define GDA_PACE_SHARE	8U
-
-unsigned int gda_idle_us = 1000;
-module_param_named(idle_us, gda_idle_us, uint, 0444);
-MODULE_PARM_DESC(idle_us, "silence in microseconds after which a doorbell page is unmapped");
 
 /* A pass over a context's doorbells, and what it found. */
 struct gda_pass {
@@ -71,25 +68,37 @@ static void gda_worker_signal(struct gda_ctx *ctx)
 	}
 }
 
-static bool gda_worker_serve(struct gda_db_page *db_page, unsigned int slot)
+static u32 gda_worker_visit(struct gda_qp *qp)
 {
-	struct gda_qp *qp = READ_ONCE(db_page->qps[slot]);
-
-	if (!qp || !gda_qp_may_visit(qp))
-		return false;
 	gda_record_begin_visit(qp);
 	if (unlikely(qp->visit))
 		return gda_executor_visit(qp);
 	return gda_engine_visit(&qp->engine_qp, GDA_VISIT_WQES, GDA_VISIT_BYTES);
 }
 
+/* Serve one queue. A visit that finds nothing to do is not counted, and costs no store. */
+static bool gda_worker_serve(struct gda_db_page *db_page, unsigned int slot, u64 now)
+{
+	struct gda_qp *qp = READ_ONCE(db_page->qps[slot]);
+	u64 producer;
+
+	if (!qp || !gda_qp_may_visit(qp))
+		return false;
+	producer = qp->engine_qp.pi;
+	if (!gda_worker_visit(qp))
+		return false;
+	gda_qp_account_visit(qp, producer, now);
+	return true;
+}
+
 /* Serve the next queue of @pass that has work. Return: whether one had. */
-static bool gda_worker_serve_next(struct gda_db_page *db_page, struct gda_sweep_pass *pass)
+static bool gda_worker_serve_next(struct gda_db_page *db_page, struct gda_sweep_pass *pass,
+				  u64 now)
 {
 	u32 slot;
 
 	while (gda_sweep_next(&db_page->sweep, pass, &slot)) {
-		if (!gda_worker_serve(db_page, slot))
+		if (!gda_worker_serve(db_page, slot, now))
 			continue;
 		gda_sweep_worked(&db_page->sweep, slot);
 		return true;
@@ -116,7 +125,8 @@ static void gda_worker_read_unlock(bool softirq, int idx) __releases(&gda_srcu)
 }
 
 /* Serve the queues of one page, each once. Return: whether any had work. */
-static bool gda_worker_scan(struct gda_ctx *ctx, unsigned int page, bool all)
+static bool gda_worker_scan(struct gda_ctx *ctx, unsigned int page,
+			    const struct gda_pass *worker_pass)
 {
 	bool softirq = ctx->exec.dev->ops->softirq;
 	bool begun = false, progress = false;
@@ -129,10 +139,11 @@ static bool gda_worker_scan(struct gda_ctx *ctx, unsigned int page, bool all)
 		bool served = false;
 
 		if (db_page && !begun)
-			gda_sweep_begin(&db_page->sweep, &pass, BITS_TO_LONGS(GDA_CELLS), all);
+			gda_sweep_begin(&db_page->sweep, &pass, BITS_TO_LONGS(GDA_CELLS),
+					worker_pass->all);
 		begun = true;
 		if (db_page)
-			served = gda_worker_serve_next(db_page, &pass);
+			served = gda_worker_serve_next(db_page, &pass, worker_pass->now);
 		gda_worker_read_unlock(softirq, idx);
 		gda_worker_signal(ctx);
 		if (!served || gda_worker_stopping(ctx))
@@ -143,7 +154,7 @@ static bool gda_worker_scan(struct gda_ctx *ctx, unsigned int page, bool all)
 	}
 }
 
-/* Update the page's time of last work. Return: true if the page was silent for gda_idle_us. */
+/* Update the page's time of last work. Return: true if the page was silent for idle_us. */
 static bool gda_worker_age(struct gda_ctx *ctx, unsigned int page, bool progress,
 			   struct gda_pass *pass)
 {
@@ -159,7 +170,7 @@ static bool gda_worker_age(struct gda_ctx *ctx, unsigned int page, bool progress
 		/* a fault may have set @silent_since past @now */
 		s64 silent = pass->now - READ_ONCE(db_page->silent_since);
 
-		expired = silent >= gda_idle_us * 1000LL;
+		expired = silent >= READ_ONCE(gda_limits.idle_us) * 1000LL;
 	}
 	pass->eager |= db_page && !READ_ONCE(db_page->paced);
 	gda_read_unlock(idx);
@@ -177,7 +188,7 @@ static void gda_worker_pass(struct gda_ctx *ctx, struct gda_pass *pass)
 
 		if (gda_worker_stopping(ctx))
 			return;
-		progress = gda_worker_scan(ctx, page, pass->all);
+		progress = gda_worker_scan(ctx, page, pass);
 		pass->active = true;
 		pass->progress |= progress;
 		if (gda_worker_age(ctx, page, progress, pass))
@@ -240,6 +251,7 @@ static void gda_worker_schedule(const struct gda_ctx *ctx)
 
 static void gda_worker_sleep(struct gda_ctx *ctx)
 {
+	struct gda_worker *worker = &ctx->worker;
 	DECLARE_BITMAP(active, GDA_CELL_PAGES);
 	bool slept = false;
 
@@ -248,8 +260,11 @@ static void gda_worker_sleep(struct gda_ctx *ctx)
 	gda_worker_snapshot(active, ctx->active, GDA_CELL_PAGES);
 	if (!gda_worker_stopping(ctx) && !test_bit(GDA_WORKER_KICK, &ctx->worker.flags) &&
 	    !gda_events_noted(ctx) && bitmap_empty(active, GDA_CELL_PAGES)) {
+		WRITE_ONCE(worker->state, GDA_WORKER_STATE_ASLEEP);
+		WRITE_ONCE(worker->sleeps, worker->sleeps + 1);
 		gda_record_asleep(ctx, true);
 		gda_worker_schedule(ctx);
+		WRITE_ONCE(worker->wakeups, worker->wakeups + 1);
 		slept = true;
 	}
 	__set_current_state(TASK_RUNNING);
@@ -261,14 +276,15 @@ static void gda_worker_sleep(struct gda_ctx *ctx)
  * Sleep until the paced pages are to be scanned again, or an event is noted. TASK_IDLE does not
  * count as load.
  */
-static void gda_worker_pace(const struct gda_ctx *ctx, const struct gda_pass *pass)
+static void gda_worker_pace(struct gda_ctx *ctx, const struct gda_pass *pass)
 {
 	u64 ns = (ktime_get_ns() - pass->now) * GDA_PACE_SHARE;
 	ktime_t wait;
 
 	ns = clamp_t(u64, ns, GDA_PACE_US * NSEC_PER_USEC,
-		     (gda_idle_us + GDA_PACE_US) * NSEC_PER_USEC);
+		     (READ_ONCE(gda_limits.idle_us) + GDA_PACE_US) * NSEC_PER_USEC);
 	wait = ns_to_ktime(ns);
+	WRITE_ONCE(ctx->worker.state, GDA_WORKER_STATE_PACED);
 	set_current_state(TASK_IDLE);
 	/* pairs with wake_up_process() in gda_event_note() */
 	if (!gda_events_noted(ctx))
@@ -343,9 +359,11 @@ static int gda_worker_main(void *data)
 		}
 		WRITE_ONCE(ctx->worker.passes, ctx->worker.passes + 1);
 		gda_worker_signal(ctx);
+		WRITE_ONCE(ctx->worker.last_pass, pass.now);
 		gda_worker_pass(ctx, &pass);
 		found = pass.progress;
 		if (pass.progress || pass.eager) {
+			WRITE_ONCE(ctx->worker.state, GDA_WORKER_STATE_POLLING);
 			cond_resched_tasks_rcu_qs();
 			cpu_relax();
 		} else if (pass.active) {
@@ -359,15 +377,15 @@ static int gda_worker_main(void *data)
 
 /*
  * Create a worker that visits no queue before gda_worker_start(), charged to the caller's
- * cgroups.
+ * cgroups. @id: of the context, which does not have it yet.
  */
-struct task_struct *gda_worker_create(struct gda_ctx *ctx)
+struct task_struct *gda_worker_create(struct gda_ctx *ctx, u32 id)
 {
 	struct gda_worker_create_args args = { .ctx = ctx, .owner = current };
 	struct task_struct *task;
 
 	init_completion(&args.done);
-	task = kthread_run(gda_worker_main, &args, "gda/%u", ctx->id);
+	task = kthread_run(gda_worker_main, &args, "gda/%u", id);
 	if (IS_ERR(task))
 		return task;
 	wait_for_completion(&args.done);

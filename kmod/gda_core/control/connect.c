@@ -56,7 +56,7 @@ static void gda_endpoint_withdraw(struct gda_endpoint *e)
 		link = &(*link)->next_pending;
 	*link = e->next_pending;
 	e->requested_peer->npending--;
-	e->requested_peer = NULL;
+	WRITE_ONCE(e->requested_peer, NULL);
 }
 
 /* Fail the endpoints that wait for @e, which will not answer them. */
@@ -119,7 +119,7 @@ int gda_endpoint_connect(struct gda_endpoint *e, struct gda_endpoint *peer,
 		return -EBUSY;
 	if (peer->npending == GDA_MAX_PENDING_CONNECTS)
 		return -ENOSPC;
-	e->requested_peer = peer;
+	WRITE_ONCE(e->requested_peer, peer);
 	e->next_pending = peer->pending;
 	peer->pending = e;
 	peer->npending++;

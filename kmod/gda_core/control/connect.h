@@ -9,7 +9,7 @@
  * had it before.
  *
  * The host calls everything here under one lock of the device. Only @peer_queue is read
- * without it, by executors.
+ * without it, by executors, and with @requested_peer by those who look at a QP.
  */
 #ifndef GDA_CONTROL_CONNECT_H
 #define GDA_CONTROL_CONNECT_H

@@ -13,9 +13,9 @@
  * still add to these lists. It adds first and reads ctx->dead afterwards, and then fails or
  * revokes what it added itself (gda_qp_publish(), gda_export_create()).
  *
- * gda_devices_lock guards the list; dev->lock a device's contexts and its state. Both are
- * spinlocks, and no other lock is taken under them: the owner of a mutex may be a tenant that
- * its CPU limit has stopped.
+ * gda_devices_lock guards the list; dev->lock a device's state. Both are spinlocks, and no other
+ * lock is taken under them: the owner of a mutex may be a tenant that its CPU limit has stopped.
+ * The contexts of all devices are in one table, gda_contexts.
  */
 #include <linux/module.h>
 #include <linux/random.h>
@@ -113,7 +113,6 @@ int gda_device_register(struct gda_device *dev)
 	/* a number is not used again soon, not even by the next device of that name */
 	dev->next_qpn = get_random_u32() & 0xffffff;
 	spin_lock_init(&dev->lock);
-	INIT_LIST_HEAD(&dev->contexts);
 	mutex_init(&dev->export_lock);
 	INIT_LIST_HEAD(&dev->exports);
 	ret = gda_device_list(dev);
@@ -128,8 +127,7 @@ static void gda_device_unref(struct gda_device *dev)
 {
 	if (!refcount_dec_and_test(&dev->refs))
 		return;
-	WARN_ON_ONCE(!list_empty(&dev->contexts) || !xa_empty(&dev->qps) ||
-		     !xa_empty(&dev->keys));
+	WARN_ON_ONCE(!xa_empty(&dev->qps) || !xa_empty(&dev->keys));
 	xa_destroy(&dev->qps);
 	xa_destroy(&dev->keys);
 	if (dev->ops->release)
@@ -166,40 +164,63 @@ void gda_device_put(struct gda_device *dev)
 	module_put(owner);
 }
 
+/*
+ * List a context, whose id is reserved. It is added before the state is read, so removal either
+ * is seen here or finds the context.
+ */
 int gda_device_add_context(struct gda_device *dev, struct gda_ctx *ctx)
 {
-	int ret = -ENODEV;
+	bool live;
 
+	/* the index is reserved: this allocates nothing and cannot fail */
+	xa_store(&gda_contexts, ctx->id, ctx, GFP_KERNEL_ACCOUNT);
 	spin_lock(&dev->lock);
-	if (dev->state == GDA_DEVICE_LIVE) {
-		list_add(&ctx->node, &dev->contexts);
-		ret = 0;
-	}
+	live = dev->state == GDA_DEVICE_LIVE;
 	spin_unlock(&dev->lock);
-	return ret;
+	if (live)
+		return 0;
+	/* the id stays reserved */
+	xa_store(&gda_contexts, ctx->id, XA_ZERO_ENTRY, GFP_KERNEL_ACCOUNT);
+	/* a reader may have found it, and may read the device that it names */
+	synchronize_srcu_expedited(&gda_srcu);
+	return -ENODEV;
 }
 
-void gda_device_del_context(struct gda_device *dev, struct gda_ctx *ctx)
+/* Readers that have found the context go on: wait for them before it is freed. */
+void gda_device_del_context(struct gda_ctx *ctx)
 {
-	spin_lock(&dev->lock);
-	list_del(&ctx->node);
-	spin_unlock(&dev->lock);
+	xa_erase(&gda_contexts, ctx->id);
+}
+
+/* A context that is found is not freed before gda_read_unlock(). */
+static void gda_device_kill_contexts(const struct gda_device *dev)
+{
+	unsigned long id = 0;
+	struct gda_ctx *ctx;
+
+	do {
+		int idx = gda_read_lock();
+
+		ctx = xa_find(&gda_contexts, &id, ULONG_MAX, XA_PRESENT);
+		if (ctx && ctx->exec.dev == dev)
+			WRITE_ONCE(ctx->dead, true);
+		gda_read_unlock(idx);
+		id++;
+		cond_resched();
+	} while (ctx);
 }
 
 /* From here on no context is bound, and no call on a bound one begins. */
 static void gda_device_retire(struct gda_device *dev)
 {
-	struct gda_ctx *ctx;
-
 	spin_lock(&gda_devices_lock);
 	list_del(&dev->node);
 	spin_unlock(&gda_devices_lock);
 
 	spin_lock(&dev->lock);
 	dev->state = GDA_DEVICE_REMOVED;
-	list_for_each_entry(ctx, &dev->contexts, node)
-		WRITE_ONCE(ctx->dead, true);
 	spin_unlock(&dev->lock);
+	gda_device_kill_contexts(dev);
 	/* pairs with smp_mb() in gda_qp_publish(); exports are ordered by their lock */
 	smp_mb();
 }
@@ -268,7 +289,7 @@ void gda_device_query(const struct gda_device *dev, struct gda_query *cmd)
 		.max_inline = l->max_inline,
 		.max_msg = l->max_msg,
 		.max_mr_size = l->max_mr_size,
-		.idle_ns = gda_idle_us * 1000ULL,
+		.idle_ns = READ_ONCE(gda_limits.idle_us) * 1000ULL,
 	};
 }
 
@@ -289,6 +310,29 @@ int gda_device_info(struct gda_device_info *cmd)
 			.features = { gda_device_features(dev) },
 		};
 		strscpy(cmd->device, dev->name, sizeof(cmd->device));
+		ret = 0;
+		break;
+	}
+	spin_unlock(&gda_devices_lock);
+	return ret;
+}
+
+/*
+ * For netlink: the first device whose id is above *@id; its id, limits and name. Return: 0;
+ * -ENOENT there is none.
+ */
+int gda_device_next(u32 *id, struct gda_query *query)
+{
+	struct gda_device *dev;
+	int ret = -ENOENT;
+
+	spin_lock(&gda_devices_lock);
+	list_for_each_entry(dev, &gda_devices, node) {
+		if (dev->id <= *id)
+			continue;
+		*id = dev->id;
+		gda_device_query(dev, query);
+		strscpy(query->device, dev->name, sizeof(query->device));
 		ret = 0;
 		break;
 	}

@@ -13,6 +13,7 @@
 #include <linux/module.h>
 #include <linux/platform_device.h>
 #include <linux/version.h>
+#include <net/genetlink.h>
 
 #if !defined(CONFIG_64BIT) || (defined(CONFIG_SPARSEMEM) && !defined(CONFIG_SPARSEMEM_VMEMMAP))
 #error "GDA wants a 64-bit kernel whose struct pages are one array"
@@ -138,6 +139,16 @@ static inline struct vhost_task *gda_vhost_task_create(bool (*fn)(void *), void 
 static inline void vhost_task_start(struct vhost_task *task) { }
 static inline void vhost_task_stop(struct vhost_task *task) { }
 #endif
+
+/* From 6.6 on a dump's attributes are in a struct genl_info, as those of other requests. */
+static inline struct nlattr **gda_dump_attrs(struct netlink_callback *cb)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+	return genl_dumpit_info(cb)->info.attrs;
+#else
+	return genl_dumpit_info(cb)->attrs;
+#endif
+}
 
 /*
  * Not of a version but of an architecture: is a mapping of the kernel's write-back

@@ -216,8 +216,7 @@ struct gda_device {
 	struct xarray qps;
 	struct xarray keys;		/* with mr_reg(): key -> struct gda_mr */
 	u32 next_qpn;			/* cyclic, random start */
-	spinlock_t lock;		/* guards the next two */
-	struct list_head contexts;	/* bound and not destroyed */
+	spinlock_t lock;		/* guards the next */
 	enum gda_device_state state;
 	struct mutex export_lock;	/* guards the next */
 	struct list_head exports;	/* not revoked yet, also of contexts that are gone */

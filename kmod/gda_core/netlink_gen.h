@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR BSD-3-Clause) */
+/* Do not edit directly, auto-generated from: */
+/*	Documentation/netlink/specs/gda.yaml */
+/* YNL-GEN kernel header */
+
+#ifndef _LINUX_GDA_GEN_H
+#define _LINUX_GDA_GEN_H
+
+#include <net/netlink.h>
+#include <net/genetlink.h>
+
+#include <uapi/gda/netlink.h>
+#include <gda/ioctl.h>
+#include <gda/cause.h>
+
+/* Ops table for gda */
+extern const struct genl_ops gda_nl_ops[9];
+
+int gda_nl_device_get_doit(struct sk_buff *skb, struct genl_info *info);
+int gda_nl_device_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
+int gda_nl_context_get_doit(struct sk_buff *skb, struct genl_info *info);
+int gda_nl_context_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
+int gda_nl_qp_get_doit(struct sk_buff *skb, struct genl_info *info);
+int gda_nl_qp_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
+int gda_nl_cq_get_doit(struct sk_buff *skb, struct genl_info *info);
+int gda_nl_cq_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
+int gda_nl_mr_get_doit(struct sk_buff *skb, struct genl_info *info);
+int gda_nl_mr_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
+int gda_nl_counter_get_doit(struct sk_buff *skb, struct genl_info *info);
+int gda_nl_counter_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
+int gda_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info);
+int gda_nl_limits_get_doit(struct sk_buff *skb, struct genl_info *info);
+int gda_nl_limits_set_doit(struct sk_buff *skb, struct genl_info *info);
+
+#endif /* _LINUX_GDA_GEN_H */
