@@ -26,6 +26,8 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
+#include <gda/netlink.h>
+
 #include "gda_private.h"
 
 #define GDA_FS_MAGIC	0x67646166	/* "gdaf" */
@@ -193,8 +195,10 @@ int gda_ctx_bind(struct gda_ctx *ctx, struct gda_device *dev)
 		WRITE_ONCE(ctx->dev, dev);
 	}
 	mutex_unlock(&ctx->lock);
-	if (!ret)
+	if (!ret) {
+		gda_notify_context(GDA_EVENT_KIND_CONTEXT_BOUND, ctx);
 		return 0;
+	}
 	if (task)
 		kthread_stop(task);
 err_id:
@@ -243,8 +247,10 @@ void gda_ctx_destroy(struct gda_ctx *ctx, struct file *file)
 	struct gda_device *dev = ctx->dev;
 	bool waits = xa_empty(&ctx->objects);
 
-	if (dev)
+	if (dev) {
 		gda_device_del_context(ctx);
+		gda_notify_context(GDA_EVENT_KIND_CONTEXT_GONE, ctx);
+	}
 	mutex_lock(&ctx->lock);
 	gda_ctx_shutdown(ctx);
 	mutex_unlock(&ctx->lock);

@@ -379,6 +379,7 @@ struct gda_cq {
 	struct gda_umem region_umem;
 	struct gda_umem rec_umem;
 	bool lost;			/* its memory was revoked; under @lock */
+	bool overflowed;		/* that was noted; under @lock */
 	struct gda_event *event;	/* or NULL; under @lock */
 	u32 armed;			/* GDA_CQ_ARM_*; under @lock */
 };
@@ -424,6 +425,7 @@ struct gda_qp_stats {
 	u64 doorbells;			/* visits that found a new doorbell */
 	u64 visits;			/* visits that found something to do */
 	u64 last_progress;		/* the last of these; ns, CLOCK_MONOTONIC, or 0 */
+	bool failed;			/* its failure was noted */
 };
 
 struct gda_qp {
@@ -460,6 +462,13 @@ static inline struct gda_qp *gda_qp_of(struct gda_executor_qp *exec)
 	return container_of(exec, struct gda_qp, exec);
 }
 
+/* netlink_event.c - in any context; @kind: enum gda_event_kind. What is named must not go. */
+void gda_notify_device(u32 kind, const struct gda_device *dev);
+void gda_notify_context(u32 kind, const struct gda_ctx *ctx);
+void gda_notify_object(u32 kind, const struct gda_object *obj);
+void gda_notify_connected(const struct gda_qp *qp, u32 peer_qpn);
+void gda_notify_failed(const struct gda_qp *qp);
+
 /* Called by the worker after a visit that did something; @producer is what it was before. */
 static inline void gda_qp_account_visit(struct gda_qp *qp, u64 producer, u64 now)
 {
@@ -469,6 +478,11 @@ static inline void gda_qp_account_visit(struct gda_qp *qp, u64 producer, u64 now
 	if (qp->engine_qp.pi != producer)
 		WRITE_ONCE(stats->doorbells, stats->doorbells + 1);
 	WRITE_ONCE(stats->last_progress, now);
+	/* pairs with the engine's release: a state of error comes with its reason */
+	if (unlikely(smp_load_acquire(&qp->engine_qp.state) == GDA_QP_ERROR) && !stats->failed) {
+		stats->failed = true;
+		gda_notify_failed(qp);
+	}
 }
 
 /* Called by the worker, under SRCU. Return: whether the QP may be visited now. */

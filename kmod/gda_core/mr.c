@@ -10,6 +10,8 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 
+#include <gda/netlink.h>
+
 #include "gda_private.h"
 #include "trace.h"
 
@@ -159,6 +161,9 @@ static void gda_mr_revoke(struct gda_mem_backing *b)
 
 	WRITE_ONCE(mr->mem.state, GDA_MR_REVOKED);
 	gda_record_mr(mr, GDA_RECORD_REVOKED, GDA_CAUSE_REVOKED);
+	/* pairs with smp_store_release in gda_object_publish(): the MR has a context */
+	if (smp_load_acquire(&mr->obj.published))
+		gda_notify_object(GDA_EVENT_KIND_MR_REVOKED, &mr->obj);
 }
 
 /*

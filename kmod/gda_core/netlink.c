@@ -109,10 +109,15 @@ int gda_nl_reply(struct genl_info *info, u8 cmd,
 
 int gda_netlink_init(void)
 {
-	return genl_register_family(&gda_nl_family);
+	int ret = genl_register_family(&gda_nl_family);
+
+	if (!ret)
+		gda_notices_open(true);
+	return ret;
 }
 
 void gda_netlink_exit(void)
 {
+	gda_notices_open(false);
 	genl_unregister_family(&gda_nl_family);
 }

@@ -59,4 +59,7 @@ int gda_nl_dump_objects(struct sk_buff *skb, struct netlink_callback *cb,
 int gda_nl_dump_contexts(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd,
 			 int (*fill)(struct sk_buff *msg, const struct gda_ctx *ctx));
 
+/* netlink_event.c */
+void gda_notices_open(bool open);
+
 #endif /* GDA_NL_H */

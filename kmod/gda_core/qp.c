@@ -109,8 +109,10 @@ void gda_qp_fail(struct gda_qp *qp, u8 cause)
 	struct gda_engine_qp *q = &qp->engine_qp;
 
 	WRITE_ONCE(q->fail, GDA_STATUS(GDA_CLASS_QUEUE, cause));
-	if (!qp->exec.ctx->dev->ops->visit)
+	if (!qp->exec.ctx->dev->ops->visit) {
 		WRITE_ONCE(q->state, GDA_QP_ERROR);
+		gda_notify_failed(qp);
+	}
 	gda_host_kick(q);
 }
 

@@ -6,7 +6,10 @@
 #if !defined(GDA_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
 #define GDA_TRACE_H
 
+#include <linux/string.h>
 #include <linux/tracepoint.h>
+
+#include <gda/ioctl.h>
 
 TRACE_EVENT(gda_doorbell,
 	TP_PROTO(u32 ctx, u64 cookie, bool active),
@@ -81,6 +84,37 @@ TRACE_EVENT(gda_mr,
 	),
 	TP_printk("ctx=%u key=%#x size=%llu kind=%u %s", __entry->ctx, __entry->key,
 		  __entry->size, __entry->kind, __entry->live ? "registered" : "gone")
+);
+
+TRACE_EVENT(gda_worker,
+	TP_PROTO(u32 ctx, bool asleep),
+	TP_ARGS(ctx, asleep),
+	TP_STRUCT__entry(
+		__field(u32, ctx)
+		__field(bool, asleep)
+	),
+	TP_fast_assign(
+		__entry->ctx = ctx;
+		__entry->asleep = asleep;
+	),
+	TP_printk("ctx=%u %s", __entry->ctx, __entry->asleep ? "asleep" : "awake")
+);
+
+TRACE_EVENT(gda_device,
+	TP_PROTO(u32 id, const char *name, bool live),
+	TP_ARGS(id, name, live),
+	TP_STRUCT__entry(
+		__array(char, name, GDA_DEVICE_NAME_MAX)
+		__field(u32, id)
+		__field(bool, live)
+	),
+	TP_fast_assign(
+		strscpy(__entry->name, name, GDA_DEVICE_NAME_MAX);
+		__entry->id = id;
+		__entry->live = live;
+	),
+	TP_printk("id=%u name=%s %s", __entry->id, __entry->name,
+		  __entry->live ? "added" : "removed")
 );
 
 #endif /* GDA_TRACE_H */

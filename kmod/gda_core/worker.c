@@ -26,6 +26,7 @@
 #include <gda/netlink.h>
 
 #include "gda_private.h"
+#include "trace.h"
 
 #define GDA_PACE_US	50U
 #define GDA_PACE_SHARE	8U
@@ -263,13 +264,16 @@ static void gda_worker_sleep(struct gda_ctx *ctx)
 		WRITE_ONCE(worker->state, GDA_WORKER_STATE_ASLEEP);
 		WRITE_ONCE(worker->sleeps, worker->sleeps + 1);
 		gda_record_asleep(ctx, true);
+		trace_gda_worker(ctx->id, true);
 		gda_worker_schedule(ctx);
 		WRITE_ONCE(worker->wakeups, worker->wakeups + 1);
 		slept = true;
 	}
 	__set_current_state(TASK_RUNNING);
-	if (slept)
+	if (slept) {
 		gda_record_asleep(ctx, false);
+		trace_gda_worker(ctx->id, false);
+	}
 }
 
 /*

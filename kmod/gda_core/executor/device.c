@@ -22,7 +22,10 @@
 #include <linux/sched.h>
 #include <linux/string.h>
 
+#include <gda/netlink.h>
+
 #include "../gda_private.h"
+#include "../trace.h"
 
 static LIST_HEAD(gda_devices);
 static DEFINE_SPINLOCK(gda_devices_lock);
@@ -116,9 +119,13 @@ int gda_device_register(struct gda_device *dev)
 	mutex_init(&dev->export_lock);
 	INIT_LIST_HEAD(&dev->exports);
 	ret = gda_device_list(dev);
-	if (ret)
+	if (ret) {
 		refcount_set(&dev->refs, 0);
-	return ret;
+		return ret;
+	}
+	trace_gda_device(dev->id, dev->name, true);
+	gda_notify_device(GDA_EVENT_KIND_DEVICE_ADDED, dev);
+	return 0;
 }
 GDA_EXPORT(gda_device_register);
 
@@ -246,6 +253,8 @@ static void gda_device_fail_queues(struct gda_device *dev)
 void gda_device_unregister(struct gda_device *dev)
 {
 	gda_device_retire(dev);
+	trace_gda_device(dev->id, dev->name, false);
+	gda_notify_device(GDA_EVENT_KIND_DEVICE_REMOVED, dev);
 	gda_device_fail_queues(dev);
 	synchronize_srcu_expedited(&gda_srcu);
 	gda_exports_revoke(dev);

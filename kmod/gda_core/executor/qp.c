@@ -8,6 +8,8 @@
  * out. So an executor's visit() sees only queues that are ready, and what has failed is
  * flushed in one place.
  */
+#include <gda/netlink.h>
+
 #include "../gda_private.h"
 
 /* The engine is portable, and exports nothing itself. */
@@ -31,14 +33,17 @@ GDA_EXPORT(gda_executor_qp_wait);
 
 void gda_executor_qp_ready(struct gda_executor_qp *exec)
 {
-	struct gda_engine_qp *q = &gda_qp_of(exec)->engine_qp;
+	struct gda_qp *qp = gda_qp_of(exec);
+	struct gda_engine_qp *q = &qp->engine_qp;
 	u32 was = gda_os_cmpxchg32(&q->state, GDA_QP_WAIT, GDA_QP_READY);
 
 	if (was == GDA_QP_INIT)
 		was = gda_os_cmpxchg32(&q->state, GDA_QP_INIT, GDA_QP_READY);
-	if (was == GDA_QP_INIT || was == GDA_QP_WAIT)
-		gda_record_connection(gda_qp_of(exec), GDA_RECORD_CONNECTED,
+	if (was == GDA_QP_INIT || was == GDA_QP_WAIT) {
+		gda_record_connection(qp, GDA_RECORD_CONNECTED,
 				      gda_status(GDA_CLASS_NONE, GDA_CAUSE_NONE));
+		gda_notify_connected(qp, 0);
+	}
 	/* work may have been posted already */
 	gda_host_kick(q);
 }
@@ -51,8 +56,10 @@ void gda_executor_qp_fail(struct gda_executor_qp *exec, struct gda_status why)
 	if (!gda_os_cmpxchg32(&q->fail, 0, GDA_STATUS(why.class, why.cause)) &&
 	    why.class == GDA_CLASS_RETRY)
 		gda_record_connection(gda_qp_of(exec), GDA_RECORD_LOST, why);
-	if (!exec->ctx->dev->ops->visit)
+	if (!exec->ctx->dev->ops->visit) {
 		WRITE_ONCE(q->state, GDA_QP_ERROR);
+		gda_notify_failed(gda_qp_of(exec));
+	}
 	gda_host_kick(q);
 }
 GDA_EXPORT(gda_executor_qp_fail);

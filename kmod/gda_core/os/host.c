@@ -8,6 +8,8 @@
 #include <linux/ktime.h>
 #include <linux/nospec.h>
 
+#include <gda/netlink.h>
+
 #include "../gda_private.h"
 #include "../trace.h"
 
@@ -60,6 +62,16 @@ void gda_host_event(struct gda_engine_cq *engine_cq, const struct gda_completion
 	spin_unlock(&cq->lock);
 }
 
+/* A completion was not written. Of a CQ that fails of it, the first is an event. */
+static void gda_host_refused(struct gda_cq *cq)
+{
+	lockdep_assert_held(&cq->lock);
+	if (!cq->engine_cq.failed || cq->overflowed)
+		return;
+	cq->overflowed = true;
+	gda_notify_object(GDA_EVENT_KIND_CQ_OVERFLOWED, &cq->obj);
+}
+
 bool gda_host_push(struct gda_engine_cq *engine_cq, const struct gda_completion *c)
 {
 	struct gda_cq *cq = container_of(engine_cq, struct gda_cq, engine_cq);
@@ -75,6 +87,8 @@ bool gda_host_push(struct gda_engine_cq *engine_cq, const struct gda_completion 
 		return c->kind != GDA_COMPLETION_IMM;
 	}
 	pushed = gda_cq_push(engine_cq, c);
+	if (unlikely(!pushed))
+		gda_host_refused(cq);
 	if (gda_control_fires(engine_cq, cq->armed, c, pushed))
 		gda_event_note(cq);
 	spin_unlock(&cq->lock);

@@ -31,8 +31,9 @@ void gda_soft_address(struct gda_executor_qp *exec, u8 *address)
 int gda_soft_connect(struct gda_executor_qp *exec, const u8 *address)
 {
 	struct gda_soft *soft = gda_soft_of(exec->ctx->dev);
+	struct gda_qp *qp = gda_qp_of(exec), *peer;
 	struct gda_endpoint_name name;
-	struct gda_qp *peer;
+	bool connected;
 	int ret;
 
 	ret = gda_endpoint_parse(address, GDA_ADDRESS_MAGIC, &name);
@@ -40,8 +41,14 @@ int gda_soft_connect(struct gda_executor_qp *exec, const u8 *address)
 		return ret;
 	spin_lock(&soft->peer_lock);
 	peer = xa_load(&soft->dev.qps, name.qpn);
-	ret = gda_endpoint_connect(&gda_qp_of(exec)->end, peer ? &peer->end : NULL, &name);
+	ret = gda_endpoint_connect(&qp->end, peer ? &peer->end : NULL, &name);
+	connected = !ret && qp->end.peer;
+	/* only under the lock is the peer sure to stay */
+	if (connected && peer != qp)
+		gda_notify_connected(peer, exec->number);
 	spin_unlock(&soft->peer_lock);
+	if (connected)
+		gda_notify_connected(qp, name.qpn);
 	trace_gda_qp_connect(exec->number, name.qpn, ret);
 	return ret;
 }
