@@ -4,7 +4,7 @@
 
 BUILD ?= build
 
-GDA_KSELFTEST_SHARED := util object post requests group
+GDA_KSELFTEST_SHARED := util object post requests group nl
 GDA_KSELFTESTS := $(filter-out $(GDA_KSELFTEST_SHARED) move nth reload rxe sweep sweep_map \
 	sweep_memory,$(basename $(notdir $(wildcard selftests/kernel/*.c))))
 GDA_KSELFTEST_OBJS := $(GDA_KSELFTEST_SHARED:%=$(BUILD)/selftests/kernel/%.o)
@@ -38,7 +38,7 @@ $(RELOADERS): KSELFTEST_OWN = $(BUILD)/selftests/kernel/reload.o
 $(RELOADERS): $(BUILD)/selftests/kernel/reload.o
 
 # Those whose memory is taken away by gda_test.
-MOVERS := $(addprefix $(BUILD)/selftests/kernel/,bounce cgroup churn edu event killed data_integrity \
+MOVERS := $(addprefix $(BUILD)/selftests/kernel/,bounce cgroup churn edu event killed data_integrity netlink_events \
 	memlock peer_memory queue revoke vgem waiters)
 $(MOVERS): KSELFTEST_OWN = $(BUILD)/selftests/kernel/move.o
 $(MOVERS): $(BUILD)/selftests/kernel/move.o

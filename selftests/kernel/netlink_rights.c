@@ -1,0 +1,540 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Rights of readers of the netlink family, and requests that no library would send: SECURITY.md
+ * P1 (what sets needs CAP_NET_ADMIN in the initial user namespace) and O2, O3 for attributes.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <grp.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "gda_fixture.h"
+#include "nl.h"
+
+#define T_OTHER	(T_NOBODY - 1)
+#define T_SKIP	200		/* no line of CHECK() */
+
+static const struct {
+	uint8_t cmd;
+	bool dump;		/* has a dump */
+	bool admin;		/* is for CAP_NET_ADMIN */
+	uint16_t must[2];	/* attributes that a request needs; 0: none */
+} ops[] = {
+	{ GDA_CMD_DEVICE_GET, true, false, { GDA_A_DEVICE_NAME } },
+	{ GDA_CMD_CONTEXT_GET, true, false, { GDA_A_CONTEXT_ID } },
+	{ GDA_CMD_QP_GET, true, false, { GDA_A_QP_CONTEXT, GDA_A_QP_HANDLE } },
+	{ GDA_CMD_CQ_GET, true, false, { GDA_A_CQ_CONTEXT, GDA_A_CQ_HANDLE } },
+	{ GDA_CMD_MR_GET, true, false, { GDA_A_MR_CONTEXT, GDA_A_MR_HANDLE } },
+	{ GDA_CMD_COUNTER_GET, true, false, { GDA_A_COUNTER_CONTEXT, GDA_A_COUNTER_HANDLE } },
+	{ GDA_CMD_STATS_GET, false, true, { 0 } },
+	{ GDA_CMD_LIMITS_GET, false, false, { 0 } },
+	{ GDA_CMD_LIMITS_SET, false, true, { 0 } },
+};
+
+#define NOPS	(sizeof(ops) / sizeof(ops[0]))
+
+FIXTURE(rights) {
+	struct t_objects base;
+	struct t_nl nl;
+};
+
+FIXTURE_SETUP(rights)
+{
+	T_BASE_READ(&self->base);
+	ASSERT_OK(t_nl_open(&self->nl));
+}
+
+FIXTURE_TEARDOWN(rights)
+{
+	t_nl_close(&self->nl);
+	T_BASE_CHECK(&self->base);
+}
+
+/* The context of user nobody, with one of everything, which a child holds open. */
+struct tenant {
+	uint32_t context;
+	uint32_t handle[4];		/* QP, CQ, MR, counter */
+	int fd;
+};
+
+static int tenant_open(struct tenant *t)
+{
+	struct gda_counter_create counter = { .size = sizeof(counter) };
+	struct gda_cq_create cq;
+	struct gda_qp_create qp;
+	struct t_nl nl;
+	struct t_mr mr;
+
+	t->fd = t_context();
+	if (t->fd < 0)
+		return t->fd;
+	if (t_cq_create(t->fd, GDA_CQ_COLLAPSED, 1, &cq) ||
+	    t_qp_create(t->fd, cq.handle, 16, &qp) ||
+	    t_qp_connect(t->fd, qp.handle, t->fd, qp.handle) ||
+	    t_mr_new(t->fd, T_PAGE, 0, &mr) ||
+	    t_ioctl(t->fd, GDA_IOC_COUNTER_CREATE, &counter) || t_nl_open(&nl))
+		return -EINVAL;
+	t->handle[0] = qp.handle;
+	t->handle[1] = cq.handle;
+	t->handle[2] = mr.handle;
+	t->handle[3] = counter.handle;
+	t->context = t_nl_my_context(&nl);
+	t_nl_close(&nl);
+	return t->context ? 0 : -ENOENT;
+}
+
+static const uint8_t object_cmds[4] = {
+	GDA_CMD_QP_GET, GDA_CMD_CQ_GET, GDA_CMD_MR_GET, GDA_CMD_COUNTER_GET,
+};
+
+/* In the caller's identity: is everything of @t seen, or nothing? */
+static int sees_is(const struct tenant *t, bool sees)
+{
+	struct t_nl_msg msg;
+	struct t_nl nl;
+	int want = sees ? 0 : -ENOENT;
+
+	CHECK(!t_nl_open(&nl));
+	CHECK(t_nl_get(&nl, GDA_CMD_CONTEXT_GET, t->context, 0, &msg) == want);
+	CHECK(t_nl_count(&nl, GDA_CMD_CONTEXT_GET, 0) >= sees);
+	for (int i = 0; i < 4; i++) {
+		CHECK(t_nl_get(&nl, object_cmds[i], t->context, t->handle[i], &msg) == want);
+		CHECK(t_nl_count(&nl, object_cmds[i], t->context) == sees);
+	}
+	/* devices and limits are shown to everybody */
+	CHECK(t_nl_count(&nl, GDA_CMD_DEVICE_GET, 0) > 0);
+	CHECK(!t_nl_get(&nl, GDA_CMD_LIMITS_GET, 0, 0, &msg));
+	t_nl_close(&nl);
+	return 0;
+}
+
+static int sets(bool may, bool joins)
+{
+	int want = may ? 0 : -EPERM;
+	struct t_nl_req req;
+	struct t_nl_msg msg;
+	struct t_nl nl;
+	uint32_t idle;
+
+	CHECK(!t_nl_open(&nl));
+	CHECK(!t_nl_get(&nl, GDA_CMD_LIMITS_GET, 0, 0, &msg));
+	idle = t_nl_u32(&msg, GDA_A_LIMITS_IDLE_US);
+	t_nl_begin(&nl, &req, GDA_CMD_LIMITS_SET, NLM_F_ACK);
+	t_nl_put_u32(&req, GDA_A_LIMITS_IDLE_US, idle);
+	CHECK(t_nl_ask(&nl, &req, &msg) == want);
+	CHECK(t_nl_get(&nl, GDA_CMD_STATS_GET, 0, 0, &msg) == want);
+	CHECK(t_nl_join(&nl) == (joins ? 0 : -EPERM));
+	t_nl_close(&nl);
+	return 0;
+}
+
+static int as_owner(void *arg)
+{
+	struct tenant *t = arg;
+	int err;
+
+	CHECK(!t_drop(true));
+	CHECK(!tenant_open(t));
+	err = sees_is(t, true) ?: sets(false, false);
+	if (err)
+		return err;
+	/* another process of that user's */
+	if (!fork())
+		_exit(sees_is(t, true));
+	CHECK(wait(&err) > 0 && !err);
+	return 0;
+}
+
+TEST_F(rights, P1_owner)
+{
+	struct tenant t = { 0 };
+
+	EXPECT_EQ(0, t_in_child(as_owner, &t));
+}
+
+/* Run @fn in a child while a child of user nobody has its context open. */
+static int beside_tenant(int (*fn)(void *), int (*become)(void))
+{
+	int told[2], stay[2], err, status;
+	struct tenant t = { 0 };
+	pid_t pid;
+	char c;
+
+	CHECK(!pipe(told) && !pipe(stay));
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		close(stay[1]);
+		if ((become && become()) || t_drop(true) || tenant_open(&t))
+			_exit(125);
+		if (write(told[1], &t, sizeof(t)) != sizeof(t))
+			_exit(124);
+		_exit(read(stay[0], &c, 1) != 0);
+	}
+	close(told[1]);
+	err = read(told[0], &t, sizeof(t)) == sizeof(t) ? t_in_child(fn, &t) : 123;
+	close(stay[1]);
+	close(stay[0]);
+	close(told[0]);
+	waitpid(pid, &status, 0);
+	return err ? err : WEXITSTATUS(status);
+}
+
+static int as_root(void *arg)
+{
+	return sees_is(arg, true) ?: sets(true, true);
+}
+
+static int as_same_user(void *arg)
+{
+	CHECK(!t_drop(false));
+	return sees_is(arg, true) ?: sets(false, false);
+}
+
+static int as_same_user_elsewhere(void *arg)
+{
+	CHECK(!t_drop(false));
+	return sees_is(arg, false);
+}
+
+static int as_other_user(void *arg)
+{
+	CHECK(!setgroups(0, NULL) && !setresgid(T_OTHER, T_OTHER, T_OTHER));
+	CHECK(!setresuid(T_OTHER, T_OTHER, T_OTHER));
+	return sees_is(arg, false) ?: sets(false, false);
+}
+
+static int in_other_netns(void *arg)
+{
+	CHECK(!unshare(CLONE_NEWNET));
+	CHECK(!t_drop(false));
+	return sees_is(arg, false);
+}
+
+/* The capability is that of the initial user namespace, from whatever network namespace. */
+static int as_root_in_netns(void *arg)
+{
+	CHECK(!unshare(CLONE_NEWNET));
+	return sees_is(arg, true);
+}
+
+/* Root in a user namespace, and in a network namespace of its own. */
+static int as_root_of_userns(void *arg)
+{
+	CHECK(!t_drop(false));
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNET))
+		return T_SKIP;
+	/* whose events are none: they are sent to the initial one */
+	return sees_is(arg, false) ?: sets(false, true);
+}
+
+static int drop_net_admin(void *arg)
+{
+	/* root without any capability: another user than nobody */
+	CHECK(!setresuid(T_OTHER, T_OTHER, 0));
+	return sees_is(arg, false);
+}
+
+TEST_F(rights, P1_root)
+{
+	EXPECT_EQ(0, beside_tenant(as_root, NULL));
+	EXPECT_EQ(0, beside_tenant(as_root_in_netns, NULL));
+	EXPECT_EQ(0, beside_tenant(drop_net_admin, NULL));
+}
+
+TEST_F(rights, P1_same_user)
+{
+	EXPECT_EQ(0, beside_tenant(as_same_user, NULL));
+}
+
+TEST_F(rights, P1_other_user)
+{
+	EXPECT_EQ(0, beside_tenant(as_other_user, NULL));
+}
+
+static int new_netns(void)
+{
+	return unshare(CLONE_NEWNET);
+}
+
+TEST_F(rights, P1_P2_network_namespace)
+{
+	EXPECT_EQ(0, beside_tenant(in_other_netns, NULL));
+	EXPECT_EQ(0, beside_tenant(as_same_user_elsewhere, new_netns));
+	EXPECT_EQ(0, beside_tenant(as_root, new_netns));
+}
+
+TEST_F(rights, P1_user_namespace)
+{
+	int err = beside_tenant(as_root_of_userns, NULL);
+
+	if (err == T_SKIP)
+		SKIP(return, "no user namespaces for ordinary users");
+	EXPECT_EQ(0, err);
+}
+
+/* The socket is somebody else's: what is asked on it shows what both may see. */
+static int on_foreign_socket(void *arg)
+{
+	struct tenant *t = arg;
+	struct t_nl_msg msg;
+	struct t_nl nl;
+
+	CHECK(!setgroups(0, NULL) && !setresgid(T_OTHER, T_OTHER, T_OTHER));
+	CHECK(!setresuid(T_OTHER, T_OTHER, 0));
+	CHECK(!t_nl_open(&nl));
+	CHECK(!setresuid(0, 0, 0));
+	CHECK(t_nl_get(&nl, GDA_CMD_CONTEXT_GET, t->context, 0, &msg) == -ENOENT);
+	CHECK(t_nl_get(&nl, GDA_CMD_STATS_GET, 0, 0, &msg) == -EPERM);
+	CHECK(t_nl_count(&nl, GDA_CMD_QP_GET, 0) == 0);
+	t_nl_close(&nl);
+	/* and the other way round */
+	CHECK(!t_nl_open(&nl));
+	CHECK(!setresuid(T_OTHER, T_OTHER, T_OTHER));
+	CHECK(t_nl_get(&nl, GDA_CMD_CONTEXT_GET, t->context, 0, &msg) == -ENOENT);
+	CHECK(t_nl_get(&nl, GDA_CMD_STATS_GET, 0, 0, &msg) == -EPERM);
+	return 0;
+}
+
+TEST_F(rights, P1_socket_of_another)
+{
+	EXPECT_EQ(0, beside_tenant(on_foreign_socket, NULL));
+}
+
+/* Of a peer that is another user's, only the number. */
+static int peer_of_root(void *arg)
+{
+	int sock = *(int *)arg, root = t_recv_fd(sock);
+	struct gda_qp_create other = { 0 }, own;
+	struct gda_cq_create cq;
+	struct t_nl_msg msg;
+	struct t_nl nl;
+	int fd;
+
+	CHECK(root >= 0 && read(sock, &other.handle, 4) == 4 && read(sock, &other.qpn, 4) == 4);
+	CHECK(!setgid(T_GROUP) && !setresuid(T_NOBODY, T_NOBODY, T_NOBODY));
+	fd = t_context();
+	CHECK(fd >= 0 && !t_nl_open(&nl));
+	CHECK(!t_cq_create(fd, GDA_CQ_COLLAPSED, 1, &cq));
+	CHECK(!t_qp_create(fd, cq.handle, 16, &own));
+	CHECK(!t_qp_connect(fd, own.handle, root, other.handle));
+	CHECK(!t_nl_get(&nl, GDA_CMD_QP_GET, t_nl_my_context(&nl), own.handle, &msg));
+	CHECK(t_nl_u32(&msg, GDA_A_QP_STATE) == GDA_QP_WAIT);
+	CHECK(t_nl_u32(&msg, GDA_A_QP_PEER_QPN) == other.qpn);
+	CHECK(!msg.attr[GDA_A_QP_PEER_CONTEXT] && !msg.attr[GDA_A_QP_PEER_PID] &&
+	      !msg.attr[GDA_A_QP_PEER_UID]);
+	CHECK(!t_qp_connect(root, other.handle, fd, own.handle));
+	CHECK(!t_nl_get(&nl, GDA_CMD_QP_GET, t_nl_my_context(&nl), own.handle, &msg));
+	CHECK(t_nl_u32(&msg, GDA_A_QP_STATE) == GDA_QP_READY);
+	CHECK(t_nl_u32(&msg, GDA_A_QP_PEER_QPN) == other.qpn);
+	CHECK(!msg.attr[GDA_A_QP_PEER_CONTEXT] && !msg.attr[GDA_A_QP_PEER_PID] &&
+	      !msg.attr[GDA_A_QP_PEER_UID]);
+	/* a file that root opened and this user holds is still root's */
+	CHECK(t_nl_count(&nl, GDA_CMD_CONTEXT_GET, 0) == 1);
+	return 0;
+}
+
+TEST_F(rights, P1_peer_of_another)
+{
+	struct gda_cq_create cq;
+	struct gda_qp_create qp;
+	int sock[2], fd = t_context();
+
+	ASSERT_GE(fd, 0);
+	ASSERT_OK(t_cq_create(fd, GDA_CQ_COLLAPSED, 1, &cq));
+	ASSERT_OK(t_qp_create(fd, cq.handle, 16, &qp));
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, sock));
+	ASSERT_OK(t_send_fd(sock[0], fd));
+	ASSERT_EQ(4, write(sock[0], &qp.handle, 4));
+	ASSERT_EQ(4, write(sock[0], &qp.qpn, 4));
+	EXPECT_EQ(0, t_in_child(peer_of_root, &sock[1]));
+	close(sock[0]);
+	close(sock[1]);
+	close(fd);
+}
+
+/* --- requests that are wrong --- */
+
+static int refused(int err)
+{
+	return err == -EINVAL || err == -ERANGE || err == -ENOENT || err == -EOPNOTSUPP;
+}
+
+TEST_F(rights, O2_attributes)
+{
+	static const uint8_t junk[64] = { 0x41, 0x41, 0x41, 0x41, 0x41 };
+	struct t_nl *nl = &self->nl;
+	struct t_nl_msg msg;
+	struct t_nl_req req;
+
+	for (size_t i = 0; i < NOPS; i++) {
+		/* what a request must have is missing */
+		for (int n = 0; n < 2; n++) {
+			if (!ops[i].must[n])
+				continue;
+			t_nl_begin(nl, &req, ops[i].cmd, NLM_F_ACK);
+			if (n)
+				t_nl_put_u32(&req, ops[i].must[0], 1);
+			EXPECT_EQ(-EINVAL, t_nl_ask(nl, &req, &msg)) TH_LOG("cmd %u", ops[i].cmd);
+		}
+		/* every attribute, and some that there are not, of every length and nested */
+		for (uint16_t type = 1; type < 64; type++) {
+			for (size_t len = 0; len <= 65; len++) {
+				bool nested = len == 65;
+
+				if (ops[i].cmd == GDA_CMD_LIMITS_SET && len == 4)
+					continue;
+				t_nl_begin(nl, &req, ops[i].cmd, NLM_F_ACK);
+				for (int n = 0; n < 2; n++)
+					if (ops[i].must[n] && ops[i].must[n] != type)
+						t_nl_put_u32(&req, ops[i].must[n], 1);
+				t_nl_put(&req, nested ? type | NLA_F_NESTED : type, junk,
+					 nested ? 4 : len);
+				EXPECT_TRUE(refused(t_nl_ask(nl, &req, &msg)))
+					TH_LOG("cmd %u attribute %u length %zu", ops[i].cmd, type,
+					       len);
+			}
+		}
+	}
+}
+
+TEST_F(rights, O2_commands)
+{
+	struct t_nl *nl = &self->nl;
+	struct t_nl_msg msg;
+	struct t_nl_req req;
+
+	for (unsigned int cmd = 0; cmd < 256; cmd++) {
+		bool known = cmd >= 1 && cmd <= GDA_CMD_LIMITS_SET;
+
+		t_nl_begin(nl, &req, (uint8_t)cmd, NLM_F_ACK);
+		if (!known)
+			EXPECT_EQ(-EOPNOTSUPP, t_nl_ask(nl, &req, &msg)) TH_LOG("cmd %u", cmd);
+	}
+	for (size_t i = 0; i < NOPS; i++)
+		if (!ops[i].dump)
+			EXPECT_EQ(-EOPNOTSUPP, t_nl_count(nl, ops[i].cmd, 0));
+	/* what is kept for later is zero */
+	t_nl_begin(nl, &req, GDA_CMD_LIMITS_GET, NLM_F_ACK);
+	req.genl.reserved = 1;
+	EXPECT_EQ(-EINVAL, t_nl_ask(nl, &req, &msg));
+}
+
+/* Messages of random bytes: an answer comes to each that is whole, and nothing else happens. */
+TEST_F_TIMEOUT(rights, O2_random_messages, 300)
+{
+	unsigned long n = t_rounds(20000);
+	uint64_t seed = t_seed();
+	struct t_nl *nl = &self->nl;
+	struct t_nl_msg msg;
+	struct t_nl_req req;
+	int err;
+
+	TH_LOG("GDA_SEED=%llu", (unsigned long long)seed);
+	for (unsigned long i = 0; i < n; i++) {
+		uint64_t r = t_random(&seed);
+		uint8_t cmd = (uint8_t)(1 + r % GDA_CMD_MAX);
+		bool dump = r >> 8 & 1;
+
+		if (cmd == GDA_CMD_LIMITS_SET)
+			continue;
+		t_nl_begin(nl, &req, cmd, dump ? NLM_F_DUMP : NLM_F_ACK);
+		for (unsigned int k = r >> 16 & 3; k; k--) {
+			uint8_t bytes[40];
+			uint64_t a = t_random(&seed);
+
+			for (size_t b = 0; b < sizeof(bytes); b += 8)
+				memcpy(bytes + b, &(uint64_t){ t_random(&seed) }, 8);
+			if (a & 0x100)
+				memset(bytes + 1, 0, sizeof(bytes) - 1);
+			t_nl_put(&req, (uint16_t)(a >> 16 & (a & 0x200 ? 0xffff : 3)), bytes,
+				 a & 0x400 ? 4 : a >> 40 & 31);
+		}
+		ASSERT_OK(t_nl_send(nl, &req));
+		while ((err = t_nl_next(nl, &msg)) > 0 && dump)
+			;
+		ASSERT_NE(-ETIMEDOUT, err);
+		/* an answer, and then the acknowledgement of it */
+		if (err > 0)
+			ASSERT_EQ(0, t_nl_next(nl, &msg));
+	}
+}
+
+/* --- limits --- */
+
+static int limit_set(struct t_nl *nl, uint16_t attr, uint32_t value)
+{
+	struct t_nl_req req;
+	struct t_nl_msg msg;
+
+	t_nl_begin(nl, &req, GDA_CMD_LIMITS_SET, NLM_F_ACK);
+	t_nl_put_u32(&req, attr, value);
+	return t_nl_ask(nl, &req, &msg);
+}
+
+static int two_contexts(void *arg)
+{
+	int one, two;
+
+	(void)arg;
+	if (t_drop(true))
+		return 100;
+	one = t_context();
+	two = t_context();
+	close(one);
+	return two < 0 ? -two : 0;
+}
+
+static int two_cqs(void *arg)
+{
+	struct gda_cq_create cq;
+	int fd;
+
+	(void)arg;
+	if (t_drop(true))
+		return 100;
+	fd = t_context();
+	if (fd < 0 || t_cq_create(fd, GDA_CQ_COLLAPSED, 1, &cq))
+		return 101;
+	return -t_cq_create(fd, GDA_CQ_COLLAPSED, 1, &cq);
+}
+
+/* A limit that is set holds from the next call on. */
+TEST_F(rights, O11_limits_are_set)
+{
+	struct gda_query query = { .size = sizeof(query) };
+	struct t_nl *nl = &self->nl;
+	struct t_nl_msg msg;
+	uint32_t contexts, objects, idle;
+	int fd;
+
+	ASSERT_OK(t_nl_get(nl, GDA_CMD_LIMITS_GET, 0, 0, &msg));
+	contexts = t_nl_u32(&msg, GDA_A_LIMITS_MAX_CONTEXTS);
+	objects = t_nl_u32(&msg, GDA_A_LIMITS_MAX_OBJECTS);
+	idle = t_nl_u32(&msg, GDA_A_LIMITS_IDLE_US);
+	EXPECT_EQ(0, t_in_child(two_contexts, NULL));
+	ASSERT_OK(limit_set(nl, GDA_A_LIMITS_MAX_CONTEXTS, 1));
+	EXPECT_EQ(ENOSPC, t_in_child(two_contexts, NULL));
+	ASSERT_OK(limit_set(nl, GDA_A_LIMITS_MAX_CONTEXTS, contexts));
+	EXPECT_EQ(0, t_in_child(two_contexts, NULL));
+	ASSERT_OK(limit_set(nl, GDA_A_LIMITS_MAX_OBJECTS, 1));
+	EXPECT_EQ(ENOSPC, t_in_child(two_cqs, NULL));
+	ASSERT_OK(limit_set(nl, GDA_A_LIMITS_MAX_OBJECTS, objects));
+	EXPECT_EQ(0, t_in_child(two_cqs, NULL));
+	EXPECT_EQ(-ERANGE, limit_set(nl, GDA_A_LIMITS_IDLE_US, 1000001));
+	ASSERT_OK(limit_set(nl, GDA_A_LIMITS_IDLE_US, 1234));
+	fd = t_context();
+	EXPECT_OK(t_ioctl(fd, GDA_IOC_QUERY, &query));
+	EXPECT_EQ(1234000, query.idle_ns);
+	close(fd);
+	ASSERT_OK(limit_set(nl, GDA_A_LIMITS_IDLE_US, idle));
+	ASSERT_OK(t_nl_get(nl, GDA_CMD_LIMITS_GET, 0, 0, &msg));
+	EXPECT_EQ(contexts, t_nl_u32(&msg, GDA_A_LIMITS_MAX_CONTEXTS));
+	EXPECT_EQ(objects, t_nl_u32(&msg, GDA_A_LIMITS_MAX_OBJECTS));
+	EXPECT_EQ(idle, t_nl_u32(&msg, GDA_A_LIMITS_IDLE_US));
+}
+
+TEST_HARNESS_MAIN
