@@ -25,7 +25,7 @@
 #include "nl.h"
 
 static const struct genl_multicast_group gda_nl_groups[] = {
-	{ .name = GDA_MCGRP_EVENTS, .flags = GENL_MCAST_CAP_NET_ADMIN, },
+	[GDA_NLGRP_EVENTS] = { .name = GDA_MCGRP_EVENTS, .flags = GENL_MCAST_CAP_NET_ADMIN, },
 };
 
 struct genl_family gda_nl_family = {

@@ -170,6 +170,8 @@ int gda_nl_dump_objects(struct sk_buff *skb, struct netlink_callback *cb,
 	struct gda_nl_dump *dump;
 	int ret;
 
+	if (gda_dump_attrs(cb)[GDA_A_QP_HANDLE])
+		return -EINVAL;
 	dump = gda_nl_dump_begin(cb, &reader, context);
 	cb->seq = gda_nl_generation(&reader, first, dump->last);
 	do {

@@ -91,7 +91,8 @@ static bool gda_notice_send(const struct gda_notice *n, u64 lost)
 	}
 	genlmsg_end(msg, header);
 	/* -ESRCH: the last listener has just gone */
-	genlmsg_multicast_netns(&gda_nl_family, &init_net, msg, 0, 0, GFP_KERNEL);
+	genlmsg_multicast_netns(&gda_nl_family, &init_net, msg, 0, GDA_NLGRP_EVENTS,
+				GFP_KERNEL);
 	return true;
 }
 
@@ -134,7 +135,8 @@ static DECLARE_WORK(gda_notices_work, gda_notices_send);
 
 static bool gda_notice_wanted(void)
 {
-	return READ_ONCE(gda_notices.open) && genl_has_listeners(&gda_nl_family, &init_net, 0);
+	return READ_ONCE(gda_notices.open) &&
+	       genl_has_listeners(&gda_nl_family, &init_net, GDA_NLGRP_EVENTS);
 }
 
 static void gda_notice_add(struct gda_notice *n)

@@ -13,50 +13,50 @@
 #include <gda/cause.h>
 
 /* GDA_CMD_DEVICE_GET - do */
-static const struct nla_policy gda_device_get_nl_policy[GDA_A_DEVICE_NAME + 1] = {
+const struct nla_policy gda_device_get_nl_policy[GDA_A_DEVICE_NAME + 1] = {
 	[GDA_A_DEVICE_ID] = { .type = NLA_U32, },
 	[GDA_A_DEVICE_NAME] = { .type = NLA_NUL_STRING, .len = 63, },
 };
 
 /* GDA_CMD_CONTEXT_GET - do */
-static const struct nla_policy gda_context_get_nl_policy[GDA_A_CONTEXT_ID + 1] = {
+const struct nla_policy gda_context_get_nl_policy[GDA_A_CONTEXT_ID + 1] = {
 	[GDA_A_CONTEXT_ID] = { .type = NLA_U32, },
 };
 
 /* GDA_CMD_QP_GET - do */
-static const struct nla_policy gda_qp_get_nl_policy[GDA_A_QP_HANDLE + 1] = {
+const struct nla_policy gda_qp_get_nl_policy[GDA_A_QP_HANDLE + 1] = {
 	[GDA_A_QP_CONTEXT] = { .type = NLA_U32, },
 	[GDA_A_QP_HANDLE] = { .type = NLA_U32, },
 };
 
 /* GDA_CMD_CQ_GET - do */
-static const struct nla_policy gda_cq_get_nl_policy[GDA_A_CQ_HANDLE + 1] = {
+const struct nla_policy gda_cq_get_nl_policy[GDA_A_CQ_HANDLE + 1] = {
 	[GDA_A_CQ_CONTEXT] = { .type = NLA_U32, },
 	[GDA_A_CQ_HANDLE] = { .type = NLA_U32, },
 };
 
 /* GDA_CMD_MR_GET - do */
-static const struct nla_policy gda_mr_get_nl_policy[GDA_A_MR_HANDLE + 1] = {
+const struct nla_policy gda_mr_get_nl_policy[GDA_A_MR_HANDLE + 1] = {
 	[GDA_A_MR_CONTEXT] = { .type = NLA_U32, },
 	[GDA_A_MR_HANDLE] = { .type = NLA_U32, },
 };
 
 /* GDA_CMD_COUNTER_GET - do */
-static const struct nla_policy gda_counter_get_nl_policy[GDA_A_COUNTER_HANDLE + 1] = {
+const struct nla_policy gda_counter_get_nl_policy[GDA_A_COUNTER_HANDLE + 1] = {
 	[GDA_A_COUNTER_CONTEXT] = { .type = NLA_U32, },
 	[GDA_A_COUNTER_HANDLE] = { .type = NLA_U32, },
 };
 
 /* GDA_CMD_STATS_GET - do */
-static const struct nla_policy gda_stats_get_nl_policy[GDA_A_STATS_PAD + 1] = {
+const struct nla_policy gda_stats_get_nl_policy[GDA_A_STATS_PAD + 1] = {
 };
 
 /* GDA_CMD_LIMITS_GET - do */
-static const struct nla_policy gda_limits_get_nl_policy[GDA_A_LIMITS_PAD + 1] = {
+const struct nla_policy gda_limits_get_nl_policy[GDA_A_LIMITS_PAD + 1] = {
 };
 
 /* GDA_CMD_LIMITS_SET - do */
-static const struct nla_policy gda_limits_set_nl_policy[GDA_A_LIMITS_IDLE_US + 1] = {
+const struct nla_policy gda_limits_set_nl_policy[GDA_A_LIMITS_IDLE_US + 1] = {
 	[GDA_A_LIMITS_MAX_CONTEXTS] = { .type = NLA_U32, },
 	[GDA_A_LIMITS_MAX_OBJECTS] = { .type = NLA_U32, },
 	[GDA_A_LIMITS_IDLE_US] = { .type = NLA_U32, },

@@ -13,6 +13,24 @@
 #include <gda/ioctl.h>
 #include <gda/cause.h>
 
+extern const struct nla_policy gda_device_get_nl_policy[GDA_A_DEVICE_NAME + 1];
+
+extern const struct nla_policy gda_context_get_nl_policy[GDA_A_CONTEXT_ID + 1];
+
+extern const struct nla_policy gda_qp_get_nl_policy[GDA_A_QP_HANDLE + 1];
+
+extern const struct nla_policy gda_cq_get_nl_policy[GDA_A_CQ_HANDLE + 1];
+
+extern const struct nla_policy gda_mr_get_nl_policy[GDA_A_MR_HANDLE + 1];
+
+extern const struct nla_policy gda_counter_get_nl_policy[GDA_A_COUNTER_HANDLE + 1];
+
+extern const struct nla_policy gda_stats_get_nl_policy[GDA_A_STATS_PAD + 1];
+
+extern const struct nla_policy gda_limits_get_nl_policy[GDA_A_LIMITS_PAD + 1];
+
+extern const struct nla_policy gda_limits_set_nl_policy[GDA_A_LIMITS_IDLE_US + 1];
+
 /* Ops table for gda */
 extern const struct genl_ops gda_nl_ops[9];
 
@@ -31,5 +49,9 @@ int gda_nl_counter_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 int gda_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info);
 int gda_nl_limits_get_doit(struct sk_buff *skb, struct genl_info *info);
 int gda_nl_limits_set_doit(struct sk_buff *skb, struct genl_info *info);
+
+enum {
+	GDA_NLGRP_EVENTS,
+};
 
 #endif /* _LINUX_GDA_GEN_H */

@@ -405,6 +405,7 @@ void gda_worker_start(struct gda_ctx *ctx, struct task_struct *task)
 	lockdep_assert_held(&ctx->lock);
 	/* gda_worker_wake() may come until the context is freed, also after the thread ended */
 	get_task_struct(task);
+	ctx->worker.state = GDA_WORKER_STATE_POLLING;
 	WRITE_ONCE(ctx->worker.task, task);
 	wake_up_process(task);
 }

@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: MIT
 #
-# gdactl. With the static library, so that it runs from the build folder.
+# gdactl. With the static library, so that it runs from the build folder. Where libnl is not
+# there it has the command "doctor" alone; GDACTL_NL= builds it so anywhere.
 
 GDACTL_OUT	:= $(BUILD)/tools/gdactl
-GDACTL_SRC	:= $(sort $(wildcard tools/gdactl/*.c))
+GDACTL_NL	?= $(shell pkg-config --exists libnl-3.0 libnl-genl-3.0 2>/dev/null && echo y)
+GDACTL_NL_SRC	:= $(addprefix tools/gdactl/,commands.c fields.c limits.c link.c monitor.c rows.c \
+		   show.c top.c)
+GDACTL_SRC	:= $(sort $(filter-out $(if $(GDACTL_NL),tools/gdactl/no_netlink.c,$(GDACTL_NL_SRC)), \
+		   $(wildcard tools/gdactl/*.c)))
+GDACTL_LIBS	:= $(if $(GDACTL_NL),$(shell pkg-config --libs libnl-genl-3.0 libnl-3.0))
+GDACTL_CPPFLAGS	:= $(if $(GDACTL_NL),$(shell pkg-config --cflags libnl-genl-3.0 libnl-3.0))
 TOOLS		+= $(GDACTL_OUT)
 
-$(GDACTL_OUT): $(GDACTL_SRC) tools/gdactl/doctor.h $(GDA_HEADERS) $(LIB_OUT)/libgda.a \
+$(GDACTL_OUT): $(GDACTL_SRC) $(wildcard tools/gdactl/*.h) $(GDA_HEADERS) $(LIB_OUT)/libgda.a \
 		tools/gdactl/gdactl.mk
 	@mkdir -p $(@D)
-	$(CC) $(GDA_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ $(GDACTL_SRC) \
-		$(LIB_OUT)/libgda.a
+	$(CC) $(GDA_CPPFLAGS) $(GDACTL_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ \
+		$(GDACTL_SRC) $(LIB_OUT)/libgda.a $(GDACTL_LIBS)

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: MIT
 /*
- * gdactl: what GDA can do on this machine. "doctor" is its only command yet.
+ * gdactl: what GDA can do on this machine ("doctor"), who uses it, and how far they got.
  */
 #include <stdio.h>
 #include <string.h>
+#include "command.h"
 #include "doctor.h"
 
 static int usage(FILE *to)
 {
-	fputs("gdactl doctor [--json]\n"
-	      "gdactl --version\n\n"
-	      "Says which kinds of memory and which executors work here, for the user\n"
-	      "who runs it; which do not, why, and what to do about it.\n", to);
+	fputs("gdactl [--json] COMMAND ...\n\n"
+	      "gdactl doctor\n", to);
+	fputs(command_usage, to);
+	fputs("gdactl --version\n\n"
+	      "doctor says which kinds of memory and which executors work here, for the user\n"
+	      "who runs it; which do not, why, and what to do about it. The others show what\n"
+	      "the caller has, and to administrators what everybody has.\n", to);
 	return to == stderr ? 2 : 0;
 }
 
@@ -73,17 +77,37 @@ static int examine(bool json)
 	return !usable;
 }
 
+/* Take "--json" out of the arguments, wherever it is. */
+static bool take_json(int *argc, char **argv)
+{
+	bool json = false;
+	int n = 0;
+
+	for (int i = 0; i < *argc; i++) {
+		if (!strcmp(argv[i], "--json"))
+			json = true;
+		else
+			argv[n++] = argv[i];
+	}
+	*argc = n;
+	return json;
+}
+
 int main(int argc, char **argv)
 {
-	bool json = argc == 3 && !strcmp(argv[2], "--json");
+	bool json = take_json(&argc, argv);
+	int status;
 
-	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "help")))
+	if (argc < 2)
+		return usage(stderr);
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "help"))
 		return usage(stdout);
-	if (argc == 2 && !strcmp(argv[1], "--version")) {
+	if (!strcmp(argv[1], "--version")) {
 		puts("gdactl " GDA_VERSION_STRING);
 		return 0;
 	}
-	if (argc < 2 || strcmp(argv[1], "doctor") || (argc > 2 && !json))
-		return usage(stderr);
-	return examine(json);
+	if (!strcmp(argv[1], "doctor"))
+		return argc > 2 ? usage(stderr) : examine(json);
+	status = command_run(argv[1], argc - 2, argv + 2, json);
+	return status < 0 ? usage(stderr) : status;
 }

@@ -59,7 +59,9 @@ scripts() {
 
 check_checkpatch() { # the kernel's coding style, --strict
 	# What was frozen was checked when it was written.
-	files '^(kmod|uapi|lib|selftests|examples|tools)/.*\.[ch]$' '^selftests/abi/frozen/'
+	# So was what is generated, by its generator.
+	files '^(kmod|uapi|lib|selftests|examples|tools)/.*\.[ch]$' \
+		'^selftests/abi/frozen/|^kmod/gda_core/netlink_gen|^uapi/gda/netlink\.h$'
 	perl "$linux/checkpatch.pl" --strict --no-tree --no-summary --terse \
 		--show-types --max-line-length=100 --file "${list[@]}" 2>&1 |
 		grep -vEf <(grep -vE '^(#|$)' tools/lint/checkpatch.allow)
@@ -69,6 +71,9 @@ check_checkpatch() { # the kernel's coding style, --strict
 check_kernel_doc() { # comments of the public headers are complete
 	files '^(uapi|lib/include|kmod/include|kmod/gda_core/(engine|control))/.*\.h$'
 	tools/lint/kernel-doc.sh -Wall -none "${list[@]}" 2>&1
+	# What is generated is described in the specification it comes from.
+	files '^(uapi|lib/include|kmod/include|kmod/gda_core/(engine|control))/.*\.h$' \
+		'^uapi/gda/netlink\.h$'
 	tools/lint/undocumented.py "${list[@]}"
 }
 
@@ -150,6 +155,10 @@ check_spans() { # offsets are clamped where they select a pointer (S10)
 	tools/lint/spans.sh
 }
 
+check_netlink() { # what is generated from the netlink family's specification is what stands here
+	tools/scripts/netlink.sh --check
+}
+
 check_limits() { # length of files and functions
 	tools/lint/limits.sh "${all[@]}"
 }
@@ -210,7 +219,7 @@ build_modules() {
 # One file at a time and with every folder to include from: whether that is allowed
 # is for include-direction.sh. Optimised, for some warnings come from there.
 compile() {
-	local cc=$1 h=build/kselftest flags harness
+	local cc=$1 h=build/kselftest flags harness nl
 
 	shift
 	harness=("$@")
@@ -221,7 +230,8 @@ compile() {
 		-Ikmod/gda_core/control -Ikmod/include -Iselftests -pthread)
 	[ -e $h/kselftest_harness.h ] || make -s $h/kselftest_harness.h
 	files '^(lib|kmod/gda_core/(engine|control)|examples|tools)/.*\.c$'
-	compile_files "$cc" "${flags[@]}"
+	read -ra nl < <(pkg-config --cflags libnl-3.0)
+	compile_files "$cc" "${flags[@]}" "${nl[@]}"
 	files '^selftests/.*\.c$' '^selftests/(model|kmod|dialect)/'
 	compile_files "$cc" "${flags[@]}" -Iselftests/lib -isystem "$h" "${harness[@]}"
 	# The tests' dialect has a table of dialects of its own.

@@ -10,11 +10,13 @@ dir=$PWD/build/linux-source
 mkdir -p build
 (
 	flock 9
-	[ -e "$dir/kernel-doc" ] && exit
+	[ -e "$dir/ynl-gen-c.py" ] && exit
 	rm -rf "$dir" "$dir.new"
 	tools/scripts/linux-source.sh "$dir.new" \
 		scripts/{checkpatch.pl,const_structs.checkpatch,spelling.txt,kernel-doc} \
-		Documentation/sphinx/{kerneldoc,kernellog}.py
+		Documentation/sphinx/{kerneldoc,kernellog}.py \
+		tools/net/ynl/{ynl-gen-c.py,cli.py,lib/{__init__,nlspec,ynl}.py} \
+		Documentation/netlink/genetlink-legacy.yaml
 	mv "$dir.new" "$dir"
 ) 9>"$dir.lock"
 echo "$dir"

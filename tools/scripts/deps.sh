@@ -14,15 +14,16 @@ build="gcc gcc-12 libc6-dev make kmod pahole libelf1 libssl3"
 rdma="libibverbs-dev librdmacm-dev ibverbs-providers iproute2"
 tests="gcc-12-multilib libc6-dev-i386 $rdma g++ pkg-config python3 patch valgrind"
 ranks="libpmix-dev openmpi-bin procps"
+netlink="libnl-3-dev libnl-genl-3-dev pkg-config python3-yaml python3-jsonschema"
 lint="librdmacm-dev xz-utils git perl python3 shellcheck sparse clang clang-format g++ mandoc codespell reuse"
 guest="qemu-system-x86 busybox-static cpio xz-utils zstd"
 case ${1-} in
 demo) packages="$build $guest" kernels="6.12" ;;
 perf) packages="$build $guest $rdma" kernels="6.12" ;;
 perf-shmem) packages="gcc libc6-dev make openmpi-bin libopenmpi-dev" kernels="" ;;
-check) packages="$build $guest $tests $ranks" kernels="6.12 6.1" ;;
+check) packages="$build $guest $tests $ranks $netlink" kernels="6.12 6.1" ;;
 debug) packages="$build $guest $rdma linux-source-6.12 flex bison bc libelf-dev libssl-dev lz4" kernels="" ;;
-lint) packages="$build $lint" kernels="6.12 6.1" ;;
+lint) packages="$build $lint $netlink" kernels="6.12 6.1" ;;
 docs) packages="make perl xz-utils graphviz python3-sphinx python3-sphinx-rtd-theme" kernels="" ;;
 *) echo "usage: deps.sh demo|perf|perf-shmem|check|debug|lint|docs" >&2; exit 2 ;;
 esac

@@ -10,10 +10,13 @@
 #define GDA_FAMILY_VERSION	1
 
 /**
- * enum gda_worker_state - what the thread that executes a context's queues does
- * @GDA_WORKER_STATE_NONE: the device executes its queues itself, or the context was shut down
+ * enum gda_worker_state - what the thread that executes a context's queues
+ *   does
+ * @GDA_WORKER_STATE_NONE: the device executes its queues itself, or the
+ *   context was shut down
  * @GDA_WORKER_STATE_ASLEEP: it waits for a doorbell
- * @GDA_WORKER_STATE_PACED: it scans doorbells that no fault reports, from time to time
+ * @GDA_WORKER_STATE_PACED: it scans doorbells that no fault reports, from time
+ *   to time
  * @GDA_WORKER_STATE_POLLING: it scans doorbells all the time
  */
 enum gda_worker_state {
@@ -29,11 +32,14 @@ enum gda_worker_state {
  * @GDA_EVENT_KIND_DEVICE_ADDED: contexts can be bound to the device
  * @GDA_EVENT_KIND_DEVICE_REMOVED: the device was taken away
  * @GDA_EVENT_KIND_CONTEXT_BOUND: a context was bound to a device
- * @GDA_EVENT_KIND_CONTEXT_GONE: the last reference to a bound context was dropped
+ * @GDA_EVENT_KIND_CONTEXT_GONE: the last reference to a bound context was
+ *   dropped
  * @GDA_EVENT_KIND_QP_CONNECTED: work of the QP is carried out from now on
- * @GDA_EVENT_KIND_QP_FAILED: the QP is in error; class, cause and index say why
+ * @GDA_EVENT_KIND_QP_FAILED: the QP is in error; class, cause and index say
+ *   why
  * @GDA_EVENT_KIND_MR_REVOKED: the owner of the memory took it away
- * @GDA_EVENT_KIND_CQ_OVERFLOWED: a completion found no room, and the CQ takes no more
+ * @GDA_EVENT_KIND_CQ_OVERFLOWED: a completion found no room, and the CQ takes
+ *   no more
  */
 enum gda_event_kind {
 	GDA_EVENT_KIND_NONE,

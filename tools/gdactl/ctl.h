@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What gdactl's commands of the netlink family share. Only link.c speaks to the kernel.
+ */
+#ifndef GDACTL_CTL_H
+#define GDACTL_CTL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <netlink/attr.h>
+#include <netlink/msg.h>
+#include <gda/netlink.h>
+
+#define CTL_ATTRS	48	/* more than any set has */
+
+/* --- fields.c: names of attributes, as in the family's specification --- */
+
+enum ctl_type {
+	CTL_U32,
+	CTL_U64,
+	CTL_STRING,
+	CTL_FLAG,
+	CTL_ENUM,		/* @names by value, from @first on */
+	CTL_FLAGS,		/* @names by bit */
+	CTL_HEX32,		/* in tables; a number in JSON, as all are */
+	CTL_HEX64,
+	CTL_AGE,		/* a time, of which tables show how long ago it was */
+	CTL_NS,			/* a duration */
+};
+
+/* One attribute; @column heads it in tables, NULL: only JSON has it. */
+struct ctl_field {
+	uint16_t attr;
+	uint8_t type;		/* enum ctl_type */
+	uint8_t first;
+	const char *name;
+	const char *column;
+	const char *const *names;
+	size_t nnames;
+};
+
+/* What a command shows: the attributes of one set. Of objects the first is their context. */
+struct ctl_kind {
+	const char *name;	/* also of the command */
+	uint8_t cmd;
+	bool object;		/* is in a context */
+	const struct ctl_field *fields;
+	size_t nfields;
+};
+
+extern const struct ctl_kind ctl_device, ctl_context, ctl_qp, ctl_cq, ctl_mr, ctl_counter,
+			     ctl_stats, ctl_limits, ctl_event;
+
+/* --- link.c --- */
+
+struct ctl_link;
+
+typedef struct nlattr *ctl_attrs[CTL_ATTRS];
+
+/* All of these say on stderr what failed, and return 0 or -1. */
+int ctl_open(struct ctl_link **link);
+void ctl_close(struct ctl_link *link);
+/*
+ * Call @fn for each message of a dump of @cmd; @context: of that context only, unless 0. A dump
+ * during which something came or went is begun again, after @restart(arg), three times at most.
+ */
+int ctl_dump(struct ctl_link *link, uint8_t cmd, uint32_t context,
+	     void (*fn)(void *arg, const ctl_attrs attrs), void (*restart)(void *arg), void *arg);
+/* Send a request without a dump, with @n attributes of 32 bits; @fn may be NULL. */
+int ctl_do(struct ctl_link *link, uint8_t cmd, const uint16_t *types, const uint32_t *values,
+	   size_t n, void (*fn)(void *arg, const ctl_attrs attrs), void *arg);
+/* Call @fn for each event, until a signal or an error. */
+int ctl_listen(struct ctl_link *link, void (*fn)(void *arg, const ctl_attrs attrs), void *arg);
+
+/* --- values, fields.c --- */
+
+uint64_t ctl_number(const struct nlattr *attr);		/* of 32 or 64 bits; NULL: 0 */
+void ctl_print_json(const struct ctl_kind *kind, const ctl_attrs attrs);
+/* As a table shows it. */
+void ctl_format(const struct ctl_field *field, const struct nlattr *attr, char *text, size_t room);
+
+/* --- rows.c: a table, whose columns are as wide as what is in them --- */
+
+struct ctl_rows {
+	const struct ctl_kind *kind;
+	bool json;
+	char **cells;
+	size_t n, room, columns;
+};
+
+void ctl_rows_init(struct ctl_rows *rows, const struct ctl_kind *kind, bool json);
+/* One message. In JSON it is printed at once. */
+void ctl_rows_add(struct ctl_rows *rows, const ctl_attrs attrs);
+void ctl_rows_clear(struct ctl_rows *rows);
+void ctl_rows_print(struct ctl_rows *rows);
+
+/* --- commands; each returns the exit status --- */
+
+struct ctl_args {
+	int n;
+	char **v;		/* behind the command */
+	bool json;
+};
+
+int ctl_show(const struct ctl_kind *kind, struct ctl_args *args);
+int ctl_limits_command(struct ctl_args *args);
+int ctl_monitor(struct ctl_args *args);
+int ctl_top(struct ctl_args *args);
+/* The numeric argument behind @args->v[i]; or -1, which was said. */
+int ctl_argument(const struct ctl_args *args, int i, uint32_t *value);
+
+#endif /* GDACTL_CTL_H */

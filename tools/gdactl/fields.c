@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Names of attributes and values. They are those of Documentation/netlink/specs/gda.yaml, so that
+ * --json and any other client of the family say the same.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include "ctl.h"
+
+#define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
+
+static const char *const qp_states[] = { "init", "wait", "ready", "error" };
+static const char *const mr_states[] = { "live", "revoked" };
+static const char *const mr_kinds[] = { "user", "dmabuf", "peer" };
+static const char *const access_bits[] = {
+	"local-write", "remote-write", "remote-read", "remote-atomic",
+};
+static const char *const classes[] = {
+	"none", "local", "queue", "remote-access", "remote-op", "invalid-request", "retry", "rnr",
+	"flush",
+};
+static const char *const causes[] = {
+	"none", "doorbell", "index", "opcode", "size", "length", "align", "key", "revoked",
+	"rights", "range", "io", "peer", "cq", "queue", "recv", "device", "fork", "fabric",
+};
+static const char *const worker_states[] = { "none", "asleep", "paced", "polling" };
+static const char *const event_kinds[] = {
+	"none", "device-added", "device-removed", "context-bound", "context-gone", "qp-connected",
+	"qp-failed", "mr-revoked", "cq-overflowed",
+};
+
+/* Attribute @a of set @s, of type @t; @n its name; @c its column */
+#define FIELD(s, a, t, n, c)	{ GDA_A_##s##_##a, CTL_##t, 0, n, c, NULL, 0 }
+#define NAMED(s, a, t, from, list, n, c)	\
+	{ GDA_A_##s##_##a, CTL_##t, from, n, c, list, COUNT(list) }
+
+static const struct ctl_field device_fields[] = {
+	FIELD(DEVICE, ID, U32, "id", "ID"),
+	FIELD(DEVICE, NAME, STRING, "name", "DEVICE"),
+	FIELD(DEVICE, MAX_QP, U32, "max-qp", "QPS"),
+	FIELD(DEVICE, MAX_CQ, U32, "max-cq", "CQS"),
+	FIELD(DEVICE, MAX_MR, U32, "max-mr", "MRS"),
+	FIELD(DEVICE, MAX_COUNTER, U32, "max-counter", "COUNTERS"),
+	FIELD(DEVICE, MAX_SQ_DEPTH, U32, "max-sq-depth", "SQ-DEPTH"),
+	FIELD(DEVICE, MAX_CQ_DEPTH, U32, "max-cq-depth", "CQ-DEPTH"),
+	FIELD(DEVICE, MAX_SGE, U32, "max-sge", "SGES"),
+	FIELD(DEVICE, MAX_INLINE, U32, "max-inline", "INLINE"),
+	FIELD(DEVICE, MAX_MSG, U32, "max-msg", NULL),
+	FIELD(DEVICE, MAX_MR_SIZE, U64, "max-mr-size", NULL),
+	FIELD(DEVICE, FEATURES, HEX64, "features", "FEATURES"),
+};
+
+static const struct ctl_field context_fields[] = {
+	FIELD(CONTEXT, ID, U32, "id", "CTX"),
+	FIELD(CONTEXT, DEVICE, STRING, "device", "DEVICE"),
+	FIELD(CONTEXT, PID, U32, "pid", "PID"),
+	FIELD(CONTEXT, UID, U32, "uid", "UID"),
+	FIELD(CONTEXT, COMM, STRING, "comm", "COMMAND"),
+	FIELD(CONTEXT, QPS, U32, "qps", "QPS"),
+	FIELD(CONTEXT, CQS, U32, "cqs", "CQS"),
+	FIELD(CONTEXT, MRS, U32, "mrs", "MRS"),
+	FIELD(CONTEXT, COUNTERS, U32, "counters", "COUNTERS"),
+	NAMED(CONTEXT, WORKER_STATE, ENUM, 0, worker_states, "worker-state", "WORKER"),
+	FIELD(CONTEXT, WORKER_RUNNABLE, FLAG, "worker-runnable", "RUNS"),
+	FIELD(CONTEXT, WORKER_RUNTIME, NS, "worker-runtime", "RUNTIME"),
+	FIELD(CONTEXT, WORKER_SLEEPS, U64, "worker-sleeps", "SLEEPS"),
+	FIELD(CONTEXT, WORKER_WAKEUPS, U64, "worker-wakeups", NULL),
+	FIELD(CONTEXT, WORKER_LAST_PASS, AGE, "worker-last-pass", "LAST-PASS"),
+	FIELD(CONTEXT, DEAD, FLAG, "dead", "DEAD"),
+};
+
+static const struct ctl_field qp_fields[] = {
+	FIELD(QP, CONTEXT, U32, "context", "CTX"),
+	FIELD(QP, HANDLE, U32, "handle", "HANDLE"),
+	FIELD(QP, QPN, HEX32, "qpn", "QPN"),
+	NAMED(QP, STATE, ENUM, 0, qp_states, "state", "STATE"),
+	FIELD(QP, PEER_QPN, HEX32, "peer-qpn", "PEER"),
+	FIELD(QP, PEER_CONTEXT, U32, "peer-context", "PEER-CTX"),
+	FIELD(QP, PEER_PID, U32, "peer-pid", "PEER-PID"),
+	FIELD(QP, PEER_UID, U32, "peer-uid", NULL),
+	FIELD(QP, SQ_DEPTH, U32, "sq-depth", "DEPTH"),
+	FIELD(QP, CQ, U32, "cq", "CQ"),
+	FIELD(QP, RECV_CQ, U32, "recv-cq", NULL),
+	FIELD(QP, COUNTER, U32, "counter", NULL),
+	FIELD(QP, RECV_COUNTER, U32, "recv-counter", NULL),
+	FIELD(QP, USER_INDEX, U32, "user-index", NULL),
+	FIELD(QP, POLLED, FLAG, "polled", NULL),
+	FIELD(QP, PRODUCER, U64, "producer", "PRODUCER"),
+	FIELD(QP, CONSUMER, U64, "consumer", "CONSUMER"),
+	FIELD(QP, IN_FLIGHT, U32, "in-flight", "IN-FLIGHT"),
+	FIELD(QP, EXECUTED, U64, "executed", "EXECUTED"),
+	FIELD(QP, FLUSHED, U64, "flushed", "FLUSHED"),
+	FIELD(QP, BYTES, U64, "bytes", "BYTES"),
+	FIELD(QP, DOORBELLS, U64, "doorbells", "DOORBELLS"),
+	FIELD(QP, VISITS, U64, "visits", NULL),
+	FIELD(QP, LAST_PROGRESS, AGE, "last-progress", "PROGRESS"),
+	FIELD(QP, ERROR_INDEX, U64, "error-index", NULL),
+	NAMED(QP, CLASS, ENUM, 0, classes, "class", "CLASS"),
+	NAMED(QP, CAUSE, ENUM, 0, causes, "cause", "CAUSE"),
+};
+
+static const struct ctl_field cq_fields[] = {
+	FIELD(CQ, CONTEXT, U32, "context", "CTX"),
+	FIELD(CQ, HANDLE, U32, "handle", "HANDLE"),
+	FIELD(CQ, CQN, HEX32, "cqn", "CQN"),
+	FIELD(CQ, DEPTH, U32, "depth", "DEPTH"),
+	FIELD(CQ, PRODUCER, U64, "producer", "PRODUCER"),
+	FIELD(CQ, USERS, U32, "users", "USERS"),
+	FIELD(CQ, COLLAPSED, FLAG, "collapsed", "COLLAPSED"),
+	FIELD(CQ, ARMED, FLAG, "armed", "ARMED"),
+	FIELD(CQ, FAILED, FLAG, "failed", "OVERFLOWED"),
+	FIELD(CQ, REVOKED, FLAG, "revoked", "REVOKED"),
+};
+
+static const struct ctl_field mr_fields[] = {
+	FIELD(MR, CONTEXT, U32, "context", "CTX"),
+	FIELD(MR, HANDLE, U32, "handle", "HANDLE"),
+	FIELD(MR, KEY, HEX32, "key", "KEY"),
+	NAMED(MR, KIND, ENUM, 1, mr_kinds, "kind", "KIND"),
+	NAMED(MR, STATE, ENUM, 1, mr_states, "state", "STATE"),
+	FIELD(MR, IOVA, HEX64, "iova", "IOVA"),
+	FIELD(MR, LENGTH, U64, "length", "LENGTH"),
+	NAMED(MR, ACCESS, FLAGS, 0, access_bits, "access", "ACCESS"),
+};
+
+static const struct ctl_field counter_fields[] = {
+	FIELD(COUNTER, CONTEXT, U32, "context", "CTX"),
+	FIELD(COUNTER, HANDLE, U32, "handle", "HANDLE"),
+	FIELD(COUNTER, VALUE, U64, "value", "VALUE"),
+	FIELD(COUNTER, ERRORS, U64, "errors", "ERRORS"),
+	FIELD(COUNTER, USERS, U32, "users", "USERS"),
+};
+
+static const struct ctl_field stats_fields[] = {
+	FIELD(STATS, CONTEXTS, U64, "contexts", "CONTEXTS"),
+	FIELD(STATS, QPS, U64, "qps", "QPS"),
+	FIELD(STATS, CQS, U64, "cqs", "CQS"),
+	FIELD(STATS, COUNTERS, U64, "counters", "COUNTERS"),
+	FIELD(STATS, MRS, U64, "mrs", "MRS"),
+	FIELD(STATS, REGIONS, U64, "regions", "REGIONS"),
+	FIELD(STATS, PAGES, U64, "pages", "PAGES"),
+	FIELD(STATS, KEYS, U64, "keys", "KEYS"),
+};
+
+static const struct ctl_field limits_fields[] = {
+	FIELD(LIMITS, MAX_CONTEXTS, U32, "max-contexts", "MAX-CONTEXTS"),
+	FIELD(LIMITS, MAX_OBJECTS, U32, "max-objects", "MAX-OBJECTS"),
+	FIELD(LIMITS, IDLE_US, U32, "idle-us", "IDLE-US"),
+};
+
+static const struct ctl_field event_fields[] = {
+	FIELD(EVENT, TIME, U64, "time", NULL),
+	NAMED(EVENT, KIND, ENUM, 0, event_kinds, "kind", "EVENT"),
+	FIELD(EVENT, LOST, U64, "lost", NULL),
+	FIELD(EVENT, DEVICE, STRING, "device", "DEVICE"),
+	FIELD(EVENT, CONTEXT, U32, "context", "CTX"),
+	FIELD(EVENT, PID, U32, "pid", "PID"),
+	FIELD(EVENT, UID, U32, "uid", "UID"),
+	FIELD(EVENT, HANDLE, U32, "handle", "HANDLE"),
+	FIELD(EVENT, QPN, HEX32, "qpn", "QPN"),
+	FIELD(EVENT, PEER_QPN, HEX32, "peer-qpn", "PEER"),
+	NAMED(EVENT, CLASS, ENUM, 0, classes, "class", "CLASS"),
+	NAMED(EVENT, CAUSE, ENUM, 0, causes, "cause", "CAUSE"),
+	FIELD(EVENT, ERROR_INDEX, U64, "error-index", "INDEX"),
+};
+
+#define KIND(kind, CMD, is_object)						\
+	const struct ctl_kind ctl_##kind = {					\
+		.name = #kind, .cmd = GDA_CMD_##CMD, .object = is_object,	\
+		.fields = kind##_fields, .nfields = COUNT(kind##_fields),	\
+	}
+
+KIND(device, DEVICE_GET, false);
+KIND(context, CONTEXT_GET, false);
+KIND(qp, QP_GET, true);
+KIND(cq, CQ_GET, true);
+KIND(mr, MR_GET, true);
+KIND(counter, COUNTER_GET, true);
+KIND(stats, STATS_GET, false);
+KIND(limits, LIMITS_GET, false);
+KIND(event, EVENT, false);
+
+uint64_t ctl_number(const struct nlattr *attr)
+{
+	if (!attr)
+		return 0;
+	return nla_len(attr) >= 8 ? nla_get_u64(attr) : nla_get_u32(attr);
+}
+
+/* A value that is newer than this program has no name. */
+static const char *value_name(const struct ctl_field *f, uint64_t value)
+{
+	return value >= f->first && value - f->first < f->nnames ? f->names[value - f->first] :
+								     NULL;
+}
+
+static void put_string(const char *s)
+{
+	putchar('"');
+	for (; *s; s++) {
+		if (*s == '"' || *s == '\\')
+			putchar('\\');
+		if ((unsigned char)*s < ' ')
+			printf("\\u%04x", *s);
+		else
+			putchar(*s);
+	}
+	putchar('"');
+}
+
+static void put_flags(const struct ctl_field *f, uint64_t value)
+{
+	const char *comma = "";
+
+	putchar('[');
+	for (size_t i = 0; i < f->nnames; i++) {
+		if (!(value >> i & 1))
+			continue;
+		fputs(comma, stdout);
+		put_string(f->names[i]);
+		comma = ",";
+	}
+	putchar(']');
+}
+
+static void put_value(const struct ctl_field *f, const struct nlattr *attr)
+{
+	const char *name;
+
+	switch (f->type) {
+	case CTL_STRING:
+		put_string(nla_get_string((struct nlattr *)attr));
+		return;
+	case CTL_FLAG:
+		fputs("true", stdout);
+		return;
+	case CTL_FLAGS:
+		put_flags(f, ctl_number(attr));
+		return;
+	case CTL_ENUM:
+		name = value_name(f, ctl_number(attr));
+		if (name) {
+			put_string(name);
+			return;
+		}
+		break;
+	}
+	printf("%" PRIu64, ctl_number(attr));
+}
+
+void ctl_print_json(const struct ctl_kind *kind, const ctl_attrs attrs)
+{
+	const char *comma = "";
+
+	putchar('{');
+	for (size_t i = 0; i < kind->nfields; i++) {
+		const struct ctl_field *f = &kind->fields[i];
+
+		if (!attrs[f->attr])
+			continue;
+		printf("%s\"%s\":", comma, f->name);
+		put_value(f, attrs[f->attr]);
+		comma = ",";
+	}
+	putchar('}');
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* "12.3s", "4.5ms" */
+static void format_ns(uint64_t ns, char *text, size_t room)
+{
+	if (ns >= 1000000000)
+		snprintf(text, room, "%" PRIu64 ".%" PRIu64 "s", ns / 1000000000,
+			 ns / 100000000 % 10);
+	else
+		snprintf(text, room, "%" PRIu64 ".%" PRIu64 "ms", ns / 1000000, ns / 100000 % 10);
+}
+
+/* By the first letters of the rights: "LWRA". */
+static void format_flags(uint64_t value, size_t n, char *text)
+{
+	static const char letters[] = "LWRA";
+	size_t len = 0;
+
+	for (size_t i = 0; i < n && i < sizeof(letters) - 1; i++)
+		if (value >> i & 1)
+			text[len++] = letters[i];
+	if (!len)
+		text[len++] = '-';
+	text[len] = 0;
+}
+
+void ctl_format(const struct ctl_field *f, const struct nlattr *attr, char *text, size_t room)
+{
+	uint64_t value, now;
+	const char *name;
+
+	if (!attr) {
+		snprintf(text, room, f->type == CTL_FLAG ? "no" : "-");
+		return;
+	}
+	value = f->type == CTL_STRING || f->type == CTL_FLAG ? 0 : ctl_number(attr);
+	switch (f->type) {
+	case CTL_STRING:
+		snprintf(text, room, "%s", nla_get_string((struct nlattr *)attr));
+		break;
+	case CTL_FLAG:
+		snprintf(text, room, "yes");
+		break;
+	case CTL_FLAGS:
+		format_flags(value, f->nnames, text);
+		break;
+	case CTL_HEX32:
+	case CTL_HEX64:
+		snprintf(text, room, "0x%" PRIx64, value);
+		break;
+	case CTL_NS:
+		format_ns(value, text, room);
+		break;
+	case CTL_AGE:
+		now = now_ns();
+		if (value)
+			format_ns(now > value ? now - value : 0, text, room);
+		else
+			snprintf(text, room, "never");
+		break;
+	case CTL_ENUM:
+		name = value_name(f, value);
+		if (name) {
+			snprintf(text, room, "%s", name);
+			break;
+		}
+		/* fallthrough */
+	default:
+		snprintf(text, room, "%" PRIu64, value);
+	}
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The netlink family "gda", by libnl.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <netlink/genl/ctrl.h>
+#include <netlink/genl/genl.h>
+#include <netlink/netlink.h>
+#include "ctl.h"
+
+#ifndef SOL_NETLINK
+#define SOL_NETLINK	270
+#endif
+
+#define TRIES	3		/* of a dump that something changes */
+
+struct ctl_link {
+	struct nl_sock *sock;
+	int family;
+	char reason[128];	/* what the kernel says of an error */
+	void (*fn)(void *arg, const ctl_attrs attrs);
+	void *arg;
+};
+
+static int link_message(struct nl_msg *msg, void *data)
+{
+	struct ctl_link *link = data;
+	ctl_attrs attrs;
+
+	if (genlmsg_parse(nlmsg_hdr(msg), 0, attrs, CTL_ATTRS - 1, NULL))
+		return NL_SKIP;
+	if (link->fn)
+		link->fn(link->arg, attrs);
+	return NL_OK;
+}
+
+/* The text of an error is behind the header of the request, or behind all of it. */
+static int link_error(struct sockaddr_nl *from, struct nlmsgerr *err, void *data)
+{
+	const struct nlmsghdr *h = (const void *)((const char *)err - NLMSG_HDRLEN);
+	struct ctl_link *link = data;
+	struct nlattr *attrs[NLMSGERR_ATTR_MAX + 1];
+	size_t skip = sizeof(*err);
+
+	(void)from;
+	link->reason[0] = 0;
+	if (!(h->nlmsg_flags & NLM_F_CAPPED))
+		skip += err->msg.nlmsg_len - NLMSG_HDRLEN;
+	if (h->nlmsg_flags & NLM_F_ACK_TLVS && h->nlmsg_len > NLMSG_HDRLEN + skip &&
+	    !nla_parse(attrs, NLMSGERR_ATTR_MAX, (void *)((char *)err + skip),
+		       (int)(h->nlmsg_len - NLMSG_HDRLEN - skip), NULL) &&
+	    attrs[NLMSGERR_ATTR_MSG])
+		snprintf(link->reason, sizeof(link->reason), "%s",
+			 nla_get_string(attrs[NLMSGERR_ATTR_MSG]));
+	return -nl_syserr2nlerr(err->error);
+}
+
+static int link_fail(const struct ctl_link *link, const char *what, int err)
+{
+	const char *advice = "";
+
+	if (err == -NLE_PERM)
+		advice = ": this is for administrators (CAP_NET_ADMIN)";
+	fprintf(stderr, "gdactl: %s: %s%s\n", what,
+		link && link->reason[0] ? link->reason : nl_geterror(err), advice);
+	return -1;
+}
+
+int ctl_open(struct ctl_link **to)
+{
+	struct ctl_link *link = calloc(1, sizeof(*link));
+	int err, on = 1;
+
+	link->sock = nl_socket_alloc();
+	err = link->sock ? genl_connect(link->sock) : -NLE_NOMEM;
+	if (err) {
+		link_fail(NULL, "netlink", err);
+		goto fail;
+	}
+	link->family = genl_ctrl_resolve(link->sock, GDA_FAMILY_NAME);
+	if (link->family < 0) {
+		fputs("gdactl: gda_core is not loaded: as root: modprobe gda_mr\n", stderr);
+		goto fail;
+	}
+	/* an older kernel says less of errors */
+	setsockopt(nl_socket_get_fd(link->sock), SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on));
+	nl_socket_set_buffer_size(link->sock, 1 << 20, 0);
+	nl_socket_modify_cb(link->sock, NL_CB_VALID, NL_CB_CUSTOM, link_message, link);
+	nl_socket_modify_err_cb(link->sock, NL_CB_CUSTOM, link_error, link);
+	*to = link;
+	return 0;
+
+fail:
+	ctl_close(link);
+	return -1;
+}
+
+void ctl_close(struct ctl_link *link)
+{
+	if (link->sock)
+		nl_socket_free(link->sock);
+	free(link);
+}
+
+static int link_send(struct ctl_link *link, uint8_t cmd, int flags, const uint16_t *types,
+		     const uint32_t *values, size_t n)
+{
+	struct nl_msg *msg = nlmsg_alloc();
+	int err = -NLE_NOMEM;
+
+	if (msg && genlmsg_put(msg, NL_AUTO_PORT, NL_AUTO_SEQ, link->family, 0, flags, cmd,
+			       GDA_FAMILY_VERSION))
+		err = 0;
+	for (size_t i = 0; !err && i < n; i++)
+		err = nla_put_u32(msg, types[i], values[i]);
+	if (!err)
+		err = nl_send_auto(link->sock, msg);
+	nlmsg_free(msg);
+	return err < 0 ? err : 0;
+}
+
+int ctl_dump(struct ctl_link *link, uint8_t cmd, uint32_t context,
+	     void (*fn)(void *arg, const ctl_attrs attrs), void (*restart)(void *arg), void *arg)
+{
+	const uint16_t type = GDA_A_QP_CONTEXT;
+	int err = 0;
+
+	link->fn = fn;
+	link->arg = arg;
+	for (int tries = 0; tries < TRIES; tries++) {
+		if (tries)
+			restart(arg);
+		err = link_send(link, cmd, NLM_F_DUMP, &type, &context, context != 0);
+		if (!err)
+			err = nl_recvmsgs_default(link->sock);
+		if (err != -NLE_DUMP_INTR)
+			break;
+	}
+	if (err == -NLE_DUMP_INTR)
+		fprintf(stderr, "gdactl: something came or went while this was read\n");
+	else if (err)
+		return link_fail(link, "dump", err);
+	return 0;
+}
+
+int ctl_do(struct ctl_link *link, uint8_t cmd, const uint16_t *types, const uint32_t *values,
+	   size_t n, void (*fn)(void *arg, const ctl_attrs attrs), void *arg)
+{
+	int err = link_send(link, cmd, NLM_F_ACK, types, values, n);
+
+	link->fn = fn;
+	link->arg = arg;
+	if (!err)
+		err = nl_recvmsgs_default(link->sock);
+	/* the answer came; what acknowledges it is the next message */
+	if (!err && fn)
+		err = nl_wait_for_ack(link->sock);
+	return err < 0 ? link_fail(link, "request", err) : 0;
+}
+
+int ctl_listen(struct ctl_link *link, void (*fn)(void *arg, const ctl_attrs attrs), void *arg)
+{
+	int group = genl_ctrl_resolve_grp(link->sock, GDA_FAMILY_NAME, GDA_MCGRP_EVENTS);
+	int err = group < 0 ? group : nl_socket_add_membership(link->sock, group);
+
+	if (err)
+		return link_fail(link, "events", err);
+	nl_socket_disable_seq_check(link->sock);
+	link->fn = fn;
+	link->arg = arg;
+	for (;;) {
+		err = nl_recvmsgs_default(link->sock);
+		/* the socket had no room: the kernel's own count does not have these */
+		if (err == -NLE_NOMEM)
+			fputs("gdactl: events were lost, more came than were read\n", stderr);
+		else if (err < 0)
+			return err == -NLE_INTR ? 0 : link_fail(link, "events", err);
+	}
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+/*
+ * gdactl monitor: events, a line each, as they come.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "ctl.h"
+
+struct monitor {
+	bool json;
+	uint64_t lost;		/* as the last event said */
+};
+
+/* "12.345678 qp-failed device soft0 context 3 ..." */
+static void print_event(const ctl_attrs attrs)
+{
+	uint64_t time = ctl_number(attrs[GDA_A_EVENT_TIME]);
+	char text[256];
+
+	printf("%" PRIu64 ".%06" PRIu64, time / 1000000000, time / 1000 % 1000000);
+	for (size_t i = 0; i < ctl_event.nfields; i++) {
+		const struct ctl_field *f = &ctl_event.fields[i];
+
+		if (!f->column || !attrs[f->attr])
+			continue;
+		ctl_format(f, attrs[f->attr], text, sizeof(text));
+		if (f->attr == GDA_A_EVENT_KIND)
+			printf(" %s", text);
+		else
+			printf(" %s %s", f->name, text);
+	}
+	putchar('\n');
+}
+
+static void show_event(void *arg, const ctl_attrs attrs)
+{
+	struct monitor *m = arg;
+	uint64_t lost = ctl_number(attrs[GDA_A_EVENT_LOST]);
+
+	if (!attrs[GDA_A_EVENT_KIND])
+		return;
+	if (lost != m->lost)
+		fprintf(stderr, "gdactl: %" PRIu64 " events were lost: they came too fast\n",
+			lost - m->lost);
+	m->lost = lost;
+	if (m->json) {
+		ctl_print_json(&ctl_event, attrs);
+		putchar('\n');
+	} else {
+		print_event(attrs);
+	}
+	fflush(stdout);
+}
+
+int ctl_monitor(struct ctl_args *args)
+{
+	struct monitor m = { .json = args->json };
+	struct ctl_link *link;
+	int err;
+
+	if (args->n) {
+		fputs("gdactl: monitor has no arguments\n", stderr);
+		return 2;
+	}
+	if (ctl_open(&link))
+		return 1;
+	err = ctl_listen(link, show_event, &m);
+	ctl_close(link);
+	return err ? 1 : 0;
+}
