@@ -437,10 +437,10 @@ void gda_worker_query(const struct gda_ctx *ctx, struct gda_qp_query *cmd)
 	const struct task_struct *task = READ_ONCE(ctx->worker.task);
 
 	cmd->passes = READ_ONCE(ctx->worker.passes);
-	cmd->worker = GDA_WORKER_NONE;
+	cmd->worker = GDA_QP_WORKER_NONE;
 	if (task)
-		cmd->worker = READ_ONCE(task->__state) == TASK_RUNNING ? GDA_WORKER_RUNS :
-									 GDA_WORKER_SLEEPS;
+		cmd->worker = READ_ONCE(task->__state) == TASK_RUNNING ? GDA_QP_WORKER_RUNS :
+									 GDA_QP_WORKER_SLEEPS;
 }
 
 /* There is no worker, and nothing to wake, where the device's executor has no visit(). */

@@ -239,6 +239,6 @@ int gda_inproc_qp_query(struct gda_inproc_context *ctx, struct gda_qp_query *cmd
 	cmd->in_flight = qp->async ? gda_inproc_async_count(qp->async) :
 			 ctx->executor->qp_in_flight ? ctx->executor->qp_in_flight(qp) : 0;
 	cmd->passes = READ_ONCE(w->passes);
-	cmd->worker = READ_ONCE(w->asleep) ? GDA_WORKER_SLEEPS : GDA_WORKER_RUNS;
+	cmd->worker = READ_ONCE(w->asleep) ? GDA_QP_WORKER_SLEEPS : GDA_QP_WORKER_RUNS;
 	return 0;
 }

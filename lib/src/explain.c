@@ -107,7 +107,7 @@ static int gda_explain_unseen(struct gda_explanation *e)
 	struct gda_qp_query before = e->q;
 	int err;
 
-	if (before.worker == GDA_WORKER_NONE)
+	if (before.worker == GDA_QP_WORKER_NONE)
 		return gda_say(e, GDA_WHY_RUNS, "rung: the device reads its queue by itself");
 	nanosleep(&moment, NULL);
 	if (gda_test_done(e->v, (int64_t)e->ticket) > 0)
@@ -121,7 +121,7 @@ static int gda_explain_unseen(struct gda_explanation *e)
 		return gda_explain_seen(e);
 	if (e->q.passes != before.passes)
 		return gda_say(e, GDA_WHY_RUNS, "rung: the worker is about to see it");
-	if (e->q.worker == GDA_WORKER_SLEEPS && before.worker == GDA_WORKER_SLEEPS &&
+	if (e->q.worker == GDA_QP_WORKER_SLEEPS && before.worker == GDA_QP_WORKER_SLEEPS &&
 	    !gda_inproc_alone(((const struct gda_qp *)(uintptr_t)e->v->owner)->ctx))
 		return gda_say(e, GDA_WHY_ASLEEP,
 			       "rung, but the worker sleeps: a device, or another mapping, stored "

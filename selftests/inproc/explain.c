@@ -311,7 +311,7 @@ TEST_F(explain, M4_worker_not_woken)
 		struct gda_qp_query q = { .size = sizeof(q) };
 
 		ASSERT_OK(gda_qp_query(a->qp, &q));
-		if (q.worker == GDA_WORKER_SLEEPS && q.passes == before)
+		if (q.worker == GDA_QP_WORKER_SLEEPS && q.passes == before)
 			break;
 		before = q.passes;
 		usleep(20000);

@@ -713,15 +713,15 @@ enum gda_qp_state {
 };
 
 /**
- * enum gda_worker_state - state of the worker that serves a QP
- * @GDA_WORKER_NONE: there is none: the device reads its queues itself
- * @GDA_WORKER_RUNS: it has work, or looks for some, and runs if it has a processor
- * @GDA_WORKER_SLEEPS: it sleeps until a doorbell is stored to, or for a moment
+ * enum gda_qp_worker - state of the worker that serves a QP
+ * @GDA_QP_WORKER_NONE: there is none: the device reads its queues itself
+ * @GDA_QP_WORKER_RUNS: it has work, or looks for some, and runs if it has a processor
+ * @GDA_QP_WORKER_SLEEPS: it sleeps until a doorbell is stored to, or for a moment
  */
-enum gda_worker_state {
-	GDA_WORKER_NONE = 0,
-	GDA_WORKER_RUNS = 1,
-	GDA_WORKER_SLEEPS = 2,
+enum gda_qp_worker {
+	GDA_QP_WORKER_NONE = 0,
+	GDA_QP_WORKER_RUNS = 1,
+	GDA_QP_WORKER_SLEEPS = 2,
 };
 
 /**
@@ -744,7 +744,7 @@ enum gda_worker_state {
  *	executor does not know
  * @delayed: out: 1: the peer has no room for an immediate, and the QP is to try again
  * @in_flight: out: work requests that a device or a copier was given, and has not done
- * @worker: out: enum gda_worker_state
+ * @worker: out: enum gda_qp_worker
  * @passes: out: how often the worker has gone round the queues of the context
  */
 struct gda_qp_query {

@@ -263,19 +263,7 @@ GDA_API void gda_flush(struct gda_view *v)
 	gda_flush_deferred(v);
 }
 
-/**
- * gda_test - is it done?
- * @v: the queue
- * @ticket: of a post to this queue
- *
- * Any thread may call it, in any mode. It never rings: after deferred posts, call
- * gda_flush() first.
- *
- * Return: 1 done, 0 not yet, or a negative errno: -EIO this is what failed, see
- * gda_error(); -ECANCELED not carried out because something before it failed;
- * -EINVAL never posted; a negative @ticket itself.
- */
-GDA_API int gda_test(struct gda_view *v, int64_t ticket)
+GDA_HELPER int gda_test_done(struct gda_view *v, int64_t ticket)
 {
 	uint64_t failed, index = (uint64_t)ticket;
 
@@ -292,6 +280,26 @@ GDA_API int gda_test(struct gda_view *v, int64_t ticket)
 	if (index < failed)
 		return 1;
 	return index == failed ? -EIO : -ECANCELED;
+}
+
+/**
+ * gda_test - is it done?
+ * @v: the queue
+ * @ticket: of a post to this queue
+ *
+ * Any thread may call it, in any mode. It never rings: after deferred posts, call
+ * gda_flush() first.
+ *
+ * Return: 1 done, 0 not yet, or a negative errno: -EIO this is what failed, see
+ * gda_error(); -ECANCELED not carried out because something before it failed;
+ * -EINVAL never posted; a negative @ticket itself.
+ */
+GDA_API int gda_test(struct gda_view *v, int64_t ticket)
+{
+	int done = gda_test_done(v, ticket);
+
+	GDA_NOTE_OBSERVED(v, ticket, done);
+	return done;
 }
 
 GDA_SLOW int gda_wait_done(struct gda_view *v, int64_t ticket, uint64_t deadline)

@@ -55,6 +55,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <gda/ioctl.h>
+#include <gda/record.h>
 #include <gda/version.h>
 #include <gda/view.h>
 
@@ -68,6 +69,7 @@ struct gda_cq_entry;
 struct gda_qp;
 struct gda_counter;
 struct gda_mr;
+struct gda_record_reader;
 
 /**
  * define GDA_DEVICE_INPROC - name of the device within the calling process
@@ -626,6 +628,118 @@ int gda_mr_query(struct gda_mr *mr, struct gda_mr_query *query);
  * Return: a constant string, also for an unknown errno.
  */
 const char *gda_strerror(int error);
+
+/**
+ * gda_record_open - have what becomes of work recorded, and read it
+ * @ctx: the context; NULL: what this program posts and observes. Then the program, or the part
+ *	of it that matters, is compiled with GDA_RECORD defined before the first header of libgda
+ * @records: room for so many, a power of two, %GDA_RECORD_MIN to %GDA_RECORD_MAX; where records
+ *	are kept already, of whoever asked first
+ * @reader: receives the reader
+ *
+ * Executors write a ring of struct gda_record (gda/record.h): doorbells they took, work they
+ * began and its outcomes, what arrived, who was connected. It begins with the control events and
+ * errors that every context keeps. It costs an executor two records a work request at most, and
+ * nothing while nobody has asked for it. The ring is mapped read-only, on /dev/gda so that
+ * nobody can make it writable.
+ *
+ * The ring of the program stays until the process ends.
+ *
+ * Return: 0; -EINVAL @records; -EOPNOTSUPP the device keeps no records.
+ */
+int gda_record_open(struct gda_context *ctx, uint32_t records,
+		    struct gda_record_reader **reader);
+
+/**
+ * gda_record_next - read the next record
+ * @reader: one thread at a time uses it
+ * @record: receives the record
+ *
+ * Records come in the order of @record->seq, one higher each, unless the ring has lapped the
+ * reader: then it goes on with a newer one, and the difference says how many it missed. A record
+ * that is half written is never returned: it is not there yet, or it is gone. After
+ * gda_context_shutdown() an access to the ring is SIGBUS.
+ *
+ * Return: 1; 0 there is no newer one yet; -EOVERFLOW lapped: the next call goes on.
+ */
+int gda_record_next(struct gda_record_reader *reader, struct gda_record *record);
+
+/**
+ * gda_record_close - end a reader
+ * @reader: the reader, or NULL; gone when the call returns
+ *
+ * The last reader of a context ends the recording of its work, too. Before gda_close().
+ */
+void gda_record_close(struct gda_record_reader *reader);
+
+/**
+ * gda_entry_decode - decode an entry of a send queue
+ * @v: the queue, whose slots this thread can read
+ * @index: of its first slot, as posts return it
+ * @slots: slots from there on that are written; an entry that is longer is malformed
+ * @record: out, as executors record it: ticket, qpn, opcode, len, raddr, rkey, laddr, lkey, and
+ *	in aux the slots that the entry fills; err_class and cause are not 0 if an executor
+ *	would refuse it, with these
+ *
+ * By the decoder of the engine itself. Keys and rights are not looked at: that is up to where
+ * they mean something.
+ *
+ * Return: 0; -EINVAL @slots.
+ */
+int gda_entry_decode(const struct gda_view *v, uint64_t index, uint32_t slots,
+		     struct gda_record *record);
+
+/**
+ * enum gda_why - why a ticket is not done, as gda_explain() finds out
+ * @GDA_WHY_DONE: it is done
+ * @GDA_WHY_NOT_POSTED: no post has returned it yet
+ * @GDA_WHY_FAILED: it failed
+ * @GDA_WHY_FLUSHED: it was not carried out, since one before it failed
+ * @GDA_WHY_PEER_GONE: the peer is gone, or has failed
+ * @GDA_WHY_OVERFLOW: the CQ overflowed
+ * @GDA_WHY_UNCONNECTED: the QP has named no peer
+ * @GDA_WHY_PEER_WAITS: the QP waits for the peer to name it, too
+ * @GDA_WHY_UNRUNG: it was written, and its doorbell is deferred
+ * @GDA_WHY_UNWRITTEN: the doorbell does not cover it yet: a poster is still at it
+ * @GDA_WHY_NO_PROCESSOR: it was rung, and the worker had no processor
+ * @GDA_WHY_ASLEEP: it was rung in a way that does not wake the worker
+ * @GDA_WHY_PEER_FULL: the peer's CQ has no room for an immediate
+ * @GDA_WHY_IN_FLIGHT: a device was given it, or something before it
+ * @GDA_WHY_RUNS: the executor is at it, or about to be
+ */
+enum gda_why {
+	GDA_WHY_DONE = 1,
+	GDA_WHY_NOT_POSTED = 2,
+	GDA_WHY_FAILED = 3,
+	GDA_WHY_FLUSHED = 4,
+	GDA_WHY_PEER_GONE = 5,
+	GDA_WHY_OVERFLOW = 6,
+	GDA_WHY_UNCONNECTED = 7,
+	GDA_WHY_PEER_WAITS = 8,
+	GDA_WHY_UNRUNG = 9,
+	GDA_WHY_UNWRITTEN = 10,
+	GDA_WHY_NO_PROCESSOR = 11,
+	GDA_WHY_ASLEEP = 12,
+	GDA_WHY_PEER_FULL = 13,
+	GDA_WHY_IN_FLIGHT = 14,
+	GDA_WHY_RUNS = 15,
+};
+
+/**
+ * gda_explain - why is a ticket not done?
+ * @v: the view of a QP of libgda, gda_qp_view()
+ * @ticket: of a post to this queue; a negative one is returned as it is
+ * @buf: receives a line of text, NUL-terminated, cut where @len ends
+ * @len: bytes of @buf
+ *
+ * For a wait that has timed out, or a debugger. Any thread may call it, at any time; it asks the
+ * device and may take 20 ms, to see whether the worker runs. It says what it found, which may
+ * have changed when it returns.
+ *
+ * Return: enum gda_why; -EOPNOTSUPP a view that gda_view_init() made, of a parent of this
+ * process, or of a queue in the memory of a GPU.
+ */
+int gda_explain(struct gda_view *v, int64_t ticket, char *buf, size_t len);
 
 /**
  * gda_last_error - why this thread's last failed control call failed

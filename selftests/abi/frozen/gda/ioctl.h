@@ -77,6 +77,7 @@ enum gda_ioc_nr {
 	GDA_IOC_NR_REGION_EXPORT,
 	GDA_IOC_NR_MR_REG_PEER,
 	GDA_IOC_NR_DEVICE_INFO,
+	GDA_IOC_NR_RECORD,
 	GDA_IOC_NR_END
 };
 
@@ -170,6 +171,8 @@ struct gda_bind {
  *	a QP may be connected to itself
  * %GDA_FEATURE_RECV_COUNTER
  *	gda_qp_create.recv_counter
+ * %GDA_FEATURE_RECORD
+ *	GDA_IOC_RECORD
  */
 #define GDA_FEATURE_DIALECT_MLX5	(1ULL << 0)
 #define GDA_FEATURE_CQ_COLLAPSED	(1ULL << 1)
@@ -193,6 +196,7 @@ struct gda_bind {
 #define GDA_FEATURE_WORD_STORE		(1ULL << 19)
 #define GDA_FEATURE_LOOPBACK		(1ULL << 20)
 #define GDA_FEATURE_RECV_COUNTER	(1ULL << 21)
+#define GDA_FEATURE_RECORD		(1ULL << 22)
 
 /**
  * struct gda_query - features and limits of the bound device (GDA_IOC_QUERY)
@@ -300,6 +304,8 @@ struct gda_destroy {
  * @GDA_REGION_CQ: completion queue; read only unless %GDA_CQ_WRITABLE
  * @GDA_REGION_CQ_DBREC: consumer index record of a ring CQ, 8 bytes at the offset
  * @GDA_REGION_COUNTER: a counter, struct gda_counter_mem at the offset; read only
+ * @GDA_REGION_RECORD: the records of work, of handle 0, while GDA_IOC_RECORD has them kept;
+ *	read only, and never exported
  */
 enum gda_region_type {
 	GDA_REGION_SQ = 1,
@@ -308,6 +314,7 @@ enum gda_region_type {
 	GDA_REGION_CQ = 4,
 	GDA_REGION_CQ_DBREC = 5,
 	GDA_REGION_COUNTER = 6,
+	GDA_REGION_RECORD = 7,
 };
 
 /**
@@ -706,6 +713,18 @@ enum gda_qp_state {
 };
 
 /**
+ * enum gda_qp_worker - state of the worker that serves a QP
+ * @GDA_QP_WORKER_NONE: there is none: the device reads its queues itself
+ * @GDA_QP_WORKER_RUNS: it has work, or looks for some, and runs if it has a processor
+ * @GDA_QP_WORKER_SLEEPS: it sleeps until a doorbell is stored to, or for a moment
+ */
+enum gda_qp_worker {
+	GDA_QP_WORKER_NONE = 0,
+	GDA_QP_WORKER_RUNS = 1,
+	GDA_QP_WORKER_SLEEPS = 2,
+};
+
+/**
  * struct gda_qp_query - state of a QP (GDA_IOC_QP_QUERY)
  * @size: sizeof(struct gda_qp_query)
  * @flags: must be 0
@@ -721,6 +740,12 @@ enum gda_qp_state {
  * @executed: out: work requests that completed without error
  * @flushed: out: work requests flushed
  * @bytes: out: payload bytes moved by this QP
+ * @peer: out: number of the QP that this one is connected to, or has named; 0: none, or the
+ *	executor does not know
+ * @delayed: out: 1: the peer has no room for an immediate, and the QP is to try again
+ * @in_flight: out: work requests that a device or a copier was given, and has not done
+ * @worker: out: enum gda_qp_worker
+ * @passes: out: how often the worker has gone round the queues of the context
  */
 struct gda_qp_query {
 	__u32 size;
@@ -737,6 +762,11 @@ struct gda_qp_query {
 	__aligned_u64 executed;
 	__aligned_u64 flushed;
 	__aligned_u64 bytes;
+	__u32 peer;
+	__u32 delayed;
+	__u32 in_flight;
+	__u32 worker;
+	__aligned_u64 passes;
 };
 #define GDA_IOC_QP_QUERY	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_QP_QUERY)
 
@@ -965,5 +995,30 @@ struct gda_mr_query {
 	__aligned_u64 length;
 };
 #define GDA_IOC_MR_QUERY	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_MR_QUERY)
+
+/**
+ * struct gda_record_set - keep records of work, or stop it (GDA_IOC_RECORD)
+ * @size: sizeof(struct gda_record_set)
+ * @flags: must be 0
+ * @records: in: room for so many, a power of two, %GDA_RECORD_MIN to %GDA_RECORD_MAX; 0: stop.
+ *	out: how many there is room for
+ * @reserved: must be 0
+ * @ring: out: where to map the ring, read only; zero if there is none
+ *
+ * Each context keeps its newest control events and errors, always (gda/record.h). This has its
+ * executor record what becomes of all work, into a ring that begins with those events. Where a
+ * ring is kept already the call says which, whatever size it asks for. The pages are
+ * charged as those of queues. Stopping ends the mappings, and so does the end of the context.
+ *
+ * EINVAL: @records. EOPNOTSUPP: a device that reads its queues itself keeps none.
+ */
+struct gda_record_set {
+	__u32 size;
+	__u32 flags;
+	__u32 records;
+	__u32 reserved;
+	struct gda_region_info ring;
+};
+#define GDA_IOC_RECORD		_IO(GDA_IOC_MAGIC, GDA_IOC_NR_RECORD)
 
 #endif /* _UAPI_GDA_IOCTL_H */

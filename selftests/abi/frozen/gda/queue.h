@@ -78,6 +78,20 @@ GDA_HELPER void gda_check_flags(unsigned int flags)
 #define GDA_POLLS	64
 
 /*
+ * Records of posts and outcomes, of a program that asks for them at compile time. Without, not
+ * one instruction.
+ */
+#ifdef GDA_RECORD
+#define GDA_NOTE_POSTED(v, index, n) \
+	GDA_HERE(gda_record_posted(v, index, n), (void)(v))
+#define GDA_NOTE_OBSERVED(v, ticket, done) \
+	GDA_HERE((done) ? gda_record_observed(v, ticket, done) : (void)0, (void)(v))
+#else
+#define GDA_NOTE_POSTED(v, index, n)		((void)0)
+#define GDA_NOTE_OBSERVED(v, ticket, done)	((void)0)
+#endif
+
+/*
  * The word of slot index & mask: 4 * index + one of these, in 32 bits. It is of this
  * lap or of the one before, so only equality matters and it may wrap. Zero is none.
  */
@@ -346,6 +360,7 @@ GDA_HELPER void gda_publish(struct gda_view *v, uint64_t index, uint32_t n, unsi
 {
 	int ring = !(flags & GDA_DEFER);
 
+	GDA_NOTE_POSTED(v, index, n);
 	if (!(flags & GDA_EXCLUSIVE))
 		GDA_HERE(gda_cpu_publish(v, index, n, ring),
 			 gda_shared_publish_view(v, index, n, flags));

@@ -29,6 +29,13 @@
  *	-EAGAIN		a queue is full, and %GDA_NOWAIT was given
  *
  * and a call that returns int returns 0 or one of these.
+ *
+ * In CUDA code the same calls work in kernels, for any thread, on the heap that
+ * gda_shmem_cuda() returns; those of gda/gpu/shmem.h, which comes with this header there, are
+ * for posters that keep a queue in registers, and for warps, blocks and other groups. Such a
+ * heap lies in GPU memory and is made with gda_shmem_attr.cuda. By queue its atomics and signals
+ * are for words of gda_shmem.data, which is memory of the host that GPUs reach, and local memory
+ * is symmetric; by a thread without a poster a put of up to %GDA_INLINE_MAX bytes takes any.
  */
 #ifndef GDA_SHMEM_H
 #define GDA_SHMEM_H
@@ -39,6 +46,8 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+struct gda_cuda;
 
 /**
  * enum gda_shmem_way - how a PE is reached
@@ -71,8 +80,16 @@ enum gda_shmem_way {
  * @chunk_bytes: most bytes of one MR, a multiple of a page; 0: no limit
  * @timeout_ns: bound of waits that are not given a deadline; 0: 30 seconds
  * @device: name of the device for the queue way; NULL: as gda_open()
+ * @cuda: NULL; or the GPU whose kernels post. Then the heap is in its memory, @data and @device
+ *	are NULL, gda_shmem.data is @word_bytes of words for atomics and signals, and without a
+ *	wish the way is by queue, on the context that the GPU was opened with. By the direct way
+ *	PEs are threads of one process, whose GPUs reach each other's memory
+ * @word_bytes: with @cuda: bytes of words, rounded up to pages; 0: one page
+ * @place: with @cuda: as in struct gda_cuda_qp_attr
+ * @reserved: 0
  *
- * All PEs give the same, but for the addresses.
+ * All PEs give the same, but for the addresses, @device and which GPU. A heap in GPU memory
+ * begins where the CUDA driver has room, at a multiple of 256.
  */
 struct gda_shmem_attr {
 	uint32_t size;
@@ -87,6 +104,10 @@ struct gda_shmem_attr {
 	uint64_t chunk_bytes;
 	uint64_t timeout_ns;
 	const char *device;
+	struct gda_cuda *cuda;
+	uint64_t word_bytes;
+	uint32_t place;
+	uint32_t reserved;
 };
 
 /**
@@ -132,6 +153,18 @@ GDA_HOST_API int gda_shmem_create(struct gda_comm *comm, const struct gda_shmem_
 void gda_shmem_destroy(struct gda_shmem *s);
 
 /**
+ * gda_shmem_cuda - the heap as kernels post to it
+ * @s: of gda_shmem_create(), made with gda_shmem_attr.cuda
+ *
+ * The host keeps gda_shmem_destroy() and, for words of gda_shmem.data by queue, loads, stores
+ * and the waits of gda/shmem.h. It posts nothing, for the queues are the GPU's.
+ *
+ * Return: its address on the GPU, for kernels, valid until gda_shmem_destroy(); NULL if CPU
+ * threads post.
+ */
+struct gda_shmem *gda_shmem_cuda(const struct gda_shmem *s);
+
+/**
  * gda_shmem_relax - what every wait does between two looks
  * @s: the heap
  * @polls: how many looks there were, at least 1
@@ -154,5 +187,9 @@ int gda_shmem_relax(struct gda_shmem *s, unsigned int polls, uint32_t pe, uint64
 #include <gda/shmem_atomic.h>
 #include <gda/shmem_rma.h>
 #include <gda/shmem_sync.h>
+
+#ifdef __CUDACC__
+#include <gda/gpu/shmem.h>
+#endif
 
 #endif /* GDA_SHMEM_H */

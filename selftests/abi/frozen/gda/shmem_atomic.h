@@ -15,37 +15,6 @@ extern "C" {
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
-/* Apply a checked operation to a word that is mapped here. Return: what it was. */
-GDA_HELPER uint64_t gda_shmem_apply64(uint64_t *at, uint32_t op, uint64_t value)
-{
-	if (op == GDA_SHMEM_SET)
-		return __atomic_exchange_n(at, value, __ATOMIC_ACQ_REL);
-	if (op == GDA_SHMEM_ADD)
-		return __atomic_fetch_add(at, value, __ATOMIC_ACQ_REL);
-	if (op == GDA_SHMEM_AND)
-		return __atomic_fetch_and(at, value, __ATOMIC_ACQ_REL);
-	if (op == GDA_SHMEM_OR)
-		return __atomic_fetch_or(at, value, __ATOMIC_ACQ_REL);
-	if (op == GDA_SHMEM_XOR)
-		return __atomic_fetch_xor(at, value, __ATOMIC_ACQ_REL);
-	return __atomic_load_n(at, __ATOMIC_ACQUIRE);
-}
-
-GDA_HELPER uint32_t gda_shmem_apply32(uint32_t *at, uint32_t op, uint32_t value)
-{
-	if (op == GDA_SHMEM_SET)
-		return __atomic_exchange_n(at, value, __ATOMIC_ACQ_REL);
-	if (op == GDA_SHMEM_ADD)
-		return __atomic_fetch_add(at, value, __ATOMIC_ACQ_REL);
-	if (op == GDA_SHMEM_AND)
-		return __atomic_fetch_and(at, value, __ATOMIC_ACQ_REL);
-	if (op == GDA_SHMEM_OR)
-		return __atomic_fetch_or(at, value, __ATOMIC_ACQ_REL);
-	if (op == GDA_SHMEM_XOR)
-		return __atomic_fetch_xor(at, value, __ATOMIC_ACQ_REL);
-	return __atomic_load_n(at, __ATOMIC_ACQUIRE);
-}
-
 /* By queue, and wait for the old value. */
 GDA_SLOW int gda_shmem_queue_fetch64(struct gda_shmem *s, const struct gda_shmem_peer *p,
 				     const uint64_t *dest, uint32_t op, uint64_t value,
@@ -53,11 +22,11 @@ GDA_SLOW int gda_shmem_queue_fetch64(struct gda_shmem *s, const struct gda_shmem
 {
 	struct gda_view *v = gda_shmem_queue(s, p, flags);
 	uint64_t at;
-	int word = gda_shmem_word_reserve(s, &at);
+	int word = gda_shmem_word_take(s, &at);
 
 	if (word < 0)
 		return word;
-	return gda_shmem_word_wait(s, v, gda_shmem_queue_op64(s, p, dest, op, value, at, flags),
+	return gda_shmem_word_end(s, v, gda_shmem_queue_op64(s, p, dest, op, value, at, flags),
 				   word, old, 8);
 }
 
@@ -67,11 +36,11 @@ GDA_SLOW int gda_shmem_queue_fetch32(struct gda_shmem *s, const struct gda_shmem
 {
 	struct gda_view *v = gda_shmem_queue(s, p, flags);
 	uint64_t at;
-	int word = gda_shmem_word_reserve(s, &at), err;
+	int word = gda_shmem_word_take(s, &at), err;
 
 	if (word < 0)
 		return word;
-	err = gda_shmem_word_wait(s, v,
+	err = gda_shmem_word_end(s, v,
 				  gda_shmem_queue_op32(s, p, dest, op, value, at, flags), word,
 				  old, 4);
 	if (!err)
@@ -89,14 +58,14 @@ GDA_SLOW int gda_shmem_queue_cas64(struct gda_shmem *s, const struct gda_shmem_p
 	int64_t ticket;
 	int word;
 
-	if (!gda_shmem_remote(p, dest, 8, &iova, &key))
+	if (!gda_shmem_remote(p, dest, 8, &iova, &key) || !gda_shmem_has_atomics(s, dest))
 		return -EFAULT;
-	word = gda_shmem_word_reserve(s, &at);
+	word = gda_shmem_word_take(s, &at);
 	if (word < 0)
 		return word;
 	ticket = gda_compare_swap(v, at, s->stage_key, iova, key, cond, value,
 				  gda_shmem_post_flags(flags));
-	return gda_shmem_word_wait(s, v, ticket, word, old, 8);
+	return gda_shmem_word_end(s, v, ticket, word, old, 8);
 }
 
 GDA_SLOW int gda_shmem_queue_cas32(struct gda_shmem *s, const struct gda_shmem_peer *p,
@@ -109,14 +78,14 @@ GDA_SLOW int gda_shmem_queue_cas32(struct gda_shmem *s, const struct gda_shmem_p
 	int64_t ticket;
 	int word, err;
 
-	if (!gda_shmem_remote(p, dest, 4, &iova, &key))
+	if (!gda_shmem_remote(p, dest, 4, &iova, &key) || !gda_shmem_has_atomics(s, dest))
 		return -EFAULT;
-	word = gda_shmem_word_reserve(s, &at);
+	word = gda_shmem_word_take(s, &at);
 	if (word < 0)
 		return word;
 	ticket = gda_masked_compare_swap32(v, at, s->stage_key, iova, key, cond, UINT32_MAX,
 					   value, UINT32_MAX, gda_shmem_post_flags(flags));
-	err = gda_shmem_word_wait(s, v, ticket, word, old, 4);
+	err = gda_shmem_word_end(s, v, ticket, word, old, 4);
 	if (!err)
 		*old = gda_masked_old32(*old);
 	return err;
@@ -269,9 +238,7 @@ GDA_API int gda_shmem_compare_swap64(struct gda_shmem *s, uint64_t *dest, uint64
 	at = gda_shmem_mapped(s, p, dest, 8);
 	if (gda_unlikely(!at))
 		return -EFAULT;
-	__atomic_compare_exchange_n((uint64_t *)(void *)at, &cond, value, 0, __ATOMIC_ACQ_REL,
-				    __ATOMIC_ACQUIRE);
-	*old = cond;
+	*old = gda_shmem_cas64((uint64_t *)(void *)at, cond, value);
 	return 0;
 }
 
@@ -300,9 +267,7 @@ GDA_API int gda_shmem_compare_swap32(struct gda_shmem *s, uint32_t *dest, uint32
 	at = gda_shmem_mapped(s, p, dest, 4);
 	if (gda_unlikely(!at))
 		return -EFAULT;
-	__atomic_compare_exchange_n((uint32_t *)(void *)at, &cond, value, 0, __ATOMIC_ACQ_REL,
-				    __ATOMIC_ACQUIRE);
-	*old = cond;
+	*old = gda_shmem_cas32((uint32_t *)(void *)at, cond, value);
 	return 0;
 }
 

@@ -43,6 +43,13 @@ extern "C" {
 #define GDA_SHMEM_FOREVER	UINT64_MAX
 
 /**
+ * define GDA_SHMEM_DATA_ATOMICS - of a heap: atomics by queue are for words in @data alone
+ *
+ * In gda_shmem.caps of a heap in GPU memory, for no device adds to words there yet.
+ */
+#define GDA_SHMEM_DATA_ATOMICS	(1U << 16)
+
+/**
  * enum gda_shmem_op - what an atomic does to the word
  * @GDA_SHMEM_FETCH: nothing; for those that fetch
  * @GDA_SHMEM_SET: becomes the value
@@ -105,7 +112,7 @@ struct gda_shmem_peer {
  * @pe: number of the caller
  * @npes: how many PEs there are
  * @qps: queue pairs to each PE; 0 if none is reached by queue
- * @caps: %GDA_VIEW_YIELD: waits yield
+ * @caps: %GDA_VIEW_YIELD: waits yield; %GDA_SHMEM_DATA_ATOMICS
  * @heap: the heap of the caller, page aligned
  * @heap_bytes: its bytes, a multiple of a page
  * @data: the range that was made symmetric in place, or 0
@@ -116,6 +123,7 @@ struct gda_shmem_peer {
  * @stage_key: its key, for work requests of the caller
  * @reserved: 0
  * @owner: the library's
+ * @words: in GPU memory: which words of @stage belong to requests, struct gda_shmem_words
  */
 struct gda_shmem {
 	uint32_t size;
@@ -134,6 +142,19 @@ struct gda_shmem {
 	uint32_t stage_key;
 	uint32_t reserved;
 	uint64_t owner;
+	uint64_t words;
+};
+
+/*
+ * Words that take what requests of a GPU fetch, in @stage behind what nobody reads: a line for
+ * each, and a bit.
+ */
+#define GDA_SHMEM_GPU_SINK	4096U
+#define GDA_SHMEM_GPU_LINE	64U
+#define GDA_SHMEM_GPU_WORDS	1024U
+
+struct gda_shmem_words {
+	uint64_t used[GDA_SHMEM_GPU_WORDS / 64];
 };
 
 /* The PE of a call, or NULL. */
@@ -159,6 +180,15 @@ GDA_HELPER char *gda_shmem_mapped(const struct gda_shmem *s, const struct gda_sh
 	if (at < s->data_bytes && bytes <= s->data_bytes - at)
 		return (char *)(uintptr_t)(p->data + at);
 	return NULL;
+}
+
+/* May an atomic by queue name this word? On a CPU it may name any. */
+GDA_HELPER int gda_shmem_has_atomics(const struct gda_shmem *s, const void *word)
+{
+	(void)s;
+	(void)word;
+	return GDA_HERE(1, !(s->caps & GDA_SHMEM_DATA_ATOMICS) ||
+			   (uintptr_t)word - s->data < s->data_bytes);
 }
 
 /**

@@ -16,7 +16,7 @@
 
 #include <string.h>
 #include <gda/masked_atomic.h>
-#include <gda/shmem_peer.h>
+#include <gda/shmem_direct.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -105,6 +105,19 @@ int64_t gda_shmem_stage_put(struct gda_shmem *s, void *dest, const void *source,
  */
 int64_t gda_shmem_stage_get(struct gda_shmem *s, void *dest, const void *source,
 			    uint64_t bytes, uint32_t pe, uint32_t flags);
+
+/* A word for what a request fetches, by whoever keeps them here. */
+GDA_HELPER int gda_shmem_word_take(struct gda_shmem *s, uint64_t *at)
+{
+	return GDA_HERE(gda_shmem_word_reserve(s, at), gda_shmem_gpu_word_reserve(s, at));
+}
+
+GDA_HELPER int gda_shmem_word_end(struct gda_shmem *s, struct gda_view *view, int64_t ticket,
+				  int word, void *value, uint32_t bytes)
+{
+	return GDA_HERE(gda_shmem_word_wait(s, view, ticket, word, value, bytes),
+			gda_shmem_gpu_word_wait(s, view, ticket, word, value, bytes));
+}
 
 /* The flags of a call that its post takes. */
 GDA_HELPER unsigned int gda_shmem_post_flags(uint32_t flags)
@@ -207,7 +220,7 @@ GDA_SLOW int64_t gda_shmem_queue_put(struct gda_shmem *s, void *dest, const void
 	if (!gda_chunk_covers(&p->map, (uintptr_t)dest, bytes))
 		return -EFAULT;
 	if (!covered)
-		return gda_shmem_stage_put(s, dest, source, bytes, pe, flags);
+		return GDA_HERE(gda_shmem_stage_put(s, dest, source, bytes, pe, flags), -EFAULT);
 	return gda_put_chunked(v, local, (uintptr_t)source, &p->map, (uintptr_t)dest, bytes,
 			       gda_shmem_post_flags(flags));
 }
@@ -222,7 +235,7 @@ GDA_SLOW int64_t gda_shmem_queue_get(struct gda_shmem *s, void *dest, const void
 	if (!gda_chunk_covers(&p->map, (uintptr_t)source, bytes))
 		return -EFAULT;
 	if (!gda_chunk_covers(local, (uintptr_t)dest, bytes))
-		return gda_shmem_stage_get(s, dest, source, bytes, pe, flags);
+		return GDA_HERE(gda_shmem_stage_get(s, dest, source, bytes, pe, flags), -EFAULT);
 	return gda_shmem_queue_read(gda_shmem_queue(s, p, flags), local, (uintptr_t)dest,
 				    &p->map, (uintptr_t)source, bytes,
 				    gda_shmem_post_flags(flags));
@@ -282,11 +295,11 @@ GDA_SLOW int gda_shmem_queue_g(struct gda_shmem *s, const struct gda_shmem_peer 
 
 	if (!gda_shmem_remote(p, source, bytes, &iova, &key))
 		return -EFAULT;
-	word = gda_shmem_word_reserve(s, &at);
+	word = gda_shmem_word_take(s, &at);
 	if (word < 0)
 		return word;
 	ticket = gda_get(v, at, s->stage_key, iova, key, bytes, gda_shmem_post_flags(flags));
-	err = gda_shmem_word_wait(s, v, ticket, word, value, bytes);
+	err = gda_shmem_word_end(s, v, ticket, word, value, bytes);
 	if (!err)
 		*value = gda_shmem_widen(*value, bytes);
 	return err;
@@ -302,7 +315,8 @@ GDA_HELPER int64_t gda_shmem_queue_op64(struct gda_shmem *s, const struct gda_sh
 	uint32_t key = 0;
 
 	flags = gda_shmem_post_flags(flags);
-	if (gda_unlikely(!gda_shmem_remote(p, dest, 8, &iova, &key)))
+	if (gda_unlikely(!gda_shmem_remote(p, dest, 8, &iova, &key) ||
+			 !gda_shmem_has_atomics(s, dest)))
 		return -EFAULT;
 	switch (op) {
 	case GDA_SHMEM_SET:
@@ -334,7 +348,8 @@ GDA_HELPER int64_t gda_shmem_queue_op32(struct gda_shmem *s, const struct gda_sh
 	uint32_t key = 0;
 
 	flags = gda_shmem_post_flags(flags);
-	if (gda_unlikely(!gda_shmem_remote(p, dest, 4, &iova, &key)))
+	if (gda_unlikely(!gda_shmem_remote(p, dest, 4, &iova, &key) ||
+			 !gda_shmem_has_atomics(s, dest)))
 		return -EFAULT;
 	switch (op) {
 	case GDA_SHMEM_SET:

@@ -18,37 +18,6 @@ extern "C" {
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
-/* Store a value of 1, 2, 4 or 8 bytes, aligned to as many, with one store. */
-GDA_HELPER void gda_shmem_store(void *at, uint64_t value, uint32_t bytes)
-{
-	if (bytes == 8)
-		__atomic_store_n((uint64_t *)at, value, __ATOMIC_RELEASE);
-	else if (bytes == 4)
-		__atomic_store_n((uint32_t *)at, (uint32_t)value, __ATOMIC_RELEASE);
-	else if (bytes == 2)
-		__atomic_store_n((uint16_t *)at, (uint16_t)value, __ATOMIC_RELEASE);
-	else
-		__atomic_store_n((uint8_t *)at, (uint8_t)value, __ATOMIC_RELEASE);
-}
-
-GDA_HELPER uint64_t gda_shmem_load(const void *at, uint32_t bytes)
-{
-	if (bytes == 8)
-		return __atomic_load_n((const uint64_t *)at, __ATOMIC_ACQUIRE);
-	if (bytes == 4)
-		return __atomic_load_n((const uint32_t *)at, __ATOMIC_ACQUIRE);
-	if (bytes == 2)
-		return __atomic_load_n((const uint16_t *)at, __ATOMIC_ACQUIRE);
-	return __atomic_load_n((const uint8_t *)at, __ATOMIC_ACQUIRE);
-}
-
-/* Is it a width that one load or store has, and is the address aligned to it? */
-GDA_HELPER int gda_shmem_is_word(const void *at, uint32_t bytes)
-{
-	return bytes && bytes <= 8 && !(bytes & (bytes - 1)) &&
-	       !((uintptr_t)at & (bytes - 1));
-}
-
 /**
  * gda_shmem_put_nbi - begin to write to a PE
  * @s: the heap
@@ -78,7 +47,7 @@ GDA_API int64_t gda_shmem_put_nbi(struct gda_shmem *s, void *dest, const void *s
 	to = gda_shmem_mapped(s, p, dest, bytes);
 	if (gda_unlikely(!to))
 		return -EFAULT;
-	memmove(to, source, bytes);
+	GDA_HERE(memmove(to, source, bytes), gda_shmem_gpu_copy(to, source, bytes, 0, 1));
 	return 0;
 }
 
@@ -139,7 +108,7 @@ GDA_API int64_t gda_shmem_get_nbi(struct gda_shmem *s, void *dest, const void *s
 	from = gda_shmem_mapped(s, p, source, bytes);
 	if (gda_unlikely(!from))
 		return -EFAULT;
-	memmove(dest, from, bytes);
+	GDA_HERE(memmove(dest, from, bytes), gda_shmem_gpu_copy(dest, from, bytes, 0, 1));
 	return 0;
 }
 

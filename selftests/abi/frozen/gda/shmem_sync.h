@@ -64,7 +64,7 @@ GDA_API int gda_shmem_quiet_qp(struct gda_shmem *s, uint32_t pe, uint32_t id,
 	if (gda_unlikely(!p))
 		return -EINVAL;
 	/* sequentially consistent: of two PEs that each put and then get, one sees the other */
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	gda_shmem_settled();
 	if (p->heap)
 		return 0;
 	first = gda_qp_index(0, id, s->qps, 1);
@@ -87,7 +87,7 @@ GDA_API int gda_shmem_quiet_pe(struct gda_shmem *s, uint32_t pe, uint64_t deadli
 
 	if (gda_unlikely(!p))
 		return -EINVAL;
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	gda_shmem_settled();
 	if (p->heap)
 		return 0;
 	err = gda_shmem_flush(s, p, 0, s->qps);
@@ -128,7 +128,7 @@ GDA_SLOW int gda_shmem_queue_quiet(struct gda_shmem *s, uint64_t deadline)
  */
 GDA_API int gda_shmem_quiet(struct gda_shmem *s, uint64_t deadline)
 {
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	gda_shmem_settled();
 	return s->qps ? gda_shmem_queue_quiet(s, deadline) : 0;
 }
 
@@ -145,7 +145,7 @@ GDA_API int gda_shmem_fence_pe(struct gda_shmem *s, uint32_t pe)
 {
 	if (gda_unlikely(pe >= s->npes))
 		return -EINVAL;
-	__atomic_thread_fence(__ATOMIC_RELEASE);
+	gda_shmem_order();
 	/* one queue pair is in order; of several each has to be waited for */
 	return s->qps > 1 ? gda_shmem_quiet_pe(s, pe, 0) : 0;
 }
@@ -158,7 +158,7 @@ GDA_API int gda_shmem_fence_pe(struct gda_shmem *s, uint32_t pe)
  */
 GDA_API int gda_shmem_fence(struct gda_shmem *s)
 {
-	__atomic_thread_fence(__ATOMIC_RELEASE);
+	gda_shmem_order();
 	return s->qps > 1 ? gda_shmem_quiet(s, 0) : 0;
 }
 
@@ -175,7 +175,7 @@ GDA_API int gda_shmem_fence_qp(struct gda_shmem *s, uint32_t pe, uint32_t id)
 	(void)id;
 	if (gda_unlikely(pe >= s->npes))
 		return -EINVAL;
-	__atomic_thread_fence(__ATOMIC_RELEASE);
+	gda_shmem_order();
 	return 0;
 }
 
@@ -390,6 +390,14 @@ GDA_API int gda_shmem_test_until32(const uint32_t *word, uint32_t cmp, uint32_t 
 	return gda_shmem_holds(cmp, (int32_t)now, (int32_t)value);
 }
 
+/* gda_shmem_relax(), where this runs. */
+GDA_HELPER int gda_shmem_look(struct gda_shmem *s, unsigned int polls, uint32_t pe,
+			      uint64_t *deadline)
+{
+	return GDA_HERE(gda_shmem_relax(s, polls, pe, deadline),
+			gda_shmem_gpu_relax(s, polls, pe, *deadline));
+}
+
 /**
  * gda_shmem_wait_until64 - wait until a word of this PE satisfies a condition
  * @s: the heap
@@ -410,7 +418,7 @@ GDA_API int gda_shmem_wait_until64(struct gda_shmem *s, const uint64_t *word, ui
 	int done, err = 0;
 
 	while (!(done = gda_shmem_test_until64(word, cmp, value)) && !err)
-		err = gda_shmem_relax(s, ++polls, GDA_SHMEM_ANY_PE, &deadline);
+		err = gda_shmem_look(s, ++polls, GDA_SHMEM_ANY_PE, &deadline);
 	return done > 0 ? 0 : done < 0 ? done : err;
 }
 
@@ -431,7 +439,7 @@ GDA_API int gda_shmem_wait_until32(struct gda_shmem *s, const uint32_t *word, ui
 	int done, err = 0;
 
 	while (!(done = gda_shmem_test_until32(word, cmp, value)) && !err)
-		err = gda_shmem_relax(s, ++polls, GDA_SHMEM_ANY_PE, &deadline);
+		err = gda_shmem_look(s, ++polls, GDA_SHMEM_ANY_PE, &deadline);
 	return done > 0 ? 0 : done < 0 ? done : err;
 }
 

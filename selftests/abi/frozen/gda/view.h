@@ -295,6 +295,27 @@ enum gda_relax_for {
 void gda_relax(struct gda_view *v, unsigned int polls, enum gda_relax_for what);
 
 /**
+ * gda_record_posted - write to the program's ring of records what was posted
+ * @v: the queue
+ * @index: of the first slot
+ * @n: slots, of one entry or more
+ *
+ * Called by the posts of a program that is compiled with GDA_RECORD, before they ring. Until
+ * gda_record_open() makes the ring it does nothing.
+ */
+void gda_record_posted(const struct gda_view *v, uint64_t index, uint32_t n);
+
+/**
+ * gda_record_observed - write to the program's ring of records that an outcome was seen
+ * @v: the queue
+ * @ticket: whose
+ * @done: what gda_test() returns, not 0
+ *
+ * As gda_record_posted(), called by gda_test() and all that waits.
+ */
+void gda_record_observed(const struct gda_view *v, int64_t ticket, int done);
+
+/**
  * struct gda_cq_view - a ring CQ as its reader sees it
  * @size: sizeof(struct gda_cq_view) of who filled it
  * @mask: entries - 1, a power of two less one

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The direct way of gda/shmem.h: loads, stores and atomics of memory that is mapped where the
+ * caller runs, on a CPU and on a GPU. Not to be called by programs.
+ */
+#ifndef GDA_SHMEM_DIRECT_H
+#define GDA_SHMEM_DIRECT_H
+
+#include <string.h>
+#include <gda/shmem_peer.h>
+
+#ifdef __cplusplus
+extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
+/* Is it a width that one load or store has, and is the address aligned to it? */
+GDA_HELPER int gda_shmem_is_word(const void *at, uint32_t bytes)
+{
+	return bytes && bytes <= 8 && !(bytes & (bytes - 1)) &&
+	       !((uintptr_t)at & (bytes - 1));
+}
+
+#ifdef __CUDA_ARCH__
+
+/* Store a value of 1, 2, 4 or 8 bytes, aligned to as many, with one store. */
+GDA_HELPER void gda_shmem_store(void *at, uint64_t value, uint32_t bytes)
+{
+	if (bytes == 8)
+		asm volatile("st.release.sys.b64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
+	else if (bytes == 4)
+		asm volatile("st.release.sys.b32 [%0], %1;"
+			     ::"l"(at), "r"((uint32_t)value) : "memory");
+	else if (bytes == 2)
+		asm volatile("st.release.sys.b16 [%0], %1;"
+			     ::"l"(at), "h"((uint16_t)value) : "memory");
+	else
+		asm volatile("st.release.sys.b8 [%0], %1;"
+			     ::"l"(at), "r"((uint32_t)value) : "memory");
+}
+
+GDA_HELPER uint64_t gda_shmem_load(const void *at, uint32_t bytes)
+{
+	uint32_t word;
+	uint16_t half;
+
+	if (bytes == 8)
+		return gda_nic_load64((const uint64_t *)at);
+	if (bytes == 4)
+		return gda_nic_load32((const uint32_t *)at);
+	if (bytes == 2) {
+		asm volatile("ld.acquire.sys.b16 %0, [%1];" : "=h"(half) : "l"(at) : "memory");
+		return half;
+	}
+	asm volatile("ld.acquire.sys.u8 %0, [%1];" : "=r"(word) : "l"(at) : "memory");
+	return word;
+}
+
+#define GDA_SHMEM_GPU_ATOMIC(name, bits, reg, type, op) \
+GDA_HELPER type name(type *at, type value) \
+{ \
+	type old; \
+\
+	asm volatile("atom.acq_rel.sys." op ".b" bits " %0, [%1], %2;" \
+		     : "=" reg(old) : "l"(at), reg(value) : "memory"); \
+	return old; \
+}
+
+GDA_SHMEM_GPU_ATOMIC(gda_shmem_exchange64, "64", "l", uint64_t, "exch")
+GDA_SHMEM_GPU_ATOMIC(gda_shmem_and64, "64", "l", uint64_t, "and")
+GDA_SHMEM_GPU_ATOMIC(gda_shmem_or64, "64", "l", uint64_t, "or")
+GDA_SHMEM_GPU_ATOMIC(gda_shmem_xor64, "64", "l", uint64_t, "xor")
+GDA_SHMEM_GPU_ATOMIC(gda_shmem_exchange32, "32", "r", uint32_t, "exch")
+GDA_SHMEM_GPU_ATOMIC(gda_shmem_and32, "32", "r", uint32_t, "and")
+GDA_SHMEM_GPU_ATOMIC(gda_shmem_or32, "32", "r", uint32_t, "or")
+GDA_SHMEM_GPU_ATOMIC(gda_shmem_xor32, "32", "r", uint32_t, "xor")
+
+GDA_HELPER uint64_t gda_shmem_add64(uint64_t *at, uint64_t value)
+{
+	uint64_t old;
+
+	asm volatile("atom.acq_rel.sys.add.u64 %0, [%1], %2;"
+		     : "=l"(old) : "l"(at), "l"(value) : "memory");
+	return old;
+}
+
+GDA_HELPER uint32_t gda_shmem_add32(uint32_t *at, uint32_t value)
+{
+	uint32_t old;
+
+	asm volatile("atom.acq_rel.sys.add.u32 %0, [%1], %2;"
+		     : "=r"(old) : "l"(at), "r"(value) : "memory");
+	return old;
+}
+
+/* Return: what it was. */
+GDA_HELPER uint64_t gda_shmem_cas64(uint64_t *at, uint64_t cond, uint64_t value)
+{
+	uint64_t old;
+
+	asm volatile("atom.acq_rel.sys.cas.b64 %0, [%1], %2, %3;"
+		     : "=l"(old) : "l"(at), "l"(cond), "l"(value) : "memory");
+	return old;
+}
+
+GDA_HELPER uint32_t gda_shmem_cas32(uint32_t *at, uint32_t cond, uint32_t value)
+{
+	uint32_t old;
+
+	asm volatile("atom.acq_rel.sys.cas.b32 %0, [%1], %2, %3;"
+		     : "=r"(old) : "l"(at), "r"(cond), "r"(value) : "memory");
+	return old;
+}
+
+/* What was put before is seen before what is stored behind. */
+GDA_HELPER void gda_shmem_order(void)
+{
+	asm volatile("fence.acq_rel.sys;" ::: "memory");
+}
+
+/* Sequentially consistent: of two PEs that each put and then get, one sees the other. */
+GDA_HELPER void gda_shmem_settled(void)
+{
+	asm volatile("fence.sc.sys;" ::: "memory");
+}
+
+#else /* on a CPU */
+
+GDA_HELPER void gda_shmem_store(void *at, uint64_t value, uint32_t bytes)
+{
+	if (bytes == 8)
+		__atomic_store_n((uint64_t *)at, value, __ATOMIC_RELEASE);
+	else if (bytes == 4)
+		__atomic_store_n((uint32_t *)at, (uint32_t)value, __ATOMIC_RELEASE);
+	else if (bytes == 2)
+		__atomic_store_n((uint16_t *)at, (uint16_t)value, __ATOMIC_RELEASE);
+	else
+		__atomic_store_n((uint8_t *)at, (uint8_t)value, __ATOMIC_RELEASE);
+}
+
+GDA_HELPER uint64_t gda_shmem_load(const void *at, uint32_t bytes)
+{
+	if (bytes == 8)
+		return __atomic_load_n((const uint64_t *)at, __ATOMIC_ACQUIRE);
+	if (bytes == 4)
+		return __atomic_load_n((const uint32_t *)at, __ATOMIC_ACQUIRE);
+	if (bytes == 2)
+		return __atomic_load_n((const uint16_t *)at, __ATOMIC_ACQUIRE);
+	return __atomic_load_n((const uint8_t *)at, __ATOMIC_ACQUIRE);
+}
+
+#define gda_shmem_exchange64(at, value)	__atomic_exchange_n(at, value, __ATOMIC_ACQ_REL)
+#define gda_shmem_exchange32(at, value)	__atomic_exchange_n(at, value, __ATOMIC_ACQ_REL)
+#define gda_shmem_add64(at, value)	__atomic_fetch_add(at, value, __ATOMIC_ACQ_REL)
+#define gda_shmem_add32(at, value)	__atomic_fetch_add(at, value, __ATOMIC_ACQ_REL)
+#define gda_shmem_and64(at, value)	__atomic_fetch_and(at, value, __ATOMIC_ACQ_REL)
+#define gda_shmem_and32(at, value)	__atomic_fetch_and(at, value, __ATOMIC_ACQ_REL)
+#define gda_shmem_or64(at, value)	__atomic_fetch_or(at, value, __ATOMIC_ACQ_REL)
+#define gda_shmem_or32(at, value)	__atomic_fetch_or(at, value, __ATOMIC_ACQ_REL)
+#define gda_shmem_xor64(at, value)	__atomic_fetch_xor(at, value, __ATOMIC_ACQ_REL)
+#define gda_shmem_xor32(at, value)	__atomic_fetch_xor(at, value, __ATOMIC_ACQ_REL)
+
+GDA_HELPER uint64_t gda_shmem_cas64(uint64_t *at, uint64_t cond, uint64_t value)
+{
+	__atomic_compare_exchange_n(at, &cond, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+	return cond;
+}
+
+GDA_HELPER uint32_t gda_shmem_cas32(uint32_t *at, uint32_t cond, uint32_t value)
+{
+	__atomic_compare_exchange_n(at, &cond, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+	return cond;
+}
+
+GDA_HELPER void gda_shmem_order(void)
+{
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+}
+
+GDA_HELPER void gda_shmem_settled(void)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+#endif
+
+/* Apply a checked operation to a word that is mapped here. Return: what it was. */
+GDA_HELPER uint64_t gda_shmem_apply64(uint64_t *at, uint32_t op, uint64_t value)
+{
+	if (op == GDA_SHMEM_SET)
+		return gda_shmem_exchange64(at, value);
+	if (op == GDA_SHMEM_ADD)
+		return gda_shmem_add64(at, value);
+	if (op == GDA_SHMEM_AND)
+		return gda_shmem_and64(at, value);
+	if (op == GDA_SHMEM_OR)
+		return gda_shmem_or64(at, value);
+	if (op == GDA_SHMEM_XOR)
+		return gda_shmem_xor64(at, value);
+	return gda_shmem_load(at, 8);
+}
+
+GDA_HELPER uint32_t gda_shmem_apply32(uint32_t *at, uint32_t op, uint32_t value)
+{
+	if (op == GDA_SHMEM_SET)
+		return gda_shmem_exchange32(at, value);
+	if (op == GDA_SHMEM_ADD)
+		return gda_shmem_add32(at, value);
+	if (op == GDA_SHMEM_AND)
+		return gda_shmem_and32(at, value);
+	if (op == GDA_SHMEM_OR)
+		return gda_shmem_or32(at, value);
+	if (op == GDA_SHMEM_XOR)
+		return gda_shmem_xor32(at, value);
+	return (uint32_t)gda_shmem_load(at, 4);
+}
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+}
+#endif
+
+#ifdef __CUDACC__
+#include <gda/gpu/shmem_here.h>
+#endif
+
+#endif /* GDA_SHMEM_DIRECT_H */
