@@ -51,5 +51,6 @@ $(GINTEST_OUT)/bench: selftests/gin/bench.c selftests/lib/fake_nic.c $(LIB_OUT)/
 	$(CC) $(GDA_CPPFLAGS) -Iselftests/lib $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ $< \
 		selftests/lib/fake_nic.c $(LIB_OUT)/libgda.a
 
-$(GINTEST_OUT)/instructions: selftests/gin/instructions.sh $(GINTEST_OUT)/bench
+$(GINTEST_OUT)/instructions: selftests/gin/instructions.sh selftests/lib/callgrind.sh $(GINTEST_OUT)/bench
+	install -m 755 selftests/lib/callgrind.sh $(@D)
 	install -m 755 $< $@

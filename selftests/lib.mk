@@ -28,7 +28,8 @@ $(LIBTEST_OUT)/producers-tsan: selftests/lib/producers.c selftests/lib/fake_nic.
 	@mkdir -p $(@D)
 	$(CC) $(LIBTEST_FLAGS) -fsanitize=thread -pthread -o $@ $(filter %.c,$^)
 
-$(LIBTEST_OUT)/instructions: selftests/lib/instructions.sh $(LIBTEST_OUT)/bench
+$(LIBTEST_OUT)/instructions: selftests/lib/instructions.sh selftests/lib/callgrind.sh $(LIBTEST_OUT)/bench
+	install -m 755 selftests/lib/callgrind.sh $(@D)
 	install -m 755 $< $@
 
 $(addprefix $(LIBTEST_OUT)/,device notify dmabuf words): $(LIBTEST_OUT)/%: \
