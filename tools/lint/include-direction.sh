@@ -105,7 +105,8 @@ allow uapi "${list[@]}" < <(headers linux/types.h linux/ioctl.h $uapi)
 pick '/engine/'
 engine=("${list[@]}")
 # shellcheck disable=SC2086
-allow engine "${engine[@]}" < <(echo '"gda_os.h"'; echo '<gda_dialects.h>'; echo @own; headers gda/work.h gda/flight.h $uapi)
+allow engine "${engine[@]}" < <(
+	echo '"gda_os.h"'; echo '<gda_dialects.h>'; echo @own; headers gda/work.h gda/flight.h $uapi)
 pick '/gda_core/control/'
 # shellcheck disable=SC2086
 allow control "${list[@]}" < <(echo '"(gda_os|engine)\.h"'; echo @own; headers $uapi)
@@ -157,10 +158,10 @@ allow lib/src "${list[@]}" < <(
 pick '^lib/inproc/'
 # shellcheck disable=SC2086
 [ ${#list[@]} = 0 ] || allow lib/inproc "${list[@]}" < <(
-	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|engine|flight|access|connect|create|query)\.h"'
-	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|engine|flight|access|connect|mr|query)\.h"'
 	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'
 	echo '"(gda_internal|engine|access|connect|create|event|mr|parts|query|record|request|sweep)\.h"'
+	echo '"(gda_internal|engine|flight|access)\.h"'
+	echo '"(connect|create|event|mr|parts|query|request|sweep)\.h"'
 	echo @own; headers $uapi $public)
 
 pick '^lib/cuda/'
