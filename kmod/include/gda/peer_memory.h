@@ -48,10 +48,10 @@ struct module;
  *	Returns 0, and *@priv is what the other calls get; -ENXIO the range is not (all) of
  *	this client: others are asked; any other errno of gda/ioctl.h: it is, but cannot
  *	be registered for that reason. -EACCES: not mapped for that; -ENODEV: it is gone.
- * @vmap: optional, but executors that are CPUs, as the software device, refuse memory that
- *	has none: where the CPU finds the first byte of the range; the others follow. Write-back cached
- *	and readable, also writable if get() was told so. I/O memory (map->is_iomem) is
- *	refused by the software device. Valid until invalidation or put(). Process context, may
+ * @vmap: optional, but executors that are CPUs, such as the software device, refuse memory
+ *	without it: give the CPU's address of the first byte of the range; the others follow.
+ *	Write-back cached and readable, also writable if get() was told so. I/O memory
+ *	(map->is_iomem) is refused by the software device. Valid until invalidation or put(). Process context, may
  *	sleep.
  *	Returns 0; -EOPNOTSUPP there is no such address; -ENODEV the memory was invalidated;
  *	-ENOMEM, -EINTR.
