@@ -3,7 +3,7 @@
 #
 # lint.sh [--json] [CHECK...] - the static checks, all of them or those named
 #
-# Each check prints one line, its findings go to build/lint/CHECK.txt, and the
+# Each check prints one line with its seconds, its findings go to build/lint/CHECK.txt, and the
 # first of them are shown. Every tracked file is looked at, and every new one that
 # git does not ignore.
 #
@@ -84,6 +84,13 @@ check_modules() { # both modules: gcc with W=1, and sparse
 	for k in $kvers; do
 		build_modules "$k"
 	done
+}
+
+check_coccicheck() { # the kernel's semantic patches that find bugs, on the modules
+	command -v spatch >/dev/null || { echo "spatch is missing (package coccinelle)"; return; }
+	printf '%s\n' "$linux"/*.cocci | xargs -r -P "$(nproc)" -I {} \
+		spatch -D report --very-quiet --no-includes --include-headers \
+		--cocci-file {} --dir kmod 2>/dev/null | sed "s,^$PWD/,,"
 }
 
 check_gcc() { # user space, -Wall -Wextra
@@ -267,7 +274,7 @@ report() {
 	local verdict=ok
 
 	[ "$2" = 0 ] || verdict=FAIL
-	printf '%-12s %-4s %5d   %s\n' "$1" $verdict "$2" "$4"
+	printf '%-12s %-4s %5d  %4d s   %s\n' "$1" $verdict "$2" "$3" "$4"
 	[ "$2" = 0 ] && return
 	head -n $show "$out/$1.txt" | cut -c 1-200 | sed 's/^/    /'
 	[ "$2" -le $show ] || echo "    ... $out/$1.txt"

@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
 # linux-source.sh - unpack the kernel's own checkers, once, and print the folder
+#
+# Semantic patches are those that find bugs rather than another way to write it, that apply
+# here, and that take seconds; coccicheck has 73. Not deref_null: it does not see what swap()
+# does to a pointer.
 
 set -euo pipefail
 
@@ -10,13 +14,18 @@ dir=$PWD/build/linux-source
 mkdir -p build
 (
 	flock 9
-	[ -e "$dir/ynl-gen-c.py" ] && exit
+	[ -e "$dir/eno.cocci" ] && [ -e "$dir/ynl-gen-c.py" ] && exit
 	rm -rf "$dir" "$dir.new"
 	tools/scripts/linux-source.sh "$dir.new" \
 		scripts/{checkpatch.pl,const_structs.checkpatch,spelling.txt,kernel-doc} \
 		Documentation/sphinx/{kerneldoc,kernellog}.py \
 		tools/net/ynl/{ynl-gen-c.py,cli.py,lib/{__init__,nlspec,ynl}.py} \
-		Documentation/netlink/genetlink-legacy.yaml
+		Documentation/netlink/genetlink-legacy.yaml \
+		scripts/coccinelle/free/{kfree,ifnullfree}.cocci \
+		scripts/coccinelle/iterators/{use_after_iter,list_entry_update}.cocci \
+		scripts/coccinelle/locks/{call_kern,double_lock,flags,mini_lock}.cocci \
+		scripts/coccinelle/null/eno.cocci \
+		scripts/coccinelle/tests/{odd_ptr_err,unsigned_lesser_than_zero}.cocci
 	mv "$dir.new" "$dir"
 ) 9>"$dir.lock"
 echo "$dir"

@@ -15,7 +15,8 @@ rdma="libibverbs-dev librdmacm-dev ibverbs-providers iproute2"
 tests="gcc-12-multilib libc6-dev-i386 $rdma g++ pkg-config python3 patch valgrind"
 ranks="libpmix-dev openmpi-bin procps"
 netlink="libnl-3-dev libnl-genl-3-dev pkg-config python3-yaml python3-jsonschema"
-lint="librdmacm-dev xz-utils git perl python3 shellcheck sparse clang clang-format g++ mandoc codespell reuse"
+lint="librdmacm-dev xz-utils git perl python3 shellcheck sparse coccinelle clang clang-format g++"
+lint="$lint mandoc codespell reuse"
 guest="qemu-system-x86 busybox-static cpio xz-utils zstd"
 case ${1-} in
 demo) packages="$build $guest" kernels="6.12" ;;
