@@ -167,7 +167,7 @@ void gda_qp_detach_cq(struct gda_ctx *ctx, const struct gda_cq *cq)
 }
 
 /* Called only by the worker, which owns engine_qp. Detach revoked memory and fail the QP. */
-static void gda_qp_replace(struct gda_qp *qp)
+static void gda_qp_detach_revoked(struct gda_qp *qp)
 {
 	const u32 gone = GDA_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_QUEUE);
 	struct gda_engine_qp *q = &qp->engine_qp;
@@ -191,7 +191,7 @@ static void gda_qp_replace(struct gda_qp *qp)
 bool gda_qp_attend(struct gda_qp *qp)
 {
 	if (READ_ONCE(qp->lost) & ~BIT(GDA_QP_DELAYED))
-		gda_qp_replace(qp);
+		gda_qp_detach_revoked(qp);
 	if (!test_bit(GDA_QP_DELAYED, &qp->lost))
 		return true;
 	if (!READ_ONCE(qp->engine_qp.fail) && ktime_get_ns() < qp->rnr_until) {

@@ -209,7 +209,7 @@ static bool gda_worker_pending(struct gda_ctx *ctx, unsigned int page)
 }
 
 /* After a kick: activate each silent page that has work. */
-static void gda_worker_rouse(struct gda_ctx *ctx)
+static void gda_worker_activate_pages(struct gda_ctx *ctx)
 {
 	DECLARE_BITMAP(active, GDA_CELL_PAGES);
 	unsigned int page;
@@ -358,7 +358,7 @@ static int gda_worker_main(void *data)
 
 		if (test_and_clear_bit(GDA_WORKER_KICK, &ctx->worker.flags) ||
 		    gda_worker_is_due(ctx, pass.now)) {
-			gda_worker_rouse(ctx);
+			gda_worker_activate_pages(ctx);
 			pass.all = true;
 		}
 		WRITE_ONCE(ctx->worker.passes, ctx->worker.passes + 1);

@@ -269,7 +269,7 @@ void gda_executor_qp_ready(struct gda_executor_qp *qp);
  * @qp: a QP that is not freed yet; nothing if it has failed before, or is about to
  * @why: the status that the queue fails with
  *
- * What is in flight is waited for. Then the oldest work request without an outcome completes
+ * Work in flight is waited for. Then the oldest work request without an outcome completes
  * with this error, and all others are flushed. gda_core does that, in the worker, where the
  * device has a visit(). Any context.
  */
