@@ -8,7 +8,7 @@ LIB_VERSION	:= $(shell tools/scripts/version.sh)
 LIB_SONAME	:= libgda.so.2
 LIB_OUT		:= $(BUILD)/lib
 
-# What everything in user space here is compiled with.
+# Flags that everything in user space here is compiled with.
 GDA_CPPFLAGS	:= -Iuapi -Ilib/include
 # The compiler leaves beside each object of which headers it was made (the Makefile reads it).
 DEPFLAGS	= -MMD -MP -MT $@

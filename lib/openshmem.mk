@@ -32,7 +32,7 @@ $(LIB_OUT)/libgda-shmem.a: $(OSH_OBJ)
 	rm -f $@
 	$(AR) rcs $@ $(OSH_OBJ)
 
-# What install.sh does for the place that it installs to.
+# As install.sh does for the place that it installs to.
 $(OSH_OUT)/bin/oshcc: compiler := cc
 $(OSH_OUT)/bin/oshcc: variable := OSHCC_CC
 $(OSH_OUT)/bin/oshc++: compiler := c++

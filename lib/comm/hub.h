@@ -60,7 +60,7 @@ struct gda_comm_hub {
 
 /* hub.c */
 
-/* What is under way has @left ns. */
+/* The call that is under way has @left ns. */
 void gda_comm_hub_begin(struct gda_comm_hub *hub, uint64_t left);
 void gda_comm_hub_reset(struct gda_comm_hub *hub);
 void gda_comm_hub_welcome(struct gda_comm_hub *hub);

@@ -4,7 +4,7 @@
  * a worker that has no processor, or has one too far away. The waiting thread is the one
  * that has nothing better to do.
  *
- * Who may visit a queue is said by qp->turn:
+ * qp->turn says which thread may visit a queue:
  *
  *	FREE	nobody visits it: who does makes it HELD
  *	HELD	somebody visits it, a helper or its worker

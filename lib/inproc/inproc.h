@@ -57,7 +57,7 @@ struct gda_inproc_qp;
 /* soft.c, and files of other executors */
 
 /*
- * What carries out the work of a context, as in kmod/include/gda/executor.h: one table each.
+ * An executor carries out the work of a context, as in kmod/include/gda/executor.h: one table each.
  * Calls of one context are one after the other, with ctx->lock held but for those that the
  * table says; what returns void cannot fail.
  */
@@ -410,7 +410,7 @@ struct gda_inproc_copier_ops {
 #define GDA_INPROC_MOST		(64U << 20)
 
 /*
- * Who copies far memory for a queue, with what that takes. Addresses are the copier's:
+ * The copier of memory that no CPU reaches, for one queue. Addresses are the copier's:
  * of what the CPU can reach, too.
  */
 struct gda_inproc_copier {

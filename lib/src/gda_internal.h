@@ -331,7 +331,7 @@ void gda_debug_remove(const struct gda_context *ctx, const struct gda_qp *qp);
 
 /* why.c; all return @err, the outcome of a call, for which they look for a reason */
 
-/* What the ways of registering memory have in common. */
+/* Common to all ways of registering memory. */
 struct gda_mr_rule {
 	const char *start_name;		/* of the argument @start */
 	uint64_t start;
@@ -379,7 +379,7 @@ int gda_place_get(struct gda_context *ctx, const struct gda_place *place,
  */
 int gda_place_read(const struct gda_place **place, struct gda_place *copy);
 
-/* What the kernel is told of a place; zero of none. */
+/* A place as the kernel reads it; zero for none. */
 struct gda_queue_memory gda_place_memory(const struct gda_place *place);
 
 /* Give a reference back; the last one unmaps. NULL is nothing. */

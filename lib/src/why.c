@@ -197,7 +197,7 @@ int gda_why_busy(int err)
 	return err == -EBUSY ? gda_because(err, "a QP uses it") : err;
 }
 
-/* What all kinds of registration have in common. */
+/* Common to all kinds of registration. */
 int gda_why_mr(const struct gda_context *ctx, int err, const struct gda_mr_rule *rule)
 {
 	const struct gda_query q = gda_limits(ctx);

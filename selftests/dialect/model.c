@@ -154,7 +154,7 @@ TEST_F(phase, random_model)
 	EXPECT_EQ(0, memcmp(now, self->flat[1], SIZE));
 }
 
-/* What is refused fails alone; what is malformed is the end of the queue. */
+/* A refused request fails alone; a malformed entry is the end of the queue. */
 TEST_F(phase, a_queue_survives_a_refusal)
 {
 	struct ph_entry bad = {

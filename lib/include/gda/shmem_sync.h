@@ -293,7 +293,7 @@ GDA_API int gda_shmem_put_signal(struct gda_shmem *s, void *dest, const void *so
  * gda_shmem_load64 - load a word of this PE that others change
  * @word: the word
  *
- * What was put before it, with a fence or a signal between, is seen afterwards.
+ * Puts before it, with a fence or a signal between, are seen afterwards.
  *
  * Return: its value.
  */

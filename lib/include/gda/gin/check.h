@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What programs built with GDA_CHECK defined look for; without it nothing is left of it
+ * Checks of programs that are built with GDA_CHECK defined; without it nothing is left of it
  * here. Included by gda/gin.h; not to be called by programs, but for gda_misuse().
  *
  * A misuse has a name, is told in one line on stderr, and ends the program. Some need a

@@ -182,7 +182,7 @@ GDA_HELPER struct gda_gin_value gda_gin_signal_value(const struct gda_gin *gin, 
  * @signal: number of the signal, less than gda_gin_attr.signals
  * @bits: how many of its lowest bits, 1 to 64
  *
- * What the signals that are in the value report is visible to the caller. Any thread may
+ * Memory that the counted signals report is visible to the caller. Any thread may
  * call it.
  *
  * Return: the value.

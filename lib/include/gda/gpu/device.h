@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What posters on a GPU have in common: words at the scope of the GPU, entries as
+ * Common to posters on a GPU: words at the scope of the GPU, entries as
  * 16-byte stores, the release before a doorbell, and the doorbell.
  *
- * What costs on a GPU is the scope of a fence, not its form: 600 cycles at GPU scope,
+ * On a GPU the scope of a fence costs, not its form: 600 cycles at GPU scope,
  * 1100 at system scope, after an entry. So there is one release for each ring,
  * of the scope that the reader of the queue needs (gda_release()), and a second one
  * between record and doorbell only where the device needs it (gda_ring()).

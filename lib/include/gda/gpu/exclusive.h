@@ -190,7 +190,7 @@ GDA_DEVICE uint32_t gda_scan(const struct gda_exclusive &q)
 }
 
 /*
- * What has completed, by that look. Of a queue that has failed this is not kept, so that
+ * The consumer index, by that look. Of a queue that has failed this is not kept, so that
  * gda_known() and gda_quiet_known() tell of success only.
  */
 GDA_DEVICE uint64_t gda_refresh(struct gda_exclusive &q, uint32_t look, int &failed)

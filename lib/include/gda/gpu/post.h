@@ -319,7 +319,7 @@ GDA_GPU_API int64_t gda_put_each(queue &q, uint64_t laddr, uint32_t lkey, uint64
  * @len: bytes, below 2^31
  * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM
  *
- * What any thread of the group wrote before is covered.
+ * Earlier stores of every thread of the group are covered.
  *
  * Return: as gda_put() in the thread of rank 0, 0 in the others.
  */

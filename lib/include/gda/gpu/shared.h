@@ -142,7 +142,7 @@ GDA_DEVICE uint64_t gda_shared_walk_warp(const struct gda_port &p, uint64_t next
 }
 
 /*
- * What rings also tells the others how far the device has come. It knows what it rang,
+ * The thread that rings also tells the others how far the device has come. It knows what it rang,
  * and no more than a ring of it can be incomplete, so 16 bits are enough. Returns what
  * it has told, @told before.
  */
@@ -243,7 +243,7 @@ GDA_DEVICE_SLOW uint64_t gda_shared_lead(struct gda_port p, uint64_t next, bool 
 	}
 }
 
-/* What marking @n entries takes in one word. */
+/* The marks of @n entries, in one word. */
 GDA_DEVICE uint32_t gda_shared_fits(const struct gda_port &p, uint64_t index, uint32_t n)
 {
 	uint32_t room = p.mask < 31 ? 1 : 32 - ((uint32_t)index & 31);

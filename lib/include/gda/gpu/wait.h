@@ -18,7 +18,7 @@ GDA_GPU_API void gda_flush(queue &q)
 	gda_ring_deferred(q);
 }
 
-/* What became of @ticket, of which @known slots have completed: as gda_test(). */
+/* The outcome of @ticket, of which @known slots have completed: as gda_test(). */
 GDA_DEVICE int gda_verdict(const struct gda_view *v, uint64_t ticket, uint64_t known)
 {
 	uint64_t failed = gda_load_acquire64(&v->error_index);
