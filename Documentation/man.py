@@ -21,7 +21,8 @@ BLOCK = re.compile(r"^/\*\*\n(.*?)^ \*/\n(.*?)(?=^/\*|\Z)", re.M | re.S)
 ERRNO = re.compile(r"(?:^|(?<=[;:,]) )(?=(?:and )?-E[A-Z0-9]+\b)")
 # Structures whose members no caller of most functions needs, and the page that has them.
 OPAQUE = {"gda_view": "", "gda_cq_view": "", "gda_gin": "gda_gin_context",
-          "gda_window": "gda_window_register", "gda_shmem": "gda_shmem_create"}
+          "gda_window": "gda_window_register", "gda_shmem": "gda_shmem_create",
+          "gda_async_workspace": "gda_async_create", "gda_async_session": "gda_async_open"}
 # Programs that examples are taken from, in this order, and the functions that must have one:
 # a first program calls them.
 TUTORIAL = ["hello.c", "put.c", "errors.c", "signal.c", "sleep.c", "threads.c", "calls.c",

@@ -17,7 +17,7 @@ struct gda_async_world {
 	struct gda_context *ctx;
 	struct gda_async_attr attr;
 	struct gda_qp **qps;
-	struct gda_cuda_qp **gpu_qps;		/* if posters are a GPU: those of @qps belong to them */
+	struct gda_cuda_qp **gpu_qps;		/* of a GPU; they own those of @qps */
 	uint64_t *views;
 	uint64_t *stage;			/* a word for each queue */
 	struct gda_mr *stage_mr;

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "async_internal.h"
 
@@ -24,11 +25,22 @@ static int gda_async_is_huge(const struct gda_async_mapping *m)
 
 static void gda_async_mapping_line(struct gda_async_mapping *m, const char *line)
 {
-	sscanf(line, "KernelPageSize: %llu", &m->page);
-	sscanf(line, "Rss: %llu", &m->resident);
-	sscanf(line, "AnonHugePages: %llu", &m->anon_huge);
-	sscanf(line, "FilePmdMapped: %llu", &m->file_huge);
-	sscanf(line, "ShmemPmdMapped: %llu", &m->shmem_huge);
+	const struct {
+		const char *name;
+		unsigned long long *value;
+	} lines[] = {
+		{ "KernelPageSize:", &m->page }, { "Rss:", &m->resident },
+		{ "AnonHugePages:", &m->anon_huge }, { "FilePmdMapped:", &m->file_huge },
+		{ "ShmemPmdMapped:", &m->shmem_huge },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		size_t n = strlen(lines[i].name);
+
+		if (!strncmp(line, lines[i].name, n))
+			*lines[i].value = strtoull(line + n, NULL, 10);
+	}
 }
 
 /* Take a mapping away from what is looked for, from *@at up to @end. Return: 0 or -EFAULT. */

@@ -37,12 +37,14 @@ GDA_EXPORT void gda_async_refused(const char *call, uint32_t why)
 	gda_called(-EINVAL, call, "%u", why);
 }
 
+/* Of this thread, plus 1. */
+static _Thread_local uint32_t gda_async_number;
+
 GDA_EXPORT uint32_t gda_async_thread(void)
 {
-	static _Thread_local uint32_t number;
 	static atomic_uint threads;
 
-	if (!number)
-		number = atomic_fetch_add(&threads, 1) + 1;
-	return number - 1;
+	if (!gda_async_number)
+		gda_async_number = atomic_fetch_add(&threads, 1) + 1;
+	return gda_async_number - 1;
 }

@@ -116,7 +116,7 @@ static void gda_async_describe(struct gda_async_world *w)
 	v->groups = w->attr.groups;
 	v->queues = w->attr.queues;
 	v->block_bytes = w->attr.block_bytes;
-	v->remote = w->ranks != NULL;
+	v->remote = !!w->ranks;
 	v->timeout_ns = w->attr.timeout_ns;
 	v->owner = (uintptr_t)w;
 }

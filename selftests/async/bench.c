@@ -21,6 +21,7 @@ static struct gda_async_workspace workspace = {
 	.queues = 1, .block_bytes = GDA_ASYNC_BLOCK_BYTES, .timeout_ns = 1000000000,
 };
 static struct fake_queue *queue;
+
 static struct item {
 	char *dst;
 	const char *src;
@@ -94,7 +95,8 @@ int main(int argc, char **argv)
 		items[i].dst = memory + i;
 		items[i].src = memory + 4096;
 		items[i].bytes = 1 + i % 256;
-		items[i].lkey = items[i].rkey = 7;
+		items[i].lkey = 7;
+		items[i].rkey = 7;
 	}
 	workspace.remote = argc == 3 && !strcmp(argv[2], "peer");
 	err = workspace.remote ? gda_async_open_peer(&workspace, 0, 0, NULL, 0, &s) :

@@ -587,7 +587,9 @@ TEST_F(copy, rows)
 	/* without a gap it is one copy */
 	posted = world_posted(self->world.r[0].w);
 	r.rows = 8;
-	r.bytes = r.dst_pitch = r.src_pitch = 512;
+	r.bytes = 512;
+	r.dst_pitch = 512;
+	r.src_pitch = 512;
 	world_fill(self->src, 4096, 3);
 	ASSERT_LT(0, gda_async_get_rows(&self->s, GDA_ASYNC_COPY, &r, 0).handle);
 	ASSERT_EQ(posted + 1, world_posted(self->world.r[0].w));
@@ -610,7 +612,8 @@ TEST_F(copy, rows_refused)
 	bad[2].src_pitch = HALF;		/* leaves the window */
 	bad[3].dst_pitch = 2 * HALF;
 	bad[4].bytes = GDA_CHUNK_MAX;
-	bad[4].dst_pitch = bad[4].src_pitch = 2 * (uint64_t)GDA_CHUNK_MAX;
+	bad[4].dst_pitch = 2 * (uint64_t)GDA_CHUNK_MAX;
+	bad[4].src_pitch = bad[4].dst_pitch;
 	bad[5].rows = 0;			/* nothing to do: not refused */
 	bad[6].bytes = 0;
 	for (i = 0; i < 7; i++) {

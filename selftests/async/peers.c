@@ -210,7 +210,7 @@ TEST_F(peers, P15_put_and_notify)
 	}
 }
 
-/* A flag behind puts that go to several queues, read without an acknowledgement. */
+/* A flag behind puts that go to several queues, read without asking for more. */
 TEST_F(peers, P15_notify_is_never_early)
 {
 	struct gda_async_session there;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Random programs over gda/async.h, against a serial model. A program is some thirty calls of one
- * or two sessions: gets and puts of random ranges, by rows too, notifications, waits for all, for an
- * event, tests. The model carries out each call when it is made, in memory of its own.
+ * or two sessions: gets and puts of random ranges, by rows too, notifications, waits for all,
+ * for an event, tests. The model carries out each call when it is made, in memory of its own.
  * What is on its way never overlaps with what is begun: the program waits for the event of
  * the last call that is in the way, and for nothing else. Whatever a wait or a test says is done
  * must be as in the model; in the end all memory of all ranks must.
@@ -344,7 +344,7 @@ int main(void)
 	printf("TAP version 13\n1..%u\n", WORLDS);
 	for (which = 0; which < WORLDS; which++) {
 		uint64_t first = seed ? strtoull(seed, NULL, 0) : (uint64_t)which << 32;
-		int err = world_number(which, first, seed ? 1 : each, seed != NULL);
+		int err = world_number(which, first, seed ? 1 : each, !!seed);
 
 		printf("%sok %u P11_programs.%u_ranks.%u_queues%s\n", err ? "not " : "", which + 1,
 		       which / 4 < 2 ? 0 : which / 4 - 1, which % 4 + 1,

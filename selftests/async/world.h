@@ -25,7 +25,7 @@ struct world_rank {
 	struct gda_context *ctx;
 	struct gda_async_workspace *w;
 	unsigned char *mem;		/* one window */
-	uint64_t *control;		/* another one: words, and scratch that has to be in a window */
+	uint64_t *control;		/* another one: words, and scratch */
 	int err;
 };
 

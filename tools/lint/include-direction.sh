@@ -193,7 +193,7 @@ pick '^lib/openshmem/[^/]*$'
 	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"shmem\.h"'; echo @own; headers $public)
 pick '^lib/(gin|async)/'
 # shellcheck disable=SC2086
-[ ${#list[@]} = 0 ] || allow 'lib/gin and lib/async' "${list[@]}" < <(
+[ ${#list[@]} = 0 ] || allow lib/gin "${list[@]}" < <(
 	echo '<((sys|linux|asm|arpa|net|netinet)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|share)\.h"'
 	echo @own; headers $uapi $public)
 

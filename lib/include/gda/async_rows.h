@@ -154,16 +154,6 @@ GDA_SIZED_API struct gda_async_event gda_async_put_rows(struct gda_async_session
 #define GDA_ASYNC_PREFETCH_BYTES	4096U
 #define GDA_ASYNC_LINE_BYTES		64U
 
-/* Fetch a line of memory of this rank into a cache. */
-GDA_HELPER void gda_async_prefetch_line(uint64_t addr)
-{
-#ifdef __CUDA_ARCH__
-	asm volatile("prefetch.global.L2 [%0];" ::"l"(addr));
-#else
-	__builtin_prefetch((const void *)(uintptr_t)addr);
-#endif
-}
-
 /**
  * gda_async_prefetch - the poster is going to copy, or read, a range
  * @s: the session
@@ -171,9 +161,9 @@ GDA_HELPER void gda_async_prefetch_line(uint64_t addr)
  * @src: the range
  * @bytes: how long
  *
- * A hint. Of %GDA_ASYNC_COPY the first 4096 bytes are fetched into the poster's cache; for
- * memory of a peer there is nothing to fetch into, and the range is only checked. It posts
- * nothing and no wait waits for it.
+ * A hint. Of %GDA_ASYNC_COPY, on a CPU, the first 4096 bytes are fetched into the poster's
+ * cache; else there is nothing to fetch into, and the range is only checked. It posts nothing
+ * and no wait waits for it.
  *
  * Return: the event 0, which is complete; gda_async_session.refused is set if a copy of the
  * range would be refused.
@@ -196,7 +186,7 @@ GDA_API struct gda_async_event gda_async_prefetch(struct gda_async_session *s, u
 	if (bytes > GDA_ASYNC_PREFETCH_BYTES)
 		bytes = GDA_ASYNC_PREFETCH_BYTES;
 	for (at = 0; at < bytes; at += GDA_ASYNC_LINE_BYTES)
-		gda_async_prefetch_line(addr + at);
+		GDA_HERE(__builtin_prefetch((const void *)(uintptr_t)(addr + at)), (void)addr);
 	return gda_async_event(0);
 }
 

@@ -70,7 +70,7 @@ GDA_HELPER uint32_t gda_async_tensors(const struct gda_async_tensor *dst,
 	return 0;
 }
 
-/**
+/*
  * gda_async_get_tensor - copy a flat tensor from the peer to this rank (P-03)
  * @s: the session
  * @engine: as of gda_async_get()
@@ -95,7 +95,7 @@ GDA_HELPER struct gda_async_event gda_async_get_tensor(struct gda_async_session 
 	return gda_async_copy(s, engine, dst->addr, src->addr, bytes, 0, flags);
 }
 
-/**
+/*
  * gda_async_put_tensor - copy a flat tensor from this rank to the peer (P-15)
  * @s: the session
  * @engine: as of gda_async_get()
@@ -123,7 +123,7 @@ GDA_HELPER struct gda_async_event gda_async_put_tensor(struct gda_async_session 
 #pragma GCC diagnostic pop
 }
 
-/**
+/*
  * gda_async_get_array - gda_async_get() of elements of one type (P-02)
  * @s: the session
  * @engine: as of gda_async_get()
@@ -143,7 +143,7 @@ GDA_HELPER struct gda_async_event gda_async_get_array(struct gda_async_session *
 	return gda_async_get(s, engine, dst, src, gda_async_total(n, sizeof(T)), flags);
 }
 
-/**
+/*
  * gda_async_put_array - gda_async_put() of elements of one type (P-02)
  * @s: the session
  * @engine: as of gda_async_get()

@@ -95,6 +95,7 @@ struct gda_async_event {
 
 /* A queue of a session's history and a ticket, in a word: 52 bits and 12. */
 #define GDA_ASYNC_QUEUE_BITS	12
+#define GDA_ASYNC_QUEUE_MASK	((1U << GDA_ASYNC_QUEUE_BITS) - 1)
 
 GDA_HELPER struct gda_async_event gda_async_event(int64_t handle)
 {

@@ -58,7 +58,7 @@ GDA_SLOW int gda_async_retire(struct gda_async_session *s, uint64_t until, uint6
 {
 	while (s->done < until) {
 		uint64_t word = *gda_async_history(s, s->done);
-		struct gda_view *v = gda_async_view(s, word & ((1U << GDA_ASYNC_QUEUE_BITS) - 1));
+		struct gda_view *v = gda_async_view(s, word & GDA_ASYNC_QUEUE_MASK);
 		int64_t ticket = (int64_t)(word >> GDA_ASYNC_QUEUE_BITS);
 		int err = gda_test(v, ticket);
 
@@ -81,7 +81,7 @@ GDA_SLOW int gda_async_retire_done(struct gda_async_session *s, uint64_t until)
 {
 	while (s->done < until) {
 		uint64_t word = *gda_async_history(s, s->done);
-		int done = gda_async_poll(gda_async_view(s, word & ((1U << GDA_ASYNC_QUEUE_BITS) - 1)),
+		int done = gda_async_poll(gda_async_view(s, word & GDA_ASYNC_QUEUE_MASK),
 					  (int64_t)(word >> GDA_ASYNC_QUEUE_BITS));
 
 		if (!done)
@@ -136,7 +136,7 @@ GDA_HELPER uint64_t gda_async_used(const struct gda_async_session *s)
 	if (s->view)
 		return 1;
 	for (i = s->done; i < s->posted; i++)
-		used |= 1ULL << (*gda_async_history(s, i) & ((1U << GDA_ASYNC_QUEUE_BITS) - 1));
+		used |= 1ULL << (*gda_async_history(s, i) & GDA_ASYNC_QUEUE_MASK);
 	return used;
 }
 
