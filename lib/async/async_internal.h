@@ -19,11 +19,11 @@ struct gda_async_world {
 	struct gda_qp **qps;
 	struct gda_cuda_qp **gpu_qps;		/* of a GPU; they own those of @qps */
 	uint64_t *views;
-	uint64_t *stage;			/* a word for each queue */
+	uint64_t *stage;			/* a word for each queue, and one to be read */
 	struct gda_mr *stage_mr;
 	struct gda_mr **mrs;			/* of the windows, by address */
 	struct gda_async_window *windows;	/* likewise */
-	struct gda_chunk *chunks;		/* of all ranks */
+	struct gda_chunk *chunks;		/* of all ranks; a word of each behind its own */
 	struct gda_chunk_map *maps;
 	uint64_t gpu;				/* where the GPU has it all, or 0 */
 };
@@ -37,6 +37,9 @@ int gda_async_agree(struct gda_comm *ranks, int err);
 
 /* queues.c */
 
+/* Register the words of all queues, and one for peers to read. */
+int gda_async_stage_create(struct gda_async_world *w);
+void gda_async_stage_destroy(struct gda_async_world *w);
 /* Create and connect all queues, and list their views; collective. */
 int gda_async_queues_create(struct gda_async_world *w);
 void gda_async_queues_destroy(struct gda_async_world *w);

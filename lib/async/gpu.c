@@ -9,14 +9,14 @@
 #include "async_internal.h"
 #include "share.h"
 
-/* Windows of each rank in w->chunks, its own room behind them not counted. */
+/* All of w->chunks: windows of each rank, and a word behind them. */
 static size_t gda_async_chunks(const struct gda_async_world *w)
 {
 	size_t most = 0;
 	uint32_t i;
 
 	for (i = 0; i < w->view.nranks; i++)
-		most = w->maps[i].count > most ? w->maps[i].count : most;
+		most = w->maps[i].count >= most ? w->maps[i].count + 1 : most;
 	return most * w->view.nranks;
 }
 

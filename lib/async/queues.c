@@ -41,12 +41,20 @@ static int gda_async_queue_create(struct gda_async_world *w, size_t at)
 	return gda_async_because(err);
 }
 
-static int gda_async_stage_create(struct gda_async_world *w)
+/* The last word is one that nobody writes: peers read it, see gda_async_settle(). */
+static size_t gda_async_stage_bytes(const struct gda_async_world *w)
 {
-	size_t bytes = gda_async_count(w) * sizeof(uint64_t);
+	return (gda_async_count(w) + 1) * sizeof(uint64_t);
+}
+
+int gda_async_stage_create(struct gda_async_world *w)
+{
+	size_t n = gda_async_count(w), bytes = gda_async_stage_bytes(w);
 	void *p;
 	int err;
 
+	if (n > GDA_ASYNC_MAX_VIEWS)
+		return gda_because(-ENOSPC, "%zu queues are more than %u", n, GDA_ASYNC_MAX_VIEWS);
 	if (w->attr.cuda) {
 		err = gda_cuda_host_alloc(w->attr.cuda, bytes, &p);
 		if (err)
@@ -57,7 +65,8 @@ static int gda_async_stage_create(struct gda_async_world *w)
 			return -ENOMEM;
 	}
 	w->stage = p;
-	err = gda_mr_reg(w->ctx, p, bytes, GDA_ACCESS_LOCAL_WRITE, 0, &w->stage_mr);
+	err = gda_mr_reg(w->ctx, p, bytes, GDA_ACCESS_LOCAL_WRITE | GDA_ACCESS_REMOTE_READ, 0,
+			 &w->stage_mr);
 	if (err)
 		return gda_async_because(err);
 	w->view.stage = gda_mr_iova(w->stage_mr);
@@ -68,16 +77,13 @@ static int gda_async_stage_create(struct gda_async_world *w)
 static int gda_async_queues_alloc(struct gda_async_world *w)
 {
 	size_t n = gda_async_count(w), i;
-	int err;
+	int err = 0;
 
-	if (n > GDA_ASYNC_MAX_VIEWS)
-		return gda_because(-ENOSPC, "%zu queues are more than %u", n, GDA_ASYNC_MAX_VIEWS);
 	w->qps = calloc(n, sizeof(struct gda_qp *));
 	w->gpu_qps = calloc(n, sizeof(struct gda_cuda_qp *));
 	w->views = calloc(n, sizeof(*w->views));
 	if (!w->qps || !w->gpu_qps || !w->views)
 		return -ENOMEM;
-	err = gda_async_stage_create(w);
 	for (i = 0; !err && i < n; i++)
 		err = gda_async_queue_create(w, i);
 	return err;
@@ -182,12 +188,16 @@ void gda_async_queues_destroy(struct gda_async_world *w)
 		else
 			gda_qp_destroy(w->qps[i]);
 	}
+	free(w->qps);
+	free(w->gpu_qps);
+	free(w->views);
+}
+
+void gda_async_stage_destroy(struct gda_async_world *w)
+{
 	gda_mr_dereg(w->stage_mr);
 	if (w->stage && w->attr.cuda)
 		gda_cuda_host_free(w->attr.cuda, w->stage);
 	else if (w->stage)
-		munmap(w->stage, n * sizeof(uint64_t));
-	free(w->qps);
-	free(w->gpu_qps);
-	free(w->views);
+		munmap(w->stage, gda_async_stage_bytes(w));
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * The windows of a workspace: each rank registers its own, and tells the others base, length and
- * key. Posters find a window by its address at its rank, in the rank's map (gda/chunk.h).
+ * key. Posters find a window by its address at its rank, in the rank's map (gda/chunk.h). Behind
+ * the windows of a rank, and not counted in its map, is the word of its stage that peers read.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -66,6 +67,10 @@ static int gda_async_windows_register(struct gda_async_world *w, struct gda_chun
 		own[i].iova = gda_mr_iova(w->mrs[i]);
 		own[i].key = gda_mr_key(w->mrs[i]);
 	}
+	own[w->attr.count].iova = w->view.stage + 8 * gda_async_count(w);
+	own[w->attr.count].addr = own[w->attr.count].iova;
+	own[w->attr.count].length = 8;
+	own[w->attr.count].key = w->view.stage_key;
 	return err;
 }
 
@@ -80,13 +85,13 @@ static int gda_async_windows_exchange(struct gda_async_world *w, const struct gd
 	if (err)
 		return err;
 	for (i = 0; i < n; i++)
-		most = counts[i] > most ? counts[i] : most;
+		most = counts[i] >= most ? counts[i] + 1 : most;
 	w->chunks = calloc((size_t)most * (n + 1), sizeof(*w->chunks));
 	err = gda_async_agree(w->ranks, w->chunks ? 0 : -ENOMEM);
 	if (err)
 		return err;
 	/* of this rank as many as the most, behind those of all */
-	memcpy(w->chunks + (size_t)n * most, own, w->attr.count * sizeof(*own));
+	memcpy(w->chunks + (size_t)n * most, own, (w->attr.count + 1) * sizeof(*own));
 	err = gda_async_allgather(w->ranks, w->chunks + (size_t)n * most, most * sizeof(*own),
 				  w->chunks);
 	for (i = 0; i < n; i++) {
@@ -99,7 +104,7 @@ static int gda_async_windows_exchange(struct gda_async_world *w, const struct gd
 
 int gda_async_windows_create(struct gda_async_world *w)
 {
-	struct gda_chunk *own = calloc(w->attr.count, sizeof(*own));
+	struct gda_chunk *own = calloc(w->attr.count + 1, sizeof(*own));
 	int err;
 
 	w->maps = calloc(w->view.nranks, sizeof(*w->maps));

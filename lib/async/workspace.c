@@ -129,6 +129,7 @@ static void gda_async_world_destroy(struct gda_async_world *w)
 	gda_async_gpu_destroy(w);
 	gda_async_queues_destroy(w);
 	gda_async_windows_destroy(w);
+	gda_async_stage_destroy(w);
 	free(w);
 	gda_reason_restore(&reason);
 }
@@ -147,7 +148,9 @@ static int gda_async_world_create(struct gda_comm *ranks, struct gda_context *ct
 	w->ctx = ctx;
 	w->attr = *a;
 	gda_async_describe(w);
-	err = gda_async_windows_create(w);
+	err = gda_async_agree(ranks, gda_async_stage_create(w));
+	if (!err)
+		err = gda_async_windows_create(w);
 	if (!err)
 		err = gda_async_queues_create(w);
 	if (!err)

@@ -134,21 +134,21 @@ TEST_F(peers, P06_one_session_type)
 /* A get is posted and rung at once: it lands although nobody waits for it. */
 TEST_F(peers, P10_posted_at_once)
 {
-	volatile unsigned char *last = at(&self->world, 0, 4999);
-	uint64_t posted = world_posted(self->world.r[0].w);
+	const struct gda_async_workspace *w = self->world.r[0].w;
+	uint64_t *word = self->world.r[0].control + 3, posted = world_posted(w);
 	uint64_t until = gda_clock_ns() + 20 * WORLD_SECOND;
 
-	world_fill(at(&self->world, 1, 0), 4000, 6);
-	at(&self->world, 1, 0)[3999] = 0x77;
-	ASSERT_LT(0, gda_async_get(&self->to[1], GDA_ASYNC_PEER, at(&self->world, 0, 1000),
-				   at(&self->world, 1, 0), 4000, 0).handle);
-	ASSERT_EQ(posted + 1, world_posted(self->world.r[0].w));
-	while (*last != 0x77 && gda_clock_ns() < until)
+	*self->world.r[1].control = 0x7766554433221100;
+	ASSERT_LT(0, gda_async_get(&self->to[1], GDA_ASYNC_PEER, word, self->world.r[1].control, 8,
+				   0).handle);
+	ASSERT_EQ(posted + 1, world_posted(w));
+	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != 0x7766554433221100 &&
+	       gda_clock_ns() < until)
 		usleep(100);
-	ASSERT_EQ(0x77, *last);
+	ASSERT_EQ(0x7766554433221100, *word);
 	/* and the wait posts nothing */
 	ASSERT_EQ(0, gda_async_wait(&self->to[1], 0));
-	ASSERT_EQ(posted + 1, world_posted(self->world.r[0].w));
+	ASSERT_EQ(posted + 1, world_posted(w));
 }
 
 /* Gets from all ranks, one wait; and an event covers those before it. */

@@ -4,7 +4,8 @@
 # planted.sh [--json] [NAME...] - bugs that are planted are found
 #
 # Each of selftests/planted/NAME.patch is applied to a scratch copy of the modules,
-# which is built and tested in a guest. The program that the patch names must fail in
+# which is built and tested in a guest, or, with "Place: native", of the library, whose
+# program is built and run here. The program that the patch names must fail in
 # a test of the row that it names, and must not fail without the patch. A patch whose
 # context has changed is refused. A line of the table is complete when its two guests
 # have ended; with --json the table goes to stderr.
@@ -35,6 +36,26 @@ copy() {
 	ln -s "$PWD/build/kernel" "$scratch/tree/build/kernel"
 }
 
+# A copy of what the library and its tests need, with the objects as old as they are.
+copy_native() {
+	rm -rf "$scratch/tree"
+	mkdir -p "$scratch/tree/build"
+	cp -a Makefile Documentation examples kmod lib selftests tools uapi "$scratch/tree/"
+	cp -a build/lib build/selftests build/kselftest "$scratch/tree/build/"
+}
+
+# Build, run PROGRAM here, leave its KTAP in the file OUT.
+try_native() {
+	local program=build/selftests/$1 out=$2
+
+	(
+		cd "$scratch/tree" || exit 1
+		make --no-print-directory -s -j "$(nproc)" "$program" >"$scratch/build.log" 2>&1 || exit 1
+		timeout $((900 * ${GDA_SLOW:-1})) "$program" >"$out" 2>&1
+	)
+	grep -q '^ok' "$out"
+}
+
 # Build, run PROGRAM in a guest, leave its KTAP in the file OUT.
 try() {
 	local program=$1 out=$2 path
@@ -52,14 +73,15 @@ try() {
 
 # Prints the outcome of the bug of patch $1, which test $3 of program $2 is to find.
 verdict() {
-	local patch=$1 program=$2 row=$3
+	local patch=$1 program=$2 row=$3 copy=copy try=try
 
-	copy
+	[ "$(field Place "$patch")" != native ] || copy=copy_native try=try_native
+	$copy
 	if ! patch -s -F0 --dry-run -p1 -d "$scratch/tree" <"$patch" >"$scratch/patch.log" 2>&1; then
 		echo "the patch does not apply"
-	elif ! try "$program" "$scratch/without" || grep -q '^not ok' "$scratch/without"; then
+	elif ! $try "$program" "$scratch/without" || grep -q '^not ok' "$scratch/without"; then
 		echo "fails without the bug"
-	elif ! patch -s -F0 -p1 -d "$scratch/tree" <"$patch" || ! try "$program" "$scratch/with"; then
+	elif ! patch -s -F0 -p1 -d "$scratch/tree" <"$patch" || ! $try "$program" "$scratch/with"; then
 		echo "no result"
 	elif ! grep -E "^not ok .*[._ ]${row}_" "$scratch/with" >"$scratch/by"; then
 		echo "NOT FOUND"

@@ -34,13 +34,14 @@ GDA_HELPER uint64_t gda_async_stage(const struct gda_async_session *s, uint32_t 
 
 /*
  * Wait until all that was put to a peer through its queues from @first on, but for @own, has
- * landed there: a read behind it says so, for it is later work of the same queue.
+ * landed there: a read behind it says so, for it is later work of the same queue. What it reads
+ * is a word of the peer that nobody writes, behind the windows of its map.
  */
 GDA_SLOW int gda_async_settle(struct gda_async_session *s, uint32_t first, uint32_t own,
 			      unsigned int flags)
 {
-	const struct gda_chunk *c = gda_chunk_find(gda_async_map(s, s->peer + first / s->queues),
-						   0);
+	const struct gda_chunk_map *map = gda_async_map(s, s->peer + first / s->queues);
+	const struct gda_chunk *c = (const struct gda_chunk *)(uintptr_t)map->chunks + map->count;
 	uint64_t deadline = gda_clock_ns() + gda_async_of(s)->timeout_ns;
 	uint32_t key = gda_async_of(s)->stage_key, q;
 	int err = 0;
@@ -51,7 +52,7 @@ GDA_SLOW int gda_async_settle(struct gda_async_session *s, uint32_t first, uint3
 
 		if (q == own || !gda_handed_out(v))
 			continue;
-		ticket = gda_get(v, gda_async_stage(s, q), key, c->iova, c->key, 1, flags);
+		ticket = gda_get(v, gda_async_stage(s, q), key, c->iova, c->key, 8, flags);
 		err = gda_async_error(gda_wait(v, ticket, deadline));
 	}
 	return err;

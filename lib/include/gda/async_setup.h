@@ -151,7 +151,8 @@ struct gda_async_attr {
  * @timeout_ns: of gda_async_attr
  * @views: address of struct gda_view of queue q of group g to rank r, at
  *	(g * @nranks + r) * @queues + q
- * @maps: struct gda_chunk_map of the windows of each rank
+ * @maps: struct gda_chunk_map of the windows of each rank; behind the last window is 8 bytes that
+ *	nobody writes, for reads that wait for writes
  * @stage: 8 bytes for each view, which take what an atomic finds; address and iova
  * @owner: the library's
  */
