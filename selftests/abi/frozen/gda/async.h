@@ -36,7 +36,7 @@ extern "C" {
 /**
  * gda_async_get - copy from the peer to this rank (P-01)
  * @s: the session
- * @engine: %GDA_ASYNC_COPY, %GDA_ASYNC_PEER or %GDA_ASYNC_PEERS()
+ * @engine: %GDA_ASYNC_COPY, %GDA_ASYNC_PEER or GDA_ASYNC_PEERS()
  * @dst: where to, in a window of this rank
  * @src: where from, in a window of the peer, at the address that it has there
  * @bytes: any number; 0 posts nothing

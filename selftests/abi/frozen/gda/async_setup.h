@@ -73,7 +73,7 @@ extern "C" {
  * enum gda_async_engine - where the bytes of a session's copies come from, and who moves them
  * @GDA_ASYNC_COPY: memory of this rank; loopback queues, whose executor copies (P-04)
  * @GDA_ASYNC_PEER: memory of the one peer that the session was opened for (P-05)
- * @GDA_ASYNC_ANY: memory of the peer that each call names: %GDA_ASYNC_PEERS()
+ * @GDA_ASYNC_ANY: memory of the peer that each call names: GDA_ASYNC_PEERS()
  *
  * Each call names the engine by a constant, so that the others are not compiled.
  */
