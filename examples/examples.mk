@@ -53,6 +53,14 @@ $(EXAMPLE_OUT)/shmem-dispatch: examples/shmem-dispatch.c $(LIB_OUT)/libgda.a $(G
 	@mkdir -p $(@D)
 	$(CC) $(EXAMPLE_FLAGS) -pthread -o $@ $< $(LIB_OUT)/libgda.a
 
+# Tasks that start on events: ranks as threads, or as processes by gda-run.
+EXAMPLES	+= $(EXAMPLE_OUT)/dpa-alltoall
+
+$(EXAMPLE_OUT)/dpa-alltoall: examples/dpa-alltoall.c $(LIB_OUT)/libgda.a $(GDA_HEADERS) \
+		examples/examples.mk
+	@mkdir -p $(@D)
+	$(CC) $(EXAMPLE_FLAGS) -pthread -o $@ $< $(LIB_OUT)/libgda.a
+
 # For GPUs, where there is a compiler for them.
 EXAMPLE_NVCC	:= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
 EXAMPLES	+= $(if $(EXAMPLE_NVCC),$(EXAMPLE_OUT)/halo)

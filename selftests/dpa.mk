@@ -4,7 +4,7 @@
 # kernel's. The libraries under the sanitizers are made by inproc.mk.
 
 DPA_OUT		:= $(BUILD)/selftests/dpa
-DPA_TESTS	:= calls launch fatal model
+DPA_TESTS	:= calls launch rdma fatal model
 DPA_LIB_plain	:= $(LIB_OUT)/libgda.a
 DPA_LIB_asan	:= $(BUILD)/selftests/inproc/asan/libgda.a
 DPA_LIB_tsan	:= $(BUILD)/selftests/inproc/tsan/libgda.a
@@ -23,3 +23,12 @@ $(DPA_OUT)/$1/$2: selftests/dpa/$2.c selftests/dpa/dpa.h $(GDA_HEADERS) $(DPA_HE
 	$$(CC) $$(INPROC_FLAGS) $(DPA_FLAGS_$1) $$(INPROC_SAN_$1) -o $$@ $$< $(DPA_LIB_$1)
 endef
 $(foreach v,plain asan tsan,$(foreach t,$(DPA_TESTS),$(eval $(call DPA_TEST,$v,$t))))
+
+# The example, with ranks as threads; in a guest also as processes.
+TEST_NATIVE	+= $(DPA_OUT)/examples.sh
+TEST_VM		+= $(DPA_OUT)/examples.sh
+
+$(DPA_OUT)/examples.sh: selftests/dpa/examples.sh $(BUILD)/tools/gda-run \
+		$(BUILD)/examples/dpa-alltoall
+	@mkdir -p $(@D)
+	install -m 755 $< $@

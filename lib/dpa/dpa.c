@@ -24,9 +24,11 @@ int gda_dpa_threads_take(uint32_t n)
 	uint32_t used = __atomic_load_n(&gda_dpa_in_use, __ATOMIC_RELAXED);
 
 	do {
-		if (n > GDA_DPA_MAX_THREADS - used)
-			return gda_because(-ENOSPC, "%u threads and handles are in use, %u more: over %u",
-					   used, n, GDA_DPA_MAX_THREADS);
+		if (n > GDA_DPA_MAX_THREADS - used) {
+			gda_because(-ENOSPC, "%u threads and handles are in use, no room for %u",
+				    used, n);
+			return -ENOSPC;
+		}
 	} while (!__atomic_compare_exchange_n(&gda_dpa_in_use, &used, used + n, true,
 					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	return 0;
@@ -37,12 +39,13 @@ void gda_dpa_threads_give(uint32_t n)
 	__atomic_fetch_sub(&gda_dpa_in_use, n, __ATOMIC_RELAXED);
 }
 
-static int gda_dpa_supported(struct gda_context *ctx, uint32_t *supported)
+static int gda_dpa_supported(struct gda_context *ctx, uint32_t *supported, bool *atomic_cpu)
 {
 	struct gda_query q = { .size = sizeof(q) };
 	int err = gda_context_query(ctx, &q);
 
 	*supported = !err && (q.features[0] & GDA_DPA_NEEDS) == GDA_DPA_NEEDS;
+	*atomic_cpu = !err && q.features[0] & GDA_FEATURE_ATOMIC_CPU;
 	return err;
 }
 
@@ -55,9 +58,10 @@ static int gda_dpa_ask(struct gda_context *ctx, struct gda_dpa_limits *limits)
 		.max_run_ns = GDA_DPA_MAX_RUN_NS,
 	};
 	int err = gda_struct_check(limits, GDA_THROUGH(struct gda_dpa_limits, reserved));
+	bool atomic_cpu;
 
 	if (!err)
-		err = gda_dpa_supported(ctx, &l.supported);
+		err = gda_dpa_supported(ctx, &l.supported, &atomic_cpu);
 	if (err)
 		return err;
 	l.threads_in_use = __atomic_load_n(&gda_dpa_in_use, __ATOMIC_RELAXED);
@@ -189,6 +193,7 @@ static void gda_dpa_release(struct gda_dpa *dpa)
 	uint32_t i;
 
 	gda_reason_save(&reason);
+	gda_dpa_rdma_drop_all(dpa);
 	if (dpa->pool)
 		gda_dpa_pool_free(dpa->pool);
 	for (i = 0; dpa->qps && i < dpa->map.threads; i++)
@@ -236,11 +241,12 @@ static int gda_dpa_new(struct gda_context *ctx, const struct gda_dpa_attr *their
 {
 	struct gda_dpa_attr attr;
 	uint32_t supported;
+	bool atomic_cpu;
 	struct gda_dpa *dpa;
 	int err = gda_dpa_attr_read(&attr, theirs);
 
 	if (!err)
-		err = gda_dpa_because(gda_dpa_supported(ctx, &supported));
+		err = gda_dpa_because(gda_dpa_supported(ctx, &supported, &atomic_cpu));
 	if (!err && !supported)
 		err = gda_because(-EOPNOTSUPP, "the device lacks what gda_dpa_query() asks for");
 	if (!err)
@@ -254,6 +260,7 @@ static int gda_dpa_new(struct gda_context *ctx, const struct gda_dpa_attr *their
 	}
 	dpa->ctx = ctx;
 	dpa->attr = attr;
+	dpa->atomic_cpu = atomic_cpu;
 	dpa->fd = -1;
 	dpa->generation = gda_fork_generation();
 	pthread_mutex_init(&dpa->lock, NULL);

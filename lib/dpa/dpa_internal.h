@@ -204,6 +204,14 @@ struct gda_dpa_source {
 	uint32_t silent;		/* 1: an update of it rings no bell */
 };
 
+/* An RDMA handle, as tasks use it. */
+struct gda_dpa_handle {
+	struct gda_view *view;		/* atomic; NULL: there is none of this number */
+	uint64_t fetched;		/* where what an addition finds lands */
+	uint32_t key;
+	uint32_t user;			/* 1 + index of the thread that has it; atomic */
+};
+
 struct gda_dpa_thread {
 	struct gda_dpa_pool *pool;
 	struct gda_dpa_slot *slot;
@@ -211,6 +219,7 @@ struct gda_dpa_thread {
 	uint32_t index;
 	uint32_t rank;
 	uint32_t threads;
+	uint64_t uses[GDA_DPA_MAX_THREADS / 64];	/* handles, a bit each */
 	pthread_t pthread;
 };
 
@@ -235,6 +244,7 @@ struct gda_dpa_pool {
 	pthread_cond_t ended;
 	const struct gda_dpa_task **tasks;	/* by number; set before a launch names it */
 	uint32_t ntasks;		/* atomic */
+	struct gda_dpa_handle handles[GDA_DPA_MAX_THREADS];
 	struct gda_dpa_thread threads[];
 };
 
@@ -246,9 +256,18 @@ int gda_dpa_pool_counter(struct gda_dpa_pool *pool, const uint64_t *word, uint32
 /* Make @task known. 0 or -ENOSPC. */
 int gda_dpa_pool_task(struct gda_dpa_pool *pool, const struct gda_dpa_task *task,
 		      uint32_t *number);
+/* Make an RDMA handle known; *@handle names it. 0 or -ENOSPC. */
+int gda_dpa_pool_handle(struct gda_dpa_pool *pool, struct gda_view *view,
+			const struct gda_dpa_buf *fetched, uint32_t *handle);
+void gda_dpa_pool_handle_free(struct gda_dpa_pool *pool, uint32_t handle);
 /* End all threads, until @deadline. 0; -EBUSY some do not end. May be called again. */
 int gda_dpa_pool_stop(struct gda_dpa_pool *pool, uint64_t deadline);
 void gda_dpa_pool_free(struct gda_dpa_pool *pool);
+
+/* --- task_rdma.c --- */
+
+/* The task of a thread has ended: its handles are free for others. */
+void gda_dpa_rdma_leave(struct gda_dpa_thread *t);
 
 /* --- dpa.c --- */
 
@@ -262,17 +281,28 @@ struct gda_dpa_event {
 	uint32_t subscribers;
 };
 
+struct gda_dpa_rdma {
+	struct gda_dpa *dpa;
+	struct gda_dpa_rdma *next;	/* of the context's */
+	struct gda_qp *qp;
+	uint64_t scratch;		/* in the heap, or 0 */
+	struct gda_dpa_buf fetched;	/* the same */
+	uint32_t handle;		/* 0: the pool does not know it */
+};
+
 struct gda_dpa {
 	struct gda_context *ctx;
 	struct gda_dpa_attr attr;
 	struct gda_dpa_map map;
 	int fd;
+	bool atomic_cpu;		/* the device's additions and a processor's are atomic */
 	unsigned int generation;	/* gda_fork_generation() of its process */
 	struct gda_mr *mr;
 	struct gda_qp **qps;		/* of the threads, for copies */
 	struct gda_dpa_pool *pool;
 	pthread_mutex_t lock;		/* guards all below */
 	struct gda_dpa_event *events;
+	struct gda_dpa_rdma *rdmas;
 	uint8_t *event_used;		/* by handle */
 	struct gda_dpa_piece *pieces;	/* of the heap, by address */
 	uint64_t launched;
@@ -295,6 +325,10 @@ static inline int gda_dpa_because(int err)
 /* Take @n of the threads of this process, or give them back. 0 or -ENOSPC. */
 int gda_dpa_threads_take(uint32_t n);
 void gda_dpa_threads_give(uint32_t n);
+
+/* --- rdma.c --- */
+
+void gda_dpa_rdma_drop_all(struct gda_dpa *dpa);
 
 /* --- heap.c --- */
 

@@ -8,6 +8,7 @@
 #include "dpa_internal.h"
 
 #define GDA_DPA_PLACES	(GDA_DPA_HOST | GDA_DPA_TASKS)
+#define GDA_DPA_UPDATES	(GDA_DPA_PLACES | GDA_DPA_PEERS)
 
 static int gda_dpa_event_read_attr(struct gda_dpa_event_attr *a,
 				   const struct gda_dpa_event_attr *theirs)
@@ -23,7 +24,8 @@ static int gda_dpa_event_read_attr(struct gda_dpa_event_attr *a,
 	}
 	if (a->flags)
 		return gda_because(-EOPNOTSUPP, "flags %#x are not known", a->flags);
-	if ((a->publishers | a->subscribers) & ~(uint32_t)GDA_DPA_PLACES)
+	if (a->publishers & ~(uint32_t)GDA_DPA_UPDATES ||
+	    a->subscribers & ~(uint32_t)GDA_DPA_PLACES)
 		return gda_because(-EINVAL, "unknown place in publishers %#x, subscribers %#x",
 				   a->publishers, a->subscribers);
 	a->publishers = a->publishers ? a->publishers : GDA_DPA_PLACES;
@@ -52,6 +54,9 @@ static int gda_dpa_event_new(struct gda_dpa *dpa, const struct gda_dpa_event_att
 
 	if (!err)
 		err = gda_dpa_event_read_attr(&attr, theirs);
+	if (!err && attr.publishers & GDA_DPA_PEERS && attr.publishers & GDA_DPA_PLACES &&
+	    !dpa->atomic_cpu)
+		err = gda_because(-EOPNOTSUPP, "the device adds to no word that processors add to");
 	if (err)
 		return err;
 	e = calloc(1, sizeof(*e));

@@ -56,6 +56,10 @@ static void gda_dpa_source_insert(struct gda_dpa_pool *p, uint32_t number,
 	struct gda_dpa_pending **link = &s->first;
 
 	if (!s->armed) {
+		/* no bell rings for a peer's update */
+		if (number <= p->map->events)
+			s->silent = !!(__atomic_load_n(&p->map->words[number].publishers,
+						       __ATOMIC_RELAXED) & GDA_DPA_PEERS);
 		p->armed[p->narmed] = number;
 		GDA_DPA_HINT(p->narmed, p->narmed + 1);
 		s->armed = p->narmed;
@@ -203,6 +207,7 @@ static void gda_dpa_thread_run(struct gda_dpa_thread *t, struct gda_dpa_pending 
 	__atomic_store_n(&s->threads, l->threads, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->started_ns, gda_clock_ns(), __ATOMIC_RELEASE);
 	task->function(t, l->args);
+	gda_dpa_rdma_leave(t);
 	__atomic_store_n(&s->started_ns, 0, __ATOMIC_RELEASE);
 }
 
@@ -301,6 +306,7 @@ static bool gda_dpa_lookout_spin(struct gda_dpa_pool *p)
 static void gda_dpa_lookout_sleep(struct gda_dpa_pool *p)
 {
 	struct gda_dpa_header *h = p->map->header;
+	uint64_t ns;
 	uint32_t bell;
 
 	__atomic_fetch_add(&h->sleepers, 1, __ATOMIC_SEQ_CST);
@@ -309,9 +315,9 @@ static void gda_dpa_lookout_sleep(struct gda_dpa_pool *p)
 		gda_dpa_pool_scan(p);
 		if (p->ready || gda_dpa_pool_over(p))
 			break;
+		ns = p->nsilent ? GDA_DPA_NAP_NS : GDA_DPA_SLEEP_NS;
 		pthread_mutex_unlock(&p->lock);
-		gda_dpa_bell_sleep(p->map, bell, p->nsilent ? GDA_DPA_NAP_NS : GDA_DPA_SLEEP_NS,
-				   GDA_DPA_WAITERS);
+		gda_dpa_bell_sleep(p->map, bell, ns, GDA_DPA_WAITERS);
 		pthread_mutex_lock(&p->lock);
 	}
 	__atomic_fetch_sub(&h->sleepers, 1, __ATOMIC_SEQ_CST);
@@ -461,6 +467,32 @@ int gda_dpa_pool_task(struct gda_dpa_pool *p, const struct gda_dpa_task *task, u
 	}
 	*number = i;
 	return 0;
+}
+
+int gda_dpa_pool_handle(struct gda_dpa_pool *p, struct gda_view *view,
+			const struct gda_dpa_buf *fetched, uint32_t *handle)
+{
+	uint32_t i;
+
+	pthread_mutex_lock(&p->lock);
+	for (i = 0; i < GDA_DPA_MAX_THREADS && p->handles[i].view; i++)
+		;
+	if (i < GDA_DPA_MAX_THREADS) {
+		p->handles[i].fetched = fetched->addr;
+		p->handles[i].key = fetched->key;
+		p->handles[i].user = 0;
+		__atomic_store_n(&p->handles[i].view, view, __ATOMIC_RELEASE);
+		*handle = i + 1;
+	}
+	pthread_mutex_unlock(&p->lock);
+	return i < GDA_DPA_MAX_THREADS ? 0 : -ENOSPC;
+}
+
+void gda_dpa_pool_handle_free(struct gda_dpa_pool *p, uint32_t handle)
+{
+	pthread_mutex_lock(&p->lock);
+	__atomic_store_n(&p->handles[handle - 1].view, NULL, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&p->lock);
 }
 
 int gda_dpa_pool_stop(struct gda_dpa_pool *p, uint64_t deadline)

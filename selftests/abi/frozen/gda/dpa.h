@@ -31,6 +31,7 @@ extern "C" {
 
 struct gda_dpa;
 struct gda_dpa_event;
+struct gda_dpa_rdma;
 
 /**
  * define GDA_DPA_MAX_THREADS - most threads and RDMA handles of all contexts of a process
@@ -281,18 +282,21 @@ int gda_dpa_bufs_destroy(struct gda_dpa *dpa, uint64_t array);
  * enum gda_dpa_place - where an event is published and subscribed to
  * @GDA_DPA_HOST: by the calls of this header
  * @GDA_DPA_TASKS: by tasks and launches
+ * @GDA_DPA_PEERS: by tasks of other contexts, through RDMA handles; only as a publisher
  */
 enum gda_dpa_place {
 	GDA_DPA_HOST = 1,
 	GDA_DPA_TASKS = 2,
+	GDA_DPA_PEERS = 4,
 };
 
 /**
  * struct gda_dpa_event_attr - attributes of an event
  * @size: sizeof(struct gda_dpa_event_attr)
  * @flags: must be 0
- * @publishers: GDA_DPA_HOST, GDA_DPA_TASKS: what may update it; 0: both
- * @subscribers: GDA_DPA_HOST, GDA_DPA_TASKS: what may read it and wait for it; 0: both
+ * @publishers: GDA_DPA_HOST, GDA_DPA_TASKS, GDA_DPA_PEERS: what may update it; 0: host and tasks
+ * @subscribers: GDA_DPA_HOST, GDA_DPA_TASKS: what may read it and wait for it; 0:
+ *	both
  */
 struct gda_dpa_event_attr {
 	uint32_t size;
@@ -307,8 +311,11 @@ struct gda_dpa_event_attr {
  * @attr: attributes, or NULL for the defaults
  * @event: receives the event
  *
- * Return: 0; -EINVAL an unknown place, or the size of @attr; -EOPNOTSUPP unknown flags; -E2BIG
- * a member that this library does not know is set; -ENOSPC the context has no more.
+ * An update of a peer rings no bell: what sleeps for it looks each millisecond.
+ *
+ * Return: 0; -EINVAL an unknown place, or the size of @attr; -EOPNOTSUPP unknown flags, or peers
+ * and others publish it and the device's additions are not atomic to a processor's; -E2BIG a
+ * member that this library does not know is set; -ENOSPC the context has no more.
  */
 int gda_dpa_event_create(struct gda_dpa *dpa, const struct gda_dpa_event_attr *attr,
 			 struct gda_dpa_event **event);
@@ -386,6 +393,91 @@ int gda_dpa_event_await_gt(struct gda_dpa_event *event, uint64_t threshold, uint
  */
 int gda_dpa_event_await_ne(struct gda_dpa_event *event, uint64_t value, uint64_t mask,
 			   uint64_t deadline);
+
+/**
+ * gda_dpa_event_export - let peers update an event
+ * @event: the event
+ * @remote: receives what their tasks need; may be sent to them by any means
+ *
+ * Return: 0; -EACCES peers are no publisher of it.
+ */
+int gda_dpa_event_export(struct gda_dpa_event *event, struct gda_dpa_remote_event *remote);
+
+/**
+ * struct gda_dpa_rdma_attr - attributes of an RDMA handle
+ * @size: sizeof(struct gda_dpa_rdma_attr)
+ * @flags: must be 0
+ * @sq_depth: slots of its queue, a power of two; 0: 256
+ * @reserved: must be 0
+ * @timeout_ns: bound of waits that are not given a deadline, and for room; 0: one second
+ */
+struct gda_dpa_rdma_attr {
+	uint32_t size;
+	uint32_t flags;
+	uint32_t sq_depth;
+	uint32_t reserved;
+	uint64_t timeout_ns;
+};
+
+/**
+ * gda_dpa_rdma_create - create an RDMA handle
+ * @dpa: the context
+ * @attr: attributes, or NULL for the defaults
+ * @rdma: receives the handle
+ *
+ * It is a QP through which tasks write to a peer, in one direction, and it counts as a thread.
+ *
+ * Return: 0; -ENOSPC the process has %GDA_DPA_MAX_THREADS threads and handles, or no room in the
+ * heap; -EOPNOTSUPP unknown flags, or a device that keeps no order behind puts; and as
+ * gda_qp_create().
+ */
+int gda_dpa_rdma_create(struct gda_dpa *dpa, const struct gda_dpa_rdma_attr *attr,
+			struct gda_dpa_rdma **rdma);
+
+/**
+ * gda_dpa_rdma_destroy - destroy an RDMA handle
+ * @rdma: the handle, or NULL
+ *
+ * No task that has not ended may use it.
+ *
+ * Return: 0.
+ */
+int gda_dpa_rdma_destroy(struct gda_dpa_rdma *rdma);
+
+/**
+ * gda_dpa_rdma_address - read the address of a handle's QP
+ * @rdma: the handle
+ * @addr: receives the address, which the peer needs
+ *
+ * Return: 0 or a negative errno.
+ */
+int gda_dpa_rdma_address(struct gda_dpa_rdma *rdma, struct gda_address *addr);
+
+/**
+ * gda_dpa_rdma_connect - name the peer of a handle
+ * @rdma: the handle
+ * @peer: the address of a handle or QP there, which names this one; or its own
+ *
+ * Return: as gda_qp_connect().
+ */
+int gda_dpa_rdma_connect(struct gda_dpa_rdma *rdma, const struct gda_address *peer);
+
+/**
+ * gda_dpa_rdma_query - read the state and first error of a handle's QP
+ * @rdma: the handle
+ * @query: receives them; the caller sets its size, and its flags to 0
+ *
+ * Return: as gda_qp_query().
+ */
+int gda_dpa_rdma_query(struct gda_dpa_rdma *rdma, struct gda_qp_query *query);
+
+/**
+ * gda_dpa_rdma_handle - the number by which tasks name an RDMA handle
+ * @rdma: the handle
+ *
+ * Return: the number; never 0.
+ */
+uint32_t gda_dpa_rdma_handle(const struct gda_dpa_rdma *rdma);
 
 /**
  * define GDA_DPA_DONE_SET - the completion event is set, not added to

@@ -284,6 +284,114 @@ int gda_dpa_event_wait_ne(struct gda_dpa_thread *t, uint32_t event, uint64_t val
 			  uint64_t mask);
 
 /**
+ * struct gda_dpa_remote_event - an event of a peer
+ * @addr: its address in work requests
+ * @key: key of its MR
+ * @reserved: 0
+ */
+struct gda_dpa_remote_event {
+	uint64_t addr;
+	uint32_t key;
+	uint32_t reserved;
+};
+
+/**
+ * gda_dpa_rdma_write - begin to write to the peer of an RDMA handle
+ * @t: the thread
+ * @rdma: number of the handle
+ * @dst: to where, of the peer's memory
+ * @dst_offset: first byte there
+ * @src: from where, of this process's memory
+ * @src_offset: first byte there
+ * @bytes: how many, less than 2^31
+ *
+ * The source may be changed after gda_dpa_rdma_wait(). A handle is one thread's from its first
+ * post until it has waited, or its task has ended.
+ *
+ * Return: 0; -EINVAL no such handle; -EBUSY another thread has it; -ERANGE a range is not inside
+ * its buffer; -EMSGSIZE too long; -EIO the queue is full and has failed; -ETIMEDOUT it stayed
+ * full. Keys that are wrong show in gda_dpa_rdma_wait().
+ */
+int gda_dpa_rdma_write(struct gda_dpa_thread *t, uint32_t rdma, const struct gda_dpa_buf *dst,
+		       uint64_t dst_offset, const struct gda_dpa_buf *src, uint64_t src_offset,
+		       size_t bytes);
+
+/**
+ * gda_dpa_rdma_read - begin to read from the peer of an RDMA handle
+ * @t: the thread
+ * @rdma: number of the handle
+ * @dst: to where, of this process's memory
+ * @dst_offset: first byte there
+ * @src: from where, of the peer's memory
+ * @src_offset: first byte there
+ * @bytes: how many, less than 2^31
+ *
+ * The bytes are there after gda_dpa_rdma_wait().
+ *
+ * Return: as gda_dpa_rdma_write().
+ */
+int gda_dpa_rdma_read(struct gda_dpa_thread *t, uint32_t rdma, const struct gda_dpa_buf *dst,
+		      uint64_t dst_offset, const struct gda_dpa_buf *src, uint64_t src_offset,
+		      size_t bytes);
+
+/**
+ * gda_dpa_rdma_fetch_add - begin to add to a word of the peer
+ * @t: the thread
+ * @rdma: number of the handle
+ * @dst: memory of the peer
+ * @dst_offset: of the word, which is aligned to 8
+ * @value: is added, modulo 2^64
+ *
+ * What the word was is not returned.
+ *
+ * Return: as gda_dpa_rdma_write(); -EINVAL also if the word is not aligned.
+ */
+int gda_dpa_rdma_fetch_add(struct gda_dpa_thread *t, uint32_t rdma,
+			   const struct gda_dpa_buf *dst, uint64_t dst_offset, uint64_t value);
+
+/**
+ * gda_dpa_rdma_signal_add - begin to add to an event of the peer
+ * @t: the thread
+ * @rdma: number of the handle
+ * @event: of gda_dpa_event_export() there
+ * @value: is added
+ *
+ * Who sees it sees all that was written through the handle before.
+ *
+ * Return: as gda_dpa_rdma_write().
+ */
+int gda_dpa_rdma_signal_add(struct gda_dpa_thread *t, uint32_t rdma,
+			    const struct gda_dpa_remote_event *event, uint64_t value);
+
+/**
+ * gda_dpa_rdma_signal_set - begin to set an event of the peer
+ * @t: the thread
+ * @rdma: number of the handle
+ * @event: of gda_dpa_event_export() there
+ * @value: its value from then on
+ *
+ * Who sees it sees all that was written through the handle before.
+ *
+ * Return: as gda_dpa_rdma_write().
+ */
+int gda_dpa_rdma_signal_set(struct gda_dpa_thread *t, uint32_t rdma,
+			    const struct gda_dpa_remote_event *event, uint64_t value);
+
+/**
+ * gda_dpa_rdma_wait - wait for all that was posted to an RDMA handle
+ * @t: the thread
+ * @rdma: number of the handle
+ * @deadline: in ns of gda_clock_ns(); 0: gda_dpa_rdma_attr.timeout_ns from now
+ *
+ * Then the handle is free for another thread.
+ *
+ * Return: 0; -EINVAL no such handle; -EBUSY another thread has it; -EIO some of it failed, and
+ * the handle with it (gda_dpa_rdma_query()); -ETIMEDOUT not done at @deadline; -ESHUTDOWN the
+ * context has failed or is being destroyed.
+ */
+int gda_dpa_rdma_wait(struct gda_dpa_thread *t, uint32_t rdma, uint64_t deadline);
+
+/**
  * gda_dpa_log - write a line to the log of the context
  * @t: the thread
  * @format: as of printf(3)
