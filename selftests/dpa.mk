@@ -4,25 +4,32 @@
 # kernel's. The libraries under the sanitizers are made by inproc.mk.
 
 DPA_OUT		:= $(BUILD)/selftests/dpa
-DPA_TESTS	:= calls launch rdma fatal model
+DPA_TESTS	:= calls launch rdma fatal process model
 DPA_LIB_plain	:= $(LIB_OUT)/libgda.a
 DPA_LIB_asan	:= $(BUILD)/selftests/inproc/asan/libgda.a
 DPA_LIB_tsan	:= $(BUILD)/selftests/inproc/tsan/libgda.a
 # How many random programs; the sanitizers are slow, and look for something else.
-DPA_FLAGS_plain	:= -DMODEL_SEQUENCES=1000000 -DMODEL_GRAPHS=100000
-DPA_FLAGS_asan	:= -DMODEL_SEQUENCES=20000 -DMODEL_GRAPHS=1000
+DPA_FLAGS_plain	:= -DMODEL_SEQUENCES=1000000 -DMODEL_GRAPHS=100000 -DPROCESS_CONTEXTS=1000
+DPA_FLAGS_asan	:= -DMODEL_SEQUENCES=20000 -DMODEL_GRAPHS=1000 -DPROCESS_CONTEXTS=24
 DPA_FLAGS_tsan	:= $(DPA_FLAGS_asan)
 
 TEST_NATIVE	+= $(foreach v,plain asan tsan,$(DPA_TESTS:%=$(DPA_OUT)/$v/%))
 TEST_VM		+= $(DPA_TESTS:%=$(DPA_OUT)/plain/%)
 
 define DPA_TEST
-$(DPA_OUT)/$1/$2: selftests/dpa/$2.c selftests/dpa/dpa.h $(GDA_HEADERS) $(DPA_HEADERS) \
+$(DPA_OUT)/$1/$2: selftests/dpa/$2.c selftests/dpa/dpa.h selftests/dpa/tasks.h $(GDA_HEADERS) $(DPA_HEADERS) \
 		$(DPA_LIB_$1) selftests/dpa.mk | $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $$(@D)
 	$$(CC) $$(INPROC_FLAGS) $(DPA_FLAGS_$1) $$(INPROC_SAN_$1) -o $$@ $$< $(DPA_LIB_$1)
 endef
 $(foreach v,plain asan tsan,$(foreach t,$(DPA_TESTS),$(eval $(call DPA_TEST,$v,$t))))
+
+# Tasks for a process of their own; the library is gda-dpa's.
+$(foreach v,plain asan tsan,$(DPA_OUT)/$v/process): $(DPA_OUT)/tasks.so $(LIB_OUT)/gda-dpa
+
+$(DPA_OUT)/tasks.so: selftests/dpa/tasks.c selftests/dpa/tasks.h $(GDA_HEADERS) selftests/dpa.mk
+	@mkdir -p $(@D)
+	$(CC) $(GDA_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -Wno-infinite-recursion -fPIC -shared -o $@ $<
 
 # The example, with ranks as threads; in a guest also as processes.
 TEST_NATIVE	+= $(DPA_OUT)/examples.sh

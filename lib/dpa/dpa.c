@@ -105,7 +105,7 @@ static int gda_dpa_attr_read(struct gda_dpa_attr *a, const struct gda_dpa_attr *
 
 	memset(a, 0, sizeof(*a));
 	if (theirs)
-		err = gda_struct_read(a, sizeof(*a), GDA_THROUGH(struct gda_dpa_attr, spin_ns),
+		err = gda_struct_read(a, sizeof(*a), GDA_THROUGH(struct gda_dpa_attr, program),
 				      theirs);
 	if (err)
 		return err;
@@ -180,8 +180,12 @@ static int gda_dpa_pool_new(struct gda_dpa *dpa)
 		else
 			views[i]->abort = (uintptr_t)&dpa->map.header->stop;
 	}
-	if (!err)
+	if (!err && dpa->attr.program)
+		err = gda_dpa_process_create(dpa, dpa->attr.program);
+	else if (!err)
 		err = gda_dpa_pool_create(&dpa->map, views, &dpa->pool);
+	/* the caller's text may go */
+	dpa->attr.program = NULL;
 	free(views);
 	return err;
 }
@@ -196,6 +200,7 @@ static void gda_dpa_release(struct gda_dpa *dpa)
 	gda_dpa_rdma_drop_all(dpa);
 	if (dpa->pool)
 		gda_dpa_pool_free(dpa->pool);
+	gda_dpa_process_destroy(dpa);
 	for (i = 0; dpa->qps && i < dpa->map.threads; i++)
 		gda_qp_destroy(dpa->qps[i]);
 	gda_mr_dereg(dpa->mr);
@@ -210,6 +215,8 @@ static void gda_dpa_release(struct gda_dpa *dpa)
 	gda_dpa_threads_give(dpa->attr.threads);
 	pthread_mutex_destroy(&dpa->lock);
 	free(dpa->event_used);
+	free(dpa->tasks);
+	free(dpa->names);
 	free(dpa->qps);
 	free(dpa);
 	gda_reason_restore(&reason);
@@ -221,7 +228,9 @@ static int gda_dpa_build(struct gda_dpa *dpa)
 
 	dpa->qps = calloc(dpa->attr.threads, sizeof(struct gda_qp *));
 	dpa->event_used = calloc(dpa->attr.events + 1, 1);
-	if (!dpa->qps || !dpa->event_used)
+	dpa->tasks = calloc(GDA_DPA_TASKS_MAX, sizeof(struct gda_dpa_task *));
+	dpa->names = calloc(GDA_DPA_TASKS_MAX, sizeof(*dpa->names));
+	if (!dpa->qps || !dpa->event_used || !dpa->tasks || !dpa->names)
 		return -ENOMEM;
 	err = gda_dpa_memory_create(dpa);
 	if (!err)
@@ -231,7 +240,7 @@ static int gda_dpa_build(struct gda_dpa *dpa)
 	if (err)
 		return err;
 	err = gda_dpa_watch_start(dpa);
-	if (err)
+	if (err && dpa->pool)
 		gda_dpa_pool_stop(dpa->pool, UINT64_MAX);
 	return err;
 }
@@ -262,6 +271,9 @@ static int gda_dpa_new(struct gda_context *ctx, const struct gda_dpa_attr *their
 	dpa->attr = attr;
 	dpa->atomic_cpu = atomic_cpu;
 	dpa->fd = -1;
+	dpa->pidfd = -1;
+	dpa->socket = -1;
+	dpa->watch_fd = -1;
 	dpa->generation = gda_fork_generation();
 	pthread_mutex_init(&dpa->lock, NULL);
 	err = gda_dpa_build(dpa);
@@ -284,8 +296,15 @@ GDA_EXPORT int gda_dpa_create(struct gda_context *ctx, const struct gda_dpa_attr
 static int gda_dpa_forget(struct gda_dpa *dpa)
 {
 	close(dpa->fd);
+	close(dpa->watch_fd);
+	if (dpa->pid) {
+		close(dpa->socket);
+		close(dpa->pidfd);
+	}
 	gda_dpa_heap_destroy(dpa);
 	free(dpa->event_used);
+	free(dpa->tasks);
+	free(dpa->names);
 	free(dpa->qps);
 	free(dpa);
 	return -ENODEV;
@@ -300,10 +319,13 @@ static int gda_dpa_end(struct gda_dpa *dpa)
 		return gda_dpa_forget(dpa);
 	if (!gda_dpa_error(dpa, NULL))
 		patience += dpa->attr.run_limit_ns;
-	err = gda_dpa_pool_stop(dpa->pool, gda_clock_ns() + patience);
+	if (dpa->pid)
+		gda_dpa_process_stop(dpa, gda_clock_ns() + patience);
+	err = dpa->pid ? 0 : gda_dpa_pool_stop(dpa->pool, gda_clock_ns() + patience);
 	if (err)
 		return gda_because(err, "a task still runs; call again when it has ended");
 	gda_dpa_watch_stop(dpa);
+	gda_dpa_process_destroy(dpa);
 	gda_dpa_release(dpa);
 	return 0;
 }
@@ -320,6 +342,10 @@ static const char *gda_dpa_reason(uint32_t reason)
 	switch (reason) {
 	case GDA_DPA_RUN_LIMIT:
 		return "ran longer than gda_dpa_attr.run_limit_ns";
+	case GDA_DPA_CRASHED:
+		return "was ended by a signal";
+	case GDA_DPA_EXITED:
+		return "ended its process";
 	case GDA_DPA_COPY_FAILED:
 		return "copied from or to memory that is not registered";
 	default:

@@ -44,6 +44,11 @@ struct gda_dpa_header {
 	uint32_t bench;		/* 1: the pool looks at nothing, a thread on the bench must */
 	uint32_t stop;		/* 1: every wait of a task ends, and no task starts */
 	uint64_t fatal;		/* GDA_DPA_FATAL(), or 0 */
+	/* of the process of tasks, as it ends: */
+	uint32_t crash_thread;	/* 1 + its index */
+	uint32_t crash_kind;	/* enum gda_dpa_reason; stored last */
+	uint32_t crash_signal;
+	uint64_t crash_address;
 
 	uint64_t tail __attribute__((aligned(64)));	/* launches put into the ring */
 
@@ -244,6 +249,10 @@ struct gda_dpa_pool {
 	pthread_cond_t ended;
 	const struct gda_dpa_task **tasks;	/* by number; set before a launch names it */
 	uint32_t ntasks;		/* atomic */
+	/* where pointers of buffers are not this process's: */
+	bool foreign;
+	uint32_t mr_key;
+	uint64_t mr_iova;
 	struct gda_dpa_handle handles[GDA_DPA_MAX_THREADS];
 	struct gda_dpa_thread threads[];
 };
@@ -263,6 +272,14 @@ void gda_dpa_pool_handle_free(struct gda_dpa_pool *pool, uint32_t handle);
 /* End all threads, until @deadline. 0; -EBUSY some do not end. May be called again. */
 int gda_dpa_pool_stop(struct gda_dpa_pool *pool, uint64_t deadline);
 void gda_dpa_pool_free(struct gda_dpa_pool *pool);
+
+/* The thread that the caller is, or NULL. */
+extern _Thread_local struct gda_dpa_thread *gda_dpa_self;
+
+/* --- serve.c --- */
+
+/* Called by each thread of a pool as it begins. */
+void gda_dpa_serve_thread(void);
 
 /* --- task_rdma.c --- */
 
@@ -299,8 +316,15 @@ struct gda_dpa {
 	unsigned int generation;	/* gda_fork_generation() of its process */
 	struct gda_mr *mr;
 	struct gda_qp **qps;		/* of the threads, for copies */
-	struct gda_dpa_pool *pool;
-	pthread_mutex_t lock;		/* guards all below */
+	struct gda_dpa_pool *pool;	/* NULL: tasks are in a process of their own */
+	pid_t pid;			/* that process, or 0 */
+	int pidfd;
+	int socket;
+	bool reaped;			/* @pid is no process any more */
+	pthread_mutex_t lock;		/* guards all below, and questions to the process */
+	const struct gda_dpa_task **tasks;	/* by number */
+	char (*names)[GDA_DPA_NAME_BYTES];	/* likewise */
+	uint32_t ntasks;		/* atomic */
 	struct gda_dpa_event *events;
 	struct gda_dpa_rdma *rdmas;
 	uint8_t *event_used;		/* by handle */
@@ -308,8 +332,7 @@ struct gda_dpa {
 	uint64_t launched;
 	struct gda_dpa_report report;	/* .reason is 0 until it is fatal */
 	pthread_t watch;		/* watch.c */
-	pthread_cond_t watch_end;
-	bool watch_over;
+	int watch_fd;			/* an eventfd that ends it */
 	uint64_t log_next;		/* of gda_dpa_log_read() */
 };
 
@@ -329,6 +352,23 @@ void gda_dpa_threads_give(uint32_t n);
 /* --- rdma.c --- */
 
 void gda_dpa_rdma_drop_all(struct gda_dpa *dpa);
+
+/* --- process.c --- */
+
+/* Questions to the pool, wherever it is. Those of tasks and counters under dpa->lock. */
+int gda_dpa_number_task(struct gda_dpa *dpa, const struct gda_dpa_task *task, uint32_t *number);
+int gda_dpa_number_counter(struct gda_dpa *dpa, struct gda_counter *count, uint32_t *source);
+int gda_dpa_number_handle(struct gda_dpa *dpa, const struct gda_dpa_rdma *r, uint32_t *number);
+void gda_dpa_drop_handle(struct gda_dpa *dpa, uint32_t number);
+
+int gda_dpa_process_create(struct gda_dpa *dpa, const char *program);
+/* Wait for the tasks that run, until @deadline. */
+void gda_dpa_process_stop(struct gda_dpa *dpa, uint64_t deadline);
+void gda_dpa_process_kill(struct gda_dpa *dpa);
+/* Its status once it has ended, which is reported once; else -1. */
+int gda_dpa_process_reap(struct gda_dpa *dpa, bool wait);
+/* Kill it and wait for it. */
+void gda_dpa_process_destroy(struct gda_dpa *dpa);
 
 /* --- heap.c --- */
 

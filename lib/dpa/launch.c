@@ -13,7 +13,7 @@ static int gda_dpa_launch_check(const struct gda_dpa *dpa, const struct gda_dpa_
 
 	if (l->flags & ~GDA_DPA_DONE_SET)
 		return gda_because(-EOPNOTSUPP, "flags %#x are not known", l->flags);
-	if (!t || t->size < sizeof(*t) || t->reserved || !t->name || !t->function)
+	if (!t || t->size < sizeof(*t) || t->reserved || !t->name || (!t->function && !dpa->pid))
 		return gda_because(-EINVAL, "task is none that GDA_DPA_TASK() defined");
 	if (!l->threads || l->threads > dpa->map.threads)
 		return gda_because(-EINVAL, "threads %u is not from 1 to %u", l->threads,
@@ -38,16 +38,14 @@ static int gda_dpa_launch_check(const struct gda_dpa *dpa, const struct gda_dpa_
 static int gda_dpa_launch_source(struct gda_dpa *dpa, const struct gda_dpa_launch_attr *l,
 				 struct gda_dpa_entry *e)
 {
-	const struct gda_counter_mem *count;
 	int err;
 
 	e->threshold = l->threshold;
 	e->source = l->wait ? l->wait->handle : 0;
 	if (!l->counter)
 		return 0;
-	count = gda_counter_memory(l->counter);
 	e->threshold = l->arrivals - 1;
-	err = gda_dpa_pool_counter(dpa->pool, (const uint64_t *)&count->value, &e->source);
+	err = gda_dpa_number_counter(dpa, l->counter, &e->source);
 	if (err)
 		gda_because(err, "launches wait for %u counters already", GDA_DPA_COUNTERS);
 	return err;
@@ -93,9 +91,7 @@ static int gda_dpa_launch_one(struct gda_dpa *dpa, const struct gda_dpa_launch_a
 	if (l.bytes)
 		memcpy(e.args, l.args, l.bytes);
 	pthread_mutex_lock(&dpa->lock);
-	err = gda_dpa_pool_task(dpa->pool, l.task, &e.task);
-	if (err)
-		gda_because(err, "more than %u different tasks", GDA_DPA_TASKS_MAX);
+	err = gda_dpa_number_task(dpa, l.task, &e.task);
 	if (!err)
 		err = gda_dpa_launch_source(dpa, &l, &e);
 	if (!err)
@@ -103,7 +99,10 @@ static int gda_dpa_launch_one(struct gda_dpa *dpa, const struct gda_dpa_launch_a
 	pthread_mutex_unlock(&dpa->lock);
 	if (!err)
 		gda_dpa_bell_ring(&dpa->map);
-	return err == -ENOTRECOVERABLE ? gda_dpa_enter(dpa) : err;
+	/* the reason in the report, if there is one yet */
+	if (err == -ENOTRECOVERABLE)
+		gda_dpa_enter(dpa);
+	return err;
 }
 
 GDA_EXPORT int gda_dpa_launch(struct gda_dpa *dpa, const struct gda_dpa_launch_attr *launch)

@@ -30,6 +30,8 @@
 #define GDA_DPA_HINT(word, value) __atomic_store_n(&(word), value, __ATOMIC_RELAXED)
 #define GDA_DPA_GUESS(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
 
+_Thread_local struct gda_dpa_thread *gda_dpa_self;
+
 static bool gda_dpa_pool_over(const struct gda_dpa_pool *p)
 {
 	return __atomic_load_n(&p->map->header->stop, __ATOMIC_ACQUIRE);
@@ -343,6 +345,8 @@ static void *gda_dpa_thread_main(void *arg)
 	struct gda_dpa_thread *t = arg;
 	struct gda_dpa_pool *p = t->pool;
 
+	gda_dpa_self = t;
+	gda_dpa_serve_thread();
 	pthread_mutex_lock(&p->lock);
 	while (!gda_dpa_pool_over(p)) {
 		gda_dpa_pool_scan(p);

@@ -31,9 +31,9 @@ static int gda_dpa_rdma_attr_read(struct gda_dpa_rdma_attr *a,
 	return 0;
 }
 
-static int gda_dpa_rdma_queue(struct gda_dpa_rdma *r, const struct gda_dpa_rdma_attr *attr,
-			      struct gda_view **view)
+static int gda_dpa_rdma_queue(struct gda_dpa_rdma *r, const struct gda_dpa_rdma_attr *attr)
 {
+	struct gda_view *view;
 	struct gda_qp_attr qp = {
 		.size = sizeof(qp), .sq_depth = attr->sq_depth, .timeout_ns = attr->timeout_ns,
 	};
@@ -41,18 +41,17 @@ static int gda_dpa_rdma_queue(struct gda_dpa_rdma *r, const struct gda_dpa_rdma_
 
 	if (err)
 		return err;
-	*view = gda_qp_view(r->qp);
-	if (!*view)
+	view = gda_qp_view(r->qp);
+	if (!view)
 		return -EINVAL;
-	if (((*view)->can & GDA_DPA_CAN) != GDA_DPA_CAN)
+	if ((view->can & GDA_DPA_CAN) != GDA_DPA_CAN)
 		return gda_because(-EOPNOTSUPP, "the device keeps no order behind puts");
-	(*view)->abort = (uintptr_t)&r->dpa->map.header->stop;
+	view->abort = (uintptr_t)&r->dpa->map.header->stop;
 	return 0;
 }
 
 static int gda_dpa_rdma_build(struct gda_dpa_rdma *r, const struct gda_dpa_rdma_attr *attr)
 {
-	struct gda_view *view;
 	int err;
 
 	/* what an addition finds lands there */
@@ -61,9 +60,9 @@ static int gda_dpa_rdma_build(struct gda_dpa_rdma *r, const struct gda_dpa_rdma_
 		err = gda_dpa_because(gda_dpa_heap_buf(r->dpa, r->scratch, sizeof(uint64_t),
 						       &r->fetched));
 	if (!err)
-		err = gda_dpa_rdma_queue(r, attr, &view);
+		err = gda_dpa_rdma_queue(r, attr);
 	if (!err)
-		err = gda_dpa_pool_handle(r->dpa->pool, view, &r->fetched, &r->handle);
+		err = gda_dpa_number_handle(r->dpa, r, &r->handle);
 	return err;
 }
 
@@ -73,7 +72,7 @@ static void gda_dpa_rdma_release(struct gda_dpa_rdma *r)
 
 	gda_reason_save(&reason);
 	if (r->handle)
-		gda_dpa_pool_handle_free(r->dpa->pool, r->handle);
+		gda_dpa_drop_handle(r->dpa, r->handle);
 	gda_qp_destroy(r->qp);
 	if (r->scratch)
 		gda_dpa_free(r->dpa, r->scratch);

@@ -53,9 +53,16 @@ static bool gda_dpa_buf_has(const struct gda_dpa_buf *buf, uint64_t offset, uint
 GDA_EXPORT void *gda_dpa_buf_pointer(const struct gda_dpa_thread *t,
 				     const struct gda_dpa_buf *buf, uint64_t offset, size_t bytes)
 {
-	(void)t;
+	const struct gda_dpa_pool *p = t->pool;
+	uint64_t at = buf->addr + offset - p->mr_iova;
+
 	if (!buf->pointer || !gda_dpa_buf_has(buf, offset, bytes))
 		return NULL;
+	if (p->foreign) {
+		if (buf->key != p->mr_key || at > p->map->mr_bytes || bytes > p->map->mr_bytes - at)
+			return NULL;
+		return p->map->base + p->map->mr_offset + at;
+	}
 	return (char *)(uintptr_t)buf->pointer + offset;
 }
 

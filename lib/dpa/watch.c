@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: MIT
 /*
  * The watchdog: a thread of the host that knows when each thread of a task must have ended, and
- * makes the context fatal if it has not. It reads the slots that the pool writes; what it reads
- * there goes into the report only if it makes sense.
+ * makes the context fatal if it has not. Tasks in a process of their own it kills, and it is the
+ * one that sees that process end. It reads the slots that the pool writes; what it reads there
+ * goes into the report only if it makes sense.
  */
+#define _GNU_SOURCE
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 #include "dpa_internal.h"
 
 #define GDA_DPA_WATCH_NS	100000000U	/* between two looks, at most */
@@ -24,8 +30,8 @@ static void gda_dpa_watch_blame(struct gda_dpa *dpa, uint32_t thread, uint64_t n
 	r->rank = __atomic_load_n(&s->rank, __ATOMIC_RELAXED);
 	r->threads = __atomic_load_n(&s->threads, __ATOMIC_RELAXED);
 	r->ran_ns = started && started < now ? now - started : 0;
-	if (task < __atomic_load_n(&dpa->pool->ntasks, __ATOMIC_ACQUIRE))
-		snprintf(r->task, sizeof(r->task), "%s", dpa->pool->tasks[task]->name);
+	if (task < __atomic_load_n(&dpa->ntasks, __ATOMIC_ACQUIRE))
+		snprintf(r->task, sizeof(r->task), "%s", dpa->names[task]);
 }
 
 void gda_dpa_watch_note(struct gda_dpa *dpa)
@@ -37,10 +43,55 @@ void gda_dpa_watch_note(struct gda_dpa *dpa)
 		return;
 	dpa->report.time_ns = gda_clock_ns();
 	dpa->report.reason = (uint32_t)(fatal >> 32);
-	if (!dpa->report.reason || dpa->report.reason > GDA_DPA_CORRUPTED)
+	if (!dpa->report.reason || dpa->report.reason > GDA_DPA_EXITED)
 		dpa->report.reason = GDA_DPA_CORRUPTED;
 	if (thread < dpa->map.threads)
 		gda_dpa_watch_blame(dpa, thread, dpa->report.time_ns);
+}
+
+/* The thread that the process named as it ended, or the first that runs a task. */
+static uint32_t gda_dpa_watch_suspect(const struct gda_dpa *dpa)
+{
+	const struct gda_dpa_header *h = dpa->map.header;
+	uint32_t i;
+
+	if (__atomic_load_n(&h->crash_kind, __ATOMIC_ACQUIRE)) {
+		i = __atomic_load_n(&h->crash_thread, __ATOMIC_RELAXED) - 1;
+		if (i < dpa->map.threads)
+			return i;
+	}
+	for (i = 0; i < dpa->map.threads; i++)
+		if (__atomic_load_n(&dpa->map.slots[i].started_ns, __ATOMIC_RELAXED))
+			return i;
+	return UINT32_MAX;
+}
+
+/* The process of tasks has ended, with @status of waitpid(2). */
+static void gda_dpa_watch_ended(struct gda_dpa *dpa, int status)
+{
+	const struct gda_dpa_header *h = dpa->map.header;
+	bool killed = dpa->report.reason;	/* by this thread */
+
+	gda_dpa_fatal(&dpa->map, WIFSIGNALED(status) ? GDA_DPA_CRASHED : GDA_DPA_EXITED,
+		      gda_dpa_watch_suspect(dpa));
+	gda_dpa_watch_note(dpa);
+	dpa->report.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+	dpa->report.status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+	if (!killed && __atomic_load_n(&h->crash_kind, __ATOMIC_ACQUIRE) == GDA_DPA_CRASHED)
+		dpa->report.address = h->crash_address;
+}
+
+static void gda_dpa_watch_process(struct gda_dpa *dpa)
+{
+	int status;
+
+	if (!dpa->pid)
+		return;
+	if (dpa->report.reason)
+		gda_dpa_process_kill(dpa);
+	status = gda_dpa_process_reap(dpa, dpa->report.reason);
+	if (status >= 0)
+		gda_dpa_watch_ended(dpa, status);
 }
 
 /* Look at all threads. Return: when to look again. */
@@ -64,49 +115,57 @@ static uint64_t gda_dpa_watch_look(struct gda_dpa *dpa)
 			next = started + limit;
 		}
 	}
+	gda_dpa_watch_process(dpa);
 	return next;
 }
 
 static void *gda_dpa_watch_main(void *arg)
 {
 	struct gda_dpa *dpa = arg;
-	struct timespec until;
-	uint64_t next;
+	struct pollfd p[2] = { { .events = POLLIN }, { .events = POLLIN } };
+	struct timespec ts;
+	uint64_t next, now;
 
-	pthread_mutex_lock(&dpa->lock);
-	while (!dpa->watch_over) {
+	p[0].fd = dpa->watch_fd;
+	while (!p[0].revents) {
+		pthread_mutex_lock(&dpa->lock);
 		next = gda_dpa_watch_look(dpa);
-		until.tv_sec = (time_t)(next / 1000000000);
-		until.tv_nsec = (long)(next % 1000000000);
-		pthread_cond_timedwait(&dpa->watch_end, &dpa->lock, &until);
+		/* a process that was waited for stays readable */
+		p[1].fd = dpa->reaped ? -1 : dpa->pidfd;
+		pthread_mutex_unlock(&dpa->lock);
+		now = gda_clock_ns();
+		next = next > now ? next - now : 0;
+		ts.tv_sec = (time_t)(next / 1000000000);
+		ts.tv_nsec = (long)(next % 1000000000);
+		if (ppoll(p, 2, &ts, NULL) < 0)
+			p[0].revents = 0;
 	}
-	pthread_mutex_unlock(&dpa->lock);
 	return NULL;
 }
 
 int gda_dpa_watch_start(struct gda_dpa *dpa)
 {
-	pthread_condattr_t attr;
 	sigset_t all, old;
 	int err;
 
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&dpa->watch_end, &attr);
-	pthread_condattr_destroy(&attr);
+	dpa->watch_fd = eventfd(0, EFD_CLOEXEC);
+	if (dpa->watch_fd < 0)
+		return -errno;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	err = -pthread_create(&dpa->watch, NULL, gda_dpa_watch_main, dpa);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (err)
+		close(dpa->watch_fd);
 	return err;
 }
 
 void gda_dpa_watch_stop(struct gda_dpa *dpa)
 {
-	pthread_mutex_lock(&dpa->lock);
-	dpa->watch_over = true;
-	pthread_cond_signal(&dpa->watch_end);
-	pthread_mutex_unlock(&dpa->lock);
+	uint64_t one = 1;
+
+	while (write(dpa->watch_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
 	pthread_join(dpa->watch, NULL);
-	pthread_cond_destroy(&dpa->watch_end);
+	close(dpa->watch_fd);
 }

@@ -71,6 +71,7 @@ install_modules() {
 install_library() {
 	put 755 "$libdir" "$build/lib/libgda.so.2"
 	ln -sfn libgda.so.2 "$dest$libdir/libgda.so"
+	put 755 "$libdir" "$build/lib/gda-dpa"
 	installed+=("$libdir/libgda.so")
 	put 644 "$libdir" "$build/lib/libgda.a"
 	put 644 "$prefix/include/gda" uapi/gda/*.h lib/include/gda/*.h

@@ -10,10 +10,12 @@
  * launch that became ready earlier start before those of a later one; so threads of one launch
  * may wait for each other.
  *
- * Tasks are functions of the caller, on threads of the library in its process. A task that does
- * not end within gda_dpa_attr.run_limit_ns makes the context *fatal*: no task starts any more,
- * every wait ends, every call but gda_dpa_error(), gda_dpa_log_read() and gda_dpa_destroy() is
- * -ENOTRECOVERABLE, and gda_dpa_error() says which task it was.
+ * Tasks are functions of the caller, on threads of the library in its process; or, with
+ * gda_dpa_attr.program, of a shared object that a process of its own loads. That one may crash,
+ * exit or not end, and the caller goes on. A task that does not end within
+ * gda_dpa_attr.run_limit_ns, or a process of tasks that ends, makes the context *fatal*: no task
+ * starts any more, every wait ends, every call but gda_dpa_error(), gda_dpa_log_read() and those
+ * that destroy is -ENOTRECOVERABLE, and gda_dpa_error() says which task it was.
  *
  * Any thread may call any function, but for destruction. Functions that return int return 0 or
  * a negative errno, and gda_last_error() says why. Every one may return -ENOTRECOVERABLE, and
@@ -84,6 +86,8 @@ int gda_dpa_query(struct gda_context *ctx, struct gda_dpa_limits *limits);
  * @heap_bytes: of the heap; 0: 4 MiB
  * @run_limit_ns: how long a thread of a task may run; 0: 10 seconds
  * @spin_ns: how long a wait spins before it sleeps; 0: 1 ms; UINT64_MAX: it does not spin
+ * @program: path of a shared object with tasks, which run in a process of their own, as
+ *	dlopen(3) takes it; NULL: tasks are functions of this process
  */
 struct gda_dpa_attr {
 	uint32_t size;
@@ -95,6 +99,7 @@ struct gda_dpa_attr {
 	uint64_t heap_bytes;
 	uint64_t run_limit_ns;
 	uint64_t spin_ns;
+	const char *program;
 };
 
 /**
@@ -106,10 +111,16 @@ struct gda_dpa_attr {
  * Events and heap are one MR of @ctx, so on a device of the kernel they count towards
  * RLIMIT_MEMLOCK. Each thread of the pool has a QP that is connected to itself, for copies.
  *
- * Return: 0; -EINVAL a member is out of range; -E2BIG a member that this library does not know
- * is set; -EOPNOTSUPP unknown flags, or the device lacks atomics; -ENOSPC the process has
- * %GDA_DPA_MAX_THREADS threads, or @ctx no room for the QPs; -ENOMEM out of memory or over
- * RLIMIT_MEMLOCK; -EMFILE too many open files; -EAGAIN no thread could be started.
+ * With a program, tasks run in gda-dpa, a child of this process that is killed when the context
+ * is destroyed and ends when this process does. It is found beside libgda, or is %GDA_DPA in the
+ * environment, an absolute path. The program must not wait for children that it did not start.
+ *
+ * Return: 0; -EINVAL a member is out of range, or %GDA_DPA is no absolute path; -E2BIG a member
+ * that this library does not know is set; -EOPNOTSUPP unknown flags, or the device lacks what
+ * gda_dpa_query() asks for; -ENOSPC the process has %GDA_DPA_MAX_THREADS threads, or @ctx no room
+ * for the QPs; -ENOMEM out of memory or over RLIMIT_MEMLOCK; -EMFILE too many open files; -EAGAIN
+ * no thread could be started; -ENOEXEC the program cannot be loaded; -ENOENT, -EACCES gda-dpa
+ * cannot be started; -ENOTRECOVERABLE it ended at once; -ETIMEDOUT it does not answer.
  */
 int gda_dpa_create(struct gda_context *ctx, const struct gda_dpa_attr *attr,
 		   struct gda_dpa **dpa);
@@ -132,12 +143,16 @@ int gda_dpa_destroy(struct gda_dpa *dpa);
  * @GDA_DPA_RUN_LIMIT: a task ran longer than it may
  * @GDA_DPA_COPY_FAILED: a copy of a task failed, for its memory is not registered any more
  * @GDA_DPA_CORRUPTED: shared memory has what no thread of the library wrote there
+ * @GDA_DPA_CRASHED: a signal ended the process of tasks
+ * @GDA_DPA_EXITED: the process of tasks exited
  */
 enum gda_dpa_reason {
 	GDA_DPA_NO_ERROR = 0,
 	GDA_DPA_RUN_LIMIT = 1,
 	GDA_DPA_COPY_FAILED = 2,
 	GDA_DPA_CORRUPTED = 3,
+	GDA_DPA_CRASHED = 4,
+	GDA_DPA_EXITED = 5,
 };
 
 /**
@@ -527,10 +542,10 @@ struct gda_dpa_launch_attr {
  * it waits for. What the caller wrote to the heap before is visible to the task, and what the
  * task wrote is visible to who sees @done.
  *
- * Return: 0; -EINVAL a member is out of range, or an event is of another context; -E2BIG a
- * member that this library does not know is set; -EOPNOTSUPP unknown flags; -EACCES tasks are no
- * subscriber of @wait or no publisher of @done; -EAGAIN gda_dpa_attr.launches have not ended;
- * -ENOSPC more than 64 different counters.
+ * Return: 0; -EINVAL a member is out of range, or an event is of another context; -ENOENT the
+ * program has no such task; -E2BIG a member that this library does not know is set; -EOPNOTSUPP
+ * unknown flags; -EACCES tasks are no subscriber of @wait or no publisher of @done; -EAGAIN
+ * gda_dpa_attr.launches have not ended; -ENOSPC more than 64 different counters.
  */
 int gda_dpa_launch(struct gda_dpa *dpa, const struct gda_dpa_launch_attr *launch);
 
@@ -554,6 +569,16 @@ int gda_dpa_log_read(struct gda_dpa *dpa, char *line, size_t bytes);
  * Return: their number since the context was created.
  */
 uint64_t gda_dpa_log_dropped(struct gda_dpa *dpa);
+
+/**
+ * gda_dpa_serve - run the tasks of a context of another process
+ * @socket: to the library in that process
+ *
+ * It is all that gda-dpa does; programs do not call it. It ends the process when the socket ends.
+ *
+ * Return: an exit status, if no context was behind the socket.
+ */
+int gda_dpa_serve(int socket);
 
 #ifdef __cplusplus
 }

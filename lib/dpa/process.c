@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Tasks in a process of their own, as the context sees it: started, asked, ended. And the same
+ * questions to a pool in this process, so that the rest need not know where tasks run.
+ *
+ * The process is gda-dpa, beside libgda. It gets the context's memory and the descriptor of the
+ * device context and nothing else, ends when its socket does, and is killed at destruction. It
+ * is a child of this process and is waited for by its number.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "dpa_internal.h"
+#include "wire.h"
+
+extern char **environ;
+
+/* --- questions --- */
+
+static int gda_dpa_process_receive(struct gda_dpa *dpa, struct gda_dpa_answer *answer)
+{
+	uint64_t deadline = gda_clock_ns() + GDA_DPA_WIRE_NS, now;
+	struct pollfd p = { .fd = dpa->socket, .events = POLLIN };
+	ssize_t n;
+
+	for (;;) {
+		now = gda_clock_ns();
+		if (now >= deadline)
+			return gda_because(-ETIMEDOUT, "gda-dpa does not answer");
+		if (poll(&p, 1, (int)((deadline - now) / 1000000) + 1) <= 0)
+			continue;
+		n = recv(dpa->socket, answer, sizeof(*answer), MSG_DONTWAIT);
+		if (n == (ssize_t)sizeof(*answer))
+			return 0;
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			continue;
+		return gda_because(-ENOTRECOVERABLE, "gda-dpa has ended: destroy the context");
+	}
+}
+
+/* Under dpa->lock. @number: receives the answer's, or NULL. */
+static int gda_dpa_process_ask(struct gda_dpa *dpa, const struct gda_dpa_ask *ask,
+			       uint32_t *number)
+{
+	struct gda_dpa_answer answer;
+	int err;
+
+	if (send(dpa->socket, ask, sizeof(*ask), MSG_NOSIGNAL) != (ssize_t)sizeof(*ask))
+		return gda_because(-ENOTRECOVERABLE, "gda-dpa has ended: destroy the context");
+	err = gda_dpa_process_receive(dpa, &answer);
+	if (err)
+		return err;
+	answer.text[sizeof(answer.text) - 1] = 0;
+	if (answer.err > 0 || answer.err < -4095)
+		return gda_because(-EPROTO, "gda-dpa answers with no errno");
+	if (answer.err && answer.text[0])
+		gda_because(answer.err, "%s", answer.text);
+	if (!answer.err && number)
+		*number = answer.number;
+	return answer.err;
+}
+
+static struct gda_dpa_part gda_dpa_part_of(const struct gda_region *r, uint64_t at)
+{
+	struct gda_dpa_part p = {
+		.cookie = r->cookie, .length = r->length, .offset = at - (uintptr_t)r->addr,
+	};
+
+	return p;
+}
+
+static void gda_dpa_queue_of(const struct gda_qp *qp, struct gda_dpa_queue *q)
+{
+	const struct gda_view *v = &qp->view;
+
+	q->sq = gda_dpa_part_of(qp->sq, v->sq);
+	q->dbrec = gda_dpa_part_of(qp->dbrec, v->dbrec);
+	q->db = gda_dpa_part_of(qp->db, v->db);
+	q->cq = gda_dpa_part_of(qp->cq->region, v->cq);
+	q->timeout_ns = v->timeout_ns;
+	q->depth = v->mask + 1;
+	q->qpn = v->qpn;
+}
+
+int gda_dpa_number_task(struct gda_dpa *dpa, const struct gda_dpa_task *task, uint32_t *number)
+{
+	struct gda_dpa_ask ask = { .question = GDA_DPA_ASK_TASK };
+	uint32_t i;
+	int err;
+
+	for (i = 0; i < dpa->ntasks; i++) {
+		if (dpa->tasks[i] == task || (dpa->pid && !strcmp(dpa->names[i], task->name))) {
+			*number = i;
+			return 0;
+		}
+	}
+	if (strlen(task->name) >= sizeof(ask.name))
+		return gda_because(-EINVAL, "the name of the task is too long");
+	if (dpa->ntasks == GDA_DPA_TASKS_MAX)
+		return gda_because(-ENOSPC, "more than %u different tasks", GDA_DPA_TASKS_MAX);
+	memcpy(ask.name, task->name, strlen(task->name) + 1);
+	err = dpa->pid ? gda_dpa_process_ask(dpa, &ask, number) :
+			 gda_dpa_pool_task(dpa->pool, task, number);
+	if (err)
+		return err;
+	/* both sides number them in the order in which they are asked for */
+	if (*number != dpa->ntasks)
+		return gda_because(-EPROTO, "gda-dpa numbers tasks in another way");
+	dpa->tasks[*number] = task;
+	memcpy(dpa->names[*number], ask.name, sizeof(ask.name));
+	__atomic_store_n(&dpa->ntasks, *number + 1, __ATOMIC_RELEASE);
+	return 0;
+}
+
+int gda_dpa_number_counter(struct gda_dpa *dpa, struct gda_counter *count, uint32_t *source)
+{
+	const struct gda_counter_mem *mem = gda_counter_memory(count);
+	struct gda_dpa_ask ask = { .question = GDA_DPA_ASK_COUNTER };
+
+	if (!dpa->pid)
+		return gda_dpa_pool_counter(dpa->pool, (const uint64_t *)&mem->value, source);
+	ask.counter = gda_dpa_part_of(count->region, (uintptr_t)&mem->value);
+	return gda_dpa_process_ask(dpa, &ask, source);
+}
+
+int gda_dpa_number_handle(struct gda_dpa *dpa, const struct gda_dpa_rdma *r, uint32_t *number)
+{
+	struct gda_dpa_ask ask = { .question = GDA_DPA_ASK_HANDLE, .fetched = r->fetched };
+	int err;
+
+	if (!dpa->pid)
+		return gda_dpa_pool_handle(dpa->pool, &r->qp->view, &r->fetched, number);
+	gda_dpa_queue_of(r->qp, &ask.queue);
+	pthread_mutex_lock(&dpa->lock);
+	err = gda_dpa_process_ask(dpa, &ask, number);
+	pthread_mutex_unlock(&dpa->lock);
+	return err;
+}
+
+void gda_dpa_drop_handle(struct gda_dpa *dpa, uint32_t number)
+{
+	struct gda_dpa_ask ask = { .question = GDA_DPA_ASK_HANDLE_FREE, .number = number };
+
+	if (dpa->pool) {
+		gda_dpa_pool_handle_free(dpa->pool, number);
+	} else if (dpa->pid && dpa->socket >= 0) {
+		pthread_mutex_lock(&dpa->lock);
+		gda_dpa_process_ask(dpa, &ask, NULL);
+		pthread_mutex_unlock(&dpa->lock);
+	}
+}
+
+/* --- start --- */
+
+/* The path of gda-dpa: GDA_DPA, or beside the file that has this function. */
+static int gda_dpa_process_path(char path[PATH_MAX])
+{
+	const char *env = secure_getenv("GDA_DPA"), *slash;
+	Dl_info info;
+
+	if (env) {
+		if (*env != '/' || strlen(env) >= PATH_MAX)
+			return gda_because(-EINVAL, "GDA_DPA \"%s\" is no absolute path", env);
+		memcpy(path, env, strlen(env) + 1);
+		return 0;
+	}
+	if (!dladdr((void *)(uintptr_t)gda_dpa_create, &info) || !info.dli_fname)
+		return gda_because(-ENOENT, "no gda-dpa: set GDA_DPA to its path");
+	slash = strrchr(info.dli_fname, '/');
+	snprintf(path, PATH_MAX, "%.*sgda-dpa", slash ? (int)(slash + 1 - info.dli_fname) : 0,
+		 info.dli_fname);
+	return 0;
+}
+
+static int gda_dpa_process_spawn(struct gda_dpa *dpa, const char *path, int theirs)
+{
+	char name[] = "gda-dpa", *argv[] = { name, NULL };
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	sigset_t set;
+	int err;
+
+	posix_spawn_file_actions_init(&actions);
+	posix_spawnattr_init(&attr);
+	sigemptyset(&set);
+	posix_spawnattr_setsigmask(&attr, &set);
+	sigfillset(&set);
+	posix_spawnattr_setsigdefault(&attr, &set);
+	posix_spawnattr_setpgroup(&attr, 0);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+				 POSIX_SPAWN_SETPGROUP);
+	err = posix_spawn_file_actions_adddup2(&actions, theirs, GDA_DPA_WIRE_FD);
+	if (!err)
+		err = posix_spawn(&dpa->pid, path, &actions, &attr, argv, environ);
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&actions);
+	if (err) {
+		dpa->pid = 0;
+		return gda_because(-err, "%s: %s (GDA_DPA is its path)", path, strerror(err));
+	}
+	dpa->pidfd = (int)syscall(SYS_pidfd_open, dpa->pid, 0);
+	return dpa->pidfd < 0 ? gda_because(-errno, "pidfd_open: %s", strerror(errno)) : 0;
+}
+
+static int gda_dpa_process_hello(struct gda_dpa *dpa, const char *program)
+{
+	const struct gda_dpa_map *m = &dpa->map;
+	struct gda_dpa_hello hello = {
+		.magic = GDA_DPA_WIRE_MAGIC, .bytes = sizeof(hello), .threads = m->threads,
+		.events = m->events, .launches = m->launches, .lines = m->lines,
+		.heap_bytes = m->heap_bytes, .spin_ns = m->spin_ns,
+		.mr_iova = gda_mr_iova(dpa->mr), .mr_key = gda_mr_key(dpa->mr),
+	};
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(2 * sizeof(int))];
+	} control = { .head = {
+		.cmsg_len = CMSG_LEN(2 * sizeof(int)), .cmsg_level = SOL_SOCKET,
+		.cmsg_type = SCM_RIGHTS,
+	} };
+	struct iovec iov = { .iov_base = &hello, .iov_len = sizeof(hello) };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	int fds[2] = { dpa->fd, gda_context_fd(dpa->ctx) };
+
+	if (strlen(program) >= sizeof(hello.program))
+		return gda_because(-EINVAL, "the path of the program is too long");
+	memcpy(hello.program, program, strlen(program) + 1);
+	memcpy(CMSG_DATA(&control.head), fds, sizeof(fds));
+	if (sendmsg(dpa->socket, &msg, MSG_NOSIGNAL) != (ssize_t)sizeof(hello))
+		return gda_because(-ENOTRECOVERABLE, "gda-dpa ended before it began");
+	return 0;
+}
+
+/* A queue for each thread, then the answer for all. */
+static int gda_dpa_process_begin(struct gda_dpa *dpa)
+{
+	struct gda_dpa_ask ask = { .question = GDA_DPA_ASK_BEGIN };
+	uint32_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < dpa->map.threads; i++) {
+		gda_dpa_queue_of(dpa->qps[i], &ask.queue);
+		err = gda_dpa_process_ask(dpa, &ask, NULL);
+	}
+	return err;
+}
+
+int gda_dpa_process_create(struct gda_dpa *dpa, const char *program)
+{
+	char path[PATH_MAX];
+	int pair[2];
+	int err = gda_dpa_process_path(path);
+
+	if (err)
+		return err;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	dpa->socket = pair[0];
+	err = gda_dpa_process_spawn(dpa, path, pair[1]);
+	close(pair[1]);
+	if (!err)
+		err = gda_dpa_process_hello(dpa, program);
+	return err ? err : gda_dpa_process_begin(dpa);
+}
+
+/* --- end --- */
+
+void gda_dpa_process_kill(struct gda_dpa *dpa)
+{
+	if (dpa->pid && !dpa->reaped)
+		kill(dpa->pid, SIGKILL);
+}
+
+int gda_dpa_process_reap(struct gda_dpa *dpa, bool wait)
+{
+	int status = 0;
+	pid_t pid;
+
+	if (!dpa->pid || dpa->reaped)
+		return -1;
+	do {
+		pid = waitpid(dpa->pid, &status, wait ? 0 : WNOHANG);
+	} while (pid < 0 && errno == EINTR);
+	/* the program may have waited for all of its children: then the status is unknown */
+	if (!pid)
+		return -1;
+	dpa->reaped = true;
+	return pid < 0 ? 0 : status;
+}
+
+/* Do the slots say that a task runs? */
+static bool gda_dpa_process_runs(const struct gda_dpa *dpa)
+{
+	uint32_t i;
+
+	for (i = 0; i < dpa->map.threads; i++)
+		if (__atomic_load_n(&dpa->map.slots[i].started_ns, __ATOMIC_ACQUIRE))
+			return true;
+	return false;
+}
+
+void gda_dpa_process_stop(struct gda_dpa *dpa, uint64_t deadline)
+{
+	const struct timespec ms = { .tv_nsec = 1000000 };
+
+	__atomic_store_n(&dpa->map.header->stop, 1, __ATOMIC_SEQ_CST);
+	gda_dpa_bell_all(&dpa->map);
+	while (gda_dpa_process_runs(dpa) && gda_clock_ns() < deadline &&
+	       !__atomic_load_n(&dpa->map.header->fatal, __ATOMIC_ACQUIRE))
+		nanosleep(&ms, NULL);
+}
+
+void gda_dpa_process_destroy(struct gda_dpa *dpa)
+{
+	gda_dpa_process_kill(dpa);
+	gda_dpa_process_reap(dpa, true);
+	if (dpa->pidfd >= 0)
+		close(dpa->pidfd);
+	if (dpa->socket >= 0)
+		close(dpa->socket);
+	dpa->socket = -1;
+	dpa->pidfd = -1;
+	dpa->pid = 0;
+}

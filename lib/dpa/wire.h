@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a context and the process of its tasks say to each other, over a socket of whole
+ * messages: the context asks, the process answers each question once.
+ *
+ * The first message has two descriptors with it, of the context's memory and of the device
+ * context. Queues and counters travel as cookies of the latter, which the process maps. Both
+ * sides are of one libgda: the process is started from beside it, and the first message says
+ * which version it is.
+ */
+#ifndef GDA_DPA_WIRE_H
+#define GDA_DPA_WIRE_H
+
+#include <stdint.h>
+#include <gda/dpa.h>
+
+#define GDA_DPA_WIRE_MAGIC	0x67646101U
+#define GDA_DPA_WIRE_FD		3	/* the socket, in the process */
+#define GDA_DPA_WIRE_TEXT	200U
+#define GDA_DPA_WIRE_PATH	1024U
+#define GDA_DPA_WIRE_NS		10000000000ULL	/* for an answer */
+
+enum gda_dpa_question {
+	GDA_DPA_ASK_BEGIN = 1,		/* after the first message and a queue for each thread */
+	GDA_DPA_ASK_TASK = 2,
+	GDA_DPA_ASK_HANDLE = 3,
+	GDA_DPA_ASK_HANDLE_FREE = 4,
+	GDA_DPA_ASK_COUNTER = 5,
+};
+
+struct gda_dpa_hello {
+	uint32_t magic;
+	uint32_t bytes;			/* sizeof(struct gda_dpa_hello) */
+	uint32_t threads;
+	uint32_t events;
+	uint32_t launches;
+	uint32_t lines;
+	uint64_t heap_bytes;
+	uint64_t spin_ns;
+	uint64_t mr_iova;
+	uint32_t mr_key;
+	uint32_t reserved;
+	char program[GDA_DPA_WIRE_PATH];
+};
+
+/* Part of a region of the device context. */
+struct gda_dpa_part {
+	uint64_t cookie;
+	uint64_t length;
+	uint64_t offset;
+};
+
+struct gda_dpa_queue {
+	struct gda_dpa_part sq, dbrec, db, cq;
+	uint64_t timeout_ns;
+	uint32_t depth;
+	uint32_t qpn;
+};
+
+struct gda_dpa_ask {
+	uint32_t question;
+	uint32_t number;		/* handle to free */
+	struct gda_dpa_queue queue;	/* of a handle, or of a thread */
+	struct gda_dpa_buf fetched;	/* of a handle */
+	struct gda_dpa_part counter;
+	char name[GDA_DPA_NAME_BYTES];	/* of a task */
+};
+
+struct gda_dpa_answer {
+	int32_t err;
+	uint32_t number;
+	char text[GDA_DPA_WIRE_TEXT];	/* why, if @err and it is known */
+};
+
+#endif /* GDA_DPA_WIRE_H */

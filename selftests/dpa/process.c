@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: MIT
+/*
+ * gda/dpa.h with tasks in a process of their own: what they can do there, and that nothing they
+ * do ends the caller (D-02, D-14, D-16 of FIELD.md). The program is tasks.so, beside the variants
+ * of this one; gda-dpa is that of the build.
+ *
+ * DPA_CONTEXTS in the environment: how many contexts fail in one test.
+ */
+#include <dirent.h>
+#include <limits.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <gda/fastpath.h>
+#include "dpa.h"
+#include "dpa_internal.h"
+#include "tasks.h"
+
+/* Without an option of the compiler. */
+#ifndef PROCESS_CONTEXTS
+#define PROCESS_CONTEXTS 24
+#endif
+
+static const struct gda_dpa_task p_work = { .size = sizeof(p_work), .name = "p_work" };
+static const struct gda_dpa_task p_fault = { .size = sizeof(p_fault), .name = "p_fault" };
+
+static char tasks_path[PATH_MAX];
+
+/* The build folder is three above the folder of this program. */
+__attribute__((constructor)) static void find_paths(void)
+{
+	char self[PATH_MAX], dpa[PATH_MAX + 16];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	int i;
+
+	self[n < 0 ? 0 : n] = 0;
+	for (i = 0; i < 2; i++)
+		*strrchr(self, '/') = 0;
+	snprintf(tasks_path, sizeof(tasks_path), "%.*s/tasks.so", PATH_MAX - 16, self);
+	for (i = 0; i < 2; i++)
+		*strrchr(self, '/') = 0;
+	snprintf(dpa, sizeof(dpa), "%s/lib/gda-dpa", self);
+	setenv("GDA_DPA", dpa, 1);
+}
+
+static int p_open(struct gda_context *ctx, uint64_t run_limit_ns, struct gda_dpa **dpa)
+{
+	struct gda_dpa_attr attr = {
+		.size = sizeof(attr), .threads = 3, .events = 16, .launches = 16, .log_lines = 16,
+		.heap_bytes = 65536, .run_limit_ns = run_limit_ns, .program = tasks_path,
+	};
+
+	return gda_dpa_create(ctx, &attr, dpa);
+}
+
+FIXTURE(process) {
+	struct gda_context *ctx;
+	struct gda_dpa *dpa;
+	struct gda_dpa_event *event;
+};
+
+FIXTURE_SETUP(process)
+{
+	ASSERT_EQ(0, gda_open(NULL, &self->ctx));
+	ASSERT_EQ(0, p_open(self->ctx, 0, &self->dpa)) TH_LOG("%s", gda_last_error());
+	ASSERT_EQ(0, gda_dpa_event_create(self->dpa, NULL, &self->event));
+}
+
+FIXTURE_TEARDOWN(process)
+{
+	EXPECT_EQ(0, gda_dpa_destroy(self->dpa));
+	gda_close(self->ctx);
+}
+
+TEST_F(process, D_02_a_task_has_all_it_needs)
+{
+	struct gda_dpa_event_attr peers = { .size = sizeof(peers), .publishers = GDA_DPA_PEERS };
+	struct p_work w = { .event = gda_dpa_event_handle(self->event) };
+	struct gda_dpa_launch_attr l = {
+		.size = sizeof(l), .task = &p_work, .threads = 3, .args = &w, .bytes = sizeof(w),
+		.done = self->event, .value = 100,
+	};
+	unsigned char *mem = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+				  -1, 0);
+	struct gda_dpa_event *arrived;
+	struct gda_dpa_rdma *rdma;
+	struct gda_address addr;
+	struct gda_dpa_buf bufs[2];
+	char line[GDA_DPA_LINE_BYTES];
+	uint64_t heap, value;
+	struct gda_mr *mr;
+	int64_t out[8];
+	int i, round;
+
+	ASSERT_EQ(0, gda_mr_reg(self->ctx, mem, 4096, GDA_ACCESS_ALL, 0, &mr));
+	ASSERT_EQ(0, gda_dpa_alloc(self->dpa, 4096, &heap));
+	ASSERT_EQ(0, gda_dpa_alloc(self->dpa, sizeof(out), &w.out));
+	ASSERT_EQ(0, gda_dpa_mr_buf(self->dpa, mr, mem, 4096, &bufs[0]));
+	ASSERT_EQ(0, gda_dpa_heap_buf(self->dpa, heap, 4096, &bufs[1]));
+	ASSERT_EQ(0, gda_dpa_bufs_create(self->dpa, bufs, 2, &w.array));
+	ASSERT_EQ(0, gda_dpa_event_create(self->dpa, &peers, &arrived));
+	ASSERT_EQ(0, gda_dpa_event_export(arrived, &w.remote));
+	ASSERT_EQ(0, gda_dpa_rdma_create(self->dpa, NULL, &rdma));
+	ASSERT_EQ(0, gda_dpa_rdma_address(rdma, &addr));
+	ASSERT_EQ(0, gda_dpa_rdma_connect(rdma, &addr));
+	w.rdma = gda_dpa_rdma_handle(rdma);
+	for (i = 0; i < 4096; i++)
+		mem[i] = (unsigned char)(i * 3);
+	for (round = 1; round <= 20; round++) {
+		ASSERT_EQ(0, gda_dpa_launch(self->dpa, &l)) TH_LOG("%s", gda_last_error());
+		ASSERT_EQ(0, gda_dpa_event_await_gt(arrived, (uint64_t)round - 1, UINT64_MAX,
+						    d_in(20 * SECOND)));
+		for (i = 0; i < 4096; i++)
+			ASSERT_EQ((unsigned char)(i * 3 + round), mem[i]);
+		ASSERT_EQ(0, gda_dpa_event_await_gt(self->event, (uint64_t)round * 105 - 1,
+						    UINT64_MAX, d_in(20 * SECOND)));
+		ASSERT_EQ(0, gda_dpa_read(self->dpa, out, w.out, sizeof(out)));
+		for (i = 0; i < 7; i++)
+			ASSERT_EQ(0, out[i]);
+		ASSERT_EQ(self->dpa->pid, out[7]);
+		ASSERT_LT(0, gda_dpa_log_read(self->dpa, line, sizeof(line)));
+	}
+	EXPECT_NE(getpid(), self->dpa->pid);
+	ASSERT_EQ(0, gda_dpa_event_get(self->event, &value));
+	EXPECT_EQ(20 * 105, value);
+	EXPECT_EQ(0, gda_dpa_rdma_destroy(rdma));
+	EXPECT_EQ(0, gda_mr_dereg(mr));
+}
+
+/* A counter of the caller's QP starts a launch there. */
+TEST_F(process, D_11_a_counter_of_the_caller)
+{
+	struct p_fault_args f = { .rank = 99 };		/* none fails */
+	struct gda_qp_attr attr = { .size = sizeof(attr), .sq_depth = 16 };
+	struct gda_dpa_launch_attr l = {
+		.size = sizeof(l), .task = &p_fault, .threads = 2, .args = &f, .bytes = sizeof(f),
+		.arrivals = 2, .done = self->event, .value = 1,
+	};
+	struct gda_dpa_remote_event word;
+	struct gda_dpa_event_attr peers = { .size = sizeof(peers), .publishers = GDA_DPA_PEERS };
+	struct gda_dpa_event *event;
+	struct gda_address addr;
+	struct gda_qp *qp;
+	int i;
+
+	ASSERT_EQ(0, gda_counter_create(self->ctx, &l.counter));
+	attr.recv_counter = l.counter;
+	ASSERT_EQ(0, gda_qp_create(self->ctx, &attr, &qp));
+	ASSERT_EQ(0, gda_qp_address(qp, &addr));
+	ASSERT_EQ(0, gda_qp_connect(qp, &addr));
+	ASSERT_EQ(0, gda_dpa_event_create(self->dpa, &peers, &event));
+	ASSERT_EQ(0, gda_dpa_event_export(event, &word));
+	ASSERT_EQ(0, gda_dpa_launch(self->dpa, &l)) TH_LOG("%s", gda_last_error());
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(-ETIMEDOUT, gda_dpa_event_await_gt(self->event, 0, UINT64_MAX,
+							     d_in(5 * MS)));
+		ASSERT_EQ(i, gda_put_value(gda_qp_view(qp), word.addr, word.key, 1, 0));
+		ASSERT_EQ(0, gda_wait(gda_qp_view(qp), i, d_in(20 * SECOND)));
+	}
+	EXPECT_EQ(0, gda_dpa_event_await_gt(self->event, 0, UINT64_MAX, d_in(20 * SECOND)));
+	EXPECT_EQ(0, gda_dpa_destroy(self->dpa));
+	EXPECT_EQ(0, gda_qp_destroy(qp));
+	EXPECT_EQ(0, gda_counter_destroy(l.counter));
+	ASSERT_EQ(0, p_open(self->ctx, 0, &self->dpa));
+}
+
+TEST_F(process, D_02_a_program_that_is_none)
+{
+	struct gda_dpa_task none = { .size = sizeof(none), .name = "no_such_task" };
+	struct gda_dpa_task malloc_ = { .size = sizeof(malloc_), .name = "malloc" };
+	struct gda_dpa_launch_attr l = { .size = sizeof(l), .task = &none, .threads = 1 };
+	struct gda_dpa_attr attr = { .size = sizeof(attr), .program = "/no/such/program.so" };
+	struct gda_dpa *dpa;
+	char *path = strdup(getenv("GDA_DPA"));
+
+	EXPECT_EQ(-ENOEXEC, gda_dpa_create(self->ctx, &attr, &dpa));
+	EXPECT_NE(NULL, strstr(gda_last_error(), "/no/such/program.so"));
+	attr.program = tasks_path;
+	setenv("GDA_DPA", "gda-dpa", 1);
+	EXPECT_EQ(-EINVAL, gda_dpa_create(self->ctx, &attr, &dpa));
+	setenv("GDA_DPA", "/no/such/gda-dpa", 1);
+	EXPECT_EQ(-ENOENT, gda_dpa_create(self->ctx, &attr, &dpa));
+	/* a program that is another: it ends, or does not answer as it should */
+	setenv("GDA_DPA", "/bin/true", 1);
+	EXPECT_EQ(-ENOTRECOVERABLE, gda_dpa_create(self->ctx, &attr, &dpa));
+	setenv("GDA_DPA", path, 1);
+	free(path);
+	EXPECT_EQ(-ENOENT, gda_dpa_launch(self->dpa, &l));
+	EXPECT_NE(NULL, strstr(gda_last_error(), "no task no_such_task"));
+	l.task = &malloc_;
+	EXPECT_EQ(-EINVAL, gda_dpa_launch(self->dpa, &l));
+	EXPECT_EQ(0, gda_dpa_error(self->dpa, NULL));
+}
+
+/* --- faults --- */
+
+static int count_open_files(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int n = 0;
+
+	while (dir && readdir(dir))
+		n++;
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+/* One context whose task fails. Return: a line of this file where something was not so, or 0. */
+static int fail_once(struct gda_context *ctx, uint32_t fault, uint64_t seed)
+{
+	struct p_fault_args f = { .fault = fault, .rank = (uint32_t)(seed % 3), .seed = seed };
+	struct gda_dpa_launch_attr l = {
+		.size = sizeof(l), .task = &p_fault, .threads = 3, .args = &f, .bytes = sizeof(f),
+	};
+	struct gda_dpa_report r = { .size = sizeof(r) };
+	struct gda_dpa_event *event;
+	struct gda_dpa *dpa;
+	uint64_t begin = gda_clock_ns();
+	pid_t pid;
+	int err;
+
+	if (p_open(ctx, 20 * MS, &dpa) || gda_dpa_event_create(dpa, NULL, &event))
+		return __LINE__;
+	pid = dpa->pid;
+	f.before = (uint64_t)(dpa->map.heap - dpa->map.base);
+	if (gda_dpa_launch(dpa, &l))
+		return __LINE__;
+	err = gda_dpa_event_await_gt(event, UINT64_MAX - 1, UINT64_MAX, d_in(30 * SECOND));
+	/* noise may be more than what is waited for */
+	if (err != -ENOTRECOVERABLE && !(fault == P_NOISE && !err))
+		return __LINE__;
+	while (!gda_dpa_error(dpa, NULL))
+		usleep(100);
+	if (gda_dpa_launch(dpa, &l) != -ENOTRECOVERABLE || gda_dpa_event_add(event, 1) !=
+	    -ENOTRECOVERABLE || gda_dpa_alloc(dpa, 64, &begin) != -ENOTRECOVERABLE)
+		return __LINE__;
+	/* the report is complete when the process has been waited for */
+	while (!kill(pid, 0))
+		usleep(100);
+	if (gda_dpa_error(dpa, &r) != 1 || !r.time_ns)
+		return __LINE__;
+	if (fault != P_NOISE && fault != P_EXIT_NOW &&
+	    (strcmp(r.task, "p_fault") || r.rank != f.rank || r.threads != 3))
+		return __LINE__;
+	switch (fault) {
+	case P_ENDLESS:
+		if (r.reason != GDA_DPA_RUN_LIMIT || r.signal != SIGKILL || r.ran_ns < 20 * MS)
+			return __LINE__;
+		break;
+	case P_SEGV:
+	case P_STACK:
+		if (r.reason != GDA_DPA_CRASHED || r.signal != SIGSEGV || !r.address ||
+		    (fault == P_SEGV && r.address != P_BAD_ADDRESS))
+			return __LINE__;
+		break;
+	case P_ABORT:
+	case P_DIVIDE:
+		if (r.reason != GDA_DPA_CRASHED ||
+		    r.signal != (fault == P_ABORT ? SIGABRT : SIGFPE))
+			return __LINE__;
+		break;
+	case P_EXIT:
+	case P_EXIT_NOW:
+		if (r.reason != GDA_DPA_EXITED || r.status != P_STATUS || r.signal)
+			return __LINE__;
+		break;
+	default:
+		if (!r.reason || r.reason > GDA_DPA_EXITED)
+			return __LINE__;
+		break;
+	}
+	if (gda_dpa_destroy(dpa))
+		return __LINE__;
+	return waitpid(pid, NULL, WNOHANG) == -1 && errno == ECHILD ? 0 : __LINE__;
+}
+
+/* All faults in turn, and afterwards nothing is left of them; the fixture's context goes on. */
+TEST_F_TIMEOUT(process, D_14_D_16_no_fault_ends_the_caller, 300)
+{
+	const char *env = getenv("DPA_CONTEXTS");
+	int contexts = env ? atoi(env) : access("/dev/gda", F_OK) ? PROCESS_CONTEXTS : 20, i;
+	struct p_fault_args f = { .rank = 99 };
+	struct gda_dpa_launch_attr l = {
+		.size = sizeof(l), .task = &p_fault, .threads = 3, .args = &f, .bytes = sizeof(f),
+		.done = self->event, .value = 1,
+	};
+	struct gda_dpa_limits limits = { .size = sizeof(limits) };
+	int files = count_open_files();
+
+	for (i = 0; i < contexts; i++) {
+		ASSERT_EQ(0, fail_once(self->ctx, (uint32_t)i % P_FAULTS, (uint64_t)i + 1))
+			TH_LOG("fault %d, seed %d: %s", i % P_FAULTS, i + 1, gda_last_error());
+		ASSERT_EQ(0, gda_dpa_launch(self->dpa, &l));
+		ASSERT_EQ(0, gda_dpa_event_await_gt(self->event, (uint64_t)i, UINT64_MAX,
+						    d_in(20 * SECOND)));
+	}
+	EXPECT_EQ(files, count_open_files());
+	ASSERT_EQ(0, gda_dpa_query(self->ctx, &limits));
+	EXPECT_EQ(3, limits.threads_in_use);
+}
+
+/* The process of tasks does not outlive the caller. */
+TEST_F(process, D_02_it_ends_with_the_caller)
+{
+	struct gda_context *ctx;
+	struct gda_dpa *dpa;
+	int pair[2], i;
+	pid_t caller, tasks = 0;
+
+	ASSERT_EQ(0, pipe(pair));
+	caller = fork();
+	if (!caller) {
+		if (gda_open(NULL, &ctx) || p_open(ctx, 0, &dpa))
+			_exit(1);
+		_exit(write(pair[1], &dpa->pid, sizeof(pid_t)) != sizeof(pid_t));
+	}
+	ASSERT_EQ(sizeof(pid_t), read(pair[0], &tasks, sizeof(pid_t)));
+	ASSERT_EQ(caller, waitpid(caller, NULL, 0));
+	ASSERT_LT(0, tasks);
+	/* it is gone, or waits for init to take note */
+	for (i = 0; i < 20000 && !kill(tasks, 0); i++) {
+		char name[64], state = 0;
+		FILE *stat;
+
+		snprintf(name, sizeof(name), "/proc/%d/stat", tasks);
+		stat = fopen(name, "r");
+		if (!stat)
+			break;
+		if (fscanf(stat, "%*d %*s %c", &state) == 1 && state == 'Z')
+			i = INT_MAX - 1;
+		fclose(stat);
+		usleep(1000);
+	}
+	EXPECT_NE(20000, i);
+	close(pair[0]);
+	close(pair[1]);
+}
+
+TEST_HARNESS_MAIN
