@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# sass.sh - machine instructions of a put on a GPU (sm_90), and of what is like one: with what opens
-# the queue, and
-# without the functions off the path (the wait for room in a full ring). Speaks KTAP.
+# sass.sh - machine instructions of a put on a GPU (sm_90), and of calls that are like one: with what
+# opens the queue, and without the functions off the path (the wait for room in a full ring).
+# Speaks KTAP.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 PATH=$PATH:/usr/local/cuda/bin
@@ -20,11 +20,11 @@ gin_put 130
 gin_thread 175
 gin_gpu 590
 gin_block 350
-shmem_thread 175
-shmem_warp 235
-shmem_each 255
+shmem_thread 165
+shmem_warp 185
+shmem_each 170
 shmem_gpu 425
-shmem_gpu_each 840
+shmem_gpu_each 750
 shmem_block 365
 shmem_quiet 525
 shmem_gpu_quiet 790

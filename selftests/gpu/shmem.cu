@@ -456,7 +456,7 @@ static __global__ void each(struct env *e)
 		__syncwarp();
 	}
 	/* one lane's range is not symmetric: nothing is posted */
-	EQ(-EFAULT, gda_shmem_put_nbi_each(p, lane == 7 && !p.direct ? e->heap + CELLS * CELL :
+	EQ(-EFAULT, gda_shmem_put_nbi_each(p, lane == 7 && !p.direct ? (uint8_t *)4096 :
 					   e->heap, e->heap, 8, 0) | (p.direct ? -EFAULT : 0));
 	OK(gda_shmem_quiet(p, 0));
 	__syncwarp();
@@ -635,7 +635,8 @@ static __global__ void refused(struct env *e)
 {
 	auto p = gda_shmem_open_thread(e->s, e->other, 0);
 	auto far = gda_shmem_open_thread(e->s, PES, 0);
-	uint8_t *end = e->heap + CELLS * CELL;
+	/* the words may lie right behind the heap: an address that is nobody's */
+	uint8_t *end = e->heap + CELLS * CELL, *nowhere = (uint8_t *)4096;
 	uint64_t met = 0, value;
 	uint64_t next = p.direct ? 0 : p.q.next;
 
@@ -644,30 +645,30 @@ static __global__ void refused(struct env *e)
 	EQ(-EINVAL, gda_shmem_quiet(far, 0));
 	EQ(-EINVAL, gda_shmem_put(e->s, e->heap, e->heap, 8, PES, 0));
 	EQ(-EFAULT, gda_shmem_put_nbi(p, end - 8, e->heap, 16, 0));
-	EQ(-EFAULT, gda_shmem_get_nbi(p, e->heap, end, 1, 0));
-	EQ(-EFAULT, gda_shmem_p(p, end, 1, 8, 0));
+	EQ(-EFAULT, gda_shmem_get_nbi(p, e->heap, nowhere, 1, 0));
+	EQ(-EFAULT, gda_shmem_p(p, nowhere, 1, 8, 0));
 	EQ(-EINVAL, gda_shmem_p(p, e->heap + 4, 1, 8, 0));
 	EQ(-EINVAL, gda_shmem_p(p, e->heap, 1, 3, 0));
-	EQ(-EFAULT, gda_shmem_g(p, &value, end, 8, 0));
+	EQ(-EFAULT, gda_shmem_g(p, &value, nowhere, 8, 0));
 	EQ(-EINVAL, gda_shmem_atomic64(p, e->words, GDA_SHMEM_XOR + 1, 1, 0));
 	EQ(-EINVAL, gda_shmem_atomic64(p, (uint64_t *)((char *)e->words + 4), GDA_SHMEM_ADD, 1, 0));
 	EQ(-EINVAL, gda_shmem_put_signal_nbi(p, e->heap, e->heap, 8,
 					     { e->words, 1, GDA_SHMEM_OR, 0 }, 0));
 	EQ(-EFAULT, gda_shmem_put_signal_nbi(p, e->heap, e->heap, 8,
-					     { (uint64_t *)end, 1, GDA_SHMEM_ADD, 0 }, 0));
+					     { (uint64_t *)nowhere, 1, GDA_SHMEM_ADD, 0 }, 0));
 	if (!p.direct) {
 		/* words of a GPU are none for a device yet; local memory is symmetric */
 		EQ(-EFAULT, gda_shmem_atomic64(p, (uint64_t *)e->heap, GDA_SHMEM_ADD, 1, 0));
 		EQ(-EFAULT, gda_shmem_put_signal_nbi(p, e->heap, e->heap, 8,
 						     { (uint64_t *)e->heap, 1, GDA_SHMEM_ADD, 0 },
 						     0));
-		EQ(-EFAULT, gda_shmem_put_nbi(p, e->heap, end, 8, 0));
+		EQ(-EFAULT, gda_shmem_put_nbi(p, e->heap, nowhere, 8, 0));
 		EQ(-EFAULT, gda_shmem_atomic64(e->s, (uint64_t *)e->heap, GDA_SHMEM_ADD, 1,
 					       e->other, 0));
-		EQ(-EFAULT, gda_shmem_get(e->s, end, e->heap, 8, e->other, 0));
+		EQ(-EFAULT, gda_shmem_get(e->s, nowhere, e->heap, 8, e->other, 0));
 		EQ(next, p.q.next);
 	}
-	EQ(0, gda_shmem_put_nbi(p, end, end, 0, 0));
+	EQ(0, gda_shmem_put_nbi(p, nowhere, nowhere, 0, 0));
 	EQ(-EINVAL, gda_shmem_wait_until64(e->s, e->words, 7, 1, 0));
 	EQ(-ETIMEDOUT, gda_shmem_wait_until64(e->s, e->words, GDA_SHMEM_EQ, 1,
 					      gda_clock_ns() + 1000000));

@@ -269,6 +269,27 @@ GDA_GPU_API int64_t gda_put_signal(queue &q, uint64_t laddr, uint32_t lkey, uint
 	});
 }
 
+/* Post an entry of each lane of a warp, all of which call. Return: the lane's own ticket. */
+template <class queue>
+GDA_DEVICE int64_t gda_post_each(queue &q, const struct gda_wqe &w, unsigned int flags)
+{
+	struct gda_turn turn;
+	uint64_t first, index;
+	int err;
+
+	gda_prepare(q, w);
+	if (__builtin_expect(gda_reserve_warp(q, flags, first), 0)) {
+		err = gda_room_warp(q, flags, first);
+		if (err)
+			return err;
+	}
+	turn = gda_begin_warp(q, first);
+	index = first + (threadIdx.x & 31);
+	gda_wqe_store(gda_sq(q.port), index, &w, flags & GDA_SOLICITED);
+	gda_publish_warp(q, first, flags, turn);
+	return (int64_t)index;
+}
+
 /**
  * gda_put_each - a put of each lane of a warp
  * @q: the queue, as the poster has opened it
@@ -288,24 +309,9 @@ template <class queue>
 GDA_GPU_API int64_t gda_put_each(queue &q, uint64_t laddr, uint32_t lkey, uint64_t raddr,
 				uint32_t rkey, uint32_t len, unsigned int flags)
 {
-	struct gda_wqe w = gda_wqe_put(laddr, lkey, raddr, rkey, len);
-	struct gda_turn turn;
-	uint64_t first, index;
-	int err;
-
 	if (__any_sync(~0U, gda_wqe_too_long(len)))
 		return -EMSGSIZE;
-	gda_prepare(q, w);
-	if (__builtin_expect(gda_reserve_warp(q, flags, first), 0)) {
-		err = gda_room_warp(q, flags, first);
-		if (err)
-			return err;
-	}
-	turn = gda_begin_warp(q, first);
-	index = first + (threadIdx.x & 31);
-	gda_wqe_store(gda_sq(q.port), index, &w, flags & GDA_SOLICITED);
-	gda_publish_warp(q, first, flags, turn);
-	return (int64_t)index;
+	return gda_post_each(q, gda_wqe_put(laddr, lkey, raddr, rkey, len), flags);
 }
 
 /**

@@ -36,9 +36,9 @@
 /**
  * struct gda_shmem_range - symmetric memory that is one MR, as a poster keeps it in registers
  * @addr: of the caller
- * @bytes: how many; 0: of several MRs, or reached directly: then each call looks closer
- * @far: address in work requests, at the PE
- * @near: and here
+ * @bytes: how many; 0: of several MRs, or there is no queue: then each call looks closer
+ * @far: added to an address of the caller: where work requests have it at the PE
+ * @near: and where they have it here
  * @far_key: key of the PE's MR
  * @near_key: and of the caller's
  */
@@ -59,12 +59,13 @@ struct gda_shmem_range {
  * @err: 0, or what every call returns: -EINVAL there is no such PE; -EOPNOTSUPP by
  *	gda_shmem_open_block(): it is reached directly
  * @direct: it is mapped: there is no queue
+ * @most: bytes that a transfer within @heap may have, to be one work request; 0: none is
  * @heap: what calls read of it
  * @words: likewise of gda_shmem.data
  * @stage: gda_shmem.stage
  * @stage_key: gda_shmem.stage_key
  * @quiet: slots below were seen by all PEs, as far as this poster knows
- * @q: what posts; not set where @err or @direct is
+ * @q: what posts; zeros where @err or @direct is
  */
 template <class queue>
 struct gda_shmem_poster {
@@ -73,6 +74,7 @@ struct gda_shmem_poster {
 	uint32_t pe;
 	int err;
 	bool direct;
+	uint64_t most;
 	struct gda_shmem_range heap;
 	struct gda_shmem_range words;
 	uint64_t stage;
@@ -89,16 +91,16 @@ GDA_DEVICE struct gda_shmem_range gda_shmem_range_open(const struct gda_shmem *s
 	struct gda_shmem_range r = {};
 	const volatile struct gda_chunk *far, *near;
 
-	r.addr = addr;
 	if (to->heap || !bytes)
 		return r;
 	far = gda_chunk_find(&to->map, addr);
 	near = gda_chunk_find(gda_shmem_local(s), addr);
 	if (far->addr != addr || far->length < bytes)
 		return r;
+	r.addr = addr;
 	r.bytes = bytes;
-	r.far = far->iova;
-	r.near = near->iova;
+	r.far = far->iova - addr;
+	r.near = near->iova - addr;
 	r.far_key = far->key;
 	r.near_key = near->key;
 	return r;
@@ -109,17 +111,22 @@ template <class queue>
 GDA_DEVICE bool gda_shmem_find(struct gda_shmem_poster<queue> &p, struct gda_shmem *s,
 			       uint32_t pe)
 {
+	p = {};
 	p.err = pe < s->npes ? 0 : -EINVAL;
 	p.s = s;
 	p.pe = p.err ? s->pe : pe;
 	p.to = gda_shmem_peer(s, p.pe);
-	p.direct = p.to->heap != 0;
-	p.heap = gda_shmem_range_open(s, p.to, s->heap, s->heap_bytes);
-	p.words = gda_shmem_range_open(s, p.to, s->data, s->data_bytes);
+	p.direct = !p.err && p.to->heap;
 	p.stage = *(const volatile uint64_t *)&s->stage;
 	p.stage_key = *(const volatile uint32_t *)&s->stage_key;
-	p.quiet = 0;
-	return !p.err && !p.direct;
+	/* where there is no queue calls must not take the path of those that have one */
+	p.quiet = p.err || p.direct;
+	if (p.quiet)
+		return false;
+	p.heap = gda_shmem_range_open(s, p.to, s->heap, s->heap_bytes);
+	p.words = gda_shmem_range_open(s, p.to, s->data, s->data_bytes);
+	p.most = p.heap.bytes < GDA_CHUNK_MAX ? p.heap.bytes : GDA_CHUNK_MAX;
+	return true;
 }
 
 /**
@@ -181,10 +188,12 @@ gda_shmem_open_block(struct gda_shmem *s, uint32_t pe, struct gda_block *block, 
 {
 	struct gda_shmem_poster<struct gda_block_queue> p;
 
-	if (gda_shmem_find(p, s, pe))
+	if (gda_shmem_find(p, s, pe)) {
 		p.q = gda_block_join(block, courier);
-	else if (!p.err)
+	} else if (p.direct) {
+		p.direct = false;
 		p.err = -EOPNOTSUPP;
+	}
 	return p;
 }
 
@@ -198,12 +207,22 @@ GDA_GPU_API void gda_shmem_close(struct gda_shmem_poster<struct gda_exclusive> &
 		gda_exclusive_close(p.q);
 }
 
-/* Where @bytes at @at are in work requests: true if they are in @r. */
-GDA_DEVICE bool gda_shmem_in(const struct gda_shmem_range &r, const void *at, uint64_t bytes,
-			     uint64_t &off)
+GDA_DEVICE bool gda_shmem_in(const struct gda_shmem_range &r, const void *at, uint64_t bytes)
 {
-	off = (uintptr_t)at - r.addr;
+	uint64_t off = (uintptr_t)at - r.addr;
+
 	return off < r.bytes && bytes <= r.bytes - off;
+}
+
+/* Is a transfer within the heap one work request? */
+template <class queue>
+GDA_DEVICE bool gda_shmem_whole(const struct gda_shmem_poster<queue> &p, const void *a,
+				const void *b, uint64_t bytes)
+{
+	uint64_t room = p.heap.bytes - bytes;
+
+	return (bytes - 1 < p.most) & ((uintptr_t)a - p.heap.addr <= room) &
+	       ((uintptr_t)b - p.heap.addr <= room);
 }
 
 /* Where @bytes of the PE are in work requests; false if they are not in one MR. */
@@ -211,16 +230,11 @@ template <class queue>
 GDA_DEVICE bool gda_shmem_aim(const struct gda_shmem_poster<queue> &p, const void *symmetric,
 			      uint64_t bytes, uint64_t &iova, uint32_t &key)
 {
-	uint64_t off;
+	bool word = gda_shmem_in(p.words, symmetric, bytes);
 
-	if (gda_shmem_in(p.words, symmetric, bytes, off)) {
-		iova = p.words.far + off;
-		key = p.words.far_key;
-		return true;
-	}
-	if (gda_shmem_in(p.heap, symmetric, bytes, off)) {
-		iova = p.heap.far + off;
-		key = p.heap.far_key;
+	if (word || gda_shmem_in(p.heap, symmetric, bytes)) {
+		iova = (uintptr_t)symmetric + (word ? p.words.far : p.heap.far);
+		key = word ? p.words.far_key : p.heap.far_key;
 		return true;
 	}
 	return gda_shmem_remote(p.to, symmetric, bytes, &iova, &key);
@@ -324,14 +338,12 @@ template <class queue>
 GDA_GPU_API int64_t gda_shmem_put_nbi(struct gda_shmem_poster<queue> &p, void *dest,
 				      const void *source, uint64_t bytes, unsigned int flags)
 {
-	uint64_t to, from;
-	bool whole = gda_shmem_in(p.heap, dest, bytes, to) &
-		     gda_shmem_in(p.heap, source, bytes, from) & (bytes - 1 < GDA_CHUNK_MAX);
-
-	if (__builtin_expect(!whole | (p.err != 0), 0))
+	if (__builtin_expect(!gda_shmem_whole(p, dest, source, bytes), 0))
 		return gda_shmem_move_other(p, dest, source, bytes, false, flags);
-	return gda_put(p.q, p.heap.near + from, p.heap.near_key, p.heap.far + to, p.heap.far_key,
-		       (uint32_t)bytes, flags);
+	return gda_post(p.q, flags, [&] {
+		return gda_wqe_put((uintptr_t)source + p.heap.near, p.heap.near_key,
+				   (uintptr_t)dest + p.heap.far, p.heap.far_key, (uint32_t)bytes);
+	});
 }
 
 /**
@@ -348,14 +360,13 @@ template <class queue>
 GDA_GPU_API int64_t gda_shmem_get_nbi(struct gda_shmem_poster<queue> &p, void *dest,
 				      const void *source, uint64_t bytes, unsigned int flags)
 {
-	uint64_t to, from;
-	bool whole = gda_shmem_in(p.heap, dest, bytes, to) &
-		     gda_shmem_in(p.heap, source, bytes, from) & (bytes - 1 < GDA_CHUNK_MAX);
-
-	if (__builtin_expect(!whole | (p.err != 0), 0))
+	if (__builtin_expect(!gda_shmem_whole(p, dest, source, bytes), 0))
 		return gda_shmem_move_other(p, source, dest, bytes, true, flags);
-	return gda_get(p.q, p.heap.near + to, p.heap.near_key, p.heap.far + from, p.heap.far_key,
-		       (uint32_t)bytes, flags);
+	return gda_post(p.q, flags, [&] {
+		return gda_wqe_get((uintptr_t)dest + p.heap.near, p.heap.near_key,
+				   (uintptr_t)source + p.heap.far, p.heap.far_key,
+				   (uint32_t)bytes);
+	});
 }
 
 /**

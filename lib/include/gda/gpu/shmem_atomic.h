@@ -363,18 +363,19 @@ GDA_GPU_API int64_t gda_shmem_put_signal_nbi(struct gda_shmem_poster<queue> &p, 
 {
 	struct gda_signal then = { sizeof(then), GDA_SIGNAL_ADD, 0, signal.value, p.stage, 0,
 				   p.stage_key };
-	uint64_t to, from, at;
 	int64_t ticket;
-	bool whole = gda_shmem_in(p.heap, dest, bytes, to) &
-		     gda_shmem_in(p.heap, source, bytes, from) & (bytes - 1 < GDA_CHUNK_MAX) &
-		     gda_shmem_in(p.words, signal.word, 8, at) & !((uintptr_t)signal.word & 7);
+	bool whole = gda_shmem_whole(p, dest, source, bytes) &
+		     gda_shmem_in(p.words, signal.word, 8) & !((uintptr_t)signal.word & 7);
 
-	if (__builtin_expect(whole & (signal.op == GDA_SHMEM_ADD) & (p.err == 0), 1)) {
-		then.raddr = p.words.far + at;
+	if (__builtin_expect(whole & (signal.op == GDA_SHMEM_ADD), 1)) {
+		then.raddr = (uintptr_t)signal.word + p.words.far;
 		then.rkey = p.words.far_key;
-		return gda_put_signal(p.q, p.heap.near + from, p.heap.near_key, p.heap.far + to,
-				      p.heap.far_key, (uint32_t)bytes, then, flags);
+		return gda_put_signal(p.q, (uintptr_t)source + p.heap.near, p.heap.near_key,
+				      (uintptr_t)dest + p.heap.far, p.heap.far_key,
+				      (uint32_t)bytes, then, flags);
 	}
+	if (p.err)
+		return p.err;
 	if (signal.op != GDA_SHMEM_SET && signal.op != GDA_SHMEM_ADD)
 		return -EINVAL;
 	if (!gda_shmem_is_symmetric(p.s, signal.word, 8) ||

@@ -55,7 +55,7 @@ GDA_GPU_API int64_t gda_shmem_put_nbi_group(const group &g, struct gda_shmem_pos
 	int64_t ticket = 0;
 
 	g.sync();
-	if (p.direct && !p.err) {
+	if (__builtin_expect(p.direct, 0)) {
 		ticket = gda_shmem_copy(p, dest, source, bytes, false, g.thread_rank(), g.size());
 		g.sync();
 	} else if (g.thread_rank() == 0) {
@@ -83,7 +83,7 @@ GDA_GPU_API int64_t gda_shmem_get_nbi_group(const group &g, struct gda_shmem_pos
 	int64_t ticket = 0;
 
 	g.sync();
-	if (p.direct && !p.err) {
+	if (__builtin_expect(p.direct, 0)) {
 		ticket = gda_shmem_copy(p, source, dest, bytes, true, g.thread_rank(), g.size());
 		g.sync();
 	} else if (g.thread_rank() == 0) {
@@ -157,7 +157,7 @@ GDA_GPU_API int64_t gda_shmem_put_signal_nbi_group(const group &g,
 {
 	int64_t ticket = 0;
 
-	if (p.direct && !p.err)
+	if (__builtin_expect(p.direct, 0))
 		ticket = gda_shmem_put_nbi_group(g, p, dest, source, bytes, flags);
 	g.sync();
 	if (g.thread_rank() || ticket < 0)
@@ -185,18 +185,28 @@ GDA_SHMEM_GROUP_CALL(gda_shmem_put, int)
 GDA_SHMEM_GROUP_CALL(gda_shmem_get, int)
 GDA_SHMEM_GROUP_CALL(gda_shmem_put_signal_nbi, int64_t)
 
-/* Where a range of a lane is in work requests; false if it is not in one MR. */
-GDA_DEVICE bool gda_shmem_each_aim(const struct gda_shmem_range &r, const struct gda_chunk_map *map,
-				   const void *at, uint64_t bytes, bool far, uint64_t &iova,
-				   uint32_t &key)
+/* The same where a heap is of several MRs, or a range is not symmetric. */
+template <class queue>
+GDA_DEVICE_SLOW int64_t gda_shmem_put_each_other(const struct gda_shmem *s, uint32_t pe,
+						 struct gda_lent lent, const void *dest,
+						 const void *source, uint64_t bytes,
+						 unsigned int flags)
 {
-	uint64_t off;
+	uint64_t to = 0, from = 0;
+	uint32_t rkey = 0, lkey = 0;
+	int64_t ticket = -EFAULT;
+	queue q;
+	bool good = gda_shmem_remote(gda_shmem_peer(s, pe), dest, bytes, &to, &rkey) &&
+		    gda_shmem_one(gda_shmem_local(s), source, bytes, &from, &lkey) &&
+		    bytes - 1 < INT32_MAX;
 
-	if (!gda_shmem_in(r, at, bytes, off))
-		return gda_shmem_one(map, at, bytes, &iova, &key);
-	iova = (far ? r.far : r.near) + off;
-	key = far ? r.far_key : r.near_key;
-	return true;
+	gda_reopen(q, lent);
+	if (__all_sync(~0U, good))
+		ticket = gda_put_each(q, from, lkey, to, rkey, (uint32_t)bytes, flags);
+	__syncwarp();
+	gda_give_back(q);
+	__syncwarp();
+	return ticket;
 }
 
 /**
@@ -217,20 +227,22 @@ template <class queue>
 GDA_GPU_API int64_t gda_shmem_put_nbi_each(struct gda_shmem_poster<queue> &p, void *dest,
 					   const void *source, uint64_t bytes, unsigned int flags)
 {
-	uint64_t to = 0, from = 0;
-	uint32_t rkey = 0, lkey = 0;
-	bool good;
+	struct gda_lent lent;
+	int64_t ticket;
 
+	if (__builtin_expect(__all_sync(~0U, gda_shmem_whole(p, dest, source, bytes)), 1))
+		return gda_post_each(p.q, gda_wqe_put((uintptr_t)source + p.heap.near,
+						      p.heap.near_key,
+						      (uintptr_t)dest + p.heap.far,
+						      p.heap.far_key, (uint32_t)bytes), flags);
 	if (p.err)
 		return p.err;
 	if (p.direct)
 		return gda_shmem_copy(p, dest, source, bytes, false, 0, 1);
-	good = gda_shmem_each_aim(p.heap, &p.to->map, dest, bytes, true, to, rkey) &&
-	       gda_shmem_each_aim(p.heap, gda_shmem_local(p.s), source, bytes, false, from, lkey) &&
-	       bytes - 1 < INT32_MAX;
-	if (!__all_sync(~0U, good))
-		return -EFAULT;
-	return gda_put_each(p.q, from, lkey, to, rkey, (uint32_t)bytes, flags);
+	lent = gda_lend(p.q);
+	ticket = gda_shmem_put_each_other<queue>(p.s, p.pe, lent, dest, source, bytes, flags);
+	gda_take_back(p.q);
+	return ticket;
 }
 
 #endif /* GDA_GPU_SHMEM_GROUP_H */

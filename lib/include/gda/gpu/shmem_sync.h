@@ -81,16 +81,21 @@ GDA_GPU_API int gda_shmem_get(struct gda_shmem_poster<queue> &p, void *dest, con
 	return bytes ? gda_shmem_wait(p, ticket, 0) : (int)ticket;
 }
 
-/* Has anything been posted that was not seen yet, as far as this poster can tell? */
+/* How much was posted, by all posters of the queue pair. */
 template <class queue>
-GDA_DEVICE uint64_t gda_shmem_posted(queue &q)
+GDA_DEVICE uint64_t gda_shmem_posted(struct gda_shmem_poster<queue> &p)
 {
-	return gda_posted(q);
+	return gda_posted(p.q);
 }
 
-GDA_DEVICE uint64_t gda_shmem_posted(struct gda_shared &q)
+GDA_DEVICE uint64_t gda_shmem_posted(struct gda_shmem_poster<struct gda_shared> &p)
 {
-	return gda_gpu_load64(&q.port.view->reserved);
+	return p.q.port.view ? gda_gpu_load64(&p.q.port.view->reserved) : 0;
+}
+
+GDA_DEVICE uint64_t gda_shmem_posted(struct gda_shmem_poster<struct gda_block_queue> &p)
+{
+	return p.q.block ? gda_posted(p.q) : 0;
 }
 
 /* A read behind all that was posted, and wait for it. */
@@ -119,13 +124,12 @@ GDA_DEVICE int gda_shmem_settle(struct gda_shmem_poster<queue> &p, uint64_t dead
 template <class queue>
 GDA_GPU_API int gda_shmem_quiet(struct gda_shmem_poster<queue> &p, uint64_t deadline)
 {
-	if (p.err)
-		return p.err;
-	if (p.direct) {
-		gda_shmem_settled();
+	if (__builtin_expect(gda_shmem_posted(p) == p.quiet, 1))
 		return 0;
-	}
-	return gda_shmem_posted(p.q) == p.quiet ? 0 : gda_shmem_settle(p, deadline);
+	if (!p.direct)
+		return p.err ? p.err : gda_shmem_settle(p, deadline);
+	gda_shmem_settled();
+	return 0;
 }
 
 /**
