@@ -63,10 +63,13 @@ $(EXAMPLE_OUT)/dpa-alltoall: examples/dpa-alltoall.c $(LIB_OUT)/libgda.a $(GDA_H
 
 # For GPUs, where there is a compiler for them.
 EXAMPLE_NVCC	:= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
-EXAMPLES	+= $(if $(EXAMPLE_NVCC),$(EXAMPLE_OUT)/halo)
+EXAMPLE_GPU	:= halo shmem-dispatch-gpu gin-allreduce-gpu
+EXAMPLES	+= $(if $(EXAMPLE_NVCC),$(EXAMPLE_GPU:%=$(EXAMPLE_OUT)/%))
+EXAMPLE_NVFLAGS	= -std=c++17 -O2 -gencode arch=compute_75,code=sm_75 \
+		  -gencode arch=compute_90,code=sm_90
 
-$(EXAMPLE_OUT)/halo: examples/halo.cu $(LIB_OUT)/libgda.a $(GDA_HEADERS) examples/examples.mk
+$(EXAMPLE_GPU:%=$(EXAMPLE_OUT)/%): $(EXAMPLE_OUT)/%: examples/%.cu $(LIB_OUT)/libgda.a \
+		$(GDA_HEADERS) $(wildcard lib/include/gda/gpu/*.h) examples/examples.mk
 	@mkdir -p $(@D)
-	$(EXAMPLE_NVCC) -std=c++17 -O2 -gencode arch=compute_75,code=sm_75 \
-		-gencode arch=compute_90,code=sm_90 $(GDA_CPPFLAGS) -o $@ $< \
-		$(LIB_OUT)/libgda.a -ldl -lpthread
+	$(EXAMPLE_NVCC) $(EXAMPLE_NVFLAGS) $(GDA_CPPFLAGS) -o $@ $< $(LIB_OUT)/libgda.a -ldl \
+		-lpthread
