@@ -14,7 +14,7 @@
 #   lib/src      the C library, its own headers, lib/include, uapi
 #   lib/inproc   the same, "gda_internal.h" of lib/src, engine and control
 #   lib/comm     as lib/src, and "gda_internal.h" of lib/src
-#   lib/shmem    the same
+#   lib/shmem    the same, and "share.h" of lib/cuda
 #   lib/openshmem  the C library, its own headers, lib/include
 #   lib/gin, lib/async  the same, and "share.h" of lib/cuda
 #   lib/cuda     the same, and "inproc.h" of lib/inproc; nothing of CUDA's
@@ -185,7 +185,7 @@ pick '^lib/comm/'
 pick '^lib/shmem/[^/]*$'
 # shellcheck disable=SC2086
 [ ${#list[@]} = 0 ] || allow lib/shmem "${list[@]}" < <(
-	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"gda_internal\.h"'
+	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|share)\.h"'
 	echo @own; headers $uapi $public)
 pick '^lib/openshmem/[^/]*$'
 # shellcheck disable=SC2086
