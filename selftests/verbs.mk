@@ -6,7 +6,7 @@
 VERBS_OUT	:= $(BUILD)/selftests/verbs
 
 TEST_NATIVE	+= $(VERBS_OUT)/verbs
-TEST_VM		+= $(VERBS_OUT)/rxe.sh
+TEST_VM		+= $(VERBS_OUT)/rxe.sh $(if $(VERBS),$(VERBS_OUT)/ib.sh)
 
 $(VERBS_OUT)/verbs: selftests/verbs/verbs.c selftests/inproc/suite.h $(LIB_OUT)/libgda.a \
 		selftests/verbs.mk | $(BUILD)/kselftest/kselftest_harness.h
@@ -60,5 +60,15 @@ $(call VERBS_OVER,$(INPROC_OUT)/$1/$2)
 endef
 $(foreach v,plain asan tsan,$(foreach t,$(VERBS_SUITES),$(eval $(call VERBS_SUITE,$v,$t))))
 
-$(VERBS_OUT)/rxe.sh: selftests/verbs/rxe.sh $(VERBS_OUT)/verbs $(VERBS_OUT)/plain/fabric.bin
+$(VERBS_OUT)/strangers: selftests/verbs/strangers.c selftests/inproc/suite.h $(LIB_OUT)/libgda.a \
+		selftests/verbs.mk | $(BUILD)/kselftest/kselftest_harness.h
+	@mkdir -p $(@D)
+	$(CC) $(GDA_CPPFLAGS) -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ \
+		$< $(LIB_OUT)/libgda.a -lrdmacm -libverbs
+
+$(VERBS_OUT)/ib.sh: selftests/verbs/ib.sh $(VERBS_OUT)/plain/fabric.bin $(VERBS_OUT)/strangers
+	install -m 755 $< $@
+
+$(VERBS_OUT)/rxe.sh: selftests/verbs/rxe.sh $(VERBS_OUT)/verbs $(VERBS_OUT)/plain/fabric.bin \
+		$(if $(VERBS),$(VERBS_OUT)/strangers)
 	install -m 755 $< $@

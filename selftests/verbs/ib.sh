@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# ib.sh - in the guest: what has to hold on a fabric (fabric.c, strangers.c), on the kernel's
+# device ib:rxe0. It loads gda_ib and takes it out again. Speaks KTAP.
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit 1
+ko=build/$(uname -r)/kmod/gda_ib/gda_ib.ko
+
+modprobe -a rdma_rxe ib_uverbs rdma_ucm && [ -e "$ko" ] ||
+	{ echo "1..0 # SKIP no rdma_rxe in this kernel, or no gda_ib for it"; exit 0; }
+trap 'rmmod gda_ib; rdma link del rxe0; ip link del gda-dummy' EXIT
+ip link add gda-dummy type dummy
+ip addr add 10.9.0.1/24 dev gda-dummy
+ip link set gda-dummy mtu 4200 up
+rdma link add rxe0 type rxe netdev gda-dummy && insmod "$ko" ||
+	{ echo "Bail out! no ib:rxe0"; exit 1; }
+
+echo "# dmesg: gda_ib: (loading out-of-tree module|module verification failed)"
+echo 1..2
+n=0 rc=0
+for t in plain/fabric.bin strangers; do
+	n=$((n + 1))
+	if GDA_DEVICE=ib:rxe0 GDA_STRESS=${GDA_STRESS:-0.3} "build/selftests/verbs/$t" >"/tmp/ib.$n" 2>&1; then
+		echo "ok $n ${t##*/} over ib:rxe0"
+	else
+		echo "not ok $n ${t##*/} over ib:rxe0"
+		rc=1
+	fi
+	sed 's/^/# /' "/tmp/ib.$n" | grep -vE '^# # +(RUN|OK)'
+done
+exit $rc
