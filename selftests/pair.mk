@@ -30,4 +30,4 @@ $(PAIR_SCRIPTS:%=$(PAIR_OUT)/%): $(PAIR_OUT)/%: selftests/pair/%.sh
 
 $(PAIR_OUT)/file: $(addprefix $(BUILD)/examples/,gda-send gda-recv)
 $(PAIR_OUT)/ranks: $(addprefix $(BUILD)/,tools/gda-run selftests/comm/hello \
-	$(addprefix examples/gin-,allreduce allgather alltoall dispatch halo))
+	examples/shmem-dispatch $(addprefix examples/gin-,allreduce allgather alltoall dispatch halo))

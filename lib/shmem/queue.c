@@ -43,7 +43,8 @@ static int gda_shmem_open(struct gda_shmem_heap *h)
 	if (err)
 		return gda_shmem_refuse(h, err, "%s", gda_last_error());
 	if (!(query.features[0] & GDA_FEATURE_MASKED))
-		return gda_shmem_refuse(h, -EOPNOTSUPP, "the device has no masked atomics");
+		return gda_shmem_refuse(h, -EOPNOTSUPP,
+					"the device has no masked atomics (GDA_FEATURE_MASKED)");
 	if (h->attr.depth < GDA_SHMEM_LEAST_DEPTH)
 		return gda_shmem_refuse(h, -EINVAL, "depth %u is less than %u", h->attr.depth,
 					GDA_SHMEM_LEAST_DEPTH);
