@@ -6,12 +6,12 @@
 BUILD		?= build
 
 FUZZ_OUT	:= $(BUILD)/selftests/fuzz
-FUZZ_TARGETS	:= decode engine keys uapi
+FUZZ_TARGETS	:= decode engine keys uapi $(if $(VERBS),cm)
 FUZZ_FLAGS	:= -std=gnu11 -O1 -g -Wall -Wextra -Werror -Ilib/os -Iuapi -Ilib/include -Ilib/src \
-		   -Ilib/inproc -Ikmod/gda_core/engine -Ikmod/gda_core/control -Ikmod/include \
+		   -Ilib/inproc -Ilib/verbs -Ikmod/gda_core/engine -Ikmod/gda_core/control -Ikmod/include \
 		   -Iselftests/engine -Iselftests/fuzz -pthread
 FUZZ_SANITIZE	:= -fsanitize=address,undefined -fno-sanitize-recover=undefined
-FUZZ_HEADERS	:= $(wildcard uapi/gda/*.h lib/os/*.h lib/src/*.h lib/inproc/*.h lib/include/gda/*.h \
+FUZZ_HEADERS	:= $(wildcard uapi/gda/*.h lib/os/*.h lib/src/*.h lib/inproc/*.h lib/verbs/*.h lib/include/gda/*.h \
 		   kmod/gda_core/engine/*.h kmod/gda_core/control/*.h selftests/engine/*.h selftests/fuzz/*.h) selftests/fuzz.mk
 FUZZ_SRC_decode	:= $(wildcard kmod/gda_core/engine/*.c) selftests/engine/host.c
 FUZZ_SRC_engine	:= $(FUZZ_SRC_decode)
@@ -20,6 +20,9 @@ FUZZ_LIB_decode	= $(ETEST_OBJ)
 FUZZ_LIB_engine	= $(ETEST_OBJ)
 FUZZ_LIB_uapi	:= $(BUILD)/selftests/inproc/asan/libgda.a
 FUZZ_LIB_keys	:= $(FUZZ_LIB_uapi)
+FUZZ_LIB_cm	:= $(FUZZ_LIB_uapi)
+# Included by its target, to be called from within.
+FUZZ_WITHIN	:= lib/verbs/cm.c
 FUZZ_RUNS	?= 1000000
 
 TEST_NATIVE	+= $(FUZZ_TARGETS:%=$(FUZZ_OUT)/replay-%)
@@ -27,19 +30,23 @@ TEST_NATIVE	+= $(FUZZ_TARGETS:%=$(FUZZ_OUT)/replay-%)
 define FUZZ_TARGET
 $(FUZZ_OUT)/$1.bin: selftests/fuzz/$1.c selftests/fuzz/replay.c $$(FUZZ_LIB_$1) $$(FUZZ_HEADERS)
 	@mkdir -p $$(@D)
-	$$(CC) $$(FUZZ_FLAGS) $$(FUZZ_SANITIZE) -o $$@ $$(filter %.c,$$^) $$(FUZZ_LIB_$1)
+	$$(CC) $$(FUZZ_FLAGS) $$(FUZZ_SANITIZE) -o $$@ $$(filter-out $(FUZZ_WITHIN),$$(filter %.c,$$^)) $$(FUZZ_LIB_$1)
 
 $(FUZZ_OUT)/replay-$1: $(FUZZ_OUT)/$1.bin $(FUZZ_OUT)/corpus/$1.unpacked
 	@printf '#!/bin/sh\nexec $$< $(FUZZ_OUT)/corpus/$1\n' >$$@ && chmod +x $$@
 
 $(FUZZ_OUT)/$1: selftests/fuzz/$1.c $$(FUZZ_SRC_$1) $$(FUZZ_FROM_$1) $$(FUZZ_HEADERS)
 	@mkdir -p $$(@D)
-	clang $$(FUZZ_FLAGS) $$(FUZZ_SANITIZE) -fsanitize=fuzzer -o $$@ $$(filter %.c,$$^)
+	clang $$(FUZZ_FLAGS) $$(COMM_CPPFLAGS) $$(SHMEM_CPPFLAGS) -Ilib/cuda $$(FUZZ_SANITIZE) -fsanitize=fuzzer -o $$@ $$(filter-out $$(FUZZ_WITHIN),$$(filter %.c,$$^))
 endef
 
+$(FUZZ_OUT)/cm.bin $(FUZZ_OUT)/cm: $(FUZZ_WITHIN)
+
 # The library is built by clang, too, so that libFuzzer sees which way it went.
-FUZZ_FROM_uapi	= $(LIB_SRC) $(INPROC_SRC)
+FUZZ_FROM_uapi	= $(LIB_SRC) $(INPROC_SRC) $(COMM_SRC) $(SHMEM_SRC) $(GIN_SRC)
 FUZZ_FROM_keys	= $(FUZZ_FROM_uapi)
+# The target includes that one.
+FUZZ_FROM_cm	= $(filter-out lib/verbs/cm.c,$(FUZZ_FROM_uapi))
 $(foreach t,$(FUZZ_TARGETS),$(eval $(call FUZZ_TARGET,$t)))
 
 # The fuzzer of /dev/gda, which runs in the guest: its corpus is replayed, or with
