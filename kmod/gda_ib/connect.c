@@ -28,6 +28,7 @@ static_assert(sizeof(struct gda_cm_address) == GDA_ADDRESS_BYTES);
 struct gda_ib_request {
 	struct list_head node;		/* in qp->pending, while @held */
 	bool held;			/* under qp->lock */
+	bool gone;			/* likewise: whoever asked gave up */
 	struct gda_ib_qp *qp;		/* with a reference */
 	struct rdma_cm_id *id;
 	struct gda_cm_address from;
@@ -128,6 +129,7 @@ void gda_ib_connection_end(struct gda_ib_qp *qp)
 	/* it may queue the other one */
 	gda_ib_probe_end(qp);
 	cancel_work_sync(&qp->hangup);
+	cancel_work_sync(&qp->reap);
 	gda_ib_refuse_all(&requests, GDA_CM_REASON_UNKNOWN);
 	if (!id)
 		return;
@@ -148,11 +150,14 @@ void gda_ib_qp_disconnect(struct gda_executor_qp *exec)
 
 /* --- both ends --- */
 
+static void gda_ib_reap_work(struct work_struct *work);
+
 void gda_ib_connection_init(struct gda_ib_qp *qp)
 {
 	spin_lock_init(&qp->lock);
 	INIT_LIST_HEAD(&qp->pending);
 	INIT_WORK(&qp->hangup, gda_ib_hang_up_work);
+	INIT_WORK(&qp->reap, gda_ib_reap_work);
 	gda_ib_probe_init(qp);
 	qp->self.version = GDA_CM_VERSION;
 	qp->self.port = qp->ctx->listener->port;
@@ -207,26 +212,40 @@ static int gda_ib_accept(struct gda_ib_qp *qp, struct rdma_cm_id *id, u8 depth, 
 	return ret;
 }
 
-/* Whoever asked gave up, or its machine did, before the QP has named a peer. */
+/*
+ * Whoever asked gave up, or its machine did, before the QP has named a peer. The id is not
+ * destroyed here: whoever does it waits for this handler, so that none runs when the module goes.
+ */
 static int gda_ib_held_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct gda_ib_request *request = id->context;
 	struct gda_ib_qp *qp = request->qp;
-	bool held;
 
 	spin_lock_irq(&qp->lock);
-	held = request->held;
-	if (held) {
-		list_del(&request->node);
+	request->gone = true;
+	if (request->held && !qp->closing)
+		queue_work(system_unbound_wq, &qp->reap);
+	spin_unlock_irq(&qp->lock);
+	return 0;
+}
+
+/* Make room: end the requests that were given up. */
+static void gda_ib_reap_work(struct work_struct *work)
+{
+	struct gda_ib_qp *qp = container_of(work, struct gda_ib_qp, reap);
+	struct gda_ib_request *request, *next;
+	LIST_HEAD(gone);
+
+	spin_lock_irq(&qp->lock);
+	list_for_each_entry_safe(request, next, &qp->pending, node) {
+		if (!request->gone)
+			continue;
+		request->held = false;
+		list_move(&request->node, &gone);
 		qp->npending--;
 	}
 	spin_unlock_irq(&qp->lock);
-	if (!held)
-		return 0;
-	gda_ib_qp_put(qp);
-	kfree(request);
-	/* rdma_cm destroys the id */
-	return -ECONNABORTED;
+	gda_ib_refuse_all(&gone, GDA_CM_REASON_UNKNOWN);
 }
 
 static int gda_ib_handler(struct rdma_cm_id *id, struct rdma_cm_event *event);

@@ -166,6 +166,7 @@ struct gda_ib_arrival {
  * @pending: struct gda_ib_request that came before the peer was named
  * @npending: how many
  * @hangup: ends the connection after a failure
+ * @reap: ends those of @pending that were given up
  * @probe_work: looks after a peer that has not asked yet; the next three are its own
  * @probe: that is under way, or NULL
  * @probe_pause: before the next one, in seconds
@@ -198,6 +199,7 @@ struct gda_ib_qp {
 	struct list_head pending;
 	unsigned int npending;
 	struct work_struct hangup;
+	struct work_struct reap;
 	struct delayed_work probe_work;
 	struct rdma_cm_id *probe;
 	unsigned int probe_pause;

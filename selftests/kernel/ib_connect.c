@@ -241,6 +241,37 @@ TEST_F(ib_connect, E6_64_wait)
 	free(asks);
 }
 
+/* One that gave up takes no place: more than may wait at a time ask, and go again. */
+TEST_F(ib_connect, E6_place_of_one_that_gave_up)
+{
+	uint8_t to[GDA_ADDRESS_BYTES], from[GDA_ADDRESS_BYTES];
+	struct t_qp target, asks;
+	int fd = t_context_on(T_IB);
+
+	ASSERT_LE(0, fd);
+	ASSERT_OK(t_qp_open(&target, fd, DEPTH));
+	ASSERT_OK(address(&target, to));
+	for (int i = 0; i < PENDING + 8; i++) {
+		ASSERT_OK(t_qp_open(&asks, fd, DEPTH));
+		ASSERT_OK(address(&asks, from));
+		if (memcmp(from, to, sizeof(from)) < 0)
+			SKIP(break, "the numbers have gone round");
+		ASSERT_OK(name(&asks, to));
+		t_sleep_ns(T_NS / 20);
+		EXPECT_EQ(-ETIMEDOUT, t_wait_state(&asks, GDA_QP_WAIT, 1)) TH_LOG("request %d", i);
+		t_qp_close(&asks);
+	}
+	ASSERT_OK(t_qp_open(&asks, fd, DEPTH));
+	ASSERT_OK(address(&asks, from));
+	ASSERT_OK(name(&asks, to));
+	EXPECT_EQ(-ETIMEDOUT, t_wait_state(&asks, GDA_QP_WAIT, T_NS));
+	ASSERT_OK(name(&target, from));
+	EXPECT_OK(t_ib_wait_ready(&asks));
+	t_qp_close(&asks);
+	t_qp_close(&target);
+	close(fd);
+}
+
 /* A process that names its peer by the socket, and then does nothing. */
 static int peer_main(int sock)
 {
