@@ -97,7 +97,7 @@ static long memory_used(void)
 
 TEST_F_TIMEOUT(strangers, E6_costs_no_memory, 200)
 {
-	unsigned long n = s_stress(500), wrong = 0;
+	unsigned long n = s_stress(2000), wrong = 0;
 	uint64_t seed = s_seed();
 	uint8_t data[PRIVATE];
 	long before, after;
@@ -114,7 +114,7 @@ TEST_F_TIMEOUT(strangers, E6_costs_no_memory, 200)
 	EXPECT_EQ(0, wrong);
 	TH_LOG("%ld KiB more after %lu requests", after - before, n);
 	/* what is kept of a request is more than 2 KiB, with its id */
-	EXPECT_GT((long)n + 256, after - before);
+	EXPECT_GT((long)n, after - before);
 	/* and the target did not notice */
 	ASSERT_OK(s_connect(self->end[0].qp, self->end[1].qp));
 	EXPECT_OK(gda_wait(self->end[0].v, s_put(&self->end[0], 0, &self->end[1], 0, 8, 0), 0));
