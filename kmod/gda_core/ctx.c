@@ -67,7 +67,14 @@ static void gda_opener_init(struct gda_opener *opener, const struct file *file)
 	get_task_comm(opener->comm, current);
 }
 
-static void gda_opener_exit(struct gda_opener *opener)
+void gda_opener_get(struct gda_opener *to, const struct gda_opener *opener)
+{
+	*to = *opener;
+	get_cred(to->cred);
+	get_pid(to->pid);
+}
+
+void gda_opener_put(struct gda_opener *opener)
 {
 	put_pid(opener->pid);
 	put_cred(opener->cred);
@@ -94,8 +101,6 @@ struct gda_ctx *gda_ctx_create(struct file *file)
 	gda_events_init(ctx);
 	xa_init_flags(&ctx->objects, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&ctx->regions, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
-	ctx->cred = file->f_cred;
-	ctx->pid = task_tgid_nr(current);
 	file->f_mapping = ctx->inode->i_mapping;
 	gda_stat_add(GDA_STAT_CONTEXTS, 1);
 	return ctx;
@@ -234,7 +239,7 @@ void gda_ctx_shutdown(struct gda_ctx *ctx)
 {
 	lockdep_assert_held(&ctx->lock);
 	WRITE_ONCE(ctx->dead, true);
-	/* readers that begin after the next synchronize_srcu() see it; see gda_object_destroy_all() */
+	/* for readers that begin after the synchronize_srcu() in gda_object_destroy_all() */
 	WRITE_ONCE(ctx->closed, true);
 	gda_worker_stop(ctx);
 	gda_dead_keep(ctx);
@@ -268,7 +273,7 @@ void gda_ctx_destroy(struct gda_ctx *ctx, struct file *file)
 	xa_destroy(&ctx->objects);
 	xa_destroy(&ctx->regions);
 	iput(ctx->inode);
-	gda_opener_exit(&ctx->opener);
+	gda_opener_put(&ctx->opener);
 	gda_unaccount_context(&ctx->account);
 	gda_stat_add(GDA_STAT_CONTEXTS, -1);
 	gda_record_free(ctx);

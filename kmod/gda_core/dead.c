@@ -30,7 +30,7 @@ static void gda_dead_free(struct kref *ref)
 {
 	struct gda_dead *dead = container_of(ref, struct gda_dead, ref);
 
-	put_cred(dead->cred);
+	gda_opener_put(&dead->opener);
 	kvfree(dead->records);
 	kvfree(dead->qps);
 	kfree(dead);
@@ -130,8 +130,7 @@ static void gda_dead_fill(struct gda_dead *dead, struct gda_ctx *ctx, u32 nqps, 
 
 	kref_init(&dead->ref);
 	dead->ctx = ctx->id;
-	dead->pid = ctx->pid;
-	dead->cred = get_cred(ctx->cred);
+	gda_opener_get(&dead->opener, &ctx->opener);
 	dead->ns = ktime_get_ns();
 	strscpy(dead->device, ctx->dev->name, sizeof(dead->device));
 	xa_for_each(&ctx->objects, handle, obj) {
@@ -153,7 +152,7 @@ static struct gda_dead *gda_dead_oldest(const struct cred *cred)
 
 	lockdep_assert_held(&gda_dead_lock);
 	list_for_each_entry(dead, &gda_dead_list, node)
-		if (!cred || uid_eq(dead->cred->uid, cred->uid))
+		if (!cred || uid_eq(dead->opener.cred->euid, cred->euid))
 			return dead;
 	return NULL;
 }
@@ -166,7 +165,7 @@ static struct gda_dead *gda_dead_evict(const struct cred *cred)
 
 	lockdep_assert_held(&gda_dead_lock);
 	list_for_each_entry(dead, &gda_dead_list, node) {
-		own += uid_eq(dead->cred->uid, cred->uid);
+		own += uid_eq(dead->opener.cred->euid, cred->euid);
 		all++;
 	}
 	if (own >= GDA_DEAD_USER || all >= GDA_DEAD_ALL)
@@ -181,7 +180,7 @@ static void gda_dead_insert(struct gda_dead *dead)
 	struct gda_dead *victim;
 
 	spin_lock(&gda_dead_lock);
-	victim = gda_dead_evict(dead->cred);
+	victim = gda_dead_evict(dead->opener.cred);
 	dead->id = ++gda_dead_ids;
 	list_add_tail(&dead->node, &gda_dead_list);
 	spin_unlock(&gda_dead_lock);

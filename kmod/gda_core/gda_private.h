@@ -230,8 +230,6 @@ struct gda_ctx {
 	struct gda_record_rings record;	/* written by anybody under SRCU, see record.c */
 	struct gda_record_ring work_ring;	/* that record.work points to */
 	struct gda_region *work_region;	/* its records; under @lock */
-	const struct cred *cred;	/* of open(2); the file holds it */
-	pid_t pid;			/* of the process that opened it, in the initial namespace */
 	struct gda_worker worker;
 };
 
@@ -283,6 +281,8 @@ void gda_object_destroy_all(struct gda_ctx *ctx);
 #define GDA_OBJECT_FEW	XA_MARK_1
 
 /* ctx.c */
+void gda_opener_get(struct gda_opener *to, const struct gda_opener *opener);
+void gda_opener_put(struct gda_opener *opener);
 extern struct xarray gda_contexts;	/* id -> struct gda_ctx that is bound; readers: gda_srcu */
 int gda_fs_mount(void);
 void gda_fs_unmount(void);
@@ -510,65 +510,6 @@ int gda_mem_attach(struct gda_mem_backing *b, u32 kind_id,
 		   const struct gda_mem_request *req);
 void gda_mem_detach(struct gda_mem_backing *b);
 
-/* record.c */
-int gda_record_init(struct gda_ctx *ctx);
-void gda_record_free(struct gda_ctx *ctx);
-int gda_record_set(struct gda_ctx *ctx, struct gda_record_set *cmd);
-int gda_record_set_locked(struct gda_ctx *ctx, u32 *records);
-void gda_record_stop(struct gda_ctx *ctx);
-u32 gda_record_peek(struct gda_ctx *ctx, struct gda_record *to, u32 n);
-void gda_record_visit(struct gda_qp *qp, bool on);
-void gda_record_asleep(struct gda_ctx *ctx, bool asleep);
-void gda_record_mr(const struct gda_mr *mr, u8 kind, u8 cause);
-void gda_record_connection(struct gda_qp *qp, u8 kind, struct gda_status why);
-
-/* Called by the worker, under SRCU, before a visit: is work recorded? */
-static inline void gda_record_begin_visit(struct gda_qp *qp)
-{
-	bool on = READ_ONCE(qp->obj.ctx->record.work);
-
-	if (unlikely(on | qp->engine_qp.record))
-		gda_record_visit(qp, on);
-}
-
-/* dead.c */
-
-/* The last state of a QP: as in struct gda_qp_query. */
-struct gda_dead_qp {
-	u32 qpn;
-	u32 handle;
-	u32 state;
-	struct gda_status first;	/* its first error */
-	u64 error_index;
-	u64 consumer;
-	u64 producer;			/* published, also what the worker did not see any more */
-	u64 executed;
-	u64 flushed;
-	u64 bytes;
-};
-
-/* A context that ended while it owed something. Constant. */
-struct gda_dead {
-	struct kref ref;
-	struct list_head node;
-	u32 id;				/* not used again */
-	u32 ctx;			/* its id */
-	pid_t pid;			/* that opened it, in the initial namespace */
-	const struct cred *cred;	/* of open(2) */
-	u64 ns;				/* when it ended, CLOCK_MONOTONIC */
-	char device[GDA_DEVICE_NAME_MAX];
-	u32 nqps;
-	u32 nrecords;
-	struct gda_dead_qp *qps;
-	struct gda_record *records;	/* the newest, the oldest of them first */
-};
-
-void gda_dead_keep(struct gda_ctx *ctx);
-void gda_dead_exit(void);
-/* The one with the smallest id above @after, with a reference; or NULL. */
-struct gda_dead *gda_dead_get(u32 after);
-void gda_dead_put(struct gda_dead *dead);
-
 /* worker.c */
 struct task_struct *gda_worker_create(struct gda_ctx *ctx, u32 id);
 void gda_worker_start(struct gda_ctx *ctx, struct task_struct *task);
@@ -653,5 +594,7 @@ void gda_stat_add(enum gda_stat stat, long n);
 long gda_stat_read(enum gda_stat stat);
 void gda_debugfs_init(void);
 void gda_debugfs_exit(void);
+
+#include "flight_record.h"
 
 #endif /* GDA_PRIVATE_H */

@@ -64,11 +64,9 @@ void gda_nl_reader_init(struct gda_nl_reader *reader, struct sk_buff *request)
 	};
 }
 
-/* Under gda_read_lock(), which keeps @ctx. */
-bool gda_nl_may_see(const struct gda_nl_reader *reader, const struct gda_ctx *ctx)
+/* May @reader see the context that @opener opened? */
+bool gda_nl_may_see(const struct gda_nl_reader *reader, const struct gda_opener *opener)
 {
-	const struct gda_opener *opener = &ctx->opener;
-
 	if (reader->admin)
 		return true;
 	return reader->self && uid_eq(opener->cred->euid, reader->cred->euid) &&
@@ -76,10 +74,10 @@ bool gda_nl_may_see(const struct gda_nl_reader *reader, const struct gda_ctx *ct
 	       opener->net_cookie == reader->net_cookie;
 }
 
-/* The process that opened @ctx, as the caller would name it. */
-int gda_nl_put_opener(struct sk_buff *msg, const struct gda_ctx *ctx, int pid_attr, int uid_attr)
+/* The process that opened a context, as the caller would name it. */
+int gda_nl_put_opener(struct sk_buff *msg, const struct gda_opener *opener, int pid_attr,
+		      int uid_attr)
 {
-	const struct gda_opener *opener = &ctx->opener;
 	pid_t pid = pid_nr_ns(opener->pid, task_active_pid_ns(current));
 	uid_t uid = from_kuid_munged(current_user_ns(), opener->cred->euid);
 

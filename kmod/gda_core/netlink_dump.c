@@ -71,7 +71,7 @@ static u32 gda_nl_generation(const struct gda_nl_reader *reader, u32 first, u32 
 			ctx = xa_find(&gda_contexts, &id, last, XA_PRESENT);
 			if (!ctx)
 				break;
-			if (gda_nl_may_see(reader, ctx))
+			if (gda_nl_may_see(reader, &ctx->opener))
 				sum += (u32)id * 0x9e3779b1U + atomic_read(&ctx->generation);
 		}
 		gda_read_unlock(idx);
@@ -137,7 +137,7 @@ static int gda_nl_dump_step(struct sk_buff *skb, struct netlink_callback *cb,
 
 	if (!ctx)
 		return 0;
-	if (gda_nl_may_see(reader, ctx) && !READ_ONCE(ctx->closed))
+	if (gda_nl_may_see(reader, &ctx->opener) && !READ_ONCE(ctx->closed))
 		obj = xa_find(&ctx->objects, &handle, ULONG_MAX, kind->filter);
 	if (!obj) {
 		dump->handle = 0;
@@ -198,7 +198,7 @@ static int gda_nl_dump_context_step(struct sk_buff *skb, struct netlink_callback
 
 	if (!ctx)
 		return 0;
-	if (gda_nl_may_see(reader, ctx)) {
+	if (gda_nl_may_see(reader, &ctx->opener)) {
 		header = gda_nl_dump_put(skb, cb, cmd);
 		if (!header)
 			return -EMSGSIZE;
@@ -233,6 +233,14 @@ int gda_nl_dump_contexts(struct sk_buff *skb, struct netlink_callback *cb, u8 cm
 	return gda_nl_dump_end(skb, cb, gda_nl_generation(&reader, 0, dump->last), ret);
 }
 
+struct gda_ctx *gda_nl_find_live(const struct gda_nl_reader *reader, u32 id)
+{
+	struct gda_ctx *ctx = xa_load(&gda_contexts, id);
+
+	return ctx && gda_nl_may_see(reader, &ctx->opener) && !READ_ONCE(ctx->closed) ? ctx :
+											 NULL;
+}
+
 /* Under gda_read_lock(). */
 static const struct gda_object *gda_nl_find(struct genl_info *info,
 					    const struct gda_nl_reader *reader,
@@ -242,7 +250,7 @@ static const struct gda_object *gda_nl_find(struct genl_info *info,
 				      nla_get_u32(info->attrs[GDA_A_QP_CONTEXT]));
 	struct gda_object *obj;
 
-	if (!ctx || !gda_nl_may_see(reader, ctx)) {
+	if (!ctx || !gda_nl_may_see(reader, &ctx->opener)) {
 		GENL_SET_ERR_MSG(info, "no such context, or it is another user's");
 		return NULL;
 	}
@@ -285,5 +293,6 @@ int gda_nl_get_object(struct sk_buff *skb, struct genl_info *info,
 	    GENL_REQ_ATTR_CHECK(info, GDA_A_QP_HANDLE))
 		return -EINVAL;
 	gda_nl_reader_init(&reader, skb);
+	reader.one = true;
 	return gda_nl_reply(info, kind->cmd, gda_nl_fill_object, &arg);
 }

@@ -36,9 +36,8 @@ struct gda_notice {
 	char device[GDA_DEVICE_NAME_MAX];
 };
 
-/* Under the lock. */
 static struct {
-	spinlock_t lock;
+	spinlock_t lock;		/* guards all of it */
 	bool open;			/* the family is registered */
 	u32 head, tail;			/* of the ring; tail - head are there */
 	u64 lost;

@@ -11,6 +11,7 @@
 #include <uapi/gda/netlink.h>
 #include <gda/ioctl.h>
 #include <gda/cause.h>
+#include <gda/record.h>
 
 /* GDA_CMD_DEVICE_GET - do */
 const struct nla_policy gda_device_get_nl_policy[GDA_A_DEVICE_NAME + 1] = {
@@ -62,8 +63,24 @@ const struct nla_policy gda_limits_set_nl_policy[GDA_A_LIMITS_IDLE_US + 1] = {
 	[GDA_A_LIMITS_IDLE_US] = { .type = NLA_U32, },
 };
 
+/* GDA_CMD_RECORD_GET - do */
+const struct nla_policy gda_record_get_nl_policy[GDA_A_RECORD_CONTEXT + 1] = {
+	[GDA_A_RECORD_CONTEXT] = { .type = NLA_U32, },
+};
+
+/* GDA_CMD_RECORD_SET - do */
+const struct nla_policy gda_record_set_nl_policy[GDA_A_RECORD_RECORDS + 1] = {
+	[GDA_A_RECORD_CONTEXT] = { .type = NLA_U32, },
+	[GDA_A_RECORD_RECORDS] = { .type = NLA_U32, },
+};
+
+/* GDA_CMD_DEAD_GET - do */
+const struct nla_policy gda_dead_get_nl_policy[GDA_A_RECORD_DEAD + 1] = {
+	[GDA_A_RECORD_DEAD] = { .type = NLA_U32, },
+};
+
 /* Ops table for gda */
-const struct genl_ops gda_nl_ops[9] = {
+const struct genl_ops gda_nl_ops[12] = {
 	{
 		.cmd		= GDA_CMD_DEVICE_GET,
 		.doit		= gda_nl_device_get_doit,
@@ -125,5 +142,26 @@ const struct genl_ops gda_nl_ops[9] = {
 		.policy		= gda_limits_set_nl_policy,
 		.maxattr	= GDA_A_LIMITS_IDLE_US,
 		.flags		= GENL_ADMIN_PERM,
+	},
+	{
+		.cmd		= GDA_CMD_RECORD_GET,
+		.doit		= gda_nl_record_get_doit,
+		.dumpit		= gda_nl_record_get_dumpit,
+		.policy		= gda_record_get_nl_policy,
+		.maxattr	= GDA_A_RECORD_CONTEXT,
+	},
+	{
+		.cmd		= GDA_CMD_RECORD_SET,
+		.doit		= gda_nl_record_set_doit,
+		.policy		= gda_record_set_nl_policy,
+		.maxattr	= GDA_A_RECORD_RECORDS,
+		.flags		= GENL_ADMIN_PERM,
+	},
+	{
+		.cmd		= GDA_CMD_DEAD_GET,
+		.doit		= gda_nl_dead_get_doit,
+		.dumpit		= gda_nl_dead_get_dumpit,
+		.policy		= gda_dead_get_nl_policy,
+		.maxattr	= GDA_A_RECORD_DEAD,
 	},
 };

@@ -12,6 +12,7 @@
 #include <uapi/gda/netlink.h>
 #include <gda/ioctl.h>
 #include <gda/cause.h>
+#include <gda/record.h>
 
 extern const struct nla_policy gda_device_get_nl_policy[GDA_A_DEVICE_NAME + 1];
 
@@ -31,8 +32,14 @@ extern const struct nla_policy gda_limits_get_nl_policy[GDA_A_LIMITS_PAD + 1];
 
 extern const struct nla_policy gda_limits_set_nl_policy[GDA_A_LIMITS_IDLE_US + 1];
 
+extern const struct nla_policy gda_record_get_nl_policy[GDA_A_RECORD_CONTEXT + 1];
+
+extern const struct nla_policy gda_record_set_nl_policy[GDA_A_RECORD_RECORDS + 1];
+
+extern const struct nla_policy gda_dead_get_nl_policy[GDA_A_RECORD_DEAD + 1];
+
 /* Ops table for gda */
-extern const struct genl_ops gda_nl_ops[9];
+extern const struct genl_ops gda_nl_ops[12];
 
 int gda_nl_device_get_doit(struct sk_buff *skb, struct genl_info *info);
 int gda_nl_device_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
@@ -49,6 +56,11 @@ int gda_nl_counter_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 int gda_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info);
 int gda_nl_limits_get_doit(struct sk_buff *skb, struct genl_info *info);
 int gda_nl_limits_set_doit(struct sk_buff *skb, struct genl_info *info);
+int gda_nl_record_get_doit(struct sk_buff *skb, struct genl_info *info);
+int gda_nl_record_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
+int gda_nl_record_set_doit(struct sk_buff *skb, struct genl_info *info);
+int gda_nl_dead_get_doit(struct sk_buff *skb, struct genl_info *info);
+int gda_nl_dead_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 
 enum {
 	GDA_NLGRP_EVENTS,

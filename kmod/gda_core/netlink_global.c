@@ -140,7 +140,7 @@ static int gda_nl_fill_context(struct sk_buff *msg, const struct gda_ctx *ctx)
 {
 	if (nla_put_u32(msg, GDA_A_CONTEXT_ID, ctx->id) ||
 	    nla_put_string(msg, GDA_A_CONTEXT_DEVICE, ctx->exec.dev->name) ||
-	    gda_nl_put_opener(msg, ctx, GDA_A_CONTEXT_PID, GDA_A_CONTEXT_UID) ||
+	    gda_nl_put_opener(msg, &ctx->opener, GDA_A_CONTEXT_PID, GDA_A_CONTEXT_UID) ||
 	    nla_put_string(msg, GDA_A_CONTEXT_COMM, ctx->opener.comm) ||
 	    (READ_ONCE(ctx->dead) && nla_put_flag(msg, GDA_A_CONTEXT_DEAD)) ||
 	    nla_put_u32(msg, GDA_A_CONTEXT_QPS, READ_ONCE(ctx->nqp)) ||
@@ -164,7 +164,7 @@ static int gda_nl_find_context(struct sk_buff *msg, const void *arg)
 	const struct gda_ctx *ctx = xa_load(&gda_contexts, id);
 	int ret = -ENOENT;
 
-	if (ctx && gda_nl_may_see(a->reader, ctx))
+	if (ctx && gda_nl_may_see(a->reader, &ctx->opener))
 		ret = gda_nl_fill_context(msg, ctx);
 	else
 		GENL_SET_ERR_MSG(a->info, "no such context, or it is another user's");

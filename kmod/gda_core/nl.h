@@ -21,12 +21,14 @@ extern struct genl_family gda_nl_family;
  * @net_cookie: of the socket's network namespace
  * @admin: both the socket's owner and the caller have CAP_NET_ADMIN in the initial user namespace
  * @self: the caller is the user that opened the socket
+ * @one: one object is asked for, and what takes longer to tell is told
  */
 struct gda_nl_reader {
 	const struct cred *cred;
 	u64 net_cookie;
 	bool admin;
 	bool self;
+	bool one;
 };
 
 /**
@@ -46,8 +48,9 @@ struct gda_nl_kind {
 
 /* netlink.c */
 void gda_nl_reader_init(struct gda_nl_reader *reader, struct sk_buff *request);
-bool gda_nl_may_see(const struct gda_nl_reader *reader, const struct gda_ctx *ctx);
-int gda_nl_put_opener(struct sk_buff *msg, const struct gda_ctx *ctx, int pid_attr, int uid_attr);
+bool gda_nl_may_see(const struct gda_nl_reader *reader, const struct gda_opener *opener);
+int gda_nl_put_opener(struct sk_buff *msg, const struct gda_opener *opener, int pid_attr,
+		      int uid_attr);
 int gda_nl_reply(struct genl_info *info, u8 cmd,
 		 int (*fill)(struct sk_buff *msg, const void *arg), const void *arg);
 
@@ -56,6 +59,8 @@ int gda_nl_get_object(struct sk_buff *skb, struct genl_info *info,
 		      const struct gda_nl_kind *kind);
 int gda_nl_dump_objects(struct sk_buff *skb, struct netlink_callback *cb,
 			const struct gda_nl_kind *kind);
+/* Under gda_read_lock(): the context, if @reader may see it and it was not shut down; or NULL. */
+struct gda_ctx *gda_nl_find_live(const struct gda_nl_reader *reader, u32 id);
 int gda_nl_dump_contexts(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd,
 			 int (*fill)(struct sk_buff *msg, const struct gda_ctx *ctx));
 

@@ -11,7 +11,7 @@
 /* The list of commands for the usage text. */
 extern const char command_usage[];
 
-/* Run the command @name with @n arguments. Return: the exit status; -1: there is no such command. */
+/* Run the command @name with @n arguments. Return: the exit status; -1: no such command. */
 int command_run(const char *name, int n, char **args, bool json);
 
 #endif /* GDACTL_COMMAND_H */

@@ -9,7 +9,9 @@ const char command_usage[] =
 	"gdactl stats\n"
 	"gdactl limits [show | set NAME VALUE ...]\n"
 	"gdactl monitor\n"
-	"gdactl top [rows N] [times N] [seconds N]\n";
+	"gdactl top [rows N] [times N] [seconds N]\n"
+	"gdactl record show ctx ID | record show dead | record on|off ctx ID [records N]\n"
+	"gdactl why [pid PID | qp NUMBER]\n";
 
 int command_run(const char *name, int n, char **v, bool json)
 {
@@ -27,5 +29,9 @@ int command_run(const char *name, int n, char **v, bool json)
 		return ctl_monitor(&args);
 	if (!strcmp(name, "top"))
 		return ctl_top(&args);
+	if (!strcmp(name, "record"))
+		return ctl_record(&args);
+	if (!strcmp(name, "why"))
+		return ctl_why(&args);
 	return -1;
 }

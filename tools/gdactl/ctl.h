@@ -50,13 +50,11 @@ struct ctl_kind {
 };
 
 extern const struct ctl_kind ctl_device, ctl_context, ctl_qp, ctl_cq, ctl_mr, ctl_counter,
-			     ctl_stats, ctl_limits, ctl_event;
+			     ctl_stats, ctl_limits, ctl_event, ctl_dead;
 
 /* --- link.c --- */
 
 struct ctl_link;
-
-typedef struct nlattr *ctl_attrs[CTL_ATTRS];
 
 /* All of these say on stderr what failed, and return 0 or -1. */
 int ctl_open(struct ctl_link **link);
@@ -66,17 +64,22 @@ void ctl_close(struct ctl_link *link);
  * during which something came or went is begun again, after @restart(arg), three times at most.
  */
 int ctl_dump(struct ctl_link *link, uint8_t cmd, uint32_t context,
-	     void (*fn)(void *arg, const ctl_attrs attrs), void (*restart)(void *arg), void *arg);
+	     void (*fn)(void *arg, struct nlattr *const *attrs), void (*restart)(void *arg),
+	     void *arg);
 /* Send a request without a dump, with @n attributes of 32 bits; @fn may be NULL. */
 int ctl_do(struct ctl_link *link, uint8_t cmd, const uint16_t *types, const uint32_t *values,
-	   size_t n, void (*fn)(void *arg, const ctl_attrs attrs), void *arg);
+	   size_t n, void (*fn)(void *arg, struct nlattr *const *attrs), void *arg);
 /* Call @fn for each event, until a signal or an error. */
-int ctl_listen(struct ctl_link *link, void (*fn)(void *arg, const ctl_attrs attrs), void *arg);
+int ctl_listen(struct ctl_link *link, void (*fn)(void *arg, struct nlattr *const *attrs),
+	       void *arg);
 
 /* --- values, fields.c --- */
 
+const char *ctl_state_name(uint64_t state);
+const char *ctl_class_name(uint64_t value);
+const char *ctl_cause_name(uint64_t value);
 uint64_t ctl_number(const struct nlattr *attr);		/* of 32 or 64 bits; NULL: 0 */
-void ctl_print_json(const struct ctl_kind *kind, const ctl_attrs attrs);
+void ctl_print_json(const struct ctl_kind *kind, struct nlattr *const *attrs);
 /* As a table shows it. */
 void ctl_format(const struct ctl_field *field, const struct nlattr *attr, char *text, size_t room);
 
@@ -91,9 +94,18 @@ struct ctl_rows {
 
 void ctl_rows_init(struct ctl_rows *rows, const struct ctl_kind *kind, bool json);
 /* One message. In JSON it is printed at once. */
-void ctl_rows_add(struct ctl_rows *rows, const ctl_attrs attrs);
+void ctl_rows_add(struct ctl_rows *rows, struct nlattr *const *attrs);
 void ctl_rows_clear(struct ctl_rows *rows);
 void ctl_rows_print(struct ctl_rows *rows);
+
+/* --- record.c --- */
+
+struct gda_record;
+bool ctl_record_get(const struct nlattr *attr, struct gda_record *r);
+const char *ctl_record_kind(const struct gda_record *r);
+void ctl_record_print(const struct gda_record *r);
+/* Print the newest records of a context that are of one QP. */
+int ctl_record_around(struct ctl_link *link, uint32_t context, uint32_t qpn);
 
 /* --- commands; each returns the exit status --- */
 
@@ -107,6 +119,8 @@ int ctl_show(const struct ctl_kind *kind, struct ctl_args *args);
 int ctl_limits_command(struct ctl_args *args);
 int ctl_monitor(struct ctl_args *args);
 int ctl_top(struct ctl_args *args);
+int ctl_record(struct ctl_args *args);
+int ctl_why(struct ctl_args *args);
 /* The numeric argument behind @args->v[i]; or -1, which was said. */
 int ctl_argument(const struct ctl_args *args, int i, uint32_t *value);
 

@@ -12,20 +12,27 @@
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
 static const char *const qp_states[] = { "init", "wait", "ready", "error" };
+
 static const char *const mr_states[] = { "live", "revoked" };
+
 static const char *const mr_kinds[] = { "user", "dmabuf", "peer" };
+
 static const char *const access_bits[] = {
 	"local-write", "remote-write", "remote-read", "remote-atomic",
 };
+
 static const char *const classes[] = {
 	"none", "local", "queue", "remote-access", "remote-op", "invalid-request", "retry", "rnr",
 	"flush",
 };
+
 static const char *const causes[] = {
 	"none", "doorbell", "index", "opcode", "size", "length", "align", "key", "revoked",
 	"rights", "range", "io", "peer", "cq", "queue", "recv", "device", "fork", "fabric",
 };
+
 static const char *const worker_states[] = { "none", "asleep", "paced", "polling" };
+
 static const char *const event_kinds[] = {
 	"none", "device-added", "device-removed", "context-bound", "context-gone", "qp-connected",
 	"qp-failed", "mr-revoked", "cq-overflowed",
@@ -34,7 +41,7 @@ static const char *const event_kinds[] = {
 /* Attribute @a of set @s, of type @t; @n its name; @c its column */
 #define FIELD(s, a, t, n, c)	{ GDA_A_##s##_##a, CTL_##t, 0, n, c, NULL, 0 }
 #define NAMED(s, a, t, from, list, n, c)	\
-	{ GDA_A_##s##_##a, CTL_##t, from, n, c, list, COUNT(list) }
+	{ GDA_A_##s##_##a, CTL_##t, from, n, c, (list), COUNT(list) }
 
 static const struct ctl_field device_fields[] = {
 	FIELD(DEVICE, ID, U32, "id", "ID"),
@@ -89,6 +96,8 @@ static const struct ctl_field qp_fields[] = {
 	FIELD(QP, POLLED, FLAG, "polled", NULL),
 	FIELD(QP, PRODUCER, U64, "producer", "PRODUCER"),
 	FIELD(QP, CONSUMER, U64, "consumer", "CONSUMER"),
+	FIELD(QP, RUNG, U64, "rung", NULL),
+	FIELD(QP, WRITTEN, U32, "written", NULL),
 	FIELD(QP, IN_FLIGHT, U32, "in-flight", "IN-FLIGHT"),
 	FIELD(QP, EXECUTED, U64, "executed", "EXECUTED"),
 	FIELD(QP, FLUSHED, U64, "flushed", "FLUSHED"),
@@ -166,6 +175,27 @@ static const struct ctl_field event_fields[] = {
 	FIELD(EVENT, ERROR_INDEX, U64, "error-index", "INDEX"),
 };
 
+/* A context that is gone, or the last state of one of its QPs. */
+static const struct ctl_field dead_fields[] = {
+	FIELD(RECORD, DEAD, U32, "dead", NULL),
+	FIELD(RECORD, CONTEXT, U32, "context", NULL),
+	FIELD(RECORD, DEVICE, STRING, "device", NULL),
+	FIELD(RECORD, PID, U32, "pid", NULL),
+	FIELD(RECORD, UID, U32, "uid", NULL),
+	FIELD(RECORD, TIME, U64, "time", NULL),
+	FIELD(RECORD, QPN, HEX32, "qpn", NULL),
+	FIELD(RECORD, HANDLE, U32, "handle", NULL),
+	NAMED(RECORD, STATE, ENUM, 0, qp_states, "state", NULL),
+	NAMED(RECORD, CLASS, ENUM, 0, classes, "class", NULL),
+	NAMED(RECORD, CAUSE, ENUM, 0, causes, "cause", NULL),
+	FIELD(RECORD, ERROR_INDEX, U64, "error-index", NULL),
+	FIELD(RECORD, PRODUCER, U64, "producer", NULL),
+	FIELD(RECORD, CONSUMER, U64, "consumer", NULL),
+	FIELD(RECORD, EXECUTED, U64, "executed", NULL),
+	FIELD(RECORD, FLUSHED, U64, "flushed", NULL),
+	FIELD(RECORD, BYTES, U64, "bytes", NULL),
+};
+
 #define KIND(kind, CMD, is_object)						\
 	const struct ctl_kind ctl_##kind = {					\
 		.name = #kind, .cmd = GDA_CMD_##CMD, .object = is_object,	\
@@ -181,6 +211,27 @@ KIND(counter, COUNTER_GET, true);
 KIND(stats, STATS_GET, false);
 KIND(limits, LIMITS_GET, false);
 KIND(event, EVENT, false);
+KIND(dead, DEAD_GET, false);
+
+static const char *name_of(const char *const *names, size_t n, uint64_t value)
+{
+	return value < n ? names[value] : "?";
+}
+
+const char *ctl_state_name(uint64_t state)
+{
+	return name_of(qp_states, COUNT(qp_states), state);
+}
+
+const char *ctl_class_name(uint64_t value)
+{
+	return name_of(classes, COUNT(classes), value);
+}
+
+const char *ctl_cause_name(uint64_t value)
+{
+	return name_of(causes, COUNT(causes), value);
+}
 
 uint64_t ctl_number(const struct nlattr *attr)
 {
@@ -250,7 +301,7 @@ static void put_value(const struct ctl_field *f, const struct nlattr *attr)
 	printf("%" PRIu64, ctl_number(attr));
 }
 
-void ctl_print_json(const struct ctl_kind *kind, const ctl_attrs attrs)
+void ctl_print_json(const struct ctl_kind *kind, struct nlattr *const *attrs)
 {
 	const char *comma = "";
 
@@ -339,7 +390,7 @@ void ctl_format(const struct ctl_field *f, const struct nlattr *attr, char *text
 			snprintf(text, room, "%s", name);
 			break;
 		}
-		/* fallthrough */
+		__attribute__((fallthrough));
 	default:
 		snprintf(text, room, "%" PRIu64, value);
 	}

@@ -8,7 +8,7 @@
 
 #define LIMITS	8	/* more than there are */
 
-static void show_limits(void *arg, const ctl_attrs attrs)
+static void show_limits(void *arg, struct nlattr *const *attrs)
 {
 	ctl_rows_add(arg, attrs);
 }
@@ -35,8 +35,7 @@ static int limits_parse(const struct ctl_args *args, uint16_t *types, uint32_t *
 			if (!strcmp(args->v[i], ctl_limits.fields[k].name))
 				break;
 		if (k == ctl_limits.nfields || n == LIMITS) {
-			fprintf(stderr, "gdactl: no limit %s: there are max-contexts, "
-				"max-objects, idle-us\n", args->v[i]);
+			fprintf(stderr, "gdactl: no limit %s: see `gdactl limits`\n", args->v[i]);
 			return -1;
 		}
 		types[n] = ctl_limits.fields[k].attr;

@@ -22,14 +22,14 @@ struct ctl_link {
 	struct nl_sock *sock;
 	int family;
 	char reason[128];	/* what the kernel says of an error */
-	void (*fn)(void *arg, const ctl_attrs attrs);
+	void (*fn)(void *arg, struct nlattr *const *attrs);
 	void *arg;
 };
 
 static int link_message(struct nl_msg *msg, void *data)
 {
 	struct ctl_link *link = data;
-	ctl_attrs attrs;
+	struct nlattr *attrs[CTL_ATTRS];
 
 	if (genlmsg_parse(nlmsg_hdr(msg), 0, attrs, CTL_ATTRS - 1, NULL))
 		return NL_SKIP;
@@ -124,7 +124,8 @@ static int link_send(struct ctl_link *link, uint8_t cmd, int flags, const uint16
 }
 
 int ctl_dump(struct ctl_link *link, uint8_t cmd, uint32_t context,
-	     void (*fn)(void *arg, const ctl_attrs attrs), void (*restart)(void *arg), void *arg)
+	     void (*fn)(void *arg, struct nlattr *const *attrs), void (*restart)(void *arg),
+	     void *arg)
 {
 	const uint16_t type = GDA_A_QP_CONTEXT;
 	int err = 0;
@@ -148,7 +149,7 @@ int ctl_dump(struct ctl_link *link, uint8_t cmd, uint32_t context,
 }
 
 int ctl_do(struct ctl_link *link, uint8_t cmd, const uint16_t *types, const uint32_t *values,
-	   size_t n, void (*fn)(void *arg, const ctl_attrs attrs), void *arg)
+	   size_t n, void (*fn)(void *arg, struct nlattr *const *attrs), void *arg)
 {
 	int err = link_send(link, cmd, NLM_F_ACK, types, values, n);
 
@@ -162,7 +163,8 @@ int ctl_do(struct ctl_link *link, uint8_t cmd, const uint16_t *types, const uint
 	return err < 0 ? link_fail(link, "request", err) : 0;
 }
 
-int ctl_listen(struct ctl_link *link, void (*fn)(void *arg, const ctl_attrs attrs), void *arg)
+int ctl_listen(struct ctl_link *link, void (*fn)(void *arg, struct nlattr *const *attrs),
+	       void *arg)
 {
 	int group = genl_ctrl_resolve_grp(link->sock, GDA_FAMILY_NAME, GDA_MCGRP_EVENTS);
 	int err = group < 0 ? group : nl_socket_add_membership(link->sock, group);

@@ -13,7 +13,7 @@ struct monitor {
 };
 
 /* "12.345678 qp-failed device soft0 context 3 ..." */
-static void print_event(const ctl_attrs attrs)
+static void print_event(struct nlattr *const *attrs)
 {
 	uint64_t time = ctl_number(attrs[GDA_A_EVENT_TIME]);
 	char text[256];
@@ -33,7 +33,7 @@ static void print_event(const ctl_attrs attrs)
 	putchar('\n');
 }
 
-static void show_event(void *arg, const ctl_attrs attrs)
+static void show_event(void *arg, struct nlattr *const *attrs)
 {
 	struct monitor *m = arg;
 	uint64_t lost = ctl_number(attrs[GDA_A_EVENT_LOST]);

@@ -11,7 +11,7 @@ void ctl_rows_init(struct ctl_rows *rows, const struct ctl_kind *kind, bool json
 {
 	*rows = (struct ctl_rows) { .kind = kind, .json = json };
 	for (size_t i = 0; i < kind->nfields; i++)
-		rows->columns += kind->fields[i].column != NULL;
+		rows->columns += !!kind->fields[i].column;
 }
 
 static bool rows_grow(struct ctl_rows *rows)
@@ -29,7 +29,7 @@ static bool rows_grow(struct ctl_rows *rows)
 	return true;
 }
 
-void ctl_rows_add(struct ctl_rows *rows, const ctl_attrs attrs)
+void ctl_rows_add(struct ctl_rows *rows, struct nlattr *const *attrs)
 {
 	const struct ctl_kind *kind = rows->kind;
 	char **cell, text[256];

@@ -63,8 +63,8 @@ static int parse(const struct ctl_args *args, struct filter *f)
 			err = ctl_argument(args, i, &f->uid);
 			f->by_uid = true;
 		} else {
-			fprintf(stderr, "gdactl: %s is not understood here: [show] [dev NAME] "
-				"[ctx ID] [pid PID] [uid UID]\n", word);
+			fprintf(stderr, "gdactl: %s is not understood here\n", word);
+			fputs("usage: [show] [dev NAME] [ctx ID] [pid PID] [uid UID]\n", stderr);
 			err = -1;
 		}
 		if (err)
@@ -73,7 +73,7 @@ static int parse(const struct ctl_args *args, struct filter *f)
 	return 0;
 }
 
-static bool context_fits(const struct filter *f, const ctl_attrs attrs)
+static bool context_fits(const struct filter *f, struct nlattr *const *attrs)
 {
 	return (!f->ctx || ctl_number(attrs[GDA_A_CONTEXT_ID]) == f->ctx) &&
 	       (!f->by_pid || ctl_number(attrs[GDA_A_CONTEXT_PID]) == f->pid) &&
@@ -82,7 +82,7 @@ static bool context_fits(const struct filter *f, const ctl_attrs attrs)
 			    !strcmp(nla_get_string(attrs[GDA_A_CONTEXT_DEVICE]), f->dev)));
 }
 
-static void note_context(void *arg, const ctl_attrs attrs)
+static void note_context(void *arg, struct nlattr *const *attrs)
 {
 	struct contexts *c = arg;
 
@@ -114,7 +114,7 @@ static int by_id(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-static bool fits(const struct show *s, const ctl_attrs attrs)
+static bool fits(const struct show *s, struct nlattr *const *attrs)
 {
 	const struct ctl_kind *kind = s->rows.kind;
 	uint32_t id;
@@ -124,14 +124,14 @@ static bool fits(const struct show *s, const ctl_attrs attrs)
 	if (kind == &ctl_device)
 		return !s->filter->dev ||
 		       !strcmp(nla_get_string(attrs[GDA_A_DEVICE_NAME]), s->filter->dev);
-	if (!s->contexts)
+	if (!kind->object || !s->contexts)
 		return true;
 	id = (uint32_t)ctl_number(attrs[GDA_A_QP_CONTEXT]);
 	return s->contexts->n &&
 	       bsearch(&id, s->contexts->id, s->contexts->n, sizeof(id), by_id);
 }
 
-static void show_one(void *arg, const ctl_attrs attrs)
+static void show_one(void *arg, struct nlattr *const *attrs)
 {
 	struct show *s = arg;
 

@@ -37,7 +37,7 @@ struct options {
 	bool json;
 };
 
-static void note_qp(void *arg, const ctl_attrs attrs)
+static void note_qp(void *arg, struct nlattr *const *attrs)
 {
 	struct samples *s = arg;
 
@@ -139,11 +139,12 @@ static void print_table(const struct rate *rates, size_t n, size_t all)
 static void print_json(const struct rate *rates, size_t n)
 {
 	putchar('[');
-	for (size_t i = 0; i < n; i++)
-		printf("%s{\"context\":%u,\"handle\":%u,\"qpn\":%u,\"work\":%.1f,\"bytes\":%.1f,"
-		       "\"doorbells\":%.1f,\"owes\":%" PRIu64 "}", i ? ",\n " : "",
-		       rates[i].now->context, rates[i].now->handle, rates[i].now->qpn,
+	for (size_t i = 0; i < n; i++) {
+		printf("%s{\"context\":%u,\"handle\":%u,\"qpn\":%u", i ? ",\n " : "",
+		       rates[i].now->context, rates[i].now->handle, rates[i].now->qpn);
+		printf(",\"work\":%.1f,\"bytes\":%.1f,\"doorbells\":%.1f,\"owes\":%" PRIu64 "}",
 		       rates[i].work, rates[i].bytes, rates[i].doorbells, rates[i].now->owes);
+	}
 	fputs("]\n", stdout);
 }
 

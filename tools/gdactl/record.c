@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+/*
+ * gdactl record: the flight record of a context, decoded; of contexts that are gone; and the
+ * switch for work.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <gda/record.h>
+#include "ctl.h"
+
+#define ON_RECORDS	4096U
+
+static const char *const kinds[] = {
+	"none", "doorbell", "fetched", "done", "failed", "flushed", "arrived", "connected", "lost",
+	"registered", "revoked", "overflow", "sleep", "wake", "placed", "posted", "observed",
+};
+
+struct show_record {
+	bool json;
+	uint32_t qpn;			/* only of this QP; 0: of all */
+	size_t n;
+};
+
+const char *ctl_record_kind(const struct gda_record *r)
+{
+	return r->kind < sizeof(kinds) / sizeof(kinds[0]) ? kinds[r->kind] : "?";
+}
+
+bool ctl_record_get(const struct nlattr *attr, struct gda_record *r)
+{
+	if (!attr || nla_len(attr) < (int)sizeof(*r))
+		return false;
+	memcpy(r, nla_data(attr), sizeof(*r));
+	return true;
+}
+
+/* "   12  3.000123 failed qp 0x12 ticket 7 opcode 0x8 remote-access/key len 8 rkey 0x..." */
+void ctl_record_print(const struct gda_record *r)
+{
+	uint64_t ns = r->ns;
+
+	printf("%8" PRIu64 " %6" PRIu64 ".%06" PRIu64 " %-10s", (uint64_t)r->seq - 1,
+	       ns / 1000000000, ns / 1000 % 1000000, ctl_record_kind(r));
+	if (r->qpn)
+		printf(" qp %#x", r->qpn);
+	if (r->qpn && r->kind != GDA_RECORD_CONNECTED && r->kind != GDA_RECORD_LOST)
+		printf(" ticket %" PRIu64, (uint64_t)r->ticket);
+	if (r->opcode)
+		printf(" opcode %#x", r->opcode);
+	if (r->err_class)
+		printf(" %s/%s", ctl_class_name(r->err_class), ctl_cause_name(r->cause));
+	if (r->len)
+		printf(" len %u", r->len);
+	if (r->rkey)
+		printf(" rkey %#x", r->rkey);
+	if (r->raddr)
+		printf(" raddr %#" PRIx64, (uint64_t)r->raddr);
+	if (r->aux)
+		printf(" aux %#x", r->aux);
+	putchar('\n');
+}
+
+/* Names as in the specification. */
+static void print_json(const struct gda_record *r)
+{
+	printf("{\"seq\":%" PRIu64 ",\"ns\":%" PRIu64 ",\"ticket\":%" PRIu64, (uint64_t)r->seq,
+	       (uint64_t)r->ns, (uint64_t)r->ticket);
+	printf(",\"raddr\":%" PRIu64 ",\"laddr\":%" PRIu64, (uint64_t)r->raddr,
+	       (uint64_t)r->laddr);
+	printf(",\"len\":%u,\"rkey\":%u,\"lkey\":%u,\"qpn\":%u", r->len, r->rkey, r->lkey, r->qpn);
+	printf(",\"kind\":%u,\"opcode\":%u,\"err-class\":%u,\"cause\":%u,\"aux\":%u}", r->kind,
+	       r->opcode, r->err_class, r->cause, r->aux);
+}
+
+static void show_record(void *arg, struct nlattr *const *attrs)
+{
+	struct show_record *s = arg;
+	struct gda_record r;
+
+	if (!ctl_record_get(attrs[GDA_A_RECORD_ENTRY], &r)) {
+		if (!s->json && attrs[GDA_A_RECORD_RECORDS])
+			printf("context %" PRIu64 ": work is %srecorded\n",
+			       ctl_number(attrs[GDA_A_RECORD_CONTEXT]),
+			       ctl_number(attrs[GDA_A_RECORD_RECORDS]) ? "" : "not ");
+		return;
+	}
+	if (s->qpn && r.qpn != s->qpn)
+		return;
+	if (s->json) {
+		fputs(s->n++ ? ",\n " : "[\n ", stdout);
+		print_json(&r);
+	} else {
+		ctl_record_print(&r);
+	}
+}
+
+static void print_dead(struct nlattr *const *attrs)
+{
+	const struct nlattr *device = attrs[GDA_A_RECORD_DEVICE];
+	uint64_t time = ctl_number(attrs[GDA_A_RECORD_TIME]);
+
+	printf("context %" PRIu64 " of pid %" PRIu64 ", uid %" PRIu64,
+	       ctl_number(attrs[GDA_A_RECORD_CONTEXT]), ctl_number(attrs[GDA_A_RECORD_PID]),
+	       ctl_number(attrs[GDA_A_RECORD_UID]));
+	printf(", on %s, ended at %" PRIu64 ".%06" PRIu64 "\n",
+	       device ? nla_get_string((struct nlattr *)device) : "?", time / 1000000000,
+	       time / 1000 % 1000000);
+}
+
+static void print_dead_qp(struct nlattr *const *attrs)
+{
+	uint64_t producer = ctl_number(attrs[GDA_A_RECORD_PRODUCER]);
+	uint64_t consumer = ctl_number(attrs[GDA_A_RECORD_CONSUMER]);
+
+	printf("  qp %#" PRIx64 " %s: %" PRIu64 " executed, %" PRIu64 " flushed, %" PRIu64
+	       " slots without an outcome", ctl_number(attrs[GDA_A_RECORD_QPN]),
+	       ctl_state_name(ctl_number(attrs[GDA_A_RECORD_STATE])),
+	       ctl_number(attrs[GDA_A_RECORD_EXECUTED]), ctl_number(attrs[GDA_A_RECORD_FLUSHED]),
+	       producer - consumer);
+	if (ctl_number(attrs[GDA_A_RECORD_CLASS]))
+		printf(", failed at %" PRIu64 ": %s/%s",
+		       ctl_number(attrs[GDA_A_RECORD_ERROR_INDEX]),
+		       ctl_class_name(ctl_number(attrs[GDA_A_RECORD_CLASS])),
+		       ctl_cause_name(ctl_number(attrs[GDA_A_RECORD_CAUSE])));
+	putchar('\n');
+}
+
+static void show_dead(void *arg, struct nlattr *const *attrs)
+{
+	struct show_record *s = arg;
+	struct gda_record r;
+
+	if (s->json) {
+		fputs(s->n++ ? ",\n " : "[\n ", stdout);
+		if (ctl_record_get(attrs[GDA_A_RECORD_ENTRY], &r))
+			print_json(&r);
+		else
+			ctl_print_json(&ctl_dead, attrs);
+	} else if (attrs[GDA_A_RECORD_DEAD]) {
+		print_dead(attrs);
+	} else if (attrs[GDA_A_RECORD_QPN]) {
+		print_dead_qp(attrs);
+	} else if (ctl_record_get(attrs[GDA_A_RECORD_ENTRY], &r)) {
+		ctl_record_print(&r);
+	}
+}
+
+static void again(void *arg)
+{
+	struct show_record *s = arg;
+
+	s->n = 0;
+}
+
+int ctl_record_around(struct ctl_link *link, uint32_t context, uint32_t qpn)
+{
+	struct show_record s = { .qpn = qpn };
+
+	return ctl_dump(link, GDA_CMD_RECORD_GET, context, show_record, again, &s);
+}
+
+static int show(struct ctl_link *link, uint32_t context, bool json)
+{
+	struct show_record s = { .json = json };
+	int err;
+
+	if (context)
+		err = ctl_dump(link, GDA_CMD_RECORD_GET, context, show_record, again, &s);
+	else
+		err = ctl_dump(link, GDA_CMD_DEAD_GET, 0, show_dead, again, &s);
+	if (!err && json)
+		fputs(s.n ? "\n]\n" : "[]\n", stdout);
+	return err ? 1 : 0;
+}
+
+static int usage(void)
+{
+	fputs("gdactl: record show ctx ID | record show dead |\n"
+	      "        record on ctx ID [records N] | record off ctx ID\n", stderr);
+	return 2;
+}
+
+int ctl_record(struct ctl_args *args)
+{
+	uint16_t types[2] = { GDA_A_RECORD_CONTEXT, GDA_A_RECORD_RECORDS };
+	uint32_t values[2] = { 0, ON_RECORDS };
+	struct ctl_link *link;
+	const char *verb;
+	bool dead;
+	int status;
+
+	if (args->n < 2)
+		return usage();
+	verb = args->v[0];
+	dead = !strcmp(verb, "show") && !strcmp(args->v[1], "dead");
+	if (!dead && (strcmp(args->v[1], "ctx") || ctl_argument(args, 1, &values[0])))
+		return usage();
+	if (args->n > 3 && (strcmp(args->v[3], "records") || ctl_argument(args, 3, &values[1])))
+		return usage();
+	if (!strcmp(verb, "off"))
+		values[1] = 0;
+	else if (strcmp(verb, "on") && strcmp(verb, "show"))
+		return usage();
+	if (ctl_open(&link))
+		return 1;
+	if (!strcmp(verb, "show"))
+		status = show(link, values[0], args->json);
+	else
+		status = ctl_do(link, GDA_CMD_RECORD_SET, types, values, 2, NULL, NULL) ? 1 : 0;
+	ctl_close(link);
+	return status;
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+/*
+ * gdactl why: of each QP that owes something, what and since when, and the cause in one line;
+ * and the records around it.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <gda/ioctl.h>
+#include <gda/cause.h>
+#include "ctl.h"
+
+#define STARVED_NS	100000000ULL	/* a worker that runs begins a pass more often than that */
+
+/* What is known of one QP, its context and its CQ. */
+struct facts {
+	uint32_t context, handle, qpn, state, cq, in_flight, written;
+	uint32_t peer_qpn, peer_pid;
+	uint32_t cls, cause;
+	uint64_t producer, consumer, rung, flushed, error_index, last_progress;
+	bool runnable, dead, cq_failed;
+	uint32_t worker;
+	uint64_t last_pass;
+};
+
+/* QPs that are to be looked at. */
+struct list {
+	uint32_t pid, qpn;
+	bool by_pid, by_qpn;
+	uint32_t *contexts;		/* of @pid */
+	size_t ncontexts;
+	uint32_t (*qps)[2];		/* context, handle */
+	size_t n;
+};
+
+static void note_qp_facts(void *arg, struct nlattr *const *a)
+{
+	struct facts *f = arg;
+
+	f->qpn = (uint32_t)ctl_number(a[GDA_A_QP_QPN]);
+	f->state = (uint32_t)ctl_number(a[GDA_A_QP_STATE]);
+	f->cq = (uint32_t)ctl_number(a[GDA_A_QP_CQ]);
+	f->in_flight = (uint32_t)ctl_number(a[GDA_A_QP_IN_FLIGHT]);
+	f->written = (uint32_t)ctl_number(a[GDA_A_QP_WRITTEN]);
+	f->peer_qpn = (uint32_t)ctl_number(a[GDA_A_QP_PEER_QPN]);
+	f->peer_pid = (uint32_t)ctl_number(a[GDA_A_QP_PEER_PID]);
+	f->cls = (uint32_t)ctl_number(a[GDA_A_QP_CLASS]);
+	f->cause = (uint32_t)ctl_number(a[GDA_A_QP_CAUSE]);
+	f->producer = ctl_number(a[GDA_A_QP_PRODUCER]);
+	f->consumer = ctl_number(a[GDA_A_QP_CONSUMER]);
+	f->rung = ctl_number(a[GDA_A_QP_RUNG]);
+	f->flushed = ctl_number(a[GDA_A_QP_FLUSHED]);
+	f->error_index = ctl_number(a[GDA_A_QP_ERROR_INDEX]);
+	f->last_progress = ctl_number(a[GDA_A_QP_LAST_PROGRESS]);
+}
+
+static void note_context_facts(void *arg, struct nlattr *const *a)
+{
+	struct facts *f = arg;
+
+	f->runnable = a[GDA_A_CONTEXT_WORKER_RUNNABLE];
+	f->dead = a[GDA_A_CONTEXT_DEAD];
+	f->worker = (uint32_t)ctl_number(a[GDA_A_CONTEXT_WORKER_STATE]);
+	f->last_pass = ctl_number(a[GDA_A_CONTEXT_WORKER_LAST_PASS]);
+}
+
+static void note_cq_facts(void *arg, struct nlattr *const *a)
+{
+	struct facts *f = arg;
+
+	f->cq_failed = a[GDA_A_CQ_FAILED];
+}
+
+static uint64_t since(uint64_t ns)
+{
+	struct timespec t;
+	uint64_t now;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	now = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return now > ns ? now - ns : 0;
+}
+
+static bool owes(const struct facts *f)
+{
+	return f->rung != f->consumer || f->written || f->state == GDA_QP_ERROR ||
+	       f->state == GDA_QP_WAIT;
+}
+
+static void explain_failed(const struct facts *f, char *text, size_t room)
+{
+	const char *what = "failed";
+
+	if (f->cause == GDA_CAUSE_CQ)
+		what = "its CQ overflowed: read it faster, or make it longer";
+	else if (f->cause == GDA_CAUSE_PEER)
+		what = "its peer is gone";
+	else if (f->cause == GDA_CAUSE_DEVICE)
+		what = "its device was taken away";
+	snprintf(text, room, "%s (%s/%s, at slot %" PRIu64 "; %" PRIu64 " flushed since)", what,
+		 ctl_class_name(f->cls), ctl_cause_name(f->cause), f->error_index, f->flushed);
+}
+
+static void explain_unconnected(const struct facts *f, char *text, size_t room)
+{
+	if (!f->peer_qpn)
+		snprintf(text, room, "not connected, and no peer was named");
+	else if (f->peer_pid)
+		snprintf(text, room, "not connected: waits for QP %#x of pid %u to name it",
+			 f->peer_qpn, f->peer_pid);
+	else
+		snprintf(text, room, "not connected: waits for QP %#x to name it", f->peer_qpn);
+}
+
+/* Work was rung for. */
+static void explain_rung(const struct facts *f, char *text, size_t room)
+{
+	uint64_t pass = since(f->last_pass);
+
+	if (f->runnable && pass > STARVED_NS)
+		snprintf(text, room, "rung, but the worker has had no processor for %" PRIu64
+			 " ms (a CPU limit, cpu.max?)", pass / 1000000);
+	else if (f->in_flight && f->worker != GDA_WORKER_STATE_POLLING)
+		snprintf(text, room, "%u in flight on the wire for %" PRIu64 " ms (peer or port?)",
+			 f->in_flight, since(f->last_progress) / 1000000);
+	else if (f->rung != f->producer)
+		snprintf(text, room, "rung, and not fetched yet");
+	else
+		snprintf(text, room, "is being executed, %u in flight", f->in_flight);
+}
+
+static void explain(const struct facts *f, char *text, size_t room)
+{
+	if (f->state == GDA_QP_ERROR)
+		explain_failed(f, text, room);
+	else if (f->state != GDA_QP_READY)
+		explain_unconnected(f, text, room);
+	else if (f->cq_failed)
+		snprintf(text, room, "its CQ overflowed");
+	else if (f->rung != f->consumer)
+		explain_rung(f, text, room);
+	else if (f->written)
+		snprintf(text, room, "%u entries were written, but never rung for", f->written);
+	else
+		snprintf(text, room, "nothing outstanding at all");
+}
+
+static int gather(struct ctl_link *link, struct facts *f)
+{
+	const uint16_t qp[2] = { GDA_A_QP_CONTEXT, GDA_A_QP_HANDLE };
+	const uint16_t context = GDA_A_CONTEXT_ID;
+	uint32_t values[2] = { f->context, f->handle };
+
+	if (ctl_do(link, GDA_CMD_QP_GET, qp, values, 2, note_qp_facts, f) ||
+	    ctl_do(link, GDA_CMD_CONTEXT_GET, &context, values, 1, note_context_facts, f))
+		return -1;
+	values[1] = f->cq;
+	return ctl_do(link, GDA_CMD_CQ_GET, qp, values, 2, note_cq_facts, f);
+}
+
+static int say(struct ctl_link *link, const struct facts *f, bool json, size_t *n)
+{
+	char text[256];
+
+	explain(f, text, sizeof(text));
+	if (json) {
+		printf("%s\n {\"context\":%u,\"handle\":%u,\"qpn\":%u,\"owes\":%" PRIu64
+		       ",\"written\":%u,\"since\":%" PRIu64 ",\"why\":\"%s\"}", *n ? "," : "[",
+		       f->context, f->handle, f->qpn, f->rung - f->consumer, f->written,
+		       f->last_progress, text);
+		(*n)++;
+		return 0;
+	}
+	printf("qp %#x (context %u, handle %u) owes %" PRIu64 " slots", f->qpn, f->context,
+	       f->handle, f->rung - f->consumer);
+	if (f->last_progress)
+		printf(", progress %" PRIu64 " ms ago", since(f->last_progress) / 1000000);
+	printf(": %s\n", text);
+	(*n)++;
+	return ctl_record_around(link, f->context, f->qpn);
+}
+
+static void note_context(void *arg, struct nlattr *const *a)
+{
+	struct list *l = arg;
+	uint32_t *more;
+
+	if (ctl_number(a[GDA_A_CONTEXT_PID]) != l->pid)
+		return;
+	more = realloc(l->contexts, (l->ncontexts + 1) * sizeof(*more));
+	if (!more)
+		return;
+	l->contexts = more;
+	l->contexts[l->ncontexts++] = (uint32_t)ctl_number(a[GDA_A_CONTEXT_ID]);
+}
+
+static bool list_wants(const struct list *l, struct nlattr *const *a)
+{
+	uint32_t context = (uint32_t)ctl_number(a[GDA_A_QP_CONTEXT]);
+
+	if (l->by_qpn)
+		return ctl_number(a[GDA_A_QP_QPN]) == l->qpn;
+	for (size_t i = 0; l->by_pid && i < l->ncontexts; i++)
+		if (l->contexts[i] == context)
+			return true;
+	return !l->by_pid;
+}
+
+static void note_qp(void *arg, struct nlattr *const *a)
+{
+	struct list *l = arg;
+	uint32_t (*more)[2];
+
+	if (!list_wants(l, a))
+		return;
+	more = realloc(l->qps, (l->n + 1) * sizeof(*more));
+	if (!more)
+		return;
+	l->qps = more;
+	l->qps[l->n][0] = (uint32_t)ctl_number(a[GDA_A_QP_CONTEXT]);
+	l->qps[l->n++][1] = (uint32_t)ctl_number(a[GDA_A_QP_HANDLE]);
+}
+
+static void forget_qps(void *arg)
+{
+	struct list *l = arg;
+
+	l->n = 0;
+}
+
+static void forget_contexts(void *arg)
+{
+	struct list *l = arg;
+
+	l->ncontexts = 0;
+}
+
+static int why(struct ctl_link *link, struct list *l, bool json)
+{
+	size_t n = 0;
+
+	if (l->by_pid &&
+	    ctl_dump(link, GDA_CMD_CONTEXT_GET, 0, note_context, forget_contexts, l))
+		return 1;
+	if (ctl_dump(link, GDA_CMD_QP_GET, 0, note_qp, forget_qps, l))
+		return 1;
+	for (size_t i = 0; i < l->n; i++) {
+		struct facts f = { .context = l->qps[i][0], .handle = l->qps[i][1] };
+
+		/* it may have gone since */
+		if (gather(link, &f))
+			continue;
+		if ((owes(&f) || l->by_qpn) && say(link, &f, json, &n))
+			return 1;
+	}
+	if (json)
+		fputs(n ? "\n]\n" : "[]\n", stdout);
+	else if (!n)
+		puts("no queue owes anything");
+	return 0;
+}
+
+int ctl_why(struct ctl_args *args)
+{
+	struct list l = { 0 };
+	struct ctl_link *link;
+	int status;
+
+	if (args->n && !strcmp(args->v[0], "pid"))
+		l.by_pid = !ctl_argument(args, 0, &l.pid);
+	else if (args->n && !strcmp(args->v[0], "qp"))
+		l.by_qpn = !ctl_argument(args, 0, &l.qpn);
+	if (args->n && !l.by_pid && !l.by_qpn) {
+		fputs("gdactl: why [pid PID | qp NUMBER]\n", stderr);
+		return 2;
+	}
+	if (ctl_open(&link))
+		return 1;
+	status = why(link, &l, args->json);
+	free(l.contexts);
+	free(l.qps);
+	ctl_close(link);
+	return status;
+}
