@@ -20,3 +20,20 @@ $(TOOLTEST_OUT)/doctor: selftests/tools/doctor.sh $(BUILD)/tools/gdactl \
 		$(TOOLTEST_OUT)/driver.so $(TOOLTEST_OUT)/libcuda.so.1
 	@mkdir -p $(@D)
 	install -m 755 $< $@
+
+# Work of its own, and what the tool says of it; tools/gdactl/gdactl.mk names it as a test.
+$(TOOLTEST_OUT)/gdactl: selftests/tools/gdactl.c $(GDA_KSELFTEST_OBJS) $(BUILD)/tools/gdactl \
+		selftests/tools.mk | $(BUILD)/kselftest/kselftest_harness.h
+	@mkdir -p $(@D)
+	$(CC) $(GDA_KSELFTEST_CFLAGS) -o $@ $< $(GDA_KSELFTEST_OBJS)
+
+# The kernel's own client reads the family by its specification.
+$(TOOLTEST_OUT)/holder: selftests/tools/holder.c $(GDA_KSELFTEST_OBJS)
+	@mkdir -p $(@D)
+	$(CC) $(GDA_KSELFTEST_CFLAGS) -o $@ $< $(GDA_KSELFTEST_OBJS)
+
+$(TOOLTEST_OUT)/ynl: selftests/tools/ynl.sh selftests/tools/ynl.py $(TOOLTEST_OUT)/holder \
+		$(BUILD)/tools/gdactl
+	@mkdir -p $(@D)
+	tools/lint/linux-source.sh >/dev/null
+	install -m 755 $< $@

@@ -7,10 +7,13 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <gda/cause.h>
 #include "gda_fixture.h"
+#include "group.h"
 #include "nl.h"
 
 FIXTURE(netlink) {
@@ -371,6 +374,114 @@ TEST_F(netlink, O8_abandoned_dumps)
 	EXPECT_TRUE(other[0].intr);
 	for (int i = 0; i < 4; i++)
 		t_nl_close(&other[i]);
+}
+
+/* All of a dump, in order: how many there are, or -errno; and how long it took. */
+static long count_in_order(struct t_nl *nl, uint8_t cmd, uint64_t *ns)
+{
+	uint64_t begin = t_now(), place, last = 0;
+	struct t_nl_msg msg;
+	long n = 0;
+	int err;
+
+	err = t_nl_dump(nl, cmd, 0);
+	while (!err && (err = t_nl_next(nl, &msg)) > 0) {
+		place = (uint64_t)t_nl_u32(&msg, GDA_A_QP_CONTEXT) << 32 |
+			t_nl_u32(&msg, GDA_A_QP_HANDLE);
+		if (place <= last)
+			return -EILSEQ;
+		last = place;
+		err = 0;
+		n++;
+	}
+	*ns = t_now() - begin;
+	return err ? err : n;
+}
+
+#define MANY_CONTEXTS	256
+
+/* As much as a user may have. */
+TEST_F_TIMEOUT(netlink, O11_much, 300)
+{
+	unsigned long nmr = t_rounds(65536), nqp = t_rounds(4096);
+	struct gda_cq_create cq;
+	struct gda_qp_create qp;
+	int fd[MANY_CONTEXTS];
+	struct t_mr mr;
+	uint8_t *page = t_pages(T_PAGE);
+	uint64_t ns;
+
+	for (int i = 0; i < MANY_CONTEXTS; i++) {
+		fd[i] = t_context();
+		ASSERT_GE(fd[i], 0);
+	}
+	ASSERT_OK(t_cq_create(fd[0], 0, 16, &cq));
+	for (unsigned long i = 0; i < nqp; i++)
+		ASSERT_OK(t_qp_create(fd[0], cq.handle, 16, &qp));
+	for (unsigned long i = 0; i < nmr; i++)
+		ASSERT_OK(t_mr_reg(fd[i < nmr / 2 ? 0 : i % MANY_CONTEXTS], page, 1, 0, &mr));
+	EXPECT_EQ(MANY_CONTEXTS, t_nl_count(&self->nl, GDA_CMD_CONTEXT_GET, 0));
+	EXPECT_EQ((long)nqp, count_in_order(&self->nl, GDA_CMD_QP_GET, &ns));
+	TH_LOG("%lu QPs in %llu ms", nqp, (unsigned long long)ns / 1000000);
+	EXPECT_EQ((long)nmr, count_in_order(&self->nl, GDA_CMD_MR_GET, &ns));
+	TH_LOG("%lu MRs in %llu ms", nmr, (unsigned long long)ns / 1000000);
+	EXPECT_EQ(1, count_in_order(&self->nl, GDA_CMD_CQ_GET, &ns));
+	EXPECT_FALSE(self->nl.intr);
+	for (int i = 0; i < MANY_CONTEXTS; i++)
+		close(fd[i]);
+}
+
+/* In a group that may run for 1 ms of a second: in a call of its context most of the time. */
+static void be_frozen(const char *dir, int told)
+{
+	struct churn c = { 0 };
+
+	if (t_group_enter(dir))
+		_exit(1);
+	c.fd = t_context();
+	if (c.fd < 0 || write(told, "", 1) != 1)
+		_exit(2);
+	churn(&c);
+	_exit(3);
+}
+
+/* A tenant that its CPU limit stops inside of ioctls, with its context locked. */
+TEST_F(netlink, E9_dump_beside_a_frozen_tenant)
+{
+	uint64_t ns, longest = 0, before = 0;
+	struct t_group group;
+	int told[2], err;
+	pid_t pid;
+	char c;
+
+	err = t_group_open(&group, "+cpu");
+	if (err)
+		SKIP(return, "no CPU controller");
+	for (int i = 0; i < 20; i++) {
+		ASSERT_GE(count_in_order(&self->nl, GDA_CMD_QP_GET, &ns), 0);
+		before = ns > before ? ns : before;
+	}
+	ASSERT_EQ(0, pipe(told));
+	pid = fork();
+	ASSERT_GE(pid, 0);
+	if (!pid)
+		be_frozen(group.dir, told[1]);
+	ASSERT_EQ(1, read(told[0], &c, 1));
+	ASSERT_OK(t_write_file(group.dir, "cpu.max", "1000 1000000"));
+	for (int i = 0; i < 40; i++) {
+		ASSERT_GE(count_in_order(&self->nl, GDA_CMD_QP_GET, &ns), 0);
+		longest = ns > longest ? ns : longest;
+		t_sleep_ns(T_NS / 20);
+	}
+	TH_LOG("longest dump %llu us, without the tenant %llu us",
+	       (unsigned long long)longest / 1000, (unsigned long long)before / 1000);
+	EXPECT_GT(before + T_NS / 10, longest);
+	kill(pid, SIGKILL);
+	t_write_file(group.dir, "cpu.max", "max");
+	waitpid(pid, NULL, 0);
+	t_group_close(&group);
+	close(told[0]);
+	close(told[1]);
 }
 
 TEST_HARNESS_MAIN

@@ -32,6 +32,9 @@ static const struct {
 	{ GDA_CMD_STATS_GET, false, true, { 0 } },
 	{ GDA_CMD_LIMITS_GET, false, false, { 0 } },
 	{ GDA_CMD_LIMITS_SET, false, true, { 0 } },
+	{ GDA_CMD_RECORD_GET, true, false, { GDA_A_RECORD_CONTEXT } },
+	{ GDA_CMD_RECORD_SET, false, true, { GDA_A_RECORD_CONTEXT, GDA_A_RECORD_RECORDS } },
+	{ GDA_CMD_DEAD_GET, true, false, { GDA_A_RECORD_DEAD } },
 };
 
 #define NOPS	(sizeof(ops) / sizeof(ops[0]))
@@ -408,7 +411,7 @@ TEST_F(rights, O2_commands)
 	struct t_nl_req req;
 
 	for (unsigned int cmd = 0; cmd < 256; cmd++) {
-		bool known = cmd >= 1 && cmd <= GDA_CMD_LIMITS_SET;
+		bool known = cmd >= 1 && cmd < GDA_CMD_EVENT;
 
 		t_nl_begin(nl, &req, (uint8_t)cmd, NLM_F_ACK);
 		if (!known)
@@ -439,7 +442,7 @@ TEST_F_TIMEOUT(rights, O2_random_messages, 300)
 		uint8_t cmd = (uint8_t)(1 + r % GDA_CMD_MAX);
 		bool dump = r >> 8 & 1;
 
-		if (cmd == GDA_CMD_LIMITS_SET)
+		if (cmd == GDA_CMD_LIMITS_SET || cmd == GDA_CMD_RECORD_SET)
 			continue;
 		t_nl_begin(nl, &req, cmd, dump ? NLM_F_DUMP : NLM_F_ACK);
 		for (unsigned int k = r >> 16 & 3; k; k--) {
@@ -457,7 +460,7 @@ TEST_F_TIMEOUT(rights, O2_random_messages, 300)
 		while ((err = t_nl_next(nl, &msg)) > 0 && dump)
 			;
 		ASSERT_NE(-ETIMEDOUT, err);
-		/* an answer, and then the acknowledgement of it */
+		/* an answer, and then the acknowledgment of it */
 		if (err > 0)
 			ASSERT_EQ(0, t_nl_next(nl, &msg));
 	}

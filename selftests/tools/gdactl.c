@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * gdactl's commands of the netlink family: what they say of work that was done here, and why
+ * queues hang, each cause made on purpose.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "../kernel/gda_fixture.h"
+#include "../kernel/group.h"
+#include "../kernel/nl.h"
+
+#define ROOM	65536
+
+FIXTURE(gdactl) {
+	struct t_objects base;
+	char out[ROOM];
+};
+
+FIXTURE_SETUP(gdactl)
+{
+	T_BASE_READ(&self->base);
+}
+
+FIXTURE_TEARDOWN(gdactl)
+{
+	T_BASE_CHECK(&self->base);
+}
+
+/* What `gdactl ARGS` prints, on both of its outputs; its exit status, or -errno. */
+static int run(char *out, const char *args)
+{
+	char command[256];
+	size_t len;
+	FILE *f;
+
+	snprintf(command, sizeof(command), "build/tools/gdactl %s 2>&1", args);
+	f = popen(command, "re");
+	if (!f)
+		return -errno;
+	len = fread(out, 1, ROOM - 1, f);
+	out[len] = 0;
+	return WEXITSTATUS(pclose(f));
+}
+
+/* Run with the number of a QP. */
+static int run_on(char *out, const char *args, uint32_t number)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "%s %u", args, number);
+	return run(out, command);
+}
+
+#define EXPECT_SAYS(text)	\
+	EXPECT_NE(NULL, strstr(self->out, text)) TH_LOG("%s", self->out)
+
+TEST_F(gdactl, commands)
+{
+	char number[64];
+	struct t_end end[2];
+	struct t_wr wr;
+
+	ASSERT_OK(t_pair_open(end, 16, T_PAGE));
+	wr = t_wr_write(&end[0].mr, 0, &end[1].mr, 0, 8);
+	ASSERT_OK(t_run(&end[0].qp, &wr, NULL));
+	EXPECT_EQ(0, run(self->out, "device"));
+	EXPECT_SAYS(GDA_DEVICE_SOFT);
+	EXPECT_EQ(0, run_on(self->out, "context pid", (uint32_t)getpid()));
+	EXPECT_SAYS("gdactl");
+	EXPECT_EQ(0, run_on(self->out, "--json qp pid", (uint32_t)getpid()));
+	snprintf(number, sizeof(number), "\"qpn\":%u,\"state\":\"ready\",\"peer-qpn\":%u",
+		 end[0].qp.qpc.qpn, end[1].qp.qpc.qpn);
+	EXPECT_SAYS(number);
+	EXPECT_SAYS("\"executed\":1,\"flushed\":0,\"bytes\":8,\"doorbells\":1,\"visits\":1");
+	EXPECT_EQ(0, run_on(self->out, "--json mr pid", (uint32_t)getpid()));
+	snprintf(number, sizeof(number), "\"key\":%u,\"kind\":\"user\",\"state\":\"live\"",
+		 end[1].mr.key);
+	EXPECT_SAYS(number);
+	EXPECT_EQ(0, run_on(self->out, "cq pid", (uint32_t)getpid()));
+	EXPECT_SAYS("COLLAPSED");
+	EXPECT_EQ(0, run(self->out, "counter"));
+	EXPECT_EQ(0, run(self->out, "stats"));
+	EXPECT_EQ(0, run(self->out, "limits"));
+	EXPECT_SAYS("MAX-CONTEXTS");
+	EXPECT_EQ(1, run(self->out, "limits set idle-us 1000001"));
+	EXPECT_SAYS("more than a second");
+	EXPECT_EQ(2, run(self->out, "limits set what 1"));
+	EXPECT_EQ(2, run(self->out, "qp of what"));
+	EXPECT_EQ(2, run(self->out, "what"));
+	EXPECT_EQ(0, run(self->out, "top times 1"));
+	EXPECT_SAYS("WORK/s");
+	t_pair_close(end);
+}
+
+/* Each cause of SECURITY.md's silence: a queue that is not what its owner thinks. */
+TEST_F(gdactl, why_not_connected)
+{
+	struct gda_qp_create qp[2];
+	struct gda_cq_create cq;
+	char text[64];
+	int fd = t_context();
+
+	ASSERT_GE(fd, 0);
+	ASSERT_OK(t_cq_create(fd, 0, 16, &cq));
+	ASSERT_OK(t_qp_create(fd, cq.handle, 16, &qp[0]));
+	ASSERT_OK(t_qp_create(fd, cq.handle, 16, &qp[1]));
+	EXPECT_EQ(0, run_on(self->out, "why qp", qp[0].qpn));
+	EXPECT_SAYS("not connected, and no peer was named");
+	ASSERT_OK(t_qp_connect(fd, qp[0].handle, fd, qp[1].handle));
+	EXPECT_EQ(0, run_on(self->out, "why qp", qp[0].qpn));
+	snprintf(text, sizeof(text), "waits for QP %#x of pid %d to name it", qp[1].qpn, getpid());
+	EXPECT_SAYS(text);
+	EXPECT_EQ(0, run_on(self->out, "why pid", (uint32_t)getpid()));
+	EXPECT_SAYS(text);
+	close(fd);
+}
+
+TEST_F(gdactl, why_never_rung)
+{
+	struct t_end end[2];
+	struct t_wr wr;
+
+	ASSERT_OK(t_pair_open(end, 16, T_PAGE));
+	EXPECT_EQ(0, run_on(self->out, "why qp", end[0].qp.qpc.qpn));
+	EXPECT_SAYS("nothing outstanding at all");
+	wr = t_wr_write(&end[0].mr, 0, &end[1].mr, 0, 8);
+	t_post(&end[0].qp, &wr);
+	t_post(&end[0].qp, &wr);
+	t_post(&end[0].qp, &wr);
+	EXPECT_EQ(0, run_on(self->out, "why qp", end[0].qp.qpc.qpn));
+	EXPECT_SAYS("3 entries were written, but never rung for");
+	t_ring(&end[0].qp);
+	ASSERT_OK(t_wait(&end[0].qp, end[0].qp.next - 1, NULL));
+	EXPECT_EQ(0, run_on(self->out, "why qp", end[0].qp.qpc.qpn));
+	EXPECT_SAYS("nothing outstanding at all");
+	t_pair_close(end);
+}
+
+TEST_F(gdactl, why_peer_gone_and_overflow)
+{
+	struct t_wr nop = { .opcode = GDA_MLX5_NOP };
+	struct gda_cq_create cq;
+	struct t_end end[2];
+	struct t_qp qp;
+
+	ASSERT_OK(t_pair_open(end, 16, T_PAGE));
+	t_qp_close(&end[1].qp);
+	ASSERT_EQ(GDA_QP_ERROR, t_wait_state(&end[0].qp, GDA_QP_READY, T_WAIT_NS));
+	EXPECT_EQ(0, run_on(self->out, "why qp", end[0].qp.qpc.qpn));
+	EXPECT_SAYS("its peer is gone");
+	/* and the records around it */
+	EXPECT_SAYS("connected");
+	EXPECT_SAYS("lost");
+	ASSERT_OK(t_cq_create(end[0].fd, 0, 4, &cq));
+	ASSERT_OK(t_qp_open_on(&qp, end[0].fd, 16, &cq));
+	ASSERT_OK(t_connect(&qp, &qp));
+	for (int i = 0; i < 8; i++)
+		t_post(&qp, &nop);
+	t_ring(&qp);
+	ASSERT_EQ(GDA_QP_ERROR, t_wait_state(&qp, GDA_QP_READY, T_WAIT_NS));
+	EXPECT_EQ(0, run_on(self->out, "why qp", qp.qpc.qpn));
+	EXPECT_SAYS("its CQ overflowed");
+	EXPECT_SAYS("overflow");
+	t_qp_unmap(&qp);
+	t_qp_unmap(&end[0].qp);
+	close(end[0].fd);
+	close(end[1].fd);
+	t_mr_free(-1, &end[0].mr);
+	t_mr_free(-1, &end[1].mr);
+}
+
+struct starved {
+	char dir[96];
+	int told;
+};
+
+/* A context whose worker may run for 1 ms of a second, and has work for more. */
+static int starve(void *arg)
+{
+	struct starved *s = arg;
+	struct t_qp qp;
+	struct t_mr mr;
+	int fd;
+
+	if (t_group_enter(s->dir))
+		return 1;
+	fd = t_context();
+	if (fd < 0 || t_mr_new(fd, 1 << 20, GDA_ACCESS_ALL, &mr) || t_qp_open(&qp, fd, 64) ||
+	    t_connect(&qp, &qp))
+		return 2;
+	t_traffic(&qp, &mr, &mr, false);
+	if (write(s->told, &qp.qpc.qpn, 4) != 4)
+		return 3;
+	pause();
+	return 0;
+}
+
+TEST_F(gdactl, why_no_processor)
+{
+	struct t_group group;
+	struct starved s;
+	int told[2], err, tries;
+	uint32_t qpn;
+	pid_t pid;
+
+	err = t_group_open(&group, "+cpu");
+	if (err)
+		SKIP(return, "no CPU controller");
+	ASSERT_EQ(0, pipe(told));
+	memcpy(s.dir, group.dir, sizeof(s.dir));
+	s.told = told[1];
+	ASSERT_OK(t_write_file(group.dir, "cpu.max", "2000 1000000"));
+	pid = fork();
+	ASSERT_GE(pid, 0);
+	if (!pid)
+		_exit(starve(&s));
+	ASSERT_EQ(4, read(told[0], &qpn, 4));
+	for (tries = 0; tries < 20; tries++) {
+		ASSERT_EQ(0, run_on(self->out, "why qp", qpn));
+		if (strstr(self->out, "has had no processor"))
+			break;
+		t_sleep_ns(T_NS / 5);
+	}
+	EXPECT_GT(20, tries) TH_LOG("%s", self->out);
+	kill(pid, SIGKILL);
+	t_write_file(group.dir, "cpu.max", "max");
+	waitpid(pid, NULL, 0);
+	t_group_close(&group);
+	close(told[0]);
+	close(told[1]);
+}
+
+/* The record of work is switched on and off, shown, and kept when the process dies. */
+TEST_F(gdactl, record)
+{
+	struct t_end end[2];
+	char args[64];
+	struct t_nl nl;
+	struct t_wr wr;
+	uint32_t id;
+
+	ASSERT_OK(t_nl_open(&nl));
+	ASSERT_OK(t_pair_open(end, 16, T_PAGE));
+	id = t_nl_my_context(&nl) - 1;
+	EXPECT_EQ(0, run_on(self->out, "record on ctx", id));
+	wr = t_wr_write(&end[0].mr, 0, &end[1].mr, 0, 8);
+	for (int i = 0; i < 3; i++)
+		ASSERT_OK(t_run(&end[0].qp, &wr, NULL));
+	EXPECT_EQ(0, run_on(self->out, "record show ctx", id));
+	EXPECT_SAYS("work is recorded");
+	EXPECT_SAYS("connected");
+	snprintf(args, sizeof(args), "done       qp %#x ticket 2", end[0].qp.qpc.qpn);
+	EXPECT_SAYS(args);
+	EXPECT_EQ(0, run_on(self->out, "record off ctx", id));
+	EXPECT_EQ(0, run_on(self->out, "record show ctx", id));
+	EXPECT_SAYS("work is not recorded");
+	EXPECT_EQ(1, run(self->out, "record on ctx 0"));
+	snprintf(args, sizeof(args), "record on ctx %u records 65", id);
+	EXPECT_EQ(1, run(self->out, args));
+	wr.rkey ^= 1;
+	t_run(&end[0].qp, &wr, NULL);
+	snprintf(args, sizeof(args), "context %u of pid %d, uid 0, on soft0", id, getpid());
+	for (int i = 0; i < 2; i++) {
+		t_qp_unmap(&end[i].qp);
+		close(end[i].fd);
+		t_mr_free(-1, &end[i].mr);
+	}
+	EXPECT_EQ(0, run(self->out, "record show dead"));
+	EXPECT_SAYS(args);
+	EXPECT_SAYS("error: 3 executed");
+	t_nl_close(&nl);
+}
+
+/* An ordinary user is told what to do. */
+static int as_nobody(void *arg)
+{
+	char *out = arg;
+
+	CHECK(!t_drop(true));
+	CHECK(run(out, "limits set idle-us 5") == 1 && strstr(out, "for administrators"));
+	CHECK(run(out, "stats") == 1 && strstr(out, "for administrators"));
+	CHECK(run(out, "qp") == 0);
+	return 0;
+}
+
+TEST_F(gdactl, P1_nobody)
+{
+	EXPECT_EQ(0, t_in_child(as_nobody, self->out));
+}
+
+TEST_HARNESS_MAIN
