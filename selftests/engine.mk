@@ -43,6 +43,14 @@ $(ETEST_NAMES:%=$(ETEST_OUT)/%): $(ETEST_OUT)/%: $(ETEST_DIR)/%.c $(ETEST_OBJ) \
 	@mkdir -p $(@D)
 	$(CC) $(ETEST_FLAGS) $(ETEST_SANITIZE) -pthread -o $@ $< $(filter %.o,$^) $(ETEST_LIBS)
 
+# The library's decoder of entries, beside the engine.
+TEST_NATIVE	+= $(ETEST_OUT)/record
+
+$(ETEST_OUT)/record: $(ETEST_DIR)/record.c lib/inproc/entry.c $(ETEST_OBJ) selftests/engine.mk | \
+		$(BUILD)/kselftest/kselftest_harness.h
+	@mkdir -p $(@D)
+	$(CC) $(ETEST_FLAGS) -Ilib/include -Ilib/src -O2 $(ETEST_SANITIZE) -o $@ $(filter %.c %.o,$^)
+
 # Of the control calls, portable as the engine.
 TEST_NATIVE	+= $(ETEST_OUT)/sweep
 

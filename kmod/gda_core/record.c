@@ -156,9 +156,14 @@ void gda_host_record(const struct gda_engine_qp *q, struct gda_record *r)
 
 	if (!gda_record_wanted(&ctx->record, r->kind))
 		return;
-	/* of work: the worker that visits the queue says it */
-	r->ns = r->kind <= GDA_RECORD_FLUSHED && q->record ? qp->visit_ns : ktime_get_ns();
-	gda_record_put(ctx, r);
+	/* of work: the worker that visits the queue says it, and it is under SRCU */
+	if (r->kind <= GDA_RECORD_FLUSHED) {
+		r->ns = q->record ? qp->visit_ns : ktime_get_ns();
+		gda_record_keep(&ctx->record, r);
+	} else {
+		r->ns = ktime_get_ns();
+		gda_record_put(ctx, r);
+	}
 }
 
 /* Called only by the worker, which owns engine_qp. */

@@ -375,6 +375,42 @@ TEST_F(record, M4_two_writers)
 	gda_cq_destroy(cq);
 }
 
+/* Puts in @ns, with a queue that is never empty. */
+static uint64_t rate(struct s_end *a, struct s_end *b, uint64_t ns)
+{
+	uint64_t begin = gda_clock_ns(), now, n = 0;
+
+	do {
+		for (unsigned int i = 0; i < 256; i++, n++)
+			if (s_put(a, 0, b, 0, 8, i % 16 == 15 ? 0 : GDA_DEFER) < 0)
+				return 0;
+		now = gda_clock_ns();
+	} while (now - begin < ns);
+	return gda_quiet(a->v, 0) ? 0 : n * 1000000000 / (gda_clock_ns() - begin);
+}
+
+/* The best of some turns each: recording costs less than 0.4 of the rate. */
+TEST_F(record, M4_rate)
+{
+	struct s_end *a = &self->end[0], *b = &self->end[1];
+	uint64_t off = 0, on = 0, r;
+
+	for (unsigned int i = 0; i < 20; i++) {
+		r = rate(a, b, 50000000);
+		on = r > on ? r : on;
+		gda_record_close(self->reader[0]);
+		self->reader[0] = NULL;
+		r = rate(a, b, 50000000);
+		off = r > off ? r : off;
+		ASSERT_OK(gda_record_open(a->ctx, MOST, &self->reader[0]));
+		if (i > 4 && on * 10 >= off * 6)
+			break;
+	}
+	TH_LOG("%llu puts a second, recorded %llu", (unsigned long long)off,
+	       (unsigned long long)on);
+	EXPECT_GE(on * 10, off * 6);
+}
+
 TEST_F(record, M4_once_for_all_readers)
 {
 	struct s_end *a = &self->end[0];

@@ -83,6 +83,7 @@ const struct t_call t_calls[T_CALLS] = {
 	[GDA_IOC_NR_QP_QUERY] = {
 		CALL(QP_QUERY, gda_qp_query), HANDLE(gda_qp_query),
 		.output = true,
+		.min = offsetof(struct gda_qp_query, peer),
 		.zero = { FIELD(gda_qp_query, flags, 0) },
 	},
 	[GDA_IOC_NR_MR_REG_USER] = {
