@@ -70,5 +70,6 @@ $(VERBS_OUT)/ib.sh: selftests/verbs/ib.sh $(VERBS_OUT)/plain/fabric.bin $(VERBS_
 	install -m 755 $< $@
 
 $(VERBS_OUT)/rxe.sh: selftests/verbs/rxe.sh $(VERBS_OUT)/verbs $(VERBS_OUT)/plain/fabric.bin \
-		$(if $(VERBS),$(VERBS_OUT)/strangers)
+		$(if $(VERBS),$(VERBS_OUT)/strangers) \
+		$(VERBS_SUITES:%=$(BUILD)/selftests/inproc/plain/%)
 	install -m 755 $< $@
