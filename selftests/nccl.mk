@@ -52,7 +52,7 @@ else ifeq ($(NCCLTEST_HAS),)
 		chmod +x $@
 else
 	$(CUDATEST_NVCC) -std=c++17 -O2 -gencode arch=compute_90,code=sm_90 \
-		-DNCCL_GIN_GDAKI_ENABLE=0 -DNCCL_GIN_GPI_ENABLE=0 \
+		-DNCCL_GIN_GDAKI_ENABLE=0 -DNCCL_GIN_GPI_ENABLE=0 -DNCCL_GIN_EFA_GDA_ENABLE=0 \
 		-I$(NCCL_HOME)/include -DGDA_NCCL_PLUGIN='"$(abspath $(LIB_OUT)/$(NCCL_SO))"' \
 		-o $@ $< -Xlinker $(abspath $(NCCLTEST_NCCL)) -Xlinker -rpath \
 		-Xlinker $(dir $(abspath $(NCCLTEST_NCCL))) -lpthread
