@@ -112,6 +112,7 @@ static int gda_nccl_context_new(struct gda_nccl_coll *coll, int contexts, int st
 		return err;
 	c->coll = coll;
 	c->contexts = contexts;
+	c->signals_end = &c->signals;
 	pthread_mutex_init(&c->lock, NULL);
 	c->queues = calloc((size_t)(contexts * ranks), sizeof(c->queues[0]));
 	c->gets = malloc((size_t)ranks * sizeof(c->gets[0]));

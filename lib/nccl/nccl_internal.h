@@ -134,7 +134,8 @@ struct gda_nccl_context {
 	int64_t *gets;			/* tickets of the last get, by rank; -1: none */
 	struct gda_nccl_request *all;
 	struct gda_nccl_request *free;
-	struct gda_nccl_request *signals;	/* signals to be sent, the oldest first */
+	struct gda_nccl_request *signals;	/* to be sent, the oldest first */
+	struct gda_nccl_request **signals_end;
 };
 
 /* log.c */

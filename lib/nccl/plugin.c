@@ -10,14 +10,13 @@
 
 #define GDA_NCCL_RECVS	8	/* 256 requests in flight to a peer */
 
-static char gda_nccl_name[] = "gda";
-static char gda_nccl_device_name[] = "gda_inproc";
-
 static int gda_nccl_init(void **ctx, uint64_t comm_id, gda_nccl_log_fn log)
 {
+	static char context;
+
 	(void)comm_id;
 	gda_nccl_log_to(log);
-	*ctx = gda_nccl_name;
+	*ctx = &context;
 	return GDA_NCCL_SUCCESS;
 }
 
@@ -34,7 +33,7 @@ static int gda_nccl_get_properties(int device, struct gda_nccl_properties *prope
 		return GDA_NCCL_INVALID_ARGUMENT;
 	}
 	*properties = (struct gda_nccl_properties){
-		.name = gda_nccl_device_name,
+		.name = "gda_inproc",
 		.guid = 0x6764610000000001ULL,
 		.ptr_support = GDA_NCCL_PTR_HOST | GDA_NCCL_PTR_CUDA,
 		.speed = 200000,
@@ -61,10 +60,8 @@ static int gda_nccl_finalize(void *ctx)
 /* A put and its signal take two slots, a flush none. */
 static_assert(GDA_NCCL_DEPTH >= 2 * GDA_NCCL_REQUESTS * GDA_NCCL_RECVS, "room for what NCCL asks");
 
-extern const struct gda_nccl_rma ncclRmaPlugin_v14;
-
-__attribute__((visibility("default"))) const struct gda_nccl_rma ncclRmaPlugin_v14 = {
-	.name = gda_nccl_name,
+const struct gda_nccl_rma ncclRmaPlugin_v14 = {
+	.name = "gda",
 	.init = gda_nccl_init,
 	.devices = gda_nccl_devices,
 	.get_properties = gda_nccl_get_properties,

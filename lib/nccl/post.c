@@ -183,8 +183,8 @@ static int gda_nccl_put_signal(struct gda_nccl_context *c, int index, uint32_t r
 	if (s->op != GDA_NCCL_SIGNAL_INC && s->op != GDA_NCCL_SIGNAL_ADD)
 		return gda_nccl_misuse("iputSignal", "neither Inc nor Add", rank, index);
 	if (s->offset % 8 || !gda_nccl_inside(c, s->mr, rank, s->offset, 8))
-		return gda_nccl_misuse("iputSignal", "the signal is no aligned word of what is registered",
-				       rank, index);
+		return gda_nccl_misuse("iputSignal", "no aligned word of what is registered", rank,
+				       index);
 	if (!gda_nccl_data_inside(c, rank, d))
 		return gda_nccl_misuse("iputSignal", "not inside of what is registered", rank,
 				       index);

@@ -49,11 +49,9 @@ void gda_nccl_requests_free(struct gda_nccl_context *c)
 
 void gda_nccl_request_queue(struct gda_nccl_request *r)
 {
-	struct gda_nccl_request **link = &r->context->signals;
-
-	while (*link)
-		link = &(*link)->next;
-	*link = r;
+	r->next = NULL;
+	*r->context->signals_end = r;
+	r->context->signals_end = &r->next;
 }
 
 static void gda_nccl_request_unqueue(struct gda_nccl_request *r)
@@ -62,8 +60,11 @@ static void gda_nccl_request_unqueue(struct gda_nccl_request *r)
 
 	while (*link && *link != r)
 		link = &(*link)->next;
-	if (*link)
-		*link = r->next;
+	if (!*link)
+		return;
+	*link = r->next;
+	if (!r->next)
+		r->context->signals_end = link;
 }
 
 static int gda_nccl_request_fail(struct gda_nccl_request *r, struct gda_view *view, int err)
@@ -71,7 +72,8 @@ static int gda_nccl_request_fail(struct gda_nccl_request *r, struct gda_view *vi
 	struct gda_error e = { .size = sizeof(e) };
 	bool known = view && gda_error(view, &e) == 1;
 
-	gda_nccl_log(GDA_NCCL_LOG_WARN, "GDA: %s of rank %d to rank %u, context %d, offset %#llx: %s%s%s%s%s",
+	gda_nccl_log(GDA_NCCL_LOG_WARN,
+		     "GDA: %s of rank %d to rank %u, context %d, offset %#llx: %s%s%s%s%s",
 		     r->what, r->context->coll->rank, r->peer, r->index,
 		     (unsigned long long)r->offset,
 		     err == -EPIPE ? gda_nccl_reason(err) : gda_strerror(err),

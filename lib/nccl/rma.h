@@ -44,8 +44,8 @@ typedef void (*gda_nccl_log_fn)(int level, unsigned long subsystems, const char 
 				const char *format, ...);
 
 struct gda_nccl_properties {
-	char *name;
-	char *pci_path;
+	const char *name;
+	const char *pci_path;
 	uint64_t guid;
 	int ptr_support;
 	int reg_is_global;
@@ -123,5 +123,8 @@ static_assert(offsetof(struct gda_nccl_rma, reg_mr_sym) == 7 * sizeof(void *), "
 static_assert(offsetof(struct gda_nccl_rma, iput) == 13 * sizeof(void *), "ncclRma_v14_t");
 static_assert(offsetof(struct gda_nccl_rma, test) == 17 * sizeof(void *), "ncclRma_v14_t");
 static_assert(sizeof(struct gda_nccl_rma) == 21 * sizeof(void *), "ncclRma_v14_t");
+
+/* The name by which NCCL finds the table. */
+extern const struct gda_nccl_rma ncclRmaPlugin_v14 __attribute__((visibility("default")));
 
 #endif /* GDA_NCCL_RMA_H */
