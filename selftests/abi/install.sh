@@ -53,7 +53,7 @@ install() {
 complete() {
 	local f
 
-	for f in lib/libgda.so.2 lib/libgda.so lib/libgda.a lib/pkgconfig/gda.pc \
+	for f in lib/libgda.so.2 lib/gda-dpa lib/libgda.so lib/libgda.a lib/pkgconfig/gda.pc \
 		lib/libnccl-rma-gda.so \
 		lib/udev/rules.d/60-gda.rules lib/sysusers.d/gda.conf share/man/man4/gda.4 \
 		share/man/man7/gda.7 share/man/man3/gda_put.3 \

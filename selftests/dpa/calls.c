@@ -61,7 +61,7 @@ TEST_F(dpa, D_01_query_says_what_a_device_can_do)
 
 /* --- D-02 --- */
 
-TEST_F(dpa, D_02_contexts_are_separate)
+TEST_F_TIMEOUT(dpa, D_02_contexts_are_separate, 200)
 {
 	struct gda_dpa_launch_attr l = { .size = sizeof(l), .threads = 1, .done = self->done };
 	struct gda_dpa_event *other;
@@ -401,7 +401,7 @@ TEST_F(dpa, D_05_memcpy_and_transpose)
 
 /* --- D-15 --- */
 
-TEST_F(dpa, D_15_threads_of_all_contexts_are_counted)
+TEST_F_TIMEOUT(dpa, D_15_threads_of_all_contexts_are_counted, 200)
 {
 	struct gda_dpa_attr attr = { .size = sizeof(attr), .threads = 128, .heap_bytes = 4096 };
 	struct gda_dpa_limits limits = { .size = sizeof(limits) };

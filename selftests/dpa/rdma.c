@@ -158,7 +158,7 @@ GDA_DPA_TASK(d_wait_inside)
 	const struct d_post *p = args;
 	int64_t *out = gda_dpa_at(t, p->out, 64);
 
-	out[0] = gda_dpa_event_wait_gt(t, p->go, 0, UINT64_MAX);
+	out[p->odd] = gda_dpa_event_wait_gt(t, p->go, 0, UINT64_MAX);
 }
 
 /* A task that waits inside, and a launch that waits, both see a peer's update. */
@@ -178,6 +178,7 @@ TEST_F(rdma, D_07_a_peers_update_starts_what_waits)
 	l.args = &inside;
 	ASSERT_EQ(0, gda_dpa_launch(s->dpa, &l));
 	l.wait = s->event;
+	inside.odd = 1;
 	ASSERT_EQ(0, gda_dpa_launch(s->dpa, &l));
 	EXPECT_EQ(-ETIMEDOUT, gda_dpa_event_await_gt(s->done, 0, UINT64_MAX, d_in(20 * MS)));
 	ASSERT_EQ(0, post_args(&self->s[0], s, &p));
@@ -359,7 +360,7 @@ TEST_F(rdma, D_08_handles_are_made_on_the_host)
 	EXPECT_EQ(-EACCES, gda_dpa_event_export(own, &remote));
 }
 
-TEST_F(rdma, D_15_handles_count_as_threads)
+TEST_F_TIMEOUT(rdma, D_15_handles_count_as_threads, 200)
 {
 	struct gda_dpa_limits limits = { .size = sizeof(limits) };
 	struct gda_dpa_attr attr = { .size = sizeof(attr), .threads = 247, .heap_bytes = 4096 };

@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <gda/barrier.h>
 #include "tasks.h"
 
 GDA_DPA_TASK(p_work)
 {
 	const struct p_work *w = args;
 	int64_t *out = gda_dpa_at(t, w->out, 8 * sizeof(*out));
+	uint64_t deadline = gda_clock_ns() + 20000000000U;
 	struct gda_dpa_buf mem, heap;
 	unsigned char *p;
 	size_t i;
@@ -23,13 +25,13 @@ GDA_DPA_TASK(p_work)
 	/* memory of the caller is not mapped here */
 	out[1] = gda_dpa_buf_pointer(t, &mem, 0, 1) ? 1 : 0;
 	out[2] = gda_dpa_memcpy(t, &heap, 0, &mem, 0, mem.bytes);
-	out[3] = gda_dpa_memcpy_wait(t, 0);
+	out[3] = gda_dpa_memcpy_wait(t, deadline);
 	p = gda_dpa_buf_pointer(t, &heap, 0, heap.bytes);
 	for (i = 0; p && i < heap.bytes; i++)
 		p[i] = (unsigned char)(p[i] + 1);
 	out[4] = gda_dpa_rdma_write(t, w->rdma, &mem, 0, &heap, 0, heap.bytes);
 	out[5] = gda_dpa_rdma_signal_add(t, w->rdma, &w->remote, 1);
-	out[6] = gda_dpa_rdma_wait(t, w->rdma, 0);
+	out[6] = gda_dpa_rdma_wait(t, w->rdma, deadline);
 	out[7] = getpid();
 	gda_dpa_log(t, "in process %d", (int)getpid());
 	gda_dpa_event_update_add(t, w->event, 5);
