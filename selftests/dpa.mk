@@ -41,3 +41,6 @@ $(DPA_OUT)/examples.sh: selftests/dpa/examples.sh $(BUILD)/tools/gda-run \
 		$(BUILD)/examples/dpa-alltoall
 	@mkdir -p $(@D)
 	install -m 755 $< $@
+
+BENCH		+= $(DPA_OUT)/plain/bench
+$(eval $(call DPA_TEST,plain,bench))

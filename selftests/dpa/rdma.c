@@ -125,7 +125,7 @@ GDA_DPA_TASK(d_put_and_add)
 }
 
 /* The signal is behind the bytes, whenever it is seen. */
-TEST_F(rdma, D_07_D_09_a_signal_is_behind_the_writes)
+TEST_F_TIMEOUT(rdma, D_07_D_09_a_signal_is_behind_the_writes, 200)
 {
 	uint32_t words[BYTES / 4], i;
 	struct d_post p;
@@ -389,7 +389,7 @@ GDA_DPA_TASK(d_arrived)
 	out[0]++;
 }
 
-TEST_F(rdma, D_11_a_launch_waits_for_a_counter)
+TEST_F_TIMEOUT(rdma, D_11_a_launch_waits_for_a_counter, 200)
 {
 	struct side *s = &self->s[1];
 	struct gda_dpa_launch_attr l = {
