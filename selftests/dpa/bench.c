@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Times of gda/dpa.h, medians: a hop in a chain of launches, a launch into a pool that spins and
- * into one that sleeps, and an event that starts a launch. Beside them, of the same run, half a ping-pong of two threads over a word and a futex wake.
+ * into one that sleeps, and an event that starts a launch. Beside them, of the same run, half a
+ * ping-pong of two threads over a word and a futex wake.
  */
 #include <errno.h>
 #include <linux/futex.h>
