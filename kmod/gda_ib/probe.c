@@ -158,14 +158,13 @@ static void gda_ib_probe_work(struct work_struct *work)
 	struct gda_ib_qp *qp = container_of(to_delayed_work(work), struct gda_ib_qp, probe_work);
 	bool gone = false;
 
-	if (qp->probe)
+	if (qp->probe) {
 		gone = gda_ib_probe_over(qp);
-	else if (!gda_ib_waits(qp))
-		return;
-	else if (!gda_ib_probe_begin(qp))
-		return;
-	else
+	} else {
+		if (!gda_ib_waits(qp) || !gda_ib_probe_begin(qp))
+			return;
 		qp->probe_missed++;
+	}
 	/* the peer may have asked meanwhile */
 	if (!gda_ib_waits(qp))
 		return;
