@@ -48,6 +48,11 @@ RDMA_TESTS := $(addprefix $(BUILD)/selftests/kernel/,ib ib_connect ib_imm ib_rem
 $(RDMA_TESTS): KSELFTEST_OWN = $(BUILD)/selftests/kernel/rxe.o
 $(RDMA_TESTS): $(BUILD)/selftests/kernel/rxe.o
 
+# That reloads, on an RDMA device.
+WIRE_OBJS := $(addprefix $(BUILD)/selftests/kernel/,reload.o rxe.o)
+$(BUILD)/selftests/kernel/ib_wire: KSELFTEST_OWN = $(WIRE_OBJS)
+$(BUILD)/selftests/kernel/ib_wire: $(WIRE_OBJS)
+
 # The same in 32 bits, against the 64-bit kernel (SECURITY.md O9), if it can be built.
 GDA_KSELFTESTS32 := basic blocked completion copyout export handle ioctl keys limits \
 	memory mmap klog range wqe

@@ -97,6 +97,20 @@ static bool gda_doorbell_qp_pending(struct gda_qp *qp)
 				     gda_engine_pending(&qp->engine_qp);
 }
 
+/* Under SRCU, by the worker, after a scan that found no work: is any in flight? */
+bool gda_doorbell_waits(const struct gda_db_page *db_page)
+{
+	unsigned int slot;
+
+	for_each_set_bit(slot, db_page->used, GDA_CELLS) {
+		struct gda_qp *qp = READ_ONCE(db_page->qps[slot]);
+
+		if (qp && gda_executor_waits(qp))
+			return true;
+	}
+	return false;
+}
+
 /* Under SRCU, by the worker: does any queue of the page have work? */
 bool gda_doorbell_pending(const struct gda_db_page *db_page)
 {

@@ -344,6 +344,7 @@ void gda_doorbell_idle(struct gda_ctx *ctx, unsigned int page);
 void gda_doorbell_forget(const struct gda_db_page *db_page);
 void gda_doorbell_poll(struct gda_region *region, int n);
 void gda_doorbell_export(struct gda_region *region);
+bool gda_doorbell_waits(const struct gda_db_page *db_page);
 bool gda_doorbell_pending(const struct gda_db_page *db_page);
 
 /* umem.c - parts of queues in memory of the caller */
@@ -568,6 +569,7 @@ int gda_device_next(u32 *id, struct gda_query *query);
 
 /* executor/qp.c */
 u32 gda_executor_visit(struct gda_qp *qp);
+bool gda_executor_waits(struct gda_qp *qp);
 bool gda_executor_pending(struct gda_qp *qp);
 
 /* executor/soft/device.c */

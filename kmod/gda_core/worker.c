@@ -4,8 +4,9 @@
  * bound it. It goes round the active doorbell pages and gives each queue that has work one
  * visit of the engine, which is bounded, so no queue starves another.
  *
- * It busy-polls while pages are active, makes a page silent after idle_us without work, and
- * sleeps when no page is active. It scans paced pages (see doorbell.c) every GDA_PACE_US; if a
+ * It busy-polls while pages are active, makes a page silent after idle_us without work, or after
+ * GDA_WIRE_US if some of it is in flight, and sleeps when no page is active. It scans paced pages
+ * (see doorbell.c) every GDA_PACE_US; if a
  * scan takes long, it sleeps GDA_PACE_SHARE times as long as the scan took. It is inside
  * gda_read_lock() while it scans a page and leaves after each visit, so a task that destroys an
  * object or revokes memory waits for one visit at most, whatever the CPU limit of the context's
@@ -29,6 +30,9 @@
 #include "trace.h"
 
 #define GDA_PACE_US	50U
+
+/* The longest that a page is polled whose queues only wait for what the wire brings. */
+#define GDA_WIRE_US	200U
 #define GDA_PACE_SHARE	8U
 
 /* A pass over a context's doorbells, and what it found. */
@@ -155,7 +159,25 @@ static bool gda_worker_scan(struct gda_ctx *ctx, unsigned int page,
 	}
 }
 
-/* Update the page's time of last work. Return: true if the page was silent for idle_us. */
+/*
+ * Is a page that was silent for @silent ns to be polled no more? One that waits for the wire is
+ * polled only while nobody else wants the processor, and for a shorter time: what comes wakes the
+ * worker, and whoever brings it may need this processor.
+ */
+static bool gda_worker_expired(const struct gda_ctx *ctx, const struct gda_db_page *db_page,
+			       s64 silent)
+{
+	unsigned int us = READ_ONCE(gda_limits.idle_us);
+
+	if (ctx->exec.dev->ops->arm && gda_doorbell_waits(db_page)) {
+		if (need_resched())
+			return true;
+		us = min(us, GDA_WIRE_US);
+	}
+	return silent >= us * 1000LL;
+}
+
+/* Update the page's time of last work. Return: true if the page was silent for long enough. */
 static bool gda_worker_age(struct gda_ctx *ctx, unsigned int page, bool progress,
 			   struct gda_pass *pass)
 {
@@ -171,7 +193,7 @@ static bool gda_worker_age(struct gda_ctx *ctx, unsigned int page, bool progress
 		/* a fault may have set @silent_since past @now */
 		s64 silent = pass->now - READ_ONCE(db_page->silent_since);
 
-		expired = silent >= READ_ONCE(gda_limits.idle_us) * 1000LL;
+		expired = gda_worker_expired(ctx, db_page, silent);
 	}
 	pass->eager |= db_page && !READ_ONCE(db_page->paced);
 	gda_read_unlock(idx);

@@ -127,6 +127,18 @@ u32 gda_executor_visit(struct gda_qp *qp)
 }
 
 /*
+ * Under SRCU, by the worker: is something in flight, and nothing to do before the wire brings its
+ * outcome, which wakes the worker?
+ */
+bool gda_executor_waits(struct gda_qp *qp)
+{
+	const struct gda_flight *f = qp->exec.flight;
+
+	return f && qp->exec.ctx->dev->ops->arm && gda_flight_count(f) &&
+	       !gda_flight_pending(f);
+}
+
+/*
  * Under SRCU, by the worker, which is about to sleep: is there anything to visit a queue for?
  * If not, whatever comes from the wire wakes it.
  */
