@@ -210,28 +210,32 @@ TEST_F(peers, P15_put_and_notify)
 	}
 }
 
-/* A flag behind puts that go to several queues, read without asking for more. */
+/*
+ * A flag behind rows that all go to one queue, and are more than an executor does at a time: where
+ * there are more queues the flag goes to another one.
+ */
 TEST_F(peers, P15_notify_is_never_early)
 {
+	struct gda_async_rows rows = {
+		.size = sizeof(rows), .rows = 60, .bytes = 4096, .dst_pitch = 4096,
+		.src_pitch = 4160, .dst = (uintptr_t)at(&self->world, 2, 0),
+		.src = (uintptr_t)at(&self->world, 0, 0),
+	};
 	struct gda_async_session there;
 	uint64_t *word = self->world.r[2].control;
 	uint64_t scratch[64];
-	uint32_t i, k;
+	uint32_t i;
 
 	ASSERT_EQ(0, world_open(&self->world, 2, 0, scratch, sizeof(scratch), &there));
 	for (i = 1; i <= 200; i++) {
-		for (k = 0; k < 5; k++) {
-			memset(at(&self->world, 0, k * 8192), (int)(i + k), 8192);
-			ASSERT_LT(0, gda_async_put(&self->to[2], GDA_ASYNC_PEER,
-						   at(&self->world, 2, k * 8192),
-						   at(&self->world, 0, k * 8192), 8192, 0).handle);
-		}
+		memset(at(&self->world, 0, 0), (int)i, 60 * 4160);
+		ASSERT_LT(0, gda_async_put_rows(&self->to[2], GDA_ASYNC_PEER, &rows, 0).handle);
 		ASSERT_LT(0, gda_async_notify(&self->to[2], GDA_ASYNC_PEER, word, GDA_ASYNC_SET, i,
 					      0).handle);
 		ASSERT_EQ(0, gda_async_wait_word(&there, word, GDA_ASYNC_GE, i, 0));
-		for (k = 0; k < 5; k++)
-			ASSERT_TRUE(world_only(at(&self->world, 2, k * 8192), 8192,
-					       (unsigned char)(i + k)));
+		/* the last ones first: they come last */
+		ASSERT_TRUE(world_only(at(&self->world, 2, 30 * 4096), 30 * 4096, (unsigned char)i));
+		ASSERT_TRUE(world_only(at(&self->world, 2, 0), 30 * 4096, (unsigned char)i));
 		ASSERT_EQ(0, gda_async_wait(&self->to[2], 0));
 	}
 }
