@@ -3,7 +3,7 @@
  * Events: what came, went or failed, for administrators who listen. They are sent into the initial
  * network namespace only, to listeners with CAP_NET_ADMIN there.
  *
- * What happens may happen in a visit of a queue or under a spinlock, where nothing is sent: it is
+ * An event may happen in a visit of a queue or under a spinlock, where nothing is sent: it is
  * noted in a ring, and a work item sends it. Where nobody listens nothing is noted. A tenant may
  * cause events faster than they are sent; those that find no room are counted, and the next event
  * says how many there were. So listeners cost other tenants no wait.

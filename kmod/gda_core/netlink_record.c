@@ -362,8 +362,10 @@ int gda_nl_dead_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 			ret = gda_nl_put_dead(skb, cb, dead, dump->at);
 			dump->at += !ret;
 		}
-		if (!ret)
+		if (!ret) {
 			dump->dead++;
+			dump->at = 0;
+		}
 		gda_dead_put(dead);
 		cond_resched();
 	}

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "ctl.h"
 
-/* What a user asked for; 0 and NULL: anything. */
+/* The contexts that a user asked for; 0 and NULL: any. */
 struct filter {
 	const char *dev;
 	uint32_t ctx;

@@ -14,7 +14,7 @@
 
 #define STARVED_NS	100000000ULL	/* a worker that runs begins a pass more often than that */
 
-/* What is known of one QP, its context and its CQ. */
+/* All that is known of one QP, its context and its CQ. */
 struct facts {
 	uint32_t context, handle, qpn, state, cq, in_flight, written;
 	uint32_t peer_qpn, peer_pid;
