@@ -421,7 +421,7 @@ enum gda_qp_revoked {
 	GDA_QP_DELAYED,			/* no memory is revoked; no visit before @rnr_until */
 };
 
-/* What a queue did, for those who look at it (netlink.c). Its worker writes it, once a visit. */
+/* Progress of a queue, for those who look at it (netlink.c). Its worker writes it, once a visit. */
 struct gda_qp_stats {
 	u64 doorbells;			/* visits that found a new doorbell */
 	u64 visits;			/* visits that found something to do */

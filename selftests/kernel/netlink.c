@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What netlink shows is true: each counter against work that was counted here, connections
+ * Netlink tells the truth: each counter against work that was counted here, connections
  * against those that were made, and dumps while objects come and go.
  */
 #define _GNU_SOURCE
@@ -298,7 +298,7 @@ static void *churn(void *arg)
 
 #define STAYING	200
 
-/* What lives throughout is there exactly once in each dump, whatever comes and goes. */
+/* An object that lives throughout is there exactly once in each dump, whatever comes and goes. */
 TEST_F_TIMEOUT(netlink, dumps_while_objects_come_and_go, 300)
 {
 	unsigned long dumps = t_rounds(100), intr = 0;

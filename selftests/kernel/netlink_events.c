@@ -47,7 +47,7 @@ FIXTURE_TEARDOWN(events)
 	EXPECT_GT(t_now(), t_nl_u64(&msg, GDA_A_EVENT_TIME));			\
 } while (0)
 
-/* What a pair of contexts does from its beginning to its end, work that succeeds included. */
+/* All that a pair of contexts does from its beginning to its end, work that succeeds included. */
 TEST_F(events, of_a_pair)
 {
 	struct t_nl_msg msg;

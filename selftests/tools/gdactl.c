@@ -34,7 +34,7 @@ FIXTURE_TEARDOWN(gdactl)
 	T_BASE_CHECK(&self->base);
 }
 
-/* What `gdactl ARGS` prints, on both of its outputs; its exit status, or -errno. */
+/* Run `gdactl ARGS`; @out is what it prints on both outputs. Its exit status, or -errno. */
 static int run(char *out, const char *args)
 {
 	char command[256];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What gdactl's commands of the netlink family share. Only link.c speaks to the kernel.
+ * Shared by gdactl's commands of the netlink family. Only link.c speaks to the kernel.
  */
 #ifndef GDACTL_CTL_H
 #define GDACTL_CTL_H
@@ -40,7 +40,7 @@ struct ctl_field {
 	size_t nnames;
 };
 
-/* What a command shows: the attributes of one set. Of objects the first is their context. */
+/* One command shows the attributes of one set. Of objects the first is their context. */
 struct ctl_kind {
 	const char *name;	/* also of the command */
 	uint8_t cmd;
