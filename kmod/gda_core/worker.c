@@ -6,11 +6,10 @@
  *
  * It busy-polls while pages are active, makes a page silent after idle_us without work, or after
  * GDA_WIRE_US if some of it is in flight, and sleeps when no page is active. It scans paced pages
- * (see doorbell.c) every GDA_PACE_US; if a
- * scan takes long, it sleeps GDA_PACE_SHARE times as long as the scan took. It is inside
- * gda_read_lock() while it scans a page and leaves after each visit, so a task that destroys an
- * object or revokes memory waits for one visit at most, whatever the CPU limit of the context's
- * owner. Between visits it signals the events of its context's CQs (event.c).
+ * (see doorbell.c) every GDA_PACE_US; if a scan takes long, it sleeps GDA_PACE_SHARE times as long
+ * as the scan took. It is inside gda_read_lock() while it scans a page and leaves after each visit,
+ * so a task that destroys an object or revokes memory waits for one visit at most, whatever the CPU
+ * limit of the context's owner. Between visits it signals the events of its context's CQs (event.c).
  *
  * A QP whose peer was not ready is not visited until its delay is over. The delay keeps no page
  * active: the worker sleeps until the first delay ends, and then scans all pages.
