@@ -208,6 +208,14 @@ static int count_open_files(void)
 	return n;
 }
 
+/* How long a task may run: on a slow machine a crash takes longer than a short limit. */
+static uint64_t limit_for(uint32_t fault)
+{
+	if (fault == P_ENDLESS)
+		return 20 * MS;
+	return fault == P_NOISE ? 200 * MS : 10 * SECOND;
+}
+
 /* One context whose task fails. Return: a line of this file where something was not so, or 0. */
 static int fail_once(struct gda_context *ctx, uint32_t fault, uint64_t seed)
 {
@@ -222,7 +230,7 @@ static int fail_once(struct gda_context *ctx, uint32_t fault, uint64_t seed)
 	pid_t pid;
 	int err;
 
-	if (p_open(ctx, 20 * MS, &dpa) || gda_dpa_event_create(dpa, NULL, &event))
+	if (p_open(ctx, limit_for(fault), &dpa) || gda_dpa_event_create(dpa, NULL, &event))
 		return __LINE__;
 	pid = dpa->pid;
 	f.before = (uint64_t)(dpa->map.heap - dpa->map.base);
