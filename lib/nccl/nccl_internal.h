@@ -29,6 +29,7 @@
 #include "rma.h"
 
 #define GDA_NCCL_MEET_NS	60000000000ULL	/* how long ranks wait for each other */
+#define GDA_NCCL_READ_NS	20000000000ULL	/* ... for a word to be read */
 #define GDA_NCCL_DEPTH		1024U
 #define GDA_NCCL_CHUNK		(1U << 30)
 

@@ -26,7 +26,7 @@ static int gda_nccl_word_read(const struct gda_nccl_region *region, struct gda_n
 	uint64_t at = gda_mr_iova(m->scratch_mr) + GDA_NCCL_READ * sizeof(m->scratch[0]);
 	int64_t ticket = gda_get(q->view, at, gda_mr_key(m->scratch_mr), region->iova + offset,
 				 region->key, sizeof(*value), 0);
-	int err = gda_wait(q->view, ticket, 0);
+	int err = gda_wait(q->view, ticket, gda_clock_ns() + GDA_NCCL_READ_NS);
 
 	if (!err)
 		*value = m->scratch[GDA_NCCL_READ];

@@ -184,7 +184,7 @@ TEST_F(pair, signal_words_that_the_program_resets)
 	ASSERT_EQ(1023, ranks[0].words[7]);
 }
 
-#define ADDS	(UNDER_TSAN ? 50 : 400)
+#define ADDS	(UNDER_TSAN ? 50 : 120)
 
 /* Both ranks, in both contexts, add to the same words of both. */
 static int adds(struct rank *r)
@@ -245,7 +245,7 @@ TEST_F(pair, flush_waits_for_puts_and_gets)
 	ASSERT_EQ(0, ranks_wait(a, flush));
 }
 
-#define RANDOM_OPS	(UNDER_TSAN ? 400 : 2000)
+#define RANDOM_OPS	(UNDER_TSAN ? 400 : 1000)
 
 /* One rank works, against a model of both windows and of the words. */
 TEST_F(pair, random_operations_against_a_model)
