@@ -197,7 +197,7 @@ void gda_dead_keep(struct gda_ctx *ctx)
 	lockdep_assert_held(&ctx->lock);
 	if (!nqps || !ctx->dev->ops->visit || !gda_dead_worth(ctx))
 		return;
-	nrecords = ctx->record.work ? ctx->work_ring.mask + 1 : GDA_RECORD_MIN;
+	nrecords = ctx->record.work ? ctx->record.ring.mask + 1 : GDA_RECORD_MIN;
 	nrecords = min(nrecords, GDA_DEAD_RECORDS);
 	dead = gda_dead_alloc(nqps, nrecords);
 	if (!dead)

@@ -13,19 +13,9 @@ int gda_record_set(struct gda_ctx *ctx, struct gda_record_set *cmd);
 int gda_record_set_locked(struct gda_ctx *ctx, u32 *records);
 void gda_record_stop(struct gda_ctx *ctx);
 u32 gda_record_peek(struct gda_ctx *ctx, struct gda_record *to, u32 n);
-void gda_record_visit(struct gda_qp *qp, bool on);
 void gda_record_asleep(struct gda_ctx *ctx, bool asleep);
 void gda_record_mr(const struct gda_mr *mr, u8 kind, u8 cause);
 void gda_record_connection(struct gda_qp *qp, u8 kind, struct gda_status why);
-
-/* Called by the worker, under SRCU, before a visit: is work recorded? */
-static inline void gda_record_begin_visit(struct gda_qp *qp)
-{
-	bool on = READ_ONCE(qp->obj.ctx->record.work);
-
-	if (unlikely(on | qp->engine_qp.record))
-		gda_record_visit(qp, on);
-}
 
 /* dead.c */
 

@@ -228,8 +228,7 @@ struct gda_ctx {
 	struct gda_db_page *cnt[GDA_COUNTER_PAGES];	/* under @lock */
 	struct list_head umems;		/* of struct gda_umem; under @lock */
 	struct gda_record_rings record;	/* written by anybody under SRCU, see record.c */
-	struct gda_record_ring work_ring;	/* that record.work points to */
-	struct gda_region *work_region;	/* its records; under @lock */
+	struct gda_region *work_region;	/* of record.ring; under @lock */
 	struct gda_worker worker;
 };
 

@@ -45,22 +45,6 @@ void gda_record_free(struct gda_ctx *ctx)
 	kfree(ctx->record.control.records);
 }
 
-/* Control events come first in a ring of work, which nobody else writes yet. */
-static int gda_record_begin(struct gda_ctx *ctx, struct gda_record_ring *ring)
-{
-	struct gda_record *before;
-	u32 i, n;
-
-	before = kcalloc(GDA_RECORD_MIN, sizeof(*before), GFP_KERNEL_ACCOUNT);
-	if (!before)
-		return -ENOMEM;
-	n = gda_record_copy(&ctx->record.control, before, GDA_RECORD_MIN);
-	for (i = 0; i < n; i++)
-		gda_record_write(ring, &before[i]);
-	kfree(before);
-	return 0;
-}
-
 static int gda_record_start(struct gda_ctx *ctx, u32 records)
 {
 	struct gda_region *region;
@@ -73,19 +57,8 @@ static int gda_record_start(struct gda_ctx *ctx, u32 records)
 	region = gda_region_create(ctx, DIV_ROUND_UP(bytes, PAGE_SIZE), GDA_MAP_RO, NULL);
 	if (IS_ERR(region))
 		return PTR_ERR(region);
-	ctx->work_ring = (struct gda_record_ring) {
-		.records = region->kaddr,
-		.mask = records - 1,
-	};
-	ret = gda_record_begin(ctx, &ctx->work_ring);
-	if (ret) {
-		gda_region_revoke(region);
-		gda_region_put(region);
-		return ret;
-	}
 	ctx->work_region = region;
-	/* pairs with the acquire of gda_record_keep(): the ring is complete */
-	smp_store_release(&ctx->record.work, &ctx->work_ring);
+	gda_record_publish(&ctx->record, region->kaddr, records);
 	return 0;
 }
 
@@ -94,7 +67,7 @@ void gda_record_stop(struct gda_ctx *ctx)
 	lockdep_assert_held(&ctx->lock);
 	if (!ctx->record.work)
 		return;
-	WRITE_ONCE(ctx->record.work, NULL);
+	gda_record_withdraw(&ctx->record);
 	synchronize_srcu_expedited(&gda_srcu);
 	gda_region_revoke(ctx->work_region);
 	gda_region_put(ctx->work_region);
@@ -114,7 +87,7 @@ int gda_record_set_locked(struct gda_ctx *ctx, u32 *records)
 	else if (!ctx->record.work)
 		ret = gda_record_start(ctx, *records);
 	if (!ret && ctx->record.work)
-		*records = ctx->work_ring.mask + 1;
+		*records = ctx->record.ring.mask + 1;
 	return ret;
 }
 
@@ -166,14 +139,6 @@ void gda_host_record(const struct gda_engine_qp *q, struct gda_record *r)
 	}
 }
 
-/* Called only by the worker, which owns engine_qp. */
-void gda_record_visit(struct gda_qp *qp, bool on)
-{
-	qp->engine_qp.record = on;
-	if (on)
-		qp->visit_ns = ktime_get_ns();
-}
-
 /* Called only by the worker. */
 void gda_record_asleep(struct gda_ctx *ctx, bool asleep)
 {
@@ -189,16 +154,9 @@ void gda_record_asleep(struct gda_ctx *ctx, bool asleep)
 void gda_record_mr(const struct gda_mr *mr, u8 kind, u8 cause)
 {
 	struct gda_ctx *ctx = READ_ONCE(mr->mem.pd);
-	struct gda_record r = {
-		.ns = ktime_get_ns(),
-		.kind = kind,
-		.cause = cause,
-		.raddr = mr->mem.iova,
-		.laddr = mr->mem.size,
-		.rkey = READ_ONCE(mr->mem.key),
-		.aux = mr->mem.access,
-	};
+	struct gda_record r = gda_record_mem(&mr->mem, kind, cause);
 
+	r.ns = ktime_get_ns();
 	if (ctx)
 		gda_record_put(ctx, &r);
 }

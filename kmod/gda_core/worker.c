@@ -74,7 +74,8 @@ static void gda_worker_signal(struct gda_ctx *ctx)
 
 static u32 gda_worker_visit(struct gda_qp *qp)
 {
-	gda_record_begin_visit(qp);
+	if (unlikely(gda_record_visit(&qp->obj.ctx->record, &qp->engine_qp)))
+		qp->visit_ns = ktime_get_ns();
 	if (unlikely(qp->visit))
 		return gda_executor_visit(qp);
 	return gda_engine_visit(&qp->engine_qp, GDA_VISIT_WQES, GDA_VISIT_BYTES);

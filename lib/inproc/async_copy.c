@@ -513,7 +513,7 @@ void gda_inproc_async_poll(struct gda_inproc_worker *w)
 	struct gda_inproc_async *async;
 
 	while ((async = *link)) {
-		gda_inproc_record_begin_visit(async->qp);
+		gda_inproc_begin_visit(async->qp);
 		if (gda_async_scan(async)) {
 			link = &async->next;
 			continue;

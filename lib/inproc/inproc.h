@@ -340,8 +340,7 @@ struct gda_inproc_context {
 	u32 count[GDA_INPROC_TYPES];
 	u32 nworkers;
 	struct gda_inproc_worker worker[GDA_INPROC_MAX_WORKERS];
-	struct gda_record_rings record;	/* see record.c, as for the next three */
-	struct gda_record_ring work_ring;
+	struct gda_record_rings record;	/* see record.c, as for the next two */
 	struct gda_inproc_region *work_region;
 	struct gda_record control_records[GDA_RECORD_MIN];
 	u32 npolled;			/* atomic: QPs that bound the workers' sleep */
@@ -506,15 +505,11 @@ void gda_inproc_record_stop(struct gda_inproc_context *ctx);
 void gda_inproc_record_keep(struct gda_inproc_context *ctx, struct gda_record *r);
 void gda_inproc_record_mr(struct gda_inproc_mr *mr, u8 kind);
 void gda_inproc_record_asleep(struct gda_inproc_worker *w, bool asleep);
-void gda_inproc_record_visit(struct gda_inproc_qp *qp, bool on);
-
-/* A visit of the queue begins: is work recorded? */
-static inline void gda_inproc_record_begin_visit(struct gda_inproc_qp *qp)
+/* A visit of the queue begins. */
+static inline void gda_inproc_begin_visit(struct gda_inproc_qp *qp)
 {
-	bool on = READ_ONCE(qp->obj.ctx->record.work);
-
-	if (unlikely(on | qp->engine_qp.record))
-		gda_inproc_record_visit(qp, on);
+	if (unlikely(gda_record_visit(&qp->obj.ctx->record, &qp->engine_qp)))
+		qp->visit_ns = gda_inproc_now();
 }
 
 #endif /* GDA_INPROC_H */

@@ -21,17 +21,6 @@ void gda_inproc_record_init(struct gda_inproc_context *ctx)
 	ctx->record.control.mask = GDA_RECORD_MIN - 1;
 }
 
-/* Records of control events come first in a ring of work. */
-static void gda_inproc_record_begin(struct gda_inproc_context *ctx)
-{
-	struct gda_record before[GDA_RECORD_MIN];
-	u32 n = gda_record_copy(&ctx->record.control, before, GDA_RECORD_MIN);
-	u32 i;
-
-	for (i = 0; i < n; i++)
-		gda_record_write(&ctx->work_ring, &before[i]);
-}
-
 static int gda_inproc_record_start(struct gda_inproc_context *ctx, u32 records)
 {
 	int err = gda_control_check_record(records);
@@ -41,12 +30,7 @@ static int gda_inproc_record_start(struct gda_inproc_context *ctx, u32 records)
 					       GDA_MAP_RO, &ctx->work_region);
 	if (err)
 		return err;
-	ctx->work_ring = (struct gda_record_ring) {
-		.records = ctx->work_region->addr, .mask = records - 1,
-	};
-	gda_inproc_record_begin(ctx);
-	/* pairs with the acquire of writers: the ring is complete */
-	smp_store_release(&ctx->record.work, &ctx->work_ring);
+	gda_record_publish(&ctx->record, ctx->work_region->addr, records);
 	return 0;
 }
 
@@ -55,8 +39,7 @@ void gda_inproc_record_stop(struct gda_inproc_context *ctx)
 	if (!ctx->record.work)
 		return;
 	pthread_mutex_lock(&gda_inproc.peer_lock);
-	/* who reads it from now on finds none */
-	smp_store_release(&ctx->record.work, NULL);
+	gda_record_withdraw(&ctx->record);
 	pthread_mutex_unlock(&gda_inproc.peer_lock);
 	gda_inproc_sync();
 	gda_inproc_region_destroy(ctx, ctx->work_region);
@@ -76,7 +59,7 @@ int gda_inproc_record_set(struct gda_inproc_context *ctx, struct gda_record_set 
 	memset(&cmd->ring, 0, sizeof(cmd->ring));
 	if (!ctx->record.work)
 		return 0;
-	cmd->records = ctx->work_ring.mask + 1;
+	cmd->records = ctx->record.ring.mask + 1;
 	gda_inproc_region_info(ctx->work_region, 0, &cmd->ring);
 	return 0;
 }
@@ -89,13 +72,7 @@ void gda_inproc_record_keep(struct gda_inproc_context *ctx, struct gda_record *r
 
 void gda_inproc_record_mr(struct gda_inproc_mr *mr, u8 kind)
 {
-	struct gda_record r = {
-		.kind = kind,
-		.raddr = mr->mem.iova,
-		.laddr = mr->mem.size,
-		.rkey = mr->mem.key,
-		.aux = mr->mem.access,
-	};
+	struct gda_record r = gda_record_mem(&mr->mem, kind, GDA_CAUSE_NONE);
 
 	gda_inproc_record_keep(mr->obj.ctx, &r);
 }
@@ -113,14 +90,6 @@ void gda_inproc_record_asleep(struct gda_inproc_worker *w, bool asleep)
 	w->said_asleep = asleep;
 	if (gda_record_wanted(&w->ctx->record, r.kind))
 		gda_inproc_record_keep(w->ctx, &r);
-}
-
-void gda_inproc_record_visit(struct gda_inproc_qp *qp, bool on)
-{
-	/* a peer's worker does not read it */
-	qp->engine_qp.record = on;
-	if (on)
-		qp->visit_ns = gda_inproc_now();
 }
 
 void gda_host_record(const struct gda_engine_qp *q, struct gda_record *r)

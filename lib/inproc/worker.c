@@ -95,7 +95,7 @@ static bool gda_inproc_too_early(struct gda_inproc_qp *qp)
 bool gda_inproc_visit_engine(struct gda_inproc_qp *qp)
 {
 	gda_race_acquire(&qp->engine_qp.dbrec[1]);
-	gda_inproc_record_begin_visit(qp);
+	gda_inproc_begin_visit(qp);
 	if (unlikely(qp->aside)) {
 		const struct gda_inproc_executor *executor = qp->obj.ctx->executor;
 
@@ -115,7 +115,7 @@ static bool gda_inproc_visit(struct gda_inproc_worker *w, struct gda_inproc_qp *
 	if (gda_inproc_too_early(qp))
 		return false;
 	gda_race_acquire(&qp->engine_qp.dbrec[1]);
-	gda_inproc_record_begin_visit(qp);
+	gda_inproc_begin_visit(qp);
 	return gda_inproc_async_visit(w, qp->async, GDA_INPROC_VISIT_WQES);
 }
 

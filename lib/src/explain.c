@@ -78,7 +78,7 @@ static int gda_explain_unrung(struct gda_explanation *e)
 
 	if (deferred > e->ticket)
 		return gda_say(e, GDA_WHY_UNRUNG,
-			       "written, but never rung: gda_flush() or a post without GDA_DEFER does");
+			       "written, but never rung: gda_flush() would");
 	return gda_say(e, GDA_WHY_UNWRITTEN,
 		       "reserved, but never rung: who posts it, or one before it, is still at it");
 }
@@ -90,8 +90,8 @@ static int gda_explain_seen(struct gda_explanation *e)
 
 	if (q->delayed)
 		return gda_say(e, GDA_WHY_PEER_FULL,
-			       "QP %#x of the peer has no room for an immediate: who reads its CQ is "
-			       "too slow", q->peer);
+			       "QP %#x, the peer, has no room for an immediate: its CQ is full",
+			       q->peer);
 	if (q->in_flight)
 		return gda_say(e, GDA_WHY_IN_FLIGHT,
 			       "in flight: the device was given %u work requests, and is not done",
@@ -124,11 +124,10 @@ static int gda_explain_unseen(struct gda_explanation *e)
 	if (e->q.worker == GDA_QP_WORKER_SLEEPS && before.worker == GDA_QP_WORKER_SLEEPS &&
 	    !gda_inproc_alone(((const struct gda_qp *)(uintptr_t)e->v->owner)->ctx))
 		return gda_say(e, GDA_WHY_ASLEEP,
-			       "rung, but the worker sleeps: a device, or another mapping, stored "
-			       "to the doorbell: GDA_QP_POLLED is for those");
+			       "rung in a way that wakes no worker: is GDA_QP_POLLED missing?");
 	return gda_say(e, GDA_WHY_NO_PROCESSOR,
-		       "rung, but the worker of the context had no processor for %ld ms: a CPU limit, "
-		       "or too few processors", GDA_EXPLAIN_MOMENT_NS / 1000000);
+		       "rung, but the worker had no processor for %ld ms: a CPU limit?",
+		       GDA_EXPLAIN_MOMENT_NS / 1000000);
 }
 
 static int gda_explain_open(struct gda_explanation *e)

@@ -230,7 +230,7 @@ static bool reads(const char *dir, const char *id, const char *begin)
 	return !strncmp(comm, begin, strlen(begin));
 }
 
-/* Make all threads below @dir whose name begins so idle ones of processor @cpu. Return: how many. */
+/* Make the threads below @dir that are called so idle ones of processor @cpu: how many? */
 static int starve(const char *dir, const char *begin, int cpu)
 {
 	const struct sched_param none = { 0 };

@@ -164,7 +164,8 @@ TEST_F(handle, O3_region_types)
 {
 	static const uint32_t types[] = {
 		0, GDA_REGION_SQ, GDA_REGION_DBREC, GDA_REGION_DB, GDA_REGION_CQ,
-		GDA_REGION_CQ_DBREC, GDA_REGION_COUNTER, GDA_REGION_RECORD, 255, 0x10001, 0x80000001, 0xffffffff,
+		GDA_REGION_CQ_DBREC, GDA_REGION_COUNTER, GDA_REGION_RECORD, 255, 0x10001,
+		0x80000001, 0xffffffff,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {

@@ -90,6 +90,28 @@ u32 gda_record_copy(struct gda_record_ring *ring, struct gda_record *to, u32 n)
 	return copied;
 }
 
+void gda_record_publish(struct gda_record_rings *rings, struct gda_record *records, u32 n)
+{
+	struct gda_record_ring *from = &rings->control;
+	u64 end = READ_ONCE(from->next);
+	u64 pos = end > from->mask ? end - from->mask - 1 : 0;
+	struct gda_record r;
+
+	rings->ring.records = records;
+	rings->ring.mask = n - 1;
+	rings->ring.next = 0;
+	for (; pos != end; pos++)
+		if (gda_record_read(from->records, from->mask, pos, &r) > 0)
+			gda_record_write(&rings->ring, &r);
+	/* pairs with the acquire of gda_record_keep(): the ring is complete */
+	smp_store_release(&rings->work, &rings->ring);
+}
+
+void gda_record_withdraw(struct gda_record_rings *rings)
+{
+	WRITE_ONCE(rings->work, NULL);
+}
+
 /* Of these the ring of control events has all. */
 static bool gda_record_is_control(u8 kind)
 {
@@ -108,7 +130,7 @@ static bool gda_record_is_control(u8 kind)
 
 void gda_record_keep(struct gda_record_rings *rings, const struct gda_record *r)
 {
-	/* pairs with the host's release of a ring that is complete */
+	/* pairs with the release in gda_record_publish() */
 	struct gda_record_ring *work = smp_load_acquire(&rings->work);
 
 	if (gda_record_is_control(r->kind))
@@ -120,6 +142,20 @@ void gda_record_keep(struct gda_record_rings *rings, const struct gda_record *r)
 bool gda_record_wanted(const struct gda_record_rings *rings, u8 kind)
 {
 	return READ_ONCE(rings->work) || gda_record_is_control(kind);
+}
+
+struct gda_record gda_record_mem(const struct gda_mem *mem, u8 kind, u8 cause)
+{
+	const struct gda_record r = {
+		.kind = kind,
+		.cause = cause,
+		.raddr = mem->iova,
+		.laddr = mem->size,
+		.rkey = READ_ONCE(mem->key),
+		.aux = mem->access,
+	};
+
+	return r;
 }
 
 int gda_control_check_record(u32 records)

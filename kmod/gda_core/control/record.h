@@ -13,9 +13,7 @@
 #ifndef GDA_CONTROL_RECORD_H
 #define GDA_CONTROL_RECORD_H
 
-#include "gda_os.h"
-#include <gda/ioctl.h>
-#include <gda/record.h>
+#include "engine.h"
 
 /**
  * struct gda_record_ring - a ring of records
@@ -32,13 +30,47 @@ struct gda_record_ring {
 /**
  * struct gda_record_rings - the rings of a context
  * @control: of control events and errors, GDA_RECORD_MIN records
- * @work: of everything, or NULL; writers read it once, and the host waits for them before it
- *	frees the ring
+ * @work: of everything: &@ring, or NULL; writers read it once
+ * @ring: while @work points to it
  */
 struct gda_record_rings {
 	struct gda_record_ring control;
 	struct gda_record_ring *work;
+	struct gda_record_ring ring;
 };
+
+/**
+ * gda_record_publish - have all work recorded
+ * @rings: there is no ring of work
+ * @records: memory of the ring, zero
+ * @n: how many
+ *
+ * The ring begins with what is in that of control events.
+ */
+void gda_record_publish(struct gda_record_rings *rings, struct gda_record *records, u32 n);
+
+/**
+ * gda_record_withdraw - have work not recorded any more
+ * @rings: there is a ring of work; the host waits for its writers before it frees the memory
+ */
+void gda_record_withdraw(struct gda_record_rings *rings);
+
+/**
+ * gda_record_visit - a visit of a queue begins
+ * @rings: of the queue's context
+ * @q: the queue, in the hands of the caller
+ *
+ * Return: whether its work is recorded, so that the host notes the time.
+ */
+static inline bool gda_record_visit(const struct gda_record_rings *rings, struct gda_engine_qp *q)
+{
+	bool on = READ_ONCE(rings->work);
+
+	if (likely(!(on | q->record)))
+		return false;
+	q->record = on;
+	return on;
+}
 
 /**
  * gda_record_write - write one record
@@ -83,6 +115,16 @@ void gda_record_keep(struct gda_record_rings *rings, const struct gda_record *r)
  * Return: whether any ring takes it. The host then reads the clock for it.
  */
 bool gda_record_wanted(const struct gda_record_rings *rings, u8 kind);
+
+/**
+ * gda_record_mem - make the record of an MR
+ * @mem: the MR; its key may be set meanwhile
+ * @kind: %GDA_RECORD_REGISTERED or %GDA_RECORD_REVOKED
+ * @cause: enum gda_cause
+ *
+ * Return: all of it but seq and ns.
+ */
+struct gda_record gda_record_mem(const struct gda_mem *mem, u8 kind, u8 cause);
 
 /**
  * gda_control_check_record - may a ring have so many records?

@@ -81,15 +81,26 @@ GDA_HELPER void gda_check_flags(unsigned int flags)
  * Records of posts and outcomes, of a program that asks for them at compile time. Without, not
  * one instruction.
  */
+GDA_HELPER void gda_note_posted(const struct gda_view *v, uint64_t index, uint32_t n)
+{
 #ifdef GDA_RECORD
-#define GDA_NOTE_POSTED(v, index, n) \
-	GDA_HERE(gda_record_posted(v, index, n), (void)(v))
-#define GDA_NOTE_OBSERVED(v, ticket, done) \
-	GDA_HERE((done) ? gda_record_observed(v, ticket, done) : (void)0, (void)(v))
-#else
-#define GDA_NOTE_POSTED(v, index, n)		((void)0)
-#define GDA_NOTE_OBSERVED(v, ticket, done)	((void)0)
+	GDA_HERE(gda_record_posted(v, index, n), (void)v);
 #endif
+	(void)v;
+	(void)index;
+	(void)n;
+}
+
+GDA_HELPER void gda_note_observed(const struct gda_view *v, int64_t ticket, int done)
+{
+#ifdef GDA_RECORD
+	if (done)
+		GDA_HERE(gda_record_observed(v, ticket, done), (void)v);
+#endif
+	(void)v;
+	(void)ticket;
+	(void)done;
+}
 
 /*
  * The word of slot index & mask: 4 * index + one of these, in 32 bits. It is of this
@@ -360,7 +371,7 @@ GDA_HELPER void gda_publish(struct gda_view *v, uint64_t index, uint32_t n, unsi
 {
 	int ring = !(flags & GDA_DEFER);
 
-	GDA_NOTE_POSTED(v, index, n);
+	gda_note_posted(v, index, n);
 	if (!(flags & GDA_EXCLUSIVE))
 		GDA_HERE(gda_cpu_publish(v, index, n, ring),
 			 gda_shared_publish_view(v, index, n, flags));

@@ -298,7 +298,7 @@ GDA_API int gda_test(struct gda_view *v, int64_t ticket)
 {
 	int done = gda_test_done(v, ticket);
 
-	GDA_NOTE_OBSERVED(v, ticket, done);
+	gda_note_observed(v, ticket, done);
 	return done;
 }
 

@@ -23,7 +23,7 @@
 #include <gda/cause.h>
 
 /**
- * define GDA_RECORD_BUSY - bit of gda_record.seq: the record is being written
+ * define GDA_RECORD_BUSY - the bit of a seq whose record is being written
  */
 #define GDA_RECORD_BUSY		(1ULL << 63)
 
