@@ -13,8 +13,9 @@
 #                         half of the figure is C and not GDA
 #   same lines that say something
 #                         each line alone, but neither counted nor compared are lines that only
-#                         leave, jump or name a place to jump to (BARE): of OTHERS this leaves
-#                         less than 1 %. The figure that the design wants at 8 at most
+#                         leave, jump, name a place to jump to, or declare a variable without a
+#                         value (BARE): of OTHERS this leaves less than 1 %. The figure that the
+#                         design wants at 8 at most
 #   same lines in runs    those with at least two more before or behind them, in one order: text
 #                         that was written twice
 
@@ -24,12 +25,16 @@ import subprocess
 import sys
 
 SHOW = "--show" in sys.argv
-# return of nothing, a number, an errno or a variable; goto, continue, break; a label; a brace
-BARE = re.compile(r"(return( -?\w+)?;|goto \w+;|continue;|break;|\w+:|\} else \{|do \{|struct \{)$")
+# return of nothing, a number, an errno or a variable; goto, continue, break; a label; a brace;
+# a declaration
+BARE = re.compile(r"(return( -?\w+)?;|goto \w+;|continue;|break;|\w+:|\} else \{|do \{|struct \{|"
+                  r"(const )?(struct \w+|u\d+|int|bool|size_t|unsigned int) \*?\w+;)$")
 OTHERS = "comm", "cuda", "gin", "openshmem", "shmem", "verbs"
+# What a load, a store and a fence are where the caller runs: of queues, and of mapped memory.
+ARCH = "/barrier.h", "/shmem_direct.h"
 # The files of a dialect, and the bench that has NICs of its own.
 MLX5 = re.compile(r"mlx5[^/]*$|/gda_dialects\.h$|^tools/gda-bench-gpu/|^tools/lint/")
-MOST = {"mlx5 files": 5, "__CUDA_ARCH__ outside barrier.h": 0, "same lines, percent": 16,
+MOST = {"mlx5 files": 5, "__CUDA_ARCH__ outside ARCH": 0, "same lines, percent": 17,
         "same lines that say something, percent": 8, "same lines in runs, percent": 2}
 RUN = 3
 
@@ -100,14 +105,14 @@ def main():
     mlx5 = naming("mlx5", [f for f in tracked("kmod", "lib", "uapi", "tools", "examples")
                            if not MLX5.search(f)])
     arch = naming("__CUDA_ARCH__", [f for f in tracked("lib", "uapi", "examples")
-                                    if not f.endswith("/barrier.h")])
+                                    if not f.endswith(ARCH)])
     core = kernel()
     known = {x for _, x in core}
     inproc = library("inproc")
     plain, _ = both(inproc, known)
     percent, twice = both(saying(inproc), known)
     in_runs, copied = same_runs(inproc, core)
-    figures = {"mlx5 files": len(mlx5), "__CUDA_ARCH__ outside barrier.h": sum(arch.values()),
+    figures = {"mlx5 files": len(mlx5), "__CUDA_ARCH__ outside ARCH": sum(arch.values()),
                "same lines, percent": plain, "same lines that say something, percent": percent,
                "same lines in runs, percent": in_runs}
     for what, figure in figures.items():
