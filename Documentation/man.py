@@ -421,7 +421,8 @@ def main():
         for doc in load(path, header):
             if doc.kind == "struct":
                 types[doc.name] = doc
-            elif doc.kind is None and not re.match(r"static|GDA_(HELPER|SLOW)", doc.code):
+            elif doc.kind is None and not re.match(r"static|typedef|#define|GDA_(HELPER|SLOW)",
+                                                   doc.code):
                 functions[doc.name] = doc
     for path in sorted((TOP / "uapi/gda").glob("*.h")):
         types.update({d.name: d for d in load(path, path.stem) if d.kind == "struct"})
