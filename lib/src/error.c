@@ -46,7 +46,7 @@ static const struct gda_error_text gda_errnos[] = {
 	{ ENOTTY, "not known to this kernel" },
 	{ ENXIO, "no such region, or memory that no driver has" },
 	{ ENOEXEC, "the program cannot be loaded, or lacks what is asked of it" },
-	{ ENOTRECOVERABLE, "a task failed, and its context with it: destroy it; gda_dpa_error() says why" },
+	{ ENOTRECOVERABLE, "a task failed: destroy the context; gda_dpa_error() says why" },
 	{ ERANGE, "not all of the range lies in the object" },
 	{ EOVERFLOW, "address plus length wraps" },
 	{ EPERM, "refused by policy" },
