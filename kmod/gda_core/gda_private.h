@@ -22,9 +22,8 @@
  * Nothing under ctx->lock or map_lock takes mmap_lock, and a fault never takes ctx->lock.
  * A move_notify() takes no mutex of ours.
  *
- * Whoever executes work (the worker of any context) holds gda_srcu while it looks
- * at a QP, CQ or MR, for at most GDA_VISIT_BYTES of copying. Destroying is: unlink,
- * synchronize, free.
+ * Executing work (in the worker of any context) holds gda_srcu while it looks at a QP, CQ or MR,
+ * for at most GDA_VISIT_BYTES of copying. Destroying is: unlink, synchronize, free.
  */
 #ifndef GDA_PRIVATE_H
 #define GDA_PRIVATE_H

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * The fast path, exhaustively: producers that share a ring of four, and the engine that
- * consumes it, in every interleaving. It is not a copy of the protocol that is checked
- * but the headers and the engine themselves, built with a barrier.h and a gda_os.h that
- * step.
+ * The fast path, exhaustively: producers that share a ring of four, and the engine that consumes
+ * it, in every interleaving. It is not a copy of the protocol that is checked but the headers and
+ * the engine themselves, built with a barrier.h and a gda_os.h that step.
  *
- * Every post adds another byte's one to its producer's word, so a lost, duplicated, torn
- * or overwritten entry shows in the word, or the engine refuses it. Indices start so
- * that 16 bits, 2^30 (where the words of slots wrap) or 2^32 are crossed on the way.
+ * Every post adds another byte's one to its producer's word, so a lost, duplicated, torn or
+ * overwritten entry shows in the word, or the engine refuses it. Indices start so that 16 bits,
+ * 2^30 (where the words of slots wrap) or 2^32 are crossed on the way.
  *
- * What is not covered is memory that is weaker than sequentially consistent; the same
- * headers run under ThreadSanitizer for that (selftests/lib, selftests/inproc).
+ * What is not covered is memory that is weaker than sequentially consistent; the same headers run
+ * under ThreadSanitizer for that (selftests/lib, selftests/inproc).
  *
- * usage: fastpath [-v | -a], -v: print how the broken ones fail, -a: also what takes
- * minutes
+ * usage: fastpath [-v | -a], -v: print how the broken ones fail, -a: also what takes minutes
  */
 #include <stdio.h>
 #include <string.h>
@@ -94,9 +92,9 @@ static struct gda_mem mem = {
 };
 
 /*
- * Steps between which only the engine can look, or only at what is the producer's own:
- * between the doorbell record and the doorbell, in an entry, and within the engine's
- * look at the queue. With three producers there are too many of them; two have them.
+ * Steps between which only the engine can look, or only at what is the producer's own: between the
+ * doorbell record and the doorbell, in an entry, and within the engine's look at the queue. With
+ * three producers there are too many of them; two have them.
  */
 static void detail(const char *what, const void *where)
 {
@@ -287,20 +285,17 @@ u32 gda_host_span(const struct gda_mem *m, u64 off, u32 len, void **ptr)
 
 void gda_host_delay(struct gda_engine_qp *q, u32 ns)
 {
-	(void)q;
-	(void)ns;
+	(void)q, (void)ns;
 }
 
 void gda_host_record(const struct gda_engine_qp *q, struct gda_record *r)
 {
-	(void)q;
-	(void)r;
+	(void)q, (void)r;
 }
 
 void gda_host_event(struct gda_engine_cq *cq, const struct gda_completion *c)
 {
-	(void)cq;
-	(void)c;
+	(void)cq, (void)c;
 }
 
 bool gda_host_push(struct gda_engine_cq *cq, const struct gda_completion *c)

@@ -26,7 +26,7 @@ parts() {
 	else
 		id=$(pair_get "$name")
 	fi
-	GDA_COMM_ID=$id timeout 60 "$run" --first $first -n 2 --of 4 "$@" >"$out" 2>&1
+	GDA_COMM_ID=$id timeout 60 "$run" --first "$first" -n 2 --of 4 "$@" >"$out" 2>&1
 }
 
 says() { grep -qxF -- "$1" "$out"; }

@@ -13,14 +13,14 @@ n=0 rc=0
 result() { # STATUS NAME
 	n=$((n + 1))
 	[ "$1" = 0 ] && echo "ok $n $2" && return
-	sed 's/^/# /' <<<"$out"
+	echo "# ${out//$'\n'/$'\n# '}"
 	echo "not ok $n $2"
 	rc=1
 }
 
 echo 1..5
 for e in $examples; do
-	out=$(timeout 60 build/examples/gin-$e 2>&1) && grep -q 'as the reference$' <<<"$out"
+	out=$(timeout 60 "build/examples/gin-$e" 2>&1) && grep -q 'as the reference$' <<<"$out"
 	result $? "gin-$e over a device that connects no QP to itself"
 done
 out=$(timeout 60 build/examples/gin-alltoall 2>&1)

@@ -7,12 +7,14 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit 1
 ko=build/$(uname -r)/kmod/gda_ib/gda_ib.ko
 
+# shellcheck disable=SC2015	# as meant: either may be missing
 modprobe -a rdma_rxe ib_uverbs rdma_ucm && [ -e "$ko" ] ||
 	{ echo "1..0 # SKIP no rdma_rxe in this kernel, or no gda_ib for it"; exit 0; }
 trap 'rmmod gda_ib; rdma link del rxe0; ip link del gda-dummy' EXIT
 ip link add gda-dummy type dummy
 ip addr add 10.9.0.1/24 dev gda-dummy
 ip link set gda-dummy mtu 4200 up
+# shellcheck disable=SC2015
 rdma link add rxe0 type rxe netdev gda-dummy && insmod "$ko" ||
 	{ echo "Bail out! no ib:rxe0"; exit 1; }
 
