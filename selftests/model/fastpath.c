@@ -257,8 +257,7 @@ void gda_store_segment(void *p, uint64_t first, uint64_t second)
 	gda_real_store_segment(p, first, second);
 }
 
-/* --- the engine and its host --- */
-
+/* The engine and its host. */
 void model_engine_load(const void *p)
 {
 	detail("engine loads", p);
