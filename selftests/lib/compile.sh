@@ -106,7 +106,7 @@ exports() {
 		sed 's/@.*//' | sort >"$tmp/exported"
 	grep -hoE '^(GDA_[A-Z_]*API )?[a-z0-9_ ]+[ *]gda_[a-z0-9_]+\(' lib/include/gda/*.h \
 		lib/include/gda/gin/*.h |
-		grep -vE 'GDA_(HELPER|SLOW)|^static' | grep -oE 'gda_[a-z0-9_]+\(' |
+		grep -vE 'GDA_(HELPER|SLOW)|^(static|typedef)' | grep -oE 'gda_[a-z0-9_]+\(' |
 		tr -d '(' | sort -u >"$tmp/declared"
 	diff "$tmp/declared" "$tmp/exported"
 }
