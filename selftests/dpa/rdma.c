@@ -314,6 +314,7 @@ GDA_DPA_TASK(d_two_users)
 	gda_dpa_event_wait_gt(t, p->go, 2, UINT64_MAX);
 	/* and it keeps the handle, until the task ends */
 	out[4] = gda_dpa_rdma_write(t, p->rdma, &peers, 0, &own, 0, 8);
+	out[5] = gda_dpa_rdma_wait(t, p->rdma, gda_clock_ns() + 20 * SECOND);
 }
 
 TEST_F(rdma, D_10_a_handle_is_one_threads_at_a_time)
@@ -331,6 +332,7 @@ TEST_F(rdma, D_10_a_handle_is_one_threads_at_a_time)
 	EXPECT_EQ(-EBUSY, out[2]);
 	EXPECT_EQ(-EBUSY, out[3]);
 	EXPECT_EQ(0, out[4]);
+	EXPECT_EQ(0, out[5]);
 	p.number = 9;
 	RUN(d_put_and_add, 1, &p);
 	EXPECT_EQ(0, out[0]);
