@@ -301,7 +301,7 @@ TEST_F(explain, M4_no_processor)
 TEST_F(explain, M4_worker_not_woken)
 {
 	struct s_end *a = &self->end[0], *b = &self->end[1];
-	uint64_t before = 0;
+	uint64_t before = UINT64_MAX;
 	int why = 0;
 
 	if (!s_has(a->ctx, GDA_FEATURE_DOORBELL_FAULT))
