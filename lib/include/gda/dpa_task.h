@@ -75,8 +75,8 @@ struct gda_dpa_task {
  * GDA_DPA_TASK() - define a task
  * @task: its name, which becomes that of a struct gda_dpa_task
  *
- * The body follows. It has the parameters struct gda_dpa_thread *t and const void *args, the
- * bytes that gda_dpa_launch() was given, aligned to 16.
+ * The body follows. It has the parameters ``struct gda_dpa_thread *t`` and
+ * ``const void *args``, the bytes that gda_dpa_launch() was given, aligned to 16.
  */
 #define GDA_DPA_TASK(task) \
 	static void task##_run(struct gda_dpa_thread *t, const void *args); \

@@ -43,9 +43,9 @@ extern "C" {
 #define GDA_SHMEM_FOREVER	UINT64_MAX
 
 /**
- * define GDA_SHMEM_DATA_ATOMICS - of a heap: atomics by queue are for words in @data alone
+ * define GDA_SHMEM_DATA_ATOMICS - atomics by queue are for words in @data alone
  *
- * In gda_shmem.caps of a heap in GPU memory, for no device adds to words there yet.
+ * Of a heap: in gda_shmem.caps of one in GPU memory, for no device adds to words there yet.
  */
 #define GDA_SHMEM_DATA_ATOMICS	(1U << 16)
 
