@@ -153,6 +153,10 @@ struct gda_shmem {
 #define GDA_SHMEM_GPU_LINE	64U
 #define GDA_SHMEM_GPU_WORDS	1024U
 
+/**
+ * struct gda_shmem_words - which of a heap's words for fetched values are taken
+ * @used: a bit each, set and cleared by kernels; the others are free
+ */
 struct gda_shmem_words {
 	uint64_t used[GDA_SHMEM_GPU_WORDS / 64];
 };
