@@ -215,7 +215,7 @@ static struct gda_ctx *gda_nl_ctx_lock(u32 id)
 	return ctx;
 }
 
-/* Whoever closes the context and gets the lock now waits for readers before it is freed. */
+/* The close of the context that gets the lock now waits for readers before it is freed. */
 static void gda_nl_ctx_unlock(struct gda_ctx *ctx)
 {
 	int idx = gda_read_lock();

@@ -35,7 +35,7 @@
 
 /* --- shared memory --- */
 
-/* What made the context fatal: written once, from 0, by whichever thread saw it first. */
+/* The cause that made the context fatal: written once, from 0, by whichever thread saw it first. */
 #define GDA_DPA_FATAL(reason, thread)	((uint64_t)(reason) << 32 | ((thread) + 1))
 
 struct gda_dpa_header {
@@ -60,7 +60,7 @@ struct gda_dpa_header {
 	uint64_t log_head __attribute__((aligned(64)));	/* lines taken */
 } __attribute__((aligned(64)));
 
-/* What a thread of the pool runs. */
+/* The body of a thread of the pool. */
 struct gda_dpa_slot {
 	uint64_t started_ns;	/* 0: nothing; written last at the start, first at the end */
 	uint32_t task;
@@ -167,7 +167,7 @@ static inline uint64_t gda_dpa_word_value(const struct gda_dpa_word *w)
 void gda_dpa_word_add(const struct gda_dpa_map *m, struct gda_dpa_word *w, uint64_t value);
 void gda_dpa_word_set(const struct gda_dpa_map *m, struct gda_dpa_word *w, uint64_t value);
 
-/* What a wait is for. */
+/* The condition that a wait is for. */
 struct gda_dpa_wait {
 	struct gda_dpa_word *word;
 	uint64_t than;

@@ -34,7 +34,7 @@ static int gda_dpa_launch_check(const struct gda_dpa *dpa, const struct gda_dpa_
 	return 0;
 }
 
-/* What the launch waits for, as it is written in the ring. Under dpa->lock. */
+/* The condition of a launch, as it is written in the ring. Under dpa->lock. */
 static int gda_dpa_launch_source(struct gda_dpa *dpa, const struct gda_dpa_launch_attr *l,
 				 struct gda_dpa_entry *e)
 {

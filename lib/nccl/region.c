@@ -65,7 +65,7 @@ static int gda_nccl_region_new(struct gda_nccl_coll *coll, void *data, size_t si
 	return 0;
 }
 
-/* What a rank tells of its region; all free theirs if one has none. */
+/* The answer of a rank about its region; all free theirs if one has none. */
 struct gda_nccl_card {
 	struct gda_nccl_region *region;
 	int64_t err;

@@ -28,7 +28,7 @@ enum gda_nccl_result {
 #define GDA_NCCL_MR_STRICT_ORDER	(1U << 0)
 #define GDA_NCCL_MR_NEVER_RESET		(1U << 1)	/* GPUs store to no signal in it */
 
-/* What a signal does to its word. */
+/* The operation of a signal on its word. */
 #define GDA_NCCL_SIGNAL_INC		1U
 #define GDA_NCCL_SIGNAL_ADD		2U
 

@@ -227,7 +227,7 @@ int gda_dpa_memcpy_wait(struct gda_dpa_thread *t, uint64_t deadline);
  * @event: its handle
  * @value: receives it
  *
- * What was done before the update that it shows is visible.
+ * All that was done before the update that it shows is visible.
  *
  * Return: 0; -EINVAL no such event; -EACCES tasks are no subscriber of it.
  */
@@ -342,7 +342,7 @@ int gda_dpa_rdma_read(struct gda_dpa_thread *t, uint32_t rdma, const struct gda_
  * @dst_offset: of the word, which is aligned to 8
  * @value: is added, modulo 2^64
  *
- * What the word was is not returned.
+ * The old value of the word is not returned.
  *
  * Return: as gda_dpa_rdma_write(); -EINVAL also if the word is not aligned.
  */
@@ -356,7 +356,7 @@ int gda_dpa_rdma_fetch_add(struct gda_dpa_thread *t, uint32_t rdma,
  * @event: of gda_dpa_event_export() there
  * @value: is added
  *
- * Who sees it sees all that was written through the handle before.
+ * A reader that sees it sees all that was written through the handle before.
  *
  * Return: as gda_dpa_rdma_write().
  */
@@ -370,7 +370,7 @@ int gda_dpa_rdma_signal_add(struct gda_dpa_thread *t, uint32_t rdma,
  * @event: of gda_dpa_event_export() there
  * @value: its value from then on
  *
- * Who sees it sees all that was written through the handle before.
+ * A reader that sees it sees all that was written through the handle before.
  *
  * Return: as gda_dpa_rdma_write().
  */

@@ -113,7 +113,7 @@ GDA_HELPER uint32_t gda_shmem_cas32(uint32_t *at, uint32_t cond, uint32_t value)
 	return old;
 }
 
-/* What was put before is seen before what is stored behind. */
+/* Bytes that were put before are seen before what is stored behind. */
 GDA_HELPER void gda_shmem_order(void)
 {
 	asm volatile("fence.acq_rel.sys;" ::: "memory");

@@ -148,7 +148,7 @@ GDA_DEVICE int gda_shmem_gpu_word_done(struct gda_shmem *s, int word, int err)
 	return err == -ECANCELED ? -EIO : err;
 }
 
-/* What a request has fetched. */
+/* The value that a request has fetched. */
 GDA_DEVICE uint64_t gda_shmem_gpu_word_load(const struct gda_shmem *s, int word, uint32_t bytes)
 {
 	uint64_t stored = gda_nic_load64((const uint64_t *)gda_shmem_gpu_word(s, word));

@@ -308,7 +308,7 @@ GDA_HELPER int gda_async_failed(const struct gda_async_session *s, unsigned int 
  * @value: what the word is compared with
  * @deadline: as of gda_async_wait()
  *
- * What the peer put in front of its notification is visible when the wait returns 0.
+ * All that the peer put in front of its notification is visible when the wait returns 0.
  *
  * Return: 0; -EINVAL @compare is none; -EIO a queue of the session failed; -ESHUTDOWN a peer is
  * lost; -ETIMEDOUT, or -ETIME if the deadline was long past when the wait began.

@@ -358,7 +358,7 @@ uint32_t gda_dpa_event_handle(const struct gda_dpa_event *event);
  * @event: the event
  * @value: receives it
  *
- * What was done before the update that it shows is visible.
+ * All that was done before the update that it shows is visible.
  *
  * Return: 0; -EACCES the host is no subscriber of it.
  */
