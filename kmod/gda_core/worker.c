@@ -9,7 +9,8 @@
  * (see doorbell.c) every GDA_PACE_US; if a scan takes long, it sleeps GDA_PACE_SHARE times as long
  * as the scan took. It is inside gda_read_lock() while it scans a page and leaves after each visit,
  * so a task that destroys an object or revokes memory waits for one visit at most, whatever the CPU
- * limit of the context's owner. Between visits it signals the events of its context's CQs (event.c).
+ * limit of the context's owner. Between visits it signals the events of the context's CQs
+ * (event.c).
  *
  * A QP whose peer was not ready is not visited until its delay is over. The delay keeps no page
  * active: the worker sleeps until the first delay ends, and then scans all pages.

@@ -4,8 +4,8 @@
  * for each signal and each barrier, whose peers' writes a counter counts: of a signal one
  * counter for all peers, of a barrier one for each.
  *
- * A device that connects no QP to itself has another QP behind each queue from a rank to itself: its
- * mirror, which takes what comes and posts nothing.
+ * A device that connects no QP to itself has another QP behind each queue from a rank to itself:
+ * its mirror, which takes what comes and posts nothing.
  *
  * Memory that peers change is one MR: of each context the words of its slots, what is
  * announced (GDA_CHECK), and 8 bytes for each queue that take what an atomic finds.

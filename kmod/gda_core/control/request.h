@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * The rules that hold for every control call: flags that it does not know and reserved members
- * must be zero. And the rule for those that name a region. Portable like the engine; the host has the size of the structure.
+ * must be zero. And the rule for those that name a region. Portable like the engine; the host has
+ * the size of the structure.
  */
 #ifndef GDA_CONTROL_REQUEST_H
 #define GDA_CONTROL_REQUEST_H

@@ -51,8 +51,8 @@ struct module;
  * @vmap: optional, but executors that are CPUs, such as the software device, refuse memory
  *	without it: give the CPU's address of the first byte of the range; the others follow.
  *	Write-back cached and readable, also writable if get() was told so. I/O memory
- *	(map->is_iomem) is refused by the software device. Valid until invalidation or put(). Process context, may
- *	sleep.
+ *	(map->is_iomem) is refused by the software device. Valid until invalidation or put().
+ *	Process context, may sleep.
  *	Returns 0; -EOPNOTSUPP there is no such address; -ENODEV the memory was invalidated;
  *	-ENOMEM, -EINTR.
  * @put: the registration ends, also if a call above failed or the memory was
