@@ -184,6 +184,8 @@ distclean: ## build: remove all that was built or unpacked
 
 $(BUILD)/kselftest/kselftest_harness.h:
 	@$(scripts)/linux-source.sh $(@D) $(patsubst %,tools/testing/selftests/%,kselftest.h kselftest_harness.h)
+	@# 30 s for a test: a virtual machine that is stopped for a while loses as much
+	@sed -i 's/\(TEST_TIMEOUT_DEFAULT\) 30$$/\1 100/' $@
 
 # For check.sh.
 .PHONY: list-native list-vm list-pair list-soak list-docs

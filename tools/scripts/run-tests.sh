@@ -4,7 +4,7 @@
 # run-tests.sh [option...] PROGRAM... - run test programs and add up
 #
 #   --timeout SEC   limit of one program, where selftests/timeouts ("NAME SEC"
-#                   a line) names no other                  [120]
+#                   a line) names no other                  [240]
 #   --dmesg         fail a program during which the kernel complained
 #   --logs DIR      keep each program's output there        [build/log/tests]
 #                   and in DIR/results what became of it: PROGRAM, PASSED, FAILED,
@@ -26,7 +26,7 @@
 
 set -uo pipefail
 
-limit=120 dmesg='' logs=build/log/tests share='' json=''
+limit=240 dmesg='' logs=build/log/tests share='' json=''
 while [ $# -gt 0 ]; do
 	case $1 in
 	--timeout) limit=$2; shift ;;
@@ -178,7 +178,7 @@ run_one() {
 	grep -E '^(not ok|Bail out)' "$log" | head -n 20 | tell
 	[ ${#why[@]} = 0 ] || printf '%s\n' "${why[@]}" | tell
 	[ -z "$noise" ] || head -n 20 <<<"$noise" | tell
-	grep -vE '^((not )?ok|Bail out|# +(RUN|OK|FAIL|PASSED|Totals))|terminated by' "$log" |
+	grep -vE '^((not )?ok|Bail out|# +(RUN|OK|FAIL|PASSED|Totals))' "$log" |
 		tail -n 15 | tell
 	echo "(all it said: $log)" | tell
 	! grep -q '^Bail out!' "$log"
