@@ -97,7 +97,8 @@ TEST_F(ib_wire, I_who_waits_for_the_wire_sleeps)
 	t_sleep_ns(T_NS * 7 / 10);
 	ran = workers_ran() - before;
 	TH_LOG("workers ran %ld ms of 700", ran);
-	EXPECT_GT(250, ran);
+	/* a worker that polled would have run for most of it; each visit takes long in a debug kernel */
+	EXPECT_GT(450, ran);
 	EXPECT_NE(0, t_wait(&self->end[0].qp, last, &done));
 	EXPECT_EQ(GDA_MLX5_SYND_RNR_EXC, done.first_syndrome);
 }
