@@ -16,6 +16,9 @@
 #   GDA_SLOW=N         a factor for the limits of programs           [1, 2 beside others]
 #   PROGRAMS=NAME...   only programs of these names or last parts of names
 #
+# A program that selftests/kvers has runs in the guest of the kernel that stands there only, if
+# that is one of the places.
+#
 # What is left in build/log of an earlier run of the same places goes first.
 #
 # shellcheck disable=SC2317	# functions are called by trap
@@ -25,6 +28,7 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 scripts=tools/scripts
 start=$SECONDS
+places=("$@")
 p=0 f=0 s=0
 jobs=${GDA_JOBS:-$(($(nproc) + 1))}
 [ "$jobs" -gt 0 ] 2>/dev/null || { echo "check.sh: GDA_JOBS is $jobs" >&2; exit 2; }
@@ -66,15 +70,41 @@ count() {
 
 failed() { add 0 1 0; }
 
+# Sets others: patterns of the programs that run in the guest of another kernel than $1, which is
+# a place as well.
+list_others() {
+	local pattern kver
+
+	others=()
+	while read -r pattern kver; do
+		case $kver:" ${places[*]} " in
+		"$1":*) ;;
+		*" $kver "*) others+=("$pattern") ;;
+		esac
+	done < <(grep -v '^#' selftests/kvers)
+}
+
+# Is $1 one of them?
+elsewhere() {
+	local name=${1#build/} pattern
+
+	name=${name#selftests/}
+	for pattern in "${others[@]}"; do
+		# shellcheck disable=SC2254	# it is a pattern
+		case $name in $pattern) return 0 ;; esac
+	done
+	return 1
+}
+
 # Sets tests: the programs of place $1, or those of them that $PROGRAMS names.
 list() {
-	local t n all kind=vm
+	local t n all kind=vm others=()
 
-	case $1 in native|pair) kind=$1 ;; esac
+	case $1 in native|pair) kind=$1 ;; *) list_others "$1" ;; esac
 	read -ra all < <(submake "list-$kind")
 	tests=()
 	for t in "${all[@]}"; do
-		[ "${PROGRAMS-}" ] || tests+=("$t")
+		[ "${PROGRAMS-}" ] || elsewhere "$t" || tests+=("$t")
 		for n in ${PROGRAMS-}; do
 			case $t in "$n"|*/"$n") tests+=("$t") ;; esac
 		done
