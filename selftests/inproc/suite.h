@@ -17,11 +17,29 @@
 #include <gda/chunk.h>
 #include <gda/fastpath.h>
 #include <gda/gda.h>
+
+static inline unsigned long s_stress(unsigned long n)
+{
+	const char *env = getenv("GDA_STRESS");
+	double times = env ? strtod(env, NULL) : 1;
+
+	return n * times < 1 ? 1 : (unsigned long)(n * times);
+}
+
+/* A test that is made longer may take longer. */
+static inline unsigned int s_alarm(unsigned int seconds)
+{
+	unsigned long stressed = seconds ? s_stress(seconds) : 0;
+
+	return alarm(stressed < seconds ? seconds : (unsigned int)stressed);
+}
+
+#define alarm	s_alarm
 #include <kselftest_harness.h>
 
 /* Emulation and sanitizers, on a busy machine. */
 #undef TEST_TIMEOUT_DEFAULT
-#define TEST_TIMEOUT_DEFAULT	100
+#define TEST_TIMEOUT_DEFAULT	200
 #define S_TIMEOUT_NS		60000000000ULL
 
 #define ASSERT_OK(call)	ASSERT_EQ(0, (call))
@@ -62,14 +80,6 @@ static inline uint64_t s_seed(void)
 	const char *env = getenv("GDA_SEED");
 
 	return env ? strtoull(env, NULL, 0) : gda_clock_ns();
-}
-
-static inline unsigned long s_stress(unsigned long n)
-{
-	const char *env = getenv("GDA_STRESS");
-	double times = env ? strtod(env, NULL) : 1;
-
-	return n * times < 1 ? 1 : (unsigned long)(n * times);
 }
 
 /* Slots of an atomic, in the dialect of the posters. */

@@ -20,7 +20,7 @@ static inline unsigned int t_alarm(unsigned int seconds)
 
 /* An emulated machine on a busy one; what hangs is found out by then, too. */
 #undef TEST_TIMEOUT_DEFAULT
-#define TEST_TIMEOUT_DEFAULT	100
+#define TEST_TIMEOUT_DEFAULT	200
 
 #define T_BASE_READ(base)	ASSERT_EQ(0, t_objects_read(base))
 

@@ -309,7 +309,7 @@ int t_objects_read(struct t_objects *o)
 
 int t_objects_settle(const struct t_objects *base, struct t_objects *now)
 {
-	uint64_t end = t_now() + 5 * T_NS;
+	uint64_t end = t_now() + T_WAIT_NS;
 	int err;
 
 	for (;;) {

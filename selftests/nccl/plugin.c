@@ -245,6 +245,8 @@ TEST_F(pair, flush_waits_for_puts_and_gets)
 	ASSERT_EQ(0, ranks_wait(a, flush));
 }
 
+/* Less than any deadline: a busy machine is slow. */
+#define SOON_NS		10000000000U
 #define RANDOM_OPS	(UNDER_TSAN ? 400 : 1000)
 
 /* One rank works, against a model of both windows and of the words. */
@@ -381,7 +383,7 @@ TEST_F(pair, refused_key)
 	rma->dereg_mr_sym(ranks[1].coll, ranks[1].window_mr);
 	start = ranks_now();
 	EXPECT_EQ(GDA_NCCL_REMOTE_ERROR, ranks_put(&ranks[0], 0, 0, 0, 8, 1));
-	EXPECT_GT(1000000000U, ranks_now() - start);
+	EXPECT_GT(SOON_NS, ranks_now() - start);
 	EXPECT_EQ(0, rma->query_last_error(ranks[0].context, &error));
 	EXPECT_TRUE(error);
 	EXPECT_NE(NULL, strstr(logged, "iput of rank 0 to rank 1, context 0")) TH_LOG("%s", logged);
@@ -403,7 +405,7 @@ TEST_F(pair, closed_peer)
 	EXPECT_EQ(GDA_NCCL_SYSTEM_ERROR,
 		  rma->reg_mr_sym(ranks[0].coll, ranks[0].addr[0], 8,
 				  variant->cuda ? GDA_NCCL_PTR_CUDA : GDA_NCCL_PTR_HOST, 0, &mr));
-	EXPECT_GT(1000000000U, ranks_now() - start);
+	EXPECT_GT(SOON_NS, ranks_now() - start);
 	EXPECT_NE(NULL, strstr(logged, "has closed its communicator")) TH_LOG("%s", logged);
 	rma->close_coll(ranks[0].coll);
 	/* both are gone, and a new pair can be had, for the fixture to close */

@@ -159,7 +159,7 @@ pair() {
 	for k in ${kvers/,/ }; do
 		step "modules of the pair, $k" $scripts/modules.sh "$k" || { failed; return; }
 	done
-	tools/vm/gda-pair -v -k "$kvers" -t $((220 * GDA_SLOW)) -o "$log" -- \
+	tools/vm/gda-pair -v -k "$kvers" -t $((450 * GDA_SLOW)) -o "$log" -- \
 		env GDA_SLOW="$GDA_SLOW" tools/vm/pair-tests.sh "$log" "${tests[@]}"
 	[ $? != 125 ] || sed -i '/^total\t/d' "$log"/[01]/results 2>/dev/null
 	count "$log/0"
