@@ -9,7 +9,8 @@ DPA_LIB_plain	:= $(LIB_OUT)/libgda.a
 DPA_LIB_asan	:= $(BUILD)/selftests/inproc/asan/libgda.a
 DPA_LIB_tsan	:= $(BUILD)/selftests/inproc/tsan/libgda.a
 # How many random programs; the sanitizers are slow, and look for something else.
-DPA_FLAGS_plain	:= -DMODEL_SEQUENCES=1000000 -DMODEL_GRAPHS=100000 -DPROCESS_CONTEXTS=1000
+DPA_FLAGS_plain	:= -DMODEL_SEQUENCES=1000000 -DMODEL_GRAPHS=100000 -DMODEL_PROCESSES=4 \
+		   -DPROCESS_CONTEXTS=1000
 DPA_FLAGS_asan	:= -DMODEL_SEQUENCES=20000 -DMODEL_GRAPHS=1000 -DPROCESS_CONTEXTS=24
 DPA_FLAGS_tsan	:= $(DPA_FLAGS_asan)
 

@@ -6,9 +6,10 @@
  * completion events count the launches that name them.
  *
  *	-e N	sequences of event operations	-g N	graphs
- *	-s N	first seed
+ *	-s N	first seed			-p N	processes that share them
  */
 #include <pthread.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -23,6 +24,9 @@
 #ifndef MODEL_SEQUENCES
 #define MODEL_SEQUENCES	1000
 #define MODEL_GRAPHS	1000
+#endif
+#ifndef MODEL_PROCESSES
+#define MODEL_PROCESSES	1
 #endif
 
 #define TASKS	64U
@@ -225,55 +229,98 @@ static int graph(uint64_t seed)
 
 /* --- --- */
 
-static int many(const char *name, int number_of_test, uint64_t n, uint64_t seed,
+static int begin(void)
+{
+	struct gda_dpa_attr attr = { .size = sizeof(attr), .threads = THREADS, .heap_bytes = 4096 };
+	uint32_t i;
+
+	if (gda_open(NULL, &ctx) || gda_dpa_create(ctx, &attr, &dpa))
+		return wrong("gda_dpa_create", 0);
+	for (i = 0; i < EVENTS; i++)
+		if (gda_dpa_event_create(dpa, NULL, &events[i]))
+			return wrong("gda_dpa_event_create", 0);
+	return 0;
+}
+
+static int end(void)
+{
+	int failed = gda_dpa_destroy(dpa) ? wrong("gda_dpa_destroy", 0) : 0;
+
+	gda_close(ctx);
+	return failed;
+}
+
+/* Every @step-th of @n. */
+static int some(uint64_t first, uint64_t n, uint64_t step, uint64_t seed,
 		int (*one)(uint64_t seed))
 {
-	uint64_t begin = gda_clock_ns(), i;
 	int failed = 0;
+	uint64_t i;
 
-	for (i = 0; !failed && i < n; i++) {
+	if (begin())
+		return 1;
+	for (i = first; !failed && i < n; i += step) {
 		state = (seed + i) * 0x9e3779b97f4a7c15 + 1;
 		failed = one(seed + i);
 	}
-	printf("# %llu in %.1f s\n", (unsigned long long)i,
-	       (double)(gda_clock_ns() - begin) / 1e9);
+	return failed | end();
+}
+
+/* A graph waits for threads more than it runs: several processes share them. */
+static int many(const char *name, int number_of_test, uint64_t n, uint64_t seed,
+		unsigned int processes, int (*one)(uint64_t seed))
+{
+	uint64_t start = gda_clock_ns();
+	int failed = 0, status;
+	unsigned int i;
+
+	for (i = 0; i < processes; i++) {
+		pid_t pid = processes > 1 ? fork() : -1;
+
+		if (!pid)
+			exit(some(i, n, processes, seed, one));
+		else if (processes == 1)
+			failed = some(0, n, 1, seed, one);
+		else if (pid < 0)
+			failed = wrong("fork", seed);
+	}
+	while (processes > 1 && wait(&status) >= 0)
+		failed |= status != 0;
+	printf("# %llu in %.1f s\n", (unsigned long long)n,
+	       (double)(gda_clock_ns() - start) / 1e9);
 	printf("%sok %d %s\n", failed ? "not " : "", number_of_test, name);
 	return failed;
 }
 
 int main(int argc, char **argv)
 {
-	struct gda_dpa_attr attr = { .size = sizeof(attr), .threads = THREADS, .heap_bytes = 4096 };
 	uint64_t sequences = MODEL_SEQUENCES, graphs = MODEL_GRAPHS, seed = 1;
+	unsigned int processes = MODEL_PROCESSES;
 	int c, failed = 0;
-	uint32_t i;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	while ((c = getopt(argc, argv, "e:g:s:")) != -1) {
+	while ((c = getopt(argc, argv, "e:g:s:p:")) != -1) {
 		if (c == 'e')
 			sequences = strtoull(optarg, NULL, 10);
 		else if (c == 'g')
 			graphs = strtoull(optarg, NULL, 10);
 		else if (c == 's')
 			seed = strtoull(optarg, NULL, 10);
+		else if (c == 'p')
+			processes = (unsigned int)strtoul(optarg, NULL, 10);
 		else
 			return 2;
 	}
+	if (!processes)
+		return 2;
 	/* in a guest a processor is emulated */
 	if (!access("/dev/gda", F_OK) && argc == 1) {
 		sequences = 1000;
 		graphs = 1000;
+		processes = 1;
 	}
 	puts("TAP version 13\n1..2");
-	if (gda_open(NULL, &ctx) || gda_dpa_create(ctx, &attr, &dpa))
-		return wrong("gda_dpa_create", 0);
-	for (i = 0; i < EVENTS; i++)
-		if (gda_dpa_event_create(dpa, NULL, &events[i]))
-			return wrong("gda_dpa_event_create", 0);
-	failed |= many("model.D_06_event_operations", 1, sequences, seed, sequence);
-	failed |= many("model.D_11_graphs_of_launches", 2, graphs, seed, graph);
-	if (gda_dpa_destroy(dpa))
-		failed = wrong("gda_dpa_destroy", 0);
-	gda_close(ctx);
+	failed |= many("model.D_06_event_operations", 1, sequences, seed, processes, sequence);
+	failed |= many("model.D_11_graphs_of_launches", 2, graphs, seed, processes, graph);
 	return failed;
 }
