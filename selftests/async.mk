@@ -11,6 +11,7 @@ ASYNCTEST_LIB_tsan := $(BUILD)/selftests/inproc/tsan/libgda.a
 
 TEST_NATIVE	+= $(foreach v,plain asan tsan,$(ASYNCTESTS:%=$(ASYNCTEST_OUT)/$v/%))
 TEST_VM		+= $(ASYNCTESTS:%=$(ASYNCTEST_OUT)/plain/%)
+SOAK_NATIVE	+= $(ASYNCTEST_OUT)/plain/random
 
 define ASYNC_TEST
 $(ASYNCTEST_OUT)/$1/$2: selftests/async/$2.c $$(wildcard selftests/async/*.h) \

@@ -6,6 +6,7 @@
 CUDATEST_OUT	:= $(BUILD)/selftests/cuda
 CUDATEST_SRC	:= selftests/cuda/copies.c selftests/cuda/fake.c
 
+SOAK_NATIVE	+= $(CUDATEST_OUT)/tsan/copies
 TEST_NATIVE	+= $(foreach v,plain asan tsan,$(CUDATEST_OUT)/$v/copies) $(CUDATEST_OUT)/plain/gin \
 		   $(CUDATEST_OUT)/plain/shmem $(CUDATEST_OUT)/plain/async
 

@@ -14,6 +14,7 @@ GINTEST_LIB_tsan := $(BUILD)/selftests/inproc/tsan/libgda.a
 TEST_NATIVE	+= $(foreach v,plain asan tsan,$(GINTESTS:%=$(GINTEST_OUT)/$v/%)) \
 		   $(GINTEST_CHECKED:%=$(GINTEST_OUT)/checked/%)
 TEST_VM		+= $(GINTESTS:%=$(GINTEST_OUT)/plain/%)
+SOAK_NATIVE	+= $(GINTEST_OUT)/plain/histories
 
 GINTEST_check	:= -DGDA_CHECK
 

@@ -20,6 +20,7 @@ VERBS_SUITES	:= data errors cq
 VERBS_FAKE	= $(DEPFLAGS) -std=gnu11 -O2 -g -Wall -Wextra -Werror -fPIC -shared -pthread -o $@ $<
 
 ifneq ($(VERBS),)
+SOAK_NATIVE	+= $(VERBS_OUT)/plain/fabric
 TEST_NATIVE	+= $(foreach v,plain asan tsan,$(VERBS_OUT)/$v/lost $(VERBS_OUT)/$v/fabric $(VERBS_SUITES:%=$(VERBS_OUT)/$v/%)) \
 		   $(VERBS_OUT)/gin.sh
 endif

@@ -110,7 +110,7 @@ TEST_F(copies, every_way)
 /* Long chains in which each reads what others have written: only one order is right. */
 TEST_F(copies, in_order)
 {
-	uint64_t off, len, dst, rounds = s_stress(3000);
+	uint64_t off, len, dst, rounds = s_short(600, 3000);
 	uint8_t *model = malloc(4 * 8192);
 	int64_t ticket = 0;
 	uint64_t i;
@@ -156,7 +156,7 @@ TEST_F(copies, in_order_long)
 {
 	const uint64_t len = 7000001, most = 2 * len, tail = 1500000, at = len - tail;
 	struct gda_mr *mr[2];
-	uint64_t gpu[2], i, k, rounds = s_stress(4);
+	uint64_t gpu[2], i, k, rounds = s_short(1, 4);
 	uint8_t *bytes[2];
 	uint32_t key[2];
 	int64_t ticket = 0;
@@ -195,7 +195,7 @@ TEST_F(copies, in_order_long)
 TEST_F(copies, small)
 {
 	struct end *e = self->end;
-	uint64_t i, n = s_stress(2000);
+	uint64_t i, n = s_short(1000, 2000);
 	int64_t ticket = 0;
 
 	for (i = 0; i < n; i++) {
@@ -247,7 +247,7 @@ TEST_F(copies, completes_when_done)
 TEST_F(copies, signal_behind_data)
 {
 	struct end *e = self->end;
-	uint64_t *flag = (uint64_t *)(void *)e[1].near.addr, i, n = s_stress(300);
+	uint64_t *flag = (uint64_t *)(void *)e[1].near.addr, i, n = s_short(100, 300);
 	int64_t signal;
 
 	for (i = 1; i <= n; i++) {

@@ -187,7 +187,7 @@ static uint64_t ph_step(FIXTURE_DATA(phase) *self)
 
 TEST_F(phase, data_is_that_of_a_flat_model)
 {
-	unsigned long i, rounds = s_stress(3000);
+	unsigned long i, rounds = s_short(800, 3000);
 
 	for (i = 0; i < rounds; i++) {
 		uint64_t index = ph_step(self);

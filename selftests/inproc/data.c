@@ -278,7 +278,7 @@ static int64_t random_work(FIXTURE_DATA(data) *self, unsigned int flags)
 
 TEST_F(data, random_batches)
 {
-	unsigned long left = s_stress(10000);
+	unsigned long left = s_short(3000, 10000);
 	struct gda_qp_query query = { .size = sizeof(query) };
 	uint64_t posted = 0;
 

@@ -314,7 +314,7 @@ TEST_F(record, M4_two_writers)
 				    .flags = GDA_CQ_IGNORE_OVERRUN };
 	struct gda_qp_attr attr = { .size = sizeof(attr), .sq_depth = DEPTH,
 				    .timeout_ns = S_TIMEOUT_NS };
-	unsigned long n = s_stress(20000), whole = 0, lapped = 0, kinds[256] = { 0 };
+	unsigned long n = s_short(5000, 20000), whole = 0, lapped = 0, kinds[256] = { 0 };
 	struct s_end *a = &self->end[0], *b = &self->end[1];
 	struct gda_record r;
 	struct gda_qp *from, *to;

@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include "suite.h"
 
-#define ROUNDS	300
+#define ROUNDS	s_short(60, 300)
 #define DATA	4096U
 #define SIGNAL	(2 * DATA)	/* at both ends: data that leaves, data that arrives, signal */
 #define RESULT	(SIGNAL + 64)
@@ -63,10 +63,10 @@ static bool receive_round(struct player *p, uint64_t round)
 
 static void *play(void *arg)
 {
+	uint64_t round, rounds = ROUNDS;
 	struct player *p = arg;
-	uint64_t round;
 
-	for (round = 1; round <= ROUNDS && !p->wrong; round++) {
+	for (round = 1; round <= rounds && !p->wrong; round++) {
 		int64_t ticket;
 
 		if (!p->first && !receive_round(p, round))
@@ -133,11 +133,10 @@ struct sharer {
 static void *share_queue(void *arg)
 {
 	struct sharer *p = arg;
-	uint64_t from = 128 * p->id, to = 4096 + from;
-	int i;
+	uint64_t from = 128 * p->id, to = 4096 + from, i, rounds = ROUNDS;
 
-	for (i = 0; i < ROUNDS; i++) {
-		memset(p->end->mem.addr + from, i, 100);
+	for (i = 0; i < rounds; i++) {
+		memset(p->end->mem.addr + from, (int)i, 100);
 		if (gda_wait(p->end->v, s_put(p->end, from, p->end, to, 100, 0), 0) ||
 		    p->end->mem.addr[to] != (uint8_t)i || p->end->mem.addr[to + 99] != (uint8_t)i)
 			p->wrong++;

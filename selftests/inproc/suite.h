@@ -2,7 +2,8 @@
 /*
  * Shared by the device tests. They are written against gda/gda.h and gda/fastpath.h
  * and run on the device that gda_open(NULL) opens: the in-process device here, the kernel's in
- * the guest, or what GDA_DEVICE names. GDA_SEED repeats a run, GDA_STRESS makes it longer.
+ * the guest, or what GDA_DEVICE names. GDA_SEED repeats a run, GDA_STRESS makes it longer;
+ * where it is above 1, s_short() is no shorter on slow machines.
  */
 #ifndef GDA_SUITE_H
 #define GDA_SUITE_H
@@ -80,6 +81,24 @@ static inline uint64_t s_seed(void)
 	const char *env = getenv("GDA_SEED");
 
 	return env ? strtoull(env, NULL, 0) : gda_clock_ns();
+}
+
+/* Emulated, or under a sanitizer. */
+static inline bool s_slow(void)
+{
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+	return true;
+#else
+	return !access("/dev/gda", F_OK);
+#endif
+}
+
+/* @n times $GDA_STRESS; on a slow machine no more than @few, if that is 1 or less. */
+static inline unsigned long s_short(unsigned long few, unsigned long n)
+{
+	unsigned long stressed = s_stress(n);
+
+	return !s_slow() || stressed > n || stressed < few ? stressed : few;
 }
 
 /* Slots of an atomic, in the dialect of the posters. */

@@ -150,7 +150,7 @@ TEST_F(basic, write_and_read_sizes)
 
 TEST_F(basic, write_and_read_random)
 {
-	unsigned long rounds = t_stress(1000);
+	unsigned long rounds = t_short(200, 1000);
 
 	for (unsigned long i = 0; i < rounds; i++) {
 		uint32_t len = (uint32_t)(t_random(&self->rnd) >>

@@ -286,7 +286,7 @@ static int round_of(struct arena *a, unsigned long sum[ANSWERS], struct hand *od
 /* Only the file is left of a context that was shut down. */
 TEST_F_TIMEOUT(churn, E4_O3_shutdown_against_every_call, 300)
 {
-	unsigned long n = t_stress(200), sum[ANSWERS] = { 0 };
+	unsigned long n = t_short(60, 200), sum[ANSWERS] = { 0 };
 	struct hand odd = { 0 };
 
 	for (unsigned long i = 0; i < n; i++) {

@@ -153,7 +153,7 @@ TEST_F(completion, S3_overflow)
 /* Random consumer values: completions or a failed CQ, never a wait. */
 TEST_F(completion, S3_random_consumer)
 {
-	unsigned long rounds = t_stress(300);
+	unsigned long rounds = t_short(60, 300);
 
 	for (unsigned long i = 0; i < rounds; i++) {
 		struct t_wr nop = { .opcode = GDA_MLX5_NOP };

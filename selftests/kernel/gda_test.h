@@ -39,6 +39,8 @@ unsigned long t_longer(unsigned long n);	/* ... at least @n */
 unsigned long t_rounds(unsigned long n);
 /* ... of which @n meet what there is to meet: @full, times $GDA_STRESS, where that is above 1. */
 unsigned long t_soaked(unsigned long n, unsigned long full);
+/* @full times $GDA_STRESS; but no more than @n, which is enough, where that is 1 or less. */
+unsigned long t_short(unsigned long n, unsigned long full);
 /*
  * Whether there is a round @i: of @n, and after them until what is to happen has @hit,
  * for some time; @late is 0 in the beginning. Rounds, or t_now() and an end.

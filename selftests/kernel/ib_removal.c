@@ -94,7 +94,7 @@ TEST_F_TIMEOUT(ib_removal, E4_under_traffic, 300)
 /* The module goes and comes with contexts of its device in between. */
 TEST_F_TIMEOUT(ib_removal, E10_loads, 300)
 {
-	unsigned long rounds = t_stress(100);
+	unsigned long rounds = t_short(20, 100);
 
 	for (unsigned long r = 0; r < rounds; r++) {
 		ASSERT_OK(t_ib_unload());

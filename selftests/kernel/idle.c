@@ -61,8 +61,8 @@ static int beat(struct t_end *end, uint64_t wait)
 /* Stores around the moment at which the page is unmapped, from every side of it. */
 TEST_F(idle, E3_store_around_the_unmapping)
 {
-	unsigned long rounds = t_stress(t_stress(1) > 1 ? 10000 : 3000), i;
-	uint64_t longest = 0, end = t_now() + t_stress(20) * T_NS;
+	unsigned long rounds = t_short(600, 10000), i;
+	uint64_t longest = 0, end = t_now() + t_short(6, 20) * T_NS;
 
 	/* As many as there is time for, but some: on a busy machine each takes longer. */
 	for (i = 0; i < rounds && (i < 500 || t_now() < end); i++) {
@@ -87,7 +87,7 @@ static void *beater(void *arg)
 {
 	struct t_qp *qp = arg;
 	struct t_wr nop = { .opcode = GDA_MLX5_NOP };
-	uint64_t rnd = (uintptr_t)qp, end = t_now() + t_stress(4) * T_NS;
+	uint64_t rnd = (uintptr_t)qp, end = t_now() + t_short(2, 4) * T_NS;
 	long n = 0;
 
 	while (t_now() < end) {

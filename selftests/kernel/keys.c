@@ -235,7 +235,7 @@ TEST_F(keys, K4_third_context)
 TEST_F(keys, K2_old_key_never_hits)
 {
 	struct t_end *a = &self->end[0], *b = &self->end[1];
-	unsigned long rounds = t_stress(4000);
+	unsigned long rounds = t_short(1000, 4000);
 	struct t_mr old, mr;
 	struct t_wr wr;
 
@@ -301,7 +301,7 @@ TEST_F(keys, K1_neighbours_of_a_key)
 
 TEST_F(keys, K1_guesses)
 {
-	unsigned long rounds = t_stress(1000);
+	unsigned long rounds = t_short(200, 1000);
 	struct t_end *a = &self->end[0], *b = &self->end[1];
 
 	for (unsigned long i = 0; i < rounds; i++) {

@@ -102,9 +102,9 @@ FIXTURE_TEARDOWN(library)
 TEST_F(library, all_operations)
 {
 	struct side *a = &self->a, *b = &self->b;
-	uint64_t value;
+	uint64_t value, rounds = t_short(100, 500);
 
-	for (uint64_t i = 0; i < 500; i++) {
+	for (uint64_t i = 0; i < rounds; i++) {
 		uint64_t off = i * 8 % 4096;
 
 		memset(a->mem, (int)i, 4096);
@@ -167,7 +167,7 @@ TEST_F(library, producers_share_a_queue)
 	for (size_t m = 0; m < ARRAY_SIZE(modes); m++) {
 		struct producer p[4];
 		pthread_t thread[4];
-		uint64_t sum, n = t_stress(5000);
+		uint64_t sum, n = t_short(1000, 5000);
 
 		memset(self->b.mem, 0, 4096);
 		for (unsigned int i = 0; i < 4; i++) {

@@ -248,7 +248,7 @@ TEST_F(life, M5_child_outlives_parent)
 /* Children that touch while the parent destroys: SIGBUS or not, nothing else. */
 TEST_F(life, M5_forks_and_destroy)
 {
-	unsigned long rounds = t_stress(64);
+	unsigned long rounds = t_short(24, 64);
 
 	for (unsigned long i = 0; i < rounds; i++) {
 		struct t_qp qp;
@@ -313,7 +313,7 @@ static void *mapper(void *arg)
 TEST_F(life, M7_mmap_against_destroy)
 {
 	struct hammer hammer = { .fd = self->fd };
-	uint64_t end = t_now() + t_stress(3) * T_NS;
+	uint64_t end = t_now() + t_short(1, 3) * T_NS;
 	pthread_t thread[2];
 
 	for (int i = 0; i < 2; i++) {
@@ -340,7 +340,7 @@ TEST_F(life, M7_mmap_against_destroy)
 /* One process touches as fast as it can, another one destroys under it. */
 TEST_F(life, M6_touch_against_destroy)
 {
-	unsigned long rounds = t_stress(100);
+	unsigned long rounds = t_short(40, 100);
 
 	for (unsigned long i = 0; i < rounds; i++) {
 		struct t_qp qp;

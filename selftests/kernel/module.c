@@ -64,7 +64,7 @@ static int works(void)
 
 TEST_F(module, O8_unload_and_load)
 {
-	unsigned long rounds = t_stress(20);
+	unsigned long rounds = t_short(6, 20);
 
 	for (unsigned long i = 0; i < rounds; i++) {
 		struct t_objects o;
@@ -181,7 +181,7 @@ static void *user(void *arg)
 /* A thread opens and uses the device all the time while the modules are being unloaded. */
 TEST_F(module, O8_unload_against_use)
 {
-	uint64_t end = t_now() + t_stress(6) * T_NS, late = 0;
+	uint64_t end = t_now() + t_short(2, 6) * T_NS, late = 0;
 	pthread_t thread;
 
 	memset(&race, 0, sizeof(race));

@@ -21,7 +21,7 @@
 #define DEPTH	64
 #define RACE_LEN (16 * T_PAGE)
 #define RACE_DEPTH 128
-#define ROUNDS	2500
+#define ROUNDS	800
 #define SOAKED	10000	/* times $GDA_STRESS, above 1 */
 
 FIXTURE(peer_memory) {
@@ -298,7 +298,7 @@ static const uint8_t orders[][3] = {
 
 TEST_F_TIMEOUT(peer_memory, K6_every_order_of_teardown, 36000)
 {
-	unsigned long n = t_stress(60);
+	unsigned long n = t_short(24, 60);
 
 	for (unsigned long i = 0; i < n; i++) {
 		const uint8_t *order = orders[i % 6];
@@ -366,7 +366,7 @@ TEST_F_TIMEOUT(peer_memory, K5_M6_against_dereg_close_and_unregister, 36000)
 {
 	struct taker t[3] = { { .gpu = self->gpu }, { .gpu = self->gpu },
 			      { .gpu = self->gpu, .toggle = true } };
-	unsigned long n = t_stress(100), done = 0, i;
+	unsigned long n = t_short(40, 100), done = 0, i;
 	pthread_t thread[3];
 	uint64_t late = 0;
 

@@ -421,7 +421,7 @@ static void *poster_main(void *arg)
 	return NULL;
 }
 
-#define ROUNDS	500
+#define ROUNDS	200
 #define SOAKED	2000	/* times $GDA_STRESS, above 1 */
 
 /* As long as $GDA_STRESS wants. */
@@ -470,7 +470,7 @@ TEST_F_TIMEOUT(queue, K5_moves_under_traffic, 36000)
 /* Creation, destruction and close, against moves at any moment and traffic. */
 TEST_F_TIMEOUT(queue, E4_teardown_against_moves, 36000)
 {
-	unsigned long n = t_stress(100), made = 0, i;
+	unsigned long n = t_short(40, 100), made = 0, i;
 	uint64_t late = 0;
 	/* it must pause, or no queue would ever be built */
 	struct t_mover m = { .test = self->test, .pause = T_NS / 50 };

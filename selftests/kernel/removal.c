@@ -86,7 +86,7 @@ static int flushed(struct t_qp *qp)
 
 TEST_F_TIMEOUT(removal, E4_under_traffic, 300)
 {
-	unsigned long rounds = t_stress(100);
+	unsigned long rounds = t_short(30, 100);
 	unsigned int seed = 1;
 
 	for (unsigned long i = 0; i < rounds; i++) {
@@ -325,7 +325,7 @@ static void *let_go(void *arg)
 /* ... while those who have them let go of them. */
 TEST_F_TIMEOUT(removal, E4_exports_against_close, 300)
 {
-	unsigned long rounds = t_stress(50);
+	unsigned long rounds = t_short(20, 50);
 	unsigned int seed = 1;
 
 	for (unsigned long i = 0; i < rounds; i++) {

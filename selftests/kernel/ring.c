@@ -320,7 +320,7 @@ TEST_F(ring, S1_entries_that_change)
 	struct flip flip = { .rnd = self->rnd };
 	struct t_mr dst, src, forbidden;
 	uint8_t *room = t_pages(5 * T_PAGE), *own = t_pages(5 * T_PAGE);
-	uint64_t end = t_now() + t_stress(6) * T_NS;
+	uint64_t end = t_now() + t_short(2, 6) * T_NS;
 	unsigned long rounds = 0;
 
 	ASSERT_NE(NULL, room);

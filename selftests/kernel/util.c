@@ -91,6 +91,13 @@ unsigned long t_soaked(unsigned long n, unsigned long full)
 	return stressed > full ? stressed : t_rounds(n);
 }
 
+unsigned long t_short(unsigned long n, unsigned long full)
+{
+	unsigned long stressed = t_stress(full);
+
+	return stressed > full || stressed < n ? stressed : n;
+}
+
 static int t_by_number(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;

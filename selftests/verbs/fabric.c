@@ -198,7 +198,7 @@ static uint32_t guess(uint32_t right, uint64_t *seed)
 
 TEST_F_TIMEOUT(fabric, K1_guesses, 300)
 {
-	unsigned long n = s_stress(410), hits = 0;
+	unsigned long n = s_short(100, 410), hits = 0;
 	struct s_end *a = &self->end[0], *b = &self->end[1];
 	uint64_t seed = s_seed();
 
@@ -244,7 +244,7 @@ TEST_F_TIMEOUT(fabric, K2_no_byte_changes_after_deregistration, 300)
 {
 	static uint8_t seen[LEN];
 	struct s_end *a = &self->end[0], *b = &self->end[1];
-	unsigned long n = s_stress(1000), changed = 0, failed = 0;
+	unsigned long n = s_short(250, 1000), changed = 0, failed = 0;
 	uint64_t seed = s_seed();
 
 	TH_LOG("%lu rounds, GDA_SEED=%llu", n, (unsigned long long)seed);
@@ -352,7 +352,7 @@ static int connect_pairs(uint32_t n, uint64_t *seed)
 
 TEST_F_TIMEOUT(fabric, E6_connects_in_any_order, 300)
 {
-	uint32_t n = (uint32_t)s_stress(PAIRS / 5), wrong = 0;
+	uint32_t n = (uint32_t)s_short(PAIRS / 20, PAIRS / 5), wrong = 0;
 	uint64_t seed = s_seed();
 
 	n = n < PAIRS ? n : PAIRS;

@@ -23,7 +23,7 @@ echo 1..2
 n=0 rc=0
 for t in plain/fabric.bin strangers; do
 	n=$((n + 1))
-	if GDA_DEVICE=ib:rxe0 GDA_STRESS=${GDA_STRESS:-0.3} "build/selftests/verbs/$t" >"/tmp/ib.$n" 2>&1; then
+	if GDA_DEVICE=ib:rxe0 GDA_STRESS=${GDA_STRESS:-0.15} "build/selftests/verbs/$t" >"/tmp/ib.$n" 2>&1; then
 		echo "ok $n ${t##*/} over ib:rxe0"
 	else
 		echo "not ok $n ${t##*/} over ib:rxe0"

@@ -27,7 +27,7 @@ echo "1..${#all[@]}"
 n=0 rc=0
 for t in "${all[@]}"; do
 	n=$((n + 1))
-	if GDA_DEVICE=verbs:rxe0 GDA_STRESS=${GDA_STRESS:-0.3} \
+	if GDA_DEVICE=verbs:rxe0 GDA_STRESS=${GDA_STRESS:-0.15} \
 		setpriv --reuid nobody --regid nogroup --clear-groups \
 		"build/$t" >"/tmp/rxe.$n" 2>&1; then
 		echo "ok $n ${t##*/} over verbs:rxe0"

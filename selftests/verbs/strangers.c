@@ -97,7 +97,7 @@ static long memory_used(void)
 
 TEST_F_TIMEOUT(strangers, E6_costs_no_memory, 200)
 {
-	unsigned long n = s_stress(2000), wrong = 0;
+	unsigned long n = s_short(500, 2000), wrong = 0;
 	uint64_t seed = s_seed();
 	uint8_t data[PRIVATE];
 	long before, after;

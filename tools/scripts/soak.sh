@@ -5,8 +5,9 @@
 #
 # PROGRAMs of the guest (paths or last parts of paths; those below if none are named)
 # run in a guest on each KVER with $GDA_STRESS = $STRESS [10], their limits of time times
-# that; before them, here, long forms that have no such factor (SOAK_NATIVE of make). As
-# check.sh it ends with a verdict and "N passed, N failed, N skipped".
+# that; before them, here, programs whose long form needs no guest (SOAK_NATIVE of make; of those
+# with random programs $STRESS is the factor). As check.sh it ends with a verdict and
+# "N passed, N failed, N skipped".
 #
 #   GDA_SEED=N   seed of what is random, if the clock is not to give it
 
@@ -28,8 +29,9 @@ shift $((OPTIND - 1))
 [ ${#kvers[@]} -gt 0 ] || kvers=(6.12 6.1)
 names=("$@")
 [ ${#names[@]} -gt 0 ] ||
-	names=(revoke peer_memory queue killed data_integrity idle mmap_life removal teardown keys peer
-	       completion ring signals module fair library kill fastpath-all)
+	names=(revoke peer_memory queue killed data_integrity idle idle_zero mmap_life removal teardown keys
+	       peer basic completion wqe ring churn signals module fair library ib_removal kill data record
+	       signal rxe.sh ib.sh fastpath-all random histories copies fabric)
 
 # Whole, and rounded up.
 slow=$(awk -v s="$stress" 'BEGIN { n = int(s); print n < s ? n + 1 : n }')
@@ -67,7 +69,8 @@ native() {
 
 	printf '\n== long forms, here\n'
 	rm -f "$log"/{*.log,results}
-	$scripts/run-tests.sh --timeout 3600 --logs "$log" "$@"
+	STRESS=$stress GDA_STRESS=$stress GDA_SLOW=$slow $scripts/run-tests.sh --timeout 3600 \
+		--logs "$log" "$@"
 	read -ra sum < <($scripts/sum.sh "$log")
 	add "${sum[@]}"
 }
@@ -80,7 +83,7 @@ guest() {
 	rel=$(tools/vm/gda-kernel release "$k")
 	rm -f "$log"/{*.log,results,console,dmesg}
 	tools/vm/gda-vm -v -e -k "$rel" -t "$(limit "${tests[@]}")" -o "$log" -- \
-		env GDA_STRESS="$stress" GDA_SLOW="$slow" ${GDA_SEED:+GDA_SEED="$GDA_SEED"} \
+		env STRESS="$stress" GDA_STRESS="$stress" GDA_SLOW="$slow" ${GDA_SEED:+GDA_SEED="$GDA_SEED"} \
 		$scripts/run-tests.sh --dmesg --logs "$log" \
 		tools/vm/load.sh "${tests[@]}" tools/vm/unload.sh
 	# The guest crashed, or was ended: so its run has no end.
