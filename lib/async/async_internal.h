@@ -28,13 +28,6 @@ struct gda_async_world {
 	uint64_t gpu;				/* where the GPU has it all, or 0 */
 };
 
-/* agree.c; collective where there are ranks */
-
-/* gda_comm_allgather(), which drops no reason that was noted, and notes its own. */
-int gda_async_allgather(struct gda_comm *ranks, const void *in, size_t bytes, void *out);
-/* The outcome of a step that each rank has made for itself; @err if there are no ranks. */
-int gda_async_agree(struct gda_comm *ranks, int err);
-
 /* queues.c */
 
 /* Register the words of all queues, and one for peers to read. */
@@ -60,11 +53,5 @@ int gda_async_huge(const struct gda_async_window *window);
 
 int gda_async_gpu_create(struct gda_async_world *w);
 void gda_async_gpu_destroy(struct gda_async_world *w);
-
-/* @err of a control call: its reason is that of the call that is under way. */
-static inline int gda_async_because(int err)
-{
-	return err ? gda_because(err, "%s", gda_last_error()) : 0;
-}
 
 #endif /* GDA_ASYNC_INTERNAL_H */

@@ -34,11 +34,11 @@ static int gda_async_queue_create(struct gda_async_world *w, size_t at)
 	int err;
 
 	if (!w->attr.cuda)
-		return gda_async_because(gda_qp_create(w->ctx, &attr, &w->qps[at]));
+		return gda_because_last(gda_qp_create(w->ctx, &attr, &w->qps[at]));
 	err = gda_cuda_qp_create(w->attr.cuda, &gpu, &w->gpu_qps[at]);
 	if (!err)
 		w->qps[at] = gda_cuda_qp_base(w->gpu_qps[at]);
-	return gda_async_because(err);
+	return gda_because_last(err);
 }
 
 /* The last word is one that nobody writes: peers read it, see gda_async_settle(). */
@@ -58,7 +58,7 @@ int gda_async_stage_create(struct gda_async_world *w)
 	if (w->attr.cuda) {
 		err = gda_cuda_host_alloc(w->attr.cuda, bytes, &p);
 		if (err)
-			return gda_async_because(err);
+			return gda_because_last(err);
 	} else {
 		p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (p == MAP_FAILED)
@@ -68,7 +68,7 @@ int gda_async_stage_create(struct gda_async_world *w)
 	err = gda_mr_reg(w->ctx, p, bytes, GDA_ACCESS_LOCAL_WRITE | GDA_ACCESS_REMOTE_READ, 0,
 			 &w->stage_mr);
 	if (err)
-		return gda_async_because(err);
+		return gda_because_last(err);
 	w->view.stage = gda_mr_iova(w->stage_mr);
 	w->view.stage_key = gda_mr_key(w->stage_mr);
 	return 0;
@@ -101,7 +101,7 @@ static int gda_async_connect_self(struct gda_async_world *w)
 		if (!err)
 			err = gda_qp_connect(w->qps[i], &own);
 	}
-	return gda_async_because(err);
+	return gda_because_last(err);
 }
 
 /*
@@ -119,15 +119,15 @@ static int gda_async_connect_group(struct gda_async_world *w, uint32_t group,
 
 	memset(own, 0, each * sizeof(*own));
 	for (i = 0; !err && i < each; i++)
-		err = gda_async_because(gda_qp_address(qps[i], &own[i]));
-	failed = gda_async_allgather(w->ranks, own, each * sizeof(*own), all);
+		err = gda_because_last(gda_qp_address(qps[i], &own[i]));
+	failed = gda_comm_exchange(w->ranks, own, each * sizeof(*own), all);
 	if (!err)
 		err = failed;
 	for (i = 0; !err && i < each; i++) {
 		size_t peer = i / w->view.queues, queue = i % w->view.queues;
 
-		err = gda_async_because(gda_qp_connect(qps[i], &all[peer * each +
-			w->view.rank * w->view.queues + queue]));
+		err = gda_because_last(gda_qp_connect(qps[i], &all[peer * each +
+						      w->view.rank * w->view.queues + queue]));
 	}
 	return err;
 }
@@ -142,11 +142,11 @@ static int gda_async_connect(struct gda_async_world *w)
 	if (!w->ranks)
 		return gda_async_connect_self(w);
 	all = calloc(each * (w->view.nranks + 1), sizeof(*all));
-	err = gda_async_agree(w->ranks, all ? 0 : -ENOMEM);
+	err = gda_comm_agree(w->ranks, all ? 0 : -ENOMEM);
 	for (g = 0; all && g < w->view.groups; g++)
 		err = gda_async_connect_group(w, g, all, err);
 	free(all);
-	return gda_async_agree(w->ranks, err);
+	return gda_comm_agree(w->ranks, err);
 }
 
 /* List the views; a CPU's waits end when their peer is lost. */
@@ -159,7 +159,7 @@ static int gda_async_publish(struct gda_async_world *w)
 						    gda_qp_view(w->qps[i]);
 
 		if (!v)
-			return gda_async_because(-EINVAL);
+			return gda_because_last(-EINVAL);
 		w->views[i] = (uintptr_t)v;
 		if (w->ranks && !w->attr.cuda)
 			gda_comm_watch(w->ranks, (uint32_t)(i / w->view.queues % w->view.nranks),
@@ -171,11 +171,11 @@ static int gda_async_publish(struct gda_async_world *w)
 
 int gda_async_queues_create(struct gda_async_world *w)
 {
-	int err = gda_async_agree(w->ranks, gda_async_queues_alloc(w));
+	int err = gda_comm_agree(w->ranks, gda_async_queues_alloc(w));
 
 	if (!err)
 		err = gda_async_connect(w);
-	return gda_async_agree(w->ranks, err ? err : gda_async_publish(w));
+	return gda_comm_agree(w->ranks, err ? err : gda_async_publish(w));
 }
 
 void gda_async_queues_destroy(struct gda_async_world *w)

@@ -59,7 +59,7 @@ static int gda_async_windows_register(struct gda_async_world *w, struct gda_chun
 	qsort(w->windows, w->attr.count, sizeof(*w->windows), gda_async_by_addr);
 	err = gda_async_windows_check(w);
 	for (i = 0; !err && i < w->attr.count; i++) {
-		err = gda_async_because(gda_async_window_mr(w, &w->windows[i], &w->mrs[i]));
+		err = gda_because_last(gda_async_window_mr(w, &w->windows[i], &w->mrs[i]));
 		if (err)
 			break;
 		own[i].addr = w->windows[i].addr;
@@ -81,19 +81,19 @@ static int gda_async_windows_exchange(struct gda_async_world *w, const struct gd
 	uint32_t counts[GDA_COMM_MAX_RANKS], most = 0;
 	int err;
 
-	err = gda_async_allgather(w->ranks, &w->attr.count, sizeof(w->attr.count), counts);
+	err = gda_comm_exchange(w->ranks, &w->attr.count, sizeof(w->attr.count), counts);
 	if (err)
 		return err;
 	for (i = 0; i < n; i++)
 		most = counts[i] >= most ? counts[i] + 1 : most;
 	w->chunks = calloc((size_t)most * (n + 1), sizeof(*w->chunks));
-	err = gda_async_agree(w->ranks, w->chunks ? 0 : -ENOMEM);
+	err = gda_comm_agree(w->ranks, w->chunks ? 0 : -ENOMEM);
 	if (err)
 		return err;
 	/* of this rank as many as the most, behind those of all */
 	memcpy(w->chunks + (size_t)n * most, own, (w->attr.count + 1) * sizeof(*own));
-	err = gda_async_allgather(w->ranks, w->chunks + (size_t)n * most, most * sizeof(*own),
-				  w->chunks);
+	err = gda_comm_exchange(w->ranks, w->chunks + (size_t)n * most, most * sizeof(*own),
+				w->chunks);
 	for (i = 0; i < n; i++) {
 		w->maps[i].size = sizeof(w->maps[i]);
 		w->maps[i].count = counts[i];
@@ -109,7 +109,7 @@ int gda_async_windows_create(struct gda_async_world *w)
 
 	w->maps = calloc(w->view.nranks, sizeof(*w->maps));
 	err = gda_async_windows_register(w, own);
-	err = gda_async_agree(w->ranks, err ? err : w->maps ? 0 : -ENOMEM);
+	err = gda_comm_agree(w->ranks, err ? err : w->maps ? 0 : -ENOMEM);
 	if (!err && w->ranks) {
 		err = gda_async_windows_exchange(w, own);
 	} else if (!err) {
@@ -121,7 +121,7 @@ int gda_async_windows_create(struct gda_async_world *w)
 	}
 	free(own);
 	w->view.maps = (uintptr_t)w->maps;
-	return gda_async_agree(w->ranks, err);
+	return gda_comm_agree(w->ranks, err);
 }
 
 void gda_async_windows_destroy(struct gda_async_world *w)

@@ -19,10 +19,7 @@ static_assert(sizeof(struct gda_async_event) == 8, "layout is ABI");
 
 static int gda_async_ranges(const struct gda_async_attr *a, uint32_t nranks)
 {
-	const struct {
-		const char *name;
-		uint32_t value, most;
-	} ranges[] = {
+	const struct gda_range ranges[] = {
 		{ "groups", a->groups, GDA_ASYNC_MAX_GROUPS },
 		{ "queues", a->queues, GDA_ASYNC_MAX_QUEUES },
 		{ "depth", a->depth, GDA_WQE_MAX_DEPTH },
@@ -31,12 +28,10 @@ static int gda_async_ranges(const struct gda_async_attr *a, uint32_t nranks)
 		{ "reserved", a->reserved, 0 },
 		{ "reserved2", a->reserved2, 0 },
 	};
-	size_t i;
+	int err = gda_ranges_check(ranges, sizeof(ranges) / sizeof(ranges[0]));
 
-	for (i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
-		if (ranges[i].value > ranges[i].most)
-			return gda_because(-EINVAL, "%s %u is more than %u", ranges[i].name,
-					   ranges[i].value, ranges[i].most);
+	if (err)
+		return err;
 	if (a->depth < 4 || a->depth & (a->depth - 1))
 		return gda_because(-EINVAL, "depth %u is no power of two of at least 4", a->depth);
 	if (!a->block_bytes || a->block_bytes % 64)
@@ -88,20 +83,20 @@ static int gda_async_agree_attr(struct gda_comm *ranks, const struct gda_async_a
 {
 	uint32_t own[4] = { a->flags, a->groups, a->queues, a->depth }, *all, i, n;
 
-	err = gda_async_agree(ranks, err);
+	err = gda_comm_agree(ranks, err);
 	if (err || !ranks)
 		return err;
 	n = gda_comm_size(ranks);
 	all = calloc(n, sizeof(own));
-	err = gda_async_agree(ranks, all ? 0 : -ENOMEM);
+	err = gda_comm_agree(ranks, all ? 0 : -ENOMEM);
 	if (!err)
-		err = gda_async_allgather(ranks, own, sizeof(own), all);
+		err = gda_comm_exchange(ranks, own, sizeof(own), all);
 	for (i = 0; !err && i < n; i++)
 		if (memcmp(own, all + 4 * (size_t)i, sizeof(own)))
 			err = gda_because(-EINVAL,
 					  "rank %u gave other flags, groups, queues or depth", i);
 	free(all);
-	return gda_async_agree(ranks, err);
+	return gda_comm_agree(ranks, err);
 }
 
 static void gda_async_describe(struct gda_async_world *w)
@@ -138,7 +133,7 @@ static int gda_async_world_create(struct gda_comm *ranks, struct gda_context *ct
 				  const struct gda_async_attr *a, struct gda_async_world **world)
 {
 	struct gda_async_world *w = calloc(1, sizeof(*w));
-	int err = gda_async_agree(ranks, w ? 0 : -ENOMEM);
+	int err = gda_comm_agree(ranks, w ? 0 : -ENOMEM);
 
 	if (err) {
 		free(w);
@@ -148,13 +143,13 @@ static int gda_async_world_create(struct gda_comm *ranks, struct gda_context *ct
 	w->ctx = ctx;
 	w->attr = *a;
 	gda_async_describe(w);
-	err = gda_async_agree(ranks, gda_async_stage_create(w));
+	err = gda_comm_agree(ranks, gda_async_stage_create(w));
 	if (!err)
 		err = gda_async_windows_create(w);
 	if (!err)
 		err = gda_async_queues_create(w);
 	if (!err)
-		err = gda_async_agree(ranks, gda_async_gpu_create(w));
+		err = gda_comm_agree(ranks, gda_async_gpu_create(w));
 	if (err)
 		gda_async_world_destroy(w);
 	else

@@ -299,7 +299,7 @@ GDA_EXPORT int gda_cuda_qp_create(struct gda_cuda *cuda, const struct gda_cuda_q
 
 	/* one of the calls that it consists of has said why */
 	if (err && gda_failures() != failures)
-		gda_because(err, "%s", gda_last_error());
+		gda_because_last(err);
 	return gda_called(err, "gda_cuda_qp_create", "GPU %d", cuda->ordinal);
 }
 

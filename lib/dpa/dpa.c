@@ -145,8 +145,8 @@ static int gda_dpa_memory_create(struct gda_dpa *dpa)
 	if (err)
 		return err;
 	madvise(m->base, m->bytes, MADV_DONTFORK);
-	return gda_dpa_because(gda_mr_reg(dpa->ctx, m->base + m->mr_offset, m->mr_bytes,
-					  GDA_ACCESS_ALL, 0, &dpa->mr));
+	return gda_because_last(gda_mr_reg(dpa->ctx, m->base + m->mr_offset, m->mr_bytes,
+					   GDA_ACCESS_ALL, 0, &dpa->mr));
 }
 
 /* A queue that is connected to itself. */
@@ -160,7 +160,7 @@ static int gda_dpa_queue_create(struct gda_dpa *dpa, uint32_t i)
 		err = gda_qp_address(dpa->qps[i], &own);
 	if (!err)
 		err = gda_qp_connect(dpa->qps[i], &own);
-	return gda_dpa_because(err);
+	return gda_because_last(err);
 }
 
 static int gda_dpa_pool_new(struct gda_dpa *dpa)
@@ -254,7 +254,7 @@ static int gda_dpa_new(struct gda_context *ctx, const struct gda_dpa_attr *their
 	int err = gda_dpa_attr_read(&attr, theirs);
 
 	if (!err)
-		err = gda_dpa_because(gda_dpa_supported(ctx, &supported, &atomic_cpu));
+		err = gda_because_last(gda_dpa_supported(ctx, &supported, &atomic_cpu));
 	if (!err && !supported)
 		err = gda_because(-EOPNOTSUPP, "the device lacks what gda_dpa_query() asks for");
 	if (!err)

@@ -339,12 +339,6 @@ struct gda_dpa {
 /* Begin a call: 0, -ENODEV or -ENOTRECOVERABLE. */
 int gda_dpa_enter(struct gda_dpa *dpa);
 
-/* @err of a control call: its reason is that of the call that is under way. */
-static inline int gda_dpa_because(int err)
-{
-	return err ? gda_because(err, "%s", gda_last_error()) : 0;
-}
-
 /* Take @n of the threads of this process, or give them back. 0 or -ENOSPC. */
 int gda_dpa_threads_take(uint32_t n);
 void gda_dpa_threads_give(uint32_t n);

@@ -209,7 +209,7 @@ static int gda_dpa_mr_part(struct gda_dpa *dpa, struct gda_mr *mr, void *pointer
 	if (!err && mr->ctx != dpa->ctx)
 		err = gda_because(-EINVAL, "the MR is of another device context");
 	if (!err)
-		err = gda_dpa_because(gda_mr_query(mr, &q));
+		err = gda_because_last(gda_mr_query(mr, &q));
 	if (err)
 		return err;
 	if (!q.iova)

@@ -37,7 +37,7 @@ static int gda_dpa_rdma_queue(struct gda_dpa_rdma *r, const struct gda_dpa_rdma_
 	struct gda_qp_attr qp = {
 		.size = sizeof(qp), .sq_depth = attr->sq_depth, .timeout_ns = attr->timeout_ns,
 	};
-	int err = gda_dpa_because(gda_qp_create(r->dpa->ctx, &qp, &r->qp));
+	int err = gda_because_last(gda_qp_create(r->dpa->ctx, &qp, &r->qp));
 
 	if (err)
 		return err;
@@ -55,10 +55,10 @@ static int gda_dpa_rdma_build(struct gda_dpa_rdma *r, const struct gda_dpa_rdma_
 	int err;
 
 	/* what an addition finds lands there */
-	err = gda_dpa_because(gda_dpa_alloc(r->dpa, sizeof(uint64_t), &r->scratch));
+	err = gda_because_last(gda_dpa_alloc(r->dpa, sizeof(uint64_t), &r->scratch));
 	if (!err)
-		err = gda_dpa_because(gda_dpa_heap_buf(r->dpa, r->scratch, sizeof(uint64_t),
-						       &r->fetched));
+		err = gda_because_last(gda_dpa_heap_buf(r->dpa, r->scratch, sizeof(uint64_t),
+							&r->fetched));
 	if (!err)
 		err = gda_dpa_rdma_queue(r, attr);
 	if (!err)
@@ -152,7 +152,7 @@ GDA_EXPORT int gda_dpa_rdma_address(struct gda_dpa_rdma *rdma, struct gda_addres
 	int err = gda_dpa_enter(rdma->dpa);
 
 	if (!err)
-		err = gda_dpa_because(gda_qp_address(rdma->qp, addr));
+		err = gda_because_last(gda_qp_address(rdma->qp, addr));
 	return gda_called(err, "gda_dpa_rdma_address", "%u", rdma->handle);
 }
 
@@ -161,7 +161,7 @@ GDA_EXPORT int gda_dpa_rdma_connect(struct gda_dpa_rdma *rdma, const struct gda_
 	int err = gda_dpa_enter(rdma->dpa);
 
 	if (!err)
-		err = gda_dpa_because(gda_qp_connect(rdma->qp, peer));
+		err = gda_because_last(gda_qp_connect(rdma->qp, peer));
 	return gda_called(err, "gda_dpa_rdma_connect", "%u", rdma->handle);
 }
 
@@ -170,7 +170,7 @@ GDA_EXPORT int gda_dpa_rdma_query(struct gda_dpa_rdma *rdma, struct gda_qp_query
 	int err = gda_dpa_enter(rdma->dpa);
 
 	if (!err)
-		err = gda_dpa_because(gda_qp_query(rdma->qp, query));
+		err = gda_because_last(gda_qp_query(rdma->qp, query));
 	return gda_called(err, "gda_dpa_rdma_query", "%u", rdma->handle);
 }
 

@@ -1,42 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * The agreement of all ranks when a communicator is made: whether each could make its
- * own part of it, its attributes, and how many ranks a local team has. A rank that failed
- * takes part in every exchange up to the next gda_gin_agree(), which tells the others; so
- * nobody is left waiting.
+ * The agreement of all ranks when a communicator is made: its attributes, and how many ranks a
+ * local team has.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "gin_internal.h"
-
-int gda_gin_allgather(struct gda_comm *ranks, const void *in, size_t bytes, void *out)
-{
-	struct gda_reason reason;
-	int err;
-
-	gda_reason_save(&reason);
-	err = gda_comm_allgather(ranks, in, bytes, out, 0);
-	gda_reason_restore(&reason);
-	return gda_gin_because(err);
-}
-
-int gda_gin_agree(struct gda_comm *ranks, int err)
-{
-	uint32_t n = gda_comm_size(ranks), i;
-	int32_t *all = calloc(n, sizeof(*all));
-	int32_t own = all ? err : -ENOMEM;
-	int failed;
-
-	if (!all)
-		return -ENOMEM;		/* the others are told by their deadline */
-	failed = gda_gin_allgather(ranks, &own, sizeof(own), all);
-	for (i = 0; !failed && !own && i < n; i++)
-		if (all[i])
-			own = gda_because(all[i], "rank %u: %s", i, gda_strerror(all[i]));
-	free(all);
-	return own ? own : failed;
-}
 
 int gda_gin_local(struct gda_comm *ranks, uint32_t *local)
 {
@@ -46,14 +16,14 @@ int gda_gin_local(struct gda_comm *ranks, uint32_t *local)
 	int err = gda_comm_split_machine(ranks, 0, &machine);
 
 	if (err)
-		return gda_gin_because(err);
+		return gda_because_last(err);
 	own[0] = gda_comm_size(machine);
 	own[1] = gda_comm_rank(machine);
 	gda_comm_destroy(machine);
 	all = calloc(n, sizeof(own));
 	if (!all)
-		return gda_gin_agree(ranks, -ENOMEM);
-	err = gda_gin_allgather(ranks, own, sizeof(own), all);
+		return gda_comm_agree(ranks, -ENOMEM);
+	err = gda_comm_exchange(ranks, own, sizeof(own), all);
 	*local = own[0];
 	for (i = 0; i < n; i++)
 		if (all[2 * i] != own[0] || all[2 * i + 1] != i % own[0])
@@ -64,10 +34,7 @@ int gda_gin_local(struct gda_comm *ranks, uint32_t *local)
 
 static int gda_gin_attr_ranges(const struct gda_gin_attr *a, uint32_t nranks)
 {
-	const struct {
-		const char *name;
-		uint32_t value, most;
-	} ranges[] = {
+	const struct gda_range ranges[] = {
 		{ "contexts", a->contexts, 1024 },
 		{ "depth", a->depth, 32768 },
 		{ "sharing", a->sharing, GDA_GIN_SHARE_THREAD },
@@ -78,12 +45,10 @@ static int gda_gin_attr_ranges(const struct gda_gin_attr *a, uint32_t nranks)
 		{ "reserved", a->reserved, 0 },
 		{ "reserved2", a->reserved2, 0 },
 	};
-	size_t i;
+	int err = gda_ranges_check(ranges, sizeof(ranges) / sizeof(ranges[0]));
 
-	for (i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
-		if (ranges[i].value > ranges[i].most)
-			return gda_because(-EINVAL, "%s %u is more than %u", ranges[i].name,
-					   ranges[i].value, ranges[i].most);
+	if (err)
+		return err;
 	if (a->depth && (a->depth < 4 || a->depth & (a->depth - 1)))
 		return gda_because(-EINVAL, "depth %u is no power of two of at least 4", a->depth);
 	if (a->connect == GDA_GIN_STRIDE && !a->stride)
@@ -139,8 +104,8 @@ int gda_gin_agree_attr(struct gda_comm *ranks, const struct gda_gin_attr *attr, 
 	own.attr.place = 0;
 	all = calloc(n, sizeof(*all));
 	if (!all)
-		return gda_gin_agree(ranks, -ENOMEM);
-	failed = gda_gin_allgather(ranks, &own, sizeof(own), all);
+		return gda_comm_agree(ranks, -ENOMEM);
+	failed = gda_comm_exchange(ranks, &own, sizeof(own), all);
 	err = err ? err : failed;
 	for (i = 0; !err && i < n; i++) {
 		if (all[i].err)

@@ -59,8 +59,8 @@ static int gda_gin_tables_create(struct gda_gin_world *w)
 
 	/* in them are the abort words, which a GPU looks at */
 	if (w->cuda)
-		err = gda_gin_because(gda_cuda_host_alloc(w->cuda, contexts * sizeof(*w->gins),
-							  &gins));
+		err = gda_because_last(gda_cuda_host_alloc(w->cuda, contexts * sizeof(*w->gins),
+							   &gins));
 	else
 		gins = calloc(contexts, sizeof(*w->gins));
 	w->gins = gins;
@@ -68,7 +68,7 @@ static int gda_gin_tables_create(struct gda_gin_world *w)
 	w->tables = calloc(1, gda_gin_tables_bytes(w) + 1);
 	if (!err && !(w->gins && w->checks && w->tables))
 		err = -ENOMEM;
-	return gda_gin_agree(w->ranks, err);
+	return gda_comm_agree(w->ranks, err);
 }
 
 static void gda_gin_world_free(struct gda_gin_world *w)
@@ -110,7 +110,7 @@ static int gda_gin_world_create(struct gda_comm *ranks, struct gda_context *ctx,
 				const struct gda_gin_attr *attr, struct gda_gin_world **world)
 {
 	struct gda_gin_world *w = calloc(1, sizeof(*w));
-	int err = gda_gin_agree(ranks, w ? 0 : -ENOMEM);
+	int err = gda_comm_agree(ranks, w ? 0 : -ENOMEM);
 
 	if (!w || err) {
 		free(w);
@@ -135,7 +135,7 @@ static int gda_gin_world_create(struct gda_comm *ranks, struct gda_context *ctx,
 		err = gda_gin_queues_create(w);
 	if (!err) {
 		gda_gin_describe_comm(w);
-		err = gda_gin_agree(ranks, gda_gin_gpu_create(w));
+		err = gda_comm_agree(ranks, gda_gin_gpu_create(w));
 	}
 	if (err) {
 		gda_gin_world_destroy(w);

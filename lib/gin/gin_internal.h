@@ -59,13 +59,6 @@ struct gda_gin_world {
 
 /* agree.c; all are collective */
 
-/* gda_comm_allgather(), which drops no reason that was noted, and notes its own. */
-int gda_gin_allgather(struct gda_comm *ranks, const void *in, size_t bytes, void *out);
-/*
- * The outcome of a step that each rank has made for itself: 0 if all succeeded; else the
- * caller's error, or that of the first rank that has one.
- */
-int gda_gin_agree(struct gda_comm *ranks, int err);
 /* Find how many ranks a local team has. */
 int gda_gin_local(struct gda_comm *ranks, uint32_t *local);
 /* Is @attr, with @err of whoever read it, good, and the same on all ranks? */
@@ -98,12 +91,6 @@ void gda_gin_gpu_destroy(struct gda_gin_world *w);
 /* Likewise a window, at most @pieces segments a rank. */
 int gda_gin_gpu_window_create(struct gda_gin_window *win, uint32_t pieces);
 void gda_gin_gpu_window_destroy(struct gda_gin_window *win);
-
-/* @err of a control call: its reason is that of the call that is under way. */
-static inline int gda_gin_because(int err)
-{
-	return err ? gda_because(err, "%s", gda_last_error()) : 0;
-}
 
 static inline size_t gda_gin_at(const struct gda_gin_world *w, uint32_t context,
 				uint32_t endpoint, uint32_t rank)

@@ -67,12 +67,12 @@ static int gda_gin_queue_create(struct gda_gin_world *w, uint32_t context, uint3
 	if (w->mirrors && peer == w->view.rank) {
 		err = gda_qp_create(w->ctx, &attr, &w->mirrors[at]);
 		if (err)
-			return gda_gin_because(err);
+			return gda_because_last(err);
 		attr.recv_counter = NULL;
 	}
 	err = gda_qp_create(w->ctx, &attr, &w->qps[at]);
 	if (err)
-		return gda_gin_because(err);
+		return gda_because_last(err);
 	if (w->attr.counters)
 		q->tags = (uintptr_t)calloc(w->attr.depth, sizeof(uint64_t));
 	if (w->attr.flags & GDA_GIN_CHECKED)
@@ -110,7 +110,7 @@ static int gda_gin_arrivals_create(struct gda_gin_world *w)
 		return -ENOMEM;
 	for (i = 0; !err && i < n; i++)
 		err = gda_counter_create(w->ctx, &w->arrivals[i]);
-	return gda_gin_because(err);
+	return gda_because_last(err);
 }
 
 static int gda_gin_memory_create(struct gda_gin_world *w)
@@ -126,7 +126,7 @@ static int gda_gin_memory_create(struct gda_gin_world *w)
 	if (w->cuda) {
 		err = gda_cuda_host_alloc(w->cuda, bytes, &p);
 		if (err)
-			return gda_gin_because(err);
+			return gda_because_last(err);
 	} else {
 		p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (p == MAP_FAILED)
@@ -135,7 +135,7 @@ static int gda_gin_memory_create(struct gda_gin_world *w)
 	w->memory = p;
 	err = gda_mr_reg(w->ctx, p, bytes, GDA_ACCESS_LOCAL_WRITE | GDA_ACCESS_REMOTE_READ |
 			 GDA_ACCESS_REMOTE_ATOMIC, 0, &w->mr);
-	return gda_gin_because(err);
+	return gda_because_last(err);
 }
 
 /* Is every QP of the device to have another one as its peer? */
@@ -145,7 +145,7 @@ static int gda_gin_mirrors_alloc(struct gda_gin_world *w, size_t n)
 	int err = w->cuda ? 0 : gda_context_query(w->ctx, &q);
 
 	if (err || w->cuda || q.features[0] & GDA_FEATURE_LOOPBACK)
-		return gda_gin_because(err);
+		return gda_because_last(err);
 	w->mirrors = calloc(n, sizeof(struct gda_qp *));
 	return w->mirrors ? 0 : -ENOMEM;
 }
@@ -207,8 +207,8 @@ static int gda_gin_exchange_keys(struct gda_gin_world *w)
 	int err;
 
 	if (!all)
-		return gda_gin_agree(w->ranks, -ENOMEM);
-	err = gda_gin_allgather(w->ranks, &own, sizeof(own), all);
+		return gda_comm_agree(w->ranks, -ENOMEM);
+	err = gda_comm_exchange(w->ranks, &own, sizeof(own), all);
 	if (!err)
 		gda_gin_describe(w, all);
 	free(all);
@@ -227,7 +227,7 @@ static int gda_gin_connect_mirror(struct gda_gin_world *w, size_t at)
 		err = gda_qp_connect(w->qps[at], &mirror);
 	if (!err)
 		err = gda_qp_connect(w->mirrors[at], &queue);
-	return gda_gin_because(err);
+	return gda_because_last(err);
 }
 
 /*
@@ -246,8 +246,8 @@ static int gda_gin_connect_endpoint(struct gda_gin_world *w, uint32_t context, u
 	memset(own, 0, n * sizeof(*own));
 	for (p = 0; !err && p < n; p++)
 		if (qps[p])
-			err = gda_gin_because(gda_qp_address(qps[p], &own[p]));
-	failed = gda_gin_allgather(w->ranks, own, n * sizeof(*own), all);
+			err = gda_because_last(gda_qp_address(qps[p], &own[p]));
+	failed = gda_comm_exchange(w->ranks, own, n * sizeof(*own), all);
 	if (!err)
 		err = failed;
 	for (p = 0; !err && p < n; p++) {
@@ -256,8 +256,8 @@ static int gda_gin_connect_endpoint(struct gda_gin_world *w, uint32_t context, u
 		if (w->mirrors && w->mirrors[at])
 			err = gda_gin_connect_mirror(w, at);
 		else if (qps[p])
-			err = gda_gin_because(gda_qp_connect(qps[p], &all[(size_t)p * n +
-									 w->view.rank]));
+			err = gda_because_last(gda_qp_connect(qps[p], &all[(size_t)p * n +
+							      w->view.rank]));
 	}
 	return err;
 }
@@ -266,7 +266,7 @@ static int gda_gin_connect_all(struct gda_gin_world *w)
 {
 	uint32_t n = w->view.nranks, c, e;
 	struct gda_address *all = calloc((size_t)n * (n + 1), sizeof(*all));
-	int err = gda_gin_agree(w->ranks, all ? 0 : -ENOMEM);
+	int err = gda_comm_agree(w->ranks, all ? 0 : -ENOMEM);
 
 	if (err) {
 		free(all);
@@ -276,7 +276,7 @@ static int gda_gin_connect_all(struct gda_gin_world *w)
 		for (e = 0; e < w->endpoints; e++)
 			err = gda_gin_connect_endpoint(w, c, e, all, err);
 	free(all);
-	return gda_gin_agree(w->ranks, err);
+	return gda_comm_agree(w->ranks, err);
 }
 
 /* All abort words of the queues of a context are its own. */
@@ -287,7 +287,7 @@ static int gda_gin_queue_publish(struct gda_gin_world *w, uint32_t context, uint
 	struct gda_view *v = w->cuda ? gda_cuda_qp_view(w->gpu_qps[at]) : gda_qp_view(w->qps[at]);
 
 	if (!v)
-		return gda_gin_because(-EINVAL);
+		return gda_because_last(-EINVAL);
 	if (!w->cuda)
 		v->abort = (uintptr_t)&w->gins[context].abort_word;
 	w->queues[at].view = (uintptr_t)v;
@@ -296,13 +296,13 @@ static int gda_gin_queue_publish(struct gda_gin_world *w, uint32_t context, uint
 
 int gda_gin_queues_create(struct gda_gin_world *w)
 {
-	int err = gda_gin_agree(w->ranks, gda_gin_queues_alloc(w));
+	int err = gda_comm_agree(w->ranks, gda_gin_queues_alloc(w));
 
 	if (!err)
 		err = gda_gin_exchange_keys(w);
 	if (!err)
 		err = gda_gin_connect_all(w);
-	return gda_gin_agree(w->ranks, err ? err : gda_gin_each(w, gda_gin_queue_publish));
+	return gda_comm_agree(w->ranks, err ? err : gda_gin_each(w, gda_gin_queue_publish));
 }
 
 void gda_gin_queues_destroy(struct gda_gin_world *w)

@@ -78,7 +78,7 @@ static int gda_window_mrs(struct gda_gin_window *w, const struct gda_window_attr
 	w->count = a->count;
 	for (i = 0; !err && i < a->count; i++)
 		err = gda_window_mr(w->world, &a->segments[i], &w->mrs[i]);
-	return gda_gin_because(err);
+	return gda_because_last(err);
 }
 
 /* Lay the segments of a rank one behind the other. */
@@ -109,7 +109,7 @@ static int gda_window_agree(struct gda_gin_window *w, const struct gda_gin_part 
 {
 	struct gda_comm *ranks = w->world->ranks;
 	uint32_t i;
-	int err = gda_gin_allgather(ranks, own, sizeof(*own), all);
+	int err = gda_comm_exchange(ranks, own, sizeof(*own), all);
 
 	*pieces = 0;
 	for (i = 0; !err && i < w->world->view.nranks; i++) {
@@ -120,7 +120,7 @@ static int gda_window_agree(struct gda_gin_window *w, const struct gda_gin_part 
 					  i, (unsigned long long)all[i].bytes, all[i].flags,
 					  (unsigned long long)own->bytes, own->flags);
 	}
-	return gda_gin_agree(ranks, err);
+	return gda_comm_agree(ranks, err);
 }
 
 static int gda_window_exchange(struct gda_gin_window *w, const struct gda_window_attr *a,
@@ -133,14 +133,14 @@ static int gda_window_exchange(struct gda_gin_window *w, const struct gda_window
 
 	if (!err)
 		err = gda_window_mrs(w, a);
-	err = gda_gin_agree(w->world->ranks, err);
+	err = gda_comm_agree(w->world->ranks, err);
 	for (i = 0; !err && i < a->count; i++) {
 		own[i].bytes = a->segments[i].bytes;
 		own[i].iova = gda_mr_iova(w->mrs[i]);
 		own[i].key = gda_mr_key(w->mrs[i]);
 	}
 	if (!err)
-		err = gda_gin_allgather(w->world->ranks, own, pieces * sizeof(*own), all);
+		err = gda_comm_exchange(w->world->ranks, own, pieces * sizeof(*own), all);
 	for (i = 0; !err && i < n; i++)
 		gda_window_map_rank(w, i, pieces, parts[i].count, all + (size_t)i * pieces);
 	free(all);
@@ -212,7 +212,7 @@ static int gda_window_create(struct gda_gin_world *world, const struct gda_windo
 				      attr);
 	if (!err)
 		err = gda_window_check(&a, &own.bytes);
-	err = gda_gin_agree(world->ranks, err);
+	err = gda_comm_agree(world->ranks, err);
 	if (err)
 		goto out;
 	w->world = world;
@@ -224,7 +224,7 @@ static int gda_window_create(struct gda_gin_world *world, const struct gda_windo
 	if (err)
 		goto out;
 	gda_window_describe(w, &own, pieces);
-	err = gda_gin_agree(world->ranks, gda_gin_gpu_window_create(w, pieces));
+	err = gda_comm_agree(world->ranks, gda_gin_gpu_window_create(w, pieces));
 	if (err)
 		goto out;
 	gda_window_publish(w);

@@ -167,6 +167,16 @@ int gda_struct_read(void *ours, size_t size, size_t least, const void *theirs);
  */
 void gda_struct_write(void *theirs, const void *ours, size_t size);
 
+/* A member of a structure of attributes, and the most that it may be. */
+struct gda_range {
+	const char *name;
+	uint32_t value;
+	uint32_t most;
+};
+
+/* 0, or -EINVAL and the first of @ranges that is exceeded is noted. */
+int gda_ranges_check(const struct gda_range *ranges, size_t count);
+
 /* fork.c */
 
 /* Before the first context: have children of fork(2) lose their views. 0 or -ENOMEM. */
@@ -230,6 +240,19 @@ bool gda_comm_crowded(const struct gda_comm *comm, unsigned int each);
 /* Bytes of the words at gda_comm_abort_word(@comm, 0): whole pages, with nothing else there. */
 size_t gda_comm_abort_bytes(const struct gda_comm *comm);
 
+/*
+ * lib/comm/agree.c: set-up that all ranks make together. A rank that failed takes part in every
+ * exchange up to the next gda_comm_agree(), which tells the others; so nobody is left waiting.
+ */
+
+/* gda_comm_allgather(), which drops no reason that was noted, and notes its own. */
+int gda_comm_exchange(struct gda_comm *ranks, const void *in, size_t bytes, void *out);
+/*
+ * Collective: the outcome of a step that each rank has made for itself. 0 if all succeeded; else
+ * the caller's error, or that of the first rank that has one. Without @ranks: @err.
+ */
+int gda_comm_agree(struct gda_comm *ranks, int err);
+
 /* kernel.c */
 
 /* Open /dev/gda, bound to no device; gda_device_kernel.close() closes it. */
@@ -286,6 +309,9 @@ int gda_cq_drop(struct gda_cq *cq);
  * gda_called() only: what is said elsewhere would be said of the next call. Return: @err.
  */
 int gda_because(int err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* @err of a control call that was made on the way: its reason is that of the call under way. */
+int gda_because_last(int err);
 
 /* Drop the reason that was noted: the call goes on in another way. */
 void gda_forget_reason(void);

@@ -47,6 +47,11 @@ int gda_because(int err, const char *format, ...)
 	return err;
 }
 
+int gda_because_last(int err)
+{
+	return err ? gda_because(err, "%s", gda_words.last) : 0;
+}
+
 void gda_forget_reason(void)
 {
 	gda_words.reason.text[0] = 0;

@@ -47,6 +47,17 @@ int gda_struct_read(void *ours, size_t size, size_t least, const void *theirs)
 	return 0;
 }
 
+int gda_ranges_check(const struct gda_range *ranges, size_t count)
+{
+	const struct gda_range *r;
+
+	for (r = ranges; r < ranges + count; r++)
+		if (r->value > r->most)
+			return gda_because(-EINVAL, "%s %u is more than %u", r->name, r->value,
+					   r->most);
+	return 0;
+}
+
 void gda_struct_write(void *theirs, const void *ours, size_t size)
 {
 	uint32_t given = *(const uint32_t *)theirs;
