@@ -8,7 +8,6 @@
  * Ranks are four threads of this process, or the processes that gda-run starts.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +15,8 @@
 #include <gda/barrier.h>
 #include <gda/comm.h>
 #include <gda/dpa.h>
+#include "ranks.h"
 
-#define RANKS	4
 #define MOST	64U
 #define THREADS	4U
 #define WORDS	4096U
@@ -65,14 +64,6 @@ GDA_DPA_TASK(alltoall_task)
 		if (err)
 			gda_dpa_log(t, "wait for rank %u: error %d", i, err);
 	}
-}
-
-static void must(int err, const char *name)
-{
-	if (!err)
-		return;
-	fprintf(stderr, "%s: %s (%s)\n", name, gda_strerror(err), gda_last_error());
-	exit(1);
 }
 
 static uint32_t element(uint32_t from, uint32_t to, uint32_t round, uint32_t i)
@@ -164,20 +155,19 @@ static bool rank_round(struct rank *r, uint32_t round, uint32_t *words)
 	return right;
 }
 
-static bool rank_run(const struct gda_comm_attr *attr)
+static bool rank_run(struct gda_comm *ranks, const void *arg)
 {
 	char line[GDA_DPA_LINE_BYTES];
-	struct rank r = { 0 };
-	uint32_t *words, n, i;
+	struct rank r = { .ranks = ranks };
+	uint32_t *words, n = gda_comm_size(ranks), i;
 	bool right = true;
 
-	must(gda_comm_create(attr, &r.ranks), "gda_comm_create");
-	n = gda_comm_size(r.ranks);
+	(void)arg;
 	must(n > MOST ? -EINVAL : 0, "more than 64 ranks");
-	rank_connect(&r, gda_comm_rank(r.ranks), n);
+	rank_connect(&r, gda_comm_rank(ranks), n);
 	words = calloc(n, BYTES);
 	must(words ? 0 : -ENOMEM, "calloc");
-	must(gda_comm_barrier(r.ranks, 0), "gda_comm_barrier");
+	must(gda_comm_barrier(ranks, 0), "gda_comm_barrier");
 	for (i = 0; i < ROUNDS; i++)
 		right = rank_round(&r, i, words) && right;
 	while (gda_dpa_log_read(r.dpa, line, sizeof(line)) >= 0)
@@ -185,49 +175,10 @@ static bool rank_run(const struct gda_comm_attr *attr)
 	free(words);
 	must(gda_dpa_destroy(r.dpa), "gda_dpa_destroy");
 	gda_close(r.ctx);
-	gda_comm_destroy(r.ranks);
-	return right;
-}
-
-struct start {
-	struct gda_comm_attr attr;
-	pthread_t thread;
-	bool right;
-};
-
-static void *thread_main(void *arg)
-{
-	struct start *s = arg;
-
-	s->right = rank_run(&s->attr);
-	return NULL;
-}
-
-static bool threads_run(void)
-{
-	struct start s[RANKS];
-	struct gda_comm_id id;
-	bool right = true;
-	uint32_t i;
-
-	must(gda_comm_id_create(NULL, &id), "gda_comm_id_create");
-	for (i = 0; i < RANKS; i++) {
-		s[i].attr = (struct gda_comm_attr) {
-			.size = sizeof(s[i].attr), .rank = i, .nranks = RANKS, .id = &id,
-		};
-		must(pthread_create(&s[i].thread, NULL, thread_main, &s[i]), "pthread_create");
-	}
-	for (i = 0; i < RANKS; i++) {
-		pthread_join(s[i].thread, NULL);
-		right = right && s[i].right;
-	}
 	return right;
 }
 
 int main(void)
 {
-	bool right = getenv("GDA_COMM_RANK") ? rank_run(NULL) : threads_run();
-
-	printf("all-to-all by tasks: %s\n", right ? "as the reference" : "WRONG");
-	return right ? 0 : 1;
+	return run_all("all-to-all by tasks", rank_run, NULL);
 }

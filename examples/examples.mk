@@ -20,15 +20,18 @@ $(EXAMPLE_OUT)/gda-send $(EXAMPLE_OUT)/gda-recv: $(EXAMPLE_OUT)/%: $(EXAMPLE_OUT
 		$(EXAMPLE_DEMO:%=$(EXAMPLE_OUT)/%.o) $(LIB_OUT)/libgda.a
 	$(CC) $(EXAMPLE_FLAGS) -Wl,-z,now -o $@ $^
 
+# What starts the ranks of an example.
+EXAMPLE_RANKS	= examples/ranks.c examples/ranks.h $(LIB_OUT)/libgda.a $(GDA_HEADERS) examples/examples.mk
+
 # Windows and signals: ranks as threads, or as processes by gda-run.
 EXAMPLE_GIN	:= allgather allreduce halo alltoall dispatch
 EXAMPLES	+= $(EXAMPLE_GIN:%=$(EXAMPLE_OUT)/gin-%)
 
 $(EXAMPLE_GIN:%=$(EXAMPLE_OUT)/gin-%): $(EXAMPLE_OUT)/gin-%: examples/gin-%.c \
-		examples/gin-ranks.c examples/gin-ranks.h $(LIB_OUT)/libgda.a $(GDA_HEADERS) \
-		examples/examples.mk
+		examples/gin-ranks.c examples/gin-ranks.h $(EXAMPLE_RANKS)
 	@mkdir -p $(@D)
-	$(CC) $(EXAMPLE_FLAGS) -pthread -o $@ $< examples/gin-ranks.c $(LIB_OUT)/libgda.a
+	$(CC) $(EXAMPLE_FLAGS) -pthread -o $@ $< examples/gin-ranks.c examples/ranks.c \
+		$(LIB_OUT)/libgda.a
 
 # Asynchronous copies: within a rank, and of ranks as threads or as processes by gda-run.
 EXAMPLE_ASYNC	:= simple_get_peer batch_get put_notify tiles
@@ -40,10 +43,10 @@ $(EXAMPLE_OUT)/async-simple_get: examples/async/simple_get.c $(LIB_OUT)/libgda.a
 	$(CC) $(EXAMPLE_FLAGS) -pthread -o $@ $< $(LIB_OUT)/libgda.a
 
 $(EXAMPLE_ASYNC:%=$(EXAMPLE_OUT)/async-%): $(EXAMPLE_OUT)/async-%: examples/async/%.c \
-		examples/async/ranks.c examples/async/ranks.h $(LIB_OUT)/libgda.a $(GDA_HEADERS) \
-		examples/examples.mk
+		examples/async/ranks.c examples/async/ranks.h $(EXAMPLE_RANKS)
 	@mkdir -p $(@D)
-	$(CC) $(EXAMPLE_FLAGS) -pthread -o $@ $< examples/async/ranks.c $(LIB_OUT)/libgda.a
+	$(CC) $(EXAMPLE_FLAGS) -pthread -o $@ $< examples/async/ranks.c examples/ranks.c \
+		$(LIB_OUT)/libgda.a
 
 # A symmetric heap: ranks are processes by gda-run.
 EXAMPLES	+= $(EXAMPLE_OUT)/shmem-dispatch
@@ -56,10 +59,9 @@ $(EXAMPLE_OUT)/shmem-dispatch: examples/shmem-dispatch.c $(LIB_OUT)/libgda.a $(G
 # Tasks that start on events: ranks as threads, or as processes by gda-run.
 EXAMPLES	+= $(EXAMPLE_OUT)/dpa-alltoall
 
-$(EXAMPLE_OUT)/dpa-alltoall: examples/dpa-alltoall.c $(LIB_OUT)/libgda.a $(GDA_HEADERS) \
-		examples/examples.mk
+$(EXAMPLE_OUT)/dpa-alltoall: examples/dpa-alltoall.c $(EXAMPLE_RANKS)
 	@mkdir -p $(@D)
-	$(CC) $(EXAMPLE_FLAGS) -pthread -o $@ $< $(LIB_OUT)/libgda.a
+	$(CC) $(EXAMPLE_FLAGS) -pthread -o $@ $< examples/ranks.c $(LIB_OUT)/libgda.a
 
 # For GPUs, where there is a compiler for them.
 EXAMPLE_NVCC	:= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))

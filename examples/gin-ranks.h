@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the examples of gda/gin.h have in common: each is a body that every rank runs. The
- * ranks are processes where gda-run started them:
- *
- *	gda-run -n 4 gin-allgather
- *
- * and else four threads of the program, on the in-process device if there is no /dev/gda.
+ * What the examples of gda/gin.h have in common: each is a body that every rank runs.
  */
 #ifndef GIN_RANKS_H
 #define GIN_RANKS_H
@@ -13,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <gda/gin.h>
+#include "ranks.h"
 
 struct rank {
 	struct gda_comm *ranks;
@@ -21,9 +17,6 @@ struct rank {
 	struct gda_gin *gin;
 	uint32_t rank, nranks;
 };
-
-/* Ends the program with @name and what gda_last_error() says, unless @err is 0. */
-void must(int err, const char *name);
 
 /* Memory of @bytes, zeroed, and a window of it. */
 void *window_of(struct rank *r, size_t bytes, struct gda_window **window);

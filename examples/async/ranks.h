@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ranks of the examples of gda/async.h: each example is a body that every rank runs. The ranks are
- * processes where gda-run started them:
- *
- *	gda-run -n 4 async-batch_get
- *
- * and else four threads of the program, on the in-process device if there is no /dev/gda.
+ * Ranks of the examples of gda/async.h: each example is a body that every rank runs.
  */
 #ifndef ASYNC_RANKS_H
 #define ASYNC_RANKS_H
@@ -13,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <gda/async.h>
+#include "../ranks.h"
 
 struct rank {
 	struct gda_comm *ranks;
@@ -23,10 +19,7 @@ struct rank {
 	void **memories;		/* where each rank has its own */
 };
 
-/* Ends the program with @name and what gda_last_error() says, unless @err is 0. */
-void must(int err, const char *name);
-
-/* The same of a copy that must be on its way. */
+/* must(), of a copy that has to be on its way. */
 struct gda_async_event begun(struct gda_async_event event, const char *name);
 
 /*
