@@ -10,9 +10,7 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 out=build/selftests/shmem
 run=build/shmem/bin/oshrun
-tmp=$(mktemp -d /tmp/gda-shmem.XXXXXX) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-n=0 rc=0
+. selftests/shmem/ktap.sh
 slow=${GDA_SLOW:-1}
 GDA_SHMEM_WAY=direct
 if [ -e /dev/gda ]; then
@@ -21,20 +19,6 @@ if [ -e /dev/gda ]; then
 	export SHMEM_SYMMETRIC_SIZE
 fi
 export GDA_SHMEM_WAY
-
-ok() { # NAME COMMAND...
-	local name=$1
-
-	shift
-	n=$((n + 1))
-	if "$@" >"$tmp/log" 2>&1; then
-		echo "ok $n $name"
-	else
-		sed 's/^/# /' "$tmp/log"
-		echo "not ok $n $name"
-		rc=1
-	fi
-}
 
 exported() { nm -D --defined-only build/lib/libgda-shmem.so | grep -cE " [TW] $1"; }
 

@@ -8,23 +8,7 @@
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 bin=build/shmem/bin
-tmp=$(mktemp -d /tmp/gda-shmem.XXXXXX) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-n=0 rc=0
-
-ok() { # NAME COMMAND...
-	local name=$1
-
-	shift
-	n=$((n + 1))
-	if "$@" >"$tmp/log" 2>&1; then
-		echo "ok $n $name"
-	else
-		sed 's/^/# /' "$tmp/log" "$tmp/out"
-		echo "not ok $n $name"
-		rc=1
-	fi
-}
+. selftests/shmem/ktap.sh
 
 # go PES FLAG... -- NAME: build the example and run it
 go() {

@@ -11,9 +11,7 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 bin=build/selftests/shmem/bin
 run=build/tools/gda-run
-tmp=$(mktemp -d /tmp/gda-shmem.XXXXXX) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-n=0 rc=0
+. selftests/shmem/ktap.sh
 slow=${GDA_SLOW:-1} rounds=40 many=4 sizes=(2 4)
 GDA_SHMEM_WAY=direct
 if [ -e /dev/gda ]; then
@@ -22,20 +20,6 @@ if [ -e /dev/gda ]; then
 	export SHMEM_SYMMETRIC_SIZE
 fi
 export GDA_SHMEM_WAY
-
-ok() { # NAME COMMAND...
-	local name=$1
-
-	shift
-	n=$((n + 1))
-	if "$@" >"$tmp/log" 2>&1; then
-		echo "ok $n $name"
-	else
-		sed 's/^/# /' "$tmp/log"
-		echo "not ok $n $name"
-		rc=1
-	fi
-}
 
 # run PES LINE COUNT PROGRAM...: it succeeds, and so many lines are that one
 on() {
