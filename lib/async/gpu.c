@@ -37,7 +37,7 @@ int gda_async_gpu_create(struct gda_async_world *w)
 	err = image ? gda_cuda_gpu_alloc(w->attr.cuda, bytes, &w->gpu) : -ENOMEM;
 	if (err) {
 		free(image);
-		return gda_because_last(err);
+		return err;
 	}
 	*image = w->view;
 	image->views = w->gpu + sizeof(*image);
@@ -50,7 +50,7 @@ int gda_async_gpu_create(struct gda_async_world *w)
 		map[i].chunks = image->maps + maps + (w->maps[i].chunks - (uintptr_t)w->chunks);
 	err = gda_cuda_upload(w->attr.cuda, w->gpu, image, bytes);
 	free(image);
-	return gda_because_last(err);
+	return err;
 }
 
 void gda_async_gpu_destroy(struct gda_async_world *w)

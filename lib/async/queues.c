@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include "async_internal.h"
 #include "share.h"
 
@@ -55,15 +54,9 @@ int gda_async_stage_create(struct gda_async_world *w)
 
 	if (n > GDA_ASYNC_MAX_VIEWS)
 		return gda_because(-ENOSPC, "%zu queues are more than %u", n, GDA_ASYNC_MAX_VIEWS);
-	if (w->attr.cuda) {
-		err = gda_cuda_host_alloc(w->attr.cuda, bytes, &p);
-		if (err)
-			return gda_because_last(err);
-	} else {
-		p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (p == MAP_FAILED)
-			return -ENOMEM;
-	}
+	err = gda_cuda_pages_alloc(w->attr.cuda, bytes, &p);
+	if (err)
+		return err;
 	w->stage = p;
 	err = gda_mr_reg(w->ctx, p, bytes, GDA_ACCESS_LOCAL_WRITE | GDA_ACCESS_REMOTE_READ, 0,
 			 &w->stage_mr);
@@ -196,8 +189,5 @@ void gda_async_queues_destroy(struct gda_async_world *w)
 void gda_async_stage_destroy(struct gda_async_world *w)
 {
 	gda_mr_dereg(w->stage_mr);
-	if (w->stage && w->attr.cuda)
-		gda_cuda_host_free(w->attr.cuda, w->stage);
-	else if (w->stage)
-		munmap(w->stage, gda_async_stage_bytes(w));
+	gda_cuda_pages_free(w->attr.cuda, gda_async_stage_bytes(w), w->stage);
 }

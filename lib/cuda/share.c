@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include "cuda_internal.h"
 #include "share.h"
 
@@ -57,6 +58,27 @@ void gda_cuda_host_free(struct gda_cuda *cuda, void *memory)
 		return;
 	gda_cu.host_free(memory);
 	gda_cuda_leave();
+}
+
+int gda_cuda_pages_alloc(struct gda_cuda *cuda, size_t bytes, void **pages)
+{
+	void *p;
+
+	if (cuda)
+		return gda_cuda_host_alloc(cuda, bytes, pages);
+	p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		return -ENOMEM;
+	*pages = p;
+	return 0;
+}
+
+void gda_cuda_pages_free(struct gda_cuda *cuda, size_t bytes, void *pages)
+{
+	if (cuda)
+		gda_cuda_host_free(cuda, pages);
+	else if (pages)
+		munmap(pages, bytes);
 }
 
 int gda_cuda_gpu_alloc(struct gda_cuda *cuda, size_t bytes, uint64_t *addr)

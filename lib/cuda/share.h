@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Memory that front ends share with a GPU's posters. Each call may be made from any thread of
- * the program, and none of them waits for a kernel, but for those that free.
+ * the program, and none of them waits for a kernel, but for those that free. They are no control
+ * calls: what they return is no matter for gda_because_last().
  */
 #ifndef GDA_CUDA_SHARE_H
 #define GDA_CUDA_SHARE_H
@@ -17,6 +18,10 @@ bool gda_cuda_owns(struct gda_cuda *cuda, uint64_t addr);
 /* Zeroed memory of the host, pinned, that all GPUs reach at the same address. */
 int gda_cuda_host_alloc(struct gda_cuda *cuda, size_t bytes, void **memory);
 void gda_cuda_host_free(struct gda_cuda *cuda, void *memory);
+
+/* The same, or whole pages of the host if there is no @cuda. */
+int gda_cuda_pages_alloc(struct gda_cuda *cuda, size_t bytes, void **pages);
+void gda_cuda_pages_free(struct gda_cuda *cuda, size_t bytes, void *pages);
 
 /* Memory of the GPU; its content is not known. */
 int gda_cuda_gpu_alloc(struct gda_cuda *cuda, size_t bytes, uint64_t *addr);

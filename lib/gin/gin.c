@@ -59,8 +59,7 @@ static int gda_gin_tables_create(struct gda_gin_world *w)
 
 	/* in them are the abort words, which a GPU looks at */
 	if (w->cuda)
-		err = gda_because_last(gda_cuda_host_alloc(w->cuda, contexts * sizeof(*w->gins),
-							   &gins));
+		err = gda_cuda_host_alloc(w->cuda, contexts * sizeof(*w->gins), &gins);
 	else
 		gins = calloc(contexts, sizeof(*w->gins));
 	w->gins = gins;

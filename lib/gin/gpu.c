@@ -105,7 +105,7 @@ int gda_gin_gpu_create(struct gda_gin_world *w)
 	if (!err)
 		err = gda_cuda_image_open(&image, w->cuda, gda_gin_world_bytes(w));
 	if (err)
-		return gda_because_last(err);
+		return err;
 	gda_gin_fill_image(w, &image);
 	err = gda_cuda_image_close(&image, w->cuda);
 	if (!err)
@@ -153,7 +153,7 @@ int gda_gin_gpu_window_create(struct gda_gin_window *win, uint32_t pieces)
 	err = gda_cuda_image_open(&image, w->cuda, sizeof(*view) + chunks +
 				 n * (sizeof(*maps) + sizeof(*win->parts)) + 4 * 128);
 	if (err)
-		return gda_because_last(err);
+		return err;
 	gda_cuda_image_take(&image, sizeof(*view), &here);
 	view = here;
 	*view = win->view;
@@ -168,7 +168,7 @@ int gda_gin_gpu_window_create(struct gda_gin_window *win, uint32_t pieces)
 	err = gda_cuda_image_close(&image, w->cuda);
 	if (!err)
 		win->gpu = image.addr;
-	return gda_because_last(err);
+	return err;
 }
 
 void gda_gin_gpu_window_destroy(struct gda_gin_window *win)

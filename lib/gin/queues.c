@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include "gin_internal.h"
 #include "share.h"
 
@@ -123,15 +122,9 @@ static int gda_gin_memory_create(struct gda_gin_world *w)
 	w->memory_words = w->slots + (checked ? 2 * (size_t)w->attr.signals : 0) +
 			  (size_t)w->endpoints * w->view.nranks;
 	bytes = w->memory_words * w->attr.contexts * sizeof(uint64_t);
-	if (w->cuda) {
-		err = gda_cuda_host_alloc(w->cuda, bytes, &p);
-		if (err)
-			return gda_because_last(err);
-	} else {
-		p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (p == MAP_FAILED)
-			return -ENOMEM;
-	}
+	err = gda_cuda_pages_alloc(w->cuda, bytes, &p);
+	if (err)
+		return err;
 	w->memory = p;
 	err = gda_mr_reg(w->ctx, p, bytes, GDA_ACCESS_LOCAL_WRITE | GDA_ACCESS_REMOTE_READ |
 			 GDA_ACCESS_REMOTE_ATOMIC, 0, &w->mr);
@@ -327,10 +320,8 @@ void gda_gin_queues_destroy(struct gda_gin_world *w)
 	for (i = 0; w->arrivals && i < n; i++)
 		gda_counter_destroy(w->arrivals[i]);
 	gda_mr_dereg(w->mr);
-	if (w->cuda)
-		gda_cuda_host_free(w->cuda, w->memory);
-	else if (w->memory)
-		munmap(w->memory, w->memory_words * w->attr.contexts * sizeof(uint64_t));
+	gda_cuda_pages_free(w->cuda, w->memory_words * w->attr.contexts * sizeof(uint64_t),
+			    w->memory);
 	free(w->arrivals);
 	free(w->queues);
 	free(w->qps);
