@@ -26,11 +26,6 @@ _Thread_local struct gda_inproc_guard *gda_inproc_guard;
 static pthread_once_t gda_inproc_fault_once = PTHREAD_ONCE_INIT;
 static struct sigaction gda_inproc_before[2];	/* SIGSEGV, SIGBUS */
 
-static struct sigaction *gda_inproc_before_of(int sig)
-{
-	return &gda_inproc_before[sig == SIGBUS];
-}
-
 static bool gda_inproc_mr_covers(const struct gda_inproc_mr *mr, u64 addr)
 {
 	return mr && !(READ_ONCE(mr->mem.state) & GDA_MEM_NO_CPU) &&
@@ -63,7 +58,7 @@ static const struct gda_inproc_mr *gda_inproc_mr_at(u64 addr)
 /* Do with the signal what would have been done without this file. */
 static void gda_inproc_fault_pass(int sig, siginfo_t *info, void *context)
 {
-	const struct sigaction *before = gda_inproc_before_of(sig);
+	const struct sigaction *before = &gda_inproc_before[sig == SIGBUS];
 	sigset_t mask;
 
 	if (!(before->sa_flags & SA_SIGINFO) && before->sa_handler == SIG_IGN &&

@@ -42,21 +42,14 @@ static int gda_verbs_access(u32 access)
 }
 
 /* An RDMA device maps whole pages: address and iova have the same offset in theirs. */
-static int gda_verbs_mr_check(const struct gda_inproc_mr *mr)
-{
-	if (((uintptr_t)mr->addr - mr->mem.iova) % GDA_INPROC_PAGE)
-		return gda_because(-EINVAL, "zero-based memory of an RDMA device begins at a page");
-	return 0;
-}
-
 int gda_verbs_mr_map(struct gda_inproc_mr *mr)
 {
 	struct gda_verbs *verbs = gda_verbs_of(mr->obj.ctx);
 	struct gda_verbs_mr *m;
-	int err = gda_verbs_mr_check(mr);
+	int err;
 
-	if (err)
-		return err;
+	if (((uintptr_t)mr->addr - mr->mem.iova) % GDA_INPROC_PAGE)
+		return gda_because(-EINVAL, "zero-based memory of an RDMA device begins at a page");
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return -ENOMEM;
