@@ -32,7 +32,7 @@ $(foreach v,plain asan tsan,$(DPA_OUT)/$v/process): $(DPA_OUT)/tasks.so $(LIB_OU
 
 $(DPA_OUT)/tasks.so: selftests/dpa/tasks.c selftests/dpa/tasks.h $(GDA_HEADERS) selftests/dpa.mk
 	@mkdir -p $(@D)
-	$(CC) $(GDA_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -Wno-infinite-recursion -fPIC -shared -o $@ $<
+	$(CC) $(GDA_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -fPIC -shared -o $@ $<
 
 # The example, with ranks as threads; in a guest also as processes.
 TEST_NATIVE	+= $(DPA_OUT)/examples.sh

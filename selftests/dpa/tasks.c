@@ -37,12 +37,13 @@ GDA_DPA_TASK(p_work)
 	gda_dpa_event_update_add(t, w->event, 5);
 }
 
+/* Until the stack ends, for @above is 1. */
 static int recurse(volatile char *above)
 {
 	volatile char frame[4096];
 
 	frame[0] = above[0];
-	return frame[0] + recurse(frame);
+	return frame[0] ? frame[0] + recurse(frame) : 0;
 }
 
 static void noise(char *heap, const struct p_fault_args *f)

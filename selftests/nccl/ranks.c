@@ -13,6 +13,10 @@
 #include "../cuda/fake.h"
 #include "ranks.h"
 
+#ifndef GDA_NCCL_PLUGIN		/* nccl.mk says where it was built */
+#define GDA_NCCL_PLUGIN	"libnccl-rma-gda.so"
+#endif
+
 #define BOUND_NS	20000000000ULL
 
 const struct gda_nccl_rma *rma;

@@ -233,7 +233,7 @@ compile() {
 	command -v "$cc" >/dev/null || { echo "$cc is missing"; return; }
 	flags=(-std=gnu11 -O2 -Wall -Wextra -Werror -Iuapi -Ilib/include -Ilib/os -Ilib/src
 		-Ilib/inproc -Ilib/cuda -Ilib/comm -Ilib/shmem -Ilib/dpa -Ilib/openshmem -Ilib/openshmem/include
-		-Ikmod/gda_core -Ikmod/gda_core/engine
+		-Ilib/nccl -Ikmod/gda_core -Ikmod/gda_core/engine
 		-Ikmod/gda_core/control -Ikmod/include -Iselftests -pthread)
 	[ -e $h/kselftest_harness.h ] || make -s $h/kselftest_harness.h
 	files '^(lib|kmod/gda_core/(engine|control)|examples|tools)/.*\.c$'
