@@ -127,6 +127,7 @@ static int gda_shmem_attr_read(struct gda_shmem_heap *h, const struct gda_shmem_
 static void gda_shmem_fill_card(struct gda_shmem_heap *h)
 {
 	h->own.pid = getpid();
+	h->own.process = gda_shmem_process();
 	h->own.way = h->attr.way;
 	h->own.qps = h->attr.qps;
 	h->own.depth = h->attr.depth;
@@ -164,10 +165,9 @@ static bool gda_shmem_is_near(const struct gda_shmem_card *a, const struct gda_s
 	return !memcmp(a->machine, b->machine, sizeof(a->machine));
 }
 
-/* Are they of one process? */
-static bool gda_shmem_is_thread(const struct gda_shmem_card *a, const struct gda_shmem_card *b)
+bool gda_shmem_is_thread(const struct gda_shmem_card *a, const struct gda_shmem_card *b)
 {
-	return a->pid == b->pid && gda_shmem_is_near(a, b);
+	return a->process == b->process && gda_shmem_is_near(a, b);
 }
 
 /*

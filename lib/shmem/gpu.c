@@ -93,7 +93,7 @@ int gda_shmem_gpu_map(struct gda_shmem_heap *h, uint32_t pe)
 {
 	const struct gda_shmem_card *card = &h->cards[pe];
 
-	if (card->pid != h->own.pid)
+	if (!gda_shmem_is_thread(card, &h->own))
 		return gda_shmem_refuse(h, -EOPNOTSUPP,
 					"PE %u is another process: its GPU memory is reached by queue",
 					pe);

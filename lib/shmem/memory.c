@@ -4,17 +4,47 @@
  * data segment, which is copied to a memfd that takes its place.
  *
  * A PE finds the memfd of another as /proc/PID/fd/FD, and knows it by its inode: the number
- * of a process may mean another one in another PID namespace.
+ * of a process may mean another one in another PID namespace. So whether two PEs are threads of
+ * one process is not asked of that number, but of a random one.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include "shmem_internal.h"
+
+static uint64_t gda_shmem_number;	/* 0: not drawn yet; atomic */
+static pthread_once_t gda_shmem_number_once = PTHREAD_ONCE_INIT;
+
+static void gda_shmem_number_forked(void)
+{
+	gda_shmem_number = 0;
+}
+
+static void gda_shmem_number_init(void)
+{
+	pthread_atfork(NULL, NULL, gda_shmem_number_forked);
+}
+
+uint64_t gda_shmem_process(void)
+{
+	uint64_t number = 0, none = 0;
+
+	pthread_once(&gda_shmem_number_once, gda_shmem_number_init);
+	if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+		number = gda_clock_ns() << 22 ^ (uint64_t)getpid();
+	number |= 1;
+	if (__atomic_compare_exchange_n(&gda_shmem_number, &none, number, false, __ATOMIC_RELAXED,
+					__ATOMIC_RELAXED))
+		return number;
+	return none;
+}
 
 static int gda_shmem_memory_create(struct gda_shmem_heap *h, const char *name, uint64_t bytes,
 				   struct gda_shmem_memory *m)
@@ -179,7 +209,7 @@ int gda_shmem_memory_map(struct gda_shmem_heap *h, uint32_t pe)
 	int64_t addr;
 
 	/* threads of one process have it at one address, so that tools see that it is one */
-	if (card->pid == h->own.pid) {
+	if (gda_shmem_is_thread(card, &h->own)) {
 		p->heap = card->heap.addr;
 		p->data = card->data.addr;
 		return 0;
@@ -203,7 +233,7 @@ void gda_shmem_memory_unmap(struct gda_shmem_heap *h, uint32_t pe)
 {
 	struct gda_shmem_peer *p = &h->peers[pe];
 
-	if (h->cards[pe].pid == h->own.pid)
+	if (gda_shmem_is_thread(&h->cards[pe], &h->own))
 		return;
 	if (p->heap)
 		munmap((void *)(uintptr_t)p->heap, h->shmem.heap_bytes);

@@ -28,7 +28,7 @@ static int gda_shmem_check_device(struct gda_shmem_heap *h)
 	uint32_t pe;
 
 	for (pe = 0; pe < h->shmem.npes; pe++)
-		if (h->cards[pe].pid != h->own.pid && gda_inproc_alone(h->ctx))
+		if (!gda_shmem_is_thread(&h->cards[pe], &h->own) && gda_inproc_alone(h->ctx))
 			return gda_shmem_refuse(h, -EOPNOTSUPP, GDA_SHMEM_NO_QUEUE);
 	return 0;
 }

@@ -39,6 +39,7 @@ struct gda_shmem_card {
 	uint32_t depth;
 	uint64_t chunk_bytes;
 	uint64_t gpu;		/* 1: its posters are a GPU */
+	uint64_t process;	/* random; PEs that are threads of one process have the same */
 	struct gda_shmem_memory heap;
 	struct gda_shmem_memory data;
 	char machine[GDA_MACHINE_BYTES];
@@ -103,8 +104,13 @@ int gda_shmem_agree(struct gda_shmem_heap *h, int err);
 /* Collective: gda_comm_allgather(), with words for a PE that is lost. */
 int gda_shmem_gather(struct gda_shmem_heap *h, const void *in, size_t bytes, void *out);
 
+/* Are they of one process? */
+bool gda_shmem_is_thread(const struct gda_shmem_card *a, const struct gda_shmem_card *b);
+
 /* memory.c */
 
+/* A number that no other process has, and that all threads of this one get. Never 0. */
+uint64_t gda_shmem_process(void);
 /* Make the heap. */
 int gda_shmem_memory_heap(struct gda_shmem_heap *h);
 /* Make the range of the caller's, which is there already, a file that others can map. */

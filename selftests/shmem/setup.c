@@ -127,6 +127,54 @@ TEST(refusals_name_the_pe)
 }
 
 /* Without /dev/gda processes have no way by queue, and are told so in one sentence. */
+/* Process 1 of a PID namespace of its own, as the first process of a container is. */
+static void main_first(struct p_pe *p)
+{
+	int status = -1;
+	pid_t pid;
+
+	if (unshare(CLONE_NEWPID) && unshare(CLONE_NEWUSER | CLONE_NEWPID))
+		_exit(77);
+	pid = fork();
+	if (!pid) {
+		p_main(p);
+		_exit(getpid() != 1);
+	}
+	waitpid(pid, &status, 0);
+	_exit(status ? 1 : 0);
+}
+
+/* Two processes of one number are no threads of one process: their memory is not at one place. */
+TEST(pes_of_one_number_in_two_pid_namespaces)
+{
+	struct gda_shmem_attr attr = { .size = sizeof(attr), .heap_bytes = HEAP };
+	struct p_pe *p = p_alloc();
+	struct gda_comm_id id;
+	int status[2], i;
+	pid_t pid[2];
+
+	ASSERT_OK(gda_comm_id_create(NULL, &id));
+	for (i = 0; i < 2; i++) {
+		p[i] = (struct p_pe) {
+			.id = &id, .pe = (uint32_t)i, .npes = 2, .attr = attr, .body = body_none,
+		};
+		pid[i] = fork();
+		if (!pid[i])
+			main_first(&p[i]);
+	}
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(pid[i], waitpid(pid[i], &status[i], 0));
+	if (WIFEXITED(status[0]) && WEXITSTATUS(status[0]) == 77)
+		SKIP(return, "no PID namespace may be made here");
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(0, status[i]);
+		EXPECT_EQ(-EACCES, p[i].result);
+		EXPECT_NE(NULL, strstr(p[i].why, "(process 1) cannot be mapped")) {
+			TH_LOG("%s", p[i].why);
+		}
+	}
+}
+
 TEST(forced_queue)
 {
 	struct gda_shmem_attr attr = { .heap_bytes = HEAP };
