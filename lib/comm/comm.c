@@ -174,7 +174,7 @@ static uint64_t gda_comm_left(uint64_t deadline)
 static int gda_comm_wait(struct gda_comm *comm, bool (*what)(const struct gda_comm *comm),
 			 uint64_t deadline)
 {
-	uint64_t until = deadline + GDA_COMM_GRACE_NS;
+	uint64_t until = gda_comm_after(deadline, GDA_COMM_GRACE_NS);
 	struct timespec ts = {
 		.tv_sec = (time_t)(until / 1000000000),
 		.tv_nsec = (long)(until % 1000000000),
@@ -283,7 +283,7 @@ static int gda_comm_open(struct gda_comm *comm, const struct gda_comm_id *id, ui
 
 static int gda_comm_join(struct gda_comm *comm, const struct gda_comm_id *id)
 {
-	uint64_t deadline = gda_clock_ns() + comm->timeout_ns;
+	uint64_t deadline = gda_comm_after(gda_clock_ns(), comm->timeout_ns);
 	struct gda_comm_hello self = { .version = GDA_COMM_VERSION };
 	struct gda_comm_frame hello = {
 		.kind = GDA_COMM_HELLO,
@@ -379,7 +379,7 @@ GDA_EXPORT void gda_comm_destroy(struct gda_comm *comm)
 
 	if (!comm || comm->pid != getpid())
 		return;
-	deadline = gda_clock_ns() + comm->timeout_ns;
+	deadline = gda_comm_after(gda_clock_ns(), comm->timeout_ns);
 	if (comm->fd >= 0) {
 		gda_comm_send(comm, &bye, NULL, deadline);
 		(void)!write(comm->stop, &(uint64_t) { 1 }, sizeof(uint64_t));
@@ -410,7 +410,7 @@ static int gda_comm_call(struct gda_comm *comm, const void *in, size_t bytes, vo
 	pthread_mutex_unlock(&comm->lock);
 	if (!err)
 		/* if it fails, the thread finds out why */
-		gda_comm_send(comm, &gather, in, deadline + GDA_COMM_GRACE_NS);
+		gda_comm_send(comm, &gather, in, gda_comm_after(deadline, GDA_COMM_GRACE_NS));
 	pthread_mutex_lock(&comm->lock);
 	if (!err)
 		err = gda_comm_wait(comm, gda_comm_is_done, deadline);
@@ -428,7 +428,7 @@ static int gda_comm_gather(struct gda_comm *comm, const void *in, size_t bytes, 
 		return gda_because(-EMSGSIZE, "%zu bytes of each of %u ranks are too many", bytes,
 				   comm->nranks);
 	if (!deadline)
-		deadline = gda_clock_ns() + comm->timeout_ns;
+		deadline = gda_comm_after(gda_clock_ns(), comm->timeout_ns);
 	if (comm->fd >= 0)
 		return gda_comm_call(comm, in, bytes, out, deadline);
 	if (bytes)

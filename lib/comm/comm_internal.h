@@ -21,6 +21,12 @@
 #define GDA_COMM_PROOF_NS	1000000000ULL
 #define GDA_COMM_VERSION	2U
 
+/* @ns after @time; a deadline or a time-out may be so long that it never comes. */
+static inline uint64_t gda_comm_after(uint64_t time, uint64_t ns)
+{
+	return ns < UINT64_MAX - time ? time + ns : UINT64_MAX;
+}
+
 /* proof.c */
 
 #define GDA_COMM_SECRET_BYTES	16

@@ -95,7 +95,7 @@ static void gda_comm_hub_expire(struct gda_comm_hub *hub)
 
 void gda_comm_hub_begin(struct gda_comm_hub *hub, uint64_t left)
 {
-	uint64_t until = gda_clock_ns() + left;
+	uint64_t until = gda_comm_after(gda_clock_ns(), left);
 
 	if (!hub->deadline || until < hub->deadline)
 		hub->deadline = until;
@@ -372,7 +372,7 @@ int gda_comm_hub_start(uint32_t nranks, uint64_t timeout_ns,
 	hub->lost = nranks;
 	hub->secret = *secret;
 	hub->listener = listener;
-	hub->deadline = gda_clock_ns() + timeout_ns;
+	hub->deadline = gda_comm_after(gda_clock_ns(), timeout_ns);
 	pthread_mutex_init(&hub->lock, NULL);
 	hub->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	hub->members = calloc(nranks, sizeof(*hub->members));

@@ -58,7 +58,7 @@ GDA_EXPORT int gda_comm_split(struct gda_comm *comm, uint32_t color, uint64_t de
 	if (!votes)
 		return -ENOMEM;
 	if (!deadline)
-		deadline = gda_clock_ns() + comm->timeout_ns;
+		deadline = gda_comm_after(gda_clock_ns(), comm->timeout_ns);
 	/* who is first is not known before all colors are */
 	err = gda_comm_allgather(comm, &own, sizeof(own), votes, deadline);
 	if (err)
@@ -103,7 +103,7 @@ GDA_EXPORT int gda_comm_split_machine(struct gda_comm *comm, uint64_t deadline,
 	if (!names)
 		return -ENOMEM;
 	if (!deadline)
-		deadline = gda_clock_ns() + comm->timeout_ns;
+		deadline = gda_comm_after(gda_clock_ns(), comm->timeout_ns);
 	/* a rank that cannot tell is on a machine of its own, beside others that cannot */
 	gda_machine_name(own);
 	err = gda_comm_allgather(comm, own, sizeof(own), names, deadline);

@@ -379,6 +379,37 @@ TEST(a_rank_that_dies_is_named)
 	}
 }
 
+static int body_for_ever(struct r_rank *r)
+{
+	struct gda_comm *part = NULL;
+	uint32_t out[R_MAX];
+
+	if (gda_comm_allgather(r->comm, &r->rank, sizeof(r->rank), out, UINT64_MAX) ||
+	    gda_comm_barrier(r->comm, UINT64_MAX - 1) || gda_comm_barrier(r->comm, 0) ||
+	    gda_comm_split(r->comm, 0, UINT64_MAX, &part))
+		return 1;
+	gda_comm_destroy(part);
+	return 0;
+}
+
+/* The longest deadline and the longest time-out are none that have passed. */
+TEST(deadlines_that_never_come)
+{
+	uint64_t timeouts[] = { 0, UINT64_MAX };
+	struct r_rank r[2];
+	struct gda_comm_id id;
+	int i, k;
+
+	for (i = 0; i < 2; i++) {
+		ASSERT_OK(gda_comm_id_create(NULL, &id));
+		r_run(r, 2, 2, timeouts[i], &id, body_for_ever);
+		for (k = 0; k < 2; k++) {
+			EXPECT_OK(r[k].created) TH_LOG("%s", r[k].why);
+			EXPECT_OK(r[k].result);
+		}
+	}
+}
+
 TEST(a_child_of_fork)
 {
 	struct gda_comm *comm;
