@@ -293,8 +293,10 @@ static int gda_comm_join(struct gda_comm *comm, const struct gda_comm_id *id)
 	};
 	int err;
 
-	if (comm->nranks == 1)
+	if (comm->nranks == 1) {
+		gda_comm_id_forget(id);
 		return 0;
+	}
 	err = gda_comm_open(comm, id, deadline);
 	if (err)
 		return err;

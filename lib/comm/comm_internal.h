@@ -104,6 +104,8 @@ void gda_comm_bytes_drop(struct gda_comm_buffer *b, size_t bytes);
 
 /* Find the listening socket that gda_comm_id_create() made, or gda-run handed over. */
 int gda_comm_id_listener(const struct gda_comm_id *id);
+/* Close it if there is one: nobody will connect. */
+void gda_comm_id_forget(const struct gda_comm_id *id);
 /* Listen where @id says, in a process that did not make it. Return: the socket, or -errno. */
 int gda_comm_id_reopen(const struct gda_comm_id *id);
 int gda_comm_id_parse(const struct gda_comm_id *id, struct gda_comm_secret *secret,

@@ -207,6 +207,14 @@ int gda_comm_id_listener(const struct gda_comm_id *id)
 	return fd;
 }
 
+void gda_comm_id_forget(const struct gda_comm_id *id)
+{
+	int fd = gda_comm_id_listener(id);
+
+	if (fd >= 0)
+		close(fd);
+}
+
 static int gda_comm_id_secret(const char *hex, struct gda_comm_secret *secret)
 {
 	static const char digits[] = "0123456789abcdef";

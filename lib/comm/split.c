@@ -74,6 +74,9 @@ GDA_EXPORT int gda_comm_split(struct gda_comm *comm, uint32_t color, uint64_t de
 			made->timeout_ns = comm->timeout_ns;
 		*part = made;
 	}
+	/* the part was not made: those who have the id are told so by a closed port */
+	if (err && own.id.text[0])
+		gda_comm_id_forget(&own.id);
 out:
 	free(votes);
 	return err;

@@ -82,6 +82,7 @@ int gda_comm_start(const struct gda_comm_attr *given, struct gda_comm_attr *attr
 	int err = 0;
 
 	memset(attr, 0, sizeof(*attr));
+	memset(id, 0, sizeof(*id));
 	if (given)
 		err = gda_struct_read(attr, sizeof(*attr),
 				      GDA_THROUGH(struct gda_comm_attr, timeout_ns), given);
@@ -101,11 +102,11 @@ int gda_comm_start(const struct gda_comm_attr *given, struct gda_comm_attr *attr
 	if (attr->rank >= attr->nranks)
 		return gda_because(-EINVAL, "rank %u is not below nranks %u", attr->rank,
 				   attr->nranks);
-	if (!given || !given->nranks || attr->nranks == 1)
+	if (!given || !given->nranks)
 		return 0;
-	if (attr->id) {
+	if (attr->id)
 		*id = *attr->id;
+	if (attr->id || attr->nranks == 1)
 		return 0;
-	}
 	return attr->allgather ? gda_comm_from_gather(attr, id) : -EINVAL;
 }

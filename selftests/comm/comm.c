@@ -2,6 +2,7 @@
 /*
  * Communicators: collective calls, parts, and every way in which a rank can be missed.
  */
+#include <dirent.h>
 #include <gda/view.h>
 #include "ranks.h"
 
@@ -376,6 +377,48 @@ TEST(a_rank_that_dies_is_named)
 		}
 		close(go[0]);
 		close(go[1]);
+	}
+}
+
+static int open_files(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int n = 0;
+
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+/* Rank 0 would have the id of a part of two; the other leaves before it is told. */
+static int body_half_split(struct r_rank *r)
+{
+	struct { uint64_t vote; struct gda_comm_id id; } own = { 0 }, all[2];
+	struct gda_comm *part = NULL;
+
+	if (r->rank)
+		return gda_comm_allgather(r->comm, &own, sizeof(own), all, 0);
+	return gda_comm_split(r->comm, 0, 0, &part) == -ESHUTDOWN ? 0 : 1;
+}
+
+/* What listens for ranks is closed where none will come. */
+TEST(no_socket_is_left)
+{
+	int before = open_files(), i;
+	struct gda_comm_id id;
+	struct r_rank r[2];
+
+	for (i = 0; i < 3; i++) {
+		ASSERT_OK(gda_comm_id_create(NULL, &id));
+		r_run(r, 1, 1, 0, &id, NULL);
+		EXPECT_OK(r[0].created);
+		EXPECT_EQ(before, open_files());
+		ASSERT_OK(gda_comm_id_create(NULL, &id));
+		r_run(r, 2, 2, 0, &id, body_half_split);
+		EXPECT_OK(r[0].result);
+		EXPECT_OK(r[1].result);
+		EXPECT_EQ(before, open_files());
 	}
 }
 
