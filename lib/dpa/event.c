@@ -101,12 +101,16 @@ GDA_EXPORT int gda_dpa_event_destroy(struct gda_dpa_event *event)
 		return 0;
 	dpa = event->dpa;
 	handle = event->handle;
+	/* a child of fork(2) has the list as it was, and a lock that nobody may give back */
+	if (dpa->generation != gda_fork_generation()) {
+		free(event);
+		return 0;
+	}
 	pthread_mutex_lock(&dpa->lock);
 	for (link = &dpa->events; *link != event;)
 		link = &(*link)->next;
 	*link = event->next;
-	if (dpa->generation == gda_fork_generation())
-		__atomic_store_n(&dpa->map.words[handle].publishers, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&dpa->map.words[handle].publishers, 0, __ATOMIC_RELAXED);
 	dpa->event_used[handle] = 0;
 	pthread_mutex_unlock(&dpa->lock);
 	free(event);

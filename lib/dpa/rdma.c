@@ -138,6 +138,11 @@ GDA_EXPORT int gda_dpa_rdma_destroy(struct gda_dpa_rdma *rdma)
 	if (!rdma)
 		return 0;
 	dpa = rdma->dpa;
+	/* in a child of fork(2): QP, number and socket to the tasks are the parent's */
+	if (dpa->generation != gda_fork_generation()) {
+		free(rdma);
+		return 0;
+	}
 	pthread_mutex_lock(&dpa->lock);
 	for (link = &dpa->rdmas; *link != rdma;)
 		link = &(*link)->next;

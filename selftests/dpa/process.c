@@ -26,6 +26,7 @@
 static const struct gda_dpa_task p_work = { .size = sizeof(p_work), .name = "p_work" };
 static const struct gda_dpa_task p_fault = { .size = sizeof(p_fault), .name = "p_fault" };
 
+
 static char tasks_path[PATH_MAX];
 
 /* The build folder is three above the folder of this program. */
@@ -308,6 +309,33 @@ TEST_F_TIMEOUT(process, D_14_D_16_no_fault_ends_the_caller, 300)
 	EXPECT_EQ(files, count_open_files());
 	ASSERT_EQ(0, gda_dpa_query(self->ctx, &limits));
 	EXPECT_EQ(3, limits.threads_in_use);
+}
+
+/* What a child of fork(2) destroys is its own copy, whatever another thread was at meanwhile. */
+TEST_F(process, D_02_a_child_takes_nothing_away)
+{
+	struct gda_dpa_rdma *rdma, *other;
+	int status;
+	pid_t pid;
+
+	ASSERT_EQ(0, gda_dpa_rdma_create(self->dpa, NULL, &rdma));
+	pthread_mutex_lock(&self->dpa->lock);
+	pid = fork();
+	if (!pid) {
+		alarm(10);
+		_exit(gda_dpa_event_destroy(self->event) || gda_dpa_rdma_destroy(rdma));
+	}
+	pthread_mutex_unlock(&self->dpa->lock);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	pid = fork();
+	if (!pid)
+		_exit(gda_dpa_rdma_destroy(rdma));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	/* the number of the first is still in use */
+	ASSERT_EQ(0, gda_dpa_rdma_create(self->dpa, NULL, &other));
+	EXPECT_NE(gda_dpa_rdma_handle(rdma), gda_dpa_rdma_handle(other));
 }
 
 /* The process of tasks does not outlive the caller. */
