@@ -292,6 +292,17 @@ static int gda_dpa_serve_hello(struct gda_dpa_serve *s)
 	return gda_dpa_map_open(&s->map, fds[0]);
 }
 
+/* The next question. Tasks may have handlers of signals, which this thread may run. */
+static bool gda_dpa_serve_hear(int socket, struct gda_dpa_ask *ask)
+{
+	ssize_t n;
+
+	do {
+		n = recv(socket, ask, sizeof(*ask), 0);
+	} while (n < 0 && errno == EINTR);
+	return n == (ssize_t)sizeof(*ask);
+}
+
 GDA_EXPORT int gda_dpa_serve(int socket)
 {
 	struct gda_dpa_serve *s = &gda_dpa_serving;
@@ -301,7 +312,7 @@ GDA_EXPORT int gda_dpa_serve(int socket)
 	s->socket = socket;
 	if (gda_dpa_serve_hello(s))
 		return 1;
-	while (recv(socket, &ask, sizeof(ask), 0) == (ssize_t)sizeof(ask)) {
+	while (gda_dpa_serve_hear(socket, &ask)) {
 		memset(&answer, 0, sizeof(answer));
 		answer.err = gda_dpa_serve_one(s, &ask, &answer);
 		if (send(socket, &answer, sizeof(answer), MSG_NOSIGNAL) < 0)

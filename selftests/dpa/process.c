@@ -26,6 +26,7 @@
 static const struct gda_dpa_task p_work = { .size = sizeof(p_work), .name = "p_work" };
 static const struct gda_dpa_task p_fault = { .size = sizeof(p_fault), .name = "p_fault" };
 
+static const struct gda_dpa_task p_signal = { .size = sizeof(p_signal), .name = "p_signal" };
 
 static char tasks_path[PATH_MAX];
 
@@ -336,6 +337,25 @@ TEST_F(process, D_02_a_child_takes_nothing_away)
 	/* the number of the first is still in use */
 	ASSERT_EQ(0, gda_dpa_rdma_create(self->dpa, NULL, &other));
 	EXPECT_NE(gda_dpa_rdma_handle(rdma), gda_dpa_rdma_handle(other));
+}
+
+TEST_F(process, D_02_a_signal_ends_no_context)
+{
+	struct gda_dpa_launch_attr l = {
+		.size = sizeof(l), .task = &p_signal, .threads = 1, .done = self->event, .value = 1,
+	};
+	struct gda_dpa_rdma *rdma;
+	uint64_t i;
+
+	/* at the first launch it may not wait for questions yet */
+	for (i = 0; i < 3; i++, usleep(50000)) {
+		ASSERT_EQ(0, gda_dpa_launch(self->dpa, &l)) TH_LOG("%s", gda_last_error());
+		ASSERT_EQ(0, gda_dpa_event_await_gt(self->event, i, UINT64_MAX,
+						    d_in(20 * SECOND)));
+	}
+	EXPECT_EQ(0, gda_dpa_rdma_create(self->dpa, NULL, &rdma)) TH_LOG("%s", gda_last_error());
+	usleep(200000);
+	EXPECT_EQ(0, gda_dpa_error(self->dpa, NULL));
 }
 
 /* The process of tasks does not outlive the caller. */

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <gda/barrier.h>
 #include "tasks.h"
@@ -35,6 +36,22 @@ GDA_DPA_TASK(p_work)
 	out[7] = getpid();
 	gda_dpa_log(t, "in process %d", (int)getpid());
 	gda_dpa_event_update_add(t, w->event, 5);
+}
+
+static void ignore(int signal)
+{
+	(void)signal;
+}
+
+/* A signal that the program of tasks has use for comes to the thread that answers the caller. */
+GDA_DPA_TASK(p_signal)
+{
+	struct sigaction sa = { .sa_handler = ignore };
+
+	(void)args;
+	sigaction(SIGUSR1, &sa, NULL);
+	if (!gda_dpa_rank(t))
+		syscall(SYS_tgkill, getpid(), getpid(), SIGUSR1);
 }
 
 /* Until the stack ends, for @above is 1. */
