@@ -32,11 +32,18 @@ static struct gda_dpa_serve {
 	int socket, fd;
 	struct gda_dpa_mapped {
 		uint64_t cookie;
+		uint64_t length;
 		void *addr;
+		uint32_t users;
 	} regions[GDA_DPA_REGIONS];
 	uint32_t nregions;
 	struct gda_view *views[GDA_DPA_MAX_THREADS];
 	uint32_t nviews;
+	struct gda_dpa_served {		/* of a handle, by number - 1 */
+		struct gda_view *view;
+		void *slots;
+		struct gda_dpa_queue queue;
+	} handles[GDA_DPA_MAX_THREADS];
 } gda_dpa_serving;
 
 /* --- crashes --- */
@@ -117,9 +124,25 @@ static void *gda_dpa_serve_map(struct gda_dpa_serve *s, const struct gda_dpa_par
 		if (r[i].addr == MAP_FAILED)
 			return NULL;
 		r[i].cookie = part->cookie;
+		r[i].length = part->length;
+		r[i].users = 0;
 		s->nregions++;
 	}
+	r[i].users++;
 	return (char *)r[i].addr + part->offset;
+}
+
+static void gda_dpa_serve_unmap(struct gda_dpa_serve *s, const struct gda_dpa_part *part)
+{
+	struct gda_dpa_mapped *r = s->regions;
+	uint32_t i;
+
+	for (i = 0; i < s->nregions && r[i].cookie != part->cookie; i++)
+		;
+	if (i == s->nregions || --r[i].users)
+		return;
+	munmap(r[i].addr, r[i].length);
+	r[i] = r[--s->nregions];
 }
 
 static int gda_dpa_serve_view(struct gda_dpa_serve *s, const struct gda_dpa_queue *q,
@@ -217,13 +240,42 @@ static int gda_dpa_serve_task(struct gda_dpa_serve *s, const char *name,
 	return gda_dpa_pool_task(s->pool, task, &a->number);
 }
 
+/* No task uses it any more. */
+static void gda_dpa_serve_drop(struct gda_dpa_serve *s, struct gda_dpa_served *h)
+{
+	gda_dpa_serve_unmap(s, &h->queue.sq);
+	gda_dpa_serve_unmap(s, &h->queue.dbrec);
+	gda_dpa_serve_unmap(s, &h->queue.db);
+	gda_dpa_serve_unmap(s, &h->queue.cq);
+	free(h->slots);
+	free(h->view);
+	*h = (struct gda_dpa_served) { 0 };
+}
+
 static int gda_dpa_serve_handle(struct gda_dpa_serve *s, const struct gda_dpa_ask *ask,
 				struct gda_dpa_answer *a)
 {
-	struct gda_view *view;
-	int err = gda_dpa_serve_view(s, &ask->queue, &view);
+	struct gda_dpa_served h = { .queue = ask->queue };
+	int err = gda_dpa_serve_view(s, &ask->queue, &h.view);
 
-	return err ? err : gda_dpa_pool_handle(s->pool, view, &ask->fetched, &a->number);
+	if (err)
+		return err;
+	h.slots = (void *)(uintptr_t)h.view->slots;
+	err = gda_dpa_pool_handle(s->pool, h.view, &ask->fetched, &a->number);
+	if (err)
+		gda_dpa_serve_drop(s, &h);
+	else
+		s->handles[a->number - 1] = h;
+	return err;
+}
+
+static int gda_dpa_serve_handle_free(struct gda_dpa_serve *s, uint32_t number)
+{
+	if (!number || number > GDA_DPA_MAX_THREADS || !s->handles[number - 1].view)
+		return -EINVAL;
+	gda_dpa_pool_handle_free(s->pool, number);
+	gda_dpa_serve_drop(s, &s->handles[number - 1]);
+	return 0;
 }
 
 static int gda_dpa_serve_counter(struct gda_dpa_serve *s, const struct gda_dpa_part *part,
@@ -248,10 +300,7 @@ static int gda_dpa_serve_one(struct gda_dpa_serve *s, struct gda_dpa_ask *ask,
 	case GDA_DPA_ASK_HANDLE:
 		return gda_dpa_serve_handle(s, ask, a);
 	case GDA_DPA_ASK_HANDLE_FREE:
-		if (!ask->number || ask->number > GDA_DPA_MAX_THREADS)
-			return -EINVAL;
-		gda_dpa_pool_handle_free(s->pool, ask->number);
-		return 0;
+		return gda_dpa_serve_handle_free(s, ask->number);
 	case GDA_DPA_ASK_COUNTER:
 		return gda_dpa_serve_counter(s, &ask->counter, a);
 	default:

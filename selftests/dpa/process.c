@@ -358,6 +358,37 @@ TEST_F(process, D_02_a_signal_ends_no_context)
 	EXPECT_EQ(0, gda_dpa_error(self->dpa, NULL));
 }
 
+static int p_mappings(pid_t pid)
+{
+	char name[64];
+	int n = 0, c;
+	FILE *maps;
+
+	snprintf(name, sizeof(name), "/proc/%d/maps", pid);
+	maps = fopen(name, "r");
+	while (maps && (c = fgetc(maps)) != EOF)
+		n += c == '\n';
+	if (maps)
+		fclose(maps);
+	return n;
+}
+
+/* What the process mapped of a handle goes with it. */
+TEST_F(process, D_09_handles_leave_no_mappings)
+{
+	struct gda_dpa_rdma *rdma;
+	int before = 0, i;
+
+	for (i = 0; i < 10; i++) {
+		ASSERT_EQ(0, gda_dpa_rdma_create(self->dpa, NULL, &rdma));
+		gda_dpa_rdma_destroy(rdma);
+		before = i ? before : p_mappings(self->dpa->pid);
+	}
+	EXPECT_LT(0, before);
+	/* one more may be of the allocator */
+	EXPECT_GE(before + 1, p_mappings(self->dpa->pid));
+}
+
 /* The process of tasks does not outlive the caller. */
 TEST_F(process, D_02_it_ends_with_the_caller)
 {
