@@ -23,7 +23,7 @@
 #define BYTES	(WORDS * sizeof(uint32_t))
 #define ROUNDS	50U
 
-/* What a rank tells the others. */
+/* Each rank sends this to the others. */
 struct card {
 	struct gda_dpa_buf in;
 	struct gda_dpa_remote_event arrived;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Ring all-reduce: first each block goes once around the ring and grows into the sum of all
- * ranks' (reduce-scatter), then the sums go around (all-gather). What comes in the first half
- * goes to an inbox of the step, for a block is added to and not replaced.
+ * ranks' (reduce-scatter), then the sums go around (all-gather). In the first half a block arrives
+ * in the inbox of its step, because the receiver adds to its block and does not replace it.
  *
  * A block is overwritten in the second half only by what was made of it: so the put that
  * read it has long been carried out, and nobody has to wait for a counter.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the examples of gda/gin.h have in common: each is a body that every rank runs.
+ * Common part of the examples of gda/gin.h: each is a body that every rank runs.
  */
 #ifndef GIN_RANKS_H
 #define GIN_RANKS_H

@@ -7,7 +7,7 @@
  *	shmem-dispatch-gpu --die 1
  *
  * PEs are threads of this process, each with a GPU, or with a share of those that are there; N is
- * 2. What they do is what shmem-dispatch.c does on CPUs. A block of threads fills a token and
+ * 2. They do the work that shmem-dispatch.c does on CPUs. A block of threads fills a token and
  * puts it to each of its experts, into any free slot that this PE has there; behind the last one
  * goes the count, a word that says that all is there and of which round. The expert's blocks work
  * on what came and put each row back to where its token waits, and behind the last one its flag.

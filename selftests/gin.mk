@@ -26,7 +26,7 @@ $(GINTEST_OUT)/$1/$2: selftests/gin/$2.c $$(GINTEST_DEPS) $(GINTEST_LIB_$1)
 endef
 $(foreach v,plain asan tsan,$(foreach t,$(GINTESTS),$(eval $(call GIN_TEST,$v,$t))))
 
-# What uses the API as it should breaks no rule.
+# Programs that use the API as they should break no rule.
 $(GINTEST_CHECKED:%=$(GINTEST_OUT)/checked/%): $(GINTEST_OUT)/checked/%: selftests/gin/%.c \
 		$(GINTEST_LIB_plain) selftests/gin/harness.c selftests/gin/gin.h selftests/gin.mk
 	@mkdir -p $(@D)

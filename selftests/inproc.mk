@@ -91,7 +91,7 @@ INPROC_RAW_OBJ	:= $(addprefix kernel/,util.o object.o post.o requests.o) inproc/
 INPROC_RAW_WRAP	:= -Wl,--wrap=open,--wrap=close,--wrap=ioctl \
 		   -Wl,--wrap=t_objects_read,--wrap=t_objects_settle
 
-# What all of them share, once per variant.
+# Objects that all of them share, once per variant.
 define INPROC_RAW_SHARED
 $(INPROC_OUT)/$1/raw/%.o: selftests/%.c selftests/inproc.mk lib/lib.mk
 	@mkdir -p $$(@D)

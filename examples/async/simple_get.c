@@ -20,7 +20,7 @@ static void must(int err, const char *name)
 	exit(1);
 }
 
-/* What runs where the poster is: no call of it asks the host for anything. */
+/* The poster's part. None of its calls asks the host for anything. */
 static void simple_get(struct gda_async_workspace *workspace, float *dst, const float *src)
 {
 	struct gda_async_session session = { .size = sizeof(session) };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What posters of gda/async.h on a CPU ask the library for: words for what they refuse, and the
- * number of a thread.
+ * Calls of the library that CPU posters of gda/async.h make: the text for a refused call, and
+ * the number of a thread.
  */
 #include <errno.h>
 #include <stdatomic.h>

@@ -331,7 +331,7 @@ static int gda_comm_prove(int fd, const struct gda_comm_secret *secret, uint64_t
 	return gda_comm_tag_equal(got, want) ? 0 : -EACCES;
 }
 
-/* One try. Whoever answers too late, or not as the hub does, is not the hub. */
+/* One try. A peer that answers too late, or not as the hub does, is not the hub. */
 static int gda_comm_try(const struct sockaddr_storage *addr,
 			const struct gda_comm_secret *secret, uint64_t deadline, int *fd)
 {

@@ -10,8 +10,8 @@
  * these bytes go by way of pinned memory, unless the poster promises room: a second
  * stream fills pieces of the stage while the lane empties others, so both directions of
  * the bus are busy. The lane is in order, and empties what was filled for it, so
- * nothing is written too early. What is read must not be read too early either: the second
- * stream waits for the lane where what it is to read may still have to be written there.
+ * nothing is written too early. Nothing may be read too early either: the second stream
+ * waits for the lane where its source may still have to be written there.
  *
  * Copies from and to host memory name pinned memory only: from any other the driver
  * copies before it returns, or waits. Called by a worker, whose thread is the

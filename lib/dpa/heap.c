@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The heap of a context, and the buffers that lie in it. What is allocated is known to the host
- * alone: no task can make the allocator return memory twice.
+ * The heap of a context, and the buffers that lie in it. The host alone records allocations: no
+ * task can make the allocator return memory twice.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -325,7 +325,7 @@ static void gda_dpa_lookout_sleep(struct gda_dpa_pool *p)
 	__atomic_fetch_sub(&h->sleepers, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Look out until there is work. What came while the role was given up is looked for, too. */
+/* Look out until there is work, also for work that came while the role was given up. */
 static void gda_dpa_pool_lookout(struct gda_dpa_pool *p)
 {
 	p->lookout = true;

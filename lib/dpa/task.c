@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What tasks call: memory, copies, events. Copies go through the thread's own queue, which is
+ * Calls that tasks make: memory, copies, events. Copies go through the thread's own queue, which is
  * connected to itself, so keys are checked as those of any work request; ranges are checked
  * before that, because a queue that has failed once carries nothing any more.
  */

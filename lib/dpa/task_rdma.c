@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What tasks post to RDMA handles. A handle is one thread's at a time: the first post makes it
+ * Posts of tasks to RDMA handles. A handle is one thread's at a time: the first post makes it
  * the thread's own, until that thread has waited for it or its task has ended. Another thread's
  * post is refused until then, and nothing of it is posted.
  */

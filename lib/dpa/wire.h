@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a context and the process of its tasks say to each other, over a socket of whole
- * messages: the context asks, the process answers each question once.
+ * Messages between a context and the process of its tasks, over a socket that keeps messages
+ * whole: the context asks, the process answers each question once.
  *
  * The first message has two descriptors with it, of the context's memory and of the device
  * context. Queues and counters travel as cookies of the latter, which the process maps. Both

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Communicators of gda/gin.h: created, described to posters, destroyed; and where one
- * failed. Whatever posters rely on without looking is set here.
+ * failed. This file sets all that posters rely on without a check.
  */
 #include <assert.h>
 #include <errno.h>

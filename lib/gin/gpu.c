@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Communicators and windows whose posters are a GPU. What posters read or change without
- * others lies in one block of GPU memory, a copy of what the host has, with the addresses
+ * Communicators and windows whose posters are a GPU. Data that only posters read or change
+ * lies in one block of GPU memory, a copy of what the host has, with the addresses
  * that hold there: the communicator, its contexts, queues, tables and tags. Words that peers
  * add to, and the abort words of contexts, stay in pinned memory of the host, at one address
  * for both.

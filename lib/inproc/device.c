@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The devices of this process: contexts, and the calls on them. What contexts share
- * (numbers, keys, who is connected) is in one static structure; what carries out the work of
- * one is its executor.
+ * The devices of this process: contexts, and the calls on them. One static structure has all
+ * that contexts share (numbers, keys, who is connected); the executor of a context carries
+ * out its work.
  *
  * A context belongs to the process that opened it. A child of fork(2) has its memory
  * but not its threads: every call there is -ENODEV, and the child may open its own.
@@ -69,7 +69,7 @@ static void gda_inproc_start(void)
 	pthread_atfork(NULL, NULL, gda_inproc_forked);
 }
 
-/* Whose device it is, or NULL. */
+/* Find the executor that @device belongs to, or NULL. */
 static const struct gda_inproc_executor *gda_inproc_executor_find(const char *device)
 {
 	size_t i;

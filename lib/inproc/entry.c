@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What an entry of a send queue asks for, in words of a record: the executor's own decoder,
- * over a queue that somebody posts to.
+ * Decode an entry of a send queue for a flight record: the executor's own decoder, over a queue
+ * that may be posted to meanwhile.
  */
 #include "engine.h"
 #include "gda_internal.h"

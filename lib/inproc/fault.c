@@ -33,8 +33,8 @@ static bool gda_inproc_mr_covers(const struct gda_inproc_mr *mr, u64 addr)
 }
 
 /*
- * Whose memory is at @addr? The caller is executing a queue, so MRs that it finds are not
- * freed. It may be any of the process, for there is little time to lose now.
+ * Find the MR that has @addr. The caller is executing a queue, so MRs that it finds are not
+ * freed. The MR may be any of the process: a fault handler takes no lock to choose one.
  */
 static const struct gda_inproc_mr *gda_inproc_mr_at(u64 addr)
 {

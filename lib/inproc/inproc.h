@@ -16,8 +16,8 @@
  *   worker->lock     whether the worker sleeps
  *   cq->lock         entries of a CQ; the only one that a worker takes to execute
  *
- * Destroying is: unlink from everything workers look at, gda_inproc_sync(), free. What a
- * worker may do, a thread that waits may do in its place: see help.c.
+ * Destroying is: unlink from everything workers look at, gda_inproc_sync(), free. A thread
+ * that waits may do all that a worker may do, in its place: see help.c.
  */
 #ifndef GDA_INPROC_H
 #define GDA_INPROC_H

@@ -6,8 +6,8 @@
  * A context's ring of work is a region, mapped read-only by those who map the file; the
  * library's reader uses the device's own mapping, through a pointer to const. It is written by
  * workers and helpers, by threads with ctx->lock, and by those that connect and destroy QPs of
- * any context, with dev->peer_lock. Whoever frees it has both locks while it is withdrawn, and
- * then waits for the workers.
+ * any context, with dev->peer_lock. To free it, withdraw it under both locks and then wait for
+ * the workers.
  *
  * The program's ring is there from when it is first asked for to the end of the process.
  */

@@ -6,12 +6,12 @@
  * The device maps each region once, and the library lends that mapping to the posters of
  * this process: a race detector, which knows memory by its address, then sees that both
  * sides use the same words. So the mapping may outlive the region: it goes with its last
- * user, and what stays of it until then is zero, or SIGBUS after a shutdown. Who maps the
- * file instead gets another mapping, which the device never uses.
+ * user, and reads as zero until then, or SIGBUS after a shutdown. A program that maps the
+ * file itself gets another mapping, which the device never uses.
  *
  * Cells are 64 bytes of a region of one page, which exists while one of them is used.
  *
- * All under ctx->lock. What is destroyed is not looked at by workers any more.
+ * All under ctx->lock. Workers do not look at a destroyed object any more.
  */
 #define _GNU_SOURCE
 #include <errno.h>

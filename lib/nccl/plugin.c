@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What NCCL finds in libnccl-rma-gda.so: one table. The device is the process's in-process
+ * The one table that NCCL finds in libnccl-rma-gda.so. The device is the process's in-process
  * device, and NCCL is told of one NIC that is close to every GPU.
  *
  * NCCL hands init()'s context to listen() and finalize(), but at one place that of another

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Put and get of blocks, of strided elements and of single ones, and put with signal. What
- * the specification lets complete later is complete when the call returns, by the direct way.
+ * Put and get of blocks, of strided elements and of single ones, and put with signal. By the
+ * direct way a nonblocking call is complete when it returns; the specification allows that.
  */
 #include "define.h"
 #include "way.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The queue way, set up: a context, the MRs of this PE's symmetric memory, and queue pairs
- * to every PE, also to itself. What the others need of them is gathered: keys and addresses.
+ * to every PE, also to itself. PEs exchange keys and addresses by gda_comm_allgather().
  */
 #include <errno.h>
 #include <stdlib.h>

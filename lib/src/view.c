@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Set-up of views. Whatever the fast path relies on without looking is checked here.
+ * Set-up of views. Everything that the fast path relies on without a check is checked here.
  */
 #include <assert.h>
 #include <errno.h>

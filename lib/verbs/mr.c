@@ -2,8 +2,8 @@
 /*
  * Memory regions on an RDMA device: the key that users see is its rkey, of 32 bits, and the
  * address is the same on the fabric as in GDA. The RDMA device pins the memory and charges it,
- * and checks what peers do with it. What work of the context itself names is checked before it
- * is posted, by the table here.
+ * and checks what peers do with it. The table here checks the local keys of a work request
+ * before it is posted.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -120,7 +120,7 @@ this_kernel() {
 		[ "$(ls "$tmp/root2/lib/modules")" = "$rel" ]
 }
 
-# What is not ours stays; nothing else does but folders that are not ours alone.
+# Files of others stay; nothing else does but folders that are not ours alone.
 uninstall() {
 	touch "$tmp/root$prefix/bin/other" "$tmp/root$prefix/share/man/man3/other"
 	DESTDIR=$tmp/root PREFIX=$prefix tools/packaging/uninstall.sh || return
@@ -138,7 +138,7 @@ versions() {
 	done
 }
 
-# What was built already: that takes minutes, and `make check` does it before.
+# Use modules that are built already: that takes minutes, and `make check` does it before.
 rel=
 built=(build/*/kmod/gda_core/gda_core.ko)
 if [ -e "${built[0]}" ]; then

@@ -70,7 +70,7 @@ static bool intact(const uint32_t *size, size_t was, const uint8_t *behind)
 	return *size == was;
 }
 
-/* What the library does not know is zero, also if it was not before. */
+/* Members that the library does not know are zero, also if they were not before. */
 #ifdef GROWN
 #define DIRTY(g) memset((g).s.grown, FILL, sizeof((g).s.grown))
 #define CLEAN(g) all_zero((g).s.grown, sizeof((g).s.grown))

@@ -3,7 +3,7 @@
  * bench --count MODE - copies of gda/async.h, and what they stand on, for instructions.sh to count
  *
  * 4096 times a get and the wait for it, on a queue in plain memory whose completions this program
- * writes, in a function that is not counted. What is gotten comes from a list, with its keys
+ * writes, in a function that is not counted. A list has the sources of the gets, with their keys
  * where gda_get() is to have them.
  */
 #include <string.h>

@@ -123,7 +123,7 @@ TEST_F(copy, P03_bad_shape_posts_nothing)
 	ASSERT_EQ(-EAGAIN, gda_async_wait_for(s, e, 0));
 }
 
-/* What a session, and a workspace, refuse. */
+/* A session, and a workspace, refuse bad calls. */
 TEST_F(copy, P04_sessions_refused)
 {
 	const struct gda_async_workspace *w = self->world.r[0].w;

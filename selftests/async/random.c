@@ -3,9 +3,9 @@
  * Random programs over gda/async.h, against a serial model. A program is some thirty calls of one
  * or two sessions: gets and puts of random ranges, by rows too, notifications, waits for all,
  * for an event, tests. The model carries out each call when it is made, in memory of its own.
- * What is on its way never overlaps with what is begun: the program waits for the event of
- * the last call that is in the way, and for nothing else. Whatever a wait or a test says is done
- * must be as in the model; in the end all memory of all ranks must.
+ * A call never overlaps with one that is on its way: the program waits for the event of the last
+ * call that is in the way, and for nothing else. Memory that a wait or a test says is done must
+ * be as in the model; in the end all memory of all ranks must.
  *
  * STRESS=N: N times as many programs; COUNT=N: so many; SEED=N: that one alone, told.
  */

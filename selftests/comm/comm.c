@@ -328,7 +328,7 @@ TEST(parts)
 		EXPECT_OK(r[i].result);
 }
 
-/* What a rank that is a process does; its exit status is what went wrong. */
+/* The body of a rank that is a process; its exit status says what went wrong. */
 static int process(struct r_rank *r, uint32_t victim, const int *go)
 {
 	struct gda_view v = { 0 };

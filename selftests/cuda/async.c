@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Workspaces of gda/async.h for a GPU, on a driver without one: what kernels are given names the
- * same queues and windows as what the host has. What kernels do with it is in selftests/gpu/async.
+ * same queues and windows as what the host has. selftests/gpu/async tests the kernels.
  */
 #include <gda/async.h>
 #include <gda/cuda.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Communicators of gda/gin.h for a GPU, on a driver without one: what kernels are given
- * names the same memory as what the host has. What kernels do with it is in
+ * names the same memory as what the host has. The kernels are tested in
  * selftests/gpu/gin.
  */
 #include <gda/cuda.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Symmetric heaps for GPUs, on a driver without one: what kernels are given names the same
- * memory as what the host has. What kernels do with it is in selftests/gpu/shmem.
+ * memory as what the host has. selftests/gpu/shmem tests the kernels.
  */
 #include <pthread.h>
 #include <gda/cuda.h>

@@ -182,7 +182,7 @@ TEST_F(dpa, D_03_heap_refuses_what_is_outside)
 	EXPECT_EQ(-EINVAL, gda_dpa_bufs_destroy(self->dpa, all));
 }
 
-/* What is freed is one piece again, in whatever order. */
+/* Freed memory is one piece again, in whatever order it was freed. */
 TEST_F(dpa, D_03_freed_pieces_become_one)
 {
 	uint64_t addr[64], whole;

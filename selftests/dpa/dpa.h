@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the tests of gda/dpa.h share.
+ * Common parts of the tests of gda/dpa.h.
  */
 #ifndef DPA_TEST_H
 #define DPA_TEST_H

@@ -276,7 +276,7 @@ TEST_F(fatal, D_16_a_tail_out_of_range)
 	ALL_STICKY();
 }
 
-/* What one context does is nothing to another. */
+/* A fatal error of one context does not touch another. */
 TEST_F(fatal, D_16_a_second_context_goes_on)
 {
 	struct gda_dpa_launch_attr l = { .size = sizeof(l), .task = &d_nothing, .threads = 2 };

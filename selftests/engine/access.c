@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * Keys: ranges against 128-bit arithmetic, rights against operations, domains,
- * revocation, alignment. What is refused moves no byte at either end.
+ * revocation, alignment. A refused work request moves no byte at either end.
  */
 #include "host.h"
 #include "kselftest_harness.h"
@@ -229,7 +229,7 @@ TEST(K3_several_rights_at_once)
 	}
 }
 
-/* What one work request of a visit was granted, the next is not by that. */
+/* A right granted to one work request of a visit is not granted to the next by that. */
 TEST(K3_rights_within_one_visit)
 {
 	struct two *t = two_new(0, GDA_ACCESS_ALL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What the engine costs: executes ROUNDS batches of BATCH 8-byte work requests, all
+ * The cost of the engine: executes ROUNDS batches of BATCH 8-byte work requests, all
  * signaled, on a collapsed CQ. Run under callgrind (bench.sh), which counts the
  * instructions below gda_engine_visit(); alone it prints the rate.
  *

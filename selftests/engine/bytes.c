@@ -394,7 +394,7 @@ TEST(mlx5dv_completion_layout)
 	EXPECT_EQ(l.err_op_own, offsetof(struct gda_mlx5_err_cqe, op_own));
 }
 
-/* What the engine writes, read with rdma-core's accessors. */
+/* Completions that the engine writes, read with rdma-core's accessors. */
 static struct gda_status some_status(struct th_rand *r)
 {
 	struct gda_status st = { (u8)th_below(r, GDA_CLASS_FLUSH + 1), (u8)th_rand(r) };

@@ -428,7 +428,7 @@ TEST(ring_has_no_entry_of_what_was_never_posted)
 	}
 }
 
-/* What was posted takes the blame at once, and a collapsed CQ names the next slot. */
+/* Posted work takes the blame at once, and a collapsed CQ names the next slot. */
 TEST(error_of_a_queue_with_work_is_not_deferred)
 {
 	static const u32 fail = GDA_FAIL_PEER;

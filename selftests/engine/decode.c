@@ -29,7 +29,7 @@ struct meant {
 
 #define OPMOD(bytes)	((u32)GDA_MLX5_OPMOD_##bytes##BYTE << 24)
 
-/* What an opcode is to the engine, and how wide its operands are. */
+/* The meaning of an opcode to the engine, and the width of its operands. */
 static const struct kind {
 	u32 opcode;
 	u8 op;
@@ -426,7 +426,7 @@ TEST(S1_stale_or_foreign_entry)
 	th_qp_free(qp);
 }
 
-/* What pads a queue may be as long as its gap: every length, and the next entry is found. */
+/* A NOP may be as long as the gap that it pads: every length, and the next entry is found. */
 TEST(nop_of_any_length)
 {
 	struct th_qp *qp = th_qp_new(NULL, NULL, 16, 0);

@@ -11,7 +11,7 @@
 #define ILLEGAL	-2
 #define STALE	-1
 
-/* What index v means to a consumer at ci: slots ahead, STALE or ILLEGAL. */
+/* The meaning of index v to a consumer at ci: slots ahead, STALE or ILLEGAL. */
 static void model(u64 ci, u32 depth, int *table)
 {
 	u32 k;
@@ -385,7 +385,7 @@ TEST(doorbell_before_ready_waits)
 
 /*
  * The rule of a producer in the field: ring at every fourth message, and at those that
- * are told to. What a batch leaves behind its last fourth is not executed until then.
+ * are told to. Work that a batch leaves behind its last fourth is not executed until then.
  */
 TEST(I_09_tail_of_a_batch_waits_for_the_next_ring)
 {

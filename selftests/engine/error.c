@@ -124,7 +124,7 @@ TEST_F(pair, I_14_error_is_visible)
 	EXPECT_EQ(1, self->a->events);
 }
 
-/* What was done before the error stays done, and nothing after it is. */
+/* Work that was done before the error stays done, and nothing after it is. */
 TEST_F(pair, I_14_flush_behind_an_error)
 {
 	u64 v = 1;

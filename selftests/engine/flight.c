@@ -170,8 +170,8 @@ static void report(struct world *w, u64 n, struct gda_status st)
 }
 
 /*
- * What cannot be decoded is begun and has failed without the executor; unless the doorbell was
- * found to be illegal before, which depends on when it was read.
+ * An entry that cannot be decoded is begun and has failed without the executor; unless the
+ * doorbell was found to be illegal before, which depends on when it was read.
  */
 static void begin_bad(struct world *w)
 {

@@ -387,7 +387,7 @@ TEST_F(imm, rnr_tries_end)
 	}
 }
 
-/* What happens meanwhile is found at the next try; a host that fails the queue need not wait. */
+/* The next try finds what happened meanwhile; a host that fails the queue need not wait. */
 TEST_F(imm, rnr_gone_while_it_waits)
 {
 	u32 i;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What the engine records of an outcome, and gda_entry_decode()'s reading of the same entry:
+ * Records that the engine makes of an outcome, and gda_entry_decode()'s reading of the same entry:
  * they agree on entries that are right, and on entries with bytes of chance.
  */
 #include <stdlib.h>
@@ -180,7 +180,7 @@ TEST(M4_off_tells_errors_only)
 	world_close(&w);
 }
 
-/* What does not end in its visit is told once, and then its outcome. */
+/* Work that does not end in its visit is told once, and then its outcome. */
 TEST(M4_fetched_once)
 {
 	struct world w;

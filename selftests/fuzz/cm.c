@@ -205,7 +205,7 @@ static bool has_nonce(const uint8_t *data, size_t length)
 	return false;
 }
 
-/* What a request without a nonce must not change. */
+/* State that a request without a nonce must not change. */
 struct shown {
 	uint32_t state[QPS], fail[QPS], npending[QPS];
 	struct rdma_cm_id *id[QPS];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * A program that writes what it likes into its queue, doorbell, record and consumer
- * index, between visits of the engine. Whatever it does: progress is within what a
+ * index, between visits of the engine. In every case progress is within what a
  * ring can hold, a visit keeps to its budget, no byte changes in memory to which no
  * key of this queue gives a right, and the neighbour's queue goes on. Memory beyond
  * the regions is ASan's to watch.

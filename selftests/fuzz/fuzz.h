@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What targets share: bytes of the input, taken one after the other; past its end
+ * Common parts of targets: bytes of the input, taken one after the other; past its end
  * there are zeros. A target is one function, LLVMFuzzerTestOneInput(); what must hold
  * and does not is an abort(). Built with libFuzzer, or with replay.c.
  */

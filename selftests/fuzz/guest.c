@@ -140,7 +140,7 @@ static void place_qp(struct input *in, struct gda_qp_create *qp)
 	}
 }
 
-/* What a request wants, where the input does not say otherwise. */
+/* Fill in a sensible request, where the input does not say otherwise. */
 static void sensible(struct input *in, unsigned int nr, void *buf)
 {
 	const struct obj *o = any_obj(in);

@@ -206,7 +206,7 @@ static void dereg(uint32_t n)
 	dead_keys[ndead++ % STALE] = mr.key;
 }
 
-/* What the engine says of a key in each domain. */
+/* Compare the engine's answer on a key in each domain with the model's. */
 static void use(uint32_t key)
 {
 	const struct gda_sge range = { .addr = 1U << 16, .len = 64, .key = key };

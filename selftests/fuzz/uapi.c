@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * Any sequence of requests to two contexts of the in-process device, whose checks of
- * arguments are the kernel's. What is created is used by later requests, and all of it
- * can be destroyed in the end. What only the kernel can do is refused, whatever it says.
+ * arguments are the kernel's. Later requests use created objects, and all of them can be
+ * destroyed in the end. Requests that only the kernel can serve are always refused.
  */
 #include <errno.h>
 #include <sys/eventfd.h>

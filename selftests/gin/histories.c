@@ -21,7 +21,7 @@ struct choice {
 	bool value;
 };
 
-/* What @rank does in step @step of @round; the same on all ranks. */
+/* Choose the work of @rank in step @step of @round; the same on all ranks. */
 static struct choice choose(const struct g_rank *r, uint32_t rank, uint32_t round, uint32_t step)
 {
 	uint64_t x = (uint64_t)round * 1000003 + rank * 10007 + step + 1;

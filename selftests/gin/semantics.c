@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What gda/gin.h promises around the verbs: values, shadows and resets, teams and
+ * Promises of gda/gin.h around the verbs: values, shadows and resets, teams and
  * connections, segments, sharing, barriers, and how waits end.
  */
 #include <unistd.h>
@@ -266,7 +266,7 @@ static int connected_to_none(struct g_rank *r)
 	return 0;
 }
 
-/* What was put to a member is there behind the barrier; it may then be overwritten. */
+/* Data put to a member is there behind the barrier; it may then be overwritten. */
 static int barriers(struct g_rank *r)
 {
 	struct gda_gin_barrier b;
@@ -351,7 +351,7 @@ static int barrier_wrap(struct g_rank *r)
 	return 0;
 }
 
-/* Who does not come is missed by the deadline; an abort ends a wait, and stays. */
+/* A wait for a rank that does not come ends at the deadline; an abort ends a wait, and stays. */
 static int missed(struct g_rank *r)
 {
 	uint64_t soon = gda_clock_ns() + 20000000;
@@ -415,7 +415,7 @@ static int errors(struct g_rank *r)
 	return 0;
 }
 
-/* What signals by arrival cannot do has a name, at set-up and in the verb. */
+/* Operations that signals by arrival lack are refused by name, at set-up and in the verb. */
 static int refusals(struct g_rank *r)
 {
 	static const uint32_t needs[] = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What each verb of gda/gin.h moves and reports.
+ * Bytes that each verb of gda/gin.h moves, and its reports.
  */
 #include "gin.h"
 
@@ -199,7 +199,7 @@ static int counters(struct g_rank *r)
 	return 0;
 }
 
-/* What was put is got back; a flush of one peer is a request. */
+/* Data that was put is got back; a flush of one peer is a request. */
 static int gets(struct g_rank *r)
 {
 	struct gda_gin_request request;

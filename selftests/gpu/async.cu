@@ -36,7 +36,7 @@
 	} \
 } while (0)
 
-/* What went wrong first, by block; in mapped memory of the host. */
+/* The first error of each block; in mapped memory of the host. */
 struct report {
 	int line;
 	long long is, want;
@@ -111,7 +111,7 @@ static __global__ void copies(struct env e)
 	}
 }
 
-/* What is refused posts nothing, on a GPU, too. */
+/* A refused call posts nothing, on a GPU, too. */
 static __global__ void refusals(struct env e)
 {
 	__shared__ uint64_t scratch[32];

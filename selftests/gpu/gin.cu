@@ -41,7 +41,7 @@
 	} \
 } while (0)
 
-/* What a kernel is given, and what it found; in mapped memory of the host. */
+/* The arguments of a kernel, and its findings; in mapped memory of the host. */
 struct env {
 	struct gda_gin_comm *comm;
 	const struct gda_window *data, *words, *parts;

@@ -41,7 +41,7 @@
 	} \
 } while (0)
 
-/* What a kernel is given, and what it found; in mapped memory of the host. */
+/* The arguments of a kernel, and its findings; in mapped memory of the host. */
 struct env {
 	struct gda_shmem *s;
 	uint8_t *heap;		/* of this PE */
@@ -188,7 +188,7 @@ static __global__ void put_signal(struct env *e)
 
 /* --- every call by any thread, through the heap --- */
 
-/* What @op makes of a word. */
+/* Apply @op to @word, as the device should. */
 static __device__ uint64_t model(uint32_t op, uint64_t word, uint64_t value)
 {
 	switch (op) {

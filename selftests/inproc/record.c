@@ -448,7 +448,7 @@ TEST_F(record, M4_sizes)
 	ASSERT_OK(gda_record_open(self->end[0].ctx, GDA_RECORD_MAX, &self->reader[0]));
 }
 
-/* What this program posted and saw, in its own ring. */
+/* The posts and completions of this program, in its own ring. */
 TEST_F(record, M4_program)
 {
 	struct s_end *a = &self->end[0], *b = &self->end[1];

@@ -162,7 +162,7 @@ TEST_F(blocked, O4_answer_then_goes_on)
 	/* Neither the others nor this context's other threads wait for it. */
 	EXPECT_OK(others_work());
 	EXPECT_OK(t_qp_query(self->w.fd, self->w.qp, &q));
-	/* What is half made is nobody's: no handle near it names it. */
+	/* No handle names an object that is half made, nor one near it. */
 	for (uint32_t handle = 1; handle < 16; handle++) {
 		if (handle == self->w.cq || handle == self->w.qp || handle == self->w.mr ||
 		    handle == self->w.temp[0] || handle == self->w.temp[1])

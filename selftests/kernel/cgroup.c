@@ -252,7 +252,7 @@ static int take_busy(const struct lent *l, int fd, struct t_mr *mem, uint64_t pa
 	return err ? err : t_destroy(fd, mr.handle);
 }
 
-/* Who takes memory away from a context that has next to no CPU time, and how long it waits. */
+/* Take memory away from a context that has next to no CPU time, and time the wait. */
 static void take_from_throttled(struct __test_metadata *_metadata, FIXTURE_DATA(cgroup) *self,
 				const struct lent *l)
 {
@@ -349,7 +349,7 @@ static int lend_and_spin(void *arg)
 	return read(ready[0], &c, 1) ? 4 : 0;
 }
 
-/* Who closes a context last waits for its worker, but not for its owner's CPU limit. */
+/* The last close of a context waits for its worker, but not for its owner's CPU limit. */
 TEST_F(cgroup, E2_E4_close_of_a_throttled_owners)
 {
 	struct lender lender = { .dir = self->group.dir };

@@ -20,7 +20,7 @@
 
 #define LEN	(16 * T_PAGE)
 
-/* What the kernel says of an address that the IOMMU refused. */
+/* The kernel logs this of an address that the IOMMU refused. */
 #define FAULT	"DMAR: [DMA "
 
 /* A region as the device sees it. */

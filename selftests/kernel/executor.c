@@ -51,7 +51,7 @@ static int null_driver(const char *what)
 	return t_write_file(DRIVER, what, "gda_null");
 }
 
-/* What the module has made and nobody gave back, its devices included. */
+/* Count objects that the module has made and nobody gave back, its devices included. */
 static long live(void)
 {
 	char buf[32] = { 0 };

@@ -4,7 +4,7 @@
  * fails its first allocation or copy, then its second, and so on until there is none
  * left to fail (/proc/self/fail-nth). Each time the call either does what it should or
  * fails cleanly: with an errno that says so, leaving nothing behind, and the same call
- * made once more succeeds. What else goes wrong the kernel's own checks tell. Loading the
+ * made once more succeeds. The kernel's own checks tell all other errors. Loading the
  * modules and taking the device away are in fail_init.c.
  *
  * For a kernel with CONFIG_FAULT_INJECTION; skipped on others.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What the kernel selftests share: /dev/gda driven with raw ioctls, mappings and
+ * Common parts of the kernel selftests: /dev/gda driven with raw ioctls, mappings and
  * bytes, so that a test can do what no library would. Only the encoders of
  * gda/mlx5.h are used.
  *

@@ -139,7 +139,7 @@ TEST_F(ib_imm, I_16_immediate_arrives_behind_its_bytes)
 	}
 }
 
-/* What has no room yet is kept: none is lost, and none comes twice or out of turn. */
+/* An immediate without room is kept: none is lost, and none comes twice or out of turn. */
 TEST_F(ib_imm, S3_full_ring_loses_nothing)
 {
 	struct gda_mlx5_cqe cqe;

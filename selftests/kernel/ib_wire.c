@@ -47,7 +47,7 @@ FIXTURE_TEARDOWN(ib_wire)
 	EXPECT_OK(t_modules_end(&self->m));
 }
 
-/* What all workers have run, in ms. */
+/* The CPU time of all workers, in ms. */
 static long workers_ran(void)
 {
 	long sum = 0, user, kernel, tick = sysconf(_SC_CLK_TCK);

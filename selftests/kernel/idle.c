@@ -199,7 +199,7 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* What waking a thread costs here at the least: one that blocks in read(2). */
+/* The least cost of waking a thread here: one that blocks in read(2). */
 struct sleeper {
 	pthread_t thread;
 	int pipe[2];
@@ -402,7 +402,7 @@ TEST_F(idle, polled_needs_no_fault)
 	munmap(cqe, cq.cq.length);
 }
 
-/* What the busiest worker runs in @s seconds, ns. */
+/* The CPU time of the busiest worker in @s seconds, ns. */
 static uint64_t busiest(unsigned int s)
 {
 	struct worker w[WORKERS_MAX];

@@ -260,7 +260,7 @@ TEST_F(number, bound_twice_is_EALREADY)
 	EXPECT_EQ(-EALREADY, t_ioctl(self->w.fd, GDA_IOC_BIND, self->buf));
 }
 
-/* What comes back is no function of what stood in the output members before. */
+/* The answer is no function of what stood in the output members before. */
 TEST_F(number, O2_outputs_are_not_read)
 {
 	uint8_t first[T_REQUEST_MAX], in[T_REQUEST_MAX];

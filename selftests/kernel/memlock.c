@@ -71,7 +71,7 @@ static int room_now(int probe)
 	return n;
 }
 
-/* Does the user have just @pages left? What is freed may take a moment. */
+/* Does the user have just @pages left? Freed pages may take a moment to count. */
 static bool room(int probe, int pages)
 {
 	uint64_t end = t_now() + T_WAIT_NS;

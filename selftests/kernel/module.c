@@ -78,7 +78,7 @@ TEST_F(module, O8_unload_and_load)
 	}
 }
 
-/* Whatever is open or mapped, or registered, holds what it needs. */
+/* Each open file, mapping and MR holds the modules that it needs. */
 TEST_F(module, O8_not_while_in_use)
 {
 	struct t_qp qp;

@@ -104,7 +104,7 @@ uint64_t t_race_traffic(struct t_race *r, const struct t_mr *mr, bool read)
 	uint64_t last = t_traffic(&r->qp, &r->mem, mr, read), end;
 	struct t_done done;
 
-	/* Mostly in the midst of it, sometimes while it begins. Who spins is scheduled late. */
+	/* Mostly in the midst of it, sometimes while it begins. A spinner is scheduled late. */
 	end = t_now() + T_NS / 100;
 	while (r->rounds % 8 && !t_poll(&r->qp, 0, &done) && t_now() < end)
 		t_sleep_ns(T_NS / 100000);

@@ -265,7 +265,7 @@ TEST_F(peer_memory, K7_refused_and_why)
 	}
 }
 
-/* What cannot be pinned is had from its driver. */
+/* Memory that cannot be pinned is had from its peer driver. */
 TEST_F(peer_memory, K7_pinning_falls_back)
 {
 	struct gda_mr_query query = { .size = sizeof(query) };
@@ -291,7 +291,7 @@ TEST_F(peer_memory, K7_pinning_falls_back)
 	EXPECT_OK(t_destroy(self->fd, cmd.handle));
 }
 
-/* What ends, in every order, while data flows: MR, context, GPU. */
+/* MR, context and GPU end, in every order, while data flows. */
 static const uint8_t orders[][3] = {
 	{ 0, 1, 2 }, { 0, 2, 1 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 }, { 1, 0, 2 },
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * SECURITY.md E4: the device is taken away (its driver is unbound) while it is used. Whoever
+ * SECURITY.md E4: the device is taken away (its driver is unbound) while it is used. A thread that
  * waits is told why, everything else is ENODEV, mapped memory stays, and not a byte moves
- * once unbinding has returned. Who imported what was exported is told, too. And E10: what
- * was made by calls that removal does not wait for goes like all the rest.
+ * once unbinding has returned. Importers of an exported buffer are told, too. And E10: objects
+ * made by calls that removal does not wait for go like all the rest.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -69,7 +69,7 @@ static int told(const struct t_qp *qp, bool moves)
 	return done.first_vendor == GDA_MLX5_VENDOR_DEVICE ? 0 : done.first_vendor;
 }
 
-/* What is posted later is flushed, too. */
+/* Work that is posted later is flushed, too. */
 static int flushed(struct t_qp *qp)
 {
 	uint64_t until = t_now() + T_WAIT_NS, index;
@@ -120,7 +120,7 @@ TEST_F_TIMEOUT(removal, E4_under_traffic, 300)
 	}
 }
 
-/* Who sleeps is woken. */
+/* Sleeping threads are woken. */
 TEST_F(removal, E4_events)
 {
 	struct gda_cq_event arm = { .flags = GDA_CQ_ARM };

@@ -13,7 +13,7 @@
 
 /* The device and gda_ib. -ENOENT: this kernel has no rdma_rxe, and nothing was done. */
 int t_rxe_up(void);
-/* What t_rxe_up() did is undone, as far as it is there. */
+/* Undo t_rxe_up(), as far as it came. */
 int t_rxe_down(void);
 
 int t_rxe_add(void);			/* the device alone; the interface is there */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What fail_nth sweeps: every way into the modules, with what must be there before
+ * The calls that fail_nth sweeps: every way into the modules, with what must be there before
  * the call and how it is taken back. Here are objects; regions are in sweep_map.c,
  * memory of others is in sweep_memory.c.
  */
@@ -230,7 +230,7 @@ static int call_event(struct fx *fx)
 	return t_ioctl(fx->fd, GDA_IOC_CQ_EVENT, &cmd);
 }
 
-/* What debugfs shows. */
+/* Read the file of debugfs. */
 static int call_objects(struct fx *fx)
 {
 	int fd = open("/sys/kernel/debug/gda/objects", O_RDONLY | O_CLOEXEC), err;

@@ -10,7 +10,7 @@
 
 struct op;
 
-/* What a call needs, and what it made. */
+/* The needs of a call, and the objects that it made. */
 struct fx {
 	const struct op *op;
 	struct t_world w;

@@ -174,7 +174,7 @@ static int prepare_moving_qp(struct fx *fx)
 	return err ? err : call_qp_dmabuf(fx);
 }
 
-/* Who has the memory is told, and lets go of it. */
+/* The importer is told that the memory moves, and lets go of it. */
 static int call_move_memory(struct fx *fx)
 {
 	struct gda_test_move cmd = { .fd = fx->dmabuf };

@@ -132,7 +132,7 @@ TEST_F(threads, O14_rlimit_nproc)
 	EXPECT_EQ(0, t_in_child(nproc, NULL));
 }
 
-/* Whom fork() does not stop. */
+/* The limit of processes does not stop root, as it does not stop root's fork(). */
 static int nproc_root(void *arg)
 {
 	int fd[NPROC + 1], err;

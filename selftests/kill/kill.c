@@ -45,7 +45,7 @@ struct side {
 	bool ended;
 };
 
-/* What the driver held at the moment of the kill. */
+/* State of the driver at the moment of the kill. */
 enum phase { BEFORE, OPENING, CONNECTING, FLOWING, AFTER, PHASES };
 
 static const char * const phase_names[PHASES] = {
@@ -309,7 +309,7 @@ int main(void)
 	length = whole(&recv, &send);
 	ok(length && settled(), "a whole transfer first");
 	printf("# a transfer takes %llu us\n", (unsigned long long)length);
-	/* What a survivor waits for the other at most, and most survivors do. */
+	/* A survivor waits at most this long for the other, and most survivors do. */
 	if (length < 1000000)
 		deadline = DEADLINE_S / 2;
 	slab = read_figure("/proc/meminfo", "SUnreclaim");

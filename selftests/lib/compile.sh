@@ -119,7 +119,7 @@ linked() {
 		readelf -d "$build/lib/libgda.so.2" | grep -q 'SONAME.*\[libgda.so.2\]'
 }
 
-# What README.md shows is what is built, and it runs (where there is no module, on the
+# The program in README.md is the one that is built, and it runs (where there is no module, on the
 # in-process device).
 readme() {
 	awk '/^```c/ { on = 1; next } /^```/ { on = 0 } on' README.md | diff - examples/put.c &&

@@ -195,7 +195,7 @@ TEST_F(device, masked_compare_swap)
 	EXPECT_EQ(998U << 8 | 0x88, *old);
 }
 
-/* What fails in several slots is one ticket, and all behind it is flushed. */
+/* A failed request of several slots is one ticket, and all behind it is flushed. */
 TEST_F(device, error_in_several_slots)
 {
 	struct side *a = &self->a, *b = &self->b;

@@ -78,7 +78,7 @@ TEST_F(dmabuf, put_to_what_was_exported)
 	EXPECT_EQ(0, gda_mr_dereg(mr));
 }
 
-/* What is read only stays so, whatever is asked for. */
+/* A read-only region stays so, whatever is asked for. */
 TEST_F(dmabuf, M3_rights_of_an_export)
 {
 	struct gda_counter *count;

@@ -333,7 +333,7 @@ TEST_F(entry, put_inline_of_several_slots)
 	}
 }
 
-/* What is deferred takes room that only a doorbell gives back. */
+/* Deferred work takes room that only a doorbell gives back. */
 TEST_F(entry, I_09_several_slots_ring_what_is_deferred)
 {
 	struct gda_view *v = &self->q->view;

@@ -5,8 +5,8 @@
  * that is not written, that nothing is lost, posted twice, stale or torn.
  *
  * Entries of fake_post() say who posted them and which of the poster's they are, in
- * fields that must agree with each other. What was consumed is overwritten, so that
- * nothing can be taken for new twice.
+ * fields that must agree with each other. Consumed entries are overwritten, so that
+ * none can be taken for new twice.
  */
 #ifndef GDA_FAKE_NIC_H
 #define GDA_FAKE_NIC_H

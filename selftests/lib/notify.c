@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the library tells of: completion counters, events, a ring of immediates at the
+ * Notifications of the library: completion counters, events, a ring of immediates at the
  * target. In the guest on the kernel's device, natively on the in-process one.
  */
 #include <poll.h>

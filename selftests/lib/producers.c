@@ -271,7 +271,7 @@ static void *wide_main(void *arg)
 	return NULL;
 }
 
-/* Who loses the race for slots to another poster is not told that the ring is full. */
+/* A poster that loses the race for slots is not told that the ring is full. */
 TEST(I_05_multi_slot_is_refused_only_if_full)
 {
 	struct fake_queue *q = fake_queue_new(WIDE_DEPTH);

@@ -271,7 +271,7 @@ TEST(I_14_failure_of_a_ring_of_one)
 	fake_queue_free(q);
 }
 
-/* What is not about this send queue moves nothing. */
+/* A completion that is not about this send queue moves nothing. */
 TEST(other_opcodes_are_not_completions)
 {
 	struct fake_queue *q = fake_queue_new(64);

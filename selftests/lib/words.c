@@ -279,7 +279,7 @@ TEST(view_init)
 			 "gda_view_init: the entry at cq is not preset to 0xff"));
 }
 
-/* What is not done: a relative deadline, one that was just missed, and all at once. */
+/* Deadlines that get no such text: a relative one, one that was just missed, all at once. */
 TEST_F(words, a_deadline_that_was_long_past)
 {
 	struct gda_cq_attr ring = { .size = sizeof(ring), .depth = 16 };

@@ -9,7 +9,7 @@
  * and tries again. The kernel's functions are written out with a step before each
  * access to something shared; their names are kept.
  *
- * Memory is sequentially consistent. What a barrier is for is shown by the order that
+ * Memory is sequentially consistent. The model shows the need of a barrier by the order that
  * could be without it: the smp_rmb() between the count of who holds the page and the
  * look, by looking first (HOLDERS_FIRST); the order of a store before the holder lets
  * go, by a store that lands after it (RELEASE).

@@ -126,7 +126,7 @@ static void thread_init(unsigned int i)
 
 /* --- states --- */
 
-/* What is saved of a state: threads, the shared block, and the used part of stacks. */
+/* The saved part of a state: threads, the shared block, and the used part of stacks. */
 static size_t state_bytes(void)
 {
 	size_t n = sizeof(threads) + model->shared_bytes;

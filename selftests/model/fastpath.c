@@ -8,7 +8,7 @@
  * overwritten entry shows in the word, or the engine refuses it. Indices start so that 16 bits,
  * 2^30 (where the words of slots wrap) or 2^32 are crossed on the way.
  *
- * What is not covered is memory that is weaker than sequentially consistent; the same headers run
+ * Memory that is weaker than sequentially consistent is not covered; the same headers run
  * under ThreadSanitizer for that (selftests/lib, selftests/inproc).
  *
  * usage: fastpath [-v | -a], -v: print how the broken ones fail, -a: also what takes minutes
@@ -545,7 +545,7 @@ static const struct scenario {
 
 #define SCENARIOS	(sizeof(scenarios) / sizeof(scenarios[0]))
 
-/* What only breaks at the wrap is not found elsewhere. */
+/* A bug that only the wrap shows is not found elsewhere. */
 static bool well_from_zero(const struct explore_model *m)
 {
 	struct explore_result r;

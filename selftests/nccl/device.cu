@@ -6,7 +6,7 @@
  *
  *	device [OPERATIONS [ROUNDS]]	random operations in all; of each measurement
  *
- * Both ranks draw the same operations. What a rank puts is a function of the rank, the
+ * Both ranks draw the same operations. The data of a put is a function of the rank, the
  * operation and the place, so the other one knows each byte. An operation in which each puts to
  * the other and waits is a turn. A rank that begins turn t + 2 has seen the other's signal of
  * t + 1, sent when t had been checked: so buffers and signals of two turns are enough, and
@@ -102,7 +102,7 @@ __host__ __device__ static unsigned char byte(int rank, long i, size_t at)
 	return (unsigned char)mix(((uint64_t)(i + 1) << 24 ^ at) * 2 + (uint64_t)rank);
 }
 
-/* What all members of a group agree on. */
+/* Is @mine true for any member of the group? */
 template <typename Coop>
 __device__ static bool any(Coop coop, bool mine)
 {

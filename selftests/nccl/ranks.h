@@ -35,7 +35,7 @@ struct rank {
 
 extern const struct gda_nccl_rma *rma;
 extern struct rank ranks[RANKS];
-/* What the plugin has logged since it was cleared. */
+/* The plugin's log since it was cleared. */
 extern char logged[8192];
 
 /* Open the plugin and start logging. */

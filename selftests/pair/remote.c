@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * Queues whose peer is in the other guest of gda-pair, on the device of the kernel and on
- * that of the library: side 0 posts, side 1 owns the memory and the other end. What happens
- * to the network and to side 1 never loses a word, and every wait ends.
+ * that of the library: side 0 posts, side 1 owns the memory and the other end. No event of the
+ * network or of side 1 loses a word, and every wait ends.
  */
 #define _GNU_SOURCE
 #include <signal.h>

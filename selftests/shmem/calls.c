@@ -55,7 +55,7 @@ static bool sync_all(struct gda_shmem *s, struct gda_comm *comm)
 	return !gda_shmem_quiet(s, 0) && !gda_comm_barrier(comm, 0);
 }
 
-/* What PE @pe puts at byte @i in round @round. */
+/* The byte that PE @pe puts at @i in round @round. */
 static uint8_t pattern(uint32_t pe, uint32_t i, uint32_t round)
 {
 	return (uint8_t)(pe * 37 + i * 11 + round * 101 + (i >> 8));

@@ -14,7 +14,7 @@
 static int variable = 1;
 static long psync[SHMEM_SYNC_SIZE];
 
-/* What a child of fork() writes is its own; it can make no call. */
+/* A child of fork() writes to a copy of its own; it can make no call. */
 static void fork_child(void)
 {
 	int status;

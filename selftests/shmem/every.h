@@ -28,7 +28,7 @@ extern unsigned int functions[4];	/* called, of each way */
 
 /* Symmetric memory: the static one or that of the heap, by the way. */
 void *every_memory(int which);
-/* What is compared was wrong: say so, once for each line. */
+/* A comparison failed: say so, once for each line. */
 void every_fail(const char *name, const char *file, int line);
 void every_fill(void *at, size_t bytes, int seed);
 bool every_is(const void *at, size_t bytes, int seed);

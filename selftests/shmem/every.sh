@@ -22,7 +22,7 @@ export GDA_SHMEM_WAY
 
 exported() { nm -D --defined-only build/lib/libgda-shmem.so | grep -cE " [TW] $1"; }
 
-# What ends a program, shmem_finalize() and shmem_global_exit(), is tried below. PEs wait for
+# Calls that end a program, shmem_finalize() and shmem_global_exit(), are tried below. PEs wait for
 # each other more than they compute: natively these runs are side by side, begun by begin_all.
 every() { # VARIANT PES [MORE]
 	local log=$tmp/every.$1.$2${3-} pid=${begun[$*]-}

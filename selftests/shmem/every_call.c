@@ -177,7 +177,7 @@ static void try_sync(void)
 	CALL(barrier_all);
 }
 
-/* What the lock guards is read and written without atomics. */
+/* Data that the lock guards is read and written without atomics. */
 static void try_locks(void)
 {
 	static long sum;

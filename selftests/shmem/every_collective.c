@@ -5,7 +5,7 @@
  */
 #include "every.h"
 
-/* Who takes part, in order: PE first, first + step, ... */
+/* PEs that take part, in order: first, first + step, ... */
 struct members {
 	shmem_team_t team;
 	int first;

@@ -67,7 +67,7 @@ static const int excluded[WORDS] = { [OUT] = 1 };
 		if (i != OUT) \
 			shmem_putmem(&words[i], &values[i], sizeof(T), next); \
 	(void)one
-/* What each word is compared with: a value, by "is not 0", or its own, by "is". */
+/* The comparison of each word: with a value, by "is not 0", or its own, by "is". */
 #define EVERY_ONE	SHMEM_CMP_GE, 1
 #define EVERY_EACH	SHMEM_CMP_EQ, one
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the calls of gda/shmem.h post by queue, byte for byte, and where transfers are cut.
+ * Requests that the calls of gda/shmem.h post, byte for byte, and where transfers are cut.
  */
 #include "world.h"
 
@@ -321,7 +321,7 @@ TEST_F(requests, I_19_keys_are_swapped_as_32_bits)
 
 /*
  * A doorbell for every fourth message, by the faulty rule: the tail of a batch stays
- * un-rung until there is more to post. Whatever waits here rings.
+ * un-rung until there is more to post. Every wait here rings.
  */
 TEST_F(requests, I_09_no_tail_stays_behind)
 {
@@ -373,7 +373,7 @@ TEST_F(requests, I_15_width_and_carry)
 	EXPECT_EQ(2, words[1]);
 }
 
-/* What the words 1 and 2 of the operands of a masked request of 64 bits say. */
+/* Words 1 and 2 of the operands of a masked request of 64 bits. */
 struct operands {
 	uint64_t a, b, c, d;
 };

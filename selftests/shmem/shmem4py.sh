@@ -72,7 +72,7 @@ $python -m venv --system-site-packages "$dir/venv" >"$dir/log" 2>&1 ||
 	skip_all "pip cannot fetch $package: $(tail -n 1 "$dir/log" | cut -c 1-120)"
 
 echo 1..4
-# What was built for an older header is not what is tested.
+# A module that was built for an older header is built anew.
 if [ -e "$dir/built" ] && [ -z "$(find lib/openshmem/include -newer "$dir/built")" ]; then
 	ok built true
 else

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What an RDMA fabric has to keep: rights, keys, memory that is not registered any more, and
+ * Rules that an RDMA fabric has to keep: rights, keys, memory that is not registered any more, and
  * connections in any order. On the device that GDA_DEVICE names, `verbs:` or `ib:`, connected to
  * itself; natively over the fake one (fake.c). With GDA_STRESS=10 it is 4096 guesses, 10^4
  * deregistrations and 10^3 connections.

@@ -79,7 +79,7 @@ static uint8_t invent(FIXTURE_DATA(strangers) *self, uint8_t *data, uint64_t *se
 	return (uint8_t)s_below(seed, PRIVATE + 1);
 }
 
-/* What this process has, and what the kernel has that is not given back when it is short: KiB. */
+/* Memory of this process, and of the kernel but for what it can reclaim: KiB. */
 static long memory_used(void)
 {
 	struct mallinfo2 here = mallinfo2();

@@ -436,7 +436,7 @@ TEST_F(verbs, stranger)
 	gda_qp_destroy(qp);
 }
 
-/* What two processes tell each other of their ends. */
+/* Two processes send each other this card of their ends. */
 struct card {
 	struct gda_address address;
 	uint64_t iova;

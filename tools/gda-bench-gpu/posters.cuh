@@ -330,7 +330,7 @@ static __device__ __forceinline__ void bench_run_posts(const struct bench_args &
 
 /*
  * With a device-wide courier there is a block more, the first; in a block, a warp more.
- * What the device can do is a constant here.
+ * The capabilities of the device are a constant here.
  */
 template <enum bench_mode mode, enum bench_test test, uint32_t caps>
 static __global__ void __launch_bounds__(512, 1) bench_kernel(struct bench_args a)
@@ -392,7 +392,7 @@ static __global__ void __launch_bounds__(512, 1) bench_kernel(struct bench_args 
 	}
 }
 
-/* What cannot be avoided: an entry, a fence of the GPU's scope, a doorbell. */
+/* The floor of any post: an entry, a fence of the GPU's scope, a doorbell. */
 static __global__ void floor_issue(char *sq, uint64_t *db, struct bench_args a, uint32_t count)
 {
 	uint32_t warp = (blockIdx.x - a.skip) * a.warps + threadIdx.x / 32, i, k;
@@ -420,7 +420,7 @@ static __global__ void floor_issue(char *sq, uint64_t *db, struct bench_args a, 
 }
 
 /*
- * What a thread pays that posts to a queue as if others did, too, in this order and with
+ * The steps of a post to a queue that other threads may post to, in this order and with
  * nothing between: a slot, an entry, a release, the combining role, of which it must know in the
  * end whether somebody has missed it, the record, a release, the doorbell, a release, and
  * a word for who rings next.

@@ -109,7 +109,7 @@ struct perf_pair {
 char *perf_memory(void);
 void perf_end_open(struct perf_end *e);
 void perf_pair_open(struct perf_pair *p);
-/* QPs that do nothing more. Whatever fails, close() destroys what there is. */
+/* QPs that do nothing more. If any step fails, close() destroys those that there are. */
 int perf_crowd_open(struct gda_context *ctx, struct gda_qp **qps, unsigned int n);
 void perf_crowd_close(struct gda_qp **qps, unsigned int n);
 static inline int64_t perf_put(const struct perf_pair *p, uint32_t bytes, unsigned int flags)

@@ -30,7 +30,7 @@ SHOW = "--show" in sys.argv
 BARE = re.compile(r"(return( -?\w+)?;|goto \w+;|continue;|break;|\w+:|\} else \{|do \{|struct \{|"
                   r"(const )?(struct \w+|u\d+|int|bool|size_t|unsigned int) \*?\w+;)$")
 OTHERS = "comm", "cuda", "gin", "openshmem", "shmem", "verbs"
-# What a load, a store and a fence are where the caller runs: of queues, and of mapped memory.
+# Headers that define load, store and fence for CPU and GPU: of queues, and of mapped memory.
 ARCH = "/barrier.h", "/shmem_direct.h"
 # The files of a dialect, and the bench that has NICs of its own.
 MLX5 = re.compile(r"mlx5[^/]*$|/gda_dialects\.h$|^tools/gda-bench-gpu/|^tools/lint/")

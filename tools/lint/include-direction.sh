@@ -132,7 +132,7 @@ for module in kmod/*/; do
 	[ ${#list[@]} = 0 ] && continue
 	# shellcheck disable=SC2086
 	allow "$module" "${list[@]}" < <(echo "$kernel"; echo @own; headers $uapi $shared)
-	# What it defines without static, and its own name, but in MODULE_SOFTDEP.
+	# Symbols that it defines without static, and its own name, but in MODULE_SOFTDEP.
 	types='struct|int|void|long|bool|u32|u64'
 	mapfile -t symbols < <(for f in "${list[@]}"; do code "$f"; done |
 		sed -nE "s/^(const )?($types) [a-z_ ]*\*?(gda_[a-z0-9_]+)( =|\().*/\3/p" | sort -u)

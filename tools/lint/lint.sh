@@ -58,8 +58,8 @@ scripts() {
 # The checks. Each prints a line for each finding, and may say why it could not run.
 
 check_checkpatch() { # the kernel's coding style, --strict
-	# What was frozen was checked when it was written.
-	# So was what is generated, by its generator.
+	# Frozen headers were checked when they were written,
+	# and generated code by its generator.
 	files '^(kmod|uapi|lib|selftests|examples|tools)/.*\.[ch]$' \
 		'^selftests/abi/frozen/|^kmod/gda_core/netlink_gen|^uapi/gda/netlink\.h$'
 	perl "$linux/checkpatch.pl" --strict --no-tree --no-summary --terse \
@@ -71,7 +71,7 @@ check_checkpatch() { # the kernel's coding style, --strict
 check_kernel_doc() { # comments of the public headers are complete
 	files '^(uapi|lib/include|kmod/include|kmod/gda_core/(engine|control))/.*\.h$'
 	tools/lint/kernel-doc.sh -Wall -none "${list[@]}" 2>&1
-	# What is generated is described in the specification it comes from.
+	# Generated code is described in the specification it comes from.
 	files '^(uapi|lib/include|kmod/include|kmod/gda_core/(engine|control))/.*\.h$' \
 		'^uapi/gda/netlink\.h$'
 	tools/lint/undocumented.py "${list[@]}"
@@ -201,7 +201,7 @@ check_man() { # pages are there and well formed
 	tools/lint/man.sh
 }
 
-# What they need.
+# Helpers of the checks.
 
 # GCC's and clang's findings, once each, at paths from here.
 diagnostics() {

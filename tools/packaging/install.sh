@@ -12,8 +12,8 @@
 #   KREL     release of the kernel the modules are for, or "none"
 #            [the one that runs, if its headers are here, else none]
 #
-# The modules are built here, if need be. Without DESTDIR, depmod is run. What was
-# installed is listed in $PREFIX/share/gda/installed, for uninstall.sh.
+# The modules are built here, if need be. Without DESTDIR, depmod is run. Installed
+# files are listed in $PREFIX/share/gda/installed, for uninstall.sh.
 
 set -euo pipefail
 
@@ -137,7 +137,7 @@ install_policy() {
 	installed+=("$prefix/lib/sysusers.d/gda.conf")
 }
 
-# What earlier versions left, and this one did not replace, stays on the list.
+# Files that earlier versions left, and this one did not replace, stay on the list.
 list_installed() {
 	local tmp
 

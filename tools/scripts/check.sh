@@ -5,7 +5,7 @@
 #
 # Its last line is "N passed, N failed, N skipped". A step that fails counts as a failed
 # test, and the other places are still tried. Places (native, the guest of each KVER, the
-# pair of guests that a network connects) run side by side. What one prints goes to
+# pair of guests that a network connects) run side by side. The output of each goes to
 # build/log/PLACE/output and is shown as a whole, in the order of the arguments; until then
 # a line tells how many programs have ended.
 #
@@ -19,7 +19,7 @@
 # A program that selftests/kvers has runs in the guest of the kernel that stands there only, if
 # that is one of the places.
 #
-# What is left in build/log of an earlier run of the same places goes first.
+# Logs that an earlier run of the same places left in build/log are removed first.
 #
 # shellcheck disable=SC2317	# functions are called by trap
 
@@ -178,7 +178,7 @@ place() {
 	echo $p $f $s >"$(log_of "$1")/sum"
 }
 
-# What place $1 came to: one without a sum did not get to its end.
+# Add the sum of place $1: a place without one did not get to its end.
 collect() {
 	local sum
 

@@ -11,8 +11,8 @@
 #                   SKIPPED, WHY it failed as a whole, between them tabs; at the end
 #                   all of them as "total", which is missing if there was no end
 #   --share DIR     several guests that are given the same programs run each once:
-#                   DIR/PROGRAM is a file, and whoever makes it runs it. What is
-#                   in tools/ each of them runs
+#                   DIR/PROGRAM is a file, and the guest that makes it runs the program.
+#                   Programs in tools/ each of them runs
 #   --json          print a JSON array instead of the table
 #
 # All limits are multiplied by $GDA_SLOW, for a kernel or machine that is slow.
@@ -44,7 +44,7 @@ mkdir -p "$logs"
 results=$logs/results
 : >"$results"
 
-# What a healthy kernel never says, and anything at all that our modules say:
+# Lines that a healthy kernel never logs, and any line of our modules:
 # they are silent but for their own bugs.
 complaint='WARNING:|BUG:|BUG |Oops|Call Trace|KASAN|KCSAN|UBSAN|refcount_t|'
 complaint+='possible .*(deadlock|recursive)|circular locking|inconsistent lock|'
@@ -190,7 +190,7 @@ row() {
 	printf '%-44s %7d %7d %8d %7d.%d\n' "$1" "$2" "$3" "$4" $(($5 / 1000)) $(($5 % 1000 / 100))
 }
 
-# Whoever ends this ends the program, too: `timeout` has made it a process group of its own.
+# A signal that ends this ends the program, too: `timeout` has made it a process group of its own.
 child=''
 stop() {
 	trap - "$1"

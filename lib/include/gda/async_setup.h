@@ -197,8 +197,8 @@ int gda_async_create_sized(struct gda_comm *ranks, struct gda_context *ctx,
  * @attr: how
  * @workspace: out
  *
- * Collective, if there are ranks. Queues are connected when it returns. What gda_mr_reg() says
- * of memory holds for windows.
+ * Collective, if there are ranks. Queues are connected when it returns. The rules of
+ * gda_mr_reg() for memory hold for windows.
  *
  * Return: 0; -EINVAL a member is out of its range, windows overlap, or the ranks gave different
  * attributes; -EFAULT a window is not mapped, or with %GDA_ASYNC_HUGE_PAGES not of huge pages

@@ -539,8 +539,8 @@ struct gda_dpa_launch_attr {
  * @launch: the task, and when
  *
  * Returns at once. A launch that waits holds no thread, so it may be made before the launch that
- * it waits for. What the caller wrote to the heap before is visible to the task, and what the
- * task wrote is visible to who sees @done.
+ * it waits for. The task sees everything that the caller wrote to the heap before the launch; a
+ * thread that sees @done sees everything that the task wrote.
  *
  * Return: 0; -EINVAL a member is out of range, or an event is of another context; -ENOENT the
  * program has no such task; -E2BIG a member that this library does not know is set; -EOPNOTSUPP

@@ -29,7 +29,7 @@
  *                  Shared posts may follow once all exclusive ones have returned, and
  *                  the other way round.
  *
- * GDA_DEFER leaves the ring to a later post. Whatever is deferred is rung by the
+ * GDA_DEFER leaves the ring to a later post. Deferred work is rung by the
  * next post without the flag, by gda_flush(), by the post that fills the ring, and
  * by gda_wait() and gda_quiet() of something deferred: no wait depends on a
  * doorbell that is never rung. Only gda_test() never rings.

@@ -10,7 +10,7 @@
  *	gda_gin_wait_signal(gin, 3, 1, 64, 0);		at the peer
  *
  * A verb takes a rank of the world; gda_team_to_world() converts. Every rank may put to
- * itself. What a verb does besides moving data is in struct gda_gin_how:
+ * itself. struct gda_gin_how says what a verb does besides moving data:
  *
  *   remote action   a signal of the peer, or a word of a window there, is added to. A
  *                   strong signal is seen only once all earlier puts to the same peer in

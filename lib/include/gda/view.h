@@ -5,7 +5,7 @@
  * GPUs, so pointers are 64-bit integers, valid where the posters run.
  *
  * gda_qp_view() returns the view of a QP of libgda; gda_view_init() makes one from
- * pointers. What posts through it is in gda/fastpath.h. gda_cq_view() returns the view of
+ * pointers. gda/fastpath.h has the calls that post through it. gda_cq_view() returns the view of
  * a ring CQ; gda/ring.h reads it.
  *
  * A view is shared by the library and the program, which may be of different ages: its

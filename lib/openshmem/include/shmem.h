@@ -5,8 +5,8 @@
  * the same place: the symmetric heap, and the program's static and global variables.
  *
  * No call can fail: one that cannot go on prints a line (which PE, which call, why) and
- * ends all PEs. oshcc compiles and links; oshrun -n 4 starts 4 PEs. What is declared
- * comes from shmem_list.h; each function also has a pshmem_ name for tools that measure.
+ * ends all PEs. oshcc compiles and links; oshrun -n 4 starts 4 PEs. The declarations
+ * come from shmem_list.h; each function also has a pshmem_ name for tools that measure.
  */
 #ifndef SHMEM_H
 #define SHMEM_H

@@ -4,7 +4,7 @@
  * to be called by programs.
  *
  * Counters. The poster tags the slot of a put that asks for one, before it publishes it:
- * the slot's index and the counter. Whoever looks at completions takes the tags of slots
+ * the slot's index and the counter. A thread that polls completions takes the tags of slots
  * that are done, each of them once, for a tag is taken by a compare-swap to zero, and ticks
  * the counters. A slot is reserved again only when its last put is done, so a poster that
  * finds an older tag ticks that one's counter. So nothing is counted early, nothing twice,

@@ -241,7 +241,7 @@ GDA_API uint64_t *gda_gin_shadow(const struct gda_gin *gin, uint32_t signal)
  * @gin: the context
  * @signal: number of the signal
  *
- * May not race with signals that are on their way. What its word is at that moment counts
+ * May not race with signals that are on their way. The value of the word at that moment counts
  * as 0 from then on: no device can be told to write to a counter of arrivals.
  */
 GDA_API void gda_gin_reset_signal(struct gda_gin *gin, uint32_t signal)

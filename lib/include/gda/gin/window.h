@@ -115,7 +115,7 @@ int gda_window_register_sized(struct gda_gin_comm *comm, const struct gda_window
  * @attr: what
  * @window: out
  *
- * Collective. What gda_mr_reg() says of memory holds for it. All rights of a peer come with
+ * Collective. The rules of gda_mr_reg() for memory hold for it. All rights of a peer come with
  * it: write, read, atomics. With gda_gin_attr.cuda a segment may be memory of a GPU, as
  * gda_cuda_mr_reg() takes it; words that are added to are memory of the host, which the GPU has
  * mapped, at the same address.

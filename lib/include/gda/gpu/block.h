@@ -294,8 +294,8 @@ GDA_DEVICE uint32_t gda_block_walk(const struct gda_block *b, uint32_t from)
 }
 
 /*
- * Ring for all that are ready, if nobody does. Who finds that somebody does has marked its
- * slot before it looked, and who rings looks again after it has said that it does no more.
+ * Ring for all slots that are ready, unless another thread has the combining role. A thread
+ * marks its slot before it asks for the role; the combiner scans once more after it gave it up.
  */
 GDA_DEVICE void gda_block_lead(const struct gda_port &p, struct gda_block *b, uint32_t caps)
 {

@@ -159,7 +159,7 @@ GDA_DEVICE void gda_release(uint32_t caps)
  * @caps: GDA_VIEW_*: what posters may rely on
  * @qpn_be: QP number << 8, big-endian
  *
- * Addresses are as the GPU has them. What a poster does not use costs nothing.
+ * Addresses are as the GPU has them. A member that a poster does not use costs nothing.
  */
 struct gda_port {
 	struct gda_view *view;

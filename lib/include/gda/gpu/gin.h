@@ -665,7 +665,7 @@ GDA_GPU_API int gda_gin_wait_counter(struct gda_gin_poster<queue> &p, uint32_t c
  * @p: a poster to that member
  *
  * gda_gin_barrier_sync() for posters: the caller tells each other member, then calls
- * gda_gin_barrier_wait(). What it put to a member before is visible there behind the barrier,
+ * gda_gin_barrier_wait(). Its earlier puts to a member are visible there behind the barrier,
  * as %GDA_GIN_FENCE_PUT has it; for %GDA_GIN_FENCE_GET it flushes all its posters before.
  *
  * Return: as gda_gin_signal().

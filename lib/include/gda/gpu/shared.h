@@ -349,8 +349,8 @@ GDA_DEVICE bool gda_shared_passed(const struct gda_port &p, uint64_t end, uint64
 }
 
 /*
- * The @n entries from @index on are written. What is loaded before the fence takes no
- * time: what is on offer. The slots' bits are changed before the doorbell: once the device
+ * The @n entries from @index on are written. Loads before the fence cost no time: so the
+ * offered slots are loaded there. The slots' bits are changed before the doorbell: once the device
  * has answered, their next owners may look at them. Returns where the caller has parked the
  * combining role.
  */

@@ -305,7 +305,7 @@ GDA_DEVICE int64_t gda_shmem_copy(const struct gda_shmem_poster<queue> &p, const
 	return 0;
 }
 
-/* Whatever is not one request by queue. */
+/* Moves that are not one work request of a queue. */
 template <class queue>
 GDA_DEVICE int64_t gda_shmem_move_other(struct gda_shmem_poster<queue> &p, const void *remote,
 					const void *local, uint64_t bytes, bool get,

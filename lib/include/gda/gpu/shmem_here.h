@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the calls of gda/shmem.h are made of where they run in a kernel: copies of memory that
- * is mapped, words that take what requests fetch, and the checks of a wait. Included by
+ * Parts of the calls of gda/shmem.h as they run in a GPU kernel: copies of mapped memory, words
+ * that take fetched values, and the checks of a wait. Included by
  * gda/shmem_direct.h.
  *
  * A word belongs to its request until that is done, and then until it was read: a bit says so,

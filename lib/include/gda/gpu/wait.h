@@ -156,8 +156,8 @@ GDA_GPU_API int gda_quiet(queue &q, uint64_t deadline)
 }
 
 /*
- * The same of a queue that others post to. One load tells if nothing was handed out since. What
- * has completed is not looked at beside it: then the slower of the loads would be waited for.
+ * The same of a queue that others post to. One load tells if no slot was reserved since. The
+ * completion is not loaded beside it: the thread would then wait for the slower of two loads.
  */
 GDA_DEVICE int gda_quiet(struct gda_shared &q, uint64_t deadline)
 {
