@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /**
- * enum gda_async_change - how a notification changes its word
+ * enum gda_async_change - the change that a notification makes to its word
  * @GDA_ASYNC_SET: store the value
  * @GDA_ASYNC_ADD: add the value, modulo 2^64
  */
@@ -82,7 +82,7 @@ GDA_HELPER int gda_async_before(struct gda_async_session *s, uint32_t first, uin
 /**
  * gda_async_notify - change a word of the peer behind all that was put before (P-15)
  * @s: the session
- * @engine: as of gda_async_get()
+ * @engine: %GDA_ASYNC_COPY, %GDA_ASYNC_PEER or GDA_ASYNC_PEERS()
  * @word: the word, a multiple of 8, in a window of the peer, at the address that it has there
  * @change: enum gda_async_change
  * @value: stored or added, in the poster's byte order

@@ -27,12 +27,12 @@ extern "C" {
 #define GDA_GIN_TAG_BITS	12
 
 /**
- * struct gda_gin_wr - what a work request moves
+ * struct gda_gin_wr - the transfer of a work request
  * @laddr: local address
  * @raddr: remote address
  * @lkey: key of the local MR
  * @rkey: key of the remote MR
- * @bytes: how many, less than 2^31
+ * @bytes: number of bytes, less than 2^31
  * @count: the counter that it ticks, plus 1; 0: none
  *
  * Not for programs: it lives while a verb runs.

@@ -12,11 +12,11 @@
 /**
  * gda_fetch_add - add to a word of the peer
  * @q: the queue, as the poster has opened it
- * @laddr: where the old value goes, 8 bytes
+ * @laddr: address for the old value, 8 bytes
  * @lkey: key of local memory
  * @raddr: the word, aligned to 8
  * @rkey: key of the peer's memory
- * @add: what to add, modulo 2^64
+ * @add: value to add, modulo 2^64
  * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM
  *
  * Return: the ticket; -EIO, -ETIMEDOUT, -ESHUTDOWN, or -EAGAIN with GDA_NOWAIT, and
@@ -34,12 +34,12 @@ GDA_GPU_API int64_t gda_fetch_add(queue &q, uint64_t laddr, uint32_t lkey, uint6
 /**
  * gda_compare_swap - replace a word of the peer if it is as expected
  * @q: the queue, as the poster has opened it
- * @laddr: where the old value goes, 8 bytes
+ * @laddr: address for the old value, 8 bytes
  * @lkey: key of local memory
  * @raddr: the word, aligned to 8
  * @rkey: key of the peer's memory
- * @compare: what it is expected to be
- * @swap: what it becomes then
+ * @compare: the value that it must have
+ * @swap: its new value then
  * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM
  *
  * Return: the ticket; -EIO, -ETIMEDOUT, -ESHUTDOWN, or -EAGAIN with GDA_NOWAIT, and
@@ -58,11 +58,11 @@ GDA_GPU_API int64_t gda_compare_swap(queue &q, uint64_t laddr, uint32_t lkey, ui
 /**
  * gda_masked_fetch_add - add in fields of a 64-bit word of the peer
  * @q: the queue, as the poster has opened it
- * @laddr: where the old value goes
+ * @laddr: address for the old value
  * @lkey: key of local memory
  * @raddr: the word
  * @rkey: key of the peer's memory
- * @add: what is added, field by field
+ * @add: value to add, field by field
  * @boundary: the highest bit of each field
  * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM
  *
@@ -83,11 +83,11 @@ GDA_GPU_API int64_t gda_masked_fetch_add(queue &q, uint64_t laddr, uint32_t lkey
 /**
  * gda_masked_fetch_add32 - add in fields of a 32-bit word of the peer
  * @q: the queue, as the poster has opened it
- * @laddr: where the old value goes
+ * @laddr: address for the old value
  * @lkey: key of local memory
  * @raddr: the word
  * @rkey: key of the peer's memory
- * @add: what is added, field by field
+ * @add: value to add, field by field
  * @boundary: the highest bit of each field
  * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM
  *
@@ -108,13 +108,13 @@ GDA_GPU_API int64_t gda_masked_fetch_add32(queue &q, uint64_t laddr, uint32_t lk
 /**
  * gda_masked_compare_swap - set bits of a 64-bit word of the peer if others have a value
  * @q: the queue, as the poster has opened it
- * @laddr: where the old value goes
+ * @laddr: address for the old value
  * @lkey: key of local memory
  * @raddr: the word
  * @rkey: key of the peer's memory
  * @compare: the word is changed if it equals this in @compare_mask
  * @compare_mask: bits that are compared
- * @swap: what the bits of @swap_mask are set to
+ * @swap: new value of the bits of @swap_mask
  * @swap_mask: bits that are set
  * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM
  *
@@ -139,13 +139,13 @@ GDA_GPU_API int64_t gda_masked_compare_swap(queue &q, uint64_t laddr, uint32_t l
 /**
  * gda_masked_compare_swap32 - set bits of a 32-bit word of the peer if others have a value
  * @q: the queue, as the poster has opened it
- * @laddr: where the old value goes
+ * @laddr: address for the old value
  * @lkey: key of local memory
  * @raddr: the word
  * @rkey: key of the peer's memory
  * @compare: the word is changed if it equals this in @compare_mask
  * @compare_mask: bits that are compared
- * @swap: what the bits of @swap_mask are set to
+ * @swap: new value of the bits of @swap_mask
  * @swap_mask: bits that are set
  * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM
  *

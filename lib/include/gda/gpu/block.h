@@ -32,10 +32,10 @@
  * @reserved: next slot to hand out
  * @rung: everything below was rung
  * @done: slots known to have completed
- * @lead: who rings: GDA_LEAD_*
+ * @lead: the thread that rings: GDA_LEAD_*
  * @retreat: posters that want to give a slot back
  * @failed: the queue has failed
- * @posters: how many may still post, for the courier
+ * @posters: number of threads that may still post, for the courier
  * @ready: marks
  */
 struct gda_block {
@@ -81,7 +81,7 @@ GDA_DEVICE void gda_block_store(uint32_t *p, uint32_t v)
  * gda_block_open - the block owns a queue
  * @b: in shared memory
  * @v: the view; nobody else may post to it until gda_block_close()
- * @posters: how many threads will call gda_block_leave(); for a courier
+ * @posters: number of threads that will call gda_block_leave(); for a courier
  *
  * All threads of the block call it; it ends with a barrier of theirs. Good for 2^32 posts.
  */

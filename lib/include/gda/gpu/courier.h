@@ -154,7 +154,7 @@ GDA_DEVICE void gda_ring_deferred(struct gda_shared &q)
 }
 
 /**
- * struct gda_shared_scan - how far the device had come, at a look
+ * struct gda_shared_scan - the progress of the device at a poll
  * @completed: the cached consumer index, beside it
  * @word: of the completion entry
  */
@@ -235,7 +235,7 @@ GDA_DEVICE bool gda_courier_park(const struct gda_port &p, uint64_t next, bool o
 /**
  * gda_courier_run - ring for all posters of a queue
  * @q: the queue, as a poster opens it
- * @posters: how many may still post; see gda_courier_leave()
+ * @posters: number of threads that may still post; see gda_courier_leave()
  *
  * For a whole warp. Posters that use the courier may come before it does, and wait; what they
  * have posted it rings. Before it returns, also when aborted, it gives back the combining
@@ -295,7 +295,7 @@ GDA_GPU_API int gda_courier_run(const struct gda_shared &q, const uint32_t *post
 
 /**
  * gda_courier_leave - a poster has posted its last
- * @posters: what gda_courier_run() was given; goes down by one
+ * @posters: the counter that gda_courier_run() was given; goes down by one
  */
 GDA_GPU_API void gda_courier_leave(uint32_t *posters)
 {

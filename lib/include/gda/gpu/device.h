@@ -148,7 +148,7 @@ GDA_DEVICE void gda_release(uint32_t caps)
 }
 
 /**
- * struct gda_port - what a poster keeps of a view in registers
+ * struct gda_port - the part of a view that a poster keeps in registers
  * @view: the view
  * @sq: send queue
  * @slots: marks of its slots, for shared posting

@@ -40,8 +40,8 @@
  * @peer: rank of the peer, in the world; where @err is, the caller's
  * @err: 0, or what every verb returns: -ENOTCONN there is no queue to this peer; -EOPNOTSUPP
  *	signals are arrivals
- * @known: what verbs read of both
- * @q: what posts; not set where @err is
+ * @known: the part of both that verbs read
+ * @q: the queue that posts; not set where @err is
  */
 template <class queue>
 struct gda_gin_poster {
@@ -74,11 +74,11 @@ struct gda_gin_opened {
 };
 
 /**
- * struct gda_gin_near - a place in such a window
+ * struct gda_gin_opened_place - a place in such a window
  * @opened: the window
  * @offset: byte in it
  */
-struct gda_gin_near {
+struct gda_gin_opened_place {
 	const struct gda_gin_opened &opened;
 	uint64_t offset;
 };
@@ -90,7 +90,7 @@ struct gda_gin_near {
  *
  * Return: the place, for gda_gin_put() and gda_gin_get() by a poster to the same peer.
  */
-GDA_GPU_API struct gda_gin_near gda_at(const struct gda_gin_opened &opened, uint64_t offset)
+GDA_GPU_API struct gda_gin_opened_place gda_at(const struct gda_gin_opened &opened, uint64_t offset)
 {
 	return { opened, offset };
 }
@@ -213,31 +213,31 @@ GDA_GPU_API struct gda_gin_opened gda_gin_open_window(const struct gda_gin_poste
 	return o;
 }
 
-GDA_DEVICE int gda_gin_whole(uint32_t peer, struct gda_gin_place far, struct gda_gin_place near,
+GDA_DEVICE int gda_gin_whole(uint32_t peer, struct gda_gin_place remote, struct gda_gin_place local,
 			     struct gda_gin_wr *wr, const struct gda_gin_how *how, uint64_t bytes)
 {
-	struct gda_gin_place at[2] = { far, near };
+	struct gda_gin_place at[2] = { remote, local };
 
 	return gda_gin_whole(peer, at, wr, how, bytes);
 }
 
-GDA_DEVICE bool gda_at_fits(const struct gda_gin_near &at, uint64_t bytes)
+GDA_DEVICE bool gda_at_fits(const struct gda_gin_opened_place &at, uint64_t bytes)
 {
 	return at.offset <= at.opened.bytes && bytes <= at.opened.bytes - at.offset;
 }
 
 /* The same of opened windows: 0, or 1 if it is of several pieces, or does not fit. */
-GDA_DEVICE int gda_gin_whole(uint32_t, const struct gda_gin_near &far,
-			     const struct gda_gin_near &near, struct gda_gin_wr *wr,
+GDA_DEVICE int gda_gin_whole(uint32_t, const struct gda_gin_opened_place &remote,
+			     const struct gda_gin_opened_place &local, struct gda_gin_wr *wr,
 			     const struct gda_gin_how *how, uint64_t bytes)
 {
-	wr->raddr = far.opened.raddr + far.offset;
-	wr->rkey = far.opened.rkey;
-	wr->laddr = near.opened.laddr + near.offset;
-	wr->lkey = near.opened.lkey;
+	wr->raddr = remote.opened.raddr + remote.offset;
+	wr->rkey = remote.opened.rkey;
+	wr->laddr = local.opened.laddr + local.offset;
+	wr->lkey = local.opened.lkey;
 	wr->bytes = (uint32_t)bytes;
 	wr->count = gda_gin_counted(how);
-	return !gda_at_fits(far, bytes) | !gda_at_fits(near, bytes) | (bytes > GDA_CHUNK_MAX);
+	return !gda_at_fits(remote, bytes) | !gda_at_fits(local, bytes) | (bytes > GDA_CHUNK_MAX);
 }
 
 GDA_DEVICE struct gda_gin_place gda_gin_plain_place(struct gda_gin_place at)
@@ -245,7 +245,7 @@ GDA_DEVICE struct gda_gin_place gda_gin_plain_place(struct gda_gin_place at)
 	return at;
 }
 
-GDA_DEVICE struct gda_gin_place gda_gin_plain_place(const struct gda_gin_near &at)
+GDA_DEVICE struct gda_gin_place gda_gin_plain_place(const struct gda_gin_opened_place &at)
 {
 	return gda_at(at.opened.window, at.offset);
 }
@@ -264,12 +264,12 @@ GDA_GPU_API void gda_gin_close(struct gda_gin_poster<struct gda_exclusive> &p)
  * gda_gin_group - do a verb together (G-17)
  * @g: thread_rank(), size() and sync(), and share(int) or shfl(int, int): those of
  *	gda/gpu/group.h, and tiles of cooperative_groups; all of it call
- * @verb: what the thread of rank 0 calls: it returns an int
+ * @verb: function that the thread of rank 0 calls; it returns an int
  *
  * All that the group did before is before the verb, and the verb is before all that it does
  * behind. A poster that @verb uses is that of rank 0.
  *
- * Return: what @verb returned, in every thread.
+ * Return: the value that @verb returned, in every thread.
  */
 template <class group, class call>
 GDA_GPU_API int gda_gin_group(const group &g, const call &verb)
@@ -385,10 +385,11 @@ GDA_DEVICE int gda_gin_move(struct gda_gin_poster<queue> &p, int get, const plac
 /**
  * gda_gin_put - write to a window of the peer (G-02)
  * @p: the poster
- * @dst: where to, in the peer's memory: gda_at() of a window, or of an opened one
- * @src: where from, in the caller's memory: the same kind of place
- * @bytes: how many
- * @how: what else; %GDA_DEFER for posters of gda_gin_open_thread()
+ * @dst: destination, in the peer's memory: gda_at() of a window, or of an opened one
+ * @src: source, in the caller's memory: the same kind of place
+ * @bytes: number of bytes
+ * @how: actions and flags: gda_gin_plain(), gda_gin_inc() and others make it; %GDA_DEFER for
+ *	posters of gda_gin_open_thread()
  *
  * Return: as gda_gin_put() of gda/gin.h.
  */
@@ -407,9 +408,9 @@ GDA_GPU_API int gda_gin_put(struct gda_gin_poster<queue> &p, const place &dst, c
 /**
  * gda_gin_get - read from a window of the peer (G-15)
  * @p: the poster
- * @src: where from, in the peer's memory, as gda_gin_put() has it
- * @dst: where to, in the caller's memory
- * @bytes: how many
+ * @src: source, in the peer's memory, as gda_gin_put() has it
+ * @dst: destination, in the caller's memory
+ * @bytes: number of bytes
  * @how: flags only
  *
  * Return: as gda_gin_get() of gda/gin.h.
@@ -458,10 +459,10 @@ GDA_DEVICE int gda_gin_value(struct gda_gin_poster<queue> &p, struct gda_gin_pla
 /**
  * gda_gin_put_value - write up to 8 bytes given by value (G-11)
  * @p: the poster
- * @dst: where to
+ * @dst: destination
  * @value: its first @bytes bytes in memory are written
  * @bytes: 1 to 8
- * @how: what else; no counter
+ * @how: actions and flags: gda_gin_plain(), gda_gin_inc() and others make it; no counter
  *
  * Return: as gda_gin_put_value() of gda/gin.h.
  */
@@ -537,7 +538,7 @@ GDA_DEVICE void gda_gin_progress(struct gda_gin_poster<queue> &p)
 /**
  * gda_gin_flush - wait until sources may be changed, and gets have landed (G-14)
  * @p: the poster
- * @deadline: see gda/gin/wait.h
+ * @deadline: in ns of gda_clock_ns(); 0: gda_gin_attr.timeout_ns from now
  *
  * For all that was posted to this peer in the context.
  *
@@ -559,7 +560,7 @@ GDA_GPU_API int gda_gin_flush(struct gda_gin_poster<queue> &p, uint64_t deadline
 /**
  * gda_gin_flush_peer - begin to flush (G-16)
  * @p: the poster
- * @request: out
+ * @request: receives the request
  *
  * Return: 0; gda_gin_poster.err.
  */
@@ -600,7 +601,7 @@ GDA_GPU_API int gda_gin_test(struct gda_gin_poster<queue> &p,
  * gda_gin_wait - wait until a flush is done
  * @p: the poster that it was begun with
  * @request: of gda_gin_flush_peer()
- * @deadline: see gda/gin/wait.h
+ * @deadline: in ns of gda_clock_ns(); 0: gda_gin_attr.timeout_ns from now
  *
  * Return: 0, -EIO, -ESHUTDOWN or -ETIMEDOUT.
  */
@@ -618,7 +619,7 @@ GDA_GPU_API int gda_gin_wait(struct gda_gin_poster<queue> &p,
  * gda_gin_read_counter - the value of a counter (G-10)
  * @p: a poster of the context: it looks at its own completions
  * @counter: number of the counter
- * @bits: how many of its lowest bits, 1 to %GDA_GIN_COUNTER_BITS
+ * @bits: number of its lowest bits to read, 1 to %GDA_GIN_COUNTER_BITS
  *
  * Return: the value.
  */
@@ -637,9 +638,9 @@ GDA_GPU_API uint64_t gda_gin_read_counter(struct gda_gin_poster<queue> &p, uint3
  * gda_gin_wait_counter - wait until a counter has a value
  * @p: a poster of the context: puts by other posters count once those look, too
  * @counter: number of the counter
- * @least: it has reached this, or passed it, in rolling compare
+ * @least: value to reach or pass, in rolling compare
  * @bits: 1 to %GDA_GIN_COUNTER_BITS
- * @deadline: see gda/gin/wait.h
+ * @deadline: in ns of gda_clock_ns(); 0: gda_gin_attr.timeout_ns from now
  *
  * Return: 0, -EIO, -ESHUTDOWN, -ETIMEDOUT or -ETIME; gda_gin_poster.err.
  */

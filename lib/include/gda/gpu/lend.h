@@ -9,7 +9,7 @@
 #include <gda/gpu/post.h>
 
 /**
- * struct gda_lent - what a poster gives to a function off the path
+ * struct gda_lent - the state that a poster gives to a function off the path
  * @where: address of the view or the block; plus 1: with a courier
  * @next: index of the newest post, or, of an exclusive queue, of the one to come
  * @free: gda_exclusive.free

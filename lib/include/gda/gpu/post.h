@@ -147,7 +147,7 @@ GDA_GPU_API int64_t gda_put_imm(queue &q, uint64_t laddr, uint32_t lkey, uint64_
 /**
  * gda_get - RDMA read
  * @q: the queue, as the poster has opened it
- * @laddr: where to, an iova of @lkey's memory
+ * @laddr: destination, an iova of @lkey's memory
  * @lkey: key of local memory
  * @raddr: source, an iova of @rkey's memory
  * @rkey: key of the peer's memory

@@ -36,19 +36,19 @@
 /**
  * struct gda_shmem_range - symmetric memory that is one MR, as a poster keeps it in registers
  * @addr: of the caller
- * @bytes: how many; 0: of several MRs, or there is no queue: then each call looks closer
- * @far: added to an address of the caller: where work requests have it at the PE
- * @near: and where they have it here
- * @far_key: key of the PE's MR
- * @near_key: and of the caller's
+ * @bytes: number of bytes; 0: of several MRs, or there is no queue: then each call looks closer
+ * @remote: added to an address of the caller: where work requests have it at the PE
+ * @local: added to an address of the caller: where work requests have it here
+ * @rkey: key of the MR of the PE
+ * @lkey: key of the MR of the caller
  */
 struct gda_shmem_range {
 	uint64_t addr;
 	uint64_t bytes;
-	uint64_t far;
-	uint64_t near;
-	uint32_t far_key;
-	uint32_t near_key;
+	uint64_t remote;
+	uint64_t local;
+	uint32_t rkey;
+	uint32_t lkey;
 };
 
 /**
@@ -60,12 +60,12 @@ struct gda_shmem_range {
  *	gda_shmem_open_block(): it is reached directly
  * @direct: it is mapped: there is no queue
  * @most: bytes that a transfer within @heap may have, to be one work request; 0: none is
- * @heap: what calls read of it
- * @words: likewise of gda_shmem.data
+ * @heap: the part of it that calls read
+ * @words: the same of gda_shmem.data
  * @stage: gda_shmem.stage
  * @stage_key: gda_shmem.stage_key
  * @quiet: slots below were seen by all PEs, as far as this poster knows
- * @q: what posts; zeros where @err or @direct is
+ * @q: the queue that posts; zeros where @err or @direct is
  */
 template <class queue>
 struct gda_shmem_poster {
@@ -89,20 +89,20 @@ GDA_DEVICE struct gda_shmem_range gda_shmem_range_open(const struct gda_shmem *s
 						       uint64_t addr, uint64_t bytes)
 {
 	struct gda_shmem_range r = {};
-	const volatile struct gda_chunk *far, *near;
+	const volatile struct gda_chunk *remote, *local;
 
 	if (to->heap || !bytes)
 		return r;
-	far = gda_chunk_find(&to->map, addr);
-	near = gda_chunk_find(gda_shmem_local(s), addr);
-	if (far->addr != addr || far->length < bytes)
+	remote = gda_chunk_find(&to->map, addr);
+	local = gda_chunk_find(gda_shmem_local(s), addr);
+	if (remote->addr != addr || remote->length < bytes)
 		return r;
 	r.addr = addr;
 	r.bytes = bytes;
-	r.far = far->iova - addr;
-	r.near = near->iova - addr;
-	r.far_key = far->key;
-	r.near_key = near->key;
+	r.remote = remote->iova - addr;
+	r.local = local->iova - addr;
+	r.rkey = remote->key;
+	r.lkey = local->key;
 	return r;
 }
 
@@ -132,8 +132,8 @@ GDA_DEVICE bool gda_shmem_find(struct gda_shmem_poster<queue> &p, struct gda_shm
 /**
  * gda_shmem_open_thread - own a queue pair to a PE
  * @s: the heap, of gda_shmem_cuda()
- * @pe: which
- * @id: as of GDA_SHMEM_QP()
+ * @pe: number of the PE
+ * @id: id of a connection, as GDA_SHMEM_QP() takes it
  *
  * For one thread; or for all lanes of a warp, which then make the same calls together, those with
  * _each and the quiets between them. Nobody else posts to this queue pair until
@@ -156,8 +156,8 @@ gda_shmem_open_thread(struct gda_shmem *s, uint32_t pe, uint32_t id)
 /**
  * gda_shmem_open_gpu - share a queue pair to a PE with all threads of the GPU
  * @s: the heap, of gda_shmem_cuda()
- * @pe: which
- * @id: as of GDA_SHMEM_QP()
+ * @pe: number of the PE
+ * @id: id of a connection, as GDA_SHMEM_QP() takes it
  * @courier: whether somebody runs gda_courier_run() for this queue pair; a constant
  *
  * Return: the poster of this thread; see gda_shmem_poster.err.
@@ -175,7 +175,7 @@ gda_shmem_open_gpu(struct gda_shmem *s, uint32_t pe, uint32_t id, bool courier)
 /**
  * gda_shmem_open_block - share a queue pair to a PE within a block
  * @s: the heap, of gda_shmem_cuda()
- * @pe: which, reached by queue
+ * @pe: number of the PE, reached by queue
  * @block: after gda_block_open() of gda_shmem_view(@s, @pe, GDA_SHMEM_QP(id))
  * @courier: whether a warp runs gda_block_courier(); a constant
  *
@@ -233,8 +233,8 @@ GDA_DEVICE bool gda_shmem_aim(const struct gda_shmem_poster<queue> &p, const voi
 	bool word = gda_shmem_in(p.words, symmetric, bytes);
 
 	if (word || gda_shmem_in(p.heap, symmetric, bytes)) {
-		iova = (uintptr_t)symmetric + (word ? p.words.far : p.heap.far);
-		key = word ? p.words.far_key : p.heap.far_key;
+		iova = (uintptr_t)symmetric + (word ? p.words.remote : p.heap.remote);
+		key = word ? p.words.rkey : p.heap.rkey;
 		return true;
 	}
 	return gda_shmem_remote(p.to, symmetric, bytes, &iova, &key);
@@ -275,18 +275,18 @@ GDA_DEVICE_SLOW int64_t gda_shmem_move_pieces(const struct gda_shmem *s, uint32_
 					      const void *local, uint64_t bytes, bool get,
 					      unsigned int flags)
 {
-	const struct gda_chunk_map *near = gda_shmem_local(s), *far = &gda_shmem_peer(s, pe)->map;
+	const struct gda_chunk_map *lmap = gda_shmem_local(s), *rmap = &gda_shmem_peer(s, pe)->map;
 	uint64_t left = (uintptr_t)local, right = (uintptr_t)remote;
 	int64_t ticket;
 	queue q;
 
 	gda_reopen(q, lent);
-	if (!gda_chunk_covers(far, right, bytes) || !gda_chunk_covers(near, left, bytes))
+	if (!gda_chunk_covers(rmap, right, bytes) || !gda_chunk_covers(lmap, left, bytes))
 		ticket = -EFAULT;
 	else if (get)
-		ticket = gda_shmem_read(q, near, left, far, right, bytes, flags);
+		ticket = gda_shmem_read(q, lmap, left, rmap, right, bytes, flags);
 	else
-		ticket = gda_put_chunked(q, near, left, far, right, bytes, flags);
+		ticket = gda_put_chunked(q, lmap, left, rmap, right, bytes, flags);
 	gda_give_back(q);
 	return ticket;
 }
@@ -329,7 +329,7 @@ GDA_DEVICE int64_t gda_shmem_move_other(struct gda_shmem_poster<queue> &p, const
  * @p: the poster
  * @dest: symmetric address, of the caller
  * @source: symmetric memory of the caller
- * @bytes: how many; 0 moves nothing
+ * @bytes: number of bytes; 0 moves nothing
  * @flags: GDA_NOWAIT, GDA_DEFER (posters of gda_shmem_open_thread()), GDA_SYSTEM
  *
  * Return: as gda_shmem_put_nbi() of gda/shmem.h; gda_shmem_poster.err.
@@ -341,8 +341,8 @@ GDA_GPU_API int64_t gda_shmem_put_nbi(struct gda_shmem_poster<queue> &p, void *d
 	if (__builtin_expect(!gda_shmem_whole(p, dest, source, bytes), 0))
 		return gda_shmem_move_other(p, dest, source, bytes, false, flags);
 	return gda_post(p.q, flags, [&] {
-		return gda_wqe_put((uintptr_t)source + p.heap.near, p.heap.near_key,
-				   (uintptr_t)dest + p.heap.far, p.heap.far_key, (uint32_t)bytes);
+		return gda_wqe_put((uintptr_t)source + p.heap.local, p.heap.lkey,
+				   (uintptr_t)dest + p.heap.remote, p.heap.rkey, (uint32_t)bytes);
 	});
 }
 
@@ -351,7 +351,7 @@ GDA_GPU_API int64_t gda_shmem_put_nbi(struct gda_shmem_poster<queue> &p, void *d
  * @p: the poster
  * @dest: symmetric memory of the caller
  * @source: symmetric address, of the caller
- * @bytes: how many
+ * @bytes: number of bytes
  * @flags: GDA_NOWAIT, GDA_DEFER (posters of gda_shmem_open_thread()), GDA_SYSTEM
  *
  * Return: as gda_shmem_get_nbi() of gda/shmem.h; gda_shmem_poster.err.
@@ -363,8 +363,8 @@ GDA_GPU_API int64_t gda_shmem_get_nbi(struct gda_shmem_poster<queue> &p, void *d
 	if (__builtin_expect(!gda_shmem_whole(p, dest, source, bytes), 0))
 		return gda_shmem_move_other(p, source, dest, bytes, true, flags);
 	return gda_post(p.q, flags, [&] {
-		return gda_wqe_get((uintptr_t)dest + p.heap.near, p.heap.near_key,
-				   (uintptr_t)source + p.heap.far, p.heap.far_key,
+		return gda_wqe_get((uintptr_t)dest + p.heap.local, p.heap.lkey,
+				   (uintptr_t)source + p.heap.remote, p.heap.rkey,
 				   (uint32_t)bytes);
 	});
 }

@@ -163,7 +163,7 @@ GDA_DEVICE int gda_shmem_fetched(struct gda_shmem_poster<queue> &p, int64_t tick
  * @dest: symmetric address, of the caller, a multiple of 8
  * @op: enum gda_shmem_op, a constant, so that it folds
  * @value: the operand
- * @old: out: what the word was
+ * @old: receives the old value of the word
  * @flags: GDA_NOWAIT, GDA_SYSTEM
  *
  * Return: as gda_shmem_atomic_fetch64() of gda/shmem.h.
@@ -195,7 +195,7 @@ GDA_GPU_API int gda_shmem_atomic_fetch64(struct gda_shmem_poster<queue> &p, uint
  * @dest: symmetric address, of the caller, a multiple of 4
  * @op: enum gda_shmem_op, a constant, so that it folds
  * @value: the operand
- * @old: out: what the word was
+ * @old: receives the old value of the word
  * @flags: GDA_NOWAIT, GDA_SYSTEM
  *
  * Return: as gda_shmem_atomic_fetch64() of gda/shmem.h.
@@ -227,8 +227,8 @@ GDA_GPU_API int gda_shmem_atomic_fetch32(struct gda_shmem_poster<queue> &p, uint
  * @p: the poster
  * @dest: symmetric address, of the caller, a multiple of 8
  * @cond: the word is set if it equals this
- * @value: what it is set to
- * @old: out: what the word was
+ * @value: new value of the word
+ * @old: receives the old value of the word
  * @flags: GDA_NOWAIT, GDA_SYSTEM
  *
  * Return: as gda_shmem_atomic_fetch64() of gda/shmem.h.
@@ -268,8 +268,8 @@ GDA_GPU_API int gda_shmem_compare_swap64(struct gda_shmem_poster<queue> &p, uint
  * @p: the poster
  * @dest: symmetric address, of the caller, a multiple of 4
  * @cond: the word is set if it equals this
- * @value: what it is set to
- * @old: out: what the word was
+ * @value: new value of the word
+ * @old: receives the old value of the word
  * @flags: GDA_NOWAIT, GDA_SYSTEM
  *
  * Return: as gda_shmem_atomic_fetch64() of gda/shmem.h.
@@ -308,7 +308,7 @@ GDA_GPU_API int gda_shmem_compare_swap32(struct gda_shmem_poster<queue> &p, uint
 /**
  * gda_shmem_g - read a value from a PE
  * @p: the poster
- * @value: out
+ * @value: receives the value
  * @source: symmetric address, of the caller, a multiple of @bytes
  * @bytes: 1, 2, 4 or 8; a constant, so that it folds
  * @flags: GDA_NOWAIT, GDA_SYSTEM
@@ -349,7 +349,7 @@ GDA_GPU_API int gda_shmem_g(struct gda_shmem_poster<queue> &p, uint64_t *value,
  * @p: the poster
  * @dest: symmetric address, of the caller
  * @source: symmetric memory of the caller
- * @bytes: how many; with 0 there is the signal alone
+ * @bytes: number of bytes; with 0 there is the signal alone
  * @signal: seen by the PE after the bytes; by queue in gda_shmem.data
  * @flags: GDA_NOWAIT, GDA_DEFER (posters of gda_shmem_open_thread()), GDA_SYSTEM
  *
@@ -368,10 +368,10 @@ GDA_GPU_API int64_t gda_shmem_put_signal_nbi(struct gda_shmem_poster<queue> &p, 
 		     gda_shmem_in(p.words, signal.word, 8) & !((uintptr_t)signal.word & 7);
 
 	if (__builtin_expect(whole & (signal.op == GDA_SHMEM_ADD), 1)) {
-		then.raddr = (uintptr_t)signal.word + p.words.far;
-		then.rkey = p.words.far_key;
-		return gda_put_signal(p.q, (uintptr_t)source + p.heap.near, p.heap.near_key,
-				      (uintptr_t)dest + p.heap.far, p.heap.far_key,
+		then.raddr = (uintptr_t)signal.word + p.words.remote;
+		then.rkey = p.words.rkey;
+		return gda_put_signal(p.q, (uintptr_t)source + p.heap.local, p.heap.lkey,
+				      (uintptr_t)dest + p.heap.remote, p.heap.rkey,
 				      (uint32_t)bytes, then, flags);
 	}
 	if (p.err)
@@ -394,7 +394,7 @@ GDA_GPU_API int64_t gda_shmem_put_signal_nbi(struct gda_shmem_poster<queue> &p, 
  * @p: the poster
  * @dest: symmetric address, of the caller
  * @source: symmetric memory of the caller; it may be changed when the call returns
- * @bytes: how many
+ * @bytes: number of bytes
  * @signal: seen by the PE after the bytes
  * @flags: GDA_NOWAIT, GDA_SYSTEM
  *

@@ -16,13 +16,13 @@
 /**
  * gda_shmem_group - make a call together
  * @g: the group; all of it call
- * @call: what the thread of rank 0 calls: it returns an int
+ * @call: function that the thread of rank 0 calls; it returns an int
  *
  * For those that have no names of their own here: gda_shmem_quiet(), gda_shmem_wait_until64(),
  * atomics. All that the group did before is before the call, and the call is before all that it
  * does behind.
  *
- * Return: what @call returned, in every thread.
+ * Return: the value that @call returned, in every thread.
  */
 template <class group, class callable>
 GDA_GPU_API int gda_shmem_group(const group &g, const callable &call)
@@ -41,8 +41,8 @@ GDA_GPU_API int gda_shmem_group(const group &g, const callable &call)
  * @p: the poster
  * @dest: symmetric address, of the caller
  * @source: symmetric memory of the caller
- * @bytes: how many
- * @flags: as of gda_shmem_put_nbi()
+ * @bytes: number of bytes
+ * @flags: GDA_*, GDA_SHMEM_QP()
  *
  * Return: as gda_shmem_put_nbi() in the thread of rank 0; in the others, 0, or by the direct way
  * the same.
@@ -70,8 +70,8 @@ GDA_GPU_API int64_t gda_shmem_put_nbi_group(const group &g, struct gda_shmem_pos
  * @p: the poster
  * @dest: symmetric memory of the caller
  * @source: symmetric address, of the caller
- * @bytes: how many
- * @flags: as of gda_shmem_get_nbi()
+ * @bytes: number of bytes
+ * @flags: GDA_*, GDA_SHMEM_QP()
  *
  * Return: as gda_shmem_put_nbi_group().
  */
@@ -98,8 +98,8 @@ GDA_GPU_API int64_t gda_shmem_get_nbi_group(const group &g, struct gda_shmem_pos
  * @p: the poster
  * @dest: symmetric address, of the caller
  * @source: symmetric memory of the caller; it may be changed when the call returns
- * @bytes: how many
- * @flags: as of gda_shmem_put()
+ * @bytes: number of bytes
+ * @flags: GDA_*, GDA_SHMEM_QP()
  *
  * Return: 0 or a negative errno, in every thread.
  */
@@ -120,8 +120,8 @@ GDA_GPU_API int gda_shmem_put_group(const group &g, struct gda_shmem_poster<queu
  * @p: the poster
  * @dest: symmetric memory of the caller; the bytes are there when the call returns
  * @source: symmetric address, of the caller
- * @bytes: how many
- * @flags: as of gda_shmem_get()
+ * @bytes: number of bytes
+ * @flags: GDA_*, GDA_SHMEM_QP()
  *
  * Return: 0 or a negative errno, in every thread.
  */
@@ -142,9 +142,9 @@ GDA_GPU_API int gda_shmem_get_group(const group &g, struct gda_shmem_poster<queu
  * @p: the poster
  * @dest: symmetric address, of the caller
  * @source: symmetric memory of the caller
- * @bytes: how many
+ * @bytes: number of bytes
  * @signal: seen by the PE after the bytes; by queue in gda_shmem.data
- * @flags: as of gda_shmem_put_signal_nbi()
+ * @flags: GDA_*, GDA_SHMEM_QP()
  *
  * Return: as gda_shmem_put_signal_nbi() in the thread of rank 0, 0 or an errno in the others.
  */
@@ -214,7 +214,7 @@ GDA_DEVICE_SLOW int64_t gda_shmem_put_each_other(const struct gda_shmem *s, uint
  * @p: the poster; of gda_shmem_open_thread() if all lanes make all calls together
  * @dest: symmetric address, of the caller; in one MR
  * @source: symmetric memory of the caller, in one MR
- * @bytes: how many, below 2^31; at least 1
+ * @bytes: number of bytes, below 2^31; at least 1
  * @flags: GDA_NOWAIT, GDA_DEFER (posters of gda_shmem_open_thread()), GDA_SYSTEM
  *
  * All 32 lanes call it. One reservation, one ring.
@@ -231,10 +231,10 @@ GDA_GPU_API int64_t gda_shmem_put_nbi_each(struct gda_shmem_poster<queue> &p, vo
 	int64_t ticket;
 
 	if (__builtin_expect(__all_sync(~0U, gda_shmem_whole(p, dest, source, bytes)), 1))
-		return gda_post_each(p.q, gda_wqe_put((uintptr_t)source + p.heap.near,
-						      p.heap.near_key,
-						      (uintptr_t)dest + p.heap.far,
-						      p.heap.far_key, (uint32_t)bytes), flags);
+		return gda_post_each(p.q, gda_wqe_put((uintptr_t)source + p.heap.local,
+						      p.heap.lkey,
+						      (uintptr_t)dest + p.heap.remote,
+						      p.heap.rkey, (uint32_t)bytes), flags);
 	if (p.err)
 		return p.err;
 	if (p.direct)

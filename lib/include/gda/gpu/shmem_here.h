@@ -49,9 +49,9 @@ GDA_DEVICE void gda_shmem_gpu_copy(void *to, const void *from, uint64_t bytes, u
 }
 
 /**
- * gda_shmem_gpu_relax - what every wait in a kernel does between two looks
+ * gda_shmem_gpu_relax - pause between two polls of a wait in a kernel
  * @s: the heap
- * @polls: how many looks there were, at least 1
+ * @polls: polls so far, at least 1
  * @pe: a PE whose loss ends the wait, or %GDA_SHMEM_ANY_PE for that of any
  * @deadline: in ns of gda_clock_ns(), 0 for the time-out of the heap from now, which is
  *	stored; or %GDA_SHMEM_FOREVER

@@ -27,7 +27,7 @@ GDA_GPU_API int gda_shmem_test(struct gda_shmem_poster<queue> &p, int64_t ticket
  * gda_shmem_wait - wait until it is done
  * @p: the poster
  * @ticket: of a call with this poster, or another of its queue pair; a negative one is returned
- * @deadline: as of gda_shmem_quiet_qp()
+ * @deadline: in ns of gda_clock_ns(), or %GDA_SHMEM_FOREVER; 0: s->timeout_ns from now
  *
  * Return: 0 or a negative errno, see gda/shmem.h.
  */
@@ -48,7 +48,7 @@ GDA_GPU_API int gda_shmem_wait(struct gda_shmem_poster<queue> &p, int64_t ticket
  * @p: the poster
  * @dest: symmetric address, of the caller
  * @source: symmetric memory of the caller; it may be changed when the call returns
- * @bytes: how many
+ * @bytes: number of bytes
  * @flags: GDA_NOWAIT, GDA_SYSTEM
  *
  * Return: 0 or a negative errno, see gda/shmem.h.
@@ -67,7 +67,7 @@ GDA_GPU_API int gda_shmem_put(struct gda_shmem_poster<queue> &p, void *dest, con
  * @p: the poster
  * @dest: symmetric memory of the caller; the bytes are there when the call returns
  * @source: symmetric address, of the caller
- * @bytes: how many
+ * @bytes: number of bytes
  * @flags: GDA_NOWAIT, GDA_SYSTEM
  *
  * Return: 0 or a negative errno, see gda/shmem.h.
@@ -114,7 +114,7 @@ GDA_DEVICE int gda_shmem_settle(struct gda_shmem_poster<queue> &p, uint64_t dead
 /**
  * gda_shmem_quiet - complete all that was posted to this queue pair
  * @p: the poster
- * @deadline: as of gda_shmem_quiet_qp()
+ * @deadline: in ns of gda_clock_ns(), or %GDA_SHMEM_FOREVER; 0: s->timeout_ns from now
  *
  * By this poster and by others of its queue pair. Where nothing was posted since this poster's
  * last quiet, that costs a comparison, or a load where others post.

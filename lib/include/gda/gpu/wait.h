@@ -119,7 +119,7 @@ GDA_DEVICE int gda_quiet_wait(queue &q, uint64_t deadline)
 }
 
 /**
- * struct gda_quieted - how gda_shared_quiet() ended
+ * struct gda_quieted - the result of gda_shared_quiet()
  * @done: slots that are known to have completed now
  * @err: as gda_quiet()
  */
