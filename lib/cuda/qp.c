@@ -3,7 +3,7 @@
  * A QP for a GPU: an ordinary one, the regions of which the GPU maps, and two blocks of
  * memory beside it. The host's is pinned and mapped: marks, the abort word, the bounce
  * buffer, the stage, the copy of a send queue that is not here, the view if it is. The
- * GPU's: the view if it is not, a far CQ, a far send queue.
+ * GPU's: the view if it is not, a CQ or a send queue in GPU memory.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -179,7 +179,7 @@ static void gda_cuda_qp_place(struct gda_cuda_qp *q)
 	}
 }
 
-/* Fill in the view, its words and a far CQ; nothing of a send queue needs to be. */
+/* Fill in the view, its words and a CQ in GPU memory; a send queue needs nothing. */
 static int gda_cuda_qp_upload(struct gda_cuda_qp *q)
 {
 	size_t words = gda_cuda_words_bytes(q);

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 /*
- * Queues with a copier. Only the copier reaches far memory (GDA_MEM_NO_CPU, and the queue
- * itself if it is), in order, in its own time; the worker begins copies and goes on to the
- * next work request, so many are in flight (gda/flight.h).
+ * Queues with a copier. Only the copier reaches device memory (memory with GDA_MEM_NO_CPU, and
+ * the queue itself if it lies there), in order, in its own time; the worker begins copies and
+ * goes on to the next work request, so many are in flight (gda/flight.h).
  *
  * - Copies of a queue are begun in the order of its work requests, on one lane, and so
  *   take effect in that order. begun counts them; behind the last of a visit the copier
  *   is asked to store that count at the lane's mark, which says what is done.
  * - A work request is done when all copies that were begun before its end are.
- * - Near memory is written only while nothing is in flight. Between near and far the
- *   bytes go through a bounce buffer, one piece at a time. The engine itself
- *   carries out a work request that is near at both ends.
- * - A far CQ is written by the copier, on the lane of the data and so behind it: for
+ * - Host memory is written only while nothing is in flight. Between host and device memory
+ *   the bytes go through a bounce buffer, one piece at a time. The engine itself
+ *   carries out a work request that has host memory at both ends.
+ * - The copier writes a CQ in device memory, on the lane of the data and so behind it: for
  *   GDA_ASYNC_TELL work requests at once, if so many were found, because copies wait for it.
  *   Its outcomes leave at once.
- * - A far send queue is copied, what was published of it, before the engine is shown
- *   the doorbell that covers it.
+ * - The copier copies the published slots of a send queue in device memory, before the engine
+ *   is shown the doorbell that covers them.
  *
  * All is the worker's, but for attaching and freeing.
  */
@@ -45,7 +45,7 @@ struct gda_inproc_async {
 	struct gda_inproc_async *next;	/* of the worker's, while @listed */
 	bool listed;
 	bool broken;			/* the copier is: all else is over */
-	struct gda_engine_cq stand_in;	/* of a far CQ */
+	struct gda_engine_cq stand_in;	/* of a CQ in device memory */
 	struct gda_engine_cq *cq;
 	struct gda_flight flight;
 	struct gda_flight_record records[GDA_ASYNC_FLIGHT];
@@ -62,11 +62,11 @@ struct gda_inproc_async {
 	u32 bounced;			/* ... when the bounce buffer was last used */
 	u32 pulled;			/* bytes in it that @carried still wants */
 	u32 looks;
-	u32 untold;			/* completions that a far CQ is to be told, ... */
+	u32 untold;			/* completions to write to a CQ in device memory, ... */
 	struct gda_completion newest;	/* ... of which it is told the newest */
-	u64 told[GDA_ENGINE_MAX_CQE_BYTES / 8];	/* the entry of a far CQ, but for its last word */
+	u64 told[GDA_ENGINE_MAX_CQE_BYTES / 8];	/* the CQE there, but for its last word */
 
-	/* a far send queue; @rec and @db are what the engine sees */
+	/* a send queue in device memory; the engine sees @rec and @db */
 	const __be32 *real_rec;
 	const __be64 *real_db;
 	__be32 rec[2];
@@ -97,8 +97,8 @@ static bool gda_async_idle(const struct gda_inproc_async *async)
 }
 
 /*
- * The copier has died with copies in flight: of what was not reported nobody knows how
- * far it came, so the oldest of that is what failed.
+ * The copier has died with copies in flight. Nobody knows which of them were carried out, so
+ * the oldest work request that was not reported has failed.
  */
 static void gda_async_break(struct gda_inproc_async *async)
 {
@@ -119,7 +119,7 @@ static void gda_async_store(struct gda_inproc_async *async, const u8 *entry, u32
 		async->begun++;
 }
 
-/* @entry, whose words are those that the far CQ has, becomes what @c says. */
+/* @entry, whose words are those of the CQ in device memory, becomes what @c says. */
 static const u8 *gda_async_entry(struct gda_inproc_async *async, void *entry,
 				 const struct gda_completion *c)
 {
@@ -143,10 +143,10 @@ static void gda_async_tell(struct gda_inproc_async *async)
 }
 
 /*
- * A far CQ. A word that an error has stored is stored again only if it changes: what names
- * the first error may be being read.
+ * Push @c to a CQ in device memory. A word that an error has stored is stored again only if it
+ * changes: a poster may be reading the word that names the first error.
  */
-static void gda_async_push_far(struct gda_inproc_async *async, const struct gda_completion *c)
+static void gda_async_push_device(struct gda_inproc_async *async, const struct gda_completion *c)
 {
 	const struct gda_dialect_ops *ops = async->cq->dialect;
 	u64 entry[GDA_ENGINE_MAX_CQE_BYTES / 8];
@@ -171,7 +171,7 @@ static void gda_async_push_far(struct gda_inproc_async *async, const struct gda_
 
 bool gda_inproc_async_push(struct gda_engine_cq *engine_cq, const struct gda_completion *c)
 {
-	gda_async_push_far(gda_inproc_of(engine_cq, struct gda_inproc_async, stand_in), c);
+	gda_async_push_device(gda_inproc_of(engine_cq, struct gda_inproc_async, stand_in), c);
 	return true;
 }
 
@@ -180,7 +180,7 @@ struct gda_engine_cq *gda_inproc_async_cq(struct gda_engine_cq *engine_cq)
 	return gda_inproc_of(engine_cq, struct gda_inproc_async, stand_in)->cq;
 }
 
-/* Ask for the mark behind all that was begun, and tell a far CQ before. */
+/* Ask for the mark behind all that was begun; before that, write a CQ in device memory. */
 static void gda_async_ask_mark(struct gda_inproc_async *async)
 {
 	struct gda_inproc_copier *c = async->copier;
@@ -195,8 +195,9 @@ static void gda_async_ask_mark(struct gda_inproc_async *async)
 }
 
 /*
- * Report work requests whose copies are done; with a far CQ those whose copies were begun, for
- * the CQ is told on the lane behind them. Counters are the CPU's and are not ahead of the data.
+ * Report work requests whose copies are done; with a CQ in device memory those whose copies were
+ * begun, for the CQ is written on the lane behind them. Counters are the CPU's and are not ahead
+ * of the data.
  */
 static void gda_async_report(struct gda_inproc_async *async)
 {
@@ -240,14 +241,14 @@ static bool gda_async_scan(struct gda_inproc_async *async)
 	return true;
 }
 
-/* One end of a transfer at an offset. Return: its address if it is far, or 0. */
-static u64 gda_async_end(const struct gda_mem *mem, u64 off, u32 len, void **near)
+/* One end of a transfer at an offset. Return: its address in device memory, or 0. */
+static u64 gda_async_end(const struct gda_mem *mem, u64 off, u32 len, void **span)
 {
 	const struct gda_inproc_mr *mr = gda_inproc_of(mem, struct gda_inproc_mr, mem);
 
 	if (READ_ONCE(mem->state) & GDA_MEM_NO_CPU)
 		return (uintptr_t)mr->addr + off;
-	gda_host_span(mem, off, len, near);
+	gda_host_span(mem, off, len, span);
 	return 0;
 }
 
@@ -262,7 +263,7 @@ static int gda_async_copy(struct gda_inproc_async *async, u64 dst, u64 src, u32 
 	return 0;
 }
 
-/* Bytes from near memory to @dst. Return: how many, 0 to wait, or an error. */
+/* Begin to copy from host memory to @dst. Return: bytes, 0 to wait, or an error. */
 static int gda_async_bounce_out(struct gda_inproc_async *async, u64 dst, const void *src, u32 len)
 {
 	int err;
@@ -276,7 +277,7 @@ static int gda_async_bounce_out(struct gda_inproc_async *async, u64 dst, const v
 	return err ? err : (int)len;
 }
 
-/* Bytes from @src to near memory: asked for, waited for, and stored. Return: likewise. */
+/* Copy from @src to host memory: ask, wait, store. Return: bytes, 0 to wait, or an error. */
 static int gda_async_bounce_in(struct gda_inproc_async *async, void *dst, u64 src, u32 len)
 {
 	int err;
@@ -303,12 +304,12 @@ static int gda_async_step(struct gda_inproc_async *async, const struct gda_work 
 {
 	bool second = !w->inlined && async->copied >= w->sge[0].len;
 	u32 len = w->remote.len - async->copied;
-	void *near_local = NULL, *near_remote = NULL;
+	void *host_local = NULL, *host_remote = NULL;
 	u64 local = 0, remote;
 	int err;
 
 	if (w->inlined) {
-		near_local = (u8 *)(uintptr_t)w->data + async->copied;
+		host_local = (u8 *)(uintptr_t)w->data + async->copied;
 	} else {
 		const struct gda_sge *sge = &w->sge[second];
 		u32 off = async->copied - (second ? w->sge[0].len : 0);
@@ -316,10 +317,10 @@ static int gda_async_step(struct gda_inproc_async *async, const struct gda_work 
 		len = sge->len - off;
 		local = gda_async_end(mems->local[second],
 				      sge->addr + off - mems->local[second]->iova, len,
-				      &near_local);
+				      &host_local);
 	}
 	remote = gda_async_end(mems->remote, w->remote.addr + async->copied - mems->remote->iova,
-			       len, &near_remote);
+			       len, &host_remote);
 	if (local && remote) {
 		len = min(len, GDA_INPROC_MOST);
 		err = w->op == GDA_OP_WRITE ? gda_async_copy(async, remote, local, len) :
@@ -327,10 +328,10 @@ static int gda_async_step(struct gda_inproc_async *async, const struct gda_work 
 		return err ? err : (int)len;
 	}
 	if (w->op == GDA_OP_WRITE)
-		return remote ? gda_async_bounce_out(async, remote, near_local, len) :
-				gda_async_bounce_in(async, near_remote, local, len);
-	return local ? gda_async_bounce_out(async, local, near_remote, len) :
-		       gda_async_bounce_in(async, near_local, remote, len);
+		return remote ? gda_async_bounce_out(async, remote, host_local, len) :
+				gda_async_bounce_in(async, host_remote, local, len);
+	return local ? gda_async_bounce_out(async, local, host_remote, len) :
+		       gda_async_bounce_in(async, host_local, remote, len);
 }
 
 static bool gda_async_concerns(const struct gda_work *w, const struct gda_exec_mems *mems)
@@ -344,10 +345,10 @@ static bool gda_async_concerns(const struct gda_work *w, const struct gda_exec_m
 	return state & GDA_MEM_NO_CPU;
 }
 
-/* Of gda_async_carry(): nothing of it is far. */
-#define GDA_ASYNC_NEAR	2
+/* Of gda_async_carry(): the work request names host memory only. */
+#define GDA_ASYNC_HOST_ONLY	2
 
-/* Carry @w on. Return: 1 all copies were begun, 0 to wait, -GDA_STATUS(), or GDA_ASYNC_NEAR. */
+/* Carry @w on. Return: 1 all copies were begun; 0 to wait; -GDA_STATUS(); GDA_ASYNC_HOST_ONLY. */
 static int gda_async_carry(struct gda_inproc_async *async, const struct gda_work *w,
 			   const struct gda_engine_qp *peer)
 {
@@ -359,7 +360,7 @@ static int gda_async_carry(struct gda_inproc_async *async, const struct gda_work
 	if (w->op == GDA_OP_NOP)
 		return 1;
 	if (!gda_async_concerns(w, &mems))
-		return GDA_ASYNC_NEAR;
+		return GDA_ASYNC_HOST_ONLY;
 	if (w->op == GDA_OP_DUMP)
 		return 1;
 	if (w->op != GDA_OP_WRITE && w->op != GDA_OP_READ) {
@@ -400,7 +401,7 @@ static bool gda_async_next(struct gda_inproc_async *async)
 	struct gda_engine_qp *q = &async->qp->engine_qp;
 	const struct gda_engine_qp *peer = gda_host_peer(q);
 	const struct gda_work *w = async->carried;
-	int ret = GDA_ASYNC_NEAR;
+	int ret = GDA_ASYNC_HOST_ONLY;
 
 	if (!w && !q->busy) {
 		w = gda_flight_next(&async->flight);
@@ -411,8 +412,8 @@ static bool gda_async_next(struct gda_inproc_async *async)
 	}
 	if (w)
 		ret = gda_async_carry(async, w, peer);
-	/* near memory is not to be written before all that is in flight is done */
-	if (ret == GDA_ASYNC_NEAR)
+	/* host memory is not to be written before all that is in flight is done */
+	if (ret == GDA_ASYNC_HOST_ONLY)
 		return gda_async_idle(async) &&
 		       gda_flight_by_engine(&async->flight, GDA_ASYNC_VISIT) && !q->busy;
 	if (!async->carried) {
@@ -459,7 +460,7 @@ static int gda_async_fetch_slots(struct gda_inproc_async *async, u64 first, u32 
 			     ++async->fetches);
 }
 
-/* Take a new doorbell of a far send queue, and what it covers. */
+/* Take a new doorbell of a send queue in device memory, and the slots that it covers. */
 static void gda_async_fetch(struct gda_inproc_async *async)
 {
 	u64 end;

@@ -420,15 +420,16 @@ struct gda_inproc_copier {
 	} mark[GDA_INPROC_LANES];	/* both 0 at first */
 	u8 *bounce;			/* GDA_INPROC_BOUNCE bytes */
 	u64 bounce_addr;
-	u64 cq;				/* the collapsed CQ is far: where, or 0 */
-	u64 sq;				/* the send queue is far: where, or 0 */
+	u64 cq;				/* address of the collapsed CQ in device memory, or 0 */
+	u64 sq;				/* address of the send queue in device memory, or 0 */
 	void *sq_copy;			/* then: as much memory of the CPU's */
 	u64 sq_copy_addr;
 };
 
 /*
  * Have a QP executed by @copier, which is gone with the QP. Before the first post.
- * Return: 0; -ENOENT; -EBUSY it has one; -EINVAL a far CQ that is not collapsed; -ENOMEM.
+ * Return: 0; -ENOENT; -EBUSY it has one; -EINVAL a CQ in device memory that is no collapsed one;
+ * -ENOMEM.
  */
 int gda_inproc_async_attach(struct gda_inproc_context *ctx, u32 handle,
 			    struct gda_inproc_copier *copier);
@@ -463,7 +464,7 @@ struct gda_inproc_qp {
 	void *dead_leaf;		/* of its number, to be freed with it */
 	u32 slot;
 	bool polled;
-	bool aside;			/* a visit is not just the engine's: the next, or @far */
+	bool aside;			/* a visit is not just the engine's: the next, or @async */
 	u64 rnr_until;			/* the peer was not ready: not before, or 0 */
 	u64 visit_ns;			/* while engine_qp.record: when its visit began */
 	void *priv;			/* the executor's */
