@@ -14,6 +14,6 @@ $(DOCS_HTML): $(wildcard Documentation/*.rst Documentation/tutorial/*.rst Docume
 	Documentation/build.sh html
 
 $(DOCS_MAN): $(wildcard Documentation/man/* uapi/gda/*.h lib/include/gda/*.h \
-		lib/include/gda/*/*.h examples/tutorial/*) lib/lib.mk \
+		lib/include/gda/*/*.h examples/tutorial/* examples/*.c examples/async/*.c) lib/lib.mk \
 		Documentation/man.py
 	Documentation/build.sh man

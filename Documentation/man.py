@@ -23,25 +23,40 @@ ERRNO = re.compile(r"(?:^|(?<=[;:,]) )(?=(?:and )?-E[A-Z0-9]+\b)")
 OPAQUE = {"gda_view": "", "gda_cq_view": "", "gda_gin": "gda_gin_context",
           "gda_window": "gda_window_register", "gda_shmem": "gda_shmem_create",
           "gda_async_workspace": "gda_async_create", "gda_async_session": "gda_async_open"}
-# Programs that examples are taken from, in this order, and the functions that must have one:
-# a first program calls them.
-TUTORIAL = ["hello.c", "put.c", "errors.c", "signal.c", "sleep.c", "threads.c", "calls.c",
-            "processes.c", "gpu.cu"]
+# Programs of examples/ that examples are taken from, in this order, and the functions that must
+# have one: a first program calls them.
+PROGRAMS = ["tutorial/" + x for x in (
+    "hello.c", "put.c", "errors.c", "signal.c", "sleep.c", "threads.c", "calls.c", "processes.c",
+    "gpu.cu", "shmem.c")] + [
+        "gin-allgather.c", "gin-ranks.c", "gin-halo.c", "async/simple_get.c", "async/put_notify.c",
+        "async/ranks.c", "async/simple_get_peer.c", "async/tiles.c", "dpa-alltoall.c",
+        "shmem-dispatch.c", "report.c"]
 FIRST = """gda_open gda_close gda_context_query gda_last_error gda_strerror gda_qp_create
            gda_qp_address gda_qp_connect gda_qp_view gda_qp_destroy gda_mr_reg gda_mr_dereg
            gda_mr_key gda_mr_iova gda_put gda_put_signal gda_put_value gda_put_imm gda_put_inline gda_get
            gda_fetch_add gda_compare_swap gda_wait gda_test gda_quiet gda_flush gda_nop gda_error
            gda_cq_create gda_cq_sleep gda_comm_create gda_comm_allgather gda_comm_barrier
-           gda_cuda_open gda_cuda_qp_create gda_cuda_mr_reg gda_cuda_qp_view""".split()
+           gda_cuda_open gda_cuda_qp_create gda_cuda_mr_reg gda_cuda_qp_view
+           gda_gin_create gda_window_register gda_gin_context gda_gin_put gda_gin_wait_signal
+           gda_shmem_create gda_shmem_put gda_shmem_quiet gda_async_create gda_async_open
+           gda_async_get gda_async_wait gda_async_put_rows gda_async_notify gda_dpa_create gda_dpa_launch
+           gda_dpa_event_create gda_dpa_alloc""".split()
+# Names of requirements, which tests bear: they mean nothing to a reader of the manual.
+REQUIREMENT = re.compile(r"\s*\((?:[A-Z]-\d+(?:, )?)+\)|\b[A-Z]-\d+(?:, [A-Z]-\d+)*[:.] ?")
 # Flags of the same name but for their ends, as kernel-doc writes them: GDA_ACCESS_*.
 flags = {}
+# All flags that a define documents, for parameters that name some of them.
+documented = {}
 errno_text = {}
+# Pairs of errnos and reasons that the calls of gda/shmem.h share.
+shmem_errors = []
 
 
 class Doc:
     """One kernel-doc comment and the declaration below it."""
 
     def __init__(self, header, comment, code):
+        comment = REQUIREMENT.sub("", comment)
         lines = [re.sub(r"^ \* ?", "", x).rstrip() for x in comment.splitlines()]
         self.header = header
         title = lines.pop(0)
@@ -172,17 +187,42 @@ def error_items(pairs, seen):
     return out
 
 
+def answer(text):
+    """Prose, pairs of errnos and the reason, and sentences that follow. "as gda_put(); -EMSGSIZE
+    also if ..." has the errnos of gda_put(), and of the same errno both reasons."""
+    m = re.match(r"(.*?negative errno), see gda/shmem\.h(?:[;:] (.*))?", text, re.S)
+    if m:
+        return m.group(1) + ":", list(shmem_errors), [m.group(2)] if m.group(2) else []
+    m = re.match(r"as (gda_\w+)\(\)(?:[.;:]$|[;:] (.*))", text.rstrip(), re.S)
+    if not m or m.group(1) not in functions:
+        prose, pairs = errors_of(text)
+        after = []
+        for i, (names, why) in enumerate(pairs):
+            why, dot, rest = why.partition(". ")
+            pairs[i] = (names, why)
+            after += [rest] if dot and rest else []
+        return prose, pairs, after
+    prose, pairs, after = answer(functions[m.group(1)].returns)
+    own = m.group(2) or ""
+    if not own.startswith("-E"):
+        return prose, pairs, after + [own] if own else after
+    for names, why in answer(own)[1]:
+        same = [p for p in pairs if names[0] in p[0]]
+        if same:
+            i = pairs.index(same[0])
+            pairs[i] = (same[0][0], f"{same[0][1]}; {why}")
+        else:
+            pairs.append((names, why))
+    return prose, pairs, after + answer(own)[2]
+
+
 def returns(doc):
     """Prose, each errno an entry of a list, and the errors of functions that it refers to."""
-    prose, pairs = errors_of(doc.returns)
+    prose, pairs, after = answer(doc.returns)
     if prose.strip(" ;:.") == "0":
         prose = "0 on success, or a negative errno:" if pairs else "0 on success."
-    out = [markup(sentence(prose))] if prose else []
-    after = []
-    for i, (names, why) in enumerate(pairs):
-        why, dot, rest = why.partition(". ")
-        pairs[i] = (names, why)
-        after += [rest] if dot and rest else []
+    prose = sentence(prose) if prose else ""
+    out = [markup(prose.rstrip(".") + ":" if pairs else prose)] if prose else []
     seen = set()
     out += error_items(pairs, seen)
     for rest in after:
@@ -240,16 +280,24 @@ def flag_list(text, seen):
     out = []
     for pattern in (p for p in flags if p in text and p not in seen):
         seen.add(pattern)
+        seen.update(name for name, _ in flags[pattern])
         out += [".RS"]
         for name, why in flags[pattern]:
             out += [".TP", f".B {name}", markup(sentence(why))]
+        out += [".RE"]
+    names = [n for n in re.findall(r"%(GDA_\w+)", text) if n in documented and n not in seen]
+    if names and not any(p in text and p.startswith("%") for p in flags):
+        seen.update(names)
+        out += [".RS"]
+        for name in dict.fromkeys(names):
+            out += [".TP", f".B {name}", markup(sentence(documented[name]))]
         out += [".RE"]
     return out
 
 
 def function_of(text, name):
     """The function of a program that calls @name, with the comment above it."""
-    for m in re.finditer(r"^(?:/\*(?:(?!\*/).)*\*/\n)?^(?:static |int )[^\n;]*\([^;{]*\)\n\{\n.*?^\}\n",
+    for m in re.finditer(r"^(?:/\*(?:(?!\*/).)*\*/\n)?^(?:static |int |void )[^\n;]*\([^;{]*\)\n\{\n.*?^\}\n",
                          text, re.M | re.S):
         if re.search(rf"\b{name}\(", m.group(0)):
             return m.group(0)
@@ -257,21 +305,22 @@ def function_of(text, name):
 
 
 def example(name):
-    for program in TUTORIAL:
-        path = TOP / "examples" / "tutorial" / program
+    for program in PROGRAMS:
+        path = TOP / "examples" / program
         code = function_of(path.read_text(encoding="utf-8"), name)
         if not code:
             continue
-        helper = "MUST" in code
+        helper = re.search(r"\b(MUST|must)\(", code)
         out = [".SH EXAMPLE", markup(
-            f"From examples/tutorial/{program} of the source, which the tutorial explains" +
-            ("; MUST() ends the program if a call fails:" if helper else ":")),
+            f"From examples/{program} of the source" +
+            (", which the tutorial explains" if program.startswith("tutorial/") else "") +
+            (f"; {helper.group(1)}() ends the program if a call fails:" if helper else ":")),
             ".PP", ".in +4n", ".EX"]
         out += [re.sub(r"^([.'])", r"\\&\1", escape(x)) for x in
                 code.expandtabs(8).splitlines()]
         return out + [".EE", ".in"]
     if name in FIRST:
-        sys.exit(f"man.py: no program of the tutorial calls {name}()")
+        sys.exit(f"man.py: no program of PROGRAMS calls {name}()")
     return []
 
 
@@ -342,13 +391,21 @@ def load_flags(headers):
     flags["GDA_*"] = [(name, defined(text, name)) for name in re.findall(r"\w+", posts)]
     flags["%GDA_CUDA_SQ_GPU"] = [(name, defined(text, name)) for name in
                                  re.findall(r"#define (GDA_CUDA_\w+)\s+\(1U ", text)]
+    for prefix, names in (("GDA_GIN_FENCE_", r"GDA_GIN_FENCE_\w+"), ("GDA_WINDOW_", r"GDA_WINDOW_\w+"),
+                          ("GDA_GIN_NEED_", r"GDA_GIN_NEED_\w+"),
+                          ("GDA_GIN_", r"GDA_GIN_(?:SIGNAL|VA|ADD|WEAK|COUNTER|SKIP_CREDIT)")):
+        flags[prefix + "*"] = [(name, defined(text, name)) for name in
+                               re.findall(rf"#define ({names})\s+\(1U ", text)]
+    documented.update((name, defined(text, name)) for name in
+                      re.findall(r"/\*\*\n \* define (GDA_\w+) - (?:(?!\*/).)*?\*/\n#define \1\s+\(1U ",
+                                 text, re.S))
     flags["GDA_CUDA_*"] = [(name, defined(text, name)) for name in
                            re.findall(r"#define (GDA_CUDA_\w+)\s+\(1ULL", text)]
 
 
 def defined(text, name):
     m = re.search(rf"/\*\*\n \* define {name} - (.*?)\*/", text, re.S)
-    title, _, body = re.sub(r"(?m)^ \* ?", "", m.group(1)).partition("\n\n")
+    title, _, body = REQUIREMENT.sub("", re.sub(r"(?m)^ \* ?", "", m.group(1))).partition("\n\n")
     return ". ".join(sentence(" ".join(x.split())).rstrip(".") for x in (title, body) if x.strip())
 
 
@@ -413,6 +470,8 @@ def main():
                sorted((TOP / "uapi/gda").glob("*.h")))
     errno_text.update(re.findall(r'\{ (E\w+), "(.*?)" \}',
                                  (TOP / "lib/src/error.c").read_text(encoding="utf-8")))
+    shmem_errors.extend(([name], why) for name, why in re.findall(
+        r"^ \*\t(-E\w+)\t+(.*)$", (TOP / "lib/include/gda/shmem.h").read_text("utf-8"), re.M))
     # Parts of a header are in a folder of its name, but for gpu/, which is CUDA's.
     headers = [(path, path.stem) for path in sorted((TOP / "lib/include/gda").glob("*.h"))]
     headers += [(path, path.parent.name) for path in
@@ -429,6 +488,8 @@ def main():
     for old in target.glob("*.3"):
         old.unlink()
     (target / "gda.3").write_text(".so man7/gda.7\n", encoding="utf-8")
+    (man / "man1").mkdir(exist_ok=True)
+    (man / "man1" / "oshc++.1").write_text(".so man1/oshcc.1\n", encoding="utf-8")
     for doc in functions.values():
         text = page(doc, types, functions, version, date_of(f"lib/include/gda/{doc.header}.h"))
         (target / f"{doc.name}.3").write_text(text, encoding="utf-8")
@@ -440,7 +501,7 @@ def main():
         "ERRORS": errors(uapi.read_text(encoding="utf-8")),
         "FUNCTIONS": [f".BR {n} (3)," for n in sorted(functions)],
     }
-    for name in ("gda-perf.1", "gda-run.1", "gdactl.1", "gda.4", "gda.7"):
+    for name in sorted(x.name for x in (TOP / "Documentation/man").glob("*.[1-8]")):
         path = f"Documentation/man/{name}"
         words["DATE"] = max(date_of(path), date_of("uapi/gda/ioctl.h"))
         fill(TOP / path, man / f"man{name[-1]}" / name, words)

@@ -58,7 +58,10 @@ complete() {
 		lib/udev/rules.d/60-gda.rules lib/sysusers.d/gda.conf share/man/man4/gda.4 \
 		share/man/man7/gda.7 share/man/man3/gda_put.3 \
 		bin/gda-perf share/man/man1/gda-perf.1 bin/gda-run share/man/man1/gda-run.1 \
-		bin/gdactl share/man/man1/gdactl.1; do
+		bin/gdactl share/man/man1/gdactl.1 share/man/man1/gda-dpa.1 \
+		lib/gda/shmem/bin/oshcc lib/gda/shmem/share/man/man1/oshcc.1 \
+		lib/gda/shmem/bin/oshc++ lib/gda/shmem/share/man/man1/oshc++.1 \
+		lib/gda/shmem/bin/oshrun lib/gda/shmem/share/man/man1/oshrun.1; do
 		[ -e "$tmp/root$prefix/$f" ] || { echo "no $f"; return 1; }
 	done
 	for f in uapi/gda/*.h lib/include/gda/*.h lib/include/gda/{gpu,wqe}/*.h; do

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
 # man.sh - the manual pages can be made, mandoc finds nothing wrong with them, every
-# symbol that the library exports has one, every page refers only to pages that
-# there are, gda_strerror() has a text for every errno that a page names, and the
+# symbol that the library exports has one, and so has every program that is installed, every
+# page refers only to pages that there are, gda_strerror() has a text for every errno that a page names, and the
 # example in gda(7) compiles. Prints a line for each finding.
 
 set -uo pipefail
@@ -18,7 +18,7 @@ if ! python3 Documentation/man.py "$man" 2>"$tmp/err"; then
 	exit
 fi
 if command -v mandoc >/dev/null; then
-	find "$man" -name '*.[0-9]' ! -name gda.3 -exec mandoc -Tlint -W warning {} + 2>&1 | sed "s,^mandoc: $man/,,"
+	find "$man" -name '*.[0-9]' ! -name gda.3 ! -name oshc++.1 -exec mandoc -Tlint -W warning {} + 2>&1 | sed "s,^mandoc: $man/,,"
 else
 	echo "mandoc is missing"
 fi
@@ -28,6 +28,15 @@ exported() { sed -nE 's/^[[:blank:]]+(gda_[a-z0-9_]+);.*/\1/p' lib/libgda.map | 
 pages() { find "$man/man3" -name '*.3' ! -name gda.3 -printf '%f\n' | sed 's/\.3$//' | sort; }
 comm -23 <(exported) <(pages) | sed 's,.*,lib/libgda.map: & has no manual page,'
 comm -13 <(exported) <(pages) | sed 's,.*,&(3): not exported by lib/libgda.map,'
+
+# As tools/packaging/install.sh has them: files that are executable, but for shared objects.
+programs() {
+	sed -n '/put 755/,/[^\\]$/p' tools/packaging/install.sh | grep -oE '\$build/(tools|lib)/[a-z-]+"'
+	sed -n 's/.*for name in \(osh.*\); do/\1/p' tools/packaging/install.sh | tr ' ' '\n'
+}
+programs | sed 's,.*/,,; s/"//' | while read -r name; do
+	[ -e "$man/man1/$name.1" ] || echo "tools/packaging/install.sh: $name has no manual page"
+done
 
 grep -hoE '\.BR gda[a-z0-9_]* \([0-9]\)' "$man"/man*/* | sort -u | tr -d '()' |
 	while read -r _ name section; do

@@ -122,12 +122,15 @@ install_tools() {
 }
 
 install_man() {
-	local section
+	local section pages
 
 	Documentation/build.sh man
 	for section in 1 3 4 7; do
-		put 644 "$prefix/share/man/man$section" build/man/man$section/*.$section
+		mapfile -t pages < <(find "build/man/man$section" -name "*.$section" ! -name 'osh*')
+		put 644 "$prefix/share/man/man$section" "${pages[@]}"
 	done
+	# Beside the commands, where man(1) looks if they are in PATH.
+	put 644 "$libdir/gda/shmem/share/man/man1" build/man/man1/osh*.1
 }
 
 install_policy() {
