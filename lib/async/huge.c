@@ -81,6 +81,8 @@ int gda_async_huge(const struct gda_async_window *window)
 		err = gda_async_covers(&m, &at, end);
 	fclose(f);
 	if (!err && at < end)
-		err = gda_because(-EFAULT, "%#llx to %#llx is not mapped", at, end);
+		err = gda_because(-EFAULT,
+				  "%#llx to %#llx is not mapped: map it before gda_async_create()",
+				  at, end);
 	return err;
 }

@@ -37,7 +37,7 @@ static int gda_async_ranges(const struct gda_async_attr *a, uint32_t nranks)
 	if (!a->block_bytes || a->block_bytes % 64)
 		return gda_because(-EINVAL, "block_bytes %u is no multiple of 64", a->block_bytes);
 	if (!a->count || !a->windows)
-		return gda_because(-EINVAL, "a workspace needs a window");
+		return gda_because(-EINVAL, "count is 0: a workspace needs a window");
 	if (nranks > GDA_ASYNC_MAX_SESSION / a->queues)
 		return gda_because(-ENOSPC, "%u queues to each of %u ranks are more than %u",
 				   a->queues, nranks, GDA_ASYNC_MAX_SESSION);
@@ -64,11 +64,12 @@ static int gda_async_read_attr(const struct gda_async_attr *theirs, size_t size,
 
 	memset(a, 0, sizeof(*a));
 	if (!theirs)
-		return gda_because(-EINVAL, "attr is NULL: a workspace needs a window");
+		return gda_because(-EINVAL, "attr is NULL: a workspace needs at least one window");
 	err = gda_struct_read(a, sizeof(*a), GDA_THROUGH(struct gda_async_attr, reserved2),
 			      theirs);
 	if (!err && size > sizeof(struct gda_async_workspace))
-		err = gda_because(-E2BIG, "the program's structure is larger than the library's");
+		err = gda_because(-E2BIG,
+				  "the program's structure is larger than the library's: install a newer libgda");
 	a->size = sizeof(*a);
 	a->groups = a->groups ? a->groups : 1;
 	a->queues = a->queues ? a->queues : 1;

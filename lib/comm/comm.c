@@ -328,7 +328,9 @@ static void gda_comm_name_ranks(const struct gda_comm *comm, int err)
 
 	if (err == -ECONNRESET && comm->failed >= 0) {
 		/* of those that died after it some were only told of it, and gave up */
-		gda_because(err, "of %u ranks one died before all had come: %d", comm->nranks,
+		gda_because(err,
+			    "a rank died before all %u had joined, its own output says why: %d",
+			    comm->nranks,
 			    gda_comm_failed(comm));
 		return;
 	}
@@ -340,7 +342,8 @@ static void gda_comm_name_ranks(const struct gda_comm *comm, int err)
 			at += (size_t)sprintf(names + at, "%s%u", at ? ", " : "", rank);
 	}
 	if (n)
-		gda_because(err, "%u of %u ranks did not come: %s%s", n, comm->nranks, names,
+		gda_because(err,
+			    "%u of %u ranks did not join in time: %s%s", n, comm->nranks, names,
 			    at < sizeof(names) - 16 ? "" : " ...");
 }
 
@@ -425,9 +428,12 @@ static int gda_comm_gather(struct gda_comm *comm, const void *in, size_t bytes, 
 			   uint64_t deadline)
 {
 	if (comm->pid != getpid())
-		return gda_because(-ENODEV, "the ranks are of the process that forked this one");
+		return gda_because(-ENODEV,
+				   "the communicator belongs to the parent of this process: create another one here");
 	if (bytes > GDA_COMM_MAX_GATHER || bytes * comm->nranks > GDA_COMM_MAX_RESULT)
-		return gda_because(-EMSGSIZE, "%zu bytes of each of %u ranks are too many", bytes,
+		return gda_because(-EMSGSIZE,
+				   "%zu bytes of each of %u ranks are too many: gather them in parts",
+				   bytes,
 				   comm->nranks);
 	if (!deadline)
 		deadline = gda_comm_after(gda_clock_ns(), comm->timeout_ns);
@@ -506,7 +512,8 @@ GDA_EXPORT int gda_comm_watch(const struct gda_comm *comm, uint32_t rank,
 			      struct gda_view *view)
 {
 	if (rank >= comm->nranks)
-		return gda_called(gda_because(-EINVAL, "rank %u: there are %u", rank,
+		return gda_called(gda_because(-EINVAL,
+					      "rank %u: the communicator has %u ranks", rank,
 					      comm->nranks), "gda_comm_watch", "%u", rank);
 	view->abort = (uintptr_t)&comm->abort_words[rank];
 	if (gda_comm_crowded(comm, GDA_COMM_POLLERS))

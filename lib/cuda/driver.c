@@ -103,7 +103,8 @@ int gda_cu_errno(int result)
 	case GDA_CU_INVALID_DEVICE:
 		return gda_because(-ENODEV, "the CUDA driver has no such GPU (error %d)", result);
 	case GDA_CU_NOT_SUPPORTED:
-		return gda_because(-EOPNOTSUPP, "the CUDA driver cannot do it here (error %d)",
+		return gda_because(-EOPNOTSUPP,
+				   "the CUDA driver does not support it here (error %d)",
 				   result);
 	default:
 		return gda_because(-EIO, "the CUDA driver reports error %d", result);

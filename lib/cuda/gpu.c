@@ -47,7 +47,8 @@ static int gda_cuda_examine(struct gda_cuda *cuda)
 
 	if (!gda_cuda_attribute(cuda, GDA_CU_UNIFIED_ADDRESSING) ||
 	    !gda_cuda_attribute(cuda, GDA_CU_HOST_REGISTER_SUPPORTED))
-		return gda_because(-EOPNOTSUPP, "GPU %d cannot map memory of the host",
+		return gda_because(-EOPNOTSUPP,
+				   "GPU %d cannot map memory of the host: use another GPU",
 				   cuda->ordinal);
 	cuda->caps.size = sizeof(cuda->caps);
 	cuda->caps.device = cuda->ordinal;
@@ -105,7 +106,8 @@ static int gda_cuda_new(struct gda_context *ctx, int device, struct gda_cuda **c
 	int err = gda_cu_load();
 
 	if (err == -ENOENT)
-		gda_because(err, "there is no CUDA driver: no libcuda.so.1 (GDA_LIBCUDA: another)");
+		gda_because(err,
+			    "there is no libcuda.so.1: install the CUDA driver, or set GDA_LIBCUDA to its path");
 	if (err)
 		return err;
 	c = calloc(1, sizeof(*c));

@@ -45,7 +45,8 @@ static int gda_cuda_check(struct gda_cuda *cuda, uint64_t addr, size_t length)
 	err = gda_cuda_allocated(addr, length);
 	gda_cuda_leave();
 	if (err)
-		gda_because(err, "addr %#llx, length %#zx: no GPU memory, or not in one allocation",
+		gda_because(err,
+			    "addr %#llx, length %#zx: this is no GPU memory, or not in one allocation",
 			    (unsigned long long)addr, length);
 	return err;
 }

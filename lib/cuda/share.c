@@ -41,7 +41,8 @@ int gda_cuda_host_alloc(struct gda_cuda *cuda, size_t bytes, void **memory)
 	if (!err)
 		err = gda_cu_errno(gda_cu.host_address(&addr, p, 0));
 	if (!err && addr != (uintptr_t)p)
-		err = gda_because(-EOPNOTSUPP, "the GPU has memory of the host elsewhere");
+		err = gda_because(-EOPNOTSUPP,
+				  "the GPU maps memory of the host at other addresses: it needs unified addressing");
 	if (err && p)
 		gda_cu.host_free(p);
 	gda_cuda_leave();

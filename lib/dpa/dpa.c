@@ -24,7 +24,8 @@ int gda_dpa_threads_take(uint32_t n)
 
 	do {
 		if (n > GDA_DPA_MAX_THREADS - used) {
-			gda_because(-ENOSPC, "%u threads and handles are in use, no room for %u",
+			gda_because(-ENOSPC,
+				    "%u threads and handles are in use, no room for %u: destroy a context or handle",
 				    used, n);
 			return -ENOSPC;
 		}
@@ -93,7 +94,8 @@ static int gda_dpa_attr_check(const struct gda_dpa_attr *a)
 		return gda_because(-EINVAL, "events %u are more than %u", a->events,
 				   GDA_DPA_MAX_EVENTS);
 	if (a->heap_bytes > GDA_DPA_MAX_HEAP || a->run_limit_ns > GDA_DPA_MAX_RUN_NS)
-		return gda_because(-EINVAL, "heap_bytes or run_limit_ns: see gda_dpa_query()");
+		return gda_because(-EINVAL,
+				   "heap_bytes or run_limit_ns is more than the limit that gda_dpa_query() returns");
 	err = gda_dpa_power("launches", a->launches, GDA_DPA_MAX_LAUNCHES);
 	return err ? err : gda_dpa_power("log_lines", a->log_lines, GDA_DPA_MAX_LINES);
 }
@@ -322,7 +324,7 @@ static int gda_dpa_end(struct gda_dpa *dpa)
 		gda_dpa_process_stop(dpa, gda_clock_ns() + patience);
 	err = dpa->pid ? 0 : gda_dpa_pool_stop(dpa->pool, gda_clock_ns() + patience);
 	if (err)
-		return gda_because(err, "a task still runs; call again when it has ended");
+		return gda_because(err, "a task still runs: call again when it has ended");
 	gda_dpa_watch_stop(dpa);
 	gda_dpa_process_destroy(dpa);
 	gda_dpa_release(dpa);
@@ -367,7 +369,8 @@ static int gda_dpa_fatal_why(struct gda_dpa *dpa)
 int gda_dpa_enter(struct gda_dpa *dpa)
 {
 	if (gda_unlikely(dpa->generation != gda_fork_generation()))
-		return gda_because(-ENODEV, "the context is of the process that forked");
+		return gda_because(-ENODEV,
+				   "the context belongs to the parent of this process: create another one here");
 	if (gda_unlikely(__atomic_load_n(&dpa->map.header->fatal, __ATOMIC_ACQUIRE)))
 		return gda_dpa_fatal_why(dpa);
 	return 0;

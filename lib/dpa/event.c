@@ -56,7 +56,8 @@ static int gda_dpa_event_new(struct gda_dpa *dpa, const struct gda_dpa_event_att
 		err = gda_dpa_event_read_attr(&attr, theirs);
 	if (!err && attr.publishers & GDA_DPA_PEERS && attr.publishers & GDA_DPA_PLACES &&
 	    !dpa->atomic_cpu)
-		err = gda_because(-EOPNOTSUPP, "the device adds to no word that processors add to");
+		err = gda_because(-EOPNOTSUPP,
+				  "the device's atomics are not atomic to the processor's: name one kind of publisher");
 	if (err)
 		return err;
 	e = calloc(1, sizeof(*e));
@@ -70,7 +71,9 @@ static int gda_dpa_event_new(struct gda_dpa *dpa, const struct gda_dpa_event_att
 	if (!e->handle) {
 		pthread_mutex_unlock(&dpa->lock);
 		free(e);
-		return gda_because(-ENOSPC, "all %u events are in use", dpa->map.events);
+		return gda_because(-ENOSPC,
+				   "all %u events are in use: destroy one, or set a larger gda_dpa_attr.events",
+				   dpa->map.events);
 	}
 	dpa->event_used[e->handle] = 1;
 	e->next = dpa->events;
@@ -183,7 +186,7 @@ static int gda_dpa_event_await(struct gda_dpa_event *event, struct gda_dpa_wait 
 	if (err == -ESHUTDOWN)
 		return gda_dpa_enter(event->dpa);
 	if (err)
-		gda_because(err, "the event did not change in time");
+		gda_because(err, "the event did not change before the deadline");
 	return err;
 }
 

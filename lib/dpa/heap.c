@@ -105,12 +105,13 @@ static int gda_dpa_take(struct gda_dpa *dpa, uint64_t bytes, int use, uint64_t *
 	if (err)
 		return err;
 	if (!bytes)
-		return gda_because(-EINVAL, "nothing is asked for");
+		return gda_because(-EINVAL, "bytes is 0: ask for at least one byte");
 	pthread_mutex_lock(&dpa->lock);
 	err = gda_dpa_piece_take(dpa, bytes, use, addr);
 	pthread_mutex_unlock(&dpa->lock);
 	if (err == -ENOSPC)
-		gda_because(err, "the heap has no %llu bytes in one piece",
+		gda_because(err,
+			    "the heap has no %llu bytes in one piece: free some, or set a larger heap_bytes",
 			    (unsigned long long)bytes);
 	return err;
 }

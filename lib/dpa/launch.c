@@ -14,7 +14,8 @@ static int gda_dpa_launch_check(const struct gda_dpa *dpa, const struct gda_dpa_
 	if (l->flags & ~GDA_DPA_DONE_SET)
 		return gda_because(-EOPNOTSUPP, "flags %#x are not known", l->flags);
 	if (!t || t->size < sizeof(*t) || t->reserved || !t->name || (!t->function && !dpa->pid))
-		return gda_because(-EINVAL, "task is none that GDA_DPA_TASK() defined");
+		return gda_because(-EINVAL,
+				   "task is not initialized: define it with GDA_DPA_TASK(), or set its size and name");
 	if (!l->threads || l->threads > dpa->map.threads)
 		return gda_because(-EINVAL, "threads %u is not from 1 to %u", l->threads,
 				   dpa->map.threads);
@@ -47,7 +48,9 @@ static int gda_dpa_launch_source(struct gda_dpa *dpa, const struct gda_dpa_launc
 	e->threshold = l->arrivals - 1;
 	err = gda_dpa_number_counter(dpa, l->counter, &e->source);
 	if (err)
-		gda_because(err, "launches wait for %u counters already", GDA_DPA_COUNTERS);
+		gda_because(err,
+			    "launches wait for %u counters already: let one end before",
+			    GDA_DPA_COUNTERS);
 	return err;
 }
 
@@ -62,7 +65,9 @@ static int gda_dpa_launch_push(struct gda_dpa *dpa, const struct gda_dpa_entry *
 		return -ENOTRECOVERABLE;
 	}
 	if (dpa->launched - ended >= m->launches)
-		return gda_because(-EAGAIN, "%u launches have not ended", m->launches);
+		return gda_because(-EAGAIN,
+				   "%u launches have not ended: wait for one, or set a larger gda_dpa_attr.launches",
+				   m->launches);
 	memcpy(&m->ring[dpa->launched % m->launches], e,
 	       offsetof(struct gda_dpa_entry, args) + e->bytes);
 	dpa->launched++;

@@ -81,7 +81,8 @@ static int gda_dpa_log_get(struct gda_dpa *dpa, char *line, size_t bytes)
 	int n;
 
 	if (dpa->generation != gda_fork_generation())
-		return gda_because(-ENODEV, "the context is of the process that forked");
+		return gda_because(-ENODEV,
+				   "the context belongs to the parent of this process: create another one here");
 	n = gda_dpa_log_take(dpa, text);
 	if (n < 0)
 		return gda_because(n, "the log is empty");

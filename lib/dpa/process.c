@@ -38,7 +38,8 @@ static int gda_dpa_process_receive(struct gda_dpa *dpa, struct gda_dpa_answer *a
 	for (;;) {
 		now = gda_clock_ns();
 		if (now >= deadline)
-			return gda_because(-ETIMEDOUT, "gda-dpa does not answer");
+			return gda_because(-ETIMEDOUT,
+					   "gda-dpa does not answer: destroy the context");
 		if (poll(&p, 1, (int)((deadline - now) / 1000000) + 1) <= 0)
 			continue;
 		n = recv(dpa->socket, answer, sizeof(*answer), MSG_DONTWAIT);
@@ -64,7 +65,8 @@ static int gda_dpa_process_ask(struct gda_dpa *dpa, const struct gda_dpa_ask *as
 		return err;
 	answer.text[sizeof(answer.text) - 1] = 0;
 	if (answer.err > 0 || answer.err < -4095)
-		return gda_because(-EPROTO, "gda-dpa answers with no errno");
+		return gda_because(-EPROTO,
+				   "gda-dpa gives an unknown answer: install gda-dpa and libgda of one version");
 	if (answer.err && answer.text[0])
 		gda_because(answer.err, "%s", answer.text);
 	if (!answer.err && number)
@@ -109,7 +111,9 @@ int gda_dpa_number_task(struct gda_dpa *dpa, const struct gda_dpa_task *task, ui
 	if (strlen(task->name) >= sizeof(ask.name))
 		return gda_because(-EINVAL, "the name of the task is too long");
 	if (dpa->ntasks == GDA_DPA_TASKS_MAX)
-		return gda_because(-ENOSPC, "more than %u different tasks", GDA_DPA_TASKS_MAX);
+		return gda_because(-ENOSPC,
+				   "more than %u different tasks: create another context for the rest",
+				   GDA_DPA_TASKS_MAX);
 	memcpy(ask.name, task->name, strlen(task->name) + 1);
 	err = dpa->pid ? gda_dpa_process_ask(dpa, &ask, number) :
 			 gda_dpa_pool_task(dpa->pool, task, number);
@@ -117,7 +121,8 @@ int gda_dpa_number_task(struct gda_dpa *dpa, const struct gda_dpa_task *task, ui
 		return err;
 	/* both sides number them in the order in which they are asked for */
 	if (*number != dpa->ntasks)
-		return gda_because(-EPROTO, "gda-dpa numbers tasks in another way");
+		return gda_because(-EPROTO,
+				   "gda-dpa numbers tasks in another way: install gda-dpa and libgda of one version");
 	dpa->tasks[*number] = task;
 	memcpy(dpa->names[*number], ask.name, sizeof(ask.name));
 	__atomic_store_n(&dpa->ntasks, *number + 1, __ATOMIC_RELEASE);
@@ -177,7 +182,8 @@ static int gda_dpa_process_path(char path[PATH_MAX])
 		return 0;
 	}
 	if (!dladdr((void *)(uintptr_t)gda_dpa_create, &info) || !info.dli_fname)
-		return gda_because(-ENOENT, "no gda-dpa: set GDA_DPA to its path");
+		return gda_because(-ENOENT,
+				   "gda-dpa is not beside libgda: install it there, or set GDA_DPA to its path");
 	slash = strrchr(info.dli_fname, '/');
 	snprintf(path, PATH_MAX, "%.*sgda-dpa", slash ? (int)(slash + 1 - info.dli_fname) : 0,
 		 info.dli_fname);
@@ -242,7 +248,8 @@ static int gda_dpa_process_hello(struct gda_dpa *dpa, const char *program)
 	memcpy(hello.program, program, strlen(program) + 1);
 	memcpy(CMSG_DATA(&control.head), fds, sizeof(fds));
 	if (sendmsg(dpa->socket, &msg, MSG_NOSIGNAL) != (ssize_t)sizeof(hello))
-		return gda_because(-ENOTRECOVERABLE, "gda-dpa ended before it began");
+		return gda_because(-ENOTRECOVERABLE,
+				   "gda-dpa ended before it began: does \"gda-dpa --version\" run?");
 	return 0;
 }
 

@@ -45,7 +45,8 @@ static int gda_dpa_rdma_queue(struct gda_dpa_rdma *r, const struct gda_dpa_rdma_
 	if (!view)
 		return -EINVAL;
 	if ((view->can & GDA_DPA_CAN) != GDA_DPA_CAN)
-		return gda_because(-EOPNOTSUPP, "the device keeps no order behind puts");
+		return gda_because(-EOPNOTSUPP,
+				   "the device keeps no order behind puts: use soft0 or the in-process device");
 	view->abort = (uintptr_t)&r->dpa->map.header->stop;
 	return 0;
 }

@@ -52,7 +52,8 @@ static int gda_gin_attr_ranges(const struct gda_gin_attr *a, uint32_t nranks)
 	if (a->depth && (a->depth < 4 || a->depth & (a->depth - 1)))
 		return gda_because(-EINVAL, "depth %u is no power of two of at least 4", a->depth);
 	if (a->connect == GDA_GIN_STRIDE && !a->stride)
-		return gda_because(-EINVAL, "GDA_GIN_STRIDE wants a stride");
+		return gda_because(-EINVAL,
+				   "connect is GDA_GIN_STRIDE, and stride is 0: set it to a divisor of the ranks");
 	if (a->stride && nranks % a->stride)
 		return gda_because(-EINVAL, "stride %u does not divide %u ranks", a->stride,
 				   nranks);

@@ -155,7 +155,8 @@ static int gda_gin_read_attr(const struct gda_gin_attr *theirs, uint32_t flags, 
 				      theirs);
 	if (layout >> 16 > sizeof(struct gda_gin_comm) ||
 	    (layout & 0xffff) > sizeof(struct gda_gin))
-		err = gda_because(-E2BIG, "the program's structures are larger than the library's");
+		err = gda_because(-E2BIG,
+				  "the program's structures are larger than the library's: install a newer libgda");
 	a->size = sizeof(*a);
 	a->flags |= flags;
 	a->contexts = a->contexts ? a->contexts : 1;

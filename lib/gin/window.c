@@ -43,9 +43,12 @@ static int gda_window_check(const struct gda_window_attr *a, uint64_t *bytes)
 		const struct gda_window_segment *s = &a->segments[i];
 
 		if (!s->bytes || (s->addr | s->bytes) % 8)
-			return gda_because(-EINVAL, "segment %u is empty, or no multiple of 8", i);
+			return gda_because(-EINVAL,
+					   "segment %u is empty, or its address or length is no multiple of 8",
+					   i);
 		if (__builtin_add_overflow(*bytes, s->bytes, bytes))
-			return gda_because(-EINVAL, "the segments are too long");
+			return gda_because(-EINVAL,
+					   "the lengths of the segments add up to more than 64 bits");
 	}
 	return 0;
 }
@@ -206,7 +209,8 @@ static int gda_window_create(struct gda_gin_world *world, const struct gda_windo
 	all = calloc(world->view.nranks, sizeof(*all));
 	err = w && all ? 0 : -ENOMEM;
 	if (!err && size > sizeof(struct gda_window))
-		err = gda_because(-E2BIG, "the program's window is larger than the library's");
+		err = gda_because(-E2BIG,
+				  "the program's window is larger than the library's: install a newer libgda");
 	if (!err)
 		err = gda_struct_read(&a, sizeof(a), GDA_THROUGH(struct gda_window_attr, reserved),
 				      attr);

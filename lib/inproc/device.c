@@ -311,7 +311,8 @@ static int gda_inproc_dispatch(struct gda_inproc_context *ctx, unsigned long req
 int gda_inproc_enter(struct gda_inproc_context *ctx)
 {
 	if (ctx->generation != gda_inproc.generation)
-		return gda_because(-ENODEV, "the context is of the process that forked this one");
+		return gda_because(-ENODEV,
+				   "the context belongs to the parent of this process: open another one here");
 	pthread_mutex_lock(&ctx->lock);
 	if (!ctx->dead)
 		return 0;

@@ -498,7 +498,8 @@ static int gda_inproc_workers_wanted(void)
 		return 1;
 	n = strtol(env, &end, 10);
 	if (end == env || *end || n < 1 || n > (long)GDA_INPROC_MAX_WORKERS)
-		return gda_because(-EINVAL, "GDA_INPROC_WORKERS=%s is no number from 1 to %u",
+		return gda_because(-EINVAL,
+				   "GDA_INPROC_WORKERS=%s is no number from 1 to %u: unset it, or correct it",
 				   env, GDA_INPROC_MAX_WORKERS);
 	return (int)n;
 }

@@ -160,14 +160,14 @@ static int gda_shmem_prepare(struct gda_shmem_heap *h)
 	return err ? err : gda_shmem_memory_data(h);
 }
 
-static bool gda_shmem_is_near(const struct gda_shmem_card *a, const struct gda_shmem_card *b)
+static bool gda_shmem_same_machine(const struct gda_shmem_card *a, const struct gda_shmem_card *b)
 {
 	return !memcmp(a->machine, b->machine, sizeof(a->machine));
 }
 
 bool gda_shmem_is_thread(const struct gda_shmem_card *a, const struct gda_shmem_card *b)
 {
-	return a->process == b->process && gda_shmem_is_near(a, b);
+	return a->process == b->process && gda_shmem_same_machine(a, b);
 }
 
 /*
@@ -221,7 +221,7 @@ static int gda_shmem_map_all(struct gda_shmem_heap *h)
 	int err = 0;
 
 	for (pe = 0; pe < h->shmem.npes && !err; pe++) {
-		if (!gda_shmem_is_near(&h->cards[pe], &h->own))
+		if (!gda_shmem_same_machine(&h->cards[pe], &h->own))
 			err = gda_shmem_refuse(h, -EOPNOTSUPP, "PE %u is on another machine", pe);
 		else if (h->cuda)
 			err = gda_shmem_gpu_map(h, pe);
@@ -261,7 +261,7 @@ static void gda_shmem_choose(struct gda_shmem_heap *h)
 		return;
 	h->attr.way = GDA_SHMEM_DIRECT;
 	for (pe = 1; pe < h->shmem.npes; pe++)
-		if (!gda_shmem_is_near(&h->cards[pe], &h->cards[0]))
+		if (!gda_shmem_same_machine(&h->cards[pe], &h->cards[0]))
 			h->attr.way = GDA_SHMEM_QUEUE;
 }
 

@@ -146,7 +146,8 @@ GDA_EXPORT struct gda_cq_view *gda_cq_view_sized(struct gda_cq *cq, size_t size)
 		err = gda_because(-E2BIG, "the program's view has %zu bytes, the library's %zu",
 				  size, sizeof(cq->view));
 	else if (!cq->entries || !cq->record)
-		err = gda_because(-EINVAL, "the CQ is no ring that this process has mapped");
+		err = gda_because(-EINVAL,
+				  "the CQ is collapsed, or not mapped here: only a mapped ring has a view");
 	else if (cq->dialect != GDA_WQE_DIALECT)
 		err = gda_because(-EINVAL, "the CQ is in dialect %u, which has no reader here",
 				  cq->dialect);
@@ -186,16 +187,19 @@ static int gda_cq_await(struct gda_cq *cq, int eventfd, uint32_t flags,
 	int err = 0;
 
 	if (!cq->entries || !cq->record)
-		return gda_because(-EINVAL, "the CQ is no ring that this process has mapped");
+		return gda_because(-EINVAL,
+				   "the CQ is collapsed, or not mapped here: only a mapped ring has a view");
 	if (!flags)
-		return gda_because(-EINVAL, "flags is 0: nothing would wake it");
+		return gda_because(-EINVAL,
+				   "flags is 0, so nothing would wake the caller: set GDA_CQ_ARM");
 	if (!deadline)
 		deadline = now + 1000000000U;
 	while (!err) {
 		if (gda_cq_poll(&cq->view, entry))
 			return 0;
 		if (cq->view.error)
-			return gda_because(-(int)cq->view.error, "the CQ is this process's parent's");
+			return gda_because(-(int)cq->view.error,
+					   "the CQ belongs to the parent of this process: create another one here");
 		err = gda_cq_arm(cq, eventfd, flags);
 		if (err)
 			return err;

@@ -57,7 +57,9 @@ static int gda_kernel_open(struct gda_context *ctx, const char *device)
 		return err;
 	err = gda_kernel_ioctl(ctx, GDA_IOC_BIND, &arg);
 	if (err == -ENOENT)
-		gda_because(err, "there is no device \"%s\"", device);
+		gda_because(err,
+			    "there is no device \"%s\": gda_devices() lists those that there are",
+			    device);
 	if (err)
 		gda_kernel_close(ctx);
 	return err;

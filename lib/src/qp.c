@@ -20,7 +20,7 @@ static int gda_qp_take_cq(struct gda_qp *q, struct gda_cq *given)
 
 	q->cq = given;
 	if (given && given->ctx != q->ctx)
-		return gda_because(-EINVAL, "cq is of another context");
+		return gda_because(-EINVAL, "cq is of another context: create both in one context");
 	if (given && given->dialect != GDA_WQE_DIALECT)
 		return gda_because(-EINVAL, "cq is in dialect %u, the QP in %u", given->dialect,
 				   GDA_WQE_DIALECT);
@@ -120,11 +120,14 @@ static int gda_qp_map(struct gda_qp *q, const struct gda_qp_attr *how,
 static int gda_qp_check_owner(const struct gda_context *ctx, const struct gda_qp_attr *attr)
 {
 	if (attr->recv_cq && attr->recv_cq->ctx != ctx)
-		return gda_because(-EINVAL, "recv_cq is of another context");
+		return gda_because(-EINVAL,
+				   "recv_cq is of another context: create both in one context");
 	if (attr->sent_counter && attr->sent_counter->ctx != ctx)
-		return gda_because(-EINVAL, "sent_counter is of another context");
+		return gda_because(-EINVAL,
+				   "sent_counter is of another context: create both in one context");
 	if (attr->recv_counter && attr->recv_counter->ctx != ctx)
-		return gda_because(-EINVAL, "recv_counter is of another context");
+		return gda_because(-EINVAL,
+				   "recv_counter is of another context: create both in one context");
 	return 0;
 }
 
@@ -263,7 +266,8 @@ GDA_EXPORT struct gda_view *gda_qp_view_sized(struct gda_qp *qp, size_t size)
 	int err = gda_view_fits(size);
 
 	if (!err && !qp->has_view)
-		err = gda_because(-EINVAL, "its CQ is a ring, or a part of it is not mapped here");
+		err = gda_because(-EINVAL,
+				  "its CQ is a ring that is too small for it, or a part of it is not mapped here");
 	if (!err)
 		return &qp->view;
 	gda_called(err, "gda_qp_view", "QP %u", qp->handle);

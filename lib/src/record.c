@@ -71,7 +71,8 @@ static int gda_why_record(int err, uint32_t records)
 		gda_because(err, "records %u is no power of two from %u to %u", records,
 			    GDA_RECORD_MIN, GDA_RECORD_MAX);
 	else if (err == -EOPNOTSUPP || err == -ENOTTY)
-		gda_because(err, "the device keeps no records of work");
+		gda_because(err,
+			    "the device keeps no records of work: soft0 and the in-process device do");
 	return err;
 }
 

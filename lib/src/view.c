@@ -48,14 +48,17 @@ static int gda_view_check(const struct gda_view_attr *attr)
 			return gda_because(-EINVAL, "%s %p is NULL or not aligned to %u bytes",
 					   parts[i].name, parts[i].p, (unsigned int)parts[i].align);
 	if (!gda_cqe_is_preset(*gda_cqe_last((uintptr_t)attr->cq)))
-		return gda_because(-EPROTO, "the entry at cq is not preset to 0xff");
+		return gda_because(-EPROTO,
+				   "the entry at cq is not preset to 0xff: fill it before the call");
 	return 0;
 }
 
 int gda_view_fits(size_t size)
 {
 	if (size < GDA_VIEW_LEAST)
-		return gda_because(-EINVAL, "a view of %zu bytes is less than one ever had", size);
+		return gda_because(-EINVAL,
+				   "a view of %zu bytes is smaller than any version's: pass sizeof(struct gda_view)",
+				   size);
 	if (size > sizeof(struct gda_view))
 		return gda_because(-E2BIG, "the program's view has %zu bytes, the library's %zu",
 				   size, sizeof(struct gda_view));

@@ -28,7 +28,9 @@ static struct gda_query gda_limits(const struct gda_context *ctx)
 static int gda_why_full(int err, const char *what, uint32_t most)
 {
 	if (err == -ENOSPC && most)
-		gda_because(err, "the context has %u %s, which is the most", most, what);
+		gda_because(err,
+			    "the context has %u %s, which is the most: destroy one, or use another context",
+			    most, what);
 	return err;
 }
 
@@ -37,7 +39,7 @@ static int gda_why_depth(int err, const char *name, uint32_t depth, uint32_t mos
 	if (err != -EINVAL)
 		return err;
 	if (!depth)
-		gda_because(err, "%s is 0", name);
+		gda_because(err, "%s is 0: set it to a power of two", name);
 	else if (!gda_power_of_two(depth))
 		gda_because(err, "%s %u is no power of two", name, depth);
 	else if (most && depth > most)
@@ -103,7 +105,7 @@ int gda_why_cq(const struct gda_context *ctx, int err, const struct gda_cq_attr 
 	if (!(attr->flags & GDA_CQ_COLLAPSED))
 		gda_why_depth(err, "depth", attr->depth, q.max_cq_depth);
 	else if (attr->dbrec && err == -EINVAL)
-		gda_because(err, "dbrec: a collapsed CQ has no record");
+		gda_because(err, "dbrec: a collapsed CQ has no record: leave it NULL");
 	gda_why_full(err, "CQs", q.max_cq);
 	gda_why_place(ctx, err, "memory", attr->memory, 64);
 	return gda_why_place(ctx, err, "dbrec", attr->dbrec, 8);
@@ -121,9 +123,10 @@ int gda_why_cq_event(const struct gda_context *ctx, int err, int eventfd, uint32
 	if (err != -EINVAL)
 		return err;
 	if (flags == both)
-		gda_because(err, "flags: one way of arming at a time");
+		gda_because(err,
+			    "flags has both GDA_CQ_ARM and GDA_CQ_ARM_SOLICITED: set one of them");
 	else if (eventfd == -1)
-		gda_because(err, "eventfd is -1, and none was given before");
+		gda_because(err, "eventfd is -1, and none was given before: pass an eventfd(2)");
 	else
 		gda_because(err, "eventfd %d is no eventfd(2)", eventfd);
 	return err;
@@ -144,11 +147,15 @@ int gda_why_qp(const struct gda_context *ctx, int err, const struct gda_qp_attr 
 	if (attr->sq_depth)
 		gda_why_depth(err, "sq_depth", attr->sq_depth, q.max_sq_depth);
 	if (err == -EINVAL && attr->recv_cq && attr->recv_cq->flags & GDA_CQ_COLLAPSED)
-		gda_because(err, "recv_cq is collapsed: immediates need a ring");
+		gda_because(err,
+			    "recv_cq is collapsed: immediates need a ring, so create it without GDA_CQ_COLLAPSED");
 	if (err == -EBUSY && attr->cq && attr->cq->flags & GDA_CQ_COLLAPSED)
-		gda_because(err, "cq is collapsed, and serves another QP");
+		gda_because(err,
+			    "cq is collapsed, and serves another QP: give each QP its own, or share a ring");
 	if (err == -ENOSPC && !attr->cq)
-		gda_because(err, "the context has %u QPs or %u CQs, which is the most", q.max_qp,
+		gda_because(err,
+			    "the context has %u QPs or %u CQs, which is the most: use another context",
+			    q.max_qp,
 			    q.max_cq);
 	gda_why_full(err, "QPs", q.max_qp);
 	gda_why_place(ctx, err, "sq", attr->sq, 64);
@@ -158,15 +165,18 @@ int gda_why_qp(const struct gda_context *ctx, int err, const struct gda_qp_attr 
 int gda_why_connect(int err)
 {
 	if (err == -EINVAL)
-		gda_because(err, "peer is no address, or one of another kind of device");
+		gda_because(err,
+			    "peer is no address of gda_qp_address(), or that of another kind of device");
 	else if (err == -ENOENT)
-		gda_because(err, "peer: no such QP on this device, or not any more");
+		gda_because(err,
+			    "peer: this device has no such QP (any more): exchange addresses again");
 	else if (err == -EALREADY)
-		gda_because(err, "this QP has named a peer already, or has failed");
+		gda_because(err,
+			    "this QP has named a peer already, or has failed: create another QP");
 	else if (err == -EBUSY)
-		gda_because(err, "peer has named another QP");
+		gda_because(err, "peer has named another QP: it must name this one");
 	else if (err == -ENOSPC)
-		gda_because(err, "too many QPs wait for an answer of peer");
+		gda_because(err, "too many QPs wait for an answer of peer: try again later");
 	return err;
 }
 
@@ -181,9 +191,10 @@ int gda_why_counter(const struct gda_context *ctx, int err)
 int gda_why_export(const struct gda_context *ctx, int err, const char *object, uint32_t type)
 {
 	if (err == -EOPNOTSUPP && gda_inproc_alone(ctx))
-		gda_because(err, "the in-process device exports nothing");
+		gda_because(err,
+			    "the in-process device exports no regions: use a device of /dev/gda");
 	else if (err == -EOPNOTSUPP)
-		gda_because(err, "the device exports nothing");
+		gda_because(err, "the device exports no regions");
 	else if (err == -EINVAL)
 		gda_because(err, "type %u is no GDA_REGION_*", type);
 	else if (err == -ENOENT)
@@ -194,7 +205,7 @@ int gda_why_export(const struct gda_context *ctx, int err, const char *object, u
 
 int gda_why_busy(int err)
 {
-	return err == -EBUSY ? gda_because(err, "a QP uses it") : err;
+	return err == -EBUSY ? gda_because(err, "a QP uses it: destroy the QP before") : err;
 }
 
 /* Common to all kinds of registration. */
@@ -209,9 +220,11 @@ int gda_why_mr(const struct gda_context *ctx, int err, const struct gda_mr_rule 
 			    ctx->ops == &gda_device_kernel ? " (is gda_mr loaded?)" : "");
 	if (err == -EINVAL && !(rule->access & GDA_ACCESS_LOCAL_WRITE)) {
 		if (rule->access & GDA_ACCESS_REMOTE_WRITE)
-			gda_because(err, "access: remote write needs local write");
+			gda_because(err,
+				    "access: remote write needs local write: add GDA_ACCESS_LOCAL_WRITE");
 		else if (rule->access & GDA_ACCESS_REMOTE_ATOMIC)
-			gda_because(err, "access: remote atomic needs local write");
+			gda_because(err,
+				    "access: remote atomic needs local write: add GDA_ACCESS_LOCAL_WRITE");
 	}
 	if (err == -EINVAL && !rule->length)
 		gda_because(err, "length is 0");
@@ -233,7 +246,8 @@ int gda_why_mr_user(int err, const struct gda_mr_rule *rule)
 			    (unsigned long long)rule->start, (unsigned long long)rule->length);
 	else if (err == -ENOMEM && !getrlimit(RLIMIT_MEMLOCK, &limit) &&
 		 limit.rlim_cur != RLIM_INFINITY)
-		gda_because(err, "no memory, or length %#llx does not fit RLIMIT_MEMLOCK, %#llx",
+		gda_because(err,
+			    "no memory, or length %#llx does not fit RLIMIT_MEMLOCK, %#llx: see ulimit -l",
 			    (unsigned long long)rule->length, (unsigned long long)limit.rlim_cur);
 	return err;
 }
@@ -245,7 +259,9 @@ int gda_why_mr_dmabuf(int err, int fd)
 	else if (err == -EINVAL)
 		gda_because(err, "fd %d is no dma-buf, or offset and length are not inside it", fd);
 	else if (err == -EACCES)
-		gda_because(err, "fd %d is not open for what access asks", fd);
+		gda_because(err,
+			    "fd %d is not open for the rights in access: open it for reading and writing",
+			    fd);
 	else if (err == -EOPNOTSUPP)
 		gda_because(err, "the exporter of fd %d has no address for the CPU", fd);
 	else if (err == -ENODEV)
@@ -257,13 +273,13 @@ const char *gda_peer_strerror(int error)
 {
 	switch (error) {
 	case ENXIO:
-		return "no driver says that it is its memory";
+		return "no peer driver claims this address range";
 	case EACCES:
-		return "not mapped for this access";
+		return "the address range is not mapped for this access";
 	case EOPNOTSUPP:
-		return "its driver gives the CPU no address";
+		return "the peer driver gives the CPU no address";
 	case ENODEV:
-		return "its driver took it away";
+		return "the peer driver took the memory away";
 	default:
 		return gda_strerror(error);
 	}

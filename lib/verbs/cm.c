@@ -154,7 +154,8 @@ static int gda_verbs_connect_locked(struct gda_verbs_qp *v, const struct gda_cm_
 	v->peer = *peer;
 	err = ask ? gda_verbs_ask(v) : 0;
 	if (err)
-		return gda_because(err, "rdma_cm finds no way to the peer");
+		return gda_because(err,
+				   "rdma_cm finds no route to the peer: do the two machines reach each other by IP?");
 	v->named = true;
 	gda_os_cmpxchg32(&q->state, GDA_QP_INIT, GDA_QP_WAIT);
 	gda_verbs_settle(v, !ask);
@@ -172,7 +173,8 @@ int gda_verbs_qp_connect(struct gda_inproc_qp *qp, const u8 *address)
 	if (!gda_cm_address_ok(&peer))
 		return -EINVAL;
 	if (gda_verbs_same(&peer, &v->address))
-		return gda_because(-EOPNOTSUPP, "an RDMA device connects no QP to itself");
+		return gda_because(-EOPNOTSUPP,
+				   "an RDMA device connects no QP to itself: use two QPs");
 	pthread_mutex_lock(&v->verbs->lock);
 	err = gda_verbs_connect_locked(v, &peer);
 	pthread_mutex_unlock(&v->verbs->lock);

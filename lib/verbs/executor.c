@@ -90,7 +90,9 @@ static int gda_verbs_open_device(struct gda_verbs *verbs, const char *name)
 		if (strcmp(gda_ibv.get_device_name(list[i]), name))
 			continue;
 		if (!gda_verbs_usable(list[i])) {
-			err = gda_because(-EOPNOTSUPP, "%s has no queue pairs of kind RC", name);
+			err = gda_because(-EOPNOTSUPP,
+					  "%s has no queue pairs of kind RC: use another device",
+					  name);
 			break;
 		}
 		verbs->dev = gda_ibv.open_device(list[i]);
@@ -122,7 +124,8 @@ static int gda_verbs_examine(struct gda_verbs *verbs)
 	verbs->max_msg = gda_verbs_least(GDA_ENGINE_MAX_MSG, port.max_msg_sz);
 	verbs->max_inline = gda_verbs_max_inline(verbs);
 	if (!verbs->max_inline)
-		return gda_because(-EOPNOTSUPP, "%s makes no queue pair with inline payload",
+		return gda_because(-EOPNOTSUPP,
+				   "%s makes no queue pair with inline payload: use another device",
 				   gda_ibv.get_device_name(verbs->dev->device));
 	return 0;
 }

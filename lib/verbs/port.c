@@ -77,7 +77,8 @@ int gda_verbs_bind(struct gda_verbs *verbs)
 			err = gda_verbs_bind_to(verbs);
 	freeifaddrs(all);
 	if (err == -EADDRNOTAVAIL)
-		gda_because(err, "%s has no IP address of an interface that is up",
+		gda_because(err,
+			    "%s has no IP address of an interface that is up: see rdma link and ip address",
 			    gda_ibv.get_device_name(verbs->dev->device));
 	return err;
 }

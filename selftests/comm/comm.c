@@ -181,7 +181,7 @@ TEST(a_rank_that_never_comes)
 	r_run(r, 2, 3, R_SECOND / 2, &id, NULL);
 	for (i = 0; i < 2; i++) {
 		EXPECT_EQ(-ETIMEDOUT, r[i].created);
-		EXPECT_STREQ("gda_comm_create: 1 of 3 ranks did not come: 2", r[i].why);
+		EXPECT_STREQ("gda_comm_create: 1 of 3 ranks did not join in time: 2", r[i].why);
 		EXPECT_LE(R_SECOND / 2, r[i].took_ns);
 		EXPECT_GT(R_SECOND * 20, r[i].took_ns);
 	}
@@ -190,7 +190,7 @@ TEST(a_rank_that_never_comes)
 	memset(r, 0, sizeof(r));
 	r[1] = (struct r_rank) { .id = &id, .rank = 1, .nranks = 2, .timeout_ns = R_SECOND / 4 };
 	EXPECT_EQ(-ETIMEDOUT, r_create(&r[1]));
-	EXPECT_STREQ("gda_comm_create: 1 of 2 ranks did not come: 0", r[1].why);
+	EXPECT_STREQ("gda_comm_create: 1 of 2 ranks did not join in time: 0", r[1].why);
 	/* nobody listens */
 	snprintf(id.text, sizeof(id.text), "gda1 127.0.0.1 1 %032x", 7);
 	EXPECT_EQ(-ETIMEDOUT, r_create(&r[1]));

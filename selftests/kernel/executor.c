@@ -244,7 +244,7 @@ TEST_F(executor, I_last_error_names_what_the_device_lacks)
 	attr.flags = 0;
 	ASSERT_OK(gda_qp_create(ctx, &attr, &qp));
 	EXPECT_TRUE(says(gda_qp_export(qp, GDA_REGION_SQ, &exported), -EOPNOTSUPP,
-			 "the device exports nothing"));
+			 "the device exports no regions"));
 	EXPECT_OK(gda_qp_destroy(qp));
 	gda_close(ctx);
 }

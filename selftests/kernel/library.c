@@ -394,15 +394,16 @@ TEST_F(library, K7_peer_memory)
 		EXPECT_EQ(0, gda_mr_dereg(mr));
 	}
 	EXPECT_EQ(-ENXIO, gda_mr_reg_peer(b->ctx, b->mem, LEN, 0, 0, &mr));
-	EXPECT_STREQ("gda_mr_reg_peer: no driver says that it is its memory", gda_last_error());
+	EXPECT_STREQ("gda_mr_reg_peer: no peer driver claims this address range", gda_last_error());
 	ASSERT_EQ(0, mprotect(at, LEN, PROT_READ));
 	EXPECT_EQ(-EACCES, gda_mr_reg(b->ctx, at, LEN, GDA_ACCESS_ALL, 0, &mr));
 	EXPECT_STREQ("gda_mr_reg: pinning: the memory cannot be read, written or pinned; "
-		     "peer memory: not mapped for this access", gda_last_error());
+		     "peer memory: the address range is not mapped for this access",
+		     gda_last_error());
 	munmap(at, LEN);
 	EXPECT_EQ(-EFAULT, gda_mr_reg(b->ctx, at, LEN, GDA_ACCESS_ALL, 0, &mr));
 	EXPECT_STREQ("gda_mr_reg: pinning: the memory cannot be read, written or pinned; "
-		     "peer memory: no driver says that it is its memory",
+		     "peer memory: no peer driver claims this address range",
 		     gda_last_error());
 	close(fd);
 }

@@ -69,24 +69,28 @@ TEST_F(words, create_qp)
 	ASSERT_EQ(0, gda_counter_create(self->b.ctx, &count));
 	attr.cq = cq;
 	EXPECT_TRUE(says(gda_qp_create(ctx, &attr, &qp), -EINVAL,
-			 "gda_qp_create: cq is of another context"));
+			 "gda_qp_create: cq is of another context: create both in one context"));
 	attr.cq = NULL;
 	attr.sent_counter = count;
 	EXPECT_TRUE(says(gda_qp_create(ctx, &attr, &qp), -EINVAL,
-			 "gda_qp_create: sent_counter is of another context"));
+			 "gda_qp_create: sent_counter is of another context: "
+			 "create both in one context"));
 	attr.sent_counter = NULL;
 	attr.recv_cq = cq;
 	EXPECT_TRUE(says(gda_qp_create(self->b.ctx, &attr, &qp), -EINVAL,
-			 "gda_qp_create: recv_cq is collapsed: immediates need a ring"));
+			 "gda_qp_create: recv_cq is collapsed: "
+			 "immediates need a ring, so create it without GDA_CQ_COLLAPSED"));
 	attr.recv_cq = NULL;
 	attr.cq = cq;
 	ASSERT_EQ(0, gda_qp_create(self->b.ctx, &attr, &qp));
 	EXPECT_TRUE(says(gda_qp_create(self->b.ctx, &attr, &other), -EBUSY,
-			 "gda_qp_create: cq is collapsed, and serves another QP"));
-	EXPECT_TRUE(says(gda_cq_destroy(cq), -EBUSY, "gda_cq_destroy: a QP uses it"));
+			 "gda_qp_create: cq is collapsed, and serves another QP: "
+			 "give each QP its own, or share a ring"));
+	EXPECT_TRUE(says(gda_cq_destroy(cq), -EBUSY,
+			 "gda_cq_destroy: a QP uses it: destroy the QP before"));
 	EXPECT_EQ(NULL, gda_cq_view(cq));
-	EXPECT_STREQ("gda_cq_view: the CQ is no ring that this process has mapped",
-		     gda_last_error());
+	EXPECT_STREQ("gda_cq_view: the CQ is collapsed, or not mapped here: "
+		     "only a mapped ring has a view", gda_last_error());
 	EXPECT_EQ(0, gda_qp_destroy(qp));
 	EXPECT_EQ(0, gda_cq_destroy(cq));
 	EXPECT_EQ(0, gda_counter_destroy(count));
@@ -101,7 +105,8 @@ TEST_F(words, create_cq)
 	EXPECT_TRUE(says(gda_cq_create(ctx, &attr, &cq), -EINVAL,
 			 "gda_cq_create: depth 12 is no power of two"));
 	attr.depth = 0;
-	EXPECT_TRUE(says(gda_cq_create(ctx, &attr, &cq), -EINVAL, "gda_cq_create: depth is 0"));
+	EXPECT_TRUE(says(gda_cq_create(ctx, &attr, &cq), -EINVAL,
+			 "gda_cq_create: depth is 0: set it to a power of two"));
 	attr.depth = 1U << 31;
 	EXPECT_TRUE(says(gda_cq_create(ctx, &attr, &cq), -EINVAL,
 			 "gda_cq_create: depth 2147483648 is more than the device's 65536"));
@@ -120,13 +125,16 @@ TEST_F(words, events)
 
 	ASSERT_EQ(0, gda_cq_create(self->a.ctx, &attr, &cq));
 	EXPECT_TRUE(says(gda_cq_event(cq, -1, GDA_CQ_ARM), -EINVAL,
-			 "gda_cq_event: eventfd is -1, and none was given before"));
+			 "gda_cq_event: eventfd is -1, and none was given before: "
+			 "pass an eventfd(2)"));
 	EXPECT_TRUE(says(gda_cq_event(cq, 9999, GDA_CQ_ARM), -EBADF,
 			 "gda_cq_event: eventfd 9999 is no open file"));
 	EXPECT_TRUE(says(gda_cq_event(cq, event, 3), -EINVAL,
-			 "gda_cq_event: flags: one way of arming at a time"));
+			 "gda_cq_event: flags has both GDA_CQ_ARM and GDA_CQ_ARM_SOLICITED: "
+			 "set one of them"));
 	EXPECT_TRUE(says(gda_cq_sleep(cq, event, 0, &entry, 0), -EINVAL,
-			 "gda_cq_sleep: flags is 0: nothing would wake it"));
+			 "gda_cq_sleep: flags is 0, so nothing would wake the caller: "
+			 "set GDA_CQ_ARM"));
 	EXPECT_TRUE(says(gda_cq_sleep(cq, 9999, GDA_CQ_ARM, &entry, 0), -EBADF,
 			 "gda_cq_sleep: eventfd 9999 is no open file"));
 	EXPECT_EQ(0, gda_cq_destroy(cq));
@@ -144,9 +152,11 @@ TEST_F(words, registration)
 	EXPECT_TRUE(says(gda_mr_reg(a->ctx, a->mem, 0, 0, 0, &mr), -EINVAL,
 			 "gda_mr_reg: length is 0"));
 	EXPECT_TRUE(says(gda_mr_reg(a->ctx, a->mem, 8, GDA_ACCESS_REMOTE_WRITE, 0, &mr), -EINVAL,
-			 "gda_mr_reg: access: remote write needs local write"));
+			 "gda_mr_reg: access: "
+			 "remote write needs local write: add GDA_ACCESS_LOCAL_WRITE"));
 	EXPECT_TRUE(says(gda_mr_reg(a->ctx, a->mem, 8, GDA_ACCESS_REMOTE_ATOMIC, 0, &mr), -EINVAL,
-			 "gda_mr_reg: access: remote atomic needs local write"));
+			 "gda_mr_reg: access: "
+			 "remote atomic needs local write: add GDA_ACCESS_LOCAL_WRITE"));
 	EXPECT_TRUE(says(gda_mr_reg(a->ctx, a->mem, 8, 0x30, 0, &mr), -EOPNOTSUPP,
 			 "gda_mr_reg: access has unknown bits: 0x30"));
 	EXPECT_TRUE(says(gda_mr_reg(a->ctx, a->mem, 8, 0, 6, &mr), -EOPNOTSUPP,
@@ -170,16 +180,19 @@ TEST_F(words, connect)
 	ASSERT_EQ(0, gda_qp_address(qp, &dead));
 	ASSERT_EQ(0, gda_qp_address(self->b.qp, &address));
 	EXPECT_TRUE(says(gda_qp_connect(qp, &address), -EBUSY,
-			 "gda_qp_connect: peer has named another QP"));
+			 "gda_qp_connect: peer has named another QP: it must name this one"));
 	EXPECT_TRUE(says(gda_qp_connect(self->a.qp, &address), -EALREADY,
-			 "gda_qp_connect: this QP has named a peer already, or has failed"));
+			 "gda_qp_connect: this QP has named a peer already, or has failed: "
+			 "create another QP"));
 	memset(&address, 0x55, sizeof(address));
 	EXPECT_TRUE(says(gda_qp_connect(qp, &address), -EINVAL,
-			 "gda_qp_connect: peer is no address, or one of another kind of device"));
+			 "gda_qp_connect: "
+			 "peer is no address of gda_qp_address(), or that of another kind of device"));
 	EXPECT_EQ(0, gda_qp_destroy(qp));
 	ASSERT_EQ(0, gda_qp_create(self->a.ctx, &attr, &qp));
 	EXPECT_TRUE(says(gda_qp_connect(qp, &dead), -ENOENT,
-			 "gda_qp_connect: peer: no such QP on this device, or not any more"));
+			 "gda_qp_connect: peer: "
+			 "this device has no such QP (any more): exchange addresses again"));
 	EXPECT_EQ(0, gda_qp_destroy(qp));
 }
 
@@ -232,7 +245,8 @@ TEST(names_of_devices)
 	EXPECT_TRUE(says(gda_open(name, &ctx), -EINVAL,
 			 "gda_open: the name has 64 bytes, 63 are the most"));
 	EXPECT_TRUE(says(gda_open("nosuch", &ctx), -ENOENT, kernel ?
-			 "gda_open: there is no device \"nosuch\"" :
+			 "gda_open: there is no device \"nosuch\": "
+			 "gda_devices() lists those that there are" :
 			 "gda_open: there is no /dev/gda: is gda_core loaded?"));
 }
 
@@ -245,7 +259,8 @@ TEST(inproc_workers)
 
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		snprintf(text, sizeof(text),
-			 "gda_open: GDA_INPROC_WORKERS=%s is no number from 1 to 16", bad[i]);
+			 "gda_open: GDA_INPROC_WORKERS=%s is no number from 1 to 16: unset it, or correct it",
+			 bad[i]);
 		setenv("GDA_INPROC_WORKERS", bad[i], 1);
 		EXPECT_TRUE(says(gda_open(GDA_DEVICE_INPROC, &ctx), -EINVAL, text));
 	}
@@ -276,7 +291,8 @@ TEST(view_init)
 	attr.db = memory + 1032;
 	memory[2048 + 63] = 0;
 	EXPECT_TRUE(says(gda_view_init(&v, &attr), -EPROTO,
-			 "gda_view_init: the entry at cq is not preset to 0xff"));
+			 "gda_view_init: the entry at cq is not preset to 0xff: "
+			 "fill it before the call"));
 }
 
 /* Deadlines that get no such text: a relative one, one that was just missed, all at once. */
