@@ -170,6 +170,33 @@ TEST_F(dpa, D_12_each_rank_runs_once)
 	}
 }
 
+/* Before the last thread has returned, the completion event does not change. */
+GDA_DPA_TASK(d_late)
+{
+	const struct d_ranks *r = args;
+	uint64_t *counts = gda_dpa_at(t, r->counts, 4 * sizeof(*counts));
+
+	if (gda_dpa_rank(t) + 1 == gda_dpa_threads(t))
+		usleep(20000);
+	__atomic_store_n(&counts[gda_dpa_rank(t)], 1, __ATOMIC_RELEASE);
+}
+
+TEST_F(dpa, D_12_done_is_behind_the_last_thread)
+{
+	uint64_t counts[4], i;
+	struct d_ranks r;
+
+	ASSERT_EQ(0, gda_dpa_alloc(self->dpa, sizeof(counts), &r.counts));
+	for (r.threads = 1; r.threads <= 4; r.threads++) {
+		ASSERT_EQ(0, gda_dpa_set(self->dpa, r.counts, 0, sizeof(counts)));
+		ASSERT_EQ(0, LAUNCH(d_late, (uint32_t)r.threads, &r));
+		ASSERT_EQ(0, AWAIT(r.threads));
+		ASSERT_EQ(0, gda_dpa_read(self->dpa, counts, r.counts, sizeof(counts)));
+		for (i = 0; i < r.threads; i++)
+			EXPECT_EQ(1, counts[i]);
+	}
+}
+
 /* Threads of one launch may wait for each other: they all run. */
 struct d_meet {
 	uint32_t event;
@@ -336,6 +363,48 @@ TEST_F(dpa, D_11_launches_come_to_an_end)
 	for (i = 0; i < 1000 && gda_dpa_launch(self->dpa, &l); i++)
 		usleep(1000);
 	EXPECT_EQ(0, AWAIT(1025));
+}
+
+/*
+ * A pool that sleeps is woken by a launch and by an event: it would look by itself only each
+ * tenth of a second.
+ */
+TEST(D_11_a_bell_wakes_a_pool_that_sleeps)
+{
+	struct gda_dpa_attr attr = {
+		.size = sizeof(attr), .threads = 2, .heap_bytes = 4096, .spin_ns = UINT64_MAX,
+	};
+	struct gda_dpa_launch_attr l = { .size = sizeof(l), .task = &d_nothing, .threads = 1 };
+	uint64_t begin, took, least[2] = { UINT64_MAX, UINT64_MAX };
+	struct gda_dpa_event *go;
+	struct gda_context *ctx;
+	struct gda_dpa *dpa;
+	uint32_t i;
+
+	ASSERT_EQ(0, gda_open(NULL, &ctx));
+	ASSERT_EQ(0, gda_dpa_create(ctx, &attr, &dpa));
+	ASSERT_EQ(0, gda_dpa_event_create(dpa, NULL, &l.done));
+	ASSERT_EQ(0, gda_dpa_event_create(dpa, NULL, &go));
+	l.value = 1;
+	for (i = 0; i < 10; i++) {
+		l.wait = i % 2 ? go : NULL;
+		l.threshold = i / 2;
+		usleep(5000);
+		begin = gda_clock_ns();
+		ASSERT_EQ(0, gda_dpa_launch(dpa, &l));
+		if (i % 2) {
+			usleep(5000);
+			begin = gda_clock_ns();
+			ASSERT_EQ(0, gda_dpa_event_add(go, 1));
+		}
+		ASSERT_EQ(0, gda_dpa_event_await_gt(l.done, i, UINT64_MAX, d_in(20 * SECOND)));
+		took = gda_clock_ns() - begin;
+		least[i % 2] = took < least[i % 2] ? took : least[i % 2];
+	}
+	EXPECT_LT(least[0], 50 * MS);
+	EXPECT_LT(least[1], 50 * MS);
+	EXPECT_EQ(0, gda_dpa_destroy(dpa));
+	gda_close(ctx);
 }
 
 /* --- the seed's graphs (D-11, D-13): tasks that wait inside --- */
