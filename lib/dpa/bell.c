@@ -3,8 +3,8 @@
  * Events: words in the context's memory, how they are updated, and how threads of any process
  * wait for them. The header of dpa_internal.h says why no update is missed.
  *
- * A wait spins for a while and then sleeps on the bell, for a millisecond at most: a peer's
- * update rings no bell.
+ * A wait spins for a while and then sleeps on the bell. An event whose updates may be silent is
+ * looked at each millisecond: those of peers are, unless an immediate follows them (watch.c).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,7 +16,6 @@
 #include <unistd.h>
 #include "dpa_internal.h"
 
-#define GDA_DPA_NAP_NS		1000000U
 #define GDA_DPA_POLLS		64U	/* looks at a word between two at the clock */
 
 static void gda_dpa_futex_wake(uint32_t *bell, int n, uint32_t who)
@@ -157,14 +156,15 @@ static bool gda_dpa_word_spin(const struct gda_dpa_map *m, const struct gda_dpa_
 static void gda_dpa_word_nap(const struct gda_dpa_map *m, const struct gda_dpa_wait *wait,
 			     uint64_t left)
 {
+	uint32_t publishers = __atomic_load_n(&wait->word->publishers, __ATOMIC_RELAXED);
+	uint64_t most = publishers & GDA_DPA_SILENT ? GDA_DPA_NAP_NS : GDA_DPA_SLEEP_NS;
 	struct gda_dpa_header *h = m->header;
 	uint32_t bell;
 
 	__atomic_fetch_add(&h->sleepers, 1, __ATOMIC_SEQ_CST);
 	bell = __atomic_load_n(&h->bell, __ATOMIC_SEQ_CST);
 	if (!gda_dpa_word_is(wait))
-		gda_dpa_bell_sleep(m, bell, left < GDA_DPA_NAP_NS ? left : GDA_DPA_NAP_NS,
-				   GDA_DPA_WAITERS);
+		gda_dpa_bell_sleep(m, bell, left < most ? left : most, GDA_DPA_WAITERS);
 	__atomic_fetch_sub(&h->sleepers, 1, __ATOMIC_SEQ_CST);
 }
 

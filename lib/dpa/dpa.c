@@ -85,7 +85,7 @@ static int gda_dpa_attr_check(const struct gda_dpa_attr *a)
 {
 	int err;
 
-	if (a->flags)
+	if (a->flags & ~GDA_DPA_WAKE)
 		return gda_because(-EOPNOTSUPP, "flags %#x are not known", a->flags);
 	if (a->threads > GDA_DPA_MAX_THREADS)
 		return gda_because(-EINVAL, "threads %u are more than %u", a->threads,
@@ -204,6 +204,7 @@ static void gda_dpa_release(struct gda_dpa *dpa)
 	gda_dpa_process_destroy(dpa);
 	for (i = 0; dpa->qps && i < dpa->map.threads; i++)
 		gda_qp_destroy(dpa->qps[i]);
+	gda_dpa_wake_destroy(dpa);
 	gda_mr_dereg(dpa->mr);
 	gda_dpa_map_close(&dpa->map);
 	if (dpa->fd >= 0)
@@ -236,6 +237,8 @@ static int gda_dpa_build(struct gda_dpa *dpa)
 	err = gda_dpa_memory_create(dpa);
 	if (!err)
 		err = gda_dpa_heap_create(dpa);
+	if (!err && dpa->attr.flags & GDA_DPA_WAKE)
+		err = gda_dpa_wake_create(dpa);
 	if (!err)
 		err = gda_dpa_pool_new(dpa);
 	if (err)
@@ -275,6 +278,7 @@ static int gda_dpa_new(struct gda_context *ctx, const struct gda_dpa_attr *their
 	dpa->pidfd = -1;
 	dpa->socket = -1;
 	dpa->watch_fd = -1;
+	dpa->wake_fd = -1;
 	dpa->generation = gda_fork_generation();
 	pthread_mutex_init(&dpa->lock, NULL);
 	err = gda_dpa_build(dpa);
@@ -298,6 +302,8 @@ static int gda_dpa_forget(struct gda_dpa *dpa)
 {
 	close(dpa->fd);
 	close(dpa->watch_fd);
+	if (dpa->wake_fd >= 0)
+		close(dpa->wake_fd);
 	if (dpa->pid) {
 		close(dpa->socket);
 		close(dpa->pidfd);

@@ -29,6 +29,12 @@
 #define GDA_DPA_MAX_HEAP	(1ULL << 40)
 #define GDA_DPA_MAX_RUN_NS	(3600ULL * 1000000000)
 
+/* Of gda_dpa_word.publishers: what sleeps for the event has to look each millisecond. */
+#define GDA_DPA_SILENT	(1U << 31)
+
+#define GDA_DPA_NAP_NS	1000000U	/* asleep, where updates may be silent */
+#define GDA_DPA_SLEEP_NS	100000000U	/* and where they are not */
+
 /* Threads asleep on the bell: those that wait, and those of the pool with nothing to do. */
 #define GDA_DPA_WAITERS	1U
 #define GDA_DPA_BENCH	2U
@@ -92,7 +98,7 @@ struct gda_dpa_line {
 
 struct gda_dpa_word {
 	uint64_t value;
-	uint32_t publishers;	/* 0: not in use */
+	uint32_t publishers;	/* 0: not in use; GDA_DPA_SILENT: some ring no bell */
 	uint32_t subscribers;
 } __attribute__((aligned(64)));
 
@@ -333,6 +339,8 @@ struct gda_dpa {
 	struct gda_dpa_report report;	/* .reason is 0 until it is fatal */
 	pthread_t watch;		/* watch.c */
 	int watch_fd;			/* an eventfd that ends it */
+	struct gda_cq *wake_cq;		/* of handles, for immediates; NULL: no GDA_DPA_WAKE */
+	int wake_fd;			/* an eventfd that these signal, or -1 */
 	uint64_t log_next;		/* of gda_dpa_log_read() */
 };
 
@@ -369,7 +377,11 @@ void gda_dpa_process_destroy(struct gda_dpa *dpa);
 int gda_dpa_heap_create(struct gda_dpa *dpa);
 void gda_dpa_heap_destroy(struct gda_dpa *dpa);
 
-/* --- watch.c: the thread that ends what runs too long --- */
+/* --- watch.c: the thread that ends what runs too long, and rings for peers --- */
+
+/* Have immediates of peers ring the bell. Before gda_dpa_watch_start(). */
+int gda_dpa_wake_create(struct gda_dpa *dpa);
+void gda_dpa_wake_destroy(struct gda_dpa *dpa);
 
 int gda_dpa_watch_start(struct gda_dpa *dpa);
 void gda_dpa_watch_stop(struct gda_dpa *dpa);

@@ -50,6 +50,7 @@ static int gda_dpa_event_new(struct gda_dpa *dpa, const struct gda_dpa_event_att
 	struct gda_dpa_event_attr attr;
 	struct gda_dpa_event *e;
 	struct gda_dpa_word *w;
+	uint32_t silent = 0;
 	int err = gda_dpa_enter(dpa);
 
 	if (!err)
@@ -81,7 +82,9 @@ static int gda_dpa_event_new(struct gda_dpa *dpa, const struct gda_dpa_event_att
 	w = &dpa->map.words[e->handle];
 	__atomic_store_n(&w->value, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&w->subscribers, e->subscribers, __ATOMIC_RELAXED);
-	__atomic_store_n(&w->publishers, e->publishers, __ATOMIC_RELEASE);
+	if (e->publishers & GDA_DPA_PEERS && !dpa->wake_cq)
+		silent = GDA_DPA_SILENT;
+	__atomic_store_n(&w->publishers, e->publishers | silent, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&dpa->lock);
 	*event = e;
 	return 0;

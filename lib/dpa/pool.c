@@ -4,8 +4,9 @@
  * rest in the order in which they became ready, rank by rank.
  *
  * A thread without work is the *lookout*, or sits on the *bench*. There is one lookout at most:
- * it spins over the ring and the words for which launches wait, and after a while sleeps and
- * looks each millisecond. The bench sleeps. When the lookout takes work it says so in
+ * it spins over the ring and the words for which launches wait, and after a while sleeps; it
+ * looks each millisecond while a launch waits for a word whose updates may be silent. The bench
+ * sleeps. When the lookout takes work it says so in
  * header.bench, looks once more, and leaves: from then on an update wakes a thread of the
  * bench, which becomes the lookout. So a launch starts without a system call, and a thread is
  * always there that would see it.
@@ -22,8 +23,6 @@
 #include <time.h>
 #include "dpa_internal.h"
 
-#define GDA_DPA_NAP_NS		1000000U	/* of the lookout while a launch waits */
-#define GDA_DPA_SLEEP_NS	100000000U	/* of the bench, and of a lookout otherwise */
 #define GDA_DPA_POLLS		64U
 
 /* Sets a word that threads read without the lock; they only guess by it. */
@@ -58,10 +57,9 @@ static void gda_dpa_source_insert(struct gda_dpa_pool *p, uint32_t number,
 	struct gda_dpa_pending **link = &s->first;
 
 	if (!s->armed) {
-		/* no bell rings for a peer's update */
 		if (number <= p->map->events)
 			s->silent = !!(__atomic_load_n(&p->map->words[number].publishers,
-						       __ATOMIC_RELAXED) & GDA_DPA_PEERS);
+						       __ATOMIC_RELAXED) & GDA_DPA_SILENT);
 		p->armed[p->narmed] = number;
 		GDA_DPA_HINT(p->narmed, p->narmed + 1);
 		s->armed = p->narmed;

@@ -94,6 +94,7 @@ static void gda_dpa_queue_of(const struct gda_qp *qp, struct gda_dpa_queue *q)
 	q->timeout_ns = v->timeout_ns;
 	q->depth = v->mask + 1;
 	q->qpn = v->qpn;
+	q->can = v->can;
 }
 
 int gda_dpa_number_task(struct gda_dpa *dpa, const struct gda_dpa_task *task, uint32_t *number)

@@ -36,6 +36,7 @@ static int gda_dpa_rdma_queue(struct gda_dpa_rdma *r, const struct gda_dpa_rdma_
 	struct gda_view *view;
 	struct gda_qp_attr qp = {
 		.size = sizeof(qp), .sq_depth = attr->sq_depth, .timeout_ns = attr->timeout_ns,
+		.recv_cq = r->dpa->wake_cq,
 	};
 	int err = gda_because_last(gda_qp_create(r->dpa->ctx, &qp, &r->qp));
 
@@ -199,6 +200,7 @@ static int gda_dpa_event_tell(struct gda_dpa_event *event, struct gda_dpa_remote
 			(uint64_t)((char *)&dpa->map.words[event->handle].value - dpa->map.base) -
 			dpa->map.mr_offset,
 		.key = gda_mr_key(dpa->mr),
+		.flags = dpa->wake_cq ? GDA_DPA_REMOTE_WAKES : 0,
 	};
 	return 0;
 }

@@ -165,6 +165,7 @@ static int gda_dpa_serve_view(struct gda_dpa_serve *s, const struct gda_dpa_queu
 	err = gda_view_make(v, sizeof(*v), &attr);
 	if (err)
 		return err;
+	v->can = q->can;
 	v->abort = (uintptr_t)&s->map.header->stop;
 	gda_view_yield(v, gda_crowded_by(s->map.threads + 1));
 	*view = v;

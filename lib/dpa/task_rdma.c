@@ -56,6 +56,15 @@ static int gda_dpa_posted(int64_t ticket)
 	return ticket < 0 ? (int)ticket : 0;
 }
 
+/* Behind an update: wake what sleeps for it, where the peer wants that. */
+static int gda_dpa_rdma_wake(struct gda_dpa_handle *h, const struct gda_dpa_remote_event *event)
+{
+	if (!(event->flags & GDA_DPA_REMOTE_WAKES))
+		return 0;
+	return gda_dpa_posted(gda_put_imm(h->view, 0, h->key, 0, 0, 0, 0,
+					  GDA_EXCLUSIVE | GDA_SOLICITED));
+}
+
 GDA_EXPORT int gda_dpa_rdma_write(struct gda_dpa_thread *t, uint32_t rdma,
 				  const struct gda_dpa_buf *dst, uint64_t dst_offset,
 				  const struct gda_dpa_buf *src, uint64_t src_offset, size_t bytes)
@@ -88,45 +97,57 @@ GDA_EXPORT int gda_dpa_rdma_read(struct gda_dpa_thread *t, uint32_t rdma,
 				      GDA_EXCLUSIVE));
 }
 
-static int gda_dpa_rdma_add_at(struct gda_dpa_thread *t, uint32_t rdma, uint64_t addr,
-			       uint32_t key, uint64_t value)
-{
-	struct gda_dpa_handle *h;
-	int err = gda_dpa_rdma_use(t, rdma, &h);
-
-	if (err)
-		return err;
-	return gda_dpa_posted(gda_fetch_add(h->view, h->fetched, h->key, addr, key, value,
-					    GDA_EXCLUSIVE));
-}
-
 GDA_EXPORT int gda_dpa_rdma_fetch_add(struct gda_dpa_thread *t, uint32_t rdma,
 				      const struct gda_dpa_buf *dst, uint64_t dst_offset,
 				      uint64_t value)
 {
+	struct gda_dpa_handle *h;
+	int err;
+
 	if (dst_offset > dst->bytes || 8 > dst->bytes - dst_offset)
 		return -ERANGE;
 	if ((dst->addr + dst_offset) % 8)
 		return -EINVAL;
-	return gda_dpa_rdma_add_at(t, rdma, dst->addr + dst_offset, dst->key, value);
+	err = gda_dpa_rdma_use(t, rdma, &h);
+	if (err)
+		return err;
+	return gda_dpa_posted(gda_fetch_add(h->view, h->fetched, h->key, dst->addr + dst_offset,
+					    dst->key, value, GDA_EXCLUSIVE));
+}
+
+/* Take a handle for updates of @event. */
+static int gda_dpa_rdma_signal(struct gda_dpa_thread *t, uint32_t rdma,
+			       const struct gda_dpa_remote_event *event, struct gda_dpa_handle **h)
+{
+	int err = gda_dpa_rdma_use(t, rdma, h);
+
+	if (!err && event->flags & GDA_DPA_REMOTE_WAKES && !((*h)->view->can & GDA_CAN_IMM))
+		err = -EOPNOTSUPP;
+	return err;
 }
 
 GDA_EXPORT int gda_dpa_rdma_signal_add(struct gda_dpa_thread *t, uint32_t rdma,
 				       const struct gda_dpa_remote_event *event, uint64_t value)
 {
-	return gda_dpa_rdma_add_at(t, rdma, event->addr, event->key, value);
+	struct gda_dpa_handle *h;
+	int err = gda_dpa_rdma_signal(t, rdma, event, &h);
+
+	if (!err)
+		err = gda_dpa_posted(gda_fetch_add(h->view, h->fetched, h->key, event->addr,
+						   event->key, value, GDA_EXCLUSIVE));
+	return err ? err : gda_dpa_rdma_wake(h, event);
 }
 
 GDA_EXPORT int gda_dpa_rdma_signal_set(struct gda_dpa_thread *t, uint32_t rdma,
 				       const struct gda_dpa_remote_event *event, uint64_t value)
 {
 	struct gda_dpa_handle *h;
-	int err = gda_dpa_rdma_use(t, rdma, &h);
+	int err = gda_dpa_rdma_signal(t, rdma, event, &h);
 
-	if (err)
-		return err;
-	return gda_dpa_posted(gda_put_value(h->view, event->addr, event->key, value,
-					    GDA_EXCLUSIVE));
+	if (!err)
+		err = gda_dpa_posted(gda_put_value(h->view, event->addr, event->key, value,
+						   GDA_EXCLUSIVE));
+	return err ? err : gda_dpa_rdma_wake(h, event);
 }
 
 GDA_EXPORT int gda_dpa_rdma_wait(struct gda_dpa_thread *t, uint32_t rdma, uint64_t deadline)

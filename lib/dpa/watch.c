@@ -4,6 +4,9 @@
  * makes the context fatal if it has not. Tasks in a process of their own it kills, and it is the
  * one that sees that process end. It reads the slots that the pool writes; what it reads there
  * goes into the report only if it makes sense.
+ *
+ * It also rings the bell for peers: with GDA_DPA_WAKE the handles of a context share a ring for
+ * immediates, which is armed and signals an eventfd. Nothing is read from that ring.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -119,14 +122,62 @@ static uint64_t gda_dpa_watch_look(struct gda_dpa *dpa)
 	return next;
 }
 
+/* --- peers --- */
+
+#define GDA_DPA_WAKE_NEEDS \
+	(GDA_FEATURE_CQ_RING | GDA_FEATURE_IMM | GDA_FEATURE_IGNORE_OVERRUN)
+#define GDA_DPA_WAKE_DEPTH	16U
+
+int gda_dpa_wake_create(struct gda_dpa *dpa)
+{
+	struct gda_cq_attr attr = {
+		.size = sizeof(attr), .flags = GDA_CQ_IGNORE_OVERRUN, .depth = GDA_DPA_WAKE_DEPTH,
+	};
+	struct gda_query q = { .size = sizeof(q) };
+	int err = gda_dpa_because(gda_context_query(dpa->ctx, &q));
+
+	if (err)
+		return err;
+	if ((q.features[0] & GDA_DPA_WAKE_NEEDS) != GDA_DPA_WAKE_NEEDS)
+		return gda_because(-EOPNOTSUPP, "GDA_DPA_WAKE: the device has no immediates");
+	dpa->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (dpa->wake_fd < 0)
+		return -errno;
+	err = gda_cq_create(dpa->ctx, &attr, &dpa->wake_cq);
+	if (!err)
+		err = gda_cq_event(dpa->wake_cq, dpa->wake_fd, GDA_CQ_ARM_SOLICITED);
+	return gda_dpa_because(err);
+}
+
+void gda_dpa_wake_destroy(struct gda_dpa *dpa)
+{
+	gda_cq_destroy(dpa->wake_cq);
+	if (dpa->wake_fd >= 0)
+		close(dpa->wake_fd);
+}
+
+/* An immediate has come. One that comes before the CQ is armed again is rung for, too. */
+static void gda_dpa_wake_ring(struct gda_dpa *dpa)
+{
+	uint64_t n;
+
+	if (read(dpa->wake_fd, &n, sizeof(n)) < 0)
+		return;
+	gda_cq_event(dpa->wake_cq, -1, GDA_CQ_ARM_SOLICITED);
+	gda_dpa_bell_ring(&dpa->map);
+}
+
+/* --- --- */
+
 static void *gda_dpa_watch_main(void *arg)
 {
 	struct gda_dpa *dpa = arg;
-	struct pollfd p[2] = { { .events = POLLIN }, { .events = POLLIN } };
+	struct pollfd p[3] = { { .events = POLLIN }, { .events = POLLIN }, { .events = POLLIN } };
 	struct timespec ts;
 	uint64_t next, now;
 
 	p[0].fd = dpa->watch_fd;
+	p[2].fd = dpa->wake_fd;
 	while (!p[0].revents) {
 		pthread_mutex_lock(&dpa->lock);
 		next = gda_dpa_watch_look(dpa);
@@ -137,8 +188,10 @@ static void *gda_dpa_watch_main(void *arg)
 		next = next > now ? next - now : 0;
 		ts.tv_sec = (time_t)(next / 1000000000);
 		ts.tv_nsec = (long)(next % 1000000000);
-		if (ppoll(p, 2, &ts, NULL) < 0)
-			p[0].revents = 0;
+		if (ppoll(p, 3, &ts, NULL) < 0)
+			p[0].revents = p[2].revents = 0;
+		if (p[2].revents)
+			gda_dpa_wake_ring(dpa);
 	}
 	return NULL;
 }

@@ -55,6 +55,8 @@ struct gda_dpa_queue {
 	uint64_t timeout_ns;
 	uint32_t depth;
 	uint32_t qpn;
+	uint32_t can;			/* gda_view.can */
+	uint32_t reserved;
 };
 
 struct gda_dpa_ask {

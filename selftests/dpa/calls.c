@@ -52,7 +52,7 @@ TEST_F(dpa, D_01_query_says_what_a_device_can_do)
 	EXPECT_EQ(-EINVAL, gda_dpa_create(self->ctx, &attr, &dpa));
 	EXPECT_NE(NULL, strstr(gda_last_error(), "launches 3 is no power of two"));
 	attr.launches = 0;
-	attr.flags = 1;
+	attr.flags = 2;
 	EXPECT_EQ(-EOPNOTSUPP, gda_dpa_create(self->ctx, &attr, &dpa));
 	attr.flags = 0;
 	attr.size = 8;

@@ -47,11 +47,12 @@ __attribute__((constructor)) static void find_paths(void)
 	setenv("GDA_DPA", dpa, 1);
 }
 
-static int p_open(struct gda_context *ctx, uint64_t run_limit_ns, struct gda_dpa **dpa)
+static int p_open(struct gda_context *ctx, uint32_t flags, uint64_t run_limit_ns,
+		  struct gda_dpa **dpa)
 {
 	struct gda_dpa_attr attr = {
-		.size = sizeof(attr), .threads = 3, .events = 16, .launches = 16, .log_lines = 16,
-		.heap_bytes = 65536, .run_limit_ns = run_limit_ns, .program = tasks_path,
+		.size = sizeof(attr), .flags = flags, .threads = 3, .events = 16, .launches = 16,
+		.log_lines = 16, .heap_bytes = 65536, .run_limit_ns = run_limit_ns, .program = tasks_path,
 	};
 
 	return gda_dpa_create(ctx, &attr, dpa);
@@ -66,7 +67,7 @@ FIXTURE(process) {
 FIXTURE_SETUP(process)
 {
 	ASSERT_EQ(0, gda_open(NULL, &self->ctx));
-	ASSERT_EQ(0, p_open(self->ctx, 0, &self->dpa)) TH_LOG("%s", gda_last_error());
+	ASSERT_EQ(0, p_open(self->ctx, GDA_DPA_WAKE, 0, &self->dpa)) TH_LOG("%s", gda_last_error());
 	ASSERT_EQ(0, gda_dpa_event_create(self->dpa, NULL, &self->event));
 }
 
@@ -165,7 +166,7 @@ TEST_F(process, D_11_a_counter_of_the_caller)
 	EXPECT_EQ(0, gda_dpa_destroy(self->dpa));
 	EXPECT_EQ(0, gda_qp_destroy(qp));
 	EXPECT_EQ(0, gda_counter_destroy(l.counter));
-	ASSERT_EQ(0, p_open(self->ctx, 0, &self->dpa));
+	ASSERT_EQ(0, p_open(self->ctx, GDA_DPA_WAKE, 0, &self->dpa));
 }
 
 TEST_F(process, D_02_a_program_that_is_none)
@@ -232,7 +233,8 @@ static int fail_once(struct gda_context *ctx, uint32_t fault, uint64_t seed)
 	pid_t pid;
 	int err;
 
-	if (p_open(ctx, limit_for(fault), &dpa) || gda_dpa_event_create(dpa, NULL, &event))
+	if (p_open(ctx, seed % 2 ? GDA_DPA_WAKE : 0, limit_for(fault), &dpa) ||
+	    gda_dpa_event_create(dpa, NULL, &event))
 		return __LINE__;
 	pid = dpa->pid;
 	f.before = (uint64_t)(dpa->map.heap - dpa->map.base);
@@ -400,7 +402,7 @@ TEST_F(process, D_02_it_ends_with_the_caller)
 	ASSERT_EQ(0, pipe(pair));
 	caller = fork();
 	if (!caller) {
-		if (gda_open(NULL, &ctx) || p_open(ctx, 0, &dpa))
+		if (gda_open(NULL, &ctx) || p_open(ctx, 0, 0, &dpa))
 			_exit(1);
 		_exit(write(pair[1], &dpa->pid, sizeof(pid_t)) != sizeof(pid_t));
 	}

@@ -4,6 +4,7 @@
  * gda_open(NULL) opens.
  */
 #include <stddef.h>
+#include <unistd.h>
 #include "dpa.h"
 
 #define BYTES	8192U
@@ -24,13 +25,18 @@ FIXTURE(rdma) {
 	struct side s[2];
 };
 
-static int side_open(struct side *s)
+static int side_open(struct side *s, uint32_t flags, uint64_t spin_ns)
 {
+	struct gda_dpa_attr dpa = {
+		.size = sizeof(dpa), .flags = flags, .spin_ns = spin_ns, .heap_bytes = 1 << 20,
+	};
 	struct gda_dpa_event_attr attr = {
 		.size = sizeof(attr), .publishers = GDA_DPA_PEERS | GDA_DPA_HOST,
 	};
-	int err = d_open(&s->ctx, &s->dpa, 4, 0);
+	int err = gda_open(NULL, &s->ctx);
 
+	if (!err)
+		err = gda_dpa_create(s->ctx, &dpa, &s->dpa);
 	if (!err)
 		err = gda_dpa_rdma_create(s->dpa, NULL, &s->rdma);
 	if (!err)
@@ -58,8 +64,8 @@ static int side_join(struct side *s, struct side *peer)
 
 FIXTURE_SETUP(rdma)
 {
-	ASSERT_EQ(0, side_open(&self->s[0]));
-	ASSERT_EQ(0, side_open(&self->s[1]));
+	ASSERT_EQ(0, side_open(&self->s[0], 0, 0));
+	ASSERT_EQ(0, side_open(&self->s[1], 0, 0));
 	ASSERT_EQ(0, side_join(&self->s[0], &self->s[1]));
 	ASSERT_EQ(0, side_join(&self->s[1], &self->s[0]));
 }
@@ -185,6 +191,68 @@ TEST_F(rdma, D_07_a_peers_update_starts_what_waits)
 	p.number = 1;
 	RUN(d_put_and_add, 1, &p);
 	EXPECT_EQ(0, gda_dpa_event_await_gt(s->done, 1, UINT64_MAX, d_in(20 * SECOND)));
+}
+
+/*
+ * With GDA_DPA_WAKE a peer's update wakes a host thread, and a pool for a launch, that sleep:
+ * these would look by themselves only each tenth of a second.
+ */
+static void side_wake(struct __test_metadata *_metadata, struct side *a, struct side *b)
+{
+	uint64_t begin, took, least[2] = { UINT64_MAX, UINT64_MAX };
+	struct gda_dpa_launch_attr l = { .size = sizeof(l), .threads = 1, .value = 1 };
+	struct d_post p, inside = { 0 };
+	uint32_t i;
+
+	inside.go = gda_dpa_event_handle(b->event);
+	ASSERT_EQ(0, gda_dpa_alloc(b->dpa, 64, &inside.out));
+	ASSERT_EQ(0, post_args(a, b, &p));
+	for (i = 0; i < 10; i++) {
+		p.number = i + 1;
+		p.odd = i & 1;
+		/* what sleeps: an odd time a launch, and an even time this thread */
+		l.wait = i % 2 ? b->event : NULL;
+		l.threshold = i;
+		l.done = b->done;
+		l.task = &d_wait_inside;
+		l.args = &inside;
+		l.bytes = sizeof(inside);
+		if (i % 2)
+			ASSERT_EQ(0, gda_dpa_launch(b->dpa, &l));
+		usleep(5000);
+		begin = gda_clock_ns();
+		l.wait = NULL;
+		l.done = a->done;
+		l.task = &d_put_and_add;
+		l.args = &p;
+		l.bytes = sizeof(p);
+		ASSERT_EQ(0, gda_dpa_launch(a->dpa, &l));
+		ASSERT_EQ(0, i % 2 ?
+			  gda_dpa_event_await_gt(b->done, i / 2, UINT64_MAX, d_in(20 * SECOND)) :
+			  gda_dpa_event_await_gt(b->event, i, UINT64_MAX, d_in(20 * SECOND)));
+		took = gda_clock_ns() - begin;
+		least[i % 2] = took < least[i % 2] ? took : least[i % 2];
+		ASSERT_EQ(0, gda_dpa_event_await_gt(a->done, i, UINT64_MAX, d_in(20 * SECOND)));
+	}
+	EXPECT_LT(least[0], 50 * MS);
+	EXPECT_LT(least[1], 50 * MS);
+}
+
+TEST(D_07_a_peers_update_wakes_what_sleeps)
+{
+	struct side s[2] = { 0 };
+	int i;
+
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, side_open(&s[i], GDA_DPA_WAKE, UINT64_MAX));
+	EXPECT_EQ(GDA_DPA_REMOTE_WAKES, s[0].remote.flags);
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, side_join(&s[i], &s[!i]));
+	side_wake(_metadata, &s[0], &s[1]);
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(0, gda_dpa_destroy(s[i].dpa));
+		gda_close(s[i].ctx);
+	}
 }
 
 GDA_DPA_TASK(d_read_and_add)

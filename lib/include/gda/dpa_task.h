@@ -285,15 +285,20 @@ int gda_dpa_event_wait_ne(struct gda_dpa_thread *t, uint32_t event, uint64_t val
 			  uint64_t mask);
 
 /**
+ * define GDA_DPA_REMOTE_WAKES - an update of the event is followed by an immediate
+ */
+#define GDA_DPA_REMOTE_WAKES	(1U << 0)
+
+/**
  * struct gda_dpa_remote_event - an event of a peer
  * @addr: its address in work requests
  * @key: key of its MR
- * @reserved: 0
+ * @flags: %GDA_DPA_REMOTE_WAKES, or 0
  */
 struct gda_dpa_remote_event {
 	uint64_t addr;
 	uint32_t key;
-	uint32_t reserved;
+	uint32_t flags;
 };
 
 /**
@@ -359,7 +364,7 @@ int gda_dpa_rdma_fetch_add(struct gda_dpa_thread *t, uint32_t rdma,
  *
  * A reader that sees it sees all that was written through the handle before.
  *
- * Return: as gda_dpa_rdma_write().
+ * Return: as gda_dpa_rdma_write(); -EOPNOTSUPP @event wants an immediate, and the device has none.
  */
 int gda_dpa_rdma_signal_add(struct gda_dpa_thread *t, uint32_t rdma,
 			    const struct gda_dpa_remote_event *event, uint64_t value);
@@ -373,7 +378,7 @@ int gda_dpa_rdma_signal_add(struct gda_dpa_thread *t, uint32_t rdma,
  *
  * A reader that sees it sees all that was written through the handle before.
  *
- * Return: as gda_dpa_rdma_write().
+ * Return: as gda_dpa_rdma_signal_add().
  */
 int gda_dpa_rdma_signal_set(struct gda_dpa_thread *t, uint32_t rdma,
 			    const struct gda_dpa_remote_event *event, uint64_t value);

@@ -76,9 +76,18 @@ struct gda_dpa_limits {
 int gda_dpa_query(struct gda_context *ctx, struct gda_dpa_limits *limits);
 
 /**
+ * define GDA_DPA_WAKE - updates of peers wake what sleeps for them
+ *
+ * Behind each update of an event of such a context a peer's handle sends an immediate of no
+ * bytes, so it must be connected to a handle of this context. Without the flag, what sleeps for
+ * an event that peers update looks each millisecond.
+ */
+#define GDA_DPA_WAKE	(1U << 0)
+
+/**
  * struct gda_dpa_attr - attributes of a context
  * @size: sizeof(struct gda_dpa_attr)
- * @flags: must be 0
+ * @flags: %GDA_DPA_WAKE, or 0
  * @threads: threads of its pool, and most threads of a launch; 0: 4
  * @events: most events; 0: 256
  * @launches: most launches that have not ended, a power of two; 0: 1024
@@ -117,7 +126,7 @@ struct gda_dpa_attr {
  *
  * Return: 0; -EINVAL a member is out of range, or %GDA_DPA is no absolute path; -E2BIG a member
  * that this library does not know is set; -EOPNOTSUPP unknown flags, or the device lacks what
- * gda_dpa_query() asks for; -ENOSPC the process has %GDA_DPA_MAX_THREADS threads, or @ctx no room
+ * gda_dpa_query() or %GDA_DPA_WAKE asks for; -ENOSPC the process has %GDA_DPA_MAX_THREADS threads, or @ctx no room
  * for the QPs; -ENOMEM out of memory or over RLIMIT_MEMLOCK; -EMFILE too many open files; -EAGAIN
  * no thread could be started; -ENOEXEC the program cannot be loaded; -ENOENT, -EACCES gda-dpa
  * cannot be started; -ENOTRECOVERABLE it ended at once; -ETIMEDOUT it does not answer.
@@ -326,7 +335,8 @@ struct gda_dpa_event_attr {
  * @attr: attributes, or NULL for the defaults
  * @event: receives the event
  *
- * An update of a peer rings no bell: what sleeps for it looks each millisecond.
+ * What sleeps for an event that peers update looks each millisecond, unless the context was
+ * created with %GDA_DPA_WAKE.
  *
  * Return: 0; -EINVAL an unknown place, or the size of @attr; -EOPNOTSUPP unknown flags, or peers
  * and others publish it and the device's additions are not atomic to a processor's; -E2BIG a
