@@ -34,12 +34,12 @@ static void gda_dpa_bell_wake(const struct gda_dpa_map *m, int n, uint32_t who)
 	gda_dpa_futex_wake(&h->bell, n, who);
 }
 
-void gda_dpa_bell_ring(const struct gda_dpa_map *m)
+void gda_dpa_bell_ring(const struct gda_dpa_map *m, uint32_t who)
 {
 	struct gda_dpa_header *h = m->header;
 
 	if (gda_unlikely(__atomic_load_n(&h->sleepers, __ATOMIC_SEQ_CST)))
-		gda_dpa_bell_wake(m, INT_MAX, GDA_DPA_WAITERS);
+		gda_dpa_bell_wake(m, INT_MAX, who | GDA_DPA_LOOKOUT);
 	if (gda_unlikely(__atomic_load_n(&h->bench, __ATOMIC_SEQ_CST)))
 		gda_dpa_bell_wake(m, 1, GDA_DPA_BENCH);
 }
@@ -51,7 +51,7 @@ void gda_dpa_bell_bench(const struct gda_dpa_map *m, int n)
 
 void gda_dpa_bell_all(const struct gda_dpa_map *m)
 {
-	gda_dpa_bell_wake(m, INT_MAX, GDA_DPA_WAITERS | GDA_DPA_BENCH);
+	gda_dpa_bell_wake(m, INT_MAX, UINT32_MAX);
 }
 
 void gda_dpa_bell_sleep(const struct gda_dpa_map *m, uint32_t bell, uint64_t ns, uint32_t who)
@@ -110,14 +110,14 @@ int gda_dpa_word_subscribe(const struct gda_dpa_map *m, uint32_t handle, uint32_
 void gda_dpa_word_add(const struct gda_dpa_map *m, struct gda_dpa_word *w, uint64_t value)
 {
 	__atomic_fetch_add(&w->value, value, __ATOMIC_SEQ_CST);
-	gda_dpa_bell_ring(m);
+	gda_dpa_bell_ring(m, GDA_DPA_FOR(w - m->words));
 }
 
 void gda_dpa_word_set(const struct gda_dpa_map *m, struct gda_dpa_word *w, uint64_t value)
 {
 	/* an exchange, so that the additions before it are acquired: they may come of others */
 	__atomic_exchange_n(&w->value, value, __ATOMIC_SEQ_CST);
-	gda_dpa_bell_ring(m);
+	gda_dpa_bell_ring(m, GDA_DPA_FOR(w - m->words));
 }
 
 static bool gda_dpa_word_is(const struct gda_dpa_wait *wait)
@@ -158,13 +158,16 @@ static void gda_dpa_word_nap(const struct gda_dpa_map *m, const struct gda_dpa_w
 {
 	uint32_t publishers = __atomic_load_n(&wait->word->publishers, __ATOMIC_RELAXED);
 	uint64_t most = publishers & GDA_DPA_SILENT ? GDA_DPA_NAP_NS : GDA_DPA_SLEEP_NS;
+	uint32_t who = GDA_DPA_FOR(wait->word - m->words);
 	struct gda_dpa_header *h = m->header;
 	uint32_t bell;
 
+	if (publishers & GDA_DPA_PEERS)
+		who |= GDA_DPA_FOR_PEERS;
 	__atomic_fetch_add(&h->sleepers, 1, __ATOMIC_SEQ_CST);
 	bell = __atomic_load_n(&h->bell, __ATOMIC_SEQ_CST);
 	if (!gda_dpa_word_is(wait))
-		gda_dpa_bell_sleep(m, bell, left < most ? left : most, GDA_DPA_WAITERS);
+		gda_dpa_bell_sleep(m, bell, left < most ? left : most, who);
 	__atomic_fetch_sub(&h->sleepers, 1, __ATOMIC_SEQ_CST);
 }
 

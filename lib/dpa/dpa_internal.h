@@ -35,9 +35,14 @@
 #define GDA_DPA_NAP_NS	1000000U	/* asleep, where updates may be silent */
 #define GDA_DPA_SLEEP_NS	100000000U	/* and where they are not */
 
-/* Threads asleep on the bell: those that wait, and those of the pool with nothing to do. */
-#define GDA_DPA_WAITERS	1U
+/*
+ * Threads asleep on the bell: the lookout, the pool's others with nothing to do, and those that
+ * wait for an event, by its handle; of an event that peers update also by the latter bit.
+ */
+#define GDA_DPA_LOOKOUT	1U
 #define GDA_DPA_BENCH	2U
+#define GDA_DPA_FOR_PEERS	4U
+#define GDA_DPA_FOR(handle)	(8U << (handle) % 29)
 
 /* --- shared memory --- */
 
@@ -148,12 +153,15 @@ static inline void *gda_dpa_map_at(const struct gda_dpa_map *m, uint64_t addr, u
 
 /* --- bell.c: events and waiting, for both halves --- */
 
-/* Wake what sleeps because of an update that was just made. */
-void gda_dpa_bell_ring(const struct gda_dpa_map *m);
+/*
+ * Wake the lookout, and @who sleep else, because of an update that was just made. If there is no
+ * lookout a thread from the bench becomes it.
+ */
+void gda_dpa_bell_ring(const struct gda_dpa_map *m, uint32_t who);
 /* Wake @n threads of the pool that are on the bench, or all that sleep. */
 void gda_dpa_bell_bench(const struct gda_dpa_map *m, int n);
 void gda_dpa_bell_all(const struct gda_dpa_map *m);
-/* Sleep until the bell is not @bell any more, or for @ns. @who: GDA_DPA_WAITERS or _BENCH. */
+/* Sleep until the bell is not @bell any more, or for @ns. @who: as what, of the bits above. */
 void gda_dpa_bell_sleep(const struct gda_dpa_map *m, uint32_t bell, uint64_t ns, uint32_t who);
 
 /* The context is fatal from now on, unless it was. Return: was this the first reason? */

@@ -75,6 +75,21 @@ static int gda_dpa_launch_push(struct gda_dpa *dpa, const struct gda_dpa_entry *
 	return 0;
 }
 
+/*
+ * Is the bell rung when the launch may start? Then it need not be for the launch: this follows
+ * the store of the tail, so an update that is not seen here rings for a pool that sees the tail.
+ */
+static bool gda_dpa_launch_waits(const struct gda_dpa *dpa, const struct gda_dpa_launch_attr *l)
+{
+	const struct gda_dpa_word *w;
+
+	if (!l->wait)
+		return false;
+	w = &dpa->map.words[l->wait->handle];
+	return !(__atomic_load_n(&w->publishers, __ATOMIC_RELAXED) & GDA_DPA_SILENT) &&
+	       __atomic_load_n(&w->value, __ATOMIC_SEQ_CST) <= l->threshold;
+}
+
 static int gda_dpa_launch_one(struct gda_dpa *dpa, const struct gda_dpa_launch_attr *theirs)
 {
 	struct gda_dpa_launch_attr l;
@@ -102,8 +117,8 @@ static int gda_dpa_launch_one(struct gda_dpa *dpa, const struct gda_dpa_launch_a
 	if (!err)
 		err = gda_dpa_launch_push(dpa, &e);
 	pthread_mutex_unlock(&dpa->lock);
-	if (!err)
-		gda_dpa_bell_ring(&dpa->map);
+	if (!err && !gda_dpa_launch_waits(dpa, &l))
+		gda_dpa_bell_ring(&dpa->map, 0);
 	/* the reason in the report, if there is one yet */
 	if (err == -ENOTRECOVERABLE)
 		gda_dpa_enter(dpa);

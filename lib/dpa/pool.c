@@ -191,7 +191,7 @@ static void gda_dpa_pool_scan(struct gda_dpa_pool *p)
 static void gda_dpa_pool_share(struct gda_dpa_pool *p)
 {
 	if (p->lookout)
-		gda_dpa_bell_ring(p->map);
+		gda_dpa_bell_ring(p->map, 0);
 	else if (p->idle)
 		gda_dpa_bell_bench(p->map, 1);
 }
@@ -317,7 +317,7 @@ static void gda_dpa_lookout_sleep(struct gda_dpa_pool *p)
 			break;
 		ns = p->nsilent ? GDA_DPA_NAP_NS : GDA_DPA_SLEEP_NS;
 		pthread_mutex_unlock(&p->lock);
-		gda_dpa_bell_sleep(p->map, bell, ns, GDA_DPA_WAITERS);
+		gda_dpa_bell_sleep(p->map, bell, ns, GDA_DPA_LOOKOUT);
 		pthread_mutex_lock(&p->lock);
 	}
 	__atomic_fetch_sub(&h->sleepers, 1, __ATOMIC_SEQ_CST);

@@ -164,7 +164,7 @@ static void gda_dpa_wake_ring(struct gda_dpa *dpa)
 	if (read(dpa->wake_fd, &n, sizeof(n)) < 0)
 		return;
 	gda_cq_event(dpa->wake_cq, -1, GDA_CQ_ARM_SOLICITED);
-	gda_dpa_bell_ring(&dpa->map);
+	gda_dpa_bell_ring(&dpa->map, GDA_DPA_FOR_PEERS);
 }
 
 /* --- --- */
