@@ -33,7 +33,7 @@
 #define GDA_DPA_SILENT	(1U << 31)
 
 #define GDA_DPA_NAP_NS	1000000U	/* asleep, where updates may be silent */
-#define GDA_DPA_SLEEP_NS	100000000U	/* and where they are not */
+#define GDA_DPA_SLEEP_NS	10000000000ULL	/* and where they are not */
 
 /*
  * Threads asleep on the bell: the lookout, the pool's others with nothing to do, and those that

@@ -366,8 +366,8 @@ TEST_F(dpa, D_11_launches_come_to_an_end)
 }
 
 /*
- * A pool that sleeps is woken by a launch and by an event: it would look by itself only each
- * tenth of a second.
+ * A pool that sleeps is woken by a launch and by an event: it would look by itself only after
+ * ten seconds.
  */
 TEST(D_11_a_bell_wakes_a_pool_that_sleeps)
 {
@@ -375,7 +375,7 @@ TEST(D_11_a_bell_wakes_a_pool_that_sleeps)
 		.size = sizeof(attr), .threads = 2, .heap_bytes = 4096, .spin_ns = UINT64_MAX,
 	};
 	struct gda_dpa_launch_attr l = { .size = sizeof(l), .task = &d_nothing, .threads = 1 };
-	uint64_t begin, took, least[2] = { UINT64_MAX, UINT64_MAX };
+	uint64_t begin, took;
 	struct gda_dpa_event *go;
 	struct gda_context *ctx;
 	struct gda_dpa *dpa;
@@ -399,10 +399,8 @@ TEST(D_11_a_bell_wakes_a_pool_that_sleeps)
 		}
 		ASSERT_EQ(0, gda_dpa_event_await_gt(l.done, i, UINT64_MAX, d_in(20 * SECOND)));
 		took = gda_clock_ns() - begin;
-		least[i % 2] = took < least[i % 2] ? took : least[i % 2];
+		EXPECT_LT(took, 5 * SECOND);
 	}
-	EXPECT_LT(least[0], 50 * MS);
-	EXPECT_LT(least[1], 50 * MS);
 	EXPECT_EQ(0, gda_dpa_destroy(dpa));
 	gda_close(ctx);
 }

@@ -195,11 +195,11 @@ TEST_F(rdma, D_07_a_peers_update_starts_what_waits)
 
 /*
  * With GDA_DPA_WAKE a peer's update wakes a host thread, and a pool for a launch, that sleep:
- * these would look by themselves only each tenth of a second.
+ * these would look by themselves only after ten seconds.
  */
 static void side_wake(struct __test_metadata *_metadata, struct side *a, struct side *b)
 {
-	uint64_t begin, took, least[2] = { UINT64_MAX, UINT64_MAX };
+	uint64_t begin, took;
 	struct gda_dpa_launch_attr l = { .size = sizeof(l), .threads = 1, .value = 1 };
 	struct d_post p, inside = { 0 };
 	uint32_t i;
@@ -231,11 +231,9 @@ static void side_wake(struct __test_metadata *_metadata, struct side *a, struct 
 			  gda_dpa_event_await_gt(b->done, i / 2, UINT64_MAX, d_in(20 * SECOND)) :
 			  gda_dpa_event_await_gt(b->event, i, UINT64_MAX, d_in(20 * SECOND)));
 		took = gda_clock_ns() - begin;
-		least[i % 2] = took < least[i % 2] ? took : least[i % 2];
+		EXPECT_LT(took, 5 * SECOND);
 		ASSERT_EQ(0, gda_dpa_event_await_gt(a->done, i, UINT64_MAX, d_in(20 * SECOND)));
 	}
-	EXPECT_LT(least[0], 50 * MS);
-	EXPECT_LT(least[1], 50 * MS);
 }
 
 TEST(D_07_a_peers_update_wakes_what_sleeps)
