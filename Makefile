@@ -114,10 +114,10 @@ bench: $(BENCH) ## measure: instructions of posts and of the engine, counted her
 	@for b in $(BENCH); do $$b || exit; done
 
 .PHONY: perf
-perf: ## measure: gda-perf in a guest, beside memcpy and raw verbs on rdma_rxe; PERF="--json bw": arguments
+perf: ## measure: gda-perf in a guest, beside memcpy and raw verbs on rdma_rxe; PERF="--json bw": arguments, PERF=dpa, PERF=async: times of these
 	@$(deps) perf
 	@$(step) 'modules for $(GUEST)' $(scripts)/modules.sh $(GUEST)
-	@$(step) 'library and gda-perf' $(submake) lib tools
+	@$(step) 'library and gda-perf' $(submake) lib tools $(PERF_$(firstword $(PERF)))
 	@$(vm) tools/vm/perf.sh $(PERF)
 
 .PHONY: perf-rdma

@@ -20,15 +20,16 @@ TEST_NATIVE	+= $(foreach v,plain asan,$(DPA_TESTS:%=$(DPA_OUT)/$v/%)) \
 TEST_VM		+= $(DPA_TESTS:%=$(DPA_OUT)/plain/%)
 
 define DPA_TEST
-$(DPA_OUT)/$1/$2: selftests/dpa/$2.c selftests/dpa/dpa.h selftests/dpa/tasks.h $(GDA_HEADERS) $(DPA_HEADERS) \
-		$(DPA_LIB_$1) selftests/dpa.mk | $(BUILD)/kselftest/kselftest_harness.h
+$(DPA_OUT)/$1/$2: selftests/dpa/$2.c selftests/dpa/dpa.h selftests/dpa/paths.h \
+		selftests/dpa/tasks.h $(GDA_HEADERS) $(DPA_HEADERS) $(DPA_LIB_$1) selftests/dpa.mk | $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $$(@D)
 	$$(CC) $$(INPROC_FLAGS) $(DPA_FLAGS_$1) $$(INPROC_SAN_$1) -o $$@ $$< $(DPA_LIB_$1)
 endef
 $(foreach v,plain asan tsan,$(foreach t,$(DPA_TESTS),$(eval $(call DPA_TEST,$v,$t))))
 
 # Tasks for a process of their own; the library is gda-dpa's.
-$(foreach v,plain asan tsan,$(DPA_OUT)/$v/process): $(DPA_OUT)/tasks.so $(LIB_OUT)/gda-dpa
+$(foreach v,plain asan tsan,$(DPA_OUT)/$v/process) $(DPA_OUT)/plain/bench: \
+		$(DPA_OUT)/tasks.so $(LIB_OUT)/gda-dpa
 
 $(DPA_OUT)/tasks.so: selftests/dpa/tasks.c selftests/dpa/tasks.h $(GDA_HEADERS) selftests/dpa.mk
 	@mkdir -p $(@D)
@@ -44,4 +45,5 @@ $(DPA_OUT)/examples.sh: selftests/dpa/examples.sh $(BUILD)/tools/gda-run \
 	install -m 755 $< $@
 
 BENCH		+= $(DPA_OUT)/plain/bench
+PERF_dpa	:= $(DPA_OUT)/plain/bench
 $(eval $(call DPA_TEST,plain,bench))

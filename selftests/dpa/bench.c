@@ -1,23 +1,33 @@
 // SPDX-License-Identifier: MIT
 /*
- * Times of gda/dpa.h, medians: a hop in a chain of launches, a launch into a pool that spins and
- * into one that sleeps, and an event that starts a launch. Beside them, of the same run, half a
- * ping-pong of two threads over a word and a futex wake.
+ * Times of gda/dpa.h, medians: an event that starts a launch, and a launch, into a pool that
+ * spins and into one that sleeps; a hop in a chain of launches; and how long a task that does not
+ * end outlives its limit. Beside them, of the same run, half a ping-pong of two threads over a
+ * word, and a thread that a futex and an eventfd wake. Figures that have a bar say so. Where
+ * processors are fewer than the threads that spin, or busy, most of it is waiting for them.
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <gda/barrier.h>
 #include <gda/dpa.h>
+#include "dpa_internal.h"
+#include "paths.h"
+#include "tasks.h"
 
 #define CHAIN	1000U
 #define TIMES	201U
+#define DEATHS	21U
+#define LIMIT	20000000U
 
 static uint64_t samples[TIMES];
 static uint64_t started;	/* by the task: when */
@@ -46,58 +56,91 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void print(const char *name, unsigned int n)
+static double median(unsigned int n)
 {
 	qsort(samples, n, sizeof(*samples), by_value);
-	printf("%-44s %8.0f ns\n", name, (double)samples[n / 2]);
+	return (double)samples[n / 2];
+}
+
+static void print(const char *name, double ns)
+{
+	printf("%-44s %10.0f ns\n", name, ns);
+}
+
+/* A figure of which there may be at most @most @units. */
+static void print_bar(const char *name, double ns, double unit, double most, const char *units)
+{
+	printf("%-44s %10.0f ns  %.2f %s, at most %g%s\n", name, ns, ns / unit, units, most,
+	       ns / unit <= most ? "" : ": MISSED");
 }
 
 /* --- two threads, without the library --- */
 
+enum wake { WAKE_SPIN, WAKE_FUTEX, WAKE_EVENTFD };
+
 static uint32_t word;
+static int event_fd;
+
+static void echo_wait(enum wake how, uint32_t i)
+{
+	uint64_t n;
+
+	if (how == WAKE_EVENTFD && read(event_fd, &n, sizeof(n)) < 0)
+		must(-errno, "read");
+	while (__atomic_load_n(&word, __ATOMIC_ACQUIRE) != i)
+		if (how == WAKE_FUTEX)
+			syscall(SYS_futex, &word, FUTEX_WAIT, i - 1, NULL, NULL, 0);
+		else
+			gda_pause();
+}
 
 static void *echo(void *arg)
 {
-	bool sleeps = *(const bool *)arg;
+	enum wake how = *(const enum wake *)arg;
 	uint32_t i;
 
 	for (i = 1; i < 2 * TIMES; i += 2) {
-		while (__atomic_load_n(&word, __ATOMIC_ACQUIRE) != i)
-			if (sleeps)
-				syscall(SYS_futex, &word, FUTEX_WAIT, i - 1, NULL, NULL, 0);
-			else
-				gda_pause();
+		echo_wait(how, i);
 		__atomic_store_n(&started, gda_clock_ns(), __ATOMIC_RELEASE);
 		__atomic_store_n(&word, i + 1, __ATOMIC_RELEASE);
 	}
 	return NULL;
 }
 
-static void pair(const char *name, bool sleeps)
+static double pair(enum wake how)
 {
 	pthread_t thread;
-	uint64_t begin;
+	uint64_t begin, one = 1;
 	uint32_t i;
 
 	word = 0;
-	must(-pthread_create(&thread, NULL, echo, &sleeps), "pthread_create");
+	must(-pthread_create(&thread, NULL, echo, &how), "pthread_create");
 	for (i = 0; i < TIMES; i++) {
-		usleep(sleeps ? 2000 : 10);
+		usleep(how == WAKE_SPIN ? 10 : 3000);
 		begin = gda_clock_ns();
 		__atomic_store_n(&word, 2 * i + 1, __ATOMIC_RELEASE);
-		if (sleeps)
+		if (how == WAKE_FUTEX)
 			syscall(SYS_futex, &word, FUTEX_WAKE, 1, NULL, NULL, 0);
+		else if (how == WAKE_EVENTFD && write(event_fd, &one, sizeof(one)) < 0)
+			must(-errno, "write");
 		while (__atomic_load_n(&word, __ATOMIC_ACQUIRE) != 2 * i + 2)
 			gda_pause();
 		samples[i] = started - begin;
 	}
 	pthread_join(thread, NULL);
-	print(name, TIMES);
+	return median(TIMES);
 }
 
 /* --- a context --- */
 
-static void starts(struct gda_dpa *dpa, const char *name, unsigned int pause_us)
+static void starts_wait(uint64_t begin, uint64_t *sample)
+{
+	while (!__atomic_load_n(&started, __ATOMIC_ACQUIRE))
+		gda_pause();
+	*sample = started - begin;
+}
+
+static double starts(struct gda_dpa *dpa, unsigned int pause_us)
 {
 	struct gda_dpa_launch_attr l = { .size = sizeof(l), .task = &bench_start, .threads = 1 };
 	uint64_t begin;
@@ -108,14 +151,12 @@ static void starts(struct gda_dpa *dpa, const char *name, unsigned int pause_us)
 		__atomic_store_n(&started, 0, __ATOMIC_RELAXED);
 		begin = gda_clock_ns();
 		must(gda_dpa_launch(dpa, &l), "gda_dpa_launch");
-		while (!__atomic_load_n(&started, __ATOMIC_ACQUIRE))
-			gda_pause();
-		samples[i] = started - begin;
+		starts_wait(begin, &samples[i]);
 	}
-	print(name, TIMES);
+	return median(TIMES);
 }
 
-static void event_starts(struct gda_dpa *dpa, const char *name, unsigned int pause_us)
+static double event_starts(struct gda_dpa *dpa, unsigned int pause_us)
 {
 	struct gda_dpa_launch_attr l = { .size = sizeof(l), .task = &bench_start, .threads = 1 };
 	unsigned int i;
@@ -129,38 +170,77 @@ static void event_starts(struct gda_dpa *dpa, const char *name, unsigned int pau
 		usleep(pause_us);
 		begin = gda_clock_ns();
 		must(gda_dpa_event_add(l.wait, 1), "gda_dpa_event_add");
-		while (!__atomic_load_n(&started, __ATOMIC_ACQUIRE))
-			gda_pause();
-		samples[i] = started - begin;
+		starts_wait(begin, &samples[i]);
 	}
-	print(name, TIMES);
+	return median(TIMES);
 }
 
-static void chain(struct gda_dpa *dpa)
+static double chain(struct gda_dpa *dpa)
 {
 	struct gda_dpa_launch_attr l = {
 		.size = sizeof(l), .task = &bench_nothing, .threads = 1, .value = 1,
 	};
+	struct gda_dpa_event *end;
 	unsigned int i, k;
 	uint64_t begin;
 
 	must(gda_dpa_event_create(dpa, NULL, &l.wait), "gda_dpa_event_create");
-	l.done = l.wait;
+	must(gda_dpa_event_create(dpa, NULL, &end), "gda_dpa_event_create");
 	for (i = 0; i < TIMES / 10; i++) {
 		must(gda_dpa_event_set(l.wait, 0), "gda_dpa_event_set");
 		for (k = 0; k < CHAIN; k++) {
 			l.threshold = k;
+			l.done = k + 1 < CHAIN ? l.wait : end;
 			must(gda_dpa_launch(dpa, &l), "gda_dpa_launch");
 		}
 		usleep(5000);
 		begin = gda_clock_ns();
 		must(gda_dpa_event_add(l.wait, 1), "gda_dpa_event_add");
-		must(gda_dpa_event_await_gt(l.wait, CHAIN, UINT64_MAX, begin + 10000000000U),
-		     "chain");
+		must(gda_dpa_event_await_gt(end, i, UINT64_MAX, begin + 10000000000U), "chain");
 		samples[i] = (gda_clock_ns() - begin) / CHAIN;
 		usleep(1000);
 	}
-	print("hop in a chain of 1000 launches", TIMES / 10);
+	return median(TIMES / 10);
+}
+
+/* --- the watchdog --- */
+
+/* From the end of its time until the process of an endless task is gone. */
+static uint64_t death(struct gda_context *ctx)
+{
+	static const struct gda_dpa_task p_fault = { .size = sizeof(p_fault), .name = "p_fault" };
+	struct p_fault_args f = { .fault = P_ENDLESS };
+	struct gda_dpa_launch_attr l = {
+		.size = sizeof(l), .task = &p_fault, .threads = 1, .args = &f, .bytes = sizeof(f),
+	};
+	struct gda_dpa_attr attr = {
+		.size = sizeof(attr), .threads = 1, .heap_bytes = 4096, .run_limit_ns = LIMIT,
+		.program = tasks_path,
+	};
+	struct gda_dpa_report r = { .size = sizeof(r) };
+	struct gda_dpa *dpa;
+	uint64_t gone;
+	pid_t pid;
+
+	must(gda_dpa_create(ctx, &attr, &dpa), "gda_dpa_create");
+	pid = dpa->pid;
+	must(gda_dpa_launch(dpa, &l), "gda_dpa_launch");
+	while (!kill(pid, 0))
+		usleep(50);
+	gone = gda_clock_ns();
+	must(gda_dpa_error(dpa, &r) == 1 && r.reason == GDA_DPA_RUN_LIMIT ? 0 : -EPROTO,
+	     "gda_dpa_error");
+	must(gda_dpa_destroy(dpa), "gda_dpa_destroy");
+	return gone - (r.time_ns - r.ran_ns + LIMIT);
+}
+
+static double deaths(struct gda_context *ctx)
+{
+	unsigned int i;
+
+	for (i = 0; i < DEATHS; i++)
+		samples[i] = death(ctx);
+	return median(DEATHS);
 }
 
 int main(void)
@@ -168,17 +248,26 @@ int main(void)
 	struct gda_dpa_attr attr = { .size = sizeof(attr), .threads = 1, .launches = 2048 };
 	struct gda_context *ctx;
 	struct gda_dpa *dpa;
+	double half, wake;
 
+	event_fd = eventfd(0, EFD_CLOEXEC);
 	must(gda_open(NULL, &ctx), "gda_open");
-	pair("half a ping-pong", false);
-	pair("futex wake to the first instruction", true);
+	printf("gda/dpa.h, medians, on %ld processors\n", sysconf(_SC_NPROCESSORS_ONLN));
+	half = pair(WAKE_SPIN);
+	print("half a ping-pong", half);
+	wake = pair(WAKE_FUTEX);
+	print("futex wake to the first instruction", wake);
+	print("eventfd wake to the first instruction", pair(WAKE_EVENTFD));
 	must(gda_dpa_create(ctx, &attr, &dpa), "gda_dpa_create");
-	event_starts(dpa, "event to first instruction, pool spins", 50);
-	event_starts(dpa, "event to first instruction, pool asleep", 3000);
-	starts(dpa, "launch into a pool that spins", 50);
-	starts(dpa, "launch into a pool that sleeps", 3000);
-	chain(dpa);
+	print_bar("event to first instruction, pool spins", event_starts(dpa, 50), half, 8,
+		  "half ping-pongs");
+	print_bar("event to first instruction, pool asleep", event_starts(dpa, 3000), wake, 1.4,
+		  "futex wakes");
+	print("launch into a pool that spins", starts(dpa, 50));
+	print_bar("launch into a pool that sleeps", starts(dpa, 3000), 1000, 7, "us");
+	print_bar("hop in a chain of 1000 launches", chain(dpa), 1000, 1, "us");
 	must(gda_dpa_destroy(dpa), "gda_dpa_destroy");
+	print_bar("limit of an endless task to its death", deaths(ctx), 1000000, 10, "ms");
 	gda_close(ctx);
 	return 0;
 }

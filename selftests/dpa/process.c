@@ -16,6 +16,7 @@
 #include <gda/fastpath.h>
 #include "dpa.h"
 #include "dpa_internal.h"
+#include "paths.h"
 #include "tasks.h"
 
 /* Without an option of the compiler. */
@@ -27,25 +28,6 @@ static const struct gda_dpa_task p_work = { .size = sizeof(p_work), .name = "p_w
 static const struct gda_dpa_task p_fault = { .size = sizeof(p_fault), .name = "p_fault" };
 
 static const struct gda_dpa_task p_signal = { .size = sizeof(p_signal), .name = "p_signal" };
-
-static char tasks_path[PATH_MAX];
-
-/* The build folder is three above the folder of this program. */
-__attribute__((constructor)) static void find_paths(void)
-{
-	char self[PATH_MAX], dpa[PATH_MAX + 16];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	int i;
-
-	self[n < 0 ? 0 : n] = 0;
-	for (i = 0; i < 2; i++)
-		*strrchr(self, '/') = 0;
-	snprintf(tasks_path, sizeof(tasks_path), "%.*s/tasks.so", PATH_MAX - 16, self);
-	for (i = 0; i < 2; i++)
-		*strrchr(self, '/') = 0;
-	snprintf(dpa, sizeof(dpa), "%s/lib/gda-dpa", self);
-	setenv("GDA_DPA", dpa, 1);
-}
 
 static int p_open(struct gda_context *ctx, uint32_t flags, uint64_t run_limit_ns,
 		  struct gda_dpa **dpa)

@@ -3,14 +3,23 @@
 #
 # perf.sh [ARG...] - in the guest: load the modules, make an rdma_rxe device for
 # comparison, run gda-perf, unload the modules
+# perf.sh dpa|async - the same with the benchmark of that front end, and without a comparison
 #
 # Where rdma_rxe is missing, gda-perf says so in its place.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
 tools/vm/load.sh | grep '^not ok' && exit 1
-tools/vm/rxe.sh
-build/tools/gda-perf "$@"
-rc=$?
+case ${1-} in
+dpa | async)
+	build/selftests/"$1"/plain/bench
+	rc=$?
+	;;
+*)
+	tools/vm/rxe.sh
+	build/tools/gda-perf "$@"
+	rc=$?
+	;;
+esac
 tools/vm/unload.sh | grep '^not ok' && rc=1
 exit $rc
