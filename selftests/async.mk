@@ -22,6 +22,11 @@ $(ASYNCTEST_OUT)/$1/$2: selftests/async/$2.c $$(wildcard selftests/async/*.h) \
 endef
 $(foreach v,plain asan tsan,$(foreach t,$(ASYNCTESTS),$(eval $(call ASYNC_TEST,$v,$t))))
 
+# Bandwidths and overlap.
+BENCH		+= $(ASYNCTEST_OUT)/plain/bandwidth
+PERF_async	:= $(ASYNCTEST_OUT)/plain/bandwidth
+$(eval $(call ASYNC_TEST,plain,bandwidth))
+
 # P02: what must not compile.
 TEST_NATIVE	+= selftests/async/types.sh
 

@@ -11,8 +11,12 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
 tools/vm/load.sh | grep '^not ok' && exit 1
 case ${1-} in
-dpa | async)
-	build/selftests/"$1"/plain/bench
+dpa)
+	build/selftests/dpa/plain/bench
+	rc=$?
+	;;
+async)
+	build/selftests/async/plain/bandwidth
 	rc=$?
 	;;
 *)
