@@ -42,6 +42,17 @@ $(GINTEST_OUT)/examples: selftests/gin/examples.sh $(BUILD)/tools/gda-run \
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 
+# Ranks in plain memory, and a consumer that the test steps.
+TEST_NATIVE	+= $(GINTEST_OUT)/plain/order
+
+$(GINTEST_OUT)/plain/order: $(GINTEST_OUT)/plain/%: selftests/gin/%.c selftests/gin/late.c \
+		selftests/gin/late.h selftests/lib/fake_nic.c selftests/lib/fake_nic.h \
+		selftests/inproc/suite.h $(GINTEST_LIB_plain) $(GDA_HEADERS) selftests/gin.mk \
+		| $(BUILD)/kselftest/kselftest_harness.h
+	@mkdir -p $(@D)
+	$(CC) $(INPROC_FLAGS) -Iselftests/lib -o $@ $< selftests/gin/late.c selftests/lib/fake_nic.c \
+		$(GINTEST_LIB_plain)
+
 # Instructions of each verb.
 TEST_NATIVE	+= $(GINTEST_OUT)/instructions
 BENCH		+= $(GINTEST_OUT)/instructions
