@@ -42,16 +42,26 @@ $(GINTEST_OUT)/examples: selftests/gin/examples.sh $(BUILD)/tools/gda-run \
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 
-# Ranks in plain memory, and a consumer that the test steps.
-TEST_NATIVE	+= $(GINTEST_OUT)/plain/order
+# With ranks in plain memory, and a consumer that the test steps.
+GINTEST_LATE	:= order programs
+GINTEST_LATE_SRC := selftests/gin/late.c selftests/lib/fake_nic.c
+TEST_NATIVE	+= $(foreach v,plain asan tsan,$(GINTEST_LATE:%=$(GINTEST_OUT)/$v/%))
 
-$(GINTEST_OUT)/plain/order: $(GINTEST_OUT)/plain/%: selftests/gin/%.c selftests/gin/late.c \
-		selftests/gin/late.h selftests/lib/fake_nic.c selftests/lib/fake_nic.h \
-		selftests/inproc/suite.h $(GINTEST_LIB_plain) $(GDA_HEADERS) selftests/gin.mk \
-		| $(BUILD)/kselftest/kselftest_harness.h
-	@mkdir -p $(@D)
-	$(CC) $(INPROC_FLAGS) -Iselftests/lib -o $@ $< selftests/gin/late.c selftests/lib/fake_nic.c \
-		$(GINTEST_LIB_plain)
+define GIN_LATE
+$(GINTEST_OUT)/$1/$2: selftests/gin/$2.c $$(GINTEST_LATE_SRC) selftests/gin/late.h \
+		selftests/lib/fake_nic.h selftests/inproc/suite.h $(GINTEST_LIB_$1) \
+		$$(GDA_HEADERS) selftests/gin.mk | $$(BUILD)/kselftest/kselftest_harness.h
+	@mkdir -p $$(@D)
+	$$(CC) $$(INPROC_FLAGS) $$(INPROC_SAN_$1) -Iselftests/lib -o $$@ $$< $$(GINTEST_LATE_SRC) \
+		$(GINTEST_LIB_$1)
+endef
+$(foreach v,plain asan tsan,$(foreach t,$(GINTEST_LATE),$(eval $(call GIN_LATE,$v,$t))))
+
+# Ten million programs.
+SOAK_NATIVE	+= $(GINTEST_OUT)/plain/programs-all
+
+$(GINTEST_OUT)/plain/programs-all: $(GINTEST_OUT)/plain/programs
+	printf '#!/bin/sh\nGDA_PROGRAMS=10000000 exec "$${0%%-all}"\n' >$@ && chmod +x $@
 
 # Instructions of each verb.
 TEST_NATIVE	+= $(GINTEST_OUT)/instructions

@@ -26,7 +26,6 @@
 
 static const struct gda_dpa_task p_work = { .size = sizeof(p_work), .name = "p_work" };
 static const struct gda_dpa_task p_fault = { .size = sizeof(p_fault), .name = "p_fault" };
-
 static const struct gda_dpa_task p_signal = { .size = sizeof(p_signal), .name = "p_signal" };
 
 static int p_open(struct gda_context *ctx, uint32_t flags, uint64_t run_limit_ns,

@@ -13,8 +13,8 @@
 #define SLOTS	8U		/* blocks of a sender, at each rank */
 #define BYTES	256U
 /* Each is slow in an emulated guest, and under sanitizers. */
-#define ROUNDS		2000U
-#define ROUNDS_SLOW	250U
+#define ROUNDS		200U
+#define ROUNDS_SLOW	100U
 
 struct choice {
 	uint32_t peer, bytes, flags;

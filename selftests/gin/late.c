@@ -140,14 +140,18 @@ void late_destroy(struct late *l)
 
 void late_seed(struct late *l, uint64_t seed, bool loose)
 {
-	l->seed = seed;
+	l->seed = seed * 0x632be59bd9b4e019U;
 	l->loose = loose;
 }
 
 uint32_t late_random(struct late *l, uint32_t below)
 {
-	l->seed = l->seed * 6364136223846793005U + 1442695040888963407U;
-	return (uint32_t)((l->seed >> 33) % below);
+	uint64_t x;
+
+	l->seed += 0x9e3779b97f4a7c15U;
+	x = (l->seed ^ l->seed >> 30) * 0xbf58476d1ce4e5b9U;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebU;
+	return (uint32_t)((x >> 32) % below);
 }
 
 /* The word that the peer's device counts arrivals of this queue in, or NULL. */

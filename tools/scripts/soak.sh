@@ -31,7 +31,8 @@ names=("$@")
 [ ${#names[@]} -gt 0 ] ||
 	names=(revoke peer_memory queue killed data_integrity idle idle_zero mmap_life removal teardown keys
 	       peer basic completion wqe ring churn signals module fair library ib_removal kill data record
-	       signal rxe.sh ib.sh fastpath-all random histories copies fabric)
+	       signal rxe.sh ib.sh fastpath-all random histories copies fabric
+	       programs-all)
 
 # Whole, and rounded up.
 slow=$(awk -v s="$stress" 'BEGIN { n = int(s); print n < s ? n + 1 : n }')
@@ -55,7 +56,7 @@ limit() {
 	for t; do
 		n=${t#build/} n=${n#selftests/}
 		n=$(awk -v n="$n" '$1 == n { print $2 }' selftests/timeouts)
-		sum=$((sum + ${n:-120} * slow))
+		sum=$((sum + ${n:-240} * slow))
 	done
 	echo $sum
 }
