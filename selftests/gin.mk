@@ -57,6 +57,12 @@ $(GINTEST_OUT)/$1/$2: selftests/gin/$2.c $$(GINTEST_LATE_SRC) selftests/gin/late
 endef
 $(foreach v,plain asan tsan,$(foreach t,$(GINTEST_LATE),$(eval $(call GIN_LATE,$v,$t))))
 
+# It catches stores by single steps, as x86-64 has them.
+ifeq ($(shell uname -m),x86_64)
+TEST_NATIVE	+= $(GINTEST_OUT)/plain/counted
+endif
+$(eval $(call GIN_LATE,plain,counted))
+
 # Ten million programs.
 SOAK_NATIVE	+= $(GINTEST_OUT)/plain/programs-all
 
