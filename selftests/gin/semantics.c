@@ -574,7 +574,7 @@ static const struct g_test tests[] = {
 	{ "G30_errors", errors, G_WORDS, 2, ATTR(.contexts = 2) },
 	{ "G28_attributes", attributes, G_WORDS, 2, ATTR() },
 	{ "E03_refusals", refusals, G_ARRIVAL, 2, ATTR() },
-	{ "E15_E16_E17_layout", layout, G_ARRIVAL, 2, ATTR() },
+	{ "G29_E15_E16_E17_layout", layout, G_ARRIVAL, 2, ATTR() },
 	{ "E13_E19_bursts", bursts, G_BOTH, 2, ATTR() },
 };
 

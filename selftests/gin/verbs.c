@@ -2,6 +2,7 @@
 /*
  * Bytes that each verb of gda/gin.h moves, and its reports.
  */
+#include <pthread.h>
 #include "gin.h"
 
 #define CELL	4096U
@@ -322,8 +323,137 @@ static int entries(struct g_rank *r)
 				 gda_gin_count(gda_gin_plain(0), 0)));
 		G_EQ(1 + said, gda_gin_view(gda_gin_queue(r->gin, 0, r->rank))->reserved);
 		G_OK(gda_gin_wait_counter(r->gin, 0, 2, 56, 0));
+		/* E-05: a signal alone is a write of no bytes */
+		G_OK(gda_gin_signal(r->gin, r->rank, gda_gin_inc(0, GDA_GIN_WEAK)));
+		G_EQ(2, gda_gin_view(q)->reserved);
+		G_OK(gda_gin_wait_signal(r->gin, 0, 2, 64, 0));
 	}
 	g_window_end(mem, CELL, w);
+	return 0;
+}
+
+/*
+ * A group is threads that synchronize: what all of them wrote before is put by one of them, and
+ * what it has waited for all of them see. A barrier of pthreads is release and acquire enough.
+ */
+#define GROUP	4U
+
+struct group {
+	struct g_rank *r;
+	struct gda_window *w;
+	unsigned char *mem;
+	pthread_barrier_t meet;
+	int wrong;
+};
+
+struct in_group {
+	struct group *group;
+	uint32_t number;
+	pthread_t thread;
+};
+
+static int group_round(struct group *g, uint32_t number, uint32_t round)
+{
+	struct g_rank *r = g->r;
+	uint32_t next = (r->rank + 1) % r->nranks, before = (r->rank + r->nranks - 1) % r->nranks;
+	uint32_t part = CELL / GROUP, from = number * part, err = 0;
+
+	g_fill(g->mem + CELL + from, part, r->rank, round + number);
+	pthread_barrier_wait(&g->meet);
+	if (number == round % GROUP)
+		err = (uint32_t)gda_gin_put(r->gin, next, gda_at(g->w, 0), gda_at(g->w, CELL), CELL,
+					    gda_gin_inc(0, r->weak));
+	if (number == (round + 1) % GROUP)
+		err |= (uint32_t)gda_gin_wait_signal(r->gin, 0, round + 1, 64, 0);
+	pthread_barrier_wait(&g->meet);
+	err |= !g_is(g->mem + from, part, before, round + number);
+	pthread_barrier_wait(&g->meet);
+	if (!number)
+		err |= (uint32_t)gda_gin_flush(r->gin, 0) |
+		       (uint32_t)gda_comm_barrier(r->ranks, 0);
+	pthread_barrier_wait(&g->meet);
+	return err != 0;
+}
+
+static void *group_main(void *arg)
+{
+	struct in_group *t = arg;
+	uint32_t round;
+
+	for (round = 0; round < 20; round++)
+		if (group_round(t->group, t->number, round))
+			__atomic_store_n(&t->group->wrong, 1, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+static int groups(struct g_rank *r)
+{
+	struct group g = { .r = r };
+	struct in_group t[GROUP];
+	uint32_t i;
+
+	G_OK(g_window(r, 2 * CELL, 0, &g.mem, &g.w));
+	pthread_barrier_init(&g.meet, NULL, GROUP);
+	for (i = 0; i < GROUP; i++) {
+		t[i] = (struct in_group){ .group = &g, .number = i };
+		G_OK(pthread_create(&t[i].thread, NULL, group_main, &t[i]));
+	}
+	for (i = 0; i < GROUP; i++)
+		pthread_join(t[i].thread, NULL);
+	pthread_barrier_destroy(&g.meet);
+	G_OK(g.wrong);
+	g_window_end(g.mem, 2 * CELL, g.w);
+	return 0;
+}
+
+/* Whoever adds, and whichever way: the sum is there, and nothing else. */
+static int sums(struct g_rank *r)
+{
+	uint32_t round, i, k;
+	uint64_t sum;
+
+	for (round = 0; round < 3; round++) {
+		for (sum = 0, i = 0; i < r->nranks; i++)
+			sum += r->arrival || round % 2 ? i + 1 : (i + 1) * (i + 7);
+		for (i = 0; i < r->nranks; i++)
+			for (k = 0; k <= r->rank; k++)
+				G_OK(gda_gin_signal(r->gin, i, r->arrival || round % 2 ?
+						    gda_gin_inc(2, r->weak) :
+						    gda_gin_add(2, r->rank + 7, 0)));
+		G_OK(gda_gin_wait_signal(r->gin, 2, sum, 64, 0));
+		G_OK(gda_comm_barrier(r->ranks, 0));
+		G_EQ(sum, gda_gin_read_signal(r->gin, 2, 64));
+		gda_gin_reset_signal(r->gin, 2);
+		G_OK(gda_comm_barrier(r->ranks, 0));
+	}
+	return 0;
+}
+
+/* A place is a window and an offset, wherever each rank has its memory. */
+static int windows(struct g_rank *r)
+{
+	uint32_t next = (r->rank + 1) % r->nranks, before = (r->rank + r->nranks - 1) % r->nranks, i;
+	unsigned char *mem[3];
+	struct gda_window *w[3];
+
+	for (i = 0; i < 3; i++)
+		G_OK(g_window(r, CELL << i, 0, &mem[i], &w[i]));
+	g_fill(mem[2], CELL, r->rank, 9);
+	for (i = 0; i < 3; i++)
+		G_OK(gda_gin_put(r->gin, next, gda_at(w[i], (CELL << i) - 100),
+				 gda_at(w[2], 8 * i), 100, gda_gin_inc(i, r->weak)));
+	for (i = 0; i < 3; i++) {
+		unsigned char want[CELL];
+
+		g_fill(want, CELL, before, 9);
+		G_OK(gda_gin_wait_signal(r->gin, i, 1, 64, 0));
+		G_OK(memcmp(mem[i] + (CELL << i) - 100, want + 8 * i, 100));
+		G_TRUE(gda_at_local(gda_at(w[i], 5)) == mem[i] + 5);
+		G_EQ(CELL << i, w[i]->bytes);
+	}
+	G_OK(gda_gin_flush(r->gin, 0));
+	for (i = 3; i--; )
+		g_window_end(mem[i], CELL << i, w[i]);
 	return 0;
 }
 
@@ -334,12 +464,15 @@ static const struct g_test tests[] = {
 	{ "G02_put_to_all_and_itself", put_to_all, G_BOTH, 4, ATTR() },
 	{ "G03_G09_each_action", actions, G_WORDS, 3, ATTR() },
 	{ "G04_G13_strong_signal_is_behind_all_puts", strong, G_WORDS, 2, ATTR() },
+	{ "G05_sums_of_signals", sums, G_BOTH, 3, ATTR() },
 	{ "G10_E04_counter_is_the_source", counters, G_BOTH, 2, ATTR() },
 	{ "G11_G12_E06_values", values, G_BOTH, 3, ATTR() },
 	{ "G14_G15_G16_get_and_flush", gets, G_BOTH, 3, ATTR() },
+	{ "G17_G18_a_group_of_threads", groups, G_BOTH, 2, ATTR() },
+	{ "G29_places_in_windows", windows, G_BOTH, 3, ATTR() },
 	{ "G19_aggregation", aggregation, G_BOTH, 2, ATTR() },
 	{ "G24_E18_bad_arguments", bad_arguments, G_BOTH, 2, ATTR() },
-	{ "E01_E02_entries_and_queues", entries, G_BOTH, 2, ATTR() },
+	{ "E01_E02_E05_entries_and_queues", entries, G_BOTH, 2, ATTR() },
 };
 
 int main(void)

@@ -592,7 +592,7 @@ static const struct test tests[] = {
 	{ "G-10.G-14.G-16.G-19.counters_and_flushes", counters, 1, 1,
 	  { .sharing = GDA_GIN_SHARE_THREAD, .signals = 4, .counters = 4, .barriers = 1 } },
 	{ "G-17.groups", groups, 1, 128, { .signals = 4, .barriers = 1 } },
-	{ "G-22.by_block", by_block, 1, 9 * 32,
+	{ "G-20.G-22.by_block", by_block, 1, 9 * 32,
 	  { .sharing = GDA_GIN_SHARE_CTA, .signals = 4, .counters = 1 } },
 	{ "G-22.by_gpu", by_gpu, 32, 32, { .signals = 4, .counters = 1 } },
 	{ "G-22.by_gpu_with_courier", by_gpu_courier, 32, 32, { .signals = 4, .counters = 1 } },
