@@ -205,7 +205,8 @@ int gda_async_create_sized(struct gda_comm *ranks, struct gda_context *ctx,
  * (gda_last_error() names the range); -E2BIG @attr is of a later version with members set that
  * this library does not know, or the program's structure is larger than the library's;
  * -EOPNOTSUPP unknown flags, or %GDA_ASYNC_FLAG_WAIT with ranks; -ENOSPC, -ENOMEM too many queues;
- * what gda_mr_reg() and gda_comm_allgather() return; the error of another rank.
+ * -ENOENT a rank is another process, and the device is in-process; what gda_mr_reg() and
+ * gda_comm_allgather() return; the error of another rank.
  */
 GDA_HOST_API int gda_async_create(struct gda_comm *ranks, struct gda_context *ctx,
 				  const struct gda_async_attr *attr,

@@ -252,9 +252,9 @@ int gda_cq_destroy(struct gda_cq *cq);
  * to the eventfd that it was armed with, also if the CQ is disarmed, detached or destroyed
  * in between.
  *
- * Return: 0; -EINVAL bad flags, no eventfd given before, or @eventfd is no eventfd; -EBADF
- * @eventfd is no open file; -ENOMEM out of memory; -EOPNOTSUPP %GDA_CQ_DETACH, on a driver
- * that is older than that flag.
+ * Return: 0; -EINVAL flags that do not go together, no eventfd given before, or @eventfd is no
+ * eventfd; -EBADF @eventfd is no open file; -ENOMEM out of memory; -EOPNOTSUPP unknown flags, as
+ * %GDA_CQ_DETACH is to a driver that is older than that flag.
  */
 int gda_cq_event(struct gda_cq *cq, int eventfd, uint32_t flags);
 
@@ -292,8 +292,8 @@ GDA_HOST_API struct gda_cq_view *gda_cq_view(struct gda_cq *cq)
  *
  * Return: 0; -ETIMEDOUT no entry came before the deadline; -ETIME no entry came, and the
  * deadline was more than a second past when the call began (most likely a relative time was
- * passed); -EINVAL the CQ is collapsed, or the size of @entry is wrong; -E2BIG the size of
- * @entry is wrong; and as gda_cq_event() for the eventfd.
+ * passed); -EINVAL the CQ is collapsed, @flags is 0, or the size of @entry is wrong; -E2BIG the
+ * size of @entry is wrong; and as gda_cq_event() for the eventfd and @flags.
  */
 int gda_cq_sleep(struct gda_cq *cq, int eventfd, uint32_t flags, struct gda_cq_entry *entry,
 		 uint64_t deadline);
@@ -371,14 +371,14 @@ struct gda_qp_attr {
 /**
  * gda_qp_create - create a queue pair and map its queue, record and doorbell
  * @ctx: the context
- * @attr: attributes of the QP
+ * @attr: attributes of the QP; not NULL: with its size alone set, all else is the default
  * @qp: receives the new QP
  *
  * Return: 0; -EINVAL bad depth, size, user index, retry count or timer, or a CQ of another
  * context; -E2BIG a member that this library does not know is set; -EOPNOTSUPP unknown
- * flags; -EBUSY the collapsed CQ serves another QP; -ENOSPC the context or the user has too
- * many; -ENOMEM over RLIMIT_MEMLOCK (gda(4) says what a queue costs). With memory of the
- * caller also as gda_cq_create().
+ * flags, or a reserved member is not 0; -EBUSY the collapsed CQ serves another QP; -ENOSPC the
+ * context or the user has too many; -ENOMEM over RLIMIT_MEMLOCK (gda(4) says what a queue
+ * costs). With memory of the caller also as gda_cq_create().
  */
 int gda_qp_create(struct gda_context *ctx, const struct gda_qp_attr *attr,
 		  struct gda_qp **qp);
@@ -418,8 +418,9 @@ int gda_qp_address(struct gda_qp *qp, struct gda_address *addr);
  *
  * Posting may begin before the peer has connected; the work waits.
  *
- * Return: 0; -EINVAL the address is malformed; -ENOENT there is no such QP (any more);
- * -EALREADY this QP has a peer; -EBUSY that peer has named another QP.
+ * Return: 0; -EINVAL the address is malformed; -ENOENT there is no such QP (any more), or the
+ * device is in-process and the QP is of another process; -EALREADY this QP has a peer; -EBUSY
+ * that peer has named another QP.
  */
 int gda_qp_connect(struct gda_qp *qp, const struct gda_address *peer);
 
@@ -539,7 +540,7 @@ int gda_counter_export(struct gda_counter *count, struct gda_exported *exported)
  * Return: 0; -EINVAL bad length or rights; -EFAULT the memory can neither be pinned with these
  * rights nor be had from a peer driver (gda_last_error() has the reasons); -ENOMEM over
  * RLIMIT_MEMLOCK; -EOVERFLOW address plus length wraps; -ENOSPC the context or the user has too
- * many; -EOPNOTSUPP gda_mr is not loaded.
+ * many; -EOPNOTSUPP unknown rights or flags, or gda_mr is not loaded.
  */
 int gda_mr_reg(struct gda_context *ctx, void *addr, size_t length, uint32_t access,
 	       uint32_t flags, struct gda_mr **mr);
@@ -749,9 +750,11 @@ int gda_explain(struct gda_view *v, int64_t ticket, char *buf, size_t len);
  * text of gda_strerror(). Calls that succeed leave it alone, as they do with errno. It is for
  * people: the words may change.
  *
- * It covers all calls of gda/gda.h, gda/cuda.h and gda/comm.h, gda_view_init() and
- * gda_shmem_create(). The calls that post and wait, in gda/fastpath.h, gda/ring.h and
- * gda/shmem.h, set nothing here: see gda_strerror() and gda_error().
+ * It covers all calls of gda/gda.h, gda/cuda.h and gda/comm.h but gda_comm_id_create() and
+ * gda_comm_state(), gda_view_init(), gda_shmem_create(), the calls that set up gda/gin.h, the
+ * refusals of gda/async.h and the host's calls of gda/dpa.h. The calls that post and wait, in
+ * gda/fastpath.h, gda/ring.h, gda/shmem.h, gda/gin.h and gda/async.h, and those of tasks set
+ * nothing here: see gda_strerror(), gda_error() and gda_gin_query_error().
  *
  * Return: one line, the thread's until its next call that fails; empty before the first.
  */

@@ -268,8 +268,9 @@ int gda_gin_create_sized(struct gda_comm *ranks, struct gda_context *ctx,
  * @attr.size is too small; -E2BIG @attr is of a later version with members set that this
  * library does not know, or the program's structures are larger than the library's;
  * -EOPNOTSUPP unknown flags, or a GDA_GIN_NEED_* that such signals do not give
- * (gda_last_error() names it); -ENOSPC, -ENOMEM too many queues; what gda_comm_allgather()
- * returns; the error of another rank.
+ * (gda_last_error() names it); -ENOSPC, -ENOMEM too many queues; -ENOENT a rank is another
+ * process, and the device is in-process; what gda_comm_allgather() returns; the error of another
+ * rank.
  */
 GDA_HOST_API int gda_gin_create(struct gda_comm *ranks, struct gda_context *ctx,
 				const struct gda_gin_attr *attr, struct gda_gin_comm **comm)
