@@ -14,7 +14,8 @@
  * and returns a ticket, the 64-bit index of the slot, to test or wait for.
  *
  * Sharing mode is a flag of every post; flags should be constants, for they fold, and an
- * unknown one is then refused at compile time (by GCC and clang, optimizing):
+ * unknown one is then refused at compile time (by GCC and clang, optimizing). One that is
+ * no constant is not looked at: unknown bits mean nothing and are no error.
  *
  *   0              any number of threads post. Publication has no lock and no common
  *                  word: a poster marks its own slot ready, in the slot's word. One
