@@ -198,7 +198,7 @@ GDA_API uint64_t gda_gin_read_signal(const struct gda_gin *gin, uint32_t signal,
 /**
  * gda_gin_wait_signal - wait until a signal has a value
  * @gin: the context
- * @signal: number of the signal
+ * @signal: number of the signal, less than gda_gin_attr.signals; it is not checked
  * @least: it has reached this, or passed it, in rolling compare
  * @bits: how many of its lowest bits are compared, 1 to 64
  * @deadline: see above
@@ -398,7 +398,7 @@ GDA_API uint64_t gda_gin_read_counter(const struct gda_gin *gin, uint32_t counte
 /**
  * gda_gin_wait_counter - wait until a counter has a value
  * @gin: the context
- * @counter: number of the counter
+ * @counter: number of the counter, less than gda_gin_attr.counters; it is not checked
  * @least: as of gda_gin_wait_signal()
  * @bits: 1 to %GDA_GIN_COUNTER_BITS
  * @deadline: see above
