@@ -16,8 +16,10 @@
  *
  * A call that cannot be posted as it is, because an address is in no window, a tensor is not
  * flat, or the session is of another engine, posts nothing. Its event is 0, which is complete;
- * gda_async_session.refused has the errno, and on a CPU gda_last_error() says why. A call
- * whose post fails has a negative event, and the session's next wait says so, too.
+ * gda_async_session.refused has the errno, and on a CPU gda_last_error() says why. No wait tells
+ * of it, so look at that member: -EFAULT an address is in no window, -ENOTCONN there is no such
+ * peer, -EINVAL all else. It keeps the last one until the program clears it. A call whose post
+ * fails has a negative event, and the session's next wait says so, too.
  *
  * Flags are those of gda_put(): %GDA_EXCLUSIVE by a session whose group nobody else uses,
  * %GDA_DEFER, %GDA_NOWAIT, %GDA_SYSTEM. They should be constants, for they fold.
