@@ -750,11 +750,11 @@ int gda_explain(struct gda_view *v, int64_t ticket, char *buf, size_t len);
  * text of gda_strerror(). Calls that succeed leave it alone, as they do with errno. It is for
  * people: the words may change.
  *
- * It covers all calls of gda/gda.h, gda/cuda.h and gda/comm.h but gda_comm_id_create() and
- * gda_comm_state(), gda_view_init(), gda_shmem_create(), the calls that set up gda/gin.h, the
- * refusals of gda/async.h and the host's calls of gda/dpa.h. The calls that post and wait, in
- * gda/fastpath.h, gda/ring.h, gda/shmem.h, gda/gin.h and gda/async.h, and those of tasks set
- * nothing here: see gda_strerror(), gda_error() and gda_gin_query_error().
+ * It covers gda_view_init(), gda_shmem_create(), the calls that set up gda/gin.h, the refusals of
+ * gda/async.h, the host's calls of gda/dpa.h, and all calls of gda/gda.h, gda/cuda.h and
+ * gda/comm.h. gda_comm_id_create() and gda_comm_state() are exceptions. The calls that post and
+ * wait, in gda/fastpath.h, gda/ring.h, gda/shmem.h, gda/gin.h and gda/async.h, and those of tasks
+ * set nothing here: see gda_strerror(), gda_error() and gda_gin_query_error().
  *
  * Return: one line, the thread's until its next call that fails; empty before the first.
  */
