@@ -213,7 +213,7 @@ TEST_F(wqe, S5_not_this_slots_entry)
 TEST_F(wqe, S5_random_requests)
 {
 	struct t_end *a = &self->end[0], *b = &self->end[1];
-	unsigned long rounds = t_short(250, 1000), good = 0;
+	unsigned long rounds = t_short(120, 1000), good = 0;
 
 	for (unsigned long i = 0; i < rounds; i++) {
 		struct t_wr wr = t_wr_write(&a->mr, 0, &b->mr, 8 * (i % 8), 8);
