@@ -20,7 +20,6 @@
 #   lib/cuda     the same, and "inproc.h" of lib/inproc; nothing of CUDA's
 #   lib/dpa      as lib/shmem
 #   lib/verbs    as lib/cuda, and the engine's "access.h" and "flight.h", libibverbs and librdmacm
-#   lib/verbs    the same, and the engine's "access.h" and "flight.h", libibverbs and librdmacm
 #   lib/nccl     the C library, its own headers, lib/include, uapi; nothing of NCCL's
 #
 # Prints a line for each violation.
@@ -159,9 +158,8 @@ pick '^lib/inproc/'
 # shellcheck disable=SC2086
 [ ${#list[@]} = 0 ] || allow lib/inproc "${list[@]}" < <(
 	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'
-	echo '"(gda_internal|engine|access|connect|create|event|mr|parts|query|record|request|sweep)\.h"'
-	echo '"(gda_internal|engine|flight|access)\.h"'
-	echo '"(connect|create|event|mr|parts|query|request|sweep)\.h"'
+	echo '"(gda_internal|engine|access|flight)\.h"'
+	echo '"(connect|create|event|mr|parts|query|record|request|sweep)\.h"'
 	echo @own; headers $uapi $public)
 
 pick '^lib/cuda/'
