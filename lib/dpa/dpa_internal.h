@@ -334,6 +334,7 @@ struct gda_dpa {
 	pid_t pid;			/* that process, or 0 */
 	int pidfd;
 	int socket;
+	uint32_t serial;		/* of the last question to it */
 	bool reaped;			/* @pid is no process any more */
 	pthread_mutex_t lock;		/* guards all below, and questions to the process */
 	const struct gda_dpa_task **tasks;	/* by number */

@@ -43,8 +43,11 @@ static int gda_dpa_process_receive(struct gda_dpa *dpa, struct gda_dpa_answer *a
 		if (poll(&p, 1, (int)((deadline - now) / 1000000) + 1) <= 0)
 			continue;
 		n = recv(dpa->socket, answer, sizeof(*answer), MSG_DONTWAIT);
-		if (n == (ssize_t)sizeof(*answer))
+		if (n == (ssize_t)sizeof(*answer) && answer->serial == dpa->serial)
 			return 0;
+		/* to a question that is not waited for any more */
+		if (n == (ssize_t)sizeof(*answer))
+			continue;
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			continue;
 		return gda_because(-ENOTRECOVERABLE, "gda-dpa has ended: destroy the context");
@@ -52,12 +55,12 @@ static int gda_dpa_process_receive(struct gda_dpa *dpa, struct gda_dpa_answer *a
 }
 
 /* Under dpa->lock. @number: receives the answer's, or NULL. */
-static int gda_dpa_process_ask(struct gda_dpa *dpa, const struct gda_dpa_ask *ask,
-			       uint32_t *number)
+static int gda_dpa_process_ask(struct gda_dpa *dpa, struct gda_dpa_ask *ask, uint32_t *number)
 {
 	struct gda_dpa_answer answer;
 	int err;
 
+	ask->serial = ++dpa->serial;
 	if (send(dpa->socket, ask, sizeof(*ask), MSG_NOSIGNAL) != (ssize_t)sizeof(*ask))
 		return gda_because(-ENOTRECOVERABLE, "gda-dpa has ended: destroy the context");
 	err = gda_dpa_process_receive(dpa, &answer);

@@ -364,6 +364,7 @@ GDA_EXPORT int gda_dpa_serve(int socket)
 		return 1;
 	while (gda_dpa_serve_hear(socket, &ask)) {
 		memset(&answer, 0, sizeof(answer));
+		answer.serial = ask.serial;
 		answer.err = gda_dpa_serve_one(s, &ask, &answer);
 		if (send(socket, &answer, sizeof(answer), MSG_NOSIGNAL) < 0)
 			break;

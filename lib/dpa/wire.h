@@ -62,6 +62,8 @@ struct gda_dpa_queue {
 struct gda_dpa_ask {
 	uint32_t question;
 	uint32_t number;		/* handle to free */
+	uint32_t serial;		/* of the question; the answer to it has the same */
+	uint32_t reserved;
 	struct gda_dpa_queue queue;	/* of a handle, or of a thread */
 	struct gda_dpa_buf fetched;	/* of a handle */
 	struct gda_dpa_part counter;
@@ -71,6 +73,7 @@ struct gda_dpa_ask {
 struct gda_dpa_answer {
 	int32_t err;
 	uint32_t number;
+	uint32_t serial;
 	char text[GDA_DPA_WIRE_TEXT];	/* why, if @err and it is known */
 };
 

@@ -372,6 +372,22 @@ TEST_F(process, D_09_handles_leave_no_mappings)
 	EXPECT_GE(before + 1, p_mappings(self->dpa->pid));
 }
 
+/* An answer that comes too late is none to the next question. */
+TEST_F(process, D_02_an_answer_that_is_late)
+{
+	struct gda_dpa_launch_attr l = {
+		.size = sizeof(l), .task = &p_signal, .threads = 1, .done = self->event, .value = 1,
+	};
+	struct gda_dpa_rdma *rdma;
+
+	ASSERT_EQ(0, kill(self->dpa->pid, SIGSTOP));
+	EXPECT_EQ(-ETIMEDOUT, gda_dpa_rdma_create(self->dpa, NULL, &rdma));
+	ASSERT_EQ(0, kill(self->dpa->pid, SIGCONT));
+	EXPECT_EQ(0, gda_dpa_launch(self->dpa, &l)) TH_LOG("%s", gda_last_error());
+	EXPECT_EQ(0, gda_dpa_event_await_gt(self->event, 0, UINT64_MAX, d_in(20 * SECOND)));
+	EXPECT_EQ(0, gda_dpa_error(self->dpa, NULL));
+}
+
 /* The process of tasks does not outlive the caller. */
 TEST_F(process, D_02_it_ends_with_the_caller)
 {
