@@ -8,7 +8,7 @@ CUDATEST_SRC	:= selftests/cuda/copies.c selftests/cuda/fake.c
 
 SOAK_NATIVE	+= $(CUDATEST_OUT)/tsan/copies
 TEST_NATIVE	+= $(foreach v,plain asan tsan,$(CUDATEST_OUT)/$v/copies) $(CUDATEST_OUT)/plain/gin \
-		   $(CUDATEST_OUT)/plain/shmem $(CUDATEST_OUT)/plain/async
+		   $(CUDATEST_OUT)/plain/shmem $(CUDATEST_OUT)/plain/async $(CUDATEST_OUT)/plain/dpa
 
 CUDATEST_LIB_plain := $(LIB_OUT)/libgda.a
 CUDATEST_LIB_asan := $(BUILD)/selftests/inproc/asan/libgda.a
@@ -16,7 +16,7 @@ CUDATEST_LIB_tsan := $(BUILD)/selftests/inproc/tsan/libgda.a
 
 define CUDATEST_COPIES
 $(CUDATEST_OUT)/$1/copies: $$(CUDATEST_SRC) $(CUDATEST_LIB_$1) selftests/cuda/fake.h \
-		selftests/cuda/fake_calls.h selftests/cuda/pair.h \
+		selftests/cuda/fake_calls.h selftests/cuda/fake_types.h selftests/cuda/pair.h \
 		selftests/inproc/suite.h selftests/inproc/tsan.c selftests/cuda.mk \
 		| $$(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $$(@D)
@@ -25,10 +25,10 @@ $(CUDATEST_OUT)/$1/copies: $$(CUDATEST_SRC) $(CUDATEST_LIB_$1) selftests/cuda/fa
 endef
 $(foreach v,plain asan tsan,$(eval $(call CUDATEST_COPIES,$v)))
 
-$(addprefix $(CUDATEST_OUT)/plain/,gin shmem async): $(CUDATEST_OUT)/plain/%: \
+$(addprefix $(CUDATEST_OUT)/plain/,gin shmem async dpa): $(CUDATEST_OUT)/plain/%: \
 		selftests/cuda/%.c selftests/cuda/fake.c $(CUDATEST_LIB_plain) \
-		selftests/cuda/fake.h selftests/cuda/fake_calls.h selftests/inproc/suite.h \
-		selftests/cuda.mk | $(BUILD)/kselftest/kselftest_harness.h
+		selftests/cuda/fake.h selftests/cuda/fake_calls.h selftests/cuda/fake_types.h \
+		selftests/inproc/suite.h selftests/cuda.mk | $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
 	$(CC) $(INPROC_FLAGS) -rdynamic -o $@ $< selftests/cuda/fake.c $(CUDATEST_LIB_plain) -ldl
 

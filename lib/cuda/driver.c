@@ -44,6 +44,8 @@ static const struct gda_cu_symbol {
 	{ "cuStreamQuery", offsetof(struct gda_cu, stream_query) },
 	{ "cuMemcpyAsync", offsetof(struct gda_cu, stream_copy) },
 	{ "cuStreamWriteValue32_v2", offsetof(struct gda_cu, stream_store) },
+	{ "cuStreamWriteValue64_v2", offsetof(struct gda_cu, stream_store64) },
+	{ "cuStreamWaitValue64_v2", offsetof(struct gda_cu, stream_wait64) },
 	{ "cuStreamWaitEvent", offsetof(struct gda_cu, stream_wait) },
 	{ "cuEventCreate", offsetof(struct gda_cu, event_create) },
 	{ "cuEventDestroy_v2", offsetof(struct gda_cu, event_destroy) },

@@ -26,6 +26,7 @@ enum {
 	GDA_CU_MULTIPROCESSOR_COUNT = 16,
 	GDA_CU_UNIFIED_ADDRESSING = 41,
 	GDA_CU_HOST_REGISTER_SUPPORTED = 99,
+	GDA_CU_64_BIT_STREAM_MEM_OPS = 122,
 	GDA_CU_DMA_BUF_SUPPORTED = 124,
 };
 
@@ -76,6 +77,9 @@ struct gda_cu {
 	int (*stream_query)(void *stream);
 	int (*stream_copy)(uint64_t dst, uint64_t src, size_t bytes, void *stream);
 	int (*stream_store)(void *stream, uint64_t addr, uint32_t value, unsigned int flags);
+	int (*stream_store64)(void *stream, uint64_t addr, uint64_t value, unsigned int flags);
+	/* until the difference to the word is not negative, as a signed number */
+	int (*stream_wait64)(void *stream, uint64_t addr, uint64_t value, unsigned int flags);
 	int (*stream_wait)(void *stream, void *event, unsigned int flags);
 	int (*event_create)(void **event, unsigned int flags);
 	int (*event_destroy)(void *event);

@@ -140,6 +140,33 @@ void gda_cuda_pages_put(struct gda_cuda *cuda, struct gda_cuda_map *map)
 	gda_cuda_leave();
 }
 
+/* The call @memop of the driver for a word of 64 bits. */
+static int gda_cuda_word(struct gda_cuda *cuda, void *stream, uint64_t addr, uint64_t value,
+			 int (*memop)(void *stream, uint64_t addr, uint64_t value,
+				      unsigned int flags))
+{
+	int can = 0, err = gda_cuda_enter(cuda);
+
+	if (err)
+		return err;
+	if (gda_cu.device_attribute(&can, GDA_CU_64_BIT_STREAM_MEM_OPS, cuda->device) || !can)
+		err = gda_because(-EOPNOTSUPP, "the GPU has no 64-bit waits and writes of streams");
+	else
+		err = gda_cu_errno(memop(stream, addr, value, 0));
+	gda_cuda_leave();
+	return err;
+}
+
+int gda_cuda_stream_wait(struct gda_cuda *cuda, void *stream, uint64_t addr, uint64_t value)
+{
+	return gda_cuda_word(cuda, stream, addr, value, gda_cu.stream_wait64);
+}
+
+int gda_cuda_stream_store(struct gda_cuda *cuda, void *stream, uint64_t addr, uint64_t value)
+{
+	return gda_cuda_word(cuda, stream, addr, value, gda_cu.stream_store64);
+}
+
 bool gda_cuda_reaches(struct gda_cuda *cuda, uint64_t addr)
 {
 	int device = -1, other, can = 0;

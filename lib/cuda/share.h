@@ -35,6 +35,10 @@ int gda_cuda_pages_get(struct gda_cuda *cuda, void *pages, size_t bytes, uint64_
 		       struct gda_cuda_map **map);
 void gda_cuda_pages_put(struct gda_cuda *cuda, struct gda_cuda_map *map);
 
+/* Have a stream of the program wait until the word at @addr is at least @value, and write it. */
+int gda_cuda_stream_wait(struct gda_cuda *cuda, void *stream, uint64_t addr, uint64_t value);
+int gda_cuda_stream_store(struct gda_cuda *cuda, void *stream, uint64_t addr, uint64_t value);
+
 /* Do kernels of the GPU reach the GPU memory at @addr, of the same GPU or of another? */
 bool gda_cuda_reaches(struct gda_cuda *cuda, uint64_t addr);
 

@@ -324,6 +324,8 @@ static int gda_dpa_end(struct gda_dpa *dpa)
 
 	if (dpa->generation != gda_fork_generation())
 		return gda_dpa_forget(dpa);
+	if (dpa->gpus)
+		return gda_because(-EBUSY, "a GPU has the events: gda_dpa_cuda_destroy()");
 	if (!gda_dpa_error(dpa, NULL))
 		patience += dpa->attr.run_limit_ns;
 	if (dpa->pid)

@@ -351,6 +351,7 @@ struct gda_dpa {
 	struct gda_cq *wake_cq;		/* of handles, for immediates; NULL: no GDA_DPA_WAKE */
 	int wake_fd;			/* an eventfd that these signal, or -1 */
 	uint64_t log_next;		/* of gda_dpa_log_read() */
+	uint32_t gpus;			/* that have the events mapped */
 };
 
 /* Begin a call: 0, -ENODEV or -ENOTRECOVERABLE. */

@@ -8,7 +8,8 @@
 #include "dpa_internal.h"
 
 #define GDA_DPA_PLACES	(GDA_DPA_HOST | GDA_DPA_TASKS)
-#define GDA_DPA_UPDATES	(GDA_DPA_PLACES | GDA_DPA_PEERS)
+#define GDA_DPA_UPDATES	(GDA_DPA_PLACES | GDA_DPA_PEERS | GDA_DPA_GPU)
+#define GDA_DPA_READERS	(GDA_DPA_PLACES | GDA_DPA_GPU)
 
 static int gda_dpa_event_read_attr(struct gda_dpa_event_attr *a,
 				   const struct gda_dpa_event_attr *theirs)
@@ -25,7 +26,7 @@ static int gda_dpa_event_read_attr(struct gda_dpa_event_attr *a,
 	if (a->flags)
 		return gda_because(-EOPNOTSUPP, "flags %#x are not known", a->flags);
 	if (a->publishers & ~(uint32_t)GDA_DPA_UPDATES ||
-	    a->subscribers & ~(uint32_t)GDA_DPA_PLACES)
+	    a->subscribers & ~(uint32_t)GDA_DPA_READERS)
 		return gda_because(-EINVAL, "unknown place in publishers %#x, subscribers %#x",
 				   a->publishers, a->subscribers);
 	a->publishers = a->publishers ? a->publishers : GDA_DPA_PLACES;
@@ -82,7 +83,7 @@ static int gda_dpa_event_new(struct gda_dpa *dpa, const struct gda_dpa_event_att
 	w = &dpa->map.words[e->handle];
 	__atomic_store_n(&w->value, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&w->subscribers, e->subscribers, __ATOMIC_RELAXED);
-	if (e->publishers & GDA_DPA_PEERS && !dpa->wake_cq)
+	if ((e->publishers & GDA_DPA_PEERS && !dpa->wake_cq) || e->publishers & GDA_DPA_GPU)
 		silent = GDA_DPA_SILENT;
 	__atomic_store_n(&w->publishers, e->publishers | silent, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&dpa->lock);

@@ -9,42 +9,12 @@
 #include <unistd.h>
 #include "fake.h"
 #include "fake_calls.h"
+#include "fake_types.h"
 
 #define FAKE_BLOCKS	256
 #define FAKE_STREAMS	64
-#define FAKE_OPS	1024	/* as a channel of a GPU's: who begins more waits */
 
 enum { OK = 0, INVALID = 1, MEMORY = 2, DEVICE = 101, NOT_READY = 600, UNKNOWN = 999 };
-enum fake_kind { FAKE_GPU = 1, FAKE_HOST, FAKE_REGISTERED };
-
-struct fake_block {
-	enum fake_kind kind;	/* 0: free */
-	uint64_t addr;
-	uint64_t bytes;
-	char *window;
-	int device;
-};
-
-struct fake_op {
-	char *dst;
-	const char *src;	/* NULL: @value is stored */
-	uint64_t bytes;
-	uint32_t value;
-	bool kernel;		/* of the driver's, that needs room */
-	const struct fake_stream *wait;	/* nothing is done until that has come to @value */
-};
-
-struct fake_stream {
-	bool used;
-	unsigned int head, tail;
-	struct fake_op ops[FAKE_OPS];
-};
-
-/* Where a stream was when the event was recorded. */
-struct fake_event {
-	const struct fake_stream *stream;	/* NULL: never */
-	unsigned int tail;
-};
 
 static pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct fake_block fake_blocks[FAKE_BLOCKS];
@@ -80,13 +50,15 @@ static int fake_add(enum fake_kind kind, uint64_t addr, uint64_t bytes, char *wi
 static void fake_step(struct fake_stream *s)
 {
 	struct fake_op *op = &s->ops[s->head % FAKE_OPS];
-	uint32_t *word = (uint32_t *)(void *)op->dst;
+	uint64_t *wide = (uint64_t *)(void *)op->dst;
 
 	pthread_mutex_unlock(&fake_lock);
 	if (op->src)
 		memcpy(op->dst, op->src, op->bytes);
-	else if (!op->wait)
-		__atomic_store_n(word, op->value, __ATOMIC_RELEASE);
+	else if (op->wide)
+		__atomic_store_n(wide, op->value, __ATOMIC_RELEASE);
+	else if (!op->wait && !op->word)
+		__atomic_store_n((uint32_t *)wide, (uint32_t)op->value, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&fake_lock);
 	s->head++;
 	fake_done++;
@@ -99,7 +71,10 @@ static bool fake_ready(const struct fake_stream *s)
 
 	if (!s->used || s->head == s->tail || (fake_taken && op->kernel))
 		return false;
-	return !op->wait || (int)(op->wait->head - op->value) >= 0;
+	if (op->word)
+		return (int64_t)(__atomic_load_n((uint64_t *)(void *)op->dst, __ATOMIC_ACQUIRE) -
+				 op->value) >= 0;
+	return !op->wait || (int)(op->wait->head - (uint32_t)op->value) >= 0;
 }
 
 /* Any stream that has something to do, each as likely as another, or NULL. */
@@ -155,11 +130,26 @@ void *fake_cuda_window(uint64_t addr)
 	return b ? b->window + (addr - b->addr) : NULL;
 }
 
-void fake_cuda_hold(bool hold)
+static void fake_flag(bool *flag, bool value)
 {
 	pthread_mutex_lock(&fake_lock);
-	fake_held = hold;
+	*flag = value;
 	pthread_mutex_unlock(&fake_lock);
+}
+
+static unsigned int fake_count(const unsigned int *count)
+{
+	unsigned int n;
+
+	pthread_mutex_lock(&fake_lock);
+	n = *count;
+	pthread_mutex_unlock(&fake_lock);
+	return n;
+}
+
+void fake_cuda_hold(bool hold)
+{
+	fake_flag(&fake_held, hold);
 }
 
 unsigned int fake_cuda_pending(void)
@@ -174,36 +164,22 @@ unsigned int fake_cuda_pending(void)
 
 void fake_cuda_break(void)
 {
-	pthread_mutex_lock(&fake_lock);
-	fake_broken = true;
-	pthread_mutex_unlock(&fake_lock);
+	fake_flag(&fake_broken, true);
 }
 
 unsigned int fake_cuda_allocations(void)
 {
-	unsigned int n;
-
-	pthread_mutex_lock(&fake_lock);
-	n = fake_allocated;
-	pthread_mutex_unlock(&fake_lock);
-	return n;
+	return fake_count(&fake_allocated);
 }
 
 unsigned int fake_cuda_waits(void)
 {
-	unsigned int n;
-
-	pthread_mutex_lock(&fake_lock);
-	n = fake_waited;
-	pthread_mutex_unlock(&fake_lock);
-	return n;
+	return fake_count(&fake_waited);
 }
 
 void fake_cuda_full(bool full)
 {
-	pthread_mutex_lock(&fake_lock);
-	fake_taken = full;
-	pthread_mutex_unlock(&fake_lock);
+	fake_flag(&fake_taken, full);
 }
 
 static int fake_alloc(int device, uint64_t *addr, size_t bytes)
@@ -530,19 +506,38 @@ int cuMemcpyAsync(uint64_t dst, uint64_t src, size_t bytes, void *stream)
 	return err;
 }
 
-int cuStreamWriteValue32_v2(void *stream, uint64_t addr, uint32_t value, unsigned int flags)
+static int fake_word(void *stream, uint64_t addr, struct fake_op op, size_t bytes)
 {
-	struct fake_op op = { .value = value };
 	int err = INVALID;
 
-	(void)flags;
 	pthread_mutex_lock(&fake_lock);
-	if (fake_can_wait(addr, sizeof(value)) && addr % sizeof(value) == 0) {
+	if (fake_can_wait(addr, bytes) && addr % bytes == 0) {
 		op.dst = fake_reach(addr);
 		err = fake_begin(stream, &op);
 	}
 	pthread_mutex_unlock(&fake_lock);
 	return err;
+}
+
+int cuStreamWriteValue32_v2(void *stream, uint64_t addr, uint32_t value, unsigned int flags)
+{
+	(void)flags;
+	return fake_word(stream, addr, (struct fake_op){ .value = value }, sizeof(value));
+}
+
+int cuStreamWriteValue64_v2(void *stream, uint64_t addr, uint64_t value, unsigned int flags)
+{
+	(void)flags;
+	return fake_word(stream, addr, (struct fake_op){ .value = value, .wide = true },
+			 sizeof(value));
+}
+
+int cuStreamWaitValue64_v2(void *stream, uint64_t addr, uint64_t value, unsigned int flags)
+{
+	if (flags)
+		return INVALID;
+	return fake_word(stream, addr, (struct fake_op){ .value = value, .word = true },
+			 sizeof(value));
 }
 
 int cuEventCreate(void **event, unsigned int flags)

@@ -33,6 +33,8 @@ int cuStreamSynchronize(void *stream);
 int cuStreamQuery(void *stream);
 int cuMemcpyAsync(uint64_t dst, uint64_t src, size_t bytes, void *stream);
 int cuStreamWriteValue32_v2(void *stream, uint64_t addr, uint32_t value, unsigned int flags);
+int cuStreamWriteValue64_v2(void *stream, uint64_t addr, uint64_t value, unsigned int flags);
+int cuStreamWaitValue64_v2(void *stream, uint64_t addr, uint64_t value, unsigned int flags);
 int cuStreamWaitEvent(void *stream, void *event, unsigned int flags);
 int cuEventCreate(void **event, unsigned int flags);
 int cuEventDestroy_v2(void *event);

@@ -198,7 +198,7 @@ pick '^lib/(gin|async)/'
 pick '^lib/dpa/'
 # shellcheck disable=SC2086
 [ ${#list[@]} = 0 ] || allow lib/dpa "${list[@]}" < <(
-	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"gda_internal\.h"'
+	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|share)\.h"'
 	echo @own; headers $uapi $public)
 pick '^lib/nccl/'
 # shellcheck disable=SC2086

@@ -142,7 +142,7 @@ int gda_dpa_create(struct gda_context *ctx, const struct gda_dpa_attr *attr,
  * their time; those that wait for an event are woken. Events, arrays and heap are gone with it.
  *
  * Return: 0; -EBUSY a task of this process does not end: the context is fatal, and the call may
- * be made again later.
+ * be made again later; or a GPU has its events (gda_dpa_cuda_destroy()).
  */
 int gda_dpa_destroy(struct gda_dpa *dpa);
 
@@ -307,20 +307,21 @@ int gda_dpa_bufs_destroy(struct gda_dpa *dpa, uint64_t array);
  * @GDA_DPA_HOST: by the calls of this header
  * @GDA_DPA_TASKS: by tasks and launches
  * @GDA_DPA_PEERS: by tasks of other contexts, through RDMA handles; only as a publisher
+ * @GDA_DPA_GPU: by kernels and streams of a GPU (gda/dpa_cuda.h)
  */
 enum gda_dpa_place {
 	GDA_DPA_HOST = 1,
 	GDA_DPA_TASKS = 2,
 	GDA_DPA_PEERS = 4,
+	GDA_DPA_GPU = 8,
 };
 
 /**
  * struct gda_dpa_event_attr - attributes of an event
  * @size: sizeof(struct gda_dpa_event_attr)
  * @flags: must be 0
- * @publishers: GDA_DPA_HOST, GDA_DPA_TASKS, GDA_DPA_PEERS: what may update it; 0: host and tasks
- * @subscribers: GDA_DPA_HOST, GDA_DPA_TASKS: what may read it and wait for it; 0:
- *	both
+ * @publishers: enum gda_dpa_place: what may update it; 0: host and tasks
+ * @subscribers: enum gda_dpa_place: what may read it and wait for it; 0: host and tasks
  */
 struct gda_dpa_event_attr {
 	uint32_t size;
@@ -336,7 +337,7 @@ struct gda_dpa_event_attr {
  * @event: receives the event
  *
  * What sleeps for an event that peers update looks each millisecond, unless the context was
- * created with %GDA_DPA_WAKE.
+ * created with %GDA_DPA_WAKE; and for one that a GPU updates in any case.
  *
  * Return: 0; -EINVAL an unknown place, or the size of @attr; -EOPNOTSUPP unknown flags, or peers
  * and others publish it and the device's additions are not atomic to a processor's; -E2BIG a
