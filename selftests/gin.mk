@@ -37,7 +37,16 @@ GINTEST_EXAMPLES := allgather allreduce halo alltoall dispatch
 TEST_NATIVE	+= $(GINTEST_OUT)/examples
 TEST_VM		+= $(GINTEST_OUT)/examples
 
+# They break no rule of GDA_CHECK.
+$(GINTEST_EXAMPLES:%=$(GINTEST_OUT)/checked/gin-%): $(GINTEST_OUT)/checked/gin-%: \
+		examples/gin-%.c examples/gin-ranks.c examples/gin-ranks.h $(LIB_OUT)/libgda.a \
+		$(GDA_HEADERS) selftests/gin.mk
+	@mkdir -p $(@D)
+	$(CC) $(GDA_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -DGDA_CHECK -pthread -o $@ $< \
+		examples/gin-ranks.c $(LIB_OUT)/libgda.a
+
 $(GINTEST_OUT)/examples: selftests/gin/examples.sh $(BUILD)/tools/gda-run \
+		$(GINTEST_EXAMPLES:%=$(GINTEST_OUT)/checked/gin-%) \
 		$(GINTEST_EXAMPLES:%=$(BUILD)/examples/gin-%) $(GINTEST_CHECKED:%=$(GINTEST_OUT)/plain/%)
 	@mkdir -p $(@D)
 	install -m 755 $< $@

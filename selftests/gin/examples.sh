@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# examples.sh - the examples of gda/gin.h: as threads, where there is /dev/gda as the processes
-# of gda-run; each compares with its serial reference. So do the tests that run as
-# processes. Speaks KTAP.
+# examples.sh - the examples of gda/gin.h: as threads, and where there is /dev/gda as the
+# processes of gda-run; each compares with its serial reference. So do the tests that run
+# as processes. Built with GDA_CHECK the examples break no rule. Speaks KTAP.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit 1
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/gda-gin.XXXXXX") || exit 1
@@ -26,14 +26,17 @@ check() { # NAME COMMAND...
 	fi
 }
 
-echo "1..$((2 * ${#examples[@]} + ${#tests[@]}))"
+echo "1..$((3 * ${#examples[@]} + ${#tests[@]}))"
 for e in "${examples[@]}"; do
 	if [ ! -e /dev/gda ]; then
 		check "${e}_threads" "build/examples/gin-$e"
-	else
-		n=$((n + 1))
-		echo "ok $n ${e}_threads # SKIP threads are tried where nothing is emulated"
+		check "${e}_breaks_no_rule" "build/selftests/gin/checked/gin-$e"
+		continue
 	fi
+	for name in threads breaks_no_rule; do
+		n=$((n + 1))
+		echo "ok $n ${e}_$name # SKIP threads are tried where nothing is emulated"
+	done
 done
 for p in "${examples[@]/#/examples/gin-}" "${tests[@]/#/selftests/gin/plain/}"; do
 	name=${p##*/}_processes

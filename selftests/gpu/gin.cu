@@ -341,10 +341,13 @@ static __device__ void by_group(struct env *e, const group &g, uint32_t signal)
 	for (uint32_t i = 0; i < 20; i++) {
 		for (uint32_t k = g.thread_rank(); k < CELL; k += g.size())
 			((volatile uint8_t *)e->mem)[32 * CELL + k] = byte_of(k, e->rank, i);
-		/* what all of the group wrote is put, and all of it sees what came */
+		/*
+		 * What all of the group wrote is put, and all of it sees what came. G-18: at the
+		 * scope that the queue needs, or where that is asked for at the system's.
+		 */
 		OK(gda_gin_group(g, [&] {
 			return gda_gin_put(p, gda_at(e->data, 0), gda_at(e->data, 32 * CELL), CELL,
-					   gda_gin_inc(signal, 0));
+					   gda_gin_inc(signal, i % 2 ? GDA_SYSTEM : 0));
 		}));
 		OK(gda_gin_group(g, [&] {
 			return gda_gin_wait_signal(gin, signal, i + 1, 64, 0);
@@ -591,7 +594,7 @@ static const struct test tests[] = {
 	  { .sharing = GDA_GIN_SHARE_THREAD, .signals = 4, .barriers = 1 } },
 	{ "G-10.G-14.G-16.G-19.counters_and_flushes", counters, 1, 1,
 	  { .sharing = GDA_GIN_SHARE_THREAD, .signals = 4, .counters = 4, .barriers = 1 } },
-	{ "G-17.groups", groups, 1, 128, { .signals = 4, .barriers = 1 } },
+	{ "G-17.G-18.groups", groups, 1, 128, { .signals = 4, .barriers = 1 } },
 	{ "G-20.G-22.by_block", by_block, 1, 9 * 32,
 	  { .sharing = GDA_GIN_SHARE_CTA, .signals = 4, .counters = 1 } },
 	{ "G-22.by_gpu", by_gpu, 32, 32, { .signals = 4, .counters = 1 } },
