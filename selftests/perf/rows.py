@@ -20,11 +20,11 @@ SIZES = [8, 64, 512, 4096, 16384, 65536, 1048576, 4194304]
 
 EXPECTED = {("lat", name, size) for name in ("put_seen", "put_completed") for size in SIZES}
 EXPECTED |= {("lat", name, 8) for name in
-             ("get_completed", "fetch_add", "put_seen_two", "put_ping_pong", "verbs_write",
-              "verbs_fetch_add")}
+             ("get_completed", "fetch_add", "put_seen_two", "put_ping_pong", "gin_put_signal",
+              "verbs_write", "verbs_fetch_add")}
 EXPECTED |= {("rate", name, 8) for name in
              ("put", "put_idle_qps", "put_batch", "put_inline", "fetch_add", "put_two",
-              "verbs_write", "verbs_write_list")}
+              "gin_put_signal", "gin_put_signal_batch", "verbs_write", "verbs_write_list")}
 EXPECTED |= {("bw", name, size) for name in ("put", "memcpy_user", "memcpy_kernel")
              for size in SIZES}
 EXPECTED |= {("bw", "put_two", 65536), ("bw", "verbs_write", 65536)}
@@ -115,7 +115,8 @@ def _():
 @test("the tables have all of it")
 def _():
     out = perf(*QUICK).stdout
-    lines = [x for x in out.splitlines() if x.startswith(("put", "get", "fetch", "memcpy", "raw verbs"))]
+    begins = ("put", "get", "gin", "fetch", "memcpy", "raw verbs")
+    lines = [x for x in out.splitlines() if x.startswith(begins)]
     return len(lines) != len(EXPECTED) and out
 
 

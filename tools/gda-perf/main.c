@@ -207,6 +207,7 @@ int main(int argc, char **argv)
 	perf_two_plan();
 	perf_put_plan();
 	perf_ping_plan();
+	perf_gin_plan();
 	if (perf_options.peers) {
 		perf_memcpy_plan();
 		perf_verbs_plan();

@@ -118,11 +118,12 @@ static inline int64_t perf_put(const struct perf_pair *p, uint32_t bytes, unsign
 		       flags | GDA_EXCLUSIVE);
 }
 
-/* put.c, pingpong.c, two.c, memcpy.c, verbs.c - what is measured */
+/* put.c, pingpong.c, gin.c, two.c, memcpy.c, verbs.c - what is measured */
 void perf_put_plan(void);
 const char *perf_put_device(void);
 int perf_put_rate(const struct perf_pair *p, uint32_t bytes, unsigned int batch, double *rate);
 void perf_ping_plan(void);
+void perf_gin_plan(void);
 void perf_two_plan(void);
 void perf_two_end(void);
 void perf_memcpy_plan(void);
