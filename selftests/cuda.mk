@@ -39,7 +39,8 @@ CUDATEST_NVFLAGS := -std=c++17 -O2 -gencode arch=compute_75,code=sm_75 \
 
 TEST_NATIVE	+= $(CUDATEST_OUT)/gpu
 
-$(CUDATEST_OUT)/gpu: selftests/cuda/gpu.cu $(LIB_OUT)/libgda.a $(GDA_HEADERS) selftests/cuda.mk
+$(CUDATEST_OUT)/gpu: selftests/cuda/gpu.cu selftests/gpu/ktap.cuh $(LIB_OUT)/libgda.a $(GDA_HEADERS) \
+		selftests/cuda.mk
 	@mkdir -p $(@D)
 ifneq ($(CUDATEST_NVCC),)
 	$(CUDATEST_NVCC) $(CUDATEST_NVFLAGS) $(GDA_CPPFLAGS) -o $@ $< $(LIB_OUT)/libgda.a -ldl \

@@ -40,8 +40,7 @@ $(addprefix $(LIBTEST_OUT)/,device notify dmabuf words): $(LIBTEST_OUT)/%: \
 
 # On demand, where there is a GPU (make check-gpu).
 $(LIBTEST_OUT)/gpu: selftests/lib/gpu.cu selftests/lib/fake_nic.c $(LIBTEST_VIEW) \
-		$(LIBTEST_DEPS) \
-		$(wildcard lib/include/gda/gpu/*.h)
+		$(LIBTEST_DEPS) $(GPU_HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(LIBTEST_FLAGS) -c -o $@-nic.o selftests/lib/fake_nic.c
 	$(CC) $(LIBTEST_FLAGS) -r -o $@-view.o $(LIBTEST_VIEW)

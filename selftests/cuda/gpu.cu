@@ -16,25 +16,9 @@
 #include <string>
 #include <unistd.h>
 #include <vector>
-#include <cuda_runtime.h>
 #include <gda/cuda.h>
 #include <gda/fastpath.h>
-
-#define CUDA(call) do { \
-	cudaError_t err_ = (call); \
-	if (err_ != cudaSuccess) { \
-		printf("Bail out! %s: %s\n", #call, cudaGetErrorString(err_)); \
-		exit(1); \
-	} \
-} while (0)
-
-#define GDA(call) do { \
-	int err_ = (call); \
-	if (err_) { \
-		printf("Bail out! %s: %s\n", #call, gda_strerror(err_)); \
-		exit(1); \
-	} \
-} while (0)
+#include "../gpu/ktap.cuh"
 
 #define QUEUES		8
 #define BATCH		32U

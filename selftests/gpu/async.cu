@@ -3,13 +3,9 @@
  * gda/async.h in kernels, on the in-process device: blocks copy within the memory of their GPU, and
  * between it and mapped memory of the host, and compare what came. Speaks KTAP.
  */
-#include <csignal>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <unistd.h>
-#include <cuda_runtime.h>
 #include <gda/async.h>
+#include "ktap.cuh"
 
 #define BLOCKS		8U
 #define PART		65536U
@@ -17,24 +13,6 @@
 #define WORDS		4096U
 #define ROUNDS		50U
 #define SECOND		1000000000ULL
-
-#define CUDA(call) do { \
-	cudaError_t err_ = (call); \
-	if (err_ != cudaSuccess) { \
-		printf("Bail out! %s: %s\n", #call, cudaGetErrorString(err_)); \
-		fflush(stdout); \
-		_Exit(1); \
-	} \
-} while (0)
-
-#define GDA(call) do { \
-	int err_ = (call); \
-	if (err_) { \
-		printf("Bail out! %s: %s (%s)\n", #call, gda_strerror(err_), gda_last_error()); \
-		fflush(stdout); \
-		_Exit(1); \
-	} \
-} while (0)
 
 /* The first error of each block; in mapped memory of the host. */
 struct report {
@@ -160,6 +138,7 @@ static void run(const char *name, void (*kernel)(struct env e), uint32_t queues)
 	struct env e;
 	int failed = 0;
 
+	ktap_running = name;
 	CUDA(cudaMalloc(&e.mem, BYTES));
 	CUDA(cudaHostAlloc(&e.words, WORDS, cudaHostAllocMapped | cudaHostAllocPortable));
 	CUDA(cudaHostAlloc(&e.reports, BLOCKS * sizeof(*e.reports), cudaHostAllocMapped));
@@ -198,15 +177,6 @@ static void run(const char *name, void (*kernel)(struct env e), uint32_t queues)
 	status |= failed;
 }
 
-static void hangs(int)
-{
-	static const char text[] = "Bail out! a kernel does not end\n";
-
-	if (write(1, text, sizeof(text) - 1))
-		_Exit(1);
-	_Exit(1);
-}
-
 int main(void)
 {
 	int devices = 0;
@@ -218,7 +188,7 @@ int main(void)
 		printf("1..0 # SKIP no GPU here\n");
 		return 0;
 	}
-	signal(SIGALRM, hangs);
+	signal(SIGALRM, ktap_hangs);
 	alarm(120);
 	printf("TAP version 13\n1..6\n");
 	for (uint32_t queues = 1; queues < 4; queues += 2) {

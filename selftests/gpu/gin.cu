@@ -6,15 +6,11 @@
  * the kernels of all ranks run at the same time. Speaks KTAP.
  */
 #include <cerrno>
-#include <csignal>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <pthread.h>
-#include <unistd.h>
 #include <cooperative_groups.h>
-#include <cuda_runtime.h>
 #include <gda/gin.h>
+#include "ktap.cuh"
 
 #define RANKS		2U
 #define CELL		4096U
@@ -22,24 +18,6 @@
 #define POISON		0xee
 #define SECOND		1000000000ULL
 #define ROUNDS		100U
-
-#define CUDA(call) do { \
-	cudaError_t err_ = (call); \
-	if (err_ != cudaSuccess) { \
-		printf("Bail out! %s: %s\n", #call, cudaGetErrorString(err_)); \
-		fflush(stdout); \
-		_Exit(1); \
-	} \
-} while (0)
-
-#define GDA(call) do { \
-	int err_ = (call); \
-	if (err_) { \
-		printf("Bail out! %s: %s (%s)\n", #call, gda_strerror(err_), gda_last_error()); \
-		fflush(stdout); \
-		_Exit(1); \
-	} \
-} while (0)
 
 /* The arguments of a kernel, and its findings; in mapped memory of the host. */
 struct env {
@@ -720,19 +698,6 @@ static void *rank_main(void *arg)
 	return NULL;
 }
 
-/* A kernel that hangs is told by its name, and ends this. */
-static const char *running;
-
-static void hangs(int)
-{
-	static const char end[] = " hangs\n";
-
-	if (write(1, "Bail out! ", 10) < 0 || write(1, running, strlen(running)) < 0 ||
-	    write(1, end, sizeof(end) - 1) < 0)
-		_Exit(2);
-	_Exit(1);
-}
-
 static int run(const struct test *test, int devices)
 {
 	struct rank r[RANKS] = {};
@@ -757,34 +722,5 @@ static int run(const struct test *test, int devices)
 
 int main(int argc, char **argv)
 {
-	const char *only = argc > 1 ? argv[1] : "";
-	size_t n = sizeof(tests) / sizeof(tests[0]), i;
-	int devices = 0, number = 0, status = 0;
-
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	/* lazily loaded code would wait for an idle GPU while another rank's kernel runs */
-	setenv("CUDA_MODULE_LOADING", "EAGER", 1);
-	setenv("GDA_INPROC_WORKERS", "2", 0);
-	if (cudaGetDeviceCount(&devices) != cudaSuccess || !devices) {
-		printf("1..0 # SKIP no GPU here\n");
-		return 0;
-	}
-	signal(SIGALRM, hangs);
-	printf("TAP version 13\n1..%zu\n# %d GPUs\n", n, devices);
-	for (i = 0; i < n; i++) {
-		int failed;
-
-		number++;
-		if (!strstr(tests[i].name, only)) {
-			printf("ok %d %s # SKIP not asked for\n", number, tests[i].name);
-			continue;
-		}
-		running = tests[i].name;
-		alarm(getenv("GDA_TEST_SECONDS") ? atoi(getenv("GDA_TEST_SECONDS")) : 60);
-		failed = run(&tests[i], devices);
-		alarm(0);
-		printf("%sok %d %s\n", failed ? "not " : "", number, tests[i].name);
-		status |= failed;
-	}
-	return status;
+	return ktap_run(tests, sizeof(tests) / sizeof(tests[0]), argc > 1 ? argv[1] : "", run);
 }

@@ -8,16 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <vector>
-#include <cuda_runtime.h>
 #include <gda/gpu/post.h>
-
-#define CUDA(call) do { \
-	cudaError_t err_ = (call); \
-	if (err_ != cudaSuccess) { \
-		printf("Bail out! %s: %s\n", #call, cudaGetErrorString(err_)); \
-		exit(1); \
-	} \
-} while (0)
+#include "ktap.cuh"
 
 #define DEPTH	64U
 #define QPN	0x123456U

@@ -7,17 +7,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <cuda_runtime.h>
 #include <gda/gpu/post.h>
+#include "../gpu/ktap.cuh"
 #include "fake_nic.h"
-
-#define CUDA(call) do { \
-	cudaError_t err_ = (call); \
-	if (err_ != cudaSuccess) { \
-		printf("Bail out! %s: %s\n", #call, cudaGetErrorString(err_)); \
-		exit(1); \
-	} \
-} while (0)
 
 struct job {
 	struct gda_view *v;

@@ -5,7 +5,7 @@
 NVCC		?= $(or $(shell command -v nvcc),$(wildcard /usr/local/cuda/bin/nvcc),nvcc)
 NVCC_FLAGS	= -std=c++17 -O3 $(GDA_CPPFLAGS) -gencode arch=compute_75,code=sm_75 \
 		  -gencode arch=compute_90,code=[sm_90,compute_90]
-GPU_HEADERS	= $(GDA_HEADERS) $(wildcard lib/include/gda/gpu/*.h)
+GPU_HEADERS	= $(GDA_HEADERS) $(wildcard lib/include/gda/gpu/*.h) selftests/gpu/ktap.cuh
 GPU_BENCH	:= $(BUILD)/tools/gda-bench-gpu
 GPU_OUT		:= $(BUILD)/selftests/gpu
 
