@@ -134,7 +134,7 @@ int gda_dpa_wake_create(struct gda_dpa *dpa)
 		.size = sizeof(attr), .flags = GDA_CQ_IGNORE_OVERRUN, .depth = GDA_DPA_WAKE_DEPTH,
 	};
 	struct gda_query q = { .size = sizeof(q) };
-	int err = gda_dpa_because(gda_context_query(dpa->ctx, &q));
+	int err = gda_because_last(gda_context_query(dpa->ctx, &q));
 
 	if (err)
 		return err;
@@ -146,7 +146,7 @@ int gda_dpa_wake_create(struct gda_dpa *dpa)
 	err = gda_cq_create(dpa->ctx, &attr, &dpa->wake_cq);
 	if (!err)
 		err = gda_cq_event(dpa->wake_cq, dpa->wake_fd, GDA_CQ_ARM_SOLICITED);
-	return gda_dpa_because(err);
+	return gda_because_last(err);
 }
 
 void gda_dpa_wake_destroy(struct gda_dpa *dpa)
