@@ -7,24 +7,7 @@
 # shellcheck disable=SC2317	# functions are called by name
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/gda-install.XXXXXX") || exit 1
-trap 'rm -rf "$tmp"' EXIT
-n=0 rc=0
-
-# test NAME COMMAND...
-test() {
-	local name=$1
-
-	n=$((n + 1))
-	shift
-	if "$@" >"$tmp/log" 2>&1; then
-		echo "ok $n $name"
-	else
-		head -n 40 "$tmp/log" | sed 's/^/# /'
-		echo "not ok $n $name"
-		rc=1
-	fi
-}
+. selftests/lib/ktap.sh
 
 cat >"$tmp/prog.c" <<'EOT'
 #include <stdio.h>
@@ -149,19 +132,19 @@ if [ -e "${built[0]}" ]; then
 fi
 
 echo 1..10
-test "install" install
-test "complete" complete
-test "nothing elsewhere, nothing writable" nothing contained
-test "the package's version" package --exact-version="$(tools/scripts/version.sh)" gda
-test "a program with the shared library" shared
-test "a program with the static library" static
-test "every tool says its version" versions
-test "no modules for another kernel than the one that runs" other_kernel
+ok "install" install
+ok "complete" complete
+ok "nothing elsewhere, nothing writable" nothing contained
+ok "the package's version" package --exact-version="$(tools/scripts/version.sh)" gda
+ok "a program with the shared library" shared
+ok "a program with the static library" static
+ok "every tool says its version" versions
+ok "no modules for another kernel than the one that runs" other_kernel
 if [ -n "$rel" ]; then
-	test "modules for the kernel that runs" this_kernel
+	ok "modules for the kernel that runs" this_kernel
 else
 	n=$((n + 1))
 	echo "ok $n modules for the kernel that runs # SKIP none are built here"
 fi
-test "uninstall" uninstall
+ok "uninstall" uninstall
 exit $rc

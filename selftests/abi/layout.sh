@@ -9,24 +9,7 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 build=${GDA_BUILD:-build}
 frozen=selftests/abi/frozen
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/gda-abi.XXXXXX") || exit 1
-trap 'rm -rf "$tmp"' EXIT
-n=0 rc=0
-
-# test NAME COMMAND...
-test() {
-	local name=$1
-
-	n=$((n + 1))
-	shift
-	if "$@" >"$tmp/log" 2>&1; then
-		echo "ok $n $name"
-	else
-		head -n 40 "$tmp/log" | sed 's/^/# /'
-		echo "not ok $n $name"
-		rc=1
-	fi
-}
+. selftests/lib/ktap.sh
 
 # The names of the frozen headers, as a program that prints them by the headers in $2...
 # A member called spare is room, and what is put there takes of it.
@@ -96,11 +79,11 @@ soname() {
 }
 
 echo 1..7
-test "what was" table "$tmp/then" -I$frozen
-test "what is" table "$tmp/now" -Iuapi -Ilib/include
-test "members are where they were" members
-test "no structure has shrunk" sizes
-test "no structure ends with a hole" no_tail
-test "no symbol is lost" symbols
-test "the same soname" soname
+ok "what was" table "$tmp/then" -I$frozen
+ok "what is" table "$tmp/now" -Iuapi -Ilib/include
+ok "members are where they were" members
+ok "no structure has shrunk" sizes
+ok "no structure ends with a hole" no_tail
+ok "no symbol is lost" symbols
+ok "the same soname" soname
 exit $rc

@@ -9,23 +9,7 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit 1
 run=build/tools/gda-run
 hello=build/selftests/comm/hello
-tmp=$(mktemp -d /tmp/gda-run.XXXXXX) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-n=0 rc=0
-
-ok() { # NAME CONDITION...: a command
-	local name=$1
-
-	shift
-	n=$((n + 1))
-	if "$@"; then
-		echo "ok $n $name"
-	else
-		sed 's/^/# /' "$tmp"/{out,err} 2>/dev/null
-		echo "not ok $n $name"
-		rc=1
-	fi
-}
+. selftests/lib/ktap.sh
 
 # go STATUS ARGUMENT...: gda-run ends with it, and leaves nothing
 go() {

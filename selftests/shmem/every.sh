@@ -10,7 +10,7 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 out=build/selftests/shmem
 run=build/shmem/bin/oshrun
-. selftests/shmem/ktap.sh
+. selftests/lib/ktap.sh
 slow=${GDA_SLOW:-1}
 GDA_SHMEM_WAY=direct
 if [ -e /dev/gda ]; then

@@ -8,7 +8,7 @@
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 bin=build/shmem/bin
-. selftests/shmem/ktap.sh
+. selftests/lib/ktap.sh
 
 # go PES FLAG... -- NAME: build the example and run it
 go() {

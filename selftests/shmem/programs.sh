@@ -11,7 +11,7 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 bin=build/selftests/shmem/bin
 run=build/tools/gda-run
-. selftests/shmem/ktap.sh
+. selftests/lib/ktap.sh
 slow=${GDA_SLOW:-1} rounds=40 many=4 sizes=(2 4)
 GDA_SHMEM_WAY=direct
 if [ -e /dev/gda ]; then
