@@ -65,7 +65,7 @@ $(EXAMPLE_OUT)/dpa-alltoall: examples/dpa-alltoall.c $(EXAMPLE_RANKS)
 
 # For GPUs, where there is a compiler for them.
 EXAMPLE_NVCC	:= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
-EXAMPLE_GPU	:= halo shmem-dispatch-gpu gin-allreduce-gpu
+EXAMPLE_GPU	:= halo shmem-dispatch-gpu gin-allreduce-gpu tiles-gpu
 EXAMPLES	+= $(if $(EXAMPLE_NVCC),$(EXAMPLE_GPU:%=$(EXAMPLE_OUT)/%))
 EXAMPLE_NVFLAGS	= -std=c++17 -O2 -gencode arch=compute_75,code=sm_75 \
 		  -gencode arch=compute_90,code=sm_90
