@@ -147,7 +147,7 @@ GDA_EXPORT struct gda_cq_view *gda_cq_view_sized(struct gda_cq *cq, size_t size)
 				  size, sizeof(cq->view));
 	else if (!cq->entries || !cq->record)
 		err = gda_because(-EINVAL,
-				  "the CQ is collapsed, or not mapped here: only a mapped ring has a view");
+				  "the CQ is collapsed or unmapped: only a mapped ring has a view");
 	else if (cq->dialect != GDA_WQE_DIALECT)
 		err = gda_because(-EINVAL, "the CQ is in dialect %u, which has no reader here",
 				  cq->dialect);
@@ -188,10 +188,10 @@ static int gda_cq_await(struct gda_cq *cq, int eventfd, uint32_t flags,
 
 	if (!cq->entries || !cq->record)
 		return gda_because(-EINVAL,
-				   "the CQ is collapsed, or not mapped here: only a mapped ring has a view");
+				   "the CQ is collapsed or unmapped: only a mapped ring has a view");
 	if (!flags)
 		return gda_because(-EINVAL,
-				   "flags is 0, so nothing would wake the caller: set GDA_CQ_ARM");
+				   "flags is 0: set GDA_CQ_ARM or GDA_CQ_ARM_SOLICITED");
 	if (!deadline)
 		deadline = now + 1000000000U;
 	while (!err) {

@@ -58,7 +58,7 @@ static int gda_kernel_open(struct gda_context *ctx, const char *device)
 	err = gda_kernel_ioctl(ctx, GDA_IOC_BIND, &arg);
 	if (err == -ENOENT)
 		gda_because(err,
-			    "there is no device \"%s\": gda_devices() lists those that there are",
+			    "there is no device \"%s\": see gda_devices()",
 			    device);
 	if (err)
 		gda_kernel_close(ctx);

@@ -20,7 +20,7 @@ static int gda_qp_take_cq(struct gda_qp *q, struct gda_cq *given)
 
 	q->cq = given;
 	if (given && given->ctx != q->ctx)
-		return gda_because(-EINVAL, "cq is of another context: create both in one context");
+		return gda_because(-EINVAL, "cq is of another context: use one context");
 	if (given && given->dialect != GDA_WQE_DIALECT)
 		return gda_because(-EINVAL, "cq is in dialect %u, the QP in %u", given->dialect,
 				   GDA_WQE_DIALECT);
@@ -121,13 +121,13 @@ static int gda_qp_check_owner(const struct gda_context *ctx, const struct gda_qp
 {
 	if (attr->recv_cq && attr->recv_cq->ctx != ctx)
 		return gda_because(-EINVAL,
-				   "recv_cq is of another context: create both in one context");
+				   "recv_cq is of another context: use one context");
 	if (attr->sent_counter && attr->sent_counter->ctx != ctx)
 		return gda_because(-EINVAL,
-				   "sent_counter is of another context: create both in one context");
+				   "sent_counter is of another context: use one context");
 	if (attr->recv_counter && attr->recv_counter->ctx != ctx)
 		return gda_because(-EINVAL,
-				   "recv_counter is of another context: create both in one context");
+				   "recv_counter is of another context: use one context");
 	return 0;
 }
 

@@ -49,7 +49,7 @@ static int gda_view_check(const struct gda_view_attr *attr)
 					   parts[i].name, parts[i].p, (unsigned int)parts[i].align);
 	if (!gda_cqe_is_preset(*gda_cqe_last((uintptr_t)attr->cq)))
 		return gda_because(-EPROTO,
-				   "the entry at cq is not preset to 0xff: fill it before the call");
+				   "the entry at cq is not preset to 0xff: preset it");
 	return 0;
 }
 

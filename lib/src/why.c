@@ -124,9 +124,9 @@ int gda_why_cq_event(const struct gda_context *ctx, int err, int eventfd, uint32
 		return err;
 	if (flags == both)
 		gda_because(err,
-			    "flags has both GDA_CQ_ARM and GDA_CQ_ARM_SOLICITED: set one of them");
+			    "flags arms in two ways: set one GDA_CQ_ARM* flag");
 	else if (eventfd == -1)
-		gda_because(err, "eventfd is -1, and none was given before: pass an eventfd(2)");
+		gda_because(err, "eventfd is -1 and none was given before: pass one");
 	else
 		gda_because(err, "eventfd %d is no eventfd(2)", eventfd);
 	return err;
@@ -148,10 +148,10 @@ int gda_why_qp(const struct gda_context *ctx, int err, const struct gda_qp_attr 
 		gda_why_depth(err, "sq_depth", attr->sq_depth, q.max_sq_depth);
 	if (err == -EINVAL && attr->recv_cq && attr->recv_cq->flags & GDA_CQ_COLLAPSED)
 		gda_because(err,
-			    "recv_cq is collapsed: immediates need a ring, so create it without GDA_CQ_COLLAPSED");
+			    "recv_cq is collapsed: immediates need a ring");
 	if (err == -EBUSY && attr->cq && attr->cq->flags & GDA_CQ_COLLAPSED)
 		gda_because(err,
-			    "cq is collapsed, and serves another QP: give each QP its own, or share a ring");
+			    "cq is collapsed and serves another QP: pass another");
 	if (err == -ENOSPC && !attr->cq)
 		gda_because(err,
 			    "the context has %u QPs or %u CQs, which is the most: use another context",
@@ -166,13 +166,13 @@ int gda_why_connect(int err)
 {
 	if (err == -EINVAL)
 		gda_because(err,
-			    "peer is no address of gda_qp_address(), or that of another kind of device");
+			    "peer is no gda_qp_address() of this kind of device");
 	else if (err == -ENOENT)
 		gda_because(err,
-			    "peer: this device has no such QP (any more): exchange addresses again");
+			    "peer: no such QP (any more): exchange addresses again");
 	else if (err == -EALREADY)
 		gda_because(err,
-			    "this QP has named a peer already, or has failed: create another QP");
+			    "this QP has a peer, or has failed: create another");
 	else if (err == -EBUSY)
 		gda_because(err, "peer has named another QP: it must name this one");
 	else if (err == -ENOSPC)
@@ -221,10 +221,10 @@ int gda_why_mr(const struct gda_context *ctx, int err, const struct gda_mr_rule 
 	if (err == -EINVAL && !(rule->access & GDA_ACCESS_LOCAL_WRITE)) {
 		if (rule->access & GDA_ACCESS_REMOTE_WRITE)
 			gda_because(err,
-				    "access: remote write needs local write: add GDA_ACCESS_LOCAL_WRITE");
+				    "access: remote write needs GDA_ACCESS_LOCAL_WRITE, too");
 		else if (rule->access & GDA_ACCESS_REMOTE_ATOMIC)
 			gda_because(err,
-				    "access: remote atomic needs local write: add GDA_ACCESS_LOCAL_WRITE");
+				    "access: remote atomic needs GDA_ACCESS_LOCAL_WRITE, too");
 	}
 	if (err == -EINVAL && !rule->length)
 		gda_because(err, "length is 0");
@@ -275,7 +275,7 @@ const char *gda_peer_strerror(int error)
 	case ENXIO:
 		return "no peer driver claims this address range";
 	case EACCES:
-		return "the address range is not mapped for this access";
+		return "the range is not mapped for this access";
 	case EOPNOTSUPP:
 		return "the peer driver gives the CPU no address";
 	case ENODEV:

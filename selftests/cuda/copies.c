@@ -529,8 +529,8 @@ TEST_F(copies, mr_range)
 	EXPECT_EQ(-EINVAL, gda_cuda_mr_reg(e->cuda, e->gpu, 0, GDA_ACCESS_ALL, 0, &mr));
 	EXPECT_EQ(-EOVERFLOW, gda_cuda_mr_reg(e->cuda, e->gpu, SIZE_MAX, 0, 0, &mr));
 	EXPECT_EQ(-EINVAL, gda_cuda_mr_reg(e->cuda, e->gpu, 8, GDA_ACCESS_REMOTE_WRITE, 0, &mr));
-	EXPECT_STREQ("gda_cuda_mr_reg: access: remote write needs local write: "
-		     "add GDA_ACCESS_LOCAL_WRITE", gda_last_error());
+	EXPECT_STREQ("gda_cuda_mr_reg: access: remote write needs GDA_ACCESS_LOCAL_WRITE, too",
+		     gda_last_error());
 	EXPECT_EQ(-EOPNOTSUPP, gda_cuda_mr_reg(e->cuda, e->gpu, 8, 0, 1U << 31, &mr));
 	EXPECT_EQ(NULL, mr);
 	ASSERT_OK(gda_mr_query(e->mr, &query));

@@ -398,7 +398,7 @@ TEST_F(library, K7_peer_memory)
 	ASSERT_EQ(0, mprotect(at, LEN, PROT_READ));
 	EXPECT_EQ(-EACCES, gda_mr_reg(b->ctx, at, LEN, GDA_ACCESS_ALL, 0, &mr));
 	EXPECT_STREQ("gda_mr_reg: pinning: the memory cannot be read, written or pinned; "
-		     "peer memory: the address range is not mapped for this access",
+		     "peer memory: the range is not mapped for this access",
 		     gda_last_error());
 	munmap(at, LEN);
 	EXPECT_EQ(-EFAULT, gda_mr_reg(b->ctx, at, LEN, GDA_ACCESS_ALL, 0, &mr));

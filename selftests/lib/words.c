@@ -69,28 +69,25 @@ TEST_F(words, create_qp)
 	ASSERT_EQ(0, gda_counter_create(self->b.ctx, &count));
 	attr.cq = cq;
 	EXPECT_TRUE(says(gda_qp_create(ctx, &attr, &qp), -EINVAL,
-			 "gda_qp_create: cq is of another context: create both in one context"));
+			 "gda_qp_create: cq is of another context: use one context"));
 	attr.cq = NULL;
 	attr.sent_counter = count;
 	EXPECT_TRUE(says(gda_qp_create(ctx, &attr, &qp), -EINVAL,
-			 "gda_qp_create: sent_counter is of another context: "
-			 "create both in one context"));
+			 "gda_qp_create: sent_counter is of another context: use one context"));
 	attr.sent_counter = NULL;
 	attr.recv_cq = cq;
 	EXPECT_TRUE(says(gda_qp_create(self->b.ctx, &attr, &qp), -EINVAL,
-			 "gda_qp_create: recv_cq is collapsed: "
-			 "immediates need a ring, so create it without GDA_CQ_COLLAPSED"));
+			 "gda_qp_create: recv_cq is collapsed: immediates need a ring"));
 	attr.recv_cq = NULL;
 	attr.cq = cq;
 	ASSERT_EQ(0, gda_qp_create(self->b.ctx, &attr, &qp));
 	EXPECT_TRUE(says(gda_qp_create(self->b.ctx, &attr, &other), -EBUSY,
-			 "gda_qp_create: cq is collapsed, and serves another QP: "
-			 "give each QP its own, or share a ring"));
+			 "gda_qp_create: cq is collapsed and serves another QP: pass another"));
 	EXPECT_TRUE(says(gda_cq_destroy(cq), -EBUSY,
 			 "gda_cq_destroy: a QP uses it: destroy the QP before"));
 	EXPECT_EQ(NULL, gda_cq_view(cq));
-	EXPECT_STREQ("gda_cq_view: the CQ is collapsed, or not mapped here: "
-		     "only a mapped ring has a view", gda_last_error());
+	EXPECT_STREQ("gda_cq_view: the CQ is collapsed or unmapped: only a mapped ring has a view",
+		     gda_last_error());
 	EXPECT_EQ(0, gda_qp_destroy(qp));
 	EXPECT_EQ(0, gda_cq_destroy(cq));
 	EXPECT_EQ(0, gda_counter_destroy(count));
@@ -125,16 +122,13 @@ TEST_F(words, events)
 
 	ASSERT_EQ(0, gda_cq_create(self->a.ctx, &attr, &cq));
 	EXPECT_TRUE(says(gda_cq_event(cq, -1, GDA_CQ_ARM), -EINVAL,
-			 "gda_cq_event: eventfd is -1, and none was given before: "
-			 "pass an eventfd(2)"));
+			 "gda_cq_event: eventfd is -1 and none was given before: pass one"));
 	EXPECT_TRUE(says(gda_cq_event(cq, 9999, GDA_CQ_ARM), -EBADF,
 			 "gda_cq_event: eventfd 9999 is no open file"));
 	EXPECT_TRUE(says(gda_cq_event(cq, event, 3), -EINVAL,
-			 "gda_cq_event: flags has both GDA_CQ_ARM and GDA_CQ_ARM_SOLICITED: "
-			 "set one of them"));
+			 "gda_cq_event: flags arms in two ways: set one GDA_CQ_ARM* flag"));
 	EXPECT_TRUE(says(gda_cq_sleep(cq, event, 0, &entry, 0), -EINVAL,
-			 "gda_cq_sleep: flags is 0, so nothing would wake the caller: "
-			 "set GDA_CQ_ARM"));
+			 "gda_cq_sleep: flags is 0: set GDA_CQ_ARM or GDA_CQ_ARM_SOLICITED"));
 	EXPECT_TRUE(says(gda_cq_sleep(cq, 9999, GDA_CQ_ARM, &entry, 0), -EBADF,
 			 "gda_cq_sleep: eventfd 9999 is no open file"));
 	EXPECT_EQ(0, gda_cq_destroy(cq));
@@ -152,11 +146,9 @@ TEST_F(words, registration)
 	EXPECT_TRUE(says(gda_mr_reg(a->ctx, a->mem, 0, 0, 0, &mr), -EINVAL,
 			 "gda_mr_reg: length is 0"));
 	EXPECT_TRUE(says(gda_mr_reg(a->ctx, a->mem, 8, GDA_ACCESS_REMOTE_WRITE, 0, &mr), -EINVAL,
-			 "gda_mr_reg: access: "
-			 "remote write needs local write: add GDA_ACCESS_LOCAL_WRITE"));
+			 "gda_mr_reg: access: remote write needs GDA_ACCESS_LOCAL_WRITE, too"));
 	EXPECT_TRUE(says(gda_mr_reg(a->ctx, a->mem, 8, GDA_ACCESS_REMOTE_ATOMIC, 0, &mr), -EINVAL,
-			 "gda_mr_reg: access: "
-			 "remote atomic needs local write: add GDA_ACCESS_LOCAL_WRITE"));
+			 "gda_mr_reg: access: remote atomic needs GDA_ACCESS_LOCAL_WRITE, too"));
 	EXPECT_TRUE(says(gda_mr_reg(a->ctx, a->mem, 8, 0x30, 0, &mr), -EOPNOTSUPP,
 			 "gda_mr_reg: access has unknown bits: 0x30"));
 	EXPECT_TRUE(says(gda_mr_reg(a->ctx, a->mem, 8, 0, 6, &mr), -EOPNOTSUPP,
@@ -182,17 +174,14 @@ TEST_F(words, connect)
 	EXPECT_TRUE(says(gda_qp_connect(qp, &address), -EBUSY,
 			 "gda_qp_connect: peer has named another QP: it must name this one"));
 	EXPECT_TRUE(says(gda_qp_connect(self->a.qp, &address), -EALREADY,
-			 "gda_qp_connect: this QP has named a peer already, or has failed: "
-			 "create another QP"));
+			 "gda_qp_connect: this QP has a peer, or has failed: create another"));
 	memset(&address, 0x55, sizeof(address));
 	EXPECT_TRUE(says(gda_qp_connect(qp, &address), -EINVAL,
-			 "gda_qp_connect: "
-			 "peer is no address of gda_qp_address(), or that of another kind of device"));
+			 "gda_qp_connect: peer is no gda_qp_address() of this kind of device"));
 	EXPECT_EQ(0, gda_qp_destroy(qp));
 	ASSERT_EQ(0, gda_qp_create(self->a.ctx, &attr, &qp));
 	EXPECT_TRUE(says(gda_qp_connect(qp, &dead), -ENOENT,
-			 "gda_qp_connect: peer: "
-			 "this device has no such QP (any more): exchange addresses again"));
+			 "gda_qp_connect: peer: no such QP (any more): exchange addresses again"));
 	EXPECT_EQ(0, gda_qp_destroy(qp));
 }
 
@@ -245,8 +234,7 @@ TEST(names_of_devices)
 	EXPECT_TRUE(says(gda_open(name, &ctx), -EINVAL,
 			 "gda_open: the name has 64 bytes, 63 are the most"));
 	EXPECT_TRUE(says(gda_open("nosuch", &ctx), -ENOENT, kernel ?
-			 "gda_open: there is no device \"nosuch\": "
-			 "gda_devices() lists those that there are" :
+			 "gda_open: there is no device \"nosuch\": see gda_devices()" :
 			 "gda_open: there is no /dev/gda: is gda_core loaded?"));
 }
 
@@ -291,11 +279,10 @@ TEST(view_init)
 	attr.db = memory + 1032;
 	memory[2048 + 63] = 0;
 	EXPECT_TRUE(says(gda_view_init(&v, &attr), -EPROTO,
-			 "gda_view_init: the entry at cq is not preset to 0xff: "
-			 "fill it before the call"));
+			 "gda_view_init: the entry at cq is not preset to 0xff: preset it"));
 }
 
-/* Deadlines that get no such text: a relative one, one that was just missed, all at once. */
+/* A relative deadline is -ETIME, one that was just missed -ETIMEDOUT; done work is 0. */
 TEST_F(words, a_deadline_that_was_long_past)
 {
 	struct gda_cq_attr ring = { .size = sizeof(ring), .depth = 16 };

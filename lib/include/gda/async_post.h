@@ -234,7 +234,7 @@ GDA_SLOW struct gda_async_event gda_async_copy_any(struct gda_async_session *s, 
  * sum wrap.
  */
 GDA_HELPER int gda_async_in_last_windows(const struct gda_async_session *s, uint64_t local,
-				 uint64_t remote, uint64_t bytes)
+					 uint64_t remote, uint64_t bytes)
 {
 	uint64_t loff = local - s->local.addr, roff = remote - s->remote.addr;
 
