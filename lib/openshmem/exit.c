@@ -156,7 +156,7 @@ void gda_osh_check(const char *call)
 		pause();
 	lost = gda_comm_failed(gda_osh.comm);
 	if (lost >= 0)
-		gda_osh_die(call, lost, "it is gone, and what it would have done is missing");
+		gda_osh_die(call, lost, "this PE is lost: its own messages say why");
 }
 
 GDA_OSH_PUBLIC void pshmem_global_exit(int status)

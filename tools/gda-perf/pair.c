@@ -17,7 +17,7 @@ char *perf_memory(void)
 		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (p == MAP_FAILED)
-		perf_die("no memory");
+		perf_die("out of memory");
 	p += skip;
 	memset(p, 1, PERF_MAX_BYTES);
 	return p;

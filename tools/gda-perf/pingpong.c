@@ -125,7 +125,7 @@ void perf_ping_plan(void)
 {
 	latencies = calloc(PING_LATENCIES, sizeof(*latencies));
 	if (!latencies)
-		perf_die("no memory");
+		perf_die("out of memory");
 	perf_pair_open(&pair);
 	ping = (struct ping_side){ &pair.from, pair.laddr, pair.raddr, pair.lkey, pair.rkey, 0 };
 	pong = (struct ping_side){ &pair.to, pair.raddr, pair.laddr, pair.rkey, pair.lkey, 0 };

@@ -241,7 +241,7 @@ void perf_put_plan(void)
 {
 	latencies = calloc(PERF_MAX_LATENCIES, sizeof(*latencies));
 	if (!latencies)
-		perf_die("no memory");
+		perf_die("out of memory");
 	perf_pair_open(&pair);
 	perf_lat_plan();
 	perf_rate_plan();

@@ -226,10 +226,10 @@ void perf_two_plan(void)
 	two = mmap(NULL, sizeof(*two), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	latencies = calloc(PERF_MAX_LATENCIES, sizeof(*latencies));
 	if (two == MAP_FAILED || !latencies)
-		perf_die("no memory");
+		perf_die("out of memory");
 	child = fork();
 	if (child < 0)
-		perf_die("no process");
+		perf_die("cannot create a process");
 	if (!child)
 		two_child();
 	if (perf_cpus() < 3)

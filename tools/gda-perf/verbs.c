@@ -158,7 +158,7 @@ void perf_verbs_plan(void)
 {
 	latencies = calloc(VERBS_MAX_LATENCIES, sizeof(*latencies));
 	if (!latencies)
-		perf_die("no memory");
+		perf_die("out of memory");
 	failed = verbs_open();
 	perf_row_add(PERF_LAT, "verbs_write", "raw verbs: write, completion seen", 8, verbs_lat,
 		     IBV_WR_RDMA_WRITE);

@@ -147,7 +147,7 @@ static int check_parts(struct run_options *opt)
 	if (opt->of && opt->id && !opt->interface && opt->first + opt->nranks <= opt->of)
 		return 0;
 	if (opt->of && opt->id && !opt->interface)
-		fprintf(stderr, "gda-run: ranks %u to %u of %u\n", opt->first,
+		fprintf(stderr, "gda-run: ranks %u to %u do not fit --of %u\n", opt->first,
 			opt->first + opt->nranks - 1, opt->of);
 	else
 		print_usage(stderr);

@@ -113,7 +113,7 @@ static int open_id(const struct run_options *opt, struct gda_comm_id *id)
 	}
 	snprintf(id->text, sizeof(id->text), "%s", opt->id);
 	if (gda_comm_id_parse(id, &secret, &at)) {
-		fputs("gda-run: that is no id of gda-run --new-id\n", stderr);
+		fputs("gda-run: the id is none: make one with gda-run --new-id\n", stderr);
 		return -2;
 	}
 	if (opt->first)

@@ -43,7 +43,7 @@ static int limits_parse(const struct ctl_args *args, uint16_t *types, uint32_t *
 			return -1;
 	}
 	if (!n)
-		fputs("gdactl: limits set NAME VALUE ...\n", stderr);
+		fputs("usage: gdactl limits set NAME VALUE ...\n", stderr);
 	return n ? n : -1;
 }
 
@@ -59,7 +59,7 @@ int ctl_limits_command(struct ctl_args *args)
 	else if (args->n && strcmp(args->v[0], "show"))
 		n = -1;
 	if (n < 0) {
-		fputs("gdactl: limits [show | set NAME VALUE ...]\n", stderr);
+		fputs("usage: gdactl limits [show | set NAME VALUE ...]\n", stderr);
 		return 2;
 	}
 	if (ctl_open(&link))

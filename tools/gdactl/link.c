@@ -142,7 +142,7 @@ int ctl_dump(struct ctl_link *link, uint8_t cmd, uint32_t context,
 			break;
 	}
 	if (err == -NLE_DUMP_INTR)
-		fprintf(stderr, "gdactl: something came or went while this was read\n");
+		fprintf(stderr, "gdactl: the table changed while it was read: run gdactl again\n");
 	else if (err)
 		return link_fail(link, "dump", err);
 	return 0;
@@ -178,7 +178,7 @@ int ctl_listen(struct ctl_link *link, void (*fn)(void *arg, struct nlattr *const
 		err = nl_recvmsgs_default(link->sock);
 		/* the socket had no room: the kernel's own count does not have these */
 		if (err == -NLE_NOMEM)
-			fputs("gdactl: events were lost, more came than were read\n", stderr);
+			fputs("gdactl: events were lost: they came faster than gdactl read them\n", stderr);
 		else if (err < 0)
 			return err == -NLE_INTR ? 0 : link_fail(link, "events", err);
 	}

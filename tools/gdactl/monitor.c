@@ -60,7 +60,7 @@ int ctl_monitor(struct ctl_args *args)
 	int err;
 
 	if (args->n) {
-		fputs("gdactl: monitor has no arguments\n", stderr);
+		fputs("gdactl: monitor takes no arguments\n", stderr);
 		return 2;
 	}
 	if (ctl_open(&link))

@@ -37,7 +37,7 @@ int ctl_argument(const struct ctl_args *args, int i, uint32_t *value)
 	if (i + 1 < args->n)
 		v = strtoul(args->v[i + 1], &end, 0);
 	if (!end || *end || end == args->v[i + 1] || v > UINT32_MAX) {
-		fprintf(stderr, "gdactl: a number is wanted behind %s\n", args->v[i]);
+		fprintf(stderr, "gdactl: %s needs a number behind it\n", args->v[i]);
 		return -1;
 	}
 	*value = (uint32_t)v;
@@ -63,7 +63,7 @@ static int parse(const struct ctl_args *args, struct filter *f)
 			err = ctl_argument(args, i, &f->uid);
 			f->by_uid = true;
 		} else {
-			fprintf(stderr, "gdactl: %s is not understood here\n", word);
+			fprintf(stderr, "gdactl: unknown word %s\n", word);
 			fputs("usage: [show] [dev NAME] [ctx ID] [pid PID] [uid UID]\n", stderr);
 			err = -1;
 		}

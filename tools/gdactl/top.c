@@ -176,7 +176,7 @@ static int options_parse(const struct ctl_args *args, struct options *o)
 			       !strcmp(args->v[i], "seconds") ? &o->seconds : NULL;
 
 		if (!to) {
-			fputs("gdactl: top [rows N] [times N] [seconds N]\n", stderr);
+			fputs("usage: gdactl top [rows N] [times N] [seconds N]\n", stderr);
 			return -1;
 		}
 		if (ctl_argument(args, i, to))

@@ -273,7 +273,7 @@ int ctl_why(struct ctl_args *args)
 	else if (args->n && !strcmp(args->v[0], "qp"))
 		l.by_qpn = !ctl_argument(args, 0, &l.qpn);
 	if (args->n && !l.by_pid && !l.by_qpn) {
-		fputs("gdactl: why [pid PID | qp NUMBER]\n", stderr);
+		fputs("usage: gdactl why [pid PID | qp NUMBER]\n", stderr);
 		return 2;
 	}
 	if (ctl_open(&link))
