@@ -39,8 +39,8 @@ extern "C" {
  * gda_async_get - copy from the peer to this rank (P-01)
  * @s: the session
  * @engine: %GDA_ASYNC_COPY, %GDA_ASYNC_PEER or GDA_ASYNC_PEERS()
- * @dst: where to, in a window of this rank
- * @src: where from, in a window of the peer, at the address that it has there
+ * @dst: destination, in a window of this rank
+ * @src: source, in a window of the peer, at the address that it has there
  * @bytes: any number; 0 posts nothing
  * @flags: GDA_*
  *
@@ -60,9 +60,9 @@ GDA_API struct gda_async_event gda_async_get(struct gda_async_session *s, uint32
 /**
  * gda_async_put - copy from this rank to the peer (P-15)
  * @s: the session
- * @engine: as of gda_async_get()
- * @dst: where to, in a window of the peer, at the address that it has there
- * @src: where from, in a window of this rank
+ * @engine: %GDA_ASYNC_COPY, %GDA_ASYNC_PEER or GDA_ASYNC_PEERS()
+ * @dst: destination, in a window of the peer, at the address that it has there
+ * @src: source, in a window of this rank
  * @bytes: any number; 0 posts nothing
  * @flags: GDA_*
  *

@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /**
- * enum gda_async_change - how a notification changes its word
+ * enum gda_async_change - the change that a notification makes to its word
  * @GDA_ASYNC_SET: store the value
  * @GDA_ASYNC_ADD: add the value, modulo 2^64
  */
@@ -34,8 +34,8 @@ GDA_HELPER uint64_t gda_async_stage(const struct gda_async_session *s, uint32_t 
 
 /*
  * Wait until all that was put to a peer through its queues from @first on, but for @own, has
- * landed there: a read behind it says so, for it is later work of the same queue. What it reads
- * is a word of the peer that nobody writes, behind the windows of its map.
+ * landed there: a read behind it says so, for it is later work of the same queue. Its source is
+ * a word of the peer that nobody writes, behind the windows of its map.
  */
 GDA_SLOW int gda_async_settle(struct gda_async_session *s, uint32_t first, uint32_t own,
 			      unsigned int flags)
@@ -59,9 +59,9 @@ GDA_SLOW int gda_async_settle(struct gda_async_session *s, uint32_t first, uint3
 }
 
 /*
- * What a notification has to wait for before it may be posted: where copies are reads of a
- * loopback queue, for they may land after later work; where there are several queues, for what
- * went to the others. What could not be posted is not there, and must not be told.
+ * Wait for all that must land before a notification may be posted. Copies that are reads of a
+ * loopback queue may land after later work; with several queues, copies of the other queues may.
+ * A copy that could not be posted is an error: the peer must not be notified of it.
  */
 GDA_HELPER int gda_async_before(struct gda_async_session *s, uint32_t first, uint32_t own,
 				unsigned int flags)
@@ -82,7 +82,7 @@ GDA_HELPER int gda_async_before(struct gda_async_session *s, uint32_t first, uin
 /**
  * gda_async_notify - change a word of the peer behind all that was put before (P-15)
  * @s: the session
- * @engine: as of gda_async_get()
+ * @engine: %GDA_ASYNC_COPY, %GDA_ASYNC_PEER or GDA_ASYNC_PEERS()
  * @word: the word, a multiple of 8, in a window of the peer, at the address that it has there
  * @change: enum gda_async_change
  * @value: stored or added, in the poster's byte order

@@ -24,8 +24,8 @@ extern "C" {
  * struct gda_async_move - a copy that was checked
  * @laddr: local address in work requests
  * @raddr: remote address in work requests
- * @bytes: how many here
- * @extent: how many at the peer, the same but of rows at a pitch
+ * @bytes: number of bytes here
+ * @extent: number of bytes at the peer, the same but of rows at a pitch
  * @lkey: key of the local window
  * @rkey: key of the remote window
  * @first: the first queue to the peer, among those of the session
@@ -229,12 +229,12 @@ GDA_SLOW struct gda_async_event gda_async_copy_any(struct gda_async_session *s, 
 }
 
 /*
- * Is a copy of one piece, and all in the windows that were named last? Windows are shorter
+ * Is a copy one piece, and all in the windows that were named last? Windows are shorter
  * than 2^63 bytes: so an offset whose highest bit is set is outside, and with no other does the
  * sum wrap.
  */
-GDA_HELPER int gda_async_is_near(const struct gda_async_session *s, uint64_t local,
-				 uint64_t remote, uint64_t bytes)
+GDA_HELPER int gda_async_in_last_windows(const struct gda_async_session *s, uint64_t local,
+					 uint64_t remote, uint64_t bytes)
 {
 	uint64_t loff = local - s->local.addr, roff = remote - s->remote.addr;
 
@@ -257,7 +257,7 @@ GDA_HELPER struct gda_async_event gda_async_copy(struct gda_async_session *s, ui
 	int err;
 
 	gda_check_flags(flags);
-	if (gda_unlikely(!v) || gda_unlikely(!gda_async_is_near(s, local, remote, bytes)))
+	if (gda_unlikely(!v) || gda_unlikely(!gda_async_in_last_windows(s, local, remote, bytes)))
 		return gda_async_copy_any(s, engine, dst, src, bytes, put, flags);
 	m.laddr = gda_async_iova(&s->local, local);
 	m.raddr = gda_async_iova(&s->remote, remote);

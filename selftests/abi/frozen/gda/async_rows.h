@@ -16,7 +16,7 @@ extern "C" {
 /**
  * struct gda_async_rows - rows of equal length at a pitch
  * @size: sizeof(struct gda_async_rows)
- * @rows: how many
+ * @rows: number of rows
  * @dst: address of the first row's destination
  * @dst_pitch: bytes from one row to the next there, at least @bytes
  * @src: address of the first row's source
@@ -111,8 +111,8 @@ GDA_SLOW struct gda_async_event gda_async_copy_rows(struct gda_async_session *s,
 /**
  * gda_async_get_rows - copy rows from the peer to this rank, with one doorbell
  * @s: the session
- * @engine: as of gda_async_get()
- * @rows: from where to where; not used after the call
+ * @engine: %GDA_ASYNC_COPY, %GDA_ASYNC_PEER or GDA_ASYNC_PEERS()
+ * @rows: the rows, their source and their destination; not used after the call
  * @flags: GDA_*
  *
  * One event for all rows, which go to one queue; it rings once, behind the last row, and as
@@ -133,11 +133,13 @@ GDA_SIZED_API struct gda_async_event gda_async_get_rows(struct gda_async_session
 /**
  * gda_async_put_rows - copy rows from this rank to the peer, with one doorbell
  * @s: the session
- * @engine: as of gda_async_get()
- * @rows: from where to where; not used after the call
+ * @engine: %GDA_ASYNC_COPY, %GDA_ASYNC_PEER or GDA_ASYNC_PEERS()
+ * @rows: the rows, their source and their destination; not used after the call
  * @flags: GDA_*
  *
- * As gda_async_get_rows(), the other way.
+ * One event for all rows, which go to one queue; it rings once, behind the last row, and as
+ * often as the rows fill the queue. Rows without a gap on either side are one copy, as of
+ * gda_async_put().
  *
  * Return: as gda_async_put().
  */
@@ -155,11 +157,11 @@ GDA_SIZED_API struct gda_async_event gda_async_put_rows(struct gda_async_session
 #define GDA_ASYNC_LINE_BYTES		64U
 
 /**
- * gda_async_prefetch - the poster is going to copy, or read, a range
+ * gda_async_prefetch - announce that the poster will copy, or read, a range
  * @s: the session
- * @engine: as of gda_async_get()
+ * @engine: %GDA_ASYNC_COPY, %GDA_ASYNC_PEER or GDA_ASYNC_PEERS()
  * @src: the range
- * @bytes: how long
+ * @bytes: length in bytes
  *
  * A hint. Of %GDA_ASYNC_COPY, on a CPU, the first 4096 bytes are fetched into the poster's
  * cache; else there is nothing to fetch into, and the range is only checked. It posts nothing

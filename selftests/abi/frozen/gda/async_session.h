@@ -43,7 +43,7 @@ extern "C" {
  * @flag: the last value of flags, with %GDA_ASYNC_FLAG_WAIT
  * @mask: entries of the history - 1
  * @peer: rank of the first peer
- * @peers: how many
+ * @peers: number of peers
  * @block: a longer copy is dealt over the queues
  * @failed: errno of the first post that failed since the last gda_async_wait(), or 0
  * @refused: errno of the last call that was refused, or 0; the caller may clear it
@@ -83,7 +83,7 @@ struct gda_async_session {
 };
 
 /**
- * struct gda_async_event - what a call of a session began
+ * struct gda_async_event - the event that a call of a session returns
  * @handle: 0 it is complete, or the call was refused; positive: to be waited for, or tested;
  *	negative: the errno with which its post failed
  *
@@ -270,9 +270,9 @@ GDA_HELPER int gda_async_open_any(const struct gda_async_workspace *w, uint32_t 
 /**
  * gda_async_open - open a session (P-04, P-06, P-07, P-08)
  * @w: the workspace, as the poster has it
- * @group: which of its groups; %GDA_ASYNC_AUTO
+ * @group: number of the group, or %GDA_ASYNC_AUTO
  * @scratch: memory of the poster, of any kind, a multiple of 8; the session's until its last use
- * @bytes: of that, at least gda_async_scratch_bytes()
+ * @bytes: length of @scratch in bytes, at least gda_async_scratch_bytes()
  * @s: the session; the caller sets its size
  *
  * Of the engine %GDA_ASYNC_COPY if the workspace has no ranks, else of %GDA_ASYNC_ANY. Nothing
@@ -291,10 +291,11 @@ GDA_API int gda_async_open(const struct gda_async_workspace *w, uint32_t group, 
 /**
  * gda_async_open_peer - open a session of the engine %GDA_ASYNC_PEER (P-05)
  * @w: a workspace that was made for ranks
- * @group: as of gda_async_open()
+ * @group: number of the group, or %GDA_ASYNC_AUTO
  * @peer: rank that all calls of the session are for; the caller's own, too
- * @scratch: as of gda_async_open(); NULL if the group has one queue to each peer
- * @bytes: of that
+ * @scratch: memory of the poster, of any kind, a multiple of 8; NULL if the group has one queue to
+ *	each peer
+ * @bytes: length of @scratch in bytes
  * @s: the session; the caller sets its size
  *
  * Return: as gda_async_open(); -ENOTCONN there is no such rank.

@@ -92,7 +92,7 @@ enum gda_async_engine {
 /**
  * struct gda_async_window - a range of this rank that copies may name
  * @addr: first byte
- * @bytes: how long
+ * @bytes: length in bytes
  *
  * It is an element of an array, and stays as it is.
  */
@@ -102,7 +102,7 @@ struct gda_async_window {
 };
 
 /**
- * struct gda_async_attr - how to create a workspace
+ * struct gda_async_attr - attributes of a new workspace
  * @size: sizeof(struct gda_async_attr)
  * @flags: %GDA_ASYNC_FLAG_WAIT, %GDA_ASYNC_HUGE_PAGES
  * @groups: at most %GDA_ASYNC_MAX_GROUPS; 0: 1
@@ -110,7 +110,7 @@ struct gda_async_window {
  * @depth: slots of each queue, a power of two of at least 4; 0: 256
  * @block_bytes: a longer copy is dealt over the queues; a multiple of 64, at most 1 GiB;
  *	0: %GDA_ASYNC_BLOCK_BYTES
- * @count: how many windows, 1 to %GDA_ASYNC_MAX_WINDOWS; may differ between ranks
+ * @count: number of windows, 1 to %GDA_ASYNC_MAX_WINDOWS; may differ between ranks
  * @reserved: must be 0
  * @windows: of this rank; they must not overlap
  * @timeout_ns: bound of waits without a deadline, and for room; 0: one second
@@ -142,8 +142,8 @@ struct gda_async_attr {
  * @version: %GDA_ASYNC_VERSION of the library
  * @flags: of gda_async_attr
  * @rank: the caller's; 0 without ranks
- * @nranks: how many; 1 without ranks
- * @groups: how many
+ * @nranks: number of ranks; 1 without ranks
+ * @groups: number of groups
  * @queues: of each group to each peer
  * @block_bytes: of gda_async_attr
  * @remote: 1 if it was made for ranks, 0 if its queues are loopback queues
@@ -178,9 +178,9 @@ struct gda_async_workspace {
  * gda_async_create_sized - gda_async_create() for those who know the size
  * @ranks: the ranks, or NULL
  * @ctx: context
- * @attr: how
+ * @attr: attributes of the workspace
  * @size: bytes of struct gda_async_workspace of the caller
- * @workspace: out
+ * @workspace: receives the workspace
  *
  * Return: as gda_async_create().
  */
@@ -194,11 +194,11 @@ int gda_async_create_sized(struct gda_comm *ranks, struct gda_context *ctx,
  *	queues, and sessions are of the engine %GDA_ASYNC_COPY
  * @ctx: the caller's context, which queues and windows are of, and which must outlive it; so
  *	must gda_async_attr.cuda
- * @attr: how
- * @workspace: out
+ * @attr: attributes of the workspace
+ * @workspace: receives the workspace
  *
- * Collective, if there are ranks. Queues are connected when it returns. What gda_mr_reg() says
- * of memory holds for windows.
+ * Collective, if there are ranks. Queues are connected when it returns. The rules of
+ * gda_mr_reg() for memory hold for windows.
  *
  * Return: 0; -EINVAL a member is out of its range, windows overlap, or the ranks gave different
  * attributes; -EFAULT a window is not mapped, or with %GDA_ASYNC_HUGE_PAGES not of huge pages

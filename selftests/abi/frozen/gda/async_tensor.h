@@ -73,7 +73,7 @@ GDA_HELPER uint32_t gda_async_tensors(const struct gda_async_tensor *dst,
 /*
  * gda_async_get_tensor - copy a flat tensor from the peer to this rank (P-03)
  * @s: the session
- * @engine: as of gda_async_get()
+ * @engine: %GDA_ASYNC_COPY, %GDA_ASYNC_PEER or GDA_ASYNC_PEERS()
  * @dst: where to
  * @src: where from
  * @flags: GDA_*
@@ -98,7 +98,7 @@ GDA_HELPER struct gda_async_event gda_async_get_tensor(struct gda_async_session 
 /*
  * gda_async_put_tensor - copy a flat tensor from this rank to the peer (P-15)
  * @s: the session
- * @engine: as of gda_async_get()
+ * @engine: %GDA_ASYNC_COPY, %GDA_ASYNC_PEER or GDA_ASYNC_PEERS()
  * @dst: where to
  * @src: where from
  * @flags: GDA_*
@@ -126,10 +126,10 @@ GDA_HELPER struct gda_async_event gda_async_put_tensor(struct gda_async_session 
 /*
  * gda_async_get_array - gda_async_get() of elements of one type (P-02)
  * @s: the session
- * @engine: as of gda_async_get()
+ * @engine: %GDA_ASYNC_COPY, %GDA_ASYNC_PEER or GDA_ASYNC_PEERS()
  * @dst: the first element's destination
  * @src: the first element, of the same type: others do not compile
- * @n: how many
+ * @n: number of elements
  * @flags: GDA_*
  *
  * Return: as gda_async_get().
@@ -146,10 +146,10 @@ GDA_HELPER struct gda_async_event gda_async_get_array(struct gda_async_session *
 /*
  * gda_async_put_array - gda_async_put() of elements of one type (P-02)
  * @s: the session
- * @engine: as of gda_async_get()
+ * @engine: %GDA_ASYNC_COPY, %GDA_ASYNC_PEER or GDA_ASYNC_PEERS()
  * @dst: the first element's destination
  * @src: the first element, of the same type: others do not compile
- * @n: how many
+ * @n: number of elements
  * @flags: GDA_*
  *
  * Return: as gda_async_put().

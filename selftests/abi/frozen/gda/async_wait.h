@@ -201,13 +201,13 @@ GDA_API int gda_async_wait(struct gda_async_session *s, uint64_t deadline)
  * gda_async_wait_for - wait until an event and all before it are done
  * @s: the session that it is of
  * @event: the event
- * @deadline: as of gda_async_wait()
+ * @deadline: in ns of gda_clock_ns(); 0: gda_async_attr.timeout_ns from now
  *
  * It never waits for what was begun after the event.
  *
  * Return: 0, at once if the event is 0; -EIO it, or what was before it, failed; -EINVAL the
- * session has not had this event; a negative event itself; -ETIMEDOUT, -ETIME, -ESHUTDOWN as
- * gda_async_wait().
+ * session has not had this event; a negative event itself; -ETIMEDOUT, -ETIME not done at the
+ * deadline; -ESHUTDOWN the peer is lost.
  */
 GDA_API int gda_async_wait_for(struct gda_async_session *s, struct gda_async_event event,
 			       uint64_t deadline)
@@ -226,14 +226,14 @@ GDA_API int gda_async_wait_for(struct gda_async_session *s, struct gda_async_eve
 }
 
 /**
- * gda_async_test - are an event and all before it done?
+ * gda_async_test - test whether an event and all before it are done
  * @s: the session that it is of
  * @event: the event
  *
  * Rings what was deferred. Never waits.
  *
- * Return: 1 done, also if the event is 0; 0 not yet; -EIO, -EINVAL or a negative event as
- * gda_async_wait_for().
+ * Return: 1 done, also if the event is 0; 0 not yet; a negative event itself; -EIO it, or an
+ * event before it, failed; -EINVAL the session has not had this event.
  */
 GDA_API int gda_async_test(struct gda_async_session *s, struct gda_async_event event)
 {
@@ -253,7 +253,7 @@ GDA_API int gda_async_test(struct gda_async_session *s, struct gda_async_event e
 }
 
 /**
- * enum gda_async_compare - how gda_async_wait_word() compares, as unsigned numbers
+ * enum gda_async_compare - comparisons of gda_async_wait_word(), of unsigned numbers
  * @GDA_ASYNC_EQ: the word is equal to the value
  * @GDA_ASYNC_NE: it is not
  * @GDA_ASYNC_GT: it is greater
@@ -305,8 +305,8 @@ GDA_HELPER int gda_async_failed(const struct gda_async_session *s, unsigned int 
  * @s: a session, whose queues' errors end the wait
  * @word: the word, that gda_async_notify() of a peer, or another thread, changes
  * @compare: enum gda_async_compare
- * @value: what the word is compared with
- * @deadline: as of gda_async_wait()
+ * @value: value to compare the word with
+ * @deadline: in ns of gda_clock_ns(); 0: gda_async_attr.timeout_ns from now
  *
  * All that the peer put in front of its notification is visible when the wait returns 0.
  *

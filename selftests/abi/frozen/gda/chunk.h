@@ -42,7 +42,7 @@ struct gda_chunk {
 /**
  * struct gda_chunk_map - the MRs behind a range of addresses
  * @size: sizeof(struct gda_chunk_map)
- * @count: how many, at least 1
+ * @count: number of chunks, at least 1
  * @chunks: array of struct gda_chunk by ascending address, without overlaps
  *
  * Plain data like struct gda_view: the pointer is valid where the poster runs.
@@ -196,7 +196,7 @@ GDA_SIZED_API int64_t gda_put_chunked(struct gda_view *v, const struct gda_chunk
 }
 
 /**
- * gda_qp_index - which QP of many a connection uses
+ * gda_qp_index - choose the QP that a connection uses among many
  * @pe: the peer
  * @id: the connection, any number
  * @per_pe: QPs per peer and device

@@ -64,8 +64,8 @@ struct gda_comm_id {
  * @allgather: if @id is NULL: called once, gives @bytes bytes at @in of this rank and
  *	stores those of all ranks, in order of rank, at @out; returns 0 or a negative errno
  * @arg: first argument of @allgather
- * @timeout_ns: how long the ranks wait for each other, in gda_comm_create() and in later calls
- *	that are given no deadline; 0: 30 seconds
+ * @timeout_ns: time for which the ranks wait for each other, in gda_comm_create() and in later
+ *	calls that are given no deadline; 0: 30 seconds
  */
 struct gda_comm_attr {
 	uint32_t size;
@@ -143,7 +143,7 @@ uint32_t gda_comm_size(const struct gda_comm *comm);
  * gda_comm_allgather - give some bytes to every rank and get those of all
  * @comm: the communicator
  * @in: bytes of this rank
- * @bytes: how many, the same on all ranks, at most %GDA_COMM_MAX_GATHER
+ * @bytes: number of bytes, the same on all ranks, at most %GDA_COMM_MAX_GATHER
  * @out: receives gda_comm_size() times @bytes, in order of rank
  * @deadline: in ns of gda_clock_ns(); 0: the communicator's time-out from now
  *
@@ -176,7 +176,7 @@ int gda_comm_barrier(struct gda_comm *comm, uint64_t deadline);
  *
  * Collective. The ranks of a part are in the order of @comm.
  *
- * Return: as gda_comm_allgather() and gda_comm_create().
+ * Return: 0; or a negative errno: those of gda_comm_allgather() and gda_comm_create().
  */
 int gda_comm_split(struct gda_comm *comm, uint32_t color, uint64_t deadline,
 		   struct gda_comm **part);

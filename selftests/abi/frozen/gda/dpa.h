@@ -41,7 +41,7 @@ struct gda_dpa_rdma;
 #define GDA_DPA_MAX_THREADS	256
 
 /**
- * struct gda_dpa_limits - what contexts on a device can do
+ * struct gda_dpa_limits - the limits of contexts on a device
  * @size: sizeof(struct gda_dpa_limits); the caller sets it
  * @supported: 1 if the device has all that a context needs
  * @max_threads: threads and RDMA handles of all contexts of this process together
@@ -67,7 +67,7 @@ struct gda_dpa_limits {
 };
 
 /**
- * gda_dpa_query - can a device serve contexts, and how large may they be?
+ * gda_dpa_query - tell whether a device can serve contexts, and their limits
  * @ctx: a context of gda_open()
  * @limits: receives the answer; the caller sets its size
  *
@@ -93,8 +93,8 @@ int gda_dpa_query(struct gda_context *ctx, struct gda_dpa_limits *limits);
  * @launches: most launches that have not ended, a power of two; 0: 1024
  * @log_lines: lines that the log has room for, a power of two; 0: 256
  * @heap_bytes: of the heap; 0: 4 MiB
- * @run_limit_ns: how long a thread of a task may run; 0: 10 seconds
- * @spin_ns: how long a wait spins before it sleeps; 0: 1 ms; UINT64_MAX: it does not spin
+ * @run_limit_ns: longest run of a thread of a task; 0: 10 seconds
+ * @spin_ns: time for which a wait spins before it sleeps; 0: 1 ms; UINT64_MAX: it does not spin
  * @program: path of a shared object with tasks, which run in a process of their own, as
  *	dlopen(3) takes it; NULL: tasks are functions of this process
  */
@@ -165,7 +165,7 @@ enum gda_dpa_reason {
 };
 
 /**
- * struct gda_dpa_report - what made a context fatal
+ * struct gda_dpa_report - the cause of a fatal context
  * @size: sizeof(struct gda_dpa_report); the caller sets it
  * @reason: enum gda_dpa_reason
  * @task: the task, if one is to blame; empty: none is known
@@ -174,7 +174,7 @@ enum gda_dpa_reason {
  * @signal: that ended it, or 0
  * @status: exit status, or 0
  * @address: that it could not access, or 0
- * @ran_ns: how long the thread had run
+ * @ran_ns: time that the thread had run
  * @time_ns: when it was seen, by gda_clock_ns()
  */
 struct gda_dpa_report {
@@ -191,7 +191,7 @@ struct gda_dpa_report {
 };
 
 /**
- * gda_dpa_error - is a context fatal, and why?
+ * gda_dpa_error - tell whether a context is fatal, and why
  * @dpa: the context
  * @report: receives the reason, if it is; the caller sets its size. NULL: only ask
  *
@@ -202,7 +202,7 @@ int gda_dpa_error(struct gda_dpa *dpa, struct gda_dpa_report *report);
 /**
  * gda_dpa_alloc - allocate memory of the heap
  * @dpa: the context
- * @bytes: how many; aligned to 64
+ * @bytes: number of bytes; aligned to 64
  * @addr: receives its address, which tasks and the calls below take; never 0
  *
  * Return: 0; -EINVAL @bytes is 0; -ENOSPC the heap has no such piece left.
@@ -221,9 +221,9 @@ int gda_dpa_free(struct gda_dpa *dpa, uint64_t addr);
 /**
  * gda_dpa_write - copy into the heap
  * @dpa: the context
- * @addr: to where
- * @from: from where
- * @bytes: how many
+ * @addr: destination, an address in the heap
+ * @from: source, in memory of the caller
+ * @bytes: number of bytes
  *
  * It is done when the call returns. A task that is launched afterwards sees it.
  *
@@ -234,9 +234,9 @@ int gda_dpa_write(struct gda_dpa *dpa, uint64_t addr, const void *from, size_t b
 /**
  * gda_dpa_read - copy out of the heap
  * @dpa: the context
- * @to: to where
- * @addr: from where
- * @bytes: how many
+ * @to: destination, in memory of the caller
+ * @addr: source, an address in the heap
+ * @bytes: number of bytes
  *
  * It has what tasks wrote before an event that the caller has seen.
  *
@@ -249,7 +249,7 @@ int gda_dpa_read(struct gda_dpa *dpa, void *to, uint64_t addr, size_t bytes);
  * @dpa: the context
  * @addr: first byte
  * @value: of each byte
- * @bytes: how many
+ * @bytes: number of bytes
  *
  * Return: 0; -ERANGE not all of it lies in the heap.
  */
@@ -259,7 +259,7 @@ int gda_dpa_set(struct gda_dpa *dpa, uint64_t addr, int value, size_t bytes);
  * gda_dpa_heap_buf - memory of the heap as a buffer
  * @dpa: the context
  * @addr: first byte
- * @bytes: how many
+ * @bytes: number of bytes
  * @buf: receives the buffer
  *
  * Return: 0; -ERANGE not all of it lies in the heap.
@@ -271,7 +271,7 @@ int gda_dpa_heap_buf(struct gda_dpa *dpa, uint64_t addr, size_t bytes, struct gd
  * @dpa: the context
  * @mr: an MR of the context's device context, which must outlive the buffer
  * @pointer: first byte in this process
- * @bytes: how many
+ * @bytes: number of bytes
  * @buf: receives the buffer
  *
  * Return: 0; -ERANGE not all of it lies in the MR.
@@ -283,7 +283,7 @@ int gda_dpa_mr_buf(struct gda_dpa *dpa, struct gda_mr *mr, void *pointer, size_t
  * gda_dpa_bufs_create - make buffers known to tasks
  * @dpa: the context
  * @bufs: the buffers: of gda_dpa_heap_buf() and gda_dpa_mr_buf(), and of peers
- * @n: how many
+ * @n: number of buffers
  * @array: receives the address of the array, for gda_dpa_buf_get()
  *
  * The array lies in the heap.
@@ -398,12 +398,12 @@ int gda_dpa_event_set(struct gda_dpa_event *event, uint64_t value);
 /**
  * gda_dpa_event_await_gt - wait until an event is greater
  * @event: the event
- * @threshold: what (value & @mask) must be greater than
+ * @threshold: the wait ends once (value & @mask) is greater than this
  * @mask: bits of the value that count
  * @deadline: in ns of gda_clock_ns(); 0: one second from now
  *
  * Return: 0; -EACCES the host is no subscriber of it; -ETIMEDOUT it was not at @deadline; -ETIME
- * the same, and @deadline was more than a second past when the call began.
+ * nor then, and @deadline was more than a second past when the call began.
  */
 int gda_dpa_event_await_gt(struct gda_dpa_event *event, uint64_t threshold, uint64_t mask,
 			   uint64_t deadline);
@@ -411,7 +411,7 @@ int gda_dpa_event_await_gt(struct gda_dpa_event *event, uint64_t threshold, uint
 /**
  * gda_dpa_event_await_ne - wait until an event differs
  * @event: the event
- * @value: what (value & @mask) must not be
+ * @value: the wait ends once (value & @mask) differs from this
  * @mask: bits of the value that count
  * @deadline: in ns of gda_clock_ns(); 0: one second from now
  *
@@ -522,7 +522,7 @@ uint32_t gda_dpa_rdma_handle(const struct gda_dpa_rdma *rdma);
  * @arrivals: at least 1, with @counter
  * @done: is updated after the last thread has returned; NULL: nothing is
  * @value: is added to @done, or @done is set to it
- * @threads: how many threads run it, 1 to gda_dpa_attr.threads
+ * @threads: number of threads that run it, 1 to gda_dpa_attr.threads
  * @bytes: of @args, at most %GDA_DPA_MAX_ARGS
  * @args: are copied for the task
  *
@@ -550,8 +550,8 @@ struct gda_dpa_launch_attr {
  * @launch: the task, and when
  *
  * Returns at once. A launch that waits holds no thread, so it may be made before the launch that
- * it waits for. What the caller wrote to the heap before is visible to the task, and what the
- * task wrote is visible to who sees @done.
+ * it waits for. The task sees everything that the caller wrote to the heap before the launch; a
+ * thread that sees @done sees everything that the task wrote.
  *
  * Return: 0; -EINVAL a member is out of range, or an event is of another context; -ENOENT the
  * program has no such task; -E2BIG a member that this library does not know is set; -EOPNOTSUPP
@@ -574,7 +574,7 @@ int gda_dpa_launch(struct gda_dpa *dpa, const struct gda_dpa_launch_attr *launch
 int gda_dpa_log_read(struct gda_dpa *dpa, char *line, size_t bytes);
 
 /**
- * gda_dpa_log_dropped - how many lines found no room in the log
+ * gda_dpa_log_dropped - count the lines that found no room in the log
  * @dpa: the context
  *
  * Return: their number since the context was created.

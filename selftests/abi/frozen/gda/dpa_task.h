@@ -39,7 +39,7 @@ extern "C" {
 struct gda_dpa_thread;
 
 /**
- * typedef gda_dpa_function - what each thread of a launch runs
+ * typedef gda_dpa_function - the function that each thread of a launch runs
  * @t: the thread
  * @args: the arguments of the launch
  */
@@ -113,7 +113,7 @@ struct gda_dpa_buf {
 unsigned int gda_dpa_rank(const struct gda_dpa_thread *t);
 
 /**
- * gda_dpa_threads - how many threads the launch has
+ * gda_dpa_threads - the number of threads of the launch
  * @t: the thread
  *
  * Return: gda_dpa_launch_attr.threads.
@@ -124,7 +124,7 @@ unsigned int gda_dpa_threads(const struct gda_dpa_thread *t);
  * gda_dpa_at - a pointer to memory of the context's heap
  * @t: the thread
  * @addr: address in the heap
- * @bytes: how many bytes of it are to be used
+ * @bytes: number of bytes to use
  *
  * Return: the pointer; NULL if not all of it lies in the heap.
  */
@@ -134,7 +134,7 @@ void *gda_dpa_at(const struct gda_dpa_thread *t, uint64_t addr, size_t bytes);
  * gda_dpa_buf_get - a buffer of an array
  * @t: the thread
  * @array: address of the array, of gda_dpa_bufs_create()
- * @index: which
+ * @index: index of the buffer
  * @buf: receives the buffer
  *
  * Return: 0; -EINVAL there is no array at @array; -ERANGE it has no buffer @index.
@@ -147,7 +147,7 @@ int gda_dpa_buf_get(const struct gda_dpa_thread *t, uint64_t array, uint64_t ind
  * @t: the thread
  * @buf: the buffer
  * @offset: of the first byte
- * @bytes: how many bytes are to be used
+ * @bytes: number of bytes to use
  *
  * In a process of its own a task reaches only the context's heap by pointers; everything else
  * it copies (gda_dpa_memcpy()).
@@ -161,11 +161,11 @@ void *gda_dpa_buf_pointer(const struct gda_dpa_thread *t, const struct gda_dpa_b
 /**
  * gda_dpa_memcpy - begin to copy between two buffers
  * @t: the thread
- * @dst: to where, of this process's memory, registered for remote write
+ * @dst: destination, in this process's memory, registered for remote write
  * @dst_offset: first byte there
- * @src: from where, of this process's memory
+ * @src: source, in this process's memory
  * @src_offset: first byte there
- * @bytes: how many, less than 2^31
+ * @bytes: number of bytes, less than 2^31
  *
  * It waits only for room in the queue of the thread, for a second at most. Nothing is
  * promised about the bytes before gda_dpa_memcpy_wait().
@@ -180,9 +180,9 @@ int gda_dpa_memcpy(struct gda_dpa_thread *t, const struct gda_dpa_buf *dst, uint
  * struct gda_dpa_matrix - a matrix that changes rows for columns
  * @size: sizeof(struct gda_dpa_matrix)
  * @element: bytes of an element
- * @dst: to where; @rows elements a row
+ * @dst: destination; @rows elements a row
  * @dst_offset: first byte there
- * @src: from where; @columns elements a row
+ * @src: source; @columns elements a row
  * @src_offset: first byte there
  * @columns: of the source
  * @rows: of the source
@@ -205,7 +205,8 @@ struct gda_dpa_matrix {
  * @t: the thread
  * @what: the matrix
  *
- * As gda_dpa_memcpy(). It posts a work request for each element, so it is for small ones.
+ * It waits and fails as gda_dpa_memcpy() does. It posts a work request for each element, so it is
+ * for small matrices.
  *
  * Return: as gda_dpa_memcpy(); -EINVAL @element, @columns or @rows is 0, or the size is wrong.
  */
@@ -260,7 +261,7 @@ int gda_dpa_event_update_set(struct gda_dpa_thread *t, uint32_t event, uint64_t 
  * gda_dpa_event_wait_gt - wait until an event is greater
  * @t: the thread
  * @event: its handle
- * @threshold: what (value & @mask) must be greater than
+ * @threshold: the wait ends once (value & @mask) is greater than this
  * @mask: bits of the value that count
  *
  * It holds the thread, other than a launch that waits. The watchdog ends it at last.
@@ -275,7 +276,7 @@ int gda_dpa_event_wait_gt(struct gda_dpa_thread *t, uint32_t event, uint64_t thr
  * gda_dpa_event_wait_ne - wait until an event differs
  * @t: the thread
  * @event: its handle
- * @value: what (value & @mask) must not be
+ * @value: the wait ends once (value & @mask) differs from this
  * @mask: bits of the value that count
  *
  * Return: as gda_dpa_event_wait_gt().
@@ -304,11 +305,11 @@ struct gda_dpa_remote_event {
  * gda_dpa_rdma_write - begin to write to the peer of an RDMA handle
  * @t: the thread
  * @rdma: number of the handle
- * @dst: to where, of the peer's memory
+ * @dst: destination, in the peer's memory
  * @dst_offset: first byte there
- * @src: from where, of this process's memory
+ * @src: source, in this process's memory
  * @src_offset: first byte there
- * @bytes: how many, less than 2^31
+ * @bytes: number of bytes, less than 2^31
  *
  * The source may be changed after gda_dpa_rdma_wait(). A handle is one thread's from its first
  * post until it has waited, or its task has ended.
@@ -325,11 +326,11 @@ int gda_dpa_rdma_write(struct gda_dpa_thread *t, uint32_t rdma, const struct gda
  * gda_dpa_rdma_read - begin to read from the peer of an RDMA handle
  * @t: the thread
  * @rdma: number of the handle
- * @dst: to where, of this process's memory
+ * @dst: destination, in this process's memory
  * @dst_offset: first byte there
- * @src: from where, of the peer's memory
+ * @src: source, in the peer's memory
  * @src_offset: first byte there
- * @bytes: how many, less than 2^31
+ * @bytes: number of bytes, less than 2^31
  *
  * The bytes are there after gda_dpa_rdma_wait().
  *
@@ -399,7 +400,7 @@ int gda_dpa_rdma_wait(struct gda_dpa_thread *t, uint32_t rdma, uint64_t deadline
 /**
  * gda_dpa_log - write a line to the log of the context
  * @t: the thread
- * @format: as of printf(3)
+ * @format: format of the line, as printf(3) takes it
  *
  * The line ends at %GDA_DPA_LINE_BYTES. gda_dpa_log_read() takes it. If the log is full the line
  * is dropped and counted.

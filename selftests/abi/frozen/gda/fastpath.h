@@ -30,7 +30,7 @@
  *                  Shared posts may follow once all exclusive ones have returned, and
  *                  the other way round.
  *
- * GDA_DEFER leaves the ring to a later post. Whatever is deferred is rung by the
+ * GDA_DEFER leaves the ring to a later post. Deferred work is rung by the
  * next post without the flag, by gda_flush(), by the post that fills the ring, and
  * by gda_wait() and gda_quiet() of something deferred: no wait depends on a
  * doorbell that is never rung. Only gda_test() never rings.
@@ -83,7 +83,7 @@ GDA_SLOW int64_t gda_put_inline_long(struct gda_view *v, uint64_t raddr, uint32_
  *
  * The local memory may be changed once the ticket is done.
  *
- * Any thread may call it; with %GDA_EXCLUSIVE one at a time. So for all that post.
+ * Any thread may call it; with %GDA_EXCLUSIVE the caller serializes all posts to the queue.
  *
  * Return: the ticket, or a negative errno and nothing was posted: -EMSGSIZE @len is
  * too long; -EAGAIN the ring is full and %GDA_NOWAIT is set; -ETIMEDOUT it stayed
@@ -250,7 +250,7 @@ GDA_API int64_t gda_nop(struct gda_view *v, unsigned int flags)
 }
 
 /**
- * gda_flush - ring what GDA_DEFER left
+ * gda_flush - ring the doorbell for posts that GDA_DEFER left unrung
  * @v: the queue
  *
  * In shared mode it posts a NOP that rings: the doorbell that covers the NOP covers all before it,
@@ -284,7 +284,7 @@ GDA_HELPER int gda_test_done(struct gda_view *v, int64_t ticket)
 }
 
 /**
- * gda_test - is it done?
+ * gda_test - test whether a post is done
  * @v: the queue
  * @ticket: of a post to this queue
  *
@@ -323,7 +323,7 @@ GDA_SLOW int gda_wait_done(struct gda_view *v, int64_t ticket, uint64_t deadline
 }
 
 /**
- * gda_wait - wait until it is done
+ * gda_wait - wait until a post is done
  * @v: the queue
  * @ticket: of a post to this queue; a negative one is returned as it is
  * @deadline: in ns of gda_clock_ns(); 0: view->timeout_ns from now
@@ -347,12 +347,13 @@ GDA_API int gda_wait(struct gda_view *v, int64_t ticket, uint64_t deadline)
 /**
  * gda_quiet - wait until all that was posted before the call is done
  * @v: the queue
- * @deadline: as in gda_wait()
+ * @deadline: in ns of gda_clock_ns(); 0: view->timeout_ns from now
  *
  * Any thread may call it; after deferred exclusive posts the poster only.
  *
  * Return: 0, or a negative errno: -EIO some of it failed, see gda_error();
- * -ETIMEDOUT not done at the deadline; -ETIME as gda_wait(); -ESHUTDOWN aborted.
+ * -ETIMEDOUT not done at the deadline; -ETIME not done, and @deadline was more than a second past
+ * when the wait began: was a relative one passed?; -ESHUTDOWN aborted.
  */
 GDA_API int gda_quiet(struct gda_view *v, uint64_t deadline)
 {
@@ -371,7 +372,7 @@ GDA_API int gda_quiet(struct gda_view *v, uint64_t deadline)
 /**
  * struct gda_error - the first error of a queue; it is final
  * @size: sizeof(struct gda_error); the caller sets it and it stays as it is
- * @syndrome: what went wrong, in the dialect's code; gda_syndrome_name()
+ * @syndrome: the dialect's code of what went wrong; gda_syndrome_name()
  * @ticket: the ticket that failed; all later tickets are -ECANCELED, all earlier ones succeed
  * @vendor: why it went wrong, enum gda_cause; gda_vendor_name()
  * @reserved: 0
@@ -385,14 +386,13 @@ struct gda_error {
 };
 
 /**
- * gda_error - has the queue failed, and why?
+ * gda_error - tell whether a queue has failed, and why
  * @v: the queue
- * @error: out, if it has
+ * @error: receives the error, if the queue has failed; the caller sets its size
  *
  * Any thread may call it, in any mode. Of a queue that completes to a ring, and has nothing
  * posted, it asks the device; otherwise it reads memory. The inline function fills the
- * structure that it is
- * compiled with; the library's looks at its size.
+ * structure that it is compiled with; the library's checks its size.
  *
  * Return: 1 if it has, else 0. The library's also: -EINVAL, -E2BIG the structure's size.
  */

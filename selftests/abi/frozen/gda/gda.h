@@ -290,7 +290,7 @@ GDA_HOST_API struct gda_cq_view *gda_cq_view(struct gda_cq *cq)
  *
  * One thread at a time takes entries, as with gda_cq_poll(). Signals do not end the sleep.
  *
- * Return: 0; -ETIMEDOUT no entry came before the deadline; -ETIME the same, and the
+ * Return: 0; -ETIMEDOUT no entry came before the deadline; -ETIME no entry came, and the
  * deadline was more than a second past when the call began (most likely a relative time was
  * passed); -EINVAL the CQ is collapsed, @flags is 0, or the size of @entry is wrong; -E2BIG the
  * size of @entry is wrong; and as gda_cq_event() for the eventfd and @flags.
@@ -343,9 +343,9 @@ const struct gda_counter_mem *gda_counter_memory(const struct gda_counter *count
  * @sq: place of the send queue in memory of the caller; NULL: the device's memory
  * @dbrec: place of the doorbell record in memory of the caller; NULL: the device's memory
  * @user_index: 24 bits that its entries in ring CQs carry, see struct gda_cq_entry
- * @rnr_retry: how often a gda_put_imm() of this QP is tried again while the peer's @recv_cq
- *	has no room, 0 to %GDA_MAX_RNR_RETRY; all work behind it waits. 0: it fails at once
- * @min_rnr_timer: how long the peer waits before each such try, 0 to
+ * @rnr_retry: number of times that a gda_put_imm() of this QP is tried again while the peer's
+ *	@recv_cq has no room, 0 to %GDA_MAX_RNR_RETRY; all work behind it waits. 0: it fails at once
+ * @min_rnr_timer: time for which the peer waits before each such try, 0 to
  *	%GDA_MAX_MIN_RNR_TIMER, by the code of ibv_qp_attr: 1 is 10 us, 12 is 640 us, 31 is
  *	491.52 ms, 0 is 655.36 ms
  * @reserved2: must be 0
@@ -631,11 +631,11 @@ int gda_mr_query(struct gda_mr *mr, struct gda_mr_query *query);
 const char *gda_strerror(int error);
 
 /**
- * gda_record_open - have what becomes of work recorded, and read it
- * @ctx: the context; NULL: what this program posts and observes. Then the program, or the part
+ * gda_record_open - start the flight record of a context, and open a reader of it
+ * @ctx: the context; NULL: the posts and completions of this program. Then the program, or the part
  *	of it that matters, is compiled with GDA_RECORD defined before the first header of libgda
- * @records: room for so many, a power of two, %GDA_RECORD_MIN to %GDA_RECORD_MAX; where records
- *	are kept already, of whoever asked first
+ * @records: room for so many, a power of two, %GDA_RECORD_MIN to %GDA_RECORD_MAX; ignored if the
+ *	context has a record already: the first reader decides
  * @reader: receives the reader
  *
  * Executors write a ring of struct gda_record (gda/record.h): doorbells they took, work they
@@ -678,12 +678,11 @@ void gda_record_close(struct gda_record_reader *reader);
  * @v: the queue, whose slots this thread can read
  * @index: of its first slot, as posts return it
  * @slots: slots from there on that are written; an entry that is longer is malformed
- * @record: out, as executors record it: ticket, qpn, opcode, len, raddr, rkey, laddr, lkey, and
- *	in aux the slots that the entry fills; err_class and cause are not 0 if an executor
- *	would refuse it, with these
+ * @record: receives the entry as executors record it: ticket, qpn, opcode, len, raddr, rkey,
+ *	laddr, lkey, and in aux the slots that the entry fills; err_class and cause are not 0 if
+ *	an executor would refuse it, with these
  *
- * By the decoder of the engine itself. Keys and rights are not looked at: that is up to where
- * they mean something.
+ * It calls the engine's own decoder. It does not check keys and rights: the responder does.
  *
  * Return: 0; -EINVAL @slots.
  */
@@ -727,7 +726,7 @@ enum gda_why {
 };
 
 /**
- * gda_explain - why is a ticket not done?
+ * gda_explain - explain why a ticket is not done
  * @v: the view of a QP of libgda, gda_qp_view()
  * @ticket: of a post to this queue; a negative one is returned as it is
  * @buf: receives a line of text, NUL-terminated, cut where @len ends
@@ -743,7 +742,7 @@ enum gda_why {
 int gda_explain(struct gda_view *v, int64_t ticket, char *buf, size_t len);
 
 /**
- * gda_last_error - why this thread's last failed control call failed
+ * gda_last_error - say why this thread's last failed control call failed
  *
  * The string has the call, the argument and the rule that it breaks, as in "gda_qp_create:
  * sq_depth 17 is no power of two". For a registration it has the reason of each method that was

@@ -10,7 +10,7 @@
  *	gda_gin_wait_signal(gin, 3, 1, 64, 0);		at the peer
  *
  * A verb takes a rank of the world; gda_team_to_world() converts. Every rank may put to
- * itself. What a verb does besides moving data is in struct gda_gin_how:
+ * itself. struct gda_gin_how says what a verb does besides moving data:
  *
  *   remote action   a signal of the peer, or a word of a window there, is added to. A
  *                   strong signal is seen only once all earlier puts to the same peer in
@@ -72,7 +72,7 @@ extern "C" {
 #define GDA_GIN_SKIP_CREDIT	(1U << 21)
 
 /**
- * struct gda_gin_how - what a verb does besides moving data
+ * struct gda_gin_how - the actions and flags of a verb
  * @flags: GDA_GIN_*, and of the flags of gda_put() %GDA_EXCLUSIVE, %GDA_DEFER and %GDA_NOWAIT
  * @signal: with %GDA_GIN_SIGNAL
  * @counter: with %GDA_GIN_COUNTER
@@ -92,10 +92,10 @@ struct gda_gin_how {
 };
 
 /**
- * gda_gin_plain - only move data
+ * gda_gin_plain - make the struct gda_gin_how of a verb that only moves data
  * @flags: %GDA_EXCLUSIVE, %GDA_DEFER, %GDA_NOWAIT, %GDA_GIN_SKIP_CREDIT
  *
- * Return: how.
+ * Return: the actions and flags, for a verb.
  */
 GDA_API struct gda_gin_how gda_gin_plain(unsigned int flags)
 {
@@ -111,11 +111,11 @@ GDA_API struct gda_gin_how gda_gin_plain(unsigned int flags)
 }
 
 /**
- * gda_gin_inc - add 1 to a signal of the peer
+ * gda_gin_inc - make a struct gda_gin_how: add 1 to a signal of the peer
  * @signal: number of the signal
- * @flags: as of gda_gin_plain(), and %GDA_GIN_WEAK
+ * @flags: %GDA_EXCLUSIVE, %GDA_DEFER, %GDA_NOWAIT, %GDA_GIN_SKIP_CREDIT, %GDA_GIN_WEAK
  *
- * Return: how.
+ * Return: the actions and flags, for a verb.
  */
 GDA_API struct gda_gin_how gda_gin_inc(uint32_t signal, unsigned int flags)
 {
@@ -126,12 +126,12 @@ GDA_API struct gda_gin_how gda_gin_inc(uint32_t signal, unsigned int flags)
 }
 
 /**
- * gda_gin_add - add to a signal of the peer
+ * gda_gin_add - make a struct gda_gin_how: add to a signal of the peer
  * @signal: number of the signal
- * @add: what is added, modulo 2^64
- * @flags: as of gda_gin_inc()
+ * @add: value to add, modulo 2^64
+ * @flags: %GDA_EXCLUSIVE, %GDA_DEFER, %GDA_NOWAIT, %GDA_GIN_SKIP_CREDIT, %GDA_GIN_WEAK
  *
- * Return: how.
+ * Return: the actions and flags, for a verb.
  */
 GDA_API struct gda_gin_how gda_gin_add(uint32_t signal, uint64_t add, unsigned int flags)
 {
@@ -142,11 +142,11 @@ GDA_API struct gda_gin_how gda_gin_add(uint32_t signal, uint64_t add, unsigned i
 }
 
 /**
- * gda_gin_inc_at - add 1 to a word of a window of the peer
+ * gda_gin_inc_at - make a struct gda_gin_how: add 1 to a word of a window of the peer
  * @at: the word
- * @flags: as of gda_gin_inc()
+ * @flags: %GDA_EXCLUSIVE, %GDA_DEFER, %GDA_NOWAIT, %GDA_GIN_SKIP_CREDIT, %GDA_GIN_WEAK
  *
- * Return: how.
+ * Return: the actions and flags, for a verb.
  */
 GDA_API struct gda_gin_how gda_gin_inc_at(struct gda_gin_place at, unsigned int flags)
 {
@@ -157,12 +157,12 @@ GDA_API struct gda_gin_how gda_gin_inc_at(struct gda_gin_place at, unsigned int 
 }
 
 /**
- * gda_gin_add_at - add to a word of a window of the peer
+ * gda_gin_add_at - make a struct gda_gin_how: add to a word of a window of the peer
  * @at: the word
- * @add: what is added, modulo 2^64
- * @flags: as of gda_gin_inc()
+ * @add: value to add, modulo 2^64
+ * @flags: %GDA_EXCLUSIVE, %GDA_DEFER, %GDA_NOWAIT, %GDA_GIN_SKIP_CREDIT, %GDA_GIN_WEAK
  *
- * Return: how.
+ * Return: the actions and flags, for a verb.
  */
 GDA_API struct gda_gin_how gda_gin_add_at(struct gda_gin_place at, uint64_t add, unsigned int flags)
 {
@@ -173,11 +173,11 @@ GDA_API struct gda_gin_how gda_gin_add_at(struct gda_gin_place at, uint64_t add,
 }
 
 /**
- * gda_gin_count - and tick a counter
- * @how: what else
+ * gda_gin_count - add the tick of a counter to a struct gda_gin_how
+ * @how: actions and flags: gda_gin_plain(), gda_gin_inc() and others make it
  * @counter: number of the counter
  *
- * Return: how.
+ * Return: the actions and flags, for a verb.
  */
 GDA_API struct gda_gin_how gda_gin_count(struct gda_gin_how how, uint32_t counter)
 {
@@ -187,7 +187,7 @@ GDA_API struct gda_gin_how gda_gin_count(struct gda_gin_how how, uint32_t counte
 }
 
 /**
- * struct gda_gin_known - what a verb needs of its context and queue
+ * struct gda_gin_known - the part that a verb needs of its context and queue
  * @signals: gda_gin_queue.signals
  * @fetched: gda_gin_queue.fetched
  * @rkey: gda_gin_queue.rkey
@@ -268,7 +268,7 @@ GDA_HELPER int gda_gin_resolve(uint32_t rank, struct gda_gin_place at, uint64_t 
 /**
  * struct gda_gin_target - a word that a verb adds to
  * @addr: where it is, at the peer
- * @add: what is added
+ * @add: value to add
  * @key: of its MR
  * @set: 0: there is none, as of signals by arrival
  *
@@ -485,10 +485,10 @@ GDA_HELPER int gda_gin_put_checked(struct gda_gin *gin, uint32_t peer,
  * gda_gin_put - write to a window of a peer (G-02)
  * @gin: the context
  * @peer: rank of the peer, in the world
- * @dst: where to, in the peer's memory
- * @src: where from, in the caller's memory, of the same or another window
- * @bytes: how many; of none the actions are left
- * @how: what else
+ * @dst: destination, in the peer's memory
+ * @src: source, in the caller's memory, of the same or another window
+ * @bytes: number of bytes; of none the actions are left
+ * @how: actions and flags: gda_gin_plain(), gda_gin_inc() and others make it
  *
  * The source may be changed once the counter has ticked, or after a flush. Any thread may
  * call it, but see %GDA_GIN_SHARE_THREAD.
@@ -558,10 +558,11 @@ GDA_HELPER int gda_gin_value_checked(struct gda_gin *gin, uint32_t peer, struct 
  * gda_gin_put_value - write up to 8 bytes given by value (G-11)
  * @gin: the context
  * @peer: rank of the peer, in the world
- * @dst: where to; in one segment, as every aligned element is
+ * @dst: destination; in one segment, as every aligned element is
  * @value: its first @bytes bytes in memory are written
  * @bytes: 1 to 8
- * @how: what else; no counter, for there is no source
+ * @how: actions and flags: gda_gin_plain(), gda_gin_inc() and others make it; no counter, for
+ *	there is no source
  *
  * Return: as gda_gin_put(); -EINVAL also for @bytes, or a counter.
  */
@@ -599,9 +600,9 @@ GDA_HELPER int gda_gin_get_checked(struct gda_gin *gin, uint32_t peer,
  * gda_gin_get - read from a window of a peer (G-15)
  * @gin: the context
  * @peer: rank of the peer, in the world
- * @src: where from, in the peer's memory
- * @dst: where to, in the caller's memory
- * @bytes: how many
+ * @src: source, in the peer's memory
+ * @dst: destination, in the caller's memory
+ * @bytes: number of bytes
  * @how: flags only: a get has no actions
  *
  * The data is there after a flush. It may be read after what later verbs do: a later put to

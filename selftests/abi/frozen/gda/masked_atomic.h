@@ -66,7 +66,7 @@ GDA_API int64_t gda_masked_fetch_add(struct gda_view *v, uint64_t laddr, uint32_
  * @raddr: remote address, a multiple of 4
  * @rkey: key of the remote MR, with remote atomic
  * @add: added field by field
- * @boundary: as in gda_masked_fetch_add()
+ * @boundary: the highest bit of each field; what is carried out of it is lost. 0: one field
  * @flags: GDA_*
  *
  * Return: as gda_put().

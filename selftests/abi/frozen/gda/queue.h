@@ -322,7 +322,7 @@ GDA_HELPER void gda_combine(struct gda_view *v, uint64_t next, int ring)
  * The caller has marked slot @index ready, did not get the combining role, and exclusive posts
  * were the last to ring. One of those who come here has the combining role, at the first slot
  * that is not the exclusive posts': the one up to which they rang, by the record, or
- * deferred. What was deferred is read first: who posts after the swap may raise it.
+ * deferred. The deferred index is read first: a thread that posts after the swap may raise it.
  */
 GDA_SLOW void gda_combiner_recall(struct gda_view *v, uint64_t index)
 {

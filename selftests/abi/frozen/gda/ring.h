@@ -58,7 +58,7 @@ GDA_HELPER int gda_cq_next(struct gda_cq_view *cq, struct gda_cq_entry *entry)
  * A ring that completes the work of views (see gda_qp_view()) may be polled by any number
  * of threads; it credits the views as it goes, and does not find entries that a wait has taken.
  * For any other ring one thread at a time calls it. It never waits. The inline function
- * fills the structure that it is compiled with; the library's looks at its size.
+ * fills the structure that it is compiled with; the library's checks its size.
  *
  * Return: 1 if there was one, else 0. The library's also: -EINVAL, -E2BIG the structure's
  * size, and nothing was taken.
@@ -73,12 +73,12 @@ GDA_SIZED_API int gda_cq_poll(struct gda_cq_view *cq, struct gda_cq_entry *entry
 /**
  * gda_cq_wait - take the next entry, waiting for it
  * @cq: the ring
- * @entry: out
+ * @entry: receives the entry
  * @deadline: in ns of gda_clock_ns(); 0: one second from now
  *
  * It spins; gda_cq_sleep() sleeps. One thread at a time, as gda_cq_poll().
  *
- * Return: 0; -ETIMEDOUT no entry came before the deadline; -ETIME the same, and the
+ * Return: 0; -ETIMEDOUT no entry came before the deadline; -ETIME no entry came, and the
  * deadline was more than a second past when the wait began: was a relative one passed? -EIO
  * this process is a child of the one that created the CQ. The library's also: -EINVAL,
  * -E2BIG the structure's size.

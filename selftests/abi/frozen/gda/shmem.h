@@ -50,7 +50,7 @@ extern "C" {
 struct gda_cuda;
 
 /**
- * enum gda_shmem_way - how a PE is reached
+ * enum gda_shmem_way - ways to reach a PE
  * @GDA_SHMEM_AUTO: as %GDA_SHMEM_WAY in the environment says ("direct" or "queue"); without
  *	it directly if all PEs run on one machine, else by queue
  * @GDA_SHMEM_DIRECT: by mapping its memory
@@ -63,7 +63,7 @@ enum gda_shmem_way {
 };
 
 /**
- * struct gda_shmem_attr - how to make a symmetric heap
+ * struct gda_shmem_attr - attributes of a new symmetric heap
  * @size: sizeof(struct gda_shmem_attr) of the caller
  * @flags: 0
  * @way: enum gda_shmem_way
@@ -113,9 +113,9 @@ struct gda_shmem_attr {
 /**
  * gda_shmem_create_sized - gda_shmem_create() for those who know the size of the result
  * @comm: the PEs
- * @attr: how
+ * @attr: attributes of the heap
  * @known: bytes of struct gda_shmem that the caller knows
- * @shmem: out
+ * @shmem: receives the heap
  *
  * Return: as gda_shmem_create(); -E2BIG also if the library's structure has fewer bytes.
  */
@@ -125,8 +125,8 @@ int gda_shmem_create_sized(struct gda_comm *comm, const struct gda_shmem_attr *a
 /**
  * gda_shmem_create - make a symmetric heap, and the way to each PE
  * @comm: the PEs; it stays the caller's, and must outlive the heap
- * @attr: how
- * @shmem: out
+ * @attr: attributes of the heap
+ * @shmem: receives the heap
  *
  * A collective call: all ranks of @comm make it, and it succeeds on all of them or on none;
  * gda_last_error() says which PE failed, and why. The heap begins as zeros.
@@ -165,9 +165,9 @@ void gda_shmem_destroy(struct gda_shmem *s);
 struct gda_shmem *gda_shmem_cuda(const struct gda_shmem *s);
 
 /**
- * gda_shmem_relax - what every wait does between two looks
+ * gda_shmem_relax - pause between two polls of a wait
  * @s: the heap
- * @polls: how many looks there were, at least 1
+ * @polls: polls so far, at least 1
  * @pe: a PE whose loss ends the wait, or %GDA_SHMEM_ANY_PE for that of any
  * @deadline: in ns of gda_clock_ns(), 0 for the time-out of the heap from now, which is
  *	stored; or %GDA_SHMEM_FOREVER
@@ -175,7 +175,7 @@ struct gda_shmem *gda_shmem_cuda(const struct gda_shmem *s);
  * Pauses, or yields where ranks and workers outnumber processors. Every 64th call looks at
  * more than that.
  *
- * Return: 0 look again; -ESHUTDOWN the PE was lost; -ETIMEDOUT the deadline has passed;
+ * Return: 0 poll again; -ESHUTDOWN the PE was lost; -ETIMEDOUT the deadline has passed;
  * -EINVAL no such PE.
  */
 int gda_shmem_relax(struct gda_shmem *s, unsigned int polls, uint32_t pe, uint64_t *deadline);

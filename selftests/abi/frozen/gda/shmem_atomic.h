@@ -104,7 +104,7 @@ GDA_HELPER int gda_shmem_atomic_valid(const struct gda_shmem_peer *p, const void
  * @dest: symmetric address, of the caller, a multiple of 8
  * @op: enum gda_shmem_op, a constant, so that it folds
  * @value: the operand
- * @pe: whose word
+ * @pe: number of the PE that has the word
  * @flags: GDA_*, GDA_SHMEM_QP()
  *
  * Return: a ticket, or a negative errno, see gda/shmem.h.
@@ -132,7 +132,7 @@ GDA_API int64_t gda_shmem_atomic64(struct gda_shmem *s, uint64_t *dest, uint32_t
  * @dest: symmetric address, of the caller, a multiple of 4
  * @op: enum gda_shmem_op, a constant, so that it folds
  * @value: the operand
- * @pe: whose word
+ * @pe: number of the PE that has the word
  * @flags: GDA_*, GDA_SHMEM_QP()
  *
  * Return: a ticket, or a negative errno, see gda/shmem.h.
@@ -160,8 +160,8 @@ GDA_API int64_t gda_shmem_atomic32(struct gda_shmem *s, uint32_t *dest, uint32_t
  * @dest: symmetric address, of the caller, a multiple of 8
  * @op: enum gda_shmem_op, a constant, so that it folds
  * @value: the operand
- * @old: out: what the word was
- * @pe: whose word
+ * @old: receives the old value of the word
+ * @pe: number of the PE that has the word
  * @flags: GDA_*, GDA_SHMEM_QP()
  *
  * Return: 0 or a negative errno, see gda/shmem.h; the word may have changed if it is
@@ -190,8 +190,8 @@ GDA_API int gda_shmem_atomic_fetch64(struct gda_shmem *s, uint64_t *dest, uint32
  * @dest: symmetric address, of the caller, a multiple of 4
  * @op: enum gda_shmem_op, a constant, so that it folds
  * @value: the operand
- * @old: out: what the word was
- * @pe: whose word
+ * @old: receives the old value of the word
+ * @pe: number of the PE that has the word
  * @flags: GDA_*, GDA_SHMEM_QP()
  *
  * Return: as gda_shmem_atomic_fetch64().
@@ -218,9 +218,9 @@ GDA_API int gda_shmem_atomic_fetch32(struct gda_shmem *s, uint32_t *dest, uint32
  * @s: the heap
  * @dest: symmetric address, of the caller, a multiple of 8
  * @cond: the word is set if it equals this
- * @value: what it is set to
- * @old: out: what the word was
- * @pe: whose word
+ * @value: new value of the word
+ * @old: receives the old value of the word
+ * @pe: number of the PE that has the word
  * @flags: GDA_*, GDA_SHMEM_QP()
  *
  * Return: as gda_shmem_atomic_fetch64().
@@ -247,9 +247,9 @@ GDA_API int gda_shmem_compare_swap64(struct gda_shmem *s, uint64_t *dest, uint64
  * @s: the heap
  * @dest: symmetric address, of the caller, a multiple of 4
  * @cond: the word is set if it equals this
- * @value: what it is set to
- * @old: out: what the word was
- * @pe: whose word
+ * @value: new value of the word
+ * @old: receives the old value of the word
+ * @pe: number of the PE that has the word
  * @flags: GDA_*, GDA_SHMEM_QP()
  *
  * Return: as gda_shmem_atomic_fetch64().

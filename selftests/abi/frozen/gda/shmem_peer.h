@@ -50,7 +50,7 @@ extern "C" {
 #define GDA_SHMEM_DATA_ATOMICS	(1U << 16)
 
 /**
- * enum gda_shmem_op - what an atomic does to the word
+ * enum gda_shmem_op - the operation of an atomic on the word
  * @GDA_SHMEM_FETCH: nothing; for those that fetch
  * @GDA_SHMEM_SET: becomes the value
  * @GDA_SHMEM_SWAP: the same
@@ -110,7 +110,7 @@ struct gda_shmem_peer {
  * @size: sizeof(struct gda_shmem) of the library that made it
  * @version: %GDA_SHMEM_VERSION of that library
  * @pe: number of the caller
- * @npes: how many PEs there are
+ * @npes: number of PEs
  * @qps: queue pairs to each PE; 0 if none is reached by queue
  * @caps: %GDA_VIEW_YIELD: waits yield; %GDA_SHMEM_DATA_ATOMICS
  * @heap: the heap of the caller, page aligned
@@ -196,7 +196,7 @@ GDA_HELPER int gda_shmem_has_atomics(const struct gda_shmem *s, const void *word
 }
 
 /**
- * gda_shmem_is_symmetric - is a range symmetric?
+ * gda_shmem_is_symmetric - test whether a range is symmetric
  * @s: the heap
  * @addr: of the caller
  * @bytes: of the range; none are always symmetric
@@ -214,7 +214,7 @@ GDA_API int gda_shmem_is_symmetric(const struct gda_shmem *s, const void *addr, 
 }
 
 /**
- * gda_shmem_ptr - where the memory of a PE is mapped here
+ * gda_shmem_ptr - the address at which memory of a PE is mapped here
  * @s: the heap
  * @symmetric: an address of the caller's own symmetric memory
  * @pe: any PE

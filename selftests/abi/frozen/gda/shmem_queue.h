@@ -27,7 +27,7 @@ extern "C" {
 /**
  * gda_shmem_view - the queue that calls to a PE post to
  * @s: the heap
- * @pe: which
+ * @pe: number of the PE
  * @flags: GDA_SHMEM_QP()
  *
  * For gda_error(), or posts of the program's own.
@@ -48,7 +48,7 @@ GDA_API struct gda_view *gda_shmem_view(const struct gda_shmem *s, uint32_t pe,
 /**
  * gda_shmem_word_reserve - reserve a word for what a request fetches
  * @s: the heap
- * @at: out: its address, also in work requests, with s->stage_key
+ * @at: receives its address, also in work requests, with s->stage_key
  *
  * For the inline functions of gda/shmem.h.
  *
@@ -63,8 +63,8 @@ int gda_shmem_word_reserve(struct gda_shmem *s, uint64_t *at);
  * @view: the queue
  * @ticket: of the request; or a negative errno: the word is released
  * @word: of gda_shmem_word_reserve()
- * @value: out: what the word begins with, as it is there
- * @bytes: of that, at most 8
+ * @value: receives the first @bytes bytes of the word, as they are there
+ * @bytes: number of bytes to take, at most 8
  *
  * For the inline functions of gda/shmem.h. If the wait ends before the request is done the
  * word stays with the request until it is.
@@ -79,9 +79,9 @@ int gda_shmem_word_wait(struct gda_shmem *s, struct gda_view *view, int64_t tick
  * @s: the heap
  * @dest: symmetric address, of the caller
  * @source: any memory of the caller
- * @bytes: how many
- * @pe: where to, by queue
- * @flags: as of gda_shmem_put()
+ * @bytes: number of bytes
+ * @pe: number of the PE to write to, which is reached by queue
+ * @flags: GDA_*, GDA_SHMEM_QP()
  *
  * For the inline functions of gda/shmem.h: through registered memory of the library.
  *
@@ -95,9 +95,9 @@ int64_t gda_shmem_stage_put(struct gda_shmem *s, void *dest, const void *source,
  * @s: the heap
  * @dest: any memory of the caller
  * @source: symmetric address, of the caller
- * @bytes: how many
- * @pe: where from, by queue
- * @flags: as of gda_shmem_get()
+ * @bytes: number of bytes
+ * @pe: number of the PE to read from, which is reached by queue
+ * @flags: GDA_*, GDA_SHMEM_QP()
  *
  * For the inline functions of gda/shmem.h, as gda_shmem_stage_put().
  *
@@ -202,19 +202,19 @@ GDA_SLOW int64_t gda_shmem_queue_put(struct gda_shmem *s, void *dest, const void
 	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
 	struct gda_view *v = gda_shmem_queue(s, p, flags);
 	const struct gda_chunk_map *local = gda_shmem_local(s);
-	int remote, near, covered;
+	int remote, single, covered;
 	uint64_t iova, liova;
 	uint32_t key, lkey;
 
 	remote = gda_shmem_remote(p, dest, bytes, &iova, &key);
-	near = gda_shmem_one(local, source, bytes, &liova, &lkey);
-	covered = near || gda_chunk_covers(local, (uintptr_t)source, bytes);
+	single = gda_shmem_one(local, source, bytes, &liova, &lkey);
+	covered = single || gda_chunk_covers(local, (uintptr_t)source, bytes);
 	if (!covered && bytes <= GDA_INLINE_MAX)
 		most = GDA_INLINE_MAX;
 	if (remote && gda_shmem_is_inline(v, bytes, most))
 		return gda_put_inline(v, iova, key, source, (uint32_t)bytes,
 				      gda_shmem_post_flags(flags));
-	if (remote && near && bytes <= GDA_CHUNK_MAX)
+	if (remote && single && bytes <= GDA_CHUNK_MAX)
 		return gda_put(v, liova, lkey, iova, key, (uint32_t)bytes,
 			       gda_shmem_post_flags(flags));
 	if (!gda_chunk_covers(&p->map, (uintptr_t)dest, bytes))

@@ -23,12 +23,11 @@ extern "C" {
  * @s: the heap
  * @dest: symmetric address, of the caller
  * @source: any memory of the caller
- * @bytes: how many; 0 moves nothing
- * @pe: where to
+ * @bytes: number of bytes; 0 moves nothing
+ * @pe: number of the PE to write to
  * @flags: GDA_*, GDA_SHMEM_QP()
  *
- * Any thread may call it; with %GDA_EXCLUSIVE one at a time on that queue pair. So for all
- * calls here.
+ * Any thread may call it; with %GDA_EXCLUSIVE the caller serializes all posts to that queue pair.
  *
  * Return: a ticket, or a negative errno, see gda/shmem.h.
  */
@@ -56,8 +55,8 @@ GDA_API int64_t gda_shmem_put_nbi(struct gda_shmem *s, void *dest, const void *s
  * @s: the heap
  * @dest: symmetric address, of the caller
  * @source: any memory of the caller; it may be changed when the call returns
- * @bytes: how many
- * @pe: where to
+ * @bytes: number of bytes
+ * @pe: number of the PE to write to
  * @flags: GDA_*, GDA_SHMEM_QP()
  *
  * Return: 0 or a negative errno, see gda/shmem.h.
@@ -87,8 +86,8 @@ GDA_API int gda_shmem_put(struct gda_shmem *s, void *dest, const void *source, u
  * @s: the heap
  * @dest: any memory of the caller
  * @source: symmetric address, of the caller
- * @bytes: how many
- * @pe: where from
+ * @bytes: number of bytes
+ * @pe: number of the PE to read from
  * @flags: GDA_*, GDA_SHMEM_QP()
  *
  * Return: a ticket, or a negative errno, see gda/shmem.h.
@@ -117,8 +116,8 @@ GDA_API int64_t gda_shmem_get_nbi(struct gda_shmem *s, void *dest, const void *s
  * @s: the heap
  * @dest: any memory of the caller; the bytes are there when the call returns
  * @source: symmetric address, of the caller
- * @bytes: how many
- * @pe: where from
+ * @bytes: number of bytes
+ * @pe: number of the PE to read from
  * @flags: GDA_*, GDA_SHMEM_QP()
  *
  * Return: 0 or a negative errno, see gda/shmem.h.
@@ -140,7 +139,7 @@ GDA_API int gda_shmem_get(struct gda_shmem *s, void *dest, const void *source, u
  * @dest: symmetric address, of the caller, a multiple of @bytes
  * @value: its low bytes are written, with one store
  * @bytes: 1, 2, 4 or 8; a constant, so that it folds
- * @pe: where to
+ * @pe: number of the PE to write to
  * @flags: GDA_*, GDA_SHMEM_QP()
  *
  * By queue the value travels in the request. I-16.
@@ -167,10 +166,10 @@ GDA_API int64_t gda_shmem_p(struct gda_shmem *s, void *dest, uint64_t value, uin
 /**
  * gda_shmem_g - read a value from a PE
  * @s: the heap
- * @value: out
+ * @value: receives the value
  * @source: symmetric address, of the caller, a multiple of @bytes
  * @bytes: 1, 2, 4 or 8; a constant, so that it folds
- * @pe: where from
+ * @pe: number of the PE to read from
  * @flags: GDA_*, GDA_SHMEM_QP()
  *
  * Return: 0 or a negative errno, see gda/shmem.h.
@@ -193,11 +192,11 @@ GDA_API int gda_shmem_g(struct gda_shmem *s, uint64_t *value, const void *source
 }
 
 /**
- * struct gda_shmem_strided - what a strided put or get moves
+ * struct gda_shmem_strided - the elements that a strided put or get moves
  * @dest: first element there
  * @source: first element here
  * @dest_stride: from one element to the next, in elements
- * @source_stride: likewise
+ * @source_stride: from one element to the next, in elements
  * @bytes: of an element
  * @count: elements
  *
@@ -215,8 +214,8 @@ struct gda_shmem_strided {
 /**
  * gda_shmem_iput - write elements to a PE, each a stride behind the one before
  * @s: the heap
- * @what: which elements; @dest is symmetric
- * @pe: where to
+ * @what: the elements; @dest is symmetric
+ * @pe: number of the PE to write to
  * @flags: GDA_*, GDA_SHMEM_QP()
  *
  * The source may be changed when the call returns. If it fails some elements may have been
@@ -243,8 +242,8 @@ GDA_API int gda_shmem_iput(struct gda_shmem *s, const struct gda_shmem_strided *
 /**
  * gda_shmem_iget - read elements from a PE, each a stride behind the one before
  * @s: the heap
- * @what: which elements; @source is symmetric
- * @pe: where from
+ * @what: the elements; @source is symmetric
+ * @pe: number of the PE to read from
  * @flags: GDA_*, GDA_SHMEM_QP()
  *
  * Return: 0 or a negative errno, see gda/shmem.h.

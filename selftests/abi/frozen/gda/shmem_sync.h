@@ -48,8 +48,8 @@ GDA_HELPER int gda_shmem_flush(const struct gda_shmem *s, const struct gda_shmem
 /**
  * gda_shmem_quiet_qp - complete all that was posted to one queue pair to a PE
  * @s: the heap
- * @pe: which
- * @id: as of GDA_SHMEM_QP()
+ * @pe: number of the PE
+ * @id: id of a connection, as GDA_SHMEM_QP() takes it
  * @deadline: in ns of gda_clock_ns(), or %GDA_SHMEM_FOREVER; 0: s->timeout_ns from now
  *
  * Return: 0 or a negative errno, see gda/shmem.h.
@@ -75,8 +75,8 @@ GDA_API int gda_shmem_quiet_qp(struct gda_shmem *s, uint32_t pe, uint32_t id,
 /**
  * gda_shmem_quiet_pe - complete all that was posted to a PE
  * @s: the heap
- * @pe: which
- * @deadline: as of gda_shmem_quiet_qp()
+ * @pe: number of the PE
+ * @deadline: in ns of gda_clock_ns(), or %GDA_SHMEM_FOREVER; 0: s->timeout_ns from now
  *
  * Return: 0 or a negative errno, see gda/shmem.h.
  */
@@ -121,7 +121,7 @@ GDA_SLOW int gda_shmem_queue_quiet(struct gda_shmem *s, uint64_t deadline)
 /**
  * gda_shmem_quiet - complete all that was posted
  * @s: the heap
- * @deadline: as of gda_shmem_quiet_qp()
+ * @deadline: in ns of gda_clock_ns(), or %GDA_SHMEM_FOREVER; 0: s->timeout_ns from now
  *
  * Return: 0 or a negative errno, see gda/shmem.h: the first that there was; the other PEs
  * are quiet all the same.
@@ -135,7 +135,7 @@ GDA_API int gda_shmem_quiet(struct gda_shmem *s, uint64_t deadline)
 /**
  * gda_shmem_fence_pe - order puts, signals and atomics to a PE
  * @s: the heap
- * @pe: which
+ * @pe: number of the PE
  *
  * Over all queue pairs to it.
  *
@@ -165,8 +165,8 @@ GDA_API int gda_shmem_fence(struct gda_shmem *s)
 /**
  * gda_shmem_fence_qp - order puts, signals and atomics of one queue pair to a PE
  * @s: the heap
- * @pe: which
- * @id: as of GDA_SHMEM_QP()
+ * @pe: number of the PE
+ * @id: id of a connection, as GDA_SHMEM_QP() takes it
  *
  * Return: 0 or a negative errno, see gda/shmem.h.
  */
@@ -180,10 +180,10 @@ GDA_API int gda_shmem_fence_qp(struct gda_shmem *s, uint32_t pe, uint32_t id)
 }
 
 /**
- * gda_shmem_test - is it done?
+ * gda_shmem_test - test whether a call is done
  * @s: the heap
  * @ticket: of a call with the same PE and queue pair; a negative one is returned as it is
- * @pe: which
+ * @pe: number of the PE
  * @flags: GDA_SHMEM_QP()
  *
  * Return: 1 done, 0 not yet, or a negative errno.
@@ -200,12 +200,12 @@ GDA_API int gda_shmem_test(struct gda_shmem *s, int64_t ticket, uint32_t pe, uin
 }
 
 /**
- * gda_shmem_wait - wait until it is done
+ * gda_shmem_wait - wait until a call is done
  * @s: the heap
  * @ticket: of a call with the same PE and queue pair; a negative one is returned as it is
- * @pe: which
+ * @pe: number of the PE
  * @flags: GDA_SHMEM_QP()
- * @deadline: as of gda_shmem_quiet_qp()
+ * @deadline: in ns of gda_clock_ns(), or %GDA_SHMEM_FOREVER; 0: s->timeout_ns from now
  *
  * Return: 0 or a negative errno, see gda/shmem.h.
  */
@@ -222,7 +222,7 @@ GDA_API int gda_shmem_wait(struct gda_shmem *s, int64_t ticket, uint32_t pe, uin
 }
 
 /**
- * struct gda_shmem_signal - what tells a PE that a put has arrived
+ * struct gda_shmem_signal - the word that tells a PE that a put has arrived
  * @word: symmetric address, of the caller
  * @value: the operand
  * @op: %GDA_SHMEM_SET or %GDA_SHMEM_ADD
@@ -242,9 +242,9 @@ struct gda_shmem_signal {
  * @s: the heap
  * @dest: symmetric address, of the caller
  * @source: any memory of the caller
- * @bytes: how many; with 0 there is the signal alone
+ * @bytes: number of bytes; with 0 there is the signal alone
  * @signal: seen by the PE after the bytes; atomic against other signals
- * @pe: where to
+ * @pe: number of the PE to write to
  * @flags: GDA_*, GDA_SHMEM_QP()
  *
  * Return: the ticket of the signal, done when both are; or a negative errno, see
@@ -272,9 +272,9 @@ GDA_API int64_t gda_shmem_put_signal_nbi(struct gda_shmem *s, void *dest, const 
  * @s: the heap
  * @dest: symmetric address, of the caller
  * @source: any memory of the caller; it may be changed when the call returns
- * @bytes: how many
+ * @bytes: number of bytes
  * @signal: seen by the PE after the bytes
- * @pe: where to
+ * @pe: number of the PE to write to
  * @flags: GDA_*, GDA_SHMEM_QP()
  *
  * Return: 0 or a negative errno, see gda/shmem.h.
@@ -314,7 +314,7 @@ GDA_API uint32_t gda_shmem_load32(const uint32_t *word)
 }
 
 /**
- * enum gda_shmem_cmp - how a word is compared with a value
+ * enum gda_shmem_cmp - comparisons of a word with a value
  * @GDA_SHMEM_EQ: equal
  * @GDA_SHMEM_NE: not equal
  * @GDA_SHMEM_GT: greater
@@ -354,7 +354,7 @@ GDA_HELPER int gda_shmem_holds(uint32_t cmp, int64_t word, int64_t value)
 }
 
 /**
- * gda_shmem_test_until64 - does a word of this PE satisfy a condition?
+ * gda_shmem_test_until64 - test whether a word of this PE satisfies a condition
  * @word: that others change
  * @cmp: enum gda_shmem_cmp, a constant, so that it folds
  * @value: it is compared with
@@ -374,7 +374,7 @@ GDA_API int gda_shmem_test_until64(const uint64_t *word, uint32_t cmp, uint64_t 
 }
 
 /**
- * gda_shmem_test_until32 - does a 32-bit word of this PE satisfy a condition?
+ * gda_shmem_test_until32 - test whether a 32-bit word of this PE satisfies a condition
  * @word: that others change
  * @cmp: enum gda_shmem_cmp, a constant, so that it folds
  * @value: it is compared with
@@ -404,7 +404,7 @@ GDA_HELPER int gda_shmem_look(struct gda_shmem *s, unsigned int polls, uint32_t 
  * @word: that others change
  * @cmp: enum gda_shmem_cmp, a constant, so that it folds
  * @value: it is compared with
- * @deadline: as of gda_shmem_quiet_qp()
+ * @deadline: in ns of gda_clock_ns(), or %GDA_SHMEM_FOREVER; 0: s->timeout_ns from now
  *
  * The loss of any PE ends it; a wait that only some of them end is a loop with
  * gda_shmem_test_until64() and gda_shmem_relax().
@@ -428,7 +428,7 @@ GDA_API int gda_shmem_wait_until64(struct gda_shmem *s, const uint64_t *word, ui
  * @word: that others change
  * @cmp: enum gda_shmem_cmp, a constant, so that it folds
  * @value: it is compared with
- * @deadline: as of gda_shmem_quiet_qp()
+ * @deadline: in ns of gda_clock_ns(), or %GDA_SHMEM_FOREVER; 0: s->timeout_ns from now
  *
  * Return: as gda_shmem_wait_until64().
  */

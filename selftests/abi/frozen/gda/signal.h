@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 /**
- * enum gda_signal_op - how a signal changes the peer's word
+ * enum gda_signal_op - the change that a signal makes to the peer's word
  * @GDA_SIGNAL_ADD: add gda_signal.value, modulo 2^64, by an atomic that fetches the old value
  * @GDA_SIGNAL_SET: store gda_signal.value, carried in the queue itself
  */

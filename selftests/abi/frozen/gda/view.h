@@ -5,7 +5,7 @@
  * GPUs, so pointers are 64-bit integers, valid where the posters run.
  *
  * gda_qp_view() returns the view of a QP of libgda; gda_view_init() makes one from
- * pointers. What posts through it is in gda/fastpath.h. gda_cq_view() returns the view of
+ * pointers. gda/fastpath.h has the calls that post through it. gda_cq_view() returns the view of
  * a ring CQ; gda/ring.h reads it.
  *
  * A view is shared by the library and the program, which may be of different ages: its
@@ -124,7 +124,7 @@ extern "C" {
  * @qpn_be: bytes 4-7 are qpn << 8, big-endian: what doorbells and entries share
  * @timeout_ns: bound of waits that are not given a deadline
  * @abort: a 32-bit word; once it is not 0, every wait ends with -ESHUTDOWN
- * @abort_word: what @abort points to unless it was pointed elsewhere
+ * @abort_word: @abort points here unless it was pointed elsewhere
  * @caps: GDA_VIEW_*, what posters on a GPU may rely on and how waits wait; 0 unless it
  *	was set
  * @owner: the library's, or 0
@@ -145,7 +145,7 @@ extern "C" {
  * @offer: GPU: where to go on for the poster that takes the combining role; 0: it is not on
  *	offer
  * @retreat: GPU: posters that want to give a slot back
- * @rung: GPU: all below was rung; the combining role is there unless somebody leads
+ * @rung: GPU: all below was rung; the combining role is free unless a thread has it
  *
  * The first 128 bytes are constant while anybody posts. Each group after them is
  * written by different threads at different times and has its own 128 bytes (the
@@ -308,10 +308,11 @@ void gda_record_posted(const struct gda_view *v, uint64_t index, uint32_t n);
 /**
  * gda_record_observed - write to the program's ring of records that an outcome was seen
  * @v: the queue
- * @ticket: whose
- * @done: what gda_test() returns, not 0
+ * @ticket: the ticket that the outcome is of
+ * @done: the value that gda_test() returns, not 0
  *
- * As gda_record_posted(), called by gda_test() and all that waits.
+ * gda_test() and all waits of a program that is compiled with GDA_RECORD call it. Until
+ * gda_record_open() makes the ring it does nothing.
  */
 void gda_record_observed(const struct gda_view *v, int64_t ticket, int done);
 
@@ -364,7 +365,8 @@ void gda_view_ask(struct gda_view *v);
  * @cq: the ring
  * @polls: polls so far, at least 1
  *
- * As gda_relax(); the queues that it executes are some of those of the ring's context.
+ * It pauses, helps or yields as gda_relax() does; on the in-process device the queues that it
+ * executes are some of those of the ring's context.
  */
 void gda_cq_relax(struct gda_cq_view *cq, unsigned int polls);
 
@@ -400,7 +402,7 @@ struct gda_cq_entry {
 /**
  * gda_cq_reserve - gda_cq_poll() of a ring with %GDA_VIEW_RING, for that inline function
  * @cq: the ring
- * @entry: out, if there is one
+ * @entry: receives the entry, if there is one
  * @size: sizeof(*@entry) where it is called
  *
  * Return: 1 if there was one, else 0.

@@ -35,7 +35,7 @@ extern "C" {
 /**
  * struct gda_gin_barrier - a session of a barrier (G-25)
  * @gin: the context
- * @team: whose members meet
+ * @team: the team whose members meet
  * @index: of the barrier
  * @flags: %GDA_EXCLUSIVE or 0
  *
@@ -50,9 +50,9 @@ struct gda_gin_barrier {
 
 /**
  * gda_gin_barrier_begin - begin a session
- * @b: out
+ * @b: receives the session
  * @gin: the context
- * @team: whose members meet
+ * @team: the team whose members meet
  * @index: less than gda_gin_attr.barriers; of one session at a time
  *
  * Return: 0; -EINVAL no such barrier.
@@ -170,12 +170,12 @@ GDA_SLOW int gda_gin_barrier_wait(const struct gda_gin_barrier *b, uint64_t dead
 /**
  * gda_gin_barrier_sync - wait until all members are here
  * @b: the session
- * @fence: GDA_GIN_FENCE_*, what is visible behind it; 0: nothing
- * @deadline: see gda/gin/wait.h
+ * @fence: GDA_GIN_FENCE_*: the accesses that are visible behind the barrier
+ * @deadline: in ns of gda_clock_ns(); 0: gda_gin_attr.timeout_ns from now
  *
  * By one thread of each member, which stands for all threads that it has synchronized with.
  *
- * Return: 0, -EIO, -ESHUTDOWN, -ETIMEDOUT, -ETIME; -ENOTCONN a member is not connected.
+ * Return: as gda_gin_flush(); -ENOTCONN a member is not connected.
  */
 GDA_API int gda_gin_barrier_sync(struct gda_gin_barrier *b, unsigned int fence,
 				 uint64_t deadline)
@@ -189,14 +189,14 @@ GDA_API int gda_gin_barrier_sync(struct gda_gin_barrier *b, unsigned int fence,
 }
 
 /**
- * gda_gin_barrier_sync_all - the same for all contexts of a communicator
+ * gda_gin_barrier_sync_all - wait until all members are here, in all contexts of a communicator
  * @comm: the communicator
- * @team: whose members meet
+ * @team: the team whose members meet
  * @index: of the barrier, in every context without a session
- * @fence: GDA_GIN_FENCE_*, of all contexts
- * @deadline: see gda/gin/wait.h
+ * @fence: GDA_GIN_FENCE_*: the accesses of all contexts that are visible behind the barrier
+ * @deadline: in ns of gda_clock_ns(); 0: gda_gin_attr.timeout_ns from now
  *
- * Where contexts are of one thread each, none of them may post meanwhile.
+ * In contexts of %GDA_GIN_SHARE_THREAD no thread may post meanwhile.
  *
  * Return: as gda_gin_barrier_sync(); -EINVAL no such barrier.
  */

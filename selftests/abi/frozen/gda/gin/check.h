@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 /**
- * enum gda_gin_misuse - what GDA_CHECK finds
+ * enum gda_gin_misuse - the rules that GDA_CHECK checks
  * @GDA_MISUSE_MIXED: Inc and Add of one signal without a reset in between (G-05)
  * @GDA_MISUSE_RESET: a reset while signals are on their way (G-07)
  * @GDA_MISUSE_WINDOW: a word of an ordinary window as a signal (G-09)
@@ -46,7 +46,7 @@ enum gda_gin_misuse {
 
 /**
  * gda_misuse - say that a program broke a rule, and end it
- * @what: which rule
+ * @what: the rule that was broken
  * @gin: the context
  * @index: of the signal, counter or barrier, or the rank of the peer
  *
@@ -79,9 +79,9 @@ GDA_HELPER uint32_t *gda_gin_check_word(const struct gda_gin *gin, uint32_t inde
 #ifdef GDA_CHECK
 
 /**
- * struct gda_gin_source - what a source was when it was posted
+ * struct gda_gin_source - a source as it was when it was posted
  * @addr: where it is
- * @bytes: how long
+ * @bytes: length in bytes
  * @sum: of its bytes
  */
 struct gda_gin_source {

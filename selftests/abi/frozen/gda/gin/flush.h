@@ -22,7 +22,7 @@ extern "C" {
  * @peer: the peer
  * @endpoint: queues to the peer that are done
  * @reserved: 0
- * @ticket: what is to be done of the next one; negative: nothing
+ * @ticket: the ticket of the next queue that is to be done; negative: none
  *
  * It lies in any memory of the caller, and nothing has to be given back.
  */
@@ -46,13 +46,15 @@ GDA_HELPER int64_t gda_gin_last(const struct gda_gin_queue *q)
 /**
  * gda_gin_flush - wait until sources may be changed, and gets have landed (G-14)
  * @gin: the context
- * @deadline: see gda/gin/wait.h
+ * @deadline: in ns of gda_clock_ns(); 0: gda_gin_attr.timeout_ns from now
  *
  * For all that was posted to the context before the call; it rings what was deferred. Says
  * nothing about the peers: a put may not have landed yet. In a context of one thread it is
  * for the poster.
  *
- * Return: 0, -EIO, -ESHUTDOWN, -ETIMEDOUT or -ETIME.
+ * Return: 0; -EIO a queue of the context failed (gda_gin_query_error() says which);
+ * -ESHUTDOWN a rank was lost, or gda_gin_abort() was called; -ETIMEDOUT not done at @deadline;
+ * -ETIME not done, and @deadline was more than a second past when the wait began.
  */
 GDA_API int gda_gin_flush(struct gda_gin *gin, uint64_t deadline)
 {
@@ -77,7 +79,7 @@ GDA_API int gda_gin_flush(struct gda_gin *gin, uint64_t deadline)
  * gda_gin_flush_peer - begin to flush what was posted to a peer (G-16)
  * @gin: the context
  * @peer: rank of the peer, in the world
- * @request: out
+ * @request: receives the request
  *
  * Rings what was deferred. Never waits.
  *
@@ -102,7 +104,7 @@ GDA_API int gda_gin_flush_peer(struct gda_gin *gin, uint32_t peer,
 }
 
 /**
- * gda_gin_test - is a flush done?
+ * gda_gin_test - test whether a flush is done
  * @gin: the context
  * @request: of gda_gin_flush_peer(), by one thread at a time
  *
@@ -134,9 +136,9 @@ GDA_API int gda_gin_test(struct gda_gin *gin, struct gda_gin_request *request)
  * gda_gin_wait - wait until a flush is done
  * @gin: the context
  * @request: of gda_gin_flush_peer(), by one thread at a time
- * @deadline: see gda/gin/wait.h
+ * @deadline: in ns of gda_clock_ns(); 0: gda_gin_attr.timeout_ns from now
  *
- * Return: 0, -EIO, -ESHUTDOWN, -ETIMEDOUT or -ETIME.
+ * Return: as gda_gin_flush().
  */
 GDA_API int gda_gin_wait(struct gda_gin *gin, struct gda_gin_request *request,
 			 uint64_t deadline)

@@ -4,7 +4,7 @@
  * to be called by programs.
  *
  * Counters. The poster tags the slot of a put that asks for one, before it publishes it:
- * the slot's index and the counter. Whoever looks at completions takes the tags of slots
+ * the slot's index and the counter. A thread that polls completions takes the tags of slots
  * that are done, each of them once, for a tag is taken by a compare-swap to zero, and ticks
  * the counters. A slot is reserved again only when its last put is done, so a poster that
  * finds an older tag ticks that one's counter. So nothing is counted early, nothing twice,
@@ -27,12 +27,12 @@ extern "C" {
 #define GDA_GIN_TAG_BITS	12
 
 /**
- * struct gda_gin_wr - what a work request moves
+ * struct gda_gin_wr - the transfer of a work request
  * @laddr: local address
  * @raddr: remote address
  * @lkey: key of the local MR
  * @rkey: key of the remote MR
- * @bytes: how many, less than 2^31
+ * @bytes: number of bytes, less than 2^31
  * @count: the counter that it ticks, plus 1; 0: none
  *
  * Not for programs: it lives while a verb runs.

@@ -81,7 +81,7 @@ enum gda_gin_connect {
 };
 
 /**
- * enum gda_gin_sharing - who shares a context (G-22)
+ * enum gda_gin_sharing - the threads that share a context (G-22)
  * @GDA_GIN_SHARE_GPU: any threads, of the processor that the context is for
  * @GDA_GIN_SHARE_CTA: threads of one block; on a CPU as %GDA_GIN_SHARE_GPU
  * @GDA_GIN_SHARE_THREAD: one thread at a time, whose posts pass %GDA_EXCLUSIVE
@@ -93,7 +93,7 @@ enum gda_gin_sharing {
 };
 
 /**
- * struct gda_gin_attr - how to create a communicator (G-28)
+ * struct gda_gin_attr - attributes of a new communicator (G-28)
  * @size: sizeof(struct gda_gin_attr)
  * @flags: %GDA_GIN_ARRIVAL, GDA_GIN_NEED_*
  * @contexts: channels that are ordered by themselves alone, 0: 1
@@ -168,11 +168,11 @@ struct gda_gin_queue {
  * @index: of the context
  * @flags: of gda_gin_attr
  * @sharing: of gda_gin_attr
- * @signals: how many are the program's; those of barriers follow
- * @counters: how many
- * @barriers: how many
+ * @signals: number of signals of the program; those of barriers follow
+ * @counters: number of counters
+ * @barriers: number of barriers
  * @endpoints: queues to each peer: 1, or by arrival one per signal and barrier more
- * @abort_word: what @abort points to on a CPU
+ * @abort_word: @abort points here on a CPU
  * @queues: struct gda_gin_queue of endpoint e and rank r at e * @nranks + r
  * @words: for each signal the address of its 64-bit word
  * @resets: for each signal the 64-bit value of its word that counts as 0
@@ -180,7 +180,7 @@ struct gda_gin_queue {
  * @counts: for each counter its 64-bit value
  * @lost: a 32-bit word for each rank, not 0 once that rank is lost
  * @timeout_ns: of gda_gin_attr
- * @checks: what programs built with GDA_CHECK keep, or 0
+ * @checks: state of programs built with GDA_CHECK, or 0
  * @announced: of such, for each signal what peers were going to add: by Inc, and by Add
  * @owner: the library's
  * @abort: a 32-bit word: once it is not 0 all waits end; @abort_word, or for a GPU a word in
@@ -217,10 +217,10 @@ struct gda_gin {
  * @size: bytes of the structure that the library knows
  * @version: %GDA_GIN_VERSION of the library
  * @rank: the caller's
- * @nranks: how many
+ * @nranks: number of ranks
  * @local: ranks of a local team
  * @stride: of the stride team; 0 if there is none
- * @contexts: how many
+ * @contexts: number of contexts
  * @gin_bytes: from one struct gda_gin to the next
  * @gins: the first of them
  * @owner: the library's
@@ -242,10 +242,10 @@ struct gda_gin_comm {
  * gda_gin_create_sized - gda_gin_create() for those who know the sizes
  * @ranks: the ranks
  * @ctx: context
- * @attr: how, or NULL
+ * @attr: attributes of the communicator, or NULL
  * @flags: more flags of @attr
  * @layout: bytes of struct gda_gin_comm << 16 | bytes of struct gda_gin of the caller
- * @comm: out
+ * @comm: receives the communicator
  *
  * Return: as gda_gin_create().
  */
@@ -258,8 +258,8 @@ int gda_gin_create_sized(struct gda_comm *ranks, struct gda_context *ctx,
  * @ranks: the ranks, which must outlive it
  * @ctx: the caller's context, which queues and memory are of, and which must outlive it; so
  *	must gda_gin_attr.cuda
- * @attr: how; NULL: one context without signals
- * @comm: out
+ * @attr: attributes of the communicator; NULL: one context without signals
+ * @comm: receives the communicator
  *
  * Collective, by one thread of each rank. Queues are connected when it returns: any rank
  * may put to any peer that it is connected to.
@@ -380,8 +380,8 @@ GDA_API struct gda_team gda_team_stride(const struct gda_gin_comm *comm)
  * @size: sizeof(struct gda_gin_error); the caller sets it
  * @context: index of the context
  * @peer: rank of the peer, in the world
- * @syndrome: what, see gda_syndrome_name()
- * @vendor: why, see gda_vendor_name()
+ * @syndrome: the code of what went wrong, see gda_syndrome_name()
+ * @vendor: why it went wrong, see gda_vendor_name()
  * @lost: 1 if no queue failed, but the rank @peer is lost; then the rest is 0
  * @window: that the work named at the peer, or NULL: none, as a signal
  * @offset: in @window
@@ -398,9 +398,9 @@ struct gda_gin_error {
 };
 
 /**
- * gda_gin_query_error - has a context failed, and where? (G-30)
+ * gda_gin_query_error - tell whether a context has failed, and where (G-30)
  * @gin: the context
- * @error: out, but for its size, if it has
+ * @error: receives the error, if the context has failed; the caller sets its size
  *
  * Of several queues that failed, the one of the lowest rank. Any thread may call it.
  *

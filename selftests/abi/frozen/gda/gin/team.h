@@ -21,7 +21,7 @@ extern "C" {
 
 /**
  * struct gda_team - some ranks, seen by one of them
- * @nranks: how many
+ * @nranks: number of ranks
  * @rank: the caller's in the team, less than @nranks
  * @stride: ranks of the world from one member to the next, at least 1
  *
@@ -59,7 +59,7 @@ GDA_API uint32_t gda_team_to_world(struct gda_team team, uint32_t world, uint32_
 }
 
 /**
- * gda_team_contains - is a member of one team in another one?
+ * gda_team_contains - test whether a member of one team is in another one
  * @to: the other team
  * @from: a team; the caller is in both
  * @rank: of the member in @from
@@ -68,10 +68,10 @@ GDA_API uint32_t gda_team_to_world(struct gda_team team, uint32_t world, uint32_
  */
 GDA_API int gda_team_contains(struct gda_team to, struct gda_team from, uint32_t rank)
 {
-	int64_t far = ((int64_t)rank - from.rank) * from.stride;
-	int64_t at = to.rank + far / to.stride;
+	int64_t distance = ((int64_t)rank - from.rank) * from.stride;
+	int64_t at = to.rank + distance / to.stride;
 
-	return far % to.stride == 0 && at >= 0 && at < to.nranks;
+	return distance % to.stride == 0 && at >= 0 && at < to.nranks;
 }
 
 /**
@@ -84,9 +84,9 @@ GDA_API int gda_team_contains(struct gda_team to, struct gda_team from, uint32_t
  */
 GDA_API uint32_t gda_team_convert(struct gda_team to, struct gda_team from, uint32_t rank)
 {
-	int64_t far = ((int64_t)rank - from.rank) * from.stride;
+	int64_t distance = ((int64_t)rank - from.rank) * from.stride;
 
-	return (uint32_t)(to.rank + far / to.stride);
+	return (uint32_t)(to.rank + distance / to.stride);
 }
 
 /**

@@ -32,7 +32,7 @@ extern "C" {
  * gda_gin_reached - rolling compare (G-06)
  * @least: the value that is waited for
  * @value: the value that there is
- * @bits: how many are compared, 1 to 64
+ * @bits: number of bits to compare, 1 to 64
  *
  * Return: 1 if @value is at or beyond @least, else 0.
  */
@@ -127,8 +127,8 @@ GDA_SLOW void gda_gin_progress(const struct gda_gin *gin, int ring)
 /**
  * struct gda_gin_value - a word that is read or waited for
  * @word: the word
- * @zero: what of it counts as 0
- * @bits: how many are looked at
+ * @zero: the value of it that counts as 0
+ * @bits: number of bits that count
  * @counts: it is a counter, which only moves when somebody looks at completions
  *
  * Not for programs: it lives while a verb runs.
@@ -180,7 +180,7 @@ GDA_HELPER struct gda_gin_value gda_gin_signal_value(const struct gda_gin *gin, 
  * gda_gin_read_signal - the value of a signal (G-07)
  * @gin: the context
  * @signal: number of the signal, less than gda_gin_attr.signals
- * @bits: how many of its lowest bits, 1 to 64
+ * @bits: number of its lowest bits to read, 1 to 64
  *
  * Memory that the counted signals report is visible to the caller. Any thread may
  * call it.
@@ -199,15 +199,17 @@ GDA_API uint64_t gda_gin_read_signal(const struct gda_gin *gin, uint32_t signal,
  * gda_gin_wait_signal - wait until a signal has a value
  * @gin: the context
  * @signal: number of the signal, less than gda_gin_attr.signals; it is not checked
- * @least: it has reached this, or passed it, in rolling compare
- * @bits: how many of its lowest bits are compared, 1 to 64
- * @deadline: see above
+ * @least: value to reach or pass, in rolling compare
+ * @bits: number of its lowest bits to compare, 1 to 64
+ * @deadline: in ns of gda_clock_ns(); 0: gda_gin_attr.timeout_ns from now
  *
  * A strong signal says that its put has landed here, and all earlier ones of the same peer
  * in the same context (G-04); a weak one that its own put has. It says nothing about other
  * peers or contexts.
  *
- * Return: 0, -EIO, -ESHUTDOWN, -ETIMEDOUT or -ETIME.
+ * Return: 0; -EIO a queue of the context failed (gda_gin_query_error() says which);
+ * -ESHUTDOWN a rank was lost, or gda_gin_abort() was called; -ETIMEDOUT not reached at
+ * @deadline; -ETIME not reached, and @deadline was more than a second past when the wait began.
  */
 GDA_API int gda_gin_wait_signal(const struct gda_gin *gin, uint32_t signal, uint64_t least,
 				uint32_t bits, uint64_t deadline)
@@ -241,7 +243,7 @@ GDA_API uint64_t *gda_gin_shadow(const struct gda_gin *gin, uint32_t signal)
  * @gin: the context
  * @signal: number of the signal
  *
- * May not race with signals that are on their way. What its word is at that moment counts
+ * May not race with signals that are on their way. The value of the word at that moment counts
  * as 0 from then on: no device can be told to write to a counter of arrivals.
  */
 GDA_API void gda_gin_reset_signal(struct gda_gin *gin, uint32_t signal)
@@ -269,7 +271,7 @@ GDA_API void gda_gin_add_shadow(struct gda_gin *gin, uint32_t signal, uint64_t a
  * gda_gin_wait_shadow - wait until a signal has reached its shadow (G-08)
  * @gin: the context
  * @signal: number of the signal
- * @deadline: see above
+ * @deadline: in ns of gda_clock_ns(); 0: gda_gin_attr.timeout_ns from now
  *
  * Return: as gda_gin_wait_signal().
  */
@@ -282,10 +284,10 @@ GDA_API int gda_gin_wait_shadow(const struct gda_gin *gin, uint32_t signal, uint
  * gda_gin_follow_signal - wait until a signal is beyond its shadow, which then follows (G-08)
  * @gin: the context
  * @signal: number of the signal
- * @least: how far beyond, at least
- * @before: out: the shadow as it was
- * @delta: out: how far it has moved
- * @deadline: see above
+ * @least: least distance of the signal beyond its shadow
+ * @before: receives the shadow as it was
+ * @delta: receives how far it has moved
+ * @deadline: in ns of gda_clock_ns(); 0: gda_gin_attr.timeout_ns from now
  *
  * On failure nothing has changed.
  *
@@ -321,7 +323,7 @@ GDA_HELPER struct gda_gin_value gda_gin_value_at(struct gda_gin_place at, uint32
 /**
  * gda_gin_read_signal_at - the value of a signal in a window (G-09)
  * @at: where it is in the caller's memory, in the window and a multiple of 8
- * @bits: how many of its lowest bits, 1 to 64
+ * @bits: number of its lowest bits to read, 1 to 64
  *
  * Return: the value.
  */
@@ -336,9 +338,9 @@ GDA_API uint64_t gda_gin_read_signal_at(struct gda_gin_place at, uint32_t bits)
  * gda_gin_wait_signal_at - wait until a signal in a window has a value
  * @gin: the context
  * @at: where it is in the caller's memory, in the window and a multiple of 8
- * @least: as of gda_gin_wait_signal()
- * @bits: likewise
- * @deadline: likewise
+ * @least: value to reach or pass, in rolling compare
+ * @bits: number of its lowest bits to compare, 1 to 64
+ * @deadline: in ns of gda_clock_ns(); 0: gda_gin_attr.timeout_ns from now
  *
  * Return: as gda_gin_wait_signal().
  */
@@ -379,7 +381,7 @@ GDA_HELPER struct gda_gin_value gda_gin_counter_value(const struct gda_gin *gin,
  * gda_gin_read_counter - the value of a counter (G-10)
  * @gin: the context
  * @counter: number of the counter, less than gda_gin_attr.counters
- * @bits: how many of its lowest bits, 1 to %GDA_GIN_COUNTER_BITS
+ * @bits: number of its lowest bits to read, 1 to %GDA_GIN_COUNTER_BITS
  *
  * A counter counts puts whose sources were consumed: they may be changed. It says nothing
  * about the peer. Any thread may call it; it looks at completions.
@@ -399,9 +401,9 @@ GDA_API uint64_t gda_gin_read_counter(const struct gda_gin *gin, uint32_t counte
  * gda_gin_wait_counter - wait until a counter has a value
  * @gin: the context
  * @counter: number of the counter, less than gda_gin_attr.counters; it is not checked
- * @least: as of gda_gin_wait_signal()
+ * @least: value to reach or pass, in rolling compare
  * @bits: 1 to %GDA_GIN_COUNTER_BITS
- * @deadline: see above
+ * @deadline: in ns of gda_clock_ns(); 0: gda_gin_attr.timeout_ns from now
  *
  * Rings what was deferred, so in a context of one thread it is for the poster.
  *

@@ -28,7 +28,7 @@ extern "C" {
 /**
  * struct gda_window_segment - a range of memory of this rank
  * @addr: first byte, a multiple of 8
- * @bytes: how long, a multiple of 8, at least 8
+ * @bytes: length in bytes, a multiple of 8, at least 8
  *
  * It is an element of an array, and stays as it is.
  */
@@ -38,11 +38,11 @@ struct gda_window_segment {
 };
 
 /**
- * struct gda_window_attr - how to register a window
+ * struct gda_window_attr - attributes of a new window
  * @size: sizeof(struct gda_window_attr)
  * @flags: GDA_WINDOW_*, the same on all ranks
  * @segments: of this rank
- * @count: how many, 1 to %GDA_GIN_MAX_SEGMENTS; may differ between ranks
+ * @count: number of segments, 1 to %GDA_GIN_MAX_SEGMENTS; may differ between ranks
  * @reserved: must be 0
  */
 struct gda_window_attr {
@@ -75,7 +75,7 @@ struct gda_window_part {
  * @pieces: most segments that a rank has of it
  * @bytes: length of every rank's part
  * @iova: of the caller's part, if it is one segment
- * @key: likewise
+ * @key: of the caller's part, if it is one segment
  * @rank: the caller's
  * @parts: struct gda_window_part of each rank; of use only if @pieces is 1
  * @maps: struct gda_chunk_map of each rank, by offset
@@ -100,9 +100,9 @@ struct gda_window {
 /**
  * gda_window_register_sized - gda_window_register() for those who know the size
  * @comm: the communicator
- * @attr: what
+ * @attr: attributes of the window
  * @size: bytes of struct gda_window of the caller
- * @window: out
+ * @window: receives the window
  *
  * Return: as gda_window_register().
  */
@@ -112,10 +112,10 @@ int gda_window_register_sized(struct gda_gin_comm *comm, const struct gda_window
 /**
  * gda_window_register - register memory on all ranks (G-29)
  * @comm: the communicator
- * @attr: what
- * @window: out
+ * @attr: attributes of the window
+ * @window: receives the window
  *
- * Collective. What gda_mr_reg() says of memory holds for it. All rights of a peer come with
+ * Collective. The rules of gda_mr_reg() for memory hold for it. All rights of a peer come with
  * it: write, read, atomics. With gda_gin_attr.cuda a segment may be memory of a GPU, as
  * gda_cuda_mr_reg() takes it; words that are added to are memory of the host, which the GPU has
  * mapped, at the same address.
@@ -181,7 +181,7 @@ GDA_API struct gda_gin_place gda_at(const struct gda_window *window, uint64_t of
  * @window: the window
  * @first: offset of the array
  * @index: of the element
- * @bytes: of each element
+ * @bytes: length of each element
  *
  * Return: the place.
  */

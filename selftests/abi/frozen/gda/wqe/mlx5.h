@@ -210,10 +210,10 @@ GDA_HELPER struct gda_wqe gda_wqe_masked_fetch_add32(uint64_t laddr, uint32_t lk
 }
 
 /**
- * struct gda_wqe_masks - what a masked compare-swap compares and swaps
- * @compare: what the word is compared with
+ * struct gda_wqe_masks - the operands of a masked compare-swap
+ * @compare: value to compare the word with
  * @compare_mask: bits that are compared
- * @swap: what is swapped in
+ * @swap: value to swap in
  * @swap_mask: bits that are swapped
  */
 struct gda_wqe_masks {
