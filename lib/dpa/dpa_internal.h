@@ -260,6 +260,7 @@ struct gda_dpa_pool {
 	bool lookout;			/* a thread looks for work */
 	uint32_t idle;			/* threads on the bench */
 	uint32_t alive;			/* threads that have not ended */
+	uint32_t started;		/* those that there ever were; the first of @threads */
 	pthread_cond_t ended;
 	const struct gda_dpa_task **tasks;	/* by number; set before a launch names it */
 	uint32_t ntasks;		/* atomic */

@@ -379,6 +379,7 @@ static int gda_dpa_pool_start(struct gda_dpa_pool *p, struct gda_view **views)
 		t->index = i;
 		err = -pthread_create(&t->pthread, NULL, gda_dpa_thread_main, t);
 		p->alive += !err;
+		p->started += !err;
 	}
 	pthread_mutex_unlock(&p->lock);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -514,7 +515,7 @@ int gda_dpa_pool_stop(struct gda_dpa_pool *p, uint64_t deadline)
 			pthread_cond_timedwait(&p->ended, &p->lock, &until);
 	err = p->alive ? -EBUSY : 0;
 	pthread_mutex_unlock(&p->lock);
-	for (i = 0; !err && i < p->map->threads && p->threads[i].pthread; i++)
+	for (i = 0; !err && i < p->started; i++)
 		pthread_join(p->threads[i].pthread, NULL);
 	return err;
 }

@@ -3,9 +3,11 @@
  * gda/dpa.h, call by call: contexts, heap, buffers, copies, the count of threads, the log: the
  * rows D-01 to D-05, D-15 and D-17 of FIELD.md. On whatever device gda_open(NULL) opens.
  */
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <stddef.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "dpa.h"
@@ -421,6 +423,47 @@ TEST_F_TIMEOUT(dpa, D_15_threads_of_all_contexts_are_counted, 200)
 	EXPECT_EQ(0, gda_dpa_destroy(two));
 	ASSERT_EQ(0, gda_dpa_query(self->ctx, &limits));
 	EXPECT_EQ(4, limits.threads_in_use);
+}
+
+/* What a context returns where a process may have @limit threads; -1: no user to try it with. */
+static int d_create_limited(rlim_t limit)
+{
+	struct gda_dpa_attr attr = { .size = sizeof(attr), .threads = 10, .heap_bytes = 4096 };
+	const struct rlimit threads = { limit, limit };
+	struct gda_context *ctx;
+	struct gda_dpa *dpa;
+	int err = gda_open(NULL, &ctx);
+
+	/* the limit is none of root's */
+	if (err || setresuid(61234, 61234, 61234) || setrlimit(RLIMIT_NPROC, &threads))
+		return -1;
+	err = gda_dpa_create(ctx, &attr, &dpa);
+	if (!err)
+		err = gda_dpa_destroy(dpa);
+	return -err;
+}
+
+/* Whichever of its threads cannot be started: those before it end, and it is an error. */
+TEST(D_15_a_thread_that_cannot_be_started)
+{
+	int status, refused = 0;
+	rlim_t limit;
+	pid_t pid;
+
+	for (limit = 1; limit < 16; limit++) {
+		pid = fork();
+		if (!pid) {
+			alarm(20);
+			_exit(d_create_limited(limit));
+		}
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		ASSERT_TRUE(WIFEXITED(status)) TH_LOG("limit %d: %#x", (int)limit, status);
+		if (WEXITSTATUS(status) == 255)
+			SKIP(return, "no other user to be");
+		EXPECT_TRUE(!status || WEXITSTATUS(status) == EAGAIN);
+		refused += status != 0;
+	}
+	EXPECT_LT(0, refused);
 }
 
 /* --- D-17 --- */
