@@ -46,22 +46,45 @@ static void gda_reader_skip(struct gda_record_reader *r)
 		r->pos++;
 }
 
+/* One reader more, or less: with the last one the device stops. Nobody comes in between. */
+static int gda_reader_start(struct gda_context *ctx, struct gda_record_set *arg)
+{
+	int err;
+
+	pthread_mutex_lock(&ctx->lock);
+	err = gda_ioctl(ctx, GDA_IOC_RECORD, arg);
+	ctx->recorders += !err;
+	pthread_mutex_unlock(&ctx->lock);
+	return err;
+}
+
+static void gda_reader_stop(struct gda_context *ctx)
+{
+	struct gda_record_set off = { .size = sizeof(off) };
+
+	pthread_mutex_lock(&ctx->lock);
+	/* fails after a shutdown, which has stopped it */
+	if (!--ctx->recorders)
+		gda_ioctl(ctx, GDA_IOC_RECORD, &off);
+	pthread_mutex_unlock(&ctx->lock);
+}
+
 /* Called with ctx->lock held by nobody. On failure nothing was switched on by this reader. */
 static int gda_reader_attach(struct gda_record_reader *r, uint32_t records)
 {
 	struct gda_record_set arg = { .size = sizeof(arg), .records = records };
 	void *part;
-	int err = gda_ioctl(r->ctx, GDA_IOC_RECORD, &arg);
+	int err = gda_reader_start(r->ctx, &arg);
 
-	if (!err)
-		err = gda_region_get(r->ctx, &arg.ring, &r->region, &part);
 	if (err)
 		return err;
+	err = gda_region_get(r->ctx, &arg.ring, &r->region, &part);
+	if (err) {
+		gda_reader_stop(r->ctx);
+		return err;
+	}
 	r->records = part;
 	r->mask = arg.records - 1;
-	pthread_mutex_lock(&r->ctx->lock);
-	r->ctx->recorders++;
-	pthread_mutex_unlock(&r->ctx->lock);
 	return 0;
 }
 
@@ -123,20 +146,12 @@ GDA_EXPORT int gda_record_next(struct gda_record_reader *reader, struct gda_reco
 
 GDA_EXPORT void gda_record_close(struct gda_record_reader *reader)
 {
-	struct gda_record_set off = { .size = sizeof(off) };
-	bool last = false;
-
 	if (!reader)
 		return;
 	if (reader->ctx) {
-		pthread_mutex_lock(&reader->ctx->lock);
-		last = !--reader->ctx->recorders;
-		pthread_mutex_unlock(&reader->ctx->lock);
 		gda_region_put(reader->ctx, reader->region);
+		gda_reader_stop(reader->ctx);
 	}
-	/* fails after a shutdown, which has stopped it */
-	if (last)
-		gda_ioctl(reader->ctx, GDA_IOC_RECORD, &off);
 	free(reader);
 }
 

@@ -4,6 +4,7 @@
  * of this program, which is compiled with GDA_RECORD.
  */
 #define GDA_RECORD
+#include <pthread.h>
 #include <gda/mlx5.h>
 #include <gda/ring.h>
 #include "suite.h"
@@ -493,6 +494,41 @@ TEST_F(record, M4_program)
 	EXPECT_EQ(1, kinds[GDA_RECORD_POSTED]);
 	EXPECT_EQ(2, kinds[GDA_RECORD_OBSERVED]);
 	gda_record_close(reader);
+}
+
+static struct gda_context *churn_ctx;
+static int churn_over;
+
+static void *churn(void *arg)
+{
+	struct gda_record_reader *reader;
+
+	while (!__atomic_load_n(&churn_over, __ATOMIC_RELAXED))
+		if (!gda_record_open(churn_ctx, MOST, &reader))
+			gda_record_close(reader);
+	return arg;
+}
+
+/* The last reader of one thread goes while another thread's first one comes. */
+TEST_F(record, M4_a_reader_comes_while_one_goes)
+{
+	struct gda_record_reader *reader;
+	pthread_t thread;
+	int i, failed = 0;
+
+	gda_record_close(self->reader[0]);
+	self->reader[0] = NULL;
+	churn_ctx = self->end[0].ctx;
+	ASSERT_EQ(0, pthread_create(&thread, NULL, churn, NULL));
+	for (i = 0; i < 5000; i++) {
+		if (gda_record_open(churn_ctx, MOST, &reader))
+			failed++;
+		else
+			gda_record_close(reader);
+	}
+	__atomic_store_n(&churn_over, 1, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	EXPECT_EQ(0, failed);
 }
 
 TEST_F(record, M4_ends_with_the_context)
