@@ -17,7 +17,7 @@
 #define WORDS	(BYTES / sizeof(uint32_t))
 
 struct token {
-	uint32_t from;		/* whose it is */
+	uint32_t from;		/* rank that it belongs to */
 	uint32_t index;		/* and which of those */
 	uint32_t data[WORDS - 2];
 };

@@ -50,7 +50,7 @@ struct rank {
 	uint32_t peer_signal_key;
 	unsigned int *arrived;	/* blocks at the barrier, in all steps */
 	unsigned int *over;	/* something went wrong: for all blocks to see */
-	int *err;		/* what; in host memory, of all ranks */
+	int *err;		/* errors of all ranks, in host memory */
 };
 
 struct job {

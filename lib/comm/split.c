@@ -59,7 +59,7 @@ GDA_EXPORT int gda_comm_split(struct gda_comm *comm, uint32_t color, uint64_t de
 		return -ENOMEM;
 	if (!deadline)
 		deadline = gda_comm_after(gda_clock_ns(), comm->timeout_ns);
-	/* who is first is not known before all colors are */
+	/* the first rank is not known before all colors are */
 	err = gda_comm_allgather(comm, &own, sizeof(own), votes, deadline);
 	if (err)
 		goto out;

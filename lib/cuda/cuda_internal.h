@@ -79,7 +79,7 @@ struct gda_cuda_copier {
 	void *empty[GDA_CUDA_PIECES];	/* ... and when the lane of the data has emptied it */
 	void *order;			/* event: up to here @fill has to wait for that lane */
 	uint32_t piece;			/* the next to be filled, counted on */
-	uint64_t wrote_from;		/* what that lane may write behind @order */
+	uint64_t wrote_from;		/* copies of that lane may write behind @order */
 	uint64_t wrote_to;
 };
 

@@ -56,7 +56,7 @@ static int gda_dpa_rdma_build(struct gda_dpa_rdma *r, const struct gda_dpa_rdma_
 {
 	int err;
 
-	/* what an addition finds lands there */
+	/* an addition stores the old value there */
 	err = gda_because_last(gda_dpa_alloc(r->dpa, sizeof(uint64_t), &r->scratch));
 	if (!err)
 		err = gda_because_last(gda_dpa_heap_buf(r->dpa, r->scratch, sizeof(uint64_t),

@@ -43,7 +43,7 @@ struct gda_gin_world {
 	struct gda_counter **arrivals;	/* by arrival: of each slot of each context */
 	uint64_t *tables;		/* words, resets, shadows and counts of the contexts */
 	uint32_t *checks;
-	uint64_t *memory;		/* what peers change: words, announcements, scratch */
+	uint64_t *memory;		/* peers change it: words, announcements, scratch */
 	size_t memory_words;		/* of each context */
 	struct gda_mr *mr;
 	/* if posters are a GPU: */

@@ -451,7 +451,7 @@ struct gda_engine_cq *gda_inproc_async_cq(struct gda_engine_cq *engine_cq);
 
 struct gda_inproc_qp {
 	struct gda_engine_qp engine_qp;		/* of whose turn it is, but for state and fail */
-	/* who waits looks at it often: not in a line of what the engine stores to */
+	/* waiting threads load it often: not in a cache line that the engine stores to */
 	u32 turn __attribute__((aligned(128)));	/* atomic: enum gda_inproc_turn */
 	u32 helps;			/* visits by helpers; written while HELD */
 	u32 seen_helps;			/* the worker's: @helps when it looked last */

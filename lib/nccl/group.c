@@ -87,7 +87,7 @@ void gda_nccl_group_leave(struct gda_nccl_group *group, int rank)
 	struct gda_nccl_member *m;
 
 	pthread_mutex_lock(&group->lock);
-	/* whoever still waits for this rank would wait in vain */
+	/* ranks that still wait for this one would wait in vain */
 	group->broken = true;
 	m = group->member[rank];
 	pthread_cond_broadcast(&group->changed);

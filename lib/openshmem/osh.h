@@ -39,7 +39,7 @@ struct gda_osh_control {
 	struct {
 		uint64_t round[GDA_OSH_ROUNDS];	/* the epoch that the peer of a round reached */
 		uint64_t epoch;			/* barriers this PE has begun; its own */
-		uint64_t size;			/* what this PE gives to a collect */
+		uint64_t size;			/* bytes that this PE gives to a collect */
 		uint64_t reductions;		/* small ones that this PE has begun; its own */
 	} sync[GDA_OSH_MAX_TEAMS];
 	/* those of odd and of even reductions, for a peer may be one ahead */

@@ -203,7 +203,7 @@ static int gda_cq_await(struct gda_cq *cq, int eventfd, uint32_t flags,
 		err = gda_cq_arm(cq, eventfd, flags);
 		if (err)
 			return err;
-		/* what came before it was armed signals nothing */
+		/* entries that came before it was armed signal nothing */
 		if (gda_cq_poll(&cq->view, entry))
 			return 0;
 		if (now > deadline && now - deadline > GDA_LONG_AGO_NS)

@@ -72,7 +72,7 @@ struct gda_region {
 struct gda_credits {
 	pthread_mutex_t lock;
 	struct gda_credit {
-		uint64_t cell;		/* what its view polls; 0: free */
+		uint64_t cell;		/* its view polls it; 0: free */
 		uint32_t qpn;
 	} *table;
 	uint32_t mask;

@@ -104,7 +104,7 @@ GDA_EXPORT void gda_view_ask(struct gda_view *v)
 	    gda_load_acquire64(&v->error_index) != GDA_NO_ERROR ||
 	    q->ctx->ops->ioctl(q->ctx, GDA_IOC_QP_QUERY, &query) || query.state != GDA_QP_ERROR)
 		return;
-	/* what gda_poll() stores too, when the next request has taken the blame */
+	/* gda_poll() stores it, too, when the next request has taken the blame */
 	gda_store_relaxed64(&v->error, (uint64_t)query.vendor << 8 | query.syndrome);
 	gda_store_release64(&v->error_index, query.error_index);
 }
@@ -182,7 +182,7 @@ void gda_credits_remove(struct gda_cq *cq, uint32_t qpn, uint32_t depth)
 		gone->cell = 0;
 		c->count--;
 		c->slots -= depth;
-		/* what was put behind it for want of its place is looked for from its place on */
+		/* search from here for entries that were put behind it because it was taken */
 		for (i = ((uint32_t)(gone - c->table) + 1) & c->mask; c->table[i].cell;
 		     i = (i + 1) & c->mask) {
 			struct gda_credit moved = c->table[i];

@@ -73,7 +73,7 @@ GDA_EXPORT void gda_relax(struct gda_view *v, unsigned int polls, enum gda_relax
 		what = GDA_RELAX_ROOM;
 	if (helps && q->ctx->ops->help(q->ctx, v->qpn, polls, what))
 		return;
-	/* who executes it then may need this processor */
+	/* its executor may then need this processor */
 	gda_rest_a_while(__atomic_load_n(&v->caps, __ATOMIC_RELAXED), polls, helps);
 }
 
@@ -83,7 +83,7 @@ GDA_EXPORT void gda_cq_relax(struct gda_cq_view *cq, unsigned int polls)
 	struct gda_cq *c = (struct gda_cq *)(uintptr_t)cq->owner;
 	bool helps = c && c->ctx->ops->help_all;
 
-	/* what comes may be the work of others: there is no hurry if there are processors */
+	/* the next entries may be the work of others: there is no hurry if there are processors */
 	if (helps && (caps & GDA_VIEW_YIELD || polls % GDA_YIELD_RARELY == 0) &&
 	    c->ctx->ops->help_all(c->ctx, polls))
 		return;

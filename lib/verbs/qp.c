@@ -130,7 +130,7 @@ static int gda_verbs_qp_move(struct gda_verbs_qp *v, struct rdma_cm_id *id, enum
 
 	if (gda_rdma.init_qp_attr(id, &attr, &mask))
 		return -errno;
-	/* what an MR grants is the MR's to say */
+	/* the MR itself checks its rights */
 	if (state == IBV_QPS_INIT) {
 		attr.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 				       IBV_ACCESS_REMOTE_READ;

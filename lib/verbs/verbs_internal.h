@@ -102,7 +102,7 @@ struct gda_verbs_qp {
 	struct gda_flight flight;
 	struct gda_flight_record *records;
 	bool broken;			/* the RDMA device took a part of a chain only */
-	bool hastened;			/* what is in flight is being flushed, since ... */
+	bool hastened;			/* work in flight is being flushed, since ... */
 	u64 since;
 	u64 silent;			/* ns without a completion, of what is in flight */
 	u64 silent_at;			/* when that was noted last; 0: nothing was in flight */

@@ -231,7 +231,7 @@ static void gda_verbs_post_chain(struct gda_verbs_qp *v, struct gda_verbs_chain 
 	chain->wr[i].send_flags |= IBV_SEND_SIGNALED;
 	if (!ibv_post_send(v->ib, chain->wr, &bad))
 		return;
-	/* what stands before it has no signal, so it is to be flushed */
+	/* earlier entries have no signal, so they are to be flushed */
 	v->broken = true;
 	for (; bad; bad = bad->next)
 		gda_flight_done(&v->flight, bad->wr_id, refused);

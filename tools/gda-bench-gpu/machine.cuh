@@ -217,7 +217,7 @@ static void heaps_make(struct bench_machine *m, const struct bench_row &r)
 		h->s.heap_bytes = UINT64_MAX;
 		h->s.peers = (uintptr_t)m->heaps[i].peers;
 		h->s.timeout_ns = 2000000000U;
-		/* what a quiet reads into: the complement of what it reads, for nic_check() */
+		/* a quiet reads into it: the complement of its source, for nic_check() */
 		h->s.stage = ~(uint64_t)8;
 		h->s.stage_key = i;
 		for (k = 0; k < 2; k++) {

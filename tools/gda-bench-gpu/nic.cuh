@@ -38,7 +38,7 @@ struct nic_queue {
 	uint32_t *last;		/* last word of the CQ's entry */
 	uint32_t depth;
 	uint32_t qpn;
-	bool inc;		/* what adds is a signal of gda/gin.h */
+	bool inc;		/* an addition is a signal of gda/gin.h */
 };
 
 struct nic_result {

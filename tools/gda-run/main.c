@@ -199,7 +199,7 @@ static void report(struct run *run, uint32_t rank, int status)
 {
 	int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 
-	/* what we ended ourselves is no news */
+	/* a rank that gda-run ended is no news */
 	if (!code || run->kill_at)
 		return;
 	if (WIFSIGNALED(status))
@@ -232,7 +232,7 @@ static void reap(struct run *run)
 
 		if (!r->pid || waitpid(r->pid, &status, WNOHANG) != r->pid)
 			continue;
-		/* what it has started does not outlive it */
+		/* processes that it has started do not outlive it */
 		kill(-r->pid, SIGKILL);
 		r->pid = 0;
 		run->left--;

@@ -21,7 +21,7 @@
 struct ctl_link {
 	struct nl_sock *sock;
 	int family;
-	char reason[128];	/* what the kernel says of an error */
+	char reason[128];	/* the kernel's text for an error */
 	void (*fn)(void *arg, struct nlattr *const *attrs);
 	void *arg;
 };
@@ -178,7 +178,7 @@ int ctl_listen(struct ctl_link *link, void (*fn)(void *arg, struct nlattr *const
 		err = nl_recvmsgs_default(link->sock);
 		/* the socket had no room: the kernel's own count does not have these */
 		if (err == -NLE_NOMEM)
-			fputs("gdactl: events were lost: they came faster than gdactl read them\n", stderr);
+			fputs("gdactl: events were lost: they came too fast\n", stderr);
 		else if (err < 0)
 			return err == -NLE_INTR ? 0 : link_fail(link, "events", err);
 	}

@@ -115,7 +115,7 @@ check_cxx() { # the public headers as C++
 	done
 }
 
-check_house() { # what stands twice, and names outside their place: no more than today
+check_house() { # lines that stand twice, and names outside their place: no more than today
 	tools/lint/house.py
 }
 
@@ -154,7 +154,7 @@ check_python() { # all Python scripts can be parsed
 	done
 }
 
-check_includes() { # who may include and name whom
+check_includes() { # directions of includes and of names
 	tools/lint/include-direction.sh
 }
 
@@ -162,7 +162,7 @@ check_spans() { # offsets are clamped where they select a pointer (S10)
 	tools/lint/spans.sh
 }
 
-check_netlink() { # what is generated from the netlink family's specification is what stands here
+check_netlink() { # the generated netlink code is that of the family's specification
 	tools/scripts/netlink.sh --check
 }
 

@@ -58,7 +58,7 @@ GDA_DEVICE_SLOW int64_t gda_shared_room(struct gda_view *v, uint64_t index, uint
 	bool look;
 
 	for (polls = 1;; polls++) {
-		/* who rings follows the completions: look oneself only if nobody does */
+		/* the combiner polls completions: poll here only if there is none */
 		look = nowait || still == GDA_LOOKS || polls % GDA_POLLS == 0;
 		completed = look ? gda_poll(v, 0) : gda_gpu_load64(&v->completed);
 		still = look || completed != seen ? 0 : still + 1;

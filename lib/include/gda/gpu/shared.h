@@ -79,7 +79,7 @@ GDA_DEVICE uint32_t gda_shared_run(const struct gda_port &p, uint64_t index, uin
 		ready = ~ready;
 	if (p.mask < 31)
 		ready &= (1U << (p.mask + 1)) - 1;
-	/* what is shifted in is not ready */
+	/* bits that are shifted in are not ready */
 	ready = ~(ready >> ((uint32_t)index & p.mask & 31));
 	return ready ? __ffs(ready) - 1 : 32;
 }
