@@ -39,7 +39,8 @@ TEST_VM		+= $(GINTEST_OUT)/examples
 
 # They break no rule of GDA_CHECK.
 $(GINTEST_EXAMPLES:%=$(GINTEST_OUT)/checked/gin-%): $(GINTEST_OUT)/checked/gin-%: \
-		examples/gin-%.c examples/gin-ranks.c examples/gin-ranks.h $(EXAMPLE_RANKS) selftests/gin.mk
+		examples/gin-%.c examples/gin-ranks.c examples/gin-ranks.h examples/ranks.c \
+		examples/ranks.h $(LIB_OUT)/libgda.a $(GDA_HEADERS) selftests/gin.mk
 	@mkdir -p $(@D)
 	$(CC) $(GDA_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -DGDA_CHECK -pthread -o $@ $< \
 		examples/gin-ranks.c examples/ranks.c $(LIB_OUT)/libgda.a
