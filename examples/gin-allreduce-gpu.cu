@@ -16,26 +16,9 @@
 #include <cstring>
 #include <thread>
 #include <vector>
-#include <cuda_runtime.h>
 #include <gda/cuda.h>
 #include <gda/gin.h>
-
-#define CUDA(call) do { \
-	cudaError_t err_ = (call); \
-	if (err_ != cudaSuccess) { \
-		fprintf(stderr, "all-reduce: %s: %s\n", #call, cudaGetErrorString(err_)); \
-		_Exit(1); \
-	} \
-} while (0)
-
-#define GDA(call) do { \
-	int err_ = (call); \
-	if (err_) { \
-		fprintf(stderr, "all-reduce: %s: %s (%s)\n", #call, gda_strerror(err_), \
-			gda_last_error()); \
-		_Exit(1); \
-	} \
-} while (0)
+#include "gpu.h"
 
 #define WORDS	16384U		/* of a block of the data; it has as many as there are ranks */
 #define BYTES	(WORDS * sizeof(uint64_t))

@@ -13,25 +13,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
-#include <cuda_runtime.h>
 #include <gda/cuda.h>
 #include <gda/fastpath.h>
-
-#define CUDA(call) do { \
-	cudaError_t err_ = (call); \
-	if (err_ != cudaSuccess) { \
-		fprintf(stderr, "halo: %s: %s\n", #call, cudaGetErrorString(err_)); \
-		exit(1); \
-	} \
-} while (0)
-
-#define GDA(call) do { \
-	int err_ = (call); \
-	if (err_) { \
-		fprintf(stderr, "halo: %s: %s\n", #call, gda_strerror(err_)); \
-		exit(1); \
-	} \
-} while (0)
+#include "gpu.h"
 
 #define RANKS		2
 #define BLOCKS		32	/* per rank; all of them run at the same time */

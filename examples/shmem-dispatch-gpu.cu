@@ -26,26 +26,9 @@
 #include <cstring>
 #include <thread>
 #include <vector>
-#include <cuda_runtime.h>
 #include <gda/cuda.h>
 #include <gda/shmem.h>
-
-#define CUDA(call) do { \
-	cudaError_t err_ = (call); \
-	if (err_ != cudaSuccess) { \
-		fprintf(stderr, "dispatch: %s: %s\n", #call, cudaGetErrorString(err_)); \
-		_Exit(1); \
-	} \
-} while (0)
-
-#define GDA(call) do { \
-	int err_ = (call); \
-	if (err_) { \
-		fprintf(stderr, "dispatch: %s: %s (%s)\n", #call, gda_strerror(err_), \
-			gda_last_error()); \
-		_Exit(1); \
-	} \
-} while (0)
+#include "gpu.h"
 
 #define TOKENS		16U		/* of a PE in a round */
 #define TOP		4U		/* experts of a token */
