@@ -70,7 +70,7 @@ EXAMPLES	+= $(if $(EXAMPLE_NVCC),$(EXAMPLE_GPU:%=$(EXAMPLE_OUT)/%))
 EXAMPLE_NVFLAGS	= -std=c++17 -O2 -gencode arch=compute_75,code=sm_75 \
 		  -gencode arch=compute_90,code=sm_90
 
-$(EXAMPLE_GPU:%=$(EXAMPLE_OUT)/%): $(EXAMPLE_OUT)/%: examples/%.cu examples/gpu.h $(LIB_OUT)/libgda.a \
+$(EXAMPLE_GPU:%=$(EXAMPLE_OUT)/%): $(EXAMPLE_OUT)/%: examples/%.cu examples/gpu.cuh $(LIB_OUT)/libgda.a \
 		$(GDA_HEADERS) $(wildcard lib/include/gda/gpu/*.h) examples/examples.mk
 	@mkdir -p $(@D)
 	$(EXAMPLE_NVCC) $(EXAMPLE_NVFLAGS) $(GDA_CPPFLAGS) -o $@ $< $(LIB_OUT)/libgda.a -ldl \

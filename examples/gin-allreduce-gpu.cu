@@ -18,7 +18,7 @@
 #include <vector>
 #include <gda/cuda.h>
 #include <gda/gin.h>
-#include "gpu.h"
+#include "gpu.cuh"
 
 #define WORDS	16384U		/* of a block of the data; it has as many as there are ranks */
 #define BYTES	(WORDS * sizeof(uint64_t))

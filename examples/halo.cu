@@ -15,7 +15,7 @@
 #include <vector>
 #include <gda/cuda.h>
 #include <gda/fastpath.h>
-#include "gpu.h"
+#include "gpu.cuh"
 
 #define RANKS		2
 #define BLOCKS		32	/* per rank; all of them run at the same time */

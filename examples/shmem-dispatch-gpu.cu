@@ -28,7 +28,7 @@
 #include <vector>
 #include <gda/cuda.h>
 #include <gda/shmem.h>
-#include "gpu.h"
+#include "gpu.cuh"
 
 #define TOKENS		16U		/* of a PE in a round */
 #define TOP		4U		/* experts of a token */

@@ -2,8 +2,8 @@
 /*
  * Of the examples with kernels: a call that fails ends the program with its text.
  */
-#ifndef EXAMPLES_GPU_H
-#define EXAMPLES_GPU_H
+#ifndef EXAMPLES_GPU_CUH
+#define EXAMPLES_GPU_CUH
 
 #include <cerrno>
 #include <cstdio>
@@ -30,4 +30,4 @@
 	} \
 } while (0)
 
-#endif /* EXAMPLES_GPU_H */
+#endif /* EXAMPLES_GPU_CUH */
