@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 #include <gda/gda.h>
 #include "gda_fixture.h"
@@ -26,23 +24,7 @@
 
 static int unload(void)
 {
-	return syscall(SYS_delete_module, "gda_null", O_NONBLOCK) ? -errno : 0;
-}
-
-static int load(void)
-{
-	struct utsname un;
-	char path[256];
-	int fd, err;
-
-	uname(&un);
-	snprintf(path, sizeof(path), "build/%s/selftests/kmod/gda_null/gda_null.ko", un.release);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	err = syscall(SYS_finit_module, fd, "", 0) ? -errno : 0;
-	close(fd);
-	return err;
+	return t_module_remove("gda_null");
 }
 
 /* Bind the driver or unbind it: the devices come or go. */
@@ -68,7 +50,7 @@ FIXTURE(executor) {
 
 FIXTURE_SETUP(executor)
 {
-	int err = load();
+	int err = t_module_insert_built("selftests/kmod", "gda_null");
 
 	if (err == -ENOENT)
 		SKIP(return, "no gda_null for this kernel");

@@ -81,12 +81,11 @@ static int module_unload(const char *name)
 {
 	uint64_t end = t_now() + T_WAIT_NS;
 
-	while (syscall(SYS_delete_module, name, O_NONBLOCK)) {
-		if (errno != EWOULDBLOCK || t_now() > end)
-			return -errno;
+	int err;
+
+	while ((err = t_module_remove(name)) == -EWOULDBLOCK && t_now() <= end)
 		t_sleep_ns(T_NS / 100);
-	}
-	return 0;
+	return err;
 }
 
 static void module_sweep(struct __test_metadata *_metadata, const char *name)

@@ -80,6 +80,10 @@ long t_proc_value(const char *path, const char *key);
 
 /* Write a string to a file of the kernel's: 0 or -errno. */
 int t_write_file(const char *dir, const char *file, const char *value);
+/* A module's file, or that of this tree below kmod or selftests/kmod: 0 or -errno. */
+int t_module_insert(const char *path, const char *parameters);
+int t_module_insert_built(const char *folder, const char *name);
+int t_module_remove(const char *name);	/* -EWOULDBLOCK: in use */
 int t_soft0(const char *what);		/* ... to "bind" or "unbind" of the device's driver */
 
 enum {

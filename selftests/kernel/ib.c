@@ -14,29 +14,7 @@
 #define LEN	(256U << 10)
 #define DEPTH	64
 
-FIXTURE(ib) {
-	struct t_objects base;
-	struct t_end end[2];
-};
-
-FIXTURE_SETUP(ib)
-{
-	int err;
-
-	T_BASE_READ(&self->base);
-	memset(self->end, 0, sizeof(self->end));
-	err = t_rxe_up();
-	if (err == -ENOENT)
-		SKIP(return, "no rdma_rxe, or no gda_ib, for this kernel");
-	ASSERT_OK(err);
-}
-
-FIXTURE_TEARDOWN(ib)
-{
-	t_pair_close(self->end);
-	EXPECT_OK(t_rxe_down());
-	T_BASE_CHECK(&self->base);
-}
+T_RXE_FIXTURE(ib)
 
 static bool is_listed(const char *name)
 {

@@ -19,29 +19,7 @@
 #define DEPTH	16
 #define PENDING	64		/* GDA_CM_MAX_PENDING */
 
-FIXTURE(ib_connect) {
-	struct t_objects base;
-	struct t_end end[2];
-};
-
-FIXTURE_SETUP(ib_connect)
-{
-	int err;
-
-	T_BASE_READ(&self->base);
-	memset(self->end, 0, sizeof(self->end));
-	err = t_rxe_up();
-	if (err == -ENOENT)
-		SKIP(return, "no rdma_rxe, or no gda_ib, for this kernel");
-	ASSERT_OK(err);
-}
-
-FIXTURE_TEARDOWN(ib_connect)
-{
-	t_pair_close(self->end);
-	EXPECT_OK(t_rxe_down());
-	T_BASE_CHECK(&self->base);
-}
+T_RXE_FIXTURE(ib_connect)
 
 static int address(const struct t_qp *qp, uint8_t bytes[GDA_ADDRESS_BYTES])
 {

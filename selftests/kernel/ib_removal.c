@@ -17,29 +17,7 @@
 #define LEN	(256U << 10)
 #define DEPTH	64
 
-FIXTURE(ib_removal) {
-	struct t_objects base;
-	struct t_end end[2];
-};
-
-FIXTURE_SETUP(ib_removal)
-{
-	int err;
-
-	T_BASE_READ(&self->base);
-	memset(self->end, 0, sizeof(self->end));
-	err = t_rxe_up();
-	if (err == -ENOENT)
-		SKIP(return, "no rdma_rxe, or no gda_ib, for this kernel");
-	ASSERT_OK(err);
-}
-
-FIXTURE_TEARDOWN(ib_removal)
-{
-	t_pair_close(self->end);
-	EXPECT_OK(t_rxe_down());
-	T_BASE_CHECK(&self->base);
-}
+T_RXE_FIXTURE(ib_removal)
 
 /* Until the queue has failed; the vendor syndrome of its first error. */
 static int told(const struct t_qp *qp)

@@ -23,18 +23,13 @@ FIXTURE(ib_wire) {
 
 FIXTURE_SETUP(ib_wire)
 {
-	int err;
-
 	memset(self->end, 0, sizeof(self->end));
 	self->reloaded = false;
 	if (t_modules_begin(&self->m))
 		SKIP(return, "no modules at %s", self->m.path[T_CORE]);
 	self->reloaded = true;
 	ASSERT_OK(t_reload(&self->m, IDLE));
-	err = t_rxe_up();
-	if (err == -ENOENT)
-		SKIP(return, "no rdma_rxe, or no gda_ib, for this kernel");
-	ASSERT_OK(err);
+	T_RXE_UP();
 }
 
 FIXTURE_TEARDOWN(ib_wire)

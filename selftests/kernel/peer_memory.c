@@ -6,14 +6,10 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/utsname.h>
 #include "gda_fixture.h"
 #include "move.h"
 
@@ -406,27 +402,6 @@ TEST_F_TIMEOUT(peer_memory, K5_M6_against_dereg_close_and_unregister, 36000)
 	ASSERT_OK(client(self->gpu, 1));
 }
 
-static int unload(const char *name)
-{
-	return syscall(SYS_delete_module, name, O_NONBLOCK) ? -errno : 0;
-}
-
-static int load(void)
-{
-	struct utsname un;
-	char path[256];
-	int fd, err;
-
-	uname(&un);
-	snprintf(path, sizeof(path), "build/%s/selftests/kmod/gda_test/gda_test.ko", un.release);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	err = syscall(SYS_finit_module, fd, "", 0) ? -errno : 0;
-	close(fd);
-	return err;
-}
-
 /* A registration alone holds the client's module, and what it calls. */
 TEST_F(peer_memory, O8_K6_client_is_not_unloaded_while_in_use)
 {
@@ -434,18 +409,18 @@ TEST_F(peer_memory, O8_K6_client_is_not_unloaded_while_in_use)
 	struct t_mr mr;
 	int err;
 
-	EXPECT_EQ(-EWOULDBLOCK, unload("gda_mr"));
+	EXPECT_EQ(-EWOULDBLOCK, t_module_remove("gda_mr"));
 	ASSERT_OK(reg(self->fd, self->addr, &mr));
 	ASSERT_OK(client(self->gpu, 0));
 	gpu_close(self);
 	EXPECT_EQ(GDA_MR_REVOKED, t_mr_state(self->fd, mr.handle));
-	EXPECT_EQ(-EWOULDBLOCK, unload("gda_test"));
+	EXPECT_EQ(-EWOULDBLOCK, t_module_remove("gda_test"));
 	EXPECT_OK(t_destroy(self->fd, mr.handle));
-	while ((err = unload("gda_test")) == -EWOULDBLOCK && t_now() < end)
+	while ((err = t_module_remove("gda_test")) == -EWOULDBLOCK && t_now() < end)
 		t_sleep_ns(T_NS / 100);
 	EXPECT_OK(err);
 	if (!err)
-		EXPECT_OK(load());
+		EXPECT_OK(t_module_insert_built("selftests/kmod", "gda_test"));
 }
 
 TEST_HARNESS_MAIN

@@ -2,15 +2,10 @@
 /* rdma_rxe and gda_ib for the kernel selftests: rxe.h says what. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
-#include <unistd.h>
 #include "rxe.h"
 
 /* Run a command, and say nothing: 0, or -EIO. */
@@ -36,23 +31,12 @@ int t_rxe_del(void)
 
 int t_ib_load(void)
 {
-	struct utsname un;
-	char path[256];
-	int fd, err;
-
-	uname(&un);
-	snprintf(path, sizeof(path), "build/%s/kmod/gda_ib/gda_ib.ko", un.release);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	err = syscall(SYS_finit_module, fd, "", 0) ? -errno : 0;
-	close(fd);
-	return err;
+	return t_module_insert_built("kmod", "gda_ib");
 }
 
 int t_ib_unload(void)
 {
-	return syscall(SYS_delete_module, "gda_ib", O_NONBLOCK) ? -errno : 0;
+	return t_module_remove("gda_ib");
 }
 
 int t_rxe_up(void)

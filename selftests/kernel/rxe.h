@@ -11,6 +11,36 @@
 #define T_RXE		"rxe0"
 #define T_IB		"ib:" T_RXE
 
+/* In a FIXTURE_SETUP(): t_rxe_up(), or the test is skipped. */
+#define T_RXE_UP() do {								\
+	int t_up = t_rxe_up();							\
+										\
+	if (t_up == -ENOENT)							\
+		SKIP(return, "no rdma_rxe, or no gda_ib, for this kernel");	\
+	ASSERT_OK(t_up);							\
+} while (0)
+
+/* The fixture @name: the device, and a pair, which is closed if the test has opened it. */
+#define T_RXE_FIXTURE(name)							\
+FIXTURE(name) {									\
+	struct t_objects base;							\
+	struct t_end end[2];							\
+};										\
+										\
+FIXTURE_SETUP(name)								\
+{										\
+	T_BASE_READ(&self->base);						\
+	memset(self->end, 0, sizeof(self->end));				\
+	T_RXE_UP();								\
+}										\
+										\
+FIXTURE_TEARDOWN(name)								\
+{										\
+	t_pair_close(self->end);						\
+	EXPECT_OK(t_rxe_down());						\
+	T_BASE_CHECK(&self->base);						\
+}
+
 /* The device and gda_ib. -ENOENT: this kernel has no rdma_rxe, and nothing was done. */
 int t_rxe_up(void);
 /* Undo t_rxe_up(), as far as it came. */

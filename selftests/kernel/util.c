@@ -12,6 +12,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -289,6 +290,32 @@ int t_write_file(const char *dir, const char *file, const char *value)
 	err = write(fd, value, strlen(value)) < 0 ? -errno : 0;
 	close(fd);
 	return err;
+}
+
+int t_module_insert(const char *path, const char *parameters)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
+
+	if (fd < 0)
+		return -errno;
+	err = syscall(SYS_finit_module, fd, parameters, 0) ? -errno : 0;
+	close(fd);
+	return err;
+}
+
+int t_module_insert_built(const char *folder, const char *name)
+{
+	struct utsname un;
+	char path[512];
+
+	uname(&un);
+	snprintf(path, sizeof(path), "build/%s/%s/%s/%s.ko", un.release, folder, name, name);
+	return t_module_insert(path, "");
+}
+
+int t_module_remove(const char *name)
+{
+	return syscall(SYS_delete_module, name, O_NONBLOCK) ? -errno : 0;
 }
 
 int t_soft0(const char *what)
