@@ -16,12 +16,8 @@
 FIXTURE(completion) {
 	struct t_objects base;
 	int fd;
-	struct gda_cq_create cq;
-	uint8_t *ring;
-	volatile __be32 *consumer;
-	void *rec;
+	struct t_cq_ring ring;
 	struct t_qp qp[3];
-	uint64_t next;			/* entry to be consumed */
 	uint64_t rnd;
 };
 
@@ -31,15 +27,9 @@ FIXTURE_SETUP(completion)
 	self->rnd = t_seed();
 	self->fd = t_context();
 	ASSERT_GE(self->fd, 0);
-	ASSERT_OK(t_cq_create(self->fd, 0, CQES, &self->cq));
-	self->ring = t_map(self->fd, &self->cq.cq);
-	self->rec = t_map(self->fd, &self->cq.dbrec);
-	ASSERT_NE(MAP_FAILED, self->ring);
-	ASSERT_NE(MAP_FAILED, self->rec);
-	self->consumer = (volatile __be32 *)(void *)((uint8_t *)self->rec +
-						     self->cq.dbrec.offset);
+	ASSERT_OK(t_cq_ring_open(&self->ring, self->fd, CQES));
 	for (int i = 0; i < 3; i++) {
-		ASSERT_OK(t_qp_open_on(&self->qp[i], self->fd, 64, &self->cq));
+		ASSERT_OK(t_qp_open_on(&self->qp[i], self->fd, 64, &self->ring.cq));
 		ASSERT_OK(t_connect(&self->qp[i], &self->qp[i]));
 	}
 }
@@ -48,36 +38,9 @@ FIXTURE_TEARDOWN(completion)
 {
 	for (int i = 0; i < 3; i++)
 		t_qp_unmap(&self->qp[i]);
-	munmap(self->ring, self->cq.cq.length);
-	munmap(self->rec, self->cq.dbrec.length);
+	t_cq_ring_unmap(&self->ring);
 	close(self->fd);
 	T_BASE_CHECK(&self->base);
-}
-
-/* The next entry, if there is one: its 64 bytes, consumed if @consume. */
-static bool take(FIXTURE_DATA(completion) *self, uint8_t cqe[64], bool consume)
-{
-	const uint8_t *e = self->ring + self->cq.cq.offset + self->next % CQES * 64;
-	uint8_t own = __atomic_load_n(&e[63], __ATOMIC_ACQUIRE);
-
-	if (own >> 4 == GDA_MLX5_CQE_INVALID || (own & 1) != !!(self->next & CQES))
-		return false;
-	memcpy(cqe, e, 64);
-	self->next++;
-	if (consume)
-		__atomic_store_n(self->consumer, gda_be32((uint32_t)self->next & 0xffffff),
-				 __ATOMIC_RELEASE);
-	return true;
-}
-
-static int take_wait(FIXTURE_DATA(completion) *self, uint8_t cqe[64])
-{
-	uint64_t end = t_now() + T_WAIT_NS;
-
-	while (!take(self, cqe, true))
-		if (t_now() > end)
-			return -ETIMEDOUT;
-	return 0;
 }
 
 static int consumed(struct t_qp *qp, uint64_t goal)
@@ -108,11 +71,11 @@ TEST_F(completion, ring_goes_around)
 		if (i % 3)
 			continue;
 		/* Up to three are there, in any order between queues. */
-		while (self->next < (uint64_t)i + 1) {
+		while (self->ring.seen < (uint64_t)i + 1) {
 			uint32_t qpn;
 			int k;
 
-			ASSERT_OK(take_wait(self, cqe));
+			ASSERT_OK(t_cq_ring_wait(&self->ring, cqe));
 			qpn = (uint32_t)(cqe[57] << 16 | cqe[58] << 8 | cqe[59]);
 			for (k = 0; k < 3 && self->qp[k].qpc.qpn != qpn; k++)
 				;
@@ -135,12 +98,12 @@ TEST_F(completion, S3_overflow)
 		t_post(&self->qp[0], &nop);
 	t_ring(&self->qp[0]);
 	ASSERT_OK(consumed(&self->qp[0], CQES));
-	memcpy(first, self->ring + self->cq.cq.offset, 64);
+	memcpy(first, self->ring.entries, 64);
 	t_post(&self->qp[1], &nop);
 	t_ring(&self->qp[1]);
 	ASSERT_OK(consumed(&self->qp[1], 1));
 	/* Entries already written stay, and the query returns the error. */
-	EXPECT_EQ(0, memcmp(first, self->ring + self->cq.cq.offset, 64));
+	EXPECT_EQ(0, memcmp(first, self->ring.entries, 64));
 	ASSERT_OK(t_qp_query(self->fd, self->qp[1].qpc.handle, &q));
 	EXPECT_EQ((uint32_t)GDA_QP_ERROR, q.state);
 	EXPECT_EQ((uint32_t)GDA_MLX5_VENDOR_CQ, q.vendor);
@@ -203,38 +166,38 @@ TEST_F(completion, events)
 	uint8_t wqe[T_WQE_MAX], cqe[64];
 
 	ASSERT_GE(event, 0);
-	EXPECT_EQ(-EINVAL, arm(self->fd, self->cq.handle, GDA_CQ_ARM, -1));
-	EXPECT_EQ(-EINVAL, arm(self->fd, self->cq.handle, GDA_CQ_ARM, -2));
-	EXPECT_EQ(-EBADF, arm(self->fd, self->cq.handle, GDA_CQ_ARM, 999));
-	EXPECT_EQ(-EINVAL, arm(self->fd, self->cq.handle, GDA_CQ_ARM, self->fd));
-	EXPECT_EQ(-EINVAL, arm(self->fd, self->cq.handle, GDA_CQ_ARM | GDA_CQ_ARM_SOLICITED,
+	EXPECT_EQ(-EINVAL, arm(self->fd, self->ring.cq.handle, GDA_CQ_ARM, -1));
+	EXPECT_EQ(-EINVAL, arm(self->fd, self->ring.cq.handle, GDA_CQ_ARM, -2));
+	EXPECT_EQ(-EBADF, arm(self->fd, self->ring.cq.handle, GDA_CQ_ARM, 999));
+	EXPECT_EQ(-EINVAL, arm(self->fd, self->ring.cq.handle, GDA_CQ_ARM, self->fd));
+	EXPECT_EQ(-EINVAL, arm(self->fd, self->ring.cq.handle, GDA_CQ_ARM | GDA_CQ_ARM_SOLICITED,
 			       event));
-	ASSERT_OK(arm(self->fd, self->cq.handle, GDA_CQ_ARM, event));
+	ASSERT_OK(arm(self->fd, self->ring.cq.handle, GDA_CQ_ARM, event));
 	for (int i = 0; i < 3; i++) {
 		t_post(&self->qp[0], &nop);
 		t_ring(&self->qp[0]);
-		ASSERT_OK(take_wait(self, cqe));
+		ASSERT_OK(t_cq_ring_wait(&self->ring, cqe));
 		/* Once for each arming. */
 		EXPECT_EQ(i != 1, signaled(event, i == 1 ? 20 : 20000)) TH_LOG("%d", i);
 		if (i == 1)
-			ASSERT_OK(arm(self->fd, self->cq.handle, GDA_CQ_ARM, -1));
+			ASSERT_OK(arm(self->fd, self->ring.cq.handle, GDA_CQ_ARM, -1));
 	}
-	ASSERT_OK(arm(self->fd, self->cq.handle, GDA_CQ_ARM_SOLICITED, -1));
+	ASSERT_OK(arm(self->fd, self->ring.cq.handle, GDA_CQ_ARM_SOLICITED, -1));
 	t_post(&self->qp[0], &nop);
 	t_ring(&self->qp[0]);
-	ASSERT_OK(take_wait(self, cqe));
+	ASSERT_OK(t_cq_ring_wait(&self->ring, cqe));
 	EXPECT_FALSE(signaled(event, 20));
 	t_encode(wqe, &nop, self->qp[0].next, self->qp[0].qpc.qpn);
 	wqe[11] |= GDA_MLX5_SE;
 	t_post_raw(&self->qp[0], wqe, 1);
 	t_ring(&self->qp[0]);
-	ASSERT_OK(take_wait(self, cqe));
+	ASSERT_OK(t_cq_ring_wait(&self->ring, cqe));
 	EXPECT_TRUE(signaled(event, 20000));
-	ASSERT_OK(arm(self->fd, self->cq.handle, GDA_CQ_ARM, -1));
-	ASSERT_OK(arm(self->fd, self->cq.handle, 0, -1));
+	ASSERT_OK(arm(self->fd, self->ring.cq.handle, GDA_CQ_ARM, -1));
+	ASSERT_OK(arm(self->fd, self->ring.cq.handle, 0, -1));
 	t_post(&self->qp[0], &nop);
 	t_ring(&self->qp[0]);
-	ASSERT_OK(take_wait(self, cqe));
+	ASSERT_OK(t_cq_ring_wait(&self->ring, cqe));
 	EXPECT_FALSE(signaled(event, 20));
 	close(event);
 }
@@ -249,13 +212,13 @@ TEST_F(completion, events_to_nobody)
 
 	ASSERT_EQ(8, write(event, &full, 8));
 	for (int i = 0; i < 20; i++) {
-		ASSERT_OK(arm(self->fd, self->cq.handle, GDA_CQ_ARM, i == 10 ? event : i ? -1 :
+		ASSERT_OK(arm(self->fd, self->ring.cq.handle, GDA_CQ_ARM, i == 10 ? event : i ? -1 :
 			      event));
 		if (i == 15)
 			close(event);
 		t_post(&self->qp[0], &nop);
 		t_ring(&self->qp[0]);
-		ASSERT_OK(take_wait(self, cqe));
+		ASSERT_OK(t_cq_ring_wait(&self->ring, cqe));
 	}
 }
 

@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <linux/dma-heap.h>
 #include <linux/udmabuf.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -224,10 +223,7 @@ struct end {
 	int fd;
 	struct t_qp qp;
 	struct mem mem[2];	/* ordinary, and of the kind */
-	struct gda_cq_create cq;	/* for immediates */
-	uint8_t *ring;
-	uint8_t *rec;
-	uint64_t seen;
+	struct t_cq_ring ring;	/* for immediates */
 };
 
 FIXTURE(kinds) {
@@ -255,27 +251,13 @@ FIXTURE_VARIANT_ADD(kinds, peer) { peer_new, reg_peer, "gda_test" };
 
 static int end_open(struct end *e)
 {
-	struct gda_cq_create cq;
 	int err;
 
 	e->fd = t_context();
 	if (e->fd < 0)
 		return e->fd;
-	err = t_cq_create(e->fd, 0, CQES, &e->cq);
-	err = err ? err : t_cq_create(e->fd, GDA_CQ_COLLAPSED, 1, &cq);
-	if (err)
-		return err;
-	e->ring = t_map(e->fd, &e->cq.cq);
-	e->rec = t_map(e->fd, &e->cq.dbrec);
-	if (e->ring == MAP_FAILED || e->rec == MAP_FAILED)
-		return -errno;
-	e->qp = (struct t_qp) { .fd = e->fd, .depth = DEPTH, .cqc = cq };
-	e->qp.qpc = (struct gda_qp_create) {
-		.size = sizeof(e->qp.qpc), .dialect = GDA_DIALECT_MLX5, .sq_depth = DEPTH,
-		.cq = cq.handle, .recv_cq = e->cq.handle,
-	};
-	err = t_ioctl(e->fd, GDA_IOC_QP_CREATE, &e->qp.qpc);
-	return err ? err : t_qp_map(&e->qp);
+	err = t_cq_ring_open(&e->ring, e->fd, CQES);
+	return err ? err : t_qp_open_receiver(&e->qp, e->fd, DEPTH, e->ring.cq.handle);
 }
 
 FIXTURE_SETUP(kinds)
@@ -303,8 +285,7 @@ FIXTURE_TEARDOWN(kinds)
 		struct end *e = &self->end[i];
 
 		t_qp_close(&e->qp);
-		munmap(e->ring, e->cq.cq.length);
-		munmap(e->rec, e->cq.dbrec.length);
+		t_cq_ring_unmap(&e->ring);
 		close(e->fd);
 		for (int k = 0; k < 2; k++)
 			mem_close(&e->mem[k]);
@@ -315,26 +296,12 @@ FIXTURE_TEARDOWN(kinds)
 /* The next immediate that arrived, waited for, and the length that came with it. */
 static int take(struct end *e, uint32_t *imm, uint32_t *len)
 {
-	const uint8_t *at = e->ring + e->cq.cq.offset + e->seen % CQES * 64;
-	volatile __be32 *consumer = (void *)(e->rec + e->cq.dbrec.offset);
-	uint64_t limit = t_now() + T_WAIT_NS;
-	struct gda_mlx5_cqe cqe;
+	struct gda_mlx5_cqe cqe = { 0 };
+	int err = t_cq_ring_wait(&e->ring, &cqe);
 
-	for (;;) {
-		uint8_t own = __atomic_load_n(&at[63], __ATOMIC_ACQUIRE);
-
-		if (own >> 4 != GDA_MLX5_CQE_INVALID && (own & 1) == !!(e->seen & CQES))
-			break;
-		if (t_now() > limit)
-			return -ETIMEDOUT;
-		sched_yield();
-	}
-	memcpy(&cqe, at, sizeof(cqe));
 	*imm = gda_be32_to_cpu(cqe.imm);
 	*len = gda_be32_to_cpu(cqe.byte_cnt);
-	e->seen++;
-	__atomic_store_n(consumer, gda_be32((uint32_t)e->seen & 0xffffff), __ATOMIC_RELEASE);
-	return 0;
+	return err;
 }
 
 enum op {

@@ -28,11 +28,7 @@ FIXTURE(event) {
 	int fd[2];
 	struct t_qp qp[2];
 	struct t_mr mr[2];
-	struct gda_cq_create ring;
-	uint8_t *entries;
-	void *rec;
-	volatile __be32 *consumer;
-	uint64_t seen;
+	struct t_cq_ring ring;
 };
 
 static int arm(int fd, uint32_t cq, uint32_t flags, int event)
@@ -89,24 +85,10 @@ static uint32_t called(int watch)
 
 static int receiver_open(FIXTURE_DATA(event) *self)
 {
-	struct t_qp *qp = &self->qp[1];
-	int err = t_cq_create(self->fd[1], 0, CQES, &self->ring);
+	int err = t_cq_ring_open(&self->ring, self->fd[1], CQES);
 
-	if (err)
-		return err;
-	self->entries = t_map(self->fd[1], &self->ring.cq);
-	self->rec = t_map(self->fd[1], &self->ring.dbrec);
-	if (self->entries == MAP_FAILED || self->rec == MAP_FAILED)
-		return -errno;
-	self->consumer = (void *)((uint8_t *)self->rec + self->ring.dbrec.offset);
-	*qp = (struct t_qp) { .fd = self->fd[1], .depth = DEPTH };
-	err = t_cq_create(self->fd[1], GDA_CQ_COLLAPSED, 1, &qp->cqc);
-	qp->qpc = (struct gda_qp_create) {
-		.size = sizeof(qp->qpc), .dialect = GDA_DIALECT_MLX5, .sq_depth = DEPTH,
-		.cq = qp->cqc.handle, .recv_cq = self->ring.handle,
-	};
-	err = err ? err : t_ioctl(self->fd[1], GDA_IOC_QP_CREATE, &qp->qpc);
-	return err ? err : t_qp_map(qp);
+	return err ? err : t_qp_open_receiver(&self->qp[1], self->fd[1], DEPTH,
+					      self->ring.cq.handle);
 }
 
 FIXTURE_SETUP(event)
@@ -129,8 +111,7 @@ FIXTURE_TEARDOWN(event)
 {
 	t_qp_close(&self->qp[0]);
 	t_qp_unmap(&self->qp[1]);
-	munmap(self->entries, self->ring.cq.length);
-	munmap(self->rec, self->ring.dbrec.length);
+	t_cq_ring_unmap(&self->ring);
 	for (int i = 0; i < 2; i++) {
 		munmap(self->mr[i].addr, T_PAGE);
 		if (self->fd[i] >= 0)
@@ -152,7 +133,7 @@ static void send_imm(FIXTURE_DATA(event) *self)
 	struct t_wr wr = t_wr_write(&self->mr[0], 0, &self->mr[1], 0, 8);
 
 	wr.opcode = GDA_MLX5_WRITE_IMM;
-	wr.imm = (uint32_t)self->seen;
+	wr.imm = (uint32_t)self->ring.seen;
 	t_post(&self->qp[0], &wr);
 	t_ring(&self->qp[0]);
 }
@@ -160,15 +141,9 @@ static void send_imm(FIXTURE_DATA(event) *self)
 /* Is the next immediate there? Then it is taken. */
 static bool take(FIXTURE_DATA(event) *self)
 {
-	const uint8_t *e = self->entries + self->ring.cq.offset + self->seen % CQES * 64;
-	uint8_t own = __atomic_load_n(&e[63], __ATOMIC_ACQUIRE);
+	uint8_t cqe[64];
 
-	if (own >> 4 == GDA_MLX5_CQE_INVALID || (own & 1) != !!(self->seen & CQES))
-		return false;
-	self->seen++;
-	__atomic_store_n(self->consumer, gda_be32((uint32_t)self->seen & 0xffffff),
-			 __ATOMIC_RELEASE);
-	return true;
+	return t_cq_ring_poll(&self->ring, cqe);
 }
 
 /* Asleep: the poster's worker may be queued behind one that is kept, and wants our CPU. */
@@ -211,7 +186,7 @@ TEST_F(event, E11_signalled_by_the_owners_worker)
 	for (int i = 0; i < 20; i++) {
 		/* the receiver's worker sleeps, or not */
 		t_sleep_ns(i % 2 ? T_NS / 50 : 0);
-		ASSERT_OK(arm(self->fd[1], self->ring.handle, GDA_CQ_ARM, i ? -1 : event));
+		ASSERT_OK(arm(self->fd[1], self->ring.cq.handle, GDA_CQ_ARM, i ? -1 : event));
 		send_imm(self);
 		ASSERT_OK(take_wait(self));
 		ASSERT_EQ(1, signals(event, 20000)) TH_LOG("round %d", i);
@@ -273,22 +248,19 @@ static int separate(FIXTURE_DATA(event) *self, int way, int other)
 
 	switch (way) {
 	case REPLACED:
-		return arm(self->fd[1], self->ring.handle, 0, other);
+		return arm(self->fd[1], self->ring.cq.handle, 0, other);
 	case DISARMED:
-		return arm(self->fd[1], self->ring.handle, 0, -1);
+		return arm(self->fd[1], self->ring.cq.handle, 0, -1);
 	case DETACHED:
-		return arm(self->fd[1], self->ring.handle, GDA_CQ_DETACH, -1);
+		return arm(self->fd[1], self->ring.cq.handle, GDA_CQ_DETACH, -1);
 	case DESTROYED:
 		err = t_destroy(self->fd[1], self->qp[1].qpc.handle);
-		return err ? err : t_destroy(self->fd[1], self->ring.handle);
+		return err ? err : t_destroy(self->fd[1], self->ring.cq.handle);
 	case SHUT_DOWN:
 		return t_shutdown(self->fd[1]);
 	}
 	t_qp_unmap(&self->qp[1]);
-	munmap(self->entries, self->ring.cq.length);
-	munmap(self->rec, self->ring.dbrec.length);
-	self->entries = NULL;
-	self->rec = NULL;
+	t_cq_ring_unmap(&self->ring);
 	close(self->fd[1]);
 	self->fd[1] = -1;
 	return 0;
@@ -303,7 +275,7 @@ TEST_F(event, E11_noted_is_signalled)
 		int event = new_event();
 
 		ASSERT_OK(keep_worker(self, slow));
-		ASSERT_OK(arm(self->fd[1], self->ring.handle, GDA_CQ_ARM, event));
+		ASSERT_OK(arm(self->fd[1], self->ring.cq.handle, GDA_CQ_ARM, event));
 		send_imm(self);
 		ASSERT_OK(take_wait(self)) TH_LOG("way %d", way);
 		ASSERT_OK(separate(self, way, other)) TH_LOG("way %d", way);
@@ -320,7 +292,6 @@ TEST_F(event, E11_noted_is_signalled)
 		ASSERT_LE(0, self->fd[1]);
 		munmap(self->mr[1].addr, T_PAGE);
 		ASSERT_OK(t_mr_new(self->fd[1], T_PAGE, GDA_ACCESS_ALL, &self->mr[1]));
-		self->seen = 0;
 		t_qp_close(&self->qp[0]);
 		ASSERT_OK(t_qp_open(&self->qp[0], self->fd[0], DEPTH));
 		ASSERT_OK(receiver_open(self));
@@ -328,8 +299,7 @@ TEST_F(event, E11_noted_is_signalled)
 		if (way == CLOSED)
 			continue;
 		t_qp_unmap(&old.qp[1]);
-		munmap(old.entries, old.ring.cq.length);
-		munmap(old.rec, old.ring.dbrec.length);
+		t_cq_ring_unmap(&old.ring);
 		close(old.fd[1]);
 	}
 	close(w);
@@ -349,13 +319,13 @@ TEST_F(event, E11_one_signal_for_many)
 		w[i] = watch(slow, 100000);
 		ASSERT_LE(0, w[i]);
 	}
-	ASSERT_OK(arm(self->fd[1], self->ring.handle, 0, event));
+	ASSERT_OK(arm(self->fd[1], self->ring.cq.handle, 0, event));
 	for (uint32_t round = 0; round < 30 && !kept; round++) {
 		uint64_t n;
 
 		ASSERT_OK(keep_worker(self, slow));
 		for (int i = 0; i < 5; i++) {
-			ASSERT_OK(arm(self->fd[1], self->ring.handle, GDA_CQ_ARM, -1));
+			ASSERT_OK(arm(self->fd[1], self->ring.cq.handle, GDA_CQ_ARM, -1));
 			send_imm(self);
 			ASSERT_OK(take_wait(self));
 		}
@@ -412,7 +382,7 @@ TEST_F(event, E11_no_wakeup_is_lost)
 	int event = new_event();
 	pthread_t thread;
 
-	ASSERT_OK(arm(self->fd[1], self->ring.handle, 0, event));
+	ASSERT_OK(arm(self->fd[1], self->ring.cq.handle, 0, event));
 	ASSERT_OK(pthread_create(&thread, NULL, sender, &s));
 	while (s.taken < s.n) {
 		struct pollfd p = { .fd = event, .events = POLLIN };
@@ -421,7 +391,7 @@ TEST_F(event, E11_no_wakeup_is_lost)
 		/* now before the immediate comes, now after it, now meanwhile */
 		if (s.taken % 2)
 			t_sleep_ns(t_random(&seed) % (T_NS / 5000));
-		ASSERT_OK(arm(self->fd[1], self->ring.handle, GDA_CQ_ARM, -1));
+		ASSERT_OK(arm(self->fd[1], self->ring.cq.handle, GDA_CQ_ARM, -1));
 		if (take(self)) {
 			s.taken++;
 			continue;

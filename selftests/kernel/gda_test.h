@@ -152,12 +152,26 @@ struct t_qp {
 
 int t_qp_open(struct t_qp *qp, int fd, uint32_t depth);
 int t_qp_open_on(struct t_qp *qp, int fd, uint32_t depth, const struct gda_cq_create *cq);
+/* A receiver: t_qp_open(), with a ring for the immediates of its peer. */
+int t_qp_open_receiver(struct t_qp *qp, int fd, uint32_t depth, uint32_t recv_cq);
 int t_qp_map(struct t_qp *qp);		/* fd, cqc and qpc are filled in */
 void t_qp_unmap(struct t_qp *qp);
 void t_qp_close(struct t_qp *qp);	/* unmap and destroy QP and CQ */
 int t_connect(struct t_qp *a, struct t_qp *b);	/* mutual; @a and @b may be one */
 /* Another one like it, connected to itself: one in error has served its time. */
 int t_qp_again(struct t_qp *qp);
+
+/* A CQ that is a ring, mapped, and what was read of it. */
+struct t_cq_ring {
+	struct gda_cq_create cq;
+	uint8_t *entries;
+	volatile __be32 *consumer;
+	uint64_t seen;
+	void *map[2];			/* cq, dbrec */
+};
+
+int t_cq_ring_open(struct t_cq_ring *ring, int fd, uint32_t depth);
+void t_cq_ring_unmap(struct t_cq_ring *ring);
 
 /* A dma-buf of @len bytes of another driver, or -errno (-ENOENT: not in this kernel). */
 int t_udmabuf(size_t len);
@@ -245,6 +259,10 @@ bool t_poll(const struct t_qp *qp, uint64_t index, struct t_done *done);
 /* ... wait for it: 0, the syndrome of the completion seen, or -ETIMEDOUT. */
 int t_wait(const struct t_qp *qp, uint64_t index, struct t_done *done);
 int t_wait_ns(const struct t_qp *qp, uint64_t index, uint64_t ns, struct t_done *done);
+/* The next entry of a ring, if it is there, into @cqe, 64 bytes; it is given back. */
+bool t_cq_ring_poll(struct t_cq_ring *ring, void *cqe);
+/* ... wait for it: 0 or -ETIMEDOUT. */
+int t_cq_ring_wait(struct t_cq_ring *ring, void *cqe);
 /* Wait for a state other than @state at most @ns; the state, or -errno. */
 int t_wait_state(const struct t_qp *qp, uint32_t state, uint64_t ns);
 /* Post, ring and wait; @done may be NULL. */

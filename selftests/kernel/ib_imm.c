@@ -6,10 +6,8 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <unistd.h>
 #include "gda_fixture.h"
 #include "rxe.h"
@@ -21,37 +19,17 @@
 FIXTURE(ib_imm) {
 	struct t_objects base;
 	struct t_end end[2];		/* [1] receives, on a QP of its own */
-	struct gda_cq_create cq;
-	uint8_t *ring;
-	void *rec;
-	volatile __be32 *consumer;
-	uint64_t seen;
+	struct t_cq_ring ring;
 };
-
-static int receiver_open(struct t_end *end, uint32_t recv_cq)
-{
-	struct t_qp *qp = &end->qp;
-	struct gda_cq_create cq;
-	int err = t_cq_create(end->fd, GDA_CQ_COLLAPSED, 1, &cq);
-
-	if (err)
-		return err;
-	*qp = (struct t_qp) { .fd = end->fd, .depth = DEPTH, .cqc = cq };
-	qp->qpc = (struct gda_qp_create) {
-		.size = sizeof(qp->qpc), .dialect = GDA_DIALECT_MLX5, .sq_depth = DEPTH,
-		.cq = cq.handle, .recv_cq = recv_cq,
-	};
-	err = t_ioctl(end->fd, GDA_IOC_QP_CREATE, &qp->qpc);
-	return err ? err : t_qp_map(qp);
-}
 
 /* The receiver's QP is replaced by one with a ring, and both are connected. */
 static int connect_ring(FIXTURE_DATA(ib_imm) *self)
 {
+	struct t_end *end = &self->end[1];
 	int err;
 
-	t_qp_close(&self->end[1].qp);
-	err = receiver_open(&self->end[1], self->cq.handle);
+	t_qp_close(&end->qp);
+	err = t_qp_open_receiver(&end->qp, end->fd, DEPTH, self->ring.cq.handle);
 	err = err ? err : t_connect(&self->end[0].qp, &self->end[1].qp);
 	err = err ? err : t_ib_wait_ready(&self->end[0].qp);
 	return err ? err : t_ib_wait_ready(&self->end[1].qp);
@@ -59,53 +37,20 @@ static int connect_ring(FIXTURE_DATA(ib_imm) *self)
 
 FIXTURE_SETUP(ib_imm)
 {
-	int err;
-
 	memset(self, 0, sizeof(*self));
 	T_BASE_READ(&self->base);
-	err = t_rxe_up();
-	if (err == -ENOENT)
-		SKIP(return, "no rdma_rxe, or no gda_ib, for this kernel");
-	ASSERT_OK(err);
+	T_RXE_UP();
 	ASSERT_OK(t_ib_pair_make(self->end, DEPTH, LEN));
-	ASSERT_OK(t_cq_create(self->end[1].fd, 0, CQES, &self->cq));
-	self->ring = t_map(self->end[1].fd, &self->cq.cq);
-	self->rec = t_map(self->end[1].fd, &self->cq.dbrec);
-	ASSERT_NE(MAP_FAILED, self->ring);
-	ASSERT_NE(MAP_FAILED, self->rec);
-	self->consumer = (void *)((uint8_t *)self->rec + self->cq.dbrec.offset);
+	ASSERT_OK(t_cq_ring_open(&self->ring, self->end[1].fd, CQES));
 	ASSERT_OK(connect_ring(self));
 }
 
 FIXTURE_TEARDOWN(ib_imm)
 {
-	munmap(self->ring, self->cq.cq.length);
-	munmap(self->rec, self->cq.dbrec.length);
+	t_cq_ring_unmap(&self->ring);
 	t_pair_close(self->end);
 	EXPECT_OK(t_rxe_down());
 	T_BASE_CHECK(&self->base);
-}
-
-/* The next entry, waited for, and given back. */
-static int take(FIXTURE_DATA(ib_imm) *self, struct gda_mlx5_cqe *cqe)
-{
-	const uint8_t *e = self->ring + self->cq.cq.offset + self->seen % CQES * 64;
-	uint64_t end = t_now() + T_WAIT_NS;
-
-	for (;;) {
-		uint8_t own = __atomic_load_n(&e[63], __ATOMIC_ACQUIRE);
-
-		if (own >> 4 != GDA_MLX5_CQE_INVALID && (own & 1) == !!(self->seen & CQES))
-			break;
-		if (t_now() > end)
-			return -ETIMEDOUT;
-		sched_yield();
-	}
-	memcpy(cqe, e, sizeof(*cqe));
-	self->seen++;
-	__atomic_store_n(self->consumer, gda_be32((uint32_t)self->seen & 0xffffff),
-			 __ATOMIC_RELEASE);
-	return 0;
 }
 
 static struct t_wr wr_imm(FIXTURE_DATA(ib_imm) *self, uint32_t imm, uint64_t off, uint32_t len)
@@ -129,7 +74,7 @@ TEST_F(ib_imm, I_16_immediate_arrives_behind_its_bytes)
 		memset(self->end[0].mr.addr + i, (int)i, len);
 		t_post(&self->end[0].qp, &wr);
 		t_ring(&self->end[0].qp);
-		ASSERT_OK(take(self, &cqe));
+		ASSERT_OK(t_cq_ring_wait(&self->ring, &cqe));
 		ASSERT_TRUE(t_all(self->end[1].mr.addr + i, (uint8_t)i, len));
 		ASSERT_EQ(GDA_MLX5_CQE_RESP_IMM, cqe.op_own >> 4);
 		ASSERT_EQ(0xbeef0000 + i, gda_be32_to_cpu(cqe.imm));
@@ -154,7 +99,7 @@ TEST_F(ib_imm, S3_full_ring_loses_nothing)
 	/* the ring is full, and the peer has been told to wait at least once */
 	t_sleep_ns(T_NS / 5);
 	for (uint32_t i = 0; i < 4 * CQES; i++) {
-		ASSERT_OK(take(self, &cqe));
+		ASSERT_OK(t_cq_ring_wait(&self->ring, &cqe));
 		ASSERT_EQ(i, gda_be32_to_cpu(cqe.imm));
 	}
 	EXPECT_OK(t_wait(&self->end[0].qp, last, NULL));
@@ -178,7 +123,7 @@ TEST_F(ib_imm, S3_peer_fails_of_a_ring_that_stays_full)
 	EXPECT_EQ(GDA_MLX5_VENDOR_RECV, done.first_vendor);
 	/* the first of them are there all the same */
 	for (uint32_t i = 0; i < CQES; i++) {
-		ASSERT_OK(take(self, &cqe));
+		ASSERT_OK(t_cq_ring_wait(&self->ring, &cqe));
 		ASSERT_EQ(i, gda_be32_to_cpu(cqe.imm));
 	}
 	ASSERT_OK(t_qp_query(self->end[0].fd, self->end[0].qp.qpc.handle, &q));
@@ -195,7 +140,7 @@ TEST_F(ib_imm, I_event)
 	struct t_wr wr;
 
 	ASSERT_LE(0, event);
-	arm.handle = self->cq.handle;
+	arm.handle = self->ring.cq.handle;
 	arm.eventfd = event;
 	ASSERT_OK(t_ioctl(self->end[1].fd, GDA_IOC_CQ_EVENT, &arm));
 	/* its worker sleeps by then */
@@ -203,7 +148,7 @@ TEST_F(ib_imm, I_event)
 	wr = wr_imm(self, 5, 0, 8);
 	ASSERT_OK(t_run(&self->end[0].qp, &wr, NULL));
 	EXPECT_EQ(1, poll(&p, 1, 20000));
-	ASSERT_OK(take(self, &cqe));
+	ASSERT_OK(t_cq_ring_wait(&self->ring, &cqe));
 	close(event);
 }
 

@@ -7,10 +7,8 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <unistd.h>
 #include "gda_fixture.h"
 
@@ -24,29 +22,8 @@ FIXTURE(imm) {
 	int fd[2];
 	struct t_qp qp[2];
 	struct t_mr mr[2];
-	struct gda_cq_create cq;
-	uint8_t *ring;
-	void *rec;
-	volatile __be32 *consumer;
-	uint64_t seen;
+	struct t_cq_ring ring;
 };
-
-static int receiver_open(FIXTURE_DATA(imm) *self, uint32_t recv_cq)
-{
-	struct t_qp *qp = &self->qp[1];
-	struct gda_cq_create cq;
-	int err = t_cq_create(self->fd[1], GDA_CQ_COLLAPSED, 1, &cq);
-
-	if (err)
-		return err;
-	*qp = (struct t_qp) { .fd = self->fd[1], .depth = DEPTH, .cqc = cq };
-	qp->qpc = (struct gda_qp_create) {
-		.size = sizeof(qp->qpc), .dialect = GDA_DIALECT_MLX5, .sq_depth = DEPTH,
-		.cq = cq.handle, .recv_cq = recv_cq,
-	};
-	err = t_ioctl(self->fd[1], GDA_IOC_QP_CREATE, &qp->qpc);
-	return err ? err : t_qp_map(qp);
-}
 
 /* Both ends anew, as after an error. */
 static int renew(FIXTURE_DATA(imm) *self, uint32_t recv_cq)
@@ -57,7 +34,7 @@ static int renew(FIXTURE_DATA(imm) *self, uint32_t recv_cq)
 		if (self->qp[i].fd)
 			t_qp_close(&self->qp[i]);
 	err = t_qp_open(&self->qp[0], self->fd[0], DEPTH);
-	err = err ? err : receiver_open(self, recv_cq);
+	err = err ? err : t_qp_open_receiver(&self->qp[1], self->fd[1], DEPTH, recv_cq);
 	return err ? err : t_connect(&self->qp[0], &self->qp[1]);
 }
 
@@ -70,50 +47,21 @@ FIXTURE_SETUP(imm)
 		ASSERT_GE(self->fd[i], 0);
 		ASSERT_OK(t_mr_new(self->fd[i], LEN, GDA_ACCESS_ALL, &self->mr[i]));
 	}
-	ASSERT_OK(t_cq_create(self->fd[1], 0, CQES, &self->cq));
-	self->ring = t_map(self->fd[1], &self->cq.cq);
-	self->rec = t_map(self->fd[1], &self->cq.dbrec);
-	ASSERT_NE(MAP_FAILED, self->ring);
-	ASSERT_NE(MAP_FAILED, self->rec);
-	self->consumer = (void *)((uint8_t *)self->rec + self->cq.dbrec.offset);
-	ASSERT_OK(renew(self, self->cq.handle));
+	ASSERT_OK(t_cq_ring_open(&self->ring, self->fd[1], CQES));
+	ASSERT_OK(renew(self, self->ring.cq.handle));
 }
 
 FIXTURE_TEARDOWN(imm)
 {
 	for (int i = 0; i < 2; i++)
 		t_qp_close(&self->qp[i]);
-	munmap(self->ring, self->cq.cq.length);
-	munmap(self->rec, self->cq.dbrec.length);
-	EXPECT_OK(t_destroy(self->fd[1], self->cq.handle));
+	t_cq_ring_unmap(&self->ring);
+	EXPECT_OK(t_destroy(self->fd[1], self->ring.cq.handle));
 	for (int i = 0; i < 2; i++) {
 		t_mr_free(self->fd[i], &self->mr[i]);
 		close(self->fd[i]);
 	}
 	T_BASE_CHECK(&self->base);
-}
-
-/* The next entry, waited for; @consume: and given back. */
-static int take(FIXTURE_DATA(imm) *self, struct gda_mlx5_cqe *cqe, bool consume)
-{
-	const uint8_t *e = self->ring + self->cq.cq.offset + self->seen % CQES * 64;
-	uint64_t end = t_now() + T_WAIT_NS;
-
-	for (;;) {
-		uint8_t own = __atomic_load_n(&e[63], __ATOMIC_ACQUIRE);
-
-		if (own >> 4 != GDA_MLX5_CQE_INVALID && (own & 1) == !!(self->seen & CQES))
-			break;
-		if (t_now() > end)
-			return -ETIMEDOUT;
-		sched_yield();
-	}
-	memcpy(cqe, e, sizeof(*cqe));
-	self->seen++;
-	if (consume)
-		__atomic_store_n(self->consumer, gda_be32((uint32_t)self->seen & 0xffffff),
-				 __ATOMIC_RELEASE);
-	return 0;
 }
 
 static struct t_wr wr_imm(FIXTURE_DATA(imm) *self, uint32_t imm, uint64_t off, uint32_t len)
@@ -138,7 +86,7 @@ TEST_F(imm, I_16_immediate_arrives_behind_its_bytes)
 		t_post(&self->qp[0], &wr);
 		t_ring(&self->qp[0]);
 		/* the target needs to look at nothing but its own CQ */
-		ASSERT_OK(take(self, &cqe, true));
+		ASSERT_OK(t_cq_ring_wait(&self->ring, &cqe));
 		ASSERT_TRUE(t_all(self->mr[1].addr + i, (uint8_t)i, len));
 		ASSERT_EQ(GDA_MLX5_CQE_RESP_IMM, cqe.op_own >> 4);
 		ASSERT_EQ(0xbeef0000 + i, gda_be32_to_cpu(cqe.imm));
@@ -182,11 +130,11 @@ TEST_F(imm, S3_peer_cannot_fail_the_cq)
 		ASSERT_OK(t_qp_query(self->fd[1], self->qp[1].qpc.handle, &q));
 		EXPECT_EQ((uint32_t)GDA_QP_READY, q.state);
 		for (uint32_t i = 0; i < CQES; i++) {
-			ASSERT_OK(take(self, &cqe, true));
+			ASSERT_OK(t_cq_ring_wait(&self->ring, &cqe));
 			EXPECT_EQ(i, gda_be32_to_cpu(cqe.imm));
 		}
 		/* the same CQ serves the next pair */
-		ASSERT_OK(renew(self, self->cq.handle));
+		ASSERT_OK(renew(self, self->ring.cq.handle));
 	}
 }
 
@@ -203,7 +151,7 @@ TEST_F(imm, solicited_event_is_the_targets)
 	int event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	struct gda_cq_event arm = {
 		.size = sizeof(arm), .flags = GDA_CQ_ARM_SOLICITED,
-		.handle = self->cq.handle, .eventfd = event,
+		.handle = self->ring.cq.handle, .eventfd = event,
 	};
 	struct gda_mlx5_cqe cqe;
 	struct t_wr wr;
@@ -213,7 +161,7 @@ TEST_F(imm, solicited_event_is_the_targets)
 		wr = wr_imm(self, i, 0, 8);
 		wr.ce = GDA_MLX5_CE_ALWAYS | (i % 3 == 2 ? GDA_MLX5_SE : 0);
 		ASSERT_OK(t_run(&self->qp[0], &wr, NULL));
-		ASSERT_OK(take(self, &cqe, true));
+		ASSERT_OK(t_cq_ring_wait(&self->ring, &cqe));
 		EXPECT_EQ(i % 3 == 2, cqe.op_own >> 1 & 1);
 		EXPECT_EQ(i % 3 == 2, signaled(event, i % 3 == 2 ? 20000 : 20));
 		if (i == 2)
@@ -326,7 +274,7 @@ TEST_F(imm, S7_masked_misaligned)
 			ASSERT_EQ(off % width ? GDA_MLX5_SYND_REMOTE_INVAL_REQ : 0, got)
 				TH_LOG("%u bytes at %llu", width, (unsigned long long)off);
 			if (got)
-				ASSERT_OK(renew(self, self->cq.handle));
+				ASSERT_OK(renew(self, self->ring.cq.handle));
 		}
 	}
 }
@@ -341,7 +289,7 @@ TEST_F(imm, dump)
 	wr.sge[0].addr++;
 	EXPECT_EQ(GDA_MLX5_SYND_LOCAL_PROT, t_run(&self->qp[0], &wr, &done));
 	EXPECT_EQ(GDA_MLX5_VENDOR_RANGE, done.vendor);
-	ASSERT_OK(renew(self, self->cq.handle));
+	ASSERT_OK(renew(self, self->ring.cq.handle));
 	wr.sge[0].addr--;
 	wr.sge[0].lkey = self->mr[1].key;
 	EXPECT_EQ(GDA_MLX5_SYND_LOCAL_PROT, t_run(&self->qp[0], &wr, &done));
@@ -354,7 +302,7 @@ TEST_F(imm, recv_cq_must_be_a_ring)
 	struct gda_qp_create cmd = self->qp[1].qpc;
 	struct gda_cq_create cq;
 
-	EXPECT_EQ(-EBUSY, t_destroy(self->fd[1], self->cq.handle));
+	EXPECT_EQ(-EBUSY, t_destroy(self->fd[1], self->ring.cq.handle));
 	ASSERT_OK(t_cq_create(self->fd[1], GDA_CQ_COLLAPSED, 1, &cq));
 	cmd.cq = cq.handle;
 	cmd.recv_cq = cq.handle;

@@ -290,7 +290,8 @@ void t_qp_unmap(struct t_qp *qp)
 	}
 }
 
-int t_qp_open_on(struct t_qp *qp, int fd, uint32_t depth, const struct gda_cq_create *cq)
+static int t_qp_open_with(struct t_qp *qp, int fd, uint32_t depth, const struct gda_cq_create *cq,
+			  uint32_t recv_cq)
 {
 	int err;
 
@@ -298,7 +299,11 @@ int t_qp_open_on(struct t_qp *qp, int fd, uint32_t depth, const struct gda_cq_cr
 	qp->fd = fd;
 	qp->depth = depth;
 	qp->cqc = *cq;
-	err = t_qp_create(fd, cq->handle, depth, &qp->qpc);
+	qp->qpc = (struct gda_qp_create) {
+		.size = sizeof(qp->qpc), .dialect = GDA_DIALECT_MLX5, .sq_depth = depth,
+		.cq = cq->handle, .recv_cq = recv_cq,
+	};
+	err = t_ioctl(fd, GDA_IOC_QP_CREATE, &qp->qpc);
 	if (err)
 		return err;
 	err = t_qp_map(qp);
@@ -309,17 +314,27 @@ int t_qp_open_on(struct t_qp *qp, int fd, uint32_t depth, const struct gda_cq_cr
 	return err;
 }
 
-int t_qp_open(struct t_qp *qp, int fd, uint32_t depth)
+int t_qp_open_on(struct t_qp *qp, int fd, uint32_t depth, const struct gda_cq_create *cq)
+{
+	return t_qp_open_with(qp, fd, depth, cq, 0);
+}
+
+int t_qp_open_receiver(struct t_qp *qp, int fd, uint32_t depth, uint32_t recv_cq)
 {
 	struct gda_cq_create cq;
 	int err = t_cq_create(fd, GDA_CQ_COLLAPSED, 1, &cq);
 
 	if (err)
 		return err;
-	err = t_qp_open_on(qp, fd, depth, &cq);
+	err = t_qp_open_with(qp, fd, depth, &cq, recv_cq);
 	if (err)
 		t_destroy(fd, cq.handle);
 	return err;
+}
+
+int t_qp_open(struct t_qp *qp, int fd, uint32_t depth)
+{
+	return t_qp_open_receiver(qp, fd, depth, 0);
 }
 
 void t_qp_close(struct t_qp *qp)
@@ -328,6 +343,35 @@ void t_qp_close(struct t_qp *qp)
 	t_destroy(qp->fd, qp->qpc.handle);
 	t_destroy(qp->fd, qp->cqc.handle);
 	memset(qp, 0, sizeof(*qp));
+}
+
+int t_cq_ring_open(struct t_cq_ring *ring, int fd, uint32_t depth)
+{
+	int err;
+
+	memset(ring, 0, sizeof(*ring));
+	err = t_cq_create(fd, 0, depth, &ring->cq);
+	for (int i = 0; !err && i < 2; i++) {
+		ring->map[i] = t_map(fd, i ? &ring->cq.dbrec : &ring->cq.cq);
+		if (ring->map[i] == MAP_FAILED) {
+			ring->map[i] = NULL;
+			err = -errno;
+		}
+	}
+	if (err)
+		return err;
+	ring->entries = (uint8_t *)ring->map[0] + ring->cq.cq.offset;
+	ring->consumer = (void *)((uint8_t *)ring->map[1] + ring->cq.dbrec.offset);
+	return 0;
+}
+
+void t_cq_ring_unmap(struct t_cq_ring *ring)
+{
+	for (int i = 0; i < 2; i++) {
+		if (ring->map[i])
+			munmap(ring->map[i], i ? ring->cq.dbrec.length : ring->cq.cq.length);
+		ring->map[i] = NULL;
+	}
 }
 
 int t_connect(struct t_qp *a, struct t_qp *b)

@@ -200,6 +200,33 @@ int t_wait(const struct t_qp *qp, uint64_t index, struct t_done *done)
 	return t_wait_ns(qp, index, T_WAIT_NS, done);
 }
 
+bool t_cq_ring_poll(struct t_cq_ring *ring, void *cqe)
+{
+	uint32_t depth = ring->cq.depth;
+	const uint8_t *e = ring->entries + ring->seen % depth * 64;
+	uint8_t own = __atomic_load_n(&e[63], __ATOMIC_ACQUIRE);
+
+	if (own >> 4 == GDA_MLX5_CQE_INVALID || (own & 1) != !!(ring->seen & depth))
+		return false;
+	memcpy(cqe, e, 64);
+	ring->seen++;
+	__atomic_store_n(ring->consumer, gda_be32((uint32_t)ring->seen & 0xffffff),
+			 __ATOMIC_RELEASE);
+	return true;
+}
+
+int t_cq_ring_wait(struct t_cq_ring *ring, void *cqe)
+{
+	uint64_t end = t_now() + T_WAIT_NS;
+
+	while (!t_cq_ring_poll(ring, cqe)) {
+		if (t_now() > end)
+			return -ETIMEDOUT;
+		sched_yield();
+	}
+	return 0;
+}
+
 int t_wait_state(const struct t_qp *qp, uint32_t state, uint64_t ns)
 {
 	uint64_t end = t_now() + ns;
