@@ -54,15 +54,17 @@ $(GINTEST_OUT)/examples: selftests/gin/examples.sh $(BUILD)/tools/gda-run \
 # With ranks in plain memory, and a consumer that the test steps.
 GINTEST_LATE	:= order programs
 GINTEST_LATE_SRC := selftests/gin/late.c selftests/lib/fake_nic.c
+GINTEST_WITH_programs := selftests/gin/program.c
 TEST_NATIVE	+= $(foreach v,plain asan tsan,$(GINTEST_LATE:%=$(GINTEST_OUT)/$v/%))
 
 define GIN_LATE
-$(GINTEST_OUT)/$1/$2: selftests/gin/$2.c $$(GINTEST_LATE_SRC) selftests/gin/late.h \
+$(GINTEST_OUT)/$1/$2: selftests/gin/$2.c $$(GINTEST_LATE_SRC) $$(GINTEST_WITH_$2) \
+		selftests/gin/late.h selftests/gin/program.h \
 		selftests/lib/fake_nic.h selftests/inproc/suite.h $(GINTEST_LIB_$1) \
 		$$(GDA_HEADERS) selftests/gin.mk | $$(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $$(@D)
 	$$(CC) $$(INPROC_FLAGS) $$(INPROC_SAN_$1) -Iselftests/lib -o $$@ $$< $$(GINTEST_LATE_SRC) \
-		$(GINTEST_LIB_$1)
+		$$(GINTEST_WITH_$2) $(GINTEST_LIB_$1)
 endef
 $(foreach v,plain asan tsan,$(foreach t,$(GINTEST_LATE),$(eval $(call GIN_LATE,$v,$t))))
 
