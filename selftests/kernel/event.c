@@ -388,9 +388,12 @@ TEST_F(event, E11_no_wakeup_is_lost)
 		struct pollfd p = { .fd = event, .events = POLLIN };
 		uint64_t n;
 
-		/* now before the immediate comes, now after it, now meanwhile */
+		/*
+		 * now before the immediate comes, now after it, now meanwhile: later, the longer
+		 * none was found without sleep
+		 */
 		if (s.taken % 2)
-			t_sleep_ns(t_random(&seed) % (T_NS / 5000));
+			t_sleep_ns(t_random(&seed) % ((slept == s.taken ? slept + 1 : 1) * T_NS / 5000));
 		ASSERT_OK(arm(self->fd[1], self->ring.cq.handle, GDA_CQ_ARM, -1));
 		if (take(self)) {
 			s.taken++;
