@@ -70,7 +70,8 @@ static int gda_shmem_way(struct gda_shmem_heap *h)
 	const char *env = getenv("GDA_SHMEM_WAY");
 
 	if (h->attr.way > GDA_SHMEM_QUEUE)
-		return gda_shmem_refuse(h, -EINVAL, "way %u is unknown: use GDA_SHMEM_AUTO, _DIRECT or _QUEUE", h->attr.way);
+		return gda_shmem_refuse(h, -EINVAL, "way %u is unknown: use enum gda_shmem_way",
+					h->attr.way);
 	if (h->attr.way != GDA_SHMEM_AUTO || !env || !*env)
 		return 0;
 	if (strcmp(env, "direct") && strcmp(env, "queue"))
@@ -114,7 +115,7 @@ static int gda_shmem_attr_read(struct gda_shmem_heap *h, const struct gda_shmem_
 	int err = gda_struct_read(a, sizeof(*a), GDA_THROUGH(struct gda_shmem_attr, reserved), attr);
 
 	if (err)
-		return gda_shmem_refuse(h, err, "attr.size is unknown to this library: set it to sizeof()");
+		return gda_shmem_refuse(h, err, "attr.size is unknown here: set it to sizeof()");
 	if (!a->qps)
 		a->qps = 1;
 	if (!a->depth)
