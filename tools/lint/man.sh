@@ -18,7 +18,8 @@ if ! python3 Documentation/man.py "$man" 2>"$tmp/err"; then
 	exit
 fi
 if command -v mandoc >/dev/null; then
-	find "$man" -name '*.[0-9]' ! -name gda.3 ! -name oshc++.1 -exec mandoc -Tlint -W warning {} + 2>&1 | sed "s,^mandoc: $man/,,"
+	find "$man" -name '*.[0-9]' ! -name gda.3 ! -name oshc++.1 \
+		-exec mandoc -Tlint -W warning {} + 2>&1 | sed "s,^mandoc: $man/,,"
 else
 	echo "mandoc is missing"
 fi
@@ -31,7 +32,7 @@ comm -13 <(exported) <(pages) | sed 's,.*,&(3): not exported by lib/libgda.map,'
 
 # As tools/packaging/install.sh has them: files that are executable, but for shared objects.
 programs() {
-	sed -n '/put 755/,/[^\\]$/p' tools/packaging/install.sh | grep -oE '\$build/(tools|lib)/[a-z-]+"'
+	sed -n '/put 755/,/[^\\]$/p' tools/packaging/install.sh | grep -oE '/(tools|lib)/gda[a-z-]+"'
 	sed -n 's/.*for name in \(osh.*\); do/\1/p' tools/packaging/install.sh | tr ' ' '\n'
 }
 programs | sed 's,.*/,,; s/"//' | while read -r name; do
