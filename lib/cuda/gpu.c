@@ -107,7 +107,7 @@ static int gda_cuda_new(struct gda_context *ctx, int device, struct gda_cuda **c
 
 	if (err == -ENOENT)
 		gda_because(err,
-			    "there is no libcuda.so.1: install the CUDA driver, or set GDA_LIBCUDA to its path");
+			    "there is no CUDA driver: no libcuda.so.1: install it, or set GDA_LIBCUDA");
 	if (err)
 		return err;
 	c = calloc(1, sizeof(*c));

@@ -46,7 +46,7 @@ static int gda_cuda_check(struct gda_cuda *cuda, uint64_t addr, size_t length)
 	gda_cuda_leave();
 	if (err)
 		gda_because(err,
-			    "addr %#llx, length %#zx: this is no GPU memory, or not in one allocation",
+			    "addr %#llx, length %#zx: no GPU memory, or not in one allocation",
 			    (unsigned long long)addr, length);
 	return err;
 }
