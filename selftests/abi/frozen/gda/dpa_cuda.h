@@ -22,6 +22,8 @@
 
 #ifdef __cplusplus
 extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
 struct gda_dpa_cuda;
@@ -105,10 +107,6 @@ int gda_dpa_cuda_stream_wait_gt(struct gda_dpa_cuda *gpu, struct gda_dpa_event *
 int gda_dpa_cuda_stream_set(struct gda_dpa_cuda *gpu, struct gda_dpa_event *event, uint64_t value,
 			    void *stream);
 
-#ifdef __cplusplus
-}
-#endif
-
 /**
  * gda_dpa_cuda_read - the value of an event, in a kernel
  * @event: of gda_dpa_cuda_event()
@@ -175,5 +173,10 @@ GDA_HELPER int gda_dpa_cuda_wait_ne(struct gda_dpa_cuda_event event, uint64_t va
 	}
 	return 0;
 }
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+}
+#endif
 
 #endif /* GDA_DPA_CUDA_H */
