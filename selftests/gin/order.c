@@ -18,7 +18,7 @@
 #define VALUES	64U
 #define POOL	4096U		/* offset of it */
 
-enum rule { BY_COUNT, BY_COUNTER, BY_VALUE };
+enum free_by { BY_COUNT, BY_COUNTER, BY_VALUE };
 
 FIXTURE(order) {
 	struct late late;
@@ -66,7 +66,7 @@ static uint32_t wrong(struct late *l)
 	return n;
 }
 
-static bool slot_is_free(const struct gda_gin *gin, const struct late_queue *q, enum rule rule,
+static bool slot_is_free(const struct gda_gin *gin, const struct late_queue *q, enum free_by rule,
 			 uint64_t before, uint32_t i)
 {
 	if (rule == BY_VALUE)
@@ -77,7 +77,7 @@ static bool slot_is_free(const struct gda_gin *gin, const struct late_queue *q, 
 }
 
 /* A value is put in 8 bytes of a pool of sources: E-06, and when a slot is used again. */
-static uint32_t put_values(struct late *l, enum rule rule)
+static uint32_t put_values(struct late *l, enum free_by rule)
 {
 	struct late_queue *q = late_queue(l, 0, 0, 0, 1);
 	uint64_t *sources = (uint64_t *)(void *)(l->memory + POOL), before = q->count;
@@ -107,7 +107,7 @@ static uint32_t put_values(struct late *l, enum rule rule)
 	return wrong(l);
 }
 
-static uint32_t values_of_seeds(struct late *l, enum rule rule, bool loose)
+static uint32_t values_of_seeds(struct late *l, enum free_by rule, bool loose)
 {
 	uint32_t seed, broken = 0;
 
@@ -147,7 +147,7 @@ TEST_F(order, E12_E06_values_have_no_source)
  * Two posters share a queue. The first puts A and flushes, the second puts B meanwhile; then
  * the first uses A's source again. Return: whether A arrived.
  */
-static bool flush_of_two(struct late *l, enum rule rule)
+static bool flush_of_two(struct late *l, enum free_by rule)
 {
 	struct late_queue *q = late_queue(l, 0, 0, 0, 1);
 	uint64_t *sources = (uint64_t *)(void *)(l->memory + POOL), target;
@@ -174,7 +174,7 @@ static bool flush_of_two(struct late *l, enum rule rule)
 	return good && gda_gin_test(gin, &request) == 1;
 }
 
-static uint32_t flushes_of_seeds(struct late *l, enum rule rule)
+static uint32_t flushes_of_seeds(struct late *l, enum free_by rule)
 {
 	uint32_t seed, broken = 0;
 

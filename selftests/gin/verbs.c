@@ -432,9 +432,10 @@ static int sums(struct g_rank *r)
 /* A place is a window and an offset, wherever each rank has its memory. */
 static int windows(struct g_rank *r)
 {
-	uint32_t next = (r->rank + 1) % r->nranks, before = (r->rank + r->nranks - 1) % r->nranks, i;
+	uint32_t next = (r->rank + 1) % r->nranks, before = (r->rank + r->nranks - 1) % r->nranks;
 	unsigned char *mem[3];
 	struct gda_window *w[3];
+	uint32_t i;
 
 	for (i = 0; i < 3; i++)
 		G_OK(g_window(r, CELL << i, 0, &mem[i], &w[i]));
