@@ -17,8 +17,14 @@
 #include "way.h"
 
 #define HEAP_BYTES	(256UL << 20)
-#define SPINS		100U	/* where each PE may have a processor of its own */
+/*
+ * Looks at a word, where each PE may have a processor of its own, and where not: about a
+ * millisecond. Other programs may have those processors meanwhile, and a wait that yields early
+ * then gives away the turn in which its peer would have run, too.
+ */
+#define SPINS		20000U
 #define SPINS_SHARED	2U
+#define YIELDS		64U	/* where PEs share processors, before a wait sleeps */
 
 static struct gda_shmem no_shmem;
 
@@ -55,26 +61,53 @@ static size_t heap_bytes(const char *call)
 	return (size_t)bytes;
 }
 
-/* By queue each PE has a worker that needs a processor, too. */
-static unsigned int choose_spins(unsigned int npes)
+/* @bytes of each PE; the caller frees them. */
+static void *gather(const char *call, const void *own, size_t bytes)
 {
-	unsigned int need = gda_osh.s->qps ? 2 * npes : npes;
-	cpu_set_t set;
+	void *all = calloc(gda_comm_size(gda_osh.comm), bytes);
+	int err = all ? gda_comm_allgather(gda_osh.comm, own, bytes, all, 0) : -ENOMEM;
 
-	if (sched_getaffinity(0, sizeof(set), &set))
-		return SPINS_SHARED;
-	return need <= (unsigned int)CPU_COUNT(&set) ? SPINS : SPINS_SHARED;
+	if (err)
+		gda_osh_die(call, -1, "%s", all ? gda_last_error() : strerror(ENOMEM));
+	return all;
+}
+
+/* Of all PEs: a launcher may have bound each to one. */
+static unsigned int count_processors(const char *call)
+{
+	cpu_set_t own, all;
+	cpu_set_t *sets;
+	size_t i;
+
+	CPU_ZERO(&own);
+	CPU_ZERO(&all);
+	sched_getaffinity(0, sizeof(own), &own);
+	sets = gather(call, &own, sizeof(own));
+	for (i = 0; i < gda_osh.npes; i++)
+		CPU_OR(&all, &all, &sets[i]);
+	free(sets);
+	return (unsigned int)CPU_COUNT(&all);
+}
+
+/* By queue each PE has a worker that needs a processor, too. */
+static void choose_spins(const char *call)
+{
+	unsigned int need = gda_osh.s->qps ? 2 * gda_osh.npes : gda_osh.npes;
+
+	gda_osh.spins = SPINS_SHARED;
+	gda_osh.looks = SPINS_SHARED + YIELDS;
+	if (need <= count_processors(call)) {
+		gda_osh.spins = SPINS;
+		gda_osh.looks = SPINS;
+	}
 }
 
 /* All PEs have to run the same build, or their variables are at other places. */
 static void compare_builds(const char *call, const struct gda_osh_program *own)
 {
 	size_t n = gda_comm_size(gda_osh.comm), bytes = sizeof(own->build_id), i;
-	unsigned char *all = calloc(n, bytes);
-	int err = all ? gda_comm_allgather(gda_osh.comm, own->build_id, bytes, all, 0) : -ENOMEM;
+	unsigned char *all = gather(call, own->build_id, bytes);
 
-	if (err)
-		gda_osh_die(call, -1, "%s", all ? gda_last_error() : strerror(ENOMEM));
 	for (i = 0; i < n; i++)
 		if (memcmp(all + i * bytes, own->build_id, bytes))
 			gda_osh_die(call, (int)i, "it runs another build of the program");
@@ -146,7 +179,7 @@ void gda_osh_start(const char *call, int requested)
 	gda_osh.threads = requested;
 	gda_osh.flags = requested == SHMEM_THREAD_MULTIPLE ? 0 : GDA_EXCLUSIVE;
 	gda_osh.npes = gda_osh.s->npes;
-	gda_osh.spins = choose_spins(gda_osh.npes);
+	choose_spins(call);
 	owner = getpid();
 	gda_osh_teams_init();
 	err = gda_osh_queue_init();

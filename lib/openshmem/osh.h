@@ -46,6 +46,7 @@ struct gda_osh_control {
 	struct gda_osh_slot slots[GDA_OSH_MAX_TEAMS][2][GDA_OSH_ROUNDS + 1];
 	uint64_t teams;		/* of this PE: bit set: no team of it has this number */
 	uint32_t exit;		/* 0, until the job or the watcher is to end (exit.c) */
+	uint32_t asleep;	/* 1: a wait of this PE may sleep (sleep.c) */
 };
 
 struct gda_osh_team {
@@ -73,6 +74,7 @@ struct gda_osh {
 	struct gda_osh_team world;
 	struct gda_osh_team shared;
 	unsigned int spins;	/* looks at a word before a wait yields */
+	unsigned int looks;	/* before a wait of a collective call sleeps */
 	int threads;		/* SHMEM_THREAD_* */
 	uint32_t flags;		/* of posts: GDA_EXCLUSIVE unless threads may post at once */
 	bool finalized;
@@ -95,6 +97,15 @@ int gda_osh_watch_start(void);
 void gda_osh_watch_stop(void);
 /* If somebody ended the job, or a PE is lost, this does not return. */
 void gda_osh_check(const char *call);
+
+/* sleep.c */
+
+/* Until the word is @least or more; a PE that stores it wakes this one. */
+__attribute__((cold))
+void gda_osh_sleep_least(const char *call, const uint64_t *word, uint64_t least);
+/* @asleep: of the PE that may sleep */
+__attribute__((cold))
+void gda_osh_wake(uint32_t *asleep);
 
 /* segment.c */
 

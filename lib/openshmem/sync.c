@@ -31,19 +31,19 @@ void gda_osh_team_wait(const char *call, struct gda_osh_team *team)
 	gda_osh_fence();
 }
 
-static void psync_wait(const char *call, long *word, long value)
-{
-	unsigned int polls = 0;
-
-	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != value)
-		gda_osh_relax(call, ++polls);
-	__atomic_store_n(word, SHMEM_SYNC_VALUE, __ATOMIC_RELAXED);
-}
-
 static uint64_t *psync_word(const struct gda_osh_group *g, int word)
 {
 	_Static_assert(sizeof(long) == sizeof(uint64_t), "a word of pSync is one of the library's");
 	return (uint64_t *)&g->psync[word];
+}
+
+static void psync_wait(const char *call, const struct gda_osh_group *g, int which, int value)
+{
+	uint64_t *word = psync_word(g, which);
+
+	_Static_assert(SHMEM_SYNC_VALUE == 0, "words of pSync count from there");
+	gda_osh_wait_least(call, word, (uint64_t)value);
+	__atomic_store_n(word, SHMEM_SYNC_VALUE, __ATOMIC_RELAXED);
 }
 
 static void set_wait(const char *call, const struct gda_osh_group *g)
@@ -52,10 +52,10 @@ static void set_wait(const char *call, const struct gda_osh_group *g)
 
 	if (g->me) {
 		gda_osh_add(call, psync_word(g, PSYNC_COME), 1, gda_osh_group_pe(g, 0));
-		psync_wait(call, &g->psync[PSYNC_GO], 1);
+		psync_wait(call, g, PSYNC_GO, 1);
 		return;
 	}
-	psync_wait(call, &g->psync[PSYNC_COME], g->size - 1);
+	psync_wait(call, g, PSYNC_COME, g->size - 1);
 	for (i = 1; i < g->size; i++)
 		gda_osh_set(call, psync_word(g, PSYNC_GO), 1, gda_osh_group_pe(g, i));
 }

@@ -133,16 +133,31 @@ static inline uint64_t gda_osh_load(const uint64_t *word)
 	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
-/* Words of the library's own, at a peer. */
+/*
+ * After a store that a direct PE may wait for in gda_osh_wait_least(). No fence is between, which
+ * would take as long as the store: gda_osh_sleep_least() looks on for the time that a store needs
+ * to arrive, and its sleep is bounded.
+ */
+static inline void gda_osh_stored(const struct gda_shmem_peer *p)
+{
+	struct gda_osh_control *control = (struct gda_osh_control *)(uintptr_t)p->heap;
+
+	if (!gda_osh_likely(!__atomic_load_n(&control->asleep, __ATOMIC_RELAXED)))
+		gda_osh_wake(&control->asleep);
+}
+
+/* Words at a peer, for gda_osh_wait_least(). */
 static inline void gda_osh_set(const char *call, uint64_t *word, uint64_t value, int pe)
 {
 	const struct gda_shmem_peer *p = gda_osh_peer(call, word, sizeof(*word), pe);
 
-	if (gda_osh_likely(p->heap))
+	if (gda_osh_likely(p->heap)) {
 		__atomic_store_n((uint64_t *)gda_osh_mapped_of(call, p, word, sizeof(*word), pe),
 				 value, __ATOMIC_RELEASE);
-	else
+		gda_osh_stored(p);
+	} else {
 		gda_osh_queue_p64(call, word, value, pe);
+	}
 }
 
 static inline uint64_t gda_osh_load_from(const char *call, const uint64_t *word, int pe)
@@ -160,11 +175,13 @@ static inline void gda_osh_add(const char *call, uint64_t *word, uint64_t value,
 {
 	const struct gda_shmem_peer *p = gda_osh_peer(call, word, sizeof(*word), pe);
 
-	if (gda_osh_likely(p->heap))
+	if (gda_osh_likely(p->heap)) {
 		__atomic_fetch_add((uint64_t *)gda_osh_mapped_of(call, p, word, sizeof(*word), pe),
 				   value, __ATOMIC_ACQ_REL);
-	else
+		gda_osh_stored(p);
+	} else {
 		gda_osh_queue_add64(call, word, value, pe);
+	}
 }
 
 /* Directly a put is done when its call returns, but may be unseen; queues are in order. */
@@ -192,12 +209,21 @@ static inline void gda_osh_relax(const char *call, unsigned int polls)
 		gda_osh_check(call);
 }
 
+/*
+ * For a word that peers store with gda_osh_set() or gda_osh_add(). Directly those wake who sleeps;
+ * a work request wakes nobody.
+ */
 static inline void gda_osh_wait_least(const char *call, const uint64_t *word, uint64_t least)
 {
 	unsigned int polls = 0;
 
-	while (gda_osh_load(word) < least)
-		gda_osh_relax(call, ++polls);
+	while (gda_osh_load(word) < least) {
+		if (++polls >= gda_osh.looks && !gda_osh.s->qps) {
+			gda_osh_sleep_least(call, word, least);
+			return;
+		}
+		gda_osh_relax(call, polls);
+	}
 }
 
 #endif /* GDA_OSH_WAY_H */
