@@ -43,7 +43,10 @@ gda_osh_mapped_of(const char *call, const struct gda_shmem_peer *p, const volati
 	const struct gda_shmem *s = gda_osh.s;
 	uint64_t heap = (uintptr_t)addr - s->heap, data = (uintptr_t)addr - s->data;
 
-	if (heap < s->heap_bytes && bytes <= s->heap_bytes - heap)
+	/* the heap has room for the library's own words at least */
+	if (__builtin_constant_p(bytes) && bytes <= sizeof(struct gda_osh_slot) ?
+	    gda_osh_likely(heap <= s->heap_bytes - bytes) :
+	    heap < s->heap_bytes && bytes <= s->heap_bytes - heap)
 		return (char *)(uintptr_t)(p->heap + heap);
 	if (data < s->data_bytes && bytes <= s->data_bytes - data)
 		return (char *)(uintptr_t)(p->data + data);

@@ -11,12 +11,12 @@ unit="a call" calls=8192
 # shellcheck disable=SC2034
 limits="direct_p p 30
 direct_inc inc 30
-queue_p p 112
+queue_p p 110
 queue_p_exclusive p_exclusive 85
 queue_inc inc 125
 queue_put put 200
-direct_shmem_p shmem_p 40
-direct_shmem_p_data shmem_p_data 45
+direct_shmem_p shmem_p 30
+direct_shmem_p_data shmem_p_data 40
 queue_shmem_p shmem_p 110
 queue_shmem_inc shmem_inc 125
 queue_shmem_p_threads shmem_p 210

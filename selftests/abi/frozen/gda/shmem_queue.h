@@ -154,7 +154,7 @@ GDA_HELPER int gda_shmem_one(const struct gda_chunk_map *map, const void *addr, 
 
 	*iova = c->iova + off;
 	*key = c->key;
-	return off < c->length && bytes <= c->length - off;
+	return bytes <= c->length && off <= c->length - bytes;
 }
 
 GDA_HELPER int gda_shmem_remote(const struct gda_shmem_peer *p, const void *symmetric,
