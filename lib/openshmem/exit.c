@@ -147,6 +147,32 @@ void gda_osh_bad(const char *call, const void *addr, size_t bytes, int pe)
 		    bytes, addr);
 }
 
+/*
+ * Has @pe left without what this PE waits for? One that left is past the last barrier, which
+ * all had begun by then: unless it is the one that this PE is still in, nothing can come.
+ */
+static bool is_missed(unsigned int pe)
+{
+	const uint64_t *own = &gda_osh.control->sync[gda_osh.world.number].epoch, *at;
+
+	if (gda_comm_state(gda_osh.comm, pe) != -ESHUTDOWN)
+		return false;
+	at = gda_osh.stopping ? gda_shmem_ptr(gda_osh.s, own, pe) : NULL;
+	/* by queue all leave together */
+	return !at || __atomic_load_n(at, __ATOMIC_RELAXED) < *own;
+}
+
+/* One PE a call: the caller looks again and again, and there may be thousands. */
+static void check_left(const char *call)
+{
+	static unsigned int looks;
+	unsigned int pe = __atomic_fetch_add(&looks, 1, __ATOMIC_RELAXED) % gda_osh.npes;
+
+	if (is_missed(pe))
+		gda_osh_die(call, (int)pe, "it has ended and was waited for: let all PEs make the "
+			    "same collective calls, and shmem_finalize() last");
+}
+
 void gda_osh_check(const char *call)
 {
 	int lost;
@@ -157,6 +183,7 @@ void gda_osh_check(const char *call)
 	lost = gda_comm_failed(gda_osh.comm);
 	if (lost >= 0)
 		gda_osh_die(call, lost, "this PE is lost: its own messages say why");
+	check_left(call);
 }
 
 GDA_OSH_PUBLIC void pshmem_global_exit(int status)

@@ -214,6 +214,7 @@ void gda_osh_stop(const char *call)
 	struct gda_shmem *s = gda_osh.s;
 
 	gda_osh_quiet(call);
+	gda_osh.stopping = true;
 	gda_osh_team_wait(call, &gda_osh.world);
 	if (s->qps)
 		leave_queues(call);

@@ -77,6 +77,7 @@ struct gda_osh {
 	unsigned int looks;	/* before a wait of a collective call sleeps */
 	int threads;		/* SHMEM_THREAD_* */
 	uint32_t flags;		/* of posts: GDA_EXCLUSIVE unless threads may post at once */
+	bool stopping;		/* it is in the last barrier */
 	bool finalized;
 };
 
@@ -95,7 +96,7 @@ __attribute__((noreturn, cold, format(printf, 2, 3)))
 void gda_osh_die_together(const char *call, const char *format, ...);
 int gda_osh_watch_start(void);
 void gda_osh_watch_stop(void);
-/* If somebody ended the job, or a PE is lost, this does not return. */
+/* If somebody ended the job, or a PE is lost or has left too early, this does not return. */
 void gda_osh_check(const char *call);
 
 /* sleep.c */

@@ -116,6 +116,7 @@ tests=(
 	'every_on_1_by_queue_asan alone asan'
 	'every_on_3_asan every asan 3'
 	'no_queue no_queue'
+	'a_PE_leaves ends 1 "PE [01]: shmem_(finalize|barrier_all).*, PE 2: it has ended and .*" leave'
 )
 
 [ -e /dev/gda ] || begin_all
