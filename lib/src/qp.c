@@ -190,8 +190,12 @@ GDA_EXPORT int gda_qp_create(struct gda_context *ctx, const struct gda_qp_attr *
 {
 	struct gda_place sq, dbrec;
 	struct gda_qp_attr a = { 0 };
-	int err = gda_struct_read(&a, sizeof(a), GDA_THROUGH(struct gda_qp_attr, dbrec), attr);
+	int err;
 
+	if (attr)
+		err = gda_struct_read(&a, sizeof(a), GDA_THROUGH(struct gda_qp_attr, dbrec), attr);
+	else
+		err = gda_because(-EINVAL, "attr is NULL: give one with its size set");
 	if (!err)
 		err = gda_place_read(&a.sq, &sq);
 	if (!err)

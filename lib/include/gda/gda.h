@@ -371,11 +371,11 @@ struct gda_qp_attr {
 /**
  * gda_qp_create - create a queue pair and map its queue, record and doorbell
  * @ctx: the context
- * @attr: attributes of the QP; not NULL: with its size alone set, all else is the default
+ * @attr: attributes of the QP; with its size alone set, all else is the default
  * @qp: receives the new QP
  *
- * Return: 0; -EINVAL bad depth, size, user index, retry count or timer, or a CQ of another
- * context; -E2BIG a member that this library does not know is set; -EOPNOTSUPP unknown
+ * Return: 0; -EINVAL no attributes, bad depth, size, user index, retry count or timer, or a CQ
+ * of another context; -E2BIG a member that this library does not know is set; -EOPNOTSUPP unknown
  * flags, or a reserved member is not 0; -EBUSY the collapsed CQ serves another QP; -ENOSPC the
  * context or the user has too many; -ENOMEM over RLIMIT_MEMLOCK (gda(4) says what a queue
  * costs). With memory of the caller also as gda_cq_create().
