@@ -234,6 +234,7 @@ static int gets(struct g_rank *r)
 
 static int bad_arguments(struct g_rank *r)
 {
+	uint64_t before, delta;
 	struct gda_window *w;
 	unsigned char *mem;
 
@@ -252,6 +253,12 @@ static int bad_arguments(struct g_rank *r)
 	G_EQ(-EINVAL, gda_gin_put(r->gin, 0, gda_at(w, 0), gda_at(w, 8), 8,
 				  gda_gin_count(gda_gin_plain(0), r->gin->counters)));
 	G_EQ(-EINVAL, gda_gin_signal(r->gin, 0, gda_gin_plain(0)));
+	G_EQ(-EINVAL, gda_gin_wait_signal(r->gin, r->gin->signals, 1, 64, 0));
+	G_EQ(-EINVAL, gda_gin_wait_signal(r->gin, 1U << 30, 1, 64, 0));
+	G_EQ(-EINVAL, gda_gin_wait_shadow(r->gin, 1U << 30, 0));
+	G_EQ(-EINVAL, gda_gin_follow_signal(r->gin, 1U << 30, 1, &before, &delta, 0));
+	G_EQ(-EINVAL, gda_gin_wait_counter(r->gin, r->gin->counters, 1, 56, 0));
+	G_EQ(-EINVAL, gda_gin_wait_counter(r->gin, 1U << 30, 1, 56, 0));
 	if (!r->arrival) {
 		G_EQ(-EFAULT, gda_gin_signal(r->gin, 0, gda_gin_inc_at(gda_at(w, 4), 0)));
 		G_EQ(-EFAULT, gda_gin_signal(r->gin, 0, gda_gin_inc_at(gda_at(w, CELL), 0)));

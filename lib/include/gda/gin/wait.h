@@ -198,7 +198,7 @@ GDA_API uint64_t gda_gin_read_signal(const struct gda_gin *gin, uint32_t signal,
 /**
  * gda_gin_wait_signal - wait until a signal has a value
  * @gin: the context
- * @signal: number of the signal, less than gda_gin_attr.signals; it is not checked
+ * @signal: number of the signal, less than gda_gin_attr.signals
  * @least: value to reach or pass, in rolling compare
  * @bits: number of its lowest bits to compare, 1 to 64
  * @deadline: in ns of gda_clock_ns(); 0: gda_gin_attr.timeout_ns from now
@@ -207,16 +207,20 @@ GDA_API uint64_t gda_gin_read_signal(const struct gda_gin *gin, uint32_t signal,
  * in the same context (G-04); a weak one that its own put has. It says nothing about other
  * peers or contexts.
  *
- * Return: 0; -EIO a queue of the context failed (gda_gin_query_error() says which);
- * -ESHUTDOWN a rank was lost, or gda_gin_abort() was called; -ETIMEDOUT not reached at
- * @deadline; -ETIME not reached, and @deadline was more than a second past when the wait began.
+ * Return: 0; -EINVAL no such signal; -EIO a queue of the context failed
+ * (gda_gin_query_error() says which); -ESHUTDOWN a rank was lost, or gda_gin_abort() was
+ * called; -ETIMEDOUT not reached at @deadline; -ETIME not reached, and @deadline was more
+ * than a second past when the wait began.
  */
 GDA_API int gda_gin_wait_signal(const struct gda_gin *gin, uint32_t signal, uint64_t least,
 				uint32_t bits, uint64_t deadline)
 {
-	struct gda_gin_value value = gda_gin_signal_value(gin, signal, bits);
+	struct gda_gin_value value;
 	int err = 0;
 
+	if (gda_unlikely(signal >= gin->signals))
+		return -EINVAL;
+	value = gda_gin_signal_value(gin, signal, bits);
 	if (!gda_gin_reached(least, gda_gin_value(&value), bits))
 		err = gda_gin_wait_value(gin, &value, least, deadline);
 	gda_gin_check_mixed(gin, signal);
@@ -277,6 +281,8 @@ GDA_API void gda_gin_add_shadow(struct gda_gin *gin, uint32_t signal, uint64_t a
  */
 GDA_API int gda_gin_wait_shadow(const struct gda_gin *gin, uint32_t signal, uint64_t deadline)
 {
+	if (gda_unlikely(signal >= gin->signals))
+		return -EINVAL;
 	return gda_gin_wait_signal(gin, signal, *gda_gin_shadow(gin, signal), 64, deadline);
 }
 
@@ -296,10 +302,13 @@ GDA_API int gda_gin_wait_shadow(const struct gda_gin *gin, uint32_t signal, uint
 GDA_API int gda_gin_follow_signal(struct gda_gin *gin, uint32_t signal, uint64_t least,
 				  uint64_t *before, uint64_t *delta, uint64_t deadline)
 {
-	uint64_t *shadow = gda_gin_shadow(gin, signal);
-	int err = gda_gin_wait_signal(gin, signal, *shadow + least, 64, deadline);
-	uint64_t now;
+	uint64_t *shadow, now;
+	int err;
 
+	if (gda_unlikely(signal >= gin->signals))
+		return -EINVAL;
+	shadow = gda_gin_shadow(gin, signal);
+	err = gda_gin_wait_signal(gin, signal, *shadow + least, 64, deadline);
 	if (err)
 		return err;
 	now = gda_gin_read_signal(gin, signal, 64);
@@ -400,20 +409,23 @@ GDA_API uint64_t gda_gin_read_counter(const struct gda_gin *gin, uint32_t counte
 /**
  * gda_gin_wait_counter - wait until a counter has a value
  * @gin: the context
- * @counter: number of the counter, less than gda_gin_attr.counters; it is not checked
+ * @counter: number of the counter, less than gda_gin_attr.counters
  * @least: value to reach or pass, in rolling compare
  * @bits: 1 to %GDA_GIN_COUNTER_BITS
  * @deadline: in ns of gda_clock_ns(); 0: gda_gin_attr.timeout_ns from now
  *
  * Rings what was deferred, so in a context of one thread it is for the poster.
  *
- * Return: as gda_gin_wait_signal().
+ * Return: as gda_gin_wait_signal(); -EINVAL no such counter.
  */
 GDA_API int gda_gin_wait_counter(const struct gda_gin *gin, uint32_t counter, uint64_t least,
 				 uint32_t bits, uint64_t deadline)
 {
-	struct gda_gin_value value = gda_gin_counter_value(gin, counter, bits);
+	struct gda_gin_value value;
 
+	if (gda_unlikely(counter >= gin->counters))
+		return -EINVAL;
+	value = gda_gin_counter_value(gin, counter, bits);
 	return gda_gin_wait_value(gin, &value, least, deadline);
 }
 

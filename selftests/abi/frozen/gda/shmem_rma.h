@@ -74,7 +74,7 @@ GDA_API int gda_shmem_put(struct gda_shmem *s, void *dest, const void *source, u
 		return ticket < 0 ? (int)ticket : 0;
 	}
 	ticket = gda_shmem_queue_put(s, dest, source, bytes, pe, flags, GDA_INLINE_MAX);
-	/* what is carried in the queue was taken */
+	/* inline payload was copied to the queue */
 	if (ticket >= 0 && gda_shmem_is_inline(gda_shmem_queue(s, p, flags), bytes,
 					       GDA_INLINE_MAX))
 		return 0;
