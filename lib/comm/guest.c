@@ -149,6 +149,8 @@ void gda_comm_guest_accept(struct gda_comm_hub *hub)
 	int fd = accept4(hub->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	int one = 1, idle = 5;
 
+	/* out of descriptors the connection stays pending, and poll(2) would not wait */
+	hub->deaf = fd < 0;
 	if (fd < 0)
 		return;
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));

@@ -264,7 +264,8 @@ static void gda_comm_hub_poll(struct gda_comm_hub *hub)
 	uint32_t i;
 
 	p[0] = (struct pollfd) { .fd = hub->wake, .events = POLLIN };
-	p[1] = (struct pollfd) { .fd = hub->listener, .events = POLLIN };
+	p[1] = (struct pollfd) { .fd = hub->deaf ? -1 : hub->listener, .events = POLLIN };
+	hub->deaf = false;
 	for (i = 0; i < GDA_COMM_GUESTS; i++)
 		p[2 + i] = (struct pollfd) { .fd = hub->guests[i].fd, .events = POLLIN };
 	for (i = 0; i < hub->nranks; i++) {

@@ -38,6 +38,7 @@ struct gda_comm_hub {
 	uint32_t here;			/* ranks that have said hello */
 	struct gda_comm_secret secret;
 	int listener;
+	bool deaf;			/* accept4() failed: not at once again */
 	int wake;			/* an eventfd: look at @stopping */
 	pthread_t thread;
 	struct gda_comm_member *members;

@@ -6,7 +6,9 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <time.h>
 #include "comm_internal.h"
 #include "ranks.h"
 
@@ -116,6 +118,51 @@ TEST_F(hub, very_many)
 	/* for the teardown, another two */
 	ASSERT_OK(gda_comm_id_create(NULL, &self->id));
 	ASSERT_OK(pthread_create(&self->first.thread, NULL, r_main, &self->first));
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * R_SECOND + (uint64_t)ts.tv_nsec;
+}
+
+/* The connection that cannot be accepted stays pending; the hub does not spin meanwhile. */
+TEST_F(hub, out_of_descriptors)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), more[256], n = 0;
+	struct timespec half = { .tv_nsec = R_SECOND / 2 };
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	struct gda_comm_secret secret;
+	struct sockaddr_storage addr;
+	struct rlimit old, none;
+	struct pollfd up = { .fd = stranger(&self->id), .events = POLLIN };
+	uint64_t before;
+
+	/* the hub has what it needs */
+	ASSERT_EQ(1, poll(&up, 1, 10000));
+	ASSERT_OK(gda_comm_id_parse(&self->id, &secret, &addr));
+	ASSERT_OK(getrlimit(RLIMIT_NOFILE, &old));
+	none = old;
+	/* poll(2) takes no more than the limit, either */
+	none.rlim_cur = 256;
+	ASSERT_OK(setrlimit(RLIMIT_NOFILE, &none));
+	while (n < 256 && (more[n] = dup(fd)) >= 0)
+		n++;
+	ASSERT_LT(0, n);
+	ASSERT_OK(connect(fd, (struct sockaddr *)&addr, sizeof(struct sockaddr_in)));
+	before = cpu_ns();
+	nanosleep(&half, NULL);
+	EXPECT_GT(R_SECOND / 10, cpu_ns() - before);
+	EXPECT_EQ(0, poll(&p, 1, 0));
+	ASSERT_OK(setrlimit(RLIMIT_NOFILE, &old));
+	/* it is heard then: the hub says its nonce */
+	EXPECT_EQ(1, poll(&p, 1, 10000));
+	while (n)
+		close(more[--n]);
+	close(fd);
+	close(up.fd);
 }
 
 TEST_F(hub, wrong_proofs)
