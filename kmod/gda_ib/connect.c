@@ -288,6 +288,7 @@ u8 gda_ib_request(struct gda_ib_qp *qp, struct rdma_cm_id *id, const struct gda_
 		  const struct rdma_conn_param *conn)
 {
 	struct gda_ib_request *request;
+	bool held;
 	u8 reason;
 
 	request = kzalloc(sizeof(*request), GFP_KERNEL);
@@ -302,8 +303,10 @@ u8 gda_ib_request(struct gda_ib_qp *qp, struct rdma_cm_id *id, const struct gda_
 	request->resources = conn->initiator_depth;
 	spin_lock_irq(&qp->lock);
 	reason = gda_ib_admit(qp, id, request);
+	/* one that is held may be taken off the list as soon as the lock is free */
+	held = request->held;
 	spin_unlock_irq(&qp->lock);
-	if (!reason && request->held)
+	if (held)
 		return 0;
 	if (!reason && gda_ib_accept(qp, id, request->depth, request->resources))
 		gda_ib_fail(qp, gda_ib_lost);

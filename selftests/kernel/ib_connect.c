@@ -96,6 +96,30 @@ TEST_F(ib_connect, E1_either_end_first)
 	}
 }
 
+/* A request that comes while its QP names the peer is accepted once. */
+TEST_F(ib_connect, E1_named_as_the_request_comes)
+{
+	unsigned long rounds = t_rounds(30);
+	uint64_t seed = t_seed();
+
+	for (unsigned long r = 0; r < rounds; r++) {
+		uint8_t asker[GDA_ADDRESS_BYTES], asked[GDA_ADDRESS_BYTES];
+
+		ASSERT_OK(make_asker_first(self->end));
+		ASSERT_OK(address(&self->end[0].qp, asker));
+		ASSERT_OK(address(&self->end[1].qp, asked));
+		ASSERT_OK(name(&self->end[0].qp, asked));
+		t_sleep_ns(t_random(&seed) % (T_NS / 200));
+		ASSERT_OK(name(&self->end[1].qp, asker));
+		ASSERT_OK(t_ib_wait_ready(&self->end[0].qp)) TH_LOG("round %lu", r);
+		ASSERT_OK(t_ib_wait_ready(&self->end[1].qp)) TH_LOG("round %lu", r);
+		EXPECT_OK(put(&self->end[0], &self->end[1]));
+		EXPECT_OK(put(&self->end[1], &self->end[0]));
+		t_pair_close(self->end);
+		memset(self->end, 0, sizeof(self->end));
+	}
+}
+
 /*
  * The end that is asked waits while its peer is there and may ask, and fails when the peer is
  * gone before it has asked, or has named another.
