@@ -88,6 +88,9 @@ static int gda_explain_seen(struct gda_explanation *e)
 {
 	const struct gda_qp_query *q = &e->q;
 
+	/* between the look at its completion and the query */
+	if (q->consumer > e->ticket)
+		return gda_say(e, GDA_WHY_DONE, "done, just now");
 	if (q->delayed)
 		return gda_say(e, GDA_WHY_PEER_FULL,
 			       "QP %#x, the peer, has no room for an immediate: its CQ is full",

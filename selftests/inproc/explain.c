@@ -285,6 +285,9 @@ TEST_F(explain, M4_no_processor)
 		t = s_put(a, 0, b, 0, 8, 0);
 		ASSERT_GE(t, 0);
 		why = gda_explain(a->v, t, self->text, sizeof(self->text));
+		/* in a guest that has few processors itself, the hogs do not run all the time */
+		if (why != GDA_WHY_NO_PROCESSOR)
+			usleep(1000 * (unsigned int)i);
 	}
 	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
 	EXPECT_EQ(GDA_WHY_NO_PROCESSOR, why) {
