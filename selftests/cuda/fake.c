@@ -113,9 +113,14 @@ static void *fake_engine(void *unused)
 
 void fake_cuda_use(void)
 {
+	static bool runs;
 	pthread_t thread;
 
 	setenv("GDA_LIBCUDA", "", 1);
+	/* a test may open its ranks more than once: one engine carries out what is begun */
+	if (runs)
+		return;
+	runs = true;
 	pthread_create(&thread, NULL, fake_engine, NULL);
 	pthread_detach(thread);
 }
