@@ -6,7 +6,7 @@
 # Each of selftests/planted/NAME.patch is applied to a scratch copy of the modules,
 # which is built and tested in a guest, or, with "Place: native", of the library, whose
 # program is built and run here. The program that the patch names must fail in
-# a test of the row that it names, and must not fail without the patch. A patch whose
+# a test of the row that it names, or the kernel die in its middle, and must not fail without it. A patch whose
 # context has changed is refused. A line of the table is complete when its two guests
 # have ended; with --json the table goes to stderr.
 
@@ -15,6 +15,8 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 kver=${KVER:-6.12}
 scratch=$PWD/build/planted
+# A guest finds no modules of the kernel's behind a link.
+export GDA_CACHE=${GDA_CACHE:-$PWD/build/kernel}
 json=''
 if [ "${1-}" = --json ]; then
 	json=1
@@ -33,7 +35,6 @@ copy() {
 	cp -r Kbuild kmod uapi tools Documentation "$scratch/tree/"
 	cp -r selftests "$scratch/tree/"
 	cp -r build/selftests "$scratch/tree/build/"
-	ln -s "$PWD/build/kernel" "$scratch/tree/build/kernel"
 }
 
 # A copy of what the library and its tests need, with the objects as old as they are.
@@ -71,6 +72,14 @@ try() {
 	grep -q '^ok' "$out"
 }
 
+# The test of row $1 in whose middle the kernel died, as a line of KTAP.
+died() {
+	grep -q 'Kernel panic' "$2" && awk -v row="[._]$1_" '
+		/^# +RUN / { name = $3 }
+		/^(not )?ok / { name = "" }
+		END { if (name ~ row) print "not ok 0", name; exit name !~ row }' "$2"
+}
+
 # Prints the outcome of the bug of patch $1, which test $3 of program $2 is to find.
 verdict() {
 	local patch=$1 program=$2 row=$3 copy=copy try=try
@@ -83,7 +92,8 @@ verdict() {
 		echo "fails without the bug"
 	elif ! patch -s -F0 -p1 -d "$scratch/tree" <"$patch" || ! $try "$program" "$scratch/with"; then
 		echo "no result"
-	elif ! grep -E "^not ok .*[._ ]${row}_" "$scratch/with" >"$scratch/by"; then
+	elif ! grep -E "^not ok .*[._ ]${row}_" "$scratch/with" >"$scratch/by" &&
+			! died "$row" "$scratch/with" >"$scratch/by"; then
 		echo "NOT FOUND"
 	else
 		echo found
