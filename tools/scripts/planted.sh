@@ -5,10 +5,10 @@
 #
 # Each of selftests/planted/NAME.patch is applied to a scratch copy of the modules,
 # which is built and tested in a guest, or, with "Place: native", of the library, whose
-# program is built and run here. The program that the patch names must fail in
-# a test of the row that it names, or the kernel die in its middle, and must not fail without it. A patch whose
-# context has changed is refused. A line of the table is complete when its two guests
-# have ended; with --json the table goes to stderr.
+# program is built and run here. The program that the patch names must fail in a test of
+# the row that it names, or the kernel die in the middle of that test; without the patch
+# it must not fail. A patch whose context has changed is refused. A line of the table is
+# complete when its two guests have ended; with --json the table goes to stderr.
 
 set -uo pipefail
 
