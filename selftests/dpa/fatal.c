@@ -206,7 +206,9 @@ GDA_DPA_TASK(d_gone)
 	gda_dpa_buf_get(t, g->array, 0, &a);
 	gda_dpa_buf_get(t, g->array, 1, &b);
 	out[0] = gda_dpa_memcpy(t, &b, 0, &a, 0, 64);
-	out[1] = gda_dpa_memcpy_wait(t, gda_clock_ns() + 20 * SECOND);
+	/* the context has failed by then, so no event says that it is there */
+	__atomic_store_n(&out[1], gda_dpa_memcpy_wait(t, gda_clock_ns() + 20 * SECOND),
+			 __ATOMIC_RELEASE);
 }
 
 TEST_F(fatal, D_05_D_16_a_copy_of_what_is_gone)
@@ -220,6 +222,7 @@ TEST_F(fatal, D_05_D_16_a_copy_of_what_is_gone)
 	};
 	struct gda_dpa_report r = { .size = sizeof(r) };
 	struct gda_mr *mr;
+	uint64_t end = d_in(20 * SECOND);
 	int64_t *out;
 
 	ASSERT_EQ(0, gda_mr_reg(self->ctx, mem, 4096, GDA_ACCESS_ALL, 0, &mr));
@@ -234,9 +237,10 @@ TEST_F(fatal, D_05_D_16_a_copy_of_what_is_gone)
 	EXPECT_EQ(GDA_DPA_COPY_FAILED, r.reason);
 	EXPECT_STREQ("d_gone", r.task);
 	out = gda_dpa_map_at(&self->dpa->map, g.out, 16);
-	usleep(50000);
-	EXPECT_EQ(0, out[0]);
+	while (!__atomic_load_n(&out[1], __ATOMIC_ACQUIRE) && gda_clock_ns() < end)
+		usleep(1000);
 	EXPECT_EQ(-EIO, out[1]);
+	EXPECT_EQ(0, out[0]);
 	ALL_STICKY();
 }
 
