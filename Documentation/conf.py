@@ -39,7 +39,7 @@ html_copy_source = False
 class SameName(logging.Filter):
     """struct gda_error and gda_error() are two things in C, but not in Sphinx."""
 
-    names = ("gda_error", "gda_gin_error", "gda_at")
+    names = ("gda_error", "gda_gin_error", "gda_at", "gda_dpa_cuda_event")
 
     def filter(self, record):
         text = record.getMessage()
