@@ -17,23 +17,7 @@
 #include <vector>
 #include <cuda_runtime.h>
 #include <gda/async.h>
-
-#define CUDA(call) do { \
-	cudaError_t err_ = (call); \
-	if (err_ != cudaSuccess) { \
-		fprintf(stderr, "tiles: %s: %s\n", #call, cudaGetErrorString(err_)); \
-		_Exit(1); \
-	} \
-} while (0)
-
-#define GDA(call) do { \
-	int err_ = (call); \
-	if (err_) { \
-		fprintf(stderr, "tiles: %s: %s (%s)\n", #call, gda_strerror(err_), \
-			gda_last_error()); \
-		_Exit(1); \
-	} \
-} while (0)
+#include "gpu.cuh"
 
 #define N		256U	/* rows and columns of a tile; a thread a column */
 #define TILES		32U

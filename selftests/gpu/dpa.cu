@@ -14,30 +14,13 @@
 #include <vector>
 #include <cuda_runtime.h>
 #include <gda/dpa_cuda.h>
+#include "ktap.cuh"
 
 #define KERNELS		10000U
 #define BATCH		200U	/* behind waits at a time: a stream has room for about a thousand */
 #define ROUNDS		1000U
 #define TIMES		501U
 #define SECOND		1000000000ULL
-
-#define CUDA(call) do { \
-	cudaError_t err_ = (call); \
-	if (err_ != cudaSuccess) { \
-		printf("Bail out! %s: %s\n", #call, cudaGetErrorString(err_)); \
-		fflush(stdout); \
-		_Exit(1); \
-	} \
-} while (0)
-
-#define GDA(call) do { \
-	int err_ = (call); \
-	if (err_) { \
-		printf("Bail out! %s: %s (%s)\n", #call, gda_strerror(err_), gda_last_error()); \
-		fflush(stdout); \
-		_Exit(1); \
-	} \
-} while (0)
 
 /* In memory of the host that the GPU has mapped. */
 struct shared {
