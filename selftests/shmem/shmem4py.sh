@@ -11,11 +11,11 @@
 # shellcheck disable=SC2317	# functions are called by name
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+. selftests/lib/ktap.sh
 bin=$PWD/build/shmem/bin
 dir=$PWD/build/selftests/shmem/py
 package=shmem4py version=1.0.0
 python=/usr/bin/python3
-n=0 rc=0
 slow=${GDA_SLOW:-1} sizes=(1 2 4)
 if [ -e /dev/gda ]; then
 	# the heap is pinned
@@ -34,20 +34,6 @@ skip_all() {
 	exit 0
 }
 
-ok() { # NAME COMMAND...
-	local name=$1
-
-	shift
-	n=$((n + 1))
-	if "$@" >"$dir/log" 2>&1; then
-		echo "ok $n $name"
-	else
-		tail -n 40 "$dir/log" | sed 's/^/# /'
-		echo "not ok $n $name"
-		rc=1
-	fi
-}
-
 pip() { "$dir/venv/bin/python" -m pip --disable-pip-version-check --no-cache-dir "$@"; }
 
 build() {
@@ -64,9 +50,9 @@ tests() {
 
 	timeout $((300 * slow)) "$bin/oshrun" -b -n "$1" "$dir/venv/bin/python" -m unittest discover -q \
 		-s "$dir/$package-$version/test" || return
-	all=$(sed -n 's/^Ran \([0-9]*\) tests.*/\1/p' "$dir/log" | sort -u)
+	all=$(sed -n 's/^Ran \([0-9]*\) tests.*/\1/p' "$tmp/log" | sort -u)
 	echo "tests at each PE: $all"
-	[ "$all" -ge 104 ] && [ "$(grep -cx OK "$dir/log")" = "$1" ]
+	[ "$all" -ge 104 ] && [ "$(grep -cx OK "$tmp/log")" = "$1" ]
 }
 
 $python -c 'import numpy, sys; sys.exit(int(numpy.__version__.split(".")[0]) > 1)' 2>/dev/null ||
