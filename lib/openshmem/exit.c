@@ -26,13 +26,13 @@
 #define EXIT_PATIENCE_S	2
 #define EXIT_LOOK_NS		20000000	/* between two looks of the watcher */
 #define EXIT_QUIET_NS		500000000	/* for the words to arrive by queue */
+#define EXIT_TOLD_NS		500000000	/* for a word that may be on its way */
 
 static pthread_t watcher;
 static bool watched;
 
-static void word_set(uint32_t *word, uint32_t value)
+static void word_wake(uint32_t *word)
 {
-	__atomic_store_n(word, value, __ATOMIC_RELEASE);
 	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
@@ -77,14 +77,24 @@ void gda_osh_watch_stop(void)
 {
 	if (!watched)
 		return;
-	word_set(&gda_osh.control->exit, EXIT_STOPPED);
+	__atomic_store_n(&gda_osh.control->exit, EXIT_STOPPED, __ATOMIC_RELEASE);
+	word_wake(&gda_osh.control->exit);
 	pthread_join(watcher, NULL);
 	watched = false;
 }
 
+/* Return: the word of another PE, or NULL where it is this PE's or not mapped here. */
+static uint32_t *word_of(unsigned int pe)
+{
+	if (pe == (unsigned int)gda_osh.me)
+		return NULL;
+	return gda_shmem_ptr(gda_osh.s, &gda_osh.control->exit, pe);
+}
+
 /*
  * All other PEs. The word of one that is being finalized is no longer looked at; one that
- * cannot be reached is ended by the launcher.
+ * cannot be reached is ended by the launcher. All words are stored before a PE is woken: no
+ * PE is to find that another one is gone before it knows why.
  */
 static void end_others(int status)
 {
@@ -92,14 +102,17 @@ static void end_others(int status)
 	unsigned int pe;
 
 	for (pe = 0; pe < gda_osh.npes; pe++) {
-		if (pe == (unsigned int)gda_osh.me)
-			continue;
-		at = gda_shmem_ptr(gda_osh.s, &gda_osh.control->exit, pe);
+		at = word_of(pe);
 		if (at)
-			word_set(at, value);
-		else
+			__atomic_store_n(at, value, __ATOMIC_RELEASE);
+		else if (pe != (unsigned int)gda_osh.me)
 			gda_shmem_p(gda_osh.s, &gda_osh.control->exit, value, 4, pe,
 				    gda_osh.flags | GDA_NOWAIT);
+	}
+	for (pe = 0; pe < gda_osh.npes; pe++) {
+		at = word_of(pe);
+		if (at)
+			word_wake(at);
 	}
 	if (gda_osh.npes)
 		gda_shmem_quiet(gda_osh.s, gda_clock_ns() + EXIT_QUIET_NS);
@@ -173,16 +186,38 @@ static void check_left(const char *call)
 			    "same collective calls, and shmem_finalize() last");
 }
 
+/* Is this PE being ended? Then its watcher, which was woken, ends the process. */
+static void wait_if_told(void)
+{
+	while (__atomic_load_n(&gda_osh.control->exit, __ATOMIC_ACQUIRE))
+		pause();
+}
+
+/*
+ * The connection to a lost PE breaks at once. If the same call of a third PE ends all of
+ * them, its word for this PE may come later, and the third has said already what it was.
+ */
+static void wait_for_word(void)
+{
+	const struct timespec rest = { .tv_nsec = EXIT_LOOK_NS };
+	uint64_t until = gda_clock_ns() + EXIT_TOLD_NS;
+
+	while (gda_clock_ns() < until) {
+		wait_if_told();
+		nanosleep(&rest, NULL);
+	}
+}
+
 void gda_osh_check(const char *call)
 {
 	int lost;
 
-	/* The watcher, which was woken, ends this process. */
-	while (__atomic_load_n(&gda_osh.control->exit, __ATOMIC_ACQUIRE))
-		pause();
+	wait_if_told();
 	lost = gda_comm_failed(gda_osh.comm);
-	if (lost >= 0)
+	if (lost >= 0) {
+		wait_for_word();
 		gda_osh_die(call, lost, "this PE is lost: its own messages say why");
+	}
 	check_left(call);
 }
 

@@ -187,10 +187,13 @@ void gda_osh_start(const char *call, int requested)
 		err = gda_osh_blocks_init(GDA_OSH_CONTROL_BYTES, gda_osh.s->heap_bytes);
 	if (!err)
 		err = gda_osh_watch_start();
-	if (!err)
-		err = gda_comm_barrier(gda_osh.comm, 0);
 	if (err)
 		gda_osh_die(call, -1, "cannot start: %s", strerror(-err));
+	/* A PE that has left the barrier may end the others before they have. */
+	if (gda_comm_barrier(gda_osh.comm, 0)) {
+		gda_osh_check(call);
+		gda_osh_die(call, -1, "%s", gda_last_error());
+	}
 	on_exit(at_exit, NULL);
 	print_about();
 }

@@ -4,15 +4,44 @@
  * others wait in a barrier, as long as it takes.
  */
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <shmem.h>
 
 static int variable = 1;
 static long psync[SHMEM_SYNC_SIZE];
+static bool slow;
+
+static void rest(void)
+{
+	if (slow)
+		nanosleep(&(struct timespec) { .tv_nsec = 20000000 }, NULL);
+}
+
+/* PE 0 tells PE 2 that all have started, and PE 1 some time later. */
+ssize_t send(int fd, const void *data, size_t bytes, int flags)
+{
+	rest();
+	return sendto(fd, data, bytes, flags, NULL, 0);
+}
+
+/* What a PE does that is ended by another one: it takes its time. */
+unsigned int alarm(unsigned int seconds)
+{
+	struct itimerval t = { .it_value.tv_sec = seconds };
+
+	if (getenv("GDA_COMM_RANK") && strcmp(getenv("GDA_COMM_RANK"), "0"))
+		rest();
+	setitimer(ITIMER_REAL, &t, NULL);
+	return 0;
+}
 
 /* A child of fork() writes to a copy of its own; it can make no call. */
 static void fork_child(void)
@@ -39,7 +68,7 @@ static void end(const char *how, int status)
 		shmem_global_exit(status);
 	if (!strcmp(how, "pexit"))
 		pshmem_global_exit(status);
-	if (!strcmp(how, "pe"))
+	if (!strcmp(how, "pe") || !strcmp(how, "start"))
 		shmem_int_p(&variable, 1, shmem_n_pes());
 	if (!strcmp(how, "stack"))
 		shmem_int_p(p, 1, 0);
@@ -76,6 +105,7 @@ int main(int argc, char **argv)
 		shmem_finalize();
 		shmem_barrier_all();
 	}
+	slow = !strcmp(how, "start");
 	shmem_init();
 	if (shmem_my_pe() == shmem_n_pes() - 1)
 		end(how, argc > 2 ? atoi(argv[2]) : 0);

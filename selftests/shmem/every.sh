@@ -98,6 +98,7 @@ tests=(
 	'a_PE_dies ends 137 "" die'
 	'a_child_of_fork ends 0 "" fork'
 	'no_such_PE refused "shmem_int_p: there is no PE 3, only 0 to 2" pe'
+	'others_have_not_started refused "shmem_int_p: there is no PE 3, only 0 to 2" start'
 	'the_stack refused "shmem_int_p, PE 0: 4 bytes at 0x[0-9a-f]* are neither in .*" stack'
 	'past_the_end refused "shmem_putmem, PE 0: 1099511627776 bytes at .*" past'
 	'not_allocated refused "shmem_free: .* was not allocated, or is freed already" free'
