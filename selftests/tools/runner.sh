@@ -29,7 +29,11 @@ is() {
 	tools/scripts/run-tests.sh --logs "$tmp/logs" "${args[@]}" >"$tmp/out" 2>&1
 	status=$?
 	got=$(cut -f 2- "$tmp/logs/results" | tr '\t\n' ' |')
-	[ $status = "$want" ] || why="exit status $status"
+	case $name in
+	*"it failed once"|*"it fails always") [ "$(wc -l <"$tmp/logs/again")" = 1 ] || why="not run again" ;;
+	*) [ ! -e "$tmp/logs/again" ] || why="run again" ;;
+	esac
+	[ $status = "$want" ] || why+=" exit status $status"
 	[ "$got" = "$result" ] || why+=" results: $got"
 	n=$((n + 1))
 	[ -z "$why" ] && { echo "ok $n $name"; return; }
@@ -48,6 +52,10 @@ program status <<<'echo 1..1; echo ok 1; exit 3'
 program unended <<<'echo 1..1; printf "ok 1"'
 program hangs <<<'exec sleep 60'
 program bails <<<'echo 1..2; echo "Bail out! no device"; exit 1'
+program once <<<"echo 1..2; echo ok 1; [ -e '$tmp/been' ] && echo ok 2 && exit; touch '$tmp/been'
+	echo not ok 2; exit 1"
+program overflows <<<'echo 1..1; echo "==1==ERROR: AddressSanitizer: heap"; echo not ok 1; exit 1'
+program crashes <<<'echo 1..1; kill -SEGV $$'
 program complains <<<'echo 1..1; echo "runner: WARNING: 1" >/dev/kmsg; echo ok 1'
 program announces <<<'echo 1..1; echo "# dmesg: x.y"; echo "# dmesg: r[u]nner: WARN"
 	echo "runner: WARNING: 2" >/dev/kmsg; echo ok 1'
@@ -84,7 +92,7 @@ ended() {
 program tells <<<"echo \$\$ >'$tmp/pid'; exec sleep 60"
 
 native() {
-	echo 1..15
+	echo 1..20
 	is "what is good" 0 '2 0 0 |2 0 0 |' good
 	is "passed, skipped, known and failed" 1 '1 1 2 |1 1 2 |' mixed
 	is "nothing but skipped" 0 '0 0 1 |0 0 1 |' skips
@@ -99,6 +107,11 @@ native() {
 	mkdir "$tmp/share"
 	is "shared: who comes first" 0 '2 0 0 |2 0 0 |' --share "$tmp/share" good
 	is "shared: and second" 0 '0 0 1 |0 0 1 |' --share "$tmp/share" good skips
+	is "again: nothing that is good" 0 '2 0 0 |2 0 0 |' --again good
+	is "again: it failed once" 0 '2 0 0 |2 0 0 |' --again once
+	is "again: it fails always" 1 '1 1 2 |1 1 2 |' --again mixed
+	is "again: never what a sanitizer found" 1 '0 1 0 |0 1 0 |' --again overflows
+	is "again: nor what crashed" 1 '0 1 0 planned 1, ran 0, exit status 139|0 1 0 |' --again crashes
 	ended INT 130
 	ended TERM 143
 }

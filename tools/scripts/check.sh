@@ -14,6 +14,9 @@
 #   GDA_PAIR_KVERS=A,B kernels of the pair                           [6.12,6.1]
 #   GDA_GUEST_LIMIT=S  the most seconds that a guest may take        [2400, 3600 beside others]
 #   GDA_SLOW=N         a factor for the limits of programs           [1, 2 beside others]
+#   GDA_AGAIN=1        run a program that failed once more, if it neither crashed nor was
+#                      complained about (run-tests.sh --again); CI does, on a machine that
+#                      may stop any process for seconds. Their names are said at the end  [0]
 #   PROGRAMS=NAME...   only programs of these names or last parts of names
 #
 # A program that selftests/kvers has runs in the guest of the kernel that stands there only, if
@@ -34,6 +37,8 @@ jobs=${GDA_JOBS:-$(($(nproc) + 1))}
 [ "$jobs" -gt 0 ] 2>/dev/null || { echo "check.sh: GDA_JOBS is $jobs" >&2; exit 2; }
 [ "$jobs" -lt $# ] || jobs=$#
 beside=$((jobs > 1))
+again=()
+[ "${GDA_AGAIN:-0}" = 0 ] || again=(--again)
 export GDA_SLOW=${GDA_SLOW:-$((1 + beside))}
 limit=${GDA_GUEST_LIMIT:-$((2400 + beside * 1200))}
 
@@ -48,7 +53,19 @@ log_of() {
 	esac
 }
 
+# The programs that failed once and were run again.
+name_repeated() {
+	local what names=()
+
+	for what in "${places[@]}"; do
+		[ ! -s "$(log_of "$what")/again" ] ||
+			mapfile -t -O ${#names[@]} names < <(sed "s/^/$what:/" "$(log_of "$what")/again")
+	done
+	[ ${#names[@]} = 0 ] || printf '\nfailed, and were run again: %s\n' "${names[*]}"
+}
+
 end() {
+	name_repeated
 	[ $f = 0 ] && [ $p -gt 0 ] && verdict=PASSED || verdict=FAILED
 	printf '\n%s in %d s\n' "$verdict" $((SECONDS - start))
 	printf '%d passed, %d failed, %d skipped\n' $p $f $s
@@ -118,7 +135,7 @@ native() {
 	log=$(log_of native)
 	list native
 	[ ${#tests[@]} = 0 ] && { echo none; return; }
-	$scripts/run-tests.sh --logs "$log" "${tests[@]}" || true
+	$scripts/run-tests.sh "${again[@]}" --logs "$log" "${tests[@]}" || true
 	count "$log"
 }
 
@@ -134,7 +151,7 @@ guest() {
 	# Native programs mostly wait for each other, each time behind a guest that computes.
 	nice -n $((beside * 5)) tools/vm/gda-vm -v -e -k "$rel" -t "$limit" -o "$log" -- \
 		env GDA_SLOW="$GDA_SLOW" \
-		$scripts/run-tests.sh --dmesg --logs "$log" \
+		$scripts/run-tests.sh "${again[@]}" --dmesg --logs "$log" \
 		tools/vm/load.sh "${tests[@]}" tools/vm/unload.sh
 	# The guest crashed, or was ended: so its run has no end.
 	[ $? != 125 ] || sed -i '/^total\t/d' "$log/results" 2>/dev/null
@@ -271,7 +288,7 @@ show() {
 for what; do
 	log=$(log_of "$what")
 	mkdir -p "$log"
-	rm -rf "$log"/{*.log,results,console,dmesg,bounce,output,sum,0,1}
+	rm -rf "$log"/{*.log,results,again,console,dmesg,bounce,output,sum,0,1}
 done
 $scripts/deps.sh check || { failed; end; }
 targets=(tests)

@@ -13,6 +13,10 @@
 #   --share DIR     several guests that are given the same programs run each once:
 #                   DIR/PROGRAM is a file, and the guest that makes it runs the program.
 #                   Programs in tools/ each of them runs
+#   --again         run a program that failed once more, and take the second result. Its name
+#                   and the first log (NAME.first.log) are kept in DIR/again and beside the
+#                   second. A program that crashed, that a sanitizer or the kernel complained
+#                   about, or that bailed out is never run again: that is a bug, however rare
 #   --json          print a JSON array instead of the table
 #
 # All limits are multiplied by $GDA_SLOW, for a kernel or machine that is slow.
@@ -26,13 +30,14 @@
 
 set -uo pipefail
 
-limit=240 dmesg='' logs=build/log/tests share='' json=''
+limit=240 dmesg='' logs=build/log/tests share='' again='' json=''
 while [ $# -gt 0 ]; do
 	case $1 in
 	--timeout) limit=$2; shift ;;
 	--dmesg) dmesg=1 ;;
 	--logs) logs=$2; shift ;;
 	--share) share=$2; shift ;;
+	--again) again=1 ;;
 	--json) json=1 ;;
 	--) shift; break ;;
 	-*) echo "run-tests.sh: unknown option $1" >&2; exit 2 ;;
@@ -43,6 +48,7 @@ done
 mkdir -p "$logs"
 results=$logs/results
 : >"$results"
+rm -f "$logs/again"
 
 # Lines that a healthy kernel never logs, and any line of our modules:
 # they are silent but for their own bugs.
@@ -132,15 +138,13 @@ restored() {
 # Indented, below the program's line.
 tell() { sed 's/^/    /' >&"$out"; }
 
-run_one() {
-	local prog=$1 name log status t ms p f s plan expected ran why=() reason noise=''
+# Run program $1, which is called $name, with $log. Sets what became of it.
+attempt() {
+	local status ran
 
-	name=${prog#"$PWD"/}; name=${name#build/}; name=${name#selftests/}
-	log=$logs/${name//\//_}.log
-	limit_of "$name"
 	[ -z "$dmesg" ] || echo "gda-test: begin $$ $name" >/dev/kmsg
 	ms=${EPOCHREALTIME/./}
-	timeout -k 5 "$t" "$prog" </dev/null >"$log" 2>&1 &
+	timeout -k 5 "$t" "$1" </dev/null >"$log" 2>&1 &
 	child=$!
 	wait $child
 	status=$?
@@ -148,7 +152,7 @@ run_one() {
 	ms=$(((${EPOCHREALTIME/./} - ms) / 1000))
 
 	tally "$log"
-	ran=$((p + f + s))
+	ran=$((p + f + s)) why=() noise='' crashed=''
 	if [ $status = 124 ] || [ $status = 137 ]; then
 		why+=("no end after $t s")
 	elif [ "$plan" -lt 0 ]; then
@@ -158,11 +162,45 @@ run_one() {
 	elif [ $status != 0 ] && [ "$f" = 0 ] && ! { [ $status = 4 ] && [ "$s" -gt 0 ]; }; then
 		why+=("exit status $status")
 	fi
+	[ $status -lt 128 ] || [ $status = 137 ] || crashed=1
 	[ -z "$dmesg" ] || noise=$(complaints "gda-test: begin $$ $name" "$expected") ||
 		why+=("its complaints could not be looked for")
 	[ -z "$noise" ] || why+=("the kernel complained")
 	! restored || why+=("left panic_on_warn changed")
 	f=$((f + ${#why[@]}))
+}
+
+# Why the program failed, indented, below its line.
+explain() {
+	grep -E '^(not ok|Bail out)' "$log" | head -n 20 | tell
+	[ ${#why[@]} = 0 ] || printf '%s\n' "${why[@]}" | tell
+	[ -z "$noise" ] || head -n 20 <<<"$noise" | tell
+	grep -vE '^((not )?ok|Bail out|# +(RUN|OK|FAIL|PASSED|Totals))' "$log" |
+		tail -n 15 | tell
+	echo "(all it said: $log)" | tell
+}
+
+# Did $1 fail in a way that a slow machine could explain?
+may_repeat() {
+	[ "$again" ] && [ "$f" -gt 0 ] && [ -z "$noise$crashed" ] || return 1
+	case $1 in tools/*) return 1 ;; esac
+	! grep -qE '^Bail out!|Sanitizer|runtime error:|unexpectedly by signal' "$log"
+}
+
+run_one() {
+	local prog=$1 name log t ms p f s plan expected why noise crashed reason
+
+	name=${prog#"$PWD"/}; name=${name#build/}; name=${name#selftests/}
+	log=$logs/${name//\//_}.log
+	limit_of "$name"
+	attempt "$prog"
+	if may_repeat "$prog"; then
+		[ "$json" ] || row "$name, first" "$p" "$f" "$s" "$ms"
+		mv "$log" "${log%.log}.first.log"
+		log=${log%.log}.first.log explain
+		echo "$name" >>"$logs/again"
+		attempt "$prog"
+	fi
 	reason=$(printf '; %s' "${why[@]}") reason=${reason:2}
 	result "$name" "$p" "$f" "$s" "$reason"
 
@@ -175,12 +213,7 @@ run_one() {
 		row "$name" "$p" "$f" "$s" "$ms"
 	fi
 	[ "$f" -gt 0 ] || return 0
-	grep -E '^(not ok|Bail out)' "$log" | head -n 20 | tell
-	[ ${#why[@]} = 0 ] || printf '%s\n' "${why[@]}" | tell
-	[ -z "$noise" ] || head -n 20 <<<"$noise" | tell
-	grep -vE '^((not )?ok|Bail out|# +(RUN|OK|FAIL|PASSED|Totals))' "$log" |
-		tail -n 15 | tell
-	echo "(all it said: $log)" | tell
+	explain
 	! grep -q '^Bail out!' "$log"
 }
 
