@@ -8,7 +8,8 @@ CUDATEST_SRC	:= selftests/cuda/copies.c selftests/cuda/fake.c
 
 SOAK_NATIVE	+= $(CUDATEST_OUT)/tsan/copies
 TEST_NATIVE	+= $(foreach v,plain asan tsan,$(CUDATEST_OUT)/$v/copies) $(CUDATEST_OUT)/plain/gin \
-		   $(CUDATEST_OUT)/plain/shmem $(CUDATEST_OUT)/plain/async $(CUDATEST_OUT)/plain/dpa
+		   $(CUDATEST_OUT)/plain/shmem $(CUDATEST_OUT)/plain/async $(CUDATEST_OUT)/plain/dpa \
+		   $(CUDATEST_OUT)/plain/connect
 
 CUDATEST_LIB_plain := $(LIB_OUT)/libgda.a
 CUDATEST_LIB_asan := $(BUILD)/selftests/inproc/asan/libgda.a
@@ -25,7 +26,7 @@ $(CUDATEST_OUT)/$1/copies: $$(CUDATEST_SRC) $(CUDATEST_LIB_$1) selftests/cuda/fa
 endef
 $(foreach v,plain asan tsan,$(eval $(call CUDATEST_COPIES,$v)))
 
-$(addprefix $(CUDATEST_OUT)/plain/,gin shmem async dpa): $(CUDATEST_OUT)/plain/%: \
+$(addprefix $(CUDATEST_OUT)/plain/,gin shmem async dpa connect): $(CUDATEST_OUT)/plain/%: \
 		selftests/cuda/%.c selftests/cuda/fake.c $(CUDATEST_LIB_plain) \
 		selftests/cuda/fake.h selftests/cuda/fake_calls.h selftests/cuda/fake_types.h \
 		selftests/inproc/suite.h selftests/cuda.mk | $(BUILD)/kselftest/kselftest_harness.h

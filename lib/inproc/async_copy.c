@@ -349,9 +349,10 @@ static bool gda_async_concerns(const struct gda_work *w, const struct gda_exec_m
 #define GDA_ASYNC_HOST_ONLY	2
 
 /* Carry @w on. Return: 1 all copies were begun; 0 to wait; -GDA_STATUS(); GDA_ASYNC_HOST_ONLY. */
-static int gda_async_carry(struct gda_inproc_async *async, const struct gda_work *w,
-			   const struct gda_engine_qp *peer)
+static int gda_async_carry(struct gda_inproc_async *async, const struct gda_work *w)
 {
+	/* behind the state, which gda_flight_next() has read: a queue that is ready has its peer */
+	const struct gda_engine_qp *peer = gda_host_peer(&async->qp->engine_qp);
 	struct gda_exec_mems mems;
 	int n = gda_exec_check(&async->qp->engine_qp, w, peer, &mems);
 
@@ -381,9 +382,9 @@ static int gda_async_carry(struct gda_inproc_async *async, const struct gda_work
 }
 
 /* All of what is carried was begun, or it has failed. */
-static void gda_async_end_add(struct gda_inproc_async *async, const struct gda_engine_qp *peer,
-			      int ret)
+static void gda_async_end_add(struct gda_inproc_async *async, int ret)
 {
+	const struct gda_engine_qp *peer = gda_host_peer(&async->qp->engine_qp);
 	struct gda_async_end *end = &async->ends[async->tail++ % GDA_ASYNC_FLIGHT];
 	u8 op = async->carried->op;
 
@@ -391,7 +392,7 @@ static void gda_async_end_add(struct gda_inproc_async *async, const struct gda_e
 	if (ret < 0)
 		end->status = gda_status((u8)-ret, (u8)(-ret >> 8));
 	else
-		end->arrives = op == GDA_OP_WRITE && peer->recv;
+		end->arrives = op == GDA_OP_WRITE && peer && peer->recv;
 	async->carried = NULL;
 }
 
@@ -399,7 +400,6 @@ static void gda_async_end_add(struct gda_inproc_async *async, const struct gda_e
 static bool gda_async_next(struct gda_inproc_async *async)
 {
 	struct gda_engine_qp *q = &async->qp->engine_qp;
-	const struct gda_engine_qp *peer = gda_host_peer(q);
 	const struct gda_work *w = async->carried;
 	int ret = GDA_ASYNC_HOST_ONLY;
 
@@ -411,7 +411,7 @@ static bool gda_async_next(struct gda_inproc_async *async)
 		async->pulled = 0;
 	}
 	if (w)
-		ret = gda_async_carry(async, w, peer);
+		ret = gda_async_carry(async, w);
 	/* host memory is not to be written before all that is in flight is done */
 	if (ret == GDA_ASYNC_HOST_ONLY)
 		return gda_async_idle(async) &&
@@ -421,7 +421,7 @@ static bool gda_async_next(struct gda_inproc_async *async)
 		async->ticket = gda_flight_begin(&async->flight);
 	}
 	if (ret)
-		gda_async_end_add(async, peer, ret);
+		gda_async_end_add(async, ret);
 	return ret;
 }
 
