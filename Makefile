@@ -37,6 +37,14 @@ CLEAN_FILES	:=
 
 include $(wildcard lib/*.mk selftests/*.mk examples/*.mk tools/*.mk tools/*/*.mk Documentation/*.mk)
 
+# A line tells what the compiler makes, as the kernel's build does; V=1 shows the commands.
+ifeq ($(V)$(findstring s,$(firstword -$(MAKEFLAGS))),)
+.SILENT:
+cc		:= $(CC)
+override CC	 = $(if $@,$(info $()  CC      $(@:$(BUILD)/%=%)))$(cc)
+unexport CC
+endif
+
 # The headers that each object was made of, as the compilers wrote them down (DEPFLAGS).
 built	:= $(wildcard $(addprefix $(BUILD)/,lib examples selftests tools))
 -include $(if $(built),$(shell find $(built) -name '*.d'))
