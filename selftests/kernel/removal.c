@@ -410,4 +410,53 @@ TEST_F_TIMEOUT(removal, E10_calls_under_way, 300)
 	free(m);
 }
 
+#define LOST	64
+
+struct binder {
+	bool stop;
+	int n;
+	int fd[LOST];			/* those whose bind failed */
+};
+
+static void *bind_and_close(void *arg)
+{
+	struct binder *b = arg;
+
+	while (!__atomic_load_n(&b->stop, __ATOMIC_RELAXED) && b->n < LOST) {
+		int fd = t_open();
+
+		if (fd < 0)
+			break;
+		if (t_bind(fd))
+			b->fd[b->n++] = fd;
+		else
+			close(fd);
+	}
+	return NULL;
+}
+
+/* A file that was to be bound to a device that goes stays unbound, and can be bound again. */
+TEST_F_TIMEOUT(removal, E10_bind_after_one_that_failed, 300)
+{
+	unsigned long rounds = t_rounds(40), failed = 0;
+
+	for (unsigned long r = 0; r < rounds; r++) {
+		struct binder b = { 0 };
+		pthread_t thread;
+
+		ASSERT_EQ(0, pthread_create(&thread, NULL, bind_and_close, &b));
+		t_sleep_ns(T_NS / 500);
+		ASSERT_OK(t_soft0("unbind"));
+		__atomic_store_n(&b.stop, true, __ATOMIC_RELAXED);
+		pthread_join(thread, NULL);
+		ASSERT_OK(t_soft0("bind"));
+		for (int i = 0; i < b.n; i++) {
+			EXPECT_OK(t_bind(b.fd[i])) TH_LOG("round %lu", r);
+			close(b.fd[i]);
+		}
+		failed += (unsigned long)b.n;
+	}
+	TH_LOG("%lu binds had failed", failed);
+}
+
 TEST_HARNESS_MAIN

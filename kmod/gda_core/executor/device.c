@@ -190,6 +190,8 @@ int gda_device_add_context(struct gda_device *dev, struct gda_ctx *ctx)
 	xa_store(&gda_contexts, ctx->id, XA_ZERO_ENTRY, GFP_KERNEL_ACCOUNT);
 	/* a reader may have found it, and may read the device that it names */
 	synchronize_srcu_expedited(&gda_srcu);
+	/* removal may have marked it, which is not bound: it can be bound to another device */
+	WRITE_ONCE(ctx->dead, false);
 	return -ENODEV;
 }
 
