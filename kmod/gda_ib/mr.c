@@ -57,7 +57,8 @@ int gda_ib_mr_reg(struct gda_executor_mr *exec, const struct gda_executor_mr_att
 		spin_lock(&ib->lock);
 		list_add(&mr->node, &ib->mrs);
 		spin_unlock(&ib->lock);
-		exec->key = mr->mr->rkey;
+		/* rdma_rxe of 6.1 gives no rkey to an MR without remote rights; both are one number */
+		exec->key = mr->mr->rkey ?: mr->mr->lkey;
 		exec->priv = mr;
 	}
 	gda_ib_exit(ib);
