@@ -28,6 +28,15 @@ static void gda_ib_note_arrival(struct gda_ib_qp *qp, const struct ib_wc *wc)
 	qp->tail++;
 }
 
+/* No peer that keeps to uapi/gda/cm.h sends anything but immediates, and imm_data says nothing. */
+static void gda_ib_take_arrival(struct gda_ib_qp *qp, const struct ib_wc *wc)
+{
+	if (wc->opcode == IB_WC_RECV_RDMA_WITH_IMM)
+		gda_ib_note_arrival(qp, wc);
+	else
+		gda_executor_qp_fail(qp->exec, gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_FABRIC));
+}
+
 static void gda_ib_report(struct gda_flight *f, u64 ticket, u32 status)
 {
 	if (!status) {
@@ -43,7 +52,7 @@ static void gda_ib_take(struct gda_ib_qp *qp, struct gda_flight *f, const struct
 {
 	if (wc->wr_id & GDA_IB_WR_RECEIVE) {
 		if (wc->status == IB_WC_SUCCESS)
-			gda_ib_note_arrival(qp, wc);
+			gda_ib_take_arrival(qp, wc);
 	} else if (wc->wr_id & GDA_IB_WR_DRAIN) {
 		gda_flight_abandon(f, gda_status(GDA_CLASS_RETRY, GDA_CAUSE_PEER));
 	} else {
