@@ -159,6 +159,7 @@ void gda_ib_connection_init(struct gda_ib_qp *qp)
 	INIT_WORK(&qp->hangup, gda_ib_hang_up_work);
 	INIT_WORK(&qp->reap, gda_ib_reap_work);
 	gda_ib_probe_init(qp);
+	qp->listener = qp->ctx->listener;
 	qp->self.version = GDA_CM_VERSION;
 	qp->self.port = qp->ctx->listener->port;
 	qp->self.number = cpu_to_be32(qp->exec->number);

@@ -156,6 +156,7 @@ struct gda_ib_arrival {
  * @cq: completions of @qp alone; NULL after removal, as the next
  * @qp: reset, until it is connected
  * @nrecv: receives that it has in all
+ * @listener: its context's; only compared, for a request has to come by it
  * @lock: guards the next seven
  * @self: its address
  * @peer: the address of its peer, once @named
@@ -188,6 +189,7 @@ struct gda_ib_qp {
 	struct ib_cq *cq;
 	struct ib_qp *qp;
 	u32 nrecv;
+	const struct gda_ib_listener *listener;
 
 	spinlock_t lock;		/* guards the next seven */
 	struct gda_cm_address self;

@@ -36,7 +36,7 @@ static u8 gda_ib_listener_ask(const struct gda_ib_listener *listener, struct rdm
 		return reason;
 	qp = gda_ib_qp_get(ib, be32_to_cpu(p->number));
 	if (qp) {
-		if (qp->self.nonce == p->nonce && qp->self.port == listener->port)
+		if (qp->self.nonce == p->nonce && qp->listener == listener)
 			reason = gda_ib_request(qp, id, p, conn);
 		gda_ib_qp_put(qp);
 	}
