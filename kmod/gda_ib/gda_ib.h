@@ -35,6 +35,7 @@
 #include <gda/compat.h>
 #include <gda/executor.h>
 #include <gda/flight.h>
+#include <gda/mem.h>
 #include <gda/wc.h>
 
 /* Work requests in flight, of one QP; and those that are posted at once. */
@@ -156,6 +157,7 @@ struct gda_ib_arrival {
  * @cq: completions of @qp alone; NULL after removal, as the next
  * @qp: reset, until it is connected
  * @nrecv: receives that it has in all
+ * @charge: for what the RDMA driver allocates
  * @listener: its context's; only compared, for a request has to come by it
  * @lock: guards the next seven
  * @self: its address
@@ -189,6 +191,7 @@ struct gda_ib_qp {
 	struct ib_cq *cq;
 	struct ib_qp *qp;
 	u32 nrecv;
+	struct gda_memlock charge;
 	const struct gda_ib_listener *listener;
 
 	spinlock_t lock;		/* guards the next seven */

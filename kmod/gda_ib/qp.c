@@ -7,6 +7,8 @@
 #include <linux/overflow.h>
 #include <linux/slab.h>
 
+#include <rdma/ib_user_verbs.h>
+
 #include "gda_ib.h"
 
 /* Code of 537 ms, so that seven tries outlast a cable that is out for two seconds. */
@@ -14,6 +16,10 @@
 
 /* Code of 163.84 ms, so that six tries more end after about one second. */
 #define GDA_IB_MIN_RNR_TIMER	28
+
+/* Of a work request with GDA_IB_MAX_INLINE bytes, and of a receive. */
+#define GDA_IB_SEND_BYTES	512U
+#define GDA_IB_RECEIVE_BYTES	128U
 
 struct gda_ib_qp *gda_ib_qp_get(struct gda_ib *ib, u32 number)
 {
@@ -29,7 +35,10 @@ struct gda_ib_qp *gda_ib_qp_get(struct gda_ib *ib, u32 number)
 
 static void gda_ib_qp_release(struct kref *ref)
 {
-	kfree(container_of(ref, struct gda_ib_qp, ref));
+	struct gda_ib_qp *qp = container_of(ref, struct gda_ib_qp, ref);
+
+	gda_memlock_uncharge(&qp->charge);
+	kfree(qp);
 }
 
 void gda_ib_qp_put(struct gda_ib_qp *qp)
@@ -130,6 +139,16 @@ static int gda_ib_qp_insert(struct gda_ib_qp *qp, struct gda_executor_qp *exec)
 	return ret;
 }
 
+/* What a driver allocates for QPs of the kernel is charged to nobody: about what rdma_rxe takes. */
+static int gda_ib_qp_charge(struct gda_ib_qp *qp, u32 window)
+{
+	size_t bytes = roundup_pow_of_two(window + 2) * GDA_IB_SEND_BYTES +
+		       roundup_pow_of_two(qp->nrecv + 1) * GDA_IB_RECEIVE_BYTES +
+		       roundup_pow_of_two(window + qp->nrecv + 2) * sizeof(struct ib_uverbs_wc);
+
+	return gda_memlock_charge(&qp->charge, DIV_ROUND_UP(bytes, PAGE_SIZE));
+}
+
 int gda_ib_qp_create(struct gda_executor_qp *exec)
 {
 	struct gda_ib_ctx *ctx = exec->ctx->priv;
@@ -150,7 +169,8 @@ int gda_ib_qp_create(struct gda_executor_qp *exec)
 	gda_ib_connection_init(qp);
 	if (gda_ib_enter(ib)) {
 		exec->window = gda_ib_window(ib, exec->sq_depth);
-		ret = gda_ib_qp_insert(qp, exec);
+		ret = gda_ib_qp_charge(qp, exec->window);
+		ret = ret ?: gda_ib_qp_insert(qp, exec);
 		gda_ib_exit(ib);
 	}
 	if (ret) {

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include "gda_fixture.h"
 #include "rxe.h"
@@ -321,6 +322,58 @@ TEST_F_TIMEOUT(ib, K3_rights_times_opcodes, 300)
 				       remote ? "remote" : "local");
 		}
 	}
+}
+
+/* Memory without remote rights has a key as well, and each its own, whoever registers it. */
+TEST_F(ib, K1_keys_without_remote_rights)
+{
+	struct t_mr mr[4];
+	struct t_wr wr;
+
+	ASSERT_OK(t_ib_pair_open(self->end, DEPTH, T_PAGE));
+	for (int i = 0; i < 4; i++)
+		ASSERT_OK(t_mr_new(self->end[i % 2].fd, T_PAGE, i < 2 ? 0 : GDA_ACCESS_LOCAL_WRITE,
+				   &mr[i]));
+	for (int i = 0; i < 4; i++)
+		for (int j = 0; j < i; j++)
+			EXPECT_NE(mr[i].key, mr[j].key);
+	memset(self->end[1].mr.addr, 0x3c, 8);
+	wr = t_wr_read(&mr[2], 0, &self->end[1].mr, 0, 8);
+	EXPECT_OK(t_run(&self->end[0].qp, &wr, NULL));
+	EXPECT_TRUE(t_all(mr[2].addr, 0x3c, 8));
+	for (int i = 0; i < 4; i++)
+		t_mr_free(self->end[i % 2].fd, &mr[i]);
+}
+
+#define QPS	64
+
+/* As user nobody, with a limit of 1 MiB. Return: the line that failed. */
+static int qps_until_refused(void *arg)
+{
+	const struct rlimit limit = { 1 << 20, 1 << 20 };
+	struct t_qp qp[QPS];
+	int fd, n, err = 0;
+
+	(void)arg;
+	CHECK(!setrlimit(RLIMIT_MEMLOCK, &limit) && !t_drop(true));
+	fd = t_context_on(T_IB);
+	CHECK(fd >= 0);
+	for (n = 0; n < QPS && !err; n++)
+		err = t_qp_open(&qp[n], fd, 64);
+	CHECK(err == -ENOMEM);
+	/* each is charged for about 70 KiB of the RDMA driver's, too */
+	CHECK(n > 8 && n < 20);
+	for (int i = 0; i < n - 1; i++)
+		t_qp_close(&qp[i]);
+	CHECK(!t_qp_open(&qp[0], fd, 64));
+	t_qp_close(&qp[0]);
+	close(fd);
+	return 0;
+}
+
+TEST_F(ib, O15_queue_pairs_are_charged)
+{
+	EXPECT_EQ(0, t_in_child(qps_until_refused, NULL));
 }
 
 /* Not one byte changes once a registration is gone. */
