@@ -61,16 +61,17 @@ $(call VERBS_OVER,$(INPROC_OUT)/$1/$2)
 endef
 $(foreach v,plain asan tsan,$(foreach t,$(VERBS_SUITES),$(eval $(call VERBS_SUITE,$v,$t))))
 
-$(VERBS_OUT)/strangers: selftests/verbs/strangers.c selftests/inproc/suite.h $(LIB_OUT)/libgda.a \
+$(addprefix $(VERBS_OUT)/,strangers forged): $(VERBS_OUT)/%: selftests/verbs/%.c selftests/inproc/suite.h $(LIB_OUT)/libgda.a \
 		selftests/verbs.mk | $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
 	$(CC) $(GDA_CPPFLAGS) -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ \
 		$< $(LIB_OUT)/libgda.a -lrdmacm -libverbs
 
-$(VERBS_OUT)/ib.sh: selftests/verbs/ib.sh $(VERBS_OUT)/plain/fabric.bin $(VERBS_OUT)/strangers
+$(VERBS_OUT)/ib.sh: selftests/verbs/ib.sh $(VERBS_OUT)/plain/fabric.bin \
+		$(addprefix $(VERBS_OUT)/,strangers forged)
 	install -m 755 $< $@
 
 $(VERBS_OUT)/rxe.sh: selftests/verbs/rxe.sh $(VERBS_OUT)/verbs $(VERBS_OUT)/plain/fabric.bin \
-		$(if $(VERBS),$(VERBS_OUT)/strangers) \
+		$(if $(VERBS),$(addprefix $(VERBS_OUT)/,strangers forged)) \
 		$(VERBS_SUITES:%=$(BUILD)/selftests/inproc/plain/%)
 	install -m 755 $< $@

@@ -325,9 +325,6 @@ static int gda_ib_accept_held(struct gda_ib_qp *qp, struct gda_ib_request *reque
 	rdma_lock_handler(id);
 	id->context = qp;
 	id->event_handler = gda_ib_handler;
-	spin_lock_irq(&qp->lock);
-	qp->id = id;
-	spin_unlock_irq(&qp->lock);
 	ret = gda_ib_accept(qp, id, request->depth, request->resources);
 	rdma_unlock_handler(id);
 	gda_ib_qp_put(request->qp);
@@ -433,17 +430,25 @@ static int gda_ib_ask(struct gda_ib_qp *qp)
 {
 	struct sockaddr_storage from, to;
 	struct rdma_cm_id *id;
+	int ret;
 
 	id = rdma_create_id(qp->ctx->listener->net, gda_ib_handler, qp, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
+	gda_ib_sockaddr(&from, qp->self.ip, 0);
+	gda_ib_sockaddr(&to, qp->peer.ip, qp->peer.port);
+	ret = rdma_bind_addr(id, (struct sockaddr *)&from);
+	/* the address may be another device's by now, whose removal would wait for this id */
+	if (!ret && id->device != qp->ib->ibdev)
+		ret = -EHOSTUNREACH;
+	if (ret) {
+		rdma_destroy_id(id);
+		return ret;
+	}
 	spin_lock_irq(&qp->lock);
 	qp->id = id;
 	spin_unlock_irq(&qp->lock);
-	gda_ib_sockaddr(&from, qp->self.ip, 0);
-	gda_ib_sockaddr(&to, qp->peer.ip, qp->peer.port);
-	return rdma_resolve_addr(id, (struct sockaddr *)&from, (struct sockaddr *)&to,
-				 GDA_IB_RESOLVE_MS);
+	return rdma_resolve_addr(id, NULL, (struct sockaddr *)&to, GDA_IB_RESOLVE_MS);
 }
 
 /* --- */
@@ -474,11 +479,14 @@ static int gda_ib_name(struct gda_ib_qp *qp, const struct gda_cm_address *peer)
 	qp->peer = *peer;
 	qp->named = true;
 	gda_ib_take_pending(qp, &requests);
+	request = gda_ib_find_request(qp, &requests);
+	if (request) {
+		list_del(&request->node);
+		/* another request of the peer, which knows the nonce, finds the QP busy */
+		qp->id = request->id;
+	}
 	spin_unlock_irq(&qp->lock);
 
-	request = gda_ib_find_request(qp, &requests);
-	if (request)
-		list_del(&request->node);
 	gda_ib_refuse_all(&requests, GDA_CM_REASON_BUSY);
 	if (request)
 		ret = gda_ib_accept_held(qp, request);

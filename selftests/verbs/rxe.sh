@@ -9,6 +9,7 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit 1
 tests="selftests/verbs/verbs selftests/inproc/plain/data selftests/inproc/plain/errors"
 tests+=" selftests/inproc/plain/cq selftests/verbs/plain/fabric.bin selftests/verbs/strangers"
+tests+=" selftests/verbs/forged"
 
 modprobe -a rdma_rxe ib_uverbs rdma_ucm ||
 	{ echo "1..0 # SKIP no rdma_rxe in this kernel"; exit 0; }
