@@ -52,7 +52,8 @@ $(foreach t,$(FUZZ_TARGETS),$(eval $(call FUZZ_TARGET,$t)))
 # The fuzzer of /dev/gda, which runs in the guest: its corpus is replayed, or with
 # GDA_FUZZ="-s SECONDS ..." or "-n RUNS ..." it goes on from there (guest_main.c).
 GUEST_FUZZ_SRC	:= $(addprefix selftests/,fuzz/guest_main.c fuzz/guest.c \
-		   fuzz/guest_buffer.c kernel/util.c kernel/object.c kernel/post.c kernel/requests.c)
+		   fuzz/guest_buffer.c kernel/util.c kernel/object.c kernel/post.c kernel/requests.c \
+		   kernel/nl.c)
 TEST_VM		+= $(FUZZ_OUT)/replay-guest
 
 $(FUZZ_OUT)/guest: $(GUEST_FUZZ_SRC) selftests/fuzz/guest.h selftests/fuzz/fuzz.h \

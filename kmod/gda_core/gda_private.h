@@ -577,7 +577,7 @@ u32 gda_soft_visit(struct gda_executor_qp *exec, u32 wqes, u32 bytes);
 /* executor/soft/connect.c */
 u32 gda_soft_peer(struct gda_executor_qp *exec);
 
-/* stats.c - live objects, for debugfs and leak tests */
+/* stats.c - live objects, for netlink and leak tests */
 enum gda_stat {
 	GDA_STAT_CONTEXTS,
 	GDA_STAT_QPS,
@@ -592,8 +592,6 @@ enum gda_stat {
 
 void gda_stat_add(enum gda_stat stat, long n);
 long gda_stat_read(enum gda_stat stat);
-void gda_debugfs_init(void);
-void gda_debugfs_exit(void);
 
 #include "flight_record.h"
 

@@ -132,10 +132,9 @@ static int __init gda_init(void)
 	ret = gda_soft_init();
 	if (ret)
 		goto err_fs;
-	gda_debugfs_init();
 	ret = gda_netlink_init();
 	if (ret)
-		goto err_debugfs;
+		goto err_soft;
 	ret = gda_node_create();
 	if (ret)
 		goto err_netlink;
@@ -143,8 +142,7 @@ static int __init gda_init(void)
 
 err_netlink:
 	gda_netlink_exit();
-err_debugfs:
-	gda_debugfs_exit();
+err_soft:
 	gda_soft_exit();
 err_fs:
 	gda_fs_unmount();
@@ -155,7 +153,6 @@ static void __exit gda_exit(void)
 {
 	gda_node_destroy();
 	gda_netlink_exit();
-	gda_debugfs_exit();
 	gda_soft_exit();
 	gda_dead_exit();
 	gda_fs_unmount();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * Permissions and limits: SECURITY.md P1 (mode and group of the node, no capability
- * needed), P4 (debugfs is root's), K8 (RLIMIT_MEMLOCK to the page), and the limits
+ * needed), K8 (RLIMIT_MEMLOCK to the page), and the limits
  * that GDA_IOC_QUERY names.
  */
 #define _GNU_SOURCE
@@ -93,33 +93,6 @@ static int works(void *arg)
 TEST_F(limits, P1_works_without_capabilities)
 {
 	EXPECT_EQ(0, t_in_child(works, NULL));
-}
-
-static int debugfs_denied(void *arg)
-{
-	(void)arg;
-	if (t_drop(true))
-		return 100;
-	return open("/sys/kernel/debug/gda/objects", O_RDONLY) < 0 ? errno : 0;
-}
-
-TEST_F(limits, P4_debugfs)
-{
-	struct stat st;
-	char text[4096];
-	ssize_t n;
-	int fd;
-
-	EXPECT_EQ(EACCES, t_in_child(debugfs_denied, NULL));
-	ASSERT_EQ(0, stat("/sys/kernel/debug/gda/objects", &st));
-	EXPECT_EQ(0400, st.st_mode & 07777);
-	fd = open("/sys/kernel/debug/gda/objects", O_RDONLY | O_CLOEXEC);
-	ASSERT_GE(fd, 0);
-	n = read(fd, text, sizeof(text) - 1);
-	ASSERT_GT(n, 0);
-	text[n] = 0;
-	EXPECT_EQ(NULL, strstr(text, "ffff"));
-	close(fd);
 }
 
 static int memlock(uint64_t bytes)

@@ -11,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "nl.h"
 #include "sweep.h"
 
 #define MANY		2100UL		/* pages of a large MR: more than one batch */
@@ -230,18 +231,33 @@ static int call_event(struct fx *fx)
 	return t_ioctl(fx->fd, GDA_IOC_CQ_EVENT, &cmd);
 }
 
-/* Read the file of debugfs. */
-static int call_objects(struct fx *fx)
-{
-	int fd = open("/sys/kernel/debug/gda/objects", O_RDONLY | O_CLOEXEC), err;
-	ssize_t n;
+/* A socket of the netlink family, which stays open. */
+static struct t_nl sweep_nl = { .fd = -1 };
 
-	if (fd < 0)
-		return -errno;
-	n = read(fd, fx->buf, sizeof(fx->buf));
-	err = n > 0 ? 0 : n ? -errno : -ENODATA;
-	close(fd);
-	return err;
+static int prepare_netlink(struct fx *fx)
+{
+	return (fx->op->type ? sweep_qp(fx) : 0) ?:
+	       (sweep_nl.fd < 0 ? t_nl_open(&sweep_nl) : 0);
+}
+
+/* A request of counts, or a dump of the objects of which op->type is the command. */
+static int call_netlink(struct fx *fx)
+{
+	struct t_nl_msg msg;
+	long n;
+
+	if (fx->op->type)
+		n = t_nl_count(&sweep_nl, (uint8_t)fx->op->type, 0);
+	else
+		n = t_nl_get(&sweep_nl, GDA_CMD_STATS_GET, 0, 0, &msg);
+	if (n >= 0)
+		return 0;
+	/* what is left of a dump is not read: the next request has a socket of its own */
+	t_nl_close(&sweep_nl);
+	sweep_nl.fd = -1;
+	if (t_nl_open(&sweep_nl))
+		sweep_nl.fd = -1;
+	return (int)n;
 }
 
 void fx_close(struct fx *fx)
@@ -301,7 +317,11 @@ static const struct op ops[] = {
 	OP(mr_many, .prepare = prepare_many, .call = sweep_mr, .undo = sweep_undo_made),
 	OP(mr_fresh, .prepare = prepare_fresh, .call = sweep_mr, .undo = sweep_undo_made),
 	OP(destroy_mr, .prepare = prepare_mr, .call = sweep_destroy, .cannot_fail = true),
-	OP(objects, .call = call_objects),
+	OP(netlink_stats, .prepare = prepare_netlink, .call = call_netlink, .says = -ENOBUFS),
+	OP(netlink_contexts, .prepare = prepare_netlink, .call = call_netlink, .says = -ENOBUFS,
+	   .type = GDA_CMD_CONTEXT_GET),
+	OP(netlink_qps, .prepare = prepare_netlink, .call = call_netlink, .says = -ENOBUFS,
+	   .type = GDA_CMD_QP_GET),
 	OP(destroy_qp, .prepare = prepare_destroy_qp, .call = sweep_destroy, .cannot_fail = true),
 	OP(destroy_cq, .prepare = prepare_destroy_cq, .call = sweep_destroy, .cannot_fail = true),
 	OP(destroy_counter, .prepare = prepare_destroy_counter, .call = sweep_destroy,

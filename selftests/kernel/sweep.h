@@ -40,7 +40,7 @@ struct op {
 	int (*call)(struct fx *fx);
 	void (*undo)(struct fx *fx);
 	unsigned int nr;		/* of a request, where @call is call_request */
-	uint32_t type;			/* of a region */
+	uint32_t type;			/* of a region; a command of netlink */
 	const char *needs;		/* a device of somebody else */
 	bool warns;			/* the kernel does, when something fails */
 	int says;			/* its exporter for want of memory, as we pass it on */

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "gda_test.h"
+#include "nl.h"
 
 uint64_t t_now(void)
 {
@@ -325,18 +326,24 @@ int t_soft0(const char *what)
 
 int t_objects_read(struct t_objects *o)
 {
-	static const char *const keys[T_OBJECTS] = {
-		[T_CONTEXTS] = "contexts", [T_QPS] = "qps", [T_CQS] = "cqs",
-		[T_COUNTERS] = "counters",
-		[T_MRS] = "mrs", [T_REGIONS] = "regions",
-		[T_PAGES] = "pages", [T_KEYS] = "keys",
+	static const uint8_t attrs[T_OBJECTS] = {
+		[T_CONTEXTS] = GDA_A_STATS_CONTEXTS, [T_QPS] = GDA_A_STATS_QPS,
+		[T_CQS] = GDA_A_STATS_CQS, [T_COUNTERS] = GDA_A_STATS_COUNTERS,
+		[T_MRS] = GDA_A_STATS_MRS, [T_REGIONS] = GDA_A_STATS_REGIONS,
+		[T_PAGES] = GDA_A_STATS_PAGES, [T_KEYS] = GDA_A_STATS_KEYS,
 	};
+	struct t_nl_msg msg;
+	struct t_nl nl;
+	int err = t_nl_open(&nl);
 
-	for (int i = 0; i < T_OBJECTS; i++) {
-		o->n[i] = t_proc_value("/sys/kernel/debug/gda/objects", keys[i]);
-		if (o->n[i] < 0)
-			return (int)o->n[i];
-	}
+	if (err)
+		return err;
+	err = t_nl_get(&nl, GDA_CMD_STATS_GET, 0, 0, &msg);
+	for (int i = 0; !err && i < T_OBJECTS; i++)
+		o->n[i] = (long)t_nl_u64(&msg, attrs[i]);
+	t_nl_close(&nl);
+	if (err)
+		return err;
 	o->pinned_kb = t_proc_value("/proc/self/status", "VmPin");
 	return o->pinned_kb < 0 ? (int)o->pinned_kb : 0;
 }

@@ -27,10 +27,10 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "../kernel/nl.h"
 
 #define FILE_BYTES	(8 << 20)
 #define GROUP		7777
-#define OBJECTS		"/sys/kernel/debug/gda/objects"
 #define DEADLINE_S	4		/* of the survivor; of a fast machine's less */
 
 /* Bounds for what a process does in an emulated guest; never a measurement. */
@@ -89,25 +89,25 @@ static void ok(bool good, const char *what)
 	fflush(stdout);
 }
 
-/* Reads the driver's live objects. Return: their sum. */
+/* Reads the driver's live objects. Return: their sum, or -1. */
 static long read_objects(long *contexts, long *mrs)
 {
-	char name[32];
-	long n, sum = 0;
-	FILE *f = fopen(OBJECTS, "r");
+	static struct t_nl nl;
+	struct t_nl_msg msg;
+	long sum = -1;
 
 	*contexts = 0;
 	*mrs = 0;
-	if (!f)
+	if (t_nl_open(&nl))
 		return -1;
-	while (fscanf(f, "%31s %ld", name, &n) == 2) {
-		sum += n;
-		if (!strcmp(name, "contexts"))
-			*contexts = n;
-		if (!strcmp(name, "mrs"))
-			*mrs = n;
+	if (!t_nl_get(&nl, GDA_CMD_STATS_GET, 0, 0, &msg)) {
+		*contexts = (long)t_nl_u64(&msg, GDA_A_STATS_CONTEXTS);
+		*mrs = (long)t_nl_u64(&msg, GDA_A_STATS_MRS);
+		sum = 0;
+		for (int i = GDA_A_STATS_CONTEXTS; i < GDA_A_STATS_PAD; i++)
+			sum += (long)t_nl_u64(&msg, i);
 	}
-	fclose(f);
+	t_nl_close(&nl);
 	return sum;
 }
 
