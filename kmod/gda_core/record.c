@@ -21,6 +21,7 @@
 #include <linux/timekeeping.h>
 
 #include "gda_private.h"
+#include "trace.h"
 
 static_assert(GDA_RECORD_MIN * sizeof(struct gda_record) == 4096);
 
@@ -122,11 +123,26 @@ static void gda_record_put(struct gda_ctx *ctx, const struct gda_record *r)
 	gda_read_unlock(idx);
 }
 
+static void gda_record_trace(const struct gda_record *r)
+{
+	switch (r->kind) {
+	case GDA_RECORD_FETCHED:
+		trace_gda_fetched(r);
+		break;
+	case GDA_RECORD_DONE:
+	case GDA_RECORD_FAILED:
+	case GDA_RECORD_FLUSHED:
+		trace_gda_outcome(r);
+		break;
+	}
+}
+
 void gda_host_record(const struct gda_engine_qp *q, struct gda_record *r)
 {
 	const struct gda_qp *qp = container_of(q, struct gda_qp, engine_qp);
 	struct gda_ctx *ctx = qp->obj.ctx;
 
+	gda_record_trace(r);
 	if (!gda_record_wanted(&ctx->record, r->kind))
 		return;
 	/* of work: the worker that visits the queue says it, and it is under SRCU */

@@ -10,6 +10,7 @@
 #include <linux/tracepoint.h>
 
 #include <gda/ioctl.h>
+#include <gda/record.h>
 
 TRACE_EVENT(gda_doorbell,
 	TP_PROTO(u32 ctx, u64 cookie, bool active),
@@ -84,6 +85,58 @@ TRACE_EVENT(gda_mr,
 	),
 	TP_printk("ctx=%u key=%#x size=%llu kind=%u %s", __entry->ctx, __entry->key,
 		  __entry->size, __entry->kind, __entry->live ? "registered" : "gone")
+);
+
+TRACE_EVENT(gda_fetched,
+	TP_PROTO(const struct gda_record *r),
+	TP_ARGS(r),
+	TP_STRUCT__entry(
+		__field(u64, ticket)
+		__field(u64, raddr)
+		__field(u32, qpn)
+		__field(u32, rkey)
+		__field(u32, len)
+		__field(u8, opcode)
+	),
+	TP_fast_assign(
+		__entry->ticket = r->ticket;
+		__entry->raddr = r->raddr;
+		__entry->qpn = r->qpn;
+		__entry->rkey = r->rkey;
+		__entry->len = r->len;
+		__entry->opcode = r->opcode;
+	),
+	TP_printk("qpn=%#x ticket=%llu opcode=%#x len=%u raddr=%#llx rkey=%#x", __entry->qpn,
+		  __entry->ticket, __entry->opcode, __entry->len, __entry->raddr, __entry->rkey)
+);
+
+TRACE_EVENT(gda_outcome,
+	TP_PROTO(const struct gda_record *r),
+	TP_ARGS(r),
+	TP_STRUCT__entry(
+		__field(u64, ticket)
+		__field(u32, qpn)
+		__field(u32, len)
+		__field(u8, kind)
+		__field(u8, opcode)
+		__field(u8, err_class)
+		__field(u8, cause)
+	),
+	TP_fast_assign(
+		__entry->ticket = r->ticket;
+		__entry->qpn = r->qpn;
+		__entry->len = r->len;
+		__entry->kind = r->kind;
+		__entry->opcode = r->opcode;
+		__entry->err_class = r->err_class;
+		__entry->cause = r->cause;
+	),
+	TP_printk("qpn=%#x ticket=%llu %s opcode=%#x len=%u class=%u cause=%u", __entry->qpn,
+		  __entry->ticket,
+		  __print_symbolic(__entry->kind, { GDA_RECORD_DONE, "done" },
+				   { GDA_RECORD_FAILED, "failed" },
+				   { GDA_RECORD_FLUSHED, "flushed" }),
+		  __entry->opcode, __entry->len, __entry->err_class, __entry->cause)
 );
 
 TRACE_EVENT(gda_worker,

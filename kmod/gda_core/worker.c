@@ -73,9 +73,20 @@ static void gda_worker_signal(struct gda_ctx *ctx)
 	}
 }
 
+/* While outcomes are traced, the engine tells them as if they were recorded. */
+static bool gda_worker_traces(struct gda_engine_qp *q)
+{
+	if (!trace_gda_fetched_enabled() && !trace_gda_outcome_enabled())
+		return false;
+	q->record = true;
+	return true;
+}
+
 static u32 gda_worker_visit(struct gda_qp *qp)
 {
-	if (unlikely(gda_record_visit(&qp->obj.ctx->record, &qp->engine_qp)))
+	struct gda_engine_qp *q = &qp->engine_qp;
+
+	if (unlikely(gda_record_visit(&qp->obj.ctx->record, q) | gda_worker_traces(q)))
 		qp->visit_ns = ktime_get_ns();
 	if (unlikely(qp->visit))
 		return gda_executor_visit(qp);
