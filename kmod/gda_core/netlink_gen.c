@@ -79,8 +79,15 @@ const struct nla_policy gda_dead_get_nl_policy[GDA_A_RECORD_DEAD + 1] = {
 	[GDA_A_RECORD_DEAD] = { .type = NLA_U32, },
 };
 
+/* GDA_CMD_WQE_GET - do */
+const struct nla_policy gda_wqe_get_nl_policy[GDA_A_WQE_INDEX + 1] = {
+	[GDA_A_WQE_CONTEXT] = { .type = NLA_U32, },
+	[GDA_A_WQE_HANDLE] = { .type = NLA_U32, },
+	[GDA_A_WQE_INDEX] = { .type = NLA_U64, },
+};
+
 /* Ops table for gda */
-const struct genl_ops gda_nl_ops[12] = {
+const struct genl_ops gda_nl_ops[13] = {
 	{
 		.cmd		= GDA_CMD_DEVICE_GET,
 		.doit		= gda_nl_device_get_doit,
@@ -163,5 +170,12 @@ const struct genl_ops gda_nl_ops[12] = {
 		.dumpit		= gda_nl_dead_get_dumpit,
 		.policy		= gda_dead_get_nl_policy,
 		.maxattr	= GDA_A_RECORD_DEAD,
+	},
+	{
+		.cmd		= GDA_CMD_WQE_GET,
+		.doit		= gda_nl_wqe_get_doit,
+		.dumpit		= gda_nl_wqe_get_dumpit,
+		.policy		= gda_wqe_get_nl_policy,
+		.maxattr	= GDA_A_WQE_INDEX,
 	},
 };

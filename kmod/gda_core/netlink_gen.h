@@ -38,8 +38,10 @@ extern const struct nla_policy gda_record_set_nl_policy[GDA_A_RECORD_RECORDS + 1
 
 extern const struct nla_policy gda_dead_get_nl_policy[GDA_A_RECORD_DEAD + 1];
 
+extern const struct nla_policy gda_wqe_get_nl_policy[GDA_A_WQE_INDEX + 1];
+
 /* Ops table for gda */
-extern const struct genl_ops gda_nl_ops[12];
+extern const struct genl_ops gda_nl_ops[13];
 
 int gda_nl_device_get_doit(struct sk_buff *skb, struct genl_info *info);
 int gda_nl_device_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
@@ -61,6 +63,8 @@ int gda_nl_record_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 int gda_nl_record_set_doit(struct sk_buff *skb, struct genl_info *info);
 int gda_nl_dead_get_doit(struct sk_buff *skb, struct genl_info *info);
 int gda_nl_dead_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
+int gda_nl_wqe_get_doit(struct sk_buff *skb, struct genl_info *info);
+int gda_nl_wqe_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 
 enum {
 	GDA_NLGRP_EVENTS,

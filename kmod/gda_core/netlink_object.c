@@ -63,47 +63,6 @@ static int gda_nl_put_error(struct sk_buff *msg, const struct gda_engine_qp *q)
 	return 0;
 }
 
-/* Slots that are published by now. While the executor goes on, as far as it has seen. */
-static u64 gda_nl_rung(const struct gda_qp *qp)
-{
-	const struct gda_engine_qp *q = &qp->engine_qp;
-	u64 consumer = READ_ONCE(q->ci);
-	struct gda_ring_scan scan = { };
-
-	/* memory that was revoked is not read, and what it covers is not known */
-	if (!(READ_ONCE(qp->lost) & ~BIT(GDA_QP_DELAYED)))
-		q->dialect->published(q, &scan);
-	return READ_ONCE(q->ci) == consumer ? max(consumer + scan.ahead, READ_ONCE(q->pi)) :
-					      READ_ONCE(q->pi);
-}
-
-/* How many entries are written from slot @index on, which no doorbell covers? */
-static u32 gda_nl_written(const struct gda_qp *qp, u64 index)
-{
-	const struct gda_engine_qp *q = &qp->engine_qp;
-	u64 end = READ_ONCE(q->ci) + q->depth;
-	/* only to be read from, as struct gda_flight has one */
-	struct gda_engine_qp front = {
-		.dialect = q->dialect,
-		.sq = READ_ONCE(q->sq),
-		.depth = q->depth,
-		.qpn = q->qpn,
-		.ci = index,
-	};
-	struct gda_status st;
-	u32 n;
-
-	if (!front.sq || READ_ONCE(qp->lost) & ~BIT(GDA_QP_DELAYED))
-		return 0;
-	for (n = 0; n < GDA_NL_BATCH && front.ci < end; n++) {
-		st = q->dialect->decode(&front, (u32)(end - front.ci), &front.work);
-		if (st.class)
-			break;
-		front.ci += front.work.slots;
-	}
-	return n;
-}
-
 static int gda_nl_put_posted(struct sk_buff *msg, const struct gda_nl_reader *reader,
 			     const struct gda_qp *qp)
 {

@@ -64,6 +64,12 @@ struct gda_ctx *gda_nl_find_live(const struct gda_nl_reader *reader, u32 id);
 int gda_nl_dump_contexts(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd,
 			 int (*fill)(struct sk_buff *msg, const struct gda_ctx *ctx));
 
+/* netlink_wqe.c, under gda_read_lock() */
+/* Slots that are published by now. While the executor goes on, as far as it has seen. */
+u64 gda_nl_rung(const struct gda_qp *qp);
+/* How many entries are written from slot @index on, which no doorbell covers? */
+u32 gda_nl_written(const struct gda_qp *qp, u64 index);
+
 /* netlink_event.c */
 void gda_notices_open(bool open);
 

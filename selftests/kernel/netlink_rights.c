@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Rights of readers of the netlink family, and requests that no library would send: SECURITY.md
- * P1 (what sets needs CAP_NET_ADMIN in the initial user namespace) and O2, O3 for attributes.
+ * Rights of readers of the netlink family: SECURITY.md P1 (what sets needs CAP_NET_ADMIN in the
+ * initial user namespace). Requests that no library would send are in netlink_hostile.c.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,28 +16,6 @@
 
 #define T_OTHER	(T_NOBODY - 1)
 #define T_SKIP	200		/* no line of CHECK() */
-
-static const struct {
-	uint8_t cmd;
-	bool dump;		/* has a dump */
-	bool admin;		/* is for CAP_NET_ADMIN */
-	uint16_t must[2];	/* attributes that a request needs; 0: none */
-} ops[] = {
-	{ GDA_CMD_DEVICE_GET, true, false, { GDA_A_DEVICE_NAME } },
-	{ GDA_CMD_CONTEXT_GET, true, false, { GDA_A_CONTEXT_ID } },
-	{ GDA_CMD_QP_GET, true, false, { GDA_A_QP_CONTEXT, GDA_A_QP_HANDLE } },
-	{ GDA_CMD_CQ_GET, true, false, { GDA_A_CQ_CONTEXT, GDA_A_CQ_HANDLE } },
-	{ GDA_CMD_MR_GET, true, false, { GDA_A_MR_CONTEXT, GDA_A_MR_HANDLE } },
-	{ GDA_CMD_COUNTER_GET, true, false, { GDA_A_COUNTER_CONTEXT, GDA_A_COUNTER_HANDLE } },
-	{ GDA_CMD_STATS_GET, false, true, { 0 } },
-	{ GDA_CMD_LIMITS_GET, false, false, { 0 } },
-	{ GDA_CMD_LIMITS_SET, false, true, { 0 } },
-	{ GDA_CMD_RECORD_GET, true, false, { GDA_A_RECORD_CONTEXT } },
-	{ GDA_CMD_RECORD_SET, false, true, { GDA_A_RECORD_CONTEXT, GDA_A_RECORD_RECORDS } },
-	{ GDA_CMD_DEAD_GET, true, false, { GDA_A_RECORD_DEAD } },
-};
-
-#define NOPS	(sizeof(ops) / sizeof(ops[0]))
 
 FIXTURE(rights) {
 	struct t_objects base;
@@ -66,22 +44,21 @@ struct tenant {
 static int tenant_open(struct tenant *t)
 {
 	struct gda_counter_create counter = { .size = sizeof(counter) };
-	struct gda_cq_create cq;
-	struct gda_qp_create qp;
+	struct t_wr nop = { .opcode = GDA_MLX5_NOP };
 	struct t_nl nl;
 	struct t_mr mr;
+	struct t_qp qp;
 
 	t->fd = t_context();
 	if (t->fd < 0)
 		return t->fd;
-	if (t_cq_create(t->fd, GDA_CQ_COLLAPSED, 1, &cq) ||
-	    t_qp_create(t->fd, cq.handle, 16, &qp) ||
-	    t_qp_connect(t->fd, qp.handle, t->fd, qp.handle) ||
-	    t_mr_new(t->fd, T_PAGE, 0, &mr) ||
+	if (t_qp_open(&qp, t->fd, 16) || t_mr_new(t->fd, T_PAGE, 0, &mr) ||
 	    t_ioctl(t->fd, GDA_IOC_COUNTER_CREATE, &counter) || t_nl_open(&nl))
 		return -EINVAL;
-	t->handle[0] = qp.handle;
-	t->handle[1] = cq.handle;
+	/* not connected: what is posted stays */
+	t_post(&qp, &nop);
+	t->handle[0] = qp.qpc.handle;
+	t->handle[1] = qp.cqc.handle;
 	t->handle[2] = mr.handle;
 	t->handle[3] = counter.handle;
 	t->context = t_nl_my_context(&nl);
@@ -93,12 +70,48 @@ static const uint8_t object_cmds[4] = {
 	GDA_CMD_QP_GET, GDA_CMD_CQ_GET, GDA_CMD_MR_GET, GDA_CMD_COUNTER_GET,
 };
 
+/* Begin a dump of what has a request of context, and of handle unless 0. */
+static int dump_of(struct t_nl *nl, uint8_t cmd, uint32_t context, uint32_t handle)
+{
+	struct t_nl_req req;
+
+	t_nl_begin(nl, &req, cmd, NLM_F_DUMP);
+	t_nl_put_u32(&req, GDA_A_WQE_CONTEXT, context);
+	if (handle)
+		t_nl_put_u32(&req, GDA_A_WQE_HANDLE, handle);
+	return t_nl_send(nl, &req);
+}
+
+/* ... is the record of @t seen, and an entry of its queue's? */
+static int sees_inside(struct t_nl *nl, const struct tenant *t, bool sees)
+{
+	struct t_nl_req req;
+	struct t_nl_msg msg;
+	int want = sees ? 0 : -ENOENT, err;
+
+	CHECK(t_nl_get(nl, GDA_CMD_RECORD_GET, t->context, 0, &msg) == want);
+	CHECK(!dump_of(nl, GDA_CMD_RECORD_GET, t->context, 0));
+	while ((err = t_nl_next(nl, &msg)) > 0)
+		CHECK(sees);
+	CHECK(err == want);
+	CHECK(!dump_of(nl, GDA_CMD_WQE_GET, t->context, t->handle[0]));
+	while ((err = t_nl_next(nl, &msg)) > 0)
+		CHECK(sees);
+	CHECK(err == want);
+	t_nl_begin(nl, &req, GDA_CMD_WQE_GET, 0);
+	t_nl_put_u32(&req, GDA_A_WQE_CONTEXT, t->context);
+	t_nl_put_u32(&req, GDA_A_WQE_HANDLE, t->handle[0]);
+	t_nl_put(&req, GDA_A_WQE_INDEX, &(uint64_t){ 0 }, 8);
+	CHECK(t_nl_ask(nl, &req, &msg) == want);
+	return 0;
+}
+
 /* In the caller's identity: is everything of @t seen, or nothing? */
 static int sees_is(const struct tenant *t, bool sees)
 {
 	struct t_nl_msg msg;
 	struct t_nl nl;
-	int want = sees ? 0 : -ENOENT;
+	int want = sees ? 0 : -ENOENT, err;
 
 	CHECK(!t_nl_open(&nl));
 	CHECK(t_nl_get(&nl, GDA_CMD_CONTEXT_GET, t->context, 0, &msg) == want);
@@ -110,8 +123,9 @@ static int sees_is(const struct tenant *t, bool sees)
 	/* devices and limits are shown to everybody */
 	CHECK(t_nl_count(&nl, GDA_CMD_DEVICE_GET, 0) > 0);
 	CHECK(!t_nl_get(&nl, GDA_CMD_LIMITS_GET, 0, 0, &msg));
+	err = sees_inside(&nl, t, sees);
 	t_nl_close(&nl);
-	return 0;
+	return err;
 }
 
 static int sets(bool may, bool joins)
@@ -258,6 +272,80 @@ TEST_F(rights, P1_other_user)
 	EXPECT_EQ(0, beside_tenant(as_other_user, NULL));
 }
 
+/* A context that ended with a QP in error, as its user: the number of what was kept. */
+static int die(void *arg)
+{
+	struct t_end end[2];
+	struct t_wr wr;
+
+	(void)arg;
+	CHECK(!t_drop(true));
+	CHECK(!t_pair_open(end, 16, T_PAGE));
+	wr = t_wr_write(&end[0].mr, 0, &end[1].mr, 0, 8);
+	wr.rkey ^= 1;
+	CHECK(t_run(&end[0].qp, &wr, NULL) > 0);
+	return 0;
+}
+
+/* How many kept contexts are seen? */
+static int count_dead(struct t_nl *nl)
+{
+	struct t_nl_msg msg;
+	int n = 0, err = t_nl_dump(nl, GDA_CMD_DEAD_GET, 0);
+
+	while (!err && (err = t_nl_next(nl, &msg)) > 0) {
+		n += !!msg.attr[GDA_A_RECORD_DEAD];
+		err = 0;
+	}
+	return err ? err : n;
+}
+
+static int dead_as_owner(void *arg)
+{
+	struct t_nl nl;
+
+	(void)arg;
+	CHECK(!t_drop(true));
+	CHECK(!t_nl_open(&nl));
+	/* the newest four of a user */
+	CHECK(count_dead(&nl) >= 1 && count_dead(&nl) <= 4);
+	t_nl_close(&nl);
+	return 0;
+}
+
+static int dead_as_other(void *arg)
+{
+	struct t_nl_msg msg;
+	struct t_nl nl;
+
+	CHECK(!setgroups(0, NULL) && !setresgid(T_OTHER, T_OTHER, T_OTHER));
+	CHECK(!setresuid(T_OTHER, T_OTHER, T_OTHER));
+	CHECK(!t_nl_open(&nl));
+	CHECK(count_dead(&nl) == 0);
+	CHECK(t_nl_get(&nl, GDA_CMD_DEAD_GET, *(uint32_t *)arg, 0, &msg) == -ENOENT);
+	t_nl_close(&nl);
+	return 0;
+}
+
+TEST_F(rights, P1_dead)
+{
+	struct t_nl_msg msg;
+	uint32_t id = 0;
+	int err;
+
+	for (int i = 0; i < 6; i++)
+		ASSERT_EQ(0, t_in_child(die, NULL));
+	ASSERT_OK(t_nl_dump(&self->nl, GDA_CMD_DEAD_GET, 0));
+	while ((err = t_nl_next(&self->nl, &msg)) > 0)
+		if (t_nl_u32(&msg, GDA_A_RECORD_UID) == T_NOBODY)
+			id = t_nl_u32(&msg, GDA_A_RECORD_DEAD);
+	ASSERT_EQ(0, err);
+	ASSERT_NE(0, id);
+	ASSERT_OK(t_nl_get(&self->nl, GDA_CMD_DEAD_GET, id, 0, &msg));
+	EXPECT_EQ(0, t_in_child(dead_as_owner, NULL));
+	EXPECT_EQ(0, t_in_child(dead_as_other, &id));
+}
+
 static int new_netns(void)
 {
 	return unshare(CLONE_NEWNET);
@@ -357,113 +445,6 @@ TEST_F(rights, P1_peer_of_another)
 	close(sock[0]);
 	close(sock[1]);
 	close(fd);
-}
-
-/* --- requests that are wrong --- */
-
-static int refused(int err)
-{
-	return err == -EINVAL || err == -ERANGE || err == -ENOENT || err == -EOPNOTSUPP;
-}
-
-TEST_F(rights, O2_attributes)
-{
-	static const uint8_t junk[64] = { 0x41, 0x41, 0x41, 0x41, 0x41 };
-	struct t_nl *nl = &self->nl;
-	struct t_nl_msg msg;
-	struct t_nl_req req;
-
-	for (size_t i = 0; i < NOPS; i++) {
-		/* what a request must have is missing */
-		for (int n = 0; n < 2; n++) {
-			if (!ops[i].must[n])
-				continue;
-			t_nl_begin(nl, &req, ops[i].cmd, NLM_F_ACK);
-			if (n)
-				t_nl_put_u32(&req, ops[i].must[0], 1);
-			EXPECT_EQ(-EINVAL, t_nl_ask(nl, &req, &msg)) TH_LOG("cmd %u", ops[i].cmd);
-		}
-		/* every attribute, and some that there are not, of every length and nested */
-		for (uint16_t type = 1; type < 64; type++) {
-			for (size_t len = 0; len <= 65; len++) {
-				bool nested = len == 65;
-
-				if (ops[i].cmd == GDA_CMD_LIMITS_SET && len == 4)
-					continue;
-				t_nl_begin(nl, &req, ops[i].cmd, NLM_F_ACK);
-				for (int n = 0; n < 2; n++)
-					if (ops[i].must[n] && ops[i].must[n] != type)
-						t_nl_put_u32(&req, ops[i].must[n], 1);
-				t_nl_put(&req, nested ? type | NLA_F_NESTED : type, junk,
-					 nested ? 4 : len);
-				EXPECT_TRUE(refused(t_nl_ask(nl, &req, &msg)))
-					TH_LOG("cmd %u attribute %u length %zu", ops[i].cmd, type,
-					       len);
-			}
-		}
-	}
-}
-
-TEST_F(rights, O2_commands)
-{
-	struct t_nl *nl = &self->nl;
-	struct t_nl_msg msg;
-	struct t_nl_req req;
-
-	for (unsigned int cmd = 0; cmd < 256; cmd++) {
-		bool known = cmd >= 1 && cmd < GDA_CMD_EVENT;
-
-		t_nl_begin(nl, &req, (uint8_t)cmd, NLM_F_ACK);
-		if (!known)
-			EXPECT_EQ(-EOPNOTSUPP, t_nl_ask(nl, &req, &msg)) TH_LOG("cmd %u", cmd);
-	}
-	for (size_t i = 0; i < NOPS; i++)
-		if (!ops[i].dump)
-			EXPECT_EQ(-EOPNOTSUPP, t_nl_count(nl, ops[i].cmd, 0));
-	/* what is kept for later is zero */
-	t_nl_begin(nl, &req, GDA_CMD_LIMITS_GET, NLM_F_ACK);
-	req.genl.reserved = 1;
-	EXPECT_EQ(-EINVAL, t_nl_ask(nl, &req, &msg));
-}
-
-/* Messages of random bytes: an answer comes to each that is whole, and nothing else happens. */
-TEST_F_TIMEOUT(rights, O2_random_messages, 300)
-{
-	unsigned long n = t_rounds(20000);
-	uint64_t seed = t_seed();
-	struct t_nl *nl = &self->nl;
-	struct t_nl_msg msg;
-	struct t_nl_req req;
-	int err;
-
-	TH_LOG("GDA_SEED=%llu", (unsigned long long)seed);
-	for (unsigned long i = 0; i < n; i++) {
-		uint64_t r = t_random(&seed);
-		uint8_t cmd = (uint8_t)(1 + r % GDA_CMD_MAX);
-		bool dump = r >> 8 & 1;
-
-		if (cmd == GDA_CMD_LIMITS_SET || cmd == GDA_CMD_RECORD_SET)
-			continue;
-		t_nl_begin(nl, &req, cmd, dump ? NLM_F_DUMP : NLM_F_ACK);
-		for (unsigned int k = r >> 16 & 3; k; k--) {
-			uint8_t bytes[40];
-			uint64_t a = t_random(&seed);
-
-			for (size_t b = 0; b < sizeof(bytes); b += 8)
-				memcpy(bytes + b, &(uint64_t){ t_random(&seed) }, 8);
-			if (a & 0x100)
-				memset(bytes + 1, 0, sizeof(bytes) - 1);
-			t_nl_put(&req, (uint16_t)(a >> 16 & (a & 0x200 ? 0xffff : 3)), bytes,
-				 a & 0x400 ? 4 : a >> 40 & 31);
-		}
-		ASSERT_OK(t_nl_send(nl, &req));
-		while ((err = t_nl_next(nl, &msg)) > 0 && dump)
-			;
-		ASSERT_NE(-ETIMEDOUT, err);
-		/* an answer, and then the acknowledgment of it */
-		if (err > 0)
-			ASSERT_EQ(0, t_nl_next(nl, &msg));
-	}
 }
 
 /* --- limits --- */
