@@ -51,6 +51,14 @@ $(ETEST_OUT)/record: $(ETEST_DIR)/record.c lib/inproc/entry.c $(ETEST_OBJ) selft
 	@mkdir -p $(@D)
 	$(CC) $(ETEST_FLAGS) -Ilib/include -Ilib/src -O2 $(ETEST_SANITIZE) -o $@ $(filter %.c %.o,$^)
 
+# Rings of records: a race is what this is about, so it has no sanitizer, which would slow it.
+TEST_NATIVE	+= $(ETEST_OUT)/record_ring
+
+$(ETEST_OUT)/record_ring: $(ETEST_DIR)/record_ring.c kmod/gda_core/control/record.c \
+		kmod/gda_core/control/record.h $(ETEST_HEADERS) | $(BUILD)/kselftest/kselftest_harness.h
+	@mkdir -p $(@D)
+	$(CC) -Ikmod/gda_core/control $(ETEST_FLAGS) -pthread -o $@ $(filter %.c,$^)
+
 # Of the control calls, portable as the engine.
 TEST_NATIVE	+= $(ETEST_OUT)/sweep
 
