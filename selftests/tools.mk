@@ -4,7 +4,7 @@
 
 TOOLTEST_OUT	:= $(BUILD)/selftests/tools
 
-TEST_NATIVE	+= $(addprefix selftests/tools/,attacks.sh planted.sh runner.sh spans.sh)
+TEST_NATIVE	+= $(addprefix selftests/tools/,attacks.sh no_libnl.sh planted.sh runner.sh spans.sh)
 TEST_VM		+= $(TOOLTEST_OUT)/doctor selftests/tools/runner.sh
 
 # doctor.sh shows the tool another driver, and a libcuda that is empty.
@@ -23,9 +23,16 @@ $(TOOLTEST_OUT)/doctor: selftests/tools/doctor.sh $(BUILD)/tools/gdactl \
 
 # Work of its own, and what the tool says of it; tools/gdactl/gdactl.mk names it as a test.
 $(TOOLTEST_OUT)/gdactl: selftests/tools/gdactl.c $(GDA_KSELFTEST_OBJS) $(BUILD)/tools/gdactl \
-		selftests/tools.mk | $(BUILD)/kselftest/kselftest_harness.h
+		selftests/tools/gdactl.h selftests/tools.mk | $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
 	$(CC) $(GDA_KSELFTEST_CFLAGS) -o $@ $< $(GDA_KSELFTEST_OBJS)
+
+# ... of a queue on an RDMA device.
+$(TOOLTEST_OUT)/gdactl_port: selftests/tools/gdactl_port.c $(GDA_KSELFTEST_OBJS) \
+		$(BUILD)/selftests/kernel/rxe.o $(BUILD)/tools/gdactl selftests/tools/gdactl.h \
+		selftests/tools.mk | $(BUILD)/kselftest/kselftest_harness.h
+	@mkdir -p $(@D)
+	$(CC) $(GDA_KSELFTEST_CFLAGS) -o $@ $< $(GDA_KSELFTEST_OBJS) $(BUILD)/selftests/kernel/rxe.o
 
 # The kernel's own client reads the family by its specification.
 $(TOOLTEST_OUT)/holder: selftests/tools/holder.c $(GDA_KSELFTEST_OBJS)

@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "../kernel/gda_fixture.h"
 #include "../kernel/group.h"
 #include "../kernel/nl.h"
-
-#define ROOM	65536
+#include "gdactl.h"
 
 FIXTURE(gdactl) {
 	struct t_objects base;
@@ -33,34 +33,6 @@ FIXTURE_TEARDOWN(gdactl)
 {
 	T_BASE_CHECK(&self->base);
 }
-
-/* Run `gdactl ARGS`; @out is what it prints on both outputs. Its exit status, or -errno. */
-static int run(char *out, const char *args)
-{
-	char command[256];
-	size_t len;
-	FILE *f;
-
-	snprintf(command, sizeof(command), "build/tools/gdactl %s 2>&1", args);
-	f = popen(command, "re");
-	if (!f)
-		return -errno;
-	len = fread(out, 1, ROOM - 1, f);
-	out[len] = 0;
-	return WEXITSTATUS(pclose(f));
-}
-
-/* Run with the number of a QP. */
-static int run_on(char *out, const char *args, uint32_t number)
-{
-	char command[128];
-
-	snprintf(command, sizeof(command), "%s %u", args, number);
-	return run(out, command);
-}
-
-#define EXPECT_SAYS(text)	\
-	EXPECT_NE(NULL, strstr(self->out, text)) TH_LOG("%s", self->out)
 
 TEST_F(gdactl, commands)
 {
@@ -276,6 +248,112 @@ TEST_F(gdactl, record)
 	EXPECT_EQ(0, run(self->out, "record show dead"));
 	EXPECT_SAYS(args);
 	EXPECT_SAYS("error: 3 executed");
+	t_nl_close(&nl);
+}
+
+/* --- what it costs --- */
+
+#define QUEUES	1000
+
+/* Processor time of the children so far, ns. */
+static uint64_t children_ns(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_CHILDREN, &u);
+	return (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * T_NS +
+	       (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000;
+}
+
+/* ... of the cheapest of some runs. 0: it failed. */
+static uint64_t cost(char *out, const char *args, int runs)
+{
+	uint64_t least = UINT64_MAX;
+	char command[128];
+
+	snprintf(command, sizeof(command), "%s >/dev/null", args);
+	for (int i = 0; i < runs; i++) {
+		uint64_t begin = children_ns(), ns;
+
+		if (run(out, command))
+			return 0;
+		ns = children_ns() - begin;
+		least = ns < least ? ns : least;
+	}
+	return least;
+}
+
+/*
+ * With 1000 QPs each command takes 0.2 s at most, and top 3 % of a processor. An emulated machine
+ * is slower than one: its limits are as many times higher as it needs longer to start gdactl.
+ */
+TEST_F_TIMEOUT(gdactl, M4_costs, 300)
+{
+	static const char *const commands[] = {
+		"context", "qp", "--json qp", "cq", "mr", "counter", "stats", "limits", "device",
+		"why", "record show dead",
+	};
+	unsigned long n = t_rounds(QUEUES);
+	uint64_t start, top, ns, slow;
+	struct gda_cq_create cq;
+	struct gda_qp_create qp;
+	int fd = t_context();
+
+	ASSERT_GE(fd, 0);
+	ASSERT_OK(t_cq_create(fd, 0, 16, &cq));
+	for (unsigned long i = 0; i < n; i++)
+		ASSERT_OK(t_qp_create(fd, cq.handle, 16, &qp));
+	start = cost(self->out, "--version", 5);
+	ASSERT_NE(0, start);
+	/* the shell, and gdactl with its libraries: less than 10 ms */
+	slow = 1 + start / (T_NS / 100);
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		ns = cost(self->out, commands[i], 3);
+		TH_LOG("%s: %llu ms", commands[i], (unsigned long long)ns / 1000000);
+		ASSERT_NE(0, ns);
+		EXPECT_GE(slow * (T_NS / 5), ns) TH_LOG("%s", commands[i]);
+	}
+	/* a refresh, which is once a second: what three more cost */
+	ns = cost(self->out, "top times 1", 3);
+	top = cost(self->out, "top times 4", 3);
+	ASSERT_LT(0, ns);
+	top = top > ns ? (top - ns) / 3 : 0;
+	TH_LOG("%lu QPs: a start %llu ms, a second of top %llu us of processor", n,
+	       (unsigned long long)start / 1000000, (unsigned long long)top / 1000);
+	EXPECT_GE(slow * (T_NS * 3 / 100), top);
+	close(fd);
+}
+
+/* The entries of a queue that waits. */
+TEST_F(gdactl, wqe)
+{
+	struct gda_qp_create peer;
+	struct t_end end[2];
+	char args[64];
+	struct t_nl nl;
+	struct t_qp qp;
+	struct t_wr wr;
+
+	ASSERT_OK(t_nl_open(&nl));
+	ASSERT_OK(t_pair_open(end, 16, T_PAGE));
+	ASSERT_OK(t_qp_open(&qp, end[1].fd, 16));
+	ASSERT_OK(t_qp_create(end[1].fd, qp.cqc.handle, 16, &peer));
+	ASSERT_OK(t_qp_connect(end[1].fd, qp.qpc.handle, end[1].fd, peer.handle));
+	wr = t_wr_write(&end[0].mr, 0, &end[1].mr, 0, 77);
+	t_post(&qp, &wr);
+	t_ring(&qp);
+	t_post(&qp, &wr);
+	snprintf(args, sizeof(args), "--json wqe ctx %u handle %u", t_nl_my_context(&nl),
+		 qp.qpc.handle);
+	EXPECT_EQ(0, run(self->out, args));
+	EXPECT_SAYS("\"index\":0,\"rung\":true,\"slots\":1,\"opcode\":8,\"length\":77");
+	EXPECT_SAYS("\"index\":1,\"slots\":1,\"opcode\":8,\"length\":77");
+	EXPECT_EQ(0, run(self->out, args + 7));
+	EXPECT_SAYS("TICKET");
+	EXPECT_EQ(1, run(self->out, "wqe ctx 0 handle 1"));
+	EXPECT_EQ(2, run(self->out, "wqe ctx 1"));
+	t_qp_unmap(&qp);
+	t_pair_close(end);
 	t_nl_close(&nl);
 }
 

@@ -69,7 +69,7 @@ def main():
     with tempfile.TemporaryDirectory() as tmp:
         ynl = client(sys.argv[1], tmp)
         kinds = ['device', 'context', 'qp', 'cq', 'mr', 'counter']
-        tap = Tap(2 * len(kinds) + 4)
+        tap = Tap(2 * len(kinds) + 8)
         context = gdactl('context', 'pid', pid)[0]['id']
         for kind in kinds:
             theirs = [plain(o) for o in ynl.dump(kind + '-get', {})]
@@ -95,6 +95,17 @@ def main():
         entries = [plain(o)['entry'] for o in ynl.dump('record-get', {'context': context})
                    if 'entry' in o]
         tap.same('record', gdactl('record', 'show', 'ctx', str(context)), entries)
+        waits = next(q for q in gdactl('qp', 'pid', pid) if q['state'] == 'wait')
+        key = {k: waits[k] for k in ('context', 'handle')}
+        wqes = gdactl('wqe', 'ctx', str(key['context']), 'handle', str(key['handle']))
+        tap.same('wqe', wqes, [plain(o) for o in ynl.dump('wqe-get', key)])
+        tap.same('do of wqe', [wqes[1]],
+                 [plain(ynl.do('wqe-get', {**key, 'index': wqes[1]['index']}))])
+        dead = [plain(o) for o in ynl.dump('dead-get', {})]
+        tap.same('dead', gdactl('record', 'show', 'dead'),
+                 [o.get('entry', o) for o in dead])
+        first = next(o for o in dead if 'dead' in o)
+        tap.same('do of dead', [first], [plain(ynl.do('dead-get', {'dead': first['dead']}))])
     holder.kill()
     holder.wait()
     return 1 if tap.failed else 0

@@ -6,6 +6,7 @@
 
 const char command_usage[] =
 	"gdactl device|context|qp|cq|mr|counter [show] [dev NAME] [ctx ID] [pid PID] [uid UID]\n"
+	"gdactl wqe ctx ID handle QP\n"
 	"gdactl stats\n"
 	"gdactl limits [show | set NAME VALUE ...]\n"
 	"gdactl monitor\n"
@@ -23,6 +24,8 @@ int command_run(const char *name, int n, char **v, bool json)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (!strcmp(name, kinds[i]->name))
 			return ctl_show(kinds[i], &args);
+	if (!strcmp(name, "wqe"))
+		return ctl_wqe_command(&args);
 	if (!strcmp(name, "limits"))
 		return ctl_limits_command(&args);
 	if (!strcmp(name, "monitor"))

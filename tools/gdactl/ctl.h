@@ -50,7 +50,7 @@ struct ctl_kind {
 };
 
 extern const struct ctl_kind ctl_device, ctl_context, ctl_qp, ctl_cq, ctl_mr, ctl_counter,
-			     ctl_stats, ctl_limits, ctl_event, ctl_dead;
+			     ctl_wqe, ctl_stats, ctl_limits, ctl_event, ctl_dead;
 
 /* --- link.c --- */
 
@@ -61,11 +61,13 @@ int ctl_open(struct ctl_link **link);
 void ctl_close(struct ctl_link *link);
 /*
  * Call @fn for each message of a dump of @cmd; @context: of that context only, unless 0. A dump
- * during which something came or went is begun again, after @restart(arg), three times at most.
+ * during which something came or went is begun again, three times at most; @fn sees the last one.
  */
 int ctl_dump(struct ctl_link *link, uint8_t cmd, uint32_t context,
-	     void (*fn)(void *arg, struct nlattr *const *attrs), void (*restart)(void *arg),
-	     void *arg);
+	     void (*fn)(void *arg, struct nlattr *const *attrs), void *arg);
+/* ... of the @n of context and handle in @values. */
+int ctl_dump_of(struct ctl_link *link, uint8_t cmd, const uint32_t *values, size_t n,
+		void (*fn)(void *arg, struct nlattr *const *attrs), void *arg);
 /* Send a request without a dump, with @n attributes of 32 bits; @fn may be NULL. */
 int ctl_do(struct ctl_link *link, uint8_t cmd, const uint16_t *types, const uint32_t *values,
 	   size_t n, void (*fn)(void *arg, struct nlattr *const *attrs), void *arg);
@@ -116,6 +118,7 @@ struct ctl_args {
 };
 
 int ctl_show(const struct ctl_kind *kind, struct ctl_args *args);
+int ctl_wqe_command(struct ctl_args *args);
 int ctl_limits_command(struct ctl_args *args);
 int ctl_monitor(struct ctl_args *args);
 int ctl_top(struct ctl_args *args);

@@ -142,6 +142,22 @@ static const struct ctl_field counter_fields[] = {
 	FIELD(COUNTER, USERS, U32, "users", "USERS"),
 };
 
+static const struct ctl_field wqe_fields[] = {
+	FIELD(WQE, CONTEXT, U32, "context", "CTX"),
+	FIELD(WQE, HANDLE, U32, "handle", "HANDLE"),
+	FIELD(WQE, INDEX, U64, "index", "TICKET"),
+	FIELD(WQE, RUNG, FLAG, "rung", "RUNG"),
+	FIELD(WQE, SLOTS, U32, "slots", "SLOTS"),
+	FIELD(WQE, OPCODE, HEX32, "opcode", "OPCODE"),
+	FIELD(WQE, LENGTH, U32, "length", "LENGTH"),
+	FIELD(WQE, RADDR, HEX64, "raddr", "RADDR"),
+	FIELD(WQE, RKEY, HEX32, "rkey", "RKEY"),
+	FIELD(WQE, LADDR, HEX64, "laddr", "LADDR"),
+	FIELD(WQE, LKEY, HEX32, "lkey", "LKEY"),
+	NAMED(WQE, CLASS, ENUM, 0, classes, "class", "CLASS"),
+	NAMED(WQE, CAUSE, ENUM, 0, causes, "cause", "CAUSE"),
+};
+
 static const struct ctl_field stats_fields[] = {
 	FIELD(STATS, CONTEXTS, U64, "contexts", "CONTEXTS"),
 	FIELD(STATS, QPS, U64, "qps", "QPS"),
@@ -208,6 +224,7 @@ KIND(qp, QP_GET, true);
 KIND(cq, CQ_GET, true);
 KIND(mr, MR_GET, true);
 KIND(counter, COUNTER_GET, true);
+KIND(wqe, WQE_GET, true);
 KIND(stats, STATS_GET, false);
 KIND(limits, LIMITS_GET, false);
 KIND(event, EVENT, false);

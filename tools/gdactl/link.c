@@ -22,20 +22,58 @@ struct ctl_link {
 	struct nl_sock *sock;
 	int family;
 	char reason[128];	/* the kernel's text for an error */
+	bool keeps;		/* messages of a dump are kept until it is whole */
+	char *kept;
+	size_t len, room;	/* of @kept */
 	void (*fn)(void *arg, struct nlattr *const *attrs);
 	void *arg;
 };
 
-static int link_message(struct nl_msg *msg, void *data)
+static int link_tell(struct ctl_link *link, struct nlmsghdr *h)
 {
-	struct ctl_link *link = data;
 	struct nlattr *attrs[CTL_ATTRS];
 
-	if (genlmsg_parse(nlmsg_hdr(msg), 0, attrs, CTL_ATTRS - 1, NULL))
+	if (genlmsg_parse(h, 0, attrs, CTL_ATTRS - 1, NULL))
 		return NL_SKIP;
 	if (link->fn)
 		link->fn(link->arg, attrs);
 	return NL_OK;
+}
+
+static int link_keep(struct ctl_link *link, const struct nlmsghdr *h)
+{
+	size_t len = NLMSG_ALIGN(h->nlmsg_len);
+
+	if (link->room - link->len < len) {
+		size_t room = 2 * link->room + 65536 + len;
+		char *kept = realloc(link->kept, room);
+
+		if (!kept)
+			return -NLE_NOMEM;
+		link->kept = kept;
+		link->room = room;
+	}
+	memcpy(link->kept + link->len, h, h->nlmsg_len);
+	link->len += len;
+	return NL_OK;
+}
+
+static void link_tell_kept(struct ctl_link *link)
+{
+	for (size_t at = 0; at < link->len;) {
+		struct nlmsghdr *h = (void *)(link->kept + at);
+
+		link_tell(link, h);
+		at += NLMSG_ALIGN(h->nlmsg_len);
+	}
+	link->len = 0;
+}
+
+static int link_message(struct nl_msg *msg, void *data)
+{
+	struct ctl_link *link = data;
+
+	return link->keeps ? link_keep(link, nlmsg_hdr(msg)) : link_tell(link, nlmsg_hdr(msg));
 }
 
 /* The text of an error is behind the header of the request, or behind all of it. */
@@ -103,6 +141,7 @@ void ctl_close(struct ctl_link *link)
 {
 	if (link->sock)
 		nl_socket_free(link->sock);
+	free(link->kept);
 	free(link);
 }
 
@@ -123,29 +162,37 @@ static int link_send(struct ctl_link *link, uint8_t cmd, int flags, const uint16
 	return err < 0 ? err : 0;
 }
 
-int ctl_dump(struct ctl_link *link, uint8_t cmd, uint32_t context,
-	     void (*fn)(void *arg, struct nlattr *const *attrs), void (*restart)(void *arg),
-	     void *arg)
+int ctl_dump_of(struct ctl_link *link, uint8_t cmd, const uint32_t *values, size_t n,
+		void (*fn)(void *arg, struct nlattr *const *attrs), void *arg)
 {
-	const uint16_t type = GDA_A_QP_CONTEXT;
+	/* of all objects these are alike, and of their entries */
+	const uint16_t types[] = { GDA_A_QP_CONTEXT, GDA_A_QP_HANDLE };
 	int err = 0;
 
 	link->fn = fn;
 	link->arg = arg;
+	link->keeps = true;
 	for (int tries = 0; tries < TRIES; tries++) {
-		if (tries)
-			restart(arg);
-		err = link_send(link, cmd, NLM_F_DUMP, &type, &context, context != 0);
+		link->len = 0;
+		err = link_send(link, cmd, NLM_F_DUMP, types, values, n);
 		if (!err)
 			err = nl_recvmsgs_default(link->sock);
 		if (err != -NLE_DUMP_INTR)
 			break;
 	}
+	link->keeps = false;
 	if (err == -NLE_DUMP_INTR)
 		fprintf(stderr, "gdactl: the table changed while it was read: run gdactl again\n");
 	else if (err)
 		return link_fail(link, "dump", err);
+	link_tell_kept(link);
 	return 0;
+}
+
+int ctl_dump(struct ctl_link *link, uint8_t cmd, uint32_t context,
+	     void (*fn)(void *arg, struct nlattr *const *attrs), void *arg)
+{
+	return ctl_dump_of(link, cmd, &context, context != 0, fn, arg);
 }
 
 int ctl_do(struct ctl_link *link, uint8_t cmd, const uint16_t *types, const uint32_t *values,

@@ -146,18 +146,11 @@ static void show_dead(void *arg, struct nlattr *const *attrs)
 	}
 }
 
-static void again(void *arg)
-{
-	struct show_record *s = arg;
-
-	s->n = 0;
-}
-
 int ctl_record_around(struct ctl_link *link, uint32_t context, uint32_t qpn)
 {
 	struct show_record s = { .qpn = qpn };
 
-	return ctl_dump(link, GDA_CMD_RECORD_GET, context, show_record, again, &s);
+	return ctl_dump(link, GDA_CMD_RECORD_GET, context, show_record, &s);
 }
 
 static int show(struct ctl_link *link, uint32_t context, bool json)
@@ -166,9 +159,9 @@ static int show(struct ctl_link *link, uint32_t context, bool json)
 	int err;
 
 	if (context)
-		err = ctl_dump(link, GDA_CMD_RECORD_GET, context, show_record, again, &s);
+		err = ctl_dump(link, GDA_CMD_RECORD_GET, context, show_record, &s);
 	else
-		err = ctl_dump(link, GDA_CMD_DEAD_GET, 0, show_dead, again, &s);
+		err = ctl_dump(link, GDA_CMD_DEAD_GET, 0, show_dead, &s);
 	if (!err && json)
 		fputs(s.n ? "\n]\n" : "[]\n", stdout);
 	return err ? 1 : 0;

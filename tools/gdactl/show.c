@@ -100,13 +100,6 @@ static void note_context(void *arg, struct nlattr *const *attrs)
 	c->id[c->n++] = (uint32_t)ctl_number(attrs[GDA_A_CONTEXT_ID]);
 }
 
-static void forget_contexts(void *arg)
-{
-	struct contexts *c = arg;
-
-	c->n = 0;
-}
-
 static int by_id(const void *a, const void *b)
 {
 	const uint32_t *x = a, *y = b;
@@ -139,13 +132,6 @@ static void show_one(void *arg, struct nlattr *const *attrs)
 		ctl_rows_add(&s->rows, attrs);
 }
 
-static void show_again(void *arg)
-{
-	struct show *s = arg;
-
-	ctl_rows_clear(&s->rows);
-}
-
 static int show_all(struct ctl_link *link, struct show *s)
 {
 	const struct ctl_kind *kind = s->rows.kind;
@@ -154,11 +140,11 @@ static int show_all(struct ctl_link *link, struct show *s)
 	if (kind == &ctl_stats)
 		return ctl_do(link, kind->cmd, NULL, NULL, 0, show_one, s);
 	if (kind->object && (f->dev || f->by_pid || f->by_uid) &&
-	    ctl_dump(link, GDA_CMD_CONTEXT_GET, 0, note_context, forget_contexts, s->contexts))
+	    ctl_dump(link, GDA_CMD_CONTEXT_GET, 0, note_context, s->contexts))
 		return -1;
 	if (!kind->object || !(f->dev || f->by_pid || f->by_uid))
 		s->contexts = NULL;
-	return ctl_dump(link, kind->cmd, kind->object ? f->ctx : 0, show_one, show_again, s);
+	return ctl_dump(link, kind->cmd, kind->object ? f->ctx : 0, show_one, s);
 }
 
 int ctl_show(const struct ctl_kind *kind, struct ctl_args *args)

@@ -62,13 +62,6 @@ static void note_qp(void *arg, struct nlattr *const *attrs)
 	};
 }
 
-static void forget_qps(void *arg)
-{
-	struct samples *s = arg;
-
-	s->n = 0;
-}
-
 static uint64_t now_ns(void)
 {
 	struct timespec t;
@@ -81,7 +74,7 @@ static int take(struct ctl_link *link, struct samples *s)
 {
 	s->n = 0;
 	s->ns = now_ns();
-	return ctl_dump(link, GDA_CMD_QP_GET, 0, note_qp, forget_qps, s);
+	return ctl_dump(link, GDA_CMD_QP_GET, 0, note_qp, s);
 }
 
 static int order(const struct sample *a, const struct sample *b)

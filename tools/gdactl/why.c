@@ -23,6 +23,7 @@ struct facts {
 	bool runnable, dead, cq_failed;
 	uint32_t worker;
 	uint64_t last_pass;
+	char device[64];
 };
 
 /* QPs that are to be looked at. */
@@ -64,6 +65,9 @@ static void note_context_facts(void *arg, struct nlattr *const *a)
 	f->dead = a[GDA_A_CONTEXT_DEAD];
 	f->worker = (uint32_t)ctl_number(a[GDA_A_CONTEXT_WORKER_STATE]);
 	f->last_pass = ctl_number(a[GDA_A_CONTEXT_WORKER_LAST_PASS]);
+	if (a[GDA_A_CONTEXT_DEVICE])
+		snprintf(f->device, sizeof(f->device), "%s",
+			 nla_get_string(a[GDA_A_CONTEXT_DEVICE]));
 }
 
 static void note_cq_facts(void *arg, struct nlattr *const *a)
@@ -89,9 +93,34 @@ static bool owes(const struct facts *f)
 	       f->state == GDA_QP_WAIT;
 }
 
+/*
+ * Of a QP on an RDMA device, whose port 1 GDA uses: what sysfs says if the port is not active; or
+ * nothing.
+ */
+static const char *port_down(const struct facts *f, char *text, size_t room)
+{
+	static const char prefix[] = "ib:";
+	char path[160], state[32] = "";
+	FILE *file;
+
+	text[0] = 0;
+	if (strncmp(f->device, prefix, sizeof(prefix) - 1))
+		return text;
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/state",
+		 f->device + sizeof(prefix) - 1);
+	file = fopen(path, "re");
+	if (!file)
+		return text;
+	if (fgets(state, sizeof(state), file) && !strstr(state, "ACTIVE"))
+		snprintf(text, room, "; port 1 of %s is down", f->device + sizeof(prefix) - 1);
+	fclose(file);
+	return text;
+}
+
 static void explain_failed(const struct facts *f, char *text, size_t room)
 {
 	const char *what = "failed";
+	char port[128];
 
 	if (f->cause == GDA_CAUSE_CQ)
 		what = "its CQ overflowed: read it faster, or make it longer";
@@ -99,8 +128,9 @@ static void explain_failed(const struct facts *f, char *text, size_t room)
 		what = "its peer is gone";
 	else if (f->cause == GDA_CAUSE_DEVICE)
 		what = "its device was taken away";
-	snprintf(text, room, "%s (%s/%s, at slot %" PRIu64 "; %" PRIu64 " flushed since)", what,
-		 ctl_class_name(f->cls), ctl_cause_name(f->cause), f->error_index, f->flushed);
+	snprintf(text, room, "%s (%s/%s, at slot %" PRIu64 "; %" PRIu64 " flushed since)%s", what,
+		 ctl_class_name(f->cls), ctl_cause_name(f->cause), f->error_index, f->flushed,
+		 f->cls == GDA_CLASS_RETRY ? port_down(f, port, sizeof(port)) : "");
 }
 
 static void explain_unconnected(const struct facts *f, char *text, size_t room)
@@ -118,13 +148,16 @@ static void explain_unconnected(const struct facts *f, char *text, size_t room)
 static void explain_rung(const struct facts *f, char *text, size_t room)
 {
 	uint64_t pass = since(f->last_pass);
+	char port[128];
 
 	if (f->runnable && pass > STARVED_NS)
 		snprintf(text, room, "rung, but the worker has had no processor for %" PRIu64
 			 " ms (a CPU limit, cpu.max?)", pass / 1000000);
 	else if (f->in_flight && f->worker != GDA_WORKER_STATE_POLLING)
-		snprintf(text, room, "%u in flight on the wire for %" PRIu64 " ms (peer or port?)",
-			 f->in_flight, since(f->last_progress) / 1000000);
+		snprintf(text, room, "%u in flight on the wire for %" PRIu64 " ms%s", f->in_flight,
+			 since(f->last_progress) / 1000000,
+			 port_down(f, port, sizeof(port))[0] ? port :
+			 ": no answer from the peer");
 	else if (f->rung != f->producer)
 		snprintf(text, room, "rung, and not fetched yet");
 	else
@@ -223,28 +256,14 @@ static void note_qp(void *arg, struct nlattr *const *a)
 	l->qps[l->n++][1] = (uint32_t)ctl_number(a[GDA_A_QP_HANDLE]);
 }
 
-static void forget_qps(void *arg)
-{
-	struct list *l = arg;
-
-	l->n = 0;
-}
-
-static void forget_contexts(void *arg)
-{
-	struct list *l = arg;
-
-	l->ncontexts = 0;
-}
-
 static int why(struct ctl_link *link, struct list *l, bool json)
 {
 	size_t n = 0;
 
 	if (l->by_pid &&
-	    ctl_dump(link, GDA_CMD_CONTEXT_GET, 0, note_context, forget_contexts, l))
+	    ctl_dump(link, GDA_CMD_CONTEXT_GET, 0, note_context, l))
 		return 1;
-	if (ctl_dump(link, GDA_CMD_QP_GET, 0, note_qp, forget_qps, l))
+	if (ctl_dump(link, GDA_CMD_QP_GET, 0, note_qp, l))
 		return 1;
 	for (size_t i = 0; i < l->n; i++) {
 		struct facts f = { .context = l->qps[i][0], .handle = l->qps[i][1] };

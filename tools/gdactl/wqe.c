@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+/*
+ * gdactl wqe: the entries of a QP's send queue that have no outcome, decoded.
+ */
+#include <stdio.h>
+#include <string.h>
+#include "ctl.h"
+
+static void show_one(void *arg, struct nlattr *const *attrs)
+{
+	ctl_rows_add(arg, attrs);
+}
+
+int ctl_wqe_command(struct ctl_args *args)
+{
+	uint32_t values[2] = { 0 };	/* context, handle */
+	struct ctl_link *link;
+	struct ctl_rows rows;
+	int err;
+
+	if (args->n != 4 || strcmp(args->v[0], "ctx") || strcmp(args->v[2], "handle") ||
+	    ctl_argument(args, 0, &values[0]) || ctl_argument(args, 2, &values[1])) {
+		fputs("usage: gdactl wqe ctx ID handle QP (gdactl qp shows both)\n", stderr);
+		return 2;
+	}
+	if (ctl_open(&link))
+		return 1;
+	ctl_rows_init(&rows, &ctl_wqe, args->json);
+	err = ctl_dump_of(link, GDA_CMD_WQE_GET, values, 2, show_one, &rows);
+	if (!err)
+		ctl_rows_print(&rows);
+	ctl_close(link);
+	return err ? 1 : 0;
+}
