@@ -53,8 +53,10 @@ static void gda_comm_set_state(struct gda_comm *comm, uint32_t rank, int state)
 
 static void gda_comm_set_error(struct gda_comm *comm, int err)
 {
-	if (!comm->error)
-		comm->error = err;
+	if (comm->error)
+		return;
+	comm->error = err;
+	comm->blamed = gda_comm_why_rank(comm, err);
 }
 
 /* The hub said something; comm->lock is held. */
@@ -77,6 +79,10 @@ static void gda_comm_heard(struct gda_comm *comm, const struct gda_comm_frame *f
 		comm->done = f->a;
 		break;
 	case GDA_COMM_FAIL:
+		if (!comm->error && f->bytes < sizeof(comm->why)) {
+			memcpy(comm->why, payload, f->bytes);
+			comm->why[f->bytes] = 0;
+		}
 		gda_comm_set_error(comm, -(int)f->b);
 		break;
 	default:
@@ -214,6 +220,7 @@ static struct gda_comm *gda_comm_alloc(const struct gda_comm_attr *attr)
 	comm->neighbours = 1;
 	comm->fd = -1;
 	comm->failed = -1;
+	comm->blamed = -1;
 	comm->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	comm->states = calloc(attr->nranks, sizeof(*comm->states));
 	comm->abort_words = gda_comm_words_alloc(attr->nranks);
@@ -259,7 +266,8 @@ static int gda_comm_open_hub(struct gda_comm *comm, const struct gda_comm_id *id
 	if (listener < 0) {
 		close(pair[0]);
 		close(pair[1]);
-		return -EINVAL;
+		return gda_because(-EINVAL,
+				   "id was not made in this process, or is in use: rank 0 calls gda_comm_id_create()");
 	}
 	comm->fd = pair[0];
 	return gda_comm_hub_start(comm->nranks, comm->timeout_ns, &secret, listener, pair[1],
@@ -319,34 +327,6 @@ static int gda_comm_join(struct gda_comm *comm, const struct gda_comm_id *id)
 	return err;
 }
 
-/* Name the ranks that @err is about: those that did not come, or died meanwhile. */
-static void gda_comm_name_ranks(const struct gda_comm *comm, int err)
-{
-	char names[128] = "";
-	uint32_t rank, n = 0;
-	size_t at = 0;
-
-	if (err == -ECONNRESET && comm->failed >= 0) {
-		/* of those that died after it some were only told of it, and gave up */
-		gda_because(err,
-			    "a rank died before all %u had joined, its own output says why: %d",
-			    comm->nranks,
-			    gda_comm_failed(comm));
-		return;
-	}
-	for (rank = 0; rank < comm->nranks; rank++) {
-		if (gda_comm_state(comm, rank) != err)
-			continue;
-		n++;
-		if (at < sizeof(names) - 16)
-			at += (size_t)sprintf(names + at, "%s%u", at ? ", " : "", rank);
-	}
-	if (n)
-		gda_because(err,
-			    "%u of %u ranks did not join in time: %s%s", n, comm->nranks, names,
-			    at < sizeof(names) - 16 ? "" : " ...");
-}
-
 static int gda_comm_new(const struct gda_comm_attr *attr, struct gda_comm **result)
 {
 	struct gda_comm_attr how;
@@ -361,8 +341,7 @@ static int gda_comm_new(const struct gda_comm_attr *attr, struct gda_comm **resu
 		return -ENOMEM;
 	err = gda_comm_join(comm, &id);
 	if (err) {
-		if (err == -ETIMEDOUT || err == -ECONNRESET)
-			gda_comm_name_ranks(comm, err);
+		gda_comm_why(comm, err);
 		if (comm->hub)
 			gda_comm_hub_stop(comm->hub, gda_clock_ns() + GDA_COMM_GRACE_NS);
 		gda_comm_free(comm);
@@ -420,6 +399,8 @@ static int gda_comm_call(struct gda_comm *comm, const void *in, size_t bytes, vo
 	if (!err)
 		err = gda_comm_wait(comm, gda_comm_is_done, deadline);
 	comm->out = NULL;
+	if (err)
+		gda_comm_why(comm, err);
 	pthread_mutex_unlock(&comm->lock);
 	return err;
 }
@@ -469,13 +450,21 @@ GDA_EXPORT uint32_t gda_comm_size(const struct gda_comm *comm)
 	return comm->nranks;
 }
 
+static int gda_comm_no_rank(const struct gda_comm *comm, uint32_t rank, const char *call)
+{
+	int err = gda_because(-EINVAL, "rank %u: the communicator has ranks 0 to %u", rank,
+			      comm->nranks - 1);
+
+	return gda_called(err, call, "%p, %u", (const void *)comm, rank);
+}
+
 GDA_EXPORT int gda_comm_state(const struct gda_comm *comm, uint32_t rank)
 {
 	struct gda_comm *c = (struct gda_comm *)(uintptr_t)comm;
 	int state;
 
 	if (rank >= comm->nranks)
-		return -EINVAL;
+		return gda_comm_no_rank(comm, rank, "gda_comm_state");
 	pthread_mutex_lock(&c->lock);
 	state = c->states[rank];
 	pthread_mutex_unlock(&c->lock);
@@ -512,9 +501,7 @@ GDA_EXPORT int gda_comm_watch(const struct gda_comm *comm, uint32_t rank,
 			      struct gda_view *view)
 {
 	if (rank >= comm->nranks)
-		return gda_called(gda_because(-EINVAL,
-					      "rank %u: the communicator has %u ranks", rank,
-					      comm->nranks), "gda_comm_watch", "%u", rank);
+		return gda_comm_no_rank(comm, rank, "gda_comm_watch");
 	view->abort = (uintptr_t)&comm->abort_words[rank];
 	if (gda_comm_crowded(comm, GDA_COMM_POLLERS))
 		gda_view_yield(view, 1);

@@ -20,6 +20,7 @@
 #define GDA_COMM_GRACE_NS	500000000ULL	/* the hub's word on a deadline may take so long */
 #define GDA_COMM_PROOF_NS	1000000000ULL
 #define GDA_COMM_VERSION	2U
+#define GDA_COMM_WHY		160U	/* bytes of words */
 
 /* @ns after @time; a deadline or a time-out may be so long that it never comes. */
 static inline uint64_t gda_comm_after(uint64_t time, uint64_t ns)
@@ -57,7 +58,7 @@ enum gda_comm_kind {
 	GDA_COMM_GATHER,	/* rank to hub: @a number of the call, @time, the bytes */
 	GDA_COMM_RESULT,	/* hub to rank: @a number of the call, the bytes of all */
 	GDA_COMM_STATE,		/* hub to rank: rank @a is gone, and why: errno @b */
-	GDA_COMM_FAIL,		/* hub to rank: the call, or the creation, failed: errno @b */
+	GDA_COMM_FAIL,		/* hub to rank: the call, or the creation, failed: errno @b, words */
 	GDA_COMM_BYE,		/* rank to hub: it leaves */
 };
 
@@ -155,11 +156,20 @@ struct gda_comm {
 	pthread_cond_t changed;
 	bool welcome;
 	int error;			/* sticky: of the collective calls */
+	char why[GDA_COMM_WHY];		/* the hub's words on @error, or empty */
+	int blamed;			/* the first rank that @error is about, or -1 */
 	int failed;			/* rank that was lost first, or -1 */
 	int *states;			/* by rank */
 	uint32_t done;			/* RESULTs so far */
 	void *out;			/* where the next one goes, and how long it must be */
 	size_t out_bytes;
 };
+
+/* why.c */
+
+/* The rank whose state is @err; of several, the one that failed first. -1: there is none. */
+int gda_comm_why_rank(const struct gda_comm *comm, int err);
+/* Say with gda_because() which ranks @err is about; comm->lock is held. Return: @err. */
+int gda_comm_why(const struct gda_comm *comm, int err);
 
 #endif /* GDA_COMM_INTERNAL_H */

@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #include <netinet/in.h>
@@ -27,11 +28,15 @@ void gda_comm_guest_close(struct gda_comm_guest *g)
 }
 
 /* Say no; what the rank makes of it is its error. */
-static void gda_comm_guest_refuse(struct gda_comm_guest *g, int err)
+static void gda_comm_guest_refuse(struct gda_comm_guest *g, int err, const char *why)
 {
-	struct gda_comm_frame fail = { .kind = GDA_COMM_FAIL, .b = (uint32_t)-err };
+	struct gda_comm_frame fail = {
+		.kind = GDA_COMM_FAIL,
+		.bytes = (uint32_t)strlen(why),
+		.b = (uint32_t)-err,
+	};
 
-	if (!gda_comm_frame_add(&g->out, &fail, NULL))
+	if (!gda_comm_frame_add(&g->out, &fail, why))
 		gda_comm_buffer_flush(&g->out, g->fd);
 	gda_comm_guest_close(g);
 }
@@ -54,25 +59,50 @@ static void gda_comm_guest_tell(const struct gda_comm_hub *hub, struct gda_comm_
 	}
 }
 
+/* A guest that is of another version, or of another number of ranks. */
+static void gda_comm_guest_differs(const struct gda_comm_hub *hub, struct gda_comm_guest *g,
+				   const struct gda_comm_frame *f, uint8_t version)
+{
+	char why[GDA_COMM_WHY];
+
+	if (f->kind == GDA_COMM_HELLO && version == GDA_COMM_VERSION)
+		snprintf(why, sizeof(why),
+			 "this is rank %u of %u, rank 0 is one of %u ranks: give all ranks the same number",
+			 f->a, f->b, hub->nranks);
+	else
+		snprintf(why, sizeof(why),
+			 "rank 0 has libgda of another version: install the same one for all ranks");
+	gda_comm_guest_refuse(g, -EPROTO, why);
+}
+
 /* A guest becomes the rank that it says it is. */
 static void gda_comm_guest_hello(struct gda_comm_hub *hub, struct gda_comm_guest *g,
 				 const struct gda_comm_frame *f, const unsigned char *payload)
 {
 	struct gda_comm_hello hello = { 0 };
 	struct gda_comm_member *m;
+	char why[GDA_COMM_WHY];
 
 	if (f->bytes == sizeof(hello))
 		memcpy(&hello, payload, sizeof(hello));
 	if (f->kind != GDA_COMM_HELLO || hello.version != GDA_COMM_VERSION ||
 	    f->b != hub->nranks || f->a >= hub->nranks) {
-		gda_comm_guest_refuse(g, -EPROTO);
+		gda_comm_guest_differs(hub, g, f, hello.version);
 		return;
 	}
 	m = &hub->members[f->a];
-	if (m->came || m->state || hub->failed || hub->here == hub->nranks) {
-		m->told = hub->failed;
+	if (hub->failed) {
+		m->told = true;
 		gda_comm_guest_tell(hub, g);
-		gda_comm_guest_refuse(g, hub->failed ? hub->failed : -EEXIST);
+		gda_comm_guest_refuse(g, hub->failed, hub->why);
+		return;
+	}
+	if (m->came || m->state || hub->here == hub->nranks) {
+		gda_comm_guest_tell(hub, g);
+		snprintf(why, sizeof(why),
+			 "another process is rank %u of %u: give each rank a number of its own, and each job an id",
+			 f->a, hub->nranks);
+		gda_comm_guest_refuse(g, -EEXIST, why);
 		return;
 	}
 	gda_comm_frame_drop(&g->in, f);
@@ -149,10 +179,14 @@ void gda_comm_guest_accept(struct gda_comm_hub *hub)
 	int fd = accept4(hub->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	int one = 1, idle = 5;
 
-	/* out of descriptors the connection stays pending, and poll(2) would not wait */
-	hub->deaf = fd < 0;
-	if (fd < 0)
+	/* out of these the connection stays pending, and poll(2) would not wait */
+	hub->deaf = fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+			       errno == ENOMEM);
+	if (fd < 0) {
+		hub->short_of = hub->short_of || hub->deaf;
 		return;
+	}
+	hub->short_of = false;
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	/* a machine that is gone says nothing */
 	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));

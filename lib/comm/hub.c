@@ -11,12 +11,13 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <gda/barrier.h>
 #include "hub.h"
@@ -47,17 +48,24 @@ static void gda_comm_hub_broadcast(struct gda_comm_hub *hub, const struct gda_co
 /* The call under way, or the creation, fails on all ranks; and so do all later ones. */
 static void gda_comm_hub_fail(struct gda_comm_hub *hub, int err)
 {
-	struct gda_comm_frame fail = { .kind = GDA_COMM_FAIL, .b = (uint32_t)-err };
+	struct gda_comm_frame fail = {
+		.kind = GDA_COMM_FAIL,
+		.bytes = (uint32_t)strlen(hub->why),
+		.b = (uint32_t)-err,
+	};
 
 	if (hub->failed)
 		return;
 	hub->failed = err;
 	hub->deadline = 0;
-	gda_comm_hub_broadcast(hub, &fail, NULL);
+	gda_comm_hub_broadcast(hub, &fail, hub->why);
 }
 
-/* A rank is gone, or counts as gone; its connection ends unless it only was too late. */
-static void gda_comm_hub_lost(struct gda_comm_hub *hub, struct gda_comm_member *m, int state)
+/*
+ * A rank is gone, or counts as gone; its connection ends unless it only was too late.
+ * Return: whether that is new.
+ */
+static bool gda_comm_hub_gone(struct gda_comm_hub *hub, struct gda_comm_member *m, int state)
 {
 	struct gda_comm_frame frame = {
 		.kind = GDA_COMM_STATE,
@@ -72,11 +80,18 @@ static void gda_comm_hub_lost(struct gda_comm_hub *hub, struct gda_comm_member *
 		gda_comm_buffer_free(&m->out);
 	}
 	if (m->state)
-		return;
+		return false;
 	m->state = state;
 	if (hub->lost == hub->nranks)
 		hub->lost = frame.a;
 	gda_comm_hub_broadcast(hub, &frame, NULL);
+	return true;
+}
+
+static void gda_comm_hub_lost(struct gda_comm_hub *hub, struct gda_comm_member *m, int state)
+{
+	if (!gda_comm_hub_gone(hub, m, state))
+		return;
 	/* one that has left is missed only by a call that waits for it */
 	if (state != -ESHUTDOWN || hub->deadline)
 		gda_comm_hub_fail(hub, state);
@@ -87,9 +102,13 @@ static void gda_comm_hub_expire(struct gda_comm_hub *hub)
 {
 	uint32_t rank;
 
+	if (hub->here < hub->nranks && hub->short_of)
+		snprintf(hub->why, sizeof(hub->why),
+			 "rank 0 has no descriptor for %u of %u ranks: raise its RLIMIT_NOFILE, ulimit -n",
+			 hub->nranks - hub->here, hub->nranks);
 	for (rank = 0; rank < hub->nranks; rank++)
 		if (!hub->members[rank].came)
-			gda_comm_hub_lost(hub, &hub->members[rank], -ETIMEDOUT);
+			gda_comm_hub_gone(hub, &hub->members[rank], -ETIMEDOUT);
 	gda_comm_hub_fail(hub, -ETIMEDOUT);
 }
 
@@ -125,6 +144,28 @@ static int gda_comm_hub_missing(const struct gda_comm_hub *hub)
 	return 0;
 }
 
+/* A rank that comes to another call than those before it, or with another number of bytes. */
+static int gda_comm_hub_differs(struct gda_comm_hub *hub, const struct gda_comm_member *m,
+				const struct gda_comm_frame *f)
+{
+	uint32_t own = (uint32_t)(m - hub->members), first = 0;
+
+	while (first < hub->nranks && !hub->members[first].came)
+		first++;
+	if (!m->came && hub->here == hub->nranks && f->a == hub->call + 1) {
+		if (f->bytes == hub->bytes)
+			return 0;
+		snprintf(hub->why, sizeof(hub->why),
+			 "rank %u gives %u bytes, rank %u gave %u: pass the same number on all ranks",
+			 own, f->bytes, first, hub->bytes);
+	} else {
+		snprintf(hub->why, sizeof(hub->why),
+			 "rank %u is at its call %u, the others at call %u: make the same calls on all ranks",
+			 own, f->a, hub->call + 1);
+	}
+	return -EPROTO;
+}
+
 static void gda_comm_hub_gather(struct gda_comm_hub *hub, struct gda_comm_member *m,
 				const struct gda_comm_frame *f, const unsigned char *payload)
 {
@@ -132,9 +173,13 @@ static void gda_comm_hub_gather(struct gda_comm_hub *hub, struct gda_comm_member
 	int err = hub->failed ? hub->failed : gda_comm_hub_missing(hub);
 
 	if (hub->failed) {
-		struct gda_comm_frame fail = { .kind = GDA_COMM_FAIL, .b = (uint32_t)-err };
+		struct gda_comm_frame fail = {
+			.kind = GDA_COMM_FAIL,
+			.bytes = (uint32_t)strlen(hub->why),
+			.b = (uint32_t)-err,
+		};
 
-		gda_comm_hub_send(m, &fail, NULL);
+		gda_comm_hub_send(m, &fail, hub->why);
 		return;
 	}
 	if (!err && !hub->came) {
@@ -143,9 +188,8 @@ static void gda_comm_hub_gather(struct gda_comm_hub *hub, struct gda_comm_member
 		if (!hub->all)
 			err = -ENOMEM;
 	}
-	if (!err && (m->came || hub->here < hub->nranks || f->a != hub->call + 1 ||
-		     f->bytes != hub->bytes))
-		err = -EPROTO;
+	if (!err)
+		err = gda_comm_hub_differs(hub, m, f);
 	if (err) {
 		gda_comm_hub_fail(hub, err);
 		return;
@@ -258,49 +302,57 @@ static void gda_comm_hub_tick(struct gda_comm_hub *hub, uint64_t now)
 		gda_comm_hub_expire(hub);
 }
 
-static void gda_comm_hub_poll(struct gda_comm_hub *hub)
+static nfds_t gda_comm_hub_poll_add(struct gda_comm_hub *hub, int fd, int events)
 {
-	struct pollfd *p = hub->polls;
-	uint32_t i;
-
-	p[0] = (struct pollfd) { .fd = hub->wake, .events = POLLIN };
-	p[1] = (struct pollfd) { .fd = hub->deaf ? -1 : hub->listener, .events = POLLIN };
-	hub->deaf = false;
-	for (i = 0; i < GDA_COMM_GUESTS; i++)
-		p[2 + i] = (struct pollfd) { .fd = hub->guests[i].fd, .events = POLLIN };
-	for (i = 0; i < hub->nranks; i++) {
-		const struct gda_comm_member *m = &hub->members[i];
-
-		p[2 + GDA_COMM_GUESTS + i] = (struct pollfd) {
-			.fd = m->fd,
-			.events = POLLIN | (m->out.used ? POLLOUT : 0),
-		};
-	}
-	/* deadlines are looked at this often */
-	poll(p, 2 + GDA_COMM_GUESTS + hub->nranks, 50);
+	hub->polls[hub->npolls] = (struct pollfd) { .fd = fd, .events = (short)events };
+	return hub->npolls++;
 }
 
-/* A descriptor that was closed since poll(2), or is another one now, is nothing new. */
+/* Only what is there: poll(2) takes no more entries than RLIMIT_NOFILE. */
+static void gda_comm_hub_poll(struct gda_comm_hub *hub)
+{
+	uint32_t i;
+
+	hub->npolls = 0;
+	gda_comm_hub_poll_add(hub, hub->wake, POLLIN);
+	gda_comm_hub_poll_add(hub, hub->deaf ? -1 : hub->listener, POLLIN);
+	hub->deaf = false;
+	for (i = 0; i < GDA_COMM_GUESTS; i++)
+		if (hub->guests[i].fd >= 0)
+			hub->guests[i].at = gda_comm_hub_poll_add(hub, hub->guests[i].fd, POLLIN);
+	for (i = 0; i < hub->nranks; i++) {
+		struct gda_comm_member *m = &hub->members[i];
+
+		if (m->fd >= 0)
+			m->at = gda_comm_hub_poll_add(hub, m->fd,
+						      POLLIN | (m->out.used ? POLLOUT : 0));
+	}
+	/* deadlines are looked at this often */
+	poll(hub->polls, hub->npolls, 50);
+}
+
+/* Return: what poll(2) found on @fd. One that was accepted since, as another one, is new. */
+static int gda_comm_hub_found(const struct gda_comm_hub *hub, nfds_t at, int fd)
+{
+	return fd >= 0 && at && at < hub->npolls && hub->polls[at].fd == fd ?
+	       hub->polls[at].revents : 0;
+}
+
 static void gda_comm_hub_serve(struct gda_comm_hub *hub)
 {
-	const struct pollfd *guests = hub->polls + 2;
-	const struct pollfd *members = guests + GDA_COMM_GUESTS;
 	uint32_t i;
 
 	for (i = 0; i < hub->nranks; i++) {
 		struct gda_comm_member *m = &hub->members[i];
+		int found = gda_comm_hub_found(hub, m->at, m->fd);
 
-		if (m->fd < 0 || m->fd != members[i].fd)
-			continue;
-		if (members[i].revents & POLLOUT &&
-		    gda_comm_buffer_flush(&m->out, m->fd))
+		if (found & POLLOUT && gda_comm_buffer_flush(&m->out, m->fd))
 			gda_comm_hub_lost(hub, m, -ECONNRESET);
-		else if (members[i].revents)
+		else if (found)
 			gda_comm_member_read(hub, m);
 	}
 	for (i = 0; i < GDA_COMM_GUESTS; i++)
-		if (hub->guests[i].fd >= 0 && hub->guests[i].fd == guests[i].fd &&
-		    guests[i].revents)
+		if (gda_comm_hub_found(hub, hub->guests[i].at, hub->guests[i].fd))
 			gda_comm_guest_read(hub, &hub->guests[i]);
 	if (hub->polls[1].revents)
 		gda_comm_guest_accept(hub);
@@ -356,18 +408,30 @@ static int gda_comm_hub_thread(struct gda_comm_hub *hub)
 	return err;
 }
 
+/* Rank 0 has a connection to each other rank, the two ends of its own, @listener and @wake. */
+static int gda_comm_hub_room(uint32_t nranks)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= (rlim_t)nranks + 3)
+		return 0;
+	return gda_because(-EMFILE,
+			   "rank 0 of %u ranks needs %u descriptors and more, RLIMIT_NOFILE is %llu: raise it, ulimit -n",
+			   nranks, nranks + 3, (unsigned long long)limit.rlim_cur);
+}
+
 int gda_comm_hub_start(uint32_t nranks, uint64_t timeout_ns,
 		       const struct gda_comm_secret *secret, int listener, int own,
 		       struct gda_comm_hub **result)
 {
-	struct gda_comm_hub *hub = calloc(1, sizeof(*hub));
+	int err = gda_comm_hub_room(nranks);
+	struct gda_comm_hub *hub = err ? NULL : calloc(1, sizeof(*hub));
 	uint32_t i;
-	int err;
 
 	if (!hub) {
 		close(listener);
 		close(own);
-		return -ENOMEM;
+		return err ? err : -ENOMEM;
 	}
 	hub->nranks = nranks;
 	hub->lost = nranks;

@@ -6,15 +6,15 @@
 #ifndef GDA_COMM_HUB_H
 #define GDA_COMM_HUB_H
 
+#include <poll.h>
 #include <pthread.h>
 #include "comm_internal.h"
-
-struct pollfd;
 
 #define GDA_COMM_GUESTS		128U
 
 struct gda_comm_guest {
 	int fd;				/* -1: no guest */
+	nfds_t at;			/* in the hub's @polls; 0: not there yet */
 	bool proven;
 	uint64_t deadline;
 	unsigned char nonce[GDA_COMM_NONCE_BYTES];
@@ -24,6 +24,7 @@ struct gda_comm_guest {
 
 struct gda_comm_member {
 	int fd;				/* -1: not here, or gone */
+	nfds_t at;			/* in the hub's @polls; 0: not there yet */
 	int state;			/* of gda_comm_state() */
 	bool came;			/* to the call that is under way */
 	bool told;			/* came too late: was told why the creation failed */
@@ -38,13 +39,16 @@ struct gda_comm_hub {
 	uint32_t here;			/* ranks that have said hello */
 	struct gda_comm_secret secret;
 	int listener;
-	bool deaf;			/* accept4() failed: not at once again */
+	bool deaf;			/* accept4() found no descriptor or memory: not at once again */
+	bool short_of;			/* it did so since the last guest came */
 	int wake;			/* an eventfd: look at @stopping */
 	pthread_t thread;
 	struct gda_comm_member *members;
 	struct gda_comm_guest guests[GDA_COMM_GUESTS];
-	struct pollfd *polls;		/* one for each of all that, see gda_comm_hub_poll() */
+	struct pollfd *polls;		/* one for each that is there, see gda_comm_hub_poll() */
+	nfds_t npolls;
 	int failed;			/* negative errno of the first failure */
+	char why[GDA_COMM_WHY];		/* its words, or empty: the ranks' states say it */
 	uint32_t lost;			/* rank that was lost first, or @nranks */
 
 	/* the collective call that is under way; before @here is @nranks: the creation */

@@ -84,6 +84,13 @@ static void gda_comm_any_port(struct sockaddr_storage *addr)
 		((struct sockaddr_in *)addr)->sin_port = 0;
 }
 
+static int gda_comm_no_socket(int err)
+{
+	if (err == -EMFILE)
+		gda_because(err, "this process has too many open files: raise RLIMIT_NOFILE, ulimit -n");
+	return err;
+}
+
 /*
  * Listen at @addr, whose port 0 becomes the one that was free. @again: also while old
  * connections of that port linger.
@@ -95,14 +102,14 @@ static int gda_comm_listen(struct sockaddr_storage *addr, int again, int *fd)
 
 	*fd = socket(addr->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (*fd < 0)
-		return -errno;
+		return gda_comm_no_socket(-errno);
 	setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &again, sizeof(again));
 	if (!bind(*fd, (struct sockaddr *)addr, length) && !listen(*fd, GDA_COMM_BACKLOG) &&
 	    !getsockname(*fd, (struct sockaddr *)addr, &length))
 		return 0;
 	err = -errno;
 	close(*fd);
-	return err;
+	return gda_because(err, "cannot listen for the other ranks: %s", strerror(-err));
 }
 
 static int gda_comm_id_format(const struct sockaddr_storage *addr,
@@ -167,7 +174,13 @@ GDA_EXPORT int gda_comm_id_create(const char *interface, struct gda_comm_id *id)
 	gda_comm_loopback(&addr);
 	if (interface)
 		err = gda_comm_interface(interface, &addr);
-	return err ? err : gda_comm_id_listen(&addr, id);
+	if (err == -ENODEV)
+		gda_because(err,
+			    "there is no interface \"%s\" with an address: choose one that ip address shows",
+			    interface);
+	if (!err)
+		err = gda_comm_id_listen(&addr, id);
+	return gda_called(err, "gda_comm_id_create", "%s", interface ? interface : "NULL");
 }
 
 /* gda-run made the socket, and told its number to rank 0 alone. */
@@ -229,6 +242,11 @@ static int gda_comm_id_secret(const char *hex, struct gda_comm_secret *secret)
 	return 0;
 }
 
+static int gda_comm_id_wrong(void)
+{
+	return gda_because(-EINVAL, "id is no text of gda_comm_id_create(): pass all of it on");
+}
+
 int gda_comm_id_parse(const struct gda_comm_id *id, struct gda_comm_secret *secret,
 		      struct sockaddr_storage *addr)
 {
@@ -240,7 +258,7 @@ int gda_comm_id_parse(const struct gda_comm_id *id, struct gda_comm_secret *secr
 	if (!memchr(id->text, 0, sizeof(id->text)) ||
 	    sscanf(id->text, "gda1 %63s %u %63s", address, &port, hex) != 3 ||
 	    !port || port > 65535)
-		return -EINVAL;
+		return gda_comm_id_wrong();
 	memset(addr, 0, sizeof(*addr));
 	if (inet_pton(AF_INET, address, &in->sin_addr) == 1) {
 		in->sin_family = AF_INET;
@@ -249,9 +267,9 @@ int gda_comm_id_parse(const struct gda_comm_id *id, struct gda_comm_secret *secr
 		six->sin6_family = AF_INET6;
 		six->sin6_port = htons((uint16_t)port);
 	} else {
-		return -EINVAL;
+		return gda_comm_id_wrong();
 	}
-	return gda_comm_id_secret(hex, secret);
+	return gda_comm_id_secret(hex, secret) ? gda_comm_id_wrong() : 0;
 }
 
 int gda_comm_id_reopen(const struct gda_comm_id *id)
@@ -340,7 +358,7 @@ static int gda_comm_try(const struct sockaddr_storage *addr,
 
 	*fd = socket(addr->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (*fd < 0)
-		return -errno;
+		return gda_comm_no_socket(-errno);
 	setsockopt(*fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	if (connect(*fd, (const struct sockaddr *)addr, gda_comm_addr_length(addr))) {
 		err = errno == EINPROGRESS ? gda_comm_poll(*fd, POLLOUT, deadline) : -errno;
@@ -366,7 +384,15 @@ int gda_comm_id_connect(const struct gda_comm_id *id, uint64_t deadline, int *fd
 		struct timespec nap = { .tv_nsec = 10000000 };
 
 		err = gda_comm_try(&addr, &secret, deadline, fd);
+		if (err == -EACCES)
+			gda_because(err,
+				    "the process at the id's address has not its secret: is the id that of this job?");
 		/* the hub may be full of connections that still have their second */
+		if (err && err != -ETIMEDOUT && err != -ECONNREFUSED && err != -ECONNRESET &&
+		    err != -EPIPE)
+			gda_because(err,
+				    "rank 0 cannot be reached at the id's address: %s: see ip route",
+				    strerror(-err));
 		if (err != -ECONNREFUSED && err != -ECONNRESET && err != -EPIPE)
 			return err;
 		if (gda_clock_ns() >= deadline)

@@ -47,12 +47,14 @@ static int gda_pmix_load(struct gda_pmix *pmix)
 	size_t i;
 
 	if (!lib)
-		return -EOPNOTSUPP;
+		return gda_because(-EOPNOTSUPP,
+				   "PMIx started this program, and libpmix.so.2 is not there: install package libpmix2");
 	for (i = 0; i < sizeof(gda_pmix_symbols) / sizeof(gda_pmix_symbols[0]); i++) {
 		void *symbol = dlsym(lib, gda_pmix_symbols[i].name);
 
 		if (!symbol)
-			return -EOPNOTSUPP;
+			return gda_because(-EOPNOTSUPP, "libpmix.so.2 has no %s: install a later one",
+					   gda_pmix_symbols[i].name);
 		memcpy((char *)pmix + gda_pmix_symbols[i].at, &symbol, sizeof(symbol));
 	}
 	return 0;
@@ -122,7 +124,7 @@ static int gda_pmix_exchange(const struct gda_pmix *pmix, const pmix_proc_t *sel
 
 	memset(id, 0, sizeof(*id));
 	if (!self->rank) {
-		err = gda_comm_id_create(interface, id);
+		err = gda_because_last(gda_comm_id_create(interface, id));
 		if (gda_pmix_put(pmix, id) && !err)
 			err = -EIO;
 	}
@@ -148,14 +150,16 @@ int gda_comm_pmix(const char *interface, struct gda_comm_attr *attr, struct gda_
 	if (err)
 		return err;
 	if (pmix.init(&self, NULL, 0) != PMIX_SUCCESS)
-		return -EIO;
+		return gda_because(-EIO, "PMIx_Init() failed: does the launcher that started this still run?");
 	attr->rank = self.rank;
 	err = gda_pmix_size(&pmix, &self, &attr->nranks);
 	if (!err)
 		err = gda_pmix_exchange(&pmix, &self, interface, id);
 	/* the program, an MPI program perhaps, may have its own use of it: it is counted */
 	pmix.finalize(NULL, 0);
-	return err;
+	return err == -EIO ?
+	       gda_because(err, "PMIx did not carry the id from rank 0: see its output, and the launcher's") :
+	       err;
 }
 
 #else
@@ -165,7 +169,10 @@ int gda_comm_pmix(const char *interface, struct gda_comm_attr *attr, struct gda_
 	(void)interface;
 	(void)attr;
 	(void)id;
-	return getenv("PMIX_NAMESPACE") ? -EOPNOTSUPP : -ENOENT;
+	if (!getenv("PMIX_NAMESPACE"))
+		return -ENOENT;
+	return gda_because(-EOPNOTSUPP,
+			   "libgda was built without PMIx: build it with package libpmix-dev, or use gda-run");
 }
 
 #endif

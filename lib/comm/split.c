@@ -41,14 +41,15 @@ static int gda_comm_part(struct gda_comm *comm, const struct gda_comm_vote *vote
 	while (votes[first].color != color)
 		first++;
 	if (votes[first].err)
-		return votes[first].err;
+		return gda_because(votes[first].err, "rank %u cannot listen for the ranks of color %u: %s",
+				   first, color, gda_strerror(votes[first].err));
 	attr.id = &votes[first].id;
 	attr.timeout_ns = deadline > now ? deadline - now : 1;
-	return gda_comm_create(&attr, part);
+	return gda_because_last(gda_comm_create(&attr, part));
 }
 
-GDA_EXPORT int gda_comm_split(struct gda_comm *comm, uint32_t color, uint64_t deadline,
-			      struct gda_comm **part)
+static int gda_comm_divide(struct gda_comm *comm, uint32_t color, uint64_t deadline,
+			   struct gda_comm **part)
 {
 	struct gda_comm_vote *votes = calloc(comm->nranks, sizeof(*votes));
 	struct gda_comm_vote own = { .color = color };
@@ -60,13 +61,15 @@ GDA_EXPORT int gda_comm_split(struct gda_comm *comm, uint32_t color, uint64_t de
 	if (!deadline)
 		deadline = gda_comm_after(gda_clock_ns(), comm->timeout_ns);
 	/* the first rank is not known before all colors are */
-	err = gda_comm_allgather(comm, &own, sizeof(own), votes, deadline);
+	err = gda_because_last(gda_comm_allgather(comm, &own, sizeof(own), votes, deadline));
 	if (err)
 		goto out;
 	if (color != GDA_COMM_NO_COLOR && !gda_comm_count(votes, comm->rank, color) &&
 	    gda_comm_count(votes, comm->nranks, color) > 1)
 		own.err = gda_comm_id_listen(&comm->address, &own.id);
-	err = gda_comm_allgather(comm, &own, sizeof(own), votes, deadline);
+	/* all ranks of the part say why, from its vote */
+	gda_forget_reason();
+	err = gda_because_last(gda_comm_allgather(comm, &own, sizeof(own), votes, deadline));
 	if (!err && color != GDA_COMM_NO_COLOR)
 		err = gda_comm_part(comm, votes, deadline, &made);
 	if (!err) {
@@ -80,6 +83,13 @@ GDA_EXPORT int gda_comm_split(struct gda_comm *comm, uint32_t color, uint64_t de
 out:
 	free(votes);
 	return err;
+}
+
+GDA_EXPORT int gda_comm_split(struct gda_comm *comm, uint32_t color, uint64_t deadline,
+			      struct gda_comm **part)
+{
+	return gda_called(gda_comm_divide(comm, color, deadline, part), "gda_comm_split",
+			  "%p, %u", (void *)comm, color);
 }
 
 int gda_machine_name(char name[GDA_MACHINE_BYTES])
@@ -113,5 +123,7 @@ GDA_EXPORT int gda_comm_split_machine(struct gda_comm *comm, uint64_t deadline,
 	while (!err && memcmp(names[first], own, sizeof(own)))
 		first++;
 	free(names);
-	return err ? err : gda_comm_split(comm, first, deadline, part);
+	if (!err)
+		err = gda_comm_split(comm, first, deadline, part);
+	return gda_called(gda_because_last(err), "gda_comm_split_machine", "%p", (void *)comm);
 }

@@ -25,6 +25,12 @@ static int gda_comm_env(const char *name, uint32_t most, uint32_t *value)
 	return 0;
 }
 
+static int gda_comm_env_wrong(void)
+{
+	return gda_because(-EINVAL,
+			   "GDA_COMM_SIZE, GDA_COMM_RANK or GDA_COMM_ID is wrong or not set: start the ranks with gda-run");
+}
+
 static int gda_comm_from_run(struct gda_comm_attr *attr, struct gda_comm_id *id)
 {
 	const char *text = getenv("GDA_COMM_ID");
@@ -32,10 +38,10 @@ static int gda_comm_from_run(struct gda_comm_attr *attr, struct gda_comm_id *id)
 
 	err = gda_comm_env("GDA_COMM_SIZE", GDA_COMM_MAX_RANKS, &attr->nranks);
 	if (err)
-		return err;
-	if (!text || strlen(text) >= sizeof(id->text) ||
+		return err == -EINVAL ? gda_comm_env_wrong() : err;
+	if (!attr->nranks || !text || strlen(text) >= sizeof(id->text) ||
 	    gda_comm_env("GDA_COMM_RANK", GDA_COMM_MAX_RANKS, &attr->rank))
-		return -EINVAL;
+		return gda_comm_env_wrong();
 	memcpy(id->text, text, strlen(text) + 1);
 	return 0;
 }
@@ -66,11 +72,16 @@ static int gda_comm_from_gather(const struct gda_comm_attr *attr, struct gda_com
 	all = calloc(attr->nranks, sizeof(*all));
 	if (!all)
 		return -ENOMEM;
-	if (!attr->rank)
+	if (!attr->rank) {
 		own.err = gda_comm_id_create(getenv("GDA_COMM_INTERFACE"), &own.id);
+		gda_because_last(own.err);
+	}
 	err = attr->allgather(attr->arg, &own, sizeof(own), all);
-	if (!err)
-		err = all[0].err;
+	if (err)
+		gda_because(err, "allgather, the caller's function, returned %d", err);
+	else if (all[0].err)
+		err = gda_because(all[0].err, "rank 0 could not make the id, its own error says why: %s",
+				  gda_strerror(all[0].err));
 	*id = all[0].id;
 	free(all);
 	return err;
@@ -97,16 +108,18 @@ int gda_comm_start(const struct gda_comm_attr *given, struct gda_comm_attr *attr
 	if (err)
 		return err;
 	if (attr->nranks > GDA_COMM_MAX_RANKS)
-		return gda_because(-EINVAL, "nranks %u is more than %u", attr->nranks,
+		return gda_because(-EINVAL, "nranks %u: the most is %u", attr->nranks,
 				   GDA_COMM_MAX_RANKS);
 	if (attr->rank >= attr->nranks)
-		return gda_because(-EINVAL, "rank %u is not below nranks %u", attr->rank,
-				   attr->nranks);
+		return gda_because(-EINVAL, "rank %u: set it to one of 0 to %u", attr->rank,
+				   attr->nranks - 1);
 	if (!given || !given->nranks)
 		return 0;
 	if (attr->id)
 		*id = *attr->id;
 	if (attr->id || attr->nranks == 1)
 		return 0;
-	return attr->allgather ? gda_comm_from_gather(attr, id) : -EINVAL;
+	if (!attr->allgather)
+		return gda_because(-EINVAL, "id and allgather are NULL: set one of them");
+	return gda_comm_from_gather(attr, id);
 }

@@ -60,6 +60,8 @@ TEST(ids_are_text_and_differ)
 	EXPECT_EQ(0, strncmp(a.text, "gda1 127.0.0.1 ", 15));
 	EXPECT_EQ(0, strncmp(b.text, "gda1 127.0.0.1 ", 15));
 	EXPECT_EQ(-ENODEV, gda_comm_id_create("no such", &b));
+	EXPECT_STREQ("gda_comm_id_create: there is no interface \"no such\" with an address: choose one that ip address shows",
+		     gda_last_error());
 }
 
 TEST(arguments)
@@ -80,11 +82,14 @@ TEST(arguments)
 	struct gda_comm_id id;
 	size_t i;
 
-	EXPECT_EQ(-EINVAL, gda_comm_create(&attr, &comm));	/* neither id nor allgather */
+	EXPECT_EQ(-EINVAL, gda_comm_create(&attr, &comm));
+	EXPECT_STREQ("gda_comm_create: id and allgather are NULL: set one of them",
+		     gda_last_error());
 	ASSERT_OK(gda_comm_id_create(NULL, &id));
 	attr.id = &id;
 	attr.rank = 2;
 	EXPECT_EQ(-EINVAL, gda_comm_create(&attr, &comm));
+	EXPECT_STREQ("gda_comm_create: rank 2: set it to one of 0 to 1", gda_last_error());
 	attr.rank = 0;
 	attr.nranks = GDA_COMM_MAX_RANKS + 1;
 	EXPECT_EQ(-EINVAL, gda_comm_create(&attr, &comm));
@@ -102,6 +107,8 @@ TEST(arguments)
 		EXPECT_EQ(-EINVAL, gda_comm_create(&attr, &comm)) {
 			TH_LOG("%s", texts[i]);
 		}
+		EXPECT_STREQ("gda_comm_create: id is no text of gda_comm_id_create(): pass all of it on",
+			     gda_last_error());
 	}
 	memset(id.text, 'a', sizeof(id.text));
 	EXPECT_EQ(-EINVAL, gda_comm_create(&attr, &comm));
@@ -181,7 +188,8 @@ TEST(a_rank_that_never_comes)
 	r_run(r, 2, 3, R_SECOND / 2, &id, NULL);
 	for (i = 0; i < 2; i++) {
 		EXPECT_EQ(-ETIMEDOUT, r[i].created);
-		EXPECT_STREQ("gda_comm_create: 1 of 3 ranks did not join in time: 2", r[i].why);
+		EXPECT_STREQ("gda_comm_create: 1 of 3 ranks did not join in time, their own output may say why: 2",
+			     r[i].why);
 		EXPECT_LE(R_SECOND / 2, r[i].took_ns);
 		EXPECT_GT(R_SECOND * 20, r[i].took_ns);
 	}
@@ -190,10 +198,20 @@ TEST(a_rank_that_never_comes)
 	memset(r, 0, sizeof(r));
 	r[1] = (struct r_rank) { .id = &id, .rank = 1, .nranks = 2, .timeout_ns = R_SECOND / 4 };
 	EXPECT_EQ(-ETIMEDOUT, r_create(&r[1]));
-	EXPECT_STREQ("gda_comm_create: 1 of 2 ranks did not join in time: 0", r[1].why);
+	EXPECT_STREQ("gda_comm_create: 1 of 2 ranks did not join in time, their own output may say why: 0",
+		     r[1].why);
 	/* nobody listens */
 	snprintf(id.text, sizeof(id.text), "gda1 127.0.0.1 1 %032x", 7);
 	EXPECT_EQ(-ETIMEDOUT, r_create(&r[1]));
+}
+
+/* Does the last error begin so? */
+static bool says(const char *text)
+{
+	if (!strncmp(gda_last_error(), text, strlen(text)))
+		return true;
+	printf("# \"%s\", not \"%s\"\n", gda_last_error(), text);
+	return false;
 }
 
 static int body_late(struct r_rank *r)
@@ -216,6 +234,8 @@ static int body_late(struct r_rank *r)
 	    gda_comm_state(r->comm, 2) == -ETIMEDOUT ||
 	    *gda_comm_abort_word(r->comm, 1) != 1 || *gda_comm_abort_word(r->comm, 2))
 		return 2;
+	if (!says("gda_comm_barrier: 1 of 3 ranks did not make this call in time: 1 ("))
+		return 3;
 	/* for good, and at once */
 	return gda_comm_barrier(r->comm, 0) != -ETIMEDOUT;
 }
@@ -243,6 +263,8 @@ static int body_leave(struct r_rank *r)
 	if (r->rank == 1)
 		return 0;
 	err = gda_comm_barrier(r->comm, 0);
+	if (!says("gda_comm_barrier: rank 1 of 3 has left by gda_comm_destroy(): "))
+		return 2;
 	return err != -ESHUTDOWN || gda_comm_state(r->comm, 1) != -ESHUTDOWN ||
 	       gda_comm_failed(r->comm) != -1 || *gda_comm_abort_word(r->comm, 1);
 }
@@ -263,7 +285,14 @@ static int body_unequal(struct r_rank *r)
 {
 	char bytes[R_MAX * 8] = { 0 };
 
-	return gda_comm_allgather(r->comm, bytes, r->rank ? 8 : 4, bytes, 0) != -EPROTO;
+	if (gda_comm_allgather(r->comm, bytes, r->rank ? 8 : 4, bytes, 0) != -EPROTO)
+		return 1;
+	/* in the order in which the hub heard them */
+	return !says(strstr(gda_last_error(), "rank 0 gives") ?
+		     "gda_comm_allgather: rank 0 gives 4 bytes, rank " :
+		     strstr(gda_last_error(), "rank 1 gives") ?
+		     "gda_comm_allgather: rank 1 gives 8 bytes, rank 0 gave 4: pass the same " :
+		     "gda_comm_allgather: rank 2 gives 8 bytes, rank 0 gave 4: pass the same ");
 }
 
 TEST(ranks_that_disagree)
@@ -282,9 +311,12 @@ TEST(ranks_that_disagree)
 	r[1] = (struct r_rank) { .id = &id, .rank = 1, .nranks = 3, .timeout_ns = R_SECOND };
 	pthread_create(&r[0].thread, NULL, r_main, &r[0]);
 	EXPECT_EQ(-EPROTO, r_create(&r[1]));
+	EXPECT_STREQ("gda_comm_create: this is rank 1 of 3, rank 0 is one of 2 ranks: give all ranks the same number",
+		     r[1].why);
 	/* and on who is which */
 	r[1] = (struct r_rank) { .id = &id, .rank = 0, .nranks = 2, .timeout_ns = R_SECOND };
 	EXPECT_EQ(-EINVAL, r_create(&r[1]));
+	EXPECT_NE(NULL, strstr(r[1].why, "rank 0 calls gda_comm_id_create()"));
 	pthread_join(r[0].thread, NULL);
 	EXPECT_EQ(-ETIMEDOUT, r[0].created);
 }
@@ -332,8 +364,8 @@ TEST(parts)
 static int process(struct r_rank *r, uint32_t victim, const int *go)
 {
 	struct gda_view v = { 0 };
+	char byte, why[128];
 	uint64_t until;
-	char byte;
 
 	if (r_create(r) || gda_comm_watch(r->comm, victim, &v) ||
 	    gda_comm_watch(r->comm, 99, &v) != -EINVAL || gda_comm_barrier(r->comm, 0))
@@ -350,7 +382,11 @@ static int process(struct r_rank *r, uint32_t victim, const int *go)
 	if (gda_comm_failed(r->comm) != (int)victim ||
 	    gda_comm_state(r->comm, victim) != -ECONNRESET)
 		return 3;
-	return gda_comm_barrier(r->comm, 0) != -ECONNRESET ? 4 : 0;
+	if (gda_comm_barrier(r->comm, 0) != -ECONNRESET)
+		return 4;
+	snprintf(why, sizeof(why), "gda_comm_barrier: rank %u of 4 died: its own output says why",
+		 victim);
+	return says(why) ? 0 : 5;
 }
 
 TEST(a_rank_that_dies_is_named)
@@ -474,6 +510,7 @@ TEST(a_child_of_fork)
 	EXPECT_EQ(1, out);
 	EXPECT_EQ(NULL, gda_comm_abort_word(comm, 1));
 	EXPECT_EQ(-EINVAL, gda_comm_state(comm, 1));
+	EXPECT_STREQ("gda_comm_state: rank 1: the communicator has ranks 0 to 0", gda_last_error());
 	EXPECT_EQ(-EMSGSIZE, gda_comm_allgather(comm, &byte, GDA_COMM_MAX_GATHER + 1, &out, 0));
 	gda_comm_destroy(comm);
 }

@@ -79,7 +79,7 @@ int main(int argc, char **argv)
 		return 3;
 	err = gda_comm_create(&attr, &comm);
 	if (err) {
-		/* "...1 of 4 ranks did not join in time: 2" */
+		/* "...1 of 4 ranks did not join in time, their own output may say why: 2" */
 		why = strrchr(gda_last_error(), ':');
 		if (!why || sscanf(why, ": %d", &named) != 1)
 			named = -1;

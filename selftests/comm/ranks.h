@@ -36,7 +36,7 @@ struct r_rank {
 	int (*body)(struct r_rank *r);
 	struct gda_comm *comm;
 	int created;		/* what gda_comm_create() returned */
-	char why[128];		/* and said */
+	char why[320];		/* and said */
 	int result;		/* what @body returned */
 	uint64_t took_ns;	/* by gda_comm_create() */
 	pthread_t thread;

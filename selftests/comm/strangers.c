@@ -145,8 +145,8 @@ TEST_F(hub, out_of_descriptors)
 	ASSERT_OK(gda_comm_id_parse(&self->id, &secret, &addr));
 	ASSERT_OK(getrlimit(RLIMIT_NOFILE, &old));
 	none = old;
-	/* poll(2) takes no more than the limit, either */
-	none.rlim_cur = 256;
+	/* less than the hub has room for guests */
+	none.rlim_cur = 64;
 	ASSERT_OK(setrlimit(RLIMIT_NOFILE, &none));
 	while (n < 256 && (more[n] = dup(fd)) >= 0)
 		n++;
@@ -163,6 +163,29 @@ TEST_F(hub, out_of_descriptors)
 		close(more[--n]);
 	close(fd);
 	close(up.fd);
+}
+
+/* With few descriptors the ranks find each other; with too few rank 0 says so at once. */
+TEST(few_descriptors)
+{
+	struct rlimit old, few;
+	struct gda_comm_id id;
+	struct r_rank r[2];
+
+	ASSERT_OK(getrlimit(RLIMIT_NOFILE, &old));
+	few = old;
+	few.rlim_cur = 32;
+	ASSERT_OK(gda_comm_id_create(NULL, &id));
+	ASSERT_OK(setrlimit(RLIMIT_NOFILE, &few));
+	r_run(r, 2, 2, 30 * R_SECOND, &id, NULL);
+	EXPECT_OK(r[0].created) TH_LOG("%s", r[0].why);
+	EXPECT_OK(r[1].created) TH_LOG("%s", r[1].why);
+	ASSERT_OK(gda_comm_id_create(NULL, &id));
+	r[0] = (struct r_rank) { .id = &id, .nranks = 100, .timeout_ns = 30 * R_SECOND };
+	EXPECT_EQ(-EMFILE, r_create(&r[0]));
+	EXPECT_STREQ("gda_comm_create: rank 0 of 100 ranks needs 103 descriptors and more, RLIMIT_NOFILE is 32: raise it, ulimit -n",
+		     r[0].why);
+	EXPECT_OK(setrlimit(RLIMIT_NOFILE, &old));
 }
 
 TEST_F(hub, wrong_proofs)
