@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Contexts that ended with a QP in error or with work without an outcome: their newest records
- * and the last state of their QPs, for whoever asks why. The process may have been killed.
+ * and the last state of their QPs, so that "gdactl why" explains them also when the process was
+ * killed.
  *
  * The newest GDA_DEAD_USER of a user are kept, and GDA_DEAD_ALL in all: where there is no room,
  * the oldest of the same user goes, and only a user who has none makes another's go. Their

@@ -6,9 +6,8 @@
  * space chooses how many waiters there are. So it is never called under a lock of ours or
  * inside a gda_srcu section. A completion that fires only notes the event: it puts the
  * event on a list of the context that owns the CQ and wakes that context's worker, which
- * signals between two visits. Nobody but the owner of an eventfd spends time on its waiters,
- * not a peer whose immediate fires the event, and not an exporter that takes the CQ's
- * memory away.
+ * signals between two visits. Only the owner of an eventfd spends time on its waiters: neither
+ * a peer whose immediate fires the event does, nor an exporter that takes the CQ's memory away.
  *
  * An event that is noted again before it is signalled is signalled once. The CQ and the list
  * each hold a reference, so a noted event is signalled also when the CQ has been given

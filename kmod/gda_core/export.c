@@ -73,11 +73,11 @@ static phys_addr_t gda_export_phys(struct device *dev, struct iommu_domain *doma
 }
 
 /*
- * Does the device see other memory than the region, a copy? The DMA layer makes one
- * (swiotlb) where the device does not reach the pages or may not see all of them. Nobody would
- * keep the copy and the queue the same. Addresses through an IOMMU are followed to what it
- * maps. Where another layer translates (Xen's), nothing can be said and the mapping is
- * taken for good.
+ * Return: whether the device sees a copy of the region instead of the region. The DMA layer
+ * makes one (swiotlb) where the device does not reach the pages or may not see all of them, and
+ * then no code keeps the copy and the queue the same. Addresses through an IOMMU are followed to
+ * the pages that it maps. Where another layer translates (Xen's) a copy cannot be told from the
+ * region, and the mapping counts as good.
  */
 static bool gda_export_bounced(struct device *dev, const struct gda_region *region,
 			       struct sg_table *sgt)

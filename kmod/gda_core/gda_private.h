@@ -461,7 +461,7 @@ static inline struct gda_qp *gda_qp_of(struct gda_executor_qp *exec)
 	return container_of(exec, struct gda_qp, exec);
 }
 
-/* netlink_event.c - in any context; @kind: enum gda_event_kind. What is named must not go. */
+/* netlink_event.c - in any context; @kind: enum gda_event_kind. The caller holds the object. */
 void gda_notify_device(u32 kind, const struct gda_device *dev);
 void gda_notify_context(u32 kind, const struct gda_ctx *ctx);
 void gda_notify_object(u32 kind, const struct gda_object *obj);

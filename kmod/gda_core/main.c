@@ -4,7 +4,7 @@
  * context that open creates; the last reference to the file destroys it.
  *
  * The node is a character device of its own. A misc device's open() runs under a mutex of
- * all misc devices, where a user whose CPU limit stops it would stop everybody.
+ * all misc devices: one user, throttled by its CPU limit there, would stall every other open.
  */
 #include <linux/cdev.h>
 #include <linux/device.h>

@@ -511,10 +511,10 @@ struct gda_cq_create {
  * before that was signaled. A QP that fails while nothing is posted to it signals a ring once,
  * without an entry in it: a program that arms the ring later asks GDA_IOC_QP_QUERY.
  *
- * The worker of the CQ's context signals, soon after the entry was written. What an armed
- * CQ owes by then is signaled also if the CQ is disarmed, given another eventfd, detached
- * or destroyed in between: to the eventfd that it was armed with. Two events of one CQ that
- * the worker finds together are one signal.
+ * The worker of the CQ's context signals, soon after the entry was written. The signal comes
+ * also if the CQ is disarmed, given another eventfd, detached or destroyed in between: to the
+ * eventfd that it was armed with. Two events of one CQ that the worker finds together are one
+ * signal.
  */
 struct gda_cq_event {
 	__u32 size;
@@ -930,7 +930,7 @@ struct gda_mr_reg_dmabuf {
  * it exists, as with %GDA_QP_POLLED: devices do not fault.
  *
  * When the device is removed the dma-buf is revoked: importers are told, and attaching it,
- * mapping it and registering it are ENODEV from then on. What is mapped stays.
+ * mapping it and registering it are ENODEV from then on. Existing mappings stay.
  *
  * Mapping it for a device that would be given a copy of the pages (a bounce buffer, because the
  * device does not reach them) fails with EMEDIUMTYPE, in the call by which the program has

@@ -8,8 +8,8 @@
  * nonce beside the number, so a number that was used again is not taken for the QP that
  * had it before.
  *
- * The host calls everything here under one lock of the device. Only @peer_queue is read
- * without it, by executors, and with @requested_peer by those who look at a QP.
+ * The host calls everything here under one lock of the device. Two members are read without
+ * it: @peer_queue by executors, and both it and @requested_peer to describe a QP (netlink).
  */
 #ifndef GDA_CONTROL_CONNECT_H
 #define GDA_CONTROL_CONNECT_H
@@ -42,7 +42,7 @@ struct gda_endpoint {
 	u64 nonce;
 };
 
-/* The contents of an address, whose bytes are opaque to everybody else. */
+/* The contents of an address, whose bytes are opaque to all other code. */
 struct gda_endpoint_name {
 	u32 magic;		/* of the device; another device's addresses have another */
 	u32 qpn;

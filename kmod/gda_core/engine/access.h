@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * Owns the parts of the decision whether a key may be used: identity, rights, reach.
- * Inline for the way that short transfers take; everybody else calls
- * gda_access_check(), which says why not.
+ * Inline for the way that short transfers take; all other callers use
+ * gda_access_check(), which returns the reason of a refusal.
  *
  * Invariant: what all of them accept lies wholly inside the MR, for every 64-bit
  * address and every length.

@@ -3,8 +3,8 @@
  * The mlx5 dialect, the executor's side: how far a send queue is published, what a work
  * queue entry (WQE) of gda/mlx5.h asks for, and the bytes of completion queue entries.
  *
- * Published range. The doorbell cell and the doorbell record are written by anybody at any
- * time. Both carry a 16-bit next index, and each is read once per scan; one whose index has
+ * Published range. User space and devices write the doorbell cell and the doorbell record at
+ * any time. Both carry a 16-bit next index, and each is read once per scan; one whose index has
  * not changed since the last scan says nothing (so a producer may leave it alone for ever).
  * A changed index, seen from the consumer, is one of
  *

@@ -2,7 +2,7 @@
 /*
  * The engine's loop. Each dialect has its own copy of it: gda_engine_serve() is inlined
  * into the dialect's ->visit with a table that the compiler knows, so the operations of an
- * entry are called directly. What happens once in the life of a queue is in engine.c.
+ * entry are called directly. engine.c has the calls that a queue sees once in its life.
  *
  * Only files of dialects include this, and flight.c, which decodes work and completes it at
  * different times.

@@ -22,9 +22,9 @@
  *   it. All that was begun after it is flushed when it leaves, whatever its own outcome was,
  *   and so is all that was posted and never begun.
  * - When the queue is to fail for another reason (the host asks, the doorbell is illegal, the
- *   CQ has overflowed) or an error was reported, nothing new is begun. What is in flight keeps
- *   its own outcome, and is waited for: it may still move bytes. An executor that cannot wait
- *   makes sure that nothing moves any more, and then calls gda_flight_abandon().
+ *   CQ has overflowed) or an error was reported, nothing new is begun. Work in flight keeps its
+ *   own outcome, and is waited for: it may still move bytes. An executor that cannot wait makes
+ *   sure that nothing moves any more, and then calls gda_flight_abandon().
  *
  * All calls for a flight come from one thread at a time, the one that visits the queue, and as
  * a visit does. None of them waits, takes a lock of its own or allocates.

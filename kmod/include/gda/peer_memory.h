@@ -22,8 +22,8 @@
  * here, when there is an executor that is a device.
  *
  * Locks of the client's come after those of GDA, as after mmap_lock: get() takes whatever
- * a page fault may take, vmap() and put() do not take mmap_lock. What is held
- * during invalidation is not waited for by executors: they take no lock of a client.
+ * a page fault may take, vmap() and put() do not take mmap_lock. A client may hold any lock of
+ * its own during invalidation: executors, which are waited for, take none of them.
  */
 #ifndef GDA_PEER_MEMORY_H
 #define GDA_PEER_MEMORY_H
