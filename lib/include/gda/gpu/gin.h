@@ -126,7 +126,7 @@ GDA_DEVICE bool gda_gin_find(struct gda_gin_poster<queue> &p, struct gda_gin *gi
  * @gin: a context of %GDA_GIN_SHARE_THREAD
  * @peer: rank of the peer, in the world
  *
- * For one thread. Nobody else posts to this peer in the context until gda_gin_close().
+ * For one thread. No other thread posts to this peer in the context until gda_gin_close().
  *
  * Return: the poster; see gda_gin_poster.err.
  */
@@ -637,12 +637,12 @@ GDA_GPU_API uint64_t gda_gin_read_counter(struct gda_gin_poster<queue> &p, uint3
 /**
  * gda_gin_wait_counter - wait until a counter has a value
  * @p: a poster of the context: puts by other posters count once those look, too
- * @counter: number of the counter
+ * @counter: number of the counter, less than gda_gin_attr.counters
  * @least: value to reach or pass, in rolling compare
  * @bits: 1 to %GDA_GIN_COUNTER_BITS
  * @deadline: in ns of gda_clock_ns(); 0: gda_gin_attr.timeout_ns from now
  *
- * Return: 0, -EIO, -ESHUTDOWN, -ETIMEDOUT or -ETIME; gda_gin_poster.err.
+ * Return: 0, -EIO, -ESHUTDOWN, -ETIMEDOUT or -ETIME; -EINVAL no such counter; gda_gin_poster.err.
  */
 template <class queue>
 GDA_GPU_API int gda_gin_wait_counter(struct gda_gin_poster<queue> &p, uint32_t counter,
@@ -651,6 +651,8 @@ GDA_GPU_API int gda_gin_wait_counter(struct gda_gin_poster<queue> &p, uint32_t c
 	unsigned int polls;
 	int err = p.err;
 
+	if (gda_unlikely(counter >= p.gin->counters))
+		return -EINVAL;
 	for (polls = 1;; polls++) {
 		if (err)
 			return err;
