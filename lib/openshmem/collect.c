@@ -34,7 +34,9 @@ void gda_osh_broadcast(const char *call, const struct gda_osh_group *g, void *de
 	int i;
 
 	if (root < 0 || root >= g->size)
-		gda_osh_die(call, -1, "there is no root %d, only 0 to %d", root, g->size - 1);
+		gda_osh_die(call, -1,
+			    "there is no root %d: pass one of 0 to %d",
+			    root, g->size - 1);
 	for (i = 0; g->me == root && i < g->size; i++)
 		if (i != root || !g->is_set)
 			gda_osh_put_nbi(call, dest, source, bytes, gda_osh_group_pe(g, i));

@@ -36,7 +36,7 @@ static void word_wake(uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* Somebody may hold a stream of stdio for good: the alarm ends what would wait for it. */
+/* A thread may hold a stream of stdio for good: the alarm ends the process if fflush() waits. */
 __attribute__((noreturn)) static void leave(int status)
 {
 	signal(SIGALRM, SIG_DFL);
@@ -152,11 +152,13 @@ void gda_osh_die_together(const char *call, const char *format, ...)
 void gda_osh_bad(const char *call, const void *addr, size_t bytes, int pe)
 {
 	if (!gda_osh.npes)
-		gda_osh_die(call, -1, gda_osh.finalized ? "called after shmem_finalize()" :
-			    "called before shmem_init(), or in a child of fork()");
+		gda_osh_die(call, -1, "called %s",
+			    gda_osh.finalized ? "after shmem_finalize(): call it before" :
+			    "before shmem_init(), or in a child of fork(): call shmem_init() first");
 	if ((unsigned int)pe >= gda_osh.npes)
 		gda_osh_die(call, -1, "there is no PE %d, only 0 to %u", pe, gda_osh.npes - 1);
-	gda_osh_die(call, pe, "%zu bytes at %p are neither in the heap nor static or global",
+	gda_osh_die(call, pe,
+		    "%zu bytes at %p are not symmetric: pass memory of shmem_malloc(), or a static or global variable",
 		    bytes, addr);
 }
 

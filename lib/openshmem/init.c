@@ -57,7 +57,9 @@ static size_t heap_bytes(const char *call)
 		bytes *= (double)(1ULL << (10 * (unit - units + 1)));
 	}
 	if (end == text || *end || !(bytes >= 0 && bytes < 1e15))
-		gda_osh_die(call, -1, "SHMEM_SYMMETRIC_SIZE=%s is no size, such as 64M", text);
+		gda_osh_die(call, -1,
+			    "SHMEM_SYMMETRIC_SIZE=%s is no size: set it to one such as 64M",
+			    text);
 	return (size_t)bytes;
 }
 
@@ -68,7 +70,9 @@ static void *gather(const char *call, const void *own, size_t bytes)
 	int err = all ? gda_comm_allgather(gda_osh.comm, own, bytes, all, 0) : -ENOMEM;
 
 	if (err)
-		gda_osh_die(call, -1, "%s", all ? gda_last_error() : strerror(ENOMEM));
+		gda_osh_die(call, -1,
+			    "%s",
+			    all ? gda_last_error() : "out of memory: start fewer PEs on this machine");
 	return all;
 }
 
@@ -110,7 +114,8 @@ static void compare_builds(const char *call, const struct gda_osh_program *own)
 
 	for (i = 0; i < n; i++)
 		if (memcmp(all + i * bytes, own->build_id, bytes))
-			gda_osh_die(call, (int)i, "it runs another build of the program");
+			gda_osh_die(call, (int)i,
+				    "it runs another build of the program: start the same file for all PEs");
 	free(all);
 }
 
@@ -165,11 +170,13 @@ void gda_osh_start(const char *call, int requested)
 	if (gda_osh.npes)
 		return;
 	if (gda_osh.finalized)
-		gda_osh_die(call, -1, "called after shmem_finalize()");
+		gda_osh_die(call, -1,
+			    "called after shmem_finalize(), which is final: call shmem_init() once");
 	gda_osh_program_find(&program);
 	data_fd = gda_osh_data_create(&program);
 	if (data_fd < 0 && data_fd != -ENOENT)
-		gda_osh_die(call, -1, "cannot share the program's variables: %s",
+		gda_osh_die(call, -1,
+			    "cannot share the program's variables, memfd_create(2) or mmap(2): %s: free memory, or raise ulimit -v and -n",
 			    strerror(-data_fd));
 	err = gda_comm_create(NULL, &gda_osh.comm);
 	if (err)
@@ -185,10 +192,12 @@ void gda_osh_start(const char *call, int requested)
 	err = gda_osh_queue_init();
 	if (!err)
 		err = gda_osh_blocks_init(GDA_OSH_CONTROL_BYTES, gda_osh.s->heap_bytes);
-	if (!err)
-		err = gda_osh_watch_start();
 	if (err)
-		gda_osh_die(call, -1, "cannot start: %s", strerror(-err));
+		gda_osh_die(call, -1, "out of memory: start fewer PEs on this machine");
+	err = gda_osh_watch_start();
+	if (err)
+		gda_osh_die(call, -1, "no thread can be started: %s: raise ulimit -u",
+			    strerror(-err));
 	/* A PE that has left the barrier may end the others before they have. */
 	if (gda_comm_barrier(gda_osh.comm, 0)) {
 		gda_osh_check(call);

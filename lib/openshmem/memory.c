@@ -19,7 +19,9 @@ static size_t offset_of(const char *call, const void *ptr)
 	if (!gda_osh.npes)
 		gda_osh_bad(call, ptr, 0, 0);
 	if (!gda_osh_block_size(offset))
-		gda_osh_die(call, -1, "%p was not allocated, or is freed already", ptr);
+		gda_osh_die(call, -1,
+			    "%p was not allocated, or is freed already: pass what shmem_malloc() returned, once",
+			    ptr);
 	return offset;
 }
 

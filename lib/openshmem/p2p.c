@@ -22,7 +22,9 @@ struct words {
 static void check_cmp(const char *call, int cmp)
 {
 	if (cmp < SHMEM_CMP_EQ || cmp > SHMEM_CMP_GE)
-		gda_osh_die(call, -1, "there is no comparison %d", cmp);
+		gda_osh_die(call, -1,
+			    "there is no comparison %d: pass SHMEM_CMP_EQ, NE, GT, GE, LT or LE",
+			    cmp);
 }
 
 #define GDA_OSH_HOLDS(a, cmp, b) \

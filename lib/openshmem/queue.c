@@ -36,8 +36,9 @@ static void failed(const char *call, const void *addr, size_t bytes, int pe, int
 	if (err == -EIO || err == -ESHUTDOWN)
 		find_lost(call);
 	if (err == -EIO && view && gda_error(view, &error) == 1)
-		gda_osh_die(call, pe, "%zu bytes at %p: %s", bytes, addr,
-			    gda_syndrome_name(error.syndrome));
+		gda_osh_die(call, pe,
+			    "%zu bytes at %p: %s: is it symmetric memory, and PE %d still alive?",
+			    bytes, addr, gda_syndrome_name(error.syndrome), pe);
 	gda_osh_die(call, pe, "%zu bytes at %p: %s", bytes, addr, strerror(-err));
 }
 
@@ -295,5 +296,7 @@ void gda_osh_queue_quiet(const char *call)
 	if (!err)
 		return;
 	find_lost(call);
-	gda_osh_die(call, -1, "a queue has failed: %s", strerror(-err));
+	gda_osh_die(call, -1,
+		    "a queue has failed: %s: GDA_DEBUG=1 in the environment shows which",
+		    strerror(-err));
 }

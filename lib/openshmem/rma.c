@@ -65,7 +65,9 @@ static void put_signal(const char *call, const struct gda_osh_put_signal *w, int
 	uint64_t *word = (uint64_t *)gda_osh_mapped(call, w->word, sizeof(*word), pe);
 
 	if (w->op != SHMEM_SIGNAL_SET && w->op != SHMEM_SIGNAL_ADD)
-		gda_osh_die(call, pe, "there is no signal operation %d", w->op);
+		gda_osh_die(call, pe,
+			    "there is no signal operation %d: pass SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD",
+			    w->op);
 	if (!word) {
 		gda_osh_queue_put_signal(call, w, pe);
 		return;

@@ -77,15 +77,18 @@ struct gda_osh_group gda_osh_group_of_set(const char *call, int start, int log_s
 	if (!gda_osh.npes)
 		gda_osh_bad(call, NULL, 0, 0);
 	if (log_stride < 0 || log_stride > 30)
-		gda_osh_die(call, -1, "there is no stride of 2^%d", log_stride);
+		gda_osh_die(call, -1,
+			    "there is no stride of 2^%d: pass the logarithm, 0 to 30",
+			    log_stride);
 	g.stride = 1 << log_stride;
 	last = start + (int64_t)g.stride * (size - 1);
 	if (start < 0 || size < 1 || last >= gda_osh.npes)
-		gda_osh_die(call, -1, "PEs %d to %lld: there are 0 to %u", start, (long long)last,
-			    gda_osh.npes - 1);
+		gda_osh_die(call, -1,
+			    "PEs %d to %lld: the active set must lie in 0 to %u",
+			    start, (long long)last, gda_osh.npes - 1);
 	g.me = (gda_osh.me - start) / g.stride;
 	if (gda_osh.me < start || gda_osh.me > last || (gda_osh.me - start) % g.stride)
-		gda_osh_die(call, -1, "this PE is not in the active set");
+		gda_osh_die(call, -1, "this PE is not in the active set: only those in it call");
 	if (size == (int)gda_osh.npes && gda_osh.threads != SHMEM_THREAD_MULTIPLE)
 		g.team = &gda_osh.world;
 	return g;

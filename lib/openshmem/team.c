@@ -57,7 +57,8 @@ struct gda_osh_team *gda_osh_team_get(const char *call, shmem_team_t team)
 	struct gda_osh_team *t = find(call, team);
 
 	if (!t)
-		gda_osh_die(call, -1, "the team is SHMEM_TEAM_INVALID");
+		gda_osh_die(call, -1,
+			    "the team is SHMEM_TEAM_INVALID: this PE is not in it, and does not call");
 	return t;
 }
 
@@ -146,7 +147,7 @@ static int split(const char *call, struct gda_osh_team *parent, const struct gda
 
 	*new_team = SHMEM_TEAM_INVALID;
 	if (want->size && !t)
-		gda_osh_die(call, -1, "%s", strerror(ENOMEM));
+		gda_osh_die(call, -1, "out of memory: destroy teams, or start fewer PEs");
 	gda_osh_team_wait(call, parent);
 	if (t) {
 		*t = *want;
@@ -239,7 +240,8 @@ GDA_OSH_PUBLIC void pshmem_team_destroy(shmem_team_t team)
 	if (!t)
 		return;
 	if (t->number < TEAM_FIRST)
-		gda_osh_die(GDA_OSH_CALL_NAME, -1, "SHMEM_TEAM_WORLD and SHMEM_TEAM_SHARED stay");
+		gda_osh_die(GDA_OSH_CALL_NAME, -1,
+			    "SHMEM_TEAM_WORLD and SHMEM_TEAM_SHARED stay: destroy only what shmem_team_split_*() made");
 	for (ctx = t->contexts; ctx; ctx = next) {
 		next = ctx->next;
 		free(ctx);
@@ -261,7 +263,8 @@ int gda_osh_ctx_pe(const char *call, shmem_ctx_t ctx, int pe)
 	if (ctx == SHMEM_CTX_DEFAULT)
 		return pe;
 	if (ctx == SHMEM_CTX_INVALID)
-		gda_osh_die(call, -1, "the context is SHMEM_CTX_INVALID");
+		gda_osh_die(call, -1,
+			    "the context is SHMEM_CTX_INVALID: pass one that shmem_ctx_create() made");
 	if (pe < 0 || pe >= ctx->team->size)
 		gda_osh_die(call, -1, "there is no PE %d in the context's team, only 0 to %d", pe,
 			    ctx->team->size - 1);
@@ -297,7 +300,8 @@ GDA_OSH_PUBLIC void pshmem_ctx_destroy(shmem_ctx_t ctx)
 	if (ctx == SHMEM_CTX_INVALID)
 		return;
 	if (ctx == SHMEM_CTX_DEFAULT)
-		gda_osh_die(GDA_OSH_CALL_NAME, -1, "SHMEM_CTX_DEFAULT stays");
+		gda_osh_die(GDA_OSH_CALL_NAME, -1,
+			    "SHMEM_CTX_DEFAULT stays: destroy only what shmem_ctx_create() made");
 	gda_osh_quiet(GDA_OSH_CALL_NAME);
 	pthread_mutex_lock(&contexts_lock);
 	for (at = &ctx->team->contexts; *at && *at != ctx; at = &(*at)->next)
