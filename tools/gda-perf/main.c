@@ -36,8 +36,14 @@ void perf_die(const char *format, ...)
 
 void perf_must(int err, const char *what)
 {
-	if (err < 0)
-		perf_die("%s: %s", what, gda_strerror(err));
+	const char *why = gda_last_error();
+
+	if (err >= 0)
+		return;
+	/* control calls say more than the errno; posts and waits do not */
+	if (!strncmp(why, what, strlen(what)))
+		perf_die("%s", why);
+	perf_die("%s: %s", what, gda_strerror(err));
 }
 
 static void help(int status)

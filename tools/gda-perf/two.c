@@ -229,7 +229,7 @@ void perf_two_plan(void)
 		perf_die("out of memory");
 	child = fork();
 	if (child < 0)
-		perf_die("cannot create a process");
+		perf_die("cannot create a process: raise ulimit -u");
 	if (!child)
 		two_child();
 	if (perf_cpus() < 3)

@@ -43,7 +43,8 @@ static void become(uint32_t rank, const struct run_options *opt, int listener, p
 		set_number("GDA_COMM_FD", listener);
 	}
 	execvp(opt->argv[0], opt->argv);
-	fprintf(stderr, "gda-run: %s: %s\n", opt->argv[0], strerror(errno));
+	fprintf(stderr, "gda-run: %s: %s: give a program that is in PATH, or its path\n",
+		opt->argv[0], strerror(errno));
 	_exit(127);
 }
 
@@ -95,8 +96,7 @@ int run_id_new(const char *interface, struct gda_comm_id *id)
 	int err = gda_comm_id_create(interface, id);
 
 	if (err)
-		fprintf(stderr, "gda-run: cannot listen on %s: %s\n",
-			interface ? interface : "loopback", strerror(-err));
+		fprintf(stderr, "gda-run: %s\n", gda_last_error());
 	return err ? -1 : gda_comm_id_listener(id);
 }
 
@@ -113,7 +113,7 @@ static int open_id(const struct run_options *opt, struct gda_comm_id *id)
 	}
 	snprintf(id->text, sizeof(id->text), "%s", opt->id);
 	if (gda_comm_id_parse(id, &secret, &at)) {
-		fputs("gda-run: the id is none: make one with gda-run --new-id\n", stderr);
+		fputs("gda-run: --id is no id: make one with gda-run --new-id\n", stderr);
 		return -2;
 	}
 	if (opt->first)
@@ -121,7 +121,8 @@ static int open_id(const struct run_options *opt, struct gda_comm_id *id)
 	fd = gda_comm_id_reopen(id);
 	if (fd >= 0)
 		return fd;
-	fprintf(stderr, "gda-run: cannot listen where the id says: %s\n", strerror(-fd));
+	fprintf(stderr, "gda-run: cannot listen where the id says: %s: start rank 0 once, on the machine of --new-id\n",
+		strerror(-fd));
 	return -2;
 }
 
@@ -139,7 +140,7 @@ int ranks_spawn(struct run_rank *ranks, const struct run_options *opt)
 	for (rank = 0; rank < opt->nranks && !err; rank++) {
 		err = rank_spawn(&ranks[rank], rank, opt, rank ? -1 : listener);
 		if (err)
-			fprintf(stderr, "gda-run: cannot start rank %u: %s\n", opt->first + rank,
+			fprintf(stderr, "gda-run: cannot start rank %u: %s: start fewer, or raise ulimit -u and -n\n", opt->first + rank,
 				strerror(-err));
 	}
 	if (listener >= 0)

@@ -102,7 +102,7 @@ static int link_fail(const struct ctl_link *link, const char *what, int err)
 	const char *advice = "";
 
 	if (err == -NLE_PERM)
-		advice = ": this is for administrators (CAP_NET_ADMIN)";
+		advice = ": this is for administrators: run it as root, or with CAP_NET_ADMIN";
 	fprintf(stderr, "gdactl: %s: %s%s\n", what,
 		link && link->reason[0] ? link->reason : nl_geterror(err), advice);
 	return -1;
@@ -225,7 +225,7 @@ int ctl_listen(struct ctl_link *link, void (*fn)(void *arg, struct nlattr *const
 		err = nl_recvmsgs_default(link->sock);
 		/* the socket had no room: the kernel's own count does not have these */
 		if (err == -NLE_NOMEM)
-			fputs("gdactl: events were lost: they came too fast\n", stderr);
+			fputs("gdactl: events were lost, they came too fast: gdactl show has the state\n", stderr);
 		else if (err < 0)
 			return err == -NLE_INTR ? 0 : link_fail(link, "events", err);
 	}

@@ -41,7 +41,7 @@ static void show_event(void *arg, struct nlattr *const *attrs)
 	if (!attrs[GDA_A_EVENT_KIND])
 		return;
 	if (lost != m->lost)
-		fprintf(stderr, "gdactl: %" PRIu64 " events were lost: they came too fast\n",
+		fprintf(stderr, "gdactl: %" PRIu64 " events were lost, they came too fast: gdactl show has the state\n",
 			lost - m->lost);
 	m->lost = lost;
 	if (m->json) {
@@ -60,7 +60,7 @@ int ctl_monitor(struct ctl_args *args)
 	int err;
 
 	if (args->n) {
-		fputs("gdactl: monitor takes no arguments\n", stderr);
+		fputs("gdactl: monitor takes no arguments: leave them out\n", stderr);
 		return 2;
 	}
 	if (ctl_open(&link))
