@@ -50,7 +50,8 @@ static int gda_async_covers(const struct gda_async_mapping *m, unsigned long lon
 	if (m->end <= *at || m->start >= end)
 		return 0;
 	if (m->start > *at || !gda_async_is_huge(m))
-		return gda_because(-EFAULT, "%#llx to %#llx is not of huge pages, but of %llu KiB",
+		return gda_because(-EFAULT,
+				   "%#llx to %#llx is of pages of %llu KiB: map it with MAP_HUGETLB, or leave out GDA_ASYNC_HUGE_PAGES",
 				   *at > m->start ? *at : m->start, end < m->end ? end : m->end,
 				   m->page);
 	*at = m->end;
@@ -66,7 +67,8 @@ int gda_async_huge(const struct gda_async_window *window)
 	int err = 0;
 
 	if (!f)
-		return gda_because(-EFAULT, "/proc/self/smaps cannot be read");
+		return gda_because(-EFAULT,
+				   "/proc/self/smaps cannot be read: mount /proc, or leave out GDA_ASYNC_HUGE_PAGES");
 	while (!err && at < end && fgets(line, sizeof(line), f)) {
 		if (sscanf(line, "%llx-%llx ", &from, &to) != 2) {
 			gda_async_mapping_line(&m, line);

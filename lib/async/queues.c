@@ -53,7 +53,9 @@ int gda_async_stage_create(struct gda_async_world *w)
 	int err;
 
 	if (n > GDA_ASYNC_MAX_VIEWS)
-		return gda_because(-ENOSPC, "%zu queues are more than %u", n, GDA_ASYNC_MAX_VIEWS);
+		return gda_because(-ENOSPC,
+				   "%zu queues are more than %u: use fewer queues or groups",
+				   n, GDA_ASYNC_MAX_VIEWS);
 	err = gda_cuda_pages_alloc(w->attr.cuda, bytes, &p);
 	if (err)
 		return err;

@@ -26,11 +26,12 @@ static int gda_async_windows_check(struct gda_async_world *w)
 	for (i = 0; i < w->attr.count; i++) {
 		if (!win[i].addr || !win[i].bytes || win[i].bytes - 1 > UINT64_MAX - win[i].addr)
 			return gda_because(-EINVAL,
-					   "a window at %#llx of %#llx bytes is empty or wraps",
+					   "a window at %#llx of %#llx bytes is empty or wraps: give its first address and its length",
 					   (unsigned long long)win[i].addr,
 					   (unsigned long long)win[i].bytes);
 		if (i && win[i].addr - win[i - 1].addr < win[i - 1].bytes)
-			return gda_because(-EINVAL, "windows at %#llx and %#llx overlap",
+			return gda_because(-EINVAL,
+					   "windows at %#llx and %#llx overlap: give each byte in one window only",
 					   (unsigned long long)win[i - 1].addr,
 					   (unsigned long long)win[i].addr);
 	}

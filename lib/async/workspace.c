@@ -33,13 +33,18 @@ static int gda_async_ranges(const struct gda_async_attr *a, uint32_t nranks)
 	if (err)
 		return err;
 	if (a->depth < 4 || a->depth & (a->depth - 1))
-		return gda_because(-EINVAL, "depth %u is no power of two of at least 4", a->depth);
+		return gda_because(-EINVAL,
+				   "depth %u: set it to 4, 8, 16 or a higher power of two",
+				   a->depth);
 	if (!a->block_bytes || a->block_bytes % 64)
-		return gda_because(-EINVAL, "block_bytes %u is no multiple of 64", a->block_bytes);
+		return gda_because(-EINVAL,
+				   "block_bytes %u: set it to a multiple of 64",
+				   a->block_bytes);
 	if (!a->count || !a->windows)
-		return gda_because(-EINVAL, "count is 0: a workspace needs a window");
+		return gda_because(-EINVAL, "count is 0: give at least one window");
 	if (nranks > GDA_ASYNC_MAX_SESSION / a->queues)
-		return gda_because(-ENOSPC, "%u queues to each of %u ranks are more than %u",
+		return gda_because(-ENOSPC,
+				   "%u queues to each of %u ranks are more than %u: use fewer queues",
 				   a->queues, nranks, GDA_ASYNC_MAX_SESSION);
 	return 0;
 }
@@ -48,12 +53,15 @@ static int gda_async_check(const struct gda_comm *ranks, struct gda_context *ctx
 			   const struct gda_async_attr *a)
 {
 	if (a->flags & ~(GDA_ASYNC_FLAG_WAIT | GDA_ASYNC_HUGE_PAGES))
-		return gda_because(-EOPNOTSUPP, "flags %#x are not known", a->flags);
+		return gda_because(-EOPNOTSUPP,
+				   "flags %#x: only GDA_ASYNC_FLAG_WAIT and GDA_ASYNC_HUGE_PAGES are known",
+				   a->flags);
 	if (a->flags & GDA_ASYNC_FLAG_WAIT && ranks)
 		return gda_because(-EOPNOTSUPP,
-				   "GDA_ASYNC_FLAG_WAIT: a flag lands here only by loopback queues");
+				   "GDA_ASYNC_FLAG_WAIT works without ranks only: leave it out, or pass NULL for ranks");
 	if (a->cuda && gda_cuda_context(a->cuda) != ctx)
-		return gda_because(-EINVAL, "cuda was opened with another context");
+		return gda_because(-EINVAL,
+				   "cuda was opened with another context: open it with this one");
 	return gda_async_ranges(a, ranks ? gda_comm_size(ranks) : 1);
 }
 
@@ -95,7 +103,8 @@ static int gda_async_agree_attr(struct gda_comm *ranks, const struct gda_async_a
 	for (i = 0; !err && i < n; i++)
 		if (memcmp(own, all + 4 * (size_t)i, sizeof(own)))
 			err = gda_because(-EINVAL,
-					  "rank %u gave other flags, groups, queues or depth", i);
+					  "rank %u gave other flags, groups, queues or depth: give the same on all ranks",
+					  i);
 	free(all);
 	return gda_comm_agree(ranks, err);
 }

@@ -58,7 +58,7 @@ enum gda_comm_kind {
 	GDA_COMM_GATHER,	/* rank to hub: @a number of the call, @time, the bytes */
 	GDA_COMM_RESULT,	/* hub to rank: @a number of the call, the bytes of all */
 	GDA_COMM_STATE,		/* hub to rank: rank @a is gone, and why: errno @b */
-	GDA_COMM_FAIL,		/* hub to rank: the call, or the creation, failed: errno @b, words */
+	GDA_COMM_FAIL,		/* hub to rank: the call, or the creation, failed: errno @b, why */
 	GDA_COMM_BYE,		/* rank to hub: it leaves */
 };
 

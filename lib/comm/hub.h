@@ -39,7 +39,7 @@ struct gda_comm_hub {
 	uint32_t here;			/* ranks that have said hello */
 	struct gda_comm_secret secret;
 	int listener;
-	bool deaf;			/* accept4() found no descriptor or memory: not at once again */
+	bool deaf;			/* accept4() had no descriptor: not at once again */
 	bool short_of;			/* it did so since the last guest came */
 	int wake;			/* an eventfd: look at @stopping */
 	pthread_t thread;

@@ -87,7 +87,8 @@ static void gda_comm_any_port(struct sockaddr_storage *addr)
 static int gda_comm_no_socket(int err)
 {
 	if (err == -EMFILE)
-		gda_because(err, "this process has too many open files: raise RLIMIT_NOFILE, ulimit -n");
+		gda_because(err,
+			    "this process has too many open files: raise RLIMIT_NOFILE, ulimit -n");
 	return err;
 }
 

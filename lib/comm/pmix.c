@@ -53,7 +53,8 @@ static int gda_pmix_load(struct gda_pmix *pmix)
 		void *symbol = dlsym(lib, gda_pmix_symbols[i].name);
 
 		if (!symbol)
-			return gda_because(-EOPNOTSUPP, "libpmix.so.2 has no %s: install a later one",
+			return gda_because(-EOPNOTSUPP,
+					   "libpmix.so.2 has no %s: install a later one",
 					   gda_pmix_symbols[i].name);
 		memcpy((char *)pmix + gda_pmix_symbols[i].at, &symbol, sizeof(symbol));
 	}
@@ -150,16 +151,18 @@ int gda_comm_pmix(const char *interface, struct gda_comm_attr *attr, struct gda_
 	if (err)
 		return err;
 	if (pmix.init(&self, NULL, 0) != PMIX_SUCCESS)
-		return gda_because(-EIO, "PMIx_Init() failed: does the launcher that started this still run?");
+		return gda_because(-EIO,
+				   "PMIx_Init() failed: does the launcher that started this still run?");
 	attr->rank = self.rank;
 	err = gda_pmix_size(&pmix, &self, &attr->nranks);
 	if (!err)
 		err = gda_pmix_exchange(&pmix, &self, interface, id);
 	/* the program, an MPI program perhaps, may have its own use of it: it is counted */
 	pmix.finalize(NULL, 0);
-	return err == -EIO ?
-	       gda_because(err, "PMIx did not carry the id from rank 0: see its output, and the launcher's") :
-	       err;
+	if (err == -EIO)
+		gda_because(err,
+			    "PMIx did not carry the id from rank 0: see its output, and the launcher's");
+	return err;
 }
 
 #else

@@ -41,7 +41,8 @@ static int gda_comm_part(struct gda_comm *comm, const struct gda_comm_vote *vote
 	while (votes[first].color != color)
 		first++;
 	if (votes[first].err)
-		return gda_because(votes[first].err, "rank %u cannot listen for the ranks of color %u: %s",
+		return gda_because(votes[first].err,
+				   "rank %u cannot listen for the ranks of color %u: %s",
 				   first, color, gda_strerror(votes[first].err));
 	attr.id = &votes[first].id;
 	attr.timeout_ns = deadline > now ? deadline - now : 1;

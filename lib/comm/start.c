@@ -80,7 +80,8 @@ static int gda_comm_from_gather(const struct gda_comm_attr *attr, struct gda_com
 	if (err)
 		gda_because(err, "allgather, the caller's function, returned %d", err);
 	else if (all[0].err)
-		err = gda_because(all[0].err, "rank 0 could not make the id, its own error says why: %s",
+		err = gda_because(all[0].err,
+				  "rank 0 could not make the id, its own error says why: %s",
 				  gda_strerror(all[0].err));
 	*id = all[0].id;
 	free(all);

@@ -98,17 +98,25 @@ int gda_cu_errno(int result)
 	case GDA_CU_SUCCESS:
 		return 0;
 	case GDA_CU_INVALID_VALUE:
-		return gda_because(-EINVAL, "the CUDA driver refuses a value (error %d)", result);
+		return gda_because(-EINVAL,
+				   "the CUDA driver refuses a value (error %d): is the memory of this GPU, and still allocated?",
+				   result);
 	case GDA_CU_OUT_OF_MEMORY:
-		return gda_because(-ENOMEM, "the CUDA driver is out of memory (error %d)", result);
+		return gda_because(-ENOMEM,
+				   "the CUDA driver is out of memory (error %d): free some of the GPU, see nvidia-smi",
+				   result);
 	case GDA_CU_NO_DEVICE:
 	case GDA_CU_INVALID_DEVICE:
-		return gda_because(-ENODEV, "the CUDA driver has no such GPU (error %d)", result);
+		return gda_because(-ENODEV,
+				   "the CUDA driver has no such GPU (error %d): nvidia-smi lists them",
+				   result);
 	case GDA_CU_NOT_SUPPORTED:
 		return gda_because(-EOPNOTSUPP,
-				   "the CUDA driver does not support it here (error %d)",
+				   "the CUDA driver does not support it here (error %d): a later driver or another GPU may",
 				   result);
 	default:
-		return gda_because(-EIO, "the CUDA driver reports error %d", result);
+		return gda_because(-EIO,
+				   "the CUDA driver reports error %d: cuda.h says which, dmesg why",
+				   result);
 	}
 }

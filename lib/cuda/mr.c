@@ -35,9 +35,10 @@ static int gda_cuda_check(struct gda_cuda *cuda, uint64_t addr, size_t length)
 	if (gda_cuda_inherited(cuda))
 		return -ENODEV;
 	if (!length)
-		return gda_because(-EINVAL, "length is 0");
+		return gda_because(-EINVAL, "length is 0: register at least one byte");
 	if (addr + length < addr)
-		return gda_because(-EOVERFLOW, "addr %#llx plus length %#zx wraps",
+		return gda_because(-EOVERFLOW,
+				   "addr %#llx plus length %#zx wraps: is one of them wrong?",
 				   (unsigned long long)addr, length);
 	err = gda_cuda_enter(cuda);
 	if (err)
@@ -46,7 +47,7 @@ static int gda_cuda_check(struct gda_cuda *cuda, uint64_t addr, size_t length)
 	gda_cuda_leave();
 	if (err)
 		gda_because(err,
-			    "addr %#llx, length %#zx: no GPU memory, or not in one allocation",
+			    "addr %#llx, length %#zx: pass memory of one cuMemAlloc(), or register host memory by gda_mr_reg()",
 			    (unsigned long long)addr, length);
 	return err;
 }
@@ -62,7 +63,8 @@ static int gda_cuda_dmabuf_get(struct gda_cuda *cuda, uint64_t addr, size_t leng
 	if (err)
 		return err;
 	if (!(cuda->caps.features & GDA_CUDA_DMABUF))
-		return gda_because(-EOPNOTSUPP, "GPU %d, or its driver, exports no dma-bufs",
+		return gda_because(-EOPNOTSUPP,
+				   "GPU %d, or its driver, exports no dma-bufs: use the open kernel modules of NVIDIA's driver, or another GPU",
 				   cuda->ordinal);
 	err = gda_cuda_enter(cuda);
 	if (err)

@@ -263,11 +263,11 @@ static int gda_cuda_qp_new(struct gda_cuda *cuda, const struct gda_cuda_qp_attr 
 	if (gda_cuda_inherited(cuda))
 		return -ENODEV;
 	if (a.place & ~GDA_CUDA_PLACES)
-		return gda_because(-EOPNOTSUPP, "place has unknown bits: %#x",
+		return gda_because(-EOPNOTSUPP, "place has bits other than GDA_CUDA_*: %#x",
 				   a.place & ~GDA_CUDA_PLACES);
 	if (a.place & (GDA_CUDA_SQ_GPU | GDA_CUDA_CQ_GPU) && !gda_cuda_copies(cuda))
 		return gda_because(-EOPNOTSUPP,
-				   "place: queues of this device lie in memory of the host");
+				   "place: queues of this device lie in memory of the host: set place to 0");
 	q = aligned_alloc(GDA_CUDA_LINE, gda_cuda_lines(sizeof(*q)));
 	if (!q)
 		return -ENOMEM;

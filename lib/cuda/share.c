@@ -42,7 +42,7 @@ int gda_cuda_host_alloc(struct gda_cuda *cuda, size_t bytes, void **memory)
 		err = gda_cu_errno(gda_cu.host_address(&addr, p, 0));
 	if (!err && addr != (uintptr_t)p)
 		err = gda_because(-EOPNOTSUPP,
-				  "the GPU maps memory of the host at other addresses: it needs unified addressing");
+				  "the GPU maps memory of the host at other addresses: use one with unified addressing");
 	if (err && p)
 		gda_cu.host_free(p);
 	gda_cuda_leave();
@@ -150,7 +150,8 @@ static int gda_cuda_word(struct gda_cuda *cuda, void *stream, uint64_t addr, uin
 	if (err)
 		return err;
 	if (gda_cu.device_attribute(&can, GDA_CU_64_BIT_STREAM_MEM_OPS, cuda->device) || !can)
-		err = gda_because(-EOPNOTSUPP, "the GPU has no 64-bit waits and writes of streams");
+		err = gda_because(-EOPNOTSUPP,
+				  "the GPU has no 64-bit waits and writes of streams: wait on the CPU, or use another GPU");
 	else
 		err = gda_cu_errno(memop(stream, addr, value, 0));
 	gda_cuda_leave();

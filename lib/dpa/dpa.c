@@ -78,7 +78,7 @@ static int gda_dpa_power(const char *name, uint32_t value, uint32_t most)
 {
 	if (value && value <= most && !(value & (value - 1)))
 		return 0;
-	return gda_because(-EINVAL, "%s %u is no power of two up to %u", name, value, most);
+	return gda_because(-EINVAL, "%s %u: set it to a power of two up to %u", name, value, most);
 }
 
 static int gda_dpa_attr_check(const struct gda_dpa_attr *a)
@@ -86,16 +86,21 @@ static int gda_dpa_attr_check(const struct gda_dpa_attr *a)
 	int err;
 
 	if (a->flags & ~GDA_DPA_WAKE)
-		return gda_because(-EOPNOTSUPP, "flags %#x are not known", a->flags);
+		return gda_because(-EOPNOTSUPP, "flags %#x: only GDA_DPA_WAKE is known", a->flags);
 	if (a->threads > GDA_DPA_MAX_THREADS)
-		return gda_because(-EINVAL, "threads %u are more than %u", a->threads,
+		return gda_because(-EINVAL, "threads %u: the most is %u", a->threads,
 				   GDA_DPA_MAX_THREADS);
 	if (a->events > GDA_DPA_MAX_EVENTS)
-		return gda_because(-EINVAL, "events %u are more than %u", a->events,
+		return gda_because(-EINVAL, "events %u: the most is %u", a->events,
 				   GDA_DPA_MAX_EVENTS);
-	if (a->heap_bytes > GDA_DPA_MAX_HEAP || a->run_limit_ns > GDA_DPA_MAX_RUN_NS)
-		return gda_because(-EINVAL,
-				   "heap_bytes or run_limit_ns is more than the limit that gda_dpa_query() returns");
+	if (a->heap_bytes > GDA_DPA_MAX_HEAP)
+		return gda_because(-EINVAL, "heap_bytes %llu: the most is %llu",
+				   (unsigned long long)a->heap_bytes,
+				   (unsigned long long)GDA_DPA_MAX_HEAP);
+	if (a->run_limit_ns > GDA_DPA_MAX_RUN_NS)
+		return gda_because(-EINVAL, "run_limit_ns %llu: the most is %llu",
+				   (unsigned long long)a->run_limit_ns,
+				   (unsigned long long)GDA_DPA_MAX_RUN_NS);
 	err = gda_dpa_power("launches", a->launches, GDA_DPA_MAX_LAUNCHES);
 	return err ? err : gda_dpa_power("log_lines", a->log_lines, GDA_DPA_MAX_LINES);
 }
@@ -141,7 +146,8 @@ static int gda_dpa_memory_create(struct gda_dpa *dpa)
 	/* no process that has it can take pages away from another */
 	if (ftruncate(dpa->fd, (off_t)m->bytes) ||
 	    fcntl(dpa->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
-		return gda_because(-errno, "memory of %llu bytes: %s",
+		return gda_because(-errno,
+				   "memory of %llu bytes: %s: set a smaller heap_bytes, fewer threads or launches",
 				   (unsigned long long)m->bytes, strerror(errno));
 	err = gda_dpa_map_open(m, dpa->fd);
 	if (err)
@@ -261,7 +267,8 @@ static int gda_dpa_new(struct gda_context *ctx, const struct gda_dpa_attr *their
 	if (!err)
 		err = gda_because_last(gda_dpa_supported(ctx, &supported, &atomic_cpu));
 	if (!err && !supported)
-		err = gda_because(-EOPNOTSUPP, "the device lacks what gda_dpa_query() asks for");
+		err = gda_because(-EOPNOTSUPP,
+				  "the device has no collapsed CQs, no memory of processes or no loopback: use soft0 or the in-process device");
 	if (!err)
 		err = gda_dpa_threads_take(attr.threads);
 	if (err)
@@ -325,7 +332,8 @@ static int gda_dpa_end(struct gda_dpa *dpa)
 	if (dpa->generation != gda_fork_generation())
 		return gda_dpa_forget(dpa);
 	if (dpa->gpus)
-		return gda_because(-EBUSY, "a GPU has the events: gda_dpa_cuda_destroy()");
+		return gda_because(-EBUSY,
+				   "a GPU has the events: call gda_dpa_cuda_destroy() before");
 	if (!gda_dpa_error(dpa, NULL))
 		patience += dpa->attr.run_limit_ns;
 	if (dpa->pid)

@@ -24,10 +24,11 @@ static int gda_dpa_event_read_attr(struct gda_dpa_event_attr *a,
 			return err;
 	}
 	if (a->flags)
-		return gda_because(-EOPNOTSUPP, "flags %#x are not known", a->flags);
+		return gda_because(-EOPNOTSUPP, "flags %#x: set it to 0", a->flags);
 	if (a->publishers & ~(uint32_t)GDA_DPA_UPDATES ||
 	    a->subscribers & ~(uint32_t)GDA_DPA_READERS)
-		return gda_because(-EINVAL, "unknown place in publishers %#x, subscribers %#x",
+		return gda_because(-EINVAL,
+				   "publishers %#x, subscribers %#x: only GDA_DPA_HOST, GDA_DPA_TASKS, GDA_DPA_GPU, and of publishers GDA_DPA_PEERS, are known",
 				   a->publishers, a->subscribers);
 	a->publishers = a->publishers ? a->publishers : GDA_DPA_PLACES;
 	a->subscribers = a->subscribers ? a->subscribers : GDA_DPA_PLACES;
@@ -59,7 +60,7 @@ static int gda_dpa_event_new(struct gda_dpa *dpa, const struct gda_dpa_event_att
 	if (!err && attr.publishers & GDA_DPA_PEERS && attr.publishers & GDA_DPA_PLACES &&
 	    !dpa->atomic_cpu)
 		err = gda_because(-EOPNOTSUPP,
-				  "the device's atomics are not atomic to the processor's: name one kind of publisher");
+				  "the device's atomics are not atomic to the processor's: let publishers be GDA_DPA_PEERS alone, or be without");
 	if (err)
 		return err;
 	e = calloc(1, sizeof(*e));
@@ -136,7 +137,9 @@ static int gda_dpa_event_word(struct gda_dpa_event *event, uint32_t places, cons
 	int err = gda_dpa_enter(event->dpa);
 
 	if (gda_unlikely(!err && !(places & GDA_DPA_HOST)))
-		err = gda_because(-EACCES, "the host is no %s of the event", name);
+		err = gda_because(-EACCES,
+				  "the host is no %s of the event: create it with GDA_DPA_HOST among them",
+				  name);
 	*word = err ? NULL : &event->dpa->map.words[event->handle];
 	return err;
 }
@@ -189,8 +192,12 @@ static int gda_dpa_event_await(struct gda_dpa_event *event, struct gda_dpa_wait 
 	err = gda_dpa_word_wait(&event->dpa->map, wait, deadline, false);
 	if (err == -ESHUTDOWN)
 		return gda_dpa_enter(event->dpa);
-	if (err)
-		gda_because(err, "the event did not change before the deadline");
+	if (err == -ETIMEDOUT)
+		gda_because(err,
+			    "event %u has value %#llx, which is not %s %#llx by mask %#llx, at the deadline: does its publisher run?",
+			    event->handle, (unsigned long long)gda_dpa_word_value(wait->word),
+			    wait->differs ? "other than" : "more than",
+			    (unsigned long long)wait->than, (unsigned long long)wait->mask);
 	return err;
 }
 

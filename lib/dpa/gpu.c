@@ -25,7 +25,8 @@ static int gda_dpa_cuda_new(struct gda_dpa *dpa, struct gda_cuda *cuda, struct g
 	int err = gda_dpa_enter(dpa);
 
 	if (!err && gda_cuda_context(cuda) != dpa->ctx)
-		err = gda_because(-EINVAL, "the GPU was opened with another device context");
+		err = gda_because(-EINVAL,
+				  "the GPU was opened with another context: open it with that of gda_dpa_create()");
 	if (err)
 		return err;
 	g = calloc(1, sizeof(*g) + (m->events + 1) * sizeof(g->awaited[0]));
@@ -96,9 +97,12 @@ static int gda_dpa_cuda_may(struct gda_dpa_cuda *gpu, const struct gda_dpa_event
 	int err = gda_dpa_enter(gpu->dpa);
 
 	if (!err && event->dpa != gpu->dpa)
-		err = gda_because(-EINVAL, "the event is of another context");
+		err = gda_because(-EINVAL,
+				  "the event is of another gda_dpa context: pass one of this");
 	if (!err && !(places & GDA_DPA_GPU))
-		err = gda_because(-EACCES, "GPUs are no %s of the event", name);
+		err = gda_because(-EACCES,
+				  "GPUs are no %s of the event: create it with GDA_DPA_GPU among them",
+				  name);
 	*addr = gpu->addr + event->handle * sizeof(struct gda_dpa_word);
 	return err;
 }
@@ -120,9 +124,11 @@ static int gda_dpa_cuda_wait(struct gda_dpa_cuda *gpu, const struct gda_dpa_even
 	if (err)
 		return err;
 	if (mask != UINT64_MAX)
-		return gda_because(-EOPNOTSUPP, "a stream looks at all bits: mask must be all ones");
+		return gda_because(-EOPNOTSUPP,
+				   "a stream compares all bits: set mask to UINT64_MAX, or wait by gda_dpa_event_await_gt()");
 	if (threshold >= INT64_MAX)
-		return gda_because(-ERANGE, "a stream compares 63 bits: threshold is too large");
+		return gda_because(-ERANGE,
+				   "a stream compares 63 bits: set a threshold below INT64_MAX");
 	pthread_mutex_lock(&gpu->dpa->lock);
 	err = gda_cuda_stream_wait(gpu->cuda, stream, addr, threshold + 1);
 	if (!err && threshold >= *awaited)

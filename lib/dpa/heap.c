@@ -21,7 +21,9 @@ int gda_dpa_heap_create(struct gda_dpa *dpa)
 	struct gda_dpa_piece *p;
 
 	if (dpa->map.heap_bytes < 2 * GDA_DPA_LINE)
-		return gda_because(-EINVAL, "heap_bytes is less than %u", 2 * GDA_DPA_LINE);
+		return gda_because(-EINVAL,
+				   "heap_bytes is less than %u: set more, or 0 for the default",
+				   2 * GDA_DPA_LINE);
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
@@ -77,7 +79,8 @@ static int gda_dpa_piece_give(struct gda_dpa *dpa, uint64_t addr, int use)
 		p = p->next;
 	}
 	if (!p || (int)p->use != use)
-		return gda_because(-EINVAL, "nothing was allocated at %#llx",
+		return gda_because(-EINVAL,
+				   "nothing was allocated at %#llx: pass an address of gda_dpa_alloc(), once",
 				   (unsigned long long)addr);
 	/* no task finds an array here any more */
 	if (use == GDA_DPA_ARRAY)
@@ -149,7 +152,8 @@ static int gda_dpa_part(struct gda_dpa *dpa, uint64_t addr, size_t bytes, void *
 		return err;
 	*at = gda_dpa_map_at(&dpa->map, addr, bytes);
 	if (!*at)
-		return gda_because(-ERANGE, "%zu bytes at %#llx are not inside the heap of %llu",
+		return gda_because(-ERANGE,
+				   "%zu bytes at %#llx are not inside the heap of %llu: pass an address of gda_dpa_alloc()",
 				   bytes, (unsigned long long)addr,
 				   (unsigned long long)dpa->map.heap_bytes);
 	return 0;
@@ -208,17 +212,20 @@ static int gda_dpa_mr_part(struct gda_dpa *dpa, struct gda_mr *mr, void *pointer
 	int err = gda_dpa_enter(dpa);
 
 	if (!err && mr->ctx != dpa->ctx)
-		err = gda_because(-EINVAL, "the MR is of another device context");
+		err = gda_because(-EINVAL,
+				  "the MR is of another context: register the memory with that of gda_dpa_create()");
 	if (!err)
 		err = gda_because_last(gda_mr_query(mr, &q));
 	if (err)
 		return err;
 	if (!q.iova)
-		return gda_because(-EINVAL, "the MR was registered with GDA_MR_ZERO_BASED");
+		return gda_because(-EINVAL,
+				   "the MR was registered with GDA_MR_ZERO_BASED: register it without");
 	offset -= q.iova;
 	if (offset > q.length || bytes > q.length - offset)
-		return gda_because(-ERANGE, "%zu bytes at %p are not inside the MR", bytes,
-				   pointer);
+		return gda_because(-ERANGE,
+				   "%zu bytes at %p are not inside the MR: register all of them",
+				   bytes, pointer);
 	*buf = (struct gda_dpa_buf) {
 		.addr = q.iova + offset, .bytes = bytes, .key = gda_mr_key(mr),
 		.pointer = (uintptr_t)pointer,

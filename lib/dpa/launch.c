@@ -12,26 +12,34 @@ static int gda_dpa_launch_check(const struct gda_dpa *dpa, const struct gda_dpa_
 	const struct gda_dpa_task *t = l->task;
 
 	if (l->flags & ~GDA_DPA_DONE_SET)
-		return gda_because(-EOPNOTSUPP, "flags %#x are not known", l->flags);
+		return gda_because(-EOPNOTSUPP,
+				   "flags %#x: only GDA_DPA_DONE_SET is known",
+				   l->flags);
 	if (!t || t->size < sizeof(*t) || t->reserved || !t->name || (!t->function && !dpa->pid))
 		return gda_because(-EINVAL,
 				   "task is not initialized: define it with GDA_DPA_TASK(), or set its size and name");
 	if (!l->threads || l->threads > dpa->map.threads)
-		return gda_because(-EINVAL, "threads %u is not from 1 to %u", l->threads,
+		return gda_because(-EINVAL, "threads %u: set it to 1 to %u", l->threads,
 				   dpa->map.threads);
 	if (l->bytes > GDA_DPA_MAX_ARGS || (l->bytes && !l->args))
-		return gda_because(-EINVAL, "args is NULL, or its %u bytes are over %u",
+		return gda_because(-EINVAL,
+				   "args is NULL, or its %u bytes are over %u: put more into the heap",
 				   l->bytes, GDA_DPA_MAX_ARGS);
 	if ((l->wait && l->wait->dpa != dpa) || (l->done && l->done->dpa != dpa))
-		return gda_because(-EINVAL, "wait or done is an event of another context");
+		return gda_because(-EINVAL,
+				   "wait or done is an event of another gda_dpa context: pass one of this");
 	if (l->wait && !(l->wait->subscribers & GDA_DPA_TASKS))
-		return gda_because(-EACCES, "tasks are no subscriber of wait");
+		return gda_because(-EACCES,
+				   "tasks are no subscriber of wait: create the event with GDA_DPA_TASKS among subscribers");
 	if (l->done && !(l->done->publishers & GDA_DPA_TASKS))
-		return gda_because(-EACCES, "tasks are no publisher of done");
+		return gda_because(-EACCES,
+				   "tasks are no publisher of done: create the event with GDA_DPA_TASKS among publishers");
 	if (l->counter && (l->wait || !l->arrivals))
-		return gda_because(-EINVAL, "with counter wait is not NULL, or arrivals is 0");
+		return gda_because(-EINVAL,
+				   "with counter, set wait to NULL and arrivals to at least 1");
 	if (l->counter && l->counter->ctx != dpa->ctx)
-		return gda_because(-EINVAL, "counter is of another device context");
+		return gda_because(-EINVAL,
+				   "counter is of another context: create it with that of gda_dpa_create()");
 	return 0;
 }
 

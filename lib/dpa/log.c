@@ -85,7 +85,7 @@ static int gda_dpa_log_get(struct gda_dpa *dpa, char *line, size_t bytes)
 				   "the context belongs to the parent of this process: create another one here");
 	n = gda_dpa_log_take(dpa, text);
 	if (n < 0)
-		return gda_because(n, "the log is empty");
+		return gda_because(n, "the log is empty: a task writes to it by gda_dpa_log()");
 	if (bytes)
 		snprintf(line, bytes, "%s", text);
 	return n;

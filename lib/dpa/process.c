@@ -113,7 +113,9 @@ int gda_dpa_number_task(struct gda_dpa *dpa, const struct gda_dpa_task *task, ui
 		}
 	}
 	if (strlen(task->name) >= sizeof(ask.name))
-		return gda_because(-EINVAL, "the name of the task is too long");
+		return gda_because(-EINVAL,
+				   "the name of the task is too long: the most is %zu bytes",
+				   sizeof(ask.name) - 1);
 	if (dpa->ntasks == GDA_DPA_TASKS_MAX)
 		return gda_because(-ENOSPC,
 				   "more than %u different tasks: create another context for the rest",
@@ -181,7 +183,9 @@ static int gda_dpa_process_path(char path[PATH_MAX])
 
 	if (env) {
 		if (*env != '/' || strlen(env) >= PATH_MAX)
-			return gda_because(-EINVAL, "GDA_DPA \"%s\" is no absolute path", env);
+			return gda_because(-EINVAL,
+					   "GDA_DPA \"%s\": set it to the absolute path of gda-dpa, or unset it",
+					   env);
 		memcpy(path, env, strlen(env) + 1);
 		return 0;
 	}
@@ -221,7 +225,9 @@ static int gda_dpa_process_spawn(struct gda_dpa *dpa, const char *path, int thei
 		return gda_because(-err, "%s: %s (GDA_DPA is its path)", path, strerror(err));
 	}
 	dpa->pidfd = (int)syscall(SYS_pidfd_open, dpa->pid, 0);
-	return dpa->pidfd < 0 ? gda_because(-errno, "pidfd_open: %s", strerror(errno)) : 0;
+	return dpa->pidfd < 0 ? gda_because(-errno,
+					    "cannot watch gda-dpa: pidfd_open(2): %s: raise RLIMIT_NOFILE, ulimit -n",
+					    strerror(errno)) : 0;
 }
 
 static int gda_dpa_process_hello(struct gda_dpa *dpa, const char *program)
@@ -248,7 +254,8 @@ static int gda_dpa_process_hello(struct gda_dpa *dpa, const char *program)
 	int fds[2] = { dpa->fd, gda_context_fd(dpa->ctx) };
 
 	if (strlen(program) >= sizeof(hello.program))
-		return gda_because(-EINVAL, "the path of the program is too long");
+		return gda_because(-EINVAL,
+				   "the path of the program is too long: install it at a shorter one");
 	memcpy(hello.program, program, strlen(program) + 1);
 	memcpy(CMSG_DATA(&control.head), fds, sizeof(fds));
 	if (sendmsg(dpa->socket, &msg, MSG_NOSIGNAL) != (ssize_t)sizeof(hello))

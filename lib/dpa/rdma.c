@@ -24,9 +24,10 @@ static int gda_dpa_rdma_attr_read(struct gda_dpa_rdma_attr *a,
 	if (err)
 		return err;
 	if (a->flags)
-		return gda_because(-EOPNOTSUPP, "flags %#x are not known", a->flags);
+		return gda_because(-EOPNOTSUPP, "flags %#x: set it to 0", a->flags);
 	if (a->reserved)
-		return gda_because(-EINVAL, "reserved is not 0");
+		return gda_because(-EINVAL,
+				   "reserved is not 0: set all members that are not used to 0");
 	a->sq_depth = a->sq_depth ? a->sq_depth : GDA_DPA_DEPTH;
 	return 0;
 }
@@ -194,7 +195,8 @@ static int gda_dpa_event_tell(struct gda_dpa_event *event, struct gda_dpa_remote
 	if (err)
 		return err;
 	if (!(event->publishers & GDA_DPA_PEERS))
-		return gda_because(-EACCES, "peers are no publisher of the event");
+		return gda_because(-EACCES,
+				   "peers are no publisher of the event: create it with GDA_DPA_PEERS among publishers");
 	*remote = (struct gda_dpa_remote_event) {
 		.addr = gda_mr_iova(dpa->mr) +
 			(uint64_t)((char *)&dpa->map.words[event->handle].value - dpa->map.base) -

@@ -139,7 +139,8 @@ int gda_dpa_wake_create(struct gda_dpa *dpa)
 	if (err)
 		return err;
 	if ((q.features[0] & GDA_DPA_WAKE_NEEDS) != GDA_DPA_WAKE_NEEDS)
-		return gda_because(-EOPNOTSUPP, "GDA_DPA_WAKE: the device has no immediates");
+		return gda_because(-EOPNOTSUPP,
+				   "GDA_DPA_WAKE: the device has no immediates: leave the flag out, or use soft0 or the in-process device");
 	dpa->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (dpa->wake_fd < 0)
 		return -errno;

@@ -50,15 +50,20 @@ static int gda_gin_attr_ranges(const struct gda_gin_attr *a, uint32_t nranks)
 	if (err)
 		return err;
 	if (a->depth && (a->depth < 4 || a->depth & (a->depth - 1)))
-		return gda_because(-EINVAL, "depth %u is no power of two of at least 4", a->depth);
+		return gda_because(-EINVAL,
+				   "depth %u: set it to 4, 8, 16 or a higher power of two",
+				   a->depth);
 	if (a->connect == GDA_GIN_STRIDE && !a->stride)
 		return gda_because(-EINVAL,
 				   "connect is GDA_GIN_STRIDE, and stride is 0: set it to a divisor of the ranks");
 	if (a->stride && nranks % a->stride)
-		return gda_because(-EINVAL, "stride %u does not divide %u ranks", a->stride,
-				   nranks);
+		return gda_because(-EINVAL,
+				   "stride %u does not divide %u ranks: set it to a divisor of them",
+				   a->stride, nranks);
 	if (a->local && nranks % a->local)
-		return gda_because(-EINVAL, "local %u does not divide %u ranks", a->local, nranks);
+		return gda_because(-EINVAL,
+				   "local %u does not divide %u ranks: set it to a divisor of them",
+				   a->local, nranks);
 	return 0;
 }
 
@@ -77,10 +82,13 @@ static int gda_gin_attr_needs(const struct gda_gin_attr *a)
 
 	if (a->flags & ~(GDA_GIN_ARRIVAL | GDA_GIN_NEED_STRONG | GDA_GIN_NEED_ADD |
 			 GDA_GIN_NEED_VA | GDA_GIN_CHECKED))
-		return gda_because(-EOPNOTSUPP, "flags %#x are not known", a->flags);
+		return gda_because(-EOPNOTSUPP,
+				   "flags %#x has unknown bits: clear them, or install a newer libgda",
+				   a->flags);
 	for (i = 0; a->flags & GDA_GIN_ARRIVAL && i < sizeof(needs) / sizeof(needs[0]); i++)
 		if (a->flags & needs[i].flag)
-			return gda_because(-EOPNOTSUPP, "%s", needs[i].why);
+			return gda_because(-EOPNOTSUPP, "%s: leave out GDA_GIN_ARRIVAL",
+					   needs[i].why);
 	return 0;
 }
 
@@ -112,8 +120,9 @@ int gda_gin_agree_attr(struct gda_comm *ranks, const struct gda_gin_attr *attr, 
 		if (all[i].err)
 			err = gda_because(all[i].err, "rank %u: %s", i, gda_strerror(all[i].err));
 		else if (memcmp(&all[i].attr, &own.attr, sizeof(own.attr)))
-			err = gda_because(-EINVAL, "rank %u has other attributes than rank %u", i,
-					  gda_comm_rank(ranks));
+			err = gda_because(-EINVAL,
+					  "rank %u has other attributes than rank %u: give all ranks the same",
+					  i, gda_comm_rank(ranks));
 	}
 	free(all);
 	return err;

@@ -169,10 +169,11 @@ static int gda_gin_read_attr(const struct gda_gin_attr *theirs, uint32_t flags, 
 static int gda_gin_check_cuda(struct gda_context *ctx, const struct gda_gin_attr *a)
 {
 	if (gda_cuda_context(a->cuda) != ctx)
-		return gda_because(-EINVAL, "cuda was opened with another context");
+		return gda_because(-EINVAL,
+				   "cuda was opened with another context: open it with this one");
 	if (a->flags & GDA_GIN_ARRIVAL)
 		return gda_because(-EOPNOTSUPP,
-				   "GDA_GIN_ARRIVAL: queues of a GPU have no counters of arrivals");
+				   "GDA_GIN_ARRIVAL: queues of a GPU have no counters of arrivals: leave it out, or set cuda to NULL");
 	return 0;
 }
 

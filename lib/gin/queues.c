@@ -149,7 +149,9 @@ static int gda_gin_queues_alloc(struct gda_gin_world *w)
 	int err;
 
 	if (n > GDA_GIN_MAX_QUEUES)
-		return gda_because(-ENOSPC, "%zu queues are more than %u", n, GDA_GIN_MAX_QUEUES);
+		return gda_because(-ENOSPC,
+				   "%zu queues are more than %u: use fewer contexts, or connect fewer ranks",
+				   n, GDA_GIN_MAX_QUEUES);
 	w->queues = calloc(n, sizeof(*w->queues));
 	w->qps = calloc(n, sizeof(struct gda_qp *));
 	w->gpu_qps = calloc(n, sizeof(struct gda_cuda_qp *));

@@ -35,20 +35,22 @@ static int gda_window_check(const struct gda_window_attr *a, uint64_t *bytes)
 
 	*bytes = 0;
 	if (a->flags & ~GDA_WINDOW_STRICT)
-		return gda_because(-EOPNOTSUPP, "flags %#x are not known", a->flags);
+		return gda_because(-EOPNOTSUPP,
+				   "flags %#x has unknown bits: clear them, or install a newer libgda",
+				   a->flags);
 	if (a->reserved || !a->segments || !a->count || a->count > GDA_GIN_MAX_SEGMENTS)
-		return gda_because(-EINVAL, "count %u is not from 1 to %u, or reserved is set",
+		return gda_because(-EINVAL, "count %u: set it to 1 to %u, and reserved to 0",
 				   a->count, GDA_GIN_MAX_SEGMENTS);
 	for (i = 0; i < a->count; i++) {
 		const struct gda_window_segment *s = &a->segments[i];
 
 		if (!s->bytes || (s->addr | s->bytes) % 8)
 			return gda_because(-EINVAL,
-					   "segment %u is empty, or its address or length is no multiple of 8",
+					   "segment %u: give it an address and a length that are multiples of 8, and not 0",
 					   i);
 		if (__builtin_add_overflow(*bytes, s->bytes, bytes))
 			return gda_because(-EINVAL,
-					   "the lengths of the segments add up to more than 64 bits");
+					   "the lengths of the segments add up to more than 64 bits: is one of them wrong?");
 	}
 	return 0;
 }
@@ -119,7 +121,8 @@ static int gda_window_agree(struct gda_gin_window *w, const struct gda_gin_part 
 		if (all[i].count > *pieces)
 			*pieces = all[i].count;
 		if (all[i].bytes != own->bytes || all[i].flags != own->flags)
-			err = gda_because(-EINVAL, "rank %u: %llu bytes, flags %#x, not %llu, %#x",
+			err = gda_because(-EINVAL,
+					  "rank %u gives %llu bytes, flags %#x, this one %llu, %#x: give the same on all ranks",
 					  i, (unsigned long long)all[i].bytes, all[i].flags,
 					  (unsigned long long)own->bytes, own->flags);
 	}

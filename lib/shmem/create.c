@@ -39,7 +39,9 @@ int gda_shmem_gather(struct gda_shmem_heap *h, const void *in, size_t bytes, voi
 	int lost = gda_comm_failed(h->comm);
 
 	if (err && lost >= 0)
-		return gda_shmem_refuse(h, err, "PE %d is lost: %s", lost, gda_strerror(err));
+		return gda_shmem_refuse(h, err,
+					"PE %d is lost: %s: see its own output",
+					lost, gda_strerror(err));
 	return err;
 }
 
@@ -70,12 +72,13 @@ static int gda_shmem_way(struct gda_shmem_heap *h)
 	const char *env = getenv("GDA_SHMEM_WAY");
 
 	if (h->attr.way > GDA_SHMEM_QUEUE)
-		return gda_shmem_refuse(h, -EINVAL, "way %u is unknown: use enum gda_shmem_way",
+		return gda_shmem_refuse(h, -EINVAL, "way %u is unknown: use an enum gda_shmem_way",
 					h->attr.way);
 	if (h->attr.way != GDA_SHMEM_AUTO || !env || !*env)
 		return 0;
 	if (strcmp(env, "direct") && strcmp(env, "queue"))
-		return gda_shmem_refuse(h, -EINVAL, "GDA_SHMEM_WAY is \"%s\", not direct or queue",
+		return gda_shmem_refuse(h, -EINVAL,
+					"GDA_SHMEM_WAY is \"%s\": set it to direct or queue",
 					env);
 	h->attr.way = *env == 'd' ? GDA_SHMEM_DIRECT : GDA_SHMEM_QUEUE;
 	return 0;
@@ -89,22 +92,26 @@ static int gda_shmem_check(struct gda_shmem_heap *h)
 	int err;
 
 	if (a->flags)
-		return gda_shmem_refuse(h, -EOPNOTSUPP, "flags has unknown bits: %#x", a->flags);
+		return gda_shmem_refuse(h, -EOPNOTSUPP,
+					"flags has unknown bits %#x: clear them",
+					a->flags);
 	if (!a->heap_bytes || a->heap_bytes > INT64_MAX - page)
-		return gda_shmem_refuse(h, -EINVAL, "heap_bytes is %llu",
+		return gda_shmem_refuse(h, -EINVAL,
+					"heap_bytes is %llu: set at least 1, and less than 2^63",
 					(unsigned long long)a->heap_bytes);
 	if ((uintptr_t)a->data % page || a->data_bytes % page || !a->data != !a->data_bytes)
-		return gda_shmem_refuse(h, -EINVAL, "data %p of %llu bytes is not of whole pages",
+		return gda_shmem_refuse(h, -EINVAL, "data %p, %llu bytes: pass whole pages",
 					a->data, (unsigned long long)a->data_bytes);
 	if (a->chunk_bytes % page)
-		return gda_shmem_refuse(h, -EINVAL, "chunk_bytes %llu is not of whole pages",
+		return gda_shmem_refuse(h, -EINVAL, "chunk_bytes %llu: set a multiple of a page",
 					(unsigned long long)a->chunk_bytes);
 	if (a->qps > GDA_SHMEM_MAX_QPS)
-		return gda_shmem_refuse(h, -EINVAL, "qps %u is more than %u", a->qps,
+		return gda_shmem_refuse(h, -EINVAL, "qps %u: the most is %u", a->qps,
 					GDA_SHMEM_MAX_QPS);
 	a->heap_bytes = (a->heap_bytes + page - 1) / page * page;
 	if (!a->cuda && (a->word_bytes || a->place || a->reserved))
-		return gda_shmem_refuse(h, -EINVAL, "word_bytes and place are for posters on a GPU");
+		return gda_shmem_refuse(h, -EINVAL,
+					"word_bytes or place is set: only with cuda");
 	err = gda_shmem_way(h);
 	return !err && a->cuda ? gda_shmem_gpu_check(h) : err;
 }
@@ -187,7 +194,7 @@ static int gda_shmem_compare_data(struct gda_shmem_heap *h)
 		for (other = 0; h->cards[pe].data.bytes && other < pe; other++)
 			if (gda_shmem_is_thread(&h->cards[other], &h->cards[pe]))
 				return gda_shmem_refuse(h, -EINVAL,
-							"PEs %u and %u share one data segment",
+							"PEs %u and %u share a data segment: pass data_fd of each",
 							other, pe);
 	return 0;
 }
@@ -202,7 +209,7 @@ static int gda_shmem_compare(struct gda_shmem_heap *h)
 		c = &h->cards[pe];
 		if (c->heap.bytes != first->heap.bytes || c->data.bytes != first->data.bytes)
 			return gda_shmem_refuse(h, -EPROTO,
-						"PE 0 has %llu + %llu bytes, PE %u %llu + %llu",
+						"PE 0 has %llu + %llu bytes, PE %u %llu + %llu: give all the same",
 						(unsigned long long)first->heap.bytes,
 						(unsigned long long)first->data.bytes, pe,
 						(unsigned long long)c->heap.bytes,
@@ -210,7 +217,7 @@ static int gda_shmem_compare(struct gda_shmem_heap *h)
 		if (c->way != first->way || c->qps != first->qps || c->depth != first->depth ||
 		    c->chunk_bytes != first->chunk_bytes || c->gpu != first->gpu)
 			return gda_shmem_refuse(h, -EPROTO,
-						"PE %u has another way, qps, depth, chunks, or a GPU",
+						"PE %u has other way, qps, depth, chunk_bytes or cuda: pass the same",
 						pe);
 	}
 	return 0;
@@ -223,7 +230,9 @@ static int gda_shmem_map_all(struct gda_shmem_heap *h)
 
 	for (pe = 0; pe < h->shmem.npes && !err; pe++) {
 		if (!gda_shmem_same_machine(&h->cards[pe], &h->own))
-			err = gda_shmem_refuse(h, -EOPNOTSUPP, "PE %u is on another machine", pe);
+			err = gda_shmem_refuse(h, -EOPNOTSUPP,
+					       "PE %u is on another machine: use the queue way",
+					       pe);
 		else if (h->cuda)
 			err = gda_shmem_gpu_map(h, pe);
 		else
@@ -333,7 +342,8 @@ static int gda_shmem_new(struct gda_comm *comm, const struct gda_shmem_attr *att
 	int err;
 
 	if (known > sizeof(struct gda_shmem))
-		return gda_because(-E2BIG, "struct gda_shmem has %zu bytes here, not %zu",
+		return gda_because(-E2BIG,
+				   "the program's struct gda_shmem has %zu bytes, the library's %zu: build the program and install libgda of one version",
 				   known, sizeof(struct gda_shmem));
 	h = gda_shmem_alloc(comm);
 	if (!h)

@@ -23,11 +23,11 @@ int gda_shmem_gpu_check(struct gda_shmem_heap *h)
 
 	if (a->data || a->device)
 		return gda_shmem_refuse(h, -EINVAL,
-					"data and device are not for posters on a GPU");
+					"data or device is set: not with cuda");
 	if (a->reserved)
-		return gda_shmem_refuse(h, -EINVAL, "reserved is %#x", a->reserved);
+		return gda_shmem_refuse(h, -EINVAL, "reserved is %#x: set it to 0", a->reserved);
 	if (a->word_bytes > INT64_MAX - page)
-		return gda_shmem_refuse(h, -EINVAL, "word_bytes is %llu",
+		return gda_shmem_refuse(h, -EINVAL, "word_bytes is %llu: set fewer",
 					(unsigned long long)a->word_bytes);
 	a->word_bytes = a->word_bytes ? (a->word_bytes + page - 1) / page * page : page;
 	if (a->way == GDA_SHMEM_AUTO)
@@ -50,7 +50,8 @@ static int gda_shmem_gpu_alloc(struct gda_shmem_heap *h, struct gda_shmem_memory
 	}
 	free(zeros);
 	if (err)
-		return gda_shmem_refuse(h, err, "%llu bytes of GPU memory: %s",
+		return gda_shmem_refuse(h, err,
+					"%llu bytes of GPU memory (set a smaller heap_bytes): %s",
 					(unsigned long long)bytes, gda_strerror(err));
 	return 0;
 }
@@ -65,7 +66,7 @@ static int gda_shmem_gpu_words(struct gda_shmem_heap *h)
 		return gda_shmem_gpu_alloc(h, m, h->attr.word_bytes);
 	err = gda_cuda_host_alloc(h->cuda, h->attr.word_bytes, &words);
 	if (err)
-		return gda_shmem_refuse(h, err, "%llu bytes of words: %s",
+		return gda_shmem_refuse(h, err, "%llu bytes of words (set fewer word_bytes): %s",
 					(unsigned long long)h->attr.word_bytes,
 					gda_strerror(err));
 	m->addr = (uintptr_t)words;
@@ -95,7 +96,7 @@ int gda_shmem_gpu_map(struct gda_shmem_heap *h, uint32_t pe)
 
 	if (!gda_shmem_is_thread(card, &h->own))
 		return gda_shmem_refuse(h, -EOPNOTSUPP,
-					"PE %u is another process: its GPU memory is reached by queue",
+					"PE %u is another process: use the queue way for GPU memory",
 					pe);
 	if (!gda_cuda_reaches(h->cuda, card->heap.addr))
 		return gda_shmem_refuse(h, -EOPNOTSUPP,

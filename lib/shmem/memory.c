@@ -53,9 +53,12 @@ static int gda_shmem_memory_create(struct gda_shmem_heap *h, const char *name, u
 
 	m->fd = memfd_create(name, MFD_CLOEXEC);
 	if (m->fd < 0)
-		return gda_shmem_refuse(h, -errno, "no memfd: %s", strerror(errno));
+		return gda_shmem_refuse(h, -errno,
+					"memfd_create(2): %s: raise ulimit -n",
+					strerror(errno));
 	if (ftruncate(m->fd, (off_t)bytes) || fstat(m->fd, &st))
-		return gda_shmem_refuse(h, -errno, "a memfd of %llu bytes: %s",
+		return gda_shmem_refuse(h, -errno,
+					"a memfd of %llu bytes: %s: set fewer heap_bytes",
 					(unsigned long long)bytes, strerror(errno));
 	m->bytes = bytes;
 	m->dev = st.st_dev;
@@ -100,7 +103,7 @@ int gda_shmem_memory_heap(struct gda_shmem_heap *h)
 		addr = mmap(addr, m->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, m->fd,
 			    0);
 	if (addr == MAP_FAILED)
-		return gda_shmem_refuse(h, -errno, "a heap of %llu bytes: %s",
+		return gda_shmem_refuse(h, -errno, "a heap of %llu bytes: %s: set fewer",
 					(unsigned long long)m->bytes, strerror(errno));
 	/* where the kernel may (shmem_enabled says), by huge pages */
 	madvise(addr, m->bytes, MADV_HUGEPAGE);
@@ -132,8 +135,9 @@ static int gda_shmem_memory_given(struct gda_shmem_heap *h)
 
 	m->fd = (int)h->attr.data_fd - 1;
 	if (fstat(m->fd, &st))
-		return gda_shmem_refuse(h, -errno, "data_fd %u: %s", h->attr.data_fd,
-					strerror(errno));
+		return gda_shmem_refuse(h, -errno,
+					"data_fd %u: %s: pass a memfd, plus 1",
+					h->attr.data_fd, strerror(errno));
 	m->bytes = h->attr.data_bytes;
 	m->dev = st.st_dev;
 	m->ino = st.st_ino;
@@ -158,7 +162,8 @@ int gda_shmem_memory_data(struct gda_shmem_heap *h)
 			 m->fd, 0) == MAP_FAILED)
 		err = -errno;
 	if (err)
-		return gda_shmem_refuse(h, err, "the data segment of %llu bytes: %s",
+		return gda_shmem_refuse(h, err,
+					"the data segment of %llu bytes cannot be mapped: %s",
 					(unsigned long long)m->bytes, strerror(-err));
 	m->addr = (uintptr_t)h->attr.data;
 	return 0;
@@ -222,7 +227,7 @@ int gda_shmem_memory_map(struct gda_shmem_heap *h, uint32_t pe)
 	}
 	if (addr < 0)
 		return gda_shmem_refuse(h, (int)addr == -ENOMEM ? -ENOMEM : -EACCES,
-					"the memory of PE %u (process %d) cannot be mapped: %s",
+					"memory of PE %u (process %d): %s: same user, same namespaces?",
 					pe, card->pid, strerror(-(int)addr));
 	if (card->data.bytes)
 		p->data = (uint64_t)addr;

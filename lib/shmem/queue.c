@@ -44,9 +44,9 @@ static int gda_shmem_open(struct gda_shmem_heap *h)
 		return gda_shmem_refuse(h, err, "%s", gda_last_error());
 	if (!(query.features[0] & GDA_FEATURE_MASKED))
 		return gda_shmem_refuse(h, -EOPNOTSUPP,
-					"the device has no masked atomics (GDA_FEATURE_MASKED)");
+					"the device has no masked atomics: use soft0 or inproc");
 	if (h->attr.depth < GDA_SHMEM_LEAST_DEPTH)
-		return gda_shmem_refuse(h, -EINVAL, "depth %u is less than %u", h->attr.depth,
+		return gda_shmem_refuse(h, -EINVAL, "depth %u: set at least %u", h->attr.depth,
 					GDA_SHMEM_LEAST_DEPTH);
 	h->chunk_bytes = query.max_mr_size / query.page_size * query.page_size;
 	if (h->attr.chunk_bytes && h->attr.chunk_bytes < h->chunk_bytes)
@@ -85,7 +85,8 @@ static int gda_shmem_register_one(struct gda_shmem_heap *h, uint64_t addr, uint6
 	}
 	getrlimit(RLIMIT_MEMLOCK, &limit);
 	if (err == -ENOMEM && limit.rlim_cur != RLIM_INFINITY)
-		return gda_shmem_refuse(h, err, "RLIMIT_MEMLOCK is %llu KiB, not %llu: ulimit -l",
+		return gda_shmem_refuse(h, err,
+					"RLIMIT_MEMLOCK is %llu KiB: raise it to %llu, ulimit -l",
 					(unsigned long long)limit.rlim_cur >> 10,
 					(unsigned long long)gda_shmem_memlock(h) >> 10);
 	return gda_shmem_refuse(h, err, "%s", gda_last_error());
@@ -135,7 +136,9 @@ static int gda_shmem_queue_objects(struct gda_shmem_heap *h)
 	h->chunks = calloc((size_t)h->shmem.npes * h->nkeys, sizeof(*h->chunks));
 	h->gpu_qps = calloc(n, sizeof(*h->gpu_qps));
 	if (!h->mrs || !h->qps || !h->slots || !h->chunks || !h->gpu_qps)
-		return gda_shmem_refuse(h, -ENOMEM, "no memory for %u queue pairs", n);
+		return gda_shmem_refuse(h, -ENOMEM,
+					"no memory for %u queue pairs: set fewer qps",
+					n);
 	err = gda_shmem_stage_create(h);
 	if (!err)
 		err = gda_shmem_register(h, h->own.heap.addr, h->own.heap.bytes);

@@ -118,7 +118,7 @@ int gda_shmem_memory_data(struct gda_shmem_heap *h);
 /* Map the heap and the data segment of @pe. */
 int gda_shmem_memory_map(struct gda_shmem_heap *h, uint32_t pe);
 void gda_shmem_memory_unmap(struct gda_shmem_heap *h, uint32_t pe);
-/* Nobody has to map anything any more. */
+/* Close the files, once all PEs have mapped each other's memory. */
 void gda_shmem_memory_close(struct gda_shmem_heap *h);
 void gda_shmem_memory_free(struct gda_shmem_heap *h);
 

@@ -207,7 +207,7 @@ int gda_shmem_stage_create(struct gda_shmem_heap *h)
 	else
 		err = gda_shmem_stage_map(&addr);
 	if (err)
-		return gda_shmem_refuse(h, err, "no memory for staging");
+		return gda_shmem_refuse(h, err, "no memory for staging: set fewer qps");
 	h->shmem.stage = (uintptr_t)addr;
 	err = gda_mr_reg(h->ctx, addr, bytes, GDA_ACCESS_LOCAL_WRITE, 0, &stage->mr);
 	if (err)

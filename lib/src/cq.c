@@ -143,13 +143,15 @@ GDA_EXPORT struct gda_cq_view *gda_cq_view_sized(struct gda_cq *cq, size_t size)
 	int err = 0;
 
 	if (size < GDA_THROUGH(struct gda_cq_view, caps) || size > sizeof(cq->view))
-		err = gda_because(-E2BIG, "the program's view has %zu bytes, the library's %zu",
+		err = gda_because(-E2BIG,
+				  "the program's view has %zu bytes, the library's %zu: install a newer libgda",
 				  size, sizeof(cq->view));
 	else if (!cq->entries || !cq->record)
 		err = gda_because(-EINVAL,
 				  "the CQ is collapsed or unmapped: only a mapped ring has a view");
 	else if (cq->dialect != GDA_WQE_DIALECT)
-		err = gda_because(-EINVAL, "the CQ is in dialect %u, which has no reader here",
+		err = gda_because(-EINVAL,
+				  "the CQ is in dialect %u, which has no reader here: read its entries by gda/wqe.h",
 				  cq->dialect);
 	if (!err)
 		return &cq->view;

@@ -3,6 +3,7 @@
  * The list of devices: those of the kernel, as /dev/gda tells them, and those of this process.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include "gda_internal.h"
 
@@ -68,7 +69,7 @@ static int gda_device_list_fill(struct gda_device_info *devices, unsigned int n)
 		if (err)
 			return err;
 		if (devices->flags)
-			return gda_because(-EOPNOTSUPP, "flags %#x, there are none",
+			return gda_because(-EOPNOTSUPP, "flags %#x: set it to 0",
 					   devices->flags);
 		list.size = devices->size;
 	}
@@ -78,6 +79,19 @@ static int gda_device_list_fill(struct gda_device_info *devices, unsigned int n)
 	for (i = 0; !gda_inproc_describe(i, &inproc); i++)
 		gda_device_list_add(&list, &inproc);
 	return (int)list.found;
+}
+
+void gda_device_names(char *names, size_t size)
+{
+	struct gda_device_info all[16] = { { .size = sizeof(all[0]) } };
+	int n = gda_device_list_fill(all, 16), i;
+	size_t at = 0;
+
+	names[0] = 0;
+	for (i = 0; i < n && i < 16 && at < size; i++)
+		at += (size_t)snprintf(names + at, size - at, "%s%s", i ? ", " : "", all[i].device);
+	if (at >= size)
+		memcpy(names + size - 4, "...", 4);
 }
 
 GDA_EXPORT int gda_devices(struct gda_device_info *devices, unsigned int n)

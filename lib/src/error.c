@@ -37,7 +37,7 @@ static const struct gda_error_text gda_errnos[] = {
 	{ EMSGSIZE, "longer than one work request may be" },
 	{ EMFILE, "too many open files" },
 	{ ENODEV, "the context was shut down, or its device is gone" },
-	{ ENOENT, "no such object or device (is gda_core loaded?)" },
+	{ ENOENT, "no such object or device: gda_devices() lists the devices" },
 	{ ENOMEM, "out of memory, or over RLIMIT_MEMLOCK" },
 	{ ENOSPC, "over a limit of the device or of this user" },
 	{ ENOTCONN, "the context is not bound to a device" },

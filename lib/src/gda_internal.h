@@ -290,6 +290,11 @@ void gda_program_ring_write(struct gda_record *r);
 void gda_entry_read(const struct gda_view *v, uint64_t index, uint32_t avail,
 		    struct gda_record *r);
 
+/* device.c */
+
+/* Write the names of all devices at @names, "soft0, inproc". */
+void gda_device_names(char *names, size_t size);
+
 /* context.c */
 
 /* A call of gda/ioctl.h on the context's device. */
@@ -370,7 +375,7 @@ struct gda_mr_rule {
 int gda_why_cq(const struct gda_context *ctx, int err, const struct gda_cq_attr *attr);
 int gda_why_cq_event(const struct gda_context *ctx, int err, int eventfd, uint32_t flags);
 int gda_why_qp(const struct gda_context *ctx, int err, const struct gda_qp_attr *attr);
-int gda_why_connect(int err);
+int gda_why_connect(const struct gda_context *ctx, int err);
 int gda_why_counter(const struct gda_context *ctx, int err);
 int gda_why_export(const struct gda_context *ctx, int err, const char *object, uint32_t type);
 int gda_why_busy(int err);

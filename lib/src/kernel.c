@@ -35,11 +35,21 @@ int gda_kernel_open_node(struct gda_context *ctx)
 	if (ctx->fd < 0)
 		err = -errno;
 	if (err == -ENOENT)
-		gda_because(err, "there is no " GDA_NODE ": is gda_core loaded?");
+		gda_because(err, "there is no " GDA_NODE ": load gda_core, or open \"inproc\"");
 	else if (err == -EACCES)
-		gda_because(err, "no permission for " GDA_NODE ": is this user in group gda?");
+		gda_because(err,
+			    "no permission for %s: add this user to group gda, or open \"inproc\"",
+			    GDA_NODE);
 	errno = saved;
 	return err;
+}
+
+static int gda_kernel_no_device(int err, const char *device, const char *also)
+{
+	char names[128];
+
+	gda_device_names(names, sizeof(names));
+	return gda_because(err, "there is no device \"%s\", there are: %s%s", device, names, also);
 }
 
 static int gda_kernel_open(struct gda_context *ctx, const char *device)
@@ -49,17 +59,20 @@ static int gda_kernel_open(struct gda_context *ctx, const char *device)
 	int err;
 
 	if (len >= sizeof(arg.device))
-		return gda_because(-EINVAL, "the name has %zu bytes, %zu are the most",
+		return gda_because(-EINVAL,
+				   "the name has %zu bytes, the most is %zu: gda_devices() lists the names",
 				   len, sizeof(arg.device) - 1);
 	memcpy(arg.device, device, len);
 	err = gda_kernel_open_node(ctx);
+	if (err == -ENOENT && *device) {
+		gda_forget_reason();
+		return gda_kernel_no_device(err, device, " (and no " GDA_NODE ": load gda_core)");
+	}
 	if (err)
 		return err;
 	err = gda_kernel_ioctl(ctx, GDA_IOC_BIND, &arg);
 	if (err == -ENOENT)
-		gda_because(err,
-			    "there is no device \"%s\": see gda_devices()",
-			    device);
+		gda_kernel_no_device(err, *device ? device : "default", "");
 	if (err)
 		gda_kernel_close(ctx);
 	return err;

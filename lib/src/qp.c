@@ -22,8 +22,9 @@ static int gda_qp_take_cq(struct gda_qp *q, struct gda_cq *given)
 	if (given && given->ctx != q->ctx)
 		return gda_because(-EINVAL, "cq is of another context: use one context");
 	if (given && given->dialect != GDA_WQE_DIALECT)
-		return gda_because(-EINVAL, "cq is in dialect %u, the QP in %u", given->dialect,
-				   GDA_WQE_DIALECT);
+		return gda_because(-EINVAL,
+				   "cq is in dialect %u, the QP in %u: create cq in that of the QP",
+				   given->dialect, GDA_WQE_DIALECT);
 	if (given)
 		return 0;
 	err = gda_cq_new(q->ctx, &attr, &q->own_cq);
@@ -247,7 +248,8 @@ GDA_EXPORT int gda_qp_connect(struct gda_qp *qp, const struct gda_address *peer)
 	struct gda_qp_connect arg = { .size = sizeof(arg), .handle = qp->handle };
 
 	memcpy(arg.address, peer->bytes, sizeof(arg.address));
-	return gda_called(gda_why_connect(gda_ioctl(qp->ctx, GDA_IOC_QP_CONNECT, &arg)),
+	return gda_called(gda_why_connect(qp->ctx,
+					  gda_ioctl(qp->ctx, GDA_IOC_QP_CONNECT, &arg)),
 			  "gda_qp_connect", "QP %u", qp->handle);
 }
 
@@ -271,7 +273,7 @@ GDA_EXPORT struct gda_view *gda_qp_view_sized(struct gda_qp *qp, size_t size)
 
 	if (!err && !qp->has_view)
 		err = gda_because(-EINVAL,
-				  "its CQ is a ring that is too small for it, or a part of it is not mapped here");
+				  "its CQ is a ring that is too small for it, or a part of it is not mapped here: create a deeper one here");
 	if (!err)
 		return &qp->view;
 	gda_called(err, "gda_qp_view", "QP %u", qp->handle);

@@ -46,7 +46,7 @@ static void gda_reader_skip(struct gda_record_reader *r)
 		r->pos++;
 }
 
-/* One reader more, or less: with the last one the device stops. Nobody comes in between. */
+/* One reader more, or less: with the last one the device stops. ctx->lock orders the calls. */
 static int gda_reader_start(struct gda_context *ctx, struct gda_record_set *arg)
 {
 	int err;
@@ -91,11 +91,11 @@ static int gda_reader_attach(struct gda_record_reader *r, uint32_t records)
 static int gda_why_record(int err, uint32_t records)
 {
 	if (err == -EINVAL)
-		gda_because(err, "records %u is no power of two from %u to %u", records,
+		gda_because(err, "records %u: set it to a power of two from %u to %u", records,
 			    GDA_RECORD_MIN, GDA_RECORD_MAX);
 	else if (err == -EOPNOTSUPP || err == -ENOTTY)
 		gda_because(err,
-			    "the device keeps no records of work: soft0 and the in-process device do");
+			    "the device keeps no records of work: use soft0 or the in-process device");
 	return err;
 }
 

@@ -25,7 +25,9 @@ int gda_struct_check(const void *theirs, size_t least)
 		return gda_because(-EINVAL, "size %u is less than %zu: set it to sizeof()", size,
 				   least);
 	if (size > GDA_STRUCT_MAX)
-		return gda_because(-E2BIG, "size %u is too much: set it to sizeof()", size);
+		return gda_because(-E2BIG,
+				   "size %u is more than any version has: set it to sizeof()",
+				   size);
 	return 0;
 }
 
@@ -40,7 +42,8 @@ int gda_struct_read(void *ours, size_t size, size_t least, const void *theirs)
 	given = *(const uint32_t *)theirs;
 	for (i = (uint32_t)size; i < given; i++)
 		if (bytes[i])
-			return gda_because(-E2BIG, "byte %u is set, this library knows %zu",
+			return gda_because(-E2BIG,
+					   "byte %u is set, this library knows %zu: clear the structure, or install a newer libgda",
 					   i, size);
 	memset(ours, 0, size);
 	memcpy(ours, theirs, gda_smaller(size, given));
@@ -53,7 +56,7 @@ int gda_ranges_check(const struct gda_range *ranges, size_t count)
 
 	for (r = ranges; r < ranges + count; r++)
 		if (r->value > r->most)
-			return gda_because(-EINVAL, "%s %u is more than %u", r->name, r->value,
+			return gda_because(-EINVAL, "%s %u: the most is %u", r->name, r->value,
 					   r->most);
 	return 0;
 }

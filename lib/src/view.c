@@ -37,19 +37,24 @@ static int gda_view_check(const struct gda_view_attr *attr)
 	size_t i;
 
 	if (!attr->depth || attr->depth & (attr->depth - 1))
-		return gda_because(-EINVAL, "depth %u is no power of two", attr->depth);
+		return gda_because(-EINVAL,
+				   "depth %u is no power of two: set it to one, such as 64",
+				   attr->depth);
 	if (attr->depth > GDA_WQE_MAX_DEPTH)
-		return gda_because(-EINVAL, "depth %u is more than %u", attr->depth,
+		return gda_because(-EINVAL, "depth %u: the most is %u", attr->depth,
 				   GDA_WQE_MAX_DEPTH);
 	if (attr->qpn >> 24)
-		return gda_because(-EINVAL, "qpn %#x has more than 24 bits", attr->qpn);
+		return gda_because(-EINVAL,
+				   "qpn %#x has more than 24 bits: pass that of gda_qp_query()",
+				   attr->qpn);
 	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (!gda_aligned(parts[i].p, parts[i].align))
-			return gda_because(-EINVAL, "%s %p is NULL or not aligned to %u bytes",
+			return gda_because(-EINVAL,
+					   "%s %p: set it to an address that is a multiple of %u bytes",
 					   parts[i].name, parts[i].p, (unsigned int)parts[i].align);
 	if (!gda_cqe_is_preset(*gda_cqe_last((uintptr_t)attr->cq)))
 		return gda_because(-EPROTO,
-				   "the entry at cq is not preset to 0xff: preset it");
+				   "the entry at cq is not preset: set its bytes to 0xff before");
 	return 0;
 }
 
@@ -60,7 +65,8 @@ int gda_view_fits(size_t size)
 				   "a view of %zu bytes is smaller than any version's: pass sizeof(struct gda_view)",
 				   size);
 	if (size > sizeof(struct gda_view))
-		return gda_because(-E2BIG, "the program's view has %zu bytes, the library's %zu",
+		return gda_because(-E2BIG,
+				   "the program's view has %zu bytes, the library's %zu: install a newer libgda",
 				   size, sizeof(struct gda_view));
 	return 0;
 }

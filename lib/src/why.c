@@ -15,6 +15,16 @@ static int gda_power_of_two(uint32_t n)
 	return n && !(n & (n - 1));
 }
 
+/* The highest power of two that is not more than @n, nor than @most, unless that is 0. */
+static uint32_t gda_power_below(uint32_t n, uint32_t most)
+{
+	uint32_t power = 1;
+
+	while (power <= n / 2 && (!most || power <= most / 2))
+		power *= 2;
+	return power;
+}
+
 /* The limits of the device; zero if it does not answer any more. */
 static struct gda_query gda_limits(const struct gda_context *ctx)
 {
@@ -41,16 +51,19 @@ static int gda_why_depth(int err, const char *name, uint32_t depth, uint32_t mos
 	if (!depth)
 		gda_because(err, "%s is 0: set it to a power of two", name);
 	else if (!gda_power_of_two(depth))
-		gda_because(err, "%s %u is no power of two", name, depth);
+		gda_because(err, "%s %u is no power of two: set it to %u", name, depth,
+			    gda_power_below(depth, most));
 	else if (most && depth > most)
-		gda_because(err, "%s %u is more than the device's %u", name, depth, most);
+		gda_because(err, "%s %u: the device takes at most %u", name, depth, most);
 	return err;
 }
 
 static int gda_why_flags(int err, const char *name, uint32_t flags, uint32_t known)
 {
 	if (err == -EOPNOTSUPP && flags & ~known)
-		gda_because(err, "%s has unknown bits: %#x", name, flags & ~known);
+		gda_because(err,
+			    "%s has unknown bits: %#x: clear them, or install a newer libgda and driver",
+			    name, flags & ~known);
 	return err;
 }
 
@@ -59,7 +72,9 @@ static int gda_why_feature(int err, const struct gda_query *q, const char *what,
 			   uint64_t feature)
 {
 	if (err == -EOPNOTSUPP && asked && q->abi && !(q->features[0] & feature))
-		gda_because(err, "%s: the device %s does not offer it", what, q->device);
+		gda_because(err,
+			    "%s: the device %s does not offer it: leave it out, or use another device",
+			    what, q->device);
 	return err;
 }
 
@@ -70,22 +85,32 @@ static int gda_why_place(const struct gda_context *ctx, int err, const char *nam
 	if (!place)
 		return err;
 	if (err == -EINVAL && place->offset % align)
-		gda_because(err, "%s: offset %#llx is no multiple of %u", name,
+		gda_because(err, "%s: offset %#llx: set it to a multiple of %u", name,
 			    (unsigned long long)place->offset, align);
 	else if (err == -EINVAL)
-		gda_because(err, "%s: fd %d is no dma-buf, or offset %#llx is too near its end",
+		gda_because(err,
+			    "%s: fd %d is no dma-buf, or offset %#llx is too near its end: pass a larger one",
 			    name, place->fd, (unsigned long long)place->offset);
 	else if (err == -EBADF)
-		gda_because(err, "%s: fd %d is no open file", name, place->fd);
+		gda_because(err,
+			    "%s: fd %d is no open file: pass that of a dma-buf",
+			    name, place->fd);
 	else if (err == -EACCES)
-		gda_because(err, "%s: fd %d is not open for reading and writing", name, place->fd);
+		gda_because(err,
+			    "%s: fd %d is not open for reading and writing: export it with O_RDWR",
+			    name, place->fd);
 	else if (err == -EBUSY)
-		gda_because(err, "%s: it overlaps with memory of another queue", name);
+		gda_because(err,
+			    "%s: it overlaps with memory of another queue: pass another offset",
+			    name);
 	else if (err == -EOPNOTSUPP && gda_inproc_alone(ctx))
-		gda_because(err, "%s: the in-process device takes no dma-bufs", name);
+		gda_because(err,
+			    "%s: the in-process device takes no dma-bufs: set it to NULL, or use a device of /dev/gda",
+			    name);
 	else if (err == -EOPNOTSUPP)
-		gda_because(err, "%s: the exporter of fd %d has no address for the CPU", name,
-			    place->fd);
+		gda_because(err,
+			    "%s: the exporter of fd %d gives the CPU no address: pass memory of another exporter, udmabuf for one",
+			    name, place->fd);
 	return err;
 }
 
@@ -100,8 +125,9 @@ int gda_why_cq(const struct gda_context *ctx, int err, const struct gda_cq_attr 
 	gda_why_feature(err, &q, "a ring", !(attr->flags & GDA_CQ_COLLAPSED),
 			GDA_FEATURE_CQ_RING);
 	if (err == -EOPNOTSUPP && attr->dialect && attr->dialect != GDA_WQE_DIALECT)
-		gda_because(err, "dialect %u: the device %s does not offer it", attr->dialect,
-			    q.device);
+		gda_because(err,
+			    "dialect %u: the device %s does not offer it: set it to 0, or use another device",
+			    attr->dialect, q.device);
 	if (!(attr->flags & GDA_CQ_COLLAPSED))
 		gda_why_depth(err, "depth", attr->depth, q.max_cq_depth);
 	else if (attr->dbrec && err == -EINVAL)
@@ -119,7 +145,7 @@ int gda_why_cq_event(const struct gda_context *ctx, int err, int eventfd, uint32
 	gda_why_flags(err, "flags", flags, both);
 	gda_why_feature(err, &q, "events", 1, GDA_FEATURE_CQ_EVENT);
 	if (err == -EBADF)
-		gda_because(err, "eventfd %d is no open file", eventfd);
+		gda_because(err, "eventfd %d is no open file: pass one of eventfd(2)", eventfd);
 	if (err != -EINVAL)
 		return err;
 	if (flags == both)
@@ -128,7 +154,9 @@ int gda_why_cq_event(const struct gda_context *ctx, int err, int eventfd, uint32
 	else if (eventfd == -1)
 		gda_because(err, "eventfd is -1 and none was given before: pass one");
 	else
-		gda_because(err, "eventfd %d is no eventfd(2)", eventfd);
+		gda_because(err,
+			    "eventfd %d is another kind of file: pass one of eventfd(2)",
+			    eventfd);
 	return err;
 }
 
@@ -148,7 +176,7 @@ int gda_why_qp(const struct gda_context *ctx, int err, const struct gda_qp_attr 
 		gda_why_depth(err, "sq_depth", attr->sq_depth, q.max_sq_depth);
 	if (err == -EINVAL && attr->recv_cq && attr->recv_cq->flags & GDA_CQ_COLLAPSED)
 		gda_because(err,
-			    "recv_cq is collapsed: immediates need a ring");
+			    "recv_cq is collapsed, immediates need a ring: create it without GDA_CQ_COLLAPSED");
 	if (err == -EBUSY && attr->cq && attr->cq->flags & GDA_CQ_COLLAPSED)
 		gda_because(err,
 			    "cq is collapsed and serves another QP: pass another");
@@ -162,11 +190,14 @@ int gda_why_qp(const struct gda_context *ctx, int err, const struct gda_qp_attr 
 	return gda_why_place(ctx, err, "dbrec", attr->dbrec, 8);
 }
 
-int gda_why_connect(int err)
+int gda_why_connect(const struct gda_context *ctx, int err)
 {
 	if (err == -EINVAL)
 		gda_because(err,
-			    "peer is no gda_qp_address() of this kind of device");
+			    "peer is no address of this kind of device: pass what gda_qp_address() gave the other side");
+	else if (err == -ENOENT && gda_inproc_alone(ctx))
+		gda_because(err,
+			    "peer is no QP of this process, and the in-process device reaches no other: use soft0 or an RDMA device (see gda_devices()), or make the ranks threads");
 	else if (err == -ENOENT)
 		gda_because(err,
 			    "peer: no such QP (any more): exchange addresses again");
@@ -194,11 +225,12 @@ int gda_why_export(const struct gda_context *ctx, int err, const char *object, u
 		gda_because(err,
 			    "the in-process device exports no regions: use a device of /dev/gda");
 	else if (err == -EOPNOTSUPP)
-		gda_because(err, "the device exports no regions");
+		gda_because(err, "the device exports no regions: use soft0");
 	else if (err == -EINVAL)
-		gda_because(err, "type %u is no GDA_REGION_*", type);
+		gda_because(err, "type %u: pass a GDA_REGION_*", type);
 	else if (err == -ENOENT)
-		gda_because(err, "this %s has no region of type %u, or it is the caller's memory",
+		gda_because(err,
+			    "this %s has no region of type %u, or it is the caller's memory: export that where it was made",
 			    object, type);
 	return err;
 }
@@ -216,8 +248,8 @@ int gda_why_mr(const struct gda_context *ctx, int err, const struct gda_mr_rule 
 	gda_why_flags(err, "flags", rule->flags, GDA_MR_ZERO_BASED);
 	gda_why_flags(err, "access", rule->access, GDA_ACCESS_ALL);
 	if (err == -EOPNOTSUPP && q.abi && !(q.features[0] & rule->feature))
-		gda_because(err, "this device does not register such memory%s",
-			    ctx->ops == &gda_device_kernel ? " (is gda_mr loaded?)" : "");
+		gda_because(err, "this device does not register such memory: %s",
+			    ctx->ops == &gda_device_kernel ? "load gda_mr" : "use another device");
 	if (err == -EINVAL && !(rule->access & GDA_ACCESS_LOCAL_WRITE)) {
 		if (rule->access & GDA_ACCESS_REMOTE_WRITE)
 			gda_because(err,
@@ -227,13 +259,16 @@ int gda_why_mr(const struct gda_context *ctx, int err, const struct gda_mr_rule 
 				    "access: remote atomic needs GDA_ACCESS_LOCAL_WRITE, too");
 	}
 	if (err == -EINVAL && !rule->length)
-		gda_because(err, "length is 0");
+		gda_because(err, "length is 0: register at least one byte");
 	else if (err == -EINVAL && q.max_mr_size && rule->length > q.max_mr_size)
-		gda_because(err, "length %#llx is more than the device's %#llx",
+		gda_because(err,
+			    "length %#llx: the device takes at most %#llx, register the memory in parts",
 			    (unsigned long long)rule->length, (unsigned long long)q.max_mr_size);
 	if (err == -EOVERFLOW)
-		gda_because(err, "%s %#llx plus length %#llx wraps", rule->start_name,
-			    (unsigned long long)rule->start, (unsigned long long)rule->length);
+		gda_because(err,
+			    "%s %#llx plus length %#llx wraps: is one of them wrong?",
+			    rule->start_name, (unsigned long long)rule->start,
+			    (unsigned long long)rule->length);
 	return gda_why_full(err, "MRs", q.max_mr);
 }
 
@@ -242,7 +277,8 @@ int gda_why_mr_user(int err, const struct gda_mr_rule *rule)
 	struct rlimit limit;
 
 	if (err == -EFAULT)
-		gda_because(err, "addr %#llx, length %#llx: not all mapped with these rights",
+		gda_because(err,
+			    "addr %#llx, length %#llx: not all mapped with these rights: map it, or ask for fewer in access",
 			    (unsigned long long)rule->start, (unsigned long long)rule->length);
 	else if (err == -ENOMEM && !getrlimit(RLIMIT_MEMLOCK, &limit) &&
 		 limit.rlim_cur != RLIM_INFINITY)
@@ -255,17 +291,23 @@ int gda_why_mr_user(int err, const struct gda_mr_rule *rule)
 int gda_why_mr_dmabuf(int err, int fd)
 {
 	if (err == -EBADF)
-		gda_because(err, "fd %d is no open file", fd);
+		gda_because(err, "fd %d is no open file: pass that of a dma-buf", fd);
 	else if (err == -EINVAL)
-		gda_because(err, "fd %d is no dma-buf, or offset and length are not inside it", fd);
+		gda_because(err,
+			    "fd %d is no dma-buf, or offset and length are not inside it: pass a part of one",
+			    fd);
 	else if (err == -EACCES)
 		gda_because(err,
 			    "fd %d is not open for the rights in access: open it for reading and writing",
 			    fd);
 	else if (err == -EOPNOTSUPP)
-		gda_because(err, "the exporter of fd %d has no address for the CPU", fd);
+		gda_because(err,
+			    "the exporter of fd %d gives the CPU no address: use a device of hardware, or another exporter",
+			    fd);
 	else if (err == -ENODEV)
-		gda_because(err, "fd %d: its memory is gone, or the context was shut down", fd);
+		gda_because(err,
+			    "fd %d: its memory is gone, or the context was shut down: export it anew, or open another context",
+			    fd);
 	return err;
 }
 

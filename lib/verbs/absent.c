@@ -21,8 +21,9 @@ static int gda_verbs_describe(u32 n, struct gda_device_info *info)
 static int gda_verbs_open(struct gda_inproc_context *ctx, const char *device)
 {
 	(void)ctx;
-	return gda_because(-EOPNOTSUPP, "%s: libgda was built without %s", device,
-			   "packages libibverbs-dev and librdmacm-dev");
+	return gda_because(-EOPNOTSUPP,
+			   "%s: libgda was built without RDMA devices: build it with %s",
+			   device, "packages libibverbs-dev and librdmacm-dev");
 }
 
 const struct gda_inproc_executor gda_verbs_executor = {

@@ -127,7 +127,9 @@ int gda_verbs_load(void)
 			return gda_because(-EOPNOTSUPP,
 					   "there is no %s: is package %s installed? (%s: another)",
 					   l->name, l->package, l->variable);
-		return gda_because(-EOPNOTSUPP, "%s is too old: it has no %s", l->name, l->missing);
+		return gda_because(-EOPNOTSUPP,
+				   "%s is too old, it has no %s: install a later one",
+				   l->name, l->missing);
 	}
 	return 0;
 }

@@ -49,7 +49,8 @@ int gda_verbs_mr_map(struct gda_inproc_mr *mr)
 	int err;
 
 	if (((uintptr_t)mr->addr - mr->mem.iova) % GDA_INPROC_PAGE)
-		return gda_because(-EINVAL, "GDA_MR_ZERO_BASED on an RDMA device: memory must begin at a page");
+		return gda_because(-EINVAL,
+				   "GDA_MR_ZERO_BASED on an RDMA device: pass memory that begins at a page, or leave it out");
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return -ENOMEM;

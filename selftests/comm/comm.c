@@ -60,8 +60,8 @@ TEST(ids_are_text_and_differ)
 	EXPECT_EQ(0, strncmp(a.text, "gda1 127.0.0.1 ", 15));
 	EXPECT_EQ(0, strncmp(b.text, "gda1 127.0.0.1 ", 15));
 	EXPECT_EQ(-ENODEV, gda_comm_id_create("no such", &b));
-	EXPECT_STREQ("gda_comm_id_create: there is no interface \"no such\" with an address: choose one that ip address shows",
-		     gda_last_error());
+	EXPECT_STREQ(gda_last_error(),
+		     "gda_comm_id_create: there is no interface \"no such\" with an address: choose one that ip address shows");
 }
 
 TEST(arguments)
@@ -107,8 +107,8 @@ TEST(arguments)
 		EXPECT_EQ(-EINVAL, gda_comm_create(&attr, &comm)) {
 			TH_LOG("%s", texts[i]);
 		}
-		EXPECT_STREQ("gda_comm_create: id is no text of gda_comm_id_create(): pass all of it on",
-			     gda_last_error());
+		EXPECT_STREQ(gda_last_error(),
+			     "gda_comm_create: id is no text of gda_comm_id_create(): pass all of it on");
 	}
 	memset(id.text, 'a', sizeof(id.text));
 	EXPECT_EQ(-EINVAL, gda_comm_create(&attr, &comm));
@@ -188,8 +188,8 @@ TEST(a_rank_that_never_comes)
 	r_run(r, 2, 3, R_SECOND / 2, &id, NULL);
 	for (i = 0; i < 2; i++) {
 		EXPECT_EQ(-ETIMEDOUT, r[i].created);
-		EXPECT_STREQ("gda_comm_create: 1 of 3 ranks did not join in time, their own output may say why: 2",
-			     r[i].why);
+		EXPECT_STREQ(r[i].why,
+			     "gda_comm_create: 1 of 3 ranks did not join in time, their own output may say why: 2");
 		EXPECT_LE(R_SECOND / 2, r[i].took_ns);
 		EXPECT_GT(R_SECOND * 20, r[i].took_ns);
 	}
@@ -198,8 +198,8 @@ TEST(a_rank_that_never_comes)
 	memset(r, 0, sizeof(r));
 	r[1] = (struct r_rank) { .id = &id, .rank = 1, .nranks = 2, .timeout_ns = R_SECOND / 4 };
 	EXPECT_EQ(-ETIMEDOUT, r_create(&r[1]));
-	EXPECT_STREQ("gda_comm_create: 1 of 2 ranks did not join in time, their own output may say why: 0",
-		     r[1].why);
+	EXPECT_STREQ(r[1].why,
+		     "gda_comm_create: 1 of 2 ranks did not join in time, their own output may say why: 0");
 	/* nobody listens */
 	snprintf(id.text, sizeof(id.text), "gda1 127.0.0.1 1 %032x", 7);
 	EXPECT_EQ(-ETIMEDOUT, r_create(&r[1]));
@@ -311,8 +311,8 @@ TEST(ranks_that_disagree)
 	r[1] = (struct r_rank) { .id = &id, .rank = 1, .nranks = 3, .timeout_ns = R_SECOND };
 	pthread_create(&r[0].thread, NULL, r_main, &r[0]);
 	EXPECT_EQ(-EPROTO, r_create(&r[1]));
-	EXPECT_STREQ("gda_comm_create: this is rank 1 of 3, rank 0 is one of 2 ranks: give all ranks the same number",
-		     r[1].why);
+	EXPECT_STREQ(r[1].why,
+		     "gda_comm_create: this is rank 1 of 3, rank 0 is one of 2 ranks: give all ranks the same number");
 	/* and on who is which */
 	r[1] = (struct r_rank) { .id = &id, .rank = 0, .nranks = 2, .timeout_ns = R_SECOND };
 	EXPECT_EQ(-EINVAL, r_create(&r[1]));
@@ -438,7 +438,7 @@ static int body_half_split(struct r_rank *r)
 	return gda_comm_split(r->comm, 0, 0, &part) == -ESHUTDOWN ? 0 : 1;
 }
 
-/* What listens for ranks is closed where none will come. */
+/* The socket that listens for ranks is closed where none will come. */
 TEST(no_socket_is_left)
 {
 	int before = open_files(), i;

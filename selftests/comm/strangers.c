@@ -183,8 +183,8 @@ TEST(few_descriptors)
 	ASSERT_OK(gda_comm_id_create(NULL, &id));
 	r[0] = (struct r_rank) { .id = &id, .nranks = 100, .timeout_ns = 30 * R_SECOND };
 	EXPECT_EQ(-EMFILE, r_create(&r[0]));
-	EXPECT_STREQ("gda_comm_create: rank 0 of 100 ranks needs 103 descriptors and more, RLIMIT_NOFILE is 32: raise it, ulimit -n",
-		     r[0].why);
+	EXPECT_STREQ(r[0].why,
+		     "gda_comm_create: rank 0 of 100 ranks needs 103 descriptors and more, RLIMIT_NOFILE is 32: raise it, ulimit -n");
 	EXPECT_OK(setrlimit(RLIMIT_NOFILE, &old));
 }
 

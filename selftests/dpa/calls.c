@@ -52,7 +52,7 @@ TEST_F(dpa, D_01_query_says_what_a_device_can_do)
 	EXPECT_EQ(-EINVAL, gda_dpa_create(self->ctx, &attr, &dpa));
 	attr.launches = 3;
 	EXPECT_EQ(-EINVAL, gda_dpa_create(self->ctx, &attr, &dpa));
-	EXPECT_NE(NULL, strstr(gda_last_error(), "launches 3 is no power of two"));
+	EXPECT_NE(NULL, strstr(gda_last_error(), "launches 3: set it to a power of two up to "));
 	attr.launches = 0;
 	attr.flags = 2;
 	EXPECT_EQ(-EOPNOTSUPP, gda_dpa_create(self->ctx, &attr, &dpa));
@@ -425,7 +425,7 @@ TEST_F_TIMEOUT(dpa, D_15_threads_of_all_contexts_are_counted, 200)
 	EXPECT_EQ(4, limits.threads_in_use);
 }
 
-/* What a context returns where a process may have @limit threads; -1: no user to try it with. */
+/* gda_dpa_create() where a process may have @limit threads. Return: -1: no user to try it with. */
 static int d_create_limited(rlim_t limit)
 {
 	struct gda_dpa_attr attr = { .size = sizeof(attr), .threads = 10, .heap_bytes = 4096 };

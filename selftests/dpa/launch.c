@@ -235,7 +235,7 @@ TEST_F(dpa, D_11_launches_are_checked)
 	EXPECT_EQ(-EINVAL, gda_dpa_launch(self->dpa, &l));
 	l.threads = 5;
 	EXPECT_EQ(-EINVAL, gda_dpa_launch(self->dpa, &l));
-	EXPECT_NE(NULL, strstr(gda_last_error(), "threads 5 is not from 1 to 4"));
+	EXPECT_NE(NULL, strstr(gda_last_error(), "threads 5: set it to 1 to 4"));
 	l.threads = 1;
 	l.bytes = sizeof(args);
 	l.args = args;

@@ -38,13 +38,13 @@ TEST_F(dmabuf, inproc_has_none)
 		SKIP(return, "the device is the kernel's");
 	EXPECT_EQ(-EOPNOTSUPP, gda_qp_export(self->a.qp, GDA_REGION_SQ, &e));
 	EXPECT_EQ(-EOPNOTSUPP, gda_mr_reg_dmabuf(self->a.ctx, 0, 0, 1, 0, 0, 0, &mr));
-	EXPECT_STREQ("gda_mr_reg_dmabuf: this device does not register such memory",
-		     gda_last_error());
+	EXPECT_STREQ(gda_last_error(),
+		     "gda_mr_reg_dmabuf: this device does not register such memory: use another device");
 	EXPECT_EQ(-EOPNOTSUPP, gda_mr_reg_peer(self->a.ctx, self->a.mem, 1, 0, 0, &mr));
-	EXPECT_STREQ("gda_mr_reg_peer: this device does not register such memory",
-		     gda_last_error());
+	EXPECT_STREQ(gda_last_error(),
+		     "gda_mr_reg_peer: this device does not register such memory: use another device");
 	EXPECT_EQ(-EINVAL, gda_mr_reg(self->a.ctx, self->a.mem, 0, 0, 0, &mr));
-	EXPECT_STREQ("gda_mr_reg: length is 0", gda_last_error());
+	EXPECT_STREQ("gda_mr_reg: length is 0: register at least one byte", gda_last_error());
 }
 
 TEST_F(dmabuf, put_to_what_was_exported)

@@ -52,18 +52,18 @@ TEST_F(words, create_qp)
 	struct gda_qp *qp, *other;
 
 	EXPECT_TRUE(says(gda_qp_create(ctx, &attr, &qp), -EINVAL,
-			 "gda_qp_create: sq_depth 17 is no power of two"));
+			 "gda_qp_create: sq_depth 17 is no power of two: set it to 16"));
 	attr.size = 0;
 	EXPECT_EQ(-EINVAL, gda_qp_create(ctx, &attr, &qp));
 	EXPECT_NE(NULL, strstr(gda_last_error(), "gda_qp_create: size 0 is less than"));
 	attr.size = sizeof(attr);
 	attr.sq_depth = 65536;
 	EXPECT_TRUE(says(gda_qp_create(ctx, &attr, &qp), -EINVAL,
-			 "gda_qp_create: sq_depth 65536 is more than the device's 32768"));
+			 "gda_qp_create: sq_depth 65536: the device takes at most 32768"));
 	attr.sq_depth = 16;
 	attr.flags = 0x80000000;
 	EXPECT_TRUE(says(gda_qp_create(ctx, &attr, &qp), -EOPNOTSUPP,
-			 "gda_qp_create: flags has unknown bits: 0x80000000"));
+			 "gda_qp_create: flags has unknown bits: 0x80000000: clear them, or install a newer libgda and driver"));
 	attr.flags = 0;
 	ASSERT_EQ(0, gda_cq_create(self->b.ctx, &collapsed, &cq));
 	ASSERT_EQ(0, gda_counter_create(self->b.ctx, &count));
@@ -77,7 +77,7 @@ TEST_F(words, create_qp)
 	attr.sent_counter = NULL;
 	attr.recv_cq = cq;
 	EXPECT_TRUE(says(gda_qp_create(self->b.ctx, &attr, &qp), -EINVAL,
-			 "gda_qp_create: recv_cq is collapsed: immediates need a ring"));
+			 "gda_qp_create: recv_cq is collapsed, immediates need a ring: create it without GDA_CQ_COLLAPSED"));
 	attr.recv_cq = NULL;
 	attr.cq = cq;
 	ASSERT_EQ(0, gda_qp_create(self->b.ctx, &attr, &qp));
@@ -100,17 +100,17 @@ TEST_F(words, create_cq)
 	struct gda_cq *cq;
 
 	EXPECT_TRUE(says(gda_cq_create(ctx, &attr, &cq), -EINVAL,
-			 "gda_cq_create: depth 12 is no power of two"));
+			 "gda_cq_create: depth 12 is no power of two: set it to 8"));
 	attr.depth = 0;
 	EXPECT_TRUE(says(gda_cq_create(ctx, &attr, &cq), -EINVAL,
 			 "gda_cq_create: depth is 0: set it to a power of two"));
 	attr.depth = 1U << 31;
 	EXPECT_TRUE(says(gda_cq_create(ctx, &attr, &cq), -EINVAL,
-			 "gda_cq_create: depth 2147483648 is more than the device's 65536"));
+			 "gda_cq_create: depth 2147483648: the device takes at most 65536"));
 	attr.depth = 16;
 	attr.flags = 0x40000000;
 	EXPECT_TRUE(says(gda_cq_create(ctx, &attr, &cq), -EOPNOTSUPP,
-			 "gda_cq_create: flags has unknown bits: 0x40000000"));
+			 "gda_cq_create: flags has unknown bits: 0x40000000: clear them, or install a newer libgda and driver"));
 }
 
 TEST_F(words, events)
@@ -124,13 +124,13 @@ TEST_F(words, events)
 	EXPECT_TRUE(says(gda_cq_event(cq, -1, GDA_CQ_ARM), -EINVAL,
 			 "gda_cq_event: eventfd is -1 and none was given before: pass one"));
 	EXPECT_TRUE(says(gda_cq_event(cq, 9999, GDA_CQ_ARM), -EBADF,
-			 "gda_cq_event: eventfd 9999 is no open file"));
+			 "gda_cq_event: eventfd 9999 is no open file: pass one of eventfd(2)"));
 	EXPECT_TRUE(says(gda_cq_event(cq, event, 3), -EINVAL,
 			 "gda_cq_event: flags arms in two ways: set one GDA_CQ_ARM* flag"));
 	EXPECT_TRUE(says(gda_cq_sleep(cq, event, 0, &entry, 0), -EINVAL,
 			 "gda_cq_sleep: flags is 0: set GDA_CQ_ARM or GDA_CQ_ARM_SOLICITED"));
 	EXPECT_TRUE(says(gda_cq_sleep(cq, 9999, GDA_CQ_ARM, &entry, 0), -EBADF,
-			 "gda_cq_sleep: eventfd 9999 is no open file"));
+			 "gda_cq_sleep: eventfd 9999 is no open file: pass one of eventfd(2)"));
 	EXPECT_EQ(0, gda_cq_destroy(cq));
 	close(event);
 }
@@ -144,17 +144,17 @@ TEST_F(words, registration)
 	ASSERT_NE(MAP_FAILED, unmapped);
 	munmap(unmapped, 4096);
 	EXPECT_TRUE(says(gda_mr_reg(a->ctx, a->mem, 0, 0, 0, &mr), -EINVAL,
-			 "gda_mr_reg: length is 0"));
+			 "gda_mr_reg: length is 0: register at least one byte"));
 	EXPECT_TRUE(says(gda_mr_reg(a->ctx, a->mem, 8, GDA_ACCESS_REMOTE_WRITE, 0, &mr), -EINVAL,
 			 "gda_mr_reg: access: remote write needs GDA_ACCESS_LOCAL_WRITE, too"));
 	EXPECT_TRUE(says(gda_mr_reg(a->ctx, a->mem, 8, GDA_ACCESS_REMOTE_ATOMIC, 0, &mr), -EINVAL,
 			 "gda_mr_reg: access: remote atomic needs GDA_ACCESS_LOCAL_WRITE, too"));
 	EXPECT_TRUE(says(gda_mr_reg(a->ctx, a->mem, 8, 0x30, 0, &mr), -EOPNOTSUPP,
-			 "gda_mr_reg: access has unknown bits: 0x30"));
+			 "gda_mr_reg: access has unknown bits: 0x30: clear them, or install a newer libgda and driver"));
 	EXPECT_TRUE(says(gda_mr_reg(a->ctx, a->mem, 8, 0, 6, &mr), -EOPNOTSUPP,
-			 "gda_mr_reg: flags has unknown bits: 0x6"));
+			 "gda_mr_reg: flags has unknown bits: 0x6: clear them, or install a newer libgda and driver"));
 	EXPECT_TRUE(says(gda_mr_reg(a->ctx, (void *)~4095UL, 8192, 0, 0, &mr), -EOVERFLOW,
-			 "gda_mr_reg: addr 0xfffffffffffff000 plus length 0x2000 wraps"));
+			 "gda_mr_reg: addr 0xfffffffffffff000 plus length 0x2000 wraps: is one of them wrong?"));
 	EXPECT_EQ(-EFAULT, gda_mr_reg(a->ctx, unmapped, 4096, 0, 0, &mr));
 	/* the kernel says which ways it tried */
 	EXPECT_NE(NULL, strstr(gda_last_error(), self->kernel ? "gda_mr_reg: pinning: " :
@@ -177,11 +177,12 @@ TEST_F(words, connect)
 			 "gda_qp_connect: this QP has a peer, or has failed: create another"));
 	memset(&address, 0x55, sizeof(address));
 	EXPECT_TRUE(says(gda_qp_connect(qp, &address), -EINVAL,
-			 "gda_qp_connect: peer is no gda_qp_address() of this kind of device"));
+			 "gda_qp_connect: peer is no address of this kind of device: pass what gda_qp_address() gave the other side"));
 	EXPECT_EQ(0, gda_qp_destroy(qp));
 	ASSERT_EQ(0, gda_qp_create(self->a.ctx, &attr, &qp));
-	EXPECT_TRUE(says(gda_qp_connect(qp, &dead), -ENOENT,
-			 "gda_qp_connect: peer: no such QP (any more): exchange addresses again"));
+	EXPECT_TRUE(says(gda_qp_connect(qp, &dead), -ENOENT, self->kernel ?
+			 "gda_qp_connect: peer: no such QP (any more): exchange addresses again" :
+			 "gda_qp_connect: peer is no QP of this process, and the in-process device reaches no other: use soft0 or an RDMA device (see gda_devices()), or make the ranks threads"));
 	EXPECT_EQ(0, gda_qp_destroy(qp));
 }
 
@@ -199,7 +200,7 @@ static void *other_main(void *arg)
 
 	o->empty_at_first = !*gda_last_error();
 	o->its_own = says(gda_mr_reg(o->side->ctx, o->side->mem, 0, 0, 0, &mr), -EINVAL,
-			  "gda_mr_reg: length is 0");
+			  "gda_mr_reg: length is 0: register at least one byte");
 	return NULL;
 }
 
@@ -217,7 +218,8 @@ TEST_F(words, of_this_thread_until_the_next_failure)
 	EXPECT_TRUE(other.empty_at_first);
 	EXPECT_TRUE(other.its_own);
 	EXPECT_EQ(0, gda_context_query(self->a.ctx, &q));
-	EXPECT_STREQ("gda_qp_create: sq_depth 17 is no power of two", gda_last_error());
+	EXPECT_STREQ("gda_qp_create: sq_depth 17 is no power of two: set it to 16",
+		     gda_last_error());
 	/* what no rule explains has at least the errno's text */
 	EXPECT_EQ(0, gda_context_shutdown(self->b.ctx));
 	EXPECT_TRUE(says(gda_context_query(self->b.ctx, &q), -ENODEV,
@@ -228,14 +230,17 @@ TEST(names_of_devices)
 {
 	bool kernel = access("/dev/gda", F_OK) == 0;
 	struct gda_context *ctx;
-	char name[GDA_DEVICE_NAME_MAX + 1] = { 0 };
+	char name[GDA_DEVICE_NAME_MAX + 1] = { 0 }, text[128];
 
 	memset(name, 'x', GDA_DEVICE_NAME_MAX);
 	EXPECT_TRUE(says(gda_open(name, &ctx), -EINVAL,
-			 "gda_open: the name has 64 bytes, 63 are the most"));
-	EXPECT_TRUE(says(gda_open("nosuch", &ctx), -ENOENT, kernel ?
-			 "gda_open: there is no device \"nosuch\": see gda_devices()" :
-			 "gda_open: there is no /dev/gda: is gda_core loaded?"));
+			 "gda_open: the name has 64 bytes, the most is 63: gda_devices() lists the names"));
+	EXPECT_EQ(-ENOENT, gda_open("nosuch", &ctx));
+	snprintf(text, sizeof(text), "gda_open: there is no device \"nosuch\", there are: %s",
+		 kernel ? "soft0" : GDA_DEVICE_INPROC);
+	EXPECT_EQ(0, strncmp(text, gda_last_error(), strlen(text))) TH_LOG("%s", gda_last_error());
+	EXPECT_NE(NULL, strstr(gda_last_error(), GDA_DEVICE_INPROC));
+	EXPECT_EQ(!kernel, !!strstr(gda_last_error(), "(and no /dev/gda: load gda_core)"));
 }
 
 TEST(inproc_workers)
@@ -271,7 +276,7 @@ TEST(view_init)
 	EXPECT_EQ(0, gda_view_init(&v, &attr));
 	attr.depth = 3;
 	EXPECT_TRUE(says(gda_view_init(&v, &attr), -EINVAL,
-			 "gda_view_init: depth 3 is no power of two"));
+			 "gda_view_init: depth 3 is no power of two: set it to one, such as 64"));
 	attr.depth = 16;
 	attr.db = memory + 1028;
 	EXPECT_EQ(-EINVAL, gda_view_init(&v, &attr));
@@ -279,7 +284,7 @@ TEST(view_init)
 	attr.db = memory + 1032;
 	memory[2048 + 63] = 0;
 	EXPECT_TRUE(says(gda_view_init(&v, &attr), -EPROTO,
-			 "gda_view_init: the entry at cq is not preset to 0xff: preset it"));
+			 "gda_view_init: the entry at cq is not preset: set its bytes to 0xff before"));
 }
 
 /* A relative deadline is -ETIME, one that was just missed -ETIMEDOUT; done work is 0. */
@@ -392,7 +397,7 @@ TEST(debug)
 	for (i = 0; text[i]; i++)
 		printf("%s%c", i && text[i - 1] != '\n' ? "" : "# ", text[i]);
 	EXPECT_EQ(4, count(text, ": gda_open(NULL) = 0\n"));
-	EXPECT_EQ(2, count(text, "sq_depth 17, flags 0) = -22: sq_depth 17 is no power of two\n"));
+	EXPECT_EQ(2, count(text, "sq_depth 17, flags 0) = -22: sq_depth 17 is no power of two: "));
 	EXPECT_EQ(4, count(text, ": gda_close("));
 	/* of each queue that failed for its own work, once */
 	EXPECT_EQ(2, count(text, " failed at ticket 0: remote access error: no such key"));

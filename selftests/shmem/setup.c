@@ -39,7 +39,7 @@ TEST(data_segment_becomes_symmetric)
 	}
 	/* threads have one between them */
 	EXPECT_EQ(-EINVAL, p_run(p, 2, false, &attr, body_data));
-	EXPECT_STREQ("gda_shmem_create: PEs 0 and 1 share one data segment",
+	EXPECT_STREQ("gda_shmem_create: PEs 0 and 1 share a data segment: pass data_fd of each",
 		     p[1].why);
 }
 
@@ -93,11 +93,11 @@ TEST(refusals_name_the_pe)
 
 	odd.heap_bytes = 0;
 	EXPECT_EQ(-EINVAL, main_odd(p, false, &attr, &odd));
-	EXPECT_STREQ("gda_shmem_create: PE 1: heap_bytes is 0", p[2].why);
+	EXPECT_STREQ("gda_shmem_create: PE 1: heap_bytes is 0: set at least 1, and less than 2^63", p[2].why);
 	odd.heap_bytes = HEAP + 1;
 	EXPECT_EQ(-EPROTO, main_odd(p, false, &attr, &odd));
-	EXPECT_STREQ("gda_shmem_create: PE 0 has 1048576 + 0 bytes, PE 1 1052672 + 0",
-		     p[2].why);
+	EXPECT_STREQ(p[2].why,
+		     "gda_shmem_create: PE 0 has 1048576 + 0 bytes, PE 1 1052672 + 0: give all the same");
 	odd.heap_bytes = 1ULL << 62;
 	EXPECT_GT(0, main_odd(p, false, &attr, &odd));
 	odd = attr;
@@ -122,8 +122,8 @@ TEST(refusals_name_the_pe)
 	setenv("GDA_SHMEM_WAY", "straight", 1);
 	attr.way = GDA_SHMEM_AUTO;
 	EXPECT_EQ(-EINVAL, main_odd(p, false, &attr, &attr));
-	EXPECT_STREQ("gda_shmem_create: PE 0: GDA_SHMEM_WAY is \"straight\", not direct or queue",
-		     p[0].why);
+	EXPECT_STREQ(p[0].why,
+		     "gda_shmem_create: PE 0: GDA_SHMEM_WAY is \"straight\": set it to direct or queue");
 }
 
 /* Without /dev/gda processes have no way by queue, and are told so in one sentence. */
@@ -198,7 +198,7 @@ TEST(forced_queue)
 	attr.way = GDA_SHMEM_QUEUE;
 	attr.depth = 16;
 	EXPECT_EQ(-EINVAL, p_run(p, 2, false, &attr, body_none));
-	EXPECT_STREQ("gda_shmem_create: PE 0: depth 16 is less than 32", p[1].why);
+	EXPECT_STREQ("gda_shmem_create: PE 0: depth 16: set at least 32", p[1].why);
 }
 
 static int body_die(struct gda_shmem *s, struct gda_comm *comm)

@@ -744,17 +744,17 @@ int gda_explain(struct gda_view *v, int64_t ticket, char *buf, size_t len);
 /**
  * gda_last_error - say why this thread's last failed control call failed
  *
- * The string has the call, the argument and the rule that it breaks, as in "gda_qp_create:
- * sq_depth 17 is no power of two". For a registration it has the reason of each method that was
- * tried, as in "pinning: ...; peer memory: ...". If no more is known than the errno it is the
- * text of gda_strerror(). Calls that succeed leave it alone, as they do with errno. It is for
- * people: the words may change.
+ * The string has the call, the argument, the rule that it breaks and, after a colon, what to do,
+ * as in "gda_qp_create: sq_depth 17 is no power of two: set it to 16". For a registration it has
+ * the reason of each method that was tried, as in "pinning: ...; peer memory: ...". If no more is
+ * known than the errno it is the text of gda_strerror(). Calls that succeed leave it alone, as
+ * they do with errno. It is for people: the words may change.
  *
  * It covers gda_view_init(), gda_shmem_create(), the calls that set up gda/gin.h, the refusals of
  * gda/async.h, the host's calls of gda/dpa.h, and all calls of gda/gda.h, gda/cuda.h and
- * gda/comm.h. gda_comm_id_create() and gda_comm_state() are exceptions. The calls that post and
- * wait, in gda/fastpath.h, gda/ring.h, gda/shmem.h, gda/gin.h and gda/async.h, and those of tasks
- * set nothing here: see gda_strerror(), gda_error() and gda_gin_query_error().
+ * gda/comm.h. The calls that post and wait, in gda/fastpath.h, gda/ring.h, gda/shmem.h, gda/gin.h
+ * and gda/async.h, and those of tasks set nothing here: see gda_strerror(), gda_error() and
+ * gda_gin_query_error().
  *
  * Return: one line, the thread's until its next call that fails; empty before the first.
  */
