@@ -97,8 +97,8 @@ static bool gda_async_idle(const struct gda_inproc_async *async)
 }
 
 /*
- * The copier has died with copies in flight. Nobody knows which of them were carried out, so
- * the oldest work request that was not reported has failed.
+ * The copier has died with copies in flight, and it is not known which of them were carried
+ * out. So the oldest work request that was not reported has failed.
  */
 static void gda_async_break(struct gda_inproc_async *async)
 {

@@ -155,7 +155,7 @@ TEST_F(dpa, D_06_what_streams_are_refused)
 	EXPECT_EQ(0, cuStreamQuery(self->stream));
 }
 
-/* What kernels do with an event, by a processor. */
+/* A processor does with an event what kernels do. */
 TEST_F(dpa, D_06_words_of_kernels)
 {
 	struct gda_dpa_cuda_event from, to;

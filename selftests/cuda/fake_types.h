@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What fake.c keeps of memory, streams and events. */
+/* The memory, streams and events of fake.c. */
 #ifndef GDA_FAKE_TYPES_H
 #define GDA_FAKE_TYPES_H
 

@@ -295,7 +295,7 @@ TEST_F_TIMEOUT(process, D_14_D_16_no_fault_ends_the_caller, 300)
 	EXPECT_EQ(3, limits.threads_in_use);
 }
 
-/* What a child of fork(2) destroys is its own copy, whatever another thread was at meanwhile. */
+/* A child of fork(2) destroys its own copy, wherever another thread was at the time. */
 TEST_F(process, D_02_a_child_takes_nothing_away)
 {
 	struct gda_dpa_rdma *rdma, *other;
@@ -356,7 +356,7 @@ static int p_mappings(pid_t pid)
 	return n;
 }
 
-/* What the process mapped of a handle goes with it. */
+/* The process's mappings of a handle go with the handle. */
 TEST_F(process, D_09_handles_leave_no_mappings)
 {
 	struct gda_dpa_rdma *rdma;

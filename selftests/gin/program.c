@@ -87,7 +87,7 @@ static uint32_t word_at(uint32_t context, uint32_t from)
 	return WORDS + 8 * (context * RANKS + from);
 }
 
-/* What else the verb is to do, and the sum that it makes. */
+/* The rest of the verb's choices, and the sum that it makes. */
 static struct gda_gin_how how_of(struct world *w, struct step *s)
 {
 	unsigned int flags = (s->weak ? GDA_GIN_WEAK : 0) | (chance(w, 3) ? 0 : GDA_DEFER);

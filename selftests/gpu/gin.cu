@@ -320,8 +320,9 @@ static __device__ void by_group(struct env *e, const group &g, uint32_t signal)
 		for (uint32_t k = g.thread_rank(); k < CELL; k += g.size())
 			((volatile uint8_t *)e->mem)[32 * CELL + k] = byte_of(k, e->rank, i);
 		/*
-		 * What all of the group wrote is put, and all of it sees what came. G-18: at the
-		 * scope that the queue needs, or where that is asked for at the system's.
+		 * The bytes that all of the group wrote are put, and all of it sees those that
+		 * came. G-18: at the scope that the queue needs, or where that is asked for at the
+		 * system's.
 		 */
 		OK(gda_gin_group(g, [&] {
 			return gda_gin_put(p, gda_at(e->data, 0), gda_at(e->data, 32 * CELL), CELL,

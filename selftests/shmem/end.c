@@ -32,7 +32,7 @@ ssize_t send(int fd, const void *data, size_t bytes, int flags)
 	return sendto(fd, data, bytes, flags, NULL, 0);
 }
 
-/* What a PE does that is ended by another one: it takes its time. */
+/* A PE that is ended by another one takes its time. */
 unsigned int alarm(unsigned int seconds)
 {
 	struct itimerval t = { .it_value.tv_sec = seconds };

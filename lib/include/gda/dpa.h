@@ -336,8 +336,8 @@ struct gda_dpa_event_attr {
  * @attr: attributes, or NULL for the defaults
  * @event: receives the event
  *
- * What sleeps for an event that peers update looks each millisecond, unless the context was
- * created with %GDA_DPA_WAKE; and for one that a GPU updates in any case.
+ * A thread or task that sleeps for an event wakes each millisecond to read it, if a GPU updates
+ * the event, or if peers do and the context was created without %GDA_DPA_WAKE.
  *
  * Return: 0; -EINVAL an unknown place, or the size of @attr; -EOPNOTSUPP unknown flags, or peers
  * and others publish it and the device's additions are not atomic to a processor's; -E2BIG a

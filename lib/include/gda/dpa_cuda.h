@@ -81,8 +81,8 @@ int gda_dpa_cuda_event(struct gda_dpa_cuda *gpu, struct gda_dpa_event *event,
  * @mask: must be all ones
  * @stream: a CUstream or cudaStream_t of this GPU
  *
- * What is launched on the stream afterwards starts then, and sees what was written before the
- * update. The call itself waits for nothing.
+ * Kernels that are launched on the stream afterwards start then, and see all that was written
+ * before the update. The call itself waits for nothing.
  *
  * Return: 0; -EOPNOTSUPP another mask, or the GPU has no 64-bit waits; -ERANGE @threshold is too
  * large; -EINVAL the event is of another context; -EACCES %GDA_DPA_GPU is no subscriber of it;

@@ -395,7 +395,7 @@ GDA_DEVICE void gda_publish_warp(struct gda_block_queue &q, uint64_t index, unsi
 	__syncwarp();
 }
 
-/* Somebody rings. */
+/* Another thread of the block rings. */
 GDA_DEVICE void gda_ring_deferred(struct gda_block_queue &q)
 {
 }

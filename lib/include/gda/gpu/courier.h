@@ -148,7 +148,7 @@ GDA_DEVICE void gda_publish_warp(struct gda_shared &q, uint64_t index, unsigned 
 		gda_shared_publish(q.port, index, 32, caps);
 }
 
-/* Somebody rings. */
+/* The courier rings. */
 GDA_DEVICE void gda_ring_deferred(struct gda_shared &q)
 {
 }

@@ -28,8 +28,8 @@ struct gda_exclusive {
  * gda_exclusive_open - own a queue
  * @v: the view; nothing of it may be deferred
  *
- * For one thread, or for all lanes of a warp that then do everything together. Nobody
- * else may post to @v or wait on it until gda_exclusive_close().
+ * For one thread, or for all lanes of a warp that then do everything together. No other
+ * thread may post to @v or wait on it until gda_exclusive_close().
  *
  * Return: the queue, to be kept in registers.
  */

@@ -136,7 +136,7 @@ GDA_DEVICE bool gda_shmem_find(struct gda_shmem_poster<queue> &p, struct gda_shm
  * @id: id of a connection, as GDA_SHMEM_QP() takes it
  *
  * For one thread; or for all lanes of a warp, which then make the same calls together, those with
- * _each and the quiets between them. Nobody else posts to this queue pair until
+ * _each and the quiets between them. No other thread posts to this queue pair until
  * gda_shmem_close().
  *
  * Return: the poster; see gda_shmem_poster.err.

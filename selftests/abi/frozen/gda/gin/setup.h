@@ -302,8 +302,8 @@ struct gda_gin_comm *gda_gin_cuda_comm(const struct gda_gin_comm *comm);
  * @comm: the communicator, or NULL; gone when the call returns
  *
  * Collective, and behind all windows of it. It waits for the other ranks as long as a
- * collective call does, so that none loses a peer that it is still waiting for. Nobody may
- * post or wait. Where a GPU posts it waits for the kernels that run there.
+ * collective call does, so that none loses a peer that it is still waiting for. No thread
+ * may post or wait meanwhile. Where a GPU posts it waits for the kernels that run there.
  */
 void gda_gin_destroy(struct gda_gin_comm *comm);
 
