@@ -30,7 +30,8 @@ PROGRAMS = ["tutorial/" + x for x in (
     "gpu.cu", "shmem.c")] + [
         "gin-allgather.c", "gin-ranks.c", "gin-halo.c", "async/simple_get.c", "async/put_notify.c",
         "async/ranks.c", "async/simple_get_peer.c", "async/tiles.c", "dpa-alltoall.c",
-        "shmem-dispatch.c", "report.c"]
+        "shmem-dispatch.c", "gin-alltoall.c", "gin-allreduce.c", "gin-dispatch.c", "async/batch_get.c",
+        "window.c", "wire.c", "gda-recv.c", "gda-send.c", "report.c"]
 FIRST = """gda_open gda_close gda_context_query gda_last_error gda_strerror gda_qp_create
            gda_qp_address gda_qp_connect gda_qp_view gda_qp_destroy gda_mr_reg gda_mr_dereg
            gda_mr_key gda_mr_iova gda_put gda_put_signal gda_put_value gda_put_imm gda_put_inline gda_get
