@@ -84,7 +84,7 @@ static int gda_device_list_fill(struct gda_device_info *devices, unsigned int n)
 void gda_device_names(char *names, size_t size)
 {
 	struct gda_device_info all[16] = { { .size = sizeof(all[0]) } };
-	int n = gda_device_list_fill(all, 16), i;
+	int saved = errno, n = gda_device_list_fill(all, 16), i;
 	size_t at = 0;
 
 	names[0] = 0;
@@ -92,6 +92,7 @@ void gda_device_names(char *names, size_t size)
 		at += (size_t)snprintf(names + at, size - at, "%s%s", i ? ", " : "", all[i].device);
 	if (at >= size)
 		memcpy(names + size - 4, "...", 4);
+	errno = saved;
 }
 
 GDA_EXPORT int gda_devices(struct gda_device_info *devices, unsigned int n)
