@@ -36,7 +36,9 @@ FIRST = """gda_open gda_close gda_context_query gda_last_error gda_strerror gda_
            gda_qp_address gda_qp_connect gda_qp_view gda_qp_destroy gda_mr_reg gda_mr_dereg
            gda_mr_key gda_mr_iova gda_put gda_put_signal gda_put_value gda_put_imm gda_put_inline gda_get
            gda_fetch_add gda_compare_swap gda_wait gda_test gda_quiet gda_flush gda_nop gda_error
-           gda_cq_create gda_cq_sleep gda_comm_create gda_comm_allgather gda_comm_barrier
+           gda_cq_create gda_cq_sleep gda_cq_event gda_cq_poll
+           gda_devices gda_explain gda_counter_create gda_counter_memory gda_qp_query gda_masked_fetch_add
+           gda_comm_create gda_comm_allgather gda_comm_barrier
            gda_cuda_open gda_cuda_qp_create gda_cuda_mr_reg gda_cuda_qp_view
            gda_gin_create gda_window_register gda_gin_context gda_gin_put gda_gin_wait_signal
            gda_shmem_create gda_shmem_put gda_shmem_quiet gda_async_create gda_async_open
