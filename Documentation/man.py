@@ -30,7 +30,7 @@ PROGRAMS = ["tutorial/" + x for x in (
     "gpu.cu", "shmem.c")] + [
         "gin-allgather.c", "gin-ranks.c", "gin-halo.c", "async/simple_get.c", "async/put_notify.c",
         "async/ranks.c", "async/simple_get_peer.c", "async/tiles.c", "dpa-alltoall.c",
-        "shmem-dispatch.c", "gin-alltoall.c", "gin-allreduce.c", "gin-dispatch.c", "async/batch_get.c",
+        "shmem-ring.c", "shmem-dispatch.c", "gin-alltoall.c", "gin-allreduce.c", "gin-dispatch.c", "async/batch_get.c",
         "window.c", "wire.c", "gda-recv.c", "gda-send.c", "report.c"]
 FIRST = """gda_open gda_close gda_context_query gda_last_error gda_strerror gda_qp_create
            gda_qp_address gda_qp_connect gda_qp_view gda_qp_destroy gda_mr_reg gda_mr_dereg
@@ -41,7 +41,8 @@ FIRST = """gda_open gda_close gda_context_query gda_last_error gda_strerror gda_
            gda_comm_create gda_comm_allgather gda_comm_barrier
            gda_cuda_open gda_cuda_qp_create gda_cuda_mr_reg gda_cuda_qp_view
            gda_gin_create gda_window_register gda_gin_context gda_gin_put gda_gin_wait_signal
-           gda_shmem_create gda_shmem_put gda_shmem_quiet gda_async_create gda_async_open
+           gda_shmem_create gda_shmem_put gda_shmem_put_signal gda_shmem_get gda_shmem_wait_until64
+           gda_shmem_atomic_fetch64 gda_shmem_quiet gda_async_create gda_async_open
            gda_async_get gda_async_wait gda_async_put_rows gda_async_notify gda_dpa_create gda_dpa_launch
            gda_dpa_event_create gda_dpa_alloc""".split()
 # Names of requirements, which tests bear: they mean nothing to a reader of the manual.

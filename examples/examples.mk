@@ -49,9 +49,10 @@ $(EXAMPLE_ASYNC:%=$(EXAMPLE_OUT)/async-%): $(EXAMPLE_OUT)/async-%: examples/asyn
 		$(LIB_OUT)/libgda.a
 
 # A symmetric heap: ranks are processes by gda-run.
-EXAMPLES	+= $(EXAMPLE_OUT)/shmem-dispatch
+EXAMPLE_SHMEM	:= shmem-ring shmem-dispatch
+EXAMPLES	+= $(EXAMPLE_SHMEM:%=$(EXAMPLE_OUT)/%)
 
-$(EXAMPLE_OUT)/shmem-dispatch: examples/shmem-dispatch.c $(LIB_OUT)/libgda.a $(GDA_HEADERS) \
+$(EXAMPLE_SHMEM:%=$(EXAMPLE_OUT)/%): $(EXAMPLE_OUT)/%: examples/%.c $(LIB_OUT)/libgda.a $(GDA_HEADERS) \
 		examples/examples.mk
 	@mkdir -p $(@D)
 	$(CC) $(EXAMPLE_FLAGS) -pthread -o $@ $< $(LIB_OUT)/libgda.a

@@ -73,5 +73,5 @@ $(OSHTEST_EXAMPLES:%=$(OSHTEST_OUT)/bin/%): $(OSHTEST_OUT)/bin/%: examples/shmem
 	@mkdir -p $(@D)
 	$(OSH_OUT)/bin/oshcc $(OSHTEST_WARN) -o $@ $<
 
-$(OSHTEST_OUT)/programs: $(BUILD)/examples/shmem-dispatch \
+$(OSHTEST_OUT)/programs: $(addprefix $(BUILD)/examples/,shmem-ring shmem-dispatch) \
 		$(addprefix $(OSHTEST_OUT)/bin/,$(OSHTEST_PROGRAMS) generic_cxx $(OSHTEST_EXAMPLES))

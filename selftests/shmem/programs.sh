@@ -57,13 +57,14 @@ long=(
 programs=("${short[@]}")
 [ -e /dev/gda ] && [ ! "${STRESS-}" ] || programs+=("${long[@]}")
 
-echo "1..$((${#sizes[@]} * ${#programs[@]} + 4))"
+echo "1..$((${#sizes[@]} * ${#programs[@]} + 5))"
 for p in "${programs[@]}"; do
 	for pes in "${sizes[@]}"; do
 		ok "${p%% *}_on_$pes" on "$pes" "${p#* }" 1 "$bin/${p%% *}"
 	done
 done
 ok put_signal_on_2 on 2 'PE 1 got "for PE 1 from PE 0"' 1 $bin/put_signal
+ok heap_ring on "$many" 'the sum is [0-9]*' 1 build/examples/shmem-ring
 ok dispatch_8_bit dispatch $rounds
 ok dispatch_16_bit dispatch --bf16 $rounds
 ok dispatch_without_one dispatch_dies
