@@ -190,7 +190,8 @@ static void *gda_dpa_watch_main(void *arg)
 		ts.tv_sec = (time_t)(next / 1000000000);
 		ts.tv_nsec = (long)(next % 1000000000);
 		if (ppoll(p, 3, &ts, NULL) < 0)
-			p[0].revents = p[2].revents = 0;
+			p[0].revents = 0;
+			p[2].revents = 0;
 		if (p[2].revents)
 			gda_dpa_wake_ring(dpa);
 	}

@@ -80,7 +80,8 @@ static int gda_nccl_handles_check(const struct gda_nccl_handle *all, int ranks, 
 	for (i = 0; i < ranks; i++) {
 		if (all[i].magic != GDA_NCCL_MAGIC) {
 			gda_nccl_log(GDA_NCCL_LOG_WARN,
-				     "GDA: connect: rank %d has the handle of another plugin", i);
+				     "GDA: connect: rank %d has the handle of another plugin: set NCCL_RMA_PLUGIN alike for all ranks",
+				     i);
 			return GDA_NCCL_INVALID_ARGUMENT;
 		}
 		if (memcmp(all[i].process, mine->process, sizeof(mine->process))) {

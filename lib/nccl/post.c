@@ -36,12 +36,16 @@ static struct gda_nccl_queue *gda_nccl_queue_to(struct gda_nccl_context *c, cons
 	struct gda_nccl_queue *q;
 
 	if (index < 0 || index >= c->contexts || rank >= ranks) {
-		gda_nccl_misuse(what, "no such rank or context", rank, index);
+		gda_nccl_misuse(what,
+				"no such rank or context: pass one of this communicator",
+				rank, index);
 		return NULL;
 	}
 	q = &c->queues[(uint32_t)index * ranks + rank];
 	if (!q->view) {
-		gda_nccl_misuse(what, "not connected, by the context's rank stride", rank, index);
+		gda_nccl_misuse(what,
+				"not connected, by the context's rank stride: create the context with one that has the rank",
+				rank, index);
 		return NULL;
 	}
 	return q;
@@ -109,7 +113,9 @@ static int gda_nccl_put(struct gda_nccl_context *c, int index, uint32_t rank,
 	if (!q)
 		return GDA_NCCL_INVALID_ARGUMENT;
 	if (!gda_nccl_data_inside(c, rank, d))
-		return gda_nccl_misuse("iput", "not inside of what is registered", rank, index);
+		return gda_nccl_misuse("iput",
+				       "not inside of what is registered: register it by ncclCommWindowRegister()",
+				       rank, index);
 	r = gda_nccl_begin(c, "iput", index, rank, d->dst_offset);
 	if (!r)
 		return GDA_NCCL_SYSTEM_ERROR;
@@ -181,13 +187,17 @@ static int gda_nccl_put_signal(struct gda_nccl_context *c, int index, uint32_t r
 	if (!q)
 		return GDA_NCCL_INVALID_ARGUMENT;
 	if (s->op != GDA_NCCL_SIGNAL_INC && s->op != GDA_NCCL_SIGNAL_ADD)
-		return gda_nccl_misuse("iputSignal", "neither Inc nor Add", rank, index);
+		return gda_nccl_misuse("iputSignal",
+				       "the signal is neither Inc nor Add: pass one of them",
+				       rank, index);
 	if (s->offset % 8 || !gda_nccl_inside(c, s->mr, rank, s->offset, 8))
-		return gda_nccl_misuse("iputSignal", "no aligned word of what is registered", rank,
-				       index);
+		return gda_nccl_misuse("iputSignal",
+				       "the signal is no aligned word of a window: register it, at a multiple of 8",
+				       rank, index);
 	if (!gda_nccl_data_inside(c, rank, d))
-		return gda_nccl_misuse("iputSignal", "not inside of what is registered", rank,
-				       index);
+		return gda_nccl_misuse("iputSignal",
+				       "not inside of what is registered: register it by ncclCommWindowRegister()",
+				       rank, index);
 	r = gda_nccl_begin(c, "iputSignal", index, rank, d->dst_offset);
 	if (!r)
 		return GDA_NCCL_SYSTEM_ERROR;
@@ -262,7 +272,9 @@ static int gda_nccl_get_locked(struct gda_nccl_context *c, int index, uint32_t r
 	if (d->size &&
 	    (!gda_nccl_inside(c, d->src, rank, d->src_offset, d->size) ||
 	     !gda_nccl_inside(c, d->dst, (uint32_t)c->coll->rank, d->dst_offset, d->size)))
-		return gda_nccl_misuse("iget", "not inside of what is registered", rank, index);
+		return gda_nccl_misuse("iget",
+				       "not inside of what is registered: register it by ncclCommWindowRegister()",
+				       rank, index);
 	r = gda_nccl_begin(c, "iget", index, rank, d->src_offset);
 	if (!r)
 		return GDA_NCCL_SYSTEM_ERROR;

@@ -119,7 +119,9 @@ int gda_nccl_reg(void *coll, void *data, size_t size, int type, uint64_t flags, 
 	int err;
 
 	if (type != GDA_NCCL_PTR_HOST && type != GDA_NCCL_PTR_CUDA) {
-		gda_nccl_log(GDA_NCCL_LOG_WARN, "GDA: regMrSym: unknown kind of memory %#x", type);
+		gda_nccl_log(GDA_NCCL_LOG_WARN,
+			     "GDA: regMrSym: unknown kind of memory %#x: install a newer plugin",
+			     type);
 		return GDA_NCCL_INVALID_ARGUMENT;
 	}
 	err = gda_nccl_mr_new(coll, data, size, type, flags, &m);
@@ -152,7 +154,9 @@ int gda_nccl_dereg(void *coll, void *mr)
 	for (link = &c->mrs; *link && *link != m;)
 		link = &(*link)->next;
 	if (!*link) {
-		gda_nccl_log(GDA_NCCL_LOG_WARN, "GDA: deregMrSym: %p is not registered here", mr);
+		gda_nccl_log(GDA_NCCL_LOG_WARN,
+			     "GDA: deregMrSym: %p is not registered here: deregister what regMrSym() returned, once",
+			     mr);
 		return GDA_NCCL_INVALID_ARGUMENT;
 	}
 	*link = m->next;

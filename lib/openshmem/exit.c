@@ -184,8 +184,8 @@ static void check_left(const char *call)
 	unsigned int pe = __atomic_fetch_add(&looks, 1, __ATOMIC_RELAXED) % gda_osh.npes;
 
 	if (is_missed(pe))
-		gda_osh_die(call, (int)pe, "it has ended and was waited for: let all PEs make the "
-			    "same collective calls, and shmem_finalize() last");
+		gda_osh_die(call, (int)pe,
+			    "it has ended and was waited for: let all PEs make the same collective calls, and shmem_finalize() last");
 }
 
 /* Is this PE being ended? Then its watcher, which was woken, ends the process. */

@@ -70,9 +70,8 @@ static void *gather(const char *call, const void *own, size_t bytes)
 	int err = all ? gda_comm_allgather(gda_osh.comm, own, bytes, all, 0) : -ENOMEM;
 
 	if (err)
-		gda_osh_die(call, -1,
-			    "%s",
-			    all ? gda_last_error() : "out of memory: start fewer PEs on this machine");
+		gda_osh_die(call, -1, "%s", all ? gda_last_error() :
+			    "out of memory: start fewer PEs on this machine");
 	return all;
 }
 

@@ -72,7 +72,7 @@ static int gda_shmem_way(struct gda_shmem_heap *h)
 	const char *env = getenv("GDA_SHMEM_WAY");
 
 	if (h->attr.way > GDA_SHMEM_QUEUE)
-		return gda_shmem_refuse(h, -EINVAL, "way %u is unknown: use an enum gda_shmem_way",
+		return gda_shmem_refuse(h, -EINVAL, "way %u is unknown: set GDA_SHMEM_AUTO, _DIRECT or _QUEUE",
 					h->attr.way);
 	if (h->attr.way != GDA_SHMEM_AUTO || !env || !*env)
 		return 0;
@@ -119,7 +119,8 @@ static int gda_shmem_check(struct gda_shmem_heap *h)
 static int gda_shmem_attr_read(struct gda_shmem_heap *h, const struct gda_shmem_attr *attr)
 {
 	struct gda_shmem_attr *a = &h->attr;
-	int err = gda_struct_read(a, sizeof(*a), GDA_THROUGH(struct gda_shmem_attr, reserved), attr);
+	int err = gda_struct_read(a, sizeof(*a),
+				  GDA_THROUGH(struct gda_shmem_attr, reserved), attr);
 
 	if (err)
 		return gda_shmem_refuse(h, err, "attr.size is unknown here: set it to sizeof()");
@@ -140,7 +141,7 @@ static void gda_shmem_fill_card(struct gda_shmem_heap *h)
 	h->own.qps = h->attr.qps;
 	h->own.depth = h->attr.depth;
 	h->own.chunk_bytes = h->attr.chunk_bytes;
-	h->own.gpu = h->attr.cuda != NULL;
+	h->own.gpu = !!h->attr.cuda;
 	/* a PE that cannot tell where it runs is on a machine of its own */
 	if (gda_machine_name(h->own.machine))
 		snprintf(h->own.machine, sizeof(h->own.machine), "pe %u", h->shmem.pe);

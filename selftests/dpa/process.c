@@ -33,7 +33,8 @@ static int p_open(struct gda_context *ctx, uint32_t flags, uint64_t run_limit_ns
 {
 	struct gda_dpa_attr attr = {
 		.size = sizeof(attr), .flags = flags, .threads = 3, .events = 16, .launches = 16,
-		.log_lines = 16, .heap_bytes = 65536, .run_limit_ns = run_limit_ns, .program = tasks_path,
+		.log_lines = 16, .heap_bytes = 65536, .run_limit_ns = run_limit_ns,
+		.program = tasks_path,
 	};
 
 	return gda_dpa_create(ctx, &attr, dpa);

@@ -42,6 +42,8 @@ static bool says(int err, int want, const char *text)
 	return false;
 }
 
+#define SAYS(call, want, text)	EXPECT_TRUE(says(call, want, text))
+
 TEST_F(words, create_qp)
 {
 	struct gda_context *ctx = self->a.ctx;
@@ -51,40 +53,40 @@ TEST_F(words, create_qp)
 	struct gda_cq *cq;
 	struct gda_qp *qp, *other;
 
-	EXPECT_TRUE(says(gda_qp_create(ctx, &attr, &qp), -EINVAL,
-			 "gda_qp_create: sq_depth 17 is no power of two: set it to 16"));
+	SAYS(gda_qp_create(ctx, &attr, &qp), -EINVAL,
+	     "gda_qp_create: sq_depth 17 is no power of two: set it to 16");
 	attr.size = 0;
 	EXPECT_EQ(-EINVAL, gda_qp_create(ctx, &attr, &qp));
 	EXPECT_NE(NULL, strstr(gda_last_error(), "gda_qp_create: size 0 is less than"));
 	attr.size = sizeof(attr);
 	attr.sq_depth = 65536;
-	EXPECT_TRUE(says(gda_qp_create(ctx, &attr, &qp), -EINVAL,
-			 "gda_qp_create: sq_depth 65536: the device takes at most 32768"));
+	SAYS(gda_qp_create(ctx, &attr, &qp), -EINVAL,
+	     "gda_qp_create: sq_depth 65536: the device takes at most 32768");
 	attr.sq_depth = 16;
 	attr.flags = 0x80000000;
-	EXPECT_TRUE(says(gda_qp_create(ctx, &attr, &qp), -EOPNOTSUPP,
-			 "gda_qp_create: flags has unknown bits: 0x80000000: clear them, or install a newer libgda and driver"));
+	SAYS(gda_qp_create(ctx, &attr, &qp), -EOPNOTSUPP,
+	     "gda_qp_create: flags has unknown bits: 0x80000000: clear them, or install a newer libgda and driver");
 	attr.flags = 0;
 	ASSERT_EQ(0, gda_cq_create(self->b.ctx, &collapsed, &cq));
 	ASSERT_EQ(0, gda_counter_create(self->b.ctx, &count));
 	attr.cq = cq;
-	EXPECT_TRUE(says(gda_qp_create(ctx, &attr, &qp), -EINVAL,
-			 "gda_qp_create: cq is of another context: use one context"));
+	SAYS(gda_qp_create(ctx, &attr, &qp), -EINVAL,
+	     "gda_qp_create: cq is of another context: use one context");
 	attr.cq = NULL;
 	attr.sent_counter = count;
-	EXPECT_TRUE(says(gda_qp_create(ctx, &attr, &qp), -EINVAL,
-			 "gda_qp_create: sent_counter is of another context: use one context"));
+	SAYS(gda_qp_create(ctx, &attr, &qp), -EINVAL,
+	     "gda_qp_create: sent_counter is of another context: use one context");
 	attr.sent_counter = NULL;
 	attr.recv_cq = cq;
-	EXPECT_TRUE(says(gda_qp_create(self->b.ctx, &attr, &qp), -EINVAL,
-			 "gda_qp_create: recv_cq is collapsed, immediates need a ring: create it without GDA_CQ_COLLAPSED"));
+	SAYS(gda_qp_create(self->b.ctx, &attr, &qp), -EINVAL,
+	     "gda_qp_create: recv_cq is collapsed, immediates need a ring: create it without GDA_CQ_COLLAPSED");
 	attr.recv_cq = NULL;
 	attr.cq = cq;
 	ASSERT_EQ(0, gda_qp_create(self->b.ctx, &attr, &qp));
-	EXPECT_TRUE(says(gda_qp_create(self->b.ctx, &attr, &other), -EBUSY,
-			 "gda_qp_create: cq is collapsed and serves another QP: pass another"));
-	EXPECT_TRUE(says(gda_cq_destroy(cq), -EBUSY,
-			 "gda_cq_destroy: a QP uses it: destroy the QP before"));
+	SAYS(gda_qp_create(self->b.ctx, &attr, &other), -EBUSY,
+	     "gda_qp_create: cq is collapsed and serves another QP: pass another");
+	SAYS(gda_cq_destroy(cq), -EBUSY,
+	     "gda_cq_destroy: a QP uses it: destroy the QP before");
 	EXPECT_EQ(NULL, gda_cq_view(cq));
 	EXPECT_STREQ("gda_cq_view: the CQ is collapsed or unmapped: only a mapped ring has a view",
 		     gda_last_error());
@@ -99,18 +101,18 @@ TEST_F(words, create_cq)
 	struct gda_context *ctx = self->a.ctx;
 	struct gda_cq *cq;
 
-	EXPECT_TRUE(says(gda_cq_create(ctx, &attr, &cq), -EINVAL,
-			 "gda_cq_create: depth 12 is no power of two: set it to 8"));
+	SAYS(gda_cq_create(ctx, &attr, &cq), -EINVAL,
+	     "gda_cq_create: depth 12 is no power of two: set it to 8");
 	attr.depth = 0;
-	EXPECT_TRUE(says(gda_cq_create(ctx, &attr, &cq), -EINVAL,
-			 "gda_cq_create: depth is 0: set it to a power of two"));
+	SAYS(gda_cq_create(ctx, &attr, &cq), -EINVAL,
+	     "gda_cq_create: depth is 0: set it to a power of two");
 	attr.depth = 1U << 31;
-	EXPECT_TRUE(says(gda_cq_create(ctx, &attr, &cq), -EINVAL,
-			 "gda_cq_create: depth 2147483648: the device takes at most 65536"));
+	SAYS(gda_cq_create(ctx, &attr, &cq), -EINVAL,
+	     "gda_cq_create: depth 2147483648: the device takes at most 65536");
 	attr.depth = 16;
 	attr.flags = 0x40000000;
-	EXPECT_TRUE(says(gda_cq_create(ctx, &attr, &cq), -EOPNOTSUPP,
-			 "gda_cq_create: flags has unknown bits: 0x40000000: clear them, or install a newer libgda and driver"));
+	SAYS(gda_cq_create(ctx, &attr, &cq), -EOPNOTSUPP,
+	     "gda_cq_create: flags has unknown bits: 0x40000000: clear them, or install a newer libgda and driver");
 }
 
 TEST_F(words, events)
@@ -121,16 +123,16 @@ TEST_F(words, events)
 	struct gda_cq *cq;
 
 	ASSERT_EQ(0, gda_cq_create(self->a.ctx, &attr, &cq));
-	EXPECT_TRUE(says(gda_cq_event(cq, -1, GDA_CQ_ARM), -EINVAL,
-			 "gda_cq_event: eventfd is -1 and none was given before: pass one"));
-	EXPECT_TRUE(says(gda_cq_event(cq, 9999, GDA_CQ_ARM), -EBADF,
-			 "gda_cq_event: eventfd 9999 is no open file: pass one of eventfd(2)"));
-	EXPECT_TRUE(says(gda_cq_event(cq, event, 3), -EINVAL,
-			 "gda_cq_event: flags arms in two ways: set one GDA_CQ_ARM* flag"));
-	EXPECT_TRUE(says(gda_cq_sleep(cq, event, 0, &entry, 0), -EINVAL,
-			 "gda_cq_sleep: flags is 0: set GDA_CQ_ARM or GDA_CQ_ARM_SOLICITED"));
-	EXPECT_TRUE(says(gda_cq_sleep(cq, 9999, GDA_CQ_ARM, &entry, 0), -EBADF,
-			 "gda_cq_sleep: eventfd 9999 is no open file: pass one of eventfd(2)"));
+	SAYS(gda_cq_event(cq, -1, GDA_CQ_ARM), -EINVAL,
+	     "gda_cq_event: eventfd is -1 and none was given before: pass one");
+	SAYS(gda_cq_event(cq, 9999, GDA_CQ_ARM), -EBADF,
+	     "gda_cq_event: eventfd 9999 is no open file: pass one of eventfd(2)");
+	SAYS(gda_cq_event(cq, event, 3), -EINVAL,
+	     "gda_cq_event: flags arms in two ways: set one GDA_CQ_ARM* flag");
+	SAYS(gda_cq_sleep(cq, event, 0, &entry, 0), -EINVAL,
+	     "gda_cq_sleep: flags is 0: set GDA_CQ_ARM or GDA_CQ_ARM_SOLICITED");
+	SAYS(gda_cq_sleep(cq, 9999, GDA_CQ_ARM, &entry, 0), -EBADF,
+	     "gda_cq_sleep: eventfd 9999 is no open file: pass one of eventfd(2)");
 	EXPECT_EQ(0, gda_cq_destroy(cq));
 	close(event);
 }
@@ -143,18 +145,18 @@ TEST_F(words, registration)
 
 	ASSERT_NE(MAP_FAILED, unmapped);
 	munmap(unmapped, 4096);
-	EXPECT_TRUE(says(gda_mr_reg(a->ctx, a->mem, 0, 0, 0, &mr), -EINVAL,
-			 "gda_mr_reg: length is 0: register at least one byte"));
-	EXPECT_TRUE(says(gda_mr_reg(a->ctx, a->mem, 8, GDA_ACCESS_REMOTE_WRITE, 0, &mr), -EINVAL,
-			 "gda_mr_reg: access: remote write needs GDA_ACCESS_LOCAL_WRITE, too"));
-	EXPECT_TRUE(says(gda_mr_reg(a->ctx, a->mem, 8, GDA_ACCESS_REMOTE_ATOMIC, 0, &mr), -EINVAL,
-			 "gda_mr_reg: access: remote atomic needs GDA_ACCESS_LOCAL_WRITE, too"));
-	EXPECT_TRUE(says(gda_mr_reg(a->ctx, a->mem, 8, 0x30, 0, &mr), -EOPNOTSUPP,
-			 "gda_mr_reg: access has unknown bits: 0x30: clear them, or install a newer libgda and driver"));
-	EXPECT_TRUE(says(gda_mr_reg(a->ctx, a->mem, 8, 0, 6, &mr), -EOPNOTSUPP,
-			 "gda_mr_reg: flags has unknown bits: 0x6: clear them, or install a newer libgda and driver"));
-	EXPECT_TRUE(says(gda_mr_reg(a->ctx, (void *)~4095UL, 8192, 0, 0, &mr), -EOVERFLOW,
-			 "gda_mr_reg: addr 0xfffffffffffff000 plus length 0x2000 wraps: is one of them wrong?"));
+	SAYS(gda_mr_reg(a->ctx, a->mem, 0, 0, 0, &mr), -EINVAL,
+	     "gda_mr_reg: length is 0: register at least one byte");
+	SAYS(gda_mr_reg(a->ctx, a->mem, 8, GDA_ACCESS_REMOTE_WRITE, 0, &mr), -EINVAL,
+	     "gda_mr_reg: access: remote write needs GDA_ACCESS_LOCAL_WRITE, too");
+	SAYS(gda_mr_reg(a->ctx, a->mem, 8, GDA_ACCESS_REMOTE_ATOMIC, 0, &mr), -EINVAL,
+	     "gda_mr_reg: access: remote atomic needs GDA_ACCESS_LOCAL_WRITE, too");
+	SAYS(gda_mr_reg(a->ctx, a->mem, 8, 0x30, 0, &mr), -EOPNOTSUPP,
+	     "gda_mr_reg: access has unknown bits: 0x30: clear them, or install a newer libgda and driver");
+	SAYS(gda_mr_reg(a->ctx, a->mem, 8, 0, 6, &mr), -EOPNOTSUPP,
+	     "gda_mr_reg: flags has unknown bits: 0x6: clear them, or install a newer libgda and driver");
+	SAYS(gda_mr_reg(a->ctx, (void *)~4095UL, 8192, 0, 0, &mr), -EOVERFLOW,
+	     "gda_mr_reg: addr 0xfffffffffffff000 plus length 0x2000 wraps: is one of them wrong?");
 	EXPECT_EQ(-EFAULT, gda_mr_reg(a->ctx, unmapped, 4096, 0, 0, &mr));
 	/* the kernel says which ways it tried */
 	EXPECT_NE(NULL, strstr(gda_last_error(), self->kernel ? "gda_mr_reg: pinning: " :
@@ -164,6 +166,10 @@ TEST_F(words, registration)
 
 TEST_F(words, connect)
 {
+	static const char gone[] =
+		"gda_qp_connect: peer: no such QP (any more): exchange addresses again";
+	static const char other[] =
+		"gda_qp_connect: peer is no QP of this process, and the in-process device reaches no other: use soft0 or an RDMA device (see gda_devices()), or make the ranks threads";
 	struct gda_qp_attr attr = { .size = sizeof(attr), .sq_depth = 16 };
 	struct gda_address address, dead;
 	struct gda_qp *qp;
@@ -171,18 +177,16 @@ TEST_F(words, connect)
 	ASSERT_EQ(0, gda_qp_create(self->a.ctx, &attr, &qp));
 	ASSERT_EQ(0, gda_qp_address(qp, &dead));
 	ASSERT_EQ(0, gda_qp_address(self->b.qp, &address));
-	EXPECT_TRUE(says(gda_qp_connect(qp, &address), -EBUSY,
-			 "gda_qp_connect: peer has named another QP: it must name this one"));
-	EXPECT_TRUE(says(gda_qp_connect(self->a.qp, &address), -EALREADY,
-			 "gda_qp_connect: this QP has a peer, or has failed: create another"));
+	SAYS(gda_qp_connect(qp, &address), -EBUSY,
+	     "gda_qp_connect: peer has named another QP: it must name this one");
+	SAYS(gda_qp_connect(self->a.qp, &address), -EALREADY,
+	     "gda_qp_connect: this QP has a peer, or has failed: create another");
 	memset(&address, 0x55, sizeof(address));
-	EXPECT_TRUE(says(gda_qp_connect(qp, &address), -EINVAL,
-			 "gda_qp_connect: peer is no address of this kind of device: pass what gda_qp_address() gave the other side"));
+	SAYS(gda_qp_connect(qp, &address), -EINVAL,
+	     "gda_qp_connect: peer is no address of this kind of device: pass what gda_qp_address() gave the other side");
 	EXPECT_EQ(0, gda_qp_destroy(qp));
 	ASSERT_EQ(0, gda_qp_create(self->a.ctx, &attr, &qp));
-	EXPECT_TRUE(says(gda_qp_connect(qp, &dead), -ENOENT, self->kernel ?
-			 "gda_qp_connect: peer: no such QP (any more): exchange addresses again" :
-			 "gda_qp_connect: peer is no QP of this process, and the in-process device reaches no other: use soft0 or an RDMA device (see gda_devices()), or make the ranks threads"));
+	SAYS(gda_qp_connect(qp, &dead), -ENOENT, self->kernel ? gone : other);
 	EXPECT_EQ(0, gda_qp_destroy(qp));
 }
 
@@ -222,8 +226,8 @@ TEST_F(words, of_this_thread_until_the_next_failure)
 		     gda_last_error());
 	/* what no rule explains has at least the errno's text */
 	EXPECT_EQ(0, gda_context_shutdown(self->b.ctx));
-	EXPECT_TRUE(says(gda_context_query(self->b.ctx, &q), -ENODEV,
-			 "gda_context_query: the context was shut down, or its device is gone"));
+	SAYS(gda_context_query(self->b.ctx, &q), -ENODEV,
+	     "gda_context_query: the context was shut down, or its device is gone");
 }
 
 TEST(names_of_devices)
@@ -233,8 +237,8 @@ TEST(names_of_devices)
 	char name[GDA_DEVICE_NAME_MAX + 1] = { 0 }, text[128];
 
 	memset(name, 'x', GDA_DEVICE_NAME_MAX);
-	EXPECT_TRUE(says(gda_open(name, &ctx), -EINVAL,
-			 "gda_open: the name has 64 bytes, the most is 63: gda_devices() lists the names"));
+	SAYS(gda_open(name, &ctx), -EINVAL,
+	     "gda_open: the name has 64 bytes, the most is 63: gda_devices() lists the names");
 	EXPECT_EQ(-ENOENT, gda_open("nosuch", &ctx));
 	snprintf(text, sizeof(text), "gda_open: there is no device \"nosuch\", there are: %s",
 		 kernel ? "soft0" : GDA_DEVICE_INPROC);
@@ -255,7 +259,7 @@ TEST(inproc_workers)
 			 "gda_open: GDA_INPROC_WORKERS=%s is no number from 1 to 16: unset it, or correct it",
 			 bad[i]);
 		setenv("GDA_INPROC_WORKERS", bad[i], 1);
-		EXPECT_TRUE(says(gda_open(GDA_DEVICE_INPROC, &ctx), -EINVAL, text));
+		SAYS(gda_open(GDA_DEVICE_INPROC, &ctx), -EINVAL, text);
 	}
 	setenv("GDA_INPROC_WORKERS", "16", 1);
 	EXPECT_EQ(0, gda_open(GDA_DEVICE_INPROC, &ctx));
@@ -275,16 +279,16 @@ TEST(view_init)
 	memset(memory + 2048, 0xff, 64);
 	EXPECT_EQ(0, gda_view_init(&v, &attr));
 	attr.depth = 3;
-	EXPECT_TRUE(says(gda_view_init(&v, &attr), -EINVAL,
-			 "gda_view_init: depth 3 is no power of two: set it to one, such as 64"));
+	SAYS(gda_view_init(&v, &attr), -EINVAL,
+	     "gda_view_init: depth 3 is no power of two: set it to one, such as 64");
 	attr.depth = 16;
 	attr.db = memory + 1028;
 	EXPECT_EQ(-EINVAL, gda_view_init(&v, &attr));
 	EXPECT_EQ(0, strncmp(gda_last_error(), "gda_view_init: db 0x", 20));
 	attr.db = memory + 1032;
 	memory[2048 + 63] = 0;
-	EXPECT_TRUE(says(gda_view_init(&v, &attr), -EPROTO,
-			 "gda_view_init: the entry at cq is not preset: set its bytes to 0xff before"));
+	SAYS(gda_view_init(&v, &attr), -EPROTO,
+	     "gda_view_init: the entry at cq is not preset: set its bytes to 0xff before");
 }
 
 /* A relative deadline is -ETIME, one that was just missed -ETIMEDOUT; done work is 0. */

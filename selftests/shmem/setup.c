@@ -93,7 +93,8 @@ TEST(refusals_name_the_pe)
 
 	odd.heap_bytes = 0;
 	EXPECT_EQ(-EINVAL, main_odd(p, false, &attr, &odd));
-	EXPECT_STREQ("gda_shmem_create: PE 1: heap_bytes is 0: set at least 1, and less than 2^63", p[2].why);
+	EXPECT_STREQ("gda_shmem_create: PE 1: heap_bytes is 0: set at least 1, and less than 2^63",
+		     p[2].why);
 	odd.heap_bytes = HEAP + 1;
 	EXPECT_EQ(-EPROTO, main_odd(p, false, &attr, &odd));
 	EXPECT_STREQ(p[2].why,

@@ -147,8 +147,9 @@ static int check_parts(struct run_options *opt)
 	if (opt->of && opt->id && !opt->interface && opt->first + opt->nranks <= opt->of)
 		return 0;
 	if (opt->of && opt->id && !opt->interface)
-		fprintf(stderr, "gda-run: ranks %u to %u do not fit --of %u: give a larger one, or fewer ranks\n", opt->first,
-			opt->first + opt->nranks - 1, opt->of);
+		fprintf(stderr,
+			"gda-run: ranks %u to %u do not fit --of %u: give a larger one, or fewer ranks\n",
+			opt->first, opt->first + opt->nranks - 1, opt->of);
 	else
 		print_usage(stderr);
 	return 2;
@@ -341,7 +342,8 @@ int main(int argc, char **argv)
 	run.ranks = calloc(opt.nranks, sizeof(*run.ranks));
 	signals = open_signals();
 	if (!run.ranks || signals < 0) {
-		fprintf(stderr, "gda-run: cannot begin: %s: start fewer ranks, or raise ulimit -n\n",
+		fprintf(stderr,
+			"gda-run: cannot begin: %s: start fewer ranks, or raise ulimit -n\n",
 			strerror(errno));
 		return 1;
 	}

@@ -121,7 +121,8 @@ static int open_id(const struct run_options *opt, struct gda_comm_id *id)
 	fd = gda_comm_id_reopen(id);
 	if (fd >= 0)
 		return fd;
-	fprintf(stderr, "gda-run: cannot listen where the id says: %s: start rank 0 once, on the machine of --new-id\n",
+	fprintf(stderr,
+		"gda-run: cannot listen where the id says: %s: start rank 0 once, on the machine of --new-id\n",
 		strerror(-fd));
 	return -2;
 }
@@ -140,8 +141,9 @@ int ranks_spawn(struct run_rank *ranks, const struct run_options *opt)
 	for (rank = 0; rank < opt->nranks && !err; rank++) {
 		err = rank_spawn(&ranks[rank], rank, opt, rank ? -1 : listener);
 		if (err)
-			fprintf(stderr, "gda-run: cannot start rank %u: %s: start fewer, or raise ulimit -u and -n\n", opt->first + rank,
-				strerror(-err));
+			fprintf(stderr,
+				"gda-run: cannot start rank %u: %s: start fewer, or raise ulimit -u and -n\n",
+				opt->first + rank, strerror(-err));
 	}
 	if (listener >= 0)
 		close(listener);

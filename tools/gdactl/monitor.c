@@ -41,7 +41,8 @@ static void show_event(void *arg, struct nlattr *const *attrs)
 	if (!attrs[GDA_A_EVENT_KIND])
 		return;
 	if (lost != m->lost)
-		fprintf(stderr, "gdactl: %" PRIu64 " events were lost, they came too fast: gdactl show has the state\n",
+		fprintf(stderr,
+			"gdactl: %" PRIu64 " events were lost, they came too fast: gdactl show has the state\n",
 			lost - m->lost);
 	m->lost = lost;
 	if (m->json) {

@@ -37,7 +37,9 @@ int ctl_argument(const struct ctl_args *args, int i, uint32_t *value)
 	if (i + 1 < args->n)
 		v = strtoul(args->v[i + 1], &end, 0);
 	if (!end || *end || end == args->v[i + 1] || v > UINT32_MAX) {
-		fprintf(stderr, "gdactl: %s needs a number behind it, as gdactl show prints them\n", args->v[i]);
+		fprintf(stderr,
+			"gdactl: %s needs a number behind it, as gdactl show prints them\n",
+			args->v[i]);
 		return -1;
 	}
 	*value = (uint32_t)v;

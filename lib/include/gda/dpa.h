@@ -126,10 +126,11 @@ struct gda_dpa_attr {
  *
  * Return: 0; -EINVAL a member is out of range, or %GDA_DPA is no absolute path; -E2BIG a member
  * that this library does not know is set; -EOPNOTSUPP unknown flags, or the device lacks what
- * gda_dpa_query() or %GDA_DPA_WAKE asks for; -ENOSPC the process has %GDA_DPA_MAX_THREADS threads, or @ctx no room
- * for the QPs; -ENOMEM out of memory or over RLIMIT_MEMLOCK; -EMFILE too many open files; -EAGAIN
- * no thread could be started; -ENOEXEC the program cannot be loaded; -ENOENT, -EACCES gda-dpa
- * cannot be started; -ENOTRECOVERABLE it ended at once; -ETIMEDOUT it does not answer.
+ * gda_dpa_query() or %GDA_DPA_WAKE asks for; -ENOSPC the process has %GDA_DPA_MAX_THREADS
+ * threads, or @ctx no room for the QPs; -ENOMEM out of memory or over RLIMIT_MEMLOCK; -EMFILE too
+ * many open files; -EAGAIN no thread could be started; -ENOEXEC the program cannot be loaded;
+ * -ENOENT, -EACCES gda-dpa cannot be started; -ENOTRECOVERABLE it ended at once; -ETIMEDOUT it does
+ * not answer.
  */
 int gda_dpa_create(struct gda_context *ctx, const struct gda_dpa_attr *attr,
 		   struct gda_dpa **dpa);
