@@ -189,9 +189,10 @@ static void *gda_dpa_watch_main(void *arg)
 		next = next > now ? next - now : 0;
 		ts.tv_sec = (time_t)(next / 1000000000);
 		ts.tv_nsec = (long)(next % 1000000000);
-		if (ppoll(p, 3, &ts, NULL) < 0)
+		if (ppoll(p, 3, &ts, NULL) < 0) {
 			p[0].revents = 0;
 			p[2].revents = 0;
+		}
 		if (p[2].revents)
 			gda_dpa_wake_ring(dpa);
 	}
