@@ -525,7 +525,7 @@ TEST_F(copies, mr_range)
 	EXPECT_EQ(-EFAULT, gda_cuda_mr_reg(e->cuda, e->gpu, LEN + 1, GDA_ACCESS_ALL, 0, &mr));
 	EXPECT_EQ(-EFAULT, gda_cuda_mr_reg(e->cuda, e->gpu + LEN, 1, GDA_ACCESS_ALL, 0, &mr));
 	EXPECT_EQ(-EFAULT, gda_cuda_mr_reg(e->cuda, e->near.iova, 1, GDA_ACCESS_ALL, 0, &mr));
-	EXPECT_NE(NULL, strstr(gda_last_error(), "length 0x1: no GPU memory, or not in one"));
+	EXPECT_NE(NULL, strstr(gda_last_error(), "length 0x1: pass memory of one cuMemAlloc()"));
 	EXPECT_EQ(-EINVAL, gda_cuda_mr_reg(e->cuda, e->gpu, 0, GDA_ACCESS_ALL, 0, &mr));
 	EXPECT_EQ(-EOVERFLOW, gda_cuda_mr_reg(e->cuda, e->gpu, SIZE_MAX, 0, 0, &mr));
 	EXPECT_EQ(-EINVAL, gda_cuda_mr_reg(e->cuda, e->gpu, 8, GDA_ACCESS_REMOTE_WRITE, 0, &mr));

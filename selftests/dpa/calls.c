@@ -84,7 +84,7 @@ TEST_F_TIMEOUT(dpa, D_02_contexts_are_separate, 200)
 	l.done = NULL;
 	l.wait = other;
 	EXPECT_EQ(-EINVAL, gda_dpa_launch(dpa[1], &l));
-	EXPECT_NE(NULL, strstr(gda_last_error(), "another context"));
+	EXPECT_NE(NULL, strstr(gda_last_error(), "another gda_dpa context: "));
 	for (i = 0; i < 3; i++)
 		EXPECT_EQ(0, gda_dpa_destroy(dpa[i]));
 	EXPECT_EQ(0, gda_dpa_destroy(NULL));

@@ -445,7 +445,7 @@ TEST_F(record, M4_sizes)
 	self->reader[0] = NULL;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		EXPECT_EQ(-EINVAL, gda_record_open(self->end[0].ctx, bad[i], &reader));
-	EXPECT_NE(NULL, strstr(gda_last_error(), "no power of two"));
+	EXPECT_NE(NULL, strstr(gda_last_error(), "set it to a power of two"));
 	ASSERT_OK(gda_record_open(self->end[0].ctx, GDA_RECORD_MAX, &self->reader[0]));
 }
 
