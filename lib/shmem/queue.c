@@ -44,7 +44,7 @@ static int gda_shmem_open(struct gda_shmem_heap *h)
 		return gda_shmem_refuse(h, err, "%s", gda_last_error());
 	if (!(query.features[0] & GDA_FEATURE_MASKED))
 		return gda_shmem_refuse(h, -EOPNOTSUPP,
-					"the device has no masked atomics: use soft0 or inproc");
+					"the device has no masked atomics (GDA_FEATURE_MASKED): use soft0 or inproc");
 	if (h->attr.depth < GDA_SHMEM_LEAST_DEPTH)
 		return gda_shmem_refuse(h, -EINVAL, "depth %u: set at least %u", h->attr.depth,
 					GDA_SHMEM_LEAST_DEPTH);
