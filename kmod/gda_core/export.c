@@ -5,9 +5,9 @@
  * are gone it is ordinary memory, which gda_core does not read.
  *
  * Pages never move. When the device is removed, its exports are revoked: importers with
- * move_notify() are notified, and attaching, mapping and registering fail from then on. Existing
- * mappings, by CPUs and by importers without move_notify(), stay, as mappings of /dev/gda do;
- * stores to them are not executed.
+ * invalidate_mappings() are notified, and attaching, mapping and registering fail from then on.
+ * Existing mappings, by CPUs and by importers without invalidate_mappings(), stay, as mappings of
+ * /dev/gda do; stores to them are not executed.
  *
  * A read-only region stays read-only: the dma-buf has no writable mapping, and devices only read.
  * It is exported as a static exporter, because for static importers of a dynamic exporter the
@@ -241,7 +241,7 @@ static const struct dma_buf_ops gda_export_ro_ops = {
 	.release = gda_export_release,
 };
 
-/* move_notify() runs with @dmabuf->resv held; importers may or may not unmap. */
+/* invalidate_mappings() runs with @dmabuf->resv held; importers may or may not unmap. */
 static void gda_export_revoke(struct gda_export *export)
 {
 	struct dma_buf *dmabuf = export->dmabuf;
@@ -250,7 +250,7 @@ static void gda_export_revoke(struct gda_export *export)
 	list_del_init(&export->node);
 	dma_resv_lock(dmabuf->resv, NULL);
 	WRITE_ONCE(export->gone, true);
-	dma_buf_move_notify(dmabuf);
+	dma_buf_invalidate_mappings(dmabuf);
 	dma_resv_unlock(dmabuf->resv);
 }
 

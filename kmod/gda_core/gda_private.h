@@ -7,7 +7,7 @@
  *   ctx->lock          mutex     objects of a context; one ioctl at a time
  *   dev->export_lock   mutex     which exports of a device there are
  *   dma_resv           ww_mutex  of other drivers: attaching (under no lock of ours),
- *                                detaching, and their move_notify(); of our exports
+ *                                detaching, invalidate_mappings(); of our exports
  *   mmap_lock          (mm)      held by a fault; pinning takes it under no lock of ours
  *   ctx->map_lock      mutex     doorbell mutex: mmap(), faults, revocation, idling
  *   i_mmap_rwsem       (mm)      taken by unmap_mapping_range()
@@ -20,7 +20,7 @@
  *   gda_dead_lock      spinlock  contexts that are kept after their end
  *
  * Nothing under ctx->lock or map_lock takes mmap_lock, and a fault never takes ctx->lock.
- * A move_notify() takes no mutex of ours.
+ * An invalidate_mappings() takes no mutex of ours.
  *
  * Executing work (in the worker of any context) holds gda_srcu while it looks at a QP, CQ or MR,
  * for at most GDA_VISIT_BYTES of copying. Destroying is: unlink, synchronize, free.

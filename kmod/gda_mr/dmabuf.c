@@ -10,7 +10,7 @@
  * kernel would map the pages for DMA, once per registration, which no executor needs, and
  * DMA_API_DEBUG takes two such mappings of one buffer for a bug.
  *
- * The exporter may take the memory away whenever it wants by move_notify. That means
+ * The exporter may take the memory away whenever it wants by invalidate_mappings. That means
  * revocation, for good: executors are stopped first, then mapping and pin are given up, all
  * before the callback returns. It is called for one attachment after the other, and the
  * first of ours stops the executors of all, so that the exporter waits for them once.
@@ -123,7 +123,7 @@ static void gda_dmabuf_stop(struct dma_buf *dmabuf)
 	gda_mem_revoke_wait();
 }
 
-static void gda_dmabuf_move_notify(struct dma_buf_attachment *attach)
+static void gda_dmabuf_invalidate(struct dma_buf_attachment *attach)
 {
 	struct gda_dmabuf *db = attach->importer_priv;
 
@@ -137,7 +137,7 @@ static void gda_dmabuf_move_notify(struct dma_buf_attachment *attach)
 
 static const struct dma_buf_attach_ops gda_dmabuf_attach_ops = {
 	.allow_peer2peer = true,
-	.move_notify = gda_dmabuf_move_notify,
+	.invalidate_mappings = gda_dmabuf_invalidate,
 };
 
 /* Pin the buffer and wait until it is idle: its last move or clearing has finished. */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Changes between Linux 6.1 and 6.12, and nothing else: the only place with
- * version checks. Written for the newest kernel; the older ones are made to look
- * like it.
+ * Changes of Linux since 6.1, and nothing else: the only place with version checks. Written
+ * for the newest kernel; the older ones are made to look like it.
  */
 #ifndef GDA_COMPAT_H
 #define GDA_COMPAT_H
 
 #include <linux/dma-buf.h>
 #include <linux/eventfd.h>
+#include <linux/irqflags.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/platform_device.h>
@@ -17,6 +17,15 @@
 
 #if !defined(CONFIG_64BIT) || (defined(CONFIG_SPARSEMEM) && !defined(CONFIG_SPARSEMEM_VMEMMAP))
 #error "GDA wants a 64-bit kernel whose struct pages are one array"
+#endif
+#ifdef __BIG_ENDIAN
+#error "GDA wants a little-endian kernel"
+#endif
+
+/* Names of 7.1, which may come to older kernels: so the top Kbuild looks into the header. */
+#ifndef GDA_HAVE_INVALIDATE_MAPPINGS
+#define dma_buf_invalidate_mappings	dma_buf_move_notify
+#define invalidate_mappings		move_notify
 #endif
 
 /*
@@ -164,6 +173,22 @@ static inline bool gda_kaddr_cached(const void *addr)
 		return false;
 	return !(pte_val(*pte) &
 		 (level == PG_LEVEL_4K ? _PAGE_CACHE_MASK : _PAGE_LARGE_CACHE_MASK));
+}
+#elif defined(CONFIG_ARM64)
+/* The processor translates as for a load and says the attribute; another use must not intervene. */
+static inline bool gda_kaddr_cached(const void *addr)
+{
+	unsigned long flags;
+	u64 par, attr;
+
+	local_irq_save(flags);
+	asm volatile("at s1e1r, %0" : : "r" (addr));
+	isb();
+	par = read_sysreg_par();
+	local_irq_restore(flags);
+	attr = par >> 56;
+	return !(par & SYS_PAR_EL1_F) &&
+	       (attr == MAIR_ATTR_NORMAL || attr == MAIR_ATTR_NORMAL_TAGGED);
 }
 #else
 static inline bool gda_kaddr_cached(const void *addr)

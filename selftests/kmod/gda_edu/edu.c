@@ -67,14 +67,14 @@ static void edu_unmap_locked(struct edu_map *map)
 }
 
 /* A copy under way hits what the IOMMU maps no more. */
-static void edu_move_notify(struct dma_buf_attachment *attach)
+static void edu_invalidate(struct dma_buf_attachment *attach)
 {
 	edu_unmap_locked(attach->importer_priv);
 }
 
 static const struct dma_buf_attach_ops edu_attach_ops = {
 	.allow_peer2peer = true,
-	.move_notify = edu_move_notify,
+	.invalidate_mappings = edu_invalidate,
 };
 
 static void edu_map_destroy(struct edu_map *map)

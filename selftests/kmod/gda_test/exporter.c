@@ -282,7 +282,7 @@ static long test_move_locked(struct dma_buf *dmabuf, struct gda_test_move *cmd)
 	unsigned long us;
 	int ret;
 
-	dma_buf_move_notify(dmabuf);
+	dma_buf_invalidate_mappings(dmabuf);
 	cmd->wait_ns = ktime_get_ns() - start;
 	ret = test_swap(dmabuf, cmd->flags);
 	if (ret)

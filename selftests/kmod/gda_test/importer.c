@@ -71,7 +71,7 @@ static void test_importer_notify(struct dma_buf_attachment *attach)
 
 static const struct dma_buf_attach_ops test_importer_ops = {
 	.allow_peer2peer = true,
-	.move_notify = test_importer_notify,
+	.invalidate_mappings = test_importer_notify,
 };
 
 static void test_importer_detach(struct test_importer *imp)
