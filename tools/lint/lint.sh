@@ -162,6 +162,10 @@ check_spans() { # offsets are clamped where they select a pointer (S10)
 	tools/lint/spans.sh
 }
 
+check_kernels() { # dkms builds for the kernels that were tested
+	tools/lint/kernels.sh
+}
+
 check_netlink() { # the generated netlink code is that of the family's specification
 	tools/scripts/netlink.sh --check
 }
