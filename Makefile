@@ -18,6 +18,8 @@ KVERS	:= $(or $(KVER),6.12 6.1)
 GUEST	:= $(firstword $(KVERS))
 BUILD	:= build
 CFLAGS	?= -std=gnu11 -O2 -g -Wall -Wextra -Werror
+# What $(CC) compiles for: x86_64, aarch64, ...
+GDA_MACHINE	:= $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 PREFIX	?= /usr/local
 LIBDIR	?= $(PREFIX)/lib
 

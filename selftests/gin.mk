@@ -69,7 +69,7 @@ endef
 $(foreach v,plain asan tsan,$(foreach t,$(GINTEST_LATE),$(eval $(call GIN_LATE,$v,$t))))
 
 # It catches stores by single steps, as x86-64 has them.
-ifeq ($(shell uname -m),x86_64)
+ifeq ($(GDA_MACHINE),x86_64)
 TEST_NATIVE	+= $(GINTEST_OUT)/plain/counted
 endif
 $(eval $(call GIN_LATE,plain,counted))

@@ -11,7 +11,7 @@ MODEL_DEPS	= $(GDA_HEADERS) $(INPROC_HEADERS) selftests/model/explore.c \
 		  $(wildcard selftests/model/*.h selftests/model/include/*.h \
 		  selftests/model/include/gda/*.h) selftests/model.mk
 
-ifeq ($(shell uname -m),x86_64)
+ifeq ($(GDA_MACHINE),x86_64)
 TEST_NATIVE	+= $(MODEL_OUT)/fastpath $(MODEL_OUT)/doorbell
 SOAK_NATIVE	+= $(MODEL_OUT)/fastpath-all
 endif
