@@ -322,7 +322,7 @@ static const uint8_t opcodes[OPS] = {
 	GDA_MLX5_MASKED_FA, GDA_MLX5_MASKED_CS, GDA_MLX5_MASKED_CS,
 };
 
-static const uint32_t sizes[] = { 0, 1, 7, 64, T_PAGE - 1, T_PAGE, T_PAGE + 1, BIG };
+static const uint32_t sizes[] = { 0, 1, 7, 64, 4095, 4096, 4097, BIG };
 
 /* The first requests are these: every operation, size, and pair of memory. */
 #define PAIRS	3

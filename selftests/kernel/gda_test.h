@@ -14,10 +14,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <unistd.h>
 #include <gda/ioctl.h>
 #include <gda/mlx5.h>
 
-#define T_PAGE		4096UL
+#define T_PAGE		((unsigned long)sysconf(_SC_PAGESIZE))
+#define T_PAGE_MOST	65536		/* of any architecture, for arrays */
 #define T_GROUP		7777		/* gid of /dev/gda in the guest */
 #define T_NOBODY	65534
 #define T_NS		1000000000ULL

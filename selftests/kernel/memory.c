@@ -96,8 +96,8 @@ TEST_F(memory, K7_zero_page)
 
 TEST_F(memory, K7_stack_and_data)
 {
-	static uint8_t data[3 * T_PAGE];
-	uint8_t stack[3 * T_PAGE];
+	static uint8_t data[3 * T_PAGE_MOST];
+	uint8_t stack[3 * T_PAGE_MOST];
 
 	EXPECT_OK(use(self, stack + 5, sizeof(stack) - 9));
 	EXPECT_OK(use(self, data + 5, sizeof(data) - 9));

@@ -170,7 +170,7 @@ TEST_F(mmap, M1_wrong_length_and_offset)
 
 TEST_F(mmap, M1_cookies_that_are_none)
 {
-	static const uint64_t cookies[] = {
+	const uint64_t cookies[] = {
 		0, 1ULL << 44, (1ULL << 44) - T_PAGE, 1ULL << 52, 1ULL << 62,
 		0x7fffffffffff0000ULL,
 	};

@@ -526,7 +526,7 @@ TEST_F(life, M9_memory_type)
 TEST_F(life, M10_pages_held_by_a_pipe)
 {
 	struct iovec iov = { .iov_base = self->qp.sq, .iov_len = T_PAGE };
-	char back[T_PAGE];
+	char back[T_PAGE_MOST];
 	int fds[2];
 
 	memset(self->qp.sq, 0x42, T_PAGE);

@@ -23,7 +23,7 @@
 enum { SQ, REC, CQ, PARTS };
 
 /* Where each part begins in its buffer: all can lie in one. */
-static const uint64_t place[PARTS] = { [SQ] = T_PAGE / 4, [REC] = 8, [CQ] = T_PAGE / 8 };
+static const uint64_t place[PARTS] = { [SQ] = 1024, [REC] = 8, [CQ] = 512 };
 
 struct queue {
 	int fd;

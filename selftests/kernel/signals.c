@@ -166,7 +166,7 @@ static int create_any(struct team *t, uint64_t r, uint32_t *handle)
 {
 	struct gda_cq_create cq;
 	struct gda_qp_create qp;
-	static uint8_t memory[T_PAGE];
+	static uint8_t memory[T_PAGE_MOST];
 	struct t_mr mr;
 	int err;
 
@@ -176,7 +176,7 @@ static int create_any(struct team *t, uint64_t r, uint32_t *handle)
 		*handle = cq.handle;
 		return err;
 	case 1:
-		err = t_mr_reg(t->fd, memory, sizeof(memory), GDA_ACCESS_ALL, &mr);
+		err = t_mr_reg(t->fd, memory, T_PAGE, GDA_ACCESS_ALL, &mr);
 		*handle = mr.handle;
 		return err;
 	default:

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -139,7 +140,7 @@ static int prepare_move(struct fx *fx)
 /* The child has the mapping, touches it and goes. */
 static int call_fork(struct fx *fx)
 {
-	pid_t pid = (pid_t)syscall(SYS_fork);
+	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 
 	if (!pid) {
 		call_touch(fx);
