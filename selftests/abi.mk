@@ -8,7 +8,7 @@ ABI_FROZEN	:= $(wildcard selftests/abi/frozen/gda/*.h selftests/abi/frozen/gda/g
 ABI_FLAGS	= -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS) -pthread
 ABI_LINK	= -Wl,-rpath,$(abspath $(1)) -L$(1) -lgda
 
-TEST_NATIVE	+= selftests/abi/abi.sh selftests/abi/install.sh selftests/abi/layout.sh \
+TEST_NATIVE	+= selftests/abi/abi.sh selftests/abi/abidiff.sh selftests/abi/install.sh selftests/abi/layout.sh \
 		   $(ABI_OUT)/old-program $(ABI_OUT)/old-program-new-library \
 		   $(ABI_OUT)/new-program-old-library
 TEST_VM		+= selftests/abi/policy.sh
