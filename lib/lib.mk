@@ -7,6 +7,9 @@ LIBDIR		?= $(PREFIX)/lib
 LIB_VERSION	:= $(shell tools/scripts/version.sh)
 LIB_SONAME	:= libgda.so.2
 LIB_OUT		:= $(BUILD)/lib
+PKG_CONFIG	?= pkg-config
+# What is linked with libgda has it beside itself; packages have it where the linker looks.
+ORIGIN_RPATH	?= -Wl,-rpath,'$$ORIGIN'
 
 # Flags that everything in user space here is compiled with.
 GDA_CPPFLAGS	:= -Iuapi -Ilib/include
@@ -35,7 +38,7 @@ INPROC_SRC	+= $(if $(VERBS),$(sort $(filter-out $(VERBS_ABSENT),$(wildcard lib/v
 LIB_OBJ		+= $(INPROC_SRC:%.c=$(LIB_OUT)/%.o)
 
 # Ranks. PMIx is loaded at run time; its header, if it is here, says how.
-COMM_CPPFLAGS	:= $(GDA_CPPFLAGS) -Ilib/src -Ilib/comm $(shell pkg-config --cflags pmix 2>/dev/null | sed 's/-I/-isystem /g')
+COMM_CPPFLAGS	:= $(GDA_CPPFLAGS) -Ilib/src -Ilib/comm $(shell $(PKG_CONFIG) --cflags pmix 2>/dev/null | sed 's/-I/-isystem /g')
 COMM_SRC	:= $(sort $(wildcard lib/comm/*.c))
 COMM_HEADERS	:= $(wildcard lib/comm/*.h)
 LIB_OBJ		+= $(COMM_SRC:%.c=$(LIB_OUT)/%.o)

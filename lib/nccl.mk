@@ -17,5 +17,5 @@ $(NCCL_OBJ): $(LIB_OUT)/%.o: %.c lib/lib.mk lib/nccl.mk
 # libgda lies beside it, wherever that is.
 $(LIB_OUT)/$(NCCL_SO): $(NCCL_OBJ) $(LIB_OUT)/libgda.so
 	$(CC) $(GDA_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared -pthread -Wl,-soname,$(NCCL_SO) \
-		-Wl,-z,defs -Wl,-z,nodelete -Wl,-rpath,'$$ORIGIN' -o $@ $(NCCL_OBJ) \
+		-Wl,-z,defs -Wl,-z,nodelete $(ORIGIN_RPATH) -o $@ $(NCCL_OBJ) \
 		-L$(LIB_OUT) -lgda -ldl

@@ -22,7 +22,7 @@ $(OSH_OBJ): $(LIB_OUT)/%.o: %.c lib/lib.mk lib/openshmem.mk
 # libgda lies beside it, wherever that is.
 $(LIB_OUT)/$(OSH_SONAME): $(OSH_OBJ) $(LIB_OUT)/libgda.so
 	$(CC) $(GDA_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared -pthread -Wl,-soname,$(OSH_SONAME) \
-		-Wl,-z,defs -Wl,-z,nodelete -Wl,-rpath,'$$ORIGIN' -o $@ $(OSH_OBJ) \
+		-Wl,-z,defs -Wl,-z,nodelete $(ORIGIN_RPATH) -o $@ $(OSH_OBJ) \
 		-L$(LIB_OUT) -lgda
 
 $(LIB_OUT)/libgda-shmem.so: $(LIB_OUT)/$(OSH_SONAME)

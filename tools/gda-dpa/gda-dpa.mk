@@ -7,5 +7,4 @@ GDA_DPA_OUT	:= $(LIB_OUT)/gda-dpa
 TOOLS		+= $(GDA_DPA_OUT)
 
 $(GDA_DPA_OUT): tools/gda-dpa/main.c $(LIB_OUT)/libgda.so tools/gda-dpa/gda-dpa.mk
-	$(CC) $(GDA_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -o $@ $< -L$(LIB_OUT) -lgda \
-		-Wl,-rpath,'$$ORIGIN'
+	$(CC) $(GDA_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< -L$(LIB_OUT) -lgda $(ORIGIN_RPATH)
