@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -147,7 +146,7 @@ static bool gda_dpa_word_spin(const struct gda_dpa_map *m, const struct gda_dpa_
 		if (polls % GDA_DPA_POLLS == 0) {
 			if (gda_clock_ns() >= until || gda_dpa_wait_over(m, task))
 				return false;
-			sched_yield();
+			gda_yield();
 		}
 		gda_pause();
 	}

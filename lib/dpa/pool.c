@@ -16,7 +16,6 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -295,7 +294,7 @@ static bool gda_dpa_lookout_spin(struct gda_dpa_pool *p)
 		if (polls % GDA_DPA_POLLS == 0) {
 			if (gda_clock_ns() >= until)
 				break;
-			sched_yield();
+			gda_yield();
 		}
 		gda_pause();
 	}

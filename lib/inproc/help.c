@@ -72,7 +72,7 @@ void gda_inproc_risen(struct gda_inproc_context *ctx)
 
 		/* likewise */
 		while (taken & 1 && smp_load_acquire(&ctx->seat[i].taken) == taken)
-			sched_yield();
+			gda_yield();
 	}
 }
 

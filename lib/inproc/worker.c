@@ -28,7 +28,6 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -246,7 +245,7 @@ static u64 gda_inproc_yield(struct gda_inproc_worker *w)
 {
 	u64 before = gda_inproc_now(), after;
 
-	sched_yield();
+	gda_yield();
 	after = gda_inproc_now();
 	if (after - before < GDA_INPROC_ALONE_NS)
 		w->crowded = 0;
@@ -411,7 +410,7 @@ void gda_inproc_sync(void)
 	pthread_mutex_lock(&gda_inproc.lock);
 	for (w = gda_inproc.workers; w; w = w->next) {
 		while (!gda_inproc_passed(w, grace))
-			sched_yield();
+			gda_yield();
 		if (!w->number)
 			gda_inproc_risen(w->ctx);
 	}

@@ -4,7 +4,6 @@
  * the deadline has passed, is looked at now and then.
  */
 #include <errno.h>
-#include <sched.h>
 #include "shmem_internal.h"
 
 static bool gda_shmem_is_lost(const struct gda_shmem *s, uint32_t pe)
@@ -37,6 +36,6 @@ GDA_EXPORT int gda_shmem_relax(struct gda_shmem *s, unsigned int polls, uint32_t
 	if (now >= *deadline)
 		return -ETIMEDOUT;
 	if (__atomic_load_n(&s->caps, __ATOMIC_RELAXED) & GDA_VIEW_YIELD)
-		sched_yield();
+		gda_yield();
 	return 0;
 }

@@ -7,6 +7,9 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
+#include <time.h>
+#include <unistd.h>
+#include <sys/syscall.h>
 #include <gda/barrier.h>
 #include "gda_internal.h"
 
@@ -19,6 +22,13 @@
 
 /* Posts that are not done, up to which one waits for the last rather than for many. */
 #define GDA_FEW			16U
+
+/*
+ * A yield that takes longer let another process run: a thread sleeps instead then, so many times,
+ * which are 60 ms.
+ */
+#define GDA_YIELD_LONG_NS	500000U
+#define GDA_YIELD_NAPS		1000U
 
 /* Threads that poll for a context: one that waits, and its worker. */
 #define GDA_POLLERS		2U
@@ -52,13 +62,38 @@ GDA_EXPORT void gda_view_yield(struct gda_view *v, int yield)
 		__atomic_fetch_and(&v->caps, ~GDA_VIEW_YIELD, __ATOMIC_RELAXED);
 }
 
+/*
+ * The scheduler takes a yield for a whole time slice. Beside programs that compute, a thread that
+ * yields again and again is behind all of them each time, some 30 ms; one that wakes is not. It
+ * sleeps for as long as the slack of its timers, 50 us. The system call itself: nanosleep() is a
+ * cancellation point.
+ */
+void gda_yield(void)
+{
+	static __thread unsigned int naps;
+	const struct timespec nap = { .tv_nsec = 1 };
+	int saved = errno;
+	uint64_t before;
+
+	if (naps) {
+		naps--;
+		syscall(SYS_nanosleep, &nap, NULL);
+		errno = saved;
+		return;
+	}
+	before = gda_clock_ns();
+	sched_yield();
+	if (gda_clock_ns() - before > GDA_YIELD_LONG_NS)
+		naps = GDA_YIELD_NAPS;
+}
+
 /* @rarely: yield also without the flag. The first look was only just made. */
 static void gda_rest_a_while(uint32_t caps, unsigned int polls, bool rarely)
 {
 	unsigned int every = caps & GDA_VIEW_YIELD ? GDA_YIELD_POLLS : GDA_YIELD_RARELY;
 
 	if (polls % every == 0 && (rarely || caps & GDA_VIEW_YIELD))
-		sched_yield();
+		gda_yield();
 	else if (polls > 1)
 		gda_pause();
 }
