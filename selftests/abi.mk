@@ -5,7 +5,7 @@
 
 ABI_OUT		:= $(BUILD)/selftests/abi
 ABI_FROZEN	:= $(wildcard selftests/abi/frozen/gda/*.h selftests/abi/frozen/gda/gin/*.h)
-ABI_FLAGS	= -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS) -pthread
+ABI_FLAGS	= -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS) $(TEST_DEBUG) -pthread
 ABI_LINK	= -Wl,-rpath,$(abspath $(1)) -L$(1) -lgda
 
 TEST_NATIVE	+= selftests/abi/abi.sh selftests/abi/abidiff.sh selftests/abi/install.sh selftests/abi/layout.sh \
@@ -22,7 +22,8 @@ $(ABI_OUT)/library/libgda.so: $(ABI_OUT)/grown/gda/gda.h $(LIB_SRC) $(INPROC_SRC
 		$(SHMEM_HEADERS) lib/libgda.map
 	@mkdir -p $(@D)
 	$(CC) -I$(ABI_OUT)/grown $(INPROC_CPPFLAGS) $(COMM_CPPFLAGS) $(SHMEM_CPPFLAGS) \
-		-Ilib/cuda -Ilib/dpa $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -shared -pthread -Wl,-soname,$(LIB_SONAME) \
+		-Ilib/cuda -Ilib/dpa $(GDA_CFLAGS) $(CFLAGS) -O0 $(TEST_DEBUG) -fPIC -fvisibility=hidden \
+		-shared -pthread -Wl,-soname,$(LIB_SONAME) \
 		-Wl,--version-script=lib/libgda.map -o $@ $(LIB_SRC) $(INPROC_SRC) \
 		$(COMM_SRC) $(SHMEM_SRC) $(GIN_SRC) $(ASYNC_SRC) $(DPA_SRC)
 	ln -sf libgda.so $(@D)/$(LIB_SONAME)

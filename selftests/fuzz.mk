@@ -7,7 +7,7 @@ BUILD		?= build
 
 FUZZ_OUT	:= $(BUILD)/selftests/fuzz
 FUZZ_TARGETS	:= decode engine keys uapi $(if $(VERBS),cm)
-FUZZ_FLAGS	:= -std=gnu11 -O1 -g -Wall -Wextra -Werror -Ilib/os -Iuapi -Ilib/include -Ilib/src \
+FUZZ_FLAGS	:= -std=gnu11 -O1 $(TEST_DEBUG) -Wall -Wextra -Werror -Ilib/os -Iuapi -Ilib/include -Ilib/src \
 		   -Ilib/inproc -Ilib/verbs -Ikmod/gda_core/engine -Ikmod/gda_core/control -Ikmod/include \
 		   -Iselftests/engine -Iselftests/fuzz -pthread
 FUZZ_SANITIZE	:= -fsanitize=address,undefined -fno-sanitize-recover=undefined

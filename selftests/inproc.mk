@@ -7,7 +7,7 @@
 INPROC_OUT	:= $(BUILD)/selftests/inproc
 INPROC_TESTS	:= data errors threads cq rnr signal shared_cq record explain
 INPROC_FLAGS	= $(INPROC_CPPFLAGS) $(COMM_CPPFLAGS) $(SHMEM_CPPFLAGS) -Ilib/inproc -Ilib/cuda -Ilib/dpa -isystem $(BUILD)/kselftest $(GDA_CFLAGS) \
-		  $(CFLAGS) -pthread
+		  $(CFLAGS) $(TEST_DEBUG) -pthread
 INPROC_DEPS	= selftests/inproc.mk lib/lib.mk
 
 # Kernel selftests, and what of them needs the kernel ("-T" leaves out, "-t" picks).
@@ -37,22 +37,26 @@ $(INPROC_OUT)/shared_cq.sh: selftests/inproc/shared_cq.sh $(INPROC_OUT)/plain/sh
 
 # --- the library, once per variant ---
 
-INPROC_SAN_asan	:= -fsanitize=address,undefined -fno-sanitize-recover=undefined \
+# -O1: what the optimizer does with the fast path is for the plain variant, and compiling the
+# instrumented one with -O2 takes twice as long.
+INPROC_SAN_asan	:= -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined \
 		   -fno-omit-frame-pointer
 # The engine's fences order memory that no lock guards; the detector cannot use them.
-INPROC_SAN_tsan	:= -fsanitize=thread -Wno-tsan
-INPROC_LIBSRC	= $(LIB_SRC) $(COMM_SRC) $(SHMEM_SRC) $(GIN_SRC) $(ASYNC_SRC) $(DPA_SRC) $(INPROC_SRC)
+INPROC_SAN_tsan	:= -O1 -fsanitize=thread -Wno-tsan
+INPROC_LIBSRC_asan = $(LIB_SRC) $(COMM_SRC) $(SHMEM_SRC) $(GIN_SRC) $(ASYNC_SRC) $(DPA_SRC) $(INPROC_SRC)
+INPROC_LIBSRC_tsan = $(INPROC_LIBSRC_asan)
 
 # A library whose posters and executors speak the dialect of selftests/dialect, see below.
 INPROC_FIRST_phase := -Iselftests/dialect -DPH_FATAL=1
-INPROC_MORE_phase := selftests/dialect/phase.c
+# Without the front ends, and what exports their inline functions.
+INPROC_LIBSRC_phase = $(filter-out lib/src/fastpath.c,$(LIB_SRC)) $(INPROC_SRC) selftests/dialect/phase.c
 
 define INPROC_LIBRARY
 $(INPROC_OUT)/$1/obj/%.o: %.c $$(INPROC_DEPS)
 	@mkdir -p $$(@D)
 	$$(CC) $(INPROC_FIRST_$1) $$(INPROC_FLAGS) $(INPROC_SAN_$1) -c -o $$@ $$<
 
-$(INPROC_OUT)/$1/libgda.a: $$(patsubst %.c,$(INPROC_OUT)/$1/obj/%.o,$$(INPROC_LIBSRC) $(INPROC_MORE_$1))
+$(INPROC_OUT)/$1/libgda.a: $$(patsubst %.c,$(INPROC_OUT)/$1/obj/%.o,$$(INPROC_LIBSRC_$1))
 	rm -f $$@
 	$$(AR) qcs $$@ $$^
 endef
@@ -68,7 +72,7 @@ INPROC_LIB_phase := $(INPROC_OUT)/phase/libgda.a
 INPROC_EXTRA_tsan := selftests/inproc/tsan.c
 
 # A program under ThreadSanitizer with the library as it is installed.
-INPROC_SAN_tsan-program := -fsanitize=thread
+INPROC_SAN_tsan-program := -O1 -fsanitize=thread
 INPROC_LIB_tsan-program := $(LIB_OUT)/libgda.a
 INPROC_EXTRA_tsan-program := $(INPROC_EXTRA_tsan)
 

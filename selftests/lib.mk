@@ -3,7 +3,7 @@
 # Native tests of the fast path and the library; tests of the library in the guest.
 
 LIBTEST_OUT	:= $(BUILD)/selftests/lib
-LIBTEST_FLAGS	= $(GDA_CPPFLAGS) -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS)
+LIBTEST_FLAGS	= $(GDA_CPPFLAGS) -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS) $(TEST_DEBUG)
 LIBTEST_DEPS	= $(GDA_HEADERS) $(wildcard selftests/lib/*.h) selftests/lib.mk
 LIBTEST_NAMES	:= entry unwrap queue producers chunk
 

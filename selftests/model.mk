@@ -6,7 +6,7 @@
 
 MODEL_OUT	:= $(BUILD)/selftests/model
 MODEL_FLAGS	= -Iselftests/model/include -Iselftests/model $(GDA_CPPFLAGS) \
-		   -Ikmod/gda_core/engine -Ikmod/include $(GDA_CFLAGS) -Wno-missing-field-initializers
+		   -Ikmod/gda_core/engine -Ikmod/include $(GDA_CFLAGS) $(TEST_DEBUG) -Wno-missing-field-initializers
 MODEL_DEPS	= $(GDA_HEADERS) $(INPROC_HEADERS) selftests/model/explore.c \
 		  $(wildcard selftests/model/*.h selftests/model/include/*.h \
 		  selftests/model/include/gda/*.h) selftests/model.mk

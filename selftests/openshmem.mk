@@ -20,7 +20,7 @@ $(addprefix $(OSHTEST_OUT)/,every examples programs shmem4py): $(OSHTEST_OUT)/%:
 
 # Each function, with the library as it is installed and with one under the sanitizer.
 OSHTEST_SRC	:= $(sort $(wildcard selftests/shmem/every*.c))
-OSHTEST_FLAGS	= $(OSH_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -O1
+OSHTEST_FLAGS	= $(OSH_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -O1 $(TEST_DEBUG)
 OSHTEST_LIB_plain := -L$(LIB_OUT) -Wl,-rpath,$(abspath $(LIB_OUT)) -lgda-shmem
 OSHTEST_LIB_asan := $(OSHTEST_OUT)/asan/libgda-shmem.a $(INPROC_LIB_asan)
 OSHTEST_NEED_plain := $(LIB_OUT)/libgda-shmem.so

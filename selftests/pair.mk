@@ -5,7 +5,7 @@
 # switched off, so it comes last.
 
 PAIR_OUT	:= $(BUILD)/selftests/pair
-PAIR_FLAGS	= $(DEPFLAGS) -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread \
+PAIR_FLAGS	= $(DEPFLAGS) -std=gnu11 -O2 $(TEST_DEBUG) -Wall -Wextra -Werror -pthread \
 	$(GDA_CPPFLAGS) -isystem $(BUILD)/kselftest
 PAIR_TESTS	:= cable raw remote killed
 PAIR_SCRIPTS	:= ranks file
