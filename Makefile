@@ -196,7 +196,8 @@ distclean: ## build: remove all that was built or unpacked
 	@rm -rf $(BUILD) $(CLEAN_FILES)
 
 $(BUILD)/kselftest/kselftest_harness.h:
-	@$(scripts)/linux-source.sh $(@D) $(patsubst %,tools/testing/selftests/%,kselftest.h kselftest_harness.h)
+	@mkdir -p $(@D)
+	@dir=$$(tools/lint/linux-source.sh) && cp $$dir/kselftest.h $$dir/kselftest_harness.h $(@D)
 	@# 30 s for a test: a virtual machine that is stopped for a while loses as much
 	@sed -i 's/\(TEST_TIMEOUT_DEFAULT\) 30$$/\1 100/' $@
 
