@@ -122,6 +122,10 @@ tools: $(TOOLS) ## build: the tools
 .PHONY: tests
 tests: $(TEST_NATIVE) $(TEST_VM) $(TEST_PAIR) ## build: the test programs, without running them
 
+# For check.sh.
+.PHONY: tests-guests
+tests-guests: $(TEST_VM) $(TEST_PAIR)
+
 .PHONY: bench
 bench: $(BENCH) ## measure: instructions of posts and of the engine, counted here; times of inproc
 	@for b in $(BENCH); do $$b || exit; done

@@ -5,9 +5,10 @@
 #
 # Its last line is "N passed, N failed, N skipped". A step that fails counts as a failed
 # test, and the other places are still tried. Places (native, the guest of each KVER, the
-# pair of guests that a network connects) run side by side. The output of each goes to
-# build/log/PLACE/output and is shown as a whole, in the order of the arguments; until then
-# a line tells how many programs have ended.
+# pair of guests that a network connects) run side by side: guests, which take longest, begin
+# when their programs are there, and the native ones are built beside them. The output of each
+# goes to build/log/PLACE/output and is shown as a whole, in the order of the arguments; until
+# then a line tells how many programs have ended.
 #
 #   GDA_JOBS=N         places at a time; 1: each is shown as it runs [processors + 1: a
 #                      guest keeps less than one of them busy]
@@ -135,6 +136,9 @@ native() {
 	log=$(log_of native)
 	list native
 	[ ${#tests[@]} = 0 ] && { echo none; return; }
+	# As the guests beside it are.
+	[ -z "$later" ] || nice -n 5 $scripts/step.sh "native tests" "${make[@]}" "${tests[@]}" ||
+		{ failed; return; }
 	$scripts/run-tests.sh "${again[@]}" --logs "$log" "${tests[@]}" || true
 	count "$log"
 }
@@ -291,9 +295,18 @@ for what; do
 	rm -rf "$log"/{*.log,results,again,console,dmesg,bounce,output,sum,0,1}
 done
 $scripts/deps.sh check || { failed; end; }
-targets=(tests)
-[ -z "${PROGRAMS-}" ] || { targets=(); for what in native vm pair; do list $what; targets+=("${tests[@]}"); done; }
-if ! step "library and tests" make --no-print-directory -s -k -j "$(nproc)" lib examples "${targets[@]}"; then
+make=(make --no-print-directory -s -k -j "$(nproc)")
+targets=(tests) later=''
+if [ "${PROGRAMS-}" ]; then
+	targets=()
+	for what in native vm pair; do
+		list $what
+		targets+=("${tests[@]}")
+	done
+elif [ "$jobs" -gt 1 ] && [[ " $* " = *" native "* ]]; then
+	targets=(tests-guests) later=1
+fi
+if ! step "library and tests" "${make[@]}" lib examples tools "${targets[@]}"; then
 	failed
 	end
 fi
