@@ -360,7 +360,7 @@ TEST_F(dpa, D_11_launches_come_to_an_end)
 	ASSERT_EQ(0, gda_dpa_event_add(e, 1));
 	ASSERT_EQ(0, AWAIT(1024));
 	/* the last one counts as not ended until just after its event */
-	for (i = 0; i < 1000 && gda_dpa_launch(self->dpa, &l); i++)
+	for (i = 0; i < 20000 && gda_dpa_launch(self->dpa, &l); i++)
 		usleep(1000);
 	EXPECT_EQ(0, AWAIT(1025));
 }
