@@ -128,7 +128,7 @@ TEST_F(explain, M4_peer_gone)
 	ASSERT_OK(gda_qp_destroy(b->qp));
 	b->qp = NULL;
 	/* the worker finds out in its own time */
-	for (int i = 0; i < 1000; i++) {
+	for (int i = 0; i < 20000; i++) {
 		struct gda_error error = { .size = sizeof(error) };
 
 		if (gda_error(a->v, &error))
@@ -159,7 +159,7 @@ TEST_F(explain, M4_overflow)
 	__atomic_store_n((uint32_t *)(uintptr_t)gda_cq_view(cq)->record, gda_be32(0x800000),
 			 __ATOMIC_RELEASE);
 	ASSERT_EQ(0, gda_nop(v, 0));
-	for (int i = 0; i < 1000 && gda_explain(v, 0, self->text, sizeof(self->text)) !=
+	for (int i = 0; i < 20000 && gda_explain(v, 0, self->text, sizeof(self->text)) !=
 	     GDA_WHY_OVERFLOW; i++)
 		usleep(1000);
 	EXPECT_WHY(GDA_WHY_OVERFLOW, v, 0, "overflowed at ticket 0");
@@ -190,7 +190,8 @@ TEST_F(explain, M4_peer_full)
 		ASSERT_EQ(i, gda_put_imm(v, a->mem.iova, a->mem.key, b->mem.iova, b->mem.key, 8,
 					 7, 0));
 	ASSERT_OK(gda_wait(v, 1, 0));
-	for (int i = 0; i < 100 && why != GDA_WHY_PEER_FULL; i++) {
+	/* it is tried again for three seconds */
+	for (int i = 0; i < 2500 && why != GDA_WHY_PEER_FULL; i++) {
 		why = gda_explain(v, 2, self->text, sizeof(self->text));
 		usleep(1000);
 	}
