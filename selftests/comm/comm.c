@@ -179,19 +179,24 @@ TEST(callers_allgather)
 
 TEST(a_rank_that_never_comes)
 {
+	const char *why = "gda_comm_create: 1 of 3 ranks did not join in time, their own output may say why: 2";
+	uint64_t patience = R_SECOND / 2;
 	struct r_rank r[3];
 	struct gda_comm_id id;
 	uint32_t i;
 
-	/* rank 2 of 3 */
-	ASSERT_OK(gda_comm_id_create(NULL, &id));
-	r_run(r, 2, 3, R_SECOND / 2, &id, NULL);
+	/* rank 2 of 3; on a busy machine rank 1 may be too late, too: more patience then */
+	for (i = 0; i < 3; i++, patience *= 6) {
+		ASSERT_OK(gda_comm_id_create(NULL, &id));
+		r_run(r, 2, 3, patience, &id, NULL);
+		if (!strcmp(why, r[0].why) && !strcmp(why, r[1].why))
+			break;
+	}
 	for (i = 0; i < 2; i++) {
 		EXPECT_EQ(-ETIMEDOUT, r[i].created);
-		EXPECT_STREQ(r[i].why,
-			     "gda_comm_create: 1 of 3 ranks did not join in time, their own output may say why: 2");
+		EXPECT_STREQ(why, r[i].why);
 		EXPECT_LE(R_SECOND / 2, r[i].took_ns);
-		EXPECT_GT(R_SECOND * 20, r[i].took_ns);
+		EXPECT_GT(R_SECOND * 60, r[i].took_ns);
 	}
 	/* rank 0: somebody listens, but does not answer */
 	ASSERT_OK(gda_comm_id_create(NULL, &id));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * killed VICTIM MICROSECONDS - a rank for killed.sh
+ * killed VICTIM MICROSECONDS [SECONDS] - a rank for killed.sh, with that much patience [1]
  *
  * Rank VICTIM is killed by a timer, wherever it is by then: before it has joined, while
  * it joins, in a barrier or in an all-gather. Every other rank goes on until a call
@@ -16,7 +16,6 @@
 #include <gda/comm.h>
 #include <gda/gda.h>
 
-#define PATIENCE_NS	1000000000ULL
 #define SECOND_NS	1000000000ULL
 #define LIFE_NS		(20 * SECOND_NS)	/* the timer has fired long before */
 
@@ -66,7 +65,8 @@ static void report(const char *what, int err, int named, uint64_t since)
 
 int main(int argc, char **argv)
 {
-	struct gda_comm_attr attr = { .size = sizeof(attr), .timeout_ns = PATIENCE_NS };
+	uint64_t patience = (argc > 3 ? strtoul(argv[3], NULL, 10) : 1) * SECOND_NS;
+	struct gda_comm_attr attr = { .size = sizeof(attr), .timeout_ns = patience };
 	const char *rank = getenv("GDA_COMM_RANK"), *why;
 	uint64_t start = now_ns(), since;
 	struct gda_comm *comm;
@@ -88,8 +88,8 @@ int main(int argc, char **argv)
 	}
 	for (round = 0; now_ns() - start < LIFE_NS; round++) {
 		since = now_ns();
-		err = round & 1 ? gda_comm_barrier(comm, since + PATIENCE_NS) :
-				  gather(comm, since + PATIENCE_NS, round);
+		err = round & 1 ? gda_comm_barrier(comm, since + patience) :
+				  gather(comm, since + patience, round);
 		if (!err)
 			continue;
 		report(round & 1 ? "barrier" : "allgather", err, gda_comm_failed(comm), since);

@@ -11,6 +11,18 @@ run=build/tools/gda-run
 hello=build/selftests/comm/hello
 . selftests/lib/ktap.sh
 
+# No rank is left, once those that were killed have had the processor to die.
+gone() {
+	local i
+
+	for i in {1..600}; do
+		pgrep -f "$hello" >"$tmp/left" || return 0
+		sleep 0.05
+	done
+	echo "# left: $(cat "$tmp/left")"
+	return 1
+}
+
 # go STATUS ARGUMENT...: gda-run ends with it, and leaves nothing
 go() {
 	local want=$1 status
@@ -19,7 +31,7 @@ go() {
 	timeout 60 "$run" "$@" </dev/null >"$tmp/out" 2>"$tmp/err"
 	status=$?
 	[ "$status" = "$want" ] || { echo "# exit status $status, not $want"; return 1; }
-	! pgrep -f "$hello" >"$tmp/left" || { echo "# left: $(cat "$tmp/left")"; return 1; }
+	gone
 }
 
 says() { grep -qxF -- "$2" "$tmp/$1" || { echo "# not said: $2"; return 1; }; }
@@ -137,7 +149,7 @@ told_to_end() { # whether asked or killed
 
 	"$run" -n 3 "$hello" hang 0 </dev/null >"$tmp/out" 2>"$tmp/err" &
 	pid=$!
-	for i in {1..200}; do
+	for i in {1..1200}; do
 		[ "$(grep -c 'rank . of 3' "$tmp/out")" = 3 ] && break
 		sleep 0.05
 	done
@@ -145,11 +157,7 @@ told_to_end() { # whether asked or killed
 	wait "$pid"
 	i=$?
 	[ "$i" = "$2" ] || { echo "# exit status $i"; return 1; }
-	for i in {1..100}; do
-		pgrep -f "$hello" >/dev/null || return 0
-		sleep 0.05
-	done
-	return 1
+	gone
 }
 
 mpi() {
