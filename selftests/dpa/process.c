@@ -312,7 +312,7 @@ TEST_F(process, D_02_a_child_takes_nothing_away)
 	pthread_mutex_lock(&self->dpa->lock);
 	pid = fork();
 	if (!pid) {
-		alarm(10);
+		alarm(60);
 		_exit(gda_dpa_event_destroy(self->event) || gda_dpa_rdma_destroy(rdma));
 	}
 	pthread_mutex_unlock(&self->dpa->lock);

@@ -357,7 +357,7 @@ TEST_F(device, peer_is_gone)
 TEST_F(device, peer_is_gone_and_the_ring_fills)
 {
 	struct side *a = &self->a;
-	uint64_t deadline = gda_clock_ns() + 10000000000U;
+	uint64_t deadline = gda_clock_ns() + 60000000000U;
 	struct gda_error e = { .size = sizeof(e) };
 	int64_t ticket = -1;
 	int i = 0;

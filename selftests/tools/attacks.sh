@@ -150,9 +150,9 @@ done
 echo "kill -SEGV \$\$" >>"$tmp/dies"
 echo "exec sleep 60" >>"$tmp/sleeps"
 chmod +x "$tmp/"{dies,sleeps,stops}
-GDA_SLOW=1 tools/scripts/run-tests.sh --timeout 1 --logs "$logs/native" "$tmp/"{dies,sleeps,stops} >/dev/null 2>&1
+GDA_SLOW=1 tools/scripts/run-tests.sh --timeout 5 --logs "$logs/native" "$tmp/"{dies,sleeps,stops} >/dev/null 2>&1
 is "programs that die, sleep and stop" 1 M1=FAILED M2=ok
-shows "... and are named" 'dies: planned 2, ran 1, exit status' 'sleeps: no end after 1 s' \
+shows "... and are named" 'dies: planned 2, ran 1, exit status' 'sleeps: no end after 5 s' \
 	'stops: planned 2, ran 1, exit status 0'
 sum=$(tools/scripts/sum.sh "$logs/native" "$logs/none")
 said "... and added up" "$([ "$sum" = "3 4 0" ] || echo "$sum")"
