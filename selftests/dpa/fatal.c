@@ -177,7 +177,7 @@ TEST_F(fatal, D_13_a_circle_of_launches_is_none)
 	EXPECT_EQ(0, value);
 }
 
-/* Many short tasks, over a time longer than @limit, which is that of one. Return: 0, or an error. */
+/* Many short tasks, over a time longer than @limit, which is that of one. Return: 0 or an error. */
 static int short_tasks(struct gda_context *ctx, uint64_t limit)
 {
 	struct gda_dpa_launch_attr l = {
