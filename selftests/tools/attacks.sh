@@ -87,7 +87,7 @@ shows() {
 	said "$name" "$why"
 }
 
-echo "1..17"
+echo "1..18"
 good
 is "all rows hold" 0 M1=ok M2=ok O9=ok O10=ok E6=n/a
 shows "figures, variants, reasons" 'a\.M1_a +1 +- +- +ok +99 flips' \
@@ -129,6 +129,14 @@ is "a guest never began" 1 M1=ok O10=FAILED
 good
 rm -r "$logs/vm-6.12/kernel_a.log" "$logs/debug"
 is "a row has no test" 1 M1=ok "M2=NO TEST"
+
+# As pair-tests.sh leaves it.
+good
+program pair/0 pair/killed <<<"ok 1 x.M1_c"
+program pair/1 pair/other <<<"ok 1 x.M1_c"
+end pair/0 pair/1
+echo "1..1" >"$logs/pair/1/killed.output"
+is "the side of a pair that is switched off has no result" 0 M1=ok
 
 good
 sed -i 's/^ok .*/& # SKIP none here/' "$logs/vm-6.12/kernel_a.log"

@@ -5,7 +5,8 @@
 # tests, unload the modules; results are left in LOGS/0 and LOGS/1
 #
 # A program called killed comes last. In it side 1 is switched off, so that only side 0 has
-# a result of it.
+# a result of it; what side 1 said until then is in LOGS/1/killed.output, which is no .log
+# because attacks.py takes each of these for a program that is to have a result.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 logs=$1/$GDA_PAIR_SIDE
@@ -21,7 +22,7 @@ done
 tools/scripts/run-tests.sh --dmesg --logs "$logs" tools/vm/load.sh "${tests[@]}" tools/vm/unload.sh
 rc=$?
 if [ "$GDA_PAIR_SIDE" = 1 ] && [ ${#killed[@]} -gt 0 ]; then
-	tools/vm/load.sh >"$logs/killed.log" 2>&1
-	"${killed[@]}" >>"$logs/killed.log" 2>&1
+	tools/vm/load.sh >"$logs/killed.output" 2>&1
+	"${killed[@]}" >>"$logs/killed.output" 2>&1
 fi
 exit $rc
