@@ -14,6 +14,9 @@
 #   GDA_GUEST_LIMIT=S  seconds for all of them                [3000]
 #   GDA_GUESTS=N       guests that share the programs         [2, or 1 for a few]
 #
+# Logs are left in build/log/WHAT/N of guest N; with PROGRAMs in build/log/part/WHAT/N, so that
+# the results of the last run of all programs stay for `make attacks`.
+#
 # Without PROGRAMs those that test a tool or the library, and most of those of 32 bits,
 # are left out: they tell nothing of the kernel that others do not.
 
@@ -38,7 +41,7 @@ coverage)
 *) echo "usage: check.sh debug|kcsan|coverage [PROGRAM...]" >&2; exit 2 ;;
 esac
 shift
-log=build/log/$what
+log=build/log${1:+/part}/$what
 start=$SECONDS
 
 # The programs that are asked for, by name; all if none.

@@ -3,6 +3,10 @@
 #
 # attacks.py [--json] - what the last runs of the tests said of each attack
 #
+# It reads the last `make check`, `make check-debug` and `make check-kcsan` of all programs; for
+# a whole table run these three. A run of some programs (PROGRAMS=, TESTS=) does not count: it
+# leaves its logs in build/log/part, of which --logs build/log/part shows a table.
+#
 #   --logs DIR      what run-tests.sh left                  [build/log]
 #   --rows FILE     the attacks                             [selftests/attacks.txt]
 #
@@ -294,7 +298,7 @@ def main():
 
     found = runs(args.logs) if os.path.isdir(args.logs) else []
     if not found:
-        sys.exit("attacks.py: nothing to add up: run make check first")
+        sys.exit("attacks.py: nothing to add up: run make check (of all programs) first")
     attacks = [line.split("\t") for line in read(args.rows) if line and line[0] != "#"]
     table = Table(found)
     stray = sorted(set(table.rows) - {a[0] for a in attacks})

@@ -18,12 +18,14 @@
 #   GDA_AGAIN=1        run a program that failed once more, if it neither crashed nor was
 #                      complained about (run-tests.sh --again); CI does, on a machine that
 #                      may stop any process for seconds. Their names are said at the end  [0]
-#   PROGRAMS=NAME...   only programs of these names or last parts of names
+#   PROGRAMS=NAME...   only programs of these names or last parts of names; their logs go to
+#                      build/log/part/PLACE, so that the results of the last run of all
+#                      programs stay for `make attacks`
 #
 # A program that selftests/kvers has runs in the guest of the kernel that stands there only, if
 # that is one of the places.
 #
-# Logs that an earlier run of the same places left in build/log are removed first.
+# Logs that an earlier run of the same places left in that folder are removed first.
 #
 # shellcheck disable=SC2317	# functions are called by trap
 
@@ -48,9 +50,11 @@ step() { $scripts/step.sh "$@"; }
 title() { printf '\n== %s\n' "$*"; }
 
 log_of() {
+	local logs=build/log${PROGRAMS:+/part}
+
 	case $1 in
-	native|pair) echo "build/log/$1" ;;
-	*) echo "build/log/vm-$1" ;;
+	native|pair) echo "$logs/$1" ;;
+	*) echo "$logs/vm-$1" ;;
 	esac
 }
 
