@@ -151,7 +151,7 @@ perf-shmem: ## measure: OpenSHMEM calls between two PEs, beside Debian's Open MP
 	@$(scripts)/perf-shmem.sh
 
 .PHONY: attacks
-attacks: ## test: results of the last `make check` for each attack
+attacks: ## test: results for each attack, of the last check, check-debug and check-kcsan of all programs
 	@$(scripts)/attacks.py
 
 .PHONY: planted
