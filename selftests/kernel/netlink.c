@@ -448,7 +448,7 @@ static void be_frozen(const char *dir, int told)
 /* A tenant that its CPU limit stops inside of ioctls, with its context locked. */
 TEST_F(netlink, E9_dump_beside_a_frozen_tenant)
 {
-	uint64_t ns, longest = 0, before = 0;
+	uint64_t ns[40], before[20];
 	struct t_group group;
 	int told[2], err;
 	pid_t pid;
@@ -458,8 +458,7 @@ TEST_F(netlink, E9_dump_beside_a_frozen_tenant)
 	if (err)
 		SKIP(return, "no CPU controller");
 	for (int i = 0; i < 20; i++) {
-		ASSERT_GE(count_in_order(&self->nl, GDA_CMD_QP_GET, &ns), 0);
-		before = ns > before ? ns : before;
+		ASSERT_GE(count_in_order(&self->nl, GDA_CMD_QP_GET, &before[i]), 0);
 	}
 	ASSERT_EQ(0, pipe(told));
 	pid = fork();
@@ -469,13 +468,19 @@ TEST_F(netlink, E9_dump_beside_a_frozen_tenant)
 	ASSERT_EQ(1, read(told[0], &c, 1));
 	ASSERT_OK(t_write_file(group.dir, "cpu.max", "1000 1000000"));
 	for (int i = 0; i < 40; i++) {
-		ASSERT_GE(count_in_order(&self->nl, GDA_CMD_QP_GET, &ns), 0);
-		longest = ns > longest ? ns : longest;
+		ASSERT_GE(count_in_order(&self->nl, GDA_CMD_QP_GET, &ns[i]), 0);
 		t_sleep_ns(T_NS / 20);
 	}
-	TH_LOG("longest dump %llu us, without the tenant %llu us",
-	       (unsigned long long)longest / 1000, (unsigned long long)before / 1000);
-	EXPECT_GT(before + T_NS / 10, longest);
+	t_sort(ns, 40);
+	t_sort(before, 20);
+	TH_LOG("dumps: median %llu us, longest %llu us; without the tenant %llu us, %llu us",
+	       (unsigned long long)ns[20] / 1000, (unsigned long long)ns[39] / 1000,
+	       (unsigned long long)before[10] / 1000, (unsigned long long)before[19] / 1000);
+	/*
+	 * A dump that waited for the tenant would wait for most of a second, and so would the
+	 * next one. A busy machine is late now and then.
+	 */
+	EXPECT_GT(3 * before[10] + T_NS / 10, ns[20]);
 	kill(pid, SIGKILL);
 	t_write_file(group.dir, "cpu.max", "max");
 	waitpid(pid, NULL, 0);

@@ -58,7 +58,7 @@ int t_modules_end(struct t_modules *m)
 int t_reload(const struct t_modules *m, const char *parameters)
 {
 	/* a moment's grace for references that are about to go */
-	uint64_t end = t_now() + 5 * T_NS;
+	uint64_t end = t_now() + T_WAIT_NS;
 	int err;
 
 	for (int i = T_MR; i >= T_CORE; i--) {
