@@ -3,7 +3,7 @@
  * Rules that an RDMA fabric has to keep: rights, keys, memory that is not registered any more, and
  * connections in any order. On the device that GDA_DEVICE names, `verbs:` or `ib:`, connected to
  * itself; natively over the fake one (fake.c). With GDA_STRESS=10 it is 4096 guesses, 10^4
- * deregistrations and 10^3 connections.
+ * deregistrations and 10^3 connections, of which one is 30 s late.
  */
 #include <pthread.h>
 #include "../inproc/suite.h"
@@ -285,6 +285,7 @@ struct half {
 	uint32_t *order;
 	uint32_t n;
 	uint64_t seed;
+	unsigned int late;	/* seconds before the last one */
 	int err;
 };
 
@@ -293,6 +294,8 @@ static void *connect_half(void *arg)
 	struct half *h = arg;
 
 	for (uint32_t i = 0; i < h->n && !h->err; i++) {
+		if (i + 1 == h->n)
+			sleep(h->late);
 		h->err = gda_qp_connect(h->qp[h->order[i]], &h->to[h->order[i]]);
 		if (!s_below(&h->seed, 8))
 			usleep((useconds_t)s_below(&h->seed, 3000));
@@ -329,8 +332,11 @@ static int make_pairs(FIXTURE_DATA(fabric) *self, uint32_t n)
 	return err;
 }
 
-/* The two ends of each pair name each other from two threads, each in an order of its own. */
-static int connect_pairs(uint32_t n, uint64_t *seed)
+/*
+ * The two ends of each pair name each other from two threads, each in an order of its own. One end
+ * of one pair is @late seconds late.
+ */
+static int connect_pairs(uint32_t n, unsigned int late, uint64_t *seed)
 {
 	struct half half[2];
 	pthread_t thread[2];
@@ -339,7 +345,7 @@ static int connect_pairs(uint32_t n, uint64_t *seed)
 	for (int side = 0; side < 2; side++) {
 		shuffle(pair_order[side], n, seed);
 		half[side] = (struct half) { pair_qp[side], pair_to[side], pair_order[side], n,
-					     s_random(seed), 0 };
+					     s_random(seed), side ? 0 : late, 0 };
 		if (pthread_create(&thread[side], NULL, connect_half, &half[side]))
 			return -ENOMEM;
 	}
@@ -353,14 +359,15 @@ static int connect_pairs(uint32_t n, uint64_t *seed)
 TEST_F_TIMEOUT(fabric, E6_connects_in_any_order, 300)
 {
 	uint32_t n = (uint32_t)s_short(PAIRS / 20, PAIRS / 5), wrong = 0;
+	unsigned int late = (unsigned int)s_stress(3);
 	uint64_t seed = s_seed();
 
 	n = n < PAIRS ? n : PAIRS;
-	TH_LOG("%u pairs, GDA_SEED=%llu", n, (unsigned long long)seed);
+	TH_LOG("%u pairs, one %u s late, GDA_SEED=%llu", n, late, (unsigned long long)seed);
 	/* of the fake device only */
 	setenv("GDA_FAKE_DELAY", "20", 1);
 	ASSERT_OK(make_pairs(self, n));
-	ASSERT_OK(connect_pairs(n, &seed));
+	ASSERT_OK(connect_pairs(n, late, &seed));
 	for (uint32_t i = 0; i < n; i++)
 		for (int side = 0; side < 2; side++)
 			wrong += state_after(pair_qp[side][i], GDA_QP_WAIT, 60) != GDA_QP_READY;
