@@ -138,11 +138,11 @@ perf: ## measure: gda-perf in a guest, beside memcpy and raw verbs on rdma_rxe; 
 	@$(vm) tools/vm/perf.sh $(PERF)
 
 .PHONY: perf-rdma
-perf-rdma: ## measure: gda-perf over ib: and verbs: on rdma_rxe in a guest, beside raw verbs
+perf-rdma: ## measure: gda-perf over ib: and verbs: on rdma_rxe in a guest, beside raw verbs, and their bars; CLOCK=real: by the clock, on an idle machine
 	@$(deps) perf
 	@$(step) 'modules for $(GUEST)' $(scripts)/modules.sh $(GUEST)
 	@$(step) 'library and gda-perf' $(submake) lib tools
-	@$(vm) tools/vm/perf-rdma.sh $(PERF)
+	@$(vm) $(if $(filter real,$(CLOCK)),,-c) -t 3600 tools/vm/perf-rdma.sh $(PERF)
 
 .PHONY: perf-shmem
 perf-shmem: ## measure: OpenSHMEM calls between two PEs, beside Debian's Open MPI

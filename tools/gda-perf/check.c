@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
  * The bars: what we ask of ourselves, as ratios within one run. Ours is the median of
- * the runs, that of raw verbs the best of them; of memcpy's two it is the faster one.
+ * the runs, that of raw verbs the best of them; of memcpy's two it is the faster one. On a device
+ * that is an RDMA device itself, ib: or verbs:, both are medians.
  */
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 #include "perf.h"
 
 #define VALUE offsetof(struct perf_sample, value)
@@ -27,9 +29,36 @@ static double perf_best(enum perf_test test, const char *name, uint32_t bytes)
 	return test == PERF_LAT ? perf_row_least(row, VALUE) : perf_row_most(row, VALUE);
 }
 
-unsigned int perf_bars(const struct perf_bar **out)
+/* Part of the median of raw verbs on the same RDMA device. */
+static double perf_part(enum perf_test test, const char *name, uint32_t bytes)
+{
+	return perf_ours(test, name, bytes) / perf_ours(test, "verbs_write", bytes);
+}
+
+static unsigned int perf_rdma_bars(bool kernel)
 {
 	unsigned int n = 0;
+
+	if (perf_options.test[PERF_RATE])
+		bars[n++] = (struct perf_bar){ "rate of 8-byte puts, times raw verbs'",
+			kernel ? 1.3 : 1.0, true, perf_part(PERF_RATE, "put", 8) };
+	if (perf_options.test[PERF_LAT] && kernel)
+		bars[n++] = (struct perf_bar){ "latency of an 8-byte put, times raw verbs'", 2,
+			false, perf_part(PERF_LAT, "put_completed", 8) };
+	if (perf_options.test[PERF_BW])
+		bars[n++] = (struct perf_bar){ "bandwidth of 64 KiB puts, times raw verbs'", 0.9,
+			true, perf_part(PERF_BW, "put", 65536) };
+	return n;
+}
+
+unsigned int perf_bars(const struct perf_bar **out)
+{
+	const char *device = perf_put_device();
+	unsigned int n = 0;
+
+	*out = bars;
+	if (!strncmp(device, "ib:", 3) || !strncmp(device, "verbs:", 6))
+		return perf_rdma_bars(device[0] == 'i');
 
 	if (perf_options.test[PERF_RATE])
 		bars[n++] = (struct perf_bar){ "rate of 8-byte puts, times raw verbs'", 20, true,
@@ -55,7 +84,6 @@ unsigned int perf_bars(const struct perf_bar **out)
 		bars[n++] = (struct perf_bar){ "rate with idle QPs, part of that without", 0.95,
 			true, perf_ours(PERF_RATE, "put_idle_qps", 8) /
 			      perf_ours(PERF_RATE, "put", 8) };
-	*out = bars;
 	return n;
 }
 

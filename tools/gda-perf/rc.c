@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 #include <time.h>
+#include <gda/barrier.h>
 #include "rc.h"
 
 #define RC_PORT		1
@@ -199,6 +200,8 @@ int rc_wait(struct rc *rc, uint64_t deadline)
 			return (int)wc.status;
 		if (n < 0)
 			return -EIO;
+		/* as the loops of GDA: the processor may be somebody else's meanwhile */
+		gda_pause();
 	} while (rc_clock() < deadline);
 	return -ETIMEDOUT;
 }
