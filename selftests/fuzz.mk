@@ -27,6 +27,12 @@ FUZZ_RUNS	?= 1000000
 
 TEST_NATIVE	+= $(FUZZ_TARGETS:%=$(FUZZ_OUT)/replay-%)
 
+# Long, by `make soak`: a million inputs times $STRESS (10), with libFuzzer and the sanitizers.
+SOAK_NATIVE	+= $(if $(VERBS),$(FUZZ_OUT)/soak-cm)
+
+$(FUZZ_OUT)/soak-%: selftests/fuzz/soak.sh $(FUZZ_OUT)/% $(FUZZ_OUT)/corpus/%.unpacked
+	@printf '#!/bin/sh\nexec selftests/fuzz/soak.sh $* $(FUZZ_OUT)\n' >$@ && chmod +x $@
+
 define FUZZ_TARGET
 $(FUZZ_OUT)/$1.bin: selftests/fuzz/$1.c selftests/fuzz/replay.c $$(FUZZ_LIB_$1) $$(FUZZ_HEADERS)
 	@mkdir -p $$(@D)
@@ -37,13 +43,13 @@ $(FUZZ_OUT)/replay-$1: $(FUZZ_OUT)/$1.bin $(FUZZ_OUT)/corpus/$1.unpacked
 
 $(FUZZ_OUT)/$1: selftests/fuzz/$1.c $$(FUZZ_SRC_$1) $$(FUZZ_FROM_$1) $$(FUZZ_HEADERS)
 	@mkdir -p $$(@D)
-	clang $$(FUZZ_FLAGS) $$(COMM_CPPFLAGS) $$(SHMEM_CPPFLAGS) -Ilib/cuda $$(FUZZ_SANITIZE) -fsanitize=fuzzer -o $$@ $$(filter-out $$(FUZZ_WITHIN),$$(filter %.c,$$^))
+	clang $$(FUZZ_FLAGS) $$(COMM_CPPFLAGS) $$(SHMEM_CPPFLAGS) -Ilib/cuda -Ilib/dpa $$(FUZZ_SANITIZE) -fsanitize=fuzzer -o $$@ $$(filter-out $$(FUZZ_WITHIN),$$(filter %.c,$$^))
 endef
 
 $(FUZZ_OUT)/cm.bin $(FUZZ_OUT)/cm: $(FUZZ_WITHIN)
 
 # The library is built by clang, too, so that libFuzzer sees which way it went.
-FUZZ_FROM_uapi	= $(LIB_SRC) $(INPROC_SRC) $(COMM_SRC) $(SHMEM_SRC) $(GIN_SRC)
+FUZZ_FROM_uapi	= $(LIB_SRC) $(INPROC_SRC) $(COMM_SRC) $(SHMEM_SRC) $(GIN_SRC) $(ASYNC_SRC) $(DPA_SRC)
 FUZZ_FROM_keys	= $(FUZZ_FROM_uapi)
 # The target includes that one.
 FUZZ_FROM_cm	= $(filter-out lib/verbs/cm.c,$(FUZZ_FROM_uapi))

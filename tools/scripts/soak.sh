@@ -31,7 +31,7 @@ names=("$@")
 [ ${#names[@]} -gt 0 ] ||
 	names=(revoke peer_memory queue killed data_integrity idle idle_zero mmap_life removal teardown keys
 	       peer basic completion wqe ring churn signals module fair library ib_removal kill data record
-	       signal rxe.sh ib.sh fastpath-all random histories copies fabric
+	       signal rxe.sh ib.sh ib_connect fastpath-all random histories copies fabric soak-cm
 	       programs-all)
 
 # Whole, and rounded up.
