@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * The queues of a workspace: of each group some to each rank, or, without ranks, loopback queues,
- * which are connected to themselves. Each has 8 bytes of the stage, where an atomic stores what
+ * which are connected to themselves; on a device that connects no QP to itself, each of these to its
+ * mirror, which takes what comes and posts nothing. Each has 8 bytes of the stage, where an atomic stores what
  * it finds, and a read behind puts what it gets.
  */
 #include <errno.h>
@@ -69,6 +70,18 @@ int gda_async_stage_create(struct gda_async_world *w)
 	return 0;
 }
 
+/* Is a queue of this rank to itself to have another QP as its peer? */
+static int gda_async_mirrors_alloc(struct gda_async_world *w, size_t n)
+{
+	struct gda_query q = { .size = sizeof(q) };
+	int err = w->attr.cuda ? 0 : gda_context_query(w->ctx, &q);
+
+	if (err || w->attr.cuda || q.features[0] & GDA_FEATURE_LOOPBACK)
+		return gda_because_last(err);
+	w->mirrors = calloc(n, sizeof(struct gda_qp *));
+	return w->mirrors ? 0 : -ENOMEM;
+}
+
 static int gda_async_queues_alloc(struct gda_async_world *w)
 {
 	size_t n = gda_async_count(w), i;
@@ -79,9 +92,30 @@ static int gda_async_queues_alloc(struct gda_async_world *w)
 	w->views = calloc(n, sizeof(*w->views));
 	if (!w->qps || !w->gpu_qps || !w->views)
 		return -ENOMEM;
+	err = gda_async_mirrors_alloc(w, n);
 	for (i = 0; !err && i < n; i++)
 		err = gda_async_queue_create(w, i);
 	return err;
+}
+
+/* The queue and its mirror name each other. */
+static int gda_async_connect_mirror(struct gda_async_world *w, size_t at)
+{
+	struct gda_qp_attr attr = {
+		.size = sizeof(attr), .sq_depth = 1, .timeout_ns = w->attr.timeout_ns,
+	};
+	struct gda_address queue, mirror;
+	int err = gda_qp_create(w->ctx, &attr, &w->mirrors[at]);
+
+	if (!err)
+		err = gda_qp_address(w->qps[at], &queue);
+	if (!err)
+		err = gda_qp_address(w->mirrors[at], &mirror);
+	if (!err)
+		err = gda_qp_connect(w->qps[at], &mirror);
+	if (!err)
+		err = gda_qp_connect(w->mirrors[at], &queue);
+	return gda_because_last(err);
 }
 
 /* Connect loopback queues. */
@@ -91,7 +125,9 @@ static int gda_async_connect_self(struct gda_async_world *w)
 	struct gda_address own;
 	int err = 0;
 
-	for (i = 0; !err && i < n; i++) {
+	for (i = 0; w->mirrors && !err && i < n; i++)
+		err = gda_async_connect_mirror(w, i);
+	for (i = 0; !w->mirrors && !err && i < n; i++) {
 		err = gda_qp_address(w->qps[i], &own);
 		if (!err)
 			err = gda_qp_connect(w->qps[i], &own);
@@ -121,8 +157,12 @@ static int gda_async_connect_group(struct gda_async_world *w, uint32_t group,
 	for (i = 0; !err && i < each; i++) {
 		size_t peer = i / w->view.queues, queue = i % w->view.queues;
 
-		err = gda_because_last(gda_qp_connect(qps[i], &all[peer * each +
-						      w->view.rank * w->view.queues + queue]));
+		if (w->mirrors && peer == w->view.rank)
+			err = gda_async_connect_mirror(w, group * each + i);
+		else
+			err = gda_because_last(gda_qp_connect(qps[i], &all[peer * each +
+							      w->view.rank * w->view.queues +
+							      queue]));
 	}
 	return err;
 }
@@ -177,6 +217,8 @@ void gda_async_queues_destroy(struct gda_async_world *w)
 {
 	size_t n = gda_async_count(w), i;
 
+	for (i = 0; w->mirrors && i < n; i++)
+		gda_qp_destroy(w->mirrors[i]);
 	for (i = 0; w->qps && w->gpu_qps && i < n; i++) {
 		if (w->attr.cuda)
 			gda_cuda_qp_destroy(w->gpu_qps[i]);
@@ -185,6 +227,7 @@ void gda_async_queues_destroy(struct gda_async_world *w)
 	}
 	free(w->qps);
 	free(w->gpu_qps);
+	free(w->mirrors);
 	free(w->views);
 }
 
