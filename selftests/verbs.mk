@@ -22,11 +22,12 @@ VERBS_FAKE	= $(DEPFLAGS) -std=gnu11 -O2 -g -Wall -Wextra -Werror -fPIC -shared -
 ifneq ($(VERBS),)
 SOAK_NATIVE	+= $(VERBS_OUT)/plain/fabric
 TEST_NATIVE	+= $(foreach v,plain asan tsan,$(VERBS_OUT)/$v/lost $(VERBS_OUT)/$v/fabric $(VERBS_SUITES:%=$(VERBS_OUT)/$v/%)) \
-		   $(VERBS_OUT)/gin.sh
+		   $(VERBS_OUT)/examples.sh
 endif
 
-$(VERBS_OUT)/gin.sh: selftests/verbs/gin.sh $(VERBS_OUT)/libfake.so $(VERBS_OUT)/libfake_cm.so \
-		$(addprefix $(BUILD)/examples/gin-,allreduce allgather alltoall dispatch halo)
+$(VERBS_OUT)/examples.sh: selftests/verbs/examples.sh $(VERBS_OUT)/libfake.so $(VERBS_OUT)/libfake_cm.so \
+		$(addprefix $(BUILD)/examples/gin-,allreduce allgather alltoall dispatch halo) \
+		$(addprefix $(BUILD)/examples/async-,simple_get simple_get_peer batch_get put_notify tiles)
 	install -m 755 $< $@
 
 $(VERBS_OUT)/libfake.so: selftests/verbs/fake.c selftests/verbs.mk

@@ -31,7 +31,7 @@ import time
 TOP = os.path.relpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 ID = re.compile(r"[MSKOEP]\d+$")
 # Their ids are those of what front ends promise, which has letters of its own.
-FRONT_ENDS = re.compile(r"(async|dpa|gin|nccl|shmem|verbs/gin)\b")
+FRONT_ENDS = re.compile(r"(async|dpa|gin|nccl|shmem|verbs/examples)\b")
 RESULT = re.compile(r"\s*(not )?ok \d+ (?:- )?(\S+)[^#]*(?:# *(SKIP|TODO|XFAIL)\b *(.*))?")
 # Lines of the harness, or expected messages of the kernel: they are no figures.
 NOISE = re.compile(r"#\s*(RUN|OK|FAIL|SKIP|PASSED|FAILED|Starting|Totals|dmesg)\b|.*GDA_SEED=")
