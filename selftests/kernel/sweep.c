@@ -2,7 +2,7 @@
 /*
  * The calls that fail_nth sweeps: every way into the modules, with what must be there before
  * the call and how it is taken back. Here are objects; regions are in sweep_map.c,
- * memory of others is in sweep_memory.c.
+ * memory of others is in sweep_memory.c, RDMA devices are in sweep_ib.c.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -262,6 +262,7 @@ static int call_netlink(struct fx *fx)
 
 void fx_close(struct fx *fx)
 {
+	t_pair_close(fx->end);
 	if (fx->w.mem)
 		t_world_close(&fx->w);
 	if (fx->map)
@@ -331,7 +332,9 @@ static const struct op ops[] = {
 
 const struct op *op_find(const char *name)
 {
-	const struct op *const tables[] = { ops, sweep_map_ops, sweep_memory_ops };
+	const struct op *const tables[] = {
+		ops, sweep_map_ops, sweep_memory_ops, sweep_ib_ops,
+	};
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
 		for (const struct op *op = tables[i]; op->name; op++)

@@ -31,6 +31,7 @@ struct fx {
 	uint32_t made;			/* handle, file, process or address that a call made */
 	int made_fd;
 	pid_t made_pid;
+	struct t_end end[2];		/* on an RDMA device */
 };
 
 /* A call, what is there before it, and how it is taken back. */
@@ -38,6 +39,7 @@ struct op {
 	const char *name;
 	int (*prepare)(struct fx *fx);
 	int (*call)(struct fx *fx);
+	int (*check)(struct fx *fx);	/* after a call that succeeded: what comes of it */
 	void (*undo)(struct fx *fx);
 	unsigned int nr;		/* of a request, where @call is call_request */
 	uint32_t type;			/* of a region; a command of netlink */
@@ -58,6 +60,7 @@ void fx_close(struct fx *fx);
 /* Tables, up to one without a name. */
 extern const struct op sweep_map_ops[];		/* sweep_map.c */
 extern const struct op sweep_memory_ops[];	/* sweep_memory.c */
+extern const struct op sweep_ib_ops[];		/* sweep_ib.c */
 
 /* A context; it and a QP, a collapsed CQ of its own and a ring. */
 int sweep_bound(struct fx *fx);

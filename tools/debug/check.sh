@@ -106,7 +106,7 @@ in_order() {
 	for t; do
 		n=${t#build/} n=${n#selftests/} end=0
 		case $n in
-		kernel/fail_nth) end=1 ;;
+		kernel/fail_nth|kernel/fail_ib) end=1 ;;
 		kernel32/*|kernel/idle|kernel/keys|kernel/klog) end=2 ;;
 		kernel/range|kernel/ring|kernel/wqe) end=2 ;;
 		esac
