@@ -4,10 +4,10 @@
 # are those of inproc.mk, which is read later.
 
 CUDATEST_OUT	:= $(BUILD)/selftests/cuda
-CUDATEST_SRC	:= selftests/cuda/copies.c selftests/cuda/fake.c
 
-SOAK_NATIVE	+= $(CUDATEST_OUT)/tsan/copies
-TEST_NATIVE	+= $(foreach v,plain asan tsan,$(CUDATEST_OUT)/$v/copies) $(CUDATEST_OUT)/plain/gin \
+SOAK_NATIVE	+= $(CUDATEST_OUT)/tsan/copies $(CUDATEST_OUT)/tsan/words
+TEST_NATIVE	+= $(foreach v,plain asan tsan,$(CUDATEST_OUT)/$v/copies $(CUDATEST_OUT)/$v/words) \
+		   $(CUDATEST_OUT)/plain/gin \
 		   $(CUDATEST_OUT)/plain/shmem $(CUDATEST_OUT)/plain/async $(CUDATEST_OUT)/plain/dpa \
 		   $(CUDATEST_OUT)/plain/connect
 
@@ -15,16 +15,17 @@ CUDATEST_LIB_plain := $(LIB_OUT)/libgda.a
 CUDATEST_LIB_asan := $(BUILD)/selftests/inproc/asan/libgda.a
 CUDATEST_LIB_tsan := $(BUILD)/selftests/inproc/tsan/libgda.a
 
-define CUDATEST_COPIES
-$(CUDATEST_OUT)/$1/copies: $$(CUDATEST_SRC) $(CUDATEST_LIB_$1) selftests/cuda/fake.h \
+define CUDATEST_QUEUES
+$(CUDATEST_OUT)/$1/copies $(CUDATEST_OUT)/$1/words: $(CUDATEST_OUT)/$1/%: selftests/cuda/%.c \
+		selftests/cuda/fake.c $(CUDATEST_LIB_$1) selftests/cuda/fake.h \
 		selftests/cuda/fake_calls.h selftests/cuda/fake_types.h selftests/cuda/pair.h \
 		selftests/inproc/suite.h selftests/inproc/tsan.c selftests/cuda.mk \
 		| $$(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $$(@D)
-	$$(CC) $$(INPROC_FLAGS) $$(INPROC_SAN_$1) -rdynamic -o $$@ $$(CUDATEST_SRC) \
+	$$(CC) $$(INPROC_FLAGS) $$(INPROC_SAN_$1) -rdynamic -o $$@ $$< selftests/cuda/fake.c \
 		$$(INPROC_EXTRA_$1) $(CUDATEST_LIB_$1) -ldl
 endef
-$(foreach v,plain asan tsan,$(eval $(call CUDATEST_COPIES,$v)))
+$(foreach v,plain asan tsan,$(eval $(call CUDATEST_QUEUES,$v)))
 
 $(addprefix $(CUDATEST_OUT)/plain/,gin shmem async dpa connect): $(CUDATEST_OUT)/plain/%: \
 		selftests/cuda/%.c selftests/cuda/fake.c $(CUDATEST_LIB_plain) \

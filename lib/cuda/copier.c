@@ -143,6 +143,17 @@ static int gda_cuda_copier_store(struct gda_inproc_copier *base, u32 lane, u64 d
 	return gda_cu_errno(gda_cu.stream_store(c->stream[lane], dst, value, 0));
 }
 
+int gda_cuda_copier_wait(struct gda_inproc_copier *base, void *event)
+{
+	struct gda_cuda_copier *c = gda_cuda_copier_of(base);
+
+	gda_cu.context_set(c->cuda->context);
+	/* whatever is read next by the second stream may have been written there */
+	c->wrote_from = 0;
+	c->wrote_to = ~0ULL;
+	return gda_cu_errno(gda_cu.stream_wait(c->stream[GDA_INPROC_LANE_DATA], event, 0));
+}
+
 static int gda_cuda_copier_check(struct gda_inproc_copier *base)
 {
 	struct gda_cuda_copier *c = gda_cuda_copier_of(base);

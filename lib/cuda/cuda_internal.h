@@ -31,6 +31,7 @@ struct gda_cuda {
 	pthread_mutex_t lock;		/* guards the lists */
 	struct gda_cuda_map *maps;
 	struct gda_cuda_qp *qps;
+	struct gda_cuda_lane *lane;	/* for words, or NULL: no MR had any yet */
 };
 
 /* gpu.c */
@@ -89,5 +90,14 @@ struct gda_cuda_copier {
  */
 int gda_cuda_copier_init(struct gda_cuda *cuda, struct gda_cuda_copier *c, bool stages);
 void gda_cuda_copier_exit(struct gda_cuda_copier *c);
+/* What is begun on the lane of its data from now on is behind @event. */
+int gda_cuda_copier_wait(struct gda_inproc_copier *base, void *event);
+
+/* words.c */
+
+/* Use the lane for words of this GPU's memory once more. Entered. */
+int gda_cuda_lane_get(struct gda_cuda *cuda, struct gda_inproc_lane **lane);
+/* The GPU is being closed: what MRs still use stays. */
+void gda_cuda_lane_close(struct gda_cuda *cuda);
 
 #endif /* GDA_CUDA_INTERNAL_H */

@@ -56,6 +56,8 @@ static int gda_cuda_examine(struct gda_cuda *cuda)
 		(uint32_t)gda_cuda_attribute(cuda, GDA_CU_MULTIPROCESSOR_COUNT);
 	if (gda_cuda_copies(cuda))
 		cuda->caps.features |= GDA_CUDA_COPY;
+	if (gda_cuda_copies(cuda) && gda_cuda_attribute(cuda, GDA_CU_64_BIT_STREAM_MEM_OPS))
+		cuda->caps.features |= GDA_CUDA_ATOMIC;
 	if (gda_cuda_attribute(cuda, GDA_CU_DMA_BUF_SUPPORTED))
 		cuda->caps.features |= GDA_CUDA_DMABUF;
 	return gda_cu_errno(gda_cu.priorities(&least, &cuda->priority));
@@ -152,6 +154,7 @@ GDA_EXPORT void gda_cuda_close(struct gda_cuda *cuda)
 		return;
 	gda_cuda_unlink(cuda);
 	gda_cuda_qp_destroy_all(cuda);
+	gda_cuda_lane_close(cuda);
 	gda_cu.context_release(cuda->device);
 	pthread_mutex_destroy(&cuda->lock);
 	free(cuda);

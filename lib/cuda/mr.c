@@ -88,14 +88,47 @@ GDA_EXPORT int gda_cuda_dmabuf(struct gda_cuda *cuda, uint64_t addr, size_t leng
 			  (unsigned long long)addr, length);
 }
 
+/* Words of the range, if @flags ask for them; else NULL. */
+static int gda_cuda_mr_words(struct gda_cuda *cuda, const struct gda_mr_reg_user *arg,
+			     uint32_t flags, struct gda_inproc_words **words)
+{
+	struct gda_inproc_lane *lane;
+	int err;
+
+	*words = NULL;
+	if (!flags)
+		return 0;
+	err = gda_cuda_enter(cuda);
+	if (err)
+		return err;
+	err = gda_cuda_lane_get(cuda, &lane);
+	gda_cuda_leave();
+	if (err)
+		return err;
+	err = gda_inproc_words_create(arg->addr, arg->length, lane,
+				      flags & GDA_CUDA_MR_STORES, words);
+	if (err)
+		lane->ops->put(lane);
+	if (err == -EBUSY)
+		gda_because(err,
+			    "some of it is registered with GDA_CUDA_MR_WORDS already: use that MR, or deregister it first");
+	return err;
+}
+
 static int gda_cuda_mr_inproc(struct gda_cuda *cuda, const struct gda_mr_reg_user *arg,
-			      struct gda_mr *m)
+			      uint32_t flags, struct gda_mr *m)
 {
 	struct gda_mr_reg_user cmd = *arg;
-	int err = gda_inproc_mr_reg_no_cpu(cuda->ctx->device, &cmd);
+	struct gda_inproc_words *words;
+	int err = gda_cuda_mr_words(cuda, arg, flags, &words);
 
 	if (err)
 		return err;
+	err = gda_inproc_mr_reg_no_cpu(cuda->ctx->device, &cmd, words);
+	if (err) {
+		gda_inproc_words_free(words);
+		return err;
+	}
 	m->handle = cmd.handle;
 	m->key = cmd.key;
 	m->iova = cmd.iova;
@@ -128,19 +161,41 @@ static int gda_cuda_mr_dmabuf(struct gda_cuda *cuda, const struct gda_mr_reg_use
 	return 0;
 }
 
+/* May the range have words? */
+static int gda_cuda_check_words(const struct gda_cuda *cuda, const struct gda_mr_reg_user *arg,
+				uint32_t flags)
+{
+	if (!flags)
+		return 0;
+	if (!(flags & GDA_CUDA_MR_WORDS))
+		return gda_because(-EINVAL,
+				   "GDA_CUDA_MR_STORES without GDA_CUDA_MR_WORDS: give both");
+	if (!(cuda->caps.features & GDA_CUDA_ATOMIC))
+		return gda_because(-EOPNOTSUPP,
+				   "GDA_CUDA_MR_WORDS: the device or GPU %d has no GDA_CUDA_ATOMIC: use words in host memory",
+				   cuda->ordinal);
+	if (arg->addr % 8)
+		return gda_because(-EINVAL,
+				   "GDA_CUDA_MR_WORDS: addr %#llx is no multiple of 8",
+				   (unsigned long long)arg->addr);
+	return 0;
+}
+
 static int gda_cuda_mr_new(struct gda_cuda *cuda, const struct gda_mr_reg_user *arg,
-			   struct gda_mr **mr)
+			   uint32_t flags, struct gda_mr **mr)
 {
 	struct gda_mr *m;
 	int err = gda_cuda_check(cuda, arg->addr, arg->length);
 
+	if (!err)
+		err = gda_cuda_check_words(cuda, arg, flags);
 	if (err)
 		return err;
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return -ENOMEM;
 	m->ctx = cuda->ctx;
-	err = gda_cuda_copies(cuda) ? gda_cuda_mr_inproc(cuda, arg, m) :
+	err = gda_cuda_copies(cuda) ? gda_cuda_mr_inproc(cuda, arg, flags, m) :
 				      gda_cuda_mr_dmabuf(cuda, arg, m);
 	if (err) {
 		free(m);
@@ -153,15 +208,16 @@ static int gda_cuda_mr_new(struct gda_cuda *cuda, const struct gda_mr_reg_user *
 GDA_EXPORT int gda_cuda_mr_reg(struct gda_cuda *cuda, uint64_t addr, size_t length,
 			       uint32_t access, uint32_t flags, struct gda_mr **mr)
 {
+	const uint32_t words = GDA_CUDA_MR_WORDS | GDA_CUDA_MR_STORES;
 	const struct gda_mr_reg_user arg = {
-		.flags = flags, .addr = addr, .length = length, .access = access,
+		.flags = flags & ~words, .addr = addr, .length = length, .access = access,
 	};
 	const struct gda_mr_rule rule = {
 		"addr", addr, length, gda_cuda_copies(cuda) ? GDA_FEATURE_MR_USER :
 							      GDA_FEATURE_MR_DMABUF,
-		access, flags,
+		access, arg.flags,
 	};
-	int err = gda_cuda_mr_new(cuda, &arg, mr);
+	int err = gda_cuda_mr_new(cuda, &arg, flags & words, mr);
 
 	if (err)
 		gda_why_mr(cuda->ctx, err, &rule);

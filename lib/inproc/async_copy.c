@@ -11,6 +11,7 @@
  * - Host memory is written only while nothing is in flight. Between host and device memory
  *   the bytes go through a bounce buffer, one piece at a time. The engine itself
  *   carries out a work request that has host memory at both ends.
+ * - Words of an MR that was registered for it are words.c's.
  * - The copier writes a CQ in device memory, on the lane of the data and so behind it: for
  *   GDA_ASYNC_TELL work requests at once, if so many were found, because copies wait for it.
  *   Its outcomes leave at once.
@@ -22,73 +23,12 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
-#include "flight.h"
-#include "inproc.h"
+#include "async.h"
 
-#define GDA_ASYNC_WINDOW	256U		/* copies in flight, a long one counts as many */
 #define GDA_ASYNC_LONG	(1U << 20)
-#define GDA_ASYNC_FLIGHT	512U		/* work requests */
 #define GDA_ASYNC_TELL	8U
 #define GDA_ASYNC_VISIT	(128U << 20)	/* bytes of a visit, which only begins copies */
 #define GDA_ASYNC_SCANS	4096U		/* in vain, then see if the copier is alive */
-
-struct gda_async_end {
-	u64 ticket;
-	u32 after;			/* copies begun before it */
-	bool arrives;			/* the peer counts it */
-	struct gda_status status;
-};
-
-struct gda_inproc_async {
-	struct gda_inproc_qp *qp;
-	struct gda_inproc_copier *copier;
-	struct gda_inproc_async *next;	/* of the worker's, while @listed */
-	bool listed;
-	bool broken;			/* the copier is: all else is over */
-	struct gda_engine_cq stand_in;	/* of a CQ in device memory */
-	struct gda_engine_cq *cq;
-	struct gda_flight flight;
-	struct gda_flight_record records[GDA_ASYNC_FLIGHT];
-
-	u32 head;			/* of @ends, as tail */
-	u32 tail;
-	struct gda_async_end ends[GDA_ASYNC_FLIGHT];	/* of what was not reported */
-
-	const struct gda_work *carried;	/* the last that was begun, or NULL: all of it was copied */
-	u64 ticket;			/* of it */
-	u32 copied;			/* bytes of it that are, or are being */
-	u32 begun;			/* copies by weight, as all counts of them modulo 2^32 */
-	u32 marked;			/* ... when the mark was last asked for */
-	u32 bounced;			/* ... when the bounce buffer was last used */
-	u32 pulled;			/* bytes in it that @carried still wants */
-	u32 looks;
-	u32 untold;			/* completions to write to a CQ in device memory, ... */
-	struct gda_completion newest;	/* ... of which it is told the newest */
-	u64 told[GDA_ENGINE_MAX_CQE_BYTES / 8];	/* the CQE there, but for its last word */
-
-	/* a send queue in device memory; the engine sees @rec and @db */
-	const __be32 *real_rec;
-	const __be64 *real_db;
-	__be32 rec[2];
-	__be64 db;
-	__be32 next_rec[2];		/* to be shown when @fetches are done */
-	__be64 next_db;
-	bool fetching;
-	u32 fetches;
-	u64 fetched;			/* slots below were copied */
-};
-
-static u32 gda_async_mark(const struct gda_inproc_async *async, u32 lane)
-{
-	/* pairs with the copier's store: what it did before is seen */
-	return smp_load_acquire(async->copier->mark[lane].word);
-}
-
-/* Are the first @count copies done? */
-static bool gda_async_done(const struct gda_inproc_async *async, u32 count)
-{
-	return async->broken || gda_async_mark(async, GDA_INPROC_LANE_DATA) - count < 1U << 31;
-}
 
 /* Is nothing in flight? */
 static bool gda_async_idle(const struct gda_inproc_async *async)
@@ -105,6 +45,9 @@ static void gda_async_break(struct gda_inproc_async *async)
 	async->broken = true;
 	async->head = async->tail;
 	async->carried = NULL;
+	async->lane = NULL;
+	async->behind = NULL;
+	gda_words_release(async);
 	gda_flight_abandon(&async->flight, gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_IO));
 }
 
@@ -114,7 +57,8 @@ static void gda_async_store(struct gda_inproc_async *async, const u8 *entry, u32
 	u32 word;
 
 	memcpy(&word, entry + at, sizeof(word));
-	if (!async->copier->ops->store(async->copier, GDA_INPROC_LANE_DATA, async->copier->cq + at,
+	if (!gda_words_order(async) &&
+	    !async->copier->ops->store(async->copier, GDA_INPROC_LANE_DATA, async->copier->cq + at,
 				       word))
 		async->begun++;
 }
@@ -189,9 +133,28 @@ static void gda_async_ask_mark(struct gda_inproc_async *async)
 	if (async->begun == async->marked || async->broken)
 		return;
 	async->marked = async->begun;
-	if (c->ops->store(c, GDA_INPROC_LANE_DATA, c->mark[GDA_INPROC_LANE_DATA].addr,
+	if (gda_words_order(async) ||
+	    c->ops->store(c, GDA_INPROC_LANE_DATA, c->mark[GDA_INPROC_LANE_DATA].addr,
 			  async->marked))
 		gda_async_break(async);
+}
+
+/* Store the old value of a word. If that faults it is not tried again, and the queue fails. */
+static void gda_async_result(struct gda_async_end *end)
+{
+	u8 bytes = end->result_bytes;
+
+	if (likely(!bytes))
+		return;
+	end->result_bytes = 0;
+	if (bytes == sizeof(u64) && !((uintptr_t)end->result % sizeof(u64)))
+		/* pairs with a program's that polls it */
+		smp_store_release((u64 *)end->result, end->old);
+	else if (bytes == sizeof(u32) && !((uintptr_t)end->result % sizeof(u32)))
+		/* likewise */
+		smp_store_release((u32 *)end->result, (u32)end->old);
+	else
+		memcpy(end->result, &end->old, bytes);
 }
 
 /*
@@ -205,11 +168,13 @@ static void gda_async_report(struct gda_inproc_async *async)
 	bool told = async->copier->cq && !async->qp->engine_qp.sent;
 
 	for (; async->head != async->tail; async->head++) {
-		const struct gda_async_end *end = &async->ends[async->head % GDA_ASYNC_FLIGHT];
+		struct gda_async_end *end = &async->ends[async->head % GDA_ASYNC_FLIGHT];
 
-		if (!(told && !end->arrives) && !gda_async_done(async, end->after))
+		if (!(told && !end->arrives && !end->result_bytes) &&
+		    !gda_async_done(async, end->after))
 			break;
 		async->looks = 0;
+		gda_async_result(end);
 		gda_flight_done(&async->flight, end->ticket, end->status);
 		if (end->arrives && peer && peer->recv)
 			gda_os_fetch_add64(&peer->recv->value, 1);
@@ -233,10 +198,15 @@ static bool gda_async_scan(struct gda_inproc_async *async)
 	/* counts are compared modulo 2^32: none may grow old */
 	if (gda_async_done(async, async->bounced))
 		async->bounced = gda_async_mark(async, GDA_INPROC_LANE_DATA);
+	if (gda_async_done(async, async->data))
+		async->data = gda_async_mark(async, GDA_INPROC_LANE_DATA);
+	if (gda_async_idle(async))
+		async->lane = NULL;
 	if (gda_async_idle(async) && (!async->fetching || async->broken))
 		return n;
 	if (++async->looks % GDA_ASYNC_SCANS == 0 && !async->broken &&
-	    async->copier->ops->check(async->copier))
+	    (async->copier->ops->check(async->copier) ||
+	     (async->lane && async->lane->ops->check(async->lane))))
 		gda_async_break(async);
 	return true;
 }
@@ -252,14 +222,15 @@ static u64 gda_async_end(const struct gda_mem *mem, u64 off, u32 len, void **spa
 	return 0;
 }
 
-/* Return: 0 or -GDA_STATUS(). */
-static int gda_async_copy(struct gda_inproc_async *async, u64 dst, u64 src, u32 len)
+int gda_async_copy(struct gda_inproc_async *async, u64 dst, u64 src, u32 len)
 {
 	struct gda_inproc_copier *c = async->copier;
 
-	if (async->broken || c->ops->copy(c, GDA_INPROC_LANE_DATA, dst, src, len))
-		return -(int)(GDA_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_IO));
+	if (async->broken || gda_words_order(async) ||
+	    c->ops->copy(c, GDA_INPROC_LANE_DATA, dst, src, len))
+		return gda_async_fail(GDA_CLASS_QUEUE, GDA_CAUSE_IO);
 	async->begun += 1 + len / GDA_ASYNC_LONG;
+	async->data = async->begun;
 	return 0;
 }
 
@@ -277,8 +248,7 @@ static int gda_async_bounce_out(struct gda_inproc_async *async, u64 dst, const v
 	return err ? err : (int)len;
 }
 
-/* Copy from @src to host memory: ask, wait, store. Return: bytes, 0 to wait, or an error. */
-static int gda_async_bounce_in(struct gda_inproc_async *async, void *dst, u64 src, u32 len)
+int gda_async_bounce_in(struct gda_inproc_async *async, void *dst, u64 src, u32 len)
 {
 	int err;
 
@@ -348,7 +318,7 @@ static bool gda_async_concerns(const struct gda_work *w, const struct gda_exec_m
 /* Of gda_async_carry(): the work request names host memory only. */
 #define GDA_ASYNC_HOST_ONLY	2
 
-/* Carry @w on. Return: 1 all copies were begun; 0 to wait; -GDA_STATUS(); GDA_ASYNC_HOST_ONLY. */
+/* Carry @w on. Return: as gda_words_carry(), or GDA_ASYNC_HOST_ONLY. */
 static int gda_async_carry(struct gda_inproc_async *async, const struct gda_work *w)
 {
 	/* behind the state, which gda_flight_next() has read: a queue that is ready has its peer */
@@ -364,11 +334,13 @@ static int gda_async_carry(struct gda_inproc_async *async, const struct gda_work
 		return GDA_ASYNC_HOST_ONLY;
 	if (w->op == GDA_OP_DUMP)
 		return 1;
+	if (gda_words_concern(w, &mems))
+		return gda_words_carry(async, w, &mems);
 	if (w->op != GDA_OP_WRITE && w->op != GDA_OP_READ) {
-		/* the copier copies, and does no arithmetic */
+		/* the copier copies, and does no arithmetic but on words */
 		if (READ_ONCE(mems.remote->state) & GDA_MEM_NO_CPU)
-			return -(int)GDA_STATUS(GDA_CLASS_REMOTE_OP, GDA_CAUSE_IO);
-		return -(int)GDA_STATUS(GDA_CLASS_LOCAL, GDA_CAUSE_IO);
+			return gda_async_fail(GDA_CLASS_REMOTE_OP, GDA_CAUSE_IO);
+		return gda_async_fail(GDA_CLASS_LOCAL, GDA_CAUSE_IO);
 	}
 	while (async->copied < w->remote.len) {
 		if (!gda_async_done(async, async->begun - GDA_ASYNC_WINDOW))
@@ -389,10 +361,16 @@ static void gda_async_end_add(struct gda_inproc_async *async, int ret)
 	u8 op = async->carried->op;
 
 	*end = (struct gda_async_end){ .ticket = async->ticket, .after = async->begun };
-	if (ret < 0)
+	if (ret < 0) {
 		end->status = gda_status((u8)-ret, (u8)(-ret >> 8));
-	else
-		end->arrives = op == GDA_OP_WRITE && peer && peer->recv;
+	} else {
+		end->arrives = (op == GDA_OP_WRITE || op >= GDA_OP_FETCH_ADD) && peer &&
+			       peer->recv;
+		end->result_bytes = (u8)async->old_bytes;
+		end->result = async->result;
+		end->old = async->old;
+	}
+	gda_words_release(async);
 	async->carried = NULL;
 }
 
@@ -409,6 +387,7 @@ static bool gda_async_next(struct gda_inproc_async *async)
 			return false;
 		async->copied = 0;
 		async->pulled = 0;
+		async->old_bytes = 0;
 	}
 	if (w)
 		ret = gda_async_carry(async, w);
@@ -514,6 +493,7 @@ void gda_inproc_async_poll(struct gda_inproc_worker *w)
 	struct gda_inproc_async *async;
 
 	while ((async = *link)) {
+		w->guard.qp = async->qp;
 		gda_inproc_begin_visit(async->qp);
 		if (gda_async_scan(async)) {
 			link = &async->next;
@@ -595,6 +575,7 @@ void gda_inproc_async_free(struct gda_inproc_async *async)
 {
 	if (!async)
 		return;
+	gda_words_release(async);
 	async->copier->ops->free(async->copier);
 	free(async);
 }

@@ -447,6 +447,41 @@ bool gda_inproc_async_push(struct gda_engine_cq *engine_cq, const struct gda_com
 /* The real one. */
 struct gda_engine_cq *gda_inproc_async_cq(struct gda_engine_cq *engine_cq);
 
+/* words.c - words in memory that no CPU reaches, changed by queues with a copier */
+
+struct gda_inproc_lane;
+
+/* All but put() with lane->lock held. Return: 0 or a negative errno. */
+struct gda_inproc_lane_ops {
+	/* Behind all that was begun on the lane, store @width bytes, 4 or 8, whole. */
+	int (*store)(struct gda_inproc_lane *lane, u64 dst, u64 value, u32 width);
+	/* Likewise, read at most GDA_INPROC_BOUNCE bytes to @dst in host memory. */
+	int (*read)(struct gda_inproc_lane *lane, u64 dst, u64 src, u32 len);
+	/* What is begun on the lane of @c's data from now on is behind all begun here. */
+	int (*order)(struct gda_inproc_lane *lane, struct gda_inproc_copier *c);
+	/* Is it still at work? Else -EIO, as of a copier. Called without the lock. */
+	int (*check)(struct gda_inproc_lane *lane);
+	/* An MR with words uses it once less. */
+	void (*put)(struct gda_inproc_lane *lane);
+};
+
+/* The one lane on which words of a device's memory are stored, in order. */
+struct gda_inproc_lane {
+	const struct gda_inproc_lane_ops *ops;
+	pthread_mutex_t lock;
+};
+
+struct gda_inproc_words;
+
+/*
+ * Words of [@addr, @addr + @length), addresses of the copiers', multiples of 8; with @stores others
+ * store to them, too. On success the use of @lane is the words'.
+ * Return: 0; -ENOMEM; -EBUSY some of it has words already.
+ */
+int gda_inproc_words_create(u64 addr, u64 length, struct gda_inproc_lane *lane, bool stores,
+			    struct gda_inproc_words **words);
+void gda_inproc_words_free(struct gda_inproc_words *words);
+
 /* qp.c */
 
 struct gda_inproc_qp {
@@ -487,13 +522,18 @@ struct gda_inproc_mr {
 	struct gda_mem mem;
 	u8 *addr;
 	struct gda_inproc_object obj;
+	struct gda_inproc_words *words;	/* or NULL */
 	void *dead_leaf;		/* of its key, to be freed with it */
 	void *priv;			/* the executor's */
 };
 
 int gda_inproc_mr_reg(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cmd);
-/* The same of memory that only copiers reach: cmd->addr is theirs. Takes ctx->lock. */
-int gda_inproc_mr_reg_no_cpu(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cmd);
+/*
+ * The same of memory that only copiers reach: cmd->addr is theirs. With @words, which on success
+ * are the MR's, or NULL. Takes ctx->lock.
+ */
+int gda_inproc_mr_reg_no_cpu(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cmd,
+			     struct gda_inproc_words *words);
 int gda_inproc_mr_query(struct gda_inproc_context *ctx, struct gda_mr_query *cmd);
 
 /* record.c */

@@ -4,7 +4,7 @@
  * Registration checks that the whole range is mapped with the rights it needs.
  *
  * Memory that no CPU reaches (GDA_MEM_NO_CPU) is registered by code that has checked that it
- * exists, and is copied by the copiers of the queues that name it.
+ * exists, and is copied by the copiers of the queues that name it; it may have words (words.c).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -53,7 +53,7 @@ static int gda_inproc_mapped(u64 start, u64 end, bool writable)
 }
 
 static int gda_inproc_mr_create(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cmd,
-				u32 state)
+				u32 state, struct gda_inproc_words *words)
 {
 	const struct gda_control_mr_range range = {
 		.addr = cmd->addr, .length = cmd->length, .access = cmd->access,
@@ -74,6 +74,7 @@ static int gda_inproc_mr_create(struct gda_inproc_context *ctx, struct gda_mr_re
 		return -ENOMEM;
 	mr->obj.ctx = ctx;
 	mr->addr = (u8 *)(uintptr_t)cmd->addr;
+	mr->words = words;
 	mr->mem.pd = ctx;
 	gda_control_init_mr(&mr->mem, &range, state);
 	err = ctx->executor->mr_map(mr);
@@ -92,10 +93,11 @@ static int gda_inproc_mr_create(struct gda_inproc_context *ctx, struct gda_mr_re
 
 int gda_inproc_mr_reg(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cmd)
 {
-	return gda_inproc_mr_create(ctx, cmd, GDA_MR_LIVE);
+	return gda_inproc_mr_create(ctx, cmd, GDA_MR_LIVE, NULL);
 }
 
-int gda_inproc_mr_reg_no_cpu(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cmd)
+int gda_inproc_mr_reg_no_cpu(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cmd,
+			     struct gda_inproc_words *words)
 {
 	/* the library asks for it without a request that gda_inproc_call() would check */
 	int err = gda_control_check_request(GDA_IOC_NR_MR_REG_USER, cmd);
@@ -105,7 +107,7 @@ int gda_inproc_mr_reg_no_cpu(struct gda_inproc_context *ctx, struct gda_mr_reg_u
 	err = gda_inproc_enter(ctx);
 	if (err)
 		return err;
-	err = gda_inproc_mr_create(ctx, cmd, GDA_MR_LIVE | GDA_MEM_NO_CPU);
+	err = gda_inproc_mr_create(ctx, cmd, GDA_MR_LIVE | GDA_MEM_NO_CPU, words);
 	pthread_mutex_unlock(&ctx->lock);
 	return err;
 }
@@ -124,6 +126,7 @@ static void gda_inproc_mr_free(struct gda_inproc_object *obj)
 	struct gda_inproc_mr *mr = gda_inproc_of(obj, struct gda_inproc_mr, obj);
 
 	obj->ctx->executor->mr_free(mr);
+	gda_inproc_words_free(mr->words);
 	free(mr);
 }
 

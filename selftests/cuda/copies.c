@@ -307,8 +307,8 @@ TEST_F(copies, error_in_order)
 	EXPECT_EQ(GDA_MLX5_VENDOR_RANGE, error.vendor);
 }
 
-/* Atomic work on a GPU's words is refused, with the reason. */
-TEST_F(copies, no_far_atomics)
+/* Atomic work on memory that was not registered for it is refused, with the reason. */
+TEST_F(copies, no_atomics_without_words)
 {
 	struct end *e = self->end;
 	struct gda_cuda_caps caps = { .size = sizeof(caps) };
@@ -316,7 +316,7 @@ TEST_F(copies, no_far_atomics)
 	int64_t bad;
 
 	ASSERT_OK(gda_cuda_query(e[0].cuda, &caps));
-	EXPECT_EQ(GDA_CUDA_COPY, caps.features);
+	EXPECT_EQ(GDA_CUDA_COPY | GDA_CUDA_ATOMIC, caps.features);
 	bad = gda_fetch_add(e[0].v, e[0].near.iova, e[0].near.key, e[1].gpu, e[1].key, 1, 0);
 	EXPECT_EQ(-EIO, gda_wait(e[0].v, bad, 0));
 	ASSERT_EQ(1, gda_error(e[0].v, &error));

@@ -11,8 +11,8 @@
 #include "fake_calls.h"
 #include "fake_types.h"
 
-#define FAKE_BLOCKS	256
-#define FAKE_STREAMS	64
+#define FAKE_BLOCKS	512
+#define FAKE_STREAMS	128
 
 enum { OK = 0, INVALID = 1, MEMORY = 2, DEVICE = 101, NOT_READY = 600, UNKNOWN = 999 };
 

@@ -66,9 +66,9 @@ void gda_cuda_close(struct gda_cuda *cuda);
  */
 #define GDA_CUDA_DMABUF		(1ULL << 1)
 /**
- * define GDA_CUDA_ATOMIC - atomic work requests may name words in GPU memory
+ * define GDA_CUDA_ATOMIC - GPU memory may be registered with %GDA_CUDA_MR_WORDS
  *
- * No device does so yet. Atomic words live in host memory that the GPU has mapped.
+ * Without it, atomic words live in host memory that the GPU has mapped.
  */
 #define GDA_CUDA_ATOMIC		(1ULL << 2)
 
@@ -216,22 +216,46 @@ GDA_HOST_API struct gda_view *gda_cuda_qp_view(struct gda_cuda_qp *qp)
 void gda_cuda_qp_abort(struct gda_cuda_qp *qp);
 
 /**
+ * define GDA_CUDA_MR_WORDS - flag of gda_cuda_mr_reg(): words are added to and signalled there
+ *
+ * Every atomic work request may name an aligned word of 4 or 8 bytes of the MR, from any number of
+ * QPs made by gda_cuda_qp_create(), and it is atomic against all of them. So is a write of 4 or 8
+ * aligned bytes, inline, from host memory or from one segment of GPU memory. The word is stored
+ * whole, behind all that its QP was posted before: a thread that sees it by an acquiring load sees
+ * that, too. None of this needs a multiprocessor.
+ *
+ * The library keeps the true values: while it is registered the memory changes by such work
+ * requests of this MR only. Other writes to it fail with %GDA_CAUSE_ALIGN; reads are as of any
+ * MR. %GDA_CUDA_MR_STORES allows more.
+ */
+#define GDA_CUDA_MR_WORDS	(1U << 16)
+/**
+ * define GDA_CUDA_MR_STORES - with %GDA_CUDA_MR_WORDS: others store to the words, too
+ *
+ * Kernels, other writes to the MR and copies of the program's may change the memory, while no
+ * atomic on the same word is in flight. Nothing is kept: each atomic reads the word first,
+ * which takes some microseconds, one at a time for each MR.
+ */
+#define GDA_CUDA_MR_STORES	(1U << 17)
+
+/**
  * gda_cuda_mr_reg - register GPU memory
  * @cuda: the GPU
  * @addr: first byte, of memory allocated by the CUDA driver or runtime on any GPU
  * @length: bytes
  * @access: rights: GDA_ACCESS_*
- * @flags: 0 or %GDA_MR_ZERO_BASED
+ * @flags: %GDA_MR_ZERO_BASED, %GDA_CUDA_MR_WORDS and %GDA_CUDA_MR_STORES, any of them, or 0
  * @mr: receives the new MR, to be used and deregistered as any other
  *
  * On the in-process device the memory must stay allocated while it is registered. A
  * work request that names it executes on a QP made by gda_cuda_qp_create(). On any
- * other QP it fails with %GDA_CAUSE_IO, as does an atomic work request on every QP. On the
- * kernel's devices the memory is registered as a dma-buf, and an executor that has no way to
+ * other QP it fails with %GDA_CAUSE_IO, as does an atomic work request on every QP unless the
+ * MR has %GDA_CUDA_MR_WORDS. On the kernel's devices the memory is registered as a dma-buf, and an executor that has no way to
  * the memory refuses.
  *
  * Return: as gda_mr_reg(); -EFAULT it is not GPU memory, or not all of one allocation;
- * -EOPNOTSUPP the module, the executor or the GPU does not support it.
+ * -EOPNOTSUPP the module, the executor or the GPU does not support it; with %GDA_CUDA_MR_WORDS
+ * also -EINVAL @addr is no multiple of 8, and -EBUSY some of it is registered so already.
  */
 int gda_cuda_mr_reg(struct gda_cuda *cuda, uint64_t addr, size_t length, uint32_t access,
 		    uint32_t flags, struct gda_mr **mr);
