@@ -592,7 +592,7 @@ static void control_test(struct side *s)
 	int fd = -1, err;
 
 	GDA(gda_cuda_query(s->cuda, &caps));
-	ok &= caps.features & GDA_CUDA_COPY && !(caps.features & GDA_CUDA_ATOMIC);
+	ok &= caps.features & GDA_CUDA_COPY && caps.features & GDA_CUDA_ATOMIC;
 	err = gda_cuda_dmabuf(s->cuda, (uintptr_t)s->mem + 5000, 100000, &fd, &offset);
 	printf("# dma-buf: %s, file %d, offset %llu; registered with no module, for there is "
 	       "none\n", err ? gda_strerror(err) : "exported", fd, (unsigned long long)offset);

@@ -24,7 +24,7 @@ $(GPU_OUT)/courier: selftests/gpu/courier.cu $(wildcard tools/gda-bench-gpu/*.cu
 	$(NVCC) $(NVCC_FLAGS) -o $@ $<
 
 # Their ranks need the library, and their tables of tests C++20.
-$(addprefix $(GPU_OUT)/,gin shmem async dpa): $(GPU_OUT)/%: selftests/gpu/%.cu $(GPU_HEADERS) \
+$(addprefix $(GPU_OUT)/,gin shmem async dpa words): $(GPU_OUT)/%: selftests/gpu/%.cu $(GPU_HEADERS) \
 		$(LIB_OUT)/libgda.a tools/gda-bench-gpu/bench.mk
 	@mkdir -p $(@D)
 	$(NVCC) $(subst c++17,c++20,$(NVCC_FLAGS)) -o $@ $< $(LIB_OUT)/libgda.a -ldl -lpthread
@@ -34,7 +34,7 @@ bench-gpu: $(GPU_BENCH) ## measure: posting by a GPU (where there is one)
 	@$(GPU_BENCH)
 
 .PHONY: check-gpu
-check-gpu: $(addprefix $(GPU_OUT)/,paths courier gin shmem async dpa) $(LIBTEST_OUT)/gpu ## test: the tests that need a GPU
+check-gpu: $(addprefix $(GPU_OUT)/,paths courier gin shmem async dpa words) $(LIBTEST_OUT)/gpu ## test: the tests that need a GPU
 	@selftests/gpu/sass.sh
 	@$(GPU_OUT)/paths
 	@$(GPU_OUT)/courier
@@ -42,4 +42,5 @@ check-gpu: $(addprefix $(GPU_OUT)/,paths courier gin shmem async dpa) $(LIBTEST_
 	@$(GPU_OUT)/shmem
 	@$(GPU_OUT)/async
 	@$(GPU_OUT)/dpa
+	@$(GPU_OUT)/words
 	@$(LIBTEST_OUT)/gpu
