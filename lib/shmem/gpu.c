@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Heaps whose posters are a GPU. The heap lies in its memory. Words for atomics and signals lie
- * in pinned memory of the host by queue, because no device adds to words of a GPU yet, and in
+ * in pinned memory of the host by queue, because the heap is not registered for words, and in
  * memory of the GPU by the direct way. Data that only posters read or change is one block of
  * GPU memory, a copy of what the host has with the addresses that hold there: the heap, its
  * peers, queue pairs, MRs, and which words of the stage are in use.

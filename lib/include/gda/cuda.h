@@ -250,8 +250,8 @@ void gda_cuda_qp_abort(struct gda_cuda_qp *qp);
  * On the in-process device the memory must stay allocated while it is registered. A
  * work request that names it executes on a QP made by gda_cuda_qp_create(). On any
  * other QP it fails with %GDA_CAUSE_IO, as does an atomic work request on every QP unless the
- * MR has %GDA_CUDA_MR_WORDS. On the kernel's devices the memory is registered as a dma-buf, and an executor that has no way to
- * the memory refuses.
+ * MR has %GDA_CUDA_MR_WORDS. On the kernel's devices the memory is registered as a dma-buf, and an
+ * executor that has no way to the memory refuses.
  *
  * Return: as gda_mr_reg(); -EFAULT it is not GPU memory, or not all of one allocation;
  * -EOPNOTSUPP the module, the executor or the GPU does not support it; with %GDA_CUDA_MR_WORDS

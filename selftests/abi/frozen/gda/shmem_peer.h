@@ -45,7 +45,7 @@ extern "C" {
 /**
  * define GDA_SHMEM_DATA_ATOMICS - atomics by queue are for words in @data alone
  *
- * Of a heap: in gda_shmem.caps of one in GPU memory, for no device adds to words there yet.
+ * Of a heap: in gda_shmem.caps of one in GPU memory, which is not registered for words.
  */
 #define GDA_SHMEM_DATA_ATOMICS	(1U << 16)
 
