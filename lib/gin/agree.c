@@ -81,7 +81,7 @@ static int gda_gin_attr_needs(const struct gda_gin_attr *a)
 	size_t i;
 
 	if (a->flags & ~(GDA_GIN_ARRIVAL | GDA_GIN_NEED_STRONG | GDA_GIN_NEED_ADD |
-			 GDA_GIN_NEED_VA | GDA_GIN_CHECKED))
+			 GDA_GIN_NEED_VA | GDA_GIN_CHECKED | GDA_GIN_SIGNALS_GPU))
 		return gda_because(-EOPNOTSUPP,
 				   "flags %#x has unknown bits: clear them, or install a newer libgda",
 				   a->flags);

@@ -18,7 +18,7 @@ static_assert(offsetof(struct gda_gin, queues) == 48, "layout is ABI");
 /* Point a context at its part of the tables. */
 static void gda_gin_fill(struct gda_gin_world *w, uint32_t context, uint64_t *tables)
 {
-	uint64_t *own = w->memory + context * w->memory_words;
+	uint64_t own = w->shared + 8 * context * w->shared_words;
 	struct gda_gin *gin = &w->gins[context];
 	uint32_t i;
 
@@ -41,13 +41,13 @@ static void gda_gin_fill(struct gda_gin_world *w, uint32_t context, uint64_t *ta
 	gin->lost = (uintptr_t)gda_comm_abort_word(w->ranks, 0);
 	gin->timeout_ns = w->attr.timeout_ns;
 	gin->checks = (uintptr_t)(w->checks + context * (1 + w->attr.barriers));
-	gin->announced = (uintptr_t)(own + w->slots);
+	gin->announced = own + 8 * (uint64_t)w->slots;
 	gin->owner = (uintptr_t)w;
 	gin->abort = (uintptr_t)&gin->abort_word;
 	for (i = 0; i < w->slots; i++)
 		tables[i] = w->arrivals ?
 			(uintptr_t)&gda_counter_memory(w->arrivals[context * w->slots + i])->value :
-			(uintptr_t)(own + i);
+			own + 8 * (uint64_t)i;
 }
 
 static int gda_gin_tables_create(struct gda_gin_world *w)
@@ -165,9 +165,14 @@ static int gda_gin_read_attr(const struct gda_gin_attr *theirs, uint32_t flags, 
 	return err;
 }
 
-/* Can a GPU post to such a communicator? */
+/* Can a GPU post to such a communicator, if one is to? */
 static int gda_gin_check_cuda(struct gda_context *ctx, const struct gda_gin_attr *a)
 {
+	if (a->flags & GDA_GIN_SIGNALS_GPU && !(a->cuda && gda_gin_gpu_words(a->cuda)))
+		return gda_because(-EOPNOTSUPP,
+				   "GDA_GIN_SIGNALS_GPU: it needs cuda, of a GPU that has GDA_CUDA_ATOMIC");
+	if (!a->cuda)
+		return 0;
 	if (gda_cuda_context(a->cuda) != ctx)
 		return gda_because(-EINVAL,
 				   "cuda was opened with another context: open it with this one");
@@ -185,7 +190,7 @@ GDA_EXPORT int gda_gin_create_sized(struct gda_comm *ranks, struct gda_context *
 	struct gda_gin_attr a;
 	int err = gda_gin_read_attr(attr, flags, layout, &a);
 
-	if (!err && a.cuda)
+	if (!err)
 		err = gda_gin_check_cuda(ctx, &a);
 	err = gda_gin_agree_attr(ranks, &a, err);
 	if (!err)

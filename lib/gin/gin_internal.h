@@ -46,10 +46,14 @@ struct gda_gin_world {
 	uint64_t *memory;		/* peers change it: words, announcements, scratch */
 	size_t memory_words;		/* of each context */
 	struct gda_mr *mr;
+	uint64_t shared;		/* where signals begin: in @memory, or in memory of the GPU */
+	size_t shared_words;		/* of each context, from one to the next */
+	struct gda_mr *shared_mr;	/* @mr, or that of the GPU's */
 	/* if posters are a GPU: */
 	struct gda_cuda *cuda;
 	uint32_t place;			/* of queues */
 	struct gda_cuda_qp **gpu_qps;	/* those of @qps belong to them */
+	uint64_t gpu_signals;		/* memory of the GPU for signals, or 0 */
 	uint64_t gpu;			/* copy of the communicator, with all that posters use */
 	uint64_t lost;			/* where they have the abort words of the ranks */
 	struct gda_cuda_map *lost_map;
@@ -83,6 +87,11 @@ static inline size_t gda_gin_checks_bytes(const struct gda_gin_world *w)
 
 /* gpu.c; nothing where posters are CPU threads */
 
+/* May words in memory of the GPU be signals? */
+bool gda_gin_gpu_words(struct gda_cuda *cuda);
+/* Have the words that peers add to in memory of the GPU, if the communicator is to. */
+int gda_gin_gpu_signals_create(struct gda_gin_world *w);
+void gda_gin_gpu_signals_destroy(struct gda_gin_world *w);
 /* Create queue @at for the GPU. */
 int gda_gin_gpu_queue_create(struct gda_gin_world *w, size_t at);
 /* Copy the communicator, which is described, to the GPU. */

@@ -3,8 +3,8 @@
  * Communicators and windows whose posters are a GPU. Data that only posters read or change
  * lies in one block of GPU memory, a copy of what the host has, with the addresses
  * that hold there: the communicator, its contexts, queues, tables and tags. Words that peers
- * add to, and the abort words of contexts, stay in pinned memory of the host, at one address
- * for both.
+ * add to stay in pinned memory of the host, at one address for both, or are in memory of the GPU
+ * if GDA_GIN_SIGNALS_GPU asks for that; the abort words of contexts stay here.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -119,6 +119,48 @@ void gda_gin_gpu_destroy(struct gda_gin_world *w)
 		return;
 	gda_cuda_gpu_free(w->cuda, w->gpu);
 	gda_cuda_pages_put(w->cuda, w->lost_map);
+}
+
+bool gda_gin_gpu_words(struct gda_cuda *cuda)
+{
+	struct gda_cuda_caps caps = { .size = sizeof(caps) };
+
+	return !gda_cuda_query(cuda, &caps) && caps.features & GDA_CUDA_ATOMIC;
+}
+
+int gda_gin_gpu_signals_create(struct gda_gin_world *w)
+{
+	size_t words = w->slots + (w->attr.flags & GDA_GIN_CHECKED ? 2 * w->attr.signals : 0);
+	/* never nothing: without signals, too, a queue is read from for a flush */
+	size_t bytes = (words + 1) * w->attr.contexts * sizeof(uint64_t);
+	void *zeros;
+	int err;
+
+	if (!(w->attr.flags & GDA_GIN_SIGNALS_GPU))
+		return 0;
+	zeros = calloc(1, bytes);
+	if (!zeros)
+		return -ENOMEM;
+	w->shared_words = words + 1;
+	err = gda_cuda_gpu_alloc(w->cuda, bytes, &w->gpu_signals);
+	if (!err)
+		err = gda_cuda_upload(w->cuda, w->gpu_signals, zeros, bytes);
+	free(zeros);
+	if (err)
+		return err;
+	w->shared = w->gpu_signals;
+	err = gda_cuda_mr_reg(w->cuda, w->shared, bytes, GDA_ACCESS_LOCAL_WRITE |
+			      GDA_ACCESS_REMOTE_READ | GDA_ACCESS_REMOTE_ATOMIC,
+			      GDA_CUDA_MR_WORDS, &w->shared_mr);
+	return gda_because_last(err);
+}
+
+void gda_gin_gpu_signals_destroy(struct gda_gin_world *w)
+{
+	if (w->shared_mr != w->mr)
+		gda_mr_dereg(w->shared_mr);
+	if (w->gpu_signals)
+		gda_cuda_gpu_free(w->cuda, w->gpu_signals);
 }
 
 int gda_gin_gpu_queue_create(struct gda_gin_world *w, size_t at)

@@ -8,7 +8,8 @@
  * its mirror, which takes what comes and posts nothing.
  *
  * Memory that peers change is one MR: of each context the words of its slots, what is
- * announced (GDA_CHECK), and 8 bytes for each queue that take what an atomic finds.
+ * announced (GDA_CHECK), and 8 bytes for each queue that take what an atomic finds. With
+ * GDA_GIN_SIGNALS_GPU the former two are in memory of the GPU, and another MR.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -126,9 +127,12 @@ static int gda_gin_memory_create(struct gda_gin_world *w)
 	if (err)
 		return err;
 	w->memory = p;
+	w->shared = (uintptr_t)p;
+	w->shared_words = w->memory_words;
 	err = gda_mr_reg(w->ctx, p, bytes, GDA_ACCESS_LOCAL_WRITE | GDA_ACCESS_REMOTE_READ |
 			 GDA_ACCESS_REMOTE_ATOMIC, 0, &w->mr);
-	return gda_because_last(err);
+	w->shared_mr = w->mr;
+	return err ? gda_because_last(err) : gda_gin_gpu_signals_create(w);
 }
 
 /* Is every QP of the device to have another one as its peer? */
@@ -184,7 +188,7 @@ static void gda_gin_describe(struct gda_gin_world *w, const struct gda_gin_key *
 			const struct gda_gin_key *peer = &keys[i % w->view.nranks];
 			size_t scratch = (c + 1) * w->memory_words - n + i;
 
-			q->signals = peer->iova + 8 * c * w->memory_words;
+			q->signals = peer->iova + 8 * c * w->shared_words;
 			q->rkey = peer->key;
 			q->fetched = own + 8 * scratch;
 			q->lkey = gda_mr_key(w->mr);
@@ -195,8 +199,8 @@ static void gda_gin_describe(struct gda_gin_world *w, const struct gda_gin_key *
 static int gda_gin_exchange_keys(struct gda_gin_world *w)
 {
 	struct gda_gin_key own = {
-		.iova = gda_mr_iova(w->mr),
-		.key = gda_mr_key(w->mr),
+		.iova = gda_mr_iova(w->shared_mr),
+		.key = gda_mr_key(w->shared_mr),
 	};
 	struct gda_gin_key *all = calloc(w->view.nranks, sizeof(own));
 	int err;
@@ -318,6 +322,7 @@ void gda_gin_queues_destroy(struct gda_gin_world *w)
 		free((void *)(uintptr_t)w->queues[i].tags);
 		free((void *)(uintptr_t)w->queues[i].sums);
 	}
+	gda_gin_gpu_signals_destroy(w);
 	n = (size_t)w->attr.contexts * w->slots;
 	for (i = 0; w->arrivals && i < n; i++)
 		gda_counter_destroy(w->arrivals[i]);

@@ -63,12 +63,17 @@ static int gda_window_alloc(struct gda_gin_window *w, uint32_t pieces, uint32_t 
 	return w->chunks && w->maps && w->parts ? 0 : -ENOMEM;
 }
 
-/* A segment may be memory of a GPU, if posters are one. */
-static int gda_window_mr(struct gda_gin_world *w, const struct gda_window_segment *s,
+/* A segment may be memory of a GPU, if posters are one. With @words, they may be signals. */
+static int gda_window_mr(struct gda_gin_world *w, const struct gda_window_segment *s, bool words,
 			 struct gda_mr **mr)
 {
+	uint32_t flags = 0;
+
+	/* data is put there, too, and kernels reset the words */
+	if (words && w->cuda && gda_gin_gpu_words(w->cuda))
+		flags = GDA_CUDA_MR_WORDS | GDA_CUDA_MR_STORES;
 	if (w->cuda && gda_cuda_owns(w->cuda, s->addr))
-		return gda_cuda_mr_reg(w->cuda, s->addr, s->bytes, GDA_ACCESS_ALL, 0, mr);
+		return gda_cuda_mr_reg(w->cuda, s->addr, s->bytes, GDA_ACCESS_ALL, flags, mr);
 	return gda_mr_reg(w->ctx, (void *)(uintptr_t)s->addr, s->bytes, GDA_ACCESS_ALL, 0, mr);
 }
 
@@ -82,7 +87,8 @@ static int gda_window_mrs(struct gda_gin_window *w, const struct gda_window_attr
 		return -ENOMEM;
 	w->count = a->count;
 	for (i = 0; !err && i < a->count; i++)
-		err = gda_window_mr(w->world, &a->segments[i], &w->mrs[i]);
+		err = gda_window_mr(w->world, &a->segments[i], a->flags & GDA_WINDOW_STRICT,
+				    &w->mrs[i]);
 	return gda_because_last(err);
 }
 

@@ -110,6 +110,90 @@ TEST_F(gin, windows_of_a_gpu_and_of_the_host)
 	gda_gin_destroy(comm);
 }
 
+/* Post as a kernel would: what lies on the GPU through its window. */
+static struct gda_view moved_view(const struct gda_gin_queue *q)
+{
+	struct gda_view v = *(struct gda_view *)there(q->view);
+
+	v.slots = (uintptr_t)there(v.slots);
+	return v;
+}
+
+TEST_F(gin, G05_signals_in_gpu_memory)
+{
+	struct gda_gin_attr attr = {
+		.size = sizeof(attr), .contexts = 2, .depth = 64, .signals = 3, .barriers = 1,
+		.flags = GDA_GIN_SIGNALS_GPU, .cuda = self->cuda,
+	};
+	struct gda_gin_comm *comm, *copy;
+	struct gda_gin_queue *q;
+	const uint64_t *words;
+	struct gda_gin *gin;
+	struct gda_view v;
+	int64_t ticket;
+	uint32_t c, i;
+
+	ASSERT_EQ(0, gda_gin_create(self->ranks, self->ctx, &attr, &comm));
+	copy = there((uintptr_t)gda_gin_cuda_comm(comm));
+	for (c = 0; c < 2; c++) {
+		gin = there(copy->gins + c * copy->gin_bytes);
+		q = there(gin->queues);
+		words = there(gin->words);
+		v = moved_view(q);
+		for (i = 0; i < 4; i++) {
+			const uint64_t *word = there(words[i]);
+
+			/* on the GPU, and what the peer's queue names */
+			EXPECT_NE(words[i], (uintptr_t)word);
+			EXPECT_EQ(q->signals + 8 * i, words[i]);
+			EXPECT_EQ(0, *word);
+			ticket = gda_fetch_add(&v, q->fetched, q->lkey, words[i], q->rkey,
+					       10 * c + i + 1, 0);
+			EXPECT_EQ(0, gda_wait(&v, ticket, 0));
+			EXPECT_EQ(10 * c + i + 1, *word);
+		}
+		EXPECT_EQ(0, *(const uint32_t *)(uintptr_t)gin->lost);
+	}
+	gda_gin_destroy(comm);
+}
+
+TEST_F(gin, G09_words_of_windows_in_gpu_memory)
+{
+	struct gda_gin_attr attr = { .size = sizeof(attr), .cuda = self->cuda };
+	struct gda_window_segment s = { self->memory, BYTES };
+	struct gda_window_attr what = {
+		.size = sizeof(what), .segments = &s, .count = 1, .flags = GDA_WINDOW_STRICT,
+	};
+	uint64_t *word = there(self->memory + 64);
+	struct gda_window *w, *again = NULL;
+	struct gda_gin_queue *q;
+	struct gda_gin_comm *comm, *copy;
+	struct gda_gin *gin;
+	struct gda_view v;
+
+	ASSERT_EQ(0, gda_gin_create(self->ranks, self->ctx, &attr, &comm));
+	ASSERT_EQ(0, gda_window_register(comm, &what, &w));
+	EXPECT_EQ(-EBUSY, gda_window_register(comm, &what, &again));
+	EXPECT_EQ(NULL, again);
+	copy = there((uintptr_t)gda_gin_cuda_comm(comm));
+	gin = there(copy->gins);
+	q = there(gin->queues);
+	v = moved_view(q);
+	/* data, a signal, a reset by the GPU, and a signal again */
+	ASSERT_LE(0, gda_put_inline(&v, self->memory + 60, w->key, "data put beside", 15, 0));
+	ASSERT_LE(0, gda_put_value(&v, self->memory + 64, w->key, 5, 0));
+	ASSERT_EQ(0, gda_wait(&v, gda_fetch_add(&v, q->fetched, q->lkey, self->memory + 64, w->key,
+						1, 0), 0));
+	EXPECT_EQ(6, *word);
+	EXPECT_EQ(0, memcmp(there(self->memory + 60), "data", 4));
+	*word = 0;
+	ASSERT_EQ(0, gda_wait(&v, gda_fetch_add(&v, q->fetched, q->lkey, self->memory + 64, w->key,
+						1, 0), 0));
+	EXPECT_EQ(1, *word);
+	gda_window_deregister(w);
+	gda_gin_destroy(comm);
+}
+
 TEST_F(gin, refusals)
 {
 	struct gda_gin_attr attr = {
@@ -132,6 +216,10 @@ TEST_F(gin, refusals)
 	gda_close(other);
 	/* CPU threads post: there is nothing on a GPU */
 	attr.cuda = NULL;
+	attr.flags = GDA_GIN_SIGNALS_GPU;
+	EXPECT_EQ(-EOPNOTSUPP, gda_gin_create(self->ranks, self->ctx, &attr, &comm));
+	EXPECT_NE(NULL, strstr(gda_last_error(), "GDA_GIN_SIGNALS_GPU"));
+	attr.flags = 0;
 	ASSERT_EQ(0, gda_gin_create(self->ranks, self->ctx, &attr, &comm));
 	ASSERT_EQ(0, gda_window_register(comm, &what, &w));
 	EXPECT_EQ(NULL, gda_gin_cuda_comm(comm));

@@ -24,7 +24,7 @@ struct env {
 	struct gda_gin_comm *comm;
 	const struct gda_window *data, *words, *parts;
 	uint8_t *mem;		/* of @data, on the GPU */
-	uint64_t *word;		/* of @words, of the host */
+	uint64_t *word;		/* of @words */
 	uint8_t *part[3];	/* of @parts */
 	uint32_t rank, nranks;
 	uint32_t waiting;	/* for the host: it may go on */
@@ -579,6 +579,17 @@ static const struct test tests[] = {
 	{ "G-22.by_gpu", by_gpu, 32, 32, { .signals = 4, .counters = 1 } },
 	{ "G-22.by_gpu_with_courier", by_gpu_courier, 32, 32, { .signals = 4, .counters = 1 } },
 	{ "G-21.segments", segments, 1, 1, { .signals = 4, .counters = 4, .barriers = 1 } },
+	/* the same with signals, and words of a window, in memory of the GPU */
+	{ "G-02.G-03.G-04.put_signal_to_gpu_words", put_signal, 1, 1,
+	  { .flags = GDA_GIN_SIGNALS_GPU, .sharing = GDA_GIN_SHARE_THREAD, .signals = 4,
+	    .barriers = 1 } },
+	{ "G-01.G-25.G-26.verbs_to_gpu_words", verbs, 1, 1,
+	  { .flags = GDA_GIN_SIGNALS_GPU, .contexts = 2, .signals = 4, .barriers = 2 } },
+	{ "G-06.G-07.G-08.G-09.G-13.signals_in_gpu_words", signals, 1, 1,
+	  { .flags = GDA_GIN_SIGNALS_GPU, .sharing = GDA_GIN_SHARE_THREAD, .signals = 4,
+	    .barriers = 1 } },
+	{ "G-22.by_gpu_to_gpu_words", by_gpu, 32, 32,
+	  { .flags = GDA_GIN_SIGNALS_GPU, .signals = 4, .counters = 1 } },
 	{ "G-27.abort", aborted, 1, 1, { .signals = 1 }, abort_it },
 	{ "G-30.an_error_is_named", refused, 1, 1,
 	  { .sharing = GDA_GIN_SHARE_THREAD, .signals = 1 }, ask_why },
@@ -617,8 +628,11 @@ static void rank_open(struct rank *r, struct gda_window_segment parts[3])
 	memset(r->env, 0, sizeof(*r->env));
 	CUDA(cudaMalloc(&mem, CELLS * CELL));
 	CUDA(cudaMemset(mem, POISON, CELLS * CELL));
-	CUDA(cudaHostAlloc(&word, CELL, cudaHostAllocDefault));
-	memset(word, 0, CELL);
+	if (attr.flags & GDA_GIN_SIGNALS_GPU)
+		CUDA(cudaMalloc(&word, CELL));
+	else
+		CUDA(cudaHostAlloc(&word, CELL, cudaHostAllocDefault));
+	CUDA(cudaMemset(word, 0, CELL));
 	for (int i = 0; i < 3; i++) {
 		parts[i].bytes = cells[i] * CELL;
 		CUDA(cudaMalloc(&r->env->part[i], parts[i].bytes));
@@ -660,7 +674,10 @@ static void rank_close(struct rank *r)
 	for (int i = 0; i < 3; i++)
 		CUDA(cudaFree(r->env->part[i]));
 	CUDA(cudaFree(mem));
-	CUDA(cudaFreeHost(word));
+	if (r->test->attr.flags & GDA_GIN_SIGNALS_GPU)
+		CUDA(cudaFree(word));
+	else
+		CUDA(cudaFreeHost(word));
 	CUDA(cudaFreeHost(r->env));
 }
 

@@ -65,6 +65,13 @@ extern "C" {
  * define GDA_GIN_CHECKED - set by gda_gin_create() in programs built with GDA_CHECK
  */
 #define GDA_GIN_CHECKED		(1U << 4)
+/**
+ * define GDA_GIN_SIGNALS_GPU - signals and barriers are words in memory of the GPU that posts
+ *
+ * For communicators with gda_gin_attr.cuda, where it has %GDA_CUDA_ATOMIC. A thread that waits
+ * then polls memory of its GPU; without this flag it polls memory of the host, across the bus.
+ */
+#define GDA_GIN_SIGNALS_GPU	(1U << 5)
 
 /**
  * enum gda_gin_connect - which peers a rank has queues to; itself always
@@ -95,7 +102,7 @@ enum gda_gin_sharing {
 /**
  * struct gda_gin_attr - attributes of a new communicator (G-28)
  * @size: sizeof(struct gda_gin_attr)
- * @flags: %GDA_GIN_ARRIVAL, GDA_GIN_NEED_*
+ * @flags: %GDA_GIN_ARRIVAL, %GDA_GIN_SIGNALS_GPU, GDA_GIN_NEED_*
  * @contexts: channels that are ordered by themselves alone, 0: 1
  * @depth: slots of each queue, a power of two; 0: 256
  * @sharing: enum gda_gin_sharing, of every context

@@ -22,6 +22,8 @@ extern "C" {
  * define GDA_WINDOW_STRICT - words of the window may be signals
  *
  * G-09. Writes to it are never relaxed, so a signal's word lands behind the data that it reports.
+ * Segments in memory of a GPU need %GDA_CUDA_ATOMIC for such signals, are registered with
+ * %GDA_CUDA_MR_WORDS and %GDA_CUDA_MR_STORES, and so lie in one such window at a time.
  */
 #define GDA_WINDOW_STRICT	(1U << 0)
 
