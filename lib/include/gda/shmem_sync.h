@@ -184,7 +184,7 @@ GDA_API int gda_shmem_fence_qp(struct gda_shmem *s, uint32_t pe, uint32_t id)
  * @s: the heap
  * @ticket: of a call with the same PE and queue pair; a negative one is returned as it is
  * @pe: number of the PE
- * @flags: GDA_SHMEM_QP()
+ * @flags: GDA_SHMEM_QP() of that call; 0 if it had none
  *
  * Return: 1 done, 0 not yet, or a negative errno.
  */
@@ -204,7 +204,7 @@ GDA_API int gda_shmem_test(struct gda_shmem *s, int64_t ticket, uint32_t pe, uin
  * @s: the heap
  * @ticket: of a call with the same PE and queue pair; a negative one is returned as it is
  * @pe: number of the PE
- * @flags: GDA_SHMEM_QP()
+ * @flags: GDA_SHMEM_QP() of that call; 0 if it had none
  * @deadline: in ns of gda_clock_ns(), or %GDA_SHMEM_FOREVER; 0: s->timeout_ns from now
  *
  * Return: 0 or a negative errno, see gda/shmem.h.

@@ -246,9 +246,9 @@ struct gda_gin_comm {
 };
 
 /**
- * gda_gin_create_sized - gda_gin_create() for those who know the sizes
+ * gda_gin_create_sized - gda_gin_create() for callers that pass the sizes of their structures
  * @ranks: the ranks
- * @ctx: context
+ * @ctx: the caller's context, as of gda_gin_create()
  * @attr: attributes of the communicator, or NULL
  * @flags: more flags of @attr
  * @layout: bytes of struct gda_gin_comm << 16 | bytes of struct gda_gin of the caller

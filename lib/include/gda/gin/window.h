@@ -73,7 +73,7 @@ struct gda_window_part {
  * struct gda_window - a window, as posters see it
  * @size: bytes of the structure that the library knows
  * @version: %GDA_GIN_VERSION of the library
- * @flags: GDA_WINDOW_*
+ * @flags: those of gda_window_attr
  * @pieces: most segments that a rank has of it
  * @bytes: length of every rank's part
  * @iova: of the caller's part, if it is one segment

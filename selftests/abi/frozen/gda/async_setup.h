@@ -175,9 +175,9 @@ struct gda_async_workspace {
 };
 
 /**
- * gda_async_create_sized - gda_async_create() for those who know the size
+ * gda_async_create_sized - gda_async_create() for callers that pass the size of their structure
  * @ranks: the ranks, or NULL
- * @ctx: context
+ * @ctx: the caller's context, as of gda_async_create()
  * @attr: attributes of the workspace
  * @size: bytes of struct gda_async_workspace of the caller
  * @workspace: receives the workspace

@@ -200,7 +200,7 @@ GDA_SIZED_API int64_t gda_put_chunked(struct gda_view *v, const struct gda_chunk
  * @pe: the peer
  * @id: the connection, any number
  * @per_pe: QPs per peer and device
- * @devices: devices
+ * @devices: number of devices that the QPs to a peer are spread over
  *
  * For QPs in an array of @per_pe * @devices to a peer. Any two ids that differ by
  * less than that use different QPs.

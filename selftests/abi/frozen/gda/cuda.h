@@ -242,7 +242,7 @@ void gda_cuda_qp_abort(struct gda_cuda_qp *qp);
  * gda_cuda_mr_reg - register GPU memory
  * @cuda: the GPU
  * @addr: first byte, of memory allocated by the CUDA driver or runtime on any GPU
- * @length: bytes
+ * @length: length in bytes
  * @access: rights: GDA_ACCESS_*
  * @flags: %GDA_MR_ZERO_BASED, %GDA_CUDA_MR_WORDS and %GDA_CUDA_MR_STORES, any of them, or 0
  * @mr: receives the new MR, to be used and deregistered as any other
@@ -264,7 +264,7 @@ int gda_cuda_mr_reg(struct gda_cuda *cuda, uint64_t addr, size_t length, uint32_
  * gda_cuda_dmabuf - export GPU memory as a dma-buf
  * @cuda: the GPU
  * @addr: first byte
- * @length: bytes
+ * @length: length in bytes
  * @fd: receives the dma-buf, close-on-exec; the caller closes it
  * @offset: receives the offset of @addr in it, for dma-bufs begin and end at pages
  *

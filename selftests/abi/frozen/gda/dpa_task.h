@@ -91,7 +91,7 @@ struct gda_dpa_task {
 /**
  * struct gda_dpa_buf - a buffer: memory that work requests can name
  * @addr: address of the first byte in work requests, as in its MR's iova
- * @bytes: length
+ * @bytes: length in bytes
  * @key: key of its MR
  * @reserved: must be 0
  * @pointer: where the process that registered it has it; 0: it is a peer's

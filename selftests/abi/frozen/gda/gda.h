@@ -520,7 +520,7 @@ int gda_counter_export(struct gda_counter *count, struct gda_exported *exported)
  * gda_mr_reg - register memory of this process
  * @ctx: the context
  * @addr: first byte, any alignment
- * @length: bytes
+ * @length: length in bytes, at least 1
  * @access: rights: GDA_ACCESS_*
  * @flags: 0 or %GDA_MR_ZERO_BASED
  * @mr: receives the new MR
@@ -550,7 +550,7 @@ int gda_mr_reg(struct gda_context *ctx, void *addr, size_t length, uint32_t acce
  * @ctx: the context
  * @fd: the dma-buf, open for the rights in @access; may be closed after the call
  * @offset: first byte in the dma-buf, any alignment
- * @length: bytes
+ * @length: length in bytes, at least 1
  * @iova: address of the first byte in work requests; 0 with %GDA_MR_ZERO_BASED
  * @access: rights: GDA_ACCESS_*
  * @flags: 0 or %GDA_MR_ZERO_BASED
@@ -571,7 +571,7 @@ int gda_mr_reg_dmabuf(struct gda_context *ctx, int fd, uint64_t offset, size_t l
  * gda_mr_reg_peer - register memory of another driver, by address
  * @ctx: the context
  * @addr: address at which it is mapped, any alignment
- * @length: bytes
+ * @length: length in bytes, at least 1
  * @access: rights: GDA_ACCESS_*
  * @flags: 0 or %GDA_MR_ZERO_BASED
  * @mr: receives the new MR

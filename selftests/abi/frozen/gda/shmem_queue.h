@@ -28,7 +28,7 @@ extern "C" {
  * gda_shmem_view - the queue that calls to a PE post to
  * @s: the heap
  * @pe: number of the PE
- * @flags: GDA_SHMEM_QP()
+ * @flags: GDA_SHMEM_QP() chooses the queue pair; 0: the first
  *
  * For gda_error(), or posts of the program's own.
  *

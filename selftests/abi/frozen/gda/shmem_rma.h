@@ -197,8 +197,8 @@ GDA_API int gda_shmem_g(struct gda_shmem *s, uint64_t *value, const void *source
  * @source: first element here
  * @dest_stride: from one element to the next, in elements
  * @source_stride: from one element to the next, in elements
- * @bytes: of an element
- * @count: elements
+ * @bytes: length of an element
+ * @count: number of elements
  *
  * Its layout does not change.
  */
