@@ -36,6 +36,23 @@ FIXTURE_TEARDOWN(atomic)
 	th_qp_free(self->b);
 }
 
+/* A word of @width bytes, in memory and as a number. */
+static void put_word(struct th_mr *mr, u64 at, u64 value, u32 width)
+{
+	u32 half = (u32)value;
+
+	th_mr_put(mr, at, width == 4 ? (void *)&half : (void *)&value, width);
+}
+
+static u64 get_word(struct th_mr *mr, u64 at, u32 width)
+{
+	u64 value = 0;
+	u32 half = 0;
+
+	th_mr_get(mr, at, width == 4 ? (void *)&half : (void *)&value, width);
+	return width == 4 ? half : value;
+}
+
 /* Do it at offset 64 of a word that holds @word. Return: what it holds then. */
 static u64 run(struct th_dev *dev, struct th_qp *a, struct th_mr *l, struct th_mr *r,
 	       u32 opcode, const struct th_masked *m, u64 word, u64 *old)
@@ -43,17 +60,14 @@ static u64 run(struct th_dev *dev, struct th_qp *a, struct th_mr *l, struct th_m
 	(void)dev;
 	memset(r->pages[0], 0x5a, 256);
 	memset(l->pages[0], 0xa5, 256);
-	th_mr_put(r, 64, &word, m->width);
+	put_word(r, 64, word, m->width);
 	th_masked(a, opcode, GDA_MLX5_CE_ALWAYS, l, 32, r, 64, m);
 	th_ring(a);
 	th_run(a);
-	*old = 0;
-	th_mr_get(l, 32, old, m->width);
+	*old = get_word(l, 32, m->width);
 	if (m->width == 4)
 		*old = gda_be32_to_cpu((__be32)*old);
-	word = 0;
-	th_mr_get(r, 64, &word, m->width);
-	return word;
+	return get_word(r, 64, m->width);
 }
 
 #define RUN(s, op, m, word, old) \

@@ -162,6 +162,23 @@ static u64 add_in_fields(u64 a, u64 b, u64 last, u32 width)
 	return sum;
 }
 
+/* A word of @width bytes, in memory and as a number. */
+static void put_word(u8 *to, u64 value, u32 width)
+{
+	u32 half = (u32)value;
+
+	memcpy(to, width == 4 ? (void *)&half : (void *)&value, width);
+}
+
+static u64 get_word(const u8 *from, u32 width)
+{
+	u64 value = 0;
+	u32 half = 0;
+
+	memcpy(width == 4 ? (void *)&half : (void *)&value, from, width);
+	return width == 4 ? half : value;
+}
+
 static void do_masked(struct world *w, struct th_qp *qp, struct mem *l, struct mem *r)
 {
 	struct th_masked m = {
@@ -173,9 +190,9 @@ static void do_masked(struct world *w, struct th_qp *qp, struct mem *l, struct m
 	u32 roff = m.width * th_below(&w->r, SIZE / m.width);
 	u32 loff = th_below(&w->r, SIZE - 7);
 	bool add = th_below(&w->r, 2);
-	u64 old = 0, new;
+	u64 old, new;
 
-	memcpy(&old, r->flat + roff, m.width);
+	old = get_word(r->flat + roff, m.width);
 	if (!add && th_below(&w->r, 2))
 		m.compare = old ^ (m.compare & ~m.compare_mask);
 	if (add)
@@ -186,10 +203,8 @@ static void do_masked(struct world *w, struct th_qp *qp, struct mem *l, struct m
 		new = (old & ~m.swap_mask) | (m.swap_add & m.swap_mask);
 	th_masked(qp, add ? GDA_MLX5_MASKED_FA : GDA_MLX5_MASKED_CS, some_ce(w), l->mr, loff,
 		  r->mr, roff, &m);
-	memcpy(r->flat + roff, &new, m.width);
-	if (m.width == 4)
-		old = (u32)gda_be32((u32)old);
-	memcpy(l->flat + loff, &old, m.width);
+	put_word(r->flat + roff, new, m.width);
+	put_word(l->flat + loff, m.width == 4 ? gda_be32((u32)old) : old, m.width);
 }
 
 static void do_imm(struct world *w, struct th_qp *qp, struct mem *l, struct mem *r)

@@ -173,18 +173,23 @@ TEST_F(device, masked_compare_swap)
 {
 	struct side *a = &self->a, *b = &self->b;
 	uint64_t *word = (void *)b->mem, *old = (void *)a->mem, i;
+	uint32_t *half = (void *)b->mem;
 	int64_t t = 0;
 
-	*word = 0x1122334455667788U;
+	half[0] = 0x55667788;
+	half[1] = 0x11223344;
 	ASSERT_EQ(0, gda_wait(a->v, gda_masked_compare_swap32(a->v, a->iova, a->key, b->iova,
 							      b->key, 0xffff7788U, 0xffff,
 							      0xaabbccddU, 0xff00ff00U, 0), 0));
-	EXPECT_EQ(0x55667788, gda_masked_old32((uint32_t)*old));
-	EXPECT_EQ(0x11223344aa66cc88U, *word);
+	EXPECT_EQ(0x55667788, gda_masked_old32(*(uint32_t *)old));
+	EXPECT_EQ(0xaa66cc88, half[0]);
+	EXPECT_EQ(0x11223344, half[1]);
 	ASSERT_EQ(0, gda_wait(a->v, gda_masked_compare_swap32(a->v, a->iova, a->key, b->iova,
 							      b->key, 0x7788, 0xffff, 0, ~0U,
 							      0), 0));
-	EXPECT_EQ(0x11223344aa66cc88U, *word);
+	EXPECT_EQ(0xaa66cc88, half[0]);
+	EXPECT_EQ(0x11223344, half[1]);
+	*word = 0x11223344aa66cc88U;
 	for (i = 0; i < 1000; i++) {
 		t = gda_masked_compare_swap(a->v, a->iova, a->key, b->iova, b->key, 0x88, 0xff,
 					    i << 8, ~(uint64_t)0xff, i % 7 ? GDA_DEFER : 0);
