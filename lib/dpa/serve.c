@@ -210,19 +210,29 @@ static int gda_dpa_serve_begin(struct gda_dpa_serve *s, const struct gda_dpa_que
 	return 0;
 }
 
-/* Is this what GDA_DPA_TASK() defines, and no function or other variable? */
-static bool gda_dpa_serve_defined(const struct gda_dpa_task *task, const char *name)
+/* Is there a variable of this size? */
+static bool gda_dpa_serve_variable(const struct gda_dpa_task *task)
 {
+	Dl_info info;
+#ifdef RTLD_DL_SYMENT
 	void *entry = NULL;
 	const ElfW(Sym) *sym;
-	Dl_info info;
 
 	if (!dladdr1(task, &info, &entry, RTLD_DL_SYMENT) || !entry)
 		return false;
 	sym = entry;
-	return ELF64_ST_TYPE(sym->st_info) == STT_OBJECT && sym->st_size == sizeof(*task) &&
-	       task->size == sizeof(*task) && task->function && task->name &&
-	       !strcmp(task->name, name);
+	return ELF64_ST_TYPE(sym->st_info) == STT_OBJECT && sym->st_size == sizeof(*task);
+#else
+	/* musl says that there is a symbol, and no more. */
+	return dladdr(task, &info) && info.dli_saddr == (const void *)task;
+#endif
+}
+
+/* Is this what GDA_DPA_TASK() defines, and no function or other variable? */
+static bool gda_dpa_serve_defined(const struct gda_dpa_task *task, const char *name)
+{
+	return gda_dpa_serve_variable(task) && task->size == sizeof(*task) && task->function &&
+	       task->name && !strcmp(task->name, name);
 }
 
 static int gda_dpa_serve_task(struct gda_dpa_serve *s, const char *name,
