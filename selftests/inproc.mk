@@ -93,7 +93,7 @@ $(eval $(call INPROC_TEST,tsan-program,signal))
 
 # --- the kernel's selftests, their system calls served by lib/inproc ---
 
-INPROC_RAW_OBJ	:= $(addprefix kernel/,util.o object.o post.o requests.o) inproc/syscall_shim.o
+INPROC_RAW_OBJ	:= $(addprefix kernel/,util.o nl.o object.o post.o requests.o) inproc/syscall_shim.o
 INPROC_RAW_WRAP	:= -Wl,--wrap=open,--wrap=close,--wrap=ioctl \
 		   -Wl,--wrap=t_objects_read,--wrap=t_objects_settle
 
