@@ -5,6 +5,7 @@
  * device that GDA_DEVICE names.
  */
 #include <arpa/inet.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <rdma/rdma_cma.h>
@@ -117,52 +118,77 @@ static uint32_t wait_error(FIXTURE_DATA(forged) *self)
 	return q.state;
 }
 
+/*
+ * Connect to the target, which has named the peer by the time that the request is answered. Return:
+ * the peer's id with its QP, or NULL: the target gave the peer up, which was too slow to ask.
+ */
+static struct rdma_cm_id *connected(FIXTURE_DATA(forged) *self, struct rdma_event_channel *channel)
+{
+	struct pollfd p = { .fd = channel->fd, .events = POLLIN };
+	struct rdma_cm_id *id = peer_id(self, channel, true);
+	struct rdma_cm_event *event;
+	bool established = false;
+
+	if (!id || ask(self, id, &self->self) || target_name(self))
+		return NULL;
+	if (poll(&p, 1, 30000) == 1 && !rdma_get_cm_event(channel, &event)) {
+		established = event->event == RDMA_CM_EVENT_ESTABLISHED;
+		rdma_ack_cm_event(event);
+	}
+	if (established)
+		return id;
+	rdma_destroy_qp(id);
+	rdma_destroy_id(id);
+	return NULL;
+}
+
 /* A SEND arrives as a receive, as an immediate does, and is none. */
 TEST_F(forged, X_sends)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED }, *bad;
+	struct rdma_event_channel *channel = rdma_create_event_channel();
 	struct gda_cq_entry entry = { .size = sizeof(entry) };
-	struct rdma_cm_id *id;
+	struct rdma_cm_id *id = NULL;
 
-	ASSERT_OK(target_name(self));
-	id = peer_id(self, NULL, true);
+	ASSERT_NE(NULL, channel);
+	for (int i = 0; i < 5 && !id; i++) {
+		if (i) {
+			ASSERT_OK(gda_qp_destroy(self->qp));
+			ASSERT_OK(target_open(self));
+		}
+		id = connected(self, channel);
+	}
 	ASSERT_NE(NULL, id);
-	ASSERT_OK(ask(self, id, &self->self));
 	ASSERT_EQ(0, ibv_post_send(id->qp, &wr, &bad));
 	EXPECT_EQ(GDA_QP_ERROR, wait_error(self));
 	EXPECT_EQ(0, gda_cq_poll(gda_cq_view(self->ring), &entry));
 	rdma_destroy_qp(id);
 	rdma_destroy_id(id);
+	rdma_destroy_event_channel(channel);
 }
 
-/* Asks all the time, by as many ids as there is room for. */
+#define HELD	32		/* requests that come before the QP names its peer */
+
+/* The peer's request, others that are to be refused, which takes time, and the peer's again. */
 struct storm {
 	FIXTURE_DATA(forged) *self;
 	struct rdma_event_channel *channel;
-	struct rdma_cm_id *ids[GDA_CM_MAX_PENDING];
-	unsigned int n;
-	bool stop;
+	struct rdma_cm_id *ids[2 * HELD];
 };
+
+static void storm_ask(struct storm *s, unsigned int i, const struct gda_cm_address *from)
+{
+	s->ids[i] = peer_id(s->self, s->channel, false);
+	if (s->ids[i])
+		ask(s->self, s->ids[i], from);
+}
 
 static void *storm_main(void *arg)
 {
 	struct storm *s = arg;
-	struct gda_cm_address from = s->self->self;
 
-	/* they have the place of others in the list, so that it takes time to refuse them */
-	for (s->n = 0; s->n < GDA_CM_MAX_PENDING; s->n++) {
-		struct rdma_cm_id *id = peer_id(s->self, s->channel, false);
-
-		if (!id)
-			break;
-		s->ids[s->n] = id;
-		if (s->n > 0 && s->n < GDA_CM_MAX_PENDING / 2)
-			from.nonce++;
-		else
-			from = s->self->self;
-		if (ask(s->self, id, &from))
-			break;
-	}
+	for (unsigned int i = HELD; i < 2 * HELD; i++)
+		storm_ask(s, i, &s->self->self);
 	return NULL;
 }
 
@@ -173,18 +199,23 @@ static void *storm_main(void *arg)
 TEST_F_TIMEOUT(forged, E1_asks_many_times, 200)
 {
 	for (unsigned int round = 0; round < s_short(3, 10); round++) {
+		struct gda_cm_address other = self->self;
 		struct storm s = { .self = self };
 		pthread_t thread;
 
 		s.channel = rdma_create_event_channel();
 		ASSERT_NE(NULL, s.channel);
+		for (unsigned int i = 0; i < HELD; i++, other.nonce++)
+			storm_ask(&s, i, &other);
+		/* for most to come; it is no matter if some come later */
+		usleep(500000);
 		ASSERT_EQ(0, pthread_create(&thread, NULL, storm_main, &s));
-		usleep(200000 + 50000 * round);
 		EXPECT_OK(target_name(self));
 		pthread_join(thread, NULL);
 		EXPECT_OK(gda_qp_destroy(self->qp));
-		/* those that were forgotten would tell a QP that is freed */
-		for (unsigned int i = 0; i < s.n; i++) {
+		/* one that was forgotten would tell a QP that is freed */
+		for (unsigned int i = 0; i < 2 * HELD; i++) {
+			ASSERT_NE(NULL, s.ids[i]);
 			rdma_disconnect(s.ids[i]);
 			rdma_destroy_id(s.ids[i]);
 		}
