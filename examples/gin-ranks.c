@@ -26,13 +26,16 @@ void *window_of(struct rank *r, size_t bytes, struct gda_window **window)
 static bool rank_run(struct gda_comm *ranks, const void *arg)
 {
 	const struct start *s = arg;
+	struct gda_gin_attr attr = *s->attr;
 	struct rank r = {
 		.ranks = ranks, .rank = gda_comm_rank(ranks), .nranks = gda_comm_size(ranks),
 	};
 	bool right;
 
 	must(gda_open(NULL, &r.ctx), "gda_open");
-	must(gda_gin_create(ranks, r.ctx, s->attr, &r.comm), "gda_gin_create");
+	/* longer than a busy machine may keep a rank from running */
+	attr.timeout_ns = attr.timeout_ns ? attr.timeout_ns : 60000000000;
+	must(gda_gin_create(ranks, r.ctx, &attr, &r.comm), "gda_gin_create");
 	r.gin = gda_gin_context(r.comm, 0);
 	right = s->body(&r);
 	gda_gin_destroy(r.comm);

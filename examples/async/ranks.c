@@ -38,6 +38,8 @@ static bool rank_run(struct gda_comm *ranks, const void *arg)
 	window.bytes = s->bytes;
 	attr.windows = &window;
 	attr.count = 1;
+	/* longer than a busy machine may keep a rank from running */
+	attr.timeout_ns = attr.timeout_ns ? attr.timeout_ns : 60000000000;
 	must(gda_async_create(r.ranks, r.ctx, &attr, &r.workspace), "gda_async_create");
 	right = s->body(&r);
 	/* nobody takes memory away that others still read */
