@@ -195,9 +195,10 @@ TEST(a_rank_that_never_comes)
 	for (i = 0; i < 2; i++) {
 		EXPECT_EQ(-ETIMEDOUT, r[i].created);
 		EXPECT_STREQ(why, r[i].why);
-		EXPECT_LE(R_SECOND / 2, r[i].took_ns);
 		EXPECT_GT(R_SECOND * 60, r[i].took_ns);
 	}
+	/* the one that began later is told by the deadline of the other */
+	EXPECT_LE(R_SECOND / 2, r[0].took_ns > r[1].took_ns ? r[0].took_ns : r[1].took_ns);
 	/* rank 0: somebody listens, but does not answer */
 	ASSERT_OK(gda_comm_id_create(NULL, &id));
 	memset(r, 0, sizeof(r));
