@@ -20,7 +20,7 @@ const char *gda_error_lookup(const struct gda_error_text *table, size_t count, i
 
 static const struct gda_error_text gda_errnos[] = {
 	{ 0, "success" },
-	{ E2BIG, "the kernel or the library is older than this program, or a size is wrong: set it to sizeof()" },
+	{ E2BIG, "the kernel or the library is older than the program, or a size is not sizeof()" },
 	{ EACCES, "no permission: is this user in group gda?" },
 	{ EADDRNOTAVAIL, "this machine has no such address or RDMA device: see gda_devices()" },
 	{ EAGAIN, "the ring is full, the memory moves, or a limit of threads is reached" },
@@ -39,7 +39,7 @@ static const struct gda_error_text gda_errnos[] = {
 	{ ENODEV, "the context was shut down, or its device is gone" },
 	{ ENOENT, "no such object or device: gda_devices() lists the devices" },
 	{ ENOMEM, "out of memory, or over RLIMIT_MEMLOCK: see ulimit -l" },
-	{ ENOSPC, "over a limit of the device or of this user: destroy something, or see gdactl limits" },
+	{ ENOSPC, "over a limit of the device or of this user: see gdactl limits" },
 	{ ENOTCONN, "the context is not bound to a device" },
 	{ EALREADY, "done already" },
 	{ EOPNOTSUPP, "not supported by this device or library" },

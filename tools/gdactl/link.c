@@ -225,7 +225,7 @@ int ctl_listen(struct ctl_link *link, void (*fn)(void *arg, struct nlattr *const
 		err = nl_recvmsgs_default(link->sock);
 		/* the socket had no room: the kernel's own count does not have these */
 		if (err == -NLE_NOMEM)
-			fputs("gdactl: events were lost, they came too fast: gdactl show has the state\n", stderr);
+			fputs("gdactl: events were lost: gdactl show has the state\n", stderr);
 		else if (err < 0)
 			return err == -NLE_INTR ? 0 : link_fail(link, "events", err);
 	}

@@ -42,7 +42,7 @@ static void show_event(void *arg, struct nlattr *const *attrs)
 		return;
 	if (lost != m->lost)
 		fprintf(stderr,
-			"gdactl: %" PRIu64 " events were lost, they came too fast: gdactl show has the state\n",
+			"gdactl: %" PRIu64 " events were lost: gdactl show has the state\n",
 			lost - m->lost);
 	m->lost = lost;
 	if (m->json) {
