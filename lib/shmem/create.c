@@ -72,7 +72,8 @@ static int gda_shmem_way(struct gda_shmem_heap *h)
 	const char *env = getenv("GDA_SHMEM_WAY");
 
 	if (h->attr.way > GDA_SHMEM_QUEUE)
-		return gda_shmem_refuse(h, -EINVAL, "way %u is unknown: set GDA_SHMEM_AUTO, _DIRECT or _QUEUE",
+		return gda_shmem_refuse(h, -EINVAL,
+					"way %u is unknown: set GDA_SHMEM_AUTO, _DIRECT or _QUEUE",
 					h->attr.way);
 	if (h->attr.way != GDA_SHMEM_AUTO || !env || !*env)
 		return 0;
