@@ -28,7 +28,8 @@ dirs=(kmod)
 [ ! -d selftests/kmod ] || dirs+=(selftests/kmod)
 find "${dirs[@]}" -type d | (cd "$tree" && xargs mkdir -p)
 find "${dirs[@]}" -type f \( -name '*.[ch]' -o -name Kbuild \) | while read -r f; do
-	[ -L "$tree/$f" ] || ln -s "$PWD/$f" "$tree/$f"
+	# also where a copy of another tree's build folder has a link to that tree
+	[ "$tree/$f" -ef "$f" ] || ln -sfn "$PWD/$f" "$tree/$f"
 done
 find "${dirs[@]/#/$tree/}" -xtype l -delete
 
