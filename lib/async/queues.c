@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * The queues of a workspace: of each group some to each rank, or, without ranks, loopback queues,
- * which are connected to themselves; on a device that connects no QP to itself, each of these to its
- * mirror, which takes what comes and posts nothing. Each has 8 bytes of the stage, where an atomic stores what
- * it finds, and a read behind puts what it gets.
+ * which are connected to themselves; on a device that connects no QP to itself, each of these to
+ * its mirror, which takes what comes and posts nothing. Each queue has 8 bytes of the stage, where
+ * an atomic stores what it finds, and a read behind puts what it gets.
  */
 #include <errno.h>
 #include <stdlib.h>
