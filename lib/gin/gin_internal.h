@@ -46,7 +46,7 @@ struct gda_gin_world {
 	uint64_t *memory;		/* peers change it: words, announcements, scratch */
 	size_t memory_words;		/* of each context */
 	struct gda_mr *mr;
-	uint64_t shared;		/* where signals begin: in @memory, or in memory of the GPU */
+	uint64_t shared;		/* where signals begin: in @memory, or on the GPU */
 	size_t shared_words;		/* of each context, from one to the next */
 	struct gda_mr *shared_mr;	/* @mr, or that of the GPU's */
 	/* if posters are a GPU: */
