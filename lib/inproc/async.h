@@ -53,6 +53,7 @@ struct gda_inproc_async {
 	u64 old;			/* of the word of @carried, @old_bytes for @result */
 	void *result;
 	u32 old_bytes;
+	u32 results;			/* of @ends: old values that are not stored yet */
 	u32 looks;
 	u32 untold;			/* completions to write to a CQ in device memory, ... */
 	struct gda_completion newest;	/* ... of which it is told the newest */
@@ -94,6 +95,9 @@ static inline int gda_async_fail(u8 class, u8 cause)
 int gda_async_copy(struct gda_inproc_async *async, u64 dst, u64 src, u32 len);
 /* Copy from @src to host memory: ask, wait, store. */
 int gda_async_bounce_in(struct gda_inproc_async *async, void *dst, u64 src, u32 len);
+
+/* Are all old values stored that were fetched? Not before may other host memory be used. */
+bool gda_async_settled(struct gda_inproc_async *async);
 
 /* words.c */
 

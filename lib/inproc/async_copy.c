@@ -44,6 +44,7 @@ static void gda_async_break(struct gda_inproc_async *async)
 {
 	async->broken = true;
 	async->head = async->tail;
+	async->results = 0;
 	async->carried = NULL;
 	async->lane = NULL;
 	async->behind = NULL;
@@ -140,13 +141,14 @@ static void gda_async_ask_mark(struct gda_inproc_async *async)
 }
 
 /* Store the old value of a word. If that faults it is not tried again, and the queue fails. */
-static void gda_async_result(struct gda_async_end *end)
+static void gda_async_result(struct gda_inproc_async *async, struct gda_async_end *end)
 {
 	u8 bytes = end->result_bytes;
 
 	if (likely(!bytes))
 		return;
 	end->result_bytes = 0;
+	async->results--;
 	if (bytes == sizeof(u64) && !((uintptr_t)end->result % sizeof(u64)))
 		/* pairs with a program's that polls it */
 		smp_store_release((u64 *)end->result, end->old);
@@ -174,11 +176,18 @@ static void gda_async_report(struct gda_inproc_async *async)
 		    !gda_async_done(async, end->after))
 			break;
 		async->looks = 0;
-		gda_async_result(end);
+		gda_async_result(async, end);
 		gda_flight_done(&async->flight, end->ticket, end->status);
 		if (end->arrives && peer && peer->recv)
 			gda_os_fetch_add64(&peer->recv->value, 1);
 	}
+}
+
+bool gda_async_settled(struct gda_inproc_async *async)
+{
+	if (unlikely(async->results))
+		gda_async_report(async);
+	return !async->results;
 }
 
 /* Complete what is done, and learn what was fetched. Return: whether to do so again. */
@@ -239,7 +248,7 @@ static int gda_async_bounce_out(struct gda_inproc_async *async, u64 dst, const v
 {
 	int err;
 
-	if (!gda_async_done(async, async->bounced))
+	if (!gda_async_done(async, async->bounced) || !gda_async_settled(async))
 		return 0;
 	len = min(len, GDA_INPROC_BOUNCE);
 	memcpy(async->copier->bounce, src, len);
@@ -252,7 +261,7 @@ int gda_async_bounce_in(struct gda_inproc_async *async, void *dst, u64 src, u32 
 {
 	int err;
 
-	if (!gda_async_done(async, async->bounced))
+	if (!gda_async_done(async, async->bounced) || !gda_async_settled(async))
 		return 0;
 	if (async->pulled) {
 		/* that was the last to be begun, so nothing is in flight */
@@ -367,6 +376,7 @@ static void gda_async_end_add(struct gda_inproc_async *async, int ret)
 		end->arrives = (op == GDA_OP_WRITE || op >= GDA_OP_FETCH_ADD) && peer &&
 			       peer->recv;
 		end->result_bytes = (u8)async->old_bytes;
+		async->results += async->old_bytes != 0;
 		end->result = async->result;
 		end->old = async->old;
 	}

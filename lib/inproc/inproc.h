@@ -14,7 +14,8 @@
  *   dev->lock        the list of workers, numbers of QPs and MRs, live objects
  *   dev->peer_lock   who is connected to whom
  *   worker->lock     whether the worker sleeps
- *   cq->lock         entries of a CQ; the only one that a worker takes to execute
+ *   lane->lock       words of a device's memory; then gda_words_lock, see words.c
+ *   cq->lock         entries of a CQ; this and the two above are what a worker takes to execute
  *
  * Destroying is: unlink from everything workers look at, gda_inproc_sync(), free. A thread
  * that waits may do all that a worker may do, in its place: see help.c.

@@ -210,6 +210,8 @@ static int gda_words_value(struct gda_inproc_async *async, const struct gda_work
 		*value = gda_words_load(w->data, w->remote.len);
 		return 1;
 	}
+	if (!gda_async_settled(async))
+		return 0;
 	for (i = 0; i < w->nsge; i++) {
 		u64 off = w->sge[i].addr - mems->local[i]->iova;
 

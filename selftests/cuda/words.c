@@ -400,6 +400,33 @@ TEST_F(words, read_behind)
 	fake_cuda_free(sink);
 }
 
+/* What was fetched is there for what is posted next, which takes it on or stores over it. */
+TEST_F(words, result_before_later_work)
+{
+	struct end *e = self->end;
+	uint64_t i, n = s_short(50, 300), *near = (uint64_t *)(void *)e[0].near.addr;
+
+	for (i = 0; i < n; i++) {
+		uint64_t start = s_random(&self->seed);
+
+		ASSERT_LE(0, gda_put_value(e->v, self->addr, self->key, start, 0));
+		ASSERT_LE(0, gda_fetch_add(e->v, e->near.iova, e->near.key, self->addr, self->key,
+					   1, 0));
+		/* the old value, to another word and to plain memory; then the new one over it */
+		ASSERT_LE(0, gda_put(e->v, e->near.iova, e->near.key, self->addr + 64, self->key, 8,
+				     0));
+		ASSERT_LE(0, gda_put(e->v, e->near.iova, e->near.key, e[1].gpu, e[1].key, 8, 0));
+		ASSERT_LE(0, gda_fetch_add(e->v, e->near.iova, e->near.key, self->addr, self->key,
+					   1, 0));
+		ASSERT_LE(0, gda_get(e->v, e->near.iova, e->near.key, self->addr, self->key, 8,
+				     0));
+		ASSERT_OK(gda_quiet(e->v, 0));
+		ASSERT_EQ(start, word64(self->window, 64));
+		ASSERT_EQ(start, word64(e[1].window, 0));
+		ASSERT_EQ(start + 2, *near);
+	}
+}
+
 /* The counts that @n additions of one queue found, and what it adds to. */
 struct adder {
 	struct end end;
@@ -716,6 +743,25 @@ TEST_F(words, destroy_in_flight)
 	EXPECT_LE(1, word64(self->window, 0));
 	gda_cuda_qp_destroy(to);
 	end_close(&other);
+}
+
+/* So can the whole context, under it. */
+TEST_F(words, shutdown_in_flight)
+{
+	struct end *e = self->end;
+	int i;
+
+	for (i = 0; i < 12; i++) {
+		ASSERT_LE(0, add(self, 8 * (uint64_t)i, self->key));
+		ASSERT_LE(0, gda_put(e[0].v, e[0].gpu, e[0].key, e[1].gpu, e[1].key, 3000, 0));
+	}
+	EXPECT_OK(gda_context_shutdown(e[variant->flags ? 1 : 0].ctx));
+	if (variant->flags)
+		gda_quiet(e[0].v, 0);
+	for (i = 0; i < 2; i++) {
+		gda_cuda_qp_destroy(e[i].qp);
+		e[i].qp = NULL;
+	}
 }
 
 /* The GPU may be closed before words of its memory are: they stay. */
