@@ -394,7 +394,7 @@ def load_flags(headers):
     posts = re.search(r"#define GDA_POST_FLAGS\s+\(([^)]*)\)", text).group(1)
     flags["GDA_*"] = [(name, defined(text, name)) for name in re.findall(r"\w+", posts)]
     flags["%GDA_CUDA_SQ_GPU"] = [(name, defined(text, name)) for name in
-                                 re.findall(r"#define (GDA_CUDA_\w+)\s+\(1U ", text)]
+                                 re.findall(r"#define (GDA_CUDA_(?!MR_)\w+)\s+\(1U ", text)]
     for prefix, names in (("GDA_GIN_FENCE_", r"GDA_GIN_FENCE_\w+"), ("GDA_WINDOW_", r"GDA_WINDOW_\w+"),
                           ("GDA_GIN_NEED_", r"GDA_GIN_NEED_\w+"),
                           ("GDA_GIN_", r"GDA_GIN_(?:SIGNAL|VA|ADD|WEAK|COUNTER|SKIP_CREDIT)")):
