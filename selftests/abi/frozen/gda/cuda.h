@@ -216,7 +216,7 @@ GDA_HOST_API struct gda_view *gda_cuda_qp_view(struct gda_cuda_qp *qp)
 void gda_cuda_qp_abort(struct gda_cuda_qp *qp);
 
 /**
- * define GDA_CUDA_MR_WORDS - flag of gda_cuda_mr_reg(): words are added to and signalled there
+ * define GDA_CUDA_MR_WORDS - words of the MR may be added to and signalled
  *
  * Every atomic work request may name an aligned word of 4 or 8 bytes of the MR, from any number of
  * QPs made by gda_cuda_qp_create(), and it is atomic against all of them. So is a write of 4 or 8
@@ -230,9 +230,9 @@ void gda_cuda_qp_abort(struct gda_cuda_qp *qp);
  */
 #define GDA_CUDA_MR_WORDS	(1U << 16)
 /**
- * define GDA_CUDA_MR_STORES - with %GDA_CUDA_MR_WORDS: others store to the words, too
+ * define GDA_CUDA_MR_STORES - others store to words of the MR, too
  *
- * Kernels, other writes to the MR and copies of the program's may change the memory, while no
+ * Together with %GDA_CUDA_MR_WORDS. Kernels, other writes to the MR and copies of the program's may change the memory, while no
  * atomic on the same word is in flight. Nothing is kept: each atomic reads the word first,
  * which takes some microseconds, one at a time for each MR.
  */
