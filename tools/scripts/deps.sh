@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# deps.sh GROUP - see that what GROUP (demo, perf, perf-shmem, check, debug, lint, docs, deb) needs
+# deps.sh GROUP - see that what GROUP (demo, perf, perf-shmem, check, debug, lint, docs, deb, arch) needs
 # is here
 #
 # Root has it installed by apt; anyone else is told the one line that does. The
@@ -17,6 +17,10 @@ ranks="libpmix-dev openmpi-bin procps python3-numpy python3-venv"
 netlink="libnl-3-dev libnl-genl-3-dev pkg-config python3-yaml python3-jsonschema"
 lint="librdmacm-dev xz-utils git perl python3 shellcheck sparse coccinelle clang clang-format g++"
 lint="$lint abigail-tools mandoc codespell reuse"
+cross="gcc-12-multilib libc6-dev-i386 musl-tools qemu-user-static"
+for a in aarch64:arm64 riscv64:riscv64 s390x:s390x; do
+	cross="$cross gcc-${a%:*}-linux-gnu libc6-dev-${a#*:}-cross"
+done
 guest="qemu-system-x86 busybox-static cpio xz-utils zstd"
 case ${1-} in
 demo) packages="$build $guest" kernels="6.12" ;;
@@ -27,7 +31,8 @@ debug) packages="$build $guest $rdma linux-source-6.12 flex bison bc libelf-dev 
 lint) packages="$build $lint $netlink" kernels="6.12 6.1" ;;
 docs) packages="make perl xz-utils graphviz python3-sphinx python3-sphinx-rtd-theme" kernels="" ;;
 deb) packages="$build $rdma $netlink debhelper dh-dkms dh-python dpkg-dev libpmix-dev lintian" kernels="" ;;
-*) echo "usage: deps.sh demo|perf|perf-shmem|check|debug|lint|docs|deb" >&2; exit 2 ;;
+arch) packages="make $cross libibverbs-dev xz-utils" kernels="" ;;
+*) echo "usage: deps.sh demo|perf|perf-shmem|check|debug|lint|docs|deb|arch" >&2; exit 2 ;;
 esac
 
 command -v dpkg-query >/dev/null || { echo "not Debian: see to it that these are here: $packages"; exit 0; }

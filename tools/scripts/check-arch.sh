@@ -1,0 +1,78 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# check-arch.sh [ARCH...] - the library and examples/put for other machines, run in user emulation
+#
+# ARCH is arm64, riscv64, s390x (big-endian), i386 (32 bits) or musl (another C library) [all].
+# No kernel, RDMA device or PMIx: two QPs of one process put 14 bytes, and gda-send is compiled. For
+# arm64 and s390x the engine's tests too, and for s390x those whose bytes are in its order.
+# All is built below build/arch; there is one line for each thing that ran.
+#
+# shellcheck disable=SC2034,SC2317	# variables and functions are used by name
+
+set -uo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+failed=0
+tests_arm64="engine/bytes engine/decode engine/doorbell engine/access engine/error engine/cq
+	engine/model engine/fetch engine/imm engine/atomic"
+tests_s390x="$tests_arm64 lib/device inproc/plain/cq"
+
+# Its compiler, what packs archives, and what runs its programs.
+of() {
+	local gnu=$2-linux-gnu
+
+	emulator=() ar=ar
+	case $1 in
+	i386) cc="gcc -m32 -D_FILE_OFFSET_BITS=64 -idirafter /usr/include/x86_64-linux-gnu" ;;
+	musl) cc="musl-gcc -idirafter /usr/include -idirafter /usr/include/x86_64-linux-gnu" ;;
+	*) cc=$gnu-gcc ar=$gnu-ar emulator=("qemu-$2-static" -L "/usr/$gnu") ;;
+	esac
+}
+
+here() { command -v "${cc%% *}" >/dev/null && command -v "${emulator[0]:-true}" >/dev/null; }
+
+build() { # TARGET...
+	make -s -j "$(nproc)" BUILD="build/arch/$arch" CC="$cc" AR="$ar" VERBS= PKG_CONFIG=false \
+		ETEST_SANITIZE= "$@"
+}
+
+put() {
+	local out examples=build/arch/$arch/examples
+
+	build "$examples/put" "$examples/gda-send" || return
+	out=$(GDA_DEVICE=inproc timeout 300 "${emulator[@]}" "$examples/put")
+	echo "$out"
+	[ "$out" = "hello, remote" ]
+}
+
+# QEMU swaps the bytes of an eventfd, but not if it was duplicated: tests of events are left out.
+native() { # TEST
+	local program=build/arch/$arch/selftests/$1 but=()
+
+	[ "$1" != inproc/plain/cq ] || but=(-F event -T idle_failure_has_no_entry)
+	build "$program" && timeout 1800 "${emulator[@]}" "$program" "${but[@]}"
+}
+
+run() { # NAME COMMAND...
+	local log=build/log/arch-$arch-${1//\//-}.log start=$SECONDS verdict=ok
+
+	"${@:2}" >"$log" 2>&1 || { verdict="FAILED: $log"; failed=1; }
+	printf '%-8s %-20s %4d s  %s\n' "$arch" "$1" $((SECONDS - start)) "$verdict"
+}
+
+[ $# -gt 0 ] || set -- arm64 riscv64 s390x i386 musl
+mkdir -p build/log
+for arch; do
+	of "$arch" "${arch/arm64/aarch64}"
+	if ! here; then
+		printf '%-8s skipped: there is no %s\n' "$arch" "${cc%% *}${emulator[0]:+ or no ${emulator[0]}}"
+		continue
+	fi
+	run examples/put put
+	tests=tests_$arch
+	for t in ${TESTS-${!tests-}}; do
+		run "$t" native "$t"
+	done
+done
+exit $failed
