@@ -57,7 +57,8 @@ FIXTURE_SETUP(trace)
 		SKIP(return, "no tracefs in this kernel");
 	snprintf(self->dir, sizeof(self->dir), "%s/instances/gda-test", self->root);
 	ASSERT_EQ(0, mkdir(self->dir, 0700));
-	ASSERT_OK(t_write_file(self->dir, "options/record-cmd", "0"));
+	/* which not every kernel has; without it there is less to look through */
+	t_write_file(self->dir, "options/record-cmd", "0");
 	ASSERT_OK(set_events(self->dir, "1"));
 }
 
