@@ -191,7 +191,7 @@ static void reg(uint8_t what)
 	while (taken(want))
 		want = (want + 1) % NUMBERS;
 	cmd.access = (what >> 4 & GDA_ACCESS_ALL) | GDA_ACCESS_LOCAL_WRITE;
-	HOLDS(!gda_inproc_mr_reg_no_cpu(ctx[owner]->device, &cmd));
+	HOLDS(!gda_inproc_mr_reg_no_cpu(ctx[owner]->device, &cmd, NULL));
 	HOLDS(cmd.key >> 8 == want);
 	mrs[nmrs++] = (struct mr) { cmd.key, cmd.handle, owner, cmd.access };
 }

@@ -39,7 +39,7 @@ static int reg(struct gda_context *ctx, struct gda_mr_reg_user *mr)
 	*mr = (struct gda_mr_reg_user) {
 		.size = sizeof(*mr), .addr = 1U << 16, .length = 64, .access = GDA_ACCESS_ALL,
 	};
-	return gda_inproc_mr_reg_no_cpu(ctx->device, mr);
+	return gda_inproc_mr_reg_no_cpu(ctx->device, mr, NULL);
 }
 
 /* The engine's question: does @key name memory of @ctx's domain? */
