@@ -287,6 +287,16 @@ static int die(void *arg)
 	return 0;
 }
 
+static int get_dead(struct t_nl *nl, uint32_t id)
+{
+	struct t_nl_req req;
+	struct t_nl_msg msg;
+
+	t_nl_begin(nl, &req, GDA_CMD_DEAD_GET, 0);
+	t_nl_put_u32(&req, GDA_A_RECORD_DEAD, id);
+	return t_nl_ask(nl, &req, &msg);
+}
+
 /* How many kept contexts are seen? */
 static int count_dead(struct t_nl *nl)
 {
@@ -298,16 +308,6 @@ static int count_dead(struct t_nl *nl)
 		err = 0;
 	}
 	return err ? err : n;
-}
-
-static int dead_get(struct t_nl *nl, uint32_t id)
-{
-	struct t_nl_msg msg;
-	struct t_nl_req req;
-
-	t_nl_begin(nl, &req, GDA_CMD_DEAD_GET, 0);
-	t_nl_put_u32(&req, GDA_A_RECORD_DEAD, id);
-	return t_nl_ask(nl, &req, &msg);
 }
 
 static int dead_as_owner(void *arg)
@@ -331,7 +331,7 @@ static int dead_as_other(void *arg)
 	CHECK(!setresuid(T_OTHER, T_OTHER, T_OTHER));
 	CHECK(!t_nl_open(&nl));
 	CHECK(count_dead(&nl) == 0);
-	CHECK(dead_get(&nl, *(uint32_t *)arg) == -ENOENT);
+	CHECK(get_dead(&nl, *(uint32_t *)arg) == -ENOENT);
 	t_nl_close(&nl);
 	return 0;
 }
@@ -350,7 +350,7 @@ TEST_F(rights, P1_dead)
 			id = t_nl_u32(&msg, GDA_A_RECORD_DEAD);
 	ASSERT_EQ(0, err);
 	ASSERT_NE(0, id);
-	ASSERT_OK(dead_get(&self->nl, id));
+	ASSERT_OK(get_dead(&self->nl, id));
 	EXPECT_EQ(0, t_in_child(dead_as_owner, NULL));
 	EXPECT_EQ(0, t_in_child(dead_as_other, &id));
 }

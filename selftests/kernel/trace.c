@@ -55,10 +55,10 @@ FIXTURE_SETUP(trace)
 	self->dir[0] = 0;
 	if (mount("none", self->root, "tracefs", 0, NULL))
 		SKIP(return, "no tracefs in this kernel");
+	/* a new buffer has the options of the first one */
+	ASSERT_OK(t_write_file(self->root, "options/record-cmd", "0"));
 	snprintf(self->dir, sizeof(self->dir), "%s/instances/gda-test", self->root);
 	ASSERT_EQ(0, mkdir(self->dir, 0700));
-	/* which not every kernel has; without it there is less to look through */
-	t_write_file(self->dir, "options/record-cmd", "0");
 	ASSERT_OK(set_events(self->dir, "1"));
 }
 
@@ -68,6 +68,7 @@ FIXTURE_TEARDOWN(trace)
 	if (self->dir[0]) {
 		EXPECT_OK(set_events(self->dir, "0"));
 		EXPECT_EQ(0, rmdir(self->dir));
+		EXPECT_OK(t_write_file(self->root, "options/record-cmd", "1"));
 		umount2(self->root, MNT_DETACH);
 	}
 	rmdir(self->root);
