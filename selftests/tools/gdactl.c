@@ -328,6 +328,7 @@ TEST_F_TIMEOUT(gdactl, M4_costs, 300)
 TEST_F(gdactl, wqe)
 {
 	struct gda_qp_create peer;
+	struct gda_cq_create cq;
 	struct t_end end[2];
 	char args[64];
 	struct t_nl nl;
@@ -337,7 +338,8 @@ TEST_F(gdactl, wqe)
 	ASSERT_OK(t_nl_open(&nl));
 	ASSERT_OK(t_pair_open(end, 16, T_PAGE));
 	ASSERT_OK(t_qp_open(&qp, end[1].fd, 16));
-	ASSERT_OK(t_qp_create(end[1].fd, qp.cqc.handle, 16, &peer));
+	ASSERT_OK(t_cq_create(end[1].fd, 0, 16, &cq));
+	ASSERT_OK(t_qp_create(end[1].fd, cq.handle, 16, &peer));
 	ASSERT_OK(t_qp_connect(end[1].fd, qp.qpc.handle, end[1].fd, peer.handle));
 	wr = t_wr_write(&end[0].mr, 0, &end[1].mr, 0, 77);
 	t_post(&qp, &wr);

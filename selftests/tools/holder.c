@@ -28,11 +28,12 @@ static int work(struct t_end end[2])
 /* A QP that waits for another, with entries: some are rung for, one is written. */
 static int wait_with_entries(struct t_end *end, struct t_qp *qp)
 {
+	struct gda_cq_create cq;
 	struct gda_qp_create peer;
 	struct t_wr wr = t_wr_write(&end->mr, 8, &end->mr, 64, 24);
 
-	if (t_qp_open(qp, end->fd, 16) ||
-	    t_qp_create(end->fd, qp->cqc.handle, 16, &peer) ||
+	if (t_qp_open(qp, end->fd, 16) || t_cq_create(end->fd, 0, 16, &cq) ||
+	    t_qp_create(end->fd, cq.handle, 16, &peer) ||
 	    t_qp_connect(end->fd, qp->qpc.handle, end->fd, peer.handle))
 		return 1;
 	t_post(qp, &wr);

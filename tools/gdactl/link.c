@@ -22,6 +22,7 @@ struct ctl_link {
 	struct nl_sock *sock;
 	int family;
 	char reason[128];	/* the kernel's text for an error */
+	int ended;		/* the errno with which a dump ended, or 0 */
 	bool keeps;		/* messages of a dump are kept until it is whole */
 	char *kept;
 	size_t len, room;	/* of @kept */
@@ -76,6 +77,19 @@ static int link_message(struct nl_msg *msg, void *data)
 	return link->keeps ? link_keep(link, nlmsg_hdr(msg)) : link_tell(link, nlmsg_hdr(msg));
 }
 
+/* A dump ends with an error in its last message, which libnl does not look at. */
+static int link_end(struct nl_msg *msg, void *data)
+{
+	const struct nlmsghdr *h = nlmsg_hdr(msg);
+	struct ctl_link *link = data;
+	int err = 0;
+
+	if (h->nlmsg_len >= NLMSG_HDRLEN + sizeof(err))
+		memcpy(&err, nlmsg_data(h), sizeof(err));
+	link->ended = -err;
+	return NL_OK;
+}
+
 /* The text of an error is behind the header of the request, or behind all of it. */
 static int link_error(struct sockaddr_nl *from, struct nlmsgerr *err, void *data)
 {
@@ -128,6 +142,7 @@ int ctl_open(struct ctl_link **to)
 	setsockopt(nl_socket_get_fd(link->sock), SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on));
 	nl_socket_set_buffer_size(link->sock, 1 << 20, 0);
 	nl_socket_modify_cb(link->sock, NL_CB_VALID, NL_CB_CUSTOM, link_message, link);
+	nl_socket_modify_cb(link->sock, NL_CB_FINISH, NL_CB_CUSTOM, link_end, link);
 	nl_socket_modify_err_cb(link->sock, NL_CB_CUSTOM, link_error, link);
 	*to = link;
 	return 0;
@@ -174,6 +189,7 @@ int ctl_dump_of(struct ctl_link *link, uint8_t cmd, const uint32_t *values, size
 	link->keeps = true;
 	for (int tries = 0; tries < TRIES; tries++) {
 		link->len = 0;
+		link->ended = 0;
 		err = link_send(link, cmd, NLM_F_DUMP, types, values, n);
 		if (!err)
 			err = nl_recvmsgs_default(link->sock);
@@ -181,6 +197,8 @@ int ctl_dump_of(struct ctl_link *link, uint8_t cmd, const uint32_t *values, size
 			break;
 	}
 	link->keeps = false;
+	if (!err && link->ended > 0)
+		err = -nl_syserr2nlerr(link->ended);
 	if (err == -NLE_DUMP_INTR)
 		fprintf(stderr, "gdactl: the table changed while it was read: run gdactl again\n");
 	else if (err)
