@@ -119,6 +119,7 @@ static const char *port_down(const struct facts *f, char *text, size_t room)
 
 static void explain_failed(const struct facts *f, char *text, size_t room)
 {
+	bool wire = f->cls == GDA_CLASS_RETRY || f->cause == GDA_CAUSE_FABRIC;
 	const char *what = "failed";
 	char port[128];
 
@@ -130,7 +131,7 @@ static void explain_failed(const struct facts *f, char *text, size_t room)
 		what = "its device was taken away";
 	snprintf(text, room, "%s (%s/%s, at slot %" PRIu64 "; %" PRIu64 " flushed since)%s", what,
 		 ctl_class_name(f->cls), ctl_cause_name(f->cause), f->error_index, f->flushed,
-		 f->cls == GDA_CLASS_RETRY ? port_down(f, port, sizeof(port)) : "");
+		 wire ? port_down(f, port, sizeof(port)) : "");
 }
 
 static void explain_unconnected(const struct facts *f, char *text, size_t room)
