@@ -39,7 +39,7 @@ $(RELOADERS): KSELFTEST_OWN = $(BUILD)/selftests/kernel/reload.o
 $(RELOADERS): $(BUILD)/selftests/kernel/reload.o
 
 # Those whose memory is taken away by gda_test.
-MOVERS := $(addprefix $(BUILD)/selftests/kernel/,bounce cgroup churn edu event killed data_integrity netlink_events \
+MOVERS := $(addprefix $(BUILD)/selftests/kernel/,bounce cgroup churn edu event killed data_integrity netlink_causes netlink_events \
 	memlock peer_memory queue revoke vgem waiters)
 $(MOVERS): KSELFTEST_OWN = $(BUILD)/selftests/kernel/move.o
 $(MOVERS): $(BUILD)/selftests/kernel/move.o

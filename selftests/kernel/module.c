@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include "gda_fixture.h"
+#include "nl.h"
 #include "reload.h"
 
 FIXTURE(module) {
@@ -100,6 +101,39 @@ TEST_F(module, O8_not_while_in_use)
 	EXPECT_EQ(0, t_touch_write(qp.sq));
 	t_qp_unmap(&qp);
 	EXPECT_OK(cycle(self));
+	EXPECT_OK(works());
+}
+
+/*
+ * A dump that is read half-way holds the module until its socket is closed, and nothing after that;
+ * a socket on which nothing goes on holds nothing, and finds the family gone.
+ */
+TEST_F(module, O8_abandoned_dump)
+{
+	struct gda_cq_create cq;
+	struct gda_qp_create qp;
+	struct t_nl half, idle;
+	struct t_nl_msg msg;
+	int fd = t_context();
+
+	ASSERT_GE(fd, 0);
+	ASSERT_OK(t_cq_create(fd, 0, 16, &cq));
+	for (int i = 0; i < 500; i++)
+		ASSERT_OK(t_qp_create(fd, cq.handle, 16, &qp));
+	ASSERT_OK(t_nl_open(&half));
+	ASSERT_OK(t_nl_open(&idle));
+	ASSERT_OK(t_nl_dump(&half, GDA_CMD_QP_GET, 0));
+	ASSERT_EQ(1, t_nl_next(&half, &msg));
+	close(fd);
+	/* nothing else holds it */
+	ASSERT_OK(t_unload(1));
+	EXPECT_NE(0, t_unload(0));
+	ASSERT_OK(load(self, 1));
+	t_nl_close(&half);
+	EXPECT_OK(cycle(self));
+	/* the family has come again, and perhaps with another number */
+	t_nl_get(&idle, GDA_CMD_LIMITS_GET, 0, 0, &msg);
+	t_nl_close(&idle);
 	EXPECT_OK(works());
 }
 

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Netlink tells the truth: each counter against work that was counted here, connections
- * against those that were made, and dumps while objects come and go.
+ * Netlink tells the truth: each counter against work that was counted here, and connections
+ * against those that were made. Dumps while objects come and go are in netlink_load.c.
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <gda/cause.h>
 #include "gda_fixture.h"
-#include "group.h"
 #include "nl.h"
 
 FIXTURE(netlink) {
@@ -269,86 +264,6 @@ TEST_F_TIMEOUT(netlink, connections, 200)
 	close(fd);
 }
 
-/* Objects of one context come and go until @stop. */
-struct churn {
-	int fd;
-	bool stop;
-	unsigned long n;
-	int err;
-};
-
-static void *churn(void *arg)
-{
-	struct churn *c = arg;
-	struct gda_cq_create cq;
-	struct gda_qp_create qp;
-	struct t_mr mr;
-	uint8_t *page = t_pages(T_PAGE);
-
-	while (!__atomic_load_n(&c->stop, __ATOMIC_ACQUIRE) && !c->err) {
-		c->err = t_cq_create(c->fd, GDA_CQ_COLLAPSED, 1, &cq) ?:
-			 t_qp_create(c->fd, cq.handle, 16, &qp) ?:
-			 t_mr_reg(c->fd, page, T_PAGE, 0, &mr) ?:
-			 t_destroy(c->fd, qp.handle) ?: t_destroy(c->fd, mr.handle) ?:
-			 t_destroy(c->fd, cq.handle);
-		__atomic_add_fetch(&c->n, 1, __ATOMIC_RELAXED);
-	}
-	return NULL;
-}
-
-#define STAYING	200
-
-/* An object that lives throughout is there exactly once in each dump, whatever comes and goes. */
-TEST_F_TIMEOUT(netlink, dumps_while_objects_come_and_go, 300)
-{
-	unsigned long dumps = t_rounds(100), intr = 0;
-	uint32_t handle[STAYING], id;
-	struct gda_cq_create cq;
-	struct gda_qp_create qp;
-	struct churn c = { 0 };
-	struct t_nl_msg msg;
-	pthread_t thread;
-
-	c.fd = t_context();
-	ASSERT_GE(c.fd, 0);
-	ASSERT_OK(t_cq_create(c.fd, 0, 64, &cq));
-	for (int i = 0; i < STAYING; i++) {
-		ASSERT_OK(t_qp_create(c.fd, cq.handle, 16, &qp));
-		handle[i] = qp.handle;
-	}
-	id = t_nl_my_context(&self->nl);
-	ASSERT_EQ(0, pthread_create(&thread, NULL, churn, &c));
-	for (unsigned long d = 0; d < dumps; d++) {
-		uint32_t last = 0;
-		int found = 0, err;
-
-		ASSERT_OK(t_nl_dump(&self->nl, GDA_CMD_QP_GET, d % 2 ? id : 0));
-		while ((err = t_nl_next(&self->nl, &msg)) > 0) {
-			uint32_t h = t_nl_u32(&msg, GDA_A_QP_HANDLE);
-
-			if (t_nl_u32(&msg, GDA_A_QP_CONTEXT) != id)
-				continue;
-			ASSERT_LT(last, h);
-			last = h;
-			found += found < STAYING && handle[found] == h;
-		}
-		ASSERT_EQ(0, err);
-		ASSERT_EQ(STAYING, found);
-		intr += self->nl.intr;
-	}
-	/* a dump whose middle nothing changed says so, and here that is rare */
-	EXPECT_LT(0, intr);
-	__atomic_store_n(&c.stop, true, __ATOMIC_RELEASE);
-	pthread_join(thread, NULL);
-	EXPECT_EQ(0, c.err);
-	EXPECT_LT(0, c.n);
-	ASSERT_OK(t_nl_dump(&self->nl, GDA_CMD_QP_GET, 0));
-	while (t_nl_next(&self->nl, &msg) > 0)
-		;
-	EXPECT_FALSE(self->nl.intr);
-	close(c.fd);
-}
-
 /* Half of a dump is read, and then the socket is closed, or nothing more is read at all. */
 TEST_F(netlink, O8_abandoned_dumps)
 {
@@ -374,119 +289,6 @@ TEST_F(netlink, O8_abandoned_dumps)
 	EXPECT_TRUE(other[0].intr);
 	for (int i = 0; i < 4; i++)
 		t_nl_close(&other[i]);
-}
-
-/* All of a dump, in order: how many there are, or -errno; and how long it took. */
-static long count_in_order(struct t_nl *nl, uint8_t cmd, uint64_t *ns)
-{
-	uint64_t begin = t_now(), place, last = 0;
-	struct t_nl_msg msg;
-	long n = 0;
-	int err;
-
-	err = t_nl_dump(nl, cmd, 0);
-	while (!err && (err = t_nl_next(nl, &msg)) > 0) {
-		place = (uint64_t)t_nl_u32(&msg, GDA_A_QP_CONTEXT) << 32 |
-			t_nl_u32(&msg, GDA_A_QP_HANDLE);
-		if (place <= last)
-			return -EILSEQ;
-		last = place;
-		err = 0;
-		n++;
-	}
-	*ns = t_now() - begin;
-	return err ? err : n;
-}
-
-#define MANY_CONTEXTS	256
-
-/* As much as a user may have. */
-TEST_F_TIMEOUT(netlink, O11_much, 300)
-{
-	unsigned long nmr = t_rounds(65536), nqp = t_rounds(4096);
-	struct gda_cq_create cq;
-	struct gda_qp_create qp;
-	int fd[MANY_CONTEXTS];
-	struct t_mr mr;
-	uint8_t *page = t_pages(T_PAGE);
-	uint64_t ns;
-
-	for (int i = 0; i < MANY_CONTEXTS; i++) {
-		fd[i] = t_context();
-		ASSERT_GE(fd[i], 0);
-	}
-	ASSERT_OK(t_cq_create(fd[0], 0, 16, &cq));
-	for (unsigned long i = 0; i < nqp; i++)
-		ASSERT_OK(t_qp_create(fd[0], cq.handle, 16, &qp));
-	for (unsigned long i = 0; i < nmr; i++)
-		ASSERT_OK(t_mr_reg(fd[i < nmr / 2 ? 0 : i % MANY_CONTEXTS], page, 1, 0, &mr));
-	EXPECT_EQ(MANY_CONTEXTS, t_nl_count(&self->nl, GDA_CMD_CONTEXT_GET, 0));
-	EXPECT_EQ((long)nqp, count_in_order(&self->nl, GDA_CMD_QP_GET, &ns));
-	TH_LOG("%lu QPs in %llu ms", nqp, (unsigned long long)ns / 1000000);
-	EXPECT_EQ((long)nmr, count_in_order(&self->nl, GDA_CMD_MR_GET, &ns));
-	TH_LOG("%lu MRs in %llu ms", nmr, (unsigned long long)ns / 1000000);
-	EXPECT_EQ(1, count_in_order(&self->nl, GDA_CMD_CQ_GET, &ns));
-	EXPECT_FALSE(self->nl.intr);
-	for (int i = 0; i < MANY_CONTEXTS; i++)
-		close(fd[i]);
-}
-
-/* In a group that may run for 1 ms of a second: in a call of its context most of the time. */
-static void be_frozen(const char *dir, int told)
-{
-	struct churn c = { 0 };
-
-	if (t_group_enter(dir))
-		_exit(1);
-	c.fd = t_context();
-	if (c.fd < 0 || write(told, "", 1) != 1)
-		_exit(2);
-	churn(&c);
-	_exit(3);
-}
-
-/* A tenant that its CPU limit stops inside of ioctls, with its context locked. */
-TEST_F(netlink, E9_dump_beside_a_frozen_tenant)
-{
-	uint64_t ns[40], before[20];
-	struct t_group group;
-	int told[2], err;
-	pid_t pid;
-	char c;
-
-	err = t_group_open(&group, "+cpu");
-	if (err)
-		SKIP(return, "no CPU controller");
-	for (int i = 0; i < 20; i++) {
-		ASSERT_GE(count_in_order(&self->nl, GDA_CMD_QP_GET, &before[i]), 0);
-	}
-	ASSERT_EQ(0, pipe(told));
-	pid = fork();
-	ASSERT_GE(pid, 0);
-	if (!pid)
-		be_frozen(group.dir, told[1]);
-	ASSERT_EQ(1, read(told[0], &c, 1));
-	ASSERT_OK(t_write_file(group.dir, "cpu.max", "1000 1000000"));
-	for (int i = 0; i < 40; i++) {
-		ASSERT_GE(count_in_order(&self->nl, GDA_CMD_QP_GET, &ns[i]), 0);
-		t_sleep_ns(T_NS / 20);
-	}
-	t_sort(ns, 40);
-	t_sort(before, 20);
-	TH_LOG("dumps: median %llu us, longest %llu us; without the tenant %llu us, %llu us",
-	       (unsigned long long)ns[20] / 1000, (unsigned long long)ns[39] / 1000,
-	       (unsigned long long)before[10] / 1000, (unsigned long long)before[19] / 1000);
-	/*
-	 * A dump that waited for the tenant would wait for most of a second, and so would the
-	 * next one. A busy machine is late now and then.
-	 */
-	EXPECT_GT(3 * before[10] + T_NS / 10, ns[20]);
-	kill(pid, SIGKILL);
-	t_write_file(group.dir, "cpu.max", "max");
-	waitpid(pid, NULL, 0);
-	t_group_close(&group);
-	close(told[0]);
-	close(told[1]);
 }
 
 TEST_HARNESS_MAIN

@@ -10,8 +10,10 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include "gda_fixture.h"
+#include <string.h>
 #include <gda/record.h>
+#include "gda_fixture.h"
+#include "nl.h"
 
 #define RECORDS	256U
 
@@ -187,17 +189,24 @@ TEST_F(record, M2_charged)
 	EXPECT_EQ(0, t_reap(pid, T_WAIT_NS));
 }
 
+/* Posts and waits until it is killed; one more QP has failed, so that the context is kept. */
 static void traffic(int ready)
 {
 	struct gda_record_set cmd;
 	struct t_end end[2];
+	struct t_qp failed;
 	struct t_wr wr;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (t_pair_open(end, 64, T_PAGE) || set(end[0].fd, 1024, &cmd))
+	if (t_pair_open(end, 64, T_PAGE) || set(end[0].fd, 1024, &cmd) ||
+	    t_qp_open(&failed, end[0].fd, 16) || t_connect(&failed, &failed))
 		_exit(1);
 	wr = t_wr_write(&end[0].mr, 0, &end[1].mr, 0, 8);
-	if (t_run(&end[0].qp, &wr, NULL) || write(ready, "x", 1) != 1)
+	wr.rkey ^= 1;
+	if (t_run(&failed, &wr, NULL) <= 0)
+		_exit(1);
+	wr.rkey ^= 1;
+	if (t_run(&end[0].qp, &wr, NULL) || write(ready, &end[0].qp.qpc.qpn, 4) != 4)
 		_exit(1);
 	for (;;) {
 		for (int i = 0; i < 32; i++)
@@ -207,16 +216,78 @@ static void traffic(int ready)
 	}
 }
 
-/* Killed at any moment, recording, with work posted: nothing is left but what is kept. */
-TEST_F(record, E1_killed)
+/* What is kept of the context whose QP @qpn did the work. */
+struct kept {
+	uint32_t qpn;
+	bool here;			/* the messages are of a context of @pid */
+	bool found;
+	uint64_t seq, records, gaps, done;
+	uint64_t producer, consumer, executed;
+	uint32_t state, errors;
+};
+
+static void note_qp(struct kept *k, const struct t_nl_msg *msg)
+{
+	k->errors += t_nl_u32(msg, GDA_A_RECORD_STATE) == GDA_QP_ERROR;
+	if (t_nl_u32(msg, GDA_A_RECORD_QPN) != k->qpn)
+		return;
+	k->found = true;
+	k->state = t_nl_u32(msg, GDA_A_RECORD_STATE);
+	k->producer = t_nl_u64(msg, GDA_A_RECORD_PRODUCER);
+	k->consumer = t_nl_u64(msg, GDA_A_RECORD_CONSUMER);
+	k->executed = t_nl_u64(msg, GDA_A_RECORD_EXECUTED);
+}
+
+static void note_record(struct kept *k, const struct nlattr *a)
+{
+	struct gda_record r;
+
+	memcpy(&r, (const uint8_t *)a + NLA_HDRLEN, sizeof(r));
+	k->gaps += k->seq && r.seq != k->seq + 1;
+	k->seq = r.seq;
+	k->records++;
+	/* the last outcome of that QP */
+	if (r.kind == GDA_RECORD_DONE && r.qpn == k->qpn)
+		k->done = r.ticket + 1;
+}
+
+/* Read what is kept of @pid's context with QP @k->qpn. */
+static int read_kept(struct t_nl *nl, pid_t pid, struct kept *k)
+{
+	struct t_nl_msg msg;
+	int err;
+
+	err = t_nl_dump(nl, GDA_CMD_DEAD_GET, 0);
+	while (!err && (err = t_nl_next(nl, &msg)) > 0) {
+		err = 0;
+		if (msg.attr[GDA_A_RECORD_DEAD])
+			k->here = !k->found && t_nl_u32(&msg, GDA_A_RECORD_PID) == (uint32_t)pid;
+		else if (k->here && msg.attr[GDA_A_RECORD_QPN])
+			note_qp(k, &msg);
+		else if (k->here && k->found && msg.attr[GDA_A_RECORD_ENTRY])
+			note_record(k, msg.attr[GDA_A_RECORD_ENTRY]);
+	}
+	return err;
+}
+
+/*
+ * Killed at any moment, recording, with work posted: nothing is left but what is kept, and that has
+ * the newest records without a gap, and the last state of the QPs.
+ */
+TEST_F_TIMEOUT(record, E1_killed, 300)
 {
 	unsigned long rounds = t_stress(20);
 	uint64_t seed = t_seed();
+	struct t_nl nl;
 
+	TH_LOG("GDA_SEED=%llu", (unsigned long long)seed);
+	ASSERT_OK(t_nl_open(&nl));
 	for (unsigned long i = 0; i < rounds; i++) {
+		uint64_t end = t_now() + T_WAIT_NS;
+		struct kept k;
 		int pipes[2];
+		uint32_t qpn;
 		pid_t pid;
-		char c;
 
 		ASSERT_EQ(0, pipe(pipes));
 		pid = fork();
@@ -224,12 +295,28 @@ TEST_F(record, E1_killed)
 		if (!pid)
 			traffic(pipes[1]);
 		close(pipes[1]);
-		ASSERT_EQ(1, read(pipes[0], &c, 1));
+		ASSERT_EQ(4, read(pipes[0], &qpn, 4));
 		close(pipes[0]);
 		t_sleep_ns(t_random(&seed) % (T_NS / 100));
 		ASSERT_EQ(0, kill(pid, SIGKILL));
 		EXPECT_EQ(128 + SIGKILL, t_reap(pid, T_WAIT_NS));
+		do {
+			k = (struct kept) { .qpn = qpn };
+			ASSERT_OK(read_kept(&nl, pid, &k));
+		} while (!k.found && t_now() < end);
+		ASSERT_TRUE(k.found) TH_LOG("round %lu", i);
+		EXPECT_LT(0, k.records);
+		EXPECT_EQ(0, k.gaps);
+		EXPECT_LE(1, k.errors);
+		EXPECT_LE(k.consumer, k.producer);
+		EXPECT_LE(1, k.executed);
+		/* each outcome that left is in the record, if it is no longer than the ring */
+		if (k.state == GDA_QP_READY) {
+			EXPECT_EQ(k.executed, k.consumer);
+			EXPECT_EQ(k.consumer, k.done);
+		}
 	}
+	t_nl_close(&nl);
 }
 
 TEST_HARNESS_MAIN

@@ -31,6 +31,7 @@ names=("$@")
 [ ${#names[@]} -gt 0 ] ||
 	names=(revoke peer_memory queue killed data_integrity idle idle_zero mmap_life removal teardown keys
 	       peer basic completion wqe ring churn signals module fair library ib_removal kill data record
+	       netlink_load netlink_hostile netlink_wqe
 	       signal rxe.sh ib.sh ib_connect fastpath-all random histories copies fabric soak-cm
 	       programs-all)
 
