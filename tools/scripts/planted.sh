@@ -7,8 +7,9 @@
 # which is built and tested in a guest, or, with "Place: native", of the library, whose
 # program is built and run here. The program that the patch names must fail in a test of
 # the row that it names, or the kernel die in the middle of that test, or the test fail an
-# expectation and never end; without the patch it must not fail. A patch whose context has changed is refused. A line of the table is
-# complete when its two guests have ended; with --json the table goes to stderr.
+# expectation and never end; without the patch it must not fail. A patch whose context has
+# changed is refused. A line of the table is complete when its two guests have ended; with
+# --json the table goes to stderr.
 
 set -uo pipefail
 
