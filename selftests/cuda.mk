@@ -6,7 +6,7 @@
 CUDATEST_OUT	:= $(BUILD)/selftests/cuda
 
 SOAK_NATIVE	+= $(CUDATEST_OUT)/tsan/copies $(CUDATEST_OUT)/tsan/words
-TEST_NATIVE	+= $(foreach v,plain asan tsan,$(CUDATEST_OUT)/$v/copies $(CUDATEST_OUT)/$v/words) \
+TEST_NATIVE	+= $(foreach v,plain asan tsan,$(addprefix $(CUDATEST_OUT)/$v/,copies words words_life)) \
 		   $(CUDATEST_OUT)/plain/gin \
 		   $(CUDATEST_OUT)/plain/shmem $(CUDATEST_OUT)/plain/async $(CUDATEST_OUT)/plain/dpa \
 		   $(CUDATEST_OUT)/plain/connect
@@ -16,9 +16,9 @@ CUDATEST_LIB_asan := $(BUILD)/selftests/inproc/asan/libgda.a
 CUDATEST_LIB_tsan := $(BUILD)/selftests/inproc/tsan/libgda.a
 
 define CUDATEST_QUEUES
-$(CUDATEST_OUT)/$1/copies $(CUDATEST_OUT)/$1/words: $(CUDATEST_OUT)/$1/%: selftests/cuda/%.c \
+$(addprefix $(CUDATEST_OUT)/$1/,copies words words_life): $(CUDATEST_OUT)/$1/%: selftests/cuda/%.c \
 		selftests/cuda/fake.c $(CUDATEST_LIB_$1) selftests/cuda/fake.h \
-		selftests/cuda/fake_calls.h selftests/cuda/fake_types.h selftests/cuda/pair.h \
+		selftests/cuda/fake_calls.h selftests/cuda/fake_types.h selftests/cuda/pair.h selftests/cuda/words.h \
 		selftests/inproc/suite.h selftests/inproc/tsan.c selftests/cuda.mk \
 		| $$(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $$(@D)
