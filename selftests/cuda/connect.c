@@ -22,7 +22,7 @@ FIXTURE_TEARDOWN(connect)
 	end_close(&self->end[1]);
 }
 
-TEST_F(connect, posted_to_at_once)
+TEST_F(connect, E1_posted_to_at_once)
 {
 	const struct gda_cuda_qp_attr attr = {
 		.size = sizeof(attr), .sq_depth = 16, .timeout_ns = S_TIMEOUT_NS,
