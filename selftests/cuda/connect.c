@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Queues with a copier that are connected and posted to while the worker looks at them for the
- * first time.
+ * Queues with a copier that are connected and posted to in either order, also while the worker
+ * looks at them for the first time.
  */
 #include "pair.h"
 
@@ -41,6 +41,18 @@ TEST_F(connect, E1_posted_to_at_once)
 		for (k = 0; k < 2; k++)
 			gda_cuda_qp_destroy(qp[k]);
 	}
+}
+
+/* What is posted before there is a peer is carried out when there is. */
+TEST_F(connect, E1_posted_to_before)
+{
+	struct end *e = self->end;
+	int64_t ticket = gda_put(e[0].v, e[0].gpu, e[0].key, e[1].gpu, e[1].key, 8, 0);
+
+	usleep(10000);
+	EXPECT_EQ(0, gda_test(e[0].v, ticket));
+	ASSERT_OK(s_connect(gda_cuda_qp_base(e[0].qp), gda_cuda_qp_base(e[1].qp)));
+	EXPECT_OK(gda_wait(e[0].v, ticket, 0));
 }
 
 TEST_HARNESS_MAIN
