@@ -139,7 +139,7 @@ static int gda_ib_qp_insert(struct gda_ib_qp *qp, struct gda_executor_qp *exec)
 	return ret;
 }
 
-/* What a driver allocates for QPs of the kernel is charged to nobody: about what rdma_rxe takes. */
+/* An RDMA driver charges nobody for QPs of the kernel: charge about what rdma_rxe allocates. */
 static int gda_ib_qp_charge(struct gda_ib_qp *qp, u32 window)
 {
 	size_t bytes = roundup_pow_of_two(window + 2) * GDA_IB_SEND_BYTES +

@@ -90,7 +90,7 @@ struct gda_cuda_copier {
  */
 int gda_cuda_copier_init(struct gda_cuda *cuda, struct gda_cuda_copier *c, bool stages);
 void gda_cuda_copier_exit(struct gda_cuda_copier *c);
-/* What is begun on the lane of its data from now on is behind @event. */
+/* Order what begins on the lane of its data from now on behind @event. */
 int gda_cuda_copier_wait(struct gda_inproc_copier *base, void *event);
 
 /* words.c */

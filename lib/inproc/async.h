@@ -108,7 +108,7 @@ int gda_words_carry(struct gda_inproc_async *async, const struct gda_work *w,
 		    const struct gda_exec_mems *mems);
 /* The work request that @async carried has ended, or never will: others may go on. */
 void gda_words_release(struct gda_inproc_async *async);
-/* What is begun on the lane of the data from now on is behind all words. 0 or an errno. */
+/* Order what begins on the lane of the data from now on behind all words. 0 or an errno. */
 int gda_words_order(struct gda_inproc_async *async);
 
 #endif /* GDA_INPROC_ASYNC_H */

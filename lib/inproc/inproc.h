@@ -458,7 +458,7 @@ struct gda_inproc_lane_ops {
 	int (*store)(struct gda_inproc_lane *lane, u64 dst, u64 value, u32 width);
 	/* Likewise, read at most GDA_INPROC_BOUNCE bytes to @dst in host memory. */
 	int (*read)(struct gda_inproc_lane *lane, u64 dst, u64 src, u32 len);
-	/* What is begun on the lane of @c's data from now on is behind all begun here. */
+	/* Order what begins on the lane of @c's data from now on behind all begun here. */
 	int (*order)(struct gda_inproc_lane *lane, struct gda_inproc_copier *c);
 	/* Is it still at work? Else -EIO, as of a copier. Called without the lock. */
 	int (*check)(struct gda_inproc_lane *lane);

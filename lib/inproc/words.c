@@ -198,7 +198,7 @@ static u64 gda_words_load(const void *p, u32 width)
 	return value;
 }
 
-/* What a write stores. Return: 1; 0 to wait; or gda_async_fail(). */
+/* Take the value that a write stores. Return: 1; 0 to wait; or gda_async_fail(). */
 static int gda_words_value(struct gda_inproc_async *async, const struct gda_work *w,
 			   const struct gda_exec_mems *mems, u64 *value)
 {
@@ -256,7 +256,7 @@ static u64 gda_words_new(const struct gda_work *w, u64 old)
 	}
 }
 
-/* What has to be read for the word at @off: its block, or the word alone where nothing is kept. */
+/* Name what to read for the word at @off: its block, or the word alone where nothing is kept. */
 static void gda_words_extent(const struct gda_inproc_words *words, u64 *off, u32 *len)
 {
 	if (words->stores)
