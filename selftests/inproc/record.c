@@ -238,6 +238,7 @@ TEST_F(record, M4_arrived_and_overflow)
 				    .timeout_ns = S_TIMEOUT_NS };
 	struct s_end *a = &self->end[0], *b = &self->end[1];
 	struct gda_qp *from, *to;
+	struct gda_cq_entry entry = { .size = sizeof(entry) };
 	struct gda_cq *cq, *small;
 	struct gda_record r;
 	struct gda_view *v;
@@ -262,6 +263,8 @@ TEST_F(record, M4_arrived_and_overflow)
 	EXPECT_EQ(8, r.len);
 	EXPECT_EQ(b->mem.iova + 32, r.raddr);
 	EXPECT_EQ(GDA_MLX5_WRITE_IMM, r.opcode);
+	/* its completion is in the ring, which is touched from here on */
+	ASSERT_OK(gda_cq_wait(gda_cq_view(small), &entry, gda_clock_ns() + S_TIMEOUT_NS));
 	/* the consumer's record goes far ahead: the ring looks full */
 	__atomic_store_n((uint32_t *)(uintptr_t)gda_cq_view(small)->record, gda_be32(0x800000),
 			 __ATOMIC_RELEASE);
