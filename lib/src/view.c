@@ -52,7 +52,9 @@ static int gda_view_check(const struct gda_view_attr *attr)
 			return gda_because(-EINVAL,
 					   "%s %p: set it to an address that is a multiple of %u bytes",
 					   parts[i].name, parts[i].p, (unsigned int)parts[i].align);
-	if (!gda_cqe_is_preset(*gda_cqe_last((uintptr_t)attr->cq)))
+	/* a queue may fail as soon as it is there */
+	if (!gda_cqe_is_preset(__atomic_load_n(gda_cqe_last((uintptr_t)attr->cq),
+					       __ATOMIC_RELAXED)))
 		return gda_because(-EPROTO,
 				   "the entry at cq is not preset: set its bytes to 0xff before");
 	return 0;
