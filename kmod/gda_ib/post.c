@@ -28,7 +28,7 @@ static void gda_ib_note_arrival(struct gda_ib_qp *qp, const struct ib_wc *wc)
 	qp->tail++;
 }
 
-/* No peer that keeps to uapi/gda/cm.h sends anything but immediates, and imm_data says nothing. */
+/* A peer of GDA sends nothing but immediates; imm_data of another receive is not valid. */
 static void gda_ib_take_arrival(struct gda_ib_qp *qp, const struct ib_wc *wc)
 {
 	if (wc->opcode == IB_WC_RECV_RDMA_WITH_IMM)

@@ -108,7 +108,7 @@ static u32 gda_verbs_poll_recv(struct gda_verbs_qp *v, u32 most)
 	while (n < most && ibv_poll_cq(v->recv_cq, 1, &v->held) == 1) {
 		if (v->held.status != IBV_WC_SUCCESS)
 			continue;
-		/* no peer that keeps to gda/cm.h sends anything else, and imm_data says nothing */
+		/* a peer of GDA sends nothing else, and imm_data of another receive is not valid */
 		if (v->held.opcode != IBV_WC_RECV_RDMA_WITH_IMM) {
 			gda_verbs_fail(v, GDA_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_FABRIC));
 			break;
