@@ -368,14 +368,14 @@ TEST_F(process, D_09_handles_leave_no_mappings)
 	struct gda_dpa_rdma *rdma;
 	int before = 0, i;
 
-	for (i = 0; i < 10; i++) {
+	for (i = 0; i < 21; i++) {
 		ASSERT_EQ(0, gda_dpa_rdma_create(self->dpa, NULL, &rdma));
 		gda_dpa_rdma_destroy(rdma);
 		before = i ? before : p_mappings(self->dpa->pid);
 	}
 	EXPECT_LT(0, before);
-	/* one more may be of the allocator */
-	EXPECT_GE(before + 1, p_mappings(self->dpa->pid));
+	/* 20 handles. A few more are arenas and stacks of threads that came to work meanwhile. */
+	EXPECT_GE(before + 10, p_mappings(self->dpa->pid));
 }
 
 /* An answer that comes too late is none to the next question. */

@@ -69,8 +69,20 @@ name_repeated() {
 	[ ${#names[@]} = 0 ] || printf '\nfailed, and were run again: %s\n' "${names[*]}"
 }
 
+# The programs that failed, of all places.
+name_failed() {
+	local what names=()
+
+	for what in "${places[@]}"; do
+		mapfile -t -O ${#names[@]} names < <(cat "$(log_of "$what")"/{,0/,1/,bounce/}results 2>/dev/null |
+			awk -F '\t' -v place="$what" '$1 != "total" && $3 > 0 { print place ":" $1 }')
+	done
+	[ ${#names[@]} = 0 ] || printf '\nfailed: %s\n' "${names[*]}"
+}
+
 end() {
 	name_repeated
+	name_failed
 	[ $f = 0 ] && [ $p -gt 0 ] && verdict=PASSED || verdict=FAILED
 	printf '\n%s in %d s\n' "$verdict" $((SECONDS - start))
 	printf '%d passed, %d failed, %d skipped\n' $p $f $s
@@ -168,7 +180,7 @@ guest() {
 	case " ${PROGRAMS-bounce} " in *bounce\ *) ;; *) return ;; esac
 	title "bounce buffers, in a guest on $k"
 	tools/vm/gda-vm -v -e -k "$rel" -t 240 -a swiotlb=force -- \
-		$scripts/run-tests.sh --dmesg --logs "$log/bounce" \
+		$scripts/run-tests.sh "${again[@]}" --dmesg --logs "$log/bounce" \
 		tools/vm/load.sh build/selftests/kernel/bounce tools/vm/unload.sh
 	[ $? != 125 ] || sed -i '/^total\t/d' "$log/bounce/results" 2>/dev/null
 	count "$log/bounce"
@@ -185,11 +197,37 @@ pair() {
 	for k in ${kvers/,/ }; do
 		step "modules of the pair, $k" $scripts/modules.sh "$k" || { failed; return; }
 	done
-	tools/vm/gda-pair -v -k "$kvers" -t $((450 * GDA_SLOW)) -o "$log" -- \
-		env GDA_SLOW="$GDA_SLOW" tools/vm/pair-tests.sh "$log" "${tests[@]}"
-	[ $? != 125 ] || sed -i '/^total\t/d' "$log"/[01]/results 2>/dev/null
+	both_sides "$kvers" "$log"
+	if [ ${#again[@]} != 0 ] && pair_may_repeat "$log"; then
+		echo "pair: failed, and is run again"
+		rm -rf "$log/first"
+		mkdir "$log/first" && mv "$log"/[01] "$log/first/"
+		echo all >"$log/again"
+		both_sides "$kvers" "$log"
+	fi
 	count "$log/0"
 	count "$log/1"
+}
+
+# Run the programs $tests on kernels $1, with logs in $2.
+both_sides() {
+	tools/vm/gda-pair -v -k "$1" -t $((450 * GDA_SLOW)) -o "$2" -- \
+		env GDA_SLOW="$GDA_SLOW" tools/vm/pair-tests.sh "$2" "${tests[@]}"
+	[ $? != 125 ] || sed -i '/^total\t/d' "$2"/[01]/results 2>/dev/null
+}
+
+# Did the pair with logs in $1 fail in a way that a slow machine could explain? One side alone
+# cannot run a program again, for the other one has gone on.
+pair_may_repeat() {
+	local side
+
+	for side in "$1"/[01]; do
+		grep -q '^total' "$side/results" || return 1
+		! grep -q 'the kernel complained' "$side/results" || return 1
+		! grep -qE '^Bail out!|Sanitizer|runtime error:|unexpectedly by signal' "$side"/*.log ||
+			return 1
+	done
+	awk -F '\t' '$1 != "total" && $3 > 0 { n++ } END { exit !n }' "$1"/[01]/results
 }
 
 # All of place $1. In a subshell; its sum is left in a file.
@@ -296,7 +334,7 @@ show() {
 for what; do
 	log=$(log_of "$what")
 	mkdir -p "$log"
-	rm -rf "$log"/{*.log,results,again,console,dmesg,bounce,output,sum,0,1}
+	rm -rf "$log"/{*.log,results,again,console,dmesg,bounce,output,sum,0,1,first}
 done
 $scripts/deps.sh check || { failed; end; }
 make=(make --no-print-directory -s -k -j "$(nproc)")

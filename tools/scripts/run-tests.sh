@@ -170,9 +170,10 @@ attempt() {
 	f=$((f + ${#why[@]}))
 }
 
-# Why the program failed, indented, below its line.
+# Why the program failed, indented, below its line. With $1 in place of "not ok": a reader who
+# looks for that is to find what counts.
 explain() {
-	grep -E '^(not ok|Bail out)' "$log" | head -n 20 | tell
+	grep -E '^(not ok|Bail out)' "$log" | head -n 20 | sed "s/^not ok/${1:-not ok}/" | tell
 	[ ${#why[@]} = 0 ] || printf '%s\n' "${why[@]}" | tell
 	[ -z "$noise" ] || head -n 20 <<<"$noise" | tell
 	grep -vE '^((not )?ok|Bail out|# +(RUN|OK|FAIL|PASSED|Totals))' "$log" |
@@ -197,7 +198,7 @@ run_one() {
 	if may_repeat "$prog"; then
 		[ "$json" ] || row "$name, first" "$p" "$f" "$s" "$ms"
 		mv "$log" "${log%.log}.first.log"
-		log=${log%.log}.first.log explain
+		log=${log%.log}.first.log explain "failed once:"
 		echo "$name" >>"$logs/again"
 		attempt "$prog"
 	fi
