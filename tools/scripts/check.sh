@@ -10,8 +10,8 @@
 # goes to build/log/PLACE/output and is shown as a whole, in the order of the arguments; until
 # then a line tells how many programs have ended.
 #
-#   GDA_JOBS=N         places at a time; 1: each is shown as it runs [processors: with one
-#                      more, programs that wait for each other take five times as long]
+#   GDA_JOBS=N         places at a time; 1: each is shown as it runs [processors + 1: a
+#                      guest keeps less than one of them busy]
 #   GDA_PAIR_KVERS=A,B kernels of the pair                           [6.12,6.1]
 #   GDA_GUEST_LIMIT=S  the most seconds that a guest may take        [2400, 3600 beside others]
 #   GDA_SLOW=N         a factor for the limits of programs           [1, 2 beside others]
@@ -36,7 +36,7 @@ scripts=tools/scripts
 start=$SECONDS
 places=("$@")
 p=0 f=0 s=0
-jobs=${GDA_JOBS:-$(nproc)}
+jobs=${GDA_JOBS:-$(($(nproc) + 1))}
 [ "$jobs" -gt 0 ] 2>/dev/null || { echo "check.sh: GDA_JOBS is $jobs" >&2; exit 2; }
 [ "$jobs" -lt $# ] || jobs=$#
 beside=$((jobs > 1))
