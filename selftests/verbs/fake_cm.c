@@ -193,12 +193,6 @@ struct rdma_event_channel *rdma_create_event_channel(void)
 	return ch ? &ch->ib : NULL;
 }
 
-void rdma_destroy_event_channel(struct rdma_event_channel *ch)
-{
-	close(ch->fd);
-	free(ch);
-}
-
 int rdma_get_cm_event(struct rdma_event_channel *ib, struct rdma_cm_event **event)
 {
 	struct fake_channel *ch = (struct fake_channel *)ib;
@@ -282,6 +276,37 @@ int rdma_destroy_id(struct rdma_cm_id *ib)
 	put_id(id);
 	pthread_mutex_unlock(&lock);
 	return 0;
+}
+
+/* The request of an event that nobody took: its id is nobody's, and goes as the kernel's does. */
+static void drop_request(struct fake_id *id)
+{
+	if (id->dead)
+		return;
+	leave(id);
+	id->dead = true;
+	put_id(id);
+}
+
+/* All ids of users are gone. What is left, here and under way, are requests. */
+void rdma_destroy_event_channel(struct rdma_event_channel *ib)
+{
+	struct fake_channel *ch = (struct fake_channel *)ib;
+	struct fake_event *e;
+
+	pthread_mutex_lock(&lock);
+	while ((e = ch->events)) {
+		ch->events = e->next;
+		drop_request(e->to);
+		put_id(e->to);
+		free(e);
+	}
+	for (e = wire; e; e = e->next)
+		if (e->to->ib.channel == ib)
+			drop_request(e->to);
+	pthread_mutex_unlock(&lock);
+	close(ch->ib.fd);
+	free(ch);
 }
 
 int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
