@@ -49,6 +49,31 @@ static int gda_explain_query(const struct gda_view *v, struct gda_qp_query *q)
 	return gda_ioctl(qp->ctx, GDA_IOC_QP_QUERY, q);
 }
 
+/*
+ * Where the device cannot be asked, for it was taken away or this is a child of fork(2): what the
+ * view knows of its failure. Return: whether it failed.
+ */
+static bool gda_explain_recall(const struct gda_view *v, struct gda_qp_query *q)
+{
+	uint64_t at = __atomic_load_n(&v->error_index, __ATOMIC_ACQUIRE);
+	uint64_t why = __atomic_load_n(&v->error, __ATOMIC_RELAXED);
+
+	if (at == GDA_NO_ERROR)
+		return false;
+	*q = (struct gda_qp_query) {
+		.state = GDA_QP_ERROR, .qpn = v->qpn, .error_index = at,
+		.syndrome = (uint8_t)why, .vendor = (uint32_t)(why >> 8),
+	};
+	return true;
+}
+
+static int gda_explain_ask(struct gda_explanation *e)
+{
+	int err = gda_explain_query(e->v, &e->q);
+
+	return err == -ENODEV && gda_explain_recall(e->v, &e->q) ? 0 : err;
+}
+
 /* The queue has failed, with or without this ticket. */
 static int gda_explain_error(struct gda_explanation *e)
 {
@@ -64,6 +89,8 @@ static int gda_explain_error(struct gda_explanation *e)
 		return gda_say(e, GDA_WHY_OVERFLOW,
 			       "the CQ of QP %#x overflowed at ticket %llu: nobody took its entries",
 			       q->qpn, at);
+	if (q->vendor == GDA_CAUSE_FORK)
+		return gda_say(e, GDA_WHY_FAILED, "%s: open one in this process", why);
 	if (e->ticket == at)
 		return gda_say(e, GDA_WHY_FAILED, "failed: %s: %s",
 			       gda_syndrome_name(q->syndrome), why);
@@ -115,7 +142,7 @@ static int gda_explain_unseen(struct gda_explanation *e)
 	nanosleep(&moment, NULL);
 	if (gda_test_done(e->v, (int64_t)e->ticket) > 0)
 		return gda_say(e, GDA_WHY_DONE, "done, just now");
-	err = gda_explain_query(e->v, &e->q);
+	err = gda_explain_ask(e);
 	if (err)
 		return err;
 	if (e->q.state == GDA_QP_ERROR)
@@ -146,8 +173,8 @@ static int gda_explain_open(struct gda_explanation *e)
 			       "QP %#x is not connected: gda_qp_connect() was not called", q->qpn);
 	if (q->state == GDA_QP_WAIT)
 		return gda_say(e, GDA_WHY_PEER_WAITS,
-			       "QP %#x is not connected: it waits for QP %#x to name it, too", q->qpn,
-			       q->peer);
+			       "QP %#x is not connected: it waits for QP %#x to name it, too",
+			       q->qpn, q->peer);
 	return q->producer > e->ticket ? gda_explain_seen(e) : gda_explain_unseen(e);
 }
 
@@ -165,12 +192,21 @@ static int gda_explain_view(struct gda_explanation *e)
 		return gda_say(e, GDA_WHY_DONE, "done%s",
 			       gda_test_done(v, (int64_t)reserved - 1) > 0 ?
 			       ", and nothing is outstanding" : "");
-	err = gda_explain_query(v, &e->q);
+	err = gda_explain_ask(e);
 	if (err)
 		return err;
 	e->rung = reserved - (uint16_t)(reserved - gda_be32_to_cpu((GDA_UAPI_FORCE __be32)
 		__atomic_load_n((const uint32_t *)(uintptr_t)v->dbrec, __ATOMIC_ACQUIRE)));
 	return gda_explain_open(e);
+}
+
+/* In a child of fork(2), whose copy of the view knows what its parent knew. */
+static int gda_explain_inherited(struct gda_explanation *e)
+{
+	if (!gda_explain_recall(e->v, &e->q))
+		return -EOPNOTSUPP;
+	return e->ticket < e->q.error_index ? gda_say(e, GDA_WHY_DONE, "done") :
+					      gda_explain_error(e);
 }
 
 GDA_EXPORT int gda_explain(struct gda_view *v, int64_t ticket, char *buf, size_t len)
@@ -183,7 +219,9 @@ GDA_EXPORT int gda_explain(struct gda_view *v, int64_t ticket, char *buf, size_t
 		buf[0] = '\0';
 	if (ticket < 0)
 		return (int)ticket;
-	/* a child of fork(2), or a queue of the program's own; or posters on a GPU */
+	if (gda_view_is_inherited(v))
+		return gda_explain_inherited(&e);
+	/* a queue of the program's own; or posters on a GPU */
 	if (!v->owner || v->caps & GDA_VIEW_SQ_ON_GPU)
 		return -EOPNOTSUPP;
 	gda_reason_save(&reason);

@@ -71,6 +71,11 @@ static void gda_view_disassociate(struct gda_view *v)
 	v->caps &= ~GDA_VIEW_RING;
 }
 
+bool gda_view_is_inherited(const struct gda_view *v)
+{
+	return v->dbrec == (uintptr_t)&gda_disassociated.dbrec;
+}
+
 static void gda_cq_view_disassociate(struct gda_cq_view *v)
 {
 	v->entries = (uintptr_t)gda_disassociated.failed;

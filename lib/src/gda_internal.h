@@ -192,6 +192,8 @@ void gda_fork_add_qp(struct gda_qp *qp);
 void gda_fork_remove_qp(struct gda_qp *qp);
 void gda_fork_add_cq(struct gda_cq *cq);
 void gda_fork_remove_cq(struct gda_cq *cq);
+/* Is it a parent's, cut off from its queue? */
+bool gda_view_is_inherited(const struct gda_view *v);
 
 /* view.c */
 

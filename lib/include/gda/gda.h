@@ -736,8 +736,9 @@ enum gda_why {
  * device and may take 20 ms, to see whether the worker runs. It says what it found, which may
  * have changed when it returns.
  *
- * Return: enum gda_why; -EOPNOTSUPP a view that gda_view_init() made, of a parent of this
- * process, or of a queue in the memory of a GPU.
+ * Return: enum gda_why; -ENODEV the device was taken away, or the context ended, and the view has
+ * seen no completion of that; -EOPNOTSUPP a view that gda_view_init() made, or of a queue in the
+ * memory of a GPU.
  */
 int gda_explain(struct gda_view *v, int64_t ticket, char *buf, size_t len);
 
