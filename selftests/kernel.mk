@@ -5,7 +5,7 @@
 BUILD ?= build
 
 GDA_KSELFTEST_SHARED := util object post requests group nl
-GDA_KSELFTESTS := $(filter-out $(GDA_KSELFTEST_SHARED) move nth reload rxe sweep sweep_map \
+GDA_KSELFTESTS := $(filter-out $(GDA_KSELFTEST_SHARED) causes move nth reload rxe sweep sweep_map \
 	sweep_memory sweep_ib,$(basename $(notdir $(wildcard selftests/kernel/*.c))))
 GDA_KSELFTEST_OBJS := $(GDA_KSELFTEST_SHARED:%=$(BUILD)/selftests/kernel/%.o)
 GDA_KSELFTEST_CFLAGS = $(DEPFLAGS) -std=gnu11 -O2 $(TEST_DEBUG) -Wall -Wextra -Werror -pthread \
@@ -39,15 +39,25 @@ $(RELOADERS): KSELFTEST_OWN = $(BUILD)/selftests/kernel/reload.o
 $(RELOADERS): $(BUILD)/selftests/kernel/reload.o
 
 # Those whose memory is taken away by gda_test.
-MOVERS := $(addprefix $(BUILD)/selftests/kernel/,bounce cgroup churn edu event killed data_integrity netlink_causes netlink_events \
+MOVERS := $(addprefix $(BUILD)/selftests/kernel/,bounce cgroup churn edu event killed data_integrity netlink_events \
 	memlock peer_memory queue revoke vgem waiters)
 $(MOVERS): KSELFTEST_OWN = $(BUILD)/selftests/kernel/move.o
 $(MOVERS): $(BUILD)/selftests/kernel/move.o
+
+# That in which each cause of failure is made.
+CAUSE_OBJS := $(addprefix $(BUILD)/selftests/kernel/,causes.o move.o)
+$(BUILD)/selftests/kernel/netlink_causes: KSELFTEST_OWN = $(CAUSE_OBJS)
+$(BUILD)/selftests/kernel/netlink_causes: $(CAUSE_OBJS)
 
 # Those on an RDMA device.
 RDMA_TESTS := $(addprefix $(BUILD)/selftests/kernel/,ib ib_connect ib_imm ib_removal)
 $(RDMA_TESTS): KSELFTEST_OWN = $(BUILD)/selftests/kernel/rxe.o
 $(RDMA_TESTS): $(BUILD)/selftests/kernel/rxe.o
+
+# That in which causes of failure are made on an RDMA device.
+FABRIC_OBJS := $(CAUSE_OBJS) $(BUILD)/selftests/kernel/rxe.o
+$(BUILD)/selftests/kernel/netlink_fabric: KSELFTEST_OWN = $(FABRIC_OBJS)
+$(BUILD)/selftests/kernel/netlink_fabric: $(FABRIC_OBJS)
 
 # That reloads, on an RDMA device.
 WIRE_OBJS := $(addprefix $(BUILD)/selftests/kernel/,reload.o rxe.o)
