@@ -4,7 +4,7 @@
 
 TOOLTEST_OUT	:= $(BUILD)/selftests/tools
 
-TEST_NATIVE	+= $(addprefix selftests/tools/,attacks.sh no_libnl.sh planted.sh runner.sh spans.sh)
+TEST_NATIVE	+= $(addprefix selftests/tools/,attacks.sh gdactl_words.sh no_libnl.sh planted.sh runner.sh spans.sh)
 TEST_VM		+= $(TOOLTEST_OUT)/doctor selftests/tools/runner.sh
 
 # doctor.sh shows the tool another driver, and a libcuda that is empty.

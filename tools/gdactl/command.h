@@ -7,11 +7,18 @@
 #define GDACTL_COMMAND_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
-/* The list of commands for the usage text. */
-extern const char command_usage[];
+/* Print the list of commands for the usage text. */
+void command_list(FILE *to);
 
 /* Run the command @name with @n arguments. Return: the exit status; -1: no such command. */
 int command_run(const char *name, int n, char **args, bool json);
+
+/* Print what the command @name does. Return: 0; -1: no such command. */
+int command_help(const char *name);
+
+/* Say on stderr, in a line, that there is no command @name. Return: the exit status. */
+int command_unknown(const char *name);
 
 #endif /* GDACTL_COMMAND_H */

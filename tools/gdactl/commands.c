@@ -1,40 +1,163 @@
 // SPDX-License-Identifier: MIT
-/* Commands of the netlink family, by name. */
+/* Commands of the netlink family, by name, and what each says of itself. */
+#include <stdarg.h>
 #include <string.h>
 #include "command.h"
 #include "ctl.h"
 
-const char command_usage[] =
-	"gdactl device|context|qp|cq|mr|counter [show] [dev NAME] [ctx ID] [pid PID] [uid UID]\n"
-	"gdactl wqe ctx ID handle QP\n"
-	"gdactl stats\n"
-	"gdactl limits [show | set NAME VALUE ...]\n"
-	"gdactl monitor\n"
-	"gdactl top [rows N] [times N] [seconds N]\n"
-	"gdactl record show ctx ID | record show dead | record on|off ctx ID [records N]\n"
-	"gdactl why [pid PID | qp NUMBER]\n";
+#define FILTER		" [show] [dev NAME] [ctx ID] [pid PID] [uid UID]"
+#define FILTERED	"dev, ctx, pid and uid show those of a device, of a context, and of\n" \
+			"contexts that a process or a user opened.\n"
+
+#define NEAR	2	/* letters in which a name that was meant differs at most */
+
+struct command {
+	const char *name;
+	const char *arguments;
+	const char *help;
+	const struct ctl_kind *kind;	/* or @run */
+	int (*run)(struct ctl_args *args);
+};
+
+static const struct command commands[] = {
+	{ "device", " [show] [dev NAME]",
+	  "Devices, and how many objects of each kind they have room for.\n", &ctl_device, NULL },
+	{ "context", FILTER,
+	  "Contexts: open files of /dev/gda, with the process and the user that opened them, what\n"
+	  "they have, and what their worker does. RUNS with an old LAST-PASS: it gets no processor.\n"
+	  FILTERED, &ctl_context, NULL },
+	{ "qp", FILTER,
+	  "QPs: whom they are connected to, and how far they got. PRODUCER and CONSUMER count slots\n"
+	  "that were posted and that have an outcome; CLASS and CAUSE say of what a QP failed.\n"
+	  FILTERED, &ctl_qp, NULL },
+	{ "cq", FILTER, "CQs. USERS counts their QPs.\n" FILTERED, &ctl_cq, NULL },
+	{ "mr", FILTER,
+	  "MRs. ACCESS: L may be written by its owner's work, W, R and A by a peer's puts, gets and\n"
+	  "atomics.\n" FILTERED, &ctl_mr, NULL },
+	{ "counter", FILTER, "Counters, and their values.\n" FILTERED, &ctl_counter, NULL },
+	{ "wqe", " ctx ID handle QP",
+	  "Entries of a QP that have no outcome, as its executor decodes them. ID and QP are in the\n"
+	  "columns CTX and HANDLE of gdactl qp. RUNG: a doorbell covers it.\n", NULL,
+	  ctl_wqe_command },
+	{ "stats", "",
+	  "How many objects there are, of all users; for administrators.\n", &ctl_stats, NULL },
+	{ "limits", " [show | set NAME VALUE ...]",
+	  "Limits, or set some of max-contexts, max-objects and idle-us until gda_core goes;\n"
+	  "gda(4) describes them. Setting is for administrators.\n", NULL,
+	  ctl_limits_command },
+	{ "monitor", "",
+	  "An event a line, when a device or context comes or goes, a QP is connected or fails, an MR\n"
+	  "is revoked, a CQ overflows; for administrators.\n", NULL,
+	  ctl_monitor },
+	{ "top", " [rows N] [times N] [seconds N]",
+	  "The busiest QPs, every second. OWES counts slots that were posted and have no outcome.\n",
+	  NULL, ctl_top },
+	{ "record", " show ctx ID | show dead | on ctx ID [records N] | off ctx ID",
+	  "The flight record of a context: control events and errors, and after \"on\" all work. dead:\n"
+	  "of contexts that ended with a QP in error or with work that had no outcome.\n", NULL,
+	  ctl_record },
+	{ "why", " [pid PID | qp NUMBER]",
+	  "Of each QP that owes something, what, since when, and why, in a line; and its records.\n"
+	  "NUMBER is in the column QPN of gdactl qp.\n", NULL, ctl_why },
+};
+
+#define COMMANDS	(sizeof(commands) / sizeof(commands[0]))
+
+static const struct command *find(const char *name)
+{
+	for (size_t i = 0; i < COMMANDS; i++)
+		if (!strcmp(name, commands[i].name))
+			return &commands[i];
+	return NULL;
+}
+
+void command_list(FILE *to)
+{
+	for (size_t i = 0; i < COMMANDS; i++)
+		fprintf(to, "gdactl %s%s\n", commands[i].name, commands[i].arguments);
+}
 
 int command_run(const char *name, int n, char **v, bool json)
 {
-	static const struct ctl_kind *const kinds[] = {
-		&ctl_device, &ctl_context, &ctl_qp, &ctl_cq, &ctl_mr, &ctl_counter, &ctl_stats,
-	};
-	struct ctl_args args = { .n = n, .v = v, .json = json };
+	struct ctl_args args = { .name = name, .n = n, .v = v, .json = json };
+	const struct command *c = find(name);
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (!strcmp(name, kinds[i]->name))
-			return ctl_show(kinds[i], &args);
-	if (!strcmp(name, "wqe"))
-		return ctl_wqe_command(&args);
-	if (!strcmp(name, "limits"))
-		return ctl_limits_command(&args);
-	if (!strcmp(name, "monitor"))
-		return ctl_monitor(&args);
-	if (!strcmp(name, "top"))
-		return ctl_top(&args);
-	if (!strcmp(name, "record"))
-		return ctl_record(&args);
-	if (!strcmp(name, "why"))
-		return ctl_why(&args);
-	return -1;
+	if (!c)
+		return -1;
+	return c->kind ? ctl_show(c->kind, &args) : c->run(&args);
+}
+
+int command_help(const char *name)
+{
+	const struct command *c = find(name);
+
+	if (!c)
+		return -1;
+	printf("gdactl [--json] %s%s\n\n%s", c->name, c->arguments, c->help);
+	return 0;
+}
+
+/* How many letters must change, come or go to make @b of @a? */
+static size_t distance(const char *a, const char *b)
+{
+	size_t row[16], la = strlen(a), lb = strlen(b);
+
+	if (lb >= sizeof(row) / sizeof(row[0]))
+		return SIZE_MAX;
+	for (size_t j = 0; j <= lb; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= la; i++) {
+		size_t corner = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= lb; j++) {
+			size_t best = corner + (a[i - 1] != b[j - 1]);
+
+			corner = row[j];
+			best = corner + 1 < best ? corner + 1 : best;
+			row[j] = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+		}
+	}
+	return row[lb];
+}
+
+/* The command that was meant, perhaps; or NULL. */
+static const char *nearest(const char *name)
+{
+	const char *best = NULL;
+	size_t least = NEAR + 1;
+
+	for (size_t i = 0; i < COMMANDS; i++) {
+		size_t d = distance(name, commands[i].name);
+
+		/* nothing of it need be right in a name that is so short */
+		if (d < least && d < strlen(name)) {
+			least = d;
+			best = commands[i].name;
+		}
+	}
+	return best;
+}
+
+int command_unknown(const char *name)
+{
+	const char *meant = nearest(name);
+
+	fprintf(stderr, "gdactl: no command %s: ", name);
+	if (meant)
+		fprintf(stderr, "did you mean %s? ", meant);
+	fputs("gdactl --help lists all\n", stderr);
+	return 2;
+}
+
+int ctl_usage(const struct ctl_args *args, const char *format, ...)
+{
+	va_list values;
+
+	fprintf(stderr, "gdactl: %s: ", args->name);
+	va_start(values, format);
+	vfprintf(stderr, format, values);
+	va_end(values);
+	fprintf(stderr, ": gdactl %s --help\n", args->name);
+	return 2;
 }

@@ -112,6 +112,7 @@ int ctl_record_around(struct ctl_link *link, uint32_t context, uint32_t qpn);
 /* --- commands; each returns the exit status --- */
 
 struct ctl_args {
+	const char *name;	/* the command */
 	int n;
 	char **v;		/* behind the command */
 	bool json;
@@ -124,6 +125,9 @@ int ctl_monitor(struct ctl_args *args);
 int ctl_top(struct ctl_args *args);
 int ctl_record(struct ctl_args *args);
 int ctl_why(struct ctl_args *args);
+/* Say in a line what is wrong with the arguments, and where help is. Return: the exit status. */
+int ctl_usage(const struct ctl_args *args, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 /* The numeric argument behind @args->v[i]; or -1, which was said. */
 int ctl_argument(const struct ctl_args *args, int i, uint32_t *value);
 

@@ -264,18 +264,29 @@ static const char *value_name(const struct ctl_field *f, uint64_t value)
 								     NULL;
 }
 
+/* Bytes beyond ASCII are a process's own, and may be no UTF-8: they are read as Latin-1. */
 static void put_string(const char *s)
 {
 	putchar('"');
 	for (; *s; s++) {
 		if (*s == '"' || *s == '\\')
 			putchar('\\');
-		if ((unsigned char)*s < ' ')
-			printf("\\u%04x", *s);
+		if ((unsigned char)*s < ' ' || (unsigned char)*s > '~')
+			printf("\\u%04x", (unsigned char)*s);
 		else
 			putchar(*s);
 	}
 	putchar('"');
+}
+
+/* A process names itself: what is no letter of ASCII must reach no terminal, nor move a column. */
+static void format_string(const char *s, char *text, size_t room)
+{
+	size_t i;
+
+	for (i = 0; s[i] && i + 1 < room; i++)
+		text[i] = s[i] < ' ' || s[i] > '~' ? '?' : s[i];
+	text[i] = 0;
 }
 
 static void put_flags(const struct ctl_field *f, uint64_t value)
@@ -379,7 +390,7 @@ void ctl_format(const struct ctl_field *f, const struct nlattr *attr, char *text
 	value = f->type == CTL_STRING || f->type == CTL_FLAG ? 0 : ctl_number(attr);
 	switch (f->type) {
 	case CTL_STRING:
-		snprintf(text, room, "%s", nla_get_string((struct nlattr *)attr));
+		format_string(nla_get_string((struct nlattr *)attr), text, room);
 		break;
 	case CTL_FLAG:
 		snprintf(text, room, "yes");

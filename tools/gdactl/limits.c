@@ -35,7 +35,7 @@ static int limits_parse(const struct ctl_args *args, uint16_t *types, uint32_t *
 			if (!strcmp(args->v[i], ctl_limits.fields[k].name))
 				break;
 		if (k == ctl_limits.nfields || n == LIMITS) {
-			fprintf(stderr, "gdactl: no limit %s: see `gdactl limits`\n", args->v[i]);
+			ctl_usage(args, "no limit %s", args->v[i]);
 			return -1;
 		}
 		types[n] = ctl_limits.fields[k].attr;
@@ -43,7 +43,7 @@ static int limits_parse(const struct ctl_args *args, uint16_t *types, uint32_t *
 			return -1;
 	}
 	if (!n)
-		fputs("usage: gdactl limits set NAME VALUE ...\n", stderr);
+		ctl_usage(args, "set needs a name and a value");
 	return n ? n : -1;
 }
 
@@ -56,12 +56,10 @@ int ctl_limits_command(struct ctl_args *args)
 
 	if (args->n && !strcmp(args->v[0], "set"))
 		n = limits_parse(args, types, values);
-	else if (args->n && strcmp(args->v[0], "show"))
-		n = -1;
-	if (n < 0) {
-		fputs("usage: gdactl limits [show | set NAME VALUE ...]\n", stderr);
+	else if (args->n && (args->n > 1 || strcmp(args->v[0], "show")))
+		return ctl_usage(args, "unknown word %s", args->v[args->n > 1]);
+	if (n < 0)
 		return 2;
-	}
 	if (ctl_open(&link))
 		return 1;
 	if (n)

@@ -117,6 +117,10 @@ static int link_fail(const struct ctl_link *link, const char *what, int err)
 
 	if (err == -NLE_PERM)
 		advice = ": this is for administrators: run it as root, or with CAP_NET_ADMIN";
+	else if (err == -NLE_OBJ_NOTFOUND)
+		advice = ": gdactl context and gdactl qp show what there is";
+	else if (err == -NLE_RANGE || err == -NLE_INVAL)
+		advice = ": gdactl(1) has what is allowed";
 	fprintf(stderr, "gdactl: %s: %s%s\n", what,
 		link && link->reason[0] ? link->reason : nl_geterror(err), advice);
 	return -1;
@@ -127,6 +131,10 @@ int ctl_open(struct ctl_link **to)
 	struct ctl_link *link = calloc(1, sizeof(*link));
 	int err, on = 1;
 
+	if (!link) {
+		fputs("gdactl: out of memory: end other programs, and try again\n", stderr);
+		return -1;
+	}
 	link->sock = nl_socket_alloc();
 	err = link->sock ? genl_connect(link->sock) : -NLE_NOMEM;
 	if (err) {
@@ -135,7 +143,8 @@ int ctl_open(struct ctl_link **to)
 	}
 	link->family = genl_ctrl_resolve(link->sock, GDA_FAMILY_NAME);
 	if (link->family < 0) {
-		fputs("gdactl: gda_core is not loaded: as root: modprobe gda_mr\n", stderr);
+		fputs("gdactl: gda_core is not loaded: as root: modprobe gda_mr", stderr);
+		fputs(" (the in-process device needs none, and is not seen here)\n", stderr);
 		goto fail;
 	}
 	/* an older kernel says less of errors */

@@ -11,8 +11,9 @@ static int usage(FILE *to)
 {
 	fputs("gdactl [--json] COMMAND ...\n\n"
 	      "gdactl doctor\n", to);
-	fputs(command_usage, to);
-	fputs("gdactl --version\n\n"
+	command_list(to);
+	fputs("gdactl --version\n"
+	      "gdactl COMMAND --help\n\n"
 	      "doctor says which kinds of memory and which executors work here, for the user\n"
 	      "who runs it; which do not, why, and what to do about it. The others show what\n"
 	      "the caller has, and to administrators what everybody has.\n", to);
@@ -93,6 +94,19 @@ static bool take_json(int *argc, char **argv)
 	return json;
 }
 
+static bool is_help(const char *word)
+{
+	return !strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help");
+}
+
+/* Of all commands, or of one. */
+static int help(const char *name)
+{
+	if (!name || !strcmp(name, "doctor"))
+		return usage(stdout);
+	return command_help(name) ? command_unknown(name) : 0;
+}
+
 int main(int argc, char **argv)
 {
 	bool json = take_json(&argc, argv);
@@ -100,8 +114,10 @@ int main(int argc, char **argv)
 
 	if (argc < 2)
 		return usage(stderr);
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "help"))
-		return usage(stdout);
+	if (is_help(argv[1]))
+		return help(argv[2]);
+	if (argc > 2 && is_help(argv[argc - 1]))
+		return help(argv[1]);
 	if (!strcmp(argv[1], "--version")) {
 		puts("gdactl " GDA_VERSION_STRING);
 		return 0;
@@ -109,5 +125,5 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "doctor"))
 		return argc > 2 ? usage(stderr) : examine(json);
 	status = command_run(argv[1], argc - 2, argv + 2, json);
-	return status < 0 ? usage(stderr) : status;
+	return status < 0 ? command_unknown(argv[1]) : status;
 }

@@ -60,10 +60,8 @@ int ctl_monitor(struct ctl_args *args)
 	struct ctl_link *link;
 	int err;
 
-	if (args->n) {
-		fputs("gdactl: monitor takes no arguments: leave them out\n", stderr);
-		return 2;
-	}
+	if (args->n)
+		return ctl_usage(args, "unknown word %s", args->v[0]);
 	if (ctl_open(&link))
 		return 1;
 	err = ctl_listen(link, show_event, &m);

@@ -2,8 +2,11 @@
 /* In place of commands.c and what it calls, where there was no libnl to build it with. */
 #include "command.h"
 
-const char command_usage[] =
-	"\nThis gdactl was built without libnl-3 and libnl-genl-3, and has no other commands.\n";
+void command_list(FILE *to)
+{
+	fputs("\nThis gdactl was built without libnl-3 and libnl-genl-3, and has no other\n"
+	      "commands.\n", to);
+}
 
 int command_run(const char *name, int n, char **args, bool json)
 {
@@ -12,4 +15,18 @@ int command_run(const char *name, int n, char **args, bool json)
 	(void)args;
 	(void)json;
 	return -1;
+}
+
+int command_help(const char *name)
+{
+	(void)name;
+	return -1;
+}
+
+int command_unknown(const char *name)
+{
+	fprintf(stderr, "gdactl: no command %s: it was built without libnl-3 and libnl-genl-3: ",
+		name);
+	fputs("install these, and build gdactl again\n", stderr);
+	return 2;
 }

@@ -167,37 +167,40 @@ static int show(struct ctl_link *link, uint32_t context, bool json)
 	return err ? 1 : 0;
 }
 
-static int usage(void)
+/* Of "on", "off" and "show": the context; and how many records. */
+static int parse(const struct ctl_args *args, uint32_t values[2])
 {
-	fputs("gdactl: record show ctx ID | record show dead |\n"
-	      "        record on ctx ID [records N] | record off ctx ID\n", stderr);
-	return 2;
+	const char *verb = args->n ? args->v[0] : "";
+	bool on = !strcmp(verb, "on");
+	int most = on ? 5 : 3;
+
+	if (!on && strcmp(verb, "off") && strcmp(verb, "show"))
+		return ctl_usage(args, "needs show, on or off");
+	if (args->n < 2 || strcmp(args->v[1], "ctx"))
+		return ctl_usage(args, "%s needs ctx ID, which gdactl context shows", verb);
+	if (ctl_argument(args, 1, &values[0]))
+		return 2;
+	values[1] = on ? ON_RECORDS : 0;
+	if (args->n > 3 && (!on || strcmp(args->v[3], "records")))
+		return ctl_usage(args, "unknown word %s", args->v[3]);
+	if (args->n > 3 && ctl_argument(args, 3, &values[1]))
+		return 2;
+	return args->n > most ? ctl_usage(args, "unknown word %s", args->v[most]) : 0;
 }
 
 int ctl_record(struct ctl_args *args)
 {
 	uint16_t types[2] = { GDA_A_RECORD_CONTEXT, GDA_A_RECORD_RECORDS };
-	uint32_t values[2] = { 0, ON_RECORDS };
+	bool dead = args->n == 2 && !strcmp(args->v[0], "show") && !strcmp(args->v[1], "dead");
+	uint32_t values[2] = { 0 };
 	struct ctl_link *link;
-	const char *verb;
-	bool dead;
 	int status;
 
-	if (args->n < 2)
-		return usage();
-	verb = args->v[0];
-	dead = !strcmp(verb, "show") && !strcmp(args->v[1], "dead");
-	if (!dead && (strcmp(args->v[1], "ctx") || ctl_argument(args, 1, &values[0])))
-		return usage();
-	if (args->n > 3 && (strcmp(args->v[3], "records") || ctl_argument(args, 3, &values[1])))
-		return usage();
-	if (!strcmp(verb, "off"))
-		values[1] = 0;
-	else if (strcmp(verb, "on") && strcmp(verb, "show"))
-		return usage();
+	if (!dead && parse(args, values))
+		return 2;
 	if (ctl_open(&link))
 		return 1;
-	if (!strcmp(verb, "show"))
+	if (!strcmp(args->v[0], "show"))
 		status = show(link, values[0], args->json);
 	else
 		status = ctl_do(link, GDA_CMD_RECORD_SET, types, values, 2, NULL, NULL) ? 1 : 0;

@@ -25,6 +25,7 @@ struct contexts {
 
 struct show {
 	const struct filter *filter;
+	size_t n;			/* rows */
 	struct contexts *contexts;	/* NULL: all */
 	struct ctl_rows rows;
 };
@@ -37,25 +38,31 @@ int ctl_argument(const struct ctl_args *args, int i, uint32_t *value)
 	if (i + 1 < args->n)
 		v = strtoul(args->v[i + 1], &end, 0);
 	if (!end || *end || end == args->v[i + 1] || v > UINT32_MAX) {
-		fprintf(stderr,
-			"gdactl: %s needs a number behind it, as gdactl show prints them\n",
-			args->v[i]);
+		ctl_usage(args, "%s needs a number behind it", args->v[i]);
+		return -1;
+	}
+	/* the kernel counts contexts from 1 */
+	if (!v && !strcmp(args->v[i], "ctx")) {
+		ctl_usage(args, "there is no ctx 0");
 		return -1;
 	}
 	*value = (uint32_t)v;
 	return 0;
 }
 
-static int parse(const struct ctl_args *args, struct filter *f)
+static int parse(const struct ctl_kind *kind, const struct ctl_args *args, struct filter *f)
 {
+	bool origin = kind->object || kind == &ctl_context;
 	int i = args->n && !strcmp(args->v[0], "show");
 
 	for (; i < args->n; i += 2) {
 		const char *word = args->v[i];
 		int err = 0;
 
-		if (!strcmp(word, "dev") && i + 1 < args->n) {
+		if (!strcmp(word, "dev") && i + 1 < args->n && kind != &ctl_stats) {
 			f->dev = args->v[i + 1];
+		} else if (!origin) {
+			return ctl_usage(args, "unknown word %s", word);
 		} else if (!strcmp(word, "ctx")) {
 			err = ctl_argument(args, i, &f->ctx);
 		} else if (!strcmp(word, "pid")) {
@@ -64,10 +71,10 @@ static int parse(const struct ctl_args *args, struct filter *f)
 		} else if (!strcmp(word, "uid")) {
 			err = ctl_argument(args, i, &f->uid);
 			f->by_uid = true;
+		} else if (!strcmp(word, "dev")) {
+			err = ctl_usage(args, "dev needs a name behind it");
 		} else {
-			fprintf(stderr, "gdactl: unknown word %s\n", word);
-			fputs("usage: [show] [dev NAME] [ctx ID] [pid PID] [uid UID]\n", stderr);
-			err = -1;
+			err = ctl_usage(args, "unknown word %s", word);
 		}
 		if (err)
 			return err;
@@ -130,8 +137,10 @@ static void show_one(void *arg, struct nlattr *const *attrs)
 {
 	struct show *s = arg;
 
-	if (fits(s, attrs))
-		ctl_rows_add(&s->rows, attrs);
+	if (!fits(s, attrs))
+		return;
+	s->n++;
+	ctl_rows_add(&s->rows, attrs);
 }
 
 static int show_all(struct ctl_link *link, struct show *s)
@@ -149,6 +158,18 @@ static int show_all(struct ctl_link *link, struct show *s)
 	return ctl_dump(link, kind->cmd, kind->object ? f->ctx : 0, show_one, s);
 }
 
+/* Of a table that is empty since its filter let nothing through. */
+static void say_none(const struct show *s)
+{
+	const struct filter *f = s->filter;
+	bool object = s->rows.kind->object;
+
+	if (s->n || !(f->dev || f->ctx || f->by_pid || f->by_uid))
+		return;
+	fprintf(stderr, "gdactl: no %s fits that, or it is another user's: gdactl %s shows all\n",
+		s->rows.kind->name, object ? "context" : s->rows.kind->name);
+}
+
 int ctl_show(const struct ctl_kind *kind, struct ctl_args *args)
 {
 	struct filter filter = { 0 };
@@ -157,14 +178,16 @@ int ctl_show(const struct ctl_kind *kind, struct ctl_args *args)
 	struct ctl_link *link;
 	int err;
 
-	if (parse(args, &filter))
+	if (parse(kind, args, &filter))
 		return 2;
 	if (ctl_open(&link))
 		return 1;
 	ctl_rows_init(&show.rows, kind, args->json);
 	err = show_all(link, &show);
-	if (!err)
+	if (!err) {
 		ctl_rows_print(&show.rows);
+		say_none(&show);
+	}
 	free(contexts.id);
 	ctl_close(link);
 	return err ? 1 : 0;

@@ -168,10 +168,8 @@ static int options_parse(const struct ctl_args *args, struct options *o)
 			       !strcmp(args->v[i], "times") ? &o->times :
 			       !strcmp(args->v[i], "seconds") ? &o->seconds : NULL;
 
-		if (!to) {
-			fputs("usage: gdactl top [rows N] [times N] [seconds N]\n", stderr);
-			return -1;
-		}
+		if (!to)
+			return ctl_usage(args, "unknown word %s", args->v[i]);
 		if (ctl_argument(args, i, to))
 			return -1;
 	}

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <gda/ioctl.h>
 #include <gda/cause.h>
+#include <gda/gda.h>
 #include "ctl.h"
 
 #define STARVED_NS	100000000ULL	/* a worker that runs begins a pass more often than that */
@@ -120,7 +121,7 @@ static const char *port_down(const struct facts *f, char *text, size_t room)
 static void explain_failed(const struct facts *f, char *text, size_t room)
 {
 	bool wire = f->cls == GDA_CLASS_RETRY || f->cause == GDA_CAUSE_FABRIC;
-	const char *what = "failed";
+	const char *what = gda_vendor_name(f->cause), *begin = "";
 	char port[128];
 
 	if (f->cause == GDA_CAUSE_CQ)
@@ -129,9 +130,11 @@ static void explain_failed(const struct facts *f, char *text, size_t room)
 		what = "its peer is gone";
 	else if (f->cause == GDA_CAUSE_DEVICE)
 		what = "its device was taken away";
-	snprintf(text, room, "%s (%s/%s, at slot %" PRIu64 "; %" PRIu64 " flushed since)%s", what,
-		 ctl_class_name(f->cls), ctl_cause_name(f->cause), f->error_index, f->flushed,
-		 wire ? port_down(f, port, sizeof(port)) : "");
+	else
+		begin = "failed: ";
+	snprintf(text, room, "%s%s (%s/%s, at slot %" PRIu64 "; %" PRIu64 " flushed since)%s",
+		 begin, what, ctl_class_name(f->cls), ctl_cause_name(f->cause), f->error_index,
+		 f->flushed, wire ? port_down(f, port, sizeof(port)) : "");
 }
 
 static void explain_unconnected(const struct facts *f, char *text, size_t room)
@@ -181,14 +184,22 @@ static void explain(const struct facts *f, char *text, size_t room)
 		snprintf(text, room, "nothing outstanding at all");
 }
 
-static int gather(struct ctl_link *link, struct facts *f)
+/* Entries that are written and not rung for are told of one QP, not of all in a dump. */
+static int gather_qp(struct ctl_link *link, struct facts *f)
+{
+	const uint16_t qp[2] = { GDA_A_QP_CONTEXT, GDA_A_QP_HANDLE };
+	const uint32_t values[2] = { f->context, f->handle };
+
+	return ctl_do(link, GDA_CMD_QP_GET, qp, values, 2, note_qp_facts, f);
+}
+
+static int gather_rest(struct ctl_link *link, struct facts *f)
 {
 	const uint16_t qp[2] = { GDA_A_QP_CONTEXT, GDA_A_QP_HANDLE };
 	const uint16_t context = GDA_A_CONTEXT_ID;
-	uint32_t values[2] = { f->context, f->handle };
+	uint32_t values[2] = { f->context };
 
-	if (ctl_do(link, GDA_CMD_QP_GET, qp, values, 2, note_qp_facts, f) ||
-	    ctl_do(link, GDA_CMD_CONTEXT_GET, &context, values, 1, note_context_facts, f))
+	if (ctl_do(link, GDA_CMD_CONTEXT_GET, &context, values, 1, note_context_facts, f))
 		return -1;
 	values[1] = f->cq;
 	return ctl_do(link, GDA_CMD_CQ_GET, qp, values, 2, note_cq_facts, f);
@@ -257,6 +268,24 @@ static void note_qp(void *arg, struct nlattr *const *a)
 	l->qps[l->n++][1] = (uint32_t)ctl_number(a[GDA_A_QP_HANDLE]);
 }
 
+/* Is there nothing of what was asked for? */
+static bool unknown(const struct list *l)
+{
+	const char *where;
+
+	if (l->by_qpn && !l->n) {
+		fprintf(stderr, "gdactl: no QP has the number %#x, ", l->qpn);
+		where = "qp";
+	} else if (l->by_pid && !l->ncontexts) {
+		fprintf(stderr, "gdactl: pid %u has no context, ", l->pid);
+		where = "context";
+	} else {
+		return false;
+	}
+	fprintf(stderr, "or it is another user's: gdactl %s shows all\n", where);
+	return true;
+}
+
 static int why(struct ctl_link *link, struct list *l, bool json)
 {
 	size_t n = 0;
@@ -270,14 +299,14 @@ static int why(struct ctl_link *link, struct list *l, bool json)
 		struct facts f = { .context = l->qps[i][0], .handle = l->qps[i][1] };
 
 		/* it may have gone since */
-		if (gather(link, &f))
+		if (gather_qp(link, &f) || (!owes(&f) && !l->by_qpn) || gather_rest(link, &f))
 			continue;
-		if ((owes(&f) || l->by_qpn) && say(link, &f, json, &n))
+		if (say(link, &f, json, &n))
 			return 1;
 	}
 	if (json)
 		fputs(n ? "\n]\n" : "[]\n", stdout);
-	else if (!n)
+	if (!unknown(l) && !json && !n)
 		puts("no queue owes anything");
 	return 0;
 }
@@ -292,10 +321,12 @@ int ctl_why(struct ctl_args *args)
 		l.by_pid = !ctl_argument(args, 0, &l.pid);
 	else if (args->n && !strcmp(args->v[0], "qp"))
 		l.by_qpn = !ctl_argument(args, 0, &l.qpn);
-	if (args->n && !l.by_pid && !l.by_qpn) {
-		fputs("usage: gdactl why [pid PID | qp NUMBER]\n", stderr);
+	else if (args->n)
+		return ctl_usage(args, "unknown word %s", args->v[0]);
+	if (args->n && !l.by_pid && !l.by_qpn)
 		return 2;
-	}
+	if (args->n > 2)
+		return ctl_usage(args, "unknown word %s", args->v[2]);
 	if (ctl_open(&link))
 		return 1;
 	status = why(link, &l, args->json);

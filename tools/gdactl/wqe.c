@@ -18,11 +18,10 @@ int ctl_wqe_command(struct ctl_args *args)
 	struct ctl_rows rows;
 	int err;
 
-	if (args->n != 4 || strcmp(args->v[0], "ctx") || strcmp(args->v[2], "handle") ||
-	    ctl_argument(args, 0, &values[0]) || ctl_argument(args, 2, &values[1])) {
-		fputs("usage: gdactl wqe ctx ID handle QP (gdactl qp shows both)\n", stderr);
+	if (args->n != 4 || strcmp(args->v[0], "ctx") || strcmp(args->v[2], "handle"))
+		return ctl_usage(args, "needs ctx ID handle QP, which gdactl qp shows");
+	if (ctl_argument(args, 0, &values[0]) || ctl_argument(args, 2, &values[1]))
 		return 2;
-	}
 	if (ctl_open(&link))
 		return 1;
 	ctl_rows_init(&rows, &ctl_wqe, args->json);
