@@ -34,6 +34,14 @@ $(TOOLTEST_OUT)/gdactl_port: selftests/tools/gdactl_port.c $(GDA_KSELFTEST_OBJS)
 	@mkdir -p $(@D)
 	$(CC) $(GDA_KSELFTEST_CFLAGS) -o $@ $< $(GDA_KSELFTEST_OBJS) $(BUILD)/selftests/kernel/rxe.o
 
+# ... as it runs, of things that come, go and fail.
+MONITOR_OBJS := $(addprefix $(BUILD)/selftests/kernel/,causes.o move.o reload.o)
+$(TOOLTEST_OUT)/gdactl_monitor: selftests/tools/gdactl_monitor.c $(GDA_KSELFTEST_OBJS) \
+		$(MONITOR_OBJS) $(BUILD)/tools/gdactl selftests/tools.mk | \
+		$(BUILD)/kselftest/kselftest_harness.h
+	@mkdir -p $(@D)
+	$(CC) $(GDA_KSELFTEST_CFLAGS) -o $@ $< $(GDA_KSELFTEST_OBJS) $(MONITOR_OBJS)
+
 # The kernel's own client reads the family by its specification.
 $(TOOLTEST_OUT)/holder: selftests/tools/holder.c $(GDA_KSELFTEST_OBJS)
 	@mkdir -p $(@D)

@@ -47,7 +47,7 @@ static const struct command commands[] = {
 	  ctl_limits_command },
 	{ "monitor", "",
 	  "An event a line, when a device or context comes or goes, a QP is connected or fails, an MR\n"
-	  "is revoked, a CQ overflows; for administrators.\n", NULL,
+	  "is revoked, a CQ overflows; for administrators. SIGINT (^C) or SIGTERM ends it.\n", NULL,
 	  ctl_monitor },
 	{ "top", " [rows N] [times N] [seconds N]",
 	  "The busiest QPs, every second. OWES counts slots that were posted and have no outcome.\n",

@@ -71,7 +71,10 @@ int ctl_dump_of(struct ctl_link *link, uint8_t cmd, const uint32_t *values, size
 /* Send a request without a dump, with @n attributes of 32 bits; @fn may be NULL. */
 int ctl_do(struct ctl_link *link, uint8_t cmd, const uint16_t *types, const uint32_t *values,
 	   size_t n, void (*fn)(void *arg, struct nlattr *const *attrs), void *arg);
-/* Call @fn for each event, until a signal or an error. */
+/*
+ * Call @fn for each event, with NULL where the socket had no room for some, until SIGINT or SIGTERM
+ * (0) or an error, of which one is that gda_core is unloaded.
+ */
 int ctl_listen(struct ctl_link *link, void (*fn)(void *arg, struct nlattr *const *attrs),
 	       void *arg);
 

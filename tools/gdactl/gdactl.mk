@@ -13,7 +13,7 @@ GDACTL_LIBS	:= $(if $(GDACTL_NL),$(shell $(PKG_CONFIG) --libs libnl-genl-3.0 lib
 GDACTL_CPPFLAGS	:= $(if $(GDACTL_NL),$(shell $(PKG_CONFIG) --cflags libnl-genl-3.0 libnl-3.0))
 TOOLS		+= $(GDACTL_OUT)
 # Without libnl there is nothing for them to test.
-TEST_VM		+= $(if $(GDACTL_NL),$(addprefix $(BUILD)/selftests/tools/,gdactl gdactl_port ynl))
+TEST_VM		+= $(if $(GDACTL_NL),$(addprefix $(BUILD)/selftests/tools/,gdactl gdactl_monitor gdactl_port ynl))
 
 $(GDACTL_OUT): $(GDACTL_SRC) $(wildcard tools/gdactl/*.h) $(GDA_HEADERS) $(LIB_OUT)/libgda.a \
 		tools/gdactl/gdactl.mk

@@ -3,10 +3,14 @@
  * The netlink family "gda", by libnl.
  */
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 #include <netlink/genl/ctrl.h>
 #include <netlink/genl/genl.h>
 #include <netlink/netlink.h>
@@ -17,6 +21,7 @@
 #endif
 
 #define TRIES	3		/* of a dump that something changes */
+#define RECEIVE	65536		/* bytes; the kernel puts no more than half of that in a message */
 
 struct ctl_link {
 	struct nl_sock *sock;
@@ -26,6 +31,7 @@ struct ctl_link {
 	bool keeps;		/* messages of a dump are kept until it is whole */
 	char *kept;
 	size_t len, room;	/* of @kept */
+	bool unloaded;		/* the family has gone */
 	void (*fn)(void *arg, struct nlattr *const *attrs);
 	void *arg;
 };
@@ -70,10 +76,25 @@ static void link_tell_kept(struct ctl_link *link)
 	link->len = 0;
 }
 
+/* Of the controller of families: one came or went. */
+static int link_family(struct ctl_link *link, struct nlmsghdr *h)
+{
+	const struct genlmsghdr *genl = nlmsg_data(h);
+	struct nlattr *attrs[CTRL_ATTR_MAX + 1];
+
+	if (genlmsg_valid_hdr(h, 0) && genl->cmd == CTRL_CMD_DELFAMILY &&
+	    !genlmsg_parse(h, 0, attrs, CTRL_ATTR_MAX, NULL) && attrs[CTRL_ATTR_FAMILY_ID] &&
+	    nla_get_u16(attrs[CTRL_ATTR_FAMILY_ID]) == link->family)
+		link->unloaded = true;
+	return NL_OK;
+}
+
 static int link_message(struct nl_msg *msg, void *data)
 {
 	struct ctl_link *link = data;
 
+	if (nlmsg_hdr(msg)->nlmsg_type == GENL_ID_CTRL)
+		return link_family(link, nlmsg_hdr(msg));
 	return link->keeps ? link_keep(link, nlmsg_hdr(msg)) : link_tell(link, nlmsg_hdr(msg));
 }
 
@@ -141,6 +162,11 @@ int ctl_open(struct ctl_link **to)
 		link_fail(NULL, "netlink", err);
 		goto fail;
 	}
+	/* else libnl asks for one after each answer, too, and leaves it to be read */
+	nl_socket_disable_auto_ack(link->sock);
+	/* else it reads each message twice, to know its length before */
+	nl_socket_set_msg_buf_size(link->sock, RECEIVE);
+	nl_socket_disable_msg_peek(link->sock);
 	link->family = genl_ctrl_resolve(link->sock, GDA_FAMILY_NAME);
 	if (link->family < 0) {
 		fputs("gdactl: gda_core is not loaded: as root: modprobe gda_mr", stderr);
@@ -225,35 +251,71 @@ int ctl_dump(struct ctl_link *link, uint8_t cmd, uint32_t context,
 int ctl_do(struct ctl_link *link, uint8_t cmd, const uint16_t *types, const uint32_t *values,
 	   size_t n, void (*fn)(void *arg, struct nlattr *const *attrs), void *arg)
 {
-	int err = link_send(link, cmd, NLM_F_ACK, types, values, n);
+	int err = link_send(link, cmd, fn ? 0 : NLM_F_ACK, types, values, n);
 
 	link->fn = fn;
 	link->arg = arg;
+	/* one message: the answer, an error, or an acknowledgment where no answer is wanted */
 	if (!err)
 		err = nl_recvmsgs_default(link->sock);
-	/* the answer came; what acknowledges it is the next message */
-	if (!err && fn)
-		err = nl_wait_for_ack(link->sock);
 	return err < 0 ? link_fail(link, "request", err) : 0;
+}
+
+/*
+ * Join the events; and those of families, without which a module that goes is not noticed. No
+ * request is sent once one is joined: an event might come for an answer.
+ */
+static int link_join(struct ctl_link *link)
+{
+	int events = genl_ctrl_resolve_grp(link->sock, GDA_FAMILY_NAME, GDA_MCGRP_EVENTS);
+	int families = genl_ctrl_resolve_grp(link->sock, "nlctrl", "notify");
+
+	if (events < 0 || families < 0)
+		return events < 0 ? events : families;
+	return nl_socket_add_memberships(link->sock, events, families, 0);
+}
+
+/* A descriptor that is readable when SIGINT or SIGTERM has come; -1: they end the program. */
+static int link_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
 int ctl_listen(struct ctl_link *link, void (*fn)(void *arg, struct nlattr *const *attrs),
 	       void *arg)
 {
-	int group = genl_ctrl_resolve_grp(link->sock, GDA_FAMILY_NAME, GDA_MCGRP_EVENTS);
-	int err = group < 0 ? group : nl_socket_add_membership(link->sock, group);
+	struct pollfd p[2] = { { .events = POLLIN }, { .events = POLLIN } };
+	int err = link_join(link);
 
 	if (err)
 		return link_fail(link, "events", err);
 	nl_socket_disable_seq_check(link->sock);
 	link->fn = fn;
 	link->arg = arg;
-	for (;;) {
+	p[0].fd = nl_socket_get_fd(link->sock);
+	p[1].fd = link_signals();
+	while (!link->unloaded) {
+		/* a debugger may have stopped it */
+		if (poll(p, 2, -1) < 0)
+			continue;
+		if (p[1].revents) {
+			close(p[1].fd);
+			return 0;
+		}
 		err = nl_recvmsgs_default(link->sock);
 		/* the socket had no room: the kernel's own count does not have these */
 		if (err == -NLE_NOMEM)
-			fputs("gdactl: events were lost: gdactl show has the state\n", stderr);
+			link->fn(link->arg, NULL);
 		else if (err < 0)
-			return err == -NLE_INTR ? 0 : link_fail(link, "events", err);
+			return link_fail(link, "events", err);
 	}
+	close(p[1].fd);
+	fputs("gdactl: gda_core was unloaded: load it, and start gdactl monitor again\n", stderr);
+	return -1;
 }

@@ -7,9 +7,13 @@
 #include <string.h>
 #include "ctl.h"
 
+static const char advice[] = "gdactl context and gdactl qp show the state";
+
 struct monitor {
 	bool json;
-	uint64_t lost;		/* as the last event said */
+	bool losing;		/* some were lost while this runs */
+	uint64_t n;		/* events that were printed */
+	uint64_t lost;		/* of the kernel's ring, as the last event said */
 };
 
 /* "12.345678 qp-failed device soft0 context 3 ..." */
@@ -33,24 +37,39 @@ static void print_event(struct nlattr *const *attrs)
 	putchar('\n');
 }
 
+/* The kernel counts from the moment in which it was loaded. */
+static void note_lost(struct monitor *m, uint64_t lost)
+{
+	if (lost != m->lost && !m->n)
+		fprintf(stderr, "gdactl: %" PRIu64 " events were lost since gda_core was loaded\n",
+			lost);
+	else if (lost != m->lost)
+		fprintf(stderr, "gdactl: %" PRIu64 " events were lost: %s\n", lost - m->lost,
+			advice);
+	m->losing |= m->n && lost != m->lost;
+	m->lost = lost;
+}
+
 static void show_event(void *arg, struct nlattr *const *attrs)
 {
 	struct monitor *m = arg;
-	uint64_t lost = ctl_number(attrs[GDA_A_EVENT_LOST]);
 
+	if (!attrs) {
+		fprintf(stderr, "gdactl: events were lost, for they were not read in time: %s\n",
+			advice);
+		m->losing = true;
+		return;
+	}
 	if (!attrs[GDA_A_EVENT_KIND])
 		return;
-	if (lost != m->lost)
-		fprintf(stderr,
-			"gdactl: %" PRIu64 " events were lost: gdactl show has the state\n",
-			lost - m->lost);
-	m->lost = lost;
+	note_lost(m, ctl_number(attrs[GDA_A_EVENT_LOST]));
 	if (m->json) {
 		ctl_print_json(&ctl_event, attrs);
 		putchar('\n');
 	} else {
 		print_event(attrs);
 	}
+	m->n++;
 	fflush(stdout);
 }
 
@@ -65,6 +84,9 @@ int ctl_monitor(struct ctl_args *args)
 	if (ctl_open(&link))
 		return 1;
 	err = ctl_listen(link, show_event, &m);
+	if (!err)
+		fprintf(stderr, "gdactl: %" PRIu64 " events%s\n", m.n,
+			m.losing ? ", and more that were lost" : "");
 	ctl_close(link);
 	return err ? 1 : 0;
 }
