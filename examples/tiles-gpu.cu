@@ -5,6 +5,9 @@
  * or of the same one where there is none. With two tiles in flight tile k + 1 is on its way while
  * tile k is multiplied.
  *
+ * A buffer has a warp of its own, one thread of which gets tiles and waits for them: so nobody
+ * who multiplies posts or polls. Barriers of the block hand the buffer over and back.
+ *
  * The number of rows is such that copy and product of a tile take about as long as each other.
  * The program says what two tiles in flight take of the time of one, and compares the results
  * with a serial product: all numbers are small integers, so sums are exact.
@@ -15,14 +18,16 @@
 #include <cstdlib>
 #include <cstring>
 #include <vector>
+#include <cuda/barrier>
 #include <cuda_runtime.h>
 #include <gda/async.h>
 #include "gpu.cuh"
 
 #define N		256U	/* rows and columns of a tile; a thread a column */
 #define TILES		32U
-#define BLOCKS		4U
+#define BLOCKS		2U	/* more, and one worker has no time for all their copies */
 #define MAX_ROWS	256U	/* of a block */
+#define BUFFERS		2U	/* of a block, each with a warp that fills it */
 #define RUNS		5U
 #define TILE_BYTES	(N * N * sizeof(float))
 
@@ -30,7 +35,7 @@ enum mode { COPIES = 1, PRODUCTS = 2 };
 
 struct env {
 	struct gda_async_workspace *workspace;
-	float *buffers;			/* two tiles a block */
+	float *buffers;			/* BUFFERS tiles a block */
 	const float *tiles;
 	float *c;
 	int *err;			/* in mapped memory of the host */
@@ -61,49 +66,65 @@ static __device__ void multiply(float *c, uint32_t rows, uint32_t tile, const fl
 	}
 }
 
-static __device__ struct gda_async_event fetch(struct env e, struct gda_async_session *s,
-						uint32_t tile, float *buffer)
-{
-	return gda_async_get(s, GDA_ASYNC_COPY, buffer, e.tiles + tile * N * N, TILE_BYTES, 0);
-}
+/* A buffer goes to those who multiply when it is full, and back when it is empty. */
+struct handover {
+	cuda::barrier<cuda::thread_scope_block> full, empty;
+};
 
-/* By thread 0 of a block: have tile @t, and @flight - 1 behind it on their way. */
-static __device__ void need(struct env e, struct gda_async_session *s,
-			    struct gda_async_event event[2], uint32_t t, uint32_t flight,
-			    float *buffers)
+/* By one thread: have every tile that goes to buffer @i of this block, one after the other. */
+static __device__ void fill(struct env e, int mode, uint32_t flight, uint32_t i, float *buffer,
+			    struct handover *h)
 {
-	uint32_t next = t + flight - 1;
-	int err;
-
-	if (!t && flight == 2)
-		event[0] = fetch(e, s, 0, buffers);
-	if (next < TILES)
-		event[next % flight] = fetch(e, s, next, buffers + next % flight * N * N);
-	err = gda_async_wait_for(s, event[t % flight], 0);
-	if (err)
-		*e.err = err;
-}
-
-static __global__ void __launch_bounds__(N) product(struct env e, int mode, uint32_t rows,
-						    uint32_t flight)
-{
-	float *buffers = e.buffers + blockIdx.x * 2 * N * N;
-	float *c = e.c + blockIdx.x * MAX_ROWS * N;
-	__shared__ uint64_t scratch[32];
+	uint64_t scratch;
 	struct gda_async_session s;
-	struct gda_async_event event[2];
+	int err = 0;
 
 	s.size = sizeof(s);
-	if (!threadIdx.x && gda_async_open(e.workspace, GDA_ASYNC_AUTO, scratch, sizeof(scratch), &s))
+	if (gda_async_open(e.workspace, blockIdx.x * BUFFERS + i, &scratch, sizeof(scratch), &s))
 		*e.err = s.refused;
+	for (uint32_t t = i; t < TILES; t += flight) {
+		h->empty.arrive_and_wait();
+		if (mode & COPIES)
+			err = gda_async_wait_for(&s, gda_async_get(&s, GDA_ASYNC_COPY, buffer,
+								   e.tiles + t * N * N,
+								   TILE_BYTES, GDA_EXCLUSIVE),
+						 0);
+		if (err)
+			*e.err = err;
+		(void)h->full.arrive();
+	}
+}
+
+static __global__ void __launch_bounds__(N + 32 * BUFFERS) product(struct env e, int mode,
+								    uint32_t rows,
+								    uint32_t flight)
+{
+	/* their constructors do nothing: init() does */
+	__shared__ alignas(struct handover) char memory[BUFFERS * sizeof(struct handover)];
+	struct handover *h = (struct handover *)memory;
+	float *buffers = e.buffers + blockIdx.x * BUFFERS * N * N;
+	float *c = e.c + blockIdx.x * MAX_ROWS * N;
+	uint32_t i;
+
+	for (i = 0; i < BUFFERS && !threadIdx.x; i++) {
+		init(&h[i].full, N + 1);
+		init(&h[i].empty, N + 1);
+	}
+	__syncthreads();
+	if (threadIdx.x >= N) {
+		i = (threadIdx.x - N) / 32;
+		if (threadIdx.x % 32 == 0 && i < flight)
+			fill(e, mode, flight, i, buffers + i * N * N, &h[i]);
+		return;
+	}
+	for (i = 0; i < flight; i++)
+		(void)h[i].empty.arrive();
 	for (uint32_t t = 0; t < TILES; t++) {
-		if (mode & COPIES && !threadIdx.x)
-			need(e, &s, event, t, flight, buffers);
-		__syncthreads();
+		i = t % flight;
+		h[i].full.arrive_and_wait();
 		if (mode & PRODUCTS)
-			multiply(c, rows, t, buffers + t % flight * N * N);
-		/* the next tile may come to where this one was */
-		__syncthreads();
+			multiply(c, rows, t, buffers + i * N * N);
+		(void)h[i].empty.arrive();
 	}
 }
 
@@ -118,7 +139,7 @@ static float run(struct env e, int mode, uint32_t rows, uint32_t flight)
 	CUDA(cudaEventCreate(&begin));
 	CUDA(cudaEventCreate(&end));
 	CUDA(cudaEventRecord(begin));
-	product<<<BLOCKS, N>>>(e, mode, rows, flight);
+	product<<<BLOCKS, N + 32 * BUFFERS>>>(e, mode, rows, flight);
 	CUDA(cudaEventRecord(end));
 	CUDA(cudaEventSynchronize(end));
 	CUDA(cudaEventElapsedTime(&ms, begin, end));
@@ -213,8 +234,8 @@ static bool on_gpus(int gpus)
 	CUDA(cudaMalloc(&tiles, TILES * TILE_BYTES));
 	CUDA(cudaMemcpy(tiles, b.data(), TILES * TILE_BYTES, cudaMemcpyHostToDevice));
 	CUDA(cudaSetDevice(0));
-	CUDA(cudaMalloc(&e.buffers, BLOCKS * 2 * TILE_BYTES));
-	CUDA(cudaMemset(e.buffers, 0, BLOCKS * 2 * TILE_BYTES));
+	CUDA(cudaMalloc(&e.buffers, BLOCKS * BUFFERS * TILE_BYTES));
+	CUDA(cudaMemset(e.buffers, 0, BLOCKS * BUFFERS * TILE_BYTES));
 	CUDA(cudaMalloc(&e.c, BLOCKS * MAX_ROWS * N * sizeof(float)));
 	CUDA(cudaHostAlloc(&e.err, sizeof(*e.err), cudaHostAllocMapped));
 	*e.err = 0;
@@ -224,11 +245,11 @@ static bool on_gpus(int gpus)
 	if (gpus > 1)
 		GDA(gda_cuda_open(ctx, 1, &other));
 	windows[0].addr = (uintptr_t)e.buffers;
-	windows[0].bytes = BLOCKS * 2 * TILE_BYTES;
+	windows[0].bytes = BLOCKS * BUFFERS * TILE_BYTES;
 	windows[1].addr = (uintptr_t)tiles;
 	windows[1].bytes = TILES * TILE_BYTES;
 	attr.size = sizeof(attr);
-	attr.groups = BLOCKS;
+	attr.groups = BLOCKS * BUFFERS;
 	attr.windows = windows;
 	attr.count = 2;
 	attr.cuda = cuda;
