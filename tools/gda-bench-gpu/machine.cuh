@@ -61,6 +61,7 @@ struct bench_machine {
 	struct gda_view *views;
 	struct bench_gin *gin;
 	struct bench_heap *heaps;
+	struct bench_async *async;
 	struct nic_queue *queues;
 	struct nic_result *results;
 	uint64_t *times;
@@ -97,6 +98,7 @@ static void machine_open(struct bench_machine *m, double window_us)
 	CUDA(cudaHostAlloc(&m->host, m->host_size, cudaHostAllocMapped));
 	CUDA(cudaMalloc(&m->views, (MAX_WARPS + 64) * sizeof(struct gda_view)));
 	CUDA(cudaMalloc(&m->gin, sizeof(*m->gin)));
+	CUDA(cudaMalloc(&m->async, sizeof(*m->async)));
 	CUDA(cudaMalloc(&m->heaps, BENCH_HEAPS * sizeof(*m->heaps)));
 	CUDA(cudaMalloc(&m->queues, MAX_WARPS * sizeof(struct nic_queue)));
 	CUDA(cudaMalloc(&m->results, MAX_WARPS * sizeof(struct nic_result)));
@@ -124,7 +126,7 @@ static struct gda_view *views_of(struct bench_machine *m, int rep)
 static void queue_make(struct bench_machine *m, const struct bench_row &r, uint32_t i,
 		       struct gda_view *at, struct gda_view *v, struct nic_queue *q, std::vector<uint32_t> &slots)
 {
-	bool db_gpu = r.test == LATENCY;
+	bool db_gpu = bench_completes(r.test);
 	char *record = take(m, false, 128, 128), *cq = take(m, false, 128, 128);
 	char *words = take(m, false, (size_t)r.depth * 4, 128);
 	char *sq = take(m, false, (size_t)r.depth * 64, 4096);
@@ -229,6 +231,26 @@ static void heaps_make(struct bench_machine *m, const struct bench_row &r)
 	CUDA(cudaMemcpy(m->heaps, all.data(), n * sizeof(all[0]), cudaMemcpyHostToDevice));
 }
 
+/* As gda_async_create() makes it. */
+static void async_make(struct bench_machine *m, int rep)
+{
+	struct bench_async a = {};
+
+	a.w.size = sizeof(a.w);
+	a.w.version = GDA_ASYNC_VERSION;
+	a.w.nranks = 1;
+	a.w.groups = 1;
+	a.w.queues = 1;
+	a.w.timeout_ns = 2000000000U;
+	a.w.views = (uintptr_t)&m->async->view;
+	a.w.maps = (uintptr_t)&m->async->map;
+	a.map = { sizeof(a.map), 2, (uintptr_t)m->async->chunks };
+	a.chunks[0] = { BENCH_IOVA, BENCH_HALF - 1 - BENCH_IOVA, 0, 0, 0 };
+	a.chunks[1] = { BENCH_HALF, BENCH_HALF - 1, BENCH_HALF + BENCH_IOVA, 0, 0 };
+	a.view = (uintptr_t)views_of(m, rep);
+	CUDA(cudaMemcpy(m->async, &a, sizeof(a), cudaMemcpyHostToDevice));
+}
+
 static uint32_t queues_of(const struct bench_row &r)
 {
 	return r.map == ONE_QUEUE ? 1 : r.map == BLOCK_QUEUE ? r.blocks : r.blocks * r.warps;
@@ -251,6 +273,8 @@ static void queues_make(struct bench_machine *m, const struct bench_row &r, int 
 		gin_make(m, r, rep);
 	if (bench_is_shmem(r.test))
 		heaps_make(m, r);
+	if (bench_is_get(r.test))
+		async_make(m, rep);
 	CUDA(cudaMemcpyAsync(views_of(m, rep), views.data(), n * sizeof(views[0]),
 			     cudaMemcpyHostToDevice, m->posters));
 	CUDA(cudaMemcpyAsync(m->queues, queues.data(), n * sizeof(queues[0]),
@@ -278,6 +302,7 @@ static struct bench_args args_of(struct bench_machine *m, const struct bench_row
 	a.views = views_of(m, rep);
 	a.gin = m->gin;
 	a.heaps = m->heaps;
+	a.async = m->async;
 	a.t0 = m->times;
 	a.t1 = m->times + MAX_WARPS;
 	a.cycles = m->times + 2 * MAX_WARPS;
@@ -314,7 +339,8 @@ static uint64_t expected_sum(const struct bench_row &r, const struct bench_args 
 		for (lane = 0; lane < ids; lane++) {
 			k = (uint64_t)(warp * ids + lane) << 32;
 			for (i = 0; i < calls; i++) {
-				sum += nic_hash(k | i, GDA_MLX5_WRITE);
+				sum += nic_hash(k | i, bench_is_get(r.test) ? GDA_MLX5_READ :
+									      GDA_MLX5_WRITE);
 				if (pairs(r))
 					sum += nic_hash(k | i, GDA_MLX5_ATOMIC_FA);
 				if (r.test == SHMEM_QUIET)
@@ -431,10 +457,10 @@ static struct bench_result measure(struct bench_machine *m, const struct bench_r
 	struct bench_result out = {};
 	struct bench_args a = args_of(m, r, rep);
 	uint32_t n = queues_of(r), one = 1, live = r.blocks * r.warps;
+	bool late = bench_completes(r.test);
 	struct nic_args nic = { m->queues, m->results, m->words + 96, n,
-				n > 8 ? 3000U : r.test == LATENCY ? 0U : 100U,
-				r.test == LATENCY, r.test == LATENCY && !r.lazy,
-				r.test == LATENCY, m->blind };
+				n > 8 ? 3000U : late ? 0U : 100U, late, late && !r.lazy,
+				late, m->blind };
 	dim3 grid(r.blocks + a.skip + (r.mode == SHARED_COURIER));
 	dim3 block((r.warps + (r.mode == BLOCK_COURIER)) * 32);
 	std::vector<uint64_t> times(4 * MAX_WARPS);
@@ -445,7 +471,7 @@ static struct bench_result measure(struct bench_machine *m, const struct bench_r
 	a.noop = false;
 	queues_make(m, r, rep);
 	CUDA(cudaMemcpy(a.posters, &live, 4, cudaMemcpyHostToDevice));
-	if (n == 1 && r.test != LATENCY && m->clusters)
+	if (n == 1 && !late && m->clusters)
 		nic_kernel_single<<<NIC_BLOCKS, NIC_WARPS * 32, 0, m->nic>>>(nic);
 	else
 		nic_kernel<<<(n + 3) / 4, 128, 0, m->nic>>>(nic);

@@ -13,6 +13,7 @@
 
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
+#include <gda/async.h>
 #include <gda/gin.h>
 #include <gda/gpu/post.h>
 #include <gda/shmem.h>
@@ -108,7 +109,7 @@ static __device__ __forceinline__ void nic_check(const struct nic_queue &q, uint
 	/* there the number is that of the signal, which is 8 bytes long */
 	number /= inc ? 8 : 1;
 
-	/* of 8 bytes, that a quiet of gda/shmem.h posts */
+	/* of 8 bytes: that of a quiet of gda/shmem.h, or a get */
 	if (read)
 		good &= gda_swap32(local.x) == 8;
 	else if (opcode == GDA_MLX5_WRITE)

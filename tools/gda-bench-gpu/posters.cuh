@@ -5,9 +5,9 @@
 
 #include "nic.cuh"
 
-enum bench_mode { EXCLUSIVE, SHARED, SHARED_COURIER, BLOCK, BLOCK_COURIER };
-enum bench_test { PUT, EACH, SIGNAL, GIN, SHMEM_WARP, SHMEM_EACH, BATCH, NOWAIT, TAIL, LATENCY, QUIET,
-		  FIRST, SHMEM_QUIET };
+enum bench_mode { EXCLUSIVE, SHARED, SHARED_COURIER, BLOCK, BLOCK_COURIER, VIEW };
+enum bench_test { PUT, EACH, SIGNAL, GIN, SHMEM_WARP, SHMEM_EACH, BATCH, NOWAIT, TAIL, LATENCY, GET,
+		  ASYNC_GET, QUIET, FIRST, SHMEM_QUIET };
 enum bench_map { ONE_QUEUE, BLOCK_QUEUE, WARP_QUEUE };
 
 /* A context of gda/gin.h to as many peers as there are posters, and a window of each of them. */
@@ -33,6 +33,19 @@ struct bench_heap {
 	struct gda_chunk chunks[2];
 };
 
+/*
+ * A workspace of gda/async.h with one queue. Its windows are the two halves of all addresses,
+ * each a little apart from where work requests have it: so that no address is 0 and no sum wraps.
+ */
+#define BENCH_HALF	(1ULL << 63)
+
+struct bench_async {
+	struct gda_async_workspace w;
+	struct gda_chunk_map map;
+	struct gda_chunk chunks[2];
+	uint64_t view;
+};
+
 /* Is there a put of each lane, of all lanes together? */
 __host__ __device__ static constexpr bool bench_is_each(enum bench_test test)
 {
@@ -49,6 +62,18 @@ __host__ __device__ static constexpr bool bench_is_shmem(enum bench_test test)
 	return test == SHMEM_WARP || test == SHMEM_EACH || test == SHMEM_QUIET;
 }
 
+/* Gets of 8 bytes, each waited for. */
+__host__ __device__ static constexpr bool bench_is_get(enum bench_test test)
+{
+	return test == GET || test == ASYNC_GET;
+}
+
+/* One post at a time, whose completion is waited for. */
+__host__ __device__ static constexpr bool bench_completes(enum bench_test test)
+{
+	return test == LATENCY || bench_is_get(test);
+}
+
 /* Sixteen to an octave: how many calls took so many cycles, by warp. */
 #define BENCH_BUCKETS	512
 
@@ -56,6 +81,7 @@ struct bench_args {
 	struct gda_view *views;
 	struct bench_gin *gin;
 	struct bench_heap *heaps;
+	struct bench_async *async;
 	uint64_t *t0, *t1, *cycles, *ops;	/* of each warp */
 	uint32_t *samples;
 	uint32_t *buckets;
@@ -164,6 +190,28 @@ static __device__ __forceinline__ int64_t bench_one(struct bench_shmem<queue> &b
 	return gda_shmem_put_nbi(b.p, to, from, len, 0);
 }
 
+/* Gets through a view, and through a session of gda/async.h, which posts through it. */
+struct bench_view {
+	struct gda_view *v;
+	struct gda_async_session s;
+};
+
+template <enum bench_test test>
+static __device__ __forceinline__ int64_t bench_get(struct bench_view &b, uint32_t id,
+						    uint32_t number)
+{
+	uint64_t word = (uint64_t)id << 32 | number;
+	int64_t ticket;
+
+	if constexpr (test == ASYNC_GET) {
+		ticket = gda_async_get(&b.s, GDA_ASYNC_COPY, (void *)(~word - BENCH_IOVA),
+				       (const void *)(word + BENCH_IOVA), 8, 0).handle;
+		return ticket > 0 ? gda_async_wait(&b.s, 0) : -EINVAL;
+	}
+	ticket = gda_get(b.v, ~word, id, word, id * GOLDEN, 8, 0);
+	return ticket < 0 ? ticket : gda_wait(b.v, ticket, 0);
+}
+
 template <class queue>
 static __device__ __forceinline__ int bench_quiet(queue &q)
 {
@@ -193,6 +241,11 @@ template <class queue>
 static __device__ __forceinline__ int bench_end(struct bench_shmem<queue> &b)
 {
 	return gda_quiet(b.p.q, 0);
+}
+
+static __device__ __forceinline__ int bench_end(struct bench_view &b)
+{
+	return gda_quiet(b.v, 0);
 }
 
 static __device__ __forceinline__ void bench_start(const struct bench_args &a)
@@ -249,6 +302,22 @@ static __device__ __forceinline__ int64_t bench_latency(const struct bench_args 
 	return bad;
 }
 
+template <enum bench_test test>
+static __device__ __forceinline__ int64_t bench_gets(const struct bench_args &a,
+						     struct bench_view &b, uint32_t id)
+{
+	int64_t bad = 0;
+	uint32_t i;
+
+	for (i = 0; i < a.rounds; i++) {
+		uint64_t begin = clock64();
+
+		bad |= bench_get<test>(b, id, i);
+		a.samples[i] = (uint32_t)(clock64() - begin);
+	}
+	return bad;
+}
+
 template <enum bench_test test, class queue>
 static __device__ __forceinline__ void bench_posts(const struct bench_args &a, queue &q,
 						   uint32_t warp)
@@ -260,7 +329,10 @@ static __device__ __forceinline__ void bench_posts(const struct bench_args &a, q
 
 	if (!bench_is_warp(test) && lane)
 		return;
-	if constexpr (test >= LATENCY) {
+	if constexpr (bench_is_get(test)) {
+		bad = bench_gets<test>(a, q, id);
+		n = a.rounds;
+	} else if constexpr (test >= LATENCY) {
 		bad = bench_latency<test>(a, q, id, number);
 		n = a.rounds;
 	} else {
@@ -361,6 +433,16 @@ static __global__ void __launch_bounds__(512, 1) bench_kernel(struct bench_args 
 			bench_run_posts<test>(a, q, warp);
 		if (!(threadIdx.x & 31))
 			gda_exclusive_close(q);
+	} else if constexpr (mode == VIEW) {
+		struct bench_view q;
+		uint64_t scratch;
+
+		q.v = v;
+		q.s.size = sizeof(q.s);
+		if (gda_async_open(&a.async->w, 0, &scratch, sizeof(scratch), &q.s))
+			atomicCAS(a.error, 0, -EINVAL);
+		else
+			bench_posts<test>(a, q, warp);
 	} else if constexpr (mode == SHARED || mode == SHARED_COURIER) {
 		struct gda_shared q = gda_shared_open(v, mode == SHARED_COURIER);
 
