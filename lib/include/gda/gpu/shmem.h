@@ -324,6 +324,28 @@ GDA_DEVICE int64_t gda_shmem_move_other(struct gda_shmem_poster<queue> &p, const
 	return ticket;
 }
 
+/* Moves that are one work request. */
+template <class queue>
+GDA_DEVICE int64_t gda_shmem_put_whole(struct gda_shmem_poster<queue> &p, void *dest,
+				       const void *source, uint64_t bytes, unsigned int flags)
+{
+	return gda_post(p.q, flags, [&] {
+		return gda_wqe_put((uintptr_t)source + p.heap.local, p.heap.lkey,
+				   (uintptr_t)dest + p.heap.remote, p.heap.rkey, (uint32_t)bytes);
+	});
+}
+
+template <class queue>
+GDA_DEVICE int64_t gda_shmem_get_whole(struct gda_shmem_poster<queue> &p, void *dest,
+				       const void *source, uint64_t bytes, unsigned int flags)
+{
+	return gda_post(p.q, flags, [&] {
+		return gda_wqe_get((uintptr_t)dest + p.heap.local, p.heap.lkey,
+				   (uintptr_t)source + p.heap.remote, p.heap.rkey,
+				   (uint32_t)bytes);
+	});
+}
+
 /**
  * gda_shmem_put_nbi - begin to write to a PE
  * @p: the poster
@@ -340,10 +362,7 @@ GDA_GPU_API int64_t gda_shmem_put_nbi(struct gda_shmem_poster<queue> &p, void *d
 {
 	if (__builtin_expect(!gda_shmem_whole(p, dest, source, bytes), 0))
 		return gda_shmem_move_other(p, dest, source, bytes, false, flags);
-	return gda_post(p.q, flags, [&] {
-		return gda_wqe_put((uintptr_t)source + p.heap.local, p.heap.lkey,
-				   (uintptr_t)dest + p.heap.remote, p.heap.rkey, (uint32_t)bytes);
-	});
+	return gda_shmem_put_whole(p, dest, source, bytes, flags);
 }
 
 /**
@@ -362,11 +381,7 @@ GDA_GPU_API int64_t gda_shmem_get_nbi(struct gda_shmem_poster<queue> &p, void *d
 {
 	if (__builtin_expect(!gda_shmem_whole(p, dest, source, bytes), 0))
 		return gda_shmem_move_other(p, source, dest, bytes, true, flags);
-	return gda_post(p.q, flags, [&] {
-		return gda_wqe_get((uintptr_t)dest + p.heap.local, p.heap.lkey,
-				   (uintptr_t)source + p.heap.remote, p.heap.rkey,
-				   (uint32_t)bytes);
-	});
+	return gda_shmem_get_whole(p, dest, source, bytes, flags);
 }
 
 /**

@@ -52,14 +52,18 @@ GDA_GPU_API int64_t gda_shmem_put_nbi_group(const group &g, struct gda_shmem_pos
 					    void *dest, const void *source, uint64_t bytes,
 					    unsigned int flags)
 {
+	bool whole = gda_shmem_whole(p, dest, source, bytes);
 	int64_t ticket = 0;
 
 	g.sync();
-	if (__builtin_expect(p.direct, 0)) {
+	if (__builtin_expect(whole, 1)) {
+		if (g.thread_rank() == 0)
+			ticket = gda_shmem_put_whole(p, dest, source, bytes, flags);
+	} else if (p.direct) {
 		ticket = gda_shmem_copy(p, dest, source, bytes, false, g.thread_rank(), g.size());
 		g.sync();
 	} else if (g.thread_rank() == 0) {
-		ticket = gda_shmem_put_nbi(p, dest, source, bytes, flags);
+		ticket = gda_shmem_move_other(p, dest, source, bytes, false, flags);
 	}
 	return ticket;
 }
@@ -80,14 +84,18 @@ GDA_GPU_API int64_t gda_shmem_get_nbi_group(const group &g, struct gda_shmem_pos
 					    void *dest, const void *source, uint64_t bytes,
 					    unsigned int flags)
 {
+	bool whole = gda_shmem_whole(p, dest, source, bytes);
 	int64_t ticket = 0;
 
 	g.sync();
-	if (__builtin_expect(p.direct, 0)) {
+	if (__builtin_expect(whole, 1)) {
+		if (g.thread_rank() == 0)
+			ticket = gda_shmem_get_whole(p, dest, source, bytes, flags);
+	} else if (p.direct) {
 		ticket = gda_shmem_copy(p, source, dest, bytes, true, g.thread_rank(), g.size());
 		g.sync();
 	} else if (g.thread_rank() == 0) {
-		ticket = gda_shmem_get_nbi(p, dest, source, bytes, flags);
+		ticket = gda_shmem_move_other(p, source, dest, bytes, true, flags);
 	}
 	return ticket;
 }
