@@ -212,6 +212,8 @@ int main(int argc, char **argv)
 	}
 	/* lazily loaded code would wait for an idle GPU while another rank's kernel runs */
 	setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+	/* a copy within a GPU must not share a connection with the kernel that waits for it */
+	setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
 	setenv("GDA_INPROC_WORKERS", "2", 0);
 	if (cudaGetDeviceCount(&devices) != cudaSuccess || !devices) {
 		printf("all-reduce: there is no GPU here\n");

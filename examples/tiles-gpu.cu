@@ -276,6 +276,8 @@ int main(void)
 
 	/* lazily loaded code would wait for an idle GPU */
 	setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+	/* a copy within a GPU must not share a connection with the kernel that waits for it */
+	setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
 	if (cudaGetDeviceCount(&devices) != cudaSuccess || !devices) {
 		printf("tiles: no GPU here\n");
 		return 77;

@@ -56,6 +56,8 @@ static int ktap_run(const test *tests, size_t n, const char *only, int (*run)(co
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	/* lazily loaded code would wait for an idle GPU while another's kernel runs */
 	setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+	/* a copy within a GPU must not share a connection with the kernel that waits for it */
+	setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
 	setenv("GDA_INPROC_WORKERS", "2", 0);
 	if (cudaGetDeviceCount(&devices) != cudaSuccess || !devices) {
 		printf("1..0 # SKIP no GPU here\n");
