@@ -30,15 +30,17 @@
 
 /*
  * A leader counts its rings in a row, a ring that covered at most GDA_MANY entries as
- * GDA_LED_SOME and one of at most GDA_FEW as GDA_LED_FEW, and has the combining role on offer from
- * GDA_LED on: calls do not last long, and with many posters there are not many changes. It
- * looks GDA_OFFERED times whether somebody has taken it.
+ * GDA_LED_SOME, and has the combining role on offer from GDA_LED on: calls do not last long, and
+ * with many posters there are not many changes. A ring of at most GDA_FEW is enough for that, but
+ * two posters that gave the role to each other each time would do little else: one of at most
+ * GDA_PAIR counts as GDA_LED_PAIR. It looks GDA_OFFERED times whether somebody has taken it.
  */
 #define GDA_LED		256
 #define GDA_MANY	512
 #define GDA_LED_SOME	16
 #define GDA_FEW		8
-#define GDA_LED_FEW	128
+#define GDA_PAIR	2
+#define GDA_LED_PAIR	128
 #define GDA_OFFERED	4
 /* Words that a leader looks at together. */
 #define GDA_WALK	8
@@ -204,7 +206,8 @@ GDA_DEVICE_SLOW uint64_t gda_shared_lead(struct gda_port p, uint64_t next, bool 
 			busy = end != next;
 			if (busy) {
 				led += end - next > GDA_MANY ? 1 :
-				       end - next > GDA_FEW ? GDA_LED_SOME : GDA_LED_FEW;
+				       end - next > GDA_FEW ? GDA_LED_SOME :
+				       end - next > GDA_PAIR ? GDA_LED : GDA_LED_PAIR;
 				/* to be taken while this rings: view->rung says when it has */
 				offer = led < GDA_LED ? 0 : end;
 				if (offer && one)
