@@ -223,7 +223,7 @@ GDA_DEVICE int gda_gin_whole(uint32_t peer, struct gda_gin_place remote, struct 
 
 GDA_DEVICE bool gda_at_fits(const struct gda_gin_opened_place &at, uint64_t bytes)
 {
-	return at.offset <= at.opened.bytes && bytes <= at.opened.bytes - at.offset;
+	return (bytes <= at.opened.bytes) & (at.offset <= at.opened.bytes - bytes);
 }
 
 /* The same of opened windows: 0, or 1 if it is of several pieces, or does not fit. */
@@ -288,10 +288,9 @@ GDA_DEVICE int gda_gin_post(struct gda_gin_poster<queue> &p, const struct gda_gi
 			    const struct gda_wqe &add, uint32_t n, unsigned int flags)
 {
 	struct gda_wqe wqe = gda_gin_wqe(&wr, get);
-	int64_t ticket;
 
 	gda_prepare(p.q, wqe);
-	ticket = gda_post(p.q, n, flags, [&](uint64_t index) {
+	return (int)gda_post_for(p.q, n, flags, [&](uint64_t index) {
 		if (wr.count) {
 			gda_gin_note_source(p.to, index, wr.laddr, wr.bytes);
 			gda_gin_tag(p.gin, p.to, index, wr.count);
@@ -299,8 +298,9 @@ GDA_DEVICE int gda_gin_post(struct gda_gin_poster<queue> &p, const struct gda_gi
 		gda_wqe_store(gda_sq(p.q.port), index, &wqe, n == 1 ? flags & GDA_SOLICITED : 0);
 		if (n == 2)
 			gda_wqe_store(gda_sq(p.q.port), index + 1, &add, flags & GDA_SOLICITED);
+	}, [](uint64_t) {
+		return 0;
 	});
-	return ticket < 0 ? (int)ticket : 0;
 }
 
 /*

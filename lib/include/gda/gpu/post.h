@@ -43,10 +43,12 @@ GDA_DEVICE void gda_prepare(const struct gda_shared &, const struct gda_wqe &w)
 /*
  * Post @n entries, which @write writes at the index it is given. The branch that waits
  * for room is here, not in a function that returns an error: such an answer is looked at
- * once more where it was returned, also by those that did not wait.
+ * once more where it was returned, also by those that did not wait. For the same reason @result
+ * says what to return for the index, and no caller has to tell a ticket from an errno.
  */
-template <class queue, class writer>
-GDA_DEVICE int64_t gda_post(queue &q, uint32_t n, unsigned int flags, const writer &write)
+template <class queue, class writer, class answer>
+GDA_DEVICE int64_t gda_post_for(queue &q, uint32_t n, unsigned int flags, const writer &write,
+				const answer &result)
 {
 	struct gda_turn turn;
 	uint64_t index;
@@ -60,7 +62,16 @@ GDA_DEVICE int64_t gda_post(queue &q, uint32_t n, unsigned int flags, const writ
 	turn = gda_begin(q, index, n);
 	write(index);
 	gda_publish(q, index, n, flags, turn);
-	return (int64_t)(index + n - 1);
+	return result(index);
+}
+
+/* The same. Return: the ticket of the last of them, or a negative errno. */
+template <class queue, class writer>
+GDA_DEVICE int64_t gda_post(queue &q, uint32_t n, unsigned int flags, const writer &write)
+{
+	return gda_post_for(q, n, flags, write, [n](uint64_t index) {
+		return (int64_t)(index + n - 1);
+	});
 }
 
 /*
