@@ -352,7 +352,7 @@ static void pe_open(struct pe *p)
 	attr.timeout_ns = 5 * PATIENCE_NS;
 	attr.cuda = p->cuda;
 	/* the blocks are few: the CUDA driver's copies find room */
-	attr.place = GDA_CUDA_CQ_GPU | GDA_CUDA_LEAVES_ROOM;
+	attr.place = GDA_CUDA_LEAVES_ROOM;
 	GDA(gda_shmem_create(p->comm, &attr, &p->s));
 	CUDA(cudaMalloc(&p->job.shared, sizeof(*p->job.shared)));
 	CUDA(cudaMemset(p->job.shared, 0, sizeof(*p->job.shared)));
