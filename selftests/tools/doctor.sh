@@ -110,16 +110,27 @@ port_down() {
 	doctor
 	ip link set gda-dummy up
 }
+# ib_core says that each device is in one namespace: in a mount namespace, others may be there.
+exclusive() {
+	unshare -m bash -c '
+		set -e
+		echo N >"$0/mode"
+		mount --bind "$0/mode" /sys/module/ib_core/parameters/netns_mode
+		exec "$1" doctor --json' "$tmp" "$gdactl"
+}
+named() { GDA_DEVICE=ib:none0 doctor; }
 
 network() {
 	says "RDMA device" fails "no RDMA device.*rdma link add" doctor
+	says "RDMA device" fails "GDA_DEVICE names none0.*no such.*rdma link" named
 	says address fails "needs an RDMA device" doctor
 	says "ib (kernel)" fails "needs an RDMA device" doctor
-	says "verbs of users" fails "/dev/infiniband/uverbs.*modprobe" null
+	says "verbs of users" fails "/dev/infiniband/uverbs.*(modprobe ib_uverbs|this container)" null
+	says "memory limit" works "CAP_IPC_LOCK|no limit" doctor
 	says "memory limit" works "KiB a process|no limit" as_user 7777
 	says "memory limit" fails "RLIMIT_MEMLOCK of 8 KiB.*ulimit" little 8
 	if ! tools/vm/rxe.sh >"$tmp/rxe" 2>&1; then
-		for _ in 1 2 3 4 5; do
+		for _ in 1 2 3 4 5 6; do
 			n=$((n + 1))
 			echo "ok $n rxe # SKIP $(tail -n 1 "$tmp/rxe")"
 		done
@@ -129,14 +140,15 @@ network() {
 	says address works "rxe0 has 10.9.0.1" with_rxe
 	says "verbs of users" works "may use the devices" with_rxe
 	says address fails "no IP address of this network namespace" no_namespace
-	says "RDMA device" fails "port 1 of rxe0 is .*DOWN" port_down
+	says "RDMA device" fails "port 1 of rxe0 is .*DOWN.*ip link set gda-dummy up" port_down
 	rdma link del rxe0
 	ip link del gda-dummy
+	says "RDMA device" fails "in this network namespace; none is shared.*rdma dev set" exclusive
 }
 with_rxe() { as_user 7777; }
 
 echo "TAP version 13"
-echo 1..48
+echo 1..51
 says kernel works "Linux [0-9]+[.][0-9]+" doctor
 says kernel fails "is older than 6.1.*newer" old
 says module works "gda_mr too" doctor

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <ifaddrs.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -18,6 +19,7 @@
 #define RDMA_CLASS	"/sys/class/infiniband"
 #define RDMA_NAME	64	/* IB_DEVICE_NAME_MAX */
 #define RDMA_MAX_GIDS	256
+#define NETNS_MODE	"/sys/module/ib_core/parameters/netns_mode"
 #define LITTLE		(1UL << 20)
 
 /* Port 1 of a device: GDA uses no other. */
@@ -27,16 +29,12 @@ struct rdma_port {
 	char link[32];		/* "Ethernet", "InfiniBand" */
 };
 
-/* The first line of a file of port 1. */
-static bool port_read(const char *device, const char *file, char *text, int room)
+/* The first line of a file; nothing if it cannot be read. */
+static bool line_read(const char *path, char *text, int room)
 {
-	char path[192];
-	FILE *f;
-	bool got;
+	FILE *f = fopen(path, "re");
+	bool got = f && fgets(text, room, f);
 
-	snprintf(path, sizeof(path), RDMA_CLASS "/%s/ports/1/%s", device, file);
-	f = fopen(path, "re");
-	got = f && fgets(text, room, f);
 	if (f)
 		fclose(f);
 	if (!got)
@@ -45,14 +43,45 @@ static bool port_read(const char *device, const char *file, char *text, int room
 	return got;
 }
 
+static bool port_read(const char *device, const char *file, char *text, int room)
+{
+	char path[192];
+
+	snprintf(path, sizeof(path), RDMA_CLASS "/%s/ports/1/%s", device, file);
+	return line_read(path, text, room);
+}
+
 static bool port_active(const struct rdma_port *port)
 {
 	return strstr(port->state, "ACTIVE");
 }
 
-/* The first device whose port is active, or else the first. Return: is there any? */
+static void port_get(struct rdma_port *port, const char *device)
+{
+	snprintf(port->device, sizeof(port->device), "%s", device);
+	port_read(device, "state", port->state, sizeof(port->state));
+	port_read(device, "link_layer", port->link, sizeof(port->link));
+}
+
+/* The RDMA device that GDA_DEVICE names, or NULL. */
+static const char *port_wanted(void)
+{
+	const char *device = getenv("GDA_DEVICE");
+	const char *name = device ? strchr(device, ':') : NULL;
+
+	if (!name || (strncmp(device, "ib:", 3) && strncmp(device, "verbs:", 6)) || !name[1] ||
+	    strlen(name) > RDMA_NAME || strchr(name, '/'))
+		return NULL;
+	return name + 1;
+}
+
+/*
+ * The device that GDA_DEVICE names; without that the first device whose port is active, or else the
+ * first. Return: is there any?
+ */
 static bool port_find(struct rdma_port *port)
 {
+	const char *wanted = port_wanted();
 	DIR *dir = opendir(RDMA_CLASS);
 	struct dirent *entry;
 	bool found = false;
@@ -60,11 +89,10 @@ static bool port_find(struct rdma_port *port)
 	while (dir && (entry = readdir(dir)) && !(found && port_active(port))) {
 		struct rdma_port p;
 
-		if (entry->d_name[0] == '.' || strlen(entry->d_name) >= sizeof(p.device))
+		if (entry->d_name[0] == '.' || strlen(entry->d_name) >= sizeof(p.device) ||
+		    (wanted && strcmp(wanted, entry->d_name)))
 			continue;
-		memcpy(p.device, entry->d_name, strlen(entry->d_name) + 1);
-		port_read(p.device, "state", p.state, sizeof(p.state));
-		port_read(p.device, "link_layer", p.link, sizeof(p.link));
+		port_get(&p, entry->d_name);
 		if (!found || port_active(&p))
 			*port = p;
 		found = true;
@@ -72,6 +100,35 @@ static bool port_find(struct rdma_port *port)
 	if (dir)
 		closedir(dir);
 	return found;
+}
+
+/* The network interface of the device, or "its interface". */
+static const char *port_interface(const struct rdma_port *port, char *name, int room)
+{
+	char path[192];
+
+	snprintf(path, sizeof(path), RDMA_CLASS "/%s/parent", port->device);	/* of rdma_rxe */
+	if (!port_read(port->device, "gid_attrs/ndevs/0", name, room) &&
+	    !line_read(path, name, room))
+		snprintf(name, (size_t)room, "its interface");
+	return name;
+}
+
+/* ib_core shows a device to all network namespaces, or to the one that has it. */
+static void no_device(struct answer *a)
+{
+	const char *wanted = port_wanted();
+	char mode[8];
+
+	if (line_read(NETNS_MODE, mode, sizeof(mode)) && mode[0] == 'N')
+		fails(a, "as root where it is (rdma dev): rdma dev set DEVICE netns NAME",
+		      "no RDMA device in this network namespace; none is shared (rdma system)");
+	else if (wanted)
+		fails(a, "rdma link shows those that there are, or unset GDA_DEVICE",
+		      "GDA_DEVICE names %s, and there is no such RDMA device here", wanted);
+	else
+		fails(a, "load the NIC's driver, or as root: rdma link add rxe0 type rxe netdev IF",
+		      "no RDMA device here");
 }
 
 static bool need_port(struct answer *a, struct rdma_port *port)
@@ -84,17 +141,21 @@ static bool need_port(struct answer *a, struct rdma_port *port)
 
 void check_rdma_device(struct patient *p, struct answer *a)
 {
+	char interface[64], advice[REASON_MAX];
 	struct rdma_port port;
+	const char *state;
 
 	(void)p;
-	if (!port_find(&port))
-		fails(a, "load the NIC's driver, or as root: rdma link add rxe0 type rxe netdev IF",
-		      "no RDMA device here, or it is in another network namespace");
-	else if (!port_active(&port))
-		fails(a, "set its interface up (ip link), and see to the cable",
-		      "port 1 of %s is %s", port.device, port.state);
-	else
+	if (!port_find(&port)) {
+		no_device(a);
+	} else if (!port_active(&port)) {
+		snprintf(advice, sizeof(advice), "as root: ip link set %s up; then see to the cable",
+			 port_interface(&port, interface, sizeof(interface)));
+		state = strchr(port.state, ' ');	/* "1: DOWN" */
+		fails(a, advice, "port 1 of %s is %s", port.device, state ? state + 1 : port.state);
+	} else {
 		works(a, "port 1 of %s is active, %s", port.device, port.link);
+	}
 }
 
 /* Is @gid an IP address of this network namespace? IPv4 addresses are mapped. */
@@ -162,6 +223,19 @@ void check_rdma_address(struct patient *p, struct answer *a)
 		      "%s has no IP address of this network namespace", port.device);
 }
 
+/* Can this process pin memory beyond its limit (CAP_IPC_LOCK)? */
+static bool may_exceed(void *mem, const struct rlimit *lim)
+{
+	const struct rlimit none = { .rlim_cur = 0, .rlim_max = lim->rlim_max };
+	bool may;
+
+	if (setrlimit(RLIMIT_MEMLOCK, &none))
+		return false;
+	may = !mlock(mem, LITTLE);
+	setrlimit(RLIMIT_MEMLOCK, lim);
+	return may;
+}
+
 /* ib_core charges memory to the process that registers it, and not to the user. */
 void check_rdma_memory(struct patient *p, struct answer *a)
 {
@@ -170,12 +244,17 @@ void check_rdma_memory(struct patient *p, struct answer *a)
 
 	(void)p;
 	getrlimit(RLIMIT_MEMLOCK, &lim);
-	if (mem == MAP_FAILED || mlock(mem, LITTLE))
-		fails(a, "raise it: ulimit -l, or memlock in /etc/security/limits.conf",
-		      "RLIMIT_MEMLOCK of %llu KiB does not let a process pin 1 MiB",
-		      (unsigned long long)lim.rlim_cur / 1024);
+	if (mem == MAP_FAILED)
+		fails(a, "", "no memory: %s", strerror(errno));
 	else if (lim.rlim_cur == RLIM_INFINITY)
 		works(a, "no limit (RLIMIT_MEMLOCK)");
+	else if (may_exceed(mem, &lim))
+		works(a, "no limit for this user (CAP_IPC_LOCK); RLIMIT_MEMLOCK is %llu KiB",
+		      (unsigned long long)lim.rlim_cur / 1024);
+	else if (mlock(mem, LITTLE))
+		fails(a, "raise it: ulimit -l, memlock in limits.conf, LimitMEMLOCK= of systemd",
+		      "RLIMIT_MEMLOCK of %llu KiB does not let a process pin 1 MiB",
+		      (unsigned long long)lim.rlim_cur / 1024);
 	else
 		works(a, "up to %llu KiB a process (RLIMIT_MEMLOCK)",
 		      (unsigned long long)lim.rlim_cur / 1024);
@@ -211,6 +290,20 @@ static bool library_is_here(const char *name)
 	return library;
 }
 
+/* What to do about a node that cannot be opened. */
+static void node_advice(char *advice, size_t room, int err, const char *module)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/module/%s", module);
+	if (err != ENOENT)
+		snprintf(advice, room, "see to its mode and group");
+	else if (access(path, F_OK))
+		snprintf(advice, room, "as root: modprobe %s", module);
+	else
+		snprintf(advice, room, "let this container have /dev/infiniband");
+}
+
 void check_rdma_user(struct patient *p, struct answer *a)
 {
 	static const struct {
@@ -228,10 +321,9 @@ void check_rdma_user(struct patient *p, struct answer *a)
 	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++) {
 		int err = node_open(needs[i].node);
 
-		snprintf(advice, sizeof(advice), "as root: modprobe %s", needs[i].module);
 		if (err) {
-			fails(a, err == ENOENT ? advice : "see to its mode and group",
-			      "/dev/infiniband/%s*: %s", needs[i].node, strerror(err));
+			node_advice(advice, sizeof(advice), err, needs[i].module);
+			fails(a, advice, "/dev/infiniband/%s*: %s", needs[i].node, strerror(err));
 			return;
 		}
 		snprintf(advice, sizeof(advice), "install %s", needs[i].package);
