@@ -5,7 +5,7 @@
  * scripts, and says what the variables are.
  *
  * Names are good for once in a run: they are files, with the program's name before them.
- * Every wait ends after PAIR_SECONDS, and when the other side has ended.
+ * Every wait ends after PAIR_SECONDS, times $GDA_SLOW, and when the other side has ended.
  */
 #ifndef SELFTESTS_PAIR_H
 #define SELFTESTS_PAIR_H
@@ -45,10 +45,11 @@ static inline const char *pair_path(char *path, size_t room, const char *name)
 /* Return: 0, -ETIMEDOUT, or -EPIPE if the other side has ended. */
 static inline int pair_await(const char *path)
 {
+	int slow = atoi(pair_env("GDA_SLOW"));
 	char gone[256];
 
 	snprintf(gone, sizeof(gone), "%s/gone.%d", pair_env("GDA_PAIR_DIR"), 1 - pair_side());
-	for (int i = 0; i < PAIR_SECONDS * 50; i++) {
+	for (int i = 0; i < PAIR_SECONDS * 50 * (slow > 0 ? slow : 1); i++) {
 		if (!access(path, F_OK))
 			return 0;
 		if (!access(gone, F_OK))
