@@ -10,6 +10,8 @@ PAIR_FLAGS	= $(DEPFLAGS) -std=gnu11 -O2 $(TEST_DEBUG) -Wall -Wextra -Werror -pth
 PAIR_TESTS	:= cable raw operations remote killed
 PAIR_SCRIPTS	:= ranks file
 
+# The launch agent, here.
+TEST_NATIVE	+= $(PAIR_OUT)/agent
 TEST_PAIR	+= $(addprefix $(PAIR_OUT)/,cable raw operations $(PAIR_SCRIPTS) remote killed)
 
 $(PAIR_TESTS:%=$(PAIR_OUT)/%): $(PAIR_OUT)/%: selftests/pair/%.c selftests/pair.mk \
@@ -24,7 +26,8 @@ $(PAIR_OUT)/raw: PAIR_MORE = $(PAIR_RC) -libverbs
 $(addprefix $(PAIR_OUT)/,operations remote): PAIR_MORE = $(LIB_OUT)/libgda.a
 $(PAIR_OUT)/killed: PAIR_MORE = $(PAIR_RC) $(LIB_OUT)/libgda.a -libverbs
 
-$(PAIR_SCRIPTS:%=$(PAIR_OUT)/%): $(PAIR_OUT)/%: selftests/pair/%.sh
+$(PAIR_OUT)/agent: $(BUILD)/selftests/comm/hello
+$(addprefix $(PAIR_OUT)/,agent $(PAIR_SCRIPTS)): $(PAIR_OUT)/%: selftests/pair/%.sh
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 

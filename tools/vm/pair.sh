@@ -7,10 +7,12 @@
 #   GDA_PAIR_SIDE   0 or 1           GDA_PAIR_NETDEV  the interface between the two
 #   GDA_PAIR_ADDR   own IP address   GDA_PAIR_RDMA    the RDMA device on it
 #   GDA_PAIR_PEER   the other one's  GDA_PAIR_DIR     a folder that both see
+#
+# Seconds are times $GDA_SLOW, as the limits of programs are.
 
 # Await file $1 for $2 seconds; but not once the other side has ended.
 pair_await() {
-	local left=$((10#$2 * 20))
+	local left=$((10#$2 * 20 * ${GDA_SLOW:-1}))
 
 	until [ -e "$1" ]; do
 		if [ $((left--)) = 0 ] || [ -e "$GDA_PAIR_DIR/gone.$((1 - GDA_PAIR_SIDE))" ]; then
@@ -52,3 +54,35 @@ pair_ask() {
 	[ "$answer" = ok ] || { echo "pair_ask $1 $2: $answer" >&2; return 1; }
 }
 pair_asked=0
+
+# pair_serve NAME [SECONDS]: run what the other side asks for by pair-rsh, until it gives NAME;
+# what was begun has ended then
+pair_serve() {
+	local f left=$((${2-60} * 20 * ${GDA_SLOW:-1})) begun=()
+
+	until [ -e "$GDA_PAIR_DIR/$1" ]; do
+		for f in "$GDA_PAIR_DIR/rsh.$((1 - GDA_PAIR_SIDE))".*.run; do
+			[ -e "$f" ] || continue
+			mv "$f" "${f%.run}.taken"
+			pair_run "${f%.run}.taken" &
+			begun+=($!)
+		done
+		if [ $((left--)) = 0 ] || [ -e "$GDA_PAIR_DIR/gone.$((1 - GDA_PAIR_SIDE))" ]; then
+			return 1
+		fi
+		sleep 0.05
+	done
+	for f in "${begun[@]}"; do
+		wait "$f"
+	done
+	return 0
+}
+
+# pair_run FILE: run the command in it, for pair-rsh
+pair_run() {
+	local to=${1%.taken}
+
+	bash "$1" </dev/null >"$to.output" 2>&1
+	echo $? >"$to.new"
+	mv "$to.new" "$to.status"
+}
