@@ -7,12 +7,12 @@
 PAIR_OUT	:= $(BUILD)/selftests/pair
 PAIR_FLAGS	= $(DEPFLAGS) -std=gnu11 -O2 $(TEST_DEBUG) -Wall -Wextra -Werror -pthread \
 	$(GDA_CPPFLAGS) -isystem $(BUILD)/kselftest
-PAIR_TESTS	:= cable raw operations remote killed
+PAIR_TESTS	:= cable raw operations isolation remote killed
 PAIR_SCRIPTS	:= ranks file
 
 # The launch agent, here.
 TEST_NATIVE	+= $(PAIR_OUT)/agent
-TEST_PAIR	+= $(addprefix $(PAIR_OUT)/,cable raw operations $(PAIR_SCRIPTS) remote killed)
+TEST_PAIR	+= $(addprefix $(PAIR_OUT)/,cable raw operations isolation $(PAIR_SCRIPTS) remote killed)
 
 $(PAIR_TESTS:%=$(PAIR_OUT)/%): $(PAIR_OUT)/%: selftests/pair/%.c selftests/pair.mk \
 		| $(BUILD)/kselftest/kselftest_harness.h
@@ -21,9 +21,9 @@ $(PAIR_TESTS:%=$(PAIR_OUT)/%): $(PAIR_OUT)/%: selftests/pair/%.c selftests/pair.
 
 PAIR_RC		:= tools/gda-perf/rc.c
 $(addprefix $(PAIR_OUT)/,raw killed): $(PAIR_RC)
-$(addprefix $(PAIR_OUT)/,operations remote killed): $(LIB_OUT)/libgda.a
+$(addprefix $(PAIR_OUT)/,operations isolation remote killed): $(LIB_OUT)/libgda.a
 $(PAIR_OUT)/raw: PAIR_MORE = $(PAIR_RC) -libverbs
-$(addprefix $(PAIR_OUT)/,operations remote): PAIR_MORE = $(LIB_OUT)/libgda.a
+$(addprefix $(PAIR_OUT)/,operations isolation remote): PAIR_MORE = $(LIB_OUT)/libgda.a
 $(PAIR_OUT)/killed: PAIR_MORE = $(PAIR_RC) $(LIB_OUT)/libgda.a -libverbs
 
 $(PAIR_OUT)/agent: $(BUILD)/selftests/comm/hello
