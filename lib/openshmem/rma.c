@@ -92,15 +92,61 @@ static inline void queue_p(const char *call, void *dest, const void *value, size
 	}
 }
 
+/* Blocks, out of line: what calls them is then a leaf for one element. */
+#define GDA_OSH_BLOCK(name, TO, FROM) \
+	static __attribute__((noinline)) void name##_block(const char *call, TO *dest, \
+							   FROM *source, size_t bytes, int pe) \
+	{ \
+		gda_osh_##name(call, dest, source, bytes, pe); \
+	}
+
+GDA_OSH_BLOCK(put, void, const void)
+GDA_OSH_BLOCK(get, void, const void)
+GDA_OSH_BLOCK(put_nbi, void, const void)
+GDA_OSH_BLOCK(get_nbi, void, const void)
+
+/*
+ * Where one element of @pe is mapped here; or NULL: then the call for blocks finds out why not.
+ */
+static inline __attribute__((always_inline)) char *one(const void *addr, size_t bytes, int pe)
+{
+	const struct gda_shmem *s = gda_osh.s;
+	uint64_t heap = (uintptr_t)addr - s->heap, data = (uintptr_t)addr - s->data;
+	const struct gda_shmem_peer *p;
+
+	if (!gda_osh_likely((uint32_t)pe < s->npes))
+		return NULL;
+	p = (const struct gda_shmem_peer *)(uintptr_t)s->peers + (uint32_t)pe;
+	if (!gda_osh_likely(p->heap))
+		return NULL;
+	/* the heap has room for the library's own words at least */
+	if (gda_osh_likely(heap <= s->heap_bytes - bytes))
+		return (char *)(uintptr_t)(p->heap + heap);
+	if (data < s->data_bytes && bytes <= s->data_bytes - data)
+		return (char *)(uintptr_t)(p->data + data);
+	return NULL;
+}
+
+/* One element, which many programs move, is a load and a store of its size, as in shmem_p(). */
 #define GDA_OSH_BYTES(T)	(nelems * sizeof(T))
-#define GDA_OSH_DO_put(T) \
-	gda_osh_put(GDA_OSH_CALL_NAME, dest, source, GDA_OSH_BYTES(T), GDA_OSH_PE(ctx, pe))
-#define GDA_OSH_DO_get(T) \
-	gda_osh_get(GDA_OSH_CALL_NAME, dest, source, GDA_OSH_BYTES(T), GDA_OSH_PE(ctx, pe))
-#define GDA_OSH_DO_put_nbi(T) \
-	gda_osh_put_nbi(GDA_OSH_CALL_NAME, dest, source, GDA_OSH_BYTES(T), GDA_OSH_PE(ctx, pe))
-#define GDA_OSH_DO_get_nbi(T) \
-	gda_osh_get_nbi(GDA_OSH_CALL_NAME, dest, source, GDA_OSH_BYTES(T), GDA_OSH_PE(ctx, pe))
+#define GDA_OSH_PUT(T, name) \
+	const int to = GDA_OSH_PE(ctx, pe); \
+	char *at = gda_osh_likely(nelems == 1) ? one(dest, sizeof(T), to) : NULL; \
+	if (gda_osh_likely(at)) \
+		memcpy(at, source, sizeof(T)); \
+	else \
+		name##_block(GDA_OSH_CALL_NAME, dest, source, GDA_OSH_BYTES(T), to)
+#define GDA_OSH_GET(T, name) \
+	const int from = GDA_OSH_PE(ctx, pe); \
+	const char *at = gda_osh_likely(nelems == 1) ? one(source, sizeof(T), from) : NULL; \
+	if (gda_osh_likely(at)) \
+		memcpy(dest, at, sizeof(T)); \
+	else \
+		name##_block(GDA_OSH_CALL_NAME, dest, source, GDA_OSH_BYTES(T), from)
+#define GDA_OSH_DO_put(T)	GDA_OSH_PUT(T, put)
+#define GDA_OSH_DO_get(T)	GDA_OSH_GET(T, get)
+#define GDA_OSH_DO_put_nbi(T)	GDA_OSH_PUT(T, put_nbi)
+#define GDA_OSH_DO_get_nbi(T)	GDA_OSH_GET(T, get_nbi)
 #define GDA_OSH_PUT_SIGNAL(T, is_nbi) \
 	const struct gda_osh_put_signal w = { \
 		.dest = dest, .source = source, .bytes = GDA_OSH_BYTES(T), .word = sig_addr, \

@@ -30,6 +30,8 @@ BATCH(count_put, gda_shmem_put_nbi(s, heap + i % 256, heap + 300, 64, pe, 0))
 BATCH(count_shmem_p, shmem_long_p((long *)heap + i % 512, i, (int)pe); (void)s)
 BATCH(count_shmem_p_data, shmem_long_p((long *)data + i % 512, i, (int)pe); (void)s)
 BATCH(count_shmem_inc, shmem_long_atomic_inc((long *)heap + i % 512, (int)pe); (void)s)
+BATCH(count_shmem_put, shmem_long_put((long *)heap + i % 256, (long *)data, 1, (int)pe); (void)s)
+BATCH(count_shmem_get, shmem_long_get((long *)data, (long *)heap + i % 256, 1, (int)pe); (void)s)
 
 static const struct mode {
 	const char *name;
@@ -38,7 +40,8 @@ static const struct mode {
 	{ "p", count_p }, { "p_exclusive", count_p_exclusive }, { "inc", count_inc },
 	{ "put", count_put }, { "shmem_p", count_shmem_p }, { "shmem_p_data", count_shmem_p_data },
 	{ "shmem_inc", count_shmem_inc }, { "shmem_p_threads", count_shmem_p },
-	{ "shmem_inc_threads", count_shmem_inc },
+	{ "shmem_inc_threads", count_shmem_inc }, { "shmem_put", count_shmem_put },
+	{ "shmem_get", count_shmem_get },
 };
 
 int main(int argc, char **argv)

@@ -4,26 +4,37 @@
 
 static uint64_t signal_word;
 
-/* The two blocks, of which the second is filled; @bytes of the first are zero. */
+/* The two blocks, of which the second is filled; @bytes of the first and a little more are zero. */
 #define EVERY_BLOCKS(T, elements) \
 	const size_t bytes = (elements) * sizeof(T); \
 	char *dst = every_memory(0), *src = every_memory(1); \
 	every_fill(src, bytes, me); \
-	memset(dst, 0, bytes + sizeof(T)); \
+	memset(dst, 0, bytes + 3 * sizeof(T)); \
 	shmem_barrier_all()
+
+/* A block of @pe, behind it a gap, then one element of @pe, which is a case of its own. */
+static bool block_is(const char *dst, size_t bytes, size_t size, int pe)
+{
+	const char *one = dst + bytes + size;
+
+	return every_is(dst, bytes, pe) && every_zero(dst + bytes, size) &&
+	       every_is(one, size, pe) && every_zero(one + size, size);
+}
 
 #define EVERY_put(T, f) \
 	EVERY_BLOCKS(T, EVERY_N); \
 	f((void *)dst, (void *)src, EVERY_N, next); \
+	f((void *)(dst + bytes + sizeof(T)), (void *)src, 1, next); \
 	shmem_barrier_all(); \
-	EXPECT(every_is(dst, bytes, prev) && every_zero(dst + bytes, sizeof(T)))
+	EXPECT(block_is(dst, bytes, sizeof(T), prev))
 #define EVERY_put_nbi(T, f)	EVERY_put(T, f)
 #define EVERY_get(T, f) \
 	EVERY_BLOCKS(T, EVERY_N); \
 	f((void *)dst, (void *)src, EVERY_N, next); \
+	f((void *)(dst + bytes + sizeof(T)), (void *)src, 1, next); \
 	shmem_quiet(); \
 	shmem_ctx_quiet(every_ctx); \
-	EXPECT(every_is(dst, bytes, next) && every_zero(dst + bytes, sizeof(T))); \
+	EXPECT(block_is(dst, bytes, sizeof(T), next)); \
 	shmem_barrier_all()
 #define EVERY_get_nbi(T, f)	EVERY_get(T, f)
 #define EVERY_put_signal(T, f) \

@@ -17,6 +17,8 @@ queue_inc inc 125
 queue_put put 200
 direct_shmem_p shmem_p 30
 direct_shmem_p_data shmem_p_data 40
+direct_shmem_put shmem_put 40
+direct_shmem_get shmem_get 40
 queue_shmem_p shmem_p 110
 queue_shmem_inc shmem_inc 125
 queue_shmem_p_threads shmem_p 210
