@@ -131,9 +131,13 @@ static void create_shmem(const char *call, const struct gda_osh_program *program
 		attr.data_fd = (uint32_t)data_fd + 1;
 	}
 	compare_builds(call, program);
-	if (gda_shmem_create(gda_osh.comm, &attr, &gda_osh.s))
+	if (gda_shmem_create(gda_osh.comm, &attr, &gda_osh.s)) {
+		/* PE 0 may be the one, and would not say it for all */
+		if (gda_comm_failed(gda_osh.comm) >= 0)
+			gda_osh_die(call, -1, "%s", gda_last_error());
 		gda_osh_die_together(call, "%s (the heap is SHMEM_SYMMETRIC_SIZE)",
 				     gda_last_error());
+	}
 	_Static_assert(sizeof(struct gda_osh_control) <= GDA_OSH_CONTROL_BYTES, "it has room");
 	gda_osh.control = (struct gda_osh_control *)(uintptr_t)gda_osh.s->heap;
 }

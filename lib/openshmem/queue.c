@@ -10,7 +10,7 @@
 #include <gda/gda.h>
 #include "way.h"
 
-#define LOST_LOOKS	100U
+#define LOST_LOOKS	500U
 #define LOST_NS		10000000L	/* between two looks for who is lost */
 
 /* A queue fails when its peer ends; why that did may become known a little later. */

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
 # run.sh - gda-run: whose line is whose, who failed, and that nothing is left. And ranks
-# that mpirun starts. Speaks KTAP.
+# that mpirun starts. In a guest, which is slow, only that both start ranks. Speaks KTAP.
 #
 # shellcheck disable=SC2317,SC2016	# functions are called by name; ranks expand some words
 
@@ -161,12 +161,31 @@ told_to_end() { # whether asked or killed
 }
 
 mpi() {
-	local options=(--oversubscribe -n 3)
+	local options=(--oversubscribe -n 4)
 
 	[ "$(id -u)" != 0 ] || options+=(--allow-run-as-root)
-	timeout 60 mpirun "${options[@]}" "$hello" </dev/null 2>"$tmp/err" | sort >"$tmp/out"
-	timeout 60 "$run" -b -n 3 "$hello" </dev/null | sort | diff - "$tmp/out"
+	timeout $limit mpirun "${options[@]}" "$hello" </dev/null 2>"$tmp/err" | sort >"$tmp/out"
+	timeout $limit "$run" -b -n 4 "$hello" </dev/null | sort >"$tmp/out2"
+	[ "$(wc -l <"$tmp/out2")" = 8 ] && diff "$tmp/out2" "$tmp/out"
 }
+
+mpi_says_the_same() {
+	if ! command -v mpirun >/dev/null || [ ! -e /usr/include/pmix.h ] && ! pkg-config --exists pmix
+	then
+		n=$((n + 1))
+		echo "ok $n mpirun_says_the_same # SKIP no mpirun, or no pmix.h when libgda was built"
+	else
+		ok mpirun_says_the_same mpi
+	fi
+}
+
+limit=60
+if [ -e /dev/gda ]; then
+	limit=$((200 * ${GDA_SLOW:-1}))
+	echo 1..1
+	mpi_says_the_same
+	exit $rc
+fi
 
 echo 1..19
 ok lines_are_marked lines
@@ -192,9 +211,5 @@ else
 	echo "ok 18 two_network_namespaces # SKIP it takes root, and iproute2"
 	n=18
 fi
-if ! command -v mpirun >/dev/null || [ ! -e /usr/include/pmix.h ] && ! pkg-config --exists pmix; then
-	echo "ok 19 mpirun_says_the_same # SKIP no mpirun, or no pmix.h when libgda was built"
-else
-	ok mpirun_says_the_same mpi
-fi
+mpi_says_the_same
 exit $rc
