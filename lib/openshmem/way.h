@@ -11,7 +11,6 @@
 #ifndef GDA_OSH_WAY_H
 #define GDA_OSH_WAY_H
 
-#include <sched.h>
 #include <string.h>
 #include <gda/barrier.h>
 #include "osh.h"
@@ -207,7 +206,7 @@ static inline void gda_osh_relax(const char *call, unsigned int polls)
 		gda_pause();
 		return;
 	}
-	sched_yield();
+	gda_osh_yield();
 	if (polls % 64 == 0)
 		gda_osh_check(call);
 }
