@@ -4,9 +4,11 @@
 # shmem4py.sh - a client that nobody here wrote: shmem4py 1.0.0, Python's OpenSHMEM, is
 # built from source by pip, unmodified, with our oshcc, and its own tests run on 1, 2 and
 # 4 PEs. It knows the features of five implementations by their macros; of any other it
-# is told by PySHMEM_HAVE_*. Where there is /dev/gda it runs on 2 PEs by queue, and what a run
-# without /dev/gda has built: guests have no network. Speaks KTAP; without network, or Debian's
-# python3-numpy (its tests need one below 2), all is skipped.
+# is told by PySHMEM_HAVE_*. Where there is /dev/gda it runs on 2 PEs by queue, with what was built
+# before, for guests have no network. Speaks KTAP; without network, or Debian's python3-numpy (its
+# tests need one below 2), all is skipped.
+#
+#   --build   only build it, or leave it for the test to say why not; for make
 #
 # shellcheck disable=SC2317	# functions are called by name
 
@@ -36,12 +38,33 @@ skip_all() {
 
 pip() { "$dir/venv/bin/python" -m pip --disable-pip-version-check --no-cache-dir "$@"; }
 
+# A module that was built for an older header is built anew, and so is a copy of another folder's.
+is_built() {
+	grep -qsxF "$dir" "$dir/built" && [ -z "$(find lib/openshmem/include -newer "$dir/built")" ]
+}
+
 build() {
-	rm -rf "$dir/built"
+	! is_built || return 0
+	rm -f "$dir/built"
 	CFLAGS=$flags OSHCC=$bin/oshcc pip install --force-reinstall --no-deps \
 		"$dir/$package-$version.tar.gz" &&
 		tar -xzf "$dir/$package-$version.tar.gz" -C "$dir" &&
-		touch "$dir/built"
+		echo "$dir" >"$dir/built"
+}
+
+# What it takes to build it; else says why not.
+prepare() {
+	$python -c 'import numpy, sys; sys.exit(int(numpy.__version__.split(".")[0]) > 1)' 2>/dev/null ||
+		{ echo "there is no numpy 1 for $python (python3-numpy)"; return 1; }
+	! is_built || return 0
+	[ ! -e /dev/gda ] ||
+		{ echo "not built yet: run it once without /dev/gda, where there is a network"; return 1; }
+	mkdir -p "$dir"
+	$python -m venv --clear --system-site-packages "$dir/venv" >"$dir/log" 2>&1 ||
+		{ echo "$python makes no venv (python3-venv)"; return 1; }
+	[ -e "$dir/$package-$version.tar.gz" ] ||
+		pip download --no-deps --no-binary :all: -d "$dir" $package==$version >"$dir/log" 2>&1 ||
+		{ echo "pip cannot fetch $package: $(tail -n 1 "$dir/log" | cut -c 1-120)"; return 1; }
 }
 
 # All tests passed at each PE, and none was left out.
@@ -55,24 +78,14 @@ tests() {
 	[ "$all" -ge 104 ] && [ "$(grep -cx OK "$tmp/log")" = "$1" ]
 }
 
-$python -c 'import numpy, sys; sys.exit(int(numpy.__version__.split(".")[0]) > 1)' 2>/dev/null ||
-	skip_all "there is no numpy 1 for $python (python3-numpy)"
-mkdir -p "$dir"
-[ ! -e /dev/gda ] || [ -e "$dir/built" ] ||
-	skip_all "not built yet: run it once without /dev/gda, where there is a network"
-[ -e "$dir/built" ] || $python -m venv --system-site-packages "$dir/venv" >"$dir/log" 2>&1 ||
-	skip_all "$python makes no venv (python3-venv)"
-[ -e "$dir/$package-$version.tar.gz" ] ||
-	pip download --no-deps --no-binary :all: -d "$dir" $package==$version >"$dir/log" 2>&1 ||
-	skip_all "pip cannot fetch $package: $(tail -n 1 "$dir/log" | cut -c 1-120)"
+if [ "${1-}" = --build ]; then
+	! prepare >/dev/null || build >"$tmp/log" 2>&1
+	exit 0
+fi
+why=$(prepare) || skip_all "$why"
 
 echo 1..$((${#sizes[@]} + 1))
-# A module that was built for an older header is built anew.
-if [ -e "$dir/built" ] && [ -z "$(find lib/openshmem/include -newer "$dir/built")" ]; then
-	ok built true
-else
-	ok built build
-fi
+ok built build
 for pes in "${sizes[@]}"; do
 	ok "tests_on_$pes" tests "$pes"
 done
