@@ -18,6 +18,8 @@ if [ -e /dev/gda ]; then
 	# the heap is pinned
 	GDA_SHMEM_WAY=queue SHMEM_SYMMETRIC_SIZE=16M slow=$((5 * slow)) rounds=6 many=3 sizes=(2)
 	export SHMEM_SYMMETRIC_SIZE
+	# 11520 routes each
+	[ ! "${STRESS-}" ] || rounds=60
 fi
 export GDA_SHMEM_WAY
 
