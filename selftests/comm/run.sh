@@ -164,8 +164,8 @@ mpi() {
 	local options=(--oversubscribe -n 4)
 
 	[ "$(id -u)" != 0 ] || options+=(--allow-run-as-root)
-	timeout $limit mpirun "${options[@]}" "$hello" </dev/null 2>"$tmp/err" | sort >"$tmp/out"
-	timeout $limit "$run" -b -n 4 "$hello" </dev/null | sort >"$tmp/out2"
+	timeout "$limit" mpirun "${options[@]}" "$hello" </dev/null 2>"$tmp/err" | sort >"$tmp/out"
+	timeout "$limit" "$run" -b -n 4 "$hello" </dev/null | sort >"$tmp/out2"
 	[ "$(wc -l <"$tmp/out2")" = 8 ] && diff "$tmp/out2" "$tmp/out"
 }
 

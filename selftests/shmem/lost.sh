@@ -42,7 +42,7 @@ once() {
 	timeout $((120 * slow)) "$run" -k -b -n "$pes" "$program" "$@" </dev/null >"$tmp/out" 2>&1
 	status=$?
 	gone "$*" || return
-	[ $status = 137 ] || { echo "$*: exit status $status"; return 1; }
+	[ "$status" = 137 ] || { echo "$*: exit status $status"; return 1; }
 	grep -qE "$line" "$tmp/out" || { echo "$*: nobody names it"; return 1; }
 	! grep -E '^PE -?[0-9]:' "$tmp/out" | grep -vE "$line" ||
 		{ echo "$*: that is another reason"; return 1; }
@@ -61,6 +61,6 @@ moments=(barrier storm collective lock)
 [ ! "${GDA_STRESS-}" ] || moments+=(start)
 echo "1..${#moments[@]}"
 for moment in "${moments[@]}"; do
-	ok "dies_in_$moment" dies_in $moment
+	ok "dies_in_$moment" dies_in "$moment"
 done
 exit $rc
