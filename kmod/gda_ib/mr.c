@@ -57,7 +57,7 @@ int gda_ib_mr_reg(struct gda_executor_mr *exec, const struct gda_executor_mr_att
 		spin_lock(&ib->lock);
 		list_add(&mr->node, &ib->mrs);
 		spin_unlock(&ib->lock);
-		/* rdma_rxe of 6.1 gives no rkey to an MR without remote rights; both are one number */
+		/* rdma_rxe of 6.1 gives an MR without remote rights no rkey: both are one number */
 		exec->key = mr->mr->rkey ?: mr->mr->lkey;
 		exec->priv = mr;
 	}

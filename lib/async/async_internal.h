@@ -18,7 +18,7 @@ struct gda_async_world {
 	struct gda_async_attr attr;
 	struct gda_qp **qps;
 	struct gda_cuda_qp **gpu_qps;		/* of a GPU; they own those of @qps */
-	struct gda_qp **mirrors;		/* of a device without GDA_FEATURE_LOOPBACK, see queues.c */
+	struct gda_qp **mirrors;		/* where no QP reaches itself, see queues.c */
 	uint64_t *views;
 	uint64_t *stage;			/* a word for each queue, and one to be read */
 	struct gda_mr *stage_mr;

@@ -234,7 +234,8 @@ TEST_F(peers, P15_notify_is_never_early)
 					      0).handle);
 		ASSERT_EQ(0, gda_async_wait_word(&there, word, GDA_ASYNC_GE, i, 0));
 		/* the last ones first: they come last */
-		ASSERT_TRUE(world_only(at(&self->world, 2, 30 * 4096), 30 * 4096, (unsigned char)i));
+		ASSERT_TRUE(world_only(at(&self->world, 2, 30 * 4096), 30 * 4096,
+				       (unsigned char)i));
 		ASSERT_TRUE(world_only(at(&self->world, 2, 0), 30 * 4096, (unsigned char)i));
 		ASSERT_EQ(0, gda_async_wait(&self->to[2], 0));
 	}

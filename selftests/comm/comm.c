@@ -179,7 +179,8 @@ TEST(callers_allgather)
 
 TEST(a_rank_that_never_comes)
 {
-	const char *why = "gda_comm_create: 1 of 3 ranks did not join in time, their own output may say why: 2";
+	const char *why = "gda_comm_create: 1 of 3 ranks did not join in time, "
+			  "their own output may say why: 2";
 	uint64_t patience = R_SECOND / 2;
 	struct r_rank r[3];
 	struct gda_comm_id id;

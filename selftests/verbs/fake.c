@@ -78,6 +78,7 @@ static int fake_recv(struct ibv_qp *ib, struct ibv_recv_wr *wr, struct ibv_recv_
 static struct ibv_device device = {
 	.node_type = IBV_NODE_CA, .transport_type = IBV_TRANSPORT_IB, .name = "fake0",
 };
+
 static struct ibv_context context = {
 	.device = &device,
 	.ops = { .poll_cq = fake_poll, .post_send = fake_send, .post_recv = fake_recv },
