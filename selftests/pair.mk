@@ -33,4 +33,6 @@ $(addprefix $(PAIR_OUT)/,agent $(PAIR_SCRIPTS)): $(PAIR_OUT)/%: selftests/pair/%
 
 $(PAIR_OUT)/file: $(addprefix $(BUILD)/examples/,gda-send gda-recv)
 $(PAIR_OUT)/ranks: $(addprefix $(BUILD)/,tools/gda-run selftests/comm/hello \
-	examples/shmem-dispatch $(addprefix examples/gin-,allreduce allgather alltoall dispatch halo))
+	$(addprefix examples/,shmem-dispatch dpa-alltoall) \
+	$(addprefix examples/gin-,allreduce allgather alltoall dispatch halo) \
+	$(addprefix examples/async-,simple_get_peer batch_get put_notify tiles))
