@@ -7,7 +7,7 @@ COMMTESTS	:= comm strangers
 
 TEST_NATIVE	+= $(foreach v,plain asan tsan,$(COMMTESTS:%=$(COMMTEST_OUT)/$v/%)) \
 		   $(COMMTEST_OUT)/run $(COMMTEST_OUT)/killed.sh
-TEST_VM		+= $(COMMTESTS:%=$(COMMTEST_OUT)/plain/%)
+TEST_VM		+= $(COMMTESTS:%=$(COMMTEST_OUT)/plain/%) $(COMMTEST_OUT)/run $(COMMTEST_OUT)/killed.sh
 
 define COMM_TEST
 $(COMMTEST_OUT)/$1/$2: selftests/comm/$2.c selftests/comm/ranks.h $(INPROC_LIB_$1) \

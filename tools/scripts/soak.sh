@@ -33,7 +33,7 @@ names=("$@")
 	       peer basic completion wqe ring churn signals module fair library ib_removal kill data record
 	       netlink_load netlink_hostile netlink_wqe
 	       signal rxe.sh ib.sh ib_connect fastpath-all random histories copies fabric soak-cm
-	       programs-all shmem/programs)
+	       programs-all shmem/programs shmem/lost killed.sh)
 
 # Whole, and rounded up.
 slow=$(awk -v s="$stress" 'BEGIN { n = int(s); print n < s ? n + 1 : n }')
