@@ -333,7 +333,7 @@ TEST_F(errors, creation)
 	struct gda_qp *q, *q2;
 
 	EXPECT_EQ(-EINVAL, gda_qp_create(ctx, NULL, &q));
-	EXPECT_TRUE(strstr(gda_last_error(), "attr is NULL"));
+	EXPECT_NE(NULL, strstr(gda_last_error(), "attr is NULL"));
 	EXPECT_EQ(-EINVAL, gda_qp_create(ctx, &attr, &q));
 	attr.sq_depth = 2 * GDA_MLX5_MAX_DEPTH;
 	EXPECT_EQ(-EINVAL, gda_qp_create(ctx, &attr, &q));

@@ -249,7 +249,11 @@ static int find_record(struct t_nl *nl, uint32_t context, uint32_t qpn, struct g
 
 static bool alike(const struct t_cause *said, const struct t_cause *want)
 {
-	return said->class == want->class && said->cause == want->cause &&
+	bool same = said->class == want->class && said->cause == want->cause;
+	bool other = want->or_class && said->class == want->or_class &&
+		     said->cause == want->or_cause;
+
+	return (same || other) &&
 	       said->ticket == want->ticket && said->opcode == want->opcode &&
 	       said->executed == want->executed;
 }

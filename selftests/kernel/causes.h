@@ -25,6 +25,7 @@ int t_failure_close(struct t_failure *f);
 /* What is said of a failure: without an opcode where no work request is to blame. */
 struct t_cause {
 	uint8_t opcode, class, cause;
+	uint8_t or_class, or_cause;	/* of one that is wanted: these are as good, unless 0 */
 	uint64_t ticket, executed;
 };
 
