@@ -81,6 +81,8 @@ static int actions(struct g_rank *r)
 		G_OK(gda_gin_wait_signal(r->gin, 1, inc, 64, 0));
 		G_OK(gda_gin_wait_signal(r->gin, 2, sum, 64, 0));
 		G_OK(gda_gin_wait_signal_at(r->gin, gda_at(w, 0), inc, 64, 0));
+		/* the last put, which comes after what the peer has waited for */
+		G_OK(gda_gin_flush(r->gin, 0));
 		G_OK(gda_comm_barrier(r->ranks, 0));
 		G_EQ(inc, gda_gin_read_signal(r->gin, 1, 64));
 		G_EQ(-(int64_t)inc, gda_gin_read_signal_at(gda_at(w, 8), 64));
