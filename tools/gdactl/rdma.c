@@ -149,7 +149,7 @@ void check_rdma_device(struct patient *p, struct answer *a)
 	if (!port_find(&port)) {
 		no_device(a);
 	} else if (!port_active(&port)) {
-		snprintf(advice, sizeof(advice), "as root: ip link set %s up; then see to the cable",
+		snprintf(advice, sizeof(advice), "as root: ip link set %s up; then check the cable",
 			 port_interface(&port, interface, sizeof(interface)));
 		state = strchr(port.state, ' ');	/* "1: DOWN" */
 		fails(a, advice, "port 1 of %s is %s", port.device, state ? state + 1 : port.state);
