@@ -232,9 +232,9 @@ void gda_cuda_qp_abort(struct gda_cuda_qp *qp);
 /**
  * define GDA_CUDA_MR_STORES - others store to words of the MR, too
  *
- * Together with %GDA_CUDA_MR_WORDS. Kernels, other writes to the MR and copies of the program's may change the memory, while no
- * atomic on the same word is in flight. Nothing is kept: each atomic reads the word first,
- * which takes some microseconds, one at a time for each MR.
+ * Together with %GDA_CUDA_MR_WORDS. Kernels, other writes to the MR and copies of the program's
+ * may change the memory, while no atomic on the same word is in flight. Nothing is kept: each
+ * atomic reads the word first, which takes some microseconds, one at a time for each MR.
  */
 #define GDA_CUDA_MR_STORES	(1U << 17)
 

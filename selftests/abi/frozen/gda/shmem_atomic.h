@@ -27,7 +27,7 @@ GDA_SLOW int gda_shmem_queue_fetch64(struct gda_shmem *s, const struct gda_shmem
 	if (word < 0)
 		return word;
 	return gda_shmem_word_end(s, v, gda_shmem_queue_op64(s, p, dest, op, value, at, flags),
-				   word, old, 8);
+				  word, old, 8);
 }
 
 GDA_SLOW int gda_shmem_queue_fetch32(struct gda_shmem *s, const struct gda_shmem_peer *p,
@@ -41,8 +41,8 @@ GDA_SLOW int gda_shmem_queue_fetch32(struct gda_shmem *s, const struct gda_shmem
 	if (word < 0)
 		return word;
 	err = gda_shmem_word_end(s, v,
-				  gda_shmem_queue_op32(s, p, dest, op, value, at, flags), word,
-				  old, 4);
+				 gda_shmem_queue_op32(s, p, dest, op, value, at, flags), word,
+				 old, 4);
 	if (!err)
 		*old = gda_masked_old32(*old);
 	return err;
