@@ -290,7 +290,7 @@ static bool library_is_here(const char *name)
 	return library;
 }
 
-/* What to do about a node that cannot be opened. */
+/* Say how a node can be opened that cannot. */
 static void node_advice(char *advice, size_t room, int err, const char *module)
 {
 	char path[64];
