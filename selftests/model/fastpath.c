@@ -284,20 +284,17 @@ u32 gda_host_span(const struct gda_mem *m, u64 off, u32 len, void **ptr)
 
 void gda_host_delay(struct gda_engine_qp *q, u32 ns)
 {
-	(void)q;
-	(void)ns;
+	(void)q, (void)ns;
 }
 
 void gda_host_record(const struct gda_engine_qp *q, struct gda_record *r)
 {
-	(void)q;
-	(void)r;
+	(void)q, (void)r;
 }
 
 void gda_host_event(struct gda_engine_cq *cq, const struct gda_completion *c)
 {
-	(void)cq;
-	(void)c;
+	(void)cq, (void)c;
 }
 
 bool gda_host_push(struct gda_engine_cq *cq, const struct gda_completion *c)
