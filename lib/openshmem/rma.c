@@ -94,8 +94,8 @@ static inline void queue_p(const char *call, void *dest, const void *value, size
 
 /* Blocks, out of line: what calls them is then a leaf for one element. */
 #define GDA_OSH_BLOCK(name, TO, FROM) \
-	static __attribute__((noinline)) void name##_block(const char *call, TO *dest, \
-							   FROM *source, size_t bytes, int pe) \
+	static __attribute__((noinline)) void name##_block(TO *dest, FROM *source, size_t bytes, \
+							   int pe, const char *call) \
 	{ \
 		gda_osh_##name(call, dest, source, bytes, pe); \
 	}
@@ -111,7 +111,7 @@ GDA_OSH_BLOCK(get_nbi, void, const void)
 static inline __attribute__((always_inline)) char *one(const void *addr, size_t bytes, int pe)
 {
 	const struct gda_shmem *s = gda_osh.s;
-	uint64_t heap = (uintptr_t)addr - s->heap, data = (uintptr_t)addr - s->data;
+	uint64_t heap = (uintptr_t)addr - s->heap, data, at;
 	const struct gda_shmem_peer *p;
 
 	if (!gda_osh_likely((uint32_t)pe < s->npes))
@@ -120,11 +120,18 @@ static inline __attribute__((always_inline)) char *one(const void *addr, size_t 
 	if (!gda_osh_likely(p->heap))
 		return NULL;
 	/* the heap has room for the library's own words at least */
-	if (gda_osh_likely(heap <= s->heap_bytes - bytes))
-		return (char *)(uintptr_t)(p->heap + heap);
-	if (data < s->data_bytes && bytes <= s->data_bytes - data)
-		return (char *)(uintptr_t)(p->data + data);
-	return NULL;
+	if (gda_osh_likely(heap <= s->heap_bytes - bytes)) {
+		at = p->heap + heap;
+	} else {
+		data = (uintptr_t)addr - s->data;
+		if (data >= s->data_bytes || bytes > s->data_bytes - data)
+			return NULL;
+		at = p->data + data;
+	}
+	/* so callers need not look */
+	if (!at)
+		__builtin_unreachable();
+	return (char *)(uintptr_t)at;
 }
 
 /* One element, which many programs move, is a load and a store of its size, as in shmem_p(). */
@@ -135,14 +142,14 @@ static inline __attribute__((always_inline)) char *one(const void *addr, size_t 
 	if (gda_osh_likely(at)) \
 		memcpy(at, source, sizeof(T)); \
 	else \
-		name##_block(GDA_OSH_CALL_NAME, dest, source, GDA_OSH_BYTES(T), to)
+		name##_block(dest, source, GDA_OSH_BYTES(T), to, GDA_OSH_CALL_NAME)
 #define GDA_OSH_GET(T, name) \
 	const int from = GDA_OSH_PE(ctx, pe); \
 	const char *at = gda_osh_likely(nelems == 1) ? one(source, sizeof(T), from) : NULL; \
 	if (gda_osh_likely(at)) \
 		memcpy(dest, at, sizeof(T)); \
 	else \
-		name##_block(GDA_OSH_CALL_NAME, dest, source, GDA_OSH_BYTES(T), from)
+		name##_block(dest, source, GDA_OSH_BYTES(T), from, GDA_OSH_CALL_NAME)
 #define GDA_OSH_DO_put(T)	GDA_OSH_PUT(T, put)
 #define GDA_OSH_DO_get(T)	GDA_OSH_GET(T, get)
 #define GDA_OSH_DO_put_nbi(T)	GDA_OSH_PUT(T, put_nbi)
