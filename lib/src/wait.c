@@ -24,11 +24,12 @@
 #define GDA_FEW			16U
 
 /*
- * A yield that takes longer let another process run: a thread sleeps instead then, so many times,
- * which are 60 ms.
+ * A yield that takes longer let another process run: a thread sleeps instead then, 1 ms in all the
+ * first time, and 60 ms at most if each yield between is as long.
  */
 #define GDA_YIELD_LONG_NS	500000U
-#define GDA_YIELD_NAPS		1000U
+#define GDA_YIELD_NAPS		16U
+#define GDA_YIELD_NAPS_MAX	1024U
 
 /* Threads that poll for a context: one that waits, and its worker. */
 #define GDA_POLLERS		2U
@@ -70,7 +71,7 @@ GDA_EXPORT void gda_view_yield(struct gda_view *v, int yield)
  */
 void gda_yield(void)
 {
-	static __thread unsigned int naps;
+	static __thread unsigned int naps, next;
 	const struct timespec nap = { .tv_nsec = 1 };
 	int saved = errno;
 	uint64_t before;
@@ -83,8 +84,12 @@ void gda_yield(void)
 	}
 	before = gda_clock_ns();
 	sched_yield();
-	if (gda_clock_ns() - before > GDA_YIELD_LONG_NS)
-		naps = GDA_YIELD_NAPS;
+	if (gda_clock_ns() - before > GDA_YIELD_LONG_NS) {
+		naps = next ? next : GDA_YIELD_NAPS;
+		next = naps < GDA_YIELD_NAPS_MAX ? naps * 2 : naps;
+	} else {
+		next /= 2;
+	}
 }
 
 /* @rarely: yield also without the flag. The first look was only just made. */
