@@ -65,7 +65,7 @@ check	 = GDA_PAIR_KVERS=$(firstword $(KVERS))$(comma)$(lastword $(KVERS)) $(scri
 
 .PHONY: help
 help: ## start: this list
-	@echo 'usage: make TARGET [KVER=6.12|6.1] [W=1] [C=2] [V=1]'
+	@echo 'usage: make TARGET [KVER=6.12|6.1|newest] [W=1] [C=2] [V=1]'
 	@for g in start build test measure; do \
 		echo; echo "$$g:"; \
 		sed -n "s/^\([a-z-]*\):.*## $$g: \(.*\)/  \1\t\2/p" $(MAKEFILE_LIST) | \
@@ -90,6 +90,11 @@ check-native: ## test: the tests that need no guest
 .PHONY: check-vm
 check-vm: ## test: the tests in guests (KVER=6.1 for one of them)
 	@$(check) $(KVERS)
+
+.PHONY: check-newest
+check-newest: ## test: the tests in a guest on the newest kernel of Debian's backports
+	@$(deps) newest
+	@$(check) newest
 
 .PHONY: check-pair
 check-pair: ## test: the tests in a pair of guests that a network connects

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# deps.sh GROUP - see that what GROUP (demo, perf, perf-shmem, check, debug, lint, docs, deb, arch) needs
-# is here
+# deps.sh GROUP - see that what GROUP (demo, perf, perf-shmem, check, newest, debug, lint, docs, deb,
+# arch) needs is here
 #
 # Root has it installed by apt; anyone else is told the one line that does. The
 # kernels are not installed but unpacked into the build folder (gda-kernel).
@@ -27,12 +27,13 @@ demo) packages="$build $guest" kernels="6.12" ;;
 perf) packages="$build $guest $rdma" kernels="6.12" ;;
 perf-shmem) packages="gcc libc6-dev make openmpi-bin libopenmpi-dev" kernels="" ;;
 check) packages="$build $guest $tests $ranks $netlink" kernels="6.12 6.1" ;;
+newest) packages="$build $guest debian-archive-keyring util-linux" kernels="newest" ;;
 debug) packages="$build $guest $rdma linux-source-6.12 flex bison bc libelf-dev libssl-dev lz4" kernels="" ;;
 lint) packages="$build $lint $netlink" kernels="6.12 6.1" ;;
 docs) packages="make perl xz-utils graphviz python3-sphinx python3-sphinx-rtd-theme" kernels="" ;;
 deb) packages="$build $rdma $netlink debhelper dh-dkms dh-python dpkg-dev libpmix-dev lintian" kernels="" ;;
 arch) packages="make $cross libibverbs-dev xz-utils" kernels="" ;;
-*) echo "usage: deps.sh demo|perf|perf-shmem|check|debug|lint|docs|deb|arch" >&2; exit 2 ;;
+*) echo "usage: deps.sh demo|perf|perf-shmem|check|newest|debug|lint|docs|deb|arch" >&2; exit 2 ;;
 esac
 
 command -v dpkg-query >/dev/null || { echo "not Debian: see to it that these are here: $packages"; exit 0; }
@@ -43,7 +44,8 @@ for p in $packages; do
 done
 fetch=()
 for k in $kernels; do
-	tools/vm/gda-kernel here "$k" || fetch+=("$k")
+	# the newest may be another one today
+	{ [ "$k" != newest ] && tools/vm/gda-kernel here "$k"; } || fetch+=("$k")
 done
 
 install=(apt-get install -y --no-install-recommends "${missing[@]}")

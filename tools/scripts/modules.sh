@@ -12,10 +12,11 @@ set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 kver=$1; shift
-rel=$kver headers=${HEADERS-}
+rel=$kver headers=${HEADERS-} run=()
 if [ -z "$headers" ]; then
 	rel=$(tools/vm/gda-kernel release "$kver")
 	headers=$(tools/vm/gda-kernel headers "$rel")
+	run=(tools/vm/gda-kernel run "$rel")
 fi
 tree=$PWD/${TREE:-build/$rel}
 
@@ -35,4 +36,4 @@ find "${dirs[@]/#/$tree/}" -xtype l -delete
 
 # Headers without a vmlinux (6.1's) cannot give modules BTF, and say so each time.
 [ -e "$headers/vmlinux" ] || set -- CONFIG_DEBUG_INFO_BTF_MODULES= "$@"
-exec make -s -C "$headers" M="$tree" -j "$(nproc)" "$@" modules
+exec "${run[@]}" make -s -C "$headers" M="$tree" -j "$(nproc)" "$@" modules
