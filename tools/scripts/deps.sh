@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
 # deps.sh GROUP - see that what GROUP (demo, perf, perf-shmem, check, newest, debug, lint, docs, deb,
-# arch) needs is here
+# arch, litmus) needs is here
 #
 # Root has it installed by apt; anyone else is told the one line that does. The
 # kernels are not installed but unpacked into the build folder (gda-kernel).
@@ -33,7 +33,8 @@ lint) packages="$build $lint $netlink" kernels="6.12 6.1" ;;
 docs) packages="make perl xz-utils graphviz python3-sphinx python3-sphinx-rtd-theme" kernels="" ;;
 deb) packages="$build $rdma $netlink debhelper dh-dkms dh-python dpkg-dev libpmix-dev lintian" kernels="" ;;
 arch) packages="make $cross libibverbs-dev xz-utils" kernels="" ;;
-*) echo "usage: deps.sh demo|perf|perf-shmem|check|newest|debug|lint|docs|deb|arch" >&2; exit 2 ;;
+litmus) packages="make gcc-aarch64-linux-gnu libc6-dev-arm64-cross debian-archive-keyring util-linux" kernels="" ;;
+*) echo "usage: deps.sh demo|perf|perf-shmem|check|newest|debug|lint|docs|deb|arch|litmus" >&2; exit 2 ;;
 esac
 
 command -v dpkg-query >/dev/null || { echo "not Debian: see to it that these are here: $packages"; exit 0; }
