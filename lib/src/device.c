@@ -97,8 +97,10 @@ void gda_device_names(char *names, size_t size)
 
 GDA_EXPORT int gda_devices(struct gda_device_info *devices, unsigned int n)
 {
-	int found = gda_device_list_fill(devices, n);
+	int saved = errno, found = gda_device_list_fill(devices, n);
 
+	/* libibverbs lists its devices */
+	errno = saved;
 	gda_called(found < 0 ? found : 0, "gda_devices", "%u entries", n);
 	return found;
 }

@@ -48,6 +48,16 @@ TEST(open_errors)
 	EXPECT_EQ(12345, errno);
 }
 
+/* Some of what is asked, /dev/gda or libibverbs, may be missing, and some of it fails. */
+TEST(a_list_of_devices_leaves_errno)
+{
+	struct gda_device_info list[8] = { { .size = sizeof(list[0]) } };
+
+	errno = 12345;
+	EXPECT_LE(1, gda_devices(list, 8));
+	EXPECT_EQ(12345, errno);
+}
+
 TEST_F(device, query)
 {
 	struct gda_query q = { .size = sizeof(q) };
