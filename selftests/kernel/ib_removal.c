@@ -32,25 +32,37 @@ static int told(const struct t_qp *qp)
 	return done.error ? done.first_vendor : -ETIMEDOUT;
 }
 
+/* Does the RDMA stack list a queue pair that gda_ib made? */
+static bool queues_are_listed(void)
+{
+	return !system("rdma res show qp | grep -qF '[gda_ib]'");
+}
+
 TEST_F_TIMEOUT(ib_removal, E4_under_traffic, 300)
 {
 	unsigned long rounds = t_rounds(10);
 	unsigned int seed = 1;
+	uint64_t longest = 0;
 
 	for (unsigned long r = 0; r < rounds; r++) {
 		struct gda_cq_create cq;
 		bool read = r % 2;
 		struct t_end idle[2];
 		uint8_t *copy = malloc(LEN);
+		uint64_t begin, took;
 		struct t_mr mr;
 
 		ASSERT_NE(NULL, copy);
 		ASSERT_OK(t_ib_pair_open(self->end, DEPTH, LEN));
 		ASSERT_OK(t_ib_pair_open(idle, DEPTH, T_PAGE));
+		EXPECT_TRUE(queues_are_listed());
 		memset(self->end[read].mr.addr, (int)r + 1, LEN);
 		t_traffic(&self->end[0].qp, &self->end[read].mr, &self->end[!read].mr, read);
 		t_sleep_ns((uint64_t)(rand_r(&seed) % 50000) * 1000);
+		begin = t_now();
 		ASSERT_OK(t_rxe_del());
+		took = t_now() - begin;
+		longest = took > longest ? took : longest;
 		/* from here on it is not touched */
 		memcpy(copy, self->end[!read].mr.addr, LEN);
 		EXPECT_EQ(GDA_MLX5_VENDOR_DEVICE, told(&self->end[0].qp)) TH_LOG("round %lu", r);
@@ -62,11 +74,14 @@ TEST_F_TIMEOUT(ib_removal, E4_under_traffic, 300)
 		EXPECT_EQ(-ENOENT, t_context_on(T_IB));
 		/* a device of that name comes while contexts of the old one are there */
 		ASSERT_OK(t_rxe_add());
+		EXPECT_FALSE(queues_are_listed());
 		t_pair_close(self->end);
 		t_pair_close(idle);
 		memset(self->end, 0, sizeof(self->end));
 		free(copy);
 	}
+	TH_LOG("a removal took %llu ms at most", (unsigned long long)longest / 1000000);
+	EXPECT_GT(T_WAIT_NS, longest);
 }
 
 /* The module goes and comes with contexts of its device in between. */
