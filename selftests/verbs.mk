@@ -8,8 +8,8 @@ VERBS_OUT	:= $(BUILD)/selftests/verbs
 TEST_NATIVE	+= $(VERBS_OUT)/verbs
 TEST_VM		+= $(VERBS_OUT)/rxe.sh $(if $(VERBS),$(VERBS_OUT)/ib.sh)
 
-$(VERBS_OUT)/verbs: selftests/verbs/verbs.c selftests/inproc/suite.h $(LIB_OUT)/libgda.a \
-		selftests/verbs.mk | $(BUILD)/kselftest/kselftest_harness.h
+$(addprefix $(VERBS_OUT)/,verbs peer_killed): $(VERBS_OUT)/%: selftests/verbs/%.c \
+		selftests/inproc/suite.h $(LIB_OUT)/libgda.a selftests/verbs.mk | $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
 	$(CC) $(GDA_CPPFLAGS) -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ \
 		$< $(LIB_OUT)/libgda.a
@@ -69,10 +69,10 @@ $(addprefix $(VERBS_OUT)/,strangers forged): $(VERBS_OUT)/%: selftests/verbs/%.c
 		$< $(LIB_OUT)/libgda.a -lrdmacm -libverbs
 
 $(VERBS_OUT)/ib.sh: selftests/verbs/ib.sh $(VERBS_OUT)/plain/fabric.bin \
-		$(addprefix $(VERBS_OUT)/,strangers forged)
+		$(addprefix $(VERBS_OUT)/,strangers forged peer_killed)
 	install -m 755 $< $@
 
-$(VERBS_OUT)/rxe.sh: selftests/verbs/rxe.sh $(VERBS_OUT)/verbs $(VERBS_OUT)/plain/fabric.bin \
+$(VERBS_OUT)/rxe.sh: selftests/verbs/rxe.sh $(addprefix $(VERBS_OUT)/,verbs peer_killed plain/fabric.bin) \
 		$(if $(VERBS),$(addprefix $(VERBS_OUT)/,strangers forged)) \
 		$(VERBS_SUITES:%=$(BUILD)/selftests/inproc/plain/%)
 	install -m 755 $< $@
