@@ -19,6 +19,7 @@
 #define GDA_COMM_TIMEOUT_NS	30000000000ULL
 #define GDA_COMM_GRACE_NS	500000000ULL	/* the hub's word on a deadline may take so long */
 #define GDA_COMM_PROOF_NS	1000000000ULL
+#define GDA_COMM_HELLO_NS	10000000000ULL	/* a rank may be stopped between proof and hello */
 #define GDA_COMM_VERSION	2U
 #define GDA_COMM_WHY		160U	/* bytes of words */
 

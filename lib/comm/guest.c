@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Guests of the hub: connections that are no rank yet. A guest has to prove that it knows the
- * secret and to say which rank it is, both within GDA_COMM_PROOF_NS. Nothing but the proof is
- * read before the proof is good. There are at most GDA_COMM_GUESTS; one more sends the oldest
- * away, so that connections which say nothing keep nobody out.
+ * secret within GDA_COMM_PROOF_NS, and then to say which rank it is within GDA_COMM_HELLO_NS.
+ * Nothing but the proof is read before the proof is good. There are at most GDA_COMM_GUESTS; one
+ * more sends the oldest away, so that connections which say nothing keep nobody out.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -133,6 +133,7 @@ static int gda_comm_guest_prove(struct gda_comm_hub *hub, struct gda_comm_guest 
 	gda_comm_tag(&hub->secret, GDA_COMM_HUB, g->in.data + GDA_COMM_TAG_BYTES, tag);
 	gda_comm_bytes_drop(&g->in, GDA_COMM_PROOF_BYTES);
 	g->proven = true;
+	g->deadline = gda_clock_ns() + GDA_COMM_HELLO_NS;
 	err = gda_comm_buffer_add(&g->out, tag, sizeof(tag));
 	return err ? err : gda_comm_buffer_flush(&g->out, g->fd);
 }
@@ -152,6 +153,14 @@ void gda_comm_guest_read(struct gda_comm_hub *hub, struct gda_comm_guest *g)
 	if (ret == 1)
 		gda_comm_guest_hello(hub, g, &f, payload);
 	else if (err || ret < 0)
+		gda_comm_guest_close(g);
+}
+
+void gda_comm_guest_expire(struct gda_comm_hub *hub, struct gda_comm_guest *g)
+{
+	/* it may have come in time, and the hub not have had a processor */
+	gda_comm_guest_read(hub, g);
+	if (g->fd >= 0 && gda_clock_ns() >= g->deadline)
 		gda_comm_guest_close(g);
 }
 

@@ -290,14 +290,14 @@ static bool gda_comm_hub_stops(struct gda_comm_hub *hub, uint64_t now)
 	return stopping && (!others || now >= stop_at);
 }
 
-/* Apply the deadlines: of guests that are without a proof, and of the call under way. */
+/* Apply the deadlines: of guests, and of the call under way. */
 static void gda_comm_hub_tick(struct gda_comm_hub *hub, uint64_t now)
 {
 	uint32_t i;
 
 	for (i = 0; i < GDA_COMM_GUESTS; i++)
 		if (hub->guests[i].fd >= 0 && now >= hub->guests[i].deadline)
-			gda_comm_guest_close(&hub->guests[i]);
+			gda_comm_guest_expire(hub, &hub->guests[i]);
 	if (hub->deadline && now >= hub->deadline)
 		gda_comm_hub_expire(hub);
 }

@@ -76,6 +76,8 @@ void gda_comm_hub_welcome(struct gda_comm_hub *hub);
 void gda_comm_guest_accept(struct gda_comm_hub *hub);
 /* Something has come from a guest: its proof, or which rank it is. */
 void gda_comm_guest_read(struct gda_comm_hub *hub, struct gda_comm_guest *g);
+/* Its time is over: what it has said is read, and it is closed if that was not what was due. */
+void gda_comm_guest_expire(struct gda_comm_hub *hub, struct gda_comm_guest *g);
 void gda_comm_guest_close(struct gda_comm_guest *g);
 
 #endif /* GDA_COMM_HUB_H */

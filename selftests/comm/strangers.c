@@ -102,6 +102,15 @@ TEST_F(hub, silence_ends)
 	close(fd);
 }
 
+/* The first rank has found its second: for the teardown, another two. */
+static void another_two(struct __test_metadata *_metadata, FIXTURE_DATA(hub) *self)
+{
+	pthread_join(self->first.thread, NULL);
+	ASSERT_OK(self->first.created);
+	ASSERT_OK(gda_comm_id_create(NULL, &self->id));
+	ASSERT_OK(pthread_create(&self->first.thread, NULL, r_main, &self->first));
+}
+
 TEST_F(hub, very_many)
 {
 	int fds[600], i;
@@ -113,11 +122,7 @@ TEST_F(hub, very_many)
 	gda_comm_destroy(self->second.comm);
 	for (i = 0; i < 600; i++)
 		close(fds[i]);
-	pthread_join(self->first.thread, NULL);
-	ASSERT_OK(self->first.created);
-	/* for the teardown, another two */
-	ASSERT_OK(gda_comm_id_create(NULL, &self->id));
-	ASSERT_OK(pthread_create(&self->first.thread, NULL, r_main, &self->first));
+	another_two(_metadata, self);
 }
 
 static uint64_t cpu_ns(void)
@@ -218,17 +223,27 @@ TEST_F(hub, wrong_proofs)
 }
 
 /* Answer the hub as a rank does, that is, with the secret. */
-static int insider(const struct gda_comm_id *id, const struct gda_comm_secret *secret)
+static bool answer(int fd, const struct gda_comm_secret *secret)
 {
 	unsigned char nonce[16], proof[32] = { 0 }, tag[16];
-	int fd = stranger(id);
 
-	if (fd < 0 || recv(fd, nonce, 16, MSG_WAITALL) != 16)
-		return -1;
+	if (recv(fd, nonce, 16, MSG_WAITALL) != 16)
+		return false;
 	gda_comm_tag(secret, GDA_COMM_RANK, nonce, proof);
-	if (send(fd, proof, 32, MSG_NOSIGNAL) != 32 || recv(fd, tag, 16, MSG_WAITALL) != 16)
-		return -1;
-	return fd;
+	return send(fd, proof, 32, MSG_NOSIGNAL) == 32 && recv(fd, tag, 16, MSG_WAITALL) == 16;
+}
+
+/* One that was too slow for its second comes again, as a rank does. */
+static int insider(const struct gda_comm_id *id, const struct gda_comm_secret *secret)
+{
+	for (int i = 0; i < 20; i++) {
+		int fd = stranger(id);
+
+		if (fd < 0 || answer(fd, secret))
+			return fd;
+		close(fd);
+	}
+	return -1;
 }
 
 TEST_F(hub, nonsense_behind_a_good_proof)
@@ -258,7 +273,28 @@ TEST_F(hub, nonsense_behind_a_good_proof)
 	}
 }
 
-/* One that proves itself and then says nothing has its second, too, and no more. */
+/* A rank that is stopped for longer than a proof may take, but behind its proof, still joins. */
+TEST_F(hub, late_hello)
+{
+	struct gda_comm_frame hello = {
+		.kind = GDA_COMM_HELLO, .bytes = sizeof(struct gda_comm_hello), .a = 1, .b = 2,
+		.time = 30 * R_SECOND,
+	}, welcome = { 0 };
+	struct gda_comm_hello body = { .version = GDA_COMM_VERSION };
+	int fd = insider(&self->id, &self->secret);
+	struct timespec late = { .tv_sec = 2 };
+
+	ASSERT_LE(0, fd);
+	nanosleep(&late, NULL);
+	ASSERT_EQ(sizeof(hello), send(fd, &hello, sizeof(hello), MSG_NOSIGNAL));
+	ASSERT_EQ(sizeof(body), send(fd, &body, sizeof(body), MSG_NOSIGNAL));
+	EXPECT_EQ(sizeof(welcome), recv(fd, &welcome, sizeof(welcome), MSG_WAITALL));
+	EXPECT_EQ((uint32_t)GDA_COMM_WELCOME, welcome.kind);
+	close(fd);
+	another_two(_metadata, self);
+}
+
+/* One that proves itself and then says nothing has some seconds, and no more. */
 TEST_F(hub, half_a_hello)
 {
 	int fd = insider(&self->id, &self->secret);
