@@ -26,6 +26,7 @@ TEST_NATIVE	+= $(foreach v,plain asan tsan,$(VERBS_OUT)/$v/lost $(VERBS_OUT)/$v/
 endif
 
 $(VERBS_OUT)/examples.sh: selftests/verbs/examples.sh $(VERBS_OUT)/libfake.so $(VERBS_OUT)/libfake_cm.so \
+		$(addprefix $(BUILD)/,tools/gda-run examples/dpa-alltoall examples/shmem-dispatch) \
 		$(addprefix $(BUILD)/examples/gin-,allreduce allgather alltoall dispatch halo) \
 		$(addprefix $(BUILD)/examples/async-,simple_get simple_get_peer batch_get put_notify tiles)
 	install -m 755 $< $@

@@ -12,7 +12,6 @@
 #include <unistd.h>
 #include "dpa_internal.h"
 
-#define GDA_DPA_NEEDS	(GDA_FEATURE_CQ_COLLAPSED | GDA_FEATURE_MR_USER | GDA_FEATURE_LOOPBACK)
 #define GDA_DPA_DEPTH	256U		/* of the queues for copies */
 #define GDA_DPA_GRACE_NS	1000000000U
 
@@ -39,14 +38,20 @@ void gda_dpa_threads_give(uint32_t n)
 	__atomic_fetch_sub(&gda_dpa_in_use, n, __ATOMIC_RELAXED);
 }
 
-static int gda_dpa_supported(struct gda_context *ctx, uint32_t *supported, bool *atomic_cpu)
+static int gda_dpa_features(struct gda_context *ctx, struct gda_query *q)
 {
-	struct gda_query q = { .size = sizeof(q) };
-	int err = gda_context_query(ctx, &q);
+	*q = (struct gda_query) { .size = sizeof(*q) };
+	return gda_context_query(ctx, q);
+}
 
-	*supported = !err && (q.features[0] & GDA_DPA_NEEDS) == GDA_DPA_NEEDS;
-	*atomic_cpu = !err && q.features[0] & GDA_FEATURE_ATOMIC_CPU;
-	return err;
+/* The name of a bit that tasks and copies need and the device does not offer; NULL: there is none. */
+static const char *gda_dpa_missing(const struct gda_query *q)
+{
+	if (!(q->features[0] & GDA_FEATURE_LOOPBACK))
+		return "GDA_FEATURE_LOOPBACK";
+	if (!(q->features[0] & GDA_FEATURE_CQ_COLLAPSED))
+		return "GDA_FEATURE_CQ_COLLAPSED";
+	return q->features[0] & GDA_FEATURE_MR_USER ? NULL : "GDA_FEATURE_MR_USER";
 }
 
 static int gda_dpa_ask(struct gda_context *ctx, struct gda_dpa_limits *limits)
@@ -58,12 +63,13 @@ static int gda_dpa_ask(struct gda_context *ctx, struct gda_dpa_limits *limits)
 		.max_run_ns = GDA_DPA_MAX_RUN_NS,
 	};
 	int err = gda_struct_check(limits, GDA_THROUGH(struct gda_dpa_limits, reserved));
-	bool atomic_cpu;
+	struct gda_query q;
 
 	if (!err)
-		err = gda_dpa_supported(ctx, &l.supported, &atomic_cpu);
+		err = gda_dpa_features(ctx, &q);
 	if (err)
 		return err;
+	l.supported = !gda_dpa_missing(&q);
 	l.threads_in_use = __atomic_load_n(&gda_dpa_in_use, __ATOMIC_RELAXED);
 	gda_struct_write(limits, &l, sizeof(l));
 	return 0;
@@ -259,16 +265,16 @@ static int gda_dpa_new(struct gda_context *ctx, const struct gda_dpa_attr *their
 		       struct gda_dpa **result)
 {
 	struct gda_dpa_attr attr;
-	uint32_t supported;
-	bool atomic_cpu;
+	struct gda_query q = { 0 };
 	struct gda_dpa *dpa;
 	int err = gda_dpa_attr_read(&attr, theirs);
 
 	if (!err)
-		err = gda_because_last(gda_dpa_supported(ctx, &supported, &atomic_cpu));
-	if (!err && !supported)
+		err = gda_because_last(gda_dpa_features(ctx, &q));
+	if (!err && gda_dpa_missing(&q))
 		err = gda_because(-EOPNOTSUPP,
-				  "the device has no collapsed CQs, no memory of processes or no loopback: use soft0 or the in-process device");
+				  "the device %s does not offer %s: use soft0 or the in-process device",
+				  (char *)q.device, gda_dpa_missing(&q));
 	if (!err)
 		err = gda_dpa_threads_take(attr.threads);
 	if (err)
@@ -280,7 +286,7 @@ static int gda_dpa_new(struct gda_context *ctx, const struct gda_dpa_attr *their
 	}
 	dpa->ctx = ctx;
 	dpa->attr = attr;
-	dpa->atomic_cpu = atomic_cpu;
+	dpa->atomic_cpu = q.features[0] & GDA_FEATURE_ATOMIC_CPU;
 	dpa->fd = -1;
 	dpa->pidfd = -1;
 	dpa->socket = -1;

@@ -67,16 +67,19 @@ static int gda_why_flags(int err, const char *name, uint32_t flags, uint32_t kno
 	return err;
 }
 
-/* Was @what asked of a device that does not offer @feature? */
-static int gda_why_feature(int err, const struct gda_query *q, const char *what, int asked,
-			   uint64_t feature)
+/* Was @what asked of a device that does not offer @feature, whose bit is called @name? */
+static int gda_why_lacks(int err, const struct gda_query *q, const char *what, int asked,
+			 uint64_t feature, const char *name)
 {
 	if (err == -EOPNOTSUPP && asked && q->abi && !(q->features[0] & feature))
 		gda_because(err,
-			    "%s: the device %s does not offer it: leave it out, or use another device",
-			    what, q->device);
+			    "%s: the device %s does not offer %s: leave it out, or use another device",
+			    what, q->device, name);
 	return err;
 }
+
+#define gda_why_feature(err, q, what, asked, feature) \
+	gda_why_lacks(err, q, what, asked, feature, #feature)
 
 /* The errors of memory that the caller lends; @align is 64, or 8 of a record. */
 static int gda_why_place(const struct gda_context *ctx, int err, const char *name,

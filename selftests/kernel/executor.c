@@ -218,7 +218,7 @@ TEST_F(executor, I_last_error_names_what_the_device_lacks)
 	ASSERT_OK(gda_open((char *)list[1].device, &ctx));
 	EXPECT_TRUE(says(gda_cq_create(ctx, &ring, &cq), -EOPNOTSUPP, "a ring: the device null0"));
 	EXPECT_TRUE(says(gda_qp_create(ctx, &attr, &qp), -EOPNOTSUPP,
-			 "user_index: the device null0 does not offer it"));
+			 "user_index: the device null0 does not offer GDA_FEATURE_USER_INDEX"));
 	attr.user_index = 0;
 	attr.flags = GDA_QP_POLLED;
 	EXPECT_TRUE(says(gda_qp_create(ctx, &attr, &qp), -EOPNOTSUPP, "GDA_QP_POLLED: the device"));

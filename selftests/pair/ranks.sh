@@ -126,9 +126,9 @@ for kind in ib verbs; do
 		ok "$name over $kind" example $kind "$name"
 	done
 	ok "gin-alltoall over $kind is refused" refused $kind gin-alltoall \
-		"recv_counter: the device $kind:$GDA_PAIR_RDMA does not offer it"
+		"recv_counter: the device $kind:$GDA_PAIR_RDMA does not offer GDA_FEATURE_RECV_COUNTER"
 	ok "gda/shmem.h over $kind is refused" refused $kind shmem-dispatch GDA_FEATURE_MASKED
-	ok "gda/dpa.h over $kind is refused" refused $kind dpa-alltoall "no loopback"
+	ok "gda/dpa.h over $kind is refused" refused $kind dpa-alltoall GDA_FEATURE_LOOPBACK
 done
 if ! command -v mpirun >/dev/null || [ ! -e /usr/include/pmix.h ] && ! pkg-config --exists pmix; then
 	for name in "" " run gin-allreduce over ib" " run gin-allreduce over verbs"; do
