@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
 # Programs that gda-pair runs in two guests at the same time, the same ones in the same
-# order in both: TEST_PAIR is a list as TEST_VM is. In the one called killed side 1 is
-# switched off, so it comes last.
+# order in both: TEST_PAIR is a list as TEST_VM is. The one called nobody runs without the modules,
+# so it comes first. In the one called killed side 1 is switched off, so it comes last.
 
 PAIR_OUT	:= $(BUILD)/selftests/pair
 PAIR_FLAGS	= $(DEPFLAGS) -std=gnu11 -O2 $(TEST_DEBUG) -Wall -Wextra -Werror -pthread \
 	$(GDA_CPPFLAGS) -isystem $(BUILD)/kselftest
 PAIR_TESTS	:= cable raw operations isolation remote killed
-PAIR_SCRIPTS	:= ranks file
+PAIR_SCRIPTS	:= nobody ranks file
 
 # The launch agent, here.
 TEST_NATIVE	+= $(PAIR_OUT)/agent
@@ -31,7 +31,8 @@ $(addprefix $(PAIR_OUT)/,agent $(PAIR_SCRIPTS)): $(PAIR_OUT)/%: selftests/pair/%
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 
-$(PAIR_OUT)/file: $(addprefix $(BUILD)/examples/,gda-send gda-recv)
+$(addprefix $(PAIR_OUT)/,file nobody): selftests/pair/transfer.sh $(addprefix $(BUILD)/examples/,gda-send gda-recv)
+$(PAIR_OUT)/nobody: $(PAIR_OUT)/remote
 $(PAIR_OUT)/ranks: $(addprefix $(BUILD)/,tools/gda-run selftests/comm/hello \
 	$(addprefix examples/,shmem-dispatch dpa-alltoall) \
 	$(addprefix examples/gin-,allreduce allgather alltoall dispatch halo) \

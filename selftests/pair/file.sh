@@ -10,31 +10,12 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit 1
 # shellcheck source=tools/vm/pair.sh
 . tools/vm/pair.sh
-bytes=$((64 << 20))
+# shellcheck source=selftests/pair/transfer.sh
+. selftests/pair/transfer.sh
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 n=0 rc=0
-
-if [ "$GDA_PAIR_SIDE" = 0 ]; then
-	head -c $bytes /dev/urandom >"$tmp/file"
-	sha256sum "$tmp/file" | cut -d' ' -f1 | tee "$tmp/sum" | pair_put file.sum
-else
-	pair_get file.sum >"$tmp/sum"
-fi
-
-# transfer DEVICE PORT [OPTION]: this side's part
-transfer() {
-	if [ "$GDA_PAIR_SIDE" = 0 ]; then
-		timeout 90 build/examples/gda-send --device "$1" --socket "tcp:$GDA_PAIR_PEER:$2" \
-			--deadline 60 ${3:+"$3"} "$tmp/file" >"$tmp/out" 2>&1
-	else
-		timeout 90 build/examples/gda-recv --device "$1" --socket "tcp:$GDA_PAIR_ADDR:$2" \
-			--deadline 60 >"$tmp/out" 2>&1
-	fi
-}
-
-# says NAME REGEX: does the report have such a line?
-says() { grep -qE "^$1 +$2\$" "$tmp/out"; }
+make_file file.sum
 
 ok() { # STATUS NAME
 	n=$((n + 1))
@@ -48,11 +29,9 @@ ok() { # STATUS NAME
 }
 
 file() {
-	transfer "$1:$GDA_PAIR_RDMA" "$2" && says verdict equal && says bytes "$bytes" &&
-		says sha256 "$(cat "$tmp/sum")" && says signals 1024 &&
-		says filter 'Seccomp: 2, Seccomp_filters: [1-9][0-9]*'
+	whole_file "$1:$GDA_PAIR_RDMA" "$2"
 	ok $? "64 MiB over $1, SHA-256 equal, no system call"
-	grep -E '^(ms|rate) ' "$tmp/out" | sed 's/^/# /'
+	rate
 }
 
 # Side 0 is killed for its call; side 1 misses it.

@@ -4,6 +4,8 @@
 # pair-tests.sh LOGS PROGRAM... - in both guests of gda-pair: load the modules, run the
 # tests, unload the modules; results are left in LOGS/0 and LOGS/1
 #
+# A program called nobody comes first, before the modules are loaded.
+#
 # A program called killed comes last. In it side 1 is switched off, so that only side 0 has
 # a result of it; what side 1 said until then is in LOGS/1/killed.output, which is no .log
 # because attacks.py takes each of these for a program that is to have a result.
@@ -11,15 +13,17 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 logs=$1/$GDA_PAIR_SIDE
 shift
-tests=() killed=()
+before=() tests=() killed=()
 for t; do
 	case $t in
+	*/nobody) before=("$t") ;;
 	*/killed) killed=("$t") ;;
 	*) tests+=("$t") ;;
 	esac
 done
 [ "$GDA_PAIR_SIDE" = 1 ] || tests+=("${killed[@]}")
-tools/scripts/run-tests.sh --dmesg --logs "$logs" tools/vm/load.sh "${tests[@]}" tools/vm/unload.sh
+tools/scripts/run-tests.sh --dmesg --logs "$logs" "${before[@]}" tools/vm/load.sh "${tests[@]}" \
+	tools/vm/unload.sh
 rc=$?
 if [ "$GDA_PAIR_SIDE" = 1 ] && [ ${#killed[@]} -gt 0 ]; then
 	tools/vm/load.sh >"$logs/killed.output" 2>&1
