@@ -44,7 +44,7 @@ static int gda_dpa_features(struct gda_context *ctx, struct gda_query *q)
 	return gda_context_query(ctx, q);
 }
 
-/* The name of a bit that tasks and copies need and the device does not offer; NULL: there is none. */
+/* The name of a bit that tasks and copies need and the device lacks; NULL: it has all. */
 static const char *gda_dpa_missing(const struct gda_query *q)
 {
 	if (!(q->features[0] & GDA_FEATURE_LOOPBACK))
