@@ -10,27 +10,11 @@
 #include <stdio.h>
 #include <gda/mlx5.h>
 #include <gda/ring.h>
-#include "suite.h"
+#include "explain.h"
 
-#define DEPTH	64U
-#define BYTES	4096U
 #define TRIES	50
 
-FIXTURE(explain) {
-	struct s_end end[2];
-	char text[256];
-};
-
-FIXTURE_SETUP(explain)
-{
-	ASSERT_OK(s_pair_open(self->end, DEPTH, BYTES));
-	S_NEEDS_SIGHT(self->end[0].ctx);
-}
-
-FIXTURE_TEARDOWN(explain)
-{
-	s_pair_close(self->end);
-}
+S_EXPLAIN_FIXTURE(explain)
 
 /* The cause is @why, and the line has @words. */
 #define EXPECT_WHY(why, v, ticket, words) do {						\

@@ -8,28 +8,11 @@
 #include <stdio.h>
 #include <sys/wait.h>
 #include <gda/mlx5.h>
-#include "suite.h"
-
-#define DEPTH	64U
-#define BYTES	4096U
+#include "explain.h"
 
 #define UNBIND	"/sys/bus/platform/drivers/gda_soft/"
 
-FIXTURE(causes) {
-	struct s_end end[2];
-	char text[256];
-};
-
-FIXTURE_SETUP(causes)
-{
-	ASSERT_OK(s_pair_open(self->end, DEPTH, BYTES));
-	S_NEEDS_SIGHT(self->end[0].ctx);
-}
-
-FIXTURE_TEARDOWN(causes)
-{
-	s_pair_close(self->end);
-}
+S_EXPLAIN_FIXTURE(causes)
 
 /* A request of which some bytes are changed before it is rung for. */
 static int64_t post_changed(struct s_end *a, struct s_end *b, size_t at, uint8_t value, bool atomic)
@@ -160,21 +143,7 @@ TEST_F(causes, M4_named)
 	EXPECT_EQ(GDA_WHY_DONE, gda_explain(a->v, 0, self->text, sizeof(self->text)));
 }
 
-FIXTURE(explain) {
-	struct s_end end[2];
-	char text[256];
-};
-
-FIXTURE_SETUP(explain)
-{
-	ASSERT_OK(s_pair_open(self->end, DEPTH, BYTES));
-	S_NEEDS_SIGHT(self->end[0].ctx);
-}
-
-FIXTURE_TEARDOWN(explain)
-{
-	s_pair_close(self->end);
-}
+S_EXPLAIN_FIXTURE(explain)
 
 /* A doorbell that is further ahead than the queue is long. */
 TEST_F(explain, M4_doorbell)
