@@ -79,6 +79,23 @@ $(ETEST_OUT)/bench: $(ETEST_DIR)/bench.c $(ETEST_DIR)/host.c $(ETEST_SRC) $(ETES
 $(ETEST_OUT)/bench-instructions: $(ETEST_DIR)/bench.sh $(ETEST_OUT)/bench
 	@printf '#!/bin/sh\nexec $< $(ETEST_OUT)/bench\n' >$@ && chmod +x $@
 
+# The same engine without the tests of the switch for recording: what they cost.
+UNRECORDED	:= $(ETEST_OUT)/unrecorded-engine
+TEST_NATIVE	+= $(ETEST_OUT)/unrecorded
+
+$(UNRECORDED)/bench: $(ETEST_DIR)/bench.c $(ETEST_DIR)/host.c $(ETEST_SRC) $(ETEST_HEADERS)
+	@rm -rf $(@D)
+	@mkdir -p $(@D)
+	@cp kmod/gda_core/engine/*.[ch] $(@D)
+	@test $$(grep -c 'if (unlikely(q->record))' $(@D)/visit.h) = 2
+	@sed -i 's/unlikely(q->record)/false/' $(@D)/visit.h
+	$(CC) -I$(@D) $(ETEST_FLAGS) -o $@ $(ETEST_DIR)/bench.c $(ETEST_DIR)/host.c \
+		$(ETEST_SRC:kmod/gda_core/engine/%=$(@D)/%)
+
+$(ETEST_OUT)/unrecorded: $(ETEST_DIR)/unrecorded.sh $(ETEST_DIR)/bench.sh $(ETEST_OUT)/bench \
+		$(UNRECORDED)/bench
+	@printf '#!/bin/sh\nexec $< $(ETEST_OUT)/bench $(UNRECORDED)/bench\n' >$@ && chmod +x $@
+
 # A dialect that only this test has: its table of dialects is found first.
 DIALECT_OUT	:= $(BUILD)/selftests/dialect
 TEST_NATIVE	+= $(DIALECT_OUT)/model
