@@ -101,9 +101,6 @@ void gda_osh_check(const char *call);
 
 /* sleep.c */
 
-/* Let others run, who may be who this PE waits for. */
-__attribute__((cold))
-void gda_osh_yield(void);
 /* Until the word is @least or more; a PE that stores it wakes this one. */
 __attribute__((cold))
 void gda_osh_sleep_least(const char *call, const uint64_t *word, uint64_t least);

@@ -8,7 +8,6 @@
 #define _GNU_SOURCE
 #include <limits.h>
 #include <linux/futex.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,31 +15,6 @@
 
 #define SLEEP_NS	2000000		/* at most, until a look at the word, and for who is lost */
 #define ARRIVE_LOOKS	100U		/* some us: for a store that is on its way */
-
-#define YIELD_LONG_NS	500000		/* then another process had the processor, or a worker */
-#define YIELD_NAPS	1000U		/* instead of yields, from then on: some 60 ms */
-
-/*
- * The scheduler takes a yield for a whole time slice, and who ran meanwhile may use all of its own:
- * a program that computes, or a worker that polls on. A thread that wakes runs before those. So
- * after a yield that took long this sleeps instead, for the slack of its timers, 50 us.
- */
-void gda_osh_yield(void)
-{
-	static __thread unsigned int naps;
-	const struct timespec nap = { .tv_nsec = 1 };
-	uint64_t before;
-
-	if (naps) {
-		naps--;
-		syscall(SYS_nanosleep, &nap, NULL);
-		return;
-	}
-	before = gda_clock_ns();
-	sched_yield();
-	if (gda_clock_ns() - before > YIELD_LONG_NS)
-		naps = YIELD_NAPS;
-}
 
 /* A peer that stored the word before it could see the flag wakes nobody. */
 static bool arrives(const uint64_t *word, uint64_t least)

@@ -206,7 +206,7 @@ static inline void gda_osh_relax(const char *call, unsigned int polls)
 		gda_pause();
 		return;
 	}
-	gda_osh_yield();
+	gda_yield();
 	if (polls % 64 == 0)
 		gda_osh_check(call);
 }

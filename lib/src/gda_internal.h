@@ -221,9 +221,6 @@ extern unsigned int gda_contexts_open;
 /* Are there fewer processors than threads that poll, as far as is known? */
 bool gda_crowded(void);
 
-/* Let other threads run: as sched_yield(), or by a short sleep where that takes long. */
-void gda_yield(void);
-
 /* Are there fewer processors that this thread may run on than @pollers? */
 bool gda_crowded_by(unsigned int pollers);
 

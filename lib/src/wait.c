@@ -69,7 +69,7 @@ GDA_EXPORT void gda_view_yield(struct gda_view *v, int yield)
  * sleeps for as long as the slack of its timers, 50 us. The system call itself: nanosleep() is a
  * cancellation point.
  */
-void gda_yield(void)
+GDA_EXPORT void gda_yield(void)
 {
 	static __thread unsigned int naps, next;
 	const struct timespec nap = { .tv_nsec = 1 };

@@ -269,6 +269,18 @@ void gda_view_share(struct gda_view *v);
 void gda_view_yield(struct gda_view *v, int yield);
 
 /**
+ * gda_yield - let other threads run, for one that waits
+ *
+ * As sched_yield(2). But beside threads that compute a thread that yields again and again is
+ * behind all of them each time, some 30 ms, and one that wakes is not. So where a yield took
+ * long this call sleeps some 50 us instead, for the next 60 ms.
+ *
+ * The waits of this library call it as gda_view_yield() says; a program that waits for a word
+ * in another way may call it, too. It is no cancellation point, and errno stays as it is.
+ */
+void gda_yield(void);
+
+/**
  * enum gda_relax_for - the event that a thread waits for
  * @GDA_RELAX_DONE: work that it posted
  * @GDA_RELAX_ROOM: room in the ring, to post
