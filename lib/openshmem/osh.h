@@ -199,6 +199,9 @@ void gda_osh_queue_get_nbi(const char *call, void *dest, const void *source, siz
 void gda_osh_queue_p64(const char *call, void *dest, uint64_t value, int pe);
 void gda_osh_queue_add64(const char *call, uint64_t *word, uint64_t value, int pe);
 void gda_osh_queue_iput(const char *call, const struct gda_osh_strided *w, int pe);
+/* Words of the library, for which a call of the peer waits: a program's quiet need not. */
+void gda_osh_queue_set(const char *call, uint64_t *word, uint64_t value, int pe);
+void gda_osh_queue_add(const char *call, uint64_t *word, uint64_t value, int pe);
 void gda_osh_queue_iget(const char *call, const struct gda_osh_strided *w, int pe);
 
 /* An atomic on a word of 4 or 8 bytes; operands and old value are as in memory. */

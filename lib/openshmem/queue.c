@@ -60,14 +60,6 @@ void gda_osh_queue_put_nbi(const char *call, void *dest, const void *source, siz
 		failed(call, dest, bytes, pe, (int)ticket);
 }
 
-void gda_osh_queue_get(const char *call, void *dest, const void *source, size_t bytes, int pe)
-{
-	int err = gda_shmem_get(gda_osh.s, dest, source, bytes, (uint32_t)pe, gda_osh.flags);
-
-	if (err)
-		failed(call, source, bytes, pe, err);
-}
-
 void gda_osh_queue_get_nbi(const char *call, void *dest, const void *source, size_t bytes,
 			   int pe)
 {
@@ -90,6 +82,35 @@ static struct route {
 	uint32_t heap_key;
 	uint32_t data_key;
 } *routes;
+
+/*
+ * A quiet posts a read behind what was posted since the last one, and waits for it. Neither needs
+ * it: the library's own words, for which a call of the peer waits, and a read that was waited for.
+ * Where threads may post at once it is posted all the same, and in shmem_finalize(), which waits
+ * for those words, too.
+ */
+static struct gda_shmem_qp *qp_of(int pe)
+{
+	return (struct gda_shmem_qp *)(uintptr_t)gda_shmem_peer(gda_osh.s, (uint32_t)pe)->qps;
+}
+
+static bool is_quiet(int pe)
+{
+	return gda_osh.flags && !gda_osh.stopping &&
+	       gda_load_relaxed64(&qp_of(pe)->quiet) == gda_handed_out(routes[pe].view);
+}
+
+static void set_quiet(int pe)
+{
+	gda_store_relaxed64(&qp_of(pe)->quiet, gda_handed_out(routes[pe].view));
+}
+
+/* All that was posted to @pe was done when a read behind it was. */
+static void was_read(int pe)
+{
+	if (gda_osh.flags)
+		set_quiet(pe);
+}
 
 /* Where words may begin in those MRs, as offsets; 0: posts are not exclusive. */
 static uint64_t heap_words, data_words;
@@ -195,6 +216,33 @@ void gda_osh_queue_add64(const char *call, uint64_t *word, uint64_t value, int p
 		add64(call, word, value, pe);
 }
 
+void gda_osh_queue_set(const char *call, uint64_t *word, uint64_t value, int pe)
+{
+	bool quiet = is_quiet(pe);
+
+	gda_osh_queue_p64(call, word, value, pe);
+	if (quiet)
+		set_quiet(pe);
+}
+
+void gda_osh_queue_add(const char *call, uint64_t *word, uint64_t value, int pe)
+{
+	bool quiet = is_quiet(pe);
+
+	gda_osh_queue_add64(call, word, value, pe);
+	if (quiet)
+		set_quiet(pe);
+}
+
+void gda_osh_queue_get(const char *call, void *dest, const void *source, size_t bytes, int pe)
+{
+	int err = gda_shmem_get(gda_osh.s, dest, source, bytes, (uint32_t)pe, gda_osh.flags);
+
+	if (err)
+		failed(call, source, bytes, pe, err);
+	was_read(pe);
+}
+
 static struct gda_shmem_strided strided(const struct gda_osh_strided *w)
 {
 	return (struct gda_shmem_strided) {
@@ -249,6 +297,7 @@ uint64_t gda_osh_queue_fetch(const char *call, const struct gda_osh_atomic *a, i
 					       &old32, (uint32_t)pe, gda_osh.flags);
 	if (err)
 		failed(call, a->word, a->bytes, pe, err);
+	was_read(pe);
 	return a->bytes == 8 ? old : old32;
 }
 
@@ -268,6 +317,7 @@ uint64_t gda_osh_queue_compare_swap(const char *call, const struct gda_osh_atomi
 					       gda_osh.flags);
 	if (err)
 		failed(call, a->word, a->bytes, pe, err);
+	was_read(pe);
 	return a->bytes == 8 ? old : old32;
 }
 

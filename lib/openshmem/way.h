@@ -158,7 +158,7 @@ static inline void gda_osh_set(const char *call, uint64_t *word, uint64_t value,
 				 value, __ATOMIC_RELEASE);
 		gda_osh_stored(p);
 	} else {
-		gda_osh_queue_p64(call, word, value, pe);
+		gda_osh_queue_set(call, word, value, pe);
 	}
 }
 
@@ -182,7 +182,7 @@ static inline void gda_osh_add(const char *call, uint64_t *word, uint64_t value,
 				   value, __ATOMIC_ACQ_REL);
 		gda_osh_stored(p);
 	} else {
-		gda_osh_queue_add64(call, word, value, pe);
+		gda_osh_queue_add(call, word, value, pe);
 	}
 }
 
