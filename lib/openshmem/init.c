@@ -97,12 +97,9 @@ static void choose_spins(const char *call)
 {
 	unsigned int need = gda_osh.s->qps ? 2 * gda_osh.npes : gda_osh.npes;
 
-	gda_osh.spins = SPINS_SHARED;
-	gda_osh.looks = SPINS_SHARED + YIELDS;
-	if (need <= count_processors(call)) {
-		gda_osh.spins = SPINS;
-		gda_osh.looks = SPINS;
-	}
+	gda_osh.crowded = need > count_processors(call);
+	gda_osh.spins = gda_osh.crowded ? SPINS_SHARED : SPINS;
+	gda_osh.looks = gda_osh.crowded ? SPINS_SHARED + YIELDS : SPINS;
 }
 
 /* All PEs have to run the same build, or their variables are at other places. */

@@ -73,6 +73,7 @@ struct gda_osh {
 	struct gda_comm *comm;
 	struct gda_osh_team world;
 	struct gda_osh_team shared;
+	bool crowded;		/* PEs and workers share processors */
 	unsigned int spins;	/* looks at a word before a wait yields */
 	unsigned int looks;	/* before a wait of a collective call sleeps */
 	int threads;		/* SHMEM_THREAD_* */
@@ -198,10 +199,10 @@ void gda_osh_queue_get_nbi(const char *call, void *dest, const void *source, siz
 			   int pe);
 void gda_osh_queue_p64(const char *call, void *dest, uint64_t value, int pe);
 void gda_osh_queue_add64(const char *call, uint64_t *word, uint64_t value, int pe);
-void gda_osh_queue_iput(const char *call, const struct gda_osh_strided *w, int pe);
 /* Words of the library, for which a call of the peer waits: a program's quiet need not. */
 void gda_osh_queue_set(const char *call, uint64_t *word, uint64_t value, int pe);
 void gda_osh_queue_add(const char *call, uint64_t *word, uint64_t value, int pe);
+void gda_osh_queue_iput(const char *call, const struct gda_osh_strided *w, int pe);
 void gda_osh_queue_iget(const char *call, const struct gda_osh_strided *w, int pe);
 
 /* An atomic on a word of 4 or 8 bytes; operands and old value are as in memory. */

@@ -68,7 +68,22 @@ static bool none_counts(const struct words *w)
 	return true;
 }
 
-static size_t test_any(const char *call, const struct words *w)
+/*
+ * A program may test in a loop: where PEs and workers share processors, one of so many tests in
+ * vain lets others run.
+ */
+#define VAIN_TESTS	64U
+
+static bool tested(bool holds)
+{
+	static __thread unsigned int vain;
+
+	if (!gda_osh_likely(!gda_osh.crowded) && !holds && ++vain % VAIN_TESTS == 0)
+		gda_yield();
+	return holds;
+}
+
+static size_t find_any(const char *call, const struct words *w)
 {
 	size_t i;
 
@@ -86,11 +101,11 @@ static int test_all(const char *call, const struct words *w)
 	check_cmp(call, w->cmp);
 	for (i = 0; i < w->nelems; i++)
 		if (!left_out(w, i) && !holds(w, i))
-			return 0;
-	return 1;
+			return tested(false);
+	return tested(true);
 }
 
-static size_t test_some(const char *call, const struct words *w, size_t *indices)
+static size_t find_some(const char *call, const struct words *w, size_t *indices)
 {
 	size_t i, n = 0;
 
@@ -98,6 +113,22 @@ static size_t test_some(const char *call, const struct words *w, size_t *indices
 	for (i = 0; i < w->nelems; i++)
 		if (!left_out(w, i) && holds(w, i))
 			indices[n++] = i;
+	return n;
+}
+
+static size_t test_any(const char *call, const struct words *w)
+{
+	size_t i = find_any(call, w);
+
+	tested(i != SIZE_MAX);
+	return i;
+}
+
+static size_t test_some(const char *call, const struct words *w, size_t *indices)
+{
+	size_t n = find_some(call, w, indices);
+
+	tested(n);
 	return n;
 }
 
@@ -119,7 +150,7 @@ static size_t wait_any(const char *call, const struct words *w)
 
 	if (none_counts(w))
 		return SIZE_MAX;
-	while ((i = test_any(call, w)) == SIZE_MAX)
+	while ((i = find_any(call, w)) == SIZE_MAX)
 		gda_osh_relax(call, ++polls);
 	return i;
 }
@@ -131,7 +162,7 @@ static size_t wait_some(const char *call, const struct words *w, size_t *indices
 
 	if (none_counts(w))
 		return 0;
-	while (!(n = test_some(call, w, indices)))
+	while (!(n = find_some(call, w, indices)))
 		gda_osh_relax(call, ++polls);
 	return n;
 }
@@ -140,7 +171,7 @@ static size_t wait_some(const char *call, const struct words *w, size_t *indices
 #define GDA_OSH_DO_test(T) \
 	const T now = GDA_OSH_READ(ivar); \
 	check_cmp(GDA_OSH_CALL_NAME, cmp); \
-	return GDA_OSH_HOLDS(now, cmp, cmp_value)
+	return tested(GDA_OSH_HOLDS(now, cmp, cmp_value))
 #define GDA_OSH_DO_wait_until(T) \
 	T now; \
 	unsigned int polls = 0; \
