@@ -67,12 +67,17 @@ prepare() {
 		{ echo "pip cannot fetch $package: $(tail -n 1 "$dir/log" | cut -c 1-120)"; return 1; }
 }
 
+# As python -m unittest, but where it stands is said when the time is over.
+unittest='import faulthandler, sys, unittest
+faulthandler.dump_traceback_later(float(sys.argv.pop(1)), exit=True)
+unittest.main(module=None)'
+
 # All tests passed at each PE, and none was left out.
 tests() {
 	local all
 
-	timeout $((300 * slow)) "$bin/oshrun" -b -n "$1" "$dir/venv/bin/python" -m unittest discover -q \
-		-s "$dir/$package-$version/test" || return
+	timeout $((300 * slow)) "$bin/oshrun" -b -n "$1" "$dir/venv/bin/python" -c "$unittest" \
+		$((280 * slow)) discover -q -s "$dir/$package-$version/test" || return
 	all=$(sed -n 's/^Ran \([0-9]*\) tests.*/\1/p' "$tmp/log" | sort -u)
 	echo "tests at each PE: $all"
 	[ "$all" -ge 104 ] && [ "$(grep -cx OK "$tmp/log")" = "$1" ]
