@@ -22,12 +22,15 @@ enum { PLAIN, PROFILED, CTX, PROFILED_CTX };
 #define EVERY_MANY	1500		/* of a reduction: more than one chunk of each PE */
 
 extern int me, npes, next, prev;
+extern bool every_short;		/* one variant of each function, and few repetitions */
 extern int way;				/* PLAIN to PROFILED_CTX */
 extern shmem_ctx_t every_ctx;
 extern unsigned int functions[4];	/* called, of each way */
 
 /* Symmetric memory: the static one or that of the heap, by the way. */
 void *every_memory(int which);
+/* Is it to be tried? If short, one of them is, another one each time that @variant is 0. */
+bool every_variant(int variant, int variants);
 /* A comparison failed: say so, once for each line. */
 void every_fail(const char *name, const char *file, int line);
 void every_fill(void *at, size_t bytes, int seed);

@@ -3,8 +3,9 @@
 #
 # every.sh - each function of OpenSHMEM against a serial reference, on 1, 2 and 3 PEs, also
 # under AddressSanitizer; as many as nm counts in the library. And how programs end. Where
-# there is /dev/gda it is all by queue, and little of it unless $STRESS is set, for guests are slow;
-# else directly. Speaks KTAP.
+# there is /dev/gda it is all by queue, and unless $STRESS is set each function is tried in one of
+# its variants, on 2 and 3 PEs, and few ends of programs, for guests are slow; else it is all
+# directly. Speaks KTAP.
 #
 # shellcheck disable=SC2317	# functions are called by name
 
@@ -12,11 +13,12 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 out=build/selftests/shmem
 run=build/shmem/bin/oshrun
 . selftests/lib/ktap.sh
-slow=${GDA_SLOW:-1}
+slow=${GDA_SLOW:-1} form=()
 GDA_SHMEM_WAY=direct
 if [ -e /dev/gda ]; then
 	# the heap is pinned
 	GDA_SHMEM_WAY=queue SHMEM_SYMMETRIC_SIZE=16M slow=$((4 * slow))
+	[ "${STRESS-}" ] || form=(short)
 	export SHMEM_SYMMETRIC_SIZE
 fi
 export GDA_SHMEM_WAY
@@ -39,7 +41,8 @@ every() { # VARIANT PES [MORE]
 }
 
 begin() { # VARIANT PES [MORE]
-	timeout $((300 * slow)) "$run" -b -n "$2" "$out/$1/every" >"$tmp/every.$1.$2${3-}" 2>&1
+	timeout $((300 * slow)) "$run" -b -n "$2" "$out/$1/every" "${form[@]}" \
+		>"$tmp/every.$1.$2${3-}" 2>&1
 }
 
 # One PE has a queue everywhere: the in-process device is for threads.
@@ -88,6 +91,7 @@ refused_by() { # PE LINE HOW
 
 short=(
 	'every_on_2 every plain 2'
+	'every_on_3 every plain 3'
 	'finalize ends 0 done finalize'
 	'global_exit_7 ends 7 "" exit 7'
 	'a_PE_dies ends 137 "" die'

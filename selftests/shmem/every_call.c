@@ -159,7 +159,7 @@ static void try_sync(void)
 	int i;
 
 	CALL(sync_all);
-	for (i = 0; i < 50; i++) {
+	for (i = 0; i < (every_short ? 5 : 50); i++) {
 		shmem_int_p(&order, i, next);
 		CALL(barrier, 0, 0, npes, word);
 		EXPECT(order == i);
@@ -182,11 +182,11 @@ static void try_locks(void)
 {
 	static long sum;
 	long got;
-	int i;
+	int rounds = every_short ? 20 : 200, i;
 
 	sum = 0;
 	CALL(barrier_all);
-	for (i = 0; i < 200; i++) {
+	for (i = 0; i < rounds; i++) {
 		if (i % 2)
 			CALL(set_lock, &lock);
 		else
@@ -198,7 +198,7 @@ static void try_locks(void)
 		CALL(clear_lock, &lock);
 	}
 	CALL(barrier_all);
-	EXPECT(me || sum == 200L * npes);
+	EXPECT(me || sum == (long)rounds * npes);
 	EXPECT(!lock);
 }
 

@@ -127,9 +127,12 @@ static bool element_is(const char *dst, int pe, size_t k, size_t size)
 	(void)given; \
 	EVERY_END
 
+/* If short, of teams that PE 0 is in: it counts what was called. */
 #define EVERY_OF_TEAMS(body) \
 	const struct members *m; \
 	for (m = teams; m < teams + TEAMS; m++) { \
+		if (!every_variant((int)(m - teams), LATER)) \
+			continue; \
 		body; \
 	}
 #define EVERY_broadcast(T, f) \
@@ -152,6 +155,8 @@ GDA_OSH_COLL(EVERY)
 #define EVERY_OF_SETS(body) \
 	const struct members *m; \
 	for (m = teams; m < teams + TEAMS; m += LATER) { \
+		if (every_short && m != teams) \
+			continue; \
 		body; \
 	}
 #define EVERY_SET	m->first, 0, m->size, psync

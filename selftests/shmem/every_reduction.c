@@ -21,6 +21,8 @@ static long psync[SHMEM_SYNC_SIZE];
 	T *src = every_memory(1), *dst, want; \
 	int n, c, in_place, i, pe; \
 	for (c = 0; c < 6; c++) { \
+		if (!every_variant(c, 6)) \
+			continue; \
 		in_place = c % 2; \
 		n = counts[c / 2]; \
 		dst = in_place ? src : every_memory(0); \
