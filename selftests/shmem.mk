@@ -23,6 +23,18 @@ $(SHMEMTEST_OUT)/$1/$2: selftests/shmem/$2.c $(wildcard selftests/shmem/*.h) sel
 endef
 $(foreach v,plain asan tsan,$(foreach t,$(SHMEMTESTS) $(SHMEMTESTS_FAKE),$(eval $(call SHMEM_TEST,$v,$t))))
 
+# --- inside OpenSHMEM's library, over a queue in plain memory ---
+
+TEST_NATIVE	+= $(SHMEMTEST_OUT)/plain/unsettled
+
+$(SHMEMTEST_OUT)/plain/unsettled: selftests/shmem/unsettled.c selftests/lib/fake_nic.c \
+		selftests/lib/fake_nic.h $(LIB_OUT)/libgda-shmem.a $(LIB_OUT)/libgda.a \
+		$(GDA_HEADERS) selftests/shmem.mk | $(BUILD)/kselftest/kselftest_harness.h
+	@mkdir -p $(@D)
+	$(CC) $(OSH_CPPFLAGS) -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS) $(TEST_DEBUG) \
+		-pthread -o $@ $< selftests/lib/fake_nic.c $(LIB_OUT)/libgda-shmem.a \
+		$(LIB_OUT)/libgda.a
+
 # --- instructions ---
 
 TEST_NATIVE	+= $(SHMEMTEST_OUT)/instructions
