@@ -3,9 +3,9 @@
 #
 # deb.sh [OPTION...] - the Debian packages of this tree, in build/deb; lintian looks at them
 #
-# They are made of a copy, so that objects of packages and of tests do not mix. OPTIONs go to
-# dpkg-buildpackage: -a arm64 makes those of arm64 (DEB_BUILD_PROFILES="cross pkg.gda.bare": with
-# no library of that architecture but C's, so without gdactl's netlink and gda-perf's raw verbs).
+# OPTIONs go to dpkg-buildpackage: -a arm64 makes those of arm64 (DEB_BUILD_PROFILES="cross
+# pkg.gda.bare": with no library of that architecture but C's, so without gdactl's netlink and
+# gda-perf's raw verbs).
 
 set -euo pipefail
 
@@ -21,21 +21,9 @@ if [ "$log" != "$version" ]; then
 	exit 1
 fi
 
-sources() {
-	if git rev-parse --git-dir >/dev/null 2>&1; then
-		git ls-files -z -co --exclude-standard
-	else
-		find . -path ./build -prune -o -type f -print0
-	fi
-}
-
 copy() {
 	rm -rf "$out"
-	mkdir -p "$out/gda-$version"
-	sources | while IFS= read -r -d '' f; do
-		# what git knows of and is gone is left out
-		[ ! -e "$f" ] || printf '%s\0' "$f"
-	done | tar -c --null -T - | tar -x -C "$out/gda-$version"
+	tools/packaging/copy.sh "$out/gda-$version"
 }
 
 packages() {

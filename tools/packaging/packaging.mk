@@ -6,3 +6,8 @@
 deb: ## build: the Debian packages, in build/deb
 	@$(deps) deb
 	@tools/packaging/deb.sh
+
+.PHONY: rpm
+rpm: ## build: the RPM packages, in build/rpm
+	@$(deps) rpm
+	@tools/packaging/rpm.sh

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
 # deps.sh GROUP - see that what GROUP (demo, perf, perf-shmem, check, newest, debug, lint, docs, deb,
-# arch, litmus) needs is here
+# rpm, arch, litmus) needs is here
 #
 # Root has it installed by apt; anyone else is told the one line that does. The
 # kernels are not installed but unpacked into the build folder (gda-kernel).
@@ -32,9 +32,10 @@ debug) packages="$build $guest $rdma linux-source-6.12 flex bison bc libelf-dev 
 lint) packages="$build $lint $netlink" kernels="6.12 6.1" ;;
 docs) packages="make perl xz-utils graphviz python3-sphinx python3-sphinx-rtd-theme" kernels="" ;;
 deb) packages="$build $rdma $netlink debhelper dh-dkms dh-python dpkg-dev libpmix-dev lintian" kernels="" ;;
+rpm) packages="$build $rdma $netlink git libpmix-dev perl python3 rpm rpmlint" kernels="" ;;
 arch) packages="make $cross libibverbs-dev xz-utils" kernels="" ;;
 litmus) packages="make gcc-aarch64-linux-gnu libc6-dev-arm64-cross debian-archive-keyring util-linux" kernels="" ;;
-*) echo "usage: deps.sh demo|perf|perf-shmem|check|newest|debug|lint|docs|deb|arch|litmus" >&2; exit 2 ;;
+*) echo "usage: deps.sh demo|perf|perf-shmem|check|newest|debug|lint|docs|deb|rpm|arch|litmus" >&2; exit 2 ;;
 esac
 
 command -v dpkg-query >/dev/null || { echo "not Debian: see to it that these are here: $packages"; exit 0; }
