@@ -273,7 +273,7 @@ void gda_view_yield(struct gda_view *v, int yield);
  *
  * As sched_yield(2). But beside threads that compute a thread that yields again and again is
  * behind all of them each time, some 30 ms, and one that wakes is not. So where a yield took
- * long this call sleeps some 50 us instead, for the next 60 ms.
+ * long this call sleeps some 50 us instead, for the next 1 ms, and up to 60 ms if yields stay long.
  *
  * The waits of this library call it as gda_view_yield() says; a program that waits for a word
  * in another way may call it, too. It is no cancellation point, and errno stays as it is.
