@@ -8,8 +8,8 @@
  * first, and the same name is the same word. Above them stand
  *
  *	never: CONDITION	on those words at the end, which no execution may meet
- *	weaker: N FROM TO	with FROM made TO in thread N (TO `-': taken away) some does meet it;
- *				so the order is there because of this instruction
+ *	weaker: N FROM TO	one does if FROM is made TO in thread N (TO `-': left out): the
+ *				order is there because of this instruction
  */
 #include <gda_os.h>
 #include <gda/barrier.h>
