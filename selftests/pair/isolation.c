@@ -3,10 +3,29 @@
  * What side 0 may do to memory of side 1, in the other guest of gda-pair, on the device of the
  * kernel and on that of the library: no more than the rights of the key say, nothing by keys that
  * were not given to it, and nothing after deregistration. Each attempt has a QP of its own, since a
- * refused one costs it.
+ * refused one costs it. With GDA_STRESS=10 it is 4096 guesses and 10^4 deregistrations.
  */
 #define _GNU_SOURCE
+#include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
+
+/* How much longer than usual. */
+static unsigned int stress(void)
+{
+	const char *env = getenv("GDA_STRESS");
+	double times = env ? strtod(env, NULL) : 1;
+
+	return times > 1 ? (unsigned int)times : 1;
+}
+
+/* A test that is made longer may take longer. */
+static inline unsigned int stressed_alarm(unsigned int seconds)
+{
+	return alarm(seconds * stress());
+}
+
+#define alarm	stressed_alarm
 #include "kselftest_harness.h"
 #include <gda/ring.h>
 #include "pair.h"
@@ -47,16 +66,24 @@ FIXTURE_VARIANT(isolation) {
 FIXTURE_VARIANT_ADD(isolation, ib) { .kind = "ib" };
 FIXTURE_VARIANT_ADD(isolation, verbs) { .kind = "verbs" };
 
-/* The name of a step, the same on both sides and good for once. */
-#define STEP(text, step) ({ \
-	snprintf(text, sizeof(text), "%s.%s.%s", _metadata->name, variant->kind, step); \
+/* The name of a step, the same on both sides and good for once; @r: round of it. */
+#define STEP_OF(text, step, r) ({ \
+	snprintf(text, sizeof(text), "%s.%s.%s.%u", _metadata->name, variant->kind, step, r); \
 	(const char *)text; \
 })
+#define STEP(text, step)	STEP_OF(text, step, 0U)
 
-#define MEET(step) ({ \
+#define MEET_OF(step, r) ({ \
 	char meet_name[96]; \
-	pair_barrier(STEP(meet_name, step)); \
+	pair_barrier(STEP_OF(meet_name, step, r)); \
 })
+#define MEET(step)		MEET_OF(step, 0U)
+
+/* Rounds of @each that make @all with GDA_STRESS=10. */
+static uint32_t batches(uint32_t all, uint32_t each)
+{
+	return stress() > 1 ? (all / 10 * stress() + each - 1) / each : 1;
+}
 
 static int open_device(FIXTURE_DATA(isolation) *self, const char *kind)
 {
@@ -90,14 +117,19 @@ FIXTURE_SETUP(isolation)
 	memset(self->mem, pair_side() ? UNTOUCHED : 0x11, MOST * LEN);
 }
 
+static void close_queues(FIXTURE_DATA(isolation) *self)
+{
+	while (self->qps)
+		gda_qp_destroy(self->qp[--self->qps]);
+}
+
 FIXTURE_TEARDOWN(isolation)
 {
 	if (!self->mem)
 		return;
 	/* Neither side goes before the other one is through. */
 	MEET("done");
-	for (uint32_t i = 0; i < self->qps; i++)
-		gda_qp_destroy(self->qp[i]);
+	close_queues(self);
 	for (uint32_t i = 0; i < MOST; i++)
 		if (self->mr[i])
 			gda_mr_dereg(self->mr[i]);
@@ -339,22 +371,27 @@ static uint32_t try_keys(FIXTURE_DATA(isolation) *self)
 
 TEST_F_TIMEOUT(isolation, K1_K2_keys_that_were_not_given, 200)
 {
+	uint32_t n = batches(4096, GUESSES);
 	struct gda_context *other = NULL;
 	char name[96];
 
-	TH_LOG("%u guesses, seed %llu", GUESSES, (unsigned long long)self->seed);
+	TH_LOG("%u guesses, seed %llu", n * GUESSES, (unsigned long long)self->seed);
 	ASSERT_EQ(0, add_region(self, self->ctx, 0, PAGE, GDA_ACCESS_ALL));
 	if (pair_side()) {
 		ASSERT_EQ(0, gda_open(self->device, &other));
 		ASSERT_EQ(0, add_region(self, other, 1, PAGE, GDA_ACCESS_ALL));
 	}
-	ASSERT_EQ(0, open_queues(self, STEP(name, "open"), MOST)) TH_LOG("%s", gda_last_error());
-	if (!pair_side()) {
-		EXPECT_EQ(0, try_keys(self));
-		/* the right one opens */
-		EXPECT_EQ(0, operate(self, PUT, self->qp[MOST - 1], &self->peer[0]));
+	for (uint32_t i = 0; i < n; i++) {
+		ASSERT_EQ(0, open_queues(self, STEP_OF(name, "open", i), MOST))
+			TH_LOG("%s", gda_last_error());
+		if (!pair_side()) {
+			EXPECT_EQ(0, try_keys(self));
+			/* the right one opens */
+			EXPECT_EQ(0, operate(self, PUT, self->qp[MOST - 1], &self->peer[0]));
+		}
+		ASSERT_EQ(0, MEET_OF("tried", i));
+		close_queues(self);
 	}
-	ASSERT_EQ(0, MEET("tried"));
 	if (!pair_side())
 		return;
 	EXPECT_FALSE(untouched(self->mem, 8));
@@ -405,27 +442,42 @@ static bool take_away(FIXTURE_DATA(isolation) *self, uint32_t r, uint8_t *copy)
 	return true;
 }
 
+/* ROUNDS regions, each of which is taken away once. Return: those of which something was wrong. */
+static uint32_t deregister_all(FIXTURE_DATA(isolation) *self, uint8_t *copy)
+{
+	uint32_t wrong = 0;
+
+	for (uint32_t r = 0; r < ROUNDS; r++) {
+		if (!pair_side())
+			wrong += !refused_at_last(self, r);
+		else if (!take_away(self, r, copy + (size_t)r * LEN))
+			return ROUNDS;
+	}
+	return wrong;
+}
+
 TEST_F_TIMEOUT(isolation, K2_no_byte_changes_after_deregistration, 300)
 {
+	uint32_t n = batches(10000, ROUNDS), regions = pair_side() ? ROUNDS : 1;
 	uint8_t *copy = malloc((size_t)ROUNDS * LEN);
-	uint32_t n = pair_side() ? ROUNDS : 1, wrong = 0;
 	char name[96];
 
 	ASSERT_NE(NULL, copy);
-	for (uint32_t r = 0; r < n; r++)
-		ASSERT_EQ(0, add_region(self, self->ctx, r, LEN, GDA_ACCESS_ALL));
-	ASSERT_EQ(0, open_queues(self, STEP(name, "open"), ROUNDS)) TH_LOG("%s", gda_last_error());
-	for (uint32_t r = 0; r < ROUNDS; r++) {
-		if (!pair_side()) {
-			wrong += !refused_at_last(self, r);
-			continue;
+	TH_LOG("%u rounds, seed %llu", n * ROUNDS, (unsigned long long)self->seed);
+	for (uint32_t i = 0; i < n; i++) {
+		for (uint32_t r = 0; r < regions; r++)
+			if (!self->mr[r])
+				ASSERT_EQ(0, add_region(self, self->ctx, r, LEN, GDA_ACCESS_ALL));
+		ASSERT_EQ(0, open_queues(self, STEP_OF(name, "open", i), ROUNDS))
+			TH_LOG("%s", gda_last_error());
+		ASSERT_EQ(0, deregister_all(self, copy)) TH_LOG("batch %u", i);
+		ASSERT_EQ(0, MEET_OF("taken", i));
+		if (pair_side()) {
+			ASSERT_EQ(0, memcmp(copy, self->mem, (size_t)ROUNDS * LEN));
+			memset(self->mem, UNTOUCHED, (size_t)ROUNDS * LEN);
 		}
-		ASSERT_TRUE(take_away(self, r, copy + (size_t)r * LEN)) TH_LOG("round %u", r);
+		close_queues(self);
 	}
-	EXPECT_EQ(0, wrong);
-	ASSERT_EQ(0, MEET("taken"));
-	if (pair_side())
-		EXPECT_EQ(0, memcmp(copy, self->mem, (size_t)ROUNDS * LEN));
 	free(copy);
 }
 

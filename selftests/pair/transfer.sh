@@ -19,12 +19,14 @@ make_file() { # NAME
 
 # transfer DEVICE PORT [OPTION]: this side's part
 transfer() {
+	local slow=${GDA_SLOW:-1}
+
 	if [ "$GDA_PAIR_SIDE" = 0 ]; then
-		timeout 90 "${as[@]}" build/examples/gda-send --device "$1" \
-			--socket "tcp:$GDA_PAIR_PEER:$2" --deadline 60 ${3:+"$3"} "$tmp/file"
+		timeout $((90 * slow)) "${as[@]}" build/examples/gda-send --device "$1" \
+			--socket "tcp:$GDA_PAIR_PEER:$2" --deadline $((60 * slow)) ${3:+"$3"} "$tmp/file"
 	else
-		timeout 90 "${as[@]}" build/examples/gda-recv --device "$1" \
-			--socket "tcp:$GDA_PAIR_ADDR:$2" --deadline 60
+		timeout $((90 * slow)) "${as[@]}" build/examples/gda-recv --device "$1" \
+			--socket "tcp:$GDA_PAIR_ADDR:$2" --deadline $((60 * slow))
 	fi >"$tmp/out" 2>&1
 }
 

@@ -6,8 +6,8 @@
 # PROGRAMs of the guest (paths or last parts of paths; those below if none are named)
 # run in a guest on each KVER with $GDA_STRESS = $STRESS [10], their limits of time times
 # that; before them, here, programs whose long form needs no guest (SOAK_NATIVE of make; of those
-# with random programs $STRESS is the factor). As check.sh it ends with a verdict and
-# "N passed, N failed, N skipped".
+# with random programs $STRESS is the factor), and behind them those of a pair of guests. As
+# check.sh it ends with a verdict and "N passed, N failed, N skipped".
 #
 #   GDA_SEED=N   seed of what is random, if the clock is not to give it
 
@@ -29,10 +29,10 @@ shift $((OPTIND - 1))
 [ ${#kvers[@]} -gt 0 ] || kvers=(6.12 6.1)
 names=("$@")
 [ ${#names[@]} -gt 0 ] ||
-	names=(revoke peer_memory queue killed data_integrity idle idle_zero mmap_life removal teardown keys
+	names=(revoke peer_memory queue kernel/killed data_integrity idle idle_zero mmap_life removal teardown keys
 	       peer basic completion wqe ring churn signals module fair library ib_removal kill data record
 	       netlink_load netlink_hostile netlink_wqe
-	       signal rxe.sh ib.sh ib_connect fastpath-all random histories copies fabric soak-cm
+	       signal rxe.sh ib.sh ib_connect isolation fastpath-all random histories copies fabric soak-cm
 	       programs-all shmem/programs shmem/lost killed.sh)
 
 # Whole, and rounded up.
@@ -94,19 +94,39 @@ guest() {
 	add "${sum[@]}"
 }
 
+pair() {
+	local kver=("${kvers[0]}" "${kvers[-1]}") k side log=build/log/soak-pair sum
+
+	printf '\n== %s times as long, in a pair of guests on %s\n' "$stress" "${kver[*]}"
+	for k in "${kver[@]}"; do
+		$scripts/step.sh "modules for $k" $scripts/modules.sh "$k" || { add 0 1 0; return; }
+	done
+	rm -rf "${log:?}"/[01]
+	tools/vm/gda-pair -v -k "${kver[0]},${kver[1]}" -t "$(limit "${both[@]}")" -o "$log" -- \
+		env GDA_STRESS="$stress" GDA_SLOW="$slow" tools/vm/pair-tests.sh "$log" "${both[@]}"
+	[ $? != 125 ] || sed -i '/^total\t/d' "$log"/[01]/results 2>/dev/null
+	for side in 0 1; do
+		read -ra sum < <($scripts/sum.sh "$log/$side")
+		add "${sum[@]}"
+	done
+}
+
 mkdir -p build/log
 $scripts/deps.sh check || exit 1
 read -ra tests < <(make --no-print-directory -s list-vm)
 mapfile -t tests < <(chosen "${tests[@]}")
 read -ra here < <(make --no-print-directory -s list-soak)
 mapfile -t here < <(chosen "${here[@]}")
-[ $((${#tests[@]} + ${#here[@]})) -gt 0 ] || { echo "no such program"; exit 2; }
+read -ra both < <(make --no-print-directory -s list-pair)
+mapfile -t both < <(chosen "${both[@]}")
+[ $((${#tests[@]} + ${#here[@]} + ${#both[@]})) -gt 0 ] || { echo "no such program"; exit 2; }
 $scripts/step.sh "library and tests" make --no-print-directory -s -k -j "$(nproc)" lib examples \
-	"${tests[@]}" "${here[@]}" || exit 1
+	"${tests[@]}" "${here[@]}" "${both[@]}" || exit 1
 [ ${#here[@]} = 0 ] || native "${here[@]}"
 for k in "${kvers[@]}"; do
 	[ ${#tests[@]} = 0 ] || guest "$k"
 done
+[ ${#both[@]} = 0 ] || pair
 [ $f = 0 ] && [ $p -gt 0 ] && verdict=PASSED || verdict=FAILED
 printf '\n%s in %d s\n' "$verdict" $((SECONDS - start))
 printf '%d passed, %d failed, %d skipped\n' $p $f $s
