@@ -71,12 +71,14 @@
 #define EVERY_FETCH_RMW_NBI(op, T, f) \
 	EVERY_FETCHING(T, f(&old, word, EVERY_VALUE(T), next), EVERY_OLD(T) op EVERY_THEIRS(T))
 
-/* All add at PE 0, @each by @statement in each round. */
+/* All add at PE 0, @each by @statement in each round; if short, by the function's first name. */
 #define EVERY_CONTENDED(T, statement, each) \
 	do { \
 		T want = V(T, 0, 0); \
 		int i; \
 		\
+		if (every_short && way != PLAIN) \
+			break; \
 		*word = want; \
 		shmem_barrier_all(); \
 		for (i = 0; i < ROUNDS; i++) \

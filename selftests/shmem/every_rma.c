@@ -37,19 +37,22 @@ static bool block_is(const char *dst, size_t bytes, size_t size, int pe)
 	EXPECT(block_is(dst, bytes, sizeof(T), next)); \
 	shmem_barrier_all()
 #define EVERY_get_nbi(T, f)	EVERY_get(T, f)
-#define EVERY_put_signal(T, f) \
-	signal_word = 0; \
+/* The signal is set to 5, or 5 is added to 3. */
+#define EVERY_SIGNAL(T, f, add) \
+	const uint64_t want = (add) ? 8 : 5; \
+	signal_word = 3; \
 	EVERY_BLOCKS(T, EVERY_N); \
-	f((void *)dst, (void *)src, EVERY_N, &signal_word, 5, SHMEM_SIGNAL_SET, next); \
-	EXPECT(shmem_signal_wait_until(&signal_word, SHMEM_CMP_NE, 0) == 5); \
+	f((void *)dst, (void *)src, EVERY_N, &signal_word, 5, \
+	  (add) ? SHMEM_SIGNAL_ADD : SHMEM_SIGNAL_SET, next); \
+	EXPECT(shmem_signal_wait_until(&signal_word, SHMEM_CMP_NE, 3) == want); \
 	EXPECT(every_is(dst, bytes, prev) && every_zero(dst + bytes, sizeof(T))); \
-	shmem_barrier_all(); \
-	memset(dst, 0, bytes); \
-	shmem_barrier_all(); \
-	f((void *)dst, (void *)src, EVERY_N, &signal_word, 3, SHMEM_SIGNAL_ADD, next); \
-	EXPECT(shmem_signal_wait_until(&signal_word, SHMEM_CMP_GT, 5) == 8); \
-	EXPECT(every_is(dst, bytes, prev)); \
 	shmem_barrier_all()
+#define EVERY_put_signal(T, f) \
+	int op; \
+	for (op = 0; op < 2; op++) \
+		if (every_variant(op, 2)) { \
+			EVERY_SIGNAL(T, f, op); \
+		}
 #define EVERY_put_signal_nbi(T, f)	EVERY_put_signal(T, f)
 
 /* Every third element of what @pe has, at every second place. */
