@@ -50,7 +50,7 @@ KERNEL void use_everything(struct gda_view *v, struct gda_chunk_map *map, struct
 	out[10] = gda_wait(v, out[0], 0);
 	out[11] = gda_quiet(v, 0);
 	out[12] = gda_error(v, &error) ? error.ticket : 0;
-	out[12] += gda_qp_index(1, 2, 3, 4);
+	out[12] += gda_qp_index(1, 2, 3, 4) > 3;
 }
 
 KERNEL void use_async(struct gda_async_workspace *w, uint64_t *p, int64_t *out);

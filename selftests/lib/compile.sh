@@ -57,6 +57,18 @@ pedantic() { # COMPILER SUFFIX OPTION...
 	"$cc" "${@:3}" "${include[@]}" "${warn[@]}" -pedantic -O2 -c -o "$tmp/all.o" "$tmp/all.$2"
 }
 
+# A conversion that the including program is warned of is a warning in its build.
+conversions() { # COMPILER SUFFIX OPTION...
+	local cc=$1
+
+	{
+		(cd lib/include/gda && printf '#include <gda/%s>\n' *.h gin/*.h)
+		cat selftests/lib/compile.h
+	} >"$tmp/conversions.$2"
+	"$cc" "${@:3}" "${include[@]}" "${warn[@]}" -Wconversion -Wsign-conversion -Wcast-qual \
+		-O2 -fsyntax-only "$tmp/conversions.$2"
+}
+
 # One function for each call. All compile with flags that exist; with one that no post knows
 # the compiler has an error for each, which it cannot have for a call that is made of others.
 flags_of() { # COMPILER SUFFIX CALL...
@@ -133,7 +145,7 @@ no_rdma() {
 	[ "$(MAKEFLAGS='' "$1" -s --eval 'probe: ; @echo "[$(VERBS)]"' probe CC='gcc -nostdinc')" = "[]" ]
 }
 
-echo 1..$((${#headers[@]} + 13))
+echo 1..$((${#headers[@]} + 15))
 for h in "${headers[@]}"; do
 	check "gda/$h.h alone" gcc -std=gnu11 "${include[@]}" "${warn[@]}" -fsyntax-only "$tmp/$h.c"
 done
@@ -141,6 +153,8 @@ check "C11, strict" pedantic gcc c -std=c11
 check "C11, strict, clang" pedantic clang c -std=c11
 check "C++17, strict" pedantic g++ cc -std=c++17 -Wold-style-cast
 check "C++17, strict, clang" pedantic clang++ cc -std=c++17 -Wold-style-cast
+check "no conversions" conversions gcc c -std=c11
+check "no conversions, C++" conversions g++ cc -std=c++17
 check "flags that no post knows" flags gcc c
 check "flags that no post knows, C++" flags g++ cc
 check "flags that no post knows, clang" flags clang c

@@ -258,7 +258,7 @@ GDA_HELPER struct gda_wqe gda_wqe_inline(uint64_t raddr, uint32_t rkey, const vo
 					 uint32_t len)
 {
 	struct gda_wqe w = gda_wqe_remote(GDA_MLX5_WRITE, raddr, rkey,
-					  2 + (len != 0) + (len > 12));
+					  2U + (len != 0) + (len > 12));
 	uint64_t data[4] = { 0 };
 
 	data[0] = gda_pair(gda_wire32(len | GDA_MLX5_INLINE), 0);
