@@ -65,8 +65,11 @@ static void gda_dpa_serve_note(int signal, uint64_t address, uint32_t kind)
 /* The handler is gone when it returns, so the instruction faults again and ends the process. */
 static void gda_dpa_serve_crash(int signal, siginfo_t *info, void *context)
 {
+	/* of any other signal, or one that was sent, si_addr is not what could not be accessed */
+	bool fault = info->si_code > 0 && (signal == SIGSEGV || signal == SIGBUS);
+
 	(void)context;
-	gda_dpa_serve_note(signal, (uintptr_t)info->si_addr, GDA_DPA_CRASHED);
+	gda_dpa_serve_note(signal, fault ? (uintptr_t)info->si_addr : 0, GDA_DPA_CRASHED);
 	if (info->si_code <= 0)
 		raise(signal);
 }

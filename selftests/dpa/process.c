@@ -255,7 +255,8 @@ static int fail_once(struct gda_context *ctx, uint32_t fault, uint64_t seed, uin
 		break;
 	case P_ABORT:
 	case P_DIVIDE:
-		if (r.reason != GDA_DPA_CRASHED ||
+		/* neither accessed memory: the sender of SIGABRT is no address */
+		if (r.reason != GDA_DPA_CRASHED || r.address ||
 		    r.signal != (fault == P_ABORT ? SIGABRT : SIGFPE))
 			return __LINE__;
 		break;
