@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -360,15 +361,18 @@ GDA_EXPORT int gda_dpa_destroy(struct gda_dpa *dpa)
 	return gda_called(gda_dpa_end(dpa), "gda_dpa_destroy", "%p", (void *)dpa);
 }
 
-static const char *gda_dpa_reason(uint32_t reason)
+static const char *gda_dpa_reason(const struct gda_dpa_report *r, char *buf, size_t len)
 {
-	switch (reason) {
+	switch (r->reason) {
 	case GDA_DPA_RUN_LIMIT:
 		return "ran longer than gda_dpa_attr.run_limit_ns";
 	case GDA_DPA_CRASHED:
-		return "was ended by a signal";
+		snprintf(buf, len, r->address ? "was ended by signal %d at address %#llx" :
+			 "was ended by signal %d", r->signal, (unsigned long long)r->address);
+		return buf;
 	case GDA_DPA_EXITED:
-		return "ended its process";
+		snprintf(buf, len, "ended its process with exit status %d", r->status);
+		return buf;
 	case GDA_DPA_COPY_FAILED:
 		return "copied from or to memory that is not registered";
 	default:
@@ -379,11 +383,13 @@ static const char *gda_dpa_reason(uint32_t reason)
 static int gda_dpa_fatal_why(struct gda_dpa *dpa)
 {
 	struct gda_dpa_report *r = &dpa->report;
+	char buf[80];
 
 	pthread_mutex_lock(&dpa->lock);
 	gda_dpa_watch_note(dpa);
 	gda_because(-ENOTRECOVERABLE, "task \"%s\" rank %u %s: destroy the context",
-		    r->task[0] ? r->task : "?", r->rank, gda_dpa_reason(r->reason));
+		    r->task[0] ? r->task : "?", r->rank,
+		    gda_dpa_reason(r, buf, sizeof(buf)));
 	pthread_mutex_unlock(&dpa->lock);
 	return -ENOTRECOVERABLE;
 }

@@ -15,7 +15,11 @@ static int gda_dpa_launch_check(const struct gda_dpa *dpa, const struct gda_dpa_
 		return gda_because(-EOPNOTSUPP,
 				   "flags %#x: only GDA_DPA_DONE_SET is known",
 				   l->flags);
-	if (!t || t->size < sizeof(*t) || t->reserved || !t->name || (!t->function && !dpa->pid))
+	if (t && t->size >= sizeof(*t) && !t->reserved && t->name && !t->function && !dpa->pid)
+		return gda_because(-EINVAL,
+				   "task \"%s\" has a name alone, and the context no gda_dpa_attr.program: define the task with GDA_DPA_TASK()",
+				   t->name);
+	if (!t || t->size < sizeof(*t) || t->reserved || !t->name)
 		return gda_because(-EINVAL,
 				   "task is not initialized: define it with GDA_DPA_TASK(), or set its size and name");
 	if (!l->threads || l->threads > dpa->map.threads)

@@ -259,9 +259,22 @@ static int gda_dpa_process_hello(struct gda_dpa *dpa, const char *program)
 	memcpy(hello.program, program, strlen(program) + 1);
 	memcpy(CMSG_DATA(&control.head), fds, sizeof(fds));
 	if (sendmsg(dpa->socket, &msg, MSG_NOSIGNAL) != (ssize_t)sizeof(hello))
-		return gda_because(-ENOTRECOVERABLE,
-				   "gda-dpa ended before it began: does \"gda-dpa --version\" run?");
+		return -ENOTRECOVERABLE;
 	return 0;
+}
+
+/* There is no context yet that could be destroyed. */
+static int gda_dpa_process_why(int err, const char *path)
+{
+	if (err == -ENOTRECOVERABLE)
+		return gda_because(err,
+				   "gda-dpa ended as it began: does \"%s --version\" run? A constructor of the program may have ended it",
+				   path);
+	if (err == -ETIMEDOUT)
+		return gda_because(err,
+				   "gda-dpa does not answer: does \"%s --version\" run? A constructor of the program may not end",
+				   path);
+	return err;
 }
 
 /* A queue for each thread, then the answer for all. */
@@ -293,7 +306,9 @@ int gda_dpa_process_create(struct gda_dpa *dpa, const char *program)
 	close(pair[1]);
 	if (!err)
 		err = gda_dpa_process_hello(dpa, program);
-	return err ? err : gda_dpa_process_begin(dpa);
+	if (!err)
+		err = gda_dpa_process_begin(dpa);
+	return gda_dpa_process_why(err, path);
 }
 
 /* --- end --- */

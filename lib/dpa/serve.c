@@ -185,7 +185,9 @@ static int gda_dpa_serve_load(struct gda_dpa_serve *s, struct gda_dpa_answer *a)
 	if (s->program)
 		return 0;
 	why = dlerror();
-	snprintf(a->text, sizeof(a->text), "%s", why ? why : "the program cannot be loaded");
+	snprintf(a->text, sizeof(a->text), "%s%s", why ? why : "the program cannot be loaded",
+		 strchr(s->hello.program, '/') ? "" :
+		 " (a name without a slash is a library's: give a path, as ./ and the name)");
 	return -ENOEXEC;
 }
 

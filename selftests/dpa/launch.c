@@ -251,6 +251,7 @@ TEST_F(dpa, D_11_launches_are_checked)
 	EXPECT_EQ(-EINVAL, gda_dpa_launch(self->dpa, &l));
 	l.task = &none;
 	EXPECT_EQ(-EINVAL, gda_dpa_launch(self->dpa, &l));
+	EXPECT_NE(NULL, strstr(gda_last_error(), "task \"none\" has a name alone"));
 	l.task = &d_nothing;
 	l.size = 4;
 	EXPECT_EQ(-EINVAL, gda_dpa_launch(self->dpa, &l));

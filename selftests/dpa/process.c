@@ -162,6 +162,10 @@ TEST_F(process, D_02_a_program_that_is_none)
 
 	EXPECT_EQ(-ENOEXEC, gda_dpa_create(self->ctx, &attr, &dpa));
 	EXPECT_NE(NULL, strstr(gda_last_error(), "/no/such/program.so"));
+	EXPECT_EQ(NULL, strstr(gda_last_error(), "slash"));
+	attr.program = "no-such-program.so";
+	EXPECT_EQ(-ENOEXEC, gda_dpa_create(self->ctx, &attr, &dpa));
+	EXPECT_NE(NULL, strstr(gda_last_error(), "a name without a slash"));
 	attr.program = tasks_path;
 	setenv("GDA_DPA", "gda-dpa", 1);
 	EXPECT_EQ(-EINVAL, gda_dpa_create(self->ctx, &attr, &dpa));
@@ -170,6 +174,7 @@ TEST_F(process, D_02_a_program_that_is_none)
 	/* a program that is another: it ends, or does not answer as it should */
 	setenv("GDA_DPA", "/bin/true", 1);
 	EXPECT_EQ(-ENOTRECOVERABLE, gda_dpa_create(self->ctx, &attr, &dpa));
+	EXPECT_NE(NULL, strstr(gda_last_error(), "/bin/true --version"));
 	setenv("GDA_DPA", path, 1);
 	free(path);
 	EXPECT_EQ(-ENOENT, gda_dpa_launch(self->dpa, &l));
@@ -201,6 +206,23 @@ static uint64_t limit_for(uint32_t fault)
 	return fault == P_NOISE ? 200 * MS : 10 * SECOND;
 }
 
+static const char *words_of(uint32_t fault)
+{
+	switch (fault) {
+	case P_SEGV:
+		return "signal 11 at address 0x";
+	case P_ABORT:
+		return "signal 6: ";
+	case P_DIVIDE:
+		return "signal 8: ";
+	case P_EXIT:
+	case P_EXIT_NOW:
+		return "with exit status ";
+	default:
+		return NULL;
+	}
+}
+
 /* One context whose task fails. Return: a line of this file where something was not so, or 0. */
 static int fail_once(struct gda_context *ctx, uint32_t fault, uint64_t seed, uint64_t limit)
 {
@@ -230,6 +252,9 @@ static int fail_once(struct gda_context *ctx, uint32_t fault, uint64_t seed, uin
 		usleep(100);
 	if (gda_dpa_launch(dpa, &l) != -ENOTRECOVERABLE || gda_dpa_event_add(event, 1) !=
 	    -ENOTRECOVERABLE || gda_dpa_alloc(dpa, 64, &begin) != -ENOTRECOVERABLE)
+		return __LINE__;
+	/* it is said in words, too, which signal or status it was */
+	if (words_of(fault) && !strstr(gda_last_error(), words_of(fault)))
 		return __LINE__;
 	/* the report is complete when the process has been waited for */
 	while (!kill(pid, 0))
