@@ -40,7 +40,7 @@ static const struct gda_error_text gda_errnos[] = {
 	{ ENOENT, "no such object or device: gda_devices() lists the devices" },
 	{ ENOMEM, "out of memory, or over RLIMIT_MEMLOCK: see ulimit -l" },
 	{ ENOSPC, "over a limit of the device or of this user: see gdactl limits" },
-	{ ENOTCONN, "the context is not bound to a device" },
+	{ ENOTCONN, "no queue to this rank, or the context is not bound to a device" },
 	{ EALREADY, "done already" },
 	{ EOPNOTSUPP, "not supported by this device or library" },
 	{ ENOTTY, "not known to this kernel: load a newer gda_core" },
