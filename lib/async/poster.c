@@ -10,20 +10,24 @@
 GDA_EXPORT void gda_async_refused(const char *call, uint32_t why)
 {
 	static const char *const reasons[] = {
-		[GDA_ASYNC_WHY_NULL] = "an address is NULL",
-		[GDA_ASYNC_WHY_DST] = "the destination is not all in one window",
-		[GDA_ASYNC_WHY_SRC] = "the source is not all in one window",
+		[GDA_ASYNC_WHY_NULL] = "an address is NULL: pass memory of a window",
+		[GDA_ASYNC_WHY_DST] =
+			"the destination is not all in one window: give gda_async_create() a window of it, or cut the copy where one ends",
+		[GDA_ASYNC_WHY_SRC] =
+			"the source is not all in one window: give gda_async_create() a window of it, or cut the copy where one ends",
 		[GDA_ASYNC_WHY_SHAPE] =
 			"a tensor is not contiguous and of one dimension: copy it by rows",
 		[GDA_ASYNC_WHY_TYPE] = "the tensors differ in length, element or layout",
-		[GDA_ASYNC_WHY_ENGINE] = "the session was opened for another engine",
-		[GDA_ASYNC_WHY_PEER] = "the workspace has no such rank",
+		[GDA_ASYNC_WHY_ENGINE] =
+			"the session was opened for another engine: GDA_ASYNC_COPY is without ranks, GDA_ASYNC_PEER by gda_async_open_peer(), else GDA_ASYNC_PEERS()",
+		[GDA_ASYNC_WHY_PEER] = "the workspace has no such rank: pass 0 to nranks - 1",
 		[GDA_ASYNC_WHY_WORD] =
 			"the word's address is no multiple of 8, or the change is neither set nor add",
 		[GDA_ASYNC_WHY_PITCH] =
 			"a pitch is less than the row, the row is 1 GiB or more, or the last one wraps",
 		[GDA_ASYNC_WHY_WORKSPACE] = "the workspace is NULL, or of an older library",
-		[GDA_ASYNC_WHY_GROUP] = "the workspace has no such group",
+		[GDA_ASYNC_WHY_GROUP] =
+			"the workspace has no such group: pass less than gda_async_attr.groups, or GDA_ASYNC_AUTO",
 		[GDA_ASYNC_WHY_SCRATCH] =
 			"the scratch is less than gda_async_scratch_bytes(), or not aligned to 8 bytes",
 		[GDA_ASYNC_WHY_SCRATCH_WINDOW] =

@@ -40,8 +40,11 @@ static int gda_async_ranges(const struct gda_async_attr *a, uint32_t nranks)
 		return gda_because(-EINVAL,
 				   "block_bytes %u: set it to a multiple of 64",
 				   a->block_bytes);
-	if (!a->count || !a->windows)
+	if (!a->count)
 		return gda_because(-EINVAL, "count is 0: give at least one window");
+	if (!a->windows)
+		return gda_because(-EINVAL, "windows is NULL, count %u: pass the array",
+				   a->count);
 	if (nranks > GDA_ASYNC_MAX_SESSION / a->queues)
 		return gda_because(-ENOSPC,
 				   "%u queues to each of %u ranks are more than %u: use fewer queues",

@@ -38,9 +38,12 @@ static int gda_window_check(const struct gda_window_attr *a, uint64_t *bytes)
 		return gda_because(-EOPNOTSUPP,
 				   "flags %#x has unknown bits: clear them, or install a newer libgda",
 				   a->flags);
-	if (a->reserved || !a->segments || !a->count || a->count > GDA_GIN_MAX_SEGMENTS)
+	if (a->reserved || !a->count || a->count > GDA_GIN_MAX_SEGMENTS)
 		return gda_because(-EINVAL, "count %u: set it to 1 to %u, and reserved to 0",
 				   a->count, GDA_GIN_MAX_SEGMENTS);
+	if (!a->segments)
+		return gda_because(-EINVAL, "segments is NULL, count %u: pass the array",
+				   a->count);
 	for (i = 0; i < a->count; i++) {
 		const struct gda_window_segment *s = &a->segments[i];
 

@@ -484,8 +484,10 @@ static int attributes(struct g_rank *r)
 	G_EQ(-EINVAL, gda_gin_create(r->ranks, r->ctx, &attr, &comm));
 	G_TRUE(!comm);
 	G_EQ(-EINVAL, gda_window_register(r->comm, &what, &w));
-	what.segments = &s;
 	what.count = 1;
+	G_EQ(-EINVAL, gda_window_register(r->comm, &what, &w));
+	G_TRUE(strstr(gda_last_error(), "segments is NULL"));
+	what.segments = &s;
 	G_EQ(-EINVAL, gda_window_register(r->comm, &what, &w));
 	s.bytes = 8 + 8 * r->rank;
 	s.addr = (uintptr_t)&attr & ~7ULL;
