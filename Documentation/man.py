@@ -52,6 +52,14 @@ flags = {}
 # All flags that a define documents, for parameters that name some of them.
 documented = {}
 errno_text = {}
+# Enumerations, for members and results that are of one.
+enums = {}
+# Inline functions that are no symbols of the library, and the header that programs include.
+HELPERS = {"gda_clock_ns": "fastpath"}
+# What the head of gda/dpa.h says of all calls of the host, but for those that report or destroy.
+DPA_ERRORS = [(["-ENOTRECOVERABLE"], "the context is fatal: gda_dpa_error() says why"),
+              (["-ENODEV"], "the context was created before fork(2), by the parent")]
+DPA_ALWAYS = ("_query", "_create", "_destroy", "_error", "_log_read", "_log_dropped", "_address")
 # Pairs of errnos and reasons that the calls of gda/shmem.h share.
 shmem_errors = []
 
@@ -95,7 +103,7 @@ class Doc:
                 paragraph.append(line)
 
     def prototype(self):
-        m = re.match(r"(?:GDA_(?:HOST_|SIZED_)?API )?([^;{]*?)\s*([;{]|$)", self.code, re.S)
+        m = re.match(r"(?:GDA_(?:(?:HOST_|SIZED_)?API|HELPER) )?([^;{]*?)\s*([;{]|$)", self.code, re.S)
         return re.sub(r"\s+", " ", m.group(1))
 
     def definition(self):
@@ -223,20 +231,45 @@ def answer(text):
 def returns(doc):
     """Prose, each errno an entry of a list, and the errors of functions that it refers to."""
     prose, pairs, after = answer(doc.returns)
+    pairs = [p for p in pairs if names_own(p[1], doc)]
     if prose.strip(" ;:.") == "0":
         prose = "0 on success, or a negative errno:" if pairs else "0 on success."
     prose = sentence(prose) if prose else ""
     out = [markup(prose.rstrip(".") + ":" if pairs else prose)] if prose else []
     seen = set()
+    out += enumerators(prose, seen)
     out += error_items(pairs, seen)
     for rest in after:
         out += [".PP", markup(sentence(rest))]
     for name in referred(doc.returns):
         if name == doc.name:
             continue
-        items = error_items(errors_of(functions[name].returns)[1], seen)
+        items = error_items([p for p in answer(functions[name].returns)[1]
+                             if names_own(p[1], doc)], seen)
         if items:
             out += [".PP", markup(f"In addition, as {name}():")] + items
+    if doc.header == "dpa" and pairs and not doc.name.endswith(DPA_ALWAYS):
+        out += [".PP", "As every call of a context:"] + error_items(DPA_ERRORS, seen)
+    return out
+
+
+def names_own(why, doc):
+    """Is a reason about a parameter that this function has, and not only the one it refers to?"""
+    m = re.match(r"@(\w+) is", why)
+    return not m or m.group(1) in [name for name, _ in doc.params]
+
+
+def enumerators(text, seen):
+    """The values of the enumerations that @text names, once a page."""
+    out = []
+    for name in re.findall(r"\benum (gda_\w+)", text):
+        if name not in enums or name in seen:
+            continue
+        seen.add(name)
+        out += [".RS"]
+        for value, why in enums[name].params:
+            out += [".TP", f".B {value}", markup(sentence(why))]
+        out += [".RE"]
     return out
 
 
@@ -296,7 +329,7 @@ def flag_list(text, seen):
         for name in dict.fromkeys(names):
             out += [".TP", f".B {name}", markup(sentence(documented[name]))]
         out += [".RE"]
-    return out
+    return out + enumerators(text, seen)
 
 
 def function_of(text, name):
@@ -330,7 +363,11 @@ def example(name):
 
 def structures(doc, types, seen):
     out = []
-    for name in dict.fromkeys(re.findall(r"struct (\w+)", doc.prototype())):
+    names = list(dict.fromkeys(re.findall(r"struct (\w+)", doc.prototype())))
+    for name in list(names):  # and those that the caller's structures point to
+        if name in types and name not in OPAQUE:
+            names += re.findall(r"const struct (\w+) \*", types[name].definition())
+    for name in dict.fromkeys(names):
         if name not in types or not types[name].definition():
             continue
         if OPAQUE.get(name, doc.name) != doc.name:
@@ -360,7 +397,7 @@ def see_also(doc, names):
 
 def page(doc, types, names, version, date):
     out = [f'.TH {doc.name.upper()} 3 {date} "libgda {version}" "GDA Programmer\'s Manual"',
-           ".SH NAME", f"{doc.name} \\- {escape(doc.purpose)}",
+           ".SH NAME", f"{doc.name} \\- {escape(doc.purpose.replace('%', ''))}",
            ".SH LIBRARY", "GDA library",
            "(libgda, \\-lgda)", ".SH SYNOPSIS"]
     out += synopsis(doc)
@@ -375,6 +412,9 @@ def page(doc, types, names, version, date):
     if re.match(r"GDA_(SIZED_)?API ", doc.code):
         out += [".PP", f"The function is inline in \\fI<gda/{doc.header}.h>\\fP, for C, C++ and",
                 "CUDA device code; the library exports the same text as a symbol."]
+    elif doc.name in HELPERS:
+        out += [".PP", f"The function is inline in \\fI<gda/{doc.header}.h>\\fP, for C, C++ and",
+                "CUDA device code; it is no symbol of the library."]
     out += structures(doc, types, seen)
     if doc.returns:
         out += [".SH RETURN VALUE"] + returns(doc)
@@ -484,11 +524,17 @@ def main():
         for doc in load(path, header):
             if doc.kind == "struct":
                 types[doc.name] = doc
+            elif doc.kind == "enum":
+                enums[doc.name] = doc
+            elif doc.name in HELPERS:
+                doc.header = HELPERS[doc.name]
+                functions[doc.name] = doc
             elif doc.kind is None and not re.match(r"static|typedef|#define|GDA_(HELPER|SLOW)",
                                                    doc.code):
                 functions[doc.name] = doc
     for path in sorted((TOP / "uapi/gda").glob("*.h")):
         types.update({d.name: d for d in load(path, path.stem) if d.kind == "struct"})
+        enums.update({d.name: d for d in load(path, path.stem) if d.kind == "enum"})
     for old in target.glob("*.3"):
         old.unlink()
     (target / "gda.3").write_text(".so man7/gda.7\n", encoding="utf-8")

@@ -380,9 +380,11 @@ __attribute__((nothrow)) int clock_gettime(int clock, struct timespec *ts);
  * gda_clock_ns - the clock of every deadline
  *
  * CLOCK_MONOTONIC on a CPU, without a system call where the vDSO can read the clock
- * source; the global timer on a GPU.
+ * source; the global timer on a GPU. A deadline is absolute: gda_clock_ns() + 1000000000 is one
+ * second from now. Headers that post include it; after gda/gda.h, gda/comm.h or gda/dpa.h alone,
+ * include gda/fastpath.h as well.
  *
- * Return: ns.
+ * Return: nanoseconds.
  */
 GDA_HELPER uint64_t gda_clock_ns(void)
 {
