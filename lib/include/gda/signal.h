@@ -78,9 +78,10 @@ GDA_HELPER struct gda_wqe gda_wqe_signal(const struct gda_signal *s)
  * Any thread may call it; with %GDA_EXCLUSIVE the caller serializes all posts to the queue.
  *
  * Return: the ticket of the signal, done when both are; or a negative errno and nothing was
- * posted: those of gda_put(), -EINVAL gda_signal.op is neither, -EMSGSIZE also if the ring has
- * less than 2 slots. The library's function also: -EINVAL, -E2BIG the size of @signal; the
- * inline one does not look at it.
+ * posted: those of gda_put(), -EINVAL gda_signal.op is neither; of the library's function alone,
+ * the size of @signal is too small, -EMSGSIZE @len is too long, or the ring has less than 2 slots,
+ * -E2BIG of the library's function alone: the size of @signal is too large. Bad addresses and keys
+ * show when the ticket is waited for.
  */
 GDA_SIZED_API int64_t gda_put_signal(struct gda_view *v, uint64_t laddr, uint32_t lkey,
 				     uint64_t raddr, uint32_t rkey, uint32_t len,

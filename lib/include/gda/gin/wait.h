@@ -416,7 +416,9 @@ GDA_API uint64_t gda_gin_read_counter(const struct gda_gin *gin, uint32_t counte
  *
  * Rings what was deferred, so in a context of one thread it is for the poster.
  *
- * Return: as gda_gin_wait_signal(); -EINVAL no such counter.
+ * Return: 0; -EINVAL no such counter; -EIO a queue of the context failed (gda_gin_query_error()
+ * says which); -ESHUTDOWN a rank was lost, or gda_gin_abort() was called; -ETIMEDOUT not reached
+ * at @deadline; -ETIME not reached, and @deadline was more than a second past when the wait began.
  */
 GDA_API int gda_gin_wait_counter(const struct gda_gin *gin, uint32_t counter, uint64_t least,
 				 uint32_t bits, uint64_t deadline)

@@ -47,8 +47,9 @@ extern "C" {
  * Longer than gda_async_attr.block_bytes, it is dealt over the queues of the group. The bytes
  * are there once a wait that covers the event returned 0.
  *
- * Return: the event; 0 if nothing was posted; negative -EAGAIN, -ETIMEDOUT, -EIO or -ESHUTDOWN as
- * gda_get(): some of it may have been posted, which the next wait covers.
+ * Return: the event, whose handle is 0 if nothing was posted, or a negative errno, and then some
+ * of it may have been posted, which the next wait covers: -EAGAIN a queue is full and %GDA_NOWAIT
+ * is set; -ETIMEDOUT it stayed full; -EIO it is full and has failed; -ESHUTDOWN the peer is lost.
  */
 GDA_API struct gda_async_event gda_async_get(struct gda_async_session *s, uint32_t engine,
 					     void *dst, const void *src, uint64_t bytes,

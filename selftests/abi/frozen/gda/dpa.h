@@ -172,9 +172,9 @@ enum gda_dpa_reason {
  * @task: the task, if one is to blame; empty: none is known
  * @rank: of the thread in its launch
  * @threads: of the launch
- * @signal: that ended it, or 0
+ * @signal: that ended the process of tasks, SIGKILL by the library after the run limit; or 0
  * @status: exit status, or 0
- * @address: that it could not access, or 0
+ * @address: that it could not access, of SIGSEGV and SIGBUS, or 0
  * @ran_ns: time that the thread had run
  * @time_ns: when it was seen, by gda_clock_ns()
  */
@@ -515,7 +515,8 @@ uint32_t gda_dpa_rdma_handle(const struct gda_dpa_rdma *rdma);
  * struct gda_dpa_launch_attr - a task, when it starts, and what is told when it has ended
  * @size: sizeof(struct gda_dpa_launch_attr)
  * @flags: %GDA_DPA_DONE_SET, or 0
- * @task: the task
+ * @task: the task, as GDA_DPA_TASK() of gda/dpa_task.h defines it; with gda_dpa_attr.program one
+ *	with size and name alone will do
  * @wait: it starts once this event is greater than @threshold; NULL: at once
  * @threshold: any 64-bit value
  * @counter: it starts once this counter, of the same device context, has counted @arrivals; not

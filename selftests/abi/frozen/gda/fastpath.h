@@ -196,8 +196,8 @@ GDA_API int64_t gda_put_value(struct gda_view *v, uint64_t raddr, uint32_t rkey,
 /**
  * gda_fetch_add - add to a remote 64-bit word, fetch what it was
  * @v: the queue
- * @laddr: local address of 8 bytes for the old value
- * @lkey: key of the local MR
+ * @laddr: local address of 8 bytes for the old value, in this processor's byte order
+ * @lkey: key of the local MR, with local write
  * @raddr: remote address, a multiple of 8
  * @rkey: key of the remote MR, with remote atomic
  * @add: added to the word
@@ -216,8 +216,8 @@ GDA_API int64_t gda_fetch_add(struct gda_view *v, uint64_t laddr, uint32_t lkey,
 /**
  * gda_compare_swap - set a remote 64-bit word if it has a value, fetch what it was
  * @v: the queue
- * @laddr: local address of 8 bytes for the old value
- * @lkey: key of the local MR
+ * @laddr: local address of 8 bytes for the old value, in this processor's byte order
+ * @lkey: key of the local MR, with local write
  * @raddr: remote address, a multiple of 8
  * @rkey: key of the remote MR, with remote atomic
  * @compare: the word is set if it equals this

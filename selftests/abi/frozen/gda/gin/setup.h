@@ -331,7 +331,9 @@ GDA_API struct gda_gin *gda_gin_context(const struct gda_gin_comm *comm, uint32_
  * gda_gin_abort - end the waits of a context
  * @gin: the context
  *
- * Every wait, now and later, ends with -ESHUTDOWN. Any thread may call it.
+ * Every wait of this rank in the context, now and later, ends with -ESHUTDOWN. Any thread may call
+ * it. The other ranks are not told: they find out at their deadlines, or when this rank has left
+ * (gda_comm_destroy()).
  */
 GDA_API void gda_gin_abort(struct gda_gin *gin)
 {
