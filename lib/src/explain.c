@@ -74,6 +74,25 @@ static int gda_explain_ask(struct gda_explanation *e)
 	return err == -ENODEV && gda_explain_recall(e->v, &e->q) ? 0 : err;
 }
 
+/* What the program does about it, where it is about the arguments of the post; or "". */
+static const char *gda_explain_remedy(uint32_t cause)
+{
+	switch (cause) {
+	case GDA_CAUSE_KEY:
+		return ": pass gda_mr_key() of an MR that is registered, of this context as lkey, of the peer's as rkey";
+	case GDA_CAUSE_RIGHTS:
+		return ": register it with local write for a get or an atomic's result, with remote write, read or atomic for a peer's work";
+	case GDA_CAUSE_RANGE:
+		return ": addresses are gda_mr_iova() and an offset, and all bytes lie in the MR";
+	case GDA_CAUSE_ALIGN:
+		return ": pass an address that is a multiple of the operand's size";
+	case GDA_CAUSE_RECV:
+		return ": give the peer's QP a recv_cq, take its entries as they come, or set rnr_retry here";
+	default:
+		return "";
+	}
+}
+
 /* The queue has failed, with or without this ticket. */
 static int gda_explain_error(struct gda_explanation *e)
 {
@@ -92,8 +111,9 @@ static int gda_explain_error(struct gda_explanation *e)
 	if (q->vendor == GDA_CAUSE_FORK)
 		return gda_say(e, GDA_WHY_FAILED, "%s: open one in this process", why);
 	if (e->ticket == at)
-		return gda_say(e, GDA_WHY_FAILED, "failed: %s: %s",
-			       gda_syndrome_name(q->syndrome), why);
+		return gda_say(e, GDA_WHY_FAILED, "failed: %s: %s%s",
+			       gda_syndrome_name(q->syndrome), why,
+			       gda_explain_remedy(q->vendor));
 	return gda_say(e, GDA_WHY_FLUSHED, "flushed, for ticket %llu failed before: %s: %s", at,
 		       gda_syndrome_name(q->syndrome), why);
 }
