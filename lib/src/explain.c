@@ -77,20 +77,20 @@ static int gda_explain_ask(struct gda_explanation *e)
 /* What the program does about it, where it is about the arguments of the post; or "". */
 static const char *gda_explain_remedy(uint32_t cause)
 {
-	switch (cause) {
-	case GDA_CAUSE_KEY:
-		return ": pass gda_mr_key() of an MR that is registered, of this context as lkey, of the peer's as rkey";
-	case GDA_CAUSE_RIGHTS:
-		return ": register it with local write for a get or an atomic's result, with remote write, read or atomic for a peer's work";
-	case GDA_CAUSE_RANGE:
-		return ": addresses are gda_mr_iova() and an offset, and all bytes lie in the MR";
-	case GDA_CAUSE_ALIGN:
-		return ": pass an address that is a multiple of the operand's size";
-	case GDA_CAUSE_RECV:
-		return ": give the peer's QP a recv_cq, take its entries as they come, or set rnr_retry here";
-	default:
-		return "";
-	}
+	static const char *const remedies[] = {
+		[GDA_CAUSE_KEY] =
+			": pass gda_mr_key() of an MR that is registered, of this context as lkey, of the peer's as rkey",
+		[GDA_CAUSE_RIGHTS] =
+			": register it with local write for a get or an atomic's result, with remote write, read or atomic for a peer's work",
+		[GDA_CAUSE_RANGE] =
+			": addresses are gda_mr_iova() and an offset, and all bytes lie in the MR",
+		[GDA_CAUSE_ALIGN] = ": pass an address that is a multiple of the operand's size",
+		[GDA_CAUSE_RECV] =
+			": give the peer's QP a recv_cq, take its entries as they come, or set rnr_retry here",
+	};
+
+	return cause < sizeof(remedies) / sizeof(remedies[0]) && remedies[cause] ?
+	       remedies[cause] : "";
 }
 
 /* The queue has failed, with or without this ticket. */
