@@ -29,6 +29,42 @@ extern char **environ;
 
 /* --- questions --- */
 
+/* The path of gda-dpa: GDA_DPA, or beside the file that has this function. */
+static int gda_dpa_process_path(char path[PATH_MAX])
+{
+	const char *env = secure_getenv("GDA_DPA"), *slash;
+	Dl_info info;
+
+	if (env) {
+		if (*env != '/' || strlen(env) >= PATH_MAX)
+			return gda_because(-EINVAL,
+					   "GDA_DPA \"%s\": set it to the absolute path of gda-dpa, or unset it",
+					   env);
+		memcpy(path, env, strlen(env) + 1);
+		return 0;
+	}
+	if (!dladdr((void *)(uintptr_t)gda_dpa_create, &info) || !info.dli_fname)
+		return gda_because(-ENOENT,
+				   "gda-dpa is not beside libgda: install it there, or set GDA_DPA to its path");
+	slash = strrchr(info.dli_fname, '/');
+	snprintf(path, PATH_MAX, "%.*sgda-dpa", slash ? (int)(slash + 1 - info.dli_fname) : 0,
+		 info.dli_fname);
+	return 0;
+}
+
+/* The first questions, one for each thread, are of gda_dpa_create(): there is no context yet. */
+static int gda_dpa_process_gone(const struct gda_dpa *dpa, int err)
+{
+	const char *what = err == -ETIMEDOUT ? "does not answer" : "has ended";
+	char path[PATH_MAX];
+
+	if (dpa->serial > dpa->map.threads || gda_dpa_process_path(path))
+		return gda_because(err, "gda-dpa %s: destroy the context", what);
+	return gda_because(err,
+			   "gda-dpa %s as it began: does \"%s --version\" run? Or it is a constructor of the program",
+			   what, path);
+}
+
 static int gda_dpa_process_receive(struct gda_dpa *dpa, struct gda_dpa_answer *answer)
 {
 	uint64_t deadline = gda_clock_ns() + GDA_DPA_WIRE_NS, now;
@@ -38,8 +74,7 @@ static int gda_dpa_process_receive(struct gda_dpa *dpa, struct gda_dpa_answer *a
 	for (;;) {
 		now = gda_clock_ns();
 		if (now >= deadline)
-			return gda_because(-ETIMEDOUT,
-					   "gda-dpa does not answer: destroy the context");
+			return gda_dpa_process_gone(dpa, -ETIMEDOUT);
 		if (poll(&p, 1, (int)((deadline - now) / 1000000) + 1) <= 0)
 			continue;
 		n = recv(dpa->socket, answer, sizeof(*answer), MSG_DONTWAIT);
@@ -50,7 +85,7 @@ static int gda_dpa_process_receive(struct gda_dpa *dpa, struct gda_dpa_answer *a
 			continue;
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			continue;
-		return gda_because(-ENOTRECOVERABLE, "gda-dpa has ended: destroy the context");
+		return gda_dpa_process_gone(dpa, -ENOTRECOVERABLE);
 	}
 }
 
@@ -62,7 +97,7 @@ static int gda_dpa_process_ask(struct gda_dpa *dpa, struct gda_dpa_ask *ask, uin
 
 	ask->serial = ++dpa->serial;
 	if (send(dpa->socket, ask, sizeof(*ask), MSG_NOSIGNAL) != (ssize_t)sizeof(*ask))
-		return gda_because(-ENOTRECOVERABLE, "gda-dpa has ended: destroy the context");
+		return gda_dpa_process_gone(dpa, -ENOTRECOVERABLE);
 	err = gda_dpa_process_receive(dpa, &answer);
 	if (err)
 		return err;
@@ -175,29 +210,6 @@ void gda_dpa_drop_handle(struct gda_dpa *dpa, uint32_t number)
 
 /* --- start --- */
 
-/* The path of gda-dpa: GDA_DPA, or beside the file that has this function. */
-static int gda_dpa_process_path(char path[PATH_MAX])
-{
-	const char *env = secure_getenv("GDA_DPA"), *slash;
-	Dl_info info;
-
-	if (env) {
-		if (*env != '/' || strlen(env) >= PATH_MAX)
-			return gda_because(-EINVAL,
-					   "GDA_DPA \"%s\": set it to the absolute path of gda-dpa, or unset it",
-					   env);
-		memcpy(path, env, strlen(env) + 1);
-		return 0;
-	}
-	if (!dladdr((void *)(uintptr_t)gda_dpa_create, &info) || !info.dli_fname)
-		return gda_because(-ENOENT,
-				   "gda-dpa is not beside libgda: install it there, or set GDA_DPA to its path");
-	slash = strrchr(info.dli_fname, '/');
-	snprintf(path, PATH_MAX, "%.*sgda-dpa", slash ? (int)(slash + 1 - info.dli_fname) : 0,
-		 info.dli_fname);
-	return 0;
-}
-
 static int gda_dpa_process_spawn(struct gda_dpa *dpa, const char *path, int theirs)
 {
 	char name[] = "gda-dpa", *argv[] = { name, NULL };
@@ -258,23 +270,8 @@ static int gda_dpa_process_hello(struct gda_dpa *dpa, const char *program)
 				   "the path of the program is too long: install it at a shorter one");
 	memcpy(hello.program, program, strlen(program) + 1);
 	memcpy(CMSG_DATA(&control.head), fds, sizeof(fds));
-	if (sendmsg(dpa->socket, &msg, MSG_NOSIGNAL) != (ssize_t)sizeof(hello))
-		return -ENOTRECOVERABLE;
-	return 0;
-}
-
-/* There is no context yet that could be destroyed. */
-static int gda_dpa_process_why(int err, const char *path)
-{
-	if (err == -ENOTRECOVERABLE)
-		return gda_because(err,
-				   "gda-dpa ended as it began: does \"%s --version\" run? A constructor of the program may have ended it",
-				   path);
-	if (err == -ETIMEDOUT)
-		return gda_because(err,
-				   "gda-dpa does not answer: does \"%s --version\" run? A constructor of the program may not end",
-				   path);
-	return err;
+	return sendmsg(dpa->socket, &msg, MSG_NOSIGNAL) == (ssize_t)sizeof(hello) ? 0 :
+	       gda_dpa_process_gone(dpa, -ENOTRECOVERABLE);
 }
 
 /* A queue for each thread, then the answer for all. */
@@ -306,9 +303,7 @@ int gda_dpa_process_create(struct gda_dpa *dpa, const char *program)
 	close(pair[1]);
 	if (!err)
 		err = gda_dpa_process_hello(dpa, program);
-	if (!err)
-		err = gda_dpa_process_begin(dpa);
-	return gda_dpa_process_why(err, path);
+	return err ? err : gda_dpa_process_begin(dpa);
 }
 
 /* --- end --- */
