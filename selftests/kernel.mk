@@ -6,7 +6,7 @@ BUILD ?= build
 
 GDA_KSELFTEST_SHARED := util object post requests group nl
 GDA_KSELFTESTS := $(filter-out $(GDA_KSELFTEST_SHARED) causes move nth reload rxe sweep sweep_map \
-	sweep_memory sweep_ib,$(basename $(notdir $(wildcard selftests/kernel/*.c))))
+	sweep_memory sweep_ib tenant,$(basename $(notdir $(wildcard selftests/kernel/*.c))))
 GDA_KSELFTEST_OBJS := $(GDA_KSELFTEST_SHARED:%=$(BUILD)/selftests/kernel/%.o)
 GDA_KSELFTEST_CFLAGS = $(DEPFLAGS) -std=gnu11 -O2 $(TEST_DEBUG) -Wall -Wextra -Werror -pthread \
 	-Iuapi -Ilib/include -isystem $(BUILD)/kselftest
@@ -43,6 +43,11 @@ MOVERS := $(addprefix $(BUILD)/selftests/kernel/,bounce cgroup churn edu event k
 	memlock peer_memory queue revoke vgem waiters)
 $(MOVERS): KSELFTEST_OWN = $(BUILD)/selftests/kernel/move.o
 $(MOVERS): $(BUILD)/selftests/kernel/move.o
+
+# Those in which users look at the context of another.
+TENANT_TESTS := $(addprefix $(BUILD)/selftests/kernel/,netlink_matrix netlink_rights)
+$(TENANT_TESTS): KSELFTEST_OWN = $(BUILD)/selftests/kernel/tenant.o
+$(TENANT_TESTS): $(BUILD)/selftests/kernel/tenant.o
 
 # That in which each cause of failure is made.
 CAUSE_OBJS := $(addprefix $(BUILD)/selftests/kernel/,causes.o move.o)

@@ -13,9 +13,7 @@
 #include <unistd.h>
 #include "gda_fixture.h"
 #include "nl.h"
-
-#define T_OTHER	(T_NOBODY - 1)
-#define T_SKIP	200		/* no line of CHECK() */
+#include "tenant.h"
 
 FIXTURE(rights) {
 	struct t_objects base;
@@ -32,38 +30,6 @@ FIXTURE_TEARDOWN(rights)
 {
 	t_nl_close(&self->nl);
 	T_BASE_CHECK(&self->base);
-}
-
-/* The context of user nobody, with one of everything, which a child holds open. */
-struct tenant {
-	uint32_t context;
-	uint32_t handle[4];		/* QP, CQ, MR, counter */
-	int fd;
-};
-
-static int tenant_open(struct tenant *t)
-{
-	struct gda_counter_create counter = { .size = sizeof(counter) };
-	struct t_wr nop = { .opcode = GDA_MLX5_NOP };
-	struct t_nl nl;
-	struct t_mr mr;
-	struct t_qp qp;
-
-	t->fd = t_context();
-	if (t->fd < 0)
-		return t->fd;
-	if (t_qp_open(&qp, t->fd, 16) || t_mr_new(t->fd, T_PAGE, 0, &mr) ||
-	    t_ioctl(t->fd, GDA_IOC_COUNTER_CREATE, &counter) || t_nl_open(&nl))
-		return -EINVAL;
-	/* not connected: what is posted stays */
-	t_post(&qp, &nop);
-	t->handle[0] = qp.qpc.handle;
-	t->handle[1] = qp.cqc.handle;
-	t->handle[2] = mr.handle;
-	t->handle[3] = counter.handle;
-	t->context = t_nl_my_context(&nl);
-	t_nl_close(&nl);
-	return t->context ? 0 : -ENOENT;
 }
 
 static const uint8_t object_cmds[4] = {
@@ -83,7 +49,7 @@ static int dump_of(struct t_nl *nl, uint8_t cmd, uint32_t context, uint32_t hand
 }
 
 /* ... is the record of @t seen, and an entry of its queue's? */
-static int sees_inside(struct t_nl *nl, const struct tenant *t, bool sees)
+static int sees_inside(struct t_nl *nl, const struct t_tenant *t, bool sees)
 {
 	struct t_nl_req req;
 	struct t_nl_msg msg;
@@ -107,7 +73,7 @@ static int sees_inside(struct t_nl *nl, const struct tenant *t, bool sees)
 }
 
 /* In the caller's identity: is everything of @t seen, or nothing? */
-static int sees_is(const struct tenant *t, bool sees)
+static int sees_is(const struct t_tenant *t, bool sees)
 {
 	struct t_nl_msg msg;
 	struct t_nl nl;
@@ -150,11 +116,11 @@ static int sets(bool may, bool joins)
 
 static int as_owner(void *arg)
 {
-	struct tenant *t = arg;
+	struct t_tenant *t = arg;
 	int err;
 
 	CHECK(!t_drop(true));
-	CHECK(!tenant_open(t));
+	CHECK(!t_tenant_open(t));
 	err = sees_is(t, true) ?: sets(false, false);
 	if (err)
 		return err;
@@ -167,37 +133,9 @@ static int as_owner(void *arg)
 
 TEST_F(rights, P1_owner)
 {
-	struct tenant t = { 0 };
+	struct t_tenant t = { 0 };
 
 	EXPECT_EQ(0, t_in_child(as_owner, &t));
-}
-
-/* Run @fn in a child while a child of user nobody has its context open. */
-static int beside_tenant(int (*fn)(void *), int (*become)(void))
-{
-	int told[2], stay[2], err, status;
-	struct tenant t = { 0 };
-	pid_t pid;
-	char c;
-
-	CHECK(!pipe(told) && !pipe(stay));
-	pid = fork();
-	CHECK(pid >= 0);
-	if (!pid) {
-		close(stay[1]);
-		if ((become && become()) || t_drop(true) || tenant_open(&t))
-			_exit(125);
-		if (write(told[1], &t, sizeof(t)) != sizeof(t))
-			_exit(124);
-		_exit(read(stay[0], &c, 1) != 0);
-	}
-	close(told[1]);
-	err = read(told[0], &t, sizeof(t)) == sizeof(t) ? t_in_child(fn, &t) : 123;
-	close(stay[1]);
-	close(stay[0]);
-	close(told[0]);
-	waitpid(pid, &status, 0);
-	return err ? err : WEXITSTATUS(status);
 }
 
 static int as_root(void *arg)
@@ -219,8 +157,7 @@ static int as_same_user_elsewhere(void *arg)
 
 static int as_other_user(void *arg)
 {
-	CHECK(!setgroups(0, NULL) && !setresgid(T_OTHER, T_OTHER, T_OTHER));
-	CHECK(!setresuid(T_OTHER, T_OTHER, T_OTHER));
+	CHECK(!t_become_other());
 	return sees_is(arg, false) ?: sets(false, false);
 }
 
@@ -257,34 +194,19 @@ static int drop_net_admin(void *arg)
 
 TEST_F(rights, P1_root)
 {
-	EXPECT_EQ(0, beside_tenant(as_root, NULL));
-	EXPECT_EQ(0, beside_tenant(as_root_in_netns, NULL));
-	EXPECT_EQ(0, beside_tenant(drop_net_admin, NULL));
+	EXPECT_EQ(0, t_beside_tenant(as_root, NULL));
+	EXPECT_EQ(0, t_beside_tenant(as_root_in_netns, NULL));
+	EXPECT_EQ(0, t_beside_tenant(drop_net_admin, NULL));
 }
 
 TEST_F(rights, P1_same_user)
 {
-	EXPECT_EQ(0, beside_tenant(as_same_user, NULL));
+	EXPECT_EQ(0, t_beside_tenant(as_same_user, NULL));
 }
 
 TEST_F(rights, P1_other_user)
 {
-	EXPECT_EQ(0, beside_tenant(as_other_user, NULL));
-}
-
-/* A context that ended with a QP in error, as its user: the number of what was kept. */
-static int die(void *arg)
-{
-	struct t_end end[2];
-	struct t_wr wr;
-
-	(void)arg;
-	CHECK(!t_drop(true));
-	CHECK(!t_pair_open(end, 16, T_PAGE));
-	wr = t_wr_write(&end[0].mr, 0, &end[1].mr, 0, 8);
-	wr.rkey ^= 1;
-	CHECK(t_run(&end[0].qp, &wr, NULL) > 0);
-	return 0;
+	EXPECT_EQ(0, t_beside_tenant(as_other_user, NULL));
 }
 
 static int get_dead(struct t_nl *nl, uint32_t id)
@@ -327,8 +249,7 @@ static int dead_as_other(void *arg)
 {
 	struct t_nl nl;
 
-	CHECK(!setgroups(0, NULL) && !setresgid(T_OTHER, T_OTHER, T_OTHER));
-	CHECK(!setresuid(T_OTHER, T_OTHER, T_OTHER));
+	CHECK(!t_become_other());
 	CHECK(!t_nl_open(&nl));
 	CHECK(count_dead(&nl) == 0);
 	CHECK(get_dead(&nl, *(uint32_t *)arg) == -ENOENT);
@@ -343,7 +264,7 @@ TEST_F(rights, P1_dead)
 	int err;
 
 	for (int i = 0; i < 6; i++)
-		ASSERT_EQ(0, t_in_child(die, NULL));
+		ASSERT_EQ(0, t_in_child(t_tenant_die, NULL));
 	ASSERT_OK(t_nl_dump(&self->nl, GDA_CMD_DEAD_GET, 0));
 	while ((err = t_nl_next(&self->nl, &msg)) > 0)
 		if (t_nl_u32(&msg, GDA_A_RECORD_UID) == T_NOBODY)
@@ -362,14 +283,14 @@ static int new_netns(void)
 
 TEST_F(rights, P1_P2_network_namespace)
 {
-	EXPECT_EQ(0, beside_tenant(in_other_netns, NULL));
-	EXPECT_EQ(0, beside_tenant(as_same_user_elsewhere, new_netns));
-	EXPECT_EQ(0, beside_tenant(as_root, new_netns));
+	EXPECT_EQ(0, t_beside_tenant(in_other_netns, NULL));
+	EXPECT_EQ(0, t_beside_tenant(as_same_user_elsewhere, new_netns));
+	EXPECT_EQ(0, t_beside_tenant(as_root, new_netns));
 }
 
 TEST_F(rights, P1_user_namespace)
 {
-	int err = beside_tenant(as_root_of_userns, NULL);
+	int err = t_beside_tenant(as_root_of_userns, NULL);
 
 	if (err == T_SKIP)
 		SKIP(return, "no user namespaces for ordinary users");
@@ -379,7 +300,7 @@ TEST_F(rights, P1_user_namespace)
 /* The socket is somebody else's: what is asked on it shows what both may see. */
 static int on_foreign_socket(void *arg)
 {
-	struct tenant *t = arg;
+	struct t_tenant *t = arg;
 	struct t_nl_msg msg;
 	struct t_nl nl;
 
@@ -401,7 +322,7 @@ static int on_foreign_socket(void *arg)
 
 TEST_F(rights, P1_socket_of_another)
 {
-	EXPECT_EQ(0, beside_tenant(on_foreign_socket, NULL));
+	EXPECT_EQ(0, t_beside_tenant(on_foreign_socket, NULL));
 }
 
 /* Of a peer that is another user's, only the number. */
