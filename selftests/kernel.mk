@@ -40,7 +40,7 @@ $(RELOADERS): $(BUILD)/selftests/kernel/reload.o
 
 # Those whose memory is taken away by gda_test.
 MOVERS := $(addprefix $(BUILD)/selftests/kernel/,bounce cgroup churn edu event killed data_integrity netlink_events \
-	memlock peer_memory queue revoke vgem waiters)
+	netlink_values memlock peer_memory queue revoke vgem waiters)
 $(MOVERS): KSELFTEST_OWN = $(BUILD)/selftests/kernel/move.o
 $(MOVERS): $(BUILD)/selftests/kernel/move.o
 
