@@ -113,6 +113,27 @@ int t_fail_recv_cq(struct t_failure *f)
 	return post_wr(f, &wr);
 }
 
+/* The ring for immediates has two entries, nobody reads them, and a third is not tried again. */
+int t_fail_rnr(struct t_failure *f)
+{
+	struct t_wr wr = good(f);
+	struct gda_cq_create ring;
+	struct t_qp to = { 0 };
+	int err;
+
+	err = t_cq_create(f->end[1].fd, 0, 2, &ring) ?:
+	      t_qp_open_receiver(&to, f->end[1].fd, DEPTH, ring.handle) ?:
+	      t_qp_open(&f->own, f->end[0].fd, DEPTH) ?: t_connect(&f->own, &to);
+	f->qp = &f->own;
+	wr.opcode = GDA_MLX5_WRITE_IMM;
+	for (int i = 0; !err && i < 3; i++)
+		t_post(&f->own, &wr);
+	if (!err)
+		t_ring(&f->own);
+	t_qp_unmap(&to);
+	return err;
+}
+
 /* Memory that its owner has taken away. */
 int t_fail_revoked(struct t_failure *f)
 {

@@ -48,6 +48,7 @@ int t_fail_rights(struct t_failure *f);
 int t_fail_align(struct t_failure *f);
 int t_fail_length(struct t_failure *f);
 int t_fail_recv_cq(struct t_failure *f);
+int t_fail_rnr(struct t_failure *f);
 int t_fail_revoked(struct t_failure *f);
 int t_fail_slot_index(struct t_failure *f);
 int t_fail_opcode(struct t_failure *f);
