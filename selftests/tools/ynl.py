@@ -9,16 +9,19 @@ It wants a package "lib" beside itself, and the schema beside the folder of the 
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 SPEC = 'Documentation/netlink/specs/gda.yaml'
+HOLDER = 'build/selftests/tools/holder'
 
 
 def client(linux, tmp):
-    os.makedirs(tmp + '/lib')
-    os.makedirs(tmp + '/Documentation/netlink/specs')
+    os.makedirs(tmp + '/lib', exist_ok=True)
+    os.makedirs(tmp + '/Documentation/netlink/specs', exist_ok=True)
     for name in '__init__.py', 'nlspec.py', 'ynl.py':
         shutil.copy(f'{linux}/{name}', f'{tmp}/lib/{name}')
     shutil.copy(linux + '/genetlink-legacy.yaml', tmp + '/Documentation/netlink')
@@ -63,13 +66,77 @@ class Tap:
         print(f'not ok {self.n} {name}')
 
 
+def test_record(tap, ynl, context):
+    """The switch for work, of which gdactl prints a sentence."""
+    for records in 64, 0:
+        ynl.do('record-set', {'context': context, 'records': records})
+        text = subprocess.run(['build/tools/gdactl', 'record', 'show', 'ctx', str(context)],
+                              check=True, text=True, stdout=subprocess.PIPE).stdout
+        said = f'context {context}: work is {"" if records else "not "}recorded\n'
+        tap.same(f'do of record, {records} records', [text.startswith(said), records],
+                 [True, ynl.do('record-get', {'context': context}).get('records')])
+
+
+def one_life():
+    """Events of two contexts, from their beginning to their end."""
+    with subprocess.Popen([HOLDER], stdout=subprocess.PIPE, text=True) as p:
+        pid = int(p.stdout.readline())
+        p.kill()
+    return pid
+
+
+class Heard:
+    """Events as the client, which subscribed first, and as gdactl monitor have them."""
+
+    def __init__(self, ynl, tmp):
+        ynl.ntf_subscribe('events')
+        self.ynl = ynl
+        self.path = tmp + '/monitor'
+        self.theirs = []
+        with open(self.path, 'w', encoding='ascii') as out:
+            self.monitor = subprocess.Popen(['build/tools/gdactl', '--json', 'monitor'],
+                                            stdout=out, stderr=subprocess.DEVNULL)
+
+    def ours(self):
+        with open(self.path, encoding='ascii') as f:
+            return [json.loads(line) for line in f if line.endswith('\n')]
+
+    def update(self):
+        self.ynl.check_ntf()
+        self.theirs += [plain(m['msg']) for m in self.ynl.async_msg_queue]
+        self.ynl.async_msg_queue.clear()
+
+    def wait_for_end(self, pid, end):
+        """Until both have the ends of both contexts of a process."""
+        def whole(events):
+            return sum(e['kind'] == 'context-gone' and e.get('pid') == pid for e in events) == 2
+
+        while time.monotonic() < end and not (whole(self.theirs) and whole(self.ours())):
+            time.sleep(0.05)
+            self.update()
+
+
+def test_events(tap, ynl, tmp):
+    heard = Heard(ynl, tmp)
+    end = time.monotonic() + 200
+    # it listens as soon as something is told
+    while not heard.ours() and time.monotonic() < end:
+        one_life()
+        heard.update()
+    heard.wait_for_end(one_life(), end)
+    heard.monitor.send_signal(signal.SIGINT)
+    heard.monitor.wait()
+    ours = heard.ours()
+    tap.same('events', ours, heard.theirs[-len(ours):])
+
+
 def main():
-    holder = subprocess.Popen(['build/selftests/tools/holder'], stdout=subprocess.PIPE, text=True)
+    holder = subprocess.Popen([HOLDER], stdout=subprocess.PIPE, text=True)
     pid = holder.stdout.readline().strip()
     with tempfile.TemporaryDirectory() as tmp:
         ynl = client(sys.argv[1], tmp)
         kinds = ['device', 'context', 'qp', 'cq', 'mr', 'counter']
-        tap = Tap(2 * len(kinds) + 8)
+        tap = Tap(2 * len(kinds) + 11)
         context = gdactl('context', 'pid', pid)[0]['id']
         for kind in kinds:
             theirs = [plain(o) for o in ynl.dump(kind + '-get', {})]
@@ -95,6 +162,7 @@ def main():
         entries = [plain(o)['entry'] for o in ynl.dump('record-get', {'context': context})
                    if 'entry' in o]
         tap.same('record', gdactl('record', 'show', 'ctx', str(context)), entries)
+        test_record(tap, ynl, context)
         waits = next(q for q in gdactl('qp', 'pid', pid) if q['state'] == 'wait')
         key = {k: waits[k] for k in ('context', 'handle')}
         wqes = gdactl('wqe', 'ctx', str(key['context']), 'handle', str(key['handle']))
@@ -106,6 +174,7 @@ def main():
                  [o.get('entry', o) for o in dead])
         first = next(o for o in dead if 'dead' in o)
         tap.same('do of dead', [first], [plain(ynl.do('dead-get', {'dead': first['dead']}))])
+        test_events(tap, client(sys.argv[1], tmp), tmp)
     holder.kill()
     holder.wait()
     return 1 if tap.failed else 0
