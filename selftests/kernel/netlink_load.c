@@ -66,6 +66,11 @@ static void *churn(void *arg)
 	return NULL;
 }
 
+static unsigned long changes(const struct churn *c)
+{
+	return __atomic_load_n(&c->n, __ATOMIC_RELAXED);
+}
+
 /* Where an object is in a dump; they are in this order. */
 static uint64_t place_of(const struct t_nl_msg *msg)
 {
@@ -127,7 +132,8 @@ static int staying_check(const struct staying *s, struct t_nl *nl, unsigned long
 /* Many dumps of a small set. */
 TEST_F_TIMEOUT(load, O8_small_set, 300)
 {
-	unsigned long dumps = t_soaked(500, 1000), intr = 0;
+	unsigned long n = t_soaked(500, 1000), dumps, intr = 0;
+	uint64_t late = 0;
 	struct staying qps, mrs;
 	struct gda_cq_create cq;
 	struct gda_qp_create qp;
@@ -146,9 +152,10 @@ TEST_F_TIMEOUT(load, O8_small_set, 300)
 	ASSERT_OK(staying_learn(&qps, &self->nl, GDA_CMD_QP_GET, SMALL));
 	ASSERT_OK(staying_learn(&mrs, &self->nl, GDA_CMD_MR_GET, SMALL));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, churn, &c));
-	for (unsigned long d = 0; d < dumps; d++) {
-		ASSERT_OK(staying_check(d % 2 ? &qps : &mrs, &self->nl, &intr))
-			TH_LOG("dump %lu", d);
+	/* also until enough came and went: who destroys waits, and dumps do not */
+	for (dumps = 0; t_more(dumps, n, changes(&c) > n / 50, &late); dumps++) {
+		ASSERT_OK(staying_check(dumps % 2 ? &qps : &mrs, &self->nl, &intr))
+			TH_LOG("dump %lu", dumps);
 	}
 	__atomic_store_n(&c.stop, true, __ATOMIC_RELEASE);
 	pthread_join(thread, NULL);
@@ -361,8 +368,8 @@ TEST_F_TIMEOUT(load, E9_dump_beside_a_frozen_tenant, 300)
 #define PUTS_NS	(T_NS / 4)
 #define TURNS	25
 
-/* What runs beside the tenant. */
-enum beside { SPINS, DUMPS };
+/* What runs beside the tenant: a process that computes, one that reads /proc, one that dumps. */
+enum beside { ALONE, SPINS, READS, DUMPS, BESIDES };
 
 static void run_beside(enum beside what)
 {
@@ -371,9 +378,12 @@ static void run_beside(enum beside what)
 
 	if (what == DUMPS && t_nl_open(&nl))
 		_exit(1);
-	for (;;)
+	for (;;) {
+		if (what == READS)
+			t_proc_value("/proc/self/smaps", "no such key");
 		if (what == DUMPS && count_in_order(&nl, GDA_CMD_MR_GET, &ns) < 0)
 			_exit(2);
+	}
 }
 
 /* 99 of 100 puts take no longer than that. */
@@ -403,10 +413,13 @@ static uint64_t p99(struct t_end end[2])
 /* ... while a process of this kind runs. */
 static uint64_t p99_beside(struct t_end end[2], enum beside what)
 {
-	pid_t pid = fork();
 	uint64_t ns;
 	int status;
+	pid_t pid;
 
+	if (what == ALONE)
+		return p99(end);
+	pid = fork();
 	if (!pid)
 		run_beside(what);
 	ns = p99(end);
@@ -419,12 +432,14 @@ static uint64_t p99_beside(struct t_end end[2], enum beside what)
 }
 
 /*
- * A dump costs another tenant no more than any process that uses a processor: a guest has two, and
- * the tenant's thread and its worker want both. The best of some turns each.
+ * Dumps, one after the other, beside another tenant's puts. A guest has two processors for three
+ * threads, those of the putter, of its worker and of the neighbour: where the machine is busy,
+ * any neighbour may cost a time slice. So the best of some turns counts, and if that is
+ * not within twice what it is alone, what other neighbours cost.
  */
 TEST_F_TIMEOUT(load, E1_puts_beside_dumps, 300)
 {
-	uint64_t least[2] = { UINT64_MAX, UINT64_MAX }, alone, ns;
+	uint64_t least[BESIDES], bar, ns;
 	uint8_t *page = t_pages(T_PAGE);
 	struct t_end end[2];
 	struct t_mr mr;
@@ -437,21 +452,22 @@ TEST_F_TIMEOUT(load, E1_puts_beside_dumps, 300)
 	for (int i = 0; i < 2000; i++)
 		ASSERT_OK(t_mr_reg(fd, page, 1, 0, &mr));
 	ASSERT_OK(t_pair_open(end, 16, T_PAGE));
-	alone = p99(end);
-	ASSERT_NE(0, alone);
+	memset(least, 0xff, sizeof(least));
 	for (turn = 0; turn < TURNS; turn++) {
-		for (enum beside what = SPINS; what <= DUMPS; what++) {
+		for (enum beside what = ALONE; what < BESIDES; what++) {
 			ns = p99_beside(end, what);
 			ASSERT_NE(0, ns);
 			least[what] = ns < least[what] ? ns : least[what];
 		}
-		if (turn > 3 && least[DUMPS] <= 2 * least[SPINS])
+		if (turn > 3 && least[DUMPS] <= 2 * least[ALONE])
 			break;
 	}
-	TH_LOG("p99 %llu us alone, %llu us beside a process that spins, %llu us beside dumps",
-	       (unsigned long long)alone / 1000, (unsigned long long)least[SPINS] / 1000,
-	       (unsigned long long)least[DUMPS] / 1000);
-	EXPECT_GE(2 * least[SPINS], least[DUMPS]);
+	TH_LOG("p99 in ns: alone %llu, beside dumps %llu; who spins %llu, who reads /proc %llu",
+	       (unsigned long long)least[ALONE], (unsigned long long)least[DUMPS],
+	       (unsigned long long)least[SPINS], (unsigned long long)least[READS]);
+	bar = least[SPINS] > least[READS] ? least[SPINS] : least[READS];
+	bar = bar > least[ALONE] ? bar : least[ALONE];
+	EXPECT_GE(2 * bar, least[DUMPS]);
 	t_pair_close(end);
 	close(fd);
 }
