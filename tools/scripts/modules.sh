@@ -18,7 +18,11 @@ if [ -z "$headers" ]; then
 	headers=$(tools/vm/gda-kernel headers "$rel")
 	run=(tools/vm/gda-kernel run "$rel")
 fi
-tree=$PWD/${TREE:-build/$rel}
+case $rel in
+*-arm64) folder=build/arm64/$rel; set -- ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- "$@" ;;
+*) folder=build/$rel ;;
+esac
+tree=$PWD/${TREE:-$folder}
 
 mkdir -p "$tree"
 exec 9>"$tree.lock"	# one at a time
