@@ -17,6 +17,22 @@ KVER	?=
 KVERS	:= $(or $(KVER),6.12 6.1)
 GUEST	:= $(firstword $(KVERS))
 BUILD	:= build
+# CROSS=arm64: for that processor, in a folder of its own, with the libraries of the tree that is the
+# root of its guests.
+CROSS	?=
+ifeq ($(CROSS),arm64)
+BUILD	:= build/arm64
+CROSS_TREE := $(shell tools/vm/gda-tree path debian12-arm64)
+CROSS_LIBS := $(CROSS_TREE)/usr/lib/aarch64-linux-gnu
+CC	:= aarch64-linux-gnu-gcc -idirafter $(CROSS_TREE)/usr/include -L$(CROSS_LIBS) -Wl,-rpath-link,$(CROSS_LIBS)
+AR	:= aarch64-linux-gnu-ar
+PKG_CONFIG := PKG_CONFIG_LIBDIR=$(CROSS_LIBS)/pkgconfig PKG_CONFIG_SYSROOT_DIR=$(CROSS_TREE) pkg-config
+# What oshcc and oshc++ call; and no compiler for GPUs.
+export OSHCC_CC := $(CC)
+export OSHCXX_CXX := aarch64-linux-gnu-g++
+override EXAMPLE_NVCC :=
+override TUTORIAL_NVCC :=
+endif
 CFLAGS	?= -std=gnu11 -O2 -g -Wall -Wextra -Werror
 # What $(CC) compiles for: x86_64, aarch64, ...
 GDA_MACHINE	:= $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
