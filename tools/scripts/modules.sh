@@ -19,7 +19,7 @@ if [ -z "$headers" ]; then
 	run=(tools/vm/gda-kernel run "$rel")
 fi
 case $rel in
-*-arm64) folder=build/arm64/$rel; set -- ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- "$@" ;;
+*-arm64*) folder=build/arm64/$rel; set -- ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- "$@" ;;
 *) folder=build/$rel ;;
 esac
 tree=$PWD/${TREE:-$folder}
