@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# deps.sh GROUP - see that what GROUP (demo, perf, perf-shmem, check, newest, debug, lint, docs, deb,
-# rpm, arch, litmus) needs is here
+# deps.sh GROUP - see that what GROUP (demo, perf, perf-shmem, check, newest, arm64, debug, lint, docs,
+# deb, rpm, arch, litmus) needs is here
 #
 # Root has it installed by apt; anyone else is told the one line that does. The
 # kernels are not installed but unpacked into the build folder (gda-kernel).
@@ -28,6 +28,10 @@ perf) packages="$build $guest $rdma" kernels="6.12" ;;
 perf-shmem) packages="gcc libc6-dev make openmpi-bin libopenmpi-dev" kernels="" ;;
 check) packages="$build $guest $tests $ranks $netlink" kernels="6.12 6.1" ;;
 newest) packages="$build $guest debian-archive-keyring util-linux" kernels="newest" ;;
+arm64)
+	packages="$build qemu-system-arm cpio xz-utils gcc-aarch64-linux-gnu g++-aarch64-linux-gnu
+		libc6-dev-arm64-cross pkg-config debian-archive-keyring"
+	kernels="6.12-arm64" ;;
 debug) packages="$build $guest $rdma linux-source-6.12 flex bison bc libelf-dev libssl-dev lz4" kernels="" ;;
 lint) packages="$build $lint $netlink" kernels="6.12 6.1" ;;
 docs) packages="make perl xz-utils graphviz python3-sphinx python3-sphinx-rtd-theme" kernels="" ;;
@@ -35,7 +39,7 @@ deb) packages="$build $rdma $netlink debhelper dh-dkms dh-python dpkg-dev libpmi
 rpm) packages="$build $rdma $netlink git libpmix-dev perl python3 rpm rpmlint" kernels="" ;;
 arch) packages="make $cross libibverbs-dev xz-utils" kernels="" ;;
 litmus) packages="make gcc-aarch64-linux-gnu libc6-dev-arm64-cross debian-archive-keyring util-linux" kernels="" ;;
-*) echo "usage: deps.sh demo|perf|perf-shmem|check|newest|debug|lint|docs|deb|rpm|arch|litmus" >&2; exit 2 ;;
+*) echo "usage: deps.sh demo|perf|perf-shmem|check|newest|arm64|debug|lint|docs|deb|rpm|arch|litmus" >&2; exit 2 ;;
 esac
 
 command -v dpkg-query >/dev/null || { echo "not Debian: see to it that these are here: $packages"; exit 0; }
