@@ -56,7 +56,7 @@ complaint='WARNING:|BUG:|BUG |Oops|Call Trace|KASAN|KCSAN|UBSAN|refcount_t|'
 complaint+='possible .*(deadlock|recursive)|circular locking|inconsistent lock|'
 complaint+='general protection|unable to handle|blocked for more than|'
 complaint+='soft lockup|detected stalls|memory leak|list_(add|del) corruption|'
-complaint+='Bad page|DMAR: .*fault|^\[[^]]*\] (misc )?gda[a-z_]*( [^:]*)?: '
+complaint+='Bad page|DMAR: .*fault|arm-smmu-v3 .*: event 0x|^\[[^]]*\] (misc )?gda[a-z_]*( [^:]*)?: '
 
 # Under a kernel that looks for bugs each process takes half a second to start, so between
 # two programs there are few.
