@@ -112,6 +112,10 @@ check-newest: ## test: the tests in a guest on the newest kernel of Debian's bac
 	@$(deps) newest
 	@$(check) newest
 
+.PHONY: check-arm64
+check-arm64: ## test: the tests in a guest on arm64, Linux 6.12, cross-built (KVER=6.12-arm64-16k: pages of 16 KiB)
+	@$(check) $(or $(KVER),6.12-arm64)
+
 .PHONY: check-pair
 check-pair: ## test: the tests in a pair of guests that a network connects
 	@$(check) pair
@@ -146,6 +150,9 @@ tests: $(TEST_NATIVE) $(TEST_VM) $(TEST_PAIR) ## build: the test programs, witho
 # For check.sh.
 .PHONY: tests-guests
 tests-guests: $(TEST_VM) $(TEST_PAIR)
+
+.PHONY: tests-vm
+tests-vm: $(TEST_VM)
 
 .PHONY: bench
 bench: $(BENCH) ## measure: instructions of posts and of the engine, counted here; times of inproc

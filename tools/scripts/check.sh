@@ -3,6 +3,9 @@
 #
 # check.sh native|KVER|pair... - build what is needed, run the tests, say the verdict
 #
+# A KVER with -arm64 (6.12-arm64, 6.12-arm64-16k) is a guest of that processor, for which all is
+# cross-built.
+#
 # Its last line is "N passed, N failed, N skipped". A step that fails counts as a failed
 # test, and the other places are still tried. Places (native, the guest of each KVER, the
 # pair of guests that a network connects) run side by side: guests, which take longest, begin
@@ -104,6 +107,11 @@ count() {
 
 failed() { add 0 1 0; }
 
+# For make: of place $1, if it is of another processor.
+cross_of() {
+	case $1 in *-arm64*) echo CROSS=arm64 ;; esac
+}
+
 # Sets others: patterns of the programs that run in the guest of another kernel than $1, which is
 # a place as well.
 list_others() {
@@ -134,8 +142,13 @@ elsewhere() {
 list() {
 	local t n all kind=vm others=()
 
-	case $1 in native|pair) kind=$1 ;; *) list_others "$1" ;; esac
-	read -ra all < <(submake "list-$kind")
+	case $1 in
+	native|pair) kind=$1 ;;
+	*-arm64*) ;;
+	*) list_others "$1" ;;
+	esac
+	# shellcheck disable=SC2046	# none or one
+	read -ra all < <(submake $(cross_of "$1") "list-$kind")
 	tests=()
 	for t in "${all[@]}"; do
 		[ "${PROGRAMS-}" ] || elsewhere "$t" || tests+=("$t")
@@ -168,6 +181,8 @@ guest() {
 	[ ${#tests[@]} = 0 ] && { echo none; return; }
 	step "modules for $k" $scripts/modules.sh "$k" || { failed; return; }
 	rel=$(tools/vm/gda-kernel release "$k")
+	# As they are called there (gda-vm).
+	tests=("${tests[@]/#build\/arm64\//build/}")
 	# Native programs mostly wait for each other, each time behind a guest that computes.
 	nice -n $((beside * 5)) tools/vm/gda-vm -v -e -k "$rel" -t "$limit" -o "$log" -- \
 		env GDA_SLOW="$GDA_SLOW" \
@@ -331,24 +346,47 @@ show() {
 	done
 }
 
+# Builds what the places $own need; sets later if the native programs are built beside guests.
+build_own() {
+	local targets=(tests)
+
+	$scripts/deps.sh check || return
+	if [ "${PROGRAMS-}" ]; then
+		targets=()
+		for what in native vm pair; do
+			list $what
+			targets+=("${tests[@]}")
+		done
+	elif [ "$jobs" -gt 1 ] && [[ " ${own[*]} " = *" native "* ]]; then
+		targets=(tests-guests) later=1
+	fi
+	step "library and tests" "${make[@]}" lib examples tools "${targets[@]}"
+}
+
+# Builds what the guests of another processor need, of which $1 is one.
+build_cross() {
+	local targets=(tests-vm)
+
+	$scripts/deps.sh arm64 || return
+	if [ "${PROGRAMS-}" ]; then
+		list "$1"
+		targets=("${tests[@]}")
+	fi
+	step "library and tests for arm64" "${make[@]}" CROSS=arm64 lib examples tools "${targets[@]}"
+}
+
+own=() cross=() later=''
 for what; do
+	case $what in
+	*-arm64*) cross+=("$what") ;;
+	*) own+=("$what") ;;
+	esac
 	log=$(log_of "$what")
 	mkdir -p "$log"
 	rm -rf "$log"/{*.log,results,again,console,dmesg,bounce,output,sum,0,1,first}
 done
-$scripts/deps.sh check || { failed; end; }
 make=(make --no-print-directory -s -k -j "$(nproc)")
-targets=(tests) later=''
-if [ "${PROGRAMS-}" ]; then
-	targets=()
-	for what in native vm pair; do
-		list $what
-		targets+=("${tests[@]}")
-	done
-elif [ "$jobs" -gt 1 ] && [[ " $* " = *" native "* ]]; then
-	targets=(tests-guests) later=1
-fi
-if ! step "library and tests" "${make[@]}" lib examples tools "${targets[@]}"; then
+if ! { [ ${#own[@]} = 0 ] || build_own; } || ! { [ ${#cross[@]} = 0 ] || build_cross "${cross[0]}"; }; then
 	failed
 	end
 fi
