@@ -183,9 +183,9 @@ attacks: ## test: results for each attack, of the last check, check-debug and ch
 	@$(scripts)/attacks.py
 
 .PHONY: planted
-planted: ## test: plant bugs on purpose; the tests must find them
-	@$(deps) check
-	@$(submake) tests
+planted: ## test: plant bugs on purpose; the tests must find them (KVER=6.12-arm64: those of arm64)
+	@$(deps) $(if $(filter %-arm64,$(KVER)),arm64,check)
+	@$(submake) $(if $(filter %-arm64,$(KVER)),CROSS=arm64 tests-vm,tests)
 	@$(scripts)/planted.sh
 
 .PHONY: coverage

@@ -5,7 +5,8 @@
 #
 # Each of selftests/planted/NAME.patch is applied to a scratch copy of the modules,
 # which is built and tested in a guest, or, with "Place: native", of the library, whose
-# program is built and run here. The program that the patch names must fail in a test of
+# program is built and run here. Those with "Place: arm64" are for KVER=6.12-arm64, and the
+# only ones for it. The program that the patch names must fail in a test of
 # the row that it names, or the kernel die in the middle of that test, or the test fail an
 # expectation and never end; without the patch it must not fail. A patch whose context has
 # changed is refused. A line of the table is complete when its two guests have ended; with
@@ -23,19 +24,32 @@ if [ "${1-}" = --json ]; then
 	json=1
 	shift
 fi
-names=("$@")
-[ ${#names[@]} -gt 0 ] || { names=(selftests/planted/*.patch); names=("${names[@]##*/}"); }
+names=("$@") build=build
+case $kver in *-arm64*) build=build/arm64 ;; esac
 found=0 rows=()
 
 field() { sed -n "s/^$1: //p" "$2"; }
 
+# Sets names to all patches for kver.
+all_names() {
+	local patch
+
+	for patch in selftests/planted/*.patch; do
+		case $(field Place "$patch"):$kver in
+		arm64:*-arm64*) ;;
+		arm64:*|*:*-arm64*) continue ;;
+		esac
+		names+=("${patch##*/}")
+	done
+}
+
 # A copy of what modules and guests need; the tests are those of this tree.
 copy() {
 	rm -rf "$scratch/tree"
-	mkdir -p "$scratch/tree/build"
+	mkdir -p "$scratch/tree/$build"
 	cp -r Kbuild kmod uapi tools Documentation "$scratch/tree/"
 	cp -r selftests "$scratch/tree/"
-	cp -r build/selftests "$scratch/tree/build/"
+	cp -r $build/selftests "$scratch/tree/$build/"
 }
 
 # A copy of what the library and its tests need, with the objects as old as they are.
@@ -67,7 +81,7 @@ try() {
 		cd "$scratch/tree" || exit 1
 		tools/scripts/modules.sh "$kver" >"$scratch/build.log" 2>&1 || exit 1
 		path=build/selftests/$program
-		[ -x "$path" ] || path=selftests/abi/$program
+		[ -x "$build/selftests/$program" ] || path=selftests/abi/$program
 		timeout $((400 * ${GDA_SLOW:-1})) tools/vm/gda-vm -k "$kver" -t $((300 * ${GDA_SLOW:-1})) -- \
 			sh -c "tools/vm/load.sh && $path" >"$out" 2>&1
 	)
@@ -108,6 +122,7 @@ verdict() {
 	fi
 }
 
+[ ${#names[@]} -gt 0 ] || all_names
 mkdir -p "$scratch"
 exec 3>&1
 [ -z "$json" ] || exec >&2
