@@ -81,7 +81,7 @@ check	 = GDA_PAIR_KVERS=$(firstword $(KVERS))$(comma)$(lastword $(KVERS)) $(scri
 
 .PHONY: help
 help: ## start: this list
-	@echo 'usage: make TARGET [KVER=6.12|6.1|newest] [W=1] [C=2] [V=1]'
+	@echo 'usage: make TARGET [KVER=6.12|6.1|newest|6.12-arm64] [W=1] [C=2] [V=1]'
 	@for g in start build test measure; do \
 		echo; echo "$$g:"; \
 		sed -n "s/^\([a-z-]*\):.*## $$g: \(.*\)/  \1\t\2/p" $(MAKEFILE_LIST) | \
