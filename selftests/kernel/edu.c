@@ -23,8 +23,8 @@
 /* The kernel logs this of an address that the IOMMU refused. */
 #define FAULT	"DMAR: [DMA "
 /*
- * The SMMU of arm64 makes an event of each few bytes, which the kernel logs in five lines: this one,
- * then four of a number each, of which the third is the address. Ten events in five seconds.
+ * The SMMU of arm64 makes an event of each few bytes, which the kernel logs in five lines: this
+ * one, then four of a number each, of which the third is the address. Ten events in five seconds.
  */
 #define EVENT	": event 0x"
 #define NUMBER	"\\x090x"		/* a tab, as /dev/kmsg has it */
@@ -118,15 +118,15 @@ static int show_all(int edu, const struct t_qp *qp, struct seen part[PARTS])
 static unsigned int event_lines;
 static uint64_t event_page;
 
-/* Does @line end an event of another page than the last one? All accesses here are within a page. */
+/* Does @line end an event of another page than the last one? All accesses here stay in a page. */
 static bool tells_event(const char *line)
 {
 	const char *number = strstr(line, NUMBER);
 	uint64_t page;
 
-	if (strstr(line, EVENT))
+	if (strstr(line, EVENT)) {
 		event_lines = 3;
-	else if (number && event_lines && !--event_lines) {
+	} else if (number && event_lines && !--event_lines) {
 		page = strtoull(number + strlen(NUMBER) - 2, NULL, 16) / T_PAGE;
 		if (page != event_page) {
 			event_page = page;

@@ -224,7 +224,7 @@ TEST_F(gdactl, why_no_processor)
 	pid_t pid;
 
 	if (t_kernel() >= 6018)
-		SKIP(return, "cpu.max stops a thread where it returns to user space, and no worker does");
+		SKIP(return, "cpu.max stops a thread that returns to user space: no worker does");
 	err = t_group_open(&group, "+cpu");
 	if (err)
 		SKIP(return, "no CPU controller");
