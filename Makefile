@@ -27,7 +27,7 @@ CROSS_LIBS := $(CROSS_TREE)/usr/lib/aarch64-linux-gnu
 CC	:= aarch64-linux-gnu-gcc -idirafter $(CROSS_TREE)/usr/include -L$(CROSS_LIBS) -Wl,-rpath-link,$(CROSS_LIBS)
 AR	:= aarch64-linux-gnu-ar
 PKG_CONFIG := PKG_CONFIG_LIBDIR=$(CROSS_LIBS)/pkgconfig PKG_CONFIG_SYSROOT_DIR=$(CROSS_TREE) pkg-config
-# What oshcc and oshc++ call; and no compiler for GPUs.
+# The compilers that oshcc and oshc++ call; and none for GPUs.
 export OSHCC_CC := $(CC)
 export OSHCXX_CXX := aarch64-linux-gnu-g++
 override EXAMPLE_NVCC :=

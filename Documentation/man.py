@@ -56,7 +56,7 @@ errno_text = {}
 enums = {}
 # Inline functions that are no symbols of the library, and the header that programs include.
 HELPERS = {"gda_clock_ns": "fastpath"}
-# What the head of gda/dpa.h says of all calls of the host, but for those that report or destroy.
+# The errors that the head of gda/dpa.h names for all calls of the host that neither report nor destroy.
 DPA_ERRORS = [(["-ENOTRECOVERABLE"], "the context is fatal: gda_dpa_error() says why"),
               (["-ENODEV"], "the context was created before fork(2), by the parent")]
 DPA_ALWAYS = ("_query", "_create", "_destroy", "_error", "_log_read", "_log_dropped", "_address")

@@ -74,7 +74,7 @@ static int gda_explain_ask(struct gda_explanation *e)
 	return err == -ENODEV && gda_explain_recall(e->v, &e->q) ? 0 : err;
 }
 
-/* What the program does about it, where it is about the arguments of the post; or "". */
+/* A remedy for the program, where the error is about the arguments of the post; or "". */
 static const char *gda_explain_remedy(uint32_t cause)
 {
 	static const char *const remedies[] = {

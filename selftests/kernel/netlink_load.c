@@ -368,7 +368,7 @@ TEST_F_TIMEOUT(load, E9_dump_beside_a_frozen_tenant, 300)
 #define PUTS_NS	(T_NS / 4)
 #define TURNS	25
 
-/* What runs beside the tenant: a process that computes, one that reads /proc, one that dumps. */
+/* The neighbour of the tenant: a process that computes, one that reads /proc, one that dumps. */
 enum beside { ALONE, SPINS, READS, DUMPS, BESIDES };
 
 static void run_beside(enum beside what)

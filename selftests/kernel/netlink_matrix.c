@@ -20,7 +20,7 @@
 /* Readers that an operation is for. */
 enum whose { EVERYBODY, OWNER, ADMIN };
 
-/* What a request names. */
+/* The objects that a request names. */
 enum names { NOTHING, DEVICE, CONTEXT, OBJECT, SLOT, RECORDS, IDLE, DEAD };
 
 static const struct op {
@@ -163,8 +163,8 @@ static bool is_refused(const struct op *op, const struct seen *seen)
 }
 
 /*
- * What root sees is asked first, in the same process. Return: 0; 1 and more: the operation, plus
- * 1, that answers otherwise; or a line.
+ * The values that root sees are asked for first, in the same process. Return: 0; 1 and more: the
+ * operation, plus 1, that answers otherwise; or a line.
  */
 static int sees(void *tenant, int (*become)(void), enum whose reader)
 {

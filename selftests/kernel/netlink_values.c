@@ -245,7 +245,7 @@ TEST_F(values, M4_cq_revoked)
 	close(test);
 }
 
-/* What is counted over all contexts, beside what there was before. */
+/* Counts over all contexts, less those of before. */
 TEST_F(values, M4_stats)
 {
 	static const struct { int attr; uint64_t more; } mine[] = {

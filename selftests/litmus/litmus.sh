@@ -47,7 +47,7 @@ litmus() {
 		next
 	}
 
-	# What the compiler made of them.
+	# The instructions that the compiler made of them.
 	match($0, "^" test "_[0-9]:") { t = substr($0, RLENGTH - 1, 1); in_it = 1; next }
 	/^\t\.size/ { in_it = 0 }
 	!in_it || /^\t\.|^\.LF|^\t*$/ { next }
@@ -84,7 +84,7 @@ litmus() {
 	}' $source "$tmp/order.s"
 }
 
-# What herd7 says of it: Never, Sometimes or Always.
+# The verdict of herd7: Never, Sometimes or Always.
 observe() {
 	litmus "$@" >"$tmp/test.litmus" || return
 	"${herd[@]}" "$tmp/test.litmus" >"$tmp/out" 2>&1

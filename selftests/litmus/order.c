@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the fast path and the executor owe each other in order, a function for each thread. They are
- * compiled for arm64 by the functions of gda/barrier.h and of the engine's hosts, and litmus.sh
+ * The order that the fast path and the executor owe each other, a function for each thread. They
+ * are compiled for arm64 by the functions of gda/barrier.h and of the engine's hosts, and litmus.sh
  * gives the instructions to herd7, which tries every execution that the architecture allows.
  *
  * Of a test NAME the threads are NAME_0(), NAME_1()...; their parameters name words in memory, 0 at

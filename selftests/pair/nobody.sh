@@ -36,7 +36,7 @@ mixed() {
 	fi && grep -q 'pass:1 fail:0 xfail:0 xpass:0 skip:0' "$tmp/out"
 }
 
-# What a process had that has ended goes in its own time.
+# The objects of a process that has ended go in their own time.
 unload() {
 	local i m
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What OpenSHMEM's calls by queue leave to the next quiet: the puts of the program, but neither
- * the library's own words nor what a read that was waited for was behind. Over a queue in plain
- * memory.
+ * The work that OpenSHMEM's calls by queue leave to the next quiet: the puts of the program, but
+ * neither the library's own words nor what a read that was waited for was behind. Over a queue
+ * in plain memory.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -96,7 +96,7 @@ TEST_F(unsettled, those_of_the_end_are_completed)
 	EXPECT_TRUE(ASKS);
 }
 
-/* What other threads posted between is theirs. */
+/* Requests that other threads posted between are theirs. */
 TEST_F(unsettled, threads_leave_it_to_the_quiet)
 {
 	gda_osh.flags = 0;
