@@ -128,7 +128,7 @@ static inline __attribute__((always_inline)) char *one(const void *addr, size_t 
 			return NULL;
 		at = p->data + data;
 	}
-	/* so callers need not look */
+	/* memory is mapped nowhere at 0: callers need not compare with NULL once more */
 	if (!at)
 		__builtin_unreachable();
 	return (char *)(uintptr_t)at;
