@@ -14,6 +14,7 @@ export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 echo 8 >/proc/sys/kernel/printk
 
 cd "$dir" || cd /
+: >$run/begun
 if [ -e $run/tty ]; then
 	setsid -cw bash $run/cmd </dev/hvc0 >/dev/hvc0 2>&1
 else
