@@ -192,7 +192,7 @@ says access fails "no /dev/gda.*load gda_core" without gda_core doctor
 says "for devices" fails "needs the device" as_user 65534
 says module fails "gda_core is not loaded.*modprobe" without gda_core doctor
 says module fails "not loaded -> as root: modprobe" without gda_core firmware 0
-says module fails "not loaded -> sign the modules .Secure Boot is on" without gda_core firmware 1
+says module fails "would be refused: Secure Boot is on -> sign the modules" without gda_core firmware 1
 n=$((n + 1))
 if doctor >/dev/null && ! as_user 65534 >/dev/null; then
 	echo "ok $n exit status"

@@ -43,18 +43,44 @@ static bool module_loaded(const char *name)
 	return !access(path, F_OK);
 }
 
+/* Read at most @size bytes of the file @path: how many, none if it cannot be read. */
+static ssize_t read_start(const char *path, void *buf, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return 0;
+	n = read(fd, buf, size);
+	close(fd);
+	return n < 0 ? 0 : n;
+}
+
 /* The last byte of the variable is 1 where firmware checks what is booted. */
 static bool secure_boot(void)
 {
 	static const char path[] =
 		"/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
 	unsigned char v[5] = { 0 };
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	bool on = fd >= 0 && read(fd, v, sizeof(v)) == sizeof(v) && v[4] == 1;
 
-	if (fd >= 0)
-		close(fd);
-	return on;
+	return read_start(path, v, sizeof(v)) == sizeof(v) && v[4] == 1;
+}
+
+/* NULL, or why the kernel refuses a module without a signature that it trusts. */
+static const char *only_signed_modules(void)
+{
+	char enforced = 0, lockdown[64] = "";
+
+	read_start("/sys/module/module/parameters/sig_enforce", &enforced, 1);
+	if (enforced == 'Y')
+		return "module.sig_enforce is set";
+	if (secure_boot())
+		return "Secure Boot is on";
+	/* "[none] integrity confidentiality" where nothing is locked. */
+	if (read_start("/sys/kernel/security/lockdown", lockdown, sizeof(lockdown) - 1) &&
+	    !strstr(lockdown, "[none]"))
+		return "the kernel is locked down";
+	return NULL;
 }
 
 static void check_kernel(struct patient *p, struct answer *a)
@@ -73,15 +99,17 @@ static void check_kernel(struct patient *p, struct answer *a)
 
 static void check_module(struct patient *p, struct answer *a)
 {
-	const char *advice = "as root: modprobe gda_mr";
+	const char *signing = only_signed_modules();
 
 	(void)p;
-	if (secure_boot())
-		advice = "sign the modules (Secure Boot is on), then modprobe gda_mr";
 	if (module_loaded("gda_core"))
 		works(a, "gda_core is loaded%s", module_loaded("gda_mr") ? ", gda_mr too" : "");
+	else if (signing)
+		fails(a, "sign the modules with a key that the kernel trusts, then modprobe gda_mr",
+		      "gda_core is not loaded, and one without a signature would be refused: %s",
+		      signing);
 	else
-		fails(a, advice, "gda_core is not loaded");
+		fails(a, "as root: modprobe gda_mr", "gda_core is not loaded");
 }
 
 static void check_node(struct patient *p, struct answer *a)

@@ -192,11 +192,13 @@ guest() {
 	[ $? != 125 ] || sed -i '/^total\t/d' "$log/results" 2>/dev/null
 	count "$log"
 	# Once more, started so that devices without an IOMMU get bounce buffers.
+	# At its end this guest learns to refuse modules without a signature.
 	case " ${PROGRAMS-bounce} " in *bounce\ *) ;; *) return ;; esac
-	title "bounce buffers, in a guest on $k"
+	title "bounce buffers and unsigned modules, in a guest on $k"
 	tools/vm/gda-vm -v -e -k "$rel" -t 240 -a swiotlb=force -- \
 		$scripts/run-tests.sh "${again[@]}" --dmesg --logs "$log/bounce" \
-		tools/vm/load.sh build/selftests/kernel/bounce tools/vm/unload.sh
+		tools/vm/load.sh build/selftests/kernel/bounce tools/vm/unload.sh \
+		selftests/tools/unsigned.sh
 	[ $? != 125 ] || sed -i '/^total\t/d' "$log/bounce/results" 2>/dev/null
 	count "$log/bounce"
 }
