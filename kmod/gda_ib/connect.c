@@ -47,7 +47,7 @@ static bool gda_ib_same(const struct gda_cm_address *a, const struct gda_cm_addr
 
 static void gda_ib_hang_up_work(struct work_struct *work)
 {
-	struct gda_ib_qp *qp = container_of(work, struct gda_ib_qp, hangup);
+	struct gda_ib_qp *qp = container_of(to_delayed_work(work), struct gda_ib_qp, hangup);
 
 	gda_ib_qp_to_error(qp);
 	if (gda_ib_post_drain(qp)) {
@@ -58,11 +58,7 @@ static void gda_ib_hang_up_work(struct work_struct *work)
 		rdma_disconnect(qp->id);
 }
 
-/*
- * The QP has failed, or is to: nothing of it goes on, and the peer is told. Any context.
- * @id is set once and for good before anything can fail that needs this.
- */
-void gda_ib_hang_up(struct gda_ib_qp *qp)
+static void gda_ib_hang_up_in(struct gda_ib_qp *qp, unsigned int ms)
 {
 	unsigned long flags;
 
@@ -70,15 +66,37 @@ void gda_ib_hang_up(struct gda_ib_qp *qp)
 		return;
 	spin_lock_irqsave(&qp->lock, flags);
 	if (!qp->closing && !qp->hung_up)
-		queue_work(system_unbound_wq, &qp->hangup);
+		queue_delayed_work(system_unbound_wq, &qp->hangup, msecs_to_jiffies(ms));
 	qp->hung_up = true;
 	spin_unlock_irqrestore(&qp->lock, flags);
+}
+
+/*
+ * The QP has failed, or is to: nothing of it goes on, and the peer is told. Any context.
+ * @id is set once and for good before anything can fail that needs this.
+ */
+void gda_ib_hang_up(struct gda_ib_qp *qp)
+{
+	gda_ib_hang_up_in(qp, 0);
 }
 
 void gda_ib_fail(struct gda_ib_qp *qp, struct gda_status why)
 {
 	gda_executor_qp_fail(qp->exec, why);
 	gda_ib_hang_up(qp);
+}
+
+/*
+ * As gda_ib_fail(), when the fabric has failed the QP or the peer has ended the connection. One of
+ * the ends has then refused a work request of the other, perhaps. rdma_rxe says so by a packet that it
+ * may not have sent yet, or not looked at yet, and never does once its QP is in error: the work
+ * request would fail for the end of the connection, and its cause be lost. So the end comes later.
+ * A QP with nothing in flight fails now.
+ */
+void gda_ib_fail_slowly(struct gda_ib_qp *qp, struct gda_status why)
+{
+	gda_ib_hang_up_in(qp, GDA_IB_LAST_WORDS_MS);
+	gda_executor_qp_fail(qp->exec, why);
 }
 
 /* No handler of it runs any more when this returns. */
@@ -128,7 +146,7 @@ void gda_ib_connection_end(struct gda_ib_qp *qp)
 	spin_unlock_irq(&qp->lock);
 	/* it may queue the other one */
 	gda_ib_probe_end(qp);
-	cancel_work_sync(&qp->hangup);
+	cancel_delayed_work_sync(&qp->hangup);
 	cancel_work_sync(&qp->reap);
 	gda_ib_refuse_all(&requests, GDA_CM_REASON_UNKNOWN);
 	if (!id)
@@ -156,7 +174,7 @@ void gda_ib_connection_init(struct gda_ib_qp *qp)
 {
 	spin_lock_init(&qp->lock);
 	INIT_LIST_HEAD(&qp->pending);
-	INIT_WORK(&qp->hangup, gda_ib_hang_up_work);
+	INIT_DELAYED_WORK(&qp->hangup, gda_ib_hang_up_work);
 	INIT_WORK(&qp->reap, gda_ib_reap_work);
 	gda_ib_probe_init(qp);
 	qp->listener = qp->ctx->listener;
@@ -393,6 +411,9 @@ static int gda_ib_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		break;
 	case RDMA_CM_EVENT_ADDR_CHANGE:
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		gda_ib_fail_slowly(qp, gda_ib_lost);
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		gda_ib_fail(qp, gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_DEVICE));

@@ -131,6 +131,9 @@ struct gda_ib_mr {
 #define GDA_IB_RETRIES		6
 #define GDA_IB_RNR_RETRIES	6
 
+/* Last words of a connection that has failed, see gda_ib_fail_slowly(). */
+#define GDA_IB_LAST_WORDS_MS	100
+
 /* A request of the fabric, until ib_post_send() returns. */
 struct gda_ib_wr {
 	union {
@@ -164,7 +167,7 @@ struct gda_ib_arrival {
  * @peer: the address of its peer, once @named
  * @named: qp_connect() was called
  * @closing: it takes no request and begins nothing any more
- * @hung_up: @hangup was queued
+ * @hung_up: @hangup was queued, if only for later
  * @id: its connection, or NULL
  * @pending: struct gda_ib_request that came before the peer was named
  * @npending: how many
@@ -203,7 +206,7 @@ struct gda_ib_qp {
 	struct rdma_cm_id *id;
 	struct list_head pending;
 	unsigned int npending;
-	struct work_struct hangup;
+	struct delayed_work hangup;
 	struct work_struct reap;
 	struct delayed_work probe_work;
 	struct rdma_cm_id *probe;
@@ -271,6 +274,7 @@ void gda_ib_connection_init(struct gda_ib_qp *qp);
 void gda_ib_connection_end(struct gda_ib_qp *qp);
 void gda_ib_hang_up(struct gda_ib_qp *qp);
 void gda_ib_fail(struct gda_ib_qp *qp, struct gda_status why);
+void gda_ib_fail_slowly(struct gda_ib_qp *qp, struct gda_status why);
 void gda_ib_sockaddr(struct sockaddr_storage *sa, const u8 *ip, __be16 port);
 u8 gda_ib_request(struct gda_ib_qp *qp, struct rdma_cm_id *id, const struct gda_cm_private *p,
 		  const struct rdma_conn_param *conn);

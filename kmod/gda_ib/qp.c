@@ -63,10 +63,12 @@ static void gda_ib_cq_event(struct ib_event *event, void *context)
 
 static void gda_ib_qp_event(struct ib_event *event, void *context)
 {
+	struct gda_ib_qp *qp = context;
+
 	/* the others are of no consequence here */
 	if (event->event == IB_EVENT_QP_FATAL || event->event == IB_EVENT_QP_REQ_ERR ||
 	    event->event == IB_EVENT_QP_ACCESS_ERR)
-		gda_ib_cq_event(event, context);
+		gda_ib_fail_slowly(qp, gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_FABRIC));
 }
 
 static int gda_ib_qp_open(struct gda_ib_qp *qp, u32 window)
