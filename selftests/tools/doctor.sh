@@ -73,6 +73,15 @@ firmware() { # 0|1
 		exec "$1" doctor --json' - "$gdactl" "$1"
 }
 
+# A kernel that says so of itself.
+locked() { # MODE
+	unshare -m bash -c '
+		set -e
+		mount -t tmpfs none /sys/kernel/security
+		echo "$2" >/sys/kernel/security/lockdown
+		exec "$1" doctor --json' - "$gdactl" "$1"
+}
+
 driver() { GDA_REFUSED=${1-} LD_PRELOAD=$here/driver.so "$gdactl" doctor --json; }
 threadless() { (ulimit -u 1; as_user 7777); }
 little() { (ulimit -l "$1"; as_user 7777); }
@@ -148,7 +157,7 @@ network() {
 with_rxe() { as_user 7777; }
 
 echo "TAP version 13"
-echo 1..51
+echo 1..53
 says kernel works "Linux [0-9]+[.][0-9]+" doctor
 says kernel fails "is older than 6.1.*newer" old
 says module works "gda_mr too" doctor
@@ -192,6 +201,10 @@ says access fails "no /dev/gda.*load gda_core" without gda_core doctor
 says "for devices" fails "needs the device" as_user 65534
 says module fails "gda_core is not loaded.*modprobe" without gda_core doctor
 says module fails "not loaded -> as root: modprobe" without gda_core firmware 0
+says module fails "not loaded -> as root: modprobe" without gda_core \
+	locked "[none] integrity confidentiality"
+says module fails "would be refused: the kernel is locked down -> sign the modules" without gda_core \
+	locked "none [integrity] confidentiality"
 says module fails "would be refused: Secure Boot is on -> sign the modules" without gda_core firmware 1
 n=$((n + 1))
 if doctor >/dev/null && ! as_user 65534 >/dev/null; then
