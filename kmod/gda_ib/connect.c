@@ -88,10 +88,10 @@ void gda_ib_fail(struct gda_ib_qp *qp, struct gda_status why)
 
 /*
  * As gda_ib_fail(), when the fabric has failed the QP or the peer has ended the connection. One of
- * the ends has then refused a work request of the other, perhaps. rdma_rxe says so by a packet that it
- * may not have sent yet, or not looked at yet, and never does once its QP is in error: the work
- * request would fail for the end of the connection, and its cause be lost. So the end comes later.
- * A QP with nothing in flight fails now.
+ * the ends has then refused a work request of the other, perhaps. rdma_rxe says so by a packet
+ * that it may not have sent yet, or not looked at yet, and never does once its QP is in error: the
+ * work request would fail for the end of the connection, and its cause be lost. So the end comes
+ * later. A QP with nothing in flight fails now.
  */
 void gda_ib_fail_slowly(struct gda_ib_qp *qp, struct gda_status why)
 {
