@@ -414,6 +414,8 @@ static int gda_ib_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 		gda_ib_fail_slowly(qp, gda_ib_lost);
+		/* the peer has its answer now, whoever asked first; this leaves the QP alone */
+		rdma_disconnect(id);
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		gda_ib_fail(qp, gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_DEVICE));
