@@ -45,8 +45,8 @@ TEST_F_TIMEOUT(ib_removal, E4_under_traffic, 300)
 	uint64_t longest = 0;
 
 	/*
-	 * ib_core posts the receive of a datagram again, which is one of any connection manager's, to
-	 * a QP of its own that it is destroying. rdma_rxe warns of that, once.
+	 * ib_core posts the receive of a datagram, which is one of any connection manager's,
+	 * again to a QP of its own that it is destroying. rdma_rxe warns of that, once.
 	 */
 	printf("# dmesg: WARNING: .* rxe_post_recv|Call Trace:\n");
 	fflush(stdout);
