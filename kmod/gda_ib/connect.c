@@ -95,6 +95,7 @@ void gda_ib_fail(struct gda_ib_qp *qp, struct gda_status why)
  */
 void gda_ib_fail_slowly(struct gda_ib_qp *qp, struct gda_status why)
 {
+	/* first: the worker, once it sees the failure, would hang up at once */
 	gda_ib_hang_up_in(qp, GDA_IB_LAST_WORDS_MS);
 	gda_executor_qp_fail(qp->exec, why);
 }

@@ -9,6 +9,7 @@
 # shellcheck disable=SC2317	# functions are called by name
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+. selftests/lib/ktap.sh
 rule=/sys/module/module/parameters/sig_enforce
 module=${GDA_BUILD:-build}/$(uname -r)/kmod/gda_core/gda_core.ko
 
@@ -20,23 +21,12 @@ if ! echo 1 >$rule; then
 	done
 	exit
 fi
-n=0 rc=0
-
-ok() { # NAME COMMAND...
-	n=$((n + 1))
-	if "${@:2}"; then
-		echo "ok $n $1"
-	else
-		echo "not ok $n $1"
-		rc=1
-	fi
-}
 
 refused() {
 	local said
 
 	said=$(insmod "$module" 2>&1) && return 1
-	echo "# $said"
+	echo "$said"
 	grep -q 'Key was rejected by service' <<<"$said" && [ ! -d /sys/module/gda_core ]
 }
 
@@ -45,7 +35,7 @@ explained() {
 	local said
 
 	said=$("$@" build/tools/gdactl doctor --json | grep '"name":"module"')
-	echo "# $said"
+	echo "$said"
 	[[ $said == *"would be refused: module.sig_enforce is set"*"sign the modules"* ]]
 }
 
