@@ -365,11 +365,12 @@ static void *gda_comm_hub_main(void *arg)
 	for (;;) {
 		uint64_t now = gda_clock_ns();
 
+		/* before a deadline ends a wait, all that came until then is read */
+		gda_comm_hub_poll(hub);
+		gda_comm_hub_serve(hub);
 		gda_comm_hub_tick(hub, now);
 		if (gda_comm_hub_stops(hub, now))
 			return NULL;
-		gda_comm_hub_poll(hub);
-		gda_comm_hub_serve(hub);
 	}
 }
 
