@@ -36,15 +36,22 @@ statically() { # ring, linked with the static libraries
 		says 1 'the sum of all PEs is 6'
 }
 
-echo 1..10
+# ranks ARGUMENT...: so many PEs
+ranks() { timeout 60 "$bin/oshrun" "$@" "$tmp/hello" | grep -c 'of 3 (GDA'; }
+np() { go 1 -- hello && [ "$(ranks -np 3) $(ranks -np3) $(ranks -b -np 3)" = '3 3 3' ]; }
+
+echo 1..13
 ok hello hello
 ok ring_pie ring -fpie -pie
 ok ring_no_pie ring -fno-pie -no-pie
 ok ring_norelro ring -Wl,-z,norelro
 ok ring_static_pie statically -static-pie
 ok ring_static statically -static
+ok ring_static_by_oshcc ring -static
+ok ring_static_pie_by_oshcc ring -static-pie
 ok put_signal put_signal
 ok stencil stencil 4
 ok stencil_of_one_PE stencil 1
 ok cxx_without_a_launcher cxx
+ok oshrun_np np
 exit $rc

@@ -48,7 +48,7 @@ static void print_usage(FILE *to)
 	fputs("usage: gda-run -n N [options] PROGRAM [ARGUMENT...]\n"
 	      "       gda-run --id ID --first R -n N --of M [options] PROGRAM [ARGUMENT...]\n"
 	      "       gda-run --new-id [-i NAME]\n"
-	      "  -n N             ranks to start here, 1 to 4096\n"
+	      "  -n, -np N        ranks to start here, 1 to 4096\n"
 	      "  --of M           ranks on all machines together [N]\n"
 	      "  --first R        the first of those here [0]\n"
 	      "  --id ID          the same on all machines [$GDA_COMM_ID, with --of]\n"
@@ -92,13 +92,23 @@ static const char *take_id(char *text)
 	return id;
 }
 
-static int option(int c, struct run_options *opt)
+/* Of -n; -np N and -npN, as mpirun(1) takes them, are -n N. */
+static const char *ranks_text(char **argv)
+{
+	if (*optarg != 'p')
+		return optarg;
+	if (optarg[1])
+		return optarg + 1;
+	return argv[optind] ? argv[optind++] : "";
+}
+
+static int option(int c, char **argv, struct run_options *opt)
 {
 	char *end;
 
 	switch (c) {
 	case 'n':
-		return parse_ranks(optarg, 1, &opt->nranks);
+		return parse_ranks(ranks_text(argv), 1, &opt->nranks);
 	case RUN_OF:
 		return parse_ranks(optarg, 1, &opt->of);
 	case RUN_FIRST:
@@ -174,7 +184,7 @@ static int parse(int argc, char **argv, struct run_options *opt)
 
 	/* "+": what follows the program is the program's */
 	while ((c = getopt_long(argc, argv, "+n:kt:i:bhV", longs, NULL)) != -1) {
-		ret = option(c, opt);
+		ret = option(c, argv, opt);
 		if (ret)
 			return ret;
 	}
