@@ -51,7 +51,7 @@ endef
 $(foreach v,plain asan,$(eval $(call OSHTEST_VARIANT,$v)))
 
 $(OSHTEST_OUT)/every: $(OSHTEST_OUT)/plain/every $(OSHTEST_OUT)/asan/every \
-		$(OSHTEST_OUT)/plain/end
+		$(OSHTEST_OUT)/plain/end $(OSHTEST_OUT)/asan/end
 
 # Programs in the manner of others, and the examples, as their users build them.
 OSHTEST_WARN	:= -O2 -Wall -Wextra -Werror

@@ -210,6 +210,7 @@ void gda_osh_start(const char *call, int requested)
 void gda_osh_forget(void)
 {
 	gda_osh.npes = 0;
+	gda_osh.left = gda_osh.s;
 	gda_osh.s = &no_shmem;
 }
 
@@ -234,9 +235,11 @@ void gda_osh_stop(const char *call)
 	gda_osh_forget();
 	gda_osh.finalized = true;
 	gda_osh_blocks_fini();
+	gda_osh_teams_fini();
 	gda_osh_queue_fini();
 	/* Others have mapped what they use: this PE's heap is its own to give back. */
 	gda_shmem_destroy(s);
+	gda_osh.left = NULL;
 	gda_comm_destroy(gda_osh.comm);
 	gda_osh.comm = NULL;
 }

@@ -69,6 +69,7 @@ struct gda_osh {
 	unsigned int npes;	/* 0: shmem_init() was not called */
 	int me;
 	struct gda_shmem *s;	/* of no PE, while there is none */
+	struct gda_shmem *left;	/* of a PE that ends without shmem_finalize(), for leak checkers */
 	struct gda_osh_control *control;	/* where the heap begins */
 	struct gda_comm *comm;
 	struct gda_osh_team world;
@@ -145,6 +146,8 @@ void gda_osh_block_free(size_t offset);
 /* team.c */
 
 void gda_osh_teams_init(void);
+/* Those that were not destroyed, and all contexts. */
+void gda_osh_teams_fini(void);
 /* Return: the team behind a handle, which this PE is in; does not return otherwise. */
 struct gda_osh_team *gda_osh_team_get(const char *call, shmem_team_t team);
 

@@ -17,6 +17,9 @@ enum { TEAM_WORLD, TEAM_SHARED, TEAM_FIRST };
 /* Contexts of one team may be created by several threads. */
 static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* Those that were split off, by their numbers. */
+static struct gda_osh_team *teams[64];
+
 void gda_osh_teams_init(void)
 {
 	gda_osh.world = (struct gda_osh_team) {
@@ -31,6 +34,35 @@ void gda_osh_teams_init(void)
 		gda_osh.shared.me = 0;
 	}
 	gda_osh.control->teams = UINT64_MAX << TEAM_FIRST;
+}
+
+static void free_contexts(struct gda_osh_team *team)
+{
+	struct gda_osh_ctx *ctx, *next;
+
+	for (ctx = team->contexts; ctx; ctx = next) {
+		next = ctx->next;
+		free(ctx);
+	}
+	team->contexts = NULL;
+}
+
+static void free_team(struct gda_osh_team *team)
+{
+	free_contexts(team);
+	teams[team->number] = NULL;
+	free(team);
+}
+
+void gda_osh_teams_fini(void)
+{
+	int number;
+
+	for (number = TEAM_FIRST; number < 64; number++)
+		if (teams[number])
+			free_team(teams[number]);
+	free_contexts(&gda_osh.world);
+	free_contexts(&gda_osh.shared);
 }
 
 /* NULL: SHMEM_TEAM_INVALID. */
@@ -168,6 +200,7 @@ static int split(const char *call, struct gda_osh_team *parent, const struct gda
 		return -ENOSPC;
 	}
 	gda_osh.control->teams &= ~(1ULL << t->number);
+	teams[t->number] = t;
 	*new_team = t;
 	return 0;
 }
@@ -235,19 +268,14 @@ GDA_OSH_PUBLIC int pshmem_team_split_2d(shmem_team_t parent_team, int xrange,
 GDA_OSH_PUBLIC void pshmem_team_destroy(shmem_team_t team)
 {
 	struct gda_osh_team *t = find(GDA_OSH_CALL_NAME, team);
-	struct gda_osh_ctx *ctx, *next;
 
 	if (!t)
 		return;
 	if (t->number < TEAM_FIRST)
 		gda_osh_die(GDA_OSH_CALL_NAME, -1,
 			    "SHMEM_TEAM_WORLD and SHMEM_TEAM_SHARED stay: destroy only what shmem_team_split_*() made");
-	for (ctx = t->contexts; ctx; ctx = next) {
-		next = ctx->next;
-		free(ctx);
-	}
 	gda_osh.control->teams |= 1ULL << t->number;
-	free(t);
+	free_team(t);
 }
 
 GDA_OSH_PUBLIC int pshmem_team_sync(shmem_team_t team)

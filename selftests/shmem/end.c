@@ -59,6 +59,17 @@ static void fork_child(void)
 		shmem_global_exit(9);
 }
 
+/* It destroys neither of them: shmem_finalize() does. */
+static void split(void)
+{
+	shmem_team_t team;
+	shmem_ctx_t ctx;
+
+	if (shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, shmem_n_pes(), NULL, 0, &team) ||
+	    shmem_team_create_ctx(team, 0, &ctx) || shmem_ctx_create(0, &ctx))
+		shmem_global_exit(9);
+}
+
 static void end(const char *how, int status)
 {
 	int local = 0;
@@ -107,6 +118,8 @@ int main(int argc, char **argv)
 	}
 	slow = !strcmp(how, "start");
 	shmem_init();
+	if (!strcmp(how, "split"))
+		split();
 	if (shmem_my_pe() == shmem_n_pes() - 1)
 		end(how, argc > 2 ? atoi(argv[2]) : 0);
 	shmem_barrier_all();

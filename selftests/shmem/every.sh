@@ -73,15 +73,18 @@ no_queue() {
 
 # ends STATUS LINE HOW...: so it ends, all say, and no process is left
 ends() {
-	local want=$1 line=$2 status
+	local want=$1 line=$2 prog=$out/${variant:-plain}/end status
 
 	shift 2
-	timeout $((30 * slow)) "$run" -b -n 3 "$out/plain/end" "$@" <"/dev/null"
+	timeout $((30 * slow)) "$run" -b -n 3 "$prog" "$@" <"/dev/null"
 	status=$?
 	[ "$status" = "$want" ] || { echo "exit status $status, not $want"; return 1; }
-	pgrep -f "$out/plain/end" && return 1
+	pgrep -f "$prog" && return 1
 	[ -z "$line" ] || grep -qE "^$line\$" "$tmp/log"
 }
+
+# A leak would be an exit status of its own.
+leaves_nothing() { variant=asan ends "$@"; }
 
 # The line is the only one of its kind: who it is, which call, why.
 refused() { refused_by 2 "$@"; }
@@ -130,6 +133,8 @@ tests=(
 	'every_on_1_by_queue_asan alone asan'
 	'every_on_3_asan every asan 3'
 	'no_queue no_queue'
+	'finalize_frees_teams_asan leaves_nothing 0 done split'
+	'global_exit_0_asan leaves_nothing 0 "" exit 0'
 	'a_PE_leaves ends 1 "PE [01]: shmem_(finalize|barrier_all).*, PE 2: it has ended and .*" leave'
 )
 
