@@ -345,11 +345,13 @@ static void gda_comm_hub_serve(struct gda_comm_hub *hub)
 	for (i = 0; i < hub->nranks; i++) {
 		struct gda_comm_member *m = &hub->members[i];
 		int found = gda_comm_hub_found(hub, m->at, m->fd);
+		int err = found & POLLOUT ? gda_comm_buffer_flush(&m->out, m->fd) : 0;
 
-		if (found & POLLOUT && gda_comm_buffer_flush(&m->out, m->fd))
-			gda_comm_hub_lost(hub, m, -ECONNRESET);
-		else if (found)
+		/* one that takes no more has perhaps said that it leaves */
+		if (found)
 			gda_comm_member_read(hub, m);
+		if (err && m->fd >= 0)
+			gda_comm_hub_lost(hub, m, -ECONNRESET);
 	}
 	for (i = 0; i < GDA_COMM_GUESTS; i++)
 		if (gda_comm_hub_found(hub, hub->guests[i].at, hub->guests[i].fd))

@@ -288,6 +288,44 @@ TEST(a_rank_that_leaves)
 		EXPECT_OK(r[i].result);
 }
 
+/* The first and the last see the others go, who do not wait for each other. */
+static int body_leave_together(struct r_rank *r)
+{
+	uint32_t k;
+	int state;
+
+	if (gda_comm_barrier(r->comm, 0))
+		return 1;
+	if (r->rank && r->rank < r->nranks - 1)
+		return 0;
+	for (k = 1; k < r->nranks - 1; k++) {
+		do
+			state = gda_comm_state(r->comm, k);
+		while (!state && !usleep(100));
+		if (state != -ESHUTDOWN)
+			return 2;
+	}
+	return gda_comm_failed(r->comm) == -1 ? 0 : 3;
+}
+
+TEST(ranks_that_leave_together)
+{
+	uint32_t rounds = getenv("STRESS") ? 2000 : 100, i, k;
+	struct r_rank r[R_MAX];
+	struct gda_comm_id id;
+
+	for (i = 0; i < rounds; i++) {
+		ASSERT_OK(gda_comm_id_create(NULL, &id));
+		r_run(r, R_MAX, R_MAX, 0, &id, body_leave_together);
+		for (k = 0; k < R_MAX; k++) {
+			ASSERT_OK(r[k].created);
+			ASSERT_OK(r[k].result) {
+				TH_LOG("round %u, rank %u", i, k);
+			}
+		}
+	}
+}
+
 static int body_unequal(struct r_rank *r)
 {
 	char bytes[R_MAX * 8] = { 0 };
