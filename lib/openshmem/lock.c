@@ -3,12 +3,15 @@
  * Locks: a queue of waiting PEs, each of which looks at a word of its own (MCS). The 8
  * bytes of a lock are two words. The first, at the lock's home, names who came last; the
  * second, at each waiting PE, who is behind it, and whether the lock is its own now. PEs
- * are named by number plus 1; 0 is nobody, and a lock that is 0 everywhere is free.
+ * are named by number plus 1; 0 is nobody, and a lock that is 0 everywhere is free. A PE is
+ * in the queue once: its threads take turns at the second word of their own.
  */
 #include "define.h"
 #include "way.h"
 
 #define LOCK_GRANTED	0x80000000U
+#define LOCK_TAKEN	0x40000000U	/* a thread of this PE has the lock, or waits for it */
+#define LOCK_NAME	0x3fffffffU
 
 struct lock {
 	uint32_t last;
@@ -75,12 +78,27 @@ static uint32_t wait_word(const char *call, const uint32_t *word, uint32_t bits)
 	return value & bits;
 }
 
+static bool take(struct lock *own)
+{
+	uint32_t nobody = 0;
+
+	return __atomic_compare_exchange_n(&own->mine, &nobody, LOCK_TAKEN, false,
+					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+static void give(struct lock *own)
+{
+	__atomic_store_n(&own->mine, 0, __ATOMIC_RELEASE);
+}
+
 GDA_OSH_PUBLIC void pshmem_set_lock(volatile long *lock)
 {
 	struct lock *own = lock_of(GDA_OSH_CALL_NAME, lock);
 	uint32_t name = (uint32_t)gda_osh.me + 1, before;
+	unsigned int polls = 0;
 
-	__atomic_store_n(&own->mine, 0, __ATOMIC_RELAXED);
+	while (!take(own))
+		gda_osh_relax(GDA_OSH_CALL_NAME, ++polls);
 	before = word_change(GDA_OSH_CALL_NAME, &own->last, GDA_SHMEM_SWAP, name, home(lock));
 	if (!before)
 		return;
@@ -92,12 +110,15 @@ GDA_OSH_PUBLIC int pshmem_test_lock(volatile long *lock)
 {
 	struct lock *own = lock_of(GDA_OSH_CALL_NAME, lock);
 
-	/* Its holder may test it: then a PE behind it is not to be forgotten. */
-	if (word_change(GDA_OSH_CALL_NAME, &own->last, GDA_SHMEM_FETCH, 0, home(lock)))
+	/* A look at a lock that somebody has is no more than a load. */
+	if (word_change(GDA_OSH_CALL_NAME, &own->last, GDA_SHMEM_FETCH, 0, home(lock)) ||
+	    !take(own))
 		return 1;
-	__atomic_store_n(&own->mine, 0, __ATOMIC_RELAXED);
-	return word_compare_swap(GDA_OSH_CALL_NAME, &own->last, 0, (uint32_t)gda_osh.me + 1,
-				 home(lock)) != 0;
+	if (!word_compare_swap(GDA_OSH_CALL_NAME, &own->last, 0, (uint32_t)gda_osh.me + 1,
+			       home(lock)))
+		return 0;
+	give(own);
+	return 1;
 }
 
 GDA_OSH_PUBLIC void pshmem_clear_lock(volatile long *lock)
@@ -107,11 +128,11 @@ GDA_OSH_PUBLIC void pshmem_clear_lock(volatile long *lock)
 
 	gda_osh_quiet(GDA_OSH_CALL_NAME);
 	if (word_compare_swap(GDA_OSH_CALL_NAME, &own->last, name, 0, home(lock)) == name) {
-		__atomic_store_n(&own->mine, 0, __ATOMIC_RELAXED);
+		give(own);
 		return;
 	}
-	next = wait_word(GDA_OSH_CALL_NAME, &own->mine, ~LOCK_GRANTED);
-	__atomic_store_n(&own->mine, 0, __ATOMIC_RELAXED);
+	next = wait_word(GDA_OSH_CALL_NAME, &own->mine, LOCK_NAME);
+	give(own);
 	word_change(GDA_OSH_CALL_NAME, &own->mine, GDA_SHMEM_OR, LOCK_GRANTED, (int)next - 1);
 }
 
