@@ -83,6 +83,14 @@ static inline void gda_osh_copy(void *to, const void *from, size_t bytes)
 		memmove(to, from, bytes);
 }
 
+static inline void gda_osh_copy_put(void *to, const void *from, size_t bytes)
+{
+	if (bytes == sizeof(uint64_t))
+		memcpy(to, from, sizeof(uint64_t));
+	else
+		gda_shmem_copy_put(to, from, bytes);
+}
+
 /* The source may be changed when it returns. */
 static inline void gda_osh_put(const char *call, void *dest, const void *source, size_t bytes,
 			       int pe)
@@ -90,7 +98,7 @@ static inline void gda_osh_put(const char *call, void *dest, const void *source,
 	char *at = bytes ? gda_osh_mapped(call, dest, bytes, pe) : NULL;
 
 	if (gda_osh_likely(at))
-		gda_osh_copy(at, source, bytes);
+		gda_osh_copy_put(at, source, bytes);
 	else if (bytes)
 		gda_osh_queue_put(call, dest, source, bytes, pe);
 }
@@ -102,7 +110,7 @@ static inline void gda_osh_put_nbi(const char *call, void *dest, const void *sou
 	char *at = bytes ? gda_osh_mapped(call, dest, bytes, pe) : NULL;
 
 	if (gda_osh_likely(at))
-		gda_osh_copy(at, source, bytes);
+		gda_osh_copy_put(at, source, bytes);
 	else if (bytes)
 		gda_osh_queue_put_nbi(call, dest, source, bytes, pe);
 }

@@ -54,6 +54,7 @@ long=(
 	'generic_cxx generic: every type'
 	'pipeline pipeline: 20 sweeps, as one PE computes them'
 	'threads threads: 4 of each PE'
+	'last_word last_word: taken once'
 	'stencil [0-9]* points after 500 steps: as computed by one PE'
 )
 programs=("${short[@]}")

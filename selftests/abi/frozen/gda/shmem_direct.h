@@ -139,6 +139,45 @@ GDA_HELPER void gda_shmem_store(void *at, uint64_t value, uint32_t bytes)
 		__atomic_store_n((uint8_t *)at, (uint8_t)value, __ATOMIC_RELEASE);
 }
 
+/*
+ * memmove(3), whose last word, of up to 8 bytes, is stored once and behind the others: a PE may wait
+ * for it, and change it as soon as it is there. memmove(3) stores some words twice.
+ */
+GDA_HELPER void gda_shmem_copy_put(void *to, const void *from, uint64_t bytes)
+{
+	uint64_t end = (uintptr_t)to + bytes, word = 0;
+	uint32_t width = end & 7 ? (uint32_t)(end & -end & 7) : 8;
+
+	if (!bytes)
+		return;
+	while (width > bytes)
+		width >>= 1;
+	switch (width) {
+	case 8:
+		memcpy(&word, (const char *)from + bytes - 8, 8);
+		break;
+	case 4: {
+		uint32_t low;
+
+		memcpy(&low, (const char *)from + bytes - 4, 4);
+		word = low;
+		break;
+	}
+	case 2: {
+		uint16_t low;
+
+		memcpy(&low, (const char *)from + bytes - 2, 2);
+		word = low;
+		break;
+	}
+	default:
+		word = ((const uint8_t *)from)[bytes - 1];
+	}
+	if (bytes > width)
+		memmove(to, from, bytes - width);
+	gda_shmem_store((char *)to + bytes - width, word, width);
+}
+
 GDA_HELPER uint64_t gda_shmem_load(const void *at, uint32_t bytes)
 {
 	if (bytes == 8)

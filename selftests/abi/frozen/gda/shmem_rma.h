@@ -46,7 +46,8 @@ GDA_API int64_t gda_shmem_put_nbi(struct gda_shmem *s, void *dest, const void *s
 	to = gda_shmem_mapped(s, p, dest, bytes);
 	if (gda_unlikely(!to))
 		return -EFAULT;
-	GDA_HERE(memmove(to, source, bytes), gda_shmem_gpu_copy(to, source, bytes, 0, 1));
+	GDA_HERE(gda_shmem_copy_put(to, source, bytes),
+		 gda_shmem_gpu_copy(to, source, bytes, 0, 1));
 	return 0;
 }
 
