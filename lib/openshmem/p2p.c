@@ -7,7 +7,7 @@
 #include "define.h"
 #include "way.h"
 
-/* Many words: of 4 or 8 bytes. */
+/* Many words: of 2, 4 or 8 bytes. */
 struct words {
 	const volatile void *ivars;
 	size_t nelems;
@@ -39,6 +39,11 @@ static uint64_t word_at(const volatile void *words, size_t i, const struct words
 
 	if (w->bytes == 8)
 		return __atomic_load_n((const volatile uint64_t *)at, __ATOMIC_ACQUIRE);
+	if (w->bytes == 2 && w->is_signed)
+		return (uint64_t)(int64_t)__atomic_load_n((const volatile int16_t *)at,
+							  __ATOMIC_ACQUIRE);
+	if (w->bytes == 2)
+		return __atomic_load_n((const volatile uint16_t *)at, __ATOMIC_ACQUIRE);
 	if (w->is_signed)
 		return (uint64_t)(int64_t)__atomic_load_n((const volatile int32_t *)at,
 							  __ATOMIC_ACQUIRE);

@@ -21,10 +21,12 @@ GDA_OSH_AMO_C11(GDA_OSH_AMO_OF_EXTENDED, GDA_OSH_OVERLOAD_CTX)
 GDA_OSH_FLOAT_TYPES(GDA_OSH_AMO_OF_EXTENDED, GDA_OSH_OVERLOAD_CTX)
 GDA_OSH_AMO_C11(GDA_OSH_AMO_OF_STANDARD, GDA_OSH_OVERLOAD_CTX)
 GDA_OSH_BIT_C11(GDA_OSH_AMO_OF_BITWISE, GDA_OSH_OVERLOAD_CTX)
-GDA_OSH_OLD_AMO(GDA_OSH_OVERLOAD)
+GDA_OSH_AMO_C11(GDA_OSH_OLD_AMO_OF_EXTENDED, GDA_OSH_OVERLOAD)
+GDA_OSH_FLOAT_TYPES(GDA_OSH_OLD_AMO_OF_EXTENDED, GDA_OSH_OVERLOAD)
+GDA_OSH_AMO_C11(GDA_OSH_OLD_AMO_OF_STANDARD, GDA_OSH_OVERLOAD)
 GDA_OSH_AMO_C11(GDA_OSH_P2P_OF_TYPE, GDA_OSH_OVERLOAD)
-GDA_OSH_P2P_OF_ONE(GDA_OSH_OVERLOAD, short, short)
-GDA_OSH_P2P_OF_ONE(GDA_OSH_OVERLOAD, ushort, unsigned short)
+GDA_OSH_P2P_OF_TYPE(GDA_OSH_OVERLOAD, short, short)
+GDA_OSH_P2P_OF_TYPE(GDA_OSH_OVERLOAD, ushort, unsigned short)
 GDA_OSH_RMA_C11(GDA_OSH_COLL_OF_TYPE, GDA_OSH_OVERLOAD)
 GDA_OSH_REDUCE_BIT_C11(GDA_OSH_REDUCE_OF_BIT, GDA_OSH_OVERLOAD)
 GDA_OSH_RMA_C11(GDA_OSH_REDUCE_OF_ORDER, GDA_OSH_OVERLOAD)
@@ -68,9 +70,7 @@ inline int shmem_sync(shmem_team_t team) { return shmem_team_sync(team); }
 
 /* The types that _Generic chooses from. */
 #define GDA_OSH_EXTENDED_C11(F, X)	GDA_OSH_AMO_C11(F, X) GDA_OSH_FLOAT_TYPES(F, X)
-#define GDA_OSH_OLD_C11(F, X)		GDA_OSH_OLD_AMO_TYPES(F, X)
-#define GDA_OSH_OLD_EXTENDED_C11(F, X)	GDA_OSH_OLD_C11(F, X) GDA_OSH_FLOAT_TYPES(F, X)
-#define GDA_OSH_ONE_C11(F, X) \
+#define GDA_OSH_P2P_C11(F, X) \
 	GDA_OSH_AMO_C11(F, X) F(X, short, short) F(X, ushort, unsigned short)
 #define GDA_OSH_ALL_C11(F, X)	GDA_OSH_RMA_C11(F, X) GDA_OSH_COMPLEX_TYPES(F, X)
 
@@ -195,59 +195,59 @@ inline int shmem_sync(shmem_team_t team) { return shmem_team_sync(team); }
 
 /* atomics under their old names */
 #define GDA_OSH_CASE_fetch(N)	shmem_##N##_fetch
-#define shmem_fetch(...)	GDA_OSH_PLAIN(GDA_OSH_OLD_EXTENDED_C11, fetch, __VA_ARGS__)
+#define shmem_fetch(...)	GDA_OSH_PLAIN(GDA_OSH_EXTENDED_C11, fetch, __VA_ARGS__)
 #define GDA_OSH_CASE_set(N)	shmem_##N##_set
-#define shmem_set(...)	GDA_OSH_PLAIN(GDA_OSH_OLD_EXTENDED_C11, set, __VA_ARGS__)
+#define shmem_set(...)	GDA_OSH_PLAIN(GDA_OSH_EXTENDED_C11, set, __VA_ARGS__)
 #define GDA_OSH_CASE_swap(N)	shmem_##N##_swap
-#define shmem_swap(...)	GDA_OSH_PLAIN(GDA_OSH_OLD_EXTENDED_C11, swap, __VA_ARGS__)
+#define shmem_swap(...)	GDA_OSH_PLAIN(GDA_OSH_EXTENDED_C11, swap, __VA_ARGS__)
 
 /* and those of integers */
 #define GDA_OSH_CASE_cswap(N)	shmem_##N##_cswap
-#define shmem_cswap(...)	GDA_OSH_PLAIN(GDA_OSH_OLD_C11, cswap, __VA_ARGS__)
+#define shmem_cswap(...)	GDA_OSH_PLAIN(GDA_OSH_AMO_C11, cswap, __VA_ARGS__)
 #define GDA_OSH_CASE_finc(N)	shmem_##N##_finc
-#define shmem_finc(...)	GDA_OSH_PLAIN(GDA_OSH_OLD_C11, finc, __VA_ARGS__)
+#define shmem_finc(...)	GDA_OSH_PLAIN(GDA_OSH_AMO_C11, finc, __VA_ARGS__)
 #define GDA_OSH_CASE_inc(N)	shmem_##N##_inc
-#define shmem_inc(...)	GDA_OSH_PLAIN(GDA_OSH_OLD_C11, inc, __VA_ARGS__)
+#define shmem_inc(...)	GDA_OSH_PLAIN(GDA_OSH_AMO_C11, inc, __VA_ARGS__)
 #define GDA_OSH_CASE_fadd(N)	shmem_##N##_fadd
-#define shmem_fadd(...)	GDA_OSH_PLAIN(GDA_OSH_OLD_C11, fadd, __VA_ARGS__)
+#define shmem_fadd(...)	GDA_OSH_PLAIN(GDA_OSH_AMO_C11, fadd, __VA_ARGS__)
 #define GDA_OSH_CASE_add(N)	shmem_##N##_add
-#define shmem_add(...)	GDA_OSH_PLAIN(GDA_OSH_OLD_C11, add, __VA_ARGS__)
+#define shmem_add(...)	GDA_OSH_PLAIN(GDA_OSH_AMO_C11, add, __VA_ARGS__)
 
 /* waiting */
 #define GDA_OSH_CASE_wait_until(N)	shmem_##N##_wait_until
-#define shmem_wait_until(...)	GDA_OSH_PLAIN(GDA_OSH_ONE_C11, wait_until, __VA_ARGS__)
+#define shmem_wait_until(...)	GDA_OSH_PLAIN(GDA_OSH_P2P_C11, wait_until, __VA_ARGS__)
 #define GDA_OSH_CASE_test(N)	shmem_##N##_test
-#define shmem_test(...)	GDA_OSH_PLAIN(GDA_OSH_ONE_C11, test, __VA_ARGS__)
+#define shmem_test(...)	GDA_OSH_PLAIN(GDA_OSH_P2P_C11, test, __VA_ARGS__)
 
 /* waiting for one of many */
 #define GDA_OSH_CASE_wait_until_all(N)	shmem_##N##_wait_until_all
-#define shmem_wait_until_all(...)	GDA_OSH_PLAIN(GDA_OSH_AMO_C11, wait_until_all, __VA_ARGS__)
+#define shmem_wait_until_all(...)	GDA_OSH_PLAIN(GDA_OSH_P2P_C11, wait_until_all, __VA_ARGS__)
 #define GDA_OSH_CASE_wait_until_any(N)	shmem_##N##_wait_until_any
-#define shmem_wait_until_any(...)	GDA_OSH_PLAIN(GDA_OSH_AMO_C11, wait_until_any, __VA_ARGS__)
+#define shmem_wait_until_any(...)	GDA_OSH_PLAIN(GDA_OSH_P2P_C11, wait_until_any, __VA_ARGS__)
 #define GDA_OSH_CASE_wait_until_some(N)	shmem_##N##_wait_until_some
-#define shmem_wait_until_some(...)	GDA_OSH_PLAIN(GDA_OSH_AMO_C11, wait_until_some, __VA_ARGS__)
+#define shmem_wait_until_some(...)	GDA_OSH_PLAIN(GDA_OSH_P2P_C11, wait_until_some, __VA_ARGS__)
 #define GDA_OSH_CASE_test_all(N)	shmem_##N##_test_all
-#define shmem_test_all(...)	GDA_OSH_PLAIN(GDA_OSH_AMO_C11, test_all, __VA_ARGS__)
+#define shmem_test_all(...)	GDA_OSH_PLAIN(GDA_OSH_P2P_C11, test_all, __VA_ARGS__)
 #define GDA_OSH_CASE_test_any(N)	shmem_##N##_test_any
-#define shmem_test_any(...)	GDA_OSH_PLAIN(GDA_OSH_AMO_C11, test_any, __VA_ARGS__)
+#define shmem_test_any(...)	GDA_OSH_PLAIN(GDA_OSH_P2P_C11, test_any, __VA_ARGS__)
 #define GDA_OSH_CASE_test_some(N)	shmem_##N##_test_some
-#define shmem_test_some(...)	GDA_OSH_PLAIN(GDA_OSH_AMO_C11, test_some, __VA_ARGS__)
+#define shmem_test_some(...)	GDA_OSH_PLAIN(GDA_OSH_P2P_C11, test_some, __VA_ARGS__)
 #define GDA_OSH_CASE_wait_until_all_vector(N)	shmem_##N##_wait_until_all_vector
 #define shmem_wait_until_all_vector(...) \
-	GDA_OSH_PLAIN(GDA_OSH_AMO_C11, wait_until_all_vector, __VA_ARGS__)
+	GDA_OSH_PLAIN(GDA_OSH_P2P_C11, wait_until_all_vector, __VA_ARGS__)
 #define GDA_OSH_CASE_wait_until_any_vector(N)	shmem_##N##_wait_until_any_vector
 #define shmem_wait_until_any_vector(...) \
-	GDA_OSH_PLAIN(GDA_OSH_AMO_C11, wait_until_any_vector, __VA_ARGS__)
+	GDA_OSH_PLAIN(GDA_OSH_P2P_C11, wait_until_any_vector, __VA_ARGS__)
 #define GDA_OSH_CASE_wait_until_some_vector(N)	shmem_##N##_wait_until_some_vector
 #define shmem_wait_until_some_vector(...) \
-	GDA_OSH_PLAIN(GDA_OSH_AMO_C11, wait_until_some_vector, __VA_ARGS__)
+	GDA_OSH_PLAIN(GDA_OSH_P2P_C11, wait_until_some_vector, __VA_ARGS__)
 #define GDA_OSH_CASE_test_all_vector(N)	shmem_##N##_test_all_vector
-#define shmem_test_all_vector(...)	GDA_OSH_PLAIN(GDA_OSH_AMO_C11, test_all_vector, __VA_ARGS__)
+#define shmem_test_all_vector(...)	GDA_OSH_PLAIN(GDA_OSH_P2P_C11, test_all_vector, __VA_ARGS__)
 #define GDA_OSH_CASE_test_any_vector(N)	shmem_##N##_test_any_vector
-#define shmem_test_any_vector(...)	GDA_OSH_PLAIN(GDA_OSH_AMO_C11, test_any_vector, __VA_ARGS__)
+#define shmem_test_any_vector(...)	GDA_OSH_PLAIN(GDA_OSH_P2P_C11, test_any_vector, __VA_ARGS__)
 #define GDA_OSH_CASE_test_some_vector(N)	shmem_##N##_test_some_vector
 #define shmem_test_some_vector(...) \
-	GDA_OSH_PLAIN(GDA_OSH_AMO_C11, test_some_vector, __VA_ARGS__)
+	GDA_OSH_PLAIN(GDA_OSH_P2P_C11, test_some_vector, __VA_ARGS__)
 
 /* collectives */
 #define GDA_OSH_CASE_broadcast(N)	shmem_##N##_broadcast

@@ -142,9 +142,7 @@
 	GDA_OSH_AMO_TYPES(GDA_OSH_AMO_OF_STANDARD, X) \
 	GDA_OSH_BIT_TYPES(GDA_OSH_AMO_OF_BITWISE, X)
 
-/* Deprecated names. */
-#define GDA_OSH_OLD_AMO_TYPES(F, X) \
-	F(X, int, int) F(X, long, long) F(X, longlong, long long)
+/* Deprecated names; the specification has fewer types than programs use. */
 #define GDA_OSH_OLD_AMO_OF_EXTENDED(X, N, T) \
 	X(T, N##_fetch, fetch, T, (const T *source, int pe), (source, pe)) \
 	X(void, N##_set, set, T, (T *dest, T value, int pe), (dest, value, pe)) \
@@ -157,17 +155,12 @@
 	X(T, N##_fadd, fadd, T, (T *dest, T value, int pe), (dest, value, pe)) \
 	X(void, N##_add, add, T, (T *dest, T value, int pe), (dest, value, pe))
 #define GDA_OSH_OLD_AMO(X) \
-	GDA_OSH_OLD_AMO_TYPES(GDA_OSH_OLD_AMO_OF_EXTENDED, X) \
+	GDA_OSH_AMO_TYPES(GDA_OSH_OLD_AMO_OF_EXTENDED, X) \
 	GDA_OSH_FLOAT_TYPES(GDA_OSH_OLD_AMO_OF_EXTENDED, X) \
-	GDA_OSH_OLD_AMO_TYPES(GDA_OSH_OLD_AMO_OF_STANDARD, X)
+	GDA_OSH_AMO_TYPES(GDA_OSH_OLD_AMO_OF_STANDARD, X)
 
 /* --- waiting for words --- */
 
-#define GDA_OSH_P2P_OF_ONE(X, N, T) \
-	X(void, N##_wait_until, wait_until, T, (volatile T *ivar, int cmp, T cmp_value), \
-	  (ivar, cmp, cmp_value)) \
-	X(int, N##_test, test, T, (volatile T *ivar, int cmp, T cmp_value), \
-	  (ivar, cmp, cmp_value))
 #define GDA_OSH_P2P_OF_MANY(X, N, T, suffix, V) \
 	X(void, N##_wait_until_all##suffix, wait_until_all##suffix, T, \
 	  (volatile T *ivars, size_t nelems, const int *status, int cmp, V), \
@@ -188,13 +181,16 @@
 	  (volatile T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, V), \
 	  (ivars, nelems, indices, status, cmp, cmp_value))
 #define GDA_OSH_P2P_OF_TYPE(X, N, T) \
-	GDA_OSH_P2P_OF_ONE(X, N, T) \
+	X(void, N##_wait_until, wait_until, T, (volatile T *ivar, int cmp, T cmp_value), \
+	  (ivar, cmp, cmp_value)) \
+	X(int, N##_test, test, T, (volatile T *ivar, int cmp, T cmp_value), \
+	  (ivar, cmp, cmp_value)) \
 	GDA_OSH_P2P_OF_MANY(X, N, T, , T cmp_value) \
 	GDA_OSH_P2P_OF_MANY(X, N, T, _vector, const T *cmp_value)
 #define GDA_OSH_P2P(X) \
 	GDA_OSH_AMO_TYPES(GDA_OSH_P2P_OF_TYPE, X) \
-	GDA_OSH_P2P_OF_ONE(X, short, short) \
-	GDA_OSH_P2P_OF_ONE(X, ushort, unsigned short)
+	GDA_OSH_P2P_OF_TYPE(X, short, short) \
+	GDA_OSH_P2P_OF_TYPE(X, ushort, unsigned short)
 
 /* Deprecated: until it is no longer that value. */
 #define GDA_OSH_OLD_WAIT_OF_TYPE(X, N, T) \

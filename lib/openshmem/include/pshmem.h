@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What tools that stand between a program and the library include: the same calls, types and
+ * constants, and pshmem_ names for all functions (OpenSHMEM 1.5, Profiling Interface).
+ */
+#ifndef PSHMEM_H
+#define PSHMEM_H
+
+#include <shmem.h>
+
+#endif /* PSHMEM_H */
