@@ -140,8 +140,8 @@ GDA_HELPER void gda_shmem_store(void *at, uint64_t value, uint32_t bytes)
 }
 
 /*
- * memmove(3), whose last word, of up to 8 bytes, is stored once and behind the others: a PE may wait
- * for it, and change it as soon as it is there. memmove(3) stores some words twice.
+ * memmove(3), whose last word, of up to 8 bytes, is stored once and behind the others: a PE may
+ * wait for it, and change it as soon as it is there. memmove(3) stores some words twice.
  */
 GDA_HELPER void gda_shmem_copy_put(void *to, const void *from, uint64_t bytes)
 {
