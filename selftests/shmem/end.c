@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <shmem.h>
+#include <pshmem.h>
 
 static int variable = 1;
 static long psync[SHMEM_SYNC_SIZE];
