@@ -74,21 +74,13 @@ static inline int gda_osh_pe(const char *call, shmem_ctx_t ctx, int pe)
 
 #define GDA_OSH_PE(ctx, pe)	gda_osh_pe(GDA_OSH_CALL_NAME, ctx, pe)
 
-/* One word, which is what most calls move, is a load and a store. */
+/* Of a get: one word, which is what most calls move, is a load and a store. */
 static inline void gda_osh_copy(void *to, const void *from, size_t bytes)
 {
 	if (bytes == sizeof(uint64_t))
 		memcpy(to, from, sizeof(uint64_t));
 	else
 		memmove(to, from, bytes);
-}
-
-static inline void gda_osh_copy_put(void *to, const void *from, size_t bytes)
-{
-	if (bytes == sizeof(uint64_t))
-		memcpy(to, from, sizeof(uint64_t));
-	else
-		gda_shmem_copy_put(to, from, bytes);
 }
 
 /* The source may be changed when it returns. */
@@ -98,7 +90,7 @@ static inline void gda_osh_put(const char *call, void *dest, const void *source,
 	char *at = bytes ? gda_osh_mapped(call, dest, bytes, pe) : NULL;
 
 	if (gda_osh_likely(at))
-		gda_osh_copy_put(at, source, bytes);
+		gda_shmem_copy_put(at, source, bytes);
 	else if (bytes)
 		gda_osh_queue_put(call, dest, source, bytes, pe);
 }
@@ -110,7 +102,7 @@ static inline void gda_osh_put_nbi(const char *call, void *dest, const void *sou
 	char *at = bytes ? gda_osh_mapped(call, dest, bytes, pe) : NULL;
 
 	if (gda_osh_likely(at))
-		gda_osh_copy_put(at, source, bytes);
+		gda_shmem_copy_put(at, source, bytes);
 	else if (bytes)
 		gda_osh_queue_put_nbi(call, dest, source, bytes, pe);
 }

@@ -141,15 +141,18 @@ GDA_HELPER void gda_shmem_store(void *at, uint64_t value, uint32_t bytes)
 
 /*
  * memmove(3), whose last word, of up to 8 bytes, is stored once and behind the others: a PE may
- * wait for it, and change it as soon as it is there. memmove(3) stores some words twice.
+ * wait for it, and change it as soon as it is there. memmove(3) stores some words twice. Of 8
+ * bytes, which is what most calls move, it is a load and a store. @bytes: 1 at least
  */
 GDA_HELPER void gda_shmem_copy_put(void *to, const void *from, uint64_t bytes)
 {
 	uint64_t end = (uintptr_t)to + bytes, word = 0;
 	uint32_t width = end & 7 ? (uint32_t)(end & -end & 7) : 8;
 
-	if (!bytes)
+	if (bytes == 8) {
+		memcpy(to, from, 8);
 		return;
+	}
 	while (width > bytes)
 		width >>= 1;
 	switch (width) {
