@@ -34,7 +34,7 @@ $(BUILD)/selftests/kernel/fail_init: KSELFTEST_OWN = $(NTH_OBJ)
 $(BUILD)/selftests/kernel/fail_init: $(NTH_OBJ)
 
 # Those that take the modules out and put them in again.
-RELOADERS := $(addprefix $(BUILD)/selftests/kernel/,idle_shared idle_zero module)
+RELOADERS := $(addprefix $(BUILD)/selftests/kernel/,idle_zero module)
 $(RELOADERS): KSELFTEST_OWN = $(BUILD)/selftests/kernel/reload.o
 $(RELOADERS): $(BUILD)/selftests/kernel/reload.o
 

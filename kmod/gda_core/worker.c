@@ -6,9 +6,8 @@
  *
  * It busy-polls while pages are active, makes a page silent after idle_us without work, or after
  * GDA_WIRE_US if some of it is in flight, and sleeps when no page is active. It scans paced pages
- * (see doorbell.c), and while other tasks want its processor also those that were without work for
- * GDA_SHARED_US, every GDA_PACE_US; if a scan takes long, it sleeps GDA_PACE_SHARE times as long as
- * the scan took. It is inside gda_read_lock() while it scans a page and leaves after each visit,
+ * (see doorbell.c) every GDA_PACE_US; if a scan takes long, it sleeps GDA_PACE_SHARE times as long
+ * as the scan took. It is inside gda_read_lock() while it scans a page and leaves after each visit,
  * so a task that destroys an object or revokes memory waits for one visit at most, whatever the CPU
  * limit of the context's owner. Between visits it signals the events of the context's CQs
  * (event.c).
@@ -22,7 +21,6 @@
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>
 #include <linux/rcupdate.h>
-#include <linux/sched/stat.h>
 #include <linux/sched/task.h>
 #include <linux/timekeeping.h>
 
@@ -35,9 +33,6 @@
 
 /* The longest that a page is polled whose queues only wait for what the wire brings. */
 #define GDA_WIRE_US	200U
-
-/* The longest that a page without work is polled while other tasks want the processor. */
-#define GDA_SHARED_US	100U
 #define GDA_PACE_SHARE	8U
 
 /* A pass over a context's doorbells, and what it found. */
@@ -46,7 +41,7 @@ struct gda_pass {
 	bool all;		/* look at all queues of active pages */
 	bool progress;
 	bool active;		/* some page is active... */
-	bool eager;		/* ... and does not rest */
+	bool eager;		/* ... and not paced */
 };
 
 /* Copy a bitmap that other CPUs change meanwhile. */
@@ -194,23 +189,11 @@ static bool gda_worker_expired(const struct gda_ctx *ctx, const struct gda_db_pa
 	return silent >= us * 1000LL;
 }
 
-/*
- * Is a page that was silent for @silent ns to be scanned periodically? If others want the processor
- * it is: the poster may be one of them, and the scheduler may let a task that polls run to the end
- * of its slice. The page stays mapped: a poster that has to wait for the processor between its
- * fault and its store would else fault once more.
- */
-static bool gda_worker_rests(const struct gda_db_page *db_page, s64 silent)
-{
-	return READ_ONCE(db_page->paced) ||
-	       (silent >= GDA_SHARED_US * NSEC_PER_USEC && !single_task_running());
-}
-
 /* Update the page's time of last work. Return: true if the page was silent for long enough. */
 static bool gda_worker_age(struct gda_ctx *ctx, unsigned int page, bool progress,
 			   struct gda_pass *pass)
 {
-	bool expired = false, rests = false;
+	bool expired = false;
 	int idx = gda_read_lock();
 	/* pairs with smp_store_release in gda_cell_alloc() */
 	struct gda_db_page *db_page = smp_load_acquire(&ctx->db[page]);
@@ -223,9 +206,8 @@ static bool gda_worker_age(struct gda_ctx *ctx, unsigned int page, bool progress
 		s64 silent = pass->now - READ_ONCE(db_page->silent_since);
 
 		expired = gda_worker_expired(ctx, db_page, silent);
-		rests = gda_worker_rests(db_page, silent);
 	}
-	pass->eager |= db_page && !rests;
+	pass->eager |= db_page && !READ_ONCE(db_page->paced);
 	gda_read_unlock(idx);
 	return expired;
 }
@@ -329,7 +311,7 @@ static void gda_worker_sleep(struct gda_ctx *ctx)
 }
 
 /*
- * Sleep until the pages that rest are to be scanned again, or an event is noted. TASK_IDLE does not
+ * Sleep until the paced pages are to be scanned again, or an event is noted. TASK_IDLE does not
  * count as load.
  */
 static void gda_worker_pace(struct gda_ctx *ctx, const struct gda_pass *pass)

@@ -15,8 +15,8 @@
  * @GDA_WORKER_STATE_NONE: the device executes its queues itself, or the
  *   context was shut down
  * @GDA_WORKER_STATE_ASLEEP: it waits for a doorbell
- * @GDA_WORKER_STATE_PACED: it scans doorbells from time to time: those that no
- *   fault reports, and those without work while other tasks want its processor
+ * @GDA_WORKER_STATE_PACED: it scans doorbells that no fault reports, from time
+ *   to time
  * @GDA_WORKER_STATE_POLLING: it scans doorbells all the time
  */
 enum gda_worker_state {
