@@ -142,8 +142,8 @@ GDA_HELPER void gda_shmem_store(void *at, uint64_t value, uint32_t bytes)
 /*
  * memmove(3), whose last word, of up to 8 bytes, is stored once and behind the others: a PE may
  * wait for it, and change it as soon as it is there. memmove(3) stores some words twice. Of 8
- * bytes, which is what most calls move, it is a load and a store, wherever they are: of 8 bytes that
- * lie in two words a PE may see one of these first. @bytes: 1 at least
+ * bytes, which is what most calls move, it is a load and a store, wherever they are: of 8 bytes
+ * that lie in two words a PE may see one of these first. @bytes: 1 at least
  */
 GDA_HELPER void gda_shmem_copy_put(void *to, const void *from, uint64_t bytes)
 {
