@@ -138,13 +138,22 @@ GDA_DEVICE void gda_pass_on(uint32_t caps)
 		gda_fence_system();
 }
 
+/* A PTX instruction that is carried out if operand @number is not 0, without a branch. */
+#define GDA_IF(number, instruction) \
+	"{\n\t.reg .pred on;\n\tsetp.ne.u32 on, %" #number ", 0;\n\t@on " instruction "\n\t}"
+
 /* Release only: what the caller has cached stays valid. */
-GDA_DEVICE void gda_release(uint32_t caps)
+GDA_DEVICE void gda_release_if(uint32_t on, uint32_t caps)
 {
 	if (caps & GDA_VIEW_SQ_ON_GPU)
-		asm volatile(GDA_FENCE_RELEASE ".gpu;" ::: "memory");
+		asm volatile(GDA_IF(0, GDA_FENCE_RELEASE ".gpu;") ::"r"(on) : "memory");
 	else
-		asm volatile(GDA_FENCE_RELEASE ".sys;" ::: "memory");
+		asm volatile(GDA_IF(0, GDA_FENCE_RELEASE ".sys;") ::"r"(on) : "memory");
+}
+
+GDA_DEVICE void gda_release(uint32_t caps)
+{
+	gda_release_if(1, caps);
 }
 
 /**
@@ -240,16 +249,22 @@ GDA_GPU_API bool gda_assume(queue &q, uint32_t caps)
 }
 
 /* All slots below @next are written and released, and nobody else rings. */
-GDA_DEVICE void gda_port_ring(const struct gda_port &p, uint64_t next)
+GDA_DEVICE void gda_port_ring_if(uint32_t on, const struct gda_port &p, uint64_t next)
 {
 	uint32_t record = gda_db_record(next);
 
-	asm volatile("st.relaxed.sys.global.u32 [%0], %1;"
-		     ::"l"(p.dbrec), "r"(record) : "memory");
+	asm volatile(GDA_IF(2, "st.relaxed.sys.global.u32 [%0], %1;")
+		     ::"l"(p.dbrec), "r"(record), "r"(on) : "memory");
 	if (!(p.caps & GDA_VIEW_DB_UNORDERED))
-		gda_release(p.caps);
-	asm volatile("st.mmio.relaxed.sys.global.u64 [%0], %1;"
-		     ::"l"(p.db), "l"(gda_db_value(gda_sq(p).qpn_be, record)) : "memory");
+		gda_release_if(on, p.caps);
+	asm volatile(GDA_IF(2, "st.mmio.relaxed.sys.global.u64 [%0], %1;")
+		     ::"l"(p.db), "l"(gda_db_value(gda_sq(p).qpn_be, record)), "r"(on)
+		     : "memory");
+}
+
+GDA_DEVICE void gda_port_ring(const struct gda_port &p, uint64_t next)
+{
+	gda_port_ring_if(1, p, next);
 }
 
 /* The same through a view, and the release before it. */

@@ -152,6 +152,41 @@ GDA_DEVICE void gda_publish(struct gda_exclusive &q, uint64_t index, uint32_t n,
 	q.deferred = 0;
 }
 
+/*
+ * Post by one thread of a group, @first, if @good and if a slot is known to be free. The entry is
+ * written, and released, before the result of @good is needed: nobody else writes to that slot, and
+ * an entry means nothing until it is rung. So the compiler computes @good and @w side by side, and
+ * there is no branch that the other threads take around the post.
+ *
+ * Return: whether it was posted, in all threads but @first: @good. Then @ticket is the ticket of the
+ * post, or 0.
+ */
+GDA_DEVICE bool gda_try_first(struct gda_exclusive &q, bool first, bool good,
+			      const struct gda_wqe &w, unsigned int flags, int64_t &ticket)
+{
+	bool ready = first & (q.free != 0), post = ready & good;
+	uint64_t index = q.next;
+
+	static_assert(GDA_WQE_MUTE, "an entry that is written must not be posted by that");
+	gda_wqe_store_if(ready, gda_sq(q.port), index, &w, flags & GDA_SOLICITED);
+	if (flags & GDA_DEFER) {
+		q.deferred += post;
+	} else {
+		gda_need32(gda_db_record(index + 1));
+		gda_release_if(ready, flags & GDA_SYSTEM ? 0 : q.port.caps);
+		gda_port_ring_if(post, q.port, index + 1);
+		q.deferred = post ? 0 : q.deferred;
+	}
+	if (post) {
+		q.next = index + 1;
+		q.free--;
+		ticket = (int64_t)index;
+	} else {
+		ticket = 0;
+	}
+	return good & (ready == first);
+}
+
 /* The same for all lanes of a warp, which do it together: @index is that of the first. */
 GDA_DEVICE bool gda_reserve_warp(struct gda_exclusive &q, unsigned int flags, uint64_t &index)
 {
@@ -181,6 +216,21 @@ GDA_DEVICE void gda_publish_warp(struct gda_exclusive &q, uint64_t index, unsign
 		gda_port_ring(q.port, index + 32);
 	}
 	q.deferred = 0;
+}
+
+/* As gda_try_first(), an entry of each lane of a warp, if @good in all of them. */
+GDA_DEVICE bool gda_try_each(struct gda_exclusive &q, bool good, const struct gda_wqe &w,
+			     unsigned int flags, int64_t &ticket)
+{
+	uint64_t first = q.next, index = first + (threadIdx.x & 31);
+	bool ready = q.free >= 32;
+
+	gda_wqe_store_if(ready, gda_sq(q.port), index, &w, flags & GDA_SOLICITED);
+	if (__builtin_expect(!__all_sync(~0U, ready & good), 0))
+		return false;
+	gda_publish_warp(q, first, flags, gda_begin_warp(q, first));
+	ticket = (int64_t)index;
+	return true;
 }
 
 /* A look at how far the device has come. */

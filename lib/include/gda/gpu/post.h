@@ -40,6 +40,19 @@ GDA_DEVICE void gda_prepare(const struct gda_shared &, const struct gda_wqe &w)
 	gda_need32((uint32_t)(w.seg[1][1] >> 32));
 }
 
+/* A slot of a queue that is shared is written by whoever has reserved it, and not before. */
+template <class queue>
+GDA_DEVICE bool gda_try_first(queue &, bool, bool, const struct gda_wqe &, unsigned int, int64_t &)
+{
+	return false;
+}
+
+template <class queue>
+GDA_DEVICE bool gda_try_each(queue &, bool, const struct gda_wqe &, unsigned int, int64_t &)
+{
+	return false;
+}
+
 /*
  * Post @n entries, which @write writes at the index it is given. The branch that waits
  * for room is here, not in a function that returns an error: such an answer is looked at

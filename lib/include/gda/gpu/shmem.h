@@ -324,25 +324,26 @@ GDA_DEVICE int64_t gda_shmem_move_other(struct gda_shmem_poster<queue> &p, const
 	return ticket;
 }
 
-/* Moves that are one work request. */
+/* A move that is one work request, as gda_shmem_whole() tells; @get is a constant. */
 template <class queue>
-GDA_DEVICE int64_t gda_shmem_put_whole(struct gda_shmem_poster<queue> &p, void *dest,
-				       const void *source, uint64_t bytes, unsigned int flags)
+GDA_DEVICE struct gda_wqe gda_shmem_wqe(const struct gda_shmem_poster<queue> &p,
+					const void *remote, const void *local, uint64_t bytes,
+					bool get)
 {
-	return gda_post(p.q, flags, [&] {
-		return gda_wqe_put((uintptr_t)source + p.heap.local, p.heap.lkey,
-				   (uintptr_t)dest + p.heap.remote, p.heap.rkey, (uint32_t)bytes);
-	});
+	uint64_t laddr = (uintptr_t)local + p.heap.local;
+	uint64_t raddr = (uintptr_t)remote + p.heap.remote;
+
+	return get ? gda_wqe_get(laddr, p.heap.lkey, raddr, p.heap.rkey, (uint32_t)bytes) :
+		     gda_wqe_put(laddr, p.heap.lkey, raddr, p.heap.rkey, (uint32_t)bytes);
 }
 
 template <class queue>
-GDA_DEVICE int64_t gda_shmem_get_whole(struct gda_shmem_poster<queue> &p, void *dest,
-				       const void *source, uint64_t bytes, unsigned int flags)
+GDA_DEVICE int64_t gda_shmem_move_whole(struct gda_shmem_poster<queue> &p, const void *remote,
+					const void *local, uint64_t bytes, bool get,
+					unsigned int flags)
 {
 	return gda_post(p.q, flags, [&] {
-		return gda_wqe_get((uintptr_t)dest + p.heap.local, p.heap.lkey,
-				   (uintptr_t)source + p.heap.remote, p.heap.rkey,
-				   (uint32_t)bytes);
+		return gda_shmem_wqe(p, remote, local, bytes, get);
 	});
 }
 
@@ -362,7 +363,7 @@ GDA_GPU_API int64_t gda_shmem_put_nbi(struct gda_shmem_poster<queue> &p, void *d
 {
 	if (__builtin_expect(!gda_shmem_whole(p, dest, source, bytes), 0))
 		return gda_shmem_move_other(p, dest, source, bytes, false, flags);
-	return gda_shmem_put_whole(p, dest, source, bytes, flags);
+	return gda_shmem_move_whole(p, dest, source, bytes, false, flags);
 }
 
 /**
@@ -381,7 +382,7 @@ GDA_GPU_API int64_t gda_shmem_get_nbi(struct gda_shmem_poster<queue> &p, void *d
 {
 	if (__builtin_expect(!gda_shmem_whole(p, dest, source, bytes), 0))
 		return gda_shmem_move_other(p, source, dest, bytes, true, flags);
-	return gda_shmem_get_whole(p, dest, source, bytes, flags);
+	return gda_shmem_move_whole(p, source, dest, bytes, true, flags);
 }
 
 /**

@@ -35,6 +35,33 @@ GDA_GPU_API int gda_shmem_group(const group &g, const callable &call)
 	return gda_group_share(g, result);
 }
 
+/* A put, or @get, which is a constant, by a group. */
+template <class group, class queue>
+GDA_DEVICE int64_t gda_shmem_move_group(const group &g, struct gda_shmem_poster<queue> &p,
+					const void *remote, const void *local, uint64_t bytes,
+					bool get, unsigned int flags)
+{
+	bool first = g.thread_rank() == 0, whole;
+	struct gda_wqe w;
+	int64_t ticket = 0;
+
+	g.sync();
+	w = gda_shmem_wqe(p, remote, local, bytes, get);
+	whole = gda_shmem_whole(p, remote, local, bytes);
+	if (__builtin_expect(gda_try_first(p.q, first, whole, w, flags, ticket), 1))
+		return ticket;
+	if (__builtin_expect(whole, 1)) {
+		if (first)
+			ticket = gda_shmem_move_whole(p, remote, local, bytes, get, flags);
+	} else if (p.direct) {
+		ticket = gda_shmem_copy(p, remote, local, bytes, get, g.thread_rank(), g.size());
+		g.sync();
+	} else if (first) {
+		ticket = gda_shmem_move_other(p, remote, local, bytes, get, flags);
+	}
+	return ticket;
+}
+
 /**
  * gda_shmem_put_nbi_group - begin to write to a PE
  * @g: the group
@@ -52,20 +79,7 @@ GDA_GPU_API int64_t gda_shmem_put_nbi_group(const group &g, struct gda_shmem_pos
 					    void *dest, const void *source, uint64_t bytes,
 					    unsigned int flags)
 {
-	bool whole = gda_shmem_whole(p, dest, source, bytes);
-	int64_t ticket = 0;
-
-	g.sync();
-	if (__builtin_expect(whole, 1)) {
-		if (g.thread_rank() == 0)
-			ticket = gda_shmem_put_whole(p, dest, source, bytes, flags);
-	} else if (p.direct) {
-		ticket = gda_shmem_copy(p, dest, source, bytes, false, g.thread_rank(), g.size());
-		g.sync();
-	} else if (g.thread_rank() == 0) {
-		ticket = gda_shmem_move_other(p, dest, source, bytes, false, flags);
-	}
-	return ticket;
+	return gda_shmem_move_group(g, p, dest, source, bytes, false, flags);
 }
 
 /**
@@ -84,20 +98,7 @@ GDA_GPU_API int64_t gda_shmem_get_nbi_group(const group &g, struct gda_shmem_pos
 					    void *dest, const void *source, uint64_t bytes,
 					    unsigned int flags)
 {
-	bool whole = gda_shmem_whole(p, dest, source, bytes);
-	int64_t ticket = 0;
-
-	g.sync();
-	if (__builtin_expect(whole, 1)) {
-		if (g.thread_rank() == 0)
-			ticket = gda_shmem_get_whole(p, dest, source, bytes, flags);
-	} else if (p.direct) {
-		ticket = gda_shmem_copy(p, source, dest, bytes, true, g.thread_rank(), g.size());
-		g.sync();
-	} else if (g.thread_rank() == 0) {
-		ticket = gda_shmem_move_other(p, source, dest, bytes, true, flags);
-	}
-	return ticket;
+	return gda_shmem_move_group(g, p, source, dest, bytes, true, flags);
 }
 
 /**
@@ -235,14 +236,15 @@ template <class queue>
 GDA_GPU_API int64_t gda_shmem_put_nbi_each(struct gda_shmem_poster<queue> &p, void *dest,
 					   const void *source, uint64_t bytes, unsigned int flags)
 {
+	bool whole = gda_shmem_whole(p, dest, source, bytes);
+	struct gda_wqe w = gda_shmem_wqe(p, dest, source, bytes, false);
 	struct gda_lent lent;
 	int64_t ticket;
 
-	if (__builtin_expect(__all_sync(~0U, gda_shmem_whole(p, dest, source, bytes)), 1))
-		return gda_post_each(p.q, gda_wqe_put((uintptr_t)source + p.heap.local,
-						      p.heap.lkey,
-						      (uintptr_t)dest + p.heap.remote,
-						      p.heap.rkey, (uint32_t)bytes), flags);
+	if (__builtin_expect(gda_try_each(p.q, whole, w, flags, ticket), 1))
+		return ticket;
+	if (__builtin_expect(__all_sync(~0U, whole), 1))
+		return gda_post_each(p.q, w, flags);
 	if (p.err)
 		return p.err;
 	if (p.direct)

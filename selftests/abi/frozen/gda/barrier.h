@@ -248,6 +248,15 @@ GDA_HELPER void gda_store_segment(void *p, uint64_t first, uint64_t second)
 		       "r"((uint32_t)second), "r"((uint32_t)(second >> 32)) : "memory");
 }
 
+/* The same if @on, without a branch. */
+GDA_HELPER void gda_store_segment_if(uint32_t on, void *p, uint64_t first, uint64_t second)
+{
+	asm volatile("{\n\t.reg .pred on;\n\tsetp.ne.u32 on, %5, 0;\n\t"
+		     "@on st.global.v4.u32 [%0], {%1, %2, %3, %4};\n\t}"
+		     ::"l"(p), "r"((uint32_t)first), "r"((uint32_t)(first >> 32)),
+		       "r"((uint32_t)second), "r"((uint32_t)(second >> 32)), "r"(on) : "memory");
+}
+
 GDA_HELPER uint64_t gda_clock_ns(void)
 {
 	uint64_t ns;
@@ -366,6 +375,12 @@ GDA_HELPER void gda_store_segment(void *p, uint64_t first, uint64_t second)
 	gda_segment_t segment = { first, second };
 
 	*(gda_segment_t *)p = segment;
+}
+
+GDA_HELPER void gda_store_segment_if(uint32_t on, void *p, uint64_t first, uint64_t second)
+{
+	if (on)
+		gda_store_segment(p, first, second);
 }
 
 /* Of strict C11, <time.h> has struct timespec, but not the clock nor what reads it. */

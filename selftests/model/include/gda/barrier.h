@@ -20,6 +20,7 @@
 #define gda_nic_store32		gda_real_nic_store32
 #define gda_nic_store64		gda_real_nic_store64
 #define gda_store_segment	gda_real_store_segment
+#define gda_store_segment_if	gda_real_store_segment_if
 #include "../../../../lib/include/gda/barrier.h"
 #undef gda_load_acquire32
 #undef gda_load_acquire64
@@ -35,6 +36,7 @@
 #undef gda_nic_store32
 #undef gda_nic_store64
 #undef gda_store_segment
+#undef gda_store_segment_if
 
 #include "../../explore.h"
 
@@ -52,5 +54,11 @@ uint64_t gda_nic_load64(const uint64_t *p);
 void gda_nic_store32(uint32_t *p, uint32_t v);
 void gda_nic_store64(uint64_t *p, uint64_t v);
 void gda_store_segment(void *p, uint64_t first, uint64_t second);
+
+static inline void gda_store_segment_if(uint32_t on, void *p, uint64_t first, uint64_t second)
+{
+	if (on)
+		gda_store_segment(p, first, second);
+}
 
 #endif /* GDA_MODEL_BARRIER_H */

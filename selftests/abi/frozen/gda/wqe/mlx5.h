@@ -29,6 +29,9 @@ extern "C" {
 #define GDA_WQE_SLOT_BYTES	GDA_MLX5_SLOT_BYTES
 #define GDA_WQE_MAX_DEPTH	GDA_MLX5_MAX_DEPTH
 
+/* An entry means nothing to a device until a record or a doorbell covers its slot. */
+#define GDA_WQE_MUTE	1
+
 /* A queue of this dialect promises these on a reliable connection, whatever the device. */
 #define GDA_WQE_CAN	(GDA_CAN_ORDER | GDA_CAN_SIGNAL | GDA_CAN_ATOMIC)
 
@@ -268,33 +271,40 @@ GDA_HELPER struct gda_wqe gda_wqe_inline(uint64_t raddr, uint32_t rkey, const vo
 	return w;
 }
 
-/* The control segment of slot @index. */
-GDA_HELPER void gda_wqe_store_ctrl(struct gda_sq sq, uint64_t index, const struct gda_wqe *w,
-				   unsigned int solicited)
+/* The control segment of slot @index, if @on. */
+GDA_HELPER void gda_wqe_store_ctrl(uint32_t on, struct gda_sq sq, uint64_t index,
+				   const struct gda_wqe *w, unsigned int solicited)
 {
 	uint32_t ce = GDA_MLX5_CE_ALWAYS | (solicited ? GDA_MLX5_SE : 0);
 	uint32_t first = gda_wire_index(index) | gda_be32(w->opcode);
 
-	gda_store_segment(gda_sq_slot(sq, index), sq.qpn_be | gda_pair(first, gda_be_byte(w->ds)),
-			  gda_pair(gda_be32(ce), w->imm));
+	gda_store_segment_if(on, gda_sq_slot(sq, index),
+			     sq.qpn_be | gda_pair(first, gda_be_byte(w->ds)),
+			     gda_pair(gda_be32(ce), w->imm));
 }
 
 /*
- * Write @w to slot @index. Segments beyond its last are not read by a device: a CPU writes
- * them, so that the slot's cache line is written whole, a GPU leaves them.
+ * Write @w to slot @index, if @on. Segments beyond its last are not read by a device: a CPU
+ * writes them, so that the slot's cache line is written whole, a GPU leaves them.
  */
-GDA_HELPER void gda_wqe_store(struct gda_sq sq, uint64_t index, const struct gda_wqe *w,
-			      unsigned int solicited)
+GDA_HELPER void gda_wqe_store_if(uint32_t on, struct gda_sq sq, uint64_t index,
+				 const struct gda_wqe *w, unsigned int solicited)
 {
 	char *entry = gda_sq_slot(sq, index);
 
-	gda_wqe_store_ctrl(sq, index, w, solicited);
+	gda_wqe_store_ctrl(on, sq, index, w, solicited);
 	if (GDA_HERE(1, w->ds > 1))
-		gda_store_segment(entry + 16, w->seg[0][0], w->seg[0][1]);
+		gda_store_segment_if(on, entry + 16, w->seg[0][0], w->seg[0][1]);
 	if (GDA_HERE(1, w->ds != 1))
-		gda_store_segment(entry + 32, w->seg[1][0], w->seg[1][1]);
+		gda_store_segment_if(on, entry + 32, w->seg[1][0], w->seg[1][1]);
 	if (GDA_HERE(1, w->ds > 3))
-		gda_store_segment(entry + 48, w->seg[2][0], w->seg[2][1]);
+		gda_store_segment_if(on, entry + 48, w->seg[2][0], w->seg[2][1]);
+}
+
+GDA_HELPER void gda_wqe_store(struct gda_sq sq, uint64_t index, const struct gda_wqe *w,
+			      unsigned int solicited)
+{
+	gda_wqe_store_if(1, sq, index, w, solicited);
 }
 
 /*
@@ -339,7 +349,7 @@ GDA_HELPER void gda_wqe_store_inline(struct gda_sq sq, uint64_t index, uint64_t 
 	uint64_t data[2] = { gda_pair(gda_wire32(len | GDA_MLX5_INLINE), 0), 0 };
 	uint32_t at = 12, i;
 
-	gda_wqe_store_ctrl(sq, index, &w, solicited);
+	gda_wqe_store_ctrl(1, sq, index, &w, solicited);
 	gda_store_segment(gda_sq_segment(sq, index, 1), w.seg[0][0], w.seg[0][1]);
 	memcpy((char *)data + 4, src, 12);
 	gda_store_segment(gda_sq_segment(sq, index, 2), data[0], data[1]);
