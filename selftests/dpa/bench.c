@@ -5,11 +5,17 @@
  * end outlives its limit. Beside them, of the same run, half a ping-pong of two threads over a
  * word, and a thread that a futex and an eventfd wake. Figures that have a bar say so. Where
  * processors are fewer than the threads that spin, or busy, most of it is waiting for them.
+ *
+ * What a wake takes depends most on where the thread sleeps: on the processor of the waker, which
+ * is awake, or on one that is idle, which takes tens of microseconds in a virtual machine. The
+ * scheduler picks one or the other, so the bench fixes it, for the library and for the bare wakes
+ * alike, and has both.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,6 +35,12 @@
 #define DEATHS	21U
 #define LIMIT	20000000U
 
+/* Where the scheduler decides: a pool that may use one processor alone does not spin. */
+#define ANY	(-1)
+
+/* Processors of this thread, and of others that sleep. */
+static int here = ANY, there = ANY;
+
 static uint64_t samples[TIMES];
 static uint64_t started;	/* by the task: when */
 
@@ -47,6 +59,35 @@ static void must(int err, const char *name)
 		return;
 	fprintf(stderr, "%s: %s (%s)\n", name, gda_strerror(err), gda_last_error());
 	exit(1);
+}
+
+/* Two processors that this process may use, if there are two. */
+static void processors_find(void)
+{
+	cpu_set_t set;
+	int i, n = 0, found[2];
+
+	if (sched_getaffinity(0, sizeof(set), &set))
+		return;
+	for (i = 0; i < CPU_SETSIZE && n < 2; i++)
+		if (CPU_ISSET(i, &set))
+			found[n++] = i;
+	if (n == 2) {
+		here = found[0];
+		there = found[1];
+	}
+}
+
+/* The caller, and all threads that it will make. */
+static void run_on(int processor)
+{
+	cpu_set_t set;
+
+	if (processor == ANY)
+		return;
+	CPU_ZERO(&set);
+	CPU_SET(processor, &set);
+	must(sched_setaffinity(0, sizeof(set), &set) ? -errno : 0, "sched_setaffinity");
 }
 
 static int by_value(const void *a, const void *b)
@@ -81,6 +122,15 @@ enum wake { WAKE_SPIN, WAKE_FUTEX, WAKE_EVENTFD };
 static uint32_t word;
 static int event_fd;
 
+/* Between two looks at what a thread on @processor does. */
+static void pass(int processor)
+{
+	if (processor != ANY && processor == here)
+		sched_yield();
+	else
+		gda_pause();
+}
+
 static void echo_wait(enum wake how, uint32_t i)
 {
 	uint64_t n;
@@ -107,14 +157,17 @@ static void *echo(void *arg)
 	return NULL;
 }
 
-static double pair(enum wake how)
+/* A thread on @processor, woken by this one. */
+static double pair(enum wake how, int processor)
 {
 	pthread_t thread;
 	uint64_t begin, one = 1;
 	uint32_t i;
 
 	word = 0;
+	run_on(processor);
 	must(-pthread_create(&thread, NULL, echo, &how), "pthread_create");
+	run_on(here);
 	for (i = 0; i < TIMES; i++) {
 		usleep(how == WAKE_SPIN ? 10 : 3000);
 		begin = gda_clock_ns();
@@ -124,7 +177,7 @@ static double pair(enum wake how)
 		else if (how == WAKE_EVENTFD && write(event_fd, &one, sizeof(one)) < 0)
 			must(-errno, "write");
 		while (__atomic_load_n(&word, __ATOMIC_ACQUIRE) != 2 * i + 2)
-			gda_pause();
+			pass(processor);
 		samples[i] = started - begin;
 	}
 	pthread_join(thread, NULL);
@@ -133,14 +186,14 @@ static double pair(enum wake how)
 
 /* --- a context --- */
 
-static void starts_wait(uint64_t begin, uint64_t *sample)
+static void starts_wait(int processor, uint64_t begin, uint64_t *sample)
 {
 	while (!__atomic_load_n(&started, __ATOMIC_ACQUIRE))
-		gda_pause();
+		pass(processor);
 	*sample = started - begin;
 }
 
-static double starts(struct gda_dpa *dpa, unsigned int pause_us)
+static double starts(struct gda_dpa *dpa, int processor, unsigned int pause_us)
 {
 	struct gda_dpa_launch_attr l = { .size = sizeof(l), .task = &bench_start, .threads = 1 };
 	uint64_t begin;
@@ -151,12 +204,12 @@ static double starts(struct gda_dpa *dpa, unsigned int pause_us)
 		__atomic_store_n(&started, 0, __ATOMIC_RELAXED);
 		begin = gda_clock_ns();
 		must(gda_dpa_launch(dpa, &l), "gda_dpa_launch");
-		starts_wait(begin, &samples[i]);
+		starts_wait(processor, begin, &samples[i]);
 	}
 	return median(TIMES);
 }
 
-static double event_starts(struct gda_dpa *dpa, unsigned int pause_us)
+static double event_starts(struct gda_dpa *dpa, int processor, unsigned int pause_us)
 {
 	struct gda_dpa_launch_attr l = { .size = sizeof(l), .task = &bench_start, .threads = 1 };
 	unsigned int i;
@@ -170,9 +223,21 @@ static double event_starts(struct gda_dpa *dpa, unsigned int pause_us)
 		usleep(pause_us);
 		begin = gda_clock_ns();
 		must(gda_dpa_event_add(l.wait, 1), "gda_dpa_event_add");
-		starts_wait(begin, &samples[i]);
+		starts_wait(processor, begin, &samples[i]);
 	}
 	return median(TIMES);
+}
+
+/* A context whose pool is on @processor. */
+static struct gda_dpa *pool_create(struct gda_context *ctx, int processor)
+{
+	struct gda_dpa_attr attr = { .size = sizeof(attr), .threads = 1, .launches = 2048 };
+	struct gda_dpa *dpa;
+
+	run_on(processor);
+	must(gda_dpa_create(ctx, &attr, &dpa), "gda_dpa_create");
+	run_on(here);
+	return dpa;
 }
 
 static double chain(struct gda_dpa *dpa)
@@ -243,30 +308,42 @@ static double deaths(struct gda_context *ctx)
 	return median(DEATHS);
 }
 
+/* A pool that sleeps on @processor, beside bare wakes of a thread there. */
+static void asleep(struct gda_context *ctx, int processor, const char *where)
+{
+	double wake = pair(WAKE_FUTEX, processor);
+	struct gda_dpa *dpa;
+
+	printf("asleep on %s:\n", where);
+	print("  futex wake to the first instruction", wake);
+	print("  eventfd wake to the first instruction", pair(WAKE_EVENTFD, processor));
+	dpa = pool_create(ctx, processor);
+	print_bar("  event to first instruction", event_starts(dpa, processor, 3000), wake, 1.4,
+		  "futex wakes");
+	print_bar("  launch to first instruction", starts(dpa, processor, 3000), 1000, 7, "us");
+	must(gda_dpa_destroy(dpa), "gda_dpa_destroy");
+}
+
 int main(void)
 {
-	struct gda_dpa_attr attr = { .size = sizeof(attr), .threads = 1, .launches = 2048 };
 	struct gda_context *ctx;
 	struct gda_dpa *dpa;
-	double half, wake;
+	double half;
 
 	event_fd = eventfd(0, EFD_CLOEXEC);
 	must(gda_open(NULL, &ctx), "gda_open");
 	printf("gda/dpa.h, medians, on %ld processors\n", sysconf(_SC_NPROCESSORS_ONLN));
-	half = pair(WAKE_SPIN);
+	half = pair(WAKE_SPIN, ANY);
 	print("half a ping-pong", half);
-	wake = pair(WAKE_FUTEX);
-	print("futex wake to the first instruction", wake);
-	print("eventfd wake to the first instruction", pair(WAKE_EVENTFD));
-	must(gda_dpa_create(ctx, &attr, &dpa), "gda_dpa_create");
-	print_bar("event to first instruction, pool spins", event_starts(dpa, 50), half, 8,
+	dpa = pool_create(ctx, ANY);
+	print_bar("event to first instruction, pool spins", event_starts(dpa, ANY, 50), half, 8,
 		  "half ping-pongs");
-	print_bar("event to first instruction, pool asleep", event_starts(dpa, 3000), wake, 1.4,
-		  "futex wakes");
-	print("launch into a pool that spins", starts(dpa, 50));
-	print_bar("launch into a pool that sleeps", starts(dpa, 3000), 1000, 7, "us");
+	print("launch into a pool that spins", starts(dpa, ANY, 50));
 	print_bar("hop in a chain of 1000 launches", chain(dpa), 1000, 1, "us");
 	must(gda_dpa_destroy(dpa), "gda_dpa_destroy");
+	processors_find();
+	asleep(ctx, there, "another processor, which is idle");
+	asleep(ctx, here, "the processor that wakes it");
 	print_bar("limit of an endless task to its death", deaths(ctx), 1000000, 10, "ms");
 	gda_close(ctx);
 	return 0;
