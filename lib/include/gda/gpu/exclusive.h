@@ -158,8 +158,8 @@ GDA_DEVICE void gda_publish(struct gda_exclusive &q, uint64_t index, uint32_t n,
  * an entry means nothing until it is rung. So the compiler computes @good and @w side by side, and
  * there is no branch that the other threads take around the post.
  *
- * Return: whether it was posted, in all threads but @first: @good. Then @ticket is the ticket of the
- * post, or 0.
+ * Return: whether it was posted, in all threads but @first: @good. Then @ticket is the ticket of
+ * the post, or 0.
  */
 GDA_DEVICE bool gda_try_first(struct gda_exclusive &q, bool first, bool good,
 			      const struct gda_wqe &w, unsigned int flags, int64_t &ticket)
