@@ -27,7 +27,7 @@ shmem_each 215
 shmem_gpu 425
 shmem_gpu_each 750
 shmem_block 365
-shmem_quiet 525
+shmem_quiet 60
 shmem_gpu_quiet 790
 shmem_get 905
 shmem_fetch 1050"

@@ -98,17 +98,52 @@ GDA_DEVICE uint64_t gda_shmem_posted(struct gda_shmem_poster<struct gda_block_qu
 	return p.q.block ? gda_posted(p.q) : 0;
 }
 
-/* A read behind all that was posted, and wait for it. */
+/* A read behind all that was posted, and wait for it. Return: slots that are quiet, or an errno. */
 template <class queue>
-GDA_DEVICE int gda_shmem_settle(struct gda_shmem_poster<queue> &p, uint64_t deadline)
+GDA_DEVICE int64_t gda_shmem_settle_queue(queue &q, const struct gda_shmem_peer *to, uint64_t sink,
+					  uint32_t sink_key, uint64_t deadline)
 {
-	const struct gda_chunk *c = (const struct gda_chunk *)p.to->map.chunks;
-	int64_t ticket = gda_get(p.q, p.stage + 8, p.stage_key, c->iova, c->key, 8, 0);
-	int err = gda_shmem_wait(p, ticket, deadline);
+	const struct gda_chunk *c = (const struct gda_chunk *)to->map.chunks;
+	int64_t ticket = gda_get(q, sink, sink_key, c->iova, c->key, 8, 0);
+	int err = gda_wait(q, ticket, deadline);
 
-	if (!err)
-		p.quiet = (uint64_t)ticket + 1;
-	return err;
+	if (err)
+		return err == -ECANCELED ? -EIO : err;
+	return ticket + 1;
+}
+
+/* The same, and what it made of a queue that has one poster; nothing is deferred. */
+struct gda_shmem_quieted {
+	int64_t quiet;
+	uint64_t next;
+	uint32_t free;
+};
+
+GDA_DEVICE_SLOW struct gda_shmem_quieted
+gda_shmem_settle_owned(struct gda_exclusive q, const struct gda_shmem_peer *to, uint64_t sink,
+		       uint32_t sink_key, uint64_t deadline)
+{
+	int64_t quiet = gda_shmem_settle_queue(q, to, sink, sink_key, deadline);
+
+	return { quiet, q.next, q.free };
+}
+
+template <class queue>
+GDA_DEVICE int64_t gda_shmem_settle(struct gda_shmem_poster<queue> &p, uint64_t deadline)
+{
+	return gda_shmem_settle_queue(p.q, p.to, p.stage + 8, p.stage_key, deadline);
+}
+
+GDA_DEVICE int64_t gda_shmem_settle(struct gda_shmem_poster<struct gda_exclusive> &p,
+				    uint64_t deadline)
+{
+	struct gda_shmem_quieted end = gda_shmem_settle_owned(p.q, p.to, p.stage + 8,
+							      p.stage_key, deadline);
+
+	p.q.next = end.next;
+	p.q.free = end.free;
+	p.q.deferred = 0;
+	return end.quiet;
 }
 
 /**
@@ -124,11 +159,19 @@ GDA_DEVICE int gda_shmem_settle(struct gda_shmem_poster<queue> &p, uint64_t dead
 template <class queue>
 GDA_GPU_API int gda_shmem_quiet(struct gda_shmem_poster<queue> &p, uint64_t deadline)
 {
+	int64_t quiet;
+
 	if (__builtin_expect(gda_shmem_posted(p) == p.quiet, 1))
 		return 0;
-	if (!p.direct)
-		return p.err ? p.err : gda_shmem_settle(p, deadline);
-	gda_shmem_settled();
+	if (p.direct || p.err) {
+		if (p.direct)
+			gda_shmem_settled();
+		return p.err;
+	}
+	quiet = gda_shmem_settle(p, deadline);
+	if (quiet < 0)
+		return (int)quiet;
+	p.quiet = (uint64_t)quiet;
 	return 0;
 }
 
