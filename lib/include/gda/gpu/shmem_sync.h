@@ -112,13 +112,19 @@ GDA_DEVICE int64_t gda_shmem_settle_queue(queue &q, const struct gda_shmem_peer 
 	return ticket + 1;
 }
 
-/* The same, and what it made of a queue that has one poster; nothing is deferred. */
+/**
+ * struct gda_shmem_quieted - the result of gda_shmem_settle_owned()
+ * @quiet: slots that are quiet, or a negative errno
+ * @next: of the queue now; nothing is deferred
+ * @free: of the queue now
+ */
 struct gda_shmem_quieted {
 	int64_t quiet;
 	uint64_t next;
 	uint32_t free;
 };
 
+/* The same of a queue that has one poster: values in, values out. */
 GDA_DEVICE_SLOW struct gda_shmem_quieted
 gda_shmem_settle_owned(struct gda_exclusive q, const struct gda_shmem_peer *to, uint64_t sink,
 		       uint32_t sink_key, uint64_t deadline)
