@@ -404,6 +404,51 @@ static __global__ void groups(struct env *e)
 		EQ(0, wrong(e->heap + k * CELL, CELL, e->other, 5));
 }
 
+/* --- by a warp that owns the queue: its entries are written before it is known that they post --- */
+
+static __global__ void owned(struct env *e)
+{
+	auto p = gda_shmem_open_thread(e->s, e->other, 0);
+	uint8_t *source = e->heap + 32 * CELL, *end = e->heap + CELLS * CELL;
+	uint32_t storm = p.direct ? 64 : 3 * (p.q.port.mask + 1) + 5;
+	int refused = threadIdx.x && !p.direct ? 0 : -EFAULT;
+	struct gda_warp_group g;
+	uint64_t met = 0, next;
+
+	OK(p.err);
+	for (uint32_t i = 0; i < 5; i++) {
+		fill(g, source, 3 * CELL, e->pe, i);
+		next = p.q.next;
+		POSTED(gda_shmem_put_nbi_warp(p, e->heap, source, CELL, GDA_DEFER));
+		EQ(refused, gda_shmem_put_nbi_warp(p, end - 8, source, 16, 0));
+		EQ(refused, gda_shmem_get_nbi_warp(p, e->heap, (uint8_t *)4096, 8, 0));
+		POSTED(gda_shmem_put_nbi_warp(p, e->heap + CELL, source + CELL, CELL, 0));
+		if (!threadIdx.x && !p.direct)
+			EQ(next + 2, p.q.next);
+		__syncwarp();
+		/* the ring is full more than once */
+		for (uint32_t k = 0; k < storm; k++) {
+			uint32_t at = 2 * CELL + k % 64 * 64;
+
+			POSTED(gda_shmem_put_nbi_warp(p, e->heap + at, source + at, 64, 0));
+		}
+		OK(gda_shmem_group(g, [&] {
+			int err = gda_shmem_quiet(p, 0);
+
+			err = err ? err : gda_shmem_quiet(p, 0);
+			return err ? err : meet(e, p, met);
+		}));
+		EQ(0, wrong(e->heap, 3 * CELL, e->other, i));
+		OK(gda_shmem_get_warp(p, e->heap + 8 * CELL, source, 3 * CELL, 0));
+		EQ(0, wrong(e->heap + 8 * CELL, 3 * CELL, e->other, i));
+		OK(gda_shmem_group(g, [&] {
+			return meet(e, p, met);
+		}));
+	}
+	if (!threadIdx.x)
+		gda_shmem_close(p);
+}
+
 /* --- I-02, 05: a put of each lane, with one reservation --- */
 
 static __global__ void each(struct env *e)
@@ -707,6 +752,7 @@ static const struct test tests[] = {
 	BOTH("I-15.atomics", atomics, 1, 1),
 	BOTH("I-18.fetched_once", fetched_once, 16, 64),
 	BOTH("groups", groups, 1, 128),
+	BOTH("I-02.owned_by_a_warp", owned, 1, 32),
 	BOTH("I-02.I-05.each_lane", each, 1, 32),
 	QUEUE("by_block", by_block, 1, 9 * 32, 1, 0, NULL),
 	QUEUE("by_gpu", by_gpu, 32, 32, 1, 0, NULL),
