@@ -152,14 +152,17 @@ GDA_DEVICE void gda_publish(struct gda_exclusive &q, uint64_t index, uint32_t n,
 	q.deferred = 0;
 }
 
+static_assert(GDA_WQE_MUTE, "gda_try_*() write entries that they may not post");
+
 /*
- * Post by one thread of a group, @first, if @good and if a slot is known to be free. The entry is
- * written, and released, before the result of @good is needed: nobody else writes to that slot, and
- * an entry means nothing until it is rung. So the compiler computes @good and @w side by side, and
- * there is no branch that the other threads take around the post.
+ * Post one entry for a group of threads without a branch. Every thread of the group calls this
+ * with the same @good; the thread for which @first is true posts, if @good and if a slot is known
+ * to be free. The entry is written and released before @good is needed: the owner of the queue is
+ * the only writer of that slot, and the device does not read an entry before it is rung. So the
+ * compiler interleaves the computation of @good with the encoding of @w.
  *
- * Return: whether it was posted, in all threads but @first: @good. Then @ticket is the ticket of
- * the post, or 0.
+ * Return: true if there is nothing left to do: @good, and in the posting thread also that a slot
+ * was free. @ticket is the ticket in the posting thread and 0 in the others.
  */
 GDA_DEVICE bool gda_try_first(struct gda_exclusive &q, bool first, bool good,
 			      const struct gda_wqe &w, unsigned int flags, int64_t &ticket)
@@ -167,7 +170,6 @@ GDA_DEVICE bool gda_try_first(struct gda_exclusive &q, bool first, bool good,
 	bool ready = first & (q.free != 0), post = ready & good;
 	uint64_t index = q.next;
 
-	static_assert(GDA_WQE_MUTE, "an entry that is written must not be posted by that");
 	gda_wqe_store_if(ready, gda_sq(q.port), index, &w, flags & GDA_SOLICITED);
 	if (flags & GDA_DEFER) {
 		q.deferred += post;
@@ -218,7 +220,11 @@ GDA_DEVICE void gda_publish_warp(struct gda_exclusive &q, uint64_t index, unsign
 	q.deferred = 0;
 }
 
-/* As gda_try_first(), an entry of each lane of a warp, if @good in all of them. */
+/*
+ * The same with an entry of each lane of a warp; @good is the lane's own, and nothing is posted
+ * unless it is true in all of them. Return: whether the entries were posted; then @ticket is the
+ * lane's own.
+ */
 GDA_DEVICE bool gda_try_each(struct gda_exclusive &q, bool good, const struct gda_wqe &w,
 			     unsigned int flags, int64_t &ticket)
 {

@@ -40,7 +40,7 @@ GDA_DEVICE void gda_prepare(const struct gda_shared &, const struct gda_wqe &w)
 	gda_need32((uint32_t)(w.seg[1][1] >> 32));
 }
 
-/* A slot of a queue that is shared is written by whoever has reserved it, and not before. */
+/* Of a shared queue a thread may write only slots that it has reserved, so these never post. */
 template <class queue>
 GDA_DEVICE bool gda_try_first(queue &, bool, bool, const struct gda_wqe &, unsigned int, int64_t &)
 {

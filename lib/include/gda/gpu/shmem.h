@@ -324,7 +324,7 @@ GDA_DEVICE int64_t gda_shmem_move_other(struct gda_shmem_poster<queue> &p, const
 	return ticket;
 }
 
-/* A move that is one work request, as gda_shmem_whole() tells; @get is a constant. */
+/* The work request of a put or, if @get, of a get for which gda_shmem_whole() is true. */
 template <class queue>
 GDA_DEVICE struct gda_wqe gda_shmem_wqe(const struct gda_shmem_poster<queue> &p,
 					const void *remote, const void *local, uint64_t bytes,

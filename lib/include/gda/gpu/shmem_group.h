@@ -35,7 +35,7 @@ GDA_GPU_API int gda_shmem_group(const group &g, const callable &call)
 	return gda_group_share(g, result);
 }
 
-/* A put, or @get, which is a constant, by a group. */
+/* Put or, if @get, get by a group of threads; @get is a constant, so that it folds. */
 template <class group, class queue>
 GDA_DEVICE int64_t gda_shmem_move_group(const group &g, struct gda_shmem_poster<queue> &p,
 					const void *remote, const void *local, uint64_t bytes,

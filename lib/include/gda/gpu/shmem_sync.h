@@ -98,7 +98,10 @@ GDA_DEVICE uint64_t gda_shmem_posted(struct gda_shmem_poster<struct gda_block_qu
 	return p.q.block ? gda_posted(p.q) : 0;
 }
 
-/* A read behind all that was posted, and wait for it. Return: slots that are quiet, or an errno. */
+/*
+ * Post a read behind all that was posted to @q, and wait for it. Return: the number of slots that
+ * are quiet then, or a negative errno.
+ */
 template <class queue>
 GDA_DEVICE int64_t gda_shmem_settle_queue(queue &q, const struct gda_shmem_peer *to, uint64_t sink,
 					  uint32_t sink_key, uint64_t deadline)
@@ -124,7 +127,10 @@ struct gda_shmem_quieted {
 	uint32_t free;
 };
 
-/* The same of a queue that has one poster: values in, values out. */
+/*
+ * The same out of line, for a queue with one poster. The queue is passed and returned by value: by
+ * reference it would be in local memory.
+ */
 GDA_DEVICE_SLOW struct gda_shmem_quieted
 gda_shmem_settle_owned(struct gda_exclusive q, const struct gda_shmem_peer *to, uint64_t sink,
 		       uint32_t sink_key, uint64_t deadline)
