@@ -6,10 +6,10 @@
  * word, and a thread that a futex and an eventfd wake. Figures that have a bar say so. Where
  * processors are fewer than the threads that spin, or busy, most of it is waiting for them.
  *
- * What a wake takes depends most on where the thread sleeps: on the processor of the waker, which
- * is awake, or on one that is idle, which takes tens of microseconds in a virtual machine. The
- * scheduler picks one or the other, so the bench fixes it, for the library and for the bare wakes
- * alike, and has both.
+ * The time of a wake depends most on where the thread sleeps. The processor of the waker is awake;
+ * an idle one takes tens of microseconds to wake up in a virtual machine. The scheduler would pick
+ * one of them, differently for the library and for the bare wakes, so the bench pins the threads
+ * and measures both.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -35,10 +35,10 @@
 #define DEATHS	21U
 #define LIMIT	20000000U
 
-/* Where the scheduler decides: a pool that may use one processor alone does not spin. */
+/* Threads that are not pinned: a pool that may use one processor alone does not spin. */
 #define ANY	(-1)
 
-/* Processors of this thread, and of others that sleep. */
+/* The processors of this thread, and of threads on another one; ANY: this thread is not pinned. */
 static int here = ANY, there = ANY;
 
 static uint64_t samples[TIMES];
@@ -61,24 +61,25 @@ static void must(int err, const char *name)
 	exit(1);
 }
 
-/* Two processors that this process may use, if there are two. */
-static void processors_find(void)
+/* Find two processors that this process may use. Return: whether there are two. */
+static bool processors_find(void)
 {
 	cpu_set_t set;
 	int i, n = 0, found[2];
 
 	if (sched_getaffinity(0, sizeof(set), &set))
-		return;
+		return false;
 	for (i = 0; i < CPU_SETSIZE && n < 2; i++)
 		if (CPU_ISSET(i, &set))
 			found[n++] = i;
-	if (n == 2) {
-		here = found[0];
-		there = found[1];
-	}
+	if (n < 2)
+		return false;
+	here = found[0];
+	there = found[1];
+	return true;
 }
 
-/* The caller, and all threads that it will make. */
+/* Pin the calling thread, and with it all threads that it creates later. */
 static void run_on(int processor)
 {
 	cpu_set_t set;
@@ -341,10 +342,14 @@ int main(void)
 	print("launch into a pool that spins", starts(dpa, ANY, 50));
 	print_bar("hop in a chain of 1000 launches", chain(dpa), 1000, 1, "us");
 	must(gda_dpa_destroy(dpa), "gda_dpa_destroy");
-	processors_find();
-	asleep(ctx, there, "another processor, which is idle");
-	asleep(ctx, here, "the processor that wakes it");
 	print_bar("limit of an endless task to its death", deaths(ctx), 1000000, 10, "ms");
+	/* from here on this thread is pinned */
+	if (processors_find()) {
+		asleep(ctx, there, "another processor, which is idle");
+		asleep(ctx, here, "the processor that wakes it");
+	} else {
+		asleep(ctx, ANY, "the only processor");
+	}
 	gda_close(ctx);
 	return 0;
 }

@@ -404,7 +404,7 @@ static __global__ void groups(struct env *e)
 		EQ(0, wrong(e->heap + k * CELL, CELL, e->other, 5));
 }
 
-/* --- by a warp that owns the queue: its entries are written before it is known that they post --- */
+/* --- a warp that owns the queue: entries of refused puts are written, but not posted --- */
 
 static __global__ void owned(struct env *e)
 {

@@ -38,7 +38,7 @@ gone() {
 once() {
 	local status line="^PE [0-9]: shmem_[a-z_]*, PE $1: this PE is lost"
 
-	# on a quick machine it has joined by then
+	# on a fast machine the PE may be past shmem_init() when it is killed
 	[ "$2" != start ] || line+="|^PE -?[0-9]: shmem_init.*(: $1|rank $1 of .*|PE $1.* is lost.*)\$"
 	timeout $((120 * slow)) "$run" -k -b -n "$pes" "$program" "$@" </dev/null >"$tmp/out" 2>&1
 	status=$?
