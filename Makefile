@@ -173,10 +173,10 @@ perf-rdma: ## measure: gda-perf over ib: and verbs: on rdma_rxe in a guest, besi
 	@$(vm) $(if $(filter real,$(CLOCK)),,-c) -t 3600 tools/vm/perf-rdma.sh $(PERF)
 
 .PHONY: perf-shmem
-perf-shmem: ## measure: OpenSHMEM calls between two PEs, beside Debian's Open MPI
+perf-shmem: ## measure: OpenSHMEM calls beside Debian's Open MPI; PERF="--json busy": quiet, busy, twice
 	@$(deps) perf-shmem
 	@$(step) 'library and tools' $(submake) lib tools
-	@$(scripts)/perf-shmem.sh
+	@$(scripts)/perf-shmem.sh $(PERF)
 
 .PHONY: attacks
 attacks: ## test: results for each attack, of the last check, check-debug and check-kcsan of all programs
