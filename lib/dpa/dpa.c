@@ -231,7 +231,6 @@ static void gda_dpa_release(struct gda_dpa *dpa)
 	pthread_mutex_destroy(&dpa->lock);
 	free(dpa->event_used);
 	free(dpa->tasks);
-	free(dpa->names);
 	free(dpa->qps);
 	free(dpa);
 	gda_reason_restore(&reason);
@@ -243,9 +242,8 @@ static int gda_dpa_build(struct gda_dpa *dpa)
 
 	dpa->qps = calloc(dpa->attr.threads, sizeof(struct gda_qp *));
 	dpa->event_used = calloc(dpa->attr.events + 1, 1);
-	dpa->tasks = calloc(GDA_DPA_TASKS_MAX, sizeof(struct gda_dpa_task *));
-	dpa->names = calloc(GDA_DPA_TASKS_MAX, sizeof(*dpa->names));
-	if (!dpa->qps || !dpa->event_used || !dpa->tasks || !dpa->names)
+	dpa->tasks = calloc(GDA_DPA_TASKS_MAX, sizeof(*dpa->tasks));
+	if (!dpa->qps || !dpa->event_used || !dpa->tasks)
 		return -ENOMEM;
 	err = gda_dpa_memory_create(dpa);
 	if (!err)
@@ -325,7 +323,6 @@ static int gda_dpa_forget(struct gda_dpa *dpa)
 	gda_dpa_heap_destroy(dpa);
 	free(dpa->event_used);
 	free(dpa->tasks);
-	free(dpa->names);
 	free(dpa->qps);
 	free(dpa);
 	return -ENODEV;

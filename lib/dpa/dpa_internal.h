@@ -200,6 +200,19 @@ int gda_dpa_word_wait(const struct gda_dpa_map *m, const struct gda_dpa_wait *wa
 
 struct gda_dpa_pool;
 
+/*
+ * A task that a launch has named, by its number. Name and function are copies: the caller's
+ * struct gda_dpa_task may hold another task at the next launch, or be gone when this one runs.
+ */
+struct gda_dpa_known {
+	gda_dpa_function *function;	/* NULL: another process has it */
+	char name[GDA_DPA_NAME_BYTES];
+};
+
+/* Return: the number of the one of @n tasks that has @name and @function, or @n. */
+uint32_t gda_dpa_known_find(const struct gda_dpa_known *tasks, uint32_t n, const char *name,
+			    gda_dpa_function *function);
+
 /* A launch that was copied out of the ring. */
 struct gda_dpa_pending {
 	struct gda_dpa_pending *next;	/* of its source, of those ready, or of those unused */
@@ -262,7 +275,7 @@ struct gda_dpa_pool {
 	uint32_t alive;			/* threads that have not ended */
 	uint32_t started;		/* those that there ever were; the first of @threads */
 	pthread_cond_t ended;
-	const struct gda_dpa_task **tasks;	/* by number; set before a launch names it */
+	struct gda_dpa_known *tasks;	/* by number; set before a launch names it */
 	uint32_t ntasks;		/* atomic */
 	/* where pointers of buffers are not this process's: */
 	bool foreign;
@@ -277,8 +290,8 @@ int gda_dpa_pool_create(struct gda_dpa_map *map, struct gda_view **views,
 			struct gda_dpa_pool **pool);
 /* Have launches wait for @word; *@source names it. 0 or -ENOSPC. */
 int gda_dpa_pool_counter(struct gda_dpa_pool *pool, const uint64_t *word, uint32_t *source);
-/* Make @task known. 0 or -ENOSPC. */
-int gda_dpa_pool_task(struct gda_dpa_pool *pool, const struct gda_dpa_task *task,
+/* Make a task known; @name is shorter than GDA_DPA_NAME_BYTES. 0 or -ENOSPC. */
+int gda_dpa_pool_task(struct gda_dpa_pool *pool, const char *name, gda_dpa_function *function,
 		      uint32_t *number);
 /* Make an RDMA handle known; *@handle names it. 0 or -ENOSPC. */
 int gda_dpa_pool_handle(struct gda_dpa_pool *pool, struct gda_view *view,
@@ -338,8 +351,7 @@ struct gda_dpa {
 	uint32_t serial;		/* of the last question to it */
 	bool reaped;			/* @pid is no process any more */
 	pthread_mutex_t lock;		/* guards all below, and questions to the process */
-	const struct gda_dpa_task **tasks;	/* by number */
-	char (*names)[GDA_DPA_NAME_BYTES];	/* likewise */
+	struct gda_dpa_known *tasks;	/* by number */
 	uint32_t ntasks;		/* atomic */
 	struct gda_dpa_event *events;
 	struct gda_dpa_rdma *rdmas;

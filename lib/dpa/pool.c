@@ -197,7 +197,7 @@ static void gda_dpa_pool_share(struct gda_dpa_pool *p)
 
 static void gda_dpa_thread_run(struct gda_dpa_thread *t, struct gda_dpa_pending *l)
 {
-	const struct gda_dpa_task *task = t->pool->tasks[l->task];
+	gda_dpa_function *function = t->pool->tasks[l->task].function;
 	struct gda_dpa_slot *s = t->slot;
 
 	t->threads = l->threads;
@@ -205,7 +205,7 @@ static void gda_dpa_thread_run(struct gda_dpa_thread *t, struct gda_dpa_pending 
 	__atomic_store_n(&s->rank, t->rank, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->threads, l->threads, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->started_ns, gda_clock_ns(), __ATOMIC_RELEASE);
-	task->function(t, l->args);
+	function(t, l->args);
 	gda_dpa_rdma_leave(t);
 	__atomic_store_n(&s->started_ns, 0, __ATOMIC_RELEASE);
 }
@@ -393,7 +393,7 @@ static int gda_dpa_pool_alloc(struct gda_dpa_pool *p)
 	p->pending = calloc(m->launches, sizeof(*p->pending));
 	p->sources = calloc(nsources, sizeof(*p->sources));
 	p->armed = calloc(nsources, sizeof(*p->armed));
-	p->tasks = calloc(GDA_DPA_TASKS_MAX, sizeof(struct gda_dpa_task *));
+	p->tasks = calloc(GDA_DPA_TASKS_MAX, sizeof(*p->tasks));
 	if (!p->pending || !p->sources || !p->armed || !p->tasks)
 		return -ENOMEM;
 	for (i = 0; i < m->launches; i++) {
@@ -455,16 +455,28 @@ int gda_dpa_pool_counter(struct gda_dpa_pool *p, const uint64_t *word, uint32_t 
 	return err;
 }
 
-int gda_dpa_pool_task(struct gda_dpa_pool *p, const struct gda_dpa_task *task, uint32_t *number)
+uint32_t gda_dpa_known_find(const struct gda_dpa_known *tasks, uint32_t n, const char *name,
+			    gda_dpa_function *function)
 {
-	uint32_t n = __atomic_load_n(&p->ntasks, __ATOMIC_ACQUIRE), i;
+	uint32_t i;
 
-	for (i = 0; i < n && p->tasks[i] != task; i++)
-		;
+	for (i = 0; i < n; i++)
+		if (tasks[i].function == function && !strcmp(tasks[i].name, name))
+			break;
+	return i;
+}
+
+int gda_dpa_pool_task(struct gda_dpa_pool *p, const char *name, gda_dpa_function *function,
+		      uint32_t *number)
+{
+	uint32_t n = __atomic_load_n(&p->ntasks, __ATOMIC_ACQUIRE);
+	uint32_t i = gda_dpa_known_find(p->tasks, n, name, function);
+
 	if (i == GDA_DPA_TASKS_MAX)
 		return -ENOSPC;
 	if (i == n) {
-		p->tasks[i] = task;
+		p->tasks[i].function = function;
+		memcpy(p->tasks[i].name, name, strlen(name) + 1);
 		__atomic_store_n(&p->ntasks, n + 1, __ATOMIC_RELEASE);
 	}
 	*number = i;

@@ -137,35 +137,33 @@ static void gda_dpa_queue_of(const struct gda_qp *qp, struct gda_dpa_queue *q)
 
 int gda_dpa_number_task(struct gda_dpa *dpa, const struct gda_dpa_task *task, uint32_t *number)
 {
+	gda_dpa_function *function = dpa->pid ? NULL : task->function;
 	struct gda_dpa_ask ask = { .question = GDA_DPA_ASK_TASK };
-	uint32_t i;
+	size_t length = strnlen(task->name, sizeof(ask.name));
 	int err;
 
-	for (i = 0; i < dpa->ntasks; i++) {
-		if (dpa->tasks[i] == task || (dpa->pid && !strcmp(dpa->names[i], task->name))) {
-			*number = i;
-			return 0;
-		}
-	}
-	if (strlen(task->name) >= sizeof(ask.name))
+	if (length == sizeof(ask.name))
 		return gda_because(-EINVAL,
 				   "the name of the task is too long: the most is %zu bytes",
 				   sizeof(ask.name) - 1);
+	memcpy(ask.name, task->name, length);
+	*number = gda_dpa_known_find(dpa->tasks, dpa->ntasks, ask.name, function);
+	if (*number < dpa->ntasks)
+		return 0;
 	if (dpa->ntasks == GDA_DPA_TASKS_MAX)
 		return gda_because(-ENOSPC,
 				   "more than %u different tasks: create another context for the rest",
 				   GDA_DPA_TASKS_MAX);
-	memcpy(ask.name, task->name, strlen(task->name) + 1);
 	err = dpa->pid ? gda_dpa_process_ask(dpa, &ask, number) :
-			 gda_dpa_pool_task(dpa->pool, task, number);
+			 gda_dpa_pool_task(dpa->pool, ask.name, function, number);
 	if (err)
 		return err;
 	/* both sides number them in the order in which they are asked for */
 	if (*number != dpa->ntasks)
 		return gda_because(-EPROTO,
 				   "gda-dpa numbers tasks in another way: install gda-dpa and libgda of one version");
-	dpa->tasks[*number] = task;
-	memcpy(dpa->names[*number], ask.name, sizeof(ask.name));
+	dpa->tasks[*number].function = function;
+	memcpy(dpa->tasks[*number].name, ask.name, sizeof(ask.name));
 	__atomic_store_n(&dpa->ntasks, *number + 1, __ATOMIC_RELEASE);
 	return 0;
 }

@@ -253,7 +253,7 @@ static int gda_dpa_serve_task(struct gda_dpa_serve *s, const char *name,
 		snprintf(a->text, sizeof(a->text), "%s is none that GDA_DPA_TASK() defined", name);
 		return -EINVAL;
 	}
-	return gda_dpa_pool_task(s->pool, task, &a->number);
+	return gda_dpa_pool_task(s->pool, name, task->function, &a->number);
 }
 
 /* No task uses it any more. */

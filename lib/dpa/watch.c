@@ -34,7 +34,7 @@ static void gda_dpa_watch_blame(struct gda_dpa *dpa, uint32_t thread, uint64_t n
 	r->threads = __atomic_load_n(&s->threads, __ATOMIC_RELAXED);
 	r->ran_ns = started && started < now ? now - started : 0;
 	if (task < __atomic_load_n(&dpa->ntasks, __ATOMIC_ACQUIRE))
-		snprintf(r->task, sizeof(r->task), "%s", dpa->names[task]);
+		snprintf(r->task, sizeof(r->task), "%s", dpa->tasks[task].name);
 }
 
 void gda_dpa_watch_note(struct gda_dpa *dpa)

@@ -4,6 +4,7 @@
  * the seed. On whatever device gda_open(NULL) opens.
  */
 #include <stddef.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include "dpa.h"
 
@@ -257,6 +258,47 @@ TEST_F(dpa, D_11_launches_are_checked)
 	EXPECT_EQ(-EINVAL, gda_dpa_launch(self->dpa, &l));
 	l.size = sizeof(l);
 	EXPECT_EQ(0, gda_dpa_launch(self->dpa, &l));
+}
+
+GDA_DPA_TASK(d_left)
+{
+	gda_dpa_log(t, "left");
+}
+
+GDA_DPA_TASK(d_right)
+{
+	gda_dpa_log(t, "right");
+}
+
+/* One address holds a task after the other, and is gone when the launches run. */
+TEST_F(dpa, D_11_the_task_of_a_launch_is_copied)
+{
+	struct gda_dpa_task *tasks = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+					  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct gda_dpa_launch_attr l = {
+		.size = sizeof(l), .task = tasks, .threads = 1, .done = self->done, .value = 1,
+	};
+	char *name = (char *)(tasks + 1), line[GDA_DPA_LINE_BYTES];
+	struct gda_dpa_event *go;
+	int i;
+
+	ASSERT_NE(MAP_FAILED, (void *)tasks);
+	ASSERT_EQ(0, gda_dpa_event_create(self->dpa, NULL, &go));
+	l.wait = go;
+	for (i = 0; i < 4; i++) {
+		l.threshold = (uint64_t)i;
+		*tasks = i % 2 ? d_right : d_left;
+		tasks->name = name;
+		snprintf(name, 8, "%s", i % 2 ? "right" : "left");
+		ASSERT_EQ(0, gda_dpa_launch(self->dpa, &l));
+	}
+	ASSERT_EQ(0, munmap(tasks, 4096));
+	for (i = 0; i < 4; i++) {
+		ASSERT_EQ(0, gda_dpa_event_add(go, 1));
+		ASSERT_EQ(0, AWAIT((uint64_t)i + 1));
+		ASSERT_LT(0, gda_dpa_log_read(self->dpa, line, sizeof(line)));
+		EXPECT_STREQ(i % 2 ? "right" : "left", line);
+	}
 }
 
 struct d_bytes {

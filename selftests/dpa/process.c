@@ -184,6 +184,33 @@ TEST_F(process, D_02_a_program_that_is_none)
 	EXPECT_EQ(0, gda_dpa_error(self->dpa, NULL));
 }
 
+/* A launch of the task of a local structure, as Documentation/dpa.rst shows it. */
+static __attribute__((noinline)) int launch_by_name(struct gda_dpa *dpa, const char *name)
+{
+	struct gda_dpa_task task = { .size = sizeof(task), .name = name };
+	struct gda_dpa_launch_attr l = { .size = sizeof(l), .task = &task, .threads = 1 };
+
+	return gda_dpa_launch(dpa, &l);
+}
+
+/* One address, and one buffer for the name, hold a task after the other: the name tells them. */
+TEST_F(process, D_11_a_task_is_its_name_not_its_address)
+{
+	char name[GDA_DPA_NAME_BYTES] = "t_left", line[GDA_DPA_LINE_BYTES];
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		snprintf(name, sizeof(name), "%s", i % 2 ? "t_right" : "t_left");
+		ASSERT_EQ(0, launch_by_name(self->dpa, name)) TH_LOG("%s", gda_last_error());
+		while (gda_dpa_log_read(self->dpa, line, sizeof(line)) < 0)
+			ASSERT_EQ(0, gda_dpa_error(self->dpa, NULL));
+		ASSERT_STREQ(name, line);
+	}
+	EXPECT_EQ(-ENOENT, launch_by_name(self->dpa, "t_middle"));
+	EXPECT_NE(NULL, strstr(gda_last_error(), "no task t_middle"));
+	EXPECT_EQ(0, launch_by_name(self->dpa, "t_left"));
+}
+
 /* --- faults --- */
 
 static int count_open_files(void)

@@ -38,6 +38,16 @@ GDA_DPA_TASK(p_work)
 	gda_dpa_event_update_add(t, w->event, 5);
 }
 
+GDA_DPA_TASK(t_left)
+{
+	gda_dpa_log(t, "t_left");
+}
+
+GDA_DPA_TASK(t_right)
+{
+	gda_dpa_log(t, "t_right");
+}
+
 static void ignore(int signal)
 {
 	(void)signal;

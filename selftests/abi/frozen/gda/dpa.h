@@ -516,7 +516,8 @@ uint32_t gda_dpa_rdma_handle(const struct gda_dpa_rdma *rdma);
  * @size: sizeof(struct gda_dpa_launch_attr)
  * @flags: %GDA_DPA_DONE_SET, or 0
  * @task: the task, as GDA_DPA_TASK() of gda/dpa_task.h defines it; with gda_dpa_attr.program one
- *	with size and name alone will do
+ *	with size and name alone will do. Its name and function are copied, so it may change or end
+ *	once gda_dpa_launch() has returned
  * @wait: it starts once this event is greater than @threshold; NULL: at once
  * @threshold: any 64-bit value
  * @counter: it starts once this counter, of the same device context, has counted @arrivals; not
