@@ -48,7 +48,7 @@ struct gda_object *gda_counter_create(struct gda_ctx *ctx,
 		return ERR_PTR(-EOPNOTSUPP);
 	if (ctx->ncounter >= ctx->dev->limits.max_counter)
 		return ERR_PTR(-ENOSPC);
-	count = kzalloc(sizeof(*count), GFP_KERNEL_ACCOUNT);
+	count = kzalloc(sizeof(*count), GDA_GFP_USER);
 	if (!count)
 		return ERR_PTR(-ENOMEM);
 	ret = gda_object_reserve(ctx, &count->obj, GDA_OBJECT_COUNTER);

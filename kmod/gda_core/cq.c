@@ -220,7 +220,7 @@ static int gda_cq_build(struct gda_ctx *ctx, struct gda_cq *cq,
 	if (ret)
 		goto err_memory;
 	ret = xa_alloc_cyclic(&ctx->dev->qps, &cq->cqn, XA_ZERO_ENTRY, XA_LIMIT(1, 0xffffff),
-			      &ctx->dev->next_qpn, GFP_KERNEL_ACCOUNT);
+			      &ctx->dev->next_qpn, GDA_GFP_USER);
 	ret = gda_cyclic_error(ret);
 	if (ret)
 		goto err_memory;
@@ -253,7 +253,7 @@ struct gda_object *gda_cq_create(struct gda_ctx *ctx, struct gda_cq_create *cmd)
 	struct gda_cq *cq;
 	int ret;
 
-	cq = kzalloc(sizeof(*cq), GFP_KERNEL_ACCOUNT);
+	cq = kzalloc(sizeof(*cq), GDA_GFP_USER);
 	if (!cq)
 		return ERR_PTR(-ENOMEM);
 	spin_lock_init(&cq->lock);

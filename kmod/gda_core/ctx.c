@@ -86,7 +86,7 @@ struct gda_ctx *gda_ctx_create(struct file *file)
 	struct gda_ctx *ctx;
 	int ret;
 
-	ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
+	ctx = kzalloc(sizeof(*ctx), GDA_GFP_USER);
 	if (!ctx)
 		return ERR_PTR(-ENOMEM);
 	ctx->inode = alloc_anon_inode(gda_mount->mnt_sb);
@@ -159,7 +159,7 @@ static int gda_ctx_associate(struct gda_ctx *ctx, struct gda_device *dev, u32 id
 static int gda_ctx_reserve_id(u32 *id)
 {
 	int ret = xa_alloc_cyclic(&gda_contexts, id, XA_ZERO_ENTRY, xa_limit_31b,
-				  &gda_next_context, GFP_KERNEL_ACCOUNT);
+				  &gda_next_context, GDA_GFP_USER);
 
 	return gda_cyclic_error(ret);
 }

@@ -19,7 +19,7 @@ static struct gda_db_page *gda_db_page_create(struct gda_ctx *ctx, enum gda_cell
 	struct gda_region *region;
 	struct gda_db_page *db_page;
 
-	db_page = kzalloc(sizeof(*db_page), GFP_KERNEL_ACCOUNT);
+	db_page = kzalloc(sizeof(*db_page), GDA_GFP_USER);
 	if (!db_page)
 		return ERR_PTR(-ENOMEM);
 	/* set before the region can be mapped and fault */

@@ -108,7 +108,7 @@ static bool gda_dead_worth(struct gda_ctx *ctx)
 
 static struct gda_dead *gda_dead_alloc(u32 nqps, u32 nrecords)
 {
-	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_NOWARN;
+	const gfp_t gfp = GDA_GFP_USER;
 	struct gda_dead *dead = kzalloc(sizeof(*dead), gfp);
 
 	if (!dead)

@@ -38,7 +38,7 @@ void gda_events_init(struct gda_ctx *ctx)
 
 static struct gda_event *gda_event_create(int fd)
 {
-	struct gda_event *event = kzalloc(sizeof(*event), GFP_KERNEL_ACCOUNT);
+	struct gda_event *event = kzalloc(sizeof(*event), GDA_GFP_USER);
 	int ret;
 
 	if (!event)

@@ -114,12 +114,12 @@ static struct sg_table *gda_export_map(struct dma_buf_attachment *attach,
 		return ERR_PTR(ret);
 	if (region->map == GDA_MAP_RO && dir != DMA_TO_DEVICE)
 		return ERR_PTR(-EACCES);
-	sgt = kzalloc(sizeof(*sgt), GFP_KERNEL_ACCOUNT);
+	sgt = kzalloc(sizeof(*sgt), GDA_GFP_USER);
 	if (!sgt)
 		return ERR_PTR(-ENOMEM);
 	ret = sg_alloc_table_from_pages(sgt, region->pages, region->npages, 0,
 					gda_region_bytes(region),
-					GFP_KERNEL_ACCOUNT);
+					GDA_GFP_USER);
 	if (ret)
 		goto err_kfree;
 	/*
@@ -260,7 +260,7 @@ static struct dma_buf *gda_export_create(struct gda_device *dev, struct gda_regi
 	struct gda_export *export;
 	struct dma_buf *dmabuf;
 
-	export = kzalloc(sizeof(*export), GFP_KERNEL_ACCOUNT);
+	export = kzalloc(sizeof(*export), GDA_GFP_USER);
 	if (!export)
 		return ERR_PTR(-ENOMEM);
 	info.ops = region->map == GDA_MAP_RO ? &gda_export_ro_ops : &gda_export_ops;

@@ -548,6 +548,8 @@ void gda_unaccount_context(struct gda_account *account);
 int gda_account_object(struct gda_ctx *ctx);
 void gda_unaccount_object(struct gda_ctx *ctx);
 
+int gda_headroom_check(void);		/* headroom.c */
+
 /* Map the error of xa_alloc_cyclic() to that of the uAPI. */
 static inline int gda_cyclic_error(int ret)
 {

@@ -178,9 +178,12 @@ static int gda_ioc_record(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user
 	had = ctx->record.work;
 	ret = gda_record_set(ctx, cmd);
 	gda_ctx_unlock(ctx);
-	if (!ret)
-		ret = gda_ioctl_respond(arg, cmd, sizeof(*cmd));
-	if (ret != -EFAULT || had)
+	if (ret)
+		return ret;
+	if (cmd->records && !had)
+		ret = gda_headroom_check();
+	ret = ret ?: gda_ioctl_respond(arg, cmd, sizeof(*cmd));
+	if (!ret || had)
 		return ret;
 	mutex_lock(&ctx->lock);
 	gda_record_stop(ctx);
@@ -395,7 +398,8 @@ static int gda_ioctl_create(struct gda_ctx *ctx, const struct gda_ioctl_op *op,
 	if (IS_ERR(obj))
 		return gda_ioctl_explain(op, ucmd, arg, PTR_ERR(obj));
 
-	ret = gda_ioctl_respond(arg, ucmd, op->size);
+	ret = gda_headroom_check();
+	ret = ret ?: gda_ioctl_respond(arg, ucmd, op->size);
 	mutex_lock(&ctx->lock);
 	if (READ_ONCE(ctx->dead))
 		ret = -ENODEV;		/* the object went with the context, or will */

@@ -105,7 +105,7 @@ static int gda_mr_map(struct gda_device *dev, struct gda_mr *mr,
 	if (mr->backing.kind)
 		return dev->ops->mr_map(&mr->exec, attr);
 	mr->mem.key = mr->exec.key;
-	ret = xa_insert(&dev->keys, mr->exec.key, mr, GFP_KERNEL_ACCOUNT);
+	ret = xa_insert(&dev->keys, mr->exec.key, mr, GDA_GFP_USER);
 	if (!ret)
 		gda_stat_add(GDA_STAT_KEYS, 1);
 	return ret;
@@ -236,7 +236,7 @@ static struct gda_mr *gda_mr_new(struct gda_ctx *ctx, u64 feature, u64 iova, u32
 		return ERR_PTR(-ENOTCONN);
 	if (gda_device_has(dev, feature))
 		return ERR_PTR(-EOPNOTSUPP);
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+	mr = kzalloc(sizeof(*mr), GDA_GFP_USER);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	/* live before attach(): the memory can be revoked from then on */

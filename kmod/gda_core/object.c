@@ -33,7 +33,7 @@ int gda_object_reserve(struct gda_ctx *ctx, struct gda_object *obj, u8 type)
 	if (ret)
 		return ret;
 	ret = xa_alloc(&ctx->objects, &obj->handle, XA_ZERO_ENTRY, xa_limit_31b,
-		       GFP_KERNEL_ACCOUNT);
+		       GDA_GFP_USER);
 	if (ret)
 		gda_unaccount_object(ctx);
 	return ret;
@@ -63,7 +63,7 @@ void gda_object_complete(struct gda_object *obj)
 
 	lockdep_assert_held(&obj->ctx->lock);
 	/* the index is reserved: this allocates nothing and cannot fail */
-	old = xa_store(&obj->ctx->objects, obj->handle, obj, GFP_KERNEL_ACCOUNT);
+	old = xa_store(&obj->ctx->objects, obj->handle, obj, GDA_GFP_USER);
 	WARN_ON_ONCE(old);
 	if (obj->type != GDA_OBJECT_MR)
 		xa_set_mark(&obj->ctx->objects, obj->handle, GDA_OBJECT_FEW);

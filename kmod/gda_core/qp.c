@@ -253,7 +253,7 @@ static int gda_qp_alloc_flight(struct gda_qp *qp)
 	u32 window = qp->exec.window;
 	struct gda_qp_flight *flight;
 
-	flight = kvzalloc(struct_size(flight, records, window), GFP_KERNEL_ACCOUNT);
+	flight = kvzalloc(struct_size(flight, records, window), GDA_GFP_USER);
 	if (!flight)
 		return -ENOMEM;
 	gda_flight_init(&flight->flight, &qp->engine_qp, flight->records, window);
@@ -325,7 +325,7 @@ static int gda_qp_add_to_device(struct gda_device *dev, struct gda_qp *qp)
 	int ret;
 
 	ret = xa_alloc_cyclic(&dev->qps, &qpn, XA_ZERO_ENTRY, XA_LIMIT(1, 0xffffff),
-			      &dev->next_qpn, GFP_KERNEL_ACCOUNT);
+			      &dev->next_qpn, GDA_GFP_USER);
 	if (ret < 0)
 		return gda_cyclic_error(ret);
 	qp->engine_qp.qpn = qpn;
@@ -351,7 +351,7 @@ static int gda_qp_add_to_device(struct gda_device *dev, struct gda_qp *qp)
 		return ret;
 	}
 	/* the index is reserved: this allocates nothing and cannot fail */
-	xa_store(&dev->qps, qpn, qp, GFP_KERNEL_ACCOUNT);
+	xa_store(&dev->qps, qpn, qp, GDA_GFP_USER);
 	return 0;
 }
 
@@ -420,7 +420,7 @@ struct gda_object *gda_qp_create(struct gda_ctx *ctx, struct gda_qp_create *cmd)
 	struct gda_qp *qp;
 	int ret;
 
-	qp = kzalloc(sizeof(*qp), GFP_KERNEL_ACCOUNT);
+	qp = kzalloc(sizeof(*qp), GDA_GFP_USER);
 	if (!qp)
 		return ERR_PTR(-ENOMEM);
 	ret = gda_qp_borrow(ctx, qp, cmd);

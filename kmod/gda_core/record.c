@@ -33,7 +33,7 @@ int gda_record_init(struct gda_ctx *ctx)
 	lockdep_assert_held(&ctx->lock);
 	if (control->records)
 		return 0;
-	control->records = kcalloc(GDA_RECORD_MIN, sizeof(*control->records), GFP_KERNEL_ACCOUNT);
+	control->records = kcalloc(GDA_RECORD_MIN, sizeof(*control->records), GDA_GFP_USER);
 	if (!control->records)
 		return -ENOMEM;
 	control->mask = GDA_RECORD_MIN - 1;

@@ -34,7 +34,7 @@ static_assert(GDA_RECORD_MAX * sizeof(struct gda_record) <= GDA_COOKIE_STRIDE <<
 static int gda_region_alloc_pages(struct gda_region *region, unsigned int npages)
 {
 	while (region->npages < npages) {
-		struct page *page = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+		struct page *page = alloc_page(GDA_GFP_USER | __GFP_ZERO);
 
 		if (!page)
 			return -ENOMEM;
@@ -69,7 +69,7 @@ struct gda_region *gda_region_create(struct gda_ctx *ctx, unsigned int npages, u
 	struct gda_region *region;
 	int ret;
 
-	region = kvzalloc(struct_size(region, pages, npages), GFP_KERNEL_ACCOUNT);
+	region = kvzalloc(struct_size(region, pages, npages), GDA_GFP_USER);
 	if (!region)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&region->ref);
@@ -87,7 +87,7 @@ struct gda_region *gda_region_create(struct gda_ctx *ctx, unsigned int npages, u
 	if (db_page)
 		db_page->region = region;
 	ret = xa_alloc_cyclic(&ctx->regions, &region->id, region, GDA_COOKIE_IDS,
-			      &ctx->next_region, GFP_KERNEL_ACCOUNT);
+			      &ctx->next_region, GDA_GFP_USER);
 	ret = gda_cyclic_error(ret);
 	if (ret)
 		goto err_put;

@@ -256,7 +256,7 @@ static struct gda_dmabuf *gda_dmabuf_create(struct gda_mem_backing *b,
 	struct gda_dmabuf *db;
 	int ret;
 
-	db = kzalloc(sizeof(*db), GFP_KERNEL_ACCOUNT);
+	db = kzalloc(sizeof(*db), GDA_GFP_USER);
 	if (!db)
 		return ERR_PTR(-ENOMEM);
 	db->backing = b;

@@ -152,7 +152,7 @@ static int gda_peer_attach(struct gda_mem_backing *b, const struct gda_mem_reque
 	range.addr = untagged_addr(req->addr);
 	if (range.addr >= TASK_SIZE_MAX || range.length > TASK_SIZE_MAX - range.addr)
 		return -EFAULT;
-	memory = kzalloc(sizeof(*memory), GFP_KERNEL_ACCOUNT);
+	memory = kzalloc(sizeof(*memory), GDA_GFP_USER);
 	if (!memory)
 		return -ENOMEM;
 	memory->length = req->length;

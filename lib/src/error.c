@@ -38,7 +38,7 @@ static const struct gda_error_text gda_errnos[] = {
 	{ EMFILE, "too many open files: raise RLIMIT_NOFILE, ulimit -n" },
 	{ ENODEV, "the context was shut down, or its device is gone" },
 	{ ENOENT, "no such object or device: gda_devices() lists the devices" },
-	{ ENOMEM, "out of memory, or over RLIMIT_MEMLOCK: see ulimit -l" },
+	{ ENOMEM, "out of memory, over RLIMIT_MEMLOCK (see ulimit -l), or at memory.max of the cgroup" },
 	{ ENOSPC, "over a limit of the device or of this user: see gdactl limits" },
 	{ ENOTCONN, "no queue to this rank, or the context is not bound to a device" },
 	{ EALREADY, "done already" },

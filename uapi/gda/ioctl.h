@@ -28,7 +28,8 @@
  * ENOENT         no such handle of that type in this context, or no such device
  * EBUSY          still referenced by another object
  * EOVERFLOW      address plus length wraps
- * ENOMEM         out of memory, or over RLIMIT_MEMLOCK (MRs of user memory, queues)
+ * ENOMEM         out of memory, over RLIMIT_MEMLOCK (MRs of user memory, queues), or at the limit
+ *                of the caller's memory cgroup: no process is killed for it
  * ENOSPC         too many: over a count that GDA_IOC_QUERY reports, or more contexts or
  *                objects than one user may have. A single value out of its range
  *                (depth, length) is EINVAL
@@ -414,7 +415,8 @@ struct gda_queue_memory {
  * A page is uncharged when the last object, mapping or dma-buf that holds it is gone, in
  * whichever process that is. A queue's page tables and the kernel's own structures (less than 4 KiB
  * a QP with its CQ) are charged to the memory cgroup alone; the number of objects bounds
- * them.
+ * them. Creation fails with ENOMEM when the cgroup has less than 16 pages left afterwards, so that
+ * the next page fault of a process in it does not call the OOM killer.
  */
 
 /**

@@ -180,14 +180,14 @@ int gda_device_add_context(struct gda_device *dev, struct gda_ctx *ctx)
 	bool live;
 
 	/* the index is reserved: this allocates nothing and cannot fail */
-	xa_store(&gda_contexts, ctx->id, ctx, GFP_KERNEL_ACCOUNT);
+	xa_store(&gda_contexts, ctx->id, ctx, GDA_GFP_USER);
 	spin_lock(&dev->lock);
 	live = dev->state == GDA_DEVICE_LIVE;
 	spin_unlock(&dev->lock);
 	if (live)
 		return 0;
 	/* the id stays reserved */
-	xa_store(&gda_contexts, ctx->id, XA_ZERO_ENTRY, GFP_KERNEL_ACCOUNT);
+	xa_store(&gda_contexts, ctx->id, XA_ZERO_ENTRY, GDA_GFP_USER);
 	/* a reader may have found it, and may read the device that it names */
 	synchronize_srcu_expedited(&gda_srcu);
 	/* removal may have marked it, which is not bound: it can be bound to another device */

@@ -11,7 +11,15 @@
 #ifndef GDA_MEM_H
 #define GDA_MEM_H
 
+#include <linux/gfp.h>
 #include <linux/types.h>
+
+/*
+ * For all memory that a caller has allocated, charged to its memory cgroup. At the group's limit,
+ * or when memory is short, an allocation fails: with plain GFP_KERNEL_ACCOUNT the OOM killer
+ * would choose a process by its RSS, in which no page of a queue is, so often a bystander.
+ */
+#define GDA_GFP_USER	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 struct cred;
 struct device;

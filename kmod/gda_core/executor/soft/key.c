@@ -22,13 +22,13 @@ int gda_soft_map(struct gda_executor_mr *exec, const struct gda_executor_mr_attr
 
 	ret = xa_alloc_cyclic(&soft->keys, &index, XA_ZERO_ENTRY,
 			      XA_LIMIT(1, GDA_KEY_INDEX_MAX), &soft->next_key,
-			      GFP_KERNEL_ACCOUNT);
+			      GDA_GFP_USER);
 	if (ret < 0)
 		return gda_cyclic_error(ret);
 	exec->key = index << 8 | (get_random_u32() & 0xff);
 	mr->mem.key = exec->key;
 	/* the index is reserved: cannot fail. Orders the MR's fields before its publication */
-	xa_store(&soft->keys, index, mr, GFP_KERNEL_ACCOUNT);
+	xa_store(&soft->keys, index, mr, GDA_GFP_USER);
 	gda_stat_add(GDA_STAT_KEYS, 1);
 	return 0;
 }
