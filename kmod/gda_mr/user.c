@@ -46,7 +46,7 @@ static void gda_user_uncharge(struct gda_user_memory *um, unsigned long npages)
 
 static struct gda_user_memory *gda_user_memory_create(bool writable)
 {
-	struct gda_user_memory *um = kzalloc(sizeof(*um), GFP_KERNEL_ACCOUNT);
+	struct gda_user_memory *um = kzalloc(sizeof(*um), GDA_GFP_USER);
 
 	if (!um)
 		return NULL;
@@ -62,18 +62,45 @@ static void gda_user_memory_destroy(struct gda_user_memory *um)
 	kfree(um);
 }
 
+/*
+ * Make room in b->pages for more than the @pinned pages that it has. It doubles while memory is
+ * found to be there, because a caller with an unlimited RLIMIT_MEMLOCK can name any amount of
+ * addresses that have none.
+ */
+static int gda_user_grow(struct gda_mem_backing *b, unsigned long pinned, unsigned long *room)
+{
+	unsigned long n = min(b->npages, max(2 * *room, (unsigned long)GDA_PIN_BATCH));
+	struct page **pages;
+
+	if (pinned < *room)
+		return 0;
+	pages = kvmalloc_array(n, sizeof(*pages), GDA_GFP_USER);
+	if (!pages)
+		return -ENOMEM;
+	if (pinned)
+		memcpy(pages, b->pages, pinned * sizeof(*pages));
+	kvfree(b->pages);
+	b->pages = pages;
+	*room = n;
+	return 0;
+}
+
 /* Pin b->npages pages from @addr. Return: 0, or an error with *@pinned left pinned. */
 static int gda_user_pin(struct gda_mem_backing *b, unsigned long addr, bool writable,
 			unsigned long *pinned)
 {
 	unsigned int flags = FOLL_LONGTERM | (writable ? FOLL_WRITE : GDA_FOLL_READ);
+	unsigned long room = 0;
 
 	*pinned = 0;
 	if (!writable && !gda_mm_readable(current->mm, addr, b->npages << PAGE_SHIFT))
 		return -EFAULT;
 	while (*pinned < b->npages) {
-		int n = min_t(unsigned long, b->npages - *pinned, GDA_PIN_BATCH);
+		int n, ret = gda_user_grow(b, *pinned, &room);
 
+		if (ret)
+			return ret;
+		n = min_t(unsigned long, room - *pinned, GDA_PIN_BATCH);
 		n = pin_user_pages_fast(addr + (*pinned << PAGE_SHIFT), n, flags,
 					b->pages + *pinned);
 		if (n <= 0)
@@ -116,11 +143,6 @@ static int gda_user_attach(struct gda_mem_backing *b, const struct gda_mem_reque
 	ret = gda_user_charge(um, b->npages);
 	if (ret)
 		goto err_um;
-	b->pages = kvmalloc_array(b->npages, sizeof(*b->pages), GFP_KERNEL_ACCOUNT);
-	if (!b->pages) {
-		ret = -ENOMEM;
-		goto err_uncharge;
-	}
 	ret = gda_user_pin(b, addr & PAGE_MASK, req->writable, &pinned);
 	if (ret)
 		goto err_unpin;
@@ -129,7 +151,7 @@ static int gda_user_attach(struct gda_mem_backing *b, const struct gda_mem_reque
 err_unpin:
 	gda_user_unpin(b, pinned);
 	kvfree(b->pages);
-err_uncharge:
+	b->pages = NULL;
 	gda_user_uncharge(um, b->npages);
 err_um:
 	gda_user_memory_destroy(um);
