@@ -101,7 +101,7 @@ static void set_up(struct sender *s, const struct options *o, struct message_hel
 	s->file = open(o->file, O_RDONLY | O_CLOEXEC);
 	if (s->file < 0 || fstat(s->file, &st))
 		die(DEMO_FAILED, "%s: %s", o->file, strerror(errno));
-	if (!S_ISREG(st.st_mode) || !st.st_size || st.st_size >> 32)
+	if (!S_ISREG(st.st_mode) || !st.st_size || (uint64_t)st.st_size >> 32)
 		die(DEMO_FAILED, "%s: not a file of 1 byte to 4 GiB", o->file);
 	s->bytes = (uint64_t)st.st_size;
 	data = shared_memory(s->bytes, NULL);

@@ -11,8 +11,9 @@ PKG_CONFIG	?= pkg-config
 # What is linked with libgda has it beside itself; packages have it where the linker looks.
 ORIGIN_RPATH	?= -Wl,-rpath,'$$ORIGIN'
 
-# Flags that everything in user space here is compiled with.
-GDA_CPPFLAGS	:= -Iuapi -Ilib/include
+# Flags that everything in user space here is compiled with. Cookies of regions are offsets above
+# 2 GiB, also in programs of 32 bits.
+GDA_CPPFLAGS	:= -Iuapi -Ilib/include -D_FILE_OFFSET_BITS=64
 # The compiler leaves beside each object of which headers it was made (the Makefile reads it).
 DEPFLAGS	= -MMD -MP -MT $@
 GDA_CFLAGS	= $(DEPFLAGS) -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -Wundef -Wpointer-arith \

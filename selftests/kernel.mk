@@ -70,7 +70,7 @@ $(BUILD)/selftests/kernel/ib_wire: KSELFTEST_OWN = $(WIRE_OBJS)
 $(BUILD)/selftests/kernel/ib_wire: $(WIRE_OBJS)
 
 # The same in 32 bits, against the 64-bit kernel (SECURITY.md O9), if it can be built.
-GDA_KSELFTESTS32 := basic blocked completion copyout export handle ioctl keys limits \
+GDA_KSELFTESTS32 := basic blocked completion copyout export handle ioctl keys library limits \
 	memory mmap klog range wqe
 GDA_KSELFTEST_CFLAGS32 = $(GDA_KSELFTEST_CFLAGS) -m32 -D_FILE_OFFSET_BITS=64 \
 	-idirafter /usr/include/x86_64-linux-gnu
@@ -89,4 +89,21 @@ $(GDA_KSELFTEST_OBJS32): $(BUILD)/selftests/kernel32/%.o: selftests/kernel/%.c s
 $(addprefix $(BUILD)/selftests/kernel32/,$(GDA_KSELFTESTS32)): $(BUILD)/selftests/kernel32/%: \
 		selftests/kernel/%.c $(GDA_KSELFTEST_OBJS32) selftests/kernel.mk \
 		| $(BUILD)/kselftest/kselftest_harness.h
-	$(CC) $(GDA_KSELFTEST_CFLAGS32) -o $@ $< $(GDA_KSELFTEST_OBJS32)
+	$(CC) $(GDA_KSELFTEST_CFLAGS32) -o $@ $< $(GDA_KSELFTEST_OBJS32) $(KSELFTEST_OWN)
+
+# The library in 32 bits, as far as /dev/gda goes.
+GDA_LIB32	:= $(BUILD)/selftests/kernel32/libgda.a
+GDA_LIB32_SRC	:= $(LIB_SRC) $(filter-out lib/verbs/%,$(INPROC_SRC)) $(VERBS_ABSENT)
+GDA_LIB32_OBJ	:= $(GDA_LIB32_SRC:%.c=$(BUILD)/selftests/kernel32/%.o)
+
+$(GDA_LIB32_OBJ): $(BUILD)/selftests/kernel32/%.o: %.c lib/lib.mk selftests/kernel.mk
+	@mkdir -p $(@D)
+	$(CC) $(INPROC_CPPFLAGS) $(DEPFLAGS) -std=gnu11 -O1 $(TEST_DEBUG) -Wall -Wextra -Werror -m32 \
+		-idirafter /usr/include/x86_64-linux-gnu -c -o $@ $<
+
+$(GDA_LIB32): $(GDA_LIB32_OBJ)
+	rm -f $@
+	$(AR) rcs $@ $^
+
+$(BUILD)/selftests/kernel32/library: KSELFTEST_OWN = $(GDA_LIB32)
+$(BUILD)/selftests/kernel32/library: $(GDA_LIB32)

@@ -10,12 +10,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <gda/gda.h>
 #include <gda/record.h>
 #include <gda/ring.h>
 #include <gda/view.h>
 
 #define GDA_EXPORT __attribute__((visibility("default")))
+
+/* A cookie that the kernel returns is the offset of a mmap(2), and can be above 2 GiB. */
+_Static_assert(sizeof(off_t) == 8, "compile the library with -D_FILE_OFFSET_BITS=64");
 
 struct gda_context;
 

@@ -138,6 +138,33 @@ struct producer {
 	int err;
 };
 
+/* A put from and to the QP's own side; the word that arrived is @value. */
+static int put_to_self(struct side *s, struct gda_qp *qp, uint32_t value)
+{
+	struct gda_view *v = gda_qp_view(qp);
+	int64_t t = gda_put_value(v, AT(s, 0), value, 0);
+	int err = t < 0 ? (int)t : gda_wait(v, t, gda_clock_ns() + T_WAIT_NS);
+
+	return err ? err : *(volatile uint32_t *)s->mem == value ? 0 : -EBADMSG;
+}
+
+#define QUEUES	1100U			/* of three regions each, 4 MiB of cookies apart */
+
+/* The offsets at which regions are mapped go beyond 2 and 4 GiB. */
+TEST_F(library, O9_queue_after_queue)
+{
+	struct gda_qp_attr attr = { .size = sizeof(attr), .sq_depth = 64 };
+	struct side *a = &self->a;
+	struct gda_qp *qp;
+
+	for (uint32_t i = 0; i < QUEUES; i++) {
+		ASSERT_OK(gda_qp_create(a->ctx, &attr, &qp)) TH_LOG("QP %u", i);
+		ASSERT_OK(join_self(qp));
+		ASSERT_OK(put_to_self(a, qp, i)) TH_LOG("QP %u", i);
+		ASSERT_OK(gda_qp_destroy(qp));
+	}
+}
+
 static void *produce(void *arg)
 {
 	struct producer *p = arg;
