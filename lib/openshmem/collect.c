@@ -53,14 +53,15 @@ void gda_osh_fcollect(const char *call, const struct gda_osh_group *g, void *des
 void gda_osh_collect(const char *call, const struct gda_osh_group *g, void *dest,
 		     const void *source, size_t bytes)
 {
-	uint64_t *own = gda_osh_group_sizes(g);
+	uint64_t *own = gda_osh_group_size_word(g, g->me);
 	size_t before = 0;
 	int i;
 
 	__atomic_store_n(own, bytes, __ATOMIC_RELEASE);
 	gda_osh_group_sync(call, g);
 	for (i = 0; i < g->me; i++)
-		before += gda_osh_load_from(call, own, gda_osh_group_pe(g, i));
+		before += gda_osh_load_from(call, gda_osh_group_size_word(g, i),
+					    gda_osh_group_pe(g, i));
 	put_to_all(call, g, (char *)dest + before, source, bytes);
 	finish(call, g);
 	__atomic_store_n(own, SHMEM_SYNC_VALUE, __ATOMIC_RELAXED);
@@ -69,10 +70,15 @@ void gda_osh_collect(const char *call, const struct gda_osh_group *g, void *dest
 void gda_osh_alltoall(const char *call, const struct gda_osh_group *g,
 		      const struct gda_osh_strided *what)
 {
-	ptrdiff_t block = (ptrdiff_t)(what->nelems * what->bytes);
+	ptrdiff_t block, all;
 	struct gda_osh_strided w = *what;
 	int i, to;
 
+	/* the block of no PE may begin at an address that has wrapped */
+	if (__builtin_mul_overflow(what->nelems, what->bytes, &block) ||
+	    __builtin_mul_overflow(block, g->size, &all) ||
+	    __builtin_mul_overflow(all, what->dst, &all))
+		gda_osh_bad(call, what->dest, SIZE_MAX, gda_osh_group_pe(g, g->me));
 	w.dest = (char *)what->dest + g->me * block * what->dst;
 	for (i = 0; i < g->size; i++) {
 		to = rotated(g, i);
@@ -90,15 +96,15 @@ void gda_osh_alltoall(const char *call, const struct gda_osh_group *g,
 	const struct gda_osh_group g = gda_osh_group_of_team(GDA_OSH_CALL_NAME, team)
 #define GDA_OSH_DO_broadcast(T) \
 	GDA_OSH_TEAM_GROUP; \
-	gda_osh_broadcast(GDA_OSH_CALL_NAME, &g, dest, source, nelems * sizeof(T), PE_root); \
+	gda_osh_broadcast(GDA_OSH_CALL_NAME, &g, dest, source, GDA_OSH_BYTES(T), PE_root); \
 	return 0
 #define GDA_OSH_DO_collect(T) \
 	GDA_OSH_TEAM_GROUP; \
-	gda_osh_collect(GDA_OSH_CALL_NAME, &g, dest, source, nelems * sizeof(T)); \
+	gda_osh_collect(GDA_OSH_CALL_NAME, &g, dest, source, GDA_OSH_BYTES(T)); \
 	return 0
 #define GDA_OSH_DO_fcollect(T) \
 	GDA_OSH_TEAM_GROUP; \
-	gda_osh_fcollect(GDA_OSH_CALL_NAME, &g, dest, source, nelems * sizeof(T)); \
+	gda_osh_fcollect(GDA_OSH_CALL_NAME, &g, dest, source, GDA_OSH_BYTES(T)); \
 	return 0
 #define GDA_OSH_EXCHANGE(T, to, from) \
 	const struct gda_osh_strided w = { \
@@ -122,13 +128,13 @@ GDA_OSH_COLL(GDA_OSH_DEFINE)
 							    logPE_stride, PE_size, pSync)
 #define GDA_OSH_DO_broadcast_set(T) \
 	GDA_OSH_SET_GROUP; \
-	gda_osh_broadcast(GDA_OSH_CALL_NAME, &g, dest, source, nelems * sizeof(T), PE_root)
+	gda_osh_broadcast(GDA_OSH_CALL_NAME, &g, dest, source, GDA_OSH_BYTES(T), PE_root)
 #define GDA_OSH_DO_collect_set(T) \
 	GDA_OSH_SET_GROUP; \
-	gda_osh_collect(GDA_OSH_CALL_NAME, &g, dest, source, nelems * sizeof(T))
+	gda_osh_collect(GDA_OSH_CALL_NAME, &g, dest, source, GDA_OSH_BYTES(T))
 #define GDA_OSH_DO_fcollect_set(T) \
 	GDA_OSH_SET_GROUP; \
-	gda_osh_fcollect(GDA_OSH_CALL_NAME, &g, dest, source, nelems * sizeof(T))
+	gda_osh_fcollect(GDA_OSH_CALL_NAME, &g, dest, source, GDA_OSH_BYTES(T))
 #define GDA_OSH_DO_alltoall_set(T) \
 	GDA_OSH_SET_GROUP; \
 	GDA_OSH_EXCHANGE(T, 1, 1)

@@ -188,8 +188,9 @@ void gda_osh_start(const char *call, int requested)
 	gda_osh.npes = gda_osh.s->npes;
 	choose_spins(call);
 	owner = getpid();
-	gda_osh_teams_init();
-	err = gda_osh_queue_init();
+	err = gda_osh_teams_init();
+	if (!err)
+		err = gda_osh_queue_init();
 	if (!err)
 		err = gda_osh_blocks_init(GDA_OSH_CONTROL_BYTES, gda_osh.s->heap_bytes);
 	if (err)

@@ -40,11 +40,11 @@ struct gda_osh_control {
 		uint64_t round[GDA_OSH_ROUNDS];	/* the epoch that the peer of a round reached */
 		uint64_t epoch;			/* barriers this PE has begun; its own */
 		uint64_t size;			/* bytes that this PE gives to a collect */
+		uint64_t offer;			/* its numbers of the teams that are split off */
 		uint64_t reductions;		/* small ones that this PE has begun; its own */
 	} sync[GDA_OSH_MAX_TEAMS];
 	/* those of odd and of even reductions, for a peer may be one ahead */
 	struct gda_osh_slot slots[GDA_OSH_MAX_TEAMS][2][GDA_OSH_ROUNDS + 1];
-	uint64_t teams;		/* of this PE: bit set: no team of it has this number */
 	uint32_t exit;		/* 0, until the job or the watcher is to end (exit.c) */
 	uint32_t asleep;	/* 1: a wait of this PE may sleep (sleep.c) */
 };
@@ -54,7 +54,8 @@ struct gda_osh_team {
 	int stride;
 	int size;
 	int me;			/* -1: this PE is no member */
-	int number;		/* of its words in struct gda_osh_control */
+	int number;		/* of this PE's words in struct gda_osh_control */
+	uint8_t *numbers;	/* the same of each member, by its index */
 	shmem_team_config_t config;
 	struct gda_osh_ctx *contexts;
 };
@@ -145,7 +146,8 @@ void gda_osh_block_free(size_t offset);
 
 /* team.c */
 
-void gda_osh_teams_init(void);
+/* Return: 0 or -ENOMEM. */
+int gda_osh_teams_init(void);
 /* Those that were not destroyed, and all contexts. */
 void gda_osh_teams_fini(void);
 /* Return: the team behind a handle, which this PE is in; does not return otherwise. */
@@ -176,8 +178,8 @@ struct gda_osh_group gda_osh_group_of_set(const char *call, int start, int log_s
 void gda_osh_team_wait(const char *call, struct gda_osh_team *team);
 /* Stores that each member made before are visible; no quiet is part of it. */
 void gda_osh_group_sync(const char *call, const struct gda_osh_group *g);
-/* The word of each member in which it says how many bytes it gives. */
-uint64_t *gda_osh_group_sizes(const struct gda_osh_group *g);
+/* The word in which a member says how many bytes it gives, as this PE addresses it. */
+uint64_t *gda_osh_group_size_word(const struct gda_osh_group *g, int index);
 
 /* Elements of 1, 2, 4, 8 or 16 bytes; strides are in elements. */
 struct gda_osh_strided {

@@ -26,14 +26,15 @@ struct exchange {
 	size_t bytes;
 };
 
-static struct gda_osh_slot *slot_of(const struct exchange *x, int round)
+/* @number: of the team at the PE that has the slot */
+static struct gda_osh_slot *slot_of(const struct exchange *x, int number, int round)
 {
-	return &gda_osh.control->slots[x->team->number][x->epoch & 1][round];
+	return &gda_osh.control->slots[number][x->epoch & 1][round];
 }
 
 static void give(const struct exchange *x, int round, const void *data, int index)
 {
-	struct gda_osh_slot *slot = slot_of(x, round);
+	struct gda_osh_slot *slot = slot_of(x, x->team->numbers[index], round);
 	int pe = x->team->start + index * x->team->stride;
 
 	gda_osh_put(x->call, slot->data, data, x->bytes, pe);
@@ -42,7 +43,7 @@ static void give(const struct exchange *x, int round, const void *data, int inde
 
 static void take(const struct exchange *x, int round, void *data)
 {
-	struct gda_osh_slot *slot = slot_of(x, round);
+	struct gda_osh_slot *slot = slot_of(x, x->team->number, round);
 
 	gda_osh_wait_least(x->call, &slot->epoch, x->epoch);
 	memcpy(data, slot->data, x->bytes);
@@ -124,6 +125,8 @@ static void reduce_many(const char *call, const struct gda_osh_group *g,
 	size_t first = me * each + (me < more ? me : more);
 	size_t end = first + each + (me < more), n;
 
+	if (gda_osh_bytes(what->count, what->bytes) == SIZE_MAX)
+		gda_osh_bad(call, what->dest, SIZE_MAX, gda_osh_group_pe(g, g->me));
 	gda_osh_group_sync(call, g);
 	for (; first < end; first += n) {
 		n = end - first < most ? end - first : most;

@@ -35,15 +35,32 @@ static void copy_strided(char *to, const char *from, const struct gda_osh_stride
 	}
 }
 
-static size_t span(const struct gda_osh_strided *w, ptrdiff_t stride)
+/*
+ * Does not return unless the elements at @addr, which are symmetric, are all inside one range.
+ * Return: the bytes from the first one to the end of the last.
+ */
+static size_t span(const char *call, const struct gda_osh_strided *w, const void *addr,
+		   ptrdiff_t stride, int pe)
 {
-	return ((w->nelems - 1) * (size_t)stride + 1) * w->bytes;
+	size_t bytes;
+
+	if (stride < 1 && w->nelems > 1)
+		gda_osh_die(call, pe, "the stride of symmetric elements is %td: pass 1 or more",
+			    stride);
+	if (__builtin_mul_overflow(w->nelems - 1, (size_t)stride, &bytes))
+		bytes = SIZE_MAX - 1;
+	bytes = gda_osh_bytes(bytes + 1, w->bytes);
+	if (!gda_shmem_is_symmetric(gda_osh.s, addr, bytes))
+		gda_osh_bad(call, addr, bytes, pe);
+	return bytes;
 }
 
 void gda_osh_iput(const char *call, const struct gda_osh_strided *w, int pe)
 {
-	char *at = w->nelems ? gda_osh_mapped(call, w->dest, span(w, w->dst), pe) : NULL;
+	char *at = NULL;
 
+	if (w->nelems)
+		at = gda_osh_mapped(call, w->dest, span(call, w, w->dest, w->dst, pe), pe);
 	if (at)
 		copy_strided(at, w->source, w);
 	else if (w->nelems)
@@ -52,8 +69,10 @@ void gda_osh_iput(const char *call, const struct gda_osh_strided *w, int pe)
 
 static void iget(const char *call, const struct gda_osh_strided *w, int pe)
 {
-	char *at = w->nelems ? gda_osh_mapped(call, w->source, span(w, w->sst), pe) : NULL;
+	char *at = NULL;
 
+	if (w->nelems)
+		at = gda_osh_mapped(call, w->source, span(call, w, w->source, w->sst, pe), pe);
 	if (at)
 		copy_strided(w->dest, at, w);
 	else if (w->nelems)
@@ -135,7 +154,6 @@ static inline __attribute__((always_inline)) char *one(const void *addr, size_t 
 }
 
 /* One element, which many programs move, is a load and a store of its size, as in shmem_p(). */
-#define GDA_OSH_BYTES(T)	(nelems * sizeof(T))
 #define GDA_OSH_PUT(T, name) \
 	const int to = GDA_OSH_PE(ctx, pe); \
 	char *at = gda_osh_likely(nelems == 1) ? one(dest, sizeof(T), to) : NULL; \

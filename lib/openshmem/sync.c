@@ -19,13 +19,14 @@ enum { PSYNC_COME, PSYNC_GO, PSYNC_SIZE };
 void gda_osh_team_wait(const char *call, struct gda_osh_team *team)
 {
 	uint64_t epoch = ++gda_osh.control->sync[team->number].epoch;
-	uint64_t *round = gda_osh.control->sync[team->number].round;
-	int distance, peer;
+	uint64_t *own = gda_osh.control->sync[team->number].round, *theirs;
+	int distance, peer, round;
 
-	for (distance = 1; distance < team->size; distance *= 2, round++) {
+	for (distance = 1, round = 0; distance < team->size; distance *= 2, round++) {
 		peer = (team->me + distance) % team->size;
-		gda_osh_set(call, round, epoch, team->start + peer * team->stride);
-		gda_osh_wait_least(call, round, epoch);
+		theirs = gda_osh.control->sync[team->numbers[peer]].round;
+		gda_osh_set(call, &theirs[round], epoch, team->start + peer * team->stride);
+		gda_osh_wait_least(call, &own[round], epoch);
 	}
 	/* A PE alone, too, has seen what it was told before. */
 	gda_osh_fence();
@@ -94,9 +95,9 @@ struct gda_osh_group gda_osh_group_of_set(const char *call, int start, int log_s
 	return g;
 }
 
-uint64_t *gda_osh_group_sizes(const struct gda_osh_group *g)
+uint64_t *gda_osh_group_size_word(const struct gda_osh_group *g, int index)
 {
-	return g->team ? &gda_osh.control->sync[g->team->number].size :
+	return g->team ? &gda_osh.control->sync[g->team->numbers[index]].size :
 			 psync_word(g, PSYNC_SIZE);
 }
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Teams and contexts. Each team is a start, a stride and a size of the world. Its members
- * agree on a number that is free at all of them, under which each keeps the words that
- * barriers of the team use; a split gathers the free numbers between two barriers of the
- * parent.
+ * Teams and contexts. Each team is a start, a stride and a size of the world. A PE keeps the
+ * words that collective calls of a team use under a number of its own choice, and each member
+ * knows the numbers of the others: so two threads may split two teams at once, and PEs need not
+ * have a free number in common. A split reserves, agrees with all of the parent whether it
+ * succeeded everywhere, and then learns the numbers.
+ *
+ * teams_lock guards @teams, and the contexts of each team.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -14,13 +17,25 @@
 
 enum { TEAM_WORLD, TEAM_SHARED, TEAM_FIRST };
 
-/* Contexts of one team may be created by several threads. */
-static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;
+#define MAX_SPLIT	2	/* teams that one call makes */
+#define OFFER_BITS	8	/* of a number in sync[].offer */
 
-/* Those that were split off, by their numbers. */
-static struct gda_osh_team *teams[64];
+static pthread_mutex_t teams_lock = PTHREAD_MUTEX_INITIALIZER;
 
-void gda_osh_teams_init(void)
+/* Those that were split off, by this PE's numbers. */
+static struct gda_osh_team *teams[GDA_OSH_MAX_TEAMS];
+
+/* Those of the world and of the shared team, which are the same at all PEs. */
+static uint8_t *numbers_alloc(int number)
+{
+	uint8_t *numbers = malloc(gda_osh.npes);
+
+	if (numbers)
+		memset(numbers, number, gda_osh.npes);
+	return numbers;
+}
+
+int gda_osh_teams_init(void)
 {
 	gda_osh.world = (struct gda_osh_team) {
 		.stride = 1, .size = (int)gda_osh.npes, .me = gda_osh.me, .number = TEAM_WORLD,
@@ -33,7 +48,9 @@ void gda_osh_teams_init(void)
 		gda_osh.shared.size = 1;
 		gda_osh.shared.me = 0;
 	}
-	gda_osh.control->teams = UINT64_MAX << TEAM_FIRST;
+	gda_osh.world.numbers = numbers_alloc(TEAM_WORLD);
+	gda_osh.shared.numbers = numbers_alloc(TEAM_SHARED);
+	return gda_osh.world.numbers && gda_osh.shared.numbers ? 0 : -ENOMEM;
 }
 
 static void free_contexts(struct gda_osh_team *team)
@@ -50,7 +67,9 @@ static void free_contexts(struct gda_osh_team *team)
 static void free_team(struct gda_osh_team *team)
 {
 	free_contexts(team);
+	pthread_mutex_lock(&teams_lock);
 	teams[team->number] = NULL;
+	pthread_mutex_unlock(&teams_lock);
 	free(team);
 }
 
@@ -58,11 +77,15 @@ void gda_osh_teams_fini(void)
 {
 	int number;
 
-	for (number = TEAM_FIRST; number < 64; number++)
+	for (number = TEAM_FIRST; number < GDA_OSH_MAX_TEAMS; number++)
 		if (teams[number])
 			free_team(teams[number]);
 	free_contexts(&gda_osh.world);
 	free_contexts(&gda_osh.shared);
+	free(gda_osh.world.numbers);
+	free(gda_osh.shared.numbers);
+	gda_osh.world.numbers = NULL;
+	gda_osh.shared.numbers = NULL;
 }
 
 /* NULL: SHMEM_TEAM_INVALID. */
@@ -156,53 +179,120 @@ GDA_OSH_PUBLIC int pshmem_team_translate_pe(shmem_team_t src_team, int src_pe,
 	return index_of(to, world_pe(from, src_pe));
 }
 
-/* Numbers that are free at all members. Between two barriers nobody changes them. */
-static uint64_t free_numbers(const char *call, const struct gda_osh_team *team)
+/* Give @team a number that no other team of this PE has. Return: it, or -ENOSPC. */
+static int number_reserve(struct gda_osh_team *team)
 {
-	uint64_t numbers = UINT64_MAX;
-	int i;
+	int number = TEAM_FIRST;
 
-	for (i = 0; i < team->size; i++)
-		numbers &= gda_osh_load_from(call, &gda_osh.control->teams, world_pe(team, i));
-	return numbers;
+	pthread_mutex_lock(&teams_lock);
+	while (number < GDA_OSH_MAX_TEAMS && teams[number])
+		number++;
+	if (number < GDA_OSH_MAX_TEAMS)
+		teams[number] = team;
+	else
+		number = -ENOSPC;
+	pthread_mutex_unlock(&teams_lock);
+	return number;
 }
 
-/*
- * Each member of @parent names the team that it wants to be in, by start, stride and size;
- * with no size, it is in none. Return: 0; -ENOSPC the members have no number in common.
- */
-static int split(const char *call, struct gda_osh_team *parent, const struct gda_osh_team *want,
-		 shmem_team_t *new_team)
+/* What this PE needs to be in the team @want, before others are told of it. */
+static int prepare(const struct gda_osh_team *want, struct gda_osh_team **team)
 {
-	struct gda_osh_team *t = want->size ? malloc(sizeof(*t)) : NULL;
-	uint64_t numbers;
+	struct gda_osh_control *control = gda_osh.control;
+	struct gda_osh_team *t = malloc(sizeof(*t) + (size_t)want->size);
 
-	*new_team = SHMEM_TEAM_INVALID;
-	if (want->size && !t)
-		gda_osh_die(call, -1, "out of memory: destroy teams, or start fewer PEs");
-	gda_osh_team_wait(call, parent);
-	if (t) {
-		*t = *want;
-		numbers = free_numbers(call, t);
-		t->number = numbers ? __builtin_ctzll(numbers) : -1;
-		if (numbers) {
-			memset(&gda_osh.control->sync[t->number], 0,
-			       sizeof(gda_osh.control->sync[0]));
-			memset(&gda_osh.control->slots[t->number], 0,
-			       sizeof(gda_osh.control->slots[0]));
-		}
-	}
-	gda_osh_team_wait(call, parent);
 	if (!t)
-		return 0;
+		return -ENOMEM;
+	*t = *want;
+	t->numbers = (uint8_t *)(t + 1);
+	t->number = number_reserve(t);
 	if (t->number < 0) {
 		free(t);
 		return -ENOSPC;
 	}
-	gda_osh.control->teams &= ~(1ULL << t->number);
-	teams[t->number] = t;
-	*new_team = t;
+	memset(&control->sync[t->number], 0, sizeof(control->sync[0]));
+	memset(&control->slots[t->number], 0, sizeof(control->slots[0]));
+	*team = t;
 	return 0;
+}
+
+static void worst_of(void *into, const void *from, size_t count)
+{
+	const uint64_t *other = from;
+	uint64_t *worst = into;
+
+	(void)count;
+	if (*worst < *other)
+		*worst = *other;
+}
+
+/*
+ * Return: the same at all members of @parent: 0, or the error of one. What a member stored
+ * before is visible to all after it.
+ */
+static int agree(const char *call, struct gda_osh_team *parent, int err)
+{
+	uint64_t own = (uint64_t)-err, worst = 0;
+	const struct gda_osh_group g = {
+		.start = parent->start, .stride = parent->stride, .size = parent->size,
+		.me = parent->me, .team = parent,
+	};
+	const struct gda_osh_reduction what = {
+		.dest = &worst, .source = &own, .count = 1, .bytes = sizeof(own),
+		.combine = worst_of,
+	};
+
+	gda_osh_reduce(call, &g, &what);
+	return -(int)worst;
+}
+
+/* Read the numbers of all members of @team, which is the @which-th that they made. */
+static void learn(const char *call, const struct gda_osh_team *parent,
+		  const struct gda_osh_team *team, int which)
+{
+	const uint64_t *offer;
+	int i, pe;
+
+	for (i = 0; i < team->size; i++) {
+		pe = world_pe(team, i);
+		offer = &gda_osh.control->sync[parent->numbers[index_of(parent, pe)]].offer;
+		team->numbers[i] = (uint8_t)(gda_osh_load_from(call, offer, pe) >>
+					     which * OFFER_BITS);
+	}
+}
+
+/*
+ * Each member of @parent names the @count teams that it wants to be in, by start, stride and
+ * size; a size of 0: it is in none, of -1: there is no such team. Return: the same at all of them,
+ * 0, -ENOSPC a PE is in as many teams as it can be, -ENOMEM, -EINVAL.
+ */
+static int split(const char *call, struct gda_osh_team *parent, const struct gda_osh_team *want,
+		 int count, struct gda_osh_team **made)
+{
+	uint64_t offer = 0;
+	int i, err = 0;
+
+	for (i = 0; i < count; i++) {
+		made[i] = NULL;
+		if (want[i].size < 0)
+			err = -EINVAL;
+		if (!err && want[i].size)
+			err = prepare(&want[i], &made[i]);
+		if (made[i])
+			offer |= (uint64_t)made[i]->number << i * OFFER_BITS;
+	}
+	__atomic_store_n(&gda_osh.control->sync[parent->number].offer, offer, __ATOMIC_RELEASE);
+	err = agree(call, parent, err);
+	for (i = 0; i < count; i++) {
+		if (made[i] && !err)
+			learn(call, parent, made[i], i);
+		else if (made[i])
+			free_team(made[i]);
+	}
+	/* the next split of the parent makes another offer */
+	if (!err)
+		gda_osh_team_wait(call, parent);
+	return err;
 }
 
 static void configure(struct gda_osh_team *want, const shmem_team_config_t *config, long mask)
@@ -211,26 +301,64 @@ static void configure(struct gda_osh_team *want, const shmem_team_config_t *conf
 		want->config = *config;
 }
 
+/* Of start, stride and size in @parent. A size of -1: there is no such team. */
+static void want_strided(struct gda_osh_team *want, const struct gda_osh_team *parent, int start,
+			 int stride, int size)
+{
+	int64_t last = start + ((int64_t)size - 1) * stride;
+
+	want->size = -1;
+	if (size < 1 || start < 0 || start >= parent->size || last < 0 || last >= parent->size ||
+	    (!stride && size > 1))
+		return;
+	want->start = world_pe(parent, start);
+	want->stride = size > 1 ? stride * parent->stride : 1;
+	want->size = size;
+	want->me = index_of(want, gda_osh.me);
+	if (want->me < 0)
+		want->size = 0;
+}
+
 GDA_OSH_PUBLIC int pshmem_team_split_strided(shmem_team_t parent_team, int start, int stride,
 					     int size, const shmem_team_config_t *config,
 					     long config_mask, shmem_team_t *new_team)
 {
-	struct gda_osh_team *parent = find(GDA_OSH_CALL_NAME, parent_team);
+	struct gda_osh_team *parent = find(GDA_OSH_CALL_NAME, parent_team), *made;
 	struct gda_osh_team want = { .me = -1 };
-	int64_t last = start + ((int64_t)size - 1) * stride;
+	int err;
 
 	*new_team = SHMEM_TEAM_INVALID;
-	if (!parent || size < 1 || start < 0 || start >= parent->size || last < 0 ||
-	    last >= parent->size || (!stride && size > 1))
+	if (!parent)
 		return -EINVAL;
-	want.start = world_pe(parent, start);
-	want.stride = size > 1 ? stride * parent->stride : 1;
-	want.size = size;
-	want.me = index_of(&want, gda_osh.me);
-	if (want.me < 0)
-		want.size = 0;
+	want_strided(&want, parent, start, stride, size);
 	configure(&want, config, config_mask);
-	return split(GDA_OSH_CALL_NAME, parent, &want, new_team);
+	err = split(GDA_OSH_CALL_NAME, parent, &want, 1, &made);
+	if (!err)
+		*new_team = made;
+	return err;
+}
+
+/* Rows of @xrange members of @parent, and columns. */
+static void want_2d(struct gda_osh_team want[MAX_SPLIT], const struct gda_osh_team *parent,
+		    int xrange)
+{
+	int row, column;
+
+	want[0].size = -1;
+	if (xrange < 1)
+		return;
+	if (xrange > parent->size)
+		xrange = parent->size;
+	row = parent->me / xrange;
+	column = parent->me % xrange;
+	want[0].start = world_pe(parent, row * xrange);
+	want[0].stride = parent->stride;
+	want[0].size = parent->size - row * xrange < xrange ? parent->size - row * xrange : xrange;
+	want[0].me = column;
+	want[1].start = world_pe(parent, column);
+	want[1].stride = parent->stride * xrange;
+	want[1].size = (parent->size - column + xrange - 1) / xrange;
+	want[1].me = row;
 }
 
 GDA_OSH_PUBLIC int pshmem_team_split_2d(shmem_team_t parent_team, int xrange,
@@ -239,30 +367,23 @@ GDA_OSH_PUBLIC int pshmem_team_split_2d(shmem_team_t parent_team, int xrange,
 					const shmem_team_config_t *yaxis_config, long yaxis_mask,
 					shmem_team_t *yaxis_team)
 {
-	struct gda_osh_team *parent = find(GDA_OSH_CALL_NAME, parent_team);
-	struct gda_osh_team x = { 0 }, y = { 0 };
-	int row, column, err;
+	struct gda_osh_team *parent = find(GDA_OSH_CALL_NAME, parent_team), *made[MAX_SPLIT];
+	struct gda_osh_team want[MAX_SPLIT] = { 0 };
+	int err;
 
 	*xaxis_team = SHMEM_TEAM_INVALID;
 	*yaxis_team = SHMEM_TEAM_INVALID;
-	if (!parent || xrange < 1)
+	if (!parent)
 		return -EINVAL;
-	if (xrange > parent->size)
-		xrange = parent->size;
-	row = parent->me / xrange;
-	column = parent->me % xrange;
-	x.start = world_pe(parent, row * xrange);
-	x.stride = parent->stride;
-	x.size = parent->size - row * xrange < xrange ? parent->size - row * xrange : xrange;
-	x.me = column;
-	configure(&x, xaxis_config, xaxis_mask);
-	y.start = world_pe(parent, column);
-	y.stride = parent->stride * xrange;
-	y.size = (parent->size - column + xrange - 1) / xrange;
-	y.me = row;
-	configure(&y, yaxis_config, yaxis_mask);
-	err = split(GDA_OSH_CALL_NAME, parent, &x, xaxis_team);
-	return err ? err : split(GDA_OSH_CALL_NAME, parent, &y, yaxis_team);
+	want_2d(want, parent, xrange);
+	configure(&want[0], xaxis_config, xaxis_mask);
+	configure(&want[1], yaxis_config, yaxis_mask);
+	err = split(GDA_OSH_CALL_NAME, parent, want, MAX_SPLIT, made);
+	if (err)
+		return err;
+	*xaxis_team = made[0];
+	*yaxis_team = made[1];
+	return 0;
 }
 
 GDA_OSH_PUBLIC void pshmem_team_destroy(shmem_team_t team)
@@ -274,7 +395,6 @@ GDA_OSH_PUBLIC void pshmem_team_destroy(shmem_team_t team)
 	if (t->number < TEAM_FIRST)
 		gda_osh_die(GDA_OSH_CALL_NAME, -1,
 			    "SHMEM_TEAM_WORLD and SHMEM_TEAM_SHARED stay: destroy only what shmem_team_split_*() made");
-	gda_osh.control->teams |= 1ULL << t->number;
 	free_team(t);
 }
 
@@ -308,10 +428,10 @@ GDA_OSH_PUBLIC int pshmem_team_create_ctx(shmem_team_t team, long options, shmem
 	if (!c)
 		return t ? -ENOMEM : -EINVAL;
 	*c = (struct gda_osh_ctx) { .team = t, .options = options };
-	pthread_mutex_lock(&contexts_lock);
+	pthread_mutex_lock(&teams_lock);
 	c->next = t->contexts;
 	t->contexts = c;
-	pthread_mutex_unlock(&contexts_lock);
+	pthread_mutex_unlock(&teams_lock);
 	*ctx = c;
 	return 0;
 }
@@ -331,12 +451,12 @@ GDA_OSH_PUBLIC void pshmem_ctx_destroy(shmem_ctx_t ctx)
 		gda_osh_die(GDA_OSH_CALL_NAME, -1,
 			    "SHMEM_CTX_DEFAULT stays: destroy only what shmem_ctx_create() made");
 	gda_osh_quiet(GDA_OSH_CALL_NAME);
-	pthread_mutex_lock(&contexts_lock);
+	pthread_mutex_lock(&teams_lock);
 	for (at = &ctx->team->contexts; *at && *at != ctx; at = &(*at)->next)
 		;
 	if (*at)
 		*at = ctx->next;
-	pthread_mutex_unlock(&contexts_lock);
+	pthread_mutex_unlock(&teams_lock);
 	free(ctx);
 }
 

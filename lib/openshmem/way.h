@@ -64,6 +64,16 @@ gda_osh_mapped(const char *call, const volatile void *addr, size_t bytes, int pe
 	return gda_osh_likely(p->heap) ? gda_osh_mapped_of(call, p, addr, bytes, pe) : NULL;
 }
 
+/* Of @nelems elements; SIZE_MAX, which is no length of symmetric memory, if they are too many. */
+static inline size_t gda_osh_bytes(size_t nelems, size_t each)
+{
+	size_t bytes;
+
+	return __builtin_mul_overflow(nelems, each, &bytes) ? SIZE_MAX : bytes;
+}
+
+#define GDA_OSH_BYTES(T)	gda_osh_bytes(nelems, sizeof(T))
+
 int gda_osh_ctx_pe(const char *call, shmem_ctx_t ctx, int pe);
 
 /* The PE of the world that @pe of the context's team is. */
