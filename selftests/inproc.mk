@@ -5,7 +5,7 @@
 # sanitizers; and so does every kernel selftest that does not need the kernel.
 
 INPROC_OUT	:= $(BUILD)/selftests/inproc
-INPROC_TESTS	:= data errors threads cq rnr signal shared_cq record explain explain_causes
+INPROC_TESTS	:= data errors threads cq rnr signal shared_cq record explain explain_causes waited
 INPROC_FLAGS	= $(INPROC_CPPFLAGS) $(COMM_CPPFLAGS) $(SHMEM_CPPFLAGS) -Ilib/inproc -Ilib/cuda -Ilib/dpa -isystem $(BUILD)/kselftest $(GDA_CFLAGS) \
 		  $(CFLAGS) $(TEST_DEBUG) -pthread
 INPROC_DEPS	= selftests/inproc.mk lib/lib.mk

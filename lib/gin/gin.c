@@ -261,7 +261,7 @@ static int gda_gin_gpu_error(struct gda_qp *qp, struct gda_error *why)
 	return 1;
 }
 
-static int gda_gin_find_error(const struct gda_gin *gin, struct gda_gin_error *e)
+int gda_gin_find_error(const struct gda_gin *gin, struct gda_gin_error *e)
 {
 	struct gda_gin_world *w = (struct gda_gin_world *)(uintptr_t)gin->owner;
 	struct gda_error why = { .size = sizeof(why) };

@@ -61,6 +61,11 @@ struct gda_gin_world {
 	struct gda_gin_window *windows;
 };
 
+/* gin.c */
+
+/* gda_gin_query_error(), of any context. */
+int gda_gin_find_error(const struct gda_gin *gin, struct gda_gin_error *e);
+
 /* agree.c; all are collective */
 
 /* Find how many ranks a local team has. */

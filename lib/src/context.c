@@ -80,6 +80,7 @@ GDA_EXPORT void gda_close(struct gda_context *ctx)
 	if (!ctx)
 		return;
 	gda_debug_remove(ctx, NULL);
+	gda_waited_destroyed();
 	gda_called(0, "gda_close", "fd %d", ctx->fd);
 	gda_fork_remove_context(ctx);
 	__atomic_fetch_sub(&gda_contexts_open, 1, __ATOMIC_RELAXED);

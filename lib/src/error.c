@@ -2,6 +2,9 @@
 /*
  * Errors in words: errnos as the library uses them, and the causes that an error completion
  * names. The words for its syndrome are the dialect's.
+ *
+ * An errno is of many calls: its text is true of all, and advises nothing. Advice is of the code
+ * that knows the call: see last_error.c.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -21,11 +24,11 @@ const char *gda_error_lookup(const struct gda_error_text *table, size_t count, i
 static const struct gda_error_text gda_errnos[] = {
 	{ 0, "success" },
 	{ E2BIG, "the kernel or the library is older than the program, or a size is not sizeof()" },
-	{ EACCES, "no permission: is this user in group gda?" },
-	{ EADDRNOTAVAIL, "this machine has no such address or RDMA device: see gda_devices()" },
+	{ EACCES, "no permission" },
+	{ EADDRNOTAVAIL, "this machine has no such address or RDMA device" },
 	{ EAGAIN, "the ring is full, the memory moves, or a limit of threads is reached" },
 	{ EBADF, "no open file" },
-	{ EBUSY, "still referenced by another object: destroy that one before" },
+	{ EBUSY, "in use, or still referenced by another object" },
 	{ ECANCELED, "not carried out: something before it failed" },
 	{ ECONNRESET, "a rank came and died" },
 	{ EEXIST, "another one has this number" },
@@ -35,24 +38,24 @@ static const struct gda_error_text gda_errnos[] = {
 	{ EIO, "the work request failed; the queue is in error" },
 	{ EMEDIUMTYPE, "memory that is not write-back cached" },
 	{ EMSGSIZE, "longer than one work request may be" },
-	{ EMFILE, "too many open files: raise RLIMIT_NOFILE, ulimit -n" },
+	{ EMFILE, "too many open files (RLIMIT_NOFILE)" },
 	{ ENODEV, "the context was shut down, or its device is gone" },
-	{ ENOENT, "no such object or device: gda_devices() lists the devices" },
-	{ ENOMEM, "out of memory, over RLIMIT_MEMLOCK (see ulimit -l), or at memory.max of the cgroup" },
-	{ ENOSPC, "over a limit of the device or of this user: see gdactl limits" },
+	{ ENOENT, "no such object, device, name or file" },
+	{ ENOMEM, "out of memory, over RLIMIT_MEMLOCK, or at memory.max of the cgroup" },
+	{ ENOSPC, "over a limit of the device, of this user or of an object" },
 	{ ENOTCONN, "no queue to this rank, or the context is not bound to a device" },
 	{ EALREADY, "done already" },
 	{ EOPNOTSUPP, "not supported by this device or library" },
-	{ ENOTTY, "not known to this kernel: load a newer gda_core" },
+	{ ENOTTY, "not known to this kernel" },
 	{ ENXIO, "no such region, or memory that no driver has" },
 	{ ENOEXEC, "the program cannot be loaded, or lacks what is asked of it" },
-	{ ENOTRECOVERABLE, "a task failed: destroy the context; gda_dpa_error() says why" },
+	{ ENOTRECOVERABLE, "a task of the context failed before: gda_dpa_error() says why" },
 	{ ERANGE, "not all of the range lies in the object" },
 	{ EOVERFLOW, "address plus length wraps" },
 	{ EPERM, "refused by policy" },
 	{ EPROTO, "the queue is not as the format says" },
 	{ ESHUTDOWN, "aborted" },
-	{ ETIME, "the deadline was long past at first: it is absolute, see gda_clock_ns()" },
+	{ ETIME, "not done, and the deadline was long past at first: it is absolute" },
 	{ ETIMEDOUT, "not done at the deadline" },
 };
 

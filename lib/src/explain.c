@@ -20,6 +20,7 @@ struct gda_explanation {
 	uint64_t ticket;
 	struct gda_qp_query q;
 	uint64_t rung;			/* slots below were rung */
+	bool at_once;			/* do not watch the worker for a moment */
 	char *buf;
 	size_t len;
 };
@@ -74,8 +75,7 @@ static int gda_explain_ask(struct gda_explanation *e)
 	return err == -ENODEV && gda_explain_recall(e->v, &e->q) ? 0 : err;
 }
 
-/* A remedy for the program, where the error is about the arguments of the post; or "". */
-static const char *gda_explain_remedy(uint32_t cause)
+const char *gda_cause_remedy(uint32_t cause)
 {
 	static const char *const remedies[] = {
 		[GDA_CAUSE_KEY] =
@@ -113,7 +113,7 @@ static int gda_explain_error(struct gda_explanation *e)
 	if (e->ticket == at)
 		return gda_say(e, GDA_WHY_FAILED, "failed: %s: %s%s",
 			       gda_syndrome_name(q->syndrome), why,
-			       gda_explain_remedy(q->vendor));
+			       gda_cause_remedy(q->vendor));
 	return gda_say(e, GDA_WHY_FLUSHED, "flushed, for ticket %llu failed before: %s: %s", at,
 		       gda_syndrome_name(q->syndrome), why);
 }
@@ -159,6 +159,9 @@ static int gda_explain_unseen(struct gda_explanation *e)
 
 	if (before.worker == GDA_QP_WORKER_NONE)
 		return gda_say(e, GDA_WHY_RUNS, "rung: the device reads its queue by itself");
+	if (e->at_once)
+		return gda_say(e, GDA_WHY_RUNS,
+			       "rung, and not fetched by the worker yet: gda_explain() says whether it runs");
 	nanosleep(&moment, NULL);
 	if (gda_test_done(e->v, (int64_t)e->ticket) > 0)
 		return gda_say(e, GDA_WHY_DONE, "done, just now");
@@ -229,11 +232,31 @@ static int gda_explain_inherited(struct gda_explanation *e)
 					      gda_explain_error(e);
 }
 
+static int gda_explain_kept(struct gda_explanation *e)
+{
+	struct gda_reason reason;
+	int ret;
+
+	gda_reason_save(&reason);
+	ret = gda_explain_view(e);
+	gda_reason_restore(&reason);
+	return ret;
+}
+
+int gda_explain_at_once(struct gda_view *v, int64_t ticket, char *buf, size_t len)
+{
+	struct gda_explanation e = {
+		.v = v, .ticket = (uint64_t)ticket, .buf = buf, .len = len, .at_once = true,
+	};
+
+	if (gda_view_is_inherited(v) || !v->owner || v->caps & GDA_VIEW_SQ_ON_GPU)
+		return -EOPNOTSUPP;
+	return gda_explain_kept(&e);
+}
+
 GDA_EXPORT int gda_explain(struct gda_view *v, int64_t ticket, char *buf, size_t len)
 {
 	struct gda_explanation e = { .v = v, .ticket = (uint64_t)ticket, .buf = buf, .len = len };
-	struct gda_reason reason;
-	int ret;
 
 	if (len)
 		buf[0] = '\0';
@@ -244,8 +267,5 @@ GDA_EXPORT int gda_explain(struct gda_view *v, int64_t ticket, char *buf, size_t
 	/* a queue of the program's own; or posters on a GPU */
 	if (!v->owner || v->caps & GDA_VIEW_SQ_ON_GPU)
 		return -EOPNOTSUPP;
-	gda_reason_save(&reason);
-	ret = gda_explain_view(&e);
-	gda_reason_restore(&reason);
-	return ret;
+	return gda_explain_kept(&e);
 }

@@ -7,8 +7,8 @@
  * the slow paths of gda/fastpath.h report as they report any queue in error. The fast path
  * has no instruction for it.
  *
- * Lock order: gda_fork_lock, then the lock of each context. Both are held while the
- * process forks, so the child finds the lists whole.
+ * Lock order: that of waited.c, gda_fork_lock, then the lock of each context. All are held while
+ * the process forks, so the child finds the lists whole.
  */
 #include <errno.h>
 #include <string.h>
@@ -91,6 +91,7 @@ static void gda_fork_prepare(void)
 {
 	struct gda_context *ctx;
 
+	gda_waited_hold();
 	pthread_mutex_lock(&gda_fork_lock);
 	for (ctx = gda_contexts; ctx; ctx = ctx->next)
 		pthread_mutex_lock(&ctx->lock);
@@ -103,6 +104,7 @@ static void gda_fork_parent(void)
 	for (ctx = gda_contexts; ctx; ctx = ctx->next)
 		pthread_mutex_unlock(&ctx->lock);
 	pthread_mutex_unlock(&gda_fork_lock);
+	gda_waited_release();
 }
 
 static void gda_fork_child(void)

@@ -358,6 +358,28 @@ int gda_debugging(void);
 /* Print one of them. */
 void gda_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* The end of a wait that failed: the text is the thread's last error. */
+void gda_said(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* waited.c */
+
+/* Write what a device says now of the wait that failed last. Return: whether it said anything. */
+bool gda_waited_ask(char *text, size_t len);
+/* Another call has failed since. */
+void gda_waited_forget(void);
+/* Queues are about to go: no device is asked any more about waits for them. */
+void gda_waited_destroyed(void);
+/* While the process forks, no device is being asked. */
+void gda_waited_hold(void);
+void gda_waited_release(void);
+
+/* explain.c */
+
+/* gda_explain() of a queue of libgda's that only asks, and does not watch the worker for a moment. */
+int gda_explain_at_once(struct gda_view *v, int64_t ticket, char *buf, size_t len);
+/* A remedy for the program behind ": ", where an error is about the arguments of the post; or "". */
+const char *gda_cause_remedy(uint32_t cause);
+
 /* debug.c; both do nothing without GDA_DEBUG */
 
 /* Watch a QP that is complete. */

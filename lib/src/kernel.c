@@ -73,6 +73,14 @@ static int gda_kernel_open(struct gda_context *ctx, const char *device)
 	err = gda_kernel_ioctl(ctx, GDA_IOC_BIND, &arg);
 	if (err == -ENOENT)
 		gda_kernel_no_device(err, *device ? device : "default", "");
+	else if (err == -ENOSPC)
+		gda_because(err,
+			    "this user has max_contexts contexts bound: close one, or raise it (gdactl limits)");
+	else if (err == -EAGAIN)
+		gda_because(err,
+			    "no thread can be made for the context: raise RLIMIT_NPROC (ulimit -u), or pids.max of the cgroup");
+	else if (err == -ENOTTY)
+		gda_because(err, "gda_core is older than this library: load a newer one");
 	if (err)
 		gda_kernel_close(ctx);
 	return err;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Control calls in words: why the last one of this thread that failed did so, and, with
- * GDA_DEBUG in the environment, every call on stderr.
+ * Control calls in words: why the last call of this thread that failed did so, and, with
+ * GDA_DEBUG in the environment, every control call on stderr.
  *
  * Every exported control call ends in gda_called(). On the way there, the code that knows
  * more than the errno says leaves a reason with gda_because(): the device, where it knows
  * best; else why.c, which looks for the rule that the arguments break. The first reason
- * of a call stands, and gda_called() takes it.
+ * of a call stands, and gda_called() takes it. A wait that fails ends in gda_said(), waited.c.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -18,14 +18,29 @@
 #include "gda_internal.h"
 
 static _Thread_local struct {
-	char last[320];
+	char last[512];
 	struct gda_reason reason;	/* of the call that is under way; empty: none yet */
 	unsigned long failures;
 } gda_words;
 
 GDA_EXPORT const char *gda_last_error(void)
 {
+	size_t n = strlen(gda_words.last);
+
+	if (n + 3 < sizeof(gda_words.last) &&
+	    gda_waited_ask(gda_words.last + n + 2, sizeof(gda_words.last) - n - 2))
+		memcpy(gda_words.last + n, ": ", 2);
 	return gda_words.last;
+}
+
+void gda_said(const char *format, ...)
+{
+	va_list args;
+
+	gda_waited_forget();
+	va_start(args, format);
+	vsnprintf(gda_words.last, sizeof(gda_words.last), format, args);
+	va_end(args);
 }
 
 unsigned long gda_failures(void)
@@ -49,7 +64,7 @@ int gda_because(int err, const char *format, ...)
 
 int gda_because_last(int err)
 {
-	return err ? gda_because(err, "%s", gda_words.last) : 0;
+	return err ? gda_because(err, "%s", gda_last_error()) : 0;
 }
 
 void gda_forget_reason(void)
@@ -135,6 +150,7 @@ int gda_called(int err, const char *call, const char *format, ...)
 
 	if (err) {
 		gda_words.failures++;
+		gda_waited_forget();
 		snprintf(gda_words.last, sizeof(gda_words.last), "%s: %s", call,
 			 gda_reason_known() ? gda_words.reason.text : gda_strerror(err));
 	}

@@ -222,6 +222,7 @@ GDA_EXPORT int gda_qp_destroy(struct gda_qp *qp)
 	if (!qp)
 		return 0;
 	gda_debug_remove(qp->ctx, qp);
+	gda_waited_destroyed();
 	handle = qp->handle;
 	err = gda_destroy_handle(qp->ctx, handle);
 	if (err != -EBUSY) {

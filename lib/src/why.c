@@ -35,9 +35,13 @@ static struct gda_query gda_limits(const struct gda_context *ctx)
 	return q;
 }
 
-static int gda_why_full(int err, const char *what, uint32_t most)
+static int gda_why_full(const struct gda_context *ctx, int err, const char *what, uint32_t most)
 {
-	if (err == -ENOSPC && most)
+	if (err == -ENOSPC && most && ctx->ops == &gda_device_kernel)
+		gda_because(err,
+			    "the context has %u %s, which is the most, or this user has max_objects (gdactl limits): destroy one",
+			    most, what);
+	else if (err == -ENOSPC && most)
 		gda_because(err,
 			    "the context has %u %s, which is the most: destroy one, or use another context",
 			    most, what);
@@ -135,7 +139,7 @@ int gda_why_cq(const struct gda_context *ctx, int err, const struct gda_cq_attr 
 		gda_why_depth(err, "depth", attr->depth, q.max_cq_depth);
 	else if (attr->dbrec && err == -EINVAL)
 		gda_because(err, "dbrec: a collapsed CQ has no record: leave it NULL");
-	gda_why_full(err, "CQs", q.max_cq);
+	gda_why_full(ctx, err, "CQs", q.max_cq);
 	gda_why_place(ctx, err, "memory", attr->memory, 64);
 	return gda_why_place(ctx, err, "dbrec", attr->dbrec, 8);
 }
@@ -188,7 +192,7 @@ int gda_why_qp(const struct gda_context *ctx, int err, const struct gda_qp_attr 
 			    "the context has %u QPs or %u CQs, which is the most: use another context",
 			    q.max_qp,
 			    q.max_cq);
-	gda_why_full(err, "QPs", q.max_qp);
+	gda_why_full(ctx, err, "QPs", q.max_qp);
 	gda_why_place(ctx, err, "sq", attr->sq, 64);
 	return gda_why_place(ctx, err, "dbrec", attr->dbrec, 8);
 }
@@ -219,7 +223,7 @@ int gda_why_counter(const struct gda_context *ctx, int err)
 	const struct gda_query q = gda_limits(ctx);
 
 	gda_why_feature(err, &q, "counters", 1, GDA_FEATURE_COUNTER);
-	return gda_why_full(err, "counters", q.max_counter);
+	return gda_why_full(ctx, err, "counters", q.max_counter);
 }
 
 int gda_why_export(const struct gda_context *ctx, int err, const char *object, uint32_t type)
@@ -272,7 +276,7 @@ int gda_why_mr(const struct gda_context *ctx, int err, const struct gda_mr_rule 
 			    "%s %#llx plus length %#llx wraps: is one of them wrong?",
 			    rule->start_name, (unsigned long long)rule->start,
 			    (unsigned long long)rule->length);
-	return gda_why_full(err, "MRs", q.max_mr);
+	return gda_why_full(ctx, err, "MRs", q.max_mr);
 }
 
 int gda_why_mr_user(int err, const struct gda_mr_rule *rule)

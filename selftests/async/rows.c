@@ -141,4 +141,17 @@ TEST_F(copy, P15_wait_word)
 	ASSERT_EQ(-ETIME, gda_async_wait_word(&self->s, &word, GDA_ASYNC_EQ, 5, 1));
 }
 
+TEST_F(copy, I40_14_words_of_waits)
+{
+	struct gda_context *none;
+	uint64_t word = 41;
+
+	ASSERT_NE(0, gda_open("no-such-device", &none));
+	ASSERT_EQ(-ETIMEDOUT, gda_async_wait_word(&self->s, &word, GDA_ASYNC_EQ, 42,
+						  gda_clock_ns() + 200000));
+	EXPECT_NE(NULL, strstr(gda_last_error(), "gda_async_wait_word: the word holds 0x29, and is compared with 0x2a: not at the deadline")) {
+		TH_LOG("%s", gda_last_error());
+	}
+}
+
 TEST_HARNESS_MAIN

@@ -467,6 +467,37 @@ static int windows(struct g_rank *r)
 	return 0;
 }
 
+/* Of waits that fail: what they waited for (issue 40, item 14). */
+static int words_of_waits(struct g_rank *r)
+{
+	uint64_t soon = gda_clock_ns() + 1000000;
+	struct gda_gin_barrier b;
+	struct gda_context *none;
+
+	G_TRUE(gda_open("no-such-device", &none));
+	G_OK(gda_gin_signal(r->gin, r->rank, gda_gin_inc(1, r->weak)));
+	G_OK(gda_gin_wait_signal(r->gin, 1, 1, 64, 0));
+	G_EQ(-ETIMEDOUT, gda_gin_wait_signal(r->gin, 1, 3, 64, soon));
+	G_TRUE(strstr(gda_last_error(), "signal 1 holds 1, 3 is waited for: not at the deadline"));
+	G_EQ(-ETIMEDOUT, gda_gin_wait_counter(r->gin, 0, 5, 32, soon));
+	G_TRUE(strstr(gda_last_error(), "counter 0 holds 0, 5 is waited for"));
+	/* rank 1 does not come to a barrier */
+	if (!r->rank) {
+		G_OK(gda_gin_barrier_begin(&b, r->gin, gda_team_world(r->comm), 0));
+		G_EQ(-ETIMEDOUT, gda_gin_barrier_sync(&b, 0, gda_clock_ns() + 20000000));
+		G_TRUE(strstr(gda_last_error(), "barrier 0: rank 1 has not come"));
+		gda_gin_barrier_end(&b);
+	}
+	G_OK(gda_comm_barrier(r->ranks, 0));
+	if (!r->rank)
+		gda_gin_abort(r->gin);
+	if (!r->rank) {
+		G_EQ(-ESHUTDOWN, gda_gin_wait_signal(r->gin, 1, 9, 64, 0));
+		G_TRUE(strstr(gda_last_error(), "gda_gin_abort() was called"));
+	}
+	return 0;
+}
+
 #define ATTR(...)	{ .signals = 3, .counters = 3, __VA_ARGS__ }
 
 static const struct g_test tests[] = {
@@ -482,6 +513,7 @@ static const struct g_test tests[] = {
 	{ "G29_places_in_windows", windows, G_BOTH, 3, ATTR() },
 	{ "G19_aggregation", aggregation, G_BOTH, 2, ATTR() },
 	{ "G24_E18_bad_arguments", bad_arguments, G_BOTH, 2, ATTR() },
+	{ "I40_14_words_of_waits", words_of_waits, G_BOTH, 2, ATTR(.barriers = 1) },
 	{ "E01_E02_E05_entries_and_queues", entries, G_BOTH, 2, ATTR() },
 };
 

@@ -321,7 +321,7 @@ TEST_F(words, a_deadline_that_was_long_past)
 	EXPECT_EQ(-ETIME, gda_cq_wait(gda_cq_view(cq), &entry, 1000000));
 	EXPECT_EQ(-ETIMEDOUT, gda_cq_wait(gda_cq_view(cq), &entry, gda_clock_ns() + 1000000));
 	EXPECT_EQ(-ETIME, gda_cq_sleep(cq, event, GDA_CQ_ARM, &entry, 1000000));
-	EXPECT_NE(NULL, strstr(gda_last_error(), "it is absolute, see gda_clock_ns()"));
+	EXPECT_NE(NULL, strstr(gda_last_error(), "it is absolute"));
 	EXPECT_EQ(-ETIMEDOUT, gda_cq_sleep(cq, event, GDA_CQ_ARM, &entry,
 					   gda_clock_ns() + 1000000));
 	EXPECT_EQ(0, gda_qp_destroy(qp));

@@ -399,6 +399,27 @@ static int body_compare(struct gda_shmem *s, struct gda_comm *comm)
 	return 0;
 }
 
+/* A wait that fails says what it waited for. */
+static int body_words_of_waits(struct gda_shmem *s, struct gda_comm *comm)
+{
+	struct gda_context *none;
+	uint64_t *w = words(s);
+
+	(void)comm;
+	*w = 41;
+	CHECK(gda_open("no-such-device", &none));
+	CHECK(gda_shmem_wait_until64(s, w, GDA_SHMEM_EQ, 42, gda_clock_ns() + 1000000) ==
+	      -ETIMEDOUT);
+	CHECK(strstr(gda_last_error(), "gda_shmem_wait_until64: the word holds 0x29, and is "
+				       "compared with 0x2a: not at the deadline"));
+	return 0;
+}
+
+TEST_F(calls, I40_14_words_of_waits)
+{
+	RUN(body_words_of_waits);
+}
+
 TEST_F(calls, comparisons_and_deadlines)
 {
 	RUN(body_compare);

@@ -419,7 +419,11 @@ GDA_API int gda_shmem_wait_until64(struct gda_shmem *s, const uint64_t *word, ui
 
 	while (!(done = gda_shmem_test_until64(word, cmp, value)) && !err)
 		err = gda_shmem_look(s, ++polls, GDA_SHMEM_ANY_PE, &deadline);
-	return done > 0 ? 0 : done < 0 ? done : err;
+	if (done > 0)
+		return 0;
+	err = done ? done : err;
+	return GDA_HERE(gda_wait_word_failed("gda_shmem_wait_until64", gda_nic_load64(word), value,
+					     err), err);
 }
 
 /**
@@ -440,7 +444,11 @@ GDA_API int gda_shmem_wait_until32(struct gda_shmem *s, const uint32_t *word, ui
 
 	while (!(done = gda_shmem_test_until32(word, cmp, value)) && !err)
 		err = gda_shmem_look(s, ++polls, GDA_SHMEM_ANY_PE, &deadline);
-	return done > 0 ? 0 : done < 0 ? done : err;
+	if (done > 0)
+		return 0;
+	err = done ? done : err;
+	return GDA_HERE(gda_wait_word_failed("gda_shmem_wait_until32", gda_nic_load32(word), value,
+					     err), err);
 }
 
 #ifdef __cplusplus

@@ -307,6 +307,43 @@ enum gda_relax_for {
 void gda_relax(struct gda_view *v, unsigned int polls, enum gda_relax_for what);
 
 /**
+ * gda_wait_failed - note for gda_last_error() why a wait for a ticket fails
+ * @v: the queue
+ * @ticket: of the post
+ * @err: the errno that the wait returns, negative
+ *
+ * For the inline functions of gda/fastpath.h, and waits that a program makes of gda_test(). It reads
+ * memory; the device is asked when gda_last_error() is called.
+ *
+ * Return: @err.
+ */
+int gda_wait_failed(struct gda_view *v, int64_t ticket, int err);
+
+/**
+ * gda_post_failed - note for gda_last_error() why a post got no room
+ * @v: the queue
+ * @err: the errno that the post returns, negative
+ *
+ * For the inline functions of gda/queue.h.
+ *
+ * Return: @err.
+ */
+int gda_post_failed(struct gda_view *v, int err);
+
+/**
+ * gda_wait_word_failed - note for gda_last_error() why a wait for a word fails
+ * @call: the name of the function that waits
+ * @holds: the value of the word
+ * @value: it was compared with
+ * @err: the errno that the wait returns, negative
+ *
+ * For the inline functions of gda/shmem.h and gda/async.h.
+ *
+ * Return: @err.
+ */
+int gda_wait_word_failed(const char *call, uint64_t holds, uint64_t value, int err);
+
+/**
  * gda_record_posted - write to the program's ring of records what was posted
  * @v: the queue
  * @index: of the first slot
@@ -371,6 +408,17 @@ void gda_view_progress(struct gda_view *v);
  * it asks the device about the queue, which is a system call on /dev/gda.
  */
 void gda_view_ask(struct gda_view *v);
+
+/**
+ * gda_cq_wait_failed - note for gda_last_error() why a wait for an entry fails
+ * @cq: the ring
+ * @err: the errno that the wait returns, negative
+ *
+ * For the inline functions of gda/ring.h.
+ *
+ * Return: @err.
+ */
+int gda_cq_wait_failed(struct gda_cq_view *cq, int err);
 
 /**
  * gda_cq_relax - pause between two polls of gda_cq_wait(), or help

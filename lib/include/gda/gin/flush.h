@@ -148,10 +148,11 @@ GDA_API int gda_gin_wait(struct gda_gin *gin, struct gda_gin_request *request,
 
 	for (polls = 1;; polls++) {
 		done = gda_gin_test(gin, request);
-		if (done)
-			return done < 0 ? done : 0;
+		if (done > 0)
+			return 0;
+		err = done ? done : err;
 		if (err)
-			return err;
+			return GDA_HERE(gda_gin_wait_failed(gin, NULL, 0, 0, err), err);
 		err = gda_gin_expired(gin, polls, &deadline);
 	}
 }

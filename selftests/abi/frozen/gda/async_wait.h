@@ -326,7 +326,8 @@ GDA_API int gda_async_wait_word(struct gda_async_session *s, const uint64_t *wor
 		if (gda_async_holds(gda_nic_load64(word), compare, value))
 			return 0;
 		if (err)
-			return err;
+			return GDA_HERE(gda_wait_word_failed("gda_async_wait_word",
+							     gda_nic_load64(word), value, err), err);
 		if (polls % GDA_POLLS == 0) {
 			if (!deadline)
 				deadline = gda_clock_ns() + gda_async_of(s)->timeout_ns;

@@ -315,10 +315,11 @@ GDA_SLOW int gda_wait_done(struct gda_view *v, int64_t ticket, uint64_t deadline
 		gda_rest(v, polls, GDA_RELAX_DONE);
 		err = gda_expired(v, polls, &deadline);
 		done = gda_test(v, ticket);
-		if (done)
-			return done < 0 ? done : 0;
+		if (done > 0)
+			return 0;
+		err = done ? done : err;
 		if (err)
-			return err;
+			return GDA_HERE(gda_wait_failed(v, ticket, err), err);
 	}
 }
 
@@ -331,16 +332,14 @@ GDA_SLOW int gda_wait_done(struct gda_view *v, int64_t ticket, uint64_t deadline
  * Rings first if @ticket may have been deferred. Any thread may call it; after
  * deferred exclusive posts the poster only.
  *
- * Return: 0, or a negative errno: those of gda_test(); -ETIMEDOUT not done at the
- * deadline; -ETIME not done, and @deadline was more than a second past when the wait
- * began: was a relative one passed?; -ESHUTDOWN aborted.
+ * Return: 0, or a negative errno, of which gda_last_error() says why, on a CPU: those of
+ * gda_test(); -ETIMEDOUT not done at the deadline; -ETIME not done, and @deadline was more than a
+ * second past when the wait began: was a relative one passed?; -ESHUTDOWN aborted.
  */
 GDA_API int gda_wait(struct gda_view *v, int64_t ticket, uint64_t deadline)
 {
-	int done = gda_test(v, ticket);
-
-	if (done)
-		return done < 0 ? done : 0;
+	if (gda_test(v, ticket) > 0)
+		return 0;
 	return gda_wait_done(v, ticket, deadline);
 }
 

@@ -743,9 +743,9 @@ enum gda_why {
 int gda_explain(struct gda_view *v, int64_t ticket, char *buf, size_t len);
 
 /**
- * gda_last_error - say why this thread's last failed control call failed
+ * gda_last_error - say why this thread's last failed call failed
  *
- * The string has the call, the argument, the rule that it breaks and, after a colon, what to do,
+ * Of a control call the string has the call, the argument, the rule that it breaks and, after a colon, what to do,
  * as in "gda_qp_create: sq_depth 17 is no power of two: set it to 16". For a registration it has
  * the reason of each method that was tried, as in "pinning: ...; peer memory: ...". If no more is
  * known than the errno it is the text of gda_strerror(). Calls that succeed leave it alone, as
@@ -753,9 +753,14 @@ int gda_explain(struct gda_view *v, int64_t ticket, char *buf, size_t len);
  *
  * It covers gda_view_init(), gda_shmem_create(), the calls that set up gda/gin.h, the refusals of
  * gda/async.h, the host's calls of gda/dpa.h, and all calls of gda/gda.h, gda/cuda.h and
- * gda/comm.h. The calls that post and wait, in gda/fastpath.h, gda/ring.h, gda/shmem.h, gda/gin.h
- * and gda/async.h, and those of tasks set nothing here: see gda_strerror(), gda_error() and
- * gda_gin_query_error().
+ * gda/comm.h.
+ *
+ * It also covers waits on a CPU, of gda/fastpath.h, gda/ring.h, gda/shmem.h, gda/gin.h and
+ * gda/async.h, and posts that have waited for room: what the wait was for, how far that is, and,
+ * if it was a ticket and no queue was destroyed since, what the device says of the queue when this
+ * function is called (one query, as gda_explain() makes). Posts that fail at once, gda_test() and
+ * calls of tasks set nothing here: see gda_strerror(). What to ask when is a table in the manual,
+ * under "Reasons".
  *
  * Return: one line, the thread's until its next call that fails; empty before the first.
  */

@@ -446,7 +446,7 @@ GDA_SLOW int64_t gda_reserve_wait(struct gda_view *v, uint32_t n, unsigned int f
 			return (int64_t)(index << 1 | (used == (int64_t)v->mask));
 		}
 		if (gda_load_acquire64(&v->error_index) != GDA_NO_ERROR)
-			return -EIO;
+			return GDA_HERE(gda_post_failed(v, -EIO), -EIO);
 		if (n > 1 && polls % GDA_POLLS == 1) {
 			if (flags & GDA_EXCLUSIVE)
 				gda_ring(v, index);
@@ -457,7 +457,7 @@ GDA_SLOW int64_t gda_reserve_wait(struct gda_view *v, uint32_t n, unsigned int f
 			return -EAGAIN;
 		err = gda_expired(v, polls, &deadline);
 		if (err)
-			return err;
+			return GDA_HERE(gda_post_failed(v, err), err);
 		gda_rest(v, polls, GDA_RELAX_ROOM);
 	}
 }

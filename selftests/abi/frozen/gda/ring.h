@@ -70,13 +70,28 @@ GDA_SIZED_API int gda_cq_poll(struct gda_cq_view *cq, struct gda_cq_entry *entry
 	return gda_cq_next(cq, entry);
 }
 
+/* The part of gda_cq_wait() that looks at more than the ring, every so many polls. */
+GDA_HELPER int gda_cq_expired(const struct gda_cq_view *cq, int first, uint64_t *deadline)
+{
+	uint64_t now = gda_clock_ns();
+
+	if (cq->error)
+		return -(int)cq->error;
+	if (!*deadline)
+		*deadline = now + 1000000000U;
+	if (now < *deadline)
+		return 0;
+	return first && now - *deadline > GDA_LONG_AGO_NS ? -ETIME : -ETIMEDOUT;
+}
+
 /**
  * gda_cq_wait - take the next entry, waiting for it
  * @cq: the ring
  * @entry: receives the entry
  * @deadline: in ns of gda_clock_ns(); 0: one second from now
  *
- * It spins; gda_cq_sleep() sleeps. One thread at a time, as gda_cq_poll().
+ * It spins; gda_cq_sleep() sleeps. One thread at a time, as gda_cq_poll(). If it fails
+ * gda_last_error() says why, on a CPU.
  *
  * Return: 0; -ETIMEDOUT no entry came before the deadline; -ETIME no entry came, and the
  * deadline was more than a second past when the wait began: was a relative one passed? -EIO
@@ -92,16 +107,10 @@ GDA_SIZED_API int gda_cq_wait(struct gda_cq_view *cq, struct gda_cq_entry *entry
 		if (gda_cq_poll(cq, entry))
 			return 0;
 		if (polls % GDA_RING_POLLS == 0) {
-			uint64_t now = gda_clock_ns();
+			int err = gda_cq_expired(cq, !polls, &deadline);
 
-			if (cq->error)
-				return -(int)cq->error;
-			if (!deadline)
-				deadline = now + 1000000000U;
-			if (!polls && now > deadline && now - deadline > GDA_LONG_AGO_NS)
-				return -ETIME;
-			if (now >= deadline)
-				return -ETIMEDOUT;
+			if (err)
+				return GDA_HERE(gda_cq_wait_failed(cq, err), err);
 		}
 		GDA_HERE(gda_cq_relax(cq, polls + 1), gda_pause());
 	}

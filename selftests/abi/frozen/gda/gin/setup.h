@@ -417,6 +417,21 @@ struct gda_gin_error {
  */
 int gda_gin_query_error(struct gda_gin *gin, struct gda_gin_error *error);
 
+/**
+ * gda_gin_wait_failed - note for gda_last_error() why a wait of a context fails
+ * @gin: the context
+ * @word: that was waited for; NULL: a flush
+ * @holds: its value
+ * @least: the value to reach
+ * @err: the errno that the wait returns, negative
+ *
+ * For the inline functions of gda/gin.h.
+ *
+ * Return: @err.
+ */
+int gda_gin_wait_failed(const struct gda_gin *gin, const uint64_t *word, uint64_t holds,
+			uint64_t least, int err);
+
 #ifdef __cplusplus
 #pragma GCC diagnostic pop
 }

@@ -159,7 +159,8 @@ GDA_SLOW int gda_gin_wait_value(const struct gda_gin *gin, const struct gda_gin_
 		if (gda_gin_reached(least, gda_gin_value(value), value->bits))
 			return 0;
 		if (err)
-			return err;
+			return GDA_HERE(gda_gin_wait_failed(gin, value->word, gda_gin_value(value),
+							    least, err), err);
 		err = gda_gin_expired(gin, polls, &deadline);
 	}
 }

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Waits in words: why the last one of this thread that failed did so, for gda_last_error(). The
+ * inline waits of the headers end here when they fail, and only then.
+ *
+ * A wait that fails looks at its view alone, for its caller may wait again and again with short
+ * deadlines. The device is asked by gda_last_error(), if somebody wants to read it, and if no queue
+ * was destroyed since: the queue might be that one. gda_waited_lock guards their number, and is
+ * held while the device is asked, so the queue stays until that is over; the device's own locks come
+ * after it. It is held while the process forks.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <gda/fastpath.h>
+#include <gda/gin.h>
+#include <gda/ring.h>
+#include "gda_internal.h"
+
+#define GDA_WAITED_TEXT	256
+
+static pthread_mutex_t gda_waited_lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned long gda_waited_gone;	/* queues that were destroyed */
+
+/* The wait that failed last; @v: its device can be asked, NULL: no more is known than was said. */
+static _Thread_local struct {
+	struct gda_view *v;
+	int64_t ticket;
+	unsigned long gone;
+} gda_waited;
+
+void gda_waited_hold(void)
+{
+	pthread_mutex_lock(&gda_waited_lock);
+}
+
+void gda_waited_release(void)
+{
+	pthread_mutex_unlock(&gda_waited_lock);
+}
+
+void gda_waited_destroyed(void)
+{
+	pthread_mutex_lock(&gda_waited_lock);
+	__atomic_fetch_add(&gda_waited_gone, 1, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&gda_waited_lock);
+}
+
+void gda_waited_forget(void)
+{
+	gda_waited.v = NULL;
+}
+
+bool gda_waited_ask(char *text, size_t len)
+{
+	struct gda_view *v = gda_waited.v;
+	int why = -ENOENT;
+
+	gda_waited.v = NULL;
+	if (!v)
+		return false;
+	pthread_mutex_lock(&gda_waited_lock);
+	if (gda_waited.gone == gda_waited_gone)
+		why = gda_explain_at_once(v, gda_waited.ticket, text, len);
+	pthread_mutex_unlock(&gda_waited_lock);
+	return why > 0;
+}
+
+static const char *gda_waited_end(int err)
+{
+	switch (err) {
+	case -ETIMEDOUT:
+		return "not at the deadline";
+	case -ETIME:
+		return "the deadline was long past when the wait began: it is absolute, add gda_clock_ns()";
+	case -ESHUTDOWN:
+		return "aborted: the device is gone, the context was shut down, or a rank is lost (gda_comm_failed() names it)";
+	default:
+		return gda_strerror(err);
+	}
+}
+
+/* The queue has failed, at this ticket or before it. */
+static void gda_waited_error(const struct gda_view *v, int64_t ticket, char *text, size_t len)
+{
+	uint64_t at = gda_load_acquire64(&v->error_index);
+	uint64_t why = gda_load_relaxed64(&v->error);
+	const char *what = gda_syndrome_name((uint32_t)why & 0xff);
+	const char *cause = gda_vendor_name((uint32_t)(why >> 8));
+
+	if (ticket == (int64_t)at)
+		snprintf(text, len, "failed: %s: %s%s", what, cause,
+			 gda_cause_remedy((uint32_t)(why >> 8)));
+	else
+		snprintf(text, len, "was not carried out, for ticket %lld failed before: %s: %s",
+			 (long long)at, what, cause);
+}
+
+static void gda_waited_note(struct gda_view *v, int64_t ticket)
+{
+	/* a queue of the program's own has no device to ask */
+	gda_waited.v = v->owner ? v : NULL;
+	gda_waited.ticket = ticket;
+	gda_waited.gone = __atomic_load_n(&gda_waited_gone, __ATOMIC_RELAXED);
+}
+
+GDA_EXPORT int gda_wait_failed(struct gda_view *v, int64_t ticket, int err)
+{
+	unsigned long long next = gda_load_relaxed64(&v->reserved);
+	char text[GDA_WAITED_TEXT];
+	int saved = errno;
+
+	if (ticket < 0)
+		snprintf(text, sizeof(text), "the ticket is an error of the post: %s",
+			 gda_strerror(err));
+	else if (gda_view_is_inherited(v))
+		snprintf(text, sizeof(text), "QP %#x: %s: open one in this process", v->qpn,
+			 gda_vendor_name(GDA_CAUSE_FORK));
+	else if (err == -EINVAL)
+		snprintf(text, sizeof(text),
+			 "ticket %lld was never posted to QP %#x: the next one is %llu",
+			 (long long)ticket, v->qpn, next);
+	else if (err == -EIO || err == -ECANCELED)
+		gda_waited_error(v, ticket, text, sizeof(text));
+	else
+		snprintf(text, sizeof(text), "%s", gda_waited_end(err));
+	if (ticket >= 0 && err != -EINVAL && !gda_view_is_inherited(v))
+		gda_said("gda_wait: ticket %lld of QP %#x: %s", (long long)ticket, v->qpn, text);
+	else
+		gda_said("gda_wait: %s", text);
+	if (ticket >= 0 && (err == -ETIMEDOUT || err == -ETIME))
+		gda_waited_note(v, ticket);
+	errno = saved;
+	return err;
+}
+
+/* A post that has waited for room. */
+GDA_EXPORT int gda_post_failed(struct gda_view *v, int err)
+{
+	uint64_t oldest = gda_load_relaxed64(&v->completed);
+	char text[GDA_WAITED_TEXT];
+	int saved = errno;
+
+	if (err == -EIO)
+		gda_waited_error(v, -1, text, sizeof(text));
+	else
+		snprintf(text, sizeof(text), "%s", gda_waited_end(err));
+	if (err == -EIO)
+		gda_said("a post to QP %#x %s", v->qpn, text);
+	else
+		gda_said("a post to QP %#x: no room in its %u slots: %s", v->qpn, v->mask + 1,
+			 text);
+	if (err == -ETIMEDOUT)
+		gda_waited_note(v, (int64_t)oldest);
+	errno = saved;
+	return err;
+}
+
+GDA_EXPORT int gda_wait_word_failed(const char *call, uint64_t holds, uint64_t value, int err)
+{
+	int saved = errno;
+
+	if (err == -EINVAL)
+		gda_said("%s: the comparison is none of its enumeration", call);
+	else if (err == -EIO)
+		gda_said("%s: a queue has failed while it waited: gda_error() of each says why",
+			 call);
+	else
+		gda_said("%s: the word holds %#llx, and is compared with %#llx: %s", call,
+			 (unsigned long long)holds, (unsigned long long)value,
+			 gda_waited_end(err));
+	errno = saved;
+	return err;
+}
+
+GDA_EXPORT int gda_cq_wait_failed(struct gda_cq_view *cq, int err)
+{
+	int saved = errno;
+
+	if (cq->error)
+		gda_said("gda_cq_wait: %s", gda_vendor_name(GDA_CAUSE_FORK));
+	else
+		gda_said("gda_cq_wait: no entry has come since entry %llu: %s",
+			 (unsigned long long)cq->next, gda_waited_end(err));
+	errno = saved;
+	return err;
+}
