@@ -6,7 +6,7 @@
 SHMEMTEST_OUT	:= $(BUILD)/selftests/shmem
 SHMEMTESTS	:= calls setup
 # over queues in plain memory
-SHMEMTESTS_FAKE	:= requests
+SHMEMTESTS_FAKE	:= requests source
 
 TEST_NATIVE	+= $(foreach v,plain asan tsan,$(SHMEMTESTS:%=$(SHMEMTEST_OUT)/$v/%))
 TEST_NATIVE	+= $(foreach v,plain asan,$(SHMEMTESTS_FAKE:%=$(SHMEMTEST_OUT)/$v/%))

@@ -107,7 +107,8 @@ static inline void queue_p(const char *call, void *dest, const void *value, size
 		memcpy(&word, value, sizeof(word));
 		gda_osh_queue_p64(call, dest, word, pe);
 	} else {
-		gda_osh_queue_put_nbi(call, dest, value, bytes, pe);
+		/* @value is a variable of the caller's, which ends with the call */
+		gda_osh_queue_put(call, dest, value, bytes, pe);
 	}
 }
 

@@ -6,6 +6,7 @@
 
 #define PES	3
 #define HEAP	(1U << 20)
+#define CHUNK	65536U
 /* fewer by queue, where PEs, their workers and a busy machine take turns */
 #define ROUNDS(n)	(s->qps ? (n) / 5 : (n))
 
@@ -17,12 +18,15 @@ FIXTURE(calls) {
 FIXTURE_VARIANT(calls) {
 	uint32_t way;
 	bool processes;
+	uint64_t chunk_bytes;
 };
 
 FIXTURE_VARIANT_ADD(calls, direct_threads) { .way = GDA_SHMEM_DIRECT };
 FIXTURE_VARIANT_ADD(calls, direct_processes) { .way = GDA_SHMEM_DIRECT, .processes = true };
 
 FIXTURE_VARIANT_ADD(calls, queue_threads) { .way = GDA_SHMEM_QUEUE };
+/* a heap of many MRs */
+FIXTURE_VARIANT_ADD(calls, queue_chunks) { .way = GDA_SHMEM_QUEUE, .chunk_bytes = CHUNK };
 FIXTURE_VARIANT_ADD(calls, queue_processes) { .way = GDA_SHMEM_QUEUE, .processes = true };
 
 FIXTURE_SETUP(calls)
@@ -30,7 +34,9 @@ FIXTURE_SETUP(calls)
 	if (variant->way == GDA_SHMEM_QUEUE && variant->processes && access("/dev/gda", F_OK))
 		SKIP(return, "no /dev/gda");
 	self->p = p_alloc();
-	self->attr = (struct gda_shmem_attr){ .way = variant->way, .heap_bytes = HEAP };
+	self->attr = (struct gda_shmem_attr) {
+		.way = variant->way, .heap_bytes = HEAP, .chunk_bytes = variant->chunk_bytes,
+	};
 }
 
 FIXTURE_TEARDOWN(calls)
@@ -99,6 +105,38 @@ static int body_put_get(struct gda_shmem *s, struct gda_comm *comm)
 TEST_F(calls, put_get)
 {
 	RUN(body_put_get);
+}
+
+/* A source in the heap, which the device reads, is stored to as soon as the put has returned. */
+static int body_source_free(struct gda_shmem *s, struct gda_comm *comm)
+{
+	struct gda_shmem_signal signal = { .word = words(s), .value = 1, .op = GDA_SHMEM_SET };
+	char *heap = (char *)(uintptr_t)s->heap, *source = heap + 256, back[64];
+	uint32_t right = (s->pe + 1) % s->npes, i, n, k;
+
+	CHECK(sync_all(s, comm));
+	for (i = 0; i < 400; i++) {
+		char *dest;
+
+		n = 2 + i % 27;
+		/* across the end of an MR, where there are several */
+		dest = heap + CHUNK * (1 + i % 8) - 1 - i % (n - 1);
+		memset(source, 1 + i % 100, n);
+		if (i % 2)
+			CHECK(!gda_shmem_put(s, dest, source, n, right, 0));
+		else
+			CHECK(!gda_shmem_put_signal(s, dest, source, n, &signal, right, 0));
+		memset(source, 0xee, n);
+		CHECK(!gda_shmem_quiet(s, 0) && !gda_shmem_get(s, back, dest, n, right, 0));
+		for (k = 0; k < n; k++)
+			CHECK(back[k] == (char)(1 + i % 100));
+	}
+	return sync_all(s, comm) ? 0 : __LINE__;
+}
+
+TEST_F(calls, item_1_source_is_free_when_a_put_returns)
+{
+	RUN(body_source_free);
 }
 
 static int body_p_g(struct gda_shmem *s, struct gda_comm *comm)

@@ -14,32 +14,11 @@ FIXTURE(requests) {
 
 FIXTURE_SETUP(requests)
 {
-	uint32_t whole = HEAP, i;
-	struct world *w;
+	struct world *w = world_new();
 
-	w = aligned_alloc(128, (sizeof(*w) + 127) & ~(size_t)127);
 	ASSERT_NE(NULL, w);
-	memset(w, 0, sizeof(*w));
 	self->w = w;
 	self->s = &w->heap.shmem;
-	w->own = fake_queue_new(32);
-	for (i = 0; i < 3; i++) {
-		w->q[i] = fake_queue_new(1024);
-		w->qps[PEER][i].view = (uintptr_t)&w->q[i]->view;
-		w->qps[ME][i].view = (uintptr_t)&w->own->view;
-	}
-	for (i = 0; i < 2; i++) {
-		w->peers[i].qps = (uintptr_t)w->qps[i];
-		w->peers[i].abort = (uintptr_t)&w->abort;
-		pe_map(w, i, &whole, 1);
-	}
-	*self->s = (struct gda_shmem) {
-		.size = sizeof(*self->s), .version = GDA_SHMEM_VERSION, .pe = ME, .npes = 2,
-		.qps = 1, .heap = (uintptr_t)w->pe[ME].bytes, .heap_bytes = HEAP,
-		.peers = (uintptr_t)w->peers, .timeout_ns = 1000000,
-		.stage = (uintptr_t)w->words, .stage_key = 0xabcdef01,
-		.owner = (uintptr_t)&w->heap,
-	};
 	self->q = w->q[0];
 	self->v = &self->q->view;
 	self->sym = w->pe[ME].bytes;
@@ -47,12 +26,7 @@ FIXTURE_SETUP(requests)
 
 FIXTURE_TEARDOWN(requests)
 {
-	uint32_t i;
-
-	for (i = 0; i < 3; i++)
-		fake_queue_free(self->w->q[i]);
-	fake_queue_free(self->w->own);
-	free(self->w);
+	world_free(self->w);
 }
 
 /* A million of them, and none crosses an MR. */

@@ -130,4 +130,60 @@ TEST_F(unsettled, a_read_completes_what_is_before_it)
 	EXPECT_TRUE(ASKS);
 }
 
+/* A program's stack may be symmetric memory: then the device reads values from there. */
+struct value_on_stack {
+	struct fake_queue *q;
+	int *dest;
+	uint32_t carried_out, early;
+};
+
+enum { STACK = 65536, ROUNDS = 64 };
+
+static void *store_values(void *arg)
+{
+	struct value_on_stack *w = arg;
+	uint32_t i;
+
+	for (i = 1; i <= ROUNDS; i++) {
+		shmem_int_p(w->dest, (int)i, PE);
+		w->early += __atomic_load_n(&w->carried_out, __ATOMIC_ACQUIRE) != i;
+	}
+	return NULL;
+}
+
+/* An int that lies in two MRs is two requests, whose source is the argument of the call. */
+TEST_F(unsettled, item_1_value_outlives_the_call)
+{
+	char *memory = aligned_alloc(BYTES, STACK + BYTES);
+	struct gda_chunk chunk[2] = {
+		{ .addr = (uintptr_t)memory, .length = 2, .iova = 1 << 20, .key = 7 },
+		{ .addr = (uintptr_t)memory + 2, .length = STACK + BYTES - 2, .iova = 1 << 21,
+		  .key = 8 },
+	};
+	struct value_on_stack w = { .q = self->q, .dest = (int *)(void *)memory };
+	pthread_attr_t attr;
+	pthread_t thread;
+	uint64_t i;
+
+	ASSERT_NE(NULL, memory);
+	self->s.heap = (uintptr_t)memory;
+	self->s.heap_bytes = STACK + BYTES;
+	self->peer.map.count = 2;
+	self->peer.map.chunks = (uintptr_t)chunk;
+	pthread_attr_init(&attr);
+	ASSERT_EQ(0, pthread_attr_setstack(&attr, memory + BYTES, STACK));
+	ASSERT_EQ(0, pthread_create(&thread, &attr, store_values, &w));
+	for (i = 1; i <= ROUNDS; i++) {
+		while (gda_handed_out(&self->q->view) < 2 * i)
+			gda_pause();
+		__atomic_store_n(&w.carried_out, i, __ATOMIC_RELEASE);
+		fake_complete(self->q, 2 * i);
+	}
+	pthread_join(thread, NULL);
+	pthread_attr_destroy(&attr);
+	TH_LOG("%u of %u calls returned while the device might read their value", w.early, ROUNDS);
+	EXPECT_EQ(0, w.early);
+	free(memory);
+}
+
 TEST_HARNESS_MAIN

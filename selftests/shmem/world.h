@@ -118,6 +118,46 @@ static inline struct request request(const struct fake_queue *q, uint64_t index)
 	};
 }
 
+/* PE 0 of two, whose heaps are one MR each; or NULL. */
+static inline struct world *world_new(void)
+{
+	struct world *w = aligned_alloc(128, (sizeof(*w) + 127) & ~(size_t)127);
+	uint32_t whole = HEAP, i;
+
+	if (!w)
+		return NULL;
+	memset(w, 0, sizeof(*w));
+	w->own = fake_queue_new(32);
+	for (i = 0; i < 3; i++) {
+		w->q[i] = fake_queue_new(1024);
+		w->qps[PEER][i].view = (uintptr_t)&w->q[i]->view;
+		w->qps[ME][i].view = (uintptr_t)&w->own->view;
+	}
+	for (i = 0; i < 2; i++) {
+		w->peers[i].qps = (uintptr_t)w->qps[i];
+		w->peers[i].abort = (uintptr_t)&w->abort;
+		pe_map(w, i, &whole, 1);
+	}
+	w->heap.shmem = (struct gda_shmem) {
+		.size = sizeof(w->heap.shmem), .version = GDA_SHMEM_VERSION, .pe = ME, .npes = 2,
+		.qps = 1, .heap = (uintptr_t)w->pe[ME].bytes, .heap_bytes = HEAP,
+		.peers = (uintptr_t)w->peers, .timeout_ns = 1000000,
+		.stage = (uintptr_t)w->words, .stage_key = 0xabcdef01,
+		.owner = (uintptr_t)&w->heap,
+	};
+	return w;
+}
+
+static inline void world_free(struct world *w)
+{
+	uint32_t i;
+
+	for (i = 0; i < 3; i++)
+		fake_queue_free(w->q[i]);
+	fake_queue_free(w->own);
+	free(w);
+}
+
 /* Carry out what is rung; returns the number of pieces, or -1. */
 static inline int carry_out(struct world *w, struct fake_queue *q, uint64_t from)
 {

@@ -18,6 +18,28 @@ extern "C" {
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
+/* Begin a put; @most as gda_shmem_queue_put() has it. By the direct way it is done. */
+GDA_HELPER struct gda_shmem_outcome gda_shmem_begin_put(struct gda_shmem *s, void *dest,
+						       const void *source, uint64_t bytes,
+						       uint32_t pe, uint32_t flags, uint64_t most)
+{
+	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
+	char *to;
+
+	if (gda_unlikely(!p))
+		return gda_shmem_outcome(-EINVAL, 0);
+	if (!bytes)
+		return gda_shmem_outcome(0, 1);
+	if (!p->heap)
+		return gda_shmem_queue_put(s, dest, source, bytes, pe, flags, most);
+	to = gda_shmem_mapped(s, p, dest, bytes);
+	if (gda_unlikely(!to))
+		return gda_shmem_outcome(-EFAULT, 0);
+	GDA_HERE(gda_shmem_copy_put(to, source, bytes),
+		 gda_shmem_gpu_copy(to, source, bytes, 0, 1));
+	return gda_shmem_outcome(0, 1);
+}
+
 /**
  * gda_shmem_put_nbi - begin to write to a PE
  * @s: the heap
@@ -34,21 +56,7 @@ extern "C" {
 GDA_API int64_t gda_shmem_put_nbi(struct gda_shmem *s, void *dest, const void *source,
 				  uint64_t bytes, uint32_t pe, uint32_t flags)
 {
-	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
-	char *to;
-
-	if (gda_unlikely(!p))
-		return -EINVAL;
-	if (!bytes)
-		return 0;
-	if (!p->heap)
-		return gda_shmem_queue_put(s, dest, source, bytes, pe, flags, 0);
-	to = gda_shmem_mapped(s, p, dest, bytes);
-	if (gda_unlikely(!to))
-		return -EFAULT;
-	GDA_HERE(gda_shmem_copy_put(to, source, bytes),
-		 gda_shmem_gpu_copy(to, source, bytes, 0, 1));
-	return 0;
+	return gda_shmem_begin_put(s, dest, source, bytes, pe, flags, 0).ticket;
 }
 
 /**
@@ -65,21 +73,13 @@ GDA_API int64_t gda_shmem_put_nbi(struct gda_shmem *s, void *dest, const void *s
 GDA_API int gda_shmem_put(struct gda_shmem *s, void *dest, const void *source, uint64_t bytes,
 			  uint32_t pe, uint32_t flags)
 {
-	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
-	int64_t ticket;
+	struct gda_shmem_outcome put = gda_shmem_begin_put(s, dest, source, bytes, pe, flags,
+							  GDA_INLINE_MAX);
 
-	if (gda_unlikely(!p))
-		return -EINVAL;
-	if (p->heap || !bytes) {
-		ticket = gda_shmem_put_nbi(s, dest, source, bytes, pe, flags);
-		return ticket < 0 ? (int)ticket : 0;
-	}
-	ticket = gda_shmem_queue_put(s, dest, source, bytes, pe, flags, GDA_INLINE_MAX);
-	/* inline payload was copied to the queue */
-	if (ticket >= 0 && gda_shmem_is_inline(gda_shmem_queue(s, p, flags), bytes,
-					       GDA_INLINE_MAX))
-		return 0;
-	return gda_shmem_queue_wait(gda_shmem_queue(s, p, flags), ticket, 0);
+	if (put.ticket < 0 || put.source_free)
+		return put.ticket < 0 ? (int)put.ticket : 0;
+	return gda_shmem_queue_wait(gda_shmem_queue(s, gda_shmem_peer(s, pe), flags), put.ticket,
+				    0);
 }
 
 /**

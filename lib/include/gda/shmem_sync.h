@@ -237,6 +237,15 @@ struct gda_shmem_signal {
 	uint32_t reserved;
 };
 
+/* Is it a signal? */
+GDA_HELPER int gda_shmem_check_signal(const struct gda_shmem *s,
+				      const struct gda_shmem_signal *signal)
+{
+	if (gda_unlikely(signal->op != GDA_SHMEM_SET && signal->op != GDA_SHMEM_ADD))
+		return -EINVAL;
+	return gda_unlikely(!gda_shmem_is_symmetric(s, signal->word, 8)) ? -EFAULT : 0;
+}
+
 /**
  * gda_shmem_put_signal_nbi - begin to write to a PE, and tell it when the bytes are there
  * @s: the heap
@@ -254,12 +263,10 @@ GDA_API int64_t gda_shmem_put_signal_nbi(struct gda_shmem *s, void *dest, const 
 					 uint64_t bytes, const struct gda_shmem_signal *signal,
 					 uint32_t pe, uint32_t flags)
 {
-	int64_t ticket;
+	int64_t ticket = gda_shmem_check_signal(s, signal);
 
-	if (gda_unlikely(signal->op != GDA_SHMEM_SET && signal->op != GDA_SHMEM_ADD))
-		return -EINVAL;
-	if (gda_unlikely(!gda_shmem_is_symmetric(s, signal->word, 8)))
-		return -EFAULT;
+	if (gda_unlikely(ticket))
+		return ticket;
 	/* one doorbell for both; by queue the signal is behind the bytes on the same queue pair */
 	ticket = gda_shmem_put_nbi(s, dest, source, bytes, pe, flags | GDA_DEFER);
 	if (ticket < 0)
@@ -283,10 +290,22 @@ GDA_API int gda_shmem_put_signal(struct gda_shmem *s, void *dest, const void *so
 				 uint64_t bytes, const struct gda_shmem_signal *signal,
 				 uint32_t pe, uint32_t flags)
 {
-	int64_t ticket = gda_shmem_put_signal_nbi(s, dest, source, bytes, signal, pe, flags);
+	int err = gda_shmem_check_signal(s, signal), done;
+	struct gda_shmem_outcome put;
+	int64_t ticket;
 
-	return bytes > GDA_INLINE_SLOT ? gda_shmem_wait(s, ticket, pe, flags, 0) :
-	       ticket < 0 ? (int)ticket : 0;
+	if (gda_unlikely(err))
+		return err;
+	put = gda_shmem_begin_put(s, dest, source, bytes, pe, flags | GDA_DEFER, 0);
+	if (put.ticket < 0)
+		return (int)put.ticket;
+	ticket = gda_shmem_atomic64(s, signal->word, signal->op, signal->value, pe, flags);
+	err = ticket < 0 ? (int)ticket : 0;
+	if (put.source_free)
+		return err;
+	/* without a signal the put has been posted all the same, and reads the source */
+	done = gda_shmem_wait(s, err ? put.ticket : ticket, pe, flags, 0);
+	return err ? err : done;
 }
 
 /**

@@ -186,8 +186,31 @@ GDA_SLOW int64_t gda_shmem_queue_read(struct gda_view *v, const struct gda_chunk
 	}
 }
 
-/* Is it carried in the queue itself, so that the source is free again at once? */
-GDA_HELPER int gda_shmem_is_inline(const struct gda_view *v, uint64_t bytes, uint64_t most)
+/**
+ * struct gda_shmem_outcome - the outcome of a put, as the function that posted it knows it
+ * @ticket: of the put, or a negative errno
+ * @source_free: 1: the source was copied, and the caller may change it; 0: it may be changed when
+ *	the ticket is done. Nobody derives this from the length: a short put whose destination lies
+ *	in two MRs is not carried in the queue
+ *
+ * Not for programs: it lives while a call runs.
+ */
+struct gda_shmem_outcome {
+	int64_t ticket;
+	uint64_t source_free;
+};
+
+GDA_HELPER struct gda_shmem_outcome gda_shmem_outcome(int64_t ticket, uint64_t source_free)
+{
+	struct gda_shmem_outcome outcome;
+
+	outcome.ticket = ticket;
+	outcome.source_free = source_free;
+	return outcome;
+}
+
+/* May so many bytes be carried in the queue itself? */
+GDA_HELPER int gda_shmem_fits_inline(const struct gda_view *v, uint64_t bytes, uint64_t most)
 {
 	return bytes <= GDA_INLINE_SLOT || (bytes <= most && v->mask >= GDA_INLINE_MAX / 32);
 }
@@ -196,12 +219,14 @@ GDA_HELPER int gda_shmem_is_inline(const struct gda_view *v, uint64_t bytes, uin
  * Put by queue. @most: up to how many bytes it is carried in the queue: that takes the
  * source at once, but moves the bytes twice.
  */
-GDA_SLOW int64_t gda_shmem_queue_put(struct gda_shmem *s, void *dest, const void *source,
-				     uint64_t bytes, uint32_t pe, uint32_t flags, uint64_t most)
+GDA_SLOW struct gda_shmem_outcome gda_shmem_queue_put(struct gda_shmem *s, void *dest,
+						      const void *source, uint64_t bytes,
+						      uint32_t pe, uint32_t flags, uint64_t most)
 {
 	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
 	struct gda_view *v = gda_shmem_queue(s, p, flags);
 	const struct gda_chunk_map *local = gda_shmem_local(s);
+	unsigned int post = gda_shmem_post_flags(flags);
 	int remote, single, covered;
 	uint64_t iova, liova;
 	uint32_t key, lkey;
@@ -211,18 +236,19 @@ GDA_SLOW int64_t gda_shmem_queue_put(struct gda_shmem *s, void *dest, const void
 	covered = single || gda_chunk_covers(local, (uintptr_t)source, bytes);
 	if (!covered && bytes <= GDA_INLINE_MAX)
 		most = GDA_INLINE_MAX;
-	if (remote && gda_shmem_is_inline(v, bytes, most))
-		return gda_put_inline(v, iova, key, source, (uint32_t)bytes,
-				      gda_shmem_post_flags(flags));
+	if (remote && gda_shmem_fits_inline(v, bytes, most))
+		return gda_shmem_outcome(gda_put_inline(v, iova, key, source, (uint32_t)bytes,
+							post), 1);
 	if (remote && single && bytes <= GDA_CHUNK_MAX)
-		return gda_put(v, liova, lkey, iova, key, (uint32_t)bytes,
-			       gda_shmem_post_flags(flags));
+		return gda_shmem_outcome(gda_put(v, liova, lkey, iova, key, (uint32_t)bytes, post),
+					0);
 	if (!gda_chunk_covers(&p->map, (uintptr_t)dest, bytes))
-		return -EFAULT;
+		return gda_shmem_outcome(-EFAULT, 0);
 	if (!covered)
-		return GDA_HERE(gda_shmem_stage_put(s, dest, source, bytes, pe, flags), -EFAULT);
-	return gda_put_chunked(v, local, (uintptr_t)source, &p->map, (uintptr_t)dest, bytes,
-			       gda_shmem_post_flags(flags));
+		return gda_shmem_outcome(GDA_HERE(gda_shmem_stage_put(s, dest, source, bytes, pe,
+								      flags), -EFAULT), 1);
+	return gda_shmem_outcome(gda_put_chunked(v, local, (uintptr_t)source, &p->map,
+						 (uintptr_t)dest, bytes, post), 0);
 }
 
 /* Get by queue. */
