@@ -30,8 +30,7 @@ PKG_CONFIG := PKG_CONFIG_LIBDIR=$(CROSS_LIBS)/pkgconfig PKG_CONFIG_SYSROOT_DIR=$
 # The compilers that oshcc and oshc++ call; and none for GPUs.
 export OSHCC_CC := $(CC)
 export OSHCXX_CXX := aarch64-linux-gnu-g++
-override EXAMPLE_NVCC :=
-override TUTORIAL_NVCC :=
+override GDA_WITHOUT += nvcc
 endif
 CFLAGS	?= -std=gnu11 -O2 -g -Wall -Wextra -Werror
 # What $(CC) compiles for: x86_64, aarch64, ...
@@ -56,7 +55,8 @@ CLEAN_FILES	:=
 .DEFAULT_GOAL	:= help
 .DELETE_ON_ERROR:
 
-include $(wildcard lib/*.mk selftests/*.mk examples/*.mk tools/*.mk tools/*/*.mk Documentation/*.mk)
+include tools/optional.mk
+include $(wildcard lib/*.mk selftests/*.mk examples/*.mk tools/*/*.mk Documentation/*.mk)
 
 # A line tells what the compiler makes, as the kernel's build does; V=1 shows the commands.
 ifeq ($(V)$(findstring s,$(firstword -$(MAKEFLAGS))),)

@@ -65,14 +65,13 @@ $(EXAMPLE_OUT)/dpa-alltoall: examples/dpa-alltoall.c $(EXAMPLE_RANKS)
 	$(CC) $(EXAMPLE_FLAGS) -pthread -o $@ $< examples/ranks.c $(LIB_OUT)/libgda.a
 
 # For GPUs, where there is a compiler for them.
-EXAMPLE_NVCC	:= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
 EXAMPLE_GPU	:= halo shmem-dispatch-gpu gin-allreduce-gpu tiles-gpu
-EXAMPLES	+= $(if $(EXAMPLE_NVCC),$(EXAMPLE_GPU:%=$(EXAMPLE_OUT)/%))
+EXAMPLES	+= $(if $(HAVE_nvcc),$(EXAMPLE_GPU:%=$(EXAMPLE_OUT)/%))
 EXAMPLE_NVFLAGS	= -std=c++17 -O2 -gencode arch=compute_75,code=sm_75 \
 		  -gencode arch=compute_90,code=sm_90
 
 $(EXAMPLE_GPU:%=$(EXAMPLE_OUT)/%): $(EXAMPLE_OUT)/%: examples/%.cu examples/gpu.cuh $(LIB_OUT)/libgda.a \
-		$(GDA_HEADERS) $(wildcard lib/include/gda/gpu/*.h) examples/examples.mk
+		$(GDA_HEADERS) $(wildcard lib/include/gda/gpu/*.h) $(OPTIONAL_OUT)/nvcc examples/examples.mk
 	@mkdir -p $(@D)
-	$(EXAMPLE_NVCC) $(EXAMPLE_NVFLAGS) $(GDA_CPPFLAGS) -o $@ $< $(LIB_OUT)/libgda.a -ldl \
+	$(HAVE_nvcc) $(EXAMPLE_NVFLAGS) $(GDA_CPPFLAGS) -o $@ $< $(LIB_OUT)/libgda.a -ldl \
 		-lpthread

@@ -20,13 +20,11 @@ $(TUTORIAL_OUT)/shmem: examples/tutorial/shmem.c $(OSH_HEADERS) $(OSH_BIN) \
 	@mkdir -p $(@D)
 	$(OSH_OUT)/bin/oshcc $(CFLAGS) -o $@ $<
 
-TUTORIAL_NVCC	:= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
-
 $(TUTORIAL_OUT)/gpu: examples/tutorial/gpu.cu $(LIB_OUT)/libgda.a $(GDA_HEADERS) \
-		examples/tutorial.mk
+		$(OPTIONAL_OUT)/nvcc examples/tutorial.mk
 	@mkdir -p $(@D)
-ifneq ($(TUTORIAL_NVCC),)
-	$(TUTORIAL_NVCC) -std=c++17 -O2 -gencode arch=compute_75,code=sm_75 \
+ifneq ($(HAVE_nvcc),)
+	$(HAVE_nvcc) -std=c++17 -O2 -gencode arch=compute_75,code=sm_75 \
 		-gencode arch=compute_90,code=sm_90 $(GDA_CPPFLAGS) -o $@ $< \
 		$(LIB_OUT)/libgda.a -ldl -lpthread
 else

@@ -7,7 +7,6 @@ LIBDIR		?= $(PREFIX)/lib
 LIB_VERSION	:= $(shell tools/scripts/version.sh)
 LIB_SONAME	:= libgda.so.2
 LIB_OUT		:= $(BUILD)/lib
-PKG_CONFIG	?= pkg-config
 # What is linked with libgda has it beside itself; packages have it where the linker looks.
 ORIGIN_RPATH	?= -Wl,-rpath,'$$ORIGIN'
 
@@ -32,14 +31,14 @@ INPROC_SRC	:= $(sort $(wildcard lib/inproc/*.c lib/cuda/*.c kmod/gda_core/engine
 INPROC_HEADERS	:= $(wildcard lib/inproc/*.h lib/cuda/*.h lib/verbs/*.h lib/os/*.h \
 		   kmod/gda_core/engine/*.h kmod/gda_core/control/*.h kmod/include/gda/*.h)
 # RDMA devices. The libraries are loaded at run time; their headers, if they are here, say how.
-# `make VERBS=` builds without.
-VERBS		?= $(shell $(CC) -E -x c -include rdma/rdma_cma.h /dev/null >/dev/null 2>&1 && echo y)
+VERBS		:= $(filter rdma/rdma_cma.h,$(HAVE_verbs))
 VERBS_ABSENT	:= lib/verbs/absent.c
-INPROC_SRC	+= $(if $(VERBS),$(sort $(filter-out $(VERBS_ABSENT),$(wildcard lib/verbs/*.c))),$(VERBS_ABSENT))
+VERBS_SRC	:= $(if $(VERBS),$(sort $(filter-out $(VERBS_ABSENT),$(wildcard lib/verbs/*.c))),$(VERBS_ABSENT))
+INPROC_SRC	+= $(VERBS_SRC)
 LIB_OBJ		+= $(INPROC_SRC:%.c=$(LIB_OUT)/%.o)
 
 # Ranks. PMIx is loaded at run time; its header, if it is here, says how.
-COMM_CPPFLAGS	:= $(GDA_CPPFLAGS) -Ilib/src -Ilib/comm $(shell $(PKG_CONFIG) --cflags pmix 2>/dev/null | sed 's/-I/-isystem /g')
+COMM_CPPFLAGS	:= $(GDA_CPPFLAGS) -Ilib/src -Ilib/comm $(HAVE_pmix)
 COMM_SRC	:= $(sort $(wildcard lib/comm/*.c))
 COMM_HEADERS	:= $(wildcard lib/comm/*.h)
 LIB_OBJ		+= $(COMM_SRC:%.c=$(LIB_OUT)/%.o)
@@ -64,6 +63,14 @@ DPA_HEADERS	:= $(wildcard lib/dpa/*.h)
 LIB_OBJ		+= $(DPA_SRC:%.c=$(LIB_OUT)/%.o)
 
 LIB_TARGETS	+= $(LIB_OUT)/libgda.so $(LIB_OUT)/libgda.a $(LIB_OUT)/gda.pc
+
+# What an optional part decides of a library whose objects are in $1 (tools/optional.mk): a change
+# makes new objects, and these the library.
+define lib_optional
+$1/lib/comm/pmix.o: $(OPTIONAL_OUT)/pmix
+$(VERBS_SRC:%.c=$1/%.o): $(OPTIONAL_OUT)/verbs
+endef
+$(eval $(call lib_optional,$(LIB_OUT)))
 
 $(LIB_OUT)/%.o: lib/src/%.c lib/lib.mk
 	@mkdir -p $(@D)

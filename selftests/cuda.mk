@@ -35,17 +35,16 @@ $(addprefix $(CUDATEST_OUT)/plain/,gin shmem async dpa connect): $(CUDATEST_OUT)
 	$(CC) $(INPROC_FLAGS) -rdynamic -o $@ $< selftests/cuda/fake.c $(CUDATEST_LIB_plain) -ldl
 
 # On a GPU, where there is one; it says so if there is none.
-CUDATEST_NVCC	:= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
 CUDATEST_NVFLAGS := -std=c++17 -O2 -gencode arch=compute_75,code=sm_75 \
 		   -gencode arch=compute_90,code=sm_90
 
 TEST_NATIVE	+= $(CUDATEST_OUT)/gpu
 
 $(CUDATEST_OUT)/gpu: selftests/cuda/gpu.cu selftests/gpu/ktap.cuh $(LIB_OUT)/libgda.a $(GDA_HEADERS) \
-		selftests/cuda.mk
+		$(OPTIONAL_OUT)/nvcc selftests/cuda.mk
 	@mkdir -p $(@D)
-ifneq ($(CUDATEST_NVCC),)
-	$(CUDATEST_NVCC) $(CUDATEST_NVFLAGS) $(GDA_CPPFLAGS) -o $@ $< $(LIB_OUT)/libgda.a -ldl \
+ifneq ($(HAVE_nvcc),)
+	$(HAVE_nvcc) $(CUDATEST_NVFLAGS) $(GDA_CPPFLAGS) -o $@ $< $(LIB_OUT)/libgda.a -ldl \
 		-lpthread
 else
 	printf '#!/bin/sh\necho "1..0 # SKIP no nvcc here"\n' >$@ && chmod +x $@

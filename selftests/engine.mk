@@ -32,9 +32,10 @@ $(ETEST_OUT)/obj/host.o: $(ETEST_DIR)/host.c selftests/engine.mk
 	$(CC) $(ETEST_FLAGS) $(ETEST_SANITIZE) -c -o $@ $<
 
 # rdma-core's view of the bytes is a unit of its own: its names clash with ours.
-$(ETEST_OUT)/obj/mlx5dv.o: $(ETEST_DIR)/mlx5dv.c $(ETEST_DIR)/mlx5dv.h selftests/engine.mk
+$(ETEST_OUT)/obj/mlx5dv.o: $(ETEST_DIR)/mlx5dv.c $(ETEST_DIR)/mlx5dv.h $(OPTIONAL_OUT)/verbs \
+		selftests/engine.mk
 	@mkdir -p $(@D)
-	$(CC) $(ETEST_FLAGS) $(ETEST_SANITIZE) -c -o $@ $<
+	$(CC) $(if $(filter infiniband/mlx5dv.h,$(HAVE_verbs)),-DGDA_MLX5DV) $(ETEST_FLAGS) $(ETEST_SANITIZE) -c -o $@ $<
 
 $(ETEST_OUT)/bytes: $(ETEST_OUT)/obj/mlx5dv.o
 

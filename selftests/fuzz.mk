@@ -54,6 +54,7 @@ FUZZ_FROM_keys	= $(FUZZ_FROM_uapi)
 # The target includes that one.
 FUZZ_FROM_cm	= $(filter-out lib/verbs/cm.c,$(FUZZ_FROM_uapi))
 $(foreach t,$(FUZZ_TARGETS),$(eval $(call FUZZ_TARGET,$t)))
+$(addprefix $(FUZZ_OUT)/,uapi keys cm): $(OPTIONAL_OUT)/pmix $(OPTIONAL_OUT)/verbs
 
 # The fuzzer of /dev/gda, which runs in the guest: its corpus is replayed, or with
 # GDA_FUZZ="-s SECONDS ..." or "-n RUNS ..." it goes on from there (guest_main.c).

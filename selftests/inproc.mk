@@ -62,7 +62,7 @@ $(INPROC_OUT)/$1/libgda.a: $$(patsubst %.c,$(INPROC_OUT)/$1/obj/%.o,$$(INPROC_LI
 	rm -f $$@
 	$$(AR) qcs $$@ $$^
 endef
-$(foreach v,asan tsan phase,$(eval $(call INPROC_LIBRARY,$v)))
+$(foreach v,asan tsan phase,$(eval $(call INPROC_LIBRARY,$v))$(eval $(call lib_optional,$(INPROC_OUT)/$v/obj)))
 
 INPROC_LIB_plain := $(LIB_OUT)/libgda.a
 INPROC_LIB_asan	:= $(INPROC_OUT)/asan/libgda.a

@@ -75,8 +75,7 @@ GDA_KSELFTESTS32 := basic blocked completion copyout export handle ioctl keys li
 GDA_KSELFTEST_CFLAGS32 = $(GDA_KSELFTEST_CFLAGS) -m32 -D_FILE_OFFSET_BITS=64 \
 	-idirafter /usr/include/x86_64-linux-gnu
 
-ifeq ($(shell echo 'int main(void) { return 0; }' | \
-	$(CC) -m32 -x c -o /dev/null - 2>/dev/null && echo y),y)
+ifneq ($(HAVE_m32),)
 TEST_VM += $(addprefix $(BUILD)/selftests/kernel32/,$(GDA_KSELFTESTS32))
 endif
 

@@ -42,16 +42,18 @@ NCCLTEST_NCCL	:= $(firstword $(wildcard $(addprefix $(NCCL_HOME)/,lib/libnccl.so
 NCCLTEST_HAS	:= $(and $(NCCL_HOME),$(NCCLTEST_NCCL),$(wildcard $(NCCL_HOME)/include/nccl_device.h))
 
 TEST_NATIVE	+= $(NCCLTEST_OUT)/device
+$(eval $(call optional_file,nccl,$(if $(NCCLTEST_HAS),$(NCCL_HOME))))
 
-$(NCCLTEST_OUT)/device: selftests/nccl/device.cu $(LIB_OUT)/$(NCCL_SO) selftests/nccl.mk
+$(NCCLTEST_OUT)/device: selftests/nccl/device.cu $(LIB_OUT)/$(NCCL_SO) $(OPTIONAL_OUT)/nvcc \
+		$(OPTIONAL_OUT)/nccl selftests/nccl.mk
 	@mkdir -p $(@D)
-ifeq ($(CUDATEST_NVCC),)
+ifeq ($(HAVE_nvcc),)
 	printf '#!/bin/sh\necho "1..0 # SKIP no nvcc here"\n' >$@ && chmod +x $@
 else ifeq ($(NCCLTEST_HAS),)
 	printf '#!/bin/sh\necho "1..0 # SKIP NCCL_HOME names no NCCL with a device API"\n' >$@ && \
 		chmod +x $@
 else
-	$(CUDATEST_NVCC) -std=c++17 -O2 -gencode arch=compute_90,code=sm_90 \
+	$(HAVE_nvcc) -std=c++17 -O2 -gencode arch=compute_90,code=sm_90 \
 		-DNCCL_GIN_GDAKI_ENABLE=0 -DNCCL_GIN_GPI_ENABLE=0 -DNCCL_GIN_EFA_GDA_ENABLE=0 \
 		-I$(NCCL_HOME)/include -DGDA_NCCL_PLUGIN='"$(abspath $(LIB_OUT)/$(NCCL_SO))"' \
 		-o $@ $< -Xlinker $(abspath $(NCCLTEST_NCCL)) -Xlinker -rpath \

@@ -85,7 +85,8 @@ $(OSHTEST_OUT)/lost: $(OSHTEST_OUT)/bin/lost
 $(OSHTEST_OUT)/split: $(OSHTEST_OUT)/bin/split
 
 # Guests have no network: what they run is built before they start.
-$(OSHTEST_OUT)/py/tried: selftests/shmem/shmem4py.sh $(OSH_HEADERS) $(OSHTEST_DEPS)
+$(OSHTEST_OUT)/py/tried: selftests/shmem/shmem4py.sh $(OSH_HEADERS) $(OSHTEST_DEPS) \
+		$(OPTIONAL_OUT)/numpy
 	@mkdir -p $(@D)
 	selftests/shmem/shmem4py.sh --build
 	touch $@

@@ -12,7 +12,10 @@ PAIR_SCRIPTS	:= nobody ranks file
 
 # The launch agent, here.
 TEST_NATIVE	+= $(PAIR_OUT)/agent
-TEST_PAIR	+= $(addprefix $(PAIR_OUT)/,cable raw operations isolation $(PAIR_SCRIPTS) remote killed)
+# Two of them speak to bare verbs, too.
+PAIR_BARE	:= $(if $(filter infiniband/verbs.h,$(HAVE_verbs)),raw killed)
+TEST_PAIR	+= $(addprefix $(PAIR_OUT)/,cable $(filter raw,$(PAIR_BARE)) operations isolation $(PAIR_SCRIPTS) \
+	remote $(filter killed,$(PAIR_BARE)))
 
 $(PAIR_TESTS:%=$(PAIR_OUT)/%): $(PAIR_OUT)/%: selftests/pair/%.c selftests/pair.mk \
 		| $(BUILD)/kselftest/kselftest_harness.h

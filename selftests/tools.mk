@@ -4,8 +4,12 @@
 
 TOOLTEST_OUT	:= $(BUILD)/selftests/tools
 
-TEST_NATIVE	+= $(addprefix selftests/tools/,attacks.sh gdactl_words.sh no_libnl.sh planted.sh runner.sh spans.sh)
+TEST_NATIVE	+= $(addprefix selftests/tools/,attacks.sh gdactl_words.sh optional.sh planted.sh runner.sh spans.sh)
 TEST_VM		+= $(TOOLTEST_OUT)/doctor selftests/tools/runner.sh
+
+# It copies what is there, and runs two of the programs.
+selftests/tools/optional.sh: | $(LIB_TARGETS) $(OSH_BIN) $(addprefix $(BUILD)/tools/,gdactl gda-run gda-perf) \
+	$(BUILD)/selftests/pair/agent
 
 # doctor.sh shows the tool another driver, and a libcuda that is empty.
 $(TOOLTEST_OUT)/driver.so: selftests/tools/driver.c uapi/gda/ioctl.h

@@ -6,7 +6,7 @@
 VERBS_OUT	:= $(BUILD)/selftests/verbs
 
 TEST_NATIVE	+= $(VERBS_OUT)/verbs
-TEST_VM		+= $(VERBS_OUT)/rxe.sh $(if $(VERBS),$(VERBS_OUT)/ib.sh)
+TEST_VM		+= $(if $(VERBS),$(VERBS_OUT)/rxe.sh $(VERBS_OUT)/ib.sh)
 
 $(addprefix $(VERBS_OUT)/,verbs peer_killed): $(VERBS_OUT)/%: selftests/verbs/%.c \
 		selftests/inproc/suite.h $(LIB_OUT)/libgda.a selftests/verbs.mk | $(BUILD)/kselftest/kselftest_harness.h

@@ -4,14 +4,15 @@
  * from rank 0 to the others. Nothing else is asked of it, and it is left at once.
  *
  * libpmix is loaded when the environment says that PMIx started this program. It stays
- * loaded: it has threads of its own.
+ * loaded: it has threads of its own. GDA_PMIX is defined where there was a pmix.h when this was
+ * built (tools/scripts/optional.sh).
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "comm_internal.h"
 
-#if __has_include(<pmix.h>)
+#ifdef GDA_PMIX
 #include <dlfcn.h>
 #include <pmix.h>
 

@@ -4,7 +4,7 @@
  */
 #include "mlx5dv.h"
 
-#if __has_include(<infiniband/mlx5dv.h>)
+#ifdef GDA_MLX5DV
 
 #include <string.h>
 #include <infiniband/mlx5dv.h>

@@ -130,10 +130,10 @@ for kind in ib verbs; do
 	ok "gda/shmem.h over $kind is refused" refused $kind shmem-dispatch GDA_FEATURE_MASKED
 	ok "gda/dpa.h over $kind is refused" refused $kind dpa-alltoall GDA_FEATURE_LOOPBACK
 done
-if ! command -v mpirun >/dev/null || [ ! -e /usr/include/pmix.h ] && ! pkg-config --exists pmix; then
+if ! tools/scripts/optional.sh mpirun >/dev/null || [ ! -s build/optional/pmix ]; then
 	for name in "" " run gin-allreduce over ib" " run gin-allreduce over verbs"; do
 		n=$((n + 1))
-		echo "ok $n ranks that mpirun starts$name # SKIP no mpirun, or no pmix.h when libgda was built"
+		echo "ok $n ranks that mpirun starts$name # SKIP no mpirun, or libgda was built without PMIx"
 	done
 else
 	ok "ranks that mpirun starts" mpi_meet

@@ -54,7 +54,8 @@ build() {
 
 # What it takes to build it; else says why not.
 prepare() {
-	$python -c 'import numpy, sys; sys.exit(int(numpy.__version__.split(".")[0]) > 1)' 2>/dev/null ||
+	tools/scripts/optional.sh numpy >/dev/null &&
+		$python -c 'import numpy, sys; sys.exit(int(numpy.__version__.split(".")[0]) > 1)' 2>/dev/null ||
 		{ echo "there is no numpy 1 for $python (python3-numpy)"; return 1; }
 	! is_built || return 0
 	[ ! -e /dev/gda ] ||

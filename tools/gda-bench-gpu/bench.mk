@@ -2,7 +2,7 @@
 #
 # gda-bench-gpu, and what else runs on a GPU. On demand: nothing else needs nvcc.
 
-NVCC		?= $(or $(shell command -v nvcc),$(wildcard /usr/local/cuda/bin/nvcc),nvcc)
+NVCC		?= $(or $(HAVE_nvcc),nvcc)
 NVCC_FLAGS	= -std=c++17 -O3 $(GDA_CPPFLAGS) -gencode arch=compute_75,code=sm_75 \
 		  -gencode arch=compute_90,code=[sm_90,compute_90]
 GPU_HEADERS	= $(GDA_HEADERS) $(wildcard lib/include/gda/gpu/*.h) selftests/gpu/ktap.cuh
@@ -28,6 +28,9 @@ $(addprefix $(GPU_OUT)/,gin shmem async dpa words): $(GPU_OUT)/%: selftests/gpu/
 		$(LIB_OUT)/libgda.a tools/gda-bench-gpu/bench.mk
 	@mkdir -p $(@D)
 	$(NVCC) $(subst c++17,c++20,$(NVCC_FLAGS)) -o $@ $< $(LIB_OUT)/libgda.a -ldl -lpthread
+
+$(GPU_BENCH) $(addprefix $(GPU_OUT)/,paths courier gin shmem async dpa words) $(LIBTEST_OUT)/gpu: \
+		$(OPTIONAL_OUT)/nvcc
 
 .PHONY: bench-gpu
 bench-gpu: $(GPU_BENCH) ## measure: posting by a GPU (where there is one)

@@ -4,21 +4,20 @@
 
 PERF_OUT	:= $(BUILD)/tools/gda-perf
 # libibverbs is for the rows of raw verbs only.
-PERF_IBVERBS	?= $(shell echo '\#include <infiniband/verbs.h>' | \
-	$(CC) -E -x c -o /dev/null - 2>/dev/null && echo -libverbs)
+PERF_IBVERBS	:= $(if $(filter infiniband/verbs.h,$(HAVE_verbs)),-libverbs)
 PERF_SRC	:= $(sort $(filter-out $(if $(PERF_IBVERBS),%/no_verbs.c,%/verbs.c %/rc.c), \
 	$(wildcard tools/gda-perf/*.c)))
 TOOLS		+= $(PERF_OUT)
 PERF_FLAGS	= $(GDA_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -pthread
 
 $(PERF_OUT): $(PERF_SRC) $(wildcard tools/gda-perf/*.h) $(GDA_HEADERS) $(LIB_OUT)/libgda.a \
-		tools/gda-perf/perf.mk
+		$(OPTIONAL_OUT)/verbs tools/gda-perf/perf.mk
 	@mkdir -p $(@D)
 	$(CC) $(PERF_FLAGS) $(LDFLAGS) -o $@ $(PERF_SRC) $(LIB_OUT)/libgda.a $(PERF_IBVERBS) -lm
 
 # On demand, for it needs nvcc; gda-perf --gpu runs it.
 $(PERF_OUT)-gpu: tools/gda-perf/gpu.cu $(GDA_HEADERS) $(wildcard lib/include/gda/gpu/*.h) \
-		$(LIB_OUT)/libgda.a tools/gda-perf/perf.mk
+		$(LIB_OUT)/libgda.a $(OPTIONAL_OUT)/nvcc tools/gda-perf/perf.mk
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCC_FLAGS) -o $@ $< $(LIB_OUT)/libgda.a -ldl -lpthread
 

@@ -237,7 +237,7 @@ build_modules() {
 # One file at a time and with every folder to include from: whether that is allowed
 # is for include-direction.sh. Optimised, for some warnings come from there.
 compile() {
-	local cc=$1 h=build/kselftest flags harness nl
+	local cc=$1 h=build/kselftest flags harness packages
 
 	shift
 	harness=("$@")
@@ -248,10 +248,10 @@ compile() {
 		-Ikmod/gda_core/control -Ikmod/include -Iselftests -pthread)
 	[ -e $h/kselftest_harness.h ] || make -s $h/kselftest_harness.h
 	files '^(lib|kmod/gda_core/(engine|control)|examples|tools)/.*\.c$'
-	read -ra nl < <(pkg-config --cflags libnl-3.0)
-	compile_files "$cc" "${flags[@]}" "${nl[@]}"
+	read -rd '' -a packages < <(pkg-config --cflags libnl-3.0; tools/scripts/optional.sh pmix)
+	compile_files "$cc" "${flags[@]}" "${packages[@]}"
 	files '^selftests/.*\.c$' '^selftests/(model|kmod|dialect)/'
-	compile_files "$cc" "${flags[@]}" -Iselftests/lib -isystem "$h" "${harness[@]}"
+	compile_files "$cc" "${flags[@]}" -DGDA_MLX5DV -Iselftests/lib -isystem "$h" "${harness[@]}"
 	# The tests' dialect has a table of dialects of its own.
 	files '^selftests/dialect/.*\.c$'
 	compile_files "$cc" -Iselftests/dialect "${flags[@]}" -Iselftests/engine -Iselftests/inproc \

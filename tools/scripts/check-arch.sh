@@ -42,7 +42,7 @@ build() { # TARGET...
 	local without=(ETEST_SANITIZE=)
 
 	[ "$arch" != "$sanitized" ] || without=()
-	make -s -j "$(nproc)" BUILD="build/arch/$arch" CC="$cc" AR="$ar" VERBS= PKG_CONFIG=false \
+	make -s -j "$(nproc)" BUILD="build/arch/$arch" CC="$cc" AR="$ar" GDA_WITHOUT="pmix verbs nl nvcc" \
 		"${without[@]}" "$@"
 }
 

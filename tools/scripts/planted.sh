@@ -57,7 +57,7 @@ copy_native() {
 	rm -rf "$scratch/tree"
 	mkdir -p "$scratch/tree/build"
 	cp -a Makefile Documentation examples kmod lib selftests tools uapi "$scratch/tree/"
-	cp -a build/lib build/selftests build/kselftest "$scratch/tree/build/"
+	cp -a build/lib build/optional build/selftests build/kselftest "$scratch/tree/build/"
 }
 
 # Build, run PROGRAM here, leave its KTAP in the file OUT.
