@@ -98,7 +98,7 @@ GDA_LIB32_OBJ	:= $(GDA_LIB32_SRC:%.c=$(BUILD)/selftests/kernel32/%.o)
 $(GDA_LIB32_OBJ): $(BUILD)/selftests/kernel32/%.o: %.c lib/lib.mk selftests/kernel.mk
 	@mkdir -p $(@D)
 	$(CC) $(INPROC_CPPFLAGS) $(DEPFLAGS) -std=gnu11 -O1 $(TEST_DEBUG) -Wall -Wextra -Werror -m32 \
-		-idirafter /usr/include/x86_64-linux-gnu -c -o $@ $<
+		-D_FILE_OFFSET_BITS=64 -idirafter /usr/include/x86_64-linux-gnu -c -o $@ $<
 
 $(GDA_LIB32): $(GDA_LIB32_OBJ)
 	rm -f $@
