@@ -11,6 +11,7 @@
 #include <time.h>
 #include "comm_internal.h"
 #include "ranks.h"
+#include "siphash.h"
 
 /* Of the reference implementation, and of OpenSSL: the key and the text are 0, 1, 2... */
 TEST(siphash_of_the_reference)
@@ -31,6 +32,18 @@ TEST(siphash_of_the_reference)
 	EXPECT_TRUE(gda_comm_tag_equal(want, tag));
 	tag[15] ^= 1;
 	EXPECT_FALSE(gda_comm_tag_equal(want, tag));
+}
+
+/* Of the paper, appendix A: 15 bytes and the key are 0, 1, 2...; it is the kernel's siphash() too. */
+TEST(siphash_of_the_paper)
+{
+	const struct gda_siphash_key key = { 0x0706050403020100ULL, 0x0f0e0d0c0b0a0908ULL };
+	unsigned char text[15];
+	unsigned int i;
+
+	for (i = 0; i < sizeof(text); i++)
+		text[i] = (unsigned char)i;
+	EXPECT_EQ(0xa129ca6149be45e5ULL, gda_siphash(text, sizeof(text), &key));
 }
 
 static int stranger(const struct gda_comm_id *id)
