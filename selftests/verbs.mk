@@ -21,7 +21,7 @@ VERBS_FAKE	= $(DEPFLAGS) -std=gnu11 -O2 -g -Wall -Wextra -Werror -fPIC -shared -
 
 ifneq ($(VERBS),)
 SOAK_NATIVE	+= $(VERBS_OUT)/plain/fabric
-TEST_NATIVE	+= $(foreach v,plain asan tsan,$(VERBS_OUT)/$v/lost $(VERBS_OUT)/$v/fabric $(VERBS_SUITES:%=$(VERBS_OUT)/$v/%)) \
+TEST_NATIVE	+= $(foreach v,plain asan tsan,$(VERBS_OUT)/$v/lost $(VERBS_OUT)/$v/impostor $(VERBS_OUT)/$v/fabric $(VERBS_SUITES:%=$(VERBS_OUT)/$v/%)) \
 		   $(VERBS_OUT)/examples.sh
 endif
 
@@ -39,6 +39,9 @@ $(VERBS_OUT)/libfake_cm.so: selftests/verbs/fake_cm.c selftests/verbs.mk
 	@mkdir -p $(@D)
 	$(CC) $(VERBS_FAKE)
 
+# It speaks rdma_cm itself, to the one that the library loads.
+VERBS_WITH_impostor = $(VERBS_OUT)/libfake_cm.so
+
 # A program over verbs:fake0.
 define VERBS_OVER
 	@mkdir -p $$(@D)
@@ -50,12 +53,13 @@ define VERBS_PROGRAM
 $(VERBS_OUT)/$1/$2.bin: selftests/verbs/$2.c $(INPROC_LIB_$1) $$(INPROC_DEPS) \
 		$(filter %.c,$(INPROC_EXTRA_$1)) | $$(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $$(@D)
-	$$(CC) $$(INPROC_FLAGS) $(INPROC_SAN_$1) -o $$@ $(INPROC_EXTRA_$1) $$< $(INPROC_LIB_$1)
+	$$(CC) $$(INPROC_FLAGS) $(INPROC_SAN_$1) -o $$@ $(INPROC_EXTRA_$1) $$< $(INPROC_LIB_$1) $$(VERBS_WITH_$2)
 
 $(VERBS_OUT)/$1/$2: $(VERBS_OUT)/$1/$2.bin $(VERBS_OUT)/libfake.so $(VERBS_OUT)/libfake_cm.so
 $(call VERBS_OVER,$(VERBS_OUT)/$1/$2.bin)
 endef
-$(foreach v,plain asan tsan,$(foreach t,lost fabric,$(eval $(call VERBS_PROGRAM,$v,$t))))
+$(foreach v,plain asan tsan,$(VERBS_OUT)/$v/impostor.bin): selftests/verbs/proof.h $(VERBS_OUT)/libfake_cm.so
+$(foreach v,plain asan tsan,$(foreach t,lost fabric impostor,$(eval $(call VERBS_PROGRAM,$v,$t))))
 
 define VERBS_SUITE
 $(VERBS_OUT)/$1/$2: $(INPROC_OUT)/$1/$2 $(VERBS_OUT)/libfake.so $(VERBS_OUT)/libfake_cm.so
@@ -63,17 +67,18 @@ $(call VERBS_OVER,$(INPROC_OUT)/$1/$2)
 endef
 $(foreach v,plain asan tsan,$(foreach t,$(VERBS_SUITES),$(eval $(call VERBS_SUITE,$v,$t))))
 
-$(addprefix $(VERBS_OUT)/,strangers forged): $(VERBS_OUT)/%: selftests/verbs/%.c selftests/inproc/suite.h $(LIB_OUT)/libgda.a \
-		selftests/verbs.mk | $(BUILD)/kselftest/kselftest_harness.h
+$(addprefix $(VERBS_OUT)/,strangers forged impostor): $(VERBS_OUT)/%: selftests/verbs/%.c \
+		selftests/inproc/suite.h selftests/verbs/proof.h $(LIB_OUT)/libgda.a selftests/verbs.mk \
+		kmod/include/gda/cm_proof.h | $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
-	$(CC) $(GDA_CPPFLAGS) -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ \
+	$(CC) $(GDA_CPPFLAGS) -Ilib/os -Ilib/src -Ikmod/include -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ \
 		$< $(LIB_OUT)/libgda.a -lrdmacm -libverbs
 
 $(VERBS_OUT)/ib.sh: selftests/verbs/ib.sh $(VERBS_OUT)/plain/fabric.bin \
-		$(addprefix $(VERBS_OUT)/,strangers forged peer_killed)
+		$(addprefix $(VERBS_OUT)/,strangers forged impostor peer_killed)
 	install -m 755 $< $@
 
 $(VERBS_OUT)/rxe.sh: selftests/verbs/rxe.sh $(addprefix $(VERBS_OUT)/,verbs peer_killed plain/fabric.bin) \
-		$(if $(VERBS),$(addprefix $(VERBS_OUT)/,strangers forged)) \
+		$(if $(VERBS),$(addprefix $(VERBS_OUT)/,strangers forged impostor)) \
 		$(VERBS_SUITES:%=$(BUILD)/selftests/inproc/plain/%)
 	install -m 755 $< $@

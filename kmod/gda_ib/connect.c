@@ -5,7 +5,9 @@
  *
  * Of two addresses that name each other the greater one asks. A request for a QP that has not
  * named its peer yet is held: rdma_cm tells the other end to be patient. All others are
- * rejected, and the QP that they ask for does not notice.
+ * rejected, and the QP that they ask for does not notice. Nonces of addresses are secrets that
+ * are never sent: tags prove that an end knows them, before a request is held and before a
+ * connection begins.
  *
  * An id that belongs to a QP is destroyed by gda_ib_connection_end() alone, and a handler of it
  * always returns 0; so whoever destroys it waits for the handler. One that is held belongs to
@@ -31,7 +33,8 @@ struct gda_ib_request {
 	bool gone;			/* likewise: whoever asked gave up */
 	struct gda_ib_qp *qp;		/* with a reference */
 	struct rdma_cm_id *id;
-	struct gda_cm_address from;
+	struct gda_cm_private private;	/* that came with it */
+	__be32 qpn;			/* of the RDMA QP that asks */
 	u8 depth;			/* reads and atomics that the requester has in flight */
 	u8 resources;			/* ... and takes */
 };
@@ -103,8 +106,11 @@ void gda_ib_fail_slowly(struct gda_ib_qp *qp, struct gda_status why)
 /* No handler of it runs any more when this returns. */
 static void gda_ib_refuse(struct gda_ib_request *request, u8 reason)
 {
+	struct gda_cm_reject reject;
+
+	gda_cm_reject_set(&reject, reason, &request->private, &request->qp->self, NULL);
 	rdma_lock_handler(request->id);
-	gda_ib_reject(request->id, reason);
+	gda_ib_reject(request->id, &reject);
 	rdma_unlock_handler(request->id);
 	rdma_destroy_id(request->id);
 	gda_ib_qp_put(request->qp);
@@ -213,22 +219,25 @@ static struct rdma_conn_param gda_ib_conn_param(const struct gda_ib_qp *qp,
 
 /* --- the end that is asked --- */
 
-/* With the handler's lock of @id, which is the QP's. */
-static int gda_ib_accept(struct gda_ib_qp *qp, struct rdma_cm_id *id, u8 depth, u8 resources)
+/* With the handler's lock of @id, which is the QP's. @asked is the request of the peer. */
+static int gda_ib_accept(struct gda_ib_qp *qp, struct rdma_cm_id *id,
+			 const struct gda_cm_private *asked, u8 depth, u8 resources)
 {
+	struct gda_cm_reject reject;
 	struct rdma_conn_param param;
 	struct gda_cm_private p;
 	int ret;
 
-	gda_cm_private_set(&p, &qp->self, &qp->peer);
+	gda_cm_private_set(&p, GDA_CM_ROLE_REPLY, asked->token, &qp->self, &qp->peer);
+	gda_cm_sign(&p, &qp->self, &qp->peer, cpu_to_be32(qp->qp->qp_num));
 	param = gda_ib_conn_param(qp, &p, depth, resources);
 	ret = gda_ib_qp_to_init(qp, id);
 	if (!ret)
 		ret = gda_ib_qp_to_rts(qp, id);
 	if (!ret)
-		ret = rdma_accept(id, &param);
-	else
-		gda_ib_reject(id, GDA_CM_REASON_BUSY);
+		return rdma_accept(id, &param);
+	gda_cm_reject_set(&reject, GDA_CM_REASON_BUSY, asked, &qp->self, &qp->peer);
+	gda_ib_reject(id, &reject);
 	return ret;
 }
 
@@ -270,26 +279,46 @@ static void gda_ib_reap_work(struct work_struct *work)
 
 static int gda_ib_handler(struct rdma_cm_id *id, struct rdma_cm_event *event);
 
-/* Return: enum gda_cm_reason, or 0: @request is held, or @id is the QP's. */
+/* Is a request of the QP that sent @p held? */
+static bool gda_ib_holds(const struct gda_ib_qp *qp, const struct gda_cm_private *p)
+{
+	const struct gda_ib_request *request;
+	struct gda_cm_address from, other;
+
+	lockdep_assert_held(&qp->lock);
+	gda_cm_private_from(p, &from);
+	list_for_each_entry(request, &qp->pending, node) {
+		gda_cm_private_from(&request->private, &other);
+		if (gda_cm_same_end(&from, &other))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The sender of @request knows the nonce of the QP. @peer: it is the peer that was named. Return:
+ * enum gda_cm_reason, or 0: @request is held, or @id is the QP's.
+ */
 static u8 gda_ib_admit(struct gda_ib_qp *qp, struct rdma_cm_id *id,
-		       struct gda_ib_request *request)
+		       struct gda_ib_request *request, bool peer)
 {
 	lockdep_assert_held(&qp->lock);
 	if (qp->closing)
 		return GDA_CM_REASON_UNKNOWN;
-	if (qp->hung_up || (qp->named && !gda_ib_same(&request->from, &qp->peer)))
+	if (qp->hung_up || (qp->named && !peer))
 		return GDA_CM_REASON_BUSY;
-	/* one that is less is asked: it only wants to know whether this one is there */
-	if (memcmp(&request->from, &qp->self, sizeof(qp->self)) <= 0)
+	if (request->private.role == GDA_CM_ROLE_PROBE)
 		return GDA_CM_REASON_LATER;
 	if (qp->named) {
-		if (qp->id)
+		if (qp->id || memcmp(&qp->self, &qp->peer, sizeof(qp->self)) > 0)
 			return GDA_CM_REASON_BUSY;
 		qp->id = id;
 		id->context = qp;
 		id->event_handler = gda_ib_handler;
 		return 0;
 	}
+	if (gda_ib_holds(qp, &request->private))
+		return GDA_CM_REASON_BUSY;
 	if (qp->npending == GDA_CM_MAX_PENDING)
 		return GDA_CM_REASON_FULL;
 	request->held = true;
@@ -301,38 +330,44 @@ static u8 gda_ib_admit(struct gda_ib_qp *qp, struct rdma_cm_id *id,
 }
 
 /*
- * By the listener, with the handler's lock of @id: somebody who knows the nonce of the QP asks.
- * Return: 0, or why it is rejected.
+ * Called by the listener, with the handler's lock of @id: @p is a request or a probe, whose sender
+ * knows the nonce of the QP. Return: whether @id belongs to the QP now; if not, @reject is filled.
  */
-u8 gda_ib_request(struct gda_ib_qp *qp, struct rdma_cm_id *id, const struct gda_cm_private *p,
-		  const struct rdma_conn_param *conn)
+bool gda_ib_request(struct gda_ib_qp *qp, struct rdma_cm_id *id, const struct gda_cm_private *p,
+		    const struct rdma_conn_param *conn, struct gda_cm_reject *reject)
 {
 	struct gda_ib_request *request;
-	bool held;
+	bool held, peer;
 	u8 reason;
 
 	request = kzalloc(sizeof(*request), GFP_KERNEL);
-	if (!request)
-		return GDA_CM_REASON_FULL;
+	if (!request) {
+		gda_cm_reject_set(reject, GDA_CM_REASON_FULL, p, &qp->self, NULL);
+		return false;
+	}
 	kref_get(&qp->ref);
 	request->qp = qp;
 	request->id = id;
-	request->from = p->from;
+	request->private = *p;
+	request->qpn = cpu_to_be32(conn->qp_num);
 	/* what it initiates is what is responded to here */
 	request->depth = conn->responder_resources;
 	request->resources = conn->initiator_depth;
 	spin_lock_irq(&qp->lock);
-	reason = gda_ib_admit(qp, id, request);
+	peer = qp->named && gda_cm_is_peer(p, &qp->self, &qp->peer, request->qpn);
+	reason = gda_ib_admit(qp, id, request, peer);
 	/* one that is held may be taken off the list as soon as the lock is free */
 	held = request->held;
 	spin_unlock_irq(&qp->lock);
 	if (held)
-		return 0;
-	if (!reason && gda_ib_accept(qp, id, request->depth, request->resources))
+		return true;
+	if (reason)
+		gda_cm_reject_set(reject, reason, p, &qp->self, peer ? &qp->peer : NULL);
+	else if (gda_ib_accept(qp, id, p, request->depth, request->resources))
 		gda_ib_fail(qp, gda_ib_lost);
 	kfree(request);
 	gda_ib_qp_put(qp);
-	return reason;
+	return !reason;
 }
 
 /* The peer has asked before it was named. It is the QP's own now. */
@@ -344,7 +379,7 @@ static int gda_ib_accept_held(struct gda_ib_qp *qp, struct gda_ib_request *reque
 	rdma_lock_handler(id);
 	id->context = qp;
 	id->event_handler = gda_ib_handler;
-	ret = gda_ib_accept(qp, id, request->depth, request->resources);
+	ret = gda_ib_accept(qp, id, &request->private, request->depth, request->resources);
 	rdma_unlock_handler(id);
 	gda_ib_qp_put(request->qp);
 	kfree(request);
@@ -359,7 +394,9 @@ static int gda_ib_ask_at(struct gda_ib_qp *qp, struct rdma_cm_id *id)
 	struct gda_cm_private p;
 	int ret;
 
-	gda_cm_private_set(&p, &qp->self, &qp->peer);
+	qp->token = (__force __be32)get_random_u32();
+	gda_cm_private_set(&p, GDA_CM_ROLE_REQUEST, qp->token, &qp->self, &qp->peer);
+	gda_cm_sign(&p, &qp->self, &qp->peer, cpu_to_be32(qp->qp->qp_num));
 	param = gda_ib_conn_param(qp, &p, GDA_IB_MAX_RD_ATOMIC, GDA_IB_MAX_RD_ATOMIC);
 	ret = gda_ib_qp_to_init(qp, id);
 	return ret ?: rdma_connect_locked(id, &param);
@@ -374,8 +411,8 @@ static int gda_ib_answered(struct gda_ib_qp *qp, struct rdma_cm_id *id,
 
 	if (conn->private_data)
 		memcpy(&p, conn->private_data, min_t(size_t, conn->private_data_len, sizeof(p)));
-	if (!gda_cm_private_ok(&p) || p.number != qp->self.number ||
-	    p.nonce != qp->self.nonce || !gda_ib_same(&p.from, &qp->peer))
+	if (!gda_cm_private_ok(&p) || p.role != GDA_CM_ROLE_REPLY || p.token != qp->token ||
+	    !gda_cm_is_peer(&p, &qp->self, &qp->peer, cpu_to_be32(conn->qp_num)))
 		return -EPROTO;
 	ret = gda_ib_qp_to_rts(qp, id);
 	ret = ret ?: rdma_accept(id, NULL);
@@ -477,14 +514,17 @@ static int gda_ib_ask(struct gda_ib_qp *qp)
 
 /* --- */
 
-/* The request of the peer among @requests, or NULL. */
+/* The request of the peer among @requests, or NULL. One that only claims to be is none. */
 static struct gda_ib_request *gda_ib_find_request(const struct gda_ib_qp *qp,
 						  struct list_head *requests)
 {
 	struct gda_ib_request *request;
 
+	/* two that name each other do not both ask */
+	if (memcmp(&qp->self, &qp->peer, sizeof(qp->self)) > 0)
+		return NULL;
 	list_for_each_entry(request, requests, node)
-		if (gda_ib_same(&request->from, &qp->peer))
+		if (gda_cm_is_peer(&request->private, &qp->self, &qp->peer, request->qpn))
 			return request;
 	return NULL;
 }

@@ -25,18 +25,28 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/refcount.h>
+#include <linux/siphash.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
-#include <gda/cm.h>
 #include <gda/compat.h>
 #include <gda/executor.h>
 #include <gda/flight.h>
 #include <gda/mem.h>
 #include <gda/wc.h>
+
+/* For gda/cm_proof.h. */
+static inline __be64 gda_os_siphash(const void *data, size_t bytes, __be64 k0, __be64 k1)
+{
+	const siphash_key_t key = { { be64_to_cpu(k0), be64_to_cpu(k1) } };
+
+	return cpu_to_be64(siphash(data, bytes, &key));
+}
+
+#include <gda/cm_proof.h>
 
 /* Work requests in flight, of one QP; and those that are posted at once. */
 #define GDA_IB_WINDOW		128U
@@ -162,9 +172,10 @@ struct gda_ib_arrival {
  * @nrecv: receives that it has in all
  * @charge: for what the RDMA driver allocates
  * @listener: its context's; only compared, for a request has to come by it
- * @lock: guards the next seven
+ * @lock: guards the next eight
  * @self: its address
  * @peer: the address of its peer, once @named
+ * @token: of its request, if it asks
  * @named: qp_connect() was called
  * @closing: it takes no request and begins nothing any more
  * @hung_up: @hangup was queued, if only for later
@@ -178,6 +189,7 @@ struct gda_ib_arrival {
  * @probe_pause: before the next one, in seconds
  * @probe_missed: probes without an answer, in a row
  * @probe_outcome: of @probe, by its handler
+ * @probe_token: of @probe
  * @drained: nothing comes of what was posted any more
  * @head: of @arrivals, the worker's as the rest
  * @tail: likewise
@@ -197,9 +209,10 @@ struct gda_ib_qp {
 	struct gda_memlock charge;
 	const struct gda_ib_listener *listener;
 
-	spinlock_t lock;		/* guards the next seven */
+	spinlock_t lock;		/* guards the next eight */
 	struct gda_cm_address self;
 	struct gda_cm_address peer;
+	__be32 token;
 	bool named;
 	bool closing;
 	bool hung_up;
@@ -213,6 +226,7 @@ struct gda_ib_qp {
 	unsigned int probe_pause;
 	unsigned int probe_missed;
 	u8 probe_outcome;
+	__be32 probe_token;
 	bool drained;
 
 	u32 head;
@@ -276,8 +290,8 @@ void gda_ib_hang_up(struct gda_ib_qp *qp);
 void gda_ib_fail(struct gda_ib_qp *qp, struct gda_status why);
 void gda_ib_fail_slowly(struct gda_ib_qp *qp, struct gda_status why);
 void gda_ib_sockaddr(struct sockaddr_storage *sa, const u8 *ip, __be16 port);
-u8 gda_ib_request(struct gda_ib_qp *qp, struct rdma_cm_id *id, const struct gda_cm_private *p,
-		  const struct rdma_conn_param *conn);
+bool gda_ib_request(struct gda_ib_qp *qp, struct rdma_cm_id *id, const struct gda_cm_private *p,
+		    const struct rdma_conn_param *conn, struct gda_cm_reject *reject);
 
 /* probe.c */
 void gda_ib_probe_init(struct gda_ib_qp *qp);
@@ -287,6 +301,6 @@ void gda_ib_probe_end(struct gda_ib_qp *qp);
 /* listen.c */
 struct gda_ib_listener *gda_ib_listener_get(struct net *net);
 void gda_ib_listener_put(struct gda_ib_listener *listener);
-void gda_ib_reject(struct rdma_cm_id *id, u8 reason);
+void gda_ib_reject(struct rdma_cm_id *id, const struct gda_cm_reject *reject);
 
 #endif /* GDA_IB_H */

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Listeners: one for each net namespace that has contexts, on a port of its own. Whatever is
- * asked there is checked against the number and the nonce of a QP before anything is kept
- * of it.
+ * asked there has to prove that it knows the nonce of a QP before anything is kept of it.
  *
  * A listener is made under no lock. Of two that are made at the same time one goes again.
  */
@@ -15,50 +14,64 @@
 static LIST_HEAD(gda_ib_listeners);
 static DEFINE_SPINLOCK(gda_ib_lock);
 
-void gda_ib_reject(struct rdma_cm_id *id, u8 reason)
+void gda_ib_reject(struct rdma_cm_id *id, const struct gda_cm_reject *reject)
 {
-	const struct gda_cm_reject reject = { .version = GDA_CM_VERSION, .reason = reason };
-
-	rdma_reject(id, &reject, sizeof(reject), IB_CM_REJ_CONSUMER_DEFINED);
+	rdma_reject(id, reject, sizeof(*reject), IB_CM_REJ_CONSUMER_DEFINED);
 }
 
-/* Return: 0 and @id belongs to a QP, or enum gda_cm_reason. */
-static u8 gda_ib_listener_ask(const struct gda_ib_listener *listener, struct rdma_cm_id *id,
-			      const struct gda_cm_private *p,
-			      const struct rdma_conn_param *conn)
+/*
+ * Packets of the connection would go to the address of which the tags speak: so nobody at another
+ * address sends what he has heard. GIDs of RoCE are IP addresses.
+ */
+static bool gda_ib_listener_from(const struct rdma_cm_id *id, const struct gda_cm_private *p)
 {
-	u8 reason = GDA_CM_REASON_UNKNOWN;
+	const struct sa_path_rec *path = id->route.path_rec;
+
+	return path && !memcmp(path->dgid.raw, p->ip, sizeof(p->ip));
+}
+
+/* Return: whether @id belongs to a QP; if not, @reject may say why. */
+static bool gda_ib_listener_ask(const struct gda_ib_listener *listener, struct rdma_cm_id *id,
+				const struct gda_cm_private *p,
+				const struct rdma_conn_param *conn, struct gda_cm_reject *reject)
+{
 	struct gda_ib_qp *qp;
+	bool taken = false;
 	struct gda_ib *ib;
 
 	ib = gda_ib_enter_device(id->device);
 	if (!ib)
-		return reason;
+		return false;
 	qp = gda_ib_qp_get(ib, be32_to_cpu(p->number));
 	if (qp) {
-		if (qp->self.nonce == p->nonce && qp->listener == listener)
-			reason = gda_ib_request(qp, id, p, conn);
+		/* a stranger learns nothing: not even that there is a QP */
+		if (qp->listener == listener && gda_ib_listener_from(id, p) &&
+		    gda_cm_knows(p, &qp->self, cpu_to_be32(conn->qp_num)))
+			taken = gda_ib_request(qp, id, p, conn, reject);
 		gda_ib_qp_put(qp);
 	}
 	gda_ib_exit(ib);
-	return reason;
+	return taken;
 }
 
 static int gda_ib_listener_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *conn = &event->param.conn;
-	u8 reason = GDA_CM_REASON_VERSION;
+	struct gda_cm_reject reject = {
+		.version = GDA_CM_VERSION, .reason = GDA_CM_REASON_VERSION,
+	};
 	struct gda_cm_private p = { };
 
 	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
 		return 0;
 	if (conn->private_data)
 		memcpy(&p, conn->private_data, min_t(size_t, conn->private_data_len, sizeof(p)));
-	if (gda_cm_private_ok(&p))
-		reason = gda_ib_listener_ask(id->context, id, &p, conn);
-	if (!reason)
-		return 0;
-	gda_ib_reject(id, reason);
+	if (gda_cm_private_ok(&p)) {
+		reject.reason = GDA_CM_REASON_UNKNOWN;
+		if (gda_ib_listener_ask(id->context, id, &p, conn, &reject))
+			return 0;
+	}
+	gda_ib_reject(id, &reject);
 	/* rdma_cm destroys it */
 	return -ECONNREFUSED;
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Probes: a QP that waits to be asked asks whether its peer is still there (gda/cm.h), after 1 s,
- * and then after pauses of 2, 4, 8, 8, ... s.
+ * and then after pauses of 2, 4, 8, 8, ... s. After one without an answer that proves by whom it
+ * is the next comes after 1 s, and the third in a row ends the wait.
  *
  * One work item of the QP does all: after a pause it begins a probe; and when the probe's handler
  * has noted the outcome and queued the work again, it ends the probe and begins the next pause.
  * qp->probe is the work's, and that of gda_ib_probe_end() after the work was canceled.
  */
+#include <linux/random.h>
 #include <rdma/ib_cm.h>
 
 #include "gda_ib.h"
@@ -51,24 +53,28 @@ static void gda_ib_probe_queue(struct gda_ib_qp *qp, unsigned int seconds)
 	spin_unlock_irqrestore(&qp->lock, flags);
 }
 
-/* The peer, or its machine, has rejected the probe. */
-static enum gda_ib_probe_outcome gda_ib_probe_rejected(const struct rdma_cm_event *event)
+/*
+ * The peer, or its machine, or a stranger has rejected the probe. Nobody proves that a QP is gone:
+ * the nonce went with it.
+ */
+static enum gda_ib_probe_outcome gda_ib_probe_rejected(const struct gda_ib_qp *qp,
+						       const struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *conn = &event->param.conn;
 	struct gda_cm_reject reject = { };
+	enum gda_cm_proof proof;
 
-	/* nobody listens there any more */
-	if (event->status == IB_CM_REJ_INVALID_SERVICE_ID)
-		return GDA_IB_PROBE_GONE;
 	if (event->status != IB_CM_REJ_CONSUMER_DEFINED)
 		return GDA_IB_PROBE_MISSED;
 	if (conn->private_data)
 		memcpy(&reject, conn->private_data,
 		       min_t(size_t, conn->private_data_len, sizeof(reject)));
-	if (reject.version == GDA_CM_VERSION &&
-	    (reject.reason == GDA_CM_REASON_LATER || reject.reason == GDA_CM_REASON_FULL))
+	proof = gda_cm_reject_proof(&reject, qp->probe_token, &qp->self, &qp->peer);
+	if (proof == GDA_CM_PROOF_NONE)
+		return GDA_IB_PROBE_MISSED;
+	if (reject.reason == GDA_CM_REASON_LATER || reject.reason == GDA_CM_REASON_FULL)
 		return GDA_IB_PROBE_THERE;
-	return GDA_IB_PROBE_GONE;
+	return proof == GDA_CM_PROOF_FULL ? GDA_IB_PROBE_GONE : GDA_IB_PROBE_MISSED;
 }
 
 /* The way to the peer is known. */
@@ -82,7 +88,9 @@ static int gda_ib_probe_send(struct gda_ib_qp *qp, struct rdma_cm_id *id)
 		.qp_num = GDA_IB_PROBE_QPN,
 	};
 
-	gda_cm_private_set(&p, &qp->self, &qp->peer);
+	qp->probe_token = (__force __be32)get_random_u32();
+	gda_cm_private_set(&p, GDA_CM_ROLE_PROBE, qp->probe_token, &qp->self, &qp->peer);
+	gda_cm_sign(&p, &qp->self, &qp->peer, cpu_to_be32(GDA_IB_PROBE_QPN));
 	return rdma_connect_locked(id, &param);
 }
 
@@ -101,7 +109,7 @@ static int gda_ib_probe_handler(struct rdma_cm_id *id, struct rdma_cm_event *eve
 			return 0;
 		break;
 	case RDMA_CM_EVENT_REJECTED:
-		outcome = gda_ib_probe_rejected(event);
+		outcome = gda_ib_probe_rejected(qp, event);
 		break;
 	case RDMA_CM_EVENT_UNREACHABLE:
 		/* many tries in a row, for more than a minute */
@@ -172,7 +180,11 @@ static void gda_ib_probe_work(struct work_struct *work)
 		gda_ib_fail(qp, gda_status(GDA_CLASS_RETRY, GDA_CAUSE_PEER));
 		return;
 	}
-	qp->probe_pause = min(2 * qp->probe_pause, GDA_IB_PROBE_MOST);
+	/* a miss is looked into at once */
+	if (qp->probe_missed)
+		qp->probe_pause = GDA_IB_PROBE_FIRST;
+	else
+		qp->probe_pause = min(2 * qp->probe_pause, GDA_IB_PROBE_MOST);
 	gda_ib_probe_queue(qp, qp->probe_pause);
 }
 

@@ -2,6 +2,8 @@
 /*
  * Connecting by rdma_cm, as gda/cm.h says: addresses, requests, and a thread of each context
  * that takes what rdma_cm reports. The QP is moved by hand, since rdma_cm need not know it.
+ * Nonces of addresses are secrets that are never sent: tags prove that an end knows them, before a
+ * request is kept and before a connection begins.
  *
  * All under verbs->lock. An id belongs to the QP that is its context: as v->id, as v->probe, or
  * as one of v->pending; the listener's context is NULL.
@@ -54,12 +56,20 @@ static void gda_verbs_drop(struct gda_verbs_qp *v)
 	v->id = NULL;
 }
 
-static void gda_verbs_reject(struct rdma_cm_id *id, u8 reason)
+static void gda_verbs_reject(struct rdma_cm_id *id, const struct gda_cm_reject *why)
 {
-	const struct gda_cm_reject why = { .version = GDA_CM_VERSION, .reason = reason };
-
-	gda_rdma.reject(id, &why, sizeof(why));
+	gda_rdma.reject(id, why, sizeof(*why));
 	gda_rdma.destroy_id(id);
+}
+
+/* Reject a request of an end that knows the nonce of @v. @peer: it is the peer that was named. */
+static void gda_verbs_refuse(struct gda_verbs_qp *v, struct rdma_cm_id *id, u8 reason,
+			     const struct gda_cm_private *asked, bool peer)
+{
+	struct gda_cm_reject why;
+
+	gda_cm_reject_set(&why, reason, asked, &v->address, peer ? &v->peer : NULL);
+	gda_verbs_reject(id, &why);
 }
 
 static u8 gda_verbs_reads(int most)
@@ -67,13 +77,17 @@ static u8 gda_verbs_reads(int most)
 	return (u8)(most < (int)GDA_VERBS_READS ? most : (int)GDA_VERBS_READS);
 }
 
-/* Fill in what a request or a reply says about @v. @data has to last as long as @param. */
-static void gda_verbs_param(struct gda_verbs_qp *v, const struct gda_cm_address *to,
+/*
+ * Fill in what a request with this token, or the reply to it, says about @v to its peer. @data has
+ * to last as long as @param.
+ */
+static void gda_verbs_param(struct gda_verbs_qp *v, enum gda_cm_role role, __be32 token,
 			    struct gda_cm_private *data, struct rdma_conn_param *param)
 {
 	const struct ibv_device_attr *attr = &v->verbs->attr;
 
-	gda_cm_private_set(data, &v->address, to);
+	gda_cm_private_set(data, role, token, &v->address, &v->peer);
+	gda_cm_sign(data, &v->address, &v->peer, htonl(v->ib->qp_num));
 	*param = (struct rdma_conn_param) {
 		.private_data = data,
 		.private_data_len = sizeof(*data),
@@ -86,7 +100,8 @@ static void gda_verbs_param(struct gda_verbs_qp *v, const struct gda_cm_address 
 }
 
 /* Answer a request of the peer that @v has named. Its id becomes the connection's. */
-static void gda_verbs_accept(struct gda_verbs_qp *v, struct rdma_cm_id *id)
+static void gda_verbs_accept(struct gda_verbs_qp *v, struct rdma_cm_id *id,
+			     const struct gda_cm_private *asked)
 {
 	struct rdma_conn_param param;
 	struct gda_cm_private data;
@@ -95,7 +110,7 @@ static void gda_verbs_accept(struct gda_verbs_qp *v, struct rdma_cm_id *id)
 	gda_verbs_probe_end(v);
 	id->context = v;
 	v->id = id;
-	gda_verbs_param(v, &v->peer, &data, &param);
+	gda_verbs_param(v, GDA_CM_ROLE_REPLY, asked->token, &data, &param);
 	err = gda_verbs_qp_init(v, id);
 	if (!err)
 		err = gda_verbs_qp_ready(v, id, &param);
@@ -113,10 +128,12 @@ static void gda_verbs_settle(struct gda_verbs_qp *v, bool answer)
 
 		v->pending = r->next;
 		v->npending--;
-		if (answer && !v->id && gda_verbs_same(&r->from, &v->peer))
-			gda_verbs_accept(v, r->id);
+		/* one that only claims to be the peer is refused as any other */
+		if (answer && !v->id &&
+		    gda_cm_is_peer(&r->private, &v->address, &v->peer, r->qpn))
+			gda_verbs_accept(v, r->id, &r->private);
 		else
-			gda_verbs_reject(r->id, GDA_CM_REASON_BUSY);
+			gda_verbs_refuse(v, r->id, GDA_CM_REASON_BUSY, &r->private, false);
 		free(r);
 	}
 }
@@ -218,15 +235,47 @@ void gda_verbs_qp_disconnect(struct gda_inproc_qp *qp)
 	pthread_mutex_unlock(&v->verbs->lock);
 }
 
-/* The QP that a request is for, or NULL. */
+/*
+ * Packets of the connection would go to the address of which the tags speak: so nobody at another
+ * address sends what he has heard. GIDs of RoCE are IP addresses.
+ */
+static bool gda_verbs_from(const struct gda_verbs *verbs, const struct gda_verbs_event *e)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTR };
+	int mask;
+
+	if (!verbs->roce)
+		return true;
+	return !gda_rdma.init_qp_attr(e->id, &attr, &mask) && attr.ah_attr.is_global &&
+	       !memcmp(attr.ah_attr.grh.dgid.raw, e->private.ip, sizeof(e->private.ip));
+}
+
+/* The QP that a request is for, whose sender has been given its address; or NULL. */
 static struct gda_verbs_qp *gda_verbs_target(const struct gda_verbs *verbs,
-					     const struct gda_cm_private *p)
+					     const struct gda_verbs_event *e)
 {
 	struct gda_verbs_qp *v = verbs->qps;
 
-	while (v && (v->address.number != p->number || v->address.nonce != p->nonce))
+	while (v && v->address.number != e->private.number)
 		v = v->next;
-	return v;
+	/* a stranger learns nothing: not even that there is a QP */
+	return v && gda_cm_knows(&e->private, &v->address, e->qpn) && gda_verbs_from(verbs, e) ?
+	       v : NULL;
+}
+
+/* Is a request of the QP that sent @p held? */
+static bool gda_verbs_holds(const struct gda_verbs_qp *v, const struct gda_cm_private *p)
+{
+	struct gda_cm_address from, other;
+	const struct gda_verbs_request *r;
+
+	gda_cm_private_from(p, &from);
+	for (r = v->pending; r; r = r->next) {
+		gda_cm_private_from(&r->private, &other);
+		if (gda_cm_same_end(&from, &other))
+			return true;
+	}
+	return false;
 }
 
 /* Keep a request until its QP names a peer. Return: 0, or why it is rejected. */
@@ -234,6 +283,8 @@ static u8 gda_verbs_hold(struct gda_verbs_qp *v, const struct gda_verbs_event *e
 {
 	struct gda_verbs_request *r;
 
+	if (gda_verbs_holds(v, &e->private))
+		return GDA_CM_REASON_BUSY;
 	if (v->npending == GDA_CM_MAX_PENDING)
 		return GDA_CM_REASON_FULL;
 	r = calloc(1, sizeof(*r));
@@ -241,43 +292,53 @@ static u8 gda_verbs_hold(struct gda_verbs_qp *v, const struct gda_verbs_event *e
 		return GDA_CM_REASON_FULL;
 	e->id->context = v;
 	r->id = e->id;
-	r->from = e->private.from;
+	r->private = e->private;
+	r->qpn = e->qpn;
 	r->next = v->pending;
 	v->pending = r;
 	v->npending++;
 	return 0;
 }
 
-/* Accept a request for @v, or keep it. Return: 0, or why it is rejected. */
-static u8 gda_verbs_admit(struct gda_verbs_qp *v, const struct gda_verbs_event *e)
+/*
+ * Accept a request for @v, or keep it. @peer: it is by the peer that was named. Return: 0, or why
+ * it is rejected.
+ */
+static u8 gda_verbs_admit(struct gda_verbs_qp *v, const struct gda_verbs_event *e, bool peer)
 {
-	const struct gda_cm_address *from = &e->private.from;
-
-	if (READ_ONCE(v->qp->engine_qp.state) == GDA_QP_ERROR || READ_ONCE(v->qp->engine_qp.fail) ||
-	    (v->named && !gda_verbs_same(from, &v->peer)))
+	if (READ_ONCE(v->qp->engine_qp.state) == GDA_QP_ERROR ||
+	    READ_ONCE(v->qp->engine_qp.fail) || (v->named && !peer))
 		return GDA_CM_REASON_BUSY;
-	/* a probe */
-	if (memcmp(from, &v->address, sizeof(*from)) <= 0)
+	if (e->private.role == GDA_CM_ROLE_PROBE)
 		return GDA_CM_REASON_LATER;
 	if (!v->named)
 		return gda_verbs_hold(v, e);
-	if (v->id)
+	/* two that name each other do not both ask */
+	if (v->id || memcmp(&v->address, &v->peer, sizeof(v->peer)) > 0)
 		return GDA_CM_REASON_BUSY;
-	gda_verbs_accept(v, e->id);
+	gda_verbs_accept(v, e->id, &e->private);
 	return 0;
 }
 
 static void gda_verbs_requested(struct gda_verbs *verbs, const struct gda_verbs_event *e)
 {
-	u8 reason = GDA_CM_REASON_VERSION;
-	struct gda_verbs_qp *v;
+	struct gda_cm_reject why = { .version = GDA_CM_VERSION, .reason = GDA_CM_REASON_VERSION };
+	struct gda_verbs_qp *v = NULL;
+	bool peer;
+	u8 reason;
 
 	if (e->has_private && gda_cm_private_ok(&e->private)) {
-		v = gda_verbs_target(verbs, &e->private);
-		reason = v ? gda_verbs_admit(v, e) : GDA_CM_REASON_UNKNOWN;
+		why.reason = GDA_CM_REASON_UNKNOWN;
+		v = gda_verbs_target(verbs, e);
 	}
+	if (!v) {
+		gda_verbs_reject(e->id, &why);
+		return;
+	}
+	peer = v->named && gda_cm_is_peer(&e->private, &v->address, &v->peer, e->qpn);
+	reason = gda_verbs_admit(v, e, peer);
 	if (reason)
-		gda_verbs_reject(e->id, reason);
+		gda_verbs_refuse(v, e->id, reason, &e->private, peer);
 }
 
 /* The route is known: send the request. Return: 0 or a negative errno. */
@@ -287,7 +348,8 @@ static int gda_verbs_request(struct gda_verbs_qp *v)
 	struct gda_cm_private data;
 	int err = gda_verbs_qp_init(v, v->id);
 
-	gda_verbs_param(v, &v->peer, &data, &param);
+	v->token = (u32)gda_inproc_random();
+	gda_verbs_param(v, GDA_CM_ROLE_REQUEST, v->token, &data, &param);
 	if (!err && gda_rdma.connect(v->id, &param))
 		err = -errno;
 	return err;
@@ -302,10 +364,10 @@ static int gda_verbs_answered(struct gda_verbs_qp *v, const struct gda_verbs_eve
 
 	/* it is the one that was asked, and not just one at its port */
 	if (!e->has_private || !gda_cm_private_ok(&e->private) ||
-	    !gda_verbs_same(&e->private.from, &v->peer) ||
-	    e->private.number != v->address.number || e->private.nonce != v->address.nonce)
+	    e->private.role != GDA_CM_ROLE_REPLY || e->private.token != v->token ||
+	    !gda_cm_is_peer(&e->private, &v->address, &v->peer, e->qpn))
 		return -EPROTO;
-	gda_verbs_param(v, &v->peer, &data, &param);
+	gda_verbs_param(v, GDA_CM_ROLE_REQUEST, v->token, &data, &param);
 	err = gda_verbs_qp_ready(v, v->id, &param);
 	if (!err && gda_rdma.establish(v->id))
 		err = -errno;
@@ -401,12 +463,8 @@ static void gda_verbs_handle(struct gda_verbs *verbs, const struct gda_verbs_eve
 /* Copy what the peer has sent along. */
 static void gda_verbs_take_private(struct gda_verbs_event *e, const void *data, size_t length)
 {
-	struct gda_cm_reject reject;
-
-	if (e->type == RDMA_CM_EVENT_REJECTED && length >= sizeof(reject)) {
-		memcpy(&reject, data, sizeof(reject));
-		if (reject.version == GDA_CM_VERSION)
-			e->reason = reject.reason;
+	if (e->type == RDMA_CM_EVENT_REJECTED && length >= sizeof(e->reject)) {
+		memcpy(&e->reject, data, sizeof(e->reject));
 	} else if ((e->type == RDMA_CM_EVENT_CONNECT_REQUEST ||
 		    e->type == RDMA_CM_EVENT_CONNECT_RESPONSE) && length >= sizeof(e->private)) {
 		e->has_private = true;
@@ -425,6 +483,7 @@ static bool gda_verbs_take_event(struct gda_verbs *verbs)
 	e.type = event->event;
 	e.status = event->status;
 	e.id = event->id;
+	e.qpn = htonl(event->param.conn.qp_num);
 	if (event->param.conn.private_data)
 		gda_verbs_take_private(&e, event->param.conn.private_data,
 				       event->param.conn.private_data_len);

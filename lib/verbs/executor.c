@@ -121,6 +121,7 @@ static int gda_verbs_examine(struct gda_verbs *verbs)
 
 	if (gda_ibv.query_port(verbs->dev, verbs->listener->port_num, (void *)&port))
 		return -EIO;
+	verbs->roce = port.link_layer == IBV_LINK_LAYER_ETHERNET;
 	verbs->max_msg = gda_verbs_least(GDA_ENGINE_MAX_MSG, port.max_msg_sz);
 	verbs->max_inline = gda_verbs_max_inline(verbs);
 	if (!verbs->max_inline)

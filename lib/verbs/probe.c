@@ -2,7 +2,9 @@
 /*
  * Probes: a QP that waits to be asked asks whether its peer is still there (gda/cm.h). A timer of
  * the context ticks while any of its QPs waits, once a second; a QP is probed after 1, 2, 4 and
- * 8 s, and then every 8 s, so it waits for a peer that is gone for 8 s at most.
+ * 8 s, and then every 8 s. After a probe without an answer that proves by whom it is the next comes
+ * at the next tick, and the third in a row ends the wait: for a peer that is gone it is 10 s at
+ * most.
  *
  * All under verbs->lock.
  */
@@ -19,8 +21,7 @@
 /* In place of the number of a QP: no connection can have it. */
 #define GDA_VERBS_PROBE_QPN	1U
 
-/* Why rdma_cm says that a request was rejected: the peer says it; nobody listens there. */
-#define GDA_VERBS_REJ_NO_SERVICE	8
+/* Why rdma_cm says that a request was rejected: whoever listens there says it. */
 #define GDA_VERBS_REJ_BY_PEER		28
 
 /* Is it to be asked, and was not? */
@@ -100,7 +101,7 @@ void gda_verbs_probe_tick(struct gda_verbs *verbs)
 		}
 		waits = true;
 		v->waited++;
-		if (!v->probe && gda_verbs_probe_due(v->waited))
+		if (!v->probe && (v->missed || gda_verbs_probe_due(v->waited)))
 			gda_verbs_probe_begin(v);
 	}
 	gda_verbs_timer_set(verbs, waits);
@@ -123,21 +124,28 @@ static int gda_verbs_probe_send(struct gda_verbs_qp *v)
 		.qp_num = GDA_VERBS_PROBE_QPN,
 	};
 
-	gda_cm_private_set(&data, &v->address, &v->peer);
+	v->probe_token = (u32)gda_inproc_random();
+	gda_cm_private_set(&data, GDA_CM_ROLE_PROBE, v->probe_token, &v->address, &v->peer);
+	gda_cm_sign(&data, &v->address, &v->peer, htonl(GDA_VERBS_PROBE_QPN));
 	return gda_rdma.connect(v->probe, &param) ? -errno : 0;
 }
 
-/* The peer has rejected it. Return: 0, or why the QP fails. */
+/*
+ * The peer, or its machine, or a stranger has rejected it. Nobody proves that a QP is gone: the
+ * nonce went with it. Return: 0, or why the QP fails.
+ */
 static u32 gda_verbs_probe_rejected(struct gda_verbs_qp *v, const struct gda_verbs_event *e)
 {
-	if (e->status == GDA_VERBS_REJ_BY_PEER &&
-	    (e->reason == GDA_CM_REASON_LATER || e->reason == GDA_CM_REASON_FULL)) {
+	enum gda_cm_proof proof = GDA_CM_PROOF_NONE;
+
+	if (e->status == GDA_VERBS_REJ_BY_PEER)
+		proof = gda_cm_reject_proof(&e->reject, v->probe_token, &v->address, &v->peer);
+	if (proof != GDA_CM_PROOF_NONE && (e->reject.reason == GDA_CM_REASON_LATER ||
+					   e->reject.reason == GDA_CM_REASON_FULL)) {
 		v->missed = 0;
 		return 0;
 	}
-	if (e->status == GDA_VERBS_REJ_BY_PEER || e->status == GDA_VERBS_REJ_NO_SERVICE)
-		return GDA_FAIL_PEER;
-	return gda_verbs_probe_missed(v) ? GDA_STATUS(GDA_CLASS_RETRY, GDA_CAUSE_FABRIC) : 0;
+	return proof == GDA_CM_PROOF_FULL || gda_verbs_probe_missed(v) ? GDA_FAIL_PEER : 0;
 }
 
 /* Return: 0, or why the QP fails. */

@@ -14,10 +14,21 @@
 #ifndef GDA_VERBS_INTERNAL_H
 #define GDA_VERBS_INTERNAL_H
 
-#include <gda/cm.h>
+#include <endian.h>
 #include "driver.h"
 #include "flight.h"
 #include "inproc.h"
+#include "siphash.h"
+
+/* For gda/cm_proof.h. */
+static inline __be64 gda_os_siphash(const void *data, size_t bytes, __be64 k0, __be64 k1)
+{
+	const struct gda_siphash_key key = { be64toh(k0), be64toh(k1) };
+
+	return htobe64(gda_siphash(data, bytes, &key));
+}
+
+#include <gda/cm_proof.h>
 
 /* Work requests in flight of a queue, and of them in one chain that is posted. */
 #define GDA_VERBS_WINDOW	256U
@@ -55,7 +66,8 @@ struct gda_verbs_mr {
 struct gda_verbs_request {
 	struct gda_verbs_request *next;
 	struct rdma_cm_id *id;
-	struct gda_cm_address from;
+	struct gda_cm_private private;	/* that came with it */
+	__be32 qpn;			/* of the RDMA QP that asks */
 };
 
 /* An event, after rdma_cm has been told that it was taken. */
@@ -63,9 +75,10 @@ struct gda_verbs_event {
 	enum rdma_cm_event_type type;
 	int status;
 	struct rdma_cm_id *id;
+	__be32 qpn;			/* of a request or a reply: the RDMA QP of its sender */
 	bool has_private;		/* of a request or a reply: @private */
-	u8 reason;			/* of a rejection by the peer, or 0 */
 	struct gda_cm_private private;
+	struct gda_cm_reject reject;	/* of a rejection; 0 if it is none of GDA's */
 };
 
 struct gda_verbs {
@@ -75,6 +88,7 @@ struct gda_verbs {
 	struct ibv_device_attr attr;
 	u32 max_msg;
 	u32 max_inline;
+	bool roce;			/* GIDs are IP addresses */
 	bool removed;			/* atomic: the RDMA device is gone */
 	/* by key, 32 bits; under ctx->lock, read by workers */
 	struct gda_verbs_mr *keys[GDA_VERBS_BUCKETS];
@@ -115,6 +129,8 @@ struct gda_verbs_qp {
 	struct gda_verbs_qp **link;
 	struct gda_cm_address address;
 	struct gda_cm_address peer;	/* while @named */
+	__be32 token;			/* of its request, if it asks */
+	__be32 probe_token;
 	bool named;
 	struct rdma_cm_id *id;		/* that connects it, or NULL */
 	struct gda_verbs_request *pending;

@@ -34,7 +34,7 @@ TEST(siphash_of_the_reference)
 	EXPECT_FALSE(gda_comm_tag_equal(want, tag));
 }
 
-/* Of the paper, appendix A: 15 bytes and the key are 0, 1, 2...; it is the kernel's siphash() too. */
+/* Of the paper, appendix A, and of the kernel's own test: 15 bytes and the key are 0, 1, 2... */
 TEST(siphash_of_the_paper)
 {
 	const struct gda_siphash_key key = { 0x0706050403020100ULL, 0x0f0e0d0c0b0a0908ULL };

@@ -3,10 +3,10 @@
  * Private data of rdma_cm, of any length and content, as requests, replies and rejections to a
  * context of lib/verbs with three QPs: one that has named nobody, one that has named its peer,
  * and one that asks. An input is a list of events. A part of each may be made right, or a
- * request would hardly ever get further than its nonce.
+ * request would hardly ever get further than its tags.
  *
  * Each request ends in one place: rejected, held by the QP that it is for, or as its
- * connection. One that has no nonce of a QP leaves everything as it was.
+ * connection. One by somebody who knows no nonce of a QP leaves everything as it was.
  */
 #include "fuzz.h"
 #include "../../lib/verbs/cm.c"
@@ -70,10 +70,14 @@ static int fake_id(struct rdma_cm_id *id)
 	return 0;
 }
 
+/* Every message comes from the address of which it speaks, or none does. */
+static uint8_t came_from[16];
+
 static int fake_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask)
 {
 	(void)id;
-	(void)attr;
+	attr->ah_attr.is_global = 1;
+	memcpy(attr->ah_attr.grh.dgid.raw, came_from, sizeof(came_from));
 	*mask = 0;
 	return 0;
 }
@@ -102,6 +106,7 @@ static void set_up(void)
 	pthread_mutex_init(&ctx->worker[0].lock, NULL);
 	verbs.ctx = ctx;
 	verbs.dev = &ibctx;
+	verbs.roce = true;
 	verbs.attr.max_qp_rd_atom = 16;
 	verbs.attr.max_qp_init_rd_atom = 16;
 	ibqp.context = &ibctx;
@@ -166,32 +171,63 @@ static void end(void)
 	HOLDS(made == destroyed);
 }
 
-/* Make the bytes right in the places that @how says. */
+#define QPN	htonl(5)		/* of every RDMA QP that sends something */
+
+/*
+ * Make the bytes of a request, probe or reply right in the places that @how says: above all the
+ * tags, as somebody makes them who knows the nonce of the QP (4), or of both ends (8).
+ */
 static void mend(uint8_t *data, uint32_t how, uint8_t which)
 {
-	struct gda_cm_private p;
 	const struct gda_verbs_qp *v = &vq[which % QPS];
+	struct gda_cm_private p;
+	struct gda_cm_address from;
+	struct gda_cm_claim c;
+	bool reply;
 
 	memcpy(&p, data, sizeof(p));
-	if (how & 1) {
+	if (how & 1)
 		p.version = GDA_CM_VERSION;
-		memset(p.reserved, 0, sizeof(p.reserved));
-	}
+	p.role = how & 64 ? GDA_CM_ROLE_REPLY : how & 128 ? GDA_CM_ROLE_PROBE : p.role;
 	if (how & 2)
 		p.number = v->address.number;
-	if (how & 4)
-		p.nonce = v->address.nonce;
-	if (how & 8)
-		stranger(&p.from, which / QPS % 80);
+	stranger(&from, which / QPS % 80);
 	if (how & 16)
-		p.from = v->peer;
+		from = v->peer;
 	if (how & 32) {
-		p.from.version = GDA_CM_VERSION;
-		p.from.reserved = 0;
+		p.port = from.port;
+		p.from = from.number;
+		memcpy(p.ip, from.ip, sizeof(p.ip));
+		p.token = v->token;
 	}
+	reply = p.role == GDA_CM_ROLE_REPLY;
+	gda_cm_claim_set(&c, &p, &v->address, QPN);
+	if (how & 4)
+		gda_cm_tag_brief(&p.tags, &c, v->address.nonce);
+	if (how & 8)
+		gda_cm_tag_full(&p.tags, &c, reply ? from.nonce : v->address.nonce,
+				reply ? v->address.nonce : from.nonce);
 	memcpy(data, &p, sizeof(p));
 }
 
+/* The same of a rejection of what @v has sent to its peer. */
+static void mend_reject(uint8_t *data, uint32_t how, const struct gda_verbs_qp *v, __be32 token)
+{
+	struct gda_cm_reject r;
+	struct gda_cm_claim c;
+
+	memcpy(&r, data, sizeof(r));
+	if (how & 1)
+		r.version = GDA_CM_VERSION;
+	gda_cm_claim_set_reject(&c, r.reason, token, &v->peer, &v->address);
+	if (how & 4)
+		gda_cm_tag_brief(&r.tags, &c, v->peer.nonce);
+	if (how & 8)
+		gda_cm_tag_full(&r.tags, &c, v->peer.nonce, v->address.nonce);
+	memcpy(data, &r, sizeof(r));
+}
+
+/* Is it by one that knows the nonce of the QP that it is for, and from its own address? */
 static bool has_nonce(const uint8_t *data, size_t length)
 {
 	struct gda_cm_private p;
@@ -200,8 +236,8 @@ static bool has_nonce(const uint8_t *data, size_t length)
 		return false;
 	memcpy(&p, data, sizeof(p));
 	for (int i = 0; i < QPS; i++)
-		if (vq[i].address.number == p.number && vq[i].address.nonce == p.nonce)
-			return true;
+		if (gda_cm_private_ok(&p) && gda_cm_knows(&p, &vq[i].address, QPN))
+			return !memcmp(p.ip, came_from, sizeof(came_from));
 	return false;
 }
 
@@ -227,7 +263,7 @@ static void show(struct shown *s)
 
 static void request(const uint8_t *data, size_t length)
 {
-	struct gda_verbs_event e = { .type = RDMA_CM_EVENT_CONNECT_REQUEST };
+	struct gda_verbs_event e = { .type = RDMA_CM_EVENT_CONNECT_REQUEST, .qpn = QPN };
 	struct shown before, after;
 	uint64_t refused = rejected;
 
@@ -249,7 +285,7 @@ static void answer(enum rdma_cm_event_type type, int status, bool probe, const u
 		   size_t length)
 {
 	struct gda_verbs_qp *v = &vq[probe ? NAMED : ASKS];
-	struct gda_verbs_event e = { .type = type, .status = status };
+	struct gda_verbs_event e = { .type = type, .status = status, .qpn = QPN };
 	bool was_ready = iq[ASKS].engine_qp.state == GDA_QP_READY;
 
 	if (probe && !v->probe)
@@ -261,8 +297,9 @@ static void answer(enum rdma_cm_event_type type, int status, bool probe, const u
 	gda_verbs_handle(&verbs, &e);
 	/* ready only if the peer that was named says so, of the right QP */
 	if (!probe && !was_ready && iq[ASKS].engine_qp.state == GDA_QP_READY)
-		HOLDS(e.has_private && !memcmp(&e.private.from, &v->peer, sizeof(v->peer)) &&
-		      e.private.number == v->address.number && e.private.nonce == v->address.nonce);
+		HOLDS(e.has_private && e.private.role == GDA_CM_ROLE_REPLY &&
+		      e.private.token == v->token &&
+		      gda_cm_is_peer(&e.private, &v->address, &v->peer, QPN));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -280,7 +317,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		memset(buf, 0, sizeof(buf));
 		take(&in, buf, length);
-		mend(buf, how, which);
+		memset(came_from, 0, sizeof(came_from));
+		came_from[15] = what & 128 ? 2 : 1;
+		if (what % 4 == 3)
+			mend_reject(buf, how, &vq[how & 64 ? NAMED : ASKS],
+				    how & 64 ? vq[NAMED].probe_token : vq[ASKS].token);
+		else
+			mend(buf, how, which);
 		if (what % 4 < 2)
 			request(buf, length);
 		else if (what % 4 == 2)

@@ -149,6 +149,7 @@ int ibv_query_port(struct ibv_context *ctx, uint8_t port, struct _compat_ibv_por
 	(void)ctx;
 	(void)port;
 	((struct ibv_port_attr *)(void *)attr)->max_msg_sz = 1U << 30;
+	((struct ibv_port_attr *)(void *)attr)->link_layer = IBV_LINK_LAYER_ETHERNET;
 	return 0;
 }
 

@@ -38,6 +38,7 @@ struct fake_id {
 	struct fake_id *peer;
 	uint16_t port;
 	uint16_t to;
+	uint8_t ip[2][16];		/* its own, and the other end's */
 	uint32_t qpn;
 	uint64_t due;			/* of its last event */
 	unsigned int refs;		/* its own, and of each event under way */
@@ -146,6 +147,7 @@ static void send_event(struct fake_id *to, enum rdma_cm_event_type type, int sta
 		memcpy(e->private, private, length);
 	e->ib.param.conn.private_data = e->private;
 	e->ib.param.conn.private_data_len = sizeof(e->private);
+	e->ib.param.conn.qp_num = to->peer ? to->peer->qpn : 0;
 	e->to = to;
 	to->refs++;
 	e->due = now_ms() + delay_ms();
@@ -309,11 +311,32 @@ void rdma_destroy_event_channel(struct rdma_event_channel *ib)
 	free(ch);
 }
 
-int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
+/* As a GID has it. */
+static void take_ip(uint8_t ip[16], const struct sockaddr *addr)
 {
-	(void)id;
-	(void)addr;
-	return 0;
+	memset(ip, 0, 16);
+	if (addr && addr->sa_family == AF_INET) {
+		memset(ip + 10, 0xff, 2);
+		memcpy(ip + 12, &((const struct sockaddr_in *)(const void *)addr)->sin_addr, 4);
+	} else if (addr) {
+		memcpy(ip, &((const struct sockaddr_in6 *)(const void *)addr)->sin6_addr, 16);
+	}
+}
+
+int rdma_bind_addr(struct rdma_cm_id *ib, struct sockaddr *addr)
+{
+	struct fake_id *id = (struct fake_id *)ib, *l;
+	int ret = 0;
+
+	/* the port is where IPv4 and IPv6 have it */
+	pthread_mutex_lock(&lock);
+	id->port = ntohs(((struct sockaddr_in *)(void *)addr)->sin_port);
+	for (l = listeners; l; l = l->next)
+		if (id->port && l->port == id->port)
+			ret = -1;
+	pthread_mutex_unlock(&lock);
+	errno = EADDRINUSE;
+	return ret;
 }
 
 int rdma_listen(struct rdma_cm_id *ib, int backlog)
@@ -322,7 +345,8 @@ int rdma_listen(struct rdma_cm_id *ib, int backlog)
 
 	(void)backlog;
 	pthread_mutex_lock(&lock);
-	id->port = next_port++;
+	if (!id->port)
+		id->port = next_port++;
 	id->next = listeners;
 	listeners = id;
 	pthread_mutex_unlock(&lock);
@@ -338,9 +362,10 @@ int rdma_resolve_addr(struct rdma_cm_id *ib, struct sockaddr *from, struct socka
 {
 	struct fake_id *id = (struct fake_id *)ib;
 
-	(void)from;
 	(void)ms;
 	pthread_mutex_lock(&lock);
+	take_ip(id->ip[0], from ? from : to);
+	take_ip(id->ip[1], to);
 	id->to = ntohs(((struct sockaddr_in *)(void *)to)->sin_port);
 	send_event(id, RDMA_CM_EVENT_ADDR_RESOLVED, 0, NULL, 0);
 	pthread_mutex_unlock(&lock);
@@ -364,6 +389,8 @@ int rdma_init_qp_attr(struct rdma_cm_id *ib, struct ibv_qp_attr *attr, int *mask
 	*mask = IBV_QP_STATE;
 	if (id->peer)
 		attr->dest_qp_num = id->peer->qpn;
+	attr->ah_attr.is_global = 1;
+	memcpy(attr->ah_attr.grh.dgid.raw, id->ip[1], 16);
 	pthread_mutex_unlock(&lock);
 	attr->max_dest_rd_atomic = 255;
 	attr->max_rd_atomic = 255;
@@ -380,6 +407,8 @@ int rdma_connect(struct rdma_cm_id *ib, struct rdma_conn_param *param)
 		l = l->next;
 	if (l) {
 		child = new_id(l->ib.channel, l->ib.context);
+		memcpy(child->ip[0], id->ip[1], 16);
+		memcpy(child->ip[1], id->ip[0], 16);
 		child->peer = id;
 		id->peer = child;
 		send_event(child, RDMA_CM_EVENT_CONNECT_REQUEST, 0, param->private_data,

@@ -9,9 +9,9 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <rdma/rdma_cma.h>
-#include <gda/cm.h>
 #include <gda/ring.h>
 #include "../inproc/suite.h"
+#include "proof.h"
 
 #define DEPTH	16
 
@@ -98,10 +98,11 @@ static int ask(FIXTURE_DATA(forged) *self, struct rdma_cm_id *id, const struct g
 	struct gda_cm_private p;
 	struct rdma_conn_param param = {
 		.private_data = &p, .private_data_len = sizeof(p), .retry_count = 6,
-		.rnr_retry_count = 6, .responder_resources = 1, .initiator_depth = 1, .qp_num = 1,
+		.rnr_retry_count = 6, .responder_resources = 1, .initiator_depth = 1, .qp_num = 17,
 	};
 
-	gda_cm_private_set(&p, from, &self->target);
+	gda_cm_private_set(&p, GDA_CM_ROLE_REQUEST, htonl(1), from, &self->target);
+	gda_cm_sign(&p, from, &self->target, htonl(id->qp ? id->qp->qp_num : param.qp_num));
 	return rdma_connect(id, &param) ? -errno : 0;
 }
 
@@ -205,8 +206,10 @@ TEST_F_TIMEOUT(forged, E1_asks_many_times, 200)
 
 		s.channel = rdma_create_event_channel();
 		ASSERT_NE(NULL, s.channel);
-		for (unsigned int i = 0; i < HELD; i++, other.nonce++)
+		for (unsigned int i = 0; i < HELD; i++) {
+			other.number = htonl(ntohl(self->self.number) - 1 - i);
 			storm_ask(&s, i, &other);
+		}
 		/* for most to come; it is no matter if some come later */
 		usleep(500000);
 		ASSERT_EQ(0, pthread_create(&thread, NULL, storm_main, &s));

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
 # ib.sh - in the guest: what has to hold on a fabric (fabric.c, strangers.c, forged.c,
-# peer_killed.c), on the kernel's device ib:rxe0, of which nothing is left behind them. It loads
-# gda_ib and takes it out again. Speaks KTAP.
+# impostor.c, peer_killed.c), on the kernel's device ib:rxe0, of which nothing is left behind them.
+# It loads gda_ib and takes it out again. Speaks KTAP.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit 1
 ko=build/$(uname -r)/kmod/gda_ib/gda_ib.ko
@@ -14,6 +14,8 @@ modprobe -a rdma_rxe ib_uverbs rdma_ucm && [ -e "$ko" ] ||
 trap 'rmmod gda_ib; rdma link del rxe0; ip link del gda-dummy' EXIT
 ip link add gda-dummy type dummy
 ip addr add 10.9.0.1/24 dev gda-dummy
+# of which a stranger speaks (impostor.c)
+ip addr add 10.9.0.2/24 dev gda-dummy
 ip link set gda-dummy mtu 4200 up
 # shellcheck disable=SC2015
 rdma link add rxe0 type rxe netdev gda-dummy && insmod "$ko" ||
@@ -30,14 +32,16 @@ used() {
 }
 
 used >/tmp/ib.before
-echo 1..5
+echo 1..6
 n=0 rc=0
-for t in plain/fabric.bin strangers forged peer_killed; do
+for t in plain/fabric.bin strangers forged impostor peer_killed; do
 	n=$((n + 1))
+	name=${t##*/}
+	[ "$name" != impostor ] || name=P9_impostor
 	if GDA_DEVICE=ib:rxe0 GDA_STRESS=${GDA_STRESS:-0.15} "build/selftests/verbs/$t" >"/tmp/ib.$n" 2>&1; then
-		echo "ok $n ${t##*/} over ib:rxe0"
+		echo "ok $n $name over ib:rxe0"
 	else
-		echo "not ok $n ${t##*/} over ib:rxe0"
+		echo "not ok $n $name over ib:rxe0"
 		rc=1
 	fi
 	sed 's/^/# /' "/tmp/ib.$n" | grep -vE '^# # +(RUN|OK)'
@@ -50,10 +54,10 @@ for ((i = 0; i < 600; i++)); do
 	sleep 0.1
 done
 if [ -s /tmp/ib.before ] && cmp -s /tmp/ib.before /tmp/ib.after; then
-	echo "ok 5 E1_E4_nothing_of_rxe0_is_left"
+	echo "ok 6 E1_E4_nothing_of_rxe0_is_left"
 else
 	diff /tmp/ib.before /tmp/ib.after | sed 's/^/# /'
-	echo "not ok 5 E1_E4_nothing_of_rxe0_is_left"
+	echo "not ok 6 E1_E4_nothing_of_rxe0_is_left"
 	rc=1
 fi
 exit $rc

@@ -8,8 +8,8 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <rdma/rdma_cma.h>
-#include <gda/cm.h>
 #include "../inproc/suite.h"
+#include "proof.h"
 
 #define DEPTH	16
 #define LEN	4096
@@ -62,18 +62,19 @@ static int request(FIXTURE_DATA(strangers) *self, const void *data, uint8_t leng
 /* Nearly right, or not at all; never with the nonce. Return: its length. */
 static uint8_t invent(FIXTURE_DATA(strangers) *self, uint8_t *data, uint64_t *seed)
 {
+	struct gda_cm_address from, to = self->target;
 	struct gda_cm_private p;
 
 	for (int i = 0; i < PRIVATE; i++)
 		data[i] = (uint8_t)s_random(seed);
 	if (s_below(seed, 4)) {
-		memset(&p, 0, sizeof(p));
-		p.version = GDA_CM_VERSION;
-		p.number = self->target.number;
-		p.nonce = self->target.nonce ^ 1ULL << s_below(seed, 64);
-		p.from = self->target;
-		p.from.nonce = s_random(seed);
-		p.from.number = htonl(0xffffff);
+		to.nonce ^= 1ULL << s_below(seed, 64);
+		from = self->target;
+		from.nonce = s_random(seed);
+		from.number = htonl(0xffffff);
+		gda_cm_private_set(&p, (uint8_t)(GDA_CM_ROLE_REQUEST + s_below(seed, 3)),
+				   (__be32)s_random(seed), &from, &to);
+		gda_cm_sign(&p, &from, &to, htonl(1));
 		memcpy(data, &p, sizeof(p));
 	}
 	return (uint8_t)s_below(seed, PRIVATE + 1);
