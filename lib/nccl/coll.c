@@ -85,9 +85,8 @@ static int gda_nccl_handles_check(const struct gda_nccl_handle *all, int ranks, 
 			return GDA_NCCL_INVALID_ARGUMENT;
 		}
 		if (memcmp(all[i].process, mine->process, sizeof(mine->process))) {
-			gda_nccl_log(GDA_NCCL_LOG_WARN,
-				     "GDA: rank %d is in another process than rank %d, and the in-process device reaches only the threads of one: start all ranks as threads of one process",
-				     i, rank);
+			gda_nccl_refuse("GDA: rank %d is in another process than rank %d, and the in-process device reaches only the threads of one: start all ranks as threads of one process, or unset NCCL_RMA_PLUGIN",
+					i, rank);
 			return GDA_NCCL_INVALID_USAGE;
 		}
 	}

@@ -142,6 +142,8 @@ struct gda_nccl_context {
 /* log.c */
 void gda_nccl_log_to(gda_nccl_log_fn log);
 void gda_nccl_log(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Warn of what no rank of this process can do; once on stderr, where NCCL would be silent. */
+void gda_nccl_refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Why a call here failed with @err, the last one of this thread. */
 const char *gda_nccl_reason(int err);
 

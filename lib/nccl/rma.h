@@ -36,10 +36,16 @@ enum gda_nccl_result {
 #define GDA_NCCL_DEVICE_PROXY		2	/* NCCL's own thread asks */
 #define GDA_NCCL_REQUESTS		32	/* in flight to a peer, times maxRecvs */
 
-/* NCCL's logger: a level, a mask of subsystems, where, and what. */
+/*
+ * NCCL's logger: a level, a mask of subsystems, where, and what. A line is printed if the level is
+ * that of NCCL_DEBUG and a subsystem is one of NCCL_DEBUG_SUBSYS, which are INIT, BOOTSTRAP and ENV
+ * unless the user says otherwise. NCCL's own warnings are of all subsystems.
+ */
 #define GDA_NCCL_LOG_WARN		2
 #define GDA_NCCL_LOG_INFO		3
+#define GDA_NCCL_LOG_INIT		1UL
 #define GDA_NCCL_LOG_NET		16UL
+#define GDA_NCCL_LOG_ALL		(~0UL)
 typedef void (*gda_nccl_log_fn)(int level, unsigned long subsystems, const char *where, int line,
 				const char *format, ...);
 

@@ -4,6 +4,7 @@
  * memory of the host and with memory of GPUs that selftests/cuda/fake.c stands for.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <dirent.h>
 #include <sched.h>
 #include <stdio.h>
@@ -452,12 +453,13 @@ TEST(close_sweeps)
 }
 
 /* The handle of a rank in another process is refused, in one sentence. */
-TEST(several_processes)
+TEST(I40_18_several_processes)
 {
+	char said[1024] = "";
 	unsigned char other[GDA_NCCL_HANDLE_BYTES], mine[GDA_NCCL_HANDLE_BYTES];
 	void *handles[2] = { mine, other };
 	void *listener, *coll;
-	int fd[2], status;
+	int fd[2], status, saved, err, again;
 
 	ASSERT_TRUE(ranks_load());
 	ASSERT_EQ(0, rma->listen(NULL, 0, mine, &listener));
@@ -473,7 +475,19 @@ TEST(several_processes)
 	wait(&status);
 	ASSERT_EQ(0, status);
 	ASSERT_EQ(sizeof(other), read(fd[0], other, sizeof(other)));
-	EXPECT_EQ(GDA_NCCL_INVALID_USAGE, rma->connect(NULL, handles, 2, 0, listener, &coll));
+	/* a user who has not set NCCL_DEBUG reads stderr */
+	unsetenv("NCCL_DEBUG");
+	saved = dup(STDERR_FILENO);
+	ASSERT_EQ(0, pipe2(fd, O_NONBLOCK));
+	dup2(fd[1], STDERR_FILENO);
+	err = rma->connect(NULL, handles, 2, 0, listener, &coll);
+	again = rma->connect(NULL, handles, 2, 0, listener, &coll);
+	dup2(saved, STDERR_FILENO);
+	ASSERT_LT(0, read(fd[0], said, sizeof(said) - 1));
+	EXPECT_EQ(GDA_NCCL_INVALID_USAGE, err);
+	EXPECT_EQ(GDA_NCCL_INVALID_USAGE, again);
+	EXPECT_EQ(0, strncmp(said, "GDA: rank 1 is in another process", 33)) TH_LOG("%s", said);
+	EXPECT_EQ(NULL, strstr(said + 1, "GDA:"));
 	EXPECT_NE(NULL, strstr(logged, "rank 1 is in another process")) TH_LOG("%s", logged);
 	memset(other, 0, sizeof(other));
 	EXPECT_EQ(GDA_NCCL_INVALID_ARGUMENT, rma->connect(NULL, handles, 2, 0, listener, &coll));

@@ -35,14 +35,18 @@ int cuCtxGetDevice(int *device)
 	return 0;
 }
 
+/* INIT, BOOTSTRAP and ENV */
+#define NCCL_SUBSYS_DEFAULT	(0x1UL | 0x100UL | 0x80UL)
+
 static void note(int level, unsigned long subsystems, const char *where, int line,
 		 const char *format, ...)
 {
 	va_list args;
 	size_t used;
 
-	(void)level;
-	(void)subsystems;
+	/* as ncclDebugLog() does with NCCL_DEBUG=WARN, and NCCL_DEBUG_SUBSYS as it is by default */
+	if (level > GDA_NCCL_LOG_WARN || !(subsystems & NCCL_SUBSYS_DEFAULT))
+		return;
 	(void)where;
 	(void)line;
 	pthread_mutex_lock(&log_lock);
