@@ -46,7 +46,7 @@ static int gda_comm_why_died(const struct gda_comm *comm, int err, int rank)
 				   "a rank died before all %u had joined, its own output says why: %d",
 				   comm->nranks, rank);
 	return gda_because(err,
-			   "rank %d of %u died: its own output says why; start all ranks again",
+			   "rank %d of %u died, or ended without gda_comm_destroy(): its own output says which; start all ranks again",
 			   rank, comm->nranks);
 }
 

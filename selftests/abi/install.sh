@@ -83,6 +83,29 @@ static() {
 		$(package --static --cflags --libs gda) && "$tmp/static"
 }
 
+# Without DESTDIR, into a prefix of one's own: OpenSHMEM programs are linked by pkg-config and run, and
+# install.sh says what is next. (Issue 40, item 17.)
+# shellcheck disable=SC2046	# flags are words
+I40_17_prefix() {
+	PREFIX=$tmp/prefix KREL=none tools/packaging/install.sh >"$tmp/next" &&
+		gcc examples/shmem/hello.c -o "$tmp/hello" $(PKG_CONFIG_PATH=$tmp/prefix/lib/pkgconfig \
+			pkg-config --cflags --libs gda-shmem) &&
+		"$tmp/prefix/bin/gda-run" -n 2 "$tmp/hello"
+}
+
+I40_17_next() {
+	grep -q "Next" "$tmp/next" && grep -q "ldconfig" "$tmp/next" && grep -q "gdactl doctor" "$tmp/next" &&
+		grep -q "no modules were installed" "$tmp/next" && cat "$tmp/next"
+}
+
+I40_17_oshcc_show() {
+	local line
+
+	line=$("$tmp/prefix/lib/gda/shmem/bin/oshcc" -show -O2 examples/shmem/hello.c -o "$tmp/hello2") &&
+		[ ! -e "$tmp/hello2" ] && [[ $line = "cc -I$tmp/prefix/include/gda-shmem -O2 "*"-lgda-shmem" ]] &&
+		$line && "$tmp/prefix/bin/gda-run" -n 2 "$tmp/hello2"
+}
+
 # Without KREL, modules are for the kernel that runs, or for none.
 running() { # RELEASE LIB_MODULES
 	mkdir -p "$tmp/bin"
@@ -131,7 +154,7 @@ if [ -e "${built[0]}" ]; then
 	rel=${built[0]#build/} rel=${rel%%/*}
 fi
 
-echo 1..10
+echo 1..13
 ok "install" install
 ok "complete" complete
 ok "nothing elsewhere, nothing writable" nothing contained
@@ -146,5 +169,6 @@ else
 	n=$((n + 1))
 	echo "ok $n modules for the kernel that runs # SKIP none are built here"
 fi
+for t in I40_17_prefix I40_17_next I40_17_oshcc_show; do ok $t $t; done
 ok "uninstall" uninstall
 exit $rc

@@ -429,7 +429,7 @@ static int process(struct r_rank *r, uint32_t victim, const int *go)
 		return 3;
 	if (gda_comm_barrier(r->comm, 0) != -ECONNRESET)
 		return 4;
-	snprintf(why, sizeof(why), "gda_comm_barrier: rank %u of 4 died: its own output says why",
+	snprintf(why, sizeof(why), "gda_comm_barrier: rank %u of 4 died, or ended without gda_comm_destroy(): its own output says which",
 		 victim);
 	return says(why) ? 0 : 5;
 }

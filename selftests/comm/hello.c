@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <gda/comm.h>
+#include <gda/gda.h>
 
 static int does(struct gda_comm *comm, const char *what)
 {
@@ -18,6 +19,8 @@ static int does(struct gda_comm *comm, const char *what)
 		exit(7);
 	if (!strcmp(what, "die"))
 		raise(SIGKILL);
+	if (!strcmp(what, "leave"))
+		_exit(0);
 	if (!strcmp(what, "hang"))
 		for (;;)
 			pause();
@@ -50,6 +53,10 @@ int main(int argc, char **argv)
 	err = does(comm, gda_comm_rank(comm) == who ? what : "");
 	if (!strcmp(what, "part"))
 		printf("no newline");
+	if (argc > 1 && !strcmp(argv[1], "leave") && gda_comm_failed(comm) >= 0) {
+		fprintf(stderr, "%s\n", gda_last_error());
+		return 1;
+	}
 	gda_comm_destroy(comm);
 	return err;
 }

@@ -59,6 +59,27 @@ time_is_up() {
 	go 124 -t 1 -n 2 "$hello" hang 1 && says err 'gda-run: 1 s are over: ending 2 ranks'
 }
 
+# Item 17 of issue 40: a number of ranks that is missing, where ranks stood, and who had ended before.
+I40_17_no_number_of_ranks() {
+	go 2 true && says err 'gda-run: how many ranks of true? Say so: gda-run -n 2 true ...' &&
+		go 2 -n 3 && says err 'gda-run: which program? Name it behind the options: gda-run -n 3 PROGRAM ...'
+}
+
+I40_17_where_ranks_stood() {
+	go 124 -t 2 -n 3 sh -c \
+		'case $GDA_COMM_RANK in 0) exec sleep 60 ;; 1) kill -STOP $$ ;; 2) while :; do :; done ;; esac' &&
+		grep -qE '^gda-run: rank 0 \(pid [0-9]+\) sleeps: it waits for a rank' "$tmp/err" &&
+		grep -qE '^gda-run: rank 1 \(pid [0-9]+\) is stopped by a signal, after' "$tmp/err" &&
+		grep -qE '^gda-run: rank 2 \(pid [0-9]+\) runs: it computes or polls memory' "$tmp/err" &&
+		grep -q "gdb -p PID" "$tmp/err"
+}
+
+I40_17_ended_without_destroy() {
+	go 1 -n 2 "$hello" leave 1 &&
+		says err 'gda-run: rank 0 exited with status 1 (rank 1 had ended with status 0 before)' &&
+		grep -q 'rank 1 of 2 died, or ended without gda_comm_destroy(): its own output says which' "$tmp/err"
+}
+
 grandchildren() { go 0 -n 2 "$hello" sleeper 1; }
 
 input() {
@@ -186,7 +207,7 @@ if [ -e /dev/gda ]; then
 	exit $rc
 fi
 
-echo 1..19
+echo 1..22
 ok lines_are_marked lines
 ok bare bare
 ok a_last_line_without_an_end part
@@ -198,6 +219,7 @@ ok what_a_rank_started_ends_with_it grandchildren
 ok input_is_rank_0s input
 ok no_such_program missing
 ok usage usage
+for t in I40_17_no_number_of_ranks I40_17_where_ranks_stood I40_17_ended_without_destroy; do ok $t $t; done
 ok asked_to_end told_to_end TERM 143
 ok killed told_to_end KILL 137
 ok two_parts two_parts

@@ -31,6 +31,7 @@ struct run {
 	struct run_rank *ranks;
 	uint32_t left;		/* ranks that run */
 	int status;		/* of the first that failed; what we exit with */
+	int ended;		/* a rank that has ended with status 0, or -1 */
 	int64_t kill_at;	/* ns: when those who were told to end are killed; 0: not yet */
 	int64_t stop_at;	/* ns: when the time is up; 0: never */
 };
@@ -165,6 +166,23 @@ static int check_parts(struct run_options *opt)
 	return 2;
 }
 
+/* What is missing, or too much. */
+static int say_missing(const struct run_options *opt)
+{
+	if (opt->new_id)
+		fputs("gda-run: --new-id prints an id, and starts no program: take -n and the program away\n",
+		      stderr);
+	else if (!opt->nranks && *opt->argv)
+		fprintf(stderr, "gda-run: how many ranks of %s? Say so: gda-run -n 2 %s ...\n",
+			*opt->argv, *opt->argv);
+	else if (opt->nranks)
+		fprintf(stderr, "gda-run: which program? Name it behind the options: gda-run -n %u PROGRAM ...\n",
+			opt->nranks);
+	else
+		print_usage(stderr);
+	return 2;
+}
+
 static int parse(int argc, char **argv, struct run_options *opt)
 {
 	static const struct option longs[] = {
@@ -191,8 +209,7 @@ static int parse(int argc, char **argv, struct run_options *opt)
 	opt->argv = argv + optind;
 	if (opt->new_id ? !opt->nranks && !*opt->argv : opt->nranks && *opt->argv)
 		return opt->new_id ? 0 : check_parts(opt);
-	print_usage(stderr);
-	return 2;
+	return say_missing(opt);
 }
 
 /* Ask all that run to end; those who do not are killed a little later. */
@@ -206,19 +223,42 @@ static void end_all(struct run *run)
 	run->kill_at = now_ns() + RUN_PATIENCE_NS;
 }
 
+/* One that has ended by now may not have been waited for. */
+static void look_for_ended(struct run *run)
+{
+	uint32_t rank;
+
+	for (rank = 0; rank < run->opt->nranks && run->ended < 0; rank++) {
+		siginfo_t info = { .si_pid = 0 };
+
+		if (run->ranks[rank].pid &&
+		    !waitid(P_PID, (id_t)run->ranks[rank].pid, &info, WEXITED | WNOHANG | WNOWAIT) &&
+		    info.si_pid && info.si_code == CLD_EXITED && !info.si_status)
+			run->ended = (int)(run->opt->first + rank);
+	}
+}
+
 static void report(struct run *run, uint32_t rank, int status)
 {
 	int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	char before[64] = "";
 
+	if (!code)
+		run->ended = (int)(run->opt->first + rank);
 	/* a rank that gda-run ended is no news */
 	if (!code || run->kill_at)
 		return;
+	/* it may have left others that went on to wait for it */
+	look_for_ended(run);
+	if (run->ended >= 0)
+		snprintf(before, sizeof(before), " (rank %d had ended with status 0 before)",
+			 run->ended);
 	if (WIFSIGNALED(status))
 		fprintf(stderr, "gda-run: rank %u was ended by signal %d (%s)\n",
 			run->opt->first + rank, WTERMSIG(status), strsignal(WTERMSIG(status)));
 	else
-		fprintf(stderr, "gda-run: rank %u exited with status %d\n", run->opt->first + rank,
-			code);
+		fprintf(stderr, "gda-run: rank %u exited with status %d%s\n",
+			run->opt->first + rank, code, before);
 	if (!run->status)
 		run->status = code;
 	if (!run->opt->keep)
@@ -278,6 +318,7 @@ static void handle_time(struct run *run)
 	if (run->stop_at && now >= run->stop_at && !run->kill_at) {
 		fprintf(stderr, "gda-run: %g s are over: ending %u ranks\n", run->opt->timeout,
 			run->left);
+		ranks_stood(run->ranks, run->opt);
 		if (!run->status)
 			run->status = RUN_TIMED_OUT;
 		end_all(run);
@@ -341,7 +382,7 @@ static int print_new_id(const char *interface)
 int main(int argc, char **argv)
 {
 	struct run_options opt = { 0 };
-	struct run run = { .opt = &opt };
+	struct run run = { .opt = &opt, .ended = -1 };
 	int signals, ret, i, k;
 
 	ret = parse(argc, argv, &opt);

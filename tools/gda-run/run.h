@@ -55,6 +55,11 @@ int run_id_new(const char *interface, struct gda_comm_id *id);
 
 /* Start the ranks of this machine. Return: 0, or 1 after a message; @ranks has those that run. */
 int ranks_spawn(struct run_rank *ranks, const struct run_options *opt);
+/* stood.c */
+
+/* Say on stderr where each rank that runs stands. */
+void ranks_stood(const struct run_rank *ranks, const struct run_options *opt);
+
 void ranks_signal(const struct run_rank *ranks, uint32_t nranks, int sig);
 
 #endif /* GDA_RUN_H */

@@ -61,6 +61,7 @@ install_modules() {
 		krel=$(tools/vm/gda-kernel release "$krel")
 	fi
 	case $krel in ''|none) return 0 ;; esac
+	modules=$krel
 	tools/scripts/modules.sh "$krel"
 	put 644 "/lib/modules/$krel/updates/gda" build/"$krel"/kmod/*/gda_*.ko
 	if [ -z "$dest" ]; then
@@ -91,6 +92,14 @@ install_nccl() {
 	put 755 "$libdir" "$build/lib/libnccl-rma-gda.so"
 }
 
+# Where the loader does not look by itself, programs bring the folder along, as oshcc's do.
+rpath() {
+	case $libdir in
+	/lib|/lib64|/lib/*-linux-gnu*|/usr/lib|/usr/lib64|/usr/lib/*-linux-gnu*) ;;
+	*) printf '%s' "-Wl,-rpath,\${libdir} " ;;
+	esac
+}
+
 # Open MPI installs an oshcc, too: these are in a folder of their own.
 install_shmem() {
 	local bin=$libdir/gda/shmem/bin include=$prefix/include/gda-shmem name
@@ -110,7 +119,7 @@ install_shmem() {
 		installed+=("$bin/$name")
 	done
 	sed -e "s|@PREFIX@|$prefix|; s|@LIBDIR@|$libdir|; s|@VERSION@|$version|" \
-		-e "s|@INCLUDE@|$include|" \
+		-e "s|@INCLUDE@|$include|; s|@RPATH@|$(rpath)|" \
 		lib/openshmem/gda-shmem.pc.in >"$dest$libdir/pkgconfig/gda-shmem.pc"
 	chmod 644 "$dest$libdir/pkgconfig/gda-shmem.pc"
 	installed+=("$libdir/pkgconfig/gda-shmem.pc")
@@ -155,6 +164,35 @@ list_installed() {
 	rm -f "$tmp"
 }
 
+# What whoever installs has to do yet; a package does it by its scripts.
+next() {
+	local root='' name
+
+	[ -z "$dest" ] || return 0
+	[ "$(id -u)" = 0 ] || root=', as root'
+	echo "Installed below $prefix. Next$root:"
+	if [ -n "$(rpath)" ]; then
+		case :${LD_LIBRARY_PATH-}: in
+		*":$libdir:"*) ;;
+		*) echo "  echo $libdir >/etc/ld.so.conf.d/gda.conf; ldconfig     # programs find libgda" ;;
+		esac
+		echo "  export PKG_CONFIG_PATH=$libdir/pkgconfig PATH=\$PATH:$prefix/bin:$libdir/gda/shmem/bin"
+	fi
+	if [ -n "${modules-}" ]; then
+		for name in sysusers.d/gda.conf udev/rules.d/60-gda.rules; do
+			case $prefix in
+			/usr|/usr/local) ;;
+			*) echo "  ln -s $prefix/lib/$name /etc/$name" ;;
+			esac
+		done
+		echo "  systemd-sysusers; udevadm control --reload                # group gda, the rule of /dev/gda"
+		echo "  modprobe gda_mr; usermod -aG gda USER                     # USER logs in again"
+	else
+		echo "  no modules were installed: device inproc, verbs: devices and OpenSHMEM work without"
+	fi
+	echo "  $prefix/bin/gdactl doctor                                 # what works here, and why not"
+}
+
 install_library
 install_shmem
 install_nccl
@@ -163,3 +201,4 @@ install_man
 install_policy
 install_modules
 list_installed
+next
