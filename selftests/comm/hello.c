@@ -55,6 +55,7 @@ int main(int argc, char **argv)
 		printf("no newline");
 	if (argc > 1 && !strcmp(argv[1], "leave") && gda_comm_failed(comm) >= 0) {
 		fprintf(stderr, "%s\n", gda_last_error());
+		sleep(1);	/* so that who left is waited for before */
 		return 1;
 	}
 	gda_comm_destroy(comm);

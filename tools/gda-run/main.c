@@ -223,33 +223,15 @@ static void end_all(struct run *run)
 	run->kill_at = now_ns() + RUN_PATIENCE_NS;
 }
 
-/* One that has ended by now may not have been waited for. */
-static void look_for_ended(struct run *run)
-{
-	uint32_t rank;
-
-	for (rank = 0; rank < run->opt->nranks && run->ended < 0; rank++) {
-		siginfo_t info = { .si_pid = 0 };
-
-		if (run->ranks[rank].pid &&
-		    !waitid(P_PID, (id_t)run->ranks[rank].pid, &info, WEXITED | WNOHANG | WNOWAIT) &&
-		    info.si_pid && info.si_code == CLD_EXITED && !info.si_status)
-			run->ended = (int)(run->opt->first + rank);
-	}
-}
-
 static void report(struct run *run, uint32_t rank, int status)
 {
 	int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 	char before[64] = "";
 
-	if (!code)
-		run->ended = (int)(run->opt->first + rank);
 	/* a rank that gda-run ended is no news */
 	if (!code || run->kill_at)
 		return;
 	/* it may have left others that went on to wait for it */
-	look_for_ended(run);
 	if (run->ended >= 0)
 		snprintf(before, sizeof(before), " (rank %d had ended with status 0 before)",
 			 run->ended);
@@ -275,8 +257,8 @@ static void drain(struct run_stream *s, uint32_t rank, const struct run_options 
 
 static void reap(struct run *run)
 {
+	int status, ended = -1;
 	uint32_t rank;
-	int status;
 
 	for (rank = 0; rank < run->opt->nranks; rank++) {
 		struct run_rank *r = &run->ranks[rank];
@@ -291,7 +273,11 @@ static void reap(struct run *run)
 		drain(&r->streams[0], rank, run->opt);
 		drain(&r->streams[1], rank, run->opt);
 		report(run, rank, status);
+		if (!status)
+			ended = (int)(run->opt->first + rank);
 	}
+	/* of two that are found together none was before the other */
+	run->ended = run->ended < 0 ? ended : run->ended;
 }
 
 static void handle_signals(struct run *run, int fd)
