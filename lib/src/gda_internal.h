@@ -313,6 +313,11 @@ int gda_destroy_handle(const struct gda_context *ctx, uint32_t handle);
 int gda_cq_new(struct gda_context *ctx, const struct gda_cq_attr *attr, struct gda_cq **cq);
 int gda_cq_drop(struct gda_cq *cq);
 
+/* the dialect */
+
+/* The opcode of an entry, or of a record, in a word; NULL: unknown. */
+const char *gda_opcode_name(uint32_t opcode);
+
 /* last_error.c */
 
 /*

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The mlx5 dialect off the fast path: its syndromes in words.
+ * The mlx5 dialect off the fast path: its syndromes and opcodes in words.
  */
 #include <gda/mlx5.h>
 #include "gda_internal.h"
@@ -26,4 +26,21 @@ GDA_EXPORT const char *gda_syndrome_name(uint32_t syndrome)
 	const char *text = GDA_LOOKUP(gda_syndromes, (int)syndrome);
 
 	return text ? text : "unknown syndrome";
+}
+
+static const struct gda_error_text gda_opcodes[] = {
+	{ GDA_MLX5_NOP, "nop" },
+	{ GDA_MLX5_WRITE, "put" },
+	{ GDA_MLX5_WRITE_IMM, "put-imm" },
+	{ GDA_MLX5_READ, "get" },
+	{ GDA_MLX5_ATOMIC_CS, "cswap" },
+	{ GDA_MLX5_ATOMIC_FA, "fetch-add" },
+	{ GDA_MLX5_MASKED_CS, "masked-cswap" },
+	{ GDA_MLX5_MASKED_FA, "masked-add" },
+	{ GDA_MLX5_DUMP, "dump" },
+};
+
+const char *gda_opcode_name(uint32_t opcode)
+{
+	return GDA_LOOKUP(gda_opcodes, (int)opcode);
 }

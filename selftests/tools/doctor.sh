@@ -102,6 +102,22 @@ without() { # MODULE FUNCTION...
 	chown 0:7777 /dev/gda && chmod 660 /dev/gda
 }
 
+# A kernel for which the modules are installed; in a mount namespace.
+installed() { # COMMAND...
+	unshare -m bash -c '
+		set -e
+		mkdir -p "$0/modules/$(uname -r)"
+		printf "updates/gda/%s.ko:\n" gda_core gda_mr >"$0/modules/$(uname -r)/modules.dep"
+		mount --bind "$0/modules" /lib/modules
+		exec "$@"' "$tmp" "$@"
+}
+with_modules() { installed "$gdactl" doctor --json; }
+locked_with() { installed bash -c '
+	mount -t tmpfs none /sys/kernel/security && echo "$1" >/sys/kernel/security/lockdown &&
+	exec "$0" doctor --json' "$gdactl" "$1"; }
+# No /proc: no process may open the heap of another.
+no_proc() { unshare -m bash -c 'mount -t tmpfs none /proc && exec "$0" doctor --json' "$gdactl"; }
+
 nodes() { # PATH NAME: what is there, if the kernel has it, and what is said if not
 	if [ -e "$1" ]; then
 		says "$2" works registered doctor
@@ -134,7 +150,7 @@ network() {
 	says "RDMA device" fails "GDA_DEVICE names none0.*no such.*rdma link" named
 	says address fails "needs an RDMA device" doctor
 	says "ib (kernel)" fails "needs an RDMA device" doctor
-	says "verbs of users" fails "/dev/infiniband/uverbs.*(modprobe ib_uverbs|this container)" null
+	says "verbs of users" fails "/dev/infiniband/uverbs.*(modprobe ib_uverbs|this container|has ib_uverbs)" null
 	says "memory limit" works "CAP_IPC_LOCK|no limit" doctor
 	says "memory limit" works "KiB a process|no limit" as_user 7777
 	says "memory limit" fails "RLIMIT_MEMLOCK of 8 KiB.*ulimit" little 8
@@ -157,12 +173,12 @@ network() {
 with_rxe() { as_user 7777; }
 
 echo "TAP version 13"
-echo 1..53
+echo 1..61
 says kernel works "Linux [0-9]+[.][0-9]+" doctor
 says kernel fails "is older than 6.1.*newer" old
 says module works "gda_mr too" doctor
 says access works "may be opened" doctor
-says access fails "root and group .*7777.*usermod" as_user 65534
+says access fails "root and group .*7777.*user [a-z]+ is not in it.*usermod -aG gda [a-z]+" as_user 65534
 says "$soft (kernel)" works "device $soft" doctor
 says "$soft (kernel)" fails "see above" as_user 65534
 says user works "RLIMIT_MEMLOCK" as_user 7777
@@ -195,14 +211,22 @@ says "for devices" works "exported" as_user 7777
 says "for devices" fails "cannot export queues.*load the newest gda_core" driver
 says peer works "by address, of .*gda_test" as_user 7777
 says peer fails "no driver .* has registered" without gda_test doctor
-says user fails "gda_mr, the module .*modprobe" without gda_mr doctor
-says "GPU, by dma-buf" fails "gda_mr, the module .*modprobe" without gda_mr doctor
-says access fails "no /dev/gda.*load gda_core" without gda_core doctor
+says user fails "gda_mr, the module .*modprobe" without gda_mr with_modules
+says "GPU, by dma-buf" fails "gda_mr, the module .*modprobe" without gda_mr with_modules
+says user fails "gda_mr, the module .*not installed.*install package gda-dkms" without gda_mr doctor
+says access fails "no /dev/gda: gda_core makes it" without gda_core doctor
 says "for devices" fails "needs the device" as_user 65534
-says module fails "gda_core is not loaded.*modprobe" without gda_core doctor
-says module fails "not loaded -> as root: modprobe" without gda_core firmware 0
+says module fails "gda_core is not installed for this kernel.*gda-dkms, or make install" without gda_core doctor
+says module fails "not loaded -> as root: modprobe" without gda_core with_modules
+says module fails "not installed" without gda_core firmware 0
 says module fails "not loaded -> as root: modprobe" without gda_core \
-	locked "[none] integrity confidentiality"
+	locked_with "[none] integrity confidentiality"
+says "OpenSHMEM" works "between processes of a user, by mapped memory" as_user 65534
+says "OpenSHMEM" fails "may not open another one's heap" no_proc
+says "gin" works "between processes, by" as_user 7777
+says "gin" fails "not between processes.*ranks as threads" as_user 65534
+says "async" fails "not between processes" as_user 65534
+says "dpa" works "gda-dpa" as_user 65534
 says module fails "would be refused: the kernel is locked down -> sign the modules" without gda_core \
 	locked "none [integrity] confidentiality"
 says module fails "would be refused: Secure Boot is on -> sign the modules" without gda_core firmware 1

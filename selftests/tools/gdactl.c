@@ -448,4 +448,105 @@ TEST_F(gdactl, P1_nobody)
 	EXPECT_EQ(0, t_in_child(as_nobody, self->out));
 }
 
+/* --- issue 40, items 15 and 16 --- */
+
+/* Do all lines fit @columns? */
+static bool fits(const char *text, size_t columns)
+{
+	for (; *text; text += strcspn(text, "\n"), text += *text == '\n')
+		if (strcspn(text, "\n") > columns)
+			return false;
+	return true;
+}
+
+TEST_F(gdactl, I40_16_names_and_columns)
+{
+	struct gda_qp_create peer;
+	struct gda_cq_create cq;
+	struct t_end end[2];
+	char args[64];
+	struct t_nl nl;
+	struct t_qp qp;
+	struct t_wr wr;
+
+	ASSERT_OK(t_nl_open(&nl));
+	ASSERT_OK(t_pair_open(end, 16, T_PAGE));
+	EXPECT_EQ(0, run_on(self->out, "mr pid", (uint32_t)getpid()));
+	EXPECT_SAYS("local,write,read,atomic");
+	EXPECT_EQ(0, run_on(self->out, "qp pid", (uint32_t)getpid()));
+	EXPECT_TRUE(fits(self->out, 100)) TH_LOG("%s", self->out);
+	EXPECT_EQ(NULL, strstr(self->out, "DOORBELLS"));
+	EXPECT_EQ(0, run_on(self->out, "qp --wide pid", (uint32_t)getpid()));
+	EXPECT_SAYS("DOORBELLS");
+	/* a queue that waits for its peer: what was rung for is in PRODUCER, and in words */
+	ASSERT_OK(t_qp_open(&qp, end[1].fd, 16));
+	ASSERT_OK(t_cq_create(end[1].fd, 0, 16, &cq));
+	ASSERT_OK(t_qp_create(end[1].fd, cq.handle, 16, &peer));
+	ASSERT_OK(t_qp_connect(end[1].fd, qp.qpc.handle, end[1].fd, peer.handle));
+	wr = t_wr_write(&end[0].mr, 0, &end[1].mr, 0, 77);
+	t_post(&qp, &wr);
+	wr.opcode = GDA_MLX5_READ;
+	t_post(&qp, &wr);
+	t_ring(&qp);
+	snprintf(args, sizeof(args), "wqe ctx %u handle %u", t_nl_my_context(&nl), qp.qpc.handle);
+	EXPECT_EQ(0, run(self->out, args));
+	EXPECT_SAYS("put ");
+	EXPECT_SAYS("get ");
+	snprintf(args, sizeof(args), "qp ctx %u", t_nl_my_context(&nl));
+	EXPECT_EQ(0, run(self->out, args));
+	EXPECT_SAYS("         2         0 ");
+	/* the record of work, and how to have it */
+	EXPECT_EQ(0, run_on(self->out, "why qp", qp.qpc.qpn));
+	snprintf(args, sizeof(args), "work is not recorded: gdactl record on ctx %u",
+		 t_nl_my_context(&nl));
+	EXPECT_SAYS(args);
+	t_qp_unmap(&qp);
+	t_pair_close(end);
+	t_nl_close(&nl);
+}
+
+/* A process with queues that owe nothing, which stops. */
+static int idle_child(void)
+{
+	struct t_end end[2];
+
+	if (t_pair_open(end, 16, T_PAGE))
+		return 1;
+	raise(SIGSTOP);
+	return 0;
+}
+
+TEST_F(gdactl, I40_15_nothing_owed)
+{
+	char words[128];
+	struct t_end end[2];
+	struct t_wr wr;
+	int status;
+	pid_t pid;
+
+	ASSERT_OK(t_pair_open(end, 16, T_PAGE));
+	wr = t_wr_write(&end[0].mr, 0, &end[1].mr, 0, 8);
+	ASSERT_OK(t_run(&end[0].qp, &wr, NULL));
+	EXPECT_EQ(0, run_on(self->out, "why pid", (uint32_t)getpid()));
+	EXPECT_SAYS("no queue owes anything");
+	EXPECT_SAYS("nothing owed, last progress 0.");
+	snprintf(words, sizeof(words), "peer qp %#x: pid %d (gdactl)", end[1].qp.qpc.qpn, getpid());
+	EXPECT_SAYS(words);
+	EXPECT_SAYS("waits for a word or an entry that a peer is to send");
+	EXPECT_SAYS("mapped memory");
+	pid = fork();
+	ASSERT_GE(pid, 0);
+	if (!pid)
+		_exit(idle_child());
+	ASSERT_EQ(pid, waitpid(pid, &status, WUNTRACED));
+	ASSERT_TRUE(WIFSTOPPED(status));
+	EXPECT_EQ(0, run_on(self->out, "why pid", (uint32_t)pid));
+	snprintf(words, sizeof(words), "pid %d (gdactl) is stopped: kill -CONT %d lets it go on", pid,
+		 pid);
+	EXPECT_SAYS(words);
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	t_pair_close(end);
+}
+
 TEST_HARNESS_MAIN

@@ -121,7 +121,8 @@ without_module() {
 
 	[ -e /dev/gda ] && return
 	said=$("$gdactl" qp 2>&1)
-	[ $? = 1 ] && [ "$(wc -l <<<"$said")" = 1 ] && [[ $said == *"as root: modprobe gda_mr"* ]]
+	[ $? = 1 ] && [ "$(wc -l <<<"$said")" = 1 ] &&
+		[[ $said == *"as root: modprobe gda_mr"* || $said == *"not installed for this kernel: install"* ]]
 }
 
 # Instructions of a command.

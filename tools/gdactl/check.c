@@ -6,12 +6,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include "command.h"
 #include "doctor.h"
 
 void works(struct answer *a, const char *format, ...)
@@ -108,28 +110,57 @@ static void check_module(struct patient *p, struct answer *a)
 		fails(a, "sign the modules with a key that the kernel trusts, then modprobe gda_mr",
 		      "gda_core is not loaded, and one without a signature would be refused: %s",
 		      signing);
+	else if (!module_installed("gda_core"))
+		fails(a, "install package gda-dkms, or make install, if processes are to share queues; inproc, verbs: and OpenSHMEM work without",
+		      "gda_core is not installed for this kernel");
 	else
 		fails(a, "as root: modprobe gda_mr", "gda_core is not loaded");
+}
+
+/* The line to paste has the user and the group in it. */
+static void advise_group(struct answer *a, const struct stat *st)
+{
+	const struct group *group = getgrgid(st->st_gid);
+	char name[64], user[64], advice[REASON_MAX];
+	const struct passwd *pw = getpwuid(getuid());
+
+	if (group)
+		snprintf(name, sizeof(name), "%s", group->gr_name);
+	else
+		snprintf(name, sizeof(name), "%u", (unsigned int)st->st_gid);
+	if (pw)
+		snprintf(user, sizeof(user), "%s", pw->pw_name);
+	else
+		snprintf(user, sizeof(user), "'#%u'", (unsigned int)getuid());
+	if (!st->st_gid)
+		snprintf(advice, sizeof(advice),
+			 "as root: systemd-sysusers; udevadm control --reload; udevadm trigger /dev/gda; usermod -aG gda %s; then log in again",
+			 user);
+	else if (group && pw)
+		snprintf(advice, sizeof(advice), "as root: usermod -aG %s %s; then log in again", name,
+			 user);
+	else
+		snprintf(advice, sizeof(advice),
+			 "as root: chgrp gda /dev/gda; usermod -aG gda %s; then log in again (group %s or the user has no name here)",
+			 user, name);
+	fails(a, advice, "/dev/gda is for root and group %s (%u), and user %s is not in it", name,
+	      (unsigned int)st->st_gid, user);
 }
 
 static void check_node(struct patient *p, struct answer *a)
 {
 	struct stat st;
-	struct group *group;
 
 	(void)p;
 	if (stat("/dev/gda", &st)) {
 		fails(a, module_loaded("gda_core") ? "let this container have /dev/gda" :
-		      "load gda_core", "there is no /dev/gda");
+		      "see above", "there is no /dev/gda: gda_core makes it");
 		return;
 	}
-	group = getgrgid(st.st_gid);
 	if (!access("/dev/gda", R_OK | W_OK))
 		works(a, "/dev/gda may be opened");
 	else
-		fails(a, "as root: usermod -aG GROUP USER, then log in again",
-		      "/dev/gda is for root and group %s (%u)", group ? group->gr_name : "?",
-		      (unsigned int)st.st_gid);
+		advise_group(a, &st);
 }
 
 static void check_soft(struct patient *p, struct answer *a)
@@ -140,7 +171,7 @@ static void check_soft(struct patient *p, struct answer *a)
 	if (!err)
 		err = gda_context_query(p->ctx, &p->query);
 	if (err)
-		fails(a, "see above", "%s", gda_strerror(err));
+		fails(a, "see above", "%s", gda_last_error());
 	else
 		works(a, "device %s, %u queue pairs a context", (char *)p->query.device,
 		      p->query.max_qp);
@@ -157,7 +188,7 @@ static void check_inproc(struct patient *p, struct answer *a)
 		return;
 	}
 	if (err) {
-		fails(a, "", "%s", gda_strerror(err));
+		fails(a, "", "%s", gda_last_error());
 		return;
 	}
 	gda_close(ctx);
@@ -191,5 +222,10 @@ const struct check checks[] = {
 	{ "memory", "GPU, by dma-buf", check_cuda_memory, true },
 	{ "memory", "peer", check_peer_memory, true },
 	{ "queues", "for devices", check_poll, true },
+	{ "front end", "OpenSHMEM", check_shmem, false },
+	{ "front end", "gin", check_gin, false },
+	{ "front end", "async", check_async, false },
+	{ "front end", "dpa", check_dpa, false },
+	{ "front end", "NCCL", check_nccl, false },
 	{ 0 },
 };

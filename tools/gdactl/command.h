@@ -21,4 +21,7 @@ int command_help(const char *name);
 /* Say on stderr, in a line, that there is no command @name. Return: the exit status. */
 int command_unknown(const char *name);
 
+/* module.c: is the module @name installed for the kernel that runs? */
+bool module_installed(const char *name);
+
 #endif /* GDACTL_COMMAND_H */

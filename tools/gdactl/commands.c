@@ -5,7 +5,7 @@
 #include "command.h"
 #include "ctl.h"
 
-#define FILTER		" [show] [dev NAME] [ctx ID] [pid PID] [uid UID]"
+#define FILTER		" [show] [dev NAME] [ctx ID] [pid PID] [uid UID] [--wide]"
 #define FILTERED	"dev, ctx, pid and uid show those of a device, of a context, and of\n" \
 			"contexts that a process or a user opened.\n"
 
@@ -28,12 +28,13 @@ static const struct command commands[] = {
 	  FILTERED, &ctl_context, NULL },
 	{ "qp", FILTER,
 	  "QPs: whom they are connected to, and how far they got. PRODUCER and CONSUMER count slots\n"
-	  "that were posted and that have an outcome; CLASS and CAUSE say of what a QP failed.\n"
+	  "that were rung for and that have an outcome; CAUSE says of what a QP failed. --wide: all\n"
+	  "columns; the others fit a terminal of 100.\n"
 	  FILTERED, &ctl_qp, NULL },
 	{ "cq", FILTER, "CQs. USERS counts their QPs.\n" FILTERED, &ctl_cq, NULL },
 	{ "mr", FILTER,
-	  "MRs. ACCESS: L may be written by its owner's work, W, R and A by a peer's puts, gets and\n"
-	  "atomics.\n" FILTERED, &ctl_mr, NULL },
+	  "MRs. ACCESS: local: may be written by its owner's work; write, read and atomic: by a peer's\n"
+	  "puts, by its gets and by its atomics.\n" FILTERED, &ctl_mr, NULL },
 	{ "counter", FILTER, "Counters, and their values.\n" FILTERED, &ctl_counter, NULL },
 	{ "wqe", " ctx ID handle QP",
 	  "Entries of a QP that have no outcome, as its executor decodes them. ID and QP are in the\n"
@@ -57,8 +58,11 @@ static const struct command commands[] = {
 	  "of contexts that ended with a QP in error or with work that had no outcome.\n", NULL,
 	  ctl_record },
 	{ "why", " [pid PID | qp NUMBER]",
-	  "Of each QP that owes something, what, since when, and why, in a line; and its records.\n"
-	  "NUMBER is in the column QPN of gdactl qp.\n", NULL, ctl_why },
+	  "Of each QP that owes something, what, since when, and why, in a line; and its records. If\n"
+	  "nothing is owed, somebody waits for a peer: of each QP when it last did something, and\n"
+	  "whether its process and its peer's run, are stopped or are gone. Processes that move bytes\n"
+	  "by mapped memory have no QP; they are listed below. NUMBER: column QPN of gdactl qp.\n",
+	  NULL, ctl_why },
 };
 
 #define COMMANDS	(sizeof(commands) / sizeof(commands[0]))
@@ -77,11 +81,29 @@ void command_list(FILE *to)
 		fprintf(to, "gdactl %s%s\n", commands[i].name, commands[i].arguments);
 }
 
+/* Take "--wide" out of the arguments, wherever it is. Return: whether it was there. */
+static bool take_wide(int *n, char **v)
+{
+	bool wide = false;
+	int left = 0;
+
+	for (int i = 0; i < *n; i++) {
+		if (!strcmp(v[i], "--wide"))
+			wide = true;
+		else
+			v[left++] = v[i];
+	}
+	*n = left;
+	return wide;
+}
+
 int command_run(const char *name, int n, char **v, bool json)
 {
-	struct ctl_args args = { .name = name, .n = n, .v = v, .json = json };
+	struct ctl_args args = { .name = name, .v = v, .json = json };
 	const struct command *c = find(name);
 
+	args.wide = take_wide(&n, v);
+	args.n = n;
 	if (!c)
 		return -1;
 	return c->kind ? ctl_show(c->kind, &args) : c->run(&args);

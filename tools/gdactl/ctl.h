@@ -25,6 +25,7 @@ enum ctl_type {
 	CTL_FLAGS,		/* @names by bit */
 	CTL_HEX32,		/* in tables; a number in JSON, as all are */
 	CTL_HEX64,
+	CTL_OPCODE,		/* a word in tables; a number in JSON */
 	CTL_AGE,		/* a time, of which tables show how long ago it was */
 	CTL_NS,			/* a duration */
 };
@@ -34,6 +35,7 @@ struct ctl_field {
 	uint16_t attr;
 	uint8_t type;		/* enum ctl_type */
 	uint8_t first;
+	bool wide;		/* only wide tables have its column */
 	const char *name;
 	const char *column;
 	const char *const *names;
@@ -92,16 +94,25 @@ void ctl_format(const struct ctl_field *field, const struct nlattr *attr, char *
 
 struct ctl_rows {
 	const struct ctl_kind *kind;
-	bool json;
+	bool json, wide;
 	char **cells;
 	size_t n, room, columns;
 };
 
 void ctl_rows_init(struct ctl_rows *rows, const struct ctl_kind *kind, bool json);
+/* The same, with the columns that do not fit 100. */
+void ctl_rows_init_wide(struct ctl_rows *rows, const struct ctl_kind *kind, bool json);
 /* One message. In JSON it is printed at once. */
 void ctl_rows_add(struct ctl_rows *rows, struct nlattr *const *attrs);
 void ctl_rows_clear(struct ctl_rows *rows);
 void ctl_rows_print(struct ctl_rows *rows);
+
+/* --- process.c: what /proc tells the caller of a process --- */
+
+/* "pid 12 (put) is stopped: kill -CONT 12 lets it go on" */
+void ctl_process_words(uint32_t pid, char *text, size_t room);
+/* Print a line for each process that moves bytes by mapped memory, at most @most. Return: how many. */
+size_t ctl_process_mapped(size_t most);
 
 /* --- record.c --- */
 
@@ -118,7 +129,7 @@ struct ctl_args {
 	const char *name;	/* the command */
 	int n;
 	char **v;		/* behind the command */
-	bool json;
+	bool json, wide;
 };
 
 int ctl_show(const struct ctl_kind *kind, struct ctl_args *args);

@@ -48,6 +48,13 @@ void check_dma_heap(struct patient *p, struct answer *a);
 void check_peer_memory(struct patient *p, struct answer *a);
 void check_cuda_memory(struct patient *p, struct answer *a);
 
+/* front.c: front ends, between processes of this machine unless they say otherwise */
+void check_shmem(struct patient *p, struct answer *a);
+void check_gin(struct patient *p, struct answer *a);
+void check_async(struct patient *p, struct answer *a);
+void check_dpa(struct patient *p, struct answer *a);
+void check_nccl(struct patient *p, struct answer *a);
+
 /* rdma.c */
 void check_rdma_device(struct patient *p, struct answer *a);
 void check_rdma_address(struct patient *p, struct answer *a);

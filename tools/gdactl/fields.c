@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 #include "ctl.h"
+#include "gda_internal.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
@@ -39,9 +40,13 @@ static const char *const event_kinds[] = {
 };
 
 /* Attribute @a of set @s, of type @t; @n its name; @c its column */
-#define FIELD(s, a, t, n, c)	{ GDA_A_##s##_##a, CTL_##t, 0, n, c, NULL, 0 }
+#define FIELD(s, a, t, n, c)	{ GDA_A_##s##_##a, CTL_##t, 0, false, n, c, NULL, 0 }
 #define NAMED(s, a, t, from, list, n, c)	\
-	{ GDA_A_##s##_##a, CTL_##t, from, n, c, (list), COUNT(list) }
+	{ GDA_A_##s##_##a, CTL_##t, from, false, n, c, (list), COUNT(list) }
+/* ... which a table of 100 columns has no room for */
+#define WIDE(s, a, t, n, c)	{ GDA_A_##s##_##a, CTL_##t, 0, true, n, c, NULL, 0 }
+#define WIDE_NAMED(s, a, t, from, list, n, c)	\
+	{ GDA_A_##s##_##a, CTL_##t, from, true, n, c, (list), COUNT(list) }
 
 static const struct ctl_field device_fields[] = {
 	FIELD(DEVICE, ID, U32, "id", "ID"),
@@ -84,29 +89,30 @@ static const struct ctl_field qp_fields[] = {
 	FIELD(QP, QPN, HEX32, "qpn", "QPN"),
 	NAMED(QP, STATE, ENUM, 0, qp_states, "state", "STATE"),
 	FIELD(QP, PEER_QPN, HEX32, "peer-qpn", "PEER"),
-	FIELD(QP, PEER_CONTEXT, U32, "peer-context", "PEER-CTX"),
+	WIDE(QP, PEER_CONTEXT, U32, "peer-context", "PEER-CTX"),
 	FIELD(QP, PEER_PID, U32, "peer-pid", "PEER-PID"),
-	FIELD(QP, PEER_UID, U32, "peer-uid", NULL),
-	FIELD(QP, SQ_DEPTH, U32, "sq-depth", "DEPTH"),
-	FIELD(QP, CQ, U32, "cq", "CQ"),
-	FIELD(QP, RECV_CQ, U32, "recv-cq", NULL),
+	WIDE(QP, PEER_UID, U32, "peer-uid", "PEER-UID"),
+	WIDE(QP, SQ_DEPTH, U32, "sq-depth", "DEPTH"),
+	WIDE(QP, CQ, U32, "cq", "CQ"),
+	WIDE(QP, RECV_CQ, U32, "recv-cq", "RECV-CQ"),
 	FIELD(QP, COUNTER, U32, "counter", NULL),
 	FIELD(QP, RECV_COUNTER, U32, "recv-counter", NULL),
 	FIELD(QP, USER_INDEX, U32, "user-index", NULL),
 	FIELD(QP, POLLED, FLAG, "polled", NULL),
-	FIELD(QP, PRODUCER, U64, "producer", "PRODUCER"),
+	WIDE(QP, PRODUCER, U64, "producer", "FETCHED"),
+	/* also of a queue that is not connected, of which the executor has fetched nothing */
+	FIELD(QP, RUNG, U64, "rung", "PRODUCER"),
 	FIELD(QP, CONSUMER, U64, "consumer", "CONSUMER"),
-	FIELD(QP, RUNG, U64, "rung", NULL),
 	FIELD(QP, WRITTEN, U32, "written", NULL),
-	FIELD(QP, IN_FLIGHT, U32, "in-flight", "IN-FLIGHT"),
-	FIELD(QP, EXECUTED, U64, "executed", "EXECUTED"),
-	FIELD(QP, FLUSHED, U64, "flushed", "FLUSHED"),
-	FIELD(QP, BYTES, U64, "bytes", "BYTES"),
-	FIELD(QP, DOORBELLS, U64, "doorbells", "DOORBELLS"),
+	WIDE(QP, IN_FLIGHT, U32, "in-flight", "IN-FLIGHT"),
+	WIDE(QP, EXECUTED, U64, "executed", "EXECUTED"),
+	WIDE(QP, FLUSHED, U64, "flushed", "FLUSHED"),
+	WIDE(QP, BYTES, U64, "bytes", "BYTES"),
+	WIDE(QP, DOORBELLS, U64, "doorbells", "DOORBELLS"),
 	FIELD(QP, VISITS, U64, "visits", NULL),
 	FIELD(QP, LAST_PROGRESS, AGE, "last-progress", "PROGRESS"),
 	FIELD(QP, ERROR_INDEX, U64, "error-index", NULL),
-	NAMED(QP, CLASS, ENUM, 0, classes, "class", "CLASS"),
+	WIDE_NAMED(QP, CLASS, ENUM, 0, classes, "class", "CLASS"),
 	NAMED(QP, CAUSE, ENUM, 0, causes, "cause", "CAUSE"),
 };
 
@@ -148,7 +154,7 @@ static const struct ctl_field wqe_fields[] = {
 	FIELD(WQE, INDEX, U64, "index", "TICKET"),
 	FIELD(WQE, RUNG, FLAG, "rung", "RUNG"),
 	FIELD(WQE, SLOTS, U32, "slots", "SLOTS"),
-	FIELD(WQE, OPCODE, HEX32, "opcode", "OPCODE"),
+	FIELD(WQE, OPCODE, OPCODE, "opcode", "OPCODE"),
 	FIELD(WQE, LENGTH, U32, "length", "LENGTH"),
 	FIELD(WQE, RADDR, HEX64, "raddr", "RADDR"),
 	FIELD(WQE, RKEY, HEX32, "rkey", "RKEY"),
@@ -364,18 +370,36 @@ static void format_ns(uint64_t ns, char *text, size_t room)
 		snprintf(text, room, "%" PRIu64 ".%" PRIu64 "ms", ns / 1000000, ns / 100000 % 10);
 }
 
-/* By the first letters of the rights: "LWRA". */
-static void format_flags(uint64_t value, size_t n, char *text)
+/* "local,write,read": the last word of each right's name, "local" of the first. */
+static void format_flags(const struct ctl_field *f, uint64_t value, char *text, size_t room)
 {
-	static const char letters[] = "LWRA";
 	size_t len = 0;
 
-	for (size_t i = 0; i < n && i < sizeof(letters) - 1; i++)
-		if (value >> i & 1)
-			text[len++] = letters[i];
+	text[0] = 0;
+	for (size_t i = 0; i < f->nnames; i++) {
+		const char *name = f->names[i];
+
+		if (!(value >> i & 1))
+			continue;
+		if (strncmp(name, "remote-", 7))
+			len += (size_t)snprintf(text + len, room - len, "%s%.*s", len ? "," : "",
+						(int)strcspn(name, "-"), name);
+		else
+			len += (size_t)snprintf(text + len, room - len, "%s%s", len ? "," : "",
+						name + 7);
+	}
 	if (!len)
-		text[len++] = '-';
-	text[len] = 0;
+		snprintf(text, room, "none");
+}
+
+static void format_opcode(uint64_t value, char *text, size_t room)
+{
+	const char *name = gda_opcode_name((uint32_t)value);
+
+	if (name)
+		snprintf(text, room, "%s", name);
+	else
+		snprintf(text, room, "0x%" PRIx64, value);
 }
 
 void ctl_format(const struct ctl_field *f, const struct nlattr *attr, char *text, size_t room)
@@ -396,7 +420,10 @@ void ctl_format(const struct ctl_field *f, const struct nlattr *attr, char *text
 		snprintf(text, room, "yes");
 		break;
 	case CTL_FLAGS:
-		format_flags(value, f->nnames, text);
+		format_flags(f, value, text, room);
+		break;
+	case CTL_OPCODE:
+		format_opcode(value, text, room);
 		break;
 	case CTL_HEX32:
 	case CTL_HEX64:

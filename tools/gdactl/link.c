@@ -14,6 +14,7 @@
 #include <netlink/genl/ctrl.h>
 #include <netlink/genl/genl.h>
 #include <netlink/netlink.h>
+#include "command.h"
 #include "ctl.h"
 
 #ifndef SOL_NETLINK
@@ -169,7 +170,10 @@ int ctl_open(struct ctl_link **to)
 	nl_socket_disable_msg_peek(link->sock);
 	link->family = genl_ctrl_resolve(link->sock, GDA_FAMILY_NAME);
 	if (link->family < 0) {
-		fputs("gdactl: gda_core is not loaded: as root: modprobe gda_mr", stderr);
+		fputs(module_installed("gda_core") ?
+		      "gdactl: gda_core is not loaded: as root: modprobe gda_mr" :
+		      "gdactl: gda_core is not installed for this kernel: install package gda-dkms, or make install",
+		      stderr);
 		fputs(" (the in-process device needs none, and is not seen here)\n", stderr);
 		goto fail;
 	}

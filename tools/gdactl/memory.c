@@ -15,13 +15,19 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include "command.h"
 #include "doctor.h"
 
 #define BYTES	65536UL
 
 static void no_kind(struct answer *a)
 {
-	fails(a, "as root: modprobe gda_mr", "gda_mr, the module of memory kinds, is not loaded");
+	if (module_installed("gda_mr"))
+		fails(a, "as root: modprobe gda_mr",
+		      "gda_mr, the module of memory kinds, is not loaded");
+	else
+		fails(a, "install package gda-dkms, or make install",
+		      "gda_mr, the module of memory kinds, is not installed for this kernel");
 }
 
 void check_user_memory(struct patient *p, struct answer *a)
@@ -51,7 +57,7 @@ void check_user_memory(struct patient *p, struct answer *a)
 		      "RLIMIT_MEMLOCK of %llu KiB is too small, or used up",
 		      (unsigned long long)lim.rlim_cur / 1024);
 	} else {
-		fails(a, "", "%s", gda_strerror(err));
+		fails(a, "", "%s", gda_last_error());
 	}
 	if (mem != MAP_FAILED)
 		munmap(mem, BYTES);

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include "command.h"
 #include "doctor.h"
 
 #define RDMA_CLASS	"/sys/class/infiniband"
@@ -299,7 +300,8 @@ static void node_advice(char *advice, size_t room, int err, const char *module)
 	if (err != ENOENT)
 		snprintf(advice, room, "see to its mode and group");
 	else if (access(path, F_OK))
-		snprintf(advice, room, "as root: modprobe %s", module);
+		snprintf(advice, room, module_installed(module) ? "as root: modprobe %s" :
+			 "take a kernel that has %s: it is not installed for this one", module);
 	else
 		snprintf(advice, room, "let this container have /dev/infiniband");
 }
@@ -360,7 +362,8 @@ void check_rdma_kernel(struct patient *p, struct answer *a)
 	if (!need_port(a, &port))
 		return;
 	if (access("/sys/module/gda_ib", F_OK))
-		fails(a, "as root: modprobe gda_ib", "gda_ib is not loaded");
+		fails(a, module_installed("gda_ib") ? "as root: modprobe gda_ib" :
+		      "install package gda-dkms, or make install", "gda_ib is not loaded");
 	else
 		try_device(a, "ib", &port);
 }

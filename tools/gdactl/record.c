@@ -8,6 +8,7 @@
 #include <string.h>
 #include <gda/record.h>
 #include "ctl.h"
+#include "gda_internal.h"
 
 #define ON_RECORDS	4096U
 
@@ -35,7 +36,7 @@ bool ctl_record_get(const struct nlattr *attr, struct gda_record *r)
 	return true;
 }
 
-/* "   12  3.000123 failed qp 0x12 ticket 7 opcode 0x8 remote-access/key len 8 rkey 0x..." */
+/* "   12  3.000123 failed qp 0x12 ticket 7 put remote-access/key len 8 rkey 0x..." */
 void ctl_record_print(const struct gda_record *r)
 {
 	uint64_t ns = r->ns;
@@ -46,7 +47,9 @@ void ctl_record_print(const struct gda_record *r)
 		printf(" qp %#x", r->qpn);
 	if (r->qpn && r->kind != GDA_RECORD_CONNECTED && r->kind != GDA_RECORD_LOST)
 		printf(" ticket %" PRIu64, (uint64_t)r->ticket);
-	if (r->opcode)
+	if (r->opcode && gda_opcode_name(r->opcode))
+		printf(" %s", gda_opcode_name(r->opcode));
+	else if (r->opcode)
 		printf(" opcode %#x", r->opcode);
 	if (r->err_class)
 		printf(" %s/%s", ctl_class_name(r->err_class), ctl_cause_name(r->cause));
@@ -73,6 +76,15 @@ static void print_json(const struct gda_record *r)
 	       r->opcode, r->err_class, r->cause, r->aux);
 }
 
+static void print_switch(uint64_t context, uint64_t records)
+{
+	if (records)
+		printf("context %" PRIu64 ": work is recorded\n", context);
+	else
+		printf("context %" PRIu64 ": work is not recorded: gdactl record on ctx %" PRIu64
+		       " switches it on\n", context, context);
+}
+
 static void show_record(void *arg, struct nlattr *const *attrs)
 {
 	struct show_record *s = arg;
@@ -80,9 +92,8 @@ static void show_record(void *arg, struct nlattr *const *attrs)
 
 	if (!ctl_record_get(attrs[GDA_A_RECORD_ENTRY], &r)) {
 		if (!s->json && attrs[GDA_A_RECORD_RECORDS])
-			printf("context %" PRIu64 ": work is %srecorded\n",
-			       ctl_number(attrs[GDA_A_RECORD_CONTEXT]),
-			       ctl_number(attrs[GDA_A_RECORD_RECORDS]) ? "" : "not ");
+			print_switch(ctl_number(attrs[GDA_A_RECORD_CONTEXT]),
+				     ctl_number(attrs[GDA_A_RECORD_RECORDS]));
 		return;
 	}
 	if (s->qpn && r.qpn != s->qpn)

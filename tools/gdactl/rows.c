@@ -7,11 +7,27 @@
 #include <string.h>
 #include "ctl.h"
 
+static bool has_column(const struct ctl_rows *rows, const struct ctl_field *field)
+{
+	return field->column && (rows->wide || !field->wide);
+}
+
+static void rows_begin(struct ctl_rows *rows)
+{
+	for (size_t i = 0; i < rows->kind->nfields; i++)
+		rows->columns += has_column(rows, &rows->kind->fields[i]);
+}
+
 void ctl_rows_init(struct ctl_rows *rows, const struct ctl_kind *kind, bool json)
 {
 	*rows = (struct ctl_rows) { .kind = kind, .json = json };
-	for (size_t i = 0; i < kind->nfields; i++)
-		rows->columns += !!kind->fields[i].column;
+	rows_begin(rows);
+}
+
+void ctl_rows_init_wide(struct ctl_rows *rows, const struct ctl_kind *kind, bool json)
+{
+	*rows = (struct ctl_rows) { .kind = kind, .json = json, .wide = true };
+	rows_begin(rows);
 }
 
 static bool rows_grow(struct ctl_rows *rows)
@@ -43,7 +59,7 @@ void ctl_rows_add(struct ctl_rows *rows, struct nlattr *const *attrs)
 		return;
 	cell = rows->cells + rows->n++ * rows->columns;
 	for (size_t i = 0; i < kind->nfields; i++) {
-		if (!kind->fields[i].column)
+		if (!has_column(rows, &kind->fields[i]))
 			continue;
 		ctl_format(&kind->fields[i], attrs[kind->fields[i].attr], text, sizeof(text));
 		*cell++ = strdup(text);
@@ -60,7 +76,7 @@ void ctl_rows_clear(struct ctl_rows *rows)
 static bool is_text(const struct ctl_field *field)
 {
 	return field->type == CTL_STRING || field->type == CTL_ENUM || field->type == CTL_FLAGS ||
-	       field->type == CTL_FLAG;
+	       field->type == CTL_FLAG || field->type == CTL_OPCODE;
 }
 
 static size_t widest(const struct ctl_rows *rows, size_t column, const char *head)
@@ -85,7 +101,7 @@ static void print_line(const struct ctl_rows *rows, const size_t *width, char *c
 		const char *cell = kind->fields[i].column;
 		bool last = column + 1 == rows->columns;
 
-		if (!cell)
+		if (!has_column(rows, &kind->fields[i]))
 			continue;
 		if (cells)
 			cell = cells[column] ? cells[column] : "";
@@ -109,7 +125,7 @@ void ctl_rows_print(struct ctl_rows *rows)
 		return;
 	}
 	for (size_t i = 0; i < rows->kind->nfields; i++) {
-		if (!rows->kind->fields[i].column)
+		if (!has_column(rows, &rows->kind->fields[i]))
 			continue;
 		width[column] = widest(rows, column, rows->kind->fields[i].column);
 		column++;

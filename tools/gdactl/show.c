@@ -182,7 +182,10 @@ int ctl_show(const struct ctl_kind *kind, struct ctl_args *args)
 		return 2;
 	if (ctl_open(&link))
 		return 1;
-	ctl_rows_init(&show.rows, kind, args->json);
+	if (args->wide)
+		ctl_rows_init_wide(&show.rows, kind, args->json);
+	else
+		ctl_rows_init(&show.rows, kind, args->json);
 	err = show_all(link, &show);
 	if (!err) {
 		ctl_rows_print(&show.rows);

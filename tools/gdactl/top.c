@@ -57,7 +57,7 @@ static void note_qp(void *arg, struct nlattr *const *attrs)
 		.executed = ctl_number(attrs[GDA_A_QP_EXECUTED]),
 		.bytes = ctl_number(attrs[GDA_A_QP_BYTES]),
 		.doorbells = ctl_number(attrs[GDA_A_QP_DOORBELLS]),
-		.owes = ctl_number(attrs[GDA_A_QP_PRODUCER]) -
+		.owes = ctl_number(attrs[GDA_A_QP_RUNG]) -
 			ctl_number(attrs[GDA_A_QP_CONSUMER]),
 	};
 }

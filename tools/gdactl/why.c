@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * gdactl why: of each QP that owes something, what and since when, and the cause in one line;
- * and the records around it.
+ * and the records around it. Where nothing is owed somebody waits for what a peer is to do: then of
+ * each QP which processes it is between, and whether they run.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,15 +14,16 @@
 #include <gda/gda.h>
 #include "ctl.h"
 
+#define IDLE_QPS	16U		/* of which a line is said where nothing is owed */
 #define STARVED_NS	100000000ULL	/* a worker that runs begins a pass more often than that */
 
 /* All that is known of one QP, its context and its CQ. */
 struct facts {
 	uint32_t context, handle, qpn, state, cq, in_flight, written;
-	uint32_t peer_qpn, peer_pid;
+	uint32_t peer_qpn, peer_pid, pid, recv_cq;
 	uint32_t cls, cause;
 	uint64_t producer, consumer, rung, flushed, error_index, last_progress;
-	bool runnable, dead, cq_failed;
+	bool runnable, dead, cq_failed, cq_armed;
 	uint32_t worker;
 	uint64_t last_pass;
 	char device[64];
@@ -44,6 +46,7 @@ static void note_qp_facts(void *arg, struct nlattr *const *a)
 	f->qpn = (uint32_t)ctl_number(a[GDA_A_QP_QPN]);
 	f->state = (uint32_t)ctl_number(a[GDA_A_QP_STATE]);
 	f->cq = (uint32_t)ctl_number(a[GDA_A_QP_CQ]);
+	f->recv_cq = (uint32_t)ctl_number(a[GDA_A_QP_RECV_CQ]);
 	f->in_flight = (uint32_t)ctl_number(a[GDA_A_QP_IN_FLIGHT]);
 	f->written = (uint32_t)ctl_number(a[GDA_A_QP_WRITTEN]);
 	f->peer_qpn = (uint32_t)ctl_number(a[GDA_A_QP_PEER_QPN]);
@@ -64,6 +67,7 @@ static void note_context_facts(void *arg, struct nlattr *const *a)
 
 	f->runnable = a[GDA_A_CONTEXT_WORKER_RUNNABLE];
 	f->dead = a[GDA_A_CONTEXT_DEAD];
+	f->pid = (uint32_t)ctl_number(a[GDA_A_CONTEXT_PID]);
 	f->worker = (uint32_t)ctl_number(a[GDA_A_CONTEXT_WORKER_STATE]);
 	f->last_pass = ctl_number(a[GDA_A_CONTEXT_WORKER_LAST_PASS]);
 	if (a[GDA_A_CONTEXT_DEVICE])
@@ -75,7 +79,8 @@ static void note_cq_facts(void *arg, struct nlattr *const *a)
 {
 	struct facts *f = arg;
 
-	f->cq_failed = a[GDA_A_CQ_FAILED];
+	f->cq_failed |= !!a[GDA_A_CQ_FAILED];
+	f->cq_armed |= !!a[GDA_A_CQ_ARMED];
 }
 
 static uint64_t since(uint64_t ns)
@@ -202,7 +207,67 @@ static int gather_rest(struct ctl_link *link, struct facts *f)
 	if (ctl_do(link, GDA_CMD_CONTEXT_GET, &context, values, 1, note_context_facts, f))
 		return -1;
 	values[1] = f->cq;
-	return ctl_do(link, GDA_CMD_CQ_GET, qp, values, 2, note_cq_facts, f);
+	if (ctl_do(link, GDA_CMD_CQ_GET, qp, values, 2, note_cq_facts, f))
+		return -1;
+	values[1] = f->recv_cq;
+	return !f->recv_cq || f->recv_cq == f->cq ? 0 :
+	       ctl_do(link, GDA_CMD_CQ_GET, qp, values, 2, note_cq_facts, f);
+}
+
+/*
+ * Of a QP that owes nothing: who is at its two ends. Polling is loads of memory, which the kernel
+ * does not see; it knows of an event that is armed, and that a process sleeps or is stopped.
+ */
+static void say_idle(const struct facts *f)
+{
+	char own[160], peer[160];
+
+	ctl_process_words(f->pid, own, sizeof(own));
+	ctl_process_words(f->peer_pid, peer, sizeof(peer));
+	printf("qp %#x (context %u, handle %u): nothing owed, ", f->qpn, f->context, f->handle);
+	if (f->last_progress)
+		printf("last progress %" PRIu64 ".%" PRIu64 " s ago\n",
+		       since(f->last_progress) / 1000000000,
+		       since(f->last_progress) / 100000000 % 10);
+	else
+		puts("and nothing was ever posted");
+	printf("    its %s%s\n", own,
+	       f->cq_armed ? "; an event is armed on its CQ, for which it sleeps or may sleep" : "");
+	printf("    peer qp %#x: %s\n", f->peer_qpn, peer);
+}
+
+/* Of those @l names. */
+static void say_all_idle(struct ctl_link *link, const struct list *l)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		struct facts f = { .context = l->qps[i][0], .handle = l->qps[i][1] };
+
+		if (gather_qp(link, &f) || owes(&f) || f.state != GDA_QP_READY)
+			continue;
+		if (n < IDLE_QPS && !gather_rest(link, &f))
+			say_idle(&f);
+		n++;
+	}
+	if (n > IDLE_QPS)
+		printf("and %zu more QPs that owe nothing: gdactl why pid PID, gdactl qp\n",
+		       n - IDLE_QPS);
+	if (n)
+		puts("So what was posted is done, and who waits, waits for a word or an entry that a peer is to send.");
+}
+
+/* Processes that have no queue here, but may be what is looked for. */
+static void say_mapped(void)
+{
+	size_t n = ctl_process_mapped(IDLE_QPS);
+
+	if (n > IDLE_QPS)
+		printf("by mapped memory: and %zu more\n", n - IDLE_QPS);
+	if (n)
+		puts("Processes that move bytes by mapped memory have no queue, and what they wait for is not seen here: gda-run -t S says where ranks stand, gdb -p PID -batch -ex 'thread apply all bt' where in the program.");
+	else
+		puts("Not seen here: device inproc, and processes of other users that move bytes by mapped memory (as root they are).");
 }
 
 static int say(struct ctl_link *link, const struct facts *f, bool json, size_t *n)
@@ -223,6 +288,8 @@ static int say(struct ctl_link *link, const struct facts *f, bool json, size_t *
 	if (f->last_progress)
 		printf(", progress %" PRIu64 " ms ago", since(f->last_progress) / 1000000);
 	printf(": %s\n", text);
+	if (f->state == GDA_QP_READY && !owes(f))
+		say_idle(f);
 	(*n)++;
 	return ctl_record_around(link, f->context, f->qpn);
 }
@@ -306,8 +373,11 @@ static int why(struct ctl_link *link, struct list *l, bool json)
 	}
 	if (json)
 		fputs(n ? "\n]\n" : "[]\n", stdout);
-	if (!unknown(l) && !json && !n)
+	if (!unknown(l) && !json && !n) {
 		puts("no queue owes anything");
+		say_all_idle(link, l);
+		say_mapped();
+	}
 	return 0;
 }
 
