@@ -16,7 +16,8 @@ sys.path.insert(0, subprocess.run([os.path.join(tools, "linux-source.sh")], chec
 project = "GDA"
 copyright = "the GDA authors"
 master_doc = "index"
-extensions = ["kerneldoc", "sphinx.ext.graphviz"]
+sys.path.insert(0, os.path.join(top, "Documentation"))
+extensions = ["kerneldoc", "sphinx.ext.graphviz", "manpages"]
 exclude_patterns = ["man"]
 
 kerneldoc_bin = os.path.join(tools, "kernel-doc.sh")
@@ -31,6 +32,8 @@ c_id_attributes = ["GDA_API", "GDA_HOST_API", "GDA_SIZED_API", "GDA_UAPI_INLINE"
 # The theme of the kernel's documentation.
 html_theme = "sphinx_rtd_theme"
 html_theme_options = {"navigation_depth": 2}
+html_static_path = ["static"]
+html_css_files = ["gda.css"]
 graphviz_output_format = "svg"
 html_show_sourcelink = False
 html_copy_source = False

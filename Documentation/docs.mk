@@ -10,7 +10,8 @@ $(DOCS_HTML): $(wildcard Documentation/*.rst Documentation/tutorial/*.rst Docume
 		Documentation/pictures/* examples/*.c examples/tutorial/* uapi/gda/*.h \
 		lib/include/gda/*.h lib/include/gda/*/*.h \
 		kmod/include/gda/*.h kmod/gda_core/gda_private.h kmod/gda_core/engine/*.h) \
-		Documentation/conf.py Documentation/plots.py Documentation/build.sh
+		Documentation/conf.py Documentation/manpages.py Documentation/static/gda.css \
+		$(wildcard Documentation/man/*) Documentation/plots.py Documentation/build.sh
 	Documentation/build.sh html
 
 $(DOCS_MAN): $(wildcard Documentation/man/* uapi/gda/*.h lib/include/gda/*.h \

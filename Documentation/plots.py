@@ -192,9 +192,21 @@ def gpu_ratio(r, value):
     return r["peer_now"] / value if r["unit"] == "cycles" else value / r["peer_now"]
 
 
+# What is measured, by the number that a row begins with.
+GPU_KINDS = {"1": "a thread puts", "2": "a warp puts", "3": "warps put", "4": "put and signal",
+             "5": "wait", "6": "slowest wait", "7": "many a doorbell", "8": "gda/gin.h",
+             "9": "gda/shmem.h"}
+
+
+def gpu_words(row):
+    """"1 exclusive lazy" for who has not read the table: "a thread puts: exclusive lazy"."""
+    number, _, rest = row.partition(" ")
+    return f"{GPU_KINDS[number]}: {rest}"
+
+
 def gpu_plot(rows):
     rows = [r for r in rows if r["peer_now"]]
-    left, step = 200, 17
+    left, step = 250, 17
     height = TOP + step * len(rows) + 44
     most = math.log10(max(gpu_ratio(r, r["ours"]) for r in rows)) + 0.15
     low = math.log10(0.8)
@@ -211,14 +223,15 @@ def gpu_plot(rows):
     for i, r in enumerate(rows):
         y = TOP + step * i
         ours, bar = gpu_ratio(r, r["ours"]), gpu_ratio(r, r["bar"])
-        out.append(text(left - 8, y + 12, r["row"], "end", ' font-size="11"'))
+        out.append(text(left - 8, y + 12, gpu_words(r["row"]), "end", ' font-size="10"'))
         out.append(f'<rect x="{x(1):.1f}" y="{y + 3}" width="{x(ours) - x(1):.1f}" height="11" '
                    f'fill="{COLOURS[0] if ours >= bar else COLOURS[1]}"/>')
         out.append(f'<line x1="{x(bar):.1f}" y1="{y + 1}" x2="{x(bar):.1f}" y2="{y + 16}" '
                    'stroke="black" stroke-width="2"/>')
     out.append(text(left, height - 8,
-                    "times the peer; the black line is the bar, orange is below it", "start"))
-    return svg("Posting from a GPU, times the fastest peer", out, height)
+                    "How many times as fast as the fastest other project (1: as fast); longer is better. "
+                    "Black line: our goal. Orange: goal missed.", "start", ' font-size="10"'))
+    return svg("GDA's posts by GPU threads, compared with the fastest other project", out, height)
 
 
 def gpu_figure(v):

@@ -177,6 +177,10 @@ check_netlink() { # the generated netlink code is that of the family's specifica
 	tools/scripts/netlink.sh --check
 }
 
+check_counts() { # figures in prose are those of the tables; all variables and reasons are in theirs
+	tools/lint/counts.py
+}
+
 check_limits() { # length of files and functions
 	tools/lint/limits.sh "${all[@]}"
 }
