@@ -121,15 +121,13 @@ static int gda_ctx_unbound(const struct gda_ctx *ctx)
 /* Create an unstarted worker, if limits allow one more thread of the caller's. */
 static struct task_struct *gda_ctx_create_worker(struct gda_ctx *ctx, u32 id)
 {
+	struct gda_thread *place = gda_thread_reserve();
 	struct task_struct *task;
-	struct gda_thread place;
-	int ret;
 
-	ret = gda_thread_reserve(&place);
-	if (ret)
-		return ERR_PTR(ret);
+	if (IS_ERR(place))
+		return ERR_CAST(place);
 	task = gda_worker_create(ctx, id);
-	gda_thread_release(&place);
+	gda_thread_release(place);
 	return task;
 }
 

@@ -84,6 +84,7 @@ struct gda_ctx;
 struct gda_event;
 struct gda_qp;
 struct pid;
+struct workqueue_struct;
 
 extern struct srcu_struct gda_srcu;
 
@@ -186,13 +187,6 @@ enum {
 
 struct gda_account {
 	struct gda_user *users[GDA_ACCOUNTS];
-};
-
-/* A place among the threads of the calling process (thread.c). */
-struct gda_thread {
-	struct vhost_task *vhost;
-	struct task_struct *task;
-	struct completion started;
 };
 
 /* The process that opened a context, for those who look at it (netlink.c); constant. */
@@ -512,6 +506,7 @@ void gda_mem_detach(struct gda_mem_backing *b);
 /* worker.c */
 struct task_struct *gda_worker_create(struct gda_ctx *ctx, u32 id);
 void gda_worker_start(struct gda_ctx *ctx, struct task_struct *task);
+void gda_worker_unlimit(struct task_struct *task);
 void gda_worker_stop(struct gda_ctx *ctx);
 void gda_worker_free(struct gda_ctx *ctx);
 void gda_worker_wake(struct gda_ctx *ctx);
@@ -520,8 +515,12 @@ void gda_worker_set_due(struct gda_ctx *ctx, u64 ns);
 void gda_worker_query(const struct gda_ctx *ctx, struct gda_qp_query *cmd);
 
 /* thread.c */
-int gda_thread_reserve(struct gda_thread *thread);
+struct gda_thread;
+struct gda_thread *gda_thread_reserve(void);
 void gda_thread_release(struct gda_thread *thread);
+
+/* main.c - for what may block, so that it gets threads of its own */
+extern struct workqueue_struct *gda_wq;
 
 /* ioctl.c */
 long gda_ioctl(struct file *file, unsigned int cmd, unsigned long arg);

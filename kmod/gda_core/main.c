@@ -11,10 +11,13 @@
 #include <linux/dma-mapping.h>
 #include <linux/fs.h>
 #include <linux/module.h>
+#include <linux/workqueue.h>
 
 #include "gda_private.h"
 
 DEFINE_SRCU(gda_srcu);
+
+struct workqueue_struct *gda_wq;
 
 static int gda_open(struct inode *inode, struct file *file)
 {
@@ -126,9 +129,12 @@ static int __init gda_init(void)
 {
 	int ret;
 
+	gda_wq = alloc_workqueue("gda", WQ_UNBOUND, 0);
+	if (!gda_wq)
+		return -ENOMEM;
 	ret = gda_fs_mount();
 	if (ret)
-		return ret;
+		goto err_wq;
 	ret = gda_soft_init();
 	if (ret)
 		goto err_fs;
@@ -146,6 +152,8 @@ err_soft:
 	gda_soft_exit();
 err_fs:
 	gda_fs_unmount();
+err_wq:
+	destroy_workqueue(gda_wq);
 	return ret;
 }
 
@@ -156,6 +164,7 @@ static void __exit gda_exit(void)
 	gda_soft_exit();
 	gda_dead_exit();
 	gda_fs_unmount();
+	destroy_workqueue(gda_wq);
 }
 
 module_init(gda_init);

@@ -339,10 +339,10 @@ struct gda_worker_create_args {
 };
 
 /*
- * Exempt a worker that other tasks wait for from the CPU limit of its owner's cgroup. With
+ * Exempt a thread that other tasks wait for from the CPU limit of its owner's cgroup. With
  * RT_GROUP_SCHED a real-time task of that cgroup may have no time at all.
  */
-static void gda_worker_unlimit(struct task_struct *task)
+void gda_worker_unlimit(struct task_struct *task)
 {
 	if (!IS_ENABLED(CONFIG_RT_GROUP_SCHED))
 		sched_set_fifo_low(task);
