@@ -55,7 +55,7 @@ $(BUILD)/selftests/kernel/netlink_causes: KSELFTEST_OWN = $(CAUSE_OBJS)
 $(BUILD)/selftests/kernel/netlink_causes: $(CAUSE_OBJS)
 
 # Those on an RDMA device.
-RDMA_TESTS := $(addprefix $(BUILD)/selftests/kernel/,ib ib_connect ib_imm ib_removal)
+RDMA_TESTS := $(addprefix $(BUILD)/selftests/kernel/,ib ib_connect ib_imm ib_limits ib_removal)
 $(RDMA_TESTS): KSELFTEST_OWN = $(BUILD)/selftests/kernel/rxe.o
 $(RDMA_TESTS): $(BUILD)/selftests/kernel/rxe.o
 

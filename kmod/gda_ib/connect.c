@@ -9,20 +9,30 @@
  * are never sent: tags prove that an end knows them, before a request is held and before a
  * connection begins.
  *
- * An id that belongs to a QP is destroyed by gda_ib_connection_end() alone, and a handler of it
- * always returns 0; so whoever destroys it waits for the handler. One that is held belongs to
- * its request, until the request is taken off the list under qp->lock.
+ * An id that belongs to a QP is destroyed by gda_ib_connection_end(), or after a failure by
+ * gda_ib_hang_up_work(), which do not run at the same time; and a handler of it always returns 0. So
+ * whoever destroys it waits for the handler. qp_connect() sets qp->id when it is done with the id
+ * itself. One that is held belongs to its request, until the request is taken off the list under
+ * qp->lock.
  */
-#include <linux/in.h>
-#include <linux/in6.h>
+#include <linux/module.h>
 #include <linux/random.h>
 #include <linux/slab.h>
-#include <net/ipv6.h>
 
 #include "gda_ib.h"
 
 /* Most reads and atomics in flight, each way. */
 #define GDA_IB_MAX_RD_ATOMIC	16
+
+/* Seconds, as a delay of a work. */
+static unsigned int gda_ib_pending_s = 120;
+module_param_named(pending_s, gda_ib_pending_s, uint, 0444);
+MODULE_PARM_DESC(pending_s, "seconds for which a request waits until its target names a peer");
+
+static unsigned long gda_ib_pending_jiffies(void)
+{
+	return clamp(gda_ib_pending_s, 1U, 86400U) * HZ;
+}
 
 static_assert(sizeof(struct gda_cm_address) == GDA_ADDRESS_BYTES);
 
@@ -31,6 +41,7 @@ struct gda_ib_request {
 	struct list_head node;		/* in qp->pending, while @held */
 	bool held;			/* under qp->lock */
 	bool gone;			/* likewise: whoever asked gave up */
+	unsigned long until;		/* jiffies: it waits no longer */
 	struct gda_ib_qp *qp;		/* with a reference */
 	struct rdma_cm_id *id;
 	struct gda_cm_private private;	/* that came with it */
@@ -48,39 +59,79 @@ static bool gda_ib_same(const struct gda_cm_address *a, const struct gda_cm_addr
 
 /* --- the end --- */
 
+/* Take the id away from the QP. The caller destroys it, and waits for its handler so. */
+static struct rdma_cm_id *gda_ib_take_id(struct gda_ib_qp *qp)
+{
+	struct rdma_cm_id *id;
+
+	spin_lock_irq(&qp->lock);
+	id = qp->id;
+	qp->id = NULL;
+	spin_unlock_irq(&qp->lock);
+	return id;
+}
+
+/* Nothing is posted to a QP that never left RESET: the RDMA driver would log it. */
+static void gda_ib_end_work(struct gda_ib_qp *qp)
+{
+	if (qp->ended)
+		return;
+	if (READ_ONCE(qp->started)) {
+		qp->ended = true;
+		gda_ib_qp_to_error(qp);
+		if (!gda_ib_post_drain(qp))
+			return;
+	}
+	WRITE_ONCE(qp->drained, true);
+	gda_executor_qp_kick(qp->exec);
+}
+
+/*
+ * It runs again when the messages that end a connection have gone their way, or when qp_connect()
+ * has set an id of a QP that had failed by then. The id goes as soon as it is of no more use: it
+ * is memory of rdma_cm's.
+ */
 static void gda_ib_hang_up_work(struct work_struct *work)
 {
 	struct gda_ib_qp *qp = container_of(to_delayed_work(work), struct gda_ib_qp, hangup);
+	struct rdma_cm_id *id;
 
-	gda_ib_qp_to_error(qp);
-	if (gda_ib_post_drain(qp)) {
-		WRITE_ONCE(qp->drained, true);
-		gda_executor_qp_kick(qp->exec);
+	if (READ_ONCE(qp->connected) && !READ_ONCE(qp->over)) {
+		gda_ib_end_work(qp);
+		/* RDMA_CM_EVENT_DISCONNECTED comes of it; nobody else takes the id meanwhile */
+		id = READ_ONCE(qp->id);
+		if (id)
+			rdma_disconnect(id);
+		return;
 	}
-	if (qp->id)
-		rdma_disconnect(qp->id);
+	/* first, so that no handler moves the QP on afterwards */
+	id = gda_ib_take_id(qp);
+	if (id) {
+		rdma_disconnect(id);
+		rdma_destroy_id(id);
+	}
+	gda_ib_end_work(qp);
 }
 
-static void gda_ib_hang_up_in(struct gda_ib_qp *qp, unsigned int ms)
+/* Any context. @again: though it has been hung up. */
+static void gda_ib_hang_up_in(struct gda_ib_qp *qp, unsigned int ms, bool again)
 {
 	unsigned long flags;
 
-	if (READ_ONCE(qp->hung_up))
+	if (!again && READ_ONCE(qp->hung_up))
 		return;
 	spin_lock_irqsave(&qp->lock, flags);
-	if (!qp->closing && !qp->hung_up)
-		queue_delayed_work(system_unbound_wq, &qp->hangup, msecs_to_jiffies(ms));
+	/* when it is queued already this changes nothing */
+	if (!qp->closing && (again || !qp->hung_up))
+		queue_delayed_work(gda_ib_wq, &qp->hangup, msecs_to_jiffies(ms));
 	qp->hung_up = true;
 	spin_unlock_irqrestore(&qp->lock, flags);
 }
 
-/*
- * The QP has failed, or is to: nothing of it goes on, and the peer is told. Any context.
- * @id is set once and for good before anything can fail that needs this.
- */
+/* The QP has failed, or is to: nothing of it goes on, and the peer is told. Any context. */
 void gda_ib_hang_up(struct gda_ib_qp *qp)
 {
-	gda_ib_hang_up_in(qp, 0);
+	gda_ib_hang_up_in(qp, 0, false);
 }
 
 void gda_ib_fail(struct gda_ib_qp *qp, struct gda_status why)
@@ -99,8 +150,23 @@ void gda_ib_fail(struct gda_ib_qp *qp, struct gda_status why)
 void gda_ib_fail_slowly(struct gda_ib_qp *qp, struct gda_status why)
 {
 	/* first: the worker, once it sees the failure, would hang up at once */
-	gda_ib_hang_up_in(qp, GDA_IB_LAST_WORDS_MS);
+	gda_ib_hang_up_in(qp, GDA_IB_LAST_WORDS_MS, false);
 	gda_executor_qp_fail(qp->exec, why);
+}
+
+/* Handler of the id of @qp: it was the last event that counts. In @ms the id may go. */
+static void gda_ib_over(struct gda_ib_qp *qp, unsigned int ms, struct gda_status why)
+{
+	WRITE_ONCE(qp->over, true);
+	gda_ib_hang_up_in(qp, ms, true);
+	gda_executor_qp_fail(qp->exec, why);
+}
+
+/* Of one that was held. */
+static void gda_ib_request_free(struct gda_ib_request *request)
+{
+	gda_ib_qp_put(request->qp);
+	kfree(request);
 }
 
 /* No handler of it runs any more when this returns. */
@@ -113,8 +179,7 @@ static void gda_ib_refuse(struct gda_ib_request *request, u8 reason)
 	gda_ib_reject(request->id, &reject);
 	rdma_unlock_handler(request->id);
 	rdma_destroy_id(request->id);
-	gda_ib_qp_put(request->qp);
-	kfree(request);
+	gda_ib_request_free(request);
 }
 
 static void gda_ib_refuse_all(struct list_head *requests, u8 reason)
@@ -134,6 +199,7 @@ static void gda_ib_take_pending(struct gda_ib_qp *qp, struct list_head *requests
 	list_for_each_entry(request, &qp->pending, node)
 		request->held = false;
 	list_splice_init(&qp->pending, requests);
+	atomic_sub(qp->npending, &qp->ctx->npending);
 	qp->npending = 0;
 }
 
@@ -148,19 +214,18 @@ void gda_ib_connection_end(struct gda_ib_qp *qp)
 	spin_unlock(&qp->ib->lock);
 	spin_lock_irq(&qp->lock);
 	qp->closing = true;
-	id = qp->id;
 	gda_ib_take_pending(qp, &requests);
 	spin_unlock_irq(&qp->lock);
 	/* it may queue the other one */
 	gda_ib_probe_end(qp);
 	cancel_delayed_work_sync(&qp->hangup);
-	cancel_work_sync(&qp->reap);
+	cancel_delayed_work_sync(&qp->reap);
 	gda_ib_refuse_all(&requests, GDA_CM_REASON_UNKNOWN);
+	id = gda_ib_take_id(qp);
 	if (!id)
 		return;
 	rdma_disconnect(id);
 	rdma_destroy_id(id);
-	qp->id = NULL;
 }
 
 void gda_ib_qp_disconnect(struct gda_executor_qp *exec)
@@ -182,7 +247,7 @@ void gda_ib_connection_init(struct gda_ib_qp *qp)
 	spin_lock_init(&qp->lock);
 	INIT_LIST_HEAD(&qp->pending);
 	INIT_DELAYED_WORK(&qp->hangup, gda_ib_hang_up_work);
-	INIT_WORK(&qp->reap, gda_ib_reap_work);
+	INIT_DELAYED_WORK(&qp->reap, gda_ib_reap_work);
 	gda_ib_probe_init(qp);
 	qp->listener = qp->ctx->listener;
 	qp->self.version = GDA_CM_VERSION;
@@ -190,13 +255,6 @@ void gda_ib_connection_init(struct gda_ib_qp *qp)
 	qp->self.number = cpu_to_be32(qp->exec->number);
 	qp->self.nonce = (__force __be64)get_random_u64();
 	memcpy(qp->self.ip, qp->ctx->ip, sizeof(qp->self.ip));
-}
-
-void gda_ib_qp_address(struct gda_executor_qp *exec, u8 *address)
-{
-	const struct gda_ib_qp *qp = exec->priv;
-
-	memcpy(address, &qp->self, sizeof(qp->self));
 }
 
 static struct rdma_conn_param gda_ib_conn_param(const struct gda_ib_qp *qp,
@@ -231,7 +289,7 @@ static int gda_ib_accept(struct gda_ib_qp *qp, struct rdma_cm_id *id,
 	gda_cm_private_set(&p, GDA_CM_ROLE_REPLY, asked->token, &qp->self, &qp->peer);
 	gda_cm_sign(&p, &qp->self, &qp->peer, cpu_to_be32(qp->qp->qp_num));
 	param = gda_ib_conn_param(qp, &p, depth, resources);
-	ret = gda_ib_qp_to_init(qp, id);
+	ret = READ_ONCE(qp->hung_up) ? -ECANCELED : gda_ib_qp_to_init(qp, id);
 	if (!ret)
 		ret = gda_ib_qp_to_rts(qp, id);
 	if (!ret)
@@ -253,28 +311,34 @@ static int gda_ib_held_handler(struct rdma_cm_id *id, struct rdma_cm_event *even
 	spin_lock_irq(&qp->lock);
 	request->gone = true;
 	if (request->held && !qp->closing)
-		queue_work(system_unbound_wq, &qp->reap);
+		mod_delayed_work(gda_ib_wq, &qp->reap, 0);
 	spin_unlock_irq(&qp->lock);
 	return 0;
 }
 
-/* Make room: end the requests that were given up. */
+/* Make room: end the requests that were given up, and those that have waited for too long. */
 static void gda_ib_reap_work(struct work_struct *work)
 {
-	struct gda_ib_qp *qp = container_of(work, struct gda_ib_qp, reap);
+	struct gda_ib_qp *qp = container_of(to_delayed_work(work), struct gda_ib_qp, reap);
 	struct gda_ib_request *request, *next;
+	unsigned long now = jiffies;
 	LIST_HEAD(gone);
 
 	spin_lock_irq(&qp->lock);
 	list_for_each_entry_safe(request, next, &qp->pending, node) {
-		if (!request->gone)
+		if (!request->gone && time_before(now, request->until))
 			continue;
 		request->held = false;
 		list_move(&request->node, &gone);
 		qp->npending--;
+		atomic_dec(&qp->ctx->npending);
 	}
+	/* they are in the order in which they came */
+	request = list_first_entry_or_null(&qp->pending, struct gda_ib_request, node);
+	if (request && !qp->closing)
+		queue_delayed_work(gda_ib_wq, &qp->reap, request->until - now);
 	spin_unlock_irq(&qp->lock);
-	gda_ib_refuse_all(&gone, GDA_CM_REASON_UNKNOWN);
+	gda_ib_refuse_all(&gone, GDA_CM_REASON_LATER);
 }
 
 static int gda_ib_handler(struct rdma_cm_id *id, struct rdma_cm_event *event);
@@ -295,6 +359,18 @@ static bool gda_ib_holds(const struct gda_ib_qp *qp, const struct gda_cm_private
 	return false;
 }
 
+/* Room for one more that is held. */
+static bool gda_ib_reserve(struct gda_ib_qp *qp)
+{
+	lockdep_assert_held(&qp->lock);
+	if (qp->npending == GDA_CM_MAX_PENDING)
+		return false;
+	if (atomic_inc_return(&qp->ctx->npending) <= GDA_IB_PENDING_MOST)
+		return true;
+	atomic_dec(&qp->ctx->npending);
+	return false;
+}
+
 /*
  * The sender of @request knows the nonce of the QP. @peer: it is the peer that was named. Return:
  * enum gda_cm_reason, or 0: @request is held, or @id is the QP's.
@@ -310,7 +386,7 @@ static u8 gda_ib_admit(struct gda_ib_qp *qp, struct rdma_cm_id *id,
 	if (request->private.role == GDA_CM_ROLE_PROBE)
 		return GDA_CM_REASON_LATER;
 	if (qp->named) {
-		if (qp->id || memcmp(&qp->self, &qp->peer, sizeof(qp->self)) > 0)
+		if (qp->id || qp->connecting || memcmp(&qp->self, &qp->peer, sizeof(qp->self)) > 0)
 			return GDA_CM_REASON_BUSY;
 		qp->id = id;
 		id->context = qp;
@@ -319,9 +395,12 @@ static u8 gda_ib_admit(struct gda_ib_qp *qp, struct rdma_cm_id *id,
 	}
 	if (gda_ib_holds(qp, &request->private))
 		return GDA_CM_REASON_BUSY;
-	if (qp->npending == GDA_CM_MAX_PENDING)
+	if (!gda_ib_reserve(qp))
 		return GDA_CM_REASON_FULL;
 	request->held = true;
+	request->until = jiffies + gda_ib_pending_jiffies();
+	/* does nothing while it is queued for one that came before */
+	queue_delayed_work(gda_ib_wq, &qp->reap, gda_ib_pending_jiffies());
 	list_add_tail(&request->node, &qp->pending);
 	qp->npending++;
 	id->context = request;
@@ -370,6 +449,20 @@ bool gda_ib_request(struct gda_ib_qp *qp, struct rdma_cm_id *id, const struct gd
 	return !reason;
 }
 
+/*
+ * qp_connect() is done with an id, which is the QP's from here on. The QP may have failed
+ * meanwhile, and been hung up without it.
+ */
+static void gda_ib_set_id(struct gda_ib_qp *qp, struct rdma_cm_id *id)
+{
+	spin_lock_irq(&qp->lock);
+	qp->id = id;
+	qp->connecting = false;
+	if (qp->hung_up && !qp->closing)
+		queue_delayed_work(gda_ib_wq, &qp->hangup, 0);
+	spin_unlock_irq(&qp->lock);
+}
+
 /* The peer has asked before it was named. It is the QP's own now. */
 static int gda_ib_accept_held(struct gda_ib_qp *qp, struct gda_ib_request *request)
 {
@@ -381,8 +474,8 @@ static int gda_ib_accept_held(struct gda_ib_qp *qp, struct gda_ib_request *reque
 	id->event_handler = gda_ib_handler;
 	ret = gda_ib_accept(qp, id, &request->private, request->depth, request->resources);
 	rdma_unlock_handler(id);
-	gda_ib_qp_put(request->qp);
-	kfree(request);
+	gda_ib_set_id(qp, id);
+	gda_ib_request_free(request);
 	return ret;
 }
 
@@ -394,12 +487,20 @@ static int gda_ib_ask_at(struct gda_ib_qp *qp, struct rdma_cm_id *id)
 	struct gda_cm_private p;
 	int ret;
 
+	if (READ_ONCE(qp->hung_up))
+		return -ECANCELED;
 	qp->token = (__force __be32)get_random_u32();
 	gda_cm_private_set(&p, GDA_CM_ROLE_REQUEST, qp->token, &qp->self, &qp->peer);
 	gda_cm_sign(&p, &qp->self, &qp->peer, cpu_to_be32(qp->qp->qp_num));
 	param = gda_ib_conn_param(qp, &p, GDA_IB_MAX_RD_ATOMIC, GDA_IB_MAX_RD_ATOMIC);
 	ret = gda_ib_qp_to_init(qp, id);
 	return ret ?: rdma_connect_locked(id, &param);
+}
+
+static void gda_ib_established(struct gda_ib_qp *qp)
+{
+	WRITE_ONCE(qp->connected, true);
+	gda_executor_qp_ready(qp->exec);
 }
 
 /* The peer has answered: it has named this QP, if it is the one that was asked. */
@@ -417,7 +518,7 @@ static int gda_ib_answered(struct gda_ib_qp *qp, struct rdma_cm_id *id,
 	ret = gda_ib_qp_to_rts(qp, id);
 	ret = ret ?: rdma_accept(id, NULL);
 	if (!ret)
-		gda_executor_qp_ready(qp->exec);
+		gda_ib_established(qp);
 	return ret;
 }
 
@@ -445,71 +546,43 @@ static int gda_ib_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		ret = gda_ib_answered(qp, id, &event->param.conn);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
-		gda_executor_qp_ready(qp->exec);
+		gda_ib_established(qp);
 		break;
 	case RDMA_CM_EVENT_ADDR_CHANGE:
-	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
-		gda_ib_fail_slowly(qp, gda_ib_lost);
+		/* first: the worker, once it sees the failure, would hang up at once */
+		gda_ib_over(qp, GDA_IB_LAST_WORDS_MS, gda_ib_lost);
 		/* the peer has its answer now, whoever asked first; this leaves the QP alone */
 		rdma_disconnect(id);
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		gda_ib_fail(qp, gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_DEVICE));
+		gda_ib_over(qp, 0, gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_DEVICE));
 		break;
 	default:
+		/* also the end of a connection without a message: RDMA_CM_EVENT_TIMEWAIT_EXIT */
 		ret = -ECONNRESET;
 		break;
 	}
 	if (ret)
-		gda_ib_fail(qp, gda_ib_lost);
+		gda_ib_over(qp, 0, gda_ib_lost);
 	return 0;
-}
-
-void gda_ib_sockaddr(struct sockaddr_storage *sa, const u8 *ip, __be16 port)
-{
-	const struct in6_addr *in6 = (const struct in6_addr *)ip;
-
-	memset(sa, 0, sizeof(*sa));
-	if (ipv6_addr_v4mapped(in6)) {
-		struct sockaddr_in *sin = (void *)sa;
-
-		sin->sin_family = AF_INET;
-		sin->sin_port = port;
-		sin->sin_addr.s_addr = in6->s6_addr32[3];
-	} else {
-		struct sockaddr_in6 *sin6 = (void *)sa;
-
-		sin6->sin6_family = AF_INET6;
-		sin6->sin6_port = port;
-		sin6->sin6_addr = *in6;
-	}
 }
 
 static int gda_ib_ask(struct gda_ib_qp *qp)
 {
-	struct sockaddr_storage from, to;
 	struct rdma_cm_id *id;
 	int ret;
 
 	id = rdma_create_id(qp->ctx->listener->net, gda_ib_handler, qp, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	gda_ib_sockaddr(&from, qp->self.ip, 0);
-	gda_ib_sockaddr(&to, qp->peer.ip, qp->peer.port);
-	ret = rdma_bind_addr(id, (struct sockaddr *)&from);
-	/* the address may be another device's by now, whose removal would wait for this id */
-	if (!ret && id->device != qp->ib->ibdev)
-		ret = -EHOSTUNREACH;
-	if (ret) {
+	ret = gda_ib_resolve(qp, id);
+	if (ret)
 		rdma_destroy_id(id);
-		return ret;
-	}
-	spin_lock_irq(&qp->lock);
-	qp->id = id;
-	spin_unlock_irq(&qp->lock);
-	return rdma_resolve_addr(id, NULL, (struct sockaddr *)&to, GDA_IB_RESOLVE_MS);
+	else
+		gda_ib_set_id(qp, id);
+	return ret;
 }
 
 /* --- */
@@ -544,11 +617,10 @@ static int gda_ib_name(struct gda_ib_qp *qp, const struct gda_cm_address *peer)
 	qp->named = true;
 	gda_ib_take_pending(qp, &requests);
 	request = gda_ib_find_request(qp, &requests);
-	if (request) {
+	if (request)
 		list_del(&request->node);
-		/* another request of the peer, which knows the nonce, finds the QP busy */
-		qp->id = request->id;
-	}
+	/* another request of the peer finds the QP busy */
+	qp->connecting = request || memcmp(&qp->self, &qp->peer, sizeof(qp->self)) > 0;
 	spin_unlock_irq(&qp->lock);
 
 	gda_ib_refuse_all(&requests, GDA_CM_REASON_BUSY);

@@ -88,6 +88,9 @@ int gda_ib_bind(struct gda_executor_ctx *exec)
 	if (!ctx)
 		return -ENOMEM;
 	ctx->ib = ib;
+	ratelimit_state_init(&ctx->probes, HZ, GDA_IB_PROBES);
+	/* it does not write to the log */
+	ratelimit_set_flags(&ctx->probes, RATELIMIT_MSG_ON_RELEASE);
 	ret = -ENODEV;
 	if (!gda_ib_enter(ib))
 		goto err_free;

@@ -24,6 +24,7 @@
 #include <linux/completion.h>
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/ratelimit.h>
 #include <linux/refcount.h>
 #include <linux/siphash.h>
 #include <linux/spinlock.h>
@@ -94,7 +95,9 @@ struct gda_ib {
  * struct gda_ib_listener - where the contexts of one net namespace are asked to connect
  * @net: the namespace, held by @id
  * @id: listens
- * @port: of rdma_cm
+ * @port: of rdma_cm, of @id
+ * @source: keeps @source_port, from which all contexts ask, for those that share it
+ * @source_port: of rdma_cm
  * @users: contexts
  * @node: in the list of listeners
  */
@@ -102,6 +105,8 @@ struct gda_ib_listener {
 	struct net *net;
 	struct rdma_cm_id *id;
 	__be16 port;
+	struct rdma_cm_id *source;
+	__be16 source_port;
 	unsigned int users;
 	struct list_head node;
 };
@@ -113,6 +118,8 @@ struct gda_ib_listener {
  * @pd: of all that the context has; NULL after removal
  * @listener: of the net namespace that bound the context
  * @ip: of the device there, as in struct gda_cm_address
+ * @npending: requests that its QPs hold
+ * @probes: how many begin in a while
  */
 struct gda_ib_ctx {
 	struct gda_ib *ib;
@@ -120,6 +127,8 @@ struct gda_ib_ctx {
 	struct ib_pd *pd;
 	struct gda_ib_listener *listener;
 	u8 ip[16];
+	atomic_t npending;
+	struct ratelimit_state probes;
 };
 
 /**
@@ -140,6 +149,15 @@ struct gda_ib_mr {
 /* rdma_rxe takes 7 for "without end" */
 #define GDA_IB_RETRIES		6
 #define GDA_IB_RNR_RETRIES	6
+
+/*
+ * Requests that wait, of one context: each is some kilobytes of rdma_cm's that nobody is charged
+ * for. And for how long one waits (connect.c).
+ */
+#define GDA_IB_PENDING_MOST	1024
+
+/* Probes of one context in a second. */
+#define GDA_IB_PROBES		64
 
 /* Last words of a connection that has failed, see gda_ib_fail_slowly(). */
 #define GDA_IB_LAST_WORDS_MS	100
@@ -172,18 +190,23 @@ struct gda_ib_arrival {
  * @nrecv: receives that it has in all
  * @charge: for what the RDMA driver allocates
  * @listener: its context's; only compared, for a request has to come by it
- * @lock: guards the next eight
+ * @lock: guards the next nine
  * @self: its address
  * @peer: the address of its peer, once @named
  * @token: of its request, if it asks
  * @named: qp_connect() was called
  * @closing: it takes no request and begins nothing any more
  * @hung_up: @hangup was queued, if only for later
+ * @connecting: qp_connect() is about to set @id
  * @id: its connection, or NULL
  * @pending: struct gda_ib_request that came before the peer was named
  * @npending: how many
  * @hangup: ends the connection after a failure
- * @reap: ends those of @pending that were given up
+ * @started: @qp was moved out of RESET
+ * @connected: @id is a connection that rdma_cm ends by messages of both ends
+ * @over: nothing comes of @id any more but its end
+ * @ended: @hangup has moved @qp to ERROR
+ * @reap: ends those of @pending that were given up, or are too old
  * @probe_work: looks after a peer that has not asked yet; the next three are its own
  * @probe: that is under way, or NULL
  * @probe_pause: before the next one, in seconds
@@ -209,18 +232,23 @@ struct gda_ib_qp {
 	struct gda_memlock charge;
 	const struct gda_ib_listener *listener;
 
-	spinlock_t lock;		/* guards the next eight */
+	spinlock_t lock;		/* guards the next nine */
 	struct gda_cm_address self;
 	struct gda_cm_address peer;
 	__be32 token;
 	bool named;
 	bool closing;
 	bool hung_up;
+	bool connecting;
 	struct rdma_cm_id *id;
 	struct list_head pending;
 	unsigned int npending;
 	struct delayed_work hangup;
-	struct work_struct reap;
+	bool started;
+	bool connected;
+	bool over;
+	bool ended;
+	struct delayed_work reap;
 	struct delayed_work probe_work;
 	struct rdma_cm_id *probe;
 	unsigned int probe_pause;
@@ -236,7 +264,9 @@ struct gda_ib_qp {
 	struct gda_ib_arrival arrivals[];
 };
 
-/* main.c */
+/* main.c; the works of QPs, and of probes, which block behind rdma_cm for longer */
+extern struct workqueue_struct *gda_ib_wq;
+extern struct workqueue_struct *gda_ib_probe_wq;
 bool gda_ib_enter(struct gda_ib *ib);
 void gda_ib_exit(struct gda_ib *ib);
 struct gda_ib *gda_ib_enter_device(const struct ib_device *ibdev);
@@ -277,11 +307,14 @@ void gda_ib_qp_to_error(struct gda_ib_qp *qp);
 /* post.c */
 u32 gda_ib_visit(struct gda_executor_qp *exec, u32 wqes, u32 bytes);
 bool gda_ib_arm(struct gda_executor_qp *exec);
-int gda_ib_post_receives(struct gda_ib_qp *qp, u32 n);
+u32 gda_ib_post_receives(struct gda_ib_qp *qp, u32 n);
 int gda_ib_post_drain(struct gda_ib_qp *qp);
 
-/* connect.c */
+/* address.c */
 void gda_ib_qp_address(struct gda_executor_qp *exec, u8 *address);
+int gda_ib_resolve(const struct gda_ib_qp *qp, struct rdma_cm_id *id);
+
+/* connect.c */
 int gda_ib_qp_connect(struct gda_executor_qp *exec, const u8 *address);
 void gda_ib_qp_disconnect(struct gda_executor_qp *exec);
 void gda_ib_connection_init(struct gda_ib_qp *qp);
@@ -289,7 +322,6 @@ void gda_ib_connection_end(struct gda_ib_qp *qp);
 void gda_ib_hang_up(struct gda_ib_qp *qp);
 void gda_ib_fail(struct gda_ib_qp *qp, struct gda_status why);
 void gda_ib_fail_slowly(struct gda_ib_qp *qp, struct gda_status why);
-void gda_ib_sockaddr(struct sockaddr_storage *sa, const u8 *ip, __be16 port);
 bool gda_ib_request(struct gda_ib_qp *qp, struct rdma_cm_id *id, const struct gda_cm_private *p,
 		    const struct rdma_conn_param *conn, struct gda_cm_reject *reject);
 

@@ -3,6 +3,9 @@
  * Listeners: one for each net namespace that has contexts, on a port of its own. Whatever is
  * asked there has to prove that it knows the nonce of a QP before anything is kept of it.
  *
+ * All QPs of the namespace that ask do so from one port more, which they share: a port means
+ * nothing to who is asked, and the namespace has few for all its users.
+ *
  * A listener is made under no lock. Of two that are made at the same time one goes again.
  */
 #include <linux/slab.h>
@@ -76,29 +79,53 @@ static int gda_ib_listener_handler(struct rdma_cm_id *id, struct rdma_cm_event *
 	return -ECONNREFUSED;
 }
 
-static struct rdma_cm_id *gda_ib_listen(struct gda_ib_listener *listener, struct net *net)
+/* An id that has a port of the namespace, which @shared says whether others may share. */
+static struct rdma_cm_id *gda_ib_port_open(struct gda_ib_listener *listener, bool shared,
+					   __be16 *port)
 {
 	struct sockaddr_in6 any = { .sin6_family = AF_INET6 };
+	const struct sockaddr_in6 *bound;
 	struct rdma_cm_id *id;
 	int ret;
 
-	id = rdma_create_id(net, gda_ib_listener_handler, listener, RDMA_PS_TCP, IB_QPT_RC);
+	id = rdma_create_id(listener->net, gda_ib_listener_handler, listener, RDMA_PS_TCP,
+			    IB_QPT_RC);
 	if (IS_ERR(id))
 		return id;
 	/* IPv4 too, whatever bindv6only says */
 	ret = rdma_set_afonly(id, 0);
+	if (!ret && shared)
+		ret = rdma_set_reuseaddr(id, 1);
 	if (!ret)
 		ret = rdma_bind_addr(id, (struct sockaddr *)&any);
-	if (!ret) {
-		const struct sockaddr_in6 *bound = (void *)&id->route.addr.src_addr;
-
-		listener->port = bound->sin6_port;
-		ret = rdma_listen(id, 0);
+	if (ret) {
+		rdma_destroy_id(id);
+		return ERR_PTR(ret);
 	}
+	bound = (void *)&id->route.addr.src_addr;
+	*port = bound->sin6_port;
+	return id;
+}
+
+static int gda_ib_listen(struct gda_ib_listener *listener)
+{
+	int ret;
+
+	listener->source = gda_ib_port_open(listener, true, &listener->source_port);
+	if (IS_ERR(listener->source))
+		return PTR_ERR(listener->source);
+	listener->id = gda_ib_port_open(listener, false, &listener->port);
+	if (IS_ERR(listener->id)) {
+		ret = PTR_ERR(listener->id);
+		goto err_source;
+	}
+	ret = rdma_listen(listener->id, 0);
 	if (!ret)
-		return id;
-	rdma_destroy_id(id);
-	return ERR_PTR(ret);
+		return 0;
+	rdma_destroy_id(listener->id);
+err_source:
+	rdma_destroy_id(listener->source);
+	return ret;
 }
 
 static struct gda_ib_listener *gda_ib_listener_create(struct net *net)
@@ -110,10 +137,9 @@ static struct gda_ib_listener *gda_ib_listener_create(struct net *net)
 		return ERR_PTR(-ENOMEM);
 	listener->net = net;
 	listener->users = 1;
-	listener->id = gda_ib_listen(listener, net);
-	if (!IS_ERR(listener->id))
+	ret = gda_ib_listen(listener);
+	if (!ret)
 		return listener;
-	ret = PTR_ERR(listener->id);
 	kfree(listener);
 	return ERR_PTR(ret);
 }
@@ -121,6 +147,7 @@ static struct gda_ib_listener *gda_ib_listener_create(struct net *net)
 static void gda_ib_listener_destroy(struct gda_ib_listener *listener)
 {
 	rdma_destroy_id(listener->id);
+	rdma_destroy_id(listener->source);
 	kfree(listener);
 }
 

@@ -14,6 +14,9 @@
 static LIST_HEAD(gda_ib_devices);
 static DEFINE_SPINLOCK(gda_ib_lock);
 
+struct workqueue_struct *gda_ib_wq;
+struct workqueue_struct *gda_ib_probe_wq;
+
 bool gda_ib_enter(struct gda_ib *ib)
 {
 	return refcount_inc_not_zero(&ib->calls);
@@ -204,12 +207,28 @@ static void gda_ib_remove(struct ib_device *ibdev, void *client_data)
 
 static int __init gda_ib_init(void)
 {
-	return ib_register_client(&gda_ib_client);
+	int ret = -ENOMEM;
+
+	gda_ib_wq = alloc_workqueue("gda_ib", WQ_UNBOUND, 0);
+	if (!gda_ib_wq)
+		return ret;
+	gda_ib_probe_wq = alloc_workqueue("gda_ib_probe", WQ_UNBOUND, 0);
+	if (!gda_ib_probe_wq)
+		goto err_wq;
+	ret = ib_register_client(&gda_ib_client);
+	if (!ret)
+		return 0;
+	destroy_workqueue(gda_ib_probe_wq);
+err_wq:
+	destroy_workqueue(gda_ib_wq);
+	return ret;
 }
 
 static void __exit gda_ib_exit_module(void)
 {
 	ib_unregister_client(&gda_ib_client);
+	destroy_workqueue(gda_ib_probe_wq);
+	destroy_workqueue(gda_ib_wq);
 }
 
 module_init(gda_ib_init);

@@ -92,19 +92,20 @@ static u32 gda_ib_deliver(struct gda_ib_qp *qp, struct gda_flight *f)
 	}
 	qp->unposted += n;
 	/* in error there is nothing to receive any more */
-	if (qp->unposted && !gda_ib_post_receives(qp, qp->unposted))
-		qp->unposted = 0;
+	if (qp->unposted)
+		qp->unposted -= gda_ib_post_receives(qp, qp->unposted);
 	return n;
 }
 
-int gda_ib_post_receives(struct gda_ib_qp *qp, u32 n)
+/* Return: how many of the @n were posted. */
+u32 gda_ib_post_receives(struct gda_ib_qp *qp, u32 n)
 {
 	const struct ib_recv_wr wr = { .wr_id = GDA_IB_WR_RECEIVE };
-	int ret = 0;
+	u32 done = 0;
 
-	while (n-- && !ret)
-		ret = ib_post_recv(qp->qp, &wr, NULL);
-	return ret;
+	while (done < n && !ib_post_recv(qp->qp, &wr, NULL))
+		done++;
+	return done;
 }
 
 /*

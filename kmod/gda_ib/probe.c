@@ -36,7 +36,7 @@ static bool gda_ib_waits(struct gda_ib_qp *qp)
 	bool waits;
 
 	spin_lock_irq(&qp->lock);
-	waits = qp->named && !qp->id && !qp->closing && !qp->hung_up &&
+	waits = qp->named && !qp->id && !qp->connecting && !qp->closing && !qp->hung_up &&
 		memcmp(&qp->self, &qp->peer, sizeof(qp->self)) < 0;
 	spin_unlock_irq(&qp->lock);
 	return waits;
@@ -49,7 +49,7 @@ static void gda_ib_probe_queue(struct gda_ib_qp *qp, unsigned int seconds)
 
 	spin_lock_irqsave(&qp->lock, flags);
 	if (!qp->closing)
-		mod_delayed_work(system_unbound_wq, &qp->probe_work, seconds * HZ);
+		mod_delayed_work(gda_ib_probe_wq, &qp->probe_work, seconds * HZ);
 	spin_unlock_irqrestore(&qp->lock, flags);
 }
 
@@ -126,7 +126,6 @@ static int gda_ib_probe_handler(struct rdma_cm_id *id, struct rdma_cm_event *eve
 /* With qp->probe NULL. On failure there is no probe either. */
 static int gda_ib_probe_begin(struct gda_ib_qp *qp)
 {
-	struct sockaddr_storage from, to;
 	struct rdma_cm_id *id;
 	int ret;
 
@@ -136,10 +135,7 @@ static int gda_ib_probe_begin(struct gda_ib_qp *qp)
 		return PTR_ERR(id);
 	qp->probe = id;
 	WRITE_ONCE(qp->probe_outcome, GDA_IB_PROBE_NONE);
-	gda_ib_sockaddr(&from, qp->self.ip, 0);
-	gda_ib_sockaddr(&to, qp->peer.ip, qp->peer.port);
-	ret = rdma_resolve_addr(id, (struct sockaddr *)&from, (struct sockaddr *)&to,
-				GDA_IB_RESOLVE_MS);
+	ret = gda_ib_resolve(qp, id);
 	if (ret) {
 		qp->probe = NULL;
 		rdma_destroy_id(id);
@@ -168,6 +164,10 @@ static void gda_ib_probe_work(struct work_struct *work)
 
 	if (qp->probe) {
 		gone = gda_ib_probe_over(qp);
+	} else if (!__ratelimit(&qp->ctx->probes)) {
+		/* other QPs of the context have had theirs in this second */
+		gda_ib_probe_queue(qp, GDA_IB_PROBE_FIRST);
+		return;
 	} else {
 		if (!gda_ib_waits(qp) || !gda_ib_probe_begin(qp))
 			return;

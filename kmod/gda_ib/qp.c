@@ -232,7 +232,10 @@ int gda_ib_qp_to_init(struct gda_ib_qp *qp, struct rdma_cm_id *id)
 {
 	int ret = gda_ib_qp_modify(qp, id, IB_QPS_INIT);
 
-	return ret ?: gda_ib_post_receives(qp, qp->nrecv);
+	if (ret)
+		return ret;
+	WRITE_ONCE(qp->started, true);
+	return gda_ib_post_receives(qp, qp->nrecv) == qp->nrecv ? 0 : -ENOMEM;
 }
 
 int gda_ib_qp_to_rts(struct gda_ib_qp *qp, struct rdma_cm_id *id)
