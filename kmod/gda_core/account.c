@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Limits of one user: contexts, each of which is a kernel thread, and objects, of which
- * all share one space of keys. Memory is for the memory cgroup and RLIMIT_MEMLOCK.
+ * Limits of one user: contexts, each of which is a kernel thread; objects, of which all share one
+ * space of keys; and QPs of executors that have memory of their own for each, which a driver
+ * allocates and charges to nobody: the memory cgroup does not see it, and RLIMIT_MEMLOCK may be
+ * without end. All other memory is for these two.
  *
  * A context counts for the user that binds it. In a user namespace it counts for all of
  * that namespace too (of namespaces within each other: the outermost), whoever owns it, so
@@ -36,7 +38,12 @@ struct gda_user {
 	struct user_namespace *ns;	/* outermost, referenced; or init_user_ns */
 	struct hlist_node node;		/* in gda_users */
 	unsigned int contexts;		/* under gda_users_lock; 0: the entry goes */
-	atomic_t objects;
+	atomic_t counts[GDA_COUNTS];
+};
+
+static const unsigned int *const gda_count_limits[GDA_COUNTS] = {
+	[GDA_COUNT_OBJECTS] = &gda_limits.max_objects,
+	[GDA_COUNT_EXECUTOR_QPS] = &gda_limits.max_executor_qps,
 };
 
 /* Hashed by uid. Spinlock: a mutex owner throttled by its CPU limit would stall every tenant. */
@@ -227,37 +234,37 @@ void gda_unaccount_context(struct gda_account *account)
 	}
 }
 
-static bool gda_user_charge(struct gda_user *user)
+static bool gda_user_charge(struct gda_user *user, enum gda_count what)
 {
 	if (!user ||
-	    atomic_inc_return(&user->objects) <= READ_ONCE(gda_limits.max_objects) ||
+	    atomic_inc_return(&user->counts[what]) <= READ_ONCE(*gda_count_limits[what]) ||
 	    capable(CAP_SYS_RESOURCE))
 		return true;
-	atomic_dec(&user->objects);
+	atomic_dec(&user->counts[what]);
 	return false;
 }
 
-static void gda_account_return(struct gda_ctx *ctx, int n)
+static void gda_account_return(struct gda_ctx *ctx, enum gda_count what, int n)
 {
 	while (n--)
 		if (ctx->account.users[n])
-			atomic_dec(&ctx->account.users[n]->objects);
+			atomic_dec(&ctx->account.users[n]->counts[what]);
 }
 
-int gda_account_object(struct gda_ctx *ctx)
+int gda_account_one(struct gda_ctx *ctx, enum gda_count what)
 {
 	int i;
 
 	for (i = 0; i < GDA_ACCOUNTS; i++) {
-		if (!gda_user_charge(ctx->account.users[i])) {
-			gda_account_return(ctx, i);
+		if (!gda_user_charge(ctx->account.users[i], what)) {
+			gda_account_return(ctx, what, i);
 			return -ENOSPC;
 		}
 	}
 	return 0;
 }
 
-void gda_unaccount_object(struct gda_ctx *ctx)
+void gda_unaccount_one(struct gda_ctx *ctx, enum gda_count what)
 {
-	gda_account_return(ctx, GDA_ACCOUNTS);
+	gda_account_return(ctx, what, GDA_ACCOUNTS);
 }

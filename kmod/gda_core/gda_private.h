@@ -536,6 +536,7 @@ void gda_netlink_exit(void);
 struct gda_limits {
 	unsigned int max_contexts;
 	unsigned int max_objects;
+	unsigned int max_executor_qps;
 	unsigned int idle_us;
 };
 
@@ -544,8 +545,14 @@ extern struct gda_limits gda_limits;
 /* account.c - limits of users */
 int gda_account_context(struct gda_account *account);
 void gda_unaccount_context(struct gda_account *account);
-int gda_account_object(struct gda_ctx *ctx);
-void gda_unaccount_object(struct gda_ctx *ctx);
+enum gda_count {
+	GDA_COUNT_OBJECTS,
+	GDA_COUNT_EXECUTOR_QPS,
+	GDA_COUNTS,
+};
+
+int gda_account_one(struct gda_ctx *ctx, enum gda_count what);
+void gda_unaccount_one(struct gda_ctx *ctx, enum gda_count what);
 
 int gda_headroom_check(void);		/* headroom.c */
 

@@ -57,10 +57,11 @@ const struct nla_policy gda_limits_get_nl_policy[GDA_A_LIMITS_PAD + 1] = {
 };
 
 /* GDA_CMD_LIMITS_SET - do */
-const struct nla_policy gda_limits_set_nl_policy[GDA_A_LIMITS_IDLE_US + 1] = {
+const struct nla_policy gda_limits_set_nl_policy[GDA_A_LIMITS_MAX_EXECUTOR_QPS + 1] = {
 	[GDA_A_LIMITS_MAX_CONTEXTS] = { .type = NLA_U32, },
 	[GDA_A_LIMITS_MAX_OBJECTS] = { .type = NLA_U32, },
 	[GDA_A_LIMITS_IDLE_US] = { .type = NLA_U32, },
+	[GDA_A_LIMITS_MAX_EXECUTOR_QPS] = { .type = NLA_U32, },
 };
 
 /* GDA_CMD_RECORD_GET - do */
@@ -147,7 +148,7 @@ const struct genl_ops gda_nl_ops[13] = {
 		.cmd		= GDA_CMD_LIMITS_SET,
 		.doit		= gda_nl_limits_set_doit,
 		.policy		= gda_limits_set_nl_policy,
-		.maxattr	= GDA_A_LIMITS_IDLE_US,
+		.maxattr	= GDA_A_LIMITS_MAX_EXECUTOR_QPS,
 		.flags		= GENL_ADMIN_PERM,
 	},
 	{

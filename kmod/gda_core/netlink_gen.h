@@ -30,7 +30,7 @@ extern const struct nla_policy gda_stats_get_nl_policy[GDA_A_STATS_PAD + 1];
 
 extern const struct nla_policy gda_limits_get_nl_policy[GDA_A_LIMITS_PAD + 1];
 
-extern const struct nla_policy gda_limits_set_nl_policy[GDA_A_LIMITS_IDLE_US + 1];
+extern const struct nla_policy gda_limits_set_nl_policy[GDA_A_LIMITS_MAX_EXECUTOR_QPS + 1];
 
 extern const struct nla_policy gda_record_get_nl_policy[GDA_A_RECORD_CONTEXT + 1];
 

@@ -14,6 +14,7 @@
 struct gda_limits gda_limits = {
 	.max_contexts = 256,
 	.max_objects = 1 << 20,
+	.max_executor_qps = 4096,
 	.idle_us = 1000,
 };
 
@@ -22,6 +23,9 @@ module_param_named(max_contexts, gda_limits.max_contexts, uint, 0444);
 MODULE_PARM_DESC(max_contexts, "bound contexts of one user, or of one user namespace");
 module_param_named(max_objects, gda_limits.max_objects, uint, 0444);
 MODULE_PARM_DESC(max_objects, "objects of one user, or of one user namespace, in all contexts");
+module_param_named(max_executor_qps, gda_limits.max_executor_qps, uint, 0444);
+MODULE_PARM_DESC(max_executor_qps,
+		 "QPs of RDMA devices of one user, or of one user namespace, in all contexts");
 module_param_named(idle_us, gda_limits.idle_us, uint, 0444);
 MODULE_PARM_DESC(idle_us, "silence in microseconds after which a doorbell page is unmapped");
 
@@ -221,7 +225,9 @@ static int gda_nl_fill_limits(struct sk_buff *msg, const void *unused)
 {
 	if (nla_put_u32(msg, GDA_A_LIMITS_MAX_CONTEXTS, READ_ONCE(gda_limits.max_contexts)) ||
 	    nla_put_u32(msg, GDA_A_LIMITS_MAX_OBJECTS, READ_ONCE(gda_limits.max_objects)) ||
-	    nla_put_u32(msg, GDA_A_LIMITS_IDLE_US, READ_ONCE(gda_limits.idle_us)))
+	    nla_put_u32(msg, GDA_A_LIMITS_IDLE_US, READ_ONCE(gda_limits.idle_us)) ||
+	    nla_put_u32(msg, GDA_A_LIMITS_MAX_EXECUTOR_QPS,
+			READ_ONCE(gda_limits.max_executor_qps)))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -248,6 +254,8 @@ int gda_nl_limits_set_doit(struct sk_buff *skb, struct genl_info *info)
 	}
 	gda_nl_set_limit(&gda_limits.max_contexts, info->attrs[GDA_A_LIMITS_MAX_CONTEXTS]);
 	gda_nl_set_limit(&gda_limits.max_objects, info->attrs[GDA_A_LIMITS_MAX_OBJECTS]);
+	gda_nl_set_limit(&gda_limits.max_executor_qps,
+			 info->attrs[GDA_A_LIMITS_MAX_EXECUTOR_QPS]);
 	gda_nl_set_limit(&gda_limits.idle_us, idle);
 	return 0;
 }

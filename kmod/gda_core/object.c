@@ -29,13 +29,13 @@ int gda_object_reserve(struct gda_ctx *ctx, struct gda_object *obj, u8 type)
 	obj->type = type;
 	obj->published = false;
 	obj->users = 0;
-	ret = gda_account_object(ctx);
+	ret = gda_account_one(ctx, GDA_COUNT_OBJECTS);
 	if (ret)
 		return ret;
 	ret = xa_alloc(&ctx->objects, &obj->handle, XA_ZERO_ENTRY, xa_limit_31b,
 		       GDA_GFP_USER);
 	if (ret)
-		gda_unaccount_object(ctx);
+		gda_unaccount_one(ctx, GDA_COUNT_OBJECTS);
 	return ret;
 }
 
@@ -45,7 +45,7 @@ static void gda_object_free(struct gda_object *obj)
 	struct gda_ctx *ctx = obj->ctx;
 
 	gda_object_ops[obj->type]->free(obj);
-	gda_unaccount_object(ctx);
+	gda_unaccount_one(ctx, GDA_COUNT_OBJECTS);
 }
 
 /* Undo gda_object_reserve(): creation failed. */
@@ -53,7 +53,7 @@ void gda_object_abort(struct gda_object *obj)
 {
 	lockdep_assert_held(&obj->ctx->lock);
 	xa_erase(&obj->ctx->objects, obj->handle);
-	gda_unaccount_object(obj->ctx);
+	gda_unaccount_one(obj->ctx, GDA_COUNT_OBJECTS);
 }
 
 /* The object is complete: from here on kill and free undo it. */

@@ -267,13 +267,45 @@ static void gda_qp_free_flight(struct gda_qp *qp)
 		kvfree(container_of(qp->exec.flight, struct gda_qp_flight, flight));
 }
 
+/* An executor that frees something of a QP has memory of its own for it. */
+static void gda_qp_free_exec(struct gda_qp *qp)
+{
+	const struct gda_executor_ops *ops = qp->obj.ctx->dev->ops;
+
+	if (!ops->qp_free)
+		return;
+	ops->qp_free(&qp->exec);
+	gda_unaccount_one(qp->obj.ctx, GDA_COUNT_EXECUTOR_QPS);
+}
+
+static int gda_qp_create_exec(struct gda_qp *qp)
+{
+	const struct gda_executor_ops *ops = qp->obj.ctx->dev->ops;
+	int ret = 0;
+
+	if (ops->qp_free)
+		ret = gda_account_one(qp->obj.ctx, GDA_COUNT_EXECUTOR_QPS);
+	if (ret || !ops->qp_create)
+		return ret;
+	ret = ops->qp_create(&qp->exec);
+	if (ret) {
+		if (ops->qp_free)
+			gda_unaccount_one(qp->obj.ctx, GDA_COUNT_EXECUTOR_QPS);
+		return ret;
+	}
+	if (qp->exec.window)
+		ret = gda_qp_alloc_flight(qp);
+	if (ret)
+		gda_qp_free_exec(qp);
+	return ret;
+}
+
 static void gda_qp_free(struct gda_object *obj)
 {
 	struct gda_qp *qp = container_of(obj, struct gda_qp, obj);
-	const struct gda_executor_ops *ops = obj->ctx->dev->ops;
 
-	if (qp->exec.number && ops->qp_free)
-		ops->qp_free(&qp->exec);
+	if (qp->exec.number)
+		gda_qp_free_exec(qp);
 	gda_qp_free_flight(qp);
 	gda_cell_free(&qp->db);
 	gda_qp_free_memory(qp);
@@ -339,12 +371,7 @@ static int gda_qp_add_to_device(struct gda_device *dev, struct gda_qp *qp)
 	};
 	/* chosen here, so that the worker does not look up the executor at each visit */
 	qp->visit = ops->visit == gda_soft_visit ? NULL : ops->visit;
-	ret = ops->qp_create ? ops->qp_create(&qp->exec) : 0;
-	if (!ret && qp->exec.window) {
-		ret = gda_qp_alloc_flight(qp);
-		if (ret && ops->qp_free)
-			ops->qp_free(&qp->exec);
-	}
+	ret = gda_qp_create_exec(qp);
 	if (ret) {
 		qp->exec.number = 0;
 		xa_erase(&dev->qps, qpn);

@@ -2,7 +2,8 @@
 /*
  * What one tenant may use up of an RDMA device and of rdma_cm. A net namespace has few ports, for
  * all its users: queue pairs that ask, and those that have failed, take none, so that
- * another tenant and a program that binds a port by rdma_cm alone find some.
+ * another tenant and a program that binds a port by rdma_cm alone find some. And there is a limit of
+ * queue pairs, whose memory the RDMA driver charges to no memory cgroup.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,6 +17,7 @@
 #include <arpa/inet.h>
 #include <rdma/rdma_user_cm.h>
 #include "gda_fixture.h"
+#include "nl.h"
 #include "rxe.h"
 
 #define RANGE	"40000 40063"
@@ -196,6 +198,67 @@ TEST_F(ib_limits, O18_held_for_a_while)
 	t_qp_close(&target);
 	close(fd);
 	close(peer);
+}
+
+#define LIMIT	32
+
+static int limit_set(uint32_t value)
+{
+	struct t_nl_req req;
+	struct t_nl_msg msg;
+	struct t_nl nl;
+	int err = t_nl_open(&nl);
+
+	if (err)
+		return err;
+	t_nl_begin(&nl, &req, GDA_CMD_LIMITS_SET, NLM_F_ACK);
+	t_nl_put_u32(&req, GDA_A_LIMITS_MAX_EXECUTOR_QPS, value);
+	err = t_nl_ask(&nl, &req, &msg);
+	t_nl_close(&nl);
+	return err;
+}
+
+/* A user without a limit of locked memory, in two contexts. */
+static int qps_of_a_user(void *arg)
+{
+	struct rlimit rl = { RLIM_INFINITY, RLIM_INFINITY };
+	struct gda_cq_create cq;
+	struct gda_qp_create qp;
+	int fd[2], n = 0, err = 0;
+
+	(void)arg;
+	if (setrlimit(RLIMIT_MEMLOCK, &rl) || t_drop(true))
+		return 101;
+	for (int i = 0; i < 2; i++) {
+		fd[i] = t_context_on(T_IB);
+		if (fd[i] < 0 || t_cq_create(fd[i], GDA_CQ_COLLAPSED, 1, &cq))
+			return 102;
+		while (!err && n < LIMIT * (i + 1) / 2) {
+			err = t_qp_create(fd[i], cq.handle, DEPTH, &qp);
+			n += !err;
+		}
+	}
+	if (err || n != LIMIT)
+		return 103;
+	if (t_qp_create(fd[1], cq.handle, DEPTH, &qp) != -ENOSPC)
+		return 104;
+	/* the software device has no such memory */
+	close(fd[0]);
+	fd[0] = t_context();
+	for (int i = 0; i < LIMIT; i++)
+		if (t_cq_create(fd[0], GDA_CQ_COLLAPSED, 1, &cq) ||
+		    t_qp_create(fd[0], cq.handle, DEPTH, &qp))
+			return 105;
+	return 0;
+}
+
+/* Of what nobody is charged for, one user has so much; then it is given back. */
+TEST_F(ib_limits, O12_queue_pairs_of_a_user)
+{
+	ASSERT_OK(limit_set(LIMIT));
+	EXPECT_EQ(0, t_in_child(qps_of_a_user, NULL));
+	EXPECT_EQ(0, t_in_child(qps_of_a_user, NULL));
+	ASSERT_OK(limit_set(4096));
 }
 
 TEST_HARNESS_MAIN

@@ -43,8 +43,8 @@ static const struct command commands[] = {
 	{ "stats", "",
 	  "How many objects there are, of all users; for administrators.\n", &ctl_stats, NULL },
 	{ "limits", " [show | set NAME VALUE ...]",
-	  "Limits, or set some of max-contexts, max-objects and idle-us until gda_core goes;\n"
-	  "gda(4) describes them. Setting is for administrators.\n", NULL,
+	  "Limits, or set some of max-contexts, max-objects, max-executor-qps and idle-us until\n"
+	  "gda_core goes; gda(4) describes them. Setting is for administrators.\n", NULL,
 	  ctl_limits_command },
 	{ "monitor", "",
 	  "An event a line, when a device or context comes or goes, a QP is connected or fails, an MR\n"

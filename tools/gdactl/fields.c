@@ -179,6 +179,7 @@ static const struct ctl_field limits_fields[] = {
 	FIELD(LIMITS, MAX_CONTEXTS, U32, "max-contexts", "MAX-CONTEXTS"),
 	FIELD(LIMITS, MAX_OBJECTS, U32, "max-objects", "MAX-OBJECTS"),
 	FIELD(LIMITS, IDLE_US, U32, "idle-us", "IDLE-US"),
+	FIELD(LIMITS, MAX_EXECUTOR_QPS, U32, "max-executor-qps", "MAX-EXECUTOR-QPS"),
 };
 
 static const struct ctl_field event_fields[] = {
