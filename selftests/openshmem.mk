@@ -55,7 +55,7 @@ $(OSHTEST_OUT)/every: $(OSHTEST_OUT)/plain/every $(OSHTEST_OUT)/asan/every \
 
 # Programs in the manner of others, and the examples, as their users build them.
 OSHTEST_WARN	:= -O2 -Wall -Wextra -Werror
-OSHTEST_PROGRAMS := generic last_word pipeline transpose threads teams
+OSHTEST_PROGRAMS := generic last_word broadcasts pipeline transpose threads teams
 OSHTEST_MORE	:= lost split
 OSHTEST_EXAMPLES := alltoall put_signal ring stencil
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Broadcast, collect and all-to-all. Each PE puts what it gives to where it belongs, and a
- * barrier says that all is there. A caller sees to it that the destinations are free.
+ * barrier, or a word of a broadcast, says that all is there. A caller sees to it that the
+ * destinations are free.
  */
 #include "define.h"
 #include "way.h"
@@ -27,6 +28,27 @@ static void put_to_all(const char *call, const struct gda_osh_group *g, char *de
 		gda_osh_put_nbi(call, dest, source, bytes, gda_osh_group_pe(g, rotated(g, i)));
 }
 
+/*
+ * Directly the root waits for nobody. It tells a PE, by adding to its word, after it has stored
+ * the data of all: so a PE that was told, and is the root of the next broadcast, cannot be
+ * overtaken by the data of this one, whichever of the two adds comes first.
+ */
+static void tell(const char *call, const struct gda_osh_group *g, int root)
+{
+	uint64_t *told = &gda_osh.control->sync[g->team->number].told;
+	uint64_t *begun = &gda_osh.control->sync[g->team->number].broadcasts;
+	int i;
+
+	++*begun;
+	if (g->me != root) {
+		gda_osh_wait_least(call, told, *begun);
+		return;
+	}
+	__atomic_fetch_add(told, 1, __ATOMIC_RELAXED);
+	for (i = 0; i < g->size - 1; i++)
+		gda_osh_add(call, told, 1, gda_osh_group_pe(g, rotated(g, i)));
+}
+
 /* At the root of an active set, unlike in a team, nothing is written. */
 void gda_osh_broadcast(const char *call, const struct gda_osh_group *g, void *dest,
 		       const void *source, size_t bytes, int root)
@@ -40,7 +62,10 @@ void gda_osh_broadcast(const char *call, const struct gda_osh_group *g, void *de
 	for (i = 0; g->me == root && i < g->size; i++)
 		if (i != root || !g->is_set)
 			gda_osh_put_nbi(call, dest, source, bytes, gda_osh_group_pe(g, i));
-	finish(call, g);
+	if (g->team && !gda_osh.s->qps)
+		tell(call, g, root);
+	else
+		finish(call, g);
 }
 
 void gda_osh_fcollect(const char *call, const struct gda_osh_group *g, void *dest,

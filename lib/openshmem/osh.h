@@ -42,6 +42,8 @@ struct gda_osh_control {
 		uint64_t size;			/* bytes that this PE gives to a collect */
 		uint64_t offer;			/* its numbers of the teams that are split off */
 		uint64_t reductions;		/* small ones that this PE has begun; its own */
+		uint64_t broadcasts;		/* that this PE has begun; its own */
+		uint64_t told;			/* broadcasts whose data roots have put here */
 	} sync[GDA_OSH_MAX_TEAMS];
 	/* those of odd and of even reductions, for a peer may be one ahead */
 	struct gda_osh_slot slots[GDA_OSH_MAX_TEAMS][2][GDA_OSH_ROUNDS + 1];

@@ -55,6 +55,7 @@ long=(
 	'pipeline pipeline: 20 sweeps, as one PE computes them'
 	'threads threads: 4 of each PE'
 	'last_word last_word: taken once'
+	'broadcasts broadcasts: 20000 from each PE in turn'
 	'stencil [0-9]* points after 500 steps: as computed by one PE'
 )
 programs=("${short[@]}")
