@@ -23,7 +23,7 @@ $(SHMEMTEST_OUT)/$1/$2: selftests/shmem/$2.c $(wildcard selftests/shmem/*.h) sel
 endef
 $(foreach v,plain asan tsan,$(foreach t,$(SHMEMTESTS) $(SHMEMTESTS_FAKE),$(eval $(call SHMEM_TEST,$v,$t))))
 
-# --- inside OpenSHMEM's library, over a queue in plain memory ---
+# --- inside OpenSHMEM's library: over a queue in plain memory; peers that are words ---
 
 TEST_NATIVE	+= $(SHMEMTEST_OUT)/plain/unsettled
 
@@ -34,6 +34,14 @@ $(SHMEMTEST_OUT)/plain/unsettled: selftests/shmem/unsettled.c selftests/lib/fake
 	$(CC) $(OSH_CPPFLAGS) -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS) $(TEST_DEBUG) \
 		-pthread -o $@ $< selftests/lib/fake_nic.c $(LIB_OUT)/libgda-shmem.a \
 		$(LIB_OUT)/libgda.a
+
+TEST_NATIVE	+= $(SHMEMTEST_OUT)/plain/waiting
+
+$(SHMEMTEST_OUT)/plain/waiting: selftests/shmem/waiting.c $(LIB_OUT)/libgda-shmem.a $(LIB_OUT)/libgda.a \
+		$(GDA_HEADERS) selftests/shmem.mk | $(BUILD)/kselftest/kselftest_harness.h
+	@mkdir -p $(@D)
+	$(CC) $(OSH_CPPFLAGS) -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS) $(TEST_DEBUG) \
+		-pthread -o $@ $< $(LIB_OUT)/libgda-shmem.a $(LIB_OUT)/libgda.a
 
 # --- instructions ---
 

@@ -17,14 +17,6 @@
 #include "way.h"
 
 #define HEAP_BYTES	(256UL << 20)
-/*
- * Looks at a word, where each PE may have a processor of its own, and where not: about a
- * millisecond. Other programs may have those processors meanwhile, and a wait that yields early
- * then gives away the turn in which its peer would have run, too.
- */
-#define SPINS		20000U
-#define SPINS_SHARED	2U
-#define YIELDS		64U	/* where PEs share processors, before a wait sleeps */
 
 static struct gda_shmem no_shmem;
 
@@ -97,9 +89,7 @@ static void choose_spins(const char *call)
 {
 	unsigned int need = gda_osh.s->qps ? 2 * gda_osh.npes : gda_osh.npes;
 
-	gda_osh.crowded = need > count_processors(call);
-	gda_osh.spins = gda_osh.crowded ? SPINS_SHARED : SPINS;
-	gda_osh.looks = gda_osh.crowded ? SPINS_SHARED + YIELDS : SPINS;
+	gda_osh_wait_init(need > count_processors(call));
 }
 
 /* All PEs have to run the same build, or their variables are at other places. */

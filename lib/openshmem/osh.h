@@ -48,7 +48,8 @@ struct gda_osh_control {
 	/* those of odd and of even reductions, for a peer may be one ahead */
 	struct gda_osh_slot slots[GDA_OSH_MAX_TEAMS][2][GDA_OSH_ROUNDS + 1];
 	uint32_t exit;		/* 0, until the job or the watcher is to end (exit.c) */
-	uint32_t asleep;	/* 1: a wait of this PE may sleep (sleep.c) */
+	uint32_t asleep;	/* 1: a wait of this PE may sleep (wait.c) */
+	int32_t cpu;		/* on which this PE polled last; -1: none yet (wait.c) */
 };
 
 struct gda_osh_team {
@@ -77,8 +78,8 @@ struct gda_osh {
 	struct gda_comm *comm;
 	struct gda_osh_team world;
 	struct gda_osh_team shared;
-	bool crowded;		/* PEs and workers share processors */
-	unsigned int spins;	/* looks at a word before a wait yields */
+	bool crowded;		/* PEs and workers are more than processors */
+	unsigned int spins;	/* looks at a word before gda_osh_rest() decides what to do */
 	unsigned int looks;	/* before a wait of a collective call sleeps */
 	int threads;		/* SHMEM_THREAD_* */
 	uint32_t flags;		/* of posts: GDA_EXCLUSIVE unless threads may post at once */
@@ -104,8 +105,12 @@ void gda_osh_watch_stop(void);
 /* If somebody ended the job, or a PE is lost or has left too early, this does not return. */
 void gda_osh_check(const char *call);
 
-/* sleep.c */
+/* wait.c */
 
+void gda_osh_wait_init(bool crowded);
+/* After the @polls-th look in vain. */
+__attribute__((cold))
+void gda_osh_rest(const char *call, unsigned int polls);
 /* Until the word is @least or more; a PE that stores it wakes this one. */
 __attribute__((cold))
 void gda_osh_sleep_least(const char *call, const uint64_t *word, uint64_t least);

@@ -73,18 +73,15 @@ static bool none_counts(const struct words *w)
 	return true;
 }
 
-/*
- * A program may test in a loop: where PEs and workers share processors, one of so many tests in
- * vain lets others run.
- */
+/* A program may test in a loop: one of so many tests in vain is a look of a wait. */
 #define VAIN_TESTS	64U
 
-static bool tested(bool holds)
+static bool tested(const char *call, bool holds)
 {
 	static __thread unsigned int vain;
 
-	if (!gda_osh_likely(!gda_osh.crowded) && !holds && ++vain % VAIN_TESTS == 0)
-		gda_yield();
+	if (!holds && ++vain % VAIN_TESTS == 0)
+		gda_osh_rest(call, VAIN_TESTS);
 	return holds;
 }
 
@@ -106,8 +103,8 @@ static int test_all(const char *call, const struct words *w)
 	check_cmp(call, w->cmp);
 	for (i = 0; i < w->nelems; i++)
 		if (!left_out(w, i) && !holds(w, i))
-			return tested(false);
-	return tested(true);
+			return tested(call, false);
+	return tested(call, true);
 }
 
 static size_t find_some(const char *call, const struct words *w, size_t *indices)
@@ -125,7 +122,7 @@ static size_t test_any(const char *call, const struct words *w)
 {
 	size_t i = find_any(call, w);
 
-	tested(i != SIZE_MAX);
+	tested(call, i != SIZE_MAX);
 	return i;
 }
 
@@ -133,7 +130,7 @@ static size_t test_some(const char *call, const struct words *w, size_t *indices
 {
 	size_t n = find_some(call, w, indices);
 
-	tested(n);
+	tested(call, n);
 	return n;
 }
 
@@ -176,7 +173,7 @@ static size_t wait_some(const char *call, const struct words *w, size_t *indices
 #define GDA_OSH_DO_test(T) \
 	const T now = GDA_OSH_READ(ivar); \
 	check_cmp(GDA_OSH_CALL_NAME, cmp); \
-	return tested(GDA_OSH_HOLDS(now, cmp, cmp_value))
+	return tested(GDA_OSH_CALL_NAME, GDA_OSH_HOLDS(now, cmp, cmp_value))
 #define GDA_OSH_DO_wait_until(T) \
 	T now; \
 	unsigned int polls = 0; \

@@ -209,16 +209,13 @@ static inline void gda_osh_quiet(const char *call)
 		gda_osh_queue_quiet(call);
 }
 
-/* After the @polls-th look in vain: spin, or let others run, who may be who we wait for. */
+/* After the @polls-th look in vain. */
 static inline void gda_osh_relax(const char *call, unsigned int polls)
 {
-	if (polls < gda_osh.spins) {
+	if (polls < __atomic_load_n(&gda_osh.spins, __ATOMIC_RELAXED))
 		gda_pause();
-		return;
-	}
-	gda_yield();
-	if (polls % 64 == 0)
-		gda_osh_check(call);
+	else
+		gda_osh_rest(call, polls);
 }
 
 /*
@@ -230,7 +227,7 @@ static inline void gda_osh_wait_least(const char *call, const uint64_t *word, ui
 	unsigned int polls = 0;
 
 	while (gda_osh_load(word) < least) {
-		if (++polls >= gda_osh.looks && !gda_osh.s->qps) {
+		if (++polls >= __atomic_load_n(&gda_osh.looks, __ATOMIC_RELAXED) && !gda_osh.s->qps) {
 			gda_osh_sleep_least(call, word, least);
 			return;
 		}
