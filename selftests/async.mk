@@ -5,22 +5,27 @@
 
 ASYNCTEST_OUT	:= $(BUILD)/selftests/async
 ASYNCTESTS	:= copy rows peers random
+# over queues in plain memory
+ASYNCTESTS_FAKE	:= flags
 ASYNCTEST_LIB_plain := $(LIB_OUT)/libgda.a
 ASYNCTEST_LIB_asan := $(BUILD)/selftests/inproc/asan/libgda.a
 ASYNCTEST_LIB_tsan := $(BUILD)/selftests/inproc/tsan/libgda.a
 
 TEST_NATIVE	+= $(foreach v,plain asan tsan,$(ASYNCTESTS:%=$(ASYNCTEST_OUT)/$v/%))
+TEST_NATIVE	+= $(foreach v,plain asan,$(ASYNCTESTS_FAKE:%=$(ASYNCTEST_OUT)/$v/%))
 TEST_VM		+= $(ASYNCTESTS:%=$(ASYNCTEST_OUT)/plain/%)
 SOAK_NATIVE	+= $(ASYNCTEST_OUT)/plain/random
 
 define ASYNC_TEST
 $(ASYNCTEST_OUT)/$1/$2: selftests/async/$2.c $$(wildcard selftests/async/*.h) \
+		$(if $(filter $2,$(ASYNCTESTS_FAKE)),selftests/lib/fake_nic.c selftests/lib/fake_nic.h) \
 		$(ASYNCTEST_LIB_$1) \
 		$$(GDA_HEADERS) selftests/async.mk | $$(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $$(@D)
-	$$(CC) $$(INPROC_FLAGS) $$(INPROC_SAN_$1) -o $$@ $$< $(ASYNCTEST_LIB_$1)
+	$$(CC) $$(INPROC_FLAGS) $$(INPROC_SAN_$1) -o $$@ $$< \
+		$(if $(filter $2,$(ASYNCTESTS_FAKE)),selftests/lib/fake_nic.c) $(ASYNCTEST_LIB_$1)
 endef
-$(foreach v,plain asan tsan,$(foreach t,$(ASYNCTESTS),$(eval $(call ASYNC_TEST,$v,$t))))
+$(foreach v,plain asan tsan,$(foreach t,$(ASYNCTESTS) $(ASYNCTESTS_FAKE),$(eval $(call ASYNC_TEST,$v,$t))))
 
 # Bandwidths and overlap.
 BENCH		+= $(ASYNCTEST_OUT)/plain/bandwidth

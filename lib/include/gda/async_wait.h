@@ -97,32 +97,56 @@ GDA_HELPER int gda_async_result(const struct gda_async_session *s, uint64_t even
 	return s->broken < event ? -EIO : 0;
 }
 
-/* Post a flag behind all in each queue of @used, and poll their words (P-09). */
+/*
+ * Wait for the flag that was posted to @v: for its word, for what was copied before has landed
+ * then, and for its ticket, for until then the device may write the word, which is the caller's
+ * when the session has ended.
+ */
+GDA_HELPER int gda_async_flag_wait(struct gda_view *v, const uint64_t *word, uint64_t value,
+				   int64_t ticket, uint64_t deadline)
+{
+	unsigned int polls;
+	int err = 0;
+
+	for (polls = 1; !err && gda_nic_load64(word) != value; polls++) {
+		gda_rest(v, polls, GDA_RELAX_DONE);
+		err = gda_expired(v, polls, &deadline);
+		if (!err && polls % GDA_POLLS == 0 && gda_test(v, ticket) < 0)
+			err = -EIO;
+	}
+	return err ? err : gda_async_error(gda_wait(v, ticket, deadline));
+}
+
+/*
+ * Post a flag behind all in each queue of @used, and poll their words (P-09). The scratch may
+ * have any content, also flags of an earlier session: so values begin with the clock, and a word
+ * is set to another value before its flag is posted.
+ */
 GDA_SLOW int gda_async_flags(struct gda_async_session *s, uint64_t used, uint64_t deadline)
 {
-	uint64_t value = ++s->flag, iova = 0;
+	uint64_t value, iova = 0;
 	uint32_t key = 0, q;
 	int64_t ticket;
 	int err = 0, e;
 
+	s->flag = s->flag ? s->flag + 1 : gda_clock_ns() | 1;
+	value = s->flag;
 	if (!deadline)
 		deadline = gda_clock_ns() + gda_async_of(s)->timeout_ns;
 	for (q = 0; q < s->queues; q++) {
-		uint64_t *word = gda_async_flag(s, q);
+		uint64_t *word = gda_async_flag(s, q), bit = 1ULL << q;
 		struct gda_view *v = gda_async_view(s, q);
-		unsigned int polls;
 
-		if (!(used >> q & 1))
+		if (!((used | s->flagged) & bit))
 			continue;
 		gda_chunk_span(gda_async_map(s, s->peer), (uintptr_t)word, 8, &iova, &key);
+		gda_nic_store64(word, ~value);
 		ticket = gda_put_value(v, iova, key, value, 0);
-		e = ticket < 0 ? (int)ticket : 0;
-		for (polls = 1; !e && gda_nic_load64(word) != value; polls++) {
-			gda_rest(v, polls, GDA_RELAX_DONE);
-			e = gda_expired(v, polls, &deadline);
-			if (!e && polls % GDA_POLLS == 0 && gda_test(v, ticket) < 0)
-				e = -EIO;
-		}
+		s->flagged |= bit;
+		e = ticket < 0 ? (int)ticket :
+				 gda_async_flag_wait(v, word, value, ticket, deadline);
+		if (!e || gda_async_is_final(e))
+			s->flagged &= ~bit;
 		err = err ? err : e;
 	}
 	return err;
@@ -157,7 +181,7 @@ GDA_SLOW int gda_async_wait_all(struct gda_async_session *s, uint64_t deadline)
 {
 	int err = 0;
 
-	if ((uint64_t)gda_async_newest(s) != s->done) {
+	if ((uint64_t)gda_async_newest(s) != s->done || gda_unlikely(s->flagged)) {
 		if (s->flags & GDA_ASYNC_FLAG_WAIT)
 			err = gda_async_flags(s, gda_async_used(s), deadline);
 		if (err && err != -EIO)
@@ -180,7 +204,8 @@ GDA_SLOW int gda_async_wait_all(struct gda_async_session *s, uint64_t deadline)
  * @deadline: in ns of gda_clock_ns(); 0: gda_async_attr.timeout_ns from now
  *
  * All that was begun since the last wait: what was gotten is there, and what was put may be
- * changed. With %GDA_ASYNC_FLAG_WAIT it posts the flag of each queue, and polls its word.
+ * changed. With %GDA_ASYNC_FLAG_WAIT it posts the flag of each queue, and polls its word; the scratch
+ * is the caller's when it has returned 0.
  *
  * Return: 0; -EIO some of it failed, or could not be posted (then the errno of that post), and
  * all has ended; -ETIMEDOUT, -ETIME not done at the deadline, and the next wait covers it, too;

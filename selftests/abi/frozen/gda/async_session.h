@@ -40,7 +40,7 @@ extern "C" {
  * @broken: first event that failed, less 1, or UINT64_MAX; if there are several queues
  * @views: of the first queue
  * @scratch: of the caller
- * @flag: the last value of flags, with %GDA_ASYNC_FLAG_WAIT
+ * @flag: with %GDA_ASYNC_FLAG_WAIT: the last value of flags; 0: none was posted
  * @mask: entries of the history - 1
  * @peer: rank of the first peer
  * @peers: number of peers
@@ -49,6 +49,7 @@ extern "C" {
  * @refused: errno of the last call that was refused, or 0; the caller may clear it
  * @flags: of the workspace
  * @reserved: 0
+ * @flagged: with %GDA_ASYNC_FLAG_WAIT: a bit for each queue whose flag a wait left under way
  * @reserved2: 0
  *
  * Plain data. Programs read @size, @engine and @refused; all else is for the calls below.
@@ -79,7 +80,8 @@ struct gda_async_session {
 	int32_t refused;
 	uint32_t flags;
 	uint32_t reserved;
-	uint64_t reserved2[3];
+	uint64_t flagged;
+	uint64_t reserved2[2];
 };
 
 /**
