@@ -10,7 +10,7 @@ ABI_LINK	= -Wl,-rpath,$(abspath $(1)) -L$(1) -lgda
 
 TEST_NATIVE	+= selftests/abi/abi.sh selftests/abi/abidiff.sh selftests/abi/install.sh selftests/abi/layout.sh \
 		   $(ABI_OUT)/old-program $(ABI_OUT)/old-program-new-library \
-		   $(ABI_OUT)/new-program-old-library
+		   $(ABI_OUT)/new-program-old-library $(ABI_OUT)/lengths
 TEST_VM		+= selftests/abi/policy.sh
 
 $(ABI_OUT)/grown/gda/gda.h: selftests/abi/grow.sh $(GDA_HEADERS)
@@ -40,3 +40,9 @@ $(ABI_OUT)/old-program-new-library: selftests/abi/sizes.c $(ABI_FROZEN) \
 $(ABI_OUT)/new-program-old-library: selftests/abi/sizes.c $(ABI_OUT)/grown/gda/gda.h \
 		$(LIB_OUT)/libgda.so | $(BUILD)/kselftest/kselftest_harness.h
 	$(CC) -DGROWN -I$(ABI_OUT)/grown $(ABI_FLAGS) -o $@ $< $(call ABI_LINK,$(LIB_OUT))
+
+$(ABI_OUT)/lengths: selftests/abi/lengths.c selftests/lib/fake_nic.c selftests/lib/fake_nic.h \
+		$(GDA_HEADERS) $(LIB_OUT)/libgda.so | $(BUILD)/kselftest/kselftest_harness.h
+	@mkdir -p $(@D)
+	$(CC) $(GDA_CPPFLAGS) $(ABI_FLAGS) -o $@ $< selftests/lib/fake_nic.c \
+		$(call ABI_LINK,$(LIB_OUT))

@@ -56,7 +56,7 @@ class _QueueError(_c.Structure):
 
 
 _P, _U32, _U64, _I64, _INT = _c.c_void_p, _c.c_uint32, _c.c_uint64, _c.c_int64, _c.c_int
-_MOVE = (_P, _U64, _U32, _U64, _U32, _U32, _c.c_uint)
+_MOVE = (_P, _U64, _U32, _U64, _U32, _U64, _c.c_uint)
 
 # Results and arguments of the functions that are used.
 _CALLS = {

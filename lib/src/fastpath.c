@@ -31,7 +31,7 @@ GDA_EXPORT int64_t gda_sized_put_chunked(struct gda_view *v, const struct gda_ch
 					 uint64_t raddr, uint64_t len, unsigned int flags)
 	__asm__("gda_put_chunked");
 GDA_EXPORT int64_t gda_sized_put_signal(struct gda_view *v, uint64_t laddr, uint32_t lkey,
-					uint64_t raddr, uint32_t rkey, uint32_t len,
+					uint64_t raddr, uint32_t rkey, uint64_t len,
 					const struct gda_signal *signal, unsigned int flags)
 	__asm__("gda_put_signal");
 
@@ -107,7 +107,7 @@ int64_t gda_sized_put_chunked(struct gda_view *v, const struct gda_chunk_map *lm
 }
 
 int64_t gda_sized_put_signal(struct gda_view *v, uint64_t laddr, uint32_t lkey,
-			     uint64_t raddr, uint32_t rkey, uint32_t len,
+			     uint64_t raddr, uint32_t rkey, uint64_t len,
 			     const struct gda_signal *signal, unsigned int flags)
 {
 	struct gda_signal ours;

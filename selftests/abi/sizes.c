@@ -24,7 +24,7 @@
 struct gda_view *lib_qp_view(struct gda_qp *qp) __asm__("gda_qp_view");
 struct gda_cq_view *lib_cq_view(struct gda_cq *cq) __asm__("gda_cq_view");
 int64_t lib_put_imm(struct gda_view *v, uint64_t laddr, uint32_t lkey, uint64_t raddr,
-		    uint32_t rkey, uint32_t len, uint32_t imm,
+		    uint32_t rkey, uint64_t len, uint32_t imm,
 		    unsigned int flags) __asm__("gda_put_imm");
 int lib_wait(struct gda_view *v, int64_t ticket, uint64_t deadline) __asm__("gda_wait");
 int lib_error(struct gda_view *v, struct gda_error *error) __asm__("gda_error");
@@ -36,7 +36,7 @@ int64_t lib_put_chunked(struct gda_view *v, const struct gda_chunk_map *lmap, ui
 			unsigned int flags) __asm__("gda_put_chunked");
 
 int64_t lib_put_signal(struct gda_view *v, uint64_t laddr, uint32_t lkey, uint64_t raddr,
-		       uint32_t rkey, uint32_t len, const struct gda_signal *signal,
+		       uint32_t rkey, uint64_t len, const struct gda_signal *signal,
 		       unsigned int flags) __asm__("gda_put_signal");
 
 #define FILL	0xa5

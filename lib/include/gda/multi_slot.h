@@ -19,15 +19,16 @@ extern "C" {
 
 /* The part of gda_put_inline() that takes more than a slot. */
 GDA_SLOW int64_t gda_put_inline_long(struct gda_view *v, uint64_t raddr, uint32_t rkey,
-				     const void *src, uint32_t len, unsigned int flags)
+				     const void *src, uint64_t len, unsigned int flags)
 {
-	uint32_t n = gda_wqe_inline_slots(len);
+	uint32_t n = gda_wqe_inline_slots((uint32_t)len);
 	uint64_t index;
 	int err = len > GDA_INLINE_MAX ? -EMSGSIZE : gda_reserve(v, n, &flags, &index);
 
 	if (err)
 		return err;
-	gda_wqe_store_inline(gda_sq(v), index, raddr, rkey, src, len, flags & GDA_SOLICITED);
+	gda_wqe_store_inline(gda_sq(v), index, raddr, rkey, src, (uint32_t)len,
+			     flags & GDA_SOLICITED);
 	gda_publish(v, index, n, flags);
 	return (int64_t)index;
 }

@@ -84,10 +84,10 @@ GDA_HELPER struct gda_wqe gda_wqe_signal(const struct gda_signal *s)
  * show when the ticket is waited for.
  */
 GDA_SIZED_API int64_t gda_put_signal(struct gda_view *v, uint64_t laddr, uint32_t lkey,
-				     uint64_t raddr, uint32_t rkey, uint32_t len,
+				     uint64_t raddr, uint32_t rkey, uint64_t len,
 				     const struct gda_signal *signal, unsigned int flags)
 {
-	struct gda_wqe put = gda_wqe_put(laddr, lkey, raddr, rkey, len);
+	struct gda_wqe put = gda_wqe_put(laddr, lkey, raddr, rkey, (uint32_t)len);
 	struct gda_wqe then = gda_wqe_signal(signal);
 	uint32_t first = gda_wqe_slots(&put), n = first + gda_wqe_slots(&then);
 	uint64_t index;

@@ -133,12 +133,12 @@ GDA_DEVICE int64_t gda_post_multi(queue &q, uint32_t n, unsigned int flags, cons
  */
 template <class queue>
 GDA_GPU_API int64_t gda_put(queue &q, uint64_t laddr, uint32_t lkey, uint64_t raddr,
-			   uint32_t rkey, uint32_t len, unsigned int flags)
+			   uint32_t rkey, uint64_t len, unsigned int flags)
 {
 	if (gda_wqe_too_long(len))
 		return -EMSGSIZE;
 	return gda_post(q, flags, [&] {
-		return gda_wqe_put(laddr, lkey, raddr, rkey, len);
+		return gda_wqe_put(laddr, lkey, raddr, rkey, (uint32_t)len);
 	});
 }
 
@@ -159,12 +159,12 @@ GDA_GPU_API int64_t gda_put(queue &q, uint64_t laddr, uint32_t lkey, uint64_t ra
  */
 template <class queue>
 GDA_GPU_API int64_t gda_put_imm(queue &q, uint64_t laddr, uint32_t lkey, uint64_t raddr,
-				uint32_t rkey, uint32_t len, uint32_t imm, unsigned int flags)
+				uint32_t rkey, uint64_t len, uint32_t imm, unsigned int flags)
 {
 	if (gda_wqe_too_long(len))
 		return -EMSGSIZE;
 	return gda_post(q, flags, [&] {
-		return gda_wqe_put_imm(laddr, lkey, raddr, rkey, len, imm);
+		return gda_wqe_put_imm(laddr, lkey, raddr, rkey, (uint32_t)len, imm);
 	});
 }
 
@@ -183,12 +183,12 @@ GDA_GPU_API int64_t gda_put_imm(queue &q, uint64_t laddr, uint32_t lkey, uint64_
  */
 template <class queue>
 GDA_GPU_API int64_t gda_get(queue &q, uint64_t laddr, uint32_t lkey, uint64_t raddr,
-			   uint32_t rkey, uint32_t len, unsigned int flags)
+			   uint32_t rkey, uint64_t len, unsigned int flags)
 {
 	if (gda_wqe_too_long(len))
 		return -EMSGSIZE;
 	return gda_post(q, flags, [&] {
-		return gda_wqe_get(laddr, lkey, raddr, rkey, len);
+		return gda_wqe_get(laddr, lkey, raddr, rkey, (uint32_t)len);
 	});
 }
 
@@ -207,16 +207,16 @@ GDA_GPU_API int64_t gda_get(queue &q, uint64_t laddr, uint32_t lkey, uint64_t ra
  */
 template <class queue>
 GDA_GPU_API int64_t gda_put_inline(queue &q, uint64_t raddr, uint32_t rkey, const void *src,
-				   uint32_t len, unsigned int flags)
+				   uint64_t len, unsigned int flags)
 {
 	if (len <= GDA_INLINE_SLOT)
-		return gda_post(q, flags, [w = gda_wqe_inline(raddr, rkey, src, len)] {
+		return gda_post(q, flags, [w = gda_wqe_inline(raddr, rkey, src, (uint32_t)len)] {
 			return w;
 		});
 	if (len > GDA_INLINE_MAX)
 		return -EMSGSIZE;
-	return gda_post_multi(q, gda_wqe_inline_slots(len), flags, [&](uint64_t index) {
-		gda_wqe_store_inline(gda_sq(q.port), index, raddr, rkey, src, len,
+	return gda_post_multi(q, gda_wqe_inline_slots((uint32_t)len), flags, [&](uint64_t index) {
+		gda_wqe_store_inline(gda_sq(q.port), index, raddr, rkey, src, (uint32_t)len,
 				     flags & GDA_SOLICITED);
 	});
 }
@@ -276,10 +276,10 @@ GDA_GPU_API int64_t gda_put_value(queue &q, uint64_t raddr, uint32_t rkey, uint6
  */
 template <class queue>
 GDA_GPU_API int64_t gda_put_signal(queue &q, uint64_t laddr, uint32_t lkey, uint64_t raddr,
-				  uint32_t rkey, uint32_t len, const struct gda_signal &signal,
+				  uint32_t rkey, uint64_t len, const struct gda_signal &signal,
 				  unsigned int flags)
 {
-	struct gda_wqe put = gda_wqe_put(laddr, lkey, raddr, rkey, len);
+	struct gda_wqe put = gda_wqe_put(laddr, lkey, raddr, rkey, (uint32_t)len);
 	struct gda_wqe then = gda_wqe_signal(&signal);
 
 	if (gda_wqe_too_long(len))
@@ -331,11 +331,11 @@ GDA_DEVICE int64_t gda_post_each(queue &q, const struct gda_wqe &w, unsigned int
  */
 template <class queue>
 GDA_GPU_API int64_t gda_put_each(queue &q, uint64_t laddr, uint32_t lkey, uint64_t raddr,
-				uint32_t rkey, uint32_t len, unsigned int flags)
+				uint32_t rkey, uint64_t len, unsigned int flags)
 {
 	if (__any_sync(~0U, gda_wqe_too_long(len)))
 		return -EMSGSIZE;
-	return gda_post_each(q, gda_wqe_put(laddr, lkey, raddr, rkey, len), flags);
+	return gda_post_each(q, gda_wqe_put(laddr, lkey, raddr, rkey, (uint32_t)len), flags);
 }
 
 /**
@@ -355,7 +355,7 @@ GDA_GPU_API int64_t gda_put_each(queue &q, uint64_t laddr, uint32_t lkey, uint64
  */
 template <class group, class queue>
 GDA_GPU_API int64_t gda_put_group(const group &g, queue &q, uint64_t laddr, uint32_t lkey,
-				 uint64_t raddr, uint32_t rkey, uint32_t len,
+				 uint64_t raddr, uint32_t rkey, uint64_t len,
 				 unsigned int flags)
 {
 	int64_t ticket = 0;

@@ -68,7 +68,7 @@ extern "C" {
 #define GDA_INLINE_MAX	GDA_WQE_INLINE_MAX
 
 GDA_SLOW int64_t gda_put_inline_long(struct gda_view *v, uint64_t raddr, uint32_t rkey,
-				     const void *src, uint32_t len, unsigned int flags);
+				     const void *src, uint64_t len, unsigned int flags);
 
 /**
  * gda_put - write local memory to remote memory
@@ -86,17 +86,17 @@ GDA_SLOW int64_t gda_put_inline_long(struct gda_view *v, uint64_t raddr, uint32_
  * Any thread may call it; with %GDA_EXCLUSIVE the caller serializes all posts to the queue.
  *
  * Return: the ticket, or a negative errno and nothing was posted: -EMSGSIZE @len is
- * too long; -EAGAIN the ring is full and %GDA_NOWAIT is set; -ETIMEDOUT it stayed
+ * 2^31 or more; -EAGAIN the ring is full and %GDA_NOWAIT is set; -ETIMEDOUT it stayed
  * full for view->timeout_ns; -EIO it is full and the queue has failed; -ESHUTDOWN
  * aborted. Bad addresses and keys show when the ticket is waited for.
  */
 GDA_API int64_t gda_put(struct gda_view *v, uint64_t laddr, uint32_t lkey, uint64_t raddr,
-			uint32_t rkey, uint32_t len, unsigned int flags)
+			uint32_t rkey, uint64_t len, unsigned int flags)
 {
 	gda_check_flags(flags);
 	if (gda_unlikely(gda_wqe_too_long(len)))
 		return -EMSGSIZE;
-	return gda_post(v, gda_wqe_put(laddr, lkey, raddr, rkey, len), flags);
+	return gda_post(v, gda_wqe_put(laddr, lkey, raddr, rkey, (uint32_t)len), flags);
 }
 
 /**
@@ -121,13 +121,13 @@ GDA_API int64_t gda_put(struct gda_view *v, uint64_t laddr, uint32_t lkey, uint6
  * Return: as gda_put().
  */
 GDA_API int64_t gda_put_imm(struct gda_view *v, uint64_t laddr, uint32_t lkey,
-			    uint64_t raddr, uint32_t rkey, uint32_t len, uint32_t imm,
+			    uint64_t raddr, uint32_t rkey, uint64_t len, uint32_t imm,
 			    unsigned int flags)
 {
 	gda_check_flags(flags);
 	if (gda_unlikely(gda_wqe_too_long(len)))
 		return -EMSGSIZE;
-	return gda_post(v, gda_wqe_put_imm(laddr, lkey, raddr, rkey, len, imm), flags);
+	return gda_post(v, gda_wqe_put_imm(laddr, lkey, raddr, rkey, (uint32_t)len, imm), flags);
 }
 
 /**
@@ -145,12 +145,12 @@ GDA_API int64_t gda_put_imm(struct gda_view *v, uint64_t laddr, uint32_t lkey,
  * Return: as gda_put().
  */
 GDA_API int64_t gda_get(struct gda_view *v, uint64_t laddr, uint32_t lkey, uint64_t raddr,
-			uint32_t rkey, uint32_t len, unsigned int flags)
+			uint32_t rkey, uint64_t len, unsigned int flags)
 {
 	gda_check_flags(flags);
 	if (gda_unlikely(gda_wqe_too_long(len)))
 		return -EMSGSIZE;
-	return gda_post(v, gda_wqe_get(laddr, lkey, raddr, rkey, len), flags);
+	return gda_post(v, gda_wqe_get(laddr, lkey, raddr, rkey, (uint32_t)len), flags);
 }
 
 /**
@@ -168,12 +168,12 @@ GDA_API int64_t gda_get(struct gda_view *v, uint64_t laddr, uint32_t lkey, uint6
  * Return: as gda_put(); -EMSGSIZE also if the ring has not as many slots.
  */
 GDA_API int64_t gda_put_inline(struct gda_view *v, uint64_t raddr, uint32_t rkey,
-			       const void *src, uint32_t len, unsigned int flags)
+			       const void *src, uint64_t len, unsigned int flags)
 {
 	gda_check_flags(flags);
 	if (gda_unlikely(len > GDA_INLINE_SLOT))
 		return gda_put_inline_long(v, raddr, rkey, src, len, flags);
-	return gda_post(v, gda_wqe_inline(raddr, rkey, src, len), flags);
+	return gda_post(v, gda_wqe_inline(raddr, rkey, src, (uint32_t)len), flags);
 }
 
 /**

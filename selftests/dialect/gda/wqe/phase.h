@@ -57,9 +57,9 @@ GDA_HELPER uint32_t gda_wqe_slots(const struct gda_wqe *w)
 	return w->slots;
 }
 
-GDA_HELPER int gda_wqe_too_long(uint32_t len)
+GDA_HELPER int gda_wqe_too_long(uint64_t len)
 {
-	return len >> 31;
+	return len >> 31 != 0;
 }
 
 GDA_HELPER struct gda_wqe gda_wqe_entry(uint8_t op, uint64_t laddr, uint32_t lkey,

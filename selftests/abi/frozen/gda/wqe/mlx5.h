@@ -129,9 +129,9 @@ GDA_HELPER struct gda_wqe gda_wqe_nop(void)
 }
 
 /* Most bytes of a work request: bit 31 of a length says that they are inline. */
-GDA_HELPER int gda_wqe_too_long(uint32_t len)
+GDA_HELPER int gda_wqe_too_long(uint64_t len)
 {
-	return (len & GDA_MLX5_INLINE) != 0;
+	return len >= GDA_MLX5_INLINE;
 }
 
 /* A write or read of one local segment; a length of 0 has no segment, for it means 2^31. */
