@@ -4,8 +4,9 @@
 # attacks.py [--json] - what the last runs of the tests said of each attack
 #
 # It reads the last `make check`, `make check-debug` and `make check-kcsan` of all programs; for
-# a whole table run these three. A run of some programs (PROGRAMS=, TESTS=) does not count: it
-# leaves its logs in build/log/part, of which --logs build/log/part shows a table.
+# a whole table run these three. Those of `make check-newest` and `make check-arm64` count, too, if
+# they were run. A run of some programs (PROGRAMS=, TESTS=) does not count: it leaves its logs in
+# build/log/part, of which --logs build/log/part shows a table.
 #
 #   --logs DIR      what run-tests.sh left                  [build/log]
 #   --rows FILE     the attacks                             [selftests/attacks.txt]
@@ -29,9 +30,9 @@ import textwrap
 import time
 
 TOP = os.path.relpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-ID = re.compile(r"[MSKOEP]\d+$")
-# Their ids are those of what front ends promise, which has letters of its own.
-FRONT_ENDS = re.compile(r"(async|dpa|gin|nccl|shmem|verbs/examples)\b")
+ID = re.compile(r"[MSKOEPQX]\d+$")
+# Their ids are those of what these front ends promise, and some are those of rows, too.
+FRONT_ENDS = re.compile(r"(async|gin|verbs/examples)\b")
 RESULT = re.compile(r"\s*(not )?ok \d+ (?:- )?(\S+)[^#]*(?:# *(SKIP|TODO|XFAIL)\b *(.*))?")
 # Lines of the harness, or expected messages of the kernel: they are no figures.
 NOISE = re.compile(r"#\s*(RUN|OK|FAIL|SKIP|PASSED|FAILED|Starting|Totals|dmesg)\b|.*GDA_SEED=")
@@ -103,10 +104,11 @@ class Run:
 def runs(logs):
     """
     Of each place in order: the kernels' are folders vm-KVER, vm-KVER/NAME of another start
-    of that kernel, and of each guest pair/N, debug/N and kcsan/N.
+    of that kernel, and of each guest pair/N, debug/N and kcsan/N. KVER may be "newest", and
+    end with -arm64 or -arm64-16k; these come behind those of this processor.
     """
-    vms = sorted((d for d in os.listdir(logs) if re.match(r"vm-\d", d)),
-                 key=lambda d: [int(n) for n in re.findall(r"\d+", d)])
+    vms = sorted((d for d in os.listdir(logs) if d.startswith("vm-")),
+                 key=lambda d: ("arm64" in d, "newest" in d, [int(n) for n in re.findall(r"\d+", d)]))
     found = [("native", "native")]
     for d in vms:
         inner = sorted(n for n in os.listdir(os.path.join(logs, d))
@@ -252,16 +254,19 @@ def sums(tests, place):
 
 def print_table(table, attacks):
     width = max(100, shutil.get_terminal_size((140, 0)).columns)
-    head = f"{'row':<5}{'test':<44}" + "".join(f"{p:>8}" for p in table.places) + "  "
+    # As wide as the name of a place, and a cell of six.
+    wide = {p: max(8, len(p) + 2) for p in table.places}
+    head = f"{'row':<5}{'test':<44}" + "".join(f"{p:>{wide[p]}}" for p in table.places) + "  "
     print(f"{head}{'result':<9}figure")
     for row, applies, name in attacks:
         tests = table.rows.get(row, {})
-        cells = "".join(f"{sums(tests, p):>8}" for p in table.places)
+        cells = "".join(f"{sums(tests, p):>{wide[p]}}" for p in table.places)
         name += f" ({applies})" if applies != "yes" else ""
         print(f"\n{row:<5}{name:<44}{cells}  {table.result(row, applies)}")
         for test, places in sorted(tests.items()):
             texts = figures(places) + remarks(places)
-            cells = "".join(f"{places[p].text() if p in places else '-':>8}" for p in table.places)
+            cells = "".join(f"{places[p].text() if p in places else '-':>{wide[p]}}"
+                            for p in table.places)
             lines = [w for t in texts for w in
                      textwrap.wrap(t, width - len(head) - 9, subsequent_indent="  ")]
             worst = "FAILED" if any(c.failed for c in places.values()) else \
@@ -315,7 +320,7 @@ def main():
         print(f"\n{count.get('ok', 0)} rows hold, {count.get('FAILED', 0)} failed, "
               f"{count.get('NO TEST', 0)} without a test, {count.get('SKIPPED', 0)} skipped, "
               f"{count.get('n/a', 0)} have nothing to attack yet")
-        print("\n".join(time.strftime(f"{r.place:<7}ended %F %H:%M", time.localtime(r.when))
+        print("\n".join(time.strftime(f"{r.place:<{1 + max(6, len(r.place))}}ended %F %H:%M", time.localtime(r.when))
                         for r in found if r.ended))
     for line in table.bad:
         print(line, file=sys.stderr)
