@@ -6,7 +6,7 @@ COMMTEST_OUT	:= $(BUILD)/selftests/comm
 COMMTESTS	:= comm strangers
 
 TEST_NATIVE	+= $(foreach v,plain asan tsan,$(COMMTESTS:%=$(COMMTEST_OUT)/$v/%)) \
-		   $(COMMTEST_OUT)/run $(COMMTEST_OUT)/killed.sh
+		   $(COMMTEST_OUT)/run $(COMMTEST_OUT)/killed.sh $(COMMTEST_OUT)/bind.sh
 TEST_VM		+= $(COMMTESTS:%=$(COMMTEST_OUT)/plain/%) $(COMMTEST_OUT)/run $(COMMTEST_OUT)/killed.sh
 
 define COMM_TEST
@@ -23,6 +23,10 @@ $(addprefix $(COMMTEST_OUT)/,hello killed): $(COMMTEST_OUT)/%: selftests/comm/%.
 	$(CC) $(GDA_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ $< $(LIB_OUT)/libgda.a
 
 $(COMMTEST_OUT)/run: selftests/comm/run.sh $(COMMTEST_OUT)/hello $(BUILD)/tools/gda-run
+	@mkdir -p $(@D)
+	install -m 755 $< $@
+
+$(COMMTEST_OUT)/bind.sh: selftests/comm/bind.sh $(BUILD)/tools/gda-run
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 

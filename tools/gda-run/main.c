@@ -58,6 +58,10 @@ static void print_usage(FILE *to)
 	      "  -t, --timeout S  end all after S seconds\n"
 	      "  -i, --interface NAME  listen there and not on loopback\n"
 	      "  -b, --bare       do not put \"[rank] \" before lines\n"
+	      "  --bind HOW       none; core: each rank to processors of its own; auto: if enough are\n"
+	      "                   free [auto]\n"
+	      "  --threads N      processors for each rank [2, or $OMP_NUM_THREADS if that is more]\n"
+	      "  --show-bind      say which rank is bound where, or why none is\n"
 	      "  -h, --help\n"
 	      "  -V, --version\n", to);
 }
@@ -68,7 +72,7 @@ static int bad(const char *what, const char *value)
 	return 2;
 }
 
-enum { RUN_ID = 256, RUN_FIRST, RUN_OF, RUN_NEW_ID };
+enum { RUN_ID = 256, RUN_FIRST, RUN_OF, RUN_NEW_ID, RUN_BIND, RUN_THREADS_EACH, RUN_SHOW_BIND };
 
 /* A number of ranks. Return: 0, or 2 after a message. */
 static int parse_ranks(const char *text, uint32_t least, uint32_t *to)
@@ -79,7 +83,7 @@ static int parse_ranks(const char *text, uint32_t least, uint32_t *to)
 	errno = 0;
 	n = strtoul(text, &end, 10);
 	if (!*text || *end || errno || *text == '-' || n < least || n > RUN_MAX)
-		return bad(least ? "no number of ranks from 1 to 4096" : "no rank", text);
+		return bad(least ? "no number from 1 to 4096" : "no rank", text);
 	*to = (uint32_t)n;
 	return 0;
 }
@@ -101,6 +105,16 @@ static const char *ranks_text(char **argv)
 	if (optarg[1])
 		return optarg + 1;
 	return argv[optind] ? argv[optind++] : "";
+}
+
+static int bind_option(int c, struct run_options *opt)
+{
+	if (c == RUN_BIND && bind_parse(optarg, &opt->bind))
+		return bad("--bind takes none, core or auto", optarg);
+	if (c == RUN_THREADS_EACH && parse_ranks(optarg, 1, &opt->threads))
+		return 2;
+	opt->show_bind |= c == RUN_SHOW_BIND;
+	return 0;
 }
 
 static int option(int c, char **argv, struct run_options *opt)
@@ -134,6 +148,10 @@ static int option(int c, char **argv, struct run_options *opt)
 	case 'b':
 		opt->bare = true;
 		return 0;
+	case RUN_BIND:
+	case RUN_THREADS_EACH:
+	case RUN_SHOW_BIND:
+		return bind_option(c, opt);
 	case 'h':
 		print_usage(stdout);
 		exit(0);
@@ -194,6 +212,9 @@ static int parse(int argc, char **argv, struct run_options *opt)
 		{ "timeout", required_argument, NULL, 't' },
 		{ "interface", required_argument, NULL, 'i' },
 		{ "bare", no_argument, NULL, 'b' },
+		{ "bind", required_argument, NULL, RUN_BIND },
+		{ "threads", required_argument, NULL, RUN_THREADS_EACH },
+		{ "show-bind", no_argument, NULL, RUN_SHOW_BIND },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },
 		{ 0 },
@@ -369,6 +390,7 @@ int main(int argc, char **argv)
 {
 	struct run_options opt = { 0 };
 	struct run run = { .opt = &opt, .ended = -1 };
+	struct run_binding *binding;
 	int signals, ret, i, k;
 
 	ret = parse(argc, argv, &opt);
@@ -376,6 +398,10 @@ int main(int argc, char **argv)
 		return ret;
 	if (opt.new_id)
 		return print_new_id(opt.interface);
+	ret = bind_plan(&opt, &binding);
+	if (ret)
+		return ret;
+	opt.binding = binding;
 	run.ranks = calloc(opt.nranks, sizeof(*run.ranks));
 	signals = open_signals();
 	if (!run.ranks || signals < 0) {
@@ -396,5 +422,6 @@ int main(int argc, char **argv)
 		end_all(&run);
 	loop(&run, signals);
 	free(run.ranks);
+	free(binding);
 	return run.status;
 }

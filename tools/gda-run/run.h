@@ -11,6 +11,16 @@
 #include <sys/types.h>
 
 #define RUN_MAX 4096
+/* Threads of a rank that poll: one that waits, and the worker of its context. */
+#define RUN_THREADS 2
+
+enum run_bind {
+	RUN_BIND_AUTO,	/* if there are processors enough that nobody else uses */
+	RUN_BIND_NONE,
+	RUN_BIND_CORE,	/* or it is an error */
+};
+
+struct run_binding;
 
 struct run_options {
 	uint32_t nranks;	/* that are started here */
@@ -22,6 +32,10 @@ struct run_options {
 	bool bare;		/* lines are not marked */
 	double timeout;		/* seconds, 0: none */
 	const char *interface;
+	enum run_bind bind;
+	uint32_t threads;	/* processors that each rank is to have, 0: not said */
+	bool show_bind;
+	const struct run_binding *binding;	/* NULL: ranks are not bound */
 	char **argv;
 };
 
@@ -38,6 +52,17 @@ struct run_rank {
 	pid_t pid;		/* 0 once it was waited for */
 	struct run_stream streams[2];
 };
+
+/* bind.c */
+
+/* Return: 0, or -EINVAL if @text is no such word. */
+int bind_parse(const char *text, enum run_bind *to);
+/* Decide which processors each rank gets. Return: 0 with @binding, or NULL there if they are not
+ * bound; 1 after a message.
+ */
+int bind_plan(const struct run_options *opt, struct run_binding **binding);
+/* By the process that is to be @rank, counted from 0 on this machine. */
+void bind_apply(const struct run_binding *b, uint32_t rank);
 
 /* stream.c */
 

@@ -37,6 +37,7 @@ static void become(uint32_t rank, const struct run_options *opt, int listener, p
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	bind_apply(opt->binding, rank);
 	set_number("GDA_COMM_RANK", opt->first + rank);
 	if (listener >= 0) {
 		fcntl(listener, F_SETFD, 0);
