@@ -35,7 +35,7 @@ $(ETEST_OUT)/obj/host.o: $(ETEST_DIR)/host.c selftests/engine.mk
 $(ETEST_OUT)/obj/mlx5dv.o: $(ETEST_DIR)/mlx5dv.c $(ETEST_DIR)/mlx5dv.h $(OPTIONAL_OUT)/verbs \
 		selftests/engine.mk
 	@mkdir -p $(@D)
-	$(CC) $(if $(filter infiniband/mlx5dv.h,$(HAVE_verbs)),-DGDA_MLX5DV) $(ETEST_FLAGS) $(ETEST_SANITIZE) -c -o $@ $<
+	$(CC) $(if $(filter infiniband/verbs.h,$(HAVE_verbs)),-DGDA_VERBS) $(ETEST_FLAGS) $(ETEST_SANITIZE) -c -o $@ $<
 
 $(ETEST_OUT)/bytes: $(ETEST_OUT)/obj/mlx5dv.o
 

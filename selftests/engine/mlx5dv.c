@@ -4,7 +4,7 @@
  */
 #include "mlx5dv.h"
 
-#ifdef GDA_MLX5DV
+#if defined(GDA_VERBS) && __has_include(<infiniband/mlx5dv.h>)
 
 #include <string.h>
 #include <infiniband/mlx5dv.h>

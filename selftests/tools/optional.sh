@@ -92,11 +92,12 @@ pmix() {
 }
 
 verbs() {
-	local sources=(lib/verbs/*.c) there absent=lib/lib/verbs/absent.o dv=selftests/engine/obj/mlx5dv.o
+	local sources=(lib/verbs/*.c) there back absent=lib/lib/verbs/absent.o dv=selftests/engine/obj/mlx5dv.o
 	local program=examples/put
 
-	there=$(printf 'lib/%s\n' "${sources[@]/%.c/.o}" | grep -v '/absent.o$' | paste -sd ' ')
-	turn verbs "$program $absent $dv" "$(echo "$program $there $dv" | xargs -n 1 | sort | paste -sd ' ')" build/lib/libgda.a "build/$program" "build/$dv"
+	mapfile -t there < <(printf 'lib/%s\n' "${sources[@]/%.c/.o}" | grep -v '/absent.o$')
+	back=$(printf '%s\n' "${there[@]}" "$program" "$dv" | sort | paste -sd ' ')
+	turn verbs "$program $absent $dv" "$back" build/lib/libgda.a "build/$program" "build/$dv"
 }
 
 # Programs and libraries that look for a part themselves, beside libgda.

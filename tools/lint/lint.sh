@@ -255,7 +255,7 @@ compile() {
 	read -rd '' -a packages < <(pkg-config --cflags libnl-3.0; tools/scripts/optional.sh pmix)
 	compile_files "$cc" "${flags[@]}" "${packages[@]}"
 	files '^selftests/.*\.c$' '^selftests/(model|kmod|dialect)/'
-	compile_files "$cc" "${flags[@]}" -DGDA_MLX5DV -Iselftests/lib -isystem "$h" "${harness[@]}"
+	compile_files "$cc" "${flags[@]}" -DGDA_VERBS -Iselftests/lib -isystem "$h" "${harness[@]}"
 	# The tests' dialect has a table of dialects of its own.
 	files '^selftests/dialect/.*\.c$'
 	compile_files "$cc" -Iselftests/dialect "${flags[@]}" -Iselftests/engine -Iselftests/inproc \

@@ -4,8 +4,8 @@
 # optional.sh PART - what of an optional part is here; nothing and exit status 1 if it is not
 #
 #   pmix     flags for the compiler to find pmix.h            (libpmix-dev)
-#   verbs    the headers that are here of rdma/rdma_cma.h, infiniband/verbs.h and
-#            infiniband/mlx5dv.h                              (librdmacm-dev, libibverbs-dev)
+#   verbs    the headers that are here of rdma/rdma_cma.h and infiniband/verbs.h
+#                                                             (librdmacm-dev, libibverbs-dev)
 #   nl       flags for the compiler and the linker            (libnl-3-dev, libnl-genl-3-dev)
 #   nvcc     its path                                         (a CUDA toolkit)
 #   mpirun   its path                                         (openmpi-bin)
@@ -43,7 +43,7 @@ find_pmix() {
 	[ -z "$(headers pmix.h -- $flags)" ] || echo "-DGDA_PMIX${flags:+ $flags}"
 }
 
-find_verbs() { headers rdma/rdma_cma.h infiniband/verbs.h infiniband/mlx5dv.h; }
+find_verbs() { headers rdma/rdma_cma.h infiniband/verbs.h; }
 
 find_nl() { config --cflags --libs libnl-genl-3.0 libnl-3.0 | sed 's/ *$//'; }
 
