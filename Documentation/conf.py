@@ -35,6 +35,8 @@ html_theme_options = {"navigation_depth": 2}
 html_static_path = ["static"]
 html_css_files = ["gda.css"]
 graphviz_output_format = "svg"
+# An option's two dashes are no dash.
+smartquotes = False
 html_show_sourcelink = False
 html_copy_source = False
 

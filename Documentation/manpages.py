@@ -17,7 +17,8 @@ FONTS = {"B": "**", "I": "*"}
 def plain(text):
     """A line of man's text as text of reStructuredText."""
     text = re.sub(r"\\f[BIRP]", "", text)
-    for old, new in ((r"\-", "-"), (r"\e", "\\"), (r"\&", ""), (r"\(bu", "*"), (r"\(aq", "'")):
+    for old, new in ((r"\-", "-"), (r"\e", "\\"), (r"\&", ""), (r"\(bu", "*"), (r"\(aq", "'"),
+                     (r"\(lq", '"'), (r"\(rq", '"')):
         text = text.replace(old, new)
     return text.replace("\\", "\\\\").replace("*", "\\*").replace("`", "\\`").replace("|", "\\|")
 

@@ -196,7 +196,7 @@ static int gda_explain_open(struct gda_explanation *e)
 			       "QP %#x is not connected: gda_qp_connect() was not called", q->qpn);
 	if (q->state == GDA_QP_WAIT)
 		return gda_say(e, GDA_WHY_PEER_WAITS,
-			       "QP %#x is not connected: it waits for QP %#x to name it, too",
+			       "QP %#x is not connected: it waits for QP %#x to name it, too (gda_qp_connect() there)",
 			       q->qpn, q->peer);
 	return q->producer > e->ticket ? gda_explain_seen(e) : gda_explain_unseen(e);
 }
