@@ -95,7 +95,16 @@ $(GIN_SRC:%.c=$(LIB_OUT)/%.o) $(ASYNC_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %
 
 $(DPA_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c lib/lib.mk
 	@mkdir -p $(@D)
-	$(CC) $(GDA_CPPFLAGS) -Ilib/src -Ilib/dpa -Ilib/cuda $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
+	$(CC) $(GDA_CPPFLAGS) -Ilib/src -Ilib/dpa -Ilib/cuda $(DPA_LIBDIR) $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
+
+# Where gda-dpa will be installed is built in; `make install` with another LIBDIR builds it again.
+$(LIB_OUT)/lib/dpa/path.o: DPA_LIBDIR = -DGDA_LIBDIR='"$(LIBDIR)"'
+$(LIB_OUT)/lib/dpa/path.o: $(LIB_OUT)/libdir
+
+.PHONY: libdir_now
+$(LIB_OUT)/libdir: libdir_now
+	@mkdir -p $(@D)
+	@echo '$(LIBDIR)' | cmp -s - $@ || echo '$(LIBDIR)' >$@
 
 $(LIB_OUT)/$(LIB_SONAME): $(LIB_OBJ) lib/libgda.map
 	$(CC) $(GDA_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared -pthread -Wl,-soname,$(LIB_SONAME) \

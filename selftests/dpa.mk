@@ -47,3 +47,40 @@ $(DPA_OUT)/examples.sh: selftests/dpa/examples.sh $(BUILD)/tools/gda-run \
 BENCH		+= $(DPA_OUT)/plain/bench
 PERF_dpa	:= $(DPA_OUT)/plain/bench
 $(eval $(call DPA_TEST,plain,bench))
+
+# Files that are planted where the library might look for its own (P10).
+SEARCH_PLANTS	:= libcuda.so.1 libibverbs.so.1 librdmacm.so.1 libpmix.so.2 libnl-3.so.200 libgda.so.2
+SEARCH_FLAGS	:= $(GDA_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS)
+SEARCH_SRC	:= selftests/dpa/search.c
+TEST_NATIVE	+= $(DPA_OUT)/search_paths.sh
+
+$(SEARCH_PLANTS:%=$(DPA_OUT)/plants/%): selftests/dpa/planted.c selftests/dpa.mk
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -fPIC -shared -Wl,-soname,$(@F) -o $@ $<
+
+$(DPA_OUT)/plants/gda-dpa: selftests/dpa/planted.c selftests/dpa.mk
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -DPLANTED_PROGRAM -o $@ $<
+
+$(DPA_OUT)/search/archive: $(SEARCH_SRC) $(LIB_OUT)/libgda.a selftests/dpa.mk
+	@mkdir -p $(@D)
+	$(CC) $(SEARCH_FLAGS) -pthread -o $@ $(SEARCH_SRC) $(LIB_OUT)/libgda.a
+
+$(DPA_OUT)/search/runpath: $(SEARCH_SRC) $(LIB_OUT)/libgda.a selftests/dpa.mk
+	@mkdir -p $(@D)
+	$(CC) $(SEARCH_FLAGS) -pthread -Wl,-rpath,. -o $@ $(SEARCH_SRC) $(LIB_OUT)/libgda.a
+
+# The linker warns of dlopen(3), which works where the program runs on what it was built on.
+$(DPA_OUT)/search/static: $(SEARCH_SRC) $(LIB_OUT)/libgda.a selftests/dpa.mk
+	@mkdir -p $(@D)
+	@$(CC) $(SEARCH_FLAGS) -static -pthread -o $@ $(SEARCH_SRC) $(LIB_OUT)/libgda.a 2>$@.log || { cat $@.log; exit 1; }
+
+$(DPA_OUT)/search/shared: $(SEARCH_SRC) $(LIB_OUT)/libgda.so selftests/dpa.mk
+	@mkdir -p $(@D)
+	$(CC) $(SEARCH_FLAGS) -o $@ $(SEARCH_SRC) -L$(LIB_OUT) -lgda -Wl,-rpath,'$$ORIGIN/../../../lib'
+
+$(DPA_OUT)/search_paths.sh: selftests/dpa/search_paths.sh $(DPA_OUT)/tasks.so $(LIB_OUT)/gda-dpa \
+		$(addprefix $(DPA_OUT)/plants/,$(SEARCH_PLANTS) gda-dpa) \
+		$(addprefix $(DPA_OUT)/search/,archive runpath static shared)
+	@mkdir -p $(@D)
+	install -m 755 $< $@

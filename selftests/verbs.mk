@@ -45,8 +45,8 @@ VERBS_WITH_impostor = $(VERBS_OUT)/libfake_cm.so
 # A program over verbs:fake0.
 define VERBS_OVER
 	@mkdir -p $$(@D)
-	@printf '#!/bin/sh\nexport GDA_DEVICE=verbs:fake0 GDA_LIBIBVERBS=$$(VERBS_OUT)/libfake.so \
-	GDA_LIBRDMACM=$$(VERBS_OUT)/libfake_cm.so\nexec %s "$$$$@"\n' $1 >$$@ && chmod +x $$@
+	@printf '#!/bin/sh\nexport GDA_DEVICE=verbs:fake0 GDA_LIBIBVERBS=$$(abspath $$(VERBS_OUT))/libfake.so \
+	GDA_LIBRDMACM=$$(abspath $$(VERBS_OUT))/libfake_cm.so\nexec %s "$$$$@"\n' $1 >$$@ && chmod +x $$@
 endef
 
 define VERBS_PROGRAM

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "comm_internal.h"
+#include "library.h"
 
 #ifdef GDA_PMIX
 #include <dlfcn.h>
@@ -44,10 +45,13 @@ static const struct gda_pmix_symbol {
 
 static int gda_pmix_load(struct gda_pmix *pmix)
 {
-	void *lib = dlopen("libpmix.so.2", RTLD_NOW | RTLD_LOCAL);
+	void *lib;
+	int err = gda_library_open("libpmix.so.2", NULL, &lib);
 	size_t i;
 
-	if (!lib)
+	if (err == -EACCES)
+		gda_library_because(err, "libpmix.so.2", NULL);
+	if (err)
 		return gda_because(-EOPNOTSUPP,
 				   "PMIx started this program, and libpmix.so.2 is not there: install package libpmix2");
 	for (i = 0; i < sizeof(gda_pmix_symbols) / sizeof(gda_pmix_symbols[0]); i++) {

@@ -11,6 +11,7 @@
 #include <string.h>
 #include "driver.h"
 #include "gda_internal.h"
+#include "library.h"
 
 struct gda_cu gda_cu;
 
@@ -74,14 +75,11 @@ static int gda_cu_resolve(void *library)
 
 static void gda_cu_open(void)
 {
-	const char *name = secure_getenv("GDA_LIBCUDA");
-	void *library = dlopen(name ? name : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	void *library;
 
-	if (!library) {
-		gda_cu_loaded = -ENOENT;
-		return;
-	}
-	gda_cu_loaded = gda_cu_resolve(library);
+	gda_cu_loaded = gda_library_open("libcuda.so.1", "GDA_LIBCUDA", &library);
+	if (!gda_cu_loaded)
+		gda_cu_loaded = gda_cu_resolve(library);
 	if (!gda_cu_loaded)
 		gda_cu_loaded = gda_cu_errno(gda_cu.init(0));
 }

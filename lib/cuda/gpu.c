@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "cuda_internal.h"
+#include "library.h"
 
 static pthread_mutex_t gda_cuda_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gda_cuda *gda_cuda_all;
@@ -110,6 +111,8 @@ static int gda_cuda_new(struct gda_context *ctx, int device, struct gda_cuda **c
 	if (err == -ENOENT)
 		gda_because(err,
 			    "there is no CUDA driver: no libcuda.so.1: install it, or set GDA_LIBCUDA");
+	else if (err == -EINVAL || err == -EACCES)
+		gda_library_because(err, "libcuda.so.1", "GDA_LIBCUDA");
 	if (err)
 		return err;
 	c = calloc(1, sizeof(*c));

@@ -15,6 +15,7 @@
 #ifndef GDA_DPA_INTERNAL_H
 #define GDA_DPA_INTERNAL_H
 
+#include <limits.h>
 #include <pthread.h>
 #include <gda/barrier.h>
 #include <gda/dpa.h>
@@ -377,6 +378,13 @@ void gda_dpa_threads_give(uint32_t n);
 /* --- rdma.c --- */
 
 void gda_dpa_rdma_drop_all(struct gda_dpa *dpa);
+
+/* --- path.c --- */
+
+/* Find gda-dpa. 0; -ENOENT, -EACCES, -EINVAL, each with a reason. */
+int gda_dpa_path(char path[PATH_MAX]);
+/* A copy of @from without relative directories in LD_LIBRARY_PATH, for free(3), or NULL. */
+char **gda_dpa_path_environ(char **from);
 
 /* --- process.c --- */
 

@@ -3,12 +3,11 @@
  * Tasks in a process of their own, as the context sees it: started, asked, ended. And the same
  * questions to a pool in this process, so that the rest need not know where tasks run.
  *
- * The process is gda-dpa, beside libgda. It gets the context's memory and the descriptor of the
+ * The process is gda-dpa (path.c). It gets the context's memory and the descriptor of the
  * device context and nothing else, ends when its socket does, and is killed at destruction. It
  * is a child of this process and is waited for by its number.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -29,36 +28,13 @@ extern char **environ;
 
 /* --- questions --- */
 
-/* The path of gda-dpa: GDA_DPA, or beside the file that has this function. */
-static int gda_dpa_process_path(char path[PATH_MAX])
-{
-	const char *env = secure_getenv("GDA_DPA"), *slash;
-	Dl_info info;
-
-	if (env) {
-		if (*env != '/' || strlen(env) >= PATH_MAX)
-			return gda_because(-EINVAL,
-					   "GDA_DPA \"%s\": set it to the absolute path of gda-dpa, or unset it",
-					   env);
-		memcpy(path, env, strlen(env) + 1);
-		return 0;
-	}
-	if (!dladdr((void *)(uintptr_t)gda_dpa_create, &info) || !info.dli_fname)
-		return gda_because(-ENOENT,
-				   "gda-dpa is not beside libgda: install it there, or set GDA_DPA to its path");
-	slash = strrchr(info.dli_fname, '/');
-	snprintf(path, PATH_MAX, "%.*sgda-dpa", slash ? (int)(slash + 1 - info.dli_fname) : 0,
-		 info.dli_fname);
-	return 0;
-}
-
 /* The first questions, one for each thread, are of gda_dpa_create(): there is no context yet. */
 static int gda_dpa_process_gone(const struct gda_dpa *dpa, int err)
 {
 	const char *what = err == -ETIMEDOUT ? "does not answer" : "has ended";
 	char path[PATH_MAX];
 
-	if (dpa->serial > dpa->map.threads || gda_dpa_process_path(path))
+	if (dpa->serial > dpa->map.threads || gda_dpa_path(path))
 		return gda_because(err, "gda-dpa %s: destroy the context", what);
 	return gda_because(err,
 			   "gda-dpa %s as it began: does \"%s --version\" run? Or it is a constructor of the program",
@@ -212,10 +188,13 @@ static int gda_dpa_process_spawn(struct gda_dpa *dpa, const char *path, int thei
 {
 	char name[] = "gda-dpa", *argv[] = { name, NULL };
 	posix_spawn_file_actions_t actions;
+	char **env = gda_dpa_path_environ(environ);
 	posix_spawnattr_t attr;
 	sigset_t set;
 	int err;
 
+	if (!env)
+		return -ENOMEM;
 	posix_spawn_file_actions_init(&actions);
 	posix_spawnattr_init(&attr);
 	sigemptyset(&set);
@@ -227,7 +206,8 @@ static int gda_dpa_process_spawn(struct gda_dpa *dpa, const char *path, int thei
 				 POSIX_SPAWN_SETPGROUP);
 	err = posix_spawn_file_actions_adddup2(&actions, theirs, GDA_DPA_WIRE_FD);
 	if (!err)
-		err = posix_spawn(&dpa->pid, path, &actions, &attr, argv, environ);
+		err = posix_spawn(&dpa->pid, path, &actions, &attr, argv, env);
+	free(env);
 	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&actions);
 	if (err) {
@@ -290,7 +270,7 @@ int gda_dpa_process_create(struct gda_dpa *dpa, const char *program)
 {
 	char path[PATH_MAX];
 	int pair[2];
-	int err = gda_dpa_process_path(path);
+	int err = gda_dpa_path(path);
 
 	if (err)
 		return err;

@@ -12,6 +12,7 @@
 int gda_nccl_gpu(void)
 {
 	const char *name = secure_getenv("GDA_LIBCUDA");
+	/* RTLD_NOLOAD: no code of a file that is not loaded yet runs, wherever it lies */
 	void *library = dlopen(name ? name : "libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
 	int (*current)(int *device) = NULL;
 	void *symbol;

@@ -12,6 +12,7 @@
 #include <string.h>
 #include "driver.h"
 #include "gda_internal.h"
+#include "library.h"
 
 struct gda_ibv gda_ibv;
 struct gda_rdma gda_rdma;
@@ -75,25 +76,26 @@ struct gda_verbs_library {
 	size_t nsymbols;
 	char *calls;
 	const char *missing;		/* a symbol, or "" if there is no library; else NULL */
+	int err;			/* of gda_library_open() */
 };
 
 static struct gda_verbs_library gda_verbs_libraries[] = {
 	{ "libibverbs.so.1", "GDA_LIBIBVERBS", "libibverbs1", gda_ibv_symbols,
-	  GDA_VERBS_COUNT(gda_ibv_symbols), (char *)&gda_ibv, NULL },
+	  GDA_VERBS_COUNT(gda_ibv_symbols), (char *)&gda_ibv, NULL, 0 },
 	{ "librdmacm.so.1", "GDA_LIBRDMACM", "librdmacm1", gda_rdma_symbols,
-	  GDA_VERBS_COUNT(gda_rdma_symbols), (char *)&gda_rdma, NULL },
+	  GDA_VERBS_COUNT(gda_rdma_symbols), (char *)&gda_rdma, NULL, 0 },
 };
 
 static pthread_once_t gda_verbs_once = PTHREAD_ONCE_INIT;
 
 /* Return: as gda_verbs_library.missing. */
-static const char *gda_verbs_resolve(const struct gda_verbs_library *l)
+static const char *gda_verbs_resolve(struct gda_verbs_library *l)
 {
-	const char *name = secure_getenv(l->variable);
-	void *library = dlopen(name ? name : l->name, RTLD_NOW | RTLD_LOCAL);
+	void *library;
 	size_t i;
 
-	if (!library)
+	l->err = gda_library_open(l->name, l->variable, &library);
+	if (l->err)
 		return "";
 	for (i = 0; i < l->nsymbols; i++) {
 		void *symbol = dlsym(library, l->symbols[i].name);
@@ -123,6 +125,8 @@ int gda_verbs_load(void)
 
 		if (!l->missing)
 			continue;
+		if (l->err == -EINVAL || l->err == -EACCES)
+			gda_library_because(l->err, l->name, l->variable);
 		if (!*l->missing)
 			return gda_because(-EOPNOTSUPP,
 					   "there is no %s: is package %s installed? (%s: another)",

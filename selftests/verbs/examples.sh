@@ -6,8 +6,8 @@
 # gda/dpa.h and gda/shmem.h, are refused at set-up by the name of the bit. Speaks KTAP.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit 1
-export GDA_DEVICE=verbs:fake0 GDA_LIBIBVERBS=build/selftests/verbs/libfake.so
-export GDA_LIBRDMACM=build/selftests/verbs/libfake_cm.so
+export GDA_DEVICE=verbs:fake0 GDA_LIBIBVERBS=$PWD/build/selftests/verbs/libfake.so
+export GDA_LIBRDMACM=$PWD/build/selftests/verbs/libfake_cm.so
 examples=(gin-{allreduce,allgather,halo,dispatch}
 	async-{simple_get,simple_get_peer,batch_get,put_notify,tiles})
 n=0 rc=0

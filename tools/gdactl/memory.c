@@ -4,7 +4,6 @@
  */
 #define _GNU_SOURCE
 #include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/dma-heap.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 #include "command.h"
 #include "doctor.h"
+#include "library.h"
 
 #define BYTES	65536UL
 
@@ -151,12 +151,10 @@ void check_cuda_memory(struct patient *p, struct answer *a)
 
 	if (!has_dmabuf(p, a))
 		return;
-	cuda = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-	if (!cuda) {
+	if (gda_library_open("libcuda.so.1", NULL, &cuda)) {
 		fails(a, "only for machines with an NVIDIA GPU", "no libcuda.so.1 here");
 		return;
 	}
-	dlclose(cuda);
 	/* CUDA's dma-bufs give the CPU no window */
 	fails(a, "use the in-process device and gda/cuda.h",
 	      GDA_DEVICE_SOFT " needs a window of the CPU, which CUDA's dma-bufs do not give");

@@ -5,7 +5,6 @@
  */
 #include <arpa/inet.h>
 #include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <ifaddrs.h>
 #include <stdio.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 #include "command.h"
 #include "doctor.h"
+#include "library.h"
 
 #define RDMA_CLASS	"/sys/class/infiniband"
 #define RDMA_NAME	64	/* IB_DEVICE_NAME_MAX */
@@ -284,11 +284,9 @@ static int node_open(const char *name)
 
 static bool library_is_here(const char *name)
 {
-	void *library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+	void *library;
 
-	if (library)
-		dlclose(library);
-	return library;
+	return !gda_library_open(name, NULL, &library);
 }
 
 /* Say how a node can be opened that cannot. */

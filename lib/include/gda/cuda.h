@@ -47,7 +47,8 @@ struct gda_cuda_qp;
  * Where possible, lets this GPU and those opened before reach each other's memory.
  *
  * Return: 0; -ENOENT there is no CUDA driver; -ENODEV it has no such GPU;
- * -EOPNOTSUPP the driver or the GPU is too old.
+ * -EOPNOTSUPP the driver or the GPU is too old; -EINVAL %GDA_LIBCUDA is no absolute path; -EACCES
+ * the loader would search relative directories.
  */
 int gda_cuda_open(struct gda_context *ctx, int device, struct gda_cuda **cuda);
 

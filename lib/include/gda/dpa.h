@@ -121,16 +121,17 @@ struct gda_dpa_attr {
  * RLIMIT_MEMLOCK. Each thread of the pool has a QP that is connected to itself, for copies.
  *
  * With a program, tasks run in gda-dpa, a child of this process that is killed when the context
- * is destroyed and ends when this process does. It is found beside libgda, or is %GDA_DPA in the
- * environment, an absolute path. The program must not wait for children that it did not start.
+ * is destroyed and ends when this process does. It is %GDA_DPA in the environment, an absolute
+ * path; or beside libgda.so, where that was installed, or beside this program. The program must
+ * not wait for children that it did not start.
  *
  * Return: 0; -EINVAL a member is out of range, or %GDA_DPA is no absolute path; -E2BIG a member
  * that this library does not know is set; -EOPNOTSUPP unknown flags, or the device lacks what
  * gda_dpa_query() or %GDA_DPA_WAKE asks for; -ENOSPC the process has %GDA_DPA_MAX_THREADS
  * threads, or @ctx no room for the QPs; -ENOMEM out of memory or over RLIMIT_MEMLOCK; -EMFILE too
  * many open files; -EAGAIN no thread could be started; -ENOEXEC the program cannot be loaded;
- * -ENOENT, -EACCES gda-dpa cannot be started; -ENOTRECOVERABLE it ended at once; -ETIMEDOUT it does
- * not answer.
+ * -ENOENT gda-dpa cannot be started; -EACCES the same, or the kernel gave this program more rights
+ * than its user has; -ENOTRECOVERABLE it ended at once; -ETIMEDOUT it does not answer.
  */
 int gda_dpa_create(struct gda_context *ctx, const struct gda_dpa_attr *attr,
 		   struct gda_dpa **dpa);
