@@ -89,6 +89,8 @@ int gda_comm_buffer_add(struct gda_comm_buffer *b, const void *data, size_t byte
 void gda_comm_buffer_free(struct gda_comm_buffer *b);
 int gda_comm_frame_add(struct gda_comm_buffer *b, const struct gda_comm_frame *frame,
 		       const void *payload);
+/* Without its payload, which the caller sends next. */
+int gda_comm_frame_head_add(struct gda_comm_buffer *b, const struct gda_comm_frame *frame);
 /* Send what can be sent without waiting. Return: 0 or a negative errno. */
 int gda_comm_buffer_flush(struct gda_comm_buffer *b, int fd);
 /* Read what is there. Return: 0, -ECONNRESET at the end, or another negative errno. */

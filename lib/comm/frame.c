@@ -54,8 +54,7 @@ void gda_comm_buffer_free(struct gda_comm_buffer *b)
 	memset(b, 0, sizeof(*b));
 }
 
-int gda_comm_frame_add(struct gda_comm_buffer *b, const struct gda_comm_frame *frame,
-		       const void *payload)
+int gda_comm_frame_head_add(struct gda_comm_buffer *b, const struct gda_comm_frame *frame)
 {
 	struct gda_comm_wire wire = {
 		.kind = htole32(frame->kind),
@@ -64,11 +63,18 @@ int gda_comm_frame_add(struct gda_comm_buffer *b, const struct gda_comm_frame *f
 		.b = htole32(frame->b),
 		.time = htole64(frame->time),
 	};
+
+	return gda_comm_buffer_add(b, &wire, sizeof(wire));
+}
+
+int gda_comm_frame_add(struct gda_comm_buffer *b, const struct gda_comm_frame *frame,
+		       const void *payload)
+{
 	/* both or nothing */
-	int err = gda_comm_buffer_room(b, sizeof(wire) + frame->bytes);
+	int err = gda_comm_buffer_room(b, sizeof(struct gda_comm_wire) + frame->bytes);
 
 	if (!err)
-		err = gda_comm_buffer_add(b, &wire, sizeof(wire));
+		err = gda_comm_frame_head_add(b, frame);
 	return err ? err : gda_comm_buffer_add(b, payload, frame->bytes);
 }
 
@@ -133,7 +139,11 @@ int gda_comm_frame_get(const struct gda_comm_buffer *b, size_t most,
 void gda_comm_bytes_drop(struct gda_comm_buffer *b, size_t bytes)
 {
 	b->used -= bytes;
-	memmove(b->data, b->data + bytes, b->used);
+	/* a large payload was the last of its kind for long: most calls have few bytes */
+	if (!b->used && b->room > 65536)
+		gda_comm_buffer_free(b);
+	else
+		memmove(b->data, b->data + bytes, b->used);
 }
 
 void gda_comm_frame_drop(struct gda_comm_buffer *b, const struct gda_comm_frame *frame)

@@ -22,18 +22,6 @@
 #include <gda/barrier.h>
 #include "hub.h"
 
-static void gda_comm_hub_send(struct gda_comm_member *m, const struct gda_comm_frame *frame,
-			      const void *payload)
-{
-	int err = gda_comm_frame_add(&m->out, frame, payload);
-
-	if (!err)
-		err = gda_comm_buffer_flush(&m->out, m->fd);
-	if (err)
-		/* poll(2) finds it, and the rank is lost where nothing is being sent */
-		shutdown(m->fd, SHUT_RDWR);
-}
-
 static void gda_comm_hub_broadcast(struct gda_comm_hub *hub, const struct gda_comm_frame *frame,
 				   const void *payload)
 {
@@ -42,7 +30,7 @@ static void gda_comm_hub_broadcast(struct gda_comm_hub *hub, const struct gda_co
 	/* rank 0 last: once it is told it may exit, and end the hub */
 	while (rank--)
 		if (hub->members[rank].fd >= 0)
-			gda_comm_hub_send(&hub->members[rank], frame, payload);
+			gda_comm_member_send(&hub->members[rank], frame, payload);
 }
 
 /* The call under way, or the creation, fails on all ranks; and so do all later ones. */
@@ -76,8 +64,7 @@ static bool gda_comm_hub_gone(struct gda_comm_hub *hub, struct gda_comm_member *
 	if (state != -ETIMEDOUT && m->fd >= 0) {
 		close(m->fd);
 		m->fd = -1;
-		gda_comm_buffer_free(&m->in);
-		gda_comm_buffer_free(&m->out);
+		gda_comm_member_clear(m);
 	}
 	if (m->state)
 		return false;
@@ -129,7 +116,7 @@ void gda_comm_hub_reset(struct gda_comm_hub *hub)
 		hub->members[rank].came = false;
 	hub->came = 0;
 	hub->deadline = 0;
-	free(hub->all);
+	gda_comm_result_put(hub->all);
 	hub->all = NULL;
 }
 
@@ -171,6 +158,7 @@ static void gda_comm_hub_gather(struct gda_comm_hub *hub, struct gda_comm_member
 {
 	struct gda_comm_frame result = { .kind = GDA_COMM_RESULT };
 	int err = hub->failed ? hub->failed : gda_comm_hub_missing(hub);
+	uint32_t rank;
 
 	if (hub->failed) {
 		struct gda_comm_frame fail = {
@@ -179,12 +167,12 @@ static void gda_comm_hub_gather(struct gda_comm_hub *hub, struct gda_comm_member
 			.b = (uint32_t)-err,
 		};
 
-		gda_comm_hub_send(m, &fail, hub->why);
+		gda_comm_member_send(m, &fail, hub->why);
 		return;
 	}
 	if (!err && !hub->came) {
 		hub->bytes = f->bytes;
-		hub->all = malloc((size_t)hub->nranks * f->bytes + 1);
+		hub->all = gda_comm_result_alloc((size_t)hub->nranks * f->bytes);
 		if (!hub->all)
 			err = -ENOMEM;
 	}
@@ -195,7 +183,8 @@ static void gda_comm_hub_gather(struct gda_comm_hub *hub, struct gda_comm_member
 		return;
 	}
 	if (f->bytes)
-		memcpy(hub->all + (size_t)(m - hub->members) * f->bytes, payload, f->bytes);
+		memcpy(hub->all->data + (size_t)(m - hub->members) * f->bytes, payload,
+		       f->bytes);
 	m->came = true;
 	gda_comm_hub_begin(hub, f->time);
 	if (++hub->came < hub->nranks)
@@ -203,7 +192,10 @@ static void gda_comm_hub_gather(struct gda_comm_hub *hub, struct gda_comm_member
 	hub->call++;
 	result.a = hub->call;
 	result.bytes = hub->nranks * hub->bytes;
-	gda_comm_hub_broadcast(hub, &result, hub->all);
+	/* rank 0 last, as by gda_comm_hub_broadcast() */
+	for (rank = hub->nranks; rank--; )
+		if (hub->members[rank].fd >= 0)
+			gda_comm_member_send_result(&hub->members[rank], &result, hub->all);
 	gda_comm_hub_reset(hub);
 }
 
@@ -262,7 +254,7 @@ void gda_comm_hub_welcome(struct gda_comm_hub *hub)
 	while (rank--) {
 		welcome.a = hub->members[rank].neighbours;
 		if (hub->members[rank].fd >= 0)
-			gda_comm_hub_send(&hub->members[rank], &welcome, NULL);
+			gda_comm_member_send(&hub->members[rank], &welcome, NULL);
 	}
 }
 
@@ -322,10 +314,10 @@ static void gda_comm_hub_poll(struct gda_comm_hub *hub)
 			hub->guests[i].at = gda_comm_hub_poll_add(hub, hub->guests[i].fd, POLLIN);
 	for (i = 0; i < hub->nranks; i++) {
 		struct gda_comm_member *m = &hub->members[i];
+		bool pollout = gda_comm_member_waits(m);
 
 		if (m->fd >= 0)
-			m->at = gda_comm_hub_poll_add(hub, m->fd,
-						      POLLIN | (m->out.used ? POLLOUT : 0));
+			m->at = gda_comm_hub_poll_add(hub, m->fd, POLLIN | (pollout ? POLLOUT : 0));
 	}
 	/* deadlines are looked at this often */
 	poll(hub->polls, hub->npolls, 50);
@@ -345,7 +337,7 @@ static void gda_comm_hub_serve(struct gda_comm_hub *hub)
 	for (i = 0; i < hub->nranks; i++) {
 		struct gda_comm_member *m = &hub->members[i];
 		int found = gda_comm_hub_found(hub, m->at, m->fd);
-		int err = found & POLLOUT ? gda_comm_buffer_flush(&m->out, m->fd) : 0;
+		int err = found & POLLOUT ? gda_comm_member_flush(m) : 0;
 
 		/* one that takes no more has perhaps said that it leaves */
 		if (found)
@@ -385,14 +377,13 @@ static void gda_comm_hub_free(struct gda_comm_hub *hub)
 	for (i = 0; hub->members && i < hub->nranks; i++) {
 		if (hub->members[i].fd >= 0)
 			close(hub->members[i].fd);
-		gda_comm_buffer_free(&hub->members[i].in);
-		gda_comm_buffer_free(&hub->members[i].out);
+		gda_comm_member_clear(&hub->members[i]);
 	}
 	close(hub->listener);
 	if (hub->wake >= 0)
 		close(hub->wake);
 	pthread_mutex_destroy(&hub->lock);
-	free(hub->all);
+	gda_comm_result_put(hub->all);
 	free(hub->polls);
 	free(hub->members);
 	free(hub);

@@ -22,6 +22,12 @@ struct gda_comm_guest {
 	struct gda_comm_buffer out;
 };
 
+/* The bytes of all ranks, in one call. */
+struct gda_comm_result {
+	uint32_t users;
+	unsigned char data[];
+};
+
 struct gda_comm_member {
 	int fd;				/* -1: not here, or gone */
 	nfds_t at;			/* in the hub's @polls; 0: not there yet */
@@ -31,7 +37,10 @@ struct gda_comm_member {
 	char machine[GDA_MACHINE_BYTES];
 	uint32_t neighbours;		/* ranks on that machine; 0: not counted yet */
 	struct gda_comm_buffer in;
-	struct gda_comm_buffer out;
+	struct gda_comm_buffer out;	/* member.c says in which order these go out */
+	struct gda_comm_result *result;	/* NULL: none is on its way */
+	struct gda_comm_buffer rest;	/* of @result, whose memory it has */
+	struct gda_comm_buffer behind;
 };
 
 struct gda_comm_hub {
@@ -56,12 +65,30 @@ struct gda_comm_hub {
 	uint32_t came;
 	uint32_t bytes;
 	uint64_t deadline;		/* 0: none is under way */
-	unsigned char *all;
+	struct gda_comm_result *all;
 
 	pthread_mutex_t lock;
 	bool stopping;
 	uint64_t stop_at;
 };
+
+/* member.c */
+
+/* For one user. NULL: no memory. */
+struct gda_comm_result *gda_comm_result_alloc(size_t bytes);
+void gda_comm_result_put(struct gda_comm_result *result);
+/* Send a frame, or as much of it as goes out now. */
+void gda_comm_member_send(struct gda_comm_member *m, const struct gda_comm_frame *frame,
+			  const void *payload);
+/* The same with a payload that others get, too. */
+void gda_comm_member_send_result(struct gda_comm_member *m, const struct gda_comm_frame *frame,
+				 struct gda_comm_result *result);
+/* Send what can be sent without waiting. Return: 0 or a negative errno. */
+int gda_comm_member_flush(struct gda_comm_member *m);
+/* Has it something to send? */
+bool gda_comm_member_waits(const struct gda_comm_member *m);
+/* Forget what came, and what was to go out. */
+void gda_comm_member_clear(struct gda_comm_member *m);
 
 /* hub.c */
 
