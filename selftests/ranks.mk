@@ -17,7 +17,7 @@ $(COMMTEST_OUT)/$1/$2: selftests/comm/$2.c selftests/comm/ranks.h $(INPROC_LIB_$
 endef
 $(foreach v,plain asan tsan,$(foreach t,$(COMMTESTS),$(eval $(call COMM_TEST,$v,$t))))
 
-$(addprefix $(COMMTEST_OUT)/,hello killed memory): $(COMMTEST_OUT)/%: selftests/comm/%.c $(LIB_OUT)/libgda.a \
+$(addprefix $(COMMTEST_OUT)/,hello killed lost memory): $(COMMTEST_OUT)/%: selftests/comm/%.c $(LIB_OUT)/libgda.a \
 		selftests/ranks.mk
 	@mkdir -p $(@D)
 	$(CC) $(GDA_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ $< $(LIB_OUT)/libgda.a
@@ -31,6 +31,14 @@ $(COMMTEST_OUT)/bind.sh: selftests/comm/bind.sh $(BUILD)/tools/gda-run
 	install -m 755 $< $@
 
 $(COMMTEST_OUT)/killed.sh: selftests/comm/killed.sh $(COMMTEST_OUT)/killed $(BUILD)/tools/gda-run
+	@mkdir -p $(@D)
+	install -m 755 $< $@
+
+# Here: machines are network namespaces, and most of it is waiting.
+TEST_NATIVE	+= $(COMMTEST_OUT)/lost.sh
+SOAK_NATIVE	+= $(COMMTEST_OUT)/lost.sh
+
+$(COMMTEST_OUT)/lost.sh: selftests/comm/lost.sh $(COMMTEST_OUT)/lost $(BUILD)/tools/gda-run
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 

@@ -151,16 +151,19 @@ static int gda_comm_send(struct gda_comm *comm, const struct gda_comm_frame *f,
 {
 	struct gda_comm_buffer out = { 0 };
 	struct pollfd p = { .fd = comm->fd, .events = POLLOUT };
-	int err = gda_comm_frame_add(&out, f, payload);
+	int err = gda_comm_frame_add(&out, f, payload), nap = 0;
+	size_t sent;
 
 	while (!err) {
+		sent = out.sent;
 		err = gda_comm_buffer_flush(&out, comm->fd);
 		if (err || !out.used)
 			break;
+		nap = gda_comm_alive_nap(nap, out.sent != sent);
 		if (gda_clock_ns() >= deadline)
 			err = -ETIMEDOUT;
 		else
-			poll(&p, 1, 50);
+			poll(&p, !out.full, out.full ? nap : 50);
 	}
 	gda_comm_buffer_free(&out);
 	return err;

@@ -83,6 +83,7 @@ struct gda_comm_buffer {
 	size_t used;
 	size_t room;
 	size_t sent;		/* of a buffer that goes out */
+	bool full;		/* the peer had no room for the rest: POLLOUT does not say when */
 };
 
 int gda_comm_buffer_add(struct gda_comm_buffer *b, const void *data, size_t bytes);
@@ -103,6 +104,21 @@ int gda_comm_frame_get(const struct gda_comm_buffer *b, size_t most,
 		       struct gda_comm_frame *frame, const unsigned char **payload);
 void gda_comm_frame_drop(struct gda_comm_buffer *b, const struct gda_comm_frame *frame);
 void gda_comm_bytes_drop(struct gda_comm_buffer *b, size_t bytes);
+
+/* alive.c */
+
+/* Have the kernel end a connection whose peer's machine is gone. */
+void gda_comm_alive_start(int fd);
+/* Return: how many of @bytes the peer has room for now, if they are sent. */
+size_t gda_comm_alive_room(int fd, size_t bytes);
+
+#define GDA_COMM_NAP_MS		50	/* between two looks whether a peer has room, at most */
+
+/* The next time to wait for room, in ms: short while bytes leave, longer while none do. */
+static inline int gda_comm_alive_nap(int nap, bool moved)
+{
+	return moved ? 1 : nap < GDA_COMM_NAP_MS / 2 ? 2 * nap + 1 : GDA_COMM_NAP_MS;
+}
 
 /* id.c */
 

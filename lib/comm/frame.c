@@ -80,10 +80,15 @@ int gda_comm_frame_add(struct gda_comm_buffer *b, const struct gda_comm_frame *f
 
 int gda_comm_buffer_flush(struct gda_comm_buffer *b, int fd)
 {
+	b->full = false;
 	while (b->sent < b->used) {
-		ssize_t n = send(fd, b->data + b->sent, b->used - b->sent,
-				 MSG_NOSIGNAL | MSG_DONTWAIT);
+		size_t room = gda_comm_alive_room(fd, b->used - b->sent);
+		ssize_t n;
 
+		b->full = !room;
+		if (!room)
+			return 0;
+		n = send(fd, b->data + b->sent, room, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n < 0) {
 			if (errno == EINTR)
 				continue;

@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <gda/barrier.h>
 #include "hub.h"
@@ -186,7 +184,6 @@ void gda_comm_guest_accept(struct gda_comm_hub *hub)
 {
 	struct gda_comm_guest *g;
 	int fd = accept4(hub->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	int one = 1, idle = 5;
 
 	/* out of these the connection stays pending, and poll(2) would not wait */
 	hub->deaf = fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
@@ -196,11 +193,7 @@ void gda_comm_guest_accept(struct gda_comm_hub *hub)
 		return;
 	}
 	hub->short_of = false;
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	/* a machine that is gone says nothing */
-	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
-	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
-	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &one, sizeof(one));
+	gda_comm_alive_start(fd);
 	g = gda_comm_guest_room(hub);
 	*g = (struct gda_comm_guest) {
 		.fd = fd,

@@ -314,13 +314,13 @@ static void gda_comm_hub_poll(struct gda_comm_hub *hub)
 			hub->guests[i].at = gda_comm_hub_poll_add(hub, hub->guests[i].fd, POLLIN);
 	for (i = 0; i < hub->nranks; i++) {
 		struct gda_comm_member *m = &hub->members[i];
-		bool pollout = gda_comm_member_waits(m);
+		bool pollout = gda_comm_member_waits(m) && !gda_comm_member_full(m);
 
 		if (m->fd >= 0)
 			m->at = gda_comm_hub_poll_add(hub, m->fd, POLLIN | (pollout ? POLLOUT : 0));
 	}
 	/* deadlines are looked at this often */
-	poll(hub->polls, hub->npolls, 50);
+	poll(hub->polls, hub->npolls, hub->nap ? hub->nap : 50);
 }
 
 /* Return: what poll(2) found on @fd. One that was accepted since, as another one, is new. */
@@ -328,6 +328,27 @@ static int gda_comm_hub_found(const struct gda_comm_hub *hub, nfds_t at, int fd)
 {
 	return fd >= 0 && at && at < hub->npolls && hub->polls[at].fd == fd ?
 	       hub->polls[at].revents : 0;
+}
+
+/* Ranks that had no room may have it now, which poll(2) does not say. */
+static void gda_comm_hub_retry(struct gda_comm_hub *hub)
+{
+	bool full = false, moved = false;
+	size_t sent;
+	uint32_t i;
+
+	for (i = 0; i < hub->nranks; i++) {
+		struct gda_comm_member *m = &hub->members[i];
+
+		if (m->fd < 0 || !gda_comm_member_full(m))
+			continue;
+		sent = m->out.sent + m->rest.sent;
+		if (gda_comm_member_flush(m))
+			gda_comm_hub_lost(hub, m, -ECONNRESET);
+		full = full || (m->fd >= 0 && gda_comm_member_full(m));
+		moved = moved || sent != m->out.sent + m->rest.sent;
+	}
+	hub->nap = full ? gda_comm_alive_nap(hub->nap, moved) : 0;
 }
 
 static void gda_comm_hub_serve(struct gda_comm_hub *hub)
@@ -350,6 +371,7 @@ static void gda_comm_hub_serve(struct gda_comm_hub *hub)
 			gda_comm_guest_read(hub, &hub->guests[i]);
 	if (hub->polls[1].revents)
 		gda_comm_guest_accept(hub);
+	gda_comm_hub_retry(hub);
 }
 
 static void *gda_comm_hub_main(void *arg)

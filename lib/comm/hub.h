@@ -59,6 +59,7 @@ struct gda_comm_hub {
 	int failed;			/* negative errno of the first failure */
 	char why[GDA_COMM_WHY];		/* its words, or empty: the ranks' states say it */
 	uint32_t lost;			/* rank that was lost first, or @nranks */
+	int nap;			/* ms until ranks without room are tried again; 0: none */
 
 	/* the collective call that is under way; before @here is @nranks: the creation */
 	uint32_t call;			/* calls that are complete */
@@ -85,8 +86,9 @@ void gda_comm_member_send_result(struct gda_comm_member *m, const struct gda_com
 				 struct gda_comm_result *result);
 /* Send what can be sent without waiting. Return: 0 or a negative errno. */
 int gda_comm_member_flush(struct gda_comm_member *m);
-/* Has it something to send? */
+/* Has it something to send, and is that because the rank has no room? */
 bool gda_comm_member_waits(const struct gda_comm_member *m);
+bool gda_comm_member_full(const struct gda_comm_member *m);
 /* Forget what came, and what was to go out. */
 void gda_comm_member_clear(struct gda_comm_member *m);
 

@@ -11,7 +11,6 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -354,13 +353,13 @@ static int gda_comm_prove(int fd, const struct gda_comm_secret *secret, uint64_t
 static int gda_comm_try(const struct sockaddr_storage *addr,
 			const struct gda_comm_secret *secret, uint64_t deadline, int *fd)
 {
-	int err = 0, one = 1;
+	int err = 0;
 	socklen_t size = sizeof(err);
 
 	*fd = socket(addr->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (*fd < 0)
 		return gda_comm_no_socket(-errno);
-	setsockopt(*fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	gda_comm_alive_start(*fd);
 	if (connect(*fd, (const struct sockaddr *)addr, gda_comm_addr_length(addr))) {
 		err = errno == EINPROGRESS ? gda_comm_poll(*fd, POLLOUT, deadline) : -errno;
 		if (!err && !getsockopt(*fd, SOL_SOCKET, SO_ERROR, &err, &size))

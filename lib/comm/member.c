@@ -32,6 +32,11 @@ bool gda_comm_member_waits(const struct gda_comm_member *m)
 	return m->out.used || m->result;
 }
 
+bool gda_comm_member_full(const struct gda_comm_member *m)
+{
+	return m->out.used ? m->out.full : m->result && m->rest.full;
+}
+
 static void gda_comm_member_result_end(struct gda_comm_member *m)
 {
 	gda_comm_result_put(m->result);
