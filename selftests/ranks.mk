@@ -47,3 +47,9 @@ TEST_NATIVE	+= $(COMMTEST_OUT)/memory.sh
 $(COMMTEST_OUT)/memory.sh: selftests/comm/memory.sh $(COMMTEST_OUT)/memory $(BUILD)/tools/gda-run
 	@mkdir -p $(@D)
 	install -m 755 $< $@
+
+TEST_NATIVE	+= $(COMMTEST_OUT)/unread.sh
+
+$(COMMTEST_OUT)/unread.sh: selftests/comm/unread.sh $(BUILD)/tools/gda-run
+	@mkdir -p $(@D)
+	install -m 755 $< $@

@@ -34,6 +34,12 @@ struct run {
 	int ended;		/* a rank that has ended with status 0, or -1 */
 	int64_t kill_at;	/* ns: when those who were told to end are killed; 0: not yet */
 	int64_t stop_at;	/* ns: when the time is up; 0: never */
+	int64_t leave_at;	/* ns: from then on output is not waited for; 0: it is */
+	struct run_output outputs[2];
+	uint32_t noutputs;	/* 1: both streams go to the same place */
+	struct run_stream own;	/* lines of gda-run itself */
+	uint32_t unsaid;	/* ranks that failed, which was not said yet */
+	uint32_t turn;		/* whose lines come first, so that each has its turn */
 };
 
 static int64_t now_ns(void)
@@ -244,36 +250,104 @@ static void end_all(struct run *run)
 	run->kill_at = now_ns() + RUN_PATIENCE_NS;
 }
 
-static void report(struct run *run, uint32_t rank, int status)
+/* --- output --- */
+
+static struct run_output *output_of(struct run *run, int stream)
+{
+	return &run->outputs[run->noutputs == 1 ? 0 : stream];
+}
+
+/* Pass on lines of all ranks, and then our own, as far as nothing waits. */
+static void pass_lines(struct run *run)
+{
+	uint32_t n = run->opt->nranks, i;
+	char mark[32] = "";
+
+	for (i = 0; i < run->noutputs; i++)
+		output_flush(&run->outputs[i]);
+	for (i = 0; i < 2 * n; i++) {
+		uint32_t k = (run->turn + i) % (2 * n), rank = k / 2;
+		struct run_output *o = output_of(run, (int)(k % 2));
+
+		if (output_waits(o))
+			continue;
+		if (!run->opt->bare)
+			snprintf(mark, sizeof(mark), "[%u] ", run->opt->first + rank);
+		if (stream_lines(&run->ranks[rank].streams[k % 2], o, mark) && output_waits(o))
+			run->turn = k + 1;
+	}
+	stream_lines(&run->own, output_of(run, 1), "");
+}
+
+/* Is there something that an output has to take? */
+static bool lines_wait(const struct run *run)
+{
+	uint32_t i;
+
+	for (i = 0; i < run->noutputs; i++)
+		if (output_waits(&run->outputs[i]))
+			return true;
+	for (i = 0; i < 2 * run->opt->nranks; i++)
+		if (stream_waits(&run->ranks[i / 2].streams[i % 2]))
+			return true;
+	return run->unsaid || stream_waits(&run->own);
+}
+
+/* --- ends --- */
+
+/* Read what an ended rank has left. Return: whether all of it was passed on. */
+static bool drained(struct run_rank *r)
+{
+	bool all = true;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		struct pollfd p = { .fd = r->streams[i].fd, .events = POLLIN };
+
+		while (stream_has_room(&r->streams[i]) && poll(&p, 1, 0) > 0)
+			stream_read(&r->streams[i]);
+		all &= !stream_waits(&r->streams[i]);
+	}
+	return all;
+}
+
+/* Its last words come before ours. */
+static void report(struct run *run, uint32_t rank)
+{
+	struct run_rank *r = &run->ranks[rank];
+	char before[64] = "";
+
+	if (!r->failed || (!drained(r) && !run->leave_at))
+		return;
+	if (r->before >= 0)
+		snprintf(before, sizeof(before), " (rank %d had ended with status 0 before)",
+			 r->before);
+	r->failed = false;
+	run->unsaid--;
+	if (WIFSIGNALED(r->how))
+		stream_say(&run->own, "gda-run: rank %u was ended by signal %d (%s)\n",
+			   run->opt->first + rank, WTERMSIG(r->how), strsignal(WTERMSIG(r->how)));
+	else
+		stream_say(&run->own, "gda-run: rank %u exited with status %d%s\n",
+			   run->opt->first + rank, WEXITSTATUS(r->how), before);
+}
+
+static void rank_ended(struct run *run, uint32_t rank, int status)
 {
 	int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-	char before[64] = "";
 
 	/* a rank that gda-run ended is no news */
 	if (!code || run->kill_at)
 		return;
 	/* it may have left others that went on to wait for it */
-	if (run->ended >= 0)
-		snprintf(before, sizeof(before), " (rank %d had ended with status 0 before)",
-			 run->ended);
-	if (WIFSIGNALED(status))
-		fprintf(stderr, "gda-run: rank %u was ended by signal %d (%s)\n",
-			run->opt->first + rank, WTERMSIG(status), strsignal(WTERMSIG(status)));
-	else
-		fprintf(stderr, "gda-run: rank %u exited with status %d%s\n",
-			run->opt->first + rank, code, before);
+	run->ranks[rank].failed = true;
+	run->ranks[rank].before = run->ended;
+	run->unsaid++;
+	run->ranks[rank].how = status;
 	if (!run->status)
 		run->status = code;
 	if (!run->opt->keep)
 		end_all(run);
-}
-
-static void drain(struct run_stream *s, uint32_t rank, const struct run_options *opt)
-{
-	struct pollfd p = { .fd = s->fd, .events = POLLIN };
-
-	while (s->fd >= 0 && poll(&p, 1, 0) > 0)
-		stream_read(s, rank, opt);
 }
 
 static void reap(struct run *run)
@@ -290,15 +364,23 @@ static void reap(struct run *run)
 		kill(-r->pid, SIGKILL);
 		r->pid = 0;
 		run->left--;
-		/* its last words come before ours */
-		drain(&r->streams[0], rank, run->opt);
-		drain(&r->streams[1], rank, run->opt);
-		report(run, rank, status);
+		drained(r);
+		rank_ended(run, rank, status);
 		if (!status)
 			ended = (int)(run->opt->first + rank);
 	}
 	/* of two that are found together none was before the other */
 	run->ended = run->ended < 0 ? ended : run->ended;
+	for (rank = 0; rank < run->opt->nranks; rank++)
+		report(run, rank);
+}
+
+/* The user, or the time, wants an end: output that nobody takes does not hold it up. */
+static void hurry(struct run *run)
+{
+	end_all(run);
+	if (!run->leave_at)
+		run->leave_at = now_ns() + RUN_PATIENCE_NS;
 }
 
 static void handle_signals(struct run *run, int fd)
@@ -311,9 +393,11 @@ static void handle_signals(struct run *run, int fd)
 		if (!run->status)
 			run->status = 128 + (int)info.ssi_signo;
 		/* the second one is meant */
+		if (run->leave_at)
+			run->leave_at = now_ns();
 		if (run->kill_at)
 			run->kill_at = now_ns();
-		end_all(run);
+		hurry(run);
 	}
 	reap(run);
 }
@@ -322,41 +406,79 @@ static void handle_time(struct run *run)
 {
 	int64_t now = now_ns();
 
-	if (run->stop_at && now >= run->stop_at && !run->kill_at) {
-		fprintf(stderr, "gda-run: %g s are over: ending %u ranks\n", run->opt->timeout,
-			run->left);
-		ranks_stood(run->ranks, run->opt);
+	if (run->stop_at && now >= run->stop_at && !run->leave_at) {
+		stream_say(&run->own, run->left ? "gda-run: %g s are over: ending %u ranks\n" :
+			   "gda-run: %g s are over: nobody reads the output of %u ranks\n",
+			   run->opt->timeout, run->left ? run->left : run->opt->nranks);
+		ranks_stood(run->ranks, run->opt, &run->own);
 		if (!run->status)
 			run->status = RUN_TIMED_OUT;
-		end_all(run);
+		hurry(run);
 	}
 	if (run->kill_at && now >= run->kill_at)
 		ranks_signal(run->ranks, run->opt->nranks, SIGKILL);
 }
 
+static nfds_t fill_polls(const struct run *run, struct pollfd *polls, int signals)
+{
+	uint32_t n = run->opt->nranks, i;
+	nfds_t at = 0;
+
+	polls[at++] = (struct pollfd) { .fd = signals, .events = POLLIN };
+	for (i = 0; i < 2 * n; i++) {
+		const struct run_stream *s = &run->ranks[i / 2].streams[i % 2];
+
+		polls[at++] = (struct pollfd) {
+			.fd = stream_has_room(s) ? s->fd : -1, .events = POLLIN,
+		};
+	}
+	for (i = 0; i < run->noutputs; i++)
+		if (output_waits(&run->outputs[i]))
+			polls[at++] = (struct pollfd) {
+				.fd = run->outputs[i].fd, .events = POLLOUT,
+			};
+	return at;
+}
+
+/* Ranks run, or there is output that somebody may still take. */
+static bool goes_on(const struct run *run)
+{
+	return run->left || (lines_wait(run) && !(run->leave_at && now_ns() >= run->leave_at));
+}
+
 static void loop(struct run *run, int signals)
 {
 	uint32_t n = run->opt->nranks, i;
-	struct pollfd *polls = calloc(2 * (size_t)n + 1, sizeof(*polls));
+	struct pollfd *polls = calloc(2 * (size_t)n + 3, sizeof(*polls));
+	bool ending = false;
 
-	if (!polls)
-		return;
-	while (run->left) {
-		polls[0] = (struct pollfd) { .fd = signals, .events = POLLIN };
-		for (i = 0; i < 2 * n; i++)
-			polls[1 + i] = (struct pollfd) {
-				.fd = run->ranks[i / 2].streams[i % 2].fd, .events = POLLIN,
-			};
-		poll(polls, 2 * n + 1, 100);
+	while (polls && goes_on(run)) {
+		poll(polls, fill_polls(run, polls, signals), 100);
 		for (i = 0; i < 2 * n; i++)
 			if (polls[1 + i].revents)
-				stream_read(&run->ranks[i / 2].streams[i % 2], i / 2, run->opt);
+				stream_read(&run->ranks[i / 2].streams[i % 2]);
+		pass_lines(run);
 		handle_signals(run, signals);
 		handle_time(run);
+		pass_lines(run);
+		for (i = 0; !run->left && !ending && i < 2 * n; i++)
+			stream_end(&run->ranks[i / 2].streams[i % 2]);
+		ending = !run->left;
 	}
 	for (i = 0; i < 2 * n; i++)
-		stream_close(&run->ranks[i / 2].streams[i % 2], i / 2, run->opt);
+		stream_free(&run->ranks[i / 2].streams[i % 2]);
 	free(polls);
+}
+
+static int open_outputs(struct run *run)
+{
+	int err = output_open(&run->outputs[0], STDOUT_FILENO);
+
+	run->own.fd = -1;
+	run->noutputs = output_same(STDOUT_FILENO, STDERR_FILENO) ? 1 : 2;
+	if (!err && run->noutputs == 2)
+		err = output_open(&run->outputs[1], STDERR_FILENO);
+	return err;
 }
 
 static int open_signals(void)
@@ -404,7 +526,7 @@ int main(int argc, char **argv)
 	opt.binding = binding;
 	run.ranks = calloc(opt.nranks, sizeof(*run.ranks));
 	signals = open_signals();
-	if (!run.ranks || signals < 0) {
+	if (!run.ranks || signals < 0 || open_outputs(&run)) {
 		fprintf(stderr,
 			"gda-run: cannot begin: %s: start fewer ranks, or raise ulimit -n\n",
 			strerror(errno));
@@ -421,6 +543,9 @@ int main(int argc, char **argv)
 	if (run.status)
 		end_all(&run);
 	loop(&run, signals);
+	stream_free(&run.own);
+	output_free(&run.outputs[0]);
+	output_free(&run.outputs[1]);
 	free(run.ranks);
 	free(binding);
 	return run.status;

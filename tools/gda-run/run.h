@@ -39,17 +39,32 @@ struct run_options {
 	char **argv;
 };
 
+#define STREAM_LINE 65536U
+
 /* Lines of one stream of one rank, on their way to ours. */
 struct run_stream {
 	int fd;			/* our end of the pipe, or -1 at its end */
-	int to;			/* 1 or 2 */
-	char *line;		/* begun, and not ended yet */
+	char *line;		/* STREAM_LINE bytes; the last line may not have ended yet */
 	size_t used;
-	size_t room;
+	bool ending;		/* only @last more bytes are read */
+	size_t last;
+};
+
+/* One of our own. */
+struct run_output {
+	int fd;
+	bool socket;
+	size_t most;		/* bytes of a write that does not wait */
+	char *data;		/* a line, marked */
+	size_t used;
+	size_t sent;
 };
 
 struct run_rank {
 	pid_t pid;		/* 0 once it was waited for */
+	bool failed;		/* how, is not said yet: its last words come before */
+	int how;		/* status of waitpid(2) */
+	int before;		/* a rank that had ended with status 0 until then, or -1 */
 	struct run_stream streams[2];
 };
 
@@ -64,13 +79,35 @@ int bind_plan(const struct run_options *opt, struct run_binding **binding);
 /* By the process that is to be @rank, counted from 0 on this machine. */
 void bind_apply(const struct run_binding *b, uint32_t rank);
 
+/* output.c */
+
+/* Write to @fd, without waiting. Return: 0 or -ENOMEM. */
+int output_open(struct run_output *o, int fd);
+bool output_same(int a, int b);
+/* Is a line not out yet? Then there may be no other one. */
+bool output_waits(const struct run_output *o);
+void output_flush(struct run_output *o);
+void output_line(struct run_output *o, const char *mark, const char *line, size_t bytes);
+void output_free(struct run_output *o);
+
 /* stream.c */
 
-int stream_open(struct run_stream *s, int to, int *theirs);
-/* Pass on what is there, a line at a time, each with "[rank] " in front. */
-void stream_read(struct run_stream *s, uint32_t rank, const struct run_options *opt);
-/* The rest, though it ends without a newline. */
-void stream_close(struct run_stream *s, uint32_t rank, const struct run_options *opt);
+int stream_open(struct run_stream *s, int *theirs);
+bool stream_has_room(const struct run_stream *s);
+/* Take what is there, as far as there is room. */
+void stream_read(struct run_stream *s);
+/* Pass on lines, each with @mark in front, until @o has to wait. Return: whether there was one. */
+bool stream_lines(struct run_stream *s, struct run_output *o, const char *mark);
+/* Only what is in the pipe now is still read: who writes later is no rank. */
+void stream_end(struct run_stream *s);
+/* Has it a line, or does it end and has not been read yet? */
+bool stream_waits(const struct run_stream *s);
+/* Nothing more is read; what there is can still be passed on. */
+void stream_close(struct run_stream *s);
+void stream_free(struct run_stream *s);
+/* Add a line of gda-run's own. */
+void stream_say(struct run_stream *s, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* spawn.c */
 
@@ -82,8 +119,9 @@ int run_id_new(const char *interface, struct gda_comm_id *id);
 int ranks_spawn(struct run_rank *ranks, const struct run_options *opt);
 /* stood.c */
 
-/* Say on stderr where each rank that runs stands. */
-void ranks_stood(const struct run_rank *ranks, const struct run_options *opt);
+/* Say in @own where each rank that runs stands. */
+void ranks_stood(const struct run_rank *ranks, const struct run_options *opt,
+		 struct run_stream *own);
 
 void ranks_signal(const struct run_rank *ranks, uint32_t nranks, int sig);
 

@@ -67,9 +67,9 @@ static int rank_spawn(struct run_rank *r, uint32_t rank, const struct run_option
 	pid_t parent = getpid();
 	int err;
 
-	err = stream_open(&r->streams[0], STDOUT_FILENO, &theirs[0]);
+	err = stream_open(&r->streams[0], &theirs[0]);
 	if (!err)
-		err = stream_open(&r->streams[1], STDERR_FILENO, &theirs[1]);
+		err = stream_open(&r->streams[1], &theirs[1]);
 	if (!err) {
 		fflush(NULL);
 		r->pid = fork();

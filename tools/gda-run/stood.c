@@ -45,11 +45,13 @@ static const char *state_words(char state)
 	}
 }
 
-void ranks_stood(const struct run_rank *ranks, const struct run_options *opt)
+void ranks_stood(const struct run_rank *ranks, const struct run_options *opt,
+		 struct run_stream *own)
 {
 	unsigned long user, system;
 	char stat[512], where[64];
 	const char *after;
+	bool any = false;
 	uint32_t rank;
 	char state;
 
@@ -63,13 +65,14 @@ void ranks_stood(const struct run_rank *ranks, const struct run_options *opt)
 		if (!after || sscanf(after, ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
 				     &state, &user, &system) != 3)
 			continue;
-		fprintf(stderr, "gda-run: rank %u (pid %d) %s%s%s%s, after %.2f s of processor\n",
-			opt->first + rank, (int)ranks[rank].pid, state_words(state),
-			state == 'S' && where[0] && strcmp(where, "0") ? " (" : "",
-			state == 'S' && strcmp(where, "0") ? where : "",
-			state == 'S' && where[0] && strcmp(where, "0") ? ")" : "",
-			(double)(user + system) / (double)sysconf(_SC_CLK_TCK));
+		any = true;
+		stream_say(own, "gda-run: rank %u (pid %d) %s%s%s%s, after %.2f s of processor\n",
+			   opt->first + rank, (int)ranks[rank].pid, state_words(state),
+			   state == 'S' && where[0] && strcmp(where, "0") ? " (" : "",
+			   state == 'S' && strcmp(where, "0") ? where : "",
+			   state == 'S' && where[0] && strcmp(where, "0") ? ")" : "",
+			   (double)(user + system) / (double)sysconf(_SC_CLK_TCK));
 	}
-	fputs("gda-run: gdb -p PID -batch -ex 'thread apply all bt' would have shown where in the program\n",
-	      stderr);
+	if (any)
+		stream_say(own, "gda-run: gdb -p PID -batch -ex 'thread apply all bt' would have shown where in the program\n");
 }

@@ -3,23 +3,26 @@
  * Output of the ranks: whole lines, marked with the rank that wrote them, so that those
  * of different ranks do not mix. A line of more than STREAM_LINE bytes is passed on in
  * pieces.
+ *
+ * A stream holds STREAM_LINE bytes at most, and is not read while it is full: a rank whose output
+ * nobody takes waits for it, and no other one does.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <sys/ioctl.h>
 #include "run.h"
 
-#define STREAM_LINE 65536U
-
-int stream_open(struct run_stream *s, int to, int *theirs)
+int stream_open(struct run_stream *s, int *theirs)
 {
 	int ends[2];
 
-	*s = (struct run_stream) { .fd = -1, .to = to };
+	*s = (struct run_stream) { .fd = -1 };
 	if (pipe2(ends, O_CLOEXEC))
 		return -errno;
 	fcntl(ends[0], F_SETFL, O_NONBLOCK);
@@ -28,77 +31,104 @@ int stream_open(struct run_stream *s, int to, int *theirs)
 	return 0;
 }
 
-static void write_all(int fd, const char *data, size_t bytes)
+bool stream_has_room(const struct run_stream *s)
 {
-	while (bytes) {
-		ssize_t n = write(fd, data, bytes);
-
-		if (n < 0 && errno != EINTR && errno != EAGAIN)
-			return;
-		if (n > 0) {
-			data += n;
-			bytes -= (size_t)n;
-		}
-	}
+	return s->fd >= 0 && s->used < STREAM_LINE;
 }
 
-/* One write for the mark and the line: others may write to the same place. */
-static void line_out(const struct run_stream *s, uint32_t rank, const struct run_options *opt,
-		     const char *line, size_t bytes)
+void stream_read(struct run_stream *s)
 {
-	static char out[STREAM_LINE + 32];
-	int n = 0;
-
-	if (!opt->bare)
-		n = snprintf(out, 32, "[%u] ", opt->first + rank);
-	memcpy(out + n, line, bytes);
-	write_all(s->to, out, (size_t)n + bytes);
-}
-
-static void lines_out(struct run_stream *s, uint32_t rank, const struct run_options *opt)
-{
-	char *at = s->line, *end = s->line + s->used, *newline;
-
-	while ((newline = memchr(at, '\n', (size_t)(end - at)))) {
-		line_out(s, rank, opt, at, (size_t)(newline + 1 - at));
-		at = newline + 1;
-	}
-	s->used = (size_t)(end - at);
-	memmove(s->line, at, s->used);
-	if (s->used == STREAM_LINE) {
-		line_out(s, rank, opt, s->line, s->used);
-		s->used = 0;
-	}
-}
-
-void stream_read(struct run_stream *s, uint32_t rank, const struct run_options *opt)
-{
+	size_t room = STREAM_LINE - s->used;
 	ssize_t n;
+
+	if (!s->line)
+		s->line = malloc(STREAM_LINE);
+	if (!s->line || !stream_has_room(s))
+		return;
+	if (s->ending && s->last < room)
+		room = s->last;
+	n = read(s->fd, s->line + s->used, room);
+	if (n > 0) {
+		s->used += (size_t)n;
+		s->last -= s->ending ? (size_t)n : 0;
+	}
+	if (!n || (n < 0 && errno != EAGAIN && errno != EINTR) || (s->ending && !s->last))
+		stream_close(s);
+}
+
+void stream_end(struct run_stream *s)
+{
+	int bytes = 0;
+
+	s->ending = true;
+	if (s->fd >= 0 && !ioctl(s->fd, FIONREAD, &bytes) && bytes > 0)
+		s->last = (size_t)bytes;
+	else
+		stream_close(s);
+}
+
+/* Bytes of the first line; 0: it is not whole yet. */
+static size_t stream_first(const struct run_stream *s)
+{
+	const char *newline = s->used ? memchr(s->line, '\n', s->used) : NULL;
+
+	if (newline)
+		return (size_t)(newline + 1 - s->line);
+	return s->used == STREAM_LINE ? s->used : 0;
+}
+
+bool stream_lines(struct run_stream *s, struct run_output *o, const char *mark)
+{
+	bool any = false;
+	size_t bytes;
+
+	while (!output_waits(o) && (bytes = stream_first(s))) {
+		output_line(o, mark, s->line, bytes);
+		s->used -= bytes;
+		memmove(s->line, s->line + bytes, s->used);
+		any = true;
+	}
+	return any;
+}
+
+bool stream_waits(const struct run_stream *s)
+{
+	return stream_first(s) || (s->ending && s->fd >= 0);
+}
+
+void stream_close(struct run_stream *s)
+{
+	if (s->fd < 0)
+		return;
+	close(s->fd);
+	s->fd = -1;
+	/* the rest, though it ends without a newline; a full one is passed on as it is */
+	if (s->used && s->used < STREAM_LINE && s->line[s->used - 1] != '\n')
+		s->line[s->used++] = '\n';
+}
+
+void stream_free(struct run_stream *s)
+{
+	stream_close(s);
+	free(s->line);
+	s->line = NULL;
+	s->used = 0;
+}
+
+void stream_say(struct run_stream *s, const char *format, ...)
+{
+	size_t room = STREAM_LINE - s->used;
+	va_list args;
+	int n;
 
 	if (!s->line)
 		s->line = malloc(STREAM_LINE);
 	if (!s->line)
 		return;
-	n = read(s->fd, s->line + s->used, STREAM_LINE - s->used);
-	if (n > 0) {
+	va_start(args, format);
+	n = vsnprintf(s->line + s->used, room, format, args);
+	va_end(args);
+	/* one that does not fit behind what nobody reads is not said */
+	if (n > 0 && (size_t)n < room)
 		s->used += (size_t)n;
-		lines_out(s, rank, opt);
-	} else if (!n || (errno != EAGAIN && errno != EINTR)) {
-		stream_close(s, rank, opt);
-	}
-}
-
-void stream_close(struct run_stream *s, uint32_t rank, const struct run_options *opt)
-{
-	if (s->fd < 0)
-		return;
-	if (s->used) {
-		s->line[s->used < STREAM_LINE ? s->used++ : s->used - 1] = '\n';
-		line_out(s, rank, opt, s->line, s->used);
-	}
-	close(s->fd);
-	s->fd = -1;
-	free(s->line);
-	s->line = NULL;
-	s->used = 0;
 }
