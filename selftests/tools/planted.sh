@@ -11,7 +11,7 @@ n=0 rc=0
 # The rows that a patch may name: attacks, or where it is for a native program, ids in tests.
 rows() {
 	if grep -qx 'Place: native' "$1"; then
-		grep -rhoE '\b[A-Z](_?[0-9]{2}|[0-9])_' selftests/*/*.c | sed 's/_$//'
+		grep -rhoE '\b(item_?|I40_|[A-Z]_?)[0-9]+_' selftests/*/*.c selftests/*/*.sh | sed 's/_$//'
 	else
 		cut -f 1 selftests/attacks.txt
 	fi
