@@ -438,6 +438,36 @@ TEST_F(requests, I_18_quiet_fence_and_signal)
 	EXPECT_EQ(3, self->v->reserved);
 }
 
+/* The ticket of a transfer of no bytes is one of the queue, also if nothing was posted before. */
+TEST_F(requests, item_12_no_bytes_have_a_ticket)
+{
+	struct gda_shmem_signal signal = {
+		.word = (uint64_t *)(void *)self->sym, .value = 3, .op = GDA_SHMEM_ADD,
+	};
+	struct gda_shmem *s = self->s;
+	int64_t put = gda_shmem_put_nbi(s, self->sym, self->sym, 0, PEER, 0), get;
+
+	EXPECT_EQ(0, put);
+	get = gda_shmem_get_nbi(s, self->sym, self->sym, 0, PEER, 0);
+	EXPECT_EQ(1, get);
+	EXPECT_EQ(GDA_MLX5_NOP, request(self->q, 0).opcode);
+	EXPECT_EQ(GDA_MLX5_NOP, request(self->q, 1).opcode);
+	EXPECT_EQ(0, gda_shmem_test(s, put, PEER, 0));
+	EXPECT_EQ(-ETIMEDOUT, gda_shmem_wait(s, put, PEER, 0, gda_clock_ns() + 1000));
+	fake_complete(self->q, 2);
+	EXPECT_EQ(0, gda_shmem_wait(s, put, PEER, 0, 0));
+	EXPECT_EQ(1, gda_shmem_test(s, get, PEER, 0));
+	/* calls that block have nothing to wait for, and a signal alone is one request */
+	EXPECT_EQ(0, gda_shmem_put(s, self->sym, self->sym, 0, PEER, 0));
+	EXPECT_EQ(0, gda_shmem_get(s, self->sym, self->sym, 0, PEER, 0));
+	EXPECT_EQ(2, self->v->reserved);
+	EXPECT_EQ(2, gda_shmem_put_signal_nbi(s, self->sym, self->sym, 0, &signal, PEER, 0));
+	EXPECT_EQ(0, gda_shmem_put_signal(s, self->sym, self->sym, 0, &signal, PEER, 0));
+	EXPECT_EQ(4, self->v->reserved);
+	EXPECT_EQ(-EINVAL, gda_shmem_put_nbi(s, self->sym, self->sym, 0, 2, 0));
+	EXPECT_EQ(-EINVAL, gda_shmem_get(s, self->sym, self->sym, 0, 2, 0));
+}
+
 /* With several queue pairs a fence waits for them; of one it does not. */
 TEST_F(requests, fence_of_several_queue_pairs)
 {

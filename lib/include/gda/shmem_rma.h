@@ -18,6 +18,19 @@ extern "C" {
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
+/*
+ * A transfer of no bytes: by queue an entry that moves nothing, for the ticket is one of the queue
+ * pair, which is waited for and tested like all others, and says the same of what is before it.
+ */
+GDA_SLOW int64_t gda_shmem_nothing(struct gda_shmem *s, uint32_t pe, uint32_t flags)
+{
+	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
+
+	if (!p)
+		return -EINVAL;
+	return p->heap ? 0 : gda_nop(gda_shmem_queue(s, p, flags), gda_shmem_post_flags(flags));
+}
+
 /* Begin a put; @most as gda_shmem_queue_put() has it. By the direct way it is done. */
 GDA_HELPER struct gda_shmem_outcome gda_shmem_begin_put(struct gda_shmem *s, void *dest,
 						       const void *source, uint64_t bytes,
@@ -45,7 +58,7 @@ GDA_HELPER struct gda_shmem_outcome gda_shmem_begin_put(struct gda_shmem *s, voi
  * @s: the heap
  * @dest: symmetric address, of the caller
  * @source: any memory of the caller
- * @bytes: number of bytes; 0 moves nothing
+ * @bytes: number of bytes; 0 moves nothing, and its ticket is as good as others
  * @pe: number of the PE to write to
  * @flags: GDA_*, GDA_SHMEM_QP()
  *
@@ -56,6 +69,8 @@ GDA_HELPER struct gda_shmem_outcome gda_shmem_begin_put(struct gda_shmem *s, voi
 GDA_API int64_t gda_shmem_put_nbi(struct gda_shmem *s, void *dest, const void *source,
 				  uint64_t bytes, uint32_t pe, uint32_t flags)
 {
+	if (gda_unlikely(!bytes))
+		return gda_shmem_nothing(s, pe, flags);
 	return gda_shmem_begin_put(s, dest, source, bytes, pe, flags, 0).ticket;
 }
 
@@ -99,10 +114,10 @@ GDA_API int64_t gda_shmem_get_nbi(struct gda_shmem *s, void *dest, const void *s
 	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
 	const char *from;
 
+	if (gda_unlikely(!bytes))
+		return gda_shmem_nothing(s, pe, flags);
 	if (gda_unlikely(!p))
 		return -EINVAL;
-	if (!bytes)
-		return 0;
 	if (!p->heap)
 		return gda_shmem_queue_get(s, dest, source, bytes, pe, flags);
 	from = gda_shmem_mapped(s, p, source, bytes);
@@ -127,9 +142,12 @@ GDA_API int gda_shmem_get(struct gda_shmem *s, void *dest, const void *source, u
 			  uint32_t pe, uint32_t flags)
 {
 	const struct gda_shmem_peer *p = gda_shmem_peer(s, pe);
-	int64_t ticket = gda_shmem_get_nbi(s, dest, source, bytes, pe, flags);
+	int64_t ticket;
 
-	if (ticket < 0 || p->heap || !bytes)
+	if (gda_unlikely(!bytes))
+		return p ? 0 : -EINVAL;
+	ticket = gda_shmem_get_nbi(s, dest, source, bytes, pe, flags);
+	if (ticket < 0 || p->heap)
 		return ticket < 0 ? (int)ticket : 0;
 	return gda_shmem_queue_wait(gda_shmem_queue(s, p, flags), ticket, 0);
 }

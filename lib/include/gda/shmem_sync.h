@@ -268,7 +268,7 @@ GDA_API int64_t gda_shmem_put_signal_nbi(struct gda_shmem *s, void *dest, const 
 	if (gda_unlikely(ticket))
 		return ticket;
 	/* one doorbell for both; by queue the signal is behind the bytes on the same queue pair */
-	ticket = gda_shmem_put_nbi(s, dest, source, bytes, pe, flags | GDA_DEFER);
+	ticket = gda_shmem_begin_put(s, dest, source, bytes, pe, flags | GDA_DEFER, 0).ticket;
 	if (ticket < 0)
 		return ticket;
 	return gda_shmem_atomic64(s, signal->word, signal->op, signal->value, pe, flags);

@@ -266,7 +266,8 @@ GDA_DEVICE int64_t gda_shmem_read(queue &q, const struct gda_chunk_map *lmap, ui
 }
 
 /*
- * A transfer that is not of one MR on both sides, or not symmetric. The queue is opened anew
+ * A transfer that is not of one MR on both sides, or not symmetric, or of no bytes: that is an
+ * entry that moves nothing, for its ticket may be waited for. The queue is opened anew
  * and given back, whatever becomes of it.
  */
 template <class queue>
@@ -283,7 +284,7 @@ GDA_DEVICE_SLOW int64_t gda_shmem_move_pieces(const struct gda_shmem *s, uint32_
 	gda_reopen(q, lent);
 	if (!gda_chunk_covers(rmap, right, bytes) || !gda_chunk_covers(lmap, left, bytes))
 		ticket = -EFAULT;
-	else if (get)
+	else if (get && bytes)
 		ticket = gda_shmem_read(q, lmap, left, rmap, right, bytes, flags);
 	else
 		ticket = gda_put_chunked(q, lmap, left, rmap, right, bytes, flags);
@@ -314,10 +315,10 @@ GDA_DEVICE int64_t gda_shmem_move_other(struct gda_shmem_poster<queue> &p, const
 	struct gda_lent lent;
 	int64_t ticket;
 
-	if (p.err || !bytes)
+	if (p.err)
 		return p.err;
 	if (p.direct)
-		return gda_shmem_copy(p, remote, local, bytes, get, 0, 1);
+		return bytes ? gda_shmem_copy(p, remote, local, bytes, get, 0, 1) : 0;
 	lent = gda_lend(p.q);
 	ticket = gda_shmem_move_pieces<queue>(p.s, p.pe, lent, remote, local, bytes, get, flags);
 	gda_take_back(p.q);

@@ -383,7 +383,7 @@ GDA_GPU_API int64_t gda_shmem_put_signal_nbi(struct gda_shmem_poster<queue> &p, 
 		return -EFAULT;
 	if ((uintptr_t)signal.word & 7)
 		return -EINVAL;
-	ticket = gda_shmem_put_nbi(p, dest, source, bytes, flags | GDA_DEFER);
+	ticket = bytes ? gda_shmem_put_nbi(p, dest, source, bytes, flags | GDA_DEFER) : 0;
 	if (ticket < 0)
 		return ticket;
 	return gda_shmem_atomic64(p, signal.word, signal.op, signal.value, flags);

@@ -119,7 +119,7 @@ GDA_GPU_API int gda_shmem_put_group(const group &g, struct gda_shmem_poster<queu
 	int64_t ticket = gda_shmem_put_nbi_group(g, p, dest, source, bytes, flags);
 
 	return gda_shmem_group(g, [&] {
-		return bytes ? gda_shmem_wait(p, ticket, 0) : (int)ticket;
+		return bytes ? gda_shmem_wait(p, ticket, 0) : ticket < 0 ? (int)ticket : 0;
 	});
 }
 
@@ -141,7 +141,7 @@ GDA_GPU_API int gda_shmem_get_group(const group &g, struct gda_shmem_poster<queu
 	int64_t ticket = gda_shmem_get_nbi_group(g, p, dest, source, bytes, flags);
 
 	return gda_shmem_group(g, [&] {
-		return bytes ? gda_shmem_wait(p, ticket, 0) : (int)ticket;
+		return bytes ? gda_shmem_wait(p, ticket, 0) : ticket < 0 ? (int)ticket : 0;
 	});
 }
 

@@ -59,7 +59,7 @@ GDA_GPU_API int gda_shmem_put(struct gda_shmem_poster<queue> &p, void *dest, con
 {
 	int64_t ticket = gda_shmem_put_nbi(p, dest, source, bytes, flags);
 
-	return bytes ? gda_shmem_wait(p, ticket, 0) : (int)ticket;
+	return bytes ? gda_shmem_wait(p, ticket, 0) : ticket < 0 ? (int)ticket : 0;
 }
 
 /**
@@ -78,7 +78,7 @@ GDA_GPU_API int gda_shmem_get(struct gda_shmem_poster<queue> &p, void *dest, con
 {
 	int64_t ticket = gda_shmem_get_nbi(p, dest, source, bytes, flags);
 
-	return bytes ? gda_shmem_wait(p, ticket, 0) : (int)ticket;
+	return bytes ? gda_shmem_wait(p, ticket, 0) : ticket < 0 ? (int)ticket : 0;
 }
 
 /* How much was posted, by all posters of the queue pair. */
