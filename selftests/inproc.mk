@@ -11,12 +11,14 @@ INPROC_FLAGS	= $(INPROC_CPPFLAGS) $(COMM_CPPFLAGS) $(SHMEM_CPPFLAGS) -Ilib/inpro
 INPROC_DEPS	= selftests/inproc.mk lib/lib.mk
 
 # Kernel selftests, and what of them needs the kernel ("-T" leaves out, "-t" picks).
-INPROC_RAW	:= basic keys range ring wqe imm peer handle limits idle
+INPROC_RAW	:= basic keys range ring wqe imm peer handle limits idle wait
 INPROC_RAW_peer	:= -T killed
 INPROC_RAW_handle := -T device_names
 INPROC_RAW_limits := -t O11_cqs_and_qps -t O11_mrs
 INPROC_RAW_idle	:= -T costs_nothing -T polled_while_exported -T failed_export_is_not_polled \
 		   -T rnr_delay_costs_nothing
+# The worker polls there, though seldom.
+INPROC_RAW_wait	:= -T S11_costs_no_visits
 INPROC_SLOW	:= limits idle
 
 TEST_NATIVE	+= $(foreach v,plain asan tsan,$(INPROC_TESTS:%=$(INPROC_OUT)/$v/%)) \

@@ -131,6 +131,7 @@ static void gda_cq_revoke(struct gda_umem *umem)
 	WRITE_ONCE(cq->lost, true);
 	if (cq->armed)
 		gda_event_note(cq);
+	gda_wait_cq_lost(cq);
 	spin_unlock(&cq->lock);
 	/* orders ->lost before the search for QPs; pairs with smp_mb() in gda_qp_publish() */
 	smp_mb();
@@ -142,6 +143,8 @@ static void gda_cq_kill(struct gda_object *obj)
 	struct gda_cq *cq = container_of(obj, struct gda_cq, obj);
 	struct gda_ctx *ctx = obj->ctx;
 
+	xa_erase(&ctx->cqs, cq->cqn);
+	gda_wait_cq_gone(cq);
 	xa_erase(&ctx->dev->qps, cq->cqn);
 	gda_cq_kill_memory(ctx, cq);
 }
@@ -224,11 +227,17 @@ static int gda_cq_build(struct gda_ctx *ctx, struct gda_cq *cq,
 	ret = gda_cyclic_error(ret);
 	if (ret)
 		goto err_memory;
+	/* complete: the context's queues may name it from here on */
+	ret = xa_insert(&ctx->cqs, cq->cqn, cq, GDA_GFP_USER);
+	if (ret)
+		goto err_number;
 	ctx->ncq++;
 	gda_stat_add(GDA_STAT_CQS, 1);
 	gda_object_complete(&cq->obj);
 	return 0;
 
+err_number:
+	xa_erase(&ctx->dev->qps, cq->cqn);
 err_memory:
 	gda_cq_kill_memory(ctx, cq);
 	gda_object_abort(&cq->obj);

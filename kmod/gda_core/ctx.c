@@ -100,6 +100,7 @@ struct gda_ctx *gda_ctx_create(struct file *file)
 	INIT_LIST_HEAD(&ctx->umems);
 	gda_events_init(ctx);
 	xa_init_flags(&ctx->objects, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	xa_init_flags(&ctx->cqs, XA_FLAGS_ACCOUNT);
 	xa_init_flags(&ctx->regions, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	file->f_mapping = ctx->inode->i_mapping;
 	gda_stat_add(GDA_STAT_CONTEXTS, 1);
@@ -269,6 +270,7 @@ void gda_ctx_destroy(struct gda_ctx *ctx, struct file *file)
 	WARN_ON_ONCE(!xa_empty(&ctx->objects));
 	WARN_ON_ONCE(!xa_empty(&ctx->regions));
 	xa_destroy(&ctx->objects);
+	xa_destroy(&ctx->cqs);
 	xa_destroy(&ctx->regions);
 	iput(ctx->inode);
 	gda_opener_put(&ctx->opener);

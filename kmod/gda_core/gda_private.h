@@ -210,6 +210,8 @@ struct gda_ctx {
 	unsigned int nqp, ncq, nmr, ncounter;	/* under @lock */
 	struct gda_account account;	/* what it is charged to, once bound */
 	struct xarray objects;		/* handle -> struct gda_object */
+	struct xarray cqs;		/* number -> struct gda_cq; readers: gda_srcu */
+	atomic_t wait_turn;		/* changes when QPs that wait are to be asked, see wait.c */
 	struct inode *inode;		/* the mapping all VMAs hang on */
 
 	struct mutex map_lock;		/* faults, revocation, doorbells; see above */
@@ -339,27 +341,7 @@ void gda_doorbell_export(struct gda_region *region);
 bool gda_doorbell_waits(const struct gda_db_page *db_page);
 bool gda_doorbell_pending(const struct gda_db_page *db_page);
 
-/* umem.c - parts of queues in memory of the caller */
-struct gda_umem {
-	struct gda_mem_backing backing;
-	struct gda_object *obj;		/* whose part it is */
-	/* the memory is being revoked: readers test @revoked from now on */
-	void (*revoked_cb)(struct gda_umem *umem);
-	struct list_head node;		/* in ctx->umems */
-	void *addr;			/* NULL: no memory of the caller */
-	u32 length;
-	bool revoked;
-};
-
-void gda_umem_init(struct gda_umem *umem, struct gda_object *obj,
-		   void (*revoked_cb)(struct gda_umem *umem));
-int gda_umem_check(const struct gda_queue_memory *mem, bool given);
-int gda_umem_get(struct gda_umem *umem, const struct gda_queue_memory *mem, u32 length,
-		 u32 align);
-void gda_umem_put(struct gda_umem *umem);
-int gda_umem_insert(struct gda_umem *umem);
-void gda_umem_remove(struct gda_umem *umem);
-int gda_umem_clear(struct gda_umem *umem);
+#include "umem.h"
 
 /* cq.c */
 struct gda_cq {
@@ -375,6 +357,8 @@ struct gda_cq {
 	bool overflowed;		/* that was noted; under @lock */
 	struct gda_event *event;	/* or NULL; under @lock */
 	u32 armed;			/* GDA_CQ_ARM_*; under @lock */
+	bool awaited;			/* a QP waits for this entry, and none for an earlier */
+	u32 awaited_index;		/* ... both under @lock, see wait.c */
 };
 
 static inline bool gda_cq_lost(struct gda_engine_cq *engine_cq)
@@ -411,6 +395,15 @@ enum gda_qp_revoked {
 	GDA_QP_REVOKED_REC,
 	GDA_QP_REVOKED_CQ,
 	GDA_QP_DELAYED,			/* no memory is revoked; no visit before @rnr_until */
+	GDA_QP_WAITS,			/* likewise, and none before @wait is over */
+};
+
+/* What a QP waits for (wait.c); the worker's. */
+struct gda_wait {
+	u64 until;			/* ns, CLOCK_MONOTONIC: then it fails */
+	u32 cqn;
+	u32 index;
+	int turn;			/* ctx->wait_turn when the CQ was asked */
 };
 
 /* Progress of a queue, for those who look at it (netlink.c). Its worker writes it, once a visit. */
@@ -434,6 +427,7 @@ struct gda_qp {
 	__be32 rec_blank[2];		/* read in place of a revoked record */
 	unsigned long lost;		/* bits of enum gda_qp_revoked, for the next visit */
 	u64 rnr_until;			/* ns, CLOCK_MONOTONIC; the worker's */
+	struct gda_wait wait;
 	u64 visit_ns;			/* while engine_qp.record: when its visit began; likewise */
 	bool polled;
 	struct gda_executor_qp exec;
@@ -477,6 +471,13 @@ static inline void gda_qp_account_visit(struct gda_qp *qp, u64 producer, u64 now
 		gda_notify_failed(qp);
 	}
 }
+
+/* wait.c */
+bool gda_wait_over(struct gda_qp *qp);
+void gda_wait_pushed(struct gda_cq *cq);
+void gda_wait_cq_gone(struct gda_cq *cq);
+void gda_wait_cq_lost(struct gda_cq *cq);
+void gda_wait_due(struct gda_ctx *ctx);
 
 /* Called by the worker, under SRCU. Return: whether the QP may be visited now. */
 static inline bool gda_qp_may_visit(struct gda_qp *qp)

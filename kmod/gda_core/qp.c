@@ -184,14 +184,16 @@ static void gda_qp_detach_revoked(struct gda_qp *qp)
 
 /*
  * Called only by the worker, when a bit of qp->lost is set: detach revoked memory, and check
- * whether the delay of a QP whose peer was not ready is over. A QP that is asked to fail may be
+ * whether the delay of a QP whose peer was not ready is over, or what it waits for has come. A QP that is asked to fail may be
  * visited at once. The worker forgets when a delay ends, so a delay that goes on is set each
  * time.
  */
 bool gda_qp_attend(struct gda_qp *qp)
 {
-	if (READ_ONCE(qp->lost) & ~BIT(GDA_QP_DELAYED))
+	if (READ_ONCE(qp->lost) & ~(BIT(GDA_QP_DELAYED) | BIT(GDA_QP_WAITS)))
 		gda_qp_detach_revoked(qp);
+	if (test_bit(GDA_QP_WAITS, &qp->lost) && !gda_wait_over(qp))
+		return false;
 	if (!test_bit(GDA_QP_DELAYED, &qp->lost))
 		return true;
 	if (!READ_ONCE(qp->engine_qp.fail) && ktime_get_ns() < qp->rnr_until) {

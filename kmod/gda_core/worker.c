@@ -270,6 +270,7 @@ static bool gda_worker_is_due(struct gda_ctx *ctx, u64 now)
 	if (likely(!ctx->worker.due) || now < ctx->worker.due)
 		return false;
 	ctx->worker.due = 0;
+	gda_wait_due(ctx);
 	return true;
 }
 

@@ -116,7 +116,18 @@ static void gda_async_push_device(struct gda_inproc_async *async, const struct g
 
 bool gda_inproc_async_push(struct gda_engine_cq *engine_cq, const struct gda_completion *c)
 {
-	gda_async_push_device(gda_inproc_of(engine_cq, struct gda_inproc_async, stand_in), c);
+	struct gda_inproc_async *async = gda_inproc_of(engine_cq, struct gda_inproc_async, stand_in);
+	struct gda_inproc_cq *cq = gda_inproc_of(async->cq, struct gda_inproc_cq, engine_cq);
+	bool wakes;
+
+	gda_async_push_device(async, c);
+	/* what it completes has been copied: a WAIT need not wait for the entry to arrive */
+	pthread_mutex_lock(&cq->lock);
+	cq->engine_cq.reached = c->index + 1;
+	wakes = gda_inproc_wait_pushed(cq);
+	pthread_mutex_unlock(&cq->lock);
+	if (wakes)
+		gda_inproc_wait_wake(cq->obj.ctx);
 	return true;
 }
 
@@ -339,6 +350,8 @@ static int gda_async_carry(struct gda_inproc_async *async, const struct gda_work
 		return n;
 	if (w->op == GDA_OP_NOP)
 		return 1;
+	if (w->op == GDA_OP_WAIT)
+		return GDA_ASYNC_HOST_ONLY;
 	if (!gda_async_concerns(w, &mems))
 		return GDA_ASYNC_HOST_ONLY;
 	if (w->op == GDA_OP_DUMP)

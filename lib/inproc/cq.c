@@ -36,6 +36,23 @@ static int gda_inproc_cq_memory(struct gda_inproc_context *ctx, struct gda_inpro
 	return 0;
 }
 
+static void gda_inproc_cq_memory_free(struct gda_inproc_context *ctx, struct gda_inproc_cq *cq)
+{
+	gda_inproc_cell_destroy(ctx, &cq->rec);
+	gda_inproc_region_destroy(ctx, cq->region);
+}
+
+/* Reserve a number; lookups do not find it yet. */
+static int gda_inproc_cq_number(struct gda_inproc_cq *cq)
+{
+	int err;
+
+	pthread_mutex_lock(&gda_inproc.lock);
+	err = gda_inproc_table_reserve(&gda_inproc.cqs, &cq->cqn);
+	pthread_mutex_unlock(&gda_inproc.lock);
+	return err;
+}
+
 int gda_inproc_cq_create(struct gda_inproc_context *ctx, struct gda_cq_create *cmd)
 {
 	const struct gda_dialect_ops *dialect;
@@ -56,10 +73,16 @@ int gda_inproc_cq_create(struct gda_inproc_context *ctx, struct gda_cq_create *c
 		free(cq);
 		return err;
 	}
+	err = gda_inproc_cq_number(cq);
+	if (err) {
+		gda_inproc_cq_memory_free(ctx, cq);
+		free(cq);
+		return err;
+	}
 	pthread_mutex_init(&cq->lock, NULL);
 	cq->event = -1;
-	cq->cqn = 1 + __atomic_fetch_add(&gda_inproc.next_cqn, 1, __ATOMIC_RELAXED) % 0xffffff;
 	gda_inproc_object_add(ctx, &cq->obj, GDA_INPROC_CQ);
+	gda_inproc_table_publish(&gda_inproc.cqs, cq->cqn, cq);
 
 	cmd->handle = cq->obj.handle;
 	cmd->cqn = cq->cqn;
@@ -68,12 +91,22 @@ int gda_inproc_cq_create(struct gda_inproc_context *ctx, struct gda_cq_create *c
 	return 0;
 }
 
+/* A QP that waits for it does not find it any more. */
+static void gda_inproc_cq_kill(struct gda_inproc_object *obj)
+{
+	struct gda_inproc_cq *cq = gda_inproc_of(obj, struct gda_inproc_cq, obj);
+
+	pthread_mutex_lock(&gda_inproc.lock);
+	cq->dead_leaf = gda_inproc_table_erase(&gda_inproc.cqs, cq->cqn);
+	pthread_mutex_unlock(&gda_inproc.lock);
+}
+
 static void gda_inproc_cq_free(struct gda_inproc_object *obj)
 {
 	struct gda_inproc_cq *cq = gda_inproc_of(obj, struct gda_inproc_cq, obj);
 
-	gda_inproc_cell_destroy(obj->ctx, &cq->rec);
-	gda_inproc_region_destroy(obj->ctx, cq->region);
+	gda_inproc_cq_memory_free(obj->ctx, cq);
+	free(cq->dead_leaf);
 	if (cq->event >= 0)
 		close(cq->event);
 	pthread_mutex_destroy(&cq->lock);
@@ -81,6 +114,7 @@ static void gda_inproc_cq_free(struct gda_inproc_object *obj)
 }
 
 const struct gda_inproc_object_ops gda_inproc_cq_ops = {
+	.kill = gda_inproc_cq_kill,
 	.free = gda_inproc_cq_free,
 	.max = GDA_INPROC_MAX_CQ,
 };

@@ -48,7 +48,7 @@ static void gda_inproc_number(void)
 {
 	gda_inproc.qps.next = (u32)gda_inproc_random() & 0xffffff;
 	gda_inproc.keys.next = (u32)gda_inproc_random() & 0xffffff;
-	gda_inproc.next_cqn = (u32)gda_inproc_random() & 0xffffff;
+	gda_inproc.cqs.next = (u32)gda_inproc_random() & 0xffffff;
 }
 
 /* In the child of a fork: it has none of the parent's contexts, workers and locks. */

@@ -50,6 +50,20 @@ void gda_host_delay(struct gda_engine_qp *q, u32 ns)
 	qp->aside = true;
 }
 
+bool gda_host_stray(struct gda_engine_qp *q, u32 qpn)
+{
+	struct gda_inproc_qp *qp = gda_inproc_of(q, struct gda_inproc_qp, engine_qp);
+	struct gda_inproc_qp *other = gda_inproc_table_find(&gda_inproc.qps, qpn);
+	u32 none = 0;
+
+	if (!other || other == qp || other->obj.ctx != qp->obj.ctx)
+		return false;
+	__atomic_compare_exchange_n(&other->engine_qp.fail, &none,
+				    GDA_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_DOORBELL), false,
+				    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+	return true;
+}
+
 /* Disarm a CQ and signal its eventfd. cq->lock is held. */
 static void gda_inproc_cq_fire(struct gda_inproc_cq *cq)
 {
@@ -86,7 +100,7 @@ static void gda_inproc_push_seen(const struct gda_engine_cq *engine_cq)
 bool gda_host_push(struct gda_engine_cq *engine_cq, const struct gda_completion *c)
 {
 	struct gda_inproc_cq *cq = gda_inproc_of(engine_cq, struct gda_inproc_cq, engine_cq);
-	bool pushed;
+	bool pushed, wakes;
 
 	if (unlikely(!engine_cq->entries))
 		return gda_inproc_async_push(engine_cq, c);
@@ -95,6 +109,9 @@ bool gda_host_push(struct gda_engine_cq *engine_cq, const struct gda_completion 
 	pushed = gda_cq_push(engine_cq, c);
 	if (unlikely(gda_control_fires(engine_cq, cq->armed, c, pushed)))
 		gda_inproc_cq_fire(cq);
+	wakes = gda_inproc_wait_pushed(cq);
 	pthread_mutex_unlock(&cq->lock);
+	if (unlikely(wakes))
+		gda_inproc_wait_wake(cq->obj.ctx);
 	return pushed;
 }

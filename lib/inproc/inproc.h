@@ -309,7 +309,7 @@ struct gda_inproc_device {
 	pthread_mutex_t peer_lock;
 	struct gda_inproc_table qps;
 	struct gda_inproc_table keys;
-	u32 next_cqn;
+	struct gda_inproc_table cqs;
 	u32 generation;			/* of processes: a child of fork(2) begins anew */
 	struct gda_inproc_worker *workers;
 	u64 grace;			/* atomic; see worker.c */
@@ -367,8 +367,11 @@ struct gda_inproc_cq {
 	u32 cqn;
 	struct gda_inproc_region *region;
 	struct gda_inproc_cell rec;	/* ring only */
+	void *dead_leaf;		/* of its number, to be freed with it */
 	int event;			/* eventfd or -1; under @lock */
 	u32 armed;			/* GDA_CQ_ARM_*; under @lock */
+	bool awaited;			/* a QP waits for this entry, and none for an earlier */
+	u32 awaited_index;		/* ... both under @lock */
 };
 
 int gda_inproc_cq_create(struct gda_inproc_context *ctx, struct gda_cq_create *cmd);
@@ -483,6 +486,23 @@ int gda_inproc_words_create(u64 addr, u64 length, struct gda_inproc_lane *lane, 
 			    struct gda_inproc_words **words);
 void gda_inproc_words_free(struct gda_inproc_words *words);
 
+/* wait.c */
+
+/* What a QP waits for; of whoever has its turn. */
+struct gda_inproc_wait {
+	u64 until;			/* then it fails */
+	u32 cqn;
+	u32 index;
+	bool on;			/* it waits */
+};
+
+/* By whoever has the turn of the QP: does it still wait? Then it is not to be visited. */
+bool gda_inproc_waits(struct gda_inproc_qp *qp);
+/* With cq->lock held, after a push. Return: whether gda_inproc_wait_wake() is to be called. */
+bool gda_inproc_wait_pushed(struct gda_inproc_cq *cq);
+/* Without a lock: end the sleep of the context's workers. */
+void gda_inproc_wait_wake(struct gda_inproc_context *ctx);
+
 /* qp.c */
 
 struct gda_inproc_qp {
@@ -502,6 +522,7 @@ struct gda_inproc_qp {
 	bool polled;
 	bool aside;			/* a visit is not just the engine's: the next, or @async */
 	u64 rnr_until;			/* the peer was not ready: not before, or 0 */
+	struct gda_inproc_wait wait;
 	u64 visit_ns;			/* while engine_qp.record: when its visit began */
 	void *priv;			/* the executor's */
 	struct gda_endpoint end;	/* under dev->peer_lock but for end.peer_queue */

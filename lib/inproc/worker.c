@@ -78,11 +78,13 @@ static void gda_inproc_quiescent(struct gda_inproc_worker *w)
 }
 
 /*
- * Is the delay of a QP whose peer was not ready still running? A QP that is asked to fail is
- * visited at once.
+ * Is the delay of a QP whose peer was not ready still running, or does the QP wait for an entry of a
+ * CQ? A QP that is asked to fail is visited at once.
  */
 static bool gda_inproc_too_early(struct gda_inproc_qp *qp)
 {
+	if (gda_inproc_waits(qp))
+		return true;
 	if (qp->rnr_until && !READ_ONCE(qp->engine_qp.fail) && gda_inproc_now() < qp->rnr_until)
 		return true;
 	if (qp->rnr_until)

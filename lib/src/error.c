@@ -80,7 +80,7 @@ static const struct gda_error_text gda_causes[] = {
 	{ GDA_CAUSE_RANGE, "outside the MR" },
 	{ GDA_CAUSE_IO, "memory that the executor cannot reach this way" },
 	{ GDA_CAUSE_PEER, "the peer QP is gone or in error" },
-	{ GDA_CAUSE_CQ, "the CQ overflowed or is in error" },
+	{ GDA_CAUSE_CQ, "the CQ overflowed or is in error, or did not get the entry that was waited for" },
 	{ GDA_CAUSE_QUEUE, "the queue's own memory was revoked" },
 	{ GDA_CAUSE_RECV, "the peer has no CQ for immediates, or no room in it" },
 	{ GDA_CAUSE_DEVICE, "the device was taken away" },

@@ -132,6 +132,25 @@ static int gda_qp_check_owner(const struct gda_context *ctx, const struct gda_qp
 	return 0;
 }
 
+/* The QP's bound of waits, also for a WAIT that is posted by hand; 0: the device's. */
+static uint32_t gda_qp_wait_ms(const struct gda_qp_attr *attr)
+{
+	uint64_t ms = attr->timeout_ns / 1000000 + (attr->timeout_ns % 1000000 != 0);
+
+	return ms < UINT32_MAX ? (uint32_t)ms : UINT32_MAX;
+}
+
+static int gda_qp_ask(struct gda_context *ctx, struct gda_qp_create *arg)
+{
+	int err = gda_ioctl(ctx, GDA_IOC_QP_CREATE, arg);
+
+	if (err != -EOPNOTSUPP || !arg->wait_ms)
+		return err;
+	/* it has no WAIT, and so no bound for one */
+	arg->wait_ms = 0;
+	return gda_ioctl(ctx, GDA_IOC_QP_CREATE, arg);
+}
+
 /* @attr is the library's own, and its places are. */
 static int gda_qp_new(struct gda_context *ctx, const struct gda_qp_attr *attr,
 		      struct gda_qp **qp)
@@ -147,6 +166,7 @@ static int gda_qp_new(struct gda_context *ctx, const struct gda_qp_attr *attr,
 		.user_index = attr->user_index,
 		.rnr_retry = attr->rnr_retry,
 		.min_rnr_timer = attr->min_rnr_timer,
+		.wait_ms = gda_qp_wait_ms(attr),
 	};
 	struct gda_qp *q = aligned_alloc(alignof(struct gda_qp), sizeof(*q));
 	int err;
@@ -165,7 +185,7 @@ static int gda_qp_new(struct gda_context *ctx, const struct gda_qp_attr *attr,
 	arg.recv_cq = attr->recv_cq ? attr->recv_cq->handle : 0;
 	arg.sent_counter = attr->sent_counter ? attr->sent_counter->handle : 0;
 	arg.recv_counter = attr->recv_counter ? attr->recv_counter->handle : 0;
-	err = gda_ioctl(ctx, GDA_IOC_QP_CREATE, &arg);
+	err = gda_qp_ask(ctx, &arg);
 	if (err)
 		goto err_cq;
 	q->handle = arg.handle;

@@ -40,6 +40,7 @@ static void ph_published(const struct gda_engine_qp *q, struct gda_ring_scan *sc
 	u32 ahead = next - (u32)q->ci;
 
 	scan->db = next;
+	scan->stray = 0;
 	scan->rec = 0;
 	scan->ahead = (u32)(q->pi - q->ci);
 	scan->illegal = ahead > q->depth && ahead < 1U << 31;

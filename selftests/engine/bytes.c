@@ -152,6 +152,15 @@ TEST(golden_write_imm_and_dump)
 	EXPECT_SLOT(CTRL("23", "02") "00000001e1e2e3e499aabbccddeeff00" NONE NONE, &e);
 }
 
+TEST(S11_golden_wait)
+{
+	struct entry e;
+
+	start(&e, GDA_MLX5_WAIT, 2);
+	gda_mlx5_set_wait(seg(&e, 1), 0x777, 0x55);
+	EXPECT_SLOT(CTRL("0f", "02") "00000000000000000000005500000777" NONE NONE, &e);
+}
+
 /* A masked atomic; @tail is the segment of the result. */
 static void masked(struct entry *e, u32 opcode, u32 opmod, u32 tail, u32 len)
 {

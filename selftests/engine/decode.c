@@ -44,6 +44,7 @@ static const struct kind {
 	KIND(GDA_MLX5_WRITE_IMM, GDA_OP_WRITE_IMM, .inlined = true, .rdma = true),
 	KIND(GDA_MLX5_READ, GDA_OP_READ, .rdma = true),
 	KIND(GDA_MLX5_DUMP, GDA_OP_DUMP, .width = 0),
+	KIND(GDA_MLX5_WAIT, GDA_OP_WAIT, .width = 0),
 	KIND(GDA_MLX5_ATOMIC_FA, GDA_OP_FETCH_ADD, .width = 8),
 	KIND(GDA_MLX5_ATOMIC_CS, GDA_OP_COMPARE_SWAP, .width = 8),
 	KIND(GDA_MLX5_MASKED_FA | OPMOD(4), GDA_OP_MASKED_FETCH_ADD, .width = 4, .masked = true),
@@ -110,7 +111,7 @@ static void mean(struct th_rand *r, const struct kind *k, struct meant *m)
 	}
 	if (k->width)
 		mean_atomic(r, k, m);
-	else if (k->op != GDA_OP_NOP)
+	else if (k->op != GDA_OP_NOP && k->op != GDA_OP_WAIT)
 		m->nsge = k->op == GDA_OP_DUMP ? 1 : th_below(r, 3);
 	for (i = 0; i < m->nsge; i++) {
 		m->sge[i].addr = any64(r);
@@ -152,7 +153,9 @@ static u32 encode(struct th_qp *qp, const struct kind *k, const struct meant *m,
 	/* what is left of older entries is not ours to clear */
 	for (i = 0; i < 8; i++)
 		memset(th_seg(qp, ci, i), (int)th_rand(r), 16);
-	if (k->op != GDA_OP_NOP && k->op != GDA_OP_DUMP)
+	if (k->op == GDA_OP_WAIT)
+		gda_mlx5_set_wait(th_seg(qp, ci, n++), m->remote.key, m->imm);
+	else if (k->op != GDA_OP_NOP && k->op != GDA_OP_DUMP)
 		gda_mlx5_set_raddr(th_seg(qp, ci, n++), m->remote.addr, m->remote.key);
 	if (k->width)
 		n = encode_operands(qp, k, m, n);
@@ -217,6 +220,8 @@ static bool same(const struct kind *k, const struct meant *m, const struct gda_w
 			return false;
 	if (k->op == GDA_OP_NOP || k->op == GDA_OP_DUMP)
 		return true;
+	if (k->op == GDA_OP_WAIT)
+		return w->remote.key == m->remote.key && w->imm == m->imm;
 	if (!same_sge(&m->remote, &w->remote))
 		return false;
 	if (inlined && memcmp(w->data, m->data, m->inline_len))
@@ -281,6 +286,7 @@ ROUND_TRIP(write, GDA_MLX5_WRITE);
 ROUND_TRIP(write_imm, GDA_MLX5_WRITE_IMM);
 ROUND_TRIP(read, GDA_MLX5_READ);
 ROUND_TRIP(dump, GDA_MLX5_DUMP);
+ROUND_TRIP(wait, GDA_MLX5_WAIT);
 ROUND_TRIP(atomic_fa, GDA_MLX5_ATOMIC_FA);
 ROUND_TRIP(atomic_cs, GDA_MLX5_ATOMIC_CS);
 ROUND_TRIP(masked_fa_4, GDA_MLX5_MASKED_FA | OPMOD(4));
@@ -317,6 +323,7 @@ static struct th_why expect(u32 opcode, u32 ds, u32 avail)
 	case GDA_MLX5_ATOMIC_FA:
 		return ds == 4 ? ok : bad_ds;
 	case GDA_MLX5_DUMP:
+	case GDA_MLX5_WAIT:
 		return ds == 2 ? ok : bad_ds;
 	default:
 		return bad_opcode;
@@ -485,7 +492,7 @@ TEST(S4_data_lengths)
 		const struct kind *k = &kinds[op];
 		u32 ds = k->width ? 4 : k->rdma ? 3 : 2;
 
-		if (k->inlined || k->op == GDA_OP_NOP)
+		if (k->inlined || k->op == GDA_OP_NOP || k->op == GDA_OP_WAIT)
 			continue;
 		ds += k->width == 8 && k->op == GDA_OP_MASKED_COMPARE_SWAP;
 		for (i = 0; i < (k->width ? ARRAY_SIZE(lens) : 4); i++) {

@@ -26,7 +26,7 @@ static void model(u64 ci, u32 depth, int *table)
 
 static struct gda_status refresh(struct th_qp *qp)
 {
-	return gda_engine_refresh(&qp->q, qp->q.dialect);
+	return gda_engine_refresh(&qp->q, &qp->q, qp->q.dialect);
 }
 
 /* A refresh at ci, pi with raw values in both sources, from a clean slate. */

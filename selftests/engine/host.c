@@ -244,6 +244,14 @@ u64 th_imm(struct th_qp *qp, u8 ce, u32 imm, const struct th_mr *l, u64 loff,
 	return index;
 }
 
+u64 th_wait(struct th_qp *qp, u8 ce, u32 cqn, u32 index)
+{
+	u64 slot = th_begin(qp, GDA_MLX5_WAIT, 2, ce);
+
+	gda_mlx5_set_wait(th_seg(qp, slot, 1), cqn, index);
+	return slot;
+}
+
 u64 th_dump(struct th_qp *qp, u8 ce, const struct th_mr *l, u64 loff, u32 len)
 {
 	u64 index = th_begin(qp, GDA_MLX5_DUMP, 2, ce);
@@ -377,6 +385,32 @@ void gda_host_delay(struct gda_engine_qp *q, u32 ns)
 
 	qp->delay_ns = ns;
 	qp->delays++;
+}
+
+int gda_host_wait(struct gda_engine_qp *q, u32 cqn, u32 index, bool resumed)
+{
+	struct th_qp *qp = th_of(q, struct th_qp, q);
+	const struct th_qp *owner = qp->awaits;
+
+	qp->waits++;
+	qp->resumed += resumed;
+	if (!owner || cqn != TH_CQN)
+		return -(int)GDA_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_CQ);
+	if (qp->late)
+		return -(int)GDA_STATUS(GDA_CLASS_RETRY, GDA_CAUSE_CQ);
+	return gda_cq_reached(&owner->cq, index);
+}
+
+bool gda_host_stray(struct gda_engine_qp *q, u32 qpn)
+{
+	struct th_qp *qp = th_of(q, struct th_qp, q);
+	struct th_qp *other = qp->neighbour;
+
+	qp->strays++;
+	if (!other || other->q.qpn != qpn)
+		return false;
+	other->q.fail = GDA_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_DOORBELL);
+	return true;
 }
 
 void gda_host_record(const struct gda_engine_qp *q, struct gda_record *r)

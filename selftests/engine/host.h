@@ -16,6 +16,7 @@
 
 #define TH_KEYS		64
 #define TH_QPN		0x123456U
+#define TH_CQN		0x777U
 #define TH_RECORDS	64
 
 struct th_mr {
@@ -49,6 +50,12 @@ struct th_qp {
 	u32 refused;		/* ... that failed */
 	u32 delay_ns;		/* asked for last: ends th_run(), which begins behind it */
 	u32 delays;		/* how often it did */
+	struct th_qp *awaits;	/* whose CQ has the number TH_CQN for this one's WAITs; or NULL */
+	struct th_qp *neighbour;	/* another QP of the context, or NULL */
+	bool late;		/* the time of a WAIT is over */
+	u32 waits;		/* calls of gda_host_wait() */
+	u32 resumed;		/* ... for the same work request again */
+	u32 strays;		/* calls of gda_host_stray() */
 	u32 events;		/* of solicited or error completions, with an entry or without */
 	struct gda_record records[TH_RECORDS];	/* the first that the engine told */
 	u32 nrecords;		/* how many those were, or would have been */
@@ -89,6 +96,7 @@ u64 th_inline(struct th_qp *qp, u8 ce, const void *data, u32 len, const struct t
 	      u64 roff);
 u64 th_imm(struct th_qp *qp, u8 ce, u32 imm, const struct th_mr *l, u64 loff,
 	   const struct th_mr *r, u64 roff, u32 len);
+u64 th_wait(struct th_qp *qp, u8 ce, u32 cqn, u32 index);
 u64 th_dump(struct th_qp *qp, u8 ce, const struct th_mr *l, u64 loff, u32 len);
 u64 th_atomic(struct th_qp *qp, u32 opcode, u8 ce, const struct th_mr *l, u64 loff,
 	      const struct th_mr *r, u64 roff, u64 swap_add, u64 compare);

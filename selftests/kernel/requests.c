@@ -62,7 +62,6 @@ const struct t_call t_calls[T_CALLS] = {
 						    GDA_QP_DBREC_DMABUF),
 			FIELD(gda_qp_create, reserved, 0),
 			FIELD(gda_qp_create, reserved2, 0),
-			FIELD(gda_qp_create, reserved3, 0),
 		},
 	},
 	[GDA_IOC_NR_QP_ADDRESS] = {

@@ -18,6 +18,7 @@
 #include <gda/fastpath.h>
 #include "visit.h"
 #include "explore.h"
+#include "unused_host.h"
 
 /* The library's half of a wait: in the model others run between two looks as it is. */
 void gda_relax(struct gda_view *v, unsigned int polls, enum gda_relax_for what)
@@ -280,21 +281,6 @@ u32 gda_host_span(const struct gda_mem *m, u64 off, u32 len, void **ptr)
 	(void)m;
 	*ptr = (u8 *)&s + off;
 	return len;
-}
-
-void gda_host_delay(struct gda_engine_qp *q, u32 ns)
-{
-	(void)q, (void)ns;
-}
-
-void gda_host_record(const struct gda_engine_qp *q, struct gda_record *r)
-{
-	(void)q, (void)r;
-}
-
-void gda_host_event(struct gda_engine_cq *cq, const struct gda_completion *c)
-{
-	(void)cq, (void)c;
 }
 
 bool gda_host_push(struct gda_engine_cq *cq, const struct gda_completion *c)

@@ -50,7 +50,8 @@ enum gda_class {
  * @GDA_CAUSE_IO: memory that the executor cannot reach this way: it has no CPU window, or
  *	is an I/O window and the opcode an atomic one
  * @GDA_CAUSE_PEER: the peer QP is gone or in error
- * @GDA_CAUSE_CQ: the CQ overflowed or is in error
+ * @GDA_CAUSE_CQ: the CQ overflowed or is in error, or a work request waits for an entry that a CQ
+ *	cannot have (class queue) or did not get in time (class retry)
  * @GDA_CAUSE_QUEUE: the queue's own memory was revoked
  * @GDA_CAUSE_RECV: the peer has no CQ for immediates, or no room in it
  * @GDA_CAUSE_DEVICE: the device was taken away

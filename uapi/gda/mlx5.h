@@ -43,12 +43,15 @@
  * @GDA_MLX5_ATOMIC_FA: fetch and add of 8 bytes, old value to local memory
  * @GDA_MLX5_MASKED_CS: compare and swap under masks, 4 or 8 bytes
  * @GDA_MLX5_MASKED_FA: fetch and add in bit fields, 4 or 8 bytes
+ * @GDA_MLX5_WAIT: nothing behind it is begun before a CQ of the same context has an entry
+ *	(struct gda_mlx5_wait)
  * @GDA_MLX5_DUMP: reads local memory and moves it nowhere
  */
 enum gda_mlx5_opcode {
 	GDA_MLX5_NOP		= 0x00,
 	GDA_MLX5_WRITE		= 0x08,
 	GDA_MLX5_WRITE_IMM	= 0x09,
+	GDA_MLX5_WAIT		= 0x0f,
 	GDA_MLX5_READ		= 0x10,
 	GDA_MLX5_ATOMIC_CS	= 0x11,
 	GDA_MLX5_ATOMIC_FA	= 0x12,
@@ -104,10 +107,10 @@ enum gda_mlx5_opcode {
  *
  * On hardware BlueFlame has two buffers, and rdma-core goes from one to the other with each
  * doorbell (bf->offset ^= bf->buf_size). Here there is no second one: in the place of it
- * lies the cell of another queue of the same context, or of none. The doorbell is not seen
- * there (a new doorbell record still is, when the queue is looked at), and that other queue
- * may fail of it, with %GDA_MLX5_VENDOR_DOORBELL or %GDA_MLX5_VENDOR_INDEX. Tell such a
- * producer that the size of the buffer is 0 (mlx5dv_qp.bf.size): it then rings by 8
+ * lies the cell of another queue of the same context, or of none. In that of none the doorbell is not
+ * seen (a new doorbell record still is, when the queue is looked at). In another queue's, the QP
+ * whose number it has fails with %GDA_MLX5_VENDOR_DOORBELL, and the other queue goes on. Tell
+ * such a producer that the size of the buffer is 0 (mlx5dv_qp.bf.size): it then rings by 8
  * bytes, always in the same place.
  */
 
@@ -252,6 +255,25 @@ struct gda_mlx5_data {
 	__be32 byte_count;
 	__be32 lkey;
 	__be64 addr;
+};
+
+/**
+ * struct gda_mlx5_wait - what a WAIT waits for
+ * @reserved: ignored
+ * @max_index: the entry, 32 bits of its number: of a ring how many entries were written before it; of
+ *	a collapsed CQ the index of its work request. Entries of errors count
+ * @cqn: number of a CQ of the same context (gda_cq_create.cqn)
+ *
+ * The queue sleeps until the CQ has the entry, or has had it. It fails with
+ * %GDA_MLX5_SYND_LOCAL_QP_OP and %GDA_MLX5_VENDOR_CQ if the context has no such CQ (any more), if the
+ * CQ has failed, or if @max_index is further ahead than the ring is deep (of a collapsed CQ:
+ * %GDA_MLX5_MAX_DEPTH); with %GDA_MLX5_SYND_RETRY_EXC and %GDA_MLX5_VENDOR_CQ when the QP's wait_ms
+ * are over (gda_qp_create.wait_ms). Devices without %GDA_FEATURE_WAIT refuse the opcode.
+ */
+struct gda_mlx5_wait {
+	__be64 reserved;
+	__be32 max_index;
+	__be32 cqn;
 };
 
 /**
@@ -497,6 +519,19 @@ GDA_UAPI_INLINE void gda_mlx5_set_data(struct gda_mlx5_data *seg, __u64 addr,
 	seg->byte_count = gda_be32(len);
 	seg->lkey = gda_be32(lkey);
 	seg->addr = gda_be64(addr);
+}
+
+/**
+ * gda_mlx5_set_wait - fill what a WAIT waits for
+ * @seg: out, all 16 bytes
+ * @cqn: number of the CQ
+ * @max_index: the entry, see struct gda_mlx5_wait
+ */
+GDA_UAPI_INLINE void gda_mlx5_set_wait(struct gda_mlx5_wait *seg, __u32 cqn, __u32 max_index)
+{
+	seg->reserved = 0;
+	seg->max_index = gda_be32(max_index);
+	seg->cqn = gda_be32(cqn);
 }
 
 /**

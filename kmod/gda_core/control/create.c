@@ -28,6 +28,8 @@ static u64 gda_control_qp_features(const struct gda_qp_create *cmd)
 		features |= GDA_FEATURE_RECV_COUNTER;
 	if (cmd->rnr_retry || cmd->min_rnr_timer)
 		features |= GDA_FEATURE_RNR_RETRY;
+	if (cmd->wait_ms)
+		features |= GDA_FEATURE_WAIT;
 	return features;
 }
 
@@ -79,6 +81,7 @@ void gda_control_init_qp(struct gda_engine_qp *q, const struct gda_qp_create *cm
 	q->user_index = cmd->user_index;
 	q->rnr_retry = cmd->rnr_retry;
 	q->min_rnr_timer = cmd->min_rnr_timer;
+	q->wait_ms = cmd->wait_ms ? cmd->wait_ms : GDA_DEFAULT_WAIT_MS;
 	q->state = GDA_QP_INIT;
 }
 

@@ -40,7 +40,20 @@ void gda_cq_init(struct gda_engine_cq *cq)
 {
 	cq->failed = false;
 	cq->producer = 0;
+	cq->reached = 0;
 	cq->dialect->preset(cq);
+}
+
+int gda_cq_reached(const struct gda_engine_cq *cq, u32 index)
+{
+	u32 missing = index + 1 - (u32)(cq->collapsed ? cq->reached : cq->producer);
+
+	if (!missing || missing > 1U << 31)
+		return 1;
+	/* a collapsed CQ is of one queue, which has not more slots */
+	if (cq->failed || missing > (cq->collapsed ? GDA_ENGINE_MAX_DEPTH : cq->depth))
+		return -(int)GDA_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_CQ);
+	return 0;
 }
 
 bool gda_cq_refuse(struct gda_engine_cq *cq, const struct gda_completion *c)

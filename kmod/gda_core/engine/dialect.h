@@ -25,6 +25,7 @@ struct gda_ring_scan {
 	u32 db;
 	u32 rec;
 	u32 ahead;			/* slots beyond ci that are published */
+	u64 stray;			/* a doorbell with another queue's number, not yet reported */
 	bool illegal;			/* no legal producer writes such a value */
 };
 
@@ -41,7 +42,8 @@ struct gda_ring_scan {
  * @unordered: completions of what was in flight at the same time come in any order (flight.c);
  *	its queues complete to rings
  * @published: read doorbell and record, each once, and compare them with those that
- *	were seen before. Called in any state of the queue
+ *	were seen before. Called in any state of the queue. A doorbell that has the number of
+ *	another queue counts unless it is q->stray
  * @record: fill in a doorbell record that says what the last one said, for a queue whose
  *	own record is gone
  * @decode: copy the entry at q->ci out of the queue and decode it. @avail slots are
@@ -50,7 +52,8 @@ struct gda_ring_scan {
  * @route: find the queue that responds to q->work, or NULL if it is gone. A dialect whose
  *	queues are connected has no @route: gda_host_peer() finds the responder of a visit
  * @preset: fill all entries of a CQ such that none is valid
- * @finish: write an outcome as one entry, for gda_cq_push()
+ * @finish: write an outcome as one entry, for gda_cq_push(), and count it in cq->producer; on a
+ *	collapsed CQ set cq->reached
  * @syndrome: the dialect's code for a status
  * @fatal: does a queue die of a request that fails this way? If not, the error completion
  *	is the request's alone, and the queue completes to a ring

@@ -33,6 +33,7 @@ void gda_engine_init(struct gda_engine_qp *q)
 	q->last = none;
 	q->imms = 0;
 	q->rnr_tries = 0;
+	q->stray = 0;
 	q->recorded = 0;
 	q->fetched = 0;
 	q->executed = 0;
@@ -156,6 +157,17 @@ void gda_engine_fail_queue(struct gda_engine_qp *q, struct gda_status st)
 	else
 		gda_engine_defer(q, st);
 	gda_engine_advance(q);
+}
+
+void gda_engine_stray(struct gda_engine_qp *host, struct gda_engine_qp *q,
+		      const struct gda_dialect_ops *ops, struct gda_ring_scan *scan)
+{
+	u64 stray = scan->stray;
+
+	if (!gda_host_stray(host, (u32)stray >> 8))
+		return;
+	q->stray = stray;
+	ops->published(q, scan);
 }
 
 void gda_engine_flush_work(struct gda_engine_qp *q, u64 index)

@@ -56,6 +56,7 @@ struct gda_engine_cq {
 	bool collapsed;
 	bool failed;		/* overflowed: nothing is written any more */
 	u64 producer;		/* private; never read back from memory */
+	u64 reached;		/* collapsed: 1 more than the slot that its entry is of */
 	const __be32 *consumer;	/* user's consumer index record (ring), or NULL */
 };
 
@@ -108,6 +109,7 @@ struct gda_engine_qp {
 	u32 user_index;			/* 24 bits, for its completions */
 	u32 rnr_retry;			/* tries again of a write whose immediate finds no room */
 	u32 min_rnr_timer;		/* delay that the peer's keep, by the code of verbs */
+	u32 wait_ms;			/* how long a WAIT waits */
 	u32 state;			/* enum gda_qp_state */
 	u32 fail;		/* host's request to fail: GDA_STATUS(), or 0 */
 	bool record;		/* each outcome is told to gda_host_record(), not only errors */
@@ -125,6 +127,7 @@ struct gda_engine_qp {
 	bool blame;			/* failed without work: the next is to fail with @first */
 	u64 imms;			/* immediates that the peer was given */
 	u32 rnr_tries;			/* of rnr_retry, those that @work has used */
+	u64 stray;			/* doorbell of another queue that was reported, or 0 */
 	u64 recorded;			/* @pi, as it was told to gda_host_record() last */
 	u64 fetched;			/* 1 more than the slot that was told there as begun */
 
@@ -301,6 +304,17 @@ static inline bool gda_cq_push(struct gda_engine_cq *cq, const struct gda_comple
 	return likely(!cq->failed) && cq->dialect->finish(cq, c);
 }
 
+/**
+ * gda_cq_reached - has a CQ the entry that a WAIT names?
+ * @cq: the CQ; the caller holds its lock
+ * @index: 32 bits of the entry's number: how many entries were before it; on a collapsed CQ, of
+ *	the slot of its work request
+ *
+ * Return: 1 it has, or had; 0 not yet; -GDA_STATUS() it cannot have: the CQ has failed, or @index is
+ * further ahead than a CQ is deep.
+ */
+int gda_cq_reached(const struct gda_engine_cq *cq, u32 index);
+
 /*
  * The host's side. Called only from gda_engine_visit().
  */
@@ -352,6 +366,30 @@ bool gda_host_push(struct gda_engine_cq *cq, const struct gda_completion *c);
  * serves other queues meanwhile, and waits for nothing.
  */
 void gda_host_delay(struct gda_engine_qp *q, u32 ns);
+
+/**
+ * gda_host_wait - wait for an entry of a CQ
+ * @q: the visited queue
+ * @cqn: number of the CQ, of the queue's context or anything else that the queue says
+ * @index: for gda_cq_reached()
+ * @resumed: it is asked again, for the same work request
+ *
+ * When it returns 0 the visit ends, and the host does not visit the queue before the CQ has the
+ * entry, has failed or is gone, @q->wait_ms are over or the queue is to fail.
+ *
+ * Return: as gda_cq_reached(); -GDA_STATUS() also where there is no such CQ or the time is over.
+ */
+int gda_host_wait(struct gda_engine_qp *q, u32 cqn, u32 index, bool resumed);
+
+/**
+ * gda_host_stray - a doorbell of another queue was stored to that of the visited one
+ * @q: the visited queue
+ * @qpn: the number that the doorbell has
+ *
+ * Return: true if it is that of another QP of the same context, which then fails; false: @qpn names
+ * none.
+ */
+bool gda_host_stray(struct gda_engine_qp *q, u32 qpn);
 
 /**
  * gda_host_record - keep a record

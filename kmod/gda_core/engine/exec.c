@@ -121,7 +121,7 @@ int gda_exec_check(const struct gda_engine_qp *q, const struct gda_work *w,
 	int ret = gda_exec_check_local(q, w, true, mems);
 
 	mems->remote = NULL;
-	if (ret || w->op == GDA_OP_NOP || w->op == GDA_OP_DUMP)
+	if (ret || w->op == GDA_OP_NOP || w->op == GDA_OP_DUMP || w->op == GDA_OP_WAIT)
 		return ret;
 	if (w->remote.len)
 		return gda_exec_check_remote(q, w, true, peer, mems);
@@ -559,8 +559,20 @@ static int gda_exec_atomic(struct gda_engine_qp *q, const struct gda_exec_mems *
 	return 1;
 }
 
+/* Return: as gda_exec(). */
+static noinline int gda_exec_wait(struct gda_engine_qp *q, struct gda_exec_scope *scope)
+{
+	int ret = gda_host_wait(q, q->work.remote.key, q->work.imm, q->busy);
+
+	q->busy = !ret;
+	/* nothing after it may be begun */
+	if (!ret)
+		scope->until = q->bytes;
+	return ret;
+}
+
 /*
- * A write or read of no bytes. Its keys are not looked at (InfiniBand C9-88), but the
+ * A WAIT, or a write or read of no bytes. Its keys are not looked at (InfiniBand C9-88), but the
  * responder has to be there. Return: as gda_exec().
  */
 static noinline int gda_exec_empty(struct gda_engine_qp *q, struct gda_exec_scope *scope)
@@ -568,6 +580,9 @@ static noinline int gda_exec_empty(struct gda_engine_qp *q, struct gda_exec_scop
 	u8 op = q->work.op;
 	int ret;
 
+	/* it names no memory and needs no peer */
+	if (op == GDA_OP_WAIT)
+		return gda_exec_wait(q, scope);
 	if (unlikely(!scope->peer))
 		return gda_exec_fail(GDA_CLASS_RETRY, GDA_CAUSE_PEER);
 	ret = gda_exec_check_imm(&q->work, scope->peer);

@@ -65,7 +65,7 @@ static void gda_flight_refresh(struct gda_flight *f)
 
 	if (front->pi != front->ci)
 		return;
-	st = gda_engine_refresh(front, q->dialect);
+	st = gda_engine_refresh(q, front, q->dialect);
 	/* a slot is free for its producer when its outcome has left */
 	if (unlikely(front->pi - q->ci > q->depth))
 		st = gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_DOORBELL);
@@ -221,7 +221,7 @@ static u32 gda_flight_drained(struct gda_flight *f, u32 wqes)
 	if (likely(!gda_flight_stopped(f)))
 		return 0;
 	if (state == GDA_QP_READY || state == GDA_QP_ERROR)
-		gda_engine_refresh(q, q->dialect);
+		gda_engine_refresh(q, q, q->dialect);
 	if (state != GDA_QP_ERROR) {
 		gda_engine_fail_queue(q, gda_flight_reason(f));
 		n++;

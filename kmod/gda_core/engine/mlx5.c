@@ -20,6 +20,10 @@
  * ring covers, up to depth, so that much is stale in any case. At 2^15 slots this
  * leaves no illegal index; there the index inside each entry is what tells.
  *
+ * A doorbell also has the number of its queue. One with another's was stored here by mistake, as
+ * BlueFlame's second buffer is: if that is a QP of the same context, that QP fails, and this queue
+ * goes on as if nothing had been stored.
+ *
  * WQE. An entry is read one segment at a time by gda_mlx5_fetch(), each segment at most
  * once, into private memory; all checks and all use are of that copy. A producer that
  * rewrites an entry meanwhile gets one of the things it wrote, checked, or an error. Not
@@ -59,11 +63,16 @@ static u32 gda_mlx5_read_rec(const struct gda_engine_qp *q)
 	return gda_be32_to_cpu(smp_load_acquire(&q->dbrec[1])) & 0xffff;
 }
 
-/* Bits 8..23 of the first four bytes; producers may spill above them. */
-static u32 gda_mlx5_read_db(const struct gda_engine_qp *q)
+static u64 gda_mlx5_read_db(const struct gda_engine_qp *q)
 {
 	/* as above */
-	return (u32)(gda_be64_to_cpu(smp_load_acquire(q->db)) >> 40) & 0xffff;
+	return gda_be64_to_cpu(smp_load_acquire(q->db));
+}
+
+/* Bits 8..23 of the first four bytes of a doorbell; producers may spill above them. */
+static u32 gda_mlx5_db_index(u64 db)
+{
+	return (u32)(db >> 40) & 0xffff;
 }
 
 /* How far behind the consumer an index may be. */
@@ -72,7 +81,7 @@ static u32 gda_mlx5_stale(u32 depth)
 	return depth > GDA_MLX5_INDEX_HALF / 2 ? depth : GDA_MLX5_INDEX_HALF - depth;
 }
 
-static void gda_mlx5_judge(const struct gda_engine_qp *q, u32 index,
+static __always_inline void gda_mlx5_judge(const struct gda_engine_qp *q, u32 index,
 			   struct gda_ring_scan *scan)
 {
 	u32 ahead = (index - (u32)q->ci) & 0xffff;
@@ -85,17 +94,52 @@ static void gda_mlx5_judge(const struct gda_engine_qp *q, u32 index,
 	}
 }
 
+/* A doorbell whose index is new. */
+static void gda_mlx5_judge_db(const struct gda_engine_qp *q, u64 db, struct gda_ring_scan *scan)
+{
+	if (unlikely((u32)db >> 8 != q->qpn)) {
+		if (db && db == q->stray) {
+			scan->db = q->seen_db;
+			return;
+		}
+		scan->stray = db;
+	}
+	gda_mlx5_judge(q, scan->db, scan);
+}
+
+/* One of both is new, or they differ. By value, so that the caller's is in registers. */
+static noinline struct gda_ring_scan gda_mlx5_published_apart(const struct gda_engine_qp *q,
+							      u32 rec, u64 db)
+{
+	struct gda_ring_scan scan = {
+		.rec = rec,
+		.db = gda_mlx5_db_index(db),
+		.ahead = (u32)(q->pi - q->ci),
+	};
+
+	if (scan.rec != q->seen_dbrec)
+		gda_mlx5_judge(q, scan.rec, &scan);
+	if (scan.db != q->seen_db)
+		gda_mlx5_judge_db(q, db, &scan);
+	return scan;
+}
+
 static __always_inline void gda_mlx5_published(const struct gda_engine_qp *q,
 					       struct gda_ring_scan *scan)
 {
+	u64 db;
+
 	scan->rec = gda_mlx5_read_rec(q);
-	scan->db = gda_mlx5_read_db(q);
+	db = gda_mlx5_read_db(q);
+	scan->db = gda_mlx5_db_index(db);
 	scan->ahead = (u32)(q->pi - q->ci);
+	scan->stray = 0;
 	scan->illegal = false;
-	if (scan->db != q->seen_db)
-		gda_mlx5_judge(q, scan->db, scan);
-	if (scan->rec != q->seen_dbrec)
+	/* most producers store one index to both, and one index is judged once */
+	if (likely(scan->rec != q->seen_dbrec && scan->rec == scan->db))
 		gda_mlx5_judge(q, scan->rec, scan);
+	else if (unlikely(scan->rec != q->seen_dbrec || scan->db != q->seen_db))
+		*scan = gda_mlx5_published_apart(q, scan->rec, db);
 }
 
 /* A private copy of one segment: its two words, in memory order and in host order. */
@@ -346,6 +390,23 @@ static noinline struct gda_status gda_mlx5_decode_dump(const u64 *slot, u32 ds,
 	return gda_status(GDA_CLASS_NONE, 0);
 }
 
+/* A CQ's number and the index of an entry, behind 8 reserved bytes. */
+static noinline struct gda_status gda_mlx5_decode_wait(const u64 *slot, u32 ds,
+						       struct gda_work *work)
+{
+	struct gda_mlx5_seg seg;
+
+	gda_mlx5_set_shape(work, GDA_OP_WAIT, 0);
+	work->remote.len = 0;
+	work->remote.addr = 0;
+	if (unlikely(ds != 2))
+		return gda_mlx5_bad_ds();
+	seg = gda_mlx5_fetch(slot, 1);
+	work->imm = gda_mlx5_half(&seg, 2);
+	work->remote.key = gda_mlx5_half(&seg, 3);
+	return gda_status(GDA_CLASS_NONE, 0);
+}
+
 /* As many segments as its producer likes: a NOP is also what fills a gap. */
 static struct gda_status gda_mlx5_decode_nop(struct gda_work *work)
 {
@@ -408,6 +469,8 @@ static struct gda_status gda_mlx5_decode(const struct gda_engine_qp *q, u32 avai
 		return gda_mlx5_decode_dump(slot, ds, work);
 	case GDA_MLX5_NOP:
 		return gda_mlx5_decode_nop(work);
+	case GDA_MLX5_WAIT:
+		return gda_mlx5_decode_wait(slot, ds, work);
 	default:
 		return gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_OPCODE);
 	}
@@ -535,6 +598,8 @@ static bool gda_mlx5_finish(struct gda_engine_cq *cq, const struct gda_completio
 			return gda_cq_refuse(cq, c);
 		cqe += cq->producer & (cq->depth - 1);
 		owner = (cq->producer & cq->depth) != 0;
+	} else {
+		cq->reached = c->index + 1;
 	}
 	if (unlikely(c->kind == GDA_COMPLETION_IMM)) {
 		/* the requester's opcode may be of another dialect */

@@ -56,6 +56,16 @@ void gda_engine_fail_queue(struct gda_engine_qp *q, struct gda_status st);
  */
 void gda_engine_flush(struct gda_engine_qp *q);
 
+/**
+ * gda_engine_stray - find out whose a doorbell is that has another queue's number
+ * @host: the queue as its host has it
+ * @q: that queue, or a copy, from which @scan was made
+ * @ops: its dialect
+ * @scan: in and out: made again without the doorbell if it is another QP's, which fails
+ */
+void gda_engine_stray(struct gda_engine_qp *host, struct gda_engine_qp *q,
+		      const struct gda_dialect_ops *ops, struct gda_ring_scan *scan);
+
 /* record.c */
 
 /**
@@ -170,14 +180,20 @@ static __always_inline struct gda_status gda_engine_asked(const struct gda_engin
 	return st;
 }
 
-/* Take the published range. Return: success, or why the queue fails. */
-static __always_inline struct gda_status gda_engine_refresh(struct gda_engine_qp *q,
+/*
+ * Take the published range of @q, which the host has as @host. Return: success, or why the queue
+ * fails.
+ */
+static __always_inline struct gda_status gda_engine_refresh(struct gda_engine_qp *host,
+							    struct gda_engine_qp *q,
 							    const struct gda_dialect_ops *ops)
 {
 	struct gda_status st = { 0, 0 };
 	struct gda_ring_scan scan;
 
 	ops->published(q, &scan);
+	if (unlikely(scan.stray))
+		gda_engine_stray(host, q, ops, &scan);
 	q->seen_db = scan.db;
 	q->seen_dbrec = scan.rec;
 	WRITE_ONCE(q->pi, q->ci + scan.ahead);
@@ -196,7 +212,7 @@ static __always_inline bool gda_engine_admit(struct gda_engine_qp *q, u32 state,
 	struct gda_status st = asked;
 
 	if (likely(state == GDA_QP_READY || state == GDA_QP_ERROR))
-		st = gda_engine_refresh(q, ops);
+		st = gda_engine_refresh(q, q, ops);
 	if (unlikely(asked.class))
 		st = asked;
 	if (likely(!st.class) || state == GDA_QP_ERROR)

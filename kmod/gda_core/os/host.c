@@ -50,6 +50,18 @@ void gda_host_delay(struct gda_engine_qp *q, u32 ns)
 	gda_worker_set_due(qp->obj.ctx, qp->rnr_until);
 }
 
+bool gda_host_stray(struct gda_engine_qp *q, u32 qpn)
+{
+	struct gda_qp *qp = container_of(q, struct gda_qp, engine_qp);
+	struct gda_qp *other = xa_load(&qp->exec.ctx->dev->qps, qpn);
+
+	if (!other || other == qp || other->obj.ctx != qp->obj.ctx)
+		return false;
+	if (!READ_ONCE(other->engine_qp.fail))
+		gda_qp_fail(other, GDA_CAUSE_DOORBELL);
+	return true;
+}
+
 void gda_host_event(struct gda_engine_cq *engine_cq, const struct gda_completion *c)
 {
 	struct gda_cq *cq = container_of(engine_cq, struct gda_cq, engine_cq);
@@ -91,6 +103,8 @@ bool gda_host_push(struct gda_engine_cq *engine_cq, const struct gda_completion 
 		gda_host_refused(cq);
 	if (gda_control_fires(engine_cq, cq->armed, c, pushed))
 		gda_event_note(cq);
+	if (unlikely(cq->awaited))
+		gda_wait_pushed(cq);
 	spin_unlock(&cq->lock);
 	return pushed;
 }

@@ -44,6 +44,8 @@ static __always_inline struct gda_status gda_status(u8 class, u8 cause)
  * @GDA_OP_READ: the remote range to local segments
  * @GDA_OP_WRITE_IMM: a write, and then an immediate for the peer's CQ
  * @GDA_OP_DUMP: one local segment is read and dropped; there is no remote range
+ * @GDA_OP_WAIT: until the CQ with number @remote.key has the entry @imm (gda_cq_reached()); there
+ *	is no remote range
  * @GDA_OP_FETCH_ADD: this and all below are atomics
  * @GDA_OP_COMPARE_SWAP: swap if equal
  * @GDA_OP_MASKED_FETCH_ADD: addition in fields
@@ -55,6 +57,7 @@ enum gda_op {
 	GDA_OP_READ,
 	GDA_OP_WRITE_IMM,
 	GDA_OP_DUMP,
+	GDA_OP_WAIT,
 	GDA_OP_FETCH_ADD,
 	GDA_OP_COMPARE_SWAP,
 	GDA_OP_MASKED_FETCH_ADD,
@@ -88,7 +91,7 @@ struct gda_sge {
  * @opcode: the dialect's own, for completions
  * @slots: of the send queue that it fills
  * @flags: GDA_WORK_*
- * @imm: of %GDA_OP_WRITE_IMM
+ * @imm: of %GDA_OP_WRITE_IMM and %GDA_OP_WAIT
  * @remote: @remote.len is the payload in all; the segments add up to it
  * @sge: local segments; of an atomic one, for the old value
  * @swap_add: of atomics, which are @remote.len bytes wide; narrow ones have zeros above

@@ -334,7 +334,8 @@ const struct gda_counter_mem *gda_counter_memory(const struct gda_counter *count
  * @sq_depth: slots of 64 bytes, a power of two; 0: 256
  * @reserved: must be 0
  * @timeout_ns: bound of every wait inside a posting call (full ring) and of waits
- *	without a deadline; 0: one second
+ *	without a deadline; 0: one second. Also of work requests, posted by hand, that wait for an entry
+ *	of a CQ; there 0 is %GDA_DEFAULT_WAIT_MS
  * @cq: its CQ, of the same context, collapsed or a ring that several QPs share; NULL: a
  *	collapsed CQ of its own, destroyed with the QP
  * @recv_cq: ring that takes the immediates of the peer, of the same context, or NULL

@@ -58,7 +58,7 @@ static int gda_soft_probe(struct platform_device *pdev)
 			    GDA_FEATURE_IGNORE_OVERRUN | GDA_FEATURE_RNR_RETRY |
 			    GDA_FEATURE_ATOMIC | GDA_FEATURE_ATOMIC_CPU |
 			    GDA_FEATURE_WORD_STORE | GDA_FEATURE_LOOPBACK |
-			    GDA_FEATURE_RECV_COUNTER,
+			    GDA_FEATURE_RECV_COUNTER | GDA_FEATURE_WAIT,
 		.limits = gda_device_max,
 	};
 	xa_init_flags(&soft->keys, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);

@@ -174,6 +174,9 @@ struct gda_bind {
  *	gda_qp_create.recv_counter
  * %GDA_FEATURE_RECORD
  *	GDA_IOC_RECORD
+ * %GDA_FEATURE_WAIT
+ *	work requests that wait for an entry of a CQ (struct gda_mlx5_wait), and
+ *	gda_qp_create.wait_ms
  */
 #define GDA_FEATURE_DIALECT_MLX5	(1ULL << 0)
 #define GDA_FEATURE_CQ_COLLAPSED	(1ULL << 1)
@@ -198,6 +201,7 @@ struct gda_bind {
 #define GDA_FEATURE_LOOPBACK		(1ULL << 20)
 #define GDA_FEATURE_RECV_COUNTER	(1ULL << 21)
 #define GDA_FEATURE_RECORD		(1ULL << 22)
+#define GDA_FEATURE_WAIT		(1ULL << 23)
 
 /**
  * struct gda_query - features and limits of the bound device (GDA_IOC_QUERY)
@@ -594,6 +598,12 @@ enum gda_dialect {
  * %GDA_MAX_MIN_RNR_TIMER
  *	Largest code of a delay.
  */
+/**
+ * define GDA_DEFAULT_WAIT_MS - how long a work request waits for an entry of a CQ, if
+ *	gda_qp_create.wait_ms is 0
+ */
+#define GDA_DEFAULT_WAIT_MS	10000
+
 #define GDA_MAX_RNR_RETRY	6
 #define GDA_MAX_MIN_RNR_TIMER	31
 
@@ -629,7 +639,8 @@ enum gda_dialect {
  * @min_rnr_timer: in: how long the peer waits before each such try, 0 to
  *	%GDA_MAX_MIN_RNR_TIMER, by the code of ibv_qp_attr: 1 is 10 us, 12 is 640 us, 31 is
  *	491.52 ms, 0 is 655.36 ms
- * @reserved3: must be 0
+ * @wait_ms: in: how long a work request of this QP waits for an entry of a CQ, in milliseconds; then
+ *	it fails. 0: %GDA_DEFAULT_WAIT_MS
  */
 struct gda_qp_create {
 	__u32 size;
@@ -652,7 +663,7 @@ struct gda_qp_create {
 	__u32 user_index;
 	__u32 rnr_retry;
 	__u32 min_rnr_timer;
-	__u32 reserved3;
+	__u32 wait_ms;
 };
 #define GDA_IOC_QP_CREATE	_IO(GDA_IOC_MAGIC, GDA_IOC_NR_QP_CREATE)
 

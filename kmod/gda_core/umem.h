@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Parts of queues in memory of the caller (umem.c): a part of gda_private.h. All but ->revoked,
+ * which exporters set, is under ctx->lock.
+ */
+#ifndef GDA_UMEM_H
+#define GDA_UMEM_H
+
+struct gda_umem {
+	struct gda_mem_backing backing;
+	struct gda_object *obj;		/* whose part it is */
+	/* the memory is being revoked: readers test @revoked from now on */
+	void (*revoked_cb)(struct gda_umem *umem);
+	struct list_head node;		/* in ctx->umems */
+	void *addr;			/* NULL: no memory of the caller */
+	u32 length;
+	bool revoked;
+};
+
+void gda_umem_init(struct gda_umem *umem, struct gda_object *obj,
+		   void (*revoked_cb)(struct gda_umem *umem));
+int gda_umem_check(const struct gda_queue_memory *mem, bool given);
+int gda_umem_get(struct gda_umem *umem, const struct gda_queue_memory *mem, u32 length,
+		 u32 align);
+void gda_umem_put(struct gda_umem *umem);
+int gda_umem_insert(struct gda_umem *umem);
+void gda_umem_remove(struct gda_umem *umem);
+int gda_umem_clear(struct gda_umem *umem);
+
+#endif /* GDA_UMEM_H */

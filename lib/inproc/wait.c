@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+/*
+ * QPs that wait for an entry of a CQ of their context, as in kmod/gda_core/wait.c. A waiting QP is
+ * @aside and has no visits; whoever has its turn asks for the CQ by its number each time that it
+ * would visit, so a CQ that is destroyed is not found any more. The push of the nearest entry that is
+ * waited for ends the sleep of the context's workers.
+ */
+#include "inproc.h"
+
+/* Return: as gda_host_wait(), but for the time. */
+static int gda_inproc_wait_ask(const struct gda_inproc_qp *qp)
+{
+	const struct gda_inproc_wait *wait = &qp->wait;
+	int ret = -(int)GDA_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_CQ);
+	struct gda_inproc_cq *cq = NULL;
+
+	if (!(wait->cqn >> 24))
+		cq = gda_inproc_table_find(&gda_inproc.cqs, wait->cqn);
+	if (!cq || cq->obj.ctx != qp->obj.ctx)
+		return ret;
+	pthread_mutex_lock(&cq->lock);
+	ret = gda_cq_reached(&cq->engine_cq, wait->index);
+	if (!ret && (!cq->awaited || (int)(wait->index - cq->awaited_index) < 0)) {
+		cq->awaited = true;
+		cq->awaited_index = wait->index;
+	}
+	pthread_mutex_unlock(&cq->lock);
+	return ret;
+}
+
+int gda_host_wait(struct gda_engine_qp *q, u32 cqn, u32 index, bool resumed)
+{
+	struct gda_inproc_qp *qp = gda_inproc_of(q, struct gda_inproc_qp, engine_qp);
+	struct gda_inproc_wait *wait = &qp->wait;
+	int ret;
+	u64 now;
+
+	wait->cqn = cqn;
+	wait->index = index;
+	ret = gda_inproc_wait_ask(qp);
+	if (ret)
+		return ret;
+	now = gda_inproc_now();
+	if (!resumed)
+		wait->until = now + (u64)q->wait_ms * 1000000U;
+	else if (now >= wait->until)
+		return -(int)GDA_STATUS(GDA_CLASS_RETRY, GDA_CAUSE_CQ);
+	wait->on = true;
+	qp->aside = true;
+	return 0;
+}
+
+bool gda_inproc_waits(struct gda_inproc_qp *qp)
+{
+	if (!qp->wait.on)
+		return false;
+	qp->wait.on = !READ_ONCE(qp->engine_qp.fail) && gda_inproc_now() < qp->wait.until &&
+		      !gda_inproc_wait_ask(qp);
+	return qp->wait.on;
+}
+
+bool gda_inproc_wait_pushed(struct gda_inproc_cq *cq)
+{
+	if (!cq->awaited || !gda_cq_reached(&cq->engine_cq, cq->awaited_index))
+		return false;
+	cq->awaited = false;
+	return true;
+}
+
+void gda_inproc_wait_wake(struct gda_inproc_context *ctx)
+{
+	u32 i;
+
+	for (i = 0; i < ctx->nworkers; i++)
+		gda_inproc_nudge(ctx, i);
+}
