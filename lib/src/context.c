@@ -43,6 +43,10 @@ static int gda_context_choose(struct gda_context *ctx, const char *device)
 	/* no node, or one that is left over from a module that is gone */
 	if (err == -ENOENT || err == -ENXIO || err == -ENODEV) {
 		gda_forget_reason();
+		if (gda_debugging())
+			gda_debug("gda_open: no device in /dev/gda: taking " GDA_DEVICE_INPROC
+				  ", which reaches this process alone; with GDA_DEVICE="
+				  GDA_DEVICE_SOFT " this is an error");
 		err = gda_context_open(ctx, &gda_device_inproc, GDA_DEVICE_INPROC);
 	}
 	return err;

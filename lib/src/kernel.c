@@ -78,7 +78,7 @@ static int gda_kernel_open(struct gda_context *ctx, const char *device)
 			    "this user has max_contexts contexts bound: close one, or raise it (gdactl limits)");
 	else if (err == -EAGAIN)
 		gda_because(err,
-			    "no thread can be made for the context: raise RLIMIT_NPROC (ulimit -u), or pids.max of the cgroup");
+			    "no thread can be made for the context: raise RLIMIT_NPROC (ulimit -u), or pids.max of the cgroup (TasksMax of a systemd unit)");
 	else if (err == -ENOTTY)
 		gda_because(err, "gda_core is older than this library: load a newer one");
 	if (err)

@@ -153,7 +153,7 @@ static void check_node(struct patient *p, struct answer *a)
 
 	(void)p;
 	if (stat("/dev/gda", &st)) {
-		fails(a, module_loaded("gda_core") ? "let this container have /dev/gda" :
+		fails(a, module_loaded("gda_core") ? "let this container have /dev/gda (a systemd unit: PrivateDevices=no)" :
 		      "see above", "there is no /dev/gda: gda_core makes it");
 		return;
 	}
@@ -184,7 +184,8 @@ static void check_inproc(struct patient *p, struct answer *a)
 
 	(void)p;
 	if (err == -EAGAIN) {
-		fails(a, "raise it: ulimit -u", "no thread can be made (RLIMIT_NPROC)");
+		fails(a, "raise it: ulimit -u, or TasksMax of the systemd unit",
+		      "no thread can be made (RLIMIT_NPROC, or pids.max of the cgroup)");
 		return;
 	}
 	if (err) {
@@ -192,7 +193,9 @@ static void check_inproc(struct patient *p, struct answer *a)
 		return;
 	}
 	gda_close(ctx);
-	works(a, "within one process, no module needed");
+	/* what a program gets that names no device, without a word */
+	works(a, "within one process, no module needed%s",
+	      access("/dev/gda", F_OK) ? "; GDA_DEVICE is empty, so gda_open(NULL) takes it" : "");
 }
 
 static void check_poll(struct patient *p, struct answer *a)

@@ -85,6 +85,7 @@ int ctl_listen(struct ctl_link *link, void (*fn)(void *arg, struct nlattr *const
 const char *ctl_state_name(uint64_t state);
 const char *ctl_class_name(uint64_t value);
 const char *ctl_cause_name(uint64_t value);
+uint64_t ctl_now_ns(void);	/* CLOCK_MONOTONIC of the kernel, also in a time namespace */
 uint64_t ctl_number(const struct nlattr *attr);		/* of 32 or 64 bits; NULL: 0 */
 void ctl_print_json(const struct ctl_kind *kind, struct nlattr *const *attrs);
 /* As a table shows it. */

@@ -353,12 +353,33 @@ void ctl_print_json(const struct ctl_kind *kind, struct nlattr *const *attrs)
 	putchar('}');
 }
 
-static uint64_t now_ns(void)
+/* By how much CLOCK_MONOTONIC differs in this time namespace from what the kernel tells, in ns. */
+static int64_t namespace_offset(void)
 {
+	FILE *f = fopen("/proc/self/timens_offsets", "re");
+	long long sec, ns;
+	int64_t offset = 0;
+	char name[32];
+
+	while (f && fscanf(f, "%31s %lld %lld", name, &sec, &ns) == 3)
+		if (!strcmp(name, "monotonic"))
+			offset = sec * 1000000000 + ns;
+	if (f)
+		fclose(f);
+	return offset;
+}
+
+uint64_t ctl_now_ns(void)
+{
+	static int64_t offset;
+	static bool known;
 	struct timespec t;
 
+	if (!known)
+		offset = namespace_offset();
+	known = true;
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return (uint64_t)(t.tv_sec * 1000000000LL + t.tv_nsec - offset);
 }
 
 /* "12.3s", "4.5ms" */
@@ -434,7 +455,7 @@ void ctl_format(const struct ctl_field *f, const struct nlattr *attr, char *text
 		format_ns(value, text, room);
 		break;
 	case CTL_AGE:
-		now = now_ns();
+		now = ctl_now_ns();
 		if (value)
 			format_ns(now > value ? now - value : 0, text, room);
 		else

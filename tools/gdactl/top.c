@@ -62,18 +62,10 @@ static void note_qp(void *arg, struct nlattr *const *attrs)
 	};
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static int take(struct ctl_link *link, struct samples *s)
 {
 	s->n = 0;
-	s->ns = now_ns();
+	s->ns = ctl_now_ns();
 	return ctl_dump(link, GDA_CMD_QP_GET, 0, note_qp, s);
 }
 

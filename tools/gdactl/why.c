@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <gda/ioctl.h>
 #include <gda/cause.h>
 #include <gda/gda.h>
@@ -85,11 +84,8 @@ static void note_cq_facts(void *arg, struct nlattr *const *a)
 
 static uint64_t since(uint64_t ns)
 {
-	struct timespec t;
-	uint64_t now;
+	uint64_t now = ctl_now_ns();
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	now = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 	return now > ns ? now - ns : 0;
 }
 
