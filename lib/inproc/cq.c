@@ -99,6 +99,7 @@ static void gda_inproc_cq_kill(struct gda_inproc_object *obj)
 	pthread_mutex_lock(&gda_inproc.lock);
 	cq->dead_leaf = gda_inproc_table_erase(&gda_inproc.cqs, cq->cqn);
 	pthread_mutex_unlock(&gda_inproc.lock);
+	gda_inproc_wait_turn(obj->ctx);
 }
 
 static void gda_inproc_cq_free(struct gda_inproc_object *obj)

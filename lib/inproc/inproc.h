@@ -344,6 +344,7 @@ struct gda_inproc_context {
 	struct gda_record_rings record;	/* see record.c, as for the next two */
 	struct gda_inproc_region *work_region;
 	struct gda_record control_records[GDA_RECORD_MIN];
+	u32 wait_turn;			/* atomic: changes when QPs that wait are to ask, wait.c */
 	u32 npolled;			/* atomic: QPs that bound the workers' sleep */
 	u32 nslots;			/* atomic: all QPs are in slots below */
 	u32 help_cursor;		/* atomic: slot where gda_inproc_help_all() goes on */
@@ -493,6 +494,8 @@ struct gda_inproc_wait {
 	u64 until;			/* then it fails */
 	u32 cqn;
 	u32 index;
+	u32 turn;			/* ctx->wait_turn when the CQ was asked */
+	u32 looks;
 	bool on;			/* it waits */
 };
 
@@ -500,6 +503,8 @@ struct gda_inproc_wait {
 bool gda_inproc_waits(struct gda_inproc_qp *qp);
 /* With cq->lock held, after a push. Return: whether gda_inproc_wait_wake() is to be called. */
 bool gda_inproc_wait_pushed(struct gda_inproc_cq *cq);
+/* All that wait in the context are to ask again. */
+void gda_inproc_wait_turn(struct gda_inproc_context *ctx);
 /* Without a lock: end the sleep of the context's workers. */
 void gda_inproc_wait_wake(struct gda_inproc_context *ctx);
 

@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: MIT
 /*
  * QPs that wait for an entry of a CQ of their context, as in kmod/gda_core/wait.c. A waiting QP is
- * @aside and has no visits; whoever has its turn asks for the CQ by its number each time that it
- * would visit, so a CQ that is destroyed is not found any more. The push of the nearest entry that is
- * waited for ends the sleep of the context's workers.
+ * @aside and has no visits. In place of a visit, whoever has its turn asks for the CQ by its number,
+ * if ctx->wait_turn has changed: by the push of the nearest entry that is waited for, which also ends the
+ * sleep of the context's workers, or by the end of a CQ, which is not found any more. The time is
+ * looked at less often.
  */
 #include "inproc.h"
 
+/* Of so many times that a QP would be visited, one looks at the clock. */
+#define GDA_INPROC_WAIT_LOOKS	16U
+
 /* Return: as gda_host_wait(), but for the time. */
-static int gda_inproc_wait_ask(const struct gda_inproc_qp *qp)
+static int gda_inproc_wait_ask(struct gda_inproc_qp *qp)
 {
-	const struct gda_inproc_wait *wait = &qp->wait;
+	struct gda_inproc_wait *wait = &qp->wait;
 	int ret = -(int)GDA_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_CQ);
 	struct gda_inproc_cq *cq = NULL;
 
+	/* before the CQ is looked at; pairs with gda_inproc_wait_turn() */
+	wait->turn = __atomic_load_n(&qp->obj.ctx->wait_turn, __ATOMIC_SEQ_CST);
 	if (!(wait->cqn >> 24))
 		cq = gda_inproc_table_find(&gda_inproc.cqs, wait->cqn);
 	if (!cq || cq->obj.ctx != qp->obj.ctx)
@@ -52,11 +58,21 @@ int gda_host_wait(struct gda_engine_qp *q, u32 cqn, u32 index, bool resumed)
 
 bool gda_inproc_waits(struct gda_inproc_qp *qp)
 {
-	if (!qp->wait.on)
+	struct gda_inproc_wait *wait = &qp->wait;
+
+	if (!wait->on)
 		return false;
-	qp->wait.on = !READ_ONCE(qp->engine_qp.fail) && gda_inproc_now() < qp->wait.until &&
-		      !gda_inproc_wait_ask(qp);
-	return qp->wait.on;
+	if (wait->turn == __atomic_load_n(&qp->obj.ctx->wait_turn, __ATOMIC_ACQUIRE) &&
+	    ++wait->looks % GDA_INPROC_WAIT_LOOKS && !READ_ONCE(qp->engine_qp.fail))
+		return true;
+	wait->on = !READ_ONCE(qp->engine_qp.fail) && gda_inproc_now() < wait->until &&
+		   !gda_inproc_wait_ask(qp);
+	return wait->on;
+}
+
+void gda_inproc_wait_turn(struct gda_inproc_context *ctx)
+{
+	__atomic_fetch_add(&ctx->wait_turn, 1, __ATOMIC_SEQ_CST);
 }
 
 bool gda_inproc_wait_pushed(struct gda_inproc_cq *cq)
@@ -64,6 +80,7 @@ bool gda_inproc_wait_pushed(struct gda_inproc_cq *cq)
 	if (!cq->awaited || !gda_cq_reached(&cq->engine_cq, cq->awaited_index))
 		return false;
 	cq->awaited = false;
+	gda_inproc_wait_turn(cq->obj.ctx);
 	return true;
 }
 
