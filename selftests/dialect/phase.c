@@ -130,7 +130,8 @@ static struct gda_status ph_decode(const struct gda_engine_qp *q, u32 avail,
 		return ph_bad(GDA_CAUSE_INDEX);
 	if (e->slots != work->slots)
 		return ph_bad(GDA_CAUSE_SIZE);
-	if (e->op > GDA_OP_MASKED_COMPARE_SWAP || e->op == GDA_OP_DUMP)
+	if (e->op > GDA_OP_MASKED_COMPARE_SWAP || e->op == GDA_OP_DUMP ||
+	    e->op == GDA_OP_WAIT)
 		return ph_bad(GDA_CAUSE_OPCODE);
 	if (e->len > GDA_ENGINE_MAX_MSG)
 		return gda_status(GDA_CLASS_LOCAL, GDA_CAUSE_LENGTH);
@@ -170,6 +171,7 @@ static bool ph_finish(struct gda_engine_cq *cq, const struct gda_completion *c)
 				      (u32)c->status.class << 24 |
 				      (u32)c->status.cause << 16 | (u16)c->index);
 	cq->producer++;
+	cq->reached = c->index + 1;
 	return true;
 }
 

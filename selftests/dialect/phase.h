@@ -21,6 +21,7 @@ enum ph_op {
 	PH_READ,
 	PH_WRITE_IMM,
 	PH_DUMP,
+	PH_WAIT,			/* refused, as the one before */
 	PH_FETCH_ADD,
 	PH_COMPARE_SWAP,
 	PH_MASKED_FETCH_ADD,
