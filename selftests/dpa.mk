@@ -4,7 +4,7 @@
 # kernel's. The libraries under the sanitizers are made by inproc.mk.
 
 DPA_OUT		:= $(BUILD)/selftests/dpa
-DPA_TESTS	:= calls launch rdma fatal process model
+DPA_TESTS	:= calls launch rdma fatal process fork model
 DPA_LIB_plain	:= $(LIB_OUT)/libgda.a
 DPA_LIB_asan	:= $(BUILD)/selftests/inproc/asan/libgda.a
 DPA_LIB_tsan	:= $(BUILD)/selftests/inproc/tsan/libgda.a
@@ -16,11 +16,11 @@ DPA_FLAGS_tsan	:= $(DPA_FLAGS_asan)
 
 # A detector of races in one process does not see the order that another one makes.
 TEST_NATIVE	+= $(foreach v,plain asan,$(DPA_TESTS:%=$(DPA_OUT)/$v/%)) \
-		   $(patsubst %,$(DPA_OUT)/tsan/%,$(filter-out process,$(DPA_TESTS)))
+		   $(patsubst %,$(DPA_OUT)/tsan/%,$(filter-out process fork,$(DPA_TESTS)))
 TEST_VM		+= $(DPA_TESTS:%=$(DPA_OUT)/plain/%)
 
 define DPA_TEST
-$(DPA_OUT)/$1/$2: selftests/dpa/$2.c selftests/dpa/dpa.h selftests/dpa/paths.h \
+$(DPA_OUT)/$1/$2: selftests/dpa/$2.c selftests/dpa/dpa.h selftests/dpa/paths.h selftests/comm/children.h \
 		selftests/dpa/tasks.h $(GDA_HEADERS) $(DPA_HEADERS) $(DPA_LIB_$1) selftests/dpa.mk | $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $$(@D)
 	$$(CC) $$(INPROC_FLAGS) $(DPA_FLAGS_$1) $$(INPROC_SAN_$1) -o $$@ $$< $(DPA_LIB_$1)
@@ -28,7 +28,7 @@ endef
 $(foreach v,plain asan tsan,$(foreach t,$(DPA_TESTS),$(eval $(call DPA_TEST,$v,$t))))
 
 # Tasks for a process of their own; the library is gda-dpa's.
-$(foreach v,plain asan tsan,$(DPA_OUT)/$v/process) $(DPA_OUT)/plain/bench: \
+$(foreach v,plain asan tsan,$(DPA_OUT)/$v/process $(DPA_OUT)/$v/fork) $(DPA_OUT)/plain/bench: \
 		$(DPA_OUT)/tasks.so $(LIB_OUT)/gda-dpa
 
 $(DPA_OUT)/tasks.so: selftests/dpa/tasks.c selftests/dpa/tasks.h $(GDA_HEADERS) selftests/dpa.mk

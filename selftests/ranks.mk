@@ -3,14 +3,14 @@
 # Ranks (selftests/comm; inproc.mk comes before): natively also under the sanitizers; in a guest, too.
 
 COMMTEST_OUT	:= $(BUILD)/selftests/comm
-COMMTESTS	:= comm strangers
+COMMTESTS	:= comm strangers fork
 
 TEST_NATIVE	+= $(foreach v,plain asan tsan,$(COMMTESTS:%=$(COMMTEST_OUT)/$v/%)) \
 		   $(COMMTEST_OUT)/run $(COMMTEST_OUT)/killed.sh $(COMMTEST_OUT)/bind.sh
 TEST_VM		+= $(COMMTESTS:%=$(COMMTEST_OUT)/plain/%) $(COMMTEST_OUT)/run $(COMMTEST_OUT)/killed.sh
 
 define COMM_TEST
-$(COMMTEST_OUT)/$1/$2: selftests/comm/$2.c selftests/comm/ranks.h $(INPROC_LIB_$1) \
+$(COMMTEST_OUT)/$1/$2: selftests/comm/$2.c $(wildcard selftests/comm/*.h) $(INPROC_LIB_$1) \
 		$(COMM_HEADERS) selftests/ranks.mk | $$(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $$(@D)
 	$$(CC) $$(INPROC_FLAGS) $(INPROC_SAN_$1) -o $$@ $$< $(INPROC_LIB_$1)

@@ -224,7 +224,9 @@ static struct gda_comm *gda_comm_alloc(const struct gda_comm_attr *attr)
 	comm->fd = -1;
 	comm->failed = -1;
 	comm->blamed = -1;
-	comm->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	gda_fd_lock();
+	comm->stop = gda_fd_list(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+	gda_fd_unlock();
 	comm->states = calloc(attr->nranks, sizeof(*comm->states));
 	comm->abort_words = gda_comm_words_alloc(attr->nranks);
 	pthread_mutex_init(&comm->lock, NULL);
@@ -235,7 +237,7 @@ static struct gda_comm *gda_comm_alloc(const struct gda_comm_attr *attr)
 	if (comm->stop >= 0 && comm->states && comm->abort_words)
 		return comm;
 	if (comm->stop >= 0)
-		close(comm->stop);
+		gda_fd_close(comm->stop);
 	free(comm->states);
 	free(comm->abort_words);
 	free(comm);
@@ -245,13 +247,29 @@ static struct gda_comm *gda_comm_alloc(const struct gda_comm_attr *attr)
 static void gda_comm_free(struct gda_comm *comm)
 {
 	if (comm->fd >= 0)
-		close(comm->fd);
-	close(comm->stop);
+		gda_fd_close(comm->fd);
+	gda_fd_close(comm->stop);
 	pthread_cond_destroy(&comm->changed);
 	pthread_mutex_destroy(&comm->lock);
 	free(comm->states);
 	free(comm->abort_words);
 	free(comm);
+}
+
+static int gda_comm_pair(int pair[2])
+{
+	int err;
+
+	gda_fd_lock();
+	err = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) ? -errno : 0;
+	if (!err && gda_fd_list(pair[0]) < 0) {
+		close(pair[1]);
+		err = -errno;
+	} else if (!err && gda_fd_list(pair[1]) < 0) {
+		err = -errno;
+	}
+	gda_fd_unlock();
+	return err;
 }
 
 /* Rank 0's connection is a pair of sockets, the other end of which is the hub's. */
@@ -261,14 +279,17 @@ static int gda_comm_open_hub(struct gda_comm *comm, const struct gda_comm_id *id
 	int err = gda_comm_id_parse(id, &secret, &comm->address);
 	int listener, pair[2];
 
+	if (!err)
+		err = gda_comm_pair(pair);
 	if (err)
 		return err;
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair))
-		return -errno;
-	listener = gda_comm_id_listener(id);
+	/* until now a child of fork(2) may have been meant to be rank 0 */
+	gda_fd_lock();
+	listener = gda_fd_list(gda_comm_id_listener(id));
+	gda_fd_unlock();
 	if (listener < 0) {
-		close(pair[0]);
-		close(pair[1]);
+		gda_fd_close(pair[0]);
+		gda_fd_close(pair[1]);
 		return gda_because(-EINVAL,
 				   "id was not made in this process, or is in use: rank 0 calls gda_comm_id_create()");
 	}
@@ -468,6 +489,9 @@ GDA_EXPORT int gda_comm_state(const struct gda_comm *comm, uint32_t rank)
 
 	if (rank >= comm->nranks)
 		return gda_comm_no_rank(comm, rank, "gda_comm_state");
+	/* the lock may be held by a thread that a child of fork(2) does not have */
+	if (comm->pid != getpid())
+		return -ENODEV;
 	pthread_mutex_lock(&c->lock);
 	state = c->states[rank];
 	pthread_mutex_unlock(&c->lock);
@@ -479,6 +503,8 @@ GDA_EXPORT int gda_comm_failed(const struct gda_comm *comm)
 	struct gda_comm *c = (struct gda_comm *)(uintptr_t)comm;
 	int failed;
 
+	if (comm->pid != getpid())
+		return -ENODEV;
 	pthread_mutex_lock(&c->lock);
 	failed = c->failed;
 	pthread_mutex_unlock(&c->lock);

@@ -19,7 +19,7 @@
 void gda_comm_guest_close(struct gda_comm_guest *g)
 {
 	if (g->fd >= 0)
-		close(g->fd);
+		gda_fd_close(g->fd);
 	g->fd = -1;
 	gda_comm_buffer_free(&g->in);
 	gda_comm_buffer_free(&g->out);
@@ -183,8 +183,11 @@ static struct gda_comm_guest *gda_comm_guest_room(struct gda_comm_hub *hub)
 void gda_comm_guest_accept(struct gda_comm_hub *hub)
 {
 	struct gda_comm_guest *g;
-	int fd = accept4(hub->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int fd;
 
+	gda_fd_lock();
+	fd = gda_fd_list(accept4(hub->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
+	gda_fd_unlock();
 	/* out of these the connection stays pending, and poll(2) would not wait */
 	hub->deaf = fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
 			       errno == ENOMEM);

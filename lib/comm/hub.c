@@ -62,7 +62,7 @@ static bool gda_comm_hub_gone(struct gda_comm_hub *hub, struct gda_comm_member *
 	};
 
 	if (state != -ETIMEDOUT && m->fd >= 0) {
-		close(m->fd);
+		gda_fd_close(m->fd);
 		m->fd = -1;
 		gda_comm_member_clear(m);
 	}
@@ -398,12 +398,12 @@ static void gda_comm_hub_free(struct gda_comm_hub *hub)
 		gda_comm_guest_close(&hub->guests[i]);
 	for (i = 0; hub->members && i < hub->nranks; i++) {
 		if (hub->members[i].fd >= 0)
-			close(hub->members[i].fd);
+			gda_fd_close(hub->members[i].fd);
 		gda_comm_member_clear(&hub->members[i]);
 	}
-	close(hub->listener);
+	gda_fd_close(hub->listener);
 	if (hub->wake >= 0)
-		close(hub->wake);
+		gda_fd_close(hub->wake);
 	pthread_mutex_destroy(&hub->lock);
 	gda_comm_result_put(hub->all);
 	free(hub->polls);
@@ -445,8 +445,8 @@ int gda_comm_hub_start(uint32_t nranks, uint64_t timeout_ns,
 	uint32_t i;
 
 	if (!hub) {
-		close(listener);
-		close(own);
+		gda_fd_close(listener);
+		gda_fd_close(own);
 		return err ? err : -ENOMEM;
 	}
 	hub->nranks = nranks;
@@ -455,7 +455,9 @@ int gda_comm_hub_start(uint32_t nranks, uint64_t timeout_ns,
 	hub->listener = listener;
 	hub->deadline = gda_comm_after(gda_clock_ns(), timeout_ns);
 	pthread_mutex_init(&hub->lock, NULL);
-	hub->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	gda_fd_lock();
+	hub->wake = gda_fd_list(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+	gda_fd_unlock();
 	hub->members = calloc(nranks, sizeof(*hub->members));
 	hub->polls = calloc(2 + GDA_COMM_GUESTS + nranks, sizeof(*hub->polls));
 	for (i = 0; hub->members && i < nranks; i++)

@@ -8,6 +8,7 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -196,7 +197,10 @@ static int gda_comm_id_inherited(const struct gda_comm_id *id)
 	n = strtol(fd, &end, 10);
 	/* another communicator of this process may not have it as well */
 	unsetenv("GDA_COMM_FD");
-	return *end || n < 3 || n > INT32_MAX ? -EINVAL : (int)n;
+	if (*end || n < 3 || n > INT32_MAX)
+		return -EINVAL;
+	/* programs that this one starts do not get it */
+	return fcntl((int)n, F_SETFD, FD_CLOEXEC) ? -errno : (int)n;
 }
 
 int gda_comm_id_listener(const struct gda_comm_id *id)
@@ -356,7 +360,9 @@ static int gda_comm_try(const struct sockaddr_storage *addr,
 	int err = 0;
 	socklen_t size = sizeof(err);
 
-	*fd = socket(addr->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	gda_fd_lock();
+	*fd = gda_fd_list(socket(addr->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+	gda_fd_unlock();
 	if (*fd < 0)
 		return gda_comm_no_socket(-errno);
 	gda_comm_alive_start(*fd);
@@ -368,7 +374,7 @@ static int gda_comm_try(const struct sockaddr_storage *addr,
 	if (!err)
 		err = gda_comm_prove(*fd, secret, deadline);
 	if (err)
-		close(*fd);
+		gda_fd_close(*fd);
 	return err;
 }
 

@@ -147,7 +147,9 @@ static int gda_dpa_memory_create(struct gda_dpa *dpa)
 	m->heap_bytes = dpa->attr.heap_bytes;
 	m->spin_ns = dpa->attr.spin_ns;
 	gda_dpa_map_layout(m);
-	dpa->fd = memfd_create("gda-dpa", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	gda_fd_lock();
+	dpa->fd = gda_fd_list(memfd_create("gda-dpa", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+	gda_fd_unlock();
 	if (dpa->fd < 0)
 		return -errno;
 	/* no process that has it can take pages away from another */
@@ -221,7 +223,7 @@ static void gda_dpa_release(struct gda_dpa *dpa)
 	gda_mr_dereg(dpa->mr);
 	gda_dpa_map_close(&dpa->map);
 	if (dpa->fd >= 0)
-		close(dpa->fd);
+		gda_fd_close(dpa->fd);
 	gda_dpa_heap_destroy(dpa);
 	while ((e = dpa->events)) {
 		dpa->events = e->next;
@@ -309,17 +311,9 @@ GDA_EXPORT int gda_dpa_create(struct gda_context *ctx, const struct gda_dpa_attr
 			  (const void *)attr);
 }
 
-/* In a child of fork(2) there are no threads, and the memory is not mapped. */
+/* In a child of fork(2) there are no threads nor descriptors, and the memory is not mapped. */
 static int gda_dpa_forget(struct gda_dpa *dpa)
 {
-	close(dpa->fd);
-	close(dpa->watch_fd);
-	if (dpa->wake_fd >= 0)
-		close(dpa->wake_fd);
-	if (dpa->pid) {
-		close(dpa->socket);
-		close(dpa->pidfd);
-	}
 	gda_dpa_heap_destroy(dpa);
 	free(dpa->event_used);
 	free(dpa->tasks);

@@ -214,7 +214,9 @@ static int gda_dpa_process_spawn(struct gda_dpa *dpa, const char *path, int thei
 		dpa->pid = 0;
 		return gda_because(-err, "%s: %s (GDA_DPA is its path)", path, strerror(err));
 	}
-	dpa->pidfd = (int)syscall(SYS_pidfd_open, dpa->pid, 0);
+	gda_fd_lock();
+	dpa->pidfd = gda_fd_list((int)syscall(SYS_pidfd_open, dpa->pid, 0));
+	gda_fd_unlock();
 	return dpa->pidfd < 0 ? gda_because(-errno,
 					    "cannot watch gda-dpa: pidfd_open(2): %s: raise RLIMIT_NOFILE, ulimit -n",
 					    strerror(errno)) : 0;
@@ -274,11 +276,20 @@ int gda_dpa_process_create(struct gda_dpa *dpa, const char *program)
 
 	if (err)
 		return err;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-		return -errno;
-	dpa->socket = pair[0];
-	err = gda_dpa_process_spawn(dpa, path, pair[1]);
-	close(pair[1]);
+	/* a child of fork(2) that had either end would hide the death of the other's process */
+	gda_fd_lock();
+	err = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) ? -errno : 0;
+	dpa->socket = err ? -1 : gda_fd_list(pair[0]);
+	if (!err && gda_fd_list(pair[1]) < 0)
+		err = -errno;
+	gda_fd_unlock();
+	if (err)
+		return err;
+	if (dpa->socket < 0)
+		err = -ENOMEM;
+	if (!err)
+		err = gda_dpa_process_spawn(dpa, path, pair[1]);
+	gda_fd_close(pair[1]);
 	if (!err)
 		err = gda_dpa_process_hello(dpa, program);
 	return err ? err : gda_dpa_process_begin(dpa);
@@ -336,9 +347,9 @@ void gda_dpa_process_destroy(struct gda_dpa *dpa)
 	gda_dpa_process_kill(dpa);
 	gda_dpa_process_reap(dpa, true);
 	if (dpa->pidfd >= 0)
-		close(dpa->pidfd);
+		gda_fd_close(dpa->pidfd);
 	if (dpa->socket >= 0)
-		close(dpa->socket);
+		gda_fd_close(dpa->socket);
 	dpa->socket = -1;
 	dpa->pidfd = -1;
 	dpa->pid = 0;

@@ -11,12 +11,14 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "dpa_internal.h"
 #include "wire.h"
@@ -30,6 +32,7 @@ static struct gda_dpa_serve {
 	struct gda_dpa_pool *pool;
 	void *program;
 	int socket, fd;
+	int parent;		/* a pidfd of the program; -1: only its socket tells */
 	struct gda_dpa_mapped {
 		uint64_t cookie;
 		uint64_t length;
@@ -357,15 +360,44 @@ static int gda_dpa_serve_hello(struct gda_dpa_serve *s)
 	return gda_dpa_map_open(&s->map, fds[0]);
 }
 
-/* The next question. Tasks may have handlers of signals, which this thread may run. */
-static bool gda_dpa_serve_hear(int socket, struct gda_dpa_ask *ask)
+/*
+ * A child of the program's may have its end of the socket: one of a bare clone(2) keeps it. So
+ * the program is watched, too. Return: 0, or -ESRCH it has ended already.
+ */
+static int gda_dpa_serve_watch(struct gda_dpa_serve *s)
 {
+	struct ucred program;
+	socklen_t length = sizeof(program);
+
+	s->parent = -1;
+	if (getsockopt(s->socket, SOL_SOCKET, SO_PEERCRED, &program, &length))
+		return 0;
+	s->parent = (int)syscall(SYS_pidfd_open, program.pid, 0);
+	/* before that the number may have become another process's */
+	return program.pid == getppid() ? 0 : -ESRCH;
+}
+
+/*
+ * The next question; false: the program has ended. Tasks may have handlers of signals, which
+ * this thread may run.
+ */
+static bool gda_dpa_serve_hear(const struct gda_dpa_serve *s, struct gda_dpa_ask *ask)
+{
+	struct pollfd p[2] = {
+		{ .fd = s->socket, .events = POLLIN }, { .fd = s->parent, .events = POLLIN },
+	};
 	ssize_t n;
 
-	do {
-		n = recv(socket, ask, sizeof(*ask), 0);
-	} while (n < 0 && errno == EINTR);
-	return n == (ssize_t)sizeof(*ask);
+	for (;;) {
+		n = poll(p, 2, -1);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 || p[1].revents)
+			return false;
+		n = recv(s->socket, ask, sizeof(*ask), MSG_DONTWAIT);
+		if (n >= 0 || (errno != EINTR && errno != EAGAIN))
+			return n == (ssize_t)sizeof(*ask);
+	}
 }
 
 GDA_EXPORT int gda_dpa_serve(int socket)
@@ -375,9 +407,9 @@ GDA_EXPORT int gda_dpa_serve(int socket)
 	struct gda_dpa_ask ask;
 
 	s->socket = socket;
-	if (gda_dpa_serve_hello(s))
+	if (gda_dpa_serve_watch(s) || gda_dpa_serve_hello(s))
 		return 1;
-	while (gda_dpa_serve_hear(socket, &ask)) {
+	while (gda_dpa_serve_hear(s, &ask)) {
 		memset(&answer, 0, sizeof(answer));
 		answer.serial = ask.serial;
 		answer.err = gda_dpa_serve_one(s, &ask, &answer);

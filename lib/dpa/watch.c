@@ -141,7 +141,9 @@ int gda_dpa_wake_create(struct gda_dpa *dpa)
 	if ((q.features[0] & GDA_DPA_WAKE_NEEDS) != GDA_DPA_WAKE_NEEDS)
 		return gda_because(-EOPNOTSUPP,
 				   "GDA_DPA_WAKE: the device has no immediates: leave the flag out, or use soft0 or the in-process device");
-	dpa->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	gda_fd_lock();
+	dpa->wake_fd = gda_fd_list(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+	gda_fd_unlock();
 	if (dpa->wake_fd < 0)
 		return -errno;
 	err = gda_cq_create(dpa->ctx, &attr, &dpa->wake_cq);
@@ -154,7 +156,7 @@ void gda_dpa_wake_destroy(struct gda_dpa *dpa)
 {
 	gda_cq_destroy(dpa->wake_cq);
 	if (dpa->wake_fd >= 0)
-		close(dpa->wake_fd);
+		gda_fd_close(dpa->wake_fd);
 }
 
 /* An immediate has come. One that comes before the CQ is armed again is rung for, too. */
@@ -204,7 +206,9 @@ int gda_dpa_watch_start(struct gda_dpa *dpa)
 	sigset_t all, old;
 	int err;
 
-	dpa->watch_fd = eventfd(0, EFD_CLOEXEC);
+	gda_fd_lock();
+	dpa->watch_fd = gda_fd_list(eventfd(0, EFD_CLOEXEC));
+	gda_fd_unlock();
 	if (dpa->watch_fd < 0)
 		return -errno;
 	sigfillset(&all);
@@ -212,7 +216,7 @@ int gda_dpa_watch_start(struct gda_dpa *dpa)
 	err = -pthread_create(&dpa->watch, NULL, gda_dpa_watch_main, dpa);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (err)
-		close(dpa->watch_fd);
+		gda_fd_close(dpa->watch_fd);
 	return err;
 }
 
@@ -223,5 +227,5 @@ void gda_dpa_watch_stop(struct gda_dpa *dpa)
 	while (write(dpa->watch_fd, &one, sizeof(one)) < 0 && errno == EINTR)
 		;
 	pthread_join(dpa->watch, NULL);
-	close(dpa->watch_fd);
+	gda_fd_close(dpa->watch_fd);
 }

@@ -7,8 +7,10 @@
  * the slow paths of gda/fastpath.h report as they report any queue in error. The fast path
  * has no instruction for it.
  *
- * Lock order: that of waited.c, gda_fork_lock, then the lock of each context. All are held while
- * the process forks, so the child finds the lists whole.
+ * Descriptors of the library are closed in the child (fds.c).
+ *
+ * Lock order: that of waited.c, gda_fork_lock, then the lock of each context, then that of fds.c.
+ * All are held while the process forks, so the child finds the lists whole.
  */
 #include <errno.h>
 #include <string.h>
@@ -95,9 +97,10 @@ static void gda_fork_prepare(void)
 	pthread_mutex_lock(&gda_fork_lock);
 	for (ctx = gda_contexts; ctx; ctx = ctx->next)
 		pthread_mutex_lock(&ctx->lock);
+	gda_fd_prepare();
 }
 
-static void gda_fork_parent(void)
+static void gda_fork_unlock(void)
 {
 	struct gda_context *ctx;
 
@@ -107,12 +110,19 @@ static void gda_fork_parent(void)
 	gda_waited_release();
 }
 
+static void gda_fork_parent(void)
+{
+	gda_fd_parent();
+	gda_fork_unlock();
+}
+
 static void gda_fork_child(void)
 {
 	struct gda_context *ctx;
 	struct gda_qp *qp;
 	struct gda_cq *cq;
 
+	gda_fd_child();
 	gda_generation++;
 	gda_disassociate_init();
 	for (ctx = gda_contexts; ctx; ctx = ctx->next) {
@@ -123,7 +133,7 @@ static void gda_fork_child(void)
 			if (cq->entries && cq->record)
 				gda_cq_view_disassociate(&cq->view);
 	}
-	gda_fork_parent();
+	gda_fork_unlock();
 }
 
 static void gda_fork_register(void)

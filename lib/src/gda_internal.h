@@ -196,6 +196,22 @@ void gda_fork_add_qp(struct gda_qp *qp);
 void gda_fork_remove_qp(struct gda_qp *qp);
 void gda_fork_add_cq(struct gda_cq *cq);
 void gda_fork_remove_cq(struct gda_cq *cq);
+/* fds.c: descriptors that a child of fork(2) does not keep */
+
+/* Around the call that makes descriptors, and gda_fd_list() of each. errno stays. */
+void gda_fd_lock(void);
+void gda_fd_unlock(void);
+/* @fd: or -1. Return: @fd; or -1 and errno, if it cannot be listed: then it is closed. */
+int gda_fd_list(int fd);
+/* Close one that is listed. */
+void gda_fd_close(int fd);
+/* By the handlers of fork.c. */
+void gda_fd_prepare(void);
+void gda_fd_parent(void);
+void gda_fd_child(void);
+
+/* fork.c, of views */
+
 /* Is it a parent's, cut off from its queue? */
 bool gda_view_is_inherited(const struct gda_view *v);
 
