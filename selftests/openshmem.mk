@@ -7,12 +7,12 @@ OSHTEST_OUT	:= $(BUILD)/selftests/shmem
 OSHTEST_DEPS	:= $(LIB_OUT)/libgda-shmem.so $(LIB_OUT)/libgda-shmem.a $(LIB_OUT)/libgda.a \
 		   $(OSH_BIN) $(BUILD)/tools/gda-run
 
-TEST_NATIVE	+= $(addprefix $(OSHTEST_OUT)/,every examples programs lost split shmem4py)
-TEST_VM		+= $(addprefix $(OSHTEST_OUT)/,every programs lost split shmem4py)
+TEST_NATIVE	+= $(addprefix $(OSHTEST_OUT)/,every examples programs lost split fork shmem4py)
+TEST_VM		+= $(addprefix $(OSHTEST_OUT)/,every programs lost split fork shmem4py)
 
 # Scripts that find the tree from where they are in build.
 $(OSHTEST_OUT)/examples: $(wildcard examples/shmem/*.c)
-$(addprefix $(OSHTEST_OUT)/,every examples programs lost split shmem4py): $(OSHTEST_OUT)/%: selftests/shmem/%.sh \
+$(addprefix $(OSHTEST_OUT)/,every examples programs lost split fork shmem4py): $(OSHTEST_OUT)/%: selftests/shmem/%.sh \
 		$(OSHTEST_DEPS) selftests/openshmem.mk
 	@mkdir -p $(@D)
 	sed 's|/\.\./\.\."|/../../.."|' $< >$@
@@ -56,7 +56,7 @@ $(OSHTEST_OUT)/every: $(OSHTEST_OUT)/plain/every $(OSHTEST_OUT)/asan/every \
 # Programs in the manner of others, and the examples, as their users build them.
 OSHTEST_WARN	:= -O2 -Wall -Wextra -Werror
 OSHTEST_PROGRAMS := generic last_word broadcasts pipeline transpose threads teams
-OSHTEST_MORE	:= lost split
+OSHTEST_MORE	:= lost split fork
 OSHTEST_EXAMPLES := alltoall put_signal ring stencil
 
 $(OSHTEST_PROGRAMS:%=$(OSHTEST_OUT)/bin/%): $(OSHTEST_OUT)/bin/%: selftests/shmem/programs/%.c \
@@ -83,6 +83,18 @@ $(OSHTEST_OUT)/programs: $(addprefix $(BUILD)/examples/,shmem-ring shmem-dispatc
 		$(addprefix $(OSHTEST_OUT)/bin/,$(OSHTEST_PROGRAMS) generic_cxx $(OSHTEST_EXAMPLES))
 $(OSHTEST_OUT)/lost: $(OSHTEST_OUT)/bin/lost
 $(OSHTEST_OUT)/split: $(OSHTEST_OUT)/bin/split
+$(OSHTEST_OUT)/fork: $(addprefix $(OSHTEST_OUT)/bin/,fork fork_static fork_archive)
+$(OSHTEST_OUT)/bin/fork: selftests/comm/children.h
+
+# Without a library to load; and with libgda's alone in the program, whose variables are then among
+# its own. The linker warns of dlopen(3) in a static program.
+$(OSHTEST_OUT)/bin/fork_static: selftests/shmem/fork.c selftests/comm/children.h $(OSHTEST_DEPS)
+	@mkdir -p $(@D)
+	$(OSH_OUT)/bin/oshcc $(OSHTEST_WARN) -static -pthread -o $@ $< 2>$@.warnings
+
+$(OSHTEST_OUT)/bin/fork_archive: selftests/shmem/fork.c selftests/comm/children.h $(OSH_HEADERS) $(OSHTEST_DEPS)
+	@mkdir -p $(@D)
+	$(CC) $(OSH_CPPFLAGS) $(OSHTEST_WARN) -pthread -o $@ $< $(LIB_OUT)/libgda-shmem.a $(LIB_OUT)/libgda.a
 
 # Guests have no network: what they run is built before they start.
 $(OSHTEST_OUT)/py/tried: selftests/shmem/shmem4py.sh $(OSH_HEADERS) $(OSHTEST_DEPS) \

@@ -127,6 +127,8 @@ struct gda_osh_program;
  * Return: the memfd, or a negative errno; -ENOENT: there are no variables.
  */
 int gda_osh_data_create(const struct gda_osh_program *program);
+/* Would a child of fork(2) write to the parent's variables before it has its own? */
+bool gda_osh_fork_is_refused(void);
 
 /* program.c */
 
@@ -136,6 +138,7 @@ int gda_osh_data_create(const struct gda_osh_program *program);
 struct gda_osh_program {
 	uintptr_t base;
 	size_t bytes;
+	bool is_static;		/* the C library's variables are among them */
 	unsigned char build_id[GDA_OSH_BUILD_ID_BYTES];
 };
 

@@ -102,6 +102,10 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 		program->bytes = end - start;
 	}
 	find_build(program, info);
+	program->is_static = true;
+	for (i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_INTERP)
+			program->is_static = false;
 	/* The main program is the first; the others are libraries. */
 	return 1;
 }

@@ -4,7 +4,16 @@
  * and that is mapped over them, so each stays where it is. It is done here, before there
  * are threads of the library, for in a static program some of its variables are theirs.
  *
- * A child of fork(2) would share the variables with its parent. It gets a copy of its own.
+ * A child of fork(2) would share the variables with its parent. It gets a copy of its own: it
+ * is made before the fork, so that the child has them as they were when fork() was called
+ * whatever the parent does meanwhile, and takes the place of the variables in the child.
+ *
+ * In a static program the C library's own state is among the variables, and what fork() writes
+ * to it in the child, before and after the handlers below, would be the parent's. So there
+ * fork() is refused.
+ *
+ * fork_lock is held while the process forks. @copy is in memory of the thread's own, for the
+ * child finds it before its variables are its own.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -15,7 +24,11 @@
 #include <sys/syscall.h>
 #include "osh.h"
 
+#define PAGE	4096UL	/* a divisor of all sizes of a page */
+
 static struct gda_osh_program moved;
+static pthread_mutex_t fork_lock = PTHREAD_MUTEX_INITIALIZER;
+static __thread void *copy;
 
 /* By system call: sanitizers take what lies between variables for an error. */
 static int write_all(int fd, uintptr_t from, size_t bytes)
@@ -32,27 +45,64 @@ static int write_all(int fd, uintptr_t from, size_t bytes)
 	return 0;
 }
 
-__attribute__((no_sanitize("address", "undefined")))
-static void copy_words(volatile uint64_t *to, const volatile uint64_t *from, size_t bytes)
+/* Pages of zeros are left alone: the memory that they are copied to is zero, and not there yet. */
+__attribute__((no_sanitize("address", "undefined", "thread")))
+static void copy_page(volatile uint64_t *to, const volatile uint64_t *from)
 {
+	uint64_t any = 0;
 	size_t i;
 
-	for (i = 0; i < bytes / sizeof(*to); i++)
+	for (i = 0; i < PAGE / sizeof(*to); i++)
+		any |= from[i];
+	for (i = 0; any && i < PAGE / sizeof(*to); i++)
 		to[i] = from[i];
 }
 
-static void forked(void)
+static void snapshot(void)
 {
-	void *copy;
+	uintptr_t at;
 
-	gda_osh_forget();
 	copy = mmap(NULL, moved.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (copy == MAP_FAILED)
+	for (at = 0; copy != MAP_FAILED && at < moved.bytes; at += PAGE)
+		copy_page((volatile uint64_t *)((uintptr_t)copy + at),
+			  (const volatile uint64_t *)(moved.base + at));
+}
+
+bool gda_osh_fork_is_refused(void)
+{
+	return moved.bytes && moved.is_static;
+}
+
+/* Also by calls of the C library that fork. */
+static void fork_prepare(void)
+{
+	if (gda_osh_fork_is_refused())
+		gda_osh_die("fork", -1,
+			    "a static program cannot fork after shmem_init(): link it dynamically, or start programs with posix_spawn(3)");
+	pthread_mutex_lock(&fork_lock);
+	snapshot();
+}
+
+static void fork_parent(void)
+{
+	if (copy != MAP_FAILED)
+		munmap(copy, moved.bytes);
+	pthread_mutex_unlock(&fork_lock);
+}
+
+/* Nothing of the variables is written to before they are the child's own. */
+static void fork_child(void)
+{
+	static const char why[] = "fork: no memory for a copy of the variables: the child ends\n";
+
+	if (copy == MAP_FAILED ||
+	    mremap(copy, moved.bytes, moved.bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+		   (void *)moved.base) == MAP_FAILED) {
+		(void)!write(STDERR_FILENO, why, sizeof(why) - 1);
 		_exit(1);
-	copy_words(copy, (const void *)moved.base, moved.bytes);
-	if (mremap(copy, moved.bytes, moved.bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
-		   (void *)moved.base) == MAP_FAILED)
-		_exit(1);
+	}
+	pthread_mutex_unlock(&fork_lock);
+	gda_osh_forget();
 }
 
 /* Nothing may be written to a variable between the copy and the mapping. */
@@ -86,7 +136,7 @@ int gda_osh_data_create(const struct gda_osh_program *program)
 		err = move_data(fd, program);
 	if (!err) {
 		moved = *program;
-		err = -pthread_atfork(NULL, NULL, forked);
+		err = -pthread_atfork(fork_prepare, fork_parent, fork_child);
 	}
 	if (err)
 		close(fd);

@@ -107,6 +107,8 @@ int gda_shmem_memory_heap(struct gda_shmem_heap *h)
 					(unsigned long long)m->bytes, strerror(errno));
 	/* where the kernel may (shmem_enabled says), by huge pages */
 	madvise(addr, m->bytes, MADV_HUGEPAGE);
+	/* a child of any kind would write to what is this PE's */
+	madvise(addr, m->bytes, MADV_DONTFORK);
 	m->addr = (uintptr_t)addr;
 	return 0;
 }
@@ -204,6 +206,7 @@ static int64_t gda_shmem_memory_map_one(const struct gda_shmem_card *card,
 	if (addr == MAP_FAILED)
 		return err;
 	madvise(addr, m->bytes, MADV_HUGEPAGE);
+	madvise(addr, m->bytes, MADV_DONTFORK);
 	return (int64_t)(uintptr_t)addr;
 }
 
