@@ -7,12 +7,12 @@ OSHTEST_OUT	:= $(BUILD)/selftests/shmem
 OSHTEST_DEPS	:= $(LIB_OUT)/libgda-shmem.so $(LIB_OUT)/libgda-shmem.a $(LIB_OUT)/libgda.a \
 		   $(OSH_BIN) $(BUILD)/tools/gda-run
 
-TEST_NATIVE	+= $(addprefix $(OSHTEST_OUT)/,every examples programs lost split fork shmem4py)
+TEST_NATIVE	+= $(addprefix $(OSHTEST_OUT)/,every examples programs lost split fork small shmem4py)
 TEST_VM		+= $(addprefix $(OSHTEST_OUT)/,every programs lost split fork shmem4py)
 
 # Scripts that find the tree from where they are in build.
 $(OSHTEST_OUT)/examples: $(wildcard examples/shmem/*.c)
-$(addprefix $(OSHTEST_OUT)/,every examples programs lost split fork shmem4py): $(OSHTEST_OUT)/%: selftests/shmem/%.sh \
+$(addprefix $(OSHTEST_OUT)/,every examples programs lost split fork small shmem4py): $(OSHTEST_OUT)/%: selftests/shmem/%.sh \
 		$(OSHTEST_DEPS) selftests/openshmem.mk
 	@mkdir -p $(@D)
 	sed 's|/\.\./\.\."|/../../.."|' $< >$@
@@ -55,8 +55,8 @@ $(OSHTEST_OUT)/every: $(OSHTEST_OUT)/plain/every $(OSHTEST_OUT)/asan/every \
 
 # Programs in the manner of others, and the examples, as their users build them.
 OSHTEST_WARN	:= -O2 -Wall -Wextra -Werror
-OSHTEST_PROGRAMS := generic last_word broadcasts pipeline transpose threads teams
-OSHTEST_MORE	:= lost split fork
+OSHTEST_PROGRAMS := generic shared last_word broadcasts pipeline transpose threads teams
+OSHTEST_MORE	:= lost split fork small
 OSHTEST_EXAMPLES := alltoall put_signal ring stencil
 
 $(OSHTEST_PROGRAMS:%=$(OSHTEST_OUT)/bin/%): $(OSHTEST_OUT)/bin/%: selftests/shmem/programs/%.c \
@@ -83,6 +83,7 @@ $(OSHTEST_OUT)/programs: $(addprefix $(BUILD)/examples/,shmem-ring shmem-dispatc
 		$(addprefix $(OSHTEST_OUT)/bin/,$(OSHTEST_PROGRAMS) generic_cxx $(OSHTEST_EXAMPLES))
 $(OSHTEST_OUT)/lost: $(OSHTEST_OUT)/bin/lost
 $(OSHTEST_OUT)/split: $(OSHTEST_OUT)/bin/split
+$(OSHTEST_OUT)/small: $(addprefix $(OSHTEST_OUT)/bin/,small shared)
 $(OSHTEST_OUT)/fork: $(addprefix $(OSHTEST_OUT)/bin/,fork fork_static fork_archive)
 $(OSHTEST_OUT)/bin/fork: selftests/comm/children.h
 

@@ -95,6 +95,20 @@ size_t gda_osh_block_alloc(size_t alignment, size_t size)
 	return 0;
 }
 
+void gda_osh_blocks_free(size_t *all, size_t *largest)
+{
+	const struct block *b;
+
+	*all = 0;
+	*largest = 0;
+	for (b = blocks; b; b = b->next) {
+		if (b->asked)
+			continue;
+		*all += b->bytes;
+		*largest = b->bytes > *largest ? b->bytes : *largest;
+	}
+}
+
 size_t gda_osh_block_size(size_t offset)
 {
 	struct block *b;

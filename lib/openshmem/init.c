@@ -35,11 +35,17 @@ static const char *env(const char *name, const char *old)
 static size_t heap_bytes(const char *call)
 {
 	const char *text = env("SHMEM_SYMMETRIC_SIZE", "SMA_SYMMETRIC_SIZE");
+	const char *name = "SHMEM_SYMMETRIC_SIZE";
 	static const char units[] = "kmgt";
 	const char *unit;
 	double bytes;
 	char *end;
 
+	if (!text || !*text) {
+		/* of other libraries */
+		name = "SHMEM_SYMMETRIC_HEAP_SIZE";
+		text = getenv(name);
+	}
 	if (!text || !*text)
 		return HEAP_BYTES;
 	bytes = strtod(text, &end);
@@ -50,8 +56,8 @@ static size_t heap_bytes(const char *call)
 	}
 	if (end == text || *end || !(bytes >= 0 && bytes < 1e15))
 		gda_osh_die(call, -1,
-			    "SHMEM_SYMMETRIC_SIZE=%s is no size: set it to one such as 64M",
-			    text);
+			    "%s=%s is no size: set it to one such as 64M",
+			    name, text);
 	return (size_t)bytes;
 }
 

@@ -3,6 +3,7 @@
  * Allocation in the symmetric heap. These calls are collective, and end or begin with a
  * barrier, so that no PE uses memory before all have it nor after one has freed it.
  */
+#include <stdio.h>
 #include <string.h>
 #include "define.h"
 #include "way.h"
@@ -31,6 +32,22 @@ static void barrier(const char *call)
 	gda_osh_team_wait(call, &gda_osh.world);
 }
 
+/* A program that does not look at the result ends at address 0; all PEs are told the same. */
+static void say_full(const char *call, size_t size)
+{
+	static bool said;
+	size_t all, largest;
+
+	if (gda_osh.me || said)
+		return;
+	said = true;
+	gda_osh_blocks_free(&all, &largest);
+	fprintf(stderr,
+		"PE 0: %s: %zu bytes do not fit: %zu are free, %zu in the largest piece, SHMEM_SYMMETRIC_SIZE is %llu: set it to more\n",
+		call, size, all, largest,
+		(unsigned long long)gda_osh.s->heap_bytes - GDA_OSH_CONTROL_BYTES);
+}
+
 static void *allocate(const char *call, size_t alignment, size_t size, bool clear)
 {
 	void *p;
@@ -40,7 +57,9 @@ static void *allocate(const char *call, size_t alignment, size_t size, bool clea
 	if (!size || alignment & (alignment - 1))
 		return NULL;
 	p = address(gda_osh_block_alloc(alignment, size));
-	if (p && clear)
+	if (!p)
+		say_full(call, size);
+	else if (clear)
 		memset(p, 0, size);
 	barrier(call);
 	return p;
@@ -62,7 +81,7 @@ GDA_OSH_PUBLIC void *pshmem_calloc(size_t count, size_t size)
 	size_t bytes;
 
 	if (__builtin_mul_overflow(count, size, &bytes))
-		return NULL;
+		bytes = SIZE_MAX;
 	return allocate(GDA_OSH_CALL_NAME, 0, bytes, true);
 }
 
@@ -100,6 +119,8 @@ GDA_OSH_PUBLIC void *pshmem_realloc(void *ptr, size_t size)
 		old = gda_osh_block_size(offset);
 		memcpy(p, ptr, old < size ? old : size);
 		gda_osh_block_free(offset);
+	} else {
+		say_full(GDA_OSH_CALL_NAME, size);
 	}
 	barrier(GDA_OSH_CALL_NAME);
 	return p;

@@ -153,6 +153,8 @@ size_t gda_osh_block_alloc(size_t alignment, size_t size);
 /* Return: bytes at @offset; 0: nothing is allocated there. */
 size_t gda_osh_block_size(size_t offset);
 void gda_osh_block_free(size_t offset);
+/* How many bytes are free, and how many of them in the largest piece. */
+void gda_osh_blocks_free(size_t *all, size_t *largest);
 
 /* team.c */
 
