@@ -17,7 +17,7 @@ DPA_FLAGS_tsan	:= $(DPA_FLAGS_asan)
 # A detector of races in one process does not see the order that another one makes.
 TEST_NATIVE	+= $(foreach v,plain asan,$(DPA_TESTS:%=$(DPA_OUT)/$v/%)) \
 		   $(patsubst %,$(DPA_OUT)/tsan/%,$(filter-out process fork,$(DPA_TESTS)))
-TEST_VM		+= $(DPA_TESTS:%=$(DPA_OUT)/plain/%)
+TEST_VM		+= $(patsubst %,$(DPA_OUT)/plain/%,$(filter-out fork,$(DPA_TESTS)))
 
 define DPA_TEST
 $(DPA_OUT)/$1/$2: selftests/dpa/$2.c selftests/dpa/dpa.h selftests/dpa/paths.h selftests/comm/children.h \

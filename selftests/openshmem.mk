@@ -8,7 +8,7 @@ OSHTEST_DEPS	:= $(LIB_OUT)/libgda-shmem.so $(LIB_OUT)/libgda-shmem.a $(LIB_OUT)/
 		   $(OSH_BIN) $(BUILD)/tools/gda-run
 
 TEST_NATIVE	+= $(addprefix $(OSHTEST_OUT)/,every examples programs lost split fork small shmem4py)
-TEST_VM		+= $(addprefix $(OSHTEST_OUT)/,every programs lost split fork shmem4py)
+TEST_VM		+= $(addprefix $(OSHTEST_OUT)/,every programs lost shmem4py)
 
 # Scripts that find the tree from where they are in build.
 $(OSHTEST_OUT)/examples: $(wildcard examples/shmem/*.c)
