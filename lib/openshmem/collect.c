@@ -35,9 +35,10 @@ static void put_to_all(const char *call, const struct gda_osh_group *g, char *de
  */
 static void tell(const char *call, const struct gda_osh_group *g, int root)
 {
-	uint64_t *told = &gda_osh.control->sync[g->team->number].told;
-	uint64_t *begun = &gda_osh.control->sync[g->team->number].broadcasts;
-	int i;
+	struct gda_osh_control *control = gda_osh.control;
+	uint64_t *told = &control->sync[g->team->number].told;
+	uint64_t *begun = &control->sync[g->team->number].broadcasts;
+	int i, to;
 
 	++*begun;
 	if (g->me != root) {
@@ -45,8 +46,11 @@ static void tell(const char *call, const struct gda_osh_group *g, int root)
 		return;
 	}
 	__atomic_fetch_add(told, 1, __ATOMIC_RELAXED);
-	for (i = 0; i < g->size - 1; i++)
-		gda_osh_add(call, told, 1, gda_osh_group_pe(g, rotated(g, i)));
+	for (i = 0; i < g->size - 1; i++) {
+		to = rotated(g, i);
+		gda_osh_add(call, &control->sync[g->team->numbers[to]].told, 1,
+			    gda_osh_group_pe(g, to));
+	}
 }
 
 /* At the root of an active set, unlike in a team, nothing is written. */

@@ -112,6 +112,31 @@ static void try_2d(void)
 	destroy(teams, n);
 }
 
+/* The first PE has another number for the team than the others, in each kind of call. */
+static void try_numbers(void)
+{
+	static long own, all[64], sum;
+	shmem_team_t alone, team;
+	int i, root;
+
+	EXPECT(!shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, 1, NULL, 0, &alone));
+	EXPECT(!shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, npes, NULL, 0, &team));
+	for (root = 0; root < npes; root++) {
+		own = me + 10 * root;
+		EXPECT(!shmem_long_broadcast(team, &sum, &own, 1, root));
+		EXPECT(sum == root + 10 * root);
+		EXPECT(!shmem_long_collect(team, all, &own, 1));
+		for (i = 0; i < npes; i++)
+			EXPECT(all[i] == i + 10 * root);
+		EXPECT(!shmem_long_alltoall(team, all + 32, all, 1));
+		EXPECT(!shmem_long_sum_reduce(team, &sum, &own, 1));
+		EXPECT(sum == npes * (npes - 1) / 2 + 10 * root * npes);
+		shmem_team_sync(team);
+	}
+	shmem_team_destroy(team);
+	shmem_team_destroy(alone);
+}
+
 /* Sums of two teams that were split at the same time are those of each. */
 static void *split_one(void *arg)
 {
@@ -178,6 +203,8 @@ int main(int argc, char **argv)
 		try_strided();
 	else if (!strcmp(part, "2d"))
 		try_2d();
+	else if (!strcmp(part, "numbers"))
+		try_numbers();
 	else if (!strcmp(part, "threads"))
 		try_threads();
 	else

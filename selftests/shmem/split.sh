@@ -34,9 +34,10 @@ refused() { # PART
 	[ $? = 1 ] && grep -qxE "$call $why" "$tmp/log"
 }
 
-echo "1..$((2 * ${#pes[@]} + 1 + ${#absurd[@]}))"
+echo "1..$((3 * ${#pes[@]} + 1 + ${#absurd[@]}))"
 for count in "${pes[@]}"; do
 	ok "item8_all_are_told_on_$count" split "$count" strided
+	ok "item8_numbers_differ_on_$count" split "$count" numbers
 	ok "item8_threads_split_two_parents_on_$count" split "$count" threads
 done
 if [ "${#pes[@]}" = 2 ]; then
