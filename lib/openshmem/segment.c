@@ -17,6 +17,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -127,10 +128,12 @@ int gda_osh_data_create(const struct gda_osh_program *program)
 
 	if (!program->bytes)
 		return -ENOENT;
-	fd = memfd_create("gda-shmem-data", MFD_CLOEXEC);
+	fd = memfd_create("gda-shmem-data", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		return -errno;
-	if (ftruncate(fd, (off_t)program->bytes))
+	/* a PE that made it shorter would end the others by SIGBUS */
+	if (ftruncate(fd, (off_t)program->bytes) ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		err = -errno;
 	if (!err)
 		err = move_data(fd, program);

@@ -46,17 +46,21 @@ uint64_t gda_shmem_process(void)
 	return none;
 }
 
+#define GDA_SHMEM_SEALS	(F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+
 static int gda_shmem_memory_create(struct gda_shmem_heap *h, const char *name, uint64_t bytes,
 				   struct gda_shmem_memory *m)
 {
 	struct stat st;
 
-	m->fd = memfd_create(name, MFD_CLOEXEC);
+	m->fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (m->fd < 0)
 		return gda_shmem_refuse(h, -errno,
 					"memfd_create(2): %s: raise ulimit -n",
 					strerror(errno));
-	if (ftruncate(m->fd, (off_t)bytes) || fstat(m->fd, &st))
+	/* a PE that made it shorter would end the others by SIGBUS */
+	if (ftruncate(m->fd, (off_t)bytes) || fcntl(m->fd, F_ADD_SEALS, GDA_SHMEM_SEALS) ||
+	    fstat(m->fd, &st))
 		return gda_shmem_refuse(h, -errno,
 					"a memfd of %llu bytes: %s: set fewer heap_bytes",
 					(unsigned long long)bytes, strerror(errno));

@@ -3,6 +3,7 @@
  * How a symmetric heap is made, is refused, and loses a PE.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <sched.h>
 #include "pes.h"
 
@@ -41,6 +42,47 @@ TEST(data_segment_becomes_symmetric)
 	EXPECT_EQ(-EINVAL, p_run(p, 2, false, &attr, body_data));
 	EXPECT_STREQ("gda_shmem_create: PEs 0 and 1 share a data segment: pass data_fd of each",
 		     p[1].why);
+}
+
+/* A PE that made shared memory shorter would end the others: whoever opens it cannot. */
+static int body_sealed(struct gda_shmem *s, struct gda_comm *comm)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[256], path[64];
+	uint32_t found = 0;
+	int fd;
+
+	(void)s;
+	(void)comm;
+	CHECK(maps);
+	while (fgets(line, sizeof(line), maps)) {
+		if (!strstr(line, "/memfd:gda-shmem"))
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/map_files/%.*s",
+			 (int)strcspn(line, " "), line);
+		fd = open(path, O_RDWR | O_CLOEXEC);
+		CHECK(fd >= 0);
+		CHECK(ftruncate(fd, 4096) && errno == EPERM);
+		CHECK((fcntl(fd, F_GET_SEALS) & (F_SEAL_SHRINK | F_SEAL_GROW)) ==
+		      (F_SEAL_SHRINK | F_SEAL_GROW));
+		close(fd);
+		found++;
+	}
+	fclose(maps);
+	CHECK(found);
+	return 0;
+}
+
+TEST(item_12_memory_is_sealed)
+{
+	struct gda_shmem_attr attr = { .heap_bytes = HEAP, .way = GDA_SHMEM_DIRECT };
+	struct p_pe *p = p_alloc();
+
+	if (geteuid())
+		SKIP(return, "/proc/self/map_files is root's");
+	EXPECT_EQ(0, p_run(p, 2, true, &attr, body_sealed)) {
+		TH_LOG("%d %d %s", p[0].result, p[1].result, p[0].why);
+	}
 }
 
 static int body_none(struct gda_shmem *s, struct gda_comm *comm)
