@@ -299,7 +299,12 @@ int gda_dpa_process_create(struct gda_dpa *dpa, const char *program)
 
 void gda_dpa_process_kill(struct gda_dpa *dpa)
 {
-	if (dpa->pid && !dpa->reaped)
+	if (!dpa->pid || dpa->reaped)
+		return;
+	/* the program may have waited for all of its children: then the pid is somebody else's */
+	if (dpa->pidfd >= 0)
+		syscall(SYS_pidfd_send_signal, dpa->pidfd, SIGKILL, NULL, 0);
+	else
 		kill(dpa->pid, SIGKILL);
 }
 
