@@ -2,8 +2,8 @@
 /*
  * What one tenant may use up of an RDMA device and of rdma_cm. A net namespace has few ports, for
  * all its users: queue pairs that ask, and those that have failed, take none, so that
- * another tenant and a program that binds a port by rdma_cm alone find some. And there is a limit of
- * queue pairs, whose memory the RDMA driver charges to no memory cgroup.
+ * another tenant and a program that binds a port by rdma_cm alone find some. And there is a limit
+ * of queue pairs, whose memory the RDMA driver charges to no memory cgroup.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -157,7 +157,7 @@ TEST_F_TIMEOUT(ib_limits, O16_failed_and_waiting, 200)
 	free(qp);
 }
 
-/* The parameter is small: a request of a QP that nobody names goes in the end, and so does its id. */
+/* A request of a QP that nobody names goes in the end, and so does its id. */
 TEST_F(ib_limits, O18_held_for_a_while)
 {
 	struct gda_qp_address to = { .size = sizeof(to) };
@@ -231,7 +231,7 @@ static int qps_of_a_user(void *arg)
 		return 101;
 	for (int i = 0; i < 2; i++) {
 		fd[i] = t_context_on(T_IB);
-		if (fd[i] < 0 || t_cq_create(fd[i], GDA_CQ_COLLAPSED, 1, &cq))
+		if (fd[i] < 0 || t_cq_create(fd[i], 0, 128, &cq))
 			return 102;
 		while (!err && n < LIMIT * (i + 1) / 2) {
 			err = t_qp_create(fd[i], cq.handle, DEPTH, &qp);
@@ -243,12 +243,12 @@ static int qps_of_a_user(void *arg)
 	if (t_qp_create(fd[1], cq.handle, DEPTH, &qp) != -ENOSPC)
 		return 104;
 	/* the software device has no such memory */
-	close(fd[0]);
 	fd[0] = t_context();
+	if (fd[0] < 0 || t_cq_create(fd[0], 0, 128, &cq))
+		return 105;
 	for (int i = 0; i < LIMIT; i++)
-		if (t_cq_create(fd[0], GDA_CQ_COLLAPSED, 1, &cq) ||
-		    t_qp_create(fd[0], cq.handle, DEPTH, &qp))
-			return 105;
+		if (t_qp_create(fd[0], cq.handle, DEPTH, &qp))
+			return 106;
 	return 0;
 }
 
