@@ -46,6 +46,7 @@
 #include <gda/ioctl.h>
 #include <gda/mem.h>
 
+#include "account.h"
 #include "control/connect.h"
 #include "control/create.h"
 #include "control/event.h"
@@ -175,18 +176,6 @@ struct gda_worker {
 
 enum {
 	GDA_WORKER_KICK,		/* scan all pages once */
-};
-
-/* The users that a context is charged to (account.c); or NULL. */
-enum {
-	GDA_ACCOUNT_USER,
-	GDA_ACCOUNT_NAMESPACE,		/* all of the user's namespace */
-	GDA_ACCOUNT_OWNER,		/* of that */
-	GDA_ACCOUNTS
-};
-
-struct gda_account {
-	struct gda_user *users[GDA_ACCOUNTS];
 };
 
 /* The process that opened a context, for those who look at it (netlink.c); constant. */
@@ -529,31 +518,6 @@ long gda_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 /* netlink.c */
 int gda_netlink_init(void);
 void gda_netlink_exit(void);
-
-/*
- * Limits that an administrator can change at any time (netlink_global.c). Module parameters are
- * what they start with.
- */
-struct gda_limits {
-	unsigned int max_contexts;
-	unsigned int max_objects;
-	unsigned int max_executor_qps;
-	unsigned int idle_us;
-};
-
-extern struct gda_limits gda_limits;
-
-/* account.c - limits of users */
-int gda_account_context(struct gda_account *account);
-void gda_unaccount_context(struct gda_account *account);
-enum gda_count {
-	GDA_COUNT_OBJECTS,
-	GDA_COUNT_EXECUTOR_QPS,
-	GDA_COUNTS,
-};
-
-int gda_account_one(struct gda_ctx *ctx, enum gda_count what);
-void gda_unaccount_one(struct gda_ctx *ctx, enum gda_count what);
 
 int gda_headroom_check(void);		/* headroom.c */
 

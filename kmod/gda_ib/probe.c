@@ -162,14 +162,13 @@ static void gda_ib_probe_work(struct work_struct *work)
 	struct gda_ib_qp *qp = container_of(to_delayed_work(work), struct gda_ib_qp, probe_work);
 	bool gone = false;
 
+	if (!qp->probe && !gda_ib_waits(qp))
+		return;
 	if (qp->probe) {
 		gone = gda_ib_probe_over(qp);
-	} else if (!__ratelimit(&qp->ctx->probes)) {
-		/* other QPs of the context have had theirs in this second */
-		gda_ib_probe_queue(qp, GDA_IB_PROBE_FIRST);
-		return;
-	} else {
-		if (!gda_ib_waits(qp) || !gda_ib_probe_begin(qp))
+	} else if (__ratelimit(&qp->ctx->probes)) {
+		/* if not, other QPs of the context have begun all of this second's: later */
+		if (!gda_ib_probe_begin(qp))
 			return;
 		qp->probe_missed++;
 	}
