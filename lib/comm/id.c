@@ -6,6 +6,7 @@
  * gda_comm_ids_lock guards the list. A socket is in it from gda_comm_id_create() until
  * the communicator takes it.
  */
+#define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -187,8 +188,8 @@ GDA_EXPORT int gda_comm_id_create(const char *interface, struct gda_comm_id *id)
 /* gda-run made the socket, and told its number to rank 0 alone. */
 static int gda_comm_id_inherited(const struct gda_comm_id *id)
 {
-	const char *env_id = getenv("GDA_COMM_ID");
-	const char *fd = getenv("GDA_COMM_FD");
+	const char *env_id = secure_getenv("GDA_COMM_ID");
+	const char *fd = secure_getenv("GDA_COMM_FD");
 	char *end;
 	long n;
 

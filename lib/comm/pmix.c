@@ -7,6 +7,7 @@
  * loaded: it has threads of its own. GDA_PMIX is defined where there was a pmix.h when this was
  * built (tools/scripts/optional.sh).
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,7 +151,7 @@ int gda_comm_pmix(const char *interface, struct gda_comm_attr *attr, struct gda_
 	pmix_proc_t self;
 	int err;
 
-	if (!getenv("PMIX_NAMESPACE"))
+	if (!secure_getenv("PMIX_NAMESPACE"))
 		return -ENOENT;
 	err = gda_pmix_load(&pmix);
 	if (err)
@@ -177,7 +178,7 @@ int gda_comm_pmix(const char *interface, struct gda_comm_attr *attr, struct gda_
 	(void)interface;
 	(void)attr;
 	(void)id;
-	if (!getenv("PMIX_NAMESPACE"))
+	if (!secure_getenv("PMIX_NAMESPACE"))
 		return -ENOENT;
 	return gda_because(-EOPNOTSUPP,
 			   "libgda was built without PMIx: build it with package libpmix-dev, or use gda-run");

@@ -3,6 +3,7 @@
  * How a rank learns which it is, how many there are, and the id: from the caller, from
  * gda-run, or from PMIx.
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 /* A number in the environment. Return: 0, -ENOENT if it is not set, or -EINVAL. */
 static int gda_comm_env(const char *name, uint32_t most, uint32_t *value)
 {
-	const char *text = getenv(name);
+	const char *text = secure_getenv(name);
 	unsigned long n;
 	char *end;
 
@@ -33,7 +34,7 @@ static int gda_comm_env_wrong(void)
 
 static int gda_comm_from_run(struct gda_comm_attr *attr, struct gda_comm_id *id)
 {
-	const char *text = getenv("GDA_COMM_ID");
+	const char *text = secure_getenv("GDA_COMM_ID");
 	int err;
 
 	err = gda_comm_env("GDA_COMM_SIZE", GDA_COMM_MAX_RANKS, &attr->nranks);
@@ -51,7 +52,7 @@ static int gda_comm_from_launcher(struct gda_comm_attr *attr, struct gda_comm_id
 	int err = gda_comm_from_run(attr, id);
 
 	if (err == -ENOENT)
-		err = gda_comm_pmix(getenv("GDA_COMM_INTERFACE"), attr, id);
+		err = gda_comm_pmix(secure_getenv("GDA_COMM_INTERFACE"), attr, id);
 	if (err != -ENOENT)
 		return err;
 	/* nobody started us: one rank */
@@ -73,7 +74,7 @@ static int gda_comm_from_gather(const struct gda_comm_attr *attr, struct gda_com
 	if (!all)
 		return -ENOMEM;
 	if (!attr->rank) {
-		own.err = gda_comm_id_create(getenv("GDA_COMM_INTERFACE"), &own.id);
+		own.err = gda_comm_id_create(secure_getenv("GDA_COMM_INTERFACE"), &own.id);
 		gda_because_last(own.err);
 	}
 	err = attr->allgather(attr->arg, &own, sizeof(own), all);

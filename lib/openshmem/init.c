@@ -26,9 +26,9 @@ static pid_t owner;
 
 static const char *env(const char *name, const char *old)
 {
-	const char *value = getenv(name);
+	const char *value = secure_getenv(name);
 
-	return value && *value ? value : getenv(old);
+	return value && *value ? value : secure_getenv(old);
 }
 
 /* "64M", "1.5G": the unit of the specification is a byte. */
@@ -44,7 +44,7 @@ static size_t heap_bytes(const char *call)
 	if (!text || !*text) {
 		/* of other libraries */
 		name = "SHMEM_SYMMETRIC_HEAP_SIZE";
-		text = getenv(name);
+		text = secure_getenv(name);
 	}
 	if (!text || !*text)
 		return HEAP_BYTES;

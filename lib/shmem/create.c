@@ -69,7 +69,7 @@ int gda_shmem_agree(struct gda_shmem_heap *h, int err)
 
 static int gda_shmem_way(struct gda_shmem_heap *h)
 {
-	const char *env = getenv("GDA_SHMEM_WAY");
+	const char *env = secure_getenv("GDA_SHMEM_WAY");
 
 	if (h->attr.way > GDA_SHMEM_QUEUE)
 		return gda_shmem_refuse(h, -EINVAL,

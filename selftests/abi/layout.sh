@@ -78,7 +78,12 @@ soname() {
 	readelf -d "$build/lib/libgda.so" | grep -qF "[$(cat "$frozen/soname")]"
 }
 
-echo 1..7
+# Neither library reads the environment of a program that is set-user-ID.
+environment() {
+	! nm -D --undefined-only "$build/lib/libgda.so" "$build/lib/libgda-shmem.so" | grep -w getenv
+}
+
+echo 1..8
 ok "what was" table "$tmp/then" -I$frozen
 ok "what is" table "$tmp/now" -Iuapi -Ilib/include
 ok "members are where they were" members
@@ -86,4 +91,5 @@ ok "no structure has shrunk" sizes
 ok "no structure ends with a hole" no_tail
 ok "no symbol is lost" symbols
 ok "the same soname" soname
+ok "item_12 secure_getenv alone" environment
 exit $rc
