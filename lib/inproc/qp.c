@@ -190,8 +190,12 @@ int gda_inproc_qp_create(struct gda_inproc_context *ctx, struct gda_qp_create *c
 err_number:
 	gda_control_detach_parts(&qp->parts);
 	pthread_mutex_lock(&gda_inproc.lock);
-	free(gda_inproc_table_erase(&gda_inproc.qps, qp->engine_qp.qpn));
+	qp->dead_leaf = gda_inproc_table_erase(&gda_inproc.qps, qp->engine_qp.qpn);
 	pthread_mutex_unlock(&gda_inproc.lock);
+	/* a worker may be looking up a number of the leaf */
+	if (qp->dead_leaf)
+		gda_inproc_sync();
+	free(qp->dead_leaf);
 err_memory:
 	gda_inproc_qp_memory_free(ctx, qp);
 err_free:
