@@ -331,6 +331,7 @@ bool gda_doorbell_waits(const struct gda_db_page *db_page);
 bool gda_doorbell_pending(const struct gda_db_page *db_page);
 
 #include "umem.h"
+#include "wait.h"
 
 /* cq.c */
 struct gda_cq {
@@ -385,14 +386,6 @@ enum gda_qp_revoked {
 	GDA_QP_REVOKED_CQ,
 	GDA_QP_DELAYED,			/* no memory is revoked; no visit before @rnr_until */
 	GDA_QP_WAITS,			/* likewise, and none before @wait is over */
-};
-
-/* What a QP waits for (wait.c); the worker's. */
-struct gda_wait {
-	u64 until;			/* ns, CLOCK_MONOTONIC: then it fails */
-	u32 cqn;
-	u32 index;
-	int turn;			/* ctx->wait_turn when the CQ was asked */
 };
 
 /* Progress of a queue, for those who look at it (netlink.c). Its worker writes it, once a visit. */
@@ -460,13 +453,6 @@ static inline void gda_qp_account_visit(struct gda_qp *qp, u64 producer, u64 now
 		gda_notify_failed(qp);
 	}
 }
-
-/* wait.c */
-bool gda_wait_over(struct gda_qp *qp);
-void gda_wait_pushed(struct gda_cq *cq);
-void gda_wait_cq_gone(struct gda_cq *cq);
-void gda_wait_cq_lost(struct gda_cq *cq);
-void gda_wait_due(struct gda_ctx *ctx);
 
 /* Called by the worker, under SRCU. Return: whether the QP may be visited now. */
 static inline bool gda_qp_may_visit(struct gda_qp *qp)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * QPs that wait for an entry of a CQ of their context (WAIT of gda/mlx5.h).
+ * QPs that wait for an entry of a CQ of their context (GDA_OP_WAIT).
  *
  * A waiting QP has GDA_QP_WAITS in qp->lost, which makes the worker look here before each visit, and
  * so it has no visits and its doorbell page can become silent. The worker keeps what is waited for in

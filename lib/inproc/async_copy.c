@@ -118,16 +118,10 @@ bool gda_inproc_async_push(struct gda_engine_cq *engine_cq, const struct gda_com
 {
 	struct gda_inproc_async *async = gda_inproc_of(engine_cq, struct gda_inproc_async, stand_in);
 	struct gda_inproc_cq *cq = gda_inproc_of(async->cq, struct gda_inproc_cq, engine_cq);
-	bool wakes;
 
 	gda_async_push_device(async, c);
 	/* what it completes has been copied: a WAIT need not wait for the entry to arrive */
-	pthread_mutex_lock(&cq->lock);
-	cq->engine_cq.reached = c->index + 1;
-	wakes = gda_inproc_wait_pushed(cq);
-	pthread_mutex_unlock(&cq->lock);
-	if (wakes)
-		gda_inproc_wait_wake(cq->obj.ctx);
+	gda_inproc_wait_reached(cq, c->index + 1);
 	return true;
 }
 

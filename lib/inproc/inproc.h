@@ -505,6 +505,8 @@ bool gda_inproc_waits(struct gda_inproc_qp *qp);
 bool gda_inproc_wait_pushed(struct gda_inproc_cq *cq);
 /* All that wait in the context are to ask again. */
 void gda_inproc_wait_turn(struct gda_inproc_context *ctx);
+/* Likewise: a collapsed CQ in memory that no CPU reaches has come so far. */
+void gda_inproc_wait_reached(struct gda_inproc_cq *cq, u64 reached);
 /* Without a lock: end the sleep of the context's workers. */
 void gda_inproc_wait_wake(struct gda_inproc_context *ctx);
 

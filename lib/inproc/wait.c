@@ -84,6 +84,18 @@ bool gda_inproc_wait_pushed(struct gda_inproc_cq *cq)
 	return true;
 }
 
+void gda_inproc_wait_reached(struct gda_inproc_cq *cq, u64 reached)
+{
+	bool wakes;
+
+	pthread_mutex_lock(&cq->lock);
+	cq->engine_cq.reached = reached;
+	wakes = gda_inproc_wait_pushed(cq);
+	pthread_mutex_unlock(&cq->lock);
+	if (wakes)
+		gda_inproc_wait_wake(cq->obj.ctx);
+}
+
 void gda_inproc_wait_wake(struct gda_inproc_context *ctx)
 {
 	u32 i;
