@@ -54,9 +54,11 @@ build() {
 
 # What it takes to build it; else says why not.
 prepare() {
-	tools/scripts/optional.sh numpy >/dev/null &&
-		$python -c 'import numpy, sys; sys.exit(int(numpy.__version__.split(".")[0]) > 1)' 2>/dev/null ||
-		{ echo "there is no numpy 1 for $python (python3-numpy)"; return 1; }
+	if ! tools/scripts/optional.sh numpy >/dev/null ||
+	   ! $python -c 'import numpy, sys; sys.exit(int(numpy.__version__.split(".")[0]) > 1)' 2>/dev/null; then
+		echo "there is no numpy 1 for $python (python3-numpy)"
+		return 1
+	fi
 	! is_built || return 0
 	[ ! -e /dev/gda ] ||
 		{ echo "not built yet: run it once without /dev/gda, where there is a network"; return 1; }

@@ -21,10 +21,13 @@ part() { # PART [VARIABLE=VALUE]
 
 # says SIZE [VARIABLE=VALUE]: one line, of the first that does not fit
 says() {
+	local line
+
 	part full "${@:2}" || return
 	[ "$(grep -c '^PE' "$tmp/log")" = 1 ] || return
-	grep -qxE "PE 0: shmem_malloc: 1099511627776 bytes do not fit: [0-9]+ are free, [0-9]+ in the largest piece, SHMEM_SYMMETRIC_SIZE is $1: set it to more" \
-		"$tmp/log"
+	line='PE 0: shmem_malloc: 1099511627776 bytes do not fit: [0-9]+ are free, '
+	line+="[0-9]+ in the largest piece, SHMEM_SYMMETRIC_SIZE is $1: set it to more"
+	grep -qxE "$line" "$tmp/log"
 }
 
 # The variable that is wrong is named.

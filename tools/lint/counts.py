@@ -14,8 +14,8 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parent.parent.parent
 REASONS = """gda_last_error gda_explain gda_error gda_gin_query_error gda_comm_failed
              gda_async_session.refused gda_dpa_error gda_strerror""".split()
-# Of other projects, and what a launcher sets for its ranks.
-THEIRS = {"PMIX_NAMESPACE", "PMIX_RANK"}
+# Of other projects, what a launcher sets for its ranks, and the loader's own.
+THEIRS = {"PMIX_NAMESPACE", "PMIX_RANK", "LD_LIBRARY_PATH"}
 
 
 def text(path):

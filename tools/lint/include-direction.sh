@@ -13,13 +13,14 @@
 #   lib/include  the C library, lib/include, uapi
 #   lib/src      the C library, its own headers, lib/include, uapi
 #   lib/inproc   the same, "gda_internal.h" of lib/src, engine and control
-#   lib/comm     as lib/src, and "gda_internal.h" of lib/src
+#   lib/comm     as lib/src, and "gda_internal.h", "library.h", "siphash.h" of lib/src
 #   lib/shmem    the same, and "share.h" of lib/cuda
 #   lib/openshmem  the C library, its own headers, lib/include
 #   lib/gin, lib/async  the same, and "share.h" of lib/cuda
-#   lib/cuda     the same, and "inproc.h" of lib/inproc; nothing of CUDA's
+#   lib/cuda     the same, "library.h" of lib/src and "inproc.h" of lib/inproc; nothing of CUDA's
 #   lib/dpa      as lib/shmem
-#   lib/verbs    as lib/cuda, and the engine's "access.h" and "flight.h", libibverbs and librdmacm
+#   lib/verbs    as lib/cuda, and the engine's "access.h" and "flight.h", libibverbs and librdmacm,
+#                "siphash.h" of lib/src, and <gda/cm_proof.h>, which gda_ib has, too
 #   lib/nccl     the C library, its own headers, lib/include, uapi; nothing of NCCL's
 #
 # Prints a line for each violation.
@@ -165,19 +166,19 @@ pick '^lib/inproc/'
 pick '^lib/cuda/'
 # shellcheck disable=SC2086
 [ ${#list[@]} = 0 ] || allow lib/cuda "${list[@]}" < <(
-	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|inproc)\.h"'
+	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|library|inproc)\.h"'
 	echo @own; headers $uapi $public)
 
 pick '^lib/verbs/'
 # shellcheck disable=SC2086
 [ ${#list[@]} = 0 ] || allow lib/verbs "${list[@]}" < <(
-	echo '<((sys|linux|asm|arpa)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|inproc|access|flight)\.h"'
-	echo '<(infiniband/verbs|rdma/rdma_cma)\.h>'; echo @own; headers $uapi $public)
+	echo '<((sys|linux|asm|arpa)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|library|siphash|inproc|access|flight)\.h"'
+	echo '<(infiniband/verbs|rdma/rdma_cma|gda/cm_proof)\.h>'; echo @own; headers $uapi $public)
 
 pick '^lib/comm/'
 # shellcheck disable=SC2086
 [ ${#list[@]} = 0 ] || allow lib/comm "${list[@]}" < <(
-	echo '<((sys|linux|asm|arpa|net|netinet)/)?[a-z0-9_]*\.h>'; echo '"gda_internal\.h"'
+	echo '<((sys|linux|asm|arpa|net|netinet)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|library|siphash)\.h"'
 	echo @own; headers $uapi $public)
 
 pick '^lib/shmem/[^/]*$'

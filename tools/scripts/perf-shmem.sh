@@ -82,7 +82,9 @@ table() { # SETTING PES MOST WORST, of a row and of one turn of it; 0: any
 	local pes=$2
 
 	awk -v setting="$1" -v pes="$pes" -v most="$3" -v worst="$4" -v turns="$turns" -v json="$json" \
-		-v goals="$([ "$1" != quiet ] || echo "${goals//$'\n'/ }")" -v load="$(cut -d ' ' -f 1 /proc/loadavg)" '
+		-v goals="$([ "$1" != quiet ] || echo "${goals//$'\n'/ }")" \
+		-v load="$(cut -d ' ' -f 1 /proc/loadavg)" '
+	function q(word) { return "\"" word "\"" }
 	function median(name, who, i, n, k, swap, v) {
 		for (i = n = 0; i < turns; i++)
 			if ((name, i, who) in ns)
@@ -125,7 +127,9 @@ table() { # SETTING PES MOST WORST, of a row and of one turn of it; 0: any
 				verdict = b / a <= top && (!worst || w <= worst) ? "met" : "missed"
 			missed += verdict != "" && verdict != "met"
 			if (json)
-				printf "{\"setting\": \"%s\", \"pes\": %d, \"row\": \"%s\", \"open_mpi_ns\": %.1f, \"gda_ns\": %.1f, \"worst\": %.3f, \"at_most\": %s, \"verdict\": \"%s\"}\n",
+				printf "{" q("setting") ": " q("%s") ", " q("pes") ": %d, " q("row") ": " q("%s") \
+					", " q("open_mpi_ns") ": %.1f, " q("gda_ns") ": %.1f, " q("worst") ": %.3f, " \
+					q("at_most") ": %s, " q("verdict") ": " q("%s") "}\n",
 					setting, pes, name, a, b, w, top, verdict
 			else
 				printf "%-20s %14.1f %14.1f %8.2f %8.2f %8s  %s\n", name, a, b,
