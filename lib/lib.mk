@@ -114,9 +114,13 @@ $(LIB_OUT)/$(LIB_SONAME): $(LIB_OBJ) lib/libgda.map
 $(LIB_OUT)/libgda.so: $(LIB_OUT)/$(LIB_SONAME)
 	ln -sf $(LIB_SONAME) $@
 
+# Versions of symbols by .symver are lost with -flto.
+$(LIB_OUT)/compat.o: override CFLAGS += -fno-lto
+
+# Old symbols are for programs that are linked already, not for an archive.
 $(LIB_OUT)/libgda.a: $(LIB_OBJ)
 	rm -f $@
-	$(AR) rcs $@ $(LIB_OBJ)
+	$(AR) rcs $@ $(filter-out $(LIB_OUT)/compat.o,$(LIB_OBJ))
 
 $(LIB_OUT)/gda.pc: lib/gda.pc.in lib/lib.mk
 	@mkdir -p $(@D)

@@ -84,7 +84,7 @@ int gda_ib_bind(struct gda_executor_ctx *exec)
 	struct gda_ib_ctx *ctx;
 	int ret;
 
-	ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
+	ctx = kzalloc(sizeof(*ctx), GDA_GFP_USER);
 	if (!ctx)
 		return -ENOMEM;
 	ctx->ib = ib;

@@ -130,7 +130,7 @@ err_source:
 
 static struct gda_ib_listener *gda_ib_listener_create(struct net *net)
 {
-	struct gda_ib_listener *listener = kzalloc(sizeof(*listener), GFP_KERNEL_ACCOUNT);
+	struct gda_ib_listener *listener = kzalloc(sizeof(*listener), GDA_GFP_USER);
 	int ret;
 
 	if (!listener)

@@ -46,7 +46,7 @@ int gda_ib_mr_reg(struct gda_executor_mr *exec, const struct gda_executor_mr_att
 	struct gda_ib_mr *mr;
 	int ret = -ENODEV;
 
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+	mr = kzalloc(sizeof(*mr), GDA_GFP_USER);
 	if (!mr)
 		return -ENOMEM;
 	mr->ib = ib;

@@ -64,6 +64,12 @@ static enum gda_ib_probe_outcome gda_ib_probe_rejected(const struct gda_ib_qp *q
 	struct gda_cm_reject reject = { };
 	enum gda_cm_proof proof;
 
+	/*
+	 * The peer's CM tells the requests of one device apart by QP number, which all probes share:
+	 * another one is under way, or somebody else sent it, and the host lives.
+	 */
+	if (event->status == IB_CM_REJ_STALE_CONN)
+		return GDA_IB_PROBE_NONE;
 	if (event->status != IB_CM_REJ_CONSUMER_DEFINED)
 		return GDA_IB_PROBE_MISSED;
 	if (conn->private_data)

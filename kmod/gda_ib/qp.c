@@ -135,7 +135,7 @@ static int gda_ib_qp_insert(struct gda_ib_qp *qp, struct gda_executor_qp *exec)
 	spin_lock(&ib->lock);
 	list_add(&qp->node, &ib->qps);
 	spin_unlock(&ib->lock);
-	ret = xa_insert(&ib->numbers, exec->number, qp, GFP_KERNEL_ACCOUNT);
+	ret = xa_insert(&ib->numbers, exec->number, qp, GDA_GFP_USER);
 	if (ret)
 		gda_ib_qp_close(qp);
 	return ret;
@@ -160,7 +160,7 @@ int gda_ib_qp_create(struct gda_executor_qp *exec)
 	u32 nrecv;
 
 	nrecv = min(exec->recv_depth, GDA_IB_RECEIVES);
-	qp = kzalloc(struct_size(qp, arrivals, nrecv), GFP_KERNEL_ACCOUNT);
+	qp = kzalloc(struct_size(qp, arrivals, nrecv), GDA_GFP_USER);
 	if (!qp)
 		return -ENOMEM;
 	kref_init(&qp->ref);

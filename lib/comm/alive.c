@@ -23,6 +23,9 @@
 #define GDA_COMM_ALIVE_EACH_S	1
 #define GDA_COMM_ALIVE_MS	6000U
 
+/* TCP_ESTABLISHED of netinet/tcp.h, which does not go with linux/tcp.h. */
+#define GDA_COMM_ESTABLISHED	1
+
 static void gda_comm_alive_set(int fd, int level, int option, int value)
 {
 	/* fails for none of the kernels that are supported */
@@ -44,8 +47,12 @@ size_t gda_comm_alive_room(int fd, size_t bytes)
 	socklen_t size = sizeof(info);
 	int queued;
 
-	/* rank 0's own connection is none of TCP */
+	/*
+	 * Rank 0's own connection is none of TCP. One that has ended keeps its last window, which may
+	 * be closed: send(2) says why it ended.
+	 */
 	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) ||
+	    info.tcpi_state != GDA_COMM_ESTABLISHED ||
 	    size < offsetof(struct tcp_info, tcpi_snd_wnd) + sizeof(info.tcpi_snd_wnd) ||
 	    ioctl(fd, SIOCOUTQ, &queued))
 		return bytes;

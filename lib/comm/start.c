@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include <sys/auxv.h>
 #include "comm_internal.h"
 
 /* A number in the environment. Return: 0, -ENOENT if it is not set, or -EINVAL. */
@@ -32,6 +34,22 @@ static int gda_comm_env_wrong(void)
 			   "GDA_COMM_SIZE, GDA_COMM_RANK or GDA_COMM_ID is wrong or not set: start the ranks with gda-run");
 }
 
+/*
+ * secure_getenv() hides the environment from a program with more rights than its user's. It must
+ * not take itself for the only rank then.
+ */
+static bool gda_comm_env_is_ignored(void)
+{
+	char **e;
+
+	if (!getauxval(AT_SECURE))
+		return false;
+	for (e = environ; e && *e; e++)
+		if (!strncmp(*e, "GDA_COMM_SIZE=", 14) || !strncmp(*e, "PMIX_NAMESPACE=", 15))
+			return true;
+	return false;
+}
+
 static int gda_comm_from_run(struct gda_comm_attr *attr, struct gda_comm_id *id)
 {
 	const char *text = secure_getenv("GDA_COMM_ID");
@@ -55,6 +73,9 @@ static int gda_comm_from_launcher(struct gda_comm_attr *attr, struct gda_comm_id
 		err = gda_comm_pmix(secure_getenv("GDA_COMM_INTERFACE"), attr, id);
 	if (err != -ENOENT)
 		return err;
+	if (gda_comm_env_is_ignored())
+		return gda_because(-EACCES,
+				   "a program with more rights than its user takes no ranks from the environment: pass rank, nranks and id in attr");
 	/* nobody started us: one rank */
 	attr->nranks = 1;
 	attr->rank = 0;

@@ -73,7 +73,7 @@ static bool none_counts(const struct words *w)
 	return true;
 }
 
-/* A program may test in a loop: one of so many tests in vain is a look of a wait. */
+/* A program may test in a loop: one of so many tests in vain looks for peers on its processor. */
 #define VAIN_TESTS	64U
 
 static bool tested(const char *call, bool holds)

@@ -47,7 +47,7 @@ static size_t span(const char *call, const struct gda_osh_strided *w, const void
 	if (stride < 1 && w->nelems > 1)
 		gda_osh_die(call, pe, "the stride of symmetric elements is %td: pass 1 or more",
 			    stride);
-	if (__builtin_mul_overflow(w->nelems - 1, (size_t)stride, &bytes))
+	if (__builtin_mul_overflow(w->nelems - 1, (size_t)stride, &bytes) || bytes == SIZE_MAX)
 		bytes = SIZE_MAX - 1;
 	bytes = gda_osh_bytes(bytes + 1, w->bytes);
 	if (!gda_shmem_is_symmetric(gda_osh.s, addr, bytes))

@@ -30,6 +30,8 @@
 static struct gda_osh_program moved;
 static pthread_mutex_t fork_lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread void *copy;
+static __thread sigset_t mask;
+static __thread bool held;	/* by the fork under way */
 
 /* By system call: sanitizers take what lies between variables for an error. */
 static int write_all(int fd, uintptr_t from, size_t bytes)
@@ -77,18 +79,29 @@ bool gda_osh_fork_is_refused(void)
 /* Also by calls of the C library that fork. */
 static void fork_prepare(void)
 {
+	sigset_t all;
+
 	if (gda_osh_fork_is_refused())
 		gda_osh_die("fork", -1,
 			    "a static program cannot fork after shmem_init(): link it dynamically, or start programs with posix_spawn(3)");
+	held = moved.bytes != 0;
+	if (!held)
+		return;
+	/* no handler may run in the child while it has the parent's variables */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &mask);
 	pthread_mutex_lock(&fork_lock);
 	snapshot();
 }
 
 static void fork_parent(void)
 {
+	if (!held)
+		return;
 	if (copy != MAP_FAILED)
 		munmap(copy, moved.bytes);
 	pthread_mutex_unlock(&fork_lock);
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
 /* Nothing of the variables is written to before they are the child's own. */
@@ -96,6 +109,8 @@ static void fork_child(void)
 {
 	static const char why[] = "fork: no memory for a copy of the variables: the child ends\n";
 
+	if (!held)
+		return;
 	if (copy == MAP_FAILED ||
 	    mremap(copy, moved.bytes, moved.bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
 		   (void *)moved.base) == MAP_FAILED) {
@@ -104,6 +119,16 @@ static void fork_child(void)
 	}
 	pthread_mutex_unlock(&fork_lock);
 	gda_osh_forget();
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+}
+
+/*
+ * Before the program's own handlers: then the copy is made after they have prepared, and is in
+ * place before they run in the child.
+ */
+__attribute__((constructor(101))) static void fork_register(void)
+{
+	pthread_atfork(fork_prepare, fork_parent, fork_child);
 }
 
 /* Nothing may be written to a variable between the copy and the mapping. */
@@ -137,10 +162,8 @@ int gda_osh_data_create(const struct gda_osh_program *program)
 		err = -errno;
 	if (!err)
 		err = move_data(fd, program);
-	if (!err) {
+	if (!err)
 		moved = *program;
-		err = -pthread_atfork(fork_prepare, fork_parent, fork_child);
-	}
 	if (err)
 		close(fd);
 	return err ? err : fd;

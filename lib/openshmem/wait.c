@@ -18,6 +18,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -108,7 +109,11 @@ static bool move_away(void)
 	if (sched_setaffinity(0, sizeof(one), &one))
 		return false;
 	__atomic_store_n(&gda_osh.control->cpu, cpu, __ATOMIC_RELAXED);
-	sched_setaffinity(0, sizeof(all), &all);
+	/* the cpuset may have changed meanwhile: then any that it allows */
+	if (sched_setaffinity(0, sizeof(all), &all)) {
+		memset(&all, 0xff, sizeof(all));
+		sched_setaffinity(0, sizeof(all), &all);
+	}
 	return true;
 }
 

@@ -15,14 +15,17 @@
 #include <link.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include "gda_internal.h"
 #include "library.h"
 
 /* A directory of the kernel with files alone, which every user may enter. */
 #define GDA_LIBRARY_NOWHERE	"/proc/sys/kernel/random"
+#define GDA_LIBRARY_WAIT_S	5
 
 enum gda_library_search {
 	GDA_LIBRARY_ABSOLUTE,	/* all directories of the search path are */
@@ -84,11 +87,21 @@ static enum gda_library_search gda_library_search(void)
 }
 #endif
 
+/* Of the thread that loads, and of who waits for it: the last one frees it. */
 struct gda_library_load {
-	const char *name;
+	char *name;
 	void *library;
 	int err;
+	unsigned int owners;
 };
+
+static void gda_library_put(struct gda_library_load *l)
+{
+	if (__atomic_sub_fetch(&l->owners, 1, __ATOMIC_ACQ_REL))
+		return;
+	free(l->name);
+	free(l);
+}
 
 static void *gda_library_nowhere(void *arg)
 {
@@ -98,28 +111,64 @@ static void *gda_library_nowhere(void *arg)
 		l->err = -EACCES;
 	else
 		l->library = dlopen(l->name, RTLD_NOW | RTLD_LOCAL);
+	gda_library_put(l);
 	return NULL;
+}
+
+/*
+ * Load @name on a thread with a working directory of its own. The wait is bounded: the caller may
+ * be a constructor, and hold the loader's lock.
+ */
+static int gda_library_load_nowhere(const char *name, void **library)
+{
+	struct gda_library_load *l = calloc(1, sizeof(*l));
+	struct timespec until;
+	sigset_t all, mask;
+	pthread_t thread;
+	int err = -EACCES;
+
+	if (!l)
+		return -ENOMEM;
+	l->owners = 2;
+	l->name = strdup(name);
+	/* no handler of the program runs there */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &mask);
+	if (!l->name || pthread_create(&thread, NULL, gda_library_nowhere, l)) {
+		pthread_sigmask(SIG_SETMASK, &mask, NULL);
+		l->owners = 1;
+		gda_library_put(l);
+		return err;
+	}
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += GDA_LIBRARY_WAIT_S;
+	if (pthread_timedjoin_np(thread, NULL, &until)) {
+		pthread_detach(thread);
+	} else {
+		*library = l->library;
+		err = l->err;
+	}
+	gda_library_put(l);
+	return err;
 }
 
 static int gda_library_load(const char *name, void **library)
 {
 	enum gda_library_search search = gda_library_search();
-	struct gda_library_load l = { .name = name };
-	pthread_t thread;
+	int err = 0;
 
 	/* no file is opened for a library that is there already */
-	l.library = dlopen(name, RTLD_NOW | RTLD_LOCAL | (*name ? RTLD_NOLOAD : 0));
-	if (l.library || !*name)
+	*library = dlopen(name, RTLD_NOW | RTLD_LOCAL | (*name ? RTLD_NOLOAD : 0));
+	if (*library || !*name)
 		search = GDA_LIBRARY_ABSOLUTE;
 	else if (search == GDA_LIBRARY_ABSOLUTE)
-		l.library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-	else if (search == GDA_LIBRARY_ABOVE ||
-		 pthread_create(&thread, NULL, gda_library_nowhere, &l))
-		l.err = -EACCES;
+		*library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+	else if (search == GDA_LIBRARY_ABOVE)
+		err = -EACCES;
 	else
-		pthread_join(thread, NULL);
-	*library = l.library;
-	return l.err ? l.err : l.library ? 0 : -ENOENT;
+		err = gda_library_load_nowhere(name, library);
+	return err ? err : *library ? 0 : -ENOENT;
 }
 
 int gda_library_open(const char *name, const char *variable, void **library)

@@ -4,6 +4,7 @@
  */
 #include <dirent.h>
 #include <gda/view.h>
+#include <time.h>
 #include "ranks.h"
 
 static int body_gather(struct r_rank *r)
@@ -532,6 +533,44 @@ TEST(deadlines_that_never_come)
 			EXPECT_OK(r[k].result);
 		}
 	}
+}
+
+static void *kills_in_a_second(void *arg)
+{
+	const struct timespec second = { .tv_sec = 1 };
+
+	nanosleep(&second, NULL);
+	kill(*(pid_t *)arg, SIGKILL);
+	return NULL;
+}
+
+/* A rank that waits for room at rank 0, which has stopped, sees its end; the deadline is never. */
+TEST(rank_0_dies_while_it_has_no_room)
+{
+	enum { BYTES = 1 << 20 };
+	struct gda_comm_id id;
+	struct r_rank r = { .id = &id, .nranks = 2, .timeout_ns = 10 * R_SECOND };
+	char *in = calloc(1, BYTES), *out = calloc(2, BYTES);
+	int status;
+
+	ASSERT_OK(gda_comm_id_create("lo", &id));
+	r.pid = fork();
+	if (!r.pid) {
+		if (!r_create(&r))
+			raise(SIGSTOP);
+		_exit(1);
+	}
+	r.rank = 1;
+	ASSERT_OK(r_create(&r)) TH_LOG("%s", r.why);
+	ASSERT_EQ(r.pid, waitpid(r.pid, &status, WUNTRACED));
+	ASSERT_TRUE(WIFSTOPPED(status));
+	ASSERT_OK(pthread_create(&r.thread, NULL, kills_in_a_second, &r.pid));
+	EXPECT_EQ(-ECONNRESET, gda_comm_allgather(r.comm, in, BYTES, out, UINT64_MAX));
+	pthread_join(r.thread, NULL);
+	EXPECT_EQ(r.pid, waitpid(r.pid, &status, 0));
+	gda_comm_destroy(r.comm);
+	free(in);
+	free(out);
 }
 
 TEST(a_child_of_fork)

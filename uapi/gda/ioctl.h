@@ -29,7 +29,8 @@
  * EBUSY          still referenced by another object
  * EOVERFLOW      address plus length wraps
  * ENOMEM         out of memory, over RLIMIT_MEMLOCK (MRs of user memory, queues), or at the limit
- *                of the caller's memory cgroup: no process is killed for it
+ *                of the caller's memory cgroup: no process is killed for what GDA allocates. Pages
+ *                that registering faults in are the caller's own page faults
  * ENOSPC         too many: over a count that GDA_IOC_QUERY reports, or more contexts or
  *                objects than one user may have. A single value out of its range
  *                (depth, length) is EINVAL
