@@ -5,10 +5,14 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 #include <shmem.h>
 #include "../comm/children.h"
 
@@ -144,11 +148,95 @@ static void try_static(void)
 	EXPECT(child_make(CHILD_VFORK) && child_make(CHILD_SPAWN));
 }
 
+/* Handlers of the program, made before shmem_init(), as a library makes them. */
+static pthread_mutex_t own_lock = PTHREAD_MUTEX_INITIALIZER;
+static volatile int generation, stop;
+
+static void own_prepare(void)
+{
+	pthread_mutex_lock(&own_lock);
+}
+
+static void own_parent(void)
+{
+	pthread_mutex_unlock(&own_lock);
+}
+
+static void own_child(void)
+{
+	generation++;
+	pthread_mutex_unlock(&own_lock);
+}
+
+static void *holds_lock(void *arg)
+{
+	const struct timespec a_while = { .tv_nsec = 500000 };
+
+	while (!stop) {
+		pthread_mutex_lock(&own_lock);
+		nanosleep(&a_while, NULL);
+		pthread_mutex_unlock(&own_lock);
+		sched_yield();
+	}
+	return arg;
+}
+
+/* They see the child's variables in the child, and a lock that is held is held by the fork. */
+static void try_handlers(void)
+{
+	pthread_t thread;
+	pid_t pid;
+	int i;
+
+	EXPECT(!pthread_create(&thread, NULL, holds_lock, NULL));
+	for (i = 0; i < 20; i++) {
+		pid = fork();
+		if (!pid) {
+			alarm(20);
+			pthread_mutex_lock(&own_lock);
+			_exit(generation != 1);
+		}
+		EXPECT(wait_status(pid) == 0);
+		EXPECT(!generation);
+	}
+	stop = 1;
+	EXPECT(!pthread_join(thread, NULL));
+}
+
+static void on_signal(int number)
+{
+	(void)number;
+	first = getpid();
+}
+
+/* A signal that comes early runs its handler on the child's variables. */
+static void try_signals(void)
+{
+	pid_t pid;
+	int i;
+
+	signal(SIGUSR1, on_signal);
+	for (i = 0; i < ROUNDS; i++) {
+		first = 0;
+		pid = fork();
+		if (!pid) {
+			while (!first)
+				sched_yield();
+			_exit(first != getpid());
+		}
+		EXPECT(pid > 0 && !kill(pid, SIGUSR1));
+		EXPECT(wait_status(pid) == 0);
+		EXPECT(!first);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *part = argc > 1 ? argv[1] : "";
 	int provided;
 
+	if (!strcmp(part, "handlers"))
+		pthread_atfork(own_prepare, own_parent, own_child);
 	shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided);
 	me = shmem_my_pe();
 	if (!strcmp(part, "copy"))
@@ -159,6 +247,10 @@ int main(int argc, char **argv)
 		try_heap();
 	else if (!strcmp(part, "kinds"))
 		try_kinds();
+	else if (!strcmp(part, "handlers"))
+		try_handlers();
+	else if (!strcmp(part, "signals"))
+		try_signals();
 	else if (!strcmp(part, "static"))
 		try_static();
 	else if (!strcmp(part, "daemon") && daemon(1, 1) < 0)

@@ -54,6 +54,8 @@ tests=(
 if [ ! -e /dev/gda ]; then
 	tests+=(
 		'item6_threads part fork threads'
+		'item6_handlers part fork handlers'
+		'item6_signals part fork signals'
 		'item6_static_fork_is_refused refused'
 		'item6_static_daemon_ends ended'
 		'item6_static_library part fork_archive copy'
