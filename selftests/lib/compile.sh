@@ -115,7 +115,7 @@ flags() { # COMPILER SUFFIX
 # Every function of the headers is in the library, and nothing else is.
 exports() {
 	nm -D --defined-only "$build/lib/libgda.so.2" | awk '$2 == "T" { print $3 }' |
-		sed 's/@.*//' | sort >"$tmp/exported"
+		sed 's/@.*//' | sort -u >"$tmp/exported"
 	grep -hoE '^(GDA_[A-Z_]*API )?[a-z0-9_ ]+[ *]gda_[a-z0-9_]+\(' lib/include/gda/*.h \
 		lib/include/gda/gin/*.h |
 		grep -vE 'GDA_(HELPER|SLOW)|^(static|typedef)' | grep -oE 'gda_[a-z0-9_]+\(' |

@@ -199,7 +199,8 @@ int gda_comm_split_machine(struct gda_comm *comm, uint64_t deadline, struct gda_
  * @rank: a rank of @comm
  *
  * Return: 0 it is there, as far as is known; -ECONNRESET it died; -ETIMEDOUT it did not
- * come to a collective call; -ESHUTDOWN it left; -EINVAL no such rank.
+ * come to a collective call; -ESHUTDOWN it left; -EINVAL no such rank; -ENODEV in a child of
+ * fork(2).
  */
 int gda_comm_state(const struct gda_comm *comm, uint32_t rank);
 
@@ -209,7 +210,7 @@ int gda_comm_state(const struct gda_comm *comm, uint32_t rank);
  *
  * First in the order in which the hub noticed; the same on all ranks.
  *
- * Return: a rank that died or did not come, or -1.
+ * Return: a rank that died or did not come, or -1; -ENODEV in a child of fork(2).
  */
 int gda_comm_failed(const struct gda_comm *comm);
 
