@@ -101,10 +101,9 @@ $(DPA_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c lib/lib.mk
 $(LIB_OUT)/lib/dpa/path.o: DPA_LIBDIR = -DGDA_LIBDIR='"$(LIBDIR)"'
 $(LIB_OUT)/lib/dpa/path.o: $(LIB_OUT)/libdir
 
-.PHONY: libdir_now
-$(LIB_OUT)/libdir: libdir_now
+$(LIB_OUT)/libdir: $(if $(call optional_differ,$(LIBDIR),$(file <$(LIB_OUT)/libdir)),optional-changed)
 	@mkdir -p $(@D)
-	@echo '$(LIBDIR)' | cmp -s - $@ || echo '$(LIBDIR)' >$@
+	@printf '%s' '$(LIBDIR)' >$@
 
 $(LIB_OUT)/$(LIB_SONAME): $(LIB_OBJ) lib/libgda.map
 	$(CC) $(GDA_CFLAGS) $(CFLAGS) $(LDFLAGS) -shared -pthread -Wl,-soname,$(LIB_SONAME) \
