@@ -5,7 +5,7 @@
 
 struct gda_cq;
 
-/* What a QP waits for (wait.c); the worker's. */
+/* The entry of a CQ that a QP waits for (wait.c). Only the worker reads and writes this. */
 struct gda_wait {
 	u64 until;			/* ns, CLOCK_MONOTONIC: then it fails */
 	u32 cqn;

@@ -29,7 +29,7 @@ static int64_t gda_gin_counter_of(const struct gda_gin *gin, const uint64_t *wor
 	return -1;
 }
 
-/* What was waited for, and how far it got. */
+/* Describe the event that was waited for, and how far it got. */
 static void gda_gin_waited_for(const struct gda_gin *gin, const uint64_t *word,
 			       const uint64_t value[2], char *text, size_t len)
 {

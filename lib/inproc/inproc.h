@@ -489,7 +489,7 @@ void gda_inproc_words_free(struct gda_inproc_words *words);
 
 /* wait.c */
 
-/* What a QP waits for; of whoever has its turn. */
+/* The entry of a CQ that a QP waits for. Only the thread that visits the QP uses this. */
 struct gda_inproc_wait {
 	u64 until;			/* then it fails */
 	u32 cqn;

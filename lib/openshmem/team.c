@@ -195,7 +195,7 @@ static int number_reserve(struct gda_osh_team *team)
 	return number;
 }
 
-/* What this PE needs to be in the team @want, before others are told of it. */
+/* Reserve all that this PE needs to be in the team @want, before others are told of it. */
 static int prepare(const struct gda_osh_team *want, struct gda_osh_team **team)
 {
 	struct gda_osh_control *control = gda_osh.control;

@@ -190,7 +190,7 @@ static int check_parts(struct run_options *opt)
 	return 2;
 }
 
-/* What is missing, or too much. */
+/* Say which argument is missing, or too much. */
 static int say_missing(const struct run_options *opt)
 {
 	if (opt->new_id)
