@@ -109,7 +109,8 @@ enum gda_mlx5_opcode {
  * doorbell (bf->offset ^= bf->buf_size). Here there is no second one: in the place of it
  * lies the cell of another queue of the same context, or of none. In that of none the doorbell is not
  * seen (a new doorbell record still is, when the queue is looked at). In another queue's, the QP
- * whose number it has fails with %GDA_MLX5_VENDOR_DOORBELL, and the other queue goes on. Tell
+ * whose number it has fails with %GDA_MLX5_VENDOR_DOORBELL, and the other queue goes on; not if
+ * its index is the new one of the other queue's record: then it counts as that queue's own. Tell
  * such a producer that the size of the buffer is 0 (mlx5dv_qp.bf.size): it then rings by 8
  * bytes, always in the same place.
  */
