@@ -72,7 +72,8 @@ def test_record(tap, ynl, context):
         ynl.do('record-set', {'context': context, 'records': records})
         text = subprocess.run(['build/tools/gdactl', 'record', 'show', 'ctx', str(context)],
                               check=True, text=True, stdout=subprocess.PIPE).stdout
-        said = f'context {context}: work is {"" if records else "not "}recorded\n'
+        # How to switch it on follows where it is off.
+        said = f'context {context}: work is {"" if records else "not "}recorded'
         tap.same(f'do of record, {records} records', [text.startswith(said), records],
                  [True, ynl.do('record-get', {'context': context}).get('records')])
 
