@@ -5,7 +5,7 @@
 COMMTEST_OUT	:= $(BUILD)/selftests/comm
 COMMTESTS	:= comm strangers fork
 
-TEST_NATIVE	+= $(foreach v,plain asan tsan,$(COMMTESTS:%=$(COMMTEST_OUT)/$v/%)) \
+TEST_NATIVE	+= $(foreach v,plain asan tsan,$(COMMTESTS:%=$(COMMTEST_OUT)/$v/%)) $(COMMTEST_OUT)/plain/idle \
 		   $(COMMTEST_OUT)/run $(COMMTEST_OUT)/killed.sh $(COMMTEST_OUT)/bind.sh
 TEST_VM		+= $(COMMTESTS:%=$(COMMTEST_OUT)/plain/%) $(COMMTEST_OUT)/run $(COMMTEST_OUT)/killed.sh
 
@@ -15,7 +15,7 @@ $(COMMTEST_OUT)/$1/$2: selftests/comm/$2.c $(wildcard selftests/comm/*.h) $(INPR
 	@mkdir -p $$(@D)
 	$$(CC) $$(INPROC_FLAGS) $(INPROC_SAN_$1) -o $$@ $$< $(INPROC_LIB_$1)
 endef
-$(foreach v,plain asan tsan,$(foreach t,$(COMMTESTS),$(eval $(call COMM_TEST,$v,$t))))
+$(foreach v,plain asan tsan,$(foreach t,$(COMMTESTS) idle,$(eval $(call COMM_TEST,$v,$t))))
 
 $(addprefix $(COMMTEST_OUT)/,hello killed lost memory): $(COMMTEST_OUT)/%: selftests/comm/%.c $(LIB_OUT)/libgda.a \
 		selftests/ranks.mk

@@ -7,10 +7,12 @@
  * A new connection is a guest until it has said which rank it is (guest.c).
  *
  * Everything but @lock, @stopping and @stop_at is the thread's own. No socket is ever
- * waited for but in poll(2).
+ * waited for but in poll(2), which returns when something has come or the nearest deadline has:
+ * a hub of ranks that do not talk takes no processor.
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +23,8 @@
 #include <sys/socket.h>
 #include <gda/barrier.h>
 #include "hub.h"
+
+#define GDA_COMM_HUB_RETRY_MS	50
 
 static void gda_comm_hub_broadcast(struct gda_comm_hub *hub, const struct gda_comm_frame *frame,
 				   const void *payload)
@@ -277,6 +281,7 @@ static bool gda_comm_hub_stops(struct gda_comm_hub *hub, uint64_t now)
 	stopping = hub->stopping;
 	stop_at = hub->stop_at;
 	pthread_mutex_unlock(&hub->lock);
+	hub->end_at = stopping ? stop_at : UINT64_MAX;
 	for (rank = 1; rank < hub->nranks; rank++)
 		others |= hub->members[rank].fd >= 0 || gda_comm_hub_owes(hub, &hub->members[rank]);
 	return stopping && (!others || now >= stop_at);
@@ -300,9 +305,33 @@ static nfds_t gda_comm_hub_poll_add(struct gda_comm_hub *hub, int fd, int events
 	return hub->npolls++;
 }
 
-/* Only what is there: poll(2) takes no more entries than RLIMIT_NOFILE. */
+/* Return: ms until the nearest deadline has passed, at most @most; -1: until something happens. */
+static int gda_comm_hub_patience(const struct gda_comm_hub *hub, int most)
+{
+	uint64_t until = hub->end_at, now = gda_clock_ns(), left;
+	uint32_t i;
+
+	if (hub->deadline && hub->deadline < until)
+		until = hub->deadline;
+	for (i = 0; i < GDA_COMM_GUESTS; i++)
+		if (hub->guests[i].fd >= 0 && hub->guests[i].deadline < until)
+			until = hub->guests[i].deadline;
+	if (until == UINT64_MAX)
+		return most;
+	left = until > now ? (until - now - 1) / 1000000 + 1 : 0;
+	if (most < 0 || left < (uint64_t)most)
+		return left < INT_MAX ? (int)left : INT_MAX;
+	return most;
+}
+
+/*
+ * Wait until there is something to do. Only what is there is asked for: poll(2) takes no more
+ * entries than RLIMIT_NOFILE.
+ */
 static void gda_comm_hub_poll(struct gda_comm_hub *hub)
 {
+	/* what poll(2) does not say: that a descriptor is free again, or a rank has room */
+	int most = hub->deaf ? GDA_COMM_HUB_RETRY_MS : -1;
 	uint32_t i;
 
 	hub->npolls = 0;
@@ -316,11 +345,13 @@ static void gda_comm_hub_poll(struct gda_comm_hub *hub)
 		struct gda_comm_member *m = &hub->members[i];
 		bool pollout = gda_comm_member_waits(m) && !gda_comm_member_full(m);
 
-		if (m->fd >= 0)
-			m->at = gda_comm_hub_poll_add(hub, m->fd, POLLIN | (pollout ? POLLOUT : 0));
+		if (m->fd < 0)
+			continue;
+		m->at = gda_comm_hub_poll_add(hub, m->fd, POLLIN | (pollout ? POLLOUT : 0));
+		if (gda_comm_member_full(m))
+			most = hub->nap ? hub->nap : GDA_COMM_HUB_RETRY_MS;
 	}
-	/* deadlines are looked at this often */
-	poll(hub->polls, hub->npolls, hub->nap ? hub->nap : 50);
+	poll(hub->polls, hub->npolls, gda_comm_hub_patience(hub, most));
 }
 
 /* Return: what poll(2) found on @fd. One that was accepted since, as another one, is new. */
@@ -451,6 +482,7 @@ int gda_comm_hub_start(uint32_t nranks, uint64_t timeout_ns,
 	}
 	hub->nranks = nranks;
 	hub->lost = nranks;
+	hub->end_at = UINT64_MAX;
 	hub->secret = *secret;
 	hub->listener = listener;
 	hub->deadline = gda_comm_after(gda_clock_ns(), timeout_ns);

@@ -60,6 +60,7 @@ struct gda_comm_hub {
 	char why[GDA_COMM_WHY];		/* its words, or empty: the ranks' states say it */
 	uint32_t lost;			/* rank that was lost first, or @nranks */
 	int nap;			/* ms until ranks without room are tried again; 0: none */
+	uint64_t end_at;		/* @stop_at, as far as the thread knows; UINT64_MAX: not stopping */
 
 	/* the collective call that is under way; before @here is @nranks: the creation */
 	uint32_t call;			/* calls that are complete */

@@ -59,6 +59,23 @@ time_is_up() {
 	go 124 -t 1 -n 2 "$hello" hang 1 && says err 'gda-run: 1 s are over: ending 2 ranks'
 }
 
+# While ranks say nothing gda-run sleeps: how often has it woken in two seconds?
+sleeps() {
+	local pid before after
+
+	"$run" -n 2 "$hello" hang </dev/null >"$tmp/out" 2>"$tmp/err" &
+	pid=$!
+	until [ "$(grep -c 'rank . of 2' "$tmp/out")" = 2 ] || ! kill -0 "$pid"; do sleep 0.1; done
+	sleep 0.5
+	before=$(sed -n 's/^voluntary_ctxt_switches:\t//p' "/proc/$pid/status")
+	sleep 2
+	after=$(sed -n 's/^voluntary_ctxt_switches:\t//p' "/proc/$pid/status")
+	kill "$pid"
+	wait "$pid"
+	echo "# gda-run has woken $((after - before)) times in 2 s"
+	[ $((after - before)) -le 3 ] && gone
+}
+
 # Item 17 of issue 40: a number of ranks that is missing, where ranks stood, and who had ended before.
 I40_17_no_number_of_ranks() {
 	go 2 true && says err 'gda-run: how many ranks of true? Say so: gda-run -n 2 true ...' &&
@@ -207,7 +224,7 @@ if [ -e /dev/gda ]; then
 	exit $rc
 fi
 
-echo 1..22
+echo 1..23
 ok lines_are_marked lines
 ok bare bare
 ok a_last_line_without_an_end part
@@ -217,6 +234,7 @@ ok survivors_go_on_and_name_who_died keeps
 ok time_is_up time_is_up
 ok what_a_rank_started_ends_with_it grandchildren
 ok input_is_rank_0s input
+ok item_12_gda_run_sleeps sleeps
 ok no_such_program missing
 ok usage usage
 for t in I40_17_no_number_of_ranks I40_17_where_ranks_stood I40_17_ended_without_destroy; do ok $t $t; done
@@ -229,8 +247,8 @@ ok the_secret_is_not_in_the_arguments secret_is_hidden
 if ip netns add gda-run-$$ 2>/dev/null && ip netns exec gda-run-$$ true 2>/dev/null; then
 	ok two_network_namespaces a_network_between
 else
-	echo "ok 18 two_network_namespaces # SKIP ip netns cannot be used: it takes root, and a / that is a mount"
-	n=18
+	echo "ok 22 two_network_namespaces # SKIP ip netns cannot be used: it takes root, and a / that is a mount"
+	n=22
 fi
 ip netns del gda-run-$$ 2>/dev/null
 mpi_says_the_same

@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@
 
 #define RUN_TIMED_OUT	124
 #define RUN_PATIENCE_NS	2000000000LL	/* from SIGTERM to SIGKILL */
+#define RUN_AGAIN_MS	100		/* until what was in vain is tried again */
 
 /* How the whole run goes. */
 struct run {
@@ -440,6 +442,31 @@ static nfds_t fill_polls(const struct run *run, struct pollfd *polls, int signal
 	return at;
 }
 
+/* Return: for how many ms poll(2) may wait; -1: until something happens. */
+static int patience(const struct run *run)
+{
+	const int64_t at[] = {
+		run->leave_at ? 0 : run->stop_at, run->kill_at, run->leave_at,
+	};
+	int64_t now = now_ns(), least = -1;
+	uint32_t i;
+
+	for (i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
+		int64_t ms = at[i] > now ? (at[i] - now) / 1000000 + 1 : RUN_AGAIN_MS;
+
+		if (at[i] && (least < 0 || ms < least))
+			least = ms;
+	}
+	if (lines_wait(run)) {
+		/* if no output waits for its reader, there are lines to be passed on now */
+		for (i = 0; i < run->noutputs && !output_waits(&run->outputs[i]); i++)
+			;
+		least = i == run->noutputs ? 0 : least < 0 || least > RUN_AGAIN_MS ?
+			RUN_AGAIN_MS : least;
+	}
+	return least < INT_MAX ? (int)least : INT_MAX;
+}
+
 /* Ranks run, or there is output that somebody may still take. */
 static bool goes_on(const struct run *run)
 {
@@ -453,7 +480,7 @@ static void loop(struct run *run, int signals)
 	bool ending = false;
 
 	while (polls && goes_on(run)) {
-		poll(polls, fill_polls(run, polls, signals), 100);
+		poll(polls, fill_polls(run, polls, signals), patience(run));
 		for (i = 0; i < 2 * n; i++)
 			if (polls[1 + i].revents)
 				stream_read(&run->ranks[i / 2].streams[i % 2]);
