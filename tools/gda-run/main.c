@@ -33,7 +33,6 @@ struct run {
 	struct run_rank *ranks;
 	uint32_t left;		/* ranks that run */
 	int status;		/* of the first that failed; what we exit with */
-	int ended;		/* a rank that has ended with status 0, or -1 */
 	int64_t kill_at;	/* ns: when those who were told to end are killed; 0: not yet */
 	int64_t stop_at;	/* ns: when the time is up; 0: never */
 	int64_t leave_at;	/* ns: from then on output is not waited for; 0: it is */
@@ -343,13 +342,28 @@ static void rank_ended(struct run *run, uint32_t rank, int status)
 		return;
 	/* it may have left others that went on to wait for it */
 	run->ranks[rank].failed = true;
-	run->ranks[rank].before = run->ended;
 	run->unsaid++;
 	run->ranks[rank].how = status;
 	if (!run->status)
 		run->status = code;
 	if (!run->opt->keep)
 		end_all(run);
+}
+
+/*
+ * @ended has ended with status 0 before all that still run. One that is ending is none of them: its
+ * connections end before waitid(2) tells of it, and @ended may have ended for that reason.
+ */
+static void note_ended(struct run *run, int ended)
+{
+	uint32_t rank;
+
+	for (rank = 0; rank < run->opt->nranks; rank++) {
+		struct run_rank *r = &run->ranks[rank];
+
+		if (r->pid && r->before < 0 && !rank_is_ending(r))
+			r->before = ended;
+	}
 }
 
 static void reap(struct run *run)
@@ -371,8 +385,8 @@ static void reap(struct run *run)
 		if (!status)
 			ended = (int)(run->opt->first + rank);
 	}
-	/* of two that are found together none was before the other */
-	run->ended = run->ended < 0 ? ended : run->ended;
+	if (ended >= 0)
+		note_ended(run, ended);
 	for (rank = 0; rank < run->opt->nranks; rank++)
 		report(run, rank);
 }
@@ -538,7 +552,7 @@ static int print_new_id(const char *interface)
 int main(int argc, char **argv)
 {
 	struct run_options opt = { 0 };
-	struct run run = { .opt = &opt, .ended = -1 };
+	struct run run = { .opt = &opt };
 	struct run_binding *binding;
 	int signals, ret, i, k;
 
@@ -559,9 +573,11 @@ int main(int argc, char **argv)
 			strerror(errno));
 		return 1;
 	}
-	for (i = 0; i < (int)opt.nranks; i++)
+	for (i = 0; i < (int)opt.nranks; i++) {
+		run.ranks[i].before = -1;
 		for (k = 0; k < 2; k++)
 			run.ranks[i].streams[k].fd = -1;
+	}
 	if (opt.timeout > 0)
 		run.stop_at = now_ns() + (int64_t)(opt.timeout * 1e9);
 	run.status = ranks_spawn(run.ranks, &opt);

@@ -64,7 +64,7 @@ struct run_rank {
 	pid_t pid;		/* 0 once it was waited for */
 	bool failed;		/* how, is not said yet: its last words come before */
 	int how;		/* status of waitpid(2) */
-	int before;		/* a rank that had ended with status 0 until then, or -1 */
+	int before;		/* a rank that had ended with status 0 while this one ran, or -1 */
 	struct run_stream streams[2];
 };
 
@@ -117,12 +117,15 @@ int run_id_new(const char *interface, struct gda_comm_id *id);
 
 /* Start the ranks of this machine. Return: 0, or 1 after a message; @ranks has those that run. */
 int ranks_spawn(struct run_rank *ranks, const struct run_options *opt);
+void ranks_signal(const struct run_rank *ranks, uint32_t nranks, int sig);
+
 /* stood.c */
+
+/* Has it begun to end, or has it ended? */
+bool rank_is_ending(const struct run_rank *r);
 
 /* Say in @own where each rank that runs stands. */
 void ranks_stood(const struct run_rank *ranks, const struct run_options *opt,
 		 struct run_stream *own);
-
-void ranks_signal(const struct run_rank *ranks, uint32_t nranks, int sig);
 
 #endif /* GDA_RUN_H */

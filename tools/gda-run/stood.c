@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * Where ranks stand when their time is up: as far as /proc tells their user, in a line each.
+ * Where ranks stand, as far as /proc tells their user: in a line each when their time is up.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "run.h"
+
+#define STOOD_PF_EXITING	0x4UL	/* PF_EXITING of linux/sched.h, in proc_pid_stat(5) */
 
 /* The first line of a file of a process below /proc; "" if it cannot be read. */
 static void proc_line(pid_t pid, const char *name, char *line, size_t room)
@@ -23,6 +25,18 @@ static void proc_line(pid_t pid, const char *name, char *line, size_t room)
 		line[0] = 0;
 	line[strcspn(line, "\n")] = 0;
 	fclose(file);
+}
+
+bool rank_is_ending(const struct run_rank *r)
+{
+	unsigned long flags;
+	const char *after;
+	char stat[512];
+
+	proc_line(r->pid, "stat", stat, sizeof(stat));
+	after = strrchr(stat, ')');
+	return after && sscanf(after, ") %*c %*d %*d %*d %*d %*d %lu", &flags) == 1 &&
+	       flags & STOOD_PF_EXITING;
 }
 
 static const char *state_words(char state)
