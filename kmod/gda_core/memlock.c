@@ -4,7 +4,8 @@
  * an MR (gda_mr) or allocated for a queue (region.c).
  *
  * They are added to the locked_vm of the caller's user and compared with the caller's
- * limit, so fork() does not multiply it. A process with CAP_IPC_LOCK is not charged. Pages
+ * limit, so fork() does not multiply it. What a process with CAP_IPC_LOCK has above its limit is
+ * not charged; the capability is asked there only, for each refusal may be an entry in a log. Pages
  * can outlive the process that was charged and can be freed by another user's: the charge
  * holds the credentials, so exactly what was charged is given back to who paid it.
  */
@@ -22,11 +23,9 @@ int gda_memlock_charge(struct gda_memlock *charge, unsigned long npages)
 	long old = atomic_long_read(locked);
 
 	charge->cred = NULL;
-	if (capable(CAP_IPC_LOCK))
-		return 0;
 	do {
 		if (npages > limit || old > limit - npages)
-			return -ENOMEM;
+			return capable(CAP_IPC_LOCK) ? 0 : -ENOMEM;
 	} while (!atomic_long_try_cmpxchg(locked, &old, old + npages));
 	charge->cred = get_current_cred();
 	charge->npages = npages;

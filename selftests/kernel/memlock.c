@@ -361,6 +361,42 @@ TEST_F(memlock, O15_ipc_lock_is_exempt)
 	EXPECT_EQ(0, t_in_child(exempt, NULL));
 }
 
+/* Has this process used a capability? PF_SUPERPRIV of the flags in its stat file. */
+static bool used_capability(void)
+{
+	unsigned int flags = 0;
+	FILE *f = fopen("/proc/self/stat", "re");
+
+	if (!f || fscanf(f, "%*d %*s %*c %*d %*d %*d %*d %*d %u", &flags) != 1)
+		flags = 0x100;
+	if (f)
+		fclose(f);
+	return flags & 0x100;
+}
+
+/* Every question may be an entry in an audit log. */
+static int asks(void *arg)
+{
+	struct gda_cq_create cq;
+	int fd;
+
+	(void)arg;
+	CHECK(!limit(LIMIT));
+	CHECK(!used_capability());
+	fd = t_context();
+	CHECK(fd >= 0 && !t_cq_create(fd, GDA_CQ_COLLAPSED, 1, &cq));
+	CHECK(!used_capability());
+	CHECK(!t_cq_create(fd, 0, DEEP, &cq));
+	CHECK(used_capability());
+	close(fd);
+	return 0;
+}
+
+TEST_F(memlock, O15_ipc_lock_is_asked_above_the_limit)
+{
+	EXPECT_EQ(0, t_in_child(asks, NULL));
+}
+
 /* Entries in memory of the caller cost no page, their record does. */
 static int lent(void *arg)
 {
