@@ -59,27 +59,6 @@ void gda_fs_unmount(void)
 	kern_unmount(gda_mount);
 }
 
-static void gda_opener_init(struct gda_opener *opener, const struct file *file)
-{
-	opener->cred = get_cred(file->f_cred);
-	opener->pid = get_pid(task_tgid(current));
-	opener->net_cookie = current->nsproxy->net_ns->net_cookie;
-	get_task_comm(opener->comm, current);
-}
-
-void gda_opener_get(struct gda_opener *to, const struct gda_opener *opener)
-{
-	*to = *opener;
-	get_cred(to->cred);
-	get_pid(to->pid);
-}
-
-void gda_opener_put(struct gda_opener *opener)
-{
-	put_pid(opener->pid);
-	put_cred(opener->cred);
-}
-
 /* open() allocates the context and its inode only; GDA_IOC_BIND does what takes time. */
 struct gda_ctx *gda_ctx_create(struct file *file)
 {

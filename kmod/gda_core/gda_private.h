@@ -59,6 +59,7 @@
 #include "engine/access.h"
 #include "engine/engine.h"
 #include "engine/flight.h"
+#include "opener.h"
 
 #define GDA_MAX_QP		4096
 #define GDA_MAX_CQ		4096
@@ -178,14 +179,6 @@ enum {
 	GDA_WORKER_KICK,		/* scan all pages once */
 };
 
-/* The process that opened a context, for those who look at it (netlink.c); constant. */
-struct gda_opener {
-	const struct cred *cred;	/* of open(2), referenced */
-	struct pid *pid;		/* of its process, referenced */
-	u64 net_cookie;			/* of its network namespace */
-	char comm[TASK_COMM_LEN];
-};
-
 /* A context: one open file, one protection domain. */
 struct gda_ctx {
 	struct mutex lock;		/* one ioctl at a time; see above */
@@ -264,8 +257,6 @@ void gda_object_destroy_all(struct gda_ctx *ctx);
 #define GDA_OBJECT_FEW	XA_MARK_1
 
 /* ctx.c */
-void gda_opener_get(struct gda_opener *to, const struct gda_opener *opener);
-void gda_opener_put(struct gda_opener *opener);
 extern struct xarray gda_contexts;	/* id -> struct gda_ctx that is bound; readers: gda_srcu */
 int gda_fs_mount(void);
 void gda_fs_unmount(void);

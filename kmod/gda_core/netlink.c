@@ -7,7 +7,9 @@
  * Requests run in parallel and take no mutex: one whose owner a CPU limit stops would be
  * everybody's. They look at contexts and objects under gda_srcu, a few at a time.
  *
- * A reader sees the contexts of its own uid that were opened in its network and user namespace.
+ * A reader sees the contexts of its own uid that were opened in its network and user namespace,
+ * but not those of a process that this user could not trace either (opener.c), unless the reader
+ * has CAP_SYS_PTRACE there or is that process.
  * A reader is the user that opened the socket and sends the request on it: a program with more
  * rights that is made to write to a socket of somebody else's shows nothing of its own.
  */
@@ -61,7 +63,11 @@ void gda_nl_reader_init(struct gda_nl_reader *reader, struct sk_buff *request)
 		.admin = cred && netlink_capable(request, CAP_NET_ADMIN),
 		.self = cred && uid_eq(cred->euid, current_euid()) &&
 			cred->user_ns == current_user_ns(),
+		.pid = task_tgid(current),
 	};
+	/* of the socket's owner, which is in the caller's namespace, and of the caller */
+	reader->tracer = reader->self && cap_raised(cred->cap_effective, CAP_SYS_PTRACE) &&
+			 ns_capable_noaudit(current_user_ns(), CAP_SYS_PTRACE);
 }
 
 /* May @reader see the context that @opener opened? */
@@ -71,7 +77,9 @@ bool gda_nl_may_see(const struct gda_nl_reader *reader, const struct gda_opener 
 		return true;
 	return reader->self && uid_eq(opener->cred->euid, reader->cred->euid) &&
 	       opener->cred->user_ns == reader->cred->user_ns &&
-	       opener->net_cookie == reader->net_cookie;
+	       opener->net_cookie == reader->net_cookie &&
+	       (reader->tracer || opener->pid == reader->pid ||
+		gda_opener_open_to(opener, reader->cred->euid));
 }
 
 /* The process that opened a context, as the caller would name it. */

@@ -21,6 +21,8 @@ extern struct genl_family gda_nl_family;
  * @net_cookie: of the socket's network namespace
  * @admin: both the socket's owner and the caller have CAP_NET_ADMIN in the initial user namespace
  * @self: the caller is the user that opened the socket
+ * @tracer: both have CAP_SYS_PTRACE in their user namespace
+ * @pid: the caller's process, which sends the request and so lives
  * @one: one object is asked for, and what takes longer to tell is told
  */
 struct gda_nl_reader {
@@ -28,6 +30,8 @@ struct gda_nl_reader {
 	u64 net_cookie;
 	bool admin;
 	bool self;
+	bool tracer;
+	const struct pid *pid;
 	bool one;
 };
 

@@ -4,6 +4,9 @@
  * initial user namespace). Requests that no library would send are in netlink_hostile.c.
  */
 #define _GNU_SOURCE
+#include <sys/syscall.h>
+#include <sys/prctl.h>
+#include <linux/capability.h>
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
@@ -155,6 +158,19 @@ static int as_same_user_elsewhere(void *arg)
 	return sees_is(arg, false);
 }
 
+/* Nobody, with CAP_SYS_PTRACE. */
+static int as_tracer(void *arg)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct caps[2] = { { 0 } };
+
+	caps[0].permitted = 1U << CAP_SYS_PTRACE;
+	caps[0].effective = caps[0].permitted;
+	CHECK(!prctl(PR_SET_KEEPCAPS, 1) && !setresuid(T_NOBODY, T_NOBODY, T_NOBODY));
+	CHECK(!syscall(SYS_capset, &header, caps));
+	return sees_is(arg, true);
+}
+
 static int as_other_user(void *arg)
 {
 	CHECK(!t_become_other());
@@ -202,6 +218,17 @@ TEST_F(rights, P1_root)
 TEST_F(rights, P1_same_user)
 {
 	EXPECT_EQ(0, t_beside_tenant(as_same_user, NULL));
+}
+
+/* A process that its user cannot trace: as a program with rights that its user has not. */
+TEST_F(rights, P1_same_user_of_a_closed_process)
+{
+	t_tenant_closed = true;
+	EXPECT_EQ(0, t_beside_tenant(as_same_user_elsewhere, NULL));
+	EXPECT_EQ(0, t_beside_tenant(as_tracer, NULL));
+	EXPECT_EQ(0, t_beside_tenant(as_root, NULL));
+	t_tenant_closed = false;
+	EXPECT_EQ(0, t_beside_tenant(as_tracer, NULL));
 }
 
 TEST_F(rights, P1_other_user)

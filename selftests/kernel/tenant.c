@@ -3,10 +3,13 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <grp.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "nl.h"
 #include "tenant.h"
+
+bool t_tenant_closed;
 
 int t_tenant_open(struct t_tenant *t)
 {
@@ -16,6 +19,9 @@ int t_tenant_open(struct t_tenant *t)
 	struct t_mr mr;
 	struct t_qp qp;
 
+	/* as a program that its user has started: one that has dropped rights is closed to it */
+	if (prctl(PR_SET_DUMPABLE, !t_tenant_closed))
+		return -errno;
 	t->fd = t_context();
 	if (t->fd < 0)
 		return t->fd;

@@ -11,6 +11,9 @@
 #define T_OTHER	(T_NOBODY - 1)	/* another user, who has nothing */
 #define T_SKIP	200		/* no line of CHECK(): ordinary users may not do it */
 
+/* Tenants that are opened from now on may not be dumped, or traced by their user. */
+extern bool t_tenant_closed;
+
 /* A context with one of everything; its QP is not connected, and has an entry. */
 struct t_tenant {
 	uint32_t context;
