@@ -163,6 +163,7 @@ struct gda_worker {
 	struct task_struct *task;	/* with a reference; NULL before bind */
 	unsigned long flags;
 	bool stopped;			/* under ctx->lock */
+	struct cpumask cpus;		/* affinity of the thread that bound the context, then */
 	u64 due;			/* when to scan all pages, or 0; ns */
 	u64 passes;			/* scans of its queues */
 	u32 state;			/* enum gda_worker_state */

@@ -18,6 +18,7 @@
 #include <linux/bottom_half.h>
 #include <linux/cgroup.h>
 #include <linux/completion.h>
+#include <linux/cpumask.h>
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>
 #include <linux/rcupdate.h>
@@ -352,16 +353,19 @@ void gda_worker_unlimit(struct task_struct *task)
 /*
  * The worker attaches itself to the cgroups of its owner, because attaching takes a mutex of
  * all cgroups: if the owner did it, its CPU limit could stop it with the mutex held. The worker
- * is under that limit as soon as it is attached.
+ * is under that limit as soon as it is attached. Its nice value and affinity are the owner's.
  */
 static struct gda_ctx *gda_worker_created(struct gda_worker_create_args *args)
 {
 	struct gda_ctx *ctx = args->ctx;
+	int nice = task_nice(args->owner);
 
 	gda_worker_unlimit(current);
 	args->ret = cgroup_attach_task_all(args->owner, current);
+	cpumask_copy(&ctx->worker.cpus, &args->owner->cpus_mask);
+	set_cpus_allowed_ptr(current, &ctx->worker.cpus);
 	complete(&args->done);
-	sched_set_normal(current, 0);
+	sched_set_normal(current, nice);
 	return ctx;
 }
 

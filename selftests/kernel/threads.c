@@ -6,12 +6,14 @@
  * bound its context, which may end.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -289,6 +291,61 @@ static int single(void *arg)
 TEST_F(threads, O14_bind_leaves_no_thread)
 {
 	EXPECT_EQ(0, t_in_child(single, NULL));
+}
+
+/* The thread of the kernel's that has the highest number of those named gda/... */
+static pid_t last_worker(void)
+{
+	pid_t last = 0;
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+
+	while (proc && (entry = readdir(proc))) {
+		char path[300], name[16] = "";
+		pid_t pid = atoi(entry->d_name);
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
+		f = pid > last ? fopen(path, "re") : NULL;
+		if (f && fgets(name, sizeof(name), f) && !strncmp(name, "gda/", 4))
+			last = pid;
+		if (f)
+			fclose(f);
+	}
+	if (proc)
+		closedir(proc);
+	return last;
+}
+
+/* A binder at nice 7, on one processor; it may be in a group with a cpuset. */
+static int niced(void *arg)
+{
+	cpu_set_t cpus;
+	pid_t worker;
+	int fd;
+
+	(void)arg;
+	CPU_ZERO(&cpus);
+	CPU_SET(sysconf(_SC_NPROCESSORS_ONLN) - 1, &cpus);
+	CHECK(!sched_setaffinity(0, sizeof(cpus), &cpus));
+	CHECK(nice(7) == 7);
+	fd = t_context();
+	CHECK(fd >= 0);
+	worker = last_worker();
+	CHECK(worker > 0);
+	/* it has them when it has begun to work, a moment after bind() */
+	for (uint64_t end = t_now() + T_WAIT_NS; getpriority(PRIO_PROCESS, worker) != 7;)
+		CHECK(t_now() < end);
+	CPU_ZERO(&cpus);
+	CHECK(!sched_getaffinity(worker, sizeof(cpus), &cpus) && CPU_COUNT(&cpus) == 1);
+	CHECK(CPU_ISSET(sysconf(_SC_NPROCESSORS_ONLN) - 1, &cpus));
+	close(fd);
+	return 0;
+}
+
+TEST_F(threads, E2_nice_and_affinity_are_the_binders)
+{
+	EXPECT_EQ(0, t_in_child(niced, NULL));
 }
 
 enum end { EXITS, EXECS, STOPS };
