@@ -39,6 +39,7 @@ struct gda_user {
 	struct hlist_node node;		/* in gda_users */
 	unsigned int contexts;		/* under gda_users_lock; 0: the entry goes */
 	atomic_t counts[GDA_COUNTS];
+	atomic_t orphans;		/* contexts without a payer, see payer.c */
 };
 
 static const unsigned int *const gda_count_limits[GDA_COUNTS] = {
@@ -267,4 +268,17 @@ int gda_account_one(struct gda_ctx *ctx, enum gda_count what)
 void gda_unaccount_one(struct gda_ctx *ctx, enum gda_count what)
 {
 	gda_account_return(ctx, what, GDA_ACCOUNTS);
+}
+
+/* The context has lost its payer (@n 1) or has one again (@n -1). */
+void gda_account_orphan(struct gda_ctx *ctx, int n)
+{
+	if (n)
+		atomic_add(n, &ctx->account.users[GDA_ACCOUNT_USER]->orphans);
+}
+
+/* How many contexts of the user of this one have no payer? */
+unsigned int gda_account_orphans(const struct gda_ctx *ctx)
+{
+	return atomic_read(&ctx->account.users[GDA_ACCOUNT_USER]->orphans);
 }

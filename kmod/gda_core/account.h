@@ -44,5 +44,7 @@ int gda_account_context(struct gda_account *account);
 void gda_unaccount_context(struct gda_account *account);
 int gda_account_one(struct gda_ctx *ctx, enum gda_count what);
 void gda_unaccount_one(struct gda_ctx *ctx, enum gda_count what);
+void gda_account_orphan(struct gda_ctx *ctx, int n);
+unsigned int gda_account_orphans(const struct gda_ctx *ctx);
 
 #endif /* GDA_ACCOUNT_H */

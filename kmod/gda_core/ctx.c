@@ -78,6 +78,7 @@ struct gda_ctx *gda_ctx_create(struct file *file)
 	mutex_init(&ctx->map_lock);
 	INIT_LIST_HEAD(&ctx->umems);
 	gda_events_init(ctx);
+	gda_payer_init(ctx);
 	xa_init_flags(&ctx->objects, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&ctx->cqs, XA_FLAGS_ACCOUNT);
 	xa_init_flags(&ctx->regions, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
@@ -123,6 +124,7 @@ static int gda_ctx_associate(struct gda_ctx *ctx, struct gda_device *dev, u32 id
 		ret = gda_record_init(ctx);
 	if (ret)
 		return ret;
+	gda_payer_bind(ctx);
 	ctx->exec.dev = dev;
 	ctx->id = id;
 	ret = ops->bind ? ops->bind(&ctx->exec) : 0;
@@ -204,6 +206,8 @@ int gda_ctx_lock(struct gda_ctx *ctx)
 		ret = -ENOTCONN;
 	if (ret)
 		mutex_unlock(&ctx->lock);
+	else
+		gda_payer_adopt(&ctx->payer);
 	return ret;
 }
 
@@ -243,6 +247,7 @@ void gda_ctx_destroy(struct gda_ctx *ctx, struct file *file)
 
 	gda_events_flush(ctx);
 	gda_worker_free(ctx);
+	gda_payer_free(ctx);
 	if (dev && dev->ops->unbind)
 		dev->ops->unbind(&ctx->exec);
 	file->f_mapping = file_inode(file)->i_mapping;

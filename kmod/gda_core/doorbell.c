@@ -44,11 +44,28 @@ static void gda_doorbell_set_active(struct gda_db_page *db_page)
 void gda_doorbell_fault(struct gda_ctx *ctx, struct gda_db_page *db_page)
 {
 	lockdep_assert_held(&ctx->map_lock);
+	gda_payer_adopt(&ctx->payer);
 	if (gda_doorbell_active(db_page))
 		return;
 	gda_doorbell_set_active(db_page);
 	/* pairs with set_current_state(): the worker sees the bit or is woken */
 	gda_worker_wake(ctx);
+}
+
+/*
+ * Unmap active pages, which stay active: the next store to each faults, and who makes it is known
+ * (payer.c). Called by the worker.
+ */
+void gda_doorbell_recall(struct gda_ctx *ctx)
+{
+	unsigned int page;
+
+	mutex_lock(&ctx->map_lock);
+	for_each_set_bit(page, ctx->active, GDA_CELL_PAGES)
+		if (ctx->db[page])
+			unmap_mapping_range(ctx->inode->i_mapping,
+					    gda_region_cookie(ctx->db[page]->region), PAGE_SIZE, 1);
+	mutex_unlock(&ctx->map_lock);
 }
 
 /* After a kick the worker found work on a silent page. */

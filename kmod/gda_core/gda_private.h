@@ -17,6 +17,7 @@
  *   soft->peer_lock    spinlock  who is connected to whom
  *   cq->lock           spinlock  entries of a CQ
  *   worker.event_lock  spinlock  events that a context's worker is to signal
+ *   payer.lock         spinlock  which process pays for a context's worker
  *   gda_dead_lock      spinlock  contexts that are kept after their end
  *
  * Nothing under ctx->lock or map_lock takes mmap_lock, and a fault never takes ctx->lock.
@@ -60,6 +61,7 @@
 #include "engine/engine.h"
 #include "engine/flight.h"
 #include "opener.h"
+#include "payer.h"
 
 #define GDA_MAX_QP		4096
 #define GDA_MAX_CQ		4096
@@ -86,7 +88,6 @@ struct gda_ctx;
 struct gda_event;
 struct gda_qp;
 struct pid;
-struct workqueue_struct;
 
 extern struct srcu_struct gda_srcu;
 
@@ -178,6 +179,7 @@ struct gda_worker {
 
 enum {
 	GDA_WORKER_KICK,		/* scan all pages once */
+	GDA_WORKER_MOVED,		/* payer.place was written */
 };
 
 /* A context: one open file, one protection domain. */
@@ -208,6 +210,7 @@ struct gda_ctx {
 	struct gda_record_rings record;	/* written by anybody under SRCU, see record.c */
 	struct gda_region *work_region;	/* of record.ring; under @lock */
 	struct gda_worker worker;
+	struct gda_payer payer;
 };
 
 /* object.c - handles */
@@ -317,6 +320,7 @@ void gda_doorbell_fault(struct gda_ctx *ctx, struct gda_db_page *db_page);
 void gda_doorbell_activate(struct gda_ctx *ctx, unsigned int page);
 void gda_doorbell_idle(struct gda_ctx *ctx, unsigned int page);
 void gda_doorbell_forget(const struct gda_db_page *db_page);
+void gda_doorbell_recall(struct gda_ctx *ctx);
 void gda_doorbell_poll(struct gda_region *region, int n);
 void gda_doorbell_export(struct gda_region *region);
 bool gda_doorbell_waits(const struct gda_db_page *db_page);
@@ -481,14 +485,6 @@ void gda_worker_wake(struct gda_ctx *ctx);
 void gda_worker_kick(struct gda_ctx *ctx);
 void gda_worker_set_due(struct gda_ctx *ctx, u64 ns);
 void gda_worker_query(const struct gda_ctx *ctx, struct gda_qp_query *cmd);
-
-/* thread.c */
-struct gda_thread;
-struct gda_thread *gda_thread_reserve(void);
-void gda_thread_release(struct gda_thread *thread);
-
-/* main.c - for what may block, so that it gets threads of its own */
-extern struct workqueue_struct *gda_wq;
 
 /* ioctl.c */
 long gda_ioctl(struct file *file, unsigned int cmd, unsigned long arg);

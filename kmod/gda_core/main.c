@@ -162,6 +162,7 @@ static void __exit gda_exit(void)
 	gda_node_destroy();
 	gda_netlink_exit();
 	gda_soft_exit();
+	gda_payer_exit();
 	gda_dead_exit();
 	gda_fs_unmount();
 	destroy_workqueue(gda_wq);

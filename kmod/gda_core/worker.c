@@ -60,6 +60,12 @@ static bool gda_worker_stopping(const struct gda_ctx *ctx)
 	return READ_ONCE(ctx->worker.stopped);
 }
 
+/* The pass ends after this visit: the worker is to stop, or leaves the group that pays for it. */
+static bool gda_worker_breaks(const struct gda_ctx *ctx)
+{
+	return gda_worker_stopping(ctx) || test_bit(GDA_WORKER_MOVED, &ctx->worker.flags);
+}
+
 /*
  * Signal noted events. No lock is held and no SRCU section is entered: an eventfd may have many
  * waiters.
@@ -164,9 +170,9 @@ static bool gda_worker_scan(struct gda_ctx *ctx, unsigned int page,
 			served = gda_worker_serve_next(db_page, &pass, worker_pass->now);
 		gda_worker_read_unlock(softirq, idx);
 		gda_worker_signal(ctx);
-		if (!served || gda_worker_stopping(ctx))
+		progress |= served;
+		if (!served || gda_worker_breaks(ctx))
 			return progress;
-		progress = true;
 		/* a worker that never sleeps must report quiescence to RCU tasks */
 		cond_resched_tasks_rcu_qs();
 	}
@@ -222,7 +228,7 @@ static void gda_worker_pass(struct gda_ctx *ctx, struct gda_pass *pass)
 	for_each_set_bit(page, active, GDA_CELL_PAGES) {
 		bool progress;
 
-		if (gda_worker_stopping(ctx))
+		if (gda_worker_breaks(ctx))
 			return;
 		progress = gda_worker_scan(ctx, page, pass);
 		pass->active = true;
@@ -295,7 +301,7 @@ static void gda_worker_sleep(struct gda_ctx *ctx)
 	/* pairs with wake_up_process() after a page, the kick, an event or the stop was set */
 	set_current_state(TASK_IDLE);
 	gda_worker_snapshot(active, ctx->active, GDA_CELL_PAGES);
-	if (!gda_worker_stopping(ctx) && !test_bit(GDA_WORKER_KICK, &ctx->worker.flags) &&
+	if (!gda_worker_stopping(ctx) && !READ_ONCE(ctx->worker.flags) &&
 	    !gda_events_noted(ctx) && bitmap_empty(active, GDA_CELL_PAGES)) {
 		WRITE_ONCE(worker->state, GDA_WORKER_STATE_ASLEEP);
 		WRITE_ONCE(worker->sleeps, worker->sleeps + 1);
@@ -330,6 +336,72 @@ static void gda_worker_pace(struct gda_ctx *ctx, const struct gda_pass *pass)
 	if (!gda_events_noted(ctx))
 		schedule_hrtimeout_range(&wait, ns, HRTIMER_MODE_REL);
 	__set_current_state(TASK_RUNNING);
+}
+
+static bool gda_worker_is(const struct gda_ctx *ctx, enum gda_payer_place place)
+{
+	return unlikely(READ_ONCE(ctx->payer.place) == place);
+}
+
+/* Stop while the payer's group freezes. gda_payer_tell() and gda_worker_stop() end it. */
+static void gda_worker_park(struct gda_ctx *ctx)
+{
+	for (;;) {
+		set_current_state(TASK_IDLE);
+		if (!gda_worker_is(ctx, GDA_PAYER_FREEZES) || gda_worker_stopping(ctx))
+			break;
+		WRITE_ONCE(ctx->worker.state, GDA_WORKER_STATE_ASLEEP);
+		schedule();
+	}
+	__set_current_state(TASK_RUNNING);
+}
+
+/* A cpuset that the worker has entered sets an affinity: of these CPUs only those of the owner. */
+static void gda_worker_affine(struct gda_worker *worker)
+{
+	cpumask_var_t cpus;
+
+	if (!alloc_cpumask_var(&cpus, GFP_KERNEL))
+		return;
+	if (cpumask_and(cpus, &worker->cpus, &current->cpus_mask) &&
+	    !cpumask_equal(cpus, &current->cpus_mask))
+		set_cpus_allowed_ptr(current, cpus);
+	free_cpumask_var(cpus);
+}
+
+/* The payer is another, or the group that the worker is in. */
+static void gda_worker_moved(struct gda_ctx *ctx)
+{
+	if (gda_worker_is(ctx, GDA_PAYER_GONE))
+		gda_doorbell_recall(ctx);
+	gda_worker_affine(&ctx->worker);
+	gda_worker_park(ctx);
+}
+
+/*
+ * Nobody pays: sleep GDA_PACE_SHARE times as long as the pass took, for each such context of the
+ * user. All of them take a ninth of a processor together.
+ */
+static void gda_worker_rest(struct gda_ctx *ctx, const struct gda_pass *pass)
+{
+	u64 now = ktime_get_ns();
+	u64 ns = (now - pass->now) * GDA_PACE_SHARE * gda_account_orphans(ctx);
+	ktime_t end = ns_to_ktime(now + max_t(u64, ns, GDA_PACE_US * NSEC_PER_USEC));
+	bool over = false;
+
+	WRITE_ONCE(ctx->worker.state, GDA_WORKER_STATE_PACED);
+	while (!over) {
+		ktime_t wait = end;
+
+		gda_worker_signal(ctx);
+		/* pairs with wake_up_process() after an event was noted, or in gda_payer_tell() */
+		set_current_state(TASK_IDLE);
+		over = !gda_worker_is(ctx, GDA_PAYER_GONE) || gda_worker_stopping(ctx);
+		if (!over && !gda_events_noted(ctx))
+			over = !schedule_hrtimeout_range(&wait, GDA_PACE_US * NSEC_PER_USEC,
+							 HRTIMER_MODE_ABS);
+		__set_current_state(TASK_RUNNING);
+	}
 }
 
 /* Arguments of a new worker, on the stack of its creator, which waits. */
@@ -395,6 +467,11 @@ static int gda_worker_main(void *data)
 	while (!gda_worker_stopping(ctx)) {
 		struct gda_pass pass = { .now = ktime_get_ns(), .all = !found };
 
+		if (unlikely(test_bit(GDA_WORKER_MOVED, &ctx->worker.flags)) &&
+		    test_and_clear_bit(GDA_WORKER_MOVED, &ctx->worker.flags)) {
+			gda_worker_moved(ctx);
+			continue;
+		}
 		if (test_and_clear_bit(GDA_WORKER_KICK, &ctx->worker.flags) ||
 		    gda_worker_is_due(ctx, pass.now)) {
 			gda_worker_activate_pages(ctx);
@@ -405,7 +482,9 @@ static int gda_worker_main(void *data)
 		WRITE_ONCE(ctx->worker.last_pass, pass.now);
 		gda_worker_pass(ctx, &pass);
 		found = pass.progress;
-		if (pass.progress || pass.eager) {
+		if (pass.active && gda_worker_is(ctx, GDA_PAYER_GONE)) {
+			gda_worker_rest(ctx, &pass);
+		} else if (pass.progress || pass.eager) {
 			WRITE_ONCE(ctx->worker.state, GDA_WORKER_STATE_POLLING);
 			cond_resched_tasks_rcu_qs();
 			cpu_relax();
@@ -445,7 +524,8 @@ void gda_worker_start(struct gda_ctx *ctx, struct task_struct *task)
 	/* gda_worker_wake() may come until the context is freed, also after the thread ended */
 	get_task_struct(task);
 	ctx->worker.state = GDA_WORKER_STATE_POLLING;
-	WRITE_ONCE(ctx->worker.task, task);
+	/* pairs with smp_load_acquire() in gda_payer_look() */
+	smp_store_release(&ctx->worker.task, task);
 	wake_up_process(task);
 }
 
