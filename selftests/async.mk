@@ -4,7 +4,7 @@
 # kernel's. The libraries under the sanitizers are made by inproc.mk.
 
 ASYNCTEST_OUT	:= $(BUILD)/selftests/async
-ASYNCTESTS	:= copy rows peers random
+ASYNCTESTS	:= copy rows peers random fork
 # over queues in plain memory
 ASYNCTESTS_FAKE	:= flags
 ASYNCTEST_LIB_plain := $(LIB_OUT)/libgda.a
@@ -17,7 +17,7 @@ TEST_VM		+= $(ASYNCTESTS:%=$(ASYNCTEST_OUT)/plain/%)
 SOAK_NATIVE	+= $(ASYNCTEST_OUT)/plain/random
 
 define ASYNC_TEST
-$(ASYNCTEST_OUT)/$1/$2: selftests/async/$2.c $$(wildcard selftests/async/*.h) \
+$(ASYNCTEST_OUT)/$1/$2: selftests/async/$2.c $$(wildcard selftests/async/*.h) selftests/comm/children.h \
 		$(if $(filter $2,$(ASYNCTESTS_FAKE)),selftests/lib/fake_nic.c selftests/lib/fake_nic.h) \
 		$(ASYNCTEST_LIB_$1) \
 		$$(GDA_HEADERS) selftests/async.mk | $$(BUILD)/kselftest/kselftest_harness.h

@@ -4,9 +4,9 @@
 # processes. The libraries under the sanitizers are made by inproc.mk.
 
 GINTEST_OUT	:= $(BUILD)/selftests/gin
-GINTESTS	:= verbs semantics check histories
+GINTESTS	:= verbs semantics check histories fork
 GINTEST_CHECKED	:= verbs semantics
-GINTEST_DEPS	= selftests/gin/harness.c selftests/gin/gin.h $(GDA_HEADERS) selftests/gin.mk
+GINTEST_DEPS	= selftests/gin/harness.c selftests/comm/children.h selftests/gin/gin.h $(GDA_HEADERS) selftests/gin.mk
 GINTEST_LIB_plain := $(LIB_OUT)/libgda.a
 GINTEST_LIB_asan := $(BUILD)/selftests/inproc/asan/libgda.a
 GINTEST_LIB_tsan := $(BUILD)/selftests/inproc/tsan/libgda.a

@@ -350,6 +350,14 @@ static int gda_inproc_open(struct gda_context *c, const char *device)
 	return 0;
 }
 
+static void gda_inproc_context_forked(struct gda_context *c)
+{
+	struct gda_inproc_context *ctx = c->device;
+
+	if (ctx->executor->forked)
+		ctx->executor->forked(ctx);
+}
+
 static void gda_inproc_close(struct gda_context *c)
 {
 	gda_inproc_context_destroy(c->device);
@@ -406,4 +414,5 @@ const struct gda_device_ops gda_device_inproc = {
 	.unmap = gda_inproc_unmap,
 	.help = gda_inproc_help_queue,
 	.help_all = gda_inproc_help_queues,
+	.forked = gda_inproc_context_forked,
 };

@@ -71,6 +71,11 @@ struct gda_inproc_executor {
 	int (*open)(struct gda_inproc_context *ctx, const char *device);
 	/* After all others. */
 	void (*close)(struct gda_inproc_context *ctx);
+	/*
+	 * Instead of any other, in a child of fork(2): close what a device would keep for the parent.
+	 * NULL: nothing
+	 */
+	void (*forked)(struct gda_inproc_context *ctx);
 	/* Its name, and limits that are lower than those that are filled in. */
 	void (*query)(const struct gda_inproc_context *ctx, struct gda_query *cmd);
 	/* A QP that has its number is about to be shown to its worker. 0 or a negative errno */

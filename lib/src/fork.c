@@ -7,7 +7,8 @@
  * the slow paths of gda/fastpath.h report as they report any queue in error. The fast path
  * has no instruction for it.
  *
- * Descriptors of the library are closed in the child (fds.c).
+ * Descriptors of the library are closed in the child (fds.c), and a device's files with what is
+ * mapped of them: while a child had them the device would not learn that the parent has died.
  *
  * Lock order: that of waited.c, gda_fork_lock, then the lock of each context, then that of fds.c.
  * All are held while the process forks, so the child finds the lists whole.
@@ -126,6 +127,7 @@ static void gda_fork_child(void)
 	gda_generation++;
 	gda_disassociate_init();
 	for (ctx = gda_contexts; ctx; ctx = ctx->next) {
+		ctx->ops->forked(ctx);
 		for (qp = ctx->qps; qp; qp = qp->next)
 			if (qp->has_view)
 				gda_view_disassociate(&qp->view);

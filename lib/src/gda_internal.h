@@ -43,6 +43,11 @@ struct gda_device_ops {
 	bool (*help)(struct gda_context *ctx, uint32_t qpn, unsigned int polls,
 		     enum gda_relax_for what);
 	bool (*help_all)(struct gda_context *ctx, unsigned int polls);
+	/*
+	 * In a child of fork(2), which has one thread: close and unmap what would keep alive in the
+	 * device what the parent has there. Every later call is -ENODEV; close() and unmap() come.
+	 */
+	void (*forked)(struct gda_context *ctx);
 };
 
 extern const struct gda_device_ops gda_device_kernel;

@@ -12,18 +12,44 @@
 
 #define GDA_NODE "/dev/gda"
 
+/* Return: 0, or -ENODEV in a child of fork(2). */
+static int gda_kernel_enter(const struct gda_context *ctx)
+{
+	return ctx->fd >= 0 ? 0 : gda_because(-ENODEV,
+		"the context belongs to the parent of this process: open another one here");
+}
+
 static int gda_kernel_ioctl(const struct gda_context *ctx, unsigned long request, void *arg)
 {
 	int saved = errno;
-	int err = ioctl(ctx->fd, request, arg) < 0 ? -errno : 0;
+	int err = gda_kernel_enter(ctx);
 
+	if (!err && ioctl(ctx->fd, request, arg) < 0)
+		err = -errno;
 	errno = saved;
 	return err;
 }
 
 static void gda_kernel_close(struct gda_context *ctx)
 {
-	close(ctx->fd);
+	if (ctx->fd >= 0)
+		close(ctx->fd);
+}
+
+/*
+ * A mapping holds the file open as a descriptor does. Something else takes its place, so that
+ * what still points there, which the library may not know of, reads zeroes and writes for nobody.
+ */
+static void gda_kernel_forked(struct gda_context *ctx)
+{
+	struct gda_region *r;
+
+	for (r = ctx->regions; r; r = r->next)
+		if (mmap(r->addr, r->length, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+			munmap(r->addr, r->length);
+	gda_kernel_close(ctx);
+	ctx->fd = -1;
 }
 
 int gda_kernel_open_node(struct gda_context *ctx)
@@ -90,7 +116,10 @@ static int gda_kernel_map(struct gda_context *ctx, const struct gda_region_info 
 			  void **addr)
 {
 	int prot = info->map == GDA_MAP_RO ? PROT_READ : PROT_READ | PROT_WRITE;
+	int err = gda_kernel_enter(ctx);
 
+	if (err)
+		return err;
 	*addr = mmap(NULL, info->length, prot, MAP_SHARED, ctx->fd, (off_t)info->cookie);
 	return *addr == MAP_FAILED ? -errno : 0;
 }
@@ -107,4 +136,5 @@ const struct gda_device_ops gda_device_kernel = {
 	.ioctl = gda_kernel_ioctl,
 	.map = gda_kernel_map,
 	.unmap = gda_kernel_unmap,
+	.forked = gda_kernel_forked,
 };

@@ -213,6 +213,7 @@ const struct gda_inproc_executor gda_verbs_executor = {
 	.describe = gda_verbs_describe,
 	.open = gda_verbs_open,
 	.close = gda_verbs_close,
+	.forked = gda_verbs_forked,
 	.query = gda_verbs_query,
 	.qp_create = gda_verbs_qp_create,
 	.qp_free = gda_verbs_qp_free,

@@ -175,6 +175,11 @@ bool gda_verbs_visit(struct gda_inproc_qp *qp, u32 wqes, u32 bytes);
 
 int gda_verbs_cm_start(struct gda_verbs *verbs);
 void gda_verbs_cm_stop(struct gda_verbs *verbs);
+
+/* forked.c */
+
+/* In a child of fork(2): the parent's files of RDMA are closed. */
+void gda_verbs_forked(struct gda_inproc_context *ctx);
 /* A QP can be asked for from here on ... */
 void gda_verbs_cm_add(struct gda_verbs_qp *v);
 /* ... until here: its connection, if any, ends. */

@@ -372,10 +372,8 @@ static int body_split(struct r_rank *r)
 	struct gda_comm *part, *machine;
 	uint32_t color = r->rank == 4 ? GDA_COMM_NO_COLOR : r->rank % 2, in, out[R_MAX], k;
 
-	if (gda_comm_split(r->comm, color, 0, &part))
+	if (gda_comm_split(r->comm, color, 0, &part) || (r->rank == 4 && part))
 		return 1;
-	if (r->rank == 4 && part)
-		return 2;
 	if (part) {
 		if (gda_comm_size(part) != 2 || gda_comm_rank(part) != r->rank / 2)
 			return 3;

@@ -247,9 +247,32 @@ TEST_F(library, errors_are_decoded)
 	}
 }
 
+/* Has this process /dev/gda open, or mapped? */
+static bool has_the_file(void)
+{
+	char path[64], to[64];
+	FILE *maps = fopen("/proc/self/maps", "re");
+	bool found = false;
+	char line[512];
+
+	while (maps && fgets(line, sizeof(line), maps))
+		found |= strstr(line, "/dev/gda") != NULL;
+	if (maps)
+		fclose(maps);
+	for (int fd = 3; fd < 256; fd++) {
+		ssize_t n;
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		n = readlink(path, to, sizeof(to) - 1);
+		to[n > 0 ? n : 0] = 0;
+		found |= !strcmp(to, "/dev/gda");
+	}
+	return found;
+}
+
 /*
- * A child shares the context, but not the queues: it may not post to them, it may ask, and
- * what it creates is its own. Its exit status is the line that failed.
+ * A child has no part in the context: it may not post, nor ask, and it has not the file; it opens
+ * its own. Its exit status is the line that failed.
  */
 static int fork_child(struct side *a, struct side *b, int64_t done)
 {
@@ -257,7 +280,7 @@ static int fork_child(struct side *a, struct side *b, int64_t done)
 	struct gda_qp_attr attr = { .size = sizeof(attr), .timeout_ns = T_WAIT_NS };
 	struct gda_error error = { .size = sizeof(error) };
 	struct gda_qp *qp;
-	struct gda_view *v;
+	struct side own;
 
 	if (gda_put(a->v, AT(a, 0), AT(b, 0), 8, 0) != -EIO ||
 	    gda_put(a->v, AT(a, 0), AT(b, 0), 8, GDA_EXCLUSIVE) != -EIO ||
@@ -269,16 +292,17 @@ static int fork_child(struct side *a, struct side *b, int64_t done)
 		return 2;
 	if (gda_error(a->v, &error) != 1 || error.vendor != GDA_MLX5_VENDOR_FORK)
 		return 3;
-	/* the queue itself has not failed */
-	if (gda_qp_query(a->qp, &query) || query.state != GDA_QP_READY ||
-	    query.producer != (uint64_t)done + 1)
+	if (gda_qp_query(a->qp, &query) != -ENODEV ||
+	    gda_qp_create(a->ctx, &attr, &qp) != -ENODEV || gda_context_fd(a->ctx) != -1 ||
+	    has_the_file())
 		return 4;
-	if (gda_qp_create(a->ctx, &attr, &qp) || join_self(qp))
+	if (side_open(&own, 64) || join_self(own.qp))
 		return 5;
-	v = gda_qp_view(qp);
-	*(uint64_t *)(void *)a->mem = 1;
-	if (gda_wait(v, gda_put(v, AT(a, 0), AT(a, 64), 8, 0), 0) || gda_qp_destroy(qp))
+	*(uint64_t *)(void *)own.mem = 1;
+	if (gda_wait(own.v, gda_put(own.v, AT(&own, 0), AT(&own, 64), 8, 0), 0))
 		return 6;
+	side_close(&own);
+	side_close(a);
 	return 0;
 }
 
@@ -329,8 +353,11 @@ TEST_F(library, full_ring_has_a_deadline)
 	ASSERT_OK(gda_qp_destroy(lone.qp));
 }
 
-/* A peer that is killed: a wait ends with an error, not with its deadline. */
-TEST_F(library, peer_killed)
+/*
+ * A peer that is killed: a wait ends with an error, not with its deadline, also if a child
+ * of fork(2) lives on.
+ */
+static void kill_peer(struct __test_metadata *_metadata, FIXTURE_DATA(library) *self, bool child)
 {
 	struct gda_address theirs;
 	struct { struct gda_address addr; } mine;
@@ -350,15 +377,19 @@ TEST_F(library, peer_killed)
 		char c;
 
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		setpgid(0, 0);
 		close(pair[0]);
-		if (side_open(&s, 64) || gda_qp_address(s.qp, &theirs) ||
+		if (side_open(&s, 64) || (child && !fork()))
+			for (;;)
+				pause();
+		if (gda_qp_address(s.qp, &theirs) ||
 		    gda_qp_connect(s.qp, &mine.addr) ||
 		    write(pair[1], &theirs, sizeof(theirs)) != sizeof(theirs))
 			_exit(1);
 		while (read(pair[1], &c, 1) > 0)
 			;
-		pause();
-		_exit(2);
+		for (;;)
+			pause();
 	}
 	close(pair[1]);
 	ASSERT_EQ((ssize_t)sizeof(theirs), read(pair[0], &theirs, sizeof(theirs)));
@@ -370,7 +401,18 @@ TEST_F(library, peer_killed)
 	EXPECT_EQ(1, gda_error(self->a.v, &error));
 	EXPECT_EQ((uint32_t)GDA_MLX5_SYND_RETRY_EXC, error.syndrome);
 	EXPECT_EQ((uint32_t)GDA_MLX5_VENDOR_PEER, error.vendor);
+	kill(-pid, SIGKILL);
 	close(pair[0]);
+}
+
+TEST_F(library, peer_killed)
+{
+	kill_peer(_metadata, self, false);
+}
+
+TEST_F(library, item5_peer_killed_while_its_child_lives)
+{
+	kill_peer(_metadata, self, true);
 }
 
 /* Objects in any order, twice, and a context that is shut down under them. */

@@ -6,6 +6,8 @@
  * deregistrations and 10^3 connections, of which one is 30 s late.
  */
 #include <pthread.h>
+#include <unistd.h>
+#include <sys/wait.h>
 #include "../inproc/suite.h"
 
 #define LEN	65536U
@@ -79,6 +81,56 @@ FIXTURE_TEARDOWN(fabric)
 		s_memory_free(&self->end[i].mem);
 		gda_close(self->end[i].ctx);
 	}
+}
+
+/* --- children --- */
+
+/*
+ * Descriptors and mappings of this process that a device keeps something for. librdmacm opens the
+ * RDMA device for itself, too, and has nothing there.
+ */
+static int files_of_devices(void)
+{
+	static const char *const kinds[] = {
+		"/dev/infiniband/rdma_cm", "/dev/gda", "anon_inode:[eventfd]",
+		"anon_inode:[timerfd]",
+	};
+	char path[64], line[512];
+	FILE *maps = fopen("/proc/self/maps", "re");
+	int n = 0, fd;
+	ssize_t bytes;
+
+	while (maps && fgets(line, sizeof(line), maps))
+		n += strstr(line, "/dev/infiniband/") || strstr(line, "/dev/gda");
+	if (maps)
+		fclose(maps);
+	for (fd = 0; fd < 256; fd++) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		bytes = readlink(path, line, sizeof(line) - 1);
+		line[bytes > 0 ? bytes : 0] = 0;
+		for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+			n += !strncmp(line, kinds[i], strlen(kinds[i]));
+	}
+	return n;
+}
+
+TEST_F(fabric, item5_a_child_has_no_file_of_the_device)
+{
+	struct s_end end[2];
+	int before = files_of_devices(), status = -1;
+	pid_t pid;
+
+	ASSERT_OK(s_pair_open(end, DEPTH, LEN));
+	ASSERT_LT(before, files_of_devices());
+	pid = fork();
+	if (!pid)
+		_exit(files_of_devices() ||
+		      gda_put(end[0].v, end[0].mem.iova, end[0].mem.key, end[1].mem.iova,
+			      end[1].mem.key, 8, 0) != -EIO);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_OK(gda_wait(end[0].v, s_put(&end[0], 0, &end[1], 0, 8, 0), 0));
+	s_pair_close(end);
 }
 
 /* --- rights --- */

@@ -80,7 +80,7 @@ static struct ibv_device device = {
 };
 
 static struct ibv_context context = {
-	.device = &device,
+	.device = &device, .cmd_fd = -1, .async_fd = -1,
 	.ops = { .poll_cq = fake_poll, .post_send = fake_send, .post_recv = fake_recv },
 };
 

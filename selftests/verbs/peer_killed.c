@@ -56,7 +56,8 @@ static int put_on(struct s_end *e, const struct introduction *peer, int ready)
 	return gda_error(e->v, &error) == 1 ? ENDED_AS_IT_SHOULD : WRONG_ERROR;
 }
 
-static int side(int sock, int ready)
+/* @child: with a child of fork(2), which lives on, and has the parent's files no more. */
+static int side(int sock, int ready, bool child)
 {
 	struct introduction own = { .key = 0 }, peer;
 	struct s_end e;
@@ -70,6 +71,12 @@ static int side(int sock, int ready)
 		return NO_PEER;
 	if (gda_qp_connect(e.qp, &peer.address))
 		return NO_CONNECTION;
+	if (child && !fork()) {
+		close(sock);
+		close(ready);
+		for (;;)
+			pause();
+	}
 	return put_on(&e, &peer, ready);
 }
 
@@ -99,7 +106,7 @@ static bool both_put(int ready)
 }
 
 /* Return: 0, or what was wrong with the one that was left; -2 if they did not come so far. */
-static int kill_one(int which, useconds_t after)
+static int kill_one(int which, useconds_t after, bool child)
 {
 	int sock[2], ready[2], left;
 	pid_t pid[2];
@@ -112,7 +119,8 @@ static int kill_one(int which, useconds_t after)
 		if (!pid[i]) {
 			close(ready[0]);
 			close(sock[!i]);
-			_exit(side(sock[i], ready[1]));
+			setpgid(0, 0);
+			_exit(side(sock[i], ready[1], child && i == which));
 		}
 	}
 	close(sock[0]);
@@ -124,6 +132,7 @@ static int kill_one(int which, useconds_t after)
 	kill(pid[which], SIGKILL);
 	reaped(pid[which], LONG_S);
 	left = reaped(pid[!which], 2 * LONG_S);
+	kill(-pid[which], SIGKILL);
 	close(ready[0]);
 	return both ? left : -2;
 }
@@ -150,13 +159,19 @@ TEST_F_TIMEOUT(peer_killed, E4_either_side, 300)
 		rounds = 20;
 	TH_LOG("%lu are killed, GDA_SEED=%llu", rounds, (unsigned long long)seed);
 	for (unsigned long r = 0; r < rounds; r++) {
-		ASSERT_EQ(0, kill_one(r % 2, (useconds_t)s_below(&seed, 20000)))
+		ASSERT_EQ(0, kill_one(r % 2, (useconds_t)s_below(&seed, 20000), false))
 			TH_LOG("round %lu", r);
 	}
 	/* two that live, on the same device */
 	ASSERT_OK(s_pair_open(self->end, DEPTH, LEN)) TH_LOG("%s", gda_last_error());
 	EXPECT_OK(gda_wait(self->end[0].v, s_put(&self->end[0], 0, &self->end[1], 0, 8, 0), 0));
 	s_pair_close(self->end);
+}
+
+TEST_F_TIMEOUT(peer_killed, E4_item5_while_its_child_lives, 300)
+{
+	EXPECT_EQ(0, kill_one(0, 5000, true));
+	EXPECT_EQ(0, kill_one(1, 5000, true));
 }
 
 TEST_HARNESS_MAIN

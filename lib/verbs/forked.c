@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A child of fork(2) does not keep the RDMA device's objects of its parent alive: their peers learn
+ * that the parent has died when it does. Descriptors and mappings of the device's file hold them.
+ * libibverbs maps rings and doorbells out of that file and does not say where, so the child asks
+ * the kernel; what the program itself has mapped of the same device goes, too, and nothing in
+ * a child may use that. Without /proc only the descriptors are closed.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+#include "verbs_internal.h"
+
+#define GDA_VERBS_MAPS_LINE	4352	/* a path is not longer than 4096 */
+
+/* Unmap what @line of /proc/self/maps is about, if it is of the file that @st is about. */
+static void gda_verbs_unmap_line(const char *line, const struct stat *st)
+{
+	unsigned long begin, end, major, minor;
+	char *at;
+
+	/* begin-end rights offset major:minor inode path */
+	begin = strtoul(line, &at, 16);
+	end = *at == '-' ? strtoul(at + 1, &at, 16) : 0;
+	if (!end || !(at = strchr(at + 1, ' ')) || !(at = strchr(at + 1, ' ')))
+		return;
+	major = strtoul(at, &at, 16);
+	minor = *at == ':' ? strtoul(at + 1, &at, 16) : 0;
+	if (makedev(major, minor) == st->st_dev && strtoul(at, NULL, 10) == st->st_ino)
+		munmap((void *)begin, end - begin);
+}
+
+/* Only calls that a child of a process with threads may make: no stdio, no memory. */
+static void gda_verbs_unmap_file(const struct stat *st)
+{
+	char line[GDA_VERBS_MAPS_LINE], *end;
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	size_t used = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return;
+	while ((n = read(fd, line + used, sizeof(line) - 1 - used)) > 0) {
+		used += (size_t)n;
+		line[used] = 0;
+		while ((end = strchr(line, '\n'))) {
+			*end = 0;
+			gda_verbs_unmap_line(line, st);
+			used -= (size_t)(end + 1 - line);
+			memmove(line, end + 1, used + 1);
+		}
+		/* no line of the kernel's is so long */
+		if (used == sizeof(line) - 1)
+			used = 0;
+	}
+	close(fd);
+}
+
+void gda_verbs_forked(struct gda_inproc_context *ctx)
+{
+	struct gda_verbs *verbs = gda_verbs_of(ctx);
+	struct stat st;
+
+	if (!fstat(verbs->dev->cmd_fd, &st) && S_ISCHR(st.st_mode))
+		gda_verbs_unmap_file(&st);
+	close(verbs->dev->cmd_fd);
+	close(verbs->dev->async_fd);
+	close(verbs->channel->fd);
+	close(verbs->timer);
+	close(verbs->stop);
+}
