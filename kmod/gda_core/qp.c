@@ -184,9 +184,9 @@ static void gda_qp_detach_revoked(struct gda_qp *qp)
 
 /*
  * Called only by the worker, when a bit of qp->lost is set: detach revoked memory, and check
- * whether the delay of a QP whose peer was not ready is over, or what it waits for has come. A QP that is asked to fail may be
- * visited at once. The worker forgets when a delay ends, so a delay that goes on is set each
- * time.
+ * whether the delay of a QP whose peer was not ready is over, or what it waits for has come. A QP
+ * that is asked to fail may be visited at once. The worker forgets when a delay ends, so a delay
+ * that goes on is set each time.
  */
 bool gda_qp_attend(struct gda_qp *qp)
 {

@@ -2,12 +2,12 @@
 /*
  * QPs that wait for an entry of a CQ of their context (GDA_OP_WAIT).
  *
- * A waiting QP has GDA_QP_WAITS in qp->lost, which makes the worker look here before each visit, and
- * so it has no visits and its doorbell page can become silent. The worker keeps what is waited for in
- * qp->wait, alone. The CQ knows the nearest entry that anybody waits for (cq->awaited), under its
- * lock: the push of that entry changes ctx->wait_turn and kicks the worker, which then asks for each
- * waiting QP again. As long as ctx->wait_turn stays, a waiting QP costs the worker less than an idle
- * one.
+ * A waiting QP has GDA_QP_WAITS in qp->lost, which makes the worker look here before each visit,
+ * and so it has no visits and its doorbell page can become silent. The worker keeps what is waited
+ * for in qp->wait, alone. The CQ knows the nearest entry that anybody waits for (cq->awaited),
+ * under its lock: the push of that entry changes ctx->wait_turn and kicks the worker, which then
+ * asks for each waiting QP again. As long as ctx->wait_turn stays, a waiting QP costs the worker
+ * less than an idle one.
  *
  * CQs are found by number in ctx->cqs, under SRCU: one of another context is not there. A QP holds
  * no reference on the CQ: one that is destroyed is not found when the QP is looked at next, and the
@@ -28,7 +28,7 @@ static void gda_wait_wake(struct gda_cq *cq)
 	if (!cq->awaited)
 		return;
 	cq->awaited = false;
-	/* behind what they will see; pairs with gda_wait_ask(), which takes the lock after reading */
+	/* behind what they will see; gda_wait_ask() takes the lock after reading it */
 	atomic_inc(&ctx->wait_turn);
 	gda_worker_kick(ctx);
 }
@@ -50,8 +50,8 @@ static int gda_wait_ask(struct gda_qp *qp)
 	int ret = gda_wait_no_cq;
 	struct gda_cq *cq;
 
-	/* before the CQ is looked at: a change that comes after that is seen as a new turn */
 	qp->wait.turn = atomic_read(&ctx->wait_turn);
+	/* before the CQ is looked at: a change that comes after that is seen as a new turn */
 	smp_rmb();
 	cq = xa_load(&ctx->cqs, qp->wait.cqn);
 	if (!cq)

@@ -12,8 +12,8 @@
  * An id that belongs to a QP is destroyed by gda_ib_connection_end(), or after a failure by
  * gda_ib_hang_up_work(), which do not run at the same time; and a handler of it always returns 0.
  * So whoever destroys it waits for the handler. qp_connect() sets qp->id when it is done with
- * the id itself. One that is held belongs to its request, until the request is taken off the list under
- * qp->lock.
+ * the id itself. One that is held belongs to its request, until the request is taken off the list
+ * under qp->lock.
  */
 #include <linux/module.h>
 #include <linux/random.h>

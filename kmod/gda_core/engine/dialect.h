@@ -25,7 +25,7 @@ struct gda_ring_scan {
 	u32 db;
 	u32 rec;
 	u32 ahead;			/* slots beyond ci that are published */
-	u64 stray;			/* a doorbell with another queue's number, not yet reported */
+	u64 stray;			/* a doorbell with another queue's number, not reported */
 	bool illegal;			/* no legal producer writes such a value */
 };
 

@@ -310,8 +310,8 @@ static inline bool gda_cq_push(struct gda_engine_cq *cq, const struct gda_comple
  * @index: 32 bits of the entry's number: how many entries were before it; on a collapsed CQ, of
  *	the slot of its work request
  *
- * Return: 1 it has, or had; 0 not yet; -GDA_STATUS() it cannot have: the CQ has failed, or @index is
- * further ahead than a CQ is deep.
+ * Return: 1 it has, or had; 0 not yet; -GDA_STATUS() it cannot have: the CQ has failed, or @index
+ * is further ahead than a CQ is deep.
  */
 int gda_cq_reached(const struct gda_engine_cq *cq, u32 index);
 

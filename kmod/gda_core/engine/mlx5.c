@@ -82,7 +82,7 @@ static u32 gda_mlx5_stale(u32 depth)
 }
 
 static __always_inline void gda_mlx5_judge(const struct gda_engine_qp *q, u32 index,
-			   struct gda_ring_scan *scan)
+					   struct gda_ring_scan *scan)
 {
 	u32 ahead = (index - (u32)q->ci) & 0xffff;
 
@@ -94,7 +94,11 @@ static __always_inline void gda_mlx5_judge(const struct gda_engine_qp *q, u32 in
 	}
 }
 
-/* A doorbell whose index is new. */
+/*
+ * A doorbell whose index is new, and not that of the record. One that has the number of another
+ * queue and the new index of this one's record is not told apart, for the number is not looked at
+ * then: what this queue's own producer has published goes on, and the other queue does not err.
+ */
 static void gda_mlx5_judge_db(const struct gda_engine_qp *q, u64 db, struct gda_ring_scan *scan)
 {
 	if (unlikely((u32)db >> 8 != q->qpn)) {
