@@ -87,15 +87,21 @@ static void gda_ib_end_work(struct gda_ib_qp *qp)
 }
 
 /*
- * It runs again when the messages that end a connection have gone their way, or when qp_connect()
- * has set an id of a QP that had failed by then. The id goes as soon as it is of no more use: it
- * is memory of rdma_cm's.
+ * It runs again when the messages that end a connection have gone their way, or when qp_connect(),
+ * which moves the QP as well, is done with it: gda_ib_set_id() queues it then. The id goes as soon
+ * as it is of no more use: it is memory of rdma_cm's.
  */
 static void gda_ib_hang_up_work(struct work_struct *work)
 {
 	struct gda_ib_qp *qp = container_of(to_delayed_work(work), struct gda_ib_qp, hangup);
 	struct rdma_cm_id *id;
+	bool connecting;
 
+	spin_lock_irq(&qp->lock);
+	connecting = qp->connecting;
+	spin_unlock_irq(&qp->lock);
+	if (connecting)
+		return;
 	if (READ_ONCE(qp->connected) && !READ_ONCE(qp->over)) {
 		gda_ib_end_work(qp);
 		/* RDMA_CM_EVENT_DISCONNECTED comes of it; nobody else takes the id meanwhile */
@@ -450,8 +456,8 @@ bool gda_ib_request(struct gda_ib_qp *qp, struct rdma_cm_id *id, const struct gd
 }
 
 /*
- * qp_connect() is done with an id, which is the QP's from here on. The QP may have failed
- * meanwhile, and been hung up without it.
+ * qp_connect() is done with an id, which is the QP's from here on, or has found none: @id is NULL.
+ * The QP may have failed meanwhile; gda_ib_hang_up_work() has left it alone until now.
  */
 static void gda_ib_set_id(struct gda_ib_qp *qp, struct rdma_cm_id *id)
 {
@@ -575,13 +581,16 @@ static int gda_ib_ask(struct gda_ib_qp *qp)
 	int ret;
 
 	id = rdma_create_id(qp->ctx->listener->net, gda_ib_handler, qp, RDMA_PS_TCP, IB_QPT_RC);
-	if (IS_ERR(id))
+	if (IS_ERR(id)) {
+		gda_ib_set_id(qp, NULL);
 		return PTR_ERR(id);
+	}
 	ret = gda_ib_resolve(qp, id);
-	if (ret)
+	if (ret) {
 		rdma_destroy_id(id);
-	else
-		gda_ib_set_id(qp, id);
+		id = NULL;
+	}
+	gda_ib_set_id(qp, id);
 	return ret;
 }
 
