@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Probes: a QP that waits to be asked asks whether its peer is still there (gda/cm.h), after 1 s,
- * and then after pauses of 2, 4, 8, 8, ... s. After one without an answer that proves by whom it
- * is the next comes after 1 s, and the third in a row ends the wait.
+ * and then after pauses of 2, 4, 8, 8, ... s, and up to a quarter of each more. After one without
+ * an answer that proves by whom it is the next comes after 1 s, and the third in a row ends the
+ * wait.
  *
  * One work item of the QP does all: after a pause it begins a probe; and when the probe's handler
  * has noted the outcome and queued the work again, it ends the probe and begins the next pause.
@@ -19,9 +20,6 @@
 
 /* Probes that end without an answer, in a row, before the QP fails. */
 #define GDA_IB_PROBE_MISSES	3U
-
-/* In place of the number of a QP: no connection can have it. */
-#define GDA_IB_PROBE_QPN	1
 
 enum gda_ib_probe_outcome {
 	GDA_IB_PROBE_NONE,		/* yet */
@@ -42,6 +40,12 @@ static bool gda_ib_waits(struct gda_ib_qp *qp)
 	return waits;
 }
 
+/* Up to a quarter more, so that QPs which were connected at once do not go on asking at once. */
+static unsigned long gda_ib_probe_delay(unsigned int seconds)
+{
+	return seconds * HZ + reciprocal_scale(get_random_u32(), seconds * HZ / 4);
+}
+
 /* Queue the work, unless the QP goes. */
 static void gda_ib_probe_queue(struct gda_ib_qp *qp, unsigned int seconds)
 {
@@ -49,7 +53,7 @@ static void gda_ib_probe_queue(struct gda_ib_qp *qp, unsigned int seconds)
 
 	spin_lock_irqsave(&qp->lock, flags);
 	if (!qp->closing)
-		mod_delayed_work(gda_ib_probe_wq, &qp->probe_work, seconds * HZ);
+		mod_delayed_work(gda_ib_probe_wq, &qp->probe_work, gda_ib_probe_delay(seconds));
 	spin_unlock_irqrestore(&qp->lock, flags);
 }
 
@@ -65,8 +69,8 @@ static enum gda_ib_probe_outcome gda_ib_probe_rejected(const struct gda_ib_qp *q
 	enum gda_cm_proof proof;
 
 	/*
-	 * The peer's CM tells the requests of one device apart by QP number, which all probes share:
-	 * another one is under way, or somebody else sent it, and the host lives.
+	 * The peer's CM tells the requests of one device apart by QP number, which all probes
+	 * share: another one is under way, or somebody else sent it, and the host lives.
 	 */
 	if (event->status == IB_CM_REJ_STALE_CONN)
 		return GDA_IB_PROBE_NONE;
@@ -91,12 +95,12 @@ static int gda_ib_probe_send(struct gda_ib_qp *qp, struct rdma_cm_id *id)
 		.private_data = &p,
 		.private_data_len = sizeof(p),
 		.retry_count = GDA_IB_RETRIES,
-		.qp_num = GDA_IB_PROBE_QPN,
+		.qp_num = GDA_CM_PROBE_QPN,
 	};
 
 	qp->probe_token = (__force __be32)get_random_u32();
 	gda_cm_private_set(&p, GDA_CM_ROLE_PROBE, qp->probe_token, &qp->self, &qp->peer);
-	gda_cm_sign(&p, &qp->self, &qp->peer, cpu_to_be32(GDA_IB_PROBE_QPN));
+	gda_cm_sign(&p, &qp->self, &qp->peer, cpu_to_be32(GDA_CM_PROBE_QPN));
 	return rdma_connect_locked(id, &param);
 }
 

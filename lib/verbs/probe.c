@@ -18,9 +18,6 @@
 /* Probes that end without an answer, in a row, before the QP fails. */
 #define GDA_VERBS_PROBE_MISSES	3U
 
-/* In place of the number of a QP: no connection can have it. */
-#define GDA_VERBS_PROBE_QPN	1U
-
 /* Why rdma_cm says that a request was rejected: whoever listens there says it. */
 #define GDA_VERBS_REJ_BY_PEER		28
 
@@ -33,11 +30,14 @@ static bool gda_verbs_waits(const struct gda_verbs_qp *v)
 	       memcmp(&v->address, &v->peer, sizeof(v->peer)) < 0;
 }
 
-static bool gda_verbs_probe_due(u32 seconds)
+/* QPs that were connected at once do not go on asking at once: their numbers differ. */
+static bool gda_verbs_probe_due(const struct gda_verbs_qp *v)
 {
-	if (seconds < GDA_VERBS_PROBE_EVERY)
+	u32 seconds = v->waited;
+
+	if (seconds <= GDA_VERBS_PROBE_EVERY)
 		return !(seconds & (seconds - 1));
-	return seconds % GDA_VERBS_PROBE_EVERY == 0;
+	return (seconds + ntohl(v->address.number)) % GDA_VERBS_PROBE_EVERY == 0;
 }
 
 static void gda_verbs_timer_set(struct gda_verbs *verbs, bool on)
@@ -101,7 +101,7 @@ void gda_verbs_probe_tick(struct gda_verbs *verbs)
 		}
 		waits = true;
 		v->waited++;
-		if (!v->probe && (v->missed || gda_verbs_probe_due(v->waited)))
+		if (!v->probe && (v->missed || gda_verbs_probe_due(v)))
 			gda_verbs_probe_begin(v);
 	}
 	gda_verbs_timer_set(verbs, waits);
@@ -121,12 +121,12 @@ static int gda_verbs_probe_send(struct gda_verbs_qp *v)
 		.private_data = &data,
 		.private_data_len = sizeof(data),
 		.retry_count = GDA_VERBS_RETRY,
-		.qp_num = GDA_VERBS_PROBE_QPN,
+		.qp_num = GDA_CM_PROBE_QPN,
 	};
 
 	v->probe_token = (u32)gda_inproc_random();
 	gda_cm_private_set(&data, GDA_CM_ROLE_PROBE, v->probe_token, &v->address, &v->peer);
-	gda_cm_sign(&data, &v->address, &v->peer, htonl(GDA_VERBS_PROBE_QPN));
+	gda_cm_sign(&data, &v->address, &v->peer, htonl(GDA_CM_PROBE_QPN));
 	return gda_rdma.connect(v->probe, &param) ? -errno : 0;
 }
 

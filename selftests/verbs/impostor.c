@@ -382,6 +382,32 @@ TEST_F(impostor, P9_replayed_request)
 	EXPECT_TRUE(accepted(self, &p, QPN, 0));
 }
 
+/*
+ * The peer itself asks for a connection to number 1, which is that of probes and the RDMA device's
+ * own, and probes with another number.
+ */
+TEST_F(impostor, P9_number_of_probes)
+{
+	struct gda_cm_address peer = greater(&self->target, 0xffff00);
+	struct gda_cm_private p = request(&peer, &self->target, 1);
+	struct rdma_cm_id *id;
+	struct got g;
+
+	ASSERT_OK(name(self->qp, &peer));
+	EXPECT_FALSE(accepted(self, &p, 1, 0));
+	gda_cm_private_set(&p, GDA_CM_ROLE_PROBE, htonl(98), &peer, &self->target);
+	gda_cm_sign(&p, &peer, &self->target, htonl(QPN));
+	id = ask(self->ch, &self->target, 0, &p, QPN);
+	ASSERT_NE(NULL, id);
+	ASSERT_TRUE(next(self->ch, MS, &g));
+	EXPECT_EQ(RDMA_CM_EVENT_REJECTED, g.type);
+	EXPECT_EQ(GDA_CM_REASON_UNKNOWN, g.reject.reason);
+	rdma_destroy_id(id);
+	EXPECT_EQ((uint32_t)GDA_QP_WAIT, state(self->qp));
+	p = request(&peer, &self->target, QPN);
+	EXPECT_TRUE(accepted(self, &p, QPN, 0));
+}
+
 /* One that knows the nonce of the target, and not that of the peer, which is named later. */
 TEST_F(impostor, P9_held_in_the_name_of_the_peer)
 {

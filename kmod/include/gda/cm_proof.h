@@ -12,6 +12,9 @@
 
 #include <gda/cm.h>
 
+/* In place of the number of a QP, in each probe: it is %IB_QP1's, which no connection can have. */
+#define GDA_CM_PROBE_QPN	1
+
 /* How much a rejection proves. */
 enum gda_cm_proof {
 	GDA_CM_PROOF_NONE,
@@ -70,14 +73,26 @@ static inline void gda_cm_sign(struct gda_cm_private *p, const struct gda_cm_add
 	gda_cm_tag_full(&p->tags, &c, target, asker);
 }
 
-/* @self has got a request or a probe: is its sender one that was given the address? */
+/* Is @qpn GDA_CM_PROBE_QPN? */
+static inline bool gda_cm_qpn_is_probes(__be32 qpn)
+{
+	static const __u8 probes[sizeof(qpn)] = { [sizeof(qpn) - 1] = GDA_CM_PROBE_QPN };
+
+	return !memcmp(&qpn, probes, sizeof(qpn));
+}
+
+/*
+ * @self has got a request or a probe: is its sender one that was given the address? A probe has the
+ * number of probes, and a request, which would be connected to what has the number, another.
+ */
 static inline bool gda_cm_knows(const struct gda_cm_private *p, const struct gda_cm_address *self,
 				__be32 qpn)
 {
+	__u8 role = gda_cm_qpn_is_probes(qpn) ? GDA_CM_ROLE_PROBE : GDA_CM_ROLE_REQUEST;
 	struct gda_cm_claim c;
 
 	gda_cm_claim_set(&c, p, self, qpn);
-	return p->role != GDA_CM_ROLE_REPLY && p->number == self->number &&
+	return p->role == role && p->number == self->number &&
 	       gda_cm_tag_brief_ok(&p->tags, &c, self->nonce);
 }
 
