@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Limits of one user: contexts, each of which is a kernel thread; objects, of which all share one
- * space of keys; and QPs of executors that have memory of their own for each, which a driver
- * allocates and charges to nobody: the memory cgroup does not see it, and RLIMIT_MEMLOCK may be
- * without end. All other memory is for these two.
+ * space of keys; and what executors have of a driver's, QPs and requests that they hold: that the
+ * driver charges to nobody, the memory cgroup does not see it, and RLIMIT_MEMLOCK may be without
+ * end. All other memory is for these.
  *
  * A context counts for the user that binds it. In a user namespace it counts for all of
  * that namespace too (of namespaces within each other: the outermost), whoever owns it, so
@@ -42,6 +42,7 @@ struct gda_user {
 	atomic_t orphans;		/* contexts without a payer, see payer.c */
 };
 
+/* Of those that have one for all executors. */
 static const unsigned int *const gda_count_limits[GDA_COUNTS] = {
 	[GDA_COUNT_OBJECTS] = &gda_limits.max_objects,
 	[GDA_COUNT_EXECUTOR_QPS] = &gda_limits.max_executor_qps,
@@ -235,11 +236,12 @@ void gda_unaccount_context(struct gda_account *account)
 	}
 }
 
-static bool gda_user_charge(struct gda_user *user, enum gda_count what)
+/* @beyond: a caller with the capability may exceed the limit of @most. */
+static bool gda_user_charge(struct gda_user *user, enum gda_count what, unsigned int most,
+			    bool beyond)
 {
-	if (!user ||
-	    atomic_inc_return(&user->counts[what]) <= READ_ONCE(*gda_count_limits[what]) ||
-	    capable(CAP_SYS_RESOURCE))
+	if (!user || atomic_inc_return(&user->counts[what]) <= most ||
+	    (beyond && capable(CAP_SYS_RESOURCE)))
 		return true;
 	atomic_dec(&user->counts[what]);
 	return false;
@@ -252,17 +254,23 @@ static void gda_account_return(struct gda_ctx *ctx, enum gda_count what, int n)
 			atomic_dec(&ctx->account.users[n]->counts[what]);
 }
 
-int gda_account_one(struct gda_ctx *ctx, enum gda_count what)
+static int gda_account_below(struct gda_ctx *ctx, enum gda_count what, unsigned int most,
+			     bool beyond)
 {
 	int i;
 
 	for (i = 0; i < GDA_ACCOUNTS; i++) {
-		if (!gda_user_charge(ctx->account.users[i], what)) {
+		if (!gda_user_charge(ctx->account.users[i], what, most, beyond)) {
 			gda_account_return(ctx, what, i);
 			return -ENOSPC;
 		}
 	}
 	return 0;
+}
+
+int gda_account_one(struct gda_ctx *ctx, enum gda_count what)
+{
+	return gda_account_below(ctx, what, READ_ONCE(*gda_count_limits[what]), true);
 }
 
 void gda_unaccount_one(struct gda_ctx *ctx, enum gda_count what)
@@ -282,3 +290,18 @@ unsigned int gda_account_orphans(const struct gda_ctx *ctx)
 {
 	return atomic_read(&ctx->account.users[GDA_ACCOUNT_USER]->orphans);
 }
+
+/* Whoever causes it is not the caller: nobody's capability goes beyond. */
+bool gda_executor_hold(struct gda_executor_ctx *exec, unsigned int most)
+{
+	struct gda_ctx *ctx = container_of(exec, struct gda_ctx, exec);
+
+	return !gda_account_below(ctx, GDA_COUNT_HELD, most, false);
+}
+GDA_EXPORT(gda_executor_hold);
+
+void gda_executor_release(struct gda_executor_ctx *exec)
+{
+	gda_unaccount_one(container_of(exec, struct gda_ctx, exec), GDA_COUNT_HELD);
+}
+GDA_EXPORT(gda_executor_release);

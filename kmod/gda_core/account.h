@@ -37,6 +37,7 @@ struct gda_account {
 enum gda_count {
 	GDA_COUNT_OBJECTS,
 	GDA_COUNT_EXECUTOR_QPS,		/* for which an executor has memory of its own */
+	GDA_COUNT_HELD,			/* see gda_executor_hold() */
 	GDA_COUNTS
 };
 

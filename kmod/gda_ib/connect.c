@@ -29,6 +29,15 @@ static unsigned int gda_ib_pending_s = 120;
 module_param_named(pending_s, gda_ib_pending_s, uint, 0444);
 MODULE_PARM_DESC(pending_s, "seconds for which a request waits until its target names a peer");
 
+/* A request that is held is some kilobytes of rdma_cm's that nobody is charged for. */
+static unsigned int gda_ib_pending_context = 1024;
+module_param_named(pending_context, gda_ib_pending_context, uint, 0444);
+MODULE_PARM_DESC(pending_context, "requests that the QPs of a context hold");
+
+static unsigned int gda_ib_pending_user = 4096;
+module_param_named(pending_user, gda_ib_pending_user, uint, 0444);
+MODULE_PARM_DESC(pending_user, "requests that the QPs of all contexts of a user hold");
+
 static unsigned long gda_ib_pending_jiffies(void)
 {
 	return clamp(gda_ib_pending_s, 1U, 86400U) * HZ;
@@ -196,6 +205,16 @@ static void gda_ib_refuse_all(struct list_head *requests, u8 reason)
 		gda_ib_refuse(request, reason);
 }
 
+/* @n of those that are held are held no longer. */
+static void gda_ib_unreserve(struct gda_ib_qp *qp, unsigned int n)
+{
+	lockdep_assert_held(&qp->lock);
+	qp->npending -= n;
+	atomic_sub(n, &qp->ctx->npending);
+	while (n--)
+		gda_executor_release(qp->exec->ctx);
+}
+
 /* Take all that are held; each is the caller's then. */
 static void gda_ib_take_pending(struct gda_ib_qp *qp, struct list_head *requests)
 {
@@ -205,8 +224,7 @@ static void gda_ib_take_pending(struct gda_ib_qp *qp, struct list_head *requests
 	list_for_each_entry(request, &qp->pending, node)
 		request->held = false;
 	list_splice_init(&qp->pending, requests);
-	atomic_sub(qp->npending, &qp->ctx->npending);
-	qp->npending = 0;
+	gda_ib_unreserve(qp, qp->npending);
 }
 
 void gda_ib_connection_end(struct gda_ib_qp *qp)
@@ -336,8 +354,7 @@ static void gda_ib_reap_work(struct work_struct *work)
 			continue;
 		request->held = false;
 		list_move(&request->node, &gone);
-		qp->npending--;
-		atomic_dec(&qp->ctx->npending);
+		gda_ib_unreserve(qp, 1);
 	}
 	/* they are in the order in which they came */
 	request = list_first_entry_or_null(&qp->pending, struct gda_ib_request, node);
@@ -371,8 +388,11 @@ static bool gda_ib_reserve(struct gda_ib_qp *qp)
 	lockdep_assert_held(&qp->lock);
 	if (qp->npending == GDA_CM_MAX_PENDING)
 		return false;
-	if (atomic_inc_return(&qp->ctx->npending) <= GDA_IB_PENDING_MOST)
+	if (atomic_inc_return(&qp->ctx->npending) <= gda_ib_pending_context &&
+	    gda_executor_hold(qp->exec->ctx, gda_ib_pending_user)) {
+		qp->npending++;
 		return true;
+	}
 	atomic_dec(&qp->ctx->npending);
 	return false;
 }
@@ -408,7 +428,6 @@ static u8 gda_ib_admit(struct gda_ib_qp *qp, struct rdma_cm_id *id,
 	/* does nothing while it is queued for one that came before */
 	queue_delayed_work(gda_ib_wq, &qp->reap, gda_ib_pending_jiffies());
 	list_add_tail(&request->node, &qp->pending);
-	qp->npending++;
 	id->context = request;
 	id->event_handler = gda_ib_held_handler;
 	return 0;

@@ -150,12 +150,6 @@ struct gda_ib_mr {
 #define GDA_IB_RETRIES		6
 #define GDA_IB_RNR_RETRIES	6
 
-/*
- * Requests that wait, of one context: each is some kilobytes of rdma_cm's that nobody is charged
- * for. And for how long one waits (connect.c).
- */
-#define GDA_IB_PENDING_MOST	1024
-
 /* Probes of one context in a second. */
 #define GDA_IB_PROBES		64
 

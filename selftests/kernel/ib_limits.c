@@ -157,20 +157,26 @@ TEST_F_TIMEOUT(ib_limits, O16_failed_and_waiting, 200)
 	free(qp);
 }
 
+static int load_with(const char *parameters)
+{
+	struct utsname un;
+	char path[256];
+	int err = t_ib_unload();
+
+	uname(&un);
+	snprintf(path, sizeof(path), "build/%s/kmod/gda_ib/gda_ib.ko", un.release);
+	return err ? err : t_module_insert(path, parameters);
+}
+
 /* A request of a QP that nobody names goes in the end, and so does its id. */
 TEST_F(ib_limits, O18_held_for_a_while)
 {
 	struct gda_qp_address to = { .size = sizeof(to) };
 	struct t_qp target, qp[8];
-	struct utsname un;
-	char path[256];
 	int fd, peer;
 	long base;
 
-	uname(&un);
-	snprintf(path, sizeof(path), "build/%s/kmod/gda_ib/gda_ib.ko", un.release);
-	ASSERT_OK(t_ib_unload());
-	ASSERT_OK(t_module_insert(path, "pending_s=2"));
+	ASSERT_OK(load_with("pending_s=2"));
 	fd = t_context_on(T_IB);
 	peer = t_context_on(T_IB);
 	ASSERT_LE(0, fd);
@@ -196,6 +202,100 @@ TEST_F(ib_limits, O18_held_for_a_while)
 	EXPECT_OK(t_ib_wait_ready(&target));
 	t_qp_close(&qp[0]);
 	t_qp_close(&target);
+	close(fd);
+	close(peer);
+}
+
+/* Have @n QPs, each of a peer's own, ask the QPs @target, each as many of them. */
+static int ask_all(struct t_qp *qp, int n, int fd, struct t_qp *target, int targets)
+{
+	struct gda_qp_address to = { .size = sizeof(to) };
+	int err = 0;
+
+	for (int i = 0; i < n && !err; i++) {
+		struct t_qp *t = &target[i % targets];
+
+		to.handle = t->qpc.handle;
+		err = t_qp_open(&qp[i], fd, DEPTH);
+		err = err ? err : t_ioctl(t->fd, GDA_IOC_QP_ADDRESS, &to);
+		err = err ? err : ask(&qp[i], to.address);
+	}
+	return err;
+}
+
+/* How many of @n QPs fail, and so were not held? As many as @want, in the end. */
+static int refused(struct t_qp *qp, int n, int want)
+{
+	int failed = 0, settled = 0;
+
+	/* a second without a change: nothing is under way any more */
+	for (uint64_t until = t_now() + T_WAIT_NS; settled < 10 && t_now() < until; settled++) {
+		int now = 0;
+
+		for (int i = 0; i < n; i++) {
+			struct gda_qp_query q;
+
+			if (t_qp_query(qp[i].fd, qp[i].qpc.handle, &q))
+				return -1;
+			now += q.state == GDA_QP_ERROR;
+		}
+		if (now != failed || now < want)
+			settled = 0;
+		failed = now;
+		t_sleep_ns(T_NS / 10);
+	}
+	return failed;
+}
+
+#define HELD	6
+#define ASKING	16
+
+/* Two contexts of one user hold no more than the user may; what they have held is given back. */
+TEST_F(ib_limits, O18_held_of_a_user)
+{
+	struct t_qp target[2], qp[ASKING];
+	int fd, peer[2];
+
+	ASSERT_OK(load_with("pending_user=6 pending_context=4"));
+	fd = t_context_on(T_IB);
+	ASSERT_LE(0, fd);
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < 2; i++) {
+			peer[i] = t_context_on(T_IB);
+			ASSERT_LE(0, peer[i]);
+			ASSERT_OK(t_qp_open(&target[i], peer[i], DEPTH));
+		}
+		ASSERT_OK(ask_all(qp, ASKING, fd, target, 2));
+		EXPECT_EQ(ASKING - HELD, refused(qp, ASKING, ASKING - HELD));
+		for (int i = 0; i < ASKING; i++)
+			t_qp_close(&qp[i]);
+		for (int i = 0; i < 2; i++) {
+			t_qp_close(&target[i]);
+			close(peer[i]);
+		}
+	}
+	close(fd);
+}
+
+/* Nor does one context, with two QPs, hold more than it may. */
+TEST_F(ib_limits, O18_held_of_a_context)
+{
+	struct t_qp target[2], qp[ASKING];
+	int fd, peer;
+
+	ASSERT_OK(load_with("pending_user=12 pending_context=6"));
+	fd = t_context_on(T_IB);
+	peer = t_context_on(T_IB);
+	ASSERT_LE(0, fd);
+	ASSERT_LE(0, peer);
+	for (int i = 0; i < 2; i++)
+		ASSERT_OK(t_qp_open(&target[i], peer, DEPTH));
+	ASSERT_OK(ask_all(qp, ASKING, fd, target, 2));
+	EXPECT_EQ(ASKING - HELD, refused(qp, ASKING, ASKING - HELD));
+	for (int i = 0; i < ASKING; i++)
+		t_qp_close(&qp[i]);
+	for (int i = 0; i < 2; i++)
+		t_qp_close(&target[i]);
 	close(fd);
 	close(peer);
 }

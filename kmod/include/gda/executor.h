@@ -284,6 +284,25 @@ void gda_executor_qp_fail(struct gda_executor_qp *qp, struct gda_status why);
 void gda_executor_qp_kick(struct gda_executor_qp *qp);
 
 /**
+ * gda_executor_hold - count something that others send, and that is kept for a context
+ * @ctx: a bound context
+ * @most: of all contexts of the user who bound it, and of each other whom the context counts for
+ *
+ * Any context. gda_executor_release() undoes it, before the context is unbound.
+ *
+ * Return: whether it may be kept.
+ */
+bool gda_executor_hold(struct gda_executor_ctx *ctx, unsigned int most);
+
+/**
+ * gda_executor_release - it is kept no longer
+ * @ctx: that of gda_executor_hold()
+ *
+ * Any context.
+ */
+void gda_executor_release(struct gda_executor_ctx *ctx);
+
+/**
  * gda_executor_local_mr - find the MR of a local segment, and check its use
  * @qp: whose visit() calls this
  * @sge: the segment
