@@ -62,9 +62,8 @@ static void gda_verbs_reject(struct rdma_cm_id *id, const struct gda_cm_reject *
 	gda_rdma.destroy_id(id);
 }
 
-/* Reject a request of an end that knows the nonce of @v. @peer: it is the peer that was named. */
-static void gda_verbs_refuse(struct gda_verbs_qp *v, struct rdma_cm_id *id, u8 reason,
-			     const struct gda_cm_private *asked, bool peer)
+void gda_verbs_refuse(struct gda_verbs_qp *v, struct rdma_cm_id *id, u8 reason,
+		      const struct gda_cm_private *asked, bool peer)
 {
 	struct gda_cm_reject why;
 
@@ -123,11 +122,9 @@ static void gda_verbs_accept(struct gda_verbs_qp *v, struct rdma_cm_id *id,
 /* @v has named its peer: answer it, if it has asked, and reject all others. */
 static void gda_verbs_settle(struct gda_verbs_qp *v, bool answer)
 {
-	while (v->pending) {
-		struct gda_verbs_request *r = v->pending;
+	struct gda_verbs_request *r;
 
-		v->pending = r->next;
-		v->npending--;
+	while ((r = gda_verbs_unhold(v))) {
 		/* one that only claims to be the peer is refused as any other */
 		if (answer && !v->id &&
 		    gda_cm_is_peer(&r->private, &v->address, &v->peer, r->qpn))
@@ -263,43 +260,6 @@ static struct gda_verbs_qp *gda_verbs_target(const struct gda_verbs *verbs,
 	       v : NULL;
 }
 
-/* Is a request of the QP that sent @p held? */
-static bool gda_verbs_holds(const struct gda_verbs_qp *v, const struct gda_cm_private *p)
-{
-	struct gda_cm_address from, other;
-	const struct gda_verbs_request *r;
-
-	gda_cm_private_from(p, &from);
-	for (r = v->pending; r; r = r->next) {
-		gda_cm_private_from(&r->private, &other);
-		if (gda_cm_same_end(&from, &other))
-			return true;
-	}
-	return false;
-}
-
-/* Keep a request until its QP names a peer. Return: 0, or why it is rejected. */
-static u8 gda_verbs_hold(struct gda_verbs_qp *v, const struct gda_verbs_event *e)
-{
-	struct gda_verbs_request *r;
-
-	if (gda_verbs_holds(v, &e->private))
-		return GDA_CM_REASON_BUSY;
-	if (v->npending == GDA_CM_MAX_PENDING)
-		return GDA_CM_REASON_FULL;
-	r = calloc(1, sizeof(*r));
-	if (!r)
-		return GDA_CM_REASON_FULL;
-	e->id->context = v;
-	r->id = e->id;
-	r->private = e->private;
-	r->qpn = e->qpn;
-	r->next = v->pending;
-	v->pending = r;
-	v->npending++;
-	return 0;
-}
-
 /*
  * Accept a request for @v, or keep it. @peer: it is by the peer that was named. Return: 0, or why
  * it is rejected.
@@ -374,24 +334,6 @@ static int gda_verbs_answered(struct gda_verbs_qp *v, const struct gda_verbs_eve
 	if (!err)
 		gda_verbs_set_ready(v);
 	return err;
-}
-
-/* A request is taken back before its QP has named anybody. Return: was it one? */
-static bool gda_verbs_withdrawn(struct gda_verbs_qp *v, const struct rdma_cm_id *id)
-{
-	struct gda_verbs_request **link = &v->pending;
-	struct gda_verbs_request *r;
-
-	while (*link && (*link)->id != id)
-		link = &(*link)->next;
-	r = *link;
-	if (!r)
-		return false;
-	*link = r->next;
-	v->npending--;
-	gda_rdma.destroy_id(r->id);
-	free(r);
-	return true;
 }
 
 static void gda_verbs_removed(struct gda_verbs *verbs)
@@ -566,6 +508,7 @@ int gda_verbs_cm_start(struct gda_verbs *verbs)
 	if (!verbs->channel)
 		return gda_because(-errno, "no rdma_cm: is rdma_ucm loaded, and who may open %s?",
 				   "/dev/infiniband/rdma_cm");
+	gda_verbs_held_init(verbs);
 	err = gda_verbs_bind(verbs);
 	if (err)
 		goto err_channel;

@@ -2,9 +2,9 @@
 /*
  * Probes: a QP that waits to be asked asks whether its peer is still there (gda/cm.h). A timer of
  * the context ticks while any of its QPs waits, once a second; a QP is probed after 1, 2, 4 and
- * 8 s, and then every 8 s. After a probe without an answer that proves by whom it is the next comes
- * at the next tick, and the third in a row ends the wait: for a peer that is gone it is 10 s at
- * most.
+ * 8 s, and then every 8 s, at seconds of its own. After a probe without an answer that proves by
+ * whom it is the next comes at the next tick, and the third in a row ends the wait: for a peer that
+ * is gone it is 10 s at most. The same ticks end requests that are held (held.c).
  *
  * All under verbs->lock.
  */
@@ -95,6 +95,7 @@ void gda_verbs_probe_tick(struct gda_verbs *verbs)
 	if (read(verbs->timer, &ticks, sizeof(ticks)) < 0)
 		return;
 	for (v = verbs->qps; v; v = v->next) {
+		waits |= gda_verbs_held_tick(v);
 		if (!gda_verbs_waits(v)) {
 			gda_verbs_probe_end(v);
 			continue;
@@ -107,10 +108,15 @@ void gda_verbs_probe_tick(struct gda_verbs *verbs)
 	gda_verbs_timer_set(verbs, waits);
 }
 
+void gda_verbs_ticks(struct gda_verbs *verbs)
+{
+	gda_verbs_timer_set(verbs, true);
+}
+
 void gda_verbs_probe_start(struct gda_verbs_qp *v)
 {
 	if (gda_verbs_waits(v))
-		gda_verbs_timer_set(v->verbs, true);
+		gda_verbs_ticks(v->verbs);
 }
 
 /* The way to the peer is known. Return: 0 or a negative errno. */

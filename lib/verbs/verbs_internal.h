@@ -51,6 +51,10 @@ static inline __be64 gda_os_siphash(const void *data, size_t bytes, __be64 k0, _
 
 #define GDA_VERBS_RESOLVE_MS	2000
 
+/* Requests that wait, of one context; and for how many seconds one waits. */
+#define GDA_VERBS_PENDING_MOST	1024U
+#define GDA_VERBS_PENDING_S	120U
+
 /* Inline payload that a chain copies. */
 #define GDA_VERBS_INLINE_BYTES	4096U
 
@@ -68,6 +72,7 @@ struct gda_verbs_request {
 	struct rdma_cm_id *id;
 	struct gda_cm_private private;	/* that came with it */
 	__be32 qpn;			/* of the RDMA QP that asks */
+	u32 waited;			/* seconds */
 };
 
 /* An event, after rdma_cm has been told that it was taken. */
@@ -93,15 +98,17 @@ struct gda_verbs {
 	/* by key, 32 bits; under ctx->lock, read by workers */
 	struct gda_verbs_mr *keys[GDA_VERBS_BUCKETS];
 
-	/* cm.c; @address and the next five are constant */
+	/* cm.c; @address and the next six are constant */
 	struct gda_cm_address address;	/* without number and nonce */
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *listener;
 	pthread_t thread;
 	int stop;			/* eventfd */
-	int timer;			/* timerfd, of probes */
-	pthread_mutex_t lock;		/* guards the next two */
+	int timer;			/* timerfd, of probes and of requests that wait */
+	u32 pending_s;			/* GDA_PENDING_S, of the environment */
+	pthread_mutex_t lock;		/* guards the next three */
 	struct gda_verbs_qp *qps;
+	u32 npending;			/* requests that its QPs hold */
 	bool ticking;			/* @timer */
 };
 
@@ -199,6 +206,26 @@ void gda_verbs_probe_end(struct gda_verbs_qp *v);
 void gda_verbs_probe_tick(struct gda_verbs *verbs);
 /* An event of v->probe. */
 void gda_verbs_probe_event(struct gda_verbs_qp *v, const struct gda_verbs_event *e);
+
+/* Something waits for the seconds that @verbs->timer counts. */
+void gda_verbs_ticks(struct gda_verbs *verbs);
+
+/* held.c: requests that wait for their QPs to name a peer; under verbs->lock */
+
+/* Return: 0: the request @e is held, or why it is rejected. */
+u8 gda_verbs_hold(struct gda_verbs_qp *v, const struct gda_verbs_event *e);
+/* Take the first that @v holds, which is the caller's then; or NULL. */
+struct gda_verbs_request *gda_verbs_unhold(struct gda_verbs_qp *v);
+/* The request with this id is taken back. */
+void gda_verbs_withdrawn(struct gda_verbs_qp *v, const struct rdma_cm_id *id);
+/* A second is over: reject those that have waited for too long. Return: do others wait? */
+bool gda_verbs_held_tick(struct gda_verbs_qp *v);
+/* Of a new context. */
+void gda_verbs_held_init(struct gda_verbs *verbs);
+
+/* Reject a request of an end that knows the nonce of @v. @peer: it is the peer that was named. */
+void gda_verbs_refuse(struct gda_verbs_qp *v, struct rdma_cm_id *id, u8 reason,
+		      const struct gda_cm_private *asked, bool peer);
 
 /* port.c */
 

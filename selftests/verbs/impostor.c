@@ -538,4 +538,70 @@ TEST_F_TIMEOUT(impostor, P9_without_the_nonce, 300)
 			rdma_destroy_id(ids[i]);
 }
 
+#define MOST	1024U		/* requests that a context holds */
+#define QPS	(MOST / GDA_CM_MAX_PENDING + 1)
+
+/* Ask @to for the peer of this number, which the target does not name. Return: is it held? */
+static bool is_held(FIXTURE_DATA(impostor) *self, const struct gda_cm_address *to,
+		    unsigned int number, struct rdma_cm_id **id)
+{
+	struct gda_cm_address peer = greater(to, 0xffff00 - number);
+	struct gda_cm_private p = request(&peer, to, QPN + number);
+	struct got g;
+
+	*id = ask(self->ch, to, 0, &p, QPN + number);
+	return *id && !next(self->ch, number < MOST ? 0 : MS, &g);
+}
+
+/* Each QP of a context holds as many as it may; all together no more than the context may. */
+TEST_F_TIMEOUT(impostor, O18_held_by_a_context, 300)
+{
+	struct rdma_cm_id **id = calloc(MOST + 1, sizeof(*id));
+	unsigned int held = 0;
+	struct gda_qp *qp[QPS];
+
+	ASSERT_NE(NULL, id);
+	for (unsigned int i = 0; i < QPS; i++) {
+		struct gda_address address;
+		struct gda_cm_address to;
+
+		ASSERT_OK(s_qp_open(self->ctx, DEPTH, S_TIMEOUT_NS, &qp[i]));
+		ASSERT_OK(gda_qp_address(qp[i], &address));
+		memcpy(&to, address.bytes, sizeof(to));
+		for (unsigned int n = i * GDA_CM_MAX_PENDING;
+		     n <= MOST && n < (i + 1) * GDA_CM_MAX_PENDING; n++)
+			held += is_held(self, &to, n, &id[n]);
+	}
+	EXPECT_EQ(MOST, held);
+	/* what is held is given back with its QP */
+	for (unsigned int i = 0; i < QPS; i++)
+		gda_qp_destroy(qp[i]);
+	for (unsigned int n = 0; n <= MOST; n++)
+		if (id[n])
+			rdma_destroy_id(id[n]);
+	free(id);
+}
+
+/* A request that its target does not answer goes in the end. Of gda_ib: kernel/ib_limits. */
+TEST_F(impostor, O18_held_for_a_while)
+{
+	const char *device = getenv("GDA_DEVICE");
+	struct rdma_cm_id *id;
+	struct got g;
+
+	if (device && !strncmp(device, "ib:", 3))
+		SKIP(return, "of devices verbs:");
+	gda_qp_destroy(self->qp);
+	gda_close(self->ctx);
+	setenv("GDA_PENDING_S", "2", 1);
+	ASSERT_OK(qp_open(&self->ctx, &self->qp, &self->target));
+	unsetenv("GDA_PENDING_S");
+	EXPECT_TRUE(is_held(self, &self->target, 0, &id));
+	EXPECT_FALSE(next(self->ch, 500, &g));
+	ASSERT_TRUE(next(self->ch, MS, &g));
+	EXPECT_EQ(RDMA_CM_EVENT_REJECTED, g.type);
+	EXPECT_EQ(GDA_CM_REASON_LATER, g.reject.reason);
+	rdma_destroy_id(id);
+}
+
 TEST_HARNESS_MAIN
