@@ -133,7 +133,7 @@ static void gda_dead_fill(struct gda_dead *dead, struct gda_ctx *ctx, u32 nqps, 
 	dead->ctx = ctx->id;
 	gda_opener_get(&dead->opener, &ctx->opener);
 	dead->ns = ktime_get_ns();
-	strscpy(dead->device, ctx->dev->name, sizeof(dead->device));
+	strscpy(dead->device, READ_ONCE(ctx->dev->name), sizeof(dead->device));
 	xa_for_each(&ctx->objects, handle, obj) {
 		if (obj->type != GDA_OBJECT_QP || !obj->published || dead->nqps == nqps)
 			continue;

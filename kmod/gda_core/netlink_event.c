@@ -163,7 +163,7 @@ static void gda_notice_init(struct gda_notice *n, u32 kind, const struct gda_ctx
 		.pid = pid_nr(ctx->opener.pid),
 		.uid = ctx->opener.cred->euid,
 	};
-	strscpy(n->device, ctx->exec.dev->name, sizeof(n->device));
+	strscpy(n->device, READ_ONCE(ctx->exec.dev->name), sizeof(n->device));
 }
 
 void gda_notify_device(u32 kind, const struct gda_device *dev)
@@ -172,7 +172,7 @@ void gda_notify_device(u32 kind, const struct gda_device *dev)
 
 	if (!gda_notice_wanted())
 		return;
-	strscpy(n.device, dev->name, sizeof(n.device));
+	strscpy(n.device, READ_ONCE(dev->name), sizeof(n.device));
 	gda_notice_add(&n);
 }
 

@@ -143,7 +143,7 @@ static int gda_nl_put_worker(struct sk_buff *msg, const struct gda_ctx *ctx)
 static int gda_nl_fill_context(struct sk_buff *msg, const struct gda_ctx *ctx)
 {
 	if (nla_put_u32(msg, GDA_A_CONTEXT_ID, ctx->id) ||
-	    nla_put_string(msg, GDA_A_CONTEXT_DEVICE, ctx->exec.dev->name) ||
+	    nla_put_string(msg, GDA_A_CONTEXT_DEVICE, READ_ONCE(ctx->exec.dev->name)) ||
 	    gda_nl_put_opener(msg, &ctx->opener, GDA_A_CONTEXT_PID, GDA_A_CONTEXT_UID) ||
 	    nla_put_string(msg, GDA_A_CONTEXT_COMM, ctx->opener.comm) ||
 	    (READ_ONCE(ctx->dead) && nla_put_flag(msg, GDA_A_CONTEXT_DEAD)) ||

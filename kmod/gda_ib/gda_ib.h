@@ -59,11 +59,17 @@ static inline __be64 gda_os_siphash(const void *data, size_t bytes, __be64 k0, _
 /* Payload inside a work request. */
 #define GDA_IB_MAX_INLINE	256U
 
+/* A name that a device has or had: readers may still be looking at it. */
+struct gda_ib_name {
+	struct gda_ib_name *older;
+	char name[GDA_DEVICE_NAME_MAX];
+};
+
 /**
  * struct gda_ib - one RDMA device
  * @dev: as gda_core knows it
  * @ref: 1 of gda_core's, and 1 of the RDMA device
- * @name: of @dev
+ * @names: of @dev, the newest first
  * @ibdev: until removal has ended
  * @node: in the list of devices, for connection requests
  * @calls: 1 of the device's own, and 1 for each call
@@ -78,7 +84,7 @@ static inline __be64 gda_os_siphash(const void *data, size_t bytes, __be64 k0, _
 struct gda_ib {
 	struct gda_device dev;
 	struct kref ref;
-	char name[GDA_DEVICE_NAME_MAX];
+	struct gda_ib_name *names;
 	struct ib_device *ibdev;
 	struct list_head node;
 	refcount_t calls;

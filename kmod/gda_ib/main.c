@@ -41,13 +41,44 @@ struct gda_ib *gda_ib_enter_device(const struct ib_device *ibdev)
 	return found;
 }
 
+/* The name of the RDMA device as that of @ib, or NULL. One that it has had is not made again. */
+static const char *gda_ib_name_get(struct gda_ib *ib)
+{
+	char name[GDA_DEVICE_NAME_MAX];
+	struct gda_ib_name *n;
+
+	snprintf(name, sizeof(name), "ib:%s", dev_name(&ib->ibdev->dev));
+	for (n = ib->names; n; n = n->older)
+		if (!strcmp(n->name, name))
+			return n->name;
+	n = kzalloc(sizeof(*n), GFP_KERNEL);
+	if (!n)
+		return NULL;
+	strscpy(n->name, name, sizeof(n->name));
+	n->older = ib->names;
+	ib->names = n;
+	return n->name;
+}
+
+static void gda_ib_discard(struct gda_ib *ib)
+{
+	struct gda_ib_name *n;
+
+	while (ib->names) {
+		n = ib->names;
+		ib->names = n->older;
+		kfree(n);
+	}
+	kfree(ib);
+}
+
 static void gda_ib_free(struct kref *ref)
 {
 	struct gda_ib *ib = container_of(ref, struct gda_ib, ref);
 
 	WARN_ON_ONCE(!list_empty(&ib->ctxs) || !list_empty(&ib->qps) || !list_empty(&ib->mrs));
 	xa_destroy(&ib->numbers);
-	kfree(ib);
+	gda_ib_discard(ib);
 }
 
 static void gda_ib_release(struct gda_device *dev)
@@ -135,13 +166,12 @@ static struct gda_ib *gda_ib_create(struct ib_device *ibdev)
 	INIT_LIST_HEAD(&ib->qps);
 	INIT_LIST_HEAD(&ib->mrs);
 	xa_init(&ib->numbers);
-	snprintf(ib->name, sizeof(ib->name), "ib:%s", dev_name(&ibdev->dev));
-	ib->dev.name = ib->name;
+	ib->dev.name = gda_ib_name_get(ib);
 	ib->dev.ops = &gda_ib_ops;
 	ib->dev.features = gda_ib_features(ibdev);
-	ret = gda_ib_init_limits(ib);
+	ret = ib->dev.name ? gda_ib_init_limits(ib) : -ENOMEM;
 	if (ret) {
-		kfree(ib);
+		gda_ib_discard(ib);
 		return ERR_PTR(ret);
 	}
 	return ib;
@@ -149,11 +179,13 @@ static struct gda_ib *gda_ib_create(struct ib_device *ibdev)
 
 static int gda_ib_add(struct ib_device *ibdev);
 static void gda_ib_remove(struct ib_device *ibdev, void *client_data);
+static void gda_ib_rename(struct ib_device *ibdev, void *client_data);
 
 static struct ib_client gda_ib_client = {
 	.name = "gda",
 	.add = gda_ib_add,
 	.remove = gda_ib_remove,
+	.rename = gda_ib_rename,
 };
 
 static int gda_ib_add(struct ib_device *ibdev)
@@ -181,8 +213,21 @@ static int gda_ib_add(struct ib_device *ibdev)
 	/* a connection request may have found it meanwhile */
 	gda_ib_exit(ib);
 	wait_for_completion(&ib->idle);
-	kfree(ib);
+	gda_ib_discard(ib);
 	return ret;
+}
+
+/*
+ * Otherwise the next RDMA device of the old name would find it taken. ib_core calls it for one
+ * device at a time. Without memory for it the device keeps the name that it had.
+ */
+static void gda_ib_rename(struct ib_device *ibdev, void *client_data)
+{
+	struct gda_ib *ib = client_data;
+	const char *name = ib ? gda_ib_name_get(ib) : NULL;
+
+	if (name)
+		gda_device_rename(&ib->dev, name);
 }
 
 /* Waits for calls that are under way, as any client has to, and for no context's owner else. */

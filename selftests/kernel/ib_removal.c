@@ -38,6 +38,36 @@ static bool queues_are_listed(void)
 	return !system("rdma res show qp | grep -qF '[gda_ib]'");
 }
 
+/* A device that has got another name goes by it, and the old one is free for the next device. */
+TEST_F(ib_removal, item_4_renamed)
+{
+	struct t_qp qp;
+	int fd;
+
+	ASSERT_OK(t_ib_pair_open(self->end, DEPTH, LEN));
+	ASSERT_EQ(0, system("rdma dev set " T_RXE " name gda_other"));
+	EXPECT_EQ(-ENOENT, t_context_on(T_IB));
+	fd = t_context_on("ib:gda_other");
+	ASSERT_LE(0, fd);
+	close(fd);
+	ASSERT_EQ(0, system("ip link add gda-dummy2 type dummy"));
+	ASSERT_EQ(0, system("ip addr add 10.9.1.1/24 dev gda-dummy2"));
+	ASSERT_EQ(0, system("ip link set gda-dummy2 up"));
+	ASSERT_EQ(0, system("rdma link add " T_RXE " type rxe netdev gda-dummy2"));
+	fd = t_context_on(T_IB);
+	EXPECT_LE(0, fd);
+	/* each is itself */
+	EXPECT_OK(t_qp_open(&qp, fd, DEPTH));
+	t_qp_close(&qp);
+	close(fd);
+	ASSERT_EQ(0, system("rdma link del " T_RXE " && ip link del gda-dummy2"));
+	ASSERT_EQ(0, system("rdma dev set gda_other name " T_RXE));
+	fd = t_context_on(T_IB);
+	EXPECT_LE(0, fd);
+	close(fd);
+	EXPECT_EQ(-ENOENT, t_context_on("ib:gda_other"));
+}
+
 TEST_F_TIMEOUT(ib_removal, E4_under_traffic, 300)
 {
 	unsigned long rounds = t_rounds(10);

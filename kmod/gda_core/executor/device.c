@@ -60,11 +60,16 @@ static bool gda_device_limits_ok(const struct gda_device_limits *l)
 	       l->max_msg <= max->max_msg && l->max_mr_size <= max->max_mr_size;
 }
 
+static bool gda_device_name_ok(const char *name)
+{
+	return name[0] && strlen(name) < GDA_DEVICE_NAME_MAX;
+}
+
 static bool gda_device_valid(const struct gda_device *dev)
 {
 	const struct gda_executor_ops *ops = dev->ops;
 
-	if (!dev->name[0] || strlen(dev->name) >= GDA_DEVICE_NAME_MAX)
+	if (!gda_device_name_ok(dev->name))
 		return false;
 	if (!ops->qp_address || !ops->qp_connect || !ops->qp_disconnect)
 		return false;
@@ -128,6 +133,21 @@ int gda_device_register(struct gda_device *dev)
 	return 0;
 }
 GDA_EXPORT(gda_device_register);
+
+int gda_device_rename(struct gda_device *dev, const char *name)
+{
+	struct gda_device *other;
+
+	if (!gda_device_name_ok(name))
+		return -EINVAL;
+	spin_lock(&gda_devices_lock);
+	other = gda_device_find_locked(name);
+	if (!other)
+		WRITE_ONCE(dev->name, name);
+	spin_unlock(&gda_devices_lock);
+	return other && other != dev ? -EEXIST : 0;
+}
+GDA_EXPORT(gda_device_rename);
 
 /* The driver's reference, or one of gda_device_get() without that on the module. */
 static void gda_device_unref(struct gda_device *dev)
@@ -255,7 +275,7 @@ static void gda_device_fail_queues(struct gda_device *dev)
 void gda_device_unregister(struct gda_device *dev)
 {
 	gda_device_retire(dev);
-	trace_gda_device(dev->id, dev->name, false);
+	trace_gda_device(dev->id, READ_ONCE(dev->name), false);
 	gda_notify_device(GDA_EVENT_KIND_DEVICE_REMOVED, dev);
 	gda_device_fail_queues(dev);
 	synchronize_srcu_expedited(&gda_srcu);

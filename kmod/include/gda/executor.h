@@ -193,7 +193,8 @@ enum gda_device_state {
 
 /**
  * struct gda_device - a device that executes work
- * @name: by which GDA_IOC_BIND finds it; shorter than %GDA_DEVICE_NAME_MAX
+ * @name: by which GDA_IOC_BIND finds it; shorter than %GDA_DEVICE_NAME_MAX. See
+ *	gda_device_rename()
  * @ops: its executor
  * @features: GDA_FEATURE_*; those of MRs say what the executor can use, and are offered while
  *	a module provides that kind of memory
@@ -237,6 +238,17 @@ extern const struct gda_device_limits gda_device_max;
  * a receiver).
  */
 int gda_device_register(struct gda_device *dev);
+
+/**
+ * gda_device_rename - give a registered device another name
+ * @dev: the device
+ * @name: the name, which stays as the one before does until @dev is released: readers take no lock
+ *
+ * Contexts that are bound stay bound.
+ *
+ * Return: 0; -EINVAL the name is empty or too long; -EEXIST another device has it.
+ */
+int gda_device_rename(struct gda_device *dev, const char *name);
 
 /**
  * gda_device_unregister - take a device away
