@@ -108,13 +108,12 @@ static bool gda_dead_worth(struct gda_ctx *ctx)
 
 static struct gda_dead *gda_dead_alloc(u32 nqps, u32 nrecords)
 {
-	const gfp_t gfp = GDA_GFP_USER;
-	struct gda_dead *dead = kzalloc(sizeof(*dead), gfp);
+	struct gda_dead *dead = kzalloc(sizeof(*dead), GDA_GFP_USER);
 
 	if (!dead)
 		return NULL;
-	dead->qps = kvcalloc(nqps, sizeof(*dead->qps), gfp);
-	dead->records = kvcalloc(nrecords, sizeof(*dead->records), gfp);
+	dead->qps = gda_alloc_large(array_size(nqps, sizeof(*dead->qps)));
+	dead->records = gda_alloc_large(array_size(nrecords, sizeof(*dead->records)));
 	if (dead->qps && dead->records)
 		return dead;
 	kvfree(dead->records);

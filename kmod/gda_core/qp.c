@@ -255,7 +255,7 @@ static int gda_qp_alloc_flight(struct gda_qp *qp)
 	u32 window = qp->exec.window;
 	struct gda_qp_flight *flight;
 
-	flight = kvzalloc(struct_size(flight, records, window), GDA_GFP_USER);
+	flight = gda_alloc_large(struct_size(flight, records, window));
 	if (!flight)
 		return -ENOMEM;
 	gda_flight_init(&flight->flight, &qp->engine_qp, flight->records, window);

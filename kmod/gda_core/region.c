@@ -69,7 +69,7 @@ struct gda_region *gda_region_create(struct gda_ctx *ctx, unsigned int npages, u
 	struct gda_region *region;
 	int ret;
 
-	region = kvzalloc(struct_size(region, pages, npages), GDA_GFP_USER);
+	region = gda_alloc_large(struct_size(region, pages, npages));
 	if (!region)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&region->ref);

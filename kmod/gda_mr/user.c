@@ -74,7 +74,7 @@ static int gda_user_grow(struct gda_mem_backing *b, unsigned long pinned, unsign
 
 	if (pinned < *room)
 		return 0;
-	pages = kvmalloc_array(n, sizeof(*pages), GDA_GFP_USER);
+	pages = gda_alloc_large(array_size(n, sizeof(*pages)));
 	if (!pages)
 		return -ENOMEM;
 	if (pinned)

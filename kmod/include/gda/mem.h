@@ -12,7 +12,9 @@
 #define GDA_MEM_H
 
 #include <linux/gfp.h>
+#include <linux/slab.h>
 #include <linux/types.h>
+#include <linux/vmalloc.h>
 
 /*
  * For all memory that a caller has allocated, charged to its memory cgroup. At the group's limit,
@@ -20,6 +22,17 @@
  * would choose a process by its RSS, in which no page of a queue is, so often a bystander.
  */
 #define GDA_GFP_USER	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
+
+/*
+ * Zeroed memory of any size, for kvfree(). What is larger than a page is never contiguous:
+ * kvmalloc() would first have memory compacted for it, as __GFP_RETRY_MAYFAIL asks.
+ */
+static inline void *gda_alloc_large(size_t bytes)
+{
+	if (bytes <= PAGE_SIZE)
+		return kzalloc(bytes, GDA_GFP_USER);
+	return __vmalloc(bytes, GDA_GFP_USER | __GFP_ZERO);
+}
 
 struct cred;
 struct device;
