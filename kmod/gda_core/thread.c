@@ -76,8 +76,13 @@ static void gda_thread_killed(void *data)
 	struct gda_thread *thread = data;
 
 	thread->task = get_task_struct(current);
-	/* the work item waits for the rest of its life: not also for the CPU limit of its cgroup */
-	gda_worker_unlimit(current);
+	/*
+	 * The work item waits for the rest of its life: not also for the CPU limit of its cgroup.
+	 * If the whole process ends, this may be the thread that frees all its memory, which no
+	 * real-time task is to do.
+	 */
+	if (!(READ_ONCE(current->signal->flags) & SIGNAL_GROUP_EXIT))
+		gda_worker_unlimit(current);
 	queue_work(gda_wq, &thread->end);
 }
 
