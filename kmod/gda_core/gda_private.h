@@ -209,6 +209,7 @@ struct gda_ctx {
 	struct list_head umems;		/* of struct gda_umem; under @lock */
 	struct gda_record_rings record;	/* written by anybody under SRCU, see record.c */
 	struct gda_region *work_region;	/* of record.ring; under @lock */
+	unsigned int record_sets;	/* calls that switched it; under @lock */
 	struct gda_worker worker;
 	struct gda_payer payer;
 };

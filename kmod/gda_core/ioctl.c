@@ -165,10 +165,11 @@ static int gda_ioc_qp_query(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __us
 	return gda_qp_query(ctx, &ucmd->qp_query);
 }
 
-/* A ring of which the caller cannot be told is not kept. */
+/* A ring of which the caller cannot be told is not kept, unless others have asked for it since. */
 static int gda_ioc_record(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)
 {
 	struct gda_record_set *cmd = &ucmd->record_set;
+	unsigned int mine;
 	bool had;
 	int ret;
 
@@ -177,6 +178,7 @@ static int gda_ioc_record(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user
 		return ret;
 	had = ctx->record.work;
 	ret = gda_record_set(ctx, cmd);
+	mine = ctx->record_sets;
 	gda_ctx_unlock(ctx);
 	if (ret)
 		return ret;
@@ -186,7 +188,8 @@ static int gda_ioc_record(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user
 	if (!ret || had)
 		return ret;
 	mutex_lock(&ctx->lock);
-	gda_record_stop(ctx);
+	if (ctx->record_sets == mine)
+		gda_record_stop(ctx);
 	mutex_unlock(&ctx->lock);
 	return ret;
 }

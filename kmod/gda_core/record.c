@@ -83,6 +83,7 @@ int gda_record_set_locked(struct gda_ctx *ctx, u32 *records)
 	lockdep_assert_held(&ctx->lock);
 	if (!ctx->dev->ops->visit)
 		return -EOPNOTSUPP;
+	ctx->record_sets++;
 	if (!*records)
 		gda_record_stop(ctx);
 	else if (!ctx->record.work)

@@ -6,7 +6,10 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -134,6 +137,50 @@ TEST_F(record, sizes)
 	/* the one that there is */
 	EXPECT_OK(set(self->end[0].fd, GDA_RECORD_MIN, &cmd));
 	EXPECT_EQ(GDA_RECORD_MAX, cmd.records);
+}
+
+struct unanswered {
+	int fd;
+	bool stop;
+};
+
+/* Ask for rings, with arguments that cannot be written. */
+static void *ask_unanswered(void *arg)
+{
+	struct gda_record_set *cmd = mmap(NULL, T_PAGE, PROT_READ | PROT_WRITE,
+					  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct unanswered *u = arg;
+
+	if (cmd == MAP_FAILED)
+		return NULL;
+	*cmd = (struct gda_record_set) { .size = sizeof(*cmd), .records = RECORDS };
+	mprotect(cmd, T_PAGE, PROT_READ);
+	while (!__atomic_load_n(&u->stop, __ATOMIC_RELAXED))
+		ioctl(u->fd, GDA_IOC_RECORD, cmd);
+	munmap(cmd, T_PAGE);
+	return NULL;
+}
+
+/* A call that cannot be answered takes no ring away that another thread was told of. */
+TEST_F(record, unanswered_call_leaves_others_rings)
+{
+	struct unanswered u = { .fd = self->end[0].fd };
+	uint64_t until = t_now() + T_NS;
+	struct gda_record_set cmd, again;
+	unsigned int lost = 0, n;
+	pthread_t thread;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, ask_unanswered, &u));
+	for (n = 0; n < 2000 || t_now() < until; n++) {
+		ASSERT_OK(set(u.fd, 0, &cmd));
+		ASSERT_OK(set(u.fd, RECORDS, &cmd));
+		ASSERT_OK(set(u.fd, RECORDS, &again));
+		lost += cmd.ring.cookie != again.ring.cookie;
+	}
+	__atomic_store_n(&u.stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	TH_LOG("%u rings, %u lost", n, lost);
+	EXPECT_EQ(0, lost);
 }
 
 TEST_F(record, region)
