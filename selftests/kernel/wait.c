@@ -98,7 +98,8 @@ TEST_F(wait, S11_counter_of_puts)
 
 	for (uint64_t i = 0; i < rounds; i++) {
 		struct t_wr put = t_wr_write(&self->mr, 0, &self->mr, 2 * T_PAGE, 8);
-		struct t_wr count = t_wr_atomic(GDA_MLX5_ATOMIC_FA, &self->mr, 128, &self->mr, 64, 1, 0);
+		struct t_wr count = t_wr_atomic(GDA_MLX5_ATOMIC_FA, &self->mr, 128, &self->mr, 64,
+						1, 0);
 		uint64_t last, done, key = i % 3 ? i : ~i;
 
 		memcpy(self->mr.addr, &key, sizeof(key));
@@ -356,7 +357,8 @@ TEST_F(wait, S11_others_go_on)
 }
 
 /* The queue whose cell lies @bytes behind that of @qp, of @n queues. */
-static struct t_qp *neighbour(struct t_qp *qps, unsigned int n, const struct t_qp *qp, uint32_t bytes)
+static struct t_qp *neighbour(struct t_qp *qps, unsigned int n, const struct t_qp *qp,
+			      uint32_t bytes)
 {
 	for (unsigned int i = 0; i < n; i++)
 		if (qps[i].qpc.db.cookie == qp->qpc.db.cookie &&
@@ -388,7 +390,7 @@ TEST_F(wait, S11_blueflame_at_256)
 		index = post_nop(victim);
 	t_ring(victim);
 	ASSERT_OK(t_wait(victim, index, NULL));
-	/* a whole entry, as BlueFlame stores it, whose index would be no legal one of the victim's */
+	/* a whole entry, as BlueFlame stores it, whose index is no legal one of the victim's */
 	for (int i = 0; i < 40; i++)
 		index = post_nop(qp);
 	memcpy((uint8_t *)qp->db + BUFFER + 8, qp->sq + index % DEPTH * 64 + 8, 56);

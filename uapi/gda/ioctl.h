@@ -640,8 +640,8 @@ enum gda_dialect {
  * @min_rnr_timer: in: how long the peer waits before each such try, 0 to
  *	%GDA_MAX_MIN_RNR_TIMER, by the code of ibv_qp_attr: 1 is 10 us, 12 is 640 us, 31 is
  *	491.52 ms, 0 is 655.36 ms
- * @wait_ms: in: how long a work request of this QP waits for an entry of a CQ, in milliseconds; then
- *	it fails. 0: %GDA_DEFAULT_WAIT_MS
+ * @wait_ms: in: how long a work request of this QP waits for an entry of a CQ, in milliseconds;
+ *	then it fails. 0: %GDA_DEFAULT_WAIT_MS
  */
 struct gda_qp_create {
 	__u32 size;

@@ -107,9 +107,9 @@ enum gda_mlx5_opcode {
  *
  * On hardware BlueFlame has two buffers, and rdma-core goes from one to the other with each
  * doorbell (bf->offset ^= bf->buf_size). Here there is no second one: in the place of it
- * lies the cell of another queue of the same context, or of none. In that of none the doorbell is not
- * seen (a new doorbell record still is, when the queue is looked at). In another queue's, the QP
- * whose number it has fails with %GDA_MLX5_VENDOR_DOORBELL, and the other queue goes on; not if
+ * lies the cell of another queue of the same context, or of none. In that of none the doorbell is
+ * not seen (a new doorbell record still is, when the queue is looked at). In another queue's, the
+ * QP whose number it has fails with %GDA_MLX5_VENDOR_DOORBELL, and the other queue goes on; not if
  * its index is the new one of the other queue's record: then it counts as that queue's own. Tell
  * such a producer that the size of the buffer is 0 (mlx5dv_qp.bf.size): it then rings by 8
  * bytes, always in the same place.
@@ -261,13 +261,13 @@ struct gda_mlx5_data {
 /**
  * struct gda_mlx5_wait - what a WAIT waits for
  * @reserved: ignored
- * @max_index: the entry, 32 bits of its number: of a ring how many entries were written before it; of
- *	a collapsed CQ the index of its work request. Entries of errors count
+ * @max_index: the entry, 32 bits of its number: of a ring how many entries were written before it;
+ *	of a collapsed CQ the index of its work request. Entries of errors count
  * @cqn: number of a CQ of the same context (gda_cq_create.cqn)
  *
  * The queue sleeps until the CQ has the entry, or has had it. It fails with
- * %GDA_MLX5_SYND_LOCAL_QP_OP and %GDA_MLX5_VENDOR_CQ if the context has no such CQ (any more), if the
- * CQ has failed, or if @max_index is further ahead than the ring is deep (of a collapsed CQ:
+ * %GDA_MLX5_SYND_LOCAL_QP_OP and %GDA_MLX5_VENDOR_CQ if the context has no such CQ (any more), if
+ * the CQ has failed, or if @max_index is further ahead than the ring is deep (of a collapsed CQ:
  * %GDA_MLX5_MAX_DEPTH); with %GDA_MLX5_SYND_RETRY_EXC and %GDA_MLX5_VENDOR_CQ when the QP's wait_ms
  * are over (gda_qp_create.wait_ms). Devices without %GDA_FEATURE_WAIT refuse the opcode.
  */
