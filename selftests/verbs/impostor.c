@@ -382,10 +382,7 @@ TEST_F(impostor, P9_replayed_request)
 	EXPECT_TRUE(accepted(self, &p, QPN, 0));
 }
 
-/*
- * The peer itself asks for a connection to number 1, which is that of probes and the RDMA device's
- * own, and probes with another number.
- */
+/* The peer asks with number 1, of probes and the RDMA device's own QP; and probes with another. */
 TEST_F(impostor, P9_number_of_probes)
 {
 	struct gda_cm_address peer = greater(&self->target, 0xffff00);
@@ -398,9 +395,7 @@ TEST_F(impostor, P9_number_of_probes)
 	gda_cm_private_set(&p, GDA_CM_ROLE_PROBE, htonl(98), &peer, &self->target);
 	gda_cm_sign(&p, &peer, &self->target, htonl(QPN));
 	id = ask(self->ch, &self->target, 0, &p, QPN);
-	ASSERT_NE(NULL, id);
-	ASSERT_TRUE(next(self->ch, MS, &g));
-	EXPECT_EQ(RDMA_CM_EVENT_REJECTED, g.type);
+	ASSERT_TRUE(id && next(self->ch, MS, &g) && g.type == RDMA_CM_EVENT_REJECTED);
 	EXPECT_EQ(GDA_CM_REASON_UNKNOWN, g.reject.reason);
 	rdma_destroy_id(id);
 	EXPECT_EQ((uint32_t)GDA_QP_WAIT, state(self->qp));
@@ -573,7 +568,6 @@ TEST_F_TIMEOUT(impostor, O18_held_by_a_context, 300)
 			held += is_held(self, &to, n, &id[n]);
 	}
 	EXPECT_EQ(MOST, held);
-	/* what is held is given back with its QP */
 	for (unsigned int i = 0; i < QPS; i++)
 		gda_qp_destroy(qp[i]);
 	for (unsigned int n = 0; n <= MOST; n++)
@@ -598,8 +592,7 @@ TEST_F(impostor, O18_held_for_a_while)
 	unsetenv("GDA_PENDING_S");
 	EXPECT_TRUE(is_held(self, &self->target, 0, &id));
 	EXPECT_FALSE(next(self->ch, 500, &g));
-	ASSERT_TRUE(next(self->ch, MS, &g));
-	EXPECT_EQ(RDMA_CM_EVENT_REJECTED, g.type);
+	ASSERT_TRUE(next(self->ch, MS, &g) && g.type == RDMA_CM_EVENT_REJECTED);
 	EXPECT_EQ(GDA_CM_REASON_LATER, g.reject.reason);
 	rdma_destroy_id(id);
 }
