@@ -22,7 +22,12 @@ $(addprefix $(COMMTEST_OUT)/,hello killed lost memory): $(COMMTEST_OUT)/%: selft
 	@mkdir -p $(@D)
 	$(CC) $(GDA_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ $< $(LIB_OUT)/libgda.a
 
-$(COMMTEST_OUT)/run: selftests/comm/run.sh $(COMMTEST_OUT)/hello $(BUILD)/tools/gda-run
+$(COMMTEST_OUT)/libnoline.so: selftests/comm/noline.c selftests/ranks.mk
+	@mkdir -p $(@D)
+	$(CC) $(GDA_CFLAGS) $(CFLAGS) -fPIC -shared -o $@ $<
+
+$(COMMTEST_OUT)/run: selftests/comm/run.sh $(COMMTEST_OUT)/hello $(COMMTEST_OUT)/libnoline.so \
+		$(BUILD)/tools/gda-run
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 

@@ -76,6 +76,18 @@ sleeps() {
 	[ $((after - before)) -le 3 ] && gone
 }
 
+# Two descriptors a rank: the limit that a program may raise does not stop them, nor is theirs another.
+few_descriptors() {
+	(ulimit -Sn 24; go 0 -b -n 20 sh -c 'ulimit -Sn') && [ "$(sort -u "$tmp/out")" = 24 ] || return
+	(ulimit -n 24; go 1 -b -n 20 true) && grep -q 'cannot start rank [0-9]*: Too many open files: start fewer, or raise ulimit -u and -n' "$tmp/err"
+}
+
+# A line that has come does not wait for memory: what gda-run needs it has before it starts a rank.
+no_memory_for_lines() {
+	LD_PRELOAD=$PWD/build/selftests/comm/libnoline.so timeout 20 "$run" -n 2 echo line >"$tmp/out" 2>"$tmp/err"
+	[ $? = 1 ] && grep -q "gda-run: cannot begin: Cannot allocate memory" "$tmp/err"
+}
+
 # Item 17 of issue 40: a number of ranks that is missing, where ranks stood, and who had ended before.
 I40_17_no_number_of_ranks() {
 	go 2 true && says err 'gda-run: how many ranks of true? Say so: gda-run -n 2 true ...' &&
@@ -224,7 +236,7 @@ if [ -e /dev/gda ]; then
 	exit $rc
 fi
 
-echo 1..23
+echo 1..25
 ok lines_are_marked lines
 ok bare bare
 ok a_last_line_without_an_end part
@@ -235,6 +247,8 @@ ok time_is_up time_is_up
 ok what_a_rank_started_ends_with_it grandchildren
 ok input_is_rank_0s input
 ok item_12_gda_run_sleeps sleeps
+ok few_descriptors few_descriptors
+ok no_memory_for_lines no_memory_for_lines
 ok no_such_program missing
 ok usage usage
 for t in I40_17_no_number_of_ranks I40_17_where_ranks_stood I40_17_ended_without_destroy; do ok $t $t; done
@@ -247,8 +261,8 @@ ok the_secret_is_not_in_the_arguments secret_is_hidden
 if ip netns add gda-run-$$ 2>/dev/null && ip netns exec gda-run-$$ true 2>/dev/null; then
 	ok two_network_namespaces a_network_between
 else
-	echo "ok 22 two_network_namespaces # SKIP ip netns cannot be used: it takes root, and a / that is a mount"
-	n=22
+	echo "ok 24 two_network_namespaces # SKIP ip netns cannot be used: it takes root, and a / that is a mount"
+	n=24
 fi
 ip netns del gda-run-$$ 2>/dev/null
 mpi_says_the_same

@@ -41,20 +41,23 @@ int bind_parse(const char *text, enum run_bind *to)
 	return -EINVAL;
 }
 
-/* Return: a file that holds @cpu for this job, or -1 if another job has it. */
+/* Return: a file that holds @cpu for this job, -EADDRINUSE if another job has it, or -errno. */
 static int cpu_claim(int cpu)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	int len = snprintf(at.sun_path + 1, sizeof(at.sun_path) - 1, "gda-run/processor/%d", cpu);
 
+	int err;
+
 	if (fd < 0)
-		return -1;
+		return -errno;
 	if (!bind(fd, (struct sockaddr *)&at,
 		  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len)))
 		return fd;
+	err = -errno;
 	close(fd);
-	return -1;
+	return err;
 }
 
 /* Threads of the whole machine that run or want to, but for this one; 0 if nobody says. */
@@ -81,19 +84,22 @@ static uint32_t threads_of(const struct run_options *opt)
 	return n > RUN_THREADS && n <= RUN_MAX ? (uint32_t)n : RUN_THREADS;
 }
 
-/* Claim @need processors of @allowed into the sets of @b. Return: how many it was. */
+/* Claim @need processors of @allowed into the sets of @b. Return: how many it was; @err: or why. */
 static uint32_t claim(struct run_binding *b, const cpu_set_t *allowed, uint32_t threads,
-		      int *held)
+		      int *held, int *err)
 {
 	uint32_t need = b->nranks * threads, got = 0;
 	int cpu;
 
-	for (cpu = 0; cpu < CPU_SETSIZE && got < need; cpu++) {
+	*err = 0;
+	for (cpu = 0; cpu < CPU_SETSIZE && got < need && !*err; cpu++) {
 		if (!CPU_ISSET(cpu, allowed))
 			continue;
 		held[got] = cpu_claim(cpu);
-		if (held[got] < 0)
+		if (held[got] < 0) {
+			*err = held[got] == -EADDRINUSE ? 0 : held[got];
 			continue;
+		}
 		CPU_SET(cpu, &b->sets[got / threads]);
 		got++;
 	}
@@ -121,7 +127,7 @@ static const char *plan(const struct run_options *opt, struct run_binding **to, 
 	uint64_t need = (uint64_t)opt->nranks * threads;
 	struct run_binding *b;
 	cpu_set_t allowed;
-	int *held;
+	int *held, err;
 
 	/* a machine of more than CPU_SETSIZE processors */
 	if (sched_getaffinity(0, sizeof(allowed), &allowed))
@@ -136,13 +142,18 @@ static const char *plan(const struct run_options *opt, struct run_binding **to, 
 		return "there is no memory";
 	}
 	b->nranks = opt->nranks;
-	got = claim(b, &allowed, threads, held);
+	got = claim(b, &allowed, threads, held, &err);
 	if (got == need) {
 		*to = b;
 	} else {
-		snprintf(why, 160,
-			 "%llu processors are needed, and %u are left by other jobs of gda-run",
-			 (unsigned long long)need, got);
+		if (err)
+			snprintf(why, 160,
+				 "a descriptor is needed for each of %llu processors: %s: raise ulimit -n",
+				 (unsigned long long)need, strerror(-err));
+		else
+			snprintf(why, 160,
+				 "%llu processors are needed, and %u are left by other jobs of gda-run",
+				 (unsigned long long)need, got);
 		while (got)
 			close(held[--got]);
 		free(b);

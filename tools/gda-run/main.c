@@ -19,7 +19,6 @@
 #include <unistd.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <gda/comm.h>
 #include <gda/version.h>
 #include "run.h"
 
@@ -487,13 +486,12 @@ static bool goes_on(const struct run *run)
 	return run->left || (lines_wait(run) && !(run->leave_at && now_ns() >= run->leave_at));
 }
 
-static void loop(struct run *run, int signals)
+static void loop(struct run *run, struct pollfd *polls, int signals)
 {
 	uint32_t n = run->opt->nranks, i;
-	struct pollfd *polls = calloc(2 * (size_t)n + 3, sizeof(*polls));
 	bool ending = false;
 
-	while (polls && goes_on(run)) {
+	while (goes_on(run)) {
 		poll(polls, fill_polls(run, polls, signals), patience(run));
 		for (i = 0; i < 2 * n; i++)
 			if (polls[1 + i].revents)
@@ -508,14 +506,15 @@ static void loop(struct run *run, int signals)
 	}
 	for (i = 0; i < 2 * n; i++)
 		stream_free(&run->ranks[i / 2].streams[i % 2]);
-	free(polls);
 }
 
 static int open_outputs(struct run *run)
 {
 	int err = output_open(&run->outputs[0], STDOUT_FILENO);
 
-	run->own.fd = -1;
+	run->own = (struct run_stream) { .fd = -1, .line = malloc(STREAM_LINE) };
+	if (!run->own.line)
+		return -ENOMEM;
 	run->noutputs = output_same(STDOUT_FILENO, STDERR_FILENO) ? 1 : 2;
 	if (!err && run->noutputs == 2)
 		err = output_open(&run->outputs[1], STDERR_FILENO);
@@ -536,41 +535,32 @@ static int open_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* Nothing listens for it until rank 0 is started. */
-static int print_new_id(const char *interface)
-{
-	struct gda_comm_id id;
-	int fd = run_id_new(interface, &id);
-
-	if (fd < 0)
-		return 1;
-	close(fd);
-	puts(id.text);
-	return 0;
-}
-
 int main(int argc, char **argv)
 {
 	struct run_options opt = { 0 };
 	struct run run = { .opt = &opt };
 	struct run_binding *binding;
+	struct pollfd *polls;
 	int signals, ret, i, k;
 
 	ret = parse(argc, argv, &opt);
 	if (ret)
 		return ret;
 	if (opt.new_id)
-		return print_new_id(opt.interface);
+		return run_id_print(opt.interface);
+	ranks_raise_nofile(&opt);
 	ret = bind_plan(&opt, &binding);
 	if (ret)
 		return ret;
 	opt.binding = binding;
 	run.ranks = calloc(opt.nranks, sizeof(*run.ranks));
+	polls = calloc(2 * (size_t)opt.nranks + 3, sizeof(*polls));
 	signals = open_signals();
-	if (!run.ranks || signals < 0 || open_outputs(&run)) {
+	ret = signals < 0 ? -errno : run.ranks && polls ? open_outputs(&run) : -ENOMEM;
+	if (ret) {
 		fprintf(stderr,
 			"gda-run: cannot begin: %s: start fewer ranks, or raise ulimit -n\n",
-			strerror(errno));
+			strerror(-ret));
 		return 1;
 	}
 	for (i = 0; i < (int)opt.nranks; i++) {
@@ -585,11 +575,12 @@ int main(int argc, char **argv)
 		run.left += run.ranks[i].pid != 0;
 	if (run.status)
 		end_all(&run);
-	loop(&run, signals);
+	loop(&run, polls, signals);
 	stream_free(&run.own);
 	output_free(&run.outputs[0]);
 	output_free(&run.outputs[1]);
 	free(run.ranks);
+	free(polls);
 	free(binding);
 	return run.status;
 }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #define RUN_MAX 4096
@@ -36,6 +37,8 @@ struct run_options {
 	uint32_t threads;	/* processors that each rank is to have, 0: not said */
 	bool show_bind;
 	const struct run_binding *binding;	/* NULL: ranks are not bound */
+	struct rlimit nofile;	/* of the ranks, if gda-run has another one */
+	bool nofile_raised;
 	char **argv;
 };
 
@@ -44,7 +47,9 @@ struct run_options {
 /* Lines of one stream of one rank, on their way to ours. */
 struct run_stream {
 	int fd;			/* our end of the pipe, or -1 at its end */
-	char *line;		/* STREAM_LINE bytes; the last line may not have ended yet */
+	char *line;		/* STREAM_LINE bytes; the last line may not have ended yet; not
+				 * NULL while @fd is open
+				 */
 	size_t used;
 	bool ending;		/* only @last more bytes are read */
 	size_t last;
@@ -115,6 +120,11 @@ struct gda_comm_id;
 /* Return: the socket that listens for @id, or -1 after a message. */
 int run_id_new(const char *interface, struct gda_comm_id *id);
 
+/* Print an id, for which nothing listens until rank 0 is started. Return: an exit status. */
+int run_id_print(const char *interface);
+
+/* As many descriptors as may be, for gda-run alone: @opt has the limit that ranks get. */
+void ranks_raise_nofile(struct run_options *opt);
 /* Start the ranks of this machine. Return: 0, or 1 after a message; @ranks has those that run. */
 int ranks_spawn(struct run_rank *ranks, const struct run_options *opt);
 void ranks_signal(const struct run_rank *ranks, uint32_t nranks, int sig);

@@ -17,6 +17,21 @@
 #include "comm_internal.h"
 #include "run.h"
 
+/*
+ * A descriptor for each processor that is claimed, and two for each rank: as many as may be. Ranks
+ * get the limit that was there, by @opt.
+ */
+void ranks_raise_nofile(struct run_options *opt)
+{
+	struct rlimit all;
+
+	if (getrlimit(RLIMIT_NOFILE, &opt->nofile))
+		return;
+	all = opt->nofile;
+	all.rlim_cur = all.rlim_max;
+	opt->nofile_raised = !setrlimit(RLIMIT_NOFILE, &all);
+}
+
 static void set_number(const char *name, long value)
 {
 	char text[24];
@@ -38,6 +53,8 @@ static void become(uint32_t rank, const struct run_options *opt, int listener, p
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
 	bind_apply(opt->binding, rank);
+	if (opt->nofile_raised)
+		setrlimit(RLIMIT_NOFILE, &opt->nofile);
 	set_number("GDA_COMM_RANK", opt->first + rank);
 	if (listener >= 0) {
 		fcntl(listener, F_SETFD, 0);
@@ -99,6 +116,18 @@ int run_id_new(const char *interface, struct gda_comm_id *id)
 	if (err)
 		fprintf(stderr, "gda-run: %s\n", gda_last_error());
 	return err ? -1 : gda_comm_id_listener(id);
+}
+
+int run_id_print(const char *interface)
+{
+	struct gda_comm_id id;
+	int fd = run_id_new(interface, &id);
+
+	if (fd < 0)
+		return 1;
+	close(fd);
+	puts(id.text);
+	return 0;
 }
 
 /* The id and its socket; that is -1 where another machine has rank 0, and -2 after a message. */

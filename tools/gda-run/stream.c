@@ -23,6 +23,10 @@ int stream_open(struct run_stream *s, int *theirs)
 	int ends[2];
 
 	*s = (struct run_stream) { .fd = -1 };
+	/* now, because a line that has come cannot wait for memory */
+	s->line = malloc(STREAM_LINE);
+	if (!s->line)
+		return -ENOMEM;
 	if (pipe2(ends, O_CLOEXEC))
 		return -errno;
 	fcntl(ends[0], F_SETFL, O_NONBLOCK);
@@ -41,9 +45,7 @@ void stream_read(struct run_stream *s)
 	size_t room = STREAM_LINE - s->used;
 	ssize_t n;
 
-	if (!s->line)
-		s->line = malloc(STREAM_LINE);
-	if (!s->line || !stream_has_room(s))
+	if (!stream_has_room(s))
 		return;
 	if (s->ending && s->last < room)
 		room = s->last;
@@ -121,10 +123,6 @@ void stream_say(struct run_stream *s, const char *format, ...)
 	va_list args;
 	int n;
 
-	if (!s->line)
-		s->line = malloc(STREAM_LINE);
-	if (!s->line)
-		return;
 	va_start(args, format);
 	n = vsnprintf(s->line + s->used, room, format, args);
 	va_end(args);
