@@ -42,11 +42,11 @@ $(VERBS_OUT)/libfake_cm.so: selftests/verbs/fake_cm.c selftests/verbs.mk
 # It speaks rdma_cm itself, to the one that the library loads.
 VERBS_WITH_impostor = $(VERBS_OUT)/libfake_cm.so
 
-# A program over verbs:fake0.
+# A program over verbs:fake0. In a copy of the tree, as that of planted bugs, it finds those of the copy.
 define VERBS_OVER
 	@mkdir -p $$(@D)
-	@printf '#!/bin/sh\nexport GDA_DEVICE=verbs:fake0 GDA_LIBIBVERBS=$$(abspath $$(VERBS_OUT))/libfake.so \
-	GDA_LIBRDMACM=$$(abspath $$(VERBS_OUT))/libfake_cm.so\nexec %s "$$$$@"\n' $1 >$$@ && chmod +x $$@
+	@printf '#!/bin/sh\nexport GDA_DEVICE=verbs:fake0 GDA_LIBIBVERBS="$$$$PWD/$$(VERBS_OUT)/libfake.so" \
+	GDA_LIBRDMACM="$$$$PWD/$$(VERBS_OUT)/libfake_cm.so"\nexec %s "$$$$@"\n' $1 >$$@ && chmod +x $$@
 endef
 
 define VERBS_PROGRAM
