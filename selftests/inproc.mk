@@ -24,7 +24,7 @@ INPROC_SLOW	:= limits idle
 TEST_NATIVE	+= $(foreach v,plain asan tsan,$(INPROC_TESTS:%=$(INPROC_OUT)/$v/%)) \
 		   $(INPROC_RAW:%=$(INPROC_OUT)/plain/kernel-%) \
 		   $(patsubst %,$(INPROC_OUT)/asan/kernel-%,$(filter-out $(INPROC_SLOW),$(INPROC_RAW))) \
-		   $(foreach t,fork keys fault,$(INPROC_OUT)/plain/$t) \
+		   $(foreach t,fork keys fault gives_way,$(INPROC_OUT)/plain/$t) \
 		   $(foreach t,keys fault,$(INPROC_OUT)/asan/$t) \
 		   $(foreach v,plain asan tsan,$(INPROC_OUT)/$v/help $(INPROC_OUT)/$v/rings) $(INPROC_OUT)/tsan-program/signal
 BENCH		+= $(INPROC_OUT)/plain/bench
@@ -88,7 +88,7 @@ $(INPROC_OUT)/$1/$2: selftests/inproc/$2.c $(INPROC_LIB_$1) $$(INPROC_DEPS) \
 		$(INPROC_LIB_$1)
 endef
 $(foreach v,plain asan tsan,$(foreach t,$(INPROC_TESTS) help rings,$(eval $(call INPROC_TEST,$v,$t))))
-$(foreach t,fork keys fault bench,$(eval $(call INPROC_TEST,plain,$t)))
+$(foreach t,fork keys fault gives_way bench,$(eval $(call INPROC_TEST,plain,$t)))
 $(eval $(call INPROC_TEST,asan,keys))
 $(eval $(call INPROC_TEST,asan,fault))
 $(eval $(call INPROC_TEST,tsan-program,signal))

@@ -5,7 +5,7 @@
 LIBTEST_OUT	:= $(BUILD)/selftests/lib
 LIBTEST_FLAGS	= $(GDA_CPPFLAGS) -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS) $(TEST_DEBUG)
 LIBTEST_DEPS	= $(GDA_HEADERS) $(wildcard selftests/lib/*.h) selftests/lib.mk
-LIBTEST_NAMES	:= entry unwrap queue producers chunk
+LIBTEST_NAMES	:= entry unwrap queue producers chunk waiter
 
 TEST_NATIVE	+= $(LIBTEST_NAMES:%=$(LIBTEST_OUT)/%) $(LIBTEST_OUT)/producers-tsan \
 		   $(LIBTEST_OUT)/device $(LIBTEST_OUT)/notify $(LIBTEST_OUT)/dmabuf \
@@ -21,7 +21,7 @@ $(LIBTEST_NAMES:%=$(LIBTEST_OUT)/%) $(LIBTEST_OUT)/bench: $(LIBTEST_OUT)/%: self
 	$(CC) $(LIBTEST_FLAGS) -pthread -o $@ $< selftests/lib/fake_nic.c $(LIB_OUT)/libgda.a
 
 # gda_view_init(), what it says its errors with, and what waits call.
-LIBTEST_VIEW	:= $(addprefix lib/src/,view.c size.c last_error.c error.c wait.c ring.c waited.c)
+LIBTEST_VIEW	:= $(addprefix lib/src/,view.c size.c last_error.c error.c wait.c waiter.c ring.c waited.c)
 
 $(LIBTEST_OUT)/producers-tsan: selftests/lib/producers.c selftests/lib/fake_nic.c selftests/lib/no_reasons.c \
 		$(LIBTEST_VIEW) $(LIBTEST_DEPS) | $(BUILD)/kselftest/kselftest_harness.h

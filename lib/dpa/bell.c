@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "dpa_internal.h"
+#include "waiter.h"
 
 #define GDA_DPA_POLLS		64U	/* looks at a word between two at the clock */
 
@@ -146,9 +147,8 @@ static bool gda_dpa_word_spin(const struct gda_dpa_map *m, const struct gda_dpa_
 		if (polls % GDA_DPA_POLLS == 0) {
 			if (gda_clock_ns() >= until || gda_dpa_wait_over(m, task))
 				return false;
-			gda_yield();
 		}
-		gda_pause();
+		gda_waiter_rest(polls, GDA_WAITER_SHORT);
 	}
 }
 

@@ -21,6 +21,7 @@
 #include <string.h>
 #include <time.h>
 #include "dpa_internal.h"
+#include "waiter.h"
 
 #define GDA_DPA_POLLS		64U
 
@@ -294,9 +295,8 @@ static bool gda_dpa_lookout_spin(struct gda_dpa_pool *p)
 		if (polls % GDA_DPA_POLLS == 0) {
 			if (gda_clock_ns() >= until)
 				break;
-			gda_yield();
 		}
-		gda_pause();
+		gda_waiter_rest(polls, GDA_WAITER_SHORT);
 	}
 	pthread_mutex_lock(&p->lock);
 	return false;

@@ -21,9 +21,9 @@
  * All is the worker's, but for attaching and freeing.
  */
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include "async.h"
+#include "waiter.h"
 
 #define GDA_ASYNC_LONG	(1U << 20)
 #define GDA_ASYNC_TELL	8U
@@ -525,7 +525,7 @@ void gda_inproc_async_drain(struct gda_inproc_worker *w)
 {
 	while (w->async) {
 		gda_inproc_async_poll(w);
-		sched_yield();
+		gda_waiter_yield();
 	}
 }
 

@@ -21,6 +21,7 @@
  */
 #include "inproc.h"
 #include "race.h"
+#include "waiter.h"
 
 /* Polls before a waiter asks a worker that is at work, which may be about to finish. */
 #define GDA_INPROC_ASK		4U
@@ -72,7 +73,7 @@ void gda_inproc_risen(struct gda_inproc_context *ctx)
 
 		/* likewise */
 		while (taken & 1 && smp_load_acquire(&ctx->seat[i].taken) == taken)
-			gda_yield();
+			gda_waiter_yield();
 	}
 }
 

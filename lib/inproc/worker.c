@@ -35,6 +35,7 @@
 #include <gda/barrier.h>
 #include "inproc.h"
 #include "race.h"
+#include "waiter.h"
 
 /* Bounds of one visit, and so of the wait of other queues and of gda_inproc_sync(). */
 #define GDA_INPROC_VISIT_WQES	64U
@@ -44,11 +45,7 @@
 
 #define GDA_INPROC_SPIN_NS	20000U
 
-/*
- * A yield that takes less found no other thread to run; after so many longer ones in a row,
- * other threads want the CPU.
- */
-#define GDA_INPROC_ALONE_NS	1000U
+/* After so many yields in a row that found another thread to run, others want the CPU. */
 #define GDA_INPROC_CROWDED	4U
 
 /* Pauses between two polls of queues that helpers execute. */
@@ -242,18 +239,13 @@ static bool gda_inproc_sleep(struct gda_inproc_worker *w, u64 ns)
 	return kicked;
 }
 
-/* Yield, and note whether another thread ran. Return: the time. */
-static u64 gda_inproc_yield(struct gda_inproc_worker *w)
+/* Yield, and note whether another thread ran. */
+static void gda_inproc_yield(struct gda_inproc_worker *w)
 {
-	u64 before = gda_inproc_now(), after;
-
-	gda_yield();
-	after = gda_inproc_now();
-	if (after - before < GDA_INPROC_ALONE_NS)
+	if (!gda_waiter_yield())
 		w->crowded = 0;
 	else if (w->crowded < GDA_INPROC_CROWDED)
 		w->crowded++;
-	return after;
 }
 
 /*
@@ -286,11 +278,10 @@ static u64 gda_inproc_stand_back(struct gda_inproc_worker *w, u64 since)
 	u32 i;
 
 	w->lent = false;
-	if (!since || now - since < GDA_INPROC_SPIN_NS) {
-		for (i = 0; i < GDA_INPROC_APART; i++)
-			gda_pause();
+	for (i = 0; i < GDA_INPROC_APART; i++)
+		gda_pause();
+	if (!since || now - since < GDA_INPROC_SPIN_NS)
 		return since ? since : now;
-	}
 	if (gda_inproc_rest(w, now - since))
 		return 0;
 	return w->crowded ? since : now - GDA_INPROC_SPIN_NS;
@@ -412,7 +403,7 @@ void gda_inproc_sync(void)
 	pthread_mutex_lock(&gda_inproc.lock);
 	for (w = gda_inproc.workers; w; w = w->next) {
 		while (!gda_inproc_passed(w, grace))
-			gda_yield();
+			gda_waiter_yield();
 		if (!w->number)
 			gda_inproc_risen(w->ctx);
 	}

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include "shmem_internal.h"
+#include "waiter.h"
 
 static bool gda_shmem_is_lost(const struct gda_shmem *s, uint32_t pe)
 {
@@ -20,12 +21,12 @@ static bool gda_shmem_is_lost(const struct gda_shmem *s, uint32_t pe)
 GDA_EXPORT int gda_shmem_relax(struct gda_shmem *s, unsigned int polls, uint32_t pe,
 			       uint64_t *deadline)
 {
+	uint32_t caps = __atomic_load_n(&s->caps, __ATOMIC_RELAXED);
 	uint64_t now;
 
-	if (polls % GDA_POLLS) {
-		gda_pause();
+	gda_waiter_rest(polls, caps & GDA_VIEW_YIELD ? GDA_WAITER_SHORT : GDA_WAITER_OFTEN);
+	if (polls % GDA_POLLS)
 		return 0;
-	}
 	if (pe >= s->npes && pe != GDA_SHMEM_ANY_PE)
 		return -EINVAL;
 	if (gda_shmem_is_lost(s, pe))
@@ -35,7 +36,5 @@ GDA_EXPORT int gda_shmem_relax(struct gda_shmem *s, unsigned int polls, uint32_t
 		*deadline = now + s->timeout_ns;
 	if (now >= *deadline)
 		return -ETIMEDOUT;
-	if (__atomic_load_n(&s->caps, __ATOMIC_RELAXED) & GDA_VIEW_YIELD)
-		gda_yield();
 	return 0;
 }

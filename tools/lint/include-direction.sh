@@ -12,9 +12,9 @@
 #   other modules  the kernel, their own headers, kmod/include, uapi
 #   lib/include  the C library, lib/include, uapi
 #   lib/src      the C library, its own headers, lib/include, uapi
-#   lib/inproc   the same, "gda_internal.h" of lib/src, engine and control
+#   lib/inproc   the same, "gda_internal.h" and "waiter.h" of lib/src, engine and control
 #   lib/comm     as lib/src, and "gda_internal.h", "library.h", "siphash.h" of lib/src
-#   lib/shmem    the same, and "share.h" of lib/cuda
+#   lib/shmem    the same, and "share.h" of lib/cuda, "waiter.h" of lib/src
 #   lib/openshmem  the C library, its own headers, lib/include
 #   lib/gin, lib/async  the same, and "share.h" of lib/cuda
 #   lib/cuda     the same, "library.h" of lib/src and "inproc.h" of lib/inproc; nothing of CUDA's
@@ -159,7 +159,7 @@ pick '^lib/inproc/'
 # shellcheck disable=SC2086
 [ ${#list[@]} = 0 ] || allow lib/inproc "${list[@]}" < <(
 	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'
-	echo '"(gda_internal|engine|access|flight)\.h"'
+	echo '"(gda_internal|waiter|engine|access|flight)\.h"'
 	echo '"(connect|create|event|mr|parts|query|record|request|sweep)\.h"'
 	echo @own; headers $uapi $public)
 
@@ -184,7 +184,7 @@ pick '^lib/comm/'
 pick '^lib/shmem/[^/]*$'
 # shellcheck disable=SC2086
 [ ${#list[@]} = 0 ] || allow lib/shmem "${list[@]}" < <(
-	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|share)\.h"'
+	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|waiter|share)\.h"'
 	echo @own; headers $uapi $public)
 pick '^lib/openshmem/[^/]*$'
 # shellcheck disable=SC2086
@@ -199,7 +199,7 @@ pick '^lib/(gin|async)/'
 pick '^lib/dpa/'
 # shellcheck disable=SC2086
 [ ${#list[@]} = 0 ] || allow lib/dpa "${list[@]}" < <(
-	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|share)\.h"'
+	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|waiter|share)\.h"'
 	echo @own; headers $uapi $public)
 pick '^lib/nccl/'
 # shellcheck disable=SC2086

@@ -259,10 +259,11 @@ void gda_view_share(struct gda_view *v);
  *
  * A wait spins. That is fastest while there is a processor for each thread that polls:
  * those that wait, and the worker of each context of the software or the in-process device.
- * Where there are fewer, the wait takes the processor from what it waits for. gda_qp_create()
- * decides by the processors that the thread may run on and the contexts that this process
- * has open, for each of which it counts a thread and a worker. A program that knows better calls
- * this function.
+ * Where there are fewer, the wait takes the processor from what it waits for. So it yields after
+ * 64 polls with @yield, and without after 256 or more; once a yield has found that another thread
+ * wants this processor, it yields earlier either way. gda_qp_create() decides by the processors
+ * that the thread may run on and the contexts that this process has open, for each of which it
+ * counts a thread and a worker. A program that knows better calls this function.
  *
  * Any thread may call it, at any time. It has no effect on a GPU.
  */
@@ -275,8 +276,8 @@ void gda_view_yield(struct gda_view *v, int yield);
  * behind all of them each time, some 30 ms, and one that wakes is not. So where a yield took
  * long this call sleeps some 50 us instead, for the next 1 ms, and up to 60 ms if yields stay long.
  *
- * The waits of this library call it as gda_view_yield() says; a program that waits for a word
- * in another way may call it, too. It is no cancellation point, and errno stays as it is.
+ * The waits of this library do the same; a program that waits for a word in another way may call
+ * it, too. It is no cancellation point, and errno stays as it is.
  */
 void gda_yield(void);
 
