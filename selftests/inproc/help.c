@@ -5,6 +5,7 @@
  * and the test holds it. So work that is done then was done by the waiting thread.
  */
 #include <pthread.h>
+#include <gda/gin.h>
 #include <gda/ring.h>
 #include "suite.h"
 #include "inproc.h"
@@ -176,6 +177,83 @@ TEST_F(held, many_wait_for_one_queue)
 		EXPECT_EQ(0, p[i].err);
 	}
 	EXPECT_EQ(4 * ROUNDS, *(uint64_t *)(void *)self->end[1].mem.addr);
+}
+
+/* --- a rank that waits for a signal --- */
+
+struct rank {
+	struct gda_context *ctx;
+	struct gda_comm_id *id;
+	uint32_t rank;
+	struct gda_comm *comm;
+	struct gda_gin_comm *gin;
+	int err;
+};
+
+static void *rank_begin(void *arg)
+{
+	struct rank *r = arg;
+	struct gda_comm_attr ranks = {
+		.size = sizeof(ranks), .rank = r->rank, .nranks = 2, .id = r->id,
+	};
+	struct gda_gin_attr attr = {
+		.size = sizeof(attr), .signals = 1, .timeout_ns = S_TIMEOUT_NS,
+	};
+
+	r->err = gda_comm_create(&ranks, &r->comm);
+	if (!r->err)
+		r->err = gda_gin_create(r->comm, r->ctx, &attr, &r->gin);
+	return NULL;
+}
+
+static void *rank_end(void *arg)
+{
+	struct rank *r = arg;
+
+	gda_gin_destroy(r->gin);
+	gda_comm_destroy(r->comm);
+	return NULL;
+}
+
+static void both(struct rank *r, void *(*body)(void *))
+{
+	pthread_t other;
+
+	if (pthread_create(&other, NULL, body, &r[1]))
+		abort();
+	body(&r[0]);
+	pthread_join(other, NULL);
+}
+
+/* What it has sent is what its peer waits for, before that answers. */
+TEST(a_wait_for_a_signal_executes_what_the_rank_has_posted)
+{
+	struct gda_context *ctx;
+	struct gda_comm_id id;
+	struct rank r[2];
+	uint64_t i;
+
+	setenv("GDA_DEVICE", GDA_DEVICE_INPROC, 1);
+	ASSERT_OK(gda_open(NULL, &ctx));
+	ASSERT_OK(gda_comm_id_create(NULL, &id));
+	for (i = 0; i < 2; i++)
+		r[i] = (struct rank){ .ctx = ctx, .id = &id, .rank = (uint32_t)i };
+	both(r, rank_begin);
+	ASSERT_OK(r[0].err);
+	ASSERT_OK(r[1].err);
+	ASSERT_TRUE(worker_hold(ctx));
+	for (i = 1; i <= 20; i++) {
+		struct gda_gin *gin = gda_gin_context(r[0].gin, 0);
+
+		ASSERT_OK(gda_gin_signal(gin, 1, gda_gin_inc(0, 0)));
+		/* nobody answers */
+		EXPECT_EQ(-ETIMEDOUT, gda_gin_wait_signal(gin, 0, 1, 64,
+							  gda_clock_ns() + 5000000));
+		EXPECT_EQ(i, gda_gin_read_signal(gda_gin_context(r[1].gin, 0), 0, 64));
+	}
+	worker_release(ctx);
+	both(r, rank_end);
+	gda_close(ctx);
 }
 
 /* --- a helper that stops in the middle of a visit --- */

@@ -81,26 +81,44 @@ GDA_HELPER int gda_gin_lost(const struct gda_gin *gin, unsigned int turn)
 	return gda_nic_load32(lost + turn % gin->nranks) != 0;
 }
 
+/*
+ * Between two looks of a wait. What the caller has posted may be what its peers wait for before
+ * they send what it waits for: so it rests as one that waits for that, a queue at a time.
+ */
+GDA_SLOW void gda_gin_rest_cpu(const struct gda_gin *gin, unsigned int polls)
+{
+	struct gda_gin_queue *q = (struct gda_gin_queue *)(uintptr_t)gin->queues;
+	uint32_t i, n = gin->endpoints * gin->nranks;
+	struct gda_view *v = NULL;
+
+	for (i = 0; !v && i < n; i++)
+		v = gda_gin_view(q + (polls + i) % n);
+	if (!v)
+		gda_yield();
+	else if (gda_load_relaxed64(&v->reserved) != gda_poll(v, 0))
+		gda_relax(v, polls, GDA_RELAX_DONE);
+	else
+		gda_relax(v, polls, GDA_RELAX_ROOM);
+}
+
+GDA_HELPER void gda_gin_rest(const struct gda_gin *gin, unsigned int polls)
+{
+	GDA_HERE(gda_gin_rest_cpu(gin, polls), gda_pause());
+}
+
 /* The part of every wait between two looks: 0, or why it ends. */
 GDA_SLOW int gda_gin_expired(const struct gda_gin *gin, unsigned int polls, uint64_t *deadline)
 {
-	struct gda_gin_queue *own = gda_gin_queue(gin, 0, gin->rank);
 	unsigned int turn = polls / GDA_POLLS;
 	uint64_t now;
 
-	if (polls % GDA_POLLS) {
-		if (own)
-			gda_rest(gda_gin_view(own), polls, GDA_RELAX_ROOM);
-		else
-			gda_pause();
+	gda_gin_rest(gin, polls);
+	if (polls % GDA_POLLS)
 		return 0;
-	}
 	if (gda_gin_aborted(gin) || gda_gin_lost(gin, turn))
 		return -ESHUTDOWN;
 	if (gda_gin_failed(gin, turn))
 		return -EIO;
-	if (own)
-		gda_rest(gda_gin_view(own), polls, GDA_RELAX_ROOM);
 	now = gda_clock_ns();
 	if (!*deadline)
 		*deadline = now + gin->timeout_ns;
