@@ -76,7 +76,7 @@ def unsound(row):
     return None
 
 
-print("1..7")
+print("1..8")
 ran = perf("--json", *QUICK)
 try:
     report = json.loads(ran.stdout)
@@ -127,9 +127,18 @@ def _():
     return {key(r) for r in rows} != wanted and rows
 
 
+@test("shared processors: every row of a setting")
+def _():
+    rows = json.loads(perf("--json", "--runs", "2", "--ms", "5", "shared", "quiet").stdout)
+    wanted = {("quiet", name) for name in
+              ("ping_pong", "gin_put_signal", "gin_barrier", "dpa_launch")}
+    return ({(r["setting"], r["row"]) for r in rows} != wanted or
+            any(r["bare_ns"] <= 0 or r["gda_ns"] <= 0 for r in rows)) and rows
+
+
 @test("what it does not know is refused; a bar not measured is not met")
 def _():
-    for args in (["fast"], ["--sizes", "7"], ["--runs", "0"], ["--nothing"]):
+    for args in (["fast"], ["--sizes", "7"], ["--runs", "0"], ["--nothing"], ["shared", "idle"]):
         if perf(*args).returncode != 2:
             return args
     return perf("--check", "--no-peers", *QUICK, "rate").returncode != 3 and "--check"

@@ -12,7 +12,6 @@
 
 struct perf_options perf_options = {
 	.peers = true,
-	.reps = 5,
 	.ms = 200,
 	.idle = 1000,
 	.depth = 256,
@@ -49,13 +48,17 @@ void perf_must(int err, const char *what)
 static void help(int status)
 {
 	fputs("usage: gda-perf [OPTION]... [lat|rate|bw]...\n"
+	      "       gda-perf [OPTION]... shared [quiet|busy|twice]...\n"
 	      "  lat            latencies, of puts of all sizes\n"
 	      "  rate           messages per second, of 8 bytes\n"
 	      "  bw             bandwidth, of puts of all sizes, and of memcpy\n"
 	      "                 (none of them: all three)\n"
+	      "  shared         exchanges of threads, beside those over bare words: each thread bound to\n"
+	      "                 a processor (quiet), a program that computes on each processor (busy),\n"
+	      "                 twice as many threads as processors (none of them: all three)\n"
 	      "  --json         one JSON object\n"
 	      "  --check        exit status 3 unless every bar is met\n"
-	      "  --runs N       measure each row N times, in turns [5]\n"
+	      "  --runs N       measure each row N times, in turns [5; shared: 7]\n"
 	      "  --ms N         for so many milliseconds each [200]\n"
 	      "  --sizes N,...  bytes, 8 to 4194304, multiples of 8\n"
 	      "  --idle N       QPs that do nothing, beside the one that does [1000]\n"
@@ -154,6 +157,8 @@ static void option(int letter)
 		help(letter == 'h' ? 0 : 2);
 }
 
+static char **shared;	/* names of settings of gda-perf shared */
+
 static void options_parse(int argc, char **argv)
 {
 	static const struct option names[] = {
@@ -170,6 +175,11 @@ static void options_parse(int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, "", names, NULL)) >= 0)
 		option(c);
+	shared = optind < argc && !strcmp(argv[optind], "shared") ? argv + optind + 1 : NULL;
+	if (!perf_options.reps)
+		perf_options.reps = shared ? 7 : 5;
+	if (shared)
+		return;
 	for (; optind < argc; optind++)
 		option_test(argv[optind]);
 	for (unsigned int t = 0; t < PERF_TESTS; t++)
@@ -210,6 +220,13 @@ int main(int argc, char **argv)
 			gpu_run(argv);
 	options_parse(argc, argv);
 	perf_threads_init();
+	if (shared) {
+		int status = perf_shared(shared);
+
+		if (status < 0)
+			help(2);
+		return status;
+	}
 	perf_two_plan();
 	perf_put_plan();
 	perf_ping_plan();

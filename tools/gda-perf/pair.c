@@ -46,14 +46,19 @@ void perf_end_open(struct perf_end *e)
 
 void perf_pair_open(struct perf_pair *p)
 {
-	struct gda_address from, to;
-
 	perf_worker_before();
 	perf_end_open(&p->from);
 	perf_worker_after("worker of the context that posts");
 	perf_worker_before();
 	perf_end_open(&p->to);
 	perf_worker_after("worker of the target's context, which has nothing to do");
+	perf_pair_connect(p);
+}
+
+void perf_pair_connect(struct perf_pair *p)
+{
+	struct gda_address from, to;
+
 	perf_must(gda_qp_address(p->from.qp, &from), "gda_qp_address");
 	perf_must(gda_qp_address(p->to.qp, &to), "gda_qp_address");
 	perf_must(gda_qp_connect(p->from.qp, &to), "gda_qp_connect");

@@ -109,6 +109,8 @@ struct perf_pair {
 char *perf_memory(void);
 void perf_end_open(struct perf_end *e);
 void perf_pair_open(struct perf_pair *p);
+/* The ends are open. */
+void perf_pair_connect(struct perf_pair *p);
 /* QPs that do nothing more. If any step fails, close() destroys those that there are. */
 int perf_crowd_open(struct gda_context *ctx, struct gda_qp **qps, unsigned int n);
 void perf_crowd_close(struct gda_qp **qps, unsigned int n);
@@ -140,6 +142,12 @@ void perf_threads_free(bool any);
 /* Put @tid, 0 for this thread, on the @n-th CPU, and note it. */
 void perf_threads_add(const char *what, pid_t tid, unsigned int n);
 const char *perf_threads_text(unsigned int i);
+
+/* Bind this thread to the @n-th CPU, modulo how many there are. */
+void perf_threads_bind(unsigned int n);
+
+/* shared.c: exchanges on shared processors. @names: of settings; none: all */
+int perf_shared(char **names);
 
 /* report.c */
 void perf_report(const char *device);

@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include "perf.h"
 
@@ -53,7 +52,7 @@ static int ping_await(const struct ping_side *s, uint64_t last, uint64_t *word)
 			continue;
 		if (gda_clock_ns() > deadline)
 			return -ETIMEDOUT;
-		sched_yield();
+		gda_yield();
 	}
 }
 

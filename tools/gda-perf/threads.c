@@ -52,6 +52,11 @@ static int perf_pin(pid_t tid, int cpu)
 	return sched_setaffinity(tid, sizeof(set), &set);
 }
 
+void perf_threads_bind(unsigned int n)
+{
+	perf_pin(0, perf_cpu(n % perf_cpus()));
+}
+
 void perf_threads_free(bool any)
 {
 	if (any)
