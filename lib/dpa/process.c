@@ -148,11 +148,16 @@ int gda_dpa_number_counter(struct gda_dpa *dpa, struct gda_counter *count, uint3
 {
 	const struct gda_counter_mem *mem = gda_counter_memory(count);
 	struct gda_dpa_ask ask = { .question = GDA_DPA_ASK_COUNTER };
+	int err;
 
-	if (!dpa->pid)
-		return gda_dpa_pool_counter(dpa->pool, (const uint64_t *)&mem->value, source);
 	ask.counter = gda_dpa_part_of(count->region, (uintptr_t)&mem->value);
-	return gda_dpa_process_ask(dpa, &ask, source);
+	err = dpa->pid ? gda_dpa_process_ask(dpa, &ask, source) :
+		gda_dpa_pool_counter(dpa->pool, (const uint64_t *)&mem->value, source);
+	if (err == -ENOSPC)
+		gda_because(err,
+			    "more than %u different counters: count several queues by one counter, or create another context for the rest",
+			    GDA_DPA_COUNTERS);
+	return err;
 }
 
 int gda_dpa_number_handle(struct gda_dpa *dpa, const struct gda_dpa_rdma *r, uint32_t *number)

@@ -91,7 +91,7 @@ int gda_inproc_cq_create(struct gda_inproc_context *ctx, struct gda_cq_create *c
 	return 0;
 }
 
-/* A QP that waits for it does not find it any more. */
+/* A QP that waits for it does not find it any more, and learns that at once. */
 static void gda_inproc_cq_kill(struct gda_inproc_object *obj)
 {
 	struct gda_inproc_cq *cq = gda_inproc_of(obj, struct gda_inproc_cq, obj);
@@ -100,6 +100,7 @@ static void gda_inproc_cq_kill(struct gda_inproc_object *obj)
 	cq->dead_leaf = gda_inproc_table_erase(&gda_inproc.cqs, cq->cqn);
 	pthread_mutex_unlock(&gda_inproc.lock);
 	gda_inproc_wait_turn(obj->ctx);
+	gda_inproc_wait_wake(obj->ctx);
 }
 
 static void gda_inproc_cq_free(struct gda_inproc_object *obj)

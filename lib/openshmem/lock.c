@@ -113,12 +113,12 @@ GDA_OSH_PUBLIC int pshmem_test_lock(volatile long *lock)
 	/* A look at a lock that somebody has is no more than a load. */
 	if (word_change(GDA_OSH_CALL_NAME, &own->last, GDA_SHMEM_FETCH, 0, home(lock)) ||
 	    !take(own))
-		return 1;
+		return !gda_osh_tested(GDA_OSH_CALL_NAME, false);
 	if (!word_compare_swap(GDA_OSH_CALL_NAME, &own->last, 0, (uint32_t)gda_osh.me + 1,
 			       home(lock)))
 		return 0;
 	give(own);
-	return 1;
+	return !gda_osh_tested(GDA_OSH_CALL_NAME, false);
 }
 
 GDA_OSH_PUBLIC void pshmem_clear_lock(volatile long *lock)

@@ -111,6 +111,8 @@ void gda_osh_wait_init(bool crowded);
 /* After the @polls-th look in vain. */
 __attribute__((cold))
 void gda_osh_rest(const char *call, unsigned int polls);
+/* p2p.c: after a test that a program may repeat until it @holds. Return: @holds */
+bool gda_osh_tested(const char *call, bool holds);
 /* Until the word is @least or more; a PE that stores it wakes this one. */
 __attribute__((cold))
 void gda_osh_sleep_least(const char *call, const uint64_t *word, uint64_t least);

@@ -73,15 +73,22 @@ static bool none_counts(const struct words *w)
 	return true;
 }
 
-/* A program may test in a loop: one of so many tests in vain looks for peers on its processor. */
+/*
+ * A program may test in a loop: one of so many tests in vain looks for peers on its processor, and
+ * one of more for PEs that are lost, whose store will not come.
+ */
 #define VAIN_TESTS	64U
+#define VAIN_CHECKS	4096U
 
-static bool tested(const char *call, bool holds)
+bool gda_osh_tested(const char *call, bool holds)
 {
 	static __thread unsigned int vain;
 
 	if (!holds && ++vain % VAIN_TESTS == 0)
 		gda_osh_rest(call, VAIN_TESTS);
+	/* gda_osh_rest() does not look for who is lost while this PE has a processor for itself */
+	if (!holds && vain % VAIN_CHECKS == 0)
+		gda_osh_check(call);
 	return holds;
 }
 
@@ -113,8 +120,8 @@ static int test_all(const char *call, const struct words *w)
 	check_cmp(call, w->cmp);
 	for (i = 0; i < w->nelems; i++)
 		if (!left_out(w, i) && !holds(w, i))
-			return tested(call, false);
-	return tested(call, true);
+			return gda_osh_tested(call, false);
+	return gda_osh_tested(call, true);
 }
 
 static size_t find_some(const char *call, const struct words *w, size_t *indices)
@@ -132,7 +139,7 @@ static size_t test_any(const char *call, const struct words *w)
 {
 	size_t i = find_any(call, w);
 
-	tested(call, i != SIZE_MAX);
+	gda_osh_tested(call, i != SIZE_MAX);
 	return i;
 }
 
@@ -140,7 +147,7 @@ static size_t test_some(const char *call, const struct words *w, size_t *indices
 {
 	size_t n = find_some(call, w, indices);
 
-	tested(call, n);
+	gda_osh_tested(call, n);
 	return n;
 }
 
@@ -183,7 +190,7 @@ static size_t wait_some(const char *call, const struct words *w, size_t *indices
 #define GDA_OSH_DO_test(T) \
 	const T now = GDA_OSH_READ(ivar); \
 	check_cmp(GDA_OSH_CALL_NAME, cmp); \
-	return tested(GDA_OSH_CALL_NAME, GDA_OSH_HOLDS(now, cmp, cmp_value))
+	return gda_osh_tested(GDA_OSH_CALL_NAME, GDA_OSH_HOLDS(now, cmp, cmp_value))
 #define GDA_OSH_DO_wait_until(T) \
 	T now; \
 	unsigned int polls = 0; \

@@ -2,7 +2,7 @@
 /*
  * lost VICTIM MOMENT MICROSECONDS - a PE for lost.sh
  *
- * All PEs go through a barrier, a storm of puts, collective calls and a lock, again and again. PE
+ * All PEs go through a barrier, a storm of puts, collective calls, a lock and tests, on and on. PE
  * VICTIM is killed by a timer that starts when it begins MOMENT for the third time, or shmem_init()
  * if that is "start". No PE returns: the calls of the others print a line, and end the job.
  */
@@ -63,12 +63,36 @@ static void take_lock(void)
 	}
 }
 
+/* In turns, each for the word of the one before; a program may do other work between two tests. */
+static void test(void)
+{
+	static long turn, turns;
+	int i;
+
+	for (i = 0; i < 10; i++) {
+		long before = turns++ * npes + me;
+
+		while (!shmem_long_test(&turn, SHMEM_CMP_GE, before))
+			;
+		shmem_long_p(&turn, before + 1, (me + 1) % npes);
+	}
+}
+
+static void test_lock(void)
+{
+	shmem_barrier_all();
+	while (shmem_test_lock(&lock))
+		;
+	shmem_long_p(&shared, me, 0);
+	shmem_clear_lock(&lock);
+}
+
 static const struct moment {
 	const char *name;
 	void (*call)(void);
 } moments[] = {
 	{ "barrier", shmem_barrier_all }, { "storm", storm }, { "collective", collective },
-	{ "lock", take_lock },
+	{ "lock", take_lock }, { "test", test }, { "test_lock", test_lock },
 };
 
 #define MOMENTS	(sizeof(moments) / sizeof(moments[0]))
@@ -88,8 +112,16 @@ int main(int argc, char **argv)
 	npes = shmem_n_pes();
 	for (round = 0;; round++) {
 		m = &moments[round % MOMENTS];
-		if (me == atoi(argv[1]) && round / MOMENTS == FATAL && !strcmp(m->name, argv[2]))
+		if (me == atoi(argv[1]) && round / MOMENTS == FATAL && !strcmp(m->name, argv[2])) {
+			if (m->call == test_lock) {
+				shmem_set_lock(&lock);
+				shmem_barrier_all();
+			}
+			/* before it stores what others test */
+			if (m->call == test || m->call == test_lock)
+				raise(SIGKILL);
 			arm(strtoul(argv[3], NULL, 10));
+		}
 		m->call();
 	}
 }

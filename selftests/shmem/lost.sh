@@ -54,12 +54,14 @@ dies_in() { # MOMENT
 	local i most=1000
 
 	[ "$1" != start ] || most=10000
+	# with a processor for each, where nothing else looks for who is lost
+	[[ $1 != test* ]] || local pes=2
 	for ((i = 0; i < rounds; i++)); do
 		once $((RANDOM % pes)) "$1" $((RANDOM % most)) || return
 	done
 }
 
-moments=(barrier storm collective lock)
+moments=(barrier storm collective lock test test_lock)
 [ ! "${GDA_STRESS-}" ] || moments+=(start)
 echo "1..${#moments[@]}"
 for moment in "${moments[@]}"; do
