@@ -11,6 +11,21 @@ TEST_VM		+= $(TOOLTEST_OUT)/doctor selftests/tools/runner.sh
 selftests/tools/optional.sh: | $(LIB_TARGETS) $(OSH_BIN) $(addprefix $(BUILD)/tools/,gdactl gda-run gda-perf) \
 	$(BUILD)/selftests/pair/agent
 
+# Ten failures, and what is said of them.
+TEST_NATIVE	+= $(TOOLTEST_OUT)/ten.sh
+
+$(TOOLTEST_OUT)/ten: selftests/tools/ten.c $(LIB_OUT)/libgda.a selftests/tools.mk
+	@mkdir -p $(@D)
+	$(CC) $(GDA_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ $< $(LIB_OUT)/libgda.a
+
+$(TOOLTEST_OUT)/heap: selftests/tools/heap.c $(LIB_OUT)/libgda-shmem.so $(LIB_OUT)/libgda.a $(OSH_BIN) selftests/tools.mk
+	@mkdir -p $(@D)
+	$(OSH_OUT)/bin/oshcc -O2 -o $@ $<
+
+$(TOOLTEST_OUT)/ten.sh: selftests/tools/ten.sh $(TOOLTEST_OUT)/ten $(TOOLTEST_OUT)/heap \
+		$(BUILD)/tools/gda-run $(BUILD)/examples/gin-allgather
+	install -m 755 $< $@
+
 # doctor.sh shows the tool another driver, and a libcuda that is empty.
 $(TOOLTEST_OUT)/driver.so: selftests/tools/driver.c uapi/gda/ioctl.h
 	@mkdir -p $(@D)

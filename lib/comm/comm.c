@@ -313,6 +313,19 @@ static int gda_comm_open(struct gda_comm *comm, const struct gda_comm_id *id, ui
 	return err;
 }
 
+/* Until the end nothing listened where the id says: words for the time-out. */
+static int gda_comm_nobody(struct gda_comm *comm, const struct gda_comm_id *id)
+{
+	char address[64] = "?", port[8] = "?";
+
+	sscanf(id->text, "%*s %63s %7s", address, port);
+	comm->error = -ETIMEDOUT;
+	snprintf(comm->why, sizeof(comm->why),
+		 "nobody listens at %s, port %s (connection refused): start rank 0 too, where the id was made",
+		 address, port);
+	return comm->error;
+}
+
 static int gda_comm_join(struct gda_comm *comm, const struct gda_comm_id *id)
 {
 	uint64_t deadline = gda_comm_after(gda_clock_ns(), comm->timeout_ns);
@@ -331,7 +344,7 @@ static int gda_comm_join(struct gda_comm *comm, const struct gda_comm_id *id)
 	}
 	err = gda_comm_open(comm, id, deadline);
 	if (err)
-		return err;
+		return err == -ECONNREFUSED ? gda_comm_nobody(comm, id) : err;
 	gda_machine_name(self.machine);
 	hello.time = gda_comm_left(deadline);
 	err = gda_comm_send(comm, &hello, &self, deadline);

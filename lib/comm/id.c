@@ -384,6 +384,7 @@ int gda_comm_id_connect(const struct gda_comm_id *id, uint64_t deadline, int *fd
 	struct sockaddr_storage addr;
 	struct gda_comm_secret secret;
 	int err = gda_comm_id_parse(id, &secret, &addr);
+	bool refused = false;
 
 	if (err)
 		return err;
@@ -391,6 +392,9 @@ int gda_comm_id_connect(const struct gda_comm_id *id, uint64_t deadline, int *fd
 		struct timespec nap = { .tv_nsec = 10000000 };
 
 		err = gda_comm_try(&addr, &secret, deadline, fd);
+		/* the last try may have had no time for an answer */
+		refused = err == -ECONNREFUSED ||
+			  (refused && err == -ETIMEDOUT && gda_clock_ns() >= deadline);
 		if (err == -EACCES)
 			gda_because(err,
 				    "the process at the id's address has not its secret: is the id that of this job?");
@@ -404,7 +408,7 @@ int gda_comm_id_connect(const struct gda_comm_id *id, uint64_t deadline, int *fd
 		if (err != -ECONNREFUSED && err != -ECONNRESET && err != -EPIPE && err != -ETIMEDOUT)
 			return err;
 		if (gda_clock_ns() >= deadline)
-			return -ETIMEDOUT;
+			return refused ? -ECONNREFUSED : -ETIMEDOUT;
 		nanosleep(&nap, NULL);
 	}
 }

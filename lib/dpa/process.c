@@ -217,7 +217,7 @@ static int gda_dpa_process_spawn(struct gda_dpa *dpa, const char *path, int thei
 	posix_spawn_file_actions_destroy(&actions);
 	if (err) {
 		dpa->pid = 0;
-		return gda_because(-err, "%s: %s (GDA_DPA is its path)", path, strerror(err));
+		return gda_because(-err, "%s: %s: install gda-dpa there, or set GDA_DPA to its path", path, strerror(err));
 	}
 	gda_fd_lock();
 	dpa->pidfd = gda_fd_list((int)syscall(SYS_pidfd_open, dpa->pid, 0));

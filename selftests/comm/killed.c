@@ -125,7 +125,9 @@ static int start(struct rank *r, uint64_t patience)
 	if (err) {
 		/* "...1 of 4 ranks did not join in time, their own output may say why: 2" */
 		why = strrchr(gda_last_error(), ':');
-		if (!why || sscanf(why, ": %d", &named) != 1)
+		if (strstr(gda_last_error(), "nobody listens at"))
+			named = 0;
+		else if (!why || sscanf(why, ": %d", &named) != 1)
 			named = -1;
 		report("create", err, named, since);
 		return 1;

@@ -79,7 +79,8 @@ sleeps() {
 # Two descriptors a rank: the limit that a program may raise does not stop them, nor is theirs another.
 few_descriptors() {
 	(ulimit -Sn 24; go 0 -b -n 20 sh -c 'ulimit -Sn') && [ "$(sort -u "$tmp/out")" = 24 ] || return
-	(ulimit -n 24; go 1 -b -n 20 true) && grep -q 'cannot start rank [0-9]*: Too many open files: start fewer, or raise ulimit -u and -n' "$tmp/err"
+	(ulimit -n 24; go 1 -b -n 20 true) &&
+		grep -q 'cannot start rank [0-9]*: Too many open files: start fewer, or raise ulimit -u and -n' "$tmp/err"
 }
 
 # A line that has come does not wait for memory: what gda-run needs it has before it starts a rank.

@@ -343,8 +343,11 @@ static void rank_ended(struct run *run, uint32_t rank, int status)
 	run->ranks[rank].failed = true;
 	run->unsaid++;
 	run->ranks[rank].how = status;
-	if (!run->status)
+	if (!run->status) {
 		run->status = code;
+		/* a rank that waited for it in vain does not know */
+		ranks_stood(run->ranks, run->opt, &run->own, true);
+	}
 	if (!run->opt->keep)
 		end_all(run);
 }
@@ -425,7 +428,7 @@ static void handle_time(struct run *run)
 		stream_say(&run->own, run->left ? "gda-run: %g s are over: ending %u ranks\n" :
 			   "gda-run: %g s are over: nobody reads the output of %u ranks\n",
 			   run->opt->timeout, run->left ? run->left : run->opt->nranks);
-		ranks_stood(run->ranks, run->opt, &run->own);
+		ranks_stood(run->ranks, run->opt, &run->own, false);
 		if (!run->status)
 			run->status = RUN_TIMED_OUT;
 		hurry(run);

@@ -134,8 +134,8 @@ void ranks_signal(const struct run_rank *ranks, uint32_t nranks, int sig);
 /* Has it begun to end, or has it ended? */
 bool rank_is_ending(const struct run_rank *r);
 
-/* Say in @own where each rank that runs stands. */
+/* Say in @own where each rank that runs stands, or each that is stopped. */
 void ranks_stood(const struct run_rank *ranks, const struct run_options *opt,
-		 struct run_stream *own);
+		 struct run_stream *own, bool stopped);
 
 #endif /* GDA_RUN_H */

@@ -60,7 +60,7 @@ static const char *state_words(char state)
 }
 
 void ranks_stood(const struct run_rank *ranks, const struct run_options *opt,
-		 struct run_stream *own)
+		 struct run_stream *own, bool stopped)
 {
 	unsigned long user, system;
 	char stat[512], where[64];
@@ -79,6 +79,8 @@ void ranks_stood(const struct run_rank *ranks, const struct run_options *opt,
 		if (!after || sscanf(after, ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
 				     &state, &user, &system) != 3)
 			continue;
+		if (stopped && state != 'T' && state != 't')
+			continue;
 		any = true;
 		stream_say(own, "gda-run: rank %u (pid %d) %s%s%s%s, after %.2f s of processor\n",
 			   opt->first + rank, (int)ranks[rank].pid, state_words(state),
@@ -87,6 +89,8 @@ void ranks_stood(const struct run_rank *ranks, const struct run_options *opt,
 			   state == 'S' && where[0] && strcmp(where, "0") ? ")" : "",
 			   (double)(user + system) / (double)sysconf(_SC_CLK_TCK));
 	}
-	if (any)
+	if (any && stopped)
+		stream_say(own, "gda-run: others may have waited for it: kill -CONT PID lets it go on, gda-run -k keeps it\n");
+	else if (any)
 		stream_say(own, "gda-run: gdb -p PID -batch -ex 'thread apply all bt' would have shown where in the program\n");
 }
