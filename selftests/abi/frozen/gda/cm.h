@@ -115,8 +115,8 @@ enum gda_cm_role {
 /**
  * enum gda_cm_word - which tag, or half of it, a hash is
  * @GDA_CM_WORD_BRIEF: @brief of struct gda_cm_tags
- * @GDA_CM_WORD_FULL: @full[0]
- * @GDA_CM_WORD_FULL_2: @full[1]
+ * @GDA_CM_WORD_FULL: the first half of @full
+ * @GDA_CM_WORD_FULL_2: the second half of @full
  */
 enum gda_cm_word {
 	GDA_CM_WORD_BRIEF = 0,

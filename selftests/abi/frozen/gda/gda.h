@@ -25,8 +25,6 @@
  *   first post after a silence may wait that long. A worker takes no signals.
  * - A thread that waits (gda_wait(), gda_quiet(), a post on a full ring, gda_cq_wait())
  *   may execute queues in place of the worker; see gda_relax().
- * - A context belongs to the process that opened it. In a child of fork(2) every control
- *   call is -ENODEV, and the child may open its own context.
  * - %GDA_INPROC_WORKERS in the environment is the number of threads per context, 1 to 16;
  *   gda_open() is -EINVAL for any other value.
  *
@@ -107,18 +105,19 @@ int gda_devices(struct gda_device_info *devices, unsigned int n);
  * device of the kernel has a kernel thread. It counts as one of the user's processes in
  * resource limits, but it is none otherwise: it does not end with this process.
  *
- * A child of fork(2) shares the context with its parent and may make any control call on
- * it and on the objects made from it; an object that either of them destroys is gone for both.
- * Only the parent posts to the queues that it created. To the child each is a queue in error,
- * and the child cannot change it: every post is -EIO, also with %GDA_NOWAIT; gda_test() and
- * gda_wait() of a ticket that the parent had seen done before the fork return as before, of any
- * other ticket -EIO or -ECANCELED; gda_quiet() is -ESHUTDOWN, and gda_error() says
- * %GDA_CAUSE_FORK. A ring CQ yields one entry that says so, and every further wait for an
- * entry is -EIO. QPs and CQs that the child creates are its own.
+ * A context belongs to the process that opened it. A child of fork(2) has neither the file nor
+ * the memory of queues and counters, so what its parent has here ends with the parent: every
+ * control call is -ENODEV, gda_context_fd() is -1, and the child may open its own context. To
+ * the child each queue is one in error, and it cannot change it: every post is -EIO, also with
+ * %GDA_NOWAIT; gda_test() and gda_wait() of a ticket that the parent had seen done before the
+ * fork return as before, of any other ticket -EIO or -ECANCELED; gda_quiet() is -ESHUTDOWN, and
+ * gda_error() says %GDA_CAUSE_FORK. A ring CQ yields one entry that says so, and every further
+ * wait for an entry is -EIO. Memory of counters reads as zero. A child that is to share the file
+ * gets a duplicate by dup(2), made before the fork, for ioctl(2).
  *
- * The library learns of fork(3). It does not learn of _Fork(3), of a bare clone(2), or of
- * views that the program made with gda_view_init(): such a child may use its parent's queues
- * only if the parent no longer does.
+ * The library learns of fork(3). It does not learn of _Fork(3) or of a bare clone(2): such a
+ * child may use its parent's queues only if the parent no longer does, and the device does
+ * not learn of the parent's end before the child's.
  *
  * Return: 0; -ENOENT no /dev/gda (is gda_core loaded?) or no such device; -EACCES
  * the user is not in group gda; -EINVAL the name is too long, or %GDA_INPROC_WORKERS is
@@ -133,8 +132,8 @@ int gda_open(const char *device, struct gda_context **ctx);
  * @ctx: the context, or NULL; gone when the call returns
  *
  * Unmaps what is still mapped, so views of its QPs must not be used any more. The
- * kernel destroys the objects that it still has, unless another process (by fork or by passing
- * the file) holds the context too.
+ * kernel destroys the objects that it still has, unless another process holds the file, too: one
+ * that it was passed to, or a child of a bare clone(2).
  */
 void gda_close(struct gda_context *ctx);
 
@@ -144,8 +143,8 @@ void gda_close(struct gda_context *ctx);
  *
  * The context keeps the descriptor; the caller must not close it.
  *
- * Return: a file descriptor of /dev/gda, for ioctl(2), fork(2) or SCM_RIGHTS. The descriptor of
- * the in-process device serves mmap(2) of cookies only.
+ * Return: a file descriptor of /dev/gda, for ioctl(2), dup(2) or SCM_RIGHTS; -1 in a child of
+ * fork(2). The descriptor of the in-process device serves mmap(2) of cookies only.
  */
 int gda_context_fd(const struct gda_context *ctx);
 
