@@ -18,13 +18,39 @@ static bool gda_shmem_is_lost(const struct gda_shmem *s, uint32_t pe)
 	return false;
 }
 
+/*
+ * A queue with posts that are not done: they may be what a PE waits for before it stores what is
+ * waited for here. Each call looks at another one. Those in a GPU's memory are its kernels'.
+ */
+static struct gda_view *gda_shmem_posted(const struct gda_shmem *s, unsigned int polls)
+{
+	const struct gda_shmem_heap *h = (const struct gda_shmem_heap *)(uintptr_t)s->owner;
+	struct gda_view *v;
+
+	if (!s->qps || !s->npes || (h && h->cuda))
+		return NULL;
+	v = gda_shmem_view(s, polls % s->npes, GDA_SHMEM_QP(polls / s->npes % s->qps));
+	return v && gda_load_relaxed64(&v->reserved) != gda_poll(v, 0) ? v : NULL;
+}
+
+static void gda_shmem_rest(const struct gda_shmem *s, unsigned int polls)
+{
+	uint32_t caps = __atomic_load_n(&s->caps, __ATOMIC_RELAXED);
+	struct gda_view *v = gda_shmem_posted(s, polls);
+
+	if (v)
+		gda_relax(v, polls, GDA_RELAX_DONE);
+	else
+		gda_waiter_rest(polls, caps & GDA_VIEW_YIELD ? GDA_WAITER_SHORT :
+							       GDA_WAITER_OFTEN);
+}
+
 GDA_EXPORT int gda_shmem_relax(struct gda_shmem *s, unsigned int polls, uint32_t pe,
 			       uint64_t *deadline)
 {
-	uint32_t caps = __atomic_load_n(&s->caps, __ATOMIC_RELAXED);
 	uint64_t now;
 
-	gda_waiter_rest(polls, caps & GDA_VIEW_YIELD ? GDA_WAITER_SHORT : GDA_WAITER_OFTEN);
+	gda_shmem_rest(s, polls);
 	if (polls % GDA_POLLS)
 		return 0;
 	if (pe >= s->npes && pe != GDA_SHMEM_ANY_PE)

@@ -7,7 +7,9 @@
 #include <pthread.h>
 #include <gda/gin.h>
 #include <gda/ring.h>
+#include <gda/shmem.h>
 #include "suite.h"
+#include "shmem_internal.h"
 #include "inproc.h"
 
 #define ROUNDS	200
@@ -254,6 +256,65 @@ TEST(a_wait_for_a_signal_executes_what_the_rank_has_posted)
 	worker_release(ctx);
 	both(r, rank_end);
 	gda_close(ctx);
+}
+
+/* --- a PE that waits for a word --- */
+
+struct pe {
+	struct gda_comm_id *id;
+	uint32_t pe;
+	struct gda_comm *comm;
+	struct gda_shmem *s;
+	int err;
+};
+
+static void *pe_begin(void *arg)
+{
+	struct pe *p = arg;
+	struct gda_comm_attr pes = {
+		.size = sizeof(pes), .rank = p->pe, .nranks = 2, .id = p->id,
+	};
+	struct gda_shmem_attr attr = {
+		.size = sizeof(attr), .way = GDA_SHMEM_QUEUE, .heap_bytes = 4096,
+		.device = GDA_DEVICE_INPROC,
+	};
+
+	p->err = gda_comm_create(&pes, &p->comm);
+	if (!p->err)
+		p->err = gda_shmem_create(p->comm, &attr, &p->s);
+	return NULL;
+}
+
+TEST(a_wait_for_a_word_executes_what_the_pe_has_posted)
+{
+	struct gda_context *ctx;
+	struct gda_comm_id id;
+	struct pe p[2] = { { .id = &id, .pe = 0 }, { .id = &id, .pe = 1 } };
+	uint64_t *here, *there, i;
+	pthread_t other;
+
+	ASSERT_OK(gda_comm_id_create(NULL, &id));
+	ASSERT_OK(pthread_create(&other, NULL, pe_begin, &p[1]));
+	pe_begin(&p[0]);
+	pthread_join(other, NULL);
+	ASSERT_OK(p[0].err);
+	ASSERT_OK(p[1].err);
+	here = (uint64_t *)(uintptr_t)p[0].s->heap;
+	there = (uint64_t *)(uintptr_t)p[1].s->heap;
+	ctx = ((struct gda_shmem_heap *)(uintptr_t)p[0].s->owner)->ctx;
+	ASSERT_TRUE(worker_hold(ctx));
+	for (i = 1; i <= 20; i++) {
+		ASSERT_LE(0, gda_shmem_p(p[0].s, here, i, 8, 1, 0));
+		/* nobody answers */
+		EXPECT_EQ(-ETIMEDOUT, gda_shmem_wait_until64(p[0].s, here, GDA_SHMEM_NE, 0,
+							     gda_clock_ns() + 5000000));
+		EXPECT_EQ(i, __atomic_load_n(there, __ATOMIC_ACQUIRE));
+	}
+	worker_release(ctx);
+	for (i = 0; i < 2; i++) {
+		gda_shmem_destroy(p[i].s);
+		gda_comm_destroy(p[i].comm);
+	}
 }
 
 /* --- a helper that stops in the middle of a visit --- */
