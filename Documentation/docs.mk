@@ -9,7 +9,7 @@ DOCS_TARGETS	+= $(DOCS_HTML) $(DOCS_MAN)
 $(DOCS_HTML): $(wildcard Documentation/*.rst Documentation/tutorial/*.rst Documentation/data/* \
 		Documentation/pictures/* examples/*.c examples/tutorial/* uapi/gda/*.h \
 		lib/include/gda/*.h lib/include/gda/*/*.h \
-		kmod/include/gda/*.h kmod/gda_core/gda_private.h kmod/gda_core/engine/*.h) \
+		kmod/include/gda/*.h kmod/gda_core/gda_private.h engine/*.h engine/dialect/*.h) \
 		Documentation/conf.py Documentation/manpages.py Documentation/static/gda.css \
 		$(wildcard Documentation/man/*) Documentation/plots.py Documentation/build.sh
 	Documentation/build.sh html

@@ -513,7 +513,7 @@ def main():
     load_flags(sorted((TOP / "lib/include/gda").rglob("*.h")) +
                sorted((TOP / "uapi/gda").glob("*.h")))
     errno_text.update(re.findall(r'\{ (E\w+), "(.*?)" \}',
-                                 (TOP / "lib/src/error.c").read_text(encoding="utf-8")))
+                                 (TOP / "lib/core/error.c").read_text(encoding="utf-8")))
     shmem_errors.extend(([name], why) for name, why in re.findall(
         r"^ \*\t(-E\w+)\t+(.*)$", (TOP / "lib/include/gda/shmem.h").read_text("utf-8"), re.M))
     # Parts of a header are in a folder of its name, but for gpu/, which is CUDA's.

@@ -19,49 +19,39 @@ DEPFLAGS	= -MMD -MP -MT $@
 GDA_CFLAGS	= $(DEPFLAGS) -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -Wundef -Wpointer-arith \
 		   -Wwrite-strings -Wstrict-prototypes -Wvla
 GDA_HEADERS	:= $(wildcard uapi/gda/*.h lib/include/gda/*.h lib/include/gda/gin/*.h \
-			      lib/include/gda/wqe/*.h lib/src/*.h)
+			      lib/include/gda/wqe/*.h lib/core/*.h)
 
-LIB_SRC		:= $(sort $(wildcard lib/src/*.c))
-LIB_OBJ		:= $(LIB_SRC:lib/src/%.c=$(LIB_OUT)/%.o)
+# Of all that is in libgda. A file includes by the folder's own name first; which folder may include
+# what of which other is tools/lint/include-direction.sh's.
+LIB_CPPFLAGS	:= $(GDA_CPPFLAGS) -Ilib/core -Ilib/host -Ilib/device/inproc -Ilib/device/copier -Ilib/gpu \
+		   -Ilib/comm $(addprefix -Ilib/frontend/,shmem gin async dpa) \
+		   -Iengine -Iengine/dialect -Iengine/control -Ikmod/include
 
+# Contexts, queues and memory of any device.
+LIB_SRC		:= $(sort $(wildcard lib/core/*.c lib/device/kernel/*.c))
 # The in-process device, with the kernel's engine, and GPUs, which it copies with.
-INPROC_CPPFLAGS	:= $(GDA_CPPFLAGS) -Ilib/os -Ilib/src -Ilib/inproc -Ikmod/gda_core/engine \
-		   -Ikmod/gda_core/control -Ikmod/include
-INPROC_SRC	:= $(sort $(wildcard lib/inproc/*.c lib/cuda/*.c kmod/gda_core/engine/*.c \
-		   kmod/gda_core/control/*.c))
-INPROC_HEADERS	:= $(wildcard lib/inproc/*.h lib/cuda/*.h lib/verbs/*.h lib/os/*.h \
-		   kmod/gda_core/engine/*.h kmod/gda_core/control/*.h kmod/include/gda/*.h)
+INPROC_SRC	:= $(sort $(wildcard lib/device/inproc/*.c lib/device/copier/*.c lib/gpu/*.c \
+		   engine/*.c engine/dialect/*.c engine/control/*.c))
+INPROC_HEADERS	:= $(wildcard lib/device/*/*.h lib/gpu/*.h lib/host/*.h engine/*.h engine/*/*.h \
+		   kmod/include/gda/*.h)
 # RDMA devices. The libraries are loaded at run time; their headers, if they are here, say how.
 VERBS		:= $(filter rdma/rdma_cma.h,$(HAVE_verbs))
-VERBS_ABSENT	:= lib/verbs/absent.c
-VERBS_SRC	:= $(if $(VERBS),$(sort $(filter-out $(VERBS_ABSENT),$(wildcard lib/verbs/*.c))),$(VERBS_ABSENT))
+VERBS_ABSENT	:= lib/device/verbs/absent.c
+VERBS_SRC	:= $(if $(VERBS),$(sort $(filter-out $(VERBS_ABSENT),$(wildcard lib/device/verbs/*.c))),$(VERBS_ABSENT))
 INPROC_SRC	+= $(VERBS_SRC)
-LIB_OBJ		+= $(INPROC_SRC:%.c=$(LIB_OUT)/%.o)
-
 # Ranks. PMIx is loaded at run time; its header, if it is here, says how.
-COMM_CPPFLAGS	:= $(GDA_CPPFLAGS) -Ilib/src -Ilib/comm $(HAVE_pmix)
 COMM_SRC	:= $(sort $(wildcard lib/comm/*.c))
 COMM_HEADERS	:= $(wildcard lib/comm/*.h)
-LIB_OBJ		+= $(COMM_SRC:%.c=$(LIB_OUT)/%.o)
+# Symmetric heaps; windows and signals; asynchronous copies; tasks that start on events.
+SHMEM_SRC	:= $(sort $(wildcard lib/frontend/shmem/*.c))
+SHMEM_HEADERS	:= $(wildcard lib/frontend/shmem/*.h)
+GIN_SRC		:= $(sort $(wildcard lib/frontend/gin/*.c))
+ASYNC_SRC	:= $(sort $(wildcard lib/frontend/async/*.c))
+DPA_SRC		:= $(sort $(wildcard lib/frontend/dpa/*.c))
+DPA_HEADERS	:= $(wildcard lib/frontend/dpa/*.h)
 
-# Symmetric heaps.
-SHMEM_CPPFLAGS	:= $(GDA_CPPFLAGS) -Ilib/src -Ilib/shmem -Ilib/cuda
-SHMEM_SRC	:= $(sort $(wildcard lib/shmem/*.c))
-SHMEM_HEADERS	:= $(wildcard lib/shmem/*.h)
-LIB_OBJ		+= $(SHMEM_SRC:%.c=$(LIB_OUT)/%.o)
-
-# Windows and signals.
-GIN_SRC		:= $(sort $(wildcard lib/gin/*.c))
-LIB_OBJ		+= $(GIN_SRC:%.c=$(LIB_OUT)/%.o)
-
-# Asynchronous copies.
-ASYNC_SRC	:= $(sort $(wildcard lib/async/*.c))
-LIB_OBJ		+= $(ASYNC_SRC:%.c=$(LIB_OUT)/%.o)
-
-# Tasks that start on events.
-DPA_SRC		:= $(sort $(wildcard lib/dpa/*.c))
-DPA_HEADERS	:= $(wildcard lib/dpa/*.h)
-LIB_OBJ		+= $(DPA_SRC:%.c=$(LIB_OUT)/%.o)
+LIB_OBJ		:= $(patsubst %.c,$(LIB_OUT)/%.o,$(LIB_SRC) $(INPROC_SRC) $(COMM_SRC) $(SHMEM_SRC) \
+		   $(GIN_SRC) $(ASYNC_SRC) $(DPA_SRC))
 
 LIB_TARGETS	+= $(LIB_OUT)/libgda.so $(LIB_OUT)/libgda.a $(LIB_OUT)/gda.pc
 
@@ -73,33 +63,15 @@ $(VERBS_SRC:%.c=$1/%.o): $(OPTIONAL_OUT)/verbs
 endef
 $(eval $(call lib_optional,$(LIB_OUT)))
 
-$(LIB_OUT)/%.o: lib/src/%.c lib/lib.mk
+# LIB_MORE: flags of one file.
+$(LIB_OBJ): $(LIB_OUT)/%.o: %.c lib/lib.mk
 	@mkdir -p $(@D)
-	$(CC) $(GDA_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
+	$(CC) $(LIB_CPPFLAGS) $(LIB_MORE) $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
 
-$(INPROC_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c lib/lib.mk
-	@mkdir -p $(@D)
-	$(CC) $(INPROC_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
-
-$(COMM_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c lib/lib.mk
-	@mkdir -p $(@D)
-	$(CC) $(COMM_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
-
-$(SHMEM_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c lib/lib.mk
-	@mkdir -p $(@D)
-	$(CC) $(SHMEM_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
-
-$(GIN_SRC:%.c=$(LIB_OUT)/%.o) $(ASYNC_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c lib/lib.mk
-	@mkdir -p $(@D)
-	$(CC) $(GDA_CPPFLAGS) -Ilib/src -Ilib/cuda $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
-
-$(DPA_SRC:%.c=$(LIB_OUT)/%.o): $(LIB_OUT)/%.o: %.c lib/lib.mk
-	@mkdir -p $(@D)
-	$(CC) $(GDA_CPPFLAGS) -Ilib/src -Ilib/dpa -Ilib/cuda $(DPA_LIBDIR) $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
-
+$(LIB_OUT)/lib/comm/pmix.o: LIB_MORE = $(HAVE_pmix)
 # Where gda-dpa will be installed is built in; `make install` with another LIBDIR builds it again.
-$(LIB_OUT)/lib/dpa/path.o: DPA_LIBDIR = -DGDA_LIBDIR='"$(LIBDIR)"'
-$(LIB_OUT)/lib/dpa/path.o: $(LIB_OUT)/libdir
+$(LIB_OUT)/lib/frontend/dpa/path.o: LIB_MORE = -DGDA_LIBDIR='"$(LIBDIR)"'
+$(LIB_OUT)/lib/frontend/dpa/path.o: $(LIB_OUT)/libdir
 
 $(LIB_OUT)/libdir: $(if $(call optional_differ,$(LIBDIR),$(file <$(LIB_OUT)/libdir)),optional-changed)
 	@mkdir -p $(@D)
@@ -114,12 +86,12 @@ $(LIB_OUT)/libgda.so: $(LIB_OUT)/$(LIB_SONAME)
 	ln -sf $(LIB_SONAME) $@
 
 # Versions of symbols by .symver are lost with -flto.
-$(LIB_OUT)/compat.o: override CFLAGS += -fno-lto
+$(LIB_OUT)/lib/core/compat.o: override CFLAGS += -fno-lto
 
 # Old symbols are for programs that are linked already, not for an archive.
 $(LIB_OUT)/libgda.a: $(LIB_OBJ)
 	rm -f $@
-	$(AR) rcs $@ $(filter-out $(LIB_OUT)/compat.o,$(LIB_OBJ))
+	$(AR) rcs $@ $(filter-out $(LIB_OUT)/lib/core/compat.o,$(LIB_OBJ))
 
 $(LIB_OUT)/gda.pc: lib/gda.pc.in lib/lib.mk
 	@mkdir -p $(@D)

@@ -4,14 +4,14 @@
 # build it.
 
 NCCL_SO		:= libnccl-rma-gda.so
-NCCL_SRC	:= $(sort $(wildcard lib/nccl/*.c))
+NCCL_SRC	:= $(sort $(wildcard lib/binding/nccl/*.c))
 NCCL_OBJ	:= $(NCCL_SRC:%.c=$(LIB_OUT)/%.o)
 
 LIB_TARGETS	+= $(LIB_OUT)/$(NCCL_SO)
 
 $(NCCL_OBJ): $(LIB_OUT)/%.o: %.c lib/lib.mk lib/nccl.mk
 	@mkdir -p $(@D)
-	$(CC) $(GDA_CPPFLAGS) -Ilib/nccl $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden \
+	$(CC) $(GDA_CPPFLAGS) -Ilib/binding/nccl $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden \
 		-c -o $@ $<
 
 # libgda lies beside it, wherever that is.

@@ -5,10 +5,10 @@
 
 OSH_SONAME	:= libgda-shmem.so.1
 OSH_OUT		:= $(BUILD)/shmem
-OSH_INCLUDE	:= lib/openshmem/include
-OSH_CPPFLAGS	:= $(GDA_CPPFLAGS) -I$(OSH_INCLUDE) -Ilib/openshmem
-OSH_HEADERS	:= $(wildcard lib/openshmem/*.h $(OSH_INCLUDE)/*.h $(OSH_INCLUDE)/*/*.h)
-OSH_SRC		:= $(sort $(wildcard lib/openshmem/*.c))
+OSH_INCLUDE	:= lib/frontend/openshmem/include
+OSH_CPPFLAGS	:= $(GDA_CPPFLAGS) -I$(OSH_INCLUDE) -Ilib/frontend/openshmem
+OSH_HEADERS	:= $(wildcard lib/frontend/openshmem/*.h $(OSH_INCLUDE)/*.h $(OSH_INCLUDE)/*/*.h)
+OSH_SRC		:= $(sort $(wildcard lib/frontend/openshmem/*.c))
 OSH_OBJ		:= $(OSH_SRC:%.c=$(LIB_OUT)/%.o)
 OSH_BIN		:= $(addprefix $(OSH_OUT)/bin/,oshcc oshc++ oshrun)
 
@@ -37,7 +37,7 @@ $(OSH_OUT)/bin/oshcc: compiler := cc
 $(OSH_OUT)/bin/oshcc: variable := OSHCC_CC
 $(OSH_OUT)/bin/oshc++: compiler := c++
 $(OSH_OUT)/bin/oshc++: variable := OSHCXX_CXX
-$(OSH_OUT)/bin/oshcc $(OSH_OUT)/bin/oshc++: lib/openshmem/oshcc.in lib/openshmem.mk
+$(OSH_OUT)/bin/oshcc $(OSH_OUT)/bin/oshc++: lib/frontend/openshmem/oshcc.in lib/openshmem.mk
 	@mkdir -p $(@D)
 	sed -e 's|@NAME@|$(@F)|; s|@COMPILER@|$(compiler)|; s|@VARIABLE@|$(variable)|' \
 		-e 's|@COMMAND@|$${$(variable):-$(compiler)}|' \
@@ -45,7 +45,7 @@ $(OSH_OUT)/bin/oshcc $(OSH_OUT)/bin/oshc++: lib/openshmem/oshcc.in lib/openshmem
 		$< >$@
 	chmod 755 $@
 
-$(OSH_OUT)/bin/oshrun: lib/openshmem/oshrun.in lib/openshmem.mk
+$(OSH_OUT)/bin/oshrun: lib/frontend/openshmem/oshrun.in lib/openshmem.mk
 	@mkdir -p $(@D)
 	sed -e 's|@BINDIR@|$(abspath $(BUILD)/tools)|' $< >$@
 	chmod 755 $@

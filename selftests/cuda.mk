@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# GPUs: lib/cuda on a driver without a GPU, here. The library's variants and their flags
+# GPUs: lib/gpu on a driver without a GPU, here. The library's variants and their flags
 # are those of inproc.mk, which is read later.
 
 CUDATEST_OUT	:= $(BUILD)/selftests/cuda

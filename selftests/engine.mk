@@ -8,14 +8,14 @@ BUILD		?= build
 ETEST_OUT	:= $(BUILD)/selftests/engine
 ETEST_DIR	:= selftests/engine
 ETEST_NAMES	:= bytes decode doorbell access error cq model fetch imm atomic async_copy flight flight_steps wait
-ETEST_FLAGS	= $(DEPFLAGS) -std=gnu11 -O2 $(TEST_DEBUG) -Wall -Wextra -Werror -Ilib/os -Iuapi \
-		   -Ikmod/gda_core/engine -Ikmod/include -I$(ETEST_DIR) -isystem $(BUILD)/kselftest
+ETEST_FLAGS	= $(DEPFLAGS) -std=gnu11 -O2 $(TEST_DEBUG) -Wall -Wextra -Werror -Ilib/host -Iuapi \
+		   -Iengine -Iengine/dialect -Ikmod/include -I$(ETEST_DIR) -isystem $(BUILD)/kselftest
 ETEST_SANITIZE	:= -fsanitize=address,undefined -fno-sanitize-recover=undefined \
 		   -fno-omit-frame-pointer
-ETEST_HEADERS	:= $(wildcard uapi/gda/*.h lib/os/*.h kmod/gda_core/engine/*.h kmod/include/gda/*.h \
+ETEST_HEADERS	:= $(wildcard uapi/gda/*.h lib/host/*.h engine/*.h engine/dialect/*.h kmod/include/gda/*.h \
 		   $(ETEST_DIR)/*.h) selftests/engine.mk
-ETEST_SRC	:= $(wildcard kmod/gda_core/engine/*.c)
-ETEST_OBJ	:= $(patsubst kmod/gda_core/engine/%.c,$(ETEST_OUT)/obj/engine/%.o,$(ETEST_SRC)) \
+ETEST_SRC	:= $(wildcard engine/*.c engine/dialect/*.c)
+ETEST_OBJ	:= $(patsubst engine/%.c,$(ETEST_OUT)/obj/engine/%.o,$(ETEST_SRC)) \
 		   $(ETEST_OUT)/obj/host.o
 
 TEST_NATIVE	+= $(ETEST_NAMES:%=$(ETEST_OUT)/%)
@@ -23,7 +23,7 @@ BENCH		+= $(ETEST_OUT)/bench-instructions
 BENCH_NATIVE	+= $(ETEST_OUT)/bench-instructions
 
 # ETEST_COVERAGE and ETEST_LIBS come from coverage.sh.
-$(ETEST_OUT)/obj/engine/%.o: kmod/gda_core/engine/%.c selftests/engine.mk
+$(ETEST_OUT)/obj/engine/%.o: engine/%.c selftests/engine.mk
 	@mkdir -p $(@D)
 	$(CC) $(ETEST_FLAGS) $(ETEST_SANITIZE) $(ETEST_COVERAGE) -c -o $@ $<
 
@@ -47,26 +47,26 @@ $(ETEST_NAMES:%=$(ETEST_OUT)/%): $(ETEST_OUT)/%: $(ETEST_DIR)/%.c $(ETEST_OBJ) \
 # The library's decoder of entries, beside the engine.
 TEST_NATIVE	+= $(ETEST_OUT)/record
 
-$(ETEST_OUT)/record: $(ETEST_DIR)/record.c lib/inproc/entry.c $(ETEST_OBJ) selftests/engine.mk | \
+$(ETEST_OUT)/record: $(ETEST_DIR)/record.c lib/device/inproc/entry.c $(ETEST_OBJ) selftests/engine.mk | \
 		$(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
-	$(CC) $(ETEST_FLAGS) -Ilib/include -Ilib/src -O2 $(ETEST_SANITIZE) -o $@ $(filter %.c %.o,$^)
+	$(CC) $(ETEST_FLAGS) -Ilib/include -Ilib/core -O2 $(ETEST_SANITIZE) -o $@ $(filter %.c %.o,$^)
 
 # Rings of records: a race is what this is about, so it has no sanitizer, which would slow it.
 TEST_NATIVE	+= $(ETEST_OUT)/record_ring
 
-$(ETEST_OUT)/record_ring: $(ETEST_DIR)/record_ring.c kmod/gda_core/control/record.c \
-		kmod/gda_core/control/record.h $(ETEST_HEADERS) | $(BUILD)/kselftest/kselftest_harness.h
+$(ETEST_OUT)/record_ring: $(ETEST_DIR)/record_ring.c engine/control/record.c \
+		engine/control/record.h $(ETEST_HEADERS) | $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
-	$(CC) -Ikmod/gda_core/control $(ETEST_FLAGS) -pthread -o $@ $(filter %.c,$^)
+	$(CC) -Iengine/control $(ETEST_FLAGS) -pthread -o $@ $(filter %.c,$^)
 
 # Of the control calls, portable as the engine.
 TEST_NATIVE	+= $(ETEST_OUT)/sweep
 
-$(ETEST_OUT)/sweep: $(ETEST_DIR)/sweep.c kmod/gda_core/control/sweep.c selftests/engine.mk | \
+$(ETEST_OUT)/sweep: $(ETEST_DIR)/sweep.c engine/control/sweep.c selftests/engine.mk | \
 		$(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
-	$(CC) -Ikmod/gda_core/control $(ETEST_FLAGS) $(ETEST_SANITIZE) -o $@ $(filter %.c,$^)
+	$(CC) -Iengine/control $(ETEST_FLAGS) $(ETEST_SANITIZE) -o $@ $(filter %.c,$^)
 
 # For coverage.sh.
 .PHONY: list-engine
@@ -87,11 +87,11 @@ TEST_NATIVE	+= $(ETEST_OUT)/unrecorded
 $(UNRECORDED)/bench: $(ETEST_DIR)/bench.c $(ETEST_DIR)/host.c $(ETEST_SRC) $(ETEST_HEADERS)
 	@rm -rf $(@D)
 	@mkdir -p $(@D)
-	@cp kmod/gda_core/engine/*.[ch] $(@D)
+	@cp engine/*.[ch] $(@D)
 	@test $$(grep -c 'if (unlikely(q->record))' $(@D)/visit.h) = 2
 	@sed -i 's/unlikely(q->record)/false/' $(@D)/visit.h
 	$(CC) -I$(@D) $(ETEST_FLAGS) -o $@ $(ETEST_DIR)/bench.c $(ETEST_DIR)/host.c \
-		$(ETEST_SRC:kmod/gda_core/engine/%=$(@D)/%)
+		$(ETEST_SRC:engine/%=$(@D)/%)
 
 $(ETEST_OUT)/unrecorded: $(ETEST_DIR)/unrecorded.sh $(ETEST_DIR)/bench.sh $(ETEST_OUT)/bench \
 		$(UNRECORDED)/bench

@@ -7,13 +7,13 @@ BUILD		?= build
 
 FUZZ_OUT	:= $(BUILD)/selftests/fuzz
 FUZZ_TARGETS	:= decode engine keys uapi $(if $(VERBS),cm)
-FUZZ_FLAGS	:= -std=gnu11 -O1 $(TEST_DEBUG) -Wall -Wextra -Werror -Ilib/os -Iuapi -Ilib/include -Ilib/src \
-		   -Ilib/inproc -Ilib/verbs -Ikmod/gda_core/engine -Ikmod/gda_core/control -Ikmod/include \
+FUZZ_FLAGS	:= -std=gnu11 -O1 $(TEST_DEBUG) -Wall -Wextra -Werror -Ilib/host -Iuapi -Ilib/include -Ilib/core \
+		   -Ilib/device/inproc -Ilib/device/copier -Ilib/device/verbs -Iengine -Iengine/dialect -Iengine/control -Ikmod/include \
 		   -Iselftests/engine -Iselftests/fuzz -pthread
 FUZZ_SANITIZE	:= -fsanitize=address,undefined -fno-sanitize-recover=undefined
-FUZZ_HEADERS	:= $(wildcard uapi/gda/*.h lib/os/*.h lib/src/*.h lib/inproc/*.h lib/verbs/*.h lib/include/gda/*.h \
-		   kmod/gda_core/engine/*.h kmod/gda_core/control/*.h selftests/engine/*.h selftests/fuzz/*.h) selftests/fuzz.mk
-FUZZ_SRC_decode	:= $(wildcard kmod/gda_core/engine/*.c) selftests/engine/host.c
+FUZZ_HEADERS	:= $(wildcard uapi/gda/*.h lib/host/*.h lib/core/*.h lib/device/inproc/*.h lib/device/verbs/*.h lib/include/gda/*.h \
+		   engine/*.h engine/dialect/*.h engine/control/*.h selftests/engine/*.h selftests/fuzz/*.h) selftests/fuzz.mk
+FUZZ_SRC_decode	:= $(wildcard engine/*.c engine/dialect/*.c) selftests/engine/host.c
 FUZZ_SRC_engine	:= $(FUZZ_SRC_decode)
 # The engine as its own tests have it, under the same sanitizers (engine.mk).
 FUZZ_LIB_decode	= $(ETEST_OBJ)
@@ -22,7 +22,7 @@ FUZZ_LIB_uapi	:= $(BUILD)/selftests/inproc/asan/libgda.a
 FUZZ_LIB_keys	:= $(FUZZ_LIB_uapi)
 FUZZ_LIB_cm	:= $(FUZZ_LIB_uapi)
 # Included by its target, to be called from within.
-FUZZ_WITHIN	:= lib/verbs/cm.c
+FUZZ_WITHIN	:= lib/device/verbs/cm.c
 FUZZ_RUNS	?= 1000000
 
 TEST_NATIVE	+= $(FUZZ_TARGETS:%=$(FUZZ_OUT)/replay-%)
@@ -43,7 +43,7 @@ $(FUZZ_OUT)/replay-$1: $(FUZZ_OUT)/$1.bin $(FUZZ_OUT)/corpus/$1.unpacked
 
 $(FUZZ_OUT)/$1: selftests/fuzz/$1.c $$(FUZZ_SRC_$1) $$(FUZZ_FROM_$1) $$(FUZZ_HEADERS)
 	@mkdir -p $$(@D)
-	clang $$(FUZZ_FLAGS) $$(COMM_CPPFLAGS) $$(SHMEM_CPPFLAGS) -Ilib/cuda -Ilib/dpa $$(FUZZ_SANITIZE) -fsanitize=fuzzer -o $$@ $$(filter-out $$(FUZZ_WITHIN),$$(filter %.c,$$^))
+	clang $$(FUZZ_FLAGS) $$(LIB_CPPFLAGS) $$(HAVE_pmix) $$(FUZZ_SANITIZE) -fsanitize=fuzzer -o $$@ $$(filter-out $$(FUZZ_WITHIN),$$(filter %.c,$$^))
 endef
 
 $(FUZZ_OUT)/cm.bin $(FUZZ_OUT)/cm: $(FUZZ_WITHIN)
@@ -52,7 +52,7 @@ $(FUZZ_OUT)/cm.bin $(FUZZ_OUT)/cm: $(FUZZ_WITHIN)
 FUZZ_FROM_uapi	= $(LIB_SRC) $(INPROC_SRC) $(COMM_SRC) $(SHMEM_SRC) $(GIN_SRC) $(ASYNC_SRC) $(DPA_SRC)
 FUZZ_FROM_keys	= $(FUZZ_FROM_uapi)
 # The target includes that one.
-FUZZ_FROM_cm	= $(filter-out lib/verbs/cm.c,$(FUZZ_FROM_uapi))
+FUZZ_FROM_cm	= $(filter-out lib/device/verbs/cm.c,$(FUZZ_FROM_uapi))
 $(foreach t,$(FUZZ_TARGETS),$(eval $(call FUZZ_TARGET,$t)))
 $(addprefix $(FUZZ_OUT)/,uapi keys cm): $(OPTIONAL_OUT)/pmix $(OPTIONAL_OUT)/verbs
 

@@ -6,7 +6,7 @@
 
 INPROC_OUT	:= $(BUILD)/selftests/inproc
 INPROC_TESTS	:= data errors threads cq rnr signal shared_cq record explain explain_causes waited
-INPROC_FLAGS	= $(INPROC_CPPFLAGS) $(COMM_CPPFLAGS) $(SHMEM_CPPFLAGS) -Ilib/inproc -Ilib/cuda -Ilib/dpa -isystem $(BUILD)/kselftest $(GDA_CFLAGS) \
+INPROC_FLAGS	= $(LIB_CPPFLAGS) $(HAVE_pmix) -isystem $(BUILD)/kselftest $(GDA_CFLAGS) \
 		  $(CFLAGS) $(TEST_DEBUG) -pthread
 INPROC_DEPS	= selftests/inproc.mk lib/lib.mk
 
@@ -53,7 +53,7 @@ INPROC_LIBSRC_tsan = $(INPROC_LIBSRC_asan)
 # A library whose posters and executors speak the dialect of selftests/dialect, see below.
 INPROC_FIRST_phase := -Iselftests/dialect -DPH_FATAL=1
 # Without the front ends, and what exports their inline functions.
-INPROC_LIBSRC_phase = $(filter-out lib/src/fastpath.c,$(LIB_SRC)) $(INPROC_SRC) selftests/dialect/phase.c
+INPROC_LIBSRC_phase = $(filter-out lib/core/fastpath.c,$(LIB_SRC)) $(INPROC_SRC) selftests/dialect/phase.c
 
 define INPROC_LIBRARY
 $(INPROC_OUT)/$1/obj/%.o: %.c $$(INPROC_DEPS)
@@ -93,7 +93,7 @@ $(eval $(call INPROC_TEST,asan,keys))
 $(eval $(call INPROC_TEST,asan,fault))
 $(eval $(call INPROC_TEST,tsan-program,signal))
 
-# --- the kernel's selftests, their system calls served by lib/inproc ---
+# --- the kernel's selftests, their system calls served by lib/device/inproc ---
 
 INPROC_RAW_OBJ	:= $(addprefix kernel/,util.o nl.o object.o post.o requests.o) inproc/syscall_shim.o
 INPROC_RAW_WRAP	:= -Wl,--wrap=open,--wrap=close,--wrap=ioctl \
@@ -125,7 +125,7 @@ $(foreach v,plain asan,$(foreach t,$(INPROC_RAW),$(eval $(call INPROC_RAW_TEST,$
 # Its table of dialects is found first, and linked in place of the library's.
 define INPROC_DIALECT
 $(INPROC_OUT)/$1/dialect: selftests/dialect/inproc.c selftests/dialect/phase.c \
-		kmod/gda_core/engine/dialect.c $(INPROC_LIB_$1) $(filter %.c,$(INPROC_EXTRA_$1)) \
+		engine/dialect/dialect.c $(INPROC_LIB_$1) $(filter %.c,$(INPROC_EXTRA_$1)) \
 		$$(INPROC_DEPS) $$(wildcard selftests/dialect/*.h) | \
 		$$(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $$(@D)

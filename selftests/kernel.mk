@@ -92,12 +92,12 @@ $(addprefix $(BUILD)/selftests/kernel32/,$(GDA_KSELFTESTS32)): $(BUILD)/selftest
 
 # The library in 32 bits, as far as /dev/gda goes.
 GDA_LIB32	:= $(BUILD)/selftests/kernel32/libgda.a
-GDA_LIB32_SRC	:= $(LIB_SRC) $(filter-out lib/verbs/%,$(INPROC_SRC)) $(VERBS_ABSENT)
+GDA_LIB32_SRC	:= $(LIB_SRC) $(filter-out lib/device/verbs/%,$(INPROC_SRC)) $(VERBS_ABSENT)
 GDA_LIB32_OBJ	:= $(GDA_LIB32_SRC:%.c=$(BUILD)/selftests/kernel32/%.o)
 
 $(GDA_LIB32_OBJ): $(BUILD)/selftests/kernel32/%.o: %.c lib/lib.mk selftests/kernel.mk
 	@mkdir -p $(@D)
-	$(CC) $(INPROC_CPPFLAGS) $(DEPFLAGS) -std=gnu11 -O1 $(TEST_DEBUG) -Wall -Wextra -Werror -m32 \
+	$(CC) $(LIB_CPPFLAGS) $(DEPFLAGS) -std=gnu11 -O1 $(TEST_DEBUG) -Wall -Wextra -Werror -m32 \
 		-D_FILE_OFFSET_BITS=64 -idirafter /usr/include/x86_64-linux-gnu -c -o $@ $<
 
 $(GDA_LIB32): $(GDA_LIB32_OBJ)

@@ -6,7 +6,7 @@
 
 MODEL_OUT	:= $(BUILD)/selftests/model
 MODEL_FLAGS	= -Iselftests/model/include -Iselftests/model $(GDA_CPPFLAGS) \
-		   -Ikmod/gda_core/engine -Ikmod/include $(GDA_CFLAGS) $(TEST_DEBUG) -Wno-missing-field-initializers
+		   -Iengine -Iengine/dialect -Ikmod/include $(GDA_CFLAGS) $(TEST_DEBUG) -Wno-missing-field-initializers
 MODEL_DEPS	= $(GDA_HEADERS) $(INPROC_HEADERS) selftests/model/explore.c \
 		  $(wildcard selftests/model/*.h selftests/model/include/*.h \
 		  selftests/model/include/gda/*.h) selftests/model.mk
@@ -19,7 +19,7 @@ endif
 $(MODEL_OUT)/fastpath-all: $(MODEL_OUT)/fastpath
 	@printf '#!/bin/sh\nexec $< -a\n' >$@ && chmod +x $@
 
-$(MODEL_OUT)/fastpath: selftests/model/fastpath.c $(wildcard kmod/gda_core/engine/*.c) $(MODEL_DEPS)
+$(MODEL_OUT)/fastpath: selftests/model/fastpath.c $(wildcard engine/*.c engine/dialect/*.c) $(MODEL_DEPS)
 	@mkdir -p $(@D)
 	$(CC) $(MODEL_FLAGS) -o $@ $(filter %.c,$^)
 

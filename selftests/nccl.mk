@@ -14,20 +14,20 @@ NCCLTEST_LIB_tsan := $(BUILD)/selftests/inproc/tsan/libgda.a
 TEST_NATIVE	+= $(foreach v,plain asan tsan,$(NCCLTEST_OUT)/$v/plugin)
 
 define NCCLTEST_LIBRARY
-$(NCCLTEST_OUT)/$1/$(NCCL_SO): $$(NCCL_SRC) $$(wildcard lib/nccl/*.h) $$(GDA_HEADERS) \
+$(NCCLTEST_OUT)/$1/$(NCCL_SO): $$(NCCL_SRC) $$(wildcard lib/binding/nccl/*.h) $$(GDA_HEADERS) \
 		selftests/nccl.mk
 	@mkdir -p $$(@D)
-	$$(CC) $$(INPROC_FLAGS) $$(INPROC_SAN_$1) -Ilib/nccl -fPIC -shared -o $$@ $$(NCCL_SRC)
+	$$(CC) $$(INPROC_FLAGS) $$(INPROC_SAN_$1) -Ilib/binding/nccl -fPIC -shared -o $$@ $$(NCCL_SRC)
 endef
 $(foreach v,asan tsan,$(eval $(call NCCLTEST_LIBRARY,$v)))
 
 define NCCLTEST_PROGRAM
 $(NCCLTEST_OUT)/$1/plugin: $$(NCCLTEST_SRC) $(NCCLTEST_PLUGIN_$1) $(NCCLTEST_LIB_$1) \
-		selftests/nccl/ranks.h selftests/cuda/fake.h lib/nccl/rma.h \
+		selftests/nccl/ranks.h selftests/cuda/fake.h lib/binding/nccl/rma.h \
 		selftests/inproc/tsan.c selftests/nccl.mk \
 		| $$(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $$(@D)
-	$$(CC) $$(INPROC_FLAGS) $$(INPROC_SAN_$1) -Ilib/nccl -rdynamic \
+	$$(CC) $$(INPROC_FLAGS) $$(INPROC_SAN_$1) -Ilib/binding/nccl -rdynamic \
 		-DGDA_NCCL_PLUGIN='"$$(abspath $(NCCLTEST_PLUGIN_$1))"' -o $$@ $$(NCCLTEST_SRC) \
 		$$(INPROC_EXTRA_$1) -Wl,--whole-archive $(NCCLTEST_LIB_$1) \
 		-Wl,--no-whole-archive -ldl

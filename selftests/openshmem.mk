@@ -26,12 +26,12 @@ OSHTEST_LIB_asan := $(OSHTEST_OUT)/asan/libgda-shmem.a $(INPROC_LIB_asan)
 OSHTEST_NEED_plain := $(LIB_OUT)/libgda-shmem.so
 OSHTEST_NEED_asan := $(OSHTEST_LIB_asan)
 
-$(OSHTEST_OUT)/asan/obj/%.o: lib/openshmem/%.c $(GDA_HEADERS) $(OSH_HEADERS) \
+$(OSHTEST_OUT)/asan/obj/%.o: lib/frontend/openshmem/%.c $(GDA_HEADERS) $(OSH_HEADERS) \
 		selftests/openshmem.mk
 	@mkdir -p $(@D)
 	$(CC) $(OSHTEST_FLAGS) $(INPROC_SAN_asan) -c -o $@ $<
 
-$(OSHTEST_OUT)/asan/libgda-shmem.a: $(OSH_SRC:lib/openshmem/%.c=$(OSHTEST_OUT)/asan/obj/%.o)
+$(OSHTEST_OUT)/asan/libgda-shmem.a: $(OSH_SRC:lib/frontend/openshmem/%.c=$(OSHTEST_OUT)/asan/obj/%.o)
 	rm -f $@
 	$(AR) qcs $@ $^
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# The Python module (lib/python), with the shared library.
+# The Python module (lib/binding/python), with the shared library.
 
 TEST_NATIVE	+= selftests/python/calls.sh
 BENCH		+= selftests/python/bench.sh

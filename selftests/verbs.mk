@@ -71,7 +71,7 @@ $(addprefix $(VERBS_OUT)/,strangers forged impostor): $(VERBS_OUT)/%: selftests/
 		selftests/inproc/suite.h selftests/verbs/proof.h $(LIB_OUT)/libgda.a selftests/verbs.mk \
 		kmod/include/gda/cm_proof.h | $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
-	$(CC) $(GDA_CPPFLAGS) -Ilib/os -Ilib/src -Ikmod/include -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ \
+	$(CC) $(GDA_CPPFLAGS) -Ilib/host -Ilib/core -Ikmod/include -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ \
 		$< $(LIB_OUT)/libgda.a -lrdmacm -libverbs
 
 $(VERBS_OUT)/ib.sh: selftests/verbs/ib.sh $(VERBS_OUT)/plain/fabric.bin \

@@ -9,7 +9,7 @@ struct gda_ctx;
 struct gda_user;
 
 /*
- * Limits that an administrator can change at any time (netlink_global.c). Module parameters are
+ * Limits that an administrator can change at any time (netlink/global.c). Module parameters are
  * what they start with.
  */
 struct gda_limits {

@@ -52,7 +52,7 @@
 #include "control/create.h"
 #include "control/event.h"
 #include "control/mr.h"
-#include "control/parts.h"
+#include "control/qp_refs.h"
 #include "control/query.h"
 #include "control/record.h"
 #include "control/request.h"
@@ -158,7 +158,7 @@ struct gda_cell {
 
 /*
  * The thread that executes a context's queues. It alone writes @due and what follows, of which
- * netlink.c reads all but @due.
+ * netlink/netlink.c reads all but @due.
  */
 struct gda_worker {
 	struct task_struct *task;	/* with a reference; NULL before bind */
@@ -385,7 +385,7 @@ enum gda_qp_revoked {
 	GDA_QP_WAITS,			/* likewise, and none before @wait is over */
 };
 
-/* Progress of a queue, for those who look at it (netlink.c). Its worker writes it, once a visit. */
+/* Progress of a queue, for those who look at it (netlink/). Its worker writes it, once a visit. */
 struct gda_qp_stats {
 	u64 doorbells;			/* visits that found a new doorbell */
 	u64 visits;			/* visits that found something to do */
@@ -428,7 +428,7 @@ static inline struct gda_qp *gda_qp_of(struct gda_executor_qp *exec)
 	return container_of(exec, struct gda_qp, exec);
 }
 
-/* netlink_event.c - in any context; @kind: enum gda_event_kind. The caller holds the object. */
+/* netlink/event.c - in any context; @kind: enum gda_event_kind. The caller holds the object. */
 void gda_notify_device(u32 kind, const struct gda_device *dev);
 void gda_notify_context(u32 kind, const struct gda_ctx *ctx);
 void gda_notify_object(u32 kind, const struct gda_object *obj);
@@ -490,7 +490,7 @@ void gda_worker_query(const struct gda_ctx *ctx, struct gda_qp_query *cmd);
 /* ioctl.c */
 long gda_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 
-/* netlink.c */
+/* netlink/netlink.c */
 int gda_netlink_init(void);
 void gda_netlink_exit(void);
 
@@ -541,6 +541,6 @@ enum gda_stat {
 void gda_stat_add(enum gda_stat stat, long n);
 long gda_stat_read(enum gda_stat stat);
 
-#include "flight_record.h"
+#include "recorder/recorder.h"
 
 #endif /* GDA_PRIVATE_H */

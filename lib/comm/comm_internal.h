@@ -184,7 +184,7 @@ struct gda_comm {
 	size_t out_bytes;
 };
 
-/* why.c */
+/* failed.c */
 
 /* The rank whose state is @err; of several, the one that failed first. -1: there is none. */
 int gda_comm_why_rank(const struct gda_comm *comm, int err);

@@ -4,7 +4,7 @@
  * gathers and hands out the bytes of collective calls, and tells all ranks which of them
  * are gone.
  *
- * A new connection is a guest until it has said which rank it is (guest.c).
+ * A new connection is a guest until it has said which rank it is (pending.c).
  *
  * Everything but @lock, @stopping and @stop_at is the thread's own. No socket is ever
  * waited for but in poll(2), which returns when something has come or the nearest deadline has:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Between hub.c and guest.c: the hub, the ranks that it knows, and the connections that are
+ * Between hub.c and pending.c: the hub, the ranks that it knows, and the connections that are
  * none yet. All of it is the hub's thread's own, but for what hub.c says.
  */
 #ifndef GDA_COMM_HUB_H
@@ -100,7 +100,7 @@ void gda_comm_hub_begin(struct gda_comm_hub *hub, uint64_t left);
 void gda_comm_hub_reset(struct gda_comm_hub *hub);
 void gda_comm_hub_welcome(struct gda_comm_hub *hub);
 
-/* guest.c */
+/* pending.c */
 
 /* Accept a connection; where there is no room for a guest, the oldest goes. */
 void gda_comm_guest_accept(struct gda_comm_hub *hub);

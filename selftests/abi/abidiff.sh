@@ -37,10 +37,10 @@ small() {
 plant() { # NAME SED
 	mkdir -p "$tmp/$1/lib"
 	cp -r uapi "$tmp/$1/"
-	cp -r lib/include lib/src lib/os lib/inproc "$tmp/$1/lib/"
+	cp -r lib/include lib/core lib/host lib/device/inproc "$tmp/$1/lib/"
 	sed -i "$2" "$tmp/$1/lib/include/gda/gda.h"
-	(cd "$tmp/$1" && gcc -shared -fPIC -g -O1 -Iuapi -Ilib/include -Ilib/src -Ilib/os -Ilib/inproc \
-		-Wl,-soname,libgda.so.2 -o "$tmp/$1.so" lib/src/qp.c)
+	(cd "$tmp/$1" && gcc -shared -fPIC -g -O1 -Iuapi -Ilib/include -Ilib/core -Ilib/host -Ilib/device/inproc -Ilib/device/copier \
+		-Wl,-soname,libgda.so.2 -o "$tmp/$1.so" lib/core/qp.c)
 }
 
 as_it_is() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * GPU memory in work requests of the in-process device, without a GPU: lib/cuda and the
- * queues with a copier (lib/inproc/async_copy.c) on a driver that copies when it likes
+ * GPU memory in work requests of the in-process device, without a GPU: lib/gpu and the
+ * queues with a copier (lib/device/copier/copy.c) on a driver that copies when it likes
  * (fake.c). A CPU posts, as a kernel would.
  */
 #include <pthread.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* See fake.h. Calls that lib/cuda does not make, such as nesting contexts, are not checked. */
+/* See fake.h. Calls that lib/gpu does not make, such as nesting contexts, are not checked. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A CUDA driver without a GPU: the calls that lib/cuda makes, under their names. GPU
+ * A CUDA driver without a GPU: the calls that lib/gpu makes, under their names. GPU
  * memory is memory that is not readable at its address; there is a window to it for the
  * test. A thread carries out what is on the streams, each in order, otherwise in any.
  */
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Let lib/cuda find it: this program. Before the first call. */
+/* Let lib/gpu find it: this program. Before the first call. */
 void fake_cuda_use(void);
 
 /* Where the CPU finds what a GPU has at @addr. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The driver's functions that lib/cuda calls and fake.c has, as the driver declares them. */
+/* The driver's functions that lib/gpu calls and fake.c has, as the driver declares them. */
 #ifndef GDA_FAKE_CALLS_H
 #define GDA_FAKE_CALLS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An end of a pair in tests of lib/cuda on a driver without a GPU. */
+/* An end of a pair in tests of lib/gpu on a driver without a GPU. */
 #ifndef SELFTESTS_CUDA_END_H
 #define SELFTESTS_CUDA_END_H
 

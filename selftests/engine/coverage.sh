@@ -25,6 +25,7 @@ make -s --no-print-directory BUILD=$out ETEST_COVERAGE="$flags" \
 for t in "${tests[@]}"; do
 	$out/selftests/engine/"$t" >$out/"$t".log 2>&1 || { echo "$t failed: $out/$t.log" >&2; exit 1; }
 done
-for f in kmod/gda_core/engine/*.c; do
-	gcov -b -n -o "$out/selftests/engine/obj/engine/$(basename "$f" .c).o" "$f" 2>/dev/null
-done | awk -v json="$json" -v of='kmod/gda_core/engine/[^/]*[.]c$' -v total=engine -f tools/scripts/gcov.awk
+for f in engine/*.c engine/dialect/*.c; do
+	o=${f#engine/}
+	gcov -b -n -o "$out/selftests/engine/obj/engine/${o%.c}.o" "$f" 2>/dev/null
+done | awk -v json="$json" -v of='engine/(dialect/)?[^/]*[.]c$' -v total=engine -f tools/scripts/gcov.awk

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * Private data of rdma_cm, of any length and content, as requests, replies and rejections to a
- * context of lib/verbs with three QPs: one that has named nobody, one that has named its peer,
+ * context of lib/device/verbs with three QPs: one that has named nobody, one that has named its peer,
  * and one that asks. An input is a list of events. A part of each may be made right, or a
  * request would hardly ever get further than its tags.
  *
@@ -9,7 +9,7 @@
  * connection. One by somebody who knows no nonce of a QP leaves everything as it was.
  */
 #include "fuzz.h"
-#include "../../lib/verbs/cm.c"
+#include "../../lib/device/verbs/cm.c"
 
 #define QPS		3
 #define PRIVATE		256		/* most that rdma_cm ever passes on */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Threads that wait execute the queues of the in-process device (lib/inproc/help.c). Each
+ * Threads that wait execute the queues of the in-process device (lib/device/inproc/help.c). Each
  * test takes the worker's processor away: a worker that sleeps needs its lock to wake up,
  * and the test holds it. So work that is done then was done by the waiting thread.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Rings of records (kmod/gda_core/control/record.c) under writers that overtake each other: a
+ * Rings of records (engine/control/record.c) under writers that overtake each other: a
  * record that is read is one that somebody wrote, whole; and the reader knows what it missed.
  */
 #include <pthread.h>

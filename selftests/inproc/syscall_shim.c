@@ -2,7 +2,7 @@
 /*
  * The kernel selftests on the in-process device. They drive /dev/gda by system calls;
  * linked with --wrap for those named here, the ones that go to /dev/gda are served by
- * lib/inproc. mmap(2) needs no help, for a context's file is a memfd.
+ * lib/device/inproc. mmap(2) needs no help, for a context's file is a memfd.
  *
  * Not served, and so not for tests that need it: a file that is passed on, shared or
  * duplicated, sizes of structures, and SIGBUS after an object is destroyed.

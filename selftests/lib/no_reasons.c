@@ -4,7 +4,7 @@
  * queues in plain memory and no contexts.
  */
 #include <errno.h>
-#include "../../lib/src/gda_internal.h"
+#include "../../lib/core/gda_internal.h"
 
 bool gda_view_is_inherited(const struct gda_view *v)
 {

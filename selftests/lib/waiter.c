@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a thread that polls makes of its yields (lib/src/waiter.c). The scheduler and the clock are
+ * What a thread that polls makes of its yields (lib/core/waiter.c). The scheduler and the clock are
  * the test's: a yield takes as long as the test says.
  */
 #define _GNU_SOURCE

@@ -21,7 +21,7 @@ failed=0 n=0
 
 # Atomics of ARMv8.1, which are one instruction: herd7 would have to unroll the loops of ARMv8.0.
 aarch64-linux-gnu-gcc -O2 -march=armv8.1-a -fno-asynchronous-unwind-tables -fno-stack-protector \
-	-Iuapi -Ilib/include -Ilib/os -Wall -Werror -S -o "$tmp/order.s" $source || exit 1
+	-Iuapi -Ilib/include -Ilib/host -Wall -Werror -S -o "$tmp/order.s" $source || exit 1
 
 # litmus TEST [THREAD FROM TO]: the test, with one kind of instruction of a thread weakened
 litmus() {

@@ -8,5 +8,5 @@ if ! command -v python3 >/dev/null; then
 	echo "python3 is missing: no times of the Python module"
 	exit
 fi
-GDA_LIBRARY=$PWD/${BUILD:-build}/lib/libgda.so.2 PYTHONPATH=lib/python PYTHONDONTWRITEBYTECODE=1 \
+GDA_LIBRARY=$PWD/${BUILD:-build}/lib/libgda.so.2 PYTHONPATH=lib/binding/python PYTHONDONTWRITEBYTECODE=1 \
 	exec python3 selftests/python/bench.py

@@ -26,5 +26,5 @@ int main(void)
 }
 EOT
 gcc -O2 -Iuapi -Ilib/include "$tmp/sizes.c" -o "$tmp/sizes" || exit
-GDA_SIZES=$("$tmp/sizes") GDA_LIBRARY=$PWD/$build/lib/libgda.so.2 PYTHONPATH=lib/python \
+GDA_SIZES=$("$tmp/sizes") GDA_LIBRARY=$PWD/$build/lib/libgda.so.2 PYTHONPATH=lib/binding/python \
 	PYTHONDONTWRITEBYTECODE=1 python3 selftests/python/calls.py

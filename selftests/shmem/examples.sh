@@ -30,7 +30,7 @@ stencil() { go "$1" -- stencil && says 1 '[0-9]* points after 500 steps: as comp
 cxx() { "$bin/oshc++" -x c++ -o "$tmp/cxx" examples/shmem/hello.c && "$tmp/cxx"; }
 
 statically() { # ring, linked with the static libraries
-	cc "$@" -Ilib/openshmem/include -o "$tmp/static" examples/shmem/ring.c \
+	cc "$@" -Ilib/frontend/openshmem/include -o "$tmp/static" examples/shmem/ring.c \
 		build/lib/libgda-shmem.a build/lib/libgda.a -pthread 2>/dev/null &&
 		timeout 60 "$bin/oshrun" -b -n 4 "$tmp/static" >"$tmp/out" 2>&1 &&
 		says 1 'the sum of all PEs is 6'

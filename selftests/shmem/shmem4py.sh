@@ -40,7 +40,7 @@ pip() { "$dir/venv/bin/python" -m pip --disable-pip-version-check --no-cache-dir
 
 # A module that was built for an older header is built anew, and so is a copy of another folder's.
 is_built() {
-	grep -qsxF "$dir" "$dir/built" && [ -z "$(find lib/openshmem/include -newer "$dir/built")" ]
+	grep -qsxF "$dir" "$dir/built" && [ -z "$(find lib/frontend/openshmem/include -newer "$dir/built")" ]
 }
 
 build() {

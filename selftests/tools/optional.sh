@@ -14,7 +14,7 @@ tree=$tmp/tree
 
 copy() {
 	mkdir -p "$tree/build/tools" || return
-	ln -s "$PWD"/{Makefile,Documentation,examples,kmod,lib,selftests,tools,uapi} "$tree/"
+	ln -s "$PWD"/{Makefile,Documentation,engine,examples,kmod,lib,selftests,tools,uapi} "$tree/"
 	cp -a build/lib build/optional build/shmem "$tree/build/"
 	cp -a build/tools/gda{ctl,-run,-perf} "$tree/build/tools/"
 }
@@ -92,7 +92,7 @@ pmix() {
 }
 
 verbs() {
-	local sources=(lib/verbs/*.c) there back absent=lib/lib/verbs/absent.o dv=selftests/engine/obj/mlx5dv.o
+	local sources=(lib/device/verbs/*.c) there back absent=lib/lib/device/verbs/absent.o dv=selftests/engine/obj/mlx5dv.o
 	local program=examples/put
 
 	mapfile -t there < <(printf 'lib/%s\n' "${sources[@]/%.c/.o}" | grep -v '/absent.o$')

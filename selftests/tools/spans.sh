@@ -20,8 +20,8 @@ ok() { # VERDICT NAME
 unclamped() {
 	local f=$1 line=$2 out
 
-	rm -rf "$tmp/kmod"
-	cp -r kmod "$tmp/"
+	rm -rf "$tmp/kmod" "$tmp/engine"
+	cp -r kmod engine "$tmp/"
 	sed -i -E "${line}s/$clamp/\2/" "$tmp/$f"
 	cmp -s "$f" "$tmp/$f" && { echo "# cannot take the clamp away"; return 1; }
 	out=$(tools/lint/spans.sh "$tmp")
@@ -30,7 +30,7 @@ unclamped() {
 }
 
 mapfile -t files < <(grep -rlE --include='*.c' '\.span = ' kmod)
-files+=(kmod/gda_core/os/host.c kmod/gda_core/engine/*.c)
+files+=(kmod/gda_core/host/host.c engine/*.c engine/dialect/*.c)
 mapfile -t clamps < <(grep -HnoE "$clamp" "${files[@]}" | sed -E 's/^([^:]*):([0-9]+):.*/\1 \2/')
 echo "1..$((${#clamps[@]} + 1))"
 out=$(tools/lint/spans.sh)

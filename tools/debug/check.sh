@@ -157,11 +157,11 @@ coverage() {
 		rm -rf "$all"
 		mv "$all.new" "$all"
 	done
-	(cd "$tree" && find kmod -name '*.gcno' -exec cp --parents {} "$OLDPWD/$all" \;)
-	for f in kmod/gda_*/{,*/}*.c; do
+	(cd "$tree" && find kmod engine -name '*.gcno' -exec cp --parents {} "$OLDPWD/$all" \;)
+	for f in kmod/gda_*/{,*/,*/*/}*.c engine/{,*/}*.c; do
 		f=$all/${f%.c}.gcda
 		[ ! -e "$f" ] || gcov -b -n -o "$f" "${f##*/}" 2>/dev/null
-	done | awk -v of='kmod/gda_[a-z]*/.*[.]c$' -v total=kmod -f $scripts/gcov.awk
+	done | awk -v of='(kmod/gda_[a-z]*|engine)/.*[.]c$' -v total=kmod -f $scripts/gcov.awk
 }
 
 names=("$@")

@@ -9,9 +9,10 @@ echo "1..1"
 [ -d $from ] || { echo "not ok 1 no gcov in this kernel"; exit 1; }
 n=0
 while read -r f; do
-	to=$GDA_GCOV/kmod/${f##*/kmod/}
+	case $f in */engine/*) to=engine/${f##*/engine/} ;; *) to=kmod/${f##*/kmod/} ;; esac
+	to=$GDA_GCOV/$to
 	mkdir -p "${to%/*}"
 	cat "$f" >"$to" && n=$((n + 1))
-done < <(find $from -path '*/kmod/gda_*' ! -path '*/selftests/kmod/*' -name '*.gcda')
+done < <(find $from \( -path '*/kmod/gda_*' -o -path '*/engine/*' \) ! -path '*/selftests/kmod/*' -name '*.gcda')
 [ $n -gt 0 ] || { echo "not ok 1 nothing counted"; exit 1; }
 echo "ok 1 $n files"

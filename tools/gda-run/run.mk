@@ -9,5 +9,5 @@ TOOLS		+= $(GDA_RUN_OUT)
 $(GDA_RUN_OUT): $(GDA_RUN_SRC) $(wildcard tools/gda-run/*.h) $(GDA_HEADERS) \
 		$(COMM_HEADERS) $(LIB_OUT)/libgda.a tools/gda-run/run.mk
 	@mkdir -p $(@D)
-	$(CC) $(COMM_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $(GDA_RUN_SRC) \
+	$(CC) $(LIB_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $(GDA_RUN_SRC) \
 		$(LIB_OUT)/libgda.a

@@ -17,5 +17,5 @@ TEST_VM		+= $(if $(HAVE_nl),$(addprefix $(BUILD)/selftests/tools/,gdactl gdactl_
 $(GDACTL_OUT): $(GDACTL_SRC) $(wildcard tools/gdactl/*.h) $(GDA_HEADERS) $(LIB_OUT)/libgda.a \
 		$(OPTIONAL_OUT)/nl tools/gdactl/gdactl.mk
 	@mkdir -p $(@D)
-	$(CC) $(GDA_CPPFLAGS) -Ilib/src $(GDACTL_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) $(LDFLAGS) -pthread -o $@ \
+	$(CC) $(GDA_CPPFLAGS) -Ilib/core $(GDACTL_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) $(LDFLAGS) -pthread -o $@ \
 		$(GDACTL_SRC) $(LIB_OUT)/libgda.a $(GDACTL_LIBS)

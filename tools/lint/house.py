@@ -6,7 +6,7 @@
 # Each figure has a most that it may be, which only goes down. --show prints the figures, the
 # files and the lines behind them.
 #
-# Lines of lib/inproc that stand in kmod/gda_core too are counted in three ways:
+# Lines of lib/device/inproc that stand in kmod/gda_core too are counted in three ways:
 #
 #   same lines            each line alone, `return 0;` and `continue;` too. Of folders that share
 #                         nothing with gda_core (OTHERS) this counts 4 to 9 %, so a third to a
@@ -29,7 +29,7 @@ SHOW = "--show" in sys.argv
 # a declaration
 BARE = re.compile(r"(return( -?\w+)?;|goto \w+;|continue;|break;|\w+:|\} else \{|do \{|struct \{|"
                   r"(const )?(struct \w+|u\d+|int|bool|size_t|unsigned int) \*?\w+;)$")
-OTHERS = "comm", "cuda", "gin", "openshmem", "shmem", "verbs"
+OTHERS = ("comm", "gpu", "frontend/gin", "frontend/openshmem", "frontend/shmem", "device/verbs")
 # Headers that define load, store and fence for CPU and GPU: of queues, and of mapped memory.
 ARCH = "/barrier.h", "/shmem_direct.h"
 # The files of a dialect, and the bench that has NICs of its own.
@@ -73,8 +73,7 @@ def runs(text):
 
 
 def kernel():
-    return lines(sorted(glob.glob("kmod/gda_core/*.[ch]") + glob.glob("kmod/gda_core/os/*.c") +
-                        glob.glob("kmod/gda_core/executor/**/*.c", recursive=True)))
+    return lines(sorted(glob.glob("kmod/gda_core/**/*.[ch]", recursive=True)))
 
 
 def library(folder):
@@ -102,13 +101,13 @@ def same_runs(text, known):
 
 
 def main():
-    mlx5 = naming("mlx5", [f for f in tracked("kmod", "lib", "uapi", "tools", "examples")
+    mlx5 = naming("mlx5", [f for f in tracked("kmod", "engine", "lib", "uapi", "tools", "examples")
                            if not MLX5.search(f)])
     arch = naming("__CUDA_ARCH__", [f for f in tracked("lib", "uapi", "examples")
                                     if not f.endswith(ARCH)])
     core = kernel()
     known = {x for _, x in core}
-    inproc = library("inproc")
+    inproc = library("device/inproc") + library("device/copier")
     plain, _ = both(inproc, known)
     percent, twice = both(saying(inproc), known)
     in_runs, copied = same_runs(inproc, core)

@@ -3,25 +3,24 @@
 #
 # include-direction.sh - the direction of dependencies, and words nobody may use
 #
-#   uapi         <linux/types.h>, <linux/ioctl.h>, <gda/...> of uapi
-#   engine/      "gda_os.h", its own headers, the table of dialects by path, <gda/...> of uapi, and
-#                <gda/work.h>, <gda/flight.h>: what an executor sees of work; no __KERNEL__
-#   control/     the same, and "engine.h"
-#   gda_core     the kernel, its own headers, kmod/include, uapi; names no symbol of
-#                the modules that register with it
-#   other modules  the kernel, their own headers, kmod/include, uapi
-#   lib/include  the C library, lib/include, uapi
-#   lib/src      the C library, its own headers, lib/include, uapi
-#   lib/inproc   the same, "gda_internal.h" and "waiter.h" of lib/src, engine and control
-#   lib/comm     as lib/src, and "gda_internal.h", "library.h", "siphash.h" of lib/src
-#   lib/shmem    the same, and "share.h" of lib/cuda, "waiter.h" of lib/src
-#   lib/openshmem  the C library, its own headers, lib/include
-#   lib/gin, lib/async  the same, and "share.h" of lib/cuda
-#   lib/cuda     the same, "library.h" of lib/src and "inproc.h" of lib/inproc; nothing of CUDA's
-#   lib/dpa      as lib/shmem
-#   lib/verbs    as lib/cuda, and the engine's "access.h" and "flight.h", libibverbs and librdmacm,
-#                "siphash.h" of lib/src, and <gda/cm_proof.h>, which gda_ib has, too
-#   lib/nccl     the C library, its own headers, lib/include, uapi; nothing of NCCL's
+#   uapi            <linux/types.h>, <linux/ioctl.h>, <gda/...> of uapi
+#   engine          "gda_os.h", its own headers, the table of dialects by path, <gda/...> of uapi, and
+#                   <gda/work.h>, <gda/flight.h>: what an executor sees of work; no __KERNEL__
+#   engine/control  the same, and "engine.h"
+#   gda_core        the kernel, its own headers, engine, kmod/include, uapi; names no symbol of
+#                   the modules that register with it
+#   other modules   the kernel, their own headers, kmod/include, uapi
+#   lib/include     the C library, lib/include, uapi
+#   lib/core        the C library, its own headers, lib/include, uapi
+#   lib/comm        the same, and "gda_internal.h", "library.h", "siphash.h" of lib/core
+#   lib/device      kernel, inproc and copier: the same, "gda_internal.h", "waiter.h", and of engine and
+#                   control
+#   lib/device/verbs  as lib/gpu, and the engine's "access.h" and "flight.h", libibverbs and librdmacm,
+#                   "siphash.h" of lib/core, and <gda/cm_proof.h>, which gda_ib has, too
+#   lib/gpu         the same, "library.h" of lib/core and "inproc.h"; nothing of CUDA's
+#   lib/frontend    the C library, its own headers, lib/include, uapi, "gda_internal.h" and "waiter.h" of
+#                   lib/core, "share.h" of lib/gpu; openshmem of these lib/include alone
+#   lib/binding     the C library, its own headers, lib/include, uapi; nothing of NCCL's
 #
 # Prints a line for each violation.
 
@@ -87,7 +86,7 @@ ban_code() {
 	done
 }
 
-mapfile -t all < <(find kmod uapi lib -name '*.[ch]' ! -name '*.mod.c' -type f | sort)
+mapfile -t all < <(find kmod engine uapi lib -name '*.[ch]' ! -name '*.mod.c' -type f | sort)
 pick() {
 	local f
 
@@ -102,12 +101,12 @@ pick '^uapi/'
 # shellcheck disable=SC2086	# lists of names
 allow uapi "${list[@]}" < <(headers linux/types.h linux/ioctl.h $uapi)
 
-pick '/engine/'
+pick '^engine/(dialect/)?[^/]*$'
 engine=("${list[@]}")
 # shellcheck disable=SC2086
 allow engine "${engine[@]}" < <(
-	echo '"gda_os.h"'; echo '<gda_dialects.h>'; echo @own; headers gda/work.h gda/flight.h $uapi)
-pick '/gda_core/control/'
+	echo '"(gda_os|engine|visit|dialect/dialect)\.h"'; echo '<gda_dialects.h>'; echo @own; headers gda/work.h gda/flight.h $uapi)
+pick '^engine/control/'
 # shellcheck disable=SC2086
 allow control "${list[@]}" < <(echo '"(gda_os|engine)\.h"'; echo @own; headers $uapi)
 engine+=("${list[@]}")
@@ -119,11 +118,11 @@ ban_code "the engine may not lock, allocate, sleep, read a clock or log" \
 	"${engine[@]}"
 
 kernel='<(linux|asm|trace|net|crypto|uapi|rdma|drm)/[^>]*>'
-pick '^kmod/gda_core/([^/]*|os/.*|executor/.*)$'
+pick '^kmod/gda_core/'
 core=("${list[@]}")
 # shellcheck disable=SC2086
 allow gda_core "${core[@]}" < <(
-	echo "$kernel"; echo @own; echo '"(engine|control|(\.\./)?\.\.)/[a-z_0-9]*\.h"'; headers $uapi $shared)
+	echo "$kernel"; echo @own; echo '"(engine|control|recorder|(\.\./)?\.\.)/[a-z_0-9]*\.h"'; echo '"(gda_private|trace)\.h"'; headers $uapi $shared)
 
 for module in kmod/*/; do
 	module=${module#kmod/}; module=${module%/}
@@ -150,28 +149,28 @@ done
 pick '^lib/include/'
 # shellcheck disable=SC2086
 allow lib/include "${list[@]}" < <(echo '<(sys/)?[a-z0-9]*\.h>'; headers $uapi $public)
-pick '^lib/src/'
+pick '^lib/(core|device/kernel)/'
 # shellcheck disable=SC2086
-allow lib/src "${list[@]}" < <(
-	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo @own; headers $uapi $public)
+allow lib/core "${list[@]}" < <(
+	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"gda_internal\.h"'; echo @own; headers $uapi $public)
 
-pick '^lib/inproc/'
+pick '^lib/device/(inproc|copier)/'
 # shellcheck disable=SC2086
-[ ${#list[@]} = 0 ] || allow lib/inproc "${list[@]}" < <(
+[ ${#list[@]} = 0 ] || allow lib/device/inproc "${list[@]}" < <(
 	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'
-	echo '"(gda_internal|waiter|engine|access|flight)\.h"'
-	echo '"(connect|create|event|mr|parts|query|record|request|sweep)\.h"'
+	echo '"(gda_internal|waiter|engine|access|flight|inproc|copier)\.h"'
+	echo '"(connect|create|event|mr|qp_refs|query|record|request|sweep)\.h"'
 	echo @own; headers $uapi $public)
 
-pick '^lib/cuda/'
+pick '^lib/gpu/'
 # shellcheck disable=SC2086
-[ ${#list[@]} = 0 ] || allow lib/cuda "${list[@]}" < <(
+[ ${#list[@]} = 0 ] || allow lib/gpu "${list[@]}" < <(
 	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|library|inproc)\.h"'
 	echo @own; headers $uapi $public)
 
-pick '^lib/verbs/'
+pick '^lib/device/verbs/'
 # shellcheck disable=SC2086
-[ ${#list[@]} = 0 ] || allow lib/verbs "${list[@]}" < <(
+[ ${#list[@]} = 0 ] || allow lib/device/verbs "${list[@]}" < <(
 	echo '<((sys|linux|asm|arpa)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|library|siphash|inproc|access|flight)\.h"'
 	echo '<(infiniband/verbs|rdma/rdma_cma|gda/cm_proof)\.h>'; echo @own; headers $uapi $public)
 
@@ -181,29 +180,29 @@ pick '^lib/comm/'
 	echo '<((sys|linux|asm|arpa|net|netinet)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|library|siphash)\.h"'
 	echo @own; headers $uapi $public)
 
-pick '^lib/shmem/[^/]*$'
+pick '^lib/frontend/shmem/[^/]*$'
 # shellcheck disable=SC2086
-[ ${#list[@]} = 0 ] || allow lib/shmem "${list[@]}" < <(
+[ ${#list[@]} = 0 ] || allow lib/frontend/shmem "${list[@]}" < <(
 	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|waiter|share)\.h"'
 	echo @own; headers $uapi $public)
-pick '^lib/openshmem/[^/]*$'
+pick '^lib/frontend/openshmem/[^/]*$'
 # shellcheck disable=SC2086
-[ ${#list[@]} = 0 ] || allow lib/openshmem "${list[@]}" < <(
+[ ${#list[@]} = 0 ] || allow lib/frontend/openshmem "${list[@]}" < <(
 	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"shmem\.h"'; echo @own; headers $public)
-pick '^lib/(gin|async)/'
+pick '^lib/frontend/(gin|async)/'
 # shellcheck disable=SC2086
-[ ${#list[@]} = 0 ] || allow lib/gin "${list[@]}" < <(
+[ ${#list[@]} = 0 ] || allow lib/frontend/gin "${list[@]}" < <(
 	echo '<((sys|linux|asm|arpa|net|netinet)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|share)\.h"'
 	echo @own; headers $uapi $public)
 
-pick '^lib/dpa/'
+pick '^lib/frontend/dpa/'
 # shellcheck disable=SC2086
-[ ${#list[@]} = 0 ] || allow lib/dpa "${list[@]}" < <(
+[ ${#list[@]} = 0 ] || allow lib/frontend/dpa "${list[@]}" < <(
 	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|waiter|share)\.h"'
 	echo @own; headers $uapi $public)
-pick '^lib/nccl/'
+pick '^lib/binding/nccl/'
 # shellcheck disable=SC2086
-[ ${#list[@]} = 0 ] || allow lib/nccl "${list[@]}" < <(
+[ ${#list[@]} = 0 ] || allow lib/binding/nccl "${list[@]}" < <(
 	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo @own; headers $uapi $public)
 
 pick '^kmod/.*\.c$'

@@ -10,10 +10,10 @@
 set -uo pipefail
 
 for f; do
-	[[ $f =~ ^(kmod|uapi|lib|tools|selftests|examples)/.*\.[ch]$ ]] || continue
+	[[ $f =~ ^(kmod|engine|uapi|lib|tools|selftests|examples)/.*\.[ch]$ ]] || continue
 	[ -f "$f" ] || continue
 	case $f in
-	kmod/*.c) max=700 ;;
+	kmod/*.c|engine/*.c) max=700 ;;
 	*) max=600 ;;
 	esac
 	awk -v max=$max '

@@ -61,8 +61,8 @@ scripts() {
 check_checkpatch() { # the kernel's coding style, --strict
 	# Frozen headers were checked when they were written,
 	# and generated code by its generator.
-	files '^(kmod|uapi|lib|selftests|examples|tools)/.*\.[ch]$' \
-		'^selftests/abi/frozen/|^kmod/gda_core/netlink_gen|^uapi/gda/netlink\.h$'
+	files '^(kmod|engine|uapi|lib|selftests|examples|tools)/.*\.[ch]$' \
+		'^selftests/abi/frozen/|^kmod/gda_core/netlink/netlink_gen|^uapi/gda/netlink\.h$'
 	perl "$linux/checkpatch.pl" --strict --no-tree --no-summary --terse \
 		--show-types --max-line-length=100 --file "${list[@]}" 2>&1 |
 		grep -vEf <(grep -vE '^(#|$)' tools/lint/checkpatch.allow)
@@ -70,10 +70,10 @@ check_checkpatch() { # the kernel's coding style, --strict
 }
 
 check_kernel_doc() { # comments of the public headers are complete
-	files '^(uapi|lib/include|kmod/include|kmod/gda_core/(engine|control))/.*\.h$'
+	files '^(uapi|lib/include|kmod/include|engine)/.*\.h$'
 	tools/lint/kernel-doc.sh -Wall -none "${list[@]}" 2>&1
 	# Generated code is described in the specification it comes from.
-	files '^(uapi|lib/include|kmod/include|kmod/gda_core/(engine|control))/.*\.h$' \
+	files '^(uapi|lib/include|kmod/include|engine)/.*\.h$' \
 		'^uapi/gda/netlink\.h$'
 	tools/lint/undocumented.py "${list[@]}"
 }
@@ -89,9 +89,11 @@ check_modules() { # both modules: gcc with W=1, and sparse
 
 check_coccicheck() { # the kernel's semantic patches that find bugs, on the modules
 	command -v spatch >/dev/null || { echo "spatch is missing (package coccinelle)"; return; }
-	printf '%s\n' "$linux"/*.cocci | xargs -r -P "$(nproc)" -I {} \
-		spatch -D report --very-quiet --no-includes --include-headers \
-		--cocci-file {} --dir kmod 2>/dev/null | sed "s,^$PWD/,,"
+	for dir in kmod engine; do
+		printf '%s\n' "$linux"/*.cocci | xargs -r -P "$(nproc)" -I {} \
+			spatch -D report --very-quiet --no-includes --include-headers \
+			--cocci-file {} --dir $dir 2>/dev/null | sed "s,^$PWD/,,"
+	done
 }
 
 check_gcc() { # user space, -Wall -Wextra
@@ -188,7 +190,7 @@ check_limits() { # length of files and functions
 check_licences() { # every source names its licence
 	local f
 
-	files '^(kmod|uapi|lib|selftests|tools|examples|Documentation)/|^(Makefile|Kbuild)$'
+	files '^(kmod|engine|uapi|lib|selftests|tools|examples|Documentation)/|^(Makefile|Kbuild)$'
 	for f in "${list[@]}"; do
 		[[ $f =~ \.(txt|allow|in|bin|json)$|/(corpus|config|settings)(/|$)|timeouts ]] && continue
 		[[ $f =~ frozen/(soname|symbols|libgda\.abi)$ ]] && continue
@@ -246,12 +248,12 @@ compile() {
 	shift
 	harness=("$@")
 	command -v "$cc" >/dev/null || { echo "$cc is missing"; return; }
-	flags=(-std=gnu11 -O2 -Wall -Wextra -Werror -Iuapi -Ilib/include -Ilib/os -Ilib/src
-		-Ilib/inproc -Ilib/cuda -Ilib/comm -Ilib/shmem -Ilib/dpa -Ilib/openshmem -Ilib/openshmem/include
-		-Ilib/nccl -Ikmod/gda_core -Ikmod/gda_core/engine
-		-Ikmod/gda_core/control -Ikmod/include -Iselftests -pthread)
+	flags=(-std=gnu11 -O2 -Wall -Wextra -Werror -Iuapi -Ilib/include -Ilib/host -Ilib/core
+		-Ilib/device/inproc -Ilib/device/copier -Ilib/gpu -Ilib/comm -Ilib/frontend/shmem -Ilib/frontend/dpa -Ilib/frontend/openshmem -Ilib/frontend/openshmem/include
+		-Ilib/binding/nccl -Ikmod/gda_core -Iengine -Iengine/dialect
+		-Iengine/control -Ikmod/include -Iselftests -pthread)
 	[ -e $h/kselftest_harness.h ] || make -s $h/kselftest_harness.h
-	files '^(lib|kmod/gda_core/(engine|control)|examples|tools)/.*\.c$'
+	files '^(lib|engine|examples|tools)/.*\.c$'
 	read -rd '' -a packages < <(pkg-config --cflags libnl-3.0; tools/scripts/optional.sh pmix)
 	compile_files "$cc" "${flags[@]}" "${packages[@]}"
 	files '^selftests/.*\.c$' '^selftests/(model|kmod|dialect)/'

@@ -53,7 +53,7 @@ names = {x.strip() for x in sys.stdin} & set(errno.errorcode.values())
 print("\n".join(sorted(names)))'
 }
 errnos | while read -r name; do
-	grep -q "{ $name, \"" lib/src/error.c || echo "lib/src/error.c: no text for $name"
+	grep -q "{ $name, \"" lib/core/error.c || echo "lib/core/error.c: no text for $name"
 done
 
 awk '/^\.EX/ { on = 1; next } /^\.EE/ { on = 0 } on' "$man/man7/gda.7" |

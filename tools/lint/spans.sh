@@ -57,8 +57,8 @@ while IFS=: read -r f name; do
 	look "$name" "$f"
 done < <(grep -HoE '[.>]span = *[A-Za-z_0-9]+' "${files[@]}" | sed -E 's/[.>]span = *//')
 [ $kinds -gt 0 ] || echo "kmod: no memory kind with a span function is found"
-look gda_host_span kmod/gda_core/os/host.c
-mapfile -t kept < <(grep -HnE -e '->ptr \+' kmod/gda_core/engine/*.c)
+look gda_host_span kmod/gda_core/host/host.c
+mapfile -t kept < <(grep -HnE -e '->ptr \+' engine/*.c engine/dialect/*.c)
 [ ${#kept[@]} -gt 0 ] || echo "kmod: the engine adds to no pointer of a span"
 for line in "${kept[@]}"; do
 	[[ $line == *'->ptr + gda_os_clamp('* ]] ||

@@ -13,7 +13,7 @@ dir=${DESTDIR-}/usr/src/gda-$version
 
 rm -rf "$dir"
 mkdir -p "$dir"
-find Kbuild COPYING LICENSES kmod uapi -type f \
+find Kbuild COPYING LICENSES engine kmod uapi -type f \
 	\( -name '*.[ch]' -o -name Kbuild -o -name COPYING -o -path 'LICENSES/*' \) \
 	! -name '*.mod.c' -exec cp --parents -t "$dir" {} +
 sed "s/@VERSION@/$version/" tools/packaging/dkms.conf >"$dir/dkms.conf"

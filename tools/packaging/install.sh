@@ -108,8 +108,8 @@ install_shmem() {
 	ln -sfn libgda-shmem.so.1 "$dest$libdir/libgda-shmem.so"
 	installed+=("$libdir/libgda-shmem.so")
 	put 644 "$libdir" "$build/lib/libgda-shmem.a"
-	put 644 "$include" lib/openshmem/include/*.h
-	put 644 "$include/mpp" lib/openshmem/include/mpp/*.h
+	put 644 "$include" lib/frontend/openshmem/include/*.h
+	put 644 "$include/mpp" lib/frontend/openshmem/include/mpp/*.h
 	install -d "$dest$bin"
 	for name in oshcc oshc++ oshrun; do
 		sed -e "s|^include=.*|include='$include'|; s|^libdir=.*|libdir='$libdir'|" \
@@ -120,7 +120,7 @@ install_shmem() {
 	done
 	sed -e "s|@PREFIX@|$prefix|; s|@LIBDIR@|$libdir|; s|@VERSION@|$version|" \
 		-e "s|@INCLUDE@|$include|; s|@RPATH@|$(rpath)|" \
-		lib/openshmem/gda-shmem.pc.in >"$dest$libdir/pkgconfig/gda-shmem.pc"
+		lib/frontend/openshmem/gda-shmem.pc.in >"$dest$libdir/pkgconfig/gda-shmem.pc"
 	chmod 644 "$dest$libdir/pkgconfig/gda-shmem.pc"
 	installed+=("$libdir/pkgconfig/gda-shmem.pc")
 }

@@ -29,7 +29,7 @@ exec 9>"$tree.lock"	# one at a time
 flock 9
 ln -sfn "$PWD/Kbuild" "$tree/Kbuild"
 ln -sfn "$PWD/uapi" "$tree/uapi"
-dirs=(kmod)
+dirs=(kmod engine)
 [ ! -d selftests/kmod ] || dirs+=(selftests/kmod)
 find "${dirs[@]}" -type d | (cd "$tree" && xargs mkdir -p)
 find "${dirs[@]}" -type f \( -name '*.[ch]' -o -name Kbuild \) | while read -r f; do

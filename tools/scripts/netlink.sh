@@ -46,6 +46,6 @@ generate() {
 check=''
 [ "${1-}" != --check ] || check=1
 generate uapi/gda/netlink.h --mode uapi --header
-generate kmod/gda_core/netlink_gen.h --mode kernel --header
-generate kmod/gda_core/netlink_gen.c --mode kernel --source
+generate kmod/gda_core/netlink/netlink_gen.h --mode kernel --header
+generate kmod/gda_core/netlink/netlink_gen.c --mode kernel --source
 exit $rc

@@ -47,7 +47,7 @@ all_names() {
 copy() {
 	rm -rf "$scratch/tree"
 	mkdir -p "$scratch/tree/$build"
-	cp -r Kbuild kmod uapi tools Documentation "$scratch/tree/"
+	cp -r Kbuild engine kmod uapi tools Documentation "$scratch/tree/"
 	cp -r selftests "$scratch/tree/"
 	cp -r $build/selftests "$scratch/tree/$build/"
 }
@@ -56,7 +56,7 @@ copy() {
 copy_native() {
 	rm -rf "$scratch/tree"
 	mkdir -p "$scratch/tree/build"
-	cp -a Makefile Documentation examples kmod lib selftests tools uapi "$scratch/tree/"
+	cp -a Makefile Documentation engine examples kmod lib selftests tools uapi "$scratch/tree/"
 	cp -a build/lib build/optional build/selftests build/kselftest "$scratch/tree/build/"
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * Makes and checks the tags of the messages that connect QPs (gda/cm.h says what they prove), for
- * gda_ib and for lib/verbs. Whoever includes this has gda_os_siphash() before it:
+ * gda_ib and for lib/device/verbs. Whoever includes this has gda_os_siphash() before it:
  *
  *   __be64 gda_os_siphash(const void *data, size_t bytes, __be64 k0, __be64 k1);
  *

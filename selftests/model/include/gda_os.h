@@ -6,7 +6,7 @@
 #ifndef GDA_MODEL_OS_H
 #define GDA_MODEL_OS_H
 
-#include "../../../lib/os/gda_os.h"
+#include "../../../lib/host/gda_os.h"
 #include "../explore.h"
 
 #undef smp_load_acquire

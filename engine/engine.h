@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * The engine: a portable software NIC. It consumes one send queue at a time,
+ * moves the data and writes the completions. The same files are built into
+ * gda_core.ko, into libgda's in-process device, into tests and fuzzers.
+ *
+ * Rules of everything in this directory:
+ *
+ * - It includes gda_os.h, headers of this directory and uapi, and of kmod/include those that
+ *   say what an executor sees of work (gda/work.h, gda/flight.h), nothing else.
+ * - It takes no lock, allocates nothing, never sleeps, reads no clock, logs
+ *   nothing. Its host may lock inside a gda_host_* function.
+ * - Memory that a user can write (send queue, records, doorbells, payload) is read
+ *   exactly once into private memory, and only the copy is checked and used.
+ *   Nothing is ever read back from a CQ.
+ * - Every work request ends in exactly one outcome: done, or failed with a class and a
+ *   cause (dialect.h). When a failure is fatal, the queue is in error and the rest is
+ *   flushed; the dialect says whether it is.
+ *
+ * One thread at a time calls it for a queue. The host keeps the queue, its peer,
+ * their CQs and every MR alive and mapped for the length of one gda_engine_visit()
+ * (in the kernel: an SRCU read section), which moves at most the bytes it is told.
+ */
+#ifndef GDA_ENGINE_H
+#define GDA_ENGINE_H
+
+#include "dialect/dialect.h"
+#include <gda/record.h>
+
+#define GDA_ENGINE_MAX_DEPTH	32768U		/* slots of the longest queue of any dialect */
+#define GDA_ENGINE_MAX_SQ_BYTES	(2U << 20)	/* ... and its bytes */
+#define GDA_ENGINE_MAX_CQE_BYTES 64U		/* the longest entry of a CQ */
+#define GDA_ENGINE_MAX_MSG	0x7fffffffU	/* payload of a work request, bytes */
+
+/* In gda_mem.state beside GDA_MR_LIVE: no CPU has a window into the memory. */
+#define GDA_MEM_NO_CPU	0x100U
+
+/*
+ * An MR as the engine knows it. The host embeds it in its own object.
+ * Everything but @state is constant while the engine can find it.
+ */
+struct gda_mem {
+	void *pd;		/* identity of the protection domain */
+	u64 iova;		/* address of the first byte in work requests */
+	u64 size;		/* bytes; iova + size - 1 does not wrap */
+	u32 key;
+	u32 access;		/* GDA_ACCESS_* */
+	u32 state;		/* enum gda_mr_state, perhaps GDA_MEM_NO_CPU; READ_ONCE */
+};
+
+/* A completion queue as the engine sees it. Guarded by the host's CQ lock. */
+struct gda_engine_cq {
+	const struct gda_dialect_ops *dialect;	/* its own: not always that of who completes */
+	void *entries;		/* written only */
+	u32 depth;		/* power of two; 1 and collapsed, or a ring */
+	bool collapsed;
+	bool failed;		/* overflowed: nothing is written any more */
+	u64 producer;		/* private; never read back from memory */
+	u64 reached;		/* collapsed: 1 more than the slot that its entry is of */
+	const __be32 *consumer;	/* user's consumer index record (ring), or NULL */
+};
+
+enum gda_completion_kind {
+	GDA_COMPLETION_DONE,	/* work of this queue is done */
+	GDA_COMPLETION_IMM,	/* a write with immediate arrived from the peer */
+	GDA_COMPLETION_ERROR,	/* work of this queue failed */
+};
+
+/* A completion, before a dialect writes it as a CQE. */
+struct gda_completion {
+	u8 kind;		/* enum gda_completion_kind */
+	u8 wr_opcode;		/* gda_work.opcode; not of an immediate */
+	bool solicited;
+	struct gda_status status;
+	struct gda_status first;	/* of errors: of the slot that failed first */
+	u64 first_error;
+	u64 index;		/* of the work request's first slot, 64 bits */
+	u32 qpn;
+	u32 byte_cnt;
+	u64 uidx_imm;		/* user index of the QP << 32 | immediate */
+};
+
+/* GDA_CQ_ARM*: which ways of arming a CQ a completion fires. */
+static inline u32 gda_completion_fires(const struct gda_completion *c)
+{
+	if (c->solicited || c->status.class)
+		return GDA_CQ_ARM | GDA_CQ_ARM_SOLICITED;
+	return GDA_CQ_ARM;
+}
+
+/*
+ * A send queue and its progress. The host fills the first part before the first
+ * visit and may change only @state (INIT -> WAIT -> READY, with cmpxchg: the engine may
+ * have set ERROR) and @fail (WRITE_ONCE) later; between two visits also @record, and @sq to
+ * NULL, with @fail: its memory is gone, and slots are flushed unread. The rest is the engine's.
+ */
+struct gda_engine_qp {
+	const struct gda_dialect_ops *dialect;
+	const void *sq;			/* user-writable; or NULL, and @fail is set */
+	const __be32 *dbrec;		/* user-writable: [0] receive, [1] send */
+	const __be64 *db;		/* user-writable: doorbell cell */
+	struct gda_engine_cq *cq;
+	struct gda_engine_cq *recv_cq;	/* of immediates from the peer, or NULL */
+	struct gda_counter_mem *sent;	/* ours completed, or NULL; shared, atomic adds */
+	struct gda_counter_mem *recv;	/* the peer's arrived, or NULL; likewise */
+	void *pd;
+	u32 depth;			/* slots, power of two */
+	u32 qpn;
+	u32 user_index;			/* 24 bits, for its completions */
+	u32 rnr_retry;			/* tries again of a write whose immediate finds no room */
+	u32 min_rnr_timer;		/* delay that the peer's keep, by the code of verbs */
+	u32 wait_ms;			/* how long a WAIT waits */
+	u32 state;			/* enum gda_qp_state */
+	u32 fail;		/* host's request to fail: GDA_STATUS(), or 0 */
+	bool record;		/* each outcome is told to gda_host_record(), not only errors */
+
+	/* the engine's own */
+	u64 ci;				/* slots consumed */
+	u64 pi;				/* slots known to be published */
+	u32 seen_db;			/* last raw 16-bit index taken from the doorbell */
+	u32 seen_dbrec;			/* ... and from the record */
+	bool busy;			/* @work was begun and is to be resumed */
+	u32 done;			/* then: bytes of @work moved so far */
+	struct gda_work work;
+	bool cqe_pending;		/* collapsed CQ: @last is not written yet */
+	struct gda_completion last;
+	bool blame;			/* failed without work: the next is to fail with @first */
+	u64 imms;			/* immediates that the peer was given */
+	u32 rnr_tries;			/* of rnr_retry, those that @work has used */
+	u64 stray;			/* doorbell of another queue that was reported, or 0 */
+	u64 recorded;			/* @pi, as it was told to gda_host_record() last */
+	u64 fetched;			/* 1 more than the slot that was told there as begun */
+
+	/* statistics and first error; read by others with READ_ONCE */
+	u64 executed;
+	u64 flushed;
+	u64 bytes;
+	u64 first_error;
+	struct gda_status first;
+};
+
+/* engine.c */
+
+/**
+ * gda_engine_init - prepare the engine's part of a queue
+ * @q: the host's part is filled in
+ */
+void gda_engine_init(struct gda_engine_qp *q);
+
+/**
+ * gda_engine_visit - serve a queue for a while
+ * @q: the queue
+ * @wqes: most work requests to begin, resume or flush; at least 1
+ * @bytes: most payload bytes to move, at least 1 (a large transfer goes on at the
+ *	next visit; one of up to 64 bytes is never split, so it may exceed this)
+ *
+ * Return: what was done, in work requests begun, resumed or flushed, and 1 more if
+ * the queue failed at once; 0 means there was nothing to do. Before returning, every
+ * completion of finished work is written.
+ */
+u32 gda_engine_visit(struct gda_engine_qp *q, u32 wqes, u32 bytes);
+
+/**
+ * gda_engine_pending - is there work that a visit would begin or resume?
+ * @q: the queue
+ *
+ * Return: whether there is; also true when the doorbell holds something that must be
+ * refused.
+ */
+bool gda_engine_pending(const struct gda_engine_qp *q);
+
+/* access.c */
+
+/* Of gda_access_check(): it may, but the memory is GDA_MEM_NO_CPU. No cause. */
+#define GDA_ACCESS_NO_CPU	0xffU
+
+/**
+ * gda_access_check - may @pd use a range of an MR this way?
+ * @mem: the MR that was found by @range->key, or NULL for none
+ * @pd: protection domain that uses the key
+ * @range: the key as given, compared in full; @len may be 0
+ * @access: GDA_ACCESS_* needed, 0 for a local read
+ *
+ * Return: enum gda_cause, GDA_CAUSE_NONE or GDA_ACCESS_NO_CPU if it may. A
+ * foreign domain's key is reported like one that does not exist.
+ */
+u8 gda_access_check(const struct gda_mem *mem, const void *pd, const struct gda_sge *range,
+		    u32 access);
+
+/* exec.c */
+
+/* A span of an MR that was found during this visit, and what it may be used for. */
+struct gda_exec_use {
+	const struct gda_mem *mem;
+	u64 tag;		/* key, and rights seen to be granted above it */
+	u64 addr;
+	u64 last;		/* the last offset from @addr of eight bytes of the span */
+	u8 *ptr;
+};
+
+/* The MRs that a work request names, looked up and checked. */
+struct gda_exec_mems {
+	const struct gda_mem *remote;
+	const struct gda_mem *local[GDA_ENGINE_MAX_SGE];
+};
+
+/* Values that stay the same for one visit. */
+struct gda_exec_scope {
+	const struct gda_engine_qp *peer;	/* who responds, or NULL if nobody does */
+	u64 until;			/* stop where q->bytes would pass this */
+	struct gda_exec_use local;
+	struct gda_exec_use remote;
+};
+
+/**
+ * gda_exec_begin - begin a visit
+ * @q: the queue
+ * @bytes: most payload bytes to move
+ * @scope: out
+ */
+void gda_exec_begin(const struct gda_engine_qp *q, u32 bytes, struct gda_exec_scope *scope);
+
+/**
+ * gda_exec - carry q->work on
+ * @q: queue; @q->busy if q->work was begun before
+ * @scope: of this visit
+ *
+ * Return: 1 finished, 0 to be resumed (q->busy is set), or -GDA_STATUS().
+ */
+int gda_exec(struct gda_engine_qp *q, struct gda_exec_scope *scope);
+
+/**
+ * gda_exec_check - check a work request that the host carries out
+ * @q: queue
+ * @w: its work request, in the host's hands
+ * @peer: gda_host_peer()
+ * @mems: out: the MRs that it names, which may be %GDA_MEM_NO_CPU; @mems->remote is NULL
+ *	where there is no remote range
+ *
+ * As gda_exec() checks what it carries out. A key can be revoked at any time, so before each
+ * part of it that is moved.
+ *
+ * Return: 0 or -GDA_STATUS().
+ */
+int gda_exec_check(const struct gda_engine_qp *q, const struct gda_work *w,
+		   const struct gda_engine_qp *peer, struct gda_exec_mems *mems);
+
+/**
+ * gda_exec_route - set the responder for the rest of a visit
+ * @peer: the queue that responds from now on, or NULL: none does
+ * @scope: of this visit
+ */
+void gda_exec_route(const struct gda_engine_qp *peer, struct gda_exec_scope *scope);
+
+/* record.c */
+
+/**
+ * gda_engine_describe - fill in a record what a work request asks for
+ * @w: the work request
+ * @r: out: opcode, length, addresses and keys
+ */
+void gda_engine_describe(const struct gda_work *w, struct gda_record *r);
+
+/**
+ * gda_engine_record_arrived - tell the host that an immediate has arrived
+ * @q: the queue that received it
+ * @count: immediates before it
+ * @opcode: of the peer's work request
+ * @remote: its remote range
+ * @imm: the immediate
+ */
+void gda_engine_record_arrived(const struct gda_engine_qp *q, u64 count, u8 opcode,
+			       const struct gda_sge *remote, u32 imm);
+
+/* dialect.c */
+
+/**
+ * gda_cq_init - preset the entries of a CQ
+ * @cq: the host's fields are filled in
+ */
+void gda_cq_init(struct gda_engine_cq *cq);
+
+/**
+ * gda_cq_refuse - there is no room for a completion; for gda_dialect_ops.finish
+ * @cq: the CQ, which fails unless @c comes from the peer
+ * @c: the completion that is not written
+ *
+ * Return: false.
+ */
+bool gda_cq_refuse(struct gda_engine_cq *cq, const struct gda_completion *c);
+
+/**
+ * gda_cq_push - write one completion
+ * @cq: the CQ; the caller holds its lock
+ * @c: what to write
+ *
+ * One that comes from the peer (an immediate) and finds no room is refused and changes
+ * nothing; one of the owner's is lost, and the CQ fails.
+ *
+ * Return: false if nothing was written, for want of room or since the CQ has failed.
+ */
+static inline bool gda_cq_push(struct gda_engine_cq *cq, const struct gda_completion *c)
+{
+	return likely(!cq->failed) && cq->dialect->finish(cq, c);
+}
+
+/**
+ * gda_cq_reached - has a CQ the entry that a WAIT names?
+ * @cq: the CQ; the caller holds its lock
+ * @index: 32 bits of the entry's number: how many entries were before it; on a collapsed CQ, of
+ *	the slot of its work request
+ *
+ * Return: 1 it has, or had; 0 not yet; -GDA_STATUS() it cannot have: the CQ has failed, or @index
+ * is further ahead than a CQ is deep.
+ */
+int gda_cq_reached(const struct gda_engine_cq *cq, u32 index);
+
+/*
+ * The host's side. Called only from gda_engine_visit().
+ */
+
+/**
+ * gda_host_peer - the connected QP that responds
+ * @q: the requester's queue
+ *
+ * Return: its queue, or NULL when it is gone or failed.
+ */
+struct gda_engine_qp *gda_host_peer(const struct gda_engine_qp *q);
+
+/**
+ * gda_host_mem - find an MR of the device of a queue
+ * @q: the queue
+ * @key: of which the index part is looked up; the rest is the caller's to compare
+ *
+ * Return: the MR, or NULL.
+ */
+const struct gda_mem *gda_host_mem(const struct gda_engine_qp *q, u32 key);
+
+/**
+ * gda_host_span - a CPU pointer into an MR
+ * @mem: an MR that gda_access_check() accepted for [@off, @off + @len)
+ * @off: from the start of the MR
+ * @len: bytes wanted, at least 1
+ * @ptr: out
+ *
+ * Return: bytes that may be used at *@ptr, 1 to @len; never shorter than up to the
+ * next page boundary of the MR's memory. 0: the memory has no CPU window.
+ */
+u32 gda_host_span(const struct gda_mem *mem, u64 off, u32 len, void **ptr);
+
+/**
+ * gda_host_push - gda_cq_push() under the CQ's lock, and its event, if any
+ * @cq: a CQ of the visited queue, or the peer's for immediates
+ * @c: what to write
+ *
+ * Return: as gda_cq_push().
+ */
+bool gda_host_push(struct gda_engine_cq *cq, const struct gda_completion *c);
+
+/**
+ * gda_host_delay - the peer was not ready, and the queue waits before it tries again
+ * @q: the visited queue; the visit ends now
+ * @ns: how long
+ *
+ * The host does not visit the queue for that long, but to fail it: a visit is a try. It
+ * serves other queues meanwhile, and waits for nothing.
+ */
+void gda_host_delay(struct gda_engine_qp *q, u32 ns);
+
+/**
+ * gda_host_wait - wait for an entry of a CQ
+ * @q: the visited queue
+ * @cqn: number of the CQ, of the queue's context or anything else that the queue says
+ * @index: for gda_cq_reached()
+ * @resumed: it is asked again, for the same work request
+ *
+ * When it returns 0 the visit ends, and the host does not visit the queue before the CQ has the
+ * entry, has failed or is gone, @q->wait_ms are over or the queue is to fail.
+ *
+ * Return: as gda_cq_reached(); -GDA_STATUS() also where there is no such CQ or the time is over.
+ */
+int gda_host_wait(struct gda_engine_qp *q, u32 cqn, u32 index, bool resumed);
+
+/**
+ * gda_host_stray - a doorbell of another queue was stored to that of the visited one
+ * @q: the visited queue
+ * @qpn: the number that the doorbell has
+ *
+ * Return: true if it is that of another QP of the same context, which then fails; false: @qpn names
+ * none.
+ */
+bool gda_host_stray(struct gda_engine_qp *q, u32 qpn);
+
+/**
+ * gda_host_record - keep a record
+ * @q: the visited queue; its peer, at which something arrived; or a queue that is connected or
+ *	loses its peer (connect.c), by any thread that holds the lock of endpoints
+ * @r: all of it but @r->seq and @r->ns, which the host fills in
+ *
+ * Called for what fails, arrives or connects, and for all else while @q->record is set.
+ */
+void gda_host_record(const struct gda_engine_qp *q, struct gda_record *r);
+
+/**
+ * gda_host_event - the event of an error that has no entry yet, if the CQ is armed for it
+ * @cq: a ring, of the visited queue
+ * @c: its error; nothing of it is written
+ */
+void gda_host_event(struct gda_engine_cq *cq, const struct gda_completion *c);
+
+#endif /* GDA_ENGINE_H */

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Control calls in words: why the last call of this thread that failed did so, and, with
+ * GDA_DEBUG in the environment, every control call on stderr.
+ *
+ * Every exported control call ends in gda_called(). On the way there, the code that knows
+ * more than the errno says leaves a reason with gda_because(): the device, where it knows
+ * best; else rules.c, which looks for the rule that the arguments break. The first reason
+ * of a call stands, and gda_called() takes it. A wait that fails ends in gda_said(), waited.c.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "gda_internal.h"
+
+static _Thread_local struct {
+	char last[512];
+	struct gda_reason reason;	/* of the call that is under way; empty: none yet */
+	unsigned long failures;
+} gda_words;
+
+GDA_EXPORT const char *gda_last_error(void)
+{
+	size_t n = strlen(gda_words.last);
+
+	if (n + 3 < sizeof(gda_words.last) &&
+	    gda_waited_ask(gda_words.last + n + 2, sizeof(gda_words.last) - n - 2))
+		memcpy(gda_words.last + n, ": ", 2);
+	return gda_words.last;
+}
+
+void gda_said(const char *format, ...)
+{
+	va_list args;
+
+	gda_waited_forget();
+	va_start(args, format);
+	vsnprintf(gda_words.last, sizeof(gda_words.last), format, args);
+	va_end(args);
+}
+
+unsigned long gda_failures(void)
+{
+	return gda_words.failures;
+}
+
+int gda_because(int err, const char *format, ...)
+{
+	int saved = errno;
+	va_list args;
+
+	if (gda_reason_known())
+		return err;
+	va_start(args, format);
+	vsnprintf(gda_words.reason.text, sizeof(gda_words.reason.text), format, args);
+	va_end(args);
+	errno = saved;
+	return err;
+}
+
+int gda_because_last(int err)
+{
+	return err ? gda_because(err, "%s", gda_last_error()) : 0;
+}
+
+void gda_forget_reason(void)
+{
+	gda_words.reason.text[0] = 0;
+}
+
+int gda_reason_known(void)
+{
+	return gda_words.reason.text[0] != 0;
+}
+
+void gda_reason_save(struct gda_reason *reason)
+{
+	*reason = gda_words.reason;
+}
+
+void gda_reason_restore(const struct gda_reason *reason)
+{
+	if (reason->text[0])
+		gda_words.reason = *reason;
+}
+
+static pthread_once_t gda_debug_once = PTHREAD_ONCE_INIT;
+static int gda_debug_wanted;
+
+static void gda_debug_read(void)
+{
+	const char *env = secure_getenv("GDA_DEBUG");
+
+	gda_debug_wanted = env && *env && strcmp(env, "0");
+}
+
+int gda_debugging(void)
+{
+	pthread_once(&gda_debug_once, gda_debug_read);
+	return gda_debug_wanted;
+}
+
+/* One write(2) a line, so that lines of several threads do not mix. */
+static void gda_debug_print(const char *format, va_list args)
+{
+	char line[640];
+	int n, m;
+
+	n = snprintf(line, sizeof(line), "gda[%d]: ", (int)gettid());
+	m = vsnprintf(line + n, sizeof(line) - (size_t)n - 1, format, args);
+	n += m < 0 ? 0 : m;
+	if (n > (int)sizeof(line) - 2)
+		n = (int)sizeof(line) - 2;
+	line[n++] = '\n';
+	if (write(STDERR_FILENO, line, (size_t)n) < 0)
+		return;		/* there is nowhere to say so */
+}
+
+void gda_debug(const char *format, ...)
+{
+	int saved = errno;
+	va_list args;
+
+	va_start(args, format);
+	gda_debug_print(format, args);
+	va_end(args);
+	errno = saved;
+}
+
+static void gda_debug_call(int err, const char *call, const char *format, va_list args)
+{
+	char with[256];
+
+	vsnprintf(with, sizeof(with), format, args);
+	if (err)
+		gda_debug("%s(%s) = %d: %s", call, with, err,
+			  gda_words.last + strlen(call) + 2);
+	else
+		gda_debug("%s(%s) = 0", call, with);
+}
+
+int gda_called(int err, const char *call, const char *format, ...)
+{
+	int saved = errno;
+	va_list args;
+
+	if (err) {
+		gda_words.failures++;
+		gda_waited_forget();
+		snprintf(gda_words.last, sizeof(gda_words.last), "%s: %s", call,
+			 gda_reason_known() ? gda_words.reason.text : gda_strerror(err));
+	}
+	gda_forget_reason();
+	if (gda_debugging()) {
+		va_start(args, format);
+		gda_debug_call(err, call, format, args);
+		va_end(args);
+	}
+	errno = saved;
+	return err;
+}

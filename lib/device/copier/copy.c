@@ -1,0 +1,598 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Queues with a copier. Only the copier reaches device memory (memory with GDA_MEM_NO_CPU, and
+ * the queue itself if it lies there), in order, in its own time; the worker begins copies and
+ * goes on to the next work request, so many are in flight (gda/flight.h).
+ *
+ * - Copies of a queue are begun in the order of its work requests, on one lane, and so
+ *   take effect in that order. begun counts them; behind the last of a visit the copier
+ *   is asked to store that count at the lane's mark, which says what is done.
+ * - A work request is done when all copies that were begun before its end are.
+ * - Host memory is written only while nothing is in flight. Between host and device memory
+ *   the bytes go through a bounce buffer, one piece at a time. The engine itself
+ *   carries out a work request that has host memory at both ends.
+ * - Words of an MR that was registered for it are atomic.c's.
+ * - The copier writes a CQ in device memory, on the lane of the data and so behind it: for
+ *   GDA_ASYNC_TELL work requests at once, if so many were found, because copies wait for it.
+ *   Its outcomes leave at once.
+ * - The copier copies the published slots of a send queue in device memory, before the engine
+ *   is shown the doorbell that covers them.
+ *
+ * All is the worker's, but for attaching and freeing.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include "copier.h"
+#include "waiter.h"
+
+#define GDA_ASYNC_LONG	(1U << 20)
+#define GDA_ASYNC_TELL	8U
+#define GDA_ASYNC_VISIT	(128U << 20)	/* bytes of a visit, which only begins copies */
+#define GDA_ASYNC_SCANS	4096U		/* in vain, then see if the copier is alive */
+
+/* Is nothing in flight? */
+static bool gda_async_idle(const struct gda_inproc_async *async)
+{
+	return async->head == async->tail && gda_async_done(async, async->begun);
+}
+
+/*
+ * The copier has died with copies in flight, and it is not known which of them were carried
+ * out. So the oldest work request that was not reported has failed.
+ */
+static void gda_async_break(struct gda_inproc_async *async)
+{
+	async->broken = true;
+	async->head = async->tail;
+	async->results = 0;
+	async->carried = NULL;
+	async->lane = NULL;
+	async->behind = NULL;
+	gda_words_release(async);
+	gda_flight_abandon(&async->flight, gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_IO));
+}
+
+/* Far from everything else, the copier stores word @at of the CQ entry. */
+static void gda_async_store(struct gda_inproc_async *async, const u8 *entry, u32 at)
+{
+	u32 word;
+
+	memcpy(&word, entry + at, sizeof(word));
+	if (!gda_words_order(async) &&
+	    !async->copier->ops->store(async->copier, GDA_INPROC_LANE_DATA, async->copier->cq + at,
+				       word))
+		async->begun++;
+}
+
+/* @entry, whose words are those of the CQ in device memory, becomes what @c says. */
+static const u8 *gda_async_entry(struct gda_inproc_async *async, void *entry,
+				 const struct gda_completion *c)
+{
+	struct gda_engine_cq one = async->stand_in;
+
+	memcpy(entry, async->told, sizeof(async->told));
+	one.entries = entry;
+	gda_cq_push(&one, c);
+	return entry;
+}
+
+static void gda_async_tell(struct gda_inproc_async *async)
+{
+	u64 entry[GDA_ENGINE_MAX_CQE_BYTES / 8];
+
+	if (!async->untold)
+		return;
+	async->untold = 0;
+	gda_async_store(async, gda_async_entry(async, entry, &async->newest),
+			async->cq->dialect->cqe_last);
+}
+
+/*
+ * Push @c to a CQ in device memory. A word that an error has stored is stored again only if it
+ * changes: a poster may be reading the word that names the first error.
+ */
+static void gda_async_push_device(struct gda_inproc_async *async, const struct gda_completion *c)
+{
+	const struct gda_dialect_ops *ops = async->cq->dialect;
+	u64 entry[GDA_ENGINE_MAX_CQE_BYTES / 8];
+	const u8 *bytes;
+	u32 at;
+
+	if (!c->status.class) {
+		async->newest = *c;
+		if (++async->untold == GDA_ASYNC_TELL)
+			gda_async_tell(async);
+		return;
+	}
+	gda_async_tell(async);
+	bytes = gda_async_entry(async, entry, c);
+	for (at = 0; at < ops->cqe_bytes; at += sizeof(u32))
+		if (at != ops->cqe_last &&
+		    memcmp(bytes + at, (const u8 *)async->told + at, sizeof(u32)))
+			gda_async_store(async, bytes, at);
+	memcpy(async->told, entry, sizeof(entry));
+	gda_async_store(async, bytes, ops->cqe_last);
+}
+
+bool gda_inproc_async_push(struct gda_engine_cq *engine_cq, const struct gda_completion *c)
+{
+	struct gda_inproc_async *async = gda_inproc_of(engine_cq, struct gda_inproc_async, stand_in);
+	struct gda_inproc_cq *cq = gda_inproc_of(async->cq, struct gda_inproc_cq, engine_cq);
+
+	gda_async_push_device(async, c);
+	/* what it completes has been copied: a WAIT need not wait for the entry to arrive */
+	gda_inproc_wait_reached(cq, c->index + 1);
+	return true;
+}
+
+struct gda_engine_cq *gda_inproc_async_cq(struct gda_engine_cq *engine_cq)
+{
+	return gda_inproc_of(engine_cq, struct gda_inproc_async, stand_in)->cq;
+}
+
+/* Ask for the mark behind all that was begun; before that, write a CQ in device memory. */
+static void gda_async_ask_mark(struct gda_inproc_async *async)
+{
+	struct gda_inproc_copier *c = async->copier;
+
+	gda_async_tell(async);
+	if (async->begun == async->marked || async->broken)
+		return;
+	async->marked = async->begun;
+	if (gda_words_order(async) ||
+	    c->ops->store(c, GDA_INPROC_LANE_DATA, c->mark[GDA_INPROC_LANE_DATA].addr,
+			  async->marked))
+		gda_async_break(async);
+}
+
+/* Store the old value of a word. If that faults it is not tried again, and the queue fails. */
+static void gda_async_result(struct gda_inproc_async *async, struct gda_async_end *end)
+{
+	u8 bytes = end->result_bytes;
+
+	if (likely(!bytes))
+		return;
+	end->result_bytes = 0;
+	async->results--;
+	if (bytes == sizeof(u64) && !((uintptr_t)end->result % sizeof(u64)))
+		/* pairs with a program's that polls it */
+		smp_store_release((u64 *)end->result, end->old);
+	else if (bytes == sizeof(u32) && !((uintptr_t)end->result % sizeof(u32)))
+		/* likewise */
+		smp_store_release((u32 *)end->result, (u32)end->old);
+	else
+		memcpy(end->result, &end->old, bytes);
+}
+
+/*
+ * Report work requests whose copies are done; with a CQ in device memory those whose copies were
+ * begun, for the CQ is written on the lane behind them. Counters are the CPU's and are not ahead
+ * of the data.
+ */
+static void gda_async_report(struct gda_inproc_async *async)
+{
+	const struct gda_engine_qp *peer = gda_host_peer(&async->qp->engine_qp);
+	bool told = async->copier->cq && !async->qp->engine_qp.sent;
+
+	for (; async->head != async->tail; async->head++) {
+		struct gda_async_end *end = &async->ends[async->head % GDA_ASYNC_FLIGHT];
+
+		if (!(told && !end->arrives && !end->result_bytes) &&
+		    !gda_async_done(async, end->after))
+			break;
+		async->looks = 0;
+		gda_async_result(async, end);
+		gda_flight_done(&async->flight, end->ticket, end->status);
+		if (end->arrives && peer && peer->recv)
+			gda_os_fetch_add64(&peer->recv->value, 1);
+	}
+}
+
+bool gda_async_settled(struct gda_inproc_async *async)
+{
+	if (unlikely(async->results))
+		gda_async_report(async);
+	return !async->results;
+}
+
+/* Complete what is done, and learn what was fetched. Return: whether to do so again. */
+static bool gda_async_scan(struct gda_inproc_async *async)
+{
+	u32 n;
+
+	gda_async_report(async);
+	n = gda_flight_retire(&async->flight, GDA_ASYNC_FLIGHT);
+	gda_async_ask_mark(async);
+	if (async->fetching && gda_async_mark(async, GDA_INPROC_LANE_FETCH) == async->fetches) {
+		/* the engine is this thread: it needs no order */
+		async->rec[1] = async->next_rec[1];
+		async->db = async->next_db;
+		async->fetching = false;
+	}
+	/* counts are compared modulo 2^32: none may grow old */
+	if (gda_async_done(async, async->bounced))
+		async->bounced = gda_async_mark(async, GDA_INPROC_LANE_DATA);
+	if (gda_async_done(async, async->data))
+		async->data = gda_async_mark(async, GDA_INPROC_LANE_DATA);
+	if (gda_async_idle(async))
+		async->lane = NULL;
+	if (gda_async_idle(async) && (!async->fetching || async->broken))
+		return n;
+	if (++async->looks % GDA_ASYNC_SCANS == 0 && !async->broken &&
+	    (async->copier->ops->check(async->copier) ||
+	     (async->lane && async->lane->ops->check(async->lane))))
+		gda_async_break(async);
+	return true;
+}
+
+/* One end of a transfer at an offset. Return: its address in device memory, or 0. */
+static u64 gda_async_end(const struct gda_mem *mem, u64 off, u32 len, void **span)
+{
+	const struct gda_inproc_mr *mr = gda_inproc_of(mem, struct gda_inproc_mr, mem);
+
+	if (READ_ONCE(mem->state) & GDA_MEM_NO_CPU)
+		return (uintptr_t)mr->addr + off;
+	gda_host_span(mem, off, len, span);
+	return 0;
+}
+
+int gda_async_copy(struct gda_inproc_async *async, u64 dst, u64 src, u32 len)
+{
+	struct gda_inproc_copier *c = async->copier;
+
+	if (async->broken || gda_words_order(async) ||
+	    c->ops->copy(c, GDA_INPROC_LANE_DATA, dst, src, len))
+		return gda_async_fail(GDA_CLASS_QUEUE, GDA_CAUSE_IO);
+	async->begun += 1 + len / GDA_ASYNC_LONG;
+	async->data = async->begun;
+	return 0;
+}
+
+/* Begin to copy from host memory to @dst. Return: bytes, 0 to wait, or an error. */
+static int gda_async_bounce_out(struct gda_inproc_async *async, u64 dst, const void *src, u32 len)
+{
+	int err;
+
+	if (!gda_async_done(async, async->bounced) || !gda_async_settled(async))
+		return 0;
+	len = min(len, GDA_INPROC_BOUNCE);
+	memcpy(async->copier->bounce, src, len);
+	err = gda_async_copy(async, dst, async->copier->bounce_addr, len);
+	async->bounced = async->begun;
+	return err ? err : (int)len;
+}
+
+int gda_async_bounce_in(struct gda_inproc_async *async, void *dst, u64 src, u32 len)
+{
+	int err;
+
+	if (!gda_async_done(async, async->bounced) || !gda_async_settled(async))
+		return 0;
+	if (async->pulled) {
+		/* that was the last to be begun, so nothing is in flight */
+		len = async->pulled;
+		memcpy(dst, async->copier->bounce, len);
+		async->pulled = 0;
+		return (int)len;
+	}
+	len = min(len, GDA_INPROC_BOUNCE);
+	err = gda_async_copy(async, async->copier->bounce_addr, src, len);
+	async->bounced = async->begun;
+	async->pulled = err ? 0 : len;
+	return err;
+}
+
+/* The next piece of @w. Return: likewise. */
+static int gda_async_step(struct gda_inproc_async *async, const struct gda_work *w,
+			  const struct gda_exec_mems *mems)
+{
+	bool second = !w->inlined && async->copied >= w->sge[0].len;
+	u32 len = w->remote.len - async->copied;
+	void *host_local = NULL, *host_remote = NULL;
+	u64 local = 0, remote;
+	int err;
+
+	if (w->inlined) {
+		host_local = (u8 *)(uintptr_t)w->data + async->copied;
+	} else {
+		const struct gda_sge *sge = &w->sge[second];
+		u32 off = async->copied - (second ? w->sge[0].len : 0);
+
+		len = sge->len - off;
+		local = gda_async_end(mems->local[second],
+				      sge->addr + off - mems->local[second]->iova, len,
+				      &host_local);
+	}
+	remote = gda_async_end(mems->remote, w->remote.addr + async->copied - mems->remote->iova,
+			       len, &host_remote);
+	if (local && remote) {
+		len = min(len, GDA_INPROC_MOST);
+		err = w->op == GDA_OP_WRITE ? gda_async_copy(async, remote, local, len) :
+					      gda_async_copy(async, local, remote, len);
+		return err ? err : (int)len;
+	}
+	if (w->op == GDA_OP_WRITE)
+		return remote ? gda_async_bounce_out(async, remote, host_local, len) :
+				gda_async_bounce_in(async, host_remote, local, len);
+	return local ? gda_async_bounce_out(async, local, host_remote, len) :
+		       gda_async_bounce_in(async, host_local, remote, len);
+}
+
+static bool gda_async_concerns(const struct gda_work *w, const struct gda_exec_mems *mems)
+{
+	/* a work request without bytes has no remote MR */
+	u32 state = mems->remote ? READ_ONCE(mems->remote->state) : 0;
+	u32 i;
+
+	for (i = 0; i < w->nsge; i++)
+		state |= READ_ONCE(mems->local[i]->state);
+	return state & GDA_MEM_NO_CPU;
+}
+
+/* Of gda_async_carry(): the work request names host memory only. */
+#define GDA_ASYNC_HOST_ONLY	2
+
+/* Carry @w on. Return: as gda_words_carry(), or GDA_ASYNC_HOST_ONLY. */
+static int gda_async_carry(struct gda_inproc_async *async, const struct gda_work *w)
+{
+	/* behind the state, which gda_flight_next() has read: a queue that is ready has its peer */
+	const struct gda_engine_qp *peer = gda_host_peer(&async->qp->engine_qp);
+	struct gda_exec_mems mems;
+	int n = gda_exec_check(&async->qp->engine_qp, w, peer, &mems);
+
+	if (n)
+		return n;
+	if (w->op == GDA_OP_NOP)
+		return 1;
+	if (w->op == GDA_OP_WAIT)
+		return GDA_ASYNC_HOST_ONLY;
+	if (!gda_async_concerns(w, &mems))
+		return GDA_ASYNC_HOST_ONLY;
+	if (w->op == GDA_OP_DUMP)
+		return 1;
+	if (gda_words_concern(w, &mems))
+		return gda_words_carry(async, w, &mems);
+	if (w->op != GDA_OP_WRITE && w->op != GDA_OP_READ) {
+		/* the copier copies, and does no arithmetic but on words */
+		if (READ_ONCE(mems.remote->state) & GDA_MEM_NO_CPU)
+			return gda_async_fail(GDA_CLASS_REMOTE_OP, GDA_CAUSE_IO);
+		return gda_async_fail(GDA_CLASS_LOCAL, GDA_CAUSE_IO);
+	}
+	while (async->copied < w->remote.len) {
+		if (!gda_async_done(async, async->begun - GDA_ASYNC_WINDOW))
+			return 0;
+		n = gda_async_step(async, w, &mems);
+		if (n <= 0)
+			return n;
+		async->copied += (u32)n;
+	}
+	return 1;
+}
+
+/* All of what is carried was begun, or it has failed. */
+static void gda_async_end_add(struct gda_inproc_async *async, int ret)
+{
+	const struct gda_engine_qp *peer = gda_host_peer(&async->qp->engine_qp);
+	struct gda_async_end *end = &async->ends[async->tail++ % GDA_ASYNC_FLIGHT];
+	u8 op = async->carried->op;
+
+	*end = (struct gda_async_end){ .ticket = async->ticket, .after = async->begun };
+	if (ret < 0) {
+		end->status = gda_status((u8)-ret, (u8)(-ret >> 8));
+	} else {
+		end->arrives = (op == GDA_OP_WRITE || op >= GDA_OP_FETCH_ADD) && peer &&
+			       peer->recv;
+		end->result_bytes = (u8)async->old_bytes;
+		async->results += async->old_bytes != 0;
+		end->result = async->result;
+		end->old = async->old;
+	}
+	gda_words_release(async);
+	async->carried = NULL;
+}
+
+/* Begin what is next, or go on with what was begun. Return: whether to do so again. */
+static bool gda_async_next(struct gda_inproc_async *async)
+{
+	struct gda_engine_qp *q = &async->qp->engine_qp;
+	const struct gda_work *w = async->carried;
+	int ret = GDA_ASYNC_HOST_ONLY;
+
+	if (!w && !q->busy) {
+		w = gda_flight_next(&async->flight);
+		if (!w)
+			return false;
+		async->copied = 0;
+		async->pulled = 0;
+		async->old_bytes = 0;
+	}
+	if (w)
+		ret = gda_async_carry(async, w);
+	/* host memory is not to be written before all that is in flight is done */
+	if (ret == GDA_ASYNC_HOST_ONLY)
+		return gda_async_idle(async) &&
+		       gda_flight_by_engine(&async->flight, GDA_ASYNC_VISIT) && !q->busy;
+	if (!async->carried) {
+		async->carried = w;
+		async->ticket = gda_flight_begin(&async->flight);
+	}
+	if (ret)
+		gda_async_end_add(async, ret);
+	return ret;
+}
+
+/* The end of what is published by a record and a doorbell that the engine has not seen. */
+static u64 gda_async_published(const struct gda_inproc_async *async)
+{
+	struct gda_engine_qp q = async->flight.front;
+	struct gda_ring_scan scan;
+
+	q.dbrec = async->next_rec;
+	q.db = &async->next_db;
+	q.dialect->published(&q, &scan);
+	return q.ci + scan.ahead;
+}
+
+/* Begin to copy @count slots from @first on. Return: 0 or a negative errno. */
+static int gda_async_fetch_slots(struct gda_inproc_async *async, u64 first, u32 count)
+{
+	struct gda_inproc_copier *c = async->copier;
+	u32 bytes = async->qp->engine_qp.dialect->slot_bytes;
+	u32 depth = async->qp->engine_qp.depth;
+
+	while (count) {
+		u32 slot = (u32)first & (depth - 1);
+		u64 off = (u64)slot * bytes;
+		u32 n = min(count, depth - slot);
+		int err = c->ops->copy(c, GDA_INPROC_LANE_FETCH, c->sq_copy_addr + off,
+				       c->sq + off, (u64)n * bytes);
+
+		if (err)
+			return err;
+		first += n;
+		count -= n;
+	}
+	return c->ops->store(c, GDA_INPROC_LANE_FETCH, c->mark[GDA_INPROC_LANE_FETCH].addr,
+			     ++async->fetches);
+}
+
+/* Take a new doorbell of a send queue in device memory, and the slots that it covers. */
+static void gda_async_fetch(struct gda_inproc_async *async)
+{
+	u64 end;
+
+	if (async->fetching || async->broken)
+		return;
+	/* as the engine reads them: the slots are read after it */
+	async->next_rec[1] = smp_load_acquire(&async->real_rec[1]);
+	/* and after this */
+	async->next_db = smp_load_acquire(async->real_db);
+	if (async->next_rec[1] == async->rec[1] && async->next_db == async->db)
+		return;
+	end = gda_async_published(async);
+	if (end <= async->fetched) {
+		async->rec[1] = async->next_rec[1];
+		async->db = async->next_db;
+		return;
+	}
+	if (gda_async_fetch_slots(async, async->fetched, (u32)(end - async->fetched))) {
+		gda_async_break(async);
+		return;
+	}
+	async->fetched = end;
+	async->fetching = true;
+}
+
+bool gda_inproc_async_visit(struct gda_inproc_worker *w, struct gda_inproc_async *async, u32 wqes)
+{
+	u32 n = 0;
+
+	if (async->copier->sq)
+		gda_async_fetch(async);
+	while (n < wqes && gda_async_next(async))
+		n++;
+	if (gda_async_scan(async) && !async->listed) {
+		async->listed = true;
+		async->next = w->async;
+		w->async = async;
+	}
+	return n || async->listed || async->carried || async->qp->engine_qp.busy;
+}
+
+u32 gda_inproc_async_count(const struct gda_inproc_async *async)
+{
+	return (u32)(READ_ONCE(async->flight.tail) - READ_ONCE(async->flight.head));
+}
+
+void gda_inproc_async_poll(struct gda_inproc_worker *w)
+{
+	struct gda_inproc_async **link = &w->async;
+	struct gda_inproc_async *async;
+
+	while ((async = *link)) {
+		w->guard.qp = async->qp;
+		gda_inproc_begin_visit(async->qp);
+		if (gda_async_scan(async)) {
+			link = &async->next;
+			continue;
+		}
+		async->listed = false;
+		*link = async->next;
+	}
+}
+
+void gda_inproc_async_drain(struct gda_inproc_worker *w)
+{
+	while (w->async) {
+		gda_inproc_async_poll(w);
+		gda_waiter_yield();
+	}
+}
+
+/* The QP's worker does not see it. */
+static int gda_async_attach(struct gda_inproc_qp *qp, struct gda_inproc_copier *copier)
+{
+	struct gda_inproc_async *async = calloc(1, sizeof(*async));
+	struct gda_engine_qp *q = &qp->engine_qp;
+
+	if (!async)
+		return -ENOMEM;
+	async->qp = qp;
+	async->copier = copier;
+	if (copier->cq) {
+		async->cq = q->cq;
+		async->stand_in.dialect = q->cq->dialect;
+		async->stand_in.depth = 1;
+		async->stand_in.collapsed = true;
+		async->stand_in.entries = async->told;
+		gda_cq_init(&async->stand_in);
+		async->stand_in.entries = NULL;
+		q->cq = &async->stand_in;
+	}
+	if (copier->sq) {
+		async->real_rec = q->dbrec;
+		async->real_db = q->db;
+		q->dbrec = async->rec;
+		q->db = &async->db;
+		q->sq = copier->sq_copy;
+	}
+	gda_flight_init(&async->flight, q, async->records, GDA_ASYNC_FLIGHT);
+	qp->async = async;
+	qp->aside = true;
+	return 0;
+}
+
+int gda_inproc_async_attach(struct gda_inproc_context *ctx, u32 handle,
+			    struct gda_inproc_copier *copier)
+{
+	struct gda_inproc_qp *qp;
+	int err = gda_inproc_enter(ctx);
+
+	if (err)
+		return err;
+	qp = gda_inproc_qp_find(ctx, handle);
+	if (!qp)
+		err = -ENOENT;
+	else if (qp->async)
+		err = -EBUSY;
+	else if (copier->cq && !qp->engine_qp.cq->collapsed)
+		err = -EINVAL;
+	if (!err) {
+		gda_inproc_qp_unlink(qp);
+		gda_inproc_sync();
+		err = gda_async_attach(qp, copier);
+		gda_inproc_qp_link(qp, qp->slot);
+		gda_inproc_kick(ctx, qp->slot);
+	}
+	pthread_mutex_unlock(&ctx->lock);
+	return err;
+}
+
+void gda_inproc_async_free(struct gda_inproc_async *async)
+{
+	if (!async)
+		return;
+	gda_words_release(async);
+	async->copier->ops->free(async->copier);
+	free(async);
+}

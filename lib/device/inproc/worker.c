@@ -1,0 +1,538 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Workers: threads that go round the queues of one context and give each a visit of the engine.
+ * There is one per context, or as many as GDA_INPROC_WORKERS says; a queue belongs to one of
+ * them for life.
+ *
+ * A doorbell is an ordinary store, of which no worker is notified, so a worker polls. How it
+ * polls depends on the time since it last found work:
+ *
+ *	up to GDA_INPROC_SPIN_NS	it spins
+ *	up to GDA_INPROC_YIELD_NS	it spins and yields each time; if other threads ran when it
+ *					yielded lately, it yields from the beginning
+ *	longer				it sleeps for an eighth of that time, at most
+ *					GDA_INPROC_SLEEP_NS (GDA_INPROC_PACE_NS while the
+ *					context has a QP with GDA_QP_POLLED)
+ *
+ * So the first work after a silence waits for an eighth of the silence at most, plus the time
+ * that the system takes to wake a thread, and never much longer than GDA_INPROC_SLEEP_NS.
+ *
+ * A queue that a copier executes (copier/copy.c) may have work in flight when its visit ends. The
+ * worker then polls the copier in every pass, and neither sleeps nor becomes quiescent before
+ * that work is done.
+ *
+ * Quiescence: a thread that unlinked an object raises dev->grace. A worker copies dev->grace to
+ * @acked between two visits, when it holds no pointer to an object. Once every worker has done
+ * so or sleeps, and every helper that had a seat has left it (help.c), no thread has a pointer
+ * from before. This costs a worker one load a visit, of a cache line that rarely changes.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <gda/barrier.h>
+#include "inproc.h"
+#include "race.h"
+#include "waiter.h"
+
+/* Bounds of one visit, and so of the wait of other queues and of gda_inproc_sync(). */
+#define GDA_INPROC_VISIT_WQES	64U
+#define GDA_INPROC_VISIT_BYTES	(256U << 10)
+
+#define GDA_INPROC_LOOKS	64U	/* polls of idle queues between two reads of the clock */
+
+#define GDA_INPROC_SPIN_NS	20000U
+
+/* After so many yields in a row that found another thread to run, others want the CPU. */
+#define GDA_INPROC_CROWDED	4U
+
+/* Pauses between two polls of queues that helpers execute. */
+#define GDA_INPROC_APART	16U
+#define GDA_INPROC_SLEEP_NS	1000000U
+#define GDA_INPROC_PACE_NS	50000U
+
+u64 gda_inproc_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_sec * 1000000000U + (u64)ts.tv_nsec;
+}
+
+/* The worker holds no pointer to any object. */
+static void gda_inproc_quiescent(struct gda_inproc_worker *w)
+{
+	/* pairs with gda_inproc_sync(): what was unlinked before is seen unlinked */
+	u64 grace = smp_load_acquire(&gda_inproc.grace);
+
+	if (likely(grace == w->acked))
+		return;
+	gda_inproc_async_drain(w);
+	/* pairs with gda_inproc_passed(): pointers found before are not used any more */
+	smp_store_release(&w->acked, grace);
+}
+
+/*
+ * Is the delay of a QP whose peer was not ready still running, or does the QP wait for an entry of a
+ * CQ? A QP that is asked to fail is visited at once.
+ */
+static bool gda_inproc_too_early(struct gda_inproc_qp *qp)
+{
+	if (gda_inproc_waits(qp))
+		return true;
+	if (qp->rnr_until && !READ_ONCE(qp->engine_qp.fail) && gda_inproc_now() < qp->rnr_until)
+		return true;
+	if (qp->rnr_until)
+		WRITE_ONCE(qp->rnr_until, 0);
+	qp->aside = qp->async || qp->obj.ctx->executor->visit;
+	return false;
+}
+
+bool gda_inproc_visit_engine(struct gda_inproc_qp *qp)
+{
+	gda_race_acquire(&qp->engine_qp.dbrec[1]);
+	gda_inproc_begin_visit(qp);
+	if (unlikely(qp->aside)) {
+		const struct gda_inproc_executor *executor = qp->obj.ctx->executor;
+
+		if (gda_inproc_too_early(qp))
+			return false;
+		if (executor->visit)
+			return executor->visit(qp, GDA_INPROC_VISIT_WQES, GDA_INPROC_VISIT_BYTES);
+	}
+	return gda_engine_visit(&qp->engine_qp, GDA_INPROC_VISIT_WQES, GDA_INPROC_VISIT_BYTES);
+}
+
+static bool gda_inproc_visit(struct gda_inproc_worker *w, struct gda_inproc_qp *qp)
+{
+	w->guard.qp = qp;
+	if (likely(!qp->async))
+		return gda_inproc_visit_engine(qp);
+	if (gda_inproc_too_early(qp))
+		return false;
+	gda_race_acquire(&qp->engine_qp.dbrec[1]);
+	gda_inproc_begin_visit(qp);
+	return gda_inproc_async_visit(w, qp->async, GDA_INPROC_VISIT_WQES);
+}
+
+/* Take the turn at a queue that is not GDA_INPROC_MINE. Return: whether it may be visited now. */
+static bool gda_inproc_turn_take(struct gda_inproc_worker *w, struct gda_inproc_qp *qp,
+				 u32 turn)
+{
+	u32 helps = READ_ONCE(qp->helps);
+
+	if (turn == GDA_INPROC_ASKED) {
+		/* pairs with the helper's acquire; the helper asked, and is polling */
+		smp_store_release(&qp->turn, GDA_INPROC_FREE);
+		w->lent = true;
+		return false;
+	}
+	if (helps != qp->seen_helps) {
+		qp->seen_helps = helps;
+		w->lent = true;
+		return false;
+	}
+	/* the helper that holds the turn releases it soon */
+	if (turn != GDA_INPROC_FREE)
+		return false;
+	/* pairs with the helper's release */
+	return __atomic_compare_exchange_n(&qp->turn, &turn, GDA_INPROC_HELD, false,
+					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+/* A queue that had work stays this worker's: more work is likely. */
+static void gda_inproc_turn_end(struct gda_inproc_worker *w, struct gda_inproc_qp *qp,
+				bool worked)
+{
+	w->owns |= worked;
+	/* pairs with a helper's acquire */
+	smp_store_release(&qp->turn, worked ? GDA_INPROC_MINE : GDA_INPROC_FREE);
+}
+
+/*
+ * Before this worker sleeps, it releases all its queues, so that a waiting thread may execute
+ * them.
+ */
+static void gda_inproc_turns_free(struct gda_inproc_worker *w)
+{
+	u32 nslots = READ_ONCE(w->ctx->nslots);
+	u32 i;
+
+	if (!w->owns)
+		return;
+	w->owns = false;
+	for (i = w->number; i < nslots; i += w->ctx->nworkers) {
+		/* pairs with the store of a QP that is complete */
+		struct gda_inproc_qp *qp = smp_load_acquire(&w->ctx->slot[i]);
+
+		if (!qp || READ_ONCE(qp->turn) < GDA_INPROC_MINE)
+			continue;
+		/* pairs with a helper's acquire; MINE and ASKED are this worker's to end */
+		smp_store_release(&qp->turn, GDA_INPROC_FREE);
+	}
+}
+
+static bool gda_inproc_serve(struct gda_inproc_worker *w, u32 slot)
+{
+	/* pairs with the store of a QP that is complete */
+	struct gda_inproc_qp *qp = smp_load_acquire(&w->ctx->slot[slot]);
+	bool worked;
+	u32 turn;
+
+	if (!qp)
+		return false;
+	/* pairs with a helper's release */
+	turn = smp_load_acquire(&qp->turn);
+	if (unlikely(turn != GDA_INPROC_MINE) && !gda_inproc_turn_take(w, qp, turn))
+		return false;
+	worked = gda_inproc_visit(w, qp);
+	if (unlikely(turn != GDA_INPROC_MINE))
+		gda_inproc_turn_end(w, qp, worked);
+	if (!worked)
+		return false;
+	gda_sweep_worked(&w->sweep, slot);
+	gda_inproc_quiescent(w);
+	return true;
+}
+
+/* Give each queue of this pass a visit. Return: whether any had work. */
+static bool gda_inproc_pass(struct gda_inproc_worker *w)
+{
+	u32 words = (READ_ONCE(w->ctx->nslots) + GDA_SWEEP_WORD - 1) / GDA_SWEEP_WORD;
+	bool progress = w->async;
+	struct gda_sweep_pass pass;
+	u32 slot;
+
+	if (unlikely(progress))
+		gda_inproc_async_poll(w);
+	gda_sweep_begin(&w->sweep, &pass, words, !w->found);
+	while (gda_sweep_next(&w->sweep, &pass, &slot))
+		progress |= gda_inproc_serve(w, slot);
+	w->found = progress;
+	return progress;
+}
+
+/* Sleep for @ns, or until a kick while there is no queue. Return: whether it was kicked. */
+static bool gda_inproc_sleep(struct gda_inproc_worker *w, u64 ns)
+{
+	u64 end = gda_inproc_now() + ns;
+	struct timespec ts = {
+		.tv_sec = (time_t)(end / 1000000000U), .tv_nsec = (long)(end % 1000000000U),
+	};
+	bool kicked;
+	int err = 0;
+
+	pthread_mutex_lock(&w->lock);
+	WRITE_ONCE(w->asleep, true);
+	while (!w->kicked && !err) {
+		if (READ_ONCE(w->ctx->nslots))
+			err = pthread_cond_timedwait(&w->wake, &w->lock, &ts);
+		else
+			pthread_cond_wait(&w->wake, &w->lock);
+	}
+	kicked = w->kicked;
+	WRITE_ONCE(w->asleep, false);
+	w->kicked = false;
+	pthread_mutex_unlock(&w->lock);
+	return kicked;
+}
+
+/* Yield, and note whether another thread ran. */
+static void gda_inproc_yield(struct gda_inproc_worker *w)
+{
+	if (!gda_waiter_yield())
+		w->crowded = 0;
+	else if (w->crowded < GDA_INPROC_CROWDED)
+		w->crowded++;
+}
+
+/*
+ * There was no work for @silent ns: spin, yield or sleep. Return: whether a kick ended the
+ * sleep.
+ */
+static bool gda_inproc_rest(struct gda_inproc_worker *w, u64 silent)
+{
+	u64 most = READ_ONCE(w->ctx->npolled) ? GDA_INPROC_PACE_NS : GDA_INPROC_SLEEP_NS;
+
+	if (silent >= GDA_INPROC_YIELD_NS) {
+		gda_inproc_turns_free(w);
+		gda_inproc_record_asleep(w, true);
+		return gda_inproc_sleep(w, min(silent / 8, most));
+	}
+	if (silent >= GDA_INPROC_SPIN_NS || w->crowded == GDA_INPROC_CROWDED)
+		gda_inproc_yield(w);
+	return false;
+}
+
+/*
+ * All work since @since is executed by helpers. The worker does not compete for their queues.
+ * It stays awake if it is alone on this CPU, because no thread may wait for the next post; if
+ * other threads, perhaps the helpers, want the CPU, it sleeps. Return: since when there is no
+ * work, or 0.
+ */
+static u64 gda_inproc_stand_back(struct gda_inproc_worker *w, u64 since)
+{
+	u64 now = gda_inproc_now();
+	u32 i;
+
+	w->lent = false;
+	for (i = 0; i < GDA_INPROC_APART; i++)
+		gda_pause();
+	if (!since || now - since < GDA_INPROC_SPIN_NS)
+		return since ? since : now;
+	if (gda_inproc_rest(w, now - since))
+		return 0;
+	return w->crowded ? since : now - GDA_INPROC_SPIN_NS;
+}
+
+/* A function of its own: a caller of setjmp() keeps little in registers. */
+static noinline void gda_inproc_worker_loop(struct gda_inproc_worker *w)
+{
+	u64 since = 0;			/* 0: not silent */
+	u32 looks = 0;
+
+	/* pairs with gda_inproc_worker_stop() */
+	while (!smp_load_acquire(&w->stop)) {
+		gda_inproc_quiescent(w);
+		WRITE_ONCE(w->passes, w->passes + 1);
+		if (gda_inproc_pass(w)) {
+			if (unlikely(w->said_asleep))
+				gda_inproc_record_asleep(w, false);
+			since = 0;
+			looks = 0;
+			w->lent = false;
+			continue;
+		}
+		if (unlikely(w->lent)) {
+			since = gda_inproc_stand_back(w, since);
+			looks = 0;
+			continue;
+		}
+		looks += 1 + READ_ONCE(w->ctx->nslots);
+		if (likely(looks < GDA_INPROC_LOOKS))
+			continue;
+		looks = 0;
+		if (!since)
+			since = gda_inproc_now();
+		else if (gda_inproc_rest(w, gda_inproc_now() - since))
+			since = 0;
+	}
+	gda_inproc_async_drain(w);
+	gda_race_show();
+	pthread_mutex_lock(&w->lock);
+	WRITE_ONCE(w->asleep, true);
+	pthread_mutex_unlock(&w->lock);
+}
+
+static void *gda_inproc_worker_main(void *arg)
+{
+	struct gda_inproc_worker *w = arg;
+
+	/* without this, sleeps end 50 us late */
+	prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0);
+	prctl(PR_SET_NAME, "gda-inproc", 0, 0, 0);
+	gda_race_hide();
+	gda_inproc_guard = &w->guard;
+	if (sigsetjmp(w->guard.env, 0)) {
+		struct gda_inproc_qp *qp = w->guard.qp;
+
+		gda_inproc_fault(&w->guard);
+		/* the faulting queue stays this worker's, which fails it at its next visit */
+		gda_inproc_turn_end(w, qp, true);
+	}
+	gda_inproc_worker_loop(w);
+	return NULL;
+}
+
+/* Called under w->lock. */
+static void gda_inproc_wake_locked(struct gda_inproc_worker *w)
+{
+	w->kicked = true;
+	if (w->asleep)
+		pthread_cond_signal(&w->wake);
+}
+
+static void gda_inproc_wake(struct gda_inproc_worker *w)
+{
+	pthread_mutex_lock(&w->lock);
+	gda_inproc_wake_locked(w);
+	pthread_mutex_unlock(&w->lock);
+}
+
+void gda_inproc_nudge(struct gda_inproc_context *ctx, u32 slot)
+{
+	struct gda_inproc_worker *w = &ctx->worker[slot % ctx->nworkers];
+
+	if (pthread_mutex_trylock(&w->lock))
+		return;
+	gda_inproc_wake_locked(w);
+	pthread_mutex_unlock(&w->lock);
+}
+
+void gda_inproc_kick(struct gda_inproc_context *ctx, u32 slot)
+{
+	gda_inproc_wake(&ctx->worker[slot % ctx->nworkers]);
+}
+
+static bool gda_inproc_passed(struct gda_inproc_worker *w, u64 grace)
+{
+	bool asleep;
+
+	/* pairs with gda_inproc_quiescent() */
+	if (smp_load_acquire(&w->acked) >= grace)
+		return true;
+	/*
+	 * a sleeping worker became quiescent under w->lock, and takes it before it finds anything
+	 */
+	pthread_mutex_lock(&w->lock);
+	asleep = w->asleep;
+	pthread_mutex_unlock(&w->lock);
+	return asleep;
+}
+
+void gda_inproc_sync(void)
+{
+	u64 grace = __atomic_add_fetch(&gda_inproc.grace, 1, __ATOMIC_SEQ_CST);
+	struct gda_inproc_worker *w;
+
+	/* pairs with gda_inproc_sit(): a helper sees the unlinking, or we see its seat taken */
+	smp_mb();
+	/* the list cannot change: a worker is removed from it under the lock */
+	pthread_mutex_lock(&gda_inproc.lock);
+	for (w = gda_inproc.workers; w; w = w->next) {
+		while (!gda_inproc_passed(w, grace))
+			gda_waiter_yield();
+		if (!w->number)
+			gda_inproc_risen(w->ctx);
+	}
+	pthread_mutex_unlock(&gda_inproc.lock);
+}
+
+static void gda_inproc_worker_init(struct gda_inproc_worker *w)
+{
+	pthread_condattr_t attr;
+
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&w->wake, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+static void gda_inproc_worker_free(struct gda_inproc_worker *w)
+{
+	pthread_cond_destroy(&w->wake);
+	pthread_mutex_destroy(&w->lock);
+}
+
+static int gda_inproc_worker_start(struct gda_inproc_context *ctx, u32 number)
+{
+	struct gda_inproc_worker *w = &ctx->worker[number];
+	sigset_t all, before;
+	int err;
+
+	w->ctx = ctx;
+	w->number = number;
+	w->sweep.used = w->used;
+	w->sweep.busy = w->busy;
+	w->sweep.fresh = w->fresh;
+	gda_inproc_worker_init(w);
+	/* a worker blocks the program's signals, but for those that the engine's loads cause */
+	sigfillset(&all);
+	sigdelset(&all, SIGSEGV);
+	sigdelset(&all, SIGBUS);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_mutex_lock(&gda_inproc.lock);
+	w->acked = __atomic_load_n(&gda_inproc.grace, __ATOMIC_ACQUIRE);
+	err = pthread_create(&w->thread, NULL, gda_inproc_worker_main, w);
+	if (!err) {
+		w->next = gda_inproc.workers;
+		gda_inproc.workers = w;
+	}
+	pthread_mutex_unlock(&gda_inproc.lock);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (err)
+		gda_inproc_worker_free(w);
+	return -err;
+}
+
+static void gda_inproc_worker_stop(struct gda_inproc_worker *w)
+{
+	/* pairs with the worker's loop */
+	smp_store_release(&w->stop, true);
+	gda_inproc_wake(w);
+	pthread_join(w->thread, NULL);
+}
+
+/* Helpers of the context have left before this is called. */
+static void gda_inproc_worker_exit(struct gda_inproc_worker *w)
+{
+	struct gda_inproc_worker **link = &gda_inproc.workers;
+
+	pthread_mutex_lock(&gda_inproc.lock);
+	while (*link != w)
+		link = &(*link)->next;
+	*link = w->next;
+	pthread_mutex_unlock(&gda_inproc.lock);
+	gda_inproc_worker_free(w);
+}
+
+/* Return: the number of workers of a context; or -EINVAL. */
+static int gda_inproc_workers_wanted(void)
+{
+	const char *env = secure_getenv("GDA_INPROC_WORKERS");
+	char *end;
+	long n;
+
+	if (!env)
+		return 1;
+	n = strtol(env, &end, 10);
+	if (end == env || *end || n < 1 || n > (long)GDA_INPROC_MAX_WORKERS)
+		return gda_because(-EINVAL,
+				   "GDA_INPROC_WORKERS=%s is no number from 1 to %u: unset it, or correct it",
+				   env, GDA_INPROC_MAX_WORKERS);
+	return (int)n;
+}
+
+int gda_inproc_workers_start(struct gda_inproc_context *ctx)
+{
+	int wanted = gda_inproc_workers_wanted();
+	u32 i;
+	int err;
+
+	if (wanted < 0)
+		return wanted;
+	/* workers read nworkers: it is set before the first one starts, for good */
+	ctx->nworkers = (u32)wanted;
+	for (i = 0; i < ctx->nworkers; i++) {
+		err = gda_inproc_worker_start(ctx, i);
+		if (err)
+			goto err_stop;
+	}
+	return 0;
+
+err_stop:
+	while (i--) {
+		gda_inproc_worker_stop(&ctx->worker[i]);
+		gda_inproc_worker_exit(&ctx->worker[i]);
+	}
+	return err;
+}
+
+void gda_inproc_workers_stop(struct gda_inproc_context *ctx)
+{
+	u32 i;
+
+	for (i = 0; i < ctx->nworkers; i++)
+		gda_inproc_worker_stop(&ctx->worker[i]);
+}
+
+void gda_inproc_workers_exit(struct gda_inproc_context *ctx)
+{
+	u32 i;
+
+	for (i = 0; i < ctx->nworkers; i++)
+		gda_inproc_worker_exit(&ctx->worker[i]);
+}

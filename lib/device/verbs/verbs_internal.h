@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The executor on verbs: devices `verbs:<rdma device>`, which carry out queues of this process
+ * by libibverbs and librdmacm, without a module of GDA's and without root. Queues, completions
+ * and workers are those of lib/device/inproc; here is what an RDMA device does with them.
+ *
+ * A context has one open RDMA device with one PD, a listener of rdma_cm and a thread for what
+ * rdma_cm reports. A QP has one RC QP with CQs of its own.
+ *
+ * Locks: ctx->lock (lib/device/inproc) is the outer one of verbs->lock, which guards everything of
+ * rdma_cm. Ids of rdma_cm are destroyed and events are taken only under it, so that an event
+ * whose id is gone is never handled. A worker takes neither.
+ */
+#ifndef GDA_VERBS_INTERNAL_H
+#define GDA_VERBS_INTERNAL_H
+
+#include <endian.h>
+#include "driver.h"
+#include "flight.h"
+#include "inproc.h"
+#include "siphash.h"
+
+/* For gda/cm_proof.h. */
+static inline __be64 gda_os_siphash(const void *data, size_t bytes, __be64 k0, __be64 k1)
+{
+	const struct gda_siphash_key key = { be64toh(k0), be64toh(k1) };
+
+	return htobe64(gda_siphash(data, bytes, &key));
+}
+
+#include <gda/cm_proof.h>
+
+/* Work requests in flight of a queue, and of them in one chain that is posted. */
+#define GDA_VERBS_WINDOW	256U
+#define GDA_VERBS_CHAIN		32U
+
+/* Empty receives, for immediates. */
+#define GDA_VERBS_RECVS		64U
+
+/* Reads and atomics in flight, unless the device has less. */
+#define GDA_VERBS_READS		16U
+
+/*
+ * 7 tries of 0.5 s each until there is no answer; 7 of 0.16 s while the peer has no receive.
+ * In the codes of verbs.
+ */
+#define GDA_VERBS_TIMEOUT	17U
+#define GDA_VERBS_RETRY		6U	/* rdma_rxe takes 7 for "for ever" */
+#define GDA_VERBS_RNR_TIMER	28U
+#define GDA_VERBS_RNR_RETRY	6U
+
+#define GDA_VERBS_RESOLVE_MS	2000
+
+/* Requests that wait, of one context; and for how many seconds one waits. */
+#define GDA_VERBS_PENDING_MOST	1024U
+#define GDA_VERBS_PENDING_S	120U
+
+/* Inline payload that a chain copies. */
+#define GDA_VERBS_INLINE_BYTES	4096U
+
+#define GDA_VERBS_BUCKETS	1024U
+
+struct gda_verbs_mr {
+	struct gda_verbs_mr *next;	/* with the same hash; workers read it */
+	struct gda_inproc_mr *mr;
+	struct ibv_mr *ib;
+};
+
+/* A request of rdma_cm that waits for its QP to name the requester. */
+struct gda_verbs_request {
+	struct gda_verbs_request *next;
+	struct rdma_cm_id *id;
+	struct gda_cm_private private;	/* that came with it */
+	__be32 qpn;			/* of the RDMA QP that asks */
+	u32 waited;			/* seconds */
+};
+
+/* An event, after rdma_cm has been told that it was taken. */
+struct gda_verbs_event {
+	enum rdma_cm_event_type type;
+	int status;
+	struct rdma_cm_id *id;
+	__be32 qpn;			/* of a request or a reply: the RDMA QP of its sender */
+	bool has_private;		/* of a request or a reply: @private */
+	struct gda_cm_private private;
+	struct gda_cm_reject reject;	/* of a rejection; 0 if it is none of GDA's */
+};
+
+struct gda_verbs {
+	struct gda_inproc_context *ctx;
+	struct ibv_context *dev;
+	struct ibv_pd *pd;
+	struct ibv_device_attr attr;
+	u32 max_msg;
+	u32 max_inline;
+	bool roce;			/* GIDs are IP addresses */
+	bool removed;			/* atomic: the RDMA device is gone */
+	/* by key, 32 bits; under ctx->lock, read by workers */
+	struct gda_verbs_mr *keys[GDA_VERBS_BUCKETS];
+
+	/* cm.c; @address and the next six are constant */
+	struct gda_cm_address address;	/* without number and nonce */
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *listener;
+	pthread_t thread;
+	int stop;			/* eventfd */
+	int timer;			/* timerfd, of probes and of requests that wait */
+	u32 pending_s;			/* GDA_PENDING_S, of the environment */
+	pthread_mutex_t lock;		/* guards the next three */
+	struct gda_verbs_qp *qps;
+	u32 npending;			/* requests that its QPs hold */
+	bool ticking;			/* @timer */
+};
+
+struct gda_verbs_qp {
+	struct gda_inproc_qp *qp;
+	struct gda_verbs *verbs;
+	struct ibv_qp *ib;
+	struct ibv_cq *cq;
+	struct ibv_cq *recv_cq;
+
+	/* of whose turn it is */
+	struct gda_flight flight;
+	struct gda_flight_record *records;
+	bool broken;			/* the RDMA device took a part of a chain only */
+	bool hastened;			/* work in flight is being flushed, since ... */
+	u64 since;
+	u64 silent;			/* ns without a completion, of what is in flight */
+	u64 silent_at;			/* when that was noted last; 0: nothing was in flight */
+	bool holds;			/* an immediate has come and finds no room */
+	struct ibv_wc held;
+	u8 data[GDA_VERBS_INLINE_BYTES];
+
+	/* under verbs->lock */
+	struct gda_verbs_qp *next;
+	struct gda_verbs_qp **link;
+	struct gda_cm_address address;
+	struct gda_cm_address peer;	/* while @named */
+	__be32 token;			/* of its request, if it asks */
+	__be32 probe_token;
+	bool named;
+	struct rdma_cm_id *id;		/* that connects it, or NULL */
+	struct gda_verbs_request *pending;
+	u32 npending;
+	struct rdma_cm_id *probe;	/* that asks after the peer, or NULL */
+	u32 waited;			/* seconds */
+	u32 missed;			/* probes without an answer, in a row */
+};
+
+static inline struct gda_verbs *gda_verbs_of(const struct gda_inproc_context *ctx)
+{
+	return ctx->priv;
+}
+
+/* mr.c */
+
+int gda_verbs_mr_map(struct gda_inproc_mr *mr);
+void gda_verbs_mr_unmap(struct gda_inproc_mr *mr);
+void gda_verbs_mr_free(struct gda_inproc_mr *mr);
+/* Return: the MR with this key, or NULL. */
+const struct gda_verbs_mr *gda_verbs_mr_find(const struct gda_verbs *verbs, u32 key);
+
+/* qp.c */
+
+int gda_verbs_qp_create(struct gda_inproc_qp *qp);
+void gda_verbs_qp_free(struct gda_inproc_qp *qp);
+u32 gda_verbs_qp_in_flight(const struct gda_inproc_qp *qp);
+/* As much inline payload as QPs of the device take, up to 512 bytes; 0: none. */
+u32 gda_verbs_max_inline(struct gda_verbs *verbs);
+/* Both move the QP as @id says, and return 0 or a negative errno. */
+int gda_verbs_qp_init(struct gda_verbs_qp *v, struct rdma_cm_id *id);
+int gda_verbs_qp_ready(struct gda_verbs_qp *v, struct rdma_cm_id *id,
+		       struct rdma_conn_param *param);
+
+/* visit.c */
+
+/* Post an empty receive. */
+void gda_verbs_recv(struct gda_verbs_qp *v);
+bool gda_verbs_visit(struct gda_inproc_qp *qp, u32 wqes, u32 bytes);
+
+/* cm.c */
+
+int gda_verbs_cm_start(struct gda_verbs *verbs);
+void gda_verbs_cm_stop(struct gda_verbs *verbs);
+
+/* forked.c */
+
+/* In a child of fork(2): the parent's files of RDMA are closed. */
+void gda_verbs_forked(struct gda_inproc_context *ctx);
+/* A QP can be asked for from here on ... */
+void gda_verbs_cm_add(struct gda_verbs_qp *v);
+/* ... until here: its connection, if any, ends. */
+void gda_verbs_qp_disconnect(struct gda_inproc_qp *qp);
+void gda_verbs_qp_address(struct gda_inproc_qp *qp, u8 *address);
+int gda_verbs_qp_connect(struct gda_inproc_qp *qp, const u8 *address);
+
+/* The QP is to fail. */
+void gda_verbs_fail(struct gda_verbs_qp *v, u32 why);
+
+/* probe.c; under verbs->lock */
+
+/* @v has named its peer: probe it from time to time, if it waits to be asked. */
+void gda_verbs_probe_start(struct gda_verbs_qp *v);
+void gda_verbs_probe_end(struct gda_verbs_qp *v);
+/* verbs->timer has run out. */
+void gda_verbs_probe_tick(struct gda_verbs *verbs);
+/* An event of v->probe. */
+void gda_verbs_probe_event(struct gda_verbs_qp *v, const struct gda_verbs_event *e);
+
+/* Something waits for the seconds that @verbs->timer counts. */
+void gda_verbs_ticks(struct gda_verbs *verbs);
+
+/* held.c: requests that wait for their QPs to name a peer; under verbs->lock */
+
+/* Return: 0: the request @e is held, or why it is rejected. */
+u8 gda_verbs_hold(struct gda_verbs_qp *v, const struct gda_verbs_event *e);
+/* Take the first that @v holds, which is the caller's then; or NULL. */
+struct gda_verbs_request *gda_verbs_unhold(struct gda_verbs_qp *v);
+/* The request with this id is taken back. */
+void gda_verbs_withdrawn(struct gda_verbs_qp *v, const struct rdma_cm_id *id);
+/* A second is over: reject those that have waited for too long. Return: do others wait? */
+bool gda_verbs_held_tick(struct gda_verbs_qp *v);
+/* Of a new context. */
+void gda_verbs_held_init(struct gda_verbs *verbs);
+
+/* Reject a request of an end that knows the nonce of @v. @peer: it is the peer that was named. */
+void gda_verbs_refuse(struct gda_verbs_qp *v, struct rdma_cm_id *id, u8 reason,
+		      const struct gda_cm_private *asked, bool peer);
+
+/* port.c */
+
+/*
+ * Bind an id to an address of the RDMA device, and fill in verbs->address.
+ * Return: 0; -EADDRNOTAVAIL it has none; or another negative errno.
+ */
+int gda_verbs_bind(struct gda_verbs *verbs);
+/* The socket address in an address of a QP, of this length. */
+socklen_t gda_verbs_sockaddr(const struct gda_cm_address *a, struct sockaddr_storage *to);
+
+#endif /* GDA_VERBS_INTERNAL_H */

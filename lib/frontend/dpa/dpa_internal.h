@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Between the files of lib/frontend/dpa: what host and tasks share, the pool, and a context.
+ *
+ * The memory of a context is one memfd (struct gda_dpa_map): a header, a slot for each thread,
+ * the ring of launches, the log, the events, the heap. Tasks may write all over it. So the host
+ * keeps its own records of what it allocated and launched, the pool copies each launch out of
+ * the ring once, and both check what they read there before they use it. Events and heap are
+ * the MR of the context; peers reach nothing else.
+ *
+ * Waiting: a thread that has spun for a while adds 1 to header.sleepers, looks once more, and
+ * sleeps on header.bell. An update changes the event, then loads header.sleepers, and rings the
+ * bell if that is not 0. All four are sequentially consistent, so one of the two sees the other.
+ */
+#ifndef GDA_DPA_INTERNAL_H
+#define GDA_DPA_INTERNAL_H
+
+#include <limits.h>
+#include <pthread.h>
+#include <gda/barrier.h>
+#include <gda/dpa.h>
+#include "gda_internal.h"
+
+#define GDA_DPA_LINE	64U
+#define GDA_DPA_COUNTERS	64U
+#define GDA_DPA_TASKS_MAX	1024U
+#define GDA_DPA_MAX_EVENTS	65536U
+#define GDA_DPA_MAX_LAUNCHES	65536U
+#define GDA_DPA_MAX_LINES	65536U
+#define GDA_DPA_MAX_HEAP	(1ULL << 40)
+#define GDA_DPA_MAX_RUN_NS	(3600ULL * 1000000000)
+
+/* Of gda_dpa_word.publishers: what sleeps for the event has to look each millisecond. */
+#define GDA_DPA_SILENT	(1U << 31)
+
+#define GDA_DPA_NAP_NS	1000000U	/* asleep, where updates may be silent */
+#define GDA_DPA_SLEEP_NS	10000000000ULL	/* and where they are not */
+
+/*
+ * Threads asleep on the bell: the lookout, the pool's others with nothing to do, and those that
+ * wait for an event, by its handle; of an event that peers update also by the latter bit.
+ */
+#define GDA_DPA_LOOKOUT	1U
+#define GDA_DPA_BENCH	2U
+#define GDA_DPA_FOR_PEERS	4U
+#define GDA_DPA_FOR(handle)	(8U << (handle) % 29)
+
+/* --- shared memory --- */
+
+/* The cause that made the context fatal: written once, from 0, by whichever thread saw it first. */
+#define GDA_DPA_FATAL(reason, thread)	((uint64_t)(reason) << 32 | ((thread) + 1))
+
+struct gda_dpa_header {
+	uint32_t bell;		/* futex word, bumped at each ring */
+	uint32_t sleepers;	/* threads asleep for an event */
+	uint32_t bench;		/* 1: the pool looks at nothing, a thread on the bench must */
+	uint32_t stop;		/* 1: every wait of a task ends, and no task starts */
+	uint64_t fatal;		/* GDA_DPA_FATAL(), or 0 */
+	/* of the process of tasks, as it ends: */
+	uint32_t crash_thread;	/* 1 + its index */
+	uint32_t crash_kind;	/* enum gda_dpa_reason; stored last */
+	uint32_t crash_signal;
+	uint64_t crash_address;
+
+	uint64_t tail __attribute__((aligned(64)));	/* launches put into the ring */
+
+	uint64_t ended __attribute__((aligned(64)));	/* launches that have ended */
+
+	uint64_t log_tail __attribute__((aligned(64)));	/* lines reserved */
+	uint64_t log_dropped;
+
+	uint64_t log_head __attribute__((aligned(64)));	/* lines taken */
+} __attribute__((aligned(64)));
+
+/* The body of a thread of the pool. */
+struct gda_dpa_slot {
+	uint64_t started_ns;	/* 0: nothing; written last at the start, first at the end */
+	uint32_t task;
+	uint32_t rank;
+	uint32_t threads;
+} __attribute__((aligned(64)));
+
+/* A launch, as it travels. */
+struct gda_dpa_entry {
+	uint64_t threshold;
+	uint64_t value;
+	uint32_t flags;
+	uint32_t task;
+	uint32_t source;	/* event handle; or GDA_DPA_COUNTER + n; 0: none */
+	uint32_t done;		/* event handle; 0: none */
+	uint32_t threads;
+	uint32_t bytes;
+	uint8_t args[GDA_DPA_MAX_ARGS] __attribute__((aligned(64)));
+} __attribute__((aligned(64)));
+
+#define GDA_DPA_COUNTER	(1U << 31)
+
+struct gda_dpa_line {
+	uint64_t number;	/* of the line, from 1; stored last */
+	uint32_t bytes;
+	uint32_t rank;
+	char text[GDA_DPA_LINE_BYTES];
+} __attribute__((aligned(64)));
+
+struct gda_dpa_word {
+	uint64_t value;
+	uint32_t publishers;	/* 0: not in use; GDA_DPA_SILENT: some ring no bell */
+	uint32_t subscribers;
+} __attribute__((aligned(64)));
+
+/* Before the first buffer of an array in the heap. */
+struct gda_dpa_array {
+	uint64_t magic;
+	uint64_t count;
+};
+
+#define GDA_DPA_ARRAY_MAGIC	0x6764615f62756673ULL
+
+/* Where all that is, in this process. */
+struct gda_dpa_map {
+	uint32_t threads;
+	uint32_t events;
+	uint32_t launches;
+	uint32_t lines;
+	uint64_t heap_bytes;
+	uint64_t mr_offset;	/* of what peers may reach: events, then heap */
+	uint64_t mr_bytes;
+	uint64_t bytes;
+	uint64_t spin_ns;
+	char *base;
+	struct gda_dpa_header *header;
+	struct gda_dpa_slot *slots;
+	struct gda_dpa_entry *ring;
+	struct gda_dpa_line *log;
+	struct gda_dpa_word *words;	/* by handle; 0 is none */
+	char *heap;
+};
+
+/* --- map.c --- */
+
+/* Compute sizes from the four numbers and @heap_bytes of @m; nothing is mapped. */
+void gda_dpa_map_layout(struct gda_dpa_map *m);
+/* Map it from @fd. */
+int gda_dpa_map_open(struct gda_dpa_map *m, int fd);
+void gda_dpa_map_close(struct gda_dpa_map *m);
+
+/* The heap begins at address GDA_DPA_LINE, so that 0 is none. NULL: not all of it is inside. */
+static inline void *gda_dpa_map_at(const struct gda_dpa_map *m, uint64_t addr, uint64_t bytes)
+{
+	if (addr < GDA_DPA_LINE || addr > m->heap_bytes || bytes > m->heap_bytes - addr)
+		return NULL;
+	return m->heap + addr;
+}
+
+/* --- event_wait.c: events and waiting, for both halves --- */
+
+/*
+ * Wake the lookout, and @who sleep else, because of an update that was just made. If there is no
+ * lookout a thread from the bench becomes it.
+ */
+void gda_dpa_bell_ring(const struct gda_dpa_map *m, uint32_t who);
+/* Wake @n threads of the pool that are on the bench, or all that sleep. */
+void gda_dpa_bell_bench(const struct gda_dpa_map *m, int n);
+void gda_dpa_bell_all(const struct gda_dpa_map *m);
+/* Sleep until the bell is not @bell any more, or for @ns. @who: as what, of the bits above. */
+void gda_dpa_bell_sleep(const struct gda_dpa_map *m, uint32_t bell, uint64_t ns, uint32_t who);
+
+/* The context is fatal from now on, unless it was. Return: was this the first reason? */
+bool gda_dpa_fatal(const struct gda_dpa_map *m, uint32_t reason, uint32_t thread);
+
+/* The word of a handle for @place of its publishers or subscribers. 0, -EINVAL, -EACCES. */
+int gda_dpa_word_publish(const struct gda_dpa_map *m, uint32_t handle, uint32_t place,
+			 struct gda_dpa_word **word);
+int gda_dpa_word_subscribe(const struct gda_dpa_map *m, uint32_t handle, uint32_t place,
+			   struct gda_dpa_word **word);
+
+static inline uint64_t gda_dpa_word_value(const struct gda_dpa_word *w)
+{
+	return __atomic_load_n(&w->value, __ATOMIC_ACQUIRE);
+}
+
+void gda_dpa_word_add(const struct gda_dpa_map *m, struct gda_dpa_word *w, uint64_t value);
+void gda_dpa_word_set(const struct gda_dpa_map *m, struct gda_dpa_word *w, uint64_t value);
+
+/* The condition that a wait is for. */
+struct gda_dpa_wait {
+	struct gda_dpa_word *word;
+	uint64_t than;
+	uint64_t mask;
+	bool differs;		/* != and not > */
+};
+
+/*
+ * Wait until @deadline. Return: 0; -ETIMEDOUT; -ESHUTDOWN the context is fatal or, if @task, is
+ * being destroyed.
+ */
+int gda_dpa_word_wait(const struct gda_dpa_map *m, const struct gda_dpa_wait *wait,
+		      uint64_t deadline, bool task);
+
+/* --- pool.c --- */
+
+struct gda_dpa_pool;
+
+/*
+ * A task that a launch has named, by its number. Name and function are copies: the caller's
+ * struct gda_dpa_task may hold another task at the next launch, or be gone when this one runs.
+ */
+struct gda_dpa_known {
+	gda_dpa_function *function;	/* NULL: another process has it */
+	char name[GDA_DPA_NAME_BYTES];
+};
+
+/* Return: the number of the one of @n tasks that has @name and @function, or @n. */
+uint32_t gda_dpa_known_find(const struct gda_dpa_known *tasks, uint32_t n, const char *name,
+			    gda_dpa_function *function);
+
+/* A launch that was copied out of the ring. */
+struct gda_dpa_pending {
+	struct gda_dpa_pending *next;	/* of its source, of those ready, or of those unused */
+	uint64_t threshold;
+	uint64_t value;
+	uint32_t flags;
+	uint32_t task;
+	uint32_t done;
+	uint32_t threads;
+	uint32_t begun;			/* threads that were started */
+	uint32_t left;			/* threads that have not ended */
+	uint8_t args[GDA_DPA_MAX_ARGS] __attribute__((aligned(16)));
+};
+
+/* A word that launches wait for, in order of their thresholds. */
+struct gda_dpa_source {
+	const uint64_t *word;
+	struct gda_dpa_pending *first;
+	struct gda_dpa_pending *last;
+	uint32_t armed;			/* 1 + index in pool.armed; 0: none waits */
+	uint32_t silent;		/* 1: an update of it rings no bell */
+};
+
+/* An RDMA handle, as tasks use it. */
+struct gda_dpa_handle {
+	struct gda_view *view;		/* atomic; NULL: there is none of this number */
+	uint64_t fetched;		/* where what an addition finds lands */
+	uint32_t key;
+	uint32_t user;			/* 1 + index of the thread that has it; atomic */
+};
+
+struct gda_dpa_thread {
+	struct gda_dpa_pool *pool;
+	struct gda_dpa_slot *slot;
+	struct gda_view *view;		/* of its queue for copies */
+	uint32_t index;
+	uint32_t rank;
+	uint32_t threads;
+	uint64_t uses[GDA_DPA_MAX_THREADS / 64];	/* handles, a bit each */
+	pthread_t pthread;
+};
+
+/* Threads and what they have to do. All under @lock but where it says. */
+struct gda_dpa_pool {
+	struct gda_dpa_map *map;
+	pthread_mutex_t lock;
+	uint64_t taken;			/* launches copied out of the ring */
+	struct gda_dpa_pending *pending;	/* an array; those that are free: */
+	struct gda_dpa_pending *unused;
+	struct gda_dpa_pending *ready;
+	struct gda_dpa_pending **ready_end;
+	struct gda_dpa_source *sources;	/* by event handle, then counters */
+	uint32_t *armed;		/* sources for which launches wait */
+	uint32_t narmed;
+	uint32_t nsilent;		/* of those that are armed */
+	uint32_t nready;
+	uint32_t ncounters;
+	bool lookout;			/* a thread looks for work */
+	uint32_t idle;			/* threads on the bench */
+	uint32_t alive;			/* threads that have not ended */
+	uint32_t started;		/* those that there ever were; the first of @threads */
+	pthread_cond_t ended;
+	struct gda_dpa_known *tasks;	/* by number; set before a launch names it */
+	uint32_t ntasks;		/* atomic */
+	/* where pointers of buffers are not this process's: */
+	bool foreign;
+	uint32_t mr_key;
+	uint64_t mr_iova;
+	struct gda_dpa_handle handles[GDA_DPA_MAX_THREADS];
+	struct gda_dpa_thread threads[];
+};
+
+/* @views: the queues of the threads for copies. */
+int gda_dpa_pool_create(struct gda_dpa_map *map, struct gda_view **views,
+			struct gda_dpa_pool **pool);
+/* Have launches wait for @word; *@source names it. 0 or -ENOSPC. */
+int gda_dpa_pool_counter(struct gda_dpa_pool *pool, const uint64_t *word, uint32_t *source);
+/* Make a task known; @name is shorter than GDA_DPA_NAME_BYTES. 0 or -ENOSPC. */
+int gda_dpa_pool_task(struct gda_dpa_pool *pool, const char *name, gda_dpa_function *function,
+		      uint32_t *number);
+/* Make an RDMA handle known; *@handle names it. 0 or -ENOSPC. */
+int gda_dpa_pool_handle(struct gda_dpa_pool *pool, struct gda_view *view,
+			const struct gda_dpa_buf *fetched, uint32_t *handle);
+void gda_dpa_pool_handle_free(struct gda_dpa_pool *pool, uint32_t handle);
+/* End all threads, until @deadline. 0; -EBUSY some do not end. May be called again. */
+int gda_dpa_pool_stop(struct gda_dpa_pool *pool, uint64_t deadline);
+void gda_dpa_pool_free(struct gda_dpa_pool *pool);
+
+/* The thread that the caller is, or NULL. */
+extern _Thread_local struct gda_dpa_thread *gda_dpa_self;
+
+/* --- serve.c --- */
+
+/* Called by each thread of a pool as it begins. */
+void gda_dpa_serve_thread(void);
+
+/* --- task_rdma.c --- */
+
+/* The task of a thread has ended: its handles are free for others. */
+void gda_dpa_rdma_leave(struct gda_dpa_thread *t);
+
+/* --- dpa.c --- */
+
+struct gda_dpa_piece;
+
+struct gda_dpa_event {
+	struct gda_dpa *dpa;
+	struct gda_dpa_event *next;	/* of the context's */
+	uint32_t handle;
+	uint32_t publishers;
+	uint32_t subscribers;
+};
+
+struct gda_dpa_rdma {
+	struct gda_dpa *dpa;
+	struct gda_dpa_rdma *next;	/* of the context's */
+	struct gda_qp *qp;
+	uint64_t scratch;		/* in the heap, or 0 */
+	struct gda_dpa_buf fetched;	/* the same */
+	uint32_t handle;		/* 0: the pool does not know it */
+};
+
+struct gda_dpa {
+	struct gda_context *ctx;
+	struct gda_dpa_attr attr;
+	struct gda_dpa_map map;
+	int fd;
+	bool atomic_cpu;		/* the device's additions and a processor's are atomic */
+	unsigned int generation;	/* gda_fork_generation() of its process */
+	struct gda_mr *mr;
+	struct gda_qp **qps;		/* of the threads, for copies */
+	struct gda_dpa_pool *pool;	/* NULL: tasks are in a process of their own */
+	pid_t pid;			/* that process, or 0 */
+	int pidfd;
+	int socket;
+	uint32_t serial;		/* of the last question to it */
+	bool reaped;			/* @pid is no process any more */
+	pthread_mutex_t lock;		/* guards all below, and questions to the process */
+	struct gda_dpa_known *tasks;	/* by number */
+	uint32_t ntasks;		/* atomic */
+	struct gda_dpa_event *events;
+	struct gda_dpa_rdma *rdmas;
+	uint8_t *event_used;		/* by handle */
+	struct gda_dpa_piece *pieces;	/* of the heap, by address */
+	uint64_t launched;
+	struct gda_dpa_report report;	/* .reason is 0 until it is fatal */
+	pthread_t watch;		/* watch.c */
+	int watch_fd;			/* an eventfd that ends it */
+	struct gda_cq *wake_cq;		/* of handles, for immediates; NULL: no GDA_DPA_WAKE */
+	int wake_fd;			/* an eventfd that these signal, or -1 */
+	uint64_t log_next;		/* of gda_dpa_log_read() */
+	uint32_t gpus;			/* that have the events mapped */
+};
+
+/* Begin a call: 0, -ENODEV or -ENOTRECOVERABLE. */
+int gda_dpa_enter(struct gda_dpa *dpa);
+
+/* Take @n of the threads of this process, or give them back. 0 or -ENOSPC. */
+int gda_dpa_threads_take(uint32_t n);
+void gda_dpa_threads_give(uint32_t n);
+
+/* --- rdma.c --- */
+
+void gda_dpa_rdma_drop_all(struct gda_dpa *dpa);
+
+/* --- path.c --- */
+
+/* Find gda-dpa. 0; -ENOENT, -EACCES, -EINVAL, each with a reason. */
+int gda_dpa_path(char path[PATH_MAX]);
+/* A copy of @from without relative directories in LD_LIBRARY_PATH, for free(3), or NULL. */
+char **gda_dpa_path_environ(char **from);
+
+/* --- process.c --- */
+
+/* Questions to the pool, wherever it is. Those of tasks and counters under dpa->lock. */
+int gda_dpa_number_task(struct gda_dpa *dpa, const struct gda_dpa_task *task, uint32_t *number);
+int gda_dpa_number_counter(struct gda_dpa *dpa, struct gda_counter *count, uint32_t *source);
+int gda_dpa_number_handle(struct gda_dpa *dpa, const struct gda_dpa_rdma *r, uint32_t *number);
+void gda_dpa_drop_handle(struct gda_dpa *dpa, uint32_t number);
+
+int gda_dpa_process_create(struct gda_dpa *dpa, const char *program);
+/* Wait for the tasks that run, until @deadline. */
+void gda_dpa_process_stop(struct gda_dpa *dpa, uint64_t deadline);
+void gda_dpa_process_kill(struct gda_dpa *dpa);
+/* Its status once it has ended, which is reported once; else -1. */
+int gda_dpa_process_reap(struct gda_dpa *dpa, bool wait);
+/* Kill it and wait for it. */
+void gda_dpa_process_destroy(struct gda_dpa *dpa);
+
+/* --- heap.c --- */
+
+int gda_dpa_heap_create(struct gda_dpa *dpa);
+void gda_dpa_heap_destroy(struct gda_dpa *dpa);
+
+/* --- watch.c: the thread that ends what runs too long, and rings for peers --- */
+
+/* Have immediates of peers ring the bell. Before gda_dpa_watch_start(). */
+int gda_dpa_wake_create(struct gda_dpa *dpa);
+void gda_dpa_wake_destroy(struct gda_dpa *dpa);
+
+int gda_dpa_watch_start(struct gda_dpa *dpa);
+void gda_dpa_watch_stop(struct gda_dpa *dpa);
+/* Note the reason in the shared header, if there is one. Under dpa->lock. */
+void gda_dpa_watch_note(struct gda_dpa *dpa);
+
+#endif /* GDA_DPA_INTERNAL_H */

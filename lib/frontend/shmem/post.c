@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The inline functions of gda/shmem.h once more as symbols of the library, for languages
+ * that cannot include them. Same text, no second copy.
+ */
+#include <stddef.h>
+/* those of gda/fastpath.h stay inline here: lib/core/fastpath.c exports them */
+#include <gda/gda.h>
+#include <gda/chunk.h>
+#include <gda/masked_atomic.h>
+#undef GDA_API
+#undef GDA_HOST_API
+#define GDA_API __attribute__((visibility("default")))
+#define GDA_HOST_API __attribute__((visibility("default")))
+#include <gda/shmem.h>
