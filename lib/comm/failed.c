@@ -46,7 +46,7 @@ static int gda_comm_why_died(const struct gda_comm *comm, int err, int rank)
 				   "a rank died before all %u had joined, its own output says why: %d",
 				   comm->nranks, rank);
 	return gda_because(err,
-			   "rank %d of %u died, or ended without gda_comm_destroy(): its own output says which; start all ranks again",
+			   "rank %d of %u died, or ended without gda_comm_destroy(): its output, or gda-run's, says which; start all ranks again",
 			   rank, comm->nranks);
 }
 
@@ -62,7 +62,7 @@ static int gda_comm_why_late(const struct gda_comm *comm, int err)
 				   "%u of %u ranks did not join in time, their own output may say why: %s",
 				   n, comm->nranks, names);
 	return gda_because(err,
-			   "%u of %u ranks did not make this call in time: %s (all ranks make the same calls; a larger timeout_ns waits longer)",
+			   "%u of %u ranks did not make this call in time: rank %s (all ranks make the same calls: it is late, stopped, or elsewhere; a larger timeout_ns waits longer)",
 			   n, comm->nranks, names);
 }
 

@@ -204,7 +204,7 @@ int gda_why_connect(const struct gda_context *ctx, int err)
 			    "peer is no address of this kind of device: pass what gda_qp_address() gave the other side");
 	else if (err == -ENOENT && gda_inproc_alone(ctx))
 		gda_because(err,
-			    "peer is no QP of this process, and the in-process device reaches no other: use soft0 or an RDMA device (see gda_devices()), or make the ranks threads");
+			    "peer is no QP of this process, and the in-process device reaches no other: use soft0 or an RDMA device (GDA_DEVICE; gdactl doctor names them), or make the ranks threads");
 	else if (err == -ENOENT)
 		gda_because(err,
 			    "peer: no such QP (any more): exchange addresses again");

@@ -242,7 +242,7 @@ static int body_late(struct r_rank *r)
 	    gda_comm_state(r->comm, 2) == -ETIMEDOUT ||
 	    *gda_comm_abort_word(r->comm, 1) != 1 || *gda_comm_abort_word(r->comm, 2))
 		return 2;
-	if (!says("gda_comm_barrier: 1 of 3 ranks did not make this call in time: 1 ("))
+	if (!says("gda_comm_barrier: 1 of 3 ranks did not make this call in time: rank 1 ("))
 		return 3;
 	/* for good, and at once */
 	return gda_comm_barrier(r->comm, 0) != -ETIMEDOUT;
@@ -428,7 +428,7 @@ static int process(struct r_rank *r, uint32_t victim, const int *go)
 		return 3;
 	if (gda_comm_barrier(r->comm, 0) != -ECONNRESET)
 		return 4;
-	snprintf(why, sizeof(why), "gda_comm_barrier: rank %u of 4 died, or ended without gda_comm_destroy(): its own output says which",
+	snprintf(why, sizeof(why), "gda_comm_barrier: rank %u of 4 died, or ended without gda_comm_destroy(): its output, or gda-run's, says which",
 		 victim);
 	return says(why) ? 0 : 5;
 }

@@ -187,7 +187,7 @@ TEST_F(words, connect)
 		     "gda_qp_connect: peer: no such QP (any more): exchange addresses again");
 	} else {
 		SAYS(gda_qp_connect(qp, &dead), -ENOENT,
-		     "gda_qp_connect: peer is no QP of this process, and the in-process device reaches no other: use soft0 or an RDMA device (see gda_devices()), or make the ranks threads");
+		     "gda_qp_connect: peer is no QP of this process, and the in-process device reaches no other: use soft0 or an RDMA device (GDA_DEVICE; gdactl doctor names them), or make the ranks threads");
 	}
 	EXPECT_EQ(0, gda_qp_destroy(qp));
 }

@@ -59,17 +59,17 @@ echo 1..11
 ok item14_a_peer_is_stopped fails "${commands[0]}" "rank 1 (pid" "is stopped by a signal"
 ok item14_how_it_goes_on fails "${commands[0]}" "kill -CONT PID lets it go on"
 ok item14_a_peer_is_gone fails "${commands[1]}" "rank 1 of 3 died" \
-	"its own output says which" "start all ranks again"
+	"its output, or gda-run's, says which" "start all ranks again"
 ok item14_a_wrong_key fails "${commands[2]}" "no such key" "pass gda_mr_key()"
 ok item14_access_is_denied fails "${commands[3]}" "does not grant the right" "register it with"
 ok item14_a_limit_of_the_process fails "${commands[4]}" "cannot start rank" "Too many open files" \
-	"start fewer, or raise ulimit"
+	"start fewer, or raise ulimit -n"
 ok item14_a_device_is_missing fails "${commands[5]}" 'no RDMA device "mlx5_9"' "see ibv_devices"
 ok item14_gda_dpa_is_missing fails "${commands[6]}" "/opt/gda/gda-dpa: No such file" "set GDA_DPA"
 ok item14_no_memory_in_common fails "${commands[7]}" "reaches no other" \
-	"use soft0 or an RDMA device" "make the ranks threads"
+	"use soft0 or an RDMA device (GDA_DEVICE" "make the ranks threads"
 ok item14_the_heap_is_too_small fails "${commands[8]}" "67108864 bytes do not fit" \
 	"SHMEM_SYMMETRIC_SIZE is 16777216: set it to more"
 ok item14_connection_refused fails "${commands[9]}" "nobody listens at 127.0.0.1, port 1 (connection refused)" \
-	"start rank 0"
+	"start rank 0 too, where the id was made, or make a new id"
 exit $rc
