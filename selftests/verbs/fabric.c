@@ -5,6 +5,7 @@
  * itself; natively over the fake one (fake.c). With GDA_STRESS=10 it is 4096 guesses, 10^4
  * deregistrations and 10^3 connections, of which one is 30 s late.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
 #include <sys/wait.h>
@@ -130,6 +131,40 @@ TEST_F(fabric, item5_a_child_has_no_file_of_the_device)
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
 	EXPECT_OK(gda_wait(end[0].v, s_put(&end[0], 0, &end[1], 0, 8, 0), 0));
+	s_pair_close(end);
+}
+
+#define LOW_FILES	64
+
+/* Of a child: it has files of its own where those of the device were, and a child that counts them. */
+static int loses_files_to_a_child(void)
+{
+	int status = -1, fd, n = 0;
+	pid_t pid;
+
+	while ((fd = open("/dev/null", O_RDONLY)) >= 0 && fd < LOW_FILES)
+		;
+	pid = fork();
+	if (!pid) {
+		for (fd = 0; fd < LOW_FILES; fd++)
+			n += fcntl(fd, F_GETFD) < 0;
+		_exit(n);
+	}
+	return waitpid(pid, &status, 0) == pid ? status : -1;
+}
+
+TEST_F(fabric, item5_a_grandchild_keeps_the_childs_files)
+{
+	struct s_end end[2];
+	int status = -1;
+	pid_t pid;
+
+	ASSERT_OK(s_pair_open(end, DEPTH, LEN));
+	pid = fork();
+	if (!pid)
+		_exit(loses_files_to_a_child() != 0);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
 	s_pair_close(end);
 }
 

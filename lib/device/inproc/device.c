@@ -354,7 +354,8 @@ static void gda_inproc_context_forked(struct gda_context *c)
 {
 	struct gda_inproc_context *ctx = c->device;
 
-	if (ctx->executor->forked)
+	/* Once: in a child of that child the numbers are those of other files. */
+	if (ctx->generation == gda_inproc.generation && ctx->executor->forked)
 		ctx->executor->forked(ctx);
 }
 

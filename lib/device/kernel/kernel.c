@@ -46,8 +46,10 @@ static void gda_kernel_forked(struct gda_context *ctx)
 
 	for (r = ctx->regions; r; r = r->next)
 		if (mmap(r->addr, r->length, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED) {
 			munmap(r->addr, r->length);
+			r->length = 0;	/* the place is not the library's any more */
+		}
 	gda_kernel_close(ctx);
 	ctx->fd = -1;
 }

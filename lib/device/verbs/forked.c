@@ -64,12 +64,14 @@ void gda_verbs_forked(struct gda_inproc_context *ctx)
 {
 	struct gda_verbs *verbs = gda_verbs_of(ctx);
 	struct stat st;
+	bool known = !fstat(verbs->dev->cmd_fd, &st) && S_ISCHR(st.st_mode);
 
-	if (!fstat(verbs->dev->cmd_fd, &st) && S_ISCHR(st.st_mode))
-		gda_verbs_unmap_file(&st);
 	close(verbs->dev->cmd_fd);
 	close(verbs->dev->async_fd);
 	close(verbs->channel->fd);
 	close(verbs->timer);
 	close(verbs->stop);
+	/* behind them, for it takes a descriptor, and there may be no other */
+	if (known)
+		gda_verbs_unmap_file(&st);
 }
