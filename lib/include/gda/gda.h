@@ -23,8 +23,9 @@
  * - A worker spins for a millisecond after its last work and then sleeps between two scans of
  *   its queues, for at most a millisecond (50 us while there is a QP with %GDA_QP_POLLED). The
  *   first post after a silence may wait that long. A worker takes no signals.
- * - A thread that waits (gda_wait(), gda_quiet(), a post on a full ring, gda_cq_wait())
- *   may execute queues in place of the worker; see gda_relax().
+ * - A thread that waits (gda_wait(), gda_quiet(), a post on a full ring, gda_cq_wait(), waits for
+ *   words and signals of gda/shmem.h and gda/gin.h) may execute queues in place of the worker; see
+ *   gda_relax().
  * - %GDA_INPROC_WORKERS in the environment is the number of threads per context, 1 to 16;
  *   gda_open() is -EINVAL for any other value.
  *
@@ -107,7 +108,9 @@ int gda_devices(struct gda_device_info *devices, unsigned int n);
  *
  * A context belongs to the process that opened it. A child of fork(2) has neither the file nor
  * the memory of queues and counters, so what its parent has here ends with the parent: every
- * control call is -ENODEV, gda_context_fd() is -1, and the child may open its own context. To
+ * control call is -ENODEV, gda_context_fd() is -1, and the child may open its own context. (Of
+ * the in-process device and of RDMA devices it keeps the memory, and the descriptor of that,
+ * as long as the parent does: it must not touch them.) To
  * the child each queue is one in error, and it cannot change it: every post is -EIO, also with
  * %GDA_NOWAIT; gda_test() and gda_wait() of a ticket that the parent had seen done before the
  * fork return as before, of any other ticket -EIO or -ECANCELED; gda_quiet() is -ESHUTDOWN, and
@@ -144,7 +147,7 @@ void gda_close(struct gda_context *ctx);
  * The context keeps the descriptor; the caller must not close it.
  *
  * Return: a file descriptor of /dev/gda, for ioctl(2), dup(2) or SCM_RIGHTS; -1 in a child of
- * fork(2). The descriptor of the in-process device serves mmap(2) of cookies only.
+ * fork(2), for a device of the kernel. The descriptor of the in-process device serves mmap(2) of cookies only.
  */
 int gda_context_fd(const struct gda_context *ctx);
 

@@ -173,7 +173,8 @@ struct gda_shmem *gda_shmem_cuda(const struct gda_shmem *s);
  *	stored; or %GDA_SHMEM_FOREVER
  *
  * Pauses, or yields where ranks and workers outnumber processors. Every 64th call looks at
- * more than that.
+ * more than that. By queue it may execute what this PE has posted: it is not for signal handlers,
+ * nor may one leave it, or a wait that calls it, by longjmp(3).
  *
  * Return: 0 poll again; -ESHUTDOWN the PE was lost; -ETIMEDOUT the deadline has passed;
  * -EINVAL no such PE.

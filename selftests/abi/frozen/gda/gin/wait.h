@@ -94,11 +94,11 @@ GDA_SLOW void gda_gin_rest_cpu(const struct gda_gin *gin, unsigned int polls)
 	for (i = 0; !v && i < n; i++)
 		v = gda_gin_view(q + (polls + i) % n);
 	if (!v)
-		gda_yield();
+		GDA_HERE(gda_yield(), gda_pause());
 	else if (gda_load_relaxed64(&v->reserved) != gda_poll(v, 0))
-		gda_relax(v, polls, GDA_RELAX_DONE);
+		gda_rest(v, polls, GDA_RELAX_DONE);
 	else
-		gda_relax(v, polls, GDA_RELAX_ROOM);
+		gda_rest(v, polls, GDA_RELAX_ROOM);
 }
 
 GDA_HELPER void gda_gin_rest(const struct gda_gin *gin, unsigned int polls)
