@@ -172,8 +172,10 @@ int ranks_spawn(struct run_rank *ranks, const struct run_options *opt)
 		err = rank_spawn(&ranks[rank], rank, opt, rank ? -1 : listener);
 		if (err)
 			fprintf(stderr,
-				"gda-run: cannot start rank %u: %s: start fewer, or raise ulimit -%c\n",
-				opt->first + rank, strerror(-err), err == -EMFILE ? 'n' : 'u');
+				"gda-run: cannot start rank %u: %s: start fewer%s\n",
+				opt->first + rank, strerror(-err),
+				err == -EMFILE ? ", or raise ulimit -n" :
+				err == -EAGAIN ? ", or raise ulimit -u" : "");
 	}
 	if (listener >= 0)
 		close(listener);

@@ -90,7 +90,8 @@ void ranks_stood(const struct run_rank *ranks, const struct run_options *opt,
 			   (double)(user + system) / (double)sysconf(_SC_CLK_TCK));
 	}
 	if (any && stopped)
-		stream_say(own, "gda-run: others may have waited for it: kill -CONT PID lets it go on, gda-run -k keeps it\n");
+		stream_say(own, "gda-run: others may have waited for it: kill -CONT PID lets it go on%s\n",
+			   opt->keep ? "" : ", gda-run -k keeps it");
 	else if (any)
 		stream_say(own, "gda-run: gdb -p PID -batch -ex 'thread apply all bt' would have shown where in the program\n");
 }
