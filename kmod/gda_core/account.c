@@ -281,14 +281,23 @@ void gda_unaccount_one(struct gda_ctx *ctx, enum gda_count what)
 /* The context has lost its payer (@n 1) or has one again (@n -1). */
 void gda_account_orphan(struct gda_ctx *ctx, int n)
 {
-	if (n)
-		atomic_add(n, &ctx->account.users[GDA_ACCOUNT_USER]->orphans);
+	int i;
+
+	for (i = 0; n && i < GDA_ACCOUNTS; i++)
+		if (ctx->account.users[i])
+			atomic_add(n, &ctx->account.users[i]->orphans);
 }
 
-/* How many contexts of the user of this one have no payer? */
+/* How many contexts of the user of this one have no payer, or of all users of its container? */
 unsigned int gda_account_orphans(const struct gda_ctx *ctx)
 {
-	return atomic_read(&ctx->account.users[GDA_ACCOUNT_USER]->orphans);
+	unsigned int n = 0;
+	int i;
+
+	for (i = 0; i < GDA_ACCOUNTS; i++)
+		if (ctx->account.users[i])
+			n = max_t(unsigned int, n, atomic_read(&ctx->account.users[i]->orphans));
+	return n;
 }
 
 /* Whoever causes it is not the caller: nobody's capability goes beyond. */

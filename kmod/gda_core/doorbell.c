@@ -40,11 +40,15 @@ static void gda_doorbell_set_active(struct gda_db_page *db_page)
 	set_bit(db_page->page, region->ctx->active);
 }
 
-/* Called by the fault handler before it installs the page. */
-void gda_doorbell_fault(struct gda_ctx *ctx, struct gda_db_page *db_page)
+/*
+ * Called by the fault handler before it installs the page. @own: for the caller's memory, and not
+ * for that of a process which a tracer looks at: the tracer does not use the context.
+ */
+void gda_doorbell_fault(struct gda_ctx *ctx, struct gda_db_page *db_page, bool own)
 {
 	lockdep_assert_held(&ctx->map_lock);
-	gda_payer_adopt(&ctx->payer);
+	if (own)
+		gda_payer_adopt(&ctx->payer);
 	if (gda_doorbell_active(db_page))
 		return;
 	gda_doorbell_set_active(db_page);

@@ -317,7 +317,7 @@ static inline void *gda_cell_addr(const struct gda_cell *cell)
 }
 
 /* doorbell.c */
-void gda_doorbell_fault(struct gda_ctx *ctx, struct gda_db_page *db_page);
+void gda_doorbell_fault(struct gda_ctx *ctx, struct gda_db_page *db_page, bool own);
 void gda_doorbell_activate(struct gda_ctx *ctx, unsigned int page);
 void gda_doorbell_idle(struct gda_ctx *ctx, unsigned int page);
 void gda_doorbell_forget(const struct gda_db_page *db_page);

@@ -64,7 +64,7 @@ static vm_fault_t gda_vma_fault(struct vm_fault *vmf)
 	mutex_lock(&ctx->map_lock);
 	if (!region->revoked && gda_fault_index(region, vmf) < region->npages) {
 		if (region->db_page)
-			gda_doorbell_fault(ctx, region->db_page);
+			gda_doorbell_fault(ctx, region->db_page, vmf->vma->vm_mm == current->mm);
 		ret = gda_region_install(region, vmf);
 	}
 	mutex_unlock(&ctx->map_lock);

@@ -112,9 +112,12 @@ static struct task_struct *gda_payer_any_thread(struct task_struct *leader)
 	struct task_struct *thread;
 	unsigned int looked = 0;
 
-	for_each_thread(leader, thread)
-		if (!gda_payer_ends(thread) || ++looked == GDA_PAYER_BATCH)
+	for_each_thread(leader, thread) {
+		if (!gda_payer_ends(thread))
 			return thread;
+		if (++looked == GDA_PAYER_BATCH)
+			break;
+	}
 	return NULL;
 }
 
@@ -223,6 +226,8 @@ static void gda_payer_tell(const struct gda_payer_move *m, enum gda_payer_place 
 		WRITE_ONCE(payer->gone, place == GDA_PAYER_GONE);
 		spin_unlock(&payer->lock);
 		WRITE_ONCE(payer->place, place);
+		/* pairs with test_and_clear_bit() in gda_worker_main(): who sees the bit sees the place */
+		smp_mb__before_atomic();
 		set_bit(GDA_WORKER_MOVED, &ctx->worker.flags);
 		gda_worker_wake(ctx);
 	}
@@ -248,10 +253,16 @@ static bool gda_payer_enter(struct task_struct *task)
 	return kept;
 }
 
-/* Return: false: this task cannot go on, and what is left is for the next round. */
+/*
+ * Return: false: this task cannot go on, and what is left is for the next round. A task that has
+ * ended keeps no group: its group may be removed, and a grace period of RCU later it has no
+ * controllers, which cgroup_attach_task_all() does not check. So it is asked just before.
+ */
 static bool gda_payer_move(const struct gda_payer_move *m)
 {
 	if (m->to) {
+		if (gda_payer_ends(m->worker))
+			return true;
 		if (!gda_payer_enter(m->worker))
 			return false;
 		gda_payer_tell_leaves(m);
@@ -259,6 +270,8 @@ static bool gda_payer_move(const struct gda_payer_move *m)
 			return true;
 	}
 	if (m->to && m->place == GDA_PAYER_PAYS) {
+		if (gda_payer_ends(m->to))
+			return true;
 		if (!gda_payer_enter(m->to))
 			return false;
 		if (cgroup_attach_task_all(current, m->worker))
@@ -276,8 +289,11 @@ static int gda_payer_move_all(struct subprocess_info *info, struct cred *cred)
 	/* no CPU limit of these groups stops it with the mutex of all cgroups held */
 	gda_worker_unlimit(current);
 	for (i = 0; i < gda_payer_moves.n; i++)
-		if (!gda_payer_move(&gda_payer_moves.move[i]))
+		if (!gda_payer_move(&gda_payer_moves.move[i])) {
+			/* the next round begins behind it, so that it keeps no other from moving */
+			gda_payer_moves.next = gda_payer_moves.move[i].id + 1UL;
 			break;
+		}
 	cgroup_attach_task_all(&init_task, current);
 	return -ECANCELED;
 }
@@ -287,6 +303,8 @@ static void gda_payer_move_alone(const struct gda_payer_move *m)
 {
 	if (m->to) {
 		gda_payer_tell_leaves(m);
+		if (gda_payer_ends(m->to) || gda_payer_ends(m->worker))
+			return;
 		if (cgroup_attach_task_all(m->to, m->worker))
 			return;
 	}
@@ -313,7 +331,8 @@ static void gda_payer_round(struct work_struct *work)
 	unsigned int i;
 
 	gda_payer_collect();
-	alone = !gda_payer_moves.leaves || !gda_payer_help();
+	/* with RT_GROUP_SCHED nothing exempts the helper from the limits of groups that it enters */
+	alone = !gda_payer_moves.leaves || IS_ENABLED(CONFIG_RT_GROUP_SCHED) || !gda_payer_help();
 	for (i = 0; i < gda_payer_moves.n; i++) {
 		struct gda_payer_move *m = &gda_payer_moves.move[i];
 

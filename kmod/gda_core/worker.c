@@ -434,8 +434,7 @@ static struct gda_ctx *gda_worker_created(struct gda_worker_create_args *args)
 
 	gda_worker_unlimit(current);
 	args->ret = cgroup_attach_task_all(args->owner, current);
-	cpumask_copy(&ctx->worker.cpus, &args->owner->cpus_mask);
-	set_cpus_allowed_ptr(current, &ctx->worker.cpus);
+	set_cpus_allowed_ptr(current, &args->owner->cpus_mask);
 	complete(&args->done);
 	sched_set_normal(current, nice);
 	return ctx;
@@ -524,6 +523,8 @@ void gda_worker_start(struct gda_ctx *ctx, struct task_struct *task)
 	/* gda_worker_wake() may come until the context is freed, also after the thread ended */
 	get_task_struct(task);
 	ctx->worker.state = GDA_WORKER_STATE_POLLING;
+	/* here and not where it is created: two threads that bind at once create two */
+	cpumask_copy(&ctx->worker.cpus, &task->cpus_mask);
 	/* pairs with smp_load_acquire() in gda_payer_look() */
 	smp_store_release(&ctx->worker.task, task);
 	wake_up_process(task);

@@ -8,14 +8,20 @@
  * context over and to end.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "gda_fixture.h"
 #include "group.h"
@@ -368,6 +374,198 @@ TEST_F(binds, E12_freezes_while_it_binds)
 		EXPECT_EQ(128 + SIGKILL, t_reap(pid, T_WAIT_NS));
 		EXPECT_LE(0, frozen(self->group.dir, false));
 	}
+}
+
+#define ENDED	64	/* threads of a payer that are looked at, GDA_PAYER_BATCH of payer.c */
+
+FIXTURE(ended) {
+	struct t_objects base;
+	struct t_group group;
+	char a[96], b[96];
+	int pair[2];		/* to the thread that has the context */
+	int go[2];		/* pipe: the others end when it is closed */
+	pid_t pid;
+};
+
+FIXTURE_SETUP(ended)
+{
+	T_BASE_READ(&self->base);
+	if (t_group_open(&self->group, "+cpu"))
+		SKIP(return, "no cgroup v2");
+	/* a group that is removed loses what it has */
+	ASSERT_OK(t_write_file(self->group.dir, "cgroup.subtree_control", "+cpu"));
+	ASSERT_OK(t_group_sub(&self->group, "a", self->a));
+	ASSERT_OK(t_group_sub(&self->group, "b", self->b));
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, self->pair));
+	ASSERT_EQ(0, pipe(self->go));
+}
+
+FIXTURE_TEARDOWN(ended)
+{
+	if (self->pid > 0) {
+		kill(self->pid, SIGKILL);
+		/* all threads that are traced, and then the first of them */
+		while (waitpid(-1, NULL, __WALL) > 0)
+			;
+	}
+	if (self->a[0])
+		t_group_remove(self->a);
+	if (self->b[0])
+		t_group_remove(self->b);
+	t_group_close(&self->group);
+	T_BASE_CHECK(&self->base);
+}
+
+/* A thread that ends, and no other with it. */
+static void *ends(void *arg)
+{
+	FIXTURE_DATA(ended) *self = arg;
+	char c;
+
+	while (read(self->go[0], &c, 1) > 0)
+		;
+	syscall(SYS_exit, 0);
+	return NULL;
+}
+
+/* The last thread: it has bound the context, and so it is the payer while it lives. */
+static void *pays(void *arg)
+{
+	FIXTURE_DATA(ended) *self = arg;
+	int fd = t_context();
+	char c;
+
+	if (fd < 0 || t_send_fd(self->pair[1], fd))
+		_exit(3);
+	recv(self->pair[1], &c, 1, 0);
+	syscall(SYS_exit, 0);
+	return NULL;
+}
+
+static void has_threads(FIXTURE_DATA(ended) *self)
+{
+	pthread_t thread;
+
+	close(self->pair[0]);
+	close(self->go[1]);
+	if (t_group_enter(self->a))
+		_exit(1);
+	for (int i = 1; i <= ENDED; i++)
+		if (pthread_create(&thread, NULL, i < ENDED ? ends : pays, self))
+			_exit(2);
+	ends(self);
+}
+
+static char state_of(pid_t pid, const char *tid)
+{
+	char path[64], line[256] = "", *end;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%.20s/stat", pid, tid);
+	f = fopen(path, "re");
+	if (f && !fgets(line, sizeof(line), f))
+		line[0] = 0;
+	if (f)
+		fclose(f);
+	end = strrchr(line, ')');
+	return end && end[1] ? end[2] : 0;
+}
+
+/* How many threads of the process have ended; or, with @trace: how many are traced from now on. */
+static int threads(pid_t pid, bool trace)
+{
+	struct dirent *e;
+	char path[32];
+	int n = 0;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	d = opendir(path);
+	while (d && (e = readdir(d))) {
+		if (e->d_name[0] == '.')
+			continue;
+		if (trace ? !ptrace(PTRACE_SEIZE, atoi(e->d_name), NULL, NULL) :
+			    state_of(pid, e->d_name) == 'Z')
+			n++;
+	}
+	if (d)
+		closedir(d);
+	return n;
+}
+
+static int have_ended(pid_t pid, int n)
+{
+	uint64_t end = t_now() + T_WAIT_NS;
+
+	while (threads(pid, false) != n) {
+		if (t_now() > end)
+			return -ETIMEDOUT;
+		t_sleep_ns(T_NS / 100);
+	}
+	return 0;
+}
+
+/* One put, by a QP and memory of its own. */
+static int puts_once(int fd)
+{
+	struct t_mr mr;
+	struct t_qp qp;
+	struct t_wr put;
+	int err = t_mr_new(fd, 2 * T_PAGE, GDA_ACCESS_ALL, &mr);
+
+	if (err)
+		return err;
+	err = t_qp_open(&qp, fd, 64);
+	err = err ? err : t_connect(&qp, &qp);
+	if (err)
+		return err;
+	memset(mr.addr, 0xa5, T_PAGE);
+	put = t_wr_write(&mr, 0, &mr, T_PAGE, (uint32_t)T_PAGE);
+	err = t_run(&qp, &put, NULL);
+	if (!err && !t_all(mr.addr + T_PAGE, 0xa5, T_PAGE))
+		err = -EBADMSG;
+	t_qp_close(&qp);
+	t_mr_free(fd, &mr);
+	return err;
+}
+
+/*
+ * The payer has as many ended threads as are looked at, which a tracer keeps, and the group in
+ * which they ended has been removed: when its last thread ends, too, the worker goes nowhere there.
+ */
+TEST_F(ended, E12_ended_threads_of_a_removed_group)
+{
+	char pid[16];
+	int fd, own;
+
+	self->pid = fork();
+	ASSERT_LE(0, self->pid);
+	if (!self->pid)
+		has_threads(self);
+	close(self->pair[1]);
+	fd = t_recv_fd(self->pair[0]);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(ENDED + 1, threads(self->pid, true));
+	close(self->go[1]);
+	ASSERT_OK(have_ended(self->pid, ENDED));
+	/* the one thread that lives moves, and the worker follows it */
+	snprintf(pid, sizeof(pid), "%d", self->pid);
+	ASSERT_OK(t_write_file(self->b, "cgroup.procs", pid));
+	ASSERT_LE(0, removed(self->a));
+	/* a grace period of RCU, after which the group has no controllers */
+	t_sleep_ns(T_NS / 2);
+	ASSERT_EQ(1, write(self->pair[0], "", 1));
+	ASSERT_OK(have_ended(self->pid, ENDED + 1));
+	t_sleep_ns(T_NS);
+	/* the kernel lives */
+	EXPECT_OK(has_tasks(self->b, 0));
+	own = t_context();
+	ASSERT_LE(0, own);
+	EXPECT_OK(puts_once(own));
+	EXPECT_OK(puts_once(fd));
+	close(own);
+	close(fd);
+	close(self->pair[0]);
 }
 
 TEST_HARNESS_MAIN
