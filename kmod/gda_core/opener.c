@@ -61,6 +61,8 @@ bool gda_opener_open_to(const struct gda_opener *opener, kuid_t uid)
 		task_lock(task);
 		if (task->mm)
 			dumpable = get_dumpable(task->mm) == SUID_DUMP_USER;
+		else if (get_nr_threads(task) > 1)
+			dumpable = false;	/* its first thread has ended, others have the mm */
 		task_unlock(task);
 	}
 	rcu_read_unlock();
