@@ -495,7 +495,9 @@ TEST_F(record, M4_program)
 	ASSERT_EQ(-EIO, gda_wait(a->v, 6, 0));
 	count(reader, kinds);
 	EXPECT_EQ(1, kinds[GDA_RECORD_POSTED]);
-	EXPECT_EQ(2, kinds[GDA_RECORD_OBSERVED]);
+	/* one of each wait; of gda_quiet(), which waits for two entries, one of each as well */
+	EXPECT_LE(2, kinds[GDA_RECORD_OBSERVED]);
+	EXPECT_GE(3, kinds[GDA_RECORD_OBSERVED]);
 	gda_record_close(reader);
 }
 
