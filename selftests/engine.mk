@@ -87,7 +87,7 @@ TEST_NATIVE	+= $(ETEST_OUT)/unrecorded
 $(UNRECORDED)/bench: $(ETEST_DIR)/bench.c $(ETEST_DIR)/host.c $(ETEST_SRC) $(ETEST_HEADERS)
 	@rm -rf $(@D)
 	@mkdir -p $(@D)
-	@cp engine/*.[ch] $(@D)
+	@cp -r engine/*.[ch] engine/dialect $(@D)
 	@test $$(grep -c 'if (unlikely(q->record))' $(@D)/visit.h) = 2
 	@sed -i 's/unlikely(q->record)/false/' $(@D)/visit.h
 	$(CC) -I$(@D) $(ETEST_FLAGS) -o $@ $(ETEST_DIR)/bench.c $(ETEST_DIR)/host.c \

@@ -321,7 +321,7 @@ static int gda_comm_nobody(struct gda_comm *comm, const struct gda_comm_id *id)
 	sscanf(id->text, "%*s %63s %7s", address, port);
 	comm->error = -ETIMEDOUT;
 	snprintf(comm->why, sizeof(comm->why),
-		 "nobody listens at %s, port %s (connection refused): start rank 0 too, where the id was made, or make a new id",
+		 "nobody listens at %s, port %s (connection refused): start rank 0 too, where the id was made",
 		 address, port);
 	return comm->error;
 }

@@ -71,5 +71,5 @@ ok item14_no_memory_in_common fails "${commands[7]}" "reaches no other" \
 ok item14_the_heap_is_too_small fails "${commands[8]}" "67108864 bytes do not fit" \
 	"SHMEM_SYMMETRIC_SIZE is 16777216: set it to more"
 ok item14_connection_refused fails "${commands[9]}" "nobody listens at 127.0.0.1, port 1 (connection refused)" \
-	"start rank 0 too, where the id was made, or make a new id"
+	"start rank 0 too, where the id was made"
 exit $rc
