@@ -12,7 +12,6 @@
 #include <linux/nsproxy.h>
 #include <linux/pid.h>
 #include <linux/rcupdate.h>
-#include <linux/sched/coredump.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/uidgid.h>
@@ -25,7 +24,9 @@ void gda_opener_init(struct gda_opener *opener, const struct file *file)
 	opener->cred = get_cred(file->f_cred);
 	opener->pid = get_pid(task_tgid(current));
 	opener->net_cookie = current->nsproxy->net_ns->net_cookie;
-	opener->dumpable = current->mm && get_dumpable(current->mm) == SUID_DUMP_USER;
+	rcu_read_lock();
+	opener->dumpable = current->mm && gda_task_dumpable(current, false);
+	rcu_read_unlock();
 	get_task_comm(opener->comm, current);
 }
 
@@ -57,14 +58,8 @@ bool gda_opener_open_to(const struct gda_opener *opener, kuid_t uid)
 	rcu_read_lock();
 	task = pid_task(opener->pid, PIDTYPE_TGID);
 	is = gda_opener_is(task ? __task_cred(task) : opener->cred, uid);
-	if (task) {
-		task_lock(task);
-		if (task->mm)
-			dumpable = get_dumpable(task->mm) == SUID_DUMP_USER;
-		else if (get_nr_threads(task) > 1)
-			dumpable = false;	/* its first thread has ended, others have the mm */
-		task_unlock(task);
-	}
+	if (task)
+		dumpable = gda_task_dumpable(task, dumpable);
 	rcu_read_unlock();
 	return is && dumpable;
 }

@@ -12,6 +12,11 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/platform_device.h>
+#include <linux/sched/coredump.h>
+#if __has_include(<linux/sched/exec_state.h>)
+#include <linux/sched/exec_state.h>
+#endif
+#include <linux/sched/signal.h>
 #include <linux/version.h>
 #include <net/genetlink.h>
 
@@ -55,6 +60,27 @@ static inline bool gda_mm_readable(struct mm_struct *mm, unsigned long addr, uns
 static inline bool gda_mm_readable(struct mm_struct *mm, unsigned long addr, unsigned long len)
 {
 	return true;
+}
+#endif
+
+/* Under RCU: may the user of @task's program look into it? @before if it has none any more. */
+#if __has_include(<linux/sched/exec_state.h>)
+static inline bool gda_task_dumpable(struct task_struct *task, bool before)
+{
+	const struct task_exec_state *state = rcu_dereference(task->exec_state);
+
+	return state ? READ_ONCE(state->dumpable) == TASK_DUMPABLE_OWNER : before;
+}
+#else
+static inline bool gda_task_dumpable(struct task_struct *task, bool before)
+{
+	task_lock(task);
+	if (task->mm)
+		before = get_dumpable(task->mm) == SUID_DUMP_USER;
+	else if (get_nr_threads(task) > 1)
+		before = false;		/* the first thread has ended, others have the mm */
+	task_unlock(task);
+	return before;
 }
 #endif
 
