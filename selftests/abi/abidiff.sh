@@ -39,7 +39,8 @@ plant() { # NAME SED
 	cp -r uapi "$tmp/$1/"
 	cp -r lib/include lib/core lib/host lib/device/inproc "$tmp/$1/lib/"
 	sed -i "$2" "$tmp/$1/lib/include/gda/gda.h"
-	(cd "$tmp/$1" && gcc -shared -fPIC -g -O1 -Iuapi -Ilib/include -Ilib/core -Ilib/host -Ilib/device/inproc -Ilib/device/copier \
+	(cd "$tmp/$1" && gcc -shared -fPIC -g -O1 -Iuapi -Ilib/include -Ilib/core -Ilib/host \
+		-Ilib/device/inproc -Ilib/device/copier \
 		-Wl,-soname,libgda.so.2 -o "$tmp/$1.so" lib/core/qp.c)
 }
 

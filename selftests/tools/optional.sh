@@ -92,7 +92,8 @@ pmix() {
 }
 
 verbs() {
-	local sources=(lib/device/verbs/*.c) there back absent=lib/lib/device/verbs/absent.o dv=selftests/engine/obj/mlx5dv.o
+	local sources=(lib/device/verbs/*.c) there back
+	local absent=lib/lib/device/verbs/absent.o dv=selftests/engine/obj/mlx5dv.o
 	local program=examples/put
 
 	mapfile -t there < <(printf 'lib/%s\n' "${sources[@]/%.c/.o}" | grep -v '/absent.o$')

@@ -105,7 +105,8 @@ pick '^engine/(dialect/)?[^/]*$'
 engine=("${list[@]}")
 # shellcheck disable=SC2086
 allow engine "${engine[@]}" < <(
-	echo '"(gda_os|engine|visit|dialect/dialect)\.h"'; echo '<gda_dialects.h>'; echo @own; headers gda/work.h gda/flight.h $uapi)
+	echo '"(gda_os|engine|visit|dialect/dialect)\.h"'; echo '<gda_dialects.h>'
+	echo @own; headers gda/work.h gda/flight.h $uapi)
 pick '^engine/control/'
 # shellcheck disable=SC2086
 allow control "${list[@]}" < <(echo '"(gda_os|engine)\.h"'; echo @own; headers $uapi)
@@ -122,7 +123,8 @@ pick '^kmod/gda_core/'
 core=("${list[@]}")
 # shellcheck disable=SC2086
 allow gda_core "${core[@]}" < <(
-	echo "$kernel"; echo @own; echo '"(engine|control|recorder|(\.\./)?\.\.)/[a-z_0-9]*\.h"'; echo '"(gda_private|trace)\.h"'; headers $uapi $shared)
+	echo "$kernel"; echo @own; echo '"(engine|control|recorder|(\.\./)?\.\.)/[a-z_0-9]*\.h"'
+	echo '"(gda_private|trace)\.h"'; headers $uapi $shared)
 
 for module in kmod/*/; do
 	module=${module#kmod/}; module=${module%/}

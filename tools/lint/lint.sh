@@ -249,7 +249,8 @@ compile() {
 	harness=("$@")
 	command -v "$cc" >/dev/null || { echo "$cc is missing"; return; }
 	flags=(-std=gnu11 -O2 -Wall -Wextra -Werror -Iuapi -Ilib/include -Ilib/host -Ilib/core
-		-Ilib/device/inproc -Ilib/device/copier -Ilib/gpu -Ilib/comm -Ilib/frontend/shmem -Ilib/frontend/dpa -Ilib/frontend/openshmem -Ilib/frontend/openshmem/include
+		-Ilib/device/inproc -Ilib/device/copier -Ilib/gpu -Ilib/comm
+		-Ilib/frontend/{shmem,dpa,openshmem} -Ilib/frontend/openshmem/include
 		-Ilib/binding/nccl -Ikmod/gda_core -Iengine -Iengine/dialect
 		-Iengine/control -Ikmod/include -Iselftests -pthread)
 	[ -e $h/kselftest_harness.h ] || make -s $h/kselftest_harness.h
