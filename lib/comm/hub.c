@@ -330,8 +330,12 @@ static int gda_comm_hub_patience(const struct gda_comm_hub *hub, int most)
  */
 static void gda_comm_hub_poll(struct gda_comm_hub *hub)
 {
-	/* what poll(2) does not say: that a descriptor is free again, or a rank has room */
-	int most = hub->deaf ? GDA_COMM_HUB_RETRY_MS : -1;
+	/*
+	 * What poll(2) does not say: that a descriptor is free again, or a rank has room. While ranks
+	 * come or a call is under way it looks as often, for a wake-up that fails would cost all of
+	 * them the time-out.
+	 */
+	int most = hub->deaf || hub->deadline ? GDA_COMM_HUB_RETRY_MS : -1;
 	uint32_t i;
 
 	hub->npolls = 0;
