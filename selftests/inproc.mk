@@ -26,7 +26,8 @@ TEST_NATIVE	+= $(foreach v,plain asan tsan,$(INPROC_TESTS:%=$(INPROC_OUT)/$v/%))
 		   $(patsubst %,$(INPROC_OUT)/asan/kernel-%,$(filter-out $(INPROC_SLOW),$(INPROC_RAW))) \
 		   $(foreach t,fork keys fault gives_way,$(INPROC_OUT)/plain/$t) \
 		   $(foreach t,keys fault,$(INPROC_OUT)/asan/$t) \
-		   $(foreach v,plain asan tsan,$(INPROC_OUT)/$v/help $(INPROC_OUT)/$v/rings) $(INPROC_OUT)/tsan-program/signal
+		   $(foreach v,plain asan tsan,$(foreach t,help help_ranks rings,$(INPROC_OUT)/$v/$t)) \
+		   $(INPROC_OUT)/tsan-program/signal
 BENCH		+= $(INPROC_OUT)/plain/bench
 BENCH_NATIVE	+= $(INPROC_OUT)/plain/bench
 TEST_VM		+= $(INPROC_TESTS:%=$(INPROC_OUT)/plain/%)
@@ -87,7 +88,7 @@ $(INPROC_OUT)/$1/$2: selftests/inproc/$2.c $(INPROC_LIB_$1) $$(INPROC_DEPS) \
 	$$(CC) $(INPROC_FIRST_$1) $$(INPROC_FLAGS) $(INPROC_SAN_$1) -o $$@ $(INPROC_EXTRA_$1) $$< \
 		$(INPROC_LIB_$1)
 endef
-$(foreach v,plain asan tsan,$(foreach t,$(INPROC_TESTS) help rings,$(eval $(call INPROC_TEST,$v,$t))))
+$(foreach v,plain asan tsan,$(foreach t,$(INPROC_TESTS) help help_ranks rings,$(eval $(call INPROC_TEST,$v,$t))))
 $(foreach t,fork keys fault gives_way bench,$(eval $(call INPROC_TEST,plain,$t)))
 $(eval $(call INPROC_TEST,asan,keys))
 $(eval $(call INPROC_TEST,asan,fault))

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-#include "../../lib/src/waiter.h"
+#include "../../lib/core/waiter.h"
 #include "kselftest_harness.h"
 
 #define ALONE	300U
