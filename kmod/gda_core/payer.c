@@ -288,12 +288,13 @@ static int gda_payer_move_all(struct subprocess_info *info, struct cred *cred)
 
 	/* no CPU limit of these groups stops it with the mutex of all cgroups held */
 	gda_worker_unlimit(current);
-	for (i = 0; i < gda_payer_moves.n; i++)
+	for (i = 0; i < gda_payer_moves.n; i++) {
 		if (!gda_payer_move(&gda_payer_moves.move[i])) {
 			/* the next round begins behind it, so that it keeps no other from moving */
 			gda_payer_moves.next = gda_payer_moves.move[i].id + 1UL;
 			break;
 		}
+	}
 	cgroup_attach_task_all(&init_task, current);
 	return -ECANCELED;
 }
