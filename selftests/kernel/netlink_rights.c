@@ -231,6 +231,41 @@ TEST_F(rights, P1_same_user_of_a_closed_process)
 	EXPECT_EQ(0, t_beside_tenant(as_tracer, NULL));
 }
 
+#define COUNTERS	1000
+
+/* The owner begins a dump of several parts, and a child of its reads them. */
+static int dump_is_handed_on(void *arg)
+{
+	struct t_tenant t;
+	struct t_nl_msg msg;
+	struct t_nl nl;
+	int n = 0, err;
+
+	(void)arg;
+	CHECK(!t_drop(true) && !t_tenant_open(&t));
+	for (int i = 1; i < COUNTERS; i++) {
+		struct gda_counter_create counter = { .size = sizeof(counter) };
+
+		CHECK(!t_ioctl(t.fd, GDA_IOC_COUNTER_CREATE, &counter));
+	}
+	CHECK(!t_nl_open(&nl) && !t_nl_dump(&nl, GDA_CMD_COUNTER_GET, t.context));
+	if (!fork()) {
+		while ((err = t_nl_next(&nl, &msg)) > 0)
+			n++;
+		_exit(err || n != COUNTERS);
+	}
+	CHECK(wait(&err) > 0 && !err);
+	return 0;
+}
+
+/* What a dump shows is for the eyes of who asked for it, whoever reads its later parts. */
+TEST_F(rights, P1_dump_of_a_closed_process_is_handed_on)
+{
+	t_tenant_closed = true;
+	EXPECT_EQ(0, t_in_child(dump_is_handed_on, NULL));
+	t_tenant_closed = false;
+}
+
 TEST_F(rights, P1_other_user)
 {
 	EXPECT_EQ(0, t_beside_tenant(as_other_user, NULL));

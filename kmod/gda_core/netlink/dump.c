@@ -15,12 +15,11 @@
 
 /* In cb->ctx, from one part of a dump to the next. The next place to look at. */
 struct gda_nl_dump {
+	struct gda_nl_asker asker;
 	u32 context;
 	u32 handle;
 	u32 last;			/* the last context to look at */
 	bool begun;
-	bool admin;			/* as of struct gda_nl_reader, when the dump began */
-	bool self;
 };
 
 static_assert(sizeof(struct gda_nl_dump) <= sizeof_field(struct netlink_callback, ctx));
@@ -30,26 +29,18 @@ static_assert(GDA_A_QP_CONTEXT == 1 && GDA_A_CQ_CONTEXT == 1 && GDA_A_MR_CONTEXT
 static_assert(GDA_A_QP_HANDLE == 2 && GDA_A_CQ_HANDLE == 2 && GDA_A_MR_HANDLE == 2 &&
 	      GDA_A_COUNTER_HANDLE == 2);
 
-/*
- * The first part of a dump runs in the task that asked for it. Later ones run in whoever reads
- * the socket: their rights are not asked.
- */
 static struct gda_nl_dump *gda_nl_dump_begin(struct netlink_callback *cb,
 					     struct gda_nl_reader *reader,
 					     const struct nlattr *context)
 {
 	struct gda_nl_dump *dump = (struct gda_nl_dump *)cb->ctx;
 
-	gda_nl_reader_init(reader, cb->skb);
+	gda_nl_reader_of_dump(reader, cb->skb, &dump->asker);
 	if (!dump->begun) {
 		dump->begun = true;
-		dump->admin = reader->admin;
-		dump->self = reader->self;
 		dump->context = context ? nla_get_u32(context) : 0;
 		dump->last = context ? dump->context : U32_MAX;
 	}
-	reader->admin = dump->admin;
-	reader->self = dump->self;
 	return dump;
 }
 

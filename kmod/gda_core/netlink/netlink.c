@@ -70,6 +70,25 @@ void gda_nl_reader_init(struct gda_nl_reader *reader, struct sk_buff *request)
 			 ns_capable_noaudit(current_user_ns(), CAP_SYS_PTRACE);
 }
 
+/* The first part of a dump runs in the task that asked for it: of the others its rights count. */
+void gda_nl_reader_of_dump(struct gda_nl_reader *reader, struct sk_buff *request,
+			   struct gda_nl_asker *asker)
+{
+	gda_nl_reader_init(reader, request);
+	if (!asker->known)
+		*asker = (struct gda_nl_asker) {
+			.pid = reader->pid,
+			.known = true,
+			.admin = reader->admin,
+			.self = reader->self,
+			.tracer = reader->tracer,
+		};
+	reader->pid = asker->pid;
+	reader->admin = asker->admin;
+	reader->self = asker->self;
+	reader->tracer = asker->tracer;
+}
+
 /* May @reader see the context that @opener opened? */
 bool gda_nl_may_see(const struct gda_nl_reader *reader, const struct gda_opener *opener)
 {

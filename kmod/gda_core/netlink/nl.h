@@ -22,7 +22,8 @@ extern struct genl_family gda_nl_family;
  * @admin: both the socket's owner and the caller have CAP_NET_ADMIN in the initial user namespace
  * @self: the caller is the user that opened the socket
  * @tracer: both have CAP_SYS_PTRACE in their user namespace
- * @pid: the caller's process, which sends the request and so lives
+ * @pid: the process that sends the request. It is compared, and never looked into: when a later part
+ *       of a dump runs it may be gone
  * @one: one object is asked for, and what takes longer to tell is told
  */
 struct gda_nl_reader {
@@ -33,6 +34,18 @@ struct gda_nl_reader {
 	bool tracer;
 	const struct pid *pid;
 	bool one;
+};
+
+/*
+ * In cb->ctx of a dump, whose later parts run in whoever reads the socket: what was true of the
+ * task that asked for it.
+ */
+struct gda_nl_asker {
+	const struct pid *pid;
+	bool known;
+	bool admin;
+	bool self;
+	bool tracer;
 };
 
 /**
@@ -52,6 +65,8 @@ struct gda_nl_kind {
 
 /* netlink.c */
 void gda_nl_reader_init(struct gda_nl_reader *reader, struct sk_buff *request);
+void gda_nl_reader_of_dump(struct gda_nl_reader *reader, struct sk_buff *request,
+			   struct gda_nl_asker *asker);
 bool gda_nl_may_see(const struct gda_nl_reader *reader, const struct gda_opener *opener);
 int gda_nl_put_opener(struct sk_buff *msg, const struct gda_opener *opener, int pid_attr,
 		      int uid_attr);

@@ -15,13 +15,12 @@
 
 /* In cb->ctx. */
 struct gda_nl_record_dump {
+	struct gda_nl_asker asker;
 	u64 next;			/* position in the ring */
 	u64 end;			/* what is behind it came after the dump began */
 	u32 records;			/* of the ring when the dump began */
 	bool begun;
 	bool told;			/* the first message was put */
-	bool admin;			/* as of struct gda_nl_reader, when the dump began */
-	bool self;
 };
 
 static_assert(sizeof(struct gda_nl_record_dump) <= sizeof_field(struct netlink_callback, ctx));
@@ -177,14 +176,7 @@ int gda_nl_record_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 
 	if (!context)
 		return -EINVAL;
-	gda_nl_reader_init(&reader, cb->skb);
-	if (!dump->begun) {
-		dump->admin = reader.admin;
-		dump->self = reader.self;
-	}
-	/* later parts run in whoever reads the socket */
-	reader.admin = dump->admin;
-	reader.self = dump->self;
+	gda_nl_reader_of_dump(&reader, cb->skb, &dump->asker);
 	cb->seq = 1;
 	do {
 		int idx = gda_read_lock();
@@ -331,12 +323,12 @@ int gda_nl_dead_get_doit(struct sk_buff *skb, struct genl_info *info)
 
 /* In cb->ctx. */
 struct gda_nl_dead_dump {
+	struct gda_nl_asker asker;
 	u32 dead;			/* the next, from its message @at on */
 	u32 at;
-	bool begun;
-	bool admin;			/* as of struct gda_nl_reader, when the dump began */
-	bool self;
 };
+
+static_assert(sizeof(struct gda_nl_dead_dump) <= sizeof_field(struct netlink_callback, ctx));
 
 /* Entries do not change, and none comes in between. */
 int gda_nl_dead_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
@@ -346,14 +338,7 @@ int gda_nl_dead_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	struct gda_dead *dead;
 	int ret = 0;
 
-	gda_nl_reader_init(&reader, cb->skb);
-	if (!dump->begun) {
-		dump->begun = true;
-		dump->admin = reader.admin;
-		dump->self = reader.self;
-	}
-	reader.admin = dump->admin;
-	reader.self = dump->self;
+	gda_nl_reader_of_dump(&reader, cb->skb, &dump->asker);
 	while (!ret && (dead = gda_nl_next_dead(&reader, dump->dead))) {
 		if (dead->id != dump->dead)
 			dump->at = 0;

@@ -19,11 +19,10 @@
 
 /* In cb->ctx. */
 struct gda_nl_wqe_dump {
+	struct gda_nl_asker asker;
 	u64 next;			/* slot */
 	u64 end;			/* the ring's, when the dump began */
 	bool begun;
-	bool admin;			/* as of struct gda_nl_reader, when the dump began */
-	bool self;
 };
 
 static_assert(sizeof(struct gda_nl_wqe_dump) <= sizeof_field(struct netlink_callback, ctx));
@@ -267,14 +266,7 @@ int gda_nl_wqe_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 
 	if (!attrs[GDA_A_WQE_CONTEXT] || !attrs[GDA_A_WQE_HANDLE] || attrs[GDA_A_WQE_INDEX])
 		return -EINVAL;
-	gda_nl_reader_init(&reader, cb->skb);
-	if (!dump->begun) {
-		dump->admin = reader.admin;
-		dump->self = reader.self;
-	}
-	/* later parts run in whoever reads the socket */
-	reader.admin = dump->admin;
-	reader.self = dump->self;
+	gda_nl_reader_of_dump(&reader, cb->skb, &dump->asker);
 	do {
 		int idx = gda_read_lock();
 
