@@ -29,14 +29,18 @@ static unsigned int gda_ib_pending_s = 120;
 module_param_named(pending_s, gda_ib_pending_s, uint, 0444);
 MODULE_PARM_DESC(pending_s, "seconds for which a request waits until its target names a peer");
 
-/* A request that is held is some kilobytes of rdma_cm's that nobody is charged for. */
+/*
+ * A request that is held is some kilobytes of rdma_cm's that nobody is charged for. The first of
+ * each QP is not counted: there are no more of these than QPs, and a peer of a group that asks
+ * early is none who floods.
+ */
 static unsigned int gda_ib_pending_context = 1024;
 module_param_named(pending_context, gda_ib_pending_context, uint, 0444);
-MODULE_PARM_DESC(pending_context, "requests that the QPs of a context hold");
+MODULE_PARM_DESC(pending_context, "requests that the QPs of a context hold, beside one each");
 
 static unsigned int gda_ib_pending_user = 4096;
 module_param_named(pending_user, gda_ib_pending_user, uint, 0444);
-MODULE_PARM_DESC(pending_user, "requests that the QPs of all contexts of a user hold");
+MODULE_PARM_DESC(pending_user, "requests that the QPs of a user hold, beside one each");
 
 static unsigned long gda_ib_pending_jiffies(void)
 {
@@ -209,10 +213,12 @@ static void gda_ib_refuse_all(struct list_head *requests, u8 reason)
 static void gda_ib_unreserve(struct gda_ib_qp *qp, unsigned int n)
 {
 	lockdep_assert_held(&qp->lock);
-	qp->npending -= n;
-	atomic_sub(n, &qp->ctx->npending);
-	while (n--)
+	while (n--) {
+		if (!--qp->npending)
+			return;
+		atomic_dec(&qp->ctx->npending);
 		gda_executor_release(qp->exec->ctx);
+	}
 }
 
 /* Take all that are held; each is the caller's then. */
@@ -388,13 +394,15 @@ static bool gda_ib_reserve(struct gda_ib_qp *qp)
 	lockdep_assert_held(&qp->lock);
 	if (qp->npending == GDA_CM_MAX_PENDING)
 		return false;
-	if (atomic_inc_return(&qp->ctx->npending) <= gda_ib_pending_context &&
-	    gda_executor_hold(qp->exec->ctx, gda_ib_pending_user)) {
-		qp->npending++;
-		return true;
+	if (qp->npending) {
+		if (atomic_inc_return(&qp->ctx->npending) > gda_ib_pending_context ||
+		    !gda_executor_hold(qp->exec->ctx, gda_ib_pending_user)) {
+			atomic_dec(&qp->ctx->npending);
+			return false;
+		}
 	}
-	atomic_dec(&qp->ctx->npending);
-	return false;
+	qp->npending++;
+	return true;
 }
 
 /*

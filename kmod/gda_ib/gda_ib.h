@@ -124,7 +124,7 @@ struct gda_ib_listener {
  * @pd: of all that the context has; NULL after removal
  * @listener: of the net namespace that bound the context
  * @ip: of the device there, as in struct gda_cm_address
- * @npending: requests that its QPs hold
+ * @npending: requests that its QPs hold, beside the first of each
  * @probes: how many begin in a while
  */
 struct gda_ib_ctx {

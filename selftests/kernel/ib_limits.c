@@ -250,13 +250,16 @@ static int refused(struct t_qp *qp, int n, int want)
 #define HELD	6
 #define ASKING	16
 
-/* Two contexts of one user hold no more than the user may; what they have held is given back. */
+/*
+ * Two contexts of one user hold no more than the user may, beside one of each QP; what they have
+ * held is given back.
+ */
 TEST_F(ib_limits, O18_held_of_a_user)
 {
 	struct t_qp target[2], qp[ASKING];
 	int fd, peer[2];
 
-	ASSERT_OK(load_with("pending_user=6 pending_context=4"));
+	ASSERT_OK(load_with("pending_user=4 pending_context=3"));
 	fd = t_context_on(T_IB);
 	ASSERT_LE(0, fd);
 	for (int round = 0; round < 2; round++) {
@@ -277,13 +280,13 @@ TEST_F(ib_limits, O18_held_of_a_user)
 	close(fd);
 }
 
-/* Nor does one context, with two QPs, hold more than it may. */
+/* Nor does one context, with two QPs, hold more than it may, beside one of each. */
 TEST_F(ib_limits, O18_held_of_a_context)
 {
 	struct t_qp target[2], qp[ASKING];
 	int fd, peer;
 
-	ASSERT_OK(load_with("pending_user=12 pending_context=6"));
+	ASSERT_OK(load_with("pending_user=12 pending_context=4"));
 	fd = t_context_on(T_IB);
 	peer = t_context_on(T_IB);
 	ASSERT_LE(0, fd);
@@ -295,6 +298,31 @@ TEST_F(ib_limits, O18_held_of_a_context)
 	for (int i = 0; i < ASKING; i++)
 		t_qp_close(&qp[i]);
 	for (int i = 0; i < 2; i++)
+		t_qp_close(&target[i]);
+	close(fd);
+	close(peer);
+}
+
+#define TARGETS	8
+
+/* Each QP of a context holds one, however many others do: so peers of a large group may be early. */
+TEST_F(ib_limits, O18_each_queue_holds_one)
+{
+	struct t_qp target[TARGETS], qp[ASKING];
+	int fd, peer;
+
+	ASSERT_OK(load_with("pending_context=1"));
+	fd = t_context_on(T_IB);
+	peer = t_context_on(T_IB);
+	ASSERT_LE(0, fd);
+	ASSERT_LE(0, peer);
+	for (int i = 0; i < TARGETS; i++)
+		ASSERT_OK(t_qp_open(&target[i], peer, DEPTH));
+	ASSERT_OK(ask_all(qp, ASKING, fd, target, TARGETS));
+	EXPECT_EQ(ASKING - TARGETS - 1, refused(qp, ASKING, ASKING - TARGETS - 1));
+	for (int i = 0; i < ASKING; i++)
+		t_qp_close(&qp[i]);
+	for (int i = 0; i < TARGETS; i++)
 		t_qp_close(&target[i]);
 	close(fd);
 	close(peer);

@@ -533,8 +533,8 @@ TEST_F_TIMEOUT(impostor, P9_without_the_nonce, 300)
 			rdma_destroy_id(ids[i]);
 }
 
-#define MOST	1024U		/* requests that a context holds */
-#define QPS	(MOST / GDA_CM_MAX_PENDING + 1)
+#define QPS	(1024U / GDA_CM_MAX_PENDING + 1)
+#define MOST	(1024U + QPS)	/* requests that a context holds, one of each QP among them */
 
 /* Ask @to for the peer of this number, which the target does not name. Return: is it held? */
 static bool is_held(FIXTURE_DATA(impostor) *self, const struct gda_cm_address *to,
@@ -548,7 +548,10 @@ static bool is_held(FIXTURE_DATA(impostor) *self, const struct gda_cm_address *t
 	return *id && !next(self->ch, number < MOST ? 0 : MS, &g);
 }
 
-/* Each QP of a context holds as many as it may; all together no more than the context may. */
+/*
+ * Each QP of a context holds as many as it may; all together no more than the context may: one of
+ * each QP, and 1024.
+ */
 TEST_F_TIMEOUT(impostor, O18_held_by_a_context, 300)
 {
 	struct rdma_cm_id **id = calloc(MOST + 1, sizeof(*id));

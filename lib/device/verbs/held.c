@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Requests that wait for their QP to name a peer: whoever sends one knows the nonce of the QP. A QP
- * holds one of each requester, and some in all; a context holds no more than
- * GDA_VERBS_PENDING_MOST, and each for a while: ids of rdma_cm are memory of the kernel's.
+ * holds one of each requester, and some in all. Beside the first of each QP, which a peer of a large
+ * group may have sent early, a context holds no more than GDA_VERBS_PENDING_MOST. All go after a
+ * while: ids of rdma_cm are memory of the kernel's.
  *
  * All under verbs->lock.
  */
@@ -42,7 +43,8 @@ u8 gda_verbs_hold(struct gda_verbs_qp *v, const struct gda_verbs_event *e)
 
 	if (gda_verbs_holds(v, &e->private))
 		return GDA_CM_REASON_BUSY;
-	if (v->npending == GDA_CM_MAX_PENDING || verbs->npending == GDA_VERBS_PENDING_MOST)
+	if (v->npending == GDA_CM_MAX_PENDING ||
+	    (v->npending && verbs->npending == GDA_VERBS_PENDING_MOST))
 		return GDA_CM_REASON_FULL;
 	r = calloc(1, sizeof(*r));
 	if (!r)
@@ -53,8 +55,8 @@ u8 gda_verbs_hold(struct gda_verbs_qp *v, const struct gda_verbs_event *e)
 	r->qpn = e->qpn;
 	r->next = v->pending;
 	v->pending = r;
+	verbs->npending += v->npending > 0;
 	v->npending++;
-	verbs->npending++;
 	gda_verbs_ticks(verbs);
 	return 0;
 }
@@ -67,7 +69,7 @@ static struct gda_verbs_request *gda_verbs_take_held(struct gda_verbs_qp *v,
 
 	*link = r->next;
 	v->npending--;
-	v->verbs->npending--;
+	v->verbs->npending -= v->npending > 0;
 	return r;
 }
 

@@ -51,7 +51,7 @@ static inline __be64 gda_os_siphash(const void *data, size_t bytes, __be64 k0, _
 
 #define GDA_VERBS_RESOLVE_MS	2000
 
-/* Requests that wait, of one context; and for how many seconds one waits. */
+/* Requests that wait, of one context, beside the first of each QP; and for how many seconds. */
 #define GDA_VERBS_PENDING_MOST	1024U
 #define GDA_VERBS_PENDING_S	120U
 
@@ -108,7 +108,7 @@ struct gda_verbs {
 	u32 pending_s;			/* GDA_PENDING_S, of the environment */
 	pthread_mutex_t lock;		/* guards the next three */
 	struct gda_verbs_qp *qps;
-	u32 npending;			/* requests that its QPs hold */
+	u32 npending;			/* requests that its QPs hold, beside the first of each */
 	bool ticking;			/* @timer */
 };
 
