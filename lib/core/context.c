@@ -86,10 +86,11 @@ GDA_EXPORT void gda_close(struct gda_context *ctx)
 	gda_debug_remove(ctx, NULL);
 	gda_waited_destroyed();
 	gda_called(0, "gda_close", "fd %d", ctx->fd);
-	gda_fork_remove_context(ctx);
-	__atomic_fetch_sub(&gda_contexts_open, 1, __ATOMIC_RELAXED);
 	/* mappings hold the file open: without this the kernel would keep it all */
 	gda_region_drop_all(ctx);
+	/* then: a child of fork(2) that comes before this has lost them */
+	gda_fork_remove_context(ctx);
+	__atomic_fetch_sub(&gda_contexts_open, 1, __ATOMIC_RELAXED);
 	ctx->ops->close(ctx);
 	pthread_mutex_destroy(&ctx->lock);
 	free(ctx);

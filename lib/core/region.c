@@ -152,9 +152,11 @@ void gda_region_drop_all(struct gda_context *ctx)
 {
 	struct gda_region *r;
 
+	pthread_mutex_lock(&ctx->lock);
 	while ((r = ctx->regions)) {
 		ctx->regions = r->next;
 		ctx->ops->unmap(ctx, r->addr, r->length);
 		free(r);
 	}
+	pthread_mutex_unlock(&ctx->lock);
 }

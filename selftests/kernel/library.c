@@ -328,6 +328,43 @@ TEST_F(library, fork_child_cannot_post)
 	}
 }
 
+/* Open and close contexts that have something mapped, until *@arg. */
+static void *open_and_close(void *arg)
+{
+	const bool *stop = arg;
+	struct side s = { 0 };
+
+	while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
+		if (side_open(&s, 64))
+			return arg;
+		side_close(&s);
+	}
+	return NULL;
+}
+
+/* Wherever gda_open() and gda_close() of another thread are when the process forks. */
+TEST_F(library, item5_fork_beside_open_and_close)
+{
+	void *failed = NULL;
+	pthread_t thread;
+	bool stop = false;
+	int kept = 0;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, open_and_close, &stop));
+	for (int i = 0; i < 300; i++) {
+		pid_t pid = fork();
+		int status = 1;
+
+		if (!pid)
+			_exit(has_the_file());
+		kept += waitpid(pid, &status, 0) != pid || status;
+	}
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, &failed);
+	EXPECT_EQ(NULL, failed);
+	EXPECT_EQ(0, kept);
+}
+
 /* The peer does not connect: the ring fills up, posts end at their deadline, then it works. */
 TEST_F(library, full_ring_has_a_deadline)
 {

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <unistd.h>
 #include "gda_internal.h"
 
 #define GDA_NODE "/dev/gda"
@@ -33,12 +32,14 @@ static int gda_kernel_ioctl(const struct gda_context *ctx, unsigned long request
 static void gda_kernel_close(struct gda_context *ctx)
 {
 	if (ctx->fd >= 0)
-		close(ctx->fd);
+		gda_fd_close(ctx->fd);
 }
 
 /*
- * A mapping holds the file open as a descriptor does. Something else takes its place, so that
- * what still points there, which the library may not know of, reads zeroes and writes for nobody.
+ * The descriptor is closed by fds.c, also of a context that another thread is about to open or to
+ * close. A mapping holds the file open as a descriptor does. Something else takes its place, so
+ * that what still points there, which the library may not know of, reads zeroes and writes for
+ * nobody.
  */
 static void gda_kernel_forked(struct gda_context *ctx)
 {
@@ -50,7 +51,6 @@ static void gda_kernel_forked(struct gda_context *ctx)
 			munmap(r->addr, r->length);
 			r->length = 0;	/* the place is not the library's any more */
 		}
-	gda_kernel_close(ctx);
 	ctx->fd = -1;
 }
 
@@ -59,7 +59,9 @@ int gda_kernel_open_node(struct gda_context *ctx)
 	int saved = errno;
 	int err = 0;
 
-	ctx->fd = open(GDA_NODE, O_RDWR | O_CLOEXEC);
+	gda_fd_lock();
+	ctx->fd = gda_fd_list(open(GDA_NODE, O_RDWR | O_CLOEXEC));
+	gda_fd_unlock();
 	if (ctx->fd < 0)
 		err = -errno;
 	if (err == -ENOENT)
