@@ -305,7 +305,10 @@ GDA_HELPER int gda_gin_aim(const struct gda_gin *gin, uint64_t signals, uint32_t
 	return 0;
 }
 
-/* Says to the peer what will be added to its signal, in programs built with GDA_CHECK. */
+/*
+ * Says to the peer what will be added to its signal, in programs built with GDA_CHECK. The signal
+ * may go by another queue: so it is there before the signal is posted.
+ */
 GDA_HELPER void gda_gin_announce(const struct gda_gin *gin, uint32_t peer,
 				 const struct gda_gin_how *how)
 {
@@ -315,9 +318,10 @@ GDA_HELPER void gda_gin_announce(const struct gda_gin *gin, uint32_t peer,
 	int add = !!(how->flags & GDA_GIN_ADD);
 
 	if (how->flags & GDA_GIN_SIGNAL)
-		gda_fetch_add(gda_gin_view(q), q->fetched, q->lkey,
-			      q->signals + 8ULL * (slot + (uint32_t)add), q->rkey, how->add,
-			      how->flags & GDA_EXCLUSIVE);
+		gda_wait(gda_gin_view(q),
+			 gda_fetch_add(gda_gin_view(q), q->fetched, q->lkey,
+				       q->signals + 8ULL * (slot + (uint32_t)add), q->rkey,
+				       how->add, how->flags & GDA_EXCLUSIVE), 0);
 #else
 	(void)gin;
 	(void)peer;
