@@ -548,10 +548,7 @@ static bool is_held(FIXTURE_DATA(impostor) *self, const struct gda_cm_address *t
 	return *id && !next(self->ch, number < MOST ? 0 : MS, &g);
 }
 
-/*
- * Each QP of a context holds as many as it may; all together no more than the context may: one of
- * each QP, and 1024.
- */
+/* Each QP of a context holds as many as it may; all together one of each QP, and 1024. */
 TEST_F_TIMEOUT(impostor, O18_held_by_a_context, 300)
 {
 	struct rdma_cm_id **id = calloc(MOST + 1, sizeof(*id));
