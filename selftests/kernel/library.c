@@ -343,7 +343,7 @@ static void *open_and_close(void *arg)
 }
 
 /* Wherever gda_open() and gda_close() of another thread are when the process forks. */
-TEST_F(library, item5_fork_beside_open_and_close)
+TEST_F_TIMEOUT(library, item5_fork_beside_open_and_close, 120)
 {
 	void *failed = NULL;
 	pthread_t thread;
@@ -351,7 +351,7 @@ TEST_F(library, item5_fork_beside_open_and_close)
 	int kept = 0;
 
 	ASSERT_EQ(0, pthread_create(&thread, NULL, open_and_close, &stop));
-	for (int i = 0; i < 300; i++) {
+	for (unsigned long i = 0; i < t_stress(300); i++) {
 		pid_t pid = fork();
 		int status = 1;
 

@@ -8,6 +8,11 @@ tmp=$(mktemp -d "${TMPDIR:-/tmp}/gda-test.XXXXXX") || exit 1
 trap 'rm -rf "$tmp"' EXIT
 n=0 rc=0
 
+# stress N: N times $GDA_STRESS, which may be a fraction, at least 1
+stress() {
+	awk -v n="$1" -v by="${GDA_STRESS:-1}" 'BEGIN { n = int(n * by); print n < 1 ? 1 : n }'
+}
+
 # ok NAME COMMAND...: its output is $tmp/log, which is shown if it fails; so is what it leaves in
 # $tmp/out and $tmp/err
 ok() {

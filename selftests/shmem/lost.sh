@@ -13,11 +13,11 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 run=build/tools/gda-run
 program=build/selftests/shmem/bin/lost
 . selftests/lib/ktap.sh
-slow=${GDA_SLOW:-1} pes=4 rounds=$((4 * ${GDA_STRESS:-1}))
+slow=${GDA_SLOW:-1} pes=4 rounds=$(stress 4)
 GDA_SHMEM_WAY=direct
 if [ -e /dev/gda ]; then
 	# the heap is pinned
-	GDA_SHMEM_WAY=queue SHMEM_SYMMETRIC_SIZE=4M slow=$((4 * slow)) pes=3 rounds=${GDA_STRESS:-1}
+	GDA_SHMEM_WAY=queue SHMEM_SYMMETRIC_SIZE=4M slow=$((4 * slow)) pes=3 rounds=$(stress 1)
 	export SHMEM_SYMMETRIC_SIZE
 fi
 export GDA_SHMEM_WAY
