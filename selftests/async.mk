@@ -10,8 +10,9 @@ ASYNCTESTS_FAKE	:= flags
 ASYNCTEST_LIB_plain := $(LIB_OUT)/libgda.a
 ASYNCTEST_LIB_asan := $(BUILD)/selftests/inproc/asan/libgda.a
 ASYNCTEST_LIB_tsan := $(BUILD)/selftests/inproc/tsan/libgda.a
+ASYNCTEST_LIB_phase := $(BUILD)/selftests/inproc/phase/libgda.a
 
-TEST_NATIVE	+= $(foreach v,plain asan tsan,$(ASYNCTESTS:%=$(ASYNCTEST_OUT)/$v/%))
+TEST_NATIVE	+= $(foreach v,plain asan tsan phase,$(ASYNCTESTS:%=$(ASYNCTEST_OUT)/$v/%))
 TEST_NATIVE	+= $(foreach v,plain asan,$(ASYNCTESTS_FAKE:%=$(ASYNCTEST_OUT)/$v/%))
 TEST_VM		+= $(ASYNCTESTS:%=$(ASYNCTEST_OUT)/plain/%)
 SOAK_NATIVE	+= $(ASYNCTEST_OUT)/plain/random
@@ -25,7 +26,7 @@ $(ASYNCTEST_OUT)/$1/$2: selftests/async/$2.c $$(wildcard selftests/async/*.h) se
 	$$(CC) $$(INPROC_FLAGS) $$(INPROC_SAN_$1) -o $$@ $$< \
 		$(if $(filter $2,$(ASYNCTESTS_FAKE)),selftests/lib/fake_nic.c) $(ASYNCTEST_LIB_$1)
 endef
-$(foreach v,plain asan tsan,$(foreach t,$(ASYNCTESTS) $(ASYNCTESTS_FAKE),$(eval $(call ASYNC_TEST,$v,$t))))
+$(foreach v,plain asan tsan phase,$(foreach t,$(ASYNCTESTS) $(ASYNCTESTS_FAKE),$(eval $(call ASYNC_TEST,$v,$t))))
 
 # Bandwidths and overlap.
 BENCH		+= $(ASYNCTEST_OUT)/plain/bandwidth

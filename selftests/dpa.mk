@@ -8,15 +8,17 @@ DPA_TESTS	:= calls launch rdma fatal process fork model
 DPA_LIB_plain	:= $(LIB_OUT)/libgda.a
 DPA_LIB_asan	:= $(BUILD)/selftests/inproc/asan/libgda.a
 DPA_LIB_tsan	:= $(BUILD)/selftests/inproc/tsan/libgda.a
+DPA_LIB_phase	:= $(BUILD)/selftests/inproc/phase/libgda.a
 # How many random programs; the sanitizers are slow, and look for something else.
 DPA_FLAGS_plain	:= -DMODEL_SEQUENCES=1000000 -DMODEL_GRAPHS=100000 -DMODEL_PROCESSES=4 \
 		   -DPROCESS_CONTEXTS=1000
 DPA_FLAGS_asan	:= -DMODEL_SEQUENCES=20000 -DMODEL_GRAPHS=1000 -DPROCESS_CONTEXTS=24
 DPA_FLAGS_tsan	:= $(DPA_FLAGS_asan)
+DPA_FLAGS_phase	:= $(DPA_FLAGS_asan)
 
 # A detector of races in one process does not see the order that another one makes.
 TEST_NATIVE	+= $(foreach v,plain asan,$(DPA_TESTS:%=$(DPA_OUT)/$v/%)) \
-		   $(patsubst %,$(DPA_OUT)/tsan/%,$(filter-out process fork,$(DPA_TESTS)))
+		   $(foreach v,tsan phase,$(patsubst %,$(DPA_OUT)/$v/%,$(filter-out process fork,$(DPA_TESTS))))
 TEST_VM		+= $(patsubst %,$(DPA_OUT)/plain/%,$(filter-out fork,$(DPA_TESTS)))
 
 define DPA_TEST
@@ -25,7 +27,7 @@ $(DPA_OUT)/$1/$2: selftests/dpa/$2.c selftests/dpa/dpa.h selftests/dpa/paths.h s
 	@mkdir -p $$(@D)
 	$$(CC) $$(INPROC_FLAGS) $(DPA_FLAGS_$1) $$(INPROC_SAN_$1) -o $$@ $$< $(DPA_LIB_$1)
 endef
-$(foreach v,plain asan tsan,$(foreach t,$(DPA_TESTS),$(eval $(call DPA_TEST,$v,$t))))
+$(foreach v,plain asan tsan phase,$(foreach t,$(DPA_TESTS),$(eval $(call DPA_TEST,$v,$t))))
 
 # Tasks for a process of their own; the library is gda-dpa's.
 $(foreach v,plain asan tsan,$(DPA_OUT)/$v/process $(DPA_OUT)/$v/fork) $(DPA_OUT)/plain/bench: \

@@ -10,8 +10,9 @@ GINTEST_DEPS	= selftests/gin/harness.c selftests/comm/children.h selftests/gin/g
 GINTEST_LIB_plain := $(LIB_OUT)/libgda.a
 GINTEST_LIB_asan := $(BUILD)/selftests/inproc/asan/libgda.a
 GINTEST_LIB_tsan := $(BUILD)/selftests/inproc/tsan/libgda.a
+GINTEST_LIB_phase := $(BUILD)/selftests/inproc/phase/libgda.a
 
-TEST_NATIVE	+= $(foreach v,plain asan tsan,$(GINTESTS:%=$(GINTEST_OUT)/$v/%)) \
+TEST_NATIVE	+= $(foreach v,plain asan tsan phase,$(GINTESTS:%=$(GINTEST_OUT)/$v/%)) \
 		   $(GINTEST_CHECKED:%=$(GINTEST_OUT)/checked/%)
 TEST_VM		+= $(GINTESTS:%=$(GINTEST_OUT)/plain/%)
 SOAK_NATIVE	+= $(GINTEST_OUT)/plain/histories
@@ -24,7 +25,7 @@ $(GINTEST_OUT)/$1/$2: selftests/gin/$2.c $$(GINTEST_DEPS) $(GINTEST_LIB_$1)
 	$$(CC) $$(INPROC_FLAGS) $$(INPROC_SAN_$1) $$(GINTEST_$2) -o $$@ $$< selftests/gin/harness.c \
 		$(GINTEST_LIB_$1)
 endef
-$(foreach v,plain asan tsan,$(foreach t,$(GINTESTS),$(eval $(call GIN_TEST,$v,$t))))
+$(foreach v,plain asan tsan phase,$(foreach t,$(GINTESTS),$(eval $(call GIN_TEST,$v,$t))))
 
 # Programs that use the API as they should break no rule.
 $(GINTEST_CHECKED:%=$(GINTEST_OUT)/checked/%): $(GINTEST_OUT)/checked/%: selftests/gin/%.c \

@@ -51,10 +51,10 @@ INPROC_SAN_tsan	:= $(INPROC_SAN_ALL) -fsanitize=thread -Wno-tsan
 INPROC_LIBSRC_asan = $(LIB_SRC) $(COMM_SRC) $(SHMEM_SRC) $(GIN_SRC) $(ASYNC_SRC) $(DPA_SRC) $(INPROC_SRC)
 INPROC_LIBSRC_tsan = $(INPROC_LIBSRC_asan)
 
-# A library whose posters and executors speak the dialect of selftests/dialect, see below.
+# A library whose posters and executors speak the dialect of selftests/dialect, too, see below.
 INPROC_FIRST_phase := -Iselftests/dialect -DPH_FATAL=1
-# Without the front ends, and what exports their inline functions.
-INPROC_LIBSRC_phase = $(filter-out lib/core/fastpath.c,$(LIB_SRC)) $(INPROC_SRC) selftests/dialect/phase.c
+INPROC_SAN_phase := -DGDA_WQE_TEST=200U -Iselftests/dialect
+INPROC_LIBSRC_phase = $(INPROC_LIBSRC_asan) selftests/dialect/phase.c selftests/dialect/choose.c
 
 define INPROC_LIBRARY
 $(INPROC_OUT)/$1/obj/%.o: %.c $$(INPROC_DEPS)
@@ -136,7 +136,7 @@ TEST_NATIVE += $(INPROC_OUT)/$1/dialect
 endef
 $(foreach v,plain asan tsan,$(eval $(call INPROC_DIALECT,$v)))
 
-# The suite, with the dialect in place of mlx5: its encoder and reader stand in gda/wqe.h's place.
+# The suite, with the dialect beside mlx5: queues speak the one and the other in turn.
 # Not cq, rnr, keys: they post entries of mlx5 by hand, as inproc.c above does of this dialect.
 INPROC_PHASE	:= data errors threads signal shared_cq help
 $(foreach t,$(INPROC_PHASE),$(eval $(call INPROC_TEST,phase,$t)))

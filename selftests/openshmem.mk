@@ -25,15 +25,21 @@ OSHTEST_LIB_plain := -L$(LIB_OUT) -Wl,-rpath,$(abspath $(LIB_OUT)) -lgda-shmem
 OSHTEST_LIB_asan := $(OSHTEST_OUT)/asan/libgda-shmem.a $(INPROC_LIB_asan)
 OSHTEST_NEED_plain := $(LIB_OUT)/libgda-shmem.so
 OSHTEST_NEED_asan := $(OSHTEST_LIB_asan)
+# Queues of two dialects, see selftests/inproc.mk.
+OSHTEST_LIB_phase := $(OSHTEST_OUT)/phase/libgda-shmem.a $(INPROC_LIB_phase)
+OSHTEST_NEED_phase := $(OSHTEST_LIB_phase)
 
-$(OSHTEST_OUT)/asan/obj/%.o: lib/frontend/openshmem/%.c $(GDA_HEADERS) $(OSH_HEADERS) \
+define OSHTEST_LIBRARY
+$(OSHTEST_OUT)/$1/obj/%.o: lib/frontend/openshmem/%.c $(GDA_HEADERS) $(OSH_HEADERS) \
 		selftests/openshmem.mk
-	@mkdir -p $(@D)
-	$(CC) $(OSHTEST_FLAGS) $(INPROC_SAN_asan) -c -o $@ $<
+	@mkdir -p $$(@D)
+	$$(CC) $$(OSHTEST_FLAGS) $(INPROC_SAN_$1) -c -o $$@ $$<
 
-$(OSHTEST_OUT)/asan/libgda-shmem.a: $(OSH_SRC:lib/frontend/openshmem/%.c=$(OSHTEST_OUT)/asan/obj/%.o)
-	rm -f $@
-	$(AR) qcs $@ $^
+$(OSHTEST_OUT)/$1/libgda-shmem.a: $(OSH_SRC:lib/frontend/openshmem/%.c=$(OSHTEST_OUT)/$1/obj/%.o)
+	rm -f $$@
+	$$(AR) qcs $$@ $$^
+endef
+$(foreach v,asan phase,$(eval $(call OSHTEST_LIBRARY,$v)))
 
 define OSHTEST_VARIANT
 $(OSHTEST_OUT)/$1/obj/%.o: selftests/shmem/%.c selftests/shmem/every.h $(OSH_HEADERS) \
@@ -48,9 +54,9 @@ $(OSHTEST_OUT)/$1/every: $(OSHTEST_SRC:selftests/shmem/%.c=$(OSHTEST_OUT)/$1/obj
 $(OSHTEST_OUT)/$1/end: $(OSHTEST_OUT)/$1/obj/end.o $(OSHTEST_NEED_$1)
 	$$(CC) $$(CFLAGS) $(INPROC_SAN_$1) -pthread -o $$@ $$< $(OSHTEST_LIB_$1)
 endef
-$(foreach v,plain asan,$(eval $(call OSHTEST_VARIANT,$v)))
+$(foreach v,plain asan phase,$(eval $(call OSHTEST_VARIANT,$v)))
 
-$(OSHTEST_OUT)/every: $(OSHTEST_OUT)/plain/every $(OSHTEST_OUT)/asan/every \
+$(OSHTEST_OUT)/every: $(OSHTEST_OUT)/plain/every $(OSHTEST_OUT)/asan/every $(OSHTEST_OUT)/phase/every \
 		$(OSHTEST_OUT)/plain/end $(OSHTEST_OUT)/asan/end
 
 # Programs in the manner of others, and the examples, as their users build them.

@@ -8,7 +8,7 @@ SHMEMTESTS	:= calls setup
 # over queues in plain memory
 SHMEMTESTS_FAKE	:= requests source
 
-TEST_NATIVE	+= $(foreach v,plain asan tsan,$(SHMEMTESTS:%=$(SHMEMTEST_OUT)/$v/%))
+TEST_NATIVE	+= $(foreach v,plain asan tsan phase,$(SHMEMTESTS:%=$(SHMEMTEST_OUT)/$v/%))
 TEST_NATIVE	+= $(foreach v,plain asan,$(SHMEMTESTS_FAKE:%=$(SHMEMTEST_OUT)/$v/%))
 TEST_VM		+= $(SHMEMTESTS:%=$(SHMEMTEST_OUT)/plain/%)
 
@@ -21,7 +21,7 @@ $(SHMEMTEST_OUT)/$1/$2: selftests/shmem/$2.c $(wildcard selftests/shmem/*.h) sel
 	$$(CC) $$(INPROC_FLAGS) $(INPROC_SAN_$1) -o $$@ $$< \
 		$(if $(filter $2,$(SHMEMTESTS_FAKE)),selftests/lib/fake_nic.c) $(INPROC_LIB_$1)
 endef
-$(foreach v,plain asan tsan,$(foreach t,$(SHMEMTESTS) $(SHMEMTESTS_FAKE),$(eval $(call SHMEM_TEST,$v,$t))))
+$(foreach v,plain asan tsan phase,$(foreach t,$(SHMEMTESTS) $(SHMEMTESTS_FAKE),$(eval $(call SHMEM_TEST,$v,$t))))
 
 # --- inside OpenSHMEM's library: over a queue in plain memory; peers that are words ---
 

@@ -24,6 +24,7 @@ static int gda_cq_map(struct gda_cq *c, const struct gda_cq_attr *attr,
 	c->view.entries = (uint64_t)(uintptr_t)c->entries;
 	c->view.record = (uint64_t)(uintptr_t)c->record;
 	c->view.mask = made->depth - 1;
+	c->view.dialect = made->dialect;
 	pthread_mutex_init(&c->credits.lock, NULL);
 	c->view.owner = (uintptr_t)c;
 	c->view.caps = gda_crowded() ? GDA_VIEW_YIELD : 0;
@@ -48,7 +49,7 @@ int gda_cq_new(struct gda_context *ctx, const struct gda_cq_attr *attr, struct g
 		.flags = attr->flags | (attr->memory ? GDA_CQ_DMABUF : 0) |
 			 (attr->dbrec ? GDA_CQ_DBREC_DMABUF : 0),
 		.depth = attr->flags & GDA_CQ_COLLAPSED ? 1 : attr->depth,
-		.dialect = attr->dialect ? attr->dialect : GDA_WQE_DIALECT,
+		.dialect = attr->dialect ? attr->dialect : gda_dialect_default(),
 		.cq_memory = gda_place_memory(attr->memory),
 		.dbrec_memory = gda_place_memory(attr->dbrec),
 	};
@@ -149,7 +150,7 @@ GDA_EXPORT struct gda_cq_view *gda_cq_view_sized(struct gda_cq *cq, size_t size)
 	else if (!cq->entries || !cq->record)
 		err = gda_because(-EINVAL,
 				  "the CQ is collapsed or unmapped: only a mapped ring has a view");
-	else if (cq->dialect != GDA_WQE_DIALECT)
+	else if (!gda_wqe_speaks(cq->dialect))
 		err = gda_because(-EINVAL,
 				  "the CQ is in dialect %u, which has no reader here: read its entries by gda/wqe.h",
 				  cq->dialect);

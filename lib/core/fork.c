@@ -29,13 +29,9 @@ static unsigned int gda_generation;
 static pthread_once_t gda_fork_once = PTHREAD_ONCE_INIT;
 static int gda_fork_error;
 
-/*
- * Where the views of a child lead: a doorbell and its record; a completion entry without a
- * completion; a ring of one entry, which is an error.
- */
+/* Where the views of a child lead: a doorbell and its record; an entry without a completion. */
 static struct {
-	uint8_t none[GDA_CQE_BYTES] __attribute__((aligned(64)));
-	uint8_t failed[GDA_CQE_BYTES] __attribute__((aligned(64)));
+	uint8_t none[GDA_CQE_MAX_BYTES] __attribute__((aligned(64)));
 	uint64_t db;
 	uint32_t dbrec;
 	uint32_t record;
@@ -45,7 +41,6 @@ static struct {
 static void gda_disassociate_init(void)
 {
 	memset(gda_disassociated.none, 0xff, sizeof(gda_disassociated.none));
-	gda_cqe_write_error(gda_disassociated.failed, GDA_CAUSE_FORK);
 	gda_disassociated.abort = 1;
 }
 
@@ -58,7 +53,7 @@ static void gda_view_disassociate(struct gda_view *v)
 {
 	if (v->error_index == GDA_NO_ERROR) {
 		v->error_index = v->completed;
-		v->error = GDA_CAUSE_FORK << 8 | GDA_CQE_QUEUE_ERROR;
+		v->error = GDA_CAUSE_FORK << 8 | gda_cqe_queue_error(v->dialect);
 	}
 	v->completed = GDA_DISASSOCIATED_COMPLETED;
 	v->reserved = GDA_DISASSOCIATED_RESERVED;
@@ -79,9 +74,13 @@ bool gda_view_is_inherited(const struct gda_view *v)
 	return v->dbrec == (uintptr_t)&gda_disassociated.dbrec;
 }
 
-static void gda_cq_view_disassociate(struct gda_cq_view *v)
+/* It becomes a ring of one entry, which is an error. */
+static void gda_cq_view_disassociate(struct gda_cq *cq)
 {
-	v->entries = (uintptr_t)gda_disassociated.failed;
+	struct gda_cq_view *v = &cq->view;
+
+	gda_cqe_write_error(v->dialect, cq->orphan, GDA_CAUSE_FORK);
+	v->entries = (uintptr_t)cq->orphan;
 	v->record = (uintptr_t)&gda_disassociated.record;
 	v->mask = 0;
 	v->next = 0;
@@ -133,7 +132,7 @@ static void gda_fork_child(void)
 				gda_view_disassociate(&qp->view);
 		for (cq = ctx->cqs; cq; cq = cq->next)
 			if (cq->entries && cq->record)
-				gda_cq_view_disassociate(&cq->view);
+				gda_cq_view_disassociate(cq);
 	}
 	gda_fork_unlock();
 }

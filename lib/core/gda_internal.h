@@ -103,6 +103,7 @@ struct gda_cq {
 	uint32_t handle;
 	uint32_t flags;
 	uint32_t dialect;
+	uint64_t orphan[GDA_CQE_MAX_BYTES / 8];	/* the ring of a child of fork(2) */
 };
 
 struct gda_qp {
@@ -185,6 +186,13 @@ struct gda_range {
 
 /* 0, or -EINVAL and the first of @ranges that is exceeded is noted. */
 int gda_ranges_check(const struct gda_range *ranges, size_t count);
+
+/* dialect.c */
+
+/* That of a queue whose creator names none. */
+uint32_t gda_dialect_default(void);
+/* Put it in place of 0. Return: 0; -EOPNOTSUPP and the reason: posters do not speak @dialect. */
+int gda_dialect_check(uint32_t *dialect);
 
 /* fork.c */
 

@@ -11,22 +11,35 @@
 
 #define GDA_DEFAULT_DEPTH 256
 
-static int gda_qp_take_cq(struct gda_qp *q, struct gda_cq *given)
+/* That which its creator names, else that of the CQs that it is given. */
+static int gda_qp_dialect(const struct gda_qp_attr *attr, uint32_t *dialect)
+{
+	*dialect = attr->dialect;
+	if (!*dialect && attr->cq)
+		*dialect = attr->cq->dialect;
+	if (!*dialect && attr->recv_cq)
+		*dialect = attr->recv_cq->dialect;
+	return gda_dialect_check(dialect);
+}
+
+static int gda_qp_take_cq(struct gda_qp *q, struct gda_cq *given, uint32_t dialect)
 {
 	struct gda_cq_attr attr = {
 		.size = sizeof(attr), .flags = GDA_CQ_COLLAPSED, .depth = 1,
 	};
 	int err;
 
+
 	q->cq = given;
 	if (given && given->ctx != q->ctx)
 		return gda_because(-EINVAL, "cq is of another context: use one context");
-	if (given && given->dialect != GDA_WQE_DIALECT)
+	if (given && given->dialect != dialect)
 		return gda_because(-EINVAL,
 				   "cq is in dialect %u, the QP in %u: create cq in that of the QP",
-				   given->dialect, GDA_WQE_DIALECT);
+				   given->dialect, dialect);
 	if (given)
 		return 0;
+	attr.dialect = dialect;
 	err = gda_cq_new(q->ctx, &attr, &q->own_cq);
 	q->cq = q->own_cq;
 	return err;
@@ -75,6 +88,7 @@ static int gda_qp_map(struct gda_qp *q, const struct gda_qp_attr *how,
 		.cq = q->cq->entries,
 		.depth = made->sq_depth,
 		.qpn = made->qpn,
+		.dialect = made->dialect,
 		.timeout_ns = how->timeout_ns,
 	};
 	void *dbrec;
@@ -159,7 +173,6 @@ static int gda_qp_new(struct gda_context *ctx, const struct gda_qp_attr *attr,
 		.size = sizeof(arg),
 		.flags = attr->flags | (attr->sq ? GDA_QP_SQ_DMABUF : 0) |
 			 (attr->dbrec ? GDA_QP_DBREC_DMABUF : 0),
-		.dialect = GDA_WQE_DIALECT,
 		.sq_depth = attr->sq_depth ? attr->sq_depth : GDA_DEFAULT_DEPTH,
 		.sq_memory = gda_place_memory(attr->sq),
 		.dbrec_memory = gda_place_memory(attr->dbrec),
@@ -175,7 +188,9 @@ static int gda_qp_new(struct gda_context *ctx, const struct gda_qp_attr *attr,
 		return -ENOMEM;
 	memset(q, 0, sizeof(*q));
 	q->ctx = ctx;
-	err = gda_qp_take_cq(q, attr->cq);
+	err = gda_qp_dialect(attr, &arg.dialect);
+	if (!err)
+		err = gda_qp_take_cq(q, attr->cq, arg.dialect);
 	if (err)
 		goto err_free;
 	err = gda_qp_check_owner(ctx, attr);
@@ -221,7 +236,7 @@ GDA_EXPORT int gda_qp_create(struct gda_context *ctx, const struct gda_qp_attr *
 		err = gda_place_read(&a.sq, &sq);
 	if (!err)
 		err = gda_place_read(&a.dbrec, &dbrec);
-	if (!err && (a.reserved || a.reserved2))
+	if (!err && a.reserved2)
 		err = -EOPNOTSUPP;
 	if (!err) {
 		err = gda_qp_new(ctx, &a, qp);

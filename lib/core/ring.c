@@ -28,35 +28,36 @@ static struct gda_credit *gda_credit_find(struct gda_credits *c, uint32_t qpn)
 	return &c->table[i];
 }
 
-/* Copy an entry to the cell of its QP; @last is its last word. */
-static void gda_credit(struct gda_credits *c, const char *cqe, uint32_t last)
+/* Copy an entry to the cell of its QP, which is of the ring's dialect; @last is its last word. */
+static void gda_credit(struct gda_credits *c, uint32_t dialect, const char *cqe, uint32_t last)
 {
 	const struct gda_credit *credit;
 	char *cell;
 
-	if (!gda_cqe_is_done(last) && !gda_cqe_is_error(last))
+	if (!gda_cqe_is_done(dialect, last) && !gda_cqe_is_error(dialect, last))
 		return;
-	credit = gda_credit_find(c, gda_cqe_qpn(cqe));
+	credit = gda_credit_find(c, gda_cqe_qpn(dialect, cqe));
 	if (!credit->cell)
 		return;		/* the QP was destroyed */
 	cell = (char *)(uintptr_t)credit->cell;
-	if (gda_cqe_is_error(last))
-		gda_cqe_copy_error(cell, cqe);
+	if (gda_cqe_is_error(dialect, last))
+		gda_cqe_copy_error(dialect, cell, cqe);
 	/* pairs with gda_poll(): what the work moved is seen, by the acquire of @last */
-	gda_nic_store32((uint32_t *)(uintptr_t)gda_cqe_last(credit->cell), last);
+	gda_nic_store32((uint32_t *)(uintptr_t)gda_cqe_last(dialect, credit->cell), last);
 }
 
 /* Credit the next entry, if there is one. Return: whether there was. @last: its last word. */
 static bool gda_credits_next(struct gda_credits *c, const struct gda_cq_view *v, uint32_t *last)
 {
 	const char *cqe = (const char *)(uintptr_t)v->entries +
-			  (uint64_t)((uint32_t)c->seen & v->mask) * GDA_CQE_BYTES;
+			  (uint64_t)((uint32_t)c->seen & v->mask) * gda_cqe_bytes(v->dialect);
 
 	/* pairs with the executor's release of this word */
-	*last = gda_nic_load32(gda_cqe_last((uintptr_t)cqe));
-	if (!gda_cqe_is_new(*last, c->seen, v->mask) || c->seen - v->next > v->mask)
+	*last = gda_nic_load32(gda_cqe_last(v->dialect, (uintptr_t)cqe));
+	if (!gda_cqe_is_new(v->dialect, *last, c->seen, v->mask) ||
+	    c->seen - v->next > v->mask)
 		return false;
-	gda_credit(c, cqe, *last);
+	gda_credit(c, v->dialect, cqe, *last);
 	c->seen++;
 	return true;
 }
@@ -71,12 +72,13 @@ static __attribute__((noinline)) void gda_credits_pass(struct gda_credits *c, st
 
 		if (!gda_credits_next(c, v, &last))
 			break;
-		if (first && !gda_cqe_is_imm(last))
+		if (first && !gda_cqe_is_imm(v->dialect, last))
 			v->next++;
 	}
 	/* pairs with the executor's acquire before it writes these entries again */
 	if (v->next != next)
-		gda_nic_store32((uint32_t *)(uintptr_t)v->record, gda_cqe_record(v->next));
+		gda_nic_store32((uint32_t *)(uintptr_t)v->record,
+				gda_cqe_record(v->dialect, v->next));
 }
 
 GDA_EXPORT void gda_view_progress(struct gda_view *v)

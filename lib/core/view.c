@@ -40,9 +40,9 @@ static int gda_view_check(const struct gda_view_attr *attr)
 		return gda_because(-EINVAL,
 				   "depth %u is no power of two: set it to one, such as 64",
 				   attr->depth);
-	if (attr->depth > GDA_WQE_MAX_DEPTH)
+	if (attr->depth > gda_wqe_max_depth(attr->dialect))
 		return gda_because(-EINVAL, "depth %u: the most is %u", attr->depth,
-				   GDA_WQE_MAX_DEPTH);
+				   gda_wqe_max_depth(attr->dialect));
 	if (attr->qpn >> 24)
 		return gda_because(-EINVAL,
 				   "qpn %#x has more than 24 bits: pass that of gda_qp_query()",
@@ -53,7 +53,8 @@ static int gda_view_check(const struct gda_view_attr *attr)
 					   "%s %p: set it to an address that is a multiple of %u bytes",
 					   parts[i].name, parts[i].p, (unsigned int)parts[i].align);
 	/* a queue may fail as soon as it is there */
-	if (!gda_cqe_is_preset(__atomic_load_n(gda_cqe_last((uintptr_t)attr->cq),
+	if (!gda_cqe_is_preset(attr->dialect,
+			       __atomic_load_n(gda_cqe_last(attr->dialect, (uintptr_t)attr->cq),
 					       __ATOMIC_RELAXED)))
 		return gda_because(-EPROTO,
 				   "the entry at cq is not preset: set its bytes to 0xff before");
@@ -86,13 +87,13 @@ static void gda_view_fill(struct gda_view *v, size_t size, const struct gda_view
 	v->slots = (uintptr_t)attr->slots;
 	v->mask = attr->depth - 1;
 	v->qpn = attr->qpn;
-	v->qpn_be = gda_db_qpn(attr->qpn);
+	v->qpn_be = gda_db_qpn(attr->dialect, attr->qpn);
 	v->timeout_ns = attr->timeout_ns ? attr->timeout_ns : GDA_DEFAULT_TIMEOUT_NS;
 	v->abort = (uintptr_t)&v->abort_word;
 	v->error_index = GDA_NO_ERROR;
-	v->dialect = GDA_WQE_DIALECT;
-	v->can = GDA_WQE_CAN;
-	v->max_inline = gda_wqe_max_inline(attr->depth);
+	v->dialect = attr->dialect;
+	v->can = gda_wqe_can(attr->dialect);
+	v->max_inline = gda_wqe_max_inline(attr->dialect, attr->depth);
 	gda_view_share(v);
 }
 
@@ -104,8 +105,10 @@ int gda_view_make(struct gda_view *v, size_t size, const struct gda_view_attr *a
 	if (!err)
 		err = gda_struct_read(&a, sizeof(a), GDA_THROUGH(struct gda_view_attr, slots),
 				      attr);
-	if (!err && a.reserved)
-		err = -EOPNOTSUPP;
+	if (!err && !a.dialect)
+		a.dialect = GDA_WQE_FIRST;
+	if (!err)
+		err = gda_dialect_check(&a.dialect);
 	if (!err)
 		err = gda_view_check(&a);
 	if (!err)

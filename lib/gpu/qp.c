@@ -62,7 +62,7 @@ static size_t gda_cuda_host_bytes(const struct gda_cuda_qp *q)
 
 static size_t gda_cuda_sq_bytes(const struct gda_cuda_qp *q)
 {
-	return (size_t)q->depth * GDA_WQE_SLOT_BYTES;
+	return (size_t)q->depth * gda_wqe_slot_bytes(GDA_WQE_FIRST);
 }
 
 /* The view with its words, then the CQ entry: what of a block has to be filled in. */
@@ -200,7 +200,7 @@ static int gda_cuda_qp_upload(struct gda_cuda_qp *q)
 	if (!err && q->copier.base.cq)
 		err = gda_cu_errno(gda_cu.stream_copy(q->copier.base.cq,
 						      (uintptr_t)image + words,
-						      GDA_CQE_BYTES, stream));
+						      gda_cqe_bytes(GDA_WQE_FIRST), stream));
 	if (!err)
 		err = gda_cu_errno(gda_cu.stream_sync(stream));
 	free(image);

@@ -218,11 +218,11 @@ TEST_F(sizes, attributes)
 	EXPECT_EQ(-EOPNOTSUPP, gda_qp_create(self->ctx, &attr, &q));
 	attr.sq = NULL;
 	cq.dialect = 99;
-	attr.reserved = 1;
+	attr.dialect = 99;
 	EXPECT_EQ(-EOPNOTSUPP, gda_cq_create(self->ctx, &cq, &c));
 	EXPECT_EQ(-EOPNOTSUPP, gda_qp_create(self->ctx, &attr, &q));
 	/* nothing was created by any of these */
-	attr.reserved = 0;
+	attr.dialect = 0;
 	ASSERT_EQ(0, gda_qp_create(self->ctx, &attr, &q));
 	EXPECT_EQ(0, gda_qp_destroy(q));
 	GUARD(exported);

@@ -36,6 +36,8 @@ enum ph_op {
 
 /* Inline bytes that an entry of one slot has in place of @laddr. */
 #define PH_INLINE_SLOT	8U
+/* ... and an entry of any length, as in mlx5. */
+#define PH_INLINE_MAX	972U
 
 /*
  * The first slot of an entry; longer inline payload, the operands of an atomic or an immediate

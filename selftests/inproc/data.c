@@ -176,8 +176,8 @@ static int64_t random_inline(FIXTURE_DATA(data) *self, unsigned int flags)
 		return gda_put_value(a->v, b->mem.iova + dst, b->mem.key, bytes[0], flags);
 	}
 	memcpy(self->model[1] + dst, bytes, len);
-	if (len > GDA_INLINE_SLOT)	/* entry and NOP */
-		self->extra += gda_wqe_inline_slots(len) - 2;
+	if (s_inline_slots(a->v, len) > 1)	/* entry and NOP */
+		self->extra += s_inline_slots(a->v, len) - 2;
 	return gda_put_inline(a->v, b->mem.iova + dst, b->mem.key, bytes, len, flags);
 }
 
@@ -190,7 +190,7 @@ static int64_t random_atomic(FIXTURE_DATA(data) *self, unsigned int flags)
 	uint64_t compare = s_random(&self->rnd) & 1 ? old : value;
 
 	put64(self->model[0] + result, old);
-	self->extra += s_atomic_extra();
+	self->extra += s_atomic_extra(self->end[0].v);
 	if (s_random(&self->rnd) & 1) {
 		put64(self->model[1] + at, old + value);
 		return gda_fetch_add(a->v, a->mem.iova + result, a->mem.key, b->mem.iova + at,
@@ -215,7 +215,7 @@ static int64_t random_masked(FIXTURE_DATA(data) *self, unsigned int flags)
 	if (s_random(&self->rnd) & 1) {
 		uint64_t low = (uint32_t)(old + value), high = (old >> 32) + (value >> 32);
 
-		self->extra += s_atomic_extra();
+		self->extra += s_atomic_extra(self->end[0].v);
 		put64(self->model[1] + at, high << 32 | low);
 		return gda_masked_fetch_add(a->v, a->mem.iova + result, a->mem.key,
 					    b->mem.iova + at, b->mem.key, value, 1U << 31, flags);
@@ -247,7 +247,7 @@ static int64_t random_signal(FIXTURE_DATA(data) *self, unsigned int flags)
 	old = get64(self->model[1] + at);
 	if (s.op == GDA_SIGNAL_ADD) {
 		put64(self->model[0] + result, old);
-		self->extra += s_atomic_extra();
+		self->extra += s_atomic_extra(self->end[0].v);
 	}
 	put64(self->model[1] + at, s.op == GDA_SIGNAL_ADD ? old + s.value : s.value);
 	return gda_put_signal(a->v, a->mem.iova + src, a->mem.key, b->mem.iova + dst,

@@ -367,7 +367,7 @@ TEST_F(errors, full_ring_is_never_lapped)
 					      GDA_EXCLUSIVE | GDA_DEFER };
 	struct s_end *a = &self->end[0], *b = &self->end[1];
 	/* it has room for as many atomics, and NOPs fill the rest */
-	const uint32_t slots = s_atomic_slots(), depth = slots > 1 ? 4 * DEPTH : DEPTH;
+	const uint32_t depth = 4 * DEPTH;
 	uint64_t *sum = (void *)b->mem.addr;
 	unsigned int m;
 
@@ -375,8 +375,9 @@ TEST_F(errors, full_ring_is_never_lapped)
 		struct gda_qp_attr attr = {
 			.size = sizeof(attr), .sq_depth = depth, .timeout_ns = 10000000,
 		};
-		uint8_t before[4 * DEPTH * GDA_WQE_SLOT_BYTES];
-		const size_t bytes = (size_t)depth * GDA_WQE_SLOT_BYTES;
+		uint8_t before[4 * DEPTH * 64];
+		uint32_t slots;
+		size_t bytes;
 		struct gda_address to_q, to_peer;
 		struct gda_qp *q, *peer;
 		struct gda_view *v;
@@ -389,6 +390,8 @@ TEST_F(errors, full_ring_is_never_lapped)
 		ASSERT_OK(gda_qp_address(peer, &to_peer));
 		ASSERT_OK(gda_qp_connect(q, &to_peer));
 		v = gda_qp_view(q);
+		slots = s_atomic_slots(v);
+		bytes = (size_t)depth * gda_wqe_slot_bytes(v->dialect);
 		for (i = 0; i < DEPTH; i++)
 			ASSERT_EQ(i * slots,
 				  gda_fetch_add(v, a->mem.iova + 8 * i, a->mem.key, b->mem.iova,

@@ -304,7 +304,7 @@ TEST_F(explain, M4_worker_not_woken)
 		usleep(20000);
 	}
 	ASSERT_EQ(0, s_put(a, 0, b, 0, 8, GDA_DEFER));
-	gda_nic_store32((uint32_t *)(uintptr_t)a->v->dbrec, gda_db_record(1));
+	gda_nic_store32((uint32_t *)(uintptr_t)a->v->dbrec, gda_db_record(a->v->dialect, 1));
 	why = gda_explain(a->v, 0, self->text, sizeof(self->text));
 	EXPECT_EQ(GDA_WHY_ASLEEP, why) {
 		TH_LOG("%s", self->text);

@@ -20,7 +20,8 @@ static int64_t post_changed(struct s_end *a, struct s_end *b, size_t at, uint8_t
 	int64_t t = atomic ? gda_fetch_add(a->v, a->mem.iova, a->mem.key, b->mem.iova + 8,
 					   b->mem.key, 1, GDA_DEFER) :
 			     s_put(a, 0, b, 0, 8, GDA_DEFER);
-	uint8_t *wqe = (uint8_t *)(uintptr_t)a->v->sq + (t & (DEPTH - 1)) * GDA_WQE_SLOT_BYTES;
+	uint8_t *wqe = (uint8_t *)(uintptr_t)a->v->sq + (t & (DEPTH - 1)) *
+		       gda_wqe_slot_bytes(a->v->dialect);
 
 	wqe[at] = value;
 	gda_flush(a->v);
@@ -160,7 +161,7 @@ TEST_F(explain, M4_doorbell)
 	uint64_t end = gda_clock_ns() + S_TIMEOUT_NS;
 
 	ASSERT_EQ(0, gda_nop(v, GDA_DEFER));
-	gda_ring(v, 1000);
+	gda_ring(v, v->dialect, 1000);
 	while (!gda_error(v, &error) && gda_clock_ns() < end)
 		usleep(1000);
 	EXPECT_EQ(GDA_WHY_FAILED, gda_explain(v, 0, self->text, sizeof(self->text)));

@@ -254,8 +254,9 @@ static int count(unsigned int n)
 		gda_nop(g.v[i % n], 0);
 	/* all are there: nobody else looks at the ring */
 	ring = gda_cq_view(g.cq);
-	last = gda_cqe_last(ring->entries + GDA_CQE_BYTES * (COUNT - 1));
-	while (!gda_cqe_is_new(gda_nic_load32(last), COUNT - 1, ring->mask))
+	last = gda_cqe_last(ring->dialect,
+			    ring->entries + gda_cqe_bytes(ring->dialect) * (COUNT - 1));
+	while (!gda_cqe_is_new(ring->dialect, gda_nic_load32(last), COUNT - 1, ring->mask))
 		usleep(1000);
 	gda_view_progress(g.v[0]);
 	for (i = 0; i < n; i++)

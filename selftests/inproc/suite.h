@@ -101,18 +101,24 @@ static inline unsigned long s_short(unsigned long few, unsigned long n)
 	return !s_slow() || stressed > n || stressed < few ? stressed : few;
 }
 
-/* Slots of an atomic, in the dialect of the posters. */
-static inline uint32_t s_atomic_slots(void)
+/* Slots of an atomic, in the dialect of @v. */
+static inline uint32_t s_atomic_slots(const struct gda_view *v)
 {
-	const struct gda_wqe w = gda_wqe_fetch_add(0, 0, 0, 0, 0);
+	return gda_wqe_make(v->dialect, gda_wr_fetch_add(0, 0, 0, 0, 0)).slots;
+}
 
-	return gda_wqe_slots(&w);
+/* Slots of a put of @len bytes that travel in the queue of @v. */
+static inline uint32_t s_inline_slots(const struct gda_view *v, uint32_t len)
+{
+	static const uint8_t zeroes[GDA_INLINE_MAX];
+
+	return gda_wqe_make(v->dialect, gda_wr_inline(0, 0, zeroes, len)).slots;
 }
 
 /* Of these, slots that no completion names: an entry of several has one, the NOP behind it too. */
-static inline uint32_t s_atomic_extra(void)
+static inline uint32_t s_atomic_extra(const struct gda_view *v)
 {
-	return s_atomic_slots() > 1 ? s_atomic_slots() - 2 : 0;
+	return s_atomic_slots(v) > 1 ? s_atomic_slots(v) - 2 : 0;
 }
 
 static inline void *s_pages(size_t len)

@@ -37,8 +37,9 @@ static __device__ __forceinline__ int post_all(const struct job &j, uint32_t id,
 static __device__ void post_one(const struct gda_port &p, uint64_t index, uint32_t id,
 				uint64_t number)
 {
-	struct gda_wqe w = gda_wqe_rdma(GDA_MLX5_WRITE, ~number, id, number, id * 0x9e3779b9U,
-					(id ^ (uint32_t)number) & 0xffffff);
+	struct gda_wqe w = gda_wqe_make(GDA_DIALECT_MLX5,
+					gda_wr_put(~number, id, number, id * 0x9e3779b9U,
+						   (id ^ (uint32_t)number) & 0xffffff));
 
 	gda_wqe_store(gda_sq(p), index, &w, 0);
 }

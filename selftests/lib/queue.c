@@ -35,9 +35,9 @@ FIXTURE_TEARDOWN(queue)
 
 static void write_nop(struct gda_view *v, uint64_t index)
 {
-	struct gda_wqe nop = gda_wqe_nop();
+	struct gda_wqe nop = gda_wqe_make(v->dialect, gda_wr_nop());
 
-	gda_wqe_store(gda_sq(v), index, &nop, 0);
+	gda_wqe_store(gda_sq(v, v->dialect), index, &nop, 0);
 }
 
 /*
@@ -268,7 +268,7 @@ TEST(I_09_flush_of_a_full_ring_relies_on_the_last)
 	fake_complete(q, 1);
 	EXPECT_EQ(1, gda_test(v, 0));
 	write_nop(v, last);
-	gda_publish(v, last, 1, flags);
+	gda_publish(v, v->dialect, last, 1, flags);
 	EXPECT_EQ(4, fake_rung(q));
 	fake_queue_free(q);
 }
@@ -283,10 +283,10 @@ TEST(I_08_doorbell_never_covers_an_unwritten_slot)
 	ASSERT_EQ(0, gda_reserve(&q->view, 1, &flags, &first));
 	ASSERT_EQ(0, gda_reserve(&q->view, 1, &flags, &second));
 	write_nop(&q->view, second);
-	gda_publish(&q->view, second, 1, 0);
+	gda_publish(&q->view, q->view.dialect, second, 1, 0);
 	EXPECT_EQ(0, fake_rung(q));
 	write_nop(&q->view, first);
-	gda_publish(&q->view, first, 1, 0);
+	gda_publish(&q->view, q->view.dialect, first, 1, 0);
 	EXPECT_EQ(2, fake_rung(q));
 	fake_queue_free(q);
 }
@@ -334,7 +334,7 @@ static void run_order(struct orders *o, const int *order)
 		o->wrong += gda_reserve(&o->q->view, 1, &flags, &index) != 0;
 	for (i = 0; i < POSTERS; i++) {
 		o->published[order[i]] = true;
-		gda_publish(&o->q->view, o->start + (uint64_t)order[i], 1,
+		gda_publish(&o->q->view, o->q->view.dialect, o->start + (uint64_t)order[i], 1,
 			    o->defers & 1U << order[i] ? GDA_DEFER : 0);
 		check_doorbell(o, &rung);
 	}
@@ -391,13 +391,13 @@ TEST(I_10_combiner_waits_at_the_first_unwritten_slot)
 
 	for (i = 0; i < 4; i++)
 		gda_reserve(&q->view, 1, &flags, &index[i]);
-	gda_publish(&q->view, 0, 1, 0);
+	gda_publish(&q->view, q->view.dialect, 0, 1, 0);
 	EXPECT_EQ(1, fake_rung(q));
 	EXPECT_EQ(gda_slot_word(1, GDA_SLOT_HEAD), q->slots[1]);
-	gda_publish(&q->view, 3, 1, 0);
-	gda_publish(&q->view, 2, 1, 0);
+	gda_publish(&q->view, q->view.dialect, 3, 1, 0);
+	gda_publish(&q->view, q->view.dialect, 2, 1, 0);
 	EXPECT_EQ(1, fake_rung(q));
-	gda_publish(&q->view, 1, 1, 0);
+	gda_publish(&q->view, q->view.dialect, 1, 1, 0);
 	EXPECT_EQ(4, fake_rung(q));
 	EXPECT_EQ(gda_slot_word(4, GDA_SLOT_HEAD), q->slots[4]);
 	fake_queue_free(q);

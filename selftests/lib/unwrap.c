@@ -36,7 +36,7 @@ TEST_F_TIMEOUT(unwrap, I_13_is_exact, 100)
 
 			/* or the compiler proves the rule and runs nothing */
 			__asm__("" : "+r" (counter));
-			wrong += gda_cqe_unwrap(old, gda_be32(counter << 16)) != old + done;
+			wrong += gda_cqe_unwrap(GDA_DIALECT_MLX5, old, gda_be32(counter << 16)) != old + done;
 		}
 	}
 	EXPECT_EQ(0, wrong);

@@ -374,15 +374,15 @@ static int64_t post(int id, unsigned int k, unsigned int flags)
 /* The same steps by hand, in the wrong order. */
 static int64_t post_wrong(int id, unsigned int k)
 {
-	struct gda_wqe nop = gda_wqe_nop();
+	struct gda_wqe nop = gda_wqe_make(s.v.dialect, gda_wr_nop());
 	unsigned int flags = GDA_NOWAIT;
 	uint64_t index;
 
 	if (gda_reserve(&s.v, 1, &flags, &index))
 		return -EAGAIN;
-	gda_publish(&s.v, index, 1, 0);
+	gda_publish(&s.v, s.v.dialect, index, 1, 0);
 	explore_step("late write", NULL);
-	gda_wqe_store(gda_sq(&s.v), index, &nop, 0);
+	gda_wqe_store(gda_sq(&s.v, s.v.dialect), index, &nop, 0);
 	s.word[id] += 1ULL << 8 * k;
 	return (int64_t)index;
 }

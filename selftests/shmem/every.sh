@@ -59,7 +59,7 @@ begin_all() {
 		begin $args &
 		begun[$args]=$!
 	done
-	for args in 'plain 1 queue' 'asan 1 queue'; do
+	for args in 'plain 1 queue' 'asan 1 queue' 'phase 1 queue'; do
 		# shellcheck disable=SC2086
 		GDA_SHMEM_WAY=queue SHMEM_SYMMETRIC_SIZE=16M begin $args &
 		begun[$args]=$!
@@ -131,6 +131,7 @@ tests=(
 	'every_on_1 every plain 1'
 	'every_on_1_by_queue alone plain'
 	'every_on_1_by_queue_asan alone asan'
+	'every_on_1_by_queues_of_two_dialects alone phase'
 	'every_on_3_asan every asan 3'
 	'no_queue no_queue'
 	'finalize_frees_teams_asan leaves_nothing 0 done split'

@@ -30,7 +30,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
 uapi=$(cd uapi && echo gda/*.h)
 shared=$(cd kmod/include && echo gda/*.h)
-public=$(cd lib/include && echo gda/*.h gda/gpu/*.h gda/gin/*.h gda/wqe/*.h)
+# the last one is a test's (GDA_WQE_TEST)
+public=$(cd lib/include && echo gda/*.h gda/gpu/*.h gda/gin/*.h gda/wqe/*.h gda/wqe/test.h)
 
 # includes FILE...: "FILE:LINE <name>" or "FILE:LINE "name"" for each #include
 includes() {

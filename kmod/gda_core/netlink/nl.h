@@ -22,8 +22,8 @@ extern struct genl_family gda_nl_family;
  * @admin: both the socket's owner and the caller have CAP_NET_ADMIN in the initial user namespace
  * @self: the caller is the user that opened the socket
  * @tracer: both have CAP_SYS_PTRACE in their user namespace
- * @pid: the process that sends the request. It is compared, and never looked into: when a later part
- *       of a dump runs it may be gone
+ * @pid: the process that sends the request. It is compared, and never looked into: when a later
+ *       part of a dump runs it may be gone
  * @one: one object is asked for, and what takes longer to tell is told
  */
 struct gda_nl_reader {

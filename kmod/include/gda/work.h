@@ -10,6 +10,7 @@
 #include <linux/types.h>
 
 #include <gda/cause.h>
+#include <gda/op.h>
 
 #define GDA_ENGINE_MAX_SGE	2
 #define GDA_ENGINE_MAX_INLINE	972	/* inline payload, bytes */
@@ -38,33 +39,6 @@ static __always_inline struct gda_status gda_status(u8 class, u8 cause)
 #define GDA_FAIL_PEER	GDA_STATUS(GDA_CLASS_RETRY, GDA_CAUSE_PEER)
 
 /**
- * enum gda_op - the operation of a work request
- * @GDA_OP_NOP: nothing; it completes in its turn
- * @GDA_OP_WRITE: local segments, or inline payload, to the remote range
- * @GDA_OP_READ: the remote range to local segments
- * @GDA_OP_WRITE_IMM: a write, and then an immediate for the peer's CQ
- * @GDA_OP_DUMP: one local segment is read and dropped; there is no remote range
- * @GDA_OP_WAIT: until the CQ with number @remote.key has the entry @imm (gda_cq_reached()); there
- *	is no remote range
- * @GDA_OP_FETCH_ADD: this and all below are atomics
- * @GDA_OP_COMPARE_SWAP: swap if equal
- * @GDA_OP_MASKED_FETCH_ADD: addition in fields
- * @GDA_OP_MASKED_COMPARE_SWAP: compare and swap some of the bits
- */
-enum gda_op {
-	GDA_OP_NOP,
-	GDA_OP_WRITE,
-	GDA_OP_READ,
-	GDA_OP_WRITE_IMM,
-	GDA_OP_DUMP,
-	GDA_OP_WAIT,
-	GDA_OP_FETCH_ADD,
-	GDA_OP_COMPARE_SWAP,
-	GDA_OP_MASKED_FETCH_ADD,
-	GDA_OP_MASKED_COMPARE_SWAP,
-};
-
-/**
  * struct gda_sge - a range of memory that a key names: a local segment, or the remote range
  * @addr: of the first byte, in the MR's addresses
  * @len: bytes
@@ -91,7 +65,8 @@ struct gda_sge {
  * @opcode: the dialect's own, for completions
  * @slots: of the send queue that it fills
  * @flags: GDA_WORK_*
- * @imm: of %GDA_OP_WRITE_IMM and %GDA_OP_WAIT
+ * @imm: of %GDA_OP_WRITE_IMM; of %GDA_OP_WAIT, which waits until the CQ with number @remote.key has
+ *	this entry (gda_cq_reached())
  * @remote: @remote.len is the payload in all; the segments add up to it
  * @sge: local segments; of an atomic one, for the old value
  * @swap_add: of atomics, which are @remote.len bytes wide; narrow ones have zeros above

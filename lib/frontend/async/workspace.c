@@ -22,7 +22,7 @@ static int gda_async_ranges(const struct gda_async_attr *a, uint32_t nranks)
 	const struct gda_range ranges[] = {
 		{ "groups", a->groups, GDA_ASYNC_MAX_GROUPS },
 		{ "queues", a->queues, GDA_ASYNC_MAX_QUEUES },
-		{ "depth", a->depth, GDA_WQE_MAX_DEPTH },
+		{ "depth", a->depth, gda_wqe_max_depth(GDA_WQE_FIRST) },
 		{ "block_bytes", a->block_bytes, GDA_CHUNK_MAX },
 		{ "count", a->count, GDA_ASYNC_MAX_WINDOWS },
 		{ "reserved", a->reserved, 0 },

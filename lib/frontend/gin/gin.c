@@ -238,11 +238,12 @@ static void gda_gin_name(struct gda_gin_world *w, const struct gda_view *v, uint
 			 struct gda_gin_error *e)
 {
 	const char *entry = (const char *)(uintptr_t)v->sq +
-			    (uint64_t)((uint32_t)index & v->mask) * GDA_WQE_SLOT_BYTES;
+			    (uint64_t)((uint32_t)index & v->mask) *
+			    gda_wqe_slot_bytes(v->dialect);
 	uint64_t raddr;
 	uint32_t rkey;
 
-	gda_wqe_read_remote(entry, &raddr, &rkey);
+	gda_wqe_read_remote(v->dialect, entry, &raddr, &rkey);
 	pthread_mutex_lock(&w->lock);
 	e->window = gda_gin_find(w, e->peer, rkey, raddr, &e->offset);
 	pthread_mutex_unlock(&w->lock);

@@ -153,16 +153,30 @@ void gda_osh_queue_fini(void)
 	routes = NULL;
 }
 
+static inline __attribute__((always_inline)) bool
+post_at(uint32_t dialect, struct gda_view *v, struct gda_wr r)
+{
+	uint64_t index = gda_load_relaxed64(&v->reserved);
+	uint64_t end = index + gda_wqe_word_slots(dialect) - 1;
+	struct gda_wqe w;
+
+	if (!gda_osh_likely(gda_slots_used(v, end, GDA_EXCLUSIVE) <= v->mask))
+		return false;
+	w = gda_wqe_make(dialect, r);
+	gda_store_relaxed64(&v->reserved, index + w.slots);
+	gda_wqe_store(gda_sq(v, dialect), index, &w, 0);
+	gda_ring(v, dialect, index + w.slots);
+	return true;
+}
+
 /* Post, and return true; or false: it is a rare case, and nothing was posted. */
 static inline __attribute__((always_inline)) bool
 post(const void *addr, bool put, uint64_t value, int pe)
 {
 	const struct gda_shmem *s = gda_osh.s;
 	const struct route *r = &routes[pe];
-	uint64_t iova = r->heap_iova + (uintptr_t)addr, index;
-	struct gda_view *v = r->view;
+	uint64_t iova = r->heap_iova + (uintptr_t)addr;
 	uint32_t key = r->heap_key;
-	struct gda_wqe w;
 
 	if ((uintptr_t)addr - s->heap >= heap_words) {
 		if ((uintptr_t)addr - s->data >= data_words)
@@ -170,15 +184,9 @@ post(const void *addr, bool put, uint64_t value, int pe)
 		iova = r->data_iova + (uintptr_t)addr;
 		key = r->data_key;
 	}
-	index = gda_load_relaxed64(&v->reserved);
-	if (!gda_osh_likely(gda_slots_used(v, index, GDA_EXCLUSIVE) <= v->mask))
-		return false;
-	w = put ? gda_wqe_value(iova, key, value) :
-		  gda_wqe_fetch_add(s->stage, s->stage_key, iova, key, value);
-	gda_store_relaxed64(&v->reserved, index + 1);
-	gda_wqe_store(gda_sq(v), index, &w, 0);
-	gda_ring(v, index + 1);
-	return true;
+	return GDA_WQE_FOLD(r->view->dialect, post_at, r->view,
+			    put ? gda_wr_value(iova, key, value) :
+			    gda_wr_fetch_add(s->stage, s->stage_key, iova, key, value));
 }
 
 __attribute__((noinline))

@@ -62,7 +62,8 @@ static uint64_t gda_shmem_chunks(const struct gda_shmem_heap *h, uint64_t bytes)
 /* The bytes that are pinned; queues are charged to the same limit, see gda(4). */
 static uint64_t gda_shmem_memlock(const struct gda_shmem_heap *h)
 {
-	uint64_t queue = (uint64_t)h->attr.depth * GDA_WQE_SLOT_BYTES + 3 * GDA_SHMEM_PAGE;
+	uint64_t queue = (uint64_t)h->attr.depth * gda_wqe_slot_bytes(GDA_WQE_FIRST) +
+			 3 * GDA_SHMEM_PAGE;
 
 	return h->own.heap.bytes + h->own.data.bytes + gda_shmem_stage_bytes() +
 	       queue * h->attr.qps * h->shmem.npes;

@@ -333,8 +333,9 @@ const struct gda_counter_mem *gda_counter_memory(const struct gda_counter *count
  * struct gda_qp_attr - attributes of a new QP
  * @size: sizeof(struct gda_qp_attr)
  * @flags: %GDA_QP_POLLED, or 0; @sq and @dbrec stand for the other GDA_QP_*
- * @sq_depth: slots of 64 bytes, a power of two; 0: 256
- * @reserved: must be 0
+ * @sq_depth: slots, a power of two; 0: 256
+ * @dialect: enum gda_dialect of gda/ioctl.h, the byte format of the queue; 0: that of @cq or
+ *	@recv_cq, else %GDA_DIALECT_MLX5, whose slots have 64 bytes
  * @timeout_ns: bound of every wait inside a posting call (full ring) and of waits
  *	without a deadline; 0: one second. Also of work requests, posted by hand, that wait for an entry
  *	of a CQ; there 0 is %GDA_DEFAULT_WAIT_MS
@@ -357,7 +358,7 @@ struct gda_qp_attr {
 	uint32_t size;
 	uint32_t flags;
 	uint32_t sq_depth;
-	uint32_t reserved;
+	uint32_t dialect;
 	uint64_t timeout_ns;
 	struct gda_cq *cq;
 	struct gda_cq *recv_cq;

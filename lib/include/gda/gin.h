@@ -330,22 +330,22 @@ GDA_HELPER void gda_gin_announce(const struct gda_gin *gin, uint32_t peer,
 }
 
 /* The work request that adds to a signal. */
-GDA_HELPER struct gda_wqe gda_gin_wqe_add(const struct gda_gin_known *known,
-					  const struct gda_gin_target *to)
+GDA_HELPER struct gda_wr gda_gin_wr_add(const struct gda_gin_known *known,
+					const struct gda_gin_target *to)
 {
-	return gda_wqe_fetch_add(known->fetched, known->lkey, to->addr, to->key, to->add);
+	return gda_wr_fetch_add(known->fetched, known->lkey, to->addr, to->key, to->add);
 }
 
-/* A write of one piece, and what it adds to behind it: one reservation, one doorbell. */
-GDA_HELPER int gda_gin_post_pair(const struct gda_gin *gin, struct gda_gin_queue *q,
-				 const struct gda_gin_wr *wr, const struct gda_gin_target *to,
-				 unsigned int flags)
+GDA_HELPER int gda_gin_post_pair_as(uint32_t dialect, const struct gda_gin *gin,
+				    struct gda_gin_queue *q, const struct gda_gin_wr *wr,
+				    const struct gda_gin_target *to, unsigned int flags)
 {
 	struct gda_gin_known known = gda_gin_know(gin, q);
-	struct gda_wqe put = gda_gin_wqe(wr, 0), add = gda_gin_wqe_add(&known, to);
 	struct gda_view *v = gda_gin_view(q);
+	struct gda_wqe put = gda_wqe_make(dialect, gda_gin_wr_of(wr, 0));
+	struct gda_wqe add = gda_wqe_make(dialect, gda_gin_wr_add(&known, to));
 	uint64_t index;
-	int err = gda_reserve(v, 2, &flags, &index);
+	int err = gda_reserve(v, put.slots + add.slots, &flags, &index);
 
 	if (gda_unlikely(err))
 		return err;
@@ -353,17 +353,25 @@ GDA_HELPER int gda_gin_post_pair(const struct gda_gin *gin, struct gda_gin_queue
 		gda_gin_note_source(q, index, wr->laddr, wr->bytes);
 		gda_gin_tag(gin, q, index, wr->count);
 	}
-	gda_wqe_store(gda_sq(v), index, &put, 0);
-	gda_wqe_store(gda_sq(v), index + 1, &add, flags & GDA_SOLICITED);
-	gda_publish(v, index, 2, flags);
+	gda_wqe_store(gda_sq(v, dialect), index, &put, 0);
+	gda_wqe_store(gda_sq(v, dialect), index + put.slots, &add, flags & GDA_SOLICITED);
+	gda_publish(v, dialect, index, put.slots + add.slots, flags);
 	return 0;
+}
+
+/* A write of one piece, and what it adds to behind it: one reservation, one doorbell. */
+GDA_HELPER int gda_gin_post_pair(const struct gda_gin *gin, struct gda_gin_queue *q,
+				 const struct gda_gin_wr *wr, const struct gda_gin_target *to,
+				 unsigned int flags)
+{
+	return GDA_WQE_FOLD(gda_gin_view(q)->dialect, gda_gin_post_pair_as, gin, q, wr, to, flags);
 }
 
 GDA_HELPER int gda_gin_post_add(const struct gda_gin *gin, struct gda_gin_queue *q,
 				const struct gda_gin_target *to, unsigned int flags)
 {
 	struct gda_gin_known known = gda_gin_know(gin, q);
-	int64_t ticket = gda_post(gda_gin_view(q), gda_gin_wqe_add(&known, to), flags);
+	int64_t ticket = gda_post(gda_gin_view(q), gda_gin_wr_add(&known, to), flags);
 
 	return ticket < 0 ? (int)ticket : 0;
 }
@@ -518,17 +526,37 @@ GDA_API int gda_gin_put(struct gda_gin *gin, uint32_t peer, struct gda_gin_place
 	return err;
 }
 
+/* Post @value, a write, and what it adds to behind it, if to->set. */
+GDA_HELPER int gda_gin_post_value_as(uint32_t dialect, const struct gda_gin *gin,
+				     struct gda_gin_queue *q, struct gda_wr value,
+				     const struct gda_gin_target *to, unsigned int flags)
+{
+	struct gda_gin_known known = gda_gin_know(gin, q);
+	struct gda_wqe put = gda_wqe_make(dialect, value);
+	struct gda_wqe add = gda_wqe_make(dialect, gda_gin_wr_add(&known, to));
+	struct gda_view *v = gda_gin_view(q);
+	uint32_t n = put.slots + (to->set ? add.slots : 0);
+	uint64_t index;
+	int err = gda_reserve(v, n, &flags, &index);
+
+	if (gda_unlikely(err))
+		return err;
+	gda_wqe_store(gda_sq(v, dialect), index, &put, to->set ? 0 : flags & GDA_SOLICITED);
+	if (to->set)
+		gda_wqe_store(gda_sq(v, dialect), index + put.slots, &add, flags & GDA_SOLICITED);
+	gda_publish(v, dialect, index, n, flags);
+	return 0;
+}
+
 GDA_HELPER int gda_gin_value_checked(struct gda_gin *gin, uint32_t peer, struct gda_gin_place dst,
 				     uint64_t value, uint32_t bytes,
 				     const struct gda_gin_how *how)
 {
 	unsigned int flags = how->flags & 0xffff;
-	uint32_t n, key = 0;
-	struct gda_gin_known known;
 	struct gda_gin_target to;
 	struct gda_gin_queue *q;
-	struct gda_wqe put, add;
-	uint64_t addr = 0, index;
+	uint64_t addr = 0;
+	uint32_t key = 0;
 	int err;
 
 	if (gda_unlikely(bytes - 1 > 7) || how->flags & GDA_GIN_COUNTER)
@@ -543,19 +571,8 @@ GDA_HELPER int gda_gin_value_checked(struct gda_gin *gin, uint32_t peer, struct 
 	if (gda_unlikely(err))
 		return err;
 	gda_gin_announce(gin, peer, how);
-	n = 1 + to.set;
-	err = gda_reserve(gda_gin_view(q), n, &flags, &index);
-	if (gda_unlikely(err))
-		return err;
-	put = gda_wqe_bytes(addr, key, value, bytes);
-	gda_wqe_store(gda_sq(gda_gin_view(q)), index, &put, to.set ? 0 : flags & GDA_SOLICITED);
-	if (to.set) {
-		known = gda_gin_know(gin, q);
-		add = gda_gin_wqe_add(&known, &to);
-		gda_wqe_store(gda_sq(gda_gin_view(q)), index + 1, &add, flags & GDA_SOLICITED);
-	}
-	gda_publish(gda_gin_view(q), index, n, flags);
-	return 0;
+	return GDA_WQE_FOLD(gda_gin_view(q)->dialect, gda_gin_post_value_as, gin, q,
+			    gda_wr_bytes(addr, key, value, bytes), &to, flags);
 }
 
 /**

@@ -54,7 +54,7 @@ GDA_API int64_t gda_masked_fetch_add(struct gda_view *v, uint64_t laddr, uint32_
 				     uint64_t boundary, unsigned int flags)
 {
 	gda_check_flags(flags);
-	return gda_post(v, gda_wqe_masked_fetch_add(laddr, lkey, raddr, rkey, add, boundary),
+	return gda_post(v, gda_wr_masked_fetch_add(laddr, lkey, raddr, rkey, add, boundary, 8),
 			flags);
 }
 
@@ -76,7 +76,7 @@ GDA_API int64_t gda_masked_fetch_add32(struct gda_view *v, uint64_t laddr, uint3
 				       uint32_t boundary, unsigned int flags)
 {
 	gda_check_flags(flags);
-	return gda_post(v, gda_wqe_masked_fetch_add32(laddr, lkey, raddr, rkey, add, boundary),
+	return gda_post(v, gda_wr_masked_fetch_add(laddr, lkey, raddr, rkey, add, boundary, 4),
 			flags);
 }
 
@@ -102,18 +102,10 @@ GDA_API int64_t gda_masked_compare_swap(struct gda_view *v, uint64_t laddr, uint
 					uint64_t compare_mask, uint64_t swap,
 					uint64_t swap_mask, unsigned int flags)
 {
-	struct gda_wqe_masks m = { compare, compare_mask, swap, swap_mask };
-	uint64_t index;
-	int err;
+	struct gda_wr_masks m = { compare, compare_mask, swap, swap_mask };
 
 	gda_check_flags(flags);
-	err = gda_reserve(v, GDA_WQE_MASKED_SLOTS, &flags, &index);
-	if (err)
-		return err;
-	gda_wqe_store_masked(gda_sq(v), index, laddr, lkey, raddr, rkey, m,
-			     flags & GDA_SOLICITED);
-	gda_publish(v, index, GDA_WQE_MASKED_SLOTS, flags);
-	return (int64_t)index;
+	return gda_post(v, gda_wr_masked_compare_swap(laddr, lkey, raddr, rkey, m, 8), flags);
 }
 
 /**
@@ -136,10 +128,10 @@ GDA_API int64_t gda_masked_compare_swap32(struct gda_view *v, uint64_t laddr, ui
 					  uint32_t compare_mask, uint32_t swap,
 					  uint32_t swap_mask, unsigned int flags)
 {
-	struct gda_wqe_masks m = { compare, compare_mask, swap, swap_mask };
+	struct gda_wr_masks m = { compare, compare_mask, swap, swap_mask };
 
 	gda_check_flags(flags);
-	return gda_post(v, gda_wqe_masked_compare_swap32(laddr, lkey, raddr, rkey, m), flags);
+	return gda_post(v, gda_wr_masked_compare_swap(laddr, lkey, raddr, rkey, m, 4), flags);
 }
 
 #ifdef __cplusplus

@@ -21,16 +21,9 @@ extern "C" {
 GDA_SLOW int64_t gda_put_inline_long(struct gda_view *v, uint64_t raddr, uint32_t rkey,
 				     const void *src, uint64_t len, unsigned int flags)
 {
-	uint32_t n = gda_wqe_inline_slots((uint32_t)len);
-	uint64_t index;
-	int err = len > GDA_INLINE_MAX ? -EMSGSIZE : gda_reserve(v, n, &flags, &index);
-
-	if (err)
-		return err;
-	gda_wqe_store_inline(gda_sq(v), index, raddr, rkey, src, (uint32_t)len,
-			     flags & GDA_SOLICITED);
-	gda_publish(v, index, n, flags);
-	return (int64_t)index;
+	if (len > GDA_INLINE_MAX)
+		return -EMSGSIZE;
+	return gda_post(v, gda_wr_inline(raddr, rkey, src, (uint32_t)len), flags);
 }
 
 #ifdef __cplusplus

@@ -120,32 +120,39 @@ GDA_SLOW void gda_gin_credit(const struct gda_gin *gin, struct gda_gin_queue *q)
 }
 
 /* The write of @wr, or the read. */
-GDA_HELPER struct gda_wqe gda_gin_wqe(const struct gda_gin_wr *wr, int get)
+GDA_HELPER struct gda_wr gda_gin_wr_of(const struct gda_gin_wr *wr, int get)
 {
-	return get ? gda_wqe_get(wr->laddr, wr->lkey, wr->raddr, wr->rkey, wr->bytes) :
-		     gda_wqe_put(wr->laddr, wr->lkey, wr->raddr, wr->rkey, wr->bytes);
+	return get ? gda_wr_get(wr->laddr, wr->lkey, wr->raddr, wr->rkey, wr->bytes) :
+		     gda_wr_put(wr->laddr, wr->lkey, wr->raddr, wr->rkey, wr->bytes);
 }
 
-/* Post one write or read. */
-GDA_HELPER int gda_gin_post(const struct gda_gin *gin, struct gda_gin_queue *q, int get,
-			    const struct gda_gin_wr *wr, unsigned int flags)
+GDA_HELPER int gda_gin_post_as(uint32_t dialect, const struct gda_gin *gin,
+			       struct gda_gin_queue *q, int get, const struct gda_gin_wr *wr,
+			       unsigned int flags)
 {
 	struct gda_view *v = gda_gin_view(q);
-	struct gda_wqe wqe = gda_gin_wqe(wr, get);
+	struct gda_wqe w = gda_wqe_make(dialect, gda_gin_wr_of(wr, get));
 	uint64_t index;
 	int err;
 
 	gda_check_flags(flags);
-	err = gda_reserve(v, 1, &flags, &index);
+	err = gda_reserve(v, w.slots, &flags, &index);
 	if (err)
 		return err;
 	if (wr->count) {
 		gda_gin_note_source(q, index, wr->laddr, wr->bytes);
 		gda_gin_tag(gin, q, index, wr->count);
 	}
-	gda_wqe_store(gda_sq(v), index, &wqe, flags & GDA_SOLICITED);
-	gda_publish(v, index, 1, flags);
+	gda_wqe_store(gda_sq(v, dialect), index, &w, flags & GDA_SOLICITED);
+	gda_publish(v, dialect, index, w.slots, flags);
 	return 0;
+}
+
+/* Post one write or read. */
+GDA_HELPER int gda_gin_post(const struct gda_gin *gin, struct gda_gin_queue *q, int get,
+			    const struct gda_gin_wr *wr, unsigned int flags)
+{
+	return GDA_WQE_FOLD(gda_gin_view(q)->dialect, gda_gin_post_as, gin, q, get, wr, flags);
 }
 
 #ifdef __cplusplus

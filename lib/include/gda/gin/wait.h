@@ -56,7 +56,7 @@ GDA_HELPER int gda_gin_failed_cpu(struct gda_view *v)
  */
 GDA_HELPER int gda_gin_failed_gpu(const struct gda_view *v)
 {
-	return gda_cqe_is_error(gda_nic_load32(gda_cqe_last(v->cq)));
+	return gda_cqe_is_error(v->dialect, gda_nic_load32(gda_cqe_last(v->dialect, v->cq)));
 }
 
 /* Has a queue of the context failed? Each call looks at another one. */

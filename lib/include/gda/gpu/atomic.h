@@ -27,7 +27,7 @@ GDA_GPU_API int64_t gda_fetch_add(queue &q, uint64_t laddr, uint32_t lkey, uint6
 				 uint32_t rkey, uint64_t add, unsigned int flags)
 {
 	return gda_post(q, flags, [&] {
-		return gda_wqe_fetch_add(laddr, lkey, raddr, rkey, add);
+		return gda_wr_fetch_add(laddr, lkey, raddr, rkey, add);
 	});
 }
 
@@ -51,7 +51,7 @@ GDA_GPU_API int64_t gda_compare_swap(queue &q, uint64_t laddr, uint32_t lkey, ui
 				    unsigned int flags)
 {
 	return gda_post(q, flags, [&] {
-		return gda_wqe_compare_swap(laddr, lkey, raddr, rkey, compare, swap);
+		return gda_wr_compare_swap(laddr, lkey, raddr, rkey, compare, swap);
 	});
 }
 
@@ -76,7 +76,7 @@ GDA_GPU_API int64_t gda_masked_fetch_add(queue &q, uint64_t laddr, uint32_t lkey
 					 uint64_t boundary, unsigned int flags)
 {
 	return gda_post(q, flags, [&] {
-		return gda_wqe_masked_fetch_add(laddr, lkey, raddr, rkey, add, boundary);
+		return gda_wr_masked_fetch_add(laddr, lkey, raddr, rkey, add, boundary, 8);
 	});
 }
 
@@ -101,7 +101,7 @@ GDA_GPU_API int64_t gda_masked_fetch_add32(queue &q, uint64_t laddr, uint32_t lk
 					   uint32_t boundary, unsigned int flags)
 {
 	return gda_post(q, flags, [&] {
-		return gda_wqe_masked_fetch_add32(laddr, lkey, raddr, rkey, add, boundary);
+		return gda_wr_masked_fetch_add(laddr, lkey, raddr, rkey, add, boundary, 4);
 	});
 }
 
@@ -128,12 +128,9 @@ GDA_GPU_API int64_t gda_masked_compare_swap(queue &q, uint64_t laddr, uint32_t l
 					    uint64_t compare_mask, uint64_t swap,
 					    uint64_t swap_mask, unsigned int flags)
 {
-	struct gda_wqe_masks m = { compare, compare_mask, swap, swap_mask };
+	struct gda_wr_masks m = { compare, compare_mask, swap, swap_mask };
 
-	return gda_post_multi(q, GDA_WQE_MASKED_SLOTS, flags, [&](uint64_t index) {
-		gda_wqe_store_masked(gda_sq(q.port), index, laddr, lkey, raddr, rkey, m,
-				     flags & GDA_SOLICITED);
-	});
+	return gda_post_multi(q, gda_wr_masked_compare_swap(laddr, lkey, raddr, rkey, m, 8), flags);
 }
 
 /**
@@ -159,10 +156,10 @@ GDA_GPU_API int64_t gda_masked_compare_swap32(queue &q, uint64_t laddr, uint32_t
 					      uint32_t compare_mask, uint32_t swap,
 					      uint32_t swap_mask, unsigned int flags)
 {
-	struct gda_wqe_masks m = { compare, compare_mask, swap, swap_mask };
+	struct gda_wr_masks m = { compare, compare_mask, swap, swap_mask };
 
 	return gda_post(q, flags, [&] {
-		return gda_wqe_masked_compare_swap32(laddr, lkey, raddr, rkey, m);
+		return gda_wr_masked_compare_swap(laddr, lkey, raddr, rkey, m, 4);
 	});
 }
 

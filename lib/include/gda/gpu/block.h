@@ -176,7 +176,7 @@ GDA_DEVICE uint32_t gda_block_note(struct gda_block *b, uint32_t word)
 
 GDA_DEVICE uint32_t gda_block_poll(struct gda_block *b)
 {
-	return gda_block_note(b, gda_nic_load32(gda_cqe_last(b->view->cq)));
+	return gda_block_note(b, gda_nic_load32(gda_cqe_last(b->view->dialect, b->view->cq)));
 }
 
 GDA_DEVICE uint32_t gda_block_limit(struct gda_block *b, uint32_t mask, uint32_t done)

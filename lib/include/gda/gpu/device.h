@@ -201,7 +201,7 @@ GDA_DEVICE struct gda_port gda_port_open(struct gda_view *v)
 	p.slots = (uint32_t *)v->slots;
 	p.dbrec = (uint32_t *)v->dbrec;
 	p.db = (uint64_t *)v->db;
-	p.last = gda_cqe_last(v->cq);
+	p.last = gda_cqe_last(v->dialect, v->cq);
 	p.mask = v->mask;
 	p.caps = v->caps;
 	p.qpn_be = (uint32_t)(v->qpn_be >> 32);
@@ -210,7 +210,7 @@ GDA_DEVICE struct gda_port gda_port_open(struct gda_view *v)
 
 GDA_DEVICE struct gda_sq gda_sq(const struct gda_port &p)
 {
-	return { p.sq, (uint64_t)p.qpn_be << 32, p.mask };
+	return { p.sq, (uint64_t)p.qpn_be << 32, p.mask, p.view->dialect };
 }
 
 /*
@@ -251,14 +251,14 @@ GDA_GPU_API bool gda_assume(queue &q, uint32_t caps)
 /* All slots below @next are written and released, and nobody else rings. */
 GDA_DEVICE void gda_port_ring_if(uint32_t on, const struct gda_port &p, uint64_t next)
 {
-	uint32_t record = gda_db_record(next);
+	uint32_t record = gda_db_record(p.view->dialect, next);
 
 	asm volatile(GDA_IF(2, "st.relaxed.sys.global.u32 [%0], %1;")
 		     ::"l"(p.dbrec), "r"(record), "r"(on) : "memory");
 	if (!(p.caps & GDA_VIEW_DB_UNORDERED))
 		gda_release_if(on, p.caps);
 	asm volatile(GDA_IF(2, "st.mmio.relaxed.sys.global.u64 [%0], %1;")
-		     ::"l"(p.db), "l"(gda_db_value(gda_sq(p).qpn_be, record)), "r"(on)
+		     ::"l"(p.db), "l"(gda_db_value(p.view->dialect, gda_sq(p).qpn_be, record)), "r"(on)
 		     : "memory");
 }
 

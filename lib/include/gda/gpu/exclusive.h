@@ -83,7 +83,7 @@ GDA_DEVICE_SLOW int64_t gda_exclusive_room(struct gda_view *v, uint64_t next, ui
 					   uint32_t n, uint32_t unrung, unsigned int flags)
 {
 	uint64_t deadline = gda_gpu_deadline(v, 0);
-	const uint32_t *last = gda_cqe_last(v->cq);
+	const uint32_t *last = gda_cqe_last(v->dialect, v->cq);
 	uint64_t empty = next - v->mask - 1;	/* completed when none is free */
 	unsigned int polls;
 	int failed, err;
@@ -146,7 +146,7 @@ GDA_DEVICE void gda_publish(struct gda_exclusive &q, uint64_t index, uint32_t n,
 	q.deferred += n;
 	if (flags & GDA_DEFER)
 		return;
-	gda_need32(gda_db_record(index + n));
+	gda_need32(gda_db_record(q.port.view->dialect, index + n));
 	gda_release(flags & GDA_SYSTEM ? 0 : q.port.caps);
 	gda_port_ring(q.port, index + n);
 	q.deferred = 0;
@@ -174,7 +174,7 @@ GDA_DEVICE bool gda_try_first(struct gda_exclusive &q, bool first, bool good,
 	if (flags & GDA_DEFER) {
 		q.deferred += post;
 	} else {
-		gda_need32(gda_db_record(index + 1));
+		gda_need32(gda_db_record(q.port.view->dialect, index + 1));
 		gda_release_if(ready, flags & GDA_SYSTEM ? 0 : q.port.caps);
 		gda_port_ring_if(post, q.port, index + 1);
 		q.deferred = post ? 0 : q.deferred;
@@ -211,7 +211,7 @@ GDA_DEVICE void gda_publish_warp(struct gda_exclusive &q, uint64_t index, unsign
 	q.deferred += 32;
 	if (flags & GDA_DEFER)
 		return;
-	gda_need32(gda_db_record(index + 32));
+	gda_need32(gda_db_record(q.port.view->dialect, index + 32));
 	__syncwarp();
 	if (!(threadIdx.x & 31)) {
 		gda_release(flags & GDA_SYSTEM ? 0 : q.port.caps);

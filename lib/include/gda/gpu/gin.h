@@ -282,22 +282,24 @@ GDA_GPU_API int gda_gin_group(const group &g, const call &verb)
 	return gda_group_share(g, result);
 }
 
-/* Post a write or a read; @n 2: and @add behind it. */
+/* Post a write or a read, and @then behind it if @both. */
 template <class queue>
 GDA_DEVICE int gda_gin_post(struct gda_gin_poster<queue> &p, const struct gda_gin_wr &wr, int get,
-			    const struct gda_wqe &add, uint32_t n, unsigned int flags)
+			    const struct gda_wr &then, bool both, unsigned int flags)
 {
-	struct gda_wqe wqe = gda_gin_wqe(&wr, get);
+	struct gda_wqe wqe = gda_wqe_make(p.q.port.view->dialect, gda_gin_wr_of(&wr, get));
+	struct gda_wqe add = gda_wqe_make(p.q.port.view->dialect, then);
 
 	gda_prepare(p.q, wqe);
-	return (int)gda_post_for(p.q, n, flags, [&](uint64_t index) {
+	return (int)gda_post_for(p.q, wqe.slots + both * add.slots, flags, [&](uint64_t index) {
 		if (wr.count) {
 			gda_gin_note_source(p.to, index, wr.laddr, wr.bytes);
 			gda_gin_tag(p.gin, p.to, index, wr.count);
 		}
-		gda_wqe_store(gda_sq(p.q.port), index, &wqe, n == 1 ? flags & GDA_SOLICITED : 0);
-		if (n == 2)
-			gda_wqe_store(gda_sq(p.q.port), index + 1, &add, flags & GDA_SOLICITED);
+		gda_wqe_store(gda_sq(p.q.port), index, &wqe, both ? 0 : flags & GDA_SOLICITED);
+		if (both)
+			gda_wqe_store(gda_sq(p.q.port), index + wqe.slots, &add,
+				      flags & GDA_SOLICITED);
 	}, [](uint64_t) {
 		return 0;
 	});
@@ -315,7 +317,7 @@ GDA_DEVICE_SLOW int gda_gin_move_pieces(struct gda_gin *gin, struct gda_gin_queu
 					struct gda_gin_target then, uint32_t count)
 {
 	struct gda_gin_known known = gda_gin_know(gin, to);
-	struct gda_wqe add = gda_gin_wqe_add(&known, &then);
+	struct gda_wr add = gda_gin_wr_add(&known, &then);
 	struct gda_gin_poster<queue> p;
 	struct gda_gin_wr wr = {};
 	int err;
@@ -332,7 +334,7 @@ GDA_DEVICE_SLOW int gda_gin_move_pieces(struct gda_gin *gin, struct gda_gin_queu
 		bool last = span == left;
 
 		wr.count = last ? count : 0;
-		err = gda_gin_post(p, wr, get, add, 1 + (last && then.set),
+		err = gda_gin_post(p, wr, get, add, last && then.set,
 				   last ? flags : flags | GDA_DEFER);
 		remote.offset += span;
 		local.offset += span;
@@ -342,15 +344,15 @@ GDA_DEVICE_SLOW int gda_gin_move_pieces(struct gda_gin *gin, struct gda_gin_queu
 	return err;
 }
 
-/* The begin of every verb of a poster: 0, and the entry that adds to a signal, if one does. */
+/* The begin of every verb of a poster: 0, and the request that adds to a signal, if one does. */
 template <class queue>
 GDA_DEVICE int gda_gin_ready(struct gda_gin_poster<queue> &p, const struct gda_gin_how &how,
-			     struct gda_gin_target &then, struct gda_wqe &add)
+			     struct gda_gin_target &then, struct gda_wr &add)
 {
 	int known = gda_gin_actions(p.known.nsignals, p.known.ncounters, &how);
 	int aimed = gda_gin_aim(p.gin, p.known.signals, p.known.rkey, p.peer, &how, 0, &then);
 
-	add = gda_gin_wqe_add(&p.known, &then);
+	add = gda_gin_wr_add(&p.known, &then);
 	return p.err ? p.err : known ? known : aimed;
 }
 
@@ -361,7 +363,7 @@ GDA_DEVICE int gda_gin_move(struct gda_gin_poster<queue> &p, int get, const plac
 	unsigned int flags = how.flags & 0xffff;
 	struct gda_gin_target then;
 	struct gda_gin_wr wr;
-	struct gda_wqe add;
+	struct gda_wr add;
 	int err = gda_gin_ready(p, how, then, add);
 	int whole = gda_gin_whole(p.peer, remote, local, &wr, &how, bytes);
 
@@ -379,7 +381,7 @@ GDA_DEVICE int gda_gin_move(struct gda_gin_poster<queue> &p, int get, const plac
 		return err;
 	}
 	gda_gin_announce(p.gin, p.peer, &how);
-	return gda_gin_post(p, wr, get, add, 1 + then.set, flags);
+	return gda_gin_post(p, wr, get, add, then.set, flags);
 }
 
 /**
@@ -435,7 +437,8 @@ GDA_DEVICE int gda_gin_value(struct gda_gin_poster<queue> &p, struct gda_gin_pla
 {
 	unsigned int flags = how.flags & 0xffff;
 	struct gda_gin_target then;
-	struct gda_wqe add;
+	struct gda_wqe put, second;
+	struct gda_wr add;
 	uint64_t addr = 0;
 	uint32_t key = 0;
 	int64_t ticket;
@@ -446,12 +449,13 @@ GDA_DEVICE int gda_gin_value(struct gda_gin_poster<queue> &p, struct gda_gin_pla
 	if (__builtin_expect(err, 0))
 		return err;
 	gda_gin_announce(p.gin, p.peer, &how);
-	ticket = gda_post(p.q, 1 + then.set, flags, [&](uint64_t index) {
-		struct gda_wqe put = gda_wqe_bytes(addr, key, value, bytes);
-
+	put = gda_wqe_make(p.q.port.view->dialect, gda_wr_bytes(addr, key, value, bytes));
+	second = gda_wqe_make(p.q.port.view->dialect, add);
+	ticket = gda_post(p.q, put.slots + then.set * second.slots, flags, [&](uint64_t index) {
 		gda_wqe_store(gda_sq(p.q.port), index, &put, then.set ? 0 : flags & GDA_SOLICITED);
 		if (then.set)
-			gda_wqe_store(gda_sq(p.q.port), index + 1, &add, flags & GDA_SOLICITED);
+			gda_wqe_store(gda_sq(p.q.port), index + put.slots, &second,
+				      flags & GDA_SOLICITED);
 	});
 	return ticket < 0 ? (int)ticket : 0;
 }
@@ -491,7 +495,7 @@ template <class queue>
 GDA_GPU_API int gda_gin_signal(struct gda_gin_poster<queue> &p, struct gda_gin_how how)
 {
 	struct gda_gin_target then;
-	struct gda_wqe add;
+	struct gda_wr add;
 	int64_t ticket;
 	int err;
 

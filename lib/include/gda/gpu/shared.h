@@ -151,9 +151,9 @@ GDA_DEVICE uint64_t gda_shared_walk_warp(const struct gda_port &p, uint64_t next
 GDA_DEVICE uint64_t gda_shared_advance(const struct gda_port &p, uint64_t rung, uint32_t word,
 				       uint64_t told)
 {
-	uint16_t behind = (uint16_t)((uint32_t)rung - gda_cqe_counter(word) - 1);
+	uint32_t behind = gda_cqe_behind(p.view->dialect, rung, word);
 
-	if (!gda_cqe_is_done(word) || behind > p.mask + 1 || rung - behind == told)
+	if (!gda_cqe_is_done(p.view->dialect, word) || behind > p.mask + 1 || rung - behind == told)
 		return told;
 	gda_gpu_max64(&p.view->completed, rung - behind);
 	return rung - behind;
@@ -369,7 +369,7 @@ GDA_DEVICE uint64_t gda_shared_publish(const struct gda_port &p, uint64_t index,
 
 	gda_need64(bits);
 	gda_need64((uint64_t)word);
-	gda_need32(gda_db_record(end));
+	gda_need32(gda_db_record(p.view->dialect, end));
 	if (warp)
 		__syncwarp();
 	gda_port_release_as(p, caps);

@@ -325,17 +325,17 @@ GDA_DEVICE int64_t gda_shmem_move_other(struct gda_shmem_poster<queue> &p, const
 	return ticket;
 }
 
-/* The work request of a put or, if @get, of a get for which gda_shmem_whole() is true. */
+/* A put or, if @get, a get for which gda_shmem_whole() is true. */
 template <class queue>
-GDA_DEVICE struct gda_wqe gda_shmem_wqe(const struct gda_shmem_poster<queue> &p,
-					const void *remote, const void *local, uint64_t bytes,
-					bool get)
+GDA_DEVICE struct gda_wr gda_shmem_wr(const struct gda_shmem_poster<queue> &p,
+				       const void *remote, const void *local, uint64_t bytes,
+				       bool get)
 {
 	uint64_t laddr = (uintptr_t)local + p.heap.local;
 	uint64_t raddr = (uintptr_t)remote + p.heap.remote;
 
-	return get ? gda_wqe_get(laddr, p.heap.lkey, raddr, p.heap.rkey, (uint32_t)bytes) :
-		     gda_wqe_put(laddr, p.heap.lkey, raddr, p.heap.rkey, (uint32_t)bytes);
+	return get ? gda_wr_get(laddr, p.heap.lkey, raddr, p.heap.rkey, (uint32_t)bytes) :
+		     gda_wr_put(laddr, p.heap.lkey, raddr, p.heap.rkey, (uint32_t)bytes);
 }
 
 template <class queue>
@@ -344,7 +344,7 @@ GDA_DEVICE int64_t gda_shmem_move_whole(struct gda_shmem_poster<queue> &p, const
 					unsigned int flags)
 {
 	return gda_post(p.q, flags, [&] {
-		return gda_shmem_wqe(p, remote, local, bytes, get);
+		return gda_shmem_wr(p, remote, local, bytes, get);
 	});
 }
 
@@ -416,8 +416,8 @@ GDA_GPU_API int64_t gda_shmem_p(struct gda_shmem_poster<queue> &p, void *dest, u
 		return -EFAULT;
 	if (bytes == 8)
 		return gda_put_value(p.q, iova, key, value, flags);
-	return gda_post(p.q, flags, [w = gda_wqe_inline(iova, key, &value, bytes)] {
-		return w;
+	return gda_post(p.q, flags, [&] {
+		return gda_wr_bytes(iova, key, value, bytes);
 	});
 }
 

@@ -46,7 +46,7 @@ GDA_DEVICE int64_t gda_shmem_move_group(const group &g, struct gda_shmem_poster<
 	int64_t ticket = 0;
 
 	g.sync();
-	w = gda_shmem_wqe(p, remote, local, bytes, get);
+	w = gda_wqe_make(p.q.port.view->dialect, gda_shmem_wr(p, remote, local, bytes, get));
 	whole = gda_shmem_whole(p, remote, local, bytes);
 	if (__builtin_expect(gda_try_first(p.q, first, whole, w, flags, ticket), 1))
 		return ticket;
@@ -237,7 +237,8 @@ GDA_GPU_API int64_t gda_shmem_put_nbi_each(struct gda_shmem_poster<queue> &p, vo
 					   const void *source, uint64_t bytes, unsigned int flags)
 {
 	bool whole = gda_shmem_whole(p, dest, source, bytes);
-	struct gda_wqe w = gda_shmem_wqe(p, dest, source, bytes, false);
+	struct gda_wqe w = gda_wqe_make(p.q.port.view->dialect,
+					gda_shmem_wr(p, dest, source, bytes, false));
 	struct gda_lent lent;
 	int64_t ticket;
 

@@ -2,13 +2,11 @@
 /*
  * The mlx5 dialect as a poster uses it: the encoder of work requests and doorbells, and the
  * reader of completion entries. One text for CPUs and GPUs; the bytes are those of gda/mlx5.h.
- * Included by gda/wqe.h.
+ * Included by gda/wqe.h, which says what is asked of a dialect, and calls all this.
  *
- * A work request is encoded in two steps. gda_wqe_*() makes all words but the index, as they
- * are stored, in registers; gda_wqe_store() writes them to a slot that was reserved. So only
- * the index is encoded between the reservation and the stores.
- *
- * Programs call gda/fastpath.h, not this.
+ * A work request is encoded in two steps. gda_mlx5_wqe_encode() makes all words but the index, as
+ * they are stored, in registers; gda_mlx5_wqe_store_if() writes them to a slot that was reserved.
+ * So only the index is encoded between the reservation and the stores.
  */
 #ifndef GDA_WQE_MLX5_H
 #define GDA_WQE_MLX5_H
@@ -18,6 +16,7 @@
 #include <gda/barrier.h>
 #include <gda/mlx5.h>
 #include <gda/view.h>
+#include <gda/wr.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,15 +24,59 @@ extern "C" {
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
-#define GDA_WQE_DIALECT		GDA_DIALECT_MLX5
-#define GDA_WQE_SLOT_BYTES	GDA_MLX5_SLOT_BYTES
-#define GDA_WQE_MAX_DEPTH	GDA_MLX5_MAX_DEPTH
+/* What gda/wqe.h asks of a dialect in constants. */
+#define GDA_MLX5_WQE_SLOT_BYTES	GDA_MLX5_SLOT_BYTES
+#define GDA_MLX5_WQE_MAX_DEPTH	GDA_MLX5_MAX_DEPTH
+/* Most slots of a request that carries a word, or an atomic on one of 8 bytes. */
+#define GDA_MLX5_WQE_WORD_SLOTS	1
+#define GDA_MLX5_WQE_CAN	(GDA_CAN_ORDER | GDA_CAN_SIGNAL | GDA_CAN_ATOMIC)
+#define GDA_MLX5_WQE_CQE_BYTES	GDA_MLX5_SLOT_BYTES
+/* The syndrome of an error of the queue itself. */
+#define GDA_MLX5_WQE_CQE_QUEUE_ERROR GDA_MLX5_SYND_LOCAL_QP_OP
+#define GDA_MLX5_WQE_MUTE	1
+/* Bytes that an entry of one slot carries itself, and an entry of at most 63 segments. */
+#define GDA_MLX5_WQE_INLINE_SLOT 28
+#define GDA_MLX5_WQE_INLINE_MAX	972
 
-/* An entry means nothing to a device until a record or a doorbell covers its slot. */
-#define GDA_WQE_MUTE	1
+/* Eight bytes in memory from two words, @first at the lower address. */
+GDA_HELPER uint64_t gda_pair(uint32_t first, uint32_t second)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	return (uint64_t)first << 32 | second;
+#else
+	return (uint64_t)second << 32 | first;
+#endif
+}
 
-/* A queue of this dialect promises these on a reliable connection, whatever the device. */
-#define GDA_WQE_CAN	(GDA_CAN_ORDER | GDA_CAN_SIGNAL | GDA_CAN_ATOMIC)
+/* The last of the four bytes of a word, @word as stored. */
+GDA_HELPER uint32_t gda_be_byte3(uint32_t word)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	return word & 0xff;
+#else
+	return word >> 24;
+#endif
+}
+
+/* A number below 256 as a big-endian word. */
+GDA_HELPER uint32_t gda_be_byte(uint32_t v)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	return v;
+#else
+	return v << 24;
+#endif
+}
+
+/* Shift a big-endian word left by 8 bits, @word and result as stored. */
+GDA_HELPER uint32_t gda_be_shl8(uint32_t word)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	return word << 8;
+#else
+	return word >> 8;
+#endif
+}
 
 /* Words as they are stored; GPUs have an instruction for it that they do not find by itself. */
 GDA_HELPER uint32_t gda_wire32(uint32_t v)
@@ -54,245 +97,220 @@ GDA_HELPER uint32_t gda_wire_index(uint64_t index)
 			__byte_perm((uint32_t)index, 0, 0x4014));
 }
 
-/* Bytes that an entry of one slot carries itself, and an entry of at most 63 segments. */
-#define GDA_WQE_INLINE_SLOT	28
-#define GDA_WQE_INLINE_MAX	972
-
 /**
- * struct gda_sq - a send queue as its entries are written
- * @slots: the slots, 64 bytes each
- * @qpn_be: bytes 4 to 7 are QP number << 8, big-endian; the others are 0
- * @mask: number of slots - 1
- */
-struct gda_sq {
-	char *slots;
-	uint64_t qpn_be;
-	uint32_t mask;
-};
-
-/**
- * struct gda_wqe - a work request of one slot, without its index
+ * struct gda_mlx5_wqe - a work request without its index
  * @opcode: enum gda_mlx5_opcode; the operand size of masked atomics in the high byte
  * @ds: number of segments
  * @imm: immediate, as stored
+ * @slots: that it fills; those of more than one have a NOP behind them, which counts
  * @seg: the segments behind the control segment, as stored
+ * @src: inline payload of an entry of more than one slot, or NULL
+ * @len: its bytes
  */
-struct gda_wqe {
+struct gda_mlx5_wqe {
 	uint32_t opcode;
 	uint32_t ds;
 	uint32_t imm;
-	uint64_t seg[3][2];
+	uint32_t slots;
+	uint64_t seg[4][2];
+	const void *src;
+	uint32_t len;
 };
 
-/* Slots that an entry takes; all that gda_wqe_*() makes take one. */
-GDA_HELPER uint32_t gda_wqe_slots(const struct gda_wqe *w)
-{
-	(void)w;
-	return 1;
-}
-
-GDA_HELPER char *gda_sq_slot(struct gda_sq sq, uint64_t index)
+GDA_HELPER char *gda_mlx5_slot(struct gda_sq sq, uint64_t index)
 {
 	return sq.slots + (uint64_t)((uint32_t)index & sq.mask) * GDA_MLX5_SLOT_BYTES;
 }
 
 /* Segment @n of an entry that begins at slot @index, and may go on around the ring's end. */
-GDA_HELPER char *gda_sq_segment(struct gda_sq sq, uint64_t index, uint32_t n)
+GDA_HELPER char *gda_mlx5_segment(struct gda_sq sq, uint64_t index, uint32_t n)
 {
-	return gda_sq_slot(sq, index + n / 4) + n % 4 * GDA_MLX5_SEG_BYTES;
+	return gda_mlx5_slot(sq, index + n / 4) + n % 4 * GDA_MLX5_SEG_BYTES;
 }
 
-GDA_HELPER void gda_wqe_set(struct gda_wqe *w, uint32_t n, uint64_t first, uint64_t second)
+GDA_HELPER void gda_mlx5_set(struct gda_mlx5_wqe *w, uint32_t n, uint64_t first, uint64_t second)
 {
 	w->seg[n][0] = first;
 	w->seg[n][1] = second;
 }
 
-/* @opcode to @raddr, without a local segment. */
-GDA_HELPER struct gda_wqe gda_wqe_remote(uint32_t opcode, uint64_t raddr, uint32_t rkey,
-					 uint32_t ds)
+/* @opcode to the remote range of @r, of @ds segments in one slot, without a local segment. */
+GDA_HELPER void gda_mlx5_encode_remote(struct gda_mlx5_wqe *w, const struct gda_wr *r,
+				       uint32_t opcode, uint32_t ds)
 {
-	struct gda_wqe w;
-
-	w.opcode = opcode;
-	w.ds = ds;
-	w.imm = 0;
-	gda_wqe_set(&w, 0, gda_wire64(raddr), gda_pair(gda_wire32(rkey), 0));
-	gda_wqe_set(&w, 1, 0, 0);
-	gda_wqe_set(&w, 2, 0, 0);
-	return w;
+	w->opcode = opcode;
+	w->ds = ds;
+	w->imm = 0;
+	w->slots = 1;
+	gda_mlx5_set(w, 0, gda_wire64(r->raddr), gda_pair(gda_wire32(r->rkey), 0));
+	gda_mlx5_set(w, 1, 0, 0);
+	gda_mlx5_set(w, 2, 0, 0);
+	gda_mlx5_set(w, 3, 0, 0);
+	w->src = 0;
+	w->len = 0;
 }
 
-GDA_HELPER struct gda_wqe gda_wqe_nop(void)
+/* An entry of @ds segments takes more than one slot; its NOP takes one more. */
+GDA_HELPER void gda_mlx5_encode_long(struct gda_mlx5_wqe *w, uint32_t ds)
 {
-	return gda_wqe_remote(GDA_MLX5_NOP, 0, 0, 1);
-}
-
-/* Most bytes of a work request: bit 31 of a length says that they are inline. */
-GDA_HELPER int gda_wqe_too_long(uint64_t len)
-{
-	return len >= GDA_MLX5_INLINE;
+	w->ds = ds;
+	w->slots = (ds + 3) / 4 + 1;
 }
 
 /* A write or read of one local segment; a length of 0 has no segment, for it means 2^31. */
-GDA_HELPER struct gda_wqe gda_wqe_rdma(uint32_t opcode, uint64_t laddr, uint32_t lkey,
-				       uint64_t raddr, uint32_t rkey, uint32_t len)
+GDA_HELPER void gda_mlx5_encode_local(struct gda_mlx5_wqe *w, const struct gda_wr *r,
+				      uint32_t opcode)
 {
-	struct gda_wqe w = gda_wqe_remote(opcode, raddr, rkey, 2 + (len != 0));
-
-	gda_wqe_set(&w, 1, gda_pair(gda_wire32(len), gda_wire32(lkey)), gda_wire64(laddr));
-	return w;
+	gda_mlx5_encode_remote(w, r, opcode, 2 + (r->len != 0));
+	gda_mlx5_set(w, 1, gda_pair(gda_wire32(r->len), gda_wire32(r->lkey)),
+		     gda_wire64(r->laddr));
 }
 
-GDA_HELPER struct gda_wqe gda_wqe_put(uint64_t laddr, uint32_t lkey, uint64_t raddr,
-				      uint32_t rkey, uint32_t len)
+GDA_HELPER void gda_mlx5_encode_value(struct gda_mlx5_wqe *w, const struct gda_wr *r)
 {
-	return gda_wqe_rdma(GDA_MLX5_WRITE, laddr, lkey, raddr, rkey, len);
+	uint32_t half[2];
+
+	gda_mlx5_encode_remote(w, r, GDA_MLX5_WRITE, 3);
+	memcpy(half, &r->swap_add, sizeof(half));
+	gda_mlx5_set(w, 1, gda_pair(gda_wire32(r->len | GDA_MLX5_INLINE), half[0]),
+		     gda_pair(half[1], 0));
 }
 
-GDA_HELPER struct gda_wqe gda_wqe_put_imm(uint64_t laddr, uint32_t lkey, uint64_t raddr,
-					  uint32_t rkey, uint32_t len, uint32_t imm)
+GDA_HELPER void gda_mlx5_encode_inline(struct gda_mlx5_wqe *w, const struct gda_wr *r)
 {
-	struct gda_wqe w = gda_wqe_rdma(GDA_MLX5_WRITE_IMM, laddr, lkey, raddr, rkey, len);
+	uint64_t data[4] = { 0 };
 
-	w.imm = gda_wire32(imm);
-	return w;
-}
-
-GDA_HELPER struct gda_wqe gda_wqe_get(uint64_t laddr, uint32_t lkey, uint64_t raddr,
-				      uint32_t rkey, uint32_t len)
-{
-	return gda_wqe_rdma(GDA_MLX5_READ, laddr, lkey, raddr, rkey, len);
+	gda_mlx5_encode_remote(w, r, GDA_MLX5_WRITE, 2U + (r->len != 0) + (r->len > 12));
+	if (r->len > GDA_MLX5_WQE_INLINE_SLOT) {
+		gda_mlx5_encode_long(w, 2 + (r->len + 19) / 16);
+		w->src = r->src;
+		w->len = r->len;
+		return;
+	}
+	if (!r->src)
+		__builtin_unreachable();
+	data[0] = gda_pair(gda_wire32(r->len | GDA_MLX5_INLINE), 0);
+	memcpy((char *)data + 4, r->src, r->len);
+	gda_mlx5_set(w, 1, data[0], data[1]);
+	gda_mlx5_set(w, 2, data[2], data[3]);
 }
 
 /* An atomic on a word of @width bytes; @first and @second are its operands as stored. */
-GDA_HELPER struct gda_wqe gda_wqe_atomic(uint32_t opcode, uint64_t laddr, uint32_t lkey,
-					 uint64_t raddr, uint32_t rkey, uint64_t first,
-					 uint64_t second, uint32_t width)
+GDA_HELPER void gda_mlx5_encode_atomic(struct gda_mlx5_wqe *w, const struct gda_wr *r,
+				       uint32_t opcode, uint64_t first, uint64_t second)
 {
-	struct gda_wqe w = gda_wqe_remote(opcode, raddr, rkey, 4);
-
-	gda_wqe_set(&w, 1, first, second);
-	gda_wqe_set(&w, 2, gda_pair(gda_be32(width), gda_wire32(lkey)), gda_wire64(laddr));
-	return w;
+	gda_mlx5_encode_remote(w, r, opcode, 4);
+	gda_mlx5_set(w, 1, first, second);
+	gda_mlx5_set(w, 2, gda_pair(gda_wire32(r->len), gda_wire32(r->lkey)),
+		     gda_wire64(r->laddr));
 }
 
-GDA_HELPER struct gda_wqe gda_wqe_fetch_add(uint64_t laddr, uint32_t lkey, uint64_t raddr,
-					    uint32_t rkey, uint64_t add)
-{
-	return gda_wqe_atomic(GDA_MLX5_ATOMIC_FA, laddr, lkey, raddr, rkey, gda_wire64(add), 0,
-			      8);
-}
-
-GDA_HELPER struct gda_wqe gda_wqe_compare_swap(uint64_t laddr, uint32_t lkey, uint64_t raddr,
-					       uint32_t rkey, uint64_t compare, uint64_t swap)
-{
-	return gda_wqe_atomic(GDA_MLX5_ATOMIC_CS, laddr, lkey, raddr, rkey, gda_wire64(swap),
-			      gda_wire64(compare), 8);
-}
-
-GDA_HELPER uint32_t gda_wqe_opmod(uint32_t opcode, uint32_t width)
+GDA_HELPER uint32_t gda_mlx5_opmod(uint32_t opcode, uint32_t width)
 {
 	return (uint32_t)(width == 4 ? GDA_MLX5_OPMOD_4BYTE : GDA_MLX5_OPMOD_8BYTE) << 24 | opcode;
 }
 
-GDA_HELPER struct gda_wqe gda_wqe_masked_fetch_add(uint64_t laddr, uint32_t lkey,
-						   uint64_t raddr, uint32_t rkey, uint64_t add,
-						   uint64_t boundary)
+GDA_HELPER void gda_mlx5_encode_masked_add(struct gda_mlx5_wqe *w, const struct gda_wr *r)
 {
-	return gda_wqe_atomic(gda_wqe_opmod(GDA_MLX5_MASKED_FA, 8), laddr, lkey, raddr, rkey,
-			      gda_wire64(add), gda_wire64(boundary), 8);
+	uint32_t opcode = gda_mlx5_opmod(GDA_MLX5_MASKED_FA, r->len);
+
+	if (r->len == 4)
+		gda_mlx5_encode_atomic(w, r, opcode, gda_pair(gda_wire32((uint32_t)r->swap_add),
+							      gda_wire32((uint32_t)r->compare)), 0);
+	else
+		gda_mlx5_encode_atomic(w, r, opcode, gda_wire64(r->swap_add),
+				       gda_wire64(r->compare));
 }
 
-GDA_HELPER struct gda_wqe gda_wqe_masked_fetch_add32(uint64_t laddr, uint32_t lkey,
-						     uint64_t raddr, uint32_t rkey,
-						     uint32_t add, uint32_t boundary)
+/* That of 8 bytes has a segment of masks more than a slot has room for. */
+GDA_HELPER void gda_mlx5_encode_masked_swap(struct gda_mlx5_wqe *w, const struct gda_wr *r)
 {
-	return gda_wqe_atomic(gda_wqe_opmod(GDA_MLX5_MASKED_FA, 4), laddr, lkey, raddr, rkey,
-			      gda_pair(gda_wire32(add), gda_wire32(boundary)), 0, 4);
+	uint32_t opcode = gda_mlx5_opmod(GDA_MLX5_MASKED_CS, r->len);
+
+	if (r->len == 4) {
+		gda_mlx5_encode_atomic(w, r, opcode,
+				       gda_pair(gda_wire32((uint32_t)r->swap_add),
+						gda_wire32((uint32_t)r->compare)),
+				       gda_pair(gda_wire32((uint32_t)r->swap_mask),
+						gda_wire32((uint32_t)r->compare_mask)));
+		return;
+	}
+	gda_mlx5_encode_atomic(w, r, opcode, gda_wire64(r->swap_add), gda_wire64(r->compare));
+	gda_mlx5_set(w, 3, w->seg[2][0], w->seg[2][1]);
+	gda_mlx5_set(w, 2, gda_wire64(r->swap_mask), gda_wire64(r->compare_mask));
+	gda_mlx5_encode_long(w, 5);
 }
 
-/**
- * struct gda_wqe_masks - the operands of a masked compare-swap
- * @compare: value to compare the word with
- * @compare_mask: bits that are compared
- * @swap: value to swap in
- * @swap_mask: bits that are swapped
- */
-struct gda_wqe_masks {
-	uint64_t compare;
-	uint64_t compare_mask;
-	uint64_t swap;
-	uint64_t swap_mask;
-};
-
-GDA_HELPER struct gda_wqe gda_wqe_masked_compare_swap32(uint64_t laddr, uint32_t lkey,
-							uint64_t raddr, uint32_t rkey,
-							struct gda_wqe_masks m)
+GDA_HELPER void gda_mlx5_encode(struct gda_mlx5_wqe *w, const struct gda_wr *r)
 {
-	return gda_wqe_atomic(gda_wqe_opmod(GDA_MLX5_MASKED_CS, 4), laddr, lkey, raddr, rkey,
-			      gda_pair(gda_wire32((uint32_t)m.swap),
-				       gda_wire32((uint32_t)m.compare)),
-			      gda_pair(gda_wire32((uint32_t)m.swap_mask),
-				       gda_wire32((uint32_t)m.compare_mask)), 4);
+	switch (r->op) {
+	case GDA_OP_WRITE:
+		if (r->payload == GDA_WR_LOCAL)
+			gda_mlx5_encode_local(w, r, GDA_MLX5_WRITE);
+		else if (r->payload == GDA_WR_VALUE)
+			gda_mlx5_encode_value(w, r);
+		else
+			gda_mlx5_encode_inline(w, r);
+		return;
+	case GDA_OP_READ:
+		gda_mlx5_encode_local(w, r, GDA_MLX5_READ);
+		return;
+	case GDA_OP_WRITE_IMM:
+		gda_mlx5_encode_local(w, r, GDA_MLX5_WRITE_IMM);
+		w->imm = gda_wire32(r->imm);
+		return;
+	case GDA_OP_FETCH_ADD:
+		gda_mlx5_encode_atomic(w, r, GDA_MLX5_ATOMIC_FA, gda_wire64(r->swap_add), 0);
+		return;
+	case GDA_OP_COMPARE_SWAP:
+		gda_mlx5_encode_atomic(w, r, GDA_MLX5_ATOMIC_CS, gda_wire64(r->swap_add),
+				       gda_wire64(r->compare));
+		return;
+	case GDA_OP_MASKED_FETCH_ADD:
+		gda_mlx5_encode_masked_add(w, r);
+		return;
+	case GDA_OP_MASKED_COMPARE_SWAP:
+		gda_mlx5_encode_masked_swap(w, r);
+		return;
+	default:
+		gda_mlx5_encode_remote(w, r, GDA_MLX5_NOP, 1);
+	}
 }
 
-/* A write of the first @len bytes of @value, 1 to 8, which are in the entry. */
-GDA_HELPER struct gda_wqe gda_wqe_bytes(uint64_t raddr, uint32_t rkey, uint64_t value,
-					uint32_t len)
+/* Return: slots that it fills. */
+GDA_HELPER uint32_t gda_mlx5_wqe_encode(struct gda_mlx5_wqe *w, const struct gda_wr *r)
 {
-	struct gda_wqe w = gda_wqe_remote(GDA_MLX5_WRITE, raddr, rkey, 3);
-	uint32_t half[2];
-
-	memcpy(half, &value, sizeof(half));
-	gda_wqe_set(&w, 1, gda_pair(gda_wire32(len | GDA_MLX5_INLINE), half[0]),
-		    gda_pair(half[1], 0));
-	return w;
+	gda_mlx5_encode(w, r);
+	return w->slots;
 }
 
-/* A write of 8 bytes that are in the entry. */
-GDA_HELPER struct gda_wqe gda_wqe_value(uint64_t raddr, uint32_t rkey, uint64_t value)
+GDA_HELPER uint64_t gda_mlx5_wqe_early(const struct gda_mlx5_wqe *w, int second)
 {
-	return gda_wqe_bytes(raddr, rkey, value, 8);
-}
-
-/* A write of at most GDA_WQE_INLINE_SLOT bytes that are in the entry. */
-GDA_HELPER struct gda_wqe gda_wqe_inline(uint64_t raddr, uint32_t rkey, const void *src,
-					 uint32_t len)
-{
-	struct gda_wqe w = gda_wqe_remote(GDA_MLX5_WRITE, raddr, rkey,
-					  2U + (len != 0) + (len > 12));
-	uint64_t data[4] = { 0 };
-
-	data[0] = gda_pair(gda_wire32(len | GDA_MLX5_INLINE), 0);
-	memcpy((char *)data + 4, src, len);
-	gda_wqe_set(&w, 1, data[0], data[1]);
-	gda_wqe_set(&w, 2, data[2], data[3]);
-	return w;
+	return second ? w->seg[1][1] : w->seg[0][0];
 }
 
 /* The control segment of slot @index, if @on. */
-GDA_HELPER void gda_wqe_store_ctrl(uint32_t on, struct gda_sq sq, uint64_t index,
-				   const struct gda_wqe *w, unsigned int solicited)
+GDA_HELPER void gda_mlx5_store_ctrl(uint32_t on, struct gda_sq sq, uint64_t index,
+				    const struct gda_mlx5_wqe *w, unsigned int solicited)
 {
 	uint32_t ce = GDA_MLX5_CE_ALWAYS | (solicited ? GDA_MLX5_SE : 0);
 	uint32_t first = gda_wire_index(index) | gda_be32(w->opcode);
 
-	gda_store_segment_if(on, gda_sq_slot(sq, index),
+	gda_store_segment_if(on, gda_mlx5_slot(sq, index),
 			     sq.qpn_be | gda_pair(first, gda_be_byte(w->ds)),
 			     gda_pair(gda_be32(ce), w->imm));
 }
 
 /*
- * Write @w to slot @index, if @on. Segments beyond its last are not read by a device: a CPU
- * writes them, so that the slot's cache line is written whole, a GPU leaves them.
+ * An entry of one slot. Segments beyond its last are not read by a device: a CPU writes them, so
+ * that the slot's cache line is written whole, a GPU leaves them.
  */
-GDA_HELPER void gda_wqe_store_if(uint32_t on, struct gda_sq sq, uint64_t index,
-				 const struct gda_wqe *w, unsigned int solicited)
+GDA_HELPER void gda_mlx5_store_slot(uint32_t on, struct gda_sq sq, uint64_t index,
+				    const struct gda_mlx5_wqe *w, unsigned int solicited)
 {
-	char *entry = gda_sq_slot(sq, index);
+	char *entry = gda_mlx5_slot(sq, index);
 
-	gda_wqe_store_ctrl(on, sq, index, w, solicited);
+	gda_mlx5_store_ctrl(on, sq, index, w, solicited);
 	if (GDA_HERE(1, w->ds > 1))
 		gda_store_segment_if(on, entry + 16, w->seg[0][0], w->seg[0][1]);
 	if (GDA_HERE(1, w->ds != 1))
@@ -301,86 +319,73 @@ GDA_HELPER void gda_wqe_store_if(uint32_t on, struct gda_sq sq, uint64_t index,
 		gda_store_segment_if(on, entry + 48, w->seg[2][0], w->seg[2][1]);
 }
 
-GDA_HELPER void gda_wqe_store(struct gda_sq sq, uint64_t index, const struct gda_wqe *w,
-			      unsigned int solicited)
+/* Inline payload of more than a slot, from the second segment on. */
+GDA_HELPER void gda_mlx5_store_inline(struct gda_sq sq, uint64_t index,
+				      const struct gda_mlx5_wqe *w)
 {
-	gda_wqe_store_if(1, sq, index, w, solicited);
+	uint64_t data[2] = { gda_pair(gda_wire32(w->len | GDA_MLX5_INLINE), 0), 0 };
+	uint32_t at = 12, i;
+
+	memcpy((char *)data + 4, w->src, 12);
+	gda_store_segment(gda_mlx5_segment(sq, index, 2), data[0], data[1]);
+	for (i = 3; i < w->ds; i++, at += 16) {
+		data[0] = 0;
+		data[1] = 0;
+		memcpy(data, (const char *)w->src + at, w->len - at < 16 ? w->len - at : 16);
+		gda_store_segment(gda_mlx5_segment(sq, index, i), data[0], data[1]);
+	}
 }
 
 /*
- * End an entry of several slots, of @ds segments: what is left of its last slot is zero, and a
- * NOP follows, because consumed slots are counted by completions, which name first slots.
+ * An entry of several slots: what is left of its last slot is zero, and a NOP follows, because
+ * consumed slots are counted by completions, which name first slots.
  */
-GDA_HELPER void gda_wqe_store_end(struct gda_sq sq, uint64_t index, uint32_t ds)
+GDA_HELPER void gda_mlx5_store_long(struct gda_sq sq, uint64_t index,
+				    const struct gda_mlx5_wqe *w, unsigned int solicited)
 {
-	struct gda_wqe nop = gda_wqe_nop();
-	uint32_t end = (ds + 3) & ~3U;
+	struct gda_wr r = gda_wr_nop();
+	struct gda_mlx5_wqe nop;
+	uint32_t end = (w->ds + 3) & ~3U, ds;
 
-	for (; ds < end; ds++)
-		gda_store_segment(gda_sq_segment(sq, index, ds), 0, 0);
-	gda_wqe_store(sq, index + end / 4, &nop, 0);
-}
-
-/* Segments of an entry that carries @len bytes, and its slots with the NOP behind it. */
-GDA_HELPER uint32_t gda_wqe_inline_ds(uint32_t len)
-{
-	return 2 + (len + 19) / 16;
-}
-
-GDA_HELPER uint32_t gda_wqe_inline_slots(uint32_t len)
-{
-	return (gda_wqe_inline_ds(len) + 3) / 4 + 1;
-}
-
-/* Most bytes inline in a ring of @depth slots. */
-GDA_HELPER uint32_t gda_wqe_max_inline(uint32_t depth)
-{
-	uint32_t most = depth > 2 ? (depth - 1) * GDA_MLX5_SLOT_BYTES - 36 : GDA_WQE_INLINE_SLOT;
-
-	return most < GDA_WQE_INLINE_MAX ? most : GDA_WQE_INLINE_MAX;
-}
-
-/* A write of more than GDA_WQE_INLINE_SLOT bytes that are in the entry. */
-GDA_HELPER void gda_wqe_store_inline(struct gda_sq sq, uint64_t index, uint64_t raddr,
-				     uint32_t rkey, const void *src, uint32_t len,
-				     unsigned int solicited)
-{
-	struct gda_wqe w = gda_wqe_remote(GDA_MLX5_WRITE, raddr, rkey, gda_wqe_inline_ds(len));
-	uint64_t data[2] = { gda_pair(gda_wire32(len | GDA_MLX5_INLINE), 0), 0 };
-	uint32_t at = 12, i;
-
-	gda_wqe_store_ctrl(1, sq, index, &w, solicited);
-	gda_store_segment(gda_sq_segment(sq, index, 1), w.seg[0][0], w.seg[0][1]);
-	memcpy((char *)data + 4, src, 12);
-	gda_store_segment(gda_sq_segment(sq, index, 2), data[0], data[1]);
-	for (i = 3; i < w.ds; i++, at += 16) {
-		data[0] = 0;
-		data[1] = 0;
-		memcpy(data, (const char *)src + at, len - at < 16 ? len - at : 16);
-		gda_store_segment(gda_sq_segment(sq, index, i), data[0], data[1]);
+	if (w->src) {
+		gda_mlx5_store_ctrl(1, sq, index, w, solicited);
+		gda_store_segment(gda_mlx5_segment(sq, index, 1), w->seg[0][0], w->seg[0][1]);
+		gda_mlx5_store_inline(sq, index, w);
+	} else {
+		gda_mlx5_store_slot(1, sq, index, w, solicited);
+		gda_store_segment(gda_mlx5_segment(sq, index, 4), w->seg[3][0], w->seg[3][1]);
 	}
-	gda_wqe_store_end(sq, index, w.ds);
+	for (ds = w->ds; ds < end; ds++)
+		gda_store_segment(gda_mlx5_segment(sq, index, ds), 0, 0);
+	gda_mlx5_encode(&nop, &r);
+	gda_mlx5_store_slot(1, sq, index + end / 4, &nop, 0);
 }
 
-/* Slots of a masked compare-swap of 8 bytes. */
-#define GDA_WQE_MASKED_SLOTS	3
-
-GDA_HELPER void gda_wqe_store_masked(struct gda_sq sq, uint64_t index, uint64_t laddr,
-				     uint32_t lkey, uint64_t raddr, uint32_t rkey,
-				     struct gda_wqe_masks m, unsigned int solicited)
+GDA_HELPER void gda_mlx5_wqe_store_if(const struct gda_mlx5_wqe *w, uint32_t on, struct gda_sq sq,
+				      uint64_t index, unsigned int solicited)
 {
-	struct gda_wqe w = gda_wqe_remote(gda_wqe_opmod(GDA_MLX5_MASKED_CS, 8), raddr, rkey, 5);
+	if (w->slots == 1)
+		gda_mlx5_store_slot(on, sq, index, w, solicited);
+	else if (on)
+		gda_mlx5_store_long(sq, index, w, solicited);
+}
 
-	gda_wqe_set(&w, 1, gda_wire64(m.swap), gda_wire64(m.compare));
-	gda_wqe_set(&w, 2, gda_wire64(m.swap_mask), gda_wire64(m.compare_mask));
-	gda_wqe_store(sq, index, &w, solicited);
-	gda_store_segment(gda_sq_segment(sq, index, 4), gda_pair(gda_be32(8), gda_wire32(lkey)),
-			  gda_wire64(laddr));
-	gda_wqe_store_end(sq, index, 5);
+/* Bit 31 of a length says that the bytes are inline. */
+GDA_HELPER int gda_mlx5_wqe_too_long(uint64_t len)
+{
+	return len >= GDA_MLX5_INLINE;
+}
+
+GDA_HELPER uint32_t gda_mlx5_wqe_max_inline(uint32_t depth)
+{
+	uint32_t most = depth > 2 ? (depth - 1) * GDA_MLX5_SLOT_BYTES - 36 :
+				    GDA_MLX5_WQE_INLINE_SLOT;
+
+	return most < GDA_MLX5_WQE_INLINE_MAX ? most : GDA_MLX5_WQE_INLINE_MAX;
 }
 
 /* The remote address and key that the entry of one slot at @entry names. */
-GDA_HELPER void gda_wqe_read_remote(const char *entry, uint64_t *raddr, uint32_t *rkey)
+GDA_HELPER void gda_mlx5_wqe_read_remote(const char *entry, uint64_t *raddr, uint32_t *rkey)
 {
 	struct gda_mlx5_raddr to;
 
@@ -389,27 +394,27 @@ GDA_HELPER void gda_wqe_read_remote(const char *entry, uint64_t *raddr, uint32_t
 	*rkey = gda_be32_to_cpu(to.rkey);
 }
 
-/* The bytes of a doorbell that name the QP, as gda_db_value() wants them. */
-GDA_HELPER uint64_t gda_db_qpn(uint32_t qpn)
+/* The bytes of a doorbell that name the QP, as gda_mlx5_db_value() wants them. */
+GDA_HELPER uint64_t gda_mlx5_db_qpn(uint32_t qpn)
 {
 	return (GDA_UAPI_FORCE uint64_t)gda_mlx5_doorbell(0, qpn);
 }
 
 /* The doorbell record that says that all slots below @next are written, as stored. */
-GDA_HELPER uint32_t gda_db_record(uint64_t next)
+GDA_HELPER uint32_t gda_mlx5_db_record(uint64_t next)
 {
 	return GDA_HERE(gda_be32((uint32_t)next & 0xffff),
 			__byte_perm((uint32_t)next, 0, 0x0144));
 }
 
 /* The doorbell that goes with @record. */
-GDA_HELPER uint64_t gda_db_value(uint64_t qpn_be, uint32_t record)
+GDA_HELPER uint64_t gda_mlx5_db_value(uint64_t qpn_be, uint32_t record)
 {
 	return qpn_be | gda_pair(gda_be_shl8(record), 0);
 }
 
 /* The slot before which @record says that all is written; @index is beyond, by less than 2^16. */
-GDA_HELPER uint64_t gda_db_rung(uint64_t index, uint32_t record)
+GDA_HELPER uint64_t gda_mlx5_db_rung(uint64_t index, uint32_t record)
 {
 	return index - (uint16_t)(index - gda_be32_to_cpu((GDA_UAPI_FORCE __be32)record));
 }

@@ -17,41 +17,36 @@ extern "C" {
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
-#define GDA_CQE_BYTES		GDA_MLX5_SLOT_BYTES
-
-/* The syndrome of an error of the queue itself (%GDA_CLASS_QUEUE). */
-#define GDA_CQE_QUEUE_ERROR	GDA_MLX5_SYND_LOCAL_QP_OP
-
-GDA_HELPER const uint32_t *gda_cqe_last(uint64_t cqe)
+GDA_HELPER const uint32_t *gda_mlx5_cqe_last(uint64_t cqe)
 {
 	return (const uint32_t *)(uintptr_t)(cqe + offsetof(struct gda_mlx5_cqe, wqe_counter));
 }
 
-GDA_HELPER uint32_t gda_cqe_opcode(uint32_t last)
+GDA_HELPER uint32_t gda_mlx5_cqe_opcode(uint32_t last)
 {
 	return gda_be_byte3(last) >> 4;
 }
 
 /* The entry says that work of this queue is done. */
-GDA_HELPER int gda_cqe_is_done(uint32_t last)
+GDA_HELPER int gda_mlx5_cqe_is_done(uint32_t last)
 {
-	return gda_cqe_opcode(last) == GDA_MLX5_CQE_REQ;
+	return gda_mlx5_cqe_opcode(last) == GDA_MLX5_CQE_REQ;
 }
 
 /* The entry says that work of this queue has failed. */
-GDA_HELPER int gda_cqe_is_error(uint32_t last)
+GDA_HELPER int gda_mlx5_cqe_is_error(uint32_t last)
 {
-	return gda_cqe_opcode(last) == GDA_MLX5_CQE_REQ_ERR;
+	return gda_mlx5_cqe_opcode(last) == GDA_MLX5_CQE_REQ_ERR;
 }
 
 /* The entry says that an immediate has arrived. */
-GDA_HELPER int gda_cqe_is_imm(uint32_t last)
+GDA_HELPER int gda_mlx5_cqe_is_imm(uint32_t last)
 {
-	return gda_cqe_opcode(last) == GDA_MLX5_CQE_RESP_IMM;
+	return gda_mlx5_cqe_opcode(last) == GDA_MLX5_CQE_RESP_IMM;
 }
 
 /* Low 16 bits of the index that has completed. */
-GDA_HELPER uint32_t gda_cqe_counter(uint32_t last)
+GDA_HELPER uint32_t gda_mlx5_cqe_counter(uint32_t last)
 {
 	return gda_wire32(last) >> 16;
 }
@@ -61,16 +56,22 @@ GDA_HELPER uint32_t gda_cqe_counter(uint32_t last)
  * that was right before: at most depth slots have completed beyond it, and depth is at most
  * 2^15, so only one index fits.
  */
-GDA_HELPER uint64_t gda_cqe_unwrap(uint64_t old, uint32_t last)
+GDA_HELPER uint64_t gda_mlx5_cqe_unwrap(uint64_t old, uint32_t last)
 {
-	return old + (uint16_t)(gda_cqe_counter(last) + 1 - (uint32_t)old);
+	return old + (uint16_t)(gda_mlx5_cqe_counter(last) + 1 - (uint32_t)old);
+}
+
+/* Slots before @rung that have not completed: at most a ring of them. */
+GDA_HELPER uint32_t gda_mlx5_cqe_behind(uint64_t rung, uint32_t last)
+{
+	return (uint16_t)((uint32_t)rung - gda_mlx5_cqe_counter(last) - 1);
 }
 
 /*
  * Keep the first error in the view; all who see it write the same. Returns 1 if the entry,
  * whose counter is @counter, is that of the slot that failed first.
  */
-GDA_HELPER uint32_t gda_cqe_error(struct gda_view *v, uint32_t counter)
+GDA_HELPER uint32_t gda_mlx5_cqe_error(struct gda_view *v, uint32_t counter)
 {
 	const char *cqe = (const char *)(uintptr_t)v->cq;
 	__be64 first = (GDA_UAPI_FORCE __be64)gda_nic_load64((const uint64_t *)
@@ -93,28 +94,29 @@ GDA_HELPER uint32_t gda_cqe_error(struct gda_view *v, uint32_t counter)
  * it is empty, and names the slot that would have been next, which is still to be consumed once
  * it is posted. The entries of what is flushed behind it go past.
  */
-GDA_HELPER uint64_t gda_cqe_completed(struct gda_view *v, uint32_t last, uint64_t old,
-				      int *failed)
+GDA_HELPER uint64_t gda_mlx5_cqe_completed(struct gda_view *v, uint32_t last, uint64_t old,
+					   int *failed)
 {
-	uint32_t opcode = gda_cqe_opcode(last);
-	uint64_t now = gda_cqe_unwrap(old, last);
+	uint32_t opcode = gda_mlx5_cqe_opcode(last);
+	uint64_t now = gda_mlx5_cqe_unwrap(old, last);
 
 	*failed = opcode == GDA_MLX5_CQE_REQ_ERR;
 	if (opcode == GDA_MLX5_CQE_REQ)
 		return now;
 	if (!*failed)
 		return old;
-	return now - gda_cqe_error(v, gda_cqe_counter(last));
+	return now - gda_mlx5_cqe_error(v, gda_mlx5_cqe_counter(last));
 }
 
 /* Has the entry of a collapsed CQ been preset, and nothing completed since? */
-GDA_HELPER int gda_cqe_is_preset(uint32_t last)
+GDA_HELPER int gda_mlx5_cqe_is_preset(uint32_t last)
 {
-	return gda_cqe_opcode(last) == GDA_MLX5_CQE_INVALID && gda_cqe_counter(last) == 0xffff;
+	return gda_mlx5_cqe_opcode(last) == GDA_MLX5_CQE_INVALID &&
+	       gda_mlx5_cqe_counter(last) == 0xffff;
 }
 
-/* Copy from an error's entry all that gda_cqe_error() reads; not the last word. */
-GDA_HELPER void gda_cqe_copy_error(char *to, const char *cqe)
+/* Copy from an error's entry all that gda_mlx5_cqe_error() reads; not the last word. */
+GDA_HELPER void gda_mlx5_cqe_copy_error(char *to, const char *cqe)
 {
 	const size_t at = offsetof(struct gda_mlx5_err_cqe, first_error);
 	size_t i;
@@ -125,73 +127,74 @@ GDA_HELPER void gda_cqe_copy_error(char *to, const char *cqe)
 }
 
 /*
- * Write an entry of GDA_CQE_BYTES: a queue of index 0 failed itself, enum gda_cause @cause. A
- * child of fork(2) finds it in place of its parent's.
+ * Write an entry: a queue of index 0 failed itself, enum gda_cause @cause. A child of fork(2)
+ * finds it in place of its parent's.
  */
-GDA_HELPER void gda_cqe_write_error(void *cqe, uint8_t cause)
+GDA_HELPER void gda_mlx5_cqe_write_error(void *cqe, uint8_t cause)
 {
 	struct gda_mlx5_err_cqe failed;
 
 	memset(&failed, 0, sizeof(failed));
-	failed.first_syndrome = GDA_CQE_QUEUE_ERROR;
+	failed.first_syndrome = GDA_MLX5_WQE_CQE_QUEUE_ERROR;
 	failed.first_vendor = cause;
 	failed.vendor_err_synd = cause;
-	failed.syndrome = GDA_CQE_QUEUE_ERROR;
+	failed.syndrome = GDA_MLX5_WQE_CQE_QUEUE_ERROR;
 	failed.op_own = GDA_MLX5_CQE_REQ_ERR << 4;
 	memcpy(cqe, &failed, sizeof(failed));
 }
 
 /* RC completes in order, so a ticket is done once the consumer index has passed it. */
-GDA_HELPER int gda_cqe_done(uint64_t completed, uint64_t index)
+GDA_HELPER int gda_mlx5_cqe_done(uint64_t completed, uint64_t index)
 {
 	return index < completed;
 }
 
 /* Of a ring: is the entry with @last the one at @index, or one of the lap before? */
-GDA_HELPER int gda_cqe_is_new(uint32_t last, uint64_t index, uint32_t mask)
+GDA_HELPER int gda_mlx5_cqe_is_new(uint32_t last, uint64_t index, uint32_t mask)
 {
 	uint32_t owner = (index & ((uint64_t)mask + 1)) != 0;
 
-	return (gda_be_byte3(last) & 1) == owner && gda_cqe_opcode(last) != GDA_MLX5_CQE_INVALID;
+	return (gda_be_byte3(last) & 1) == owner &&
+	       gda_mlx5_cqe_opcode(last) != GDA_MLX5_CQE_INVALID;
 }
 
 /* The word at @offset of an entry. */
-GDA_HELPER uint32_t gda_cqe_word(const char *cqe, size_t offset)
+GDA_HELPER uint32_t gda_mlx5_cqe_word(const char *cqe, size_t offset)
 {
 	return gda_wire32(gda_nic_load32((const uint32_t *)(uintptr_t)(cqe + offset)));
 }
 
-GDA_HELPER uint32_t gda_cqe_qpn(const char *cqe)
+GDA_HELPER uint32_t gda_mlx5_cqe_qpn(const char *cqe)
 {
-	return gda_cqe_word(cqe, offsetof(struct gda_mlx5_cqe, sop_qpn)) & 0xffffff;
+	return gda_mlx5_cqe_word(cqe, offsetof(struct gda_mlx5_cqe, sop_qpn)) & 0xffffff;
 }
 
 /* All that an entry of a ring says, but for its size, which is the caller's. */
-GDA_HELPER void gda_cqe_read(const char *cqe, uint32_t last, struct gda_cq_entry *entry)
+GDA_HELPER void gda_mlx5_cqe_read(const char *cqe, uint32_t last, struct gda_cq_entry *entry)
 {
-	uint32_t word = gda_cqe_word(cqe, offsetof(struct gda_mlx5_cqe, sop_qpn));
+	uint32_t word = gda_mlx5_cqe_word(cqe, offsetof(struct gda_mlx5_cqe, sop_qpn));
 
 	entry->qpn = word & 0xffffff;
 	entry->wr_opcode = word >> 24;
-	entry->opcode = gda_cqe_opcode(last);
-	entry->counter = gda_cqe_counter(last);
+	entry->opcode = gda_mlx5_cqe_opcode(last);
+	entry->counter = gda_mlx5_cqe_counter(last);
 	entry->solicited = gda_be_byte3(last) >> 1 & 1;
-	entry->imm = gda_cqe_word(cqe, offsetof(struct gda_mlx5_cqe, imm));
-	entry->user_index = gda_cqe_word(cqe, offsetof(struct gda_mlx5_cqe, srqn_uidx));
+	entry->imm = gda_mlx5_cqe_word(cqe, offsetof(struct gda_mlx5_cqe, imm));
+	entry->user_index = gda_mlx5_cqe_word(cqe, offsetof(struct gda_mlx5_cqe, srqn_uidx));
 	entry->bytes = 0;
 	entry->syndrome = 0;
 	entry->vendor = 0;
 	if (entry->opcode < GDA_MLX5_CQE_REQ_ERR) {
-		entry->bytes = gda_cqe_word(cqe, offsetof(struct gda_mlx5_cqe, byte_cnt));
+		entry->bytes = gda_mlx5_cqe_word(cqe, offsetof(struct gda_mlx5_cqe, byte_cnt));
 	} else {
-		word = gda_cqe_word(cqe, offsetof(struct gda_mlx5_err_cqe, first_syndrome));
+		word = gda_mlx5_cqe_word(cqe, offsetof(struct gda_mlx5_err_cqe, first_syndrome));
 		entry->syndrome = word & 0xff;
 		entry->vendor = word >> 8 & 0xff;
 	}
 }
 
 /* The consumer's record of a ring of which @next entries were taken, as stored. */
-GDA_HELPER uint32_t gda_cqe_record(uint64_t next)
+GDA_HELPER uint32_t gda_mlx5_cqe_record(uint64_t next)
 {
 	return gda_wire32((uint32_t)next & 0xffffff);
 }

@@ -117,9 +117,9 @@ GDA_API struct gda_async_event gda_async_notify(struct gda_async_session *s, uin
 		return gda_async_lost(s, err);
 	at = gda_async_iova(&c, addr);
 	err = gda_async_send(s, own, change == GDA_ASYNC_SET ?
-			     gda_wqe_value(at, c.key, value) :
-			     gda_wqe_fetch_add(gda_async_stage(s, own), gda_async_of(s)->stage_key,
-					       at, c.key, value), flags);
+			     gda_wr_value(at, c.key, value) :
+			     gda_wr_fetch_add(gda_async_stage(s, own), gda_async_of(s)->stage_key,
+					      at, c.key, value), flags);
 	return err ? gda_async_lost(s, err) : gda_async_event(gda_async_newest(s));
 }
 

@@ -105,11 +105,10 @@ GDA_HELPER uint32_t gda_async_resolve(struct gda_async_session *s, uint32_t engi
 	return 0;
 }
 
-GDA_HELPER struct gda_wqe gda_async_wqe(const struct gda_async_move *m, uint64_t at,
-					uint32_t bytes)
+GDA_HELPER struct gda_wr gda_async_wr(const struct gda_async_move *m, uint64_t at, uint32_t bytes)
 {
-	return m->put ? gda_wqe_put(m->laddr + at, m->lkey, m->raddr + at, m->rkey, bytes) :
-			gda_wqe_get(m->laddr + at, m->lkey, m->raddr + at, m->rkey, bytes);
+	return m->put ? gda_wr_put(m->laddr + at, m->lkey, m->raddr + at, m->rkey, bytes) :
+			gda_wr_get(m->laddr + at, m->lkey, m->raddr + at, m->rkey, bytes);
 }
 
 /*
@@ -134,14 +133,14 @@ GDA_HELPER int gda_async_room(struct gda_async_session *s, unsigned int flags)
 	return gda_async_retire(s, s->done + 1, 0);
 }
 
-/* Post @w to queue @queue of the session, and remember it. Return: 0 or a negative errno. */
-GDA_HELPER int gda_async_send(struct gda_async_session *s, uint32_t queue, struct gda_wqe w,
+/* Post @r to queue @queue of the session, and remember it. Return: 0 or a negative errno. */
+GDA_HELPER int gda_async_send(struct gda_async_session *s, uint32_t queue, struct gda_wr r,
 			      unsigned int flags)
 {
 	int64_t ticket = gda_async_room(s, flags);
 
 	if (!ticket)
-		ticket = gda_post(gda_async_view(s, queue), w, flags);
+		ticket = gda_post(gda_async_view(s, queue), r, flags);
 	if (ticket < 0)
 		return (int)ticket;
 	if (s->view) {
@@ -184,7 +183,7 @@ GDA_HELPER struct gda_async_event gda_async_deal(struct gda_async_session *s,
 		uint64_t bytes = left < piece ? left : piece;
 
 		err = gda_async_send(s, gda_async_turn(s, m->first),
-				     gda_async_wqe(m, at, (uint32_t)bytes), flags);
+				     gda_async_wr(m, at, (uint32_t)bytes), flags);
 		at += bytes;
 		left -= bytes;
 	}
@@ -243,18 +242,33 @@ GDA_HELPER int gda_async_in_last_windows(const struct gda_async_session *s, uint
 	       !gda_unlikely(roff + bytes > s->remote.length);
 }
 
+/* One entry to the session's only queue, in the windows that were named last. */
+GDA_HELPER struct gda_async_event gda_async_copy_as(uint32_t dialect, struct gda_async_session *s,
+						    struct gda_view *v, struct gda_async_move m,
+						    unsigned int flags)
+{
+	struct gda_wqe w = gda_wqe_make(dialect, gda_async_wr(&m, 0, (uint32_t)m.bytes));
+	uint64_t index;
+	int err = gda_reserve(v, w.slots, &flags, &index);
+
+	if (gda_unlikely(err))
+		return gda_async_lost(s, err);
+	gda_wqe_store(gda_sq(v, dialect), index, &w, flags & GDA_SOLICITED);
+	gda_publish(v, dialect, index, w.slots, flags);
+	s->last = (int64_t)index;
+	return gda_async_event((int64_t)index + 1);
+}
+
 /* A copy: of one queue, at most a block, and in the windows that were named last, at once. */
 GDA_HELPER struct gda_async_event gda_async_copy(struct gda_async_session *s, uint32_t engine,
 						 uint64_t dst, uint64_t src, uint64_t bytes,
 						 uint32_t put, unsigned int flags)
 {
 	uint32_t write = (engine & 0xff) != GDA_ASYNC_COPY && put;
-	uint64_t local = write ? src : dst, remote = write ? dst : src, index;
+	uint64_t local = write ? src : dst, remote = write ? dst : src;
 	struct gda_view *v = (engine & 0xff) > GDA_ASYNC_PEER ? 0 :
 			     (struct gda_view *)(uintptr_t)s->fast[engine & 0xff];
 	struct gda_async_move m;
-	struct gda_wqe w;
-	int err;
 
 	gda_check_flags(flags);
 	if (gda_unlikely(!v) || gda_unlikely(!gda_async_in_last_windows(s, local, remote, bytes)))
@@ -263,15 +277,9 @@ GDA_HELPER struct gda_async_event gda_async_copy(struct gda_async_session *s, ui
 	m.raddr = gda_async_iova(&s->remote, remote);
 	m.lkey = s->local.key;
 	m.rkey = s->remote.key;
+	m.bytes = bytes;
 	m.put = write;
-	w = gda_async_wqe(&m, 0, (uint32_t)bytes);
-	err = gda_reserve(v, 1, &flags, &index);
-	if (gda_unlikely(err))
-		return gda_async_lost(s, err);
-	gda_wqe_store(gda_sq(v), index, &w, flags & GDA_SOLICITED);
-	gda_publish(v, index, 1, flags);
-	s->last = (int64_t)index;
-	return gda_async_event((int64_t)index + 1);
+	return GDA_WQE_FOLD(v->dialect, gda_async_copy_as, s, v, m, flags);
 }
 
 #ifdef __cplusplus

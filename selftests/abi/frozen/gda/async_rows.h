@@ -71,7 +71,7 @@ GDA_HELPER struct gda_async_event gda_async_send_rows(struct gda_async_session *
 	int64_t last = -1, ticket = gda_async_room(s, flags);
 
 	for (i = 0; i < r->rows && ticket >= 0; i++) {
-		ticket = gda_post(v, gda_async_wqe(m, 0, (uint32_t)r->bytes),
+		ticket = gda_post(v, gda_async_wr(m, 0, (uint32_t)r->bytes),
 				  i + 1 < r->rows ? flags | GDA_DEFER : flags);
 		last = ticket < 0 ? last : ticket;
 		m->laddr += lpitch;

@@ -58,46 +58,6 @@ extern "C" {
 #define gda_unlikely(x) __builtin_expect(!!(x), 0)
 #endif
 
-/* Eight bytes in memory from two words, @first at the lower address. */
-GDA_HELPER uint64_t gda_pair(uint32_t first, uint32_t second)
-{
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	return (uint64_t)first << 32 | second;
-#else
-	return (uint64_t)second << 32 | first;
-#endif
-}
-
-/* The last of the four bytes of a word, @word as stored. */
-GDA_HELPER uint32_t gda_be_byte3(uint32_t word)
-{
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	return word & 0xff;
-#else
-	return word >> 24;
-#endif
-}
-
-/* A number below 256 as a big-endian word. */
-GDA_HELPER uint32_t gda_be_byte(uint32_t v)
-{
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	return v;
-#else
-	return v << 24;
-#endif
-}
-
-/* Shift a big-endian word left by 8 bits, @word and result as stored. */
-GDA_HELPER uint32_t gda_be_shl8(uint32_t word)
-{
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	return word << 8;
-#else
-	return word >> 8;
-#endif
-}
-
 /* Fences of one direction, where the GPU has them. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define GDA_FENCE_RELEASE	"fence.release"

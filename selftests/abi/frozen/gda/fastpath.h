@@ -42,7 +42,7 @@
  * -ETIMEDOUT: most likely it was meant to be relative. Work that is done is reported
  * as done all the same.
  *
- * The queue is in the dialect of gda/wqe.h with a collapsed CQ, one slot an entry but for those
+ * The queue is in a dialect of gda/wqe.h with a collapsed CQ, one slot an entry but for those
  * of gda/multi_slot.h, every entry asks for a completion. On RC queues work completes in order,
  * so a ticket is done when the completion counter has passed it.
  */
@@ -94,9 +94,9 @@ GDA_API int64_t gda_put(struct gda_view *v, uint64_t laddr, uint32_t lkey, uint6
 			uint32_t rkey, uint64_t len, unsigned int flags)
 {
 	gda_check_flags(flags);
-	if (gda_unlikely(gda_wqe_too_long(len)))
+	if (gda_unlikely(gda_wqe_too_long(v->dialect, len)))
 		return -EMSGSIZE;
-	return gda_post(v, gda_wqe_put(laddr, lkey, raddr, rkey, (uint32_t)len), flags);
+	return gda_post(v, gda_wr_put(laddr, lkey, raddr, rkey, (uint32_t)len), flags);
 }
 
 /**
@@ -125,9 +125,9 @@ GDA_API int64_t gda_put_imm(struct gda_view *v, uint64_t laddr, uint32_t lkey,
 			    unsigned int flags)
 {
 	gda_check_flags(flags);
-	if (gda_unlikely(gda_wqe_too_long(len)))
+	if (gda_unlikely(gda_wqe_too_long(v->dialect, len)))
 		return -EMSGSIZE;
-	return gda_post(v, gda_wqe_put_imm(laddr, lkey, raddr, rkey, (uint32_t)len, imm), flags);
+	return gda_post(v, gda_wr_put_imm(laddr, lkey, raddr, rkey, (uint32_t)len, imm), flags);
 }
 
 /**
@@ -148,9 +148,9 @@ GDA_API int64_t gda_get(struct gda_view *v, uint64_t laddr, uint32_t lkey, uint6
 			uint32_t rkey, uint64_t len, unsigned int flags)
 {
 	gda_check_flags(flags);
-	if (gda_unlikely(gda_wqe_too_long(len)))
+	if (gda_unlikely(gda_wqe_too_long(v->dialect, len)))
 		return -EMSGSIZE;
-	return gda_post(v, gda_wqe_get(laddr, lkey, raddr, rkey, (uint32_t)len), flags);
+	return gda_post(v, gda_wr_get(laddr, lkey, raddr, rkey, (uint32_t)len), flags);
 }
 
 /**
@@ -171,9 +171,9 @@ GDA_API int64_t gda_put_inline(struct gda_view *v, uint64_t raddr, uint32_t rkey
 			       const void *src, uint64_t len, unsigned int flags)
 {
 	gda_check_flags(flags);
-	if (gda_unlikely(len > GDA_INLINE_SLOT))
+	if (gda_unlikely(len > gda_wqe_inline_slot(v->dialect)))
 		return gda_put_inline_long(v, raddr, rkey, src, len, flags);
-	return gda_post(v, gda_wqe_inline(raddr, rkey, src, (uint32_t)len), flags);
+	return gda_post(v, gda_wr_inline(raddr, rkey, src, (uint32_t)len), flags);
 }
 
 /**
@@ -190,7 +190,7 @@ GDA_API int64_t gda_put_value(struct gda_view *v, uint64_t raddr, uint32_t rkey,
 			      uint64_t value, unsigned int flags)
 {
 	gda_check_flags(flags);
-	return gda_post(v, gda_wqe_value(raddr, rkey, value), flags);
+	return gda_post(v, gda_wr_value(raddr, rkey, value), flags);
 }
 
 /**
@@ -210,7 +210,7 @@ GDA_API int64_t gda_fetch_add(struct gda_view *v, uint64_t laddr, uint32_t lkey,
 			      unsigned int flags)
 {
 	gda_check_flags(flags);
-	return gda_post(v, gda_wqe_fetch_add(laddr, lkey, raddr, rkey, add), flags);
+	return gda_post(v, gda_wr_fetch_add(laddr, lkey, raddr, rkey, add), flags);
 }
 
 /**
@@ -231,7 +231,7 @@ GDA_API int64_t gda_compare_swap(struct gda_view *v, uint64_t laddr, uint32_t lk
 				 uint64_t swap, unsigned int flags)
 {
 	gda_check_flags(flags);
-	return gda_post(v, gda_wqe_compare_swap(laddr, lkey, raddr, rkey, compare, swap), flags);
+	return gda_post(v, gda_wr_compare_swap(laddr, lkey, raddr, rkey, compare, swap), flags);
 }
 
 /**
@@ -246,7 +246,7 @@ GDA_API int64_t gda_compare_swap(struct gda_view *v, uint64_t laddr, uint32_t lk
 GDA_API int64_t gda_nop(struct gda_view *v, unsigned int flags)
 {
 	gda_check_flags(flags);
-	return gda_post(v, gda_wqe_nop(), flags);
+	return gda_post(v, gda_wr_nop(), flags);
 }
 
 /**
@@ -270,9 +270,9 @@ GDA_HELPER int gda_test_done(struct gda_view *v, int64_t ticket)
 
 	if (gda_unlikely(ticket < 0))
 		return (int)ticket;
-	if (!gda_cqe_done(gda_load_acquire64(&v->completed), index) &&
-	    !gda_cqe_done(gda_poll(v, 0), index) &&
-	    !(gda_progress(v) && gda_cqe_done(gda_poll(v, 0), index))) {
+	if (!gda_cqe_done(v->dialect, gda_load_acquire64(&v->completed), index) &&
+	    !gda_cqe_done(v->dialect, gda_poll(v, 0), index) &&
+	    !(gda_progress(v) && gda_cqe_done(v->dialect, gda_poll(v, 0), index))) {
 		if (index >= gda_load_relaxed64(&v->reserved))
 			return -EINVAL;
 		return index == gda_load_acquire64(&v->error_index) ? -EIO : 0;

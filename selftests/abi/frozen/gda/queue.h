@@ -120,9 +120,10 @@ GDA_HELPER uint32_t gda_slot_word(uint64_t index, uint32_t kind)
 	return (uint32_t)index * 4 + kind;
 }
 
-GDA_HELPER struct gda_sq gda_sq(const struct gda_view *v)
+/* @dialect is v->dialect, here and below; perhaps as a constant. */
+GDA_HELPER struct gda_sq gda_sq(const struct gda_view *v, uint32_t dialect)
 {
-	struct gda_sq sq = { (char *)(uintptr_t)v->sq, v->qpn_be, v->mask };
+	struct gda_sq sq = { (char *)(uintptr_t)v->sq, v->qpn_be, v->mask, dialect };
 
 	return sq;
 }
@@ -138,7 +139,8 @@ GDA_HELPER uint64_t gda_poll(struct gda_view *v, unsigned int flags)
 	int failed;
 
 	for (;;) {
-		now = gda_cqe_completed(v, gda_nic_load32(gda_cqe_last(v->cq)), old, &failed);
+		now = gda_cqe_completed(v, gda_nic_load32(gda_cqe_last(v->dialect, v->cq)), old,
+					&failed);
 		/* on a GPU the entry may be read by a multiprocessor before @old was */
 		if (now == old || GDA_HERE(0, now - old > v->mask + 1))
 			return old;
@@ -209,18 +211,18 @@ extern "C" {
 #endif
 #endif
 
-GDA_HELPER void gda_cpu_ring(const struct gda_view *v, uint64_t next)
+GDA_HELPER void gda_cpu_ring(const struct gda_view *v, uint32_t dialect, uint64_t next)
 {
-	uint32_t record = gda_db_record(next);
+	uint32_t record = gda_db_record(dialect, next);
 
 	gda_nic_store32((uint32_t *)(uintptr_t)v->dbrec, record);
-	gda_nic_store64((uint64_t *)(uintptr_t)v->db, gda_db_value(v->qpn_be, record));
+	gda_nic_store64((uint64_t *)(uintptr_t)v->db, gda_db_value(dialect, v->qpn_be, record));
 }
 
 /* All slots below @next are written, and nobody else rings. */
-GDA_HELPER void gda_ring(const struct gda_view *v, uint64_t next)
+GDA_HELPER void gda_ring(const struct gda_view *v, uint32_t dialect, uint64_t next)
 {
-	GDA_HERE(gda_cpu_ring(v, next), gda_gpu_ring(v, next));
+	GDA_HERE(gda_cpu_ring(v, dialect, next), gda_gpu_ring(v, next));
 }
 
 GDA_SLOW int64_t gda_reserve_wait(struct gda_view *v, uint32_t n, unsigned int flags);
@@ -297,7 +299,7 @@ GDA_HELPER uint64_t gda_handed_out(const struct gda_view *v)
  * combining role, whose next owner acquires what the swap releases: doorbells leave in
  * order. If the swap fails, the slot was made ready since, and its poster has left.
  */
-GDA_HELPER void gda_combine(struct gda_view *v, uint64_t next, int ring)
+GDA_HELPER void gda_combine(struct gda_view *v, uint32_t dialect, uint64_t next, int ring)
 {
 	for (;;) {
 		uint32_t *slot = gda_slot(v, next);
@@ -311,7 +313,7 @@ GDA_HELPER void gda_combine(struct gda_view *v, uint64_t next, int ring)
 		}
 		/* on the first turn there is something to ring, as a rule */
 		if (!gda_unlikely(!ring))
-			gda_ring(v, next);
+			gda_ring(v, dialect, next);
 		ring = 0;
 		if (gda_cas32(slot, word, gda_slot_word(next, GDA_SLOT_HEAD)))
 			return;
@@ -332,20 +334,22 @@ GDA_SLOW void gda_combiner_recall(struct gda_view *v, uint64_t index)
 	if (done == GDA_NOT_EXCLUSIVE ||
 	    !gda_cas64(&v->exclusive_done, &done, GDA_NOT_EXCLUSIVE))
 		return;
-	next = gda_db_rung(index, gda_nic_load32((const uint32_t *)(uintptr_t)v->dbrec));
+	next = gda_db_rung(v->dialect, index,
+			   gda_nic_load32((const uint32_t *)(uintptr_t)v->dbrec));
 	if (deferred & 1) {
 		gda_max64(&v->flushed, deferred >> 1);
 		if (deferred >> 1 > next)
 			next = deferred >> 1;
 	}
-	gda_combine(v, next, 1);
+	gda_combine(v, v->dialect, next, 1);
 }
 
 /*
  * Mark @n slots from @index on ready, the first one last: the combining role, which stops only
  * at a slot that is not ready, comes through the first, so no doorbell ends among them.
  */
-GDA_HELPER void gda_cpu_publish(struct gda_view *v, uint64_t index, uint32_t n, int ring)
+GDA_HELPER void gda_cpu_publish(struct gda_view *v, uint32_t dialect, uint64_t index, uint32_t n,
+				int ring)
 {
 	uint32_t kind = ring ? GDA_SLOT_READY : GDA_SLOT_DEFERRED;
 	uint32_t head = gda_slot_word(index, GDA_SLOT_HEAD), i;
@@ -356,7 +360,7 @@ GDA_HELPER void gda_cpu_publish(struct gda_view *v, uint64_t index, uint32_t n, 
 		gda_exchange32(gda_slot(v, index + i), gda_slot_word(index + i, kind));
 	/* a combining role that is here cannot go away; or it may come just now */
 	if (gda_load_acquire32(slot) == head || gda_exchange32(slot, ready) == head)
-		gda_combine(v, index + 1, ring);
+		gda_combine(v, dialect, index + 1, ring);
 	else if (gda_unlikely(gda_load_relaxed64(&v->exclusive_done) != GDA_NOT_EXCLUSIVE))
 		gda_combiner_recall(v, index);
 	if (!ring)
@@ -367,32 +371,39 @@ GDA_HELPER void gda_cpu_publish(struct gda_view *v, uint64_t index, uint32_t n, 
  * The entries of the @n slots from @index on are written. On a GPU nothing that is shared is
  * deferred, for whoever has the combining role rings for many anyway.
  */
-GDA_HELPER void gda_publish(struct gda_view *v, uint64_t index, uint32_t n, unsigned int flags)
+GDA_HELPER void gda_publish(struct gda_view *v, uint32_t dialect, uint64_t index, uint32_t n,
+			    unsigned int flags)
 {
 	int ring = !(flags & GDA_DEFER);
 
 	gda_note_posted(v, index, n);
 	if (!(flags & GDA_EXCLUSIVE))
-		GDA_HERE(gda_cpu_publish(v, index, n, ring),
+		GDA_HERE(gda_cpu_publish(v, dialect, index, n, ring),
 			 gda_shared_publish_view(v, index, n, flags));
 	else if (ring)
-		gda_ring(v, index + n);
+		gda_ring(v, dialect, index + n);
 	else
 		gda_store_relaxed64(&v->deferred, (index + n) << 1 | 1);
 }
 
-/* Post @w, a work request that gda_wqe_store() stores. */
-GDA_HELPER int64_t gda_post(struct gda_view *v, struct gda_wqe w, unsigned int flags)
+GDA_HELPER int64_t gda_post_as(uint32_t dialect, struct gda_view *v, struct gda_wr r,
+			       unsigned int flags)
 {
-	uint32_t n = gda_wqe_slots(&w);
+	struct gda_wqe w = gda_wqe_make(dialect, r);
 	uint64_t index;
-	int err = gda_reserve(v, n, &flags, &index);
+	int err = gda_reserve(v, w.slots, &flags, &index);
 
 	if (err)
 		return err;
-	gda_wqe_store(gda_sq(v), index, &w, flags & GDA_SOLICITED);
-	gda_publish(v, index, n, flags);
+	gda_wqe_store(gda_sq(v, dialect), index, &w, flags & GDA_SOLICITED);
+	gda_publish(v, dialect, index, w.slots, flags);
 	return (int64_t)index;
+}
+
+/* Post @r. Return: the ticket, its first slot; or a negative errno. */
+GDA_HELPER int64_t gda_post(struct gda_view *v, struct gda_wr r, unsigned int flags)
+{
+	return GDA_WQE_FOLD(v->dialect, gda_post_as, v, r, flags);
 }
 
 /* As gda_flush() says. */
@@ -404,9 +415,9 @@ GDA_HELPER void gda_flush_deferred(struct gda_view *v)
 		return;
 	if (deferred & 1) {
 		end = gda_load_relaxed64(&v->reserved);
-		gda_ring(v, end);
+		gda_ring(v, v->dialect, end);
 	} else {
-		int64_t nop = gda_post(v, gda_wqe_nop(), GDA_NOWAIT);
+		int64_t nop = gda_post(v, gda_wr_nop(), GDA_NOWAIT);
 
 		if (nop < 0)
 			return;
@@ -449,7 +460,7 @@ GDA_SLOW int64_t gda_reserve_wait(struct gda_view *v, uint32_t n, unsigned int f
 			return GDA_HERE(gda_post_failed(v, -EIO), -EIO);
 		if (n > 1 && polls % GDA_POLLS == 1) {
 			if (flags & GDA_EXCLUSIVE)
-				gda_ring(v, index);
+				gda_ring(v, v->dialect, index);
 			else
 				GDA_HERE(gda_flush_deferred(v), (void)v);
 		}

@@ -37,16 +37,18 @@ extern "C" {
 GDA_HELPER int gda_cq_next(struct gda_cq_view *cq, struct gda_cq_entry *entry)
 {
 	const char *cqe = (const char *)(uintptr_t)cq->entries +
-			  (uint64_t)((uint32_t)cq->next & cq->mask) * GDA_CQE_BYTES;
+			  (uint64_t)((uint32_t)cq->next & cq->mask) *
+			  gda_cqe_bytes(cq->dialect);
 	/* pairs with the executor's release of this word */
-	uint32_t last = gda_nic_load32(gda_cqe_last((uintptr_t)cqe));
+	uint32_t last = gda_nic_load32(gda_cqe_last(cq->dialect, (uintptr_t)cqe));
 
-	if (!gda_cqe_is_new(last, cq->next, cq->mask))
+	if (!gda_cqe_is_new(cq->dialect, last, cq->next, cq->mask))
 		return 0;
-	gda_cqe_read(cqe, last, entry);
+	gda_cqe_read(cq->dialect, cqe, last, entry);
 	cq->next++;
 	/* the entry was read: pairs with the executor's acquire before it writes the next */
-	gda_nic_store32((uint32_t *)(uintptr_t)cq->record, gda_cqe_record(cq->next));
+	gda_nic_store32((uint32_t *)(uintptr_t)cq->record,
+			gda_cqe_record(cq->dialect, cq->next));
 	return 1;
 }
 

@@ -50,11 +50,28 @@ struct gda_signal {
 	uint32_t lkey;
 };
 
-GDA_HELPER struct gda_wqe gda_wqe_signal(const struct gda_signal *s)
+GDA_HELPER struct gda_wqe gda_wqe_signal(uint32_t dialect, const struct gda_signal *s)
 {
 	if (s->op == GDA_SIGNAL_SET)
-		return gda_wqe_value(s->raddr, s->rkey, s->value);
-	return gda_wqe_fetch_add(s->laddr, s->lkey, s->raddr, s->rkey, s->value);
+		return gda_wqe_make(dialect, gda_wr_value(s->raddr, s->rkey, s->value));
+	return gda_wqe_make(dialect, gda_wr_fetch_add(s->laddr, s->lkey, s->raddr, s->rkey,
+						      s->value));
+}
+
+GDA_HELPER int64_t gda_put_signal_as(uint32_t dialect, struct gda_view *v, struct gda_wr r,
+				     const struct gda_signal *signal, unsigned int flags)
+{
+	struct gda_wqe put = gda_wqe_make(dialect, r), then = gda_wqe_signal(dialect, signal);
+	uint32_t n = put.slots + then.slots;
+	uint64_t index;
+	int err = gda_reserve(v, n, &flags, &index);
+
+	if (err)
+		return err;
+	gda_wqe_store(gda_sq(v, dialect), index, &put, 0);
+	gda_wqe_store(gda_sq(v, dialect), index + put.slots, &then, flags & GDA_SOLICITED);
+	gda_publish(v, dialect, index, n, flags);
+	return (int64_t)(index + put.slots);
 }
 
 /**
@@ -87,24 +104,13 @@ GDA_SIZED_API int64_t gda_put_signal(struct gda_view *v, uint64_t laddr, uint32_
 				     uint64_t raddr, uint32_t rkey, uint64_t len,
 				     const struct gda_signal *signal, unsigned int flags)
 {
-	struct gda_wqe put = gda_wqe_put(laddr, lkey, raddr, rkey, (uint32_t)len);
-	struct gda_wqe then = gda_wqe_signal(signal);
-	uint32_t first = gda_wqe_slots(&put), n = first + gda_wqe_slots(&then);
-	uint64_t index;
-	int err;
-
 	gda_check_flags(flags);
-	if (gda_unlikely(gda_wqe_too_long(len)))
+	if (gda_unlikely(gda_wqe_too_long(v->dialect, len)))
 		return -EMSGSIZE;
 	if (gda_unlikely(signal->op > GDA_SIGNAL_SET))
 		return -EINVAL;
-	err = gda_reserve(v, n, &flags, &index);
-	if (err)
-		return err;
-	gda_wqe_store(gda_sq(v), index, &put, 0);
-	gda_wqe_store(gda_sq(v), index + first, &then, flags & GDA_SOLICITED);
-	gda_publish(v, index, n, flags);
-	return (int64_t)(index + first);
+	return GDA_WQE_FOLD(v->dialect, gda_put_signal_as, v,
+			    gda_wr_put(laddr, lkey, raddr, rkey, (uint32_t)len), signal, flags);
 }
 
 #ifdef __cplusplus

@@ -191,7 +191,7 @@ struct gda_view {
  * @size: sizeof(struct gda_view_attr)
  * @depth: slots, a power of two, at most 32768
  * @qpn: queue pair number, 24 bits
- * @reserved: must be 0
+ * @dialect: enum gda_dialect of gda/ioctl.h: the format of the queue; 0: %GDA_DIALECT_MLX5
  * @timeout_ns: bound of waits that are not given a deadline; 0: one second
  * @sq: send queue, aligned to 64 bytes
  * @dbrec: send word of the doorbell record (the second of its two)
@@ -204,7 +204,7 @@ struct gda_view_attr {
 	uint32_t size;
 	uint32_t depth;
 	uint32_t qpn;
-	uint32_t reserved;
+	uint32_t dialect;
 	uint64_t timeout_ns;
 	void *sq;
 	void *dbrec;
@@ -376,6 +376,8 @@ void gda_record_observed(const struct gda_view *v, int64_t ticket, int done);
  * @error: once it is not 0, every wait that finds no entry ends with this errno
  * @caps: %GDA_VIEW_YIELD, %GDA_VIEW_RING; 0 unless it was set
  * @owner: the library's, or 0
+ * @dialect: enum gda_dialect of gda/ioctl.h: the format of the entries
+ * @spare: 0
  *
  * Plain data like struct gda_view: pointers are valid where the reader runs.
  */
@@ -388,6 +390,8 @@ struct gda_cq_view {
 	uint32_t error;
 	uint32_t caps;
 	uint64_t owner;
+	uint32_t dialect;
+	uint32_t spare;
 };
 
 /**

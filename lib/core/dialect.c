@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Which dialect a new queue or CQ speaks: the one that its creator names, or the first.
+ */
+#include <errno.h>
+#include <gda/wqe.h>
+#include "gda_internal.h"
+
+uint32_t gda_dialect_default(void)
+{
+	return GDA_WQE_DEFAULT;
+}
+
+int gda_dialect_check(uint32_t *dialect)
+{
+	if (!*dialect)
+		*dialect = gda_dialect_default();
+	if (gda_wqe_speaks(*dialect))
+		return 0;
+	return gda_because(-EOPNOTSUPP,
+			   "dialect %u: this library writes no entries of it: set it to 0",
+			   *dialect);
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Work requests as posters make them: of no dialect. A dialect encodes one (gda/wqe.h), and the
+ * executor decodes it into a struct gda_work that says the same. Constants fold: of a request
+ * that is made and posted in one place nothing is ever stored as a struct gda_wr. And the queue
+ * in which their entries lie.
+ *
+ * Included by gda/wqe.h; programs call gda/fastpath.h.
+ */
+#ifndef GDA_WR_H
+#define GDA_WR_H
+
+#include <gda/barrier.h>
+#include <gda/op.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * struct gda_sq - a send queue as its entries are written
+ * @slots: the slots
+ * @qpn_be: gda_view.qpn_be
+ * @mask: number of slots - 1
+ * @dialect: enum gda_dialect
+ */
+struct gda_sq {
+	char *slots;
+	uint64_t qpn_be;
+	uint32_t mask;
+	uint32_t dialect;
+};
+
+/**
+ * enum gda_wr_payload - where the bytes of a write are
+ * @GDA_WR_LOCAL: at gda_wr.laddr, in the MR of gda_wr.lkey
+ * @GDA_WR_VALUE: the first bytes of gda_wr.swap_add, at most 8, as they lie in memory
+ * @GDA_WR_INLINE: at gda_wr.src, any memory of the poster, until the request is stored
+ */
+enum gda_wr_payload {
+	GDA_WR_LOCAL,
+	GDA_WR_VALUE,
+	GDA_WR_INLINE,
+};
+
+/**
+ * struct gda_wr - a work request
+ * @op: enum gda_op
+ * @payload: enum gda_wr_payload, of a write without immediate; else %GDA_WR_LOCAL
+ * @len: bytes; of an atomic the width of its word, 4 or 8
+ * @imm: of %GDA_OP_WRITE_IMM
+ * @laddr: local address; of an atomic, of the old value
+ * @raddr: remote address
+ * @lkey: key of the local MR
+ * @rkey: key of the remote MR
+ * @swap_add: of atomics; those of 4 bytes have zeros above
+ * @compare: likewise; of a masked fetch-add the last bit of each field
+ * @swap_mask: of a masked compare-and-swap
+ * @compare_mask: likewise
+ * @src: of %GDA_WR_INLINE
+ *
+ * Numbers are in host byte order.
+ */
+struct gda_wr {
+	uint32_t op;
+	uint32_t payload;
+	uint32_t len;
+	uint32_t imm;
+	uint64_t laddr;
+	uint64_t raddr;
+	uint32_t lkey;
+	uint32_t rkey;
+	uint64_t swap_add;
+	uint64_t compare;
+	uint64_t swap_mask;
+	uint64_t compare_mask;
+	const void *src;
+};
+
+GDA_HELPER struct gda_wr gda_wr_make(enum gda_op op, uint64_t laddr, uint32_t lkey, uint64_t raddr,
+				     uint32_t rkey, uint32_t len)
+{
+	struct gda_wr r;
+
+	r.op = op;
+	r.payload = GDA_WR_LOCAL;
+	r.len = len;
+	r.imm = 0;
+	r.laddr = laddr;
+	r.raddr = raddr;
+	r.lkey = lkey;
+	r.rkey = rkey;
+	r.swap_add = 0;
+	r.compare = 0;
+	r.swap_mask = 0;
+	r.compare_mask = 0;
+	r.src = 0;
+	return r;
+}
+
+GDA_HELPER struct gda_wr gda_wr_nop(void)
+{
+	return gda_wr_make(GDA_OP_NOP, 0, 0, 0, 0, 0);
+}
+
+GDA_HELPER struct gda_wr gda_wr_put(uint64_t laddr, uint32_t lkey, uint64_t raddr, uint32_t rkey,
+				    uint32_t len)
+{
+	return gda_wr_make(GDA_OP_WRITE, laddr, lkey, raddr, rkey, len);
+}
+
+GDA_HELPER struct gda_wr gda_wr_put_imm(uint64_t laddr, uint32_t lkey, uint64_t raddr,
+					uint32_t rkey, uint32_t len, uint32_t imm)
+{
+	struct gda_wr r = gda_wr_make(GDA_OP_WRITE_IMM, laddr, lkey, raddr, rkey, len);
+
+	r.imm = imm;
+	return r;
+}
+
+GDA_HELPER struct gda_wr gda_wr_get(uint64_t laddr, uint32_t lkey, uint64_t raddr, uint32_t rkey,
+				    uint32_t len)
+{
+	return gda_wr_make(GDA_OP_READ, laddr, lkey, raddr, rkey, len);
+}
+
+/* A write of @len bytes at @src, which travel in the queue. */
+GDA_HELPER struct gda_wr gda_wr_inline(uint64_t raddr, uint32_t rkey, const void *src, uint32_t len)
+{
+	struct gda_wr r = gda_wr_make(GDA_OP_WRITE, 0, 0, raddr, rkey, len);
+
+	r.payload = GDA_WR_INLINE;
+	r.src = src;
+	return r;
+}
+
+/* A write of the first @len bytes of @value, 1 to 8, which travel in the queue. */
+GDA_HELPER struct gda_wr gda_wr_bytes(uint64_t raddr, uint32_t rkey, uint64_t value, uint32_t len)
+{
+	struct gda_wr r = gda_wr_make(GDA_OP_WRITE, 0, 0, raddr, rkey, len);
+
+	r.payload = GDA_WR_VALUE;
+	r.swap_add = value;
+	return r;
+}
+
+GDA_HELPER struct gda_wr gda_wr_value(uint64_t raddr, uint32_t rkey, uint64_t value)
+{
+	return gda_wr_bytes(raddr, rkey, value, 8);
+}
+
+GDA_HELPER struct gda_wr gda_wr_fetch_add(uint64_t laddr, uint32_t lkey, uint64_t raddr,
+					  uint32_t rkey, uint64_t add)
+{
+	struct gda_wr r = gda_wr_make(GDA_OP_FETCH_ADD, laddr, lkey, raddr, rkey, 8);
+
+	r.swap_add = add;
+	return r;
+}
+
+GDA_HELPER struct gda_wr gda_wr_compare_swap(uint64_t laddr, uint32_t lkey, uint64_t raddr,
+					     uint32_t rkey, uint64_t compare, uint64_t swap)
+{
+	struct gda_wr r = gda_wr_make(GDA_OP_COMPARE_SWAP, laddr, lkey, raddr, rkey, 8);
+
+	r.swap_add = swap;
+	r.compare = compare;
+	return r;
+}
+
+/* @width: of the word, 4 or 8. */
+GDA_HELPER struct gda_wr gda_wr_masked_fetch_add(uint64_t laddr, uint32_t lkey, uint64_t raddr,
+						 uint32_t rkey, uint64_t add, uint64_t boundary,
+						 uint32_t width)
+{
+	struct gda_wr r = gda_wr_make(GDA_OP_MASKED_FETCH_ADD, laddr, lkey, raddr, rkey, width);
+
+	r.swap_add = add;
+	r.compare = boundary;
+	return r;
+}
+
+/**
+ * struct gda_wr_masks - the operands of a masked compare-swap
+ * @compare: value to compare the word with
+ * @compare_mask: bits that are compared
+ * @swap: value to swap in
+ * @swap_mask: bits that are swapped
+ */
+struct gda_wr_masks {
+	uint64_t compare;
+	uint64_t compare_mask;
+	uint64_t swap;
+	uint64_t swap_mask;
+};
+
+/* @width: of the word, 4 or 8. */
+GDA_HELPER struct gda_wr gda_wr_masked_compare_swap(uint64_t laddr, uint32_t lkey, uint64_t raddr,
+						    uint32_t rkey, struct gda_wr_masks m,
+						    uint32_t width)
+{
+	struct gda_wr r = gda_wr_make(GDA_OP_MASKED_COMPARE_SWAP, laddr, lkey, raddr, rkey, width);
+
+	r.swap_add = m.swap;
+	r.compare = m.compare;
+	r.swap_mask = m.swap_mask;
+	r.compare_mask = m.compare_mask;
+	return r;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* GDA_WR_H */
