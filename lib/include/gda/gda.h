@@ -380,7 +380,7 @@ struct gda_qp_attr {
  *
  * Return: 0; -EINVAL no attributes, bad depth, size, user index, retry count or timer, or a CQ
  * of another context; -E2BIG a member that this library does not know is set; -EOPNOTSUPP unknown
- * flags, or a reserved member is not 0; -EBUSY the collapsed CQ serves another QP; -ENOSPC the
+ * flags, a dialect that the device or this library lacks, or a reserved member is not 0; -EBUSY the collapsed CQ serves another QP; -ENOSPC the
  * context or the user has too many; -ENOMEM over RLIMIT_MEMLOCK (gda(4) says what a queue
  * costs). With memory of the caller also as gda_cq_create().
  */

@@ -235,7 +235,7 @@ int gda_view_init_sized(struct gda_view *v, size_t size, const struct gda_view_a
  *
  * Return: 0; -EINVAL for a bad size, depth, number, pointer or alignment; -E2BIG the
  * library is older than this header: its view is smaller, or it does not know a member of
- * @attr that is set; -EOPNOTSUPP a reserved member is set; -EPROTO if the CQ entry is not
+ * @attr that is set; -EOPNOTSUPP a dialect that posters do not speak; -EPROTO if the CQ entry is not
  * preset to 0xff: without that, index 0 would look complete before it was posted.
  */
 GDA_HOST_API int gda_view_init(struct gda_view *v, const struct gda_view_attr *attr)
