@@ -226,7 +226,10 @@ static void gda_payer_tell(const struct gda_payer_move *m, enum gda_payer_place 
 		WRITE_ONCE(payer->gone, place == GDA_PAYER_GONE);
 		spin_unlock(&payer->lock);
 		WRITE_ONCE(payer->place, place);
-		/* pairs with test_and_clear_bit() in gda_worker_main(): who sees the bit sees the place */
+		/*
+		 * pairs with test_and_clear_bit() in gda_worker_main(): who sees the bit sees the
+		 * place
+		 */
 		smp_mb__before_atomic();
 		set_bit(GDA_WORKER_MOVED, &ctx->worker.flags);
 		gda_worker_wake(ctx);
@@ -332,7 +335,9 @@ static void gda_payer_round(struct work_struct *work)
 	unsigned int i;
 
 	gda_payer_collect();
-	/* with RT_GROUP_SCHED nothing exempts the helper from the limits of groups that it enters */
+	/*
+	 * with RT_GROUP_SCHED nothing exempts the helper from the limits of groups that it enters
+	 */
 	alone = !gda_payer_moves.leaves || IS_ENABLED(CONFIG_RT_GROUP_SCHED) || !gda_payer_help();
 	for (i = 0; i < gda_payer_moves.n; i++) {
 		struct gda_payer_move *m = &gda_payer_moves.move[i];

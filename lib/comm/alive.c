@@ -48,8 +48,8 @@ size_t gda_comm_alive_room(int fd, size_t bytes)
 	int queued;
 
 	/*
-	 * Rank 0's own connection is none of TCP. One that has ended keeps its last window, which may
-	 * be closed: send(2) says why it ended.
+	 * Rank 0's own connection is none of TCP. One that has ended keeps its last window, which
+	 * may be closed: send(2) says why it ended.
 	 */
 	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) ||
 	    info.tcpi_state != GDA_COMM_ESTABLISHED ||

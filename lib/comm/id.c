@@ -404,7 +404,10 @@ int gda_comm_id_connect(const struct gda_comm_id *id, uint64_t deadline, int *fd
 			gda_because(err,
 				    "rank 0 cannot be reached at the id's address: %s: see ip route",
 				    strerror(-err));
-		/* TCP_USER_TIMEOUT ends a try, too: packets may be lost before the hub's machine is up */
+		/*
+		 * TCP_USER_TIMEOUT ends a try, too: packets may be lost before the hub's machine
+		 * is up
+		 */
 		if (err != -ECONNREFUSED && err != -ECONNRESET && err != -EPIPE && err != -ETIMEDOUT)
 			return err;
 		if (gda_clock_ns() >= deadline)

@@ -409,9 +409,14 @@ void gda_waited_release(void);
 
 /* explain.c */
 
-/* gda_explain() of a queue of libgda's that only asks, and does not watch the worker for a moment. */
+/*
+ * gda_explain() of a queue of libgda's that only asks, and does not watch the worker for a
+ * moment.
+ */
 int gda_explain_at_once(struct gda_view *v, int64_t ticket, char *buf, size_t len);
-/* A remedy for the program behind ": ", where an error is about the arguments of the post; or "". */
+/*
+ * A remedy for the program behind ": ", where an error is about the arguments of the post; or "".
+ */
 const char *gda_cause_remedy(uint32_t cause);
 
 /* debug.c; both do nothing without GDA_DEBUG */

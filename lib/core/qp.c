@@ -29,7 +29,6 @@ static int gda_qp_take_cq(struct gda_qp *q, struct gda_cq *given, uint32_t diale
 	};
 	int err;
 
-
 	q->cq = given;
 	if (given && given->ctx != q->ctx)
 		return gda_because(-EINVAL, "cq is of another context: use one context");

@@ -6,8 +6,8 @@
  * A wait that fails looks at its view alone, for its caller may wait again and again with short
  * deadlines. The device is asked by gda_last_error(), if somebody wants to read it, and if no queue
  * was destroyed since: the queue might be that one. gda_waited_lock guards their number, and is
- * held while the device is asked, so the queue stays until that is over; the device's own locks come
- * after it. It is held while the process forks.
+ * held while the device is asked, so the queue stays until that is over; the device's own locks
+ * come after it. It is held while the process forks.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Words in GPU memory (lib/device/copier/atomic.c), without a GPU: on a driver that carries out what it
- * is asked in any order that streams allow (fake.c). A CPU posts, as a kernel would.
+ * Words in GPU memory (lib/device/copier/atomic.c), without a GPU: on a driver that carries out
+ * what it is asked in any order that streams allow (fake.c). A CPU posts, as a kernel would.
  */
 #ifndef SELFTESTS_CUDA_WORDS_H
 #define SELFTESTS_CUDA_WORDS_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * Private data of rdma_cm, of any length and content, as requests, replies and rejections to a
- * context of lib/device/verbs with three QPs: one that has named nobody, one that has named its peer,
- * and one that asks. An input is a list of events. A part of each may be made right, or a
+ * context of lib/device/verbs with three QPs: one that has named nobody, one that has named its
+ * peer, and one that asks. An input is a list of events. A part of each may be made right, or a
  * request would hardly ever get further than its tags.
  *
  * Each request ends in one place: rejected, held by the QP that it is for, or as its

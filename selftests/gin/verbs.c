@@ -315,7 +315,8 @@ static int aggregation(struct g_rank *r)
 static int entries(struct g_rank *r)
 {
 	struct gda_gin_queue *q = gda_gin_queue(r->gin, r->arrival ? 1 : 0, r->rank);
-	uint64_t add = gda_wqe_make(gda_gin_view(q)->dialect, gda_wr_fetch_add(0, 0, 0, 0, 0)).slots;
+	struct gda_wr wr = gda_wr_fetch_add(0, 0, 0, 0, 0);
+	uint64_t add = gda_wqe_make(gda_gin_view(q)->dialect, wr).slots;
 	uint64_t said = r->gin->flags & GDA_GIN_CHECKED ? add : 0;
 	struct gda_window *w;
 	unsigned char *mem;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A rank of gda/gin.h, and a PE of gda/shmem.h, that waits executes what it has posted: its peer may
- * wait for that. The worker has no processor meanwhile (hold.h).
+ * A rank of gda/gin.h, and a PE of gda/shmem.h, that waits executes what it has posted: its peer
+ * may wait for that. The worker has no processor meanwhile (hold.h).
  */
 #include <pthread.h>
 #include <gda/gin.h>

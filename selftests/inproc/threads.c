@@ -215,7 +215,8 @@ TEST_F(producers, share_a_queue)
 		ASSERT_NE(0, self->s.owner[i]);
 	ASSERT_OK(gda_qp_query(self->s.end[0].qp, &q));
 	/* a flush is a NOP of its own */
-	EXPECT_EQ(self->s.end[0].v->reserved - total * s_atomic_extra(self->s.end[0].v), q.executed);
+	EXPECT_EQ(self->s.end[0].v->reserved - total * s_atomic_extra(self->s.end[0].v),
+		  q.executed);
 	EXPECT_LE(2 * total, q.executed);
 }
 

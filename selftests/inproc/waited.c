@@ -49,7 +49,9 @@ TEST_F(waited, I40_14_not_connected)
 	EXPECT_EQ(-ETIME, gda_wait(gda_qp_view(one), 0, 1));
 	EXPECT_SAID("add gda_clock_ns()");
 	EXPECT_EQ(-ETIMEDOUT, gda_quiet(gda_qp_view(one), SOON));
-	/* the device is asked for the wait that failed last, and not for a call that failed since */
+	/*
+	 * the device is asked for the wait that failed last, and not for a call that failed since
+	 */
 	older();
 	EXPECT_EQ(NULL, strstr(gda_last_error(), "is not connected"));
 	gda_qp_destroy(one);

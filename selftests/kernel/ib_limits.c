@@ -305,7 +305,9 @@ TEST_F(ib_limits, O18_held_of_a_context)
 
 #define TARGETS	8
 
-/* Each QP of a context holds one, however many others do: so peers of a large group may be early. */
+/*
+ * Each QP of a context holds one, however many others do: so peers of a large group may be early.
+ */
 TEST_F(ib_limits, O18_each_queue_holds_one)
 {
 	struct t_qp target[TARGETS], qp[ASKING];

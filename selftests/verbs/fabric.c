@@ -136,7 +136,10 @@ TEST_F(fabric, item5_a_child_has_no_file_of_the_device)
 
 #define LOW_FILES	64
 
-/* Of a child: it has files of its own where those of the device were, and a child that counts them. */
+/*
+ * Of a child: it has files of its own where those of the device were, and a child that counts
+ * them.
+ */
 static int loses_files_to_a_child(void)
 {
 	int status = -1, fd, n = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tags of gda/cm.h, for a test that plays an end of a connection: as gda_ib and lib/device/verbs make
- * and check them, over the library's SipHash.
+ * The tags of gda/cm.h, for a test that plays an end of a connection: as gda_ib and
+ * lib/device/verbs make and check them, over the library's SipHash.
  */
 #ifndef GDA_VERBS_PROOF_H
 #define GDA_VERBS_PROOF_H

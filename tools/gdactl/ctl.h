@@ -112,7 +112,10 @@ void ctl_rows_print(struct ctl_rows *rows);
 
 /* "pid 12 (put) is stopped: kill -CONT 12 lets it go on" */
 void ctl_process_words(uint32_t pid, char *text, size_t room);
-/* Print a line for each process that moves bytes by mapped memory, at most @most. Return: how many. */
+/*
+ * Print a line for each process that moves bytes by mapped memory, at most @most. Return: how
+ * many.
+ */
 size_t ctl_process_mapped(size_t most);
 
 /* --- record.c --- */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What /proc tells the caller of processes: whether one runs, and which move bytes by mapped memory,
- * of which the kernel's queues know nothing.
+ * What /proc tells the caller of processes: whether one runs, and which move bytes by mapped
+ * memory, of which the kernel's queues know nothing.
  */
 #include <ctype.h>
 #include <dirent.h>

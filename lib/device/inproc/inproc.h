@@ -72,8 +72,8 @@ struct gda_inproc_executor {
 	/* After all others. */
 	void (*close)(struct gda_inproc_context *ctx);
 	/*
-	 * Instead of any other, in a child of fork(2): close what a device would keep for the parent.
-	 * NULL: nothing
+	 * Instead of any other, in a child of fork(2): close what a device would keep for the
+	 * parent. NULL: nothing
 	 */
 	void (*forked)(struct gda_inproc_context *ctx);
 	/* Its name, and limits that are lower than those that are filled in. */

@@ -4,7 +4,8 @@
  * Registration checks that the whole range is mapped with the rights it needs.
  *
  * Memory that no CPU reaches (GDA_MEM_NO_CPU) is registered by code that has checked that it
- * exists, and is copied by the copiers of the queues that name it; it may have words (copier/atomic.c).
+ * exists, and is copied by the copiers of the queues that name it; it may have words
+ * (copier/atomic.c).
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * QPs that wait for an entry of a CQ of their context, as in kmod/gda_core/wait.c. A waiting QP is
- * @aside and has no visits. In place of a visit, whoever has its turn asks for the CQ by its number,
- * if ctx->wait_turn has changed: by the push of the nearest entry that is waited for, which also ends the
- * sleep of the context's workers, or by the end of a CQ, which is not found any more. The time is
- * looked at less often.
+ * @aside and has no visits. In place of a visit, whoever has its turn asks for the CQ by its
+ * number, if ctx->wait_turn has changed: by the push of the nearest entry that is waited for, which
+ * also ends the sleep of the context's workers, or by the end of a CQ, which is not found any more.
+ * The time is looked at less often.
  */
 #include "inproc.h"
 

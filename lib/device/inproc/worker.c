@@ -75,8 +75,8 @@ static void gda_inproc_quiescent(struct gda_inproc_worker *w)
 }
 
 /*
- * Is the delay of a QP whose peer was not ready still running, or does the QP wait for an entry of a
- * CQ? A QP that is asked to fail is visited at once.
+ * Is the delay of a QP whose peer was not ready still running, or does the QP wait for an entry of
+ * a CQ? A QP that is asked to fail is visited at once.
  */
 static bool gda_inproc_too_early(struct gda_inproc_qp *qp)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Requests that wait for their QP to name a peer: whoever sends one knows the nonce of the QP. A QP
- * holds one of each requester, and some in all. Beside the first of each QP, which a peer of a large
- * group may have sent early, a context holds no more than GDA_VERBS_PENDING_MOST. All go after a
- * while: ids of rdma_cm are memory of the kernel's.
+ * holds one of each requester, and some in all. Beside the first of each QP, which a peer of a
+ * large group may have sent early, a context holds no more than GDA_VERBS_PENDING_MOST. All go
+ * after a while: ids of rdma_cm are memory of the kernel's.
  *
  * All under verbs->lock.
  */

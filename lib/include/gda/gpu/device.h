@@ -258,8 +258,8 @@ GDA_DEVICE void gda_port_ring_if(uint32_t on, const struct gda_port &p, uint64_t
 	if (!(p.caps & GDA_VIEW_DB_UNORDERED))
 		gda_release_if(on, p.caps);
 	asm volatile(GDA_IF(2, "st.mmio.relaxed.sys.global.u64 [%0], %1;")
-		     ::"l"(p.db), "l"(gda_db_value(p.view->dialect, gda_sq(p).qpn_be, record)), "r"(on)
-		     : "memory");
+		     ::"l"(p.db), "l"(gda_db_value(p.view->dialect, gda_sq(p).qpn_be, record)),
+		       "r"(on) : "memory");
 }
 
 GDA_DEVICE void gda_port_ring(const struct gda_port &p, uint64_t next)

@@ -328,8 +328,8 @@ GDA_DEVICE int64_t gda_shmem_move_other(struct gda_shmem_poster<queue> &p, const
 /* A put or, if @get, a get for which gda_shmem_whole() is true. */
 template <class queue>
 GDA_DEVICE struct gda_wr gda_shmem_wr(const struct gda_shmem_poster<queue> &p,
-				       const void *remote, const void *local, uint64_t bytes,
-				       bool get)
+				      const void *remote, const void *local, uint64_t bytes,
+				      bool get)
 {
 	uint64_t laddr = (uintptr_t)local + p.heap.local;
 	uint64_t raddr = (uintptr_t)remote + p.heap.remote;

@@ -204,8 +204,8 @@ GDA_SLOW int gda_async_wait_all(struct gda_async_session *s, uint64_t deadline)
  * @deadline: in ns of gda_clock_ns(); 0: gda_async_attr.timeout_ns from now
  *
  * All that was begun since the last wait: what was gotten is there, and what was put may be
- * changed. With %GDA_ASYNC_FLAG_WAIT it posts the flag of each queue, and polls its word; the scratch
- * is the caller's when it has returned 0.
+ * changed. With %GDA_ASYNC_FLAG_WAIT it posts the flag of each queue, and polls its word; the
+ * scratch is the caller's when it has returned 0.
  *
  * Return: 0; -EIO some of it failed, or could not be posted (then the errno of that post), and
  * all has ended; -ETIMEDOUT, -ETIME not done at the deadline, and the next wait covers it, too;

@@ -147,7 +147,8 @@ void gda_close(struct gda_context *ctx);
  * The context keeps the descriptor; the caller must not close it.
  *
  * Return: a file descriptor of /dev/gda, for ioctl(2), dup(2) or SCM_RIGHTS; -1 in a child of
- * fork(2), for a device of the kernel. The descriptor of the in-process device serves mmap(2) of cookies only.
+ * fork(2), for a device of the kernel. The descriptor of the in-process device serves mmap(2) of
+ * cookies only.
  */
 int gda_context_fd(const struct gda_context *ctx);
 
@@ -337,8 +338,8 @@ const struct gda_counter_mem *gda_counter_memory(const struct gda_counter *count
  * @dialect: enum gda_dialect of gda/ioctl.h, the byte format of the queue; 0: that of @cq or
  *	@recv_cq, else %GDA_DIALECT_MLX5, whose slots have 64 bytes
  * @timeout_ns: bound of every wait inside a posting call (full ring) and of waits
- *	without a deadline; 0: one second. Also of work requests, posted by hand, that wait for an entry
- *	of a CQ; there 0 is %GDA_DEFAULT_WAIT_MS
+ *	without a deadline; 0: one second. Also of work requests, posted by hand, that wait for an
+ *	entry of a CQ; there 0 is %GDA_DEFAULT_WAIT_MS
  * @cq: its CQ, of the same context, collapsed or a ring that several QPs share; NULL: a
  *	collapsed CQ of its own, destroyed with the QP
  * @recv_cq: ring that takes the immediates of the peer, of the same context, or NULL
@@ -380,9 +381,10 @@ struct gda_qp_attr {
  *
  * Return: 0; -EINVAL no attributes, bad depth, size, user index, retry count or timer, or a CQ
  * of another context; -E2BIG a member that this library does not know is set; -EOPNOTSUPP unknown
- * flags, a dialect that the device or this library lacks, or a reserved member is not 0; -EBUSY the collapsed CQ serves another QP; -ENOSPC the
- * context or the user has too many; -ENOMEM over RLIMIT_MEMLOCK (gda(4) says what a queue
- * costs). With memory of the caller also as gda_cq_create().
+ * flags, a dialect that the device or this library lacks, or a reserved member is not 0; -EBUSY the
+ * collapsed CQ serves another QP; -ENOSPC the context or the user has too many; -ENOMEM over
+ * RLIMIT_MEMLOCK (gda(4) says what a queue costs). With memory of the caller also as
+ * gda_cq_create().
  */
 int gda_qp_create(struct gda_context *ctx, const struct gda_qp_attr *attr,
 		  struct gda_qp **qp);
@@ -749,11 +751,11 @@ int gda_explain(struct gda_view *v, int64_t ticket, char *buf, size_t len);
 /**
  * gda_last_error - say why this thread's last failed call failed
  *
- * Of a control call the string has the call, the argument, the rule that it breaks and, after a colon, what to do,
- * as in "gda_qp_create: sq_depth 17 is no power of two: set it to 16". For a registration it has
- * the reason of each method that was tried, as in "pinning: ...; peer memory: ...". If no more is
- * known than the errno it is the text of gda_strerror(). Calls that succeed leave it alone, as
- * they do with errno. It is for people: the words may change.
+ * Of a control call the string has the call, the argument, the rule that it breaks and, after a
+ * colon, what to do, as in "gda_qp_create: sq_depth 17 is no power of two: set it to 16". For a
+ * registration it has the reason of each method that was tried, as in "pinning: ...; peer memory:
+ * ...". If no more is known than the errno it is the text of gda_strerror(). Calls that succeed
+ * leave it alone, as they do with errno. It is for people: the words may change.
  *
  * It covers gda_view_init(), gda_shmem_create(), the calls that set up gda/gin.h, the refusals of
  * gda/async.h, the host's calls of gda/dpa.h, and all calls of gda/gda.h, gda/cuda.h and

@@ -235,8 +235,8 @@ int gda_view_init_sized(struct gda_view *v, size_t size, const struct gda_view_a
  *
  * Return: 0; -EINVAL for a bad size, depth, number, pointer or alignment; -E2BIG the
  * library is older than this header: its view is smaller, or it does not know a member of
- * @attr that is set; -EOPNOTSUPP a dialect that posters do not speak; -EPROTO if the CQ entry is not
- * preset to 0xff: without that, index 0 would look complete before it was posted.
+ * @attr that is set; -EOPNOTSUPP a dialect that posters do not speak; -EPROTO if the CQ entry is
+ * not preset to 0xff: without that, index 0 would look complete before it was posted.
  */
 GDA_HOST_API int gda_view_init(struct gda_view *v, const struct gda_view_attr *attr)
 {
@@ -313,8 +313,8 @@ void gda_relax(struct gda_view *v, unsigned int polls, enum gda_relax_for what);
  * @ticket: of the post
  * @err: the errno that the wait returns, negative
  *
- * For the inline functions of gda/fastpath.h, and waits that a program makes of gda_test(). It reads
- * memory; the device is asked when gda_last_error() is called.
+ * For the inline functions of gda/fastpath.h, and waits that a program makes of gda_test(). It
+ * reads memory; the device is asked when gda_last_error() is called.
  *
  * Return: @err.
  */

@@ -234,7 +234,7 @@ GDA_HELPER uint32_t gda_test_cqe_error(struct gda_view *v, uint32_t last)
 }
 
 GDA_HELPER uint64_t gda_test_cqe_completed(struct gda_view *v, uint32_t last, uint64_t old,
-				      int *failed)
+					   int *failed)
 {
 	*failed = gda_test_cqe_is_error(last);
 	if (*failed)
