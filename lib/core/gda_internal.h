@@ -124,7 +124,7 @@ struct gda_qp {
 	uint32_t credited;		/* slots, of a QP that its ring's credits know by @qpn */
 	uint32_t qpn;
 	/* completes through a ring: what stands for the entry of a collapsed CQ */
-	uint8_t cell[64] __attribute__((aligned(64)));
+	uint8_t cell[GDA_CQE_MAX_BYTES] __attribute__((aligned(64)));
 };
 
 struct gda_counter {

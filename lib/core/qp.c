@@ -11,13 +11,13 @@
 
 #define GDA_DEFAULT_DEPTH 256
 
-/* That which its creator names, else that of the CQs that it is given. */
+/* That which its creator names, else that of the CQs that it is given, if posters speak it. */
 static int gda_qp_dialect(const struct gda_qp_attr *attr, uint32_t *dialect)
 {
 	*dialect = attr->dialect;
-	if (!*dialect && attr->cq)
+	if (!*dialect && attr->cq && gda_wqe_speaks(attr->cq->dialect))
 		*dialect = attr->cq->dialect;
-	if (!*dialect && attr->recv_cq)
+	if (!*dialect && attr->recv_cq && gda_wqe_speaks(attr->recv_cq->dialect))
 		*dialect = attr->recv_cq->dialect;
 	return gda_dialect_check(dialect);
 }
@@ -131,11 +131,16 @@ static int gda_qp_map(struct gda_qp *q, const struct gda_qp_attr *how,
 }
 
 /* Handles mean something else in another context. */
-static int gda_qp_check_owner(const struct gda_context *ctx, const struct gda_qp_attr *attr)
+static int gda_qp_check_owner(const struct gda_context *ctx, const struct gda_qp_attr *attr,
+			      uint32_t dialect)
 {
 	if (attr->recv_cq && attr->recv_cq->ctx != ctx)
 		return gda_because(-EINVAL,
 				   "recv_cq is of another context: use one context");
+	if (attr->recv_cq && attr->recv_cq->dialect != dialect)
+		return gda_because(-EINVAL,
+				   "recv_cq is in dialect %u, the QP in %u: create it in that of the QP",
+				   attr->recv_cq->dialect, dialect);
 	if (attr->sent_counter && attr->sent_counter->ctx != ctx)
 		return gda_because(-EINVAL,
 				   "sent_counter is of another context: use one context");
@@ -192,7 +197,7 @@ static int gda_qp_new(struct gda_context *ctx, const struct gda_qp_attr *attr,
 		err = gda_qp_take_cq(q, attr->cq, arg.dialect);
 	if (err)
 		goto err_free;
-	err = gda_qp_check_owner(ctx, attr);
+	err = gda_qp_check_owner(ctx, attr, arg.dialect);
 	if (err)
 		goto err_cq;
 	arg.cq = q->cq->handle;

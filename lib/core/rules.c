@@ -131,7 +131,7 @@ int gda_why_cq(const struct gda_context *ctx, int err, const struct gda_cq_attr 
 			GDA_FEATURE_IGNORE_OVERRUN);
 	gda_why_feature(err, &q, "a ring", !(attr->flags & GDA_CQ_COLLAPSED),
 			GDA_FEATURE_CQ_RING);
-	if (err == -EOPNOTSUPP && attr->dialect)
+	if (err == -EOPNOTSUPP && attr->dialect && attr->dialect != GDA_WQE_FIRST)
 		gda_because(err,
 			    "dialect %u: the device %s does not offer it: set it to 0, or use another device",
 			    attr->dialect, q.device);

@@ -76,6 +76,7 @@ static int gda_cuda_qp_base_create(struct gda_cuda_qp *q, const struct gda_cuda_
 	/* a GPU driver can only be counted on to register writable memory */
 	const struct gda_cq_attr cq = {
 		.size = sizeof(cq), .flags = GDA_CQ_COLLAPSED | GDA_CQ_WRITABLE, .depth = 1,
+		.dialect = GDA_WQE_FIRST,
 	};
 	struct gda_qp_attr qp = {
 		.size = sizeof(qp), .flags = attr->flags, .sq_depth = attr->sq_depth,

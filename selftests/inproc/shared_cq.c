@@ -241,6 +241,45 @@ TEST(ring_too_small)
 	group_close(&g);
 }
 
+/* What is refused for its dialect, and what for something else. */
+TEST(dialects)
+{
+	struct gda_cq_attr ring = {
+		.size = sizeof(ring), .depth = ENTRIES, .dialect = GDA_DIALECT_MLX5,
+	};
+	struct gda_qp_attr attr = { .size = sizeof(attr), .dialect = 99 };
+	struct gda_place place = { .size = sizeof(place) };
+	struct gda_context *ctx;
+	struct gda_cq *cq;
+	struct gda_qp *qp;
+
+	ASSERT_OK(gda_open(NULL, &ctx));
+	EXPECT_EQ(-EOPNOTSUPP, gda_qp_create(ctx, &attr, &qp));
+	EXPECT_NE(NULL, strstr(gda_last_error(), "dialect 99"));
+	attr.dialect = GDA_DIALECT_MLX5;
+	ASSERT_OK(gda_qp_create(ctx, &attr, &qp));
+	EXPECT_EQ((uint32_t)GDA_DIALECT_MLX5, gda_qp_view(qp)->dialect);
+	ASSERT_OK(gda_qp_destroy(qp));
+	ring.memory = &place;
+	EXPECT_GT(0, gda_cq_create(ctx, &ring, &cq));
+	EXPECT_EQ(NULL, strstr(gda_last_error(), "dialect"));
+	ring.memory = NULL;
+	ASSERT_OK(gda_cq_create(ctx, &ring, &cq));
+	EXPECT_EQ((uint32_t)GDA_DIALECT_MLX5, gda_cq_view(cq)->dialect);
+	attr.dialect = 0;
+	attr.recv_cq = cq;
+	ASSERT_OK(gda_qp_create(ctx, &attr, &qp));
+	EXPECT_EQ((uint32_t)GDA_DIALECT_MLX5, gda_qp_view(qp)->dialect);
+	ASSERT_OK(gda_qp_destroy(qp));
+#ifdef GDA_WQE_TEST
+	attr.dialect = GDA_WQE_TEST;
+	EXPECT_EQ(-EINVAL, gda_qp_create(ctx, &attr, &qp));
+	EXPECT_NE(NULL, strstr(gda_last_error(), "recv_cq is in dialect 1, the QP in 200"));
+#endif
+	ASSERT_OK(gda_cq_destroy(cq));
+	gda_close(ctx);
+}
+
 static int count(unsigned int n)
 {
 	struct group g = { 0 };

@@ -263,6 +263,10 @@ TEST_F(entry, put_of_nothing)
 	ASSERT_EQ(PI + 1, gda_put_inline(&self->q->view, RADDR, RKEY, "", 0, 0));
 	EXPECT_EQ(0, memcmp(fake_entry(self->q, PI + 1),
 			    "\x00\xab\xce\x08\x12\x34\x56\x02\0\0\0\x08\0\0\0\0", 16));
+	/* the bytes that there are none of need no address */
+	ASSERT_EQ(PI + 2, gda_put_inline(&self->q->view, RADDR, RKEY, NULL, 0, 0));
+	EXPECT_EQ(0, memcmp(fake_entry(self->q, PI + 2),
+			    "\x00\xab\xcf\x08\x12\x34\x56\x02\0\0\0\x08\0\0\0\0", 16));
 }
 
 TEST_F(entry, too_long)

@@ -42,7 +42,7 @@ class _Address(_c.Structure):
 
 class _QpAttr(_c.Structure):
     _fields_ = [("size", _c.c_uint32), ("flags", _c.c_uint32),
-                ("sq_depth", _c.c_uint32), ("reserved", _c.c_uint32),
+                ("sq_depth", _c.c_uint32), ("dialect", _c.c_uint32),
                 ("timeout_ns", _c.c_uint64), ("cq", _c.c_void_p), ("recv_cq", _c.c_void_p),
                 ("sent_counter", _c.c_void_p), ("recv_counter", _c.c_void_p),
                 ("sq", _c.c_void_p), ("dbrec", _c.c_void_p), ("user_index", _c.c_uint32),

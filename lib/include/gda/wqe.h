@@ -10,8 +10,9 @@
  * also the GPUs'.
  *
  * A dialect brings struct gda_<name>_wqe, GDA_<NAME>_WQE_* and a function gda_<name>_*() for each
- * one below. It gets an include and a line in GDA_WQE_OF() and GDA_WQE_FILLS(). A test brings one
- * more, as GDA_WQE_TEST: see selftests/dialect.
+ * one below. It gets an include, a line in each of GDA_WQE_OF(), GDA_WQE_CONST(), GDA_WQE_FOLD(),
+ * GDA_WQE_FILLS() and gda_wqe_speaks(), and a member of struct gda_wqe. A test brings one more, as
+ * GDA_WQE_TEST: see selftests/dialect.
  */
 #ifndef GDA_WQE_H
 #define GDA_WQE_H

@@ -153,6 +153,7 @@ GDA_DEVICE void gda_publish(struct gda_exclusive &q, uint64_t index, uint32_t n,
 }
 
 static_assert(GDA_WQE_MUTE, "gda_try_*() write entries that they may not post");
+static_assert(GDA_WQE_CONST(GDA_WQE_FIRST, WORD_SLOTS) == 1, "posts of a GPU take one slot");
 
 /*
  * Post one entry for a group of threads without a branch. Every thread of the group calls this

@@ -213,10 +213,15 @@ template <class queue>
 GDA_GPU_API int64_t gda_put_inline(queue &q, uint64_t raddr, uint32_t rkey, const void *src,
 				   uint64_t len, unsigned int flags)
 {
-	if (len <= GDA_INLINE_SLOT)
-		return gda_post(q, flags, [&] {
-			return gda_wr_inline(raddr, rkey, src, (uint32_t)len);
+	if (len <= GDA_INLINE_SLOT) {
+		struct gda_wqe w = gda_wqe_make(q.port.view->dialect,
+						gda_wr_inline(raddr, rkey, src, (uint32_t)len));
+
+		gda_prepare(q, w);
+		return gda_post(q, 1, flags, [&](uint64_t index) {
+			gda_wqe_store(gda_sq(q.port), index, &w, flags & GDA_SOLICITED);
 		});
+	}
 	if (len > GDA_INLINE_MAX)
 		return -EMSGSIZE;
 	return gda_post_multi(q, gda_wr_inline(raddr, rkey, src, (uint32_t)len), flags);

@@ -187,6 +187,10 @@ GDA_HELPER void gda_mlx5_encode_inline(struct gda_mlx5_wqe *w, const struct gda_
 		w->len = r->len;
 		return;
 	}
+	if (!r->len) {
+		gda_mlx5_set(w, 1, gda_pair(gda_wire32(GDA_MLX5_INLINE), 0), 0);
+		return;
+	}
 	if (!r->src)
 		__builtin_unreachable();
 	data[0] = gda_pair(gda_wire32(r->len | GDA_MLX5_INLINE), 0);

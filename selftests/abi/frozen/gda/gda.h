@@ -198,9 +198,9 @@ struct gda_place {
  * @flags: GDA_CQ_*, except %GDA_CQ_DMABUF and %GDA_CQ_DBREC_DMABUF, which @memory and @dbrec
  *	stand for
  * @depth: entries, a power of two; ignored (1) for a collapsed CQ
- * @dialect: enum gda_dialect, in which the device writes the entries; 0: the dialect of
- *	gda/wqe.h. QPs of the CQ are of the same dialect, and the library's reader (gda_cq_view())
- *	reads no other
+ * @dialect: enum gda_dialect, in which the device writes the entries; 0: %GDA_DIALECT_MLX5. QPs of
+ *	the CQ are of the same dialect, and the library's reader (gda_cq_view()) reads the dialects
+ *	of gda/wqe.h
  * @memory: place of the entries in memory of the caller; NULL: the device's memory
  * @dbrec: place of a ring's consumer index record in memory of the caller; NULL: the
  *	device's memory

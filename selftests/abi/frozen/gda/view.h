@@ -114,14 +114,14 @@ extern "C" {
  * struct gda_view - a queue pair as its posters see it
  * @size: sizeof(struct gda_view) of who filled it, or less if its owner's is smaller
  * @version: %GDA_VIEW_VERSION of who filled it
- * @sq: send queue, depth slots of 64 bytes
+ * @sq: send queue, depth slots; of mlx5, of 64 bytes
  * @dbrec: send word of the doorbell record
  * @db: doorbell, 8 bytes
  * @cq: the one entry of the collapsed CQ
  * @slots: a 32-bit word per slot, used by shared posting; see gda/fastpath.h
  * @mask: depth - 1; depth is a power of two, at most 32768
  * @qpn: queue pair number
- * @qpn_be: bytes 4-7 are qpn << 8, big-endian: what doorbells and entries share
+ * @qpn_be: of mlx5, bytes 4-7 are qpn << 8, big-endian: what doorbells and entries share
  * @timeout_ns: bound of waits that are not given a deadline
  * @abort: a 32-bit word; once it is not 0, every wait ends with -ESHUTDOWN
  * @abort_word: @abort points here unless it was pointed elsewhere
@@ -370,7 +370,7 @@ void gda_record_observed(const struct gda_view *v, int64_t ticket, int done);
  * struct gda_cq_view - a ring CQ as its reader sees it
  * @size: sizeof(struct gda_cq_view) of who filled it
  * @mask: entries - 1, a power of two less one
- * @entries: the ring, entries of 64 bytes
+ * @entries: the ring
  * @record: the consumer's record, a 32-bit word
  * @next: entries taken so far
  * @error: once it is not 0, every wait that finds no entry ends with this errno
