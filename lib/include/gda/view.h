@@ -377,7 +377,7 @@ void gda_record_observed(const struct gda_view *v, int64_t ticket, int done);
  * @caps: %GDA_VIEW_YIELD, %GDA_VIEW_RING; 0 unless it was set
  * @owner: the library's, or 0
  * @dialect: enum gda_dialect of gda/ioctl.h: the format of the entries
- * @spare: 0
+ * @reserved: 0
  *
  * Plain data like struct gda_view: pointers are valid where the reader runs.
  */
@@ -391,7 +391,7 @@ struct gda_cq_view {
 	uint32_t caps;
 	uint64_t owner;
 	uint32_t dialect;
-	uint32_t spare;
+	uint32_t reserved;
 };
 
 /**
