@@ -49,7 +49,7 @@ int gda_cq_new(struct gda_context *ctx, const struct gda_cq_attr *attr, struct g
 		.flags = attr->flags | (attr->memory ? GDA_CQ_DMABUF : 0) |
 			 (attr->dbrec ? GDA_CQ_DBREC_DMABUF : 0),
 		.depth = attr->flags & GDA_CQ_COLLAPSED ? 1 : attr->depth,
-		.dialect = attr->dialect ? attr->dialect : gda_dialect_default(),
+		.dialect = attr->dialect ? attr->dialect : GDA_WQE_DEFAULT,
 		.cq_memory = gda_place_memory(attr->memory),
 		.dbrec_memory = gda_place_memory(attr->dbrec),
 	};

@@ -6,15 +6,10 @@
 #include <gda/wqe.h>
 #include "gda_internal.h"
 
-uint32_t gda_dialect_default(void)
-{
-	return GDA_WQE_DEFAULT;
-}
-
 int gda_dialect_check(uint32_t *dialect)
 {
 	if (!*dialect)
-		*dialect = gda_dialect_default();
+		*dialect = GDA_WQE_DEFAULT;
 	if (gda_wqe_speaks(*dialect))
 		return 0;
 	return gda_because(-EOPNOTSUPP,

@@ -189,9 +189,10 @@ int gda_ranges_check(const struct gda_range *ranges, size_t count);
 
 /* dialect.c */
 
-/* That of a queue whose creator names none. */
-uint32_t gda_dialect_default(void);
-/* Put it in place of 0. Return: 0; -EOPNOTSUPP and the reason: posters do not speak @dialect. */
+/*
+ * In place of 0 *@dialect becomes that of a queue whose creator names none. Return: 0; -EOPNOTSUPP
+ * and the reason: posters do not speak it.
+ */
 int gda_dialect_check(uint32_t *dialect);
 
 /* fork.c */

@@ -24,7 +24,7 @@ extern "C" {
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
-/* What gda/wqe.h asks of a dialect in constants. */
+/* Constants that gda/wqe.h asks of a dialect. */
 #define GDA_MLX5_WQE_SLOT_BYTES	GDA_MLX5_SLOT_BYTES
 #define GDA_MLX5_WQE_MAX_DEPTH	GDA_MLX5_MAX_DEPTH
 /* Most slots of a request that carries a word, or an atomic on one of 8 bytes. */
