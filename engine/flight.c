@@ -9,27 +9,27 @@
  *
  * Invariants:
  *
- * - Tickets head to tail - 1 are in flight, each with the record at its place. Those from which
+ * - Tickets head to tail - 1 are in flight, each with the request at its place. Those from which
  *   no outcome has left fill the slots from q->ci to front.ci, but for gaps where a dialect is
  *   unordered.
  * - Nothing is begun once gda_flight_stopped(); and the queue fails for a reason other than an
  *   outcome only when nothing is in flight.
- * - A ticket is reported once: what comes later finds its record done or gone.
+ * - A ticket is reported once: what comes later finds its request done or gone.
  */
 #include "flight.h"
 #include "visit.h"
 
-static struct gda_flight_record *gda_flight_record(const struct gda_flight *f, u64 ticket)
+static struct gda_flight_request *gda_flight_request(const struct gda_flight *f, u64 ticket)
 {
-	return &f->records[ticket & (f->size - 1)];
+	return &f->requests[ticket & (f->size - 1)];
 }
 
 void gda_flight_init(struct gda_flight *f, struct gda_engine_qp *q,
-		     struct gda_flight_record *records, u32 size)
+		     struct gda_flight_request *requests, u32 size)
 {
 	memset(f, 0, sizeof(*f));
 	f->q = q;
-	f->records = records;
+	f->requests = requests;
 	f->size = size;
 	f->front = *q;
 }
@@ -105,7 +105,7 @@ const struct gda_work *gda_flight_next(struct gda_flight *f)
 
 u64 gda_flight_begin(struct gda_flight *f)
 {
-	struct gda_flight_record *r = gda_flight_record(f, f->tail);
+	struct gda_flight_request *r = gda_flight_request(f, f->tail);
 	struct gda_engine_qp *front = &f->front;
 
 	r->index = front->ci;
@@ -123,7 +123,7 @@ u64 gda_flight_begin(struct gda_flight *f)
 
 void gda_flight_done(struct gda_flight *f, u64 ticket, struct gda_status st)
 {
-	struct gda_flight_record *r = gda_flight_record(f, ticket);
+	struct gda_flight_request *r = gda_flight_request(f, ticket);
 
 	if (ticket - f->head >= f->tail - f->head || r->state != GDA_FLIGHT_BEGUN)
 		return;
@@ -160,7 +160,7 @@ static struct gda_status gda_flight_explain(const struct gda_flight *f)
 }
 
 /* Complete the work request of @r with its outcome. */
-static void gda_flight_leave(struct gda_flight *f, struct gda_flight_record *r)
+static void gda_flight_leave(struct gda_flight *f, struct gda_flight_request *r)
 {
 	struct gda_engine_qp *q = f->q;
 
@@ -186,12 +186,12 @@ static void gda_flight_leave(struct gda_flight *f, struct gda_flight_record *r)
 static u32 gda_flight_leave_done(struct gda_flight *f, u32 wqes)
 {
 	struct gda_engine_qp *q = f->q;
-	struct gda_flight_record *r;
+	struct gda_flight_request *r;
 	u64 ticket;
 	u32 n = 0;
 
 	for (ticket = f->head; ticket != f->tail && n < wqes; ticket++) {
-		r = gda_flight_record(f, ticket);
+		r = gda_flight_request(f, ticket);
 		if (r->state == GDA_FLIGHT_DONE) {
 			gda_flight_leave(f, r);
 			n++;
@@ -200,7 +200,7 @@ static u32 gda_flight_leave_done(struct gda_flight *f, u32 wqes)
 		}
 	}
 	for (; f->head != f->tail; f->head++) {
-		r = gda_flight_record(f, f->head);
+		r = gda_flight_request(f, f->head);
 		if (r->state != GDA_FLIGHT_LEFT)
 			break;
 		WRITE_ONCE(q->ci, q->ci + r->slots);
@@ -272,7 +272,7 @@ static bool gda_flight_ready(const struct gda_flight *f)
 	u64 ticket;
 
 	for (ticket = f->head; ticket != f->tail; ticket++) {
-		if (gda_flight_record(f, ticket)->state == GDA_FLIGHT_DONE)
+		if (gda_flight_request(f, ticket)->state == GDA_FLIGHT_DONE)
 			return true;
 		if (!f->q->dialect->unordered)
 			return false;

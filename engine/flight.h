@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The flight of a send queue: its records, and how its host makes one. gda/flight.h is for the
+ * The flight of a send queue: its requests, and how its host makes one. gda/flight.h is for the
  * executor that drives it.
  *
  * A host visits a queue with a flight through its executor, and never with
@@ -13,7 +13,7 @@
 #include <gda/flight.h>
 
 /* A work request that was begun. Private: the executor sees its ticket. */
-struct gda_flight_record {
+struct gda_flight_request {
 	u64 index;			/* of its first slot */
 	u32 len;			/* payload, bytes */
 	u8 opcode;			/* as in struct gda_work, and the next two */
@@ -32,7 +32,7 @@ enum gda_flight_state {
 /**
  * struct gda_flight - work of a queue that was begun and is not done
  * @q: the queue. q->work is what leaves, q->ci has outcomes below it
- * @records: room for @size, by ticket
+ * @requests: room for @size, by ticket
  * @size: power of two
  * @head: the oldest ticket whose outcome has not left
  * @tail: the ticket that is next
@@ -46,7 +46,7 @@ enum gda_flight_state {
  */
 struct gda_flight {
 	struct gda_engine_qp *q;
-	struct gda_flight_record *records;
+	struct gda_flight_request *requests;
 	u32 size;
 	u64 head;
 	u64 tail;
@@ -62,11 +62,11 @@ struct gda_flight {
  * gda_flight_init - make an empty flight
  * @f: the flight, in memory of the caller
  * @q: its queue, after gda_engine_init() and before the first visit
- * @records: of the caller, need not be initialised; both last as long as @q
- * @size: of @records, a power of two: the most that can be in flight
+ * @requests: of the caller, need not be initialised; both last as long as @q
+ * @size: of @requests, a power of two: the most that can be in flight
  */
 void gda_flight_init(struct gda_flight *f, struct gda_engine_qp *q,
-		     struct gda_flight_record *records, u32 size);
+		     struct gda_flight_request *requests, u32 size);
 
 /**
  * gda_flight_by_engine - have the engine itself carry out what is next

@@ -19,7 +19,7 @@
 
 struct gda_qp_flight {
 	struct gda_flight flight;
-	struct gda_flight_record records[];
+	struct gda_flight_request requests[];
 };
 
 static int gda_qp_check(const struct gda_device *dev, const struct gda_qp_create *cmd,
@@ -255,10 +255,10 @@ static int gda_qp_alloc_flight(struct gda_qp *qp)
 	u32 window = qp->exec.window;
 	struct gda_qp_flight *flight;
 
-	flight = gda_alloc_large(struct_size(flight, records, window));
+	flight = gda_alloc_large(struct_size(flight, requests, window));
 	if (!flight)
 		return -ENOMEM;
-	gda_flight_init(&flight->flight, &qp->engine_qp, flight->records, window);
+	gda_flight_init(&flight->flight, &qp->engine_qp, flight->requests, window);
 	qp->exec.flight = &flight->flight;
 	return 0;
 }

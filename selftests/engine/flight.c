@@ -42,7 +42,7 @@ struct world {
 	struct th_rand r;
 	struct th_qp *qp;
 	struct gda_flight f;
-	struct gda_flight_record records[DEPTH];
+	struct gda_flight_request requests[DEPTH];
 	struct th_mr mr;
 
 	bool calm;			/* nothing fails */
@@ -123,7 +123,7 @@ static void restart(struct world *w, const struct gda_dialect_ops *dialect)
 	w->qp->next = base;
 	w->qp->sent = (struct gda_counter_mem){ 0 };
 	th_ring(w->qp);
-	gda_flight_init(&w->f, q, w->records, 1U << th_below(&w->r, 7));
+	gda_flight_init(&w->f, q, w->requests, 1U << th_below(&w->r, 7));
 
 	item_of(w, 0)->index = base;
 }
@@ -541,7 +541,7 @@ TEST_F_TIMEOUT(schedule, random, 200)
 	}
 }
 
-/* Without errors: many laps of the 16-bit index and of the records. */
+/* Without errors: many laps of the 16-bit index and of the requests. */
 TEST_F_TIMEOUT(schedule, long_run, 100)
 {
 	struct world *w = self->w;

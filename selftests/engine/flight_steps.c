@@ -25,7 +25,7 @@ FIXTURE(flight) {
 	struct th_mr *l, *r;
 	struct gda_dialect_ops dialect;
 	struct gda_flight f;
-	struct gda_flight_record records[8];
+	struct gda_flight_request requests[8];
 };
 
 FIXTURE_SETUP(flight)
@@ -38,7 +38,7 @@ FIXTURE_SETUP(flight)
 	self->r = th_mr_new(&self->dev, &dom, 0x90000, 0x4000, GDA_ACCESS_ALL, 12, 0);
 	self->dialect = gda_dialect_mlx5;
 	self->dialect.unordered = true;
-	gda_flight_init(&self->f, &self->a->q, self->records, 8);
+	gda_flight_init(&self->f, &self->a->q, self->requests, 8);
 }
 
 FIXTURE_TEARDOWN(flight)

@@ -33,7 +33,7 @@ struct gda_inproc_async {
 	struct gda_engine_cq stand_in;	/* of a CQ in device memory */
 	struct gda_engine_cq *cq;
 	struct gda_flight flight;
-	struct gda_flight_record records[GDA_ASYNC_FLIGHT];
+	struct gda_flight_request requests[GDA_ASYNC_FLIGHT];
 
 	u32 head;			/* of @ends, as tail */
 	u32 tail;

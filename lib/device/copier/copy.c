@@ -556,7 +556,7 @@ static int gda_async_attach(struct gda_inproc_qp *qp, struct gda_inproc_copier *
 		q->db = &async->db;
 		q->sq = copier->sq_copy;
 	}
-	gda_flight_init(&async->flight, q, async->records, GDA_ASYNC_FLIGHT);
+	gda_flight_init(&async->flight, q, async->requests, GDA_ASYNC_FLIGHT);
 	qp->async = async;
 	qp->aside = true;
 	return 0;

@@ -80,7 +80,7 @@ static void gda_verbs_qp_destroy(struct gda_verbs_qp *v)
 		gda_ibv.destroy_cq(v->recv_cq);
 	if (v->cq)
 		gda_ibv.destroy_cq(v->cq);
-	free(v->records);
+	free(v->requests);
 	free(v);
 }
 
@@ -95,14 +95,14 @@ int gda_verbs_qp_create(struct gda_inproc_qp *qp)
 		return err;
 	v->qp = qp;
 	v->verbs = verbs;
-	v->records = calloc(window, sizeof(*v->records));
-	if (v->records)
+	v->requests = calloc(window, sizeof(*v->requests));
+	if (v->requests)
 		err = gda_verbs_ib_make(v, window);
 	if (err) {
 		gda_verbs_qp_destroy(v);
 		return err;
 	}
-	gda_flight_init(&v->flight, &qp->engine_qp, v->records, window);
+	gda_flight_init(&v->flight, &qp->engine_qp, v->requests, window);
 	qp->priv = v;
 	qp->aside = true;
 	gda_verbs_cm_add(v);

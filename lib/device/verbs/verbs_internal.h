@@ -121,7 +121,7 @@ struct gda_verbs_qp {
 
 	/* of whose turn it is */
 	struct gda_flight flight;
-	struct gda_flight_record *records;
+	struct gda_flight_request *requests;
 	bool broken;			/* the RDMA device took a part of a chain only */
 	bool hastened;			/* work in flight is being flushed, since ... */
 	u64 since;

@@ -310,7 +310,7 @@ static u64 gda_verbs_patience(const struct gda_verbs_qp *v)
 	u64 ticket, bytes = 0;
 
 	for (ticket = f->head; ticket != f->tail; ticket++)
-		bytes += v->records[ticket & (f->size - 1)].len;
+		bytes += v->requests[ticket & (f->size - 1)].len;
 	return GDA_VERBS_SILENT_NS + bytes * GDA_VERBS_BYTE_NS;
 }
 
