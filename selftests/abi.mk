@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
 # The binary interface, and what is installed: scripts; and programs and libraries of
-# different ages, by headers that were frozen and by headers that have grown.
+# different ages, by the headers of the last release, or of today if there was none, and by headers
+# that have grown.
 
 ABI_OUT		:= $(BUILD)/selftests/abi
-ABI_FROZEN	:= $(wildcard selftests/abi/frozen/gda/*.h selftests/abi/frozen/gda/gin/*.h)
+ABI_RELEASED	:= $(ABI_OUT)/released/gda/gda.h
 ABI_FLAGS	= -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS) $(TEST_DEBUG) -pthread
 ABI_LINK	= -Wl,-rpath,$(abspath $(1)) -L$(1) -lgda
 
@@ -12,6 +13,11 @@ TEST_NATIVE	+= selftests/abi/abi.sh selftests/abi/abidiff.sh selftests/abi/insta
 		   $(ABI_OUT)/old-program $(ABI_OUT)/old-program-new-library \
 		   $(ABI_OUT)/new-program-old-library $(ABI_OUT)/lengths
 TEST_VM		+= selftests/abi/policy.sh
+
+$(eval $(call optional_file,release,$(shell selftests/abi/release.sh tag)))
+
+$(ABI_RELEASED): selftests/abi/release.sh $(GDA_HEADERS) $(OPTIONAL_OUT)/release
+	selftests/abi/release.sh headers $(ABI_OUT)/released
 
 $(ABI_OUT)/grown/gda/gda.h: selftests/abi/grow.sh $(GDA_HEADERS)
 	selftests/abi/grow.sh $(ABI_OUT)/grown
@@ -28,14 +34,14 @@ $(ABI_OUT)/library/libgda.so: $(ABI_OUT)/grown/gda/gda.h $(LIB_SRC) $(INPROC_SRC
 		$(COMM_SRC) $(SHMEM_SRC) $(GIN_SRC) $(ASYNC_SRC) $(DPA_SRC)
 	ln -sf libgda.so $(@D)/$(LIB_SONAME)
 
-$(ABI_OUT)/old-program: selftests/abi/sizes.c $(ABI_FROZEN) $(LIB_OUT)/libgda.so \
+$(ABI_OUT)/old-program: selftests/abi/sizes.c $(ABI_RELEASED) $(LIB_OUT)/libgda.so \
 		| $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
-	$(CC) -Iselftests/abi/frozen $(ABI_FLAGS) -o $@ $< $(call ABI_LINK,$(LIB_OUT))
+	$(CC) -I$(ABI_OUT)/released $(ABI_FLAGS) -o $@ $< $(call ABI_LINK,$(LIB_OUT))
 
-$(ABI_OUT)/old-program-new-library: selftests/abi/sizes.c $(ABI_FROZEN) \
+$(ABI_OUT)/old-program-new-library: selftests/abi/sizes.c $(ABI_RELEASED) \
 		$(ABI_OUT)/library/libgda.so | $(BUILD)/kselftest/kselftest_harness.h
-	$(CC) -Iselftests/abi/frozen $(ABI_FLAGS) -o $@ $< $(call ABI_LINK,$(ABI_OUT)/library)
+	$(CC) -I$(ABI_OUT)/released $(ABI_FLAGS) -o $@ $< $(call ABI_LINK,$(ABI_OUT)/library)
 
 $(ABI_OUT)/new-program-old-library: selftests/abi/sizes.c $(ABI_OUT)/grown/gda/gda.h \
 		$(LIB_OUT)/libgda.so | $(BUILD)/kselftest/kselftest_harness.h

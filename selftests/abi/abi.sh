@@ -34,19 +34,19 @@ test() {
 	fi
 }
 
-frozen() { sed '/^#/d; /^$/d' "selftests/abi/$1.txt"; }
+frozen() { selftests/abi/release.sh kept "$1.txt" | sed '/^#/d; /^$/d' | sort -u; }
 
 # A line that is gone or different: a program that was compiled with it breaks.
 unchanged() {
-	comm -23 <(frozen "$1" | sort) <(sort "$tmp/$1.now") >"$tmp/lost"
+	comm -23 <(frozen "$1") <(sort -u "$tmp/$1.now") >"$tmp/lost"
 	cat "$tmp/lost"
 	[ ! -s "$tmp/lost" ]
 }
 
 complete() {
-	comm -13 <(frozen "$1" | sort) <(sort "$tmp/$1.now") >"$tmp/new"
+	comm -13 <(frozen "$1") <(sort -u "$tmp/$1.now") >"$tmp/new"
 	[ -s "$tmp/new" ] || return 0
-	echo "new; if so intended: selftests/abi/table.sh uapi/gda/$1.h >selftests/abi/$1.txt"
+	echo "new; if so intended: selftests/abi/freeze.sh"
 	cat "$tmp/new"
 	return 1
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * A program and a library of different ages, on the in-process device. Built three times:
- * with the frozen headers and today's library, with the frozen headers and a library of
- * which every structure has grown, and with headers that have grown (GROWN) and today's
- * library. Behind every structure that the library writes lie bytes that must stay.
+ * with the headers of the last release (of today if there was none) and today's library, with
+ * these headers and a library of which every structure has grown, and with headers that have
+ * grown (GROWN) and today's library. Behind every structure that the library writes lie bytes that must stay.
  */
 #include <errno.h>
 #include <stdbool.h>

@@ -59,10 +59,9 @@ scripts() {
 # is none.
 
 check_checkpatch() { # the kernel's coding style, --strict
-	# Frozen headers were checked when they were written,
-	# and generated code by its generator.
+	# Generated code is checked by its generator.
 	files '^(kmod|engine|uapi|lib|selftests|examples|tools)/.*\.[ch]$' \
-		'^selftests/abi/frozen/|^kmod/gda_core/netlink/netlink_gen|^uapi/gda/netlink\.h$'
+		'^kmod/gda_core/netlink/netlink_gen|^uapi/gda/netlink\.h$'
 	perl "$linux/checkpatch.pl" --strict --no-tree --no-summary --terse \
 		--show-types --max-line-length=100 --file "${list[@]}" 2>&1 |
 		grep -vEf <(grep -vE '^(#|$)' tools/lint/checkpatch.allow)
@@ -193,7 +192,7 @@ check_licences() { # every source names its licence
 	files '^(kmod|engine|uapi|lib|selftests|tools|examples|Documentation)/|^(Makefile|Kbuild)$'
 	for f in "${list[@]}"; do
 		[[ $f =~ \.(txt|allow|in|bin|json)$|/(corpus|config|settings)(/|$)|timeouts ]] && continue
-		[[ $f =~ frozen/(soname|symbols|libgda\.abi)$ ]] && continue
+		[[ $f =~ libgda\.abi$ ]] && continue
 		head -n 4 "$f" | grep -q SPDX-License-Identifier || echo "$f: no licence"
 	done
 }
@@ -210,7 +209,7 @@ check_reuse() { # the terms of every file can be told by machine (LICENSES, .reu
 
 check_spelling() { # words that are often misspelled
 	command -v codespell >/dev/null || { echo "codespell is missing"; return; }
-	files '\.([ch]|cu|cuh|sh|py|mk|rst|txt|in)$|(^|/)(Makefile|Kbuild)$' '^selftests/abi/frozen/'
+	files '\.([ch]|cu|cuh|sh|py|mk|rst|txt|in)$|(^|/)(Makefile|Kbuild)$'
 	codespell -L "$(grep -v '^#' tools/lint/codespell.allow | paste -sd ,)" "${list[@]}"
 }
 
