@@ -169,6 +169,12 @@ post_at(uint32_t dialect, struct gda_view *v, struct gda_wr r)
 	return true;
 }
 
+__attribute__((noinline, cold))
+static bool post_other(struct gda_view *v, struct gda_wr r)
+{
+	return post_at(gda_wqe_other(v->dialect), v, r);
+}
+
 /* Post, and return true; or false: it is a rare case, and nothing was posted. */
 static inline __attribute__((always_inline)) bool
 post(const void *addr, bool put, uint64_t value, int pe)
@@ -177,6 +183,7 @@ post(const void *addr, bool put, uint64_t value, int pe)
 	const struct route *r = &routes[pe];
 	uint64_t iova = r->heap_iova + (uintptr_t)addr;
 	uint32_t key = r->heap_key;
+	struct gda_wr wr;
 
 	if ((uintptr_t)addr - s->heap >= heap_words) {
 		if ((uintptr_t)addr - s->data >= data_words)
@@ -184,9 +191,11 @@ post(const void *addr, bool put, uint64_t value, int pe)
 		iova = r->data_iova + (uintptr_t)addr;
 		key = r->data_key;
 	}
-	return GDA_WQE_FOLD(r->view->dialect, post_at, r->view,
-			    put ? gda_wr_value(iova, key, value) :
-			    gda_wr_fetch_add(s->stage, s->stage_key, iova, key, value));
+	wr = put ? gda_wr_value(iova, key, value) :
+		   gda_wr_fetch_add(s->stage, s->stage_key, iova, key, value);
+	if (!gda_wqe_is_first(r->view->dialect))
+		return post_other(r->view, wr);
+	return post_at(GDA_WQE_FIRST, r->view, wr);
 }
 
 __attribute__((noinline))

@@ -336,16 +336,24 @@ GDA_HELPER struct gda_wr gda_gin_wr_add(const struct gda_gin_known *known,
 	return gda_wr_fetch_add(known->fetched, known->lkey, to->addr, to->key, to->add);
 }
 
-GDA_HELPER int gda_gin_post_pair_as(uint32_t dialect, const struct gda_gin *gin,
-				    struct gda_gin_queue *q, const struct gda_gin_wr *wr,
-				    const struct gda_gin_target *to, unsigned int flags)
+/* Encode @first, and what @to adds behind it. */
+GDA_HELPER void gda_gin_make_pair(uint32_t dialect, const struct gda_gin *gin,
+				  const struct gda_gin_queue *q, struct gda_wr first,
+				  const struct gda_gin_target *to, struct gda_wqe *w)
 {
 	struct gda_gin_known known = gda_gin_know(gin, q);
+
+	gda_wqe_encode(dialect, &w[0], &first);
+	w[1] = gda_wqe_make(dialect, gda_gin_wr_add(&known, to));
+}
+
+GDA_HELPER int gda_gin_post_pair_as(uint32_t dialect, const struct gda_gin *gin,
+				    struct gda_gin_queue *q, const struct gda_wqe *w,
+				    const struct gda_gin_wr *wr, unsigned int flags)
+{
 	struct gda_view *v = gda_gin_view(q);
-	struct gda_wqe put = gda_wqe_make(dialect, gda_gin_wr_of(wr, 0));
-	struct gda_wqe add = gda_wqe_make(dialect, gda_gin_wr_add(&known, to));
 	uint64_t index;
-	int err = gda_reserve(v, put.slots + add.slots, &flags, &index);
+	int err = gda_reserve(v, w[0].slots + w[1].slots, &flags, &index);
 
 	if (gda_unlikely(err))
 		return err;
@@ -353,10 +361,21 @@ GDA_HELPER int gda_gin_post_pair_as(uint32_t dialect, const struct gda_gin *gin,
 		gda_gin_note_source(q, index, wr->laddr, wr->bytes);
 		gda_gin_tag(gin, q, index, wr->count);
 	}
-	gda_wqe_store(gda_sq(v, dialect), index, &put, 0);
-	gda_wqe_store(gda_sq(v, dialect), index + put.slots, &add, flags & GDA_SOLICITED);
-	gda_publish(v, dialect, index, put.slots + add.slots, flags);
+	gda_wqe_store(gda_sq(v, dialect), index, &w[0], 0);
+	gda_wqe_store(gda_sq(v, dialect), index + w[0].slots, &w[1], flags & GDA_SOLICITED);
+	gda_publish(v, dialect, index, w[0].slots + w[1].slots, flags);
 	return 0;
+}
+
+GDA_SLOW int gda_gin_post_pair_other(const struct gda_gin *gin, struct gda_gin_queue *q,
+				     const struct gda_gin_wr *wr, const struct gda_gin_target *to,
+				     unsigned int flags)
+{
+	uint32_t dialect = gda_wqe_other(gda_gin_view(q)->dialect);
+	struct gda_wqe w[2];
+
+	gda_gin_make_pair(dialect, gin, q, gda_gin_wr_of(wr, 0), to, w);
+	return gda_gin_post_pair_as(dialect, gin, q, w, wr, flags);
 }
 
 /* A write of one piece, and what it adds to behind it: one reservation, one doorbell. */
@@ -364,7 +383,12 @@ GDA_HELPER int gda_gin_post_pair(const struct gda_gin *gin, struct gda_gin_queue
 				 const struct gda_gin_wr *wr, const struct gda_gin_target *to,
 				 unsigned int flags)
 {
-	return GDA_WQE_FOLD(gda_gin_view(q)->dialect, gda_gin_post_pair_as, gin, q, wr, to, flags);
+	struct gda_wqe w[2];
+
+	gda_gin_make_pair(GDA_WQE_FIRST, gin, q, gda_gin_wr_of(wr, 0), to, w);
+	if (!gda_wqe_is_first(gda_gin_view(q)->dialect))
+		return gda_gin_post_pair_other(gin, q, wr, to, flags);
+	return gda_gin_post_pair_as(GDA_WQE_FIRST, gin, q, w, wr, flags);
 }
 
 GDA_HELPER int gda_gin_post_add(const struct gda_gin *gin, struct gda_gin_queue *q,
@@ -526,26 +550,46 @@ GDA_API int gda_gin_put(struct gda_gin *gin, uint32_t peer, struct gda_gin_place
 	return err;
 }
 
-/* Post @value, a write, and what it adds to behind it, if to->set. */
-GDA_HELPER int gda_gin_post_value_as(uint32_t dialect, const struct gda_gin *gin,
-				     struct gda_gin_queue *q, struct gda_wr value,
-				     const struct gda_gin_target *to, unsigned int flags)
+/* Post a value's write, and what is added behind it, if @set. */
+GDA_HELPER int gda_gin_post_value_as(uint32_t dialect, struct gda_view *v,
+				     const struct gda_wqe *w, uint32_t set, unsigned int flags)
 {
-	struct gda_gin_known known = gda_gin_know(gin, q);
-	struct gda_wqe put = gda_wqe_make(dialect, value);
-	struct gda_wqe add = gda_wqe_make(dialect, gda_gin_wr_add(&known, to));
-	struct gda_view *v = gda_gin_view(q);
-	uint32_t n = put.slots + (to->set ? add.slots : 0);
+	uint32_t n = w[0].slots + (set ? w[1].slots : 0);
 	uint64_t index;
 	int err = gda_reserve(v, n, &flags, &index);
 
 	if (gda_unlikely(err))
 		return err;
-	gda_wqe_store(gda_sq(v, dialect), index, &put, to->set ? 0 : flags & GDA_SOLICITED);
-	if (to->set)
-		gda_wqe_store(gda_sq(v, dialect), index + put.slots, &add, flags & GDA_SOLICITED);
+	gda_wqe_store(gda_sq(v, dialect), index, &w[0], set ? 0 : flags & GDA_SOLICITED);
+	if (set)
+		gda_wqe_store(gda_sq(v, dialect), index + w[0].slots, &w[1],
+			      flags & GDA_SOLICITED);
 	gda_publish(v, dialect, index, n, flags);
 	return 0;
+}
+
+GDA_SLOW int gda_gin_post_value_other(const struct gda_gin *gin, struct gda_gin_queue *q,
+				      struct gda_wr value, const struct gda_gin_target *to,
+				      unsigned int flags)
+{
+	uint32_t dialect = gda_wqe_other(gda_gin_view(q)->dialect);
+	struct gda_wqe w[2];
+
+	gda_gin_make_pair(dialect, gin, q, value, to, w);
+	return gda_gin_post_value_as(dialect, gda_gin_view(q), w, to->set, flags);
+}
+
+GDA_HELPER int gda_gin_post_value(const struct gda_gin *gin, struct gda_gin_queue *q,
+				  struct gda_wr value, const struct gda_gin_target *to,
+				  unsigned int flags)
+{
+	struct gda_view *v = gda_gin_view(q);
+	struct gda_wqe w[2];
+
+	gda_gin_make_pair(GDA_WQE_FIRST, gin, q, value, to, w);
+	if (!gda_wqe_is_first(v->dialect))
+		return gda_gin_post_value_other(gin, q, value, to, flags);
+	return gda_gin_post_value_as(GDA_WQE_FIRST, v, w, to->set, flags);
 }
 
 GDA_HELPER int gda_gin_value_checked(struct gda_gin *gin, uint32_t peer, struct gda_gin_place dst,
@@ -571,8 +615,7 @@ GDA_HELPER int gda_gin_value_checked(struct gda_gin *gin, uint32_t peer, struct 
 	if (gda_unlikely(err))
 		return err;
 	gda_gin_announce(gin, peer, how);
-	return GDA_WQE_FOLD(gda_gin_view(q)->dialect, gda_gin_post_value_as, gin, q,
-			    gda_wr_bytes(addr, key, value, bytes), &to, flags);
+	return gda_gin_post_value(gin, q, gda_wr_bytes(addr, key, value, bytes), &to, flags);
 }
 
 /**

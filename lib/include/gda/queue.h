@@ -386,24 +386,35 @@ GDA_HELPER void gda_publish(struct gda_view *v, uint32_t dialect, uint64_t index
 		gda_store_relaxed64(&v->deferred, (index + n) << 1 | 1);
 }
 
-GDA_HELPER int64_t gda_post_as(uint32_t dialect, struct gda_view *v, struct gda_wr r,
+GDA_HELPER int64_t gda_post_as(uint32_t dialect, struct gda_view *v, const struct gda_wqe *w,
 			       unsigned int flags)
 {
-	struct gda_wqe w = gda_wqe_make(dialect, r);
 	uint64_t index;
-	int err = gda_reserve(v, w.slots, &flags, &index);
+	int err = gda_reserve(v, w->slots, &flags, &index);
 
 	if (err)
 		return err;
-	gda_wqe_store(gda_sq(v, dialect), index, &w, flags & GDA_SOLICITED);
-	gda_publish(v, dialect, index, w.slots, flags);
+	gda_wqe_store(gda_sq(v, dialect), index, w, flags & GDA_SOLICITED);
+	gda_publish(v, dialect, index, w->slots, flags);
 	return (int64_t)index;
+}
+
+GDA_SLOW int64_t gda_post_other(struct gda_view *v, struct gda_wr r, unsigned int flags)
+{
+	uint32_t dialect = gda_wqe_other(v->dialect);
+	struct gda_wqe w = gda_wqe_make(dialect, r);
+
+	return gda_post_as(dialect, v, &w, flags);
 }
 
 /* Post @r. Return: the ticket, its first slot; or a negative errno. */
 GDA_HELPER int64_t gda_post(struct gda_view *v, struct gda_wr r, unsigned int flags)
 {
-	return GDA_WQE_FOLD(v->dialect, gda_post_as, v, r, flags);
+	struct gda_wqe w = gda_wqe_make(GDA_WQE_FIRST, r);
+
+	if (!gda_wqe_is_first(v->dialect))
+		return gda_post_other(v, r, flags);
+	return gda_post_as(GDA_WQE_FIRST, v, &w, flags);
 }
 
 /* As gda_flush() says. */

@@ -58,20 +58,29 @@ GDA_HELPER struct gda_wqe gda_wqe_signal(uint32_t dialect, const struct gda_sign
 						      s->value));
 }
 
-GDA_HELPER int64_t gda_put_signal_as(uint32_t dialect, struct gda_view *v, struct gda_wr r,
-				     const struct gda_signal *signal, unsigned int flags)
+GDA_HELPER int64_t gda_put_signal_as(uint32_t dialect, struct gda_view *v,
+				     const struct gda_wqe *put, const struct gda_wqe *then,
+				     unsigned int flags)
 {
-	struct gda_wqe put = gda_wqe_make(dialect, r), then = gda_wqe_signal(dialect, signal);
-	uint32_t n = put.slots + then.slots;
+	uint32_t n = put->slots + then->slots;
 	uint64_t index;
 	int err = gda_reserve(v, n, &flags, &index);
 
 	if (err)
 		return err;
-	gda_wqe_store(gda_sq(v, dialect), index, &put, 0);
-	gda_wqe_store(gda_sq(v, dialect), index + put.slots, &then, flags & GDA_SOLICITED);
+	gda_wqe_store(gda_sq(v, dialect), index, put, 0);
+	gda_wqe_store(gda_sq(v, dialect), index + put->slots, then, flags & GDA_SOLICITED);
 	gda_publish(v, dialect, index, n, flags);
-	return (int64_t)(index + put.slots);
+	return (int64_t)(index + put->slots);
+}
+
+GDA_SLOW int64_t gda_put_signal_other(struct gda_view *v, struct gda_wr r,
+				      const struct gda_signal *signal, unsigned int flags)
+{
+	uint32_t dialect = gda_wqe_other(v->dialect);
+	struct gda_wqe put = gda_wqe_make(dialect, r), then = gda_wqe_signal(dialect, signal);
+
+	return gda_put_signal_as(dialect, v, &put, &then, flags);
 }
 
 /**
@@ -104,13 +113,20 @@ GDA_SIZED_API int64_t gda_put_signal(struct gda_view *v, uint64_t laddr, uint32_
 				     uint64_t raddr, uint32_t rkey, uint64_t len,
 				     const struct gda_signal *signal, unsigned int flags)
 {
+	struct gda_wqe put, then;
+	struct gda_wr r;
+
 	gda_check_flags(flags);
 	if (gda_unlikely(gda_wqe_too_long(v->dialect, len)))
 		return -EMSGSIZE;
 	if (gda_unlikely(signal->op > GDA_SIGNAL_SET))
 		return -EINVAL;
-	return GDA_WQE_FOLD(v->dialect, gda_put_signal_as, v,
-			    gda_wr_put(laddr, lkey, raddr, rkey, (uint32_t)len), signal, flags);
+	r = gda_wr_put(laddr, lkey, raddr, rkey, (uint32_t)len);
+	put = gda_wqe_make(GDA_WQE_FIRST, r);
+	then = gda_wqe_signal(GDA_WQE_FIRST, signal);
+	if (!gda_wqe_is_first(v->dialect))
+		return gda_put_signal_other(v, r, signal, flags);
+	return gda_put_signal_as(GDA_WQE_FIRST, v, &put, &then, flags);
 }
 
 #ifdef __cplusplus

@@ -7,12 +7,13 @@
  *
  * Where one dialect is compiled in the switch is no instruction; where there are more it is a
  * comparison with a number that the view has. There are no pointers to functions, for views are
- * also the GPUs'.
+ * also the GPUs'. A post of the first dialect is compiled where the program calls it; one of
+ * another is a call away, see gda_wqe_is_first().
  *
  * A dialect brings struct gda_<name>_wqe, GDA_<NAME>_WQE_* and a function gda_<name>_*() for each
- * one below. It gets an include, a line in each of GDA_WQE_OF(), GDA_WQE_CONST(), GDA_WQE_FOLD(),
- * GDA_WQE_FILLS() and gda_wqe_speaks(), and a member of struct gda_wqe. A test brings one more, as
- * GDA_WQE_TEST: see selftests/dialect.
+ * one below. It gets an include, a line in each of GDA_WQE_OF(), GDA_WQE_CONST(),
+ * GDA_WQE_FILLS(), gda_wqe_speaks() and gda_wqe_other(), and a member of struct gda_wqe. A test
+ * brings one more, as GDA_WQE_TEST: see selftests/dialect.
  */
 #ifndef GDA_WQE_H
 #define GDA_WQE_H
@@ -62,16 +63,31 @@ GDA_HELPER int gda_wqe_speaks(uint32_t dialect)
 }
 
 /*
- * @call(dialect, ...) with the dialect as a constant, so that all of a post is compiled for each
- * and looks at the view's once.
+ * Is it the first dialect that a view has? A post encodes its entry in that one, looks here, and
+ * goes on; or it calls a function off the path, gda_post_other() and its like, which encodes it
+ * anew. In this order, for what a loop encodes at each turn the compiler then takes out of it: it
+ * does not take out what only one side of a branch encodes.
  */
+GDA_HELPER int gda_wqe_is_first(uint32_t dialect)
+{
 #ifdef GDA_WQE_TEST
-#define GDA_WQE_FOLD(dialect, call, ...)					\
-	((dialect) == GDA_WQE_TEST ? call(GDA_WQE_TEST, __VA_ARGS__) :		\
-				     call(GDA_WQE_FIRST, __VA_ARGS__))
+	return !gda_unlikely(dialect > GDA_WQE_FIRST);
 #else
-#define GDA_WQE_FOLD(dialect, call, ...) ((void)(dialect), call(GDA_WQE_FIRST, __VA_ARGS__))
+	(void)dialect;
+	return 1;
 #endif
+}
+
+/* @dialect, of which that is not true: a constant where there is one such. */
+GDA_HELPER uint32_t gda_wqe_other(uint32_t dialect)
+{
+#ifdef GDA_WQE_TEST
+	(void)dialect;
+	return GDA_WQE_TEST;
+#else
+	return dialect;
+#endif
+}
 
 /**
  * struct gda_wqe - a work request as its dialect encodes it, without its index

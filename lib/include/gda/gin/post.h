@@ -127,32 +127,44 @@ GDA_HELPER struct gda_wr gda_gin_wr_of(const struct gda_gin_wr *wr, int get)
 }
 
 GDA_HELPER int gda_gin_post_as(uint32_t dialect, const struct gda_gin *gin,
-			       struct gda_gin_queue *q, int get, const struct gda_gin_wr *wr,
-			       unsigned int flags)
+			       struct gda_gin_queue *q, const struct gda_wqe *w,
+			       const struct gda_gin_wr *wr, unsigned int flags)
 {
 	struct gda_view *v = gda_gin_view(q);
-	struct gda_wqe w = gda_wqe_make(dialect, gda_gin_wr_of(wr, get));
 	uint64_t index;
 	int err;
 
 	gda_check_flags(flags);
-	err = gda_reserve(v, w.slots, &flags, &index);
+	err = gda_reserve(v, w->slots, &flags, &index);
 	if (err)
 		return err;
 	if (wr->count) {
 		gda_gin_note_source(q, index, wr->laddr, wr->bytes);
 		gda_gin_tag(gin, q, index, wr->count);
 	}
-	gda_wqe_store(gda_sq(v, dialect), index, &w, flags & GDA_SOLICITED);
-	gda_publish(v, dialect, index, w.slots, flags);
+	gda_wqe_store(gda_sq(v, dialect), index, w, flags & GDA_SOLICITED);
+	gda_publish(v, dialect, index, w->slots, flags);
 	return 0;
+}
+
+GDA_SLOW int gda_gin_post_other(const struct gda_gin *gin, struct gda_gin_queue *q, int get,
+				const struct gda_gin_wr *wr, unsigned int flags)
+{
+	uint32_t dialect = gda_wqe_other(gda_gin_view(q)->dialect);
+	struct gda_wqe w = gda_wqe_make(dialect, gda_gin_wr_of(wr, get));
+
+	return gda_gin_post_as(dialect, gin, q, &w, wr, flags);
 }
 
 /* Post one write or read. */
 GDA_HELPER int gda_gin_post(const struct gda_gin *gin, struct gda_gin_queue *q, int get,
 			    const struct gda_gin_wr *wr, unsigned int flags)
 {
-	return GDA_WQE_FOLD(gda_gin_view(q)->dialect, gda_gin_post_as, gin, q, get, wr, flags);
+	struct gda_wqe w = gda_wqe_make(GDA_WQE_FIRST, gda_gin_wr_of(wr, get));
+
+	if (!gda_wqe_is_first(gda_gin_view(q)->dialect))
+		return gda_gin_post_other(gin, q, get, wr, flags);
+	return gda_gin_post_as(GDA_WQE_FIRST, gin, q, &w, wr, flags);
 }
 
 #ifdef __cplusplus

@@ -85,7 +85,8 @@ GDA_HELPER void gda_test_encode_inline(struct gda_test_wqe *w, const struct gda_
 	if (r->payload == GDA_WR_VALUE) {
 		memcpy(&w->e.laddr, &r->swap_add, sizeof(w->e.laddr));
 	} else if (r->len <= PH_INLINE_SLOT) {
-		memcpy(&w->e.laddr, r->src, r->len);
+		if (r->src)
+			memcpy(&w->e.laddr, r->src, r->len);
 	} else {
 		w->src = r->src;
 		w->slots = 2 + (r->len + PH_SLOT - 1) / PH_SLOT;
