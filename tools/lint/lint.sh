@@ -182,6 +182,10 @@ check_counts() { # figures in prose are those of the tables; all variables and r
 	tools/lint/counts.py
 }
 
+check_tree() { # the tree of folders in the documentation is the tree
+	tools/lint/tree.py
+}
+
 check_limits() { # length of files and functions
 	tools/lint/limits.sh "${all[@]}"
 }
