@@ -90,9 +90,10 @@ static inline u32 gda_completion_fires(const struct gda_completion *c)
 
 /*
  * A send queue and its progress. The host fills the first part before the first
- * visit and may change only @state (INIT -> WAIT -> READY, with cmpxchg: the engine may
- * have set ERROR) and @fail (WRITE_ONCE) later; between two visits also @record, and @sq to
- * NULL, with @fail: its memory is gone, and slots are flushed unread. The rest is the engine's.
+ * visit and may change only @peer (smp_store_release()), @state (INIT -> WAIT -> READY, with
+ * cmpxchg: the engine may have set ERROR) and @fail (WRITE_ONCE) later; between two visits also
+ * @record, and @sq to NULL, with @fail: its memory is gone, and slots are flushed unread. The
+ * rest is the engine's.
  */
 struct gda_engine_qp {
 	const struct gda_dialect_ops *dialect;
@@ -104,6 +105,7 @@ struct gda_engine_qp {
 	struct gda_counter_mem *sent;	/* ours completed, or NULL; shared, atomic adds */
 	struct gda_counter_mem *recv;	/* the peer's arrived, or NULL; likewise */
 	void *pd;
+	struct gda_engine_qp *peer;	/* who responds, or NULL; see gda_engine_peer() */
 	u32 depth;			/* slots, power of two */
 	u32 qpn;
 	u32 user_index;			/* 24 bits, for its completions */
@@ -138,6 +140,26 @@ struct gda_engine_qp {
 	u64 first_error;
 	struct gda_status first;
 };
+
+/**
+ * gda_engine_peer - the queue that responds
+ * @q: a queue, whose state the caller has read before
+ *
+ * The host sets the peer before it makes the queue ready, and keeps it only while both are. The
+ * peer need not be ready itself yet, so only one that failed counts as gone.
+ *
+ * Return: the queue, or NULL.
+ */
+static inline struct gda_engine_qp *gda_engine_peer(const struct gda_engine_qp *q)
+{
+	struct gda_engine_qp *peer;
+
+	/* orders the load of the own state; pairs with the host's exchange that made it ready */
+	smp_rmb();
+	/* likewise: the peer's queue is complete */
+	peer = smp_load_acquire(&q->peer);
+	return peer && READ_ONCE(peer->state) != GDA_QP_ERROR ? peer : NULL;
+}
 
 /* engine.c */
 
@@ -233,7 +255,7 @@ int gda_exec(struct gda_engine_qp *q, struct gda_exec_scope *scope);
  * gda_exec_check - check a work request that the host carries out
  * @q: queue
  * @w: its work request, in the host's hands
- * @peer: gda_host_peer()
+ * @peer: gda_engine_peer()
  * @mems: out: the MRs that it names, which may be %GDA_MEM_NO_CPU; @mems->remote is NULL
  *	where there is no remote range
  *
@@ -318,14 +340,6 @@ int gda_cq_reached(const struct gda_engine_cq *cq, u32 index);
 /*
  * The host's side. Called only from gda_engine_visit().
  */
-
-/**
- * gda_host_peer - the connected QP that responds
- * @q: the requester's queue
- *
- * Return: its queue, or NULL when it is gone or failed.
- */
-struct gda_engine_qp *gda_host_peer(const struct gda_engine_qp *q);
 
 /**
  * gda_host_mem - find an MR of the device of a queue

@@ -634,7 +634,7 @@ static noinline int gda_exec_rdma(struct gda_engine_qp *q, struct gda_exec_scope
 
 void gda_exec_begin(const struct gda_engine_qp *q, u32 bytes, struct gda_exec_scope *scope)
 {
-	scope->peer = gda_host_peer(q);
+	scope->peer = gda_engine_peer(q);
 	scope->until = q->bytes + bytes;
 	/* no work request needs these rights: nothing was found yet */
 	scope->local.tag = ~0ULL;

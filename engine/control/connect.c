@@ -75,11 +75,11 @@ static void gda_endpoint_set_ready(struct gda_endpoint *e, struct gda_endpoint *
 {
 	gda_endpoint_withdraw(e);
 	e->peer = peer;
-	/* pairs with the load in gda_endpoint_peer() */
-	smp_store_release(&e->peer_queue, peer->queue);
+	/* pairs with the load in gda_engine_peer() */
+	smp_store_release(&e->queue->peer, peer->queue);
 	gda_endpoint_record(e, GDA_RECORD_CONNECTED, peer->queue->qpn, 0);
 	/*
-	 * The exchanges order @peer_queue before the state. A queue that has failed
+	 * The exchanges order the peer before the state. A queue that has failed
 	 * meanwhile stays failed.
 	 */
 	if (gda_os_cmpxchg32(&e->queue->state, GDA_QP_WAIT, GDA_QP_READY) == GDA_QP_INIT)
@@ -134,13 +134,13 @@ void gda_endpoint_disconnect(struct gda_endpoint *e)
 	gda_endpoint_withdraw(e);
 	if (peer && peer != e) {
 		peer->peer = NULL;
-		/* pairs with the load in gda_endpoint_peer() */
-		smp_store_release(&peer->peer_queue, NULL);
+		/* pairs with the load in gda_engine_peer() */
+		smp_store_release(&peer->queue->peer, NULL);
 		gda_endpoint_record(peer, GDA_RECORD_LOST, e->queue->qpn, GDA_FAIL_PEER);
 		gda_endpoint_fail(peer, GDA_FAIL_PEER);
 	}
 	e->peer = NULL;
 	/* the same */
-	smp_store_release(&e->peer_queue, NULL);
+	smp_store_release(&e->queue->peer, NULL);
 	gda_endpoint_refuse(e);
 }

@@ -9,7 +9,7 @@
  * had it before.
  *
  * The host calls everything here under one lock of the device. Two members are read without
- * it: @peer_queue by executors, and both it and @requested_peer to describe a QP (netlink).
+ * it: @queue->peer by executors, and both it and @requested_peer to describe a QP (netlink).
  */
 #ifndef GDA_CONTROL_CONNECT_H
 #define GDA_CONTROL_CONNECT_H
@@ -21,9 +21,7 @@
 
 /**
  * struct gda_endpoint - a queue pair as connections see it; part of the host's QP
- * @queue: its queue; the endpoint changes @queue->state and @queue->fail only
- * @peer_queue: the queue of the connected QP, or NULL; written with a release, before the
- *	queue becomes ready
+ * @queue: its queue; the endpoint changes @queue->peer, @queue->state and @queue->fail only
  * @peer: the connected endpoint, or NULL
  * @requested_peer: the endpoint that this one has requested and that has not answered
  * @pending: the first of those whose @requested_peer is this one
@@ -33,7 +31,6 @@
  */
 struct gda_endpoint {
 	struct gda_engine_qp *queue;
-	struct gda_engine_qp *peer_queue;
 	struct gda_endpoint *peer;
 	struct gda_endpoint *requested_peer;
 	struct gda_endpoint *pending;
@@ -101,26 +98,6 @@ u32 gda_endpoint_number(const struct gda_endpoint *e);
  * @why: for gda_engine_qp.fail
  */
 void gda_endpoint_fail(struct gda_endpoint *e, u32 why);
-
-/**
- * gda_endpoint_peer - the queue that responds, for gda_host_peer()
- * @e: the endpoint; the executor has read the state of its queue before
- *
- * The peer is set before this queue becomes ready, and only while both are. It need not be
- * ready itself yet, so only one that failed counts as gone.
- *
- * Return: the queue, or NULL.
- */
-static inline struct gda_engine_qp *gda_endpoint_peer(const struct gda_endpoint *e)
-{
-	struct gda_engine_qp *peer;
-
-	/* orders the load of the own state; pairs with gda_endpoint_set_ready() */
-	smp_rmb();
-	/* likewise: the peer's queue is complete */
-	peer = smp_load_acquire(&e->peer_queue);
-	return peer && READ_ONCE(peer->state) != GDA_QP_ERROR ? peer : NULL;
-}
 
 /**
  * gda_host_kick - have the executor visit a queue soon; the host defines it

@@ -50,7 +50,7 @@ struct gda_ring_scan {
  *	published, at least 1. On failure work->slots (1 to @avail) and work->opcode are
  *	still valid, for the error completion
  * @route: find the queue that responds to q->work, or NULL if it is gone. A dialect whose
- *	queues are connected has no @route: gda_host_peer() finds the responder of a visit
+ *	queues are connected has no @route: gda_engine_peer() finds the responder of a visit
  * @preset: fill all entries of a CQ such that none is valid
  * @finish: write an outcome as one entry, for gda_cq_push(), and count it in cq->producer; on a
  *	collapsed CQ set cq->reached

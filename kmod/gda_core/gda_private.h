@@ -412,7 +412,7 @@ struct gda_qp {
 	struct gda_executor_qp exec;
 	/* of another executor than the engine, see gda_executor_visit(); else NULL */
 	u32 (*visit)(struct gda_executor_qp *exec, u32 wqes, u32 bytes);
-	struct gda_endpoint end;	/* soft's, under soft->peer_lock; end.peer_queue: SRCU */
+	struct gda_endpoint end;	/* soft's, under soft->peer_lock */
 };
 
 struct gda_object *gda_qp_create(struct gda_ctx *ctx, struct gda_qp_create *cmd);

@@ -87,7 +87,7 @@ static u32 check(FIXTURE_DATA(async_copy) *self, struct gda_exec_mems *mems)
 	memset(mems, 0xa5, sizeof(*mems));
 	if (gda_dialect_mlx5.decode(q, (u32)(self->a->next - q->ci), &w).class)
 		return ~0U;
-	ret = -gda_exec_check(q, &w, gda_host_peer(q), mems);
+	ret = -gda_exec_check(q, &w, gda_engine_peer(q), mems);
 	refused = th_why(self->a, gda_status((u8)ret, (u8)(ret >> 8)));
 	self->a->next = q->ci;
 	return (u32)refused.syndrome << 8 | refused.vendor;
@@ -167,7 +167,7 @@ TEST_F(async_copy, no_bytes_no_mr)
 	th_nop(self->a, 0);
 	EXPECT_EQ(0, check(self, &mems));
 	EXPECT_EQ(NULL, mems.remote);
-	self->a->peer = NULL;
+	self->a->q.peer = NULL;
 	post(self, GDA_MLX5_WRITE, 0);
 	EXPECT_EQ(WHY(RETRY_EXC, PEER), check(self, &mems));
 	post(self, GDA_MLX5_WRITE, 8);

@@ -211,7 +211,7 @@ TEST_F(pair, error_in_one_direction_leaves_the_other_queue)
 
 TEST_F(pair, peer_gone)
 {
-	self->a->peer = NULL;
+	self->a->q.peer = NULL;
 	/* a NOP asks nothing of the peer */
 	th_nop(self->a, GDA_MLX5_CE_ALWAYS);
 	put(self, GDA_MLX5_CE_ALWAYS, 8);
@@ -358,7 +358,7 @@ TEST_F(pair, peer_gone_in_mid_transfer)
 	put(self, GDA_MLX5_CE_ALWAYS, SIZE);
 	th_ring(self->a);
 	EXPECT_EQ(1, gda_engine_visit(&self->a->q, 64, 5000));
-	self->a->peer = NULL;
+	self->a->q.peer = NULL;
 	EXPECT_EQ(1, th_run(self->a));
 	EXPECT_EQ(GDA_MLX5_VENDOR_PEER, th_err(self->a)->first_vendor);
 	EXPECT_EQ(5000, self->a->q.bytes);

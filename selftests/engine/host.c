@@ -141,8 +141,8 @@ void th_qp_free(struct th_qp *qp)
 
 void th_qp_pair(struct th_qp *a, struct th_qp *b)
 {
-	a->peer = b;
-	b->peer = a;
+	a->q.peer = &b->q;
+	b->q.peer = &a->q;
 	a->q.state = GDA_QP_READY;
 	b->q.state = GDA_QP_READY;
 }
@@ -349,13 +349,6 @@ u8 th_syndrome(const struct th_qp *qp)
 }
 
 /* The engine's callbacks. */
-
-struct gda_engine_qp *gda_host_peer(const struct gda_engine_qp *q)
-{
-	struct th_qp *peer = th_of(q, struct th_qp, q)->peer;
-
-	return peer && READ_ONCE(peer->q.state) != GDA_QP_ERROR ? &peer->q : NULL;
-}
 
 const struct gda_mem *gda_host_mem(const struct gda_engine_qp *q, u32 key)
 {

@@ -39,7 +39,6 @@ struct th_qp {
 	struct gda_counter_mem sent;
 	struct gda_counter_mem recv;
 	struct th_dev *dev;
-	struct th_qp *peer;	/* NULL: gone */
 	u64 next;		/* poster's index */
 	u8 *sq;
 	__be32 dbrec[2];

@@ -180,7 +180,7 @@ TEST_F(imm, C9_88_no_bytes_no_key)
 	th_run(self->a);
 	EXPECT_EQ(GDA_MLX5_SYND_REMOTE_INVAL_REQ, th_syndrome(self->a));
 	self->a->q.state = GDA_QP_READY;
-	self->a->peer = NULL;
+	self->a->q.peer = NULL;
 	th_rdma(self->a, GDA_MLX5_WRITE, 0, NULL, 0, self->r, 0, 0);
 	th_ring(self->a);
 	th_run(self->a);
@@ -408,7 +408,7 @@ TEST_F(imm, rnr_gone_while_it_waits)
 		if (i == 0)
 			WRITE_ONCE(c->q.fail, GDA_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_DEVICE));
 		else if (i == 1)
-			c->peer = NULL;
+			c->q.peer = NULL;
 		else
 			self->r->mem.state = GDA_MR_REVOKED;
 		EXPECT_EQ(2, th_run(c));
@@ -491,7 +491,7 @@ TEST_F(imm, dump_reads_and_moves_nothing)
 	EXPECT_EQ(0, self->b->recv.value);
 	EXPECT_EQ(1, self->a->sent.value);
 	/* nobody has to be there for it */
-	self->a->peer = NULL;
+	self->a->q.peer = NULL;
 	th_dump(self->a, GDA_MLX5_CE_ALWAYS, self->l, 0, 1);
 	th_ring(self->a);
 	th_run(self->a);

@@ -271,12 +271,6 @@ void model_engine_load(const void *p)
 	detail("engine loads", p);
 }
 
-struct gda_engine_qp *gda_host_peer(const struct gda_engine_qp *q)
-{
-	(void)q;
-	return &s.q;
-}
-
 const struct gda_mem *gda_host_mem(const struct gda_engine_qp *q, u32 key)
 {
 	(void)q;
@@ -444,7 +438,7 @@ static void init(void)
 	gda_cq_init(&s.cq);
 	s.q = (struct gda_engine_qp){
 		.dialect = &dialect, .sq = s.sq, .dbrec = s.dbrec, .db = &s.db, .cq = &s.cq,
-		.pd = &mem, .depth = DEPTH, .qpn = QPN, .state = GDA_QP_READY,
+		.pd = &mem, .peer = &s.q, .depth = DEPTH, .qpn = QPN, .state = GDA_QP_READY,
 	};
 	gda_engine_init(&s.q);
 	s.q.ci = start;

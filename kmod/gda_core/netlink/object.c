@@ -28,7 +28,7 @@ static int gda_nl_put_part(struct sk_buff *msg, int attr, const struct gda_contr
 static const struct gda_qp *gda_nl_peer(const struct gda_qp *qp)
 {
 	/* pairs with smp_store_release in connect.c */
-	const struct gda_engine_qp *queue = smp_load_acquire(&qp->end.peer_queue);
+	const struct gda_engine_qp *queue = smp_load_acquire(&qp->engine_qp.peer);
 	const struct gda_endpoint *asked = READ_ONCE(qp->end.requested_peer);
 
 	if (queue)

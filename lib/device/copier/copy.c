@@ -171,7 +171,7 @@ static void gda_async_result(struct gda_inproc_async *async, struct gda_async_en
  */
 static void gda_async_report(struct gda_inproc_async *async)
 {
-	const struct gda_engine_qp *peer = gda_host_peer(&async->qp->engine_qp);
+	const struct gda_engine_qp *peer = gda_engine_peer(&async->qp->engine_qp);
 	bool told = async->copier->cq && !async->qp->engine_qp.sent;
 
 	for (; async->head != async->tail; async->head++) {
@@ -336,7 +336,7 @@ static bool gda_async_concerns(const struct gda_work *w, const struct gda_exec_m
 static int gda_async_carry(struct gda_inproc_async *async, const struct gda_work *w)
 {
 	/* behind the state, which gda_flight_next() has read: a queue that is ready has its peer */
-	const struct gda_engine_qp *peer = gda_host_peer(&async->qp->engine_qp);
+	const struct gda_engine_qp *peer = gda_engine_peer(&async->qp->engine_qp);
 	struct gda_exec_mems mems;
 	int n = gda_exec_check(&async->qp->engine_qp, w, peer, &mems);
 
@@ -372,7 +372,7 @@ static int gda_async_carry(struct gda_inproc_async *async, const struct gda_work
 /* All of what is carried was begun, or it has failed. */
 static void gda_async_end_add(struct gda_inproc_async *async, int ret)
 {
-	const struct gda_engine_qp *peer = gda_host_peer(&async->qp->engine_qp);
+	const struct gda_engine_qp *peer = gda_engine_peer(&async->qp->engine_qp);
 	struct gda_async_end *end = &async->ends[async->tail++ % GDA_ASYNC_FLIGHT];
 	u8 op = async->carried->op;
 

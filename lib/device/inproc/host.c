@@ -10,11 +10,6 @@
 #include "inproc.h"
 #include "race.h"
 
-struct gda_engine_qp *gda_host_peer(const struct gda_engine_qp *q)
-{
-	return gda_endpoint_peer(&gda_inproc_of(q, struct gda_inproc_qp, engine_qp)->end);
-}
-
 const struct gda_mem *gda_host_mem(const struct gda_engine_qp *q, u32 key)
 {
 	(void)q;		/* there is one device */

@@ -537,7 +537,7 @@ struct gda_inproc_qp {
 	struct gda_inproc_wait wait;
 	u64 visit_ns;			/* while engine_qp.record: when its visit began */
 	void *priv;			/* the executor's */
-	struct gda_endpoint end;	/* under dev->peer_lock but for end.peer_queue */
+	struct gda_endpoint end;	/* under dev->peer_lock */
 };
 
 struct gda_inproc_qp *gda_inproc_qp_find(struct gda_inproc_context *ctx, u32 handle);

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The software device as the engine's host: finds the responder of a queue and the memory that
- * a key names. Called by a worker under gda_srcu, which keeps the peer and all MRs alive. The
+ * The software device as the engine's host: finds the memory that
+ * a key names. Called by a worker under gda_srcu, which keeps all MRs alive. The
  * engine executes no queue of another device (gda_executor_visit()), so it looks up no key
  * there.
  */
 #include "soft.h"
-
-struct gda_engine_qp *gda_host_peer(const struct gda_engine_qp *q)
-{
-	return gda_endpoint_peer(&container_of(q, struct gda_qp, engine_qp)->end);
-}
 
 const struct gda_mem *gda_host_mem(const struct gda_engine_qp *q, u32 key)
 {
