@@ -9,18 +9,6 @@
 #include <string.h>
 #include "gda_internal.h"
 
-int gda_ioctl(const struct gda_context *ctx, unsigned long request, void *arg)
-{
-	return ctx->ops->ioctl(ctx, request, arg);
-}
-
-int gda_destroy_handle(const struct gda_context *ctx, uint32_t handle)
-{
-	struct gda_destroy arg = { .size = sizeof(arg), .handle = handle };
-
-	return gda_ioctl(ctx, GDA_IOC_DESTROY, &arg);
-}
-
 static int gda_context_open(struct gda_context *ctx, const struct gda_device_ops *ops,
 			    const char *device)
 {

@@ -24,9 +24,8 @@ static pthread_mutex_t gda_fd_mutex = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t *gda_fd_words;
 static size_t gda_fd_nwords;
 
-void gda_fd_lock(void)
+void gda_fd_prepare(void)
 {
-	gda_fork_init();
 	pthread_mutex_lock(&gda_fd_mutex);
 }
 
@@ -71,11 +70,6 @@ void gda_fd_close(int fd)
 		gda_fd_words[word] &= ~(1ULL << fd % 64);
 	close(fd);
 	pthread_mutex_unlock(&gda_fd_mutex);
-}
-
-void gda_fd_prepare(void)
-{
-	pthread_mutex_lock(&gda_fd_mutex);
 }
 
 void gda_fd_parent(void)

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * fork(2). A view is private memory of its process, and the queue behind it is shared: a
- * child that posted through its copy would overwrite what the parent posts. So in the
- * child every view that it inherited is cut off from its queue: no pointer leads to it any
- * more, and the counters say that the ring is full and has failed, which
- * the slow paths of gda/fastpath.h report as they report any queue in error. The fast path
- * has no instruction for it.
+ * fork(2): the contexts, QPs and CQs of the process. In the child every view that it inherited is
+ * cut off from its queue (inherited.c).
  *
  * Descriptors of the library are closed in the child (fds.c), and a device's files with what is
  * mapped of them: while a child had them the device would not learn that the parent has died.
@@ -13,81 +9,13 @@
  * Lock order: that of waited.c, gda_fork_lock, then the lock of each context, then that of fds.c.
  * All are held while the process forks, so the child finds the lists whole.
  */
-#include <errno.h>
-#include <string.h>
-#include <gda/cause.h>
-#include <gda/queue.h>
 #include "gda_internal.h"
-
-/* Beyond any index of a queue; the second beyond the first by more than any ring's length. */
-#define GDA_DISASSOCIATED_COMPLETED	(1ULL << 61)
-#define GDA_DISASSOCIATED_RESERVED	(GDA_DISASSOCIATED_COMPLETED + (1ULL << 60))
 
 static pthread_mutex_t gda_fork_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gda_context *gda_contexts;
 static unsigned int gda_generation;
 static pthread_once_t gda_fork_once = PTHREAD_ONCE_INIT;
 static int gda_fork_error;
-
-/* Where the views of a child lead: a doorbell and its record; an entry without a completion. */
-static struct {
-	uint8_t none[GDA_CQE_MAX_BYTES] __attribute__((aligned(64)));
-	uint64_t db;
-	uint32_t dbrec;
-	uint32_t record;
-	uint32_t abort;
-} gda_disassociated;
-
-static void gda_disassociate_init(void)
-{
-	memset(gda_disassociated.none, 0xff, sizeof(gda_disassociated.none));
-	gda_disassociated.abort = 1;
-}
-
-/*
- * Cut an inherited view off from its queue. Posts find a full ring, so the send queue is never
- * accessed; the slot words are the child's own copy. Work known to be done stays done; a queue
- * that had not failed has failed now, at the first index that was not done.
- */
-static void gda_view_disassociate(struct gda_view *v)
-{
-	if (v->error_index == GDA_NO_ERROR) {
-		v->error_index = v->completed;
-		v->error = GDA_CAUSE_FORK << 8 | gda_cqe_queue_error(v->dialect);
-	}
-	v->completed = GDA_DISASSOCIATED_COMPLETED;
-	v->reserved = GDA_DISASSOCIATED_RESERVED;
-	v->exclusive_done = GDA_NOT_EXCLUSIVE;
-	v->deferred = 0;
-	v->flushed = 0;
-	v->sq = 0;
-	v->dbrec = (uintptr_t)&gda_disassociated.dbrec;
-	v->db = (uintptr_t)&gda_disassociated.db;
-	v->cq = (uintptr_t)gda_disassociated.none;
-	v->abort = (uintptr_t)&gda_disassociated.abort;
-	v->owner = 0;
-	v->caps &= ~GDA_VIEW_RING;
-}
-
-bool gda_view_is_inherited(const struct gda_view *v)
-{
-	return v->dbrec == (uintptr_t)&gda_disassociated.dbrec;
-}
-
-/* It becomes a ring of one entry, which is an error. */
-static void gda_cq_view_disassociate(struct gda_cq *cq)
-{
-	struct gda_cq_view *v = &cq->view;
-
-	gda_cqe_write_error(v->dialect, cq->orphan, GDA_CAUSE_FORK);
-	v->entries = (uintptr_t)cq->orphan;
-	v->record = (uintptr_t)&gda_disassociated.record;
-	v->mask = 0;
-	v->next = 0;
-	v->error = EIO;
-	v->owner = 0;
-	v->caps = 0;
-}
 
 static void gda_fork_prepare(void)
 {
@@ -140,6 +68,13 @@ static void gda_fork_child(void)
 static void gda_fork_register(void)
 {
 	gda_fork_error = -pthread_atfork(gda_fork_prepare, gda_fork_parent, gda_fork_child);
+}
+
+/* The handlers close what is listed: so they are there before the first descriptor is. */
+void gda_fd_lock(void)
+{
+	gda_fork_init();
+	gda_fd_prepare();
 }
 
 unsigned int gda_fork_generation(void)

@@ -219,12 +219,19 @@ void gda_fd_unlock(void);
 int gda_fd_list(int fd);
 /* Close one that is listed. */
 void gda_fd_close(int fd);
-/* By the handlers of fork.c. */
+/* By fork.c, where gda_fd_lock() is, too: before a descriptor can be listed it has its handlers. */
 void gda_fd_prepare(void);
 void gda_fd_parent(void);
 void gda_fd_child(void);
 
-/* fork.c, of views */
+/* inherited.c: in a child of fork(2) */
+
+/* Before the two that follow. */
+void gda_disassociate_init(void);
+/* Cut an inherited view off from its queue. */
+void gda_view_disassociate(struct gda_view *v);
+/* It becomes a ring of one entry, which is an error. */
+void gda_cq_view_disassociate(struct gda_cq *cq);
 
 /* Is it a parent's, cut off from its queue? */
 bool gda_view_is_inherited(const struct gda_view *v);
@@ -331,7 +338,7 @@ void gda_entry_read(const struct gda_view *v, uint64_t index, uint32_t avail,
 /* Write the names of all devices at @names, "soft0, inproc". */
 void gda_device_names(char *names, size_t size);
 
-/* context.c */
+/* ioctl.c */
 
 /* A call of gda/ioctl.h on the context's device. */
 int gda_ioctl(const struct gda_context *ctx, unsigned long request, void *arg);
@@ -355,9 +362,6 @@ const char *gda_opcode_name(uint32_t opcode);
  * gda_called() only: what is said elsewhere would be said of the next call. Return: @err.
  */
 int gda_because(int err, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* @err of a control call that was made on the way: its reason is that of the call under way. */
-int gda_because_last(int err);
 
 /* Drop the reason that was noted: the call goes on in another way. */
 void gda_forget_reason(void);
@@ -393,15 +397,22 @@ int gda_debugging(void);
 /* Print one of them. */
 void gda_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Room for the text of the last error. */
+#define GDA_LAST_TEXT	512U
+
+/* The text of the thread's last error, and how many have been that. */
+const char *gda_last_text(unsigned long *number);
+/* ": ", and @text as far as there is room. */
+void gda_last_text_add(const char *text);
+
 /* The end of a wait that failed: the text is the thread's last error. */
 void gda_said(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* waited.c */
 
-/* Write what a device says now of the wait that failed last. Return: whether it said anything. */
-bool gda_waited_ask(char *text, size_t len);
-/* Another call has failed since. */
-void gda_waited_forget(void);
+/* @err of a control call that was made on the way: its reason is that of the call under way. */
+int gda_because_last(int err);
+
 /* Queues are about to go: no device is asked any more about waits for them. */
 void gda_waited_destroyed(void);
 /* While the process forks, no device is being asked. */

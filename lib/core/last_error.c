@@ -6,7 +6,8 @@
  * Every exported control call ends in gda_called(). On the way there, the code that knows
  * more than the errno says leaves a reason with gda_because(): the device, where it knows
  * best; else rules.c, which looks for the rule that the arguments break. The first reason
- * of a call stands, and gda_called() takes it. A wait that fails ends in gda_said(), waited.c.
+ * of a call stands, and gda_called() takes it. A wait that fails ends in gda_said(), waited.c,
+ * which has gda_last_error(), too: it may ask the device of the queue that was waited for.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -18,26 +19,30 @@
 #include "gda_internal.h"
 
 static _Thread_local struct {
-	char last[512];
+	char last[GDA_LAST_TEXT];
 	struct gda_reason reason;	/* of the call that is under way; empty: none yet */
 	unsigned long failures;
+	unsigned long texts;		/* that were the last error */
 } gda_words;
 
-GDA_EXPORT const char *gda_last_error(void)
+const char *gda_last_text(unsigned long *number)
+{
+	*number = gda_words.texts;
+	return gda_words.last;
+}
+
+void gda_last_text_add(const char *text)
 {
 	size_t n = strlen(gda_words.last);
 
-	if (n + 3 < sizeof(gda_words.last) &&
-	    gda_waited_ask(gda_words.last + n + 2, sizeof(gda_words.last) - n - 2))
-		memcpy(gda_words.last + n, ": ", 2);
-	return gda_words.last;
+	snprintf(gda_words.last + n, sizeof(gda_words.last) - n, ": %s", text);
 }
 
 void gda_said(const char *format, ...)
 {
 	va_list args;
 
-	gda_waited_forget();
+	gda_words.texts++;
 	va_start(args, format);
 	vsnprintf(gda_words.last, sizeof(gda_words.last), format, args);
 	va_end(args);
@@ -60,11 +65,6 @@ int gda_because(int err, const char *format, ...)
 	va_end(args);
 	errno = saved;
 	return err;
-}
-
-int gda_because_last(int err)
-{
-	return err ? gda_because(err, "%s", gda_last_error()) : 0;
 }
 
 void gda_forget_reason(void)
@@ -150,7 +150,7 @@ int gda_called(int err, const char *call, const char *format, ...)
 
 	if (err) {
 		gda_words.failures++;
-		gda_waited_forget();
+		gda_words.texts++;
 		snprintf(gda_words.last, sizeof(gda_words.last), "%s: %s", call,
 			 gda_reason_known() ? gda_words.reason.text : gda_strerror(err));
 	}

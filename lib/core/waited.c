@@ -27,6 +27,7 @@ static _Thread_local struct {
 	struct gda_view *v;
 	int64_t ticket;
 	unsigned long gone;
+	unsigned long text;		/* the number of what was said of it, as long as nothing else was */
 } gda_waited;
 
 void gda_waited_hold(void)
@@ -46,24 +47,34 @@ void gda_waited_destroyed(void)
 	pthread_mutex_unlock(&gda_waited_lock);
 }
 
-void gda_waited_forget(void)
-{
-	gda_waited.v = NULL;
-}
-
-bool gda_waited_ask(char *text, size_t len)
+/* Write what a device says now of the wait that failed last. Return: whether it said anything. */
+static bool gda_waited_ask(char *text, size_t len)
 {
 	struct gda_view *v = gda_waited.v;
 	int why = -ENOENT;
 
 	gda_waited.v = NULL;
-	if (!v)
-		return false;
 	pthread_mutex_lock(&gda_waited_lock);
 	if (gda_waited.gone == gda_waited_gone)
 		why = gda_explain_at_once(v, gda_waited.ticket, text, len);
 	pthread_mutex_unlock(&gda_waited_lock);
 	return why > 0;
+}
+
+GDA_EXPORT const char *gda_last_error(void)
+{
+	unsigned long number;
+	const char *last = gda_last_text(&number);
+	char text[GDA_LAST_TEXT];
+
+	if (gda_waited.v && gda_waited.text == number && gda_waited_ask(text, sizeof(text)))
+		gda_last_text_add(text);
+	return last;
+}
+
+int gda_because_last(int err)
+{
+	return err ? gda_because(err, "%s", gda_last_error()) : 0;
 }
 
 static const char *gda_waited_end(int err)
@@ -101,6 +112,7 @@ static void gda_waited_note(struct gda_view *v, int64_t ticket)
 	/* a queue of the program's own has no device to ask */
 	gda_waited.v = v->owner ? v : NULL;
 	gda_waited.ticket = ticket;
+	gda_last_text(&gda_waited.text);
 	gda_waited.gone = __atomic_load_n(&gda_waited_gone, __ATOMIC_RELAXED);
 }
 

@@ -170,6 +170,10 @@ check_abi() { # the library's ABI is that of the baseline, or more
 	make -s lib && selftests/abi/abidiff.sh | grep -B 20 '^not ok' | grep -v '^ok'
 }
 
+check_circles() { # files of the library's core do not use each other's symbols in a circle
+	make -s lib && tools/lint/circles.py
+}
+
 check_kernels() { # dkms builds for the kernels that were tested
 	tools/lint/kernels.sh
 }

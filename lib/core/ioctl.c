@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Calls of gda/ioctl.h on the device of a context. All files of the library that deal with objects
+ * make them, and this one calls none of these.
+ */
+#include "gda_internal.h"
+
+int gda_ioctl(const struct gda_context *ctx, unsigned long request, void *arg)
+{
+	return ctx->ops->ioctl(ctx, request, arg);
+}
+
+int gda_destroy_handle(const struct gda_context *ctx, uint32_t handle)
+{
+	struct gda_destroy arg = { .size = sizeof(arg), .handle = handle };
+
+	return gda_ioctl(ctx, GDA_IOC_DESTROY, &arg);
+}
