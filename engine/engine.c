@@ -12,6 +12,7 @@
  *   the end of the visit (cqe_pending, last); an error supersedes what waits.
  * - An entry of a ring is the outcome of a work request that was published.
  */
+#include "order.h"
 #include "visit.h"
 
 void gda_engine_init(struct gda_engine_qp *q)
@@ -41,6 +42,11 @@ void gda_engine_init(struct gda_engine_qp *q)
 	q->bytes = 0;
 	q->first_error = 0;
 	q->first = none.status;
+	q->visit = q->dialect->visit;
+	if (q->order) {
+		q->visit = gda_order_visit;
+		gda_order_init(q->order, q);
+	}
 }
 
 static void gda_engine_fail(struct gda_engine_qp *q, u64 index, struct gda_status st)
@@ -190,7 +196,7 @@ void gda_engine_flush(struct gda_engine_qp *q)
 
 u32 gda_engine_visit(struct gda_engine_qp *q, u32 wqes, u32 bytes)
 {
-	return q->dialect->visit(q, wqes, bytes);
+	return q->visit(q, wqes, bytes);
 }
 
 bool gda_engine_pending(const struct gda_engine_qp *q)
@@ -198,6 +204,8 @@ bool gda_engine_pending(const struct gda_engine_qp *q)
 	u32 state = READ_ONCE(q->state);
 	struct gda_ring_scan scan;
 
+	if (q->order)
+		return gda_order_pending(q->order);
 	if (state != GDA_QP_ERROR && gda_engine_asked(q).class)
 		return true;
 	if (state != GDA_QP_READY && state != GDA_QP_ERROR)

@@ -27,6 +27,8 @@
 #include "dialect/dialect.h"
 #include <gda/record.h>
 
+struct gda_order;
+
 #define GDA_ENGINE_MAX_DEPTH	32768U		/* slots of the longest queue of any dialect */
 #define GDA_ENGINE_MAX_SQ_BYTES	(2U << 20)	/* ... and its bytes */
 #define GDA_ENGINE_MAX_CQE_BYTES 64U		/* the longest entry of a CQ */
@@ -115,8 +117,10 @@ struct gda_engine_qp {
 	u32 state;			/* enum gda_qp_state */
 	u32 fail;		/* host's request to fail: GDA_STATUS(), or 0 */
 	bool record;		/* each outcome is told to gda_host_record(), not only errors */
+	struct gda_order *order;	/* order.h; or NULL: one request after the other */
 
 	/* the engine's own */
+	u32 (*visit)(struct gda_engine_qp *q, u32 wqes, u32 bytes);
 	u64 ci;				/* slots consumed */
 	u64 pi;				/* slots known to be published */
 	u32 seen_db;			/* last raw 16-bit index taken from the doorbell */

@@ -85,9 +85,12 @@ const struct gda_work *gda_flight_next(struct gda_flight *f)
 	while (READ_ONCE(f->q->state) == GDA_QP_READY && gda_flight_room(f)) {
 		struct gda_status st;
 
+		/* before the queue is read: its memory may be gone */
+		if (gda_flight_stopped(f))
+			break;
 		if (!f->decoded)
 			gda_flight_refresh(f);
-		if (gda_flight_stopped(f))
+		if (f->stop.class)
 			break;
 		if (f->decoded)
 			return &front->work;
@@ -114,6 +117,8 @@ u64 gda_flight_begin(struct gda_flight *f)
 	r->slots = front->work.slots;
 	r->flags = front->work.flags;
 	r->state = GDA_FLIGHT_BEGUN;
+	if (f->works)
+		gda_work_copy(&f->works[r - f->requests], &front->work);
 	if (unlikely(f->q->record))
 		gda_engine_record_fetched(f->q, &front->work, front->ci);
 	gda_engine_advance(front);
@@ -159,21 +164,31 @@ static struct gda_status gda_flight_explain(const struct gda_flight *f)
 	return st.class ? st : gda_status(GDA_FAIL_PEER & 0xff, GDA_FAIL_PEER >> 8);
 }
 
+/* As much as is known of a work request that somebody else has carried out. */
+static void gda_flight_recall(const struct gda_flight_request *r, struct gda_work *w)
+{
+	gda_engine_forget(w);
+	w->opcode = r->opcode;
+	w->slots = r->slots;
+	w->flags = r->flags;
+	w->remote.len = r->len;
+}
+
 /* Complete the work request of @r with its outcome. */
 static void gda_flight_leave(struct gda_flight *f, struct gda_flight_request *r)
 {
 	struct gda_engine_qp *q = f->q;
 
-	gda_engine_forget(&q->work);
-	q->work.opcode = r->opcode;
-	q->work.slots = r->slots;
-	q->work.flags = r->flags;
-	q->work.remote.len = r->len;
+	if (f->works)
+		gda_work_copy(&q->work, &f->works[r - f->requests]);
+	else
+		gda_flight_recall(r, &q->work);
 	r->state = GDA_FLIGHT_LEFT;
 	if (unlikely(READ_ONCE(q->state) == GDA_QP_ERROR)) {
 		gda_engine_flush_work(q, r->index);
 	} else if (likely(!r->status.class)) {
-		WRITE_ONCE(q->bytes, q->bytes + r->len);
+		if (!f->works)
+			WRITE_ONCE(q->bytes, q->bytes + r->len);
 		gda_engine_succeed(q, r->index);
 	} else if (r->status.class == GDA_CLASS_FLUSH) {
 		gda_engine_die(q, r->index, gda_flight_explain(f));
@@ -287,9 +302,14 @@ bool gda_flight_pending(const struct gda_flight *f)
 
 	if (gda_flight_ready(f))
 		return true;
-	if (gda_flight_stopped(f))
-		return f->head == f->tail && (READ_ONCE(f->q->state) != GDA_QP_ERROR ||
-					      gda_engine_pending(f->q));
+	if (gda_flight_stopped(f)) {
+		if (f->head != f->tail)
+			return false;
+		if (READ_ONCE(f->q->state) != GDA_QP_ERROR)
+			return true;
+		f->q->dialect->published(f->q, &scan);
+		return scan.ahead;
+	}
 	if (READ_ONCE(f->q->state) != GDA_QP_READY || !gda_flight_room(f))
 		return false;
 	if (front->pi != front->ci)

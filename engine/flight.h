@@ -33,6 +33,7 @@ enum gda_flight_state {
  * struct gda_flight - work of a queue that was begun and is not done
  * @q: the queue. q->work is what leaves, q->ci has outcomes below it
  * @requests: room for @size, by ticket
+ * @works: NULL; or what was begun, likewise: the engine carries it out, and counts its bytes
  * @size: power of two
  * @head: the oldest ticket whose outcome has not left
  * @tail: the ticket that is next
@@ -47,6 +48,7 @@ enum gda_flight_state {
 struct gda_flight {
 	struct gda_engine_qp *q;
 	struct gda_flight_request *requests;
+	struct gda_work *works;
 	u32 size;
 	u64 head;
 	u64 tail;

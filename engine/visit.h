@@ -92,6 +92,14 @@ static __always_inline void gda_engine_forget(struct gda_work *w)
 	w->nsge = 0;
 }
 
+/* The payload is the longest part, and most work requests have none of their own. */
+static inline void gda_work_copy(struct gda_work *to, const struct gda_work *from)
+{
+	memcpy(to, from, offsetof(struct gda_work, data));
+	if (from->inlined)
+		memcpy(to->data, from->data, from->remote.len);
+}
+
 /* Write q->last. */
 static __always_inline void gda_engine_push(struct gda_engine_qp *q)
 {

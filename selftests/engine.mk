@@ -7,7 +7,7 @@ BUILD		?= build
 
 ETEST_OUT	:= $(BUILD)/selftests/engine
 ETEST_DIR	:= selftests/engine
-ETEST_NAMES	:= bytes decode doorbell access error cq model fetch imm atomic async_copy flight flight_steps wait
+ETEST_NAMES	:= bytes decode doorbell access error cq model fetch imm atomic async_copy flight flight_steps wait order
 ETEST_FLAGS	= $(DEPFLAGS) -std=gnu11 -O2 $(TEST_DEBUG) -Wall -Wextra -Werror -Ilib/host -Iuapi \
 		   -Iengine -Iengine/dialect -Ikmod/include -I$(ETEST_DIR) -isystem $(BUILD)/kselftest
 ETEST_SANITIZE	:= -fsanitize=address,undefined -fno-sanitize-recover=undefined \
@@ -43,6 +43,20 @@ $(ETEST_NAMES:%=$(ETEST_OUT)/%): $(ETEST_OUT)/%: $(ETEST_DIR)/%.c $(ETEST_OBJ) \
 		selftests/engine.mk | $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
 	$(CC) $(ETEST_FLAGS) $(ETEST_SANITIZE) -pthread -o $@ $< $(filter %.o,$^) $(ETEST_LIBS)
+
+# The same tests with every queue visited through order.c, and those of them that hold whatever is
+# chosen. What drives a flight by itself has no order.
+ETEST_PLAIN	:= $(filter-out flight flight_steps order,$(ETEST_NAMES)) record
+ETEST_CHOSEN	:= $(filter-out model,$(ETEST_PLAIN))
+TEST_NATIVE	+= $(ETEST_PLAIN:%=$(ETEST_OUT)/plain/%) $(ETEST_CHOSEN:%=$(ETEST_OUT)/chosen/%)
+
+$(ETEST_PLAIN:%=$(ETEST_OUT)/plain/%): $(ETEST_OUT)/plain/%: $(ETEST_OUT)/%
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nTH_ORDER=plain exec $<\n' >$@ && chmod +x $@
+
+$(ETEST_CHOSEN:%=$(ETEST_OUT)/chosen/%): $(ETEST_OUT)/chosen/%: $(ETEST_OUT)/%
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nTH_ORDER=20261127 exec $<\n' >$@ && chmod +x $@
 
 # The library's decoder of entries, beside the engine.
 TEST_NATIVE	+= $(ETEST_OUT)/record

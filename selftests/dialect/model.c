@@ -28,6 +28,7 @@ static struct th_qp *open_phase(struct th_dev *dev, void *dom, u32 cq_depth)
 
 	qp->q.dialect = gda_dialect_find(PH_ID);
 	qp->cq.dialect = qp->q.dialect;
+	gda_engine_init(&qp->q);
 	gda_cq_init(&qp->cq);
 	return qp;
 }

@@ -59,7 +59,7 @@ TEST_F(async_copy, nobody_goes_there)
 
 	no_cpu(self->r);
 	for (i = 0; i < ARRAY_SIZE(ops); i++) {
-		self->a->q.state = GDA_QP_READY;
+		th_again(self->a);
 		post(self, ops[i], 8);
 		th_ring(self->a);
 		EXPECT_EQ(1, th_run(self->a));
@@ -67,7 +67,7 @@ TEST_F(async_copy, nobody_goes_there)
 	}
 	no_cpu(self->l);
 	for (i = 0; i < ARRAY_SIZE(ops); i++) {
-		self->a->q.state = GDA_QP_READY;
+		th_again(self->a);
 		post(self, ops[i], 8);
 		th_ring(self->a);
 		EXPECT_EQ(1, th_run(self->a));
@@ -232,7 +232,7 @@ static void again(struct __test_metadata *_metadata, FIXTURE_DATA(async_copy) *s
 			*th_mr_at(from, j) = (u8)(j * 7 + i + 1);
 			*th_mr_at(to, j) = 0;
 		}
-		self->a->q.state = GDA_QP_READY;
+		th_again(self->a);
 		memset(&self->a->q.first, 0, sizeof(self->a->q.first));
 		th_rdma(self->a, opcode, 0, self->l, 0, self->r, 0, 8);
 		th_rdma(self->a, opcode, 0, self->l, again_rows[i].loff, self->r,

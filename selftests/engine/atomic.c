@@ -282,7 +282,7 @@ TEST_F(atomic, S7_alignment_is_of_the_width)
 	for (op = 0; op < 4; op++) {
 		m.width = op & 1 ? 8 : 4;
 		for (off = 0; off < 16; off++) {
-			self->a->q.state = GDA_QP_READY;
+			th_again(self->a);
 			th_masked(self->a, op & 2 ? GDA_MLX5_MASKED_CS : GDA_MLX5_MASKED_FA, 0,
 				  self->l, off, self->r, off, &m);
 			th_ring(self->a);
@@ -293,7 +293,7 @@ TEST_F(atomic, S7_alignment_is_of_the_width)
 				EXPECT_EQ(GDA_MLX5_VENDOR_ALIGN, self->a->q.first.cause);
 		}
 		/* an aligned address over misaligned memory */
-		self->a->q.state = GDA_QP_READY;
+		th_again(self->a);
 		th_masked(self->a, op & 2 ? GDA_MLX5_MASKED_CS : GDA_MLX5_MASKED_FA, 0, self->l, 0,
 			  skewed, 8, &m);
 		th_ring(self->a);
@@ -316,17 +316,17 @@ TEST_F(atomic, K3_S6_rights_and_range)
 		u32 opcode = op & 2 ? GDA_MLX5_MASKED_CS : GDA_MLX5_MASKED_FA;
 
 		m.width = op & 1 ? 8 : 4;
-		self->a->q.state = GDA_QP_READY;
+		th_again(self->a);
 		th_masked(self->a, opcode, 0, self->l, 0, ro, 0, &m);
 		th_ring(self->a);
 		th_run(self->a);
 		EXPECT_EQ(GDA_MLX5_VENDOR_RIGHTS, self->a->q.first.cause);
-		self->a->q.state = GDA_QP_READY;
+		th_again(self->a);
 		th_masked(self->a, opcode, 0, self->l, 0, self->r, SIZE, &m);
 		th_ring(self->a);
 		th_run(self->a);
 		EXPECT_EQ(GDA_MLX5_VENDOR_RANGE, self->a->q.first.cause);
-		self->a->q.state = GDA_QP_READY;
+		th_again(self->a);
 		th_masked(self->a, opcode, 0, self->l, SIZE - m.width + 1, self->r, 0, &m);
 		th_ring(self->a);
 		th_run(self->a);

@@ -311,7 +311,7 @@ TEST_F(pair, host_fails_a_queue_in_mid_transfer)
 	put(self, GDA_MLX5_CE_ALWAYS, 8);
 	th_ring(self->a);
 	EXPECT_EQ(1, gda_engine_visit(&self->a->q, 64, 1000));
-	EXPECT_TRUE(self->a->q.busy);
+	EXPECT_TRUE(th_busy(self->a));
 	EXPECT_EQ(0xffff, th_cqe_counter(self->a));
 	WRITE_ONCE(self->a->q.fail, FAIL);
 	EXPECT_EQ(2, th_run(self->a));
@@ -320,7 +320,7 @@ TEST_F(pair, host_fails_a_queue_in_mid_transfer)
 	EXPECT_EQ(0, *th_mr_at(self->r, 1000));
 	EXPECT_EQ(0, th_first_error(self->a));
 	EXPECT_EQ(1, self->a->q.flushed);
-	EXPECT_FALSE(self->a->q.busy);
+	EXPECT_FALSE(th_busy(self->a));
 }
 
 /* A key revoked between two visits stops the transfer there. */
@@ -481,7 +481,7 @@ TEST_F(pair, short_transfers_are_not_split)
 	EXPECT_EQ(132, self->a->q.bytes);
 	EXPECT_EQ(1, gda_engine_visit(&self->a->q, 64, 1));
 	EXPECT_EQ(133, self->a->q.bytes);
-	EXPECT_TRUE(self->a->q.busy);
+	EXPECT_TRUE(th_busy(self->a));
 	th_run(self->a);
 	/* the inline one filled two slots */
 	EXPECT_EQ(4, th_cqe_counter(self->a));

@@ -211,6 +211,7 @@ static void trap_arm(struct ends *e)
 	trap.page = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	memcpy(trap.page, e->a->sq, SIZE);
 	e->a->q.sq = trap.page;
+	th_moved(e->a);
 	sigaction(SIGSEGV, &segv, NULL);
 	sigaction(SIGTRAP, &step, NULL);
 	mprotect(trap.page, SIZE, PROT_NONE);
@@ -222,6 +223,7 @@ static void trap_disarm(struct ends *e)
 	signal(SIGTRAP, SIG_DFL);
 	munmap(trap.page, SIZE);
 	e->a->q.sq = e->a->sq;
+	th_moved(e->a);
 }
 
 /* Each entry of each shape: read once, executed as it was, never written. */
@@ -436,6 +438,7 @@ static u64 run_interleaved(u32 depth, u32 batch, bool db_twice, const u8 *script
 	producer.page = mmap(NULL, SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	qp->q.dbrec = (void *)producer.page;
 	qp->q.db = (void *)(producer.page + 64);
+	th_moved(qp);
 	sigaction(SIGSEGV, &segv, NULL);
 	sigaction(SIGTRAP, &step, NULL);
 	while (visits-- && qp->q.state == GDA_QP_READY) {

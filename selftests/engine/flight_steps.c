@@ -164,10 +164,10 @@ TEST_F(flight, by_engine)
 	th_ring(self->a);
 	ASSERT_NE(NULL, gda_flight_next(&self->f));
 	EXPECT_EQ(1, gda_flight_by_engine(&self->f, 0x3000));
-	EXPECT_TRUE(self->a->q.busy);
+	EXPECT_TRUE(th_busy(self->a));
 	EXPECT_EQ(index, self->a->q.ci);
 	EXPECT_EQ(1, gda_flight_by_engine(&self->f, 0x3000));
-	EXPECT_FALSE(self->a->q.busy);
+	EXPECT_FALSE(th_busy(self->a));
 	EXPECT_EQ(0x42, *th_mr_at(self->r, 0x3fff));
 	EXPECT_EQ(0, entry(self->a, 0));
 	ASSERT_NE(NULL, gda_flight_next(&self->f));

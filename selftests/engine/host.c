@@ -101,6 +101,29 @@ void th_mr_get(const struct th_mr *mr, u64 off, void *buf, u64 len)
 		*dst++ = *th_mr_at(mr, off++);
 }
 
+/*
+ * TH_ORDER in the environment has every queue visited through order.c: "plain", one request after
+ * the other, or a number, which seeds what is chosen.
+ */
+static u32 th_choose(struct gda_order *o, u32 n)
+{
+	return th_below(o->arg, n);
+}
+
+static void th_order_new(struct th_qp *qp)
+{
+	const char *how = getenv("TH_ORDER");
+
+	if (!how)
+		return;
+	qp->q.order = th_alloc(64, sizeof(*qp->q.order));
+	if (!strcmp(how, "plain"))
+		return;
+	qp->choices.s = strtoull(how, NULL, 0);
+	qp->q.order->choose = th_choose;
+	qp->q.order->arg = &qp->choices;
+}
+
 struct th_qp *th_qp_new(struct th_dev *dev, void *dom, u32 depth, u32 cq_depth)
 {
 	struct th_qp *qp = th_alloc(64, sizeof(*qp));
@@ -128,15 +151,38 @@ struct th_qp *th_qp_new(struct th_dev *dev, void *dom, u32 depth, u32 cq_depth)
 	qp->q.depth = depth;
 	qp->q.qpn = TH_QPN;
 	qp->q.state = GDA_QP_INIT;
+	th_order_new(qp);
 	gda_engine_init(&qp->q);
 	return qp;
 }
 
 void th_qp_free(struct th_qp *qp)
 {
+	free(qp->q.order);
 	free(qp->sq);
 	free(qp->cqe);
 	free(qp);
+}
+
+void th_again(struct th_qp *qp)
+{
+	qp->q.state = GDA_QP_READY;
+	if (qp->q.order)
+		qp->q.order->flight.stopped = false;
+}
+
+void th_moved(struct th_qp *qp)
+{
+	struct gda_engine_qp *front = qp->q.order ? &qp->q.order->flight.front : &qp->q;
+
+	front->sq = qp->q.sq;
+	front->dbrec = qp->q.dbrec;
+	front->db = qp->q.db;
+}
+
+bool th_busy(const struct th_qp *qp)
+{
+	return qp->q.busy || (qp->q.order && qp->q.order->n);
 }
 
 void th_qp_pair(struct th_qp *a, struct th_qp *b)

@@ -9,7 +9,7 @@
 #define GDA_TEST_HOST_H
 
 #include <gda/mlx5.h>
-#include "engine.h"
+#include "order.h"
 
 /* The longest entry of the dialect, in slots. */
 #define TH_MAX_SLOTS	16U
@@ -18,6 +18,11 @@
 #define TH_QPN		0x123456U
 #define TH_CQN		0x777U
 #define TH_RECORDS	64
+
+/* A pseudo-random sequence that a seed repeats. */
+struct th_rand {
+	u64 s;
+};
 
 struct th_mr {
 	struct gda_mem mem;
@@ -39,6 +44,7 @@ struct th_qp {
 	struct gda_counter_mem sent;
 	struct gda_counter_mem recv;
 	struct th_dev *dev;
+	struct th_rand choices;	/* of its order, if it has one */
 	u64 next;		/* poster's index */
 	u8 *sq;
 	__be32 dbrec[2];
@@ -60,11 +66,6 @@ struct th_qp {
 	u32 nrecords;		/* how many those were, or would have been */
 };
 
-/* A pseudo-random sequence that a seed repeats. */
-struct th_rand {
-	u64 s;
-};
-
 u64 th_rand(struct th_rand *r);
 u32 th_below(struct th_rand *r, u32 n);		/* 0 to n - 1 */
 
@@ -78,6 +79,9 @@ void th_mr_get(const struct th_mr *mr, u64 off, void *buf, u64 len);
 
 struct th_qp *th_qp_new(struct th_dev *dev, void *dom, u32 depth, u32 cq_depth);
 void th_qp_free(struct th_qp *qp);
+void th_again(struct th_qp *qp);	/* one that has failed is ready, and goes on where it was */
+void th_moved(struct th_qp *qp);	/* its send queue, record or doorbell is another now */
+bool th_busy(const struct th_qp *qp);	/* something was begun that is to be resumed */
 void th_qp_pair(struct th_qp *a, struct th_qp *b);	/* both become ready */
 
 /* Slot @index, zeroed; its segments. */

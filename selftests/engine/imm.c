@@ -179,7 +179,7 @@ TEST_F(imm, C9_88_no_bytes_no_key)
 	th_ring(self->a);
 	th_run(self->a);
 	EXPECT_EQ(GDA_MLX5_SYND_REMOTE_INVAL_REQ, th_syndrome(self->a));
-	self->a->q.state = GDA_QP_READY;
+	th_again(self->a);
 	self->a->q.peer = NULL;
 	th_rdma(self->a, GDA_MLX5_WRITE, 0, NULL, 0, self->r, 0, 0);
 	th_ring(self->a);
@@ -305,7 +305,7 @@ TEST_F(imm, rnr_not_ready_is_tried_again)
 		EXPECT_EQ(executed + 2, self->a->q.executed);
 		EXPECT_EQ(index + 1, th_cqe_counter(self->a));
 		EXPECT_EQ(given + 1, self->sink->pushes - self->sink->refused);
-		EXPECT_FALSE(self->a->q.busy);
+		EXPECT_FALSE(th_busy(self->a));
 	}
 	make_room(self, ENTRIES - 1);
 	last = next_entry(self->sink, &self->seen);
@@ -404,7 +404,7 @@ TEST_F(imm, rnr_gone_while_it_waits)
 		th_nop(c, 0);
 		th_ring(c);
 		EXPECT_EQ(1, th_run(c));
-		EXPECT_TRUE(c->q.busy);
+		EXPECT_TRUE(th_busy(c));
 		if (i == 0)
 			WRITE_ONCE(c->q.fail, GDA_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_DEVICE));
 		else if (i == 1)
@@ -416,7 +416,7 @@ TEST_F(imm, rnr_gone_while_it_waits)
 			  GDA_MLX5_VENDOR_REVOKED, c->q.first.cause);
 		EXPECT_EQ(1, c->q.flushed);
 		EXPECT_EQ(1, c->delays);
-		EXPECT_FALSE(c->q.busy);
+		EXPECT_FALSE(th_busy(c));
 		th_qp_free(c);
 	}
 }
@@ -451,7 +451,7 @@ TEST_F(imm, S3_consumer_lies)
 		bool full = (((u32)producer - value) & 0xffffff) >= ENTRIES;
 
 		self->sink->consumer = gda_be32(value);
-		self->a->q.state = GDA_QP_READY;
+		th_again(self->a);
 		put_imm(self, 0, 5, 8);
 		th_ring(self->a);
 		EXPECT_EQ(1, th_run(self->a));
@@ -525,7 +525,7 @@ TEST_F(imm, K3_K4_dump_is_checked)
 			gda_mlx5_set_data(d, self->r->mem.iova, self->r->mem.key, 8);
 		else
 			self->l->windowless = true;
-		self->a->q.state = GDA_QP_READY;
+		th_again(self->a);
 		th_ring(self->a);
 		th_run(self->a);
 		EXPECT_EQ(GDA_MLX5_SYND_LOCAL_PROT, th_err(self->a)->syndrome)

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Carries out requests of a queue in an order that is chosen: see order.h.
+ *
+ * A request is carried out where the engine always does it, in q->work and what belongs to it:
+ * each step copies the request there, and what is to be kept of it back. Between two steps
+ * nothing is begun as far as the queue can tell (q->busy is false).
+ *
+ * Invariants:
+ *
+ * - waiting[] holds each request that was begun and has no outcome, once, the oldest first.
+ * - Where nothing is chosen, one request at a time is in flight, so the queue is read when the
+ *   one before is done.
+ */
+#include "order.h"
+#include "visit.h"
+
+static_assert(GDA_ORDER_WINDOW <= 256);
+
+static const struct gda_work *gda_order_work(const struct gda_order *o, u32 at)
+{
+	return &o->works[o->waiting[at]];
+}
+
+void gda_order_init(struct gda_order *o, struct gda_engine_qp *q)
+{
+	o->q = q;
+	o->n = 0;
+	gda_flight_init(&o->flight, q, o->requests, GDA_ORDER_WINDOW);
+	o->flight.works = o->works;
+}
+
+/* Begin what may be in flight beside what is. */
+static void gda_order_begin(struct gda_order *o)
+{
+	u32 most = o->choose ? GDA_ORDER_WINDOW : 1;
+	const struct gda_work *w;
+
+	while (o->n < most && (w = gda_flight_next(&o->flight))) {
+		struct gda_order_slot *s;
+		u64 ticket;
+
+		if (o->n && (w->op == GDA_OP_WAIT || gda_order_work(o, 0)->op == GDA_OP_WAIT))
+			break;
+		ticket = gda_flight_begin(&o->flight);
+		s = &o->slots[ticket % GDA_ORDER_WINDOW];
+		*s = (struct gda_order_slot){ .ticket = ticket };
+		o->waiting[o->n++] = (u8)(ticket % GDA_ORDER_WINDOW);
+	}
+}
+
+static bool gda_order_fetches(const struct gda_work *w)
+{
+	return w->op == GDA_OP_READ || w->op >= GDA_OP_FETCH_ADD;
+}
+
+/* May the request at @at go on, with all those before it without an outcome? */
+static bool gda_order_may(struct gda_order *o, u32 at)
+{
+	const struct gda_work *w = gda_order_work(o, at);
+	bool unordered = o->q->dialect->unordered;
+	u32 i;
+
+	for (i = 0; i < at; i++) {
+		bool fetches = gda_order_fetches(gda_order_work(o, i));
+
+		if (fetches && (w->flags & GDA_WORK_FENCE))
+			return false;
+		if (!unordered && (!fetches || gda_order_fetches(w) || w->op == GDA_OP_DUMP))
+			return false;
+	}
+	return true;
+}
+
+/* Choose one of those that may go on. Return: its place in waiting[]. */
+static u32 gda_order_choose(struct gda_order *o)
+{
+	u8 may[GDA_ORDER_WINDOW];
+	u32 i, n = 0;
+
+	if (!o->choose)
+		return 0;
+	for (i = 0; i < o->n; i++)
+		if (gda_order_may(o, i))
+			may[n++] = (u8)i;
+	return n == 1 ? may[0] : may[o->choose(o, n) % n];
+}
+
+/* The request at @at has its outcome. */
+static void gda_order_end(struct gda_order *o, u32 at, struct gda_status st)
+{
+	u64 ticket = o->slots[o->waiting[at]].ticket;
+
+	o->n--;
+	memmove(o->waiting + at, o->waiting + at + 1, o->n - at);
+	gda_flight_done(&o->flight, ticket, st);
+}
+
+/* Those from @at on will not be carried out. */
+static void gda_order_flush(struct gda_order *o, u32 at)
+{
+	while (o->n > at)
+		gda_order_end(o, o->n - 1, gda_status(GDA_CLASS_FLUSH, GDA_CAUSE_NONE));
+}
+
+/* Is the queue to fail for a reason that is not a request's, or has it failed? */
+static bool gda_order_is_over(const struct gda_order *o)
+{
+	return gda_engine_asked(o->q).class || o->flight.stop.class ||
+	       READ_ONCE(o->q->state) == GDA_QP_ERROR;
+}
+
+/* Carry the request at @at on. Return: as gda_exec(). */
+static int gda_order_step(struct gda_order *o, u32 at, struct gda_exec_scope *scope)
+{
+	struct gda_order_slot *s = &o->slots[o->waiting[at]];
+	struct gda_engine_qp *q = o->q;
+	int ret;
+
+	gda_work_copy(&q->work, gda_order_work(o, at));
+	q->done = s->done;
+	q->busy = s->busy;
+	q->rnr_tries = s->rnr_tries;
+	if (q->dialect->route)
+		gda_exec_route(q->dialect->route(q), scope);
+	ret = gda_exec(q, scope);
+	s->done = q->done;
+	s->busy = q->busy;
+	s->rnr_tries = q->rnr_tries;
+	q->busy = false;
+	q->rnr_tries = 0;
+	if (ret > 0)
+		gda_order_end(o, at, gda_status(GDA_CLASS_NONE, GDA_CAUSE_NONE));
+	else if (ret < 0)
+		gda_order_end(o, at, gda_status((u8)-ret, (u8)(-ret >> 8)));
+	return ret;
+}
+
+/* What a visit did. */
+struct gda_order_tally {
+	u32 steps;
+	u32 ended;			/* of them */
+	u32 left;			/* outcomes */
+};
+
+/* Carry on what was chosen, until the visit has done enough. */
+static void gda_order_run(struct gda_order *o, u32 wqes, u32 bytes, struct gda_order_tally *t)
+{
+	bool unordered = o->choose && o->q->dialect->unordered;
+	struct gda_exec_scope scope;
+	u32 at;
+	int ret;
+
+	gda_exec_begin(o->q, bytes, &scope);
+	while (o->n && t->steps < wqes && o->q->bytes < scope.until && !gda_order_is_over(o)) {
+		at = gda_order_choose(o);
+		ret = gda_order_step(o, at, &scope);
+		t->steps++;
+		t->ended += ret != 0;
+		/* each before what is done next, so that an error comes first only if it was */
+		if (unordered)
+			t->left += gda_flight_retire(&o->flight, GDA_ORDER_WINDOW);
+		/* the queue dies of it: no later one goes on, and earlier ones where they are before it */
+		if (ret < 0 && o->flight.stopped)
+			gda_order_flush(o, unordered ? 0 : at);
+		else
+			gda_order_begin(o);
+	}
+}
+
+/*
+ * Each outcome that leaves is one of a step of this visit, or of an entry that was malformed or
+ * flushed; a step that ends nothing, or whose outcome leaves later, counts as well.
+ */
+u32 gda_order_visit(struct gda_engine_qp *q, u32 wqes, u32 bytes)
+{
+	struct gda_order_tally t = { 0, 0, 0 };
+	struct gda_order *o = q->order;
+
+	gda_order_begin(o);
+	gda_order_run(o, wqes, bytes, &t);
+	if (gda_order_is_over(o))
+		gda_order_flush(o, 0);
+	t.left += gda_flight_retire(&o->flight, wqes);
+	return t.steps + (t.left > t.ended ? t.left - t.ended : 0);
+}
+
+bool gda_order_pending(const struct gda_order *o)
+{
+	return o->n || gda_flight_pending(&o->flight);
+}
