@@ -27,7 +27,7 @@ static _Thread_local struct {
 	struct gda_view *v;
 	int64_t ticket;
 	unsigned long gone;
-	unsigned long text;		/* the number of what was said of it, as long as nothing else was */
+	unsigned long text;		/* its number, see gda_last_text() */
 } gda_waited;
 
 void gda_waited_hold(void)
