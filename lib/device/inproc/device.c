@@ -377,7 +377,7 @@ static int gda_inproc_map(struct gda_context *c, const struct gda_region_info *i
 
 	if (err)
 		return err;
-	err = gda_inproc_region_lend(ctx, info->cookie, addr);
+	err = gda_inproc_region_get(ctx, info->cookie, addr);
 	pthread_mutex_unlock(&ctx->lock);
 	return err;
 }
@@ -392,7 +392,7 @@ static void gda_inproc_unmap(struct gda_context *c, void *addr, size_t length)
 		return;
 	}
 	pthread_mutex_lock(&ctx->lock);
-	gda_inproc_region_return(ctx, addr);
+	gda_inproc_region_put(ctx, addr);
 	pthread_mutex_unlock(&ctx->lock);
 }
 

@@ -170,9 +170,9 @@ int gda_inproc_region_create(struct gda_inproc_context *ctx, u64 length, u32 map
 void gda_inproc_region_destroy(struct gda_inproc_context *ctx,
 			       struct gda_inproc_region *region);
 /* Let the library use the mapping of the region with this cookie: 0 or -ENXIO. */
-int gda_inproc_region_lend(struct gda_inproc_context *ctx, u64 cookie, void **addr);
+int gda_inproc_region_get(struct gda_inproc_context *ctx, u64 cookie, void **addr);
 /* The library uses this mapping once less. The region may be gone before. */
-void gda_inproc_region_return(struct gda_inproc_context *ctx, void *addr);
+void gda_inproc_region_put(struct gda_inproc_context *ctx, void *addr);
 void gda_inproc_region_info(const struct gda_inproc_region *region, u32 offset,
 			    struct gda_region_info *info);
 int gda_inproc_cell_create(struct gda_inproc_context *ctx, u32 use,

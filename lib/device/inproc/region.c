@@ -3,7 +3,7 @@
  * Regions: page-aligned parts of the context's memfd. A cookie is the offset, so that
  * mmap(2) of the file is all it takes to map one; cookies go round below 2^44.
  *
- * The device maps each region once, and the library lends that mapping to the posters of
+ * The device maps each region once, and the library gives that mapping to the posters of
  * this process: a race detector, which knows memory by its address, then sees that both
  * sides use the same words. So the mapping may outlive the region: it goes with its last
  * user, and reads as zero until then, or SIGBUS after a shutdown. A program that maps the
@@ -109,7 +109,7 @@ void gda_inproc_region_destroy(struct gda_inproc_context *ctx,
 	free(region);
 }
 
-int gda_inproc_region_lend(struct gda_inproc_context *ctx, u64 cookie, void **addr)
+int gda_inproc_region_get(struct gda_inproc_context *ctx, u64 cookie, void **addr)
 {
 	struct gda_inproc_region *r = ctx->regions;
 
@@ -122,7 +122,7 @@ int gda_inproc_region_lend(struct gda_inproc_context *ctx, u64 cookie, void **ad
 	return 0;
 }
 
-void gda_inproc_region_return(struct gda_inproc_context *ctx, void *addr)
+void gda_inproc_region_put(struct gda_inproc_context *ctx, void *addr)
 {
 	struct gda_inproc_region **link = &ctx->left;
 	struct gda_inproc_region *r;

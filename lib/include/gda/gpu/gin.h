@@ -31,7 +31,7 @@
 #define GDA_GPU_GIN_H
 
 #include <gda/gin.h>
-#include <gda/gpu/lend.h>
+#include <gda/gpu/saved.h>
 
 /**
  * struct gda_gin_poster - the queue of a context to a peer, and a thread that posts to it
@@ -311,7 +311,7 @@ GDA_DEVICE int gda_gin_post(struct gda_gin_poster<queue> &p, const struct gda_gi
  */
 template <class queue>
 GDA_DEVICE_SLOW int gda_gin_move_pieces(struct gda_gin *gin, struct gda_gin_queue *to,
-					uint32_t peer, struct gda_lent lent, int get,
+					uint32_t peer, struct gda_saved_queue saved, int get,
 					struct gda_gin_place remote, struct gda_gin_place local,
 					uint64_t left, unsigned int flags,
 					struct gda_gin_target then, uint32_t count)
@@ -324,9 +324,9 @@ GDA_DEVICE_SLOW int gda_gin_move_pieces(struct gda_gin *gin, struct gda_gin_queu
 
 	p.gin = gin;
 	p.to = to;
-	gda_reopen(p.q, lent);
+	gda_queue_restore(p.q, saved);
 	if (!gda_at_fits(remote, left) || !gda_at_fits(local, left)) {
-		gda_give_back(p.q);
+		gda_queue_write_back(p.q);
 		return -EFAULT;
 	}
 	do {
@@ -340,7 +340,7 @@ GDA_DEVICE_SLOW int gda_gin_move_pieces(struct gda_gin *gin, struct gda_gin_queu
 		local.offset += span;
 		left -= span;
 	} while (!err && left);
-	gda_give_back(p.q);
+	gda_queue_write_back(p.q);
 	return err;
 }
 
@@ -368,16 +368,16 @@ GDA_DEVICE int gda_gin_move(struct gda_gin_poster<queue> &p, int get, const plac
 	int whole = gda_gin_whole(p.peer, remote, local, &wr, &how, bytes);
 
 	if (__builtin_expect(err | whole, 0)) {
-		struct gda_lent lent = gda_lend(p.q);
+		struct gda_saved_queue saved = gda_queue_save(p.q);
 
 		if (err || whole < 0)
 			return err ? err : whole;
 		gda_gin_announce(p.gin, p.peer, &how);
-		err = gda_gin_move_pieces<queue>(p.gin, p.to, p.peer, lent, get,
+		err = gda_gin_move_pieces<queue>(p.gin, p.to, p.peer, saved, get,
 						 gda_gin_plain_place(remote),
 						 gda_gin_plain_place(local), bytes, flags, then,
 						 gda_gin_counted(&how));
-		gda_take_back(p.q);
+		gda_queue_reload(p.q);
 		return err;
 	}
 	gda_gin_announce(p.gin, p.peer, &how);

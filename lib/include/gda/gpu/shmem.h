@@ -31,7 +31,7 @@
 #define GDA_GPU_SHMEM_H
 
 #include <gda/shmem.h>
-#include <gda/gpu/lend.h>
+#include <gda/gpu/saved.h>
 
 /**
  * struct gda_shmem_range - symmetric memory that is one MR, as a poster keeps it in registers
@@ -272,7 +272,7 @@ GDA_DEVICE int64_t gda_shmem_read(queue &q, const struct gda_chunk_map *lmap, ui
  */
 template <class queue>
 GDA_DEVICE_SLOW int64_t gda_shmem_move_pieces(const struct gda_shmem *s, uint32_t pe,
-					      struct gda_lent lent, const void *remote,
+					      struct gda_saved_queue saved, const void *remote,
 					      const void *local, uint64_t bytes, bool get,
 					      unsigned int flags)
 {
@@ -281,14 +281,14 @@ GDA_DEVICE_SLOW int64_t gda_shmem_move_pieces(const struct gda_shmem *s, uint32_
 	int64_t ticket;
 	queue q;
 
-	gda_reopen(q, lent);
+	gda_queue_restore(q, saved);
 	if (!gda_chunk_covers(rmap, right, bytes) || !gda_chunk_covers(lmap, left, bytes))
 		ticket = -EFAULT;
 	else if (get && bytes)
 		ticket = gda_shmem_read(q, lmap, left, rmap, right, bytes, flags);
 	else
 		ticket = gda_put_chunked(q, lmap, left, rmap, right, bytes, flags);
-	gda_give_back(q);
+	gda_queue_write_back(q);
 	return ticket;
 }
 
@@ -312,16 +312,16 @@ GDA_DEVICE int64_t gda_shmem_move_other(struct gda_shmem_poster<queue> &p, const
 					const void *local, uint64_t bytes, bool get,
 					unsigned int flags)
 {
-	struct gda_lent lent;
+	struct gda_saved_queue saved;
 	int64_t ticket;
 
 	if (p.err)
 		return p.err;
 	if (p.direct)
 		return bytes ? gda_shmem_copy(p, remote, local, bytes, get, 0, 1) : 0;
-	lent = gda_lend(p.q);
-	ticket = gda_shmem_move_pieces<queue>(p.s, p.pe, lent, remote, local, bytes, get, flags);
-	gda_take_back(p.q);
+	saved = gda_queue_save(p.q);
+	ticket = gda_shmem_move_pieces<queue>(p.s, p.pe, saved, remote, local, bytes, get, flags);
+	gda_queue_reload(p.q);
 	return ticket;
 }
 

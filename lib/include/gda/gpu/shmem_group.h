@@ -197,7 +197,7 @@ GDA_SHMEM_GROUP_CALL(gda_shmem_put_signal_nbi, int64_t)
 /* The same where a heap is of several MRs, or a range is not symmetric. */
 template <class queue>
 GDA_DEVICE_SLOW int64_t gda_shmem_put_each_other(const struct gda_shmem *s, uint32_t pe,
-						 struct gda_lent lent, const void *dest,
+						 struct gda_saved_queue saved, const void *dest,
 						 const void *source, uint64_t bytes,
 						 unsigned int flags)
 {
@@ -209,11 +209,11 @@ GDA_DEVICE_SLOW int64_t gda_shmem_put_each_other(const struct gda_shmem *s, uint
 		    gda_shmem_one(gda_shmem_local(s), source, bytes, &from, &lkey) &&
 		    bytes - 1 < INT32_MAX;
 
-	gda_reopen(q, lent);
+	gda_queue_restore(q, saved);
 	if (__all_sync(~0U, good))
 		ticket = gda_put_each(q, from, lkey, to, rkey, (uint32_t)bytes, flags);
 	__syncwarp();
-	gda_give_back(q);
+	gda_queue_write_back(q);
 	__syncwarp();
 	return ticket;
 }
@@ -239,7 +239,7 @@ GDA_GPU_API int64_t gda_shmem_put_nbi_each(struct gda_shmem_poster<queue> &p, vo
 	bool whole = gda_shmem_whole(p, dest, source, bytes);
 	struct gda_wqe w = gda_wqe_make(p.q.port.view->dialect,
 					gda_shmem_wr(p, dest, source, bytes, false));
-	struct gda_lent lent;
+	struct gda_saved_queue saved;
 	int64_t ticket;
 
 	if (__builtin_expect(gda_try_each(p.q, whole, w, flags, ticket), 1))
@@ -250,9 +250,9 @@ GDA_GPU_API int64_t gda_shmem_put_nbi_each(struct gda_shmem_poster<queue> &p, vo
 		return p.err;
 	if (p.direct)
 		return gda_shmem_copy(p, dest, source, bytes, false, 0, 1);
-	lent = gda_lend(p.q);
-	ticket = gda_shmem_put_each_other<queue>(p.s, p.pe, lent, dest, source, bytes, flags);
-	gda_take_back(p.q);
+	saved = gda_queue_save(p.q);
+	ticket = gda_shmem_put_each_other<queue>(p.s, p.pe, saved, dest, source, bytes, flags);
+	gda_queue_reload(p.q);
 	return ticket;
 }
 
