@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
 # Everything is built below build/; tests of the modules run in a guest. Parts of
-# the tree add to the lists here by fragments (lib/*.mk, selftests/*.mk, ...):
+# the tree add to the lists here by fragments, each in the folder that it describes:
 #
 #   LIB_TARGETS   the library's files        EXAMPLES     programs for the demo
 #   TEST_NATIVE   test programs, run here    TEST_VM      ... run in the guest
@@ -56,7 +56,11 @@ CLEAN_FILES	:=
 .DELETE_ON_ERROR:
 
 include tools/optional.mk
-include $(wildcard lib/*.mk selftests/*.mk examples/*.mk tools/*/*.mk Documentation/*.mk)
+include lib/lib.mk $(wildcard lib/*/*/*.mk)
+# The library's variants, with which suites are linked.
+include selftests/inproc/inproc.mk
+include $(filter-out $(MAKEFILE_LIST),$(sort $(wildcard selftests/*.mk selftests/*/*.mk)))
+include $(wildcard examples/*.mk tools/*/*.mk Documentation/*.mk)
 
 # A line tells what the compiler makes, as the kernel's build does; V=1 shows the commands.
 ifeq ($(V)$(findstring s,$(firstword -$(MAKEFLAGS))),)

@@ -6,7 +6,7 @@
 GINTEST_OUT	:= $(BUILD)/selftests/gin
 GINTESTS	:= verbs semantics check histories fork
 GINTEST_CHECKED	:= verbs semantics
-GINTEST_DEPS	= selftests/gin/harness.c selftests/comm/children.h selftests/gin/gin.h $(GDA_HEADERS) selftests/gin.mk
+GINTEST_DEPS	= selftests/gin/harness.c selftests/comm/children.h selftests/gin/gin.h $(GDA_HEADERS) selftests/gin/gin.mk
 GINTEST_LIB_plain := $(LIB_OUT)/libgda.a
 GINTEST_LIB_asan := $(BUILD)/selftests/inproc/asan/libgda.a
 GINTEST_LIB_tsan := $(BUILD)/selftests/inproc/tsan/libgda.a
@@ -29,7 +29,7 @@ $(foreach v,plain asan tsan phase,$(foreach t,$(GINTESTS),$(eval $(call GIN_TEST
 
 # Programs that use the API as they should break no rule.
 $(GINTEST_CHECKED:%=$(GINTEST_OUT)/checked/%): $(GINTEST_OUT)/checked/%: selftests/gin/%.c \
-		$(GINTEST_LIB_plain) selftests/gin/harness.c selftests/gin/gin.h selftests/gin.mk
+		$(GINTEST_LIB_plain) selftests/gin/harness.c selftests/gin/gin.h selftests/gin/gin.mk
 	@mkdir -p $(@D)
 	$(CC) $(INPROC_FLAGS) -DGDA_CHECK -o $@ $< selftests/gin/harness.c $(LIB_OUT)/libgda.a
 
@@ -41,7 +41,7 @@ TEST_VM		+= $(GINTEST_OUT)/examples
 # They break no rule of GDA_CHECK.
 $(GINTEST_EXAMPLES:%=$(GINTEST_OUT)/checked/gin-%): $(GINTEST_OUT)/checked/gin-%: \
 		examples/gin-%.c examples/gin-ranks.c examples/gin-ranks.h examples/ranks.c \
-		examples/ranks.h $(LIB_OUT)/libgda.a $(GDA_HEADERS) selftests/gin.mk
+		examples/ranks.h $(LIB_OUT)/libgda.a $(GDA_HEADERS) selftests/gin/gin.mk
 	@mkdir -p $(@D)
 	$(CC) $(GDA_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -DGDA_CHECK -pthread -o $@ $< \
 		examples/gin-ranks.c examples/ranks.c $(LIB_OUT)/libgda.a
@@ -62,7 +62,7 @@ define GIN_LATE
 $(GINTEST_OUT)/$1/$2: selftests/gin/$2.c $$(GINTEST_LATE_SRC) $$(GINTEST_WITH_$2) \
 		selftests/gin/late.h selftests/gin/program.h \
 		selftests/lib/fake_nic.h selftests/inproc/suite.h $(GINTEST_LIB_$1) \
-		$$(GDA_HEADERS) selftests/gin.mk | $$(BUILD)/kselftest/kselftest_harness.h
+		$$(GDA_HEADERS) selftests/gin/gin.mk | $$(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $$(@D)
 	$$(CC) $$(INPROC_FLAGS) $$(INPROC_SAN_$1) -Iselftests/lib -o $$@ $$< $$(GINTEST_LATE_SRC) \
 		$$(GINTEST_WITH_$2) $(GINTEST_LIB_$1)
@@ -86,7 +86,7 @@ TEST_NATIVE	+= $(GINTEST_OUT)/instructions
 BENCH		+= $(GINTEST_OUT)/instructions
 
 $(GINTEST_OUT)/bench: selftests/gin/bench.c selftests/lib/fake_nic.c $(LIB_OUT)/libgda.a \
-		$(GDA_HEADERS) selftests/gin.mk
+		$(GDA_HEADERS) selftests/gin/gin.mk
 	@mkdir -p $(@D)
 	$(CC) $(GDA_CPPFLAGS) -Iselftests/lib $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ $< \
 		selftests/lib/fake_nic.c $(LIB_OUT)/libgda.a

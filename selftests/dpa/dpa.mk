@@ -23,7 +23,7 @@ TEST_VM		+= $(patsubst %,$(DPA_OUT)/plain/%,$(filter-out fork,$(DPA_TESTS)))
 
 define DPA_TEST
 $(DPA_OUT)/$1/$2: selftests/dpa/$2.c selftests/dpa/dpa.h selftests/dpa/paths.h selftests/comm/children.h \
-		selftests/dpa/tasks.h $(GDA_HEADERS) $(DPA_HEADERS) $(DPA_LIB_$1) selftests/dpa.mk | $(BUILD)/kselftest/kselftest_harness.h
+		selftests/dpa/tasks.h $(GDA_HEADERS) $(DPA_HEADERS) $(DPA_LIB_$1) selftests/dpa/dpa.mk | $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $$(@D)
 	$$(CC) $$(INPROC_FLAGS) $(DPA_FLAGS_$1) $$(INPROC_SAN_$1) -o $$@ $$< $(DPA_LIB_$1)
 endef
@@ -33,7 +33,7 @@ $(foreach v,plain asan tsan phase,$(foreach t,$(DPA_TESTS),$(eval $(call DPA_TES
 $(foreach v,plain asan tsan,$(DPA_OUT)/$v/process $(DPA_OUT)/$v/fork) $(DPA_OUT)/plain/bench: \
 		$(DPA_OUT)/tasks.so $(LIB_OUT)/gda-dpa
 
-$(DPA_OUT)/tasks.so: selftests/dpa/tasks.c selftests/dpa/tasks.h $(GDA_HEADERS) selftests/dpa.mk
+$(DPA_OUT)/tasks.so: selftests/dpa/tasks.c selftests/dpa/tasks.h $(GDA_HEADERS) selftests/dpa/dpa.mk
 	@mkdir -p $(@D)
 	$(CC) $(GDA_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -fPIC -shared -o $@ $<
 
@@ -56,28 +56,28 @@ SEARCH_FLAGS	:= $(GDA_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS)
 SEARCH_SRC	:= selftests/dpa/search.c
 TEST_NATIVE	+= $(DPA_OUT)/search_paths.sh
 
-$(SEARCH_PLANTS:%=$(DPA_OUT)/plants/%): selftests/dpa/planted.c selftests/dpa.mk
+$(SEARCH_PLANTS:%=$(DPA_OUT)/plants/%): selftests/dpa/planted.c selftests/dpa/dpa.mk
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -fPIC -shared -Wl,-soname,$(@F) -o $@ $<
 
-$(DPA_OUT)/plants/gda-dpa: selftests/dpa/planted.c selftests/dpa.mk
+$(DPA_OUT)/plants/gda-dpa: selftests/dpa/planted.c selftests/dpa/dpa.mk
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -DPLANTED_PROGRAM -o $@ $<
 
-$(DPA_OUT)/search/archive: $(SEARCH_SRC) $(LIB_OUT)/libgda.a selftests/dpa.mk
+$(DPA_OUT)/search/archive: $(SEARCH_SRC) $(LIB_OUT)/libgda.a selftests/dpa/dpa.mk
 	@mkdir -p $(@D)
 	$(CC) $(SEARCH_FLAGS) -pthread -o $@ $(SEARCH_SRC) $(LIB_OUT)/libgda.a
 
-$(DPA_OUT)/search/runpath: $(SEARCH_SRC) $(LIB_OUT)/libgda.a selftests/dpa.mk
+$(DPA_OUT)/search/runpath: $(SEARCH_SRC) $(LIB_OUT)/libgda.a selftests/dpa/dpa.mk
 	@mkdir -p $(@D)
 	$(CC) $(SEARCH_FLAGS) -pthread -Wl,-rpath,. -o $@ $(SEARCH_SRC) $(LIB_OUT)/libgda.a
 
 # The linker warns of dlopen(3), which works where the program runs on what it was built on.
-$(DPA_OUT)/search/static: $(SEARCH_SRC) $(LIB_OUT)/libgda.a selftests/dpa.mk
+$(DPA_OUT)/search/static: $(SEARCH_SRC) $(LIB_OUT)/libgda.a selftests/dpa/dpa.mk
 	@mkdir -p $(@D)
 	@$(CC) $(SEARCH_FLAGS) -static -pthread -o $@ $(SEARCH_SRC) $(LIB_OUT)/libgda.a 2>$@.log || { cat $@.log; exit 1; }
 
-$(DPA_OUT)/search/shared: $(SEARCH_SRC) $(LIB_OUT)/libgda.so selftests/dpa.mk
+$(DPA_OUT)/search/shared: $(SEARCH_SRC) $(LIB_OUT)/libgda.so selftests/dpa/dpa.mk
 	@mkdir -p $(@D)
 	$(CC) $(SEARCH_FLAGS) -o $@ $(SEARCH_SRC) -L$(LIB_OUT) -lgda -Wl,-rpath,'$$ORIGIN/../../../lib'
 

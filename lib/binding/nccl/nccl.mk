@@ -9,7 +9,7 @@ NCCL_OBJ	:= $(NCCL_SRC:%.c=$(LIB_OUT)/%.o)
 
 LIB_TARGETS	+= $(LIB_OUT)/$(NCCL_SO)
 
-$(NCCL_OBJ): $(LIB_OUT)/%.o: %.c lib/lib.mk lib/nccl.mk
+$(NCCL_OBJ): $(LIB_OUT)/%.o: %.c lib/lib.mk lib/binding/nccl/nccl.mk
 	@mkdir -p $(@D)
 	$(CC) $(GDA_CPPFLAGS) -Ilib/binding/nccl $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden \
 		-c -o $@ $<

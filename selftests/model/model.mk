@@ -9,7 +9,7 @@ MODEL_FLAGS	= -Iselftests/model/include -Iselftests/model $(GDA_CPPFLAGS) \
 		   -Iengine -Iengine/dialect -Ikmod/include $(GDA_CFLAGS) $(TEST_DEBUG) -Wno-missing-field-initializers
 MODEL_DEPS	= $(GDA_HEADERS) $(INPROC_HEADERS) selftests/model/explore.c \
 		  $(wildcard selftests/model/*.h selftests/model/include/*.h \
-		  selftests/model/include/gda/*.h) selftests/model.mk
+		  selftests/model/include/gda/*.h) selftests/model/model.mk
 
 ifeq ($(GDA_MACHINE),x86_64)
 TEST_NATIVE	+= $(MODEL_OUT)/fastpath $(MODEL_OUT)/doorbell

@@ -13,7 +13,7 @@ TEST_VM		+= $(addprefix $(OSHTEST_OUT)/,every programs lost shmem4py)
 # Scripts that find the tree from where they are in build.
 $(OSHTEST_OUT)/examples: $(wildcard examples/shmem/*.c)
 $(addprefix $(OSHTEST_OUT)/,every examples programs lost split fork small shmem4py): $(OSHTEST_OUT)/%: selftests/shmem/%.sh \
-		$(OSHTEST_DEPS) selftests/openshmem.mk
+		$(OSHTEST_DEPS) selftests/shmem/openshmem.mk
 	@mkdir -p $(@D)
 	sed 's|/\.\./\.\."|/../../.."|' $< >$@
 	chmod 755 $@
@@ -25,13 +25,13 @@ OSHTEST_LIB_plain := -L$(LIB_OUT) -Wl,-rpath,$(abspath $(LIB_OUT)) -lgda-shmem
 OSHTEST_LIB_asan := $(OSHTEST_OUT)/asan/libgda-shmem.a $(INPROC_LIB_asan)
 OSHTEST_NEED_plain := $(LIB_OUT)/libgda-shmem.so
 OSHTEST_NEED_asan := $(OSHTEST_LIB_asan)
-# Queues of two dialects, see selftests/inproc.mk.
+# Queues of two dialects, see selftests/inproc/inproc.mk.
 OSHTEST_LIB_phase := $(OSHTEST_OUT)/phase/libgda-shmem.a $(INPROC_LIB_phase)
 OSHTEST_NEED_phase := $(OSHTEST_LIB_phase)
 
 define OSHTEST_LIBRARY
 $(OSHTEST_OUT)/$1/obj/%.o: lib/frontend/openshmem/%.c $(GDA_HEADERS) $(OSH_HEADERS) \
-		selftests/openshmem.mk
+		selftests/shmem/openshmem.mk
 	@mkdir -p $$(@D)
 	$$(CC) $$(OSHTEST_FLAGS) $(INPROC_SAN_$1) -c -o $$@ $$<
 
@@ -43,7 +43,7 @@ $(foreach v,asan phase,$(eval $(call OSHTEST_LIBRARY,$v)))
 
 define OSHTEST_VARIANT
 $(OSHTEST_OUT)/$1/obj/%.o: selftests/shmem/%.c selftests/shmem/every.h $(OSH_HEADERS) \
-		selftests/openshmem.mk
+		selftests/shmem/openshmem.mk
 	@mkdir -p $$(@D)
 	$$(CC) $$(OSHTEST_FLAGS) $(INPROC_SAN_$1) -c -o $$@ $$<
 

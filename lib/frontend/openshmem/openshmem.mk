@@ -15,7 +15,7 @@ OSH_BIN		:= $(addprefix $(OSH_OUT)/bin/,oshcc oshc++ oshrun)
 LIB_TARGETS	+= $(LIB_OUT)/libgda-shmem.so $(LIB_OUT)/libgda-shmem.a
 TOOLS		+= $(OSH_BIN)
 
-$(OSH_OBJ): $(LIB_OUT)/%.o: %.c lib/lib.mk lib/openshmem.mk
+$(OSH_OBJ): $(LIB_OUT)/%.o: %.c lib/lib.mk lib/frontend/openshmem/openshmem.mk
 	@mkdir -p $(@D)
 	$(CC) $(OSH_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
 
@@ -37,7 +37,7 @@ $(OSH_OUT)/bin/oshcc: compiler := cc
 $(OSH_OUT)/bin/oshcc: variable := OSHCC_CC
 $(OSH_OUT)/bin/oshc++: compiler := c++
 $(OSH_OUT)/bin/oshc++: variable := OSHCXX_CXX
-$(OSH_OUT)/bin/oshcc $(OSH_OUT)/bin/oshc++: lib/frontend/openshmem/oshcc.in lib/openshmem.mk
+$(OSH_OUT)/bin/oshcc $(OSH_OUT)/bin/oshc++: lib/frontend/openshmem/oshcc.in lib/frontend/openshmem/openshmem.mk
 	@mkdir -p $(@D)
 	sed -e 's|@NAME@|$(@F)|; s|@COMPILER@|$(compiler)|; s|@VARIABLE@|$(variable)|' \
 		-e 's|@COMMAND@|$${$(variable):-$(compiler)}|' \
@@ -45,7 +45,7 @@ $(OSH_OUT)/bin/oshcc $(OSH_OUT)/bin/oshc++: lib/frontend/openshmem/oshcc.in lib/
 		$< >$@
 	chmod 755 $@
 
-$(OSH_OUT)/bin/oshrun: lib/frontend/openshmem/oshrun.in lib/openshmem.mk
+$(OSH_OUT)/bin/oshrun: lib/frontend/openshmem/oshrun.in lib/frontend/openshmem/openshmem.mk
 	@mkdir -p $(@D)
 	sed -e 's|@BINDIR@|$(abspath $(BUILD)/tools)|' $< >$@
 	chmod 755 $@

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# Ranks (selftests/comm; inproc.mk comes before): natively also under the sanitizers; in a guest, too.
+# Ranks: natively also under the sanitizers; in a guest, too.
 
 COMMTEST_OUT	:= $(BUILD)/selftests/comm
 COMMTESTS	:= comm strangers fork
@@ -11,18 +11,18 @@ TEST_VM		+= $(COMMTESTS:%=$(COMMTEST_OUT)/plain/%) $(COMMTEST_OUT)/run $(COMMTES
 
 define COMM_TEST
 $(COMMTEST_OUT)/$1/$2: selftests/comm/$2.c $(wildcard selftests/comm/*.h) $(INPROC_LIB_$1) \
-		$(COMM_HEADERS) selftests/ranks.mk | $$(BUILD)/kselftest/kselftest_harness.h
+		$(COMM_HEADERS) selftests/comm/comm.mk | $$(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $$(@D)
 	$$(CC) $$(INPROC_FLAGS) $(INPROC_SAN_$1) -o $$@ $$< $(INPROC_LIB_$1)
 endef
 $(foreach v,plain asan tsan,$(foreach t,$(COMMTESTS) idle,$(eval $(call COMM_TEST,$v,$t))))
 
 $(addprefix $(COMMTEST_OUT)/,hello killed lost memory): $(COMMTEST_OUT)/%: selftests/comm/%.c $(LIB_OUT)/libgda.a \
-		selftests/ranks.mk
+		selftests/comm/comm.mk
 	@mkdir -p $(@D)
 	$(CC) $(GDA_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ $< $(LIB_OUT)/libgda.a
 
-$(COMMTEST_OUT)/libnoline.so: selftests/comm/noline.c selftests/ranks.mk
+$(COMMTEST_OUT)/libnoline.so: selftests/comm/noline.c selftests/comm/comm.mk
 	@mkdir -p $(@D)
 	$(CC) $(GDA_CFLAGS) $(CFLAGS) -fPIC -shared -o $@ $<
 

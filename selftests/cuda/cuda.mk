@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
 # GPUs: lib/gpu on a driver without a GPU, here. The library's variants and their flags
-# are those of inproc.mk, which is read later.
+# are those of inproc.mk, which is read first.
 
 CUDATEST_OUT	:= $(BUILD)/selftests/cuda
 
@@ -19,7 +19,7 @@ define CUDATEST_QUEUES
 $(addprefix $(CUDATEST_OUT)/$1/,copies words words_life): $(CUDATEST_OUT)/$1/%: selftests/cuda/%.c \
 		selftests/cuda/fake.c $(CUDATEST_LIB_$1) selftests/cuda/fake.h \
 		selftests/cuda/fake_calls.h selftests/cuda/fake_types.h selftests/cuda/pair.h selftests/cuda/words.h \
-		selftests/inproc/suite.h selftests/inproc/tsan.c selftests/cuda.mk \
+		selftests/inproc/suite.h selftests/inproc/tsan.c selftests/cuda/cuda.mk \
 		| $$(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $$(@D)
 	$$(CC) $$(INPROC_FLAGS) $$(INPROC_SAN_$1) -rdynamic -o $$@ $$< selftests/cuda/fake.c \
@@ -30,7 +30,7 @@ $(foreach v,plain asan tsan,$(eval $(call CUDATEST_QUEUES,$v)))
 $(addprefix $(CUDATEST_OUT)/plain/,gin shmem async dpa connect): $(CUDATEST_OUT)/plain/%: \
 		selftests/cuda/%.c selftests/cuda/fake.c $(CUDATEST_LIB_plain) \
 		selftests/cuda/fake.h selftests/cuda/fake_calls.h selftests/cuda/fake_types.h \
-		selftests/inproc/suite.h selftests/cuda.mk | $(BUILD)/kselftest/kselftest_harness.h
+		selftests/inproc/suite.h selftests/cuda/cuda.mk | $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
 	$(CC) $(INPROC_FLAGS) -rdynamic -o $@ $< selftests/cuda/fake.c $(CUDATEST_LIB_plain) -ldl
 
@@ -41,7 +41,7 @@ CUDATEST_NVFLAGS := -std=c++17 -O2 -gencode arch=compute_75,code=sm_75 \
 TEST_NATIVE	+= $(CUDATEST_OUT)/gpu
 
 $(CUDATEST_OUT)/gpu: selftests/cuda/gpu.cu selftests/gpu/ktap.cuh $(LIB_OUT)/libgda.a $(GDA_HEADERS) \
-		$(OPTIONAL_OUT)/nvcc selftests/cuda.mk
+		$(OPTIONAL_OUT)/nvcc selftests/cuda/cuda.mk
 	@mkdir -p $(@D)
 ifneq ($(HAVE_nvcc),)
 	$(HAVE_nvcc) $(CUDATEST_NVFLAGS) $(GDA_CPPFLAGS) -o $@ $< $(LIB_OUT)/libgda.a -ldl \

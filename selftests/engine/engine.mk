@@ -13,7 +13,7 @@ ETEST_FLAGS	= $(DEPFLAGS) -std=gnu11 -O2 $(TEST_DEBUG) -Wall -Wextra -Werror -Il
 ETEST_SANITIZE	:= -fsanitize=address,undefined -fno-sanitize-recover=undefined \
 		   -fno-omit-frame-pointer
 ETEST_HEADERS	:= $(wildcard uapi/gda/*.h lib/host/*.h engine/*.h engine/dialect/*.h kmod/include/gda/*.h \
-		   $(ETEST_DIR)/*.h) selftests/engine.mk
+		   $(ETEST_DIR)/*.h) selftests/engine/engine.mk
 ETEST_SRC	:= $(wildcard engine/*.c engine/dialect/*.c)
 ETEST_OBJ	:= $(patsubst engine/%.c,$(ETEST_OUT)/obj/engine/%.o,$(ETEST_SRC)) \
 		   $(ETEST_OUT)/obj/host.o
@@ -23,24 +23,24 @@ BENCH		+= $(ETEST_OUT)/bench-instructions
 BENCH_NATIVE	+= $(ETEST_OUT)/bench-instructions
 
 # ETEST_COVERAGE and ETEST_LIBS come from coverage.sh.
-$(ETEST_OUT)/obj/engine/%.o: engine/%.c selftests/engine.mk
+$(ETEST_OUT)/obj/engine/%.o: engine/%.c selftests/engine/engine.mk
 	@mkdir -p $(@D)
 	$(CC) $(ETEST_FLAGS) $(ETEST_SANITIZE) $(ETEST_COVERAGE) -c -o $@ $<
 
-$(ETEST_OUT)/obj/host.o: $(ETEST_DIR)/host.c selftests/engine.mk
+$(ETEST_OUT)/obj/host.o: $(ETEST_DIR)/host.c selftests/engine/engine.mk
 	@mkdir -p $(@D)
 	$(CC) $(ETEST_FLAGS) $(ETEST_SANITIZE) -c -o $@ $<
 
 # rdma-core's view of the bytes is a unit of its own: its names clash with ours.
 $(ETEST_OUT)/obj/mlx5dv.o: $(ETEST_DIR)/mlx5dv.c $(ETEST_DIR)/mlx5dv.h $(OPTIONAL_OUT)/verbs \
-		selftests/engine.mk
+		selftests/engine/engine.mk
 	@mkdir -p $(@D)
 	$(CC) $(if $(filter infiniband/verbs.h,$(HAVE_verbs)),-DGDA_VERBS) $(ETEST_FLAGS) $(ETEST_SANITIZE) -c -o $@ $<
 
 $(ETEST_OUT)/bytes: $(ETEST_OUT)/obj/mlx5dv.o
 
 $(ETEST_NAMES:%=$(ETEST_OUT)/%): $(ETEST_OUT)/%: $(ETEST_DIR)/%.c $(ETEST_OBJ) \
-		selftests/engine.mk | $(BUILD)/kselftest/kselftest_harness.h
+		selftests/engine/engine.mk | $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
 	$(CC) $(ETEST_FLAGS) $(ETEST_SANITIZE) -pthread -o $@ $< $(filter %.o,$^) $(ETEST_LIBS)
 
@@ -61,7 +61,7 @@ $(ETEST_CHOSEN:%=$(ETEST_OUT)/chosen/%): $(ETEST_OUT)/chosen/%: $(ETEST_OUT)/%
 # The library's decoder of entries, beside the engine.
 TEST_NATIVE	+= $(ETEST_OUT)/record
 
-$(ETEST_OUT)/record: $(ETEST_DIR)/record.c lib/device/inproc/entry.c $(ETEST_OBJ) selftests/engine.mk | \
+$(ETEST_OUT)/record: $(ETEST_DIR)/record.c lib/device/inproc/entry.c $(ETEST_OBJ) selftests/engine/engine.mk | \
 		$(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
 	$(CC) $(ETEST_FLAGS) -Ilib/include -Ilib/core -O2 $(ETEST_SANITIZE) -o $@ $(filter %.c %.o,$^)
@@ -77,7 +77,7 @@ $(ETEST_OUT)/record_ring: $(ETEST_DIR)/record_ring.c engine/control/record.c \
 # Of the control calls, portable as the engine.
 TEST_NATIVE	+= $(ETEST_OUT)/sweep
 
-$(ETEST_OUT)/sweep: $(ETEST_DIR)/sweep.c engine/control/sweep.c selftests/engine.mk | \
+$(ETEST_OUT)/sweep: $(ETEST_DIR)/sweep.c engine/control/sweep.c selftests/engine/engine.mk | \
 		$(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
 	$(CC) -Iengine/control $(ETEST_FLAGS) $(ETEST_SANITIZE) -o $@ $(filter %.c,$^)

@@ -12,7 +12,7 @@ FUZZ_FLAGS	:= -std=gnu11 -O1 $(TEST_DEBUG) -Wall -Wextra -Werror -Ilib/host -Iua
 		   -Iselftests/engine -Iselftests/fuzz -pthread
 FUZZ_SANITIZE	:= -fsanitize=address,undefined -fno-sanitize-recover=undefined
 FUZZ_HEADERS	:= $(wildcard uapi/gda/*.h lib/host/*.h lib/core/*.h lib/device/inproc/*.h lib/device/verbs/*.h lib/include/gda/*.h \
-		   engine/*.h engine/dialect/*.h engine/control/*.h selftests/engine/*.h selftests/fuzz/*.h) selftests/fuzz.mk
+		   engine/*.h engine/dialect/*.h engine/control/*.h selftests/engine/*.h selftests/fuzz/*.h) selftests/fuzz/fuzz.mk
 FUZZ_SRC_decode	:= $(wildcard engine/*.c engine/dialect/*.c) selftests/engine/host.c
 FUZZ_SRC_engine	:= $(FUZZ_SRC_decode)
 # The engine as its own tests have it, under the same sanitizers (engine.mk).

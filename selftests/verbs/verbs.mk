@@ -9,7 +9,7 @@ TEST_NATIVE	+= $(VERBS_OUT)/verbs
 TEST_VM		+= $(if $(VERBS),$(VERBS_OUT)/rxe.sh $(VERBS_OUT)/ib.sh)
 
 $(addprefix $(VERBS_OUT)/,verbs peer_killed): $(VERBS_OUT)/%: selftests/verbs/%.c \
-		selftests/inproc/suite.h $(LIB_OUT)/libgda.a selftests/verbs.mk | $(BUILD)/kselftest/kselftest_harness.h
+		selftests/inproc/suite.h $(LIB_OUT)/libgda.a selftests/verbs/verbs.mk | $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
 	$(CC) $(GDA_CPPFLAGS) -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ \
 		$< $(LIB_OUT)/libgda.a
@@ -31,11 +31,11 @@ $(VERBS_OUT)/examples.sh: selftests/verbs/examples.sh $(VERBS_OUT)/libfake.so $(
 		$(addprefix $(BUILD)/examples/async-,simple_get simple_get_peer batch_get put_notify tiles)
 	install -m 755 $< $@
 
-$(VERBS_OUT)/libfake.so: selftests/verbs/fake.c selftests/verbs.mk
+$(VERBS_OUT)/libfake.so: selftests/verbs/fake.c selftests/verbs/verbs.mk
 	@mkdir -p $(@D)
 	$(CC) $(VERBS_FAKE)
 
-$(VERBS_OUT)/libfake_cm.so: selftests/verbs/fake_cm.c selftests/verbs.mk
+$(VERBS_OUT)/libfake_cm.so: selftests/verbs/fake_cm.c selftests/verbs/verbs.mk
 	@mkdir -p $(@D)
 	$(CC) $(VERBS_FAKE)
 
@@ -68,7 +68,7 @@ endef
 $(foreach v,plain asan tsan,$(foreach t,$(VERBS_SUITES),$(eval $(call VERBS_SUITE,$v,$t))))
 
 $(addprefix $(VERBS_OUT)/,strangers forged impostor): $(VERBS_OUT)/%: selftests/verbs/%.c \
-		selftests/inproc/suite.h selftests/verbs/proof.h $(LIB_OUT)/libgda.a selftests/verbs.mk \
+		selftests/inproc/suite.h selftests/verbs/proof.h $(LIB_OUT)/libgda.a selftests/verbs/verbs.mk \
 		kmod/include/gda/cm_proof.h | $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
 	$(CC) $(GDA_CPPFLAGS) -Ilib/host -Ilib/core -Ikmod/include -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ \

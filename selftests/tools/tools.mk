@@ -14,11 +14,11 @@ selftests/tools/optional.sh: | $(LIB_TARGETS) $(OSH_BIN) $(addprefix $(BUILD)/to
 # Ten failures, and what is said of them.
 TEST_NATIVE	+= $(TOOLTEST_OUT)/ten.sh
 
-$(TOOLTEST_OUT)/ten: selftests/tools/ten.c $(LIB_OUT)/libgda.a selftests/tools.mk
+$(TOOLTEST_OUT)/ten: selftests/tools/ten.c $(LIB_OUT)/libgda.a selftests/tools/tools.mk
 	@mkdir -p $(@D)
 	$(CC) $(GDA_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ $< $(LIB_OUT)/libgda.a
 
-$(TOOLTEST_OUT)/heap: selftests/tools/heap.c $(LIB_OUT)/libgda-shmem.so $(LIB_OUT)/libgda.a $(OSH_BIN) selftests/tools.mk
+$(TOOLTEST_OUT)/heap: selftests/tools/heap.c $(LIB_OUT)/libgda-shmem.so $(LIB_OUT)/libgda.a $(OSH_BIN) selftests/tools/tools.mk
 	@mkdir -p $(@D)
 	$(OSH_OUT)/bin/oshcc -O2 -o $@ $<
 
@@ -42,21 +42,21 @@ $(TOOLTEST_OUT)/doctor: selftests/tools/doctor.sh $(BUILD)/tools/gdactl \
 
 # Work of its own, and what the tool says of it; tools/gdactl/gdactl.mk names it as a test.
 $(TOOLTEST_OUT)/gdactl: selftests/tools/gdactl.c $(GDA_KSELFTEST_OBJS) $(BUILD)/tools/gdactl \
-		selftests/tools/gdactl.h selftests/tools.mk | $(BUILD)/kselftest/kselftest_harness.h
+		selftests/tools/gdactl.h selftests/tools/tools.mk | $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
 	$(CC) $(GDA_KSELFTEST_CFLAGS) -o $@ $< $(GDA_KSELFTEST_OBJS)
 
 # ... of a queue on an RDMA device.
 $(TOOLTEST_OUT)/gdactl_port: selftests/tools/gdactl_port.c $(GDA_KSELFTEST_OBJS) \
 		$(BUILD)/selftests/kernel/rxe.o $(BUILD)/tools/gdactl selftests/tools/gdactl.h \
-		selftests/tools.mk | $(BUILD)/kselftest/kselftest_harness.h
+		selftests/tools/tools.mk | $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
 	$(CC) $(GDA_KSELFTEST_CFLAGS) -o $@ $< $(GDA_KSELFTEST_OBJS) $(BUILD)/selftests/kernel/rxe.o
 
 # ... as it runs, of things that come, go and fail.
 MONITOR_OBJS := $(addprefix $(BUILD)/selftests/kernel/,causes.o move.o reload.o)
 $(TOOLTEST_OUT)/gdactl_monitor: selftests/tools/gdactl_monitor.c $(GDA_KSELFTEST_OBJS) \
-		$(MONITOR_OBJS) $(BUILD)/tools/gdactl selftests/tools.mk | \
+		$(MONITOR_OBJS) $(BUILD)/tools/gdactl selftests/tools/tools.mk | \
 		$(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
 	$(CC) $(GDA_KSELFTEST_CFLAGS) -o $@ $< $(GDA_KSELFTEST_OBJS) $(MONITOR_OBJS)

@@ -8,7 +8,7 @@ INPROC_OUT	:= $(BUILD)/selftests/inproc
 INPROC_TESTS	:= data errors threads cq rnr signal shared_cq record explain explain_causes waited
 INPROC_FLAGS	= $(LIB_CPPFLAGS) $(HAVE_pmix) -isystem $(BUILD)/kselftest $(GDA_CFLAGS) \
 		  $(CFLAGS) $(TEST_DEBUG) -pthread
-INPROC_DEPS	= selftests/inproc.mk lib/lib.mk
+INPROC_DEPS	= selftests/inproc/inproc.mk lib/lib.mk
 
 # Kernel selftests, and what of them needs the kernel ("-T" leaves out, "-t" picks).
 INPROC_RAW	:= basic keys range ring wqe imm peer handle limits idle wait
@@ -102,7 +102,7 @@ INPROC_RAW_WRAP	:= -Wl,--wrap=open,--wrap=close,--wrap=ioctl \
 
 # Objects that all of them share, once per variant.
 define INPROC_RAW_SHARED
-$(INPROC_OUT)/$1/raw/%.o: selftests/%.c selftests/inproc.mk lib/lib.mk
+$(INPROC_OUT)/$1/raw/%.o: selftests/%.c selftests/inproc/inproc.mk lib/lib.mk
 	@mkdir -p $$(@D)
 	$$(CC) $$(INPROC_FLAGS) $(INPROC_SAN_$1) -c -o $$@ $$<
 endef
@@ -110,7 +110,7 @@ $(foreach v,plain asan,$(eval $(call INPROC_RAW_SHARED,$v)))
 
 define INPROC_RAW_TEST
 $(INPROC_OUT)/$1/kernel-$2.bin: selftests/kernel/$2.c $(INPROC_RAW_OBJ:%=$(INPROC_OUT)/$1/raw/%) \
-		$(INPROC_LIB_$1) selftests/inproc.mk | $$(BUILD)/kselftest/kselftest_harness.h
+		$(INPROC_LIB_$1) selftests/inproc/inproc.mk | $$(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $$(@D)
 	$$(CC) $$(INPROC_FLAGS) $(INPROC_SAN_$1) -o $$@ $$(filter %.c %.o,$$^) \
 		$$(INPROC_RAW_WRAP) $(INPROC_LIB_$1)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# Symmetric heaps (selftests/shmem; inproc.mk comes before): natively also under the
+# Symmetric heaps: natively also under the
 # sanitizers; in a guest, too.
 
 SHMEMTEST_OUT	:= $(BUILD)/selftests/shmem
@@ -15,7 +15,7 @@ TEST_VM		+= $(SHMEMTESTS:%=$(SHMEMTEST_OUT)/plain/%)
 define SHMEM_TEST
 $(SHMEMTEST_OUT)/$1/$2: selftests/shmem/$2.c $(wildcard selftests/shmem/*.h) selftests/comm/ranks.h \
 		selftests/lib/fake_nic.c selftests/lib/fake_nic.h \
-		$(INPROC_LIB_$1) $(GDA_HEADERS) selftests/shmem.mk \
+		$(INPROC_LIB_$1) $(GDA_HEADERS) selftests/shmem/shmem.mk \
 		| $$(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $$(@D)
 	$$(CC) $$(INPROC_FLAGS) $(INPROC_SAN_$1) -o $$@ $$< \
@@ -29,7 +29,7 @@ TEST_NATIVE	+= $(SHMEMTEST_OUT)/plain/unsettled
 
 $(SHMEMTEST_OUT)/plain/unsettled: selftests/shmem/unsettled.c selftests/lib/fake_nic.c \
 		selftests/lib/fake_nic.h $(LIB_OUT)/libgda-shmem.a $(LIB_OUT)/libgda.a \
-		$(GDA_HEADERS) selftests/shmem.mk | $(BUILD)/kselftest/kselftest_harness.h
+		$(GDA_HEADERS) selftests/shmem/shmem.mk | $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
 	$(CC) $(OSH_CPPFLAGS) -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS) $(TEST_DEBUG) \
 		-pthread -o $@ $< selftests/lib/fake_nic.c $(LIB_OUT)/libgda-shmem.a \
@@ -38,7 +38,7 @@ $(SHMEMTEST_OUT)/plain/unsettled: selftests/shmem/unsettled.c selftests/lib/fake
 TEST_NATIVE	+= $(SHMEMTEST_OUT)/plain/waiting
 
 $(SHMEMTEST_OUT)/plain/waiting: selftests/shmem/waiting.c $(LIB_OUT)/libgda-shmem.a $(LIB_OUT)/libgda.a \
-		$(GDA_HEADERS) selftests/shmem.mk | $(BUILD)/kselftest/kselftest_harness.h
+		$(GDA_HEADERS) selftests/shmem/shmem.mk | $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
 	$(CC) $(OSH_CPPFLAGS) -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS) $(TEST_DEBUG) \
 		-pthread -o $@ $< $(LIB_OUT)/libgda-shmem.a $(LIB_OUT)/libgda.a
@@ -49,7 +49,7 @@ TEST_NATIVE	+= $(SHMEMTEST_OUT)/instructions
 BENCH		+= $(SHMEMTEST_OUT)/instructions
 
 $(SHMEMTEST_OUT)/bench: selftests/shmem/bench.c selftests/lib/fake_nic.c \
-		$(LIB_OUT)/libgda-shmem.a $(LIB_OUT)/libgda.a $(GDA_HEADERS) selftests/shmem.mk
+		$(LIB_OUT)/libgda-shmem.a $(LIB_OUT)/libgda.a $(GDA_HEADERS) selftests/shmem/shmem.mk
 	@mkdir -p $(@D)
 	$(CC) $(OSH_CPPFLAGS) $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ $< selftests/lib/fake_nic.c \
 		$(LIB_OUT)/libgda-shmem.a $(LIB_OUT)/libgda.a

@@ -17,7 +17,7 @@ PAIR_BARE	:= $(if $(filter infiniband/verbs.h,$(HAVE_verbs)),raw killed)
 TEST_PAIR	+= $(addprefix $(PAIR_OUT)/,cable $(filter raw,$(PAIR_BARE)) operations isolation $(PAIR_SCRIPTS) \
 	remote $(filter killed,$(PAIR_BARE)))
 
-$(PAIR_TESTS:%=$(PAIR_OUT)/%): $(PAIR_OUT)/%: selftests/pair/%.c selftests/pair.mk \
+$(PAIR_TESTS:%=$(PAIR_OUT)/%): $(PAIR_OUT)/%: selftests/pair/%.c selftests/pair/pair.mk \
 		| $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
 	$(CC) $(PAIR_FLAGS) -o $@ $< $(PAIR_MORE)

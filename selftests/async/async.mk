@@ -21,7 +21,7 @@ define ASYNC_TEST
 $(ASYNCTEST_OUT)/$1/$2: selftests/async/$2.c $$(wildcard selftests/async/*.h) selftests/comm/children.h \
 		$(if $(filter $2,$(ASYNCTESTS_FAKE)),selftests/lib/fake_nic.c selftests/lib/fake_nic.h) \
 		$(ASYNCTEST_LIB_$1) \
-		$$(GDA_HEADERS) selftests/async.mk | $$(BUILD)/kselftest/kselftest_harness.h
+		$$(GDA_HEADERS) selftests/async/async.mk | $$(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $$(@D)
 	$$(CC) $$(INPROC_FLAGS) $$(INPROC_SAN_$1) -o $$@ $$< \
 		$(if $(filter $2,$(ASYNCTESTS_FAKE)),selftests/lib/fake_nic.c) $(ASYNCTEST_LIB_$1)
@@ -41,7 +41,7 @@ TEST_NATIVE	+= $(ASYNCTEST_OUT)/instructions
 BENCH		+= $(ASYNCTEST_OUT)/instructions
 
 $(ASYNCTEST_OUT)/bench: selftests/async/bench.c selftests/lib/fake_nic.c $(LIB_OUT)/libgda.a \
-		$(GDA_HEADERS) selftests/async.mk
+		$(GDA_HEADERS) selftests/async/async.mk
 	@mkdir -p $(@D)
 	$(CC) $(GDA_CPPFLAGS) -Iselftests/lib $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ $< \
 		selftests/lib/fake_nic.c $(LIB_OUT)/libgda.a

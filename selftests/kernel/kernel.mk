@@ -13,12 +13,12 @@ GDA_KSELFTEST_CFLAGS = $(DEPFLAGS) -std=gnu11 -O2 $(TEST_DEBUG) -Wall -Wextra -W
 
 TEST_VM += $(addprefix $(BUILD)/selftests/kernel/,$(GDA_KSELFTESTS))
 
-$(BUILD)/selftests/kernel/%.o: selftests/kernel/%.c selftests/kernel.mk
+$(BUILD)/selftests/kernel/%.o: selftests/kernel/%.c selftests/kernel/kernel.mk
 	@mkdir -p $(@D)
 	$(CC) $(GDA_KSELFTEST_CFLAGS) -c -o $@ $<
 
 $(addprefix $(BUILD)/selftests/kernel/,$(GDA_KSELFTESTS)): $(BUILD)/selftests/kernel/%: \
-		selftests/kernel/%.c $(GDA_KSELFTEST_OBJS) selftests/kernel.mk | $(BUILD)/kselftest/kselftest_harness.h
+		selftests/kernel/%.c $(GDA_KSELFTEST_OBJS) selftests/kernel/kernel.mk | $(BUILD)/kselftest/kselftest_harness.h
 	$(CC) $(GDA_KSELFTEST_CFLAGS) -o $@ $< $(GDA_KSELFTEST_OBJS) $(KSELFTEST_OWN)
 
 $(addprefix $(BUILD)/selftests/kernel/,executor library): KSELFTEST_OWN = $(BUILD)/lib/libgda.a
@@ -81,12 +81,12 @@ endif
 
 GDA_KSELFTEST_OBJS32 := $(GDA_KSELFTEST_SHARED:%=$(BUILD)/selftests/kernel32/%.o)
 
-$(GDA_KSELFTEST_OBJS32): $(BUILD)/selftests/kernel32/%.o: selftests/kernel/%.c selftests/kernel.mk
+$(GDA_KSELFTEST_OBJS32): $(BUILD)/selftests/kernel32/%.o: selftests/kernel/%.c selftests/kernel/kernel.mk
 	@mkdir -p $(@D)
 	$(CC) $(GDA_KSELFTEST_CFLAGS32) -c -o $@ $<
 
 $(addprefix $(BUILD)/selftests/kernel32/,$(GDA_KSELFTESTS32)): $(BUILD)/selftests/kernel32/%: \
-		selftests/kernel/%.c $(GDA_KSELFTEST_OBJS32) selftests/kernel.mk \
+		selftests/kernel/%.c $(GDA_KSELFTEST_OBJS32) selftests/kernel/kernel.mk \
 		| $(BUILD)/kselftest/kselftest_harness.h
 	$(CC) $(GDA_KSELFTEST_CFLAGS32) -o $@ $< $(GDA_KSELFTEST_OBJS32) $(KSELFTEST_OWN)
 
@@ -95,7 +95,7 @@ GDA_LIB32	:= $(BUILD)/selftests/kernel32/libgda.a
 GDA_LIB32_SRC	:= $(LIB_SRC) $(filter-out lib/device/verbs/%,$(INPROC_SRC)) $(VERBS_ABSENT)
 GDA_LIB32_OBJ	:= $(GDA_LIB32_SRC:%.c=$(BUILD)/selftests/kernel32/%.o)
 
-$(GDA_LIB32_OBJ): $(BUILD)/selftests/kernel32/%.o: %.c lib/lib.mk selftests/kernel.mk
+$(GDA_LIB32_OBJ): $(BUILD)/selftests/kernel32/%.o: %.c lib/lib.mk selftests/kernel/kernel.mk
 	@mkdir -p $(@D)
 	$(CC) $(LIB_CPPFLAGS) $(DEPFLAGS) -std=gnu11 -O1 $(TEST_DEBUG) -Wall -Wextra -Werror -m32 \
 		-D_FILE_OFFSET_BITS=64 -idirafter /usr/include/x86_64-linux-gnu -c -o $@ $<

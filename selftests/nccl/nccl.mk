@@ -15,7 +15,7 @@ TEST_NATIVE	+= $(foreach v,plain asan tsan,$(NCCLTEST_OUT)/$v/plugin)
 
 define NCCLTEST_LIBRARY
 $(NCCLTEST_OUT)/$1/$(NCCL_SO): $$(NCCL_SRC) $$(wildcard lib/binding/nccl/*.h) $$(GDA_HEADERS) \
-		selftests/nccl.mk
+		selftests/nccl/nccl.mk
 	@mkdir -p $$(@D)
 	$$(CC) $$(INPROC_FLAGS) $$(INPROC_SAN_$1) -Ilib/binding/nccl -fPIC -shared -o $$@ $$(NCCL_SRC)
 endef
@@ -24,7 +24,7 @@ $(foreach v,asan tsan,$(eval $(call NCCLTEST_LIBRARY,$v)))
 define NCCLTEST_PROGRAM
 $(NCCLTEST_OUT)/$1/plugin: $$(NCCLTEST_SRC) $(NCCLTEST_PLUGIN_$1) $(NCCLTEST_LIB_$1) \
 		selftests/nccl/ranks.h selftests/cuda/fake.h lib/binding/nccl/rma.h \
-		selftests/inproc/tsan.c selftests/nccl.mk \
+		selftests/inproc/tsan.c selftests/nccl/nccl.mk \
 		| $$(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $$(@D)
 	$$(CC) $$(INPROC_FLAGS) $$(INPROC_SAN_$1) -Ilib/binding/nccl -rdynamic \
@@ -45,7 +45,7 @@ TEST_NATIVE	+= $(NCCLTEST_OUT)/device
 $(eval $(call optional_file,nccl,$(if $(NCCLTEST_HAS),$(NCCL_HOME))))
 
 $(NCCLTEST_OUT)/device: selftests/nccl/device.cu $(LIB_OUT)/$(NCCL_SO) $(OPTIONAL_OUT)/nvcc \
-		$(OPTIONAL_OUT)/nccl selftests/nccl.mk
+		$(OPTIONAL_OUT)/nccl selftests/nccl/nccl.mk
 	@mkdir -p $(@D)
 ifeq ($(HAVE_nvcc),)
 	printf '#!/bin/sh\necho "1..0 # SKIP no nvcc here"\n' >$@ && chmod +x $@
