@@ -111,6 +111,10 @@ check-native: ## test: the tests that need no guest
 check-vm: ## test: the tests in guests (KVER=6.1 for one of them)
 	@$(check) $(KVERS)
 
+.PHONY: check-both
+check-both: ## test: the same, but every program of guests on both kernels, whatever selftests/kvers says
+	@GDA_BOTH=1 $(check) native $(KVERS) pair
+
 .PHONY: check-newest
 check-newest: ## test: the tests in a guest on the newest kernel of Debian's backports
 	@$(deps) newest

@@ -4,7 +4,7 @@
 # every.sh - each function of OpenSHMEM against a serial reference, on 1, 2 and 3 PEs, also
 # under AddressSanitizer; as many as nm counts in the library. And how programs end. Where
 # there is /dev/gda it is all by queue, and unless $STRESS is set each function is tried in one of
-# its variants, on 2 and 3 PEs, and few ends of programs, for guests are slow; else it is all
+# its variants, on 3 PEs, and few ends of programs, for guests are slow; else it is all
 # directly. Speaks KTAP.
 #
 # shellcheck disable=SC2317	# functions are called by name
@@ -93,7 +93,6 @@ refused_by() { # PE LINE HOW
 }
 
 short=(
-	'every_on_2 every plain 2'
 	'every_on_3 every plain 3'
 	'finalize ends 0 done finalize'
 	'global_exit_7 ends 7 "" exit 7'

@@ -4,7 +4,7 @@
 
 TOOLTEST_OUT	:= $(BUILD)/selftests/tools
 
-TEST_NATIVE	+= $(addprefix selftests/tools/,attacks.sh gdactl_words.sh optional.sh planted.sh runner.sh spans.sh)
+TEST_NATIVE	+= $(addprefix selftests/tools/,attacks.sh gdactl_words.sh kvers.sh optional.sh planted.sh runner.sh spans.sh)
 TEST_VM		+= $(TOOLTEST_OUT)/doctor selftests/tools/runner.sh
 
 # It copies what is there, and runs two of the programs.

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
 # check.sh native|KVER|pair... - build what is needed, run the tests, say the verdict
+# check.sh --list native|KVER|pair... - say which programs run: PLACE PROGRAM
 #
 # A KVER with -arm64 (6.12-arm64, 6.12-arm64-16k) is a guest of that processor, for which all is
 # cross-built.
@@ -18,6 +19,8 @@
 #   GDA_PAIR_KVERS=A,B kernels of the pair                           [6.12,6.1]
 #   GDA_GUEST_LIMIT=S  the most seconds that a guest may take        [2400, 3600 beside others]
 #   GDA_SLOW=N         a factor for the limits of programs           [1, 2 beside others]
+#   GDA_BOTH=1         programs of guests in each guest, whatever selftests/kvers says; `make
+#                      check-both` does
 #   GDA_AGAIN=1        run a program that failed once more, if it neither crashed nor was
 #                      complained about (run-tests.sh --again); CI does, on a machine that
 #                      may stop any process for seconds. Their names are said at the end  [0]
@@ -26,7 +29,7 @@
 #                      programs stay for `make attacks`
 #
 # A program that selftests/kvers has runs in the guest of the kernel that stands there only, if
-# that is one of the places.
+# that is one of the places, or in none.
 #
 # Logs that an earlier run of the same places left in that folder are removed first.
 #
@@ -37,6 +40,8 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 scripts=tools/scripts
 start=$SECONDS
+only_list=''
+[ "${1-}" != --list ] || { only_list=1; shift; }
 places=("$@")
 p=0 f=0 s=0
 jobs=${GDA_JOBS:-$(($(nproc) + 1))}
@@ -86,11 +91,19 @@ name_failed() {
 end() {
 	name_repeated
 	name_failed
+	measure
 	[ $f = 0 ] && [ $p -gt 0 ] && verdict=PASSED || verdict=FAILED
-	printf '\n%s in %d s\n' "$verdict" $((SECONDS - start))
+	printf '\n%s in %d s, %d s of processors\n' "$verdict" $((SECONDS - start)) "$used"
 	printf '%d passed, %d failed, %d skipped\n' $p $f $s
 	[ "$verdict" = PASSED ]
 	exit
+}
+
+# Sets used: seconds of processors of all processes that were waited for. `times` writes "1m2.3s
+# 0m4.5s" of them in its second line, and knows nothing of them in a subshell.
+measure() {
+	times >build/log/times
+	used=$(awk 'NR == 2 { gsub(/[ms]/, " "); printf "%d", ($1 + $3) * 60 + $2 + $4 }' build/log/times)
 }
 
 add() {
@@ -112,35 +125,45 @@ cross_of() {
 	case $1 in *-arm64*) echo CROSS=arm64 ;; esac
 }
 
-# Sets others: patterns of the programs that run in the guest of another kernel than $1, which is
-# a place as well.
+# Sets others: patterns of the programs that do not run in the guest of $1, but in that of another
+# kernel, which is a place as well, or in none; and always: of those that run in all.
 list_others() {
 	local pattern kver
 
-	others=()
+	others=() always=()
+	[ -z "${GDA_BOTH-}" ] || return 0
 	while read -r pattern kver; do
 		case $kver:" ${places[*]} " in
+		both:*) always+=("$pattern") ;;
 		"$1":*) ;;
-		*" $kver "*) others+=("$pattern") ;;
+		-:*|*" $kver "*) others+=("$pattern") ;;
 		esac
 	done < <(grep -v '^#' selftests/kvers)
 }
 
-# Is $1 one of them?
-elsewhere() {
-	local name=${1#build/} pattern
+# fits NAME PATTERN...: is it of one of these?
+fits() {
+	local name=$1 pattern
 
-	name=${name#selftests/}
-	for pattern in "${others[@]}"; do
+	shift
+	for pattern; do
 		# shellcheck disable=SC2254	# it is a pattern
 		case $name in $pattern) return 0 ;; esac
 	done
 	return 1
 }
 
+# Is $1 one of the others?
+elsewhere() {
+	local name=${1#build/}
+
+	name=${name#selftests/}
+	fits "$name" "${others[@]}" && ! fits "$name" "${always[@]}"
+}
+
 # Sets tests: the programs of place $1, or those of them that $PROGRAMS names.
 list() {
-	local t n all kind=vm others=()
+	local t n all kind=vm others=() always=()
 
 	case $1 in
 	native|pair) kind=$1 ;;
@@ -377,6 +400,13 @@ build_cross() {
 	step "library and tests for arm64" "${make[@]}" CROSS=arm64 lib examples tools "${targets[@]}"
 }
 
+if [ "$only_list" ]; then
+	for what; do
+		list "$what"
+		[ ${#tests[@]} = 0 ] || printf "$what %s\n" "${tests[@]}"
+	done
+	exit
+fi
 own=() cross=() later=''
 for what; do
 	case $what in
