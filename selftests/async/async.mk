@@ -1,37 +1,25 @@
 # SPDX-License-Identifier: MIT
 #
 # gda/async.h: natively on the in-process device, also under the sanitizers; in a guest on the
-# kernel's. The libraries under the sanitizers are made by inproc.mk.
+# kernel's. The variants of the library, and the rule, are inproc.mk's.
 
 ASYNCTEST_OUT	:= $(BUILD)/selftests/async
 ASYNCTESTS	:= copy rows peers random fork
 # over queues in plain memory
 ASYNCTESTS_FAKE	:= flags
-ASYNCTEST_LIB_plain := $(LIB_OUT)/libgda.a
-ASYNCTEST_LIB_asan := $(BUILD)/selftests/inproc/asan/libgda.a
-ASYNCTEST_LIB_tsan := $(BUILD)/selftests/inproc/tsan/libgda.a
-ASYNCTEST_LIB_phase := $(BUILD)/selftests/inproc/phase/libgda.a
 
 TEST_NATIVE	+= $(foreach v,plain asan tsan phase,$(ASYNCTESTS:%=$(ASYNCTEST_OUT)/$v/%))
 TEST_NATIVE	+= $(foreach v,plain asan,$(ASYNCTESTS_FAKE:%=$(ASYNCTEST_OUT)/$v/%))
 TEST_VM		+= $(ASYNCTESTS:%=$(ASYNCTEST_OUT)/plain/%)
 SOAK_NATIVE	+= $(ASYNCTEST_OUT)/plain/random
 
-define ASYNC_TEST
-$(ASYNCTEST_OUT)/$1/$2: selftests/async/$2.c $$(wildcard selftests/async/*.h) selftests/comm/children.h \
-		$(if $(filter $2,$(ASYNCTESTS_FAKE)),selftests/lib/fake_nic.c selftests/lib/fake_nic.h) \
-		$(ASYNCTEST_LIB_$1) \
-		$$(GDA_HEADERS) selftests/async/async.mk | $$(BUILD)/kselftest/kselftest_harness.h
-	@mkdir -p $$(@D)
-	$$(CC) $$(INPROC_FLAGS) $$(INPROC_SAN_$1) -o $$@ $$< \
-		$(if $(filter $2,$(ASYNCTESTS_FAKE)),selftests/lib/fake_nic.c) $(ASYNCTEST_LIB_$1)
-endef
-$(foreach v,plain asan tsan phase,$(foreach t,$(ASYNCTESTS) $(ASYNCTESTS_FAKE),$(eval $(call ASYNC_TEST,$v,$t))))
+$(eval $(call suite_programs,async,plain asan tsan phase,$(ASYNCTESTS)))
+$(eval $(call suite_programs,async,plain asan,$(ASYNCTESTS_FAKE),selftests/lib/fake_nic.c))
 
 # Bandwidths and overlap.
 BENCH		+= $(ASYNCTEST_OUT)/plain/bandwidth
 PERF_async	:= $(ASYNCTEST_OUT)/plain/bandwidth
-$(eval $(call ASYNC_TEST,plain,bandwidth))
+$(eval $(call suite_programs,async,plain,bandwidth))
 
 # P02: what must not compile.
 TEST_NATIVE	+= selftests/async/types.sh

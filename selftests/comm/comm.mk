@@ -9,13 +9,7 @@ TEST_NATIVE	+= $(foreach v,plain asan tsan,$(COMMTESTS:%=$(COMMTEST_OUT)/$v/%)) 
 		   $(COMMTEST_OUT)/run $(COMMTEST_OUT)/killed.sh $(COMMTEST_OUT)/bind.sh
 TEST_VM		+= $(COMMTESTS:%=$(COMMTEST_OUT)/plain/%) $(COMMTEST_OUT)/run $(COMMTEST_OUT)/killed.sh
 
-define COMM_TEST
-$(COMMTEST_OUT)/$1/$2: selftests/comm/$2.c $(wildcard selftests/comm/*.h) $(INPROC_LIB_$1) \
-		$(COMM_HEADERS) selftests/comm/comm.mk | $$(BUILD)/kselftest/kselftest_harness.h
-	@mkdir -p $$(@D)
-	$$(CC) $$(INPROC_FLAGS) $(INPROC_SAN_$1) -o $$@ $$< $(INPROC_LIB_$1)
-endef
-$(foreach v,plain asan tsan,$(foreach t,$(COMMTESTS) idle,$(eval $(call COMM_TEST,$v,$t))))
+$(eval $(call suite_programs,comm,plain asan tsan,$(COMMTESTS) idle))
 
 $(addprefix $(COMMTEST_OUT)/,hello killed lost memory): $(COMMTEST_OUT)/%: selftests/comm/%.c $(LIB_OUT)/libgda.a \
 		selftests/comm/comm.mk

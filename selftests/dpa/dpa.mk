@@ -1,33 +1,23 @@
 # SPDX-License-Identifier: MIT
 #
 # gda/dpa.h. On the in-process device here, also under the sanitizers; in a guest on the
-# kernel's. The libraries under the sanitizers are made by inproc.mk.
+# kernel's. The variants of the library, and the rule, are inproc.mk's.
 
 DPA_OUT		:= $(BUILD)/selftests/dpa
 DPA_TESTS	:= calls launch rdma fatal process fork model
-DPA_LIB_plain	:= $(LIB_OUT)/libgda.a
-DPA_LIB_asan	:= $(BUILD)/selftests/inproc/asan/libgda.a
-DPA_LIB_tsan	:= $(BUILD)/selftests/inproc/tsan/libgda.a
-DPA_LIB_phase	:= $(BUILD)/selftests/inproc/phase/libgda.a
 # How many random programs; the sanitizers are slow, and look for something else.
-DPA_FLAGS_plain	:= -DMODEL_SEQUENCES=1000000 -DMODEL_GRAPHS=100000 -DMODEL_PROCESSES=4 \
+SUITE_WITH_dpa_plain	:= -DMODEL_SEQUENCES=1000000 -DMODEL_GRAPHS=100000 -DMODEL_PROCESSES=4 \
 		   -DPROCESS_CONTEXTS=1000
-DPA_FLAGS_asan	:= -DMODEL_SEQUENCES=20000 -DMODEL_GRAPHS=1000 -DPROCESS_CONTEXTS=24
-DPA_FLAGS_tsan	:= $(DPA_FLAGS_asan)
-DPA_FLAGS_phase	:= $(DPA_FLAGS_asan)
+SUITE_WITH_dpa_asan	:= -DMODEL_SEQUENCES=20000 -DMODEL_GRAPHS=1000 -DPROCESS_CONTEXTS=24
+SUITE_WITH_dpa_tsan	:= $(SUITE_WITH_dpa_asan)
+SUITE_WITH_dpa_phase	:= $(SUITE_WITH_dpa_asan)
 
 # A detector of races in one process does not see the order that another one makes.
 TEST_NATIVE	+= $(foreach v,plain asan,$(DPA_TESTS:%=$(DPA_OUT)/$v/%)) \
 		   $(foreach v,tsan phase,$(patsubst %,$(DPA_OUT)/$v/%,$(filter-out process fork,$(DPA_TESTS))))
 TEST_VM		+= $(patsubst %,$(DPA_OUT)/plain/%,$(filter-out fork,$(DPA_TESTS)))
 
-define DPA_TEST
-$(DPA_OUT)/$1/$2: selftests/dpa/$2.c selftests/dpa/dpa.h selftests/dpa/paths.h selftests/comm/children.h \
-		selftests/dpa/tasks.h $(GDA_HEADERS) $(DPA_HEADERS) $(DPA_LIB_$1) selftests/dpa/dpa.mk | $(BUILD)/kselftest/kselftest_harness.h
-	@mkdir -p $$(@D)
-	$$(CC) $$(INPROC_FLAGS) $(DPA_FLAGS_$1) $$(INPROC_SAN_$1) -o $$@ $$< $(DPA_LIB_$1)
-endef
-$(foreach v,plain asan tsan phase,$(foreach t,$(DPA_TESTS),$(eval $(call DPA_TEST,$v,$t))))
+$(eval $(call suite_programs,dpa,plain asan tsan phase,$(DPA_TESTS)))
 
 # Tasks for a process of their own; the library is gda-dpa's.
 $(foreach v,plain asan tsan,$(DPA_OUT)/$v/process $(DPA_OUT)/$v/fork) $(DPA_OUT)/plain/bench: \
@@ -48,7 +38,7 @@ $(DPA_OUT)/examples.sh: selftests/dpa/examples.sh $(BUILD)/tools/gda-run \
 
 BENCH		+= $(DPA_OUT)/plain/bench
 PERF_dpa	:= $(DPA_OUT)/plain/bench
-$(eval $(call DPA_TEST,plain,bench))
+$(eval $(call suite_programs,dpa,plain,bench))
 
 # Files that are planted where the library might look for its own (P10).
 SEARCH_PLANTS	:= libcuda.so.1 libibverbs.so.1 librdmacm.so.1 libpmix.so.2 libnl-3.so.200 libgda.so.2

@@ -72,27 +72,37 @@ INPROC_LIB_asan	:= $(INPROC_OUT)/asan/libgda.a
 INPROC_LIB_tsan	:= $(INPROC_OUT)/tsan/libgda.a
 INPROC_LIB_phase := $(INPROC_OUT)/phase/libgda.a
 
+# --- programs, once per variant, of any suite ---
+
+# $(call suite_programs,SUITE,VARIANTS,NAMES,WITH): build/selftests/SUITE/VARIANT/NAME of
+# selftests/SUITE/NAME.c and a variant of the library; and of flags and sources: WITH,
+# SUITE_WITH_<suite>_<variant>, SUITE_WITH_<suite>_<name>.
+suite_with	= $4 $(SUITE_WITH_$1_$2) $(SUITE_WITH_$1_$3)
+
+define suite_program
+$(BUILD)/selftests/$1/$2/$3: selftests/$1/$3.c $(filter %.c,$(suite_with)) $(INPROC_LIB_$2) \
+		$$(INPROC_DEPS) selftests/$1/$1.mk | $$(BUILD)/kselftest/kselftest_harness.h
+	@mkdir -p $$(@D)
+	$$(CC) $(INPROC_FIRST_$2) $$(INPROC_FLAGS) $(filter-out %.c,$(suite_with)) $(INPROC_SAN_$2) -o $$@ \
+		$$(filter %.c,$$^) $(INPROC_LIB_$2)
+
+endef
+suite_programs	= $(foreach v,$2,$(foreach t,$3,$(call suite_program,$1,$v,$t,$4)))
+
 # --- the suite ---
 
 INPROC_EXTRA_tsan := selftests/inproc/tsan.c
+SUITE_WITH_inproc_tsan = $(INPROC_EXTRA_tsan)
+SUITE_WITH_inproc_tsan-program = $(INPROC_EXTRA_tsan)
 
 # A program under ThreadSanitizer with the library as it is installed.
 INPROC_SAN_tsan-program := $(INPROC_SAN_ALL) -fsanitize=thread
 INPROC_LIB_tsan-program := $(LIB_OUT)/libgda.a
-INPROC_EXTRA_tsan-program := $(INPROC_EXTRA_tsan)
 
-define INPROC_TEST
-$(INPROC_OUT)/$1/$2: selftests/inproc/$2.c $(INPROC_LIB_$1) $$(INPROC_DEPS) \
-		$(filter %.c,$(INPROC_EXTRA_$1)) | $$(BUILD)/kselftest/kselftest_harness.h
-	@mkdir -p $$(@D)
-	$$(CC) $(INPROC_FIRST_$1) $$(INPROC_FLAGS) $(INPROC_SAN_$1) -o $$@ $(INPROC_EXTRA_$1) $$< \
-		$(INPROC_LIB_$1)
-endef
-$(foreach v,plain asan tsan,$(foreach t,$(INPROC_TESTS) help help_ranks rings,$(eval $(call INPROC_TEST,$v,$t))))
-$(foreach t,fork keys fault gives_way bench,$(eval $(call INPROC_TEST,plain,$t)))
-$(eval $(call INPROC_TEST,asan,keys))
-$(eval $(call INPROC_TEST,asan,fault))
-$(eval $(call INPROC_TEST,tsan-program,signal))
+$(eval $(call suite_programs,inproc,plain asan tsan,$(INPROC_TESTS) help help_ranks rings))
+$(eval $(call suite_programs,inproc,plain,fork keys fault gives_way bench))
+$(eval $(call suite_programs,inproc,asan,keys fault))
+$(eval $(call suite_programs,inproc,tsan-program,signal))
 
 # --- the kernel's selftests, their system calls served by lib/device/inproc ---
 
@@ -139,5 +149,5 @@ $(foreach v,plain asan tsan,$(eval $(call INPROC_DIALECT,$v)))
 # The suite, with the dialect beside mlx5: queues speak the one and the other in turn.
 # Not cq, rnr, keys: they post entries of mlx5 by hand, as inproc.c above does of this dialect.
 INPROC_PHASE	:= data errors threads signal shared_cq help
-$(foreach t,$(INPROC_PHASE),$(eval $(call INPROC_TEST,phase,$t)))
+$(eval $(call suite_programs,inproc,phase,$(INPROC_PHASE)))
 TEST_NATIVE	+= $(INPROC_PHASE:%=$(INPROC_OUT)/phase/%)

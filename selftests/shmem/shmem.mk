@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# Symmetric heaps: natively also under the
-# sanitizers; in a guest, too.
+# Symmetric heaps: natively also under the sanitizers; in a guest, too.
 
 SHMEMTEST_OUT	:= $(BUILD)/selftests/shmem
 SHMEMTESTS	:= calls setup
@@ -12,16 +11,8 @@ TEST_NATIVE	+= $(foreach v,plain asan tsan phase,$(SHMEMTESTS:%=$(SHMEMTEST_OUT)
 TEST_NATIVE	+= $(foreach v,plain asan,$(SHMEMTESTS_FAKE:%=$(SHMEMTEST_OUT)/$v/%))
 TEST_VM		+= $(SHMEMTESTS:%=$(SHMEMTEST_OUT)/plain/%)
 
-define SHMEM_TEST
-$(SHMEMTEST_OUT)/$1/$2: selftests/shmem/$2.c $(wildcard selftests/shmem/*.h) selftests/comm/ranks.h \
-		selftests/lib/fake_nic.c selftests/lib/fake_nic.h \
-		$(INPROC_LIB_$1) $(GDA_HEADERS) selftests/shmem/shmem.mk \
-		| $$(BUILD)/kselftest/kselftest_harness.h
-	@mkdir -p $$(@D)
-	$$(CC) $$(INPROC_FLAGS) $(INPROC_SAN_$1) -o $$@ $$< \
-		$(if $(filter $2,$(SHMEMTESTS_FAKE)),selftests/lib/fake_nic.c) $(INPROC_LIB_$1)
-endef
-$(foreach v,plain asan tsan phase,$(foreach t,$(SHMEMTESTS) $(SHMEMTESTS_FAKE),$(eval $(call SHMEM_TEST,$v,$t))))
+$(eval $(call suite_programs,shmem,plain asan tsan phase,$(SHMEMTESTS)))
+$(eval $(call suite_programs,shmem,plain asan,$(SHMEMTESTS_FAKE),selftests/lib/fake_nic.c))
 
 # --- inside OpenSHMEM's library: over a queue in plain memory; peers that are words ---
 
