@@ -56,7 +56,8 @@ static void gda_endpoint_withdraw(struct gda_endpoint *e)
 		link = &(*link)->next_pending;
 	*link = e->next_pending;
 	e->requested_peer->npending--;
-	WRITE_ONCE(e->requested_peer, NULL);
+	/* pairs with gda_endpoint_number() */
+	smp_store_release(&e->requested_peer, NULL);
 }
 
 /* Fail the endpoints that wait for @e, which will not answer them. */
@@ -73,10 +74,10 @@ static void gda_endpoint_refuse(struct gda_endpoint *e)
 
 static void gda_endpoint_set_ready(struct gda_endpoint *e, struct gda_endpoint *peer)
 {
-	gda_endpoint_withdraw(e);
 	e->peer = peer;
 	/* pairs with the load in gda_engine_peer() */
 	smp_store_release(&e->queue->peer, peer->queue);
+	gda_endpoint_withdraw(e);
 	gda_endpoint_record(e, GDA_RECORD_CONNECTED, peer->queue->qpn, 0);
 	/*
 	 * The exchanges order the peer before the state. A queue that has failed
@@ -90,9 +91,14 @@ static void gda_endpoint_set_ready(struct gda_endpoint *e, struct gda_endpoint *
 
 u32 gda_endpoint_number(const struct gda_endpoint *e)
 {
-	const struct gda_endpoint *peer = e->peer ? e->peer : e->requested_peer;
+	/* pairs with gda_endpoint_withdraw(): one that was answered finds the peer below */
+	const struct gda_endpoint *requested = smp_load_acquire(&e->requested_peer);
+	/* the peer's queue is complete; pairs with gda_endpoint_set_ready() */
+	const struct gda_engine_qp *peer = smp_load_acquire(&e->queue->peer);
 
-	return peer ? peer->queue->qpn : 0;
+	if (!peer && requested)
+		peer = requested->queue;
+	return peer ? peer->qpn : 0;
 }
 
 static bool gda_endpoint_failed(const struct gda_endpoint *e)
@@ -119,7 +125,8 @@ int gda_endpoint_connect(struct gda_endpoint *e, struct gda_endpoint *peer,
 		return -EBUSY;
 	if (peer->npending == GDA_MAX_PENDING_CONNECTS)
 		return -ENOSPC;
-	WRITE_ONCE(e->requested_peer, peer);
+	/* pairs with gda_endpoint_number() */
+	smp_store_release(&e->requested_peer, peer);
 	e->next_pending = peer->pending;
 	peer->pending = e;
 	peer->npending++;

@@ -9,7 +9,7 @@
  * had it before.
  *
  * The host calls everything here under one lock of the device. Two members are read without
- * it: @queue->peer by executors, and both it and @requested_peer to describe a QP (netlink).
+ * it: @queue->peer by executors, and both it and @requested_peer by gda_endpoint_number().
  */
 #ifndef GDA_CONTROL_CONNECT_H
 #define GDA_CONTROL_CONNECT_H
@@ -86,7 +86,8 @@ void gda_endpoint_disconnect(struct gda_endpoint *e);
 
 /**
  * gda_endpoint_number - the number of the peer
- * @e: the endpoint, under the lock
+ * @e: the endpoint; the caller has the lock, or keeps QPs from being freed that have just been
+ *	disconnected
  *
  * Return: of the QP that it is connected to, or else has requested; 0: of none.
  */

@@ -165,7 +165,7 @@ int gda_ctx_bind(struct gda_ctx *ctx, struct gda_device *dev)
 	ret = gda_ctx_reserve_id(&id);
 	if (ret)
 		goto err_account;
-	if (dev->ops->visit)
+	if (gda_device_has_worker(dev))
 		task = gda_ctx_create_worker(ctx, id);
 	if (IS_ERR(task)) {
 		ret = PTR_ERR(task);

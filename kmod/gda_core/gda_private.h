@@ -14,7 +14,7 @@
  *
  *   gda_devices_lock   spinlock  which devices there are
  *   dev->lock          spinlock  whether a device is there
- *   soft->peer_lock    spinlock  who is connected to whom
+ *   an executor's own  spinlock  who is connected to whom
  *   cq->lock           spinlock  entries of a CQ
  *   worker.event_lock  spinlock  events that a context's worker is to signal
  *   payer.lock         spinlock  which process pays for a context's worker
@@ -410,9 +410,8 @@ struct gda_qp {
 	u64 visit_ns;			/* while engine_qp.record: when its visit began; likewise */
 	bool polled;
 	struct gda_executor_qp exec;
-	/* of another executor than the engine, see gda_executor_visit(); else NULL */
+	/* the executor's, see gda_executor_visit(); NULL: the engine carries the queue out */
 	u32 (*visit)(struct gda_executor_qp *exec, u32 wqes, u32 bytes);
-	struct gda_endpoint end;	/* soft's, under soft->peer_lock */
 };
 
 struct gda_object *gda_qp_create(struct gda_ctx *ctx, struct gda_qp_create *cmd);
@@ -476,6 +475,12 @@ int gda_mem_attach(struct gda_mem_backing *b, u32 kind_id,
 		   const struct gda_mem_request *req);
 void gda_mem_detach(struct gda_mem_backing *b);
 
+/* key.c */
+void gda_keys_init(struct gda_device *dev);
+int gda_key_create(struct gda_device *dev, struct gda_mr *mr);
+int gda_key_insert(struct gda_device *dev, struct gda_mr *mr);
+void gda_key_remove(struct gda_device *dev, struct gda_mr *mr);
+
 /* worker.c */
 struct task_struct *gda_worker_create(struct gda_ctx *ctx, u32 id);
 void gda_worker_start(struct gda_ctx *ctx, struct task_struct *task);
@@ -513,17 +518,17 @@ void gda_device_query(const struct gda_device *dev, struct gda_query *cmd);
 int gda_device_info(struct gda_device_info *cmd);
 int gda_device_next(u32 *id, struct gda_query *query);
 
+/* Do contexts of the device have a worker? If not, the device reads its queues itself. */
+static inline bool gda_device_has_worker(const struct gda_device *dev)
+{
+	return dev->ops->visit || dev->ops->engine;
+}
+
 /* executor/qp.c */
+u32 gda_executor_peer(const struct gda_qp *qp);
 u32 gda_executor_visit(struct gda_qp *qp);
 bool gda_executor_waits(struct gda_qp *qp);
 bool gda_executor_pending(struct gda_qp *qp);
-
-/* executor/soft/device.c */
-int gda_soft_init(void);
-void gda_soft_exit(void);
-u32 gda_soft_visit(struct gda_executor_qp *exec, u32 wqes, u32 bytes);
-/* executor/soft/connect.c */
-u32 gda_soft_peer(struct gda_executor_qp *exec);
 
 /* stats.c - live objects, for netlink and leak tests */
 enum gda_stat {

@@ -13,6 +13,7 @@
 #include <linux/module.h>
 #include <linux/workqueue.h>
 
+#include "executor/soft/soft.h"
 #include "gda_private.h"
 
 DEFINE_SRCU(gda_srcu);

@@ -96,29 +96,20 @@ static void gda_mr_detach(struct gda_mr *mr)
 		mr->exec.ctx->dev->ops->mr_dereg(&mr->exec);
 }
 
-/* An MR that its device registered has a key already, and is found by it from here on. */
 static int gda_mr_map(struct gda_device *dev, struct gda_mr *mr,
 		      const struct gda_executor_mr_attr *attr)
 {
-	int ret;
-
-	if (mr->backing.kind)
-		return dev->ops->mr_map(&mr->exec, attr);
-	mr->mem.key = mr->exec.key;
-	ret = xa_insert(&dev->keys, mr->exec.key, mr, GDA_GFP_USER);
-	if (!ret)
-		gda_stat_add(GDA_STAT_KEYS, 1);
-	return ret;
+	if (!mr->backing.kind)
+		return gda_key_insert(dev, mr);
+	return dev->ops->mr_map ? dev->ops->mr_map(&mr->exec, attr) : gda_key_create(dev, mr);
 }
 
 static void gda_mr_unmap(struct gda_device *dev, struct gda_mr *mr)
 {
-	if (mr->backing.kind) {
+	if (mr->backing.kind && dev->ops->mr_unmap)
 		dev->ops->mr_unmap(&mr->exec);
-		return;
-	}
-	xa_erase(&dev->keys, mr->exec.key);
-	gda_stat_add(GDA_STAT_KEYS, -1);
+	else
+		gda_key_remove(dev, mr);
 }
 
 static void gda_mr_kill(struct gda_object *obj)

@@ -103,13 +103,13 @@ static int gda_qp_alloc_memory(struct gda_ctx *ctx, struct gda_qp *qp)
 	return gda_cell_alloc(ctx, ctx->db, GDA_CELL_PAGES, GDA_CELL_DOORBELL, &qp->db);
 }
 
-/* Without visit() there is no worker that would carry the failure out: set the state here. */
+/* Where no worker would carry the failure out, set the state here. */
 void gda_qp_fail(struct gda_qp *qp, u8 cause)
 {
 	struct gda_engine_qp *q = &qp->engine_qp;
 
 	WRITE_ONCE(q->fail, GDA_STATUS(GDA_CLASS_QUEUE, cause));
-	if (!qp->exec.ctx->dev->ops->visit) {
+	if (!gda_device_has_worker(qp->exec.ctx->dev)) {
 		WRITE_ONCE(q->state, GDA_QP_ERROR);
 		gda_notify_failed(qp);
 	}
@@ -269,6 +269,23 @@ static void gda_qp_free_flight(struct gda_qp *qp)
 		kvfree(container_of(qp->exec.flight, struct gda_qp_flight, flight));
 }
 
+/* The executor's own, where gda_core allocates it. A peer may have looked at it until now. */
+static void gda_qp_free_priv(struct gda_qp *qp)
+{
+	if (qp->obj.ctx->dev->ops->qp_size)
+		kfree(qp->exec.priv);
+}
+
+static int gda_qp_alloc_priv(struct gda_qp *qp)
+{
+	size_t size = qp->obj.ctx->dev->ops->qp_size;
+
+	if (!size)
+		return 0;
+	qp->exec.priv = kzalloc(size, GDA_GFP_USER);
+	return qp->exec.priv ? 0 : -ENOMEM;
+}
+
 /* An executor that frees something of a QP has memory of its own for it. */
 static void gda_qp_free_exec(struct gda_qp *qp)
 {
@@ -280,12 +297,13 @@ static void gda_qp_free_exec(struct gda_qp *qp)
 	gda_unaccount_one(qp->obj.ctx, GDA_COUNT_EXECUTOR_QPS);
 }
 
+/* On failure gda_qp_free() frees @priv. */
 static int gda_qp_create_exec(struct gda_qp *qp)
 {
 	const struct gda_executor_ops *ops = qp->obj.ctx->dev->ops;
-	int ret = 0;
+	int ret = gda_qp_alloc_priv(qp);
 
-	if (ops->qp_free)
+	if (!ret && ops->qp_free)
 		ret = gda_account_one(qp->obj.ctx, GDA_COUNT_EXECUTOR_QPS);
 	if (ret || !ops->qp_create)
 		return ret;
@@ -308,6 +326,7 @@ static void gda_qp_free(struct gda_object *obj)
 
 	if (qp->exec.number)
 		gda_qp_free_exec(qp);
+	gda_qp_free_priv(qp);
 	gda_qp_free_flight(qp);
 	gda_cell_free(&qp->db);
 	gda_qp_free_memory(qp);
@@ -371,14 +390,15 @@ static int gda_qp_add_to_device(struct gda_device *dev, struct gda_qp *qp)
 		.sq_depth = qp->engine_qp.depth,
 		.recv_depth = qp->parts.recv_cq.cq ? qp->parts.recv_cq.cq->depth : 0,
 	};
-	/* chosen here, so that the worker does not look up the executor at each visit */
-	qp->visit = ops->visit == gda_soft_visit ? NULL : ops->visit;
 	ret = gda_qp_create_exec(qp);
 	if (ret) {
 		qp->exec.number = 0;
 		xa_erase(&dev->qps, qpn);
 		return ret;
 	}
+	/* chosen here, so that the worker does not look up the executor at each visit */
+	if (qp->exec.window || !ops->engine)
+		qp->visit = ops->visit;
 	/* the index is reserved: this allocates nothing and cannot fail */
 	xa_store(&dev->qps, qpn, qp, GDA_GFP_USER);
 	return 0;
@@ -519,8 +539,7 @@ int gda_qp_query(struct gda_ctx *ctx, struct gda_qp_query *cmd)
 	if (!qp)
 		return -ENOENT;
 	gda_control_query_qp(&qp->engine_qp, cmd);
-	/* of other executors the peer is on another machine, as a rule */
-	cmd->peer = qp->visit || !ctx->dev->ops->visit ? 0 : gda_soft_peer(&qp->exec);
+	cmd->peer = gda_executor_peer(qp);
 	cmd->delayed = test_bit(GDA_QP_DELAYED, &qp->lost);
 	cmd->in_flight = qp->exec.flight ? gda_flight_count(qp->exec.flight) : 0;
 	gda_worker_query(ctx, cmd);

@@ -563,7 +563,7 @@ void gda_worker_query(const struct gda_ctx *ctx, struct gda_qp_query *cmd)
 									 GDA_QP_WORKER_SLEEPS;
 }
 
-/* There is no worker, and nothing to wake, where the device's executor has no visit(). */
+/* There is no worker, and nothing to wake, where !gda_device_has_worker(). */
 void gda_worker_wake(struct gda_ctx *ctx)
 {
 	struct task_struct *task = READ_ONCE(ctx->worker.task);

@@ -125,7 +125,10 @@ core=("${list[@]}")
 # shellcheck disable=SC2086
 allow gda_core "${core[@]}" < <(
 	echo "$kernel"; echo @own; echo '"(engine|control|recorder|(\.\./)?\.\.)/[a-z_0-9]*\.h"'
-	echo '"(gda_private|trace)\.h"'; headers $uapi $shared)
+	echo '"(gda_private|trace)\.h"'; echo '"executor/soft/soft\.h"'; headers $uapi $shared)
+pick '^kmod/gda_core/([^/]*|executor/[^/]*|(host|netlink|recorder)/.*)$'
+mapfile -t list < <(printf '%s\n' "${list[@]}" | grep -vx kmod/gda_core/main.c)
+ban_code "only main.c names an executor" '\bgda_soft_|soft\.h' "${list[@]}"
 
 for module in kmod/*/; do
 	module=${module#kmod/}; module=${module%/}

@@ -65,6 +65,14 @@ static bool gda_device_name_ok(const char *name)
 	return name[0] && strlen(name) < GDA_DEVICE_NAME_MAX;
 }
 
+/* The engine finds MRs by keys of gda_core; keys of other devices are theirs. */
+static bool gda_executor_has_keys(const struct gda_executor_ops *ops)
+{
+	if (ops->engine)
+		return !ops->mr_map && !ops->mr_reg;
+	return (ops->mr_map && ops->mr_unmap) || (ops->mr_reg && ops->mr_dereg);
+}
+
 static bool gda_device_valid(const struct gda_device *dev)
 {
 	const struct gda_executor_ops *ops = dev->ops;
@@ -73,9 +81,9 @@ static bool gda_device_valid(const struct gda_device *dev)
 		return false;
 	if (!ops->qp_address || !ops->qp_connect || !ops->qp_disconnect)
 		return false;
-	if (!(ops->mr_map && ops->mr_unmap) && !(ops->mr_reg && ops->mr_dereg))
+	if (!gda_executor_has_keys(ops))
 		return false;
-	if (!ops->visit && dev->features & GDA_FEATURES_OF_WORKER)
+	if (!gda_device_has_worker(dev) && dev->features & GDA_FEATURES_OF_WORKER)
 		return false;
 	return gda_device_limits_ok(&dev->limits);
 }
@@ -117,7 +125,7 @@ int gda_device_register(struct gda_device *dev)
 		return -EBUSY;
 	refcount_set(&dev->refs, 1);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
-	xa_init_flags(&dev->keys, XA_FLAGS_ACCOUNT);
+	gda_keys_init(dev);
 	/* a number is not used again soon, not even by the next device of that name */
 	dev->next_qpn = get_random_u32() & 0xffffff;
 	spin_lock_init(&dev->lock);
@@ -295,7 +303,7 @@ static u64 gda_device_features(const struct gda_device *dev)
 		features &= ~(GDA_FEATURE_MR_DMABUF | GDA_FEATURE_QUEUE_DMABUF);
 	if (!gda_mem_kind_present(GDA_KIND_PEER))
 		features &= ~GDA_FEATURE_MR_PEER;
-	if (dev->ops->visit)
+	if (gda_device_has_worker(dev))
 		features |= GDA_FEATURE_RECORD;
 	return features;
 }

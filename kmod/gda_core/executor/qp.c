@@ -56,7 +56,7 @@ void gda_executor_qp_fail(struct gda_executor_qp *exec, struct gda_status why)
 	if (!gda_os_cmpxchg32(&q->fail, 0, GDA_STATUS(why.class, why.cause)) &&
 	    why.class == GDA_CLASS_RETRY)
 		gda_record_connection(gda_qp_of(exec), GDA_RECORD_LOST, why);
-	if (!exec->ctx->dev->ops->visit) {
+	if (!gda_device_has_worker(exec->ctx->dev)) {
 		WRITE_ONCE(q->state, GDA_QP_ERROR);
 		gda_notify_failed(gda_qp_of(exec));
 	}
@@ -69,6 +69,21 @@ void gda_executor_qp_kick(struct gda_executor_qp *exec)
 	gda_host_kick(&gda_qp_of(exec)->engine_qp);
 }
 GDA_EXPORT(gda_executor_qp_kick);
+
+/* Of other executors the peer is on another machine, as a rule. */
+u32 gda_executor_peer(const struct gda_qp *qp)
+{
+	const struct gda_executor_ops *ops = qp->exec.ctx->dev->ops;
+	u32 number;
+	int idx;
+
+	if (!ops->qp_peer)
+		return 0;
+	idx = gda_read_lock();
+	number = ops->qp_peer(&qp->exec);
+	gda_read_unlock(idx);
+	return number;
+}
 
 struct gda_executor_mr *gda_executor_local_mr(struct gda_executor_qp *exec,
 					      const struct gda_sge *sge, u32 access,

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The kernel as the engine's host: the gda_host_*() functions that do not depend on the device
- * (executor/soft/host.c has the others). Except gda_host_kick(), a worker calls them under
- * gda_srcu, which keeps the QP, its peer, their CQs and all MRs alive; they do not sleep,
- * allocate or take locks of memory management.
+ * The kernel as the engine's host: the gda_host_*() functions. Except gda_host_kick(), a worker
+ * calls them under gda_srcu, which keeps the QP, its peer, their CQs and all MRs alive; they do
+ * not sleep, allocate or take locks of memory management.
  */
 #include <linux/ktime.h>
 #include <linux/nospec.h>
@@ -16,6 +15,18 @@
 void gda_host_kick(struct gda_engine_qp *q)
 {
 	gda_worker_kick(container_of(q, struct gda_qp, engine_qp)->obj.ctx);
+}
+
+/*
+ * Keys are gda_core's here (key.c): the engine carries out no work request of another device,
+ * see gda_executor_visit().
+ */
+const struct gda_mem *gda_host_mem(const struct gda_engine_qp *q, u32 key)
+{
+	const struct gda_qp *qp = container_of(q, struct gda_qp, engine_qp);
+	const struct gda_mr *mr = xa_load(&qp->exec.ctx->dev->keys, key >> 8);
+
+	return mr ? &mr->mem : NULL;
 }
 
 /* A run of adjacent pages is one span, so that a huge page is copied in one go. */

@@ -21,32 +21,19 @@ static int gda_nl_put_part(struct sk_buff *msg, int attr, const struct gda_contr
 	return handle ? nla_put_u32(msg, attr, handle) : 0;
 }
 
-/*
- * The peer of a QP of the software device, or the QP that is to answer. Peers are unlinked before
- * they wait for readers and are freed, so one that is found here stays.
- */
-static const struct gda_qp *gda_nl_peer(const struct gda_qp *qp)
-{
-	/* pairs with smp_store_release in connect.c */
-	const struct gda_engine_qp *queue = smp_load_acquire(&qp->engine_qp.peer);
-	const struct gda_endpoint *asked = READ_ONCE(qp->end.requested_peer);
-
-	if (queue)
-		return container_of(queue, struct gda_qp, engine_qp);
-	return asked ? container_of(asked, struct gda_qp, end) : NULL;
-}
-
-/* Of a peer that the reader may not see, only the number. */
+/* Of a peer that the reader may not see, or that is being freed, only the number. */
 static int gda_nl_put_peer(struct sk_buff *msg, const struct gda_nl_reader *reader,
 			   const struct gda_qp *qp)
 {
-	const struct gda_qp *peer = gda_nl_peer(qp);
+	u32 number = gda_executor_peer(qp);
+	const struct gda_qp *peer;
 
-	if (!peer)
+	if (!number)
 		return 0;
-	if (nla_put_u32(msg, GDA_A_QP_PEER_QPN, peer->exec.number))
+	if (nla_put_u32(msg, GDA_A_QP_PEER_QPN, number))
 		return -EMSGSIZE;
-	if (!gda_nl_may_see(reader, &peer->obj.ctx->opener))
+	peer = xa_load(&qp->exec.ctx->dev->qps, number);
+	if (!peer || !gda_nl_may_see(reader, &peer->obj.ctx->opener))
 		return 0;
 	if (nla_put_u32(msg, GDA_A_QP_PEER_CONTEXT, peer->obj.ctx->id))
 		return -EMSGSIZE;

@@ -195,7 +195,7 @@ void gda_dead_keep(struct gda_ctx *ctx)
 	struct gda_dead *dead;
 
 	lockdep_assert_held(&ctx->lock);
-	if (!nqps || !ctx->dev->ops->visit || !gda_dead_worth(ctx))
+	if (!nqps || !gda_device_has_worker(ctx->dev) || !gda_dead_worth(ctx))
 		return;
 	nrecords = ctx->record.work ? ctx->record.ring.mask + 1 : GDA_RECORD_MIN;
 	nrecords = min(nrecords, GDA_DEAD_RECORDS);

@@ -81,7 +81,7 @@ int gda_record_set_locked(struct gda_ctx *ctx, u32 *records)
 	int ret = 0;
 
 	lockdep_assert_held(&ctx->lock);
-	if (!ctx->dev->ops->visit)
+	if (!gda_device_has_worker(ctx->dev))
 		return -EOPNOTSUPP;
 	ctx->record_sets++;
 	if (!*records)

@@ -44,7 +44,7 @@ struct gda_executor_ctx {
 /**
  * struct gda_executor_qp - a queue pair, as its executor knows it
  * @ctx: its context
- * @priv: the executor's own
+ * @priv: the executor's own; with gda_executor_ops.qp_size so many bytes, zero at first
  * @number: 24 bits, of this QP alone on its device
  * @sq_depth: slots of the send queue
  * @recv_depth: entries of its CQ for immediates; 0: it has none
@@ -99,6 +99,11 @@ struct gda_executor_mr_attr {
  * @bind: optional; a context is about to be bound. 0 or a negative errno, which GDA_IOC_BIND
  *	returns
  * @unbind: optional; undo bind(). Nothing of the context is left
+ * @engine: the engine of gda_core carries out queues that have no window, in each context's
+ *	worker. gda_core makes up the keys of such a device and finds MRs by them, so it has none
+ *	of the operations for MRs; it wants visit() only for queues with a window
+ * @qp_size: bytes of the executor's own that are allocated, charged and freed with each QP: its
+ *	@priv. 0: the executor sets @priv as it likes
  * @qp_create: optional; make the executor's part of a QP, which has its number. 0 or a
  *	negative errno
  * @qp_free: optional; undo qp_create(). visit() does not run and is not called any more
@@ -106,6 +111,9 @@ struct gda_executor_mr_attr {
  * @qp_connect: connect the QP to the peer whose address is given; it calls
  *	gda_executor_qp_ready() once work may be carried out, at once or later. 0 or a negative
  *	errno of GDA_IOC_QP_CONNECT
+ * @qp_peer: optional; the number of the QP of this device that it is connected to, or else has
+ *	named and waits for; 0: of none. Called under no lock until qp_free(), where neither QP
+ *	is freed meanwhile; takes none
  * @qp_disconnect: the QP is about to be freed: nobody finds it or calls for it from now on.
  *	Also of a QP that was never connected
  * @mr_map: give the MR a key, by which work may use it from now on. 0 or a negative errno
@@ -121,9 +129,9 @@ struct gda_executor_mr_attr {
  *	at most so many bytes, and return how much was done in work requests; 0: nothing. Called
  *	by the context's worker, one call for a QP at a time, when the QP is ready and work is
  *	posted. It must not sleep: memory that is revoked or freed waits until it returns.
- *	Without it the device reads its queues itself, and its contexts have no worker. With a
- *	window it is called also when nothing is posted, in any state of the queue, but not for
- *	a device that was unregistered
+ *	Without it and @engine the device reads its queues itself, and its contexts have no
+ *	worker. With a window it is called also when nothing is posted, in any state of the
+ *	queue, but not for a device that was unregistered
  * @arm: wanted with a window: the worker is about to sleep. See to it that
  *	gda_executor_qp_kick() is called when an outcome comes, or an immediate. True: one is
  *	there already, and visit() is called. As visit() it must not sleep
@@ -136,6 +144,8 @@ struct gda_executor_mr_attr {
  */
 struct gda_executor_ops {
 	struct module *owner;
+	bool engine;
+	size_t qp_size;
 	void (*release)(struct gda_device *dev);
 	int (*bind)(struct gda_executor_ctx *ctx);
 	void (*unbind)(struct gda_executor_ctx *ctx);
@@ -143,6 +153,7 @@ struct gda_executor_ops {
 	void (*qp_free)(struct gda_executor_qp *qp);
 	void (*qp_address)(struct gda_executor_qp *qp, u8 *address);
 	int (*qp_connect)(struct gda_executor_qp *qp, const u8 *address);
+	u32 (*qp_peer)(const struct gda_executor_qp *qp);
 	void (*qp_disconnect)(struct gda_executor_qp *qp);
 	int (*mr_map)(struct gda_executor_mr *mr, const struct gda_executor_mr_attr *attr);
 	void (*mr_unmap)(struct gda_executor_mr *mr);
@@ -215,7 +226,8 @@ struct gda_device {
 	struct list_head node;		/* in the list of devices */
 	/* number -> struct gda_qp; CQs reserve numbers here, and are not found */
 	struct xarray qps;
-	struct xarray keys;		/* with mr_reg(): key -> struct gda_mr */
+	struct xarray keys;		/* see key.c */
+	u32 next_key;			/* cyclic, random start */
 	u32 next_qpn;			/* cyclic, random start */
 	spinlock_t lock;		/* guards the next */
 	enum gda_device_state state;
@@ -234,7 +246,7 @@ extern const struct gda_device_limits gda_device_max;
  *
  * Return: 0; -EEXIST there is a device of that name; -EBUSY contexts still hold @dev from its
  * registration before; -EINVAL bad name, an operation is missing, a limit is above
- * gda_device_max, or a feature needs visit() (events of CQs, queues in dma-bufs, waiting for
+ * gda_device_max, or a feature needs a worker (events of CQs, queues in dma-bufs, waiting for
  * a receiver).
  */
 int gda_device_register(struct gda_device *dev);
@@ -283,7 +295,7 @@ void gda_executor_qp_ready(struct gda_executor_qp *qp);
  *
  * Work in flight is waited for. Then the oldest work request without an outcome completes
  * with this error, and all others are flushed. gda_core does that, in the worker, where the
- * device has a visit(). Any context.
+ * device has one. Any context.
  */
 void gda_executor_qp_fail(struct gda_executor_qp *qp, struct gda_status why);
 

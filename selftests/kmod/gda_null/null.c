@@ -388,6 +388,8 @@ static struct platform_device *null_pdev;
 static int __init null_check_refusals(void)
 {
 	static const struct gda_executor_ops no_ops = { .owner = THIS_MODULE };
+	/* keys of its own, which the engine would not find */
+	static const struct gda_executor_ops engine_ops = NULL_OPS(.engine = true);
 	static const struct {
 		const char *name;
 		const struct gda_executor_ops *ops;
@@ -398,6 +400,7 @@ static int __init null_check_refusals(void)
 		{ "", &null_ops[0], 0, 0, -EINVAL },
 		{ GDA_DEVICE_SOFT, &null_ops[0], 0, 0, -EEXIST },
 		{ "null3", &no_ops, 0, 0, -EINVAL },
+		{ "null3", &engine_ops, 0, 0, -EINVAL },
 		{ "null3", &null_ops[0], 0, 1, -EINVAL },
 		{ "null3", &null_ops[1], GDA_FEATURE_CQ_EVENT, 0, -EINVAL },
 		{ "null3", &null_ops[1], GDA_FEATURE_QUEUE_DMABUF, 0, -EINVAL },

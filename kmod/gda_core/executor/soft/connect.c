@@ -14,24 +14,32 @@
 
 #define GDA_ADDRESS_MAGIC	0x31414447	/* "GDA1" */
 
+static struct gda_endpoint *gda_soft_end(const struct gda_executor_qp *exec)
+{
+	struct gda_soft_qp *qp = exec->priv;
+
+	return &qp->end;
+}
+
 int gda_soft_qp_create(struct gda_executor_qp *exec)
 {
-	struct gda_qp *qp = gda_qp_of(exec);
+	struct gda_endpoint *end = gda_soft_end(exec);
 
-	qp->end.queue = &qp->engine_qp;
-	qp->end.nonce = get_random_u64();
+	end->queue = &gda_qp_of(exec)->engine_qp;
+	end->nonce = get_random_u64();
 	return 0;
 }
 
 void gda_soft_address(struct gda_executor_qp *exec, u8 *address)
 {
-	gda_endpoint_address(&gda_qp_of(exec)->end, GDA_ADDRESS_MAGIC, address);
+	gda_endpoint_address(gda_soft_end(exec), GDA_ADDRESS_MAGIC, address);
 }
 
 int gda_soft_connect(struct gda_executor_qp *exec, const u8 *address)
 {
 	struct gda_soft *soft = gda_soft_of(exec->ctx->dev);
 	struct gda_qp *qp = gda_qp_of(exec), *peer;
+	struct gda_endpoint *end = gda_soft_end(exec);
 	struct gda_endpoint_name name;
 	bool connected;
 	int ret;
@@ -41,8 +49,8 @@ int gda_soft_connect(struct gda_executor_qp *exec, const u8 *address)
 		return ret;
 	spin_lock(&soft->peer_lock);
 	peer = xa_load(&soft->dev.qps, name.qpn);
-	ret = gda_endpoint_connect(&qp->end, peer ? &peer->end : NULL, &name);
-	connected = !ret && qp->end.peer;
+	ret = gda_endpoint_connect(end, peer ? gda_soft_end(&peer->exec) : NULL, &name);
+	connected = !ret && end->peer;
 	/* only under the lock is the peer sure to stay */
 	if (connected && peer != qp)
 		gda_notify_connected(peer, exec->number);
@@ -53,16 +61,9 @@ int gda_soft_connect(struct gda_executor_qp *exec, const u8 *address)
 	return ret;
 }
 
-/* The number of the QP that it is connected to or waits for, or 0. */
-u32 gda_soft_peer(struct gda_executor_qp *exec)
+u32 gda_soft_peer(const struct gda_executor_qp *exec)
 {
-	struct gda_soft *soft = gda_soft_of(exec->ctx->dev);
-	u32 number;
-
-	spin_lock(&soft->peer_lock);
-	number = gda_endpoint_number(&gda_qp_of(exec)->end);
-	spin_unlock(&soft->peer_lock);
-	return number;
+	return gda_endpoint_number(gda_soft_end(exec));
 }
 
 void gda_soft_disconnect(struct gda_executor_qp *exec)
@@ -70,6 +71,6 @@ void gda_soft_disconnect(struct gda_executor_qp *exec)
 	struct gda_soft *soft = gda_soft_of(exec->ctx->dev);
 
 	spin_lock(&soft->peer_lock);
-	gda_endpoint_disconnect(&gda_qp_of(exec)->end);
+	gda_endpoint_disconnect(gda_soft_end(exec));
 	spin_unlock(&soft->peer_lock);
 }

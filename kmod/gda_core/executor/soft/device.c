@@ -7,35 +7,25 @@
  */
 #include <linux/module.h>
 #include <linux/platform_device.h>
-#include <linux/random.h>
 #include <linux/slab.h>
 
 #include "soft.h"
 
-/* Called directly by the worker, see gda_worker_serve(). */
-u32 gda_soft_visit(struct gda_executor_qp *exec, u32 wqes, u32 bytes)
-{
-	return gda_engine_visit(&gda_qp_of(exec)->engine_qp, wqes, bytes);
-}
-
 static void gda_soft_release(struct gda_device *dev)
 {
-	struct gda_soft *soft = gda_soft_of(dev);
-
-	xa_destroy(&soft->keys);
-	kfree(soft);
+	kfree(gda_soft_of(dev));
 }
 
 static const struct gda_executor_ops gda_soft_ops = {
 	.owner = THIS_MODULE,
+	.engine = true,
+	.qp_size = sizeof(struct gda_soft_qp),
 	.release = gda_soft_release,
 	.qp_create = gda_soft_qp_create,
 	.qp_address = gda_soft_address,
 	.qp_connect = gda_soft_connect,
+	.qp_peer = gda_soft_peer,
 	.qp_disconnect = gda_soft_disconnect,
-	.mr_map = gda_soft_map,
-	.mr_unmap = gda_soft_unmap,
-	.visit = gda_soft_visit,
 };
 
 static int gda_soft_probe(struct platform_device *pdev)
@@ -61,8 +51,6 @@ static int gda_soft_probe(struct platform_device *pdev)
 			    GDA_FEATURE_RECV_COUNTER | GDA_FEATURE_WAIT,
 		.limits = gda_device_max,
 	};
-	xa_init_flags(&soft->keys, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
-	soft->next_key = get_random_u32() & 0xffffff;
 	spin_lock_init(&soft->peer_lock);
 	ret = gda_device_register(&soft->dev);
 	if (ret) {
