@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <gda/cuda.h>
 #include "driver.h"
-#include "inproc.h"
+#include "copier.h"
 
 struct gda_cuda_map {
 	struct gda_cuda_map *next;

@@ -90,7 +90,7 @@ GDA_EXPORT int gda_cuda_dmabuf(struct gda_cuda *cuda, uint64_t addr, size_t leng
 
 /* Words of the range, if @flags ask for them; else NULL. */
 static int gda_cuda_mr_words(struct gda_cuda *cuda, const struct gda_mr_reg_user *arg,
-			     uint32_t flags, struct gda_inproc_words **words)
+			     uint32_t flags, struct gda_inproc_attachment **words)
 {
 	struct gda_inproc_lane *lane;
 	int err;
@@ -119,14 +119,15 @@ static int gda_cuda_mr_inproc(struct gda_cuda *cuda, const struct gda_mr_reg_use
 			      uint32_t flags, struct gda_mr *m)
 {
 	struct gda_mr_reg_user cmd = *arg;
-	struct gda_inproc_words *words;
+	struct gda_inproc_attachment *words;
 	int err = gda_cuda_mr_words(cuda, arg, flags, &words);
 
 	if (err)
 		return err;
 	err = gda_inproc_mr_reg_no_cpu(cuda->ctx->device, &cmd, words);
 	if (err) {
-		gda_inproc_words_free(words);
+		if (words)
+			words->free(words);
 		return err;
 	}
 	m->handle = cmd.handle;

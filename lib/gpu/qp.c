@@ -279,7 +279,7 @@ static int gda_cuda_qp_new(struct gda_cuda *cuda, const struct gda_cuda_qp_attr 
 	if (!err)
 		err = gda_cuda_qp_setup(q);
 	if (!err && gda_cuda_copies(cuda))
-		err = gda_inproc_async_attach(cuda->ctx->device, q->qp->handle, &q->copier.base);
+		err = gda_inproc_copier_attach(cuda->ctx->device, q->qp->handle, &q->copier.base);
 	if (err) {
 		gda_cuda_qp_free(q);
 		return err;

@@ -13,11 +13,11 @@
 #   lib/include     the C library, lib/include, uapi
 #   lib/core        the C library, its own headers, lib/include, uapi
 #   lib/comm        the same, and "gda_internal.h", "library.h", "siphash.h" of lib/core
-#   lib/device      kernel, inproc and copier: the same, "gda_internal.h", "waiter.h", and of engine and
-#                   control
+#   lib/device      kernel and inproc: the same, "gda_internal.h", "waiter.h", and of engine and
+#                   control; copier also "inproc.h", and nobody but lib/gpu includes a header of it
 #   lib/device/verbs  as lib/gpu, and the engine's "access.h" and "flight.h", libibverbs and librdmacm,
 #                   "siphash.h" of lib/core, and <gda/cm_proof.h>, which gda_ib has, too
-#   lib/gpu         the same, "library.h" of lib/core and "inproc.h"; nothing of CUDA's
+#   lib/gpu         the same, "library.h" of lib/core and "copier.h"; nothing of CUDA's
 #   lib/frontend    the C library, its own headers, lib/include, uapi, "gda_internal.h" and "waiter.h" of
 #                   lib/core, "share.h" of lib/gpu; openshmem of these lib/include alone
 #   lib/binding     the C library, its own headers, lib/include, uapi; nothing of NCCL's
@@ -160,18 +160,20 @@ pick '^lib/(core|device/kernel)/'
 allow lib/core "${list[@]}" < <(
 	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"gda_internal\.h"'; echo @own; headers $uapi $public)
 
-pick '^lib/device/(inproc|copier)/'
-# shellcheck disable=SC2086
-[ ${#list[@]} = 0 ] || allow lib/device/inproc "${list[@]}" < <(
-	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'
-	echo '"(gda_internal|waiter|engine|access|flight|inproc|copier)\.h"'
-	echo '"(connect|create|event|mr|qp_refs|query|record|request|sweep)\.h"'
-	echo @own; headers $uapi $public)
+for part in inproc copier; do
+	pick "^lib/device/$part/"
+	# shellcheck disable=SC2086
+	[ ${#list[@]} = 0 ] || allow "lib/device/$part" "${list[@]}" < <(
+		echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'
+		echo '"(gda_internal|waiter|engine|access|flight|inproc)\.h"'
+		echo '"(connect|create|event|mr|qp_refs|query|record|request|sweep)\.h"'
+		echo @own; headers $uapi $public)
+done
 
 pick '^lib/gpu/'
 # shellcheck disable=SC2086
 [ ${#list[@]} = 0 ] || allow lib/gpu "${list[@]}" < <(
-	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|library|inproc)\.h"'
+	echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|library|copier)\.h"'
 	echo @own; headers $uapi $public)
 
 pick '^lib/device/verbs/'

@@ -22,11 +22,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include "copier.h"
+#include "async.h"
 
 #define GDA_WORDS_BLOCK		4096U
 
 struct gda_inproc_words {
+	struct gda_inproc_attachment attachment;
 	struct gda_inproc_words *next;	/* of all */
 	struct gda_inproc_lane *lane;
 	u64 addr;
@@ -58,8 +59,25 @@ static int gda_words_link(struct gda_inproc_words *words)
 	return w ? -EBUSY : 0;
 }
 
+static void gda_words_free(struct gda_inproc_attachment *attached)
+{
+	struct gda_inproc_words *words = gda_attached_of(attached, struct gda_inproc_words);
+	struct gda_inproc_words **link = &gda_words_all;
+
+	pthread_mutex_lock(&gda_words_lock);
+	while (*link != words)
+		link = &(*link)->next;
+	*link = words->next;
+	if (words->holder)
+		WRITE_ONCE(words->holder->holds, NULL);
+	pthread_mutex_unlock(&gda_words_lock);
+	words->lane->ops->put(words->lane);
+	munmap(words->shadow, words->mapped);
+	free(words);
+}
+
 int gda_inproc_words_create(u64 addr, u64 length, struct gda_inproc_lane *lane, bool stores,
-			    struct gda_inproc_words **words)
+			    struct gda_inproc_attachment **words)
 {
 	struct gda_inproc_words *w = calloc(1, sizeof(*w));
 	u64 blocks = length / GDA_WORDS_BLOCK + 1;
@@ -86,26 +104,9 @@ int gda_inproc_words_create(u64 addr, u64 length, struct gda_inproc_lane *lane, 
 		free(w);
 		return err;
 	}
-	*words = w;
+	w->attachment.free = gda_words_free;
+	*words = &w->attachment;
 	return 0;
-}
-
-void gda_inproc_words_free(struct gda_inproc_words *words)
-{
-	struct gda_inproc_words **link = &gda_words_all;
-
-	if (!words)
-		return;
-	pthread_mutex_lock(&gda_words_lock);
-	while (*link != words)
-		link = &(*link)->next;
-	*link = words->next;
-	if (words->holder)
-		WRITE_ONCE(words->holder->holds, NULL);
-	pthread_mutex_unlock(&gda_words_lock);
-	words->lane->ops->put(words->lane);
-	munmap(words->shadow, words->mapped);
-	free(words);
 }
 
 void gda_words_release(struct gda_inproc_async *async)
@@ -144,7 +145,9 @@ int gda_words_order(struct gda_inproc_async *async)
 
 static struct gda_inproc_words *gda_words_of(const struct gda_mem *mem)
 {
-	return gda_inproc_of(mem, struct gda_inproc_mr, mem)->words;
+	const struct gda_inproc_mr *mr = gda_inproc_of(mem, struct gda_inproc_mr, mem);
+
+	return mr->attached ? gda_attached_of(mr->attached, struct gda_inproc_words) : NULL;
 }
 
 static bool gda_words_is_atomic(const struct gda_work *w)

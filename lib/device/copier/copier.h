@@ -1,114 +1,94 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What copy.c and atomic.c share: the work of a queue with a copier. Copies are counted as
- * they are begun on the lane of the data, and so are stores of words, which another lane makes:
- * before anything else is begun on the lane of the data it is ordered behind them, so the mark
- * there says that both are done.
+ * Copiers: the executor that is attached to a QP of the in-process device for memory that no CPU
+ * reaches. It owns how a queue goes on while copies are in flight; who makes a copier (lib/gpu)
+ * says how bytes are moved. The worker of the QP alone calls a copier.
  */
 #ifndef GDA_COPIER_H
 #define GDA_COPIER_H
 
-#include "flight.h"
 #include "inproc.h"
 
-#define GDA_ASYNC_WINDOW	256U		/* copies in flight, a long one counts as many */
-#define GDA_ASYNC_FLIGHT	512U		/* work requests */
+struct gda_inproc_copier;
 
-struct gda_async_end {
-	u64 ticket;
-	u32 after;			/* copies begun before it */
-	bool arrives;			/* the peer counts it */
-	u8 result_bytes;		/* 0: of an old value none is to be stored here */
-	struct gda_status status;
-	u64 old;
-	void *result;			/* in host memory */
+/* Called by one thread at a time. Lanes are independent, each is in order. */
+struct gda_inproc_copier_ops {
+	/*
+	 * Begin a copy of at most GDA_INPROC_MOST bytes behind all that was begun on
+	 * @lane. Return: 0 or a negative errno.
+	 */
+	int (*copy)(struct gda_inproc_copier *c, u32 lane, u64 dst, u64 src, u64 len);
+	/* Behind all that was begun on @lane, store @value at the address @dst. */
+	int (*store)(struct gda_inproc_copier *c, u32 lane, u64 dst, u32 value);
+	/* Is it still at work? Else -EIO: nothing is in flight and nothing will be done. */
+	int (*check)(struct gda_inproc_copier *c);
+	/* Nothing is in flight. */
+	void (*free)(struct gda_inproc_copier *c);
 };
 
-struct gda_inproc_async {
-	struct gda_inproc_qp *qp;
-	struct gda_inproc_copier *copier;
-	struct gda_inproc_async *next;	/* of the worker's, while @listed */
-	bool listed;
-	bool broken;			/* the copier is: all else is over */
-	struct gda_engine_cq stand_in;	/* of a CQ in device memory */
-	struct gda_engine_cq *cq;
-	struct gda_flight flight;
-	struct gda_flight_request requests[GDA_ASYNC_FLIGHT];
+#define GDA_INPROC_LANE_DATA	0U
+#define GDA_INPROC_LANE_FETCH	1U
+#define GDA_INPROC_LANES	2U
 
-	u32 head;			/* of @ends, as tail */
-	u32 tail;
-	struct gda_async_end ends[GDA_ASYNC_FLIGHT];	/* of what was not reported */
+#define GDA_INPROC_BOUNCE	65536U
+#define GDA_INPROC_MOST		(64U << 20)
 
-	const struct gda_work *carried;	/* the last that was begun, or NULL: all of it was copied */
-	u64 ticket;			/* of it */
-	u32 copied;			/* bytes of it that are, or are being */
-	u32 begun;			/* copies by weight, as all counts of them modulo 2^32 */
-	u32 marked;			/* ... when the mark was last asked for */
-	u32 bounced;			/* ... when the bounce buffer was last used */
-	u32 pulled;			/* bytes in it that @carried still wants */
-	u32 data;			/* ... when a copy was last begun: words wait for it */
-	struct gda_inproc_lane *lane;	/* of words that may be in flight, or NULL */
-	struct gda_inproc_lane *behind;	/* of words that the data lane was not ordered behind yet */
-	struct gda_inproc_words *holds;	/* of which it reads a word, or NULL; see atomic.c */
-	u64 old;			/* of the word of @carried, @old_bytes for @result */
-	void *result;
-	u32 old_bytes;
-	u32 results;			/* of @ends: old values that are not stored yet */
-	u32 looks;
-	u32 untold;			/* completions to write to a CQ in device memory, ... */
-	struct gda_completion newest;	/* ... of which it is told the newest */
-	u64 told[GDA_ENGINE_MAX_CQE_BYTES / 8];	/* the CQE there, but for its last word */
-
-	/* a send queue in device memory; the engine sees @rec and @db */
-	const __be32 *real_rec;
-	const __be64 *real_db;
-	__be32 rec[2];
-	__be64 db;
-	__be32 next_rec[2];		/* to be shown when @fetches are done */
-	__be64 next_db;
-	bool fetching;
-	u32 fetches;
-	u64 fetched;			/* slots below were copied */
+/*
+ * The copier of memory that no CPU reaches, for one queue. Addresses are the copier's:
+ * of what the CPU can reach, too.
+ */
+struct gda_inproc_copier {
+	const struct gda_inproc_copier_ops *ops;
+	struct {
+		const u32 *word;	/* where the CPU sees what @addr was set to */
+		u64 addr;
+	} mark[GDA_INPROC_LANES];	/* both 0 at first */
+	u8 *bounce;			/* GDA_INPROC_BOUNCE bytes */
+	u64 bounce_addr;
+	u64 cq;				/* address of the collapsed CQ in device memory, or 0 */
+	u64 sq;				/* address of the send queue in device memory, or 0 */
+	void *sq_copy;			/* then: as much memory of the CPU's */
+	u64 sq_copy_addr;
 };
 
-static inline u32 gda_async_mark(const struct gda_inproc_async *async, u32 lane)
-{
-	/* pairs with the copier's store: what it did before is seen */
-	return smp_load_acquire(async->copier->mark[lane].word);
-}
+/*
+ * Have a QP served by @copier, which is gone with the QP. Before the first post.
+ * Return: 0; -ENOENT; -EBUSY it has one; -EINVAL a CQ in device memory that is no collapsed one;
+ * -ENOMEM.
+ */
+int gda_inproc_copier_attach(struct gda_inproc_context *ctx, u32 handle,
+			     struct gda_inproc_copier *copier);
 
-/* Are the first @count copies done? */
-static inline bool gda_async_done(const struct gda_inproc_async *async, u32 count)
-{
-	return async->broken || gda_async_mark(async, GDA_INPROC_LANE_DATA) - count < 1U << 31;
-}
+/* atomic.c - words in memory that no CPU reaches, changed by queues with a copier */
 
-/* Work must not go on now. Return: as the functions below. */
-static inline int gda_async_fail(u8 class, u8 cause)
-{
-	return -(int)GDA_STATUS(class, cause);
-}
+struct gda_inproc_lane;
 
-/* copy.c; all return bytes or 0, 0 to wait, or gda_async_fail() */
+/* All but put() with lane->lock held. Return: 0 or a negative errno. */
+struct gda_inproc_lane_ops {
+	/* Behind all that was begun on the lane, store @width bytes, 4 or 8, whole. */
+	int (*store)(struct gda_inproc_lane *lane, u64 dst, u64 value, u32 width);
+	/* Likewise, read at most GDA_INPROC_BOUNCE bytes to @dst in host memory. */
+	int (*read)(struct gda_inproc_lane *lane, u64 dst, u64 src, u32 len);
+	/* Order what begins on the lane of @c's data from now on behind all begun here. */
+	int (*order)(struct gda_inproc_lane *lane, struct gda_inproc_copier *c);
+	/* Is it still at work? Else -EIO, as of a copier. Called without the lock. */
+	int (*check)(struct gda_inproc_lane *lane);
+	/* An MR with words uses it once less. */
+	void (*put)(struct gda_inproc_lane *lane);
+};
 
-/* Begin a copy. */
-int gda_async_copy(struct gda_inproc_async *async, u64 dst, u64 src, u32 len);
-/* Copy from @src to host memory: ask, wait, store. */
-int gda_async_bounce_in(struct gda_inproc_async *async, void *dst, u64 src, u32 len);
+/* The one lane on which words of a device's memory are stored, in order. */
+struct gda_inproc_lane {
+	const struct gda_inproc_lane_ops *ops;
+	pthread_mutex_t lock;
+};
 
-/* Are all old values stored that were fetched? Not before may other host memory be used. */
-bool gda_async_settled(struct gda_inproc_async *async);
-
-/* atomic.c */
-
-/* Is @w for gda_words_carry()? If not, it is a copy as any other. */
-bool gda_words_concern(const struct gda_work *w, const struct gda_exec_mems *mems);
-/* Carry @w on. Return: 1 all is begun; 0 to wait; or gda_async_fail(). */
-int gda_words_carry(struct gda_inproc_async *async, const struct gda_work *w,
-		    const struct gda_exec_mems *mems);
-/* The work request that @async carried has ended, or never will: others may go on. */
-void gda_words_release(struct gda_inproc_async *async);
-/* Order what begins on the lane of the data from now on behind all words. 0 or an errno. */
-int gda_words_order(struct gda_inproc_async *async);
+/*
+ * Words of [@addr, @addr + @length), addresses of the copiers', multiples of 8; with @stores others
+ * store to them, too. On success the use of @lane is that of @words, to be attached to an MR.
+ * Return: 0; -ENOMEM; -EBUSY some of it has words already.
+ */
+int gda_inproc_words_create(u64 addr, u64 length, struct gda_inproc_lane *lane, bool stores,
+			    struct gda_inproc_attachment **words);
 
 #endif /* GDA_COPIER_H */

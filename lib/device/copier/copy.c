@@ -22,7 +22,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include "copier.h"
+#include "async.h"
 #include "waiter.h"
 
 #define GDA_ASYNC_LONG	(1U << 20)
@@ -68,7 +68,7 @@ static void gda_async_store(struct gda_inproc_async *async, const u8 *entry, u32
 static const u8 *gda_async_entry(struct gda_inproc_async *async, void *entry,
 				 const struct gda_completion *c)
 {
-	struct gda_engine_cq one = async->stand_in;
+	struct gda_engine_cq one = async->far.engine_cq;
 
 	memcpy(entry, async->told, sizeof(async->told));
 	one.entries = entry;
@@ -84,7 +84,7 @@ static void gda_async_tell(struct gda_inproc_async *async)
 		return;
 	async->untold = 0;
 	gda_async_store(async, gda_async_entry(async, entry, &async->newest),
-			async->cq->dialect->cqe_last);
+			async->far.cq->dialect->cqe_last);
 }
 
 /*
@@ -93,7 +93,7 @@ static void gda_async_tell(struct gda_inproc_async *async)
  */
 static void gda_async_push_device(struct gda_inproc_async *async, const struct gda_completion *c)
 {
-	const struct gda_dialect_ops *ops = async->cq->dialect;
+	const struct gda_dialect_ops *ops = async->far.cq->dialect;
 	u64 entry[GDA_ENGINE_MAX_CQE_BYTES / 8];
 	const u8 *bytes;
 	u32 at;
@@ -114,20 +114,13 @@ static void gda_async_push_device(struct gda_inproc_async *async, const struct g
 	gda_async_store(async, bytes, ops->cqe_last);
 }
 
-bool gda_inproc_async_push(struct gda_engine_cq *engine_cq, const struct gda_completion *c)
+static bool gda_async_push(struct gda_inproc_far_cq *far, const struct gda_completion *c)
 {
-	struct gda_inproc_async *async = gda_inproc_of(engine_cq, struct gda_inproc_async, stand_in);
-	struct gda_inproc_cq *cq = gda_inproc_of(async->cq, struct gda_inproc_cq, engine_cq);
-
-	gda_async_push_device(async, c);
+	gda_async_push_device(gda_inproc_of(far, struct gda_inproc_async, far), c);
 	/* what it completes has been copied: a WAIT need not wait for the entry to arrive */
-	gda_inproc_wait_reached(cq, c->index + 1);
+	gda_inproc_wait_reached(gda_inproc_of(far->cq, struct gda_inproc_cq, engine_cq),
+				c->index + 1);
 	return true;
-}
-
-struct gda_engine_cq *gda_inproc_async_cq(struct gda_engine_cq *engine_cq)
-{
-	return gda_inproc_of(engine_cq, struct gda_inproc_async, stand_in)->cq;
 }
 
 /* Ask for the mark behind all that was begun; before that, write a CQ in device memory. */
@@ -483,50 +476,60 @@ static void gda_async_fetch(struct gda_inproc_async *async)
 	async->fetching = true;
 }
 
-bool gda_inproc_async_visit(struct gda_inproc_worker *w, struct gda_inproc_async *async, u32 wqes)
+static struct gda_inproc_async *gda_async_of(const struct gda_inproc_qp *qp)
 {
+	return gda_attached_of(qp->attached, struct gda_inproc_async);
+}
+
+static u32 gda_async_visit(struct gda_inproc_qp *qp, u32 wqes, u32 bytes)
+{
+	struct gda_inproc_async *async = gda_async_of(qp);
 	u32 n = 0;
 
+	(void)bytes;		/* a visit only begins copies */
 	if (async->copier->sq)
 		gda_async_fetch(async);
 	while (n < wqes && gda_async_next(async))
 		n++;
-	if (gda_async_scan(async) && !async->listed) {
-		async->listed = true;
-		async->next = w->async;
-		w->async = async;
-	}
-	return n || async->listed || async->carried || async->qp->engine_qp.busy;
+	if (gda_async_scan(async))
+		gda_inproc_poll_later(qp);
+	return n + (qp->polls || async->carried || qp->engine_qp.busy);
 }
 
-u32 gda_inproc_async_count(const struct gda_inproc_async *async)
+static bool gda_async_poll(struct gda_inproc_qp *qp)
 {
-	return (u32)(READ_ONCE(async->flight.tail) - READ_ONCE(async->flight.head));
+	return gda_async_scan(gda_async_of(qp));
 }
 
-void gda_inproc_async_poll(struct gda_inproc_worker *w)
-{
-	struct gda_inproc_async **link = &w->async;
-	struct gda_inproc_async *async;
+static const struct gda_inproc_executor gda_copier_executor = {
+	.visit = gda_async_visit,
+	.poll = gda_async_poll,
+};
 
-	while ((async = *link)) {
-		w->guard.qp = async->qp;
-		gda_inproc_begin_visit(async->qp);
-		if (gda_async_scan(async)) {
-			link = &async->next;
-			continue;
-		}
-		async->listed = false;
-		*link = async->next;
-	}
+/* Memory of the copier's is given back when nothing is in flight, with the QP. */
+static void gda_async_free(struct gda_inproc_attachment *attached)
+{
+	struct gda_inproc_async *async = gda_attached_of(attached, struct gda_inproc_async);
+
+	gda_words_release(async);
+	async->copier->ops->free(async->copier);
+	free(async);
 }
 
-void gda_inproc_async_drain(struct gda_inproc_worker *w)
+/* The QP completes to a CQ that stands for the one in device memory. */
+static void gda_async_stand_in(struct gda_inproc_async *async, struct gda_engine_qp *q)
 {
-	while (w->async) {
-		gda_inproc_async_poll(w);
-		gda_waiter_yield();
-	}
+	struct gda_inproc_far_cq *far = &async->far;
+
+	far->cq = q->cq;
+	far->push = gda_async_push;
+	far->engine_cq.dialect = q->cq->dialect;
+	far->engine_cq.depth = 1;
+	far->engine_cq.collapsed = true;
+	far->engine_cq.entries = async->told;
+	gda_cq_init(&far->engine_cq);
+	far->engine_cq.entries = NULL;
+	q->cq = &far->engine_cq;
 }
 
 /* The QP's worker does not see it. */
@@ -537,18 +540,11 @@ static int gda_async_attach(struct gda_inproc_qp *qp, struct gda_inproc_copier *
 
 	if (!async)
 		return -ENOMEM;
+	async->attachment.free = gda_async_free;
 	async->qp = qp;
 	async->copier = copier;
-	if (copier->cq) {
-		async->cq = q->cq;
-		async->stand_in.dialect = q->cq->dialect;
-		async->stand_in.depth = 1;
-		async->stand_in.collapsed = true;
-		async->stand_in.entries = async->told;
-		gda_cq_init(&async->stand_in);
-		async->stand_in.entries = NULL;
-		q->cq = &async->stand_in;
-	}
+	if (copier->cq)
+		gda_async_stand_in(async, q);
 	if (copier->sq) {
 		async->real_rec = q->dbrec;
 		async->real_db = q->db;
@@ -557,13 +553,13 @@ static int gda_async_attach(struct gda_inproc_qp *qp, struct gda_inproc_copier *
 		q->sq = copier->sq_copy;
 	}
 	gda_flight_init(&async->flight, q, async->requests, GDA_ASYNC_FLIGHT);
-	qp->async = async;
-	qp->aside = true;
+	qp->flight = &async->flight;
+	gda_inproc_qp_attach(qp, &gda_copier_executor, &async->attachment);
 	return 0;
 }
 
-int gda_inproc_async_attach(struct gda_inproc_context *ctx, u32 handle,
-			    struct gda_inproc_copier *copier)
+int gda_inproc_copier_attach(struct gda_inproc_context *ctx, u32 handle,
+			     struct gda_inproc_copier *copier)
 {
 	struct gda_inproc_qp *qp;
 	int err = gda_inproc_enter(ctx);
@@ -573,7 +569,7 @@ int gda_inproc_async_attach(struct gda_inproc_context *ctx, u32 handle,
 	qp = gda_inproc_qp_find(ctx, handle);
 	if (!qp)
 		err = -ENOENT;
-	else if (qp->async)
+	else if (qp->attached)
 		err = -EBUSY;
 	else if (copier->cq && !qp->engine_qp.cq->collapsed)
 		err = -EINVAL;
@@ -586,13 +582,4 @@ int gda_inproc_async_attach(struct gda_inproc_context *ctx, u32 handle,
 	}
 	pthread_mutex_unlock(&ctx->lock);
 	return err;
-}
-
-void gda_inproc_async_free(struct gda_inproc_async *async)
-{
-	if (!async)
-		return;
-	gda_words_release(async);
-	async->copier->ops->free(async->copier);
-	free(async);
 }

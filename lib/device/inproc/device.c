@@ -104,7 +104,7 @@ int gda_inproc_context_create(const char *device, struct gda_inproc_context **co
 	ctx->next_cookie = GDA_INPROC_PAGE;
 	gda_inproc_record_init(ctx);
 	ctx->executor = gda_inproc_executor_find(device);
-	err = ctx->executor->open(ctx, device);
+	err = ctx->executor->bind(ctx, device);
 	if (err)
 		goto err_close;
 	err = gda_inproc_workers_start(ctx);
@@ -115,7 +115,7 @@ int gda_inproc_context_create(const char *device, struct gda_inproc_context **co
 	return 0;
 
 err_executor:
-	ctx->executor->close(ctx);
+	ctx->executor->unbind(ctx);
 err_close:
 	pthread_mutex_destroy(&ctx->lock);
 	close(ctx->fd);
@@ -152,7 +152,7 @@ void gda_inproc_context_destroy(struct gda_inproc_context *ctx)
 	gda_inproc_context_shutdown(ctx);
 	pthread_mutex_unlock(&ctx->lock);
 	gda_inproc_workers_exit(ctx);
-	ctx->executor->close(ctx);
+	ctx->executor->unbind(ctx);
 	close(ctx->fd);
 	pthread_mutex_destroy(&ctx->lock);
 	__atomic_fetch_sub(&gda_inproc.contexts, 1, __ATOMIC_RELAXED);
@@ -181,7 +181,7 @@ bool gda_inproc_alone(const struct gda_context *c)
 {
 	const struct gda_inproc_context *ctx = c->device;
 
-	return c->ops == &gda_device_inproc && ctx->executor == &gda_inproc_soft;
+	return c->ops == &gda_device_inproc && !ctx->executor->visit;
 }
 
 static int gda_inproc_query(const struct gda_inproc_context *ctx, struct gda_query *cmd)

@@ -91,7 +91,7 @@ static noinline bool gda_inproc_help_guarded(struct gda_inproc_qp *qp)
 		gda_inproc_fault(&guard);
 	} else {
 		gda_inproc_guard = &guard;
-		worked = gda_inproc_visit_engine(qp);
+		worked = gda_inproc_visit(qp);
 	}
 	gda_inproc_guard = before;
 	return worked;
@@ -129,8 +129,8 @@ static bool gda_inproc_help_one(struct gda_inproc_qp *qp, unsigned int polls,
 {
 	u32 turn = READ_ONCE(qp->turn);
 
-	/* a copier's are only its worker's */
-	if (unlikely(qp->async))
+	/* only its worker visits it */
+	if (unlikely(qp->executor->poll))
 		return false;
 	if (turn == GDA_INPROC_MINE && gda_inproc_help_ask(polls, what))
 		__atomic_compare_exchange_n(&qp->turn, &turn, GDA_INPROC_ASKED, false,

@@ -16,6 +16,13 @@ const struct gda_mem *gda_host_mem(const struct gda_engine_qp *q, u32 key)
 	return gda_inproc_table_find(&gda_inproc.keys, key >> 8);
 }
 
+void gda_host_kick(struct gda_engine_qp *q)
+{
+	struct gda_inproc_qp *qp = gda_inproc_of(q, struct gda_inproc_qp, engine_qp);
+
+	gda_inproc_kick(qp->obj.ctx, qp->slot);
+}
+
 u32 gda_host_span(const struct gda_mem *mem, u64 off, u32 len, void **ptr)
 {
 	*ptr = gda_inproc_of(mem, struct gda_inproc_mr, mem)->addr + off;
@@ -66,12 +73,17 @@ static void gda_inproc_cq_fire(struct gda_inproc_cq *cq)
 	gda_inproc_signal(cq->event);
 }
 
+static struct gda_inproc_far_cq *gda_inproc_far(struct gda_engine_cq *engine_cq)
+{
+	return gda_inproc_of(engine_cq, struct gda_inproc_far_cq, engine_cq);
+}
+
 void gda_host_event(struct gda_engine_cq *engine_cq, const struct gda_completion *c)
 {
 	struct gda_inproc_cq *cq;
 
 	if (!engine_cq->entries)
-		engine_cq = gda_inproc_async_cq(engine_cq);
+		engine_cq = gda_inproc_far(engine_cq)->cq;
 	cq = gda_inproc_of(engine_cq, struct gda_inproc_cq, engine_cq);
 	pthread_mutex_lock(&cq->lock);
 	if (cq->armed & gda_completion_fires(c))
@@ -97,8 +109,11 @@ bool gda_host_push(struct gda_engine_cq *engine_cq, const struct gda_completion 
 	struct gda_inproc_cq *cq = gda_inproc_of(engine_cq, struct gda_inproc_cq, engine_cq);
 	bool pushed, wakes;
 
-	if (unlikely(!engine_cq->entries))
-		return gda_inproc_async_push(engine_cq, c);
+	if (unlikely(!engine_cq->entries)) {
+		struct gda_inproc_far_cq *far = gda_inproc_far(engine_cq);
+
+		return far->push(far, c);
+	}
 	pthread_mutex_lock(&cq->lock);
 	gda_inproc_push_seen(engine_cq);
 	pushed = gda_cq_push(engine_cq, c);

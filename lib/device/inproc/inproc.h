@@ -31,6 +31,7 @@
 #include "create.h"
 #include "engine.h"
 #include "event.h"
+#include "flight.h"
 #include "qp_refs.h"
 #include "query.h"
 #include "record.h"
@@ -55,12 +56,15 @@ struct gda_inproc_context;
 struct gda_inproc_mr;
 struct gda_inproc_qp;
 
-/* soft.c, and files of other executors */
+/* device.c has the list */
 
 /*
- * An executor carries out the work of a context, as in kmod/include/gda/executor.h: one table each.
- * Calls of one context are one after the other, with ctx->lock held but for those that the
- * table says; what returns void cannot fail.
+ * An executor carries out the work of a context, as in kmod/include/gda/executor.h: one table each,
+ * with the same names for the same. Calls of one context are one after the other, with ctx->lock
+ * held but for those that the table says; what returns void cannot fail.
+ *
+ * One can be attached to a QP later, to serve it in place of the context's (copier/copier.h). It
+ * has visit() and poll() only.
  */
 struct gda_inproc_executor {
 	/* Without a lock: is it asked for a device of this name? */
@@ -68,9 +72,9 @@ struct gda_inproc_executor {
 	/* Likewise: fill in name and features of its devices, @n from 0. 0, or -ENOENT: no more. */
 	int (*describe)(u32 n, struct gda_device_info *info);
 	/* Before all other calls of a context: set ctx->features. 0 or a negative errno */
-	int (*open)(struct gda_inproc_context *ctx, const char *device);
+	int (*bind)(struct gda_inproc_context *ctx, const char *device);
 	/* After all others. */
-	void (*close)(struct gda_inproc_context *ctx);
+	void (*unbind)(struct gda_inproc_context *ctx);
 	/*
 	 * Instead of any other, in a child of fork(2): close what a device would keep for the
 	 * parent. NULL: nothing
@@ -78,27 +82,46 @@ struct gda_inproc_executor {
 	void (*forked)(struct gda_inproc_context *ctx);
 	/* Its name, and limits that are lower than those that are filled in. */
 	void (*query)(const struct gda_inproc_context *ctx, struct gda_query *cmd);
-	/* A QP that has its number is about to be shown to its worker. 0 or a negative errno */
+	/* Bytes of its own that are allocated with each QP, qp->priv; 0: it sets that itself */
+	size_t qp_size;
+	/*
+	 * A QP that has its number is about to be shown to its worker. If work of it can be in
+	 * flight between two visits, set qp->flight. 0 or a negative errno
+	 */
 	int (*qp_create)(struct gda_inproc_qp *qp);
+	/* Optional: undo qp_create(). */
 	void (*qp_free)(struct gda_inproc_qp *qp);
 	void (*qp_address)(struct gda_inproc_qp *qp, u8 *address);
 	int (*qp_connect)(struct gda_inproc_qp *qp, const u8 *address);
 	/* It is being killed: nobody finds its number any more. */
 	void (*qp_disconnect)(struct gda_inproc_qp *qp);
-	/* The number of the peer that it has named, or 0; NULL: it does not know. */
-	u32 (*qp_peer)(struct gda_inproc_qp *qp);
-	/* Without visit() NULL: how much a device was given and has not done. */
-	u32 (*qp_in_flight)(const struct gda_inproc_qp *qp);
-	/* Set mr->mem.key; all else there is filled in. 0 or a negative errno */
+	/* Optional: the number of the peer that it has named, or 0. */
+	u32 (*qp_peer)(const struct gda_inproc_qp *qp);
+	/*
+	 * Set mr->mem.key; all else there is filled in. 0 or a negative errno. Without these three
+	 * keys are key.c's, as the engine finds them
+	 */
 	int (*mr_map)(struct gda_inproc_mr *mr);
 	/* The key is dead; queues may be at work with the MR until mr_free(). */
 	void (*mr_unmap)(struct gda_inproc_mr *mr);
 	void (*mr_free)(struct gda_inproc_mr *mr);
 	/*
 	 * Serve a queue for a while, in place of gda_engine_visit(); NULL: the engine does. Called
-	 * without a lock, by whoever has the queue's turn. Return: whether anything was done
+	 * without a lock, by whoever has the queue's turn. Return: how much was done, in work
+	 * requests, and more than 0 also while the worker is to come again soon
 	 */
-	bool (*visit)(struct gda_inproc_qp *qp, u32 wqes, u32 bytes);
+	u32 (*visit)(struct gda_inproc_qp *qp, u32 wqes, u32 bytes);
+	/*
+	 * Optional: the queue's worker alone visits it. After gda_inproc_poll_later() it calls this
+	 * in every pass, and neither sleeps nor is quiescent, until this is false: nothing is in
+	 * flight
+	 */
+	bool (*poll)(struct gda_inproc_qp *qp);
+};
+
+/* What an executor that was attached has of an object; freed with it. */
+struct gda_inproc_attachment {
+	void (*free)(struct gda_inproc_attachment *attached);
 };
 
 extern const struct gda_inproc_executor gda_inproc_soft, gda_verbs_executor;
@@ -249,7 +272,7 @@ struct gda_inproc_worker {
 	bool kicked;			/* under @lock */
 	/* the worker's own */
 	struct gda_inproc_guard guard;
-	struct gda_inproc_async *async;	/* with work in flight */
+	struct gda_inproc_qp *polled;	/* those that it polls */
 	bool found;			/* the last pass found work */
 	bool lent;			/* this pass left a queue to its helper */
 	bool said_asleep;		/* the last record of it says so */
@@ -263,8 +286,10 @@ struct gda_inproc_worker {
 	unsigned long used[GDA_INPROC_SLOT_WORDS];
 };
 
-/* One visit of a queue without a copier. Return: whether there was work. */
-bool gda_inproc_visit_engine(struct gda_inproc_qp *qp);
+/* One visit of a queue, by whoever has its turn. Return: whether there was work. */
+bool gda_inproc_visit(struct gda_inproc_qp *qp);
+/* Called by visit(): something is in flight, and the worker is to poll the queue. */
+void gda_inproc_poll_later(struct gda_inproc_qp *qp);
 
 /* How long a doorbell may stay silent before its worker begins to sleep. */
 #define GDA_INPROC_YIELD_NS	1000000U
@@ -380,6 +405,17 @@ struct gda_inproc_cq {
 	u32 awaited_index;		/* ... both under @lock */
 };
 
+/*
+ * Stands for a CQ in memory that no CPU reaches: a QP completes to @engine_cq, which has no
+ * entries.
+ */
+struct gda_inproc_far_cq {
+	struct gda_engine_cq engine_cq;
+	struct gda_engine_cq *cq;	/* the one that it stands for */
+	/* gda_host_push(), without a lock */
+	bool (*push)(struct gda_inproc_far_cq *far, const struct gda_completion *c);
+};
+
 int gda_inproc_cq_create(struct gda_inproc_context *ctx, struct gda_cq_create *cmd);
 int gda_inproc_cq_event(struct gda_inproc_context *ctx, const struct gda_cq_event *cmd);
 
@@ -391,106 +427,6 @@ struct gda_inproc_counter {
 };
 
 int gda_inproc_counter_create(struct gda_inproc_context *ctx, struct gda_counter_create *cmd);
-
-/* copier/copy.c - queues whose work somebody else carries out, while the worker goes on */
-
-struct gda_inproc_copier;
-
-/* Called by one thread at a time. Lanes are independent, each is in order. */
-struct gda_inproc_copier_ops {
-	/*
-	 * Begin a copy of at most GDA_INPROC_MOST bytes behind all that was begun on
-	 * @lane. Return: 0 or a negative errno.
-	 */
-	int (*copy)(struct gda_inproc_copier *c, u32 lane, u64 dst, u64 src, u64 len);
-	/* Behind all that was begun on @lane, store @value at the address @dst. */
-	int (*store)(struct gda_inproc_copier *c, u32 lane, u64 dst, u32 value);
-	/* Is it still at work? Else -EIO: nothing is in flight and nothing will be done. */
-	int (*check)(struct gda_inproc_copier *c);
-	/* Nothing is in flight. */
-	void (*free)(struct gda_inproc_copier *c);
-};
-
-#define GDA_INPROC_LANE_DATA	0U
-#define GDA_INPROC_LANE_FETCH	1U
-#define GDA_INPROC_LANES	2U
-
-#define GDA_INPROC_BOUNCE	65536U
-#define GDA_INPROC_MOST		(64U << 20)
-
-/*
- * The copier of memory that no CPU reaches, for one queue. Addresses are the copier's:
- * of what the CPU can reach, too.
- */
-struct gda_inproc_copier {
-	const struct gda_inproc_copier_ops *ops;
-	struct {
-		const u32 *word;	/* where the CPU sees what @addr was set to */
-		u64 addr;
-	} mark[GDA_INPROC_LANES];	/* both 0 at first */
-	u8 *bounce;			/* GDA_INPROC_BOUNCE bytes */
-	u64 bounce_addr;
-	u64 cq;				/* address of the collapsed CQ in device memory, or 0 */
-	u64 sq;				/* address of the send queue in device memory, or 0 */
-	void *sq_copy;			/* then: as much memory of the CPU's */
-	u64 sq_copy_addr;
-};
-
-/*
- * Have a QP executed by @copier, which is gone with the QP. Before the first post.
- * Return: 0; -ENOENT; -EBUSY it has one; -EINVAL a CQ in device memory that is no collapsed one;
- * -ENOMEM.
- */
-int gda_inproc_async_attach(struct gda_inproc_context *ctx, u32 handle,
-			    struct gda_inproc_copier *copier);
-void gda_inproc_async_free(struct gda_inproc_async *async);
-/* How much is in flight? Any thread; it may change meanwhile. */
-u32 gda_inproc_async_count(const struct gda_inproc_async *async);
-/* At most so many work requests. Return: whether there was work, or is any in flight. */
-bool gda_inproc_async_visit(struct gda_inproc_worker *w, struct gda_inproc_async *async, u32 wqes);
-/* Complete what is done of all queues of @w. */
-void gda_inproc_async_poll(struct gda_inproc_worker *w);
-/* Wait until nothing is in flight. */
-void gda_inproc_async_drain(struct gda_inproc_worker *w);
-/* gda_host_push() to the CQ that stands for the real one. */
-bool gda_inproc_async_push(struct gda_engine_cq *engine_cq, const struct gda_completion *c);
-/* The real one. */
-struct gda_engine_cq *gda_inproc_async_cq(struct gda_engine_cq *engine_cq);
-
-/* copier/atomic.c - words in memory that no CPU reaches, changed by queues with a copier */
-
-struct gda_inproc_lane;
-
-/* All but put() with lane->lock held. Return: 0 or a negative errno. */
-struct gda_inproc_lane_ops {
-	/* Behind all that was begun on the lane, store @width bytes, 4 or 8, whole. */
-	int (*store)(struct gda_inproc_lane *lane, u64 dst, u64 value, u32 width);
-	/* Likewise, read at most GDA_INPROC_BOUNCE bytes to @dst in host memory. */
-	int (*read)(struct gda_inproc_lane *lane, u64 dst, u64 src, u32 len);
-	/* Order what begins on the lane of @c's data from now on behind all begun here. */
-	int (*order)(struct gda_inproc_lane *lane, struct gda_inproc_copier *c);
-	/* Is it still at work? Else -EIO, as of a copier. Called without the lock. */
-	int (*check)(struct gda_inproc_lane *lane);
-	/* An MR with words uses it once less. */
-	void (*put)(struct gda_inproc_lane *lane);
-};
-
-/* The one lane on which words of a device's memory are stored, in order. */
-struct gda_inproc_lane {
-	const struct gda_inproc_lane_ops *ops;
-	pthread_mutex_t lock;
-};
-
-struct gda_inproc_words;
-
-/*
- * Words of [@addr, @addr + @length), addresses of the copiers', multiples of 8; with @stores others
- * store to them, too. On success the use of @lane is the words'.
- * Return: 0; -ENOMEM; -EBUSY some of it has words already.
- */
-int gda_inproc_words_create(u64 addr, u64 length, struct gda_inproc_lane *lane, bool stores,
-			    struct gda_inproc_words **words);
-void gda_inproc_words_free(struct gda_inproc_words *words);
 
 /* wait.c */
 
@@ -523,7 +459,7 @@ struct gda_inproc_qp {
 	u32 turn __attribute__((aligned(128)));	/* atomic: enum gda_inproc_turn */
 	u32 helps;			/* visits by helpers; written while HELD */
 	u32 seen_helps;			/* the worker's: @helps when it looked last */
-	struct gda_inproc_async *async;	/* or NULL */
+	const struct gda_inproc_executor *executor;	/* its context's, or one attached */
 	struct gda_inproc_object obj;
 	struct gda_control_parts parts;
 	struct gda_inproc_region *sq;
@@ -532,18 +468,24 @@ struct gda_inproc_qp {
 	void *dead_leaf;		/* of its number, to be freed with it */
 	u32 slot;
 	bool polled;
-	bool aside;			/* a visit is not just the engine's: the next, or @async */
+	bool aside;			/* a visit is not just the engine's: the next, or visit() */
 	u64 rnr_until;			/* the peer was not ready: not before, or 0 */
 	struct gda_inproc_wait wait;
 	u64 visit_ns;			/* while engine_qp.record: when its visit began */
-	void *priv;			/* the executor's */
-	struct gda_endpoint end;	/* under dev->peer_lock */
+	void *priv;			/* that of its context's executor */
+	const struct gda_flight *flight;	/* work in flight, or NULL; see gda/flight.h */
+	struct gda_inproc_attachment *attached;	/* of @executor, or NULL */
+	struct gda_inproc_qp *next_polled;	/* of the worker's, while @polls */
+	bool polls;
 };
 
 struct gda_inproc_qp *gda_inproc_qp_find(struct gda_inproc_context *ctx, u32 handle);
 /* Hide it from its worker, and show it again. */
 void gda_inproc_qp_unlink(struct gda_inproc_qp *qp);
 void gda_inproc_qp_link(struct gda_inproc_qp *qp, u32 slot);
+/* Have @executor serve a QP that was hidden. @attached is freed with the QP. */
+void gda_inproc_qp_attach(struct gda_inproc_qp *qp, const struct gda_inproc_executor *executor,
+			  struct gda_inproc_attachment *attached);
 int gda_inproc_qp_create(struct gda_inproc_context *ctx, struct gda_qp_create *cmd);
 int gda_inproc_qp_address(struct gda_inproc_context *ctx, struct gda_qp_address *cmd);
 int gda_inproc_qp_query(struct gda_inproc_context *ctx, struct gda_qp_query *cmd);
@@ -556,19 +498,24 @@ struct gda_inproc_mr {
 	struct gda_mem mem;
 	u8 *addr;
 	struct gda_inproc_object obj;
-	struct gda_inproc_words *words;	/* or NULL */
+	struct gda_inproc_attachment *attached;	/* or NULL */
 	void *dead_leaf;		/* of its key, to be freed with it */
 	void *priv;			/* the executor's */
 };
 
 int gda_inproc_mr_reg(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cmd);
 /*
- * The same of memory that only copiers reach: cmd->addr is theirs. With @words, which on success
- * are the MR's, or NULL. Takes ctx->lock.
+ * The same of memory that no CPU reaches, but attached executors: cmd->addr is theirs. @attached
+ * is the MR's on success, or NULL. Takes ctx->lock.
  */
 int gda_inproc_mr_reg_no_cpu(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cmd,
-			     struct gda_inproc_words *words);
+			     struct gda_inproc_attachment *attached);
 int gda_inproc_mr_query(struct gda_inproc_context *ctx, struct gda_mr_query *cmd);
+
+/* key.c */
+
+int gda_inproc_key_create(struct gda_inproc_mr *mr);
+void gda_inproc_key_remove(struct gda_inproc_mr *mr);
 
 /* record.c */
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Memory regions: rights and a key over memory of this process. The key is the executor's.
+ * Memory regions: rights and a key over memory of this process. The key is the executor's, or
+ * key.c's.
  * Registration checks that the whole range is mapped with the rights it needs.
  *
  * Memory that no CPU reaches (GDA_MEM_NO_CPU) is registered by code that has checked that it
- * exists, and is copied by the copiers of the queues that name it; it may have words
- * (copier/atomic.c).
+ * exists, and is reached by the executors that are attached to the queues that name it; the MR
+ * may have something of theirs.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -54,7 +55,7 @@ static int gda_inproc_mapped(u64 start, u64 end, bool writable)
 }
 
 static int gda_inproc_mr_create(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cmd,
-				u32 state, struct gda_inproc_words *words)
+				u32 state, struct gda_inproc_attachment *attached)
 {
 	const struct gda_control_mr_range range = {
 		.addr = cmd->addr, .length = cmd->length, .access = cmd->access,
@@ -75,10 +76,10 @@ static int gda_inproc_mr_create(struct gda_inproc_context *ctx, struct gda_mr_re
 		return -ENOMEM;
 	mr->obj.ctx = ctx;
 	mr->addr = (u8 *)(uintptr_t)cmd->addr;
-	mr->words = words;
+	mr->attached = attached;
 	mr->mem.pd = ctx;
 	gda_control_init_mr(&mr->mem, &range, state);
-	err = ctx->executor->mr_map(mr);
+	err = ctx->executor->mr_map ? ctx->executor->mr_map(mr) : gda_inproc_key_create(mr);
 	if (err) {
 		free(mr);
 		return err;
@@ -98,7 +99,7 @@ int gda_inproc_mr_reg(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cm
 }
 
 int gda_inproc_mr_reg_no_cpu(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cmd,
-			     struct gda_inproc_words *words)
+			     struct gda_inproc_attachment *attached)
 {
 	/* the library asks for it without a request that gda_inproc_call() would check */
 	int err = gda_control_check_request(GDA_IOC_NR_MR_REG_USER, cmd);
@@ -108,7 +109,7 @@ int gda_inproc_mr_reg_no_cpu(struct gda_inproc_context *ctx, struct gda_mr_reg_u
 	err = gda_inproc_enter(ctx);
 	if (err)
 		return err;
-	err = gda_inproc_mr_create(ctx, cmd, GDA_MR_LIVE | GDA_MEM_NO_CPU, words);
+	err = gda_inproc_mr_create(ctx, cmd, GDA_MR_LIVE | GDA_MEM_NO_CPU, attached);
 	pthread_mutex_unlock(&ctx->lock);
 	return err;
 }
@@ -119,15 +120,21 @@ static void gda_inproc_mr_kill(struct gda_inproc_object *obj)
 
 	WRITE_ONCE(mr->mem.state, GDA_MR_REVOKED);
 	gda_inproc_record_mr(mr, GDA_RECORD_REVOKED);
-	obj->ctx->executor->mr_unmap(mr);
+	if (obj->ctx->executor->mr_unmap)
+		obj->ctx->executor->mr_unmap(mr);
+	else
+		gda_inproc_key_remove(mr);
 }
 
 static void gda_inproc_mr_free(struct gda_inproc_object *obj)
 {
 	struct gda_inproc_mr *mr = gda_inproc_of(obj, struct gda_inproc_mr, obj);
 
-	obj->ctx->executor->mr_free(mr);
-	gda_inproc_words_free(mr->words);
+	if (obj->ctx->executor->mr_free)
+		obj->ctx->executor->mr_free(mr);
+	if (mr->attached)
+		mr->attached->free(mr->attached);
+	free(mr->dead_leaf);
 	free(mr);
 }
 

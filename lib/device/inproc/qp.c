@@ -128,8 +128,10 @@ static void gda_inproc_qp_free(struct gda_inproc_object *obj)
 {
 	struct gda_inproc_qp *qp = gda_inproc_of(obj, struct gda_inproc_qp, obj);
 
-	gda_inproc_async_free(qp->async);
-	obj->ctx->executor->qp_free(qp);
+	if (qp->attached)
+		qp->attached->free(qp->attached);
+	if (obj->ctx->executor->qp_free)
+		obj->ctx->executor->qp_free(qp);
 	gda_inproc_qp_memory_free(obj->ctx, qp);
 	gda_control_detach_parts(&qp->parts);
 	free(qp->dead_leaf);
@@ -151,6 +153,30 @@ static void gda_inproc_qp_respond(const struct gda_inproc_qp *qp, struct gda_qp_
 	gda_inproc_cell_info(&qp->db, &cmd->db);
 }
 
+/* The executor's own lies behind the QP. */
+static struct gda_inproc_qp *gda_inproc_qp_alloc(const struct gda_inproc_executor *executor)
+{
+	const size_t align = _Alignof(struct gda_inproc_qp);
+	size_t bytes = (sizeof(struct gda_inproc_qp) + executor->qp_size + align - 1) & -align;
+	struct gda_inproc_qp *qp = aligned_alloc(align, bytes);
+
+	if (!qp)
+		return NULL;
+	memset(qp, 0, bytes);
+	qp->executor = executor;
+	qp->priv = executor->qp_size ? qp + 1 : NULL;
+	qp->aside = executor->visit;
+	return qp;
+}
+
+void gda_inproc_qp_attach(struct gda_inproc_qp *qp, const struct gda_inproc_executor *executor,
+			  struct gda_inproc_attachment *attached)
+{
+	qp->executor = executor;
+	qp->attached = attached;
+	qp->aside = true;
+}
+
 int gda_inproc_qp_create(struct gda_inproc_context *ctx, struct gda_qp_create *cmd)
 {
 	const struct gda_dialect_ops *dialect;
@@ -162,10 +188,9 @@ int gda_inproc_qp_create(struct gda_inproc_context *ctx, struct gda_qp_create *c
 		err = gda_inproc_object_room(ctx, GDA_INPROC_QP);
 	if (err)
 		return err;
-	qp = aligned_alloc(_Alignof(struct gda_inproc_qp), sizeof(*qp));
+	qp = gda_inproc_qp_alloc(ctx->executor);
 	if (!qp)
 		return -ENOMEM;
-	memset(qp, 0, sizeof(*qp));
 	err = gda_control_find_parts(&qp->parts, cmd, dialect, ctx);
 	if (err)
 		goto err_free;
@@ -229,6 +254,12 @@ int gda_inproc_qp_connect(struct gda_inproc_context *ctx, const struct gda_qp_co
 	return ctx->executor->qp_connect(qp, cmd->address);
 }
 
+/* Whoever visits the queue may change it meanwhile. */
+static u32 gda_inproc_in_flight(const struct gda_flight *f)
+{
+	return f ? (u32)(READ_ONCE(f->tail) - READ_ONCE(f->head)) : 0;
+}
+
 int gda_inproc_qp_query(struct gda_inproc_context *ctx, struct gda_qp_query *cmd)
 {
 	struct gda_inproc_qp *qp = gda_inproc_qp_find(ctx, cmd->handle);
@@ -240,8 +271,7 @@ int gda_inproc_qp_query(struct gda_inproc_context *ctx, struct gda_qp_query *cmd
 	w = &ctx->worker[qp->slot % ctx->nworkers];
 	cmd->peer = ctx->executor->qp_peer ? ctx->executor->qp_peer(qp) : 0;
 	cmd->delayed = READ_ONCE(qp->rnr_until) != 0;
-	cmd->in_flight = qp->async ? gda_inproc_async_count(qp->async) :
-			 ctx->executor->qp_in_flight ? ctx->executor->qp_in_flight(qp) : 0;
+	cmd->in_flight = gda_inproc_in_flight(qp->flight);
 	cmd->passes = READ_ONCE(w->passes);
 	cmd->worker = READ_ONCE(w->asleep) ? GDA_QP_WORKER_SLEEPS : GDA_QP_WORKER_RUNS;
 	return 0;

@@ -6,16 +6,18 @@
  *
  * All endpoints are under dev->peer_lock; workers read a peer's queue without it.
  *
- * A key is an index of 24 bits, which goes round from a random start, and 8 random bits; the
- * whole of it is compared, and so is the protection domain. Memory is neither pinned nor
- * charged: that it stays mapped is up to the program. A queue whose work names memory that is
- * unmapped while it is registered fails (fault.c).
+ * Memory is neither pinned nor charged: that it stays mapped is up to the program. A queue whose
+ * work names memory that is unmapped while it is registered fails (fault.c).
  */
 #include <errno.h>
-#include <stdlib.h>
 #include "inproc.h"
 
 #define GDA_INPROC_MAGIC	0x49414447	/* "GDAI": no address of the kernel's */
+
+/* A QP of it, gda_inproc_qp.priv. */
+struct gda_soft_qp {
+	struct gda_endpoint end;	/* under dev->peer_lock */
+};
 
 static u64 gda_soft_features(void)
 {
@@ -42,14 +44,14 @@ static int gda_soft_describe(u32 n, struct gda_device_info *info)
 	return 0;
 }
 
-static int gda_soft_open(struct gda_inproc_context *ctx, const char *device)
+static int gda_soft_bind(struct gda_inproc_context *ctx, const char *device)
 {
 	(void)device;
 	ctx->features = gda_soft_features();
 	return 0;
 }
 
-static void gda_soft_close(struct gda_inproc_context *ctx)
+static void gda_soft_unbind(struct gda_inproc_context *ctx)
 {
 	(void)ctx;
 }
@@ -60,28 +62,25 @@ static void gda_soft_query(const struct gda_inproc_context *ctx, struct gda_quer
 	memcpy(cmd->device, GDA_DEVICE_INPROC, sizeof(GDA_DEVICE_INPROC));
 }
 
+static struct gda_endpoint *gda_soft_end(const struct gda_inproc_qp *qp)
+{
+	struct gda_soft_qp *soft = qp->priv;
+
+	return &soft->end;
+}
+
 static int gda_soft_qp_create(struct gda_inproc_qp *qp)
 {
-	qp->end.queue = &qp->engine_qp;
-	qp->end.nonce = gda_inproc_random();
+	struct gda_endpoint *end = gda_soft_end(qp);
+
+	end->queue = &qp->engine_qp;
+	end->nonce = gda_inproc_random();
 	return 0;
-}
-
-static void gda_soft_qp_free(struct gda_inproc_qp *qp)
-{
-	(void)qp;
-}
-
-void gda_host_kick(struct gda_engine_qp *q)
-{
-	struct gda_inproc_qp *qp = gda_inproc_of(q, struct gda_inproc_qp, engine_qp);
-
-	gda_inproc_kick(qp->obj.ctx, qp->slot);
 }
 
 static void gda_soft_qp_address(struct gda_inproc_qp *qp, u8 *address)
 {
-	gda_endpoint_address(&qp->end, GDA_INPROC_MAGIC, address);
+	gda_endpoint_address(gda_soft_end(qp), GDA_INPROC_MAGIC, address);
 }
 
 /* A number of this process may be that of another device's QP. */
@@ -89,7 +88,7 @@ static struct gda_endpoint *gda_soft_find(u32 qpn)
 {
 	struct gda_inproc_qp *qp = qpn >> 24 ? NULL : gda_inproc_table_find(&gda_inproc.qps, qpn);
 
-	return qp && qp->obj.ctx->executor == &gda_inproc_soft ? &qp->end : NULL;
+	return qp && qp->obj.ctx->executor == &gda_inproc_soft ? gda_soft_end(qp) : NULL;
 }
 
 static int gda_soft_qp_connect(struct gda_inproc_qp *qp, const u8 *address)
@@ -100,7 +99,7 @@ static int gda_soft_qp_connect(struct gda_inproc_qp *qp, const u8 *address)
 	if (err)
 		return err;
 	pthread_mutex_lock(&gda_inproc.peer_lock);
-	err = gda_endpoint_connect(&qp->end, gda_soft_find(name.qpn), &name);
+	err = gda_endpoint_connect(gda_soft_end(qp), gda_soft_find(name.qpn), &name);
 	pthread_mutex_unlock(&gda_inproc.peer_lock);
 	return err;
 }
@@ -109,61 +108,30 @@ static int gda_soft_qp_connect(struct gda_inproc_qp *qp, const u8 *address)
 static void gda_soft_qp_disconnect(struct gda_inproc_qp *qp)
 {
 	pthread_mutex_lock(&gda_inproc.peer_lock);
-	gda_endpoint_disconnect(&qp->end);
+	gda_endpoint_disconnect(gda_soft_end(qp));
 	pthread_mutex_unlock(&gda_inproc.peer_lock);
 }
 
-static u32 gda_soft_qp_peer(struct gda_inproc_qp *qp)
+static u32 gda_soft_qp_peer(const struct gda_inproc_qp *qp)
 {
 	u32 number;
 
 	pthread_mutex_lock(&gda_inproc.peer_lock);
-	number = gda_endpoint_number(&qp->end);
+	number = gda_endpoint_number(gda_soft_end(qp));
 	pthread_mutex_unlock(&gda_inproc.peer_lock);
 	return number;
-}
-
-static int gda_soft_mr_map(struct gda_inproc_mr *mr)
-{
-	u32 index;
-	int err;
-
-	gda_inproc_fault_init();
-	pthread_mutex_lock(&gda_inproc.lock);
-	err = gda_inproc_table_reserve(&gda_inproc.keys, &index);
-	if (!err) {
-		mr->mem.key = index << 8 | (gda_inproc_random() & 0xff);
-		gda_inproc_table_publish(&gda_inproc.keys, index, mr);
-	}
-	pthread_mutex_unlock(&gda_inproc.lock);
-	return err;
-}
-
-static void gda_soft_mr_unmap(struct gda_inproc_mr *mr)
-{
-	pthread_mutex_lock(&gda_inproc.lock);
-	mr->dead_leaf = gda_inproc_table_erase(&gda_inproc.keys, mr->mem.key >> 8);
-	pthread_mutex_unlock(&gda_inproc.lock);
-}
-
-static void gda_soft_mr_free(struct gda_inproc_mr *mr)
-{
-	free(mr->dead_leaf);
 }
 
 const struct gda_inproc_executor gda_inproc_soft = {
 	.has = gda_soft_has,
 	.describe = gda_soft_describe,
-	.open = gda_soft_open,
-	.close = gda_soft_close,
+	.bind = gda_soft_bind,
+	.unbind = gda_soft_unbind,
 	.query = gda_soft_query,
+	.qp_size = sizeof(struct gda_soft_qp),
 	.qp_create = gda_soft_qp_create,
-	.qp_free = gda_soft_qp_free,
 	.qp_address = gda_soft_qp_address,
 	.qp_connect = gda_soft_qp_connect,
 	.qp_disconnect = gda_soft_qp_disconnect,
 	.qp_peer = gda_soft_qp_peer,
-	.mr_map = gda_soft_mr_map,
-	.mr_unmap = gda_soft_mr_unmap,
-	.mr_free = gda_soft_mr_free,
 };

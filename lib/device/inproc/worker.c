@@ -17,9 +17,8 @@
  * So the first work after a silence waits for an eighth of the silence at most, plus the time
  * that the system takes to wake a thread, and never much longer than GDA_INPROC_SLEEP_NS.
  *
- * A queue that a copier executes (copier/copy.c) may have work in flight when its visit ends. The
- * worker then polls the copier in every pass, and neither sleeps nor becomes quiescent before
- * that work is done.
+ * A queue whose executor has poll() may have work in flight when its visit ends. The worker then
+ * polls it in every pass, and neither sleeps nor becomes quiescent before that work is done.
  *
  * Quiescence: a thread that unlinked an object raises dev->grace. A worker copies dev->grace to
  * @acked between two visits, when it holds no pointer to an object. Once every worker has done
@@ -61,6 +60,46 @@ u64 gda_inproc_now(void)
 	return (u64)ts.tv_sec * 1000000000U + (u64)ts.tv_nsec;
 }
 
+/* Called by the worker of the QP. */
+void gda_inproc_poll_later(struct gda_inproc_qp *qp)
+{
+	struct gda_inproc_context *ctx = qp->obj.ctx;
+	struct gda_inproc_worker *w = &ctx->worker[qp->slot % ctx->nworkers];
+
+	if (qp->polls)
+		return;
+	qp->polls = true;
+	qp->next_polled = w->polled;
+	w->polled = qp;
+}
+
+/* Carry on what is in flight. */
+static void gda_inproc_poll(struct gda_inproc_worker *w)
+{
+	struct gda_inproc_qp **link = &w->polled;
+	struct gda_inproc_qp *qp;
+
+	while ((qp = *link)) {
+		w->guard.qp = qp;
+		gda_inproc_begin_visit(qp);
+		if (qp->executor->poll(qp)) {
+			link = &qp->next_polled;
+			continue;
+		}
+		qp->polls = false;
+		*link = qp->next_polled;
+	}
+}
+
+/* Until nothing is in flight. */
+static void gda_inproc_drain(struct gda_inproc_worker *w)
+{
+	while (w->polled) {
+		gda_inproc_poll(w);
+		gda_waiter_yield();
+	}
+}
+
 /* The worker holds no pointer to any object. */
 static void gda_inproc_quiescent(struct gda_inproc_worker *w)
 {
@@ -69,7 +108,7 @@ static void gda_inproc_quiescent(struct gda_inproc_worker *w)
 
 	if (likely(grace == w->acked))
 		return;
-	gda_inproc_async_drain(w);
+	gda_inproc_drain(w);
 	/* pairs with gda_inproc_passed(): pointers found before are not used any more */
 	smp_store_release(&w->acked, grace);
 }
@@ -86,35 +125,22 @@ static bool gda_inproc_too_early(struct gda_inproc_qp *qp)
 		return true;
 	if (qp->rnr_until)
 		WRITE_ONCE(qp->rnr_until, 0);
-	qp->aside = qp->async || qp->obj.ctx->executor->visit;
+	qp->aside = qp->executor->visit;
 	return false;
 }
 
-bool gda_inproc_visit_engine(struct gda_inproc_qp *qp)
+bool gda_inproc_visit(struct gda_inproc_qp *qp)
 {
 	gda_race_acquire(&qp->engine_qp.dbrec[1]);
 	gda_inproc_begin_visit(qp);
 	if (unlikely(qp->aside)) {
-		const struct gda_inproc_executor *executor = qp->obj.ctx->executor;
-
 		if (gda_inproc_too_early(qp))
 			return false;
-		if (executor->visit)
-			return executor->visit(qp, GDA_INPROC_VISIT_WQES, GDA_INPROC_VISIT_BYTES);
+		if (qp->executor->visit)
+			return qp->executor->visit(qp, GDA_INPROC_VISIT_WQES,
+						   GDA_INPROC_VISIT_BYTES);
 	}
 	return gda_engine_visit(&qp->engine_qp, GDA_INPROC_VISIT_WQES, GDA_INPROC_VISIT_BYTES);
-}
-
-static bool gda_inproc_visit(struct gda_inproc_worker *w, struct gda_inproc_qp *qp)
-{
-	w->guard.qp = qp;
-	if (likely(!qp->async))
-		return gda_inproc_visit_engine(qp);
-	if (gda_inproc_too_early(qp))
-		return false;
-	gda_race_acquire(&qp->engine_qp.dbrec[1]);
-	gda_inproc_begin_visit(qp);
-	return gda_inproc_async_visit(w, qp->async, GDA_INPROC_VISIT_WQES);
 }
 
 /* Take the turn at a queue that is not GDA_INPROC_MINE. Return: whether it may be visited now. */
@@ -187,7 +213,8 @@ static bool gda_inproc_serve(struct gda_inproc_worker *w, u32 slot)
 	turn = smp_load_acquire(&qp->turn);
 	if (unlikely(turn != GDA_INPROC_MINE) && !gda_inproc_turn_take(w, qp, turn))
 		return false;
-	worked = gda_inproc_visit(w, qp);
+	w->guard.qp = qp;
+	worked = gda_inproc_visit(qp);
 	if (unlikely(turn != GDA_INPROC_MINE))
 		gda_inproc_turn_end(w, qp, worked);
 	if (!worked)
@@ -201,12 +228,12 @@ static bool gda_inproc_serve(struct gda_inproc_worker *w, u32 slot)
 static bool gda_inproc_pass(struct gda_inproc_worker *w)
 {
 	u32 words = (READ_ONCE(w->ctx->nslots) + GDA_SWEEP_WORD - 1) / GDA_SWEEP_WORD;
-	bool progress = w->async;
+	bool progress = w->polled;
 	struct gda_sweep_pass pass;
 	u32 slot;
 
 	if (unlikely(progress))
-		gda_inproc_async_poll(w);
+		gda_inproc_poll(w);
 	gda_sweep_begin(&w->sweep, &pass, words, !w->found);
 	while (gda_sweep_next(&w->sweep, &pass, &slot))
 		progress |= gda_inproc_serve(w, slot);
@@ -319,7 +346,7 @@ static noinline void gda_inproc_worker_loop(struct gda_inproc_worker *w)
 		else if (gda_inproc_rest(w, gda_inproc_now() - since))
 			since = 0;
 	}
-	gda_inproc_async_drain(w);
+	gda_inproc_drain(w);
 	gda_race_show();
 	pthread_mutex_lock(&w->lock);
 	WRITE_ONCE(w->asleep, true);

@@ -29,5 +29,5 @@ static int gda_verbs_open(struct gda_inproc_context *ctx, const char *device)
 const struct gda_inproc_executor gda_verbs_executor = {
 	.has = gda_verbs_has,
 	.describe = gda_verbs_describe,
-	.open = gda_verbs_open,
+	.bind = gda_verbs_open,
 };

@@ -104,7 +104,7 @@ int gda_verbs_qp_create(struct gda_inproc_qp *qp)
 	}
 	gda_flight_init(&v->flight, &qp->engine_qp, v->requests, window);
 	qp->priv = v;
-	qp->aside = true;
+	qp->flight = &v->flight;
 	gda_verbs_cm_add(v);
 	return 0;
 }
@@ -112,13 +112,6 @@ int gda_verbs_qp_create(struct gda_inproc_qp *qp)
 void gda_verbs_qp_free(struct gda_inproc_qp *qp)
 {
 	gda_verbs_qp_destroy(qp->priv);
-}
-
-u32 gda_verbs_qp_in_flight(const struct gda_inproc_qp *qp)
-{
-	const struct gda_verbs_qp *v = qp->priv;
-
-	return gda_flight_count(&v->flight);
 }
 
 /* Return: 0 or a negative errno. */

@@ -164,7 +164,6 @@ const struct gda_verbs_mr *gda_verbs_mr_find(const struct gda_verbs *verbs, u32 
 
 int gda_verbs_qp_create(struct gda_inproc_qp *qp);
 void gda_verbs_qp_free(struct gda_inproc_qp *qp);
-u32 gda_verbs_qp_in_flight(const struct gda_inproc_qp *qp);
 /* As much inline payload as QPs of the device take, up to 512 bytes; 0: none. */
 u32 gda_verbs_max_inline(struct gda_verbs *verbs);
 /* Both move the QP as @id says, and return 0 or a negative errno. */
@@ -176,7 +175,7 @@ int gda_verbs_qp_ready(struct gda_verbs_qp *v, struct rdma_cm_id *id,
 
 /* Post an empty receive. */
 void gda_verbs_recv(struct gda_verbs_qp *v);
-bool gda_verbs_visit(struct gda_inproc_qp *qp, u32 wqes, u32 bytes);
+u32 gda_verbs_visit(struct gda_inproc_qp *qp, u32 wqes, u32 bytes);
 
 /* cm.c */
 

@@ -332,7 +332,7 @@ static void gda_verbs_wait(struct gda_verbs_qp *v)
 			 GDA_STATUS(GDA_CLASS_RETRY, GDA_CAUSE_FABRIC));
 }
 
-bool gda_verbs_visit(struct gda_inproc_qp *qp, u32 wqes, u32 bytes)
+u32 gda_verbs_visit(struct gda_inproc_qp *qp, u32 wqes, u32 bytes)
 {
 	struct gda_verbs_qp *v = qp->priv;
 	u32 n = gda_verbs_poll(v);
