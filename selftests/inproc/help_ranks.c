@@ -139,7 +139,8 @@ TEST(a_wait_for_a_word_executes_what_the_pe_has_posted)
 		EXPECT_EQ(i, __atomic_load_n(there, __ATOMIC_ACQUIRE));
 	}
 	worker_release(ctx);
-	for (i = 0; i < 2; i++) {
+	/* rank 0 waits for the others to leave, up to 30 s */
+	for (i = 2; i--;) {
 		gda_shmem_destroy(p[i].s);
 		gda_comm_destroy(p[i].comm);
 	}
