@@ -25,7 +25,7 @@ GDA_HEADERS	:= $(wildcard uapi/gda/*.h lib/include/gda/*.h lib/include/gda/gin/*
 # what of which other is tools/lint/include-direction.sh's.
 LIB_CPPFLAGS	:= $(GDA_CPPFLAGS) -Ilib/core -Ilib/host -Ilib/device/inproc -Ilib/device/copier -Ilib/gpu \
 		   -Ilib/comm $(addprefix -Ilib/frontend/,shmem gin async dpa) \
-		   -Iengine -Iengine/dialect -Iengine/control -Ikmod/include
+		   -Iengine -Iengine/dialect -Iengine/control -Ikmod/include -Iengine/fabric -Ilib/device/verbs
 
 # Contexts, queues and memory of any device.
 LIB_SRC		:= $(sort $(wildcard lib/core/*.c lib/device/kernel/*.c))
@@ -37,7 +37,7 @@ INPROC_HEADERS	:= $(wildcard lib/device/*/*.h lib/gpu/*.h lib/host/*.h engine/*.
 # RDMA devices. The libraries are loaded at run time; their headers, if they are here, say how.
 VERBS		:= $(filter rdma/rdma_cma.h,$(HAVE_verbs))
 VERBS_ABSENT	:= lib/device/verbs/absent.c
-VERBS_SRC	:= $(if $(VERBS),$(sort $(filter-out $(VERBS_ABSENT),$(wildcard lib/device/verbs/*.c))),$(VERBS_ABSENT))
+VERBS_SRC	:= $(if $(VERBS),$(sort $(filter-out $(VERBS_ABSENT),$(wildcard lib/device/verbs/*.c engine/fabric/*.c))),$(VERBS_ABSENT))
 INPROC_SRC	+= $(VERBS_SRC)
 # Ranks. PMIx is loaded at run time; its header, if it is here, says how.
 COMM_SRC	:= $(sort $(wildcard lib/comm/*.c))

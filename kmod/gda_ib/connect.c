@@ -301,7 +301,7 @@ static struct rdma_conn_param gda_ib_conn_param(const struct gda_ib_qp *qp,
 					attrs->max_qp_init_rd_atom),
 		.retry_count = GDA_IB_RETRIES,
 		.rnr_retry_count = GDA_IB_RNR_RETRIES,
-		.qp_num = qp->qp->qp_num,
+		.qp_num = qp->fabric.qp->qp_num,
 	};
 }
 
@@ -317,7 +317,7 @@ static int gda_ib_accept(struct gda_ib_qp *qp, struct rdma_cm_id *id,
 	int ret;
 
 	gda_cm_private_set(&p, GDA_CM_ROLE_REPLY, asked->token, &qp->self, &qp->peer);
-	gda_cm_sign(&p, &qp->self, &qp->peer, cpu_to_be32(qp->qp->qp_num));
+	gda_cm_sign(&p, &qp->self, &qp->peer, cpu_to_be32(qp->fabric.qp->qp_num));
 	param = gda_ib_conn_param(qp, &p, depth, resources);
 	ret = READ_ONCE(qp->hung_up) ? -ECANCELED : gda_ib_qp_to_init(qp, id);
 	if (!ret)
@@ -524,7 +524,7 @@ static int gda_ib_ask_at(struct gda_ib_qp *qp, struct rdma_cm_id *id)
 		return -ECANCELED;
 	qp->token = (__force __be32)get_random_u32();
 	gda_cm_private_set(&p, GDA_CM_ROLE_REQUEST, qp->token, &qp->self, &qp->peer);
-	gda_cm_sign(&p, &qp->self, &qp->peer, cpu_to_be32(qp->qp->qp_num));
+	gda_cm_sign(&p, &qp->self, &qp->peer, cpu_to_be32(qp->fabric.qp->qp_num));
 	param = gda_ib_conn_param(qp, &p, GDA_IB_MAX_RD_ATOMIC, GDA_IB_MAX_RD_ATOMIC);
 	ret = gda_ib_qp_to_init(qp, id);
 	return ret ?: rdma_connect_locked(id, &param);

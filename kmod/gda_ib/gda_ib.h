@@ -26,38 +26,18 @@
 #include <linux/list.h>
 #include <linux/ratelimit.h>
 #include <linux/refcount.h>
-#include <linux/siphash.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
-#include <rdma/ib_verbs.h>
-#include <rdma/rdma_cm.h>
 
 #include <gda/compat.h>
 #include <gda/executor.h>
-#include <gda/flight.h>
 #include <gda/mem.h>
-#include <gda/wc.h>
 
-/* For gda/cm_proof.h. */
-static inline __be64 gda_os_siphash(const void *data, size_t bytes, __be64 k0, __be64 k1)
-{
-	const siphash_key_t key = { { be64_to_cpu(k0), be64_to_cpu(k1) } };
+#include "fabric.h"
 
-	return cpu_to_be64(siphash(data, bytes, &key));
-}
-
-#include <gda/cm_proof.h>
-
-/* Work requests in flight, of one QP; and those that are posted at once. */
+/* Work requests in flight, of one QP. */
 #define GDA_IB_WINDOW		128U
-#define GDA_IB_CHAIN		16U
-
-/* Immediates that one QP has receives for, at most. */
-#define GDA_IB_RECEIVES		128U
-
-/* Payload inside a work request. */
-#define GDA_IB_MAX_INLINE	256U
 
 /* A name that a device has or had: readers may still be looking at it. */
 struct gda_ib_name {
@@ -162,22 +142,6 @@ struct gda_ib_mr {
 /* Last words of a connection that has failed, see gda_ib_fail_slowly(). */
 #define GDA_IB_LAST_WORDS_MS	100
 
-/* A request of the fabric, until ib_post_send() returns. */
-struct gda_ib_wr {
-	union {
-		struct ib_rdma_wr rdma;
-		struct ib_atomic_wr atomic;
-	};
-	struct ib_sge sge[2];
-	u8 data[GDA_IB_MAX_INLINE];
-};
-
-/* An immediate that has arrived, and had no room in its CQ yet. */
-struct gda_ib_arrival {
-	u32 imm;
-	u32 bytes;
-};
-
 /**
  * struct gda_ib_qp - a queue pair
  * @ref: of gda_core's QP, and of each request that waits or is being looked at
@@ -185,9 +149,7 @@ struct gda_ib_arrival {
  * @ctx: its context
  * @exec: as gda_core knows it, until it is freed
  * @node: in @ib->qps
- * @cq: completions of @qp alone; NULL after removal, as the next
- * @qp: reset, until it is connected
- * @nrecv: receives that it has in all
+ * @fabric: its QP and CQ are NULL after removal
  * @charge: for what the RDMA driver allocates
  * @listener: its context's; only compared, for a request has to come by it
  * @lock: guards the next nine
@@ -214,11 +176,6 @@ struct gda_ib_arrival {
  * @probe_outcome: of @probe, by its handler
  * @probe_token: of @probe
  * @drained: nothing comes of what was posted any more
- * @head: of @arrivals, the worker's as the rest
- * @tail: likewise
- * @unposted: receives to be posted again
- * @chain: what is being posted
- * @arrivals: room for @nrecv
  */
 struct gda_ib_qp {
 	struct kref ref;
@@ -226,9 +183,7 @@ struct gda_ib_qp {
 	struct gda_ib_ctx *ctx;
 	struct gda_executor_qp *exec;
 	struct list_head node;
-	struct ib_cq *cq;
-	struct ib_qp *qp;
-	u32 nrecv;
+	struct gda_fabric_qp fabric;
 	struct gda_memlock charge;
 	const struct gda_ib_listener *listener;
 
@@ -256,12 +211,6 @@ struct gda_ib_qp {
 	u8 probe_outcome;
 	__be32 probe_token;
 	bool drained;
-
-	u32 head;
-	u32 tail;
-	u32 unposted;
-	struct gda_ib_wr chain[GDA_IB_CHAIN];
-	struct gda_ib_arrival arrivals[];
 };
 
 /* main.c; the works of QPs, and of probes, which block behind rdma_cm for longer */
@@ -296,6 +245,11 @@ int gda_ib_mr_reg(struct gda_executor_mr *exec, const struct gda_executor_mr_att
 void gda_ib_mr_dereg(struct gda_executor_mr *exec);
 
 /* qp.c */
+static inline struct gda_ib_qp *gda_ib_qp_of(struct gda_fabric_qp *q)
+{
+	return container_of(q, struct gda_ib_qp, fabric);
+}
+
 int gda_ib_qp_create(struct gda_executor_qp *exec);
 void gda_ib_qp_free(struct gda_executor_qp *exec);
 struct gda_ib_qp *gda_ib_qp_get(struct gda_ib *ib, u32 number);
@@ -307,7 +261,6 @@ void gda_ib_qp_to_error(struct gda_ib_qp *qp);
 /* post.c */
 u32 gda_ib_visit(struct gda_executor_qp *exec, u32 wqes, u32 bytes);
 bool gda_ib_arm(struct gda_executor_qp *exec);
-u32 gda_ib_post_receives(struct gda_ib_qp *qp, u32 n);
 int gda_ib_post_drain(struct gda_ib_qp *qp);
 
 /* address.c */

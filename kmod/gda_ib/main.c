@@ -143,7 +143,7 @@ static int gda_ib_init_limits(struct gda_ib *ib)
 	limits->max_qp = min_t(u32, limits->max_qp, ibdev->attrs.max_qp);
 	limits->max_mr = min_t(u32, limits->max_mr, ibdev->attrs.max_mr);
 	limits->max_sge = min_t(u32, limits->max_sge, ibdev->attrs.max_send_sge);
-	limits->max_inline = GDA_IB_MAX_INLINE;
+	limits->max_inline = GDA_FABRIC_MAX_INLINE;
 	limits->max_msg = min(limits->max_msg, port.max_msg_sz);
 	limits->max_mr_size = min_t(u64, limits->max_mr_size, ibdev->attrs.max_mr_size);
 	return 0;

@@ -4,7 +4,6 @@
  * be in flight, so that it never overflows.
  */
 #include <linux/log2.h>
-#include <linux/overflow.h>
 #include <linux/slab.h>
 
 #include <rdma/ib_user_verbs.h>
@@ -17,7 +16,7 @@
 /* Code of 163.84 ms, so that six tries more end after about one second. */
 #define GDA_IB_MIN_RNR_TIMER	28
 
-/* Of a work request with GDA_IB_MAX_INLINE bytes, and of a receive. */
+/* Of a work request with GDA_FABRIC_MAX_INLINE bytes, and of a receive. */
 #define GDA_IB_SEND_BYTES	512U
 #define GDA_IB_RECEIVE_BYTES	128U
 
@@ -73,7 +72,7 @@ static void gda_ib_qp_event(struct ib_event *event, void *context)
 
 static int gda_ib_qp_open(struct gda_ib_qp *qp, u32 window)
 {
-	const struct ib_cq_init_attr cq_attr = { .cqe = window + 1 + qp->nrecv };
+	const struct ib_cq_init_attr cq_attr = { .cqe = window + 1 + qp->fabric.nrecv };
 	struct ib_device *ibdev = qp->ib->ibdev;
 	struct ib_qp_init_attr attr = {
 		.event_handler = gda_ib_qp_event,
@@ -83,23 +82,23 @@ static int gda_ib_qp_open(struct gda_ib_qp *qp, u32 window)
 		.cap = {
 			/* and the last one of all, see gda_ib_post_drain() */
 			.max_send_wr = window + 1,
-			.max_recv_wr = qp->nrecv,
+			.max_recv_wr = qp->fabric.nrecv,
 			.max_send_sge = qp->ib->dev.limits.max_sge,
 			.max_recv_sge = 1,
-			.max_inline_data = GDA_IB_MAX_INLINE,
+			.max_inline_data = GDA_FABRIC_MAX_INLINE,
 		},
 	};
 	int ret;
 
-	qp->cq = ib_create_cq(ibdev, gda_ib_qp_comes, gda_ib_cq_event, qp, &cq_attr);
-	if (IS_ERR(qp->cq))
-		return PTR_ERR(qp->cq);
-	attr.send_cq = qp->cq;
-	attr.recv_cq = qp->cq;
-	qp->qp = ib_create_qp(qp->ctx->pd, &attr);
-	if (IS_ERR(qp->qp)) {
-		ret = PTR_ERR(qp->qp);
-		ib_destroy_cq(qp->cq);
+	qp->fabric.cq = ib_create_cq(ibdev, gda_ib_qp_comes, gda_ib_cq_event, qp, &cq_attr);
+	if (IS_ERR(qp->fabric.cq))
+		return PTR_ERR(qp->fabric.cq);
+	attr.send_cq = qp->fabric.cq;
+	attr.recv_cq = qp->fabric.cq;
+	qp->fabric.qp = ib_create_qp(qp->ctx->pd, &attr);
+	if (IS_ERR(qp->fabric.qp)) {
+		ret = PTR_ERR(qp->fabric.qp);
+		ib_destroy_cq(qp->fabric.cq);
 		return ret;
 	}
 	return 0;
@@ -110,10 +109,10 @@ static void gda_ib_qp_close(struct gda_ib_qp *qp)
 	spin_lock(&qp->ib->lock);
 	list_del(&qp->node);
 	spin_unlock(&qp->ib->lock);
-	ib_destroy_qp(qp->qp);
-	qp->qp = NULL;
-	ib_destroy_cq(qp->cq);
-	qp->cq = NULL;
+	ib_destroy_qp(qp->fabric.qp);
+	qp->fabric.qp = NULL;
+	ib_destroy_cq(qp->fabric.cq);
+	qp->fabric.cq = NULL;
 }
 
 static u32 gda_ib_window(const struct gda_ib *ib, u32 sq_depth)
@@ -145,8 +144,8 @@ static int gda_ib_qp_insert(struct gda_ib_qp *qp, struct gda_executor_qp *exec)
 static int gda_ib_qp_charge(struct gda_ib_qp *qp, u32 window)
 {
 	size_t bytes = roundup_pow_of_two(window + 2) * GDA_IB_SEND_BYTES +
-		       roundup_pow_of_two(qp->nrecv + 1) * GDA_IB_RECEIVE_BYTES +
-		       roundup_pow_of_two(window + qp->nrecv + 2) * sizeof(struct ib_uverbs_wc);
+		       roundup_pow_of_two(qp->fabric.nrecv + 1) * GDA_IB_RECEIVE_BYTES +
+		       roundup_pow_of_two(window + qp->fabric.nrecv + 2) * sizeof(struct ib_uverbs_wc);
 
 	return gda_memlock_charge(&qp->charge, DIV_ROUND_UP(bytes, PAGE_SIZE));
 }
@@ -157,17 +156,18 @@ int gda_ib_qp_create(struct gda_executor_qp *exec)
 	struct gda_ib *ib = ctx->ib;
 	struct gda_ib_qp *qp;
 	int ret = -ENODEV;
-	u32 nrecv;
 
-	nrecv = min(exec->recv_depth, GDA_IB_RECEIVES);
-	qp = kzalloc(struct_size(qp, arrivals, nrecv), GDA_GFP_USER);
+	qp = kzalloc(sizeof(*qp), GDA_GFP_USER);
 	if (!qp)
 		return -ENOMEM;
 	kref_init(&qp->ref);
 	qp->ib = ib;
 	qp->ctx = ctx;
 	qp->exec = exec;
-	qp->nrecv = nrecv;
+	qp->fabric.nrecv = min(exec->recv_depth, GDA_FABRIC_RECEIVES);
+	qp->fabric.max_msg = ib->dev.limits.max_msg;
+	qp->fabric.max_inline = GDA_FABRIC_MAX_INLINE;
+	qp->fabric.atomic = ib->dev.features & GDA_FEATURE_ATOMIC;
 	gda_ib_connection_init(qp);
 	if (gda_ib_enter(ib)) {
 		exec->window = gda_ib_window(ib, exec->sq_depth);
@@ -224,7 +224,7 @@ static int gda_ib_qp_modify(struct gda_ib_qp *qp, struct rdma_cm_id *id,
 		attr.min_rnr_timer = GDA_IB_MIN_RNR_TIMER;
 	if (mask & IB_QP_TIMEOUT)
 		attr.timeout = GDA_IB_ACK_TIMEOUT;
-	return ib_modify_qp(qp->qp, &attr, mask);
+	return ib_modify_qp(qp->fabric.qp, &attr, mask);
 }
 
 /* Receives are posted before the peer can send anything. */
@@ -235,7 +235,7 @@ int gda_ib_qp_to_init(struct gda_ib_qp *qp, struct rdma_cm_id *id)
 	if (ret)
 		return ret;
 	WRITE_ONCE(qp->started, true);
-	return gda_ib_post_receives(qp, qp->nrecv) == qp->nrecv ? 0 : -ENOMEM;
+	return gda_fabric_post_receives(&qp->fabric, qp->fabric.nrecv) == qp->fabric.nrecv ? 0 : -ENOMEM;
 }
 
 int gda_ib_qp_to_rts(struct gda_ib_qp *qp, struct rdma_cm_id *id)
@@ -249,5 +249,5 @@ void gda_ib_qp_to_error(struct gda_ib_qp *qp)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 
-	ib_modify_qp(qp->qp, &attr, IB_QP_STATE);
+	ib_modify_qp(qp->fabric.qp, &attr, IB_QP_STATE);
 }

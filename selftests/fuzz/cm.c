@@ -141,7 +141,7 @@ static void begin(void)
 		iq[i].engine_qp.state = GDA_QP_INIT;
 		v->qp = &iq[i];
 		v->verbs = &verbs;
-		v->ib = &ibqp;
+		v->fabric.qp = &ibqp;
 		address(&v->address, i + 1, 7 + i);
 		v->next = verbs.qps;
 		verbs.qps = v;

@@ -8,11 +8,11 @@ BUILD		?= build
 FUZZ_OUT	:= $(BUILD)/selftests/fuzz
 FUZZ_TARGETS	:= decode engine keys uapi $(if $(VERBS),cm)
 FUZZ_FLAGS	:= -std=gnu11 -O1 $(TEST_DEBUG) -Wall -Wextra -Werror -Ilib/host -Iuapi -Ilib/include -Ilib/core \
-		   -Ilib/device/inproc -Ilib/device/copier -Ilib/device/verbs -Iengine -Iengine/dialect -Iengine/control -Ikmod/include \
+		   -Ilib/device/inproc -Ilib/device/copier -Ilib/device/verbs -Iengine -Iengine/dialect -Iengine/control -Iengine/fabric -Ikmod/include \
 		   -Iselftests/engine -Iselftests/fuzz -pthread
 FUZZ_SANITIZE	:= -fsanitize=address,undefined -fno-sanitize-recover=undefined
 FUZZ_HEADERS	:= $(wildcard uapi/gda/*.h lib/host/*.h lib/core/*.h lib/device/inproc/*.h lib/device/verbs/*.h lib/include/gda/*.h \
-		   engine/*.h engine/dialect/*.h engine/control/*.h selftests/engine/*.h selftests/fuzz/*.h) selftests/fuzz/fuzz.mk
+		   engine/*.h engine/dialect/*.h engine/control/*.h engine/fabric/*.h selftests/engine/*.h selftests/fuzz/*.h) selftests/fuzz/fuzz.mk
 FUZZ_SRC_decode	:= $(wildcard engine/*.c engine/dialect/*.c) selftests/engine/host.c
 FUZZ_SRC_engine	:= $(FUZZ_SRC_decode)
 # The engine as its own tests have it, under the same sanitizers (engine.mk).

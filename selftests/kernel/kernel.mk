@@ -92,7 +92,7 @@ $(addprefix $(BUILD)/selftests/kernel32/,$(GDA_KSELFTESTS32)): $(BUILD)/selftest
 
 # The library in 32 bits, as far as /dev/gda goes.
 GDA_LIB32	:= $(BUILD)/selftests/kernel32/libgda.a
-GDA_LIB32_SRC	:= $(LIB_SRC) $(filter-out lib/device/verbs/%,$(INPROC_SRC)) $(VERBS_ABSENT)
+GDA_LIB32_SRC	:= $(LIB_SRC) $(filter-out $(VERBS_SRC),$(INPROC_SRC)) $(VERBS_ABSENT)
 GDA_LIB32_OBJ	:= $(GDA_LIB32_SRC:%.c=$(BUILD)/selftests/kernel32/%.o)
 
 $(GDA_LIB32_OBJ): $(BUILD)/selftests/kernel32/%.o: %.c lib/lib.mk selftests/kernel/kernel.mk

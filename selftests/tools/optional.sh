@@ -92,7 +92,7 @@ pmix() {
 }
 
 verbs() {
-	local sources=(lib/device/verbs/*.c) there back
+	local sources=(lib/device/verbs/*.c engine/fabric/*.c) there back
 	local absent=lib/lib/device/verbs/absent.o dv=selftests/engine/obj/mlx5dv.o
 	local program=examples/put
 

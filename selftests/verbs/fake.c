@@ -56,6 +56,7 @@ struct fake_qp {
 	struct fake_wr sq[FAKE_WINDOW];
 	unsigned int head, tail;
 	unsigned int nrecv;
+	uint64_t recv_id;		/* of each receive */
 	uint64_t rnr_since;
 };
 
@@ -436,7 +437,8 @@ static bool carry_out(struct fake_qp *qp, const struct fake_wr *w, enum ibv_wc_s
 		fail_qp(peer);
 	} else if (!*status && imm) {
 		const struct ibv_wc wc = {
-			.opcode = IBV_WC_RECV_RDMA_WITH_IMM, .imm_data = wr->imm_data,
+			.wr_id = peer->recv_id, .opcode = IBV_WC_RECV_RDMA_WITH_IMM,
+			.imm_data = wr->imm_data,
 			.byte_len = length_of(w), .wc_flags = IBV_WC_WITH_IMM,
 		};
 
@@ -444,6 +446,19 @@ static bool carry_out(struct fake_qp *qp, const struct fake_wr *w, enum ibv_wc_s
 		complete(peer->ib.recv_cq, &wc);
 	}
 	return true;
+}
+
+/* What comes back of a read comes late: whatever has no fence goes before it. */
+static void delay_read(struct fake_qp *qp)
+{
+	struct fake_wr *w = &qp->sq[qp->head % FAKE_WINDOW];
+	struct fake_wr *next = &qp->sq[(qp->head + 1) % FAKE_WINDOW], read = *w;
+
+	if (qp->tail - qp->head < 2 || w->wr.opcode != IBV_WR_RDMA_READ ||
+	    next->wr.send_flags & IBV_SEND_FENCE)
+		return;
+	*w = *next;
+	*next = read;
 }
 
 static void progress(struct fake_qp *qp)
@@ -454,6 +469,8 @@ static void progress(struct fake_qp *qp)
 		const struct fake_wr *w = &qp->sq[qp->head % FAKE_WINDOW];
 		enum ibv_wc_status status;
 
+		if (fake_does("late"))
+			delay_read(qp);
 		if (!carry_out(qp, w, &status))
 			return;
 		qp->head++;
@@ -493,10 +510,12 @@ static int fake_send(struct ibv_qp *ib, struct ibv_send_wr *wr, struct ibv_send_
 
 static int fake_recv(struct ibv_qp *ib, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
-	(void)wr;
+	struct fake_qp *qp = (struct fake_qp *)ib;
+
 	(void)bad;
 	pthread_mutex_lock(&lock);
-	((struct fake_qp *)ib)->nrecv++;
+	qp->recv_id = wr->wr_id;
+	qp->nrecv++;
 	pthread_mutex_unlock(&lock);
 	return 0;
 }

@@ -137,6 +137,36 @@ TEST_F(lost, peer_that_goes_silently)
 	EXPECT_EQ(-EIO, gda_wait(a->v, s_put(a, 0, b, 0, 8, 0), 0));
 }
 
+/* The fence bits of the request in this slot. */
+static uint8_t *fence_of(const struct gda_view *v, int64_t ticket)
+{
+	return (uint8_t *)(uintptr_t)v->sq + ((uint64_t)ticket & v->mask) * 64 + 11;
+}
+
+/* A put that has a fence carries what the get before it has brought. */
+TEST_F(lost, fence_behind_a_get)
+{
+	struct s_end *a = &self->end[0], *b = &self->end[1];
+	uint64_t *local = (uint64_t *)(void *)a->mem.addr;
+	uint64_t *remote = (uint64_t *)(void *)b->mem.addr;
+	int64_t put;
+
+	ASSERT_OK(s_connect(a->qp, b->qp));
+	setenv("GDA_FAKE", "late", 1);
+	for (int fence = 0; fence < 2; fence++) {
+		local[0] = 1;
+		remote[0] = 2;
+		ASSERT_LE(0, s_get(a, 0, b, 0, 8, GDA_DEFER));
+		put = s_put(a, 0, b, 8, 8, GDA_DEFER);
+		ASSERT_LE(0, put);
+		*fence_of(a->v, put) |= fence ? GDA_MLX5_FM_MASK : 0;
+		ASSERT_OK(gda_wait(a->v, s_put(a, 16, b, 16, 8, 0), 0));
+		EXPECT_EQ(2, local[0]);
+		/* without one the device may be early, and this one is */
+		EXPECT_EQ(fence ? 2 : 1, remote[1]);
+	}
+}
+
 /* A device that never completes anything: the library does not wait for ever. */
 TEST_F(lost, device_without_completions)
 {

@@ -7,15 +7,18 @@
 #   engine          "gda_os.h", its own headers, the table of dialects by path, <gda/...> of uapi, and
 #                   <gda/work.h>, <gda/flight.h>: what an executor sees of work; no __KERNEL__
 #   engine/control  the same, and "engine.h"
+#   engine/fabric   its own header, "gda_fabric_os.h", of which gda_ib and lib/device/verbs have one
+#                   each, <gda/flight.h>, <gda/...> of uapi
 #   gda_core        the kernel, its own headers, engine, kmod/include, uapi; names no symbol of
 #                   the modules that register with it
-#   other modules   the kernel, their own headers, kmod/include, uapi
+#   other modules   the kernel, their own headers, kmod/include, uapi; gda_ib engine/fabric
 #   lib/include     the C library, lib/include, uapi
 #   lib/core        the C library, its own headers, lib/include, uapi
 #   lib/comm        the same, and "gda_internal.h", "library.h", "siphash.h" of lib/core
 #   lib/device      kernel and inproc: the same, "gda_internal.h", "waiter.h", and of engine and
 #                   control; copier also "inproc.h", and nobody but lib/gpu includes a header of it
-#   lib/device/verbs  as lib/gpu, and the engine's "access.h" and "flight.h", libibverbs and librdmacm,
+#   lib/device/verbs  as lib/gpu, and the engine's "access.h" and "flight.h", engine/fabric, libibverbs
+#                   and librdmacm,
 #                   "siphash.h" of lib/core, and <gda/cm_proof.h>, which gda_ib has, too
 #   lib/gpu         the same, "library.h" of lib/core and "copier.h"; nothing of CUDA's
 #   lib/frontend    the C library, its own headers, lib/include, uapi, "gda_internal.h" and "waiter.h" of
@@ -118,6 +121,12 @@ forbidden+='|ktime_|clock_gettime|printk|pr_[a-z]*|printf|dev_(err|warn|info|dbg
 ban_code "the engine may not lock, allocate, sleep, read a clock or log" \
 	"\\b($forbidden)[a-z_]* *\(" \
 	"${engine[@]}"
+pick '^engine/fabric/'
+# shellcheck disable=SC2086
+allow engine/fabric "${list[@]}" < <(echo '"gda_fabric_os\.h"'; echo @own; headers gda/flight.h $uapi)
+ban_code "__KERNEL__ in engine/fabric" '__KERNEL__' "${list[@]}"
+ban_code "engine/fabric may not lock, allocate, sleep, read a clock or log" \
+	"\\b($forbidden)[a-z_]* *\(" "${list[@]}"
 
 kernel='<(linux|asm|trace|net|crypto|uapi|rdma|drm)/[^>]*>'
 pick '^kmod/gda_core/'
@@ -136,7 +145,9 @@ for module in kmod/*/; do
 	pick "^kmod/$module/"
 	[ ${#list[@]} = 0 ] && continue
 	# shellcheck disable=SC2086
-	allow "$module" "${list[@]}" < <(echo "$kernel"; echo @own; headers $uapi $shared)
+	allow "$module" "${list[@]}" < <(
+		echo "$kernel"; echo @own; headers $uapi $shared
+		[ "$module" != gda_ib ] || echo '"fabric\.h"')
 	# Symbols that it defines without static, and its own name, but in MODULE_SOFTDEP.
 	types='struct|int|void|long|bool|u32|u64'
 	mapfile -t symbols < <(for f in "${list[@]}"; do code "$f"; done |
@@ -179,7 +190,7 @@ pick '^lib/gpu/'
 pick '^lib/device/verbs/'
 # shellcheck disable=SC2086
 [ ${#list[@]} = 0 ] || allow lib/device/verbs "${list[@]}" < <(
-	echo '<((sys|linux|asm|arpa)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|library|siphash|inproc|access|flight)\.h"'
+	echo '<((sys|linux|asm|arpa)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|library|siphash|inproc|access|flight|fabric)\.h"'
 	echo '<(infiniband/verbs|rdma/rdma_cma|gda/cm_proof)\.h>'; echo @own; headers $uapi $public)
 
 pick '^lib/comm/'

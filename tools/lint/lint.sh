@@ -259,7 +259,7 @@ compile() {
 		-Ilib/device/inproc -Ilib/device/copier -Ilib/gpu -Ilib/comm
 		-Ilib/frontend/{shmem,dpa,openshmem} -Ilib/frontend/openshmem/include
 		-Ilib/binding/nccl -Ikmod/gda_core -Iengine -Iengine/dialect
-		-Iengine/control -Ikmod/include -Iselftests -pthread)
+		-Iengine/control -Iengine/fabric -Ilib/device/verbs -Ikmod/include -Iselftests -pthread)
 	[ -e $h/kselftest_harness.h ] || make -s $h/kselftest_harness.h
 	files '^(lib|engine|examples|tools)/.*\.c$'
 	read -rd '' -a packages < <(pkg-config --cflags libnl-3.0; tools/scripts/optional.sh pmix)

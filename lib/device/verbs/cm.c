@@ -29,6 +29,11 @@ static bool gda_verbs_same(const struct gda_cm_address *a, const struct gda_cm_a
 	return !memcmp(a, b, sizeof(*a));
 }
 
+void gda_fabric_host_fail(struct gda_fabric_qp *q, struct gda_status why)
+{
+	gda_verbs_fail(gda_verbs_qp_of(q), GDA_STATUS(why.class, why.cause));
+}
+
 void gda_verbs_fail(struct gda_verbs_qp *v, u32 why)
 {
 	WRITE_ONCE(v->qp->engine_qp.fail, why);
@@ -86,7 +91,7 @@ static void gda_verbs_param(struct gda_verbs_qp *v, enum gda_cm_role role, __be3
 	const struct ibv_device_attr *attr = &v->verbs->attr;
 
 	gda_cm_private_set(data, role, token, &v->address, &v->peer);
-	gda_cm_sign(data, &v->address, &v->peer, htonl(v->ib->qp_num));
+	gda_cm_sign(data, &v->address, &v->peer, htonl(v->fabric.qp->qp_num));
 	*param = (struct rdma_conn_param) {
 		.private_data = data,
 		.private_data_len = sizeof(*data),
@@ -94,7 +99,7 @@ static void gda_verbs_param(struct gda_verbs_qp *v, enum gda_cm_role role, __be3
 		.initiator_depth = gda_verbs_reads(attr->max_qp_init_rd_atom),
 		.retry_count = GDA_VERBS_RETRY,
 		.rnr_retry_count = GDA_VERBS_RNR_RETRY,
-		.qp_num = v->ib->qp_num,
+		.qp_num = v->fabric.qp->qp_num,
 	};
 }
 

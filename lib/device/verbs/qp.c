@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * Queue pairs: an RC QP with two CQs each, whose states are those that rdma_cm asks for. The
- * CQs hold all that can be in flight, so they never overflow.
+ * Queue pairs: an RC QP with a CQ of its own each, whose states are those that rdma_cm asks for. The
+ * CQ holds all that can be in flight, so it never overflows.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include "verbs_internal.h"
 
 /* Return: NULL with errno. */
-static struct ibv_qp *gda_verbs_ib_create(struct gda_verbs *verbs, struct ibv_cq *cq,
-					  struct ibv_cq *recv_cq, u32 window, u32 inline_bytes)
+static struct ibv_qp *gda_verbs_ib_create(struct gda_verbs *verbs, struct ibv_cq *cq, u32 window,
+					  u32 inline_bytes)
 {
 	struct ibv_qp_init_attr attr = {
 		.send_cq = cq,
-		.recv_cq = recv_cq,
+		.recv_cq = cq,
 		.cap = {
 			.max_send_wr = window,
 			.max_recv_wr = GDA_VERBS_RECVS,
@@ -38,7 +38,7 @@ u32 gda_verbs_max_inline(struct gda_verbs *verbs)
 	if (!cq)
 		return 0;
 	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && !qp; i++) {
-		qp = gda_verbs_ib_create(verbs, cq, cq, 1, sizes[i]);
+		qp = gda_verbs_ib_create(verbs, cq, 1, sizes[i]);
 		found = sizes[i];
 	}
 	if (qp)
@@ -52,7 +52,8 @@ static u32 gda_verbs_window(const struct gda_verbs *verbs, u32 depth)
 {
 	u32 window = min(depth, GDA_VERBS_WINDOW);
 
-	while (window > (u32)verbs->attr.max_qp_wr || window > (u32)verbs->attr.max_cqe)
+	while (window > 1 && (window > (u32)verbs->attr.max_qp_wr ||
+			      window + GDA_VERBS_RECVS > (u32)verbs->attr.max_cqe))
 		window /= 2;
 	return window;
 }
@@ -61,25 +62,21 @@ static int gda_verbs_ib_make(struct gda_verbs_qp *v, u32 window)
 {
 	struct gda_verbs *verbs = v->verbs;
 
-	v->cq = gda_ibv.create_cq(verbs->dev, (int)window, NULL, NULL, 0);
-	if (!v->cq)
+	v->fabric.cq = gda_ibv.create_cq(verbs->dev, (int)(window + GDA_VERBS_RECVS), NULL, NULL,
+					 0);
+	if (!v->fabric.cq)
 		return -errno;
-	v->recv_cq = gda_ibv.create_cq(verbs->dev, (int)GDA_VERBS_RECVS, NULL, NULL, 0);
-	if (!v->recv_cq)
-		return -errno;
-	v->ib = gda_verbs_ib_create(verbs, v->cq, v->recv_cq, window, verbs->max_inline);
-	return v->ib ? 0 : -errno;
+	v->fabric.qp = gda_verbs_ib_create(verbs, v->fabric.cq, window, verbs->max_inline);
+	return v->fabric.qp ? 0 : -errno;
 }
 
 static void gda_verbs_qp_destroy(struct gda_verbs_qp *v)
 {
 	/* failing, they are those of a device that is gone */
-	if (v->ib)
-		gda_ibv.destroy_qp(v->ib);
-	if (v->recv_cq)
-		gda_ibv.destroy_cq(v->recv_cq);
-	if (v->cq)
-		gda_ibv.destroy_cq(v->cq);
+	if (v->fabric.qp)
+		gda_ibv.destroy_qp(v->fabric.qp);
+	if (v->fabric.cq)
+		gda_ibv.destroy_cq(v->fabric.cq);
 	free(v->requests);
 	free(v);
 }
@@ -95,6 +92,11 @@ int gda_verbs_qp_create(struct gda_inproc_qp *qp)
 		return err;
 	v->qp = qp;
 	v->verbs = verbs;
+	v->fabric.max_msg = verbs->max_msg;
+	v->fabric.max_inline = verbs->max_inline;
+	v->fabric.atomic = verbs->attr.atomic_cap != IBV_ATOMIC_NONE;
+	/* without a CQ for immediates there is never room for one */
+	v->fabric.nrecv = qp->parts.recv_cq.cq ? GDA_VERBS_RECVS : 0;
 	v->requests = calloc(window, sizeof(*v->requests));
 	if (v->requests)
 		err = gda_verbs_ib_make(v, window);
@@ -139,17 +141,15 @@ static int gda_verbs_qp_move(struct gda_verbs_qp *v, struct rdma_cm_id *id, enum
 		attr.rnr_retry = GDA_VERBS_RNR_RETRY;
 		attr.max_rd_atomic = min(attr.max_rd_atomic, param->initiator_depth);
 	}
-	return -gda_ibv.modify_qp(v->ib, &attr, mask);
+	return -gda_ibv.modify_qp(v->fabric.qp, &attr, mask);
 }
 
 int gda_verbs_qp_init(struct gda_verbs_qp *v, struct rdma_cm_id *id)
 {
 	int err = gda_verbs_qp_move(v, id, IBV_QPS_INIT, NULL);
-	u32 i;
 
-	/* without a CQ for immediates there is never room for one */
-	for (i = 0; !err && v->qp->parts.recv_cq.cq && i < GDA_VERBS_RECVS; i++)
-		gda_verbs_recv(v);
+	if (!err)
+		gda_fabric_post_receives(&v->fabric, v->fabric.nrecv);
 	return err;
 }
 

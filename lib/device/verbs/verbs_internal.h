@@ -14,25 +14,11 @@
 #ifndef GDA_VERBS_INTERNAL_H
 #define GDA_VERBS_INTERNAL_H
 
-#include <endian.h>
-#include "driver.h"
+#include "fabric.h"
 #include "flight.h"
-#include "inproc.h"
-#include "siphash.h"
 
-/* For gda/cm_proof.h. */
-static inline __be64 gda_os_siphash(const void *data, size_t bytes, __be64 k0, __be64 k1)
-{
-	const struct gda_siphash_key key = { be64toh(k0), be64toh(k1) };
-
-	return htobe64(gda_siphash(data, bytes, &key));
-}
-
-#include <gda/cm_proof.h>
-
-/* Work requests in flight of a queue, and of them in one chain that is posted. */
+/* Work requests in flight of a queue. */
 #define GDA_VERBS_WINDOW	256U
-#define GDA_VERBS_CHAIN		32U
 
 /* Empty receives, for immediates. */
 #define GDA_VERBS_RECVS		64U
@@ -54,9 +40,6 @@ static inline __be64 gda_os_siphash(const void *data, size_t bytes, __be64 k0, _
 /* Requests that wait, of one context, beside the first of each QP; and for how many seconds. */
 #define GDA_VERBS_PENDING_MOST	1024U
 #define GDA_VERBS_PENDING_S	120U
-
-/* Inline payload that a chain copies. */
-#define GDA_VERBS_INLINE_BYTES	4096U
 
 #define GDA_VERBS_BUCKETS	1024U
 
@@ -115,21 +98,15 @@ struct gda_verbs {
 struct gda_verbs_qp {
 	struct gda_inproc_qp *qp;
 	struct gda_verbs *verbs;
-	struct ibv_qp *ib;
-	struct ibv_cq *cq;
-	struct ibv_cq *recv_cq;
 
 	/* of whose turn it is */
+	struct gda_fabric_qp fabric;
 	struct gda_flight flight;
 	struct gda_flight_request *requests;
-	bool broken;			/* the RDMA device took a part of a chain only */
 	bool hastened;			/* work in flight is being flushed, since ... */
 	u64 since;
 	u64 silent;			/* ns without a completion, of what is in flight */
 	u64 silent_at;			/* when that was noted last; 0: nothing was in flight */
-	bool holds;			/* an immediate has come and finds no room */
-	struct ibv_wc held;
-	u8 data[GDA_VERBS_INLINE_BYTES];
 
 	/* under verbs->lock */
 	struct gda_verbs_qp *next;
@@ -146,6 +123,11 @@ struct gda_verbs_qp {
 	u32 waited;			/* seconds */
 	u32 missed;			/* probes without an answer, in a row */
 };
+
+static inline struct gda_verbs_qp *gda_verbs_qp_of(struct gda_fabric_qp *q)
+{
+	return gda_inproc_of(q, struct gda_verbs_qp, fabric);
+}
 
 static inline struct gda_verbs *gda_verbs_of(const struct gda_inproc_context *ctx)
 {
@@ -173,8 +155,6 @@ int gda_verbs_qp_ready(struct gda_verbs_qp *v, struct rdma_cm_id *id,
 
 /* visit.c */
 
-/* Post an empty receive. */
-void gda_verbs_recv(struct gda_verbs_qp *v);
 u32 gda_verbs_visit(struct gda_inproc_qp *qp, u32 wqes, u32 bytes);
 
 /* cm.c */
