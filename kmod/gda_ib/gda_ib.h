@@ -16,7 +16,7 @@
  *   handler_mutex      mutex     rdma_cm's, of an id: held by its handler
  *   qp->lock           spinlock  how a QP is connected
  *   ib->lock           spinlock  what a device has
- *   gda_ib_lock        spinlock  devices, listeners (main.c, listen.c: one each)
+ *   gda_ib_lock        spinlock  devices, listeners (guard.c, listen.c: one each)
  */
 #ifndef GDA_IB_H
 #define GDA_IB_H
@@ -129,13 +129,6 @@ struct gda_ib_mr {
 	struct ib_mr *mr;
 };
 
-/* Of one step of resolving an address, in milliseconds. */
-#define GDA_IB_RESOLVE_MS	2000
-
-/* rdma_rxe takes 7 for "without end" */
-#define GDA_IB_RETRIES		6
-#define GDA_IB_RNR_RETRIES	6
-
 /* Probes of one context in a second. */
 #define GDA_IB_PROBES		64
 
@@ -152,29 +145,18 @@ struct gda_ib_mr {
  * @fabric: its QP and CQ are NULL after removal
  * @charge: for what the RDMA driver allocates
  * @listener: its context's; only compared, for a request has to come by it
- * @lock: guards the next nine
- * @self: its address
- * @peer: the address of its peer, once @named
- * @token: of its request, if it asks
- * @named: qp_connect() was called
+ * @lock: guards the next four, and of @fabric the addresses, the id and requests that are held
  * @closing: it takes no request and begins nothing any more
  * @hung_up: @hangup was queued, if only for later
- * @connecting: qp_connect() is about to set @id
- * @id: its connection, or NULL
- * @pending: struct gda_ib_request that came before the peer was named
- * @npending: how many
+ * @connecting: qp_connect() is about to set the id
  * @hangup: ends the connection after a failure
- * @started: @qp was moved out of RESET
- * @connected: @id is a connection that rdma_cm ends by messages of both ends
- * @over: nothing comes of @id any more but its end
- * @ended: @hangup has moved @qp to ERROR
- * @reap: ends those of @pending that were given up, or are too old
- * @probe_work: looks after a peer that has not asked yet; the next three are its own
- * @probe: that is under way, or NULL
+ * @connected: the id is a connection that rdma_cm ends by messages of both ends
+ * @over: nothing comes of the id any more but its end
+ * @ended: @hangup has moved the QP to ERROR
+ * @reap: ends the requests that were given up, or are too old
+ * @probe_work: looks after a peer that has not asked yet; the next is its own, and @fabric's probe
  * @probe_pause: before the next one, in seconds
- * @probe_missed: probes without an answer, in a row
- * @probe_outcome: of @probe, by its handler
- * @probe_token: of @probe
+ * @probe_outcome: enum gda_fabric_probe of the probe, by its handler
  * @drained: nothing comes of what was posted any more
  */
 struct gda_ib_qp {
@@ -187,41 +169,33 @@ struct gda_ib_qp {
 	struct gda_memlock charge;
 	const struct gda_ib_listener *listener;
 
-	spinlock_t lock;		/* guards the next nine */
-	struct gda_cm_address self;
-	struct gda_cm_address peer;
-	__be32 token;
-	bool named;
+	spinlock_t lock;		/* guards the next four, and more */
 	bool closing;
 	bool hung_up;
 	bool connecting;
-	struct rdma_cm_id *id;
-	struct list_head pending;
-	unsigned int npending;
 	struct delayed_work hangup;
-	bool started;
 	bool connected;
 	bool over;
 	bool ended;
 	struct delayed_work reap;
 	struct delayed_work probe_work;
-	struct rdma_cm_id *probe;
 	unsigned int probe_pause;
-	unsigned int probe_missed;
 	u8 probe_outcome;
-	__be32 probe_token;
 	bool drained;
 };
 
-/* main.c; the works of QPs, and of probes, which block behind rdma_cm for longer */
+/* guard.c; the works of QPs, and of probes, which block behind rdma_cm for longer */
 extern struct workqueue_struct *gda_ib_wq;
 extern struct workqueue_struct *gda_ib_probe_wq;
 bool gda_ib_enter(struct gda_ib *ib);
 void gda_ib_exit(struct gda_ib *ib);
+/* Requests find the device between these. */
+void gda_ib_show(struct gda_ib *ib);
+void gda_ib_hide(struct gda_ib *ib);
+/* The device of @ibdev, entered, or NULL. */
 struct gda_ib *gda_ib_enter_device(const struct ib_device *ibdev);
-void gda_ib_mrs_free(struct gda_ib *ib);
-void gda_ib_qps_free(struct gda_ib *ib);
-void gda_ib_ctxs_free(struct gda_ib *ib);
+struct gda_ib_qp *gda_ib_qp_get(struct gda_ib *ib, u32 number);
+void gda_ib_qp_put(struct gda_ib_qp *qp);
 static inline struct gda_ib *gda_ib_of(struct gda_device *dev)
 {
 	return container_of(dev, struct gda_ib, dev);
@@ -239,10 +213,12 @@ static inline bool gda_ib_enter_free(struct gda_ib *ib)
 /* ctx.c */
 int gda_ib_bind(struct gda_executor_ctx *exec);
 void gda_ib_unbind(struct gda_executor_ctx *exec);
+void gda_ib_ctxs_free(struct gda_ib *ib);
 
 /* mr.c */
 int gda_ib_mr_reg(struct gda_executor_mr *exec, const struct gda_executor_mr_attr *attr);
 void gda_ib_mr_dereg(struct gda_executor_mr *exec);
+void gda_ib_mrs_free(struct gda_ib *ib);
 
 /* qp.c */
 static inline struct gda_ib_qp *gda_ib_qp_of(struct gda_fabric_qp *q)
@@ -252,16 +228,11 @@ static inline struct gda_ib_qp *gda_ib_qp_of(struct gda_fabric_qp *q)
 
 int gda_ib_qp_create(struct gda_executor_qp *exec);
 void gda_ib_qp_free(struct gda_executor_qp *exec);
-struct gda_ib_qp *gda_ib_qp_get(struct gda_ib *ib, u32 number);
-void gda_ib_qp_put(struct gda_ib_qp *qp);
-int gda_ib_qp_to_init(struct gda_ib_qp *qp, struct rdma_cm_id *id);
-int gda_ib_qp_to_rts(struct gda_ib_qp *qp, struct rdma_cm_id *id);
-void gda_ib_qp_to_error(struct gda_ib_qp *qp);
+void gda_ib_qps_free(struct gda_ib *ib);
 
 /* post.c */
 u32 gda_ib_visit(struct gda_executor_qp *exec, u32 wqes, u32 bytes);
 bool gda_ib_arm(struct gda_executor_qp *exec);
-int gda_ib_post_drain(struct gda_ib_qp *qp);
 
 /* address.c */
 void gda_ib_qp_address(struct gda_executor_qp *exec, u8 *address);
@@ -272,11 +243,16 @@ int gda_ib_qp_connect(struct gda_executor_qp *exec, const u8 *address);
 void gda_ib_qp_disconnect(struct gda_executor_qp *exec);
 void gda_ib_connection_init(struct gda_ib_qp *qp);
 void gda_ib_connection_end(struct gda_ib_qp *qp);
+bool gda_ib_request(struct gda_ib_qp *qp, const struct gda_fabric_event *e,
+		    struct gda_cm_reject *reject);
+
+/* hangup.c */
+struct rdma_cm_id *gda_ib_take_id(struct gda_ib_qp *qp);
+void gda_ib_hang_up_work(struct work_struct *work);
 void gda_ib_hang_up(struct gda_ib_qp *qp);
 void gda_ib_fail(struct gda_ib_qp *qp, struct gda_status why);
 void gda_ib_fail_slowly(struct gda_ib_qp *qp, struct gda_status why);
-bool gda_ib_request(struct gda_ib_qp *qp, struct rdma_cm_id *id, const struct gda_cm_private *p,
-		    const struct rdma_conn_param *conn, struct gda_cm_reject *reject);
+void gda_ib_over(struct gda_ib_qp *qp, unsigned int ms, struct gda_status why);
 
 /* probe.c */
 void gda_ib_probe_init(struct gda_ib_qp *qp);
@@ -286,6 +262,5 @@ void gda_ib_probe_end(struct gda_ib_qp *qp);
 /* listen.c */
 struct gda_ib_listener *gda_ib_listener_get(struct net *net);
 void gda_ib_listener_put(struct gda_ib_listener *listener);
-void gda_ib_reject(struct rdma_cm_id *id, const struct gda_cm_reject *reject);
 
 #endif /* GDA_IB_H */

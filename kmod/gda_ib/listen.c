@@ -10,17 +10,11 @@
  */
 #include <linux/slab.h>
 #include <net/net_namespace.h>
-#include <rdma/ib_cm.h>
 
 #include "gda_ib.h"
 
 static LIST_HEAD(gda_ib_listeners);
 static DEFINE_SPINLOCK(gda_ib_lock);
-
-void gda_ib_reject(struct rdma_cm_id *id, const struct gda_cm_reject *reject)
-{
-	rdma_reject(id, reject, sizeof(*reject), IB_CM_REJ_CONSUMER_DEFINED);
-}
 
 /*
  * Packets of the connection would go to the address of which the tags speak: so nobody at another
@@ -33,24 +27,23 @@ static bool gda_ib_listener_from(const struct rdma_cm_id *id, const struct gda_c
 	return path && !memcmp(path->dgid.raw, p->ip, sizeof(p->ip));
 }
 
-/* Return: whether @id belongs to a QP; if not, @reject may say why. */
-static bool gda_ib_listener_ask(const struct gda_ib_listener *listener, struct rdma_cm_id *id,
-				const struct gda_cm_private *p,
-				const struct rdma_conn_param *conn, struct gda_cm_reject *reject)
+/* Return: whether the id belongs to a QP; if not, @reject may say why. */
+static bool gda_ib_listener_ask(const struct gda_ib_listener *listener,
+				const struct gda_fabric_event *e, struct gda_cm_reject *reject)
 {
 	struct gda_ib_qp *qp;
 	bool taken = false;
 	struct gda_ib *ib;
 
-	ib = gda_ib_enter_device(id->device);
+	ib = gda_ib_enter_device(e->id->device);
 	if (!ib)
 		return false;
-	qp = gda_ib_qp_get(ib, be32_to_cpu(p->number));
+	qp = gda_ib_qp_get(ib, be32_to_cpu(e->private.number));
 	if (qp) {
 		/* a stranger learns nothing: not even that there is a QP */
-		if (qp->listener == listener && gda_ib_listener_from(id, p) &&
-		    gda_cm_knows(p, &qp->self, cpu_to_be32(conn->qp_num)))
-			taken = gda_ib_request(qp, id, p, conn, reject);
+		if (qp->listener == listener && gda_ib_listener_from(e->id, &e->private) &&
+		    gda_cm_knows(&e->private, &qp->fabric.self, e->qpn))
+			taken = gda_ib_request(qp, e, reject);
 		gda_ib_qp_put(qp);
 	}
 	gda_ib_exit(ib);
@@ -59,22 +52,21 @@ static bool gda_ib_listener_ask(const struct gda_ib_listener *listener, struct r
 
 static int gda_ib_listener_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
-	const struct rdma_conn_param *conn = &event->param.conn;
 	struct gda_cm_reject reject = {
 		.version = GDA_CM_VERSION, .reason = GDA_CM_REASON_VERSION,
 	};
-	struct gda_cm_private p = { };
+	const struct gda_ib_listener *listener = id->context;
+	struct gda_fabric_event e;
 
 	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
 		return 0;
-	if (conn->private_data)
-		memcpy(&p, conn->private_data, min_t(size_t, conn->private_data_len, sizeof(p)));
-	if (gda_cm_private_ok(&p)) {
+	gda_fabric_event_set(&e, id, event);
+	if (gda_cm_private_ok(&e.private)) {
 		reject.reason = GDA_CM_REASON_UNKNOWN;
-		if (gda_ib_listener_ask(id->context, id, &p, conn, &reject))
+		if (gda_ib_listener_ask(listener, &e, &reject))
 			return 0;
 	}
-	gda_ib_reject(id, &reject);
+	gda_os_reject(id, &reject);
 	/* rdma_cm destroys it */
 	return -ECONNREFUSED;
 }

@@ -11,36 +11,6 @@
 
 #include "gda_ib.h"
 
-static LIST_HEAD(gda_ib_devices);
-static DEFINE_SPINLOCK(gda_ib_lock);
-
-struct workqueue_struct *gda_ib_wq;
-struct workqueue_struct *gda_ib_probe_wq;
-
-bool gda_ib_enter(struct gda_ib *ib)
-{
-	return refcount_inc_not_zero(&ib->calls);
-}
-
-void gda_ib_exit(struct gda_ib *ib)
-{
-	if (refcount_dec_and_test(&ib->calls))
-		complete(&ib->idle);
-}
-
-/* The device of @ibdev, entered, or NULL. */
-struct gda_ib *gda_ib_enter_device(const struct ib_device *ibdev)
-{
-	struct gda_ib *ib, *found = NULL;
-
-	spin_lock(&gda_ib_lock);
-	list_for_each_entry(ib, &gda_ib_devices, node)
-		if (ib->ibdev == ibdev && gda_ib_enter(ib))
-			found = ib;
-	spin_unlock(&gda_ib_lock);
-	return found;
-}
-
 /* The name of the RDMA device as that of @ib, or NULL. One that it has had is not made again. */
 static const char *gda_ib_name_get(struct gda_ib *ib)
 {
@@ -114,18 +84,12 @@ static bool gda_ib_usable(const struct ib_device *ibdev)
 
 static u64 gda_ib_features(const struct ib_device *ibdev)
 {
-	u64 features = GDA_FEATURE_DIALECT_MLX5 | GDA_FEATURE_CQ_COLLAPSED |
-		       GDA_FEATURE_CQ_RING | GDA_FEATURE_MR_USER |
-		       GDA_FEATURE_DOORBELL_FAULT | GDA_FEATURE_QP_POLLED |
-		       GDA_FEATURE_CQ_EVENT | GDA_FEATURE_COUNTER | GDA_FEATURE_EXPORT |
-		       GDA_FEATURE_IMM | GDA_FEATURE_USER_INDEX | GDA_FEATURE_IGNORE_OVERRUN;
+	u64 features = GDA_FEATURE_DIALECT_MLX5 | GDA_FEATURE_DOORBELL_FAULT |
+		       GDA_FEATURE_EXPORT | gda_fabric_features(ibdev->attrs.atomic_cap);
 
-	if (ibdev->attrs.atomic_cap != IB_ATOMIC_NONE)
-		features |= GDA_FEATURE_ATOMIC;
 	/* rdma_rxe says so of atomics that it makes of a load and a store */
-	if (ibdev->attrs.atomic_cap == IB_ATOMIC_GLOB &&
-	    ibdev->ops.driver_id != RDMA_DRIVER_RXE)
-		features |= GDA_FEATURE_ATOMIC_CPU;
+	if (ibdev->ops.driver_id == RDMA_DRIVER_RXE)
+		features &= ~GDA_FEATURE_ATOMIC_CPU;
 	return features;
 }
 
@@ -198,18 +162,14 @@ static int gda_ib_add(struct ib_device *ibdev)
 	ib = gda_ib_create(ibdev);
 	if (IS_ERR(ib))
 		return PTR_ERR(ib);
-	spin_lock(&gda_ib_lock);
-	list_add(&ib->node, &gda_ib_devices);
-	spin_unlock(&gda_ib_lock);
+	gda_ib_show(ib);
 	ret = gda_device_register(&ib->dev);
 	if (!ret) {
 		kref_get(&ib->ref);
 		ib_set_client_data(ibdev, &gda_ib_client, ib);
 		return 0;
 	}
-	spin_lock(&gda_ib_lock);
-	list_del(&ib->node);
-	spin_unlock(&gda_ib_lock);
+	gda_ib_hide(ib);
 	/* a connection request may have found it meanwhile */
 	gda_ib_exit(ib);
 	wait_for_completion(&ib->idle);
@@ -237,9 +197,7 @@ static void gda_ib_remove(struct ib_device *ibdev, void *client_data)
 
 	if (!ib)
 		return;
-	spin_lock(&gda_ib_lock);
-	list_del(&ib->node);
-	spin_unlock(&gda_ib_lock);
+	gda_ib_hide(ib);
 	gda_device_unregister(&ib->dev);
 	gda_ib_exit(ib);
 	wait_for_completion(&ib->idle);

@@ -8,21 +8,6 @@
 
 #include "gda_ib.h"
 
-static int gda_ib_access(u32 access)
-{
-	int flags = 0;
-
-	if (access & GDA_ACCESS_LOCAL_WRITE)
-		flags |= IB_ACCESS_LOCAL_WRITE;
-	if (access & GDA_ACCESS_REMOTE_WRITE)
-		flags |= IB_ACCESS_REMOTE_WRITE;
-	if (access & GDA_ACCESS_REMOTE_READ)
-		flags |= IB_ACCESS_REMOTE_READ;
-	if (access & GDA_ACCESS_REMOTE_ATOMIC)
-		flags |= IB_ACCESS_REMOTE_ATOMIC;
-	return flags;
-}
-
 static int gda_ib_mr_open(struct gda_ib_mr *mr, struct ib_pd *pd,
 			  const struct gda_executor_mr_attr *attr)
 {
@@ -32,7 +17,7 @@ static int gda_ib_mr_open(struct gda_ib_mr *mr, struct ib_pd *pd,
 	if (offset_in_page(attr->addr ^ attr->iova))
 		return -EINVAL;
 	ibmr = ib_reg_user_mr(pd, attr->addr, attr->length, attr->iova,
-			      gda_ib_access(attr->access));
+			      gda_fabric_access(attr->access));
 	if (IS_ERR(ibmr))
 		return PTR_ERR(ibmr);
 	mr->mr = ibmr;

@@ -1,26 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the worker does for a queue. engine/fabric/post.c is most of it; here is how a queue ends.
- * Nothing here sleeps or waits.
+ * What the worker does for a queue: engine/fabric/post.c is most of it. Nothing here sleeps or
+ * waits.
  */
 #include "gda_ib.h"
-
-/*
- * The last request of a QP that is in error. When it has come back, so has all that will: of
- * what was not signaled, and of what could not be posted, nothing comes.
- */
-int gda_ib_post_drain(struct gda_ib_qp *qp)
-{
-	const struct ib_rdma_wr wr = {
-		.wr = {
-			.wr_id = GDA_FABRIC_WR_DRAIN,
-			.opcode = IB_WR_RDMA_WRITE,
-			.send_flags = IB_SEND_SIGNALED,
-		},
-	};
-
-	return ib_post_send(qp->fabric.qp, &wr.wr, NULL);
-}
 
 struct gda_status gda_fabric_host_lkey(struct gda_fabric_qp *q, const struct gda_sge *sge,
 				       u32 access, u32 *lkey)

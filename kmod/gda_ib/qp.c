@@ -10,40 +10,9 @@
 
 #include "gda_ib.h"
 
-/* Code of 537 ms, so that seven tries outlast a cable that is out for two seconds. */
-#define GDA_IB_ACK_TIMEOUT	17
-
-/* Code of 163.84 ms, so that six tries more end after about one second. */
-#define GDA_IB_MIN_RNR_TIMER	28
-
 /* Of a work request with GDA_FABRIC_MAX_INLINE bytes, and of a receive. */
 #define GDA_IB_SEND_BYTES	512U
 #define GDA_IB_RECEIVE_BYTES	128U
-
-struct gda_ib_qp *gda_ib_qp_get(struct gda_ib *ib, u32 number)
-{
-	struct gda_ib_qp *qp;
-
-	spin_lock(&ib->lock);
-	qp = xa_load(&ib->numbers, number);
-	if (qp)
-		kref_get(&qp->ref);
-	spin_unlock(&ib->lock);
-	return qp;
-}
-
-static void gda_ib_qp_release(struct kref *ref)
-{
-	struct gda_ib_qp *qp = container_of(ref, struct gda_ib_qp, ref);
-
-	gda_memlock_uncharge(&qp->charge);
-	kfree(qp);
-}
-
-void gda_ib_qp_put(struct gda_ib_qp *qp)
-{
-	kref_put(&qp->ref, gda_ib_qp_release);
-}
 
 /* Any context: something has come, and the worker may be asleep. */
 static void gda_ib_qp_comes(struct ib_cq *cq, void *context)
@@ -80,7 +49,7 @@ static int gda_ib_qp_open(struct gda_ib_qp *qp, u32 window)
 		.qp_type = IB_QPT_RC,
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.cap = {
-			/* and the last one of all, see gda_ib_post_drain() */
+			/* and the last one of all, see gda_ib_flush() */
 			.max_send_wr = window + 1,
 			.max_recv_wr = qp->fabric.nrecv,
 			.max_send_sge = qp->ib->dev.limits.max_sge,
@@ -143,9 +112,10 @@ static int gda_ib_qp_insert(struct gda_ib_qp *qp, struct gda_executor_qp *exec)
 /* An RDMA driver charges nobody for QPs of the kernel: charge about what rdma_rxe allocates. */
 static int gda_ib_qp_charge(struct gda_ib_qp *qp, u32 window)
 {
+	u32 nrecv = qp->fabric.nrecv;
 	size_t bytes = roundup_pow_of_two(window + 2) * GDA_IB_SEND_BYTES +
-		       roundup_pow_of_two(qp->fabric.nrecv + 1) * GDA_IB_RECEIVE_BYTES +
-		       roundup_pow_of_two(window + qp->fabric.nrecv + 2) * sizeof(struct ib_uverbs_wc);
+		       roundup_pow_of_two(nrecv + 1) * GDA_IB_RECEIVE_BYTES +
+		       roundup_pow_of_two(window + nrecv + 2) * sizeof(struct ib_uverbs_wc);
 
 	return gda_memlock_charge(&qp->charge, DIV_ROUND_UP(bytes, PAGE_SIZE));
 }
@@ -167,6 +137,9 @@ int gda_ib_qp_create(struct gda_executor_qp *exec)
 	qp->fabric.nrecv = min(exec->recv_depth, GDA_FABRIC_RECEIVES);
 	qp->fabric.max_msg = ib->dev.limits.max_msg;
 	qp->fabric.max_inline = GDA_FABRIC_MAX_INLINE;
+	qp->fabric.responds = min_t(u32, GDA_FABRIC_READS, ib->ibdev->attrs.max_qp_rd_atom);
+	qp->fabric.initiates = min_t(u32, GDA_FABRIC_READS,
+				     ib->ibdev->attrs.max_qp_init_rd_atom);
 	qp->fabric.atomic = ib->dev.features & GDA_FEATURE_ATOMIC;
 	gda_ib_connection_init(qp);
 	if (gda_ib_enter(ib)) {
@@ -205,49 +178,4 @@ void gda_ib_qps_free(struct gda_ib *ib)
 		gda_ib_connection_end(qp);
 		gda_ib_qp_close(qp);
 	}
-}
-
-static int gda_ib_qp_modify(struct gda_ib_qp *qp, struct rdma_cm_id *id,
-			    enum ib_qp_state state)
-{
-	struct ib_qp_attr attr = { .qp_state = state };
-	int mask, ret;
-
-	ret = rdma_init_qp_attr(id, &attr, &mask);
-	if (ret)
-		return ret;
-	/* the rights are those of MRs */
-	if (mask & IB_QP_ACCESS_FLAGS)
-		attr.qp_access_flags = IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |
-				       IB_ACCESS_REMOTE_ATOMIC;
-	if (mask & IB_QP_MIN_RNR_TIMER)
-		attr.min_rnr_timer = GDA_IB_MIN_RNR_TIMER;
-	if (mask & IB_QP_TIMEOUT)
-		attr.timeout = GDA_IB_ACK_TIMEOUT;
-	return ib_modify_qp(qp->fabric.qp, &attr, mask);
-}
-
-/* Receives are posted before the peer can send anything. */
-int gda_ib_qp_to_init(struct gda_ib_qp *qp, struct rdma_cm_id *id)
-{
-	int ret = gda_ib_qp_modify(qp, id, IB_QPS_INIT);
-
-	if (ret)
-		return ret;
-	WRITE_ONCE(qp->started, true);
-	return gda_fabric_post_receives(&qp->fabric, qp->fabric.nrecv) == qp->fabric.nrecv ? 0 : -ENOMEM;
-}
-
-int gda_ib_qp_to_rts(struct gda_ib_qp *qp, struct rdma_cm_id *id)
-{
-	int ret = gda_ib_qp_modify(qp, id, IB_QPS_RTR);
-
-	return ret ?: gda_ib_qp_modify(qp, id, IB_QPS_RTS);
-}
-
-void gda_ib_qp_to_error(struct gda_ib_qp *qp)
-{
-	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
-
-	ib_modify_qp(qp->fabric.qp, &attr, IB_QP_STATE);
 }

@@ -107,8 +107,6 @@ static void set_up(void)
 	verbs.ctx = ctx;
 	verbs.dev = &ibctx;
 	verbs.roce = true;
-	verbs.attr.max_qp_rd_atom = 16;
-	verbs.attr.max_qp_init_rd_atom = 16;
 	ibqp.context = &ibctx;
 }
 
@@ -142,18 +140,18 @@ static void begin(void)
 		v->qp = &iq[i];
 		v->verbs = &verbs;
 		v->fabric.qp = &ibqp;
-		address(&v->address, i + 1, 7 + i);
+		address(&v->fabric.self, i + 1, 7 + i);
 		v->next = verbs.qps;
 		verbs.qps = v;
 	}
-	vq[NAMED].named = true;
-	stranger(&vq[NAMED].peer, 0);
+	vq[NAMED].fabric.named = true;
+	stranger(&vq[NAMED].fabric.peer, 0);
 	iq[NAMED].engine_qp.state = GDA_QP_WAIT;
-	vq[ASKS].named = true;
-	address(&vq[ASKS].peer, 1, 5);
-	vq[ASKS].peer.ip[0] = 0;
+	vq[ASKS].fabric.named = true;
+	address(&vq[ASKS].fabric.peer, 1, 5);
+	vq[ASKS].fabric.peer.ip[0] = 0;
 	iq[ASKS].engine_qp.state = GDA_QP_WAIT;
-	fake_create_id(NULL, &vq[ASKS].id, &vq[ASKS], RDMA_PS_TCP);
+	fake_create_id(NULL, &vq[ASKS].fabric.id, &vq[ASKS], RDMA_PS_TCP);
 }
 
 static void end(void)
@@ -161,9 +159,9 @@ static void end(void)
 	for (uint32_t i = 0; i < QPS; i++) {
 		uint32_t n = 0;
 
-		for (struct gda_verbs_request *r = vq[i].pending; r; r = r->next)
+		for (struct gda_fabric_request *r = vq[i].fabric.held; r; r = r->next)
 			n++;
-		HOLDS(n == vq[i].npending && n <= GDA_CM_MAX_PENDING);
+		HOLDS(n == vq[i].fabric.nheld && n <= GDA_CM_MAX_PENDING);
 		gda_verbs_settle(&vq[i], false);
 		gda_verbs_probe_end(&vq[i]);
 		gda_verbs_drop(&vq[i]);
@@ -190,23 +188,23 @@ static void mend(uint8_t *data, uint32_t how, uint8_t which)
 		p.version = GDA_CM_VERSION;
 	p.role = how & 64 ? GDA_CM_ROLE_REPLY : how & 128 ? GDA_CM_ROLE_PROBE : p.role;
 	if (how & 2)
-		p.number = v->address.number;
+		p.number = v->fabric.self.number;
 	stranger(&from, which / QPS % 80);
 	if (how & 16)
-		from = v->peer;
+		from = v->fabric.peer;
 	if (how & 32) {
 		p.port = from.port;
 		p.from = from.number;
 		memcpy(p.ip, from.ip, sizeof(p.ip));
-		p.token = v->token;
+		p.token = v->fabric.token;
 	}
 	reply = p.role == GDA_CM_ROLE_REPLY;
-	gda_cm_claim_set(&c, &p, &v->address, QPN);
+	gda_cm_claim_set(&c, &p, &v->fabric.self, QPN);
 	if (how & 4)
-		gda_cm_tag_brief(&p.tags, &c, v->address.nonce);
+		gda_cm_tag_brief(&p.tags, &c, v->fabric.self.nonce);
 	if (how & 8)
-		gda_cm_tag_full(&p.tags, &c, reply ? from.nonce : v->address.nonce,
-				reply ? v->address.nonce : from.nonce);
+		gda_cm_tag_full(&p.tags, &c, reply ? from.nonce : v->fabric.self.nonce,
+				reply ? v->fabric.self.nonce : from.nonce);
 	memcpy(data, &p, sizeof(p));
 }
 
@@ -219,11 +217,11 @@ static void mend_reject(uint8_t *data, uint32_t how, const struct gda_verbs_qp *
 	memcpy(&r, data, sizeof(r));
 	if (how & 1)
 		r.version = GDA_CM_VERSION;
-	gda_cm_claim_set_reject(&c, r.reason, token, &v->peer, &v->address);
+	gda_cm_claim_set_reject(&c, r.reason, token, &v->fabric.peer, &v->fabric.self);
 	if (how & 4)
-		gda_cm_tag_brief(&r.tags, &c, v->peer.nonce);
+		gda_cm_tag_brief(&r.tags, &c, v->fabric.peer.nonce);
 	if (how & 8)
-		gda_cm_tag_full(&r.tags, &c, v->peer.nonce, v->address.nonce);
+		gda_cm_tag_full(&r.tags, &c, v->fabric.peer.nonce, v->fabric.self.nonce);
 	memcpy(data, &r, sizeof(r));
 }
 
@@ -236,7 +234,7 @@ static bool has_nonce(const uint8_t *data, size_t length)
 		return false;
 	memcpy(&p, data, sizeof(p));
 	for (int i = 0; i < QPS; i++)
-		if (gda_cm_private_ok(&p) && gda_cm_knows(&p, &vq[i].address, QPN))
+		if (gda_cm_private_ok(&p) && gda_cm_knows(&p, &vq[i].fabric.self, QPN))
 			return !memcmp(p.ip, came_from, sizeof(came_from));
 	return false;
 }
@@ -254,23 +252,41 @@ static void show(struct shown *s)
 	for (int i = 0; i < QPS; i++) {
 		s->state[i] = iq[i].engine_qp.state;
 		s->fail[i] = iq[i].engine_qp.fail;
-		s->npending[i] = vq[i].npending;
-		s->id[i] = vq[i].id;
+		s->npending[i] = vq[i].fabric.nheld;
+		s->id[i] = vq[i].fabric.id;
 	}
 	s->live = made - destroyed;
 	s->accepted = accepted;
 }
 
+/* An event of @id with this private data, as the thread of a context takes it. */
+static void happen(struct gda_fabric_event *e, struct rdma_cm_id *id, enum rdma_cm_event_type type,
+		   int status, const uint8_t *data, size_t length)
+{
+	const struct rdma_cm_event event = {
+		.event = type,
+		.status = status,
+		.param.conn = {
+			.private_data = data,
+			.private_data_len = (uint8_t)length,
+			.qp_num = ntohl(QPN),
+		},
+	};
+
+	gda_fabric_event_set(e, id, &event);
+	gda_verbs_handle(&verbs, e);
+}
+
 static void request(const uint8_t *data, size_t length)
 {
-	struct gda_verbs_event e = { .type = RDMA_CM_EVENT_CONNECT_REQUEST, .qpn = QPN };
+	struct gda_fabric_event e;
+	struct rdma_cm_id *id;
 	struct shown before, after;
 	uint64_t refused = rejected;
 
 	show(&before);
-	fake_create_id(NULL, &e.id, NULL, RDMA_PS_TCP);
-	gda_verbs_take_private(&e, data, length);
-	gda_verbs_handle(&verbs, &e);
+	fake_create_id(NULL, &id, NULL, RDMA_PS_TCP);
+	happen(&e, id, RDMA_CM_EVENT_CONNECT_REQUEST, 0, data, length);
 	show(&after);
 	if (!has_nonce(data, length)) {
 		HOLDS(!memcmp(&before, &after, sizeof(before)) && rejected == refused + 1);
@@ -285,21 +301,21 @@ static void answer(enum rdma_cm_event_type type, int status, bool probe, const u
 		   size_t length)
 {
 	struct gda_verbs_qp *v = &vq[probe ? NAMED : ASKS];
-	struct gda_verbs_event e = { .type = type, .status = status, .qpn = QPN };
+	struct rdma_cm_id *id;
+	struct gda_fabric_event e;
 	bool was_ready = iq[ASKS].engine_qp.state == GDA_QP_READY;
 
-	if (probe && !v->probe)
-		fake_create_id(NULL, &v->probe, v, RDMA_PS_TCP);
-	e.id = probe ? v->probe : v->id;
-	if (!e.id)
+	if (probe && !v->fabric.probe)
+		fake_create_id(NULL, &v->fabric.probe, v, RDMA_PS_TCP);
+	id = probe ? v->fabric.probe : v->fabric.id;
+	if (!id)
 		return;
-	gda_verbs_take_private(&e, data, length);
-	gda_verbs_handle(&verbs, &e);
+	happen(&e, id, type, status, data, length);
 	/* ready only if the peer that was named says so, of the right QP */
 	if (!probe && !was_ready && iq[ASKS].engine_qp.state == GDA_QP_READY)
-		HOLDS(e.has_private && e.private.role == GDA_CM_ROLE_REPLY &&
-		      e.private.token == v->token &&
-		      gda_cm_is_peer(&e.private, &v->address, &v->peer, QPN));
+		HOLDS(e.private.role == GDA_CM_ROLE_REPLY &&
+		      e.private.token == v->fabric.token &&
+		      gda_cm_is_peer(&e.private, &v->fabric.self, &v->fabric.peer, QPN));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -321,7 +337,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		came_from[15] = what & 128 ? 2 : 1;
 		if (what % 4 == 3)
 			mend_reject(buf, how, &vq[how & 64 ? NAMED : ASKS],
-				    how & 64 ? vq[NAMED].probe_token : vq[ASKS].token);
+				    how & 64 ? vq[NAMED].fabric.probe_token :
+				    vq[ASKS].fabric.token);
 		else
 			mend(buf, how, which);
 		if (what % 4 < 2)

@@ -11,12 +11,6 @@
 /* Without it there are no RDMA devices, and the libraries need not be loaded. */
 #define GDA_VERBS_CLASS	"/sys/class/infiniband_verbs"
 
-#define GDA_VERBS_FEATURES							\
-	(GDA_FEATURE_CQ_COLLAPSED | GDA_FEATURE_CQ_RING | GDA_FEATURE_MR_USER |		\
-	 GDA_FEATURE_QP_POLLED | GDA_FEATURE_CQ_EVENT | GDA_FEATURE_COUNTER |		\
-	 GDA_FEATURE_IMM | GDA_FEATURE_USER_INDEX | GDA_FEATURE_IGNORE_OVERRUN |	\
-	 GDA_FEATURE_RECORD)
-
 static bool gda_verbs_has(const char *device)
 {
 	return !strncmp(device, GDA_DEVICE_VERBS, strlen(GDA_DEVICE_VERBS));
@@ -30,13 +24,8 @@ static bool gda_verbs_usable(const struct ibv_device *dev)
 
 static u64 gda_verbs_features(const struct ibv_device_attr *attr)
 {
-	u64 features = gda_dialect_features() | GDA_VERBS_FEATURES;
-
-	if (attr->atomic_cap != IBV_ATOMIC_NONE)
-		features |= GDA_FEATURE_ATOMIC;
-	if (attr->atomic_cap == IBV_ATOMIC_GLOB)
-		features |= GDA_FEATURE_ATOMIC_CPU;
-	return features;
+	return gda_dialect_features() | GDA_FEATURE_RECORD |
+	       gda_fabric_features((int)attr->atomic_cap);
 }
 
 /* Return: 0 or a negative errno. */

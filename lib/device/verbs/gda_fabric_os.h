@@ -7,6 +7,7 @@
 #define GDA_FABRIC_OS_H
 
 #include <endian.h>
+#include <errno.h>
 #include "driver.h"
 #include "inproc.h"
 #include "siphash.h"
@@ -27,6 +28,7 @@ static inline __be64 gda_os_siphash(const void *data, size_t bytes, __be64 k0, _
 #define GDA_OS_IB(name)		IBV_##name
 #define gda_os_cq		ibv_cq
 #define gda_os_qp		ibv_qp
+#define gda_os_qp_attr		ibv_qp_attr
 #define gda_os_send_wr		ibv_send_wr
 #define gda_os_sge		ibv_sge
 #define gda_os_wc		ibv_wc
@@ -55,6 +57,22 @@ static inline int gda_os_post_recv(struct ibv_qp *qp, u64 wr_id)
 	struct ibv_recv_wr wr = { .wr_id = wr_id }, *bad;
 
 	return ibv_post_recv(qp, &wr, &bad);
+}
+
+#define gda_os_random32()	((u32)gda_inproc_random())
+
+#define gda_os_modify_qp(qp, attr, mask)	(-gda_ibv.modify_qp(qp, attr, mask))
+#define gda_os_init_qp_attr(id, attr, mask)	(gda_rdma.init_qp_attr(id, attr, mask) ? -errno : 0)
+#define gda_os_accept(id, param)		(gda_rdma.accept(id, param) ? -errno : 0)
+#define gda_os_establish(id)			(gda_rdma.establish(id) ? -errno : 0)
+#define gda_os_connect(id, param)		(gda_rdma.connect(id, param) ? -errno : 0)
+#define gda_os_destroy_id			gda_rdma.destroy_id
+
+/* librdmacm has opened the RDMA device for itself, so there is nothing of @qp to compare. */
+static inline int gda_os_resolve_route(const struct ibv_qp *qp, struct rdma_cm_id *id, int ms)
+{
+	(void)qp;
+	return gda_rdma.resolve_route(id, ms) ? -errno : 0;
 }
 
 #endif /* GDA_FABRIC_OS_H */

@@ -33,14 +33,6 @@ static void gda_verbs_mr_publish(struct gda_verbs *verbs, struct gda_verbs_mr *m
 	smp_store_release(bucket, m);
 }
 
-static int gda_verbs_access(u32 access)
-{
-	return (access & GDA_ACCESS_LOCAL_WRITE ? IBV_ACCESS_LOCAL_WRITE : 0) |
-	       (access & GDA_ACCESS_REMOTE_WRITE ? IBV_ACCESS_REMOTE_WRITE : 0) |
-	       (access & GDA_ACCESS_REMOTE_READ ? IBV_ACCESS_REMOTE_READ : 0) |
-	       (access & GDA_ACCESS_REMOTE_ATOMIC ? IBV_ACCESS_REMOTE_ATOMIC : 0);
-}
-
 /* An RDMA device maps whole pages: address and iova have the same offset in theirs. */
 int gda_verbs_mr_map(struct gda_inproc_mr *mr)
 {
@@ -56,7 +48,7 @@ int gda_verbs_mr_map(struct gda_inproc_mr *mr)
 		return -ENOMEM;
 	m->mr = mr;
 	m->ib = gda_ibv.reg_mr_iova(verbs->pd, mr->addr, mr->mem.size, mr->mem.iova,
-				    gda_verbs_access(mr->mem.access));
+				    gda_fabric_access(mr->mem.access));
 	if (!m->ib) {
 		err = -errno;
 		free(m);

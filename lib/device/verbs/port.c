@@ -7,26 +7,6 @@
 #include <ifaddrs.h>
 #include "verbs_internal.h"
 
-static const u8 gda_verbs_mapped[] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
-
-socklen_t gda_verbs_sockaddr(const struct gda_cm_address *a, struct sockaddr_storage *to)
-{
-	struct sockaddr_in *in = (struct sockaddr_in *)to;
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)to;
-
-	memset(to, 0, sizeof(*to));
-	if (!memcmp(a->ip, gda_verbs_mapped, sizeof(gda_verbs_mapped))) {
-		in->sin_family = AF_INET;
-		in->sin_port = a->port;
-		memcpy(&in->sin_addr, a->ip + sizeof(gda_verbs_mapped), sizeof(in->sin_addr));
-		return sizeof(*in);
-	}
-	in6->sin6_family = AF_INET6;
-	in6->sin6_port = a->port;
-	memcpy(&in6->sin6_addr, a->ip, sizeof(in6->sin6_addr));
-	return sizeof(*in6);
-}
-
 /* Is it an address that a peer can name? Then take it. */
 static bool gda_verbs_take(const struct sockaddr *sa, struct gda_cm_address *a)
 {
@@ -35,8 +15,8 @@ static bool gda_verbs_take(const struct sockaddr *sa, struct gda_cm_address *a)
 
 	a->port = 0;
 	if (sa && sa->sa_family == AF_INET) {
-		memcpy(a->ip, gda_verbs_mapped, sizeof(gda_verbs_mapped));
-		memcpy(a->ip + sizeof(gda_verbs_mapped), &in->sin_addr, sizeof(in->sin_addr));
+		memcpy(a->ip, gda_fabric_mapped, sizeof(gda_fabric_mapped));
+		memcpy(a->ip + sizeof(gda_fabric_mapped), &in->sin_addr, sizeof(in->sin_addr));
 		return true;
 	}
 	/* one of a link means nothing without the link */
@@ -55,7 +35,7 @@ static int gda_verbs_bind_to(struct gda_verbs *verbs)
 
 	if (gda_rdma.create_id(verbs->channel, &id, NULL, RDMA_PS_TCP))
 		return -errno;
-	gda_verbs_sockaddr(&verbs->address, &sa);
+	gda_fabric_sockaddr(&sa, verbs->address.ip, verbs->address.port);
 	if (!gda_rdma.bind_addr(id, (struct sockaddr *)&sa) && id->verbs &&
 	    !strcmp(gda_ibv.get_device_name(id->verbs->device), name)) {
 		verbs->listener = id;

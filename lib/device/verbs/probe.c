@@ -8,26 +8,17 @@
  *
  * All under verbs->lock.
  */
-#include <errno.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 #include "verbs_internal.h"
-
-#define GDA_VERBS_PROBE_EVERY	8U
-
-/* Probes that end without an answer, in a row, before the QP fails. */
-#define GDA_VERBS_PROBE_MISSES	3U
-
-/* Why rdma_cm says that a request was rejected: whoever listens there says it. */
-#define GDA_VERBS_REJ_BY_PEER		28
 
 /* Is it to be asked, and was not? */
 static bool gda_verbs_waits(const struct gda_verbs_qp *v)
 {
 	const struct gda_engine_qp *q = &v->qp->engine_qp;
 
-	return v->named && !v->id && READ_ONCE(q->state) == GDA_QP_WAIT && !READ_ONCE(q->fail) &&
-	       memcmp(&v->address, &v->peer, sizeof(v->peer)) < 0;
+	return gda_fabric_waits(&v->fabric) && READ_ONCE(q->state) == GDA_QP_WAIT &&
+	       !READ_ONCE(q->fail);
 }
 
 /* QPs that were connected at once do not go on asking at once: their numbers differ. */
@@ -35,9 +26,9 @@ static bool gda_verbs_probe_due(const struct gda_verbs_qp *v)
 {
 	u32 seconds = v->waited;
 
-	if (seconds <= GDA_VERBS_PROBE_EVERY)
+	if (seconds <= GDA_FABRIC_PROBE_MOST)
 		return !(seconds & (seconds - 1));
-	return (seconds + ntohl(v->address.number)) % GDA_VERBS_PROBE_EVERY == 0;
+	return (seconds + ntohl(v->fabric.self.number)) % GDA_FABRIC_PROBE_MOST == 0;
 }
 
 static void gda_verbs_timer_set(struct gda_verbs *verbs, bool on)
@@ -54,36 +45,17 @@ static void gda_verbs_timer_set(struct gda_verbs *verbs, bool on)
 
 void gda_verbs_probe_end(struct gda_verbs_qp *v)
 {
-	if (v->probe)
-		gda_rdma.destroy_id(v->probe);
-	v->probe = NULL;
+	if (v->fabric.probe)
+		gda_rdma.destroy_id(v->fabric.probe);
+	v->fabric.probe = NULL;
 }
 
-/* There was no answer. Return: is it to be so for good? */
-static bool gda_verbs_probe_missed(struct gda_verbs_qp *v)
+/* The probe has ended so. */
+static void gda_verbs_probe_over(struct gda_verbs_qp *v, enum gda_fabric_probe outcome, u32 why)
 {
-	return ++v->missed == GDA_VERBS_PROBE_MISSES;
-}
-
-static void gda_verbs_probe_begin(struct gda_verbs_qp *v)
-{
-	struct gda_cm_address own = v->address;
-	struct sockaddr_storage from, to;
-
-	if (gda_rdma.create_id(v->verbs->channel, &v->probe, v, RDMA_PS_TCP)) {
-		v->probe = NULL;
-		return;
-	}
-	/* any port */
-	own.port = 0;
-	gda_verbs_sockaddr(&own, &from);
-	gda_verbs_sockaddr(&v->peer, &to);
-	if (!gda_rdma.resolve_addr(v->probe, (struct sockaddr *)&from, (struct sockaddr *)&to,
-				   GDA_VERBS_RESOLVE_MS))
-		return;
-	gda_verbs_probe_end(v);
-	if (gda_verbs_probe_missed(v))
-		gda_verbs_fail(v, GDA_STATUS(GDA_CLASS_RETRY, GDA_CAUSE_FABRIC));
+	/* the peer may have asked meanwhile */
+	if (gda_fabric_probe_over(&v->fabric, outcome) && gda_verbs_waits(v))
+		gda_verbs_fail(v, why);
 }
 
 void gda_verbs_probe_tick(struct gda_verbs *verbs)
@@ -94,6 +66,7 @@ void gda_verbs_probe_tick(struct gda_verbs *verbs)
 
 	if (read(verbs->timer, &ticks, sizeof(ticks)) < 0)
 		return;
+	verbs->ticks++;
 	for (v = verbs->qps; v; v = v->next) {
 		waits |= gda_verbs_held_tick(v);
 		if (!gda_verbs_waits(v)) {
@@ -102,8 +75,10 @@ void gda_verbs_probe_tick(struct gda_verbs *verbs)
 		}
 		waits = true;
 		v->waited++;
-		if (!v->probe && (v->missed || gda_verbs_probe_due(v)))
-			gda_verbs_probe_begin(v);
+		if (!v->fabric.probe && (v->fabric.probe_missed || gda_verbs_probe_due(v)) &&
+		    gda_verbs_find(v, &v->fabric.probe))
+			gda_verbs_probe_over(v, GDA_FABRIC_PROBE_MISSED,
+					     GDA_STATUS(GDA_CLASS_RETRY, GDA_CAUSE_FABRIC));
 	}
 	gda_verbs_timer_set(verbs, waits);
 }
@@ -119,68 +94,11 @@ void gda_verbs_probe_start(struct gda_verbs_qp *v)
 		gda_verbs_ticks(v->verbs);
 }
 
-/* The way to the peer is known. Return: 0 or a negative errno. */
-static int gda_verbs_probe_send(struct gda_verbs_qp *v)
+void gda_verbs_probe_event(struct gda_verbs_qp *v, const struct gda_fabric_event *e)
 {
-	struct gda_cm_private data;
-	struct rdma_conn_param param = {
-		.private_data = &data,
-		.private_data_len = sizeof(data),
-		.retry_count = GDA_VERBS_RETRY,
-		.qp_num = GDA_CM_PROBE_QPN,
-	};
+	enum gda_fabric_probe outcome = gda_fabric_probe_event(&v->fabric, e);
 
-	v->probe_token = (u32)gda_inproc_random();
-	gda_cm_private_set(&data, GDA_CM_ROLE_PROBE, v->probe_token, &v->address, &v->peer);
-	gda_cm_sign(&data, &v->address, &v->peer, htonl(GDA_CM_PROBE_QPN));
-	return gda_rdma.connect(v->probe, &param) ? -errno : 0;
-}
-
-/*
- * The peer, or its machine, or a stranger has rejected it. Nobody proves that a QP is gone: the
- * nonce went with it. Return: 0, or why the QP fails.
- */
-static u32 gda_verbs_probe_rejected(struct gda_verbs_qp *v, const struct gda_verbs_event *e)
-{
-	enum gda_cm_proof proof = GDA_CM_PROOF_NONE;
-
-	if (e->status == GDA_VERBS_REJ_BY_PEER)
-		proof = gda_cm_reject_proof(&e->reject, v->probe_token, &v->address, &v->peer);
-	if (proof != GDA_CM_PROOF_NONE && (e->reject.reason == GDA_CM_REASON_LATER ||
-					   e->reject.reason == GDA_CM_REASON_FULL)) {
-		v->missed = 0;
-		return 0;
-	}
-	return proof == GDA_CM_PROOF_FULL || gda_verbs_probe_missed(v) ? GDA_FAIL_PEER : 0;
-}
-
-/* Return: 0, or why the QP fails. */
-static u32 gda_verbs_probe_answer(struct gda_verbs_qp *v, const struct gda_verbs_event *e)
-{
-	switch (e->type) {
-	case RDMA_CM_EVENT_REJECTED:
-		return gda_verbs_probe_rejected(v, e);
-	case RDMA_CM_EVENT_UNREACHABLE:
-		/* many tries in a row, for more than a minute */
-		return GDA_STATUS(GDA_CLASS_RETRY, GDA_CAUSE_FABRIC);
-	default:
-		return gda_verbs_probe_missed(v) ?
-		       GDA_STATUS(GDA_CLASS_RETRY, GDA_CAUSE_FABRIC) : 0;
-	}
-}
-
-void gda_verbs_probe_event(struct gda_verbs_qp *v, const struct gda_verbs_event *e)
-{
-	u32 why;
-
-	if (e->type == RDMA_CM_EVENT_ADDR_RESOLVED &&
-	    !gda_rdma.resolve_route(v->probe, GDA_VERBS_RESOLVE_MS))
-		return;
-	if (e->type == RDMA_CM_EVENT_ROUTE_RESOLVED && !gda_verbs_probe_send(v))
-		return;
-	why = gda_verbs_probe_answer(v, e);
-	gda_verbs_probe_end(v);
-	/* the peer may have asked meanwhile */
-	if (why && gda_verbs_waits(v))
-		gda_verbs_fail(v, why);
+	if (outcome != GDA_FABRIC_PROBE_GOES_ON)
+		gda_verbs_probe_over(v, outcome, e->type == RDMA_CM_EVENT_REJECTED ? GDA_FAIL_PEER :
+				     GDA_STATUS(GDA_CLASS_RETRY, GDA_CAUSE_FABRIC));
 }

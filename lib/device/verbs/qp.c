@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Queue pairs: an RC QP with a CQ of its own each, whose states are those that rdma_cm asks for. The
- * CQ holds all that can be in flight, so it never overflows.
+ * Queue pairs: an RC QP with a CQ of its own each, whose states are those that rdma_cm asks for.
+ * The CQ holds all that can be in flight, so it never overflows.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -81,6 +81,11 @@ static void gda_verbs_qp_destroy(struct gda_verbs_qp *v)
 	free(v);
 }
 
+static u8 gda_verbs_reads(int most)
+{
+	return (u8)(most < (int)GDA_FABRIC_READS ? most : (int)GDA_FABRIC_READS);
+}
+
 int gda_verbs_qp_create(struct gda_inproc_qp *qp)
 {
 	struct gda_verbs *verbs = gda_verbs_of(qp->obj.ctx);
@@ -94,6 +99,8 @@ int gda_verbs_qp_create(struct gda_inproc_qp *qp)
 	v->verbs = verbs;
 	v->fabric.max_msg = verbs->max_msg;
 	v->fabric.max_inline = verbs->max_inline;
+	v->fabric.responds = gda_verbs_reads(verbs->attr.max_qp_rd_atom);
+	v->fabric.initiates = gda_verbs_reads(verbs->attr.max_qp_init_rd_atom);
 	v->fabric.atomic = verbs->attr.atomic_cap != IBV_ATOMIC_NONE;
 	/* without a CQ for immediates there is never room for one */
 	v->fabric.nrecv = qp->parts.recv_cq.cq ? GDA_VERBS_RECVS : 0;
@@ -114,49 +121,4 @@ int gda_verbs_qp_create(struct gda_inproc_qp *qp)
 void gda_verbs_qp_free(struct gda_inproc_qp *qp)
 {
 	gda_verbs_qp_destroy(qp->priv);
-}
-
-/* Return: 0 or a negative errno. */
-static int gda_verbs_qp_move(struct gda_verbs_qp *v, struct rdma_cm_id *id, enum ibv_qp_state state,
-			     const struct rdma_conn_param *param)
-{
-	struct ibv_qp_attr attr = { .qp_state = state };
-	int mask;
-
-	if (gda_rdma.init_qp_attr(id, &attr, &mask))
-		return -errno;
-	/* the MR itself checks its rights */
-	if (state == IBV_QPS_INIT) {
-		attr.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-				       IBV_ACCESS_REMOTE_READ;
-		if (v->verbs->attr.atomic_cap != IBV_ATOMIC_NONE)
-			attr.qp_access_flags |= IBV_ACCESS_REMOTE_ATOMIC;
-		mask |= IBV_QP_ACCESS_FLAGS;
-	} else if (state == IBV_QPS_RTR) {
-		attr.min_rnr_timer = GDA_VERBS_RNR_TIMER;
-		attr.max_dest_rd_atomic = min(attr.max_dest_rd_atomic, param->responder_resources);
-	} else {
-		attr.timeout = GDA_VERBS_TIMEOUT;
-		attr.retry_cnt = GDA_VERBS_RETRY;
-		attr.rnr_retry = GDA_VERBS_RNR_RETRY;
-		attr.max_rd_atomic = min(attr.max_rd_atomic, param->initiator_depth);
-	}
-	return -gda_ibv.modify_qp(v->fabric.qp, &attr, mask);
-}
-
-int gda_verbs_qp_init(struct gda_verbs_qp *v, struct rdma_cm_id *id)
-{
-	int err = gda_verbs_qp_move(v, id, IBV_QPS_INIT, NULL);
-
-	if (!err)
-		gda_fabric_post_receives(&v->fabric, v->fabric.nrecv);
-	return err;
-}
-
-int gda_verbs_qp_ready(struct gda_verbs_qp *v, struct rdma_cm_id *id,
-		       struct rdma_conn_param *param)
-{
-	int err = gda_verbs_qp_move(v, id, IBV_QPS_RTR, param);
-
-	return err ? err : gda_verbs_qp_move(v, id, IBV_QPS_RTS, param);
 }

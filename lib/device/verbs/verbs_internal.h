@@ -5,7 +5,7 @@
  * and workers are those of lib/device/inproc; here is what an RDMA device does with them.
  *
  * A context has one open RDMA device with one PD, a listener of rdma_cm and a thread for what
- * rdma_cm reports. A QP has one RC QP with CQs of its own.
+ * rdma_cm reports. A QP has one RC QP with a CQ of its own.
  *
  * Locks: ctx->lock (lib/device/inproc) is the outer one of verbs->lock, which guards everything of
  * rdma_cm. Ids of rdma_cm are destroyed and events are taken only under it, so that an event
@@ -23,20 +23,6 @@
 /* Empty receives, for immediates. */
 #define GDA_VERBS_RECVS		64U
 
-/* Reads and atomics in flight, unless the device has less. */
-#define GDA_VERBS_READS		16U
-
-/*
- * 7 tries of 0.5 s each until there is no answer; 7 of 0.16 s while the peer has no receive.
- * In the codes of verbs.
- */
-#define GDA_VERBS_TIMEOUT	17U
-#define GDA_VERBS_RETRY		6U	/* rdma_rxe takes 7 for "for ever" */
-#define GDA_VERBS_RNR_TIMER	28U
-#define GDA_VERBS_RNR_RETRY	6U
-
-#define GDA_VERBS_RESOLVE_MS	2000
-
 /* Requests that wait, of one context, beside the first of each QP; and for how many seconds. */
 #define GDA_VERBS_PENDING_MOST	1024U
 #define GDA_VERBS_PENDING_S	120U
@@ -47,26 +33,6 @@ struct gda_verbs_mr {
 	struct gda_verbs_mr *next;	/* with the same hash; workers read it */
 	struct gda_inproc_mr *mr;
 	struct ibv_mr *ib;
-};
-
-/* A request of rdma_cm that waits for its QP to name the requester. */
-struct gda_verbs_request {
-	struct gda_verbs_request *next;
-	struct rdma_cm_id *id;
-	struct gda_cm_private private;	/* that came with it */
-	__be32 qpn;			/* of the RDMA QP that asks */
-	u32 waited;			/* seconds */
-};
-
-/* An event, after rdma_cm has been told that it was taken. */
-struct gda_verbs_event {
-	enum rdma_cm_event_type type;
-	int status;
-	struct rdma_cm_id *id;
-	__be32 qpn;			/* of a request or a reply: the RDMA QP of its sender */
-	bool has_private;		/* of a request or a reply: @private */
-	struct gda_cm_private private;
-	struct gda_cm_reject reject;	/* of a rejection; 0 if it is none of GDA's */
 };
 
 struct gda_verbs {
@@ -89,18 +55,20 @@ struct gda_verbs {
 	int stop;			/* eventfd */
 	int timer;			/* timerfd, of probes and of requests that wait */
 	u32 pending_s;			/* GDA_PENDING_S, of the environment */
-	pthread_mutex_t lock;		/* guards the next three */
+	pthread_mutex_t lock;		/* guards the next four */
 	struct gda_verbs_qp *qps;
 	u32 npending;			/* requests that its QPs hold, beside the first of each */
 	bool ticking;			/* @timer */
+	u64 ticks;			/* seconds for which it did */
 };
 
 struct gda_verbs_qp {
 	struct gda_inproc_qp *qp;
 	struct gda_verbs *verbs;
 
+	struct gda_fabric_qp fabric;	/* the connection: under verbs->lock */
+
 	/* of whose turn it is */
-	struct gda_fabric_qp fabric;
 	struct gda_flight flight;
 	struct gda_flight_request *requests;
 	bool hastened;			/* work in flight is being flushed, since ... */
@@ -111,17 +79,7 @@ struct gda_verbs_qp {
 	/* under verbs->lock */
 	struct gda_verbs_qp *next;
 	struct gda_verbs_qp **link;
-	struct gda_cm_address address;
-	struct gda_cm_address peer;	/* while @named */
-	__be32 token;			/* of its request, if it asks */
-	__be32 probe_token;
-	bool named;
-	struct rdma_cm_id *id;		/* that connects it, or NULL */
-	struct gda_verbs_request *pending;
-	u32 npending;
-	struct rdma_cm_id *probe;	/* that asks after the peer, or NULL */
 	u32 waited;			/* seconds */
-	u32 missed;			/* probes without an answer, in a row */
 };
 
 static inline struct gda_verbs_qp *gda_verbs_qp_of(struct gda_fabric_qp *q)
@@ -148,10 +106,6 @@ int gda_verbs_qp_create(struct gda_inproc_qp *qp);
 void gda_verbs_qp_free(struct gda_inproc_qp *qp);
 /* As much inline payload as QPs of the device take, up to 512 bytes; 0: none. */
 u32 gda_verbs_max_inline(struct gda_verbs *verbs);
-/* Both move the QP as @id says, and return 0 or a negative errno. */
-int gda_verbs_qp_init(struct gda_verbs_qp *v, struct rdma_cm_id *id);
-int gda_verbs_qp_ready(struct gda_verbs_qp *v, struct rdma_cm_id *id,
-		       struct rdma_conn_param *param);
 
 /* visit.c */
 
@@ -184,17 +138,20 @@ void gda_verbs_probe_end(struct gda_verbs_qp *v);
 /* verbs->timer has run out. */
 void gda_verbs_probe_tick(struct gda_verbs *verbs);
 /* An event of v->probe. */
-void gda_verbs_probe_event(struct gda_verbs_qp *v, const struct gda_verbs_event *e);
+void gda_verbs_probe_event(struct gda_verbs_qp *v, const struct gda_fabric_event *e);
+
+/* Make an id, and look for the way to the peer of @v. Return: 0, or a negative errno and no id. */
+int gda_verbs_find(struct gda_verbs_qp *v, struct rdma_cm_id **id);
 
 /* Something waits for the seconds that @verbs->timer counts. */
 void gda_verbs_ticks(struct gda_verbs *verbs);
 
 /* held.c: requests that wait for their QPs to name a peer; under verbs->lock */
 
-/* Return: 0: the request @e is held, or why it is rejected. */
-u8 gda_verbs_hold(struct gda_verbs_qp *v, const struct gda_verbs_event *e);
-/* Take the first that @v holds, which is the caller's then; or NULL. */
-struct gda_verbs_request *gda_verbs_unhold(struct gda_verbs_qp *v);
+/* The request is held, and its memory and id are of the list. */
+void gda_verbs_hold(struct gda_verbs_qp *v, struct gda_fabric_request *r);
+/* Reject and free all of a list; those that were given up only go. */
+void gda_verbs_refuse_all(struct gda_verbs_qp *v, struct gda_fabric_request *requests, u8 reason);
 /* The request with this id is taken back. */
 void gda_verbs_withdrawn(struct gda_verbs_qp *v, const struct rdma_cm_id *id);
 /* A second is over: reject those that have waited for too long. Return: do others wait? */
@@ -213,7 +170,4 @@ void gda_verbs_refuse(struct gda_verbs_qp *v, struct rdma_cm_id *id, u8 reason,
  * Return: 0; -EADDRNOTAVAIL it has none; or another negative errno.
  */
 int gda_verbs_bind(struct gda_verbs *verbs);
-/* The socket address in an address of a QP, of this length. */
-socklen_t gda_verbs_sockaddr(const struct gda_cm_address *a, struct sockaddr_storage *to);
-
 #endif /* GDA_VERBS_INTERNAL_H */

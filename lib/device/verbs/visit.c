@@ -2,8 +2,8 @@
 /*
  * A visit of a queue: take what its RDMA device has completed, post what is next, both as
  * engine/fabric/post.c does it, let outcomes leave. Nothing here waits: a visit ends when there is
- * nothing more to do now, and whoever visits next finds what has come meanwhile. So a worker that only
- * waits for the fabric goes to rest as one that has no work does (lib/device/inproc/worker.c).
+ * nothing more to do now, and whoever visits next finds what has come meanwhile. So a worker that
+ * only waits for the fabric goes to rest as one that has no work does (lib/device/inproc/worker.c).
  */
 #include "access.h"
 #include "verbs_internal.h"
@@ -12,7 +12,7 @@
 #define GDA_VERBS_FLUSH_NS	1000000000U
 
 /*
- * An RDMA device that gives up after GDA_VERBS_RETRY tries, or GDA_VERBS_RNR_RETRY, has said so
+ * An RDMA device that gives up after GDA_FABRIC_RETRIES tries has said so
  * after this time without a completion, and after the time that its bytes take at 1 MB/s.
  */
 #define GDA_VERBS_SILENT_NS	8000000000U
