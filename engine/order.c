@@ -49,26 +49,25 @@ static void gda_order_begin(struct gda_order *o)
 	}
 }
 
-static bool gda_order_fetches(const struct gda_work *w)
+/* May @w go on before @first, which was posted earlier? */
+static bool gda_order_passes(const struct gda_work *w, const struct gda_work *first, bool unordered)
 {
-	return w->op == GDA_OP_READ || w->op >= GDA_OP_FETCH_ADD;
+	if (w->flags & GDA_WORK_FENCE &&
+	    (first->op == GDA_OP_READ || first->op >= GDA_OP_FETCH_ADD))
+		return false;
+	return unordered || (first->op == GDA_OP_READ && w->op != GDA_OP_READ &&
+			     w->op != GDA_OP_DUMP);
 }
 
 /* May the request at @at go on, with all those before it without an outcome? */
-static bool gda_order_may(struct gda_order *o, u32 at)
+static bool gda_order_may(const struct gda_order *o, u32 at)
 {
-	const struct gda_work *w = gda_order_work(o, at);
-	bool unordered = o->q->dialect->unordered;
 	u32 i;
 
-	for (i = 0; i < at; i++) {
-		bool fetches = gda_order_fetches(gda_order_work(o, i));
-
-		if (fetches && (w->flags & GDA_WORK_FENCE))
+	for (i = 0; i < at; i++)
+		if (!gda_order_passes(gda_order_work(o, at), gda_order_work(o, i),
+				      o->q->dialect->unordered))
 			return false;
-		if (!unordered && (!fetches || gda_order_fetches(w) || w->op == GDA_OP_DUMP))
-			return false;
-	}
 	return true;
 }
 

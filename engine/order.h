@@ -5,10 +5,10 @@
  * Its host gives the queue the memory for that (gda_engine_qp.order) before gda_engine_init(), and
  * visits it as any other.
  *
- * A choice is legal: requests of an unordered dialect may pass each other. Of another dialect a
- * write may pass reads and atomics that were posted before it, unless it is fenced, as RC queues
- * of InfiniBand have it (o9-28); outcomes leave in the order of posting, whatever the choice. A
- * WAIT is begun alone.
+ * A choice is legal: requests of an unordered dialect may pass each other. Of another dialect what
+ * is no read may pass reads that were posted before it, unless it is fenced: on RC queues of
+ * InfiniBand the responder executes writes and atomics in their order (C9-28), and reads when it
+ * likes. Outcomes leave in the order of posting, whatever the choice. A WAIT is begun alone.
  */
 #ifndef GDA_ENGINE_ORDER_H
 #define GDA_ENGINE_ORDER_H

@@ -26,7 +26,7 @@ TEST_NATIVE	+= $(foreach v,plain asan tsan,$(INPROC_TESTS:%=$(INPROC_OUT)/$v/%))
 		   $(patsubst %,$(INPROC_OUT)/asan/kernel-%,$(filter-out $(INPROC_SLOW),$(INPROC_RAW))) \
 		   $(foreach t,fork keys fault gives_way,$(INPROC_OUT)/plain/$t) \
 		   $(foreach t,keys fault,$(INPROC_OUT)/asan/$t) \
-		   $(foreach v,plain asan tsan,$(foreach t,help help_ranks rings,$(INPROC_OUT)/$v/$t)) \
+		   $(foreach v,plain asan tsan,$(foreach t,help help_ranks rings order,$(INPROC_OUT)/$v/$t)) \
 		   $(INPROC_OUT)/tsan-program/signal
 BENCH		+= $(INPROC_OUT)/plain/bench
 BENCH_NATIVE	+= $(INPROC_OUT)/plain/bench
@@ -104,10 +104,30 @@ SUITE_WITH_inproc_tsan-program = $(INPROC_EXTRA_tsan)
 INPROC_SAN_tsan-program := $(INPROC_SAN_ALL) -fsanitize=thread
 INPROC_LIB_tsan-program := $(LIB_OUT)/libgda.a
 
-$(eval $(call suite_programs,inproc,plain asan tsan,$(INPROC_TESTS) help help_ranks rings))
+$(eval $(call suite_programs,inproc,plain asan tsan,$(INPROC_TESTS) help help_ranks rings order))
 $(eval $(call suite_programs,inproc,plain,fork keys fault gives_way bench))
 $(eval $(call suite_programs,inproc,asan,keys fault))
 $(eval $(call suite_programs,inproc,tsan-program,signal))
+
+# --- other orders of requests ---
+
+# Programs under GDA_ORDER: in the plain order through engine/order.c, and those that hold whatever
+# is chosen. Not data, whose model is that of the plain order, and not what reads the recorder,
+# which has an event more for each request.
+ORDER_OUT	:= $(BUILD)/selftests/order
+ORDER_CHOSEN	:= $(addprefix inproc/plain/,errors cq rnr signal rings help fault) gin/plain/semantics \
+		   shmem/plain/calls async/plain/copy async/plain/random dpa/plain/calls
+ORDER_PLAIN	:= inproc/plain/data $(ORDER_CHOSEN)
+TEST_NATIVE	+= $(ORDER_PLAIN:%=$(ORDER_OUT)/plain/%) $(ORDER_CHOSEN:%=$(ORDER_OUT)/random/%)
+
+define ORDER_TEST
+$(ORDER_OUT)/$1/$3: $(BUILD)/selftests/$3
+	@mkdir -p $$(@D)
+	@printf '#!/bin/sh\nGDA_DEVICE=inproc GDA_ORDER=$2 exec $$<\n' >$$@ && chmod +x $$@
+
+endef
+$(eval $(foreach t,$(ORDER_PLAIN),$(call ORDER_TEST,plain,plain,$t)))
+$(eval $(foreach t,$(ORDER_CHOSEN),$(call ORDER_TEST,random,random:20261127,$t)))
 
 # --- the kernel's selftests, their system calls served by lib/device/inproc ---
 

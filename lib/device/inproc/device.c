@@ -104,7 +104,9 @@ int gda_inproc_context_create(const char *device, struct gda_inproc_context **co
 	ctx->next_cookie = GDA_INPROC_PAGE;
 	gda_inproc_record_init(ctx);
 	ctx->executor = gda_inproc_executor_find(device);
-	err = ctx->executor->bind(ctx, device);
+	err = gda_inproc_order_init(ctx);
+	if (!err)
+		err = ctx->executor->bind(ctx, device);
 	if (err)
 		goto err_close;
 	err = gda_inproc_workers_start(ctx);

@@ -360,6 +360,8 @@ struct gda_inproc_context {
 	int fd;				/* memfd */
 	u32 generation;
 	bool dead;			/* shut down */
+	u32 order;			/* enum gda_inproc_order_kind */
+	u64 order_seed;
 	u64 next_cookie;
 	u64 end_cookie;			/* size of the file */
 	struct gda_inproc_region *regions;	/* by cookie */
@@ -516,6 +518,20 @@ int gda_inproc_mr_query(struct gda_inproc_context *ctx, struct gda_mr_query *cmd
 
 int gda_inproc_key_create(struct gda_inproc_mr *mr);
 void gda_inproc_key_remove(struct gda_inproc_mr *mr);
+
+/* order.c */
+
+enum gda_inproc_order_kind {
+	GDA_INPROC_ORDER_NONE,		/* queues of unordered dialects have the plain one */
+	GDA_INPROC_ORDER_PLAIN,
+	GDA_INPROC_ORDER_RANDOM,
+};
+
+/* Read GDA_ORDER. Return: 0 or -EINVAL, with the reason. */
+int gda_inproc_order_init(struct gda_inproc_context *ctx);
+/* Before gda_engine_init(): give the queue an order, if it is to have one. 0 or -ENOMEM. */
+int gda_inproc_order_create(struct gda_inproc_context *ctx, struct gda_inproc_qp *qp);
+void gda_inproc_order_destroy(struct gda_inproc_qp *qp);
 
 /* record.c */
 

@@ -134,6 +134,7 @@ static void gda_inproc_qp_free(struct gda_inproc_object *obj)
 		obj->ctx->executor->qp_free(qp);
 	gda_inproc_qp_memory_free(obj->ctx, qp);
 	gda_control_detach_parts(&qp->parts);
+	gda_inproc_order_destroy(qp);
 	free(qp->dead_leaf);
 	free(qp);
 }
@@ -198,9 +199,12 @@ int gda_inproc_qp_create(struct gda_inproc_context *ctx, struct gda_qp_create *c
 	err = gda_inproc_qp_memory(ctx, qp);
 	if (err)
 		goto err_free;
-	err = gda_inproc_qp_number(qp);
+	err = gda_inproc_order_create(ctx, qp);
 	if (err)
 		goto err_memory;
+	err = gda_inproc_qp_number(qp);
+	if (err)
+		goto err_order;
 	gda_inproc_qp_init_engine(ctx, qp);
 	qp->polled = cmd->flags & GDA_QP_POLLED;
 	qp->obj.ctx = ctx;
@@ -221,6 +225,8 @@ err_number:
 	if (qp->dead_leaf)
 		gda_inproc_sync();
 	free(qp->dead_leaf);
+err_order:
+	gda_inproc_order_destroy(qp);
 err_memory:
 	gda_inproc_qp_memory_free(ctx, qp);
 err_free:

@@ -28,6 +28,9 @@
  *   gda_relax().
  * - %GDA_INPROC_WORKERS in the environment is the number of threads per context, 1 to 16;
  *   gda_open() is -EINVAL for any other value.
+ * - %GDA_ORDER in the environment, "random:SEED", has each queue carry out its requests in a legal
+ *   order that is drawn: what is no get may pass gets that were posted before it. The same seed
+ *   draws the same. "plain" is the order without it; gda_open() is -EINVAL for any other value.
  *
  * Structures begin with their size, which the caller sets to sizeof() of the structure that it
  * was compiled with:

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+/*
+ * GDA_ORDER in the environment: a program meets every order of its requests that is legal, and
+ * the same one again from the same seed.
+ */
+#include "suite.h"
+
+#define SEEDS	64U
+
+struct seen {
+	uint32_t newer;			/* gets whose result was that of a put behind them */
+	uint32_t older;
+	uint32_t wrong;
+};
+
+/* A get of a word, and a put to it that is posted behind the get, before the doorbell. */
+static int one_seed(const char *order, struct seen *seen)
+{
+	struct s_end end[2];
+	uint64_t *here, *there;
+	int64_t last;
+	int err;
+
+	if (order)
+		setenv("GDA_ORDER", order, 1);
+	else
+		unsetenv("GDA_ORDER");
+	err = s_pair_open(end, 16, 4096);
+	unsetenv("GDA_ORDER");
+	if (err)
+		return err;
+	here = (void *)end[0].mem.addr;
+	there = (void *)end[1].mem.addr;
+	here[1] = 2;
+	there[0] = 1;
+	s_get(&end[0], 0, &end[1], 0, 8, GDA_EXCLUSIVE | GDA_DEFER);
+	last = s_put(&end[0], 8, &end[1], 0, 8, GDA_EXCLUSIVE);
+	err = last < 0 ? (int)last : gda_wait(end[0].v, last, 0);
+	seen->older += here[0] == 1;
+	seen->newer += here[0] == 2;
+	seen->wrong += there[0] != 2 || here[1] != 2;
+	s_pair_close(end);
+	return err;
+}
+
+static int all_seeds(struct seen *seen)
+{
+	char order[32];
+	uint32_t i;
+	int err = 0;
+
+	memset(seen, 0, sizeof(*seen));
+	for (i = 0; i < SEEDS && !err; i++) {
+		snprintf(order, sizeof(order), "random:%u", i);
+		err = one_seed(order, seen);
+	}
+	return err;
+}
+
+TEST(a_get_may_have_the_value_of_a_put_behind_it)
+{
+	struct seen seen;
+
+	ASSERT_OK(all_seeds(&seen));
+	EXPECT_EQ(0, seen.wrong);
+	EXPECT_EQ(SEEDS, seen.older + seen.newer);
+	/* both are met: 64 tries of one half each */
+	EXPECT_LT(0, seen.newer);
+	EXPECT_LT(0, seen.older);
+}
+
+TEST(without_it_and_in_the_plain_order_it_has_the_older)
+{
+	struct seen seen = { 0 };
+	uint32_t i;
+
+	for (i = 0; i < SEEDS; i++)
+		ASSERT_OK(one_seed(i % 2 ? "plain" : NULL, &seen));
+	EXPECT_EQ(SEEDS, seen.older);
+	EXPECT_EQ(0, seen.wrong);
+}
+
+TEST(what_is_no_order_is_refused)
+{
+	static const char *const bad[] = { "random", "random:", "random:x", "random:1x", "random:-1",
+					   "newest" };
+	struct gda_context *ctx;
+	uint32_t i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		setenv("GDA_ORDER", bad[i], 1);
+		EXPECT_EQ(-EINVAL, gda_open(GDA_DEVICE_INPROC, &ctx));
+		EXPECT_NE(NULL, strstr(gda_last_error(), bad[i]));
+	}
+	setenv("GDA_ORDER", "", 1);
+	ASSERT_OK(gda_open(GDA_DEVICE_INPROC, &ctx));
+	gda_close(ctx);
+	unsetenv("GDA_ORDER");
+}
+
+TEST_HARNESS_MAIN
