@@ -49,14 +49,25 @@ static void gda_order_begin(struct gda_order *o)
 	}
 }
 
+/* A responder refuses a read when it comes, and then nothing that is behind it. */
+static bool gda_order_refused(const struct gda_order *o, const struct gda_work *w)
+{
+	struct gda_exec_mems mems;
+
+	return gda_exec_check(o->q, w, gda_engine_peer(o->q), &mems);
+}
+
 /* May @w go on before @first, which was posted earlier? */
-static bool gda_order_passes(const struct gda_work *w, const struct gda_work *first, bool unordered)
+static bool gda_order_passes(const struct gda_order *o, const struct gda_work *w,
+			     const struct gda_work *first)
 {
 	if (w->flags & GDA_WORK_FENCE &&
 	    (first->op == GDA_OP_READ || first->op >= GDA_OP_FETCH_ADD))
 		return false;
-	return unordered || (first->op == GDA_OP_READ && w->op != GDA_OP_READ &&
-			     w->op != GDA_OP_DUMP);
+	if (o->q->dialect->unordered)
+		return true;
+	return first->op == GDA_OP_READ && w->op != GDA_OP_READ && w->op != GDA_OP_DUMP &&
+	       !gda_order_refused(o, first);
 }
 
 /* May the request at @at go on, with all those before it without an outcome? */
@@ -65,8 +76,7 @@ static bool gda_order_may(const struct gda_order *o, u32 at)
 	u32 i;
 
 	for (i = 0; i < at; i++)
-		if (!gda_order_passes(gda_order_work(o, at), gda_order_work(o, i),
-				      o->q->dialect->unordered))
+		if (!gda_order_passes(o, gda_order_work(o, at), gda_order_work(o, i)))
 			return false;
 	return true;
 }

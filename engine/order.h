@@ -8,7 +8,7 @@
  * A choice is legal: requests of an unordered dialect may pass each other. Of another dialect what
  * is no read may pass reads that were posted before it, unless it is fenced: on RC queues of
  * InfiniBand the responder executes writes and atomics in their order (C9-28), and reads when it
- * likes. Outcomes leave in the order of posting, whatever the choice. A WAIT is begun alone.
+ * likes, but for one that it refuses. Outcomes leave in the order of posting, whatever the choice. A WAIT is begun alone.
  */
 #ifndef GDA_ENGINE_ORDER_H
 #define GDA_ENGINE_ORDER_H

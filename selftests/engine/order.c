@@ -137,7 +137,25 @@ TEST_F(order, a_write_passes_reads_that_are_before_it)
 	EXPECT_EQ(1, cqe_index(self->a, 1));
 }
 
-/* ... unless that is fenced. */
+/* ... unless the get is refused: then nothing behind it moves ... */
+TEST_F(order, nothing_passes_a_read_that_is_refused)
+{
+	u64 get;
+
+	open_queues(self, false);
+	self->chooser.newest = true;
+	set8(self->l, 8, 2);
+	get = th_rdma(self->a, GDA_MLX5_READ, GDA_MLX5_CE_ALWAYS, self->l, 0, self->r, 0, 8);
+	gda_mlx5_set_raddr(th_seg(self->a, get, 1), 0, 1);
+	th_rdma(self->a, GDA_MLX5_WRITE, GDA_MLX5_CE_ALWAYS, self->l, 8, self->r, 0, 8);
+	th_ring(self->a);
+	EXPECT_EQ(2, th_run(self->a));
+	EXPECT_EQ(0, get8(self->r, 0));
+	EXPECT_EQ(0, self->a->q.bytes);
+	EXPECT_EQ(1, self->a->q.flushed);
+}
+
+/* ... or the put is fenced. */
 TEST_F(order, a_fenced_write_passes_none)
 {
 	u32 unordered;
