@@ -190,7 +190,8 @@ pick '^lib/gpu/'
 pick '^lib/device/verbs/'
 # shellcheck disable=SC2086
 [ ${#list[@]} = 0 ] || allow lib/device/verbs "${list[@]}" < <(
-	echo '<((sys|linux|asm|arpa)/)?[a-z0-9_]*\.h>'; echo '"(gda_internal|library|siphash|inproc|access|flight|fabric)\.h"'
+	echo '<((sys|linux|asm|arpa)/)?[a-z0-9_]*\.h>'
+	echo '"(gda_internal|library|siphash|inproc|access|flight|fabric)\.h"'
 	echo '<(infiniband/verbs|rdma/rdma_cma|gda/cm_proof)\.h>'; echo @own; headers $uapi $public)
 
 pick '^lib/comm/'
