@@ -26,6 +26,7 @@ void gda_order_init(struct gda_order *o, struct gda_engine_qp *q)
 {
 	o->q = q;
 	o->n = 0;
+	o->stepping = GDA_ORDER_NONE;
 	gda_flight_init(&o->flight, q, o->requests, GDA_ORDER_WINDOW);
 	o->flight.works = o->works;
 }
@@ -49,12 +50,21 @@ static void gda_order_begin(struct gda_order *o)
 	}
 }
 
-/* A responder refuses a read when it comes, and then nothing that is behind it. */
+/*
+ * A responder refuses a read when it comes, and then executes nothing that is behind it. Here that
+ * is any read that would fail now.
+ */
 static bool gda_order_refused(const struct gda_order *o, const struct gda_work *w)
 {
 	struct gda_exec_mems mems;
+	u32 state, i;
 
-	return gda_exec_check(o->q, w, gda_engine_peer(o->q), &mems);
+	if (gda_exec_check(o->q, w, gda_engine_peer(o->q), &mems))
+		return true;
+	state = mems.remote ? READ_ONCE(mems.remote->state) : 0;
+	for (i = 0; i < w->nsge; i++)
+		state |= READ_ONCE(mems.local[i]->state);
+	return state & GDA_MEM_NO_CPU;
 }
 
 /* May @w go on before @first, which was posted earlier? */
@@ -112,6 +122,27 @@ static void gda_order_flush(struct gda_order *o, u32 at)
 		gda_order_end(o, o->n - 1, gda_status(GDA_CLASS_FLUSH, GDA_CAUSE_NONE));
 }
 
+/*
+ * The queue dies of the request that was at @at: none behind it goes on, and those before it where
+ * their outcomes leave before its own.
+ */
+static void gda_order_stop(struct gda_order *o, u32 at)
+{
+	gda_order_flush(o, o->q->dialect->unordered ? 0 : at);
+}
+
+void gda_order_fault(struct gda_order *o, struct gda_status st)
+{
+	u32 at = o->stepping;
+
+	o->q->busy = false;
+	o->q->rnr_tries = 0;
+	o->stepping = GDA_ORDER_NONE;
+	gda_order_end(o, at, st);
+	if (o->flight.stopped)
+		gda_order_stop(o, at);
+}
+
 /* Is the queue to fail for a reason that is not a request's, or has it failed? */
 static bool gda_order_is_over(const struct gda_order *o)
 {
@@ -132,7 +163,9 @@ static int gda_order_step(struct gda_order *o, u32 at, struct gda_exec_scope *sc
 	q->rnr_tries = s->rnr_tries;
 	if (q->dialect->route)
 		gda_exec_route(q->dialect->route(q), scope);
+	WRITE_ONCE(o->stepping, at);
 	ret = gda_exec(q, scope);
+	WRITE_ONCE(o->stepping, GDA_ORDER_NONE);
 	s->done = q->done;
 	s->busy = q->busy;
 	s->rnr_tries = q->rnr_tries;
@@ -155,7 +188,6 @@ struct gda_order_tally {
 /* Carry on what was chosen, until the visit has done enough. */
 static void gda_order_run(struct gda_order *o, u32 wqes, u32 bytes, struct gda_order_tally *t)
 {
-	bool unordered = o->choose && o->q->dialect->unordered;
 	struct gda_exec_scope scope;
 	u32 at;
 	int ret;
@@ -166,12 +198,10 @@ static void gda_order_run(struct gda_order *o, u32 wqes, u32 bytes, struct gda_o
 		ret = gda_order_step(o, at, &scope);
 		t->steps++;
 		t->ended += ret != 0;
-		/* each before what is done next, so that an error comes first only if it was */
-		if (unordered)
-			t->left += gda_flight_retire(&o->flight, GDA_ORDER_WINDOW);
-		/* the queue dies of it: no later one goes on, and earlier ones where they are before it */
+		/* before anything else is done: the queue may die of it, and of a CQ without room */
+		t->left += gda_flight_retire(&o->flight, GDA_ORDER_WINDOW);
 		if (ret < 0 && o->flight.stopped)
-			gda_order_flush(o, unordered ? 0 : at);
+			gda_order_stop(o, at);
 		else
 			gda_order_begin(o);
 	}

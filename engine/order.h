@@ -8,7 +8,8 @@
  * A choice is legal: requests of an unordered dialect may pass each other. Of another dialect what
  * is no read may pass reads that were posted before it, unless it is fenced: on RC queues of
  * InfiniBand the responder executes writes and atomics in their order (C9-28), and reads when it
- * likes, but for one that it refuses. Outcomes leave in the order of posting, whatever the choice. A WAIT is begun alone.
+ * likes, but for one that it refuses. Outcomes leave in the order of posting, or of an unordered
+ * dialect as they come. A WAIT is begun alone.
  */
 #ifndef GDA_ENGINE_ORDER_H
 #define GDA_ENGINE_ORDER_H
@@ -17,6 +18,9 @@
 
 /* Work requests in flight of a queue, a power of two. */
 #define GDA_ORDER_WINDOW	32U
+
+/* gda_order.stepping: none. */
+#define GDA_ORDER_NONE		GDA_ORDER_WINDOW
 
 /* How far a work request is that was begun: members of struct gda_engine_qp, while it goes on. */
 struct gda_order_slot {
@@ -38,6 +42,7 @@ struct gda_order_slot {
  * @slots: by ticket
  * @waiting: places in @slots of those without an outcome, by age
  * @n: of @waiting
+ * @stepping: place in @waiting of the one that is being carried out, or GDA_ORDER_NONE
  */
 struct gda_order {
 	u32 (*choose)(struct gda_order *o, u32 n);
@@ -50,6 +55,7 @@ struct gda_order {
 	struct gda_order_slot slots[GDA_ORDER_WINDOW];
 	u8 waiting[GDA_ORDER_WINDOW];
 	u32 n;
+	u32 stepping;
 };
 
 /**
@@ -68,6 +74,13 @@ void gda_order_init(struct gda_order *o, struct gda_engine_qp *q);
  * Return: as gda_engine_visit().
  */
 u32 gda_order_visit(struct gda_engine_qp *q, u32 wqes, u32 bytes);
+
+/**
+ * gda_order_fault - a request was given up in the middle of being carried out
+ * @o: of which @stepping is not GDA_ORDER_NONE; nothing below gda_order_visit() goes on
+ * @st: its outcome
+ */
+void gda_order_fault(struct gda_order *o, struct gda_status st);
 
 /**
  * gda_order_pending - gda_engine_pending() of a queue with an order

@@ -155,6 +155,22 @@ TEST_F(order, nothing_passes_a_read_that_is_refused)
 	EXPECT_EQ(1, self->a->q.flushed);
 }
 
+/* ... as one of memory that the engine does not reach is ... */
+TEST_F(order, nothing_passes_a_read_of_memory_without_a_window)
+{
+	open_queues(self, false);
+	self->chooser.newest = true;
+	set8(self->l, 8, 2);
+	self->r->mem.state |= GDA_MEM_NO_CPU;
+	th_rdma(self->a, GDA_MLX5_READ, GDA_MLX5_CE_ALWAYS, self->l, 0, self->r, 0, 8);
+	th_rdma(self->a, GDA_MLX5_WRITE, GDA_MLX5_CE_ALWAYS, self->l, 8, self->l, 16, 8);
+	th_ring(self->a);
+	EXPECT_EQ(2, th_run(self->a));
+	EXPECT_EQ(0, get8(self->l, 16));
+	EXPECT_EQ(0, self->a->q.bytes);
+	EXPECT_EQ(1, self->a->q.flushed);
+}
+
 /* ... or the put is fenced. */
 TEST_F(order, a_fenced_write_passes_none)
 {
@@ -365,6 +381,35 @@ TEST_F(order, one_first_error)
 	}
 	/* some were done that were posted behind it */
 	EXPECT_LT(100, n);
+}
+
+/* The CQ overflows: nothing is carried out that is then said to be flushed, chosen or not. */
+TEST_F(order, an_overflow_ends_the_queue_at_once)
+{
+	u32 how, i, moved;
+
+	for (how = 0; how < 3; how++) {
+		if (how)
+			close_queues(self);
+		open_queues(self, how == 2);
+		if (!how)
+			self->order.choose = NULL;
+		self->a->cq.depth = 4;
+		for (i = 0; i < 12; i++) {
+			set8(self->r, 8 * i, 0);
+			th_atomic(self->a, GDA_MLX5_ATOMIC_FA, GDA_MLX5_CE_ALWAYS, self->l, 8 * i,
+				  self->r, 8 * i, 1, 0);
+		}
+		th_ring(self->a);
+		EXPECT_EQ(12, th_run(self->a));
+		for (i = moved = 0; i < 12; i++)
+			moved += get8(self->r, 8 * i) == 1;
+		EXPECT_EQ(5, moved);
+		EXPECT_EQ(5, self->a->q.executed);
+		EXPECT_EQ(7, self->a->q.flushed);
+		EXPECT_EQ(GDA_CAUSE_CQ, self->a->q.first.cause);
+		self->order.choose = choose;
+	}
 }
 
 /* The host has the queue fail: what was begun does not go on. */

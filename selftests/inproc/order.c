@@ -80,6 +80,42 @@ TEST(without_it_and_in_the_plain_order_it_has_the_older)
 	EXPECT_EQ(0, seen.wrong);
 }
 
+/* Of a get and a put that names memory which is gone the put fails, whichever goes first. */
+static int one_fault(uint32_t seed, uint32_t *wrong)
+{
+	struct s_end end[2];
+	struct gda_error e = { .size = sizeof(e) };
+	int64_t get, put;
+	char order[32];
+	int err;
+
+	snprintf(order, sizeof(order), "random:%u", seed);
+	setenv("GDA_ORDER", order, 1);
+	err = s_pair_open(end, 16, 8192);
+	unsetenv("GDA_ORDER");
+	if (err)
+		return err;
+	*(uint64_t *)(void *)end[1].mem.addr = 7;
+	if (munmap(end[0].mem.addr + 4096, 4096))
+		return -errno;
+	get = s_get(&end[0], 0, &end[1], 0, 8, GDA_EXCLUSIVE | GDA_DEFER);
+	put = s_put(&end[0], 4096, &end[1], 8, 8, GDA_EXCLUSIVE);
+	*wrong += gda_wait(end[0].v, put, 0) != -EIO || gda_wait(end[0].v, get, 0) != 0;
+	*wrong += *(uint64_t *)(void *)end[0].mem.addr != 7;
+	*wrong += !gda_error(end[0].v, &e) || e.ticket != put;
+	s_pair_close(end);
+	return 0;
+}
+
+TEST(a_fault_is_that_of_who_names_the_memory)
+{
+	uint32_t i, wrong = 0;
+
+	for (i = 0; i < SEEDS; i++)
+		ASSERT_OK(one_fault(i, &wrong));
+	EXPECT_EQ(0, wrong);
+}
+
 TEST(what_is_no_order_is_refused)
 {
 	static const char *const bad[] = { "random", "random:", "random:x", "random:1x", "random:-1",

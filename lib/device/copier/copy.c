@@ -541,10 +541,7 @@ static int gda_async_attach(struct gda_inproc_qp *qp, struct gda_inproc_copier *
 	if (!async)
 		return -ENOMEM;
 	/* a copier keeps the plain order; nothing was posted yet */
-	if (q->order) {
-		gda_inproc_order_destroy(qp);
-		gda_engine_init(q);
-	}
+	gda_inproc_order_destroy(qp);
 	async->attachment.free = gda_async_free;
 	async->qp = qp;
 	async->copier = copier;

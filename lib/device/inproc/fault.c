@@ -13,11 +13,13 @@
  * The jump leaves no lock behind. The engine touches the memory of MRs while it holds
  * none, and a lock is held only around memory of the device's own, where a fault is not
  * ours. Nor does it leave half a step: a work request that has not finished is the first
- * that has no outcome, so the queue fails at it (gda_engine_fail_queue()).
+ * that has no outcome, so the queue fails at it (gda_engine_fail_queue()); where several are in
+ * flight (order.h) the one that was being carried out is known.
  */
 #define _GNU_SOURCE
 #include <signal.h>
 #include "inproc.h"
+#include "order.h"
 
 /* Allocated with the thread: a signal handler must not allocate it. */
 __attribute__((tls_model("initial-exec")))
@@ -119,5 +121,9 @@ void gda_inproc_fault(struct gda_inproc_guard *guard)
 	u8 class = guard->key == q->work.remote.key ? GDA_CLASS_REMOTE_OP : GDA_CLASS_LOCAL;
 
 	guard->qp = NULL;
-	WRITE_ONCE(q->fail, GDA_STATUS(class, GDA_CAUSE_IO));
+	/* it need not be the first without an outcome there */
+	if (q->order && q->order->stepping != GDA_ORDER_NONE)
+		gda_order_fault(q->order, gda_status(class, GDA_CAUSE_IO));
+	else
+		WRITE_ONCE(q->fail, GDA_STATUS(class, GDA_CAUSE_IO));
 }

@@ -88,5 +88,6 @@ void gda_inproc_order_destroy(struct gda_inproc_qp *qp)
 		return;
 	free(gda_inproc_of(q->order, struct gda_inproc_order, order));
 	q->order = NULL;
+	q->visit = q->dialect->visit;
 	qp->flight = NULL;
 }
