@@ -263,7 +263,10 @@ int gda_inproc_qp_connect(struct gda_inproc_context *ctx, const struct gda_qp_co
 /* Whoever visits the queue may change it meanwhile. */
 static u32 gda_inproc_in_flight(const struct gda_flight *f)
 {
-	return f ? (u32)(READ_ONCE(f->tail) - READ_ONCE(f->head)) : 0;
+	/* the head first: a tail from before it would be behind it */
+	u64 head = f ? smp_load_acquire(&f->head) : 0;
+
+	return f ? (u32)min(READ_ONCE(f->tail) - head, (u64)f->size) : 0;
 }
 
 int gda_inproc_qp_query(struct gda_inproc_context *ctx, struct gda_qp_query *cmd)
