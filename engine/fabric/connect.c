@@ -215,12 +215,8 @@ static enum gda_fabric_probe gda_fabric_probe_rejected(const struct gda_fabric_q
 {
 	enum gda_cm_proof proof;
 
-	/*
-	 * The peer's CM tells the requests of one device apart by QP number, which all probes
-	 * share: another one is under way, or somebody else sent it, and the host lives.
-	 */
 	if (e->status == GDA_FABRIC_REJ_STALE)
-		return GDA_FABRIC_PROBE_NO_NEWS;
+		return GDA_FABRIC_PROBE_STALE;
 	if (e->status != GDA_FABRIC_REJ_BY_PEER)
 		return GDA_FABRIC_PROBE_MISSED;
 	proof = gda_cm_reject_proof(&e->reject, q->probe_token, &q->self, &q->peer);
@@ -259,9 +255,13 @@ bool gda_fabric_probe_over(struct gda_fabric_qp *q, enum gda_fabric_probe outcom
 	if (q->probe)
 		gda_os_destroy_id(q->probe);
 	q->probe = NULL;
-	if (outcome == GDA_FABRIC_PROBE_THERE)
+	if (outcome == GDA_FABRIC_PROBE_THERE) {
 		q->probe_missed = 0;
-	else if (outcome == GDA_FABRIC_PROBE_MISSED)
+		q->probe_stale = 0;
+	} else if (outcome == GDA_FABRIC_PROBE_MISSED ||
+		   (outcome == GDA_FABRIC_PROBE_STALE &&
+		    ++q->probe_stale > GDA_FABRIC_PROBES_STALE)) {
 		q->probe_missed++;
+	}
 	return outcome == GDA_FABRIC_PROBE_GONE || q->probe_missed >= GDA_FABRIC_PROBE_MISSES;
 }

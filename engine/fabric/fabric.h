@@ -9,8 +9,9 @@
  * - It includes gda_fabric_os.h, of which each of the two has one, this header, what an executor
  *   sees of work (gda/flight.h) and uapi, nothing else. Verbs and rdma_cm have the same structures
  *   and calls on both sides but for a prefix, which gda_fabric_os.h takes away.
- * - It takes no lock, allocates nothing, never sleeps and logs nothing; its host may, inside of a
- *   gda_fabric_host_* function. No such function is called by a pointer.
+ * - It takes no lock, allocates nothing and logs nothing; its host may, inside of a
+ *   gda_fabric_host_* function. No such function is called by a pointer. held.c and post.c never
+ *   sleep. Functions of connect.c call verbs and rdma_cm, which may.
  * - struct gda_fabric_qp is a part of the host's QP. Which lock guards a part of it is for the
  *   host to say.
  */
@@ -38,6 +39,13 @@
 /* Pauses between probes, in seconds. */
 #define GDA_FABRIC_PROBE_FIRST	1U
 #define GDA_FABRIC_PROBE_MOST	8U
+
+/*
+ * The peer's CM tells the requests of one device apart by QP number, which all probes share, and
+ * refuses one while another is under way. So many of these are other QPs' probes; any more each
+ * count as one without an answer, for they prove nothing, and anybody can cause them.
+ */
+#define GDA_FABRIC_PROBES_STALE	32U
 
 /* Of a work completion: no ticket, but a receive, or the last of all requests (see post.c). */
 #define GDA_FABRIC_WR_RECEIVE	0x8000000000000000ULL
@@ -112,6 +120,7 @@ enum gda_fabric_probe {
 	GDA_FABRIC_PROBE_THERE,		/* the peer can still ask */
 	GDA_FABRIC_PROBE_GONE,
 	GDA_FABRIC_PROBE_MISSED,	/* no answer that proves by whom it is */
+	GDA_FABRIC_PROBE_STALE,		/* another probe is under way, it is said */
 };
 
 /**
@@ -135,6 +144,7 @@ enum gda_fabric_probe {
  * @probe: that is under way, or NULL
  * @probe_token: of @probe
  * @probe_missed: probes without an answer, in a row
+ * @probe_stale: probes since the last answer of which rdma_cm said that another is under way
  * @broken: the device took a part of a chain only; what it took has no signal. This and all below
  *	are for whoever visits the queue
  * @head: of @arrivals
@@ -164,6 +174,7 @@ struct gda_fabric_qp {
 	struct rdma_cm_id *probe;
 	__be32 probe_token;
 	u32 probe_missed;
+	u32 probe_stale;
 
 	bool broken;
 	u32 head;

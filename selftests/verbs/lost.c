@@ -3,6 +3,7 @@
  * Devices `verbs:` over a fake RDMA device (fake.c): what goes wrong on a fabric, and that each
  * wait ends. Natively, so also under the sanitizers.
  */
+#include "fabric.h"
 #include "../inproc/suite.h"
 
 #define LEN	65536U
@@ -186,6 +187,28 @@ TEST_F(lost, device_without_completions)
 	EXPECT_GE(20 * SECOND, gda_clock_ns() - begin);
 	ASSERT_EQ(1, gda_error(a->v, &error));
 	EXPECT_EQ(GDA_MLX5_SYND_RETRY_EXC, error.syndrome);
+}
+
+/*
+ * Anybody can have a peer's CM say of each probe that another is under way: that too ends the wait.
+ * Here without a clock, by what is counted of each probe.
+ */
+TEST(P9_probes_that_are_said_to_be_stale_end_the_wait)
+{
+	struct gda_fabric_qp q;
+	uint32_t i;
+
+	memset(&q, 0, sizeof(q));
+	for (i = 0; i < GDA_FABRIC_PROBES_STALE + 2; i++)
+		ASSERT_FALSE(gda_fabric_probe_over(&q, GDA_FABRIC_PROBE_STALE));
+	EXPECT_TRUE(gda_fabric_probe_over(&q, GDA_FABRIC_PROBE_STALE));
+	/* an answer begins it again */
+	memset(&q, 0, sizeof(q));
+	for (i = 0; i < 4 * GDA_FABRIC_PROBES_STALE; i++) {
+		ASSERT_FALSE(gda_fabric_probe_over(&q, GDA_FABRIC_PROBE_STALE));
+		if (i % GDA_FABRIC_PROBES_STALE == 0)
+			ASSERT_FALSE(gda_fabric_probe_over(&q, GDA_FABRIC_PROBE_THERE));
+	}
 }
 
 TEST_HARNESS_MAIN
