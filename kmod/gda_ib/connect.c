@@ -230,9 +230,9 @@ static u8 gda_ib_admit(struct gda_ib_qp *qp, const struct gda_fabric_event *e,
 	u8 reason;
 
 	lockdep_assert_held(&qp->lock);
+	reason = gda_fabric_admit(&qp->fabric, e, request, qp->hung_up || qp->closing, peer);
 	if (qp->closing)
 		return GDA_CM_REASON_UNKNOWN;
-	reason = gda_fabric_admit(&qp->fabric, e, request, qp->hung_up, peer);
 	if (reason)
 		return reason;
 	if (!request->held) {

@@ -218,7 +218,8 @@ static struct gda_verbs_qp *gda_verbs_target(const struct gda_verbs *verbs,
 /* The sender of a request for @v knows its nonce. Accept it, keep it or reject it. */
 static void gda_verbs_asked(struct gda_verbs_qp *v, const struct gda_fabric_event *e)
 {
-	struct gda_fabric_request *r = malloc(sizeof(*r));
+	bool holds = !v->fabric.named && e->private.role != GDA_CM_ROLE_PROBE;
+	struct gda_fabric_request now, *r = holds ? malloc(sizeof(*r)) : &now;
 	u8 reason = GDA_CM_REASON_FULL;
 	bool peer = false;
 
@@ -234,7 +235,8 @@ static void gda_verbs_asked(struct gda_verbs_qp *v, const struct gda_fabric_even
 		gda_verbs_refuse(v, e->id, reason, &e->private, peer);
 	else
 		gda_verbs_accept(v, r);
-	free(r);
+	if (holds)
+		free(r);
 }
 
 static void gda_verbs_requested(struct gda_verbs *verbs, const struct gda_fabric_event *e)
