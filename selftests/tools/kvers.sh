@@ -42,15 +42,16 @@ once() {
 	[ ! -s "$tmp/out" ]
 }
 
-# Those that make users, groups, limits or several contexts that look at each other.
+# Those that make users, groups, namespaces, limits or several contexts that look at each other.
+tenants='tenant\.h|t_group_|RLIMIT_MEMLOCK|RLIMIT_NPROC|CLONE_NEW|set(res|e)?uid\('
 tenants() {
 	local f name bad=0
 
 	while read -r f; do
 		name=kernel/$(basename "$f" .c)
 		grep -qx "$name" "$tmp/programs" || continue
-		! grep -qE "^$name (6|-)" "$tmp/kvers" || { echo "$name runs on one kernel"; bad=1; }
-	done < <(grep -lE 'tenant\.h|t_group_|RLIMIT_MEMLOCK|RLIMIT_NPROC' selftests/kernel/*.c)
+		{ listed 1 by_list 6.12 "$name" && listed 1 by_list 6.1 "$name"; } || bad=1
+	done < <(grep -lE "$tenants" selftests/kernel/*.c)
 	return "$bad"
 }
 
