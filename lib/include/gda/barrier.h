@@ -29,7 +29,7 @@
 /* On the posting path: always inlined, so that constant flags fold. */
 #define GDA_HELPER static inline __attribute__((always_inline))
 /* Off it: never inlined, so that it costs the posting path one call. */
-#define GDA_SLOW static __attribute__((noinline, cold, unused))
+#define GDA_SLOW static __attribute__((__noinline__, __cold__, __unused__))
 #endif
 
 #ifdef __cplusplus
