@@ -29,11 +29,12 @@ shift $((OPTIND - 1))
 [ ${#kvers[@]} -gt 0 ] || kvers=(6.12 6.1)
 names=("$@")
 [ ${#names[@]} -gt 0 ] ||
-	names=(revoke peer_memory shmem/every ib_imm netlink_fabric queue kernel/killed data_integrity idle idle_zero mmap_life removal teardown keys
-	       peer basic completion wqe ring churn signals module fair library ib_removal kill data record
-	       netlink_load netlink_hostile netlink_wqe
-	       signal rxe.sh ib.sh ib_connect isolation fastpath-all random histories copies fabric soak-cm
-	       programs-all shmem/programs shmem/lost killed.sh)
+	names=(revoke peer_memory shmem/every ib_imm netlink_fabric queue kernel/killed
+	       data_integrity idle idle_zero mmap_life removal teardown keys peer basic completion
+	       wqe ring churn signals module fair library ib_removal kill data record netlink_load
+	       netlink_hostile netlink_wqe signal rxe.sh ib.sh ib_connect isolation fastpath-all
+	       random histories copies fabric soak-cm programs-all shmem/programs shmem/lost
+	       killed.sh)
 
 # Whole, and rounded up.
 slow=$(awk -v s="$stress" 'BEGIN { n = int(s); print n < s ? n + 1 : n }')
