@@ -197,8 +197,7 @@ static void gda_flight_leave(struct gda_flight *f, struct gda_flight_request *r)
 	}
 }
 
-/* Let outcomes leave that may. Return: how many. */
-static u32 gda_flight_leave_done(struct gda_flight *f, u32 wqes)
+u32 gda_flight_leave_done(struct gda_flight *f, u32 wqes)
 {
 	struct gda_engine_qp *q = f->q;
 	struct gda_flight_request *r;

@@ -71,6 +71,17 @@ void gda_flight_init(struct gda_flight *f, struct gda_engine_qp *q,
 		     struct gda_flight_request *requests, u32 size);
 
 /**
+ * gda_flight_leave_done - let outcomes leave that may, as the first part of gda_flight_retire()
+ * @f: the flight
+ * @wqes: at most so many
+ *
+ * The entry of a collapsed CQ is not written yet, and nothing else is flushed.
+ *
+ * Return: how many outcomes there were.
+ */
+u32 gda_flight_leave_done(struct gda_flight *f, u32 wqes);
+
+/**
  * gda_flight_by_engine - have the engine itself carry out what is next
  * @f: a flight with nothing in it; else nothing is done
  * @bytes: most payload bytes to move, as of gda_engine_visit()

@@ -199,7 +199,7 @@ static void gda_order_run(struct gda_order *o, u32 wqes, u32 bytes, struct gda_o
 		t->steps++;
 		t->ended += ret != 0;
 		/* before anything else is done: the queue may die of it, and of a CQ without room */
-		t->left += gda_flight_retire(&o->flight, GDA_ORDER_WINDOW);
+		t->left += gda_flight_leave_done(&o->flight, GDA_ORDER_WINDOW);
 		if (ret < 0 && o->flight.stopped)
 			gda_order_stop(o, at);
 		else
@@ -220,7 +220,7 @@ u32 gda_order_visit(struct gda_engine_qp *q, u32 wqes, u32 bytes)
 	gda_order_run(o, wqes, bytes, &t);
 	if (gda_order_is_over(o))
 		gda_order_flush(o, 0);
-	t.left += gda_flight_retire(&o->flight, wqes);
+	t.left += gda_flight_retire(&o->flight, wqes > t.left ? wqes - t.left : 0);
 	return t.steps + (t.left > t.ended ? t.left - t.ended : 0);
 }
 
