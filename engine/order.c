@@ -178,7 +178,7 @@ static int gda_order_step(struct gda_order *o, u32 at, struct gda_exec_scope *sc
 	return ret;
 }
 
-/* What a visit did. */
+/* Counts of one visit, of which gda_order_visit() makes its result. */
 struct gda_order_tally {
 	u32 steps;
 	u32 ended;			/* of them */

@@ -66,7 +66,7 @@ void gda_fabric_event_set(struct gda_fabric_event *e, struct rdma_cm_id *id,
 
 /* --- the QP --- */
 
-/* What the state does not have is not looked at. */
+/* Move the RDMA QP to @state. Its driver takes from @attr only what @mask names. */
 static int gda_fabric_move(struct gda_fabric_qp *q, struct rdma_cm_id *id, int state)
 {
 	struct gda_os_qp_attr attr = { .qp_state = state };

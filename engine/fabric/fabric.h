@@ -60,7 +60,7 @@ static inline int gda_fabric_access(u32 access)
 	       (access & GDA_ACCESS_REMOTE_ATOMIC ? GDA_OS_IB(ACCESS_REMOTE_ATOMIC) : 0);
 }
 
-/* What queues of an RDMA device can do, whoever drives them: GDA_FEATURE_*. */
+/* The GDA_FEATURE_* that queues of an RDMA device have in the kernel and in the library. */
 static inline u64 gda_fabric_features(int atomic_cap)
 {
 	u64 features = GDA_FEATURE_CQ_COLLAPSED | GDA_FEATURE_CQ_RING | GDA_FEATURE_MR_USER |
@@ -113,7 +113,7 @@ struct gda_fabric_request {
 	u64 until;			/* the host's time: it waits no longer */
 };
 
-/* What has come of a probe. */
+/* How a probe has ended, or that it has not. */
 enum gda_fabric_probe {
 	GDA_FABRIC_PROBE_GOES_ON,
 	GDA_FABRIC_PROBE_NO_NEWS,

@@ -578,17 +578,11 @@ TEST(planted_out_of_order)
 	EXPECT_LT(100, found(&planted));
 }
 
-static bool never_fatal(struct gda_status st)
-{
-	(void)st;
-	return false;
-}
-
 TEST(planted_survives)
 {
 	struct gda_dialect_ops planted = gda_dialect_mlx5;
 
-	planted.fatal = never_fatal;
+	planted.fatal = th_never_fatal;
 	EXPECT_LT(10, found(&planted));
 }
 

@@ -13,12 +13,6 @@
 
 static int dom;
 
-static bool never_fatal(struct gda_status st)
-{
-	(void)st;
-	return false;
-}
-
 FIXTURE(flight) {
 	struct th_dev dev;
 	struct th_qp *a, *b;
@@ -115,7 +109,7 @@ TEST_F(flight, unordered)
 TEST_F(flight, not_fatal)
 {
 	self->dialect.unordered = false;
-	self->dialect.fatal = never_fatal;
+	self->dialect.fatal = th_never_fatal;
 	self->a->q.dialect = &self->dialect;
 	begin_nops(_metadata, self, 2);
 	gda_flight_done(&self->f, 0, refused);

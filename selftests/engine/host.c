@@ -382,6 +382,12 @@ u64 th_first_error(const struct th_qp *qp)
 	return gda_be64_to_cpu(th_err(qp)->first_error);
 }
 
+bool th_never_fatal(struct gda_status st)
+{
+	(void)st;
+	return false;
+}
+
 struct th_why th_why(const struct th_qp *qp, struct gda_status st)
 {
 	struct th_why why = { qp->q.dialect->syndrome(st), st.cause };

@@ -133,6 +133,9 @@ struct th_why {
 	u8 vendor;
 };
 
+/* gda_dialect_ops.fatal of a dialect whose queues survive each error. */
+bool th_never_fatal(struct gda_status st);
+
 struct th_why th_why(const struct th_qp *qp, struct gda_status st);
 u8 th_syndrome(const struct th_qp *qp);
 

@@ -38,12 +38,6 @@ FIXTURE(order) {
 	struct chooser chooser;
 };
 
-static bool never_fatal(struct gda_status st)
-{
-	(void)st;
-	return false;
-}
-
 static void open_queues(FIXTURE_DATA(order) *self, bool unordered)
 {
 	self->a = th_qp_new(&self->dev, &dom, DEPTH, CQ_DEPTH);
@@ -441,7 +435,7 @@ TEST_F(order, the_host_fails_it)
 TEST_F(order, K5_revoked_between_two_steps)
 {
 	open_queues(self, true);
-	self->dialect.fatal = never_fatal;
+	self->dialect.fatal = th_never_fatal;
 	self->chooser.newest = true;
 	th_rdma(self->a, GDA_MLX5_WRITE, GDA_MLX5_CE_ALWAYS, self->l, 0, self->r, 0, SIZE / 2);
 	th_ring(self->a);

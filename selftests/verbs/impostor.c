@@ -545,6 +545,7 @@ TEST_F_TIMEOUT(impostor, O18_held_by_a_context, 300)
 	struct rdma_cm_id **id = calloc(MOST + 1, sizeof(*id));
 	unsigned int held = 0;
 	struct gda_qp *qp[QPS];
+	bool sends;
 
 	ASSERT_NE(NULL, id);
 	for (unsigned int i = 0; i < QPS; i++) {
@@ -558,9 +559,9 @@ TEST_F_TIMEOUT(impostor, O18_held_by_a_context, 300)
 		     n <= MOST && n < (i + 1) * GDA_CM_MAX_PENDING; n++)
 			held += is_held(self, &to, n, &id[n]);
 	}
-	if (held > MOST && !is_refused(self, 0))
-		TH_LOG("this kernel sends no more requests: how many are held is not known");
-	else
+	/* if not even this one is answered, the last request was not sent either */
+	sends = held <= MOST || is_refused(self, 0);
+	if (sends)
 		EXPECT_EQ(MOST, held);
 	for (unsigned int i = 0; i < QPS; i++)
 		gda_qp_destroy(qp[i]);
@@ -568,6 +569,8 @@ TEST_F_TIMEOUT(impostor, O18_held_by_a_context, 300)
 		if (id[n])
 			rdma_destroy_id(id[n]);
 	free(id);
+	if (!sends)
+		SKIP(return, "this kernel sends no more requests of one device at once");
 }
 
 /* A request that its target does not answer goes in the end. Of gda_ib: kernel/ib_limits. */

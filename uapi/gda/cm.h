@@ -44,8 +44,8 @@
  * that the target is there: if it is %GDA_CM_REASON_LATER or %GDA_CM_REASON_FULL the end that
  * probes goes on waiting. Any other rejection proves nothing, since a host whose QP is gone has
  * no nonce to prove it by: it counts as a message that was lost, of which some in a row end
- * the wait. One in which rdma_cm says that another request of the same number is under way, as
- * all probes have the same, counts so when there were many since the last answer.
+ * the wait. All probes have the same number, so rdma_cm may refuse one as stale while the probe of
+ * another QP is under way: such a rejection counts only if there were many since the last answer.
  *
  * RoCE itself authenticates no packet: whoever can send packets from the address of a host, or read
  * those of the connection, is not kept out by any of this.

@@ -119,7 +119,7 @@ struct gda_inproc_executor {
 	bool (*poll)(struct gda_inproc_qp *qp);
 };
 
-/* What an executor that was attached has of an object; freed with it. */
+/* Data that an attached executor keeps with an object; the object frees it. */
 struct gda_inproc_attachment {
 	void (*free)(struct gda_inproc_attachment *attached);
 };

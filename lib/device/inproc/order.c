@@ -69,8 +69,10 @@ int gda_inproc_order_create(struct gda_inproc_context *ctx, struct gda_inproc_qp
 	o = calloc(1, sizeof(*o));
 	if (!o)
 		return -ENOMEM;
-	o->state = ctx->order_seed + __atomic_fetch_add(&gda_inproc_queues, 1, __ATOMIC_RELAXED);
-	/* neighbours begin far from each other */
+	/* neither seeds nor queues that are neighbours share a part of their sequences */
+	o->state = ctx->order_seed;
+	o->state = gda_inproc_order_next(&o->state) +
+		   __atomic_fetch_add(&gda_inproc_queues, 1, __ATOMIC_RELAXED);
 	o->state = gda_inproc_order_next(&o->state);
 	o->order.arg = &o->state;
 	if (ctx->order == GDA_INPROC_ORDER_RANDOM)

@@ -263,10 +263,13 @@ int gda_inproc_qp_connect(struct gda_inproc_context *ctx, const struct gda_qp_co
 /* Whoever visits the queue may change it meanwhile. */
 static u32 gda_inproc_in_flight(const struct gda_flight *f)
 {
-	/* the head first: a tail from before it would be behind it */
-	u64 head = f ? smp_load_acquire(&f->head) : 0;
+	u64 head;
 
-	return f ? (u32)min(READ_ONCE(f->tail) - head, (u64)f->size) : 0;
+	if (!f)
+		return 0;
+	/* the head first: it may pass a tail that was read before it */
+	head = smp_load_acquire(&f->head);
+	return (u32)min(READ_ONCE(f->tail) - head, (u64)f->size);
 }
 
 int gda_inproc_qp_query(struct gda_inproc_context *ctx, struct gda_qp_query *cmd)
