@@ -176,7 +176,7 @@ for part in inproc copier; do
 	# shellcheck disable=SC2086
 	[ ${#list[@]} = 0 ] || allow "lib/device/$part" "${list[@]}" < <(
 		echo '<((sys|linux|asm)/)?[a-z0-9_]*\.h>'
-		echo '"(gda_internal|waiter|engine|access|flight|inproc)\.h"'
+		echo '"(gda_internal|gda_os|waiter|engine|access|flight|order|inproc)\.h"'
 		echo '"(connect|create|event|mr|qp_refs|query|record|request|sweep)\.h"'
 		echo @own; headers $uapi $public)
 done

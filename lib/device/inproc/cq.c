@@ -42,55 +42,6 @@ static void gda_inproc_cq_memory_free(struct gda_inproc_context *ctx, struct gda
 	gda_inproc_region_destroy(ctx, cq->region);
 }
 
-/* Reserve a number; lookups do not find it yet. */
-static int gda_inproc_cq_number(struct gda_inproc_cq *cq)
-{
-	int err;
-
-	pthread_mutex_lock(&gda_inproc.lock);
-	err = gda_inproc_table_reserve(&gda_inproc.cqs, &cq->cqn);
-	pthread_mutex_unlock(&gda_inproc.lock);
-	return err;
-}
-
-int gda_inproc_cq_create(struct gda_inproc_context *ctx, struct gda_cq_create *cmd)
-{
-	const struct gda_dialect_ops *dialect;
-	struct gda_inproc_cq *cq;
-	int err;
-
-	err = gda_control_check_cq(cmd, ctx->features, GDA_INPROC_MAX_CQ_DEPTH, &dialect);
-	if (!err)
-		err = gda_inproc_object_room(ctx, GDA_INPROC_CQ);
-	if (err)
-		return err;
-	cq = calloc(1, sizeof(*cq));
-	if (!cq)
-		return -ENOMEM;
-	gda_control_init_cq(&cq->engine_cq, cmd, dialect);
-	err = gda_inproc_cq_memory(ctx, cq, cmd);
-	if (err) {
-		free(cq);
-		return err;
-	}
-	err = gda_inproc_cq_number(cq);
-	if (err) {
-		gda_inproc_cq_memory_free(ctx, cq);
-		free(cq);
-		return err;
-	}
-	pthread_mutex_init(&cq->lock, NULL);
-	cq->event = -1;
-	gda_inproc_object_add(ctx, &cq->obj, GDA_INPROC_CQ);
-	gda_inproc_table_publish(&gda_inproc.cqs, cq->cqn, cq);
-
-	cmd->handle = cq->obj.handle;
-	cmd->cqn = cq->cqn;
-	gda_inproc_region_info(cq->region, 0, &cmd->cq);
-	gda_inproc_cell_info(&cq->rec, &cmd->dbrec);
-	return 0;
-}
-
 /* A QP that waits for it does not find it any more, and learns that at once. */
 static void gda_inproc_cq_kill(struct gda_inproc_object *obj)
 {
@@ -115,11 +66,76 @@ static void gda_inproc_cq_free(struct gda_inproc_object *obj)
 	free(cq);
 }
 
-const struct gda_inproc_object_ops gda_inproc_cq_ops = {
+static int gda_inproc_cq_region(struct gda_inproc_object *obj, u32 type,
+				struct gda_region_info *info)
+{
+	const struct gda_inproc_cq *cq = gda_inproc_of(obj, struct gda_inproc_cq, obj);
+
+	if (type == GDA_REGION_CQ)
+		gda_inproc_region_info(cq->region, 0, info);
+	else if (type == GDA_REGION_CQ_DBREC && cq->rec.cells)
+		gda_inproc_cell_info(&cq->rec, info);
+	else
+		return -ENOENT;
+	return 0;
+}
+
+static const struct gda_inproc_object_ops gda_inproc_cq_ops = {
+	.type = GDA_INPROC_CQ,
+	.max = GDA_INPROC_MAX_CQ,
 	.kill = gda_inproc_cq_kill,
 	.free = gda_inproc_cq_free,
-	.max = GDA_INPROC_MAX_CQ,
+	.region = gda_inproc_cq_region,
 };
+
+/* Reserve a number; lookups do not find it yet. */
+static int gda_inproc_cq_number(struct gda_inproc_cq *cq)
+{
+	int err;
+
+	pthread_mutex_lock(&gda_inproc.lock);
+	err = gda_inproc_table_reserve(&gda_inproc.cqs, &cq->cqn);
+	pthread_mutex_unlock(&gda_inproc.lock);
+	return err;
+}
+
+int gda_inproc_cq_create(struct gda_inproc_context *ctx, struct gda_cq_create *cmd)
+{
+	const struct gda_dialect_ops *dialect;
+	struct gda_inproc_cq *cq;
+	int err;
+
+	err = gda_control_check_cq(cmd, ctx->features, GDA_INPROC_MAX_CQ_DEPTH, &dialect);
+	if (!err)
+		err = gda_inproc_object_room(ctx, &gda_inproc_cq_ops);
+	if (err)
+		return err;
+	cq = calloc(1, sizeof(*cq));
+	if (!cq)
+		return -ENOMEM;
+	gda_control_init_cq(&cq->engine_cq, cmd, dialect);
+	err = gda_inproc_cq_memory(ctx, cq, cmd);
+	if (err) {
+		free(cq);
+		return err;
+	}
+	err = gda_inproc_cq_number(cq);
+	if (err) {
+		gda_inproc_cq_memory_free(ctx, cq);
+		free(cq);
+		return err;
+	}
+	pthread_mutex_init(&cq->lock, NULL);
+	cq->event = -1;
+	gda_inproc_object_add(ctx, &cq->obj, &gda_inproc_cq_ops);
+	gda_inproc_table_publish(&gda_inproc.cqs, cq->cqn, cq);
+
+	cmd->handle = cq->obj.handle;
+	cmd->cqn = cq->cqn;
+	gda_inproc_region_info(cq->region, 0, &cmd->cq);
+	gda_inproc_cell_info(&cq->rec, &cmd->dbrec);
+	return 0;
+}
 
 /* Return: a duplicate of the eventfd @fd; -EBADF or -EINVAL for any other descriptor. */
 static int gda_inproc_eventfd_get(int fd)

@@ -1,25 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * The devices of this process: contexts, and the calls on them. One static structure has all
- * that contexts share (numbers, keys, who is connected); the executor of a context carries
- * out its work.
- *
- * A context belongs to the process that opened it. A child of fork(2) has its memory
- * but not its threads: every call there is -ENODEV, and the child may open its own.
+ * The devices of this process: contexts, and the calls on them. Each device is an executor's,
+ * which carries out the work of the device's contexts. The list of executors is here, and no other
+ * file names one: all call it by the table that the context or the queue has.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 #include "inproc.h"
-
-struct gda_inproc_device gda_inproc = {
-	.lock = PTHREAD_MUTEX_INITIALIZER,
-	.peer_lock = PTHREAD_MUTEX_INITIALIZER,
-};
 
 /* Executors; the first one's is the device without a name. */
 static const struct gda_inproc_executor *const gda_inproc_executors[] = {
@@ -27,47 +17,6 @@ static const struct gda_inproc_executor *const gda_inproc_executors[] = {
 };
 
 #define GDA_INPROC_EXECUTORS	(sizeof(gda_inproc_executors) / sizeof(gda_inproc_executors[0]))
-
-static pthread_once_t gda_inproc_once = PTHREAD_ONCE_INIT;
-
-u64 gda_inproc_random(void)
-{
-	u64 value = 0;
-	struct timespec ts;
-
-	if (getrandom(&value, sizeof(value), GRND_NONBLOCK) == sizeof(value))
-		return value;
-	/*
-	 * getrandom() fails early at boot or in a sandbox: these numbers need only start anywhere
-	 */
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ((u64)ts.tv_sec << 32 ^ (u64)ts.tv_nsec) * 0x9e3779b97f4a7c15U;
-}
-
-static void gda_inproc_number(void)
-{
-	gda_inproc.qps.next = (u32)gda_inproc_random() & 0xffffff;
-	gda_inproc.keys.next = (u32)gda_inproc_random() & 0xffffff;
-	gda_inproc.cqs.next = (u32)gda_inproc_random() & 0xffffff;
-}
-
-/* In the child of a fork: it has none of the parent's contexts, workers and locks. */
-static void gda_inproc_forked(void)
-{
-	u32 generation = gda_inproc.generation + 1;
-
-	memset(&gda_inproc, 0, sizeof(gda_inproc));
-	pthread_mutex_init(&gda_inproc.lock, NULL);
-	pthread_mutex_init(&gda_inproc.peer_lock, NULL);
-	gda_inproc.generation = generation;
-	gda_inproc_number();
-}
-
-static void gda_inproc_start(void)
-{
-	gda_inproc_number();
-	pthread_atfork(NULL, NULL, gda_inproc_forked);
-}
 
 /* Find the executor that @device belongs to, or NULL. */
 static const struct gda_inproc_executor *gda_inproc_executor_find(const char *device)
@@ -90,7 +39,7 @@ int gda_inproc_context_create(const char *device, struct gda_inproc_context **co
 	struct gda_inproc_context *ctx;
 	int err;
 
-	pthread_once(&gda_inproc_once, gda_inproc_start);
+	gda_inproc_init();
 	ctx = calloc(1, sizeof(*ctx));
 	if (!ctx)
 		return -ENOMEM;
@@ -219,32 +168,6 @@ static int gda_inproc_destroy(struct gda_inproc_context *ctx, const struct gda_d
 	return 0;
 }
 
-static int gda_inproc_region_of_cq(const struct gda_inproc_cq *cq,
-				   struct gda_region_query *cmd)
-{
-	if (cmd->type == GDA_REGION_CQ)
-		gda_inproc_region_info(cq->region, 0, &cmd->info);
-	else if (cmd->type == GDA_REGION_CQ_DBREC && cq->rec.cells)
-		gda_inproc_cell_info(&cq->rec, &cmd->info);
-	else
-		return -ENOENT;
-	return 0;
-}
-
-static int gda_inproc_region_of_qp(const struct gda_inproc_qp *qp,
-				   struct gda_region_query *cmd)
-{
-	if (cmd->type == GDA_REGION_SQ)
-		gda_inproc_region_info(qp->sq, 0, &cmd->info);
-	else if (cmd->type == GDA_REGION_DBREC)
-		gda_inproc_cell_info(&qp->rec, &cmd->info);
-	else if (cmd->type == GDA_REGION_DB)
-		gda_inproc_cell_info(&qp->db, &cmd->info);
-	else
-		return -ENOENT;
-	return 0;
-}
-
 static int gda_inproc_region_of_record(const struct gda_inproc_context *ctx,
 				       struct gda_region_query *cmd)
 {
@@ -257,22 +180,13 @@ static int gda_inproc_region_of_record(const struct gda_inproc_context *ctx,
 static int gda_inproc_region_query(struct gda_inproc_context *ctx,
 				   struct gda_region_query *cmd)
 {
-	struct gda_inproc_object *obj;
 	int err = gda_control_check_region(cmd->type);
 
 	if (cmd->type == GDA_REGION_RECORD)
 		return gda_inproc_region_of_record(ctx, cmd);
 	if (err)
 		return err;
-	obj = gda_inproc_object_find(ctx, cmd->handle, GDA_INPROC_TYPES);
-	if (obj && obj->type == GDA_INPROC_CQ)
-		return gda_inproc_region_of_cq(gda_inproc_of(obj, struct gda_inproc_cq, obj), cmd);
-	if (obj && obj->type == GDA_INPROC_QP)
-		return gda_inproc_region_of_qp(gda_inproc_of(obj, struct gda_inproc_qp, obj), cmd);
-	if (!obj || obj->type != GDA_INPROC_COUNT || cmd->type != GDA_REGION_COUNTER)
-		return -ENOENT;
-	gda_inproc_cell_info(&gda_inproc_of(obj, struct gda_inproc_counter, obj)->cell, &cmd->info);
-	return 0;
+	return gda_inproc_object_region(ctx, cmd->handle, cmd->type, &cmd->info);
 }
 
 static int gda_inproc_dispatch(struct gda_inproc_context *ctx, unsigned long request,
@@ -308,18 +222,6 @@ static int gda_inproc_dispatch(struct gda_inproc_context *ctx, unsigned long req
 	default:
 		return -EOPNOTSUPP;
 	}
-}
-
-int gda_inproc_enter(struct gda_inproc_context *ctx)
-{
-	if (ctx->generation != gda_inproc.generation)
-		return gda_because(-ENODEV,
-				   "the context belongs to the parent of this process: open another one here");
-	pthread_mutex_lock(&ctx->lock);
-	if (!ctx->dead)
-		return 0;
-	pthread_mutex_unlock(&ctx->lock);
-	return -ENODEV;
 }
 
 int gda_inproc_call(struct gda_inproc_context *ctx, unsigned long request, void *arg)

@@ -15,9 +15,9 @@
  * before it sleeps. From a queue that was helped since its worker looked last the worker
  * keeps away, and only looks again later (gda_inproc_stand_back()).
  *
- * A helper has pointers to objects, like a worker. It finds them while it has taken a
- * *seat* of the context: gda_inproc_sync() waits until whoever sat there has risen. The
- * visit of a helper has the budget of a worker's, so that is how long it takes.
+ * A helper has pointers to objects, like a worker: it finds them while it has taken a seat
+ * (quiesce.c). The visit of a helper has the budget of a worker's, so that is how long
+ * gda_inproc_sync() waits for it.
  */
 #include "inproc.h"
 #include "race.h"
@@ -33,49 +33,6 @@
 #define GDA_INPROC_MANY		64U
 /* ... which is for sure after this many: then everybody asks. */
 #define GDA_INPROC_AWAY		1024U
-
-/* Return: NULL if all are taken. */
-static struct gda_inproc_seat *gda_inproc_sit(struct gda_inproc_context *ctx)
-{
-	/* threads differ in their stacks: most find their seat at once, and in their cache */
-	u64 here = (u64)(uintptr_t)__builtin_frame_address(0) >> 16;
-	u32 first = (u32)(here * 0x9e3779b97f4a7c15U >> 32);
-	u32 i;
-
-	for (i = 0; i < GDA_INPROC_SEATS; i++) {
-		struct gda_inproc_seat *seat = &ctx->seat[(first + i) % GDA_INPROC_SEATS];
-		u64 taken = READ_ONCE(seat->taken);
-
-		if (taken & 1 ||
-		    !__atomic_compare_exchange_n(&seat->taken, &taken, taken + 1, false,
-						 __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
-			continue;
-		/* pairs with gda_inproc_sync(): it sees the seat, or we what was unlinked */
-		smp_mb();
-		return seat;
-	}
-	return NULL;
-}
-
-static void gda_inproc_rise(struct gda_inproc_seat *seat)
-{
-	/* pairs with gda_inproc_risen(): what was found is not used any more */
-	smp_store_release(&seat->taken, READ_ONCE(seat->taken) + 1);
-}
-
-void gda_inproc_risen(struct gda_inproc_context *ctx)
-{
-	u32 i;
-
-	for (i = 0; i < GDA_INPROC_SEATS; i++) {
-		/* pairs with gda_inproc_rise() */
-		u64 taken = smp_load_acquire(&ctx->seat[i].taken);
-
-		/* likewise */
-		while (taken & 1 && smp_load_acquire(&ctx->seat[i].taken) == taken)
-			gda_waiter_yield();
-	}
-}
 
 /*
  * The caller has the turn. A function of its own: what calls setjmp() keeps little in

@@ -54,6 +54,37 @@ static int gda_inproc_mapped(u64 start, u64 end, bool writable)
 	return start < end ? -EFAULT : 0;
 }
 
+static void gda_inproc_mr_kill(struct gda_inproc_object *obj)
+{
+	struct gda_inproc_mr *mr = gda_inproc_of(obj, struct gda_inproc_mr, obj);
+
+	WRITE_ONCE(mr->mem.state, GDA_MR_REVOKED);
+	gda_inproc_record_mr(mr, GDA_RECORD_REVOKED);
+	if (obj->ctx->executor->mr_unmap)
+		obj->ctx->executor->mr_unmap(mr);
+	else
+		gda_inproc_key_remove(mr);
+}
+
+static void gda_inproc_mr_free(struct gda_inproc_object *obj)
+{
+	struct gda_inproc_mr *mr = gda_inproc_of(obj, struct gda_inproc_mr, obj);
+
+	if (obj->ctx->executor->mr_free)
+		obj->ctx->executor->mr_free(mr);
+	if (mr->attached)
+		mr->attached->free(mr->attached);
+	free(mr->dead_leaf);
+	free(mr);
+}
+
+static const struct gda_inproc_object_ops gda_inproc_mr_ops = {
+	.type = GDA_INPROC_MR,
+	.max = GDA_INPROC_MAX_MR,
+	.kill = gda_inproc_mr_kill,
+	.free = gda_inproc_mr_free,
+};
+
 static int gda_inproc_mr_create(struct gda_inproc_context *ctx, struct gda_mr_reg_user *cmd,
 				u32 state, struct gda_inproc_attachment *attached)
 {
@@ -65,7 +96,7 @@ static int gda_inproc_mr_create(struct gda_inproc_context *ctx, struct gda_mr_re
 	int err = gda_control_check_mr(&range, GDA_INPROC_MAX_MR_SIZE);
 
 	if (!err)
-		err = gda_inproc_object_room(ctx, GDA_INPROC_MR);
+		err = gda_inproc_object_room(ctx, &gda_inproc_mr_ops);
 	if (!err && !(state & GDA_MEM_NO_CPU))
 		err = gda_inproc_mapped(cmd->addr, cmd->addr + cmd->length,
 					cmd->access & GDA_ACCESS_LOCAL_WRITE);
@@ -84,7 +115,7 @@ static int gda_inproc_mr_create(struct gda_inproc_context *ctx, struct gda_mr_re
 		free(mr);
 		return err;
 	}
-	gda_inproc_object_add(ctx, &mr->obj, GDA_INPROC_MR);
+	gda_inproc_object_add(ctx, &mr->obj, &gda_inproc_mr_ops);
 	gda_inproc_record_mr(mr, GDA_RECORD_REGISTERED);
 
 	cmd->handle = mr->obj.handle;
@@ -113,36 +144,6 @@ int gda_inproc_mr_reg_no_cpu(struct gda_inproc_context *ctx, struct gda_mr_reg_u
 	pthread_mutex_unlock(&ctx->lock);
 	return err;
 }
-
-static void gda_inproc_mr_kill(struct gda_inproc_object *obj)
-{
-	struct gda_inproc_mr *mr = gda_inproc_of(obj, struct gda_inproc_mr, obj);
-
-	WRITE_ONCE(mr->mem.state, GDA_MR_REVOKED);
-	gda_inproc_record_mr(mr, GDA_RECORD_REVOKED);
-	if (obj->ctx->executor->mr_unmap)
-		obj->ctx->executor->mr_unmap(mr);
-	else
-		gda_inproc_key_remove(mr);
-}
-
-static void gda_inproc_mr_free(struct gda_inproc_object *obj)
-{
-	struct gda_inproc_mr *mr = gda_inproc_of(obj, struct gda_inproc_mr, obj);
-
-	if (obj->ctx->executor->mr_free)
-		obj->ctx->executor->mr_free(mr);
-	if (mr->attached)
-		mr->attached->free(mr->attached);
-	free(mr->dead_leaf);
-	free(mr);
-}
-
-const struct gda_inproc_object_ops gda_inproc_mr_ops = {
-	.kill = gda_inproc_mr_kill,
-	.free = gda_inproc_mr_free,
-	.max = GDA_INPROC_MAX_MR,
-};
 
 int gda_inproc_mr_query(struct gda_inproc_context *ctx, struct gda_mr_query *cmd)
 {

@@ -10,13 +10,6 @@
 #include <stdlib.h>
 #include "inproc.h"
 
-static const struct gda_inproc_object_ops *const gda_inproc_object_ops[GDA_INPROC_TYPES] = {
-	[GDA_INPROC_QP] = &gda_inproc_qp_ops,
-	[GDA_INPROC_CQ] = &gda_inproc_cq_ops,
-	[GDA_INPROC_COUNT] = &gda_inproc_counter_ops,
-	[GDA_INPROC_MR] = &gda_inproc_mr_ops,
-};
-
 /* The lowest free handle, or ctx->nhandles. */
 static u32 gda_inproc_handle_free(const struct gda_inproc_context *ctx)
 {
@@ -27,12 +20,13 @@ static u32 gda_inproc_handle_free(const struct gda_inproc_context *ctx)
 	return handle;
 }
 
-int gda_inproc_object_room(struct gda_inproc_context *ctx, u32 type)
+int gda_inproc_object_room(struct gda_inproc_context *ctx,
+			   const struct gda_inproc_object_ops *ops)
 {
 	struct gda_inproc_object **objects;
 	u32 more = ctx->nhandles ? ctx->nhandles * 2 : 16;
 
-	if (ctx->count[type] >= gda_inproc_object_ops[type]->max)
+	if (ctx->count[ops->type] >= ops->max)
 		return -ENOSPC;
 	ctx->full_below = gda_inproc_handle_free(ctx);
 	if (ctx->full_below < ctx->nhandles)
@@ -49,14 +43,14 @@ int gda_inproc_object_room(struct gda_inproc_context *ctx, u32 type)
 }
 
 void gda_inproc_object_add(struct gda_inproc_context *ctx, struct gda_inproc_object *obj,
-			   u32 type)
+			   const struct gda_inproc_object_ops *ops)
 {
 	obj->ctx = ctx;
-	obj->type = type;
+	obj->ops = ops;
 	obj->handle = gda_inproc_handle_free(ctx);
 	ctx->objects[obj->handle] = obj;
-	ctx->count[type]++;
-	__atomic_fetch_add(&gda_inproc.objects[type], 1, __ATOMIC_RELAXED);
+	ctx->count[ops->type]++;
+	__atomic_fetch_add(&gda_inproc.objects[ops->type], 1, __ATOMIC_RELAXED);
 }
 
 struct gda_inproc_object *gda_inproc_object_find(struct gda_inproc_context *ctx, u32 handle,
@@ -64,27 +58,33 @@ struct gda_inproc_object *gda_inproc_object_find(struct gda_inproc_context *ctx,
 {
 	struct gda_inproc_object *obj = handle < ctx->nhandles ? ctx->objects[handle] : NULL;
 
-	return obj && (type == GDA_INPROC_TYPES || obj->type == type) ? obj : NULL;
+	return obj && (type == GDA_INPROC_TYPES || obj->ops->type == type) ? obj : NULL;
+}
+
+int gda_inproc_object_region(struct gda_inproc_context *ctx, u32 handle, u32 type,
+			     struct gda_region_info *info)
+{
+	struct gda_inproc_object *obj = gda_inproc_object_find(ctx, handle, GDA_INPROC_TYPES);
+
+	return obj && obj->ops->region ? obj->ops->region(obj, type, info) : -ENOENT;
 }
 
 static void gda_inproc_object_kill(struct gda_inproc_object *obj)
 {
-	const struct gda_inproc_object_ops *ops = gda_inproc_object_ops[obj->type];
-
-	if (ops->kill)
-		ops->kill(obj);
+	if (obj->ops->kill)
+		obj->ops->kill(obj);
 }
 
 static void gda_inproc_object_free(struct gda_inproc_object *obj)
 {
 	struct gda_inproc_context *ctx = obj->ctx;
-	u32 type = obj->type;
+	u32 type = obj->ops->type;
 
 	ctx->objects[obj->handle] = NULL;
 	ctx->full_below = min(ctx->full_below, obj->handle);
 	ctx->count[type]--;
 	__atomic_fetch_sub(&gda_inproc.objects[type], 1, __ATOMIC_RELAXED);
-	gda_inproc_object_ops[type]->free(obj);
+	obj->ops->free(obj);
 }
 
 int gda_inproc_object_destroy(struct gda_inproc_context *ctx, u32 handle)

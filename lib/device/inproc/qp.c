@@ -139,10 +139,28 @@ static void gda_inproc_qp_free(struct gda_inproc_object *obj)
 	free(qp);
 }
 
-const struct gda_inproc_object_ops gda_inproc_qp_ops = {
+static int gda_inproc_qp_region(struct gda_inproc_object *obj, u32 type,
+				struct gda_region_info *info)
+{
+	const struct gda_inproc_qp *qp = gda_inproc_of(obj, struct gda_inproc_qp, obj);
+
+	if (type == GDA_REGION_SQ)
+		gda_inproc_region_info(qp->sq, 0, info);
+	else if (type == GDA_REGION_DBREC)
+		gda_inproc_cell_info(&qp->rec, info);
+	else if (type == GDA_REGION_DB)
+		gda_inproc_cell_info(&qp->db, info);
+	else
+		return -ENOENT;
+	return 0;
+}
+
+static const struct gda_inproc_object_ops gda_inproc_qp_ops = {
+	.type = GDA_INPROC_QP,
+	.max = GDA_INPROC_MAX_QP,
 	.kill = gda_inproc_qp_kill,
 	.free = gda_inproc_qp_free,
-	.max = GDA_INPROC_MAX_QP,
+	.region = gda_inproc_qp_region,
 };
 
 static void gda_inproc_qp_respond(const struct gda_inproc_qp *qp, struct gda_qp_create *cmd)
@@ -186,7 +204,7 @@ int gda_inproc_qp_create(struct gda_inproc_context *ctx, struct gda_qp_create *c
 
 	err = gda_control_check_qp(cmd, ctx->features, GDA_ENGINE_MAX_DEPTH, &dialect);
 	if (!err)
-		err = gda_inproc_object_room(ctx, GDA_INPROC_QP);
+		err = gda_inproc_object_room(ctx, &gda_inproc_qp_ops);
 	if (err)
 		return err;
 	qp = gda_inproc_qp_alloc(ctx->executor);
@@ -211,7 +229,7 @@ int gda_inproc_qp_create(struct gda_inproc_context *ctx, struct gda_qp_create *c
 	err = ctx->executor->qp_create(qp);
 	if (err)
 		goto err_number;
-	gda_inproc_object_add(ctx, &qp->obj, GDA_INPROC_QP);
+	gda_inproc_object_add(ctx, &qp->obj, &gda_inproc_qp_ops);
 	gda_inproc_qp_publish(ctx, qp);
 	gda_inproc_qp_respond(qp, cmd);
 	return 0;

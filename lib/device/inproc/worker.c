@@ -19,18 +19,12 @@
  *
  * A queue whose executor has poll() may have work in flight when its visit ends. The worker then
  * polls it in every pass, and neither sleeps nor becomes quiescent before that work is done.
- *
- * Quiescence: a thread that unlinked an object raises dev->grace. A worker copies dev->grace to
- * @acked between two visits, when it holds no pointer to an object. Once every worker has done
- * so or sleeps, and every helper that had a seat has left it (help.c), no thread has a pointer
- * from before. This costs a worker one load a visit, of a cache line that rarely changes.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <gda/barrier.h>
 #include "inproc.h"
 #include "race.h"
@@ -51,14 +45,6 @@
 #define GDA_INPROC_APART	16U
 #define GDA_INPROC_SLEEP_NS	1000000U
 #define GDA_INPROC_PACE_NS	50000U
-
-u64 gda_inproc_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (u64)ts.tv_sec * 1000000000U + (u64)ts.tv_nsec;
-}
 
 /* Called by the worker of the QP. */
 void gda_inproc_poll_later(struct gda_inproc_qp *qp)
@@ -241,31 +227,6 @@ static bool gda_inproc_pass(struct gda_inproc_worker *w)
 	return progress;
 }
 
-/* Sleep for @ns, or until a kick while there is no queue. Return: whether it was kicked. */
-static bool gda_inproc_sleep(struct gda_inproc_worker *w, u64 ns)
-{
-	u64 end = gda_inproc_now() + ns;
-	struct timespec ts = {
-		.tv_sec = (time_t)(end / 1000000000U), .tv_nsec = (long)(end % 1000000000U),
-	};
-	bool kicked;
-	int err = 0;
-
-	pthread_mutex_lock(&w->lock);
-	WRITE_ONCE(w->asleep, true);
-	while (!w->kicked && !err) {
-		if (READ_ONCE(w->ctx->nslots))
-			err = pthread_cond_timedwait(&w->wake, &w->lock, &ts);
-		else
-			pthread_cond_wait(&w->wake, &w->lock);
-	}
-	kicked = w->kicked;
-	WRITE_ONCE(w->asleep, false);
-	w->kicked = false;
-	pthread_mutex_unlock(&w->lock);
-	return kicked;
-}
-
 /* Yield, and note whether another thread ran. */
 static void gda_inproc_yield(struct gda_inproc_worker *w)
 {
@@ -348,9 +309,7 @@ static noinline void gda_inproc_worker_loop(struct gda_inproc_worker *w)
 	}
 	gda_inproc_drain(w);
 	gda_race_show();
-	pthread_mutex_lock(&w->lock);
-	WRITE_ONCE(w->asleep, true);
-	pthread_mutex_unlock(&w->lock);
+	gda_inproc_sleep_ended(w);
 }
 
 static void *gda_inproc_worker_main(void *arg)
@@ -373,87 +332,6 @@ static void *gda_inproc_worker_main(void *arg)
 	return NULL;
 }
 
-/* Called under w->lock. */
-static void gda_inproc_wake_locked(struct gda_inproc_worker *w)
-{
-	w->kicked = true;
-	if (w->asleep)
-		pthread_cond_signal(&w->wake);
-}
-
-static void gda_inproc_wake(struct gda_inproc_worker *w)
-{
-	pthread_mutex_lock(&w->lock);
-	gda_inproc_wake_locked(w);
-	pthread_mutex_unlock(&w->lock);
-}
-
-void gda_inproc_nudge(struct gda_inproc_context *ctx, u32 slot)
-{
-	struct gda_inproc_worker *w = &ctx->worker[slot % ctx->nworkers];
-
-	if (pthread_mutex_trylock(&w->lock))
-		return;
-	gda_inproc_wake_locked(w);
-	pthread_mutex_unlock(&w->lock);
-}
-
-void gda_inproc_kick(struct gda_inproc_context *ctx, u32 slot)
-{
-	gda_inproc_wake(&ctx->worker[slot % ctx->nworkers]);
-}
-
-static bool gda_inproc_passed(struct gda_inproc_worker *w, u64 grace)
-{
-	bool asleep;
-
-	/* pairs with gda_inproc_quiescent() */
-	if (smp_load_acquire(&w->acked) >= grace)
-		return true;
-	/*
-	 * a sleeping worker became quiescent under w->lock, and takes it before it finds anything
-	 */
-	pthread_mutex_lock(&w->lock);
-	asleep = w->asleep;
-	pthread_mutex_unlock(&w->lock);
-	return asleep;
-}
-
-void gda_inproc_sync(void)
-{
-	u64 grace = __atomic_add_fetch(&gda_inproc.grace, 1, __ATOMIC_SEQ_CST);
-	struct gda_inproc_worker *w;
-
-	/* pairs with gda_inproc_sit(): a helper sees the unlinking, or we see its seat taken */
-	smp_mb();
-	/* the list cannot change: a worker is removed from it under the lock */
-	pthread_mutex_lock(&gda_inproc.lock);
-	for (w = gda_inproc.workers; w; w = w->next) {
-		while (!gda_inproc_passed(w, grace))
-			gda_waiter_yield();
-		if (!w->number)
-			gda_inproc_risen(w->ctx);
-	}
-	pthread_mutex_unlock(&gda_inproc.lock);
-}
-
-static void gda_inproc_worker_init(struct gda_inproc_worker *w)
-{
-	pthread_condattr_t attr;
-
-	pthread_mutex_init(&w->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&w->wake, &attr);
-	pthread_condattr_destroy(&attr);
-}
-
-static void gda_inproc_worker_free(struct gda_inproc_worker *w)
-{
-	pthread_cond_destroy(&w->wake);
-	pthread_mutex_destroy(&w->lock);
-}
-
 static int gda_inproc_worker_start(struct gda_inproc_context *ctx, u32 number)
 {
 	struct gda_inproc_worker *w = &ctx->worker[number];
@@ -465,7 +343,7 @@ static int gda_inproc_worker_start(struct gda_inproc_context *ctx, u32 number)
 	w->sweep.used = w->used;
 	w->sweep.busy = w->busy;
 	w->sweep.fresh = w->fresh;
-	gda_inproc_worker_init(w);
+	gda_inproc_sleep_init(w);
 	/* a worker blocks the program's signals, but for those that the engine's loads cause */
 	sigfillset(&all);
 	sigdelset(&all, SIGSEGV);
@@ -481,7 +359,7 @@ static int gda_inproc_worker_start(struct gda_inproc_context *ctx, u32 number)
 	pthread_mutex_unlock(&gda_inproc.lock);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (err)
-		gda_inproc_worker_free(w);
+		gda_inproc_sleep_exit(w);
 	return -err;
 }
 
@@ -503,7 +381,7 @@ static void gda_inproc_worker_exit(struct gda_inproc_worker *w)
 		link = &(*link)->next;
 	*link = w->next;
 	pthread_mutex_unlock(&gda_inproc.lock);
-	gda_inproc_worker_free(w);
+	gda_inproc_sleep_exit(w);
 }
 
 /* Return: the number of workers of a context; or -EINVAL. */
