@@ -34,7 +34,7 @@ struct gda_cuda {
 	struct gda_cuda_lane *lane;	/* for words, or NULL: no MR had any yet */
 };
 
-/* gpu.c */
+/* enter.c */
 
 /* Opened by a parent of this process? Then CUDA does not know of it. */
 bool gda_cuda_inherited(const struct gda_cuda *cuda);

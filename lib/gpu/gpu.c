@@ -11,30 +11,6 @@
 static pthread_mutex_t gda_cuda_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gda_cuda *gda_cuda_all;
 
-bool gda_cuda_inherited(const struct gda_cuda *cuda)
-{
-	return cuda->generation != gda_fork_generation();
-}
-
-int gda_cuda_enter(struct gda_cuda *cuda)
-{
-	if (gda_cuda_inherited(cuda))
-		return -ENODEV;
-	return gda_cu_errno(gda_cu.context_push(cuda->context));
-}
-
-void gda_cuda_leave(void)
-{
-	void *context;
-
-	gda_cu.context_pop(&context);
-}
-
-bool gda_cuda_copies(const struct gda_cuda *cuda)
-{
-	return gda_inproc_alone(cuda->ctx);
-}
-
 static int gda_cuda_attribute(const struct gda_cuda *cuda, int name)
 {
 	int value = 0;

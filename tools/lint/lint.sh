@@ -170,7 +170,7 @@ check_abi() { # the library's ABI is that of the baseline, or more
 	make -s lib && selftests/abi/abidiff.sh | grep -B 20 '^not ok' | grep -v '^ok'
 }
 
-check_circles() { # files of lib/core and of lib/device/inproc use each other's symbols in no circle
+check_circles() { # files of core, inproc, copier and gpu use each other's symbols in no circle
 	make -s lib && tools/lint/circles.py
 }
 

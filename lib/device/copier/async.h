@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What copy.c and atomic.c share: the work of a queue with a copier. Copies are counted as
- * they are begun on the lane of the data, and so are stores of words, which another lane makes:
- * before anything else is begun on the lane of the data it is ordered behind them, so the mark
- * there says that both are done.
+ * The work of a queue with a copier. copy.c is the executor, atomic.c carries out what changes
+ * words, and both begin copies by data_lane.c. Copies are counted as they are begun on the lane of
+ * the data, and so are stores of words, which another lane makes: before anything else is begun on
+ * the lane of the data it is ordered behind them, so the mark there says that both are done.
  */
 #ifndef GDA_COPIER_ASYNC_H
 #define GDA_COPIER_ASYNC_H
@@ -90,13 +90,22 @@ static inline int gda_async_fail(u8 class, u8 cause)
 	return -(int)GDA_STATUS(class, cause);
 }
 
-/* copy.c; all return bytes or 0, 0 to wait, or gda_async_fail() */
+/* data_lane.c; what returns int returns bytes or 0, 0 to wait, or gda_async_fail() */
 
+/* Order what begins on the lane from now on behind all words. 0 or an errno. */
+int gda_async_order(struct gda_inproc_async *async);
 /* Begin a copy. */
 int gda_async_copy(struct gda_inproc_async *async, u64 dst, u64 src, u32 len);
+/* Begin to copy from host memory to @dst. */
+int gda_async_bounce_out(struct gda_inproc_async *async, u64 dst, const void *src, u32 len);
 /* Copy from @src to host memory: ask, wait, store. */
 int gda_async_bounce_in(struct gda_inproc_async *async, void *dst, u64 src, u32 len);
-
+/*
+ * Report work requests whose copies are done; with a CQ in device memory those whose copies were
+ * begun, for the CQ is written on the lane behind them. Counters are the CPU's and are not ahead
+ * of the data.
+ */
+void gda_async_report(struct gda_inproc_async *async);
 /* Are all old values stored that were fetched? Not before may other host memory be used. */
 bool gda_async_settled(struct gda_inproc_async *async);
 
@@ -109,7 +118,5 @@ int gda_words_carry(struct gda_inproc_async *async, const struct gda_work *w,
 		    const struct gda_exec_mems *mems);
 /* The work request that @async carried has ended, or never will: others may go on. */
 void gda_words_release(struct gda_inproc_async *async);
-/* Order what begins on the lane of the data from now on behind all words. 0 or an errno. */
-int gda_words_order(struct gda_inproc_async *async);
 
 #endif /* GDA_COPIER_ASYNC_H */

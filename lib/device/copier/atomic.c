@@ -129,20 +129,6 @@ static void gda_words_hold(struct gda_inproc_words *words, struct gda_inproc_asy
 	pthread_mutex_unlock(&gda_words_lock);
 }
 
-int gda_words_order(struct gda_inproc_async *async)
-{
-	struct gda_inproc_lane *lane = async->behind;
-	int err;
-
-	if (likely(!lane))
-		return 0;
-	async->behind = NULL;
-	pthread_mutex_lock(&lane->lock);
-	err = lane->ops->order(lane, async->copier);
-	pthread_mutex_unlock(&lane->lock);
-	return err;
-}
-
 static struct gda_inproc_words *gda_words_of(const struct gda_mem *mem)
 {
 	const struct gda_inproc_mr *mr = gda_inproc_of(mem, struct gda_inproc_mr, mem);

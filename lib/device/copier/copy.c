@@ -25,7 +25,6 @@
 #include "async.h"
 #include "waiter.h"
 
-#define GDA_ASYNC_LONG	(1U << 20)
 #define GDA_ASYNC_TELL	8U
 #define GDA_ASYNC_VISIT	(128U << 20)	/* bytes of a visit, which only begins copies */
 #define GDA_ASYNC_SCANS	4096U		/* in vain, then see if the copier is alive */
@@ -58,7 +57,7 @@ static void gda_async_store(struct gda_inproc_async *async, const u8 *entry, u32
 	u32 word;
 
 	memcpy(&word, entry + at, sizeof(word));
-	if (!gda_words_order(async) &&
+	if (!gda_async_order(async) &&
 	    !async->copier->ops->store(async->copier, GDA_INPROC_LANE_DATA, async->copier->cq + at,
 				       word))
 		async->begun++;
@@ -132,60 +131,10 @@ static void gda_async_ask_mark(struct gda_inproc_async *async)
 	if (async->begun == async->marked || async->broken)
 		return;
 	async->marked = async->begun;
-	if (gda_words_order(async) ||
+	if (gda_async_order(async) ||
 	    c->ops->store(c, GDA_INPROC_LANE_DATA, c->mark[GDA_INPROC_LANE_DATA].addr,
 			  async->marked))
 		gda_async_break(async);
-}
-
-/* Store the old value of a word. If that faults it is not tried again, and the queue fails. */
-static void gda_async_result(struct gda_inproc_async *async, struct gda_async_end *end)
-{
-	u8 bytes = end->result_bytes;
-
-	if (likely(!bytes))
-		return;
-	end->result_bytes = 0;
-	async->results--;
-	if (bytes == sizeof(u64) && !((uintptr_t)end->result % sizeof(u64)))
-		/* pairs with a program's that polls it */
-		smp_store_release((u64 *)end->result, end->old);
-	else if (bytes == sizeof(u32) && !((uintptr_t)end->result % sizeof(u32)))
-		/* likewise */
-		smp_store_release((u32 *)end->result, (u32)end->old);
-	else
-		memcpy(end->result, &end->old, bytes);
-}
-
-/*
- * Report work requests whose copies are done; with a CQ in device memory those whose copies were
- * begun, for the CQ is written on the lane behind them. Counters are the CPU's and are not ahead
- * of the data.
- */
-static void gda_async_report(struct gda_inproc_async *async)
-{
-	const struct gda_engine_qp *peer = gda_engine_peer(&async->qp->engine_qp);
-	bool told = async->copier->cq && !async->qp->engine_qp.sent;
-
-	for (; async->head != async->tail; async->head++) {
-		struct gda_async_end *end = &async->ends[async->head % GDA_ASYNC_FLIGHT];
-
-		if (!(told && !end->arrives && !end->result_bytes) &&
-		    !gda_async_done(async, end->after))
-			break;
-		async->looks = 0;
-		gda_async_result(async, end);
-		gda_flight_done(&async->flight, end->ticket, end->status);
-		if (end->arrives && peer && peer->recv)
-			gda_os_fetch_add64(&peer->recv->value, 1);
-	}
-}
-
-bool gda_async_settled(struct gda_inproc_async *async)
-{
-	if (unlikely(async->results))
-		gda_async_report(async);
-	return !async->results;
 }
 
 /* Complete what is done, and learn what was fetched. Return: whether to do so again. */
@@ -227,52 +176,6 @@ static u64 gda_async_end(const struct gda_mem *mem, u64 off, u32 len, void **spa
 		return (uintptr_t)mr->addr + off;
 	gda_host_span(mem, off, len, span);
 	return 0;
-}
-
-int gda_async_copy(struct gda_inproc_async *async, u64 dst, u64 src, u32 len)
-{
-	struct gda_inproc_copier *c = async->copier;
-
-	if (async->broken || gda_words_order(async) ||
-	    c->ops->copy(c, GDA_INPROC_LANE_DATA, dst, src, len))
-		return gda_async_fail(GDA_CLASS_QUEUE, GDA_CAUSE_IO);
-	async->begun += 1 + len / GDA_ASYNC_LONG;
-	async->data = async->begun;
-	return 0;
-}
-
-/* Begin to copy from host memory to @dst. Return: bytes, 0 to wait, or an error. */
-static int gda_async_bounce_out(struct gda_inproc_async *async, u64 dst, const void *src, u32 len)
-{
-	int err;
-
-	if (!gda_async_done(async, async->bounced) || !gda_async_settled(async))
-		return 0;
-	len = min(len, GDA_INPROC_BOUNCE);
-	memcpy(async->copier->bounce, src, len);
-	err = gda_async_copy(async, dst, async->copier->bounce_addr, len);
-	async->bounced = async->begun;
-	return err ? err : (int)len;
-}
-
-int gda_async_bounce_in(struct gda_inproc_async *async, void *dst, u64 src, u32 len)
-{
-	int err;
-
-	if (!gda_async_done(async, async->bounced) || !gda_async_settled(async))
-		return 0;
-	if (async->pulled) {
-		/* that was the last to be begun, so nothing is in flight */
-		len = async->pulled;
-		memcpy(dst, async->copier->bounce, len);
-		async->pulled = 0;
-		return (int)len;
-	}
-	len = min(len, GDA_INPROC_BOUNCE);
-	err = gda_async_copy(async, async->copier->bounce_addr, src, len);
-	async->bounced = async->begun;
-	async->pulled = err ? 0 : len;
-	return err;
 }
 
 /* The next piece of @w. Return: likewise. */
