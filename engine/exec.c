@@ -332,10 +332,8 @@ static u32 gda_exec_local(struct gda_engine_qp *q, const struct gda_exec_mems *m
 		*ptr = w->data + off;
 		return len;
 	}
-	if (off >= w->sge[0].len) {
-		off -= w->sge[0].len;
-		i = 1;
-	}
+	while (off >= w->sge[i].len)
+		off -= w->sge[i++].len;
 	return gda_exec_span(mems->local[i], &w->sge[i], off, min(len, w->sge[i].len - off),
 			     ptr);
 }

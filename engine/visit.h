@@ -92,12 +92,14 @@ static __always_inline void gda_engine_forget(struct gda_work *w)
 	w->nsge = 0;
 }
 
-/* The payload is the longest part, and most work requests have none of their own. */
+/* The payload is the longest part, and most work requests have none and few segments. */
 static inline void gda_work_copy(struct gda_work *to, const struct gda_work *from)
 {
 	memcpy(to, from, offsetof(struct gda_work, data));
 	if (from->inlined)
 		memcpy(to->data, from->data, from->remote.len);
+	else if (unlikely(from->nsge > GDA_WORK_SGE))
+		memcpy(to->sge, from->sge, from->nsge * sizeof(from->sge[0]));
 }
 
 /* Write q->last. */

@@ -211,18 +211,29 @@ static __always_inline bool gda_mlx5_decode_data(const struct gda_mlx5_seg *seg,
 	return sge->len - 1 < GDA_ENGINE_MAX_MSG;
 }
 
-/* The second of two data segments. */
-static noinline struct gda_status gda_mlx5_decode_second(const u64 *slot,
-							 struct gda_work *work)
+/* Segment number @n of the entry, which may begin in the last slot of the ring. */
+static __always_inline struct gda_mlx5_seg gda_mlx5_fetch_far(const struct gda_engine_qp *q, u32 n)
 {
-	struct gda_mlx5_seg seg = gda_mlx5_fetch(slot, 3);
+	return gda_mlx5_fetch(gda_mlx5_slot(q, n / GDA_MLX5_SEGS_PER_SLOT),
+			      n % GDA_MLX5_SEGS_PER_SLOT);
+}
 
-	work->nsge = 2;
-	if (unlikely(!gda_mlx5_decode_data(&seg, &work->sge[1])))
-		return gda_mlx5_bad_length();
-	work->remote.len += work->sge[1].len;
-	if (unlikely(work->remote.len > GDA_ENGINE_MAX_MSG))
-		return gda_mlx5_bad_length();
+/* Data segments from the second on, which is segment number @n, up to the @ds of the entry. */
+static noinline struct gda_status gda_mlx5_decode_list(const struct gda_engine_qp *q, u32 n,
+						       u32 ds, struct gda_work *work)
+{
+	if (unlikely(ds - n >= q->max_sge))
+		return gda_mlx5_bad_ds();
+	for (; n < ds; n++) {
+		struct gda_mlx5_seg seg = gda_mlx5_fetch_far(q, n);
+		struct gda_sge *sge = &work->sge[work->nsge++];
+
+		if (unlikely(!gda_mlx5_decode_data(&seg, sge)))
+			return gda_mlx5_bad_length();
+		work->remote.len += sge->len;
+		if (unlikely(work->remote.len > GDA_ENGINE_MAX_MSG))
+			return gda_mlx5_bad_length();
+	}
 	return gda_status(GDA_CLASS_NONE, 0);
 }
 
@@ -242,8 +253,7 @@ static noinline struct gda_status gda_mlx5_decode_inline(const struct gda_engine
 		return gda_mlx5_bad_ds();
 	memcpy(work->data, (const u8 *)seg.raw + 4, have);
 	while (n < ds) {
-		seg = gda_mlx5_fetch(gda_mlx5_slot(q, n / GDA_MLX5_SEGS_PER_SLOT),
-				     n % GDA_MLX5_SEGS_PER_SLOT);
+		seg = gda_mlx5_fetch_far(q, n);
 		memcpy(work->data + have, seg.raw, GDA_MLX5_SEG_BYTES);
 		have += GDA_MLX5_SEG_BYTES;
 		n++;
@@ -287,9 +297,7 @@ gda_mlx5_decode_rdma(const struct gda_engine_qp *q, const u64 *slot, u32 ds, u8 
 	work->remote.len = work->sge[0].len;
 	if (likely(ds == 3))
 		return gda_status(GDA_CLASS_NONE, 0);
-	if (unlikely(ds > 2 + GDA_ENGINE_MAX_SGE))
-		return gda_mlx5_bad_ds();
-	return gda_mlx5_decode_second(slot, work);
+	return gda_mlx5_decode_list(q, 3, ds, work);
 }
 
 /* RDMA_WRITE_IMM. Its event is the peer's. */

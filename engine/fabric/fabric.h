@@ -77,7 +77,7 @@ static inline u64 gda_fabric_features(int atomic_cap)
 /* A request of the fabric, until it was posted. */
 struct gda_fabric_wr {
 	union gda_os_wr wr;
-	struct gda_os_sge sge[GDA_ENGINE_MAX_SGE];
+	struct gda_os_sge sge[GDA_WORK_SGE];
 	u8 data[GDA_FABRIC_MAX_INLINE];
 };
 

@@ -21,7 +21,7 @@ struct meant {
 	u32 imm;
 	u32 nsge;
 	u32 inline_len;
-	struct gda_sge sge[2];
+	struct gda_sge sge[GDA_ENGINE_MAX_SGE];
 	struct gda_sge remote;
 	u64 swap_add, compare, swap_mask, compare_mask;
 	u8 data[GDA_ENGINE_MAX_INLINE];
@@ -112,13 +112,15 @@ static void mean(struct th_rand *r, const struct kind *k, struct meant *m)
 	if (k->width)
 		mean_atomic(r, k, m);
 	else if (k->op != GDA_OP_NOP && k->op != GDA_OP_WAIT)
-		m->nsge = k->op == GDA_OP_DUMP ? 1 : th_below(r, 3);
+		m->nsge = k->op == GDA_OP_DUMP ? 1 :
+			  th_below(r, th_below(r, 4) ? 3 : GDA_ENGINE_MAX_SGE + 1);
 	for (i = 0; i < m->nsge; i++) {
 		m->sge[i].addr = any64(r);
 		m->sge[i].key = (u32)any64(r);
 		m->sge[i].len = k->width;
 		if (!k->width)
-			m->sge[i].len = 1 + (th_below(r, 0x3fffffff) >> th_below(r, 30));
+			m->sge[i].len = 1 + (th_below(r, GDA_ENGINE_MAX_MSG / m->nsge) >>
+					     th_below(r, 30));
 		if (k->op != GDA_OP_DUMP)
 			m->remote.len += m->sge[i].len;
 	}
@@ -151,7 +153,7 @@ static u32 encode(struct th_qp *qp, const struct kind *k, const struct meant *m,
 	u32 i, n = 1;
 
 	/* what is left of older entries is not ours to clear */
-	for (i = 0; i < 8; i++)
+	for (i = 0; i < GDA_ENGINE_MAX_SGE + 2; i++)
 		memset(th_seg(qp, ci, i), (int)th_rand(r), 16);
 	if (k->op == GDA_OP_WAIT)
 		gda_mlx5_set_wait(th_seg(qp, ci, n++), m->remote.key, m->imm);
@@ -300,7 +302,7 @@ TEST_F_TIMEOUT(round_trip, random, 100)
 }
 
 /* Independent of the decoder: what is legal, by opcode and segment count. */
-static struct th_why expect(u32 opcode, u32 ds, u32 avail)
+static struct th_why expect(u32 opcode, u32 ds, u32 avail, u32 max_sge)
 {
 	static const struct th_why ok = { 0, 0 };
 	static const struct th_why bad_ds = {
@@ -318,7 +320,7 @@ static struct th_why expect(u32 opcode, u32 ds, u32 avail)
 	case GDA_MLX5_WRITE:
 	case GDA_MLX5_WRITE_IMM:
 	case GDA_MLX5_READ:
-		return ds >= 2 && ds <= 4 ? ok : bad_ds;
+		return ds >= 2 && ds <= 2 + max_sge ? ok : bad_ds;
 	case GDA_MLX5_ATOMIC_CS:
 	case GDA_MLX5_ATOMIC_FA:
 		return ds == 4 ? ok : bad_ds;
@@ -341,21 +343,23 @@ static void fill(struct th_qp *qp)
 
 TEST(S5_every_opcode_ds_flags)
 {
-	struct th_qp *qp = th_qp_new(NULL, NULL, 4, 0);
+	static const u32 max[] = { 1, GDA_WORK_SGE, 7, GDA_ENGINE_MAX_SGE };
+	struct th_qp *qp = th_qp_new(NULL, NULL, 16, 0);
 	u32 opcode, ds, flags, avail, bad = 0;
 
 	fill(qp);
 	for (opcode = 0; opcode < 256; opcode++) {
-		for (ds = 0; ds < 256; ds += ds < 20 ? 1 : 47) {
+		for (ds = 0; ds < 256; ds += ds < 36 ? 1 : 43) {
 			for (flags = 0; flags < 256; flags++) {
 				struct th_why st, want;
 				struct gda_work w;
 
-				avail = 1 + flags % 4;
+				avail = 1 + flags % 16;
+				qp->q.max_sge = max[flags / 16 % 4];
 				gda_mlx5_set_ctrl(th_ctrl(qp, 0), 0, opcode, TH_QPN, ds,
 						  (u8)flags, 0xffffffff);
 				st = decode(qp, avail, &w);
-				want = expect(opcode, ds, avail);
+				want = expect(opcode, ds, avail, qp->q.max_sge);
 				bad += st.syndrome != want.syndrome ||
 				       st.vendor != want.vendor || w.opcode != opcode ||
 				       w.slots < 1 || w.slots > avail;
@@ -508,6 +512,43 @@ TEST(S4_data_lengths)
 	gda_mlx5_set_ctrl(th_ctrl(qp, 0), 0, GDA_MLX5_WRITE, TH_QPN, 3, 0, 0);
 	gda_mlx5_set_data(th_seg(qp, 0, 2), 0, 0, 0);
 	EXPECT_EQ(GDA_MLX5_SYND_LOCAL_LENGTH, decode(qp, 4, &w).syndrome);
+	th_qp_free(qp);
+}
+
+/* The sum of a list, at each place where it becomes too long, and a bad segment at each place. */
+TEST(S4_list_lengths)
+{
+	struct th_qp *qp = th_qp_new(NULL, NULL, 16, 0);
+	const u32 part = GDA_ENGINE_MAX_MSG / GDA_ENGINE_MAX_SGE;
+	u32 n, bad, i, k;
+
+	for (n = 1; n <= GDA_ENGINE_MAX_SGE; n++) {
+		for (bad = 0; bad < n; bad++) {
+			const u32 lens[] = {
+				part, GDA_ENGINE_MAX_MSG - (n - 1) * part,
+				GDA_ENGINE_MAX_MSG - (n - 1) * part + 1, 0, 0x80000000, 0xffffffff,
+			};
+
+			for (k = 0; k < ARRAY_SIZE(lens); k++) {
+				struct gda_work w;
+				struct th_why st;
+
+				/* a first segment may be inline */
+				if (lens[k] >> 31 && !bad)
+					continue;
+				gda_mlx5_set_ctrl(th_ctrl(qp, 0), 0, GDA_MLX5_WRITE, TH_QPN, 2 + n,
+						  0, 0);
+				for (i = 0; i < n; i++)
+					gda_mlx5_set_data(th_seg(qp, 0, 2 + i), i, i,
+							  i == bad ? lens[k] : part);
+				st = decode(qp, 16, &w);
+				EXPECT_EQ(k < 2 ? 0 : GDA_MLX5_SYND_LOCAL_LENGTH, st.syndrome)
+					TH_LOG("%u segments, %u is %#x", n, bad, lens[k]);
+				if (k < 2)
+					EXPECT_EQ((n - 1) * part + lens[k], w.remote.len);
+			}
+		}
+	}
 	th_qp_free(qp);
 }
 

@@ -150,6 +150,7 @@ struct th_qp *th_qp_new(struct th_dev *dev, void *dom, u32 depth, u32 cq_depth)
 	qp->q.pd = dom;
 	qp->q.depth = depth;
 	qp->q.qpn = TH_QPN;
+	qp->q.max_sge = GDA_ENGINE_MAX_SGE;
 	qp->q.state = GDA_QP_INIT;
 	th_order_new(qp);
 	gda_engine_init(&qp->q);
@@ -243,15 +244,22 @@ u64 th_rdma(struct th_qp *qp, u32 opcode, u8 ce, const struct th_mr *l, u64 loff
 	return index;
 }
 
+u64 th_list(struct th_qp *qp, u32 opcode, u8 ce, const struct gda_sge *sge, u32 n,
+	    const struct th_mr *r, u64 roff)
+{
+	u64 index = th_begin(qp, opcode, 2 + n, ce);
+	u32 i;
+
+	th_raddr(qp, index, r, roff);
+	for (i = 0; i < n; i++)
+		gda_mlx5_set_data(th_seg(qp, index, 2 + i), sge[i].addr, sge[i].key, sge[i].len);
+	return index;
+}
+
 u64 th_rdma2(struct th_qp *qp, u32 opcode, u8 ce, const struct gda_sge *sge,
 	     const struct th_mr *r, u64 roff)
 {
-	u64 index = th_begin(qp, opcode, 4, ce);
-
-	th_raddr(qp, index, r, roff);
-	gda_mlx5_set_data(th_seg(qp, index, 2), sge[0].addr, sge[0].key, sge[0].len);
-	gda_mlx5_set_data(th_seg(qp, index, 3), sge[1].addr, sge[1].key, sge[1].len);
-	return index;
+	return th_list(qp, opcode, ce, sge, 2, r, roff);
 }
 
 u64 th_inline(struct th_qp *qp, u8 ce, const void *data, u32 len, const struct th_mr *r,

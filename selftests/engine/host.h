@@ -93,6 +93,8 @@ void *th_seg(struct th_qp *qp, u64 index, u32 seg);	/* wraps at the ring's end *
 u64 th_nop(struct th_qp *qp, u8 ce);
 u64 th_rdma(struct th_qp *qp, u32 opcode, u8 ce, const struct th_mr *l, u64 loff,
 	    const struct th_mr *r, u64 roff, u32 len);
+u64 th_list(struct th_qp *qp, u32 opcode, u8 ce, const struct gda_sge *sge, u32 n,
+	    const struct th_mr *r, u64 roff);
 u64 th_rdma2(struct th_qp *qp, u32 opcode, u8 ce, const struct gda_sge *sge,
 	     const struct th_mr *r, u64 roff);
 u64 th_inline(struct th_qp *qp, u8 ce, const void *data, u32 len, const struct th_mr *r,

@@ -88,16 +88,16 @@ static u8 some_ce(struct world *w)
 	return (u8)(th_below(&w->r, 4) << 2 | th_below(&w->r, 2) << 1 | th_below(&w->r, 8) << 5);
 }
 
-/* A copy between two MRs, of up to two segments, and the same in the model. */
+/* A copy between two MRs, mostly of up to two segments, and the same in the model. */
 static void do_rdma(struct world *w, struct th_qp *qp, struct mem *l, struct mem *r)
 {
 	u32 opcode = th_below(&w->r, 2) ? GDA_MLX5_WRITE : GDA_MLX5_READ;
-	u32 n = th_below(&w->r, 16) ? 1 + th_below(&w->r, 2) : 0, i;
-	struct gda_sge sge[2] = { 0 };
-	u32 loff[2], roff, len = 0;
+	u32 n = th_below(&w->r, 16) ? 1 + th_below(&w->r, 2) : th_below(&w->r, GDA_ENGINE_MAX_SGE + 1);
+	struct gda_sge sge[GDA_ENGINE_MAX_SGE] = { 0 };
+	u32 loff[GDA_ENGINE_MAX_SGE], roff, len = 0, i;
 
 	for (i = 0; i < n; i++) {
-		sge[i].len = some_len(w, SIZE / 4);
+		sge[i].len = some_len(w, SIZE / 2 / (n < 2 ? 2 : n));
 		loff[i] = th_below(&w->r, SIZE / 2 - sge[i].len + 1);
 		sge[i].addr = l->mr->mem.iova + loff[i];
 		sge[i].key = l->mr->mem.key;
@@ -105,10 +105,7 @@ static void do_rdma(struct world *w, struct th_qp *qp, struct mem *l, struct mem
 	}
 	/* segments in the lower half, the remote range in the upper: l may be r */
 	roff = SIZE / 2 + th_below(&w->r, SIZE / 2 - len + 1);
-	if (n == 2)
-		th_rdma2(qp, opcode, some_ce(w), sge, r->mr, roff);
-	else
-		th_rdma(qp, opcode, some_ce(w), l->mr, n ? loff[0] : 0, r->mr, roff, len);
+	th_list(qp, opcode, some_ce(w), sge, n, r->mr, roff);
 	for (i = 0; i < n; i++) {
 		if (opcode == GDA_MLX5_WRITE)
 			memcpy(r->flat + roff, l->flat + loff[i], sge[i].len);

@@ -12,7 +12,8 @@
 #include <gda/cause.h>
 #include <gda/op.h>
 
-#define GDA_ENGINE_MAX_SGE	2
+#define GDA_WORK_SGE		2	/* local segments, where nothing else is said */
+#define GDA_ENGINE_MAX_SGE	30	/* ... and most */
 #define GDA_ENGINE_MAX_INLINE	972	/* inline payload, bytes */
 
 /**
@@ -68,12 +69,13 @@ struct gda_sge {
  * @imm: of %GDA_OP_WRITE_IMM; of %GDA_OP_WAIT, which waits until the CQ with number @remote.key has
  *	this entry (gda_cq_reached())
  * @remote: @remote.len is the payload in all; the segments add up to it
- * @sge: local segments; of an atomic one, for the old value
  * @swap_add: of atomics, which are @remote.len bytes wide; narrow ones have zeros above
  * @compare: likewise; of a masked fetch-add the last bit of each field
  * @swap_mask: of a masked compare-and-swap
  * @compare_mask: likewise
- * @data: inline payload
+ * @few: the first of @sge
+ * @data: inline payload, in the place of the others
+ * @sge: local segments; of an atomic one, for the old value
  *
  * The dialect fills it in, executors read it, and the dialect writes its outcome.
  */
@@ -86,12 +88,17 @@ struct gda_work {
 	u8 flags;
 	u32 imm;
 	struct gda_sge remote;
-	struct gda_sge sge[GDA_ENGINE_MAX_SGE];
 	u64 swap_add;
 	u64 compare;
 	u64 swap_mask;
 	u64 compare_mask;
-	u8 data[GDA_ENGINE_MAX_INLINE];
+	union {
+		struct {
+			struct gda_sge few[GDA_WORK_SGE];
+			u8 data[GDA_ENGINE_MAX_INLINE];
+		};
+		struct gda_sge sge[GDA_ENGINE_MAX_SGE];
+	};
 };
 
 #endif /* GDA_WORK_H */

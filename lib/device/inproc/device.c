@@ -148,7 +148,7 @@ static int gda_inproc_query(const struct gda_inproc_context *ctx, struct gda_que
 		.max_counter = GDA_INPROC_MAX_COUNTER,
 		.max_sq_depth = GDA_ENGINE_MAX_DEPTH,
 		.max_cq_depth = GDA_INPROC_MAX_CQ_DEPTH,
-		.max_sge = GDA_ENGINE_MAX_SGE,
+		.max_sge = GDA_WORK_SGE,
 		.max_inline = GDA_ENGINE_MAX_INLINE,
 		.max_msg = GDA_ENGINE_MAX_MSG,
 		.max_mr_size = GDA_INPROC_MAX_MR_SIZE,

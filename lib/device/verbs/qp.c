@@ -17,7 +17,7 @@ static struct ibv_qp *gda_verbs_ib_create(struct gda_verbs *verbs, struct ibv_cq
 		.cap = {
 			.max_send_wr = window,
 			.max_recv_wr = GDA_VERBS_RECVS,
-			.max_send_sge = GDA_ENGINE_MAX_SGE,
+			.max_send_sge = GDA_WORK_SGE,
 			.max_recv_sge = 1,
 			.max_inline_data = inline_bytes,
 		},
