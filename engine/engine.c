@@ -37,6 +37,10 @@ void gda_engine_init(struct gda_engine_qp *q)
 	q->stray = 0;
 	q->recorded = 0;
 	q->fetched = 0;
+	q->took = false;
+	q->recv_open = false;
+	q->recv_closed = false;
+	q->recv_index = 0;
 	q->executed = 0;
 	q->flushed = 0;
 	q->bytes = 0;
@@ -61,6 +65,7 @@ static void gda_engine_fail(struct gda_engine_qp *q, u64 index, struct gda_statu
 
 	q->last.first = st;
 	q->last.first_error = index;
+	gda_recv_drop(q);
 }
 
 void gda_engine_overflow(struct gda_engine_qp *q)
@@ -213,5 +218,6 @@ bool gda_engine_pending(const struct gda_engine_qp *q)
 	if (state != GDA_QP_READY && state != GDA_QP_ERROR)
 		return false;
 	q->dialect->published(q, &scan);
-	return scan.ahead || (scan.illegal && state == GDA_QP_READY);
+	return scan.ahead || (scan.illegal && state == GDA_QP_READY) ||
+	       (q->rq && state == GDA_QP_ERROR && gda_rq_pending(q));
 }

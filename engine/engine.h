@@ -24,7 +24,7 @@
 #ifndef GDA_ENGINE_H
 #define GDA_ENGINE_H
 
-#include "dialect/dialect.h"
+#include "recv.h"
 #include <gda/record.h>
 
 struct gda_order;
@@ -33,6 +33,7 @@ struct gda_order;
 #define GDA_ENGINE_MAX_SQ_BYTES	(2U << 20)	/* ... and its bytes */
 #define GDA_ENGINE_MAX_CQE_BYTES 64U		/* the longest entry of a CQ */
 #define GDA_ENGINE_MAX_MSG	0x7fffffffU	/* payload of a work request, bytes */
+#define GDA_ENGINE_RNR_FOREVER	(~0U)	/* gda_engine_qp.rnr_retry: without end */
 
 /* In gda_mem.state beside GDA_MR_LIVE: no CPU has a window into the memory. */
 #define GDA_MEM_NO_CPU	0x100U
@@ -66,6 +67,9 @@ enum gda_completion_kind {
 	GDA_COMPLETION_DONE,	/* work of this queue is done */
 	GDA_COMPLETION_IMM,	/* a write with immediate arrived from the peer */
 	GDA_COMPLETION_ERROR,	/* work of this queue failed */
+	GDA_COMPLETION_RECV,	/* a receive took what the peer sent */
+	GDA_COMPLETION_RECV_IMM,	/* ... and an immediate */
+	GDA_COMPLETION_RECV_ERROR,	/* a receive failed, or was flushed */
 };
 
 /* A completion, before a dialect writes it as a CQE. */
@@ -76,11 +80,18 @@ struct gda_completion {
 	struct gda_status status;
 	struct gda_status first;	/* of errors: of the slot that failed first */
 	u64 first_error;
-	u64 index;		/* of the work request's first slot, 64 bits */
+	u64 index;		/* of the work request's first slot; of a receive, its own */
 	u32 qpn;
 	u32 byte_cnt;
 	u64 uidx_imm;		/* user index of the QP << 32 | immediate */
 };
+
+/* Is it of the owner's making, and not of a peer's? The CQ fails if it finds no room. */
+static inline bool gda_completion_own(const struct gda_completion *c)
+{
+	return c->kind == GDA_COMPLETION_DONE || c->kind == GDA_COMPLETION_ERROR ||
+	       (c->kind == GDA_COMPLETION_RECV_ERROR && c->status.class == GDA_CLASS_FLUSH);
+}
 
 /* GDA_CQ_ARM*: which ways of arming a CQ a completion fires. */
 static inline u32 gda_completion_fires(const struct gda_completion *c)
@@ -103,7 +114,8 @@ struct gda_engine_qp {
 	const __be32 *dbrec;		/* user-writable: [0] receive, [1] send */
 	const __be64 *db;		/* user-writable: doorbell cell */
 	struct gda_engine_cq *cq;
-	struct gda_engine_cq *recv_cq;	/* of immediates from the peer, or NULL */
+	struct gda_engine_cq *recv_cq;	/* of immediates and sends from the peer, or NULL */
+	struct gda_engine_rq *rq;	/* for what the peer sends; or NULL, and it cannot */
 	struct gda_counter_mem *sent;	/* ours completed, or NULL; shared, atomic adds */
 	struct gda_counter_mem *recv;	/* the peer's arrived, or NULL; likewise */
 	void *pd;
@@ -111,12 +123,13 @@ struct gda_engine_qp {
 	u32 depth;			/* slots, power of two */
 	u32 qpn;
 	u32 user_index;			/* 24 bits, for its completions */
-	u32 rnr_retry;			/* tries again of a write whose immediate finds no room */
+	u32 rnr_retry;			/* tries again of what finds no room at the peer */
 	u32 min_rnr_timer;		/* delay that the peer's keep, by the code of verbs */
 	u32 wait_ms;			/* how long a WAIT waits */
 	u32 max_sge;			/* local segments of a request; 0: GDA_WORK_SGE */
 	u32 state;			/* enum gda_qp_state */
 	u32 fail;		/* host's request to fail: GDA_STATUS(), or 0 */
+	bool sends;		/* it may post sends; else that is an unknown opcode */
 	bool record;		/* each outcome is told to gda_host_record(), not only errors */
 	struct gda_order *order;	/* order.h; or NULL: one request after the other */
 
@@ -137,6 +150,13 @@ struct gda_engine_qp {
 	u64 stray;			/* doorbell of another queue that was reported, or 0 */
 	u64 recorded;			/* @pi, as it was told to gda_host_record() last */
 	u64 fetched;			/* 1 more than the slot that was told there as begun */
+	bool took;			/* @taken is the peer's open entry, for @work */
+	struct gda_recv taken;
+
+	/* under the lock of @rq */
+	bool recv_open;			/* an entry was taken and is not complete */
+	bool recv_closed;		/* nothing can be taken any more */
+	u32 recv_index;			/* of the open entry */
 
 	/* statistics and first error; read by others with READ_ONCE */
 	u64 executed;
@@ -233,7 +253,7 @@ struct gda_exec_mems {
 
 /* Values that stay the same for one visit. */
 struct gda_exec_scope {
-	const struct gda_engine_qp *peer;	/* who responds, or NULL if nobody does */
+	struct gda_engine_qp *peer;	/* who responds, or NULL if nobody does */
 	u64 until;			/* stop where q->bytes would pass this */
 	struct gda_exec_use local;
 	struct gda_exec_use remote;
@@ -277,7 +297,7 @@ int gda_exec_check(const struct gda_engine_qp *q, const struct gda_work *w,
  * @peer: the queue that responds from now on, or NULL: none does
  * @scope: of this visit
  */
-void gda_exec_route(const struct gda_engine_qp *peer, struct gda_exec_scope *scope);
+void gda_exec_route(struct gda_engine_qp *peer, struct gda_exec_scope *scope);
 
 /* record.c */
 
@@ -321,8 +341,8 @@ bool gda_cq_refuse(struct gda_engine_cq *cq, const struct gda_completion *c);
  * @cq: the CQ; the caller holds its lock
  * @c: what to write
  *
- * One that comes from the peer (an immediate) and finds no room is refused and changes
- * nothing; one of the owner's is lost, and the CQ fails.
+ * One that comes from the peer and finds no room is refused and changes nothing; one of the
+ * owner's (gda_completion_own()) is lost, and the CQ fails.
  *
  * Return: false if nothing was written, for want of room or since the CQ has failed.
  */
@@ -385,6 +405,42 @@ bool gda_host_push(struct gda_engine_cq *cq, const struct gda_completion *c);
  * serves other queues meanwhile, and waits for nothing.
  */
 void gda_host_delay(struct gda_engine_qp *q, u32 ns);
+
+/**
+ * gda_host_recv - gda_rq_take() under the lock of @peer->rq
+ * @peer: the peer of the visited queue; it has a receive queue
+ * @out: the entry
+ *
+ * The lock may be one that several queues share, and is not held for longer than it takes to read
+ * an entry or to write a completion.
+ *
+ * Return: as gda_rq_take().
+ */
+int gda_host_recv(struct gda_engine_qp *peer, struct gda_recv *out);
+
+/**
+ * gda_host_recv_end - gda_rq_end() under the lock of @peer->rq
+ * @peer: the peer of the visited queue
+ * @c: the completion
+ *
+ * Return: as gda_rq_end().
+ */
+int gda_host_recv_end(struct gda_engine_qp *peer, const struct gda_completion *c);
+
+/**
+ * gda_host_recv_flush - gda_rq_flush() under the lock of @q->rq
+ * @q: the visited queue, which has failed
+ *
+ * Return: as gda_rq_flush().
+ */
+bool gda_host_recv_flush(struct gda_engine_qp *q);
+
+/**
+ * gda_host_fail - have another queue fail
+ * @q: the peer of the visited queue
+ * @fail: for @q->fail, unless it is set already; the queue is visited soon
+ */
+void gda_host_fail(struct gda_engine_qp *q, u32 fail);
 
 /**
  * gda_host_wait - wait for an entry of a CQ

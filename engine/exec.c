@@ -2,7 +2,7 @@
 /*
  * Carries one decoded work request out: checks all of it, then moves bytes between
  * the local segments and the remote range, or does the atomic, or both ends' part of
- * a write with immediate.
+ * a write with immediate. What a receive of the peer takes is send.c's.
  *
  * Invariants:
  *
@@ -18,10 +18,7 @@
  * The local and remote memory may be the same, overlap, or be the queue itself: that
  * changes what bytes arrive in the overlap and nothing else.
  */
-#include "access.h"
-
-/* A transfer this short is not split by the budget, so that its store stays whole. */
-#define GDA_EXEC_WHOLE	64U
+#include "move.h"
 
 /* The longest transfer that is called short, and the longest span looked for at once. */
 #define GDA_EXEC_AHEAD	4096U
@@ -45,16 +42,13 @@ static const struct gda_exec_rights {
 	[GDA_OP_COMPARE_SWAP] = { GDA_ACCESS_LOCAL_WRITE, GDA_ACCESS_REMOTE_ATOMIC },
 	[GDA_OP_MASKED_FETCH_ADD] = { GDA_ACCESS_LOCAL_WRITE, GDA_ACCESS_REMOTE_ATOMIC },
 	[GDA_OP_MASKED_COMPARE_SWAP] = { GDA_ACCESS_LOCAL_WRITE, GDA_ACCESS_REMOTE_ATOMIC },
+	[GDA_OP_SEND] = { 0, 0 },
+	[GDA_OP_SEND_IMM] = { 0, 0 },
 };
 
 static __always_inline u64 gda_exec_tag(u32 key, u32 access)
 {
 	return (u64)access << 32 | key;
-}
-
-static int gda_exec_fail(u8 class, u8 cause)
-{
-	return -(int)GDA_STATUS(class, cause);
 }
 
 /* Why a segment or the remote range may not be used; with @far, not since no CPU reaches it. */
@@ -127,74 +121,6 @@ int gda_exec_check(const struct gda_engine_qp *q, const struct gda_work *w,
 		return gda_exec_check_remote(q, w, true, peer, mems);
 	return peer ? gda_exec_check_imm(w, peer) :
 		      gda_exec_fail(GDA_CLASS_RETRY, GDA_CAUSE_PEER);
-}
-
-static __always_inline u32 gda_exec_span(const struct gda_mem *mem,
-					 const struct gda_sge *range, u32 off, u32 len,
-					 void **ptr)
-{
-	return gda_host_span(mem, range->addr + off - mem->iova, len, ptr);
-}
-
-static noinline void gda_exec_copy_bytes(u8 *dst, const u8 *src, u32 len)
-{
-	uintptr_t ahead = (uintptr_t)dst - (uintptr_t)src;
-
-	if (likely(ahead >= len && -ahead >= len))
-		memcpy(dst, src, len);
-	else
-		memmove(dst, src, len);
-}
-
-/* Is it one word, of 4 or 8 bytes, at addresses that are multiples of its size? */
-static __always_inline bool gda_exec_is_word(const void *dst, const void *src, u32 len)
-{
-	return !((len - 4) & ~4U) && !(((uintptr_t)dst | (uintptr_t)src) & (len - 1));
-}
-
-/*
- * One load and one store. A program may poll the word: the store releases what earlier work
- * requests stored, so that its acquire sees all of that, and the load acquires likewise.
- */
-static __always_inline void gda_exec_copy_word(void *dst, const void *src, u32 len)
-{
-	if (likely(len == sizeof(u64)))
-		/* pairs with the program's: it polls @dst, and stores to @src */
-		smp_store_release((u64 *)dst, smp_load_acquire((const u64 *)src));
-	else	/* likewise */
-		smp_store_release((u32 *)dst, smp_load_acquire((const u32 *)src));
-}
-
-static __always_inline void gda_exec_copy(void *dst, const void *src, u32 len)
-{
-	if (likely(gda_exec_is_word(dst, src, len)))
-		gda_exec_copy_word(dst, src, len);
-	else
-		gda_exec_copy_bytes(dst, src, len);
-}
-
-/* @len bytes between two pointers, the way of @op. */
-static __always_inline void gda_exec_move(struct gda_engine_qp *q, u8 op, void *local,
-					  void *remote, u32 len)
-{
-	if (op != GDA_OP_READ) {
-		smp_wmb(); /* after the stores of earlier work requests */
-	} else {
-		void *dst = local;
-
-		smp_mb(); /* loads, too, after the stores of earlier ones */
-		local = remote;
-		remote = dst;
-	}
-	gda_exec_copy(remote, local, len);
-	WRITE_ONCE(q->bytes, q->bytes + len);
-}
-
-/* The peer counts writes and atomics once they are all there. */
-static __always_inline void gda_exec_arrived(u8 op, const struct gda_engine_qp *peer)
-{
-	if (op != GDA_OP_READ && peer->recv)
-		gda_os_fetch_add64(&peer->recv->value, 1);
 }
 
 /*
@@ -317,27 +243,6 @@ static bool gda_exec_short(struct gda_engine_qp *q, struct gda_exec_scope *scope
 	return true;
 }
 
-/*
- * A pointer to the local bytes at q->done, at most @len of them.
- * Return: how many, 0 if they have no window.
- */
-static u32 gda_exec_local(struct gda_engine_qp *q, const struct gda_exec_mems *mems, u32 len,
-			  void **ptr)
-{
-	struct gda_work *w = &q->work;
-	u32 off = q->done;
-	u32 i = 0;
-
-	if (w->inlined) {
-		*ptr = w->data + off;
-		return len;
-	}
-	while (off >= w->sge[i].len)
-		off -= w->sge[i++].len;
-	return gda_exec_span(mems->local[i], &w->sge[i], off, min(len, w->sge[i].len - off),
-			     ptr);
-}
-
 /* Return: as gda_exec(). */
 static int gda_exec_transfer(struct gda_engine_qp *q, const struct gda_exec_mems *mems, u64 until)
 {
@@ -369,12 +274,7 @@ static int gda_exec_transfer(struct gda_engine_qp *q, const struct gda_exec_mems
 	return 1;
 }
 
-/*
- * The peer has no room for an immediate: what an RNR NAK says on a wire. All bytes are in
- * place, and q->done says so, when the work request goes on after the peer's delay.
- * Return: 0, or gda_exec_fail() after the last try.
- */
-static noinline int gda_exec_not_ready(struct gda_engine_qp *q, struct gda_exec_scope *scope)
+noinline int gda_exec_not_ready(struct gda_engine_qp *q, struct gda_exec_scope *scope)
 {
 	/* as InfiniBand encodes the timer of an RNR NAK, in units of 10 us; 0 is 65536 */
 	static const u16 delays[GDA_MAX_MIN_RNR_TIMER + 1] = {
@@ -386,7 +286,8 @@ static noinline int gda_exec_not_ready(struct gda_engine_qp *q, struct gda_exec_
 
 	if (q->rnr_tries == q->rnr_retry)
 		return gda_exec_fail(GDA_CLASS_RNR, GDA_CAUSE_RECV);
-	q->rnr_tries++;
+	if (q->rnr_retry != GDA_ENGINE_RNR_FOREVER)
+		q->rnr_tries++;
 	q->busy = true;
 	/* nothing after it may be begun */
 	scope->until = q->bytes;
@@ -401,7 +302,7 @@ static noinline int gda_exec_not_ready(struct gda_engine_qp *q, struct gda_exec_
  */
 static int gda_exec_push_imm(struct gda_engine_qp *q, struct gda_exec_scope *scope)
 {
-	const struct gda_engine_qp *peer = scope->peer;
+	struct gda_engine_qp *peer = scope->peer;
 	const struct gda_work *w = &q->work;
 	const struct gda_completion c = {
 		.kind = GDA_COMPLETION_IMM,
@@ -412,6 +313,8 @@ static int gda_exec_push_imm(struct gda_engine_qp *q, struct gda_exec_scope *sco
 		.uidx_imm = (u64)peer->user_index << 32 | w->imm,
 	};
 
+	if (unlikely(peer->rq))
+		return gda_exec_give_imm(q, scope);
 	if (unlikely(!gda_host_push(peer->recv_cq, &c)))
 		return gda_exec_not_ready(q, scope);
 	gda_engine_record_arrived(peer, q->imms, w->opcode, &w->remote, w->imm);
@@ -601,6 +504,8 @@ static noinline int gda_exec_any(struct gda_engine_qp *q, struct gda_exec_scope 
 	ret = gda_exec_check_local(q, &q->work, false, &mems);
 	if (unlikely(ret))
 		return ret;
+	if (unlikely(op >= GDA_OP_SEND))
+		return gda_exec_send(q, scope, &mems);
 	/* DUMP has a local segment only */
 	if (unlikely(!q->work.remote.len))
 		return op == GDA_OP_DUMP ? gda_exec_dump(q, &mems) : gda_exec_empty(q, scope);
@@ -639,7 +544,7 @@ void gda_exec_begin(const struct gda_engine_qp *q, u32 bytes, struct gda_exec_sc
 	scope->remote.tag = ~0ULL;
 }
 
-void gda_exec_route(const struct gda_engine_qp *peer, struct gda_exec_scope *scope)
+void gda_exec_route(struct gda_engine_qp *peer, struct gda_exec_scope *scope)
 {
 	if (peer == scope->peer)
 		return;

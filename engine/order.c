@@ -72,7 +72,7 @@ static bool gda_order_passes(const struct gda_order *o, const struct gda_work *w
 			     const struct gda_work *first)
 {
 	if (w->flags & GDA_WORK_FENCE &&
-	    (first->op == GDA_OP_READ || first->op >= GDA_OP_FETCH_ADD))
+	    (first->op == GDA_OP_READ || gda_op_is_atomic(first->op)))
 		return false;
 	if (o->q->dialect->unordered)
 		return true;
@@ -80,11 +80,24 @@ static bool gda_order_passes(const struct gda_order *o, const struct gda_work *w
 	       !gda_order_refused(o, first);
 }
 
-/* May the request at @at go on, with all those before it without an outcome? */
+/* Is an entry of the peer's receive queue taken for it? */
+static bool gda_order_receives(const struct gda_order *o, const struct gda_work *w)
+{
+	const struct gda_engine_qp *peer = gda_engine_peer(o->q);
+
+	return w->op >= GDA_OP_SEND || (w->op == GDA_OP_WRITE_IMM && peer && peer->rq);
+}
+
+/*
+ * May the request at @at go on, with all those before it without an outcome? Entries are taken in
+ * the order of posting, and one that was taken is the oldest request's (q->taken).
+ */
 static bool gda_order_may(const struct gda_order *o, u32 at)
 {
 	u32 i;
 
+	if (at && gda_order_receives(o, gda_order_work(o, at)))
+		return false;
 	for (i = 0; i < at; i++)
 		if (!gda_order_passes(o, gda_order_work(o, at), gda_order_work(o, i)))
 			return false;
@@ -110,6 +123,8 @@ static void gda_order_end(struct gda_order *o, u32 at, struct gda_status st)
 {
 	u64 ticket = o->slots[o->waiting[at]].ticket;
 
+	if (!at)
+		gda_recv_drop(o->q);
 	o->n--;
 	memmove(o->waiting + at, o->waiting + at + 1, o->n - at);
 	gda_flight_done(&o->flight, ticket, st);
@@ -221,10 +236,15 @@ u32 gda_order_visit(struct gda_engine_qp *q, u32 wqes, u32 bytes)
 	if (gda_order_is_over(o))
 		gda_order_flush(o, 0);
 	t.left += gda_flight_retire(&o->flight, wqes > t.left ? wqes - t.left : 0);
+	if (!t.steps && !t.left)
+		return gda_recv_flush(q, wqes);
 	return t.steps + (t.left > t.ended ? t.left - t.ended : 0);
 }
 
 bool gda_order_pending(const struct gda_order *o)
 {
-	return o->n || gda_flight_pending(&o->flight);
+	const struct gda_engine_qp *q = o->q;
+
+	return o->n || gda_flight_pending(&o->flight) ||
+	       (q->rq && READ_ONCE(q->state) == GDA_QP_ERROR && gda_rq_pending(q));
 }

@@ -172,6 +172,7 @@ static __always_inline void gda_engine_step(struct gda_engine_qp *q,
 		gda_engine_succeed(q, q->ci);
 		gda_engine_advance(q);
 	} else if (ret < 0) {
+		gda_recv_drop(q);
 		st.class = (u8)-ret;
 		st.cause = (u8)(-ret >> 8);
 		gda_engine_fail_work(q, q->ci, st);
@@ -247,7 +248,7 @@ static __always_inline u32 gda_engine_serve(struct gda_engine_qp *q, u32 wqes, u
 	struct gda_exec_scope scope;
 
 	if (q->pi == q->ci && !n)
-		return 0;
+		return gda_recv_flush(q, wqes);
 	gda_exec_begin(q, bytes, &scope);
 	while (q->pi != q->ci && n < wqes && q->bytes < scope.until) {
 		if (likely(READ_ONCE(q->state) == GDA_QP_READY))

@@ -58,6 +58,6 @@ int gda_cq_reached(const struct gda_engine_cq *cq, u32 index)
 
 bool gda_cq_refuse(struct gda_engine_cq *cq, const struct gda_completion *c)
 {
-	cq->failed = c->kind != GDA_COMPLETION_IMM;
+	cq->failed = gda_completion_own(c);
 	return false;
 }

@@ -19,6 +19,8 @@
 struct gda_completion;
 struct gda_engine_cq;
 struct gda_engine_qp;
+struct gda_engine_rq;
+struct gda_recv;
 
 /* The raw values of a doorbell and its record, as the dialect reads them. */
 struct gda_ring_scan {
@@ -51,6 +53,10 @@ struct gda_ring_scan {
  *	still valid, for the error completion
  * @route: find the queue that responds to q->work, or NULL if it is gone. A dialect whose
  *	queues are connected has no @route: gda_engine_peer() finds the responder of a visit
+ * @posted: how many entries of a receive queue were posted and not taken, by its record, which is
+ *	read once: any number of 16 bits. NULL: the dialect has no receive queues
+ * @recv: copy an entry out of a receive queue and decode it, all but its index: entry number @at,
+ *	below the depth. NULL as @posted
  * @preset: fill all entries of a CQ such that none is valid
  * @finish: write an outcome as one entry, for gda_cq_push(), and count it in cq->producer; on a
  *	collapsed CQ set cq->reached
@@ -72,7 +78,9 @@ struct gda_dialect_ops {
 	void (*record)(const struct gda_engine_qp *q, __be32 *rec);
 	struct gda_status (*decode)(const struct gda_engine_qp *q, u32 avail,
 				    struct gda_work *work);
-	const struct gda_engine_qp *(*route)(const struct gda_engine_qp *q);
+	struct gda_engine_qp *(*route)(const struct gda_engine_qp *q);
+	u32 (*posted)(const struct gda_engine_rq *rq);
+	void (*recv)(const struct gda_engine_rq *rq, u32 at, struct gda_recv *out);
 	void (*preset)(struct gda_engine_cq *cq);
 	bool (*finish)(struct gda_engine_cq *cq, const struct gda_completion *c);
 	u8 (*syndrome)(struct gda_status st);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The mlx5 dialect, the executor's side: how far a send queue is published, what a work
- * queue entry (WQE) of gda/mlx5.h asks for, and the bytes of completion queue entries.
+ * The mlx5 dialect, the executor's side: how far a send queue is published, and what an entry
+ * (WQE) of gda/mlx5.h asks for, in a send queue or in a receive queue. Entries of CQs are
+ * mlx5_cq.c's.
  *
  * Published range. User space and devices write the doorbell cell and the doorbell record at
  * any time. Both carry a 16-bit next index, and each is read once per scan; one whose index has
@@ -29,22 +30,14 @@
  * rewrites an entry meanwhile gets one of the things it wrote, checked, or an error. Not
  * looked at: signature, dci, an immediate the opcode does not carry, reserved words and all
  * of a NOP behind its control segment. The engine executes in order, and needs no fence.
- *
- * CQE. A poller that sees bytes 60..63 of an entry sees the rest of it, and everything the
- * work request moved: they are one aligned store, released, and the last. Nothing is read
- * from the entries. The consumer's record is any number a user likes: it can make the CQ
- * fail, nothing else. On a collapsed CQ the words that name the first error are stored
- * whole and with the same value ever after, so they can be read at any time once an error
- * shows.
  */
 #include <gda/mlx5.h>
+#include "mlx5_cq.h"
 #include "visit.h"
 
 #define GDA_MLX5_SEGS_PER_SLOT	(GDA_MLX5_SLOT_BYTES / GDA_MLX5_SEG_BYTES)
 #define GDA_MLX5_MAX_DS		63	/* longest WQE that is executed, in segments... */
 #define GDA_MLX5_MAX_SLOTS	16	/* ...and in slots */
-#define GDA_MLX5_CQE_BYTES	64
-#define GDA_MLX5_CQE_LAP0	(GDA_MLX5_CQE_INVALID << 4 | 1)	/* not valid in lap 0 */
 #define GDA_MLX5_INDEX_HALF	0x8000U
 
 /* Opcode and operand size of a masked atomic, as gda_mlx5_decode() looks at them. */
@@ -237,19 +230,22 @@ static noinline struct gda_status gda_mlx5_decode_list(const struct gda_engine_q
 	return gda_status(GDA_CLASS_NONE, 0);
 }
 
-/* Inline payload begins behind the count in @seg and goes on in whole segments. */
-static noinline struct gda_status gda_mlx5_decode_inline(const struct gda_engine_qp *q, u32 ds,
-							 struct gda_mlx5_seg seg,
-							 struct gda_work *work)
+/*
+ * Inline payload begins behind the count in @seg, which is segment number @first, and goes on in
+ * whole segments.
+ */
+static __always_inline struct gda_status
+gda_mlx5_copy_inline(const struct gda_engine_qp *q, u32 first, u32 ds, struct gda_mlx5_seg seg,
+		     struct gda_work *work)
 {
 	u32 len = gda_mlx5_half(&seg, 0) & ~GDA_MLX5_INLINE;
 	u32 have = GDA_MLX5_SEG_BYTES - 4;
-	u32 n = 3;
+	u32 n = first + 1;
 
 	if (unlikely(len > GDA_ENGINE_MAX_INLINE))
 		return gda_mlx5_bad_length();
 	/* before anything is copied: only what @ds covers is published */
-	if (unlikely(ds != 2 + (len + 4 + GDA_MLX5_SEG_BYTES - 1) / GDA_MLX5_SEG_BYTES))
+	if (unlikely(ds != first + (len + 4 + GDA_MLX5_SEG_BYTES - 1) / GDA_MLX5_SEG_BYTES))
 		return gda_mlx5_bad_ds();
 	memcpy(work->data, (const u8 *)seg.raw + 4, have);
 	while (n < ds) {
@@ -262,6 +258,13 @@ static noinline struct gda_status gda_mlx5_decode_inline(const struct gda_engine
 	work->inlined = true;
 	work->remote.len = len;
 	return gda_status(GDA_CLASS_NONE, 0);
+}
+
+static noinline struct gda_status gda_mlx5_decode_inline(const struct gda_engine_qp *q, u32 ds,
+							 struct gda_mlx5_seg seg,
+							 struct gda_work *work)
+{
+	return gda_mlx5_copy_inline(q, 2, ds, seg, work);
 }
 
 static __always_inline void gda_mlx5_decode_remote(const u64 *slot, struct gda_work *work)
@@ -300,15 +303,45 @@ gda_mlx5_decode_rdma(const struct gda_engine_qp *q, const u64 *slot, u32 ds, u8 
 	return gda_mlx5_decode_list(q, 3, ds, work);
 }
 
-/* RDMA_WRITE_IMM. Its event is the peer's. */
+/* The event of a solicited work request is the peer's. */
+static void gda_mlx5_solicit(struct gda_work *work)
+{
+	if (work->flags & GDA_WORK_SOLICITED)
+		work->flags ^= GDA_WORK_SOLICITED | GDA_WORK_SOLICIT;
+}
+
+/* RDMA_WRITE_IMM. */
 static noinline struct gda_status
 gda_mlx5_decode_write_imm(const struct gda_engine_qp *q, const u64 *slot, u32 ds, u32 imm,
 			  struct gda_work *work)
 {
 	work->imm = imm;
-	if (work->flags & GDA_WORK_SOLICITED)
-		work->flags ^= GDA_WORK_SOLICITED | GDA_WORK_SOLICIT;
+	gda_mlx5_solicit(work);
 	return gda_mlx5_decode_rdma(q, slot, ds, GDA_OP_WRITE_IMM, work);
+}
+
+/* SEND and SEND_IMM: data segments, inline data, or neither, behind the control segment. */
+static noinline struct gda_status
+gda_mlx5_decode_send(const struct gda_engine_qp *q, const u64 *slot, u32 ds, u8 op,
+		     struct gda_work *work)
+{
+	struct gda_mlx5_seg seg;
+
+	if (!q->sends)
+		return gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_OPCODE);
+	gda_mlx5_set_shape(work, op, ds > 1);
+	memset(&work->remote, 0, sizeof(work->remote));
+	gda_mlx5_solicit(work);
+	if (unlikely(ds > GDA_MLX5_MAX_DS))
+		return gda_mlx5_bad_ds();
+	if (ds == 1)
+		return gda_status(GDA_CLASS_NONE, 0);
+	seg = gda_mlx5_fetch(slot, 1);
+	if (unlikely(!gda_mlx5_decode_data(&seg, &work->sge[0])))
+		return work->sge[0].len & GDA_MLX5_INLINE ?
+		       gda_mlx5_copy_inline(q, 1, ds, seg, work) : gda_mlx5_bad_length();
+	work->remote.len = work->sge[0].len;
+	return gda_mlx5_decode_list(q, 2, ds, work);
 }
 
 /* Decode the remote address segment of an atomic. Return: whether @ds is right for it. */
@@ -483,77 +516,61 @@ static struct gda_status gda_mlx5_decode(const struct gda_engine_qp *q, u32 avai
 		return gda_mlx5_decode_nop(work);
 	case GDA_MLX5_WAIT:
 		return gda_mlx5_decode_wait(slot, ds, work);
+	case GDA_MLX5_SEND:
+		work->imm = 0;
+		return gda_mlx5_decode_send(q, slot, ds, GDA_OP_SEND, work);
+	case GDA_MLX5_SEND_IMM:
+		work->imm = gda_mlx5_half(&ctrl, 3);
+		return gda_mlx5_decode_send(q, slot, ds, GDA_OP_SEND_IMM, work);
 	default:
 		return gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_OPCODE);
 	}
 }
 
-/* The part of a CQE that is written, as words; bytes 0..31 are reserved. */
-struct gda_mlx5_cqe_words {
-	u8 rsvd[32];
-	__be64 uidx_imm;	/* 32 */
-	__be64 count;		/* 40: byte_cnt, or first_error */
-	__be64 status;		/* 48: timestamp, or the syndromes */
-	__be32 sop_qpn;		/* 56 */
-	__be32 last;		/* 60: wqe_counter, signature, op_own */
-};
-
-static_assert(sizeof(struct gda_mlx5_cqe_words) == GDA_MLX5_CQE_BYTES);
-static_assert(sizeof(struct gda_mlx5_cqe) == GDA_MLX5_CQE_BYTES);
-static_assert(sizeof(struct gda_mlx5_err_cqe) == GDA_MLX5_CQE_BYTES);
-static_assert(offsetof(struct gda_mlx5_cqe, srqn_uidx) == 32);
-static_assert(offsetof(struct gda_mlx5_cqe, imm) == 36);
-static_assert(offsetof(struct gda_mlx5_cqe, byte_cnt) == 44);
-static_assert(offsetof(struct gda_mlx5_cqe, timestamp) == 48);
-static_assert(offsetof(struct gda_mlx5_cqe, sop_qpn) == 56);
-static_assert(offsetof(struct gda_mlx5_cqe, wqe_counter) == 60);
-static_assert(offsetof(struct gda_mlx5_cqe, op_own) == 63);
-static_assert(offsetof(struct gda_mlx5_err_cqe, srqn) == 32);
-static_assert(offsetof(struct gda_mlx5_err_cqe, first_error) == 40);
-static_assert(offsetof(struct gda_mlx5_err_cqe, first_syndrome) == 52);
-static_assert(offsetof(struct gda_mlx5_err_cqe, first_vendor) == 53);
-static_assert(offsetof(struct gda_mlx5_err_cqe, vendor_err_synd) == 54);
-static_assert(offsetof(struct gda_mlx5_err_cqe, syndrome) == 55);
-static_assert(offsetof(struct gda_mlx5_err_cqe, s_wqe_opcode_qpn) == 56);
-
-/* A cause is stored as it is. */
-static_assert((u32)GDA_CAUSE_NONE == GDA_MLX5_VENDOR_NONE);
-static_assert((u32)GDA_CAUSE_DOORBELL == GDA_MLX5_VENDOR_DOORBELL);
-static_assert((u32)GDA_CAUSE_INDEX == GDA_MLX5_VENDOR_INDEX);
-static_assert((u32)GDA_CAUSE_OPCODE == GDA_MLX5_VENDOR_OPCODE);
-static_assert((u32)GDA_CAUSE_SIZE == GDA_MLX5_VENDOR_DS);
-static_assert((u32)GDA_CAUSE_LENGTH == GDA_MLX5_VENDOR_LENGTH);
-static_assert((u32)GDA_CAUSE_ALIGN == GDA_MLX5_VENDOR_ALIGN);
-static_assert((u32)GDA_CAUSE_KEY == GDA_MLX5_VENDOR_KEY);
-static_assert((u32)GDA_CAUSE_REVOKED == GDA_MLX5_VENDOR_REVOKED);
-static_assert((u32)GDA_CAUSE_RIGHTS == GDA_MLX5_VENDOR_RIGHTS);
-static_assert((u32)GDA_CAUSE_RANGE == GDA_MLX5_VENDOR_RANGE);
-static_assert((u32)GDA_CAUSE_IO == GDA_MLX5_VENDOR_IO);
-static_assert((u32)GDA_CAUSE_PEER == GDA_MLX5_VENDOR_PEER);
-static_assert((u32)GDA_CAUSE_CQ == GDA_MLX5_VENDOR_CQ);
-static_assert((u32)GDA_CAUSE_QUEUE == GDA_MLX5_VENDOR_QUEUE);
-static_assert((u32)GDA_CAUSE_RECV == GDA_MLX5_VENDOR_RECV);
-static_assert((u32)GDA_CAUSE_DEVICE == GDA_MLX5_VENDOR_DEVICE);
-static_assert((u32)GDA_CAUSE_FORK == GDA_MLX5_VENDOR_FORK);
-static_assert((u32)GDA_CAUSE_FABRIC == GDA_MLX5_VENDOR_FABRIC);
-
-static u8 gda_mlx5_syndrome(struct gda_status st)
+static u32 gda_mlx5_posted(const struct gda_engine_rq *rq)
 {
-	static const u8 of[] = {
-		[GDA_CLASS_NONE] = GDA_MLX5_SYND_NONE,
-		[GDA_CLASS_LOCAL] = GDA_MLX5_SYND_LOCAL_PROT,
-		[GDA_CLASS_QUEUE] = GDA_MLX5_SYND_LOCAL_QP_OP,
-		[GDA_CLASS_REMOTE_ACCESS] = GDA_MLX5_SYND_REMOTE_ACCESS,
-		[GDA_CLASS_REMOTE_OP] = GDA_MLX5_SYND_REMOTE_OP,
-		[GDA_CLASS_INVALID_REQUEST] = GDA_MLX5_SYND_REMOTE_INVAL_REQ,
-		[GDA_CLASS_RETRY] = GDA_MLX5_SYND_RETRY_EXC,
-		[GDA_CLASS_RNR] = GDA_MLX5_SYND_RNR_EXC,
-		[GDA_CLASS_FLUSH] = GDA_MLX5_SYND_WR_FLUSH,
-	};
+	/* pairs with the owner's release: the entries are read after it */
+	u32 posted = gda_be32_to_cpu(smp_load_acquire(rq->record));
 
-	if (st.class == GDA_CLASS_LOCAL && st.cause == GDA_CAUSE_LENGTH)
-		return GDA_MLX5_SYND_LOCAL_LENGTH;
-	return of[st.class];
+	return (posted - READ_ONCE(rq->taken)) & 0xffff;
+}
+
+/* A segment of a receive's list. Return: false if the list ends before it. */
+static bool gda_mlx5_recv_data(const struct gda_mlx5_seg *seg, struct gda_recv *out)
+{
+	struct gda_sge *sge = &out->sge[out->nsge];
+
+	if (gda_mlx5_decode_data(seg, sge)) {
+		out->nsge++;
+		out->len += sge->len;
+		return true;
+	}
+	if (sge->key == GDA_MLX5_INVALID_LKEY)
+		return false;
+	if (sge->len)
+		out->st = gda_mlx5_bad_length();
+	return !sge->len;
+}
+
+static void gda_mlx5_recv(const struct gda_engine_rq *rq, u32 at, struct gda_recv *out)
+{
+	const u64 *entry = (const u64 *)rq->entries + ((size_t)at << rq->shift) / sizeof(u64);
+	u32 n = rq->linked, segs = (1U << rq->shift) / GDA_MLX5_SEG_BYTES;
+	struct gda_mlx5_seg seg;
+
+	out->next = 0;
+	out->nsge = 0;
+	out->len = 0;
+	out->st = gda_status(GDA_CLASS_NONE, GDA_CAUSE_NONE);
+	if (rq->linked) {
+		seg = gda_mlx5_fetch(entry, 0);
+		out->next = gda_mlx5_half(&seg, 0) & 0xffff;
+	}
+	for (; n < segs; n++) {
+		seg = gda_mlx5_fetch(entry, n);
+		if (!gda_mlx5_recv_data(&seg, out))
+			break;
+	}
 }
 
 static void gda_mlx5_record(const struct gda_engine_qp *q, __be32 *rec)
@@ -568,72 +585,6 @@ static bool gda_mlx5_fatal(struct gda_status st)
 	return true;
 }
 
-static void gda_mlx5_preset(struct gda_engine_cq *cq)
-{
-	u8 *entry = cq->entries;
-	u32 i;
-
-	if (cq->collapsed) {
-		/* counter 0xffff: index 0 is not complete, by every polling rule */
-		memset(entry, 0xff, GDA_MLX5_CQE_BYTES);
-		return;
-	}
-	for (i = 0; i < cq->depth; i++, entry += GDA_MLX5_CQE_BYTES) {
-		memset(entry, 0, GDA_MLX5_CQE_BYTES);
-		entry[offsetof(struct gda_mlx5_cqe, op_own)] = GDA_MLX5_CQE_LAP0;
-	}
-}
-
-/* Both counts modulo 2^24: a consumer index ahead of the producer is "full" too. */
-static bool gda_mlx5_cq_full(const struct gda_engine_cq *cq)
-{
-	u32 consumer;
-
-	if (!cq->consumer)
-		return false;
-	/* pairs with the consumer's release: it has read the entry we overwrite */
-	consumer = gda_be32_to_cpu(smp_load_acquire(cq->consumer));
-	return (((u32)cq->producer - consumer) & 0xffffff) >= cq->depth;
-}
-
-static bool gda_mlx5_finish(struct gda_engine_cq *cq, const struct gda_completion *c)
-{
-	struct gda_mlx5_cqe_words *cqe = cq->entries;
-	u32 opcode = GDA_MLX5_CQE_REQ;
-	u32 wr_opcode = c->wr_opcode;
-	u32 owner = 0;
-	u64 count = c->byte_cnt;
-	u64 status = 0;
-
-	if (!cq->collapsed) {
-		if (unlikely(gda_mlx5_cq_full(cq)))
-			return gda_cq_refuse(cq, c);
-		cqe += cq->producer & (cq->depth - 1);
-		owner = (cq->producer & cq->depth) != 0;
-	} else {
-		cq->reached = c->index + 1;
-	}
-	if (unlikely(c->kind == GDA_COMPLETION_IMM)) {
-		/* the requester's opcode may be of another dialect */
-		opcode = GDA_MLX5_CQE_RESP_IMM;
-		wr_opcode = GDA_MLX5_WRITE_IMM;
-	} else if (unlikely(c->kind == GDA_COMPLETION_ERROR)) {
-		opcode = GDA_MLX5_CQE_REQ_ERR;
-		count = c->first_error;
-		status = (u64)gda_mlx5_syndrome(c->first) << 24 | (u64)c->first.cause << 16 |
-			 (u64)c->status.cause << 8 | gda_mlx5_syndrome(c->status);
-	}
-	WRITE_ONCE(cqe->uidx_imm, gda_be64(c->uidx_imm));
-	WRITE_ONCE(cqe->count, gda_be64(count));
-	WRITE_ONCE(cqe->status, gda_be64(status));
-	WRITE_ONCE(cqe->sop_qpn, gda_be32(wr_opcode << 24 | c->qpn));
-	/* pairs with the poller's acquire */
-	smp_store_release(&cqe->last, gda_be32((u32)c->index << 16 | opcode << 4 |
-					       (u32)c->solicited << 1 | owner));
-	cq->producer++;
-	return true;
-}
-
 static u32 gda_mlx5_visit(struct gda_engine_qp *q, u32 wqes, u32 bytes)
 {
 	return gda_engine_serve(q, wqes, bytes, &gda_dialect_mlx5);
@@ -641,7 +592,6 @@ static u32 gda_mlx5_visit(struct gda_engine_qp *q, u32 wqes, u32 bytes)
 
 static_assert(GDA_MLX5_MAX_DEPTH <= GDA_ENGINE_MAX_DEPTH);
 static_assert(GDA_MLX5_MAX_DEPTH * GDA_MLX5_SLOT_BYTES <= GDA_ENGINE_MAX_SQ_BYTES);
-static_assert(GDA_MLX5_CQE_BYTES <= GDA_ENGINE_MAX_CQE_BYTES);
 
 const struct gda_dialect_ops gda_dialect_mlx5 = {
 	.id = GDA_DIALECT_MLX5,
@@ -654,6 +604,8 @@ const struct gda_dialect_ops gda_dialect_mlx5 = {
 	.published = gda_mlx5_published,
 	.record = gda_mlx5_record,
 	.decode = gda_mlx5_decode,
+	.posted = gda_mlx5_posted,
+	.recv = gda_mlx5_recv,
 	.preset = gda_mlx5_preset,
 	.finish = gda_mlx5_finish,
 	.syndrome = gda_mlx5_syndrome,

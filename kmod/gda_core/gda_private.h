@@ -348,6 +348,15 @@ struct gda_cq {
 	u32 awaited_index;		/* ... both under @lock, see wait.c */
 };
 
+/*
+ * A receive queue, which QPs of several contexts' workers may share. @lock guards the engine's part
+ * and what is open of each QP; locks of CQs are taken below it.
+ */
+struct gda_rq {
+	spinlock_t lock;		/* see above */
+	struct gda_engine_rq engine_rq;
+};
+
 static inline bool gda_cq_lost(struct gda_engine_cq *engine_cq)
 {
 	return READ_ONCE(container_of(engine_cq, struct gda_cq, engine_cq)->lost);

@@ -32,6 +32,8 @@ static const struct gda_error_text gda_opcodes[] = {
 	{ GDA_MLX5_NOP, "nop" },
 	{ GDA_MLX5_WRITE, "put" },
 	{ GDA_MLX5_WRITE_IMM, "put-imm" },
+	{ GDA_MLX5_SEND, "send" },
+	{ GDA_MLX5_SEND_IMM, "send-imm" },
 	{ GDA_MLX5_READ, "get" },
 	{ GDA_MLX5_ATOMIC_CS, "cswap" },
 	{ GDA_MLX5_ATOMIC_FA, "fetch-add" },

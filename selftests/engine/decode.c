@@ -37,12 +37,15 @@ static const struct kind {
 	bool masked;
 	bool inlined;		/* may be */
 	bool rdma;
+	bool send;
 } kinds[] = {
 #define KIND(code, what, ...) { .opcode = code, .op = what, __VA_ARGS__ }
 	KIND(GDA_MLX5_NOP, GDA_OP_NOP, .width = 0),
 	KIND(GDA_MLX5_WRITE, GDA_OP_WRITE, .inlined = true, .rdma = true),
 	KIND(GDA_MLX5_WRITE_IMM, GDA_OP_WRITE_IMM, .inlined = true, .rdma = true),
 	KIND(GDA_MLX5_READ, GDA_OP_READ, .rdma = true),
+	KIND(GDA_MLX5_SEND, GDA_OP_SEND, .inlined = true, .send = true),
+	KIND(GDA_MLX5_SEND_IMM, GDA_OP_SEND_IMM, .inlined = true, .send = true),
 	KIND(GDA_MLX5_DUMP, GDA_OP_DUMP, .width = 0),
 	KIND(GDA_MLX5_WAIT, GDA_OP_WAIT, .width = 0),
 	KIND(GDA_MLX5_ATOMIC_FA, GDA_OP_FETCH_ADD, .width = 8),
@@ -98,8 +101,8 @@ static void mean(struct th_rand *r, const struct kind *k, struct meant *m)
 	m->flags = (u8)th_rand(r);
 	m->imm = (u32)any64(r);
 	m->inline_len = GDA_ENGINE_MAX_INLINE + 1;	/* not inline */
-	m->remote.addr = any64(r);
-	m->remote.key = (u32)any64(r);
+	if (!k->send)
+		m->remote = (struct gda_sge){ .addr = any64(r), .key = (u32)any64(r) };
 	if (k->inlined && th_below(r, 3) == 0) {
 		m->inline_len = th_below(r, (GDA_ENGINE_MAX_INLINE >> th_below(r, 6)) + 2);
 		if (m->inline_len > GDA_ENGINE_MAX_INLINE)
@@ -157,7 +160,7 @@ static u32 encode(struct th_qp *qp, const struct kind *k, const struct meant *m,
 		memset(th_seg(qp, ci, i), (int)th_rand(r), 16);
 	if (k->op == GDA_OP_WAIT)
 		gda_mlx5_set_wait(th_seg(qp, ci, n++), m->remote.key, m->imm);
-	else if (k->op != GDA_OP_NOP && k->op != GDA_OP_DUMP)
+	else if (k->op != GDA_OP_NOP && k->op != GDA_OP_DUMP && !k->send)
 		gda_mlx5_set_raddr(th_seg(qp, ci, n++), m->remote.addr, m->remote.key);
 	if (k->width)
 		n = encode_operands(qp, k, m, n);
@@ -194,7 +197,7 @@ static u8 flags_of(const struct kind *k, u8 fm_ce_se)
 
 	if (k->width == 4)
 		flags |= GDA_WORK_BIG_ENDIAN;
-	if (k->op != GDA_OP_WRITE_IMM || !(flags & GDA_MLX5_SE))
+	if ((k->op != GDA_OP_WRITE_IMM && !k->send) || !(flags & GDA_MLX5_SE))
 		return flags;
 	return (u8)((flags & ~GDA_MLX5_SE) | GDA_WORK_SOLICIT);
 }
@@ -228,7 +231,7 @@ static bool same(const struct kind *k, const struct meant *m, const struct gda_w
 		return false;
 	if (inlined && memcmp(w->data, m->data, m->inline_len))
 		return false;
-	if (k->op == GDA_OP_WRITE_IMM && w->imm != m->imm)
+	if (k->op == GDA_OP_WRITE_IMM || k->op == GDA_OP_SEND_IMM ? w->imm != m->imm : 0)
 		return false;
 	return !k->width || same_operands(k, m, w);
 }
@@ -287,6 +290,8 @@ ROUND_TRIP(nop, GDA_MLX5_NOP);
 ROUND_TRIP(write, GDA_MLX5_WRITE);
 ROUND_TRIP(write_imm, GDA_MLX5_WRITE_IMM);
 ROUND_TRIP(read, GDA_MLX5_READ);
+ROUND_TRIP(send, GDA_MLX5_SEND);
+ROUND_TRIP(send_imm, GDA_MLX5_SEND_IMM);
 ROUND_TRIP(dump, GDA_MLX5_DUMP);
 ROUND_TRIP(wait, GDA_MLX5_WAIT);
 ROUND_TRIP(atomic_fa, GDA_MLX5_ATOMIC_FA);
@@ -321,6 +326,9 @@ static struct th_why expect(u32 opcode, u32 ds, u32 avail, u32 max_sge)
 	case GDA_MLX5_WRITE_IMM:
 	case GDA_MLX5_READ:
 		return ds >= 2 && ds <= 2 + max_sge ? ok : bad_ds;
+	case GDA_MLX5_SEND:
+	case GDA_MLX5_SEND_IMM:
+		return ds <= 1 + max_sge ? ok : bad_ds;
 	case GDA_MLX5_ATOMIC_CS:
 	case GDA_MLX5_ATOMIC_FA:
 		return ds == 4 ? ok : bad_ds;
@@ -513,126 +521,6 @@ TEST(S4_data_lengths)
 	gda_mlx5_set_data(th_seg(qp, 0, 2), 0, 0, 0);
 	EXPECT_EQ(GDA_MLX5_SYND_LOCAL_LENGTH, decode(qp, 4, &w).syndrome);
 	th_qp_free(qp);
-}
-
-/* The sum of a list, at each place where it becomes too long, and a bad segment at each place. */
-TEST(S4_list_lengths)
-{
-	struct th_qp *qp = th_qp_new(NULL, NULL, 16, 0);
-	const u32 part = GDA_ENGINE_MAX_MSG / GDA_ENGINE_MAX_SGE;
-	u32 n, bad, i, k;
-
-	for (n = 1; n <= GDA_ENGINE_MAX_SGE; n++) {
-		for (bad = 0; bad < n; bad++) {
-			const u32 lens[] = {
-				part, GDA_ENGINE_MAX_MSG - (n - 1) * part,
-				GDA_ENGINE_MAX_MSG - (n - 1) * part + 1, 0, 0x80000000, 0xffffffff,
-			};
-
-			for (k = 0; k < ARRAY_SIZE(lens); k++) {
-				struct gda_work w;
-				struct th_why st;
-
-				/* a first segment may be inline */
-				if (lens[k] >> 31 && !bad)
-					continue;
-				gda_mlx5_set_ctrl(th_ctrl(qp, 0), 0, GDA_MLX5_WRITE, TH_QPN, 2 + n,
-						  0, 0);
-				for (i = 0; i < n; i++)
-					gda_mlx5_set_data(th_seg(qp, 0, 2 + i), i, i,
-							  i == bad ? lens[k] : part);
-				st = decode(qp, 16, &w);
-				EXPECT_EQ(k < 2 ? 0 : GDA_MLX5_SYND_LOCAL_LENGTH, st.syndrome)
-					TH_LOG("%u segments, %u is %#x", n, bad, lens[k]);
-				if (k < 2)
-					EXPECT_EQ((n - 1) * part + lens[k], w.remote.len);
-			}
-		}
-	}
-	th_qp_free(qp);
-}
-
-TEST(S4_inline_lengths)
-{
-	struct th_qp *qp = th_qp_new(NULL, NULL, 32, 0);
-	static const u32 huge[] = {
-		GDA_ENGINE_MAX_INLINE + 1, 0x1000, 0xffff, 0x10000, 0x7fffffff,
-	};
-	struct th_why st;
-	struct gda_work w;
-	u32 len, ds, i, op;
-
-	for (len = 0; len <= 1000; len++) {
-		for (ds = 3; ds <= 70; ds++) {
-			bool ok = len <= GDA_ENGINE_MAX_INLINE && ds == 2 + (len + 4 + 15) / 16;
-
-			op = len % 2 ? GDA_MLX5_WRITE : GDA_MLX5_WRITE_IMM;
-			gda_mlx5_set_ctrl(th_ctrl(qp, 0), 0, op, TH_QPN, ds, 0, 0);
-			gda_mlx5_set_data(th_seg(qp, 0, 2), 0, 0, len | GDA_MLX5_INLINE);
-			st = decode(qp, 32, &w);
-			EXPECT_EQ(ok, !st.syndrome)
-				TH_LOG("len %u ds %u", len, ds);
-			if (ok)
-				EXPECT_EQ(len, w.remote.len);
-		}
-	}
-	for (i = 0; i < ARRAY_SIZE(huge); i++) {
-		gda_mlx5_set_ctrl(th_ctrl(qp, 0), 0, GDA_MLX5_WRITE, TH_QPN, 4, 0, 0);
-		gda_mlx5_set_data(th_seg(qp, 0, 2), 0, 0, huge[i] | GDA_MLX5_INLINE);
-		st = decode(qp, 4, &w);
-		EXPECT_EQ(GDA_MLX5_SYND_LOCAL_LENGTH, st.syndrome);
-	}
-	th_qp_free(qp);
-}
-
-/* The longest entry, from every slot of a ring that it fills: it wraps, and is whole. */
-TEST(S4_longest_inline_wraps)
-{
-	struct th_dev dev = { 0 };
-	struct th_qp *qp = th_qp_new(&dev, NULL, 16, 0);
-	struct th_mr *mr = th_mr_new(&dev, NULL, 0, 1024, GDA_ACCESS_ALL, 7, 0);
-	u8 bytes[GDA_ENGINE_MAX_INLINE], got[sizeof(bytes)];
-	u32 i, at;
-
-	th_qp_pair(qp, qp);
-	for (at = 0; at < 33; at++) {
-		for (i = 0; i < sizeof(bytes); i++)
-			bytes[i] = (u8)(at * 7 + i * 5 + (i >> 8));
-		th_inline(qp, GDA_MLX5_CE_ALWAYS, bytes, sizeof(bytes), mr, 3);
-		th_ring(qp);
-		EXPECT_EQ(1, th_run(qp));
-		EXPECT_EQ((u16)(17 * at), th_cqe_counter(qp));
-		th_mr_get(mr, 3, got, sizeof(got));
-		EXPECT_EQ(0, memcmp(bytes, got, sizeof(got)));
-		/* the next one begins a slot further on */
-		th_nop(qp, 0);
-		th_ring(qp);
-		th_run(qp);
-	}
-	EXPECT_EQ(GDA_QP_READY, qp->q.state);
-	th_qp_free(qp);
-	th_mr_free(&dev, mr);
-}
-
-/* An entry of two slots whose second is not published, or that laps itself. */
-TEST(S4_more_slots_than_published)
-{
-	u32 depth, avail;
-
-	for (depth = 1; depth <= 4; depth *= 2) {
-		for (avail = 1; avail <= depth; avail++) {
-			struct th_qp *qp = th_qp_new(NULL, NULL, depth, 0);
-			struct th_why st;
-			struct gda_work w;
-
-			gda_mlx5_set_ctrl(th_ctrl(qp, 0), 0, GDA_MLX5_WRITE, TH_QPN, 5, 0, 0);
-			gda_mlx5_set_data(th_seg(qp, 0, 2), 0, 0, 40 | GDA_MLX5_INLINE);
-			st = decode(qp, avail, &w);
-			EXPECT_EQ(avail < 2 ? GDA_MLX5_VENDOR_DS : 0, st.vendor);
-			EXPECT_EQ(min(avail, 2U), w.slots);
-			th_qp_free(qp);
-		}
-	}
 }
 
 TEST_HARNESS_MAIN

@@ -7,7 +7,7 @@ BUILD		?= build
 
 ETEST_OUT	:= $(BUILD)/selftests/engine
 ETEST_DIR	:= selftests/engine
-ETEST_NAMES	:= bytes decode doorbell access error cq model fetch imm atomic async_copy flight flight_steps wait order
+ETEST_NAMES	:= bytes decode doorbell access error cq model fetch imm atomic async_copy flight flight_steps wait order send send_error decode_list
 ETEST_FLAGS	= $(DEPFLAGS) -std=gnu11 -O2 $(TEST_DEBUG) -Wall -Wextra -Werror -Ilib/host -Iuapi \
 		   -Iengine -Iengine/dialect -Ikmod/include -I$(ETEST_DIR) -isystem $(BUILD)/kselftest
 ETEST_SANITIZE	:= -fsanitize=address,undefined -fno-sanitize-recover=undefined \
@@ -16,7 +16,7 @@ ETEST_HEADERS	:= $(wildcard uapi/gda/*.h lib/host/*.h engine/*.h engine/dialect/
 		   $(ETEST_DIR)/*.h) selftests/engine/engine.mk
 ETEST_SRC	:= $(wildcard engine/*.c engine/dialect/*.c)
 ETEST_OBJ	:= $(patsubst engine/%.c,$(ETEST_OUT)/obj/engine/%.o,$(ETEST_SRC)) \
-		   $(ETEST_OUT)/obj/host.o
+		   $(ETEST_OUT)/obj/host.o $(ETEST_OUT)/obj/host_rq.o
 
 TEST_NATIVE	+= $(ETEST_NAMES:%=$(ETEST_OUT)/%)
 BENCH		+= $(ETEST_OUT)/bench-instructions
@@ -27,7 +27,7 @@ $(ETEST_OUT)/obj/engine/%.o: engine/%.c selftests/engine/engine.mk
 	@mkdir -p $(@D)
 	$(CC) $(ETEST_FLAGS) $(ETEST_SANITIZE) $(ETEST_COVERAGE) -c -o $@ $<
 
-$(ETEST_OUT)/obj/host.o: $(ETEST_DIR)/host.c selftests/engine/engine.mk
+$(ETEST_OUT)/obj/host.o $(ETEST_OUT)/obj/host_rq.o: $(ETEST_OUT)/obj/%.o: $(ETEST_DIR)/%.c selftests/engine/engine.mk
 	@mkdir -p $(@D)
 	$(CC) $(ETEST_FLAGS) $(ETEST_SANITIZE) -c -o $@ $<
 

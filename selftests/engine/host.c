@@ -25,7 +25,7 @@ u32 th_below(struct th_rand *r, u32 n)
 	return (u32)((th_rand(r) >> 32) * n >> 32);
 }
 
-static void *th_alloc(size_t align, size_t size)
+void *th_alloc(size_t align, size_t size)
 {
 	void *p = NULL;
 
@@ -151,6 +151,7 @@ struct th_qp *th_qp_new(struct th_dev *dev, void *dom, u32 depth, u32 cq_depth)
 	qp->q.depth = depth;
 	qp->q.qpn = TH_QPN;
 	qp->q.max_sge = GDA_ENGINE_MAX_SGE;
+	qp->q.sends = true;
 	qp->q.state = GDA_QP_INIT;
 	th_order_new(qp);
 	gda_engine_init(&qp->q);
@@ -295,6 +296,29 @@ u64 th_imm(struct th_qp *qp, u8 ce, u32 imm, const struct th_mr *l, u64 loff,
 	u64 index = th_rdma(qp, GDA_MLX5_WRITE_IMM, ce, l, loff, r, roff, len);
 
 	th_ctrl(qp, index)->imm = gda_be32(imm);
+	return index;
+}
+
+u64 th_send(struct th_qp *qp, u8 ce, const struct gda_sge *sge, u32 n)
+{
+	u64 index = th_begin(qp, GDA_MLX5_SEND, 1 + n, ce);
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		gda_mlx5_set_data(th_seg(qp, index, 1 + i), sge[i].addr, sge[i].key, sge[i].len);
+	return index;
+}
+
+u64 th_send_inline(struct th_qp *qp, u8 ce, const void *data, u32 len)
+{
+	u64 index = th_begin(qp, GDA_MLX5_SEND, 1 + (4 + len + 15) / 16, ce);
+	struct gda_mlx5_inline *inl = th_seg(qp, index, 1);
+	const u8 *src = data;
+	u32 i;
+
+	inl->byte_count = gda_be32(len | GDA_MLX5_INLINE);
+	for (i = 4; i < len + 4; i++)
+		((u8 *)th_seg(qp, index, 1 + i / 16))[i % 16] = *src++;
 	return index;
 }
 
@@ -452,6 +476,34 @@ int gda_host_wait(struct gda_engine_qp *q, u32 cqn, u32 index, bool resumed)
 	if (qp->late)
 		return -(int)GDA_STATUS(GDA_CLASS_RETRY, GDA_CAUSE_CQ);
 	return gda_cq_reached(&owner->cq, index);
+}
+
+int gda_host_recv(struct gda_engine_qp *peer, struct gda_recv *out)
+{
+	struct th_qp *qp = th_of(peer, struct th_qp, q);
+	int ret = gda_rq_take(peer, out);
+
+	qp->takes += ret == 1;
+	return ret;
+}
+
+int gda_host_recv_end(struct gda_engine_qp *peer, const struct gda_completion *c)
+{
+	return gda_rq_end(peer, c);
+}
+
+bool gda_host_recv_flush(struct gda_engine_qp *q)
+{
+	return gda_rq_flush(q);
+}
+
+void gda_host_fail(struct gda_engine_qp *q, u32 fail)
+{
+	struct th_qp *qp = th_of(q, struct th_qp, q);
+
+	qp->fails++;
+	if (!q->fail)
+		q->fail = fail;
 }
 
 bool gda_host_stray(struct gda_engine_qp *q, u32 qpn)

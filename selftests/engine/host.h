@@ -61,13 +61,26 @@ struct th_qp {
 	u32 waits;		/* calls of gda_host_wait() */
 	u32 resumed;		/* ... for the same work request again */
 	u32 strays;		/* calls of gda_host_stray() */
+	u32 takes;		/* entries that were taken by gda_host_recv() */
+	u32 fails;		/* calls of gda_host_fail() */
 	u32 events;		/* of solicited or error completions, with an entry or without */
 	struct gda_record records[TH_RECORDS];	/* the first that the engine told */
 	u32 nrecords;		/* how many those were, or would have been */
 };
 
+/* A receive queue: a ring, or the list of an SRQ with a poster that links it as libmlx5 does. */
+struct th_rq {
+	struct gda_engine_rq rq;
+	u8 *entries;
+	__be32 record;
+	u32 posted;		/* poster's count */
+	u32 head, tail;		/* of the free entries of a list */
+};
+
 u64 th_rand(struct th_rand *r);
 u32 th_below(struct th_rand *r, u32 n);		/* 0 to n - 1 */
+
+void *th_alloc(size_t align, size_t size);	/* zeroed; never NULL */
 
 /* dom is any pointer: the identity of the protection domain */
 struct th_mr *th_mr_new(struct th_dev *dev, void *dom, u64 iova, u64 size, u32 access,
@@ -83,6 +96,13 @@ void th_again(struct th_qp *qp);	/* one that has failed is ready, and goes on wh
 void th_moved(struct th_qp *qp);	/* its send queue, record or doorbell is another now */
 bool th_busy(const struct th_qp *qp);	/* something was begun that is to be resumed */
 void th_qp_pair(struct th_qp *a, struct th_qp *b);	/* both become ready */
+
+struct th_rq *th_rq_new(void *dom, u32 depth, u32 shift, bool linked);
+void th_rq_free(struct th_rq *rq);
+void *th_rq_entry(struct th_rq *rq, u32 at);	/* by number, below the depth */
+/* Post an entry, ended as libmlx5 ends it, and count it in the record. Return: its index. */
+u32 th_rq_post(struct th_rq *rq, const struct gda_sge *sge, u32 n);
+void th_rq_reuse(struct th_rq *rq, u32 index);	/* of a list: its completion was seen */
 
 /* Slot @index, zeroed; its segments. */
 void *th_slot(struct th_qp *qp, u64 index);
@@ -101,6 +121,8 @@ u64 th_inline(struct th_qp *qp, u8 ce, const void *data, u32 len, const struct t
 	      u64 roff);
 u64 th_imm(struct th_qp *qp, u8 ce, u32 imm, const struct th_mr *l, u64 loff,
 	   const struct th_mr *r, u64 roff, u32 len);
+u64 th_send(struct th_qp *qp, u8 ce, const struct gda_sge *sge, u32 n);
+u64 th_send_inline(struct th_qp *qp, u8 ce, const void *data, u32 len);
 u64 th_wait(struct th_qp *qp, u8 ce, u32 cqn, u32 index);
 u64 th_dump(struct th_qp *qp, u8 ce, const struct th_mr *l, u64 loff, u32 len);
 u64 th_atomic(struct th_qp *qp, u32 opcode, u8 ce, const struct th_mr *l, u64 loff,

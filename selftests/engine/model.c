@@ -92,7 +92,8 @@ static u8 some_ce(struct world *w)
 static void do_rdma(struct world *w, struct th_qp *qp, struct mem *l, struct mem *r)
 {
 	u32 opcode = th_below(&w->r, 2) ? GDA_MLX5_WRITE : GDA_MLX5_READ;
-	u32 n = th_below(&w->r, 16) ? 1 + th_below(&w->r, 2) : th_below(&w->r, GDA_ENGINE_MAX_SGE + 1);
+	u32 n = th_below(&w->r, 16) ? 1 + th_below(&w->r, 2) :
+		th_below(&w->r, GDA_ENGINE_MAX_SGE + 1);
 	struct gda_sge sge[GDA_ENGINE_MAX_SGE] = { 0 };
 	u32 loff[GDA_ENGINE_MAX_SGE], roff, len = 0, i;
 

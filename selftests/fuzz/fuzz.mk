@@ -13,7 +13,8 @@ FUZZ_FLAGS	:= -std=gnu11 -O1 $(TEST_DEBUG) -Wall -Wextra -Werror -Ilib/host -Iua
 FUZZ_SANITIZE	:= -fsanitize=address,undefined -fno-sanitize-recover=undefined
 FUZZ_HEADERS	:= $(wildcard uapi/gda/*.h lib/host/*.h lib/core/*.h lib/device/inproc/*.h lib/device/verbs/*.h lib/include/gda/*.h \
 		   engine/*.h engine/dialect/*.h engine/control/*.h engine/fabric/*.h selftests/engine/*.h selftests/fuzz/*.h) selftests/fuzz/fuzz.mk
-FUZZ_SRC_decode	:= $(wildcard engine/*.c engine/dialect/*.c) selftests/engine/host.c
+FUZZ_SRC_decode	:= $(wildcard engine/*.c engine/dialect/*.c) selftests/engine/host.c \
+		   selftests/engine/host_rq.c
 FUZZ_SRC_engine	:= $(FUZZ_SRC_decode)
 # The engine as its own tests have it, under the same sanitizers (engine.mk).
 FUZZ_LIB_decode	= $(ETEST_OBJ)

@@ -14,6 +14,29 @@ int gda_host_wait(struct gda_engine_qp *q, u32 cqn, u32 index, bool resumed)
 	return 1;
 }
 
+int gda_host_recv(struct gda_engine_qp *peer, struct gda_recv *out)
+{
+	(void)peer, (void)out;
+	return 0;
+}
+
+int gda_host_recv_end(struct gda_engine_qp *peer, const struct gda_completion *c)
+{
+	(void)peer, (void)c;
+	return 0;
+}
+
+bool gda_host_recv_flush(struct gda_engine_qp *q)
+{
+	(void)q;
+	return false;
+}
+
+void gda_host_fail(struct gda_engine_qp *q, u32 fail)
+{
+	(void)q, (void)fail;
+}
+
 bool gda_host_stray(struct gda_engine_qp *q, u32 qpn)
 {
 	(void)q, (void)qpn;

@@ -43,6 +43,9 @@
  * @GDA_MLX5_ATOMIC_FA: fetch and add of 8 bytes, old value to local memory
  * @GDA_MLX5_MASKED_CS: compare and swap under masks, 4 or 8 bytes
  * @GDA_MLX5_MASKED_FA: fetch and add in bit fields, 4 or 8 bytes
+ * @GDA_MLX5_SEND: local memory to that of a receive of the peer (struct gda_mlx5_srq_next). Like
+ *	the next one, an unknown opcode where the device has no receive queues
+ * @GDA_MLX5_SEND_IMM: the same, and an immediate in the completion at the target
  * @GDA_MLX5_WAIT: nothing behind it is begun before a CQ of the same context has an entry
  *	(struct gda_mlx5_wait)
  * @GDA_MLX5_DUMP: reads local memory and moves it nowhere
@@ -51,6 +54,8 @@ enum gda_mlx5_opcode {
 	GDA_MLX5_NOP		= 0x00,
 	GDA_MLX5_WRITE		= 0x08,
 	GDA_MLX5_WRITE_IMM	= 0x09,
+	GDA_MLX5_SEND		= 0x0a,
+	GDA_MLX5_SEND_IMM	= 0x0b,
 	GDA_MLX5_WAIT		= 0x0f,
 	GDA_MLX5_READ		= 0x10,
 	GDA_MLX5_ATOMIC_CS	= 0x11,
@@ -85,8 +90,8 @@ enum gda_mlx5_opcode {
  * %GDA_MLX5_CE_EQE
  *	Always, and an event.
  * %GDA_MLX5_SE
- *	Bit 1, solicited event: at the peer for WRITE_IMM, as in verbs; with any other
- *	opcode at the poster's own completion.
+ *	Bit 1, solicited event: at the peer for WRITE_IMM, SEND and SEND_IMM, as in verbs;
+ *	with any other opcode at the poster's own completion.
  * %GDA_MLX5_FM_MASK
  *	Bits 7:5, fence.
  */
@@ -124,6 +129,8 @@ enum gda_mlx5_opcode {
  * enum gda_mlx5_cqe_opcode - gda_mlx5_cqe.op_own, bits 7:4
  * @GDA_MLX5_CQE_REQ: requester: work of this queue is done
  * @GDA_MLX5_CQE_RESP_IMM: responder: an RDMA write with immediate arrived
+ * @GDA_MLX5_CQE_RESP_SEND: responder: a receive took a send
+ * @GDA_MLX5_CQE_RESP_SEND_IMM: responder: likewise, with immediate
  * @GDA_MLX5_CQE_REQ_ERR: requester: work of this queue failed
  * @GDA_MLX5_CQE_RESP_ERR: responder, with error
  * @GDA_MLX5_CQE_INVALID: nothing was written here yet
@@ -133,6 +140,8 @@ enum gda_mlx5_opcode {
 enum gda_mlx5_cqe_opcode {
 	GDA_MLX5_CQE_REQ	= 0,
 	GDA_MLX5_CQE_RESP_IMM	= 1,
+	GDA_MLX5_CQE_RESP_SEND	= 2,
+	GDA_MLX5_CQE_RESP_SEND_IMM = 3,
 	GDA_MLX5_CQE_REQ_ERR	= 13,
 	GDA_MLX5_CQE_RESP_ERR	= 14,
 	GDA_MLX5_CQE_INVALID	= 15,
@@ -259,6 +268,28 @@ struct gda_mlx5_data {
 };
 
 /**
+ * define GDA_MLX5_INVALID_LKEY - lkey of the segment that ends a receive's list
+ */
+#define GDA_MLX5_INVALID_LKEY	0x100
+
+/**
+ * struct gda_mlx5_srq_next - first segment of an entry of a shared receive queue
+ * @reserved: ignored
+ * @next_wqe_index: the entry that is taken after this one, modulo the queue's depth
+ * @reserved2: ignored
+ *
+ * An entry of a receive queue is a list of data segments, as many as its size holds, or up to one
+ * whose lkey is %GDA_MLX5_INVALID_LKEY; in a shared one behind this segment. Segments of no bytes
+ * are passed over. The low 16 bits of word 0 of the doorbell record say how many entries were
+ * posted; a shared queue has a record of its own. More than the queue holds is an error.
+ */
+struct gda_mlx5_srq_next {
+	__u8 reserved[2];
+	__be16 next_wqe_index;
+	__u8 reserved2[12];
+};
+
+/**
  * struct gda_mlx5_wait - what a WAIT waits for
  * @reserved: ignored
  * @max_index: the entry, 32 bits of its number: of a ring how many entries were written before it;
@@ -337,7 +368,8 @@ struct gda_mlx5_masked8 {
  * @byte_cnt: payload bytes
  * @timestamp: 0: not provided
  * @sop_qpn: opcode << 24 | qpn
- * @wqe_counter: low 16 bits of the index of the WQE's first slot
+ * @wqe_counter: low 16 bits of the index of the WQE's first slot; of a receive, those of how many
+ *	entries were taken before it, or of a shared queue its entry
  * @signature: 0
  * @op_own: opcode << 4 | solicited << 1 | owner
  *

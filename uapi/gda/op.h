@@ -17,10 +17,13 @@
  * @GDA_OP_WRITE_IMM: a write, and then an immediate for the peer's CQ
  * @GDA_OP_DUMP: local memory is read and dropped; there is no remote range
  * @GDA_OP_WAIT: until a CQ has an entry; there is no remote range
- * @GDA_OP_FETCH_ADD: this and all below are atomics
+ * @GDA_OP_FETCH_ADD: this and the next three are atomics
  * @GDA_OP_COMPARE_SWAP: swap if equal
  * @GDA_OP_MASKED_FETCH_ADD: addition in fields
  * @GDA_OP_MASKED_COMPARE_SWAP: compare and swap some of the bits
+ * @GDA_OP_SEND: local memory, or inline payload, to the memory of a receive that the peer has
+ *	posted
+ * @GDA_OP_SEND_IMM: a send, and an immediate for the completion of the receive
  */
 enum gda_op {
 	GDA_OP_NOP,
@@ -33,6 +36,8 @@ enum gda_op {
 	GDA_OP_COMPARE_SWAP,
 	GDA_OP_MASKED_FETCH_ADD,
 	GDA_OP_MASKED_COMPARE_SWAP,
+	GDA_OP_SEND,
+	GDA_OP_SEND_IMM,
 };
 
 #endif /* _UAPI_GDA_OP_H */

@@ -61,6 +61,50 @@ void gda_host_delay(struct gda_engine_qp *q, u32 ns)
 	gda_worker_set_due(qp->obj.ctx, qp->rnr_until);
 }
 
+static struct gda_rq *gda_host_rq(const struct gda_engine_qp *q)
+{
+	return container_of(q->rq, struct gda_rq, engine_rq);
+}
+
+int gda_host_recv(struct gda_engine_qp *peer, struct gda_recv *out)
+{
+	struct gda_rq *rq = gda_host_rq(peer);
+	int ret;
+
+	spin_lock(&rq->lock);
+	ret = gda_rq_take(peer, out);
+	spin_unlock(&rq->lock);
+	return ret;
+}
+
+int gda_host_recv_end(struct gda_engine_qp *peer, const struct gda_completion *c)
+{
+	struct gda_rq *rq = gda_host_rq(peer);
+	int ret;
+
+	spin_lock(&rq->lock);
+	ret = gda_rq_end(peer, c);
+	spin_unlock(&rq->lock);
+	return ret;
+}
+
+bool gda_host_recv_flush(struct gda_engine_qp *q)
+{
+	struct gda_rq *rq = gda_host_rq(q);
+	bool flushed;
+
+	spin_lock(&rq->lock);
+	flushed = gda_rq_flush(q);
+	spin_unlock(&rq->lock);
+	return flushed;
+}
+
+void gda_host_fail(struct gda_engine_qp *q, u32 fail)
+{
+	cmpxchg(&q->fail, 0, fail);
+	gda_host_kick(q);
+}
+
 bool gda_host_stray(struct gda_engine_qp *q, u32 qpn)
 {
 	struct gda_qp *qp = container_of(q, struct gda_qp, engine_qp);
@@ -100,14 +144,14 @@ bool gda_host_push(struct gda_engine_cq *engine_cq, const struct gda_completion 
 	struct gda_cq *cq = container_of(engine_cq, struct gda_cq, engine_cq);
 	bool pushed;
 
-	if (unlikely(c->kind == GDA_COMPLETION_ERROR))
+	if (unlikely(c->status.class))
 		trace_gda_qp_error(c->qpn, c->index, c->wr_opcode,
 				   engine_cq->dialect->syndrome(c->status), c->status.cause);
 	spin_lock(&cq->lock);
 	if (unlikely(cq->lost)) {
 		spin_unlock(&cq->lock);
 		/* at its next visit the QP of this CQ fails for the revocation */
-		return c->kind != GDA_COMPLETION_IMM;
+		return gda_completion_own(c);
 	}
 	pushed = gda_cq_push(engine_cq, c);
 	if (unlikely(!pushed))

@@ -51,6 +51,11 @@ struct gda_sge {
 	u32 key;
 };
 
+static inline bool gda_op_is_atomic(u8 op)
+{
+	return op >= GDA_OP_FETCH_ADD && op <= GDA_OP_MASKED_COMPARE_SWAP;
+}
+
 /* gda_work.flags */
 #define GDA_WORK_SOLICIT	0x01	/* the completion at the peer is an event */
 #define GDA_WORK_SOLICITED	0x02	/* its completion is an event */
@@ -66,9 +71,9 @@ struct gda_sge {
  * @opcode: the dialect's own, for completions
  * @slots: of the send queue that it fills
  * @flags: GDA_WORK_*
- * @imm: of %GDA_OP_WRITE_IMM; of %GDA_OP_WAIT, which waits until the CQ with number @remote.key has
- *	this entry (gda_cq_reached())
- * @remote: @remote.len is the payload in all; the segments add up to it
+ * @imm: of %GDA_OP_WRITE_IMM and %GDA_OP_SEND_IMM; of %GDA_OP_WAIT, which waits until the CQ with
+ *	number @remote.key has this entry (gda_cq_reached())
+ * @remote: @remote.len is the payload in all; the segments add up to it. Of a send all else is 0
  * @swap_add: of atomics, which are @remote.len bytes wide; narrow ones have zeros above
  * @compare: likewise; of a masked fetch-add the last bit of each field
  * @swap_mask: of a masked compare-and-swap

@@ -138,7 +138,7 @@ static struct gda_inproc_words *gda_words_of(const struct gda_mem *mem)
 
 static bool gda_words_is_atomic(const struct gda_work *w)
 {
-	return w->op >= GDA_OP_FETCH_ADD;
+	return gda_op_is_atomic(w->op);
 }
 
 /* Is the remote range one word? */

@@ -276,7 +276,7 @@ static void gda_async_end_add(struct gda_inproc_async *async, int ret)
 	if (ret < 0) {
 		end->status = gda_status((u8)-ret, (u8)(-ret >> 8));
 	} else {
-		end->arrives = (op == GDA_OP_WRITE || op >= GDA_OP_FETCH_ADD) && peer &&
+		end->arrives = (op == GDA_OP_WRITE || gda_op_is_atomic(op)) && peer &&
 			       peer->recv;
 		end->result_bytes = (u8)async->old_bytes;
 		async->results += async->old_bytes != 0;

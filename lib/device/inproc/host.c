@@ -52,6 +52,32 @@ void gda_host_delay(struct gda_engine_qp *q, u32 ns)
 	qp->aside = true;
 }
 
+/* No queue of this device has a receive queue (gda_engine_qp.rq). */
+
+int gda_host_recv(struct gda_engine_qp *peer, struct gda_recv *out)
+{
+	return gda_rq_take(peer, out);
+}
+
+int gda_host_recv_end(struct gda_engine_qp *peer, const struct gda_completion *c)
+{
+	return gda_rq_end(peer, c);
+}
+
+bool gda_host_recv_flush(struct gda_engine_qp *q)
+{
+	return gda_rq_flush(q);
+}
+
+void gda_host_fail(struct gda_engine_qp *q, u32 fail)
+{
+	u32 none = 0;
+
+	__atomic_compare_exchange_n(&q->fail, &none, fail, false, __ATOMIC_RELEASE,
+				    __ATOMIC_RELAXED);
+	gda_host_kick(q);
+}
+
 bool gda_host_stray(struct gda_engine_qp *q, u32 qpn)
 {
 	struct gda_inproc_qp *qp = gda_inproc_of(q, struct gda_inproc_qp, engine_qp);

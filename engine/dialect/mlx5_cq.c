@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * The mlx5 dialect, the executor's side: the bytes of completion queue entries (CQEs).
+ *
+ * A poller that sees bytes 60..63 of an entry sees the rest of it, and everything the
+ * work request moved: they are one aligned store, released, and the last. Nothing is read
+ * from the entries. The consumer's record is any number a user likes: it can make the CQ
+ * fail, nothing else. On a collapsed CQ the words that name the first error are stored
+ * whole and with the same value ever after, so they can be read at any time once an error
+ * shows.
+ */
+#include <gda/mlx5.h>
+#include "engine.h"
+#include "mlx5_cq.h"
+
+#define GDA_MLX5_CQE_LAP0	(GDA_MLX5_CQE_INVALID << 4 | 1)	/* not valid in lap 0 */
+
+static_assert(GDA_MLX5_CQE_BYTES <= GDA_ENGINE_MAX_CQE_BYTES);
+
+/* The part of a CQE that is written, as words; bytes 0..31 are reserved. */
+struct gda_mlx5_cqe_words {
+	u8 rsvd[32];
+	__be64 uidx_imm;	/* 32 */
+	__be64 count;		/* 40: byte_cnt, or first_error */
+	__be64 status;		/* 48: timestamp, or the syndromes */
+	__be32 sop_qpn;		/* 56 */
+	__be32 last;		/* 60: wqe_counter, signature, op_own */
+};
+
+static_assert(sizeof(struct gda_mlx5_cqe_words) == GDA_MLX5_CQE_BYTES);
+static_assert(sizeof(struct gda_mlx5_cqe) == GDA_MLX5_CQE_BYTES);
+static_assert(sizeof(struct gda_mlx5_err_cqe) == GDA_MLX5_CQE_BYTES);
+static_assert(offsetof(struct gda_mlx5_cqe, srqn_uidx) == 32);
+static_assert(offsetof(struct gda_mlx5_cqe, imm) == 36);
+static_assert(offsetof(struct gda_mlx5_cqe, byte_cnt) == 44);
+static_assert(offsetof(struct gda_mlx5_cqe, timestamp) == 48);
+static_assert(offsetof(struct gda_mlx5_cqe, sop_qpn) == 56);
+static_assert(offsetof(struct gda_mlx5_cqe, wqe_counter) == 60);
+static_assert(offsetof(struct gda_mlx5_cqe, op_own) == 63);
+static_assert(offsetof(struct gda_mlx5_err_cqe, srqn) == 32);
+static_assert(offsetof(struct gda_mlx5_err_cqe, first_error) == 40);
+static_assert(offsetof(struct gda_mlx5_err_cqe, first_syndrome) == 52);
+static_assert(offsetof(struct gda_mlx5_err_cqe, first_vendor) == 53);
+static_assert(offsetof(struct gda_mlx5_err_cqe, vendor_err_synd) == 54);
+static_assert(offsetof(struct gda_mlx5_err_cqe, syndrome) == 55);
+static_assert(offsetof(struct gda_mlx5_err_cqe, s_wqe_opcode_qpn) == 56);
+
+/* A cause is stored as it is. */
+static_assert((u32)GDA_CAUSE_NONE == GDA_MLX5_VENDOR_NONE);
+static_assert((u32)GDA_CAUSE_DOORBELL == GDA_MLX5_VENDOR_DOORBELL);
+static_assert((u32)GDA_CAUSE_INDEX == GDA_MLX5_VENDOR_INDEX);
+static_assert((u32)GDA_CAUSE_OPCODE == GDA_MLX5_VENDOR_OPCODE);
+static_assert((u32)GDA_CAUSE_SIZE == GDA_MLX5_VENDOR_DS);
+static_assert((u32)GDA_CAUSE_LENGTH == GDA_MLX5_VENDOR_LENGTH);
+static_assert((u32)GDA_CAUSE_ALIGN == GDA_MLX5_VENDOR_ALIGN);
+static_assert((u32)GDA_CAUSE_KEY == GDA_MLX5_VENDOR_KEY);
+static_assert((u32)GDA_CAUSE_REVOKED == GDA_MLX5_VENDOR_REVOKED);
+static_assert((u32)GDA_CAUSE_RIGHTS == GDA_MLX5_VENDOR_RIGHTS);
+static_assert((u32)GDA_CAUSE_RANGE == GDA_MLX5_VENDOR_RANGE);
+static_assert((u32)GDA_CAUSE_IO == GDA_MLX5_VENDOR_IO);
+static_assert((u32)GDA_CAUSE_PEER == GDA_MLX5_VENDOR_PEER);
+static_assert((u32)GDA_CAUSE_CQ == GDA_MLX5_VENDOR_CQ);
+static_assert((u32)GDA_CAUSE_QUEUE == GDA_MLX5_VENDOR_QUEUE);
+static_assert((u32)GDA_CAUSE_RECV == GDA_MLX5_VENDOR_RECV);
+static_assert((u32)GDA_CAUSE_DEVICE == GDA_MLX5_VENDOR_DEVICE);
+static_assert((u32)GDA_CAUSE_FORK == GDA_MLX5_VENDOR_FORK);
+static_assert((u32)GDA_CAUSE_FABRIC == GDA_MLX5_VENDOR_FABRIC);
+
+u8 gda_mlx5_syndrome(struct gda_status st)
+{
+	static const u8 of[] = {
+		[GDA_CLASS_NONE] = GDA_MLX5_SYND_NONE,
+		[GDA_CLASS_LOCAL] = GDA_MLX5_SYND_LOCAL_PROT,
+		[GDA_CLASS_QUEUE] = GDA_MLX5_SYND_LOCAL_QP_OP,
+		[GDA_CLASS_REMOTE_ACCESS] = GDA_MLX5_SYND_REMOTE_ACCESS,
+		[GDA_CLASS_REMOTE_OP] = GDA_MLX5_SYND_REMOTE_OP,
+		[GDA_CLASS_INVALID_REQUEST] = GDA_MLX5_SYND_REMOTE_INVAL_REQ,
+		[GDA_CLASS_RETRY] = GDA_MLX5_SYND_RETRY_EXC,
+		[GDA_CLASS_RNR] = GDA_MLX5_SYND_RNR_EXC,
+		[GDA_CLASS_FLUSH] = GDA_MLX5_SYND_WR_FLUSH,
+	};
+
+	if (st.class == GDA_CLASS_LOCAL && st.cause == GDA_CAUSE_LENGTH)
+		return GDA_MLX5_SYND_LOCAL_LENGTH;
+	return of[st.class];
+}
+
+void gda_mlx5_preset(struct gda_engine_cq *cq)
+{
+	u8 *entry = cq->entries;
+	u32 i;
+
+	if (cq->collapsed) {
+		/* counter 0xffff: index 0 is not complete, by every polling rule */
+		memset(entry, 0xff, GDA_MLX5_CQE_BYTES);
+		return;
+	}
+	for (i = 0; i < cq->depth; i++, entry += GDA_MLX5_CQE_BYTES) {
+		memset(entry, 0, GDA_MLX5_CQE_BYTES);
+		entry[offsetof(struct gda_mlx5_cqe, op_own)] = GDA_MLX5_CQE_LAP0;
+	}
+}
+
+/* Both counts modulo 2^24: a consumer index ahead of the producer is "full" too. */
+static bool gda_mlx5_cq_full(const struct gda_engine_cq *cq)
+{
+	u32 consumer;
+
+	if (!cq->consumer)
+		return false;
+	/* pairs with the consumer's release: it has read the entry we overwrite */
+	consumer = gda_be32_to_cpu(smp_load_acquire(cq->consumer));
+	return (((u32)cq->producer - consumer) & 0xffffff) >= cq->depth;
+}
+
+/*
+ * The opcodes of an entry, its own and that of the work, by the kind of completion. The requester's
+ * opcode may be of another dialect.
+ */
+static const struct gda_mlx5_cqe_kind {
+	u8 opcode;
+	u8 wr_opcode;
+} gda_mlx5_cqe_kinds[] = {
+	[GDA_COMPLETION_IMM] = { GDA_MLX5_CQE_RESP_IMM, GDA_MLX5_WRITE_IMM },
+	[GDA_COMPLETION_ERROR] = { GDA_MLX5_CQE_REQ_ERR, 0 },
+	[GDA_COMPLETION_RECV] = { GDA_MLX5_CQE_RESP_SEND, GDA_MLX5_SEND },
+	[GDA_COMPLETION_RECV_IMM] = { GDA_MLX5_CQE_RESP_SEND_IMM, GDA_MLX5_SEND_IMM },
+	[GDA_COMPLETION_RECV_ERROR] = { GDA_MLX5_CQE_RESP_ERR, 0 },
+};
+
+bool gda_mlx5_finish(struct gda_engine_cq *cq, const struct gda_completion *c)
+{
+	struct gda_mlx5_cqe_words *cqe = cq->entries;
+	u32 opcode = GDA_MLX5_CQE_REQ;
+	u32 wr_opcode = c->wr_opcode;
+	u32 owner = 0;
+	u64 count = c->byte_cnt;
+	u64 status = 0;
+
+	if (!cq->collapsed) {
+		if (unlikely(gda_mlx5_cq_full(cq)))
+			return gda_cq_refuse(cq, c);
+		cqe += cq->producer & (cq->depth - 1);
+		owner = (cq->producer & cq->depth) != 0;
+	} else {
+		cq->reached = c->index + 1;
+	}
+	if (unlikely(c->kind != GDA_COMPLETION_DONE)) {
+		opcode = gda_mlx5_cqe_kinds[c->kind].opcode;
+		if (c->kind != GDA_COMPLETION_ERROR)
+			wr_opcode = gda_mlx5_cqe_kinds[c->kind].wr_opcode;
+	}
+	if (unlikely(opcode >= GDA_MLX5_CQE_REQ_ERR)) {
+		count = c->first_error;
+		status = (u64)gda_mlx5_syndrome(c->first) << 24 | (u64)c->first.cause << 16 |
+			 (u64)c->status.cause << 8 | gda_mlx5_syndrome(c->status);
+	}
+	WRITE_ONCE(cqe->uidx_imm, gda_be64(c->uidx_imm));
+	WRITE_ONCE(cqe->count, gda_be64(count));
+	WRITE_ONCE(cqe->status, gda_be64(status));
+	WRITE_ONCE(cqe->sop_qpn, gda_be32(wr_opcode << 24 | c->qpn));
+	/* pairs with the poller's acquire */
+	smp_store_release(&cqe->last, gda_be32((u32)c->index << 16 | opcode << 4 |
+					       (u32)c->solicited << 1 | owner));
+	cq->producer++;
+	return true;
+}

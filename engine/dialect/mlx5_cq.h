@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * What the files of the mlx5 dialect share: operations of its table (dialect.h) that are
+ * mlx5_cq.c's.
+ */
+#ifndef GDA_ENGINE_MLX5_CQ_H
+#define GDA_ENGINE_MLX5_CQ_H
+
+#include "dialect.h"
+
+#define GDA_MLX5_CQE_BYTES	64
+
+/**
+ * gda_mlx5_syndrome - as gda_dialect_ops.syndrome, and the next two likewise
+ * @st: the status
+ *
+ * Return: enum gda_mlx5_syndrome.
+ */
+u8 gda_mlx5_syndrome(struct gda_status st);
+
+/**
+ * gda_mlx5_preset - fill all entries of a CQ such that none is valid
+ * @cq: the CQ
+ */
+void gda_mlx5_preset(struct gda_engine_cq *cq);
+
+/**
+ * gda_mlx5_finish - write an outcome as one entry
+ * @cq: the CQ
+ * @c: the outcome
+ *
+ * Return: false if there is no room.
+ */
+bool gda_mlx5_finish(struct gda_engine_cq *cq, const struct gda_completion *c);
+
+#endif /* GDA_ENGINE_MLX5_CQ_H */

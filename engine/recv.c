@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * The owner's side of receive queues: what may be taken from one, completed and flushed. See
+ * recv.h.
+ */
+#include "visit.h"
+
+bool gda_rq_init(struct gda_engine_rq *rq)
+{
+	rq->head = 0;
+	rq->taken = 0;
+	return rq->dialect->recv && rq->depth && !(rq->depth & (rq->depth - 1)) &&
+	       rq->depth <= GDA_RECV_MAX_DEPTH && rq->shift >= GDA_RECV_MIN_SHIFT &&
+	       rq->shift <= GDA_RECV_MAX_SHIFT;
+}
+
+/* Count an entry as taken. Return: its index. */
+static u32 gda_rq_advance(struct gda_engine_rq *rq, u32 next)
+{
+	u32 index = rq->linked ? rq->head : rq->taken & 0xffff;
+
+	rq->head = next & (rq->depth - 1);
+	WRITE_ONCE(rq->taken, rq->taken + 1);
+	return index;
+}
+
+int gda_rq_take(struct gda_engine_qp *peer, struct gda_recv *out)
+{
+	struct gda_engine_rq *rq = peer->rq;
+	u32 posted;
+
+	if (peer->recv_closed || READ_ONCE(peer->state) == GDA_QP_ERROR)
+		return -(int)GDA_FAIL_PEER;
+	posted = peer->recv_open ? 0 : rq->dialect->posted(rq);
+	if (!posted)
+		return 0;
+	if (unlikely(posted > rq->depth))
+		return -(int)GDA_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_DOORBELL);
+	rq->dialect->recv(rq, (rq->linked ? rq->head : rq->taken) & (rq->depth - 1), out);
+	out->index = gda_rq_advance(rq, out->next);
+	peer->recv_index = out->index;
+	WRITE_ONCE(peer->recv_open, true);
+	return 1;
+}
+
+int gda_rq_end(struct gda_engine_qp *peer, const struct gda_completion *c)
+{
+	if (!peer->recv_open)
+		return -(int)GDA_FAIL_PEER;
+	if (!gda_host_push(peer->recv_cq, c))
+		return 0;
+	WRITE_ONCE(peer->recv_open, false);
+	return 1;
+}
+
+/* Is an entry of a ring of @q's own posted, as far as its record can be believed? */
+static bool gda_rq_has(const struct gda_engine_rq *rq)
+{
+	u32 posted = rq->linked ? 0 : rq->dialect->posted(rq);
+
+	return posted && posted <= rq->depth;
+}
+
+bool gda_rq_flush(struct gda_engine_qp *q)
+{
+	struct gda_completion c = {
+		.kind = GDA_COMPLETION_RECV_ERROR,
+		.solicited = true,
+		.status = gda_status(GDA_CLASS_FLUSH, GDA_CAUSE_NONE),
+		.first = gda_status(GDA_CLASS_FLUSH, GDA_CAUSE_NONE),
+		.index = q->recv_index,
+		.qpn = q->qpn,
+		.uidx_imm = (u64)q->user_index << 32,
+	};
+
+	q->recv_closed = true;
+	if (!q->recv_open) {
+		if (!gda_rq_has(q->rq))
+			return false;
+		c.index = gda_rq_advance(q->rq, 0);
+	}
+	c.first_error = c.index;
+	WRITE_ONCE(q->recv_open, false);
+	/* one of its own: where there is no room for it the CQ fails */
+	gda_host_push(q->recv_cq, &c);
+	return true;
+}
+
+bool gda_rq_pending(const struct gda_engine_qp *q)
+{
+	return READ_ONCE(q->recv_open) || gda_rq_has(q->rq);
+}
+
+u32 gda_recv_flush(struct gda_engine_qp *q, u32 most)
+{
+	u32 n = 0;
+
+	if (!q->rq || READ_ONCE(q->state) != GDA_QP_ERROR)
+		return 0;
+	while (n < most && gda_host_recv_flush(q))
+		n++;
+	return n;
+}
+
+void gda_recv_drop(struct gda_engine_qp *q)
+{
+	if (!q->took)
+		return;
+	q->took = false;
+	if (q->peer)
+		gda_host_fail(q->peer, GDA_STATUS(GDA_CLASS_FLUSH, GDA_CAUSE_PEER));
+}

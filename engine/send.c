@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Sends, and immediates for a peer that has a receive queue: takes an entry there, gathers the
+ * payload into its segments, and writes its completion.
+ *
+ * Invariants:
+ *
+ * - An entry is taken once for a work request, and read once: q->taken is the copy. It goes on
+ *   with the same entry until that completes (q->took).
+ * - No byte moves before all of the entry that receives bytes is checked. A bad entry is its
+ *   owner's error first: its completion says so, and the owner's queue fails.
+ * - The completion comes behind the bytes, once.
+ */
+#include "move.h"
+
+/* The MRs that an entry names. */
+struct gda_send_mems {
+	const struct gda_mem *at[GDA_RECV_MAX_SGE];
+};
+
+/* Have an entry of the peer's. Return: 1, 0 to be resumed, or gda_exec_fail(). */
+static int gda_send_take(struct gda_engine_qp *q, struct gda_exec_scope *scope)
+{
+	struct gda_engine_qp *peer = scope->peer;
+	int ret;
+
+	if (q->took)
+		return 1;
+	ret = gda_host_recv(peer, &q->taken);
+	if (!ret)
+		return gda_exec_not_ready(q, scope);
+	if (ret == -(int)GDA_FAIL_PEER)
+		return ret;
+	if (unlikely(ret < 0)) {
+		gda_host_fail(peer, (u32)-ret);
+		return gda_exec_fail(GDA_CLASS_REMOTE_OP, (u8)(-ret >> 8));
+	}
+	q->took = true;
+	q->rnr_tries = 0;
+	return 1;
+}
+
+/* Complete the entry. Return: as gda_send_take(). */
+static int gda_send_end(struct gda_engine_qp *q, struct gda_exec_scope *scope,
+			const struct gda_completion *c)
+{
+	int ret = gda_host_recv_end(scope->peer, c);
+
+	if (unlikely(!ret))
+		return gda_exec_not_ready(q, scope);
+	q->took = false;
+	q->rnr_tries = 0;
+	q->busy = false;
+	return ret;
+}
+
+/* A receive is done. Return: as gda_exec(). */
+static int gda_send_complete(struct gda_engine_qp *q, struct gda_exec_scope *scope, u8 kind)
+{
+	const struct gda_engine_qp *peer = scope->peer;
+	const struct gda_work *w = &q->work;
+	const struct gda_completion c = {
+		.kind = kind,
+		.solicited = (w->flags & GDA_WORK_SOLICIT) != 0,
+		.index = q->taken.index,
+		.qpn = peer->qpn,
+		.byte_cnt = w->remote.len,
+		.uidx_imm = (u64)peer->user_index << 32 | w->imm,
+	};
+	int ret = gda_send_end(q, scope, &c);
+
+	if (likely(ret > 0)) {
+		gda_engine_record_arrived(peer, q->imms, w->opcode, &w->remote, w->imm);
+		q->imms++;
+	}
+	return ret;
+}
+
+/*
+ * The entry cannot take the payload, for the reason @st. The peer's queue fails, and flushes what
+ * else it has: the reason is in the completion of this receive.
+ * Return: as gda_exec(), never 1.
+ */
+static noinline int gda_send_refuse(struct gda_engine_qp *q, struct gda_exec_scope *scope,
+				    struct gda_status st)
+{
+	struct gda_engine_qp *peer = scope->peer;
+	const struct gda_completion c = {
+		.kind = GDA_COMPLETION_RECV_ERROR,
+		.solicited = true,
+		.status = st,
+		.first = st,
+		.first_error = q->taken.index,
+		.index = q->taken.index,
+		.qpn = peer->qpn,
+		.uidx_imm = (u64)peer->user_index << 32,
+	};
+	int ret = gda_send_end(q, scope, &c);
+
+	if (ret <= 0)
+		return ret;
+	gda_host_fail(peer, GDA_STATUS(GDA_CLASS_FLUSH, st.cause));
+	return gda_exec_fail(st.cause == GDA_CAUSE_LENGTH ? GDA_CLASS_INVALID_REQUEST :
+			     GDA_CLASS_REMOTE_OP, st.cause);
+}
+
+/* Check as much of the entry as the payload needs. Return: success, or what is wrong with it. */
+static struct gda_status gda_send_check(const struct gda_engine_qp *q,
+					const struct gda_engine_qp *peer,
+					struct gda_send_mems *mems)
+{
+	const struct gda_recv *r = &q->taken;
+	u64 sum = 0;
+	u32 i;
+
+	if (r->st.class)
+		return r->st;
+	if (r->len < q->work.remote.len)
+		return gda_status(GDA_CLASS_LOCAL, GDA_CAUSE_LENGTH);
+	for (i = 0; sum < q->work.remote.len; i++) {
+		const struct gda_sge *sge = &r->sge[i];
+		u8 why;
+
+		mems->at[i] = gda_host_mem(q, sge->key);
+		why = gda_access_check(mems->at[i], peer->rq->pd, sge, GDA_ACCESS_LOCAL_WRITE);
+		if (unlikely(why))
+			return gda_status(GDA_CLASS_LOCAL,
+					  why == GDA_ACCESS_NO_CPU ? GDA_CAUSE_IO : why);
+		sum += sge->len;
+	}
+	return gda_status(GDA_CLASS_NONE, GDA_CAUSE_NONE);
+}
+
+/*
+ * A pointer to where the byte at q->done goes, for at most @len of them.
+ * Return: how many, 0 if they have no window.
+ */
+static u32 gda_send_span(const struct gda_engine_qp *q, const struct gda_send_mems *mems, u32 len,
+			 void **ptr)
+{
+	const struct gda_sge *sge = q->taken.sge;
+	u32 off = q->done;
+
+	while (off >= sge->len)
+		off -= sge++->len;
+	return gda_exec_span(mems->at[sge - q->taken.sge], sge, off, min(len, sge->len - off), ptr);
+}
+
+/* Move the payload. Return: as gda_exec(). */
+static int gda_send_move(struct gda_engine_qp *q, struct gda_exec_scope *scope,
+			 const struct gda_exec_mems *mems, const struct gda_send_mems *to)
+{
+	u32 len = q->work.remote.len;
+
+	while (q->done < len) {
+		u64 left = len > GDA_EXEC_WHOLE ? scope->until - q->bytes : len;
+		void *local, *remote;
+		u32 n;
+
+		q->busy = !left;
+		if (!left)
+			return 0;
+		n = gda_exec_local(q, mems, (u32)min(left, (u64)len - q->done), &local);
+		if (unlikely(!n))
+			return gda_exec_fail(GDA_CLASS_LOCAL, GDA_CAUSE_IO);
+		n = gda_send_span(q, to, n, &remote);
+		if (unlikely(!n))
+			return gda_send_refuse(q, scope, gda_status(GDA_CLASS_LOCAL, GDA_CAUSE_IO));
+		gda_exec_move(q, GDA_OP_SEND, local, remote, n);
+		q->done += n;
+	}
+	return 1;
+}
+
+/* Put the payload in place. Return: as gda_exec(). */
+static int gda_send_place(struct gda_engine_qp *q, struct gda_exec_scope *scope,
+			  const struct gda_exec_mems *mems)
+{
+	struct gda_send_mems to;
+	struct gda_status st;
+
+	/* of a send without bytes the entry's keys are not looked at, as of a write */
+	if (!q->work.remote.len)
+		return 1;
+	st = gda_send_check(q, scope->peer, &to);
+	if (unlikely(st.class))
+		return gda_send_refuse(q, scope, st);
+	return gda_send_move(q, scope, mems, &to);
+}
+
+int gda_exec_send(struct gda_engine_qp *q, struct gda_exec_scope *scope,
+		  const struct gda_exec_mems *mems)
+{
+	bool imm = q->work.op == GDA_OP_SEND_IMM;
+	struct gda_engine_qp *peer = scope->peer;
+	int ret;
+
+	if (unlikely(!peer))
+		return gda_exec_fail(GDA_CLASS_RETRY, GDA_CAUSE_PEER);
+	if (unlikely(!peer->rq || !peer->recv_cq))
+		return gda_exec_fail(GDA_CLASS_INVALID_REQUEST, GDA_CAUSE_RECV);
+	if (!q->busy)
+		q->done = 0;
+	ret = gda_send_take(q, scope);
+	if (likely(ret > 0))
+		ret = gda_send_place(q, scope, mems);
+	if (likely(ret > 0))
+		ret = gda_send_complete(q, scope, imm ? GDA_COMPLETION_RECV_IMM :
+						  GDA_COMPLETION_RECV);
+	if (likely(ret > 0))
+		gda_exec_arrived(q->work.op, peer);
+	return ret;
+}
+
+int gda_exec_give_imm(struct gda_engine_qp *q, struct gda_exec_scope *scope)
+{
+	int ret = gda_send_take(q, scope);
+
+	return likely(ret > 0) ? gda_send_complete(q, scope, GDA_COMPLETION_IMM) : ret;
+}
