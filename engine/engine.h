@@ -54,10 +54,11 @@ struct gda_mem {
 /* A completion queue as the engine sees it. Guarded by the host's CQ lock. */
 struct gda_engine_cq {
 	const struct gda_dialect_ops *dialect;	/* its own: not always that of who completes */
-	void *entries;		/* written only */
+	void *entries;		/* written only; of the first place that is written */
 	u32 depth;		/* power of two; 1 and collapsed, or a ring */
 	bool collapsed;
 	bool failed;		/* overflowed: nothing is written any more */
+	u8 wide;		/* 1: entries are twice as far apart as they are long */
 	u64 producer;		/* private; never read back from memory */
 	u64 reached;		/* collapsed: 1 more than the slot that its entry is of */
 	const __be32 *consumer;	/* user's consumer index record (ring), or NULL */
@@ -75,7 +76,7 @@ enum gda_completion_kind {
 /* A completion, before a dialect writes it as a CQE. */
 struct gda_completion {
 	u8 kind;		/* enum gda_completion_kind */
-	u8 wr_opcode;		/* gda_work.opcode; not of an immediate */
+	u8 wr_opcode;		/* gda_work.opcode; of what comes from the peer 0 */
 	bool solicited;
 	struct gda_status status;
 	struct gda_status first;	/* of errors: of the slot that failed first */

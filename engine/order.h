@@ -9,7 +9,8 @@
  * is no read may pass reads that were posted before it, unless it is fenced: on RC queues of
  * InfiniBand the responder executes writes and atomics in their order (C9-28), and reads when it
  * likes, but for one that it refuses. Outcomes leave in the order of posting, or of an unordered
- * dialect as they come. A WAIT is begun alone.
+ * dialect as they come. A WAIT is begun alone. What takes a receive of the peer goes on only when
+ * it is the oldest: receives are taken in the order of posting, and one at a time.
  */
 #ifndef GDA_ENGINE_ORDER_H
 #define GDA_ENGINE_ORDER_H

@@ -95,7 +95,7 @@ void gda_mlx5_preset(struct gda_engine_cq *cq)
 		memset(entry, 0xff, GDA_MLX5_CQE_BYTES);
 		return;
 	}
-	for (i = 0; i < cq->depth; i++, entry += GDA_MLX5_CQE_BYTES) {
+	for (i = 0; i < cq->depth; i++, entry += GDA_MLX5_CQE_BYTES << cq->wide) {
 		memset(entry, 0, GDA_MLX5_CQE_BYTES);
 		entry[offsetof(struct gda_mlx5_cqe, op_own)] = GDA_MLX5_CQE_LAP0;
 	}
@@ -113,55 +113,68 @@ static bool gda_mlx5_cq_full(const struct gda_engine_cq *cq)
 	return (((u32)cq->producer - consumer) & 0xffffff) >= cq->depth;
 }
 
-/*
- * The opcodes of an entry, its own and that of the work, by the kind of completion. The requester's
- * opcode may be of another dialect.
- */
+/* The opcode of an entry, and of what a receive took, by the kind of completion. */
 static const struct gda_mlx5_cqe_kind {
 	u8 opcode;
 	u8 wr_opcode;
 } gda_mlx5_cqe_kinds[] = {
-	[GDA_COMPLETION_IMM] = { GDA_MLX5_CQE_RESP_IMM, GDA_MLX5_WRITE_IMM },
 	[GDA_COMPLETION_ERROR] = { GDA_MLX5_CQE_REQ_ERR, 0 },
 	[GDA_COMPLETION_RECV] = { GDA_MLX5_CQE_RESP_SEND, GDA_MLX5_SEND },
 	[GDA_COMPLETION_RECV_IMM] = { GDA_MLX5_CQE_RESP_SEND_IMM, GDA_MLX5_SEND_IMM },
 	[GDA_COMPLETION_RECV_ERROR] = { GDA_MLX5_CQE_RESP_ERR, 0 },
 };
 
+/* Store an entry, and count it: @op is its opcode, and @sop that of the work. */
+static __always_inline bool gda_mlx5_store(struct gda_engine_cq *cq, const struct gda_completion *c,
+					   struct gda_mlx5_cqe_words *cqe, u32 op, u32 sop,
+					   u64 count, u64 status)
+{
+	u32 owner = !cq->collapsed && cq->producer & cq->depth;
+
+	WRITE_ONCE(cqe->uidx_imm, gda_be64(c->uidx_imm));
+	WRITE_ONCE(cqe->count, gda_be64(count));
+	WRITE_ONCE(cqe->status, gda_be64(status));
+	WRITE_ONCE(cqe->sop_qpn, gda_be32(sop << 24 | c->qpn));
+	/* pairs with the poller's acquire */
+	smp_store_release(&cqe->last, gda_be32((u32)c->index << 16 | op << 4 |
+					       (u32)c->solicited << 1 | owner));
+	cq->producer++;
+	return true;
+}
+
+/* An entry of an error, or of a receive. */
+static noinline bool gda_mlx5_finish_other(struct gda_engine_cq *cq, const struct gda_completion *c,
+					   struct gda_mlx5_cqe_words *cqe)
+{
+	u32 op = gda_mlx5_cqe_kinds[c->kind].opcode;
+	u32 sop = c->wr_opcode | gda_mlx5_cqe_kinds[c->kind].wr_opcode;
+	u64 status = (u64)gda_mlx5_syndrome(c->first) << 24 | (u64)c->first.cause << 16 |
+		     (u64)c->status.cause << 8 | gda_mlx5_syndrome(c->status);
+
+	if (op >= GDA_MLX5_CQE_REQ_ERR)
+		return gda_mlx5_store(cq, c, cqe, op, sop, c->first_error, status);
+	return gda_mlx5_store(cq, c, cqe, op, sop, c->byte_cnt, 0);
+}
+
 bool gda_mlx5_finish(struct gda_engine_cq *cq, const struct gda_completion *c)
 {
 	struct gda_mlx5_cqe_words *cqe = cq->entries;
-	u32 opcode = GDA_MLX5_CQE_REQ;
-	u32 wr_opcode = c->wr_opcode;
-	u32 owner = 0;
-	u64 count = c->byte_cnt;
-	u64 status = 0;
+	u32 op = GDA_MLX5_CQE_REQ;
+	u32 sop = c->wr_opcode;
 
 	if (!cq->collapsed) {
 		if (unlikely(gda_mlx5_cq_full(cq)))
 			return gda_cq_refuse(cq, c);
-		cqe += cq->producer & (cq->depth - 1);
-		owner = (cq->producer & cq->depth) != 0;
+		cqe += (cq->producer & (cq->depth - 1)) << cq->wide;
 	} else {
 		cq->reached = c->index + 1;
 	}
-	if (unlikely(c->kind != GDA_COMPLETION_DONE)) {
-		opcode = gda_mlx5_cqe_kinds[c->kind].opcode;
-		if (c->kind != GDA_COMPLETION_ERROR)
-			wr_opcode = gda_mlx5_cqe_kinds[c->kind].wr_opcode;
+	if (unlikely(c->kind == GDA_COMPLETION_IMM)) {
+		/* the requester's opcode may be of another dialect */
+		op = GDA_MLX5_CQE_RESP_IMM;
+		sop = GDA_MLX5_WRITE_IMM;
+	} else if (unlikely(c->kind != GDA_COMPLETION_DONE)) {
+		return gda_mlx5_finish_other(cq, c, cqe);
 	}
-	if (unlikely(opcode >= GDA_MLX5_CQE_REQ_ERR)) {
-		count = c->first_error;
-		status = (u64)gda_mlx5_syndrome(c->first) << 24 | (u64)c->first.cause << 16 |
-			 (u64)c->status.cause << 8 | gda_mlx5_syndrome(c->status);
-	}
-	WRITE_ONCE(cqe->uidx_imm, gda_be64(c->uidx_imm));
-	WRITE_ONCE(cqe->count, gda_be64(count));
-	WRITE_ONCE(cqe->status, gda_be64(status));
-	WRITE_ONCE(cqe->sop_qpn, gda_be32(wr_opcode << 24 | c->qpn));
-	/* pairs with the poller's acquire */
-	smp_store_release(&cqe->last, gda_be32((u32)c->index << 16 | opcode << 4 |
-					       (u32)c->solicited << 1 | owner));
-	cq->producer++;
-	return true;
+	return gda_mlx5_store(cq, c, cqe, op, sop, c->byte_cnt, 0);
 }

@@ -4,6 +4,7 @@
  * laps and overflow of rings; consumers that lie.
  */
 #include <endian.h>
+#include <stdlib.h>
 #include "host.h"
 #include "kselftest_harness.h"
 
@@ -451,6 +452,37 @@ TEST(error_of_a_queue_with_work_is_not_deferred)
 		EXPECT_EQ(0, th_cqe_counter(qp));
 		th_qp_free(qp);
 	}
+}
+
+/* Entries of 128 bytes: each has its 64 at the end, and what is before is the reader's. */
+TEST(wide_entries)
+{
+	const u32 depth = 8;
+	struct th_qp *qp = th_qp_new(NULL, NULL, 1, depth);
+	u8 *room = th_alloc(64, depth * 128UL), before[64];
+	struct gda_completion c = { .kind = GDA_COMPLETION_DONE, .qpn = 0x123 };
+	u32 i;
+
+	memset(room, 0x5a, depth * 128UL);
+	memset(before, 0x5a, sizeof(before));
+	qp->cq.entries = room + 64;
+	qp->cq.wide = 1;
+	gda_cq_init(&qp->cq);
+	for (i = 0; i < depth; i++)
+		EXPECT_EQ(GDA_MLX5_CQE_INVALID, room[i * 128 + 127] >> 4);
+	for (i = 0; i < 3 * depth; i++) {
+		const struct gda_mlx5_cqe *cqe = (void *)(room + i % depth * 128 + 64);
+
+		c.index = i;
+		EXPECT_TRUE(gda_cq_push(&qp->cq, &c));
+		EXPECT_EQ(i, be16toh(cqe->wqe_counter));
+		EXPECT_EQ(!!(i & depth), cqe->op_own & 1);
+		EXPECT_EQ(GDA_MLX5_CQE_REQ, cqe->op_own >> 4);
+		EXPECT_EQ(0, memcmp(before, room + i % depth * 128, 64));
+		qp->consumer = gda_be32(i + 1);
+	}
+	free(room);
+	th_qp_free(qp);
 }
 
 TEST_HARNESS_MAIN

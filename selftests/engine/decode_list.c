@@ -133,6 +133,24 @@ TEST(S4_more_slots_than_published)
 	}
 }
 
+/* A host that says nothing of it has queues of two segments. */
+TEST(segments_by_default)
+{
+	struct th_qp *qp = th_qp_new(NULL, NULL, 4, 0);
+	struct gda_sge sge[3] = { { 0, 1, 0 }, { 0, 1, 0 }, { 0, 1, 0 } };
+	struct gda_work w;
+	u32 n;
+
+	qp->q.max_sge = 0;
+	gda_engine_init(&qp->q);
+	for (n = 1; n < 4; n++) {
+		th_send(qp, 0, sge, n);
+		qp->q.ci = qp->next - 1;
+		EXPECT_EQ(n > 2 ? GDA_MLX5_SYND_LOCAL_QP_OP : 0, decode(qp, 4, &w).syndrome);
+	}
+	th_qp_free(qp);
+}
+
 /* Of a send, whose payload begins one segment earlier; the bytes as well. */
 TEST(S4_inline_sends)
 {

@@ -7,7 +7,7 @@ BUILD		?= build
 
 ETEST_OUT	:= $(BUILD)/selftests/engine
 ETEST_DIR	:= selftests/engine
-ETEST_NAMES	:= bytes decode doorbell access error cq model fetch imm atomic async_copy flight flight_steps wait order send send_error decode_list
+ETEST_NAMES	:= bytes decode doorbell access error cq model fetch imm atomic async_copy flight flight_steps wait order send send_error send_model recv decode_list order_send
 ETEST_FLAGS	= $(DEPFLAGS) -std=gnu11 -O2 $(TEST_DEBUG) -Wall -Wextra -Werror -Ilib/host -Iuapi \
 		   -Iengine -Iengine/dialect -Ikmod/include -I$(ETEST_DIR) -isystem $(BUILD)/kselftest
 ETEST_SANITIZE	:= -fsanitize=address,undefined -fno-sanitize-recover=undefined \
@@ -46,8 +46,8 @@ $(ETEST_NAMES:%=$(ETEST_OUT)/%): $(ETEST_OUT)/%: $(ETEST_DIR)/%.c $(ETEST_OBJ) \
 
 # The same tests with every queue visited through order.c, and those of them that hold whatever is
 # chosen. What drives a flight by itself has no order.
-ETEST_PLAIN	:= $(filter-out flight flight_steps order,$(ETEST_NAMES)) record
-ETEST_CHOSEN	:= $(filter-out model,$(ETEST_PLAIN))
+ETEST_PLAIN	:= $(filter-out flight flight_steps order order_send,$(ETEST_NAMES)) record
+ETEST_CHOSEN	:= $(filter-out model send_model,$(ETEST_PLAIN))
 TEST_NATIVE	+= $(ETEST_PLAIN:%=$(ETEST_OUT)/plain/%) $(ETEST_CHOSEN:%=$(ETEST_OUT)/chosen/%)
 
 $(ETEST_PLAIN:%=$(ETEST_OUT)/plain/%): $(ETEST_OUT)/plain/%: $(ETEST_OUT)/%

@@ -223,7 +223,7 @@ TEST_F(send, own_errors_take_nothing)
 }
 
 /* Half way one of both ends: the receive that was taken is completed, once, and by its owner. */
-TEST_F(send, X7_taken_and_given_up)
+TEST_F(send, taken_and_given_up)
 {
 	u32 how, index;
 
@@ -287,7 +287,7 @@ TEST_F(send, X7_taken_and_given_up)
 }
 
 /* The owner's flush wins against a sender that is in the middle of it. */
-TEST_F(send, X7_flushed_under_the_sender)
+TEST_F(send, X2_flushed_under_the_sender)
 {
 	u32 index = receive(self, 0, 400);
 
@@ -307,6 +307,45 @@ TEST_F(send, X7_flushed_under_the_sender)
 	post(self, 0, 4);
 	th_run(self->a);
 	EXPECT_EQ(GDA_MLX5_SYND_RETRY_EXC, th_syndrome(self->a));
+}
+
+/* The payload's own memory is out of reach half way: the receive that was taken is flushed. */
+TEST_F(send, own_memory_without_a_window)
+{
+	u32 index = receive(self, 0, 100);
+
+	self->l->windowless = true;
+	post(self, 0, 100);
+	th_run(self->a);
+	EXPECT_EQ(GDA_MLX5_SYND_LOCAL_PROT, th_syndrome(self->a));
+	EXPECT_EQ(GDA_MLX5_VENDOR_IO, self->a->q.first.cause);
+	th_run(self->b);
+	EXPECT_EQ(0, failed(next_entry(self), index, GDA_MLX5_SYND_WR_FLUSH, 0));
+	EXPECT_EQ(GDA_QP_ERROR, self->b->q.state);
+}
+
+/* The owner is to be told of its bad receive, and its CQ is full: later, with the same receive. */
+TEST_F(send, S3_full_cq_and_a_bad_receive)
+{
+	struct gda_completion other = { .kind = GDA_COMPLETION_DONE };
+	u32 index = receive(self, 0, 9), i;
+
+	for (i = 0; i < ENTRIES; i++)
+		EXPECT_TRUE(gda_cq_push(&self->sink->cq, &other));
+	self->a->q.rnr_retry = 2;
+	post(self, 0, 10);
+	for (i = 0; i < 2; i++)
+		EXPECT_EQ(1, gda_engine_visit(&self->a->q, 8, 1000));
+	EXPECT_EQ(GDA_QP_READY, self->a->q.state);
+	EXPECT_FALSE(self->sink->cq.failed);
+	EXPECT_EQ(0, self->b->fails);
+	for (i = 0; i < ENTRIES; i++)
+		next_entry(self);
+	EXPECT_EQ(1, th_run(self->a));
+	EXPECT_EQ(GDA_MLX5_SYND_REMOTE_INVAL_REQ, th_syndrome(self->a));
+	EXPECT_EQ(0, failed(next_entry(self), index, GDA_MLX5_SYND_LOCAL_LENGTH,
+			    GDA_MLX5_VENDOR_LENGTH));
+	EXPECT_EQ(1, self->b->fails);
 }
 
 /* Only where the host says so; send with invalidate nowhere. */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * A program that writes what it likes into its queue, doorbell, record and consumer
- * index, between visits of the engine. In every case progress is within what a
- * ring can hold, a visit keeps to its budget, no byte changes in memory to which no
- * key of this queue gives a right, and the neighbour's queue goes on. Memory beyond
- * the regions is ASan's to watch.
+ * index, and its peer into its receives, between visits of the engine. In every case
+ * progress is within what a ring can hold, a visit keeps to its budget, no byte changes in
+ * memory to which no key of this queue gives a right, and the neighbour's queue goes on.
+ * Memory beyond the regions is ASan's to watch.
  */
 #include "fuzz.h"
 #include "../engine/host.h"
@@ -20,6 +20,7 @@ struct scene {
 	struct th_dev dev;
 	struct th_mr *mr[MRS];
 	struct th_qp *a, *b;
+	struct th_rq *rq;	/* of b, or NULL */
 };
 
 static void scene_open(struct scene *s, u32 flags)
@@ -46,6 +47,11 @@ static void scene_open(struct scene *s, u32 flags)
 	if ((flags & 3) == 3)
 		s->b->q.recv_cq = &s->a->cq;
 	s->a->q.rnr_retry = flags >> 2 & 3;
+	if ((flags & 0x11) == 0x11) {
+		s->rq = th_rq_new(&s->dev, 4, GDA_RECV_MIN_SHIFT + 2, flags & 0x20);
+		s->b->q.rq = &s->rq->rq;
+		s->b->q.recv_cq = &s->a->cq;
+	}
 	th_qp_pair(s->a, s->b);
 }
 
@@ -55,6 +61,8 @@ static void scene_close(struct scene *s)
 		th_mr_free(&s->dev, s->mr[i]);
 	th_qp_free(s->a);
 	th_qp_free(s->b);
+	if (s->rq)
+		th_rq_free(s->rq);
 }
 
 /* Bytes in, as a range of one of the MRs, nearly: the ends are what matters. */
@@ -100,6 +108,10 @@ static void post(struct scene *s, struct input *in)
 		th_nop(qp, 0);
 		break;
 	default:
+		if ((what & 7) == 6 && s->rq) {
+			th_send(qp, take8(in), sge, take8(in) % 3);
+			break;
+		}
 		take(in, slot, GDA_MLX5_SLOT_BYTES);
 		word = (u32)(index & 0xffff) << 8 | take8(in);
 		th_ctrl(qp, index)->opmod_idx_opcode = gda_be32(word);
@@ -116,6 +128,28 @@ static void post(struct scene *s, struct input *in)
 	}
 	if (what & 0x10)
 		slot[take8(in) % GDA_MLX5_SLOT_BYTES] ^= take8(in);
+}
+
+/* The peer's side: a receive, good or not, a link or a record of any value. */
+static void receive(struct scene *s, struct input *in, u8 what)
+{
+	struct gda_sge to[3];
+	u32 i;
+
+	if (what & 0x20) {
+		s->rq->record = gda_be32(take32(in));
+		return;
+	}
+	if (what & 0x10) {
+		take(in, th_rq_entry(s->rq, take8(in) & 3), 16);
+		return;
+	}
+	for (i = 0; i < 3; i++)
+		range(s, in, &to[i].addr, &to[i].key, &to[i].len);
+	s->rq->head &= 3;
+	th_rq_post(s->rq, to, what & 3);
+	if (what & 8)
+		gda_engine_visit(&s->b->q, 1 + (what & 3), 1);
 }
 
 static void step(struct scene *s, struct input *in)
@@ -144,7 +178,11 @@ static void step(struct scene *s, struct input *in)
 		qp->consumer = gda_be32(what & 0x80 ? take32(in) : (u32)qp->cq.producer);
 		break;
 	default:
-		s->mr[take8(in) % MRS]->mem.state = GDA_MR_REVOKED;
+		wqes = take8(in);
+		if (s->rq && wqes & 0x80)
+			receive(s, in, (u8)wqes);
+		else
+			s->mr[wqes % MRS]->mem.state = GDA_MR_REVOKED;
 		break;
 	}
 	wqes = 1 + (what >> 3 & 7);

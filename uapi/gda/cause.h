@@ -53,7 +53,8 @@ enum gda_class {
  * @GDA_CAUSE_CQ: the CQ overflowed or is in error, or a work request waits for an entry that a CQ
  *	cannot have (class queue) or did not get in time (class retry)
  * @GDA_CAUSE_QUEUE: the queue's own memory was revoked
- * @GDA_CAUSE_RECV: the peer has no CQ for immediates, or no room in it
+ * @GDA_CAUSE_RECV: the peer has no CQ for immediates, or no room in it; or no receive queue, or no
+ *	receive posted there
  * @GDA_CAUSE_DEVICE: the device was taken away
  * @GDA_CAUSE_FORK: only in a child of fork(2), by libgda: the queue is its parent's
  * @GDA_CAUSE_FABRIC: an RDMA fabric, or the device at it, says that work failed and no more

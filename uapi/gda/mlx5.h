@@ -197,7 +197,8 @@ enum gda_mlx5_syndrome {
  * @GDA_MLX5_VENDOR_PEER: the peer QP is gone or in error
  * @GDA_MLX5_VENDOR_CQ: the CQ overflowed or is in error
  * @GDA_MLX5_VENDOR_QUEUE: the queue's own memory was revoked
- * @GDA_MLX5_VENDOR_RECV: the peer has no CQ for immediates, or no room in it
+ * @GDA_MLX5_VENDOR_RECV: the peer has no CQ for immediates, or no room in it; or no receive queue,
+ *	or no receive posted there
  * @GDA_MLX5_VENDOR_DEVICE: the device was taken away
  * @GDA_MLX5_VENDOR_FORK: only in a child of fork(2), by libgda: the queue is its parent's
  * @GDA_MLX5_VENDOR_FABRIC: an RDMA fabric, or the device at it, says that work failed and no

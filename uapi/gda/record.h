@@ -46,7 +46,8 @@
  * @GDA_RECORD_DONE: a work request is done; it fills @aux slots
  * @GDA_RECORD_FAILED: a work request failed, or with @aux 0 the queue itself
  * @GDA_RECORD_FLUSHED: a work request was not carried out, since one before it failed
- * @GDA_RECORD_ARRIVED: an immediate arrived from the peer of @qpn: @aux; @ticket counts them
+ * @GDA_RECORD_ARRIVED: an immediate arrived from the peer of @qpn: @aux; or a send, without one 0.
+ *	@ticket counts them
  * @GDA_RECORD_CONNECTED: @qpn is connected to the QP whose number is @aux
  * @GDA_RECORD_LOST: @qpn lost its peer, whose number was @aux, or is refused by it
  * @GDA_RECORD_REGISTERED: an MR: @rkey, rights in @aux, its first address in @raddr, its bytes
