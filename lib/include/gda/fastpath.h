@@ -94,7 +94,7 @@ GDA_API int64_t gda_put(struct gda_view *v, uint64_t laddr, uint32_t lkey, uint6
 			uint32_t rkey, uint64_t len, unsigned int flags)
 {
 	gda_check_flags(flags);
-	if (gda_unlikely(gda_wqe_too_long(v->dialect, len)))
+	if (gda_unlikely(gda_wqe_too_long(GDA_WQE_FIRST, len)))
 		return -EMSGSIZE;
 	return gda_post(v, gda_wr_put(laddr, lkey, raddr, rkey, (uint32_t)len), flags);
 }
@@ -125,7 +125,7 @@ GDA_API int64_t gda_put_imm(struct gda_view *v, uint64_t laddr, uint32_t lkey,
 			    unsigned int flags)
 {
 	gda_check_flags(flags);
-	if (gda_unlikely(gda_wqe_too_long(v->dialect, len)))
+	if (gda_unlikely(gda_wqe_too_long(GDA_WQE_FIRST, len)))
 		return -EMSGSIZE;
 	return gda_post(v, gda_wr_put_imm(laddr, lkey, raddr, rkey, (uint32_t)len, imm), flags);
 }
@@ -148,7 +148,7 @@ GDA_API int64_t gda_get(struct gda_view *v, uint64_t laddr, uint32_t lkey, uint6
 			uint32_t rkey, uint64_t len, unsigned int flags)
 {
 	gda_check_flags(flags);
-	if (gda_unlikely(gda_wqe_too_long(v->dialect, len)))
+	if (gda_unlikely(gda_wqe_too_long(GDA_WQE_FIRST, len)))
 		return -EMSGSIZE;
 	return gda_post(v, gda_wr_get(laddr, lkey, raddr, rkey, (uint32_t)len), flags);
 }
@@ -171,7 +171,7 @@ GDA_API int64_t gda_put_inline(struct gda_view *v, uint64_t raddr, uint32_t rkey
 			       const void *src, uint64_t len, unsigned int flags)
 {
 	gda_check_flags(flags);
-	if (gda_unlikely(len > gda_wqe_inline_slot(v->dialect)))
+	if (gda_unlikely(len > gda_wqe_inline_slot(GDA_WQE_FIRST)))
 		return gda_put_inline_long(v, raddr, rkey, src, len, flags);
 	return gda_post(v, gda_wr_inline(raddr, rkey, src, (uint32_t)len), flags);
 }
@@ -264,15 +264,15 @@ GDA_API void gda_flush(struct gda_view *v)
 	gda_flush_deferred(v);
 }
 
-GDA_HELPER int gda_test_done(struct gda_view *v, int64_t ticket)
+GDA_HELPER int gda_test_as(uint32_t dialect, struct gda_view *v, int64_t ticket)
 {
 	uint64_t failed, index = (uint64_t)ticket;
 
 	if (gda_unlikely(ticket < 0))
 		return (int)ticket;
-	if (!gda_cqe_done(v->dialect, gda_load_acquire64(&v->completed), index) &&
-	    !gda_cqe_done(v->dialect, gda_poll(v, 0), index) &&
-	    !(gda_progress(v) && gda_cqe_done(v->dialect, gda_poll(v, 0), index))) {
+	if (!gda_cqe_done(dialect, gda_load_acquire64(&v->completed), index) &&
+	    !gda_cqe_done(dialect, gda_poll_as(dialect, v, 0), index) &&
+	    !(gda_progress(v) && gda_cqe_done(dialect, gda_poll_as(dialect, v, 0), index))) {
 		if (index >= gda_load_relaxed64(&v->reserved))
 			return -EINVAL;
 		return index == gda_load_acquire64(&v->error_index) ? -EIO : 0;
@@ -281,6 +281,18 @@ GDA_HELPER int gda_test_done(struct gda_view *v, int64_t ticket)
 	if (index < failed)
 		return 1;
 	return index == failed ? -EIO : -ECANCELED;
+}
+
+GDA_SLOW int gda_test_other(struct gda_view *v, int64_t ticket)
+{
+	return gda_test_as(gda_wqe_other(v->dialect), v, ticket);
+}
+
+GDA_HELPER int gda_test_done(struct gda_view *v, int64_t ticket)
+{
+	if (!gda_wqe_is_first(v->dialect))
+		return gda_test_other(v, ticket);
+	return gda_test_as(GDA_WQE_FIRST, v, ticket);
 }
 
 /**

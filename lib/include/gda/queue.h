@@ -133,13 +133,14 @@ GDA_HELPER struct gda_sq gda_sq(const struct gda_view *v, uint32_t dialect)
  * not moved since it was read, so that gda_cqe_unwrap() is right; a lone poster needs no such
  * check, because nothing is posted while it is in here.
  */
-GDA_HELPER uint64_t gda_poll(struct gda_view *v, unsigned int flags)
+GDA_HELPER uint64_t gda_poll_as(uint32_t dialect, struct gda_view *v, unsigned int flags)
 {
 	uint64_t old = gda_load_acquire64(&v->completed), now;
 	int failed;
 
 	for (;;) {
-		now = gda_cqe_completed(v, gda_nic_load32(gda_cqe_last(v->dialect, v->cq)), old,
+		now = gda_cqe_completed(dialect, v,
+					gda_nic_load32(gda_cqe_last(dialect, v->cq)), old,
 					&failed);
 		/* on a GPU the entry may be read by a multiprocessor before @old was */
 		if (now == old || GDA_HERE(0, now - old > v->mask + 1))
@@ -151,6 +152,18 @@ GDA_HELPER uint64_t gda_poll(struct gda_view *v, unsigned int flags)
 		if (gda_cas64(&v->completed, &old, now))
 			return now;
 	}
+}
+
+GDA_SLOW uint64_t gda_poll_other(struct gda_view *v, unsigned int flags)
+{
+	return gda_poll_as(gda_wqe_other(v->dialect), v, flags);
+}
+
+GDA_HELPER uint64_t gda_poll(struct gda_view *v, unsigned int flags)
+{
+	if (!gda_wqe_is_first(v->dialect))
+		return gda_poll_other(v, flags);
+	return gda_poll_as(GDA_WQE_FIRST, v, flags);
 }
 
 /*
@@ -404,15 +417,22 @@ GDA_SLOW int64_t gda_post_other(struct gda_view *v, struct gda_wr r, unsigned in
 	uint32_t dialect = gda_wqe_other(v->dialect);
 	struct gda_wqe w = gda_wqe_make(dialect, r);
 
+	if (gda_wqe_too_long(dialect, r.len))
+		return -EMSGSIZE;
 	return gda_post_as(dialect, v, &w, flags);
 }
 
 /* Post @r. Return: the ticket, its first slot; or a negative errno. */
 GDA_HELPER int64_t gda_post(struct gda_view *v, struct gda_wr r, unsigned int flags)
 {
-	struct gda_wqe w = gda_wqe_make(GDA_WQE_FIRST, r);
+	int other = !gda_wqe_is_first(v->dialect);
+	struct gda_wqe w;
 
-	if (!gda_wqe_is_first(v->dialect))
+	/* an atomic has so many operands that to keep them for this call would cost more */
+	if (r.op >= GDA_OP_FETCH_ADD && other)
+		return gda_post_other(v, r, flags);
+	w = gda_wqe_make(GDA_WQE_FIRST, r);
+	if (other)
 		return gda_post_other(v, r, flags);
 	return gda_post_as(GDA_WQE_FIRST, v, &w, flags);
 }

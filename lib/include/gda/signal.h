@@ -80,6 +80,8 @@ GDA_SLOW int64_t gda_put_signal_other(struct gda_view *v, struct gda_wr r,
 	uint32_t dialect = gda_wqe_other(v->dialect);
 	struct gda_wqe put = gda_wqe_make(dialect, r), then = gda_wqe_signal(dialect, signal);
 
+	if (gda_wqe_too_long(dialect, r.len))
+		return -EMSGSIZE;
 	return gda_put_signal_as(dialect, v, &put, &then, flags);
 }
 
@@ -117,7 +119,7 @@ GDA_SIZED_API int64_t gda_put_signal(struct gda_view *v, uint64_t laddr, uint32_
 	struct gda_wr r;
 
 	gda_check_flags(flags);
-	if (gda_unlikely(gda_wqe_too_long(v->dialect, len)))
+	if (gda_unlikely(gda_wqe_too_long(GDA_WQE_FIRST, len)))
 		return -EMSGSIZE;
 	if (gda_unlikely(signal->op > GDA_SIGNAL_SET))
 		return -EINVAL;

@@ -63,10 +63,14 @@ GDA_HELPER int gda_wqe_speaks(uint32_t dialect)
 }
 
 /*
- * Is it the first dialect that a view has? A post encodes its entry in that one, looks here, and
- * goes on; or it calls a function off the path, gda_post_other() and its like, which encodes it
- * anew. In this order, for what a loop encodes at each turn the compiler then takes out of it: it
- * does not take out what only one side of a branch encodes.
+ * Is it the first dialect that a view has? Another's is served by a function off the path,
+ * gda_post_other() and its like, which begins anew in that dialect.
+ *
+ * gda_post() encodes its entry in the first one, and then looks here: what a loop encodes at each
+ * turn the compiler takes out of it, but not what only one side of a branch encodes. What has more
+ * to do before its entry, as a put of gda/gin.h, looks here before it begins that: what it has
+ * found would have to be kept for the call. And where a poster is set up for one queue, as a
+ * session of gda/async.h, that is when to look.
  */
 GDA_HELPER int gda_wqe_is_first(uint32_t dialect)
 {
@@ -306,9 +310,10 @@ GDA_HELPER uint32_t gda_cqe_behind(uint32_t dialect, uint64_t rung, uint32_t las
  * the queue has failed, and then the view says where and why, else 0. The slot that failed first
  * is not counted.
  */
-GDA_HELPER uint64_t gda_cqe_completed(struct gda_view *v, uint32_t last, uint64_t old, int *failed)
+GDA_HELPER uint64_t gda_cqe_completed(uint32_t dialect, struct gda_view *v, uint32_t last,
+				      uint64_t old, int *failed)
 {
-	return GDA_WQE_OF(v->dialect, cqe_completed, v, last, old, failed);
+	return GDA_WQE_OF(dialect, cqe_completed, v, last, old, failed);
 }
 
 /* Is the work request at @index done, when all below @completed have completed? */

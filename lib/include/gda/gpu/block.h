@@ -162,7 +162,7 @@ GDA_DEVICE uint32_t gda_block_note(struct gda_block *b, uint32_t word)
 {
 	uint32_t old = gda_block_load(&b->done);
 	int failed;
-	uint32_t now = (uint32_t)gda_cqe_completed(b->view, word, old, &failed);
+	uint32_t now = (uint32_t)gda_cqe_completed(b->view->dialect, b->view, word, old, &failed);
 
 	if (failed)
 		gda_block_store(&b->failed, 1);

@@ -94,8 +94,8 @@ GDA_DEVICE_SLOW int64_t gda_exclusive_room(struct gda_view *v, uint64_t next, ui
 		gda_port_ring(gda_port_open(v), next);
 	}
 	for (polls = 1;; polls++) {
-		free = (uint32_t)(gda_cqe_completed(v, gda_nic_load32(last), empty + free,
-						    &failed) - empty);
+		free = (uint32_t)(gda_cqe_completed(v->dialect, v, gda_nic_load32(last),
+						    empty + free, &failed) - empty);
 		if (failed)
 			return -EIO;
 		if (free >= n)
@@ -255,7 +255,7 @@ GDA_DEVICE uint64_t gda_refresh(struct gda_exclusive &q, uint32_t look, int &fai
 	uint64_t done;
 
 	gda_acquire();
-	done = gda_cqe_completed(q.port.view, look, gda_known(q), &failed);
+	done = gda_cqe_completed(q.port.view->dialect, q.port.view, look, gda_known(q), &failed);
 	if (!failed)
 		q.free = (uint32_t)(done + q.port.mask + 1 - q.next);
 	return done;
