@@ -337,86 +337,43 @@ GDA_HELPER struct gda_wr gda_gin_wr_add(const struct gda_gin_known *known,
 }
 
 /* Encode @first, and what @to adds behind it. */
-GDA_HELPER void gda_gin_make_pair(uint32_t dialect, const struct gda_gin *gin,
-				  const struct gda_gin_queue *q, struct gda_wr first,
-				  const struct gda_gin_target *to, struct gda_wqe *w)
+GDA_HELPER void gda_gin_make_pair(struct gda_gin_port port, const struct gda_gin *gin,
+				  struct gda_wr first, const struct gda_gin_target *to,
+				  struct gda_wqe *w)
 {
-	struct gda_gin_known known = gda_gin_know(gin, q);
+	struct gda_gin_known known = gda_gin_know(gin, port.q);
 
-	gda_wqe_encode(dialect, &w[0], &first);
-	w[1] = gda_wqe_make(dialect, gda_gin_wr_add(&known, to));
-}
-
-GDA_HELPER int gda_gin_post_pair_as(uint32_t dialect, const struct gda_gin *gin,
-				    struct gda_gin_queue *q, const struct gda_wqe *w,
-				    const struct gda_gin_wr *wr, unsigned int flags)
-{
-	struct gda_view *v = gda_gin_view(q);
-	uint64_t index;
-	int err = gda_reserve(v, w[0].slots + w[1].slots, &flags, &index);
-
-	if (gda_unlikely(err))
-		return err;
-	if (wr->count) {
-		gda_gin_note_source(q, index, wr->laddr, wr->bytes);
-		gda_gin_tag(gin, q, index, wr->count);
-	}
-	gda_wqe_store(gda_sq(v, dialect), index, &w[0], 0);
-	gda_wqe_store(gda_sq(v, dialect), index + w[0].slots, &w[1], flags & GDA_SOLICITED);
-	gda_publish(v, dialect, index, w[0].slots + w[1].slots, flags);
-	return 0;
-}
-
-GDA_SLOW int gda_gin_post_pair_other(const struct gda_gin *gin, struct gda_gin_queue *q,
-				     const struct gda_gin_wr *wr, const struct gda_gin_target *to,
-				     unsigned int flags)
-{
-	uint32_t dialect = gda_wqe_other(gda_gin_view(q)->dialect);
-	struct gda_wqe w[2];
-
-	gda_gin_make_pair(dialect, gin, q, gda_gin_wr_of(wr, 0), to, w);
-	return gda_gin_post_pair_as(dialect, gin, q, w, wr, flags);
+	gda_wqe_encode(port.dialect, &w[0], &first);
+	w[1] = gda_wqe_make(port.dialect, gda_gin_wr_add(&known, to));
 }
 
 /* A write of one piece, and what it adds to behind it: one reservation, one doorbell. */
-GDA_HELPER int gda_gin_post_pair(const struct gda_gin *gin, struct gda_gin_queue *q,
+GDA_HELPER int gda_gin_post_pair(const struct gda_gin *gin, struct gda_gin_port port,
 				 const struct gda_gin_wr *wr, const struct gda_gin_target *to,
 				 unsigned int flags)
 {
+	struct gda_view *v = gda_gin_view(port.q);
 	struct gda_wqe w[2];
+	uint64_t index;
+	int err;
 
-	gda_gin_make_pair(GDA_WQE_FIRST, gin, q, gda_gin_wr_of(wr, 0), to, w);
-	if (!gda_wqe_is_first(gda_gin_view(q)->dialect))
-		return gda_gin_post_pair_other(gin, q, wr, to, flags);
-	return gda_gin_post_pair_as(GDA_WQE_FIRST, gin, q, w, wr, flags);
-}
-
-GDA_HELPER int gda_gin_post_add(const struct gda_gin *gin, struct gda_gin_queue *q,
-				const struct gda_gin_target *to, unsigned int flags)
-{
-	struct gda_gin_known known = gda_gin_know(gin, q);
-	int64_t ticket = gda_post(gda_gin_view(q), gda_gin_wr_add(&known, to), flags);
-
-	return ticket < 0 ? (int)ticket : 0;
+	gda_gin_make_pair(port, gin, gda_gin_wr_of(wr, 0), to, w);
+	err = gda_reserve(v, w[0].slots + w[1].slots, &flags, &index);
+	if (gda_unlikely(err))
+		return err;
+	if (wr->count) {
+		gda_gin_note_source(port.q, index, wr->laddr, wr->bytes);
+		gda_gin_tag(gin, port.q, index, wr->count);
+	}
+	gda_wqe_store(gda_sq(v, port.dialect), index, &w[0], 0);
+	gda_wqe_store(gda_sq(v, port.dialect), index + w[0].slots, &w[1], flags & GDA_SOLICITED);
+	gda_publish(v, port.dialect, index, w[0].slots + w[1].slots, flags);
+	return 0;
 }
 
 GDA_HELPER uint32_t gda_gin_counted(const struct gda_gin_how *how)
 {
 	return how->flags & GDA_GIN_COUNTER ? how->counter + 1 : 0;
-}
-
-/* The next piece of a transfer that crosses segments: its length. */
-GDA_HELPER uint32_t gda_gin_piece(uint32_t self, uint32_t peer, struct gda_gin_place remote,
-				  struct gda_gin_place local, uint64_t left, struct gda_gin_wr *wr)
-{
-	uint64_t span = left < GDA_CHUNK_MAX ? left : GDA_CHUNK_MAX;
-
-	span = gda_chunk_span(gda_window_map(local.window, self), local.offset, span,
-			      &wr->laddr, &wr->lkey);
-	span = gda_chunk_span(gda_window_map(remote.window, peer), remote.offset, span,
-			      &wr->raddr, &wr->rkey);
-	wr->bytes = (uint32_t)span;
-	return (uint32_t)span;
 }
 
 /*
@@ -438,7 +395,7 @@ GDA_SLOW int gda_gin_pieces(const struct gda_gin *gin, uint32_t peer, int get,
 
 		if (span == left)
 			return more && apart ? gda_gin_drain(gin, q, flags, 0) : 0;
-		err = gda_gin_post(gin, q, get, wr, flags | GDA_DEFER);
+		err = gda_gin_post_plain(q, gda_gin_wr_of(wr, get), flags | GDA_DEFER);
 		if (err)
 			return err;
 		more = 1;
@@ -492,20 +449,17 @@ GDA_HELPER int gda_gin_prepare(const struct gda_gin *gin, uint32_t peer, int get
 	return whole;
 }
 
-GDA_HELPER int gda_gin_put_checked(struct gda_gin *gin, uint32_t peer,
-				   const struct gda_gin_place at[2], uint64_t bytes,
-				   const struct gda_gin_how *how)
+GDA_HELPER int gda_gin_put_by(struct gda_gin *gin, struct gda_gin_port port, uint32_t peer,
+			      const struct gda_gin_place at[2], uint64_t bytes,
+			      const struct gda_gin_how *how)
 {
 	unsigned int flags = how->flags & 0xffff;
 	struct gda_gin_target to;
-	struct gda_gin_queue *q;
 	struct gda_gin_wr wr;
 	int err;
 
-	err = gda_gin_route(gin, peer, how, &q);
-	if (gda_unlikely(err))
-		return err;
-	err = gda_gin_aim(gin, q->signals, q->rkey, peer, how, gin->flags & GDA_GIN_ARRIVAL, &to);
+	err = gda_gin_aim(gin, port.q->signals, port.q->rkey, peer, how,
+			  gin->flags & GDA_GIN_ARRIVAL, &to);
 	if (gda_unlikely(err))
 		return err;
 	err = gda_gin_prepare(gin, peer, 0, at, &wr, how, bytes);
@@ -513,8 +467,36 @@ GDA_HELPER int gda_gin_put_checked(struct gda_gin *gin, uint32_t peer,
 		return err;
 	gda_gin_announce(gin, peer, how);
 	if (to.set)
-		return gda_gin_post_pair(gin, q, &wr, &to, flags);
-	return gda_gin_post(gin, q, 0, &wr, flags);
+		return gda_gin_post_pair(gin, port, &wr, &to, flags);
+	return gda_gin_post(gin, port, 0, &wr, flags);
+}
+
+GDA_SLOW int gda_gin_put_other(struct gda_gin *gin, struct gda_gin_queue *q, uint32_t peer,
+			       const struct gda_gin_place at[2], uint64_t bytes,
+			       const struct gda_gin_how *how)
+{
+	return gda_gin_put_by(gin, gda_gin_port_other(q), peer, at, bytes, how);
+}
+
+GDA_HELPER int gda_gin_put_checked(struct gda_gin *gin, uint32_t peer,
+				   const struct gda_gin_place at[2], uint64_t bytes,
+				   const struct gda_gin_how *how)
+{
+	struct gda_gin_queue *q;
+	int err;
+
+	err = gda_gin_route(gin, peer, how, &q);
+	if (gda_unlikely(err))
+		return err;
+	if (!gda_wqe_is_first(gda_gin_view(q)->dialect)) {
+		struct gda_gin_place both[2];
+		struct gda_gin_how same = *how;
+
+		both[0] = at[0];
+		both[1] = at[1];
+		return gda_gin_put_other(gin, q, peer, both, bytes, &same);
+	}
+	return gda_gin_put_by(gin, gda_gin_port_first(q), peer, at, bytes, how);
 }
 
 /**
@@ -550,57 +532,53 @@ GDA_API int gda_gin_put(struct gda_gin *gin, uint32_t peer, struct gda_gin_place
 	return err;
 }
 
-/* Post a value's write, and what is added behind it, if @set. */
-GDA_HELPER int gda_gin_post_value_as(uint32_t dialect, struct gda_view *v,
-				     const struct gda_wqe *w, uint32_t set, unsigned int flags)
+/* @value: but for its remote address. */
+GDA_HELPER int gda_gin_put_value_by(struct gda_gin *gin, struct gda_gin_port port, uint32_t peer,
+				    struct gda_gin_place dst, struct gda_wr value,
+				    const struct gda_gin_how *how)
 {
-	uint32_t n = w[0].slots + (set ? w[1].slots : 0);
+	unsigned int flags = how->flags & 0xffff;
+	struct gda_view *v = gda_gin_view(port.q);
+	struct gda_gin_target to;
+	struct gda_wqe w[2];
 	uint64_t index;
-	int err = gda_reserve(v, n, &flags, &index);
+	uint32_t n;
+	int err;
 
+	err = gda_gin_aim(gin, port.q->signals, port.q->rkey, peer, how,
+			  gin->flags & GDA_GIN_ARRIVAL, &to);
 	if (gda_unlikely(err))
 		return err;
-	gda_wqe_store(gda_sq(v, dialect), index, &w[0], set ? 0 : flags & GDA_SOLICITED);
-	if (set)
-		gda_wqe_store(gda_sq(v, dialect), index + w[0].slots, &w[1],
+	err = gda_gin_resolve(peer, dst, value.len, &value.raddr, &value.rkey);
+	if (gda_unlikely(err))
+		return err;
+	gda_gin_announce(gin, peer, how);
+	gda_gin_make_pair(port, gin, value, &to, w);
+	n = w[0].slots + (to.set ? w[1].slots : 0);
+	err = gda_reserve(v, n, &flags, &index);
+	if (gda_unlikely(err))
+		return err;
+	gda_wqe_store(gda_sq(v, port.dialect), index, &w[0], to.set ? 0 : flags & GDA_SOLICITED);
+	if (to.set)
+		gda_wqe_store(gda_sq(v, port.dialect), index + w[0].slots, &w[1],
 			      flags & GDA_SOLICITED);
-	gda_publish(v, dialect, index, n, flags);
+	gda_publish(v, port.dialect, index, n, flags);
 	return 0;
 }
 
-GDA_SLOW int gda_gin_post_value_other(const struct gda_gin *gin, struct gda_gin_queue *q,
-				      struct gda_wr value, const struct gda_gin_target *to,
-				      unsigned int flags)
+GDA_SLOW int gda_gin_put_value_other(struct gda_gin *gin, struct gda_gin_queue *q, uint32_t peer,
+				     struct gda_gin_place dst, struct gda_wr value,
+				     const struct gda_gin_how *how)
 {
-	uint32_t dialect = gda_wqe_other(gda_gin_view(q)->dialect);
-	struct gda_wqe w[2];
-
-	gda_gin_make_pair(dialect, gin, q, value, to, w);
-	return gda_gin_post_value_as(dialect, gda_gin_view(q), w, to->set, flags);
-}
-
-GDA_HELPER int gda_gin_post_value(const struct gda_gin *gin, struct gda_gin_queue *q,
-				  struct gda_wr value, const struct gda_gin_target *to,
-				  unsigned int flags)
-{
-	struct gda_view *v = gda_gin_view(q);
-	struct gda_wqe w[2];
-
-	gda_gin_make_pair(GDA_WQE_FIRST, gin, q, value, to, w);
-	if (!gda_wqe_is_first(v->dialect))
-		return gda_gin_post_value_other(gin, q, value, to, flags);
-	return gda_gin_post_value_as(GDA_WQE_FIRST, v, w, to->set, flags);
+	return gda_gin_put_value_by(gin, gda_gin_port_other(q), peer, dst, value, how);
 }
 
 GDA_HELPER int gda_gin_value_checked(struct gda_gin *gin, uint32_t peer, struct gda_gin_place dst,
 				     uint64_t value, uint32_t bytes,
 				     const struct gda_gin_how *how)
 {
-	unsigned int flags = how->flags & 0xffff;
-	struct gda_gin_target to;
 	struct gda_gin_queue *q;
-	uint64_t addr = 0;
-	uint32_t key = 0;
+	struct gda_wr r;
 	int err;
 
 	if (gda_unlikely(bytes - 1 > 7) || how->flags & GDA_GIN_COUNTER)
@@ -608,14 +586,13 @@ GDA_HELPER int gda_gin_value_checked(struct gda_gin *gin, uint32_t peer, struct 
 	err = gda_gin_route(gin, peer, how, &q);
 	if (gda_unlikely(err))
 		return err;
-	err = gda_gin_aim(gin, q->signals, q->rkey, peer, how, gin->flags & GDA_GIN_ARRIVAL, &to);
-	if (gda_unlikely(err))
-		return err;
-	err = gda_gin_resolve(peer, dst, bytes, &addr, &key);
-	if (gda_unlikely(err))
-		return err;
-	gda_gin_announce(gin, peer, how);
-	return gda_gin_post_value(gin, q, gda_wr_bytes(addr, key, value, bytes), &to, flags);
+	r = gda_wr_bytes(0, 0, value, bytes);
+	if (!gda_wqe_is_first(gda_gin_view(q)->dialect)) {
+		struct gda_gin_how same = *how;
+
+		return gda_gin_put_value_other(gin, q, peer, dst, r, &same);
+	}
+	return gda_gin_put_value_by(gin, gda_gin_port_first(q), peer, dst, r, how);
 }
 
 /**
@@ -641,12 +618,30 @@ GDA_API int gda_gin_put_value(struct gda_gin *gin, uint32_t peer, struct gda_gin
 	return err;
 }
 
+GDA_HELPER int gda_gin_get_by(struct gda_gin *gin, struct gda_gin_port port, uint32_t peer,
+			      const struct gda_gin_place at[2], uint64_t bytes,
+			      const struct gda_gin_how *how)
+{
+	struct gda_gin_wr wr;
+	int err = gda_gin_prepare(gin, peer, 1, at, &wr, how, bytes);
+
+	if (gda_unlikely(err))
+		return err;
+	return gda_gin_post(gin, port, 1, &wr, how->flags & 0xffff);
+}
+
+GDA_SLOW int gda_gin_get_other(struct gda_gin *gin, struct gda_gin_queue *q, uint32_t peer,
+			       const struct gda_gin_place at[2], uint64_t bytes,
+			       const struct gda_gin_how *how)
+{
+	return gda_gin_get_by(gin, gda_gin_port_other(q), peer, at, bytes, how);
+}
+
 GDA_HELPER int gda_gin_get_checked(struct gda_gin *gin, uint32_t peer,
 				   const struct gda_gin_place at[2], uint64_t bytes,
 				   const struct gda_gin_how *how)
 {
 	struct gda_gin_queue *q;
-	struct gda_gin_wr wr;
 	int err;
 
 	if (gda_unlikely(how->flags & (GDA_GIN_SIGNAL | GDA_GIN_VA | GDA_GIN_COUNTER)))
@@ -654,10 +649,15 @@ GDA_HELPER int gda_gin_get_checked(struct gda_gin *gin, uint32_t peer,
 	err = gda_gin_route(gin, peer, how, &q);
 	if (gda_unlikely(err))
 		return err;
-	err = gda_gin_prepare(gin, peer, 1, at, &wr, how, bytes);
-	if (gda_unlikely(err))
-		return err;
-	return gda_gin_post(gin, q, 1, &wr, how->flags & 0xffff);
+	if (!gda_wqe_is_first(gda_gin_view(q)->dialect)) {
+		struct gda_gin_place both[2];
+		struct gda_gin_how same = *how;
+
+		both[0] = at[0];
+		both[1] = at[1];
+		return gda_gin_get_other(gin, q, peer, both, bytes, &same);
+	}
+	return gda_gin_get_by(gin, gda_gin_port_first(q), peer, at, bytes, how);
 }
 
 /**
@@ -691,7 +691,7 @@ GDA_API int gda_gin_get(struct gda_gin *gin, uint32_t peer, struct gda_gin_place
 GDA_HELPER int gda_gin_signal_checked(struct gda_gin *gin, uint32_t peer,
 				      const struct gda_gin_how *how)
 {
-	struct gda_gin_wr nothing;
+	struct gda_gin_known known;
 	struct gda_gin_target to;
 	struct gda_gin_queue *q;
 	int err;
@@ -706,10 +706,10 @@ GDA_HELPER int gda_gin_signal_checked(struct gda_gin *gin, uint32_t peer,
 	if (gda_unlikely(err))
 		return err;
 	gda_gin_announce(gin, peer, how);
+	known = gda_gin_know(gin, q);
 	if (to.set)
-		return gda_gin_post_add(gin, q, &to, how->flags & 0xffff);
-	memset(&nothing, 0, sizeof(nothing));
-	return gda_gin_post(gin, q, 0, &nothing, how->flags & 0xffff);
+		return gda_gin_post_plain(q, gda_gin_wr_add(&known, &to), how->flags & 0xffff);
+	return gda_gin_post_plain(q, gda_wr_put(0, 0, 0, 0, 0), how->flags & 0xffff);
 }
 
 /**

@@ -119,6 +119,20 @@ GDA_SLOW void gda_gin_credit(const struct gda_gin *gin, struct gda_gin_queue *q)
 	gda_gin_take(gin, q, done > failed ? failed : done);
 }
 
+/* The next piece of a transfer that crosses segments: its length. */
+GDA_HELPER uint32_t gda_gin_piece(uint32_t self, uint32_t peer, struct gda_gin_place remote,
+				  struct gda_gin_place local, uint64_t left, struct gda_gin_wr *wr)
+{
+	uint64_t span = left < GDA_CHUNK_MAX ? left : GDA_CHUNK_MAX;
+
+	span = gda_chunk_span(gda_window_map(local.window, self), local.offset, span,
+			      &wr->laddr, &wr->lkey);
+	span = gda_chunk_span(gda_window_map(remote.window, peer), remote.offset, span,
+			      &wr->raddr, &wr->rkey);
+	wr->bytes = (uint32_t)span;
+	return (uint32_t)span;
+}
+
 /* The write of @wr, or the read. */
 GDA_HELPER struct gda_wr gda_gin_wr_of(const struct gda_gin_wr *wr, int get)
 {
@@ -126,45 +140,68 @@ GDA_HELPER struct gda_wr gda_gin_wr_of(const struct gda_gin_wr *wr, int get)
 		     gda_wr_put(wr->laddr, wr->lkey, wr->raddr, wr->rkey, wr->bytes);
 }
 
-GDA_HELPER int gda_gin_post_as(uint32_t dialect, const struct gda_gin *gin,
-			       struct gda_gin_queue *q, const struct gda_wqe *w,
-			       const struct gda_gin_wr *wr, unsigned int flags)
+/**
+ * struct gda_gin_port - the queue that a verb goes to
+ * @q: the queue
+ * @dialect: that it speaks, as a constant where there are two at most
+ *
+ * Not for programs. A verb looks at the dialect once, when it has its queue: one that speaks
+ * another than the first is served by a function off the path, gda_gin_put_other() and its like,
+ * which begins the verb anew. What it is given are copies, so that the others stay in registers.
+ */
+struct gda_gin_port {
+	struct gda_gin_queue *q;
+	uint32_t dialect;
+};
+
+GDA_HELPER struct gda_gin_port gda_gin_port_first(struct gda_gin_queue *q)
 {
-	struct gda_view *v = gda_gin_view(q);
+	struct gda_gin_port port;
+
+	port.q = q;
+	port.dialect = GDA_WQE_FIRST;
+	return port;
+}
+
+GDA_HELPER struct gda_gin_port gda_gin_port_other(struct gda_gin_queue *q)
+{
+	struct gda_gin_port port;
+
+	port.q = q;
+	port.dialect = gda_wqe_other(gda_gin_view(q)->dialect);
+	return port;
+}
+
+/* Post one write or read. */
+GDA_HELPER int gda_gin_post(const struct gda_gin *gin, struct gda_gin_port port, int get,
+			    const struct gda_gin_wr *wr, unsigned int flags)
+{
+	struct gda_wqe w = gda_wqe_make(port.dialect, gda_gin_wr_of(wr, get));
+	struct gda_view *v = gda_gin_view(port.q);
 	uint64_t index;
 	int err;
 
 	gda_check_flags(flags);
-	err = gda_reserve(v, w->slots, &flags, &index);
+	err = gda_reserve(v, w.slots, &flags, &index);
 	if (err)
 		return err;
 	if (wr->count) {
-		gda_gin_note_source(q, index, wr->laddr, wr->bytes);
-		gda_gin_tag(gin, q, index, wr->count);
+		gda_gin_note_source(port.q, index, wr->laddr, wr->bytes);
+		gda_gin_tag(gin, port.q, index, wr->count);
 	}
-	gda_wqe_store(gda_sq(v, dialect), index, w, flags & GDA_SOLICITED);
-	gda_publish(v, dialect, index, w->slots, flags);
+	gda_wqe_store(gda_sq(v, port.dialect), index, &w, flags & GDA_SOLICITED);
+	gda_publish(v, port.dialect, index, w.slots, flags);
 	return 0;
 }
 
-GDA_SLOW int gda_gin_post_other(const struct gda_gin *gin, struct gda_gin_queue *q, int get,
-				const struct gda_gin_wr *wr, unsigned int flags)
+/* Post a work request that ticks no counter, in the dialect of the queue. */
+GDA_HELPER int gda_gin_post_plain(struct gda_gin_queue *q, struct gda_wr r, unsigned int flags)
 {
-	uint32_t dialect = gda_wqe_other(gda_gin_view(q)->dialect);
-	struct gda_wqe w = gda_wqe_make(dialect, gda_gin_wr_of(wr, get));
+	int64_t ticket;
 
-	return gda_gin_post_as(dialect, gin, q, &w, wr, flags);
-}
-
-/* Post one write or read. */
-GDA_HELPER int gda_gin_post(const struct gda_gin *gin, struct gda_gin_queue *q, int get,
-			    const struct gda_gin_wr *wr, unsigned int flags)
-{
-	struct gda_wqe w = gda_wqe_make(GDA_WQE_FIRST, gda_gin_wr_of(wr, get));
-
-	if (!gda_wqe_is_first(gda_gin_view(q)->dialect))
-		return gda_gin_post_other(gin, q, get, wr, flags);
-	return gda_gin_post_as(GDA_WQE_FIRST, gin, q, &w, wr, flags);
+	gda_check_flags(flags);
+	ticket = gda_post(gda_gin_view(q), r, flags);
+	return ticket < 0 ? (int)ticket : 0;
 }
 
 #ifdef __cplusplus
