@@ -242,32 +242,6 @@ GDA_HELPER int gda_async_in_last_windows(const struct gda_async_session *s, uint
 	       !gda_unlikely(roff + bytes > s->remote.length);
 }
 
-/* One entry to the session's only queue, in the windows that were named last. */
-GDA_HELPER struct gda_async_event gda_async_copy_as(uint32_t dialect, struct gda_async_session *s,
-						    struct gda_view *v, const struct gda_wqe *w,
-						    unsigned int flags)
-{
-	uint64_t index;
-	int err = gda_reserve(v, w->slots, &flags, &index);
-
-	if (gda_unlikely(err))
-		return gda_async_lost(s, err);
-	gda_wqe_store(gda_sq(v, dialect), index, w, flags & GDA_SOLICITED);
-	gda_publish(v, dialect, index, w->slots, flags);
-	s->last = (int64_t)index;
-	return gda_async_event((int64_t)index + 1);
-}
-
-GDA_SLOW struct gda_async_event gda_async_copy_other(struct gda_async_session *s,
-						     struct gda_view *v, struct gda_wr r,
-						     unsigned int flags)
-{
-	uint32_t dialect = gda_wqe_other(v->dialect);
-	struct gda_wqe w = gda_wqe_make(dialect, r);
-
-	return gda_async_copy_as(dialect, s, v, &w, flags);
-}
-
 /* A copy: of one queue, at most a block, and in the windows that were named last, at once. */
 GDA_HELPER struct gda_async_event gda_async_copy(struct gda_async_session *s, uint32_t engine,
 						 uint64_t dst, uint64_t src, uint64_t bytes,
@@ -279,7 +253,8 @@ GDA_HELPER struct gda_async_event gda_async_copy(struct gda_async_session *s, ui
 			     (struct gda_view *)(uintptr_t)s->fast[engine & 0xff];
 	struct gda_async_move m;
 	struct gda_wqe w;
-	struct gda_wr r;
+	uint64_t index;
+	int err;
 
 	gda_check_flags(flags);
 	if (gda_unlikely(!v) || gda_unlikely(!gda_async_in_last_windows(s, local, remote, bytes)))
@@ -290,11 +265,14 @@ GDA_HELPER struct gda_async_event gda_async_copy(struct gda_async_session *s, ui
 	m.rkey = s->remote.key;
 	m.bytes = bytes;
 	m.put = write;
-	r = gda_async_wr(&m, 0, (uint32_t)bytes);
-	w = gda_wqe_make(GDA_WQE_FIRST, r);
-	if (!gda_wqe_is_first(v->dialect))
-		return gda_async_copy_other(s, v, r, flags);
-	return gda_async_copy_as(GDA_WQE_FIRST, s, v, &w, flags);
+	w = gda_wqe_make(GDA_WQE_FIRST, gda_async_wr(&m, 0, (uint32_t)bytes));
+	err = gda_reserve(v, w.slots, &flags, &index);
+	if (gda_unlikely(err))
+		return gda_async_lost(s, err);
+	gda_wqe_store(gda_sq(v, GDA_WQE_FIRST), index, &w, flags & GDA_SOLICITED);
+	gda_publish(v, GDA_WQE_FIRST, index, w.slots, flags);
+	s->last = (int64_t)index;
+	return gda_async_event((int64_t)index + 1);
 }
 
 #ifdef __cplusplus

@@ -30,8 +30,8 @@ extern "C" {
  * @workspace: struct gda_async_workspace
  * @view: the only queue, or 0
  * @fast: for each engine: @view, if copies of this engine are reads or writes as they are
- *	called; else 0
- * @ready: @view, if a wait has to look at nothing but that; else 0
+ *	called, of the first dialect; else 0
+ * @ready: @view, if a wait has to look at nothing but that, in the first dialect; else 0
  * @last: ticket of the last entry of the only queue, or -1
  * @local: window that was last named here
  * @remote: window that was last named at a peer
@@ -215,6 +215,20 @@ GDA_HELPER uint32_t gda_async_use_scratch(struct gda_async_session *s, void *scr
 	return 0;
 }
 
+/*
+ * The only queue, if copies and waits need nothing but it: no flag is posted, and it speaks the
+ * first dialect, which is all that gda_async_copy() and gda_async_wait() encode and read. Another
+ * one's are gda_async_copy_any()'s and gda_async_wait_all()'s.
+ */
+GDA_HELPER uint64_t gda_async_ready(const struct gda_async_session *s)
+{
+	const struct gda_view *v = (const struct gda_view *)(uintptr_t)s->view;
+
+	if (s->flags & GDA_ASYNC_FLAG_WAIT || (v && !gda_wqe_is_first(v->dialect)))
+		return 0;
+	return s->view;
+}
+
 GDA_HELPER void gda_async_fill(struct gda_async_session *s, const struct gda_async_workspace *w,
 			       uint32_t group, uint32_t peer)
 {
@@ -237,7 +251,7 @@ GDA_HELPER void gda_async_fill(struct gda_async_session *s, const struct gda_asy
 	s->block = w->queues > 1 ? w->block_bytes : GDA_CHUNK_MAX;
 	if (bound && w->queues == 1) {
 		s->view = *(const uint64_t *)(uintptr_t)s->views;
-		s->ready = w->flags & GDA_ASYNC_FLAG_WAIT ? 0 : s->view;
+		s->ready = gda_async_ready(s);
 		s->fast[s->engine] = s->ready;
 	}
 }

@@ -194,7 +194,7 @@ GDA_SLOW int gda_async_wait_all(struct gda_async_session *s, uint64_t deadline)
 	}
 	err = s->failed;
 	s->failed = 0;
-	s->ready = s->flags & GDA_ASYNC_FLAG_WAIT ? 0 : s->view;
+	s->ready = gda_async_ready(s);
 	return err;
 }
 
@@ -216,7 +216,8 @@ GDA_API int gda_async_wait(struct gda_async_session *s, uint64_t deadline)
 	struct gda_view *v = (struct gda_view *)(uintptr_t)s->ready;
 	uint64_t last = (uint64_t)s->last;
 
-	if (!gda_unlikely(!v) && gda_cqe_done(v->dialect, gda_poll(v, 0), last) &&
+	if (!gda_unlikely(!v) &&
+	    gda_cqe_done(GDA_WQE_FIRST, gda_poll_as(GDA_WQE_FIRST, v, 0), last) &&
 	    last < gda_load_acquire64(&v->error_index))
 		return 0;
 	return gda_async_wait_all(s, deadline);
