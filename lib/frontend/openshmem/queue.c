@@ -73,7 +73,8 @@ void gda_osh_queue_get_nbi(const char *call, void *dest, const void *source, siz
 /*
  * Programs write words most, by exclusive posts. So for each PE the queue and the
  * first MRs of its heap and data segment lie ready; the posts are leaves, which keep nothing
- * for what is rare: a full queue, a word in another MR, threads.
+ * for what is rare: a full queue, a word in another MR, threads, a PE whose queue speaks another
+ * dialect than the first.
  */
 static struct route {
 	struct gda_view *view;
@@ -112,8 +113,19 @@ static void was_read(int pe)
 		set_quiet(pe);
 }
 
-/* Where words may begin in those MRs, as offsets; 0: posts are not exclusive. */
+/* Where words may begin in those MRs, as offsets; 0: every post is a rare case. */
 static uint64_t heap_words, data_words;
+
+/* Do all queues speak the dialect of post()? */
+static bool speak_first(void)
+{
+	uint32_t pe;
+
+	for (pe = 0; pe < gda_osh.s->npes; pe++)
+		if (routes[pe].view && !gda_wqe_is_first(routes[pe].view->dialect))
+			return false;
+	return true;
+}
 
 int gda_osh_queue_init(void)
 {
@@ -138,7 +150,7 @@ int gda_osh_queue_init(void)
 	/* MRs are alike at all PEs, and have at least a page */
 	heap = gda_chunk_find(gda_shmem_local(s), s->heap);
 	data = gda_chunk_find(gda_shmem_local(s), s->data);
-	if (gda_osh.flags & GDA_EXCLUSIVE) {
+	if (gda_osh.flags & GDA_EXCLUSIVE && speak_first()) {
 		heap_words = heap->length - sizeof(uint64_t) + 1;
 		data_words = s->data_bytes ? data->length - sizeof(uint64_t) + 1 : 0;
 	}
@@ -154,25 +166,19 @@ void gda_osh_queue_fini(void)
 }
 
 static inline __attribute__((always_inline)) bool
-post_at(uint32_t dialect, struct gda_view *v, struct gda_wr r)
+post_at(struct gda_view *v, struct gda_wr r)
 {
 	uint64_t index = gda_load_relaxed64(&v->reserved);
-	uint64_t end = index + gda_wqe_word_slots(dialect) - 1;
+	uint64_t end = index + gda_wqe_word_slots(GDA_WQE_FIRST) - 1;
 	struct gda_wqe w;
 
 	if (!gda_osh_likely(gda_slots_used(v, end, GDA_EXCLUSIVE) <= v->mask))
 		return false;
-	w = gda_wqe_make(dialect, r);
+	w = gda_wqe_make(GDA_WQE_FIRST, r);
 	gda_store_relaxed64(&v->reserved, index + w.slots);
-	gda_wqe_store(gda_sq(v, dialect), index, &w, 0);
-	gda_ring(v, dialect, index + w.slots);
+	gda_wqe_store(gda_sq(v, GDA_WQE_FIRST), index, &w, 0);
+	gda_ring(v, GDA_WQE_FIRST, index + w.slots);
 	return true;
-}
-
-__attribute__((noinline, cold))
-static bool post_other(struct gda_view *v, struct gda_wr r)
-{
-	return post_at(gda_wqe_other(v->dialect), v, r);
 }
 
 /* Post, and return true; or false: it is a rare case, and nothing was posted. */
@@ -183,7 +189,6 @@ post(const void *addr, bool put, uint64_t value, int pe)
 	const struct route *r = &routes[pe];
 	uint64_t iova = r->heap_iova + (uintptr_t)addr;
 	uint32_t key = r->heap_key;
-	struct gda_wr wr;
 
 	if ((uintptr_t)addr - s->heap >= heap_words) {
 		if ((uintptr_t)addr - s->data >= data_words)
@@ -191,11 +196,8 @@ post(const void *addr, bool put, uint64_t value, int pe)
 		iova = r->data_iova + (uintptr_t)addr;
 		key = r->data_key;
 	}
-	wr = put ? gda_wr_value(iova, key, value) :
-		   gda_wr_fetch_add(s->stage, s->stage_key, iova, key, value);
-	if (!gda_wqe_is_first(r->view->dialect))
-		return post_other(r->view, wr);
-	return post_at(GDA_WQE_FIRST, r->view, wr);
+	return post_at(r->view, put ? gda_wr_value(iova, key, value) :
+			      gda_wr_fetch_add(s->stage, s->stage_key, iova, key, value));
 }
 
 __attribute__((noinline))
