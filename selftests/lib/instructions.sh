@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # instructions.sh - instructions per posted 8-byte put, counted by callgrind: check
-# for room, write, publish and ring, and the loop around it. Also of a program with two dialects
-# compiled in, which posts in the first (lib/include/gda/wqe.h). Speaks KTAP.
+# for room, write, publish and ring, and the loop around it. Speaks KTAP.
 
 # shellcheck disable=SC2034	# they are for callgrind.sh
 unit="a post" calls=8192

@@ -32,23 +32,6 @@ $(LIBTEST_OUT)/instructions: selftests/lib/instructions.sh selftests/lib/callgri
 	install -m 755 selftests/lib/callgrind.sh $(@D)
 	install -m 755 $< $@
 
-# The same, to the same limits, with the dialect of selftests/dialect beside the first one
-# (inproc.mk): what the first one's posts then cost.
-TEST_NATIVE	+= $(LIBTEST_OUT)/dialects/instructions
-BENCH		+= $(LIBTEST_OUT)/dialects/instructions
-
-$(LIBTEST_OUT)/dialects/bench: selftests/lib/bench.c selftests/lib/fake_nic.c selftests/dialect/choose.c \
-		$(LIB_OUT)/libgda.a $(LIBTEST_DEPS)
-	@mkdir -p $(@D)
-	$(CC) $(INPROC_FIRST_phase) $(LIBTEST_FLAGS) $(INPROC_SAN_phase) -pthread -o $@ \
-		$(filter %.c,$^) $(LIB_OUT)/libgda.a
-
-$(LIBTEST_OUT)/dialects/instructions: selftests/lib/instructions.sh selftests/lib/callgrind.sh \
-		$(LIBTEST_OUT)/dialects/bench
-	install -m 755 selftests/lib/callgrind.sh $(@D)
-	sed 's/^unit="a post"/unit="a post with two dialects"/' $< >$@
-	chmod 755 $@
-
 $(addprefix $(LIBTEST_OUT)/,device notify dmabuf words): $(LIBTEST_OUT)/%: \
 		selftests/lib/%.c $(LIB_OUT)/libgda.a $(LIBTEST_DEPS) \
 		| $(BUILD)/kselftest/kselftest_harness.h
