@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Doorbell by fault. A doorbell page is either active: mapped wherever user space
- * touched it, and scanned by the worker; or silent: in no page table, not scanned.
- * The next store to a silent page faults, and the handler makes it active before the
- * store can happen. So a poster rings by storing, always, and an idle context costs
- * nothing.
+ * Doorbell by fault. A doorbell page is either active: scanned by the worker; or silent:
+ * in no page table, not scanned. A store to a silent page faults, and the handler either
+ * carries it out or makes the page active before the store can happen. So a poster rings by
+ * storing, always, and an idle context costs nothing.
  *
- * Both transitions are made under map_lock. Going silent is: unmap, then look once
- * more. A store that came before the unmapping is seen by that look; one that comes
- * after it faults and waits for map_lock. None is lost.
+ * Carrying it out is: store to the page (store.h), then visit the queue, whose record was
+ * stored before; what the visit leaves makes the page active. The page stays in no page table.
+ * Otherwise the page is mapped, and the program stores again. An active page is mapped or not:
+ * the worker unmaps it when it gives its processor up (policy.c).
+ *
+ * All transitions are made under map_lock. Going silent is: unmap, then look once
+ * more. A store that came before the unmapping is seen by that look, and so is one that a
+ * fault made; one that comes after it faults and waits for map_lock. None is lost.
  *
  * Some pages cannot go silent: those with polled queues, those with a dma-buf, and
  * those somebody else still refers to after they were unmapped (a device may store
@@ -22,6 +26,7 @@
 #include <linux/timekeeping.h>
 
 #include "gda_private.h"
+#include "store.h"
 #include "trace.h"
 
 static bool gda_doorbell_active(const struct gda_db_page *db_page)
@@ -29,31 +34,146 @@ static bool gda_doorbell_active(const struct gda_db_page *db_page)
 	return test_bit(db_page->page, db_page->region->ctx->active);
 }
 
-static void gda_doorbell_set_active(struct gda_db_page *db_page)
+static void gda_doorbell_set_active_at(struct gda_db_page *db_page, u64 now)
 {
 	const struct gda_region *region = db_page->region;
 
 	if (!gda_doorbell_active(db_page))
 		trace_gda_doorbell(region->ctx->id, gda_region_cookie(region), true);
 	WRITE_ONCE(db_page->paced, false);
-	WRITE_ONCE(db_page->silent_since, ktime_get_ns());
+	WRITE_ONCE(db_page->silent_since, now);
 	set_bit(db_page->page, region->ctx->active);
 }
 
-/*
- * Called by the fault handler before it installs the page. @own: for the caller's memory, and not
- * for that of a process which a tracer looks at: the tracer does not use the context.
- */
-void gda_doorbell_fault(struct gda_ctx *ctx, struct gda_db_page *db_page, bool own)
+static void gda_doorbell_set_active(struct gda_db_page *db_page)
 {
+	gda_doorbell_set_active_at(db_page, ktime_get_ns());
+}
+
+/* The worker is to scan the page from now on, if it does not yet. */
+static void gda_doorbell_begin(struct gda_ctx *ctx, struct gda_db_page *db_page, u64 now)
+{
+	if (gda_doorbell_active(db_page))
+		return;
+	gda_doorbell_set_active_at(db_page, now);
+	/* pairs with set_current_state(): the worker sees the bit or is woken */
+	gda_worker_wake(ctx);
+}
+
+static bool gda_doorbell_polled(const struct gda_db_page *db_page)
+{
+	lockdep_assert_held(&db_page->region->ctx->map_lock);
+	return db_page->npolled || atomic_read(&db_page->region->exports);
+}
+
+/* May a fault carry out a store to the page, so that the page stays as it is? */
+static bool gda_doorbell_may_serve(const struct gda_ctx *ctx, const struct gda_db_page *db_page)
+{
+	return gda_policy_applies(ctx) && !gda_doorbell_polled(db_page) && !db_page->paced &&
+	       READ_ONCE(ctx->payer.place) == GDA_PAYER_PAYS && !READ_ONCE(ctx->worker.stopped);
+}
+
+/* What a fault leaves of the work that a store has announced. */
+enum gda_doorbell_rest {
+	GDA_DOORBELL_DONE,
+	GDA_DOORBELL_MORE,		/* for the worker, which scans the page */
+	GDA_DOORBELL_KICK,		/* ... and is to look whether some QP waits */
+};
+
+/* Under SRCU: does whoever posts to the peer wait for this processor? */
+static bool gda_doorbell_peer_waits(const struct gda_qp *qp)
+{
+	const struct gda_engine_qp *peer = gda_engine_peer(&qp->engine_qp);
+
+	return peer && gda_policy_waits_here(container_of(peer, struct gda_qp, engine_qp)->obj.ctx);
+}
+
+/*
+ * Visit the queue whose doorbell was stored, if it is there. Its record was stored before. @yield:
+ * set if the caller is to give way then.
+ */
+static enum gda_doorbell_rest gda_doorbell_visit(struct gda_db_page *db_page, unsigned int slot,
+						 u64 now, bool *yield)
+{
+	enum gda_doorbell_rest rest = GDA_DOORBELL_MORE;
+	int idx = gda_read_lock();
+	/* pairs with smp_store_release in gda_qp_publish() */
+	struct gda_qp *qp = smp_load_acquire(&db_page->qps[slot]);
+
+	/* must follow srcu_read_lock(), as in gda_qp_may_visit() */
+	if (qp && !READ_ONCE(qp->lost)) {
+		if (gda_worker_serve(db_page, slot, now))
+			*yield = gda_doorbell_peer_waits(qp);
+		if (READ_ONCE(qp->lost))
+			rest = GDA_DOORBELL_KICK;
+		else if (!gda_engine_pending(&qp->engine_qp))
+			rest = GDA_DOORBELL_DONE;
+	}
+	gda_read_unlock(idx);
+	return rest;
+}
+
+/*
+ * A store was made to @slot of a page that may be silent: serve its queue, or have the worker do
+ * that. The worker is woken, too, if it is to poll. Return: whether the caller is to give way.
+ */
+static bool gda_doorbell_serve(struct gda_ctx *ctx, struct gda_db_page *db_page,
+			       unsigned int slot, u64 now)
+{
+	enum gda_doorbell_rest rest = GDA_DOORBELL_MORE;
+	bool yield = false;
+
+	if (gda_visit_trylock(&ctx->visiting)) {
+		rest = gda_doorbell_visit(db_page, slot, now, &yield);
+		gda_visit_unlock(&ctx->visiting);
+		WRITE_ONCE(ctx->policy.served, ctx->policy.served + 1);
+	}
+	if (gda_policy_wants_worker(ctx, now) || rest)
+		gda_doorbell_begin(ctx, db_page, now);
+	if (rest == GDA_DOORBELL_KICK)
+		gda_worker_kick(ctx);
+	return yield;
+}
+
+/*
+ * Called by the fault handler before it installs the page. A fault of the caller's own memory, and
+ * not of that of a process which a tracer looks at, is a use of the context.
+ *
+ * Return: what the fault handler is to do.
+ */
+enum gda_doorbell_answer gda_doorbell_fault(struct gda_ctx *ctx, struct gda_db_page *db_page,
+					    const struct vm_fault *vmf)
+{
+	unsigned int slot = offset_in_page(vmf->real_address) / GDA_CELL_BYTES;
+	bool own = vmf->vma->vm_mm == current->mm;
+	u64 now = ktime_get_ns();
+
 	lockdep_assert_held(&ctx->map_lock);
 	if (own)
 		gda_payer_adopt(&ctx->payer);
-	if (gda_doorbell_active(db_page))
-		return;
-	gda_doorbell_set_active(db_page);
-	/* pairs with set_current_state(): the worker sees the bit or is woken */
-	gda_worker_wake(ctx);
+	if (own && gda_doorbell_may_serve(ctx, db_page) && !gda_policy_maps(ctx, now) &&
+	    gda_store_emulate(vmf, db_page->region->kaddr))
+		return gda_doorbell_serve(ctx, db_page, slot, now) ? GDA_DOORBELL_YIELD :
+								     GDA_DOORBELL_STORED;
+	if (!db_page->mapped)
+		gda_policy_mapped(ctx, now);
+	WRITE_ONCE(db_page->mapped, true);
+	gda_doorbell_begin(ctx, db_page, now);
+	return GDA_DOORBELL_MAP;
+}
+
+static void gda_doorbell_set_unmapped(struct gda_db_page *db_page)
+{
+	if (db_page->mapped)
+		gda_policy_unmapped(db_page->region->ctx);
+	WRITE_ONCE(db_page->mapped, false);
+}
+
+static void gda_doorbell_hide(struct gda_ctx *ctx, struct gda_db_page *db_page)
+{
+	unmap_mapping_range(ctx->inode->i_mapping, gda_region_cookie(db_page->region), PAGE_SIZE,
+			    1);
+	gda_doorbell_set_unmapped(db_page);
 }
 
 /*
@@ -67,8 +187,25 @@ void gda_doorbell_recall(struct gda_ctx *ctx)
 	mutex_lock(&ctx->map_lock);
 	for_each_set_bit(page, ctx->active, GDA_CELL_PAGES)
 		if (ctx->db[page])
-			unmap_mapping_range(ctx->inode->i_mapping,
-					    gda_region_cookie(ctx->db[page]->region), PAGE_SIZE, 1);
+			gda_doorbell_hide(ctx, ctx->db[page]);
+	mutex_unlock(&ctx->map_lock);
+}
+
+/*
+ * The worker gives its processor up for others: posters are to do without it. Pages that were
+ * mapped are unmapped, and stay active until the worker finds no work. Called by the worker.
+ */
+void gda_doorbell_withdraw(struct gda_ctx *ctx)
+{
+	unsigned int page;
+
+	mutex_lock(&ctx->map_lock);
+	for_each_set_bit(page, ctx->active, GDA_CELL_PAGES) {
+		struct gda_db_page *db_page = ctx->db[page];
+
+		if (db_page && db_page->mapped && !db_page->paced)
+			gda_doorbell_hide(ctx, db_page);
+	}
 	mutex_unlock(&ctx->map_lock);
 }
 
@@ -104,12 +241,6 @@ void gda_doorbell_export(struct gda_region *region)
 {
 	atomic_inc(&region->exports);
 	gda_doorbell_poll(region, 0);
-}
-
-static bool gda_doorbell_polled(const struct gda_db_page *db_page)
-{
-	lockdep_assert_held(&db_page->region->ctx->map_lock);
-	return db_page->npolled || atomic_read(&db_page->region->exports);
 }
 
 static bool gda_doorbell_qp_pending(struct gda_qp *qp)
@@ -168,7 +299,7 @@ static bool gda_doorbell_unmap(struct gda_ctx *ctx, struct gda_db_page *db_page)
 	bool shared;
 
 	clear_bit(db_page->page, ctx->active);
-	unmap_mapping_range(ctx->inode->i_mapping, gda_region_cookie(region), PAGE_SIZE, 1);
+	gda_doorbell_hide(ctx, db_page);
 	shared = gda_doorbell_shared(region);
 	/* a holder that dropped the page stored before that; pairs with the atomic in put_page() */
 	smp_rmb();
@@ -183,25 +314,48 @@ static bool gda_doorbell_unmap(struct gda_ctx *ctx, struct gda_db_page *db_page)
 	return false;
 }
 
-/* The page was silent for long enough: try to go silent. Called by the worker. */
-void gda_doorbell_idle(struct gda_ctx *ctx, unsigned int page)
+static void gda_doorbell_silence(struct gda_ctx *ctx, struct gda_db_page *db_page)
 {
-	struct gda_db_page *db_page;
-
-	mutex_lock(&ctx->map_lock);
-	db_page = ctx->db[page];
-	if (db_page && (gda_doorbell_polled(db_page) || gda_doorbell_unmap(ctx, db_page))) {
+	if (gda_doorbell_polled(db_page) || gda_doorbell_unmap(ctx, db_page)) {
 		gda_doorbell_set_active(db_page);
 		WRITE_ONCE(db_page->paced, true);
 	}
+}
+
+/* The page was silent for long enough: try to go silent. Called by the worker. */
+void gda_doorbell_idle(struct gda_ctx *ctx, unsigned int page)
+{
+	mutex_lock(&ctx->map_lock);
+	if (ctx->db[page])
+		gda_doorbell_silence(ctx, ctx->db[page]);
+	/* the worker was woken for posts, and no post has come while it was polling */
+	if (ctx->policy.tried && !ctx->policy.mapped)
+		gda_policy_missed(ctx);
+	mutex_unlock(&ctx->map_lock);
+}
+
+/*
+ * Others want the worker's processor, or had it for long: posters do without the worker for a
+ * while. What has no work goes silent at once. Called by the worker.
+ */
+void gda_doorbell_late(struct gda_ctx *ctx)
+{
+	unsigned int page;
+
+	mutex_lock(&ctx->map_lock);
+	for_each_set_bit(page, ctx->active, GDA_CELL_PAGES)
+		if (ctx->db[page] && !ctx->db[page]->paced)
+			gda_doorbell_silence(ctx, ctx->db[page]);
+	gda_policy_missed(ctx);
 	mutex_unlock(&ctx->map_lock);
 }
 
 /* The page was removed from the table, and its region is about to be revoked. */
-void gda_doorbell_forget(const struct gda_db_page *db_page)
+void gda_doorbell_forget(struct gda_db_page *db_page)
 {
 	struct gda_ctx *ctx = db_page->region->ctx;
 
 	lockdep_assert_held(&ctx->map_lock);
 	clear_bit(db_page->page, ctx->active);
+	gda_doorbell_set_unmapped(db_page);
 }

@@ -8,7 +8,8 @@
  *   dev->export_lock   mutex     which exports of a device there are
  *   dma_resv           ww_mutex  of other drivers: attaching (under no lock of ours),
  *                                detaching, invalidate_mappings(); of our exports
- *   mmap_lock          (mm)      held by a fault; pinning takes it under no lock of ours
+ *   mmap_lock          (mm)      or that of a VMA, held by a fault; pinning takes it under no
+ *                                lock of ours
  *   ctx->map_lock      mutex     doorbell mutex: mmap(), faults, revocation, idling
  *   i_mmap_rwsem       (mm)      taken by unmap_mapping_range()
  *
@@ -23,8 +24,10 @@
  * Nothing under ctx->lock or map_lock takes mmap_lock, and a fault never takes ctx->lock.
  * An invalidate_mappings() takes no mutex of ours.
  *
- * Executing work (in the worker of any context) holds gda_srcu while it looks at a QP, CQ or MR,
- * for at most GDA_VISIT_BYTES of copying. Destroying is: unlink, synchronize, free.
+ * Executing work (in the worker of any context, or in a fault, under map_lock) holds gda_srcu while
+ * it looks at a QP, CQ or MR, for at most GDA_VISIT_BYTES of copying. Whoever executes has the
+ * right to visit (gda_visit_trylock()), for which nobody waits. Destroying is: unlink, synchronize,
+ * free.
  */
 #ifndef GDA_PRIVATE_H
 #define GDA_PRIVATE_H
@@ -62,6 +65,7 @@
 #include "engine/flight.h"
 #include "opener.h"
 #include "payer.h"
+#include "policy.h"
 
 #define GDA_MAX_QP		4096
 #define GDA_MAX_CQ		4096
@@ -110,6 +114,23 @@ static inline void gda_read_unlock(int idx)
 }
 
 /*
+ * The right to visit queues of a context, and to look whether they have work: its worker's for a
+ * scan of a page, or a fault's for one visit. Nobody waits for it. Who does not get it leaves the
+ * visit to the other, or comes again.
+ */
+static inline bool gda_visit_trylock(u32 *visiting)
+{
+	/* what only a visit writes is seen as the last one left it */
+	return !xchg_acquire(visiting, 1);
+}
+
+static inline void gda_visit_unlock(u32 *visiting)
+{
+	/* pairs with xchg_acquire() */
+	smp_store_release(visiting, 0);
+}
+
+/*
  * A region: zeroed pages that can be mapped. Held by its object and by every VMA,
  * so pages outlive the object; @revoked, @db_page and the page tables are guarded by
  * ctx->map_lock. @exports counts its dma-bufs, which may outlive @ctx.
@@ -130,7 +151,7 @@ struct gda_region {
 
 /*
  * A page of 64-byte cells, shared by the QPs of one context: doorbells, or records.
- * @used and @qps are written under ctx->lock, @npolled and the next two under
+ * @used and @qps are written under ctx->lock, @npolled and the next three under
  * ctx->map_lock; the worker reads all of them under SRCU.
  */
 struct gda_db_page {
@@ -139,6 +160,7 @@ struct gda_db_page {
 	DECLARE_BITMAP(used, GDA_CELLS);
 	unsigned int npolled;		/* how many of its queues are polled */
 	bool paced;			/* never silent: scanned periodically when idle */
+	bool mapped;			/* installed since it was unmapped last */
 	u64 silent_since;		/* ns, CLOCK_MONOTONIC */
 
 	/* the worker's own */
@@ -165,7 +187,10 @@ struct gda_worker {
 	unsigned long flags;
 	bool stopped;			/* under ctx->lock */
 	struct cpumask cpus;		/* affinity of the thread that bound the context, then */
-	u64 due;			/* when to scan all pages, or 0; ns */
+	u64 due;			/* when to scan all pages, or 0; ns. Also by faults */
+	bool alone;			/* nobody else wanted its processor, when it looked last */
+	unsigned long switched;		/* times that it lost its processor, as it knows */
+	u64 woken;			/* when it last woke up; ns, CLOCK_MONOTONIC */
 	u64 passes;			/* scans of its queues */
 	u32 state;			/* enum gda_worker_state */
 	u64 sleeps;			/* how often it went to sleep... */
@@ -204,6 +229,8 @@ struct gda_ctx {
 	u32 next_region;
 	struct gda_db_page *db[GDA_CELL_PAGES];	/* written under both locks, read under SRCU */
 	DECLARE_BITMAP(active, GDA_CELL_PAGES);	/* of @db, scanned; under @map_lock */
+	struct gda_policy policy;
+	u32 visiting;			/* see gda_visit_trylock() */
 	struct gda_db_page *rec[GDA_REC_PAGES];	/* under @lock */
 	struct gda_db_page *cnt[GDA_COUNTER_PAGES];	/* under @lock */
 	struct list_head umems;		/* of struct gda_umem; under @lock */
@@ -317,11 +344,20 @@ static inline void *gda_cell_addr(const struct gda_cell *cell)
 }
 
 /* doorbell.c */
-void gda_doorbell_fault(struct gda_ctx *ctx, struct gda_db_page *db_page, bool own);
+enum gda_doorbell_answer {
+	GDA_DOORBELL_MAP,	/* install the page, and have the store made again */
+	GDA_DOORBELL_STORED,	/* the store was made, and the page stays as it is */
+	GDA_DOORBELL_YIELD,	/* ... and give way, with no lock held */
+};
+
+enum gda_doorbell_answer gda_doorbell_fault(struct gda_ctx *ctx, struct gda_db_page *db_page,
+					    const struct vm_fault *vmf);
 void gda_doorbell_activate(struct gda_ctx *ctx, unsigned int page);
 void gda_doorbell_idle(struct gda_ctx *ctx, unsigned int page);
-void gda_doorbell_forget(const struct gda_db_page *db_page);
+void gda_doorbell_forget(struct gda_db_page *db_page);
 void gda_doorbell_recall(struct gda_ctx *ctx);
+void gda_doorbell_withdraw(struct gda_ctx *ctx);
+void gda_doorbell_late(struct gda_ctx *ctx);
 void gda_doorbell_poll(struct gda_region *region, int n);
 void gda_doorbell_export(struct gda_region *region);
 bool gda_doorbell_waits(const struct gda_db_page *db_page);
@@ -499,6 +535,7 @@ void gda_worker_free(struct gda_ctx *ctx);
 void gda_worker_wake(struct gda_ctx *ctx);
 void gda_worker_kick(struct gda_ctx *ctx);
 void gda_worker_set_due(struct gda_ctx *ctx, u64 ns);
+bool gda_worker_serve(struct gda_db_page *db_page, unsigned int slot, u64 now);
 void gda_worker_query(const struct gda_ctx *ctx, struct gda_qp_query *cmd);
 
 /* ioctl.c */

@@ -7,7 +7,9 @@
  * idling take the same lock, so no page shows up in a page table behind their back.
  * (A page handed back to the core would be mapped after the handler returned.)
  */
+#include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/sched.h>
 
 #include "gda_private.h"
 
@@ -55,20 +57,45 @@ static vm_fault_t gda_region_install(struct gda_region *region, struct vm_fault 
 	return ret;
 }
 
+/*
+ * Give way, where the lock of the fault may be dropped for that. The file keeps what this needs,
+ * and the module: its last reference is dropped when the task has returned from here.
+ */
+static vm_fault_t gda_fault_yield(struct vm_fault *vmf)
+{
+	struct file *file;
+
+	if (!(vmf->flags & FAULT_FLAG_ALLOW_RETRY) || vmf->flags & FAULT_FLAG_RETRY_NOWAIT)
+		return VM_FAULT_NOPAGE;
+	file = get_file(vmf->vma->vm_file);
+	gda_fault_unlock(vmf);
+	yield();
+	fput(file);
+	return VM_FAULT_NOPAGE | VM_FAULT_COMPLETED;
+}
+
 static vm_fault_t gda_vma_fault(struct vm_fault *vmf)
 {
 	struct gda_region *region = vmf->vma->vm_private_data;
+	enum gda_doorbell_answer answer = GDA_DOORBELL_MAP;
 	struct gda_ctx *ctx = region->ctx;
 	vm_fault_t ret = VM_FAULT_SIGBUS;
 
 	mutex_lock(&ctx->map_lock);
 	if (!region->revoked && gda_fault_index(region, vmf) < region->npages) {
 		if (region->db_page)
-			gda_doorbell_fault(ctx, region->db_page, vmf->vma->vm_mm == current->mm);
-		ret = gda_region_install(region, vmf);
+			answer = gda_doorbell_fault(ctx, region->db_page, vmf);
+		ret = answer == GDA_DOORBELL_MAP ? gda_region_install(region, vmf) :
+						   VM_FAULT_NOPAGE;
 	}
 	mutex_unlock(&ctx->map_lock);
-	return ret;
+	return answer == GDA_DOORBELL_YIELD ? gda_fault_yield(vmf) : ret;
+}
+
+/* Having this lets faults hold the lock of their VMA alone, where the kernel has one. */
+static vm_fault_t gda_vma_map_pages(struct vm_fault *vmf, pgoff_t start, pgoff_t end)
+{
+	return 0;
 }
 
 static const struct vm_operations_struct gda_vm_ops = {
@@ -76,6 +103,7 @@ static const struct vm_operations_struct gda_vm_ops = {
 	.close = gda_vma_close,
 	.may_split = gda_vma_may_split,
 	.fault = gda_vma_fault,
+	.map_pages = gda_vma_map_pages,
 };
 
 static int gda_mmap_check(const struct gda_region *region,

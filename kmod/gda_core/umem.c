@@ -15,6 +15,7 @@
 #include <linux/overflow.h>
 #include <linux/string.h>
 
+#include "cached.h"
 #include "gda_private.h"
 
 static void gda_umem_revoke(struct gda_mem_backing *b)

@@ -4,6 +4,9 @@
  * bound it. It goes round the active doorbell pages and gives each queue that has work one
  * visit of the engine, which is bounded, so no queue starves another.
  *
+ * Posts to pages that are not mapped are carried out by their faults (doorbell.c), which may visit
+ * queues while the worker does not: see gda_visit_trylock().
+ *
  * It busy-polls while pages are active, makes a page silent after idle_us without work, or after
  * GDA_WIRE_US if some of it is in flight, and sleeps when no page is active. It scans paced pages
  * (see doorbell.c) every GDA_PACE_US; if a scan takes long, it sleeps GDA_PACE_SHARE times as long
@@ -22,6 +25,7 @@
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>
 #include <linux/rcupdate.h>
+#include <linux/sched/stat.h>
 #include <linux/sched/task.h>
 #include <linux/timekeeping.h>
 
@@ -35,6 +39,12 @@
 /* The longest that a page is polled whose queues only wait for what the wire brings. */
 #define GDA_WIRE_US	200U
 #define GDA_PACE_SHARE	8U
+
+/* The longest that a page is polled while it is not mapped, and posts to it may fault. */
+#define GDA_TRY_US	200U
+
+/* A worker that had no processor for longer was late, and posters are to do without it. */
+#define GDA_LATE_US	300U
 
 /* A pass over a context's doorbells, and what it found. */
 struct gda_pass {
@@ -100,8 +110,11 @@ static u32 gda_worker_visit(struct gda_qp *qp)
 	return gda_engine_visit(&qp->engine_qp, GDA_VISIT_WQES, GDA_VISIT_BYTES);
 }
 
-/* Serve one queue. A visit that finds nothing to do is not counted, and costs no store. */
-static bool gda_worker_serve(struct gda_db_page *db_page, unsigned int slot, u64 now)
+/*
+ * Under SRCU, by who has the right to visit: serve one queue. A visit that finds nothing to do is
+ * not counted, and costs no store.
+ */
+bool gda_worker_serve(struct gda_db_page *db_page, unsigned int slot, u64 now)
 {
 	struct gda_qp *qp = READ_ONCE(db_page->qps[slot]);
 	u64 producer;
@@ -148,40 +161,114 @@ static void gda_worker_read_unlock(bool softirq, int idx) __releases(&gda_srcu)
 		local_bh_enable();
 }
 
-/* Serve the queues of one page, each once. Return: whether any had work. */
+/* Does another task want the worker's processor? */
+static bool gda_worker_is_wanted(void)
+{
+	return gda_need_resched() || !single_task_running();
+}
+
+/*
+ * Somebody wants the worker's processor: let posters do without the worker, and give way. Whoever
+ * wants it for long has it then.
+ */
+static void gda_worker_give_way(struct gda_ctx *ctx)
+{
+	bool relied = READ_ONCE(ctx->policy.mapped) || READ_ONCE(ctx->policy.tried);
+	u64 begin;
+
+	WRITE_ONCE(ctx->worker.alone, false);
+	if (!relied || !gda_policy_applies(ctx)) {
+		cond_resched_tasks_rcu_qs();
+		return;
+	}
+	gda_doorbell_withdraw(ctx);
+	begin = ktime_get_ns();
+	yield();
+	if (ktime_get_ns() - begin > GDA_LATE_US * NSEC_PER_USEC || gda_worker_is_wanted())
+		gda_doorbell_late(ctx);
+}
+
+/* Between two passes that come at once. */
+static void gda_worker_stay(struct gda_ctx *ctx)
+{
+	if (unlikely(gda_worker_is_wanted())) {
+		gda_worker_give_way(ctx);
+		return;
+	}
+	WRITE_ONCE(ctx->worker.alone, true);
+	/* a worker that never sleeps must report quiescence to RCU tasks */
+	cond_resched_tasks_rcu_qs();
+}
+
+/* It lost its processor since the last pass, other than by giving way. Was it for long? */
+static void gda_worker_switched(struct gda_ctx *ctx, u64 now)
+{
+	struct gda_worker *worker = &ctx->worker;
+
+	worker->switched = current->nivcsw;
+	if (now - worker->last_pass > GDA_LATE_US * NSEC_PER_USEC &&
+	    READ_ONCE(ctx->policy.mapped) && gda_policy_applies(ctx))
+		gda_doorbell_late(ctx);
+}
+
+/* Serve the next queue of a page. @begun: it is not the first. Return: whether any had work. */
+static bool gda_worker_scan_next(struct gda_ctx *ctx, unsigned int page, bool begun,
+				 struct gda_sweep_pass *pass,
+				 const struct gda_pass *worker_pass)
+{
+	bool softirq = ctx->exec.dev->ops->softirq;
+	int idx = gda_worker_read_lock(softirq);
+	/* pairs with smp_store_release in gda_cell_alloc() */
+	struct gda_db_page *db_page = smp_load_acquire(&ctx->db[page]);
+	bool served = false;
+
+	if (db_page && !begun)
+		gda_sweep_begin(&db_page->sweep, pass, BITS_TO_LONGS(GDA_CELLS),
+				worker_pass->all);
+	if (db_page)
+		served = gda_worker_serve_next(db_page, pass, worker_pass->now);
+	gda_worker_read_unlock(softirq, idx);
+	return served;
+}
+
+/*
+ * Serve the queues of one page, each once. Return: whether any had work. Where a fault has the
+ * right to visit, what is left is for the next pass.
+ */
 static bool gda_worker_scan(struct gda_ctx *ctx, unsigned int page,
 			    const struct gda_pass *worker_pass)
 {
-	bool softirq = ctx->exec.dev->ops->softirq;
 	bool begun = false, progress = false;
 	struct gda_sweep_pass pass;
 
+	if (!gda_visit_trylock(&ctx->visiting))
+		return false;
 	for (;;) {
-		int idx = gda_worker_read_lock(softirq);
-		/* pairs with smp_store_release in gda_cell_alloc() */
-		struct gda_db_page *db_page = smp_load_acquire(&ctx->db[page]);
-		bool served = false;
+		bool served = gda_worker_scan_next(ctx, page, begun, &pass, worker_pass);
 
-		if (db_page && !begun)
-			gda_sweep_begin(&db_page->sweep, &pass, BITS_TO_LONGS(GDA_CELLS),
-					worker_pass->all);
 		begun = true;
-		if (db_page)
-			served = gda_worker_serve_next(db_page, &pass, worker_pass->now);
-		gda_worker_read_unlock(softirq, idx);
 		gda_worker_signal(ctx);
 		progress |= served;
 		if (!served || gda_worker_breaks(ctx))
+			break;
+		if (likely(!gda_need_resched())) {
+			/* as in gda_worker_stay() */
+			cond_resched_tasks_rcu_qs();
+			continue;
+		}
+		gda_visit_unlock(&ctx->visiting);
+		gda_worker_give_way(ctx);
+		if (!gda_visit_trylock(&ctx->visiting))
 			return progress;
-		/* a worker that never sleeps must report quiescence to RCU tasks */
-		cond_resched_tasks_rcu_qs();
 	}
+	gda_visit_unlock(&ctx->visiting);
+	return progress;
 }
 
 /*
  * Is a page that was silent for @silent ns to be polled no more? One that waits for the wire is
  * polled only while nobody else wants the processor, and for a shorter time: what comes wakes the
- * worker, and whoever brings it may need this processor.
+ * worker, and whoever brings it may need this processor. Nor is one for long that is not mapped.
  */
 static bool gda_worker_expired(const struct gda_ctx *ctx, const struct gda_db_page *db_page,
 			       s64 silent)
@@ -192,6 +279,8 @@ static bool gda_worker_expired(const struct gda_ctx *ctx, const struct gda_db_pa
 		if (need_resched())
 			return true;
 		us = min(us, GDA_WIRE_US);
+	} else if (!READ_ONCE(db_page->mapped) && gda_policy_applies(ctx)) {
+		us = min(us, GDA_TRY_US);
 	}
 	return silent >= us * 1000LL;
 }
@@ -209,8 +298,9 @@ static bool gda_worker_age(struct gda_ctx *ctx, unsigned int page, bool progress
 		WRITE_ONCE(db_page->paced, false);
 		WRITE_ONCE(db_page->silent_since, pass->now);
 	} else if (db_page) {
+		u64 since = max(READ_ONCE(db_page->silent_since), ctx->worker.woken);
 		/* a fault may have set @silent_since past @now */
-		s64 silent = pass->now - READ_ONCE(db_page->silent_since);
+		s64 silent = pass->now - since;
 
 		expired = gda_worker_expired(ctx, db_page, silent);
 	}
@@ -238,14 +328,21 @@ static void gda_worker_pass(struct gda_ctx *ctx, struct gda_pass *pass)
 	}
 }
 
+/* Has a page work? Perhaps, where a fault has the right to visit. */
 static bool gda_worker_pending(struct gda_ctx *ctx, unsigned int page)
 {
-	int idx = gda_read_lock();
-	/* as in gda_worker_scan() */
-	struct gda_db_page *db_page = smp_load_acquire(&ctx->db[page]);
-	bool pending = db_page && gda_doorbell_pending(db_page);
+	struct gda_db_page *db_page;
+	bool pending;
+	int idx;
 
+	if (!gda_visit_trylock(&ctx->visiting))
+		return true;
+	idx = gda_read_lock();
+	/* as in gda_worker_scan_next() */
+	db_page = smp_load_acquire(&ctx->db[page]);
+	pending = db_page && gda_doorbell_pending(db_page);
 	gda_read_unlock(idx);
+	gda_visit_unlock(&ctx->visiting);
 	return pending;
 }
 
@@ -262,21 +359,26 @@ static void gda_worker_activate_pages(struct gda_ctx *ctx)
 }
 
 /*
- * The worker is to wake up at @ns, when a QP's delay ends. Called only by the worker: the page
- * of the QP may be silent by then, and no doorbell wakes the worker for it.
+ * The worker is to wake up at @ns, when a QP's delay ends. Called by who has the right to visit:
+ * the page of the QP may be silent by then, and no doorbell wakes the worker for it. A fault kicks
+ * the worker afterwards, which then asks again for all QPs.
  */
 void gda_worker_set_due(struct gda_ctx *ctx, u64 ns)
 {
-	if (!ctx->worker.due || ns < ctx->worker.due)
-		ctx->worker.due = ns;
+	u64 due = READ_ONCE(ctx->worker.due);
+
+	if (!due || ns < due)
+		WRITE_ONCE(ctx->worker.due, ns);
 }
 
 /* Has the delay of some QP ended? gda_qp_attend() sets those that go on again. */
 static bool gda_worker_is_due(struct gda_ctx *ctx, u64 now)
 {
-	if (likely(!ctx->worker.due) || now < ctx->worker.due)
+	u64 due = READ_ONCE(ctx->worker.due);
+
+	if (likely(!due) || now < due)
 		return false;
-	ctx->worker.due = 0;
+	WRITE_ONCE(ctx->worker.due, 0);
 	gda_wait_due(ctx);
 	return true;
 }
@@ -284,7 +386,7 @@ static bool gda_worker_is_due(struct gda_ctx *ctx, u64 now)
 /* Sleep until wake_up_process(), or until the first delay ends. */
 static void gda_worker_schedule(const struct gda_ctx *ctx)
 {
-	ktime_t due = ns_to_ktime(ctx->worker.due);
+	ktime_t due = ns_to_ktime(READ_ONCE(ctx->worker.due));
 
 	if (due)
 		schedule_hrtimeout_range(&due, GDA_PACE_US * NSEC_PER_USEC, HRTIMER_MODE_ABS);
@@ -309,6 +411,7 @@ static void gda_worker_sleep(struct gda_ctx *ctx)
 		trace_gda_worker(ctx->id, true);
 		gda_worker_schedule(ctx);
 		WRITE_ONCE(worker->wakeups, worker->wakeups + 1);
+		worker->woken = ktime_get_ns();
 		slept = true;
 	}
 	__set_current_state(TASK_RUNNING);
@@ -478,6 +581,8 @@ static int gda_worker_main(void *data)
 		}
 		WRITE_ONCE(ctx->worker.passes, ctx->worker.passes + 1);
 		gda_worker_signal(ctx);
+		if (unlikely(current->nivcsw != ctx->worker.switched))
+			gda_worker_switched(ctx, pass.now);
 		WRITE_ONCE(ctx->worker.last_pass, pass.now);
 		gda_worker_pass(ctx, &pass);
 		found = pass.progress;
@@ -485,7 +590,7 @@ static int gda_worker_main(void *data)
 			gda_worker_rest(ctx, &pass);
 		} else if (pass.progress || pass.eager) {
 			WRITE_ONCE(ctx->worker.state, GDA_WORKER_STATE_POLLING);
-			cond_resched_tasks_rcu_qs();
+			gda_worker_stay(ctx);
 			cpu_relax();
 		} else if (pass.active) {
 			gda_worker_pace(ctx, &pass);
@@ -543,6 +648,9 @@ void gda_worker_stop(struct gda_ctx *ctx)
 	/* the last close of the file may be by another process than the owner */
 	gda_worker_unlimit(ctx->worker.task);
 	kthread_stop(ctx->worker.task);
+	/* faults that did not see @stopped have visited their queues when this is over */
+	mutex_lock(&ctx->map_lock);
+	mutex_unlock(&ctx->map_lock);
 }
 
 void gda_worker_free(struct gda_ctx *ctx)

@@ -241,6 +241,8 @@ uint64_t t_post(struct t_qp *qp, const struct t_wr *wr);
 /* Publish: record, then doorbell; t_ring() rings up to qp->next. */
 void t_ring(struct t_qp *qp);
 void t_ring_index(struct t_qp *qp, uint64_t next);
+/* ... by an exchange, which no fault decodes: the page is mapped, and the worker wakes. */
+void t_ring_exchange(struct t_qp *qp);
 /* A ring full of writes from @mem to all of @mr, or reads into it; the last index. */
 uint64_t t_traffic(struct t_qp *qp, const struct t_mr *mem, const struct t_mr *mr, bool read);
 

@@ -74,5 +74,9 @@ const char *t_nl_string(const struct t_nl_msg *msg, int attr);
 
 /* The newest context of this process, by its pid; or 0. */
 uint32_t t_nl_my_context(struct t_nl *nl);
+/* A number of a context's, or UINT64_MAX (util.c, and the next). */
+uint64_t t_nl_context(struct t_nl *nl, uint32_t context, int attr);
+/* Wait until its worker sleeps: all its doorbell pages are silent then. */
+bool t_nl_asleep(struct t_nl *nl, uint32_t context);
 
 #endif /* GDA_NL_TEST_H */

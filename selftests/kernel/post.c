@@ -140,6 +140,12 @@ void t_ring(struct t_qp *qp)
 	t_ring_index(qp, qp->next);
 }
 
+void t_ring_exchange(struct t_qp *qp)
+{
+	__atomic_store_n(&qp->dbrec[1], gda_mlx5_dbrec(qp->next), __ATOMIC_RELEASE);
+	__atomic_exchange_n(qp->db, gda_mlx5_doorbell(qp->next, qp->qpc.qpn), __ATOMIC_ACQ_REL);
+}
+
 uint64_t t_traffic(struct t_qp *qp, const struct t_mr *mem, const struct t_mr *mr, bool read)
 {
 	struct t_wr wr = read ? t_wr_read(mr, 0, mem, 0, (uint32_t)mr->len) :

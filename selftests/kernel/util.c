@@ -364,3 +364,28 @@ int t_objects_settle(const struct t_objects *base, struct t_objects *now)
 		t_sleep_ns(5000000);
 	}
 }
+
+uint64_t t_nl_context(struct t_nl *nl, uint32_t context, int attr)
+{
+	struct t_nl_msg msg;
+
+	if (t_nl_get(nl, GDA_CMD_CONTEXT_GET, context, 0, &msg))
+		return UINT64_MAX;
+	return t_nl_u64(&msg, attr);
+}
+
+bool t_nl_asleep(struct t_nl *nl, uint32_t context)
+{
+	uint64_t end = t_now() + T_WAIT_NS;
+	struct t_nl_msg msg;
+
+	do {
+		t_sleep_ns(500000);
+		if (t_nl_get(nl, GDA_CMD_CONTEXT_GET, context, 0, &msg))
+			return false;
+		if (t_nl_u32(&msg, GDA_A_CONTEXT_WORKER_STATE) == GDA_WORKER_STATE_ASLEEP &&
+		    !msg.attr[GDA_A_CONTEXT_WORKER_RUNNABLE])
+			return true;
+	} while (t_now() < end);
+	return false;
+}

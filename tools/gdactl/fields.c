@@ -80,6 +80,7 @@ static const struct ctl_field context_fields[] = {
 	FIELD(CONTEXT, WORKER_SLEEPS, U64, "worker-sleeps", "SLEEPS"),
 	FIELD(CONTEXT, WORKER_WAKEUPS, U64, "worker-wakeups", NULL),
 	FIELD(CONTEXT, WORKER_LAST_PASS, AGE, "worker-last-pass", "LAST-PASS"),
+	FIELD(CONTEXT, FAULT_VISITS, U64, "fault-visits", NULL),
 	FIELD(CONTEXT, DEAD, FLAG, "dead", "DEAD"),
 };
 

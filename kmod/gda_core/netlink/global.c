@@ -134,6 +134,8 @@ static int gda_nl_put_worker(struct sk_buff *msg, const struct gda_ctx *ctx)
 	    nla_put_u64_64bit(msg, GDA_A_CONTEXT_WORKER_WAKEUPS, READ_ONCE(worker->wakeups),
 			      GDA_A_CONTEXT_PAD) ||
 	    nla_put_u64_64bit(msg, GDA_A_CONTEXT_WORKER_LAST_PASS, READ_ONCE(worker->last_pass),
+			      GDA_A_CONTEXT_PAD) ||
+	    nla_put_u64_64bit(msg, GDA_A_CONTEXT_FAULT_VISITS, READ_ONCE(ctx->policy.served),
 			      GDA_A_CONTEXT_PAD))
 		return -EMSGSIZE;
 	return 0;

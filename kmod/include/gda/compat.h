@@ -8,7 +8,6 @@
 
 #include <linux/dma-buf.h>
 #include <linux/eventfd.h>
-#include <linux/irqflags.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/platform_device.h>
@@ -185,42 +184,24 @@ static inline struct nlattr **gda_dump_attrs(struct netlink_callback *cb)
 #endif
 }
 
-/*
- * Not of a version but of an architecture: is a mapping of the kernel's write-back
- * cached, as all other mappings of RAM are? Elsewhere exporters are believed.
- */
-#ifdef CONFIG_X86
-static inline bool gda_kaddr_cached(const void *addr)
+/* Until 6.5 a fault always held mmap_lock. Its VMA may be gone when this returns. */
+static inline void gda_fault_unlock(struct vm_fault *vmf)
 {
-	unsigned int level;
-	pte_t *pte = lookup_address((unsigned long)addr, &level);
-
-	if (!pte || !pte_present(*pte))
-		return false;
-	return !(pte_val(*pte) &
-		 (level == PG_LEVEL_4K ? _PAGE_CACHE_MASK : _PAGE_LARGE_CACHE_MASK));
-}
-#elif defined(CONFIG_ARM64)
-/* The processor translates as for a load and says the attribute; another use must not intervene. */
-static inline bool gda_kaddr_cached(const void *addr)
-{
-	unsigned long flags;
-	u64 par, attr;
-
-	local_irq_save(flags);
-	asm volatile("at s1e1r, %0" : : "r" (addr));
-	isb();
-	par = read_sysreg_par();
-	local_irq_restore(flags);
-	attr = par >> 56;
-	return !(par & SYS_PAR_EL1_F) &&
-	       (attr == MAIR_ATTR_NORMAL || attr == MAIR_ATTR_NORMAL_TAGGED);
-}
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+	release_fault_lock(vmf);
 #else
-static inline bool gda_kaddr_cached(const void *addr)
-{
-	return true;
-}
+	mmap_read_unlock(vmf->vma->vm_mm);
 #endif
+}
+
+/* Does another task want this processor? Since 6.13 it may have to wait for the next tick. */
+static inline bool gda_need_resched(void)
+{
+#ifdef TIF_NEED_RESCHED_LAZY
+	return need_resched() || test_thread_flag(TIF_NEED_RESCHED_LAZY);
+#else
+	return need_resched();
+#endif
+}
 
 #endif /* GDA_COMPAT_H */
