@@ -101,6 +101,8 @@ static inline u32 gda_exec_local(struct gda_engine_qp *q, const struct gda_exec_
 	}
 	while (off >= w->sge[i].len)
 		off -= w->sge[i++].len;
+	/* the lengths are the queue's, and a processor that speculates may go on */
+	i = (u32)gda_os_clamp(i, w->nsge);
 	return gda_exec_span(mems->local[i], &w->sge[i], off, min(len, w->sge[i].len - off),
 			     ptr);
 }

@@ -138,12 +138,15 @@ static struct gda_status gda_send_check(const struct gda_engine_qp *q,
 static u32 gda_send_span(const struct gda_engine_qp *q, const struct gda_send_mems *mems, u32 len,
 			 void **ptr)
 {
-	const struct gda_sge *sge = q->taken.sge;
+	const struct gda_recv *r = &q->taken;
 	u32 off = q->done;
+	u32 i = 0;
 
-	while (off >= sge->len)
-		off -= sge++->len;
-	return gda_exec_span(mems->at[sge - q->taken.sge], sge, off, min(len, sge->len - off), ptr);
+	while (off >= r->sge[i].len)
+		off -= r->sge[i++].len;
+	/* the lengths are the owner's, and a processor that speculates may go on */
+	i = (u32)gda_os_clamp(i, r->nsge);
+	return gda_exec_span(mems->at[i], &r->sge[i], off, min(len, r->sge[i].len - off), ptr);
 }
 
 /* Move the payload. Return: as gda_exec(). */
