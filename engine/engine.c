@@ -47,8 +47,6 @@ void gda_engine_init(struct gda_engine_qp *q)
 	q->first_error = 0;
 	q->first = none.status;
 	q->visit = q->dialect->visit;
-	if (!q->max_sge)
-		q->max_sge = GDA_WORK_SGE;
 	if (q->order) {
 		q->visit = gda_order_visit;
 		gda_order_init(q->order, q);

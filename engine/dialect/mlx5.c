@@ -215,7 +215,7 @@ static __always_inline struct gda_mlx5_seg gda_mlx5_fetch_far(const struct gda_e
 static noinline struct gda_status gda_mlx5_decode_list(const struct gda_engine_qp *q, u32 n,
 						       u32 ds, struct gda_work *work)
 {
-	if (unlikely(ds - n >= q->max_sge))
+	if (unlikely(ds - n >= (q->max_sge ? q->max_sge : GDA_WORK_SGE)))
 		return gda_mlx5_bad_ds();
 	for (; n < ds; n++) {
 		struct gda_mlx5_seg seg = gda_mlx5_fetch_far(q, n);

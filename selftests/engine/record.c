@@ -24,6 +24,10 @@ static void world_queues(struct world *w)
 {
 	w->a = th_qp_new(&w->dev, w, DEPTH, 0);
 	w->b = th_qp_new(&w->dev, w, DEPTH, 0);
+	/* as those of the library's devices, of which its decoder knows */
+	w->a->q.max_sge = 0;
+	w->a->q.sends = false;
+	gda_engine_init(&w->a->q);
 	th_qp_pair(w->a, w->b);
 	w->a->q.record = true;
 }
@@ -54,9 +58,16 @@ static void post_any(struct world *w, struct th_rand *r)
 	static const u32 ops[] = { GDA_MLX5_WRITE, GDA_MLX5_READ };
 	const struct th_masked m = { .width = th_below(r, 2) ? 4 : 8, .swap_add = th_rand(r) };
 	u64 off = 8 * th_below(r, 512);
+	const struct gda_sge two[2] = {
+		{ w->local->mem.iova + off, 1 + th_below(r, 100), w->local->mem.key },
+		{ w->local->mem.iova, 1 + th_below(r, 100), w->local->mem.key },
+	};
 	u8 data[64] = { 1 };
 
-	switch (th_below(r, 6)) {
+	switch (th_below(r, 7)) {
+	case 5:
+		th_rdma2(w->a, ops[th_below(r, 2)], 8, two, w->remote, off);
+		break;
 	case 0:
 		th_nop(w->a, 8);
 		break;

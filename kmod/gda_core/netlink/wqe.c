@@ -55,6 +55,8 @@ static bool gda_nl_stand(const struct gda_qp *qp, u64 index, struct gda_engine_q
 		.sq = READ_ONCE(q->sq),
 		.depth = q->depth,
 		.qpn = q->qpn,
+		.max_sge = q->max_sge,
+		.sends = q->sends,
 		.ci = index,
 	};
 	return front->sq && gda_nl_readable(qp);
