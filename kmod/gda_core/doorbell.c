@@ -50,6 +50,20 @@ static void gda_doorbell_set_active(struct gda_db_page *db_page)
 	gda_doorbell_set_active_at(db_page, ktime_get_ns());
 }
 
+static void gda_doorbell_set_mapped(struct gda_db_page *db_page, u64 now)
+{
+	if (!db_page->mapped)
+		gda_policy_mapped(db_page->region->ctx, now);
+	WRITE_ONCE(db_page->mapped, true);
+}
+
+static void gda_doorbell_set_unmapped(struct gda_db_page *db_page)
+{
+	if (db_page->mapped)
+		gda_policy_unmapped(db_page->region->ctx);
+	WRITE_ONCE(db_page->mapped, false);
+}
+
 /* The worker is to scan the page from now on, if it does not yet. */
 static void gda_doorbell_begin(struct gda_ctx *ctx, struct gda_db_page *db_page, u64 now)
 {
@@ -66,10 +80,16 @@ static bool gda_doorbell_polled(const struct gda_db_page *db_page)
 	return db_page->npolled || atomic_read(&db_page->region->exports);
 }
 
+/* Does the worker scan the page for somebody who does not fault? Then it is not to be unmapped. */
+static bool gda_doorbell_needed(const struct gda_db_page *db_page)
+{
+	return gda_doorbell_polled(db_page) || db_page->paced;
+}
+
 /* May a fault carry out a store to the page, so that the page stays as it is? */
 static bool gda_doorbell_may_serve(const struct gda_ctx *ctx, const struct gda_db_page *db_page)
 {
-	return gda_policy_applies(ctx) && !gda_doorbell_polled(db_page) && !db_page->paced &&
+	return gda_policy_applies(ctx) && !gda_doorbell_needed(db_page) &&
 	       READ_ONCE(ctx->payer.place) == GDA_PAYER_PAYS && !READ_ONCE(ctx->worker.stopped);
 }
 
@@ -155,18 +175,10 @@ enum gda_doorbell_answer gda_doorbell_fault(struct gda_ctx *ctx, struct gda_db_p
 	    gda_store_emulate(vmf, db_page->region->kaddr))
 		return gda_doorbell_serve(ctx, db_page, slot, now) ? GDA_DOORBELL_YIELD :
 								     GDA_DOORBELL_STORED;
-	if (!db_page->mapped)
-		gda_policy_mapped(ctx, now);
-	WRITE_ONCE(db_page->mapped, true);
+	if (!gda_doorbell_needed(db_page))
+		gda_doorbell_set_mapped(db_page, now);
 	gda_doorbell_begin(ctx, db_page, now);
 	return GDA_DOORBELL_MAP;
-}
-
-static void gda_doorbell_set_unmapped(struct gda_db_page *db_page)
-{
-	if (db_page->mapped)
-		gda_policy_unmapped(db_page->region->ctx);
-	WRITE_ONCE(db_page->mapped, false);
 }
 
 static void gda_doorbell_hide(struct gda_ctx *ctx, struct gda_db_page *db_page)
@@ -203,7 +215,7 @@ void gda_doorbell_withdraw(struct gda_ctx *ctx)
 	for_each_set_bit(page, ctx->active, GDA_CELL_PAGES) {
 		struct gda_db_page *db_page = ctx->db[page];
 
-		if (db_page && db_page->mapped && !db_page->paced)
+		if (db_page && db_page->mapped && !gda_doorbell_needed(db_page))
 			gda_doorbell_hide(ctx, db_page);
 	}
 	mutex_unlock(&ctx->map_lock);
@@ -225,7 +237,8 @@ void gda_doorbell_poll(struct gda_region *region, int n)
 
 	mutex_lock(&ctx->map_lock);
 	if (region->db_page) {
-		region->db_page->npolled += n;
+		WRITE_ONCE(region->db_page->npolled, region->db_page->npolled + n);
+		gda_doorbell_set_unmapped(region->db_page);
 		gda_doorbell_set_active(region->db_page);
 		gda_worker_wake(ctx);
 	}
@@ -241,6 +254,21 @@ void gda_doorbell_export(struct gda_region *region)
 {
 	atomic_inc(&region->exports);
 	gda_doorbell_poll(region, 0);
+}
+
+/* Is there another reference to the page: a pin, or one that is about to be dropped? */
+static bool gda_doorbell_shared(const struct gda_region *region)
+{
+	return page_count(region->pages[0]) > 1;
+}
+
+/* Under SRCU, by the worker: do all stores to the page fault, so that it need not be polled? */
+bool gda_doorbell_faults(const struct gda_db_page *db_page)
+{
+	const struct gda_region *region = db_page->region;
+
+	return !READ_ONCE(db_page->mapped) && !READ_ONCE(db_page->npolled) &&
+	       !atomic_read(&region->exports) && !gda_doorbell_shared(region);
 }
 
 static bool gda_doorbell_qp_pending(struct gda_qp *qp)
@@ -286,12 +314,6 @@ static bool gda_doorbell_look_again(const struct gda_db_page *db_page)
 	return pending;
 }
 
-/* Is there another reference to the page: a pin, or one that is about to be dropped? */
-static bool gda_doorbell_shared(const struct gda_region *region)
-{
-	return page_count(region->pages[0]) > 1;
-}
-
 /* Return: true if the page must stay active. */
 static bool gda_doorbell_unmap(struct gda_ctx *ctx, struct gda_db_page *db_page)
 {
@@ -318,6 +340,7 @@ static void gda_doorbell_silence(struct gda_ctx *ctx, struct gda_db_page *db_pag
 {
 	if (gda_doorbell_polled(db_page) || gda_doorbell_unmap(ctx, db_page)) {
 		gda_doorbell_set_active(db_page);
+		gda_doorbell_set_unmapped(db_page);
 		WRITE_ONCE(db_page->paced, true);
 	}
 }
@@ -344,7 +367,7 @@ void gda_doorbell_late(struct gda_ctx *ctx)
 
 	mutex_lock(&ctx->map_lock);
 	for_each_set_bit(page, ctx->active, GDA_CELL_PAGES)
-		if (ctx->db[page] && !ctx->db[page]->paced)
+		if (ctx->db[page] && !gda_doorbell_needed(ctx->db[page]))
 			gda_doorbell_silence(ctx, ctx->db[page]);
 	gda_policy_missed(ctx);
 	mutex_unlock(&ctx->map_lock);

@@ -160,7 +160,7 @@ struct gda_db_page {
 	DECLARE_BITMAP(used, GDA_CELLS);
 	unsigned int npolled;		/* how many of its queues are polled */
 	bool paced;			/* never silent: scanned periodically when idle */
-	bool mapped;			/* installed since it was unmapped last */
+	bool mapped;			/* for posters that may do without the worker */
 	u64 silent_since;		/* ns, CLOCK_MONOTONIC */
 
 	/* the worker's own */
@@ -360,6 +360,7 @@ void gda_doorbell_withdraw(struct gda_ctx *ctx);
 void gda_doorbell_late(struct gda_ctx *ctx);
 void gda_doorbell_poll(struct gda_region *region, int n);
 void gda_doorbell_export(struct gda_region *region);
+bool gda_doorbell_faults(const struct gda_db_page *db_page);
 bool gda_doorbell_waits(const struct gda_db_page *db_page);
 bool gda_doorbell_pending(const struct gda_db_page *db_page);
 

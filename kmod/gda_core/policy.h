@@ -20,7 +20,7 @@ static inline bool gda_task_on_cpu(const struct task_struct *task)
 
 /* Under ctx->map_lock; some are also read without it. Times are ns, CLOCK_MONOTONIC. */
 struct gda_policy {
-	unsigned int mapped;		/* pages that are */
+	unsigned int mapped;		/* pages that are, for posters that could fault */
 	bool tried;			/* the worker was woken, so that a page can be mapped */
 	unsigned int streak;		/* posts by fault that came soon one after the other */
 	u64 fault;			/* the last of them */

@@ -40,7 +40,7 @@
 #define GDA_WIRE_US	200U
 #define GDA_PACE_SHARE	8U
 
-/* The longest that a page is polled while it is not mapped, and posts to it may fault. */
+/* The longest that a page is polled while stores to it fault. */
 #define GDA_TRY_US	200U
 
 /* A worker that had no processor for longer was late, and posters are to do without it. */
@@ -268,7 +268,7 @@ static bool gda_worker_scan(struct gda_ctx *ctx, unsigned int page,
 /*
  * Is a page that was silent for @silent ns to be polled no more? One that waits for the wire is
  * polled only while nobody else wants the processor, and for a shorter time: what comes wakes the
- * worker, and whoever brings it may need this processor. Nor is one for long that is not mapped.
+ * worker, and whoever brings it may need this processor. Nor is one for long whose stores fault.
  */
 static bool gda_worker_expired(const struct gda_ctx *ctx, const struct gda_db_page *db_page,
 			       s64 silent)
@@ -279,7 +279,7 @@ static bool gda_worker_expired(const struct gda_ctx *ctx, const struct gda_db_pa
 		if (need_resched())
 			return true;
 		us = min(us, GDA_WIRE_US);
-	} else if (!READ_ONCE(db_page->mapped) && gda_policy_applies(ctx)) {
+	} else if (gda_policy_applies(ctx) && gda_doorbell_faults(db_page)) {
 		us = min(us, GDA_TRY_US);
 	}
 	return silent >= us * 1000LL;

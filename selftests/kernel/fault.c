@@ -162,6 +162,45 @@ TEST_F(fault, I44_1_event)
 	close(cmd.eventfd);
 }
 
+static int set_idle_us(struct t_nl *nl, uint32_t us)
+{
+	struct t_nl_req req;
+	struct t_nl_msg msg;
+
+	t_nl_begin(nl, &req, GDA_CMD_LIMITS_SET, NLM_F_ACK);
+	t_nl_put_u32(&req, GDA_A_LIMITS_IDLE_US, us);
+	return t_nl_ask(nl, &req, &msg);
+}
+
+/* A page to which a device may store, without a fault, is polled for as long as idle_us says. */
+TEST_F(fault, I44_1_polled_for_idle_us)
+{
+	struct gda_query query = { .size = sizeof(query) };
+	struct gda_qp_create cmd = {
+		.size = sizeof(cmd), .flags = GDA_QP_POLLED, .dialect = GDA_DIALECT_MLX5,
+		.sq_depth = 64,
+	};
+	int fd = self->end[0].fd;
+	struct gda_cq_create cq;
+	uint64_t start, state;
+
+	ASSERT_OK(t_ioctl(fd, GDA_IOC_QUERY, &query));
+	ASSERT_OK(t_cq_create(fd, GDA_CQ_COLLAPSED, 1, &cq));
+	cmd.cq = cq.handle;
+	ASSERT_OK(set_idle_us(&self->nl, 900000));
+	start = t_now();
+	EXPECT_OK(t_ioctl(fd, GDA_IOC_QP_CREATE, &cmd));
+	t_sleep_ns(T_NS / 50);
+	state = t_nl_context(&self->nl, self->id, GDA_A_CONTEXT_WORKER_STATE);
+	/* on a machine that stops for so long it may be over */
+	EXPECT_TRUE(state == GDA_WORKER_STATE_POLLING || t_now() - start > T_NS / 2) {
+		TH_LOG("state %llu", (unsigned long long)state);
+	}
+	EXPECT_OK(set_idle_us(&self->nl, (uint32_t)(query.idle_ns / 1000)));
+	EXPECT_OK(t_destroy(fd, cmd.handle));
+	EXPECT_OK(t_destroy(fd, cq.handle));
+}
+
 /* A doorbell that no queue has, in a page of some, and what is stored there later. */
 TEST_F(fault, E3_cell_of_no_queue)
 {

@@ -371,7 +371,7 @@ uint64_t t_nl_context(struct t_nl *nl, uint32_t context, int attr)
 
 	if (t_nl_get(nl, GDA_CMD_CONTEXT_GET, context, 0, &msg))
 		return UINT64_MAX;
-	return t_nl_u64(&msg, attr);
+	return t_nl_u64(&msg, attr) ? t_nl_u64(&msg, attr) : t_nl_u32(&msg, attr);
 }
 
 bool t_nl_asleep(struct t_nl *nl, uint32_t context)
