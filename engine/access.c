@@ -12,7 +12,7 @@ static noinline u8 gda_access_no_cpu(const struct gda_mem *mem, const struct gda
 {
 	if (READ_ONCE(mem->state) != (GDA_MR_LIVE | GDA_MEM_NO_CPU))
 		return GDA_CAUSE_REVOKED;
-	if (!gda_access_granted(mem, access))
+	if (!gda_access_granted(mem, 0, access))
 		return GDA_CAUSE_RIGHTS;
 	if (!gda_access_inside(mem, range->addr, range->len))
 		return GDA_CAUSE_RANGE;
@@ -26,7 +26,7 @@ u8 gda_access_check(const struct gda_mem *mem, const void *pd, const struct gda_
 		return GDA_CAUSE_KEY;
 	if (!gda_access_live(mem))
 		return gda_access_no_cpu(mem, range, access);
-	if (!gda_access_granted(mem, access))
+	if (!gda_access_granted(mem, 0, access))
 		return GDA_CAUSE_RIGHTS;
 	if (!gda_access_inside(mem, range->addr, range->len))
 		return GDA_CAUSE_RANGE;

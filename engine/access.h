@@ -19,10 +19,10 @@ static __always_inline bool gda_access_owned(const struct gda_mem *mem, const vo
 	return likely(mem && mem->key == key && mem->pd == pd);
 }
 
-/* Constant, too. */
-static __always_inline bool gda_access_granted(const struct gda_mem *mem, u32 access)
+/* Constant, too. @denied: what the queue does not grant that has the domain. */
+static __always_inline bool gda_access_granted(const struct gda_mem *mem, u32 denied, u32 access)
 {
-	return likely(!(access & ~mem->access));
+	return likely(!(access & (~mem->access | denied)));
 }
 
 /* May change at any time: look every time. */

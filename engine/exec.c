@@ -101,6 +101,8 @@ static __always_inline int gda_exec_check_remote(const struct gda_engine_qp *q,
 
 	if (unlikely(!peer))
 		return gda_exec_fail(GDA_CLASS_RETRY, GDA_CAUSE_PEER);
+	if (unlikely(peer->denied & gda_exec_rights[w->op].remote))
+		return gda_exec_fail(GDA_CLASS_REMOTE_ACCESS, GDA_CAUSE_RIGHTS);
 	mems->remote = gda_host_mem(q, w->remote.key);
 	why = gda_access_check(mems->remote, peer->pd, &w->remote,
 			       gda_exec_rights[w->op].remote);
@@ -166,7 +168,7 @@ static __always_inline void *gda_exec_find(const struct gda_engine_qp *q,
 	} else {
 		mem = gda_host_mem(q, range->key);
 		if (!gda_access_owned(mem, owner->pd, range->key) ||
-		    !gda_access_granted(mem, access))
+		    !gda_access_granted(mem, owner->denied, access))
 			return NULL;
 	}
 	if (!gda_access_live(mem) || !gda_access_inside(mem, range->addr, range->len))

@@ -60,6 +60,8 @@ struct gda_ring_scan {
  * @preset: fill all entries of a CQ such that none is valid
  * @finish: write an outcome as one entry, for gda_cq_push(), and count it in cq->producer; on a
  *	collapsed CQ set cq->reached
+ * @arm: optional; how a CQ is armed by @word, which its consumer has stored behind its index:
+ *	GDA_CQ_ARM*. Out: how many entries it had read then, by cq->producer's count
  * @syndrome: the dialect's code for a status
  * @fatal: does a queue die of a request that fails this way? If not, the error completion
  *	is the request's alone, and the queue completes to a ring
@@ -83,6 +85,7 @@ struct gda_dialect_ops {
 	void (*recv)(const struct gda_engine_rq *rq, u32 at, struct gda_recv *out);
 	void (*preset)(struct gda_engine_cq *cq);
 	bool (*finish)(struct gda_engine_cq *cq, const struct gda_completion *c);
+	u32 (*arm)(const struct gda_engine_cq *cq, u32 word, u64 *read);
 	u8 (*syndrome)(struct gda_status st);
 	bool (*fatal)(struct gda_status st);
 	u32 (*visit)(struct gda_engine_qp *q, u32 wqes, u32 bytes);

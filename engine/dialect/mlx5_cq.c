@@ -178,3 +178,9 @@ bool gda_mlx5_finish(struct gda_engine_cq *cq, const struct gda_completion *c)
 	}
 	return gda_mlx5_store(cq, c, cqe, op, sop, c->byte_cnt, 0);
 }
+
+u32 gda_mlx5_arm(const struct gda_engine_cq *cq, u32 word, u64 *read)
+{
+	*read = cq->producer - (((u32)cq->producer - word) & 0xffffff);
+	return word & GDA_MLX5_CQ_ARM_SOLICITED ? GDA_CQ_ARM_SOLICITED : GDA_CQ_ARM;
+}

@@ -33,4 +33,14 @@ void gda_mlx5_preset(struct gda_engine_cq *cq);
  */
 bool gda_mlx5_finish(struct gda_engine_cq *cq, const struct gda_completion *c);
 
+/**
+ * gda_mlx5_arm - how a consumer's word arms a CQ
+ * @cq: the CQ
+ * @word: what it has stored behind its index
+ * @read: out: entries that it had read then
+ *
+ * Return: GDA_CQ_ARM*.
+ */
+u32 gda_mlx5_arm(const struct gda_engine_cq *cq, u32 word, u64 *read);
+
 #endif /* GDA_ENGINE_MLX5_CQ_H */

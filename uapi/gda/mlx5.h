@@ -104,6 +104,15 @@ enum gda_mlx5_opcode {
 #define GDA_MLX5_FM_MASK	0xe0
 
 /**
+ * DOC: Arming a CQ
+ *
+ * The second word of a CQ's record, where a client's CQ is armed by it (verbs on gda_rdma): the
+ * consumer index in 24 bits, and %GDA_MLX5_CQ_ARM_SOLICITED for solicited completions and errors
+ * alone. A word that differs from the one before arms once.
+ */
+#define GDA_MLX5_CQ_ARM_SOLICITED	(1U << 24)
+
+/**
  * DOC: Doorbell and BlueFlame
  *
  * The doorbell of a queue is one cell of 64 bytes, of which the first 8 are read:
