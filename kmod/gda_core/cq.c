@@ -34,7 +34,8 @@ static int gda_cq_alloc_entries(struct gda_ctx *ctx, struct gda_cq *cq,
 	u32 bytes;
 
 	if (cq->region_umem.addr) {
-		cq->engine_cq.entries = cq->region_umem.addr;
+		cq->engine_cq.entries = cq->region_umem.addr +
+					cq->engine_cq.wide * cq->engine_cq.dialect->cqe_bytes;
 		return gda_umem_insert(&cq->region_umem);
 	}
 	bytes = cmd->depth * cq->engine_cq.dialect->cqe_bytes;
@@ -69,9 +70,11 @@ static int gda_cq_preset(struct gda_cq *cq)
 	for (i = 0; i < cq->engine_cq.depth; i += n) {
 		struct gda_engine_cq part = {
 			.dialect = ops,
-			.entries = cq->engine_cq.entries + (size_t)i * ops->cqe_bytes,
+			.entries = cq->engine_cq.entries +
+				   ((size_t)i * ops->cqe_bytes << cq->engine_cq.wide),
 			.depth = n = min(cq->engine_cq.depth - i, GDA_CQ_PRESET),
 			.collapsed = cq->engine_cq.collapsed,
+			.wide = cq->engine_cq.wide,
 		};
 		bool lost;
 
@@ -144,6 +147,8 @@ static void gda_cq_kill(struct gda_object *obj)
 	struct gda_ctx *ctx = obj->ctx;
 
 	xa_erase(&ctx->cqs, cq->cqn);
+	if (cq->arm.record)
+		gda_arm_kill(cq);
 	gda_wait_cq_gone(cq);
 	xa_erase(&ctx->dev->qps, cq->cqn);
 	gda_cq_kill_memory(ctx, cq);
@@ -154,6 +159,7 @@ static void gda_cq_free(struct gda_object *obj)
 	struct gda_cq *cq = container_of(obj, struct gda_cq, obj);
 
 	gda_cq_free_memory(cq);
+	gda_event_detach(cq->event);
 	gda_event_put(cq->event);
 	obj->ctx->ncq--;
 	gda_stat_add(GDA_STAT_CQS, -1);
@@ -179,7 +185,7 @@ const struct gda_object_ops gda_cq_ops = {
 
 /* As gda_qp_borrow(). */
 static int gda_cq_borrow(struct gda_ctx *ctx, struct gda_cq *cq,
-			 const struct gda_cq_create *cmd)
+			 const struct gda_cq_create *cmd, const struct gda_umem_addresses *user)
 {
 	const struct gda_dialect_ops *dialect;
 	u32 bytes;
@@ -187,7 +193,7 @@ static int gda_cq_borrow(struct gda_ctx *ctx, struct gda_cq *cq,
 
 	gda_umem_init(&cq->region_umem, &cq->obj, gda_cq_revoke);
 	gda_umem_init(&cq->rec_umem, &cq->obj, gda_cq_revoke);
-	if (!(cmd->flags & (GDA_CQ_DMABUF | GDA_CQ_DBREC_DMABUF)))
+	if (!user && !(cmd->flags & (GDA_CQ_DMABUF | GDA_CQ_DBREC_DMABUF)))
 		return 0;
 	ret = gda_ctx_lock(ctx);
 	if (ret)
@@ -196,6 +202,9 @@ static int gda_cq_borrow(struct gda_ctx *ctx, struct gda_cq *cq,
 	cq->obj.ctx = ctx;
 	ret = gda_cq_check(ctx->dev, cmd, &dialect);
 	bytes = ret ? 0 : dialect->cqe_bytes;
+	if (!ret && user)
+		return gda_umem_get_both(&cq->region_umem, &cq->rec_umem, user,
+					 cmd->depth * bytes << user->wide, bytes);
 	if (!ret && cmd->flags & GDA_CQ_DMABUF)
 		ret = gda_umem_get(&cq->region_umem, &cmd->cq_memory, cmd->depth * bytes, bytes);
 	if (!ret && cmd->flags & GDA_CQ_DBREC_DMABUF)
@@ -206,12 +215,14 @@ static int gda_cq_borrow(struct gda_ctx *ctx, struct gda_cq *cq,
 
 /* On failure nothing but the umems is left. */
 static int gda_cq_build(struct gda_ctx *ctx, struct gda_cq *cq,
-			const struct gda_cq_create *cmd)
+			const struct gda_cq_create *cmd, const struct gda_umem_addresses *user)
 {
 	const struct gda_dialect_ops *dialect;
 	int ret;
 
 	ret = gda_cq_check(ctx->dev, cmd, &dialect);
+	if (!ret && cq->event && !dialect->arm)
+		ret = -EOPNOTSUPP;
 	if (!ret && ctx->ncq >= ctx->dev->limits.max_cq)
 		ret = -ENOSPC;
 	if (!ret)
@@ -219,18 +230,22 @@ static int gda_cq_build(struct gda_ctx *ctx, struct gda_cq *cq,
 	if (ret)
 		return ret;
 	gda_control_init_cq(&cq->engine_cq, cmd, dialect);
+	if (user)
+		cq->engine_cq.wide = user->wide;
 	ret = gda_cq_alloc_memory(ctx, cq, cmd);
 	if (ret)
 		goto err_memory;
-	ret = xa_alloc_cyclic(&ctx->dev->qps, &cq->cqn, XA_ZERO_ENTRY, XA_LIMIT(1, 0xffffff),
-			      &ctx->dev->next_qpn, GDA_GFP_USER);
-	ret = gda_cyclic_error(ret);
+	ret = gda_number_reserve(ctx->dev, &cq->cqn);
 	if (ret)
 		goto err_memory;
+	if (cq->event)
+		gda_arm_init(cq);
 	/* complete: the context's queues may name it from here on */
 	ret = xa_insert(&ctx->cqs, cq->cqn, cq, GDA_GFP_USER);
 	if (ret)
 		goto err_number;
+	if (cq->event)
+		gda_arm_publish(cq);
 	ctx->ncq++;
 	gda_stat_add(GDA_STAT_CQS, 1);
 	gda_object_complete(&cq->obj);
@@ -257,22 +272,30 @@ static void gda_cq_answer(const struct gda_cq *cq, struct gda_cq_create *cmd)
 				&cmd->dbrec);
 }
 
-struct gda_object *gda_cq_create(struct gda_ctx *ctx, struct gda_cq_create *cmd)
+/*
+ * @user: where it lies in the calling process, or NULL; @event: what its record arms, which the CQ
+ * takes over, or NULL.
+ */
+struct gda_object *gda_cq_create(struct gda_ctx *ctx, struct gda_cq_create *cmd,
+				 const struct gda_umem_addresses *user, struct gda_event *event)
 {
 	struct gda_cq *cq;
 	int ret;
 
 	cq = kzalloc(sizeof(*cq), GDA_GFP_USER);
-	if (!cq)
+	if (!cq) {
+		gda_event_put(event);
 		return ERR_PTR(-ENOMEM);
+	}
 	spin_lock_init(&cq->lock);
-	ret = gda_cq_borrow(ctx, cq, cmd);
+	cq->event = event;
+	ret = gda_cq_borrow(ctx, cq, cmd, user);
 	if (ret)
 		goto err_free;
 	ret = gda_ctx_lock(ctx);
 	if (ret)
 		goto err_free;
-	ret = gda_cq_build(ctx, cq, cmd);
+	ret = gda_cq_build(ctx, cq, cmd, user);
 	if (!ret)
 		gda_cq_answer(cq, cmd);
 	gda_ctx_unlock(ctx);
@@ -282,6 +305,7 @@ struct gda_object *gda_cq_create(struct gda_ctx *ctx, struct gda_cq_create *cmd)
 
 err_free:
 	gda_cq_free_memory(cq);
+	gda_event_put(cq->event);
 	kfree(cq);
 	return ERR_PTR(ret);
 }

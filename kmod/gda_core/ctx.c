@@ -227,6 +227,8 @@ void gda_ctx_shutdown(struct gda_ctx *ctx)
 	gda_dead_keep(ctx);
 	gda_object_destroy_all(ctx);
 	gda_record_stop(ctx);
+	if (ctx->doorbells && !ctx->doorbells->revoked)
+		gda_region_revoke(ctx->doorbells);
 }
 
 void gda_ctx_destroy(struct gda_ctx *ctx, struct file *file)
@@ -251,6 +253,8 @@ void gda_ctx_destroy(struct gda_ctx *ctx, struct file *file)
 	if (dev && dev->ops->unbind)
 		dev->ops->unbind(&ctx->exec);
 	file->f_mapping = file_inode(file)->i_mapping;
+	if (ctx->doorbells)
+		gda_region_put(ctx->doorbells);
 	WARN_ON_ONCE(!xa_empty(&ctx->objects));
 	WARN_ON_ONCE(!xa_empty(&ctx->regions));
 	xa_destroy(&ctx->objects);

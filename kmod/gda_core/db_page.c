@@ -2,7 +2,8 @@
 /*
  * Cells: 64 bytes each, 64 to a page, for doorbells, records and counters. A page
  * belongs to one context and never to two; it exists while at least one of its cells
- * is used.
+ * is used. Of a client's context all pages of doorbells are one, ctx->doorbells, which stays; their
+ * cells only say which queues there are.
  *
  * Tables and bitmaps are under ctx->lock, tables also under map_lock. Dropping the
  * last cell revokes the page; the struct goes after the executors have been waited
@@ -27,6 +28,11 @@ static struct gda_db_page *gda_db_page_create(struct gda_ctx *ctx, enum gda_cell
 	db_page->sweep.used = db_page->used;
 	db_page->sweep.busy = db_page->busy;
 	db_page->sweep.fresh = db_page->fresh;
+	if (use == GDA_CELL_DOORBELL && ctx->doorbells) {
+		kref_get(&ctx->doorbells->ref);
+		db_page->region = ctx->doorbells;
+		return db_page;
+	}
 	region = gda_region_create(ctx, 1, map, use == GDA_CELL_DOORBELL ? db_page : NULL);
 	if (IS_ERR(region)) {
 		kfree(db_page);
@@ -61,6 +67,9 @@ int gda_cell_alloc(struct gda_ctx *ctx, struct gda_db_page **table, unsigned int
 		mutex_lock(&ctx->map_lock);
 		/* pairs with smp_load_acquire in the worker */
 		smp_store_release(&table[i], db_page);
+		/* the page of doorbells may be mapped already */
+		if (db_page->region->client)
+			gda_doorbell_renew(ctx, db_page);
 		mutex_unlock(&ctx->map_lock);
 	}
 	cell->db_page = db_page;
@@ -84,9 +93,10 @@ void gda_cell_kill(struct gda_db_page **table, struct gda_cell *cell)
 	cell->last = true;
 	mutex_lock(&ctx->map_lock);
 	WRITE_ONCE(table[db_page->page], NULL);
-	if (db_page->region->db_page)
+	if (db_page->region->db_page || db_page->region->client)
 		gda_doorbell_forget(db_page);
-	gda_region_revoke_locked(db_page->region);
+	if (!db_page->region->client)
+		gda_region_revoke_locked(db_page->region);
 	mutex_unlock(&ctx->map_lock);
 }
 

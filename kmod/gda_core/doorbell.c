@@ -29,6 +29,12 @@
 #include "store.h"
 #include "trace.h"
 
+/* Queues of a client that a fault looks at. */
+#define GDA_DOORBELL_MOST	64U
+
+/* ... and CQs. */
+#define GDA_DOORBELL_MOST_CQS	8U
+
 static bool gda_doorbell_active(const struct gda_db_page *db_page)
 {
 	return test_bit(db_page->page, db_page->region->ctx->active);
@@ -183,9 +189,113 @@ enum gda_doorbell_answer gda_doorbell_fault(struct gda_ctx *ctx, struct gda_db_p
 
 static void gda_doorbell_hide(struct gda_ctx *ctx, struct gda_db_page *db_page)
 {
+	unsigned int page;
+
 	unmap_mapping_range(ctx->inode->i_mapping, gda_region_cookie(db_page->region), PAGE_SIZE,
 			    1);
 	gda_doorbell_set_unmapped(db_page);
+	/* the page of a client is behind all */
+	for (page = 0; db_page->region->client && page < GDA_CELL_PAGES; page++)
+		if (ctx->db[page])
+			gda_doorbell_set_unmapped(ctx->db[page]);
+}
+
+/* A page of queues is behind a client's doorbells from now on: they may be mapped already. */
+void gda_doorbell_renew(struct gda_ctx *ctx, struct gda_db_page *db_page)
+{
+	lockdep_assert_held(&ctx->map_lock);
+	gda_doorbell_hide(ctx, db_page);
+}
+
+/*
+ * Visit the queues of a client until one had work: their one page of doorbells does not say whose it
+ * is. Most contexts have few queues; of others the worker serves what is left.
+ */
+static enum gda_doorbell_rest gda_doorbell_visit_any(struct gda_ctx *ctx, u64 now, bool *yield)
+{
+	enum gda_doorbell_rest rest = GDA_DOORBELL_DONE, of_one;
+	unsigned int page, slot, n = 0;
+
+	for (page = 0; page < GDA_CELL_PAGES; page++) {
+		struct gda_db_page *db_page = ctx->db[page];
+
+		if (!db_page)
+			continue;
+		for_each_set_bit(slot, db_page->used, GDA_CELLS) {
+			if (n++ == GDA_DOORBELL_MOST)
+				return max(rest, GDA_DOORBELL_MORE);
+			of_one = gda_doorbell_visit(db_page, slot, now, yield);
+			rest = max(rest, of_one);
+			if (of_one == GDA_DOORBELL_MORE)
+				return rest;
+		}
+	}
+	return rest;
+}
+
+/* As gda_doorbell_serve(), of a client's context. */
+static bool gda_doorbell_serve_any(struct gda_ctx *ctx, u64 now)
+{
+	enum gda_doorbell_rest rest = GDA_DOORBELL_MORE;
+	bool yield = false, wanted;
+	unsigned int page;
+
+	if (gda_visit_trylock(&ctx->visiting)) {
+		rest = gda_doorbell_visit_any(ctx, now, &yield);
+		gda_visit_unlock(&ctx->visiting);
+		WRITE_ONCE(ctx->policy.served, ctx->policy.served + 1);
+	}
+	wanted = gda_policy_wants_worker(ctx, now) || rest;
+	for (page = 0; wanted && page < GDA_CELL_PAGES; page++)
+		if (ctx->db[page])
+			gda_doorbell_begin(ctx, ctx->db[page], now);
+	/* the worker looks at CQs that are many: the store may have armed one */
+	if (rest == GDA_DOORBELL_KICK || READ_ONCE(ctx->narming) > GDA_DOORBELL_MOST_CQS)
+		gda_worker_kick(ctx);
+	else
+		gda_arm_look(ctx);
+	return yield;
+}
+
+static bool gda_doorbell_may_serve_any(const struct gda_ctx *ctx)
+{
+	unsigned int page;
+
+	for (page = 0; page < GDA_CELL_PAGES; page++)
+		if (ctx->db[page] && !gda_doorbell_may_serve(ctx, ctx->db[page]))
+			return false;
+	return true;
+}
+
+static void gda_doorbell_map_any(struct gda_ctx *ctx, struct gda_db_page *db_page, u64 now)
+{
+	if (!gda_doorbell_needed(db_page))
+		gda_doorbell_set_mapped(db_page, now);
+	gda_doorbell_begin(ctx, db_page, now);
+}
+
+/*
+ * As gda_doorbell_fault(), of a client's page of doorbells, behind which are all queues of the
+ * context: a page of these can be silent only while that one is in no page table.
+ */
+enum gda_doorbell_answer gda_doorbell_fault_all(struct gda_ctx *ctx, const struct vm_fault *vmf)
+{
+	bool own = vmf->vma->vm_mm == current->mm;
+	u64 now = ktime_get_ns();
+	unsigned int page;
+
+	lockdep_assert_held(&ctx->map_lock);
+	if (own)
+		gda_payer_adopt(&ctx->payer);
+	if (own && gda_doorbell_may_serve_any(ctx) && !gda_policy_maps(ctx, now) &&
+	    gda_store_emulate(vmf, ctx->doorbells->kaddr))
+		return gda_doorbell_serve_any(ctx, now) ? GDA_DOORBELL_YIELD :
+							  GDA_DOORBELL_STORED;
+	for (page = 0; page < GDA_CELL_PAGES; page++)
+		if (ctx->db[page])
+			gda_doorbell_map_any(ctx, ctx->db[page], now);
+	gda_worker_kick(ctx);
+	return GDA_DOORBELL_MAP;
 }
 
 /*

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events: the eventfd that a CQ signals once after it was armed.
+ * Events: the eventfd that a CQ signals once after it was armed, or for a CQ of a client
+ * (client.c) the handler that is called then.
  *
  * eventfd_signal() calls every waiter of the eventfd, with interrupts disabled, and user
  * space chooses how many waiters there are. So it is never called under a lock of ours or
@@ -27,7 +28,10 @@
 struct gda_event {
 	struct kref ref;
 	struct list_head node;		/* in worker.events while noted */
-	struct eventfd_ctx *fd;
+	struct eventfd_ctx *fd;		/* or NULL, and the next three */
+	spinlock_t lock;		/* the handler runs under it */
+	void (*handler)(void *priv);	/* NULL: the CQ has gone; under @lock */
+	void *priv;
 };
 
 void gda_events_init(struct gda_ctx *ctx)
@@ -54,11 +58,49 @@ static struct gda_event *gda_event_create(int fd)
 	return event;
 }
 
+/* For a client's CQ, in place of an eventfd. */
+struct gda_event *gda_event_create_handler(void (*handler)(void *priv), void *priv)
+{
+	struct gda_event *event = kzalloc(sizeof(*event), GDA_GFP_USER);
+
+	if (!event)
+		return NULL;
+	spin_lock_init(&event->lock);
+	event->handler = handler;
+	event->priv = priv;
+	kref_init(&event->ref);
+	INIT_LIST_HEAD(&event->node);
+	return event;
+}
+
+/* The handler does not run when this returns, and is not called again. */
+void gda_event_detach(struct gda_event *event)
+{
+	if (!event || event->fd)
+		return;
+	spin_lock(&event->lock);
+	event->handler = NULL;
+	spin_unlock(&event->lock);
+}
+
+static void gda_event_deliver(struct gda_event *event)
+{
+	if (event->fd) {
+		gda_eventfd_signal(event->fd);
+		return;
+	}
+	spin_lock(&event->lock);
+	if (event->handler)
+		event->handler(event->priv);
+	spin_unlock(&event->lock);
+}
+
 static void gda_event_release(struct kref *ref)
 {
 	struct gda_event *event = container_of(ref, struct gda_event, ref);
 
-	eventfd_ctx_put(event->fd);
+	if (event->fd)
+		eventfd_ctx_put(event->fd);
 	kfree(event);
 }
 
@@ -106,7 +148,7 @@ void gda_event_signal(struct gda_ctx *ctx)
 	spin_unlock(&worker->event_lock);
 	if (!event)
 		return;
-	gda_eventfd_signal(event->fd);
+	gda_event_deliver(event);
 	gda_event_put(event);
 }
 

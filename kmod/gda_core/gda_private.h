@@ -45,6 +45,7 @@
 #include <linux/srcu.h>
 #include <linux/xarray.h>
 
+#include <gda/client.h>
 #include <gda/compat.h>
 #include <gda/executor.h>
 #include <gda/ioctl.h>
@@ -143,6 +144,7 @@ struct gda_region {
 	u32 map;			/* enum gda_map_type */
 	bool revoked;
 	struct gda_db_page *db_page;	/* a fault makes this doorbell page active; or NULL */
+	bool client;			/* ... makes all of the context's active; never taken away */
 	atomic_t exports;
 	struct gda_memlock charge;	/* of the pages */
 	void *kaddr;
@@ -231,6 +233,9 @@ struct gda_ctx {
 	DECLARE_BITMAP(active, GDA_CELL_PAGES);	/* of @db, scanned; under @map_lock */
 	struct gda_policy policy;
 	u32 visiting;			/* see gda_visit_trylock() */
+	struct gda_region *doorbells;	/* of a client: behind all of @db; set once, or NULL */
+	struct file *file;		/* likewise: VMAs and the client hold it */
+	unsigned int narming;		/* CQs in @cqs whose records arm them; under @lock */
 	struct gda_db_page *rec[GDA_REC_PAGES];	/* under @lock */
 	struct gda_db_page *cnt[GDA_COUNTER_PAGES];	/* under @lock */
 	struct list_head umems;		/* of struct gda_umem; under @lock */
@@ -248,6 +253,7 @@ enum gda_object_type {
 	GDA_OBJECT_CQ,
 	GDA_OBJECT_COUNTER,
 	GDA_OBJECT_MR,
+	GDA_OBJECT_SRQ,			/* of a client */
 	GDA_OBJECT_TYPES,
 };
 
@@ -273,7 +279,7 @@ struct gda_object_ops {
 };
 
 extern const struct gda_object_ops gda_qp_ops, gda_cq_ops, gda_counter_ops,
-				   gda_mr_ops;
+				   gda_mr_ops, gda_srq_ops;
 
 int gda_object_reserve(struct gda_ctx *ctx, struct gda_object *obj, u8 type);
 void gda_object_abort(struct gda_object *obj);
@@ -316,6 +322,7 @@ static inline unsigned long gda_region_bytes(const struct gda_region *region)
 
 /* mmap.c */
 int gda_mmap(struct file *file, struct vm_area_struct *vma);
+int gda_mmap_region(struct gda_region *region, struct vm_area_struct *vma);
 
 /* export.c */
 struct dma_buf *gda_region_export(struct gda_ctx *ctx, struct gda_region_export *cmd);
@@ -343,29 +350,11 @@ static inline void *gda_cell_addr(const struct gda_cell *cell)
 	return cell->db_page->region->kaddr + gda_cell_offset(cell);
 }
 
-/* doorbell.c */
-enum gda_doorbell_answer {
-	GDA_DOORBELL_MAP,	/* install the page, and have the store made again */
-	GDA_DOORBELL_STORED,	/* the store was made, and the page stays as it is */
-	GDA_DOORBELL_YIELD,	/* ... and give way, with no lock held */
-};
-
-enum gda_doorbell_answer gda_doorbell_fault(struct gda_ctx *ctx, struct gda_db_page *db_page,
-					    const struct vm_fault *vmf);
-void gda_doorbell_activate(struct gda_ctx *ctx, unsigned int page);
-void gda_doorbell_idle(struct gda_ctx *ctx, unsigned int page);
-void gda_doorbell_forget(struct gda_db_page *db_page);
-void gda_doorbell_recall(struct gda_ctx *ctx);
-void gda_doorbell_withdraw(struct gda_ctx *ctx);
-void gda_doorbell_late(struct gda_ctx *ctx);
-void gda_doorbell_poll(struct gda_region *region, int n);
-void gda_doorbell_export(struct gda_region *region);
-bool gda_doorbell_faults(const struct gda_db_page *db_page);
-bool gda_doorbell_waits(const struct gda_db_page *db_page);
-bool gda_doorbell_pending(const struct gda_db_page *db_page);
-
+#include "doorbell.h"
 #include "umem.h"
 #include "wait.h"
+
+#include "arm.h"
 
 /* cq.c */
 struct gda_cq {
@@ -381,25 +370,20 @@ struct gda_cq {
 	bool overflowed;		/* that was noted; under @lock */
 	struct gda_event *event;	/* or NULL; under @lock */
 	u32 armed;			/* GDA_CQ_ARM_*; under @lock */
+	struct gda_arm arm;		/* of a client's CQ, likewise; see arm.c */
 	bool awaited;			/* a QP waits for this entry, and none for an earlier */
 	u32 awaited_index;		/* ... both under @lock, see wait.c */
 };
 
-/*
- * A receive queue, which QPs of several contexts' workers may share. @lock guards the engine's part
- * and what is open of each QP; locks of CQs are taken below it.
- */
-struct gda_rq {
-	spinlock_t lock;		/* see above */
-	struct gda_engine_rq engine_rq;
-};
+#include "rq.h"
 
 static inline bool gda_cq_lost(struct gda_engine_cq *engine_cq)
 {
 	return READ_ONCE(container_of(engine_cq, struct gda_cq, engine_cq)->lost);
 }
 
-struct gda_object *gda_cq_create(struct gda_ctx *ctx, struct gda_cq_create *cmd);
+struct gda_object *gda_cq_create(struct gda_ctx *ctx, struct gda_cq_create *cmd,
+				 const struct gda_umem_addresses *user, struct gda_event *event);
 
 /* event.c - eventfds of CQs */
 int gda_cq_event(struct gda_ctx *ctx, const struct gda_cq_event *cmd);
@@ -408,6 +392,8 @@ void gda_event_note(struct gda_cq *cq);
 void gda_event_signal(struct gda_ctx *ctx);
 void gda_events_flush(struct gda_ctx *ctx);
 void gda_event_put(struct gda_event *event);
+struct gda_event *gda_event_create_handler(void (*handler)(void *priv), void *priv);
+void gda_event_detach(struct gda_event *event);
 static inline unsigned int gda_events_noted(const struct gda_ctx *ctx)
 {
 	return READ_ONCE(ctx->worker.nevents);
@@ -449,6 +435,8 @@ struct gda_qp {
 	struct gda_cell db;
 	struct gda_umem sq_umem;
 	struct gda_umem rec_umem;
+	struct gda_rq *rq;		/* of a client's QP, or NULL */
+	struct gda_srq *srq;		/* likewise */
 	__be32 rec_blank[2];		/* read in place of a revoked record */
 	unsigned long lost;		/* bits of enum gda_qp_revoked, for the next visit */
 	u64 rnr_until;			/* ns, CLOCK_MONOTONIC; the worker's */
@@ -460,11 +448,14 @@ struct gda_qp {
 	u32 (*visit)(struct gda_executor_qp *exec, u32 wqes, u32 bytes);
 };
 
-struct gda_object *gda_qp_create(struct gda_ctx *ctx, struct gda_qp_create *cmd);
+struct gda_object *gda_qp_create(struct gda_ctx *ctx, struct gda_qp_create *cmd,
+				 const struct gda_umem_addresses *user);
+int gda_number_reserve(struct gda_device *dev, u32 *number);
 int gda_qp_address(struct gda_ctx *ctx, struct gda_qp_address *cmd);
 int gda_qp_connect(struct gda_ctx *ctx, struct gda_qp_connect *cmd);
 int gda_qp_query(struct gda_ctx *ctx, struct gda_qp_query *cmd);
 void gda_qp_fail(struct gda_qp *qp, u8 cause);
+void gda_qp_reset(struct gda_qp *qp);
 void gda_qp_detach_cq(struct gda_ctx *ctx, const struct gda_cq *cq);
 bool gda_qp_attend(struct gda_qp *qp);
 
@@ -508,11 +499,14 @@ struct gda_mr {
 	struct gda_object obj;
 	u32 kind;			/* enum gda_mr_kind */
 	struct gda_executor_mr exec;
+	struct gda_ctx *ctx;		/* once it is in one; see gda_record_mr() */
 	struct gda_mem mem;
 	struct gda_mem_backing backing;	/* no kind: the device has it, see gda_mr_reg_device() */
 };
 
 struct gda_object *gda_mr_reg_user(struct gda_ctx *ctx, struct gda_mr_reg_user *cmd);
+struct gda_object *gda_mr_reg_client(struct gda_ctx *ctx, const struct gda_client_mr_attr *attr,
+				     u32 *key);
 struct gda_object *gda_mr_reg_dmabuf(struct gda_ctx *ctx, struct gda_mr_reg_dmabuf *cmd);
 struct gda_object *gda_mr_reg_peer(struct gda_ctx *ctx, struct gda_mr_reg_peer *cmd);
 int gda_mr_query(struct gda_ctx *ctx, struct gda_mr_query *cmd);

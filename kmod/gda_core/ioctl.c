@@ -68,7 +68,7 @@ static int gda_ioc_bind(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *
 	dev = gda_device_get(cmd->device);
 	if (!dev)
 		return len ? -ENOENT : -ENODEV;
-	ret = gda_ctx_bind(ctx, dev);
+	ret = dev->ops->client ? -EOPNOTSUPP : gda_ctx_bind(ctx, dev);
 	if (ret)
 		gda_device_put(dev);
 	return ret;
@@ -142,12 +142,12 @@ static int gda_ioc_region(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user
 
 static struct gda_object *gda_ioc_cq_create(struct gda_ctx *ctx, union gda_ucmd *ucmd)
 {
-	return gda_cq_create(ctx, &ucmd->cq_create);
+	return gda_cq_create(ctx, &ucmd->cq_create, NULL, NULL);
 }
 
 static struct gda_object *gda_ioc_qp_create(struct gda_ctx *ctx, union gda_ucmd *ucmd)
 {
-	return gda_qp_create(ctx, &ucmd->qp_create);
+	return gda_qp_create(ctx, &ucmd->qp_create, NULL);
 }
 
 static int gda_ioc_qp_address(struct gda_ctx *ctx, union gda_ucmd *ucmd, void __user *arg)

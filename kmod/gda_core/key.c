@@ -8,6 +8,9 @@
  * a new MR. Guessing is not what keeps memory safe: the protection domain is checked too, and
  * each wrong key costs the guesser a queue pair.
  *
+ * Of a client's device a key is all that keeps memory safe within a protection domain, so its index
+ * is random, too.
+ *
  * An MR that its device registered (mr_reg()) has its key from there, and is listed by the whole
  * of it. MRs of devices with mr_map() are not found here.
  */
@@ -33,11 +36,11 @@ void gda_keys_init(struct gda_device *dev)
 /* The engine finds the MR from here on; its own context's work may guess the key. */
 int gda_key_create(struct gda_device *dev, struct gda_mr *mr)
 {
-	u32 index;
+	u32 index, next = get_random_u32() & GDA_KEY_INDEX_MAX;
 	int ret;
 
 	ret = xa_alloc_cyclic(&dev->keys, &index, XA_ZERO_ENTRY, XA_LIMIT(1, GDA_KEY_INDEX_MAX),
-			      &dev->next_key, GDA_GFP_USER);
+			      dev->ops->client ? &next : &dev->next_key, GDA_GFP_USER);
 	if (ret < 0)
 		return gda_cyclic_error(ret);
 	mr->exec.key = index << 8 | (get_random_u32() & 0xff);

@@ -80,14 +80,18 @@ static vm_fault_t gda_vma_fault(struct vm_fault *vmf)
 	enum gda_doorbell_answer answer = GDA_DOORBELL_MAP;
 	struct gda_ctx *ctx = region->ctx;
 	vm_fault_t ret = VM_FAULT_SIGBUS;
+	bool live;
 
 	mutex_lock(&ctx->map_lock);
-	if (!region->revoked && gda_fault_index(region, vmf) < region->npages) {
-		if (region->db_page)
-			answer = gda_doorbell_fault(ctx, region->db_page, vmf);
+	/* verbs programs may ring when the device has gone: into the page, for nobody */
+	live = !region->revoked && gda_fault_index(region, vmf) < region->npages;
+	if (live && region->client)
+		answer = gda_doorbell_fault_all(ctx, vmf);
+	else if (live && region->db_page)
+		answer = gda_doorbell_fault(ctx, region->db_page, vmf);
+	if (live || region->client)
 		ret = answer == GDA_DOORBELL_MAP ? gda_region_install(region, vmf) :
 						   VM_FAULT_NOPAGE;
-	}
 	mutex_unlock(&ctx->map_lock);
 	return answer == GDA_DOORBELL_YIELD ? gda_fault_yield(vmf) : ret;
 }
@@ -121,20 +125,13 @@ static int gda_mmap_check(const struct gda_region *region,
 	return 0;
 }
 
-int gda_mmap(struct file *file, struct vm_area_struct *vma)
+/* The VMA holds the region from here on, unless this fails. */
+int gda_mmap_region(struct gda_region *region, struct vm_area_struct *vma)
 {
-	struct gda_ctx *ctx = file->private_data;
-	struct gda_region *region;
-	int ret;
+	int ret = gda_mmap_check(region, vma);
 
-	region = gda_region_find(ctx, vma->vm_pgoff);
-	if (!region)
-		return -ENXIO;
-	ret = gda_mmap_check(region, vma);
-	if (ret) {
-		gda_region_put(region);
+	if (ret)
 		return ret;
-	}
 	vm_flags_clear(vma, VM_MAYEXEC);
 	if (region->map == GDA_MAP_RO)
 		vm_flags_clear(vma, VM_MAYWRITE);
@@ -143,4 +140,17 @@ int gda_mmap(struct file *file, struct vm_area_struct *vma)
 	vma->vm_private_data = region;
 	vma->vm_ops = &gda_vm_ops;
 	return 0;
+}
+
+int gda_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct gda_region *region = gda_region_find(file->private_data, vma->vm_pgoff);
+	int ret;
+
+	if (!region)
+		return -ENXIO;
+	ret = gda_mmap_region(region, vma);
+	if (ret)
+		gda_region_put(region);
+	return ret;
 }

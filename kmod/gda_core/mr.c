@@ -177,7 +177,9 @@ static struct gda_object *gda_mr_insert(struct gda_ctx *ctx, struct gda_mr *mr, 
 	if (ret)
 		goto err_detach;
 	/* pairs with gda_record_mr(): the memory may be revoked already */
-	WRITE_ONCE(mr->mem.pd, ctx);
+	WRITE_ONCE(mr->ctx, ctx);
+	if (!mr->mem.pd)
+		mr->mem.pd = ctx;
 	mr->exec.ctx = &ctx->exec;
 	if (mr->backing.kind)
 		mr->kind = mr->backing.kind->id;
@@ -314,6 +316,27 @@ struct gda_object *gda_mr_reg_user(struct gda_ctx *ctx, struct gda_mr_reg_user *
 		return ERR_PTR(ret);
 	}
 	return gda_mr_insert(ctx, mr, &cmd->handle, &cmd->key);
+}
+
+/* For client.c: any address in work requests, and a protection domain of its own. */
+struct gda_object *gda_mr_reg_client(struct gda_ctx *ctx, const struct gda_client_mr_attr *attr,
+				     u32 *key)
+{
+	struct gda_mem_request req = { .addr = attr->addr, .length = attr->length };
+	struct gda_mr *mr;
+	u32 handle;
+	int ret;
+
+	mr = gda_mr_new(ctx, GDA_FEATURE_MR_USER, attr->iova, attr->access, &req);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	mr->mem.pd = attr->pd;
+	ret = gda_mem_attach(&mr->backing, GDA_KIND_USER, &req);
+	if (ret) {
+		kfree(mr);
+		return ERR_PTR(ret);
+	}
+	return gda_mr_insert(ctx, mr, &handle, key);
 }
 
 struct gda_object *gda_mr_reg_peer(struct gda_ctx *ctx, struct gda_mr_reg_peer *cmd)

@@ -18,6 +18,7 @@ static const struct gda_object_ops * const gda_object_ops[GDA_OBJECT_TYPES] = {
 	[GDA_OBJECT_CQ] = &gda_cq_ops,
 	[GDA_OBJECT_COUNTER] = &gda_counter_ops,
 	[GDA_OBJECT_MR] = &gda_mr_ops,
+	[GDA_OBJECT_SRQ] = &gda_srq_ops,
 };
 
 int gda_object_reserve(struct gda_ctx *ctx, struct gda_object *obj, u8 type)

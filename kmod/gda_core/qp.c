@@ -12,6 +12,7 @@
  */
 #include <linux/log2.h>
 #include <linux/overflow.h>
+#include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 
@@ -32,13 +33,16 @@ static int gda_qp_check(const struct gda_device *dev, const struct gda_qp_create
 	return ret ?: gda_umem_check(&cmd->dbrec_memory, cmd->flags & GDA_QP_DBREC_DMABUF);
 }
 
+/* Of QPs of a client, whose doorbells say nothing: the index that no doorbell has changed. */
+static const __be64 gda_no_doorbell;
+
 static void gda_qp_init_engine(struct gda_qp *qp)
 {
 	struct gda_engine_qp *q = &qp->engine_qp;
 
 	q->sq = qp->sq ? qp->sq->kaddr : qp->sq_umem.addr;
 	q->dbrec = qp->rec.db_page ? gda_cell_addr(&qp->rec) : qp->rec_umem.addr;
-	q->db = gda_cell_addr(&qp->db);
+	q->db = qp->obj.ctx->doorbells ? &gda_no_doorbell : gda_cell_addr(&qp->db);
 	gda_control_attach_parts(q, &qp->parts);
 	q->pd = qp->obj.ctx;
 }
@@ -82,6 +86,7 @@ static void gda_qp_kill_memory(struct gda_ctx *ctx, struct gda_qp *qp)
 
 static void gda_qp_free_memory(struct gda_qp *qp)
 {
+	gda_rq_free(qp);
 	if (qp->rec.db_page)
 		gda_cell_free(&qp->rec);
 	if (qp->sq)
@@ -230,6 +235,23 @@ static void gda_qp_publish(struct gda_object *obj)
 		gda_doorbell_poll(qp->db.db_page->region, 1);
 }
 
+/* It is like a new one when this returns. Its executor sees to it that nobody has it as a peer. */
+void gda_qp_reset(struct gda_qp *qp)
+{
+	struct gda_engine_qp *q = &qp->engine_qp;
+
+	WRITE_ONCE(qp->db.db_page->qps[qp->db.slot], NULL);
+	synchronize_srcu_expedited(&gda_srcu);
+	WRITE_ONCE(q->state, GDA_QP_INIT);
+	WRITE_ONCE(q->fail, 0);
+	qp->lost = 0;
+	memset(&qp->stats, 0, sizeof(qp->stats));
+	if (qp->rq)
+		gda_rq_init(&qp->rq->engine_rq);
+	gda_engine_init(q);
+	gda_qp_publish(&qp->obj);
+}
+
 static void gda_qp_kill(struct gda_object *obj)
 {
 	struct gda_qp *qp = container_of(obj, struct gda_qp, obj);
@@ -331,6 +353,7 @@ static void gda_qp_free(struct gda_object *obj)
 	gda_cell_free(&qp->db);
 	gda_qp_free_memory(qp);
 	gda_control_detach_parts(&qp->parts);
+	gda_srq_detach(qp);
 	obj->ctx->nqp--;
 	gda_stat_add(GDA_STAT_QPS, -1);
 	kfree(qp);
@@ -370,6 +393,17 @@ static void gda_qp_answer(const struct gda_qp *qp, struct gda_qp_create *cmd)
 	gda_region_info(qp->db.db_page->region, gda_cell_offset(&qp->db), &cmd->db);
 }
 
+/* A number that no QP and no CQ of the device has; of a client's device nobody can guess it. */
+int gda_number_reserve(struct gda_device *dev, u32 *number)
+{
+	u32 next = get_random_u32() & 0xffffff;
+	int ret;
+
+	ret = xa_alloc_cyclic(&dev->qps, number, XA_ZERO_ENTRY, XA_LIMIT(1, 0xffffff),
+			      dev->ops->client ? &next : &dev->next_qpn, GDA_GFP_USER);
+	return gda_cyclic_error(ret);
+}
+
 /* Publish the QP to its executor, then to peers. Peers do not know its number yet. */
 static int gda_qp_add_to_device(struct gda_device *dev, struct gda_qp *qp)
 {
@@ -377,10 +411,9 @@ static int gda_qp_add_to_device(struct gda_device *dev, struct gda_qp *qp)
 	u32 qpn;
 	int ret;
 
-	ret = xa_alloc_cyclic(&dev->qps, &qpn, XA_ZERO_ENTRY, XA_LIMIT(1, 0xffffff),
-			      &dev->next_qpn, GDA_GFP_USER);
-	if (ret < 0)
-		return gda_cyclic_error(ret);
+	ret = gda_number_reserve(dev, &qpn);
+	if (ret)
+		return ret;
 	qp->engine_qp.qpn = qpn;
 	/* the engine keeps a copy in what it completes with */
 	gda_engine_init(&qp->engine_qp);
@@ -406,14 +439,14 @@ static int gda_qp_add_to_device(struct gda_device *dev, struct gda_qp *qp)
 
 /* Attach memory of the caller. No lock is held: attaching waits for the exporter. */
 static int gda_qp_borrow(struct gda_ctx *ctx, struct gda_qp *qp,
-			 const struct gda_qp_create *cmd)
+			 const struct gda_qp_create *cmd, const struct gda_umem_addresses *user)
 {
 	const struct gda_dialect_ops *dialect;
 	int ret;
 
 	gda_umem_init(&qp->sq_umem, &qp->obj, gda_qp_revoke_sq);
 	gda_umem_init(&qp->rec_umem, &qp->obj, gda_qp_revoke_rec);
-	if (!(cmd->flags & (GDA_QP_SQ_DMABUF | GDA_QP_DBREC_DMABUF)))
+	if (!user && !(cmd->flags & (GDA_QP_SQ_DMABUF | GDA_QP_DBREC_DMABUF)))
 		return 0;
 	/* a revocation kicks the worker, so the context must be bound before the first umem */
 	ret = gda_ctx_lock(ctx);
@@ -422,6 +455,10 @@ static int gda_qp_borrow(struct gda_ctx *ctx, struct gda_qp *qp,
 	gda_ctx_unlock(ctx);
 	qp->obj.ctx = ctx;
 	ret = gda_qp_check(ctx->dev, cmd, &dialect);
+	if (!ret && user)
+		ret = gda_rq_create(qp, user, dialect) ?:
+		      gda_umem_get_both(&qp->sq_umem, &qp->rec_umem, user,
+					cmd->sq_depth * dialect->slot_bytes, dialect->slot_bytes);
 	if (!ret && cmd->flags & GDA_QP_SQ_DMABUF)
 		ret = gda_umem_get(&qp->sq_umem, &cmd->sq_memory,
 				   cmd->sq_depth * dialect->slot_bytes, dialect->slot_bytes);
@@ -464,7 +501,9 @@ err_memory:
 	return ret;
 }
 
-struct gda_object *gda_qp_create(struct gda_ctx *ctx, struct gda_qp_create *cmd)
+/* @user: where it lies in the calling process, or NULL. */
+struct gda_object *gda_qp_create(struct gda_ctx *ctx, struct gda_qp_create *cmd,
+				 const struct gda_umem_addresses *user)
 {
 	struct gda_qp *qp;
 	int ret;
@@ -472,7 +511,7 @@ struct gda_object *gda_qp_create(struct gda_ctx *ctx, struct gda_qp_create *cmd)
 	qp = kzalloc(sizeof(*qp), GDA_GFP_USER);
 	if (!qp)
 		return ERR_PTR(-ENOMEM);
-	ret = gda_qp_borrow(ctx, qp, cmd);
+	ret = gda_qp_borrow(ctx, qp, cmd, user);
 	if (ret)
 		goto err_free;
 	ret = gda_ctx_lock(ctx);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * umem: a part of a queue (send queue, CQ, record) that lies in a dma-buf of the user.
- * gda_mr's kind "dma-buf" attaches, pins and maps it, as for an MR; executors see an
- * address.
+ * umem: a part of a queue (send queue, CQ, record) that lies in a dma-buf of the user, or of a
+ * client's queue at an address in the process. gda_mr attaches, pins and maps the dma-buf, or pins
+ * and charges the pages, as for an MR; executors see an address.
  *
  * The exporter may revoke it at any time, under its dma_resv, for good. ->revoked_cb()
  * then redirects new readers, and gda_mem_revoke_wait() drains the old ones. Readers hold
@@ -14,6 +14,7 @@
 #include <linux/list.h>
 #include <linux/overflow.h>
 #include <linux/string.h>
+#include <linux/vmalloc.h>
 
 #include "cached.h"
 #include "gda_private.h"
@@ -102,11 +103,62 @@ int gda_umem_get(struct gda_umem *umem, const struct gda_queue_memory *mem, u32 
 	return ret;
 }
 
+/* Pages of a process become one range of kernel addresses. */
+static int gda_umem_map(struct gda_umem *umem)
+{
+	struct gda_mem_backing *b = &umem->backing;
+
+	if (b->npages == 1) {
+		umem->addr = page_address(b->pages[0]) + b->offset;
+		return 0;
+	}
+	umem->map = vmap(b->pages, b->npages, VM_MAP, PAGE_KERNEL);
+	if (!umem->map)
+		return -ENOMEM;
+	umem->addr = umem->map + b->offset;
+	return 0;
+}
+
+int gda_umem_get_user(struct gda_umem *umem, u64 addr, u32 length, u32 align)
+{
+	struct gda_mem_request req = { .addr = addr, .length = length, .writable = true };
+	u64 end;
+	int ret;
+
+	if (!IS_ALIGNED(addr, align))
+		return -EINVAL;
+	if (check_add_overflow(addr, req.length, &end))
+		return -EOVERFLOW;
+	ret = gda_mem_attach(&umem->backing, GDA_KIND_USER, &req);
+	if (ret)
+		return ret;
+	ret = gda_umem_map(umem);
+	if (ret)
+		gda_mem_detach(&umem->backing);
+	else
+		umem->length = length;
+	return ret;
+}
+
+/* On failure gda_umem_put() of both undoes it. */
+int gda_umem_get_both(struct gda_umem *entries, struct gda_umem *rec,
+		      const struct gda_umem_addresses *user, u32 length, u32 align)
+{
+	int ret = 0;
+
+	if (user->entries)
+		ret = gda_umem_get_user(entries, user->entries, length, align);
+	return ret ?: gda_umem_get_user(rec, user->record, GDA_RECORD_BYTES, GDA_RECORD_BYTES);
+}
+
 /* No executor reads the memory any more. Also for a umem that was never attached. */
 void gda_umem_put(struct gda_umem *umem)
 {
 	if (!umem->addr)
 		return;
+	if (umem->map)
+		vunmap(umem->map);
+	umem->map = NULL;
 	gda_mem_detach(&umem->backing);
 	umem->addr = NULL;
 }

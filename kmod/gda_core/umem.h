@@ -6,6 +6,19 @@
 #ifndef GDA_UMEM_H
 #define GDA_UMEM_H
 
+/*
+ * Where a queue lies in the calling process. Entries may be missing where none are posted, and of
+ * a QP @recv, its receive queue.
+ */
+struct gda_umem_addresses {
+	u64 entries;
+	u64 record;
+	u64 recv;
+	u32 recv_depth;
+	u32 recv_shift;			/* log2 of an entry's bytes */
+	u8 wide;			/* of a CQ: gda_engine_cq.wide */
+};
+
 struct gda_umem {
 	struct gda_mem_backing backing;
 	struct gda_object *obj;		/* whose part it is */
@@ -13,6 +26,7 @@ struct gda_umem {
 	void (*revoked_cb)(struct gda_umem *umem);
 	struct list_head node;		/* in ctx->umems */
 	void *addr;			/* NULL: no memory of the caller */
+	void *map;			/* of several pages, or NULL */
 	u32 length;
 	bool revoked;
 };
@@ -22,6 +36,9 @@ void gda_umem_init(struct gda_umem *umem, struct gda_object *obj,
 int gda_umem_check(const struct gda_queue_memory *mem, bool given);
 int gda_umem_get(struct gda_umem *umem, const struct gda_queue_memory *mem, u32 length,
 		 u32 align);
+int gda_umem_get_user(struct gda_umem *umem, u64 addr, u32 length, u32 align);
+int gda_umem_get_both(struct gda_umem *entries, struct gda_umem *rec,
+		      const struct gda_umem_addresses *user, u32 length, u32 align);
 void gda_umem_put(struct gda_umem *umem);
 int gda_umem_insert(struct gda_umem *umem);
 void gda_umem_remove(struct gda_umem *umem);

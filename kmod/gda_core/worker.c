@@ -585,6 +585,8 @@ static int gda_worker_main(void *data)
 			gda_worker_switched(ctx, pass.now);
 		WRITE_ONCE(ctx->worker.last_pass, pass.now);
 		gda_worker_pass(ctx, &pass);
+		if (unlikely(READ_ONCE(ctx->narming)))
+			gda_arm_look(ctx);
 		found = pass.progress;
 		if (pass.active && gda_worker_is(ctx, GDA_PAYER_GONE)) {
 			gda_worker_rest(ctx, &pass);

@@ -79,7 +79,7 @@ static bool gda_device_valid(const struct gda_device *dev)
 
 	if (!gda_device_name_ok(dev->name))
 		return false;
-	if (!ops->qp_address || !ops->qp_connect || !ops->qp_disconnect)
+	if (!ops->qp_disconnect || (!ops->client && (!ops->qp_address || !ops->qp_connect)))
 		return false;
 	if (!gda_executor_has_keys(ops))
 		return false;
@@ -332,7 +332,7 @@ void gda_device_query(const struct gda_device *dev, struct gda_query *cmd)
 	};
 }
 
-/* GDA_IOC_DEVICE_INFO: the first device whose id is above @cmd->after. */
+/* GDA_IOC_DEVICE_INFO: the first device, of no client, whose id is above @cmd->after. */
 int gda_device_info(struct gda_device_info *cmd)
 {
 	struct gda_device *dev;
@@ -340,7 +340,7 @@ int gda_device_info(struct gda_device_info *cmd)
 
 	spin_lock(&gda_devices_lock);
 	list_for_each_entry(dev, &gda_devices, node) {
-		if (dev->id <= cmd->after)
+		if (dev->id <= cmd->after || dev->ops->client)
 			continue;
 		*cmd = (struct gda_device_info) {
 			.size = cmd->size,

@@ -64,6 +64,47 @@ void gda_executor_qp_fail(struct gda_executor_qp *exec, struct gda_status why)
 }
 GDA_EXPORT(gda_executor_qp_fail);
 
+struct gda_executor_qp *gda_executor_qp_find(struct gda_device *dev, u32 number)
+{
+	struct gda_qp *qp = xa_load(&dev->qps, number);
+
+	return qp ? &qp->exec : NULL;
+}
+GDA_EXPORT(gda_executor_qp_find);
+
+void gda_executor_qp_respond(struct gda_executor_qp *exec, struct gda_executor_qp *peer)
+{
+	/* pairs with the load in gda_engine_peer() */
+	smp_store_release(&gda_qp_of(exec)->engine_qp.peer,
+			  peer ? &gda_qp_of(peer)->engine_qp : NULL);
+}
+GDA_EXPORT(gda_executor_qp_respond);
+
+void gda_executor_qp_grant(struct gda_executor_qp *exec, u32 access)
+{
+	WRITE_ONCE(gda_qp_of(exec)->engine_qp.denied,
+		   ~access & (GDA_ACCESS_REMOTE_WRITE | GDA_ACCESS_REMOTE_READ |
+			      GDA_ACCESS_REMOTE_ATOMIC));
+}
+GDA_EXPORT(gda_executor_qp_grant);
+
+bool gda_executor_qp_failed(const struct gda_executor_qp *exec)
+{
+	const struct gda_engine_qp *q = &container_of(exec, struct gda_qp, exec)->engine_qp;
+
+	return READ_ONCE(q->state) == GDA_QP_ERROR || READ_ONCE(q->fail);
+}
+GDA_EXPORT(gda_executor_qp_failed);
+
+void gda_executor_qp_rnr(struct gda_executor_qp *exec, u32 retry, u32 timer)
+{
+	struct gda_engine_qp *q = &gda_qp_of(exec)->engine_qp;
+
+	WRITE_ONCE(q->rnr_retry, retry);
+	WRITE_ONCE(q->min_rnr_timer, timer);
+}
+GDA_EXPORT(gda_executor_qp_rnr);
+
 void gda_executor_qp_kick(struct gda_executor_qp *exec)
 {
 	gda_host_kick(&gda_qp_of(exec)->engine_qp);

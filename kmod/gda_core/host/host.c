@@ -156,6 +156,8 @@ bool gda_host_push(struct gda_engine_cq *engine_cq, const struct gda_completion 
 	pushed = gda_cq_push(engine_cq, c);
 	if (unlikely(!pushed))
 		gda_host_refused(cq);
+	if (unlikely(cq->arm.record))
+		gda_arm_completed(cq, c);
 	if (gda_control_fires(engine_cq, cq->armed, c, pushed))
 		gda_event_note(cq);
 	if (unlikely(cq->awaited))

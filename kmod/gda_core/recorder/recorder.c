@@ -170,7 +170,7 @@ void gda_record_asleep(struct gda_ctx *ctx, bool asleep)
 /* @mr was inserted, or an exporter takes it away: then perhaps before, and nobody is told. */
 void gda_record_mr(const struct gda_mr *mr, u8 kind, u8 cause)
 {
-	struct gda_ctx *ctx = READ_ONCE(mr->mem.pd);
+	struct gda_ctx *ctx = READ_ONCE(mr->ctx);
 	struct gda_record r = gda_record_mem(&mr->mem, kind, cause);
 
 	r.ns = ktime_get_ns();

@@ -99,6 +99,8 @@ struct gda_executor_mr_attr {
  * @bind: optional; a context is about to be bound. 0 or a negative errno, which GDA_IOC_BIND
  *	returns
  * @unbind: optional; undo bind(). Nothing of the context is left
+ * @client: contexts are opened by the module (gda/client.h), and not by %GDA_IOC_BIND. Numbers and
+ *	keys are random. qp_address() and qp_connect() are not called
  * @engine: the engine of gda_core carries out queues that have no window, in each context's
  *	worker. gda_core makes up the keys of such a device and finds MRs by them, so it has none
  *	of the operations for MRs; it wants visit() only for queues with a window
@@ -144,6 +146,7 @@ struct gda_executor_mr_attr {
  */
 struct gda_executor_ops {
 	struct module *owner;
+	bool client;
 	bool engine;
 	size_t qp_size;
 	void (*release)(struct gda_device *dev);
@@ -298,6 +301,54 @@ void gda_executor_qp_ready(struct gda_executor_qp *qp);
  * device has one. Any context.
  */
 void gda_executor_qp_fail(struct gda_executor_qp *qp, struct gda_status why);
+
+/**
+ * gda_executor_qp_find - find a QP by its number
+ * @dev: its device
+ * @number: any
+ *
+ * The caller holds a lock that qp_disconnect() takes: before that returns the QP is not freed.
+ *
+ * Return: the QP, or NULL.
+ */
+struct gda_executor_qp *gda_executor_qp_find(struct gda_device *dev, u32 number);
+
+/**
+ * gda_executor_qp_respond - say who responds to a QP
+ * @qp: a QP that the engine carries out
+ * @peer: who responds from now on, before @qp is ready; NULL: nobody does, and work that needs a
+ *	responder fails. A peer that is freed is taken back before, in its qp_disconnect()
+ *
+ * The caller has the lock that orders all such calls.
+ */
+void gda_executor_qp_respond(struct gda_executor_qp *qp, struct gda_executor_qp *peer);
+
+/**
+ * gda_executor_qp_grant - say what peers may do by way of a QP
+ * @qp: a QP that the engine carries out; it grants all until this is called
+ * @access: GDA_ACCESS_REMOTE_*; MRs must grant it as well
+ *
+ * Any context. Holds for what is begun afterwards.
+ */
+void gda_executor_qp_grant(struct gda_executor_qp *qp, u32 access);
+
+/**
+ * gda_executor_qp_failed - has a QP failed, or is it about to?
+ * @qp: a QP that is not freed yet
+ *
+ * Any context.
+ *
+ * Return: whether it has, or will.
+ */
+bool gda_executor_qp_failed(const struct gda_executor_qp *qp);
+
+/**
+ * gda_executor_qp_rnr - say what a QP does where a peer has no room for what it sends
+ * @qp: a QP that the engine carries out, and that is not ready
+ * @retry: as gda_qp_create.rnr_retry
+ * @timer: as gda_qp_create.min_rnr_timer, for what is sent to this QP
+ */
+void gda_executor_qp_rnr(struct gda_executor_qp *qp, u32 retry, u32 timer);
 
 /**
  * gda_executor_qp_kick - have visit() called soon

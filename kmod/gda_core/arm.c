@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * CQs of clients, which user space arms by a store to their record and a doorbell, and no call.
+ *
+ * The word is read with each completion, and by the worker in each of its passes, which a doorbell
+ * makes begin: a word that was stored after the last completion is seen there. Only a word that
+ * has changed arms the CQ, once. All is under cq->lock; the worker finds the CQs of a context by a
+ * mark in ctx->cqs.
+ */
+#include "gda_private.h"
+
+/* What is there before a consumer stores anything: no dialect's consumer begins with it. */
+#define GDA_ARM_NEVER	0xffffffffU
+
+#define GDA_ARM_MARK	XA_MARK_1
+
+/* The record was set to zero, and is not known to others yet. */
+void gda_arm_init(struct gda_cq *cq)
+{
+	__be32 *word = cq->rec_umem.addr + sizeof(__be32);
+
+	WRITE_ONCE(*word, cpu_to_be32(GDA_ARM_NEVER));
+	cq->arm.record = word;
+	cq->arm.seen = GDA_ARM_NEVER;
+}
+
+/* The CQ is in ctx->cqs. */
+void gda_arm_publish(struct gda_cq *cq)
+{
+	struct gda_ctx *ctx = cq->obj.ctx;
+
+	lockdep_assert_held(&ctx->lock);
+	xa_set_mark(&ctx->cqs, cq->cqn, GDA_ARM_MARK);
+	WRITE_ONCE(ctx->narming, ctx->narming + 1);
+}
+
+void gda_arm_kill(struct gda_cq *cq)
+{
+	struct gda_ctx *ctx = cq->obj.ctx;
+
+	lockdep_assert_held(&ctx->lock);
+	WRITE_ONCE(ctx->narming, ctx->narming - 1);
+}
+
+/* Has the consumer armed the CQ, and are there entries behind those that it had read? */
+static void gda_arm_read(struct gda_cq *cq)
+{
+	const struct gda_engine_cq *engine_cq = &cq->engine_cq;
+	struct gda_arm *arm = &cq->arm;
+	u64 read, fired;
+	u32 word;
+
+	lockdep_assert_held(&cq->lock);
+	/* pairs with the consumer's release: it has read the entries before the index in it */
+	word = be32_to_cpu(smp_load_acquire(arm->record));
+	if (likely(word == arm->seen))
+		return;
+	arm->seen = word;
+	cq->armed = engine_cq->dialect->arm(engine_cq, word, &read);
+	fired = cq->armed & GDA_CQ_ARM ? engine_cq->producer : arm->solicited;
+	if (fired > read)
+		gda_event_note(cq);
+}
+
+/* @c was written. */
+void gda_arm_completed(struct gda_cq *cq, const struct gda_completion *c)
+{
+	if (gda_completion_fires(c) & GDA_CQ_ARM_SOLICITED)
+		cq->arm.solicited = cq->engine_cq.producer;
+	gda_arm_read(cq);
+}
+
+/* Called by the worker: look at all CQs of the context that can be armed so. */
+void gda_arm_look(struct gda_ctx *ctx)
+{
+	unsigned long cqn = 0;
+	struct gda_cq *cq;
+
+	do {
+		int idx = gda_read_lock();
+
+		cq = xa_find(&ctx->cqs, &cqn, ULONG_MAX, GDA_ARM_MARK);
+		if (cq) {
+			spin_lock(&cq->lock);
+			if (!cq->lost)
+				gda_arm_read(cq);
+			spin_unlock(&cq->lock);
+		}
+		gda_read_unlock(idx);
+		cqn++;
+	} while (cq);
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Contexts of clients: modules that offer queues by an interface of their own (gda/client.h).
+ *
+ * Such a context has a file as one of /dev/gda has, but no descriptor: the client holds it, and so
+ * does each of its mappings. Its one region that can be mapped is the page of doorbells
+ * (ctx->doorbells). The last holder of the file frees the context.
+ */
+#include <linux/anon_inodes.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+
+#include "gda_private.h"
+
+static int gda_client_release(struct inode *inode, struct file *file)
+{
+	/* none: its creation failed */
+	if (file->private_data)
+		gda_ctx_destroy(file->private_data, file);
+	return 0;
+}
+
+static const struct file_operations gda_client_fops = {
+	.owner = THIS_MODULE,
+	.release = gda_client_release,
+};
+
+static struct file *gda_client_file(void)
+{
+	struct file *file = anon_inode_getfile("[gda]", &gda_client_fops, NULL, O_RDWR);
+	struct gda_ctx *ctx;
+
+	if (IS_ERR(file))
+		return file;
+	ctx = gda_ctx_create(file);
+	if (IS_ERR(ctx)) {
+		fput(file);
+		return ERR_CAST(ctx);
+	}
+	file->private_data = ctx;
+	ctx->file = file;
+	return file;
+}
+
+static int gda_client_add_doorbells(struct gda_ctx *ctx)
+{
+	struct gda_region *region = gda_region_create(ctx, 1, GDA_MAP_RW, NULL);
+
+	if (IS_ERR(region))
+		return PTR_ERR(region);
+	region->client = true;
+	ctx->doorbells = region;
+	return 0;
+}
+
+struct gda_ctx *gda_client_open(struct gda_device *dev)
+{
+	struct file *file = gda_client_file();
+	struct gda_ctx *ctx;
+	int ret;
+
+	if (IS_ERR(file))
+		return ERR_CAST(file);
+	ctx = file->private_data;
+	ret = gda_client_add_doorbells(ctx);
+	if (ret)
+		goto err_put;
+	gda_device_hold(dev);
+	ret = gda_ctx_bind(ctx, dev);
+	if (ret) {
+		gda_device_put(dev);
+		goto err_put;
+	}
+	return ctx;
+
+err_put:
+	fput(file);
+	return ERR_PTR(ret);
+}
+GDA_EXPORT(gda_client_open);
+
+void gda_client_close(struct gda_ctx *ctx)
+{
+	mutex_lock(&ctx->lock);
+	gda_ctx_shutdown(ctx);
+	mutex_unlock(&ctx->lock);
+	gda_events_flush(ctx);
+	fput(ctx->file);
+}
+GDA_EXPORT(gda_client_close);
+
+int gda_client_mmap(struct gda_ctx *ctx, struct vm_area_struct *vma)
+{
+	struct gda_region *region = ctx->doorbells;
+	int ret;
+
+	/* faults find the place in the region by it */
+	vma->vm_pgoff = gda_region_cookie(region) >> PAGE_SHIFT;
+	ret = gda_mmap_region(region, vma);
+	if (ret)
+		return ret;
+	kref_get(&region->ref);
+	vma_set_file(vma, ctx->file);
+	return 0;
+}
+GDA_EXPORT(gda_client_mmap);
+
+/* Nobody is told of the object by an ioctl: its creation is complete. */
+static int gda_client_publish(struct gda_ctx *ctx, struct gda_object *obj)
+{
+	int handle = obj->handle;
+	int ret = gda_headroom_check();
+
+	mutex_lock(&ctx->lock);
+	if (READ_ONCE(ctx->dead) && !ret)
+		ret = -ENODEV;
+	/* of a context that was shut down it is gone; one whose device was removed has it */
+	if (ret && !ctx->closed)
+		gda_object_discard(obj);
+	else if (!ret)
+		gda_object_publish(obj);
+	mutex_unlock(&ctx->lock);
+	return ret ?: handle;
+}
+
+int gda_client_cq_create(struct gda_ctx *ctx, const struct gda_client_cq_attr *attr, u32 *number)
+{
+	const struct gda_umem_addresses user = {
+		.entries = attr->entries,
+		.record = attr->record,
+		.wide = attr->wide,
+	};
+	struct gda_cq_create cmd = { .dialect = attr->dialect, .depth = attr->depth };
+	struct gda_event *event = NULL;
+	struct gda_object *obj;
+
+	if (attr->handler) {
+		event = gda_event_create_handler(attr->handler, attr->priv);
+		if (!event)
+			return -ENOMEM;
+	}
+	obj = gda_cq_create(ctx, &cmd, &user, event);
+	if (IS_ERR(obj))
+		return PTR_ERR(obj);
+	*number = cmd.cqn;
+	return gda_client_publish(ctx, obj);
+}
+GDA_EXPORT(gda_client_cq_create);
+
+int gda_client_qp_create(struct gda_ctx *ctx, const struct gda_client_qp_attr *attr,
+			 struct gda_executor_qp **exec)
+{
+	const struct gda_umem_addresses user = {
+		.entries = attr->sq_depth ? attr->sq : 0,
+		.record = attr->record,
+		.recv = attr->rq,
+		.recv_depth = attr->rq_depth,
+		.recv_shift = attr->rq_shift,
+	};
+	struct gda_qp_create cmd = {
+		.dialect = attr->dialect,
+		.cq = attr->cq,
+		.recv_cq = attr->rq_depth || attr->srq ? attr->recv_cq : 0,
+		.sq_depth = attr->sq_depth ?: 1,
+		.user_index = attr->user_index,
+	};
+	struct gda_object *obj;
+	struct gda_qp *qp;
+
+	obj = gda_qp_create(ctx, &cmd, &user);
+	if (IS_ERR(obj))
+		return PTR_ERR(obj);
+	qp = container_of(obj, struct gda_qp, obj);
+	qp->engine_qp.pd = attr->pd;
+	qp->engine_qp.sends = true;
+	qp->engine_qp.max_sge = GDA_ENGINE_MAX_SGE;
+	gda_rq_attach(qp);
+	if (attr->srq) {
+		mutex_lock(&ctx->lock);
+		WARN_ON_ONCE(gda_srq_attach(qp, attr->srq));
+		mutex_unlock(&ctx->lock);
+	}
+	*exec = &qp->exec;
+	return gda_client_publish(ctx, obj);
+}
+GDA_EXPORT(gda_client_qp_create);
+
+int gda_client_srq_create(struct gda_ctx *ctx, const struct gda_client_srq_attr *attr)
+{
+	struct gda_object *obj = gda_srq_create(ctx, attr);
+
+	return IS_ERR(obj) ? PTR_ERR(obj) : gda_client_publish(ctx, obj);
+}
+GDA_EXPORT(gda_client_srq_create);
+
+void gda_client_qp_reset(struct gda_ctx *ctx, u32 handle)
+{
+	struct gda_object *obj;
+
+	mutex_lock(&ctx->lock);
+	obj = gda_object_find(ctx, handle, GDA_OBJECT_QP);
+	if (obj)
+		gda_qp_reset(container_of(obj, struct gda_qp, obj));
+	mutex_unlock(&ctx->lock);
+}
+GDA_EXPORT(gda_client_qp_reset);
+
+int gda_client_mr_reg(struct gda_ctx *ctx, const struct gda_client_mr_attr *attr, u32 *key)
+{
+	struct gda_object *obj = gda_mr_reg_client(ctx, attr, key);
+
+	return IS_ERR(obj) ? PTR_ERR(obj) : gda_client_publish(ctx, obj);
+}
+GDA_EXPORT(gda_client_mr_reg);
+
+void gda_client_destroy(struct gda_ctx *ctx, u32 handle)
+{
+	mutex_lock(&ctx->lock);
+	WARN_ON_ONCE(gda_object_destroy(ctx, handle));
+	mutex_unlock(&ctx->lock);
+	gda_events_flush(ctx);
+}
+GDA_EXPORT(gda_client_destroy);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Receive queues of clients' QPs (rq.c): a part of gda_private.h. */
+#ifndef GDA_RQ_H
+#define GDA_RQ_H
+
+/*
+ * A receive queue, which QPs of several contexts' workers may share. @lock guards the engine's part
+ * and what is open of each QP; locks of CQs are taken below it.
+ */
+struct gda_rq {
+	spinlock_t lock;		/* see above */
+	struct gda_engine_rq engine_rq;
+	struct gda_umem entries;
+};
+
+struct gda_client_srq_attr;
+
+/* A shared one, which is an object. */
+struct gda_srq {
+	struct gda_object obj;
+	struct gda_rq rq;
+	struct gda_umem record;
+};
+
+int gda_rq_create(struct gda_qp *qp, const struct gda_umem_addresses *user,
+		  const struct gda_dialect_ops *dialect);
+void gda_rq_attach(struct gda_qp *qp);
+void gda_rq_free(struct gda_qp *qp);
+struct gda_object *gda_srq_create(struct gda_ctx *ctx, const struct gda_client_srq_attr *attr);
+int gda_srq_attach(struct gda_qp *qp, u32 handle);
+void gda_srq_detach(struct gda_qp *qp);
+
+#endif /* GDA_RQ_H */

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Clients: modules that give processes queues of gda_core by an interface of their own, as
+ * kmod/gda_rdma does by verbs. A client has a device of its own, with gda_executor_ops.client set,
+ * and opens a context there for a process. What is made in it is charged to that process, is
+ * carried out by the same engine and worker, and is told to netlink like that of /dev/gda.
+ *
+ * What differs: queues, CQs and records lie in memory of the process, which is pinned; one page of
+ * doorbells serves all QPs of the context, and says only that something was posted: the records
+ * say what; numbers and keys are random, since nobody consents to a connection by an address.
+ *
+ * All calls but gda_client_close() are made by the process, or for it, and may sleep. Handles are
+ * of one context.
+ */
+#ifndef GDA_CLIENT_H
+#define GDA_CLIENT_H
+
+#include <linux/types.h>
+
+#include <gda/executor.h>
+
+struct gda_ctx;
+struct vm_area_struct;
+
+/**
+ * gda_client_open - open a context for the calling process
+ * @dev: the client's device, which is registered
+ *
+ * The context holds the device, and its module, until the last mapping of it is gone.
+ *
+ * Return: the context, for gda_client_close(); or an error of GDA_IOC_BIND.
+ */
+struct gda_ctx *gda_client_open(struct gda_device *dev);
+
+/**
+ * gda_client_close - end a context
+ * @ctx: of which nothing is used any more; what is left of it is destroyed
+ *
+ * Stores to its doorbells go nowhere from now on. Any process may call it; it waits for one visit.
+ */
+void gda_client_close(struct gda_ctx *ctx);
+
+/**
+ * gda_client_mmap - map the page of doorbells
+ * @ctx: the context
+ * @vma: an empty one, of one page; it becomes a mapping of the context
+ *
+ * Return: 0; -EINVAL it is not one shared page; -EPERM it is executable.
+ */
+int gda_client_mmap(struct gda_ctx *ctx, struct vm_area_struct *vma);
+
+/**
+ * struct gda_client_cq_attr - a CQ to be created
+ * @dialect: GDA_DIALECT_*
+ * @depth: entries, a power of two
+ * @wide: an entry is the second half of a place twice as long
+ * @entries: address of them in the calling process
+ * @record: address of its record: 4 bytes of consumer index, and 4 that arm it
+ * @handler: optional; called once after the record has armed the CQ and it has an entry, by the
+ *	worker or by whoever calls for the context. Under a spinlock; must not sleep
+ * @priv: its argument
+ */
+struct gda_client_cq_attr {
+	u32 dialect;
+	u32 depth;
+	bool wide;
+	u64 entries;
+	u64 record;
+	void (*handler)(void *priv);
+	void *priv;
+};
+
+/**
+ * struct gda_client_srq_attr - a shared receive queue to be created
+ * @dialect: GDA_DIALECT_*
+ * @pd: its protection domain
+ * @depth: entries, a power of two
+ * @shift: log2 of an entry's bytes, 4 to 9
+ * @entries: address of them in the calling process; the first bytes of each say which is next
+ * @record: address of its record, whose first 4 bytes count what was posted
+ */
+struct gda_client_srq_attr {
+	u32 dialect;
+	void *pd;
+	u32 depth;
+	u32 shift;
+	u64 entries;
+	u64 record;
+};
+
+/**
+ * struct gda_client_qp_attr - a QP to be created
+ * @dialect: GDA_DIALECT_*
+ * @pd: its protection domain: MRs of the same are its own
+ * @cq: handle of the CQ of its send queue
+ * @recv_cq: handle of that of its receive queue
+ * @sq_depth: slots, a power of two; 0: nothing is ever posted to it
+ * @srq: handle of an SRQ in place of a receive queue; 0: none
+ * @sq: address of the slots in the calling process
+ * @rq_depth: entries of the receive queue, a power of two; 0: nothing can be sent to it
+ * @rq_shift: log2 of an entry's bytes, 4 to 9
+ * @rq: address of the entries in the calling process
+ * @record: address of its record: 4 bytes of receive index, and 4 of send index
+ * @user_index: 24 bits, for completions
+ */
+struct gda_client_qp_attr {
+	u32 dialect;
+	void *pd;
+	u32 cq;
+	u32 recv_cq;
+	u32 sq_depth;
+	u32 rq_depth;
+	u32 rq_shift;
+	u32 srq;
+	u64 sq;
+	u64 rq;
+	u64 record;
+	u32 user_index;
+};
+
+/**
+ * struct gda_client_mr_attr - memory of the calling process to be registered
+ * @pd: its protection domain
+ * @addr: start
+ * @iova: address of the first byte in work requests
+ * @length: bytes
+ * @access: GDA_ACCESS_*
+ */
+struct gda_client_mr_attr {
+	void *pd;
+	u64 addr;
+	u64 iova;
+	u64 length;
+	u32 access;
+};
+
+/**
+ * gda_client_cq_create - create a CQ
+ * @ctx: the context
+ * @attr: what it is to be
+ * @number: out: its number, 24 bits
+ *
+ * Return: its handle, above 0; or an error of GDA_IOC_CQ_CREATE.
+ */
+int gda_client_cq_create(struct gda_ctx *ctx, const struct gda_client_cq_attr *attr, u32 *number);
+
+/**
+ * gda_client_srq_create - create a shared receive queue
+ * @ctx: the context
+ * @attr: what it is to be
+ *
+ * Return: its handle, above 0; or an error of GDA_IOC_QP_CREATE.
+ */
+int gda_client_srq_create(struct gda_ctx *ctx, const struct gda_client_srq_attr *attr);
+
+/**
+ * gda_client_qp_create - create a QP
+ * @ctx: the context
+ * @attr: what it is to be
+ * @exec: out: the QP as its executor knows it, with its number; valid until it is destroyed
+ *
+ * It is made ready by gda_executor_qp_ready().
+ *
+ * Return: its handle, above 0; or an error of GDA_IOC_QP_CREATE.
+ */
+int gda_client_qp_create(struct gda_ctx *ctx, const struct gda_client_qp_attr *attr,
+			 struct gda_executor_qp **exec);
+
+/**
+ * gda_client_qp_reset - begin again with a QP
+ * @ctx: the context
+ * @handle: of the QP, to which no other responds any more, and which responds to none
+ *
+ * Its queue is as a new one: what was posted is forgotten. Waits for one visit.
+ */
+void gda_client_qp_reset(struct gda_ctx *ctx, u32 handle);
+
+/**
+ * gda_client_mr_reg - register memory of the calling process
+ * @ctx: the context
+ * @attr: what
+ * @key: out: its key
+ *
+ * Return: its handle, above 0; or an error of GDA_IOC_MR_REG_USER.
+ */
+int gda_client_mr_reg(struct gda_ctx *ctx, const struct gda_client_mr_attr *attr, u32 *key);
+
+/**
+ * gda_client_destroy - destroy an object
+ * @ctx: its context
+ * @handle: the object; no other needs it
+ *
+ * When it returns, nothing of its memory is used and its handler does not run. Any process may
+ * call it; it waits for one visit.
+ */
+void gda_client_destroy(struct gda_ctx *ctx, u32 handle);
+
+#endif /* GDA_CLIENT_H */
