@@ -180,6 +180,12 @@ perf-rdma: ## measure: gda-perf over ib: and verbs: on rdma_rxe in a guest, besi
 	@$(step) 'library and gda-perf' $(submake) lib tools
 	@$(vm) $(if $(filter real,$(CLOCK)),,-c) -t 3600 tools/vm/perf-rdma.sh $(PERF)
 
+.PHONY: perf-rdma-device
+perf-rdma-device: ## measure: perftest as it is on gda0 and on rxe0 of one guest, quiet and busy, and the bars; PERF="--json 5": five runs
+	@$(deps) perf
+	@$(step) 'modules for $(GUEST)' $(scripts)/modules.sh $(GUEST)
+	@$(vm) -t 3600 tools/vm/perf-rdma-device.sh $(PERF)
+
 .PHONY: perf-shmem
 perf-shmem: ## measure: OpenSHMEM calls beside Debian's Open MPI; PERF="--json busy": quiet, busy, twice
 	@$(deps) perf-shmem

@@ -33,7 +33,7 @@ OTHERS = ("comm", "gpu", "frontend/gin", "frontend/openshmem", "frontend/shmem",
 # Headers that define load, store and fence for CPU and GPU: of queues, and of mapped memory.
 ARCH = "/barrier.h", "/shmem_direct.h"
 # The files of a dialect, and the bench that has NICs of its own.
-MLX5 = re.compile(r"mlx5[^/]*$|/gda_dialects\.h$|^tools/gda-bench-gpu/|^tools/lint/")
+MLX5 = re.compile(r"mlx5[^/]*$|/gda_dialects\.h$|^tools/gda-bench-gpu/|^kmod/gda_rdma/|^tools/lint/")
 # ... in code: not its number, which is asked for and offered. gda/wqe.h is the switch.
 MLX5_USED = re.compile(r"\bgda_mlx5_\w+|\bGDA_MLX5_\w+|<gda/(?:wqe/)?mlx5(?:_cqe)?\.h>")
 MOST = {"mlx5 files": 5, "uses of mlx5 outside of it": 0, "__CUDA_ARCH__ outside ARCH": 0, "same lines, percent": 17,

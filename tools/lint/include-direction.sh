@@ -239,5 +239,5 @@ ban_code "no kernel pointers in logs" '%px' "${list[@]}"
 ban "TODO without an issue" '\b(TODO|FIXME|XXX)\b' "${all[@]}"
 
 n=$(wc -l <kmod/include/gda/compat.h)
-[ "$n" -le 230 ] || echo "kmod/include/gda/compat.h:1: $n lines, 230 are allowed"
+[ "$n" -le 270 ] || echo "kmod/include/gda/compat.h:1: $n lines, 270 are allowed"
 exit 0

@@ -11,7 +11,7 @@ set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 build="gcc gcc-12 libc6-dev make kmod pahole libelf1 libssl3"
-rdma="libibverbs-dev librdmacm-dev ibverbs-providers iproute2"
+rdma="libibverbs-dev librdmacm-dev ibverbs-providers iproute2 perftest ibverbs-utils"
 tests="gcc-12-multilib libc6-dev-i386 $rdma g++ pkg-config python3 patch valgrind"
 ranks="libpmix-dev openmpi-bin procps python3-numpy python3-venv"
 netlink="libnl-3-dev libnl-genl-3-dev pkg-config python3-yaml python3-jsonschema"

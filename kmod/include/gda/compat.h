@@ -184,6 +184,41 @@ static inline struct nlattr **gda_dump_attrs(struct netlink_callback *cb)
 #endif
 }
 
+/*
+ * Operations of an RDMA device whose arguments have changed: GDA_IB_x(fn) defines the operation
+ * gda_ib_x(fn), which calls @fn. From 6.11 on a CQ is created with all attributes of the call.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+#define GDA_IB_CREATE_CQ(fn)							\
+static int fn##_op(struct ib_cq *cq, const struct ib_cq_init_attr *attr,	\
+		   struct uverbs_attr_bundle *attrs)				\
+{										\
+	return fn(cq, attr, attrs ? &attrs->driver_udata : NULL);		\
+}
+#define gda_ib_create_cq(fn)	fn##_op
+#else
+#define GDA_IB_CREATE_CQ(fn)	static_assert(true);
+#define gda_ib_create_cq(fn)	fn
+#endif
+
+/* From 6.17 on memory can be registered with hints to the host's bus, which change nothing here. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
+#define GDA_IB_REG_USER_MR(fn)							\
+static struct ib_mr *fn##_op(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access, \
+			     struct ib_dmah *dmah, struct ib_udata *udata)	\
+{										\
+	return dmah ? ERR_PTR(-EOPNOTSUPP) : fn(pd, start, length, iova, access); \
+}
+#else
+#define GDA_IB_REG_USER_MR(fn)							\
+static struct ib_mr *fn##_op(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access, \
+			     struct ib_udata *udata)				\
+{										\
+	return fn(pd, start, length, iova, access);				\
+}
+#endif
+#define gda_ib_reg_user_mr(fn)	fn##_op
+
 /* Until 6.5 a fault always held mmap_lock. Its VMA may be gone when this returns. */
 static inline void gda_fault_unlock(struct vm_fault *vmf)
 {

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Completion queues. Entries and record are memory of the process, which arms the CQ by a store to
+ * the record and a doorbell: there is no call for it (gda_core/arm.c).
+ */
+#include <linux/log2.h>
+#include <rdma/mlx5-abi.h>
+
+#include "gda_rdma.h"
+
+#define GDA_RDMA_CQE_BYTES	64U
+
+static void gda_rdma_cq_event(void *priv)
+{
+	struct gda_rdma_cq *cq = priv;
+
+	if (cq->ib.comp_handler)
+		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
+}
+
+/* What the caller's library asks of the CQ, and no more than this device has. */
+static int gda_rdma_cq_request(struct ib_udata *udata, struct mlx5_ib_create_cq *req)
+{
+	int ret;
+
+	if (udata->inlen < offsetofend(struct mlx5_ib_create_cq, cqe_comp_res_format))
+		return -EINVAL;
+	ret = ib_copy_from_udata(req, udata, min(udata->inlen, sizeof(*req)));
+	if (ret)
+		return ret;
+	if (req->cqe_comp_en || req->flags)
+		return -EOPNOTSUPP;
+	return req->cqe_size == GDA_RDMA_CQE_BYTES || req->cqe_size == 2 * GDA_RDMA_CQE_BYTES ?
+	       0 : -EINVAL;
+}
+
+int gda_rdma_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
+		       struct ib_udata *udata)
+{
+	struct gda_rdma_cq *cq = gda_rdma_cq_of(ib);
+	struct mlx5_ib_create_cq_resp resp = { };
+	struct mlx5_ib_create_cq req = { };
+	struct gda_client_cq_attr cq_attr;
+	struct gda_rdma_ctx *ctx;
+	int ret;
+
+	if (!udata || attr->flags)
+		return -EOPNOTSUPP;
+	if (attr->cqe < 1 || attr->cqe >= gda_device_max.max_cq_depth)
+		return -EINVAL;
+	ret = gda_rdma_cq_request(udata, &req);
+	if (ret)
+		return ret;
+	cq_attr = (struct gda_client_cq_attr) {
+		.dialect = GDA_DIALECT_MLX5,
+		.depth = roundup_pow_of_two(attr->cqe + 1),
+		.wide = req.cqe_size == 2 * GDA_RDMA_CQE_BYTES,
+		.entries = req.buf_addr,
+		.record = req.db_addr,
+		/* without a completion channel nobody listens */
+		.handler = ib->cq_context ? gda_rdma_cq_event : NULL,
+		.priv = cq,
+	};
+	ctx = rdma_udata_to_drv_context(udata, struct gda_rdma_ctx, ib);
+	cq->ctx = ctx->ctx;
+	ib->cqe = cq_attr.depth - 1;
+	ret = gda_client_cq_create(cq->ctx, &cq_attr, &resp.cqn);
+	if (ret < 0)
+		return ret;
+	cq->handle = ret;
+	ret = ib_copy_to_udata(udata, &resp, min(udata->outlen, sizeof(resp)));
+	if (ret)
+		gda_client_destroy(cq->ctx, cq->handle);
+	return ret;
+}
+
+int gda_rdma_destroy_cq(struct ib_cq *ib, struct ib_udata *udata)
+{
+	struct gda_rdma_cq *cq = gda_rdma_cq_of(ib);
+
+	gda_client_destroy(cq->ctx, cq->handle);
+	return 0;
+}

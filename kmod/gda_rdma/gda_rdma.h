@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * gda_rdma's own structures: an RDMA device whose queues gda_core carries out.
+ *
+ * Its user space is libmlx5 as it is: the ABI of uapi/rdma/mlx5-abi.h, which is stable, says how
+ * programs create queues in their memory and what they store there to post. Nothing else here is
+ * mlx5's: no firmware, no command, no wire. Each verbs context is a context of gda_core
+ * (gda/client.h), and each object one of it.
+ *
+ * Lock order: qp->lock (mutex), then rdma->peers_lock (spinlock).
+ */
+#ifndef GDA_RDMA_H
+#define GDA_RDMA_H
+
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include <gda/client.h>
+
+#define GDA_RDMA_PORT		1U
+#define GDA_RDMA_LID		1U
+#define GDA_RDMA_PKEY		0xffffU
+#define GDA_RDMA_UIDX_NONE	0xffffffU
+
+/* Of a work request, and of a receive: most bytes, and those of a segment. */
+#define GDA_RDMA_SEND_BYTES	1008U
+#define GDA_RDMA_RECV_BYTES	512U
+#define GDA_RDMA_SEGMENT_BYTES	16U
+#define GDA_RDMA_RECVS		32768U	/* entries of a receive queue */
+
+/**
+ * struct gda_rdma - the device as gda_core knows it; freed with its last context
+ * @dev: registered while the module is there
+ * @ibdev: as the RDMA subsystem knows it
+ * @peers_lock: who responds to whom: guards the ends of all QPs
+ */
+struct gda_rdma {
+	struct gda_device dev;
+	struct ib_device *ibdev;
+	spinlock_t peers_lock;
+};
+
+struct gda_rdma_device {
+	struct ib_device ib;
+	struct gda_rdma *rdma;
+};
+
+/**
+ * struct gda_rdma_ctx - a verbs context
+ * @ib: of the RDMA subsystem
+ * @ctx: of gda_core
+ * @user: who opened it
+ */
+struct gda_rdma_ctx {
+	struct ib_ucontext ib;
+	struct gda_ctx *ctx;
+	kuid_t user;
+};
+
+struct gda_rdma_pd {
+	struct ib_pd ib;
+	struct gda_ctx *ctx;
+};
+
+struct gda_rdma_mr {
+	struct ib_mr ib;
+	struct gda_ctx *ctx;
+	u32 handle;
+};
+
+struct gda_rdma_cq {
+	struct ib_cq ib;
+	struct gda_ctx *ctx;
+	u32 handle;
+};
+
+struct gda_rdma_srq {
+	struct ib_srq ib;
+	struct gda_ctx *ctx;
+	u32 handle;
+	u32 max_wr;
+	u32 max_sge;
+};
+
+/**
+ * struct gda_rdma_end - a QP as its peers see it: gda_executor_qp.priv, under rdma->peers_lock
+ * @exec: the QP as gda_core knows it
+ * @state: of verbs
+ * @dest: number of the peer, from RTR on
+ * @user: of its context
+ * @peer: who responds, or NULL
+ */
+struct gda_rdma_end {
+	struct gda_executor_qp *exec;
+	enum ib_qp_state state;
+	u32 dest;
+	kuid_t user;
+	struct gda_rdma_end *peer;
+};
+
+/**
+ * struct gda_rdma_qp - a QP
+ * @ib: of the RDMA subsystem
+ * @ctx: of gda_core
+ * @handle: there
+ * @exec: likewise
+ * @lock: one modify or query at a time; guards @attr
+ * @attr: what was set by modify
+ * @cap: as it was created
+ * @give_up: the peer does not answer: what is posted fails from now on
+ */
+struct gda_rdma_qp {
+	struct ib_qp ib;
+	struct gda_ctx *ctx;
+	u32 handle;
+	struct gda_executor_qp *exec;
+	struct mutex lock;
+	struct ib_qp_attr attr;
+	struct ib_qp_cap cap;
+	bool signal_all;
+	struct delayed_work give_up;
+};
+
+#define GDA_RDMA_OF(type, field)						\
+static inline struct gda_rdma_##type *gda_rdma_##type##_of(struct ib_##field *ib) \
+{									\
+	return container_of(ib, struct gda_rdma_##type, ib);		\
+}
+GDA_RDMA_OF(device, device)
+GDA_RDMA_OF(ctx, ucontext)
+GDA_RDMA_OF(pd, pd)
+GDA_RDMA_OF(mr, mr)
+GDA_RDMA_OF(cq, cq)
+GDA_RDMA_OF(srq, srq)
+GDA_RDMA_OF(qp, qp)
+#undef GDA_RDMA_OF
+
+static inline struct gda_rdma *gda_rdma_of(struct ib_device *ib)
+{
+	return gda_rdma_device_of(ib)->rdma;
+}
+
+/* main.c */
+extern bool gda_rdma_peers_any;
+
+/* query.c */
+int gda_rdma_query_device(struct ib_device *ib, struct ib_device_attr *attr,
+			  struct ib_udata *udata);
+int gda_rdma_query_port(struct ib_device *ib, u32 port, struct ib_port_attr *attr);
+int gda_rdma_query_gid(struct ib_device *ib, u32 port, int index, union ib_gid *gid);
+int gda_rdma_query_pkey(struct ib_device *ib, u32 port, u16 index, u16 *pkey);
+int gda_rdma_port_immutable(struct ib_device *ib, u32 port, struct ib_port_immutable *immutable);
+enum rdma_link_layer gda_rdma_link_layer(struct ib_device *ib, u32 port);
+
+/* ctx.c */
+int gda_rdma_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata);
+void gda_rdma_dealloc_ucontext(struct ib_ucontext *ib);
+void gda_rdma_disassociate_ucontext(struct ib_ucontext *ib);
+int gda_rdma_mmap(struct ib_ucontext *ib, struct vm_area_struct *vma);
+int gda_rdma_alloc_pd(struct ib_pd *ib, struct ib_udata *udata);
+int gda_rdma_dealloc_pd(struct ib_pd *ib, struct ib_udata *udata);
+
+/* mr.c */
+u32 gda_rdma_access(int access);
+struct ib_mr *gda_rdma_reg_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access);
+int gda_rdma_dereg_mr(struct ib_mr *ib, struct ib_udata *udata);
+
+/* cq.c */
+int gda_rdma_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
+		       struct ib_udata *udata);
+int gda_rdma_destroy_cq(struct ib_cq *ib, struct ib_udata *udata);
+
+/* srq.c */
+int gda_rdma_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *init, struct ib_udata *udata);
+int gda_rdma_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
+			struct ib_udata *udata);
+int gda_rdma_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr);
+int gda_rdma_destroy_srq(struct ib_srq *ib, struct ib_udata *udata);
+
+/* qp.c */
+int gda_rdma_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, struct ib_udata *udata);
+int gda_rdma_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+		       struct ib_udata *udata);
+int gda_rdma_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+		      struct ib_qp_init_attr *init);
+int gda_rdma_destroy_qp(struct ib_qp *ib, struct ib_udata *udata);
+
+/* peer.c */
+void gda_rdma_end_init(struct gda_executor_qp *exec, kuid_t user);
+void gda_rdma_end_set(struct gda_executor_qp *exec, enum ib_qp_state state, u32 dest);
+u32 gda_rdma_peer(const struct gda_executor_qp *exec);
+void gda_rdma_disconnect(struct gda_executor_qp *exec);
+
+#endif /* GDA_RDMA_H */

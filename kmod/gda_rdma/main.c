@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The module: one RDMA device, gda0, and its device of gda_core.
+ *
+ * It is for programs that exist: nothing loads it by itself, and a machine with a NIC does not need
+ * it. Numbers and keys are all that keeps QPs apart, so by default (peers=user) those of other users
+ * do not exist for a QP.
+ */
+#include <linux/module.h>
+#include <linux/platform_device.h>
+#include <linux/slab.h>
+#include <rdma/mlx5-abi.h>
+
+#include <gda/compat.h>
+
+#include "gda_rdma.h"
+
+#define GDA_RDMA_NAME	"rdma:gda0"
+
+bool gda_rdma_peers_any;
+static char *peers = "user";
+module_param(peers, charp, 0444);
+MODULE_PARM_DESC(peers, "whose QPs a QP can have as its peer: user (its own user's), any");
+
+static void gda_rdma_release(struct gda_device *dev)
+{
+	kfree(container_of(dev, struct gda_rdma, dev));
+}
+
+static const struct gda_executor_ops gda_rdma_executor = {
+	.owner = THIS_MODULE,
+	.client = true,
+	.engine = true,
+	.qp_size = sizeof(struct gda_rdma_end),
+	.release = gda_rdma_release,
+	.qp_peer = gda_rdma_peer,
+	.qp_disconnect = gda_rdma_disconnect,
+};
+
+GDA_IB_CREATE_CQ(gda_rdma_create_cq)
+GDA_IB_REG_USER_MR(gda_rdma_reg_mr)
+
+static const struct ib_device_ops gda_rdma_ops = {
+	.owner = THIS_MODULE,
+	.driver_id = RDMA_DRIVER_MLX5,
+	.uverbs_abi_ver = MLX5_IB_UVERBS_ABI_VERSION,
+	.query_device = gda_rdma_query_device,
+	.query_port = gda_rdma_query_port,
+	.query_gid = gda_rdma_query_gid,
+	.query_pkey = gda_rdma_query_pkey,
+	.get_port_immutable = gda_rdma_port_immutable,
+	.get_link_layer = gda_rdma_link_layer,
+	.alloc_ucontext = gda_rdma_alloc_ucontext,
+	.dealloc_ucontext = gda_rdma_dealloc_ucontext,
+	.disassociate_ucontext = gda_rdma_disassociate_ucontext,
+	.mmap = gda_rdma_mmap,
+	.alloc_pd = gda_rdma_alloc_pd,
+	.dealloc_pd = gda_rdma_dealloc_pd,
+	.reg_user_mr = gda_ib_reg_user_mr(gda_rdma_reg_mr),
+	.dereg_mr = gda_rdma_dereg_mr,
+	.create_cq = gda_ib_create_cq(gda_rdma_create_cq),
+	.destroy_cq = gda_rdma_destroy_cq,
+	.create_srq = gda_rdma_create_srq,
+	.modify_srq = gda_rdma_modify_srq,
+	.query_srq = gda_rdma_query_srq,
+	.destroy_srq = gda_rdma_destroy_srq,
+	.create_qp = gda_rdma_create_qp,
+	.modify_qp = gda_rdma_modify_qp,
+	.query_qp = gda_rdma_query_qp,
+	.destroy_qp = gda_rdma_destroy_qp,
+	INIT_RDMA_OBJ_SIZE(ib_ucontext, gda_rdma_ctx, ib),
+	INIT_RDMA_OBJ_SIZE(ib_pd, gda_rdma_pd, ib),
+	INIT_RDMA_OBJ_SIZE(ib_cq, gda_rdma_cq, ib),
+	INIT_RDMA_OBJ_SIZE(ib_srq, gda_rdma_srq, ib),
+	INIT_RDMA_OBJ_SIZE(ib_qp, gda_rdma_qp, ib),
+};
+
+static struct platform_device *gda_rdma_pdev;
+static struct gda_rdma_device *gda_rdma_device;
+
+/* The device of gda_core, which may outlive that of the RDMA subsystem. */
+static struct gda_rdma *gda_rdma_create(void)
+{
+	struct gda_rdma *rdma = kzalloc(sizeof(*rdma), GFP_KERNEL);
+	int ret;
+
+	if (!rdma)
+		return ERR_PTR(-ENOMEM);
+	spin_lock_init(&rdma->peers_lock);
+	rdma->dev = (struct gda_device) {
+		.name = GDA_RDMA_NAME,
+		.ops = &gda_rdma_executor,
+		.features = GDA_FEATURE_DIALECT_MLX5 | GDA_FEATURE_CQ_RING |
+			    GDA_FEATURE_MR_USER | GDA_FEATURE_DOORBELL_FAULT |
+			    GDA_FEATURE_CQ_EVENT | GDA_FEATURE_USER_INDEX |
+			    GDA_FEATURE_IMM |
+			    GDA_FEATURE_RNR_RETRY | GDA_FEATURE_ATOMIC |
+			    GDA_FEATURE_ATOMIC_CPU | GDA_FEATURE_WORD_STORE |
+			    GDA_FEATURE_LOOPBACK,
+		.limits = gda_device_max,
+	};
+	ret = gda_device_register(&rdma->dev);
+	if (ret) {
+		kfree(rdma);
+		return ERR_PTR(ret);
+	}
+	return rdma;
+}
+
+static int gda_rdma_add(struct gda_rdma *rdma)
+{
+	struct gda_rdma_device *device = ib_alloc_device(gda_rdma_device, ib);
+	struct ib_device *ib;
+	int ret;
+
+	if (!device)
+		return -ENOMEM;
+	ib = &device->ib;
+	device->rdma = rdma;
+	rdma->ibdev = ib;
+	ib->dev.parent = &gda_rdma_pdev->dev;
+	ib->node_type = RDMA_NODE_IB_CA;
+	ib->node_guid = cpu_to_be64(0x0247440000000001ULL);
+	ib->phys_port_cnt = 1;
+	ib->num_comp_vectors = 1;
+	strscpy(ib->node_desc, "GDA", sizeof(ib->node_desc));
+	ib_set_device_ops(ib, &gda_rdma_ops);
+	ret = ib_register_device(ib, "gda%d", NULL);
+	if (ret) {
+		ib_dealloc_device(ib);
+		return ret;
+	}
+	gda_rdma_device = device;
+	return 0;
+}
+
+static int __init gda_rdma_init(void)
+{
+	struct gda_rdma *rdma;
+	int ret;
+
+	gda_rdma_peers_any = !strcmp(peers, "any");
+	if (!gda_rdma_peers_any && strcmp(peers, "user")) {
+		pr_err("gda_rdma: peers is user or any\n");
+		return -EINVAL;
+	}
+	gda_rdma_pdev = platform_device_register_simple("gda_rdma", PLATFORM_DEVID_NONE, NULL, 0);
+	if (IS_ERR(gda_rdma_pdev))
+		return PTR_ERR(gda_rdma_pdev);
+	rdma = gda_rdma_create();
+	if (IS_ERR(rdma)) {
+		ret = PTR_ERR(rdma);
+		goto err_pdev;
+	}
+	ret = gda_rdma_add(rdma);
+	if (ret)
+		goto err_rdma;
+	return 0;
+
+err_rdma:
+	gda_device_unregister(&rdma->dev);
+err_pdev:
+	platform_device_unregister(gda_rdma_pdev);
+	return ret;
+}
+
+static void __exit gda_rdma_exit(void)
+{
+	struct gda_rdma *rdma = gda_rdma_device->rdma;
+
+	ib_unregister_device(&gda_rdma_device->ib);
+	ib_dealloc_device(&gda_rdma_device->ib);
+	gda_device_unregister(&rdma->dev);
+	platform_device_unregister(gda_rdma_pdev);
+}
+
+module_init(gda_rdma_init);
+module_exit(gda_rdma_exit);
+
+MODULE_DESCRIPTION("An RDMA device without a NIC: verbs on queues that gda_core carries out");
+MODULE_LICENSE("GPL");
+GDA_IMPORT_NS(GDA);

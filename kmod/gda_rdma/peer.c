@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who responds to whom.
+ *
+ * A verbs QP names its peer by number, and each side on its own. Work of a QP is carried out from
+ * when it is in RTS and the peer is in RTR or RTS and names it too. The peer is then sought by
+ * whichever of both changes its state last. With peers=user (main.c) the QPs of other users do not
+ * exist for it.
+ *
+ * All is under rdma->peers_lock. gda_core takes a QP out of its table before qp_disconnect(), so
+ * that one which is found here is not freed before the lock is dropped.
+ */
+#include "gda_rdma.h"
+
+static struct gda_rdma *gda_rdma_of_exec(const struct gda_executor_qp *exec)
+{
+	return container_of(exec->ctx->dev, struct gda_rdma, dev);
+}
+
+static struct gda_rdma_end *gda_rdma_find(struct gda_rdma *rdma, u32 number)
+{
+	struct gda_executor_qp *exec = gda_executor_qp_find(&rdma->dev, number);
+
+	return exec ? exec->priv : NULL;
+}
+
+static bool gda_rdma_responds(const struct gda_rdma_end *end, const struct gda_rdma_end *to)
+{
+	if (!gda_rdma_peers_any && !uid_eq(end->user, to->user))
+		return false;
+	return (end->state == IB_QPS_RTR || end->state == IB_QPS_RTS) &&
+	       end->dest == to->exec->number;
+}
+
+/* Give the QP its peer, if it is there. */
+static void gda_rdma_link(struct gda_rdma *rdma, struct gda_rdma_end *end)
+{
+	struct gda_rdma_end *peer;
+
+	if (end->state != IB_QPS_RTS || end->peer)
+		return;
+	peer = gda_rdma_find(rdma, end->dest);
+	if (!peer || !gda_rdma_responds(peer, end))
+		return;
+	end->peer = peer;
+	gda_executor_qp_respond(end->exec, peer->exec);
+	gda_executor_qp_ready(end->exec);
+}
+
+static void gda_rdma_unlink(struct gda_rdma_end *end)
+{
+	if (!end->peer)
+		return;
+	end->peer = NULL;
+	gda_executor_qp_respond(end->exec, NULL);
+}
+
+/* The QP has no peer any more, and is none: only one that it names can have it. */
+static void gda_rdma_part(struct gda_rdma *rdma, struct gda_rdma_end *end)
+{
+	struct gda_rdma_end *other = gda_rdma_find(rdma, end->dest);
+
+	gda_rdma_unlink(end);
+	if (other && other->peer == end)
+		gda_rdma_unlink(other);
+}
+
+/* The QP is new, and nobody links with it: it is in RESET. */
+void gda_rdma_end_init(struct gda_executor_qp *exec, kuid_t user)
+{
+	struct gda_rdma_end *end = exec->priv;
+
+	end->exec = exec;
+	end->user = user;
+}
+
+void gda_rdma_end_set(struct gda_executor_qp *exec, enum ib_qp_state state, u32 dest)
+{
+	struct gda_rdma *rdma = gda_rdma_of_exec(exec);
+	struct gda_rdma_end *end = exec->priv, *other;
+
+	spin_lock(&rdma->peers_lock);
+	if (state != IB_QPS_RTR && state != IB_QPS_RTS) {
+		gda_rdma_part(rdma, end);
+		end->state = state;
+	} else {
+		end->state = state;
+		end->dest = dest;
+		gda_rdma_link(rdma, end);
+		other = gda_rdma_find(rdma, dest);
+		if (other)
+			gda_rdma_link(rdma, other);
+		if (state == IB_QPS_RTS && !end->peer)
+			gda_executor_qp_wait(exec);
+	}
+	spin_unlock(&rdma->peers_lock);
+}
+
+/* gda_executor_ops.qp_peer */
+u32 gda_rdma_peer(const struct gda_executor_qp *exec)
+{
+	const struct gda_rdma_end *end = exec->priv;
+
+	return READ_ONCE(end->state) >= IB_QPS_RTR ? READ_ONCE(end->dest) : 0;
+}
+
+/* gda_executor_ops.qp_disconnect */
+void gda_rdma_disconnect(struct gda_executor_qp *exec)
+{
+	struct gda_rdma *rdma = gda_rdma_of_exec(exec);
+	struct gda_rdma_end *end = exec->priv;
+
+	spin_lock(&rdma->peers_lock);
+	end->state = IB_QPS_RESET;
+	gda_rdma_part(rdma, end);
+	spin_unlock(&rdma->peers_lock);
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Queue pairs: RC, of which the send queue is carried out by gda_core's engine.
+ *
+ * The state of a QP is what modify set last, or ERR once the engine has failed it. A QP that goes
+ * to RESET begins anew: nobody responds to it or by it any more, and its queue is reset between
+ * two visits.
+ */
+#include <linux/log2.h>
+#include <rdma/mlx5-abi.h>
+
+#include "gda_rdma.h"
+
+/* Flags of libmlx5 that ask for nothing this device does otherwise. */
+#define GDA_RDMA_QP_FLAGS	(MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_UAR_PAGE_INDEX)
+
+#define GDA_RDMA_RQ_SHIFT_MAX	9U
+
+/* Attributes that modify sets and query tells. */
+static void gda_rdma_qp_keep(struct gda_rdma_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	struct ib_qp_attr *to = &qp->attr;
+
+	if (mask & IB_QP_ACCESS_FLAGS) {
+		to->qp_access_flags = attr->qp_access_flags;
+		gda_executor_qp_grant(qp->exec, gda_rdma_access(attr->qp_access_flags));
+	}
+	if (mask & IB_QP_PKEY_INDEX)
+		to->pkey_index = attr->pkey_index;
+	if (mask & IB_QP_PORT)
+		to->port_num = attr->port_num;
+	if (mask & IB_QP_AV)
+		to->ah_attr = attr->ah_attr;
+	if (mask & IB_QP_PATH_MTU)
+		to->path_mtu = attr->path_mtu;
+	if (mask & IB_QP_TIMEOUT)
+		to->timeout = attr->timeout;
+	if (mask & IB_QP_RETRY_CNT)
+		to->retry_cnt = attr->retry_cnt;
+	if (mask & IB_QP_RNR_RETRY)
+		to->rnr_retry = attr->rnr_retry;
+	if (mask & IB_QP_RQ_PSN)
+		to->rq_psn = attr->rq_psn;
+	if (mask & IB_QP_SQ_PSN)
+		to->sq_psn = attr->sq_psn;
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
+		to->max_rd_atomic = attr->max_rd_atomic;
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
+		to->max_dest_rd_atomic = attr->max_dest_rd_atomic;
+	if (mask & IB_QP_MIN_RNR_TIMER)
+		to->min_rnr_timer = attr->min_rnr_timer;
+	if (mask & IB_QP_DEST_QPN)
+		to->dest_qp_num = attr->dest_qp_num;
+}
+
+/*
+ * How long a peer may not answer: retry_cnt tries after the first, of 4.096 us times 2^timeout each,
+ * as InfiniBand has it. 0: for ever.
+ */
+static unsigned long gda_rdma_patience(const struct ib_qp_attr *attr)
+{
+	if (!attr->timeout)
+		return 0;
+	return nsecs_to_jiffies((4096ULL << attr->timeout) * (attr->retry_cnt + 1)) + 1;
+}
+
+/* A count of 7 stands for no end, as InfiniBand has it. */
+static u32 gda_rdma_rnr_retry(const struct ib_qp_attr *attr)
+{
+	return attr->rnr_retry == 7 ? U32_MAX : attr->rnr_retry;
+}
+
+/* The peer has not come: the queue is ready without one, and what is posted fails. */
+static void gda_rdma_give_up(struct work_struct *work)
+{
+	struct gda_rdma_qp *qp = container_of(to_delayed_work(work), struct gda_rdma_qp, give_up);
+
+	gda_executor_qp_ready(qp->exec);
+}
+
+static enum ib_qp_state gda_rdma_qp_state(const struct gda_rdma_qp *qp)
+{
+	return gda_executor_qp_failed(qp->exec) ? IB_QPS_ERR : qp->attr.qp_state;
+}
+
+static int gda_rdma_qp_request(const struct ib_qp_init_attr *init, struct ib_udata *udata,
+			       struct mlx5_ib_create_qp *req)
+{
+	int ret;
+
+	if (init->qp_type != IB_QPT_RC || init->create_flags)
+		return -EOPNOTSUPP;
+	if (udata->inlen < offsetofend(struct mlx5_ib_create_qp, bfreg_index))
+		return -EINVAL;
+	ret = ib_copy_from_udata(req, udata, min(udata->inlen, sizeof(*req)));
+	if (ret)
+		return ret;
+	if (req->flags & ~GDA_RDMA_QP_FLAGS)
+		return -EOPNOTSUPP;
+	/* gda_core looks at the rest */
+	if (req->rq_wqe_count > GDA_RDMA_RECVS || req->rq_wqe_shift > GDA_RDMA_RQ_SHIFT_MAX)
+		return -EINVAL;
+	return 0;
+}
+
+static u64 gda_rdma_rq_bytes(const struct ib_qp_init_attr *init,
+			     const struct mlx5_ib_create_qp *req)
+{
+	return init->srq ? 0 : (u64)req->rq_wqe_count << req->rq_wqe_shift;
+}
+
+/* The RDMA subsystem knows it by its number, and by nothing before. */
+static int gda_rdma_qp_answer(struct gda_rdma_qp *qp, struct ib_udata *udata)
+{
+	struct mlx5_ib_create_qp_resp resp = { };
+
+	qp->ib.qp_num = qp->exec->number;
+	return ib_copy_to_udata(udata, &resp, min(udata->outlen, sizeof(resp)));
+}
+
+int gda_rdma_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, struct ib_udata *udata)
+{
+	struct gda_rdma_qp *qp = gda_rdma_qp_of(ib);
+	struct mlx5_ib_create_qp req = { };
+	struct gda_client_qp_attr attr;
+	struct gda_rdma_ctx *ctx;
+	int ret;
+
+	if (!udata)
+		return -EOPNOTSUPP;
+	ret = gda_rdma_qp_request(init, udata, &req);
+	if (ret)
+		return ret;
+	ctx = rdma_udata_to_drv_context(udata, struct gda_rdma_ctx, ib);
+	attr = (struct gda_client_qp_attr) {
+		.dialect = GDA_DIALECT_MLX5,
+		.pd = ib->pd,
+		.cq = gda_rdma_cq_of(init->send_cq)->handle,
+		.recv_cq = gda_rdma_cq_of(init->recv_cq)->handle,
+		.sq_depth = req.sq_wqe_count,
+		.rq_depth = init->srq ? 0 : req.rq_wqe_count,
+		.rq_shift = req.rq_wqe_shift,
+		.srq = init->srq ? gda_rdma_srq_of(init->srq)->handle : 0,
+		.rq = req.buf_addr,
+		/* the receive queue comes first */
+		.sq = req.buf_addr + gda_rdma_rq_bytes(init, &req),
+		.record = req.db_addr,
+		.user_index = req.uidx,
+	};
+	qp->ctx = ctx->ctx;
+	qp->cap = init->cap;
+	qp->signal_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
+	mutex_init(&qp->lock);
+	INIT_DELAYED_WORK(&qp->give_up, gda_rdma_give_up);
+	ret = gda_client_qp_create(qp->ctx, &attr, &qp->exec);
+	if (ret < 0)
+		return ret;
+	qp->handle = ret;
+	gda_rdma_end_init(qp->exec, ctx->user);
+	ret = gda_rdma_qp_answer(qp, udata);
+	if (ret)
+		gda_client_destroy(qp->ctx, qp->handle);
+	return ret;
+}
+
+/* The QP enters @state, whose attributes are set. */
+static void gda_rdma_qp_enter(struct gda_rdma_qp *qp, enum ib_qp_state state)
+{
+	const struct gda_status flush = { GDA_CLASS_FLUSH, GDA_CAUSE_NONE };
+	unsigned long patience;
+
+	cancel_delayed_work_sync(&qp->give_up);
+	if (state == IB_QPS_RTR || state == IB_QPS_RTS)
+		gda_executor_qp_rnr(qp->exec, gda_rdma_rnr_retry(&qp->attr),
+				    qp->attr.min_rnr_timer);
+	gda_rdma_end_set(qp->exec, state, qp->attr.dest_qp_num);
+	qp->attr.qp_state = state;
+	if (state == IB_QPS_RESET)
+		gda_client_qp_reset(qp->ctx, qp->handle);
+	else if (state == IB_QPS_ERR)
+		gda_executor_qp_fail(qp->exec, flush);
+	patience = state == IB_QPS_RTS ? gda_rdma_patience(&qp->attr) : 0;
+	if (patience)
+		schedule_delayed_work(&qp->give_up, patience);
+}
+
+static int gda_rdma_modify_locked(struct gda_rdma_qp *qp, struct ib_qp_attr *attr, int mask)
+{
+	enum ib_qp_state state = gda_rdma_qp_state(qp);
+	enum ib_qp_state next = mask & IB_QP_STATE ? attr->qp_state : state;
+
+	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != state)
+		return -EINVAL;
+	if (!ib_modify_qp_is_ok(state, next, qp->ib.qp_type, mask))
+		return -EINVAL;
+	if (next == IB_QPS_SQD || next == IB_QPS_SQE)
+		return -EOPNOTSUPP;
+	if (mask & IB_QP_PORT && attr->port_num != GDA_RDMA_PORT)
+		return -EINVAL;
+	if (mask & IB_QP_PKEY_INDEX && attr->pkey_index)
+		return -EINVAL;
+	gda_rdma_qp_keep(qp, attr, mask);
+	if (mask & IB_QP_STATE && (next != state || next == IB_QPS_RESET))
+		gda_rdma_qp_enter(qp, next);
+	return 0;
+}
+
+int gda_rdma_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+		       struct ib_udata *udata)
+{
+	struct gda_rdma_qp *qp = gda_rdma_qp_of(ib);
+	int ret;
+
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+		return -EOPNOTSUPP;
+	mutex_lock(&qp->lock);
+	ret = gda_rdma_modify_locked(qp, attr, mask);
+	mutex_unlock(&qp->lock);
+	return ret;
+}
+
+int gda_rdma_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+		      struct ib_qp_init_attr *init)
+{
+	struct gda_rdma_qp *qp = gda_rdma_qp_of(ib);
+
+	mutex_lock(&qp->lock);
+	*attr = qp->attr;
+	attr->qp_state = gda_rdma_qp_state(qp);
+	mutex_unlock(&qp->lock);
+	attr->cur_qp_state = attr->qp_state;
+	attr->cap = qp->cap;
+	*init = (struct ib_qp_init_attr) {
+		.qp_context = ib->qp_context,
+		.send_cq = ib->send_cq,
+		.recv_cq = ib->recv_cq,
+		.srq = ib->srq,
+		.cap = qp->cap,
+		.sq_sig_type = qp->signal_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR,
+		.qp_type = ib->qp_type,
+	};
+	return 0;
+}
+
+int gda_rdma_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
+{
+	struct gda_rdma_qp *qp = gda_rdma_qp_of(ib);
+
+	cancel_delayed_work_sync(&qp->give_up);
+	gda_client_destroy(qp->ctx, qp->handle);
+	return 0;
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Shared receive queues. Entries and record are memory of the process; each entry says which is
+ * next in the list of those that are free.
+ */
+#include <linux/log2.h>
+#include <rdma/mlx5-abi.h>
+
+#include "gda_rdma.h"
+
+/* As libmlx5 computes it: the segment of the list, and the data segments. */
+static u32 gda_rdma_srq_shift(u32 sges)
+{
+	u32 bytes = GDA_RDMA_SEGMENT_BYTES * (1 + sges);
+
+	return ilog2(roundup_pow_of_two(max(bytes, 2 * GDA_RDMA_SEGMENT_BYTES)));
+}
+
+static int gda_rdma_srq_request(const struct ib_srq_init_attr *init, struct ib_udata *udata,
+				struct mlx5_ib_create_srq *req)
+{
+	int ret;
+
+	if (init->srq_type != IB_SRQT_BASIC)
+		return -EOPNOTSUPP;
+	if (init->attr.max_wr >= GDA_RDMA_RECVS ||
+	    init->attr.max_sge >= GDA_RDMA_RECV_BYTES / GDA_RDMA_SEGMENT_BYTES)
+		return -EINVAL;
+	if (udata->inlen < offsetofend(struct mlx5_ib_create_srq, flags))
+		return -EINVAL;
+	ret = ib_copy_from_udata(req, udata, min(udata->inlen, sizeof(*req)));
+	if (ret)
+		return ret;
+	return req->flags ? -EOPNOTSUPP : 0;
+}
+
+int gda_rdma_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *init, struct ib_udata *udata)
+{
+	struct gda_rdma_srq *srq = gda_rdma_srq_of(ib);
+	struct mlx5_ib_create_srq_resp resp = { };
+	struct mlx5_ib_create_srq req = { };
+	struct gda_client_srq_attr attr;
+	struct gda_rdma_ctx *ctx;
+	int ret;
+
+	if (!udata)
+		return -EOPNOTSUPP;
+	ret = gda_rdma_srq_request(init, udata, &req);
+	if (ret)
+		return ret;
+	ctx = rdma_udata_to_drv_context(udata, struct gda_rdma_ctx, ib);
+	attr = (struct gda_client_srq_attr) {
+		.dialect = GDA_DIALECT_MLX5,
+		.pd = ib->pd,
+		.depth = roundup_pow_of_two(init->attr.max_wr + 1),
+		.shift = gda_rdma_srq_shift(init->attr.max_sge),
+		.entries = req.buf_addr,
+		.record = req.db_addr,
+	};
+	srq->ctx = ctx->ctx;
+	srq->max_wr = attr.depth - 1;
+	srq->max_sge = init->attr.max_sge;
+	ret = gda_client_srq_create(srq->ctx, &attr);
+	if (ret < 0)
+		return ret;
+	srq->handle = ret;
+	init->attr.max_wr = srq->max_wr;
+	/* libmlx5 knows one by a number of its own as well, which no completion here has */
+	resp.srqn = srq->handle;
+	ret = ib_copy_to_udata(udata, &resp, min(udata->outlen, sizeof(resp)));
+	if (ret)
+		gda_client_destroy(srq->ctx, srq->handle);
+	return ret;
+}
+
+/* There are no events of a limit. */
+int gda_rdma_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
+			struct ib_udata *udata)
+{
+	if (mask & IB_SRQ_MAX_WR || (mask & IB_SRQ_LIMIT && attr->srq_limit))
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+int gda_rdma_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr)
+{
+	const struct gda_rdma_srq *srq = gda_rdma_srq_of(ib);
+
+	attr->max_wr = srq->max_wr;
+	attr->max_sge = srq->max_sge;
+	attr->srq_limit = 0;
+	return 0;
+}
+
+int gda_rdma_destroy_srq(struct ib_srq *ib, struct ib_udata *udata)
+{
+	struct gda_rdma_srq *srq = gda_rdma_srq_of(ib);
+
+	gda_client_destroy(srq->ctx, srq->handle);
+	return 0;
+}

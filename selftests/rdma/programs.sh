@@ -1,0 +1,64 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# programs.sh - in the guest, with gda0 (with-gda0.sh): programs that know nothing of it, those of
+# perftest and ibverbs-utils where they are installed. Speaks KTAP.
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit 1
+ip link set lo up
+
+port=18600
+# NAME PROGRAM [ARG...], of which two run: one waits for the other.
+pairs=(
+	"write ib_write_bw -F -n 1000 -s 64"
+	"write_long ib_write_bw -F -n 200 -s 65536"
+	"write_of_8_queues ib_write_bw -F -n 200 -q 8"
+	"write_both_ways ib_write_bw -F -n 200 -b"
+	"write_lat ib_write_lat -F -n 200"
+	"read ib_read_bw -F -n 500 -s 65536"
+	"read_by_event ib_read_bw -F -n 500 -e"
+	"read_lat ib_read_lat -F -n 200"
+	"atomic ib_atomic_bw -F -n 500"
+	"atomic_lat ib_atomic_lat -F -n 200"
+	"send ib_send_bw -F -n 200 -s 65536"
+	"send_by_event ib_send_bw -F -n 200 -s 1024 -e"
+	"send_of_8_queues ib_send_bw -F -n 200 -s 1024 -q 8"
+	"send_both_ways ib_send_bw -F -n 200 -s 1024 -b"
+	"send_by_srq ib_send_bw -F -n 200 -s 4096 -q 4 -r 128 --use-srq"
+	"send_lat ib_send_lat -F -n 200"
+	"rc_pingpong ibv_rc_pingpong -n 200"
+	"srq_pingpong ibv_srq_pingpong -n 200"
+	"rc_pingpong_by_event ibv_rc_pingpong -n 200 -e"
+)
+echo "1..${#pairs[@]}"
+n=0 rc=0
+ok() { # OK NAME LOG...
+	n=$((n + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $n $2"
+	else
+		echo "not ok $n $2"
+		sed 's/^/# /' "${@:3}"
+		rc=1
+	fi
+}
+for pair in "${pairs[@]}"; do
+	read -ra words <<<"$pair"
+	name=${words[0]} program=${words[1]} args=("${words[@]:2}")
+	if ! command -v "$program" >/dev/null; then
+		n=$((n + 1))
+		echo "ok $n $name # SKIP no $program"
+		continue
+	fi
+	port=$((port + 1))
+	timeout 120 "$program" -d gda0 -p $port "${args[@]}" >/tmp/rdma.server 2>&1 &
+	for ((i = 0; i < 300; i++)); do
+		! ss -Hltn "sport = :$port" | grep -q . || break
+		sleep 0.1
+	done
+	timeout 120 "$program" -d gda0 -p $port "${args[@]}" 127.0.0.1 >/tmp/rdma.client 2>&1
+	ret=$?
+	wait $! || ret=1
+	ok $ret "$name" /tmp/rdma.server /tmp/rdma.client
+done
+exit $rc

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: MIT
+#
+# gda0, the RDMA device of gda_rdma, in the guest: what it promises to programs of verbs, and programs
+# that exist.
+
+RDMA_OUT	:= $(BUILD)/selftests/rdma
+
+TEST_VM		+= $(if $(VERBS),$(addprefix $(RDMA_OUT)/,verbs recv programs))
+
+$(addprefix $(RDMA_OUT)/,verbs.bin recv.bin): $(RDMA_OUT)/%.bin: selftests/rdma/%.c selftests/rdma/rc.h selftests/rdma/rdma.mk | $(BUILD)/kselftest/kselftest_harness.h
+	@mkdir -p $(@D)
+	$(CC) -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS) -o $@ $< -libverbs
+
+$(RDMA_OUT)/programs.bin: selftests/rdma/programs.sh
+	install -D -m 755 $< $@
+
+$(RDMA_OUT)/with-gda0.sh: selftests/rdma/with-gda0.sh
+	install -D -m 755 $< $@
+
+$(addprefix $(RDMA_OUT)/,verbs recv programs): %: %.bin $(RDMA_OUT)/with-gda0.sh
+	@printf '#!/bin/sh\nexec $(RDMA_OUT)/with-gda0.sh $@.bin "$$@"\n' >$@ && chmod +x $@
