@@ -74,7 +74,7 @@ measure() { # SCENE
 			if (json)
 				printf "{\"scene\":\"%s\",\"row\":\"%s\",\"gda0\":%g,\"rxe0\":%g," \
 					"\"times\":%.2f,\"bar\":%g,\"met\":%s}\n", scene, name, a, b,
-					ratio, bar, ratio >= bar ? "true" : "false"
+					ratio, bar, met == "yes" ? "true" : "false"
 			else
 				printf "%-6s  %-24s %12g %12g %8.1f %6.1f  %s\n", scene, name, a, b, ratio, bar, met
 		}'
