@@ -127,7 +127,7 @@ struct gda_engine_qp {
 	u32 rnr_retry;			/* tries again of what finds no room at the peer */
 	u32 min_rnr_timer;		/* delay that the peer's keep, by the code of verbs */
 	u32 wait_ms;			/* how long a WAIT waits */
-	u32 denied;			/* GDA_ACCESS_REMOTE_* that no peer has here, whatever MRs grant */
+	u32 denied;			/* GDA_ACCESS_REMOTE_* that no peer has here */
 	u32 max_sge;			/* local segments of a request; 0: GDA_WORK_SGE */
 	u32 state;			/* enum gda_qp_state */
 	u32 fail;		/* host's request to fail: GDA_STATUS(), or 0 */

@@ -104,9 +104,11 @@ u32 gda_recv_flush(struct gda_engine_qp *q, u32 most)
 
 void gda_recv_drop(struct gda_engine_qp *q)
 {
+	struct gda_engine_qp *peer = READ_ONCE(q->peer);
+
 	if (!q->took)
 		return;
 	q->took = false;
-	if (q->peer)
-		gda_host_fail(q->peer, GDA_STATUS(GDA_CLASS_FLUSH, GDA_CAUSE_PEER));
+	if (peer)
+		gda_host_fail(peer, GDA_STATUS(GDA_CLASS_FLUSH, GDA_CAUSE_PEER));
 }

@@ -58,8 +58,13 @@ static void gda_arm_read(struct gda_cq *cq)
 	arm->seen = word;
 	cq->armed = engine_cq->dialect->arm(engine_cq, word, &read);
 	fired = cq->armed & GDA_CQ_ARM ? engine_cq->producer : arm->solicited;
-	if (fired > read)
-		gda_event_note(cq);
+	/* a consumer that reads nothing is told nothing twice: events are memory of the kernel */
+	read = min(read, engine_cq->producer);
+	if (fired <= read || (fired == arm->told && read == arm->told_read))
+		return;
+	arm->told = fired;
+	arm->told_read = read;
+	gda_event_note(cq);
 }
 
 /* @c was written. */

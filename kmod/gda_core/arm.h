@@ -6,9 +6,11 @@
 struct gda_cq;
 
 struct gda_arm {
-	const __be32 *record;		/* the word that arms it, written by user space; or NULL */
+	const __be32 *record;		/* user space's word, which arms it; or NULL */
 	u32 seen;			/* what was in it last */
 	u64 solicited;			/* the producer's count after the last that fires each way */
+	u64 told;			/* what @solicited or that count was at the last event */
+	u64 told_read;			/* ... and how many entries the consumer had read */
 };
 
 void gda_arm_init(struct gda_cq *cq);

@@ -89,6 +89,18 @@ void gda_client_close(struct gda_ctx *ctx)
 }
 GDA_EXPORT(gda_client_close);
 
+int gda_client_count(struct gda_ctx *ctx)
+{
+	return gda_account_one(ctx, GDA_COUNT_OBJECTS);
+}
+GDA_EXPORT(gda_client_count);
+
+void gda_client_uncount(struct gda_ctx *ctx)
+{
+	gda_unaccount_one(ctx, GDA_COUNT_OBJECTS);
+}
+GDA_EXPORT(gda_client_uncount);
+
 int gda_client_mmap(struct gda_ctx *ctx, struct vm_area_struct *vma)
 {
 	struct gda_region *region = ctx->doorbells;
@@ -134,6 +146,8 @@ int gda_client_cq_create(struct gda_ctx *ctx, const struct gda_client_cq_attr *a
 	struct gda_event *event = NULL;
 	struct gda_object *obj;
 
+	if (!attr->entries || !attr->record)
+		return -EINVAL;
 	if (attr->handler) {
 		event = gda_event_create_handler(attr->handler, attr->priv);
 		if (!event)
@@ -167,6 +181,8 @@ int gda_client_qp_create(struct gda_ctx *ctx, const struct gda_client_qp_attr *a
 	struct gda_object *obj;
 	struct gda_qp *qp;
 
+	if ((attr->sq_depth && !attr->sq) || (attr->rq_depth && !attr->rq) || !attr->record)
+		return -EINVAL;
 	obj = gda_qp_create(ctx, &cmd, &user);
 	if (IS_ERR(obj))
 		return PTR_ERR(obj);
@@ -193,15 +209,26 @@ int gda_client_srq_create(struct gda_ctx *ctx, const struct gda_client_srq_attr 
 }
 GDA_EXPORT(gda_client_srq_create);
 
-void gda_client_qp_reset(struct gda_ctx *ctx, u32 handle)
+static void gda_client_qp_call(struct gda_ctx *ctx, u32 handle, void (*fn)(struct gda_qp *qp))
 {
 	struct gda_object *obj;
 
 	mutex_lock(&ctx->lock);
 	obj = gda_object_find(ctx, handle, GDA_OBJECT_QP);
 	if (obj)
-		gda_qp_reset(container_of(obj, struct gda_qp, obj));
+		fn(container_of(obj, struct gda_qp, obj));
 	mutex_unlock(&ctx->lock);
+}
+
+void gda_client_qp_stop(struct gda_ctx *ctx, u32 handle)
+{
+	gda_client_qp_call(ctx, handle, gda_qp_stop);
+}
+GDA_EXPORT(gda_client_qp_stop);
+
+void gda_client_qp_reset(struct gda_ctx *ctx, u32 handle)
+{
+	gda_client_qp_call(ctx, handle, gda_qp_reset);
 }
 GDA_EXPORT(gda_client_qp_reset);
 

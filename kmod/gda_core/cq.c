@@ -38,6 +38,9 @@ static int gda_cq_alloc_entries(struct gda_ctx *ctx, struct gda_cq *cq,
 					cq->engine_cq.wide * cq->engine_cq.dialect->cqe_bytes;
 		return gda_umem_insert(&cq->region_umem);
 	}
+	/* entries of its own are never wide */
+	if (WARN_ON_ONCE(cq->engine_cq.wide))
+		return -EINVAL;
 	bytes = cmd->depth * cq->engine_cq.dialect->cqe_bytes;
 	region = gda_region_create(ctx, DIV_ROUND_UP(bytes, PAGE_SIZE), map, NULL);
 	if (IS_ERR(region))

@@ -35,6 +35,12 @@
 /* ... and CQs. */
 #define GDA_DOORBELL_MOST_CQS	8U
 
+/* How often the receives are flushed that are posted to a QP in error. */
+#define GDA_DOORBELL_FLUSH_NS	(10 * NSEC_PER_MSEC)
+
+/* For how long a fault goes from one queue to the next. */
+#define GDA_DOORBELL_MOST_NS	(50 * NSEC_PER_USEC)
+
 static bool gda_doorbell_active(const struct gda_db_page *db_page)
 {
 	return test_bit(db_page->page, db_page->region->ctx->active);
@@ -208,13 +214,15 @@ void gda_doorbell_renew(struct gda_ctx *ctx, struct gda_db_page *db_page)
 }
 
 /*
- * Visit the queues of a client until one had work: their one page of doorbells does not say whose it
- * is. Most contexts have few queues; of others the worker serves what is left.
+ * Visit the queues of a client: their one page of doorbells does not say which was rung. Most
+ * contexts have few queues, of which one has work; of others the worker serves what is left. One
+ * that waits, or is not published yet, is no reason to leave the others to it.
  */
 static enum gda_doorbell_rest gda_doorbell_visit_any(struct gda_ctx *ctx, u64 now, bool *yield)
 {
 	enum gda_doorbell_rest rest = GDA_DOORBELL_DONE, of_one;
 	unsigned int page, slot, n = 0;
+	bool waits;
 
 	for (page = 0; page < GDA_CELL_PAGES; page++) {
 		struct gda_db_page *db_page = ctx->db[page];
@@ -224,10 +232,12 @@ static enum gda_doorbell_rest gda_doorbell_visit_any(struct gda_ctx *ctx, u64 no
 		for_each_set_bit(slot, db_page->used, GDA_CELLS) {
 			if (n++ == GDA_DOORBELL_MOST)
 				return max(rest, GDA_DOORBELL_MORE);
-			of_one = gda_doorbell_visit(db_page, slot, now, yield);
+			waits = false;
+			of_one = gda_doorbell_visit(db_page, slot, now, &waits);
 			rest = max(rest, of_one);
-			if (of_one == GDA_DOORBELL_MORE)
-				return rest;
+			*yield |= waits;
+			if (ktime_get_ns() - now > GDA_DOORBELL_MOST_NS)
+				return max(rest, GDA_DOORBELL_MORE);
 		}
 	}
 	return rest;
@@ -411,6 +421,9 @@ bool gda_doorbell_pending(const struct gda_db_page *db_page)
 
 		if (qp && gda_qp_may_visit(qp) && gda_doorbell_qp_pending(qp))
 			return true;
+		/* what is posted to a receive queue rings nothing, and is flushed soon */
+		if (qp && qp->rq && READ_ONCE(qp->engine_qp.state) == GDA_QP_ERROR)
+			gda_worker_set_due(qp->obj.ctx, ktime_get_ns() + GDA_DOORBELL_FLUSH_NS);
 	}
 	return false;
 }

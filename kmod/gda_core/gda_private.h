@@ -144,7 +144,7 @@ struct gda_region {
 	u32 map;			/* enum gda_map_type */
 	bool revoked;
 	struct gda_db_page *db_page;	/* a fault makes this doorbell page active; or NULL */
-	bool client;			/* ... makes all of the context's active; never taken away */
+	bool client;			/* ... makes all of the context's active */
 	atomic_t exports;
 	struct gda_memlock charge;	/* of the pages */
 	void *kaddr;
@@ -455,6 +455,7 @@ int gda_qp_address(struct gda_ctx *ctx, struct gda_qp_address *cmd);
 int gda_qp_connect(struct gda_ctx *ctx, struct gda_qp_connect *cmd);
 int gda_qp_query(struct gda_ctx *ctx, struct gda_qp_query *cmd);
 void gda_qp_fail(struct gda_qp *qp, u8 cause);
+void gda_qp_stop(struct gda_qp *qp);
 void gda_qp_reset(struct gda_qp *qp);
 void gda_qp_detach_cq(struct gda_ctx *ctx, const struct gda_cq *cq);
 bool gda_qp_attend(struct gda_qp *qp);

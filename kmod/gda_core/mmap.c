@@ -80,16 +80,17 @@ static vm_fault_t gda_vma_fault(struct vm_fault *vmf)
 	enum gda_doorbell_answer answer = GDA_DOORBELL_MAP;
 	struct gda_ctx *ctx = region->ctx;
 	vm_fault_t ret = VM_FAULT_SIGBUS;
-	bool live;
+	bool inside, live;
 
 	mutex_lock(&ctx->map_lock);
 	/* verbs programs may ring when the device has gone: into the page, for nobody */
-	live = !region->revoked && gda_fault_index(region, vmf) < region->npages;
+	inside = gda_fault_index(region, vmf) < region->npages;
+	live = inside && !region->revoked;
 	if (live && region->client)
 		answer = gda_doorbell_fault_all(ctx, vmf);
 	else if (live && region->db_page)
 		answer = gda_doorbell_fault(ctx, region->db_page, vmf);
-	if (live || region->client)
+	if (live || (inside && region->client))
 		ret = answer == GDA_DOORBELL_MAP ? gda_region_install(region, vmf) :
 						   VM_FAULT_NOPAGE;
 	mutex_unlock(&ctx->map_lock);

@@ -235,12 +235,27 @@ static void gda_qp_publish(struct gda_object *obj)
 		gda_doorbell_poll(qp->db.db_page->region, 1);
 }
 
-/* It is like a new one when this returns. Its executor sees to it that nobody has it as a peer. */
+/* Nobody visits it from now on. A receive that it has begun at its peer is given up. */
+void gda_qp_stop(struct gda_qp *qp)
+{
+	int idx;
+
+	WRITE_ONCE(qp->db.db_page->qps[qp->db.slot], NULL);
+	synchronize_srcu_expedited(&gda_srcu);
+	idx = gda_read_lock();
+	gda_recv_drop(&qp->engine_qp);
+	gda_read_unlock(idx);
+}
+
+/*
+ * It is like a new one when this returns. It was stopped, and its executor has seen to it that
+ * nobody has it as a peer.
+ */
 void gda_qp_reset(struct gda_qp *qp)
 {
 	struct gda_engine_qp *q = &qp->engine_qp;
 
-	WRITE_ONCE(qp->db.db_page->qps[qp->db.slot], NULL);
+	/* visits of those that had it */
 	synchronize_srcu_expedited(&gda_srcu);
 	WRITE_ONCE(q->state, GDA_QP_INIT);
 	WRITE_ONCE(q->fail, 0);

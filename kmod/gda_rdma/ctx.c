@@ -99,15 +99,24 @@ int gda_rdma_alloc_pd(struct ib_pd *ib, struct ib_udata *udata)
 	struct mlx5_ib_alloc_pd_resp resp = { };
 	struct gda_rdma_pd *pd = gda_rdma_pd_of(ib);
 	struct gda_rdma_ctx *ctx;
+	int ret;
 
 	if (!udata)
 		return -EOPNOTSUPP;
 	ctx = rdma_udata_to_drv_context(udata, struct gda_rdma_ctx, ib);
 	pd->ctx = ctx->ctx;
-	return ib_copy_to_udata(udata, &resp, min(udata->outlen, sizeof(resp)));
+	/* the RDMA subsystem has no limit of these */
+	ret = gda_client_count(pd->ctx);
+	if (ret)
+		return ret;
+	ret = ib_copy_to_udata(udata, &resp, min(udata->outlen, sizeof(resp)));
+	if (ret)
+		gda_client_uncount(pd->ctx);
+	return ret;
 }
 
 int gda_rdma_dealloc_pd(struct ib_pd *ib, struct ib_udata *udata)
 {
+	gda_client_uncount(gda_rdma_pd_of(ib)->ctx);
 	return 0;
 }

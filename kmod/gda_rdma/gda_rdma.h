@@ -40,7 +40,7 @@
 struct gda_rdma {
 	struct gda_device dev;
 	struct ib_device *ibdev;
-	spinlock_t peers_lock;
+	spinlock_t peers_lock;		/* see above */
 };
 
 struct gda_rdma_device {
@@ -92,6 +92,7 @@ struct gda_rdma_srq {
  * @dest: number of the peer, from RTR on
  * @user: of its context
  * @peer: who responds, or NULL
+ * @asker: whose @peer this is, or NULL; only the QP that @dest names can be
  */
 struct gda_rdma_end {
 	struct gda_executor_qp *exec;
@@ -99,6 +100,7 @@ struct gda_rdma_end {
 	u32 dest;
 	kuid_t user;
 	struct gda_rdma_end *peer;
+	struct gda_rdma_end *asker;
 };
 
 /**
@@ -117,7 +119,7 @@ struct gda_rdma_qp {
 	struct gda_ctx *ctx;
 	u32 handle;
 	struct gda_executor_qp *exec;
-	struct mutex lock;
+	struct mutex lock;		/* see above */
 	struct ib_qp_attr attr;
 	struct ib_qp_cap cap;
 	bool signal_all;

@@ -3,8 +3,8 @@
  * The module: one RDMA device, gda0, and its device of gda_core.
  *
  * It is for programs that exist: nothing loads it by itself, and a machine with a NIC does not need
- * it. Numbers and keys are all that keeps QPs apart, so by default (peers=user) those of other users
- * do not exist for a QP.
+ * it. Numbers and keys are all that keeps QPs apart, so by default (peers=user) those of other
+ * users do not exist for a QP.
  */
 #include <linux/module.h>
 #include <linux/platform_device.h>

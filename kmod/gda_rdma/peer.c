@@ -4,7 +4,7 @@
  *
  * A verbs QP names its peer by number, and each side on its own. Work of a QP is carried out from
  * when it is in RTS and the peer is in RTR or RTS and names it too. The peer is then sought by
- * whichever of both changes its state last. With peers=user (main.c) the QPs of other users do not
+ * whichever of both changes its state last; each of them knows the other. With peers=user (main.c) the QPs of other users do not
  * exist for it.
  *
  * All is under rdma->peers_lock. gda_core takes a QP out of its table before qp_disconnect(), so
@@ -43,6 +43,7 @@ static void gda_rdma_link(struct gda_rdma *rdma, struct gda_rdma_end *end)
 	if (!peer || !gda_rdma_responds(peer, end))
 		return;
 	end->peer = peer;
+	peer->asker = end;
 	gda_executor_qp_respond(end->exec, peer->exec);
 	gda_executor_qp_ready(end->exec);
 }
@@ -51,18 +52,16 @@ static void gda_rdma_unlink(struct gda_rdma_end *end)
 {
 	if (!end->peer)
 		return;
+	end->peer->asker = NULL;
 	end->peer = NULL;
 	gda_executor_qp_respond(end->exec, NULL);
 }
 
-/* The QP has no peer any more, and is none: only one that it names can have it. */
-static void gda_rdma_part(struct gda_rdma *rdma, struct gda_rdma_end *end)
+/* The QP responds to nobody any more. It is not looked for: its asker may be about to go, too. */
+static void gda_rdma_dismiss(struct gda_rdma_end *end)
 {
-	struct gda_rdma_end *other = gda_rdma_find(rdma, end->dest);
-
-	gda_rdma_unlink(end);
-	if (other && other->peer == end)
-		gda_rdma_unlink(other);
+	if (end->asker)
+		gda_rdma_unlink(end->asker);
 }
 
 /* The QP is new, and nobody links with it: it is in RESET. */
@@ -81,7 +80,10 @@ void gda_rdma_end_set(struct gda_executor_qp *exec, enum ib_qp_state state, u32 
 
 	spin_lock(&rdma->peers_lock);
 	if (state != IB_QPS_RTR && state != IB_QPS_RTS) {
-		gda_rdma_part(rdma, end);
+		gda_rdma_dismiss(end);
+		/* one that fails keeps its peer, which may have begun to receive from it */
+		if (state != IB_QPS_ERR)
+			gda_rdma_unlink(end);
 		end->state = state;
 	} else {
 		end->state = state;
@@ -112,6 +114,7 @@ void gda_rdma_disconnect(struct gda_executor_qp *exec)
 
 	spin_lock(&rdma->peers_lock);
 	end->state = IB_QPS_RESET;
-	gda_rdma_part(rdma, end);
+	gda_rdma_dismiss(end);
+	gda_rdma_unlink(end);
 	spin_unlock(&rdma->peers_lock);
 }

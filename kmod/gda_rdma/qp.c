@@ -16,6 +16,10 @@
 
 #define GDA_RDMA_RQ_SHIFT_MAX	9U
 
+/* Bits of InfiniBand's fields. */
+#define GDA_RDMA_TIMEOUT_MAX	31U
+#define GDA_RDMA_RETRY_MAX	7U
+
 /* Attributes that modify sets and query tells. */
 static void gda_rdma_qp_keep(struct gda_rdma_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
@@ -54,8 +58,8 @@ static void gda_rdma_qp_keep(struct gda_rdma_qp *qp, const struct ib_qp_attr *at
 }
 
 /*
- * How long a peer may not answer: retry_cnt tries after the first, of 4.096 us times 2^timeout each,
- * as InfiniBand has it. 0: for ever.
+ * How long a peer may not answer: retry_cnt tries after the first, of 4.096 us times 2^timeout
+ * each, as InfiniBand has it. 0: for ever.
  */
 static unsigned long gda_rdma_patience(const struct ib_qp_attr *attr)
 {
@@ -80,7 +84,10 @@ static void gda_rdma_give_up(struct work_struct *work)
 
 static enum ib_qp_state gda_rdma_qp_state(const struct gda_rdma_qp *qp)
 {
-	return gda_executor_qp_failed(qp->exec) ? IB_QPS_ERR : qp->attr.qp_state;
+	/* some kernels let others query a QP that is being destroyed */
+	if (!qp->exec || gda_executor_qp_failed(qp->exec))
+		return IB_QPS_ERR;
+	return qp->attr.qp_state;
 }
 
 static int gda_rdma_qp_request(const struct ib_qp_init_attr *init, struct ib_udata *udata,
@@ -173,15 +180,27 @@ static void gda_rdma_qp_enter(struct gda_rdma_qp *qp, enum ib_qp_state state)
 	if (state == IB_QPS_RTR || state == IB_QPS_RTS)
 		gda_executor_qp_rnr(qp->exec, gda_rdma_rnr_retry(&qp->attr),
 				    qp->attr.min_rnr_timer);
+	/* before it loses those that it works with, or a visit would find them gone */
+	if (state == IB_QPS_ERR)
+		gda_executor_qp_fail(qp->exec, flush);
+	else if (state == IB_QPS_RESET)
+		gda_client_qp_stop(qp->ctx, qp->handle);
 	gda_rdma_end_set(qp->exec, state, qp->attr.dest_qp_num);
 	qp->attr.qp_state = state;
 	if (state == IB_QPS_RESET)
 		gda_client_qp_reset(qp->ctx, qp->handle);
-	else if (state == IB_QPS_ERR)
-		gda_executor_qp_fail(qp->exec, flush);
 	patience = state == IB_QPS_RTS ? gda_rdma_patience(&qp->attr) : 0;
 	if (patience)
 		schedule_delayed_work(&qp->give_up, patience);
+}
+
+/* uverbs hands on what the program says. */
+static bool gda_rdma_times_ok(const struct ib_qp_attr *attr, int mask)
+{
+	return !(mask & IB_QP_MIN_RNR_TIMER && attr->min_rnr_timer > GDA_MAX_MIN_RNR_TIMER) &&
+	       !(mask & IB_QP_TIMEOUT && attr->timeout > GDA_RDMA_TIMEOUT_MAX) &&
+	       !(mask & IB_QP_RETRY_CNT && attr->retry_cnt > GDA_RDMA_RETRY_MAX) &&
+	       !(mask & IB_QP_RNR_RETRY && attr->rnr_retry > GDA_RDMA_RETRY_MAX);
 }
 
 static int gda_rdma_modify_locked(struct gda_rdma_qp *qp, struct ib_qp_attr *attr, int mask)
@@ -198,6 +217,8 @@ static int gda_rdma_modify_locked(struct gda_rdma_qp *qp, struct ib_qp_attr *att
 	if (mask & IB_QP_PORT && attr->port_num != GDA_RDMA_PORT)
 		return -EINVAL;
 	if (mask & IB_QP_PKEY_INDEX && attr->pkey_index)
+		return -EINVAL;
+	if (!gda_rdma_times_ok(attr, mask))
 		return -EINVAL;
 	gda_rdma_qp_keep(qp, attr, mask);
 	if (mask & IB_QP_STATE && (next != state || next == IB_QPS_RESET))
@@ -247,6 +268,9 @@ int gda_rdma_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	struct gda_rdma_qp *qp = gda_rdma_qp_of(ib);
 
 	cancel_delayed_work_sync(&qp->give_up);
+	mutex_lock(&qp->lock);
+	qp->exec = NULL;
+	mutex_unlock(&qp->lock);
 	gda_client_destroy(qp->ctx, qp->handle);
 	return 0;
 }

@@ -150,7 +150,8 @@ TEST_F(recv, immediates_take_a_receive)
 	struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1,
 				  .opcode = IBV_WR_RDMA_WRITE_WITH_IMM,
 				  .send_flags = IBV_SEND_SIGNALED, .imm_data = htonl(77),
-				  .wr.rdma = { (uintptr_t)self->b.memory, self->b.mr->rkey } }, *bad;
+				  .wr.rdma = { (uintptr_t)self->b.memory, self->b.mr->rkey } };
+	struct ibv_send_wr *bad;
 	struct ibv_wc wc;
 
 	join(_metadata, self, 7);
@@ -223,6 +224,23 @@ TEST_F(recv, error_flushes_receives_in_their_order)
 		ASSERT_EQ(i, wc.wr_id);
 	}
 	EXPECT_EQ(-1, rc_poll(&self->b, &wc, 20));
+}
+
+TEST_F(recv, X6_a_receive_that_is_posted_to_a_dead_queue_is_flushed)
+{
+	struct ibv_wc wc;
+
+	if (self->srq)
+		SKIP(return, "receives of an SRQ are not the queue's");
+	join(_metadata, self, 7);
+	ASSERT_EQ(0, rc_to(self->qb, IBV_QPS_ERR));
+	for (uint64_t i = 0; i < 3; i++) {
+		/* so long that the worker sleeps: no doorbell rings for a receive */
+		usleep(50000);
+		ASSERT_EQ(0, post_recv(self, i, 0, 64, 0));
+		ASSERT_EQ(IBV_WC_WR_FLUSH_ERR, rc_poll(&self->b, &wc, 20000));
+		ASSERT_EQ(i, wc.wr_id);
+	}
 }
 
 TEST_F(recv, solicited_arms_for_solicited_alone)

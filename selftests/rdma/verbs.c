@@ -7,6 +7,9 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
+#include <pthread.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/mlx5-abi.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/mman.h>
@@ -131,7 +134,8 @@ static void forbid_calls(void)
 	};
 	struct sock_fprog prog = { .len = 4, .filter = code };
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog))
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog))
 		_exit(9);
 }
 
@@ -313,6 +317,105 @@ TEST_F(rc, error_flushes_and_reset_begins_anew)
 	}
 }
 
+TEST_F(rc, what_is_posted_ends_done_or_flushed)
+{
+	struct ibv_wc wc;
+
+	for (int round = 0; round < 100; round++) {
+		int posted = 0;
+
+		ASSERT_EQ(0, rc_connect(self->qa, self->qb->qp_num));
+		ASSERT_EQ(0, rc_connect(self->qb, self->qa->qp_num));
+		while (posted < 60 && !rc_post(&self->a, self->qa, &self->put))
+			posted++;
+		ASSERT_EQ(0, rc_to(self->qa, IBV_QPS_ERR));
+		for (; posted; posted--) {
+			int status = rc_poll(&self->a, &wc, 20000);
+
+			ASSERT_TRUE(status == IBV_WC_SUCCESS || status == IBV_WC_WR_FLUSH_ERR);
+		}
+		ASSERT_EQ(0, rc_to(self->qa, IBV_QPS_RESET));
+		ASSERT_EQ(0, rc_to(self->qb, IBV_QPS_RESET));
+	}
+}
+
+TEST_F(rc, times_and_counts_beyond_their_fields_are_refused)
+{
+	ASSERT_EQ(0, rc_init(self->qa));
+	for (int i = 0; i < 2; i++) {
+		struct ibv_qp_attr attr = {
+			.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_4096,
+			.dest_qp_num = self->qb->qp_num, .max_dest_rd_atomic = 1,
+			.min_rnr_timer = i ? 32 : 255, .ah_attr = { .dlid = 1, .port_num = 1 },
+		};
+
+		EXPECT_EQ(EINVAL, ibv_modify_qp(self->qa, &attr, IBV_QP_STATE | IBV_QP_AV |
+				  IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+				  IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER));
+	}
+	ASSERT_EQ(0, rc_rtr(self->qa, self->qb->qp_num));
+	EXPECT_EQ(EINVAL, rc_rts(self->qa, 32));
+	EXPECT_EQ(0, rc_rts(self->qa, 31));
+}
+
+/* CREATE_CQ as libibverbs and libmlx5 would write it, but for the addresses. */
+static int raw_cq(struct ibv_context *verbs, uint64_t entries, uint64_t record, uint32_t bytes)
+{
+	struct ib_uverbs_create_cq_resp resp[2];
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_create_cq cq;
+		struct mlx5_ib_create_cq mlx5;
+	} cmd = {
+		.hdr = { .command = IB_USER_VERBS_CMD_CREATE_CQ, .in_words = sizeof(cmd) / 4,
+			 .out_words = sizeof(resp) / 4 },
+		.cq = { .response = (uintptr_t)resp, .cqe = 63, .comp_channel = -1 },
+		.mlx5 = { .buf_addr = entries, .db_addr = record, .cqe_size = bytes },
+	};
+
+	return write(verbs->cmd_fd, &cmd, sizeof(cmd)) == sizeof(cmd) ? 0 : errno;
+}
+
+TEST_F(rc, X5_a_cq_without_memory_is_refused)
+{
+	uint64_t good = (uintptr_t)self->a.memory;
+
+	EXPECT_EQ(0, raw_cq(self->a.verbs, good, good + 65536, 128));
+	EXPECT_EQ(0, raw_cq(self->a.verbs, good + 131072, good + 65544, 64));
+	EXPECT_EQ(EINVAL, raw_cq(self->a.verbs, 0, good, 128));
+	EXPECT_EQ(EINVAL, raw_cq(self->a.verbs, 0, good, 64));
+	EXPECT_EQ(EINVAL, raw_cq(self->a.verbs, good, 0, 64));
+	EXPECT_EQ(EINVAL, raw_cq(self->a.verbs, good + 8, good, 64));
+	EXPECT_EQ(EINVAL, raw_cq(self->a.verbs, good, good, 32));
+	EXPECT_EQ(EFAULT, raw_cq(self->a.verbs, 1ULL << 46, good, 64));
+}
+
+static void *destroy(void *qp)
+{
+	return (void *)(intptr_t)ibv_destroy_qp(qp);
+}
+
+TEST_F(rc, X7_both_ends_are_destroyed_at_once)
+{
+	pthread_t thread;
+	void *ret;
+
+	for (int i = 0; i < 200; i++) {
+		ASSERT_EQ(0, rc_connect(self->qa, self->qb->qp_num));
+		ASSERT_EQ(0, rc_connect(self->qb, self->qa->qp_num));
+		for (int k = 0; k < 20; k++)
+			rc_post(&self->a, self->qa, &self->put);
+		ASSERT_EQ(0, pthread_create(&thread, NULL, destroy, self->qb));
+		EXPECT_EQ(0, ibv_destroy_qp(self->qa));
+		ASSERT_EQ(0, pthread_join(thread, &ret));
+		EXPECT_EQ(NULL, ret);
+		self->qa = rc_qp(&self->a);
+		self->qb = rc_qp(&self->b);
+		ASSERT_NE(NULL, self->qa);
+		ASSERT_NE(NULL, self->qb);
+	}
+}
+
 TEST_F(rc, a_cq_that_is_armed_signals_once_and_none_is_lost)
 {
 	struct pollfd fd = { .fd = self->a.channel->fd, .events = POLLIN };
@@ -412,7 +515,8 @@ static void killed_main(void)
 		_exit(3);
 	for (uint32_t i = 0;; i++) {
 		struct rc_post p = { .op = IBV_WR_RDMA_WRITE, .bytes = 32768,
-				     .to = (uintptr_t)rc.memory + RC_BYTES / 2, .key = rc.mr->rkey };
+				     .to = (uintptr_t)rc.memory + RC_BYTES / 2,
+				     .key = rc.mr->rkey };
 
 		rc_post(&rc, q[i % 2], &p);
 		ibv_poll_cq(rc.cq, 8, wc);

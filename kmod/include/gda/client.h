@@ -41,6 +41,20 @@ struct gda_ctx *gda_client_open(struct gda_device *dev);
 void gda_client_close(struct gda_ctx *ctx);
 
 /**
+ * gda_client_count - count something of a client's own as an object
+ * @ctx: the context, whose users have a limit of objects
+ *
+ * Return: 0; -ENOSPC or another error of a creation: it may not be.
+ */
+int gda_client_count(struct gda_ctx *ctx);
+
+/**
+ * gda_client_uncount - it is gone
+ * @ctx: that of gda_client_count()
+ */
+void gda_client_uncount(struct gda_ctx *ctx);
+
+/**
  * gda_client_mmap - map the page of doorbells
  * @ctx: the context
  * @vma: an empty one, of one page; it becomes a mapping of the context
@@ -167,9 +181,18 @@ int gda_client_qp_create(struct gda_ctx *ctx, const struct gda_client_qp_attr *a
 			 struct gda_executor_qp **exec);
 
 /**
+ * gda_client_qp_stop - carry nothing more out of a QP, until gda_client_qp_reset()
+ * @ctx: the context
+ * @handle: of the QP
+ *
+ * A peer that has begun to receive from it fails. Waits for one visit.
+ */
+void gda_client_qp_stop(struct gda_ctx *ctx, u32 handle);
+
+/**
  * gda_client_qp_reset - begin again with a QP
  * @ctx: the context
- * @handle: of the QP, to which no other responds any more, and which responds to none
+ * @handle: of the QP, which was stopped; no other responds to it any more, and it responds to none
  *
  * Its queue is as a new one: what was posted is forgotten. Waits for one visit.
  */
