@@ -19,7 +19,7 @@ static __always_inline bool gda_access_owned(const struct gda_mem *mem, const vo
 	return likely(mem && mem->key == key && mem->pd == pd);
 }
 
-/* Constant, too. @denied: what the queue does not grant that has the domain. */
+/* @denied: what the queue does not grant that has the domain; it may change. */
 static __always_inline bool gda_access_granted(const struct gda_mem *mem, u32 denied, u32 access)
 {
 	return likely(!(access & (~mem->access | denied)));

@@ -105,7 +105,8 @@ static inline u32 gda_completion_fires(const struct gda_completion *c)
 /*
  * A send queue and its progress. The host fills the first part before the first
  * visit and may change only @peer (smp_store_release()), @state (INIT -> WAIT -> READY, with
- * cmpxchg: the engine may have set ERROR) and @fail (WRITE_ONCE) later; between two visits also
+ * cmpxchg: the engine may have set ERROR) and @fail (WRITE_ONCE) later, and @denied, @rnr_retry
+ * and @min_rnr_timer (likewise) at any time; between two visits also
  * @record, and @sq to NULL, with @fail: its memory is gone, and slots are flushed unread. The
  * rest is the engine's.
  */
@@ -159,6 +160,7 @@ struct gda_engine_qp {
 	bool recv_open;			/* an entry was taken and is not complete */
 	bool recv_closed;		/* nothing can be taken any more */
 	u32 recv_index;			/* of the open entry */
+	bool recv_moves;		/* its sender moves bytes there; the sender's, no lock */
 
 	/* statistics and first error; read by others with READ_ONCE */
 	u64 executed;

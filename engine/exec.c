@@ -101,7 +101,7 @@ static __always_inline int gda_exec_check_remote(const struct gda_engine_qp *q,
 
 	if (unlikely(!peer))
 		return gda_exec_fail(GDA_CLASS_RETRY, GDA_CAUSE_PEER);
-	if (unlikely(peer->denied & gda_exec_rights[w->op].remote))
+	if (unlikely(READ_ONCE(peer->denied) & gda_exec_rights[w->op].remote))
 		return gda_exec_fail(GDA_CLASS_REMOTE_ACCESS, GDA_CAUSE_RIGHTS);
 	mems->remote = gda_host_mem(q, w->remote.key);
 	why = gda_access_check(mems->remote, peer->pd, &w->remote,
@@ -168,7 +168,7 @@ static __always_inline void *gda_exec_find(const struct gda_engine_qp *q,
 	} else {
 		mem = gda_host_mem(q, range->key);
 		if (!gda_access_owned(mem, owner->pd, range->key) ||
-		    !gda_access_granted(mem, owner->denied, access))
+		    !gda_access_granted(mem, READ_ONCE(owner->denied), access))
 			return NULL;
 	}
 	if (!gda_access_live(mem) || !gda_access_inside(mem, range->addr, range->len))
@@ -284,12 +284,11 @@ noinline int gda_exec_not_ready(struct gda_engine_qp *q, struct gda_exec_scope *
 		256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288,
 		16384, 24576, 32768, 49152,
 	};
-	u32 delay = delays[scope->peer->min_rnr_timer];
+	u32 delay = delays[READ_ONCE(scope->peer->min_rnr_timer)];
+	u32 retry = READ_ONCE(q->rnr_retry);
 
-	if (q->rnr_tries == q->rnr_retry)
+	if (retry != GDA_ENGINE_RNR_FOREVER && q->rnr_tries++ >= retry)
 		return gda_exec_fail(GDA_CLASS_RNR, GDA_CAUSE_RECV);
-	if (q->rnr_retry != GDA_ENGINE_RNR_FOREVER)
-		q->rnr_tries++;
 	q->busy = true;
 	/* nothing after it may be begun */
 	scope->until = q->bytes;

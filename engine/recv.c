@@ -48,7 +48,8 @@ int gda_rq_end(struct gda_engine_qp *peer, const struct gda_completion *c)
 	if (!peer->recv_open)
 		return -(int)GDA_FAIL_PEER;
 	if (!gda_host_push(peer->recv_cq, c))
-		return 0;
+		return READ_ONCE(peer->recv_cq->failed) ?
+		       -(int)GDA_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_CQ) : 0;
 	WRITE_ONCE(peer->recv_open, false);
 	return 1;
 }
@@ -74,6 +75,10 @@ bool gda_rq_flush(struct gda_engine_qp *q)
 	};
 
 	q->recv_closed = true;
+	smp_mb(); /* pairs with gda_send_place(): the state was set before */
+	/* a sender moves bytes into it, and stops soon: it is flushed then */
+	if (q->recv_open && smp_load_acquire(&q->recv_moves))
+		return false;
 	if (!q->recv_open) {
 		if (!gda_rq_has(q->rq))
 			return false;

@@ -76,8 +76,8 @@ int gda_rq_take(struct gda_engine_qp *peer, struct gda_recv *out);
  * @peer: the queue from which it was taken
  * @c: its completion, for @peer->recv_cq
  *
- * Return: 1; 0 if there is no room in the CQ, and the entry stays open; -%GDA_FAIL_PEER if it is
- * not open any more.
+ * Return: 1; 0 if there is no room in the CQ, and the entry stays open, as it does with another
+ * -GDA_STATUS() if the CQ has failed; -%GDA_FAIL_PEER if it is not open any more.
  */
 int gda_rq_end(struct gda_engine_qp *peer, const struct gda_completion *c);
 
@@ -88,7 +88,7 @@ int gda_rq_end(struct gda_engine_qp *peer, const struct gda_completion *c);
  * The open entry comes first, then those that are posted to a ring of its own. From the first call
  * on nothing can be taken.
  *
- * Return: false if there was none.
+ * Return: false if there was none, or a sender still moves bytes into the open one.
  */
 bool gda_rq_flush(struct gda_engine_qp *q);
 

@@ -9,7 +9,7 @@
  *   with the same entry until that completes (q->took).
  * - No byte moves before all of the entry that receives bytes is checked. A bad entry is its
  *   owner's error first: its completion says so, and the owner's queue fails.
- * - The completion comes behind the bytes, once.
+ * - The completion comes behind the bytes, once; also that of a flush (recv_moves).
  */
 #include "move.h"
 
@@ -24,8 +24,13 @@ static int gda_send_take(struct gda_engine_qp *q, struct gda_exec_scope *scope)
 	struct gda_engine_qp *peer = scope->peer;
 	int ret;
 
-	if (q->took)
-		return 1;
+	if (q->took) {
+		if (likely(READ_ONCE(peer->recv_open)))
+			return 1;
+		/* the peer was reset meanwhile, and has forgotten it */
+		q->took = false;
+		return -(int)GDA_FAIL_PEER;
+	}
 	ret = gda_host_recv(peer, &q->taken);
 	if (!ret)
 		return gda_exec_not_ready(q, scope);
@@ -51,6 +56,10 @@ static int gda_send_end(struct gda_engine_qp *q, struct gda_exec_scope *scope,
 	q->took = false;
 	q->rnr_tries = 0;
 	q->busy = false;
+	if (unlikely(ret < 0 && ret != -(int)GDA_FAIL_PEER)) {
+		gda_host_fail(scope->peer, (u32)-ret);
+		return gda_exec_fail(GDA_CLASS_REMOTE_OP, (u8)(-ret >> 8));
+	}
 	return ret;
 }
 
@@ -118,11 +127,13 @@ static struct gda_status gda_send_check(const struct gda_engine_qp *q,
 	if (r->len < q->work.remote.len)
 		return gda_status(GDA_CLASS_LOCAL, GDA_CAUSE_LENGTH);
 	for (i = 0; sum < q->work.remote.len; i++) {
-		const struct gda_sge *sge = &r->sge[i];
+		/* as in gda_send_span() */
+		u32 at = (u32)gda_os_clamp(i, GDA_RECV_MAX_SGE);
+		const struct gda_sge *sge = &r->sge[at];
 		u8 why;
 
-		mems->at[i] = gda_host_mem(q, sge->key);
-		why = gda_access_check(mems->at[i], peer->rq->pd, sge, GDA_ACCESS_LOCAL_WRITE);
+		mems->at[at] = gda_host_mem(q, sge->key);
+		why = gda_access_check(mems->at[at], peer->rq->pd, sge, GDA_ACCESS_LOCAL_WRITE);
 		if (unlikely(why))
 			return gda_status(GDA_CLASS_LOCAL,
 					  why == GDA_ACCESS_NO_CPU ? GDA_CAUSE_IO : why);
@@ -179,16 +190,25 @@ static int gda_send_move(struct gda_engine_qp *q, struct gda_exec_scope *scope,
 static int gda_send_place(struct gda_engine_qp *q, struct gda_exec_scope *scope,
 			  const struct gda_exec_mems *mems)
 {
+	struct gda_engine_qp *peer = scope->peer;
 	struct gda_send_mems to;
 	struct gda_status st;
+	int ret = -(int)GDA_FAIL_PEER;
 
 	/* of a send without bytes the entry's keys are not looked at, as of a write */
 	if (!q->work.remote.len)
 		return 1;
-	st = gda_send_check(q, scope->peer, &to);
+	st = gda_send_check(q, peer, &to);
 	if (unlikely(st.class))
 		return gda_send_refuse(q, scope, st);
-	return gda_send_move(q, scope, mems, &to);
+	/* the peer gives the entry back to its program by a flush, and nothing may move then */
+	WRITE_ONCE(peer->recv_moves, true);
+	smp_mb(); /* pairs with gda_rq_flush(): it sees this, or we see that the peer has failed */
+	if (likely(READ_ONCE(peer->state) != GDA_QP_ERROR))
+		ret = gda_send_move(q, scope, mems, &to);
+	/* pairs with the acquire there */
+	smp_store_release(&peer->recv_moves, false);
+	return ret;
 }
 
 int gda_exec_send(struct gda_engine_qp *q, struct gda_exec_scope *scope,

@@ -2,10 +2,10 @@
 /*
  * CQs of clients, which user space arms by a store to their record and a doorbell, and no call.
  *
- * The word is read with each completion, and by the worker in each of its passes, which a doorbell
- * makes begin: a word that was stored after the last completion is seen there. Only a word that
- * has changed arms the CQ, once. All is under cq->lock; the worker finds the CQs of a context by a
- * mark in ctx->cqs.
+ * The word is read with each completion, in each pass of the worker, and by the fault that a doorbell
+ * causes (of a context with many CQs the fault wakes the worker for it): so one that was stored
+ * after the last completion is seen, too. Only a word that has changed arms the CQ, once. All is
+ * under cq->lock; the CQs of a context are found by a mark in ctx->cqs.
  */
 #include "gda_private.h"
 
@@ -75,7 +75,7 @@ void gda_arm_completed(struct gda_cq *cq, const struct gda_completion *c)
 	gda_arm_read(cq);
 }
 
-/* Called by the worker: look at all CQs of the context that can be armed so. */
+/* Called by the worker, or by a fault: look at all CQs of the context that can be armed so. */
 void gda_arm_look(struct gda_ctx *ctx)
 {
 	unsigned long cqn = 0;

@@ -211,6 +211,8 @@ void gda_doorbell_renew(struct gda_ctx *ctx, struct gda_db_page *db_page)
 {
 	lockdep_assert_held(&ctx->map_lock);
 	gda_doorbell_hide(ctx, db_page);
+	/* or pinned: the worker makes the page silent, or paces it */
+	gda_doorbell_begin(ctx, db_page, ktime_get_ns());
 }
 
 /*
@@ -357,8 +359,13 @@ void gda_doorbell_poll(struct gda_region *region, int n)
 
 	mutex_lock(&ctx->map_lock);
 	if (region->db_page) {
+		bool needed = gda_doorbell_needed(region->db_page);
+
 		WRITE_ONCE(region->db_page->npolled, region->db_page->npolled + n);
-		gda_doorbell_set_unmapped(region->db_page);
+		if (needed && !gda_doorbell_needed(region->db_page))
+			gda_doorbell_hide(ctx, region->db_page);
+		else
+			gda_doorbell_set_unmapped(region->db_page);
 		gda_doorbell_set_active(region->db_page);
 		gda_worker_wake(ctx);
 	}
@@ -503,5 +510,9 @@ void gda_doorbell_forget(struct gda_db_page *db_page)
 
 	lockdep_assert_held(&ctx->map_lock);
 	clear_bit(db_page->page, ctx->active);
-	gda_doorbell_set_unmapped(db_page);
+	/* a client's doorbells stay, and what is stored there arms CQs, too */
+	if (db_page->region->client)
+		gda_doorbell_hide(ctx, db_page);
+	else
+		gda_doorbell_set_unmapped(db_page);
 }

@@ -16,6 +16,7 @@
  *   gda_devices_lock   spinlock  which devices there are
  *   dev->lock          spinlock  whether a device is there
  *   an executor's own  spinlock  who is connected to whom
+ *   rq->lock           spinlock  what was taken of a receive queue
  *   cq->lock           spinlock  entries of a CQ
  *   worker.event_lock  spinlock  events that a context's worker is to signal
  *   payer.lock         spinlock  which process pays for a context's worker

@@ -11,6 +11,7 @@
 #include <linux/dma-mapping.h>
 #include <linux/fs.h>
 #include <linux/module.h>
+#include <linux/rcupdate.h>
 #include <linux/workqueue.h>
 
 #include "executor/soft/soft.h"
@@ -160,6 +161,8 @@ err_wq:
 
 static void __exit gda_exit(void)
 {
+	/* a fault that gave way may have the end of gda_fault_yield() before it */
+	synchronize_rcu_tasks();
 	gda_node_destroy();
 	gda_netlink_exit();
 	gda_soft_exit();

@@ -42,12 +42,15 @@
 /* Pages that were mapped for so long in all, without a miss, were mapped rightly. */
 #define GDA_POLICY_GOOD_NS	(100 * NSEC_PER_MSEC)
 
-/* Other executors may raise softirqs, or wait for the wire: theirs is the worker alone. */
+/*
+ * Other executors may raise softirqs, or wait for the wire: theirs is the worker alone. So it is where
+ * no fault can carry a store out (store.h).
+ */
 bool gda_policy_applies(const struct gda_ctx *ctx)
 {
 	const struct gda_executor_ops *ops = ctx->exec.dev->ops;
 
-	return ops->engine && !ops->visit;
+	return IS_ENABLED(CONFIG_X86_64) && ops->engine && !ops->visit;
 }
 
 /*
@@ -136,7 +139,8 @@ bool gda_policy_waits_here(const struct gda_ctx *ctx)
 	struct task_struct *task;
 	bool waits = false;
 
-	if (!poster)
+	/* a deadline task that gives way has no time before its next period */
+	if (!poster || current->prio < MAX_RT_PRIO)
 		return false;
 	rcu_read_lock();
 	task = pid_task(find_pid_ns(poster, &init_pid_ns), PIDTYPE_PID);

@@ -4,7 +4,8 @@
 #define GDA_RQ_H
 
 /*
- * A receive queue, which QPs of several contexts' workers may share. @lock guards the engine's part
+ * A receive queue. Workers of the contexts that send take entries from it, several at once if it is
+ * shared. @lock guards the engine's part
  * and what is open of each QP; locks of CQs are taken below it.
  */
 struct gda_rq {

@@ -23,7 +23,6 @@
 #define GDA_RDMA_PORT		1U
 #define GDA_RDMA_LID		1U
 #define GDA_RDMA_PKEY		0xffffU
-#define GDA_RDMA_UIDX_NONE	0xffffffU
 
 /* Of a work request, and of a receive: most bytes, and those of a segment. */
 #define GDA_RDMA_SEND_BYTES	1008U

@@ -2,10 +2,10 @@
 /*
  * Who responds to whom.
  *
- * A verbs QP names its peer by number, and each side on its own. Work of a QP is carried out from
- * when it is in RTS and the peer is in RTR or RTS and names it too. The peer is then sought by
- * whichever of both changes its state last; each of them knows the other. With peers=user (main.c) the QPs of other users do not
- * exist for it.
+ * A verbs QP names its peer by number, and each side on its own. A QP gets its peer once it is in RTS
+ * and the peer is in RTR or RTS and names it as well; until then its work waits, or fails when
+ * gda_rdma_give_up() runs. Each change of state looks from both sides: may I have my peer, and may
+ * the QP that I name have me? With peers=user (main.c) the QPs of other users do not exist for it.
  *
  * All is under rdma->peers_lock. gda_core takes a QP out of its table before qp_disconnect(), so
  * that one which is found here is not freed before the lock is dropped.

@@ -177,9 +177,6 @@ static void gda_rdma_qp_enter(struct gda_rdma_qp *qp, enum ib_qp_state state)
 	unsigned long patience;
 
 	cancel_delayed_work_sync(&qp->give_up);
-	if (state == IB_QPS_RTR || state == IB_QPS_RTS)
-		gda_executor_qp_rnr(qp->exec, gda_rdma_rnr_retry(&qp->attr),
-				    qp->attr.min_rnr_timer);
 	/* before it loses those that it works with, or a visit would find them gone */
 	if (state == IB_QPS_ERR)
 		gda_executor_qp_fail(qp->exec, flush);
@@ -221,6 +218,9 @@ static int gda_rdma_modify_locked(struct gda_rdma_qp *qp, struct ib_qp_attr *att
 	if (!gda_rdma_times_ok(attr, mask))
 		return -EINVAL;
 	gda_rdma_qp_keep(qp, attr, mask);
+	if (mask & (IB_QP_MIN_RNR_TIMER | IB_QP_RNR_RETRY))
+		gda_executor_qp_rnr(qp->exec, gda_rdma_rnr_retry(&qp->attr),
+				    qp->attr.min_rnr_timer);
 	if (mask & IB_QP_STATE && (next != state || next == IB_QPS_RESET))
 		gda_rdma_qp_enter(qp, next);
 	return 0;
@@ -271,6 +271,8 @@ int gda_rdma_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	mutex_lock(&qp->lock);
 	qp->exec = NULL;
 	mutex_unlock(&qp->lock);
+	/* a receive that it has begun at its peer is not to stay open */
+	gda_client_qp_stop(qp->ctx, qp->handle);
 	gda_client_destroy(qp->ctx, qp->handle);
 	return 0;
 }

@@ -130,6 +130,12 @@ static int gda_explain_unrung(struct gda_explanation *e)
 		       "reserved, but never rung: who posts it, or one before it, is still at it");
 }
 
+static int gda_explain_full(struct gda_explanation *e)
+{
+	return gda_say(e, GDA_WHY_PEER_FULL,
+		       "QP %#x, the peer, has no room for an immediate: its CQ is full", e->q.peer);
+}
+
 /* The executor has seen it. */
 static int gda_explain_seen(struct gda_explanation *e)
 {
@@ -139,9 +145,7 @@ static int gda_explain_seen(struct gda_explanation *e)
 	if (q->consumer > e->ticket)
 		return gda_say(e, GDA_WHY_DONE, "done, just now");
 	if (q->delayed)
-		return gda_say(e, GDA_WHY_PEER_FULL,
-			       "QP %#x, the peer, has no room for an immediate: its CQ is full",
-			       q->peer);
+		return gda_explain_full(e);
 	if (q->in_flight)
 		return gda_say(e, GDA_WHY_IN_FLIGHT,
 			       "in flight: the device was given %u work requests, and is not done",
@@ -157,6 +161,9 @@ static int gda_explain_unseen(struct gda_explanation *e)
 	struct gda_qp_query before = e->q;
 	int err;
 
+	/* the queue is not looked at, and what is before this ticket has no room */
+	if (before.delayed)
+		return gda_explain_full(e);
 	if (before.worker == GDA_QP_WORKER_NONE)
 		return gda_say(e, GDA_WHY_RUNS, "rung: the device reads its queue by itself");
 	if (e->at_once)

@@ -269,16 +269,19 @@ TEST_F(explain, M4_no_processor)
 	for (int i = 0; i < TRIES && why != GDA_WHY_NO_PROCESSOR; i++) {
 		t = s_put(a, 0, b, 0, 8, 0);
 		ASSERT_GE(t, 0);
+		/* the kernel's device carries a post out by its fault, where the worker cannot */
+		if (!inproc)
+			ASSERT_OK(gda_wait(a->v, t, 0));
 		why = gda_explain(a->v, t, self->text, sizeof(self->text));
 		/* in a guest that has few processors itself, the hogs do not run all the time */
 		if (why != GDA_WHY_NO_PROCESSOR)
 			usleep(1000 * (unsigned int)i);
 	}
 	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
-	EXPECT_EQ(GDA_WHY_NO_PROCESSOR, why) {
+	EXPECT_EQ(inproc ? GDA_WHY_NO_PROCESSOR : GDA_WHY_DONE, why) {
 		TH_LOG("%s", self->text);
 	}
-	EXPECT_NE(NULL, strstr(self->text, "no processor"));
+	EXPECT_NE(NULL, strstr(self->text, inproc ? "no processor" : "done"));
 	for (int i = 0; i < 2; i++)
 		pthread_join(hog[i], NULL);
 	ASSERT_OK(gda_quiet(a->v, gda_clock_ns() + S_TIMEOUT_NS));

@@ -214,6 +214,21 @@ TEST_F(record, M4_connected_registered_revoked_lost)
 	EXPECT_EQ(GDA_CAUSE_PEER, r.cause);
 }
 
+/* Something for the worker. A post may be carried out by its poster; a connection is not. */
+static int give_work(struct s_end *a)
+{
+	struct gda_qp *qp[2];
+	int err;
+
+	err = s_qp_open(a->ctx, 16, S_TIMEOUT_NS, &qp[0]);
+	err = err ? err : s_qp_open(a->ctx, 16, S_TIMEOUT_NS, &qp[1]);
+	err = err ? err : s_connect(qp[0], qp[1]);
+	if (err)
+		return err;
+	gda_qp_destroy(qp[0]);
+	return gda_qp_destroy(qp[1]);
+}
+
 TEST_F(record, M4_sleep_and_wake)
 {
 	struct s_end *a = &self->end[0], *b = &self->end[1];
@@ -223,9 +238,11 @@ TEST_F(record, M4_sleep_and_wake)
 	ASSERT_EQ(0, s_put(a, 0, b, 0, 8, 0));
 	while (!gda_test(a->v, 0))
 		usleep(100);
+	ASSERT_OK(give_work(a));
 	sleep = await(self->reader[0], GDA_RECORD_SLEEP);
 	ASSERT_NE(0, sleep.seq);
 	ASSERT_EQ(1, s_put(a, 0, b, 0, 8, 0));
+	ASSERT_OK(give_work(a));
 	wake = await(self->reader[0], GDA_RECORD_WAKE);
 	EXPECT_GT(wake.seq, sleep.seq);
 	ASSERT_OK(gda_wait(a->v, 1, 0));

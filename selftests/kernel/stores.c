@@ -184,6 +184,8 @@ TEST_F(stores, E3_every_store_rings)
 		uint64_t before, woken, index;
 
 		ASSERT_TRUE(t_nl_asleep(&self->nl, self->id));
+		/* posts that come soon one after the other have the worker poll */
+		usleep(2000);
 		before = visits(self);
 		woken = wakeups(self);
 		index = post_by(qp, &nop, &ways[i]);

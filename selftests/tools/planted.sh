@@ -14,6 +14,7 @@ rows() {
 		grep -rhoE '\b(item_?|I40_|[A-Z]_?)[0-9]+_' selftests/*/*.c selftests/*/*.sh | sed 's/_$//'
 	else
 		cut -f 1 selftests/attacks.txt
+		grep -rhoE '\bI[0-9]+_[0-9]+_' selftests/kernel/*.c | sed 's/_$//'
 	fi
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The kernel as the engine's host: the gda_host_*() functions. Except gda_host_kick(), a worker
- * calls them under gda_srcu, which keeps the QP, its peer, their CQs and all MRs alive; they do
+ * The kernel as the engine's host: the gda_host_*() functions. Except gda_host_kick(), whoever
+ * visits, a worker or a fault, calls them under gda_srcu, which keeps the QP, its peer, their CQs and all MRs alive; they do
  * not sleep, allocate or take locks of memory management.
  */
 #include <linux/ktime.h>

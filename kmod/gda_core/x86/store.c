@@ -142,5 +142,7 @@ bool gda_store_emulate(const struct vm_fault *vmf, void *page)
 	else
 		WRITE_ONCE(*(u32 *)(page + offset), (u32)value);
 	regs->ip += insn.at;
+	/* of the store that faulted: else a breakpoint at the next one would be passed over */
+	regs->flags &= ~X86_EFLAGS_RF;
 	return true;
 }

@@ -9,8 +9,8 @@
  * doorbells serves all QPs of the context, and says only that something was posted: the records
  * say what; numbers and keys are random, since nobody consents to a connection by an address.
  *
- * All calls but gda_client_close() are made by the process, or for it, and may sleep. Handles are
- * of one context.
+ * All calls may sleep. What opens, maps, creates or registers is called in the process; close,
+ * destroy, stop and reset may be called in any. Handles are of one context.
  */
 #ifndef GDA_CLIENT_H
 #define GDA_CLIENT_H
@@ -42,7 +42,7 @@ void gda_client_close(struct gda_ctx *ctx);
 
 /**
  * gda_client_count - count something of a client's own as an object
- * @ctx: the context, whose users have a limit of objects
+ * @ctx: the context; the object counts towards the limit of the user who opened it
  *
  * Return: 0; -ENOSPC or another error of a creation: it may not be.
  */
@@ -70,8 +70,9 @@ int gda_client_mmap(struct gda_ctx *ctx, struct vm_area_struct *vma);
  * @wide: an entry is the second half of a place twice as long
  * @entries: address of them in the calling process
  * @record: address of its record: 4 bytes of consumer index, and 4 that arm it
- * @handler: optional; called once after the record has armed the CQ and it has an entry, by the
- *	worker or by whoever calls for the context. Under a spinlock; must not sleep
+ * @handler: optional; called once for each time that the record armed the CQ, when there is an
+ *	entry that the consumer had not read; by the context's worker, or in a call of this header.
+ *	Under a spinlock; must not sleep
  * @priv: its argument
  */
 struct gda_client_cq_attr {
@@ -111,7 +112,8 @@ struct gda_client_srq_attr {
  * @sq_depth: slots, a power of two; 0: nothing is ever posted to it
  * @srq: handle of an SRQ in place of a receive queue; 0: none
  * @sq: address of the slots in the calling process
- * @rq_depth: entries of the receive queue, a power of two; 0: nothing can be sent to it
+ * @rq_depth: entries of the receive queue, a power of two; 0: it has none of its own. Without
+ *	@srq, too, nothing can be sent to it, nor an immediate, and @recv_cq is not used
  * @rq_shift: log2 of an entry's bytes, 4 to 9
  * @rq: address of the entries in the calling process
  * @record: address of its record: 4 bytes of receive index, and 4 of send index

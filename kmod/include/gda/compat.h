@@ -219,10 +219,10 @@ static struct ib_mr *fn##_op(struct ib_pd *pd, u64 start, u64 length, u64 iova, 
 #endif
 #define gda_ib_reg_user_mr(fn)	fn##_op
 
-/* Until 6.5 a fault always held mmap_lock. Its VMA may be gone when this returns. */
+/* Until 6.5 such a fault always held mmap_lock. Its VMA may be gone when this returns. */
 static inline void gda_fault_unlock(struct vm_fault *vmf)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
 	release_fault_lock(vmf);
 #else
 	mmap_read_unlock(vmf->vma->vm_mm);

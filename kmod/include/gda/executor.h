@@ -344,9 +344,11 @@ bool gda_executor_qp_failed(const struct gda_executor_qp *qp);
 
 /**
  * gda_executor_qp_rnr - say what a QP does where a peer has no room for what it sends
- * @qp: a QP that the engine carries out, and that is not ready
+ * @qp: a QP that the engine carries out
  * @retry: as gda_qp_create.rnr_retry
  * @timer: as gda_qp_create.min_rnr_timer, for what is sent to this QP
+ *
+ * Any context, in any state of the QP.
  */
 void gda_executor_qp_rnr(struct gda_executor_qp *qp, u32 retry, u32 timer);
 

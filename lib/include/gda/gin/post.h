@@ -144,6 +144,7 @@ GDA_HELPER struct gda_wr gda_gin_wr_of(const struct gda_gin_wr *wr, int get)
  * struct gda_gin_port - the queue that a verb goes to
  * @q: the queue
  * @dialect: that it speaks, as a constant where there are two at most
+ * @unused: 0
  *
  * Not for programs. A verb looks at the dialect once, when it has its queue: one that speaks
  * another than the first is served by a function off the path, gda_gin_put_other() and its like,
@@ -152,6 +153,7 @@ GDA_HELPER struct gda_wr gda_gin_wr_of(const struct gda_gin_wr *wr, int get)
 struct gda_gin_port {
 	struct gda_gin_queue *q;
 	uint32_t dialect;
+	uint32_t unused;
 };
 
 GDA_HELPER struct gda_gin_port gda_gin_port_first(struct gda_gin_queue *q)
@@ -160,6 +162,7 @@ GDA_HELPER struct gda_gin_port gda_gin_port_first(struct gda_gin_queue *q)
 
 	port.q = q;
 	port.dialect = GDA_WQE_FIRST;
+	port.unused = 0;
 	return port;
 }
 
@@ -169,6 +172,7 @@ GDA_HELPER struct gda_gin_port gda_gin_port_other(struct gda_gin_queue *q)
 
 	port.q = q;
 	port.dialect = gda_wqe_other(gda_gin_view(q)->dialect);
+	port.unused = 0;
 	return port;
 }
 
