@@ -261,7 +261,7 @@ void gda_qp_reset(struct gda_qp *qp)
 	WRITE_ONCE(q->fail, 0);
 	qp->lost = 0;
 	memset(&qp->stats, 0, sizeof(qp->stats));
-	/* what is in it was before: libmlx5 sets it to zero only afterwards */
+	/* what is in it was before: a verbs library sets it to zero only afterwards */
 	gda_umem_clear(&qp->rec_umem);
 	if (qp->rq)
 		gda_rq_init(&qp->rq->engine_rq);
