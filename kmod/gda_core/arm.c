@@ -9,7 +9,7 @@
  */
 #include "gda_private.h"
 
-/* What is there before a consumer stores anything: no dialect's consumer begins with it. */
+/* The word before a consumer has stored any: none stores this one. */
 #define GDA_ARM_NEVER	0xffffffffU
 
 #define GDA_ARM_MARK	XA_MARK_1

@@ -98,6 +98,14 @@ static bool gda_doorbell_needed(const struct gda_db_page *db_page)
 	return gda_doorbell_polled(db_page) || db_page->paced;
 }
 
+/* The page is about to be installed, and the program stores to it without a fault. */
+static void gda_doorbell_map(struct gda_ctx *ctx, struct gda_db_page *db_page, u64 now)
+{
+	if (!gda_doorbell_needed(db_page))
+		gda_doorbell_set_mapped(db_page, now);
+	gda_doorbell_begin(ctx, db_page, now);
+}
+
 /* May a fault carry out a store to the page, so that the page stays as it is? */
 static bool gda_doorbell_may_serve(const struct gda_ctx *ctx, const struct gda_db_page *db_page)
 {
@@ -105,7 +113,7 @@ static bool gda_doorbell_may_serve(const struct gda_ctx *ctx, const struct gda_d
 	       READ_ONCE(ctx->payer.place) == GDA_PAYER_PAYS && !READ_ONCE(ctx->worker.stopped);
 }
 
-/* What a fault leaves of the work that a store has announced. */
+/* Has a fault done all work that a store has announced, or who does the rest? */
 enum gda_doorbell_rest {
 	GDA_DOORBELL_DONE,
 	GDA_DOORBELL_MORE,		/* for the worker, which scans the page */
@@ -187,9 +195,7 @@ enum gda_doorbell_answer gda_doorbell_fault(struct gda_ctx *ctx, struct gda_db_p
 	    gda_store_emulate(vmf, db_page->region->kaddr))
 		return gda_doorbell_serve(ctx, db_page, slot, now) ? GDA_DOORBELL_YIELD :
 								     GDA_DOORBELL_STORED;
-	if (!gda_doorbell_needed(db_page))
-		gda_doorbell_set_mapped(db_page, now);
-	gda_doorbell_begin(ctx, db_page, now);
+	gda_doorbell_map(ctx, db_page, now);
 	return GDA_DOORBELL_MAP;
 }
 
@@ -279,13 +285,6 @@ static bool gda_doorbell_may_serve_any(const struct gda_ctx *ctx)
 	return true;
 }
 
-static void gda_doorbell_map_any(struct gda_ctx *ctx, struct gda_db_page *db_page, u64 now)
-{
-	if (!gda_doorbell_needed(db_page))
-		gda_doorbell_set_mapped(db_page, now);
-	gda_doorbell_begin(ctx, db_page, now);
-}
-
 /*
  * As gda_doorbell_fault(), of a client's page of doorbells, behind which are all queues of the
  * context: a page of these can be silent only while that one is in no page table.
@@ -305,7 +304,7 @@ enum gda_doorbell_answer gda_doorbell_fault_all(struct gda_ctx *ctx, const struc
 							  GDA_DOORBELL_STORED;
 	for (page = 0; page < GDA_CELL_PAGES; page++)
 		if (ctx->db[page])
-			gda_doorbell_map_any(ctx, ctx->db[page], now);
+			gda_doorbell_map(ctx, ctx->db[page], now);
 	gda_worker_kick(ctx);
 	return GDA_DOORBELL_MAP;
 }

@@ -18,14 +18,13 @@ static void gda_rdma_cq_event(void *priv)
 		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
 }
 
-/* What the caller's library asks of the CQ, and no more than this device has. */
+/* Copy in how the caller's library wants its CQ, and refuse what this device does not have. */
 static int gda_rdma_cq_request(struct ib_udata *udata, struct mlx5_ib_create_cq *req)
 {
 	int ret;
 
-	if (udata->inlen < offsetofend(struct mlx5_ib_create_cq, cqe_comp_res_format))
-		return -EINVAL;
-	ret = ib_copy_from_udata(req, udata, min(udata->inlen, sizeof(*req)));
+	ret = gda_rdma_ask(udata, req, sizeof(*req),
+			   offsetofend(struct mlx5_ib_create_cq, cqe_comp_res_format));
 	if (ret)
 		return ret;
 	if (req->cqe_comp_en || req->flags)
@@ -68,7 +67,7 @@ int gda_rdma_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 	if (ret < 0)
 		return ret;
 	cq->handle = ret;
-	ret = ib_copy_to_udata(udata, &resp, min(udata->outlen, sizeof(resp)));
+	ret = gda_rdma_answer(udata, &resp, sizeof(resp));
 	if (ret)
 		gda_client_destroy(cq->ctx, cq->handle);
 	return ret;

@@ -23,7 +23,7 @@
 #define GDA_RDMA_REGISTERS		2U
 #define GDA_RDMA_REGISTER_BYTES		512U
 
-static int gda_rdma_answer(struct ib_udata *udata, u8 cqe_version)
+static int gda_rdma_describe(struct ib_udata *udata, u8 cqe_version)
 {
 	struct mlx5_ib_alloc_ucontext_resp resp = {
 		.qp_tab_size = 1U << 18,
@@ -43,7 +43,7 @@ static int gda_rdma_answer(struct ib_udata *udata, u8 cqe_version)
 	};
 
 	resp.response_length = min(udata->outlen, sizeof(resp));
-	return ib_copy_to_udata(udata, &resp, resp.response_length);
+	return gda_rdma_answer(udata, &resp, sizeof(resp));
 }
 
 int gda_rdma_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
@@ -52,9 +52,7 @@ int gda_rdma_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
 	struct mlx5_ib_alloc_ucontext_req_v2 req = { };
 	int ret;
 
-	if (udata->inlen < sizeof(struct mlx5_ib_alloc_ucontext_req))
-		return -EINVAL;
-	ret = ib_copy_from_udata(&req, udata, min(udata->inlen, sizeof(req)));
+	ret = gda_rdma_ask(udata, &req, sizeof(req), sizeof(struct mlx5_ib_alloc_ucontext_req));
 	if (ret)
 		return ret;
 	if (req.flags)
@@ -66,7 +64,7 @@ int gda_rdma_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
 	if (IS_ERR(ctx->ctx))
 		return PTR_ERR(ctx->ctx);
 	ctx->user = current_euid();
-	ret = gda_rdma_answer(udata, 1);
+	ret = gda_rdma_describe(udata, 1);
 	if (ret)
 		gda_client_close(ctx->ctx);
 	return ret;
@@ -109,7 +107,7 @@ int gda_rdma_alloc_pd(struct ib_pd *ib, struct ib_udata *udata)
 	ret = gda_client_count(pd->ctx);
 	if (ret)
 		return ret;
-	ret = ib_copy_to_udata(udata, &resp, min(udata->outlen, sizeof(resp)));
+	ret = gda_rdma_answer(udata, &resp, sizeof(resp));
 	if (ret)
 		gda_client_uncount(pd->ctx);
 	return ret;

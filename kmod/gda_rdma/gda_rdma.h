@@ -144,6 +144,25 @@ static inline struct gda_rdma *gda_rdma_of(struct ib_device *ib)
 	return gda_rdma_device_of(ib)->rdma;
 }
 
+/*
+ * Copy in what the caller's library asks, at least @least bytes of it. A newer library may ask for
+ * what this device does not know, by bytes behind @size: only zeros are taken for nothing.
+ */
+static inline int gda_rdma_ask(struct ib_udata *udata, void *req, size_t size, size_t least)
+{
+	if (udata->inlen < least)
+		return -EINVAL;
+	if (udata->inlen > size && !ib_is_udata_cleared(udata, size, udata->inlen - size))
+		return -EOPNOTSUPP;
+	return ib_copy_from_udata(req, udata, min(udata->inlen, size));
+}
+
+/* Copy the answer out, as far as the caller's library has room for it. */
+static inline int gda_rdma_answer(struct ib_udata *udata, void *resp, size_t size)
+{
+	return ib_copy_to_udata(udata, resp, min(udata->outlen, size));
+}
+
 /* main.c */
 extern bool gda_rdma_peers_any;
 

@@ -179,4 +179,5 @@ module_exit(gda_rdma_exit);
 
 MODULE_DESCRIPTION("An RDMA device without a NIC: verbs on queues that gda_core carries out");
 MODULE_LICENSE("GPL");
+MODULE_SOFTDEP("post: ib_uverbs");
 GDA_IMPORT_NS(GDA);

@@ -9,7 +9,7 @@
 #define GDA_RDMA_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |	\
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
 
-/* What changes nothing here: all memory is kept as ordered as any, in pages of any size. */
+/* Flags that change nothing: all accesses are ordered here, and pages may have any size. */
 #define GDA_RDMA_ACCESS_IGNORED	(IB_ACCESS_OPTIONAL | IB_ACCESS_HUGETLB)
 
 u32 gda_rdma_access(int access)

@@ -71,7 +71,7 @@ static unsigned long gda_rdma_patience(const struct ib_qp_attr *attr)
 /* A count of 7 stands for no end, as InfiniBand has it. */
 static u32 gda_rdma_rnr_retry(const struct ib_qp_attr *attr)
 {
-	return attr->rnr_retry == 7 ? U32_MAX : attr->rnr_retry;
+	return attr->rnr_retry == GDA_RDMA_RETRY_MAX ? U32_MAX : attr->rnr_retry;
 }
 
 /* The peer has not come: the queue is ready without one, and what is posted fails. */
@@ -97,9 +97,8 @@ static int gda_rdma_qp_request(const struct ib_qp_init_attr *init, struct ib_uda
 
 	if (init->qp_type != IB_QPT_RC || init->create_flags)
 		return -EOPNOTSUPP;
-	if (udata->inlen < offsetofend(struct mlx5_ib_create_qp, bfreg_index))
-		return -EINVAL;
-	ret = ib_copy_from_udata(req, udata, min(udata->inlen, sizeof(*req)));
+	ret = gda_rdma_ask(udata, req, sizeof(*req),
+			   offsetofend(struct mlx5_ib_create_qp, bfreg_index));
 	if (ret)
 		return ret;
 	if (req->flags & ~GDA_RDMA_QP_FLAGS)
@@ -122,7 +121,7 @@ static int gda_rdma_qp_answer(struct gda_rdma_qp *qp, struct ib_udata *udata)
 	struct mlx5_ib_create_qp_resp resp = { };
 
 	qp->ib.qp_num = qp->exec->number;
-	return ib_copy_to_udata(udata, &resp, min(udata->outlen, sizeof(resp)));
+	return gda_rdma_answer(udata, &resp, sizeof(resp));
 }
 
 int gda_rdma_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, struct ib_udata *udata)

@@ -26,9 +26,7 @@ static int gda_rdma_srq_request(const struct ib_srq_init_attr *init, struct ib_u
 	if (init->attr.max_wr >= GDA_RDMA_RECVS ||
 	    init->attr.max_sge >= GDA_RDMA_RECV_BYTES / GDA_RDMA_SEGMENT_BYTES)
 		return -EINVAL;
-	if (udata->inlen < offsetofend(struct mlx5_ib_create_srq, flags))
-		return -EINVAL;
-	ret = ib_copy_from_udata(req, udata, min(udata->inlen, sizeof(*req)));
+	ret = gda_rdma_ask(udata, req, sizeof(*req), offsetofend(struct mlx5_ib_create_srq, flags));
 	if (ret)
 		return ret;
 	return req->flags ? -EOPNOTSUPP : 0;
@@ -67,7 +65,7 @@ int gda_rdma_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *init, struct
 	init->attr.max_wr = srq->max_wr;
 	/* libmlx5 knows one by a number of its own as well, which no completion here has */
 	resp.srqn = srq->handle;
-	ret = ib_copy_to_udata(udata, &resp, min(udata->outlen, sizeof(resp)));
+	ret = gda_rdma_answer(udata, &resp, sizeof(resp));
 	if (ret)
 		gda_client_destroy(srq->ctx, srq->handle);
 	return ret;

@@ -30,7 +30,7 @@ pairs=(
 	"srq_pingpong ibv_srq_pingpong -n 200"
 	"rc_pingpong_by_event ibv_rc_pingpong -n 200 -e"
 )
-echo "1..${#pairs[@]}"
+echo "1..$((${#pairs[@]} + 1))"
 n=0 rc=0
 ok() { # OK NAME LOG...
 	n=$((n + 1))
@@ -61,4 +61,18 @@ for pair in "${pairs[@]}"; do
 	wait $! || ret=1
 	ok $ret "$name" /tmp/rdma.server /tmp/rdma.client
 done
+if ! command -v ibv_rc_pingpong >/dev/null; then
+	echo "ok $((n + 1)) rdma_resource_names_the_process # SKIP no ibv_rc_pingpong"
+	exit $rc
+fi
+# A server that waits for its client holds a QP.
+ibv_rc_pingpong -d gda0 -p 18500 >/dev/null 2>&1 &
+for ((i = 0; i < 100; i++)); do
+	rdma resource show qp >/tmp/rdma.resource 2>&1
+	! grep -q 'gda0.*comm ibv_rc_pingpong' /tmp/rdma.resource || break
+	sleep 0.1
+done
+grep -q 'gda0.*comm ibv_rc_pingpong' /tmp/rdma.resource
+ok $? rdma_resource_names_the_process /tmp/rdma.resource
+kill $!
 exit $rc

@@ -9,7 +9,7 @@ TEST_VM		+= $(if $(VERBS),$(addprefix $(RDMA_OUT)/,verbs recv programs))
 
 $(addprefix $(RDMA_OUT)/,verbs.bin recv.bin): $(RDMA_OUT)/%.bin: selftests/rdma/%.c selftests/rdma/rc.h selftests/rdma/rdma.mk | $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
-	$(CC) -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ $< -libverbs
+	$(CC) -Iuapi -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ $< -libverbs
 
 $(RDMA_OUT)/programs.bin: selftests/rdma/programs.sh
 	install -D -m 755 $< $@

@@ -4,6 +4,7 @@
  * reaches what. rdma.sh runs it in the guest.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
@@ -12,12 +13,15 @@
 #include <rdma/mlx5-abi.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <gda/ioctl.h>
 
 #include "kselftest_harness.h"
 #include "rc.h"
@@ -358,22 +362,38 @@ TEST_F(rc, times_and_counts_beyond_their_fields_are_refused)
 	EXPECT_EQ(0, rc_rts(self->qa, 31));
 }
 
-/* CREATE_CQ as libibverbs and libmlx5 would write it, but for the addresses. */
-static int raw_cq(struct ibv_context *verbs, uint64_t entries, uint64_t record, uint32_t bytes)
+/* CREATE_CQ as libibverbs and libmlx5 would write it, but for the addresses, and a @later member. */
+static int raw_cq_of(struct ibv_context *verbs, uint64_t entries, uint64_t record, uint32_t bytes,
+		     uint64_t later)
 {
 	struct ib_uverbs_create_cq_resp resp[2];
 	struct {
 		struct ib_uverbs_cmd_hdr hdr;
 		struct ib_uverbs_create_cq cq;
 		struct mlx5_ib_create_cq mlx5;
+		uint64_t later;
 	} cmd = {
 		.hdr = { .command = IB_USER_VERBS_CMD_CREATE_CQ, .in_words = sizeof(cmd) / 4,
 			 .out_words = sizeof(resp) / 4 },
 		.cq = { .response = (uintptr_t)resp, .cqe = 63, .comp_channel = -1 },
 		.mlx5 = { .buf_addr = entries, .db_addr = record, .cqe_size = bytes },
+		.later = later,
 	};
 
 	return write(verbs->cmd_fd, &cmd, sizeof(cmd)) == sizeof(cmd) ? 0 : errno;
+}
+
+static int raw_cq(struct ibv_context *verbs, uint64_t entries, uint64_t record, uint32_t bytes)
+{
+	return raw_cq_of(verbs, entries, record, bytes, 0);
+}
+
+TEST_F(rc, what_a_newer_library_asks_is_refused_if_it_is_something)
+{
+	uint64_t good = (uintptr_t)self->a.memory;
+
+	EXPECT_EQ(EOPNOTSUPP, raw_cq_of(self->a.verbs, good, good + 65536, 64, 1));
+	EXPECT_EQ(0, raw_cq_of(self->a.verbs, good, good + 65536, 64, 0));
 }
 
 TEST_F(rc, X5_a_cq_without_memory_is_refused)
@@ -550,6 +570,19 @@ TEST_F(rc, X3_of_the_file_only_the_doorbells_can_be_mapped)
 	EXPECT_EQ(MAP_FAILED, mmap(NULL, 4096, PROT_WRITE | PROT_EXEC, MAP_SHARED, fd, 0));
 	EXPECT_EQ(MAP_FAILED, mmap(NULL, 4096, PROT_WRITE, MAP_PRIVATE, fd, 0));
 	EXPECT_NE(MAP_FAILED, mmap(NULL, 4096, PROT_WRITE, MAP_SHARED, fd, 0));
+}
+
+TEST(X1_dev_gda_cannot_be_bound_to_it)
+{
+	struct gda_bind bind = { .size = sizeof(bind), .device = "rdma:gda0" };
+	int fd = open("/dev/gda", O_RDWR | O_CLOEXEC);
+
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(-1, ioctl(fd, GDA_IOC_BIND, &bind));
+	EXPECT_EQ(EOPNOTSUPP, errno);
+	bind = (struct gda_bind) { .size = sizeof(bind), .device = "soft0" };
+	EXPECT_EQ(0, ioctl(fd, GDA_IOC_BIND, &bind));
+	close(fd);
 }
 
 TEST(X8_pinned_memory_is_limited)
