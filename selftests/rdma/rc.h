@@ -6,11 +6,15 @@
 #ifndef RC_H
 #define RC_H
 
+#include <errno.h>
 #include <infiniband/verbs.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/mlx5-abi.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define RC_BYTES	(1U << 20)
 #define RC_DEPTH	256
@@ -207,6 +211,33 @@ static inline int rc_do(struct rc *rc, struct ibv_qp *qp, const struct rc_post *
 	int ret = rc_post(rc, qp, p);
 
 	return ret ? -2 : rc_poll(rc, &wc, 20000);
+}
+
+/* CREATE_CQ as libibverbs and libmlx5 would write it, but for the addresses, and a @later member. */
+static inline int raw_cq_of(struct ibv_context *verbs, uint64_t entries, uint64_t record,
+			    uint32_t bytes, uint64_t later)
+{
+	struct ib_uverbs_create_cq_resp resp[2];
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_create_cq cq;
+		struct mlx5_ib_create_cq mlx5;
+		uint64_t later;
+	} cmd = {
+		.hdr = { .command = IB_USER_VERBS_CMD_CREATE_CQ, .in_words = sizeof(cmd) / 4,
+			 .out_words = sizeof(resp) / 4 },
+		.cq = { .response = (uintptr_t)resp, .cqe = 63, .comp_channel = -1 },
+		.mlx5 = { .buf_addr = entries, .db_addr = record, .cqe_size = bytes },
+		.later = later,
+	};
+
+	return write(verbs->cmd_fd, &cmd, sizeof(cmd)) == sizeof(cmd) ? 0 : errno;
+}
+
+static inline int raw_cq(struct ibv_context *verbs, uint64_t entries, uint64_t record,
+			 uint32_t bytes)
+{
+	return raw_cq_of(verbs, entries, record, bytes, 0);
 }
 
 #endif /* RC_H */

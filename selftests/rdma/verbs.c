@@ -9,8 +9,6 @@
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
-#include <rdma/ib_user_verbs.h>
-#include <rdma/mlx5-abi.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
@@ -360,32 +358,6 @@ TEST_F(rc, times_and_counts_beyond_their_fields_are_refused)
 	ASSERT_EQ(0, rc_rtr(self->qa, self->qb->qp_num));
 	EXPECT_EQ(EINVAL, rc_rts(self->qa, 32));
 	EXPECT_EQ(0, rc_rts(self->qa, 31));
-}
-
-/* CREATE_CQ as libibverbs and libmlx5 would write it, but for the addresses, and a @later member. */
-static int raw_cq_of(struct ibv_context *verbs, uint64_t entries, uint64_t record, uint32_t bytes,
-		     uint64_t later)
-{
-	struct ib_uverbs_create_cq_resp resp[2];
-	struct {
-		struct ib_uverbs_cmd_hdr hdr;
-		struct ib_uverbs_create_cq cq;
-		struct mlx5_ib_create_cq mlx5;
-		uint64_t later;
-	} cmd = {
-		.hdr = { .command = IB_USER_VERBS_CMD_CREATE_CQ, .in_words = sizeof(cmd) / 4,
-			 .out_words = sizeof(resp) / 4 },
-		.cq = { .response = (uintptr_t)resp, .cqe = 63, .comp_channel = -1 },
-		.mlx5 = { .buf_addr = entries, .db_addr = record, .cqe_size = bytes },
-		.later = later,
-	};
-
-	return write(verbs->cmd_fd, &cmd, sizeof(cmd)) == sizeof(cmd) ? 0 : errno;
-}
-
-static int raw_cq(struct ibv_context *verbs, uint64_t entries, uint64_t record, uint32_t bytes)
-{
-	return raw_cq_of(verbs, entries, record, bytes, 0);
 }
 
 TEST_F(rc, what_a_newer_library_asks_is_refused_if_it_is_something)
