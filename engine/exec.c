@@ -287,8 +287,11 @@ noinline int gda_exec_not_ready(struct gda_engine_qp *q, struct gda_exec_scope *
 	u32 delay = delays[READ_ONCE(scope->peer->min_rnr_timer)];
 	u32 retry = READ_ONCE(q->rnr_retry);
 
-	if (retry != GDA_ENGINE_RNR_FOREVER && q->rnr_tries++ >= retry)
-		return gda_exec_fail(GDA_CLASS_RNR, GDA_CAUSE_RECV);
+	if (retry != GDA_ENGINE_RNR_FOREVER) {
+		if (q->rnr_tries >= retry)
+			return gda_exec_fail(GDA_CLASS_RNR, GDA_CAUSE_RECV);
+		q->rnr_tries++;
+	}
 	q->busy = true;
 	/* nothing after it may be begun */
 	scope->until = q->bytes;
