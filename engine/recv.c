@@ -74,7 +74,7 @@ bool gda_rq_flush(struct gda_engine_qp *q)
 		.uidx_imm = (u64)q->user_index << 32,
 	};
 
-	q->recv_closed = true;
+	WRITE_ONCE(q->recv_closed, true);
 	smp_mb(); /* pairs with gda_send_place(): the state was set before */
 	/* a sender moves bytes into it, and stops soon: it is flushed then */
 	if (q->recv_open && smp_load_acquire(&q->recv_moves))
@@ -93,7 +93,8 @@ bool gda_rq_flush(struct gda_engine_qp *q)
 
 bool gda_rq_pending(const struct gda_engine_qp *q)
 {
-	return READ_ONCE(q->recv_open) || gda_rq_has(q->rq);
+	/* the first call closes it, also where there is none */
+	return !READ_ONCE(q->recv_closed) || READ_ONCE(q->recv_open) || gda_rq_has(q->rq);
 }
 
 u32 gda_recv_flush(struct gda_engine_qp *q, u32 most)

@@ -93,12 +93,12 @@ int gda_rq_end(struct gda_engine_qp *peer, const struct gda_completion *c);
 bool gda_rq_flush(struct gda_engine_qp *q);
 
 /**
- * gda_rq_pending - would gda_rq_flush() find an entry?
+ * gda_rq_pending - is gda_rq_flush() to be called?
  * @q: a queue that has failed, and has a receive queue
  *
  * Needs no lock.
  *
- * Return: whether it would.
+ * Return: whether it was not called yet, or would find an entry.
  */
 bool gda_rq_pending(const struct gda_engine_qp *q);
 

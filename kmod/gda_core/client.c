@@ -117,12 +117,12 @@ int gda_client_mmap(struct gda_ctx *ctx, struct vm_area_struct *vma)
 }
 GDA_EXPORT(gda_client_mmap);
 
-/* Nobody is told of the object by an ioctl: its creation is complete. */
-static int gda_client_publish(struct gda_ctx *ctx, struct gda_object *obj)
+/* Nobody is told of the object by an ioctl: its creation is complete, unless @ret is an error. */
+static int gda_client_publish(struct gda_ctx *ctx, struct gda_object *obj, int ret)
 {
 	int handle = obj->handle;
-	int ret = gda_headroom_check();
 
+	ret = ret ?: gda_headroom_check();
 	mutex_lock(&ctx->lock);
 	if (READ_ONCE(ctx->dead) && !ret)
 		ret = -ENODEV;
@@ -157,7 +157,9 @@ int gda_client_cq_create(struct gda_ctx *ctx, const struct gda_client_cq_attr *a
 	if (IS_ERR(obj))
 		return PTR_ERR(obj);
 	*number = cmd.cqn;
-	return gda_client_publish(ctx, obj);
+	return gda_client_publish(ctx, obj,
+				  gda_async_init(&container_of(obj, struct gda_cq, obj)->async,
+						 attr->event, attr->priv));
 }
 GDA_EXPORT(gda_client_cq_create);
 
@@ -197,7 +199,7 @@ int gda_client_qp_create(struct gda_ctx *ctx, const struct gda_client_qp_attr *a
 		mutex_unlock(&ctx->lock);
 	}
 	*exec = &qp->exec;
-	return gda_client_publish(ctx, obj);
+	return gda_client_publish(ctx, obj, gda_async_init(&qp->async, attr->event, attr->priv));
 }
 GDA_EXPORT(gda_client_qp_create);
 
@@ -205,9 +207,46 @@ int gda_client_srq_create(struct gda_ctx *ctx, const struct gda_client_srq_attr 
 {
 	struct gda_object *obj = gda_srq_create(ctx, attr);
 
-	return IS_ERR(obj) ? PTR_ERR(obj) : gda_client_publish(ctx, obj);
+	return IS_ERR(obj) ? PTR_ERR(obj) : gda_client_publish(ctx, obj, 0);
 }
 GDA_EXPORT(gda_client_srq_create);
+
+static struct gda_srq *gda_client_srq(struct gda_ctx *ctx, u32 handle)
+{
+	struct gda_object *obj = gda_object_find(ctx, handle, GDA_OBJECT_SRQ);
+
+	return obj ? container_of(obj, struct gda_srq, obj) : NULL;
+}
+
+int gda_client_srq_set_limit(struct gda_ctx *ctx, u32 handle, u32 limit)
+{
+	struct gda_srq *srq;
+	int ret = -EINVAL;
+
+	mutex_lock(&ctx->lock);
+	srq = gda_client_srq(ctx, handle);
+	if (srq && limit < srq->rq.engine_rq.depth) {
+		gda_srq_set_limit(srq, limit);
+		ret = 0;
+	}
+	mutex_unlock(&ctx->lock);
+	return ret;
+}
+GDA_EXPORT(gda_client_srq_set_limit);
+
+u32 gda_client_srq_limit(struct gda_ctx *ctx, u32 handle)
+{
+	struct gda_srq *srq;
+	u32 limit = 0;
+
+	mutex_lock(&ctx->lock);
+	srq = gda_client_srq(ctx, handle);
+	if (srq)
+		limit = READ_ONCE(srq->limit);
+	mutex_unlock(&ctx->lock);
+	return limit;
+}
+GDA_EXPORT(gda_client_srq_limit);
 
 static void gda_client_qp_call(struct gda_ctx *ctx, u32 handle, void (*fn)(struct gda_qp *qp))
 {
@@ -236,7 +275,7 @@ int gda_client_mr_reg(struct gda_ctx *ctx, const struct gda_client_mr_attr *attr
 {
 	struct gda_object *obj = gda_mr_reg_client(ctx, attr, key);
 
-	return IS_ERR(obj) ? PTR_ERR(obj) : gda_client_publish(ctx, obj);
+	return IS_ERR(obj) ? PTR_ERR(obj) : gda_client_publish(ctx, obj, 0);
 }
 GDA_EXPORT(gda_client_mr_reg);
 

@@ -164,6 +164,7 @@ static void gda_cq_free(struct gda_object *obj)
 	gda_cq_free_memory(cq);
 	gda_event_detach(cq->event);
 	gda_event_put(cq->event);
+	gda_async_free(&cq->async);
 	obj->ctx->ncq--;
 	gda_stat_add(GDA_STAT_CQS, -1);
 	kfree(cq);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events: the eventfd that a CQ signals once after it was armed, or for a CQ of a client
- * (client.c) the handler that is called then.
+ * Events: the eventfd that a CQ signals once after it was armed, or for an object of a client
+ * (client.c) the handler that is called then, and when something happens to it (async.c).
  *
  * eventfd_signal() calls every waiter of the eventfd, with interrupts disabled, and user
  * space chooses how many waiters there are. So it is never called under a lock of ours or
@@ -30,7 +30,7 @@ struct gda_event {
 	struct list_head node;		/* in worker.events while noted */
 	struct eventfd_ctx *fd;		/* or NULL, and the next three */
 	spinlock_t lock;		/* the handler runs under it */
-	void (*handler)(void *priv);	/* NULL: the CQ has gone; under @lock */
+	void (*handler)(void *priv);	/* NULL: the object has gone; under @lock */
 	void *priv;
 };
 
@@ -58,7 +58,7 @@ static struct gda_event *gda_event_create(int fd)
 	return event;
 }
 
-/* For a client's CQ, in place of an eventfd. */
+/* For an object of a client, in place of an eventfd. */
 struct gda_event *gda_event_create_handler(void (*handler)(void *priv), void *priv)
 {
 	struct gda_event *event = kzalloc(sizeof(*event), GDA_GFP_USER);
@@ -110,15 +110,14 @@ void gda_event_put(struct gda_event *event)
 		kref_put(&event->ref, gda_event_release);
 }
 
-/* An armed CQ fires: disarm the CQ and have the worker of its context signal the event. */
-void gda_event_note(struct gda_cq *cq)
+/*
+ * Have the worker of @ctx signal the event. Called under locks of its object, which holds the event.
+ */
+void gda_event_post(struct gda_ctx *ctx, struct gda_event *event)
 {
-	struct gda_worker *worker = &cq->obj.ctx->worker;
-	struct gda_event *event = cq->event;
+	struct gda_worker *worker = &ctx->worker;
 	bool wake;
 
-	lockdep_assert_held(&cq->lock);
-	cq->armed = 0;
 	spin_lock(&worker->event_lock);
 	wake = list_empty(&event->node);
 	if (wake) {
@@ -129,7 +128,15 @@ void gda_event_note(struct gda_cq *cq)
 	spin_unlock(&worker->event_lock);
 	/* pairs with set_current_state() in the worker, which then looks at nevents */
 	if (wake)
-		gda_worker_wake(cq->obj.ctx);
+		gda_worker_wake(ctx);
+}
+
+/* An armed CQ fires: disarm the CQ and have the worker of its context signal the event. */
+void gda_event_note(struct gda_cq *cq)
+{
+	lockdep_assert_held(&cq->lock);
+	cq->armed = 0;
+	gda_event_post(cq->obj.ctx, cq->event);
 }
 
 /* Signal the event that was noted first, if there is one. Called under no lock. */

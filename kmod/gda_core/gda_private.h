@@ -356,6 +356,7 @@ static inline void *gda_cell_addr(const struct gda_cell *cell)
 #include "wait.h"
 
 #include "arm.h"
+#include "async.h"
 
 /* cq.c */
 struct gda_cq {
@@ -372,6 +373,7 @@ struct gda_cq {
 	struct gda_event *event;	/* or NULL; under @lock */
 	u32 armed;			/* GDA_CQ_ARM_*; under @lock */
 	struct gda_arm arm;		/* of a client's CQ, likewise; see arm.c */
+	struct gda_async async;		/* likewise, see async.c */
 	bool awaited;			/* a QP waits for this entry, and none for an earlier */
 	u32 awaited_index;		/* ... both under @lock, see wait.c */
 };
@@ -385,20 +387,6 @@ static inline bool gda_cq_lost(struct gda_engine_cq *engine_cq)
 
 struct gda_object *gda_cq_create(struct gda_ctx *ctx, struct gda_cq_create *cmd,
 				 const struct gda_umem_addresses *user, struct gda_event *event);
-
-/* event.c - eventfds of CQs */
-int gda_cq_event(struct gda_ctx *ctx, const struct gda_cq_event *cmd);
-void gda_events_init(struct gda_ctx *ctx);
-void gda_event_note(struct gda_cq *cq);
-void gda_event_signal(struct gda_ctx *ctx);
-void gda_events_flush(struct gda_ctx *ctx);
-void gda_event_put(struct gda_event *event);
-struct gda_event *gda_event_create_handler(void (*handler)(void *priv), void *priv);
-void gda_event_detach(struct gda_event *event);
-static inline unsigned int gda_events_noted(const struct gda_ctx *ctx)
-{
-	return READ_ONCE(ctx->worker.nevents);
-}
 
 /* counter.c */
 struct gda_counter {
@@ -438,6 +426,8 @@ struct gda_qp {
 	struct gda_umem rec_umem;
 	struct gda_rq *rq;		/* of a client's QP, or NULL */
 	struct gda_srq *srq;		/* likewise */
+	struct gda_async async;		/* likewise, see async.c */
+	bool greets;			/* its peer was not reached yet */
 	__be32 rec_blank[2];		/* read in place of a revoked record */
 	unsigned long lost;		/* bits of enum gda_qp_revoked, for the next visit */
 	u64 rnr_until;			/* ns, CLOCK_MONOTONIC; the worker's */
@@ -486,7 +476,10 @@ static inline void gda_qp_account_visit(struct gda_qp *qp, u64 producer, u64 now
 	if (unlikely(smp_load_acquire(&qp->engine_qp.state) == GDA_QP_ERROR) && !stats->failed) {
 		stats->failed = true;
 		gda_notify_failed(qp);
+		gda_async_failed(qp);
 	}
+	if (unlikely(READ_ONCE(qp->greets)) && qp->engine_qp.executed)
+		gda_async_greet(qp);
 }
 
 /* Called by the worker, under SRCU. Return: whether the QP may be visited now. */

@@ -261,6 +261,7 @@ void gda_qp_reset(struct gda_qp *qp)
 	WRITE_ONCE(q->fail, 0);
 	qp->lost = 0;
 	memset(&qp->stats, 0, sizeof(qp->stats));
+	gda_async_forget(&qp->async);
 	/* what is in it was before: a verbs library sets it to zero only afterwards */
 	gda_umem_clear(&qp->rec_umem);
 	if (qp->rq)
@@ -371,6 +372,7 @@ static void gda_qp_free(struct gda_object *obj)
 	gda_qp_free_memory(qp);
 	gda_control_detach_parts(&qp->parts);
 	gda_srq_detach(qp);
+	gda_async_free(&qp->async);
 	obj->ctx->nqp--;
 	gda_stat_add(GDA_STAT_QPS, -1);
 	kfree(qp);

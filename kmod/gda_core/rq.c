@@ -78,6 +78,7 @@ static void gda_srq_kill(struct gda_object *obj)
 
 static void gda_srq_release(struct gda_srq *srq)
 {
+	gda_async_free(&srq->async);
 	gda_umem_put(&srq->record);
 	gda_umem_put(&srq->rq.entries);
 	kfree(srq);
@@ -125,7 +126,8 @@ struct gda_object *gda_srq_create(struct gda_ctx *ctx, const struct gda_client_s
 
 	if (!srq)
 		return ERR_PTR(-ENOMEM);
-	ret = gda_srq_init_memory(srq, attr);
+	ret = gda_async_init(&srq->async, attr->event, attr->priv);
+	ret = ret ?: gda_srq_init_memory(srq, attr);
 	if (ret)
 		goto err_free;
 	ret = gda_ctx_lock(ctx);
@@ -161,4 +163,37 @@ void gda_srq_detach(struct gda_qp *qp)
 {
 	if (qp->srq)
 		qp->srq->obj.users--;
+}
+
+/* Fewer entries than its limit says are an event, once. */
+static void gda_srq_look(struct gda_srq *srq)
+{
+	const struct gda_engine_rq *rq = &srq->rq.engine_rq;
+
+	lockdep_assert_held(&srq->rq.lock);
+	if (likely(!srq->limit) || rq->dialect->posted(rq) >= srq->limit)
+		return;
+	WRITE_ONCE(srq->limit, 0);
+	gda_async_note(srq->obj.ctx, &srq->async, GDA_CLIENT_LIMIT);
+}
+
+/* An entry was to be taken, of which @taken says what gda_rq_take() said. */
+void gda_srq_taken(struct gda_rq *rq, int taken)
+{
+	struct gda_srq *srq = container_of(rq, struct gda_srq, rq);
+
+	lockdep_assert_held(&rq->lock);
+	if (unlikely(taken < 0 && taken != -(int)GDA_FAIL_PEER))
+		gda_async_note_once(srq->obj.ctx, &srq->async, GDA_CLIENT_FATAL);
+	else
+		gda_srq_look(srq);
+}
+
+/* 0: there is none. */
+void gda_srq_set_limit(struct gda_srq *srq, u32 limit)
+{
+	spin_lock(&srq->rq.lock);
+	WRITE_ONCE(srq->limit, limit);
+	gda_srq_look(srq);
+	spin_unlock(&srq->rq.lock);
 }

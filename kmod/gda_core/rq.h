@@ -21,6 +21,8 @@ struct gda_srq {
 	struct gda_object obj;
 	struct gda_rq rq;
 	struct gda_umem record;
+	u32 limit;			/* fewer entries than that are an event; 0; under @rq's lock */
+	struct gda_async async;
 };
 
 int gda_rq_create(struct gda_qp *qp, const struct gda_umem_addresses *user,
@@ -30,5 +32,7 @@ void gda_rq_free(struct gda_qp *qp);
 struct gda_object *gda_srq_create(struct gda_ctx *ctx, const struct gda_client_srq_attr *attr);
 int gda_srq_attach(struct gda_qp *qp, u32 handle);
 void gda_srq_detach(struct gda_qp *qp);
+void gda_srq_taken(struct gda_rq *rq, int taken);
+void gda_srq_set_limit(struct gda_srq *srq, u32 limit);
 
 #endif /* GDA_RQ_H */

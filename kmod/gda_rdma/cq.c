@@ -10,7 +10,7 @@
 
 #define GDA_RDMA_CQE_BYTES	64U
 
-static void gda_rdma_cq_event(void *priv)
+static void gda_rdma_cq_completed(void *priv)
 {
 	struct gda_rdma_cq *cq = priv;
 
@@ -57,7 +57,8 @@ int gda_rdma_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 		.entries = req.buf_addr,
 		.record = req.db_addr,
 		/* without a completion channel nobody listens */
-		.handler = ib->cq_context ? gda_rdma_cq_event : NULL,
+		.handler = ib->cq_context ? gda_rdma_cq_completed : NULL,
+		.event = gda_rdma_cq_event,
 		.priv = cq,
 	};
 	ctx = rdma_udata_to_drv_context(udata, struct gda_rdma_ctx, ib);

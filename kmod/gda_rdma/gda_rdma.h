@@ -200,6 +200,11 @@ int gda_rdma_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr, enum ib_srq
 int gda_rdma_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr);
 int gda_rdma_destroy_srq(struct ib_srq *ib, struct ib_udata *udata);
 
+/* event.c */
+void gda_rdma_qp_event(void *priv, enum gda_client_event event);
+void gda_rdma_cq_event(void *priv, enum gda_client_event event);
+void gda_rdma_srq_event(void *priv, enum gda_client_event event);
+
 /* qp.c */
 int gda_rdma_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, struct ib_udata *udata);
 int gda_rdma_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,

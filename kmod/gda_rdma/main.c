@@ -76,7 +76,7 @@ static const struct ib_device_ops gda_rdma_ops = {
 };
 
 static struct platform_device *gda_rdma_pdev;
-static struct gda_rdma_device *gda_rdma_device;
+static int gda_rdma_probed;		/* what probe() answered last */
 
 /* The device of gda_core, which may outlive that of the RDMA subsystem. */
 static struct gda_rdma *gda_rdma_create(void)
@@ -107,7 +107,7 @@ static struct gda_rdma *gda_rdma_create(void)
 	return rdma;
 }
 
-static int gda_rdma_add(struct gda_rdma *rdma)
+static int gda_rdma_add(struct platform_device *pdev, struct gda_rdma *rdma)
 {
 	struct gda_rdma_device *device = ib_alloc_device(gda_rdma_device, ib);
 	struct ib_device *ib;
@@ -118,7 +118,7 @@ static int gda_rdma_add(struct gda_rdma *rdma)
 	ib = &device->ib;
 	device->rdma = rdma;
 	rdma->ibdev = ib;
-	ib->dev.parent = &gda_rdma_pdev->dev;
+	ib->dev.parent = &pdev->dev;
 	ib->node_type = RDMA_NODE_IB_CA;
 	ib->node_guid = cpu_to_be64(0x0247440000000001ULL);
 	ib->phys_port_cnt = 1;
@@ -130,13 +130,48 @@ static int gda_rdma_add(struct gda_rdma *rdma)
 		ib_dealloc_device(ib);
 		return ret;
 	}
-	gda_rdma_device = device;
+	platform_set_drvdata(pdev, device);
 	return 0;
 }
 
+static int gda_rdma_probe(struct platform_device *pdev)
+{
+	struct gda_rdma *rdma = gda_rdma_create();
+	int ret;
+
+	ret = PTR_ERR_OR_ZERO(rdma);
+	if (!ret) {
+		ret = gda_rdma_add(pdev, rdma);
+		if (ret)
+			gda_device_unregister(&rdma->dev);
+	}
+	gda_rdma_probed = ret;
+	return ret;
+}
+
+/* At the end, or when root unbinds the device: programs that have it open lose it. */
+static void gda_rdma_remove(struct platform_device *pdev)
+{
+	struct gda_rdma_device *device = platform_get_drvdata(pdev);
+	struct gda_rdma *rdma = device->rdma;
+
+	ib_unregister_device(&device->ib);
+	ib_dealloc_device(&device->ib);
+	gda_device_unregister(&rdma->dev);
+}
+GDA_PLATFORM_REMOVE(gda_rdma_remove);
+
+static struct platform_driver gda_rdma_driver = {
+	.driver = {
+		.name = "gda_rdma",
+		.probe_type = PROBE_FORCE_SYNCHRONOUS,
+	},
+	.probe = gda_rdma_probe,
+	.remove = gda_platform_remove(gda_rdma_remove),
+};
+
 static int __init gda_rdma_init(void)
 {
-	struct gda_rdma *rdma;
 	int ret;
 
 	gda_rdma_peers_any = !strcmp(peers, "any");
@@ -144,34 +179,29 @@ static int __init gda_rdma_init(void)
 		pr_err("gda_rdma: peers is user or any\n");
 		return -EINVAL;
 	}
-	gda_rdma_pdev = platform_device_register_simple("gda_rdma", PLATFORM_DEVID_NONE, NULL, 0);
-	if (IS_ERR(gda_rdma_pdev))
-		return PTR_ERR(gda_rdma_pdev);
-	rdma = gda_rdma_create();
-	if (IS_ERR(rdma)) {
-		ret = PTR_ERR(rdma);
-		goto err_pdev;
-	}
-	ret = gda_rdma_add(rdma);
+	ret = platform_driver_register(&gda_rdma_driver);
 	if (ret)
-		goto err_rdma;
+		return ret;
+	gda_rdma_pdev = platform_device_register_simple("gda_rdma", PLATFORM_DEVID_NONE, NULL, 0);
+	ret = PTR_ERR_OR_ZERO(gda_rdma_pdev);
+	if (ret)
+		goto err_driver;
+	ret = gda_rdma_probed;
+	if (ret)
+		goto err_device;
 	return 0;
 
-err_rdma:
-	gda_device_unregister(&rdma->dev);
-err_pdev:
+err_device:
 	platform_device_unregister(gda_rdma_pdev);
+err_driver:
+	platform_driver_unregister(&gda_rdma_driver);
 	return ret;
 }
 
 static void __exit gda_rdma_exit(void)
 {
-	struct gda_rdma *rdma = gda_rdma_device->rdma;
-
-	ib_unregister_device(&gda_rdma_device->ib);
-	ib_dealloc_device(&gda_rdma_device->ib);
-	gda_device_unregister(&rdma->dev);
 	platform_device_unregister(gda_rdma_pdev);
+	platform_driver_unregister(&gda_rdma_driver);
 }
 
 module_init(gda_rdma_init);

@@ -152,6 +152,8 @@ int gda_rdma_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, struct ib
 		.sq = req.buf_addr + gda_rdma_rq_bytes(init, &req),
 		.record = req.db_addr,
 		.user_index = req.uidx,
+		.event = gda_rdma_qp_event,
+		.priv = qp,
 	};
 	qp->ctx = ctx->ctx;
 	qp->cap = init->cap;

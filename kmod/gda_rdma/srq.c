@@ -54,6 +54,8 @@ int gda_rdma_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *init, struct
 		.shift = gda_rdma_srq_shift(init->attr.max_sge),
 		.entries = req.buf_addr,
 		.record = req.db_addr,
+		.event = gda_rdma_srq_event,
+		.priv = srq,
 	};
 	srq->ctx = ctx->ctx;
 	srq->max_wr = attr.depth - 1;
@@ -71,13 +73,16 @@ int gda_rdma_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *init, struct
 	return ret;
 }
 
-/* There are no events of a limit. */
 int gda_rdma_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
 			struct ib_udata *udata)
 {
-	if (mask & IB_SRQ_MAX_WR || (mask & IB_SRQ_LIMIT && attr->srq_limit))
+	const struct gda_rdma_srq *srq = gda_rdma_srq_of(ib);
+
+	if (mask & IB_SRQ_MAX_WR)
 		return -EOPNOTSUPP;
-	return 0;
+	if (!(mask & IB_SRQ_LIMIT))
+		return 0;
+	return gda_client_srq_set_limit(srq->ctx, srq->handle, attr->srq_limit);
 }
 
 int gda_rdma_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr)
@@ -86,7 +91,7 @@ int gda_rdma_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr)
 
 	attr->max_wr = srq->max_wr;
 	attr->max_sge = srq->max_sge;
-	attr->srq_limit = 0;
+	attr->srq_limit = gda_client_srq_limit(srq->ctx, srq->handle);
 	return 0;
 }
 

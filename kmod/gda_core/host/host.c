@@ -73,6 +73,8 @@ int gda_host_recv(struct gda_engine_qp *peer, struct gda_recv *out)
 
 	spin_lock(&rq->lock);
 	ret = gda_rq_take(peer, out);
+	if (rq->engine_rq.linked)
+		gda_srq_taken(rq, ret);
 	spin_unlock(&rq->lock);
 	return ret;
 }
@@ -90,12 +92,17 @@ int gda_host_recv_end(struct gda_engine_qp *peer, const struct gda_completion *c
 
 bool gda_host_recv_flush(struct gda_engine_qp *q)
 {
+	struct gda_qp *qp = container_of(q, struct gda_qp, engine_qp);
 	struct gda_rq *rq = gda_host_rq(q);
-	bool flushed;
+	bool flushed, last;
 
 	spin_lock(&rq->lock);
 	flushed = gda_rq_flush(q);
+	/* what it had of a shared one is complete */
+	last = !flushed && rq->engine_rq.linked && !q->recv_open;
 	spin_unlock(&rq->lock);
+	if (last)
+		gda_async_note_once(qp->obj.ctx, &qp->async, GDA_CLIENT_LAST_RECV);
 	return flushed;
 }
 
@@ -137,6 +144,7 @@ static void gda_host_refused(struct gda_cq *cq)
 		return;
 	cq->overflowed = true;
 	gda_notify_object(GDA_EVENT_KIND_CQ_OVERFLOWED, &cq->obj);
+	gda_async_note_once(cq->obj.ctx, &cq->async, GDA_CLIENT_FATAL);
 }
 
 bool gda_host_push(struct gda_engine_cq *engine_cq, const struct gda_completion *c)

@@ -64,6 +64,32 @@ void gda_client_uncount(struct gda_ctx *ctx);
 int gda_client_mmap(struct gda_ctx *ctx, struct vm_area_struct *vma);
 
 /**
+ * enum gda_client_event - what happens to an object beside its completions
+ * @GDA_CLIENT_FATAL: a QP has failed for what no completion says: its doorbell record, its queue,
+ *	its CQ, or a peer that went away in the midst of a receive; a CQ had no room; the record of
+ *	an SRQ says more than there can be
+ * @GDA_CLIENT_BAD_REQUEST: a QP has failed of what its peer sent: the receive was too short
+ * @GDA_CLIENT_BAD_ACCESS: a QP has failed of a receive whose memory may not be written
+ * @GDA_CLIENT_LAST_RECV: a QP with an SRQ has failed, and takes nothing more from it
+ * @GDA_CLIENT_REACHED: the peer of a QP has carried out its first request there
+ * @GDA_CLIENT_LIMIT: an SRQ has fewer entries than gda_client_srq_set_limit() said
+ *
+ * Each comes once for a QP until it is reset, and once for a CQ or an SRQ, @GDA_CLIENT_LIMIT once
+ * for each call that set it. A QP that its client has failed is no event, but @GDA_CLIENT_LAST_RECV.
+ */
+enum gda_client_event {
+	GDA_CLIENT_FATAL,
+	GDA_CLIENT_BAD_REQUEST,
+	GDA_CLIENT_BAD_ACCESS,
+	GDA_CLIENT_LAST_RECV,
+	GDA_CLIENT_REACHED,
+	GDA_CLIENT_LIMIT,
+};
+
+/* As gda_client_cq_attr.handler: under a spinlock, by the worker or in a call; must not sleep. */
+typedef void gda_client_event_fn(void *priv, enum gda_client_event event);
+
+/**
  * struct gda_client_cq_attr - a CQ to be created
  * @dialect: GDA_DIALECT_*
  * @depth: entries, a power of two
@@ -73,7 +99,8 @@ int gda_client_mmap(struct gda_ctx *ctx, struct vm_area_struct *vma);
  * @handler: optional; called once for each time that the record armed the CQ, when there is an
  *	entry that the consumer had not read; by the context's worker, or in a call of this header.
  *	Under a spinlock; must not sleep
- * @priv: its argument
+ * @event: optional; called when something happens to the CQ
+ * @priv: the argument of both
  */
 struct gda_client_cq_attr {
 	u32 dialect;
@@ -82,6 +109,7 @@ struct gda_client_cq_attr {
 	u64 entries;
 	u64 record;
 	void (*handler)(void *priv);
+	gda_client_event_fn *event;
 	void *priv;
 };
 
@@ -93,6 +121,8 @@ struct gda_client_cq_attr {
  * @shift: log2 of an entry's bytes, 4 to 9
  * @entries: address of them in the calling process; the first bytes of each say which is next
  * @record: address of its record, whose first 4 bytes count what was posted
+ * @event: optional; called when something happens to the SRQ
+ * @priv: its argument
  */
 struct gda_client_srq_attr {
 	u32 dialect;
@@ -101,6 +131,8 @@ struct gda_client_srq_attr {
 	u32 shift;
 	u64 entries;
 	u64 record;
+	gda_client_event_fn *event;
+	void *priv;
 };
 
 /**
@@ -118,6 +150,8 @@ struct gda_client_srq_attr {
  * @rq: address of the entries in the calling process
  * @record: address of its record: 4 bytes of receive index, and 4 of send index
  * @user_index: 24 bits, for completions
+ * @event: optional; called when something happens to the QP
+ * @priv: its argument
  */
 struct gda_client_qp_attr {
 	u32 dialect;
@@ -132,6 +166,8 @@ struct gda_client_qp_attr {
 	u64 rq;
 	u64 record;
 	u32 user_index;
+	gda_client_event_fn *event;
+	void *priv;
 };
 
 /**
@@ -168,6 +204,25 @@ int gda_client_cq_create(struct gda_ctx *ctx, const struct gda_client_cq_attr *a
  * Return: its handle, above 0; or an error of GDA_IOC_QP_CREATE.
  */
 int gda_client_srq_create(struct gda_ctx *ctx, const struct gda_client_srq_attr *attr);
+
+/**
+ * gda_client_srq_set_limit - have an SRQ tell once when it has few entries
+ * @ctx: the context
+ * @handle: of the SRQ
+ * @limit: %GDA_CLIENT_LIMIT comes when it has fewer; at once, if it has. 0: it does not come
+ *
+ * Return: 0; -EINVAL so many entries can never be in it.
+ */
+int gda_client_srq_set_limit(struct gda_ctx *ctx, u32 handle, u32 limit);
+
+/**
+ * gda_client_srq_limit - of which limit is an SRQ to tell?
+ * @ctx: the context
+ * @handle: of the SRQ
+ *
+ * Return: the limit that was set; 0: none, or it was told.
+ */
+u32 gda_client_srq_limit(struct gda_ctx *ctx, u32 handle);
 
 /**
  * gda_client_qp_create - create a QP
