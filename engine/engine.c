@@ -197,6 +197,8 @@ void gda_engine_flush(struct gda_engine_qp *q)
 		gda_engine_flush_work(q, q->ci);
 	}
 	gda_engine_advance(q);
+	/* receives do not wait for the last send: a program may post sends for ever */
+	gda_recv_flush(q, 1);
 }
 
 u32 gda_engine_visit(struct gda_engine_qp *q, u32 wqes, u32 bytes)
