@@ -374,18 +374,12 @@ void gda_doorbell_poll(struct gda_region *region, int n)
 /*
  * The region has been exported once more. Releasing an export does not notify anybody, since it
  * may outlive the context: the worker drops the page from the paced ones when it scans it.
- * Other references to the page count as pins then (gda_doorbell_shared()).
+ * Other references to the page count as pins then (gda_region_provider.shared).
  */
 void gda_doorbell_export(struct gda_region *region)
 {
 	atomic_inc(&region->exports);
 	gda_doorbell_poll(region, 0);
-}
-
-/* Is there another reference to the page: a pin, or one that is about to be dropped? */
-static bool gda_doorbell_shared(const struct gda_region *region)
-{
-	return page_count(region->pages[0]) > 1;
 }
 
 /* Under SRCU, by the worker: do all stores to the page fault, so that it need not be polled? */
@@ -394,7 +388,7 @@ bool gda_doorbell_faults(const struct gda_db_page *db_page)
 	const struct gda_region *region = db_page->region;
 
 	return !READ_ONCE(db_page->mapped) && !READ_ONCE(db_page->npolled) &&
-	       !atomic_read(&region->exports) && !gda_doorbell_shared(region);
+	       !atomic_read(&region->exports) && !region->provider->shared(region);
 }
 
 static bool gda_doorbell_qp_pending(struct gda_qp *qp)
@@ -451,7 +445,7 @@ static bool gda_doorbell_unmap(struct gda_ctx *ctx, struct gda_db_page *db_page)
 
 	clear_bit(db_page->page, ctx->active);
 	gda_doorbell_hide(ctx, db_page);
-	shared = gda_doorbell_shared(region);
+	shared = region->provider->shared(region);
 	/* a holder that dropped the page stored before that; pairs with the atomic in put_page() */
 	smp_rmb();
 	/* the unmapping flushed TLBs: earlier stores are visible to this scan */

@@ -94,7 +94,7 @@ static bool gda_export_bounced(struct device *dev, const struct gda_region *regi
 		for (off = 0; off < sg_dma_len(sg); off += PAGE_SIZE, page++) {
 			phys_addr_t phys = gda_export_phys(dev, domain, sg_dma_address(sg) + off);
 
-			if (phys != page_to_phys(region->pages[page]))
+			if (!region->provider->page_at(region, page, phys))
 				return true;
 		}
 	}
@@ -117,9 +117,7 @@ static struct sg_table *gda_export_map(struct dma_buf_attachment *attach,
 	sgt = kzalloc(sizeof(*sgt), GDA_GFP_USER);
 	if (!sgt)
 		return ERR_PTR(-ENOMEM);
-	ret = sg_alloc_table_from_pages(sgt, region->pages, region->npages, 0,
-					gda_region_bytes(region),
-					GDA_GFP_USER);
+	ret = region->provider->sg_alloc(region, sgt);
 	if (ret)
 		goto err_kfree;
 	/*
@@ -167,8 +165,7 @@ static vm_fault_t gda_export_fault(struct vm_fault *vmf)
 
 	if (vmf->pgoff >= region->npages)
 		return VM_FAULT_SIGBUS;
-	return vmf_insert_page(vmf->vma, vmf->address & PAGE_MASK,
-			       region->pages[vmf->pgoff]);
+	return region->provider->insert(region, vmf->vma, vmf->address & PAGE_MASK, vmf->pgoff);
 }
 
 static const struct vm_operations_struct gda_export_vm_ops = {

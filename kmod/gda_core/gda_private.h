@@ -132,25 +132,7 @@ static inline void gda_visit_unlock(u32 *visiting)
 	smp_store_release(visiting, 0);
 }
 
-/*
- * A region: zeroed pages that can be mapped. Held by its object and by every VMA,
- * so pages outlive the object; @revoked, @db_page and the page tables are guarded by
- * ctx->map_lock. @exports counts its dma-bufs, which may outlive @ctx.
- */
-struct gda_region {
-	struct kref ref;
-	struct gda_ctx *ctx;		/* outlives the region: VMAs hold the file */
-	u32 id;				/* the cookie's id, see region.c */
-	unsigned int npages;
-	u32 map;			/* enum gda_map_type */
-	bool revoked;
-	struct gda_db_page *db_page;	/* a fault makes this doorbell page active; or NULL */
-	bool client;			/* ... makes all of the context's active */
-	atomic_t exports;
-	struct gda_memlock charge;	/* of the pages */
-	void *kaddr;
-	struct page *pages[];
-};
+#include "region.h"
 
 /*
  * A page of 64-byte cells, shared by the QPs of one context: doorbells, or records.
@@ -305,21 +287,6 @@ int gda_ctx_lock(struct gda_ctx *ctx);
 void gda_ctx_unlock(struct gda_ctx *ctx);
 void gda_ctx_shutdown(struct gda_ctx *ctx);
 void gda_ctx_destroy(struct gda_ctx *ctx, struct file *file);
-
-/* region.c */
-struct gda_region *gda_region_create(struct gda_ctx *ctx, unsigned int npages, u32 map,
-				     struct gda_db_page *db_page);
-void gda_region_revoke(struct gda_region *region);
-void gda_region_revoke_locked(struct gda_region *region);
-void gda_region_put(struct gda_region *region);
-void gda_region_info(const struct gda_region *region, u32 offset,
-		     struct gda_region_info *info);
-struct gda_region *gda_region_find(struct gda_ctx *ctx, unsigned long pgoff);
-u64 gda_region_cookie(const struct gda_region *region);
-static inline unsigned long gda_region_bytes(const struct gda_region *region)
-{
-	return (unsigned long)region->npages << PAGE_SHIFT;
-}
 
 /* mmap.c */
 int gda_mmap(struct file *file, struct vm_area_struct *vma);

@@ -42,16 +42,17 @@ static unsigned long gda_fault_index(const struct gda_region *region,
 
 static vm_fault_t gda_region_install(struct gda_region *region, struct vm_fault *vmf)
 {
+	const struct gda_region_provider *provider = region->provider;
 	unsigned long i = gda_fault_index(region, vmf);
 	unsigned long end = min_t(unsigned long, region->npages, i + GDA_FAULT_AROUND);
 	unsigned long addr = vmf->address & PAGE_MASK;
 	vm_fault_t ret;
 
-	ret = vmf_insert_page(vmf->vma, addr, region->pages[i]);
+	ret = provider->insert(region, vmf->vma, addr, i);
 	/* mapping the neighbours is optional: errors are ignored */
 	while (ret == VM_FAULT_NOPAGE && ++i < end) {
 		addr += PAGE_SIZE;
-		if (vm_insert_page(vmf->vma, addr, region->pages[i]))
+		if (provider->insert(region, vmf->vma, addr, i) != VM_FAULT_NOPAGE)
 			break;
 	}
 	return ret;

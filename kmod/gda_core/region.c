@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Regions: refcounted, zeroed pages behind queues, records and doorbells.
+ * Regions: refcounted, zeroed memory behind queues, records and doorbells. Where it comes from is
+ * its provider's (region.h).
  *
  * A region has a cookie from creation until it is revoked; both the revocation and a
  * lookup by cookie, which takes a reference, hold map_lock. Cookies go round: one is
  * not used again soon, so that a stale one finds nothing. Its object holds one reference
- * and so does every VMA. Revoking ends all mappings at once and for ever; the pages go with the
- * last
- * reference. They are ordinary, write-back cached pages that a driver may pin: then
- * the page outlives even the region.
+ * and so does every VMA. Revoking ends all mappings at once and for ever; the memory goes with the
+ * last reference.
  *
  * Pages count to RLIMIT_MEMLOCK of the user who had them made until the region is freed,
  * that is as long as an object, a VMA or a dma-buf holds them. A driver that pins a page for
  * longer charges its own user.
  */
 #include <linux/fs.h>
-#include <linux/slab.h>
-#include <linux/vmalloc.h>
 
 #include "gda_private.h"
 
@@ -31,55 +28,35 @@ static_assert(GDA_MAX_CQ_DEPTH * GDA_ENGINE_MAX_CQE_BYTES <= GDA_COOKIE_STRIDE <
 static_assert(GDA_COOKIE_STRIDE << 12 >= GDA_ENGINE_MAX_SQ_BYTES);
 static_assert(GDA_RECORD_MAX * sizeof(struct gda_record) <= GDA_COOKIE_STRIDE << 12);
 
-static int gda_region_alloc_pages(struct gda_region *region, unsigned int npages)
-{
-	while (region->npages < npages) {
-		struct page *page = alloc_page(GDA_GFP_USER | __GFP_ZERO);
-
-		if (!page)
-			return -ENOMEM;
-		region->pages[region->npages++] = page;
-	}
-	if (npages == 1)
-		region->kaddr = page_address(region->pages[0]);
-	else
-		region->kaddr = vmap(region->pages, npages, VM_MAP, PAGE_KERNEL);
-	return region->kaddr ? 0 : -ENOMEM;
-}
-
 static void gda_region_free(struct kref *ref)
 {
 	struct gda_region *region = container_of(ref, struct gda_region, ref);
-	unsigned int i;
 
-	if (region->npages > 1 && region->kaddr)
-		vunmap(region->kaddr);
-	for (i = 0; i < region->npages; i++)
-		__free_page(region->pages[i]);
 	gda_memlock_uncharge(&region->charge);
 	gda_stat_add(GDA_STAT_PAGES, -(long)region->npages);
 	gda_stat_add(GDA_STAT_REGIONS, -1);
-	kvfree(region);
+	region->provider->free(region);
 }
 
 /* The caller owns the first reference. @db_page: of a doorbell page, else NULL. */
 struct gda_region *gda_region_create(struct gda_ctx *ctx, unsigned int npages, u32 map,
 				     struct gda_db_page *db_page)
 {
-	struct gda_region *region;
+	const struct gda_region_provider *provider = &gda_region_pages;
+	struct gda_region *region = provider->alloc(npages);
 	int ret;
 
-	region = gda_alloc_large(struct_size(region, pages, npages));
 	if (!region)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&region->ref);
+	region->provider = provider;
 	region->ctx = ctx;
 	region->map = map;
 	region->db_page = db_page;
 	gda_stat_add(GDA_STAT_REGIONS, 1);
 	ret = gda_memlock_charge(&region->charge, npages);
 	if (!ret)
-		ret = gda_region_alloc_pages(region, npages);
+		ret = provider->populate(region, npages);
 	gda_stat_add(GDA_STAT_PAGES, region->npages);
 	if (ret)
 		goto err_put;
