@@ -163,6 +163,9 @@ TEST_F(send, flush_is_bounded)
 	th_ring(self->b);
 	EXPECT_TRUE(gda_engine_pending(&self->b->q));
 	EXPECT_EQ(2, gda_engine_visit(&self->b->q, 3, 1));
+	/* one beside each send that is flushed: who posts sends for ever gets the receives back */
+	if (!variant->linked)
+		EXPECT_EQ(0, failed(next_entry(self), 1, GDA_MLX5_SYND_WR_FLUSH, 0));
 	EXPECT_EQ(NULL, next_entry(self));
 	EXPECT_EQ(!variant->linked, gda_engine_pending(&self->b->q));
 	if (variant->linked) {
@@ -173,10 +176,9 @@ TEST_F(send, flush_is_bounded)
 	EXPECT_EQ(3, gda_engine_visit(&self->b->q, 3, 1));
 	EXPECT_TRUE(gda_engine_pending(&self->b->q));
 	EXPECT_EQ(3, gda_engine_visit(&self->b->q, 3, 1));
-	EXPECT_EQ(1, gda_engine_visit(&self->b->q, 3, 1));
 	EXPECT_FALSE(gda_engine_pending(&self->b->q));
 	EXPECT_EQ(0, gda_engine_visit(&self->b->q, 3, 1));
-	for (i = 1; i < DEPTH; i++)
+	for (i = 2; i < DEPTH; i++)
 		EXPECT_EQ(0, failed(next_entry(self), i, GDA_MLX5_SYND_WR_FLUSH, 0));
 	/* what is posted later is flushed as well, and what its record only claims is not */
 	receive(self, 0, 8);

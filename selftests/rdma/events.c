@@ -362,38 +362,6 @@ TEST_F(events, queues_that_are_destroyed_with_events_on_their_way)
 	}
 }
 
-/* A program that posts sends without end to a queue in ERR has its receives flushed all the same. */
-TEST_F(events, receives_of_a_dead_queue_do_not_wait_for_its_sends)
-{
-	struct ibv_qp *own = receiver(&self->b, NULL);
-	struct rc_post put = { .op = IBV_WR_RDMA_WRITE, .bytes = 8,
-			       .to = (uintptr_t)self->b.memory, .key = self->b.mr->rkey };
-	uint32_t sends = 0, recvs = 0, posted = 0;
-	uint64_t end = rc_ms() + 20000;
-	struct ibv_wc wc;
-
-	ASSERT_NE(NULL, own);
-	join(_metadata, self->qa, own);
-	for (uint64_t i = 0; i < 8; i++)
-		ASSERT_EQ(0, post_to(&self->b, own, NULL, i | 1ULL << 32, 64, self->b.mr->lkey));
-	for (; posted < 32; posted++)
-		ASSERT_EQ(0, rc_post(&self->b, own, &put));
-	ASSERT_EQ(0, rc_to(own, IBV_QPS_ERR));
-	/* there is always a send that waits to be flushed */
-	while (recvs < 8 && rc_ms() < end) {
-		while (posted - sends < 32 && !rc_post(&self->b, own, &put))
-			posted++;
-		if (ibv_poll_cq(self->b.cq, 1, &wc) != 1)
-			continue;
-		sends += wc.wr_id >> 32 == 0;
-		recvs += wc.wr_id >> 32 != 0;
-		if (wc.wr_id >> 32)
-			ASSERT_EQ(recvs - 1, (uint32_t)wc.wr_id);
-	}
-	EXPECT_EQ(8, recvs);
-	EXPECT_EQ(0, ibv_destroy_qp(own));
-}
-
 static int driver(const char *what)
 {
 	char path[64];
