@@ -39,6 +39,7 @@ void gda_engine_init(struct gda_engine_qp *q)
 	q->fetched = 0;
 	q->took = false;
 	q->recv_open = false;
+	q->recv_kept = false;
 	q->recv_closed = false;
 	q->recv_index = 0;
 	q->executed = 0;
@@ -118,6 +119,19 @@ void gda_engine_fail_work(struct gda_engine_qp *q, u64 index, struct gda_status 
 		gda_engine_die(q, index, st);
 	else
 		gda_engine_fail_alone(q, index, st);
+}
+
+int gda_engine_lose(struct gda_engine_qp *q, int ret)
+{
+	switch ((u8)-ret) {
+	case GDA_CLASS_LOCAL:
+	case GDA_CLASS_QUEUE:
+		return ret;
+	default:
+		gda_recv_drop(q);
+		q->busy = false;
+		return 1;
+	}
 }
 
 /* Learn how many slots the work request at ci fills: one where there is none to be read. */

@@ -160,6 +160,7 @@ struct gda_engine_qp {
 	bool recv_open;			/* an entry was taken and is not complete */
 	bool recv_closed;		/* nothing can be taken any more */
 	u32 recv_index;			/* of the open entry */
+	bool recv_kept;			/* its sender was unreliable and gave it back; acquire */
 	bool recv_moves;		/* its sender moves bytes there; the sender's, no lock */
 
 	/* statistics and first error; read by others with READ_ONCE */

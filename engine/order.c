@@ -180,6 +180,8 @@ static int gda_order_step(struct gda_order *o, u32 at, struct gda_exec_scope *sc
 		gda_exec_route(q->dialect->route(q), scope);
 	WRITE_ONCE(o->stepping, at);
 	ret = gda_exec(q, scope);
+	if (ret < 0 && q->dialect->unreliable)
+		ret = gda_engine_lose(q, ret);
 	WRITE_ONCE(o->stepping, GDA_ORDER_NONE);
 	s->done = q->done;
 	s->busy = q->busy;

@@ -24,6 +24,20 @@ static u32 gda_rq_advance(struct gda_engine_rq *rq, u32 next)
 	return index;
 }
 
+/* The entry that is open, if its sender gave it back. Return: as gda_rq_take(). */
+static int gda_rq_take_kept(struct gda_engine_qp *peer, struct gda_recv *out)
+{
+	const struct gda_engine_rq *rq = peer->rq;
+
+	/* pairs with the release in gda_recv_drop(): the bytes of the lost message are in place */
+	if (!smp_load_acquire(&peer->recv_kept))
+		return 0;
+	WRITE_ONCE(peer->recv_kept, false);
+	rq->dialect->recv(rq, peer->recv_index & (rq->depth - 1), out);
+	out->index = peer->recv_index;
+	return 1;
+}
+
 int gda_rq_take(struct gda_engine_qp *peer, struct gda_recv *out)
 {
 	struct gda_engine_rq *rq = peer->rq;
@@ -31,7 +45,9 @@ int gda_rq_take(struct gda_engine_qp *peer, struct gda_recv *out)
 
 	if (peer->recv_closed || READ_ONCE(peer->state) == GDA_QP_ERROR)
 		return -(int)GDA_FAIL_PEER;
-	posted = peer->recv_open ? 0 : rq->dialect->posted(rq);
+	if (peer->recv_open)
+		return gda_rq_take_kept(peer, out);
+	posted = rq->dialect->posted(rq);
 	if (!posted)
 		return 0;
 	if (unlikely(posted > rq->depth))
@@ -39,6 +55,7 @@ int gda_rq_take(struct gda_engine_qp *peer, struct gda_recv *out)
 	rq->dialect->recv(rq, (rq->linked ? rq->head : rq->taken) & (rq->depth - 1), out);
 	out->index = gda_rq_advance(rq, out->next);
 	peer->recv_index = out->index;
+	WRITE_ONCE(peer->recv_kept, false);
 	WRITE_ONCE(peer->recv_open, true);
 	return 1;
 }
@@ -115,6 +132,11 @@ void gda_recv_drop(struct gda_engine_qp *q)
 	if (!q->took)
 		return;
 	q->took = false;
-	if (peer)
+	if (!peer)
+		return;
+	if (q->dialect->unreliable)
+		/* pairs with the acquire in gda_rq_take_kept() */
+		smp_store_release(&peer->recv_kept, true);
+	else
 		gda_host_fail(peer, GDA_STATUS(GDA_CLASS_FLUSH, GDA_CAUSE_PEER));
 }

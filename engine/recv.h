@@ -8,7 +8,8 @@
  * count bounds what can be taken. Whatever they say costs the queues of their owner at most.
  *
  * An entry that was taken is open until its completion is written: by the sender, or by the
- * owner's flush, if its queue fails first. A queue has one open entry at most, so entries of its
+ * owner's flush, if its queue fails first. An unreliable sender that loses its message keeps it: the
+ * next message is given the same entry, which is read again. A queue has one open entry at most, so entries of its
  * own ring complete in their order. The host's lock of the receive queue guards what is open, and
  * orders the two: gda_rq_*() below are called with it held, by the gda_host_*() functions of
  * engine.h.
@@ -66,7 +67,7 @@ bool gda_rq_init(struct gda_engine_rq *rq);
  * @peer: a queue that has a receive queue
  * @out: the entry
  *
- * Return: 1; 0 if none is posted, or one is open; -%GDA_FAIL_PEER if @peer has failed; another
+ * Return: 1; 0 if none is posted, or one is open and not kept; -%GDA_FAIL_PEER if @peer has failed; another
  * -GDA_STATUS() if the record says more than the queue can hold.
  */
 int gda_rq_take(struct gda_engine_qp *peer, struct gda_recv *out);
@@ -113,7 +114,8 @@ u32 gda_recv_flush(struct gda_engine_qp *q, u32 most);
 
 /**
  * gda_recv_drop - the work request for which an entry was taken does not go on
- * @q: the queue that sends; its peer fails if an entry is open for it, and flushes it
+ * @q: the queue that sends; its peer fails if an entry is open for it, and flushes it. That of an
+ *	unreliable queue keeps it
  */
 void gda_recv_drop(struct gda_engine_qp *q);
 

@@ -87,7 +87,9 @@ static int gda_send_complete(struct gda_engine_qp *q, struct gda_exec_scope *sco
 
 /*
  * The entry cannot take the payload, for the reason @st. The peer's queue fails, and flushes what
- * else it has: the reason is in the completion of this receive.
+ * else it has: the reason is in the completion of this receive. Where the message is too long for it
+ * and its sender is unreliable, InfiniBand has the queue go on: the message is lost, and an entry of
+ * its own serves the next one (class D), one that others share completes (class E).
  * Return: as gda_exec(), never 1.
  */
 static noinline int gda_send_refuse(struct gda_engine_qp *q, struct gda_exec_scope *scope,
@@ -104,13 +106,18 @@ static noinline int gda_send_refuse(struct gda_engine_qp *q, struct gda_exec_sco
 		.qpn = peer->qpn,
 		.uidx_imm = (u64)peer->user_index << 32,
 	};
-	int ret = gda_send_end(q, scope, &c);
+	bool lost = q->dialect->unreliable && st.cause == GDA_CAUSE_LENGTH && !q->taken.st.class;
+	u8 class = st.cause == GDA_CAUSE_LENGTH ? GDA_CLASS_INVALID_REQUEST : GDA_CLASS_REMOTE_OP;
+	int ret;
 
+	if (lost && !peer->rq->linked)
+		return gda_exec_fail(class, st.cause);
+	ret = gda_send_end(q, scope, &c);
 	if (ret <= 0)
 		return ret;
-	gda_host_fail(peer, GDA_STATUS(GDA_CLASS_FLUSH, st.cause));
-	return gda_exec_fail(st.cause == GDA_CAUSE_LENGTH ? GDA_CLASS_INVALID_REQUEST :
-			     GDA_CLASS_REMOTE_OP, st.cause);
+	if (!lost)
+		gda_host_fail(peer, GDA_STATUS(GDA_CLASS_FLUSH, st.cause));
+	return gda_exec_fail(class, st.cause);
 }
 
 /* Check as much of the entry as the payload needs. Return: success, or what is wrong with it. */

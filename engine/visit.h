@@ -37,6 +37,15 @@ void gda_engine_fail_work(struct gda_engine_qp *q, u64 index, struct gda_status 
 void gda_engine_die(struct gda_engine_qp *q, u64 index, struct gda_status st);
 
 /**
+ * gda_engine_lose - q->work of an unreliable queue has failed
+ * @q: the queue
+ * @ret: -GDA_STATUS(), by gda_exec()
+ *
+ * Return: 1 if it is the peer that could not take it, and it is done, though lost; or @ret.
+ */
+int gda_engine_lose(struct gda_engine_qp *q, int ret);
+
+/**
  * gda_engine_flush_work - complete q->work unexecuted
  * @q: the queue, which is in error
  * @index: slot at which q->work begins
@@ -168,6 +177,8 @@ static __always_inline void gda_engine_step(struct gda_engine_qp *q,
 	if (ops->route)
 		gda_exec_route(ops->route(q), scope);
 	ret = gda_exec(q, scope);
+	if (ops->unreliable && ret < 0)
+		ret = gda_engine_lose(q, ret);
 	if (likely(ret > 0)) {
 		gda_engine_succeed(q, q->ci);
 		gda_engine_advance(q);

@@ -26,6 +26,20 @@ const struct gda_dialect_ops *gda_dialect_find_cq(u32 id)
 	return id ? gda_dialect_find(id) : gda_dialects[0];
 }
 
+const struct gda_dialect_ops *gda_dialect_service(const struct gda_dialect_ops *ops, u32 service)
+{
+	if (!ops)
+		return NULL;
+	switch (service) {
+	case GDA_SERVICE_RC:
+		return ops;
+	case GDA_SERVICE_UC:
+		return ops->uc;
+	default:
+		return NULL;
+	}
+}
+
 u64 gda_dialect_features(void)
 {
 	const struct gda_dialect_ops *const *ops;

@@ -41,6 +41,9 @@ struct gda_ring_scan {
  * @max_user_index: largest user index of a queue
  * @cqe_bytes: of an entry of a CQ
  * @cqe_last: offset in an entry of the 4-byte word that ->finish() stores last
+ * @uc: the table of its queues of unreliable connections, or NULL: there are none
+ * @unreliable: a request is done once it is sent: what the peer has against it, the queue is not
+ *	told (gda_engine_lose())
  * @unordered: completions of what was in flight at the same time come in any order (flight.c);
  *	its queues complete to rings
  * @published: read doorbell and record, each once, and compare them with those that
@@ -75,6 +78,8 @@ struct gda_dialect_ops {
 	u32 max_user_index;
 	u32 cqe_bytes;
 	u32 cqe_last;
+	const struct gda_dialect_ops *uc;
+	bool unreliable;
 	bool unordered;
 	void (*published)(const struct gda_engine_qp *q, struct gda_ring_scan *scan);
 	void (*record)(const struct gda_engine_qp *q, __be32 *rec);
@@ -106,6 +111,15 @@ const struct gda_dialect_ops *gda_dialect_find(u32 id);
  * Return: its table, or NULL.
  */
 const struct gda_dialect_ops *gda_dialect_find_cq(u32 id);
+
+/**
+ * gda_dialect_service - the table of a dialect for queues of a kind
+ * @ops: the dialect, or NULL
+ * @service: enum gda_service
+ *
+ * Return: its table, or NULL.
+ */
+const struct gda_dialect_ops *gda_dialect_service(const struct gda_dialect_ops *ops, u32 service);
 
 /**
  * gda_dialect_features - the feature bits of all dialects

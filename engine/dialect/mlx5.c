@@ -573,13 +573,17 @@ static void gda_mlx5_recv(const struct gda_engine_rq *rq, u32 at, struct gda_rec
 	}
 }
 
-static void gda_mlx5_record(const struct gda_engine_qp *q, __be32 *rec)
+void gda_mlx5_scan(const struct gda_engine_qp *q, struct gda_ring_scan *scan)
+{
+	gda_mlx5_published(q, scan);
+}
+
+void gda_mlx5_record(const struct gda_engine_qp *q, __be32 *rec)
 {
 	rec[1] = gda_be32(q->seen_dbrec);
 }
 
-/* A reliable connection ends with its first error. */
-static bool gda_mlx5_fatal(struct gda_status st)
+bool gda_mlx5_fatal(struct gda_status st)
 {
 	(void)st;
 	return true;
@@ -601,6 +605,7 @@ const struct gda_dialect_ops gda_dialect_mlx5 = {
 	.max_user_index = GDA_MLX5_MAX_USER_INDEX,
 	.cqe_bytes = GDA_MLX5_CQE_BYTES,
 	.cqe_last = offsetof(struct gda_mlx5_cqe, wqe_counter),
+	.uc = &gda_mlx5_uc,
 	.published = gda_mlx5_published,
 	.record = gda_mlx5_record,
 	.decode = gda_mlx5_decode,

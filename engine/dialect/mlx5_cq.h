@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What the files of the mlx5 dialect share: operations of its table (dialect.h) that are
- * mlx5_cq.c's.
+ * What the files of the mlx5 dialect share: operations of its tables (dialect.h).
  */
 #ifndef GDA_ENGINE_MLX5_CQ_H
 #define GDA_ENGINE_MLX5_CQ_H
@@ -10,8 +9,37 @@
 
 #define GDA_MLX5_CQE_BYTES	64
 
+/* Queues of unreliable connections (mlx5_uc.c). */
+extern const struct gda_dialect_ops gda_mlx5_uc;
+
+/* mlx5.c */
+
 /**
- * gda_mlx5_syndrome - as gda_dialect_ops.syndrome, and the next two likewise
+ * gda_mlx5_scan - as gda_dialect_ops.published, and the next two likewise
+ * @q: the queue
+ * @scan: out
+ */
+void gda_mlx5_scan(const struct gda_engine_qp *q, struct gda_ring_scan *scan);
+
+/**
+ * gda_mlx5_record - fill in a record that says what the last one said
+ * @q: the queue
+ * @rec: out: the record
+ */
+void gda_mlx5_record(const struct gda_engine_qp *q, __be32 *rec);
+
+/**
+ * gda_mlx5_fatal - does a queue die of an error? A connection ends with its first
+ * @st: the error
+ *
+ * Return: true.
+ */
+bool gda_mlx5_fatal(struct gda_status st);
+
+/* mlx5_cq.c */
+
+/**
+ * gda_mlx5_syndrome - as gda_dialect_ops.syndrome, and the next ones likewise
  * @st: the status
  *
  * Return: enum gda_mlx5_syndrome.

@@ -163,6 +163,19 @@ int gda_client_cq_create(struct gda_ctx *ctx, const struct gda_client_cq_attr *a
 }
 GDA_EXPORT(gda_client_cq_create);
 
+/* Nobody knows it yet. */
+static void gda_client_qp_init(struct gda_qp *qp, const struct gda_client_qp_attr *attr,
+			       const struct gda_dialect_ops *dialect)
+{
+	struct gda_engine_qp *q = &qp->engine_qp;
+
+	q->dialect = dialect;
+	q->pd = attr->pd;
+	q->sends = true;
+	q->max_sge = GDA_ENGINE_MAX_SGE;
+	gda_engine_init(q);
+}
+
 int gda_client_qp_create(struct gda_ctx *ctx, const struct gda_client_qp_attr *attr,
 			 struct gda_executor_qp **exec)
 {
@@ -180,18 +193,20 @@ int gda_client_qp_create(struct gda_ctx *ctx, const struct gda_client_qp_attr *a
 		.sq_depth = attr->sq_depth ?: 1,
 		.user_index = attr->user_index,
 	};
+	const struct gda_dialect_ops *dialect;
 	struct gda_object *obj;
 	struct gda_qp *qp;
 
+	dialect = gda_dialect_service(gda_dialect_find(attr->dialect), attr->service);
+	if (!dialect)
+		return -EOPNOTSUPP;
 	if ((attr->sq_depth && !attr->sq) || (attr->rq_depth && !attr->rq) || !attr->record)
 		return -EINVAL;
 	obj = gda_qp_create(ctx, &cmd, &user);
 	if (IS_ERR(obj))
 		return PTR_ERR(obj);
 	qp = container_of(obj, struct gda_qp, obj);
-	qp->engine_qp.pd = attr->pd;
-	qp->engine_qp.sends = true;
-	qp->engine_qp.max_sge = GDA_ENGINE_MAX_SGE;
+	gda_client_qp_init(qp, attr, dialect);
 	gda_rq_attach(qp);
 	if (attr->srq) {
 		mutex_lock(&ctx->lock);

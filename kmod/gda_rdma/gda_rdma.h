@@ -87,7 +87,8 @@ struct gda_rdma_srq {
 /**
  * struct gda_rdma_end - a QP as its peers see it: gda_executor_qp.priv, under rdma->peers_lock
  * @exec: the QP as gda_core knows it
- * @state: of verbs
+ * @type: of verbs
+ * @state: likewise
  * @dest: number of the peer, from RTR on
  * @user: of its context
  * @peer: who responds, or NULL
@@ -95,6 +96,7 @@ struct gda_rdma_srq {
  */
 struct gda_rdma_end {
 	struct gda_executor_qp *exec;
+	enum ib_qp_type type;
 	enum ib_qp_state state;
 	u32 dest;
 	kuid_t user;
@@ -214,7 +216,7 @@ int gda_rdma_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 int gda_rdma_destroy_qp(struct ib_qp *ib, struct ib_udata *udata);
 
 /* peer.c */
-void gda_rdma_end_init(struct gda_executor_qp *exec, kuid_t user);
+void gda_rdma_end_init(struct gda_executor_qp *exec, enum ib_qp_type type, kuid_t user);
 void gda_rdma_end_set(struct gda_executor_qp *exec, enum ib_qp_state state, u32 dest);
 u32 gda_rdma_peer(const struct gda_executor_qp *exec);
 void gda_rdma_disconnect(struct gda_executor_qp *exec);

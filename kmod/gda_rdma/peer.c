@@ -4,7 +4,8 @@
  *
  * A verbs QP names its peer by number, and each side on its own. A QP gets its peer once it is in RTS
  * and the peer is in RTR or RTS and names it as well; until then its work waits, or fails when
- * gda_rdma_give_up() runs. Each change of state looks from both sides: may I have my peer, and may
+ * gda_rdma_give_up() runs. That of an unreliable connection does not wait: what finds no peer is
+ * lost, and the peer may come later. Each change of state looks from both sides: may I have my peer, and may
  * the QP that I name have me? With peers=user (main.c) the QPs of other users do not exist for it.
  *
  * All is under rdma->peers_lock. gda_core takes a QP out of its table before qp_disconnect(), so
@@ -28,7 +29,7 @@ static bool gda_rdma_responds(const struct gda_rdma_end *end, const struct gda_r
 {
 	if (!gda_rdma_peers_any && !uid_eq(end->user, to->user))
 		return false;
-	return (end->state == IB_QPS_RTR || end->state == IB_QPS_RTS) &&
+	return end->type == to->type && (end->state == IB_QPS_RTR || end->state == IB_QPS_RTS) &&
 	       end->dest == to->exec->number;
 }
 
@@ -65,11 +66,12 @@ static void gda_rdma_dismiss(struct gda_rdma_end *end)
 }
 
 /* The QP is new, and nobody links with it: it is in RESET. */
-void gda_rdma_end_init(struct gda_executor_qp *exec, kuid_t user)
+void gda_rdma_end_init(struct gda_executor_qp *exec, enum ib_qp_type type, kuid_t user)
 {
 	struct gda_rdma_end *end = exec->priv;
 
 	end->exec = exec;
+	end->type = type;
 	end->user = user;
 }
 
@@ -92,7 +94,9 @@ void gda_rdma_end_set(struct gda_executor_qp *exec, enum ib_qp_state state, u32 
 		other = gda_rdma_find(rdma, dest);
 		if (other)
 			gda_rdma_link(rdma, other);
-		if (state == IB_QPS_RTS && !end->peer)
+		if (state == IB_QPS_RTS && end->type == IB_QPT_UC)
+			gda_executor_qp_ready(exec);
+		else if (state == IB_QPS_RTS && !end->peer)
 			gda_executor_qp_wait(exec);
 	}
 	spin_unlock(&rdma->peers_lock);

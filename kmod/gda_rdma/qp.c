@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queue pairs: RC, of which the send queue is carried out by gda_core's engine.
+ * Queue pairs, RC and UC, of which the send queue is carried out by gda_core's engine.
  *
  * The state of a QP is what modify set last, or ERR once the engine has failed it. A QP that goes
  * to RESET begins anew: nobody responds to it or by it any more, and its queue is reset between
@@ -90,12 +90,25 @@ static enum ib_qp_state gda_rdma_qp_state(const struct gda_rdma_qp *qp)
 	return qp->attr.qp_state;
 }
 
+/* Return: enum gda_service, or -1: there are no such QPs here. */
+static int gda_rdma_service(enum ib_qp_type type)
+{
+	switch (type) {
+	case IB_QPT_RC:
+		return GDA_SERVICE_RC;
+	case IB_QPT_UC:
+		return GDA_SERVICE_UC;
+	default:
+		return -1;
+	}
+}
+
 static int gda_rdma_qp_request(const struct ib_qp_init_attr *init, struct ib_udata *udata,
 			       struct mlx5_ib_create_qp *req)
 {
 	int ret;
 
-	if (init->qp_type != IB_QPT_RC || init->create_flags)
+	if (gda_rdma_service(init->qp_type) < 0 || init->create_flags)
 		return -EOPNOTSUPP;
 	ret = gda_rdma_ask(udata, req, sizeof(*req),
 			   offsetofend(struct mlx5_ib_create_qp, bfreg_index));
@@ -140,6 +153,7 @@ int gda_rdma_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, struct ib
 	ctx = rdma_udata_to_drv_context(udata, struct gda_rdma_ctx, ib);
 	attr = (struct gda_client_qp_attr) {
 		.dialect = GDA_DIALECT_MLX5,
+		.service = gda_rdma_service(init->qp_type),
 		.pd = ib->pd,
 		.cq = gda_rdma_cq_of(init->send_cq)->handle,
 		.recv_cq = gda_rdma_cq_of(init->recv_cq)->handle,
@@ -164,7 +178,7 @@ int gda_rdma_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, struct ib
 	if (ret < 0)
 		return ret;
 	qp->handle = ret;
-	gda_rdma_end_init(qp->exec, ctx->user);
+	gda_rdma_end_init(qp->exec, init->qp_type, ctx->user);
 	ret = gda_rdma_qp_answer(qp, udata);
 	if (ret)
 		gda_client_destroy(qp->ctx, qp->handle);
@@ -187,7 +201,7 @@ static void gda_rdma_qp_enter(struct gda_rdma_qp *qp, enum ib_qp_state state)
 	qp->attr.qp_state = state;
 	if (state == IB_QPS_RESET)
 		gda_client_qp_reset(qp->ctx, qp->handle);
-	patience = state == IB_QPS_RTS ? gda_rdma_patience(&qp->attr) : 0;
+	patience = state == IB_QPS_RTS && qp->ib.qp_type == IB_QPT_RC ? gda_rdma_patience(&qp->attr) : 0;
 	if (patience)
 		schedule_delayed_work(&qp->give_up, patience);
 }

@@ -28,6 +28,11 @@ pairs=(
 	"send_lat ib_send_lat -F -n 200"
 	"rc_pingpong ibv_rc_pingpong -n 200"
 	"srq_pingpong ibv_srq_pingpong -n 200"
+	"uc_write ib_write_bw -F -n 1000 -s 4096 -c UC"
+	"uc_write_lat ib_write_lat -F -n 200 -c UC"
+	"uc_send ib_send_bw -F -n 200 -s 4096 -c UC"
+	"uc_send_lat ib_send_lat -F -n 200 -c UC"
+	"uc_pingpong ibv_uc_pingpong -n 200"
 	"rc_pingpong_by_event ibv_rc_pingpong -n 200 -e"
 )
 echo "1..$((${#pairs[@]} + 1))"

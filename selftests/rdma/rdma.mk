@@ -4,7 +4,7 @@
 # that exist.
 
 RDMA_OUT	:= $(BUILD)/selftests/rdma
-RDMA_TESTS	:= verbs recv events
+RDMA_TESTS	:= verbs recv events uc
 
 TEST_VM		+= $(if $(VERBS),$(addprefix $(RDMA_OUT)/,$(RDMA_TESTS) programs))
 

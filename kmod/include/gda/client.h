@@ -138,6 +138,7 @@ struct gda_client_srq_attr {
 /**
  * struct gda_client_qp_attr - a QP to be created
  * @dialect: GDA_DIALECT_*
+ * @service: enum gda_service
  * @pd: its protection domain: MRs of the same are its own
  * @cq: handle of the CQ of its send queue
  * @recv_cq: handle of that of its receive queue
@@ -155,6 +156,7 @@ struct gda_client_srq_attr {
  */
 struct gda_client_qp_attr {
 	u32 dialect;
+	u32 service;
 	void *pd;
 	u32 cq;
 	u32 recv_cq;
@@ -232,7 +234,8 @@ u32 gda_client_srq_limit(struct gda_ctx *ctx, u32 handle);
  *
  * It is made ready by gda_executor_qp_ready().
  *
- * Return: its handle, above 0; or an error of GDA_IOC_QP_CREATE.
+ * Return: its handle, above 0; -EOPNOTSUPP the dialect has no such queues; or an error of
+ * GDA_IOC_QP_CREATE.
  */
 int gda_client_qp_create(struct gda_ctx *ctx, const struct gda_client_qp_attr *attr,
 			 struct gda_executor_qp **exec);

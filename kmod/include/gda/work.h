@@ -51,6 +51,16 @@ struct gda_sge {
 	u32 key;
 };
 
+/**
+ * enum gda_service - what a queue can rely on
+ * @GDA_SERVICE_RC: a reliable connection: what is done has arrived
+ * @GDA_SERVICE_UC: an unreliable one: what is done was sent, and what its peer could not take is lost
+ */
+enum gda_service {
+	GDA_SERVICE_RC,
+	GDA_SERVICE_UC,
+};
+
 static inline bool gda_op_is_atomic(u8 op)
 {
 	return op >= GDA_OP_FETCH_ADD && op <= GDA_OP_MASKED_COMPARE_SWAP;
