@@ -6,7 +6,7 @@
 TUTORIAL_OUT	:= $(BUILD)/examples/tutorial
 TUTORIAL	:= hello put processes signal sleep errors threads fork calls
 
-EXAMPLES	+= $(TUTORIAL:%=$(TUTORIAL_OUT)/%) $(TUTORIAL_OUT)/gpu
+EXAMPLES	+= $(TUTORIAL:%=$(TUTORIAL_OUT)/%) $(TUTORIAL_OUT)/gpu $(TUTORIAL_OUT)/verbs
 
 $(TUTORIAL:%=$(TUTORIAL_OUT)/%): $(TUTORIAL_OUT)/%: examples/tutorial/%.c \
 		examples/tutorial/tutorial.h $(LIB_OUT)/libgda.a $(GDA_HEADERS) examples/tutorial.mk
@@ -29,4 +29,13 @@ ifneq ($(HAVE_nvcc),)
 		$(LIB_OUT)/libgda.a -ldl -lpthread
 else
 	printf '#!/bin/sh\necho "nvcc was not here when this was built"\nexit 4\n' >$@ && chmod +x $@
+endif
+
+# Nothing of GDA's library.
+$(TUTORIAL_OUT)/verbs: examples/tutorial/verbs.c $(OPTIONAL_OUT)/verbs examples/tutorial.mk
+	@mkdir -p $(@D)
+ifneq ($(VERBS),)
+	$(CC) $(GDA_CFLAGS) $(CFLAGS) -o $@ $< -libverbs
+else
+	printf '#!/bin/sh\necho "libibverbs was not here when this was built"\nexit 4\n' >$@ && chmod +x $@
 endif

@@ -170,10 +170,29 @@ network() {
 	ip link del gda-dummy
 	says "RDMA device" fails "in this network namespace; none is shared.*rdma dev set" exclusive
 }
+
+# gda0 is no way to another machine.
+without_gda0() { doctor; }
+with_gda0() { doctor; }
+verbs_programs() {
+	local module=build/$(uname -r)/kmod/gda_rdma/gda_rdma.ko
+
+	says "verbs programs" fails "gda_rdma is not loaded.*(modprobe gda_rdma|install package)" without_gda0
+	if ! modprobe -q ib_uverbs || ! insmod "$module"; then
+		for _ in 1 2; do
+			n=$((n + 1))
+			echo "ok $n gda0 # SKIP no ib_uverbs here, or no gda_rdma for this kernel"
+		done
+		return
+	fi
+	says "verbs programs" works "gda0, within this machine alone" with_gda0
+	says "RDMA device" fails "no RDMA device" with_gda0
+	rmmod gda_rdma
+}
 with_rxe() { as_user 7777; }
 
 echo "TAP version 13"
-echo 1..61
+echo 1..64
 says kernel works "Linux [0-9]+[.][0-9]+" doctor
 says kernel fails "is older than 6.1.*newer" old
 says module works "gda_mr too" doctor
@@ -200,6 +219,7 @@ says user fails "the work request failed" driver MR_REG_USER
 says "$inproc (library)" fails "no thread.*RLIMIT_NPROC.*ulimit -u" threadless
 says "$inproc (library)" works "no module" as_user 65534
 network
+verbs_programs
 if ldconfig -p | grep -q 'libcuda\.so\.1'; then
 	n=$((n + 1))
 	echo "ok $n GPU, by dma-buf # SKIP there is a driver of CUDA's"

@@ -9,6 +9,7 @@ TEST_VM		+= $(TUTORTEST_OUT)/steps
 
 $(TUTORTEST_OUT)/steps: selftests/tutorial/steps.sh $(BUILD)/tools/gda-run \
 		$(addprefix $(BUILD)/examples/tutorial/,hello put processes signal sleep errors \
-		threads fork calls shmem gpu)
+		threads fork calls shmem gpu verbs) \
+		$(if $(VERBS),$(BUILD)/selftests/rdma/with-gda0.sh)
 	@mkdir -p $(@D)
 	install -m 755 $< $@

@@ -219,6 +219,7 @@ const struct check checks[] = {
 	{ "network", "verbs of users", check_rdma_user, false },
 	{ "executor", "ib (kernel)", check_rdma_kernel, false },
 	{ "executor", "verbs (library)", check_rdma_library, false },
+	{ "executor", "verbs programs", check_rdma_programs, false },
 	{ "memory", "user", check_user_memory, true },
 	{ "memory", "dma-buf: udmabuf", check_udmabuf, true },
 	{ "memory", "dma-buf: heap", check_dma_heap, true },

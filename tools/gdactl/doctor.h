@@ -62,5 +62,6 @@ void check_rdma_memory(struct patient *p, struct answer *a);
 void check_rdma_user(struct patient *p, struct answer *a);
 void check_rdma_kernel(struct patient *p, struct answer *a);
 void check_rdma_library(struct patient *p, struct answer *a);
+void check_rdma_programs(struct patient *p, struct answer *a);
 
 #endif /* GDACTL_DOCTOR_H */

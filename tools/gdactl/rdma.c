@@ -52,6 +52,22 @@ static bool port_read(const char *device, const char *file, char *text, int room
 	return line_read(path, text, room);
 }
 
+/* Is this gda_rdma's, which reaches no other machine, and has no rdma_cm? */
+static bool device_is_gda(const char *device)
+{
+	char path[192], driver[192];
+	const char *name;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), RDMA_CLASS "/%s/device/driver", device);
+	n = readlink(path, driver, sizeof(driver) - 1);
+	if (n < 0)
+		return false;
+	driver[n] = 0;
+	name = strrchr(driver, '/');
+	return name && !strcmp(name, "/gda_rdma");
+}
+
 static bool port_active(const struct rdma_port *port)
 {
 	return strstr(port->state, "ACTIVE");
@@ -78,7 +94,7 @@ static const char *port_wanted(void)
 
 /*
  * The device that GDA_DEVICE names; without that the first device whose port is active, or else the
- * first. Return: is there any?
+ * first. Those of gda_rdma lead nowhere. Return: is there any?
  */
 static bool port_find(struct rdma_port *port)
 {
@@ -91,7 +107,7 @@ static bool port_find(struct rdma_port *port)
 		struct rdma_port p;
 
 		if (entry->d_name[0] == '.' || strlen(entry->d_name) >= sizeof(p.device) ||
-		    (wanted && strcmp(wanted, entry->d_name)))
+		    (wanted ? strcmp(wanted, entry->d_name) != 0 : device_is_gda(entry->d_name)))
 			continue;
 		port_get(&p, entry->d_name);
 		if (!found || port_active(&p))
@@ -373,4 +389,47 @@ void check_rdma_library(struct patient *p, struct answer *a)
 	(void)p;
 	if (need_port(a, &port))
 		try_device(a, "verbs", &port);
+}
+
+/* Of gda_rdma, the name of its device. Return: is there one? */
+static bool gda_device_find(char *name, size_t room)
+{
+	DIR *dir = opendir(RDMA_CLASS);
+	struct dirent *entry;
+	bool found = false;
+
+	while (dir && !found && (entry = readdir(dir))) {
+		found = entry->d_name[0] != '.' && strlen(entry->d_name) < room &&
+			device_is_gda(entry->d_name);
+		if (found)
+			memcpy(name, entry->d_name, strlen(entry->d_name) + 1);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+/* Programs of libibverbs as they are, with no NIC, among processes of this machine. */
+void check_rdma_programs(struct patient *p, struct answer *a)
+{
+	char device[RDMA_NAME], advice[128];
+	int err;
+
+	(void)p;
+	if (!gda_device_find(device, sizeof(device))) {
+		fails(a, module_installed("gda_rdma") ?
+		      "as root, if programs of libibverbs are to run without a NIC: modprobe gda_rdma" :
+		      "install package gda-dkms, or make install, if programs of libibverbs are to run without a NIC",
+		      "gda_rdma is not loaded");
+		return;
+	}
+	err = node_open("uverbs");
+	if (err) {
+		node_advice(advice, sizeof(advice), err, "ib_uverbs");
+		fails(a, advice, "%s: /dev/infiniband/uverbs*: %s", device, strerror(err));
+	} else if (!library_is_here("libmlx5.so.1")) {
+		fails(a, "install ibverbs-providers", "%s: no libmlx5.so.1 here", device);
+	} else {
+		works(a, "%s, within this machine alone: ib_write_bw -d %s", device, device);
+	}
 }
