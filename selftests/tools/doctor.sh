@@ -175,8 +175,9 @@ network() {
 without_gda0() { doctor; }
 with_gda0() { doctor; }
 verbs_programs() {
-	local module=build/$(uname -r)/kmod/gda_rdma/gda_rdma.ko
+	local module
 
+	module=build/$(uname -r)/kmod/gda_rdma/gda_rdma.ko
 	says "verbs programs" fails "gda_rdma is not loaded.*(modprobe gda_rdma|install package)" without_gda0
 	if ! modprobe -q ib_uverbs || ! insmod "$module"; then
 		for _ in 1 2; do

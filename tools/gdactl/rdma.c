@@ -427,8 +427,9 @@ void check_rdma_programs(struct patient *p, struct answer *a)
 	if (err) {
 		node_advice(advice, sizeof(advice), err, "ib_uverbs");
 		fails(a, advice, "%s: /dev/infiniband/uverbs*: %s", device, strerror(err));
-	} else if (!library_is_here("libmlx5.so.1")) {
-		fails(a, "install ibverbs-providers", "%s: no libmlx5.so.1 here", device);
+	} else if (!library_is_here("libibverbs.so.1")) {
+		fails(a, "install libibverbs1 and ibverbs-providers", "%s: no libibverbs.so.1 here",
+		      device);
 	} else {
 		works(a, "%s, within this machine alone: ib_write_bw -d %s", device, device);
 	}
