@@ -118,7 +118,7 @@ int gda_client_mmap(struct gda_ctx *ctx, struct vm_area_struct *vma)
 GDA_EXPORT(gda_client_mmap);
 
 /* Nobody is told of the object by an ioctl: its creation is complete, unless @ret is an error. */
-static int gda_client_publish(struct gda_ctx *ctx, struct gda_object *obj, int ret)
+int gda_client_publish(struct gda_ctx *ctx, struct gda_object *obj, int ret)
 {
 	int handle = obj->handle;
 
@@ -140,13 +140,20 @@ int gda_client_cq_create(struct gda_ctx *ctx, const struct gda_client_cq_attr *a
 	const struct gda_umem_addresses user = {
 		.entries = attr->entries,
 		.record = attr->record,
+		.entries_umem = attr->entries_umem,
+		.record_umem = attr->record_umem,
 		.wide = attr->wide,
 	};
-	struct gda_cq_create cmd = { .dialect = attr->dialect, .depth = attr->depth };
+	struct gda_cq_create cmd = {
+		.dialect = attr->dialect,
+		.depth = attr->collapsed ? 1 : attr->depth,
+		.flags = (attr->collapsed ? GDA_CQ_COLLAPSED : 0) |
+			 (attr->overrun ? GDA_CQ_IGNORE_OVERRUN : 0),
+	};
 	struct gda_event *event = NULL;
 	struct gda_object *obj;
 
-	if (!attr->entries || !attr->record)
+	if ((!attr->entries && !attr->entries_umem) || (!attr->record && !attr->record_umem))
 		return -EINVAL;
 	if (attr->handler) {
 		event = gda_event_create_handler(attr->handler, attr->priv);
@@ -176,6 +183,39 @@ static void gda_client_qp_init(struct gda_qp *qp, const struct gda_client_qp_att
 	gda_engine_init(q);
 }
 
+int gda_client_cq_find(struct gda_ctx *ctx, u32 number)
+{
+	struct gda_cq *cq;
+	int ret = -ENOENT;
+
+	mutex_lock(&ctx->lock);
+	cq = xa_load(&ctx->cqs, number);
+	if (cq && cq->obj.published)
+		ret = cq->obj.handle;
+	mutex_unlock(&ctx->lock);
+	return ret;
+}
+GDA_EXPORT(gda_client_cq_find);
+
+static bool gda_client_qp_lies(const struct gda_client_qp_attr *attr)
+{
+	return (!attr->sq_depth || attr->sq || attr->sq_umem) &&
+	       (!attr->rq_depth || attr->rq || attr->rq_umem) &&
+	       (attr->record || attr->record_umem);
+}
+
+/* The QP is not published. */
+static int gda_client_attach_srq(struct gda_ctx *ctx, struct gda_qp *qp, u32 handle)
+{
+	int ret;
+
+	mutex_lock(&ctx->lock);
+	/* it went with a context that was shut down */
+	ret = ctx->closed ? -ENODEV : gda_srq_attach(qp, handle);
+	mutex_unlock(&ctx->lock);
+	return ret;
+}
+
 int gda_client_qp_create(struct gda_ctx *ctx, const struct gda_client_qp_attr *attr,
 			 struct gda_executor_qp **exec)
 {
@@ -183,6 +223,9 @@ int gda_client_qp_create(struct gda_ctx *ctx, const struct gda_client_qp_attr *a
 		.entries = attr->sq_depth ? attr->sq : 0,
 		.record = attr->record,
 		.recv = attr->rq,
+		.entries_umem = attr->sq_depth ? attr->sq_umem : 0,
+		.record_umem = attr->record_umem,
+		.recv_umem = attr->rq_umem,
 		.recv_depth = attr->rq_depth,
 		.recv_shift = attr->rq_shift,
 	};
@@ -196,11 +239,12 @@ int gda_client_qp_create(struct gda_ctx *ctx, const struct gda_client_qp_attr *a
 	const struct gda_dialect_ops *dialect;
 	struct gda_object *obj;
 	struct gda_qp *qp;
+	int ret;
 
 	dialect = gda_dialect_service(gda_dialect_find(attr->dialect), attr->service);
 	if (!dialect)
 		return -EOPNOTSUPP;
-	if ((attr->sq_depth && !attr->sq) || (attr->rq_depth && !attr->rq) || !attr->record)
+	if (!gda_client_qp_lies(attr))
 		return -EINVAL;
 	obj = gda_qp_create(ctx, &cmd, &user);
 	if (IS_ERR(obj))
@@ -208,13 +252,10 @@ int gda_client_qp_create(struct gda_ctx *ctx, const struct gda_client_qp_attr *a
 	qp = container_of(obj, struct gda_qp, obj);
 	gda_client_qp_init(qp, attr, dialect);
 	gda_rq_attach(qp);
-	if (attr->srq) {
-		mutex_lock(&ctx->lock);
-		WARN_ON_ONCE(gda_srq_attach(qp, attr->srq));
-		mutex_unlock(&ctx->lock);
-	}
+	ret = attr->srq ? gda_client_attach_srq(ctx, qp, attr->srq) : 0;
 	*exec = &qp->exec;
-	return gda_client_publish(ctx, obj, gda_async_init(&qp->async, attr->event, attr->priv));
+	return gda_client_publish(ctx, obj, ret ?: gda_async_init(&qp->async, attr->event,
+								  attr->priv));
 }
 GDA_EXPORT(gda_client_qp_create);
 
@@ -294,11 +335,20 @@ int gda_client_mr_reg(struct gda_ctx *ctx, const struct gda_client_mr_attr *attr
 }
 GDA_EXPORT(gda_client_mr_reg);
 
-void gda_client_destroy(struct gda_ctx *ctx, u32 handle)
+int gda_client_try_destroy(struct gda_ctx *ctx, u32 handle)
 {
+	int ret;
+
 	mutex_lock(&ctx->lock);
-	WARN_ON_ONCE(gda_object_destroy(ctx, handle));
+	ret = gda_object_destroy(ctx, handle);
 	mutex_unlock(&ctx->lock);
 	gda_events_flush(ctx);
+	return ret;
+}
+GDA_EXPORT(gda_client_try_destroy);
+
+void gda_client_destroy(struct gda_ctx *ctx, u32 handle)
+{
+	WARN_ON_ONCE(gda_client_try_destroy(ctx, handle));
 }
 GDA_EXPORT(gda_client_destroy);

@@ -17,6 +17,7 @@
  *   dev->lock          spinlock  whether a device is there
  *   an executor's own  spinlock  who is connected to whom
  *   rq->lock           spinlock  what was taken of a receive queue
+ *   whole->lock        spinlock  which queues lie in a umem
  *   cq->lock           spinlock  entries of a CQ
  *   worker.event_lock  spinlock  events that a context's worker is to signal
  *   payer.lock         spinlock  which process pays for a context's worker
@@ -236,7 +237,8 @@ enum gda_object_type {
 	GDA_OBJECT_CQ,
 	GDA_OBJECT_COUNTER,
 	GDA_OBJECT_MR,
-	GDA_OBJECT_SRQ,			/* of a client */
+	GDA_OBJECT_SRQ,			/* of a client, and the next */
+	GDA_OBJECT_UMEM,
 	GDA_OBJECT_TYPES,
 };
 
@@ -262,7 +264,7 @@ struct gda_object_ops {
 };
 
 extern const struct gda_object_ops gda_qp_ops, gda_cq_ops, gda_counter_ops,
-				   gda_mr_ops, gda_srq_ops;
+				   gda_mr_ops, gda_srq_ops, gda_umem_ops;
 
 int gda_object_reserve(struct gda_ctx *ctx, struct gda_object *obj, u8 type);
 void gda_object_abort(struct gda_object *obj);
@@ -354,6 +356,9 @@ static inline bool gda_cq_lost(struct gda_engine_cq *engine_cq)
 
 struct gda_object *gda_cq_create(struct gda_ctx *ctx, struct gda_cq_create *cmd,
 				 const struct gda_umem_addresses *user, struct gda_event *event);
+
+/* client.c */
+int gda_client_publish(struct gda_ctx *ctx, struct gda_object *obj, int ret);
 
 /* counter.c */
 struct gda_counter {

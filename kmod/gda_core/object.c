@@ -19,6 +19,7 @@ static const struct gda_object_ops * const gda_object_ops[GDA_OBJECT_TYPES] = {
 	[GDA_OBJECT_COUNTER] = &gda_counter_ops,
 	[GDA_OBJECT_MR] = &gda_mr_ops,
 	[GDA_OBJECT_SRQ] = &gda_srq_ops,
+	[GDA_OBJECT_UMEM] = &gda_umem_ops,
 };
 
 int gda_object_reserve(struct gda_ctx *ctx, struct gda_object *obj, u8 type)

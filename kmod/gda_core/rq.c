@@ -14,9 +14,11 @@ static void gda_rq_revoke(struct gda_umem *umem)
 }
 
 /* Called under no lock: pinning waits. gda_umem_put() of its entries undoes it. */
-static int gda_rq_init_memory(struct gda_rq *rq, struct gda_object *obj, u64 entries,
+static int gda_rq_init_memory(struct gda_rq *rq, struct gda_object *obj, u32 umem, u64 entries,
 			      const struct gda_engine_rq *engine_rq)
 {
+	int ret;
+
 	if (!engine_rq->dialect->posted)
 		return -EOPNOTSUPP;
 	if (engine_rq->depth > GDA_RECV_MAX_DEPTH || engine_rq->shift > GDA_RECV_MAX_SHIFT)
@@ -24,8 +26,9 @@ static int gda_rq_init_memory(struct gda_rq *rq, struct gda_object *obj, u64 ent
 	spin_lock_init(&rq->lock);
 	rq->engine_rq = *engine_rq;
 	gda_umem_init(&rq->entries, obj, gda_rq_revoke);
-	return gda_umem_get_user(&rq->entries, entries, engine_rq->depth << engine_rq->shift,
-				 1U << GDA_RECV_MIN_SHIFT);
+	ret = gda_umem_get_at(&rq->entries, umem, entries, engine_rq->depth << engine_rq->shift,
+			      1U << GDA_RECV_MIN_SHIFT);
+	return ret || gda_umem_part_fixed(&rq->entries) ? ret : -EOPNOTSUPP;
 }
 
 /* As gda_rq_init_memory(). On failure gda_rq_free() undoes it. */
@@ -44,7 +47,7 @@ int gda_rq_create(struct gda_qp *qp, const struct gda_umem_addresses *user,
 	qp->rq = kzalloc(sizeof(*qp->rq), GDA_GFP_USER);
 	if (!qp->rq)
 		return -ENOMEM;
-	ret = gda_rq_init_memory(qp->rq, &qp->obj, user->recv, &engine_rq);
+	ret = gda_rq_init_memory(qp->rq, &qp->obj, user->recv_umem, user->recv, &engine_rq);
 	if (ret)
 		return ret;
 	qp->rq->engine_rq.entries = qp->rq->entries.addr;
@@ -109,7 +112,7 @@ static int gda_srq_init_memory(struct gda_srq *srq, const struct gda_client_srq_
 	if (!engine_rq.dialect)
 		return -EOPNOTSUPP;
 	gda_umem_init(&srq->record, &srq->obj, gda_rq_revoke);
-	ret = gda_rq_init_memory(&srq->rq, &srq->obj, attr->entries, &engine_rq);
+	ret = gda_rq_init_memory(&srq->rq, &srq->obj, 0, attr->entries, &engine_rq);
 	ret = ret ?: gda_umem_get_user(&srq->record, attr->record, GDA_RECORD_BYTES,
 				       GDA_RECORD_BYTES);
 	if (ret)

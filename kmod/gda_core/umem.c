@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * umem: a part of a queue (send queue, CQ, record) that lies in a dma-buf of the user, or of a
- * client's queue at an address in the process. gda_mr attaches, pins and maps the dma-buf, or pins
- * and charges the pages, as for an MR; executors see an address.
+ * client's queue at an address in the process, or in what that has registered (whole.c). gda_mr
+ * attaches, pins and maps the dma-buf, or pins and charges the pages, as for an MR; executors see an
+ * address.
  *
  * The exporter may revoke it at any time, under its dma_resv, for good. ->revoked_cb()
  * then redirects new readers, and gda_mem_revoke_wait() drains the old ones. Readers hold
@@ -140,15 +141,23 @@ int gda_umem_get_user(struct gda_umem *umem, u64 addr, u32 length, u32 align)
 	return ret;
 }
 
+/* @at: an offset in the umem @handle, or with 0 an address. */
+int gda_umem_get_at(struct gda_umem *umem, u32 handle, u64 at, u32 length, u32 align)
+{
+	return handle ? gda_umem_get_part(umem, handle, at, length, align) :
+			gda_umem_get_user(umem, at, length, align);
+}
+
 /* On failure gda_umem_put() of both undoes it. */
 int gda_umem_get_both(struct gda_umem *entries, struct gda_umem *rec,
 		      const struct gda_umem_addresses *user, u32 length, u32 align)
 {
 	int ret = 0;
 
-	if (user->entries)
-		ret = gda_umem_get_user(entries, user->entries, length, align);
-	return ret ?: gda_umem_get_user(rec, user->record, GDA_RECORD_BYTES, GDA_RECORD_BYTES);
+	if (user->entries || user->entries_umem)
+		ret = gda_umem_get_at(entries, user->entries_umem, user->entries, length, align);
+	return ret ?: gda_umem_get_at(rec, user->record_umem, user->record, GDA_RECORD_BYTES,
+				      GDA_RECORD_BYTES);
 }
 
 /* No executor reads the memory any more. Also for a umem that was never attached. */
@@ -156,6 +165,10 @@ void gda_umem_put(struct gda_umem *umem)
 {
 	if (!umem->addr)
 		return;
+	if (umem->whole) {
+		gda_umem_put_part(umem);
+		return;
+	}
 	if (umem->map)
 		vunmap(umem->map);
 	umem->map = NULL;

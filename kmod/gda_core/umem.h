@@ -7,17 +7,23 @@
 #define GDA_UMEM_H
 
 /*
- * Where a queue lies in the calling process. Entries may be missing where none are posted, and of
- * a QP @recv, its receive queue.
+ * Where a queue lies in the calling process, or in umems that it has registered: then the address is
+ * an offset there. Entries may be missing where none are posted, and of a QP @recv, its receive
+ * queue.
  */
 struct gda_umem_addresses {
 	u64 entries;
 	u64 record;
 	u64 recv;
+	u32 entries_umem;		/* handle, or 0 */
+	u32 record_umem;
+	u32 recv_umem;
 	u32 recv_depth;
 	u32 recv_shift;			/* log2 of an entry's bytes */
 	u8 wide;			/* of a CQ: gda_engine_cq.wide */
 };
+
+struct gda_umem_whole;
 
 struct gda_umem {
 	struct gda_mem_backing backing;
@@ -25,6 +31,8 @@ struct gda_umem {
 	/* the memory is being revoked: readers test @revoked from now on */
 	void (*revoked_cb)(struct gda_umem *umem);
 	struct list_head node;		/* in ctx->umems */
+	struct gda_umem_whole *whole;	/* of which it is a part, with no @backing; or NULL */
+	struct list_head part;		/* in whole->parts */
 	void *addr;			/* NULL: no memory of the caller */
 	void *map;			/* of several pages, or NULL */
 	u32 length;
@@ -37,11 +45,17 @@ int gda_umem_check(const struct gda_queue_memory *mem, bool given);
 int gda_umem_get(struct gda_umem *umem, const struct gda_queue_memory *mem, u32 length,
 		 u32 align);
 int gda_umem_get_user(struct gda_umem *umem, u64 addr, u32 length, u32 align);
+int gda_umem_get_at(struct gda_umem *umem, u32 handle, u64 at, u32 length, u32 align);
 int gda_umem_get_both(struct gda_umem *entries, struct gda_umem *rec,
 		      const struct gda_umem_addresses *user, u32 length, u32 align);
 void gda_umem_put(struct gda_umem *umem);
 int gda_umem_insert(struct gda_umem *umem);
 void gda_umem_remove(struct gda_umem *umem);
 int gda_umem_clear(struct gda_umem *umem);
+
+/* whole.c */
+int gda_umem_get_part(struct gda_umem *umem, u32 handle, u64 offset, u32 length, u32 align);
+void gda_umem_put_part(struct gda_umem *umem);
+bool gda_umem_part_fixed(const struct gda_umem *umem);
 
 #endif /* GDA_UMEM_H */

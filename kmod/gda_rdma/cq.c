@@ -19,7 +19,8 @@ static void gda_rdma_cq_completed(void *priv)
 }
 
 /* Copy in how the caller's library wants its CQ, and refuse what this device does not have. */
-static int gda_rdma_cq_request(struct ib_udata *udata, struct mlx5_ib_create_cq *req)
+static int gda_rdma_cq_request(struct ib_udata *udata, const struct gda_rdma_ctx *ctx,
+			       struct mlx5_ib_create_cq *req)
 {
 	int ret;
 
@@ -27,8 +28,10 @@ static int gda_rdma_cq_request(struct ib_udata *udata, struct mlx5_ib_create_cq 
 			   offsetofend(struct mlx5_ib_create_cq, cqe_comp_res_format));
 	if (ret)
 		return ret;
-	if (req->cqe_comp_en || req->flags)
+	if (req->cqe_comp_en || req->flags & ~MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX)
 		return -EOPNOTSUPP;
+	if (req->flags && req->uar_page_index != ctx->uar)
+		return -EINVAL;
 	return req->cqe_size == GDA_RDMA_CQE_BYTES || req->cqe_size == 2 * GDA_RDMA_CQE_BYTES ?
 	       0 : -EINVAL;
 }
@@ -47,7 +50,8 @@ int gda_rdma_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 		return -EOPNOTSUPP;
 	if (attr->cqe < 1 || attr->cqe >= gda_device_max.max_cq_depth)
 		return -EINVAL;
-	ret = gda_rdma_cq_request(udata, &req);
+	ctx = rdma_udata_to_drv_context(udata, struct gda_rdma_ctx, ib);
+	ret = gda_rdma_cq_request(udata, ctx, &req);
 	if (ret)
 		return ret;
 	cq_attr = (struct gda_client_cq_attr) {
@@ -61,7 +65,6 @@ int gda_rdma_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 		.event = gda_rdma_cq_event,
 		.priv = cq,
 	};
-	ctx = rdma_udata_to_drv_context(udata, struct gda_rdma_ctx, ib);
 	cq->ctx = ctx->ctx;
 	ib->cqe = cq_attr.depth - 1;
 	ret = gda_client_cq_create(cq->ctx, &cq_attr, &resp.cqn);
@@ -78,6 +81,6 @@ int gda_rdma_destroy_cq(struct ib_cq *ib, struct ib_udata *udata)
 {
 	struct gda_rdma_cq *cq = gda_rdma_cq_of(ib);
 
-	gda_client_destroy(cq->ctx, cq->handle);
-	return 0;
+	/* a QP of a command may complete to it */
+	return gda_client_try_destroy(cq->ctx, cq->handle);
 }

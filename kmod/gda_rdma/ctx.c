@@ -19,16 +19,21 @@
 #define GDA_RDMA_MMAP_WC		2U
 #define GDA_RDMA_MMAP_NC		3U
 
-/* One page of two registers, of which the first is for doorbells alone. */
+/*
+ * One page of two registers, of which the first is for doorbells alone. A library that asks for such
+ * pages as objects (umem.c) is told of none.
+ */
 #define GDA_RDMA_REGISTERS		2U
 #define GDA_RDMA_REGISTER_BYTES		512U
 
-static int gda_rdma_describe(struct ib_udata *udata, u8 cqe_version)
+#define GDA_RDMA_NUMBER_MAX		0xffffffU
+
+static int gda_rdma_describe(struct ib_udata *udata, u8 cqe_version, bool objects)
 {
 	struct mlx5_ib_alloc_ucontext_resp resp = {
 		.qp_tab_size = 1U << 18,
-		.bf_reg_size = GDA_RDMA_REGISTER_BYTES,
-		.tot_bfregs = GDA_RDMA_REGISTERS,
+		.bf_reg_size = objects ? 0 : GDA_RDMA_REGISTER_BYTES,
+		.tot_bfregs = objects ? 0 : GDA_RDMA_REGISTERS,
 		.cache_line_size = 64,
 		.max_sq_desc_sz = GDA_RDMA_SEND_BYTES,
 		.max_rq_desc_sz = GDA_RDMA_RECV_BYTES,
@@ -55,7 +60,7 @@ int gda_rdma_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
 	ret = gda_rdma_ask(udata, &req, sizeof(req), sizeof(struct mlx5_ib_alloc_ucontext_req));
 	if (ret)
 		return ret;
-	if (req.flags)
+	if (req.flags & ~MLX5_IB_ALLOC_UCTX_DEVX)
 		return -EOPNOTSUPP;
 	/* completions carry the user's index of a QP: what they carried before is not written */
 	if (!req.max_cqe_version)
@@ -64,7 +69,11 @@ int gda_rdma_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
 	if (IS_ERR(ctx->ctx))
 		return PTR_ERR(ctx->ctx);
 	ctx->user = current_euid();
-	ret = gda_rdma_describe(udata, 1);
+	/* the library hands it on in 16 bits */
+	ctx->uar = get_random_u32() % U16_MAX + 1;
+	ctx->devx = req.flags & MLX5_IB_ALLOC_UCTX_DEVX;
+	xa_init_flags(&ctx->pds, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	ret = gda_rdma_describe(udata, 1, req.lib_caps & MLX5_LIB_CAP_DYN_UAR);
 	if (ret)
 		gda_client_close(ctx->ctx);
 	return ret;
@@ -92,29 +101,83 @@ int gda_rdma_mmap(struct ib_ucontext *ib, struct vm_area_struct *vma)
 	return gda_client_mmap(gda_rdma_ctx_of(ib)->ctx, vma);
 }
 
+/* Where in the file the page of doorbells is mapped from. */
+u64 gda_rdma_doorbells_offset(void)
+{
+	return (u64)GDA_RDMA_MMAP_NC << 8 << PAGE_SHIFT;
+}
+
+/* Of the context's own, so that a number says nothing of another context. */
+struct gda_rdma_pd *gda_rdma_pd_get(struct gda_rdma_ctx *ctx, u32 number)
+{
+	struct gda_rdma_pd *pd;
+
+	xa_lock(&ctx->pds);
+	pd = xa_load(&ctx->pds, number);
+	if (pd)
+		pd->users++;
+	xa_unlock(&ctx->pds);
+	return pd;
+}
+
+void gda_rdma_pd_put(struct gda_rdma_pd *pd)
+{
+	xa_lock(&pd->ctx->pds);
+	pd->users--;
+	xa_unlock(&pd->ctx->pds);
+}
+
+/* Nobody finds it from now on, unless it is used. */
+static bool gda_rdma_pd_forget(struct gda_rdma_pd *pd)
+{
+	bool unused;
+
+	xa_lock(&pd->ctx->pds);
+	unused = !pd->users;
+	if (unused)
+		__xa_erase(&pd->ctx->pds, pd->number);
+	xa_unlock(&pd->ctx->pds);
+	return unused;
+}
+
 int gda_rdma_alloc_pd(struct ib_pd *ib, struct ib_udata *udata)
 {
 	struct mlx5_ib_alloc_pd_resp resp = { };
 	struct gda_rdma_pd *pd = gda_rdma_pd_of(ib);
-	struct gda_rdma_ctx *ctx;
 	int ret;
 
 	if (!udata)
 		return -EOPNOTSUPP;
-	ctx = rdma_udata_to_drv_context(udata, struct gda_rdma_ctx, ib);
-	pd->ctx = ctx->ctx;
+	pd->ctx = rdma_udata_to_drv_context(udata, struct gda_rdma_ctx, ib);
 	/* the RDMA subsystem has no limit of these */
-	ret = gda_client_count(pd->ctx);
+	ret = gda_client_count(pd->ctx->ctx);
 	if (ret)
 		return ret;
+	ret = xa_alloc(&pd->ctx->pds, &pd->number, XA_ZERO_ENTRY, XA_LIMIT(1, GDA_RDMA_NUMBER_MAX),
+		       GFP_KERNEL_ACCOUNT);
+	if (ret)
+		goto err_uncount;
+	resp.pdn = pd->number;
 	ret = gda_rdma_answer(udata, &resp, sizeof(resp));
 	if (ret)
-		gda_client_uncount(pd->ctx);
+		goto err_number;
+	/* commands find it from now on. The index is reserved: this cannot fail */
+	xa_store(&pd->ctx->pds, pd->number, pd, GFP_KERNEL_ACCOUNT);
+	return 0;
+
+err_number:
+	xa_erase(&pd->ctx->pds, pd->number);
+err_uncount:
+	gda_client_uncount(pd->ctx->ctx);
 	return ret;
 }
 
 int gda_rdma_dealloc_pd(struct ib_pd *ib, struct ib_udata *udata)
 {
-	gda_client_uncount(gda_rdma_pd_of(ib)->ctx);
+	struct gda_rdma_pd *pd = gda_rdma_pd_of(ib);
+
+	if (!gda_rdma_pd_forget(pd))
+		return -EBUSY;
+	gda_client_uncount(pd->ctx->ctx);
 	return 0;
 }

@@ -15,6 +15,7 @@
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -52,16 +53,31 @@ struct gda_rdma_device {
  * @ib: of the RDMA subsystem
  * @ctx: of gda_core
  * @user: who opened it
+ * @uar: number of its page of doorbells, by which libmlx5 names it: 16 bits, random
+ * @devx: it was opened for commands (devx.h)
+ * @pds: number -> struct gda_rdma_pd; its lock also guards their users
  */
 struct gda_rdma_ctx {
 	struct ib_ucontext ib;
 	struct gda_ctx *ctx;
 	kuid_t user;
+	u32 uar;
+	bool devx;
+	struct xarray pds;
 };
 
+/**
+ * struct gda_rdma_pd - a protection domain
+ * @ib: of the RDMA subsystem
+ * @ctx: its context
+ * @number: by which a command names it
+ * @users: QPs of commands, of which the RDMA subsystem does not know
+ */
 struct gda_rdma_pd {
 	struct ib_pd ib;
-	struct gda_ctx *ctx;
+	struct gda_rdma_ctx *ctx;
+	u32 number;
+	u32 users;
 };
 
 struct gda_rdma_mr {
@@ -184,6 +200,12 @@ void gda_rdma_disassociate_ucontext(struct ib_ucontext *ib);
 int gda_rdma_mmap(struct ib_ucontext *ib, struct vm_area_struct *vma);
 int gda_rdma_alloc_pd(struct ib_pd *ib, struct ib_udata *udata);
 int gda_rdma_dealloc_pd(struct ib_pd *ib, struct ib_udata *udata);
+struct gda_rdma_pd *gda_rdma_pd_get(struct gda_rdma_ctx *ctx, u32 number);
+void gda_rdma_pd_put(struct gda_rdma_pd *pd);
+u64 gda_rdma_doorbells_offset(void);
+
+/* devx.c, umem.c */
+extern const struct uapi_definition gda_rdma_devx_defs[], gda_rdma_umem_defs[];
 
 /* mr.c */
 u32 gda_rdma_access(int access);
@@ -208,6 +230,8 @@ void gda_rdma_cq_event(void *priv, enum gda_client_event event);
 void gda_rdma_srq_event(void *priv, enum gda_client_event event);
 
 /* qp.c */
+int gda_rdma_qp_make(struct gda_rdma_qp *qp, struct gda_rdma_ctx *ctx,
+		     const struct gda_client_qp_attr *attr);
 int gda_rdma_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, struct ib_udata *udata);
 int gda_rdma_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		       struct ib_udata *udata);

@@ -75,6 +75,12 @@ static const struct ib_device_ops gda_rdma_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_qp, gda_rdma_qp, ib),
 };
 
+static const struct uapi_definition gda_rdma_defs[] = {
+	UAPI_DEF_CHAIN(gda_rdma_devx_defs),
+	UAPI_DEF_CHAIN(gda_rdma_umem_defs),
+	{ }
+};
+
 static struct platform_device *gda_rdma_pdev;
 static int gda_rdma_probed;		/* what probe() answered last */
 
@@ -93,6 +99,7 @@ static struct gda_rdma *gda_rdma_create(void)
 		.features = GDA_FEATURE_DIALECT_MLX5 | GDA_FEATURE_CQ_RING |
 			    GDA_FEATURE_MR_USER | GDA_FEATURE_DOORBELL_FAULT |
 			    GDA_FEATURE_CQ_EVENT | GDA_FEATURE_USER_INDEX |
+			    GDA_FEATURE_CQ_COLLAPSED | GDA_FEATURE_IGNORE_OVERRUN |
 			    GDA_FEATURE_IMM |
 			    GDA_FEATURE_RNR_RETRY | GDA_FEATURE_ATOMIC |
 			    GDA_FEATURE_ATOMIC_CPU | GDA_FEATURE_WORD_STORE |
@@ -124,6 +131,7 @@ static int gda_rdma_add(struct platform_device *pdev, struct gda_rdma *rdma)
 	ib->phys_port_cnt = 1;
 	ib->num_comp_vectors = 1;
 	strscpy(ib->node_desc, "GDA", sizeof(ib->node_desc));
+	ib->driver_def = gda_rdma_defs;
 	ib_set_device_ops(ib, &gda_rdma_ops);
 	ret = ib_register_device(ib, "gda%d", NULL);
 	if (ret) {

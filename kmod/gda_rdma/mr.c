@@ -46,7 +46,7 @@ struct ib_mr *gda_rdma_reg_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	mr->ctx = gda_rdma_pd_of(pd)->ctx;
+	mr->ctx = gda_rdma_pd_of(pd)->ctx->ctx;
 	ret = gda_client_mr_reg(mr->ctx, &attr, &key);
 	if (ret < 0) {
 		kfree(mr);

@@ -104,7 +104,7 @@ static int gda_rdma_service(enum ib_qp_type type)
 }
 
 static int gda_rdma_qp_request(const struct ib_qp_init_attr *init, struct ib_udata *udata,
-			       struct mlx5_ib_create_qp *req)
+			       const struct gda_rdma_ctx *ctx, struct mlx5_ib_create_qp *req)
 {
 	int ret;
 
@@ -116,6 +116,8 @@ static int gda_rdma_qp_request(const struct ib_qp_init_attr *init, struct ib_uda
 		return ret;
 	if (req->flags & ~GDA_RDMA_QP_FLAGS)
 		return -EOPNOTSUPP;
+	if (req->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX && req->bfreg_index != ctx->uar)
+		return -EINVAL;
 	/* gda_core looks at the rest */
 	if (req->rq_wqe_count > GDA_RDMA_RECVS || req->rq_wqe_shift > GDA_RDMA_RQ_SHIFT_MAX)
 		return -EINVAL;
@@ -137,6 +139,23 @@ static int gda_rdma_qp_answer(struct gda_rdma_qp *qp, struct ib_udata *udata)
 	return gda_rdma_answer(udata, &resp, sizeof(resp));
 }
 
+/* @qp is zeroed. On failure it may be freed as it is. */
+int gda_rdma_qp_make(struct gda_rdma_qp *qp, struct gda_rdma_ctx *ctx,
+		     const struct gda_client_qp_attr *attr)
+{
+	int ret;
+
+	qp->ctx = ctx->ctx;
+	mutex_init(&qp->lock);
+	INIT_DELAYED_WORK(&qp->give_up, gda_rdma_give_up);
+	ret = gda_client_qp_create(qp->ctx, attr, &qp->exec);
+	if (ret < 0)
+		return ret;
+	qp->handle = ret;
+	gda_rdma_end_init(qp->exec, qp->ib.qp_type, ctx->user);
+	return 0;
+}
+
 int gda_rdma_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
 	struct gda_rdma_qp *qp = gda_rdma_qp_of(ib);
@@ -147,10 +166,10 @@ int gda_rdma_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, struct ib
 
 	if (!udata)
 		return -EOPNOTSUPP;
-	ret = gda_rdma_qp_request(init, udata, &req);
+	ctx = rdma_udata_to_drv_context(udata, struct gda_rdma_ctx, ib);
+	ret = gda_rdma_qp_request(init, udata, ctx, &req);
 	if (ret)
 		return ret;
-	ctx = rdma_udata_to_drv_context(udata, struct gda_rdma_ctx, ib);
 	attr = (struct gda_client_qp_attr) {
 		.dialect = GDA_DIALECT_MLX5,
 		.service = gda_rdma_service(init->qp_type),
@@ -169,16 +188,11 @@ int gda_rdma_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, struct ib
 		.event = gda_rdma_qp_event,
 		.priv = qp,
 	};
-	qp->ctx = ctx->ctx;
 	qp->cap = init->cap;
 	qp->signal_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
-	mutex_init(&qp->lock);
-	INIT_DELAYED_WORK(&qp->give_up, gda_rdma_give_up);
-	ret = gda_client_qp_create(qp->ctx, &attr, &qp->exec);
-	if (ret < 0)
+	ret = gda_rdma_qp_make(qp, ctx, &attr);
+	if (ret)
 		return ret;
-	qp->handle = ret;
-	gda_rdma_end_init(qp->exec, init->qp_type, ctx->user);
 	ret = gda_rdma_qp_answer(qp, udata);
 	if (ret)
 		gda_client_destroy(qp->ctx, qp->handle);

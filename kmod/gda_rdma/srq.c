@@ -99,6 +99,6 @@ int gda_rdma_destroy_srq(struct ib_srq *ib, struct ib_udata *udata)
 {
 	struct gda_rdma_srq *srq = gda_rdma_srq_of(ib);
 
-	gda_client_destroy(srq->ctx, srq->handle);
-	return 0;
+	/* a QP of a command may receive by it */
+	return gda_client_try_destroy(srq->ctx, srq->handle);
 }

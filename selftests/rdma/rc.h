@@ -43,10 +43,11 @@ static inline struct ibv_context *rc_device(void)
 	return verbs;
 }
 
-static inline int rc_open(struct rc *rc)
+/* What is of a context that was opened. */
+static inline int rc_open_on(struct rc *rc, struct ibv_context *verbs)
 {
 	memset(rc, 0, sizeof(*rc));
-	rc->verbs = rc_device();
+	rc->verbs = verbs;
 	if (!rc->verbs)
 		return -1;
 	rc->pd = ibv_alloc_pd(rc->verbs);
@@ -58,6 +59,11 @@ static inline int rc_open(struct rc *rc)
 	memset(rc->memory, 0, RC_BYTES);
 	rc->mr = ibv_reg_mr(rc->pd, rc->memory, RC_BYTES, RC_ACCESS);
 	return rc->mr ? 0 : -1;
+}
+
+static inline int rc_open(struct rc *rc)
+{
+	return rc_open_on(rc, rc_device());
 }
 
 static inline int rc_close(struct rc *rc)

@@ -5,12 +5,17 @@
 
 RDMA_OUT	:= $(BUILD)/selftests/rdma
 RDMA_TESTS	:= verbs recv events uc
+RDMA_DEVX_TESTS	:= devx devx_commands
 
-TEST_VM		+= $(if $(VERBS),$(addprefix $(RDMA_OUT)/,$(RDMA_TESTS) programs))
+TEST_VM		+= $(if $(VERBS),$(addprefix $(RDMA_OUT)/,$(RDMA_TESTS) $(RDMA_DEVX_TESTS) programs))
 
 $(addprefix $(RDMA_OUT)/,$(addsuffix .bin,$(RDMA_TESTS))): $(RDMA_OUT)/%.bin: selftests/rdma/%.c selftests/rdma/rc.h selftests/rdma/rdma.mk | $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
 	$(CC) -Iuapi -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ $< -libverbs -lmlx5
+
+$(addprefix $(RDMA_OUT)/,$(addsuffix .bin,$(RDMA_DEVX_TESTS))): $(RDMA_OUT)/%.bin: selftests/rdma/%.c selftests/rdma/devx.h selftests/rdma/rc.h selftests/rdma/rdma.mk | $(BUILD)/kselftest/kselftest_harness.h
+	@mkdir -p $(@D)
+	$(CC) -Iuapi -Iselftests/kmod -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ $< -lmlx5 -libverbs
 
 $(RDMA_OUT)/programs.bin: selftests/rdma/programs.sh
 	install -D -m 755 $< $@
@@ -18,5 +23,5 @@ $(RDMA_OUT)/programs.bin: selftests/rdma/programs.sh
 $(RDMA_OUT)/with-gda0.sh: selftests/rdma/with-gda0.sh
 	install -D -m 755 $< $@
 
-$(addprefix $(RDMA_OUT)/,$(RDMA_TESTS) programs): %: %.bin $(RDMA_OUT)/with-gda0.sh
+$(addprefix $(RDMA_OUT)/,$(RDMA_TESTS) $(RDMA_DEVX_TESTS) programs): %: %.bin $(RDMA_OUT)/with-gda0.sh
 	@printf '#!/bin/sh\nexec $(RDMA_OUT)/with-gda0.sh $@.bin "$$@"\n' >$@ && chmod +x $@

@@ -94,8 +94,12 @@ typedef void gda_client_event_fn(void *priv, enum gda_client_event event);
  * @dialect: GDA_DIALECT_*
  * @depth: entries, a power of two
  * @wide: an entry is the second half of a place twice as long
+ * @collapsed: all completions are written to the first entry, and it serves the sends of one QP
+ * @overrun: the consumer index is not looked at
  * @entries: address of them in the calling process
  * @record: address of its record: 4 bytes of consumer index, and 4 that arm it
+ * @entries_umem: handle of a umem in which @entries is an offset; 0: none
+ * @record_umem: likewise of @record
  * @handler: optional; called once for each time that the record armed the CQ, when there is an
  *	entry that the consumer had not read; by the context's worker, or in a call of this header.
  *	Under a spinlock; must not sleep
@@ -106,8 +110,12 @@ struct gda_client_cq_attr {
 	u32 dialect;
 	u32 depth;
 	bool wide;
+	bool collapsed;
+	bool overrun;
 	u64 entries;
 	u64 record;
+	u32 entries_umem;
+	u32 record_umem;
 	void (*handler)(void *priv);
 	gda_client_event_fn *event;
 	void *priv;
@@ -150,6 +158,9 @@ struct gda_client_srq_attr {
  * @rq_shift: log2 of an entry's bytes, 4 to 9
  * @rq: address of the entries in the calling process
  * @record: address of its record: 4 bytes of receive index, and 4 of send index
+ * @sq_umem: handle of a umem in which @sq is an offset; 0: none
+ * @rq_umem: likewise of @rq; not of a dma-buf
+ * @record_umem: likewise of @record
  * @user_index: 24 bits, for completions
  * @event: optional; called when something happens to the QP
  * @priv: its argument
@@ -167,6 +178,9 @@ struct gda_client_qp_attr {
 	u64 sq;
 	u64 rq;
 	u64 record;
+	u32 sq_umem;
+	u32 rq_umem;
+	u32 record_umem;
 	u32 user_index;
 	gda_client_event_fn *event;
 	void *priv;
@@ -188,6 +202,42 @@ struct gda_client_mr_attr {
 	u32 access;
 };
 
+#define GDA_CLIENT_UMEM_MAX	(256U << 20)
+
+/**
+ * struct gda_client_umem_attr - memory to be registered, in which queues will lie
+ * @addr: start in the calling process, or offset in the dma-buf
+ * @length: bytes, 1 to %GDA_CLIENT_UMEM_MAX
+ * @dmabuf: it is that of @fd, whose exporter may take it away: then its queues fail
+ * @fd: a dma-buf
+ */
+struct gda_client_umem_attr {
+	u64 addr;
+	u64 length;
+	bool dmabuf;
+	int fd;
+};
+
+/**
+ * gda_client_umem_reg - register memory for queues
+ * @ctx: the context
+ * @attr: what
+ *
+ * It is pinned and charged, once for all queues that will lie in it.
+ *
+ * Return: its handle, above 0; or an error of GDA_IOC_QP_CREATE.
+ */
+int gda_client_umem_reg(struct gda_ctx *ctx, const struct gda_client_umem_attr *attr);
+
+/**
+ * gda_client_umem_dereg - deregister it
+ * @ctx: the context
+ * @handle: of the umem
+ *
+ * Return: 0; -EBUSY a queue lies in it.
+ */
+int gda_client_umem_dereg(struct gda_ctx *ctx, u32 handle);
+
 /**
  * gda_client_cq_create - create a CQ
  * @ctx: the context
@@ -197,6 +247,15 @@ struct gda_client_mr_attr {
  * Return: its handle, above 0; or an error of GDA_IOC_CQ_CREATE.
  */
 int gda_client_cq_create(struct gda_ctx *ctx, const struct gda_client_cq_attr *attr, u32 *number);
+
+/**
+ * gda_client_cq_find - find a CQ by its number
+ * @ctx: its context
+ * @number: any
+ *
+ * Return: its handle, above 0; -ENOENT the context has no such CQ.
+ */
+int gda_client_cq_find(struct gda_ctx *ctx, u32 number);
 
 /**
  * gda_client_srq_create - create a shared receive queue
@@ -234,8 +293,8 @@ u32 gda_client_srq_limit(struct gda_ctx *ctx, u32 handle);
  *
  * It is made ready by gda_executor_qp_ready().
  *
- * Return: its handle, above 0; -EOPNOTSUPP the dialect has no such queues; or an error of
- * GDA_IOC_QP_CREATE.
+ * Return: its handle, above 0; -EOPNOTSUPP the dialect has no such queues; -ENOENT there is no such
+ * SRQ or umem; or an error of GDA_IOC_QP_CREATE.
  */
 int gda_client_qp_create(struct gda_ctx *ctx, const struct gda_client_qp_attr *attr,
 			 struct gda_executor_qp **exec);
@@ -277,5 +336,16 @@ int gda_client_mr_reg(struct gda_ctx *ctx, const struct gda_client_mr_attr *attr
  * call it; it waits for one visit.
  */
 void gda_client_destroy(struct gda_ctx *ctx, u32 handle);
+
+/**
+ * gda_client_try_destroy - destroy an object that others may need
+ * @ctx: its context
+ * @handle: the object
+ *
+ * As gda_client_destroy(), where programs name CQs and SRQs by number.
+ *
+ * Return: 0; -EBUSY a QP needs it.
+ */
+int gda_client_try_destroy(struct gda_ctx *ctx, u32 handle);
 
 #endif /* GDA_CLIENT_H */

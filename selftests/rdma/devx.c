@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * DEVX of gda0, by libmlx5 as it is: two programs that make their queues as NVSHMEM's IBGDA and as
+ * DOCA do, and what is refused. rdma.mk runs it in the guest. GDA_STRESS=10 is 10^6 writes.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <gda_test/ioctl.h>
+
+#include "kselftest_harness.h"
+#include "devx.h"
+
+#define WRITES	100000
+
+FIXTURE(devx)
+{
+	struct devx_pair pair;
+	struct ibv_srq *srq;
+	struct ibv_cq *recv_cq;
+};
+
+FIXTURE_VARIANT(devx)
+{
+	bool doca;
+};
+
+FIXTURE_VARIANT_ADD(devx, nvshmem) { .doca = false };
+FIXTURE_VARIANT_ADD(devx, doca) { .doca = true };
+
+/* NVSHMEM has an SRQ and a CQ of verbs for what it never receives. */
+static void add_srq(struct __test_metadata *_metadata, struct _test_data_devx *self)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 64, .max_sge = 1 } };
+	struct mlx5dv_srq dv_srq = { .comp_mask = MLX5DV_SRQ_MASK_SRQN };
+	struct mlx5dv_cq dv_cq = { 0 };
+	struct mlx5dv_obj obj = { .srq = { .out = &dv_srq }, .cq = { .out = &dv_cq } };
+
+	self->srq = ibv_create_srq(self->pair.rc.pd, &init);
+	self->recv_cq = ibv_create_cq(self->pair.rc.verbs, 64, NULL, NULL, 0);
+	ASSERT_NE(NULL, self->srq);
+	ASSERT_NE(NULL, self->recv_cq);
+	obj.srq.in = self->srq;
+	obj.cq.in = self->recv_cq;
+	ASSERT_EQ(0, mlx5dv_init_obj(&obj, MLX5DV_OBJ_SRQ | MLX5DV_OBJ_CQ));
+	ASSERT_NE(0, dv_srq.srqn);
+	self->pair.shape.srqn = dv_srq.srqn;
+	self->pair.shape.recv_cqn = dv_cq.cqn;
+}
+
+FIXTURE_SETUP(devx)
+{
+	ASSERT_EQ(0, rc_open_on(&self->pair.rc, devx_device()));
+	self->pair.shape = (struct devx_shape) {
+		.one_umem = variant->doca,
+		.blueflame = variant->doca,
+		.pdn = devx_pdn(self->pair.rc.pd),
+		.user_index = variant->doca ? 0xabcdef : 7,
+	};
+	ASSERT_NE(0, self->pair.shape.pdn);
+	if (!variant->doca)
+		add_srq(_metadata, self);
+	ASSERT_EQ(0, devx_pair_open(&self->pair));
+}
+
+FIXTURE_TEARDOWN(devx)
+{
+	EXPECT_EQ(0, devx_close(&self->pair.a));
+	EXPECT_EQ(0, devx_close(&self->pair.b));
+	if (self->srq)
+		EXPECT_EQ(0, ibv_destroy_srq(self->srq));
+	if (self->recv_cq)
+		EXPECT_EQ(0, ibv_destroy_cq(self->recv_cq));
+	EXPECT_EQ(0, rc_close(&self->pair.rc));
+}
+
+TEST_F_TIMEOUT(devx, writes_by_hand_complete_in_one_entry, 3600)
+{
+	ASSERT_EQ(0, devx_join(&self->pair));
+	EXPECT_EQ(0, devx_cells(&self->pair, &self->pair.a, devx_stressed(WRITES)));
+	EXPECT_EQ(self->pair.a.qpn, be32toh(*(volatile uint32_t *)(self->pair.a.cqe + 56)) & 0xffffff);
+	EXPECT_EQ(self->pair.shape.user_index, be32toh(*(volatile uint32_t *)(self->pair.a.cqe + 32)));
+	EXPECT_EQ(0, devx_cells(&self->pair, &self->pair.b, DEVX_BATCH));
+}
+
+TEST_F(devx, the_device_says_what_programs_ask)
+{
+	static uint8_t out[0x1010];
+	uint8_t in[DEVX_SHORT];
+
+	devx_begin(in, DEVX_QUERY_HCA_CAP, sizeof(in));
+	devx_set(in, 0x30, 16, 1);
+	ASSERT_EQ(0, mlx5dv_devx_general_cmd(self->pair.rc.verbs, in, sizeof(in), out, sizeof(out)));
+	EXPECT_EQ(1, devx_get(out, 0x80 + 0x1fc, 4)) TH_LOG("cqe_version");
+	EXPECT_EQ(1, devx_get(out, 0x80 + 0x23f, 1)) TH_LOG("rc");
+	EXPECT_EQ(9, devx_get(out, 0x80 + 0x26b, 5)) TH_LOG("log_bf_reg_size");
+	EXPECT_EQ(15, devx_get(out, 0x80 + 0x88, 8)) TH_LOG("log_max_qp_sz");
+	EXPECT_EQ(1008, devx_get(out, 0x80 + 0x290, 16)) TH_LOG("max_wqe_sz_sq");
+	devx_set(in, 0x30, 16, 4 << 1 | 1);
+	EXPECT_EQ(0, mlx5dv_devx_general_cmd(self->pair.rc.verbs, in, sizeof(in), out, sizeof(out)));
+	devx_set(in, 0x30, 16, 12 << 1 | 1);
+	EXPECT_NE(0, mlx5dv_devx_general_cmd(self->pair.rc.verbs, in, sizeof(in), out, sizeof(out)));
+	EXPECT_EQ(DEVX_BAD_PARAM, out[0]);
+	devx_begin(in, DEVX_QUERY_HCA_VPORT, sizeof(in));
+	ASSERT_EQ(0, mlx5dv_devx_general_cmd(self->pair.rc.verbs, in, sizeof(in), out, sizeof(out)));
+	EXPECT_EQ(1, devx_get(out, 0x80 + 0x300, 16)) TH_LOG("lid");
+	devx_begin(in, DEVX_QUERY_NIC_VPORT, sizeof(in));
+	EXPECT_EQ(0, mlx5dv_devx_general_cmd(self->pair.rc.verbs, in, sizeof(in), out, sizeof(out)));
+	/* RQs of their own, QUERY_ADAPTER */
+	for (int op = 0; op < 2; op++) {
+		devx_begin(in, op ? 0x908 : 0x101, sizeof(in));
+		EXPECT_NE(0, mlx5dv_devx_general_cmd(self->pair.rc.verbs, in, sizeof(in), out,
+						     sizeof(out)));
+		EXPECT_EQ(DEVX_BAD_OP, out[0]);
+		EXPECT_EQ(0x47440001, devx_get(out, 0x20, 32));
+	}
+}
+
+/* INIT2INIT, and rights that opt_param_mask chooses one by one. */
+TEST_F(devx, options_change_what_they_name)
+{
+	uint8_t in[DEVX_LONG], query[DEVX_SHORT], out[DEVX_LONG];
+
+	ASSERT_EQ(0, devx_init(&self->pair.a));
+	devx_begin(in, DEVX_INIT2INIT, sizeof(in));
+	devx_set(in, DEVX_OPT, 32, 1 << 3);
+	ASSERT_EQ(0, devx_modify(&self->pair.a, in));
+	devx_begin(query, DEVX_QUERY_QP, sizeof(query));
+	devx_set(query, DEVX_NUMBER, 24, self->pair.a.qpn);
+	ASSERT_EQ(0, mlx5dv_devx_obj_query(self->pair.a.qp, query, sizeof(query), out, sizeof(out)));
+	EXPECT_EQ(5, devx_get(out, DEVX_QPC(0x490), 3)) TH_LOG("rre, rwe, rae");
+	EXPECT_EQ(self->pair.shape.user_index, devx_get(out, DEVX_QPC(0x88), 24));
+	EXPECT_EQ(self->pair.a.cqn, devx_get(out, DEVX_QPC(0x3e8), 24));
+	devx_set(in, DEVX_OPT, 32, 1);
+	EXPECT_NE(0, devx_modify(&self->pair.a, in));
+	EXPECT_EQ(DEVX_BAD_PARAM, self->pair.a.status);
+	ASSERT_EQ(0, devx_rtr(&self->pair.a, self->pair.b.qpn));
+	ASSERT_EQ(0, devx_rts(&self->pair.a));
+	devx_begin(in, DEVX_RTS2RTS, sizeof(in));
+	devx_set(in, DEVX_OPT, 32, 1 << 1);
+	ASSERT_EQ(0, devx_modify(&self->pair.a, in));
+	ASSERT_EQ(0, mlx5dv_devx_obj_query(self->pair.a.qp, query, sizeof(query), out, sizeof(out)));
+	EXPECT_EQ(1, devx_get(out, DEVX_QPC(0x490), 3));
+	EXPECT_EQ(self->pair.b.qpn, devx_get(out, DEVX_QPC(0xa8), 24));
+	EXPECT_EQ(14, devx_get(out, DEVX_PATH(0x40), 5)) TH_LOG("ack_timeout");
+}
+
+TEST_F(devx, a_transition_leaves_only_its_own_state)
+{
+	for (int i = 0; i < 3; i++) {
+		EXPECT_NE(0, devx_rtr(&self->pair.a, self->pair.b.qpn));
+		EXPECT_EQ(DEVX_BAD_QP_STATE, self->pair.a.status);
+		EXPECT_NE(0, devx_rts(&self->pair.a));
+		EXPECT_EQ(DEVX_BAD_QP_STATE, self->pair.a.status);
+		EXPECT_EQ(0, devx_state(&self->pair.a));
+		ASSERT_EQ(0, devx_join(&self->pair));
+		EXPECT_NE(0, devx_init(&self->pair.a));
+		EXPECT_EQ(3, devx_state(&self->pair.a));
+		EXPECT_EQ(0, devx_cells(&self->pair, &self->pair.a, DEVX_BATCH));
+		ASSERT_EQ(0, devx_to(&self->pair.a, DEVX_2ERR));
+		EXPECT_EQ(6, devx_state(&self->pair.a));
+		ASSERT_EQ(0, devx_to(&self->pair.a, DEVX_2RST));
+		ASSERT_EQ(0, devx_to(&self->pair.b, DEVX_2RST));
+		/* the queue begins anew, and its producer has to, too */
+		self->pair.a.pi = self->pair.a.ci = 0;
+		self->pair.b.pi = self->pair.b.ci = 0;
+	}
+}
+
+TEST_F(devx, X1_keys_and_rights_are_checked_as_of_verbs)
+{
+	struct devx_write w = { .from = self->pair.rc.memory, .lkey = self->pair.rc.mr->lkey,
+				.to = (uintptr_t)self->pair.rc.memory + 4096,
+				.rkey = self->pair.rc.mr->rkey ^ 1, .bytes = 8 };
+
+	ASSERT_EQ(0, devx_join(&self->pair));
+	*(uint64_t *)self->pair.rc.memory = 1;
+	devx_put(&self->pair.a, &w);
+	devx_ring(&self->pair.a);
+	EXPECT_EQ(0x13, devx_wait(&self->pair.a, 20000));
+	EXPECT_EQ(0, *(uint64_t *)(self->pair.rc.memory + 4096));
+	EXPECT_EQ(6, devx_state(&self->pair.a));
+	EXPECT_EQ(3, devx_state(&self->pair.b));
+}
+
+/* Another context of the process, and an endpoint in it that is to be refused. */
+TEST_F(devx, X1_numbers_of_another_context_do_not_exist)
+{
+	struct rc other;
+	struct devx_ep ep;
+	uint8_t in[DEVX_LONG];
+	uint32_t number;
+
+	ASSERT_EQ(0, rc_open_on(&other, devx_device()));
+	/* a CQ of a context, in a QP of another */
+	memset(&ep, 0, sizeof(ep));
+	ASSERT_EQ(0, devx_open(&ep, other.verbs, &(struct devx_shape) {
+			       .pdn = devx_pdn(other.pd) }));
+	devx_qp_command(&ep, &(struct devx_shape) { .pdn = devx_pdn(other.pd) },
+			ep.uar->page_id, in);
+	devx_set(in, DEVX_QPC(0x3e8), 24, self->pair.a.cqn);
+	EXPECT_EQ(NULL, devx_create(&ep, in, &number));
+	EXPECT_EQ(DEVX_BAD_RES, ep.status);
+	/* a domain, and umems, that this one does not have */
+	for (int i = 0; i < 3; i++) {
+		devx_qp_command(&ep, &(struct devx_shape) { .pdn = devx_pdn(other.pd) },
+				ep.uar->page_id, in);
+		if (i == 0)
+			devx_set(in, DEVX_QPC(0x28), 24, 0xfffff);
+		else
+			devx_set(in, i == 1 ? 0x840 : DEVX_QPC(0x720), 32, 0x7ffffff);
+		EXPECT_EQ(NULL, devx_create(&ep, in, &number));
+		EXPECT_EQ(DEVX_BAD_RES, ep.status);
+	}
+	EXPECT_EQ(0, devx_close(&ep));
+	EXPECT_EQ(0, rc_close(&other));
+}
+
+TEST_F(devx, X3_a_uar_of_another_context_is_refused)
+{
+	struct rc other;
+	struct devx_ep ep;
+	struct devx_shape shape = { .page_id = self->pair.a.uar->page_id };
+	uint8_t in[DEVX_LONG];
+	uint32_t number;
+
+	ASSERT_EQ(0, rc_open_on(&other, devx_device()));
+	shape.pdn = devx_pdn(other.pd);
+	EXPECT_EQ(-2, devx_open(&ep, other.verbs, &shape));
+	EXPECT_EQ(DEVX_BAD_PARAM, ep.status);
+	EXPECT_EQ(0, devx_close(&ep));
+	shape.page_id = 0;
+	ASSERT_EQ(0, devx_open(&ep, other.verbs, &shape));
+	devx_qp_command(&ep, &shape, self->pair.a.uar->page_id, in);
+	EXPECT_EQ(NULL, devx_create(&ep, in, &number));
+	EXPECT_EQ(DEVX_BAD_PARAM, ep.status);
+	EXPECT_EQ(0, devx_close(&ep));
+	EXPECT_EQ(0, rc_close(&other));
+}
+
+TEST_F(devx, X5_umems_that_cannot_be_are_refused)
+{
+	struct ibv_context *verbs = self->pair.rc.verbs;
+	uint8_t *hollow = mmap(NULL, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	EXPECT_EQ(NULL, mlx5dv_devx_umem_reg(verbs, (void *)(1ULL << 46), 4096, 1));
+	EXPECT_EQ(EFAULT, errno);
+	EXPECT_EQ(NULL, mlx5dv_devx_umem_reg(verbs, hollow, 8192, 1));
+	EXPECT_EQ(EFAULT, errno);
+	EXPECT_EQ(NULL, mlx5dv_devx_umem_reg(verbs, self->pair.rc.memory, 0, 1));
+	EXPECT_EQ(EINVAL, errno);
+	EXPECT_EQ(NULL, mlx5dv_devx_umem_reg(verbs, self->pair.rc.memory, 1UL << 40, 1));
+	EXPECT_EQ(EINVAL, errno);
+	EXPECT_EQ(NULL, mlx5dv_devx_umem_reg(verbs, self->pair.rc.memory, 4096, 1U << 30));
+	munmap(hollow, 8192);
+}
+
+/* Offsets of a queue and of its record: beyond the umem, its end, not aligned, in use. */
+TEST_F(devx, X5_queues_lie_inside_of_their_umems)
+{
+	static const uint64_t queue[] = { 64, 4096, 8, 1ULL << 40, ~0ULL << 6 };
+	static const uint64_t record[] = { 4096, 4092, 4, ~0ULL << 3 };
+	struct devx_ep ep = self->pair.a;
+	struct devx_shape shape = self->pair.shape;
+	uint8_t in[DEVX_LONG];
+	uint32_t number;
+
+	shape.one_umem = false;
+	/* queues that are not used by a QP */
+	ASSERT_EQ(0, devx_umems(&ep, &shape));
+	for (int i = 0; i < 9; i++) {
+		devx_qp_command(&ep, &shape, ep.uar->page_id, in);
+		if (i < 5)
+			devx_set(in, 0x800, 64, queue[i]);
+		else
+			devx_set(in, DEVX_QPC(0x500), 64, record[i - 5]);
+		/* collapsed CQs serve one QP */
+		devx_set(in, DEVX_QPC(0x3e8), 24, self->pair.b.cqn);
+		EXPECT_EQ(NULL, devx_create(&ep, in, &number));
+		EXPECT_EQ(DEVX_BAD_PARAM, ep.status) TH_LOG("case %d", i);
+	}
+	devx_qp_command(&ep, &shape, ep.uar->page_id, in);
+	EXPECT_EQ(NULL, devx_create(&ep, in, &number));
+	EXPECT_EQ(DEVX_BUSY, ep.status) TH_LOG("a collapsed CQ in use");
+	for (int i = 0; i < 4; i++)
+		EXPECT_EQ(0, mlx5dv_devx_umem_dereg(ep.umem[i]));
+	free(ep.memory);
+}
+
+TEST_F(devx, X5_what_a_queue_needs_cannot_go)
+{
+	struct ibv_pd *pd = ibv_alloc_pd(self->pair.rc.verbs);
+	struct devx_shape shape = self->pair.shape;
+	struct devx_ep ep;
+
+	for (int i = 0; i < (self->pair.shape.one_umem ? 3 : 4); i++)
+		EXPECT_EQ(EBUSY, mlx5dv_devx_umem_dereg(self->pair.a.umem[i]));
+	EXPECT_EQ(EBUSY, mlx5dv_devx_obj_destroy(self->pair.a.cq));
+	if (self->srq) {
+		EXPECT_EQ(EBUSY, ibv_destroy_srq(self->srq));
+		EXPECT_EQ(EBUSY, ibv_destroy_cq(self->recv_cq));
+	}
+	shape.pdn = devx_pdn(pd);
+	ASSERT_EQ(0, devx_open(&ep, self->pair.rc.verbs, &shape));
+	EXPECT_EQ(EBUSY, ibv_dealloc_pd(pd));
+	EXPECT_EQ(0, devx_close(&ep));
+	EXPECT_EQ(0, ibv_dealloc_pd(pd));
+	ASSERT_EQ(0, devx_join(&self->pair));
+	EXPECT_EQ(0, devx_cells(&self->pair, &self->pair.a, DEVX_BATCH));
+}
+
+/* A queue in a dma-buf whose exporter takes it away: the QP fails, and nothing else. */
+TEST_F(devx, X5_a_umem_that_is_revoked_fails_its_queue)
+{
+	struct gda_test_export export = { .length = 4096 };
+	struct gda_test_move move = { .flags = GDA_TEST_GONE };
+	struct mlx5dv_devx_umem_in in = { .size = 4096, .access = 1, .pgsz_bitmap = 4096,
+					  .comp_mask = MLX5DV_UMEM_MASK_DMABUF };
+	struct devx_shape shape = self->pair.shape;
+	struct devx_ep ep = { .verbs = self->pair.rc.verbs, .uar = self->pair.a.uar };
+	struct mlx5dv_devx_umem *old;
+	int test = open("/dev/gda_test", O_RDWR | O_CLOEXEC);
+	uint8_t command[DEVX_LONG];
+	uint32_t page_id = self->pair.a.uar->page_id;
+
+	if (test < 0)
+		SKIP(return, "no gda_test");
+	shape.one_umem = false;
+	ASSERT_EQ(0, ioctl(test, GDA_TEST_EXPORT, &export));
+	ASSERT_EQ(0, devx_umems(&ep, &shape));
+	in.dmabuf_fd = export.fd;
+	old = ep.umem[2];
+	ep.umem[2] = mlx5dv_devx_umem_reg_ex(self->pair.rc.verbs, &in);
+	ASSERT_NE(NULL, ep.umem[2]);
+	ep.sq = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, export.fd, 0);
+	ASSERT_NE(MAP_FAILED, (void *)ep.sq);
+	devx_cq_command(&ep, page_id, command);
+	ep.cq = devx_create(&ep, command, &ep.cqn);
+	ASSERT_NE(NULL, ep.cq);
+	devx_qp_command(&ep, &shape, page_id, command);
+	ep.qp = devx_create(&ep, command, &ep.qpn);
+	ASSERT_NE(NULL, ep.qp);
+	ASSERT_EQ(0, devx_connect(&ep, self->pair.b.qpn));
+	ASSERT_EQ(0, devx_connect(&self->pair.b, ep.qpn));
+	EXPECT_EQ(0, devx_cells(&self->pair, &ep, DEVX_BATCH));
+	move.fd = export.fd;
+	ASSERT_EQ(0, ioctl(test, GDA_TEST_MOVE, &move));
+	EXPECT_EQ(0, move.changed);
+	for (int i = 0; i < 2000 && devx_state(&ep) != 6; i++)
+		usleep(1000);
+	EXPECT_EQ(6, devx_state(&ep));
+	EXPECT_EQ(3, devx_state(&self->pair.b));
+	EXPECT_EQ(EBUSY, mlx5dv_devx_umem_dereg(ep.umem[2]));
+	ep.uar = NULL;
+	munmap(ep.sq, 4096);
+	EXPECT_EQ(0, devx_close(&ep));
+	EXPECT_EQ(0, mlx5dv_devx_umem_dereg(old));
+	close(export.fd);
+	close(test);
+}
+
+/* Endpoints that write to each other until they are killed. */
+static void killed_main(void)
+{
+	struct devx_pair pair = { .shape = { .one_umem = true } };
+
+	if (rc_open_on(&pair.rc, devx_device()))
+		_exit(2);
+	pair.shape.pdn = devx_pdn(pair.rc.pd);
+	if (devx_pair_open(&pair) || devx_join(&pair))
+		_exit(3);
+	for (;;)
+		devx_cells(&pair, &pair.a, 1024);
+}
+
+TEST(X7_devx_is_killed_at_any_moment)
+{
+	int status;
+
+	for (int i = 0; i < 20; i++) {
+		pid_t pid = fork();
+
+		if (!pid)
+			killed_main();
+		usleep(20000 + (useconds_t)i * 4000);
+		ASSERT_EQ(0, kill(pid, SIGKILL));
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		EXPECT_TRUE(WIFSIGNALED(status));
+	}
+}
+
+TEST(X8_umems_are_limited_as_locked_memory)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		struct rlimit limit = { 256 << 10, 256 << 10 };
+		uint8_t *p = aligned_alloc(4096, RC_BYTES);
+		struct ibv_context *verbs;
+		struct mlx5dv_devx_umem *umem;
+
+		if (setrlimit(RLIMIT_MEMLOCK, &limit) || setgid(12345) || setuid(12345))
+			_exit(2);
+		verbs = devx_device();
+		if (!verbs)
+			_exit(3);
+		umem = mlx5dv_devx_umem_reg(verbs, p, 128 << 10, 1);
+		if (!umem || mlx5dv_devx_umem_dereg(umem))
+			_exit(4);
+		umem = mlx5dv_devx_umem_reg(verbs, p, RC_BYTES, 1);
+		_exit(!umem && errno == ENOMEM ? 0 : 5);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+}
+
+TEST_HARNESS_MAIN
