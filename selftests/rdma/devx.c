@@ -163,11 +163,8 @@ TEST_F(devx, a_transition_leaves_only_its_own_state)
 		EXPECT_EQ(0, devx_cells(&self->pair, &self->pair.a, DEVX_BATCH));
 		ASSERT_EQ(0, devx_to(&self->pair.a, DEVX_2ERR));
 		EXPECT_EQ(6, devx_state(&self->pair.a));
-		ASSERT_EQ(0, devx_to(&self->pair.a, DEVX_2RST));
-		ASSERT_EQ(0, devx_to(&self->pair.b, DEVX_2RST));
-		/* the queue begins anew, and its producer has to, too */
-		self->pair.a.pi = self->pair.a.ci = 0;
-		self->pair.b.pi = self->pair.b.ci = 0;
+		ASSERT_EQ(0, devx_reset(&self->pair.a));
+		ASSERT_EQ(0, devx_reset(&self->pair.b));
 	}
 }
 
@@ -363,16 +360,23 @@ TEST_F(devx, X5_a_umem_that_is_revoked_fails_its_queue)
 	close(test);
 }
 
+/* Of a context of its own, joined. */
+static int pair_of_its_own(struct devx_pair *pair)
+{
+	*pair = (struct devx_pair) { .shape = { .one_umem = true } };
+	if (rc_open_on(&pair->rc, devx_device()))
+		return -1;
+	pair->shape.pdn = devx_pdn(pair->rc.pd);
+	return devx_pair_open(pair) || devx_join(pair) ? -1 : 0;
+}
+
 /* Endpoints that write to each other until they are killed. */
 static void killed_main(void)
 {
-	struct devx_pair pair = { .shape = { .one_umem = true } };
+	struct devx_pair pair;
 
-	if (rc_open_on(&pair.rc, devx_device()))
+	if (pair_of_its_own(&pair))
 		_exit(2);
-	pair.shape.pdn = devx_pdn(pair.rc.pd);
-	if (devx_pair_open(&pair) || devx_join(&pair))
-		_exit(3);
 	for (;;)
 		devx_cells(&pair, &pair.a, 1024);
 }
@@ -390,6 +394,48 @@ TEST(X7_devx_is_killed_at_any_moment)
 		ASSERT_EQ(0, kill(pid, SIGKILL));
 		ASSERT_EQ(pid, waitpid(pid, &status, 0));
 		EXPECT_TRUE(WIFSIGNALED(status));
+	}
+}
+
+/* Commands until the device has gone; what is posted meanwhile goes nowhere. */
+static void removed_main(int ready)
+{
+	struct devx_pair pair;
+
+	if (pair_of_its_own(&pair) || devx_cells(&pair, &pair.a, DEVX_BATCH) ||
+	    write(ready, "", 1) != 1)
+		_exit(2);
+	while (devx_state(&pair.a) >= 0)
+		devx_ring(&pair.a);
+	if (mlx5dv_devx_umem_reg(pair.rc.verbs, pair.rc.memory, 4096, 1) || errno != EIO)
+		_exit(3);
+	_exit(0);
+}
+
+TEST(X7_devx_loses_its_device)
+{
+	struct devx_pair again;
+	int status, ready[2];
+	char c;
+
+	for (int i = 0; i < 3; i++) {
+		pid_t pid;
+
+		ASSERT_EQ(0, pipe(ready));
+		pid = fork();
+		if (!pid)
+			removed_main(ready[1]);
+		close(ready[1]);
+		ASSERT_EQ(1, read(ready[0], &c, 1));
+		close(ready[0]);
+		ASSERT_EQ(0, rc_driver("unbind"));
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		EXPECT_EQ(0, status);
+		ASSERT_EQ(0, rc_driver("bind"));
+		for (int k = 0; k < 100 && pair_of_its_own(&again); k++)
+			usleep(20000);
+		EXPECT_EQ(0, devx_cells(&again, &again.a, DEVX_BATCH));
+		EXPECT_EQ(0, devx_close(&again.a) | devx_close(&again.b) | rc_close(&again.rc));
 	}
 }
 

@@ -308,6 +308,17 @@ static inline int devx_to(struct devx_ep *ep, uint16_t opcode)
 	return devx_modify(ep, in);
 }
 
+/* The queue begins anew, and its producer and its entry have to, too: that of index 15 looks alike. */
+static inline int devx_reset(struct devx_ep *ep)
+{
+	int ret = devx_to(ep, DEVX_2RST);
+
+	memset(ep->memory, 0xff, 64);
+	ep->pi = 0;
+	ep->ci = 0;
+	return ret;
+}
+
 static inline int devx_state(struct devx_ep *ep)
 {
 	uint8_t in[DEVX_SHORT], out[DEVX_LONG] = { 0 };

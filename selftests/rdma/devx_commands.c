@@ -132,7 +132,7 @@ TEST_F_TIMEOUT(commands, X4_commands_of_every_length, 600)
 	}
 	ep.qp = NULL;
 	EXPECT_EQ(0, devx_close(&ep));
-	devx_to(&self->pair.a, DEVX_2RST);
+	devx_reset(&self->pair.a);
 	ASSERT_EQ(0, devx_join(&self->pair));
 	EXPECT_EQ(0, devx_cells(&self->pair, &self->pair.a, DEVX_BATCH));
 }
@@ -187,7 +187,7 @@ TEST_F_TIMEOUT(commands, X4_commands_of_random_content, 36000)
 	EXPECT_LT(n / 50, good) TH_LOG("too few were carried out");
 	ep.qp = NULL;
 	EXPECT_EQ(0, devx_close(&ep));
-	devx_to(&self->pair.a, DEVX_2RST);
+	devx_reset(&self->pair.a);
 	ASSERT_EQ(0, devx_join(&self->pair));
 	EXPECT_EQ(0, devx_cells(&self->pair, &self->pair.a, DEVX_BATCH));
 }

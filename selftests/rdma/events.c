@@ -362,18 +362,6 @@ TEST_F(events, queues_that_are_destroyed_with_events_on_their_way)
 	}
 }
 
-static int driver(const char *what)
-{
-	char path[64];
-	int fd, ret;
-
-	snprintf(path, sizeof(path), "/sys/bus/platform/drivers/gda_rdma/%s", what);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	ret = write(fd, "gda_rdma", 8) == 8 ? 0 : -1;
-	close(fd);
-	return ret;
-}
-
 static void *post_for_ever(void *arg)
 {
 	struct _test_data_events *self = arg;
@@ -396,7 +384,7 @@ TEST_F(events, X7_a_device_that_is_taken_away_says_so)
 	join(_metadata, self->qa, self->qb);
 	ASSERT_EQ(0, pthread_create(&thread, NULL, post_for_ever, self));
 	usleep(20000);
-	ASSERT_EQ(0, driver("unbind"));
+	ASSERT_EQ(0, rc_driver("unbind"));
 	EXPECT_EQ(IBV_EVENT_DEVICE_FATAL, wait_event(&self->a, 20000));
 	EXPECT_EQ(IBV_EVENT_DEVICE_FATAL, wait_event(&self->b, 20000));
 	usleep(20000);
@@ -404,7 +392,7 @@ TEST_F(events, X7_a_device_that_is_taken_away_says_so)
 	ASSERT_EQ(0, pthread_join(thread, NULL));
 	EXPECT_EQ(EIO, rc_to(self->qa, IBV_QPS_RESET));
 	EXPECT_EQ(NULL, rc_device());
-	ASSERT_EQ(0, driver("bind"));
+	ASSERT_EQ(0, rc_driver("bind"));
 	for (int i = 0; i < 100 && rc_open(&again); i++)
 		usleep(20000);
 	ASSERT_NE(NULL, again.mr);

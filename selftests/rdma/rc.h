@@ -7,10 +7,12 @@
 #define RC_H
 
 #include <errno.h>
+#include <fcntl.h>
 #include <infiniband/verbs.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/mlx5-abi.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -73,6 +75,19 @@ static inline int rc_close(struct rc *rc)
 		  ibv_close_device(rc->verbs);
 
 	free(rc->memory);
+	return ret;
+}
+
+/* "unbind" takes the device away, and "bind" brings it back. */
+static inline int rc_driver(const char *what)
+{
+	char path[64];
+	int fd, ret;
+
+	snprintf(path, sizeof(path), "/sys/bus/platform/drivers/gda_rdma/%s", what);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	ret = write(fd, "gda_rdma", 8) == 8 ? 0 : -1;
+	close(fd);
 	return ret;
 }
 
