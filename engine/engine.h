@@ -85,6 +85,10 @@ struct gda_completion {
 	u32 qpn;
 	u32 byte_cnt;
 	u64 uidx_imm;		/* user index of the QP << 32 | immediate */
+	u32 source;		/* of a datagram: number of the QP that sent it */
+	u16 lid;		/* ... of its port */
+	u8 sl;			/* ... its service level */
+	bool global;		/* ... it has a global header */
 };
 
 /* Is it of the owner's making, and not of a peer's? The CQ fails if it finds no room. */
@@ -120,6 +124,7 @@ struct gda_engine_qp {
 	struct gda_engine_rq *rq;	/* for what the peer sends; or NULL, and it cannot */
 	struct gda_counter_mem *sent;	/* ours completed, or NULL; shared, atomic adds */
 	struct gda_counter_mem *recv;	/* the peer's arrived, or NULL; likewise */
+	const struct gda_port *port;	/* of a queue of datagrams, or NULL */
 	void *pd;
 	struct gda_engine_qp *peer;	/* who responds, or NULL; see gda_engine_peer() */
 	u32 depth;			/* slots, power of two */
@@ -417,7 +422,7 @@ void gda_host_delay(struct gda_engine_qp *q, u32 ns);
  * @out: the entry
  *
  * The lock may be one that several queues share, and is not held for longer than it takes to read
- * an entry or to write a completion.
+ * an entry, to move a datagram or to write a completion.
  *
  * Return: as gda_rq_take().
  */
@@ -439,6 +444,26 @@ int gda_host_recv_end(struct gda_engine_qp *peer, const struct gda_completion *c
  * Return: as gda_rq_flush().
  */
 bool gda_host_recv_flush(struct gda_engine_qp *q);
+
+/**
+ * gda_host_datagram - find who takes a datagram
+ * @q: the visited queue; q->work.to says for whom it is
+ *
+ * Return: the queue, which lives for the length of the visit; NULL: there is none that has this key
+ * and is ready for datagrams of @q, or @q is not to know.
+ */
+struct gda_engine_qp *gda_host_datagram(const struct gda_engine_qp *q);
+
+/**
+ * gda_host_recv_datagram - gda_rq_datagram() under the lock of @peer->rq
+ * @q: the visited queue; q->work is a datagram
+ * @peer: who takes it; it has a receive queue
+ * @mems: local segments of the work, which were checked
+ *
+ * Return: as gda_rq_datagram().
+ */
+int gda_host_recv_datagram(struct gda_engine_qp *q, struct gda_engine_qp *peer,
+			   const struct gda_exec_mems *mems);
 
 /**
  * gda_host_fail - have another queue fail

@@ -122,6 +122,51 @@ int gda_exec_not_ready(struct gda_engine_qp *q, struct gda_exec_scope *scope);
 
 /* send.c */
 
+/* The MRs that an entry of a receive queue names. */
+struct gda_send_mems {
+	const struct gda_mem *at[GDA_RECV_MAX_SGE];
+};
+
+/**
+ * gda_send_check - check as much of an entry as is needed
+ * @q: the queue that sends, and has it as q->taken
+ * @peer: whose it is
+ * @len: bytes that it is to receive
+ * @mems: out: its MRs
+ *
+ * Return: success, or what is wrong with it.
+ */
+struct gda_status gda_send_check(const struct gda_engine_qp *q, const struct gda_engine_qp *peer,
+				 u32 len, struct gda_send_mems *mems);
+
+/**
+ * gda_send_span - a pointer to where a byte goes
+ * @r: the entry
+ * @mems: its MRs
+ * @off: which byte, of those that were checked
+ * @len: for at most so many of them
+ * @ptr: out
+ *
+ * Return: for how many, 0 if they have no window.
+ */
+u32 gda_send_span(const struct gda_recv *r, const struct gda_send_mems *mems, u32 off, u32 len,
+		  void **ptr);
+
+/* datagram.c */
+
+/**
+ * gda_exec_datagram - send a datagram
+ * @q: the queue; q->work is one
+ * @peer: who takes it, or NULL
+ * @mems: its local segments, which were checked
+ *
+ * Return: 1, or -GDA_STATUS().
+ */
+int gda_exec_datagram(struct gda_engine_qp *q, struct gda_engine_qp *peer,
+		      const struct gda_exec_mems *mems);
+
+/* send.c */
+
 /**
  * gda_exec_send - carry a send on
  * @q: the queue; q->work is one

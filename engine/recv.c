@@ -14,8 +14,7 @@ bool gda_rq_init(struct gda_engine_rq *rq)
 	       rq->shift <= GDA_RECV_MAX_SHIFT;
 }
 
-/* Count an entry as taken. Return: its index. */
-static u32 gda_rq_advance(struct gda_engine_rq *rq, u32 next)
+u32 gda_rq_advance(struct gda_engine_rq *rq, u32 next)
 {
 	u32 index = rq->linked ? rq->head : rq->taken & 0xffff;
 
@@ -38,7 +37,7 @@ static int gda_rq_take_kept(struct gda_engine_qp *peer, struct gda_recv *out)
 	return 1;
 }
 
-int gda_rq_take(struct gda_engine_qp *peer, struct gda_recv *out)
+int gda_rq_peek(struct gda_engine_qp *peer, struct gda_recv *out)
 {
 	struct gda_engine_rq *rq = peer->rq;
 	u32 posted;
@@ -53,7 +52,16 @@ int gda_rq_take(struct gda_engine_qp *peer, struct gda_recv *out)
 	if (unlikely(posted > rq->depth))
 		return -(int)GDA_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_DOORBELL);
 	rq->dialect->recv(rq, (rq->linked ? rq->head : rq->taken) & (rq->depth - 1), out);
-	out->index = gda_rq_advance(rq, out->next);
+	return 1;
+}
+
+int gda_rq_take(struct gda_engine_qp *peer, struct gda_recv *out)
+{
+	int ret = gda_rq_peek(peer, out);
+
+	if (ret <= 0 || peer->recv_open)
+		return ret;
+	out->index = gda_rq_advance(peer->rq, out->next);
 	peer->recv_index = out->index;
 	WRITE_ONCE(peer->recv_kept, false);
 	WRITE_ONCE(peer->recv_open, true);

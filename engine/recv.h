@@ -25,6 +25,7 @@
 #define GDA_RECV_MAX_SGE	32U	/* segments of an entry, in any dialect */
 
 struct gda_completion;
+struct gda_exec_mems;
 
 /* An entry that was taken: a private copy, decoded. */
 struct gda_recv {
@@ -63,6 +64,24 @@ struct gda_engine_rq {
 bool gda_rq_init(struct gda_engine_rq *rq);
 
 /**
+ * gda_rq_peek - read the entry that is next, for gda_rq_take() and gda_rq_datagram()
+ * @peer: a queue that has a receive queue
+ * @out: the entry; its index is not filled in
+ *
+ * Return: as gda_rq_take().
+ */
+int gda_rq_peek(struct gda_engine_qp *peer, struct gda_recv *out);
+
+/**
+ * gda_rq_advance - count an entry as taken
+ * @rq: the receive queue
+ * @next: of a list: the entry behind it, as the owner says
+ *
+ * Return: its index.
+ */
+u32 gda_rq_advance(struct gda_engine_rq *rq, u32 next);
+
+/**
  * gda_rq_take - take an entry, for gda_host_recv()
  * @peer: a queue that has a receive queue
  * @out: the entry
@@ -71,6 +90,18 @@ bool gda_rq_init(struct gda_engine_rq *rq);
  * -GDA_STATUS() if the record says more than the queue can hold.
  */
 int gda_rq_take(struct gda_engine_qp *peer, struct gda_recv *out);
+
+/**
+ * gda_rq_datagram - put a datagram into the next entry and complete it (datagram.c)
+ * @q: the queue that sends; q->work is a datagram, q->taken and q->done are overwritten
+ * @peer: who takes it; @q itself, perhaps
+ * @mems: local segments of the work, which were checked
+ *
+ * Return: 1; 0 if it is lost; -GDA_STATUS() of class %GDA_CLASS_LOCAL: @q fails with it; of another
+ * class: it is lost, and @peer is to fail with it, unless it is %GDA_FAIL_PEER.
+ */
+int gda_rq_datagram(struct gda_engine_qp *q, struct gda_engine_qp *peer,
+		    const struct gda_exec_mems *mems);
 
 /**
  * gda_rq_end - complete the open entry, for gda_host_recv_end()

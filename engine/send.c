@@ -13,11 +13,6 @@
  */
 #include "move.h"
 
-/* The MRs that an entry names. */
-struct gda_send_mems {
-	const struct gda_mem *at[GDA_RECV_MAX_SGE];
-};
-
 /* Have an entry of the peer's. Return: 1, 0 to be resumed, or gda_exec_fail(). */
 static int gda_send_take(struct gda_engine_qp *q, struct gda_exec_scope *scope)
 {
@@ -120,10 +115,8 @@ static noinline int gda_send_refuse(struct gda_engine_qp *q, struct gda_exec_sco
 	return gda_exec_fail(class, st.cause);
 }
 
-/* Check as much of the entry as the payload needs. Return: success, or what is wrong with it. */
-static struct gda_status gda_send_check(const struct gda_engine_qp *q,
-					const struct gda_engine_qp *peer,
-					struct gda_send_mems *mems)
+struct gda_status gda_send_check(const struct gda_engine_qp *q, const struct gda_engine_qp *peer,
+				 u32 len, struct gda_send_mems *mems)
 {
 	const struct gda_recv *r = &q->taken;
 	u64 sum = 0;
@@ -131,9 +124,9 @@ static struct gda_status gda_send_check(const struct gda_engine_qp *q,
 
 	if (r->st.class)
 		return r->st;
-	if (r->len < q->work.remote.len)
+	if (r->len < len)
 		return gda_status(GDA_CLASS_LOCAL, GDA_CAUSE_LENGTH);
-	for (i = 0; sum < q->work.remote.len; i++) {
+	for (i = 0; sum < len; i++) {
 		/* as in gda_send_span() */
 		u32 at = (u32)gda_os_clamp(i, GDA_RECV_MAX_SGE);
 		const struct gda_sge *sge = &r->sge[at];
@@ -149,15 +142,9 @@ static struct gda_status gda_send_check(const struct gda_engine_qp *q,
 	return gda_status(GDA_CLASS_NONE, GDA_CAUSE_NONE);
 }
 
-/*
- * A pointer to where the byte at q->done goes, for at most @len of them.
- * Return: how many, 0 if they have no window.
- */
-static u32 gda_send_span(const struct gda_engine_qp *q, const struct gda_send_mems *mems, u32 len,
-			 void **ptr)
+u32 gda_send_span(const struct gda_recv *r, const struct gda_send_mems *mems, u32 off, u32 len,
+		  void **ptr)
 {
-	const struct gda_recv *r = &q->taken;
-	u32 off = q->done;
 	u32 i = 0;
 
 	while (off >= r->sge[i].len)
@@ -184,7 +171,7 @@ static int gda_send_move(struct gda_engine_qp *q, struct gda_exec_scope *scope,
 		n = gda_exec_local(q, mems, (u32)min(left, (u64)len - q->done), &local);
 		if (unlikely(!n))
 			return gda_exec_fail(GDA_CLASS_LOCAL, GDA_CAUSE_IO);
-		n = gda_send_span(q, to, n, &remote);
+		n = gda_send_span(&q->taken, to, q->done, n, &remote);
 		if (unlikely(!n))
 			return gda_send_refuse(q, scope, gda_status(GDA_CLASS_LOCAL, GDA_CAUSE_IO));
 		gda_exec_move(q, GDA_OP_SEND, local, remote, n);
@@ -205,7 +192,7 @@ static int gda_send_place(struct gda_engine_qp *q, struct gda_exec_scope *scope,
 	/* of a send without bytes the entry's keys are not looked at, as of a write */
 	if (!q->work.remote.len)
 		return 1;
-	st = gda_send_check(q, peer, &to);
+	st = gda_send_check(q, peer, q->work.remote.len, &to);
 	if (unlikely(st.class))
 		return gda_send_refuse(q, scope, st);
 	/* the peer gives the entry back to its program by a flush, and nothing may move then */
@@ -225,6 +212,8 @@ int gda_exec_send(struct gda_engine_qp *q, struct gda_exec_scope *scope,
 	struct gda_engine_qp *peer = scope->peer;
 	int ret;
 
+	if (q->port)
+		return gda_exec_datagram(q, peer, mems);
 	if (unlikely(!peer))
 		return gda_exec_fail(GDA_CLASS_RETRY, GDA_CAUSE_PEER);
 	if (unlikely(!peer->rq || !peer->recv_cq))

@@ -35,6 +35,8 @@ const struct gda_dialect_ops *gda_dialect_service(const struct gda_dialect_ops *
 		return ops;
 	case GDA_SERVICE_UC:
 		return ops->uc;
+	case GDA_SERVICE_UD:
+		return ops->ud;
 	default:
 		return NULL;
 	}

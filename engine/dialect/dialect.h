@@ -42,6 +42,7 @@ struct gda_ring_scan {
  * @cqe_bytes: of an entry of a CQ
  * @cqe_last: offset in an entry of the 4-byte word that ->finish() stores last
  * @uc: the table of its queues of unreliable connections, or NULL: there are none
+ * @ud: likewise, of datagrams; it has a @route
  * @unreliable: a request is done once it is sent: what the peer has against it, the queue is not
  *	told (gda_engine_lose())
  * @unordered: completions of what was in flight at the same time come in any order (flight.c);
@@ -79,6 +80,7 @@ struct gda_dialect_ops {
 	u32 cqe_bytes;
 	u32 cqe_last;
 	const struct gda_dialect_ops *uc;
+	const struct gda_dialect_ops *ud;
 	bool unreliable;
 	bool unordered;
 	void (*published)(const struct gda_engine_qp *q, struct gda_ring_scan *scan);

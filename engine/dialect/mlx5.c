@@ -31,13 +31,8 @@
  * looked at: signature, dci, an immediate the opcode does not carry, reserved words and all
  * of a NOP behind its control segment. The engine executes in order, and needs no fence.
  */
-#include <gda/mlx5.h>
-#include "mlx5_cq.h"
-#include "visit.h"
+#include "mlx5_wqe.h"
 
-#define GDA_MLX5_SEGS_PER_SLOT	(GDA_MLX5_SLOT_BYTES / GDA_MLX5_SEG_BYTES)
-#define GDA_MLX5_MAX_DS		63	/* longest WQE that is executed, in segments... */
-#define GDA_MLX5_MAX_SLOTS	16	/* ...and in slots */
 #define GDA_MLX5_INDEX_HALF	0x8000U
 
 /* Opcode and operand size of a masked atomic, as gda_mlx5_decode() looks at them. */
@@ -139,127 +134,6 @@ static __always_inline void gda_mlx5_published(const struct gda_engine_qp *q,
 		*scan = gda_mlx5_published_apart(q, scan->rec, db);
 }
 
-/* A private copy of one segment: its two words, in memory order and in host order. */
-struct gda_mlx5_seg {
-	u64 raw[2];
-};
-
-static __always_inline u64 gda_mlx5_word(const struct gda_mlx5_seg *seg, u32 i)
-{
-	return gda_be64_to_cpu((__force __be64)seg->raw[i]);
-}
-
-/* The first and the second 32-bit word of the first half of a segment; and so on. */
-static __always_inline u32 gda_mlx5_half(const struct gda_mlx5_seg *seg, u32 i)
-{
-	return (u32)(gda_mlx5_word(seg, i / 2) >> (i % 2 ? 0 : 32));
-}
-
-static __always_inline const u64 *gda_mlx5_slot(const struct gda_engine_qp *q, u32 n)
-{
-	return (const u64 *)q->sq + (((u32)q->ci + n) & (q->depth - 1)) *
-	       (GDA_MLX5_SLOT_BYTES / sizeof(u64));
-}
-
-/* Segment number @n of a slot. The only reader of queue memory. */
-static __always_inline struct gda_mlx5_seg gda_mlx5_fetch(const u64 *slot, u32 n)
-{
-	struct gda_mlx5_seg copy;
-
-	copy.raw[0] = READ_ONCE(slot[2 * n]);
-	copy.raw[1] = READ_ONCE(slot[2 * n + 1]);
-	return copy;
-}
-
-static struct gda_status gda_mlx5_bad_ds(void)
-{
-	return gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_SIZE);
-}
-
-static struct gda_status gda_mlx5_bad_length(void)
-{
-	return gda_status(GDA_CLASS_LOCAL, GDA_CAUSE_LENGTH);
-}
-
-/* Neighbours that the compiler stores as one. */
-static __always_inline void gda_mlx5_set_shape(struct gda_work *work, u8 op, u8 nsge)
-{
-	work->op = op;
-	work->nsge = nsge;
-	work->inlined = false;
-}
-
-/*
- * One data segment. A zero byte count would mean 2^31, more than we move; and one
- * that is inline has its top bit set, so it is too long where it may not be.
- */
-static __always_inline bool gda_mlx5_decode_data(const struct gda_mlx5_seg *seg,
-						 struct gda_sge *sge)
-{
-	u64 head = gda_mlx5_word(seg, 0);
-
-	sge->len = (u32)(head >> 32);
-	sge->key = (u32)head;
-	sge->addr = gda_mlx5_word(seg, 1);
-	return sge->len - 1 < GDA_ENGINE_MAX_MSG;
-}
-
-/* Segment number @n of the entry, which may begin in the last slot of the ring. */
-static __always_inline struct gda_mlx5_seg gda_mlx5_fetch_far(const struct gda_engine_qp *q, u32 n)
-{
-	return gda_mlx5_fetch(gda_mlx5_slot(q, n / GDA_MLX5_SEGS_PER_SLOT),
-			      n % GDA_MLX5_SEGS_PER_SLOT);
-}
-
-/* Data segments from the second on, which is segment number @n, up to the @ds of the entry. */
-static noinline struct gda_status gda_mlx5_decode_list(const struct gda_engine_qp *q, u32 n,
-						       u32 ds, struct gda_work *work)
-{
-	if (unlikely(ds - n >= (q->max_sge ? q->max_sge : GDA_WORK_SGE)))
-		return gda_mlx5_bad_ds();
-	for (; n < ds; n++) {
-		struct gda_mlx5_seg seg = gda_mlx5_fetch_far(q, n);
-		struct gda_sge *sge = &work->sge[work->nsge++];
-
-		if (unlikely(!gda_mlx5_decode_data(&seg, sge)))
-			return gda_mlx5_bad_length();
-		work->remote.len += sge->len;
-		if (unlikely(work->remote.len > GDA_ENGINE_MAX_MSG))
-			return gda_mlx5_bad_length();
-	}
-	return gda_status(GDA_CLASS_NONE, 0);
-}
-
-/*
- * Inline payload begins behind the count in @seg, which is segment number @first, and goes on in
- * whole segments.
- */
-static __always_inline struct gda_status
-gda_mlx5_copy_inline(const struct gda_engine_qp *q, u32 first, u32 ds, struct gda_mlx5_seg seg,
-		     struct gda_work *work)
-{
-	u32 len = gda_mlx5_half(&seg, 0) & ~GDA_MLX5_INLINE;
-	u32 have = GDA_MLX5_SEG_BYTES - 4;
-	u32 n = first + 1;
-
-	if (unlikely(len > GDA_ENGINE_MAX_INLINE))
-		return gda_mlx5_bad_length();
-	/* before anything is copied: only what @ds covers is published */
-	if (unlikely(ds != first + (len + 4 + GDA_MLX5_SEG_BYTES - 1) / GDA_MLX5_SEG_BYTES))
-		return gda_mlx5_bad_ds();
-	memcpy(work->data, (const u8 *)seg.raw + 4, have);
-	while (n < ds) {
-		seg = gda_mlx5_fetch_far(q, n);
-		memcpy(work->data + have, seg.raw, GDA_MLX5_SEG_BYTES);
-		have += GDA_MLX5_SEG_BYTES;
-		n++;
-	}
-	work->nsge = 0;
-	work->inlined = true;
-	work->remote.len = len;
-	return gda_status(GDA_CLASS_NONE, 0);
-}
-
 static noinline struct gda_status gda_mlx5_decode_inline(const struct gda_engine_qp *q, u32 ds,
 							 struct gda_mlx5_seg seg,
 							 struct gda_work *work)
@@ -301,13 +175,6 @@ gda_mlx5_decode_rdma(const struct gda_engine_qp *q, const u64 *slot, u32 ds, u8 
 	if (likely(ds == 3))
 		return gda_status(GDA_CLASS_NONE, 0);
 	return gda_mlx5_decode_list(q, 3, ds, work);
-}
-
-/* The event of a solicited work request is the peer's. */
-static void gda_mlx5_solicit(struct gda_work *work)
-{
-	if (work->flags & GDA_WORK_SOLICITED)
-		work->flags ^= GDA_WORK_SOLICITED | GDA_WORK_SOLICIT;
 }
 
 /* RDMA_WRITE_IMM. */
@@ -452,45 +319,17 @@ static noinline struct gda_status gda_mlx5_decode_wait(const u64 *slot, u32 ds,
 	return gda_status(GDA_CLASS_NONE, 0);
 }
 
-/* As many segments as its producer likes: a NOP is also what fills a gap. */
-static struct gda_status gda_mlx5_decode_nop(struct gda_work *work)
-{
-	gda_mlx5_set_shape(work, GDA_OP_NOP, 0);
-	work->remote.len = 0;
-	return gda_status(GDA_CLASS_NONE, 0);
-}
-
-/* Not the common case of one slot. Return: false if @ds cannot be. */
-static noinline bool gda_mlx5_decode_slots(u32 ds, u32 avail, struct gda_work *work)
-{
-	u32 slots = (ds + GDA_MLX5_SEGS_PER_SLOT - 1) / GDA_MLX5_SEGS_PER_SLOT;
-
-	if (!slots)
-		return false;
-	work->slots = (u8)min(slots, avail);
-	return slots <= avail && slots <= GDA_MLX5_MAX_SLOTS;
-}
-
 static struct gda_status gda_mlx5_decode(const struct gda_engine_qp *q, u32 avail,
 					 struct gda_work *work)
 {
 	const u64 *slot = gda_mlx5_slot(q, 0);
 	struct gda_mlx5_seg ctrl = gda_mlx5_fetch(slot, 0);
-	u64 head = gda_mlx5_word(&ctrl, 0);	/* opmod, index 2, opcode, qpn 3, ds */
-	u32 opcode = (u32)(head >> 32) & 0xff0000ff;	/* with opmod */
-	u32 ds = (u32)head & 0xff;
+	u32 opcode = gda_mlx5_opcode(&ctrl);
+	u32 ds = gda_mlx5_ds(&ctrl);
+	struct gda_status st = gda_mlx5_decode_ctrl(q, &ctrl, avail, work);
 
-	work->opcode = (u8)opcode;
-	work->slots = 1;
-	/* not the producer's entry for this slot: nothing in it can be trusted */
-	if (unlikely((u16)(head >> 40) != (u16)q->ci || (u32)head >> 8 != q->qpn))
-		return gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_INDEX);
-	if (unlikely(ds - 1 >= GDA_MLX5_SEGS_PER_SLOT) &&
-	    !gda_mlx5_decode_slots(ds, avail, work))
-		return gda_mlx5_bad_ds();
-	work->flags = (u8)(gda_mlx5_word(&ctrl, 1) >> 32) &
-		      (GDA_WORK_SIGNALED | GDA_WORK_SOLICITED | GDA_WORK_FENCE);
-
+	if (unlikely(st.class))
+		return st;
 	if (likely(opcode == GDA_MLX5_WRITE))
 		return gda_mlx5_decode_rdma(q, slot, ds, GDA_OP_WRITE, work);
 	switch (opcode) {
@@ -606,6 +445,7 @@ const struct gda_dialect_ops gda_dialect_mlx5 = {
 	.cqe_bytes = GDA_MLX5_CQE_BYTES,
 	.cqe_last = offsetof(struct gda_mlx5_cqe, wqe_counter),
 	.uc = &gda_mlx5_uc,
+	.ud = &gda_mlx5_ud,
 	.published = gda_mlx5_published,
 	.record = gda_mlx5_record,
 	.decode = gda_mlx5_decode,

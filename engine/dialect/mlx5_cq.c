@@ -17,9 +17,11 @@
 
 static_assert(GDA_MLX5_CQE_BYTES <= GDA_ENGINE_MAX_CQE_BYTES);
 
-/* The part of a CQE that is written, as words; bytes 0..31 are reserved. */
+/* The part of a CQE that is written, as words; bytes 0..15 are reserved. */
 struct gda_mlx5_cqe_words {
-	u8 rsvd[32];
+	u8 rsvd[16];
+	__be64 lid;		/* 16: of the sender of a datagram, 2 bytes */
+	__be64 source;		/* 24: likewise: has it a global header, service level, QP number */
 	__be64 uidx_imm;	/* 32 */
 	__be64 count;		/* 40: byte_cnt, or first_error */
 	__be64 status;		/* 48: timestamp, or the syndromes */
@@ -113,11 +115,15 @@ static bool gda_mlx5_cq_full(const struct gda_engine_cq *cq)
 	return (((u32)cq->producer - consumer) & 0xffffff) >= cq->depth;
 }
 
-/* The opcode of an entry, and of what a receive took, by the kind of completion. */
+/*
+ * The opcode of an entry, and of what came from the peer, by the kind of completion: the requester's
+ * own may be of another dialect.
+ */
 static const struct gda_mlx5_cqe_kind {
 	u8 opcode;
 	u8 wr_opcode;
 } gda_mlx5_cqe_kinds[] = {
+	[GDA_COMPLETION_IMM] = { GDA_MLX5_CQE_RESP_IMM, GDA_MLX5_WRITE_IMM },
 	[GDA_COMPLETION_ERROR] = { GDA_MLX5_CQE_REQ_ERR, 0 },
 	[GDA_COMPLETION_RECV] = { GDA_MLX5_CQE_RESP_SEND, GDA_MLX5_SEND },
 	[GDA_COMPLETION_RECV_IMM] = { GDA_MLX5_CQE_RESP_SEND_IMM, GDA_MLX5_SEND_IMM },
@@ -142,6 +148,15 @@ static __always_inline bool gda_mlx5_store(struct gda_engine_cq *cq, const struc
 	return true;
 }
 
+/* Where what a receive took comes from: zeros, but of a datagram. */
+static void gda_mlx5_store_source(const struct gda_completion *c, struct gda_mlx5_cqe_words *cqe)
+{
+	u32 source = (u32)c->global << 28 | (u32)c->sl << 24 | c->source;
+
+	WRITE_ONCE(cqe->lid, gda_be64(c->lid));
+	WRITE_ONCE(cqe->source, gda_be64((u64)source << 32));
+}
+
 /* An entry of an error, or of a receive. */
 static noinline bool gda_mlx5_finish_other(struct gda_engine_cq *cq, const struct gda_completion *c,
 					   struct gda_mlx5_cqe_words *cqe)
@@ -153,14 +168,13 @@ static noinline bool gda_mlx5_finish_other(struct gda_engine_cq *cq, const struc
 
 	if (op >= GDA_MLX5_CQE_REQ_ERR)
 		return gda_mlx5_store(cq, c, cqe, op, sop, c->first_error, status);
+	gda_mlx5_store_source(c, cqe);
 	return gda_mlx5_store(cq, c, cqe, op, sop, c->byte_cnt, 0);
 }
 
 bool gda_mlx5_finish(struct gda_engine_cq *cq, const struct gda_completion *c)
 {
 	struct gda_mlx5_cqe_words *cqe = cq->entries;
-	u32 op = GDA_MLX5_CQE_REQ;
-	u32 sop = c->wr_opcode;
 
 	if (!cq->collapsed) {
 		if (unlikely(gda_mlx5_cq_full(cq)))
@@ -169,14 +183,9 @@ bool gda_mlx5_finish(struct gda_engine_cq *cq, const struct gda_completion *c)
 	} else {
 		cq->reached = c->index + 1;
 	}
-	if (unlikely(c->kind == GDA_COMPLETION_IMM)) {
-		/* the requester's opcode may be of another dialect */
-		op = GDA_MLX5_CQE_RESP_IMM;
-		sop = GDA_MLX5_WRITE_IMM;
-	} else if (unlikely(c->kind != GDA_COMPLETION_DONE)) {
+	if (unlikely(c->kind != GDA_COMPLETION_DONE))
 		return gda_mlx5_finish_other(cq, c, cqe);
-	}
-	return gda_mlx5_store(cq, c, cqe, op, sop, c->byte_cnt, 0);
+	return gda_mlx5_store(cq, c, cqe, GDA_MLX5_CQE_REQ, c->wr_opcode, c->byte_cnt, 0);
 }
 
 u32 gda_mlx5_arm(const struct gda_engine_cq *cq, u32 word, u64 *read)

@@ -12,6 +12,9 @@
 /* Queues of unreliable connections (mlx5_uc.c). */
 extern const struct gda_dialect_ops gda_mlx5_uc;
 
+/* Queues of datagrams (mlx5_ud.c). */
+extern const struct gda_dialect_ops gda_mlx5_ud;
+
 /* mlx5.c */
 
 /**

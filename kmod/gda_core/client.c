@@ -178,6 +178,7 @@ static void gda_client_qp_init(struct gda_qp *qp, const struct gda_client_qp_att
 
 	q->dialect = dialect;
 	q->pd = attr->pd;
+	q->port = attr->service == GDA_SERVICE_UD ? attr->port : NULL;
 	q->sends = true;
 	q->max_sge = GDA_ENGINE_MAX_SGE;
 	gda_engine_init(q);

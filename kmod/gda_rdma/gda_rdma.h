@@ -24,6 +24,8 @@
 #define GDA_RDMA_PORT		1U
 #define GDA_RDMA_LID		1U
 #define GDA_RDMA_PKEY		0xffffU
+#define GDA_RDMA_GUID		0x0247440000000001ULL
+#define GDA_RDMA_SUBNET		0xfe80000000000000ULL
 
 /* Of a work request, and of a receive: most bytes, and those of a segment. */
 #define GDA_RDMA_SEND_BYTES	1008U
@@ -35,11 +37,13 @@
  * struct gda_rdma - the device as gda_core knows it; freed with its last context
  * @dev: registered while the module is there
  * @ibdev: as the RDMA subsystem knows it
+ * @port: where datagrams come from
  * @peers_lock: who responds to whom: guards the ends of all QPs
  */
 struct gda_rdma {
 	struct gda_device dev;
 	struct ib_device *ibdev;
+	struct gda_port port;
 	spinlock_t peers_lock;		/* see above */
 };
 
@@ -106,6 +110,7 @@ struct gda_rdma_srq {
  * @type: of verbs
  * @state: likewise
  * @dest: number of the peer, from RTR on
+ * @qkey: of UD: which datagrams to it must have; read under no lock, as @state, @type and @user
  * @user: of its context
  * @peer: who responds, or NULL
  * @asker: whose @peer this is, or NULL; only the QP that @dest names can be
@@ -115,6 +120,7 @@ struct gda_rdma_end {
 	enum ib_qp_type type;
 	enum ib_qp_state state;
 	u32 dest;
+	u32 qkey;
 	kuid_t user;
 	struct gda_rdma_end *peer;
 	struct gda_rdma_end *asker;
@@ -244,5 +250,11 @@ void gda_rdma_end_init(struct gda_executor_qp *exec, enum ib_qp_type type, kuid_
 void gda_rdma_end_set(struct gda_executor_qp *exec, enum ib_qp_state state, u32 dest);
 u32 gda_rdma_peer(const struct gda_executor_qp *exec);
 void gda_rdma_disconnect(struct gda_executor_qp *exec);
+bool gda_rdma_exists_for(const struct gda_rdma_end *end, const struct gda_rdma_end *other);
+
+/* datagram.c */
+struct gda_executor_qp *gda_rdma_datagram(const struct gda_executor_qp *exec,
+					  const struct gda_datagram *to);
+void gda_rdma_port_init(struct gda_port *port, __be64 guid);
 
 #endif /* GDA_RDMA_H */

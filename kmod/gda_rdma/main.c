@@ -34,6 +34,7 @@ static const struct gda_executor_ops gda_rdma_executor = {
 	.qp_size = sizeof(struct gda_rdma_end),
 	.release = gda_rdma_release,
 	.qp_peer = gda_rdma_peer,
+	.qp_datagram = gda_rdma_datagram,
 	.qp_disconnect = gda_rdma_disconnect,
 };
 
@@ -93,6 +94,7 @@ static struct gda_rdma *gda_rdma_create(void)
 	if (!rdma)
 		return ERR_PTR(-ENOMEM);
 	spin_lock_init(&rdma->peers_lock);
+	gda_rdma_port_init(&rdma->port, cpu_to_be64(GDA_RDMA_GUID));
 	rdma->dev = (struct gda_device) {
 		.name = GDA_RDMA_NAME,
 		.ops = &gda_rdma_executor,
@@ -127,7 +129,7 @@ static int gda_rdma_add(struct platform_device *pdev, struct gda_rdma *rdma)
 	rdma->ibdev = ib;
 	ib->dev.parent = &pdev->dev;
 	ib->node_type = RDMA_NODE_IB_CA;
-	ib->node_guid = cpu_to_be64(0x0247440000000001ULL);
+	ib->node_guid = cpu_to_be64(GDA_RDMA_GUID);
 	ib->phys_port_cnt = 1;
 	ib->num_comp_vectors = 1;
 	strscpy(ib->node_desc, "GDA", sizeof(ib->node_desc));

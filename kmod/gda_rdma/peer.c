@@ -25,11 +25,16 @@ static struct gda_rdma_end *gda_rdma_find(struct gda_rdma *rdma, u32 number)
 	return exec ? exec->priv : NULL;
 }
 
+/* With peers=user those of other users do not. */
+bool gda_rdma_exists_for(const struct gda_rdma_end *end, const struct gda_rdma_end *other)
+{
+	return gda_rdma_peers_any || uid_eq(end->user, other->user);
+}
+
 static bool gda_rdma_responds(const struct gda_rdma_end *end, const struct gda_rdma_end *to)
 {
-	if (!gda_rdma_peers_any && !uid_eq(end->user, to->user))
-		return false;
-	return end->type == to->type && (end->state == IB_QPS_RTR || end->state == IB_QPS_RTS) &&
+	return gda_rdma_exists_for(end, to) && end->type == to->type &&
+	       (end->state == IB_QPS_RTR || end->state == IB_QPS_RTS) &&
 	       end->dest == to->exec->number;
 }
 
@@ -86,15 +91,16 @@ void gda_rdma_end_set(struct gda_executor_qp *exec, enum ib_qp_state state, u32 
 		/* one that fails keeps its peer, which may have begun to receive from it */
 		if (state != IB_QPS_ERR)
 			gda_rdma_unlink(end);
-		end->state = state;
+		WRITE_ONCE(end->state, state);
 	} else {
-		end->state = state;
+		/* pairs with the acquire in gda_rdma_datagram() */
+		smp_store_release(&end->state, state);
 		end->dest = dest;
 		gda_rdma_link(rdma, end);
 		other = gda_rdma_find(rdma, dest);
 		if (other)
 			gda_rdma_link(rdma, other);
-		if (state == IB_QPS_RTS && end->type == IB_QPT_UC)
+		if (state == IB_QPS_RTS && end->type != IB_QPT_RC)
 			gda_executor_qp_ready(exec);
 		else if (state == IB_QPS_RTS && !end->peer)
 			gda_executor_qp_wait(exec);
@@ -117,7 +123,7 @@ void gda_rdma_disconnect(struct gda_executor_qp *exec)
 	struct gda_rdma_end *end = exec->priv;
 
 	spin_lock(&rdma->peers_lock);
-	end->state = IB_QPS_RESET;
+	WRITE_ONCE(end->state, IB_QPS_RESET);
 	gda_rdma_dismiss(end);
 	gda_rdma_unlink(end);
 	spin_unlock(&rdma->peers_lock);

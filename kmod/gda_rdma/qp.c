@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queue pairs, RC and UC, of which the send queue is carried out by gda_core's engine.
+ * Queue pairs, RC, UC and UD, of which the send queue is carried out by gda_core's engine.
  *
  * The state of a QP is what modify set last, or ERR once the engine has failed it. A QP that goes
  * to RESET begins anew: nobody responds to it or by it any more, and its queue is reset between
@@ -28,6 +28,10 @@ static void gda_rdma_qp_keep(struct gda_rdma_qp *qp, const struct ib_qp_attr *at
 	if (mask & IB_QP_ACCESS_FLAGS) {
 		to->qp_access_flags = attr->qp_access_flags;
 		gda_executor_qp_grant(qp->exec, gda_rdma_access(attr->qp_access_flags));
+	}
+	if (mask & IB_QP_QKEY) {
+		to->qkey = attr->qkey;
+		WRITE_ONCE(((struct gda_rdma_end *)qp->exec->priv)->qkey, attr->qkey);
 	}
 	if (mask & IB_QP_PKEY_INDEX)
 		to->pkey_index = attr->pkey_index;
@@ -98,6 +102,8 @@ static int gda_rdma_service(enum ib_qp_type type)
 		return GDA_SERVICE_RC;
 	case IB_QPT_UC:
 		return GDA_SERVICE_UC;
+	case IB_QPT_UD:
+		return GDA_SERVICE_UD;
 	default:
 		return -1;
 	}
@@ -185,10 +191,13 @@ int gda_rdma_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, struct ib
 		.sq = req.buf_addr + gda_rdma_rq_bytes(init, &req),
 		.record = req.db_addr,
 		.user_index = req.uidx,
+		.port = &gda_rdma_of(ib->device)->port,
 		.event = gda_rdma_qp_event,
 		.priv = qp,
 	};
 	qp->cap = init->cap;
+	/* as many as there is room for */
+	qp->cap.max_recv_wr = attr.rq_depth;
 	qp->signal_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	ret = gda_rdma_qp_make(qp, ctx, &attr);
 	if (ret)

@@ -60,7 +60,7 @@ int gda_rdma_query_port(struct ib_device *ib, u32 port, struct ib_port_attr *att
 
 int gda_rdma_query_gid(struct ib_device *ib, u32 port, int index, union ib_gid *gid)
 {
-	gid->global.subnet_prefix = cpu_to_be64(0xfe80000000000000ULL);
+	gid->global.subnet_prefix = cpu_to_be64(GDA_RDMA_SUBNET);
 	gid->global.interface_id = ib->node_guid;
 	return 0;
 }

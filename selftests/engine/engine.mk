@@ -7,7 +7,7 @@ BUILD		?= build
 
 ETEST_OUT	:= $(BUILD)/selftests/engine
 ETEST_DIR	:= selftests/engine
-ETEST_NAMES	:= bytes decode doorbell access error cq model fetch imm atomic async_copy flight flight_steps wait order send send_error send_model recv decode_list order_send unreliable
+ETEST_NAMES	:= bytes decode doorbell access error cq model fetch imm atomic async_copy flight flight_steps wait order send send_error send_model recv decode_list order_send unreliable datagram
 ETEST_FLAGS	= $(DEPFLAGS) -std=gnu11 -O2 $(TEST_DEBUG) -Wall -Wextra -Werror -Ilib/host -Iuapi \
 		   -Iengine -Iengine/dialect -Ikmod/include -I$(ETEST_DIR) -isystem $(BUILD)/kselftest
 ETEST_SANITIZE	:= -fsanitize=address,undefined -fno-sanitize-recover=undefined \

@@ -497,6 +497,19 @@ bool gda_host_recv_flush(struct gda_engine_qp *q)
 	return gda_rq_flush(q);
 }
 
+struct gda_engine_qp *gda_host_datagram(const struct gda_engine_qp *q)
+{
+	struct th_qp *to = th_of(q, struct th_qp, q)->reader;
+
+	return to && q->work.to.number == to->q.qpn && q->work.to.key == TH_QKEY ? &to->q : NULL;
+}
+
+int gda_host_recv_datagram(struct gda_engine_qp *q, struct gda_engine_qp *peer,
+			   const struct gda_exec_mems *mems)
+{
+	return gda_rq_datagram(q, peer, mems);
+}
+
 void gda_host_fail(struct gda_engine_qp *q, u32 fail)
 {
 	struct th_qp *qp = th_of(q, struct th_qp, q);

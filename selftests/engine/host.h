@@ -17,6 +17,8 @@
 #define TH_KEYS		64
 #define TH_QPN		0x123456U
 #define TH_CQN		0x777U
+#define TH_QKEY		0x11223344U
+#define TH_LID		0x1234U
 #define TH_RECORDS	64
 
 /* A pseudo-random sequence that a seed repeats. */
@@ -56,6 +58,7 @@ struct th_qp {
 	u32 delay_ns;		/* asked for last: ends th_run(), which begins behind it */
 	u32 delays;		/* how often it did */
 	struct th_qp *awaits;	/* whose CQ has the number TH_CQN for this one's WAITs; or NULL */
+	struct th_qp *reader;	/* takes what is sent to its number with TH_QKEY; or NULL */
 	struct th_qp *neighbour;	/* another QP of the context, or NULL */
 	bool late;		/* the time of a WAIT is over */
 	u32 waits;		/* calls of gda_host_wait() */
@@ -123,6 +126,17 @@ u64 th_imm(struct th_qp *qp, u8 ce, u32 imm, const struct th_mr *l, u64 loff,
 	   const struct th_mr *r, u64 roff, u32 len);
 u64 th_send(struct th_qp *qp, u8 ce, const struct gda_sge *sge, u32 n);
 u64 th_send_inline(struct th_qp *qp, u8 ce, const void *data, u32 len);
+/* Whom a datagram of th_datagram() is for; @flow: of its global header, or 0. */
+struct th_to {
+	u32 number;
+	u32 key;
+	u32 flow;
+};
+
+/* A queue that has posted nothing becomes one of datagrams, which @reader takes, and ready. */
+void th_datagrams(struct th_qp *qp, struct th_qp *reader);
+u64 th_datagram(struct th_qp *qp, u8 ce, const struct th_to *to, const struct gda_sge *sge, u32 n);
+u64 th_datagram_inline(struct th_qp *qp, u8 ce, const struct th_to *to, const void *data, u32 len);
 u64 th_wait(struct th_qp *qp, u8 ce, u32 cqn, u32 index);
 u64 th_dump(struct th_qp *qp, u8 ce, const struct th_mr *l, u64 loff, u32 len);
 u64 th_atomic(struct th_qp *qp, u32 opcode, u8 ce, const struct th_mr *l, u64 loff,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Receive queues of the test host, and a poster for them. See host.h.
+ * Receive queues of the test host, and posters for them and of datagrams. See host.h.
  */
 #include <endian.h>
 #include <stdlib.h>
@@ -68,4 +68,58 @@ void th_rq_reuse(struct th_rq *rq, u32 index)
 
 	next->next_wqe_index = htobe16((u16)index);
 	rq->tail = index;
+}
+
+static const struct gda_port th_port = { .gid = { 0xfe, 0x80, 1, 2, 3 }, .lid = TH_LID };
+
+void th_datagrams(struct th_qp *qp, struct th_qp *reader)
+{
+	qp->q.dialect = gda_dialect_mlx5.ud;
+	qp->q.port = &th_port;
+	qp->q.peer = NULL;
+	qp->q.state = GDA_QP_READY;
+	qp->reader = reader;
+	gda_engine_init(&qp->q);
+}
+
+/* Control segment and address vector, as libmlx5 writes them. */
+static u64 th_begin_datagram(struct th_qp *qp, u32 ds, u8 ce, const struct th_to *to)
+{
+	u64 index = qp->next;
+	__be32 *key, *path;
+
+	for (u32 i = 0; i < ds; i += 4)
+		th_slot(qp, index + i / 4);
+	gda_mlx5_set_ctrl(th_ctrl(qp, index), (u32)index, GDA_MLX5_SEND, qp->q.qpn, ds, ce, 0);
+	key = th_seg(qp, index, 1);
+	key[0] = gda_be32(to->key);
+	key[2] = gda_be32(to->number | 0x80000000U);
+	key[3] = gda_be32(3U << 24 | TH_LID);
+	path = th_seg(qp, index, 2);
+	path[2] = gda_be32(0x7704);
+	path[3] = gda_be32(to->flow ? to->flow | 0x40000000U : 0);
+	memset(th_seg(qp, index, 3), 0x42, 16);
+	qp->next += (ds + 3) / 4;
+	return index;
+}
+
+u64 th_datagram(struct th_qp *qp, u8 ce, const struct th_to *to, const struct gda_sge *sge, u32 n)
+{
+	u64 index = th_begin_datagram(qp, 4 + n, ce, to);
+
+	for (u32 i = 0; i < n; i++)
+		gda_mlx5_set_data(th_seg(qp, index, 4 + i), sge[i].addr, sge[i].key, sge[i].len);
+	return index;
+}
+
+u64 th_datagram_inline(struct th_qp *qp, u8 ce, const struct th_to *to, const void *data, u32 len)
+{
+	u64 index = th_begin_datagram(qp, 4 + (4 + len + 15) / 16, ce, to);
+	struct gda_mlx5_inline *inl = th_seg(qp, index, 4);
+	const u8 *src = data;
+
+	inl->byte_count = gda_be32(len | GDA_MLX5_INLINE);
+	for (u32 i = 4; i < len + 4; i++)
+		((u8 *)th_seg(qp, index, 4 + i / 16))[i % 16] = *src++;
+	return index;
 }

@@ -73,7 +73,7 @@ static u32 receive(FIXTURE_DATA(send) *self, u32 off, u32 len)
 	return th_rq_post(self->rq, &sge, 1);
 }
 
-static u64 post(FIXTURE_DATA(send) *self, u32 off, u32 len)
+static inline u64 post(FIXTURE_DATA(send) *self, u32 off, u32 len)
 {
 	struct gda_sge sge = part(self->l, off, len);
 	u64 index = th_send(self->a, GDA_MLX5_CE_ALWAYS, &sge, len != 0);

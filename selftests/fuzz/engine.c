@@ -21,6 +21,7 @@ struct scene {
 	struct th_mr *mr[MRS];
 	struct th_qp *a, *b;
 	struct th_rq *rq;	/* of b, or NULL */
+	bool datagrams;		/* a sends them, and b takes them */
 };
 
 static void scene_open(struct scene *s, u32 flags)
@@ -52,7 +53,15 @@ static void scene_open(struct scene *s, u32 flags)
 		s->b->q.rq = &s->rq->rq;
 		s->b->q.recv_cq = &s->a->cq;
 	}
+	if (flags & 0x80) {
+		s->a->q.dialect = gda_dialect_mlx5.uc;
+		s->a->q.rnr_retry = 0;
+		gda_engine_init(&s->a->q);
+	}
 	th_qp_pair(s->a, s->b);
+	s->datagrams = s->rq && flags & 0x40;
+	if (s->datagrams)
+		th_datagrams(s->a, s->b);
 }
 
 static void scene_close(struct scene *s)
@@ -76,6 +85,22 @@ static void range(struct scene *s, struct input *in, u64 *addr, u32 *key, u32 *l
 	*len = pick & 0x20 ? take32(in) : pick & 0x10 ? BYTES - take8(in) : take8(in);
 }
 
+/* For b as a rule, with a global header or without. */
+static void throw(struct scene *s, struct input *in, const struct gda_sge *sge)
+{
+	u8 what = take8(in);
+	struct th_to to = {
+		.number = TH_QPN ^ (what & 0x80 ? take8(in) : 0),
+		.key = TH_QKEY ^ (what & 0x40 ? take8(in) : 0),
+		.flow = what & 0x20 ? take32(in) : 0,
+	};
+
+	if (what & 0x10)
+		th_datagram_inline(s->a, what & 8, &to, in->p, (u32)(in->left < 60 ? in->left : 60));
+	else
+		th_datagram(s->a, what & 8, &to, sge, what % 3);
+}
+
 static void post(struct scene *s, struct input *in)
 {
 	static const u32 opcodes[] = {
@@ -91,6 +116,8 @@ static void post(struct scene *s, struct input *in)
 	range(s, in, &remote.addr, &remote.key, &remote.len);
 	range(s, in, &sge[0].addr, &sge[0].key, &sge[0].len);
 	range(s, in, &sge[1].addr, &sge[1].key, &sge[1].len);
+	if (s->datagrams)
+		what |= 6;
 	switch (what & 7) {
 	case 0:
 	case 1:
@@ -108,6 +135,10 @@ static void post(struct scene *s, struct input *in)
 		th_nop(qp, 0);
 		break;
 	default:
+		if (s->datagrams && what & 0x40) {
+			throw(s, in, sge);
+			break;
+		}
 		if ((what & 7) == 6 && s->rq) {
 			th_send(qp, take8(in), sge, take8(in) % 3);
 			break;

@@ -32,6 +32,19 @@ bool gda_host_recv_flush(struct gda_engine_qp *q)
 	return false;
 }
 
+struct gda_engine_qp *gda_host_datagram(const struct gda_engine_qp *q)
+{
+	(void)q;
+	return NULL;
+}
+
+int gda_host_recv_datagram(struct gda_engine_qp *q, struct gda_engine_qp *peer,
+			   const struct gda_exec_mems *mems)
+{
+	(void)q, (void)peer, (void)mems;
+	return 0;
+}
+
 void gda_host_fail(struct gda_engine_qp *q, u32 fail)
 {
 	(void)q, (void)fail;

@@ -33,6 +33,12 @@ pairs=(
 	"uc_send ib_send_bw -F -n 200 -s 4096 -c UC"
 	"uc_send_lat ib_send_lat -F -n 200 -c UC"
 	"uc_pingpong ibv_uc_pingpong -n 200"
+	"ud_send ib_send_bw -F -n 500 -s 2048 -c UD"
+	"ud_send_of_8_queues ib_send_bw -F -n 200 -s 1024 -c UD -q 8"
+	"ud_send_both_ways ib_send_bw -F -n 200 -s 1024 -c UD -b"
+	"ud_send_lat ib_send_lat -F -n 200 -c UD"
+	"ud_pingpong ibv_ud_pingpong -n 200"
+	"ud_pingpong_with_gid ibv_ud_pingpong -n 200 -g 0 -e"
 	"rc_pingpong_by_event ibv_rc_pingpong -n 200 -e"
 )
 echo "1..$((${#pairs[@]} + 1))"

@@ -106,6 +106,30 @@ bool gda_host_recv_flush(struct gda_engine_qp *q)
 	return flushed;
 }
 
+struct gda_engine_qp *gda_host_datagram(const struct gda_engine_qp *q)
+{
+	const struct gda_qp *qp = container_of(q, struct gda_qp, engine_qp);
+	struct gda_executor_qp *to = qp->exec.ctx->dev->ops->qp_datagram(&qp->exec, &q->work.to);
+
+	return to ? &gda_qp_of(to)->engine_qp : NULL;
+}
+
+int gda_host_recv_datagram(struct gda_engine_qp *q, struct gda_engine_qp *peer,
+			   const struct gda_exec_mems *mems)
+{
+	const int lies = -(int)GDA_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_DOORBELL);
+	struct gda_rq *rq = gda_host_rq(peer);
+	int ret;
+
+	spin_lock(&rq->lock);
+	ret = gda_rq_datagram(q, peer, mems);
+	/* all else that is wrong is not the queue's */
+	if (rq->engine_rq.linked)
+		gda_srq_taken(rq, ret == lies ? ret : 0);
+	spin_unlock(&rq->lock);
+	return ret;
+}
+
 void gda_host_fail(struct gda_engine_qp *q, u32 fail)
 {
 	cmpxchg(&q->fail, 0, fail);

@@ -162,6 +162,7 @@ struct gda_client_srq_attr {
  * @rq_umem: likewise of @rq; not of a dma-buf
  * @record_umem: likewise of @record
  * @user_index: 24 bits, for completions
+ * @port: of datagrams: where they come from; stays as long as the device
  * @event: optional; called when something happens to the QP
  * @priv: its argument
  */
@@ -182,6 +183,7 @@ struct gda_client_qp_attr {
 	u32 rq_umem;
 	u32 record_umem;
 	u32 user_index;
+	const struct gda_port *port;
 	gda_client_event_fn *event;
 	void *priv;
 };

@@ -116,6 +116,8 @@ struct gda_executor_mr_attr {
  * @qp_peer: optional; the number of the QP of this device that it is connected to, or else has
  *	named and waits for; 0: of none. Called under no lock until qp_free(), where neither QP
  *	is freed meanwhile; takes none
+ * @qp_datagram: wanted for QPs of datagrams: who takes one that a QP sends; NULL: nobody. Called in
+ *	a visit, under no lock: no QP that gda_executor_qp_find() finds is freed before it ends
  * @qp_disconnect: the QP is about to be freed: nobody finds it or calls for it from now on.
  *	Also of a QP that was never connected
  * @mr_map: give the MR a key, by which work may use it from now on. 0 or a negative errno
@@ -157,6 +159,8 @@ struct gda_executor_ops {
 	void (*qp_address)(struct gda_executor_qp *qp, u8 *address);
 	int (*qp_connect)(struct gda_executor_qp *qp, const u8 *address);
 	u32 (*qp_peer)(const struct gda_executor_qp *qp);
+	struct gda_executor_qp *(*qp_datagram)(const struct gda_executor_qp *qp,
+					       const struct gda_datagram *to);
 	void (*qp_disconnect)(struct gda_executor_qp *qp);
 	int (*mr_map)(struct gda_executor_mr *mr, const struct gda_executor_mr_attr *attr);
 	void (*mr_unmap)(struct gda_executor_mr *mr);
@@ -307,7 +311,8 @@ void gda_executor_qp_fail(struct gda_executor_qp *qp, struct gda_status why);
  * @dev: its device
  * @number: any
  *
- * The caller holds a lock that qp_disconnect() takes: before that returns the QP is not freed.
+ * The caller holds a lock that qp_disconnect() takes: before that returns the QP is not freed. Or it
+ * is qp_datagram(): the QP is not freed before the visit ends.
  *
  * Return: the QP, or NULL.
  */

@@ -55,10 +55,48 @@ struct gda_sge {
  * enum gda_service - what a queue can rely on
  * @GDA_SERVICE_RC: a reliable connection: what is done has arrived
  * @GDA_SERVICE_UC: an unreliable one: what is done was sent, and what its peer could not take is lost
+ * @GDA_SERVICE_UD: datagrams: likewise, and each says for whom it is
  */
 enum gda_service {
 	GDA_SERVICE_RC,
 	GDA_SERVICE_UC,
+	GDA_SERVICE_UD,
+};
+
+#define GDA_DATAGRAM_HEAD	40U	/* bytes of a receive before those of a datagram */
+#define GDA_DATAGRAM_MAX	4096U	/* payload of a datagram, bytes */
+
+/* In gda_datagram.key: the sender's own stands for it. Only the privileged have such a key. */
+#define GDA_DATAGRAM_OWN_KEY	0x80000000U
+
+/**
+ * struct gda_datagram - whom a datagram is for, as its sender says
+ * @number: of the QP
+ * @key: which that QP must have
+ * @flow: 0, or the first word of a global header: version, traffic class, flow label
+ * @lid: of its port
+ * @sl: service level
+ * @hops: hop limit, for the global header
+ * @gid: of its port, for the global header
+ */
+struct gda_datagram {
+	u32 number;
+	u32 key;
+	u32 flow;
+	u16 lid;
+	u8 sl;
+	u8 hops;
+	u8 gid[16];
+};
+
+/**
+ * struct gda_port - where datagrams come from
+ * @gid: of the port
+ * @lid: likewise
+ */
+struct gda_port {
+	u8 gid[16];
+	u16 lid;
 };
 
 static inline bool gda_op_is_atomic(u8 op)
@@ -88,6 +126,7 @@ static inline bool gda_op_is_atomic(u8 op)
  * @compare: likewise; of a masked fetch-add the last bit of each field
  * @swap_mask: of a masked compare-and-swap
  * @compare_mask: likewise
+ * @to: of datagrams
  * @few: the first of @sge
  * @data: inline payload, in the place of the others
  * @sge: local segments; of an atomic one, for the old value
@@ -103,10 +142,15 @@ struct gda_work {
 	u8 flags;
 	u32 imm;
 	struct gda_sge remote;
-	u64 swap_add;
-	u64 compare;
-	u64 swap_mask;
-	u64 compare_mask;
+	union {
+		struct {
+			u64 swap_add;
+			u64 compare;
+			u64 swap_mask;
+			u64 compare_mask;
+		};
+		struct gda_datagram to;
+	};
 	union {
 		struct {
 			struct gda_sge few[GDA_WORK_SGE];

@@ -52,7 +52,7 @@ void gda_host_delay(struct gda_engine_qp *q, u32 ns)
 	qp->aside = true;
 }
 
-/* No queue of this device has a receive queue (gda_engine_qp.rq). */
+/* No queue of this device has a receive queue (gda_engine_qp.rq), or is one of datagrams. */
 
 int gda_host_recv(struct gda_engine_qp *peer, struct gda_recv *out)
 {
@@ -67,6 +67,18 @@ int gda_host_recv_end(struct gda_engine_qp *peer, const struct gda_completion *c
 bool gda_host_recv_flush(struct gda_engine_qp *q)
 {
 	return gda_rq_flush(q);
+}
+
+struct gda_engine_qp *gda_host_datagram(const struct gda_engine_qp *q)
+{
+	(void)q;
+	return NULL;
+}
+
+int gda_host_recv_datagram(struct gda_engine_qp *q, struct gda_engine_qp *peer,
+			   const struct gda_exec_mems *mems)
+{
+	return gda_rq_datagram(q, peer, mems);
 }
 
 void gda_host_fail(struct gda_engine_qp *q, u32 fail)
