@@ -65,11 +65,13 @@ void gda_async_note_once(struct gda_ctx *ctx, struct gda_async *async, enum gda_
  */
 static int gda_async_kind(struct gda_status st)
 {
-	if (st.class == GDA_CLASS_QUEUE)
-		return GDA_CLIENT_FATAL;
-	if (st.class != GDA_CLASS_FLUSH)
+	if (st.class != GDA_CLASS_FLUSH && st.class != GDA_CLASS_QUEUE)
 		return -1;
 	switch (st.cause) {
+	/* of an entry, which has a completion that says so */
+	case GDA_CAUSE_INDEX:
+	case GDA_CAUSE_OPCODE:
+	case GDA_CAUSE_SIZE:
 	case GDA_CAUSE_NONE:
 		return -1;
 	case GDA_CAUSE_LENGTH:
@@ -99,9 +101,10 @@ void gda_async_greet(struct gda_qp *qp)
 	struct gda_engine_qp *q = gda_engine_peer(&qp->engine_qp);
 	struct gda_qp *peer;
 
-	WRITE_ONCE(qp->greets, false);
+	/* it has a peer again soon, or is being stopped */
 	if (!q)
 		return;
+	WRITE_ONCE(qp->greets, false);
 	peer = container_of(q, struct gda_qp, engine_qp);
 	gda_async_note_once(peer->obj.ctx, &peer->async, GDA_CLIENT_REACHED);
 }

@@ -191,12 +191,39 @@ int gda_client_cq_find(struct gda_ctx *ctx, u32 number)
 
 	mutex_lock(&ctx->lock);
 	cq = xa_load(&ctx->cqs, number);
-	if (cq && cq->obj.published)
+	if (cq && cq->obj.published && cq->obj.named)
 		ret = cq->obj.handle;
 	mutex_unlock(&ctx->lock);
 	return ret;
 }
 GDA_EXPORT(gda_client_cq_find);
+
+int gda_client_srq_find(struct gda_ctx *ctx, u32 number)
+{
+	struct gda_object *obj;
+	int ret = -ENOENT;
+
+	mutex_lock(&ctx->lock);
+	obj = gda_object_find(ctx, number, GDA_OBJECT_SRQ);
+	if (obj && obj->named)
+		ret = obj->handle;
+	mutex_unlock(&ctx->lock);
+	return ret;
+}
+GDA_EXPORT(gda_client_srq_find);
+
+void gda_client_name(struct gda_ctx *ctx, u32 handle)
+{
+	struct gda_object *obj;
+
+	mutex_lock(&ctx->lock);
+	obj = xa_load(&ctx->objects, handle);
+	/* of a context that was shut down it is gone */
+	if (obj && !ctx->closed)
+		obj->named = true;
+	mutex_unlock(&ctx->lock);
+}
+GDA_EXPORT(gda_client_name);
 
 static bool gda_client_qp_lies(const struct gda_client_qp_attr *attr)
 {

@@ -247,6 +247,7 @@ struct gda_object {
 	u32 handle;
 	u8 type;
 	bool published;
+	bool named;			/* its client has told its number; under ctx->lock */
 	u32 users;			/* other objects that need it; under ctx->lock */
 };
 

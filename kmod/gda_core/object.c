@@ -30,6 +30,7 @@ int gda_object_reserve(struct gda_ctx *ctx, struct gda_object *obj, u8 type)
 	obj->ctx = ctx;
 	obj->type = type;
 	obj->published = false;
+	obj->named = false;
 	obj->users = 0;
 	ret = gda_account_one(ctx, GDA_COUNT_OBJECTS);
 	if (ret)

@@ -259,7 +259,10 @@ void gda_qp_reset(struct gda_qp *qp)
 	synchronize_srcu_expedited(&gda_srcu);
 	WRITE_ONCE(q->state, GDA_QP_INIT);
 	WRITE_ONCE(q->fail, 0);
-	qp->lost = 0;
+	/* what was revoked stays so: the first visit fails it again; its CQs are looked at anew */
+	clear_bit(GDA_QP_REVOKED_CQ, &qp->lost);
+	clear_bit(GDA_QP_DELAYED, &qp->lost);
+	clear_bit(GDA_QP_WAITS, &qp->lost);
 	memset(&qp->stats, 0, sizeof(qp->stats));
 	gda_async_forget(&qp->async);
 	/* what is in it was before: a verbs library sets it to zero only afterwards */
@@ -478,6 +481,9 @@ static int gda_qp_borrow(struct gda_ctx *ctx, struct gda_qp *qp,
 		ret = gda_rq_create(qp, user, dialect) ?:
 		      gda_umem_get_both(&qp->sq_umem, &qp->rec_umem, user,
 					cmd->sq_depth * dialect->slot_bytes, dialect->slot_bytes);
+	/* peers look at the record of a receive queue, and none of them looks at @lost */
+	if (!ret && qp->rq && !gda_umem_part_fixed(&qp->rec_umem))
+		ret = -EOPNOTSUPP;
 	if (!ret && cmd->flags & GDA_QP_SQ_DMABUF)
 		ret = gda_umem_get(&qp->sq_umem, &cmd->sq_memory,
 				   cmd->sq_depth * dialect->slot_bytes, dialect->slot_bytes);

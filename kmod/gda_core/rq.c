@@ -168,15 +168,19 @@ void gda_srq_detach(struct gda_qp *qp)
 		qp->srq->obj.users--;
 }
 
-/* Fewer entries than its limit says are an event, once. */
+/*
+ * Fewer entries than its limit says are an event, once. Who sets the limit again and again gets no
+ * second one before something is taken: events that nobody reads are memory of the kernel.
+ */
 static void gda_srq_look(struct gda_srq *srq)
 {
 	const struct gda_engine_rq *rq = &srq->rq.engine_rq;
 
 	lockdep_assert_held(&srq->rq.lock);
-	if (likely(!srq->limit) || rq->dialect->posted(rq) >= srq->limit)
+	if (likely(!srq->limit) || srq->told || rq->dialect->posted(rq) >= srq->limit)
 		return;
 	WRITE_ONCE(srq->limit, 0);
+	srq->told = true;
 	gda_async_note(srq->obj.ctx, &srq->async, GDA_CLIENT_LIMIT);
 }
 
@@ -186,6 +190,8 @@ void gda_srq_taken(struct gda_rq *rq, int taken)
 	struct gda_srq *srq = container_of(rq, struct gda_srq, rq);
 
 	lockdep_assert_held(&rq->lock);
+	if (taken > 0)
+		srq->told = false;
 	if (unlikely(taken < 0 && taken != -(int)GDA_FAIL_PEER))
 		gda_async_note_once(srq->obj.ctx, &srq->async, GDA_CLIENT_FATAL);
 	else

@@ -22,6 +22,7 @@ struct gda_srq {
 	struct gda_rq rq;
 	struct gda_umem record;
 	u32 limit;			/* fewer entries than that are an event; 0; under @rq's lock */
+	bool told;			/* ... and nothing was taken since that event; likewise */
 	struct gda_async async;
 };
 

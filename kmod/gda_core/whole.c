@@ -20,7 +20,8 @@ struct gda_umem_whole {
 	struct gda_umem umem;
 	bool dmabuf;
 	refcount_t refs;		/* 1 of the object, and 1 of each part */
-	spinlock_t lock;		/* guards the next */
+	spinlock_t lock;		/* guards the next two */
+	unsigned int nparts;
 	struct list_head parts;
 };
 
@@ -68,7 +69,10 @@ static int gda_umem_cut(struct gda_umem_whole *whole, struct gda_umem *umem, u64
 	spin_lock(&whole->lock);
 	if (READ_ONCE(whole->umem.revoked)) {
 		ret = -EAGAIN;
+	} else if (whole->dmabuf && whole->nparts >= GDA_CLIENT_UMEM_DMABUF_PARTS) {
+		ret = -ENOSPC;
 	} else {
+		whole->nparts++;
 		refcount_inc(&whole->refs);
 		umem->whole = whole;
 		umem->addr = addr;
@@ -100,6 +104,7 @@ void gda_umem_put_part(struct gda_umem *umem)
 
 	spin_lock(&whole->lock);
 	list_del(&umem->part);
+	whole->nparts--;
 	spin_unlock(&whole->lock);
 	umem->whole = NULL;
 	umem->addr = NULL;
@@ -133,7 +138,8 @@ static int gda_umem_whole_attach(struct gda_umem_whole *whole,
 {
 	const struct gda_queue_memory mem = { .offset = attr->addr, .fd = attr->fd };
 
-	if (!attr->length || attr->length > GDA_CLIENT_UMEM_MAX)
+	if (!attr->length ||
+	    attr->length > (attr->dmabuf ? GDA_CLIENT_UMEM_DMABUF_MAX : GDA_CLIENT_UMEM_MAX))
 		return -EINVAL;
 	gda_umem_init(&whole->umem, &whole->obj, gda_umem_whole_revoked);
 	whole->dmabuf = attr->dmabuf;

@@ -74,6 +74,8 @@ int gda_rdma_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 	ret = gda_rdma_answer(udata, &resp, sizeof(resp));
 	if (ret)
 		gda_client_destroy(cq->ctx, cq->handle);
+	else
+		gda_client_name(cq->ctx, cq->handle);
 	return ret;
 }
 

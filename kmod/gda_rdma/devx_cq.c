@@ -72,6 +72,8 @@ int gda_devx_create_cq(struct gda_devx_cmd *cmd)
 		return ret;
 	}
 	cq->handle = ret;
+	/* it lives with its uobject, whether the program is told of it or not */
+	gda_client_name(cmd->ctx->ctx, cq->handle);
 	cq->obj.destroy = gda_devx_destroy_cq;
 	MLX5_SET(create_cq_out, cmd->out, cqn, cq->obj.number);
 	cmd->obj = &cq->obj;

@@ -72,16 +72,22 @@ static int gda_devx_destroy_qp(struct gda_devx_obj *obj)
 }
 
 /* The receive queue, or what it has in place of one. */
-static int gda_devx_read_rq(const void *qpc, struct gda_client_qp_attr *attr)
+static int gda_devx_read_rq(const struct gda_rdma_ctx *ctx, const void *qpc,
+			    struct gda_client_qp_attr *attr)
 {
+	int srq;
+
 	switch (MLX5_GET(qpc, qpc, rq_type)) {
 	case MLX5_NON_ZERO_RQ:
 		attr->rq_depth = 1U << MLX5_GET(qpc, qpc, log_rq_size);
 		attr->rq_shift = MLX5_GET(qpc, qpc, log_rq_stride) + GDA_DEVX_RQ_STRIDE;
 		return 0;
 	case MLX5_SRQ_RQ:
-		attr->srq = MLX5_GET(qpc, qpc, srqn_rmpn_xrqn);
-		return attr->srq ? 0 : GDA_DEVX_REFUSE(BAD_RES_ERR, ATTR);
+		srq = gda_client_srq_find(ctx->ctx, MLX5_GET(qpc, qpc, srqn_rmpn_xrqn));
+		if (srq < 0)
+			return GDA_DEVX_REFUSE(BAD_RES_ERR, ATTR);
+		attr->srq = srq;
+		return 0;
 	case MLX5_ZERO_LEN_RQ:
 		return 0;
 	default:
@@ -128,7 +134,7 @@ static int gda_devx_read_qp(const struct gda_devx_cmd *cmd, struct gda_client_qp
 		.record_umem = gda_devx_u32(qpc, GDA_DEVX_QPC_RECORD_UMEM),
 		.user_index = MLX5_GET(qpc, qpc, user_index),
 	};
-	ret = gda_devx_read_rq(qpc, attr);
+	ret = gda_devx_read_rq(cmd->ctx, qpc, attr);
 	if (ret)
 		return ret;
 	/* the receive queue comes first */

@@ -83,7 +83,7 @@ static const struct uapi_definition gda_rdma_defs[] = {
 };
 
 static struct platform_device *gda_rdma_pdev;
-static int gda_rdma_probed;		/* what probe() answered last */
+static int gda_rdma_probed = -ENODEV;	/* what probe() answered last */
 
 /* The device of gda_core, which may outlive that of the RDMA subsystem. */
 static struct gda_rdma *gda_rdma_create(void)

@@ -220,8 +220,9 @@ static void gda_rdma_qp_enter(struct gda_rdma_qp *qp, enum ib_qp_state state)
 		gda_executor_qp_fail(qp->exec, flush);
 	else if (state == IB_QPS_RESET)
 		gda_client_qp_stop(qp->ctx, qp->handle);
+	/* before its peer can reach it: the event of that is for a QP in RTR */
+	WRITE_ONCE(qp->attr.qp_state, state);
 	gda_rdma_end_set(qp->exec, state, qp->attr.dest_qp_num);
-	qp->attr.qp_state = state;
 	if (state == IB_QPS_RESET)
 		gda_client_qp_reset(qp->ctx, qp->handle);
 	patience = state == IB_QPS_RTS && qp->ib.qp_type == IB_QPT_RC ? gda_rdma_patience(&qp->attr) : 0;

@@ -70,6 +70,8 @@ int gda_rdma_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *init, struct
 	ret = gda_rdma_answer(udata, &resp, sizeof(resp));
 	if (ret)
 		gda_client_destroy(srq->ctx, srq->handle);
+	else
+		gda_client_name(srq->ctx, srq->handle);
 	return ret;
 }
 

@@ -352,6 +352,14 @@ TEST_F(devx, X5_a_umem_that_is_revoked_fails_its_queue)
 	EXPECT_EQ(6, devx_state(&ep));
 	EXPECT_EQ(3, devx_state(&self->pair.b));
 	EXPECT_EQ(EBUSY, mlx5dv_devx_umem_dereg(ep.umem[2]));
+	/* a reset does not bring the memory back: what its record says is posted is nowhere */
+	EXPECT_EQ(0, devx_reset(&ep));
+	devx_connect(&ep, self->pair.b.qpn);
+	__atomic_store_n(ep.record + 1, htobe32(3), __ATOMIC_RELEASE);
+	*(volatile uint64_t *)ep.uar->reg_addr = 0;
+	for (int i = 0; i < 2000 && devx_state(&ep) != 6; i++)
+		usleep(1000);
+	EXPECT_EQ(6, devx_state(&ep));
 	ep.uar = NULL;
 	munmap(ep.sq, 4096);
 	EXPECT_EQ(0, devx_close(&ep));

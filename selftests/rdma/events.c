@@ -162,6 +162,18 @@ TEST_F(events, X6_an_srq_that_is_empty_tells_and_goes_on)
 	EXPECT_EQ(LOST, wait_event(&self->b, 20));
 }
 
+/* Each event is memory of the kernel until it is read. */
+TEST_F(events, X6_events_that_nobody_reads_do_not_grow)
+{
+	int n = 0;
+
+	for (int i = 0; i < 500; i++)
+		ASSERT_EQ(0, set_limit(self, 1));
+	while (wait_event(&self->b, n ? 50 : 20000) == IBV_EVENT_SRQ_LIMIT_REACHED)
+		n++;
+	EXPECT_EQ(1, n);
+}
+
 TEST_F(events, receives_of_an_srq_outlive_a_queue_that_has_failed)
 {
 	struct ibv_qp *other = receiver(&self->b, self->srq);

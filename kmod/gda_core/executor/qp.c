@@ -74,10 +74,10 @@ GDA_EXPORT(gda_executor_qp_find);
 
 void gda_executor_qp_respond(struct gda_executor_qp *exec, struct gda_executor_qp *peer)
 {
-	WRITE_ONCE(gda_qp_of(exec)->greets, peer);
 	/* pairs with the load in gda_engine_peer() */
 	smp_store_release(&gda_qp_of(exec)->engine_qp.peer,
 			  peer ? &gda_qp_of(peer)->engine_qp : NULL);
+	WRITE_ONCE(gda_qp_of(exec)->greets, peer);
 }
 GDA_EXPORT(gda_executor_qp_respond);
 

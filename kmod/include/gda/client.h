@@ -205,11 +205,14 @@ struct gda_client_mr_attr {
 };
 
 #define GDA_CLIENT_UMEM_MAX	(256U << 20)
+/* ... of a dma-buf: all of it is looked at, and all its parts are revoked, in one go */
+#define GDA_CLIENT_UMEM_DMABUF_MAX	(8U << 20)
+#define GDA_CLIENT_UMEM_DMABUF_PARTS	64
 
 /**
  * struct gda_client_umem_attr - memory to be registered, in which queues will lie
  * @addr: start in the calling process, or offset in the dma-buf
- * @length: bytes, 1 to %GDA_CLIENT_UMEM_MAX
+ * @length: bytes, 1 to %GDA_CLIENT_UMEM_MAX, of a dma-buf %GDA_CLIENT_UMEM_DMABUF_MAX
  * @dmabuf: it is that of @fd, whose exporter may take it away: then its queues fail
  * @fd: a dma-buf
  */
@@ -255,9 +258,29 @@ int gda_client_cq_create(struct gda_ctx *ctx, const struct gda_client_cq_attr *a
  * @ctx: its context
  * @number: any
  *
- * Return: its handle, above 0; -ENOENT the context has no such CQ.
+ * Return: its handle, above 0; -ENOENT the context has no such CQ, or gda_client_name() was not
+ * called for it.
  */
 int gda_client_cq_find(struct gda_ctx *ctx, u32 number);
+
+/**
+ * gda_client_srq_find - find a shared receive queue by its number, which is its handle
+ * @ctx: its context
+ * @number: any
+ *
+ * Return: its handle, above 0; -ENOENT the context has none such, or gda_client_name() was not
+ * called for it.
+ */
+int gda_client_srq_find(struct gda_ctx *ctx, u32 number);
+
+/**
+ * gda_client_name - from now on the object can be found by its number
+ * @ctx: its context
+ * @handle: of a CQ or a shared receive queue
+ *
+ * Its creation cannot fail any more: who finds it makes it one that cannot be destroyed.
+ */
+void gda_client_name(struct gda_ctx *ctx, u32 handle);
 
 /**
  * gda_client_srq_create - create a shared receive queue
