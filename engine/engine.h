@@ -62,6 +62,8 @@ struct gda_engine_cq {
 	u64 producer;		/* private; never read back from memory */
 	u64 reached;		/* collapsed: 1 more than the slot that its entry is of */
 	const __be32 *consumer;	/* user's consumer index record (ring), or NULL */
+	u32 moves;		/* entries of gda_dialect_ops.move, written... */
+	u32 moved_at;		/* ... while the consumer's index was this */
 };
 
 enum gda_completion_kind {

@@ -57,6 +57,7 @@ void gda_cq_init(struct gda_engine_cq *cq)
 	cq->failed = false;
 	cq->producer = 0;
 	cq->reached = 0;
+	cq->moves = 0;
 	cq->dialect->preset(cq);
 }
 

@@ -66,6 +66,9 @@ struct gda_ring_scan {
  *	collapsed CQ set cq->reached
  * @arm: optional; how a CQ is armed by @word, which its consumer has stored behind its index:
  *	GDA_CQ_ARM*. Out: how many entries it had read then, by cq->producer's count
+ * @move: optional; have a ring go on at @entries, as of gda_engine_cq.entries, with @depth places:
+ *	write one more entry, which says so, where the ring was. False, and nothing is changed:
+ *	entries that its consumer has not read do not fit in, or that one does not
  * @syndrome: the dialect's code for a status
  * @fatal: does a queue die of a request that fails this way? If not, the error completion
  *	is the request's alone, and the queue completes to a ring
@@ -93,6 +96,7 @@ struct gda_dialect_ops {
 	void (*preset)(struct gda_engine_cq *cq);
 	bool (*finish)(struct gda_engine_cq *cq, const struct gda_completion *c);
 	u32 (*arm)(const struct gda_engine_cq *cq, u32 word, u64 *read);
+	bool (*move)(struct gda_engine_cq *cq, void *entries, u32 depth);
 	u8 (*syndrome)(struct gda_status st);
 	bool (*fatal)(struct gda_status st);
 	u32 (*visit)(struct gda_engine_qp *q, u32 wqes, u32 bytes);

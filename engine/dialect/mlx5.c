@@ -454,6 +454,7 @@ const struct gda_dialect_ops gda_dialect_mlx5 = {
 	.preset = gda_mlx5_preset,
 	.finish = gda_mlx5_finish,
 	.arm = gda_mlx5_arm,
+	.move = gda_mlx5_move,
 	.syndrome = gda_mlx5_syndrome,
 	.fatal = gda_mlx5_fatal,
 	.visit = gda_mlx5_visit,

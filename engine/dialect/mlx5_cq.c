@@ -13,6 +13,9 @@
 #include "engine.h"
 #include "mlx5_cq.h"
 
+/* The opcode of an entry that says that the ring goes on elsewhere; CQs of /dev/gda have none. */
+#define GDA_MLX5_CQE_MOVED	5U
+
 #define GDA_MLX5_CQE_LAP0	(GDA_MLX5_CQE_INVALID << 4 | 1)	/* not valid in lap 0 */
 
 static_assert(GDA_MLX5_CQE_BYTES <= GDA_ENGINE_MAX_CQE_BYTES);
@@ -103,16 +106,31 @@ void gda_mlx5_preset(struct gda_engine_cq *cq)
 	}
 }
 
-/* Both counts modulo 2^24: a consumer index ahead of the producer is "full" too. */
+/* Both counts modulo 2^24: a consumer index ahead of the producer is more than any depth, too. */
+static u32 gda_mlx5_cq_consumer(const struct gda_engine_cq *cq)
+{
+	/* pairs with the consumer's release: it has read the entry we overwrite */
+	return gda_be32_to_cpu(smp_load_acquire(cq->consumer));
+}
+
+/* Entries that the consumer has not read, where @consumer is its index. */
+static noinline u32 gda_mlx5_cq_unread(const struct gda_engine_cq *cq, u32 consumer)
+{
+	/* it has read those of its moves as well, and says so when it polls again */
+	if (cq->moves && consumer == cq->moved_at)
+		consumer += cq->moves;
+	return ((u32)cq->producer - consumer) & 0xffffff;
+}
+
 static bool gda_mlx5_cq_full(const struct gda_engine_cq *cq)
 {
 	u32 consumer;
 
 	if (!cq->consumer)
 		return false;
-	/* pairs with the consumer's release: it has read the entry we overwrite */
-	consumer = gda_be32_to_cpu(smp_load_acquire(cq->consumer));
-	return (((u32)cq->producer - consumer) & 0xffffff) >= cq->depth;
+	consumer = gda_mlx5_cq_consumer(cq);
+	return unlikely((((u32)cq->producer - consumer) & 0xffffff) >= cq->depth) &&
+	       gda_mlx5_cq_unread(cq, consumer) >= cq->depth;
 }
 
 /*
@@ -192,4 +210,29 @@ u32 gda_mlx5_arm(const struct gda_engine_cq *cq, u32 word, u64 *read)
 {
 	*read = cq->producer - (((u32)cq->producer - word) & 0xffffff);
 	return word & GDA_MLX5_CQ_ARM_SOLICITED ? GDA_CQ_ARM_SOLICITED : GDA_CQ_ARM;
+}
+
+/*
+ * The consumer copies what it has not read to the places behind: the entry that is written here
+ * has counted, and is not copied. So a ring with all of it must not be overfull.
+ */
+bool gda_mlx5_move(struct gda_engine_cq *cq, void *entries, u32 depth)
+{
+	const struct gda_completion none = { .kind = GDA_COMPLETION_DONE };
+	struct gda_mlx5_cqe_words *cqe = cq->entries;
+	u32 consumer, unread;
+
+	if (cq->collapsed || !cq->consumer)
+		return false;
+	consumer = gda_mlx5_cq_consumer(cq);
+	unread = gda_mlx5_cq_unread(cq, consumer);
+	if (unread >= cq->depth || unread >= depth)
+		return false;
+	cqe += (cq->producer & (cq->depth - 1)) << cq->wide;
+	gda_mlx5_store(cq, &none, cqe, GDA_MLX5_CQE_MOVED, 0, 0, 0);
+	cq->moves = consumer == cq->moved_at ? cq->moves + 1 : 1;
+	cq->moved_at = consumer;
+	cq->entries = entries;
+	WRITE_ONCE(cq->depth, depth);
+	return true;
 }

@@ -74,4 +74,14 @@ bool gda_mlx5_finish(struct gda_engine_cq *cq, const struct gda_completion *c);
  */
 u32 gda_mlx5_arm(const struct gda_engine_cq *cq, u32 word, u64 *read);
 
+/**
+ * gda_mlx5_move - as gda_dialect_ops.move
+ * @cq: a CQ
+ * @entries: where it goes on
+ * @depth: with how many places
+ *
+ * Return: false if it does not.
+ */
+bool gda_mlx5_move(struct gda_engine_cq *cq, void *entries, u32 depth);
+
 #endif /* GDA_ENGINE_MLX5_CQ_H */

@@ -75,6 +75,24 @@ void gda_arm_completed(struct gda_cq *cq, const struct gda_completion *c)
 	gda_arm_read(cq);
 }
 
+/* With cq->lock held. */
+void gda_arm_look_at(struct gda_cq *cq)
+{
+	if (cq->arm.record && !cq->lost)
+		gda_arm_read(cq);
+}
+
+/* Likewise: one more entry was written, behind which those are that the consumer had not read. */
+void gda_arm_moved(struct gda_cq *cq)
+{
+	struct gda_arm *arm = &cq->arm;
+
+	lockdep_assert_held(&cq->lock);
+	arm->solicited++;
+	arm->told++;
+	arm->told_read++;
+}
+
 /* Called by the worker, or by a fault: look at all CQs of the context that can be armed so. */
 void gda_arm_look(struct gda_ctx *ctx)
 {
@@ -87,8 +105,7 @@ void gda_arm_look(struct gda_ctx *ctx)
 		cq = xa_find(&ctx->cqs, &cqn, ULONG_MAX, GDA_ARM_MARK);
 		if (cq) {
 			spin_lock(&cq->lock);
-			if (!cq->lost)
-				gda_arm_read(cq);
+			gda_arm_look_at(cq);
 			spin_unlock(&cq->lock);
 		}
 		gda_read_unlock(idx);

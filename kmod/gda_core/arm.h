@@ -18,5 +18,7 @@ void gda_arm_publish(struct gda_cq *cq);
 void gda_arm_kill(struct gda_cq *cq);
 void gda_arm_completed(struct gda_cq *cq, const struct gda_completion *c);
 void gda_arm_look(struct gda_ctx *ctx);
+void gda_arm_look_at(struct gda_cq *cq);
+void gda_arm_moved(struct gda_cq *cq);
 
 #endif /* GDA_ARM_H */

@@ -115,7 +115,7 @@ static void gda_cq_kill_memory(struct gda_ctx *ctx, struct gda_cq *cq)
 	if (cq->rec.db_page)
 		gda_cell_kill(ctx->rec, &cq->rec);
 	gda_umem_remove(&cq->rec_umem);
-	gda_umem_remove(&cq->region_umem);
+	gda_umem_remove(cq->resized ?: &cq->region_umem);
 }
 
 static void gda_cq_free_memory(struct gda_cq *cq)
@@ -126,6 +126,7 @@ static void gda_cq_free_memory(struct gda_cq *cq)
 		gda_region_put(cq->region);
 	gda_umem_put(&cq->rec_umem);
 	gda_umem_put(&cq->region_umem);
+	gda_resize_free(cq->resized);
 }
 
 /* From here on the memory is not accessed. Wake an armed CQ's sleepers: no completion will come. */

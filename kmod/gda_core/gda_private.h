@@ -337,6 +337,7 @@ struct gda_cq {
 	struct gda_region *region;	/* or NULL and in a umem, as the record */
 	struct gda_cell rec;		/* ring only */
 	struct gda_umem region_umem;
+	struct gda_umem *resized;	/* in place of it, or NULL; see resize.c */
 	struct gda_umem rec_umem;
 	bool lost;			/* its memory was revoked; under @lock */
 	bool overflowed;		/* that was noted; under @lock */
@@ -357,6 +358,8 @@ static inline bool gda_cq_lost(struct gda_engine_cq *engine_cq)
 
 struct gda_object *gda_cq_create(struct gda_ctx *ctx, struct gda_cq_create *cmd,
 				 const struct gda_umem_addresses *user, struct gda_event *event);
+
+void gda_resize_free(struct gda_umem *umem);	/* resize.c */
 
 /* client.c */
 int gda_client_publish(struct gda_ctx *ctx, struct gda_object *obj, int ret);

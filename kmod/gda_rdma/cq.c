@@ -79,6 +79,39 @@ int gda_rdma_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 	return ret;
 }
 
+/*
+ * The library has allocated the new entries, and copies those that it has not polled when this
+ * returns; it polls and resizes under a lock of its own.
+ */
+int gda_rdma_resize_cq(struct ib_cq *ib, unsigned int cqe, struct ib_udata *udata)
+{
+	struct gda_rdma_cq *cq = gda_rdma_cq_of(ib);
+	struct mlx5_ib_resize_cq req = { };
+	struct gda_client_cq_attr attr;
+	int ret;
+
+	if (!udata)
+		return -EOPNOTSUPP;
+	if (cqe < 1 || cqe >= gda_device_max.max_cq_depth)
+		return -EINVAL;
+	ret = gda_rdma_ask(udata, &req, sizeof(req), sizeof(req));
+	if (ret)
+		return ret;
+	if (req.reserved0 || req.reserved1)
+		return -EOPNOTSUPP;
+	if (req.cqe_size != GDA_RDMA_CQE_BYTES && req.cqe_size != 2 * GDA_RDMA_CQE_BYTES)
+		return -EINVAL;
+	attr = (struct gda_client_cq_attr) {
+		.depth = roundup_pow_of_two(cqe + 1),
+		.wide = req.cqe_size == 2 * GDA_RDMA_CQE_BYTES,
+		.entries = req.buf_addr,
+	};
+	ret = gda_client_cq_resize(cq->ctx, cq->handle, &attr);
+	if (!ret)
+		ib->cqe = attr.depth - 1;
+	return ret;
+}
+
 int gda_rdma_destroy_cq(struct ib_cq *ib, struct ib_udata *udata)
 {
 	struct gda_rdma_cq *cq = gda_rdma_cq_of(ib);

@@ -221,6 +221,7 @@ int gda_rdma_dereg_mr(struct ib_mr *ib, struct ib_udata *udata);
 /* cq.c */
 int gda_rdma_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 		       struct ib_udata *udata);
+int gda_rdma_resize_cq(struct ib_cq *ib, unsigned int cqe, struct ib_udata *udata);
 int gda_rdma_destroy_cq(struct ib_cq *ib, struct ib_udata *udata);
 
 /* srq.c */

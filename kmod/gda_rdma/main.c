@@ -39,6 +39,7 @@ static const struct gda_executor_ops gda_rdma_executor = {
 };
 
 GDA_IB_CREATE_CQ(gda_rdma_create_cq)
+GDA_IB_RESIZE_CQ(gda_rdma_resize_cq)
 GDA_IB_REG_USER_MR(gda_rdma_reg_mr)
 
 static const struct ib_device_ops gda_rdma_ops = {
@@ -60,6 +61,7 @@ static const struct ib_device_ops gda_rdma_ops = {
 	.reg_user_mr = gda_ib_reg_user_mr(gda_rdma_reg_mr),
 	.dereg_mr = gda_rdma_dereg_mr,
 	.create_cq = gda_ib_create_cq(gda_rdma_create_cq),
+	gda_ib_resize_cq(gda_rdma_resize_cq),
 	.destroy_cq = gda_rdma_destroy_cq,
 	.create_srq = gda_rdma_create_srq,
 	.modify_srq = gda_rdma_modify_srq,

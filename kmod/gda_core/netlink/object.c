@@ -115,7 +115,7 @@ static int gda_nl_fill_cq(struct sk_buff *msg, const struct gda_nl_reader *reade
 	if (nla_put_u32(msg, GDA_A_CQ_CONTEXT, obj->ctx->id) ||
 	    nla_put_u32(msg, GDA_A_CQ_HANDLE, obj->handle) ||
 	    nla_put_u32(msg, GDA_A_CQ_CQN, cq->cqn) ||
-	    nla_put_u32(msg, GDA_A_CQ_DEPTH, c->depth) ||
+	    nla_put_u32(msg, GDA_A_CQ_DEPTH, READ_ONCE(c->depth)) ||
 	    (c->collapsed && nla_put_flag(msg, GDA_A_CQ_COLLAPSED)) ||
 	    (READ_ONCE(c->failed) && nla_put_flag(msg, GDA_A_CQ_FAILED)) ||
 	    (READ_ONCE(cq->lost) && nla_put_flag(msg, GDA_A_CQ_REVOKED)) ||

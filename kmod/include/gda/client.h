@@ -283,6 +283,21 @@ int gda_client_srq_find(struct gda_ctx *ctx, u32 number);
 void gda_client_name(struct gda_ctx *ctx, u32 handle);
 
 /**
+ * gda_client_cq_resize - have a CQ go on in other memory
+ * @ctx: the context
+ * @handle: of the CQ
+ * @attr: its new depth, and where its entries are then, of which none is valid; as wide as before.
+ *	The rest is not looked at
+ *
+ * Entries that the consumer has not read stay where they were, with one more behind them that says
+ * that the CQ was moved. The consumer copies them. When this returns the old memory is not used.
+ *
+ * Return: 0; -EINVAL also where entries that were not read do not fit in, or the CQ is full or has
+ * failed; -EOPNOTSUPP it cannot be moved; -ENOENT; or an error of gda_client_cq_create().
+ */
+int gda_client_cq_resize(struct gda_ctx *ctx, u32 handle, const struct gda_client_cq_attr *attr);
+
+/**
  * gda_client_srq_create - create a shared receive queue
  * @ctx: the context
  * @attr: what it is to be

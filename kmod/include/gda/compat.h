@@ -201,6 +201,19 @@ static int fn##_op(struct ib_cq *cq, const struct ib_cq_init_attr *attr,	\
 #define gda_ib_create_cq(fn)	fn
 #endif
 
+/* The resizing of a CQ has another name where kernels cannot do it for CQs of their own. */
+#ifdef GDA_HAVE_RESIZE_USER_CQ
+#define GDA_IB_RESIZE_CQ(fn)	static_assert(true);
+#define gda_ib_resize_cq(fn)	.resize_user_cq = fn
+#else
+#define GDA_IB_RESIZE_CQ(fn)							\
+static int fn##_op(struct ib_cq *cq, int cqe, struct ib_udata *udata)		\
+{										\
+	return fn(cq, cqe, udata);						\
+}
+#define gda_ib_resize_cq(fn)	.resize_cq = fn##_op
+#endif
+
 /* From 6.17 on memory can be registered with hints to the host's bus, which change nothing here. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
 #define GDA_IB_REG_USER_MR(fn)							\
