@@ -240,8 +240,6 @@ u32 gda_order_visit(struct gda_engine_qp *q, u32 wqes, u32 bytes)
 	t.left += gda_flight_retire(&o->flight, wqes > t.left ? wqes - t.left : 0);
 	if (!t.steps && !t.left)
 		return gda_recv_flush(q, wqes);
-	/* as in gda_engine_flush() */
-	gda_recv_flush(q, 1);
 	return t.steps + (t.left > t.ended ? t.left - t.ended : 0);
 }
 
