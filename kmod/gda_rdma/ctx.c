@@ -7,6 +7,7 @@
  * whole work request to it (BlueFlame) is asked for.
  */
 #include <linux/cred.h>
+#include <linux/sched/task.h>
 #include <rdma/mlx5-abi.h>
 #include <rdma/ib_umem.h>
 
@@ -51,9 +52,8 @@ static int gda_rdma_describe(struct ib_udata *udata, u8 cqe_version, bool object
 	return gda_rdma_answer(udata, &resp, sizeof(resp));
 }
 
-int gda_rdma_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
+static int gda_rdma_open(struct gda_rdma_ctx *ctx, struct ib_udata *udata)
 {
-	struct gda_rdma_ctx *ctx = gda_rdma_ctx_of(ib);
 	struct mlx5_ib_alloc_ucontext_req_v2 req = { };
 	int ret;
 
@@ -65,7 +65,7 @@ int gda_rdma_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
 	/* completions carry the user's index of a QP: what they carried before is not written */
 	if (!req.max_cqe_version)
 		return -EOPNOTSUPP;
-	ctx->ctx = gda_client_open(&gda_rdma_of(ib->device)->dev);
+	ctx->ctx = gda_client_open(&gda_rdma_of(ctx->ib.device)->dev);
 	if (IS_ERR(ctx->ctx))
 		return PTR_ERR(ctx->ctx);
 	ctx->user = current_euid();
@@ -76,6 +76,22 @@ int gda_rdma_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
 	ret = gda_rdma_describe(udata, 1, req.lib_caps & MLX5_LIB_CAP_DYN_UAR);
 	if (ret)
 		gda_client_close(ctx->ctx);
+	return ret;
+}
+
+/*
+ * When this fails, UVERBS_METHOD_GET_CONTEXT frees @ib with its reference on the task, which would
+ * never be freed: anybody at a limit could make any number of them. So it is given back here. The
+ * older call does so itself, and finds none.
+ */
+int gda_rdma_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
+{
+	int ret = gda_rdma_open(gda_rdma_ctx_of(ib), udata);
+
+	if (ret && ib->res.task) {
+		put_task_struct(ib->res.task);
+		ib->res.task = NULL;
+	}
 	return ret;
 }
 

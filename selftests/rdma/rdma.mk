@@ -4,7 +4,7 @@
 # that exist.
 
 RDMA_OUT	:= $(BUILD)/selftests/rdma
-RDMA_TESTS	:= verbs recv events uc ud cq
+RDMA_TESTS	:= verbs recv events uc ud cq open
 RDMA_DEVX_TESTS	:= devx devx_commands
 
 TEST_VM		+= $(if $(VERBS),$(addprefix $(RDMA_OUT)/,$(RDMA_TESTS) $(RDMA_DEVX_TESTS) programs))
