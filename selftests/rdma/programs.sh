@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
 # programs.sh - in the guest, with gda0 (with-gda0.sh): programs that know nothing of it, those of
-# perftest and ibverbs-utils where they are installed. Speaks KTAP.
+# perftest, ibverbs-utils, UCX, libfabric and Open MPI where they are installed. Speaks KTAP.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit 1
 ip link set lo up
@@ -40,8 +40,16 @@ pairs=(
 	"ud_pingpong ibv_ud_pingpong -n 200"
 	"ud_pingpong_with_gid ibv_ud_pingpong -n 200 -g 0 -e"
 	"rc_pingpong_by_event ibv_rc_pingpong -n 200 -e"
+	"ucx_put_short ucx_perftest -x rc_verbs -t put_lat -n 200 -w 10 -s 64"
+	"ucx_put ucx_perftest -x rc_verbs -t put_bw -D zcopy -n 200 -w 10 -s 65536"
+	"ucx_get ucx_perftest -x rc_verbs -t get -D zcopy -n 200 -w 10 -s 65536"
+	"ucx_am ucx_perftest -x rc_verbs -t am_lat -n 200 -w 10 -s 64"
+	"ucx_am_of_ud ucx_perftest -x ud_verbs -t am_lat -n 200 -w 10 -s 64"
+	"ucx_tags ucx_perftest -t tag_lat -n 200 -w 10 -s 65536"
+	"libfabric_datagrams fi_pingpong -p verbs -e dgram -I 20"
 )
-echo "1..$((${#pairs[@]} + 1))"
+export UCX_NET_DEVICES=gda0:1 UCX_TLS=rc_verbs,ud_verbs,self
+echo "1..$((${#pairs[@]} + 2))"
 n=0 rc=0
 ok() { # OK NAME LOG...
 	n=$((n + 1))
@@ -53,6 +61,14 @@ ok() { # OK NAME LOG...
 		rc=1
 	fi
 }
+# How PROGRAM is told of gda0 and of the TCP port that the two meet at; its server, and its client.
+meet() {
+	case $1 in
+	ucx_perftest) server=(-d gda0:1 -p "$port") client=("${server[@]}" 127.0.0.1) ;;
+	fi_pingpong) server=(-d gda0-dgram -B "$port") client=(-d gda0-dgram -P "$port" 127.0.0.1) ;;
+	*) server=(-d gda0 -p "$port") client=("${server[@]}" 127.0.0.1) ;;
+	esac
+}
 for pair in "${pairs[@]}"; do
 	read -ra words <<<"$pair"
 	name=${words[0]} program=${words[1]} args=("${words[@]:2}")
@@ -62,16 +78,28 @@ for pair in "${pairs[@]}"; do
 		continue
 	fi
 	port=$((port + 1))
-	timeout 120 "$program" -d gda0 -p $port "${args[@]}" >/tmp/rdma.server 2>&1 &
+	meet "$program"
+	timeout 120 "$program" "${args[@]}" "${server[@]}" >/tmp/rdma.server 2>&1 &
 	for ((i = 0; i < 300; i++)); do
 		! ss -Hltn "sport = :$port" | grep -q . || break
 		sleep 0.1
 	done
-	timeout 120 "$program" -d gda0 -p $port "${args[@]}" 127.0.0.1 >/tmp/rdma.client 2>&1
+	timeout 120 "$program" "${args[@]}" "${client[@]}" >/tmp/rdma.client 2>&1
 	ret=$?
 	wait $! || ret=1
+	# it says so, and exits with 0
+	! grep -qs 'UCX  ERROR' /tmp/rdma.client || ret=1
 	ok $ret "$name" /tmp/rdma.server /tmp/rdma.client
 done
+ring=build/selftests/rdma/ring
+if [ -x $ring ] && command -v mpirun >/dev/null; then
+	HOME=/tmp timeout 200 mpirun --allow-run-as-root --oversubscribe -n 2 --mca pml ucx --mca osc ucx \
+		--mca btl ^openib,vader,tcp $ring >/tmp/rdma.server 2>&1
+	ok $? mpi_ring /tmp/rdma.server
+else
+	n=$((n + 1))
+	echo "ok $n mpi_ring # SKIP no mpirun, or no mpicc when the tests were built"
+fi
 if ! command -v ibv_rc_pingpong >/dev/null; then
 	echo "ok $((n + 1)) rdma_resource_names_the_process # SKIP no ibv_rc_pingpong"
 	exit $rc

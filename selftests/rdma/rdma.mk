@@ -17,8 +17,15 @@ $(addprefix $(RDMA_OUT)/,$(addsuffix .bin,$(RDMA_DEVX_TESTS))): $(RDMA_OUT)/%.bi
 	@mkdir -p $(@D)
 	$(CC) -Iuapi -Iselftests/kmod -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ $< -lmlx5 -libverbs
 
-$(RDMA_OUT)/programs.bin: selftests/rdma/programs.sh
+# An MPI program, where there is a compiler of such.
+RDMA_MPICC	:= $(shell command -v mpicc)
+
+$(RDMA_OUT)/programs.bin: selftests/rdma/programs.sh $(if $(RDMA_MPICC),$(RDMA_OUT)/ring)
 	install -D -m 755 $< $@
+
+$(RDMA_OUT)/ring: selftests/rdma/ring.c
+	@mkdir -p $(@D)
+	OMPI_CC=$(CC) mpicc -O1 -Wall -o $@ $<
 
 $(RDMA_OUT)/with-gda0.sh: selftests/rdma/with-gda0.sh
 	install -D -m 755 $< $@
