@@ -202,4 +202,36 @@ TEST_F(stores, E3_every_store_rings)
 	}
 }
 
+/* The upper half of such a store is the first of the page: it faults there, and all of it is made. */
+TEST_F(stores, E3_a_store_that_begins_before_the_page)
+{
+	uint8_t *area = mmap(NULL, 2 * T_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct t_wr nop = { .opcode = GDA_MLX5_NOP };
+	struct t_qp *qp = &self->end[0].qp;
+	uintptr_t db = (uintptr_t)qp->db;
+	uint32_t first, lower, upper = 0x1234567;
+	volatile uint64_t *at;
+	uint8_t *page;
+
+	ASSERT_OK(t_run(qp, &nop, NULL));
+	ASSERT_NE(MAP_FAILED, area);
+	memset(area, 0, T_PAGE);
+	page = mremap((uint8_t *)qp->db - db % T_PAGE, T_PAGE, T_PAGE, MREMAP_MAYMOVE | MREMAP_FIXED,
+		      area + T_PAGE);
+	ASSERT_EQ(area + T_PAGE, page);
+	qp->db = (void *)(page + db % T_PAGE);
+	ASSERT_TRUE(t_nl_asleep(&self->nl, self->id));
+	usleep(2000);
+	memcpy(&first, page, sizeof(first));
+	ASSERT_TRUE(t_nl_asleep(&self->nl, self->id));
+	at = (volatile uint64_t *)(page - 4);
+	*at = (uint64_t)first << 32 | upper;
+	memcpy(&lower, page, sizeof(lower));
+	EXPECT_EQ(first, lower);
+	memcpy(&lower, page - 4, sizeof(lower));
+	EXPECT_EQ(upper, lower);
+	EXPECT_OK(t_run(qp, &nop, NULL));
+	munmap(area, (size_t)2 * T_PAGE);
+}
+
 TEST_HARNESS_MAIN

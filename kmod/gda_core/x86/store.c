@@ -4,9 +4,10 @@
  * 8 bytes long. That is how compilers store a doorbell. Any other store is not decoded: another
  * size or instruction, one of a 32-bit program, one that a debugger steps or watches.
  *
- * The address is the fault's: only the length of the operand is decoded. The program may change its
- * text meanwhile. What is decoded is a copy, and it decides what is stored to a page that the
- * program may store anything to, and where the program goes on.
+ * The store begins where the fault is, or it is not decoded: one that begins in the page before
+ * faults at the first byte of ours. The program may change its text meanwhile. What is decoded is a
+ * copy, and it decides what is stored to a page that the program may store anything to, and where
+ * the program goes on.
  */
 #include <linux/mm.h>
 #include <linux/ptrace.h>
@@ -26,6 +27,8 @@
 #define GDA_REX		0x40
 #define GDA_REX_W	0x08		/* 8 bytes */
 #define GDA_REX_R	0x04		/* the upper half of the registers */
+#define GDA_REX_X	0x02		/* ... of those that are an index */
+#define GDA_REX_B	0x01		/* ... a base */
 
 #define GDA_MOV_REG	0x89		/* MOV r32/r64 to r/m32/r/m64 */
 #define GDA_MOV_IMM	0xc7		/* MOV imm32 to r/m32/r/m64, if its register field is 0 */
@@ -35,6 +38,9 @@ struct gda_insn {
 	u8 byte[GDA_INSN_BYTES];
 	unsigned int n;			/* bytes that are there */
 	unsigned int at;		/* ... and that were decoded */
+	u8 rex;
+	bool relative;			/* @address is from the end of the instruction */
+	unsigned long address;		/* of the operand */
 };
 
 /* What is left of a page is enough, where the next one cannot be read. */
@@ -49,22 +55,6 @@ static bool gda_insn_read(struct gda_insn *insn, unsigned long ip)
 		return false;
 	insn->n = left;
 	return !copy_from_user_nofault(insn->byte, (const void __user *)ip, insn->n);
-}
-
-/* Pass over an operand in memory. Return: its register field; negative: it is a register. */
-static int gda_insn_operand(struct gda_insn *insn)
-{
-	u8 modrm = insn->byte[insn->at++], mod = modrm >> 6, base = modrm & 7;
-
-	if (mod == 3)
-		return -1;
-	if (base == 4)				/* the next byte has an index and a base */
-		base = insn->byte[insn->at++] & 7;
-	if (mod == 1)
-		insn->at++;
-	else if (mod == 2 || base == 5)		/* 5: no base, or the instruction's own address */
-		insn->at += 4;
-	return modrm >> 3 & 7;
 }
 
 /* By number. */
@@ -91,27 +81,56 @@ static u64 gda_insn_immediate(struct gda_insn *insn)
 	return (s64)value;
 }
 
+/* Decode an operand in memory. Return: its register field; negative: it is a register. */
+static int gda_insn_operand(struct gda_insn *insn, const struct pt_regs *regs)
+{
+	u8 modrm = insn->byte[insn->at++], mod = modrm >> 6, base = modrm & 7, index = 4;
+	bool based;
+
+	if (mod == 3)
+		return -1;
+	if (base == 4) {
+		u8 sib = insn->byte[insn->at++];
+
+		base = sib & 7;
+		index = (sib >> 3 & 7) | (insn->rex & GDA_REX_X ? 8 : 0);
+		if (index != 4)
+			insn->address = gda_insn_register(regs, index) << (sib >> 6);
+	}
+	based = mod || base != 5;
+	insn->relative = !based && (modrm & 7) == 5;
+	if (based)
+		insn->address += gda_insn_register(regs, base | (insn->rex & GDA_REX_B ? 8 : 0));
+	if (mod == 1)
+		insn->address += (s8)insn->byte[insn->at++];
+	else if (mod == 2 || !based)
+		insn->address += gda_insn_immediate(insn);
+	return modrm >> 3 & 7;
+}
+
 /* Return: the bytes that are stored, or 0: it is another instruction. */
 static unsigned int gda_insn_decode(struct gda_insn *insn, const struct pt_regs *regs, u64 *value)
 {
-	u8 rex = 0, opcode;
+	u8 opcode;
 	int reg;
 
 	if ((insn->byte[0] & GDA_REX_MASK) == GDA_REX)
-		rex = insn->byte[insn->at++];
+		insn->rex = insn->byte[insn->at++];
 	opcode = insn->byte[insn->at++];
 	if (opcode != GDA_MOV_REG && opcode != GDA_MOV_IMM)
 		return 0;
-	reg = gda_insn_operand(insn);
+	reg = gda_insn_operand(insn, regs);
 	if (reg < 0 || (opcode == GDA_MOV_IMM && reg))
 		return 0;
 	if (opcode == GDA_MOV_IMM)
 		*value = gda_insn_immediate(insn);
 	else
-		*value = gda_insn_register(regs, reg | (rex & GDA_REX_R ? 8 : 0));
+		*value = gda_insn_register(regs, reg | (insn->rex & GDA_REX_R ? 8 : 0));
 	if (insn->at > insn->n)
 		return 0;
-	return rex & GDA_REX_W ? sizeof(u64) : sizeof(u32);
+	if (insn->relative)
+		insn->address += regs->ip + insn->at;
+	return insn->rex & GDA_REX_W ? sizeof(u64) : sizeof(u32);
 }
 
 /* The program has faulted itself, and nobody looks at each of its steps. */
@@ -134,7 +153,7 @@ bool gda_store_emulate(const struct vm_fault *vmf, void *page)
 	if (!gda_store_plain(vmf, regs) || !gda_insn_read(&insn, regs->ip))
 		return false;
 	bytes = gda_insn_decode(&insn, regs, &value);
-	if (!bytes || !IS_ALIGNED(offset, bytes))
+	if (!bytes || !IS_ALIGNED(offset, bytes) || insn.address != vmf->real_address)
 		return false;
 	/* any store is a release here, as the program's own would be: for a worker that polls */
 	if (bytes == sizeof(u64))
