@@ -458,6 +458,12 @@ static inline void gda_qp_account_visit(struct gda_qp *qp, u64 producer, u64 now
 		gda_async_greet(qp);
 }
 
+/* Memory that was revoked is not read by anybody, and what it covers is not known. */
+static inline bool gda_qp_readable(const struct gda_qp *qp)
+{
+	return !(READ_ONCE(qp->lost) & ~(BIT(GDA_QP_DELAYED) | BIT(GDA_QP_WAITS)));
+}
+
 /* Called by the worker, under SRCU. Return: whether the QP may be visited now. */
 static inline bool gda_qp_may_visit(struct gda_qp *qp)
 {

@@ -195,7 +195,7 @@ static void gda_qp_detach_revoked(struct gda_qp *qp)
  */
 bool gda_qp_attend(struct gda_qp *qp)
 {
-	if (READ_ONCE(qp->lost) & ~(BIT(GDA_QP_DELAYED) | BIT(GDA_QP_WAITS)))
+	if (!gda_qp_readable(qp))
 		gda_qp_detach_revoked(qp);
 	if (test_bit(GDA_QP_WAITS, &qp->lost) && !gda_wait_over(qp))
 		return false;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "gda_fixture.h"
+#include "nl.h"
 
 #define DEPTH	64U
 #define MS	1000000ULL
@@ -81,6 +82,23 @@ static uint64_t post_nop(struct t_qp *qp)
 	return t_post(qp, &nop);
 }
 
+/* Entries of the queue that netlink shows. */
+static int shown(struct t_nl *nl, uint32_t context, uint32_t handle)
+{
+	struct t_nl_req req;
+	struct t_nl_msg msg;
+	int n = 0;
+
+	t_nl_begin(nl, &req, GDA_CMD_WQE_GET, NLM_F_DUMP);
+	t_nl_put_u32(&req, GDA_A_WQE_CONTEXT, context);
+	t_nl_put_u32(&req, GDA_A_WQE_HANDLE, handle);
+	if (t_nl_send(nl, &req))
+		return -1;
+	while (t_nl_next(nl, &msg) > 0)
+		n++;
+	return n;
+}
+
 /* Post a WAIT, ring and wait for its end: 0 or its syndrome; its cause is in @done. */
 static int run_wait(struct t_qp *qp, uint32_t cqn, uint64_t index, struct t_done *done)
 {
@@ -120,6 +138,27 @@ TEST_F(wait, S11_counter_of_puts)
 		ASSERT_EQ(0, memcmp(&key, self->mr.addr + 2 * T_PAGE, sizeof(key)));
 	}
 	EXPECT_EQ(0, early);
+}
+
+/* Who asks why a queue stands still sees what stands in it. */
+TEST_F(wait, S11_what_waits_is_shown)
+{
+	struct t_qp *m = &self->m, *c = &self->c;
+	struct t_nl nl;
+	uint64_t done;
+
+	ASSERT_OK(t_nl_open(&nl));
+	post_wait(c, m->cqc.cqn, m->next);
+	post_nop(c);
+	done = post_nop(c);
+	t_ring(c);
+	t_sleep_ns(20 * MS);
+	/* the one of two contexts that was bound first */
+	EXPECT_LE(2, shown(&nl, t_nl_my_context(&nl) - 1, c->qpc.handle));
+	post_nop(m);
+	t_ring(m);
+	ASSERT_OK(t_wait(c, done, NULL));
+	t_nl_close(&nl);
 }
 
 /* Immediates of a peer in another context arrive at a ring: each is an entry. */

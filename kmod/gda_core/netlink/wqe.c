@@ -27,19 +27,13 @@ struct gda_nl_wqe_dump {
 
 static_assert(sizeof(struct gda_nl_wqe_dump) <= sizeof_field(struct netlink_callback, ctx));
 
-/* Memory that was revoked is not read, and what it covers is not known. */
-static bool gda_nl_readable(const struct gda_qp *qp)
-{
-	return !(READ_ONCE(qp->lost) & ~BIT(GDA_QP_DELAYED));
-}
-
 u64 gda_nl_rung(const struct gda_qp *qp)
 {
 	const struct gda_engine_qp *q = &qp->engine_qp;
 	u64 consumer = READ_ONCE(q->ci);
 	struct gda_ring_scan scan = { };
 
-	if (gda_nl_readable(qp))
+	if (gda_qp_readable(qp))
 		q->dialect->published(q, &scan);
 	return READ_ONCE(q->ci) == consumer ? max(consumer + scan.ahead, READ_ONCE(q->pi)) :
 					      READ_ONCE(q->pi);
@@ -59,7 +53,7 @@ static bool gda_nl_stand(const struct gda_qp *qp, u64 index, struct gda_engine_q
 		.sends = q->sends,
 		.ci = index,
 	};
-	return front->sq && gda_nl_readable(qp);
+	return front->sq && gda_qp_readable(qp);
 }
 
 /*

@@ -64,8 +64,7 @@ static u32 gda_dead_pending(struct gda_qp *qp)
 	const struct gda_engine_qp *q = &qp->engine_qp;
 	struct gda_ring_scan scan = { };
 
-	/* memory that was revoked is not read, and what it covers is not known */
-	if (!(READ_ONCE(qp->lost) & ~BIT(GDA_QP_DELAYED)))
+	if (gda_qp_readable(qp))
 		q->dialect->published(q, &scan);
 	return max_t(u32, scan.ahead, q->pi - q->ci);
 }
