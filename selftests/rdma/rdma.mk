@@ -5,7 +5,7 @@
 
 RDMA_OUT	:= $(BUILD)/selftests/rdma
 RDMA_TESTS	:= verbs recv events uc ud cq open
-RDMA_DEVX_TESTS	:= devx devx_commands
+RDMA_DEVX_TESTS	:= devx devx_commands fail
 
 TEST_VM		+= $(if $(VERBS),$(addprefix $(RDMA_OUT)/,$(RDMA_TESTS) $(RDMA_DEVX_TESTS) programs))
 
@@ -15,7 +15,11 @@ $(addprefix $(RDMA_OUT)/,$(addsuffix .bin,$(RDMA_TESTS))): $(RDMA_OUT)/%.bin: se
 
 $(addprefix $(RDMA_OUT)/,$(addsuffix .bin,$(RDMA_DEVX_TESTS))): $(RDMA_OUT)/%.bin: selftests/rdma/%.c selftests/rdma/devx.h selftests/rdma/rc.h selftests/rdma/rdma.mk | $(BUILD)/kselftest/kselftest_harness.h
 	@mkdir -p $(@D)
-	$(CC) -Iuapi -Iselftests/kmod -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ $< -lmlx5 -libverbs
+	$(CC) -Iuapi -Iselftests/kmod -Iselftests/kernel -isystem $(BUILD)/kselftest $(GDA_CFLAGS) $(CFLAGS) -pthread -o $@ $< $(RDMA_OWN) -lmlx5 -libverbs
+
+# That which fails what the kernel does.
+$(RDMA_OUT)/fail.bin: RDMA_OWN = $(NTH_OBJ) $(GDA_KSELFTEST_OBJS)
+$(RDMA_OUT)/fail.bin: $(NTH_OBJ) $(GDA_KSELFTEST_OBJS)
 
 # An MPI program, where there is a compiler of such.
 RDMA_MPICC	:= $(shell command -v mpicc)
