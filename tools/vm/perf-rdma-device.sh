@@ -4,7 +4,10 @@
 # perf-rdma-device.sh [--json] [RUNS] - in the guest: perftest as it is on gda0 and on rxe0, in turn
 #
 # Medians of RUNS runs [3]. First on a quiet guest, then with two processes that spin beside. The
-# bars are those of rows in which the device is at least so many times as fast as rxe0.
+# bars are those of rows in which the device is at least so many times as fast as rxe0. Then what others
+# on gda0 cost (SECURITY.md X9): a read's latency, at the 99th percentile, beside 32 processes that
+# have a queue and are idle, against none of them; and beside two that write to each other without
+# end, against two that spin. The bar: at most so many times as long.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 json=''
@@ -81,6 +84,49 @@ measure() { # SCENE
 	done
 }
 
+# others NAME BASE WITH: what there is beside the reader, by functions that begin and end it
+others() {
+	local r
+
+	: >/tmp/perf.base
+	: >/tmp/perf.with
+	for ((r = 0; r < runs; r++)); do
+		"$2"
+		one gda0 ib_read_lat 8 -s 8 -n 2000 >>/tmp/perf.base
+		over
+		"$3"
+		one gda0 ib_read_lat 8 -s 8 -n 2000 >>/tmp/perf.with
+		over
+	done
+	awk -v name="$1" -v a="$(median </tmp/perf.with)" -v b="$(median </tmp/perf.base)" -v json="$json" 'BEGIN {
+		ratio = b ? a / b : 0
+		met = ratio && ratio <= 2 ? "yes" : "no"
+		if (json)
+			printf "{\"scene\":\"others\",\"row\":\"%s\",\"with\":%g,\"without\":%g," \
+				"\"times\":%.2f,\"bar\":2,\"met\":%s}\n", name, a, b, ratio,
+				met == "yes" ? "true" : "false"
+		else
+			printf "others  %-24s %12g %12g %8.1f %6.1f  %s\n", name, a, b, ratio, 2, met
+	}'
+}
+beside=()
+over() { [ ${#beside[@]} = 0 ] || kill "${beside[@]}"; wait "${beside[@]}"; beside=(); } 2>/dev/null
+none() { :; }
+spinners() { for _ in 1 2; do while :; do :; done & beside+=($!); done; }
+idlers() {
+	for ((i = 0; i < 32; i++)); do
+		ibv_rc_pingpong -d gda0 -p $((20000 + i)) >/dev/null 2>&1 &
+		beside+=($!)
+	done
+	sleep 3
+}
+writers() {
+	ib_write_bw -d gda0 -F -p 18999 -b -D 100 -s 65536 >/dev/null 2>&1 & beside+=($!)
+	sleep 2
+	ib_write_bw -d gda0 -F -p 18999 -b -D 100 -s 65536 127.0.0.1 >/dev/null 2>&1 & beside+=($!)
+	sleep 3
+}
+
 [ -n "$json" ] || printf '%-6s  %-24s %12s %12s %8s %6s  %s\n' scene row gda0 rxe0 times bar met
 measure quiet
 hogs=()
@@ -90,5 +136,8 @@ for _ in 1 2; do
 done
 measure busy
 kill "${hogs[@]}"
+[ -n "$json" ] || printf '\n%-6s  %-24s %12s %12s %8s %6s  %s\n' scene "p99 of a read, us" with without times bar met
+others "beside 32 idle" none idlers
+others "beside two that write" spinners writers
 [ -n "$json" ] || echo "load of the guest at the end: $(cut -d' ' -f1-3 /proc/loadavg)"
 rmmod gda_rdma gda_mr gda_core

@@ -39,11 +39,11 @@ void gda_executor_qp_ready(struct gda_executor_qp *exec)
 
 	if (was == GDA_QP_INIT)
 		was = gda_os_cmpxchg32(&q->state, GDA_QP_INIT, GDA_QP_READY);
-	if (was == GDA_QP_INIT || was == GDA_QP_WAIT) {
-		gda_record_connection(qp, GDA_RECORD_CONNECTED,
-				      gda_status(GDA_CLASS_NONE, GDA_CAUSE_NONE));
-		gda_notify_connected(qp, 0);
-	}
+	if (was != GDA_QP_INIT && was != GDA_QP_WAIT)
+		return;
+	gda_record_connection(qp, GDA_RECORD_CONNECTED,
+			      gda_status(GDA_CLASS_NONE, GDA_CAUSE_NONE));
+	gda_notify_connected(qp, 0);
 	/* work may have been posted already */
 	gda_host_kick(q);
 }
