@@ -133,7 +133,9 @@ TEST_F(netlink, worker_sleeps_and_wakes)
 	t_ring_exchange(&end[0].qp);
 	ASSERT_OK(t_wait(&end[0].qp, index, NULL));
 	ASSERT_OK(t_nl_get(&self->nl, GDA_CMD_CONTEXT_GET, id, 0, &msg));
-	EXPECT_EQ(wakeups + 1, t_nl_u64(&msg, GDA_A_CONTEXT_WORKER_WAKEUPS));
+	/* once, and twice more if it was moved between cgroups meanwhile */
+	EXPECT_LE(wakeups + 1, t_nl_u64(&msg, GDA_A_CONTEXT_WORKER_WAKEUPS));
+	EXPECT_GE(wakeups + 3, t_nl_u64(&msg, GDA_A_CONTEXT_WORKER_WAKEUPS));
 	t_pair_close(end);
 }
 
