@@ -18,8 +18,29 @@
 #define GDA_RDMA_NAME	"rdma:gda0"
 
 bool gda_rdma_peers_any;
-static char *peers = "user";
-module_param(peers, charp, 0444);
+static const char *const gda_rdma_peers[] = { "user", "any" };
+
+static int gda_rdma_set_peers(const char *val, const struct kernel_param *kp)
+{
+	int policy = sysfs_match_string(gda_rdma_peers, val);
+
+	if (policy < 0)
+		return policy;
+	WRITE_ONCE(gda_rdma_peers_any, policy);
+	return 0;
+}
+
+static int gda_rdma_get_peers(char *buf, const struct kernel_param *kp)
+{
+	return sysfs_emit(buf, "%s\n", gda_rdma_peers[READ_ONCE(gda_rdma_peers_any)]);
+}
+
+static const struct kernel_param_ops gda_rdma_peers_ops = {
+	.set = gda_rdma_set_peers,
+	.get = gda_rdma_get_peers,
+};
+
+module_param_cb(peers, &gda_rdma_peers_ops, NULL, 0644);
 MODULE_PARM_DESC(peers, "whose QPs a QP can have as its peer: user (its own user's), any");
 
 static void gda_rdma_release(struct gda_device *dev)
@@ -186,11 +207,6 @@ static int __init gda_rdma_init(void)
 {
 	int ret;
 
-	gda_rdma_peers_any = !strcmp(peers, "any");
-	if (!gda_rdma_peers_any && strcmp(peers, "user")) {
-		pr_err("gda_rdma: peers is user or any\n");
-		return -EINVAL;
-	}
 	ret = platform_driver_register(&gda_rdma_driver);
 	if (ret)
 		return ret;

@@ -28,7 +28,7 @@ static struct gda_rdma_end *gda_rdma_find(struct gda_rdma *rdma, u32 number)
 /* With peers=user those of other users do not. */
 bool gda_rdma_exists_for(const struct gda_rdma_end *end, const struct gda_rdma_end *other)
 {
-	return gda_rdma_peers_any || uid_eq(end->user, other->user);
+	return READ_ONCE(gda_rdma_peers_any) || uid_eq(end->user, other->user);
 }
 
 static bool gda_rdma_responds(const struct gda_rdma_end *end, const struct gda_rdma_end *to)

@@ -81,7 +81,7 @@ FIXTURE_TEARDOWN(devx)
 TEST_F_TIMEOUT(devx, writes_by_hand_complete_in_one_entry, 3600)
 {
 	ASSERT_EQ(0, devx_join(&self->pair));
-	EXPECT_EQ(0, devx_cells(&self->pair, &self->pair.a, devx_stressed(WRITES)));
+	EXPECT_EQ(0, devx_cells(&self->pair, &self->pair.a, rc_stressed(WRITES)));
 	EXPECT_EQ(self->pair.a.qpn, be32toh(*(volatile uint32_t *)(self->pair.a.cqe + 56)) & 0xffffff);
 	EXPECT_EQ(self->pair.shape.user_index, be32toh(*(volatile uint32_t *)(self->pair.a.cqe + 32)));
 	EXPECT_EQ(0, devx_cells(&self->pair, &self->pair.b, DEVX_BATCH));
@@ -389,19 +389,34 @@ static void killed_main(void)
 		devx_cells(&pair, &pair.a, 1024);
 }
 
-TEST(X7_devx_is_killed_at_any_moment)
+/* Of what is repeated by $GDA_STRESS, with a limit of time of its own. */
+FIXTURE(ends)
 {
 	int status;
+};
 
-	for (int i = 0; i < 20; i++) {
+FIXTURE_SETUP(ends)
+{
+	self->status = 0;
+}
+
+FIXTURE_TEARDOWN(ends)
+{
+}
+
+TEST_F_TIMEOUT(ends, X7_devx_is_killed_at_any_moment, 3600)
+{
+	int n = (int)rc_stressed(20);
+
+	for (int i = 0; i < n; i++) {
 		pid_t pid = fork();
 
 		if (!pid)
 			killed_main();
-		usleep(20000 + (useconds_t)i * 4000);
+		usleep(20000 + (useconds_t)i % 20 * 4000 + (useconds_t)i);
 		ASSERT_EQ(0, kill(pid, SIGKILL));
-		ASSERT_EQ(pid, waitpid(pid, &status, 0));
-		EXPECT_TRUE(WIFSIGNALED(status));
+		ASSERT_EQ(pid, waitpid(pid, &self->status, 0));
+		EXPECT_TRUE(WIFSIGNALED(self->status));
 	}
 }
 
@@ -420,13 +435,13 @@ static void removed_main(int ready)
 	_exit(0);
 }
 
-TEST(X7_devx_loses_its_device)
+TEST_F_TIMEOUT(ends, X7_devx_loses_its_device, 3600)
 {
+	int ready[2], n = (int)rc_stressed(3);
 	struct devx_pair again;
-	int status, ready[2];
 	char c;
 
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < n; i++) {
 		pid_t pid;
 
 		ASSERT_EQ(0, pipe(ready));
@@ -437,8 +452,8 @@ TEST(X7_devx_loses_its_device)
 		ASSERT_EQ(1, read(ready[0], &c, 1));
 		close(ready[0]);
 		ASSERT_EQ(0, rc_driver("unbind"));
-		ASSERT_EQ(pid, waitpid(pid, &status, 0));
-		EXPECT_EQ(0, status);
+		ASSERT_EQ(pid, waitpid(pid, &self->status, 0));
+		EXPECT_EQ(0, self->status);
 		ASSERT_EQ(0, rc_driver("bind"));
 		for (int k = 0; k < 100 && pair_of_its_own(&again); k++)
 			usleep(20000);

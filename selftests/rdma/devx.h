@@ -443,13 +443,4 @@ static inline int devx_cells(struct devx_pair *pair, struct devx_ep *ep, uint32_
 	return wrong;
 }
 
-/* $GDA_STRESS times @n, if that is more. */
-static inline uint32_t devx_stressed(uint32_t n)
-{
-	const char *s = getenv("GDA_STRESS");
-	double times = s ? atof(s) : 1;
-
-	return times > 1 ? n * (uint32_t)times : n;
-}
-
 #endif /* DEVX_H */

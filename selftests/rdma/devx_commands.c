@@ -171,7 +171,7 @@ static int fuzz(struct devx_ep *ep, const struct devx_shape *shape, uint64_t *se
 TEST_F_TIMEOUT(commands, X4_commands_of_random_content, 36000)
 {
 	uint64_t seed = (uint64_t)getpid() << 32 | (uint32_t)rc_ms();
-	uint32_t n = devx_stressed(FUZZED) * (devx_stressed(1) > 1 ? 10 : 1), good = 0;
+	uint32_t n = rc_stressed(FUZZED) * (rc_stressed(1) > 1 ? 10 : 1), good = 0;
 	struct devx_ep ep;
 
 	ASSERT_EQ(0, spare(&self->pair, &ep));

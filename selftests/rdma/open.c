@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * Contexts of gda0: those that are refused, and processes that are killed while they open one, leave
- * nothing; those that are idle take no time. rdma.mk runs it in the guest.
+ * nothing, nor do those of processes that are killed later; those that are idle take no time. rdma.mk
+ * runs it in the guest. GDA_STRESS=34 is 1000 kills.
  */
 #include <dirent.h>
 #include <rdma/ib_user_ioctl_cmds.h>
@@ -17,7 +18,7 @@
 #define PROCESSES	300
 
 /* UVERBS_METHOD_GET_CONTEXT of a library that asks for what there is not. Return: its errno. */
-static int refused(void)
+static int refused(const char *path)
 {
 	struct mlx5_ib_alloc_ucontext_req_v2 req = { .max_cqe_version = 1, .flags = ~0U };
 	struct mlx5_ib_alloc_ucontext_resp resp;
@@ -45,11 +46,23 @@ static int refused(void)
 			  .data = (uintptr_t)&resp },
 		},
 	};
-	int fd = open("/dev/infiniband/uverbs0", O_RDWR | O_CLOEXEC);
+	int fd = open(path, O_RDWR | O_CLOEXEC);
 	int ret = fd < 0 || !ioctl(fd, RDMA_VERBS_IOCTL, &cmd) ? 0 : errno;
-
 	close(fd);
 	return ret;
+}
+
+/* The file of gda0. */
+static void find(char path[64])
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+
+	*path = '\0';
+	for (int i = 0; list && list[i]; i++)
+		if (!strcmp(ibv_get_device_name(list[i]), "gda0"))
+			snprintf(path, 64, "/dev/infiniband/%.40s", list[i]->dev_name);
+	if (list)
+		ibv_free_device_list(list);
 }
 
 /* Structures of tasks that the kernel has, also of those that have ended. */
@@ -78,21 +91,39 @@ static long tasks_above(long before)
 TEST(X8_a_context_that_is_refused_keeps_no_task)
 {
 	long before = tasks();
+	char path[64];
 	int status;
 
 	if (before < 0)
 		SKIP(return, "no task_struct in /proc/slabinfo");
+	find(path);
 	for (int i = 0; i < PROCESSES; i++) {
 		pid_t pid = fork();
 
 		if (!pid)
-			_exit(refused() == EOPNOTSUPP ? 0 : 1);
+			_exit(refused(path) == EOPNOTSUPP ? 0 : 1);
 		ASSERT_EQ(pid, waitpid(pid, &status, 0));
 		ASSERT_EQ(0, status);
 	}
 	/* that of KASAN keeps what was freed, and has a leak detector */
 	if (!getenv("GDA_KERNEL_IS"))
 		EXPECT_LE(tasks_above(before), PROCESSES / 2);
+}
+
+/* Of what is repeated by $GDA_STRESS, with a limit of time of its own. */
+FIXTURE(killed)
+{
+	int status;
+};
+
+FIXTURE_SETUP(killed)
+{
+	self->status = 0;
+}
+
+FIXTURE_TEARDOWN(killed)
+{
+	EXPECT_TRUE(WIFSIGNALED(self->status));
 }
 
 static void opens_main(void)
@@ -105,23 +136,62 @@ static void opens_main(void)
 }
 
 /* The thread of a context is created meanwhile, or the context is refused for that. */
-TEST(X7_killed_while_a_context_is_opened)
+TEST_F_TIMEOUT(killed, X7_killed_while_a_context_is_opened, 3600)
 {
+	int n = (int)rc_stressed(100);
 	struct rc rc;
-	int status;
 
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < n; i++) {
 		pid_t pid = fork();
 
 		if (!pid)
 			opens_main();
-		usleep(1000 + (useconds_t)i * 500);
+		usleep(1000 + (useconds_t)i % 100 * 500 + (useconds_t)i);
 		ASSERT_EQ(0, kill(pid, SIGKILL));
-		ASSERT_EQ(pid, waitpid(pid, &status, 0));
-		EXPECT_TRUE(WIFSIGNALED(status));
+		ASSERT_EQ(pid, waitpid(pid, &self->status, 0));
+		ASSERT_TRUE(WIFSIGNALED(self->status));
 	}
 	ASSERT_EQ(0, rc_open(&rc));
 	EXPECT_EQ(0, rc_close(&rc));
+}
+
+/* Two QPs that write to each other until they are killed. */
+static void killed_main(void)
+{
+	struct rc rc;
+	struct ibv_qp *q[2];
+	struct ibv_wc wc[8];
+
+	if (rc_open(&rc))
+		_exit(2);
+	q[0] = rc_qp(&rc);
+	q[1] = rc_qp(&rc);
+	if (!q[0] || !q[1] || rc_connect(q[0], q[1]->qp_num) || rc_connect(q[1], q[0]->qp_num))
+		_exit(3);
+	for (uint32_t i = 0;; i++) {
+		struct rc_post p = { .op = IBV_WR_RDMA_WRITE, .bytes = 32768,
+				     .to = (uintptr_t)rc.memory + RC_BYTES / 2,
+				     .key = rc.mr->rkey };
+
+		rc_post(&rc, q[i % 2], &p);
+		ibv_poll_cq(rc.cq, 8, wc);
+	}
+}
+
+TEST_F_TIMEOUT(killed, X7_kill_at_any_moment, 3600)
+{
+	int n = (int)rc_stressed(30);
+
+	for (int i = 0; i < n; i++) {
+		pid_t pid = fork();
+
+		if (!pid)
+			killed_main();
+		usleep(20000 + (useconds_t)i % 30 * 3000 + (useconds_t)i);
+		ASSERT_EQ(0, kill(pid, SIGKILL));
+		ASSERT_EQ(pid, waitpid(pid, &self->status, 0));
+		ASSERT_TRUE(WIFSIGNALED(self->status));
+	}
 }
 
 /* How often the threads of contexts have gone to sleep; of @n threads, @awake run or want to. */

@@ -78,6 +78,15 @@ static inline int rc_close(struct rc *rc)
 	return ret;
 }
 
+/* $GDA_STRESS times @n, if that is more. */
+static inline uint32_t rc_stressed(uint32_t n)
+{
+	const char *s = getenv("GDA_STRESS");
+	double times = s ? atof(s) : 1;
+
+	return times > 1 ? n * (uint32_t)times : n;
+}
+
 /* "unbind" takes the device away, and "bind" brings it back. */
 static inline int rc_driver(const char *what)
 {

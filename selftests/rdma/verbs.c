@@ -465,70 +465,48 @@ static void stranger_main(volatile uint32_t *shared)
 		pause();
 }
 
-TEST_F(rc, X1_queues_of_another_user_do_not_exist)
+/* Set whose QPs exist. Return: 0 or an errno. */
+static int set_peers(const char *whose)
+{
+	int fd = open("/sys/module/gda_rdma/parameters/peers", O_WRONLY | O_CLOEXEC);
+	int ret = write(fd, whose, strlen(whose)) < 0 ? errno : 0;
+
+	close(fd);
+	return ret;
+}
+
+/* How a write to a QP of another user ends. */
+static int write_to_stranger(struct rc *rc, struct ibv_qp *qp, struct rc_post p)
 {
 	volatile uint32_t *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
 					 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	struct rc_post p = self->put;
 	pid_t pid = fork();
+	int ret = -1;
 
 	if (!pid)
 		stranger_main(shared);
 	for (int i = 0; i < 20000 && !__atomic_load_n(shared, __ATOMIC_ACQUIRE); i++)
 		usleep(1000);
-	ASSERT_NE(0, shared[0]);
-	shared[2] = self->qa->qp_num;
+	shared[2] = qp->qp_num;
 	for (int i = 0; i < 20000 && !__atomic_load_n(shared + 3, __ATOMIC_ACQUIRE); i++)
 		usleep(1000);
-	ASSERT_EQ(1, shared[3]);
 	p.to = *(volatile uint64_t *)(shared + 4);
 	p.key = shared[1];
-	ASSERT_EQ(0, rc_init(self->qa));
-	ASSERT_EQ(0, rc_rtr(self->qa, shared[0]));
-	ASSERT_EQ(0, rc_rts(self->qa, 10));
-	EXPECT_EQ(IBV_WC_RETRY_EXC_ERR, rc_do(&self->a, self->qa, &p));
+	if (shared[0] && shared[3] && !rc_init(qp) && !rc_rtr(qp, shared[0]) && !rc_rts(qp, 10))
+		ret = rc_do(rc, qp, &p);
 	kill(pid, SIGKILL);
-	EXPECT_EQ(pid, waitpid(pid, NULL, 0));
+	waitpid(pid, NULL, 0);
 	munmap((void *)shared, 4096);
+	return ret;
 }
 
-/* Two QPs that write to each other until they are killed. */
-static void killed_main(void)
+TEST_F(rc, X1_queues_of_another_user_do_not_exist)
 {
-	struct rc rc;
-	struct ibv_qp *q[2];
-	struct ibv_wc wc[8];
-
-	if (rc_open(&rc))
-		_exit(2);
-	q[0] = rc_qp(&rc);
-	q[1] = rc_qp(&rc);
-	if (!q[0] || !q[1] || rc_connect(q[0], q[1]->qp_num) || rc_connect(q[1], q[0]->qp_num))
-		_exit(3);
-	for (uint32_t i = 0;; i++) {
-		struct rc_post p = { .op = IBV_WR_RDMA_WRITE, .bytes = 32768,
-				     .to = (uintptr_t)rc.memory + RC_BYTES / 2,
-				     .key = rc.mr->rkey };
-
-		rc_post(&rc, q[i % 2], &p);
-		ibv_poll_cq(rc.cq, 8, wc);
-	}
-}
-
-TEST(X7_kill_at_any_moment)
-{
-	int status;
-
-	for (int i = 0; i < 30; i++) {
-		pid_t pid = fork();
-
-		if (!pid)
-			killed_main();
-		usleep(20000 + (useconds_t)i * 3000);
-		ASSERT_EQ(0, kill(pid, SIGKILL));
-		ASSERT_EQ(pid, waitpid(pid, &status, 0));
-		EXPECT_TRUE(WIFSIGNALED(status));
-	}
+	EXPECT_EQ(IBV_WC_RETRY_EXC_ERR, write_to_stranger(&self->a, self->qa, self->put));
+	EXPECT_EQ(0, set_peers("any"));
+	EXPECT_EQ(IBV_WC_SUCCESS, write_to_stranger(&self->b, self->qb, self->put));
+	EXPECT_EQ(EINVAL, set_peers("all"));
+	EXPECT_EQ(0, set_peers("user"));
 }
 
 TEST_F(rc, X3_of_the_file_only_the_doorbells_can_be_mapped)
