@@ -276,6 +276,32 @@ TEST_F(ud, X6_what_finds_no_room_is_lost)
 	EXPECT_EQ(IBV_QPS_RTS, rc_state(self->qb));
 }
 
+/* Whoever sets the limit again is told again. */
+TEST_F(ud, an_srq_tells_each_time_that_few_are_left)
+{
+	struct ud_to to = to_b(self, 64);
+	struct ibv_srq_attr attr = { .srq_limit = 2 };
+	struct ibv_async_event event;
+	struct pollfd fd = { .fd = self->b.verbs->async_fd, .events = POLLIN };
+	struct ibv_wc wc;
+
+	if (!self->srq)
+		SKIP(return, "no SRQ");
+	for (int round = 0; round < 3; round++) {
+		for (uint64_t i = 0; i < 2; i++)
+			ASSERT_EQ(0, post_recv(self, i, 0, 256));
+		ASSERT_EQ(0, ibv_modify_srq(self->srq, &attr, IBV_SRQ_LIMIT));
+		ASSERT_EQ(IBV_WC_SUCCESS, ud_do(&self->a, self->qa, &to));
+		ASSERT_EQ(1, poll(&fd, 1, 20000)) TH_LOG("round %d", round);
+		ASSERT_EQ(0, ibv_get_async_event(self->b.verbs, &event));
+		EXPECT_EQ(IBV_EVENT_SRQ_LIMIT_REACHED, event.event_type);
+		ibv_ack_async_event(&event);
+		ASSERT_EQ(IBV_WC_SUCCESS, ud_do(&self->a, self->qa, &to));
+		for (int i = 0; i < 2; i++)
+			ASSERT_EQ(IBV_WC_SUCCESS, rc_poll(&self->b, &wc, 20000));
+	}
+}
+
 TEST_F(ud, longer_than_the_mtu_is_an_error)
 {
 	struct ud_to to = to_b(self, 4097);

@@ -119,13 +119,15 @@ int gda_host_recv_datagram(struct gda_engine_qp *q, struct gda_engine_qp *peer,
 {
 	const int lies = -(int)GDA_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_DOORBELL);
 	struct gda_rq *rq = gda_host_rq(peer);
+	u32 taken;
 	int ret;
 
 	spin_lock(&rq->lock);
+	taken = rq->engine_rq.taken;
 	ret = gda_rq_datagram(q, peer, mems);
-	/* all else that is wrong is not the queue's */
+	/* all else that is wrong is not the queue's; an entry that is too short is taken, too */
 	if (rq->engine_rq.linked)
-		gda_srq_taken(rq, ret == lies ? ret : 0);
+		gda_srq_taken(rq, ret == lies ? ret : rq->engine_rq.taken != taken);
 	spin_unlock(&rq->lock);
 	return ret;
 }
