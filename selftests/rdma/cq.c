@@ -3,6 +3,8 @@
  * Completion queues of gda0 that change their size, by libibverbs and libmlx5 as they are: nothing
  * is lost, and nothing comes twice. rdma.mk runs it in the guest.
  */
+#include <arpa/inet.h>
+#include <infiniband/mlx5dv.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -220,6 +222,34 @@ TEST_F(cq, one_that_is_armed_stays_so)
 		ibv_ack_cq_events(cq, 1);
 		ASSERT_EQ(1, poll_all(self, 1));
 	}
+}
+
+/* An event is memory of the kernel until it is read: no index that is stored brings more of them. */
+TEST_F(cq, X6_a_consumer_that_reads_nothing_is_not_told_again)
+{
+	struct pollfd fd = { .fd = self->channel->fd, .events = POLLIN };
+	struct mlx5dv_cq dv = { 0 };
+	struct mlx5dv_obj obj = { .cq = { .in = self->cq, .out = &dv } };
+	struct ibv_cq *cq;
+	void *context;
+	int n;
+
+	ASSERT_EQ(0, mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ));
+	for (int i = 0; i < 8; i++)
+		ASSERT_EQ(0, post(self));
+	for (uint32_t i = 0; i < 300; i++) {
+		__atomic_store_n(((volatile uint32_t *)dv.dbrec) + 1, htonl(i % 3 + 1),
+				 __ATOMIC_RELEASE);
+		*(volatile uint64_t *)((uint8_t *)dv.cq_uar + 0x20) = 0;
+		usleep(1000);
+	}
+	for (n = 0; poll(&fd, 1, n ? 50 : 20000) == 1; n++) {
+		ASSERT_EQ(0, ibv_get_cq_event(self->channel, &cq, &context));
+		ibv_ack_cq_events(cq, 1);
+	}
+	EXPECT_LE(1, n);
+	EXPECT_GE(3, n);
+	EXPECT_EQ(8, poll_all(self, 8));
 }
 
 static int raw_resize(struct ibv_cq *cq, uint64_t entries, uint16_t bytes, uint32_t reserved)
