@@ -63,7 +63,8 @@ struct gda_engine_cq {
 	u64 reached;		/* collapsed: 1 more than the slot that its entry is of */
 	const __be32 *consumer;	/* user's consumer index record (ring), or NULL */
 	u32 moves;		/* entries of gda_dialect_ops.move, written... */
-	u32 moved_at;		/* ... while the consumer's index was this */
+	u32 moved_at;		/* ... while the consumer's index was this; the last one... */
+	u64 moved;		/* ... when @producer was this */
 };
 
 enum gda_completion_kind {

@@ -113,11 +113,17 @@ static u32 gda_mlx5_cq_consumer(const struct gda_engine_cq *cq)
 	return gda_be32_to_cpu(smp_load_acquire(cq->consumer));
 }
 
+/* Is @consumer the index that was there at the last move? It comes again each 2^24 entries. */
+static bool gda_mlx5_cq_moved_at(const struct gda_engine_cq *cq, u32 consumer)
+{
+	return cq->moves && consumer == cq->moved_at && cq->producer - cq->moved <= cq->depth;
+}
+
 /* Entries that the consumer has not read, where @consumer is its index. */
 static noinline u32 gda_mlx5_cq_unread(const struct gda_engine_cq *cq, u32 consumer)
 {
 	/* it has read those of its moves as well, and says so when it polls again */
-	if (cq->moves && consumer == cq->moved_at)
+	if (gda_mlx5_cq_moved_at(cq, consumer))
 		consumer += cq->moves;
 	return ((u32)cq->producer - consumer) & 0xffffff;
 }
@@ -230,8 +236,9 @@ bool gda_mlx5_move(struct gda_engine_cq *cq, void *entries, u32 depth)
 		return false;
 	cqe += (cq->producer & (cq->depth - 1)) << cq->wide;
 	gda_mlx5_store(cq, &none, cqe, GDA_MLX5_CQE_MOVED, 0, 0, 0);
-	cq->moves = consumer == cq->moved_at ? cq->moves + 1 : 1;
+	cq->moves = gda_mlx5_cq_moved_at(cq, consumer) ? cq->moves + 1 : 1;
 	cq->moved_at = consumer;
+	cq->moved = cq->producer;
 	cq->entries = entries;
 	WRITE_ONCE(cq->depth, depth);
 	return true;

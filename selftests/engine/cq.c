@@ -485,4 +485,32 @@ TEST(wide_entries)
 	th_qp_free(qp);
 }
 
+/*
+ * A consumer that was told of a move counts on from there when it polls. Its index in 24 bits comes
+ * again, and is no sign of the move then.
+ */
+TEST(a_move_is_forgotten_after_a_lap)
+{
+	struct th_dev dev = { 0 };
+	struct th_qp *qp = th_qp_new(&dev, &dev, 4, 4);
+	const struct gda_completion c = { .kind = GDA_COMPLETION_DONE };
+	u8 *entries = th_alloc(64, 4 * GDA_MLX5_SLOT_BYTES);
+
+	ASSERT_TRUE(gda_dialect_mlx5.move(&qp->cq, entries, 4));
+	for (int i = 0; i < 4; i++)
+		EXPECT_TRUE(gda_dialect_mlx5.finish(&qp->cq, &c));
+	/* the entry of the move counts as read, and four are not */
+	EXPECT_FALSE(gda_dialect_mlx5.finish(&qp->cq, &c));
+	/* all were read, and many more: the index is that of the move again */
+	qp->cq.failed = false;
+	qp->cq.producer = 1U << 24;
+	for (int i = 0; i < 4; i++)
+		EXPECT_TRUE(gda_dialect_mlx5.finish(&qp->cq, &c));
+	EXPECT_FALSE(gda_dialect_mlx5.finish(&qp->cq, &c));
+	qp->cq.failed = false;
+	EXPECT_FALSE(gda_dialect_mlx5.move(&qp->cq, entries, 4));
+	free(entries);
+	th_qp_free(qp);
+}
+
 TEST_HARNESS_MAIN
