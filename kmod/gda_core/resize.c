@@ -55,6 +55,9 @@ static int gda_resize_switch(struct gda_cq *cq, struct gda_umem *umem,
 					    attr->depth);
 	if (moved)
 		gda_arm_moved(cq);
+	/* it counts as an entry */
+	if (moved && cq->awaited)
+		gda_wait_pushed(cq);
 	spin_unlock(&cq->lock);
 	if (!moved)
 		gda_umem_remove(umem);

@@ -36,6 +36,8 @@ int gda_rdma_query_device(struct ib_device *ib, struct ib_device_attr *attr,
 		.max_srq = limits->max_qp,
 		.max_srq_wr = GDA_RDMA_RECVS - 1,
 		.max_srq_sge = GDA_RDMA_RECV_BYTES / GDA_RDMA_SEGMENT_BYTES - 1,
+		/* they are libmlx5's own */
+		.max_ah = INT_MAX,
 		.max_pkeys = 1,
 		.local_ca_ack_delay = 16,
 	};
