@@ -181,24 +181,27 @@ TEST_F(stores, E3_every_store_rings)
 	/* the bytes that some ways leave out */
 	ASSERT_OK(t_run(qp, &nop, NULL));
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		bool served = !ways[i].decoded;
 		uint64_t before, woken, index;
 
-		ASSERT_TRUE(t_nl_asleep(&self->nl, self->id));
-		/* posts that come soon one after the other have the worker poll */
-		usleep(2000);
-		before = visits(self);
-		woken = wakeups(self);
-		index = post_by(qp, &nop, &ways[i]);
-		ASSERT_OK(t_wait(qp, index, NULL)) TH_LOG("%s", ways[i].name);
-		EXPECT_EQ(before + ways[i].decoded, visits(self)) TH_LOG("%s", ways[i].name);
-		if (ways[i].decoded) {
-			EXPECT_EQ(woken, wakeups(self)) {
+		/* where the worker happens to look, it serves the queue: that says nothing of the store */
+		for (int tries = 0; tries < 5 && (!served || !tries); tries++) {
+			ASSERT_TRUE(t_nl_asleep(&self->nl, self->id));
+			/* posts that come soon one after the other have the worker poll */
+			usleep(2000);
+			before = visits(self);
+			woken = wakeups(self);
+			index = post_by(qp, &nop, &ways[i]);
+			ASSERT_OK(t_wait(qp, index, NULL)) TH_LOG("%s", ways[i].name);
+			EXPECT_EQ(gda_mlx5_doorbell(qp->next, qp->qpc.qpn), *qp->db) {
 				TH_LOG("%s", ways[i].name);
 			}
+			if (ways[i].decoded)
+				served = visits(self) == before + 1 && wakeups(self) == woken;
+			else
+				served = visits(self) == before;
 		}
-		EXPECT_EQ(gda_mlx5_doorbell(qp->next, qp->qpc.qpn), *qp->db) {
-			TH_LOG("%s", ways[i].name);
-		}
+		EXPECT_TRUE(served) TH_LOG("%s", ways[i].name);
 	}
 }
 
