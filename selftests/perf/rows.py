@@ -47,7 +47,7 @@ def test(name):
 
 def perf(*args):
     return subprocess.run([PERF, *args], capture_output=True, text=True, check=False,
-                          timeout=60 * SLOW)
+                          timeout=180 * SLOW)
 
 
 def key(row):
