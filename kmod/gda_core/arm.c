@@ -59,14 +59,14 @@ static void gda_arm_read(struct gda_cq *cq)
 	cq->armed = engine_cq->dialect->arm(engine_cq, word, &read);
 	fired = cq->armed & GDA_CQ_ARM ? engine_cq->producer : arm->solicited;
 	/*
-	 * a consumer that reads nothing is told nothing twice: events are memory of the kernel. Its
-	 * index only grows, whatever is stored
+	 * a consumer that reads nothing is told nothing twice, whichever way it arms: events are
+	 * memory of the kernel. Its index only grows, whatever is stored
 	 */
 	read = clamp(read, engine_cq->producer - min_t(u64, engine_cq->producer, engine_cq->depth),
 		     engine_cq->producer);
-	if (fired <= read || (fired == arm->told && read <= arm->told_read))
+	if (fired <= read || (fired <= arm->told && read <= arm->told_read))
 		return;
-	arm->told = fired;
+	arm->told = max(arm->told, fired);
 	arm->told_read = max(arm->told_read, read);
 	gda_event_note(cq);
 }

@@ -21,7 +21,7 @@ FIXTURE(cq)
 	struct ibv_cq *cq, *other;
 	struct ibv_qp *qp, *peer;
 	uint64_t posted, polled;
-	int stop, resized;
+	int stop, resized, flags;
 };
 
 FIXTURE_VARIANT(cq)
@@ -78,7 +78,7 @@ static int post(struct _test_data_cq *self)
 			       .lkey = self->rc.mr->lkey };
 	struct ibv_send_wr wr = {
 		.wr_id = self->posted, .sg_list = &sge, .num_sge = 1,
-		.opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED,
+		.opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED | (unsigned int)self->flags,
 		.wr.rdma = { (uintptr_t)self->rc.memory + 4096, self->rc.mr->rkey },
 	};
 	struct ibv_send_wr *bad;
@@ -235,11 +235,13 @@ TEST_F(cq, X6_a_consumer_that_reads_nothing_is_not_told_again)
 	int n;
 
 	ASSERT_EQ(0, mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ));
-	for (int i = 0; i < 8; i++)
+	/* the first four are solicited: arming for those, and for all, takes turns below */
+	self->flags = IBV_SEND_SOLICITED;
+	for (int i = 0; i < 8; i++, self->flags = i < 4 ? IBV_SEND_SOLICITED : 0)
 		ASSERT_EQ(0, post(self));
 	for (uint32_t i = 0; i < 300; i++) {
-		__atomic_store_n(((volatile uint32_t *)dv.dbrec) + 1, htonl(i % 3 + 1),
-				 __ATOMIC_RELEASE);
+		__atomic_store_n(((volatile uint32_t *)dv.dbrec) + 1,
+				 htonl((i % 3 + 1) | (i % 2 ? 1U << 24 : 0)), __ATOMIC_RELEASE);
 		*(volatile uint64_t *)((uint8_t *)dv.cq_uar + 0x20) = 0;
 		usleep(1000);
 	}
