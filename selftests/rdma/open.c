@@ -142,14 +142,8 @@ TEST_F_TIMEOUT(killed, X7_killed_while_a_context_is_opened, 3600)
 	struct rc rc;
 
 	for (int i = 0; i < n; i++) {
-		pid_t pid = fork();
-
-		if (!pid)
-			opens_main();
-		usleep(1000 + (useconds_t)i % 100 * 500 + (useconds_t)i);
-		ASSERT_EQ(0, kill(pid, SIGKILL));
-		ASSERT_EQ(pid, waitpid(pid, &self->status, 0));
-		ASSERT_TRUE(WIFSIGNALED(self->status));
+		self->status = rc_killed(opens_main, 1000 + (useconds_t)i % 100 * 500 + (useconds_t)i);
+		ASSERT_EQ(SIGKILL, self->status);
 	}
 	ASSERT_EQ(0, rc_open(&rc));
 	EXPECT_EQ(0, rc_close(&rc));
@@ -183,14 +177,8 @@ TEST_F_TIMEOUT(killed, X7_kill_at_any_moment, 3600)
 	int n = (int)rc_stressed(30);
 
 	for (int i = 0; i < n; i++) {
-		pid_t pid = fork();
-
-		if (!pid)
-			killed_main();
-		usleep(20000 + (useconds_t)i % 30 * 3000 + (useconds_t)i);
-		ASSERT_EQ(0, kill(pid, SIGKILL));
-		ASSERT_EQ(pid, waitpid(pid, &self->status, 0));
-		ASSERT_TRUE(WIFSIGNALED(self->status));
+		self->status = rc_killed(killed_main, 20000 + (useconds_t)i % 30 * 3000 + (useconds_t)i);
+		ASSERT_EQ(SIGKILL, self->status);
 	}
 }
 

@@ -11,10 +11,12 @@
 #include <infiniband/verbs.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/mlx5-abi.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -85,6 +87,18 @@ static inline uint32_t rc_stressed(uint32_t n)
 	double times = s ? atof(s) : 1;
 
 	return times > 1 ? n * (uint32_t)times : n;
+}
+
+/* Kill a process that does @main after @us. Return: its status, or -1. */
+static inline int rc_killed(void (*main)(void), useconds_t us)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		main();
+	usleep(us);
+	return kill(pid, SIGKILL) || waitpid(pid, &status, 0) != pid ? -1 : status;
 }
 
 /* "unbind" takes the device away, and "bind" brings it back. */
