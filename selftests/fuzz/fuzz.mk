@@ -23,13 +23,13 @@ FUZZ_LIB_uapi	:= $(BUILD)/selftests/inproc/asan/libgda.a
 FUZZ_LIB_keys	:= $(FUZZ_LIB_uapi)
 FUZZ_LIB_cm	:= $(FUZZ_LIB_uapi)
 # Included by its target, to be called from within.
-FUZZ_WITHIN	:= lib/device/verbs/cm.c
+FUZZ_WITHIN_cm	:= lib/device/verbs/cm.c
 FUZZ_RUNS	?= 1000000
 
 TEST_NATIVE	+= $(FUZZ_TARGETS:%=$(FUZZ_OUT)/replay-%)
 
 # Long, by `make soak`: a million inputs times $STRESS (10), with libFuzzer and the sanitizers.
-SOAK_NATIVE	+= $(if $(VERBS),$(FUZZ_OUT)/soak-cm)
+SOAK_NATIVE	+= $(FUZZ_TARGETS:%=$(FUZZ_OUT)/soak-%)
 
 $(FUZZ_OUT)/soak-%: selftests/fuzz/soak.sh $(FUZZ_OUT)/% $(FUZZ_OUT)/corpus/%.unpacked
 	@printf '#!/bin/sh\nexec selftests/fuzz/soak.sh $* $(FUZZ_OUT)\n' >$@ && chmod +x $@
@@ -37,23 +37,23 @@ $(FUZZ_OUT)/soak-%: selftests/fuzz/soak.sh $(FUZZ_OUT)/% $(FUZZ_OUT)/corpus/%.un
 define FUZZ_TARGET
 $(FUZZ_OUT)/$1.bin: selftests/fuzz/$1.c selftests/fuzz/replay.c $$(FUZZ_LIB_$1) $$(FUZZ_HEADERS)
 	@mkdir -p $$(@D)
-	$$(CC) $$(FUZZ_FLAGS) $$(FUZZ_SANITIZE) -o $$@ $$(filter-out $(FUZZ_WITHIN),$$(filter %.c,$$^)) $$(FUZZ_LIB_$1)
+	$$(CC) $$(FUZZ_FLAGS) $$(FUZZ_SANITIZE) -o $$@ $$(filter-out $(FUZZ_WITHIN_$1),$$(filter %.c,$$^)) $$(FUZZ_LIB_$1)
 
 $(FUZZ_OUT)/replay-$1: $(FUZZ_OUT)/$1.bin $(FUZZ_OUT)/corpus/$1.unpacked
 	@printf '#!/bin/sh\nexec $$< $(FUZZ_OUT)/corpus/$1\n' >$$@ && chmod +x $$@
 
 $(FUZZ_OUT)/$1: selftests/fuzz/$1.c $$(FUZZ_SRC_$1) $$(FUZZ_FROM_$1) $$(FUZZ_HEADERS)
 	@mkdir -p $$(@D)
-	clang $$(FUZZ_FLAGS) $$(LIB_CPPFLAGS) $$(HAVE_pmix) $$(FUZZ_SANITIZE) -fsanitize=fuzzer -o $$@ $$(filter-out $$(FUZZ_WITHIN),$$(filter %.c,$$^))
+	clang $$(FUZZ_FLAGS) $$(LIB_CPPFLAGS) $$(HAVE_pmix) $$(FUZZ_SANITIZE) -fsanitize=fuzzer -o $$@ $$(filter-out $(FUZZ_WITHIN_$1),$$(filter %.c,$$^))
 endef
 
-$(FUZZ_OUT)/cm.bin $(FUZZ_OUT)/cm: $(FUZZ_WITHIN)
+$(FUZZ_OUT)/cm.bin $(FUZZ_OUT)/cm: $(FUZZ_WITHIN_cm)
 
 # The library is built by clang, too, so that libFuzzer sees which way it went.
 FUZZ_FROM_uapi	= $(LIB_SRC) $(INPROC_SRC) $(COMM_SRC) $(SHMEM_SRC) $(GIN_SRC) $(ASYNC_SRC) $(DPA_SRC)
 FUZZ_FROM_keys	= $(FUZZ_FROM_uapi)
 # The target includes that one.
-FUZZ_FROM_cm	= $(filter-out lib/device/verbs/cm.c,$(FUZZ_FROM_uapi))
+FUZZ_FROM_cm	= $(filter-out $(FUZZ_WITHIN_cm),$(FUZZ_FROM_uapi))
 $(foreach t,$(FUZZ_TARGETS),$(eval $(call FUZZ_TARGET,$t)))
 $(addprefix $(FUZZ_OUT)/,uapi keys cm): $(OPTIONAL_OUT)/pmix $(OPTIONAL_OUT)/verbs
 
@@ -84,7 +84,7 @@ endef
 $(foreach t,$(FUZZ_TARGETS) guest,$(eval $(call FUZZ_CORPUS,$t)))
 
 .PHONY: fuzz
-fuzz: $(foreach t,$(FUZZ_TARGETS),$(FUZZ_OUT)/$t $(FUZZ_OUT)/corpus/$t.unpacked) ## test: fuzz the engine and the requests; FUZZ_RUNS=N, FUZZ="decode uapi"
+fuzz: $(foreach t,$(or $(FUZZ),$(FUZZ_TARGETS)),$(FUZZ_OUT)/$t $(FUZZ_OUT)/corpus/$t.unpacked) ## test: fuzz the engine and the requests; FUZZ_RUNS=N, FUZZ="decode uapi"
 	@for t in $(or $(FUZZ),$(FUZZ_TARGETS)); do mkdir -p $(FUZZ_OUT)/found/$$t && \
 		$(FUZZ_OUT)/$$t -runs=$(FUZZ_RUNS) -max_len=1024 -print_final_stats=1 -verbosity=0 \
 		-artifact_prefix=$(FUZZ_OUT)/found/$$t- $(FUZZ_OUT)/found/$$t \
