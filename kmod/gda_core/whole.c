@@ -83,7 +83,10 @@ static int gda_umem_cut(struct gda_umem_whole *whole, struct gda_umem *umem, u64
 	return ret;
 }
 
-/* As gda_umem_get_user(), of a umem whose ->obj is in a context. */
+/*
+ * As gda_umem_get_user(), of a umem whose ->obj is in a context. The creation of a whole that is not
+ * named may still fail, and with a part it could not be undone.
+ */
 int gda_umem_get_part(struct gda_umem *umem, u32 handle, u64 offset, u32 length, u32 align)
 {
 	struct gda_ctx *ctx = umem->obj->ctx;
@@ -93,7 +96,7 @@ int gda_umem_get_part(struct gda_umem *umem, u32 handle, u64 offset, u32 length,
 	if (ret)
 		return ret;
 	whole = gda_umem_whole_find(ctx, handle);
-	ret = whole ? gda_umem_cut(whole, umem, offset, length, align) : -ENOENT;
+	ret = whole && whole->obj.named ? gda_umem_cut(whole, umem, offset, length, align) : -ENOENT;
 	gda_ctx_unlock(ctx);
 	return ret;
 }

@@ -238,8 +238,10 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bun
 	cmd.obj->ctx = cmd.ctx;
 	cmd.obj->creation = MLX5_GET(general_obj_in_cmd_hdr, cmd.in, opcode);
 	uobj->object = cmd.obj;
-	/* what was created and could not be told is destroyed with the context */
+	/* what was created and could not be told is destroyed when this returns */
 	uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE);
+	if (!ret && cmd.obj->name)
+		cmd.obj->name(cmd.obj);
 	return ret;
 }
 

@@ -70,12 +70,14 @@ enum gda_devx_reason {
  * @ctx: its context
  * @creation: opcode of the command
  * @number: by which commands name it
+ * @name: or NULL; its creation cannot fail any more, so from now on others may need it
  * @destroy: destroy and free it. 0; -EBUSY another needs it
  */
 struct gda_devx_obj {
 	struct gda_rdma_ctx *ctx;
 	u16 creation;
 	u32 number;
+	void (*name)(struct gda_devx_obj *obj);
 	int (*destroy)(struct gda_devx_obj *obj);
 };
 

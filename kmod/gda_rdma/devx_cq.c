@@ -11,6 +11,11 @@ struct gda_devx_cq {
 	u32 handle;
 };
 
+static void gda_devx_name_cq(struct gda_devx_obj *obj)
+{
+	gda_client_name(obj->ctx->ctx, container_of(obj, struct gda_devx_cq, obj)->handle);
+}
+
 static int gda_devx_destroy_cq(struct gda_devx_obj *obj)
 {
 	struct gda_devx_cq *cq = container_of(obj, struct gda_devx_cq, obj);
@@ -72,8 +77,7 @@ int gda_devx_create_cq(struct gda_devx_cmd *cmd)
 		return ret;
 	}
 	cq->handle = ret;
-	/* it lives with its uobject, whether the program is told of it or not */
-	gda_client_name(cmd->ctx->ctx, cq->handle);
+	cq->obj.name = gda_devx_name_cq;
 	cq->obj.destroy = gda_devx_destroy_cq;
 	MLX5_SET(create_cq_out, cmd->out, cqn, cq->obj.number);
 	cmd->obj = &cq->obj;

@@ -19,6 +19,7 @@
 /* Bits of InfiniBand's fields. */
 #define GDA_RDMA_TIMEOUT_MAX	31U
 #define GDA_RDMA_RETRY_MAX	7U
+#define GDA_RDMA_QPN_MAX	0xffffffU
 
 /* Attributes that modify sets and query tells. */
 static void gda_rdma_qp_keep(struct gda_rdma_qp *qp, const struct ib_qp_attr *attr, int mask)
@@ -37,8 +38,11 @@ static void gda_rdma_qp_keep(struct gda_rdma_qp *qp, const struct ib_qp_attr *at
 		to->pkey_index = attr->pkey_index;
 	if (mask & IB_QP_PORT)
 		to->port_num = attr->port_num;
-	if (mask & IB_QP_AV)
+	if (mask & IB_QP_AV) {
 		to->ah_attr = attr->ah_attr;
+		/* the caller's reference, which ends with the call */
+		to->ah_attr.grh.sgid_attr = NULL;
+	}
 	if (mask & IB_QP_PATH_MTU)
 		to->path_mtu = attr->path_mtu;
 	if (mask & IB_QP_TIMEOUT)
@@ -231,8 +235,12 @@ static void gda_rdma_qp_enter(struct gda_rdma_qp *qp, enum ib_qp_state state)
 }
 
 /* uverbs hands on what the program says. */
-static bool gda_rdma_times_ok(const struct ib_qp_attr *attr, int mask)
+static bool gda_rdma_numbers_ok(const struct ib_qp_attr *attr, int mask)
 {
+	if (mask & IB_QP_PATH_MTU && ib_mtu_enum_to_int(attr->path_mtu) < 0)
+		return false;
+	if (mask & IB_QP_DEST_QPN && attr->dest_qp_num > GDA_RDMA_QPN_MAX)
+		return false;
 	return !(mask & IB_QP_MIN_RNR_TIMER && attr->min_rnr_timer > GDA_MAX_MIN_RNR_TIMER) &&
 	       !(mask & IB_QP_TIMEOUT && attr->timeout > GDA_RDMA_TIMEOUT_MAX) &&
 	       !(mask & IB_QP_RETRY_CNT && attr->retry_cnt > GDA_RDMA_RETRY_MAX) &&
@@ -254,7 +262,7 @@ static int gda_rdma_modify_locked(struct gda_rdma_qp *qp, struct ib_qp_attr *att
 		return -EINVAL;
 	if (mask & IB_QP_PKEY_INDEX && attr->pkey_index)
 		return -EINVAL;
-	if (!gda_rdma_times_ok(attr, mask))
+	if (!gda_rdma_numbers_ok(attr, mask))
 		return -EINVAL;
 	gda_rdma_qp_keep(qp, attr, mask);
 	if (mask & (IB_QP_MIN_RNR_TIMER | IB_QP_RNR_RETRY))

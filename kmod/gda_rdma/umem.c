@@ -62,7 +62,10 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_UMEM_REG)(struct uverbs_attr_bundl
 	number = ret;
 	uobj->object = (void *)(unsigned long)number;
 	uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE);
-	return uverbs_copy_to(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, &number, sizeof(number));
+	ret = uverbs_copy_to(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, &number, sizeof(number));
+	if (!ret)
+		gda_client_name(ctx->ctx, number);
+	return ret;
 }
 
 static int gda_umem_cleanup(struct ib_uobject *uobj, enum rdma_remove_reason why,

@@ -4,11 +4,15 @@
  * DOCA do, and what is refused. rdma.mk runs it in the guest. GDA_STRESS=10 is 10^6 writes.
  */
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/rdma_user_ioctl.h>
 
 #include <gda_test/ioctl.h>
 
@@ -254,6 +258,98 @@ TEST_F(devx, X5_umems_that_cannot_be_are_refused)
 	EXPECT_EQ(EINVAL, errno);
 	EXPECT_EQ(NULL, mlx5dv_devx_umem_reg(verbs, self->pair.rc.memory, 4096, 1U << 30));
 	munmap(hollow, 8192);
+}
+
+/* MLX5_IB_METHOD_DEVX_UMEM_REG, which is to store the umem's number at @out. Return: as ioctl(). */
+static int umem_reg_at(struct ibv_context *verbs, void *memory, void *out)
+{
+	struct {
+		struct ib_uverbs_ioctl_hdr hdr;
+		struct ib_uverbs_attr attrs[4];
+	} cmd = {
+		.hdr = {
+			.length = sizeof(cmd), .object_id = MLX5_IB_OBJECT_DEVX_UMEM,
+			.method_id = MLX5_IB_METHOD_DEVX_UMEM_REG, .num_attrs = 4,
+			.driver_id = RDMA_DRIVER_MLX5,
+		},
+		.attrs = {
+			{ .attr_id = MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE, .flags = UVERBS_ATTR_F_MANDATORY },
+			{ .attr_id = MLX5_IB_ATTR_DEVX_UMEM_REG_ADDR, .flags = UVERBS_ATTR_F_MANDATORY,
+			  .len = 8, .data = (uintptr_t)memory },
+			{ .attr_id = MLX5_IB_ATTR_DEVX_UMEM_REG_LEN, .flags = UVERBS_ATTR_F_MANDATORY,
+			  .len = 8, .data = 4096 },
+			{ .attr_id = MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, .flags = UVERBS_ATTR_F_MANDATORY,
+			  .len = 4, .data = (uintptr_t)out },
+		},
+	};
+
+	return ioctl(verbs->cmd_fd, RDMA_VERBS_IOCTL, &cmd);
+}
+
+#define UNTOLD	3000
+
+/* What umem_reg_at() does not return, as its number cannot be stored. */
+struct untold {
+	struct devx_ep *ep;
+	uint8_t *memory;
+	bool over;
+	int registered;
+};
+
+static void *untold_umems(void *arg)
+{
+	void *sealed = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct untold *u = arg;
+
+	for (uint32_t i = 0; i < rc_stressed(UNTOLD); i++)
+		if (!umem_reg_at(u->ep->verbs, u->memory, sealed) || errno != EFAULT)
+			u->registered++;
+	__atomic_store_n(&u->over, true, __ATOMIC_RELEASE);
+	munmap(sealed, 4096);
+	return NULL;
+}
+
+/*
+ * A umem whose creation fails when its number is told: a thread that guesses the number makes no
+ * queue of it, which would keep it from going, and the kernel would warn of that.
+ */
+TEST_F(devx, X5_a_umem_that_is_not_told_serves_no_queue)
+{
+	struct devx_ep ep = self->pair.a;
+	struct devx_shape shape = self->pair.shape;
+	struct untold u = { .ep = &ep };
+	struct mlx5dv_devx_umem *next;
+	struct mlx5dv_devx_obj *cq;
+	uint8_t in[DEVX_LONG];
+	uint32_t number, guess;
+	int made = 0;
+	pthread_t thread;
+
+	shape.one_umem = false;
+	ASSERT_EQ(0, devx_umems(&ep, &shape));
+	u.memory = ep.sq;
+	ASSERT_EQ(0, umem_reg_at(ep.verbs, u.memory, &number));
+	/* the lowest that is free */
+	next = mlx5dv_devx_umem_reg(ep.verbs, ep.sq, 4096, 1);
+	ASSERT_NE(NULL, next);
+	guess = next->umem_id;
+	ASSERT_EQ(0, mlx5dv_devx_umem_dereg(next));
+	devx_cq_command(&ep, ep.uar->page_id, in);
+	devx_set(in, 0x2c0, 32, guess);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, untold_umems, &u));
+	while (!__atomic_load_n(&u.over, __ATOMIC_ACQUIRE)) {
+		cq = devx_create(&ep, in, &number);
+		if (!cq)
+			continue;
+		made++;
+		mlx5dv_devx_obj_destroy(cq);
+	}
+	pthread_join(thread, NULL);
+	EXPECT_EQ(0, made);
+	EXPECT_EQ(0, u.registered);
+	for (int i = 0; i < 4; i++)
+		EXPECT_EQ(0, mlx5dv_devx_umem_dereg(ep.umem[i]));
+	free(ep.memory);
 }
 
 /* Offsets of a queue and of its record: beyond the umem, its end, not aligned, in use. */

@@ -355,6 +355,20 @@ TEST_F(rc, times_and_counts_beyond_their_fields_are_refused)
 				  IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
 				  IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER));
 	}
+	for (int i = 0; i < 3; i++) {
+		struct ibv_qp_attr attr = {
+			.qp_state = IBV_QPS_RTR,
+			.path_mtu = i == 0 ? 0 : i == 1 ? IBV_MTU_4096 + 1 : IBV_MTU_4096,
+			.dest_qp_num = i == 2 ? 1U << 24 : self->qb->qp_num,
+			.max_dest_rd_atomic = 1, .min_rnr_timer = 12,
+			.ah_attr = { .dlid = 1, .port_num = 1 },
+		};
+
+		EXPECT_EQ(EINVAL, ibv_modify_qp(self->qa, &attr, IBV_QP_STATE | IBV_QP_AV |
+				  IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+				  IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER))
+			TH_LOG("case %d", i);
+	}
 	ASSERT_EQ(0, rc_rtr(self->qa, self->qb->qp_num));
 	EXPECT_EQ(EINVAL, rc_rts(self->qa, 32));
 	EXPECT_EQ(0, rc_rts(self->qa, 31));

@@ -276,7 +276,7 @@ int gda_client_srq_find(struct gda_ctx *ctx, u32 number);
 /**
  * gda_client_name - from now on the object can be found by its number
  * @ctx: its context
- * @handle: of a CQ or a shared receive queue
+ * @handle: of a CQ, a shared receive queue, or a umem, which is found by its handle
  *
  * Its creation cannot fail any more: who finds it makes it one that cannot be destroyed.
  */
