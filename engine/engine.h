@@ -88,10 +88,11 @@ struct gda_completion {
 	u32 qpn;
 	u32 byte_cnt;
 	u64 uidx_imm;		/* user index of the QP << 32 | immediate */
-	u32 source;		/* of a datagram: number of the QP that sent it */
-	u16 lid;		/* ... of its port */
+	u32 source;		/* of a datagram: number of the QP that sent it... */
+	u16 lid;		/* ... of its port; or where that QP is, as gda_target.back */
 	u8 sl;			/* ... its service level */
 	bool global;		/* ... it has a global header */
+	u64 id;			/* gda_target.id, if the dialect echoes it */
 };
 
 /* Is it of the owner's making, and not of a peer's? The CQ fails if it finds no room. */
@@ -456,6 +457,18 @@ bool gda_host_recv_flush(struct gda_engine_qp *q);
  * and is ready for datagrams of @q, or @q is not to know.
  */
 struct gda_engine_qp *gda_host_datagram(const struct gda_engine_qp *q);
+
+/**
+ * gda_host_target - find who responds to a request that names its responder
+ * @q: the visited queue; q->work.target says for whom it is, and its @back is filled in
+ * @peer: out: the queue, which lives for the length of the visit
+ *
+ * Return: success; or GDA_CAUSE_PEER with one of the classes GDA_CLASS_LOCAL: the handle names nobody;
+ * GDA_CLASS_REMOTE_OP: whom it names holds no handle of this queue's owner; GDA_CLASS_INVALID_REQUEST:
+ * there is no such queue; GDA_CLASS_RETRY: it is gone, or in error. Or GDA_CLASS_REMOTE_ACCESS with
+ * GDA_CAUSE_KEY: it has another key.
+ */
+struct gda_status gda_host_target(struct gda_engine_qp *q, struct gda_engine_qp **peer);
 
 /**
  * gda_host_recv_datagram - gda_rq_datagram() under the lock of @peer->rq

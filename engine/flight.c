@@ -189,7 +189,7 @@ static void gda_flight_leave(struct gda_flight *f, struct gda_flight_request *r)
 	} else if (likely(!r->status.class)) {
 		if (!f->works)
 			WRITE_ONCE(q->bytes, q->bytes + r->len);
-		gda_engine_succeed(q, r->index);
+		gda_engine_succeed(q, r->index, q->dialect);
 	} else if (r->status.class == GDA_CLASS_FLUSH) {
 		gda_engine_die(q, r->index, gda_flight_explain(f));
 	} else {

@@ -170,16 +170,17 @@ static int gda_order_step(struct gda_order *o, u32 at, struct gda_exec_scope *sc
 {
 	struct gda_order_slot *s = &o->slots[o->waiting[at]];
 	struct gda_engine_qp *q = o->q;
-	int ret;
+	int ret = 0;
 
 	gda_work_copy(&q->work, gda_order_work(o, at));
 	q->done = s->done;
 	q->busy = s->busy;
 	q->rnr_tries = s->rnr_tries;
 	if (q->dialect->route)
-		gda_exec_route(q->dialect->route(q), scope);
+		ret = gda_engine_route(q, scope, q->dialect);
 	WRITE_ONCE(o->stepping, at);
-	ret = gda_exec(q, scope);
+	if (!ret)
+		ret = gda_exec(q, scope);
 	if (ret < 0 && q->dialect->unreliable)
 		ret = gda_engine_lose(q, ret);
 	WRITE_ONCE(o->stepping, GDA_ORDER_NONE);

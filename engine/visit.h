@@ -131,8 +131,9 @@ static __always_inline void gda_engine_complete(struct gda_engine_qp *q)
 		gda_engine_push(q);
 }
 
-/* q->work, which begins at slot @index, is done. */
-static __always_inline void gda_engine_succeed(struct gda_engine_qp *q, u64 index)
+/* q->work, which begins at slot @index, is done. @ops is the queue's dialect. */
+static __always_inline void gda_engine_succeed(struct gda_engine_qp *q, u64 index,
+					       const struct gda_dialect_ops *ops)
 {
 	const struct gda_work *w = &q->work;
 
@@ -147,6 +148,8 @@ static __always_inline void gda_engine_succeed(struct gda_engine_qp *q, u64 inde
 		q->last.wr_opcode = w->opcode;
 		q->last.index = index;
 		q->last.byte_cnt = w->remote.len;
+		if (ops->echo)
+			q->last.id = w->target.id;
 		gda_engine_complete(q);
 	}
 }
@@ -157,13 +160,26 @@ static __always_inline void gda_engine_advance(struct gda_engine_qp *q)
 	WRITE_ONCE(q->ci, q->ci + q->work.slots);
 }
 
+/* Find who responds to q->work. Return: 0 or -GDA_STATUS(). */
+static __always_inline int gda_engine_route(struct gda_engine_qp *q, struct gda_exec_scope *scope,
+					    const struct gda_dialect_ops *ops)
+{
+	struct gda_engine_qp *peer = NULL;
+	struct gda_status st = ops->route(q, &peer);
+
+	if (unlikely(st.class))
+		return -(int)GDA_STATUS(st.class, st.cause);
+	gda_exec_route(peer, scope);
+	return 0;
+}
+
 /* Begin or resume the work request at ci. */
 static __always_inline void gda_engine_step(struct gda_engine_qp *q,
 					    struct gda_exec_scope *scope,
 					    const struct gda_dialect_ops *ops)
 {
 	struct gda_status st;
-	int ret;
+	int ret = 0;
 
 	if (likely(!q->busy)) {
 		st = ops->decode(q, (u32)(q->pi - q->ci), &q->work);
@@ -175,12 +191,13 @@ static __always_inline void gda_engine_step(struct gda_engine_qp *q,
 		}
 	}
 	if (ops->route)
-		gda_exec_route(ops->route(q), scope);
-	ret = gda_exec(q, scope);
+		ret = gda_engine_route(q, scope, ops);
+	if (likely(!ret))
+		ret = gda_exec(q, scope);
 	if (ops->unreliable && ret < 0)
 		ret = gda_engine_lose(q, ret);
 	if (likely(ret > 0)) {
-		gda_engine_succeed(q, q->ci);
+		gda_engine_succeed(q, q->ci, ops);
 		gda_engine_advance(q);
 	} else if (ret < 0) {
 		gda_recv_drop(q);

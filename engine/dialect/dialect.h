@@ -55,8 +55,10 @@ struct gda_ring_scan {
  * @decode: copy the entry at q->ci out of the queue and decode it. @avail slots are
  *	published, at least 1. On failure work->slots (1 to @avail) and work->opcode are
  *	still valid, for the error completion
- * @route: find the queue that responds to q->work, or NULL if it is gone. A dialect whose
- *	queues are connected has no @route: gda_engine_peer() finds the responder of a visit
+ * @route: find the queue that responds to q->work: NULL if it is gone, or why the request fails. A
+ *	dialect whose queues are connected has no @route: gda_engine_peer() finds the responder of a
+ *	visit
+ * @echo: completions have q->work.target.id
  * @posted: how many entries of a receive queue were posted and not taken, by its record, which is
  *	read once: any number of 16 bits. NULL: the dialect has no receive queues
  * @recv: copy an entry out of a receive queue and decode it, all but its index: entry number @at,
@@ -86,11 +88,12 @@ struct gda_dialect_ops {
 	const struct gda_dialect_ops *ud;
 	bool unreliable;
 	bool unordered;
+	bool echo;
 	void (*published)(const struct gda_engine_qp *q, struct gda_ring_scan *scan);
 	void (*record)(const struct gda_engine_qp *q, __be32 *rec);
 	struct gda_status (*decode)(const struct gda_engine_qp *q, u32 avail,
 				    struct gda_work *work);
-	struct gda_engine_qp *(*route)(const struct gda_engine_qp *q);
+	struct gda_status (*route)(struct gda_engine_qp *q, struct gda_engine_qp **peer);
 	u32 (*posted)(const struct gda_engine_rq *rq);
 	void (*recv)(const struct gda_engine_rq *rq, u32 at, struct gda_recv *out);
 	void (*preset)(struct gda_engine_cq *cq);

@@ -7,13 +7,7 @@
  * Published range. User space and devices write the doorbell cell and the doorbell record at
  * any time. Both carry a 16-bit next index, and each is read once per scan; one whose index has
  * not changed since the last scan says nothing (so a producer may leave it alone for ever).
- * A changed index, seen from the consumer, is one of
- *
- *	ahead by 0 to depth			work; the newer of both counts
- *	behind by at most 2^15 - depth		stale: stored late, ignored
- *	anything else				no legal producer writes it
- *
- * and the last is an error, not clamped: what it would cover was never written.
+ * index.h says what a changed one may be.
  *
  * Producers store the record, then the doorbell; so the record is read first: then
  * neither is ever found behind what the other has shown. Producers that ring the
@@ -31,9 +25,8 @@
  * looked at: signature, dci, an immediate the opcode does not carry, reserved words and all
  * of a NOP behind its control segment. The engine executes in order, and needs no fence.
  */
+#include "index.h"
 #include "mlx5_wqe.h"
-
-#define GDA_MLX5_INDEX_HALF	0x8000U
 
 /* Opcode and operand size of a masked atomic, as gda_mlx5_decode() looks at them. */
 #define GDA_MLX5_MASKED(bytes, op) \
@@ -63,25 +56,6 @@ static u32 gda_mlx5_db_index(u64 db)
 	return (u32)(db >> 40) & 0xffff;
 }
 
-/* How far behind the consumer an index may be. */
-static u32 gda_mlx5_stale(u32 depth)
-{
-	return depth > GDA_MLX5_INDEX_HALF / 2 ? depth : GDA_MLX5_INDEX_HALF - depth;
-}
-
-static __always_inline void gda_mlx5_judge(const struct gda_engine_qp *q, u32 index,
-					   struct gda_ring_scan *scan)
-{
-	u32 ahead = (index - (u32)q->ci) & 0xffff;
-
-	if (likely(ahead <= q->depth)) {
-		if (ahead > scan->ahead)
-			scan->ahead = ahead;
-	} else if (0x10000 - ahead > gda_mlx5_stale(q->depth)) {
-		scan->illegal = true;
-	}
-}
-
 /*
  * A doorbell whose index is new, and not that of the record. One that has the number of another
  * queue and the new index of this one's record is not told apart, for the number is not looked at
@@ -96,7 +70,7 @@ static void gda_mlx5_judge_db(const struct gda_engine_qp *q, u64 db, struct gda_
 		}
 		scan->stray = db;
 	}
-	gda_mlx5_judge(q, scan->db, scan);
+	gda_index_judge(q, scan->db, scan);
 }
 
 /* One of both is new, or they differ. By value, so that the caller's is in registers. */
@@ -110,7 +84,7 @@ static noinline struct gda_ring_scan gda_mlx5_published_apart(const struct gda_e
 	};
 
 	if (scan.rec != q->seen_dbrec)
-		gda_mlx5_judge(q, scan.rec, &scan);
+		gda_index_judge(q, scan.rec, &scan);
 	if (scan.db != q->seen_db)
 		gda_mlx5_judge_db(q, db, &scan);
 	return scan;
@@ -129,7 +103,7 @@ static __always_inline void gda_mlx5_published(const struct gda_engine_qp *q,
 	scan->illegal = false;
 	/* most producers store one index to both, and one index is judged once */
 	if (likely(scan->rec != q->seen_dbrec && scan->rec == scan->db))
-		gda_mlx5_judge(q, scan->rec, scan);
+		gda_index_judge(q, scan->rec, scan);
 	else if (unlikely(scan->rec != q->seen_dbrec || scan->db != q->seen_db))
 		*scan = gda_mlx5_published_apart(q, scan->rec, db);
 }

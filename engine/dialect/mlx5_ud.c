@@ -82,9 +82,10 @@ static struct gda_status gda_mlx5_ud_decode(const struct gda_engine_qp *q, u32 a
 }
 
 /* A NOP has no receiver, and its @to is that of another. */
-static struct gda_engine_qp *gda_mlx5_ud_route(const struct gda_engine_qp *q)
+static struct gda_status gda_mlx5_ud_route(struct gda_engine_qp *q, struct gda_engine_qp **peer)
 {
-	return q->work.op == GDA_OP_NOP ? NULL : gda_host_datagram(q);
+	*peer = q->work.op == GDA_OP_NOP ? NULL : gda_host_datagram(q);
+	return gda_status(GDA_CLASS_NONE, GDA_CAUSE_NONE);
 }
 
 static u32 gda_mlx5_ud_visit(struct gda_engine_qp *q, u32 wqes, u32 bytes)

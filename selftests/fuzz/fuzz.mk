@@ -6,7 +6,7 @@
 BUILD		?= build
 
 FUZZ_OUT	:= $(BUILD)/selftests/fuzz
-FUZZ_TARGETS	:= decode engine keys uapi $(if $(VERBS),cm)
+FUZZ_TARGETS	:= decode efa engine keys uapi $(if $(VERBS),cm)
 FUZZ_FLAGS	:= -std=gnu11 -O1 $(TEST_DEBUG) -Wall -Wextra -Werror -Ilib/host -Iuapi -Ilib/include -Ilib/core \
 		   -Ilib/device/inproc -Ilib/device/copier -Ilib/device/verbs -Iengine -Iengine/dialect -Iengine/control -Iengine/fabric -Ikmod/include \
 		   -Iselftests/engine -Iselftests/fuzz -pthread
@@ -16,9 +16,11 @@ FUZZ_HEADERS	:= $(wildcard uapi/gda/*.h lib/host/*.h lib/core/*.h lib/device/inp
 FUZZ_SRC_decode	:= $(wildcard engine/*.c engine/dialect/*.c) selftests/engine/host.c \
 		   selftests/engine/host_rq.c
 FUZZ_SRC_engine	:= $(FUZZ_SRC_decode)
+FUZZ_SRC_efa	:= $(FUZZ_SRC_decode) engine/dialect/efa/efa.c
 # The engine as its own tests have it, under the same sanitizers (engine.mk).
 FUZZ_LIB_decode	= $(ETEST_OBJ)
 FUZZ_LIB_engine	= $(ETEST_OBJ)
+FUZZ_LIB_efa	= $(ETEST_OBJ) $(ETEST_OUT)/obj/engine/dialect/efa/efa.o
 FUZZ_LIB_uapi	:= $(BUILD)/selftests/inproc/asan/libgda.a
 FUZZ_LIB_keys	:= $(FUZZ_LIB_uapi)
 FUZZ_LIB_cm	:= $(FUZZ_LIB_uapi)

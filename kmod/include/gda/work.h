@@ -90,6 +90,22 @@ struct gda_datagram {
 };
 
 /**
+ * struct gda_target - whom a request of a queue without a connection is for, as its poster says
+ * @id: of the request, for its completion
+ * @number: of the QP that responds
+ * @key: which that QP must have
+ * @handle: of the address where that QP is
+ * @back: once it was found: that address's own handle of the poster, or what says that it has none
+ */
+struct gda_target {
+	u64 id;
+	u32 number;
+	u32 key;
+	u16 handle;
+	u16 back;
+};
+
+/**
  * struct gda_port - where datagrams come from
  * @gid: of the port
  * @lid: likewise
@@ -127,6 +143,7 @@ static inline bool gda_op_is_atomic(u8 op)
  * @swap_mask: of a masked compare-and-swap
  * @compare_mask: likewise
  * @to: of datagrams
+ * @target: of requests of queues that name a responder in each
  * @few: the first of @sge
  * @data: inline payload, in the place of the others
  * @sge: local segments; of an atomic one, for the old value
@@ -150,6 +167,7 @@ struct gda_work {
 			u64 compare_mask;
 		};
 		struct gda_datagram to;
+		struct gda_target target;
 	};
 	union {
 		struct {

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * The efa dialect, the executor's side: how far a send queue is published, what an entry of gda/efa.h
+ * asks for, and the bytes of completions.
+ *
+ * There is no doorbell record: the doorbell's low 16 bits are how many entries were written. A
+ * producer may store entries and doorbell by different threads; so the phase of an entry is checked
+ * as well, and one that is not of this lap was not written.
+ *
+ * Each word of an entry is read once, into private memory; all checks and all use are of that copy.
+ * A local key names an MR without the low bits of its key, and the domain decides whether it may be
+ * used: the whole key is looked up when the request is carried out (gda_efa_route()).
+ *
+ * A queue dies of what is malformed and of what a guess would meet: a key, right or range. That its
+ * peer is unknown or gone is a request's alone.
+ *
+ * CQs have no consumer index: one that is full is overwritten. They are rings.
+ *
+ * No device offers the dialect yet, and its folder is in none: hosts have no address handles
+ * (gda_host_target()).
+ */
+#include <gda/efa.h>
+#include "index.h"
+#include "visit.h"
+
+#define GDA_EFA_WORDS		(GDA_EFA_SLOT_BYTES / sizeof(u64))
+#define GDA_EFA_DATA_WORD	(offsetof(struct gda_efa_wide_wqe, data) / sizeof(u64))
+
+static_assert(sizeof(struct gda_efa_wqe) == GDA_EFA_SLOT_BYTES);
+static_assert(sizeof(struct gda_efa_wide_wqe) == GDA_EFA_WIDE_BYTES);
+static_assert(sizeof(struct gda_efa_cqe) == GDA_EFA_CQE_BYTES);
+static_assert(sizeof(struct gda_efa_recv_cqe) == 2 * GDA_EFA_CQE_BYTES);
+static_assert(offsetof(struct gda_efa_meta, ah) == 12);
+static_assert(offsetof(struct gda_efa_meta, qkey) == 16);
+static_assert(offsetof(struct gda_efa_meta, id_ex) == 26);
+static_assert(offsetof(struct gda_efa_recv_cqe, imm) == 12);
+static_assert(GDA_EFA_MAX_DEPTH <= GDA_ENGINE_MAX_DEPTH);
+static_assert(GDA_EFA_MAX_INLINE <= GDA_ENGINE_MAX_INLINE);
+static_assert(GDA_EFA_MAX_MSG <= GDA_ENGINE_MAX_MSG);
+
+extern const struct gda_dialect_ops gda_dialect_efa;
+extern const struct gda_dialect_ops gda_dialect_efa_wide;
+
+/* Bits of the first word, ctrl1 in 23:16 and ctrl2 in 31:24, that have one legal value. */
+#define GDA_EFA_FIXED	((u32)(u8)~(GDA_EFA_OP_MASK | GDA_EFA_HAS_IMM | GDA_EFA_INLINE) << 16 |	\
+			 (u32)(u8)~GDA_EFA_COMPLETE << 24)
+#define GDA_EFA_LEGAL	((u32)GDA_EFA_META << 16 | (u32)(GDA_EFA_FIRST | GDA_EFA_LAST) << 24)
+
+static inline u64 gda_efa_word(u64 raw)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	return __builtin_bswap64(raw);
+#else
+	return raw;
+#endif
+}
+
+static __always_inline const u64 *gda_efa_slot(const struct gda_engine_qp *q)
+{
+	return (const u64 *)q->sq + ((u32)q->ci & (q->depth - 1)) *
+	       (q->dialect->slot_bytes / sizeof(u64));
+}
+
+static __always_inline void gda_efa_published(const struct gda_engine_qp *q,
+					      struct gda_ring_scan *scan)
+{
+	/* pairs with the producer's release: entries are read after it */
+	u64 db = gda_efa_word((__force u64)smp_load_acquire(q->db));
+
+	scan->db = (u32)db & 0xffff;
+	scan->rec = 0;
+	scan->ahead = (u32)(q->pi - q->ci);
+	scan->stray = 0;
+	scan->illegal = false;
+	if (scan->db != q->seen_db)
+		gda_index_judge(q, scan->db, scan);
+}
+
+/* Where none was, the doorbell is all that there is. */
+static void gda_efa_record(const struct gda_engine_qp *q, __be32 *rec)
+{
+	(void)q;
+	(void)rec;
+}
+
+static struct gda_status gda_efa_bad_entry(u8 cause)
+{
+	return gda_status(GDA_CLASS_QUEUE, cause);
+}
+
+static struct gda_status gda_efa_bad_length(void)
+{
+	return gda_status(GDA_CLASS_LOCAL, GDA_CAUSE_LENGTH);
+}
+
+static struct gda_status gda_efa_decode_inline(const struct gda_engine_qp *q, const u64 *slot,
+					       u32 len, struct gda_work *work)
+{
+	u64 data[GDA_EFA_MAX_INLINE / sizeof(u64)];
+	u32 i;
+
+	if (q->dialect->slot_bytes != GDA_EFA_WIDE_BYTES)
+		return gda_efa_bad_entry(GDA_CAUSE_SIZE);
+	if (len > GDA_EFA_MAX_INLINE || len != work->remote.len)
+		return gda_efa_bad_length();
+	for (i = 0; i < GDA_EFA_MAX_INLINE / sizeof(u64); i++)
+		data[i] = READ_ONCE(slot[GDA_EFA_DATA_WORD + i]);
+	memcpy(work->data, data, len);
+	work->nsge = 0;
+	work->inlined = true;
+	return gda_status(GDA_CLASS_NONE, GDA_CAUSE_NONE);
+}
+
+/* @segments: 1, or 0 of a request without bytes, which names no local memory. */
+static __always_inline struct gda_status gda_efa_decode_local(const u64 *slot, u32 segments,
+							       struct gda_work *work)
+{
+	u64 head = gda_efa_word(READ_ONCE(slot[6]));
+	u32 lkey = (u32)(head >> 32);
+
+	work->inlined = false;
+	work->nsge = segments && work->remote.len;
+	if (unlikely(segments > 1))
+		return gda_efa_bad_entry(GDA_CAUSE_SIZE);
+	if (unlikely((segments ? (u32)head : 0) != work->remote.len))
+		return gda_efa_bad_length();
+	if (!work->nsge)
+		return gda_status(GDA_CLASS_NONE, GDA_CAUSE_NONE);
+	if (unlikely(lkey >> (32 - GDA_EFA_LKEY_SHIFT)))
+		return gda_efa_bad_entry(GDA_CAUSE_SIZE);
+	work->sge[0].len = (u32)head;
+	work->sge[0].key = lkey << GDA_EFA_LKEY_SHIFT;
+	work->sge[0].addr = gda_efa_word(READ_ONCE(slot[7]));
+	return gda_status(GDA_CLASS_NONE, GDA_CAUSE_NONE);
+}
+
+/* Operation and flags of the first word @w. Return: success, or what is wrong with it. */
+static __always_inline struct gda_status gda_efa_decode_op(const struct gda_engine_qp *q, u64 w,
+							   struct gda_work *work)
+{
+	u32 ctrl = (u32)w, phase = !!((u32)q->ci & q->depth);
+	u32 wrong = (ctrl ^ (GDA_EFA_LEGAL | phase << 24)) & GDA_EFA_FIXED;
+
+	work->opcode = ctrl >> 16 & GDA_EFA_OP_MASK;
+	work->slots = 1;
+	work->flags = ctrl >> 24 & GDA_EFA_COMPLETE ? GDA_WORK_SIGNALED : 0;
+	/* not what its producer writes to this slot, or not in this lap */
+	if (unlikely(wrong & (GDA_EFA_LEGAL | (u32)GDA_EFA_PHASE << 24)))
+		return gda_efa_bad_entry(GDA_CAUSE_INDEX);
+	if (unlikely(wrong))
+		return gda_efa_bad_entry(GDA_CAUSE_SIZE);
+	if (likely(work->opcode == GDA_EFA_WRITE)) {
+		work->op = ctrl >> 16 & GDA_EFA_HAS_IMM ? GDA_OP_WRITE_IMM : GDA_OP_WRITE;
+		return gda_status(GDA_CLASS_NONE, GDA_CAUSE_NONE);
+	}
+	work->op = GDA_OP_READ;
+	if (work->opcode != GDA_EFA_READ || ctrl >> 16 & (GDA_EFA_HAS_IMM | GDA_EFA_INLINE))
+		return gda_efa_bad_entry(GDA_CAUSE_OPCODE);
+	return gda_status(GDA_CLASS_NONE, GDA_CAUSE_NONE);
+}
+
+/* The rest of the 32 bytes that every entry begins with; @w is their first word. */
+static __always_inline bool gda_efa_decode_meta(const u64 *slot, u64 w, struct gda_work *work)
+{
+	u64 path = gda_efa_word(READ_ONCE(slot[1]));
+	u64 key = gda_efa_word(READ_ONCE(slot[2]));
+	u64 id = gda_efa_word(READ_ONCE(slot[3]));
+
+	work->imm = (u32)path;
+	work->target.id = (id & ~0xffffULL) | (w & 0xffff);
+	work->target.number = (u32)(w >> 32) & 0xffff;
+	work->target.key = (u32)key;
+	work->target.handle = (u16)(path >> 32);
+	return likely(!(path >> 48 & (u16)~GDA_EFA_HINTS) && !(key >> 32) && !(id & 0xffff));
+}
+
+static struct gda_status gda_efa_decode(const struct gda_engine_qp *q, u32 avail,
+					struct gda_work *work)
+{
+	const u64 *slot = gda_efa_slot(q);
+	u64 w = gda_efa_word(READ_ONCE(slot[0]));
+	bool plain = gda_efa_decode_meta(slot, w, work);
+	struct gda_status st = gda_efa_decode_op(q, w, work);
+	u64 remote = gda_efa_word(READ_ONCE(slot[4]));
+
+	(void)avail;
+	if (unlikely(st.class))
+		return st;
+	if (unlikely(!plain))
+		return gda_efa_bad_entry(GDA_CAUSE_SIZE);
+	work->remote.len = (u32)remote;
+	work->remote.key = (u32)(remote >> 32);
+	work->remote.addr = gda_efa_word(READ_ONCE(slot[5]));
+	if (unlikely(work->remote.len > GDA_EFA_MAX_MSG))
+		return gda_efa_bad_length();
+	if (w >> 16 & GDA_EFA_INLINE)
+		return gda_efa_decode_inline(q, slot, (u32)(w >> 48), work);
+	return gda_efa_decode_local(slot, (u32)(w >> 48), work);
+}
+
+/* Of a local key there are only the high bits: the whole one, if the domain has an MR of that number. */
+static void gda_efa_complete_key(struct gda_engine_qp *q, struct gda_sge *sge)
+{
+	const struct gda_mem *mem = gda_host_mem(q, sge->key);
+
+	if (likely(mem && mem->pd == q->pd))
+		sge->key = mem->key;
+}
+
+/* Also before a request goes on: what is in flight holds keys, and no MRs. */
+static struct gda_status gda_efa_route(struct gda_engine_qp *q, struct gda_engine_qp **peer)
+{
+	if (likely(q->work.nsge))
+		gda_efa_complete_key(q, &q->work.sge[0]);
+	return gda_host_target(q, peer);
+}
+
+static void gda_efa_preset(struct gda_engine_cq *cq)
+{
+	memset(cq->entries, 0, (size_t)cq->depth * GDA_EFA_CQE_BYTES << cq->wide);
+}
+
+static u8 gda_efa_status(struct gda_status st)
+{
+	static const u8 of[] = {
+		[GDA_CLASS_NONE] = GDA_EFA_OK,
+		[GDA_CLASS_LOCAL] = GDA_EFA_BAD_LKEY,
+		[GDA_CLASS_QUEUE] = GDA_EFA_QP_INTERNAL,
+		[GDA_CLASS_REMOTE_ACCESS] = GDA_EFA_BAD_ADDRESS,
+		[GDA_CLASS_REMOTE_OP] = GDA_EFA_ABORT,
+		[GDA_CLASS_INVALID_REQUEST] = GDA_EFA_FEATURE_MISMATCH,
+		[GDA_CLASS_RETRY] = GDA_EFA_UNRESPONSIVE,
+		[GDA_CLASS_RNR] = GDA_EFA_NOT_READY,
+		[GDA_CLASS_FLUSH] = GDA_EFA_FLUSHED,
+	};
+	static const u8 of_peer[] = {
+		[GDA_CLASS_LOCAL] = GDA_EFA_BAD_AH,
+		[GDA_CLASS_REMOTE_OP] = GDA_EFA_UNKNOWN_PEER,
+		[GDA_CLASS_INVALID_REQUEST] = GDA_EFA_BAD_DEST_QP,
+		[GDA_CLASS_RETRY] = GDA_EFA_UNRESPONSIVE,
+	};
+
+	if (st.cause == GDA_CAUSE_PEER && st.class < sizeof(of_peer) && of_peer[st.class])
+		return of_peer[st.class];
+	if (st.class == GDA_CLASS_QUEUE && st.cause == GDA_CAUSE_OPCODE)
+		return GDA_EFA_BAD_OP;
+	if (st.class == GDA_CLASS_LOCAL && st.cause == GDA_CAUSE_LENGTH)
+		return GDA_EFA_BAD_LENGTH;
+	return of[st.class];
+}
+
+/* Store an entry, and count it: @low is its first word without phase and number. */
+static __always_inline void gda_efa_store(struct gda_engine_cq *cq, u64 *entry, u32 qpn, u64 low,
+					  u64 high)
+{
+	u32 phase = !((u32)cq->producer & cq->depth);
+
+	WRITE_ONCE(entry[1], gda_efa_word(high));
+	/* pairs with the poller's acquire */
+	smp_store_release(&entry[0], gda_efa_word(low | (u64)phase << 24 | (u64)(qpn & 0xffff) << 32));
+	cq->producer++;
+}
+
+/* A write with immediate of the peer. */
+static noinline bool gda_efa_finish_imm(struct gda_engine_cq *cq, const struct gda_completion *c,
+					u64 *entry)
+{
+	u64 flags = GDA_EFA_CQE_RECEIVED | GDA_EFA_CQE_HAS_IMM | GDA_EFA_CQE_UNSOLICITED |
+		    GDA_EFA_WRITE << GDA_EFA_CQE_OP_SHIFT;
+
+	if (cq->wide)
+		WRITE_ONCE(entry[2], gda_efa_word(c->byte_cnt >> 16));
+	gda_efa_store(cq, entry, c->qpn, flags << 24 | (u64)c->byte_cnt << 48,
+		      (u64)c->lid | (u64)(c->source & 0xffff) << 16 | c->uidx_imm << 32);
+	return true;
+}
+
+static bool gda_efa_finish(struct gda_engine_cq *cq, const struct gda_completion *c)
+{
+	u64 *entry = (u64 *)cq->entries + (((u32)cq->producer & (cq->depth - 1)) << (1 + cq->wide));
+	u64 flags = GDA_EFA_CQE_SENT | (u64)(c->wr_opcode & 7) << GDA_EFA_CQE_OP_SHIFT;
+
+	if (unlikely(c->kind == GDA_COMPLETION_IMM))
+		return gda_efa_finish_imm(cq, c, entry);
+	gda_efa_store(cq, entry, c->qpn, (c->id & 0xffff) | (u64)gda_efa_status(c->status) << 16 |
+		      flags << 24 | (c->id << 32 & 0xffff000000000000ULL), c->id >> 32);
+	return true;
+}
+
+/* Unknown and lost peers are a request's alone. */
+static bool gda_efa_fatal(struct gda_status st)
+{
+	return st.cause != GDA_CAUSE_PEER;
+}
+
+static u32 gda_efa_visit(struct gda_engine_qp *q, u32 wqes, u32 bytes)
+{
+	return gda_engine_serve(q, wqes, bytes, &gda_dialect_efa);
+}
+
+static u32 gda_efa_wide_visit(struct gda_engine_qp *q, u32 wqes, u32 bytes)
+{
+	return gda_engine_serve(q, wqes, bytes, &gda_dialect_efa_wide);
+}
+
+#define GDA_EFA_OPS			\
+	.cqe_bytes = GDA_EFA_CQE_BYTES,	\
+	.unordered = true,		\
+	.echo = true,			\
+	.published = gda_efa_published,	\
+	.record = gda_efa_record,	\
+	.decode = gda_efa_decode,	\
+	.route = gda_efa_route,		\
+	.preset = gda_efa_preset,	\
+	.finish = gda_efa_finish,	\
+	.syndrome = gda_efa_status,	\
+	.fatal = gda_efa_fatal
+
+const struct gda_dialect_ops gda_dialect_efa = {
+	GDA_EFA_OPS,
+	.slot_bytes = GDA_EFA_SLOT_BYTES,
+	.max_depth = GDA_EFA_MAX_DEPTH,
+	.visit = gda_efa_visit,
+};
+
+/* Queues of entries of 128 bytes, which have inline payload. */
+const struct gda_dialect_ops gda_dialect_efa_wide = {
+	GDA_EFA_OPS,
+	.slot_bytes = GDA_EFA_WIDE_BYTES,
+	.max_depth = GDA_EFA_MAX_DEPTH / 2,
+	.visit = gda_efa_wide_visit,
+};
