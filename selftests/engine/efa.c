@@ -422,7 +422,7 @@ static const struct bad {
 	{ "another inline length", 2, 128, 0xa2, GDA_EFA_BAD_LENGTH, GDA_CAUSE_LENGTH },
 };
 
-TEST_F(efa, Q1_what_no_producer_writes_is_refused_by_name)
+TEST_F(efa, S5_what_no_producer_writes_is_refused_by_name)
 {
 	const struct gda_efa_cqe *c;
 	u32 i;
@@ -481,7 +481,7 @@ TEST_F(efa, Q2_a_peer_that_is_not_there_costs_one_request)
 }
 
 /* All 2^16 doorbells at each place of the ring's first laps: work, nothing, or an error. */
-TEST_F(efa, Q3_every_doorbell)
+TEST_F(efa, Q4_every_doorbell)
 {
 	struct gda_ring_scan scan;
 	u32 db, ci;
@@ -504,8 +504,27 @@ TEST_F(efa, Q3_every_doorbell)
 	}
 }
 
-/* Receivers of immediates that take none, and memory that another domain has. */
-TEST_F(efa, Q4_keys_of_another_domain_do_not_exist)
+/* Real producers repeat an id while others with it are in flight. */
+TEST_F(efa, Q7_an_id_that_is_repeated_comes_back_each_time)
+{
+	struct request r = write_of(self, 0, 0, 8);
+	const struct gda_efa_cqe *c;
+	u32 i;
+
+	for (i = 0; i < DEPTH; i++)
+		post(self, &r);
+	ring(self);
+	for (i = 0; i < DEPTH; i++) {
+		c = next_cqe(self->a, &self->read);
+		ASSERT_NE(NULL, c);
+		EXPECT_EQ(GDA_EFA_OK, c->status);
+		EXPECT_EQ(ID, id_of(c));
+	}
+	EXPECT_EQ(NULL, next_cqe(self->a, &self->read));
+}
+
+/* The number of an MR is all that a local key says; whose it is, the domain. */
+TEST_F(efa, Q10_keys_of_another_domain_do_not_exist)
 {
 	struct request r = write_of(self, 0, 0, 8);
 	const struct gda_efa_cqe *c;
