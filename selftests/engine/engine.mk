@@ -58,7 +58,7 @@ $(ETEST_CHOSEN:%=$(ETEST_OUT)/chosen/%): $(ETEST_OUT)/chosen/%: $(ETEST_OUT)/%
 	@mkdir -p $(@D)
 	@printf '#!/bin/sh\nTH_ORDER=20261127 exec $<\n' >$@ && chmod +x $@
 
-# A dialect that no device has yet, so its folder is in none.
+# A dialect that no device offers yet, so only tests are built with it.
 TEST_NATIVE	+= $(ETEST_OUT)/efa $(ETEST_OUT)/plain/efa $(ETEST_OUT)/chosen/efa
 
 $(ETEST_OUT)/efa: $(ETEST_OUT)/obj/engine/dialect/efa/efa.o

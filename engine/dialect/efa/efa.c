@@ -16,14 +16,13 @@
  *
  * CQs have no consumer index: one that is full is overwritten. They are rings.
  *
- * No device offers the dialect yet, and its folder is in none: hosts have no address handles
- * (gda_host_target()).
+ * No device offers the dialect yet, and this file is built into tests alone: hosts have no address
+ * handles (gda_host_target()).
  */
 #include <gda/efa.h>
 #include "index.h"
 #include "visit.h"
 
-#define GDA_EFA_WORDS		(GDA_EFA_SLOT_BYTES / sizeof(u64))
 #define GDA_EFA_DATA_WORD	(offsetof(struct gda_efa_wide_wqe, data) / sizeof(u64))
 
 static_assert(sizeof(struct gda_efa_wqe) == GDA_EFA_SLOT_BYTES);
@@ -76,7 +75,7 @@ static __always_inline void gda_efa_published(const struct gda_engine_qp *q,
 		gda_index_judge(q, scan->db, scan);
 }
 
-/* Where none was, the doorbell is all that there is. */
+/* The dialect has no record: there is nothing to fill in. */
 static void gda_efa_record(const struct gda_engine_qp *q, __be32 *rec)
 {
 	(void)q;
@@ -207,7 +206,7 @@ static void gda_efa_complete_key(struct gda_engine_qp *q, struct gda_sge *sge)
 		sge->key = mem->key;
 }
 
-/* Also before a request goes on: what is in flight holds keys, and no MRs. */
+/* Called each time that a request is begun or resumed: one in flight keeps keys, not pointers to MRs. */
 static struct gda_status gda_efa_route(struct gda_engine_qp *q, struct gda_engine_qp **peer)
 {
 	if (likely(q->work.nsge))
