@@ -6,7 +6,7 @@
  */
 #include "access.h"
 
-/* A state other than GDA_MR_LIVE: GDA_MEM_NO_CPU is as good, any other is revoked. */
+/* A state other than GDA_MR_LIVE: GDA_MEM_NO_CPU is usable too; any other means revoked. */
 static noinline u8 gda_access_no_cpu(const struct gda_mem *mem, const struct gda_sge *range,
 				     u32 access)
 {

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Datagrams: each finds its receiver anew, which may be that of many senders, or the sender itself.
+ * Datagrams. The receiver is looked up for every datagram; it may serve many senders, and it may be
+ * the sender itself.
  *
  * Invariants:
  *
  * - A datagram is moved whole, with the receiver's lock held: its next entry is read, filled and
- *   completed before another sender looks. So no entry is open, and one that cannot be completed
- *   was never taken.
- * - It is lost without a trace if there is no such receiver, no entry, one that is too short, or
- *   no room for its completion. A short entry of a list, which other queues share, completes with
- *   an error.
- * - An entry that is wrong is its owner's error, whose queue fails. The sender does not learn it.
+ *   completed before another sender looks. So no entry stays open between two datagrams, and an
+ *   entry that cannot be completed is not taken.
+ * - A datagram is dropped silently if there is no such receiver, no entry, an entry that is too
+ *   short, or no room for the completion. A short entry of a shared receive queue completes with an
+ *   error.
+ * - A malformed entry fails the queue of its owner. The sender is not told.
  */
 #include "move.h"
 
-/* Of a global header: which protocol follows, and the bytes behind it that are not payload. */
+/* The global header's next-header field, and how many bytes behind the header are not payload. */
 #define GDA_DATAGRAM_NEXT	0x1bU
 #define GDA_DATAGRAM_REST	24U
 #define GDA_DATAGRAM_IMM	4U
@@ -37,7 +38,7 @@ static int gda_datagram_end(const struct gda_engine_qp *q, struct gda_engine_qp 
 	       -(int)GDA_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_CQ) : 0;
 }
 
-/* The entry cannot take it, for the reason @st. Return: as gda_rq_datagram(), never 1. */
+/* Refuse the entry for the reason @st. Return: as gda_rq_datagram(), never 1. */
 static int gda_datagram_refuse(const struct gda_engine_qp *q, struct gda_engine_qp *peer,
 			       struct gda_status st)
 {
@@ -74,7 +75,7 @@ static void gda_datagram_header(const struct gda_engine_qp *q, u8 *head)
 	memcpy(head + sizeof(first) + sizeof(q->port->gid), w->to.gid, sizeof(w->to.gid));
 }
 
-/* Put the global header in place, if it has one. Return: whether that could be done. */
+/* Store the global header, if the datagram has one. Return: whether that worked. */
 static bool gda_datagram_put_header(const struct gda_engine_qp *q, const struct gda_send_mems *to)
 {
 	u8 head[GDA_DATAGRAM_HEAD];
@@ -95,7 +96,7 @@ static bool gda_datagram_put_header(const struct gda_engine_qp *q, const struct 
 	return true;
 }
 
-/* Put the payload in place. Return: as gda_rq_datagram(). */
+/* Store the payload in the entry's segments. Return: as gda_rq_datagram(). */
 static int gda_datagram_move(struct gda_engine_qp *q, struct gda_engine_qp *peer,
 			     const struct gda_exec_mems *mems, const struct gda_send_mems *to)
 {

@@ -8,9 +8,9 @@
  *   only together with that outcome.
  * - state turns to ERROR once, after first and first_error were stored; from then on
  *   nothing is executed.
- * - On a collapsed CQ only the newest completion matters, so it is written once, at
- *   the end of the visit (cqe_pending, last); an error supersedes what waits.
- * - An entry of a ring is the outcome of a work request that was published.
+ * - On a collapsed CQ only the newest completion matters, so it is written once, at the end of the
+ *   visit (cqe_pending, last); an error replaces the one that is pending.
+ * - Each entry of a ring CQ is the outcome of a published work request.
  */
 #include "order.h"
 #include "visit.h"
@@ -59,7 +59,7 @@ static void gda_engine_fail(struct gda_engine_qp *q, u64 index, struct gda_statu
 	WRITE_ONCE(q->first_error, index);
 	WRITE_ONCE(q->first.cause, st.cause);
 	WRITE_ONCE(q->first.class, st.class);
-	/* pairs with the acquire of readers: a state of error comes with its cause */
+	/* pairs with the acquire of readers: whoever reads ERROR also reads its cause */
 	smp_store_release(&q->state, GDA_QP_ERROR);
 
 	q->last.first = st;
@@ -77,7 +77,7 @@ void gda_engine_overflow(struct gda_engine_qp *q)
 	gda_engine_record(q, GDA_RECORD_OVERFLOW, q->last.index, st);
 }
 
-/* q->work, which begins at slot @index, gets an error completion. */
+/* Write an error completion for q->work, which begins at slot @index. */
 static void gda_engine_report(struct gda_engine_qp *q, u64 index, struct gda_status st)
 {
 	q->busy = false;
@@ -95,7 +95,7 @@ static void gda_engine_report(struct gda_engine_qp *q, u64 index, struct gda_sta
 	gda_engine_complete(q);
 }
 
-/* Only the work request fails. Its entry is written at once, and the queue goes on. */
+/* Fail this work request alone: its entry is written at once, and the queue goes on. */
 static void gda_engine_fail_alone(struct gda_engine_qp *q, u64 index, struct gda_status st)
 {
 	q->last.first = st;
@@ -136,7 +136,7 @@ int gda_engine_lose(struct gda_engine_qp *q, int ret)
 	}
 }
 
-/* Learn how many slots the work request at ci fills: one where there is none to be read. */
+/* Find how many slots the work request at ci fills: 1 if the queue can no longer be read. */
 static void gda_engine_measure(struct gda_engine_qp *q)
 {
 	struct gda_status st = gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_QUEUE);
@@ -150,10 +150,10 @@ static void gda_engine_measure(struct gda_engine_qp *q)
 }
 
 /*
- * The queue failed while nothing was posted, and completes to a ring. An entry there
- * stands for a work request: its reader hands out the wr_id of that slot, which belongs to
- * a request of a lap before or to none. So the next request to be published will take the
- * blame, and only the event tells now.
+ * The queue failed while nothing was posted, and its CQ is a ring. An entry there stands for a work
+ * request: its reader returns the wr_id of that slot, which now belongs to an older request or to
+ * none. So the next request to be published completes with this error; until then only the CQ's
+ * event tells the program.
  */
 static void gda_engine_defer(struct gda_engine_qp *q, struct gda_status st)
 {
@@ -165,9 +165,9 @@ static void gda_engine_defer(struct gda_engine_qp *q, struct gda_status st)
 }
 
 /*
- * The queue fails for a reason that is not a work request's. The oldest unfinished
- * one, if any, takes the blame; else the slot that will be next is named, at once on a
- * collapsed CQ (see gda_poll() in gda/queue.h), whose poller does not read each entry.
+ * Fail the queue for a reason outside of its work requests. The oldest unfinished request completes
+ * with that reason. If there is none, a collapsed CQ names the next slot at once (see gda_poll() in
+ * gda/queue.h); a ring waits for the next request.
  */
 void gda_engine_fail_queue(struct gda_engine_qp *q, struct gda_status st)
 {
@@ -213,7 +213,7 @@ void gda_engine_flush(struct gda_engine_qp *q)
 		gda_engine_flush_work(q, q->ci);
 	}
 	gda_engine_advance(q);
-	/* receives do not wait for the last send: a program may post sends for ever */
+	/* flush receives beside sends: a program may post sends for ever */
 	gda_recv_flush(q, 1);
 }
 

@@ -6,8 +6,8 @@
  *
  * Rules of everything in this directory:
  *
- * - It includes gda_os.h, headers of this directory and uapi, and of kmod/include those that
- *   say what an executor sees of work (gda/work.h, gda/flight.h), nothing else.
+ * - It includes only gda_os.h, headers of this directory and uapi, and those of kmod/include that
+ *   executors use, too (gda/work.h, gda/flight.h).
  * - It takes no lock, allocates nothing, never sleeps, reads no clock, logs
  *   nothing. Its host may lock inside a gda_host_* function.
  * - Memory that a user can write (send queue, records, doorbells, payload) is read
@@ -17,9 +17,9 @@
  *   cause (dialect.h). When a failure is fatal, the queue is in error and the rest is
  *   flushed; the dialect says whether it is.
  *
- * One thread at a time calls it for a queue. The host keeps the queue, its peer,
- * their CQs and every MR alive and mapped for the length of one gda_engine_visit()
- * (in the kernel: an SRCU read section), which moves at most the bytes it is told.
+ * One thread at a time calls the engine for a queue. The host keeps the queue, its peer, their CQs
+ * and every MR alive and mapped for the length of one gda_engine_visit() (in the kernel: an SRCU
+ * read section), whose @bytes bounds how much is moved.
  */
 #ifndef GDA_ENGINE_H
 #define GDA_ENGINE_H
@@ -32,10 +32,10 @@ struct gda_order;
 #define GDA_ENGINE_MAX_DEPTH	32768U		/* slots of the longest queue of any dialect */
 #define GDA_ENGINE_MAX_SQ_BYTES	(2U << 20)	/* ... and its bytes */
 #define GDA_ENGINE_MAX_CQE_BYTES 64U		/* the longest entry of a CQ */
-#define GDA_ENGINE_MAX_MSG	0x7fffffffU	/* payload of a work request, bytes */
+#define GDA_ENGINE_MAX_MSG	0x7fffffffU	/* the largest payload of a request, in bytes */
 #define GDA_ENGINE_RNR_FOREVER	(~0U)	/* gda_engine_qp.rnr_retry: without end */
 
-/* In gda_mem.state beside GDA_MR_LIVE: no CPU has a window into the memory. */
+/* Flag of gda_mem.state, valid with GDA_MR_LIVE: the CPU has no mapping of the memory. */
 #define GDA_MEM_NO_CPU	0x100U
 
 /*
@@ -44,33 +44,33 @@ struct gda_order;
  */
 struct gda_mem {
 	void *pd;		/* identity of the protection domain */
-	u64 iova;		/* address of the first byte in work requests */
+	u64 iova;		/* address of the first byte, as work requests name it */
 	u64 size;		/* bytes; iova + size - 1 does not wrap */
 	u32 key;
 	u32 access;		/* GDA_ACCESS_* */
-	u32 state;		/* enum gda_mr_state, perhaps GDA_MEM_NO_CPU; READ_ONCE */
+	u32 state;		/* enum gda_mr_state, perhaps with GDA_MEM_NO_CPU; use READ_ONCE */
 };
 
 /* A completion queue as the engine sees it. Guarded by the host's CQ lock. */
 struct gda_engine_cq {
-	const struct gda_dialect_ops *dialect;	/* its own: not always that of who completes */
-	void *entries;		/* written only; of the first place that is written */
-	u32 depth;		/* power of two; 1 and collapsed, or a ring */
+	const struct gda_dialect_ops *dialect;	/* that of its queues may differ */
+	void *entries;		/* the first place to write; never read */
+	u32 depth;		/* power of two; 1: collapsed, else a ring */
 	bool collapsed;
 	bool failed;		/* overflowed: nothing is written any more */
-	u8 wide;		/* 1: entries are twice as far apart as they are long */
-	u64 producer;		/* private; never read back from memory */
-	u64 reached;		/* collapsed: 1 more than the slot that its entry is of */
+	u8 wide;		/* 1: the stride of entries is twice their size */
+	u64 producer;		/* index; private, never read back from memory */
+	u64 reached;		/* collapsed: 1 + the slot that the entry names */
 	const __be32 *consumer;	/* user's consumer index record (ring), or NULL */
-	u32 moves;		/* entries of gda_dialect_ops.move, written... */
-	u32 moved_at;		/* ... while the consumer's index was this; the last one... */
-	u64 moved;		/* ... when @producer was this */
+	u32 moves;		/* gda_dialect_ops.move wrote so many entries... */
+	u32 moved_at;		/* ... while the consumer's index was this... */
+	u64 moved;		/* ... the last when @producer was this */
 };
 
 enum gda_completion_kind {
-	GDA_COMPLETION_DONE,	/* work of this queue is done */
+	GDA_COMPLETION_DONE,	/* a work request of this queue succeeded */
 	GDA_COMPLETION_IMM,	/* a write with immediate arrived from the peer */
-	GDA_COMPLETION_ERROR,	/* work of this queue failed */
+	GDA_COMPLETION_ERROR,	/* a work request of this queue failed */
 	GDA_COMPLETION_RECV,	/* a receive took what the peer sent */
 	GDA_COMPLETION_RECV_IMM,	/* ... and an immediate */
 	GDA_COMPLETION_RECV_ERROR,	/* a receive failed, or was flushed */
@@ -79,30 +79,33 @@ enum gda_completion_kind {
 /* A completion, before a dialect writes it as a CQE. */
 struct gda_completion {
 	u8 kind;		/* enum gda_completion_kind */
-	u8 wr_opcode;		/* gda_work.opcode; of what comes from the peer 0 */
+	u8 wr_opcode;		/* gda_work.opcode; 0 for what the peer sent */
 	bool solicited;
 	struct gda_status status;
-	struct gda_status first;	/* of errors: of the slot that failed first */
+	struct gda_status first;	/* of an error: the status of the first failed slot */
 	u64 first_error;
-	u64 index;		/* of the work request's first slot; of a receive, its own */
+	u64 index;		/* the work request's first slot, or the receive's index */
 	u32 qpn;
 	u32 byte_cnt;
 	u64 uidx_imm;		/* user index of the QP << 32 | immediate */
 	u32 source;		/* of a datagram: number of the QP that sent it... */
-	u16 lid;		/* ... of its port; or where that QP is, as gda_target.back */
+	u16 lid;		/* ... its port, or where it is (gda_target.back) */
 	u8 sl;			/* ... its service level */
-	bool global;		/* ... it has a global header */
-	u64 id;			/* gda_target.id, if the dialect echoes it */
+	bool global;		/* ... whether it has a global header */
+	u64 id;			/* gda_target.id, if the dialect reports it */
 };
 
-/* Is it of the owner's making, and not of a peer's? The CQ fails if it finds no room. */
+/*
+ * Did the owner of the CQ cause this completion, rather than a peer? If so, the CQ fails when it
+ * has no room for it.
+ */
 static inline bool gda_completion_own(const struct gda_completion *c)
 {
 	return c->kind == GDA_COMPLETION_DONE || c->kind == GDA_COMPLETION_ERROR ||
 	       (c->kind == GDA_COMPLETION_RECV_ERROR && c->status.class == GDA_CLASS_FLUSH);
 }
 
-/* GDA_CQ_ARM*: which ways of arming a CQ a completion fires. */
+/* The GDA_CQ_ARM* kinds of arming that a completion triggers. */
 static inline u32 gda_completion_fires(const struct gda_completion *c)
 {
 	if (c->solicited || c->status.class)
@@ -111,68 +114,71 @@ static inline u32 gda_completion_fires(const struct gda_completion *c)
 }
 
 /*
- * A send queue and its progress. The host fills the first part before the first
- * visit and may change only @peer (smp_store_release()), @state (INIT -> WAIT -> READY, with
- * cmpxchg: the engine may have set ERROR) and @fail (WRITE_ONCE) later, and @denied, @rnr_retry
- * and @min_rnr_timer (likewise) at any time; between two visits also
- * @record, and @sq to NULL, with @fail: its memory is gone, and slots are flushed unread. The
- * rest is the engine's.
+ * A send queue and its progress. Writers of its members:
+ *
+ * The host fills in the first part before the first visit. Later it may change @peer
+ * (smp_store_release()), @state (INIT -> WAIT -> READY, by cmpxchg, since the engine may have set
+ * ERROR) and @fail (WRITE_ONCE); @denied, @rnr_retry and @min_rnr_timer at any time (WRITE_ONCE);
+ * @record between two visits. When the queue's memory goes away the host sets @sq to NULL, between
+ * two visits, and @fail: the slots are then flushed unread.
+ *
+ * The engine owns the rest.
  */
 struct gda_engine_qp {
 	const struct gda_dialect_ops *dialect;
-	const void *sq;			/* user-writable; or NULL, and @fail is set */
+	const void *sq;			/* user-writable; NULL if gone, and @fail is set */
 	const __be32 *dbrec;		/* user-writable: [0] receive, [1] send */
 	const __be64 *db;		/* user-writable: doorbell cell */
 	struct gda_engine_cq *cq;
-	struct gda_engine_cq *recv_cq;	/* of immediates and sends from the peer, or NULL */
-	struct gda_engine_rq *rq;	/* for what the peer sends; or NULL, and it cannot */
-	struct gda_counter_mem *sent;	/* ours completed, or NULL; shared, atomic adds */
-	struct gda_counter_mem *recv;	/* the peer's arrived, or NULL; likewise */
-	const struct gda_port *port;	/* of a queue of datagrams, or NULL */
+	struct gda_engine_cq *recv_cq;	/* for immediates and sends of the peer, or NULL */
+	struct gda_engine_rq *rq;	/* for sends of the peer; NULL: it cannot send */
+	struct gda_counter_mem *sent;	/* counts completed work, or NULL; shared, atomic */
+	struct gda_counter_mem *recv;	/* counts what arrived from the peer, or NULL; likewise */
+	const struct gda_port *port;	/* of a datagram queue, or NULL */
 	void *pd;
-	struct gda_engine_qp *peer;	/* who responds, or NULL; see gda_engine_peer() */
+	struct gda_engine_qp *peer;	/* the responder, or NULL; see gda_engine_peer() */
 	u32 depth;			/* slots, power of two */
 	u32 qpn;
-	u32 user_index;			/* 24 bits, for its completions */
-	u32 rnr_retry;			/* tries again of what finds no room at the peer */
-	u32 min_rnr_timer;		/* delay that the peer's keep, by the code of verbs */
-	u32 wait_ms;			/* how long a WAIT waits */
-	u32 denied;			/* GDA_ACCESS_REMOTE_* that no peer has here */
-	u32 max_sge;			/* local segments of a request; 0: GDA_WORK_SGE */
+	u32 user_index;			/* 24 bits, reported in completions */
+	u32 rnr_retry;			/* retries while the peer is not ready */
+	u32 min_rnr_timer;		/* delay imposed on the peer, as verbs encode it */
+	u32 wait_ms;			/* timeout of a WAIT */
+	u32 denied;			/* GDA_ACCESS_REMOTE_* withheld from every peer */
+	u32 max_sge;			/* most local segments of a request; 0: GDA_WORK_SGE */
 	u32 state;			/* enum gda_qp_state */
 	u32 fail;		/* host's request to fail: GDA_STATUS(), or 0 */
-	bool sends;		/* it may post sends; else that is an unknown opcode */
-	bool record;		/* each outcome is told to gda_host_record(), not only errors */
-	struct gda_order *order;	/* order.h; or NULL: one request after the other */
+	bool sends;		/* sends are allowed; else they are an unknown opcode */
+	bool record;		/* tell gda_host_record() every outcome, not only errors */
+	struct gda_order *order;	/* order.h; NULL: one request after the other */
 
 	/* the engine's own */
 	u32 (*visit)(struct gda_engine_qp *q, u32 wqes, u32 bytes);
 	u64 ci;				/* slots consumed */
 	u64 pi;				/* slots known to be published */
-	u32 seen_db;			/* last raw 16-bit index taken from the doorbell */
+	u32 seen_db;			/* the last 16-bit index read from the doorbell... */
 	u32 seen_dbrec;			/* ... and from the record */
-	bool busy;			/* @work was begun and is to be resumed */
-	u32 done;			/* then: bytes of @work moved so far */
+	bool busy;			/* @work was begun, and resumes at the next visit */
+	u32 done;			/* payload bytes of @work moved so far, if @busy */
 	struct gda_work work;
 	bool cqe_pending;		/* collapsed CQ: @last is not written yet */
 	struct gda_completion last;
-	bool blame;			/* failed without work: the next is to fail with @first */
-	u64 imms;			/* immediates that the peer was given */
-	u32 rnr_tries;			/* of rnr_retry, those that @work has used */
-	u64 stray;			/* doorbell of another queue that was reported, or 0 */
-	u64 recorded;			/* @pi, as it was told to gda_host_record() last */
-	u64 fetched;			/* 1 more than the slot that was told there as begun */
+	bool blame;			/* failed while idle: the next request fails with @first */
+	u64 imms;			/* immediates given to the peer */
+	u32 rnr_tries;			/* of rnr_retry, used up by @work */
+	u64 stray;			/* foreign doorbell that was reported already, or 0 */
+	u64 recorded;			/* the @pi that gda_host_record() was told last */
+	u64 fetched;			/* 1 + the slot last recorded as begun */
 	bool took;			/* @taken is the peer's open entry, for @work */
 	struct gda_recv taken;
 
 	/* under the lock of @rq */
 	bool recv_open;			/* an entry was taken and is not complete */
-	bool recv_closed;		/* nothing can be taken any more */
+	bool recv_closed;		/* no entry can be taken any more */
 	u32 recv_index;			/* of the open entry */
-	bool recv_kept;			/* its sender was unreliable and gave it back; acquire */
-	bool recv_moves;		/* its sender moves bytes there; the sender's, no lock */
+	bool recv_kept;			/* its unreliable sender has given it back; acquire */
+	bool recv_moves;		/* its sender moves bytes there; not under the lock */
 
-	/* statistics and first error; read by others with READ_ONCE */
+	/* statistics and first error; others read them with READ_ONCE */
 	u64 executed;
 	u64 flushed;
 	u64 bytes;
@@ -182,10 +188,10 @@ struct gda_engine_qp {
 
 /**
  * gda_engine_peer - the queue that responds
- * @q: a queue, whose state the caller has read before
+ * @q: a queue whose state the caller has already read
  *
- * The host sets the peer before it makes the queue ready, and keeps it only while both are. The
- * peer need not be ready itself yet, so only one that failed counts as gone.
+ * The host sets the peer before it makes the queue ready, and keeps it only while neither has
+ * failed. The peer need not be ready yet, so only a failed peer counts as gone.
  *
  * Return: the queue, or NULL.
  */
@@ -193,9 +199,9 @@ static inline struct gda_engine_qp *gda_engine_peer(const struct gda_engine_qp *
 {
 	struct gda_engine_qp *peer;
 
-	/* orders the load of the own state; pairs with the host's exchange that made it ready */
+	/* after the caller's load of @q->state; pairs with the host's cmpxchg to READY */
 	smp_rmb();
-	/* likewise: the peer's queue is complete */
+	/* pairs with the host's release: the peer's queue is complete */
 	peer = smp_load_acquire(&q->peer);
 	return peer && READ_ONCE(peer->state) != GDA_QP_ERROR ? peer : NULL;
 }
@@ -212,12 +218,11 @@ void gda_engine_init(struct gda_engine_qp *q);
  * gda_engine_visit - serve a queue for a while
  * @q: the queue
  * @wqes: most work requests to begin, resume or flush; at least 1
- * @bytes: most payload bytes to move, at least 1 (a large transfer goes on at the
- *	next visit; one of up to 64 bytes is never split, so it may exceed this)
+ * @bytes: most payload bytes to move, at least 1 (a larger transfer resumes at the next visit; one
+ *	of up to 64 bytes is never split and may exceed this)
  *
- * Return: what was done, in work requests begun, resumed or flushed, and 1 more if
- * the queue failed at once; 0 means there was nothing to do. Before returning, every
- * completion of finished work is written.
+ * Return: how many work requests were begun, resumed or flushed, plus 1 if the queue itself failed;
+ * 0 means there was nothing to do. Before returning, every completion of finished work is written.
  */
 u32 gda_engine_visit(struct gda_engine_qp *q, u32 wqes, u32 bytes);
 
@@ -232,7 +237,7 @@ bool gda_engine_pending(const struct gda_engine_qp *q);
 
 /* access.c */
 
-/* Of gda_access_check(): it may, but the memory is GDA_MEM_NO_CPU. No cause. */
+/* gda_access_check() allows the access, but the memory is GDA_MEM_NO_CPU. This is no cause. */
 #define GDA_ACCESS_NO_CPU	0xffU
 
 /**
@@ -253,13 +258,13 @@ u8 gda_access_check(const struct gda_mem *mem, const void *pd, const struct gda_
 /* A span of an MR that was found during this visit, and what it may be used for. */
 struct gda_exec_use {
 	const struct gda_mem *mem;
-	u64 tag;		/* key, and rights seen to be granted above it */
+	u64 tag;		/* the key, and above it the rights known to be granted */
 	u64 addr;
-	u64 last;		/* the last offset from @addr of eight bytes of the span */
+	u64 last;		/* the last offset from @addr at which 8 bytes fit into the span */
 	u8 *ptr;
 };
 
-/* The MRs that a work request names, looked up and checked. */
+/* The MRs that a work request names, found and checked. */
 struct gda_exec_mems {
 	const struct gda_mem *remote;
 	const struct gda_mem *local[GDA_ENGINE_MAX_SGE];
@@ -267,8 +272,8 @@ struct gda_exec_mems {
 
 /* Values that stay the same for one visit. */
 struct gda_exec_scope {
-	struct gda_engine_qp *peer;	/* who responds, or NULL if nobody does */
-	u64 until;			/* stop where q->bytes would pass this */
+	struct gda_engine_qp *peer;	/* the responder, or NULL if there is none */
+	u64 until;			/* stop before q->bytes exceeds this */
 	struct gda_exec_use local;
 	struct gda_exec_use remote;
 };
@@ -282,7 +287,7 @@ struct gda_exec_scope {
 void gda_exec_begin(const struct gda_engine_qp *q, u32 bytes, struct gda_exec_scope *scope);
 
 /**
- * gda_exec - carry q->work on
+ * gda_exec - execute q->work, or go on with it
  * @q: queue; @q->busy if q->work was begun before
  * @scope: of this visit
  *
@@ -291,15 +296,15 @@ void gda_exec_begin(const struct gda_engine_qp *q, u32 bytes, struct gda_exec_sc
 int gda_exec(struct gda_engine_qp *q, struct gda_exec_scope *scope);
 
 /**
- * gda_exec_check - check a work request that the host carries out
+ * gda_exec_check - check a work request that the host itself executes
  * @q: queue
  * @w: its work request, in the host's hands
  * @peer: gda_engine_peer()
- * @mems: out: the MRs that it names, which may be %GDA_MEM_NO_CPU; @mems->remote is NULL
- *	where there is no remote range
+ * @mems: out: the MRs that @w names, which may be %GDA_MEM_NO_CPU; @mems->remote is NULL where
+ *	there is no remote range
  *
- * As gda_exec() checks what it carries out. A key can be revoked at any time, so before each
- * part of it that is moved.
+ * These are the checks of gda_exec(). A key can be revoked at any time, so the host calls this
+ * before it moves each part of a transfer.
  *
  * Return: 0 or -GDA_STATUS().
  */
@@ -308,7 +313,7 @@ int gda_exec_check(const struct gda_engine_qp *q, const struct gda_work *w,
 
 /**
  * gda_exec_route - set the responder for the rest of a visit
- * @peer: the queue that responds from now on, or NULL: none does
+ * @peer: the queue that responds from now on, or NULL if none does
  * @scope: of this visit
  */
 void gda_exec_route(struct gda_engine_qp *peer, struct gda_exec_scope *scope);
@@ -316,7 +321,7 @@ void gda_exec_route(struct gda_engine_qp *peer, struct gda_exec_scope *scope);
 /* record.c */
 
 /**
- * gda_engine_describe - fill in a record what a work request asks for
+ * gda_engine_describe - fill in a record with what a work request asks for
  * @w: the work request
  * @r: out: opcode, length, addresses and keys
  */
@@ -342,7 +347,7 @@ void gda_engine_record_arrived(const struct gda_engine_qp *q, u64 count, u8 opco
 void gda_cq_init(struct gda_engine_cq *cq);
 
 /**
- * gda_cq_refuse - there is no room for a completion; for gda_dialect_ops.finish
+ * gda_cq_refuse - a CQ has no room for a completion; called by gda_dialect_ops.finish
  * @cq: the CQ, which fails unless @c comes from the peer
  * @c: the completion that is not written
  *
@@ -355,10 +360,10 @@ bool gda_cq_refuse(struct gda_engine_cq *cq, const struct gda_completion *c);
  * @cq: the CQ; the caller holds its lock
  * @c: what to write
  *
- * One that comes from the peer and finds no room is refused and changes nothing; one of the
- * owner's (gda_completion_own()) is lost, and the CQ fails.
+ * If the CQ is full, a completion caused by the peer is refused and changes nothing; one caused by
+ * the owner (gda_completion_own()) is lost, and the CQ fails.
  *
- * Return: false if nothing was written, for want of room or since the CQ has failed.
+ * Return: false if nothing was written, because the CQ is full or has failed.
  */
 static inline bool gda_cq_push(struct gda_engine_cq *cq, const struct gda_completion *c)
 {
@@ -366,13 +371,13 @@ static inline bool gda_cq_push(struct gda_engine_cq *cq, const struct gda_comple
 }
 
 /**
- * gda_cq_reached - has a CQ the entry that a WAIT names?
+ * gda_cq_reached - does a CQ have the entry that a WAIT names?
  * @cq: the CQ; the caller holds its lock
  * @index: 32 bits of the entry's number: how many entries were before it; on a collapsed CQ, of
  *	the slot of its work request
  *
- * Return: 1 it has, or had; 0 not yet; -GDA_STATUS() it cannot have: the CQ has failed, or @index
- * is further ahead than a CQ is deep.
+ * Return: 1: it has or had the entry; 0: not yet; -GDA_STATUS(): it never will, because the CQ has
+ * failed or @index is further ahead than a CQ is deep.
  */
 int gda_cq_reached(const struct gda_engine_cq *cq, u32 index);
 
@@ -383,7 +388,7 @@ int gda_cq_reached(const struct gda_engine_cq *cq, u32 index);
 /**
  * gda_host_mem - find an MR of the device of a queue
  * @q: the queue
- * @key: of which the index part is looked up; the rest is the caller's to compare
+ * @key: its index part is looked up; the caller compares the rest
  *
  * Return: the MR, or NULL.
  */
@@ -396,13 +401,13 @@ const struct gda_mem *gda_host_mem(const struct gda_engine_qp *q, u32 key);
  * @len: bytes wanted, at least 1
  * @ptr: out
  *
- * Return: bytes that may be used at *@ptr, 1 to @len; never shorter than up to the
- * next page boundary of the MR's memory. 0: the memory has no CPU window.
+ * Return: how many bytes may be used at *@ptr, from 1 to @len: at least those up to the next page
+ * boundary of the memory. 0: the CPU has no mapping of the memory.
  */
 u32 gda_host_span(const struct gda_mem *mem, u64 off, u32 len, void **ptr);
 
 /**
- * gda_host_push - gda_cq_push() under the CQ's lock, and its event, if any
+ * gda_host_push - gda_cq_push() under the CQ's lock, and send its event if it is armed
  * @cq: a CQ of the visited queue, or the peer's for immediates
  * @c: what to write
  *
@@ -415,8 +420,8 @@ bool gda_host_push(struct gda_engine_cq *cq, const struct gda_completion *c);
  * @q: the visited queue; the visit ends now
  * @ns: how long
  *
- * The host does not visit the queue for that long, but to fail it: a visit is a try. It
- * serves other queues meanwhile, and waits for nothing.
+ * Each visit is a retry, so the host does not visit the queue for that long, unless to fail it. The
+ * host serves other queues meanwhile.
  */
 void gda_host_delay(struct gda_engine_qp *q, u32 ns);
 
@@ -425,8 +430,8 @@ void gda_host_delay(struct gda_engine_qp *q, u32 ns);
  * @peer: the peer of the visited queue; it has a receive queue
  * @out: the entry
  *
- * The lock may be one that several queues share, and is not held for longer than it takes to read
- * an entry, to move a datagram or to write a completion.
+ * Several queues may share the lock. It is held only to read an entry, to move a datagram or to
+ * write a completion.
  *
  * Return: as gda_rq_take().
  */
@@ -450,30 +455,30 @@ int gda_host_recv_end(struct gda_engine_qp *peer, const struct gda_completion *c
 bool gda_host_recv_flush(struct gda_engine_qp *q);
 
 /**
- * gda_host_datagram - find who takes a datagram
- * @q: the visited queue; q->work.to says for whom it is
+ * gda_host_datagram - find the receiver of a datagram
+ * @q: the visited queue; q->work.to names the receiver
  *
- * Return: the queue, which lives for the length of the visit; NULL: there is none that has this key
- * and is ready for datagrams of @q, or @q is not to know.
+ * Return: the queue, which lives as long as the visit; or NULL if no queue has this key and is
+ * ready for datagrams of @q, or if @q may not learn of it.
  */
 struct gda_engine_qp *gda_host_datagram(const struct gda_engine_qp *q);
 
 /**
- * gda_host_target - find who responds to a request that names its responder
- * @q: the visited queue; q->work.target says for whom it is, and its @back is filled in
+ * gda_host_target - find the responder that a request names
+ * @q: the visited queue; q->work.target names the responder, and its @back is filled in
  * @peer: out: the queue, which lives for the length of the visit
  *
- * Return: success; or GDA_CAUSE_PEER with one of the classes GDA_CLASS_LOCAL: the handle names nobody;
- * GDA_CLASS_REMOTE_OP: whom it names holds no handle of this queue's owner; GDA_CLASS_INVALID_REQUEST:
- * there is no such queue; GDA_CLASS_RETRY: it is gone, or in error. Or GDA_CLASS_REMOTE_ACCESS with
- * GDA_CAUSE_KEY: it has another key.
+ * Return: success; or GDA_CAUSE_PEER with one of the classes GDA_CLASS_LOCAL: the handle names no
+ * queue; GDA_CLASS_REMOTE_OP: the owner of the named queue holds no handle of this queue's owner;
+ * GDA_CLASS_INVALID_REQUEST: there is no such queue; GDA_CLASS_RETRY: the queue is gone, or in
+ * error. Or GDA_CLASS_REMOTE_ACCESS with GDA_CAUSE_KEY: the queue has another key.
  */
 struct gda_status gda_host_target(struct gda_engine_qp *q, struct gda_engine_qp **peer);
 
 /**
  * gda_host_recv_datagram - gda_rq_datagram() under the lock of @peer->rq
  * @q: the visited queue; q->work is a datagram
- * @peer: who takes it; it has a receive queue
+ * @peer: its receiver, which has a receive queue
  * @mems: local segments of the work, which were checked
  *
  * Return: as gda_rq_datagram().
@@ -484,48 +489,49 @@ int gda_host_recv_datagram(struct gda_engine_qp *q, struct gda_engine_qp *peer,
 /**
  * gda_host_fail - have another queue fail
  * @q: the peer of the visited queue
- * @fail: for @q->fail, unless it is set already; the queue is visited soon
+ * @fail: stored in @q->fail unless that is set already; the host visits @q soon
  */
 void gda_host_fail(struct gda_engine_qp *q, u32 fail);
 
 /**
  * gda_host_wait - wait for an entry of a CQ
  * @q: the visited queue
- * @cqn: number of the CQ, of the queue's context or anything else that the queue says
+ * @cqn: number of the CQ, as the queue's owner wrote it: not checked
  * @index: for gda_cq_reached()
- * @resumed: it is asked again, for the same work request
+ * @resumed: this call repeats an earlier one for the same work request
  *
- * When it returns 0 the visit ends, and the host does not visit the queue before the CQ has the
- * entry, has failed or is gone, @q->wait_ms are over or the queue is to fail.
+ * After a return of 0 the visit ends, and the host visits the queue again when the CQ has the
+ * entry, has failed or is gone, when @q->wait_ms have passed, or when the queue is to fail.
  *
- * Return: as gda_cq_reached(); -GDA_STATUS() also where there is no such CQ or the time is over.
+ * Return: as gda_cq_reached(); -GDA_STATUS() also if there is no such CQ or the time is over.
  */
 int gda_host_wait(struct gda_engine_qp *q, u32 cqn, u32 index, bool resumed);
 
 /**
- * gda_host_stray - a doorbell of another queue was stored to that of the visited one
+ * gda_host_stray - another queue's doorbell was stored to the page of the visited one
  * @q: the visited queue
- * @qpn: the number that the doorbell has
+ * @qpn: the QP number in the doorbell
  *
- * Return: true if it is that of another QP of the same context, which then fails; false: @qpn names
- * none.
+ * Return: true if @qpn is another QP of the same context, which then fails; false if it is not.
  */
 bool gda_host_stray(struct gda_engine_qp *q, u32 qpn);
 
 /**
  * gda_host_record - keep a record
- * @q: the visited queue; its peer, at which something arrived; or a queue that is connected or
- *	loses its peer (connect.c), by any thread that holds the lock of endpoints
- * @r: all of it but @r->seq and @r->ns, which the host fills in
+ * @q: the visited queue; or its peer, if something arrived there; or a queue that is connected or
+ *	loses its peer (connect.c): then any thread that holds the lock of endpoints may call
+ *	this
+ * @r: the record; the host fills in @r->seq and @r->ns
  *
- * Called for what fails, arrives or connects, and for all else while @q->record is set.
+ * Called for each failure, arrival and connection, and for all other records while @q->record is
+ * set.
  */
 void gda_host_record(const struct gda_engine_qp *q, struct gda_record *r);
 
 /**
- * gda_host_event - the event of an error that has no entry yet, if the CQ is armed for it
+ * gda_host_event - send the event of an error that has no entry yet, if the CQ is armed for it
  * @cq: a ring, of the visited queue
- * @c: its error; nothing of it is written
+ * @c: the error, of which no entry is written
  */
 void gda_host_event(struct gda_engine_cq *cq, const struct gda_completion *c);
 

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Carries one decoded work request out: checks all of it, then moves bytes between
- * the local segments and the remote range, or does the atomic, or both ends' part of
- * a write with immediate. What a receive of the peer takes is send.c's.
+ * Executes one decoded work request: checks all of it, then moves bytes between the local segments
+ * and the remote range, or does the atomic, or a write with immediate at both ends. Messages that
+ * fill a receive of the peer are in send.c.
  *
  * Invariants:
  *
- * - No byte moves before every segment and the remote range are checked; all are
- *   checked again at each call, since a key can be revoked between two. Where there are
- *   no bytes there is nothing to check but that a responder is there.
- * - Bytes move in address order; of a request to be resumed q->done are in place.
+ * - No byte moves before every segment and the remote range are checked; all are checked again at
+ *   each call, since a key can be revoked between two. A request without bytes needs only a
+ *   responder.
+ * - Bytes move in address order; q->done counts those that are in place when a request is resumed.
  * - Effects of a work request are not visible before those of earlier ones.
  * - Naturally aligned 4 and 8 byte transfers within one span are one load and one store.
- * - An immediate is given to the peer once, after all the bytes of its write. It may be
- *   refused some times before: the bytes are not moved again.
+ * - An immediate is given to the peer once, after all the bytes of its write. The peer may refuse
+ *   it several times before; the bytes are not moved again.
  *
  * The local and remote memory may be the same, overlap, or be the queue itself: that
  * changes what bytes arrive in the overlap and nothing else.
  */
 #include "move.h"
 
-/* The longest transfer that is called short, and the longest span looked for at once. */
+/* The longest transfer that counts as short, and the longest span that is looked up at once. */
 #define GDA_EXEC_AHEAD	4096U
 
-/* Bytes of a word that is found again. */
+/* The size of a word that gda_exec_again() finds without a lookup. */
 #define GDA_EXEC_WORD	8U
 
-/* How often a masked atomic loses against other writers before its visit goes on. */
+/* How many times a masked atomic retries against other writers before the visit goes on. */
 #define GDA_EXEC_TRIES	16U
 
 /* Rights that the MRs at both ends must grant. */
@@ -51,7 +51,10 @@ static __always_inline u64 gda_exec_tag(u32 key, u32 access)
 	return (u64)access << 32 | key;
 }
 
-/* Why a segment or the remote range may not be used; with @far, not since no CPU reaches it. */
+/*
+ * Report why a segment or the remote range may not be used. With @far the MR is valid, but no CPU
+ * mapping reaches it.
+ */
 static noinline int gda_exec_refuse(bool far, bool remote, u8 why)
 {
 	u8 class = remote ? GDA_CLASS_REMOTE_ACCESS : GDA_CLASS_LOCAL;
@@ -65,7 +68,7 @@ static noinline int gda_exec_refuse(bool far, bool remote, u8 why)
 	return gda_exec_fail(class, GDA_CAUSE_IO);
 }
 
-/* Both return 0 or gda_exec_fail(). */
+/* The two functions below return 0 or gda_exec_fail(). */
 static __always_inline int gda_exec_check_local(const struct gda_engine_qp *q,
 						const struct gda_work *w, bool far,
 						struct gda_exec_mems *mems)
@@ -83,7 +86,7 @@ static __always_inline int gda_exec_check_local(const struct gda_engine_qp *q,
 	return 0;
 }
 
-/* Is there a CQ at the peer for an immediate, if the work request has one? */
+/* Does the peer have a CQ for the immediate, if the work request has one? */
 static __always_inline int gda_exec_check_imm(const struct gda_work *w,
 					      const struct gda_engine_qp *peer)
 {
@@ -126,9 +129,8 @@ int gda_exec_check(const struct gda_engine_qp *q, const struct gda_work *w,
 }
 
 /*
- * The MR that was found last serves again without a lookup, for the same key, the same use and
- * the same span. Whether it was revoked is read each time.
- * Return: false if a word at @range was not found last.
+ * Reuse the MR that was found last, without a lookup, if key, use and span are the same. Whether it
+ * was revoked is read each time. Return: false if it cannot be reused.
  */
 static __always_inline bool gda_exec_again(const struct gda_sge *range, u32 access,
 					   const struct gda_exec_use *use, void **ptr)
@@ -138,15 +140,15 @@ static __always_inline bool gda_exec_again(const struct gda_sge *range, u32 acce
 	if (unlikely(use->tag != gda_exec_tag(range->key, access) || off > use->last ||
 		     !gda_access_live(use->mem)))
 		return false;
-	/* the queue chose @off, and the check above may not have been waited for */
+	/* the queue's owner chose @off, and the check above may still be speculative */
 	*ptr = use->ptr + gda_os_clamp(off, use->last + 1);
 	return true;
 }
 
 /*
- * Look for it: in what was found last; else the MR, unless it is the last one, and as much
- * of it from there on as is one span, up to GDA_EXEC_AHEAD.
- * Return: NULL if it is anything but good.
+ * Find the memory of a range: in the last span, else by its MR, which is looked up unless it is the
+ * last one. A span of up to GDA_EXEC_AHEAD bytes is remembered. Return: NULL if anything is wrong;
+ * the caller finds out what.
  */
 static __always_inline void *gda_exec_find(const struct gda_engine_qp *q,
 					   const struct gda_engine_qp *owner,
@@ -180,16 +182,16 @@ static __always_inline void *gda_exec_find(const struct gda_engine_qp *q,
 	n = gda_host_span(mem, off, (u32)min(mem->size - off, (u64)GDA_EXEC_AHEAD), &ptr);
 	use->ptr = ptr;
 	use->last = n - GDA_EXEC_WORD;
-	/* too little is not found again */
+	/* a span shorter than a word is not remembered */
 	if (unlikely(n < GDA_EXEC_WORD))
 		use->tag = ~0ULL;
 	return likely(n >= range->len) ? ptr : NULL;
 }
 
 /*
- * The way of what is posted most: a word to or from memory that was found before, or
- * inline. Calls nothing. @op is constant. One segment is as long as the remote range.
- * Return: false if it is anything else and nothing was done.
+ * The fast path of the most frequent requests: one word, inline or to or from memory that was found
+ * before. It calls nothing. @op is constant. The one segment is as long as the remote range.
+ * Return: false for any other request, and nothing was done.
  */
 static __always_inline bool gda_exec_word(struct gda_engine_qp *q, enum gda_op op,
 					  struct gda_exec_scope *scope)
@@ -212,7 +214,7 @@ static __always_inline bool gda_exec_word(struct gda_engine_qp *q, enum gda_op o
 	    unlikely(((uintptr_t)local | (uintptr_t)remote) & (len - 1)))
 		return false;
 	if (op == GDA_OP_READ) {
-		smp_mb(); /* loads, too, after the stores of earlier work requests */
+		smp_mb(); /* order this after the stores of earlier work requests, for loads, too */
 		gda_exec_copy_word(local, remote, (u32)len);
 	} else {
 		gda_exec_copy_word(remote, local, (u32)len);
@@ -223,8 +225,8 @@ static __always_inline bool gda_exec_word(struct gda_engine_qp *q, enum gda_op o
 }
 
 /*
- * One short segment, or inline, and one span at each end.
- * Return: false if it is anything else, wrong or not, and nothing was done.
+ * One short segment, or inline data, and one span at each end. Return: false for any other request,
+ * valid or not, and nothing was done.
  */
 static bool gda_exec_short(struct gda_engine_qp *q, struct gda_exec_scope *scope)
 {
@@ -278,7 +280,7 @@ static int gda_exec_transfer(struct gda_engine_qp *q, const struct gda_exec_mems
 
 noinline int gda_exec_not_ready(struct gda_engine_qp *q, struct gda_exec_scope *scope)
 {
-	/* as InfiniBand encodes the timer of an RNR NAK, in units of 10 us; 0 is 65536 */
+	/* the delays of InfiniBand's RNR NAK timer, in units of 10 us; the code 0 is 65536 */
 	static const u16 delays[GDA_MAX_MIN_RNR_TIMER + 1] = {
 		0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
 		256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288,
@@ -293,16 +295,15 @@ noinline int gda_exec_not_ready(struct gda_engine_qp *q, struct gda_exec_scope *
 		q->rnr_tries++;
 	}
 	q->busy = true;
-	/* nothing after it may be begun */
+	/* begin nothing after it in this visit */
 	scope->until = q->bytes;
 	gda_host_delay(q, (delay ? delay : 65536U) * 10000U);
 	return 0;
 }
 
 /*
- * The immediate, once the write is done: in memory order behind its bytes, which the
- * push releases.
- * Return: as gda_exec().
+ * Deliver the immediate once the write is done: it is ordered behind the bytes, which the push
+ * releases. Return: as gda_exec().
  */
 static int gda_exec_push_imm(struct gda_engine_qp *q, struct gda_exec_scope *scope)
 {
@@ -331,9 +332,8 @@ static int gda_exec_push_imm(struct gda_engine_qp *q, struct gda_exec_scope *sco
 }
 
 /*
- * A fence by reading: earlier work's stores are ordered before, and the first byte is
- * loaded, which is what a window onto a device needs to have its stores arrive.
- * Return: 1 or gda_exec_fail().
+ * A fence by reading: order earlier work's stores before, and load the first byte. That read makes
+ * a device's posted writes arrive. Return: 1 or gda_exec_fail().
  */
 static int gda_exec_dump(const struct gda_engine_qp *q, const struct gda_exec_mems *mems)
 {
@@ -341,14 +341,14 @@ static int gda_exec_dump(const struct gda_engine_qp *q, const struct gda_exec_me
 
 	if (unlikely(!gda_exec_span(mems->local[0], &q->work.sge[0], 0, 1, &ptr)))
 		return gda_exec_fail(GDA_CLASS_LOCAL, GDA_CAUSE_IO);
-	smp_mb(); /* after the stores of earlier work requests */
+	smp_mb(); /* order this after the stores of earlier work requests */
 	(void)READ_ONCE(*(const u8 *)ptr);
 	return 1;
 }
 
 /*
- * Store the old value at the local segment, which may be of several spans; or with @dry
- * only see that one can.
+ * Store the old value at the local segment, which may consist of several spans; with @dry only
+ * check that this is possible.
  */
 static noinline bool gda_exec_result(const struct gda_engine_qp *q,
 				     const struct gda_exec_mems *mems,
@@ -373,8 +373,8 @@ static noinline bool gda_exec_result(const struct gda_engine_qp *q,
 }
 
 /*
- * The new value that a masked atomic stores for @old. Addition in fields: without the last bit
- * of each, no carry leaves a field; the last bits are then added without one.
+ * The new value that a masked atomic stores for @old. Fields are added without the top bit of each,
+ * so that no carry leaves a field; the top bits are then added without carry.
  */
 static u64 gda_exec_masked(const struct gda_work *w, u64 old)
 {
@@ -400,8 +400,8 @@ static u64 gda_exec_cmpxchg(void *ptr, u32 width, u64 old, u64 new)
 }
 
 /*
- * The read-modify-write itself, at memory of natural alignment.
- * Return: false if others changed the word each time, and nothing was done.
+ * The read-modify-write itself, on naturally aligned memory. Return: false if other writers won
+ * each try, and nothing was done.
  */
 static bool gda_exec_modify(const struct gda_work *w, void *ptr, u64 *old)
 {
@@ -447,7 +447,7 @@ static int gda_exec_atomic(struct gda_engine_qp *q, const struct gda_exec_mems *
 	n = gda_exec_span(mems->remote, &w->remote, 0, width, &ptr);
 	if (unlikely(!n))
 		return gda_exec_fail(GDA_CLASS_REMOTE_OP, GDA_CAUSE_IO);
-	/* an iova need not be aligned as its memory is, and a split lock is fatal */
+	/* an aligned iova does not imply aligned memory, and a split lock is fatal */
 	if (unlikely(n != width || (uintptr_t)ptr % width))
 		return gda_exec_fail(GDA_CLASS_INVALID_REQUEST, GDA_CAUSE_ALIGN);
 	q->busy = !gda_exec_modify(w, ptr, &old);
@@ -472,7 +472,7 @@ static noinline int gda_exec_wait(struct gda_engine_qp *q, struct gda_exec_scope
 	int ret = gda_host_wait(q, q->work.remote.key, q->work.imm, q->busy);
 
 	q->busy = !ret;
-	/* nothing after it may be begun */
+	/* begin nothing after it in this visit */
 	if (!ret)
 		scope->until = q->bytes;
 	return ret;
@@ -487,7 +487,7 @@ static noinline int gda_exec_empty(struct gda_engine_qp *q, struct gda_exec_scop
 	u8 op = q->work.op;
 	int ret;
 
-	/* it names no memory and needs no peer */
+	/* a WAIT names no memory and needs no peer */
 	if (op == GDA_OP_WAIT)
 		return gda_exec_wait(q, scope);
 	if (unlikely(!scope->peer))
@@ -527,7 +527,7 @@ static noinline int gda_exec_any(struct gda_engine_qp *q, struct gda_exec_scope 
 	return ret;
 }
 
-/* Writes and reads that gda_exec_word() left alone. */
+/* Writes and reads that are not for gda_exec_word(). */
 static noinline int gda_exec_rdma(struct gda_engine_qp *q, struct gda_exec_scope *scope)
 {
 	const struct gda_work *w = &q->work;
@@ -545,7 +545,7 @@ void gda_exec_begin(const struct gda_engine_qp *q, u32 bytes, struct gda_exec_sc
 {
 	scope->peer = gda_engine_peer(q);
 	scope->until = q->bytes + bytes;
-	/* no work request needs these rights: nothing was found yet */
+	/* no work request needs these rights, so nothing counts as found */
 	scope->local.tag = ~0ULL;
 	scope->remote.tag = ~0ULL;
 }
@@ -555,7 +555,7 @@ void gda_exec_route(struct gda_engine_qp *peer, struct gda_exec_scope *scope)
 	if (peer == scope->peer)
 		return;
 	scope->peer = peer;
-	/* what was found before is another responder's */
+	/* the last span belongs to another responder */
 	scope->remote.tag = ~0ULL;
 }
 

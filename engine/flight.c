@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Work that was begun and is not done: see gda/flight.h for the rules that it keeps.
+ * Work requests that were begun and are not done; gda/flight.h has the rules.
  *
- * A queue has two indices here. Slots below front.ci were begun; slots below q->ci have
- * outcomes that have left. f->front is a copy of the queue for the dialect, which decodes what
- * is at ci: it is read from and never completes anything. Outcomes leave through the functions
- * that the engine's own loop uses (visit.h), as if q had just carried them out.
+ * A queue has two indices here: slots below front.ci were begun, and the outcomes of slots below
+ * q->ci were written. f->front is a copy of the queue from which the dialect decodes the slot at
+ * front.ci; nothing is completed through it. Outcomes are written by the functions of the engine's
+ * own loop (visit.h), as if q had just executed them.
  *
  * Invariants:
  *
- * - Tickets head to tail - 1 are in flight, each with the request at its place. Those from which
- *   no outcome has left fill the slots from q->ci to front.ci, but for gaps where a dialect is
- *   unordered.
- * - Nothing is begun once gda_flight_stopped(); and the queue fails for a reason other than an
- *   outcome only when nothing is in flight.
- * - A ticket is reported once: what comes later finds its request done or gone.
+ * - Tickets head to tail - 1 are in flight, each with the request at its place. Those without a
+ *   written outcome fill the slots from q->ci to front.ci; an unordered dialect may leave gaps.
+ * - Nothing is begun after gda_flight_stopped(). The queue fails for a reason other than an outcome
+ *   only when nothing is in flight.
+ * - A ticket is reported once: a later report finds its request done or gone.
  */
 #include "flight.h"
 #include "visit.h"
@@ -44,7 +43,7 @@ u32 gda_flight_room(const struct gda_flight *f)
 	return f->size - gda_flight_count(f);
 }
 
-/* Why is the queue to fail, apart from what was reported? */
+/* Why shall the queue fail, apart from reported outcomes? */
 static struct gda_status gda_flight_reason(const struct gda_flight *f)
 {
 	struct gda_status asked = gda_engine_asked(f->q);
@@ -57,7 +56,7 @@ bool gda_flight_stopped(const struct gda_flight *f)
 	return f->stopped || gda_flight_reason(f).class || READ_ONCE(f->q->state) == GDA_QP_ERROR;
 }
 
-/* Once all that is known to be published was begun: take new doorbells. */
+/* Take new doorbells once every slot known to be published was begun. */
 static void gda_flight_refresh(struct gda_flight *f)
 {
 	struct gda_engine_qp *front = &f->front, *q = f->q;
@@ -66,7 +65,7 @@ static void gda_flight_refresh(struct gda_flight *f)
 	if (front->pi != front->ci)
 		return;
 	st = gda_engine_refresh(q, front, q->dialect);
-	/* a slot is free for its producer when its outcome has left */
+	/* a slot belongs to its producer again when its outcome was written */
 	if (unlikely(front->pi - q->ci > q->depth))
 		st = gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_DOORBELL);
 	if (unlikely(st.class)) {
@@ -85,7 +84,7 @@ const struct gda_work *gda_flight_next(struct gda_flight *f)
 	while (READ_ONCE(f->q->state) == GDA_QP_READY && gda_flight_room(f)) {
 		struct gda_status st;
 
-		/* before the queue is read: its memory may be gone */
+		/* check this before the queue is read: its memory may be gone */
 		if (gda_flight_stopped(f))
 			break;
 		if (!f->decoded)
@@ -156,7 +155,7 @@ void gda_flight_abandon(struct gda_flight *f, struct gda_status st)
 		gda_flight_done(f, ticket, gda_status(GDA_CLASS_FLUSH, GDA_CAUSE_NONE));
 }
 
-/* Why a work request was flushed, when no error that has left says so. */
+/* Why a work request was flushed, if no written outcome explains it. */
 static struct gda_status gda_flight_explain(const struct gda_flight *f)
 {
 	struct gda_status st = gda_flight_reason(f);
@@ -164,7 +163,7 @@ static struct gda_status gda_flight_explain(const struct gda_flight *f)
 	return st.class ? st : gda_status(GDA_FAIL_PEER & 0xff, GDA_FAIL_PEER >> 8);
 }
 
-/* As much as is known of a work request that somebody else has carried out. */
+/* Restore what is known of a work request that another executor has carried out. */
 static void gda_flight_recall(const struct gda_flight_request *r, struct gda_work *w)
 {
 	gda_engine_forget(w);
@@ -223,8 +222,8 @@ u32 gda_flight_leave_done(struct gda_flight *f, u32 wqes)
 }
 
 /*
- * Nothing is in flight: fail a queue that is to fail, and flush what is posted to one that has
- * failed. Return: how many outcomes that were.
+ * If nothing is in flight, fail a queue that is to fail, and flush what is posted to a failed one.
+ * Return: how many outcomes that were.
  */
 static u32 gda_flight_drained(struct gda_flight *f, u32 wqes)
 {

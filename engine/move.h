@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What the files that carry work requests out have in common: how bytes are moved, and where the
- * local ones are (exec.c, send.c).
+ * Shared by the files that execute work requests (exec.c, send.c): how bytes are moved, and how a
+ * local or remote pointer is found.
  */
 #ifndef GDA_ENGINE_MOVE_H
 #define GDA_ENGINE_MOVE_H
 
 #include "access.h"
 
-/* A transfer this short is not split by the budget, so that its store stays whole. */
+/* A transfer up to this size is not split by the budget, so that its store stays whole. */
 #define GDA_EXEC_WHOLE	64U
 
 static inline int gda_exec_fail(u8 class, u8 cause)
@@ -41,12 +41,15 @@ static __always_inline bool gda_exec_is_word(const void *dst, const void *src, u
 
 /*
  * One load and one store. A program may poll the word: the store releases what earlier work
- * requests stored, so that its acquire sees all of that, and the load acquires likewise.
+ * requests stored, for the program's acquire, and the load acquires what the program released.
  */
 static __always_inline void gda_exec_copy_word(void *dst, const void *src, u32 len)
 {
 	if (likely(len == sizeof(u64)))
-		/* pairs with the program's: it polls @dst, and stores to @src */
+		/*
+		 * pairs with the acquire of a program that polls @dst, and the release of one that
+		 * stores @src
+		 */
 		smp_store_release((u64 *)dst, smp_load_acquire((const u64 *)src));
 	else	/* likewise */
 		smp_store_release((u32 *)dst, smp_load_acquire((const u32 *)src));
@@ -60,16 +63,16 @@ static __always_inline void gda_exec_copy(void *dst, const void *src, u32 len)
 		gda_exec_copy_bytes(dst, src, len);
 }
 
-/* @len bytes between two pointers, the way of @op. */
+/* Move @len bytes between two pointers, as @op requires. */
 static __always_inline void gda_exec_move(struct gda_engine_qp *q, u8 op, void *local,
 					  void *remote, u32 len)
 {
 	if (op != GDA_OP_READ) {
-		smp_wmb(); /* after the stores of earlier work requests */
+		smp_wmb(); /* order this after the stores of earlier work requests */
 	} else {
 		void *dst = local;
 
-		smp_mb(); /* loads, too, after the stores of earlier ones */
+		smp_mb(); /* order loads, too, after the stores of earlier work requests */
 		local = remote;
 		remote = dst;
 	}
@@ -77,7 +80,7 @@ static __always_inline void gda_exec_move(struct gda_engine_qp *q, u8 op, void *
 	WRITE_ONCE(q->bytes, q->bytes + len);
 }
 
-/* The peer counts writes and atomics once they are all there. */
+/* Count a write or an atomic at the peer once all its bytes are in place. */
 static __always_inline void gda_exec_arrived(u8 op, const struct gda_engine_qp *peer)
 {
 	if (op != GDA_OP_READ && peer->recv)
@@ -85,8 +88,8 @@ static __always_inline void gda_exec_arrived(u8 op, const struct gda_engine_qp *
 }
 
 /*
- * A pointer to the local bytes at q->done, at most @len of them.
- * Return: how many, 0 if they have no window.
+ * Find the local memory at q->done. Return: how many bytes of at most @len are there, 0 if the CPU
+ * has no mapping.
  */
 static inline u32 gda_exec_local(struct gda_engine_qp *q, const struct gda_exec_mems *mems,
 				 u32 len, void **ptr)
@@ -101,7 +104,7 @@ static inline u32 gda_exec_local(struct gda_engine_qp *q, const struct gda_exec_
 	}
 	while (off >= w->sge[i].len)
 		off -= w->sge[i++].len;
-	/* the lengths are the queue's, and a processor that speculates may go on */
+	/* the queue's owner chose the lengths, and the loop may run on speculatively */
 	i = (u32)gda_os_clamp(i, w->nsge);
 	return gda_exec_span(mems->local[i], &w->sge[i], off, min(len, w->sge[i].len - off),
 			     ptr);
@@ -110,11 +113,11 @@ static inline u32 gda_exec_local(struct gda_engine_qp *q, const struct gda_exec_
 /* exec.c */
 
 /**
- * gda_exec_not_ready - the peer has no room: what an RNR NAK says on a wire
- * @q: the queue; it tries again after the peer's delay, if it has a try left
+ * gda_exec_not_ready - the peer has no room, as an RNR NAK says on a wire
+ * @q: the queue; it retries after the peer's delay, if it has a retry left
  * @scope: of this visit, which ends
  *
- * Bytes that are in place stay so: q->done says how many.
+ * Bytes that are in place (q->done) are not moved again.
  *
  * Return: 0, or -GDA_STATUS() after the last try.
  */
@@ -128,26 +131,26 @@ struct gda_send_mems {
 };
 
 /**
- * gda_send_check - check as much of an entry as is needed
- * @q: the queue that sends, and has it as q->taken
- * @peer: whose it is
- * @len: bytes that it is to receive
- * @mems: out: its MRs
+ * gda_send_check - check the segments of a receive that a message will fill
+ * @q: the queue that sends; q->taken is the receive
+ * @peer: the owner of the receive
+ * @len: bytes of the message
+ * @mems: out: the MRs of the receive
  *
- * Return: success, or what is wrong with it.
+ * Return: success, or what is wrong with the receive.
  */
 struct gda_status gda_send_check(const struct gda_engine_qp *q, const struct gda_engine_qp *peer,
 				 u32 len, struct gda_send_mems *mems);
 
 /**
- * gda_send_span - a pointer to where a byte goes
- * @r: the entry
+ * gda_send_span - find where a byte of a message goes
+ * @r: the receive
  * @mems: its MRs
- * @off: which byte, of those that were checked
- * @len: for at most so many of them
+ * @off: which byte, among those that were checked
+ * @len: at most so many bytes
  * @ptr: out
  *
- * Return: for how many, 0 if they have no window.
+ * Return: how many bytes may be stored at *@ptr, 0 if the CPU has no mapping.
  */
 u32 gda_send_span(const struct gda_recv *r, const struct gda_send_mems *mems, u32 off, u32 len,
 		  void **ptr);
@@ -157,7 +160,7 @@ u32 gda_send_span(const struct gda_recv *r, const struct gda_send_mems *mems, u3
 /**
  * gda_exec_datagram - send a datagram
  * @q: the queue; q->work is one
- * @peer: who takes it, or NULL
+ * @peer: its receiver, or NULL
  * @mems: its local segments, which were checked
  *
  * Return: 1, or -GDA_STATUS().
@@ -168,7 +171,7 @@ int gda_exec_datagram(struct gda_engine_qp *q, struct gda_engine_qp *peer,
 /* send.c */
 
 /**
- * gda_exec_send - carry a send on
+ * gda_exec_send - execute a send, or go on with it
  * @q: the queue; q->work is one
  * @scope: of this visit
  * @mems: its local segments, which were checked

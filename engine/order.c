@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Carries out requests of a queue in an order that is chosen: see order.h.
+ * Executes requests of a queue in a chosen order: see order.h.
  *
- * A request is carried out where the engine always does it, in q->work and what belongs to it:
- * each step copies the request there, and what is to be kept of it back. Between two steps
- * nothing is begun as far as the queue can tell (q->busy is false).
+ * The engine executes a request in q->work and the members that go with it: each step copies the
+ * request there, and its progress back. Between two steps q->busy is false, as if no request were
+ * begun.
  *
  * Invariants:
  *
  * - waiting[] holds each request that was begun and has no outcome, once, the oldest first.
- * - Where nothing is chosen, one request at a time is in flight, so the queue is read when the
- *   one before is done.
+ * - Without ->choose one request at a time is in flight, so a slot is read only when the one before
+ *   it is done.
  */
 #include "order.h"
 #include "visit.h"
@@ -31,7 +31,7 @@ void gda_order_init(struct gda_order *o, struct gda_engine_qp *q)
 	o->flight.works = o->works;
 }
 
-/* Begin what may be in flight beside what is. */
+/* Begin the requests that may be in flight beside those that are. */
 static void gda_order_begin(struct gda_order *o)
 {
 	u32 most = o->choose ? GDA_ORDER_WINDOW : 1;
@@ -51,8 +51,8 @@ static void gda_order_begin(struct gda_order *o)
 }
 
 /*
- * A responder refuses a read when it comes, and then executes nothing that is behind it. Here that
- * is any read that would fail now.
+ * A responder refuses a read when it arrives, and then executes nothing behind it. Here that holds
+ * for every read that would fail now.
  */
 static bool gda_order_refused(const struct gda_order *o, const struct gda_work *w)
 {
@@ -67,7 +67,7 @@ static bool gda_order_refused(const struct gda_order *o, const struct gda_work *
 	return state & GDA_MEM_NO_CPU;
 }
 
-/* May @w go on before @first, which was posted earlier? */
+/* May @w be executed before @first, which was posted earlier? */
 static bool gda_order_passes(const struct gda_order *o, const struct gda_work *w,
 			     const struct gda_work *first)
 {
@@ -80,7 +80,7 @@ static bool gda_order_passes(const struct gda_order *o, const struct gda_work *w
 	       !gda_order_refused(o, first);
 }
 
-/* Is an entry of the peer's receive queue taken for it? */
+/* Was an entry of the peer's receive queue taken for this request? */
 static bool gda_order_receives(const struct gda_order *o, const struct gda_work *w)
 {
 	const struct gda_engine_qp *peer = gda_engine_peer(o->q);
@@ -89,8 +89,8 @@ static bool gda_order_receives(const struct gda_order *o, const struct gda_work 
 }
 
 /*
- * May the request at @at go on, with all those before it without an outcome? Entries are taken in
- * the order of posting, and one that was taken is the oldest request's (q->taken).
+ * May the request at @at go on before all older ones? Receives are taken in the order of posting,
+ * and a receive that was taken belongs to the oldest request (q->taken).
  */
 static bool gda_order_may(const struct gda_order *o, u32 at)
 {
@@ -104,7 +104,7 @@ static bool gda_order_may(const struct gda_order *o, u32 at)
 	return true;
 }
 
-/* Choose one of those that may go on. Return: its place in waiting[]. */
+/* Choose one of the requests that may go on. Return: its place in waiting[]. */
 static u32 gda_order_choose(struct gda_order *o)
 {
 	u8 may[GDA_ORDER_WINDOW];
@@ -130,7 +130,7 @@ static void gda_order_end(struct gda_order *o, u32 at, struct gda_status st)
 	gda_flight_done(&o->flight, ticket, st);
 }
 
-/* Those from @at on will not be carried out. */
+/* Flush the requests from @at on. */
 static void gda_order_flush(struct gda_order *o, u32 at)
 {
 	while (o->n > at)
@@ -138,8 +138,8 @@ static void gda_order_flush(struct gda_order *o, u32 at)
 }
 
 /*
- * The queue dies of the request that was at @at: none behind it goes on, and those before it where
- * their outcomes leave before its own.
+ * The request that was at @at fails the queue: none behind it goes on, and one before it goes on
+ * only if its outcome is written first.
  */
 static void gda_order_stop(struct gda_order *o, u32 at)
 {
@@ -158,14 +158,14 @@ void gda_order_fault(struct gda_order *o, struct gda_status st)
 		gda_order_stop(o, at);
 }
 
-/* Is the queue to fail for a reason that is not a request's, or has it failed? */
+/* Has the queue failed, or is it to fail for a reason outside of its requests? */
 static bool gda_order_is_over(const struct gda_order *o)
 {
 	return gda_engine_asked(o->q).class || o->flight.stop.class ||
 	       READ_ONCE(o->q->state) == GDA_QP_ERROR;
 }
 
-/* Carry the request at @at on. Return: as gda_exec(). */
+/* Execute one step of the request at @at. Return: as gda_exec(). */
 static int gda_order_step(struct gda_order *o, u32 at, struct gda_exec_scope *scope)
 {
 	struct gda_order_slot *s = &o->slots[o->waiting[at]];
@@ -203,7 +203,7 @@ struct gda_order_tally {
 	u32 left;			/* outcomes */
 };
 
-/* Carry on what was chosen, until the visit has done enough. */
+/* Execute steps of chosen requests until the visit has done enough. */
 static void gda_order_run(struct gda_order *o, u32 wqes, u32 bytes, struct gda_order_tally *t)
 {
 	struct gda_exec_scope scope;
@@ -216,7 +216,7 @@ static void gda_order_run(struct gda_order *o, u32 wqes, u32 bytes, struct gda_o
 		ret = gda_order_step(o, at, &scope);
 		t->steps++;
 		t->ended += ret != 0;
-		/* before anything else is done: the queue may die of it, and of a CQ without room */
+		/* write outcomes first: one of them may fail the queue, or find its CQ full */
 		t->left += gda_flight_leave_done(&o->flight, GDA_ORDER_WINDOW);
 		if (ret < 0 && o->flight.stopped)
 			gda_order_stop(o, at);
@@ -226,8 +226,8 @@ static void gda_order_run(struct gda_order *o, u32 wqes, u32 bytes, struct gda_o
 }
 
 /*
- * Each outcome that leaves is one of a step of this visit, or of an entry that was malformed or
- * flushed; a step that ends nothing, or whose outcome leaves later, counts as well.
+ * Each outcome written comes from a step of this visit, or from an entry that was malformed or
+ * flushed. A step that ends no request, or whose outcome is written later, counts as well.
  */
 u32 gda_order_visit(struct gda_engine_qp *q, u32 wqes, u32 bytes)
 {

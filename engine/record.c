@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Records of outcomes for the host (gda/record.h). Errors are always told; the rest only while
- * the host has set q->record. A work request has two records at most: that of its outcome, and
- * before it one of the doorbell that was taken, or that it was begun.
+ * Records of outcomes for the host (gda/record.h). Errors are always recorded; other outcomes only
+ * while the host has set q->record. A work request has at most two records: one of its outcome, and
+ * before that one of the doorbell or of its begin.
  */
 #include "visit.h"
 
@@ -33,7 +33,7 @@ void gda_engine_describe(const struct gda_work *w, struct gda_record *r)
 	}
 }
 
-/* Slots were published since the last record of a doorbell. */
+/* Record the doorbell if slots were published since the last such record. */
 static void gda_engine_record_doorbell(struct gda_engine_qp *q)
 {
 	struct gda_record r;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The owner's side of receive queues: what may be taken from one, completed and flushed. See
- * recv.h.
+ * The owner's side of receive queues: entries are taken, completed and flushed here. See recv.h.
  */
 #include "visit.h"
 
@@ -23,12 +22,15 @@ u32 gda_rq_advance(struct gda_engine_rq *rq, u32 next)
 	return index;
 }
 
-/* The entry that is open, if its sender gave it back. Return: as gda_rq_take(). */
+/* Reuse the open entry if its sender gave it back. Return: as gda_rq_take(). */
 static int gda_rq_take_kept(struct gda_engine_qp *peer, struct gda_recv *out)
 {
 	const struct gda_engine_rq *rq = peer->rq;
 
-	/* pairs with the release in gda_recv_drop(): the bytes of the lost message are in place */
+	/*
+	 * pairs with the release in gda_recv_drop(): all bytes of the lost message were stored
+	 * before
+	 */
 	if (!smp_load_acquire(&peer->recv_kept))
 		return 0;
 	WRITE_ONCE(peer->recv_kept, false);
@@ -79,7 +81,7 @@ int gda_rq_end(struct gda_engine_qp *peer, const struct gda_completion *c)
 	return 1;
 }
 
-/* Is an entry of a ring of @q's own posted, as far as its record can be believed? */
+/* Does the own ring of @q have a posted entry, as far as its record can be believed? */
 static bool gda_rq_has(const struct gda_engine_rq *rq)
 {
 	u32 posted = rq->linked ? 0 : rq->dialect->posted(rq);
@@ -100,8 +102,8 @@ bool gda_rq_flush(struct gda_engine_qp *q)
 	};
 
 	WRITE_ONCE(q->recv_closed, true);
-	smp_mb(); /* pairs with gda_send_place(): the state was set before */
-	/* a sender moves bytes into it, and stops soon: it is flushed then */
+	smp_mb(); /* pairs with gda_send_place(): the state was set to ERROR before */
+	/* a sender still moves bytes into the entry; it is flushed when the sender has stopped */
 	if (q->recv_open && smp_load_acquire(&q->recv_moves))
 		return false;
 	if (!q->recv_open) {
@@ -111,14 +113,14 @@ bool gda_rq_flush(struct gda_engine_qp *q)
 	}
 	c.first_error = c.index;
 	WRITE_ONCE(q->recv_open, false);
-	/* one of its own: where there is no room for it the CQ fails */
+	/* the owner's completion: if the CQ is full, it fails */
 	gda_host_push(q->recv_cq, &c);
 	return true;
 }
 
 bool gda_rq_pending(const struct gda_engine_qp *q)
 {
-	/* the first call closes it, also where there is none */
+	/* the first call closes the queue, even if it has no entries */
 	return !READ_ONCE(q->recv_closed) || READ_ONCE(q->recv_open) || gda_rq_has(q->rq);
 }
 

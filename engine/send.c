@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Sends, and immediates for a peer that has a receive queue: takes an entry there, gathers the
- * payload into its segments, and writes its completion.
+ * Executes sends, and immediates for a peer that has a receive queue: takes an entry there, copies
+ * the payload into its segments, and writes its completion.
  *
  * Invariants:
  *
- * - An entry is taken once for a work request, and read once: q->taken is the copy. It goes on
- *   with the same entry until that completes (q->took).
- * - No byte moves before all of the entry that receives bytes is checked. A bad entry is its
- *   owner's error first: its completion says so, and the owner's queue fails.
- * - The completion comes behind the bytes, once; also that of a flush (recv_moves).
+ * - An entry is taken once for a work request, and read once: q->taken is the copy. The request
+ *   uses the same entry until that completes (q->took).
+ * - No byte moves before every segment that will receive bytes is checked. A bad entry completes
+ *   with an error and fails its owner's queue.
+ * - The completion is written once, after the bytes; a flush waits for a sender that moves bytes
+ *   (recv_moves).
  */
 #include "move.h"
 
-/* Have an entry of the peer's. Return: 1, 0 to be resumed, or gda_exec_fail(). */
+/* Take an entry of the peer, if none was taken. Return: 1, 0 to be resumed, or gda_exec_fail(). */
 static int gda_send_take(struct gda_engine_qp *q, struct gda_exec_scope *scope)
 {
 	struct gda_engine_qp *peer = scope->peer;
@@ -22,7 +23,7 @@ static int gda_send_take(struct gda_engine_qp *q, struct gda_exec_scope *scope)
 	if (q->took) {
 		if (likely(READ_ONCE(peer->recv_open)))
 			return 1;
-		/* the peer was reset meanwhile, and has forgotten it */
+		/* the peer was reset meanwhile, and the entry is no longer open */
 		q->took = false;
 		return -(int)GDA_FAIL_PEER;
 	}
@@ -58,7 +59,7 @@ static int gda_send_end(struct gda_engine_qp *q, struct gda_exec_scope *scope,
 	return ret;
 }
 
-/* A receive is done. Return: as gda_exec(). */
+/* Complete the receive and the send. Return: as gda_exec(). */
 static int gda_send_complete(struct gda_engine_qp *q, struct gda_exec_scope *scope, u8 kind)
 {
 	const struct gda_engine_qp *peer = scope->peer;
@@ -81,11 +82,11 @@ static int gda_send_complete(struct gda_engine_qp *q, struct gda_exec_scope *sco
 }
 
 /*
- * The entry cannot take the payload, for the reason @st. The peer's queue fails, and flushes what
- * else it has: the reason is in the completion of this receive. Where the message is too long for it
- * and its sender is unreliable, InfiniBand has the queue go on: the message is lost, and an entry of
- * its own serves the next one (class D), one that others share completes (class E).
- * Return: as gda_exec(), never 1.
+ * The entry cannot take the payload, for the reason @st. The receive completes with that reason,
+ * and the peer's queue fails and flushes the rest. The exception, as in InfiniBand: a message of an
+ * unreliable sender that is too long for the entry is lost and the queue goes on. Then an entry of
+ * the peer's own ring is kept for the next message (class D), and one of an SRQ completes with an
+ * error (class E). Return: as gda_exec(), never 1.
  */
 static noinline int gda_send_refuse(struct gda_engine_qp *q, struct gda_exec_scope *scope,
 				    struct gda_status st)
@@ -149,7 +150,7 @@ u32 gda_send_span(const struct gda_recv *r, const struct gda_send_mems *mems, u3
 
 	while (off >= r->sge[i].len)
 		off -= r->sge[i++].len;
-	/* the lengths are the owner's, and a processor that speculates may go on */
+	/* the entry's owner chose the lengths, and the loop may run on speculatively */
 	i = (u32)gda_os_clamp(i, r->nsge);
 	return gda_exec_span(mems->at[i], &r->sge[i], off, min(len, r->sge[i].len - off), ptr);
 }
@@ -180,7 +181,7 @@ static int gda_send_move(struct gda_engine_qp *q, struct gda_exec_scope *scope,
 	return 1;
 }
 
-/* Put the payload in place. Return: as gda_exec(). */
+/* Store the payload in the entry. Return: as gda_exec(). */
 static int gda_send_place(struct gda_engine_qp *q, struct gda_exec_scope *scope,
 			  const struct gda_exec_mems *mems)
 {
@@ -189,18 +190,18 @@ static int gda_send_place(struct gda_engine_qp *q, struct gda_exec_scope *scope,
 	struct gda_status st;
 	int ret = -(int)GDA_FAIL_PEER;
 
-	/* of a send without bytes the entry's keys are not looked at, as of a write */
+	/* the keys of the entry are not checked for a send without bytes, as for a write */
 	if (!q->work.remote.len)
 		return 1;
 	st = gda_send_check(q, peer, q->work.remote.len, &to);
 	if (unlikely(st.class))
 		return gda_send_refuse(q, scope, st);
-	/* the peer gives the entry back to its program by a flush, and nothing may move then */
+	/* after the peer's flush its program owns the entry, and no byte may move any more */
 	WRITE_ONCE(peer->recv_moves, true);
-	smp_mb(); /* pairs with gda_rq_flush(): it sees this, or we see that the peer has failed */
+	smp_mb(); /* pairs with gda_rq_flush(): it sees recv_moves, or we see ERROR */
 	if (likely(READ_ONCE(peer->state) != GDA_QP_ERROR))
 		ret = gda_send_move(q, scope, mems, &to);
-	/* pairs with the acquire there */
+	/* pairs with the acquire in gda_rq_flush() */
 	smp_store_release(&peer->recv_moves, false);
 	return ret;
 }

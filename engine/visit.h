@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The engine's loop. Each dialect has its own copy of it: gda_engine_serve() is inlined
- * into the dialect's ->visit with a table that the compiler knows, so the operations of an
- * entry are called directly. engine.c has the calls that a queue sees once in its life.
+ * The engine's loop. Each dialect has its own copy of it: gda_engine_serve() is inlined into the
+ * dialect's ->visit with a table that is constant there, so the operations on an entry are direct
+ * calls. Functions that a queue needs once in its life are in engine.c.
  *
- * Only files of dialects include this, and flight.c, which decodes work and completes it at
- * different times.
+ * Only the dialects include this, and flight.c, which completes work long after it decodes it.
  */
 #ifndef GDA_ENGINE_VISIT_H
 #define GDA_ENGINE_VISIT_H
@@ -16,7 +15,7 @@
 
 /**
  * gda_engine_overflow - q->last was not written, because there is no room
- * @q: the queue, which fails; only QP_QUERY can tell that
+ * @q: the queue, which fails; only QP_QUERY shows that
  */
 void gda_engine_overflow(struct gda_engine_qp *q);
 
@@ -37,11 +36,12 @@ void gda_engine_fail_work(struct gda_engine_qp *q, u64 index, struct gda_status 
 void gda_engine_die(struct gda_engine_qp *q, u64 index, struct gda_status st);
 
 /**
- * gda_engine_lose - q->work of an unreliable queue has failed
+ * gda_engine_lose - decide whether a failure of an unreliable queue counts as success
  * @q: the queue
  * @ret: -GDA_STATUS(), by gda_exec()
  *
- * Return: 1 if it is the peer that could not take it, and it is done, though lost; or @ret.
+ * Return: 1 if the peer could not take the message, which is lost while the request succeeds; else
+ * @ret.
  */
 int gda_engine_lose(struct gda_engine_qp *q, int ret);
 
@@ -53,7 +53,7 @@ int gda_engine_lose(struct gda_engine_qp *q, int ret);
 void gda_engine_flush_work(struct gda_engine_qp *q, u64 index);
 
 /**
- * gda_engine_fail_queue - fail a queue for a reason that is not a work request's
+ * gda_engine_fail_queue - fail a queue for a reason outside of its work requests
  * @q: the queue
  * @st: the reason
  */
@@ -66,11 +66,12 @@ void gda_engine_fail_queue(struct gda_engine_qp *q, struct gda_status st);
 void gda_engine_flush(struct gda_engine_qp *q);
 
 /**
- * gda_engine_stray - find out whose a doorbell is that has another queue's number
+ * gda_engine_stray - handle a doorbell that has another queue's number
  * @host: the queue as its host has it
  * @q: that queue, or a copy, from which @scan was made
  * @ops: its dialect
- * @scan: in and out: made again without the doorbell if it is another QP's, which fails
+ * @scan: in and out: made again without the doorbell if that belongs to another QP, which then
+ *	fails
  */
 void gda_engine_stray(struct gda_engine_qp *host, struct gda_engine_qp *q,
 		      const struct gda_dialect_ops *ops, struct gda_ring_scan *scan);
@@ -94,14 +95,17 @@ void gda_engine_record(struct gda_engine_qp *q, u8 kind, u64 index, struct gda_s
  */
 void gda_engine_record_fetched(struct gda_engine_qp *q, const struct gda_work *w, u64 index);
 
-/* The entry was not decoded in full: forget the ranges of the one before it. */
+/* Clear the ranges of the previous request, because the entry was not decoded in full. */
 static __always_inline void gda_engine_forget(struct gda_work *w)
 {
 	memset(&w->remote, 0, sizeof(w->remote));
 	w->nsge = 0;
 }
 
-/* The payload is the longest part, and most work requests have none and few segments. */
+/*
+ * Copy a work request. The payload is the longest part, and most requests have none and few
+ * segments.
+ */
 static inline void gda_work_copy(struct gda_work *to, const struct gda_work *from)
 {
 	memcpy(to, from, offsetof(struct gda_work, data));
@@ -122,7 +126,7 @@ static __always_inline void gda_engine_push(struct gda_engine_qp *q)
 		gda_engine_overflow(q);
 }
 
-/* q->last is filled; it is written now, or at the end of the visit. */
+/* q->last was filled in. Write it now, or on a collapsed CQ at the end of the visit. */
 static __always_inline void gda_engine_complete(struct gda_engine_qp *q)
 {
 	if (q->cq->collapsed)
@@ -143,7 +147,7 @@ static __always_inline void gda_engine_succeed(struct gda_engine_qp *q, u64 inde
 	if (q->sent)
 		gda_os_fetch_add64(&q->sent->value, 1);
 	if (w->flags & GDA_WORK_SIGNALED) {
-		/* a solicited one that waits to be written stays so */
+		/* if the pending completion was solicited, the merged one is, too */
 		q->last.solicited |= (w->flags & GDA_WORK_SOLICITED) != 0;
 		q->last.wr_opcode = w->opcode;
 		q->last.index = index;
@@ -154,13 +158,13 @@ static __always_inline void gda_engine_succeed(struct gda_engine_qp *q, u64 inde
 	}
 }
 
-/* q->work, at ci, has its outcome. */
+/* Advance ci past q->work, which has its outcome. */
 static __always_inline void gda_engine_advance(struct gda_engine_qp *q)
 {
 	WRITE_ONCE(q->ci, q->ci + q->work.slots);
 }
 
-/* Find who responds to q->work. Return: 0 or -GDA_STATUS(). */
+/* Find the responder of q->work. Return: 0 or -GDA_STATUS(). */
 static __always_inline int gda_engine_route(struct gda_engine_qp *q, struct gda_exec_scope *scope,
 					    const struct gda_dialect_ops *ops)
 {
@@ -210,7 +214,7 @@ static __always_inline void gda_engine_step(struct gda_engine_qp *q,
 	}
 }
 
-/* Does the host want the queue to fail, and why? */
+/* Does the host ask the queue to fail, and why? */
 static __always_inline struct gda_status gda_engine_asked(const struct gda_engine_qp *q)
 {
 	u32 fail = READ_ONCE(q->fail);
@@ -220,8 +224,7 @@ static __always_inline struct gda_status gda_engine_asked(const struct gda_engin
 }
 
 /*
- * Take the published range of @q, which the host has as @host. Return: success, or why the queue
- * fails.
+ * Read how far @q is published; the host has it as @host. Return: success, or why the queue fails.
  */
 static __always_inline struct gda_status gda_engine_refresh(struct gda_engine_qp *host,
 							    struct gda_engine_qp *q,
@@ -243,7 +246,7 @@ static __always_inline struct gda_status gda_engine_refresh(struct gda_engine_qp
 	return st;
 }
 
-/* Take new doorbells and requests of the host. Return: did the queue fail now? */
+/* Take new doorbells and requests of the host to fail. Return: whether the queue failed now. */
 static __always_inline bool gda_engine_admit(struct gda_engine_qp *q, u32 state,
 					     const struct gda_dialect_ops *ops)
 {
@@ -262,7 +265,7 @@ static __always_inline bool gda_engine_admit(struct gda_engine_qp *q, u32 state,
 
 /**
  * gda_engine_serve - the body of a dialect's ->visit
- * @q: as for gda_engine_visit(), and the next two
+ * @q: as for gda_engine_visit(), like the next two
  * @wqes: most work requests
  * @bytes: most payload bytes
  * @ops: the dialect's table, whose contents the compiler sees

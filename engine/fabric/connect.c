@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What a QP says to its peer over rdma_cm, and does at its answers (gda/cm.h). The QP is not
- * rdma_cm's: it is moved by hand, so that it exists before its connection does. Nonces of addresses
- * are secrets that are never sent: tags prove that an end knows them, before a request is held
- * and before a connection begins.
+ * A QP's side of rdma_cm (gda/cm.h): the messages that it sends to its peer, and what it does when
+ * messages come. The RDMA QP exists before its connection does, so this file moves it through its
+ * states itself, and not rdma_cm. Nonces of addresses are secrets that are never sent: a tag proves
+ * that an end knows a nonce, before a request is held and before a connection begins.
  */
 #include "fabric.h"
 
-/* Code of 537 ms, so that seven tries outlast a cable that is out for two seconds. */
+/* The code of 537 ms: seven tries then outlast a cable that is unplugged for two seconds. */
 #define GDA_FABRIC_ACK_TIMEOUT		17
 
-/* Code of 163.84 ms, so that six tries more end after about one second. */
+/* The code of 163.84 ms: six more tries then end after about one second. */
 #define GDA_FABRIC_MIN_RNR_TIMER	28
 
-/* Probes that end without an answer, in a row, before the peer is taken for gone. */
+/* So many unanswered probes in a row, and the peer is taken for gone. */
 #define GDA_FABRIC_PROBE_MISSES		3U
 
-/* Why rdma_cm says that a request was rejected: its CM did; or whoever listens there. */
+/* Why rdma_cm reports a request as rejected: by the peer's CM (stale), or by its listener. */
 #define GDA_FABRIC_REJ_STALE		10
 #define GDA_FABRIC_REJ_BY_PEER		28
 
@@ -54,7 +54,7 @@ void gda_fabric_event_set(struct gda_fabric_event *e, struct rdma_cm_id *id,
 	e->status = event->status;
 	e->id = id;
 	e->qpn = cpu_to_be32(conn->qp_num);
-	/* what the sender initiates is what is responded to here */
+	/* the most that the sender has in flight is the most that we respond to */
 	e->depth = conn->responder_resources;
 	e->resources = conn->initiator_depth;
 	if (e->type == RDMA_CM_EVENT_REJECTED && length >= sizeof(e->reject))
@@ -66,7 +66,7 @@ void gda_fabric_event_set(struct gda_fabric_event *e, struct rdma_cm_id *id,
 
 /* --- the QP --- */
 
-/* Move the RDMA QP to @state. Its driver takes from @attr only what @mask names. */
+/* Move the RDMA QP to @state. Its driver reads only the members of @attr that @mask names. */
 static int gda_fabric_move(struct gda_fabric_qp *q, struct rdma_cm_id *id, int state)
 {
 	struct gda_os_qp_attr attr = { .qp_state = state };
@@ -75,7 +75,7 @@ static int gda_fabric_move(struct gda_fabric_qp *q, struct rdma_cm_id *id, int s
 	ret = gda_os_init_qp_attr(id, &attr, &mask);
 	if (ret)
 		return ret;
-	/* the rights are those of MRs */
+	/* the QP allows all accesses; MRs restrict them */
 	attr.qp_access_flags = GDA_OS_IB(ACCESS_LOCAL_WRITE) | GDA_OS_IB(ACCESS_REMOTE_WRITE) |
 			       GDA_OS_IB(ACCESS_REMOTE_READ);
 	if (q->atomic)
@@ -109,7 +109,10 @@ static int gda_fabric_to_rts(struct gda_fabric_qp *q, struct rdma_cm_id *id)
 
 /* --- messages --- */
 
-/* Make what @q sends to its peer, for its RDMA QP @qpn. @p has to last as long as @param. */
+/*
+ * Build the private data that @q sends to its peer, for its RDMA QP @qpn. @p must live as long as
+ * @param.
+ */
 static void gda_fabric_param(const struct gda_fabric_qp *q, u8 role, __be32 token, u32 qpn,
 			     struct gda_cm_private *p, struct rdma_conn_param *param)
 {
@@ -156,12 +159,15 @@ int gda_fabric_accept(struct gda_fabric_qp *q, const struct gda_fabric_request *
 	return ret ? ret : gda_os_accept(request->id, &param);
 }
 
-/* The peer has answered: it has named this QP, if it is the one that was asked. */
+/*
+ * The peer has answered. Check that the answer comes from the QP that was asked, and that it names
+ * this QP.
+ */
 static int gda_fabric_answered(struct gda_fabric_qp *q, const struct gda_fabric_event *e)
 {
 	int ret;
 
-	/* it is not just one at its port */
+	/* it must be the peer's QP, not another one at its port */
 	if (!gda_cm_private_ok(&e->private) || e->private.role != GDA_CM_ROLE_REPLY ||
 	    e->private.token != q->token ||
 	    !gda_cm_is_peer(&e->private, &q->self, &q->peer, e->qpn))
@@ -189,7 +195,7 @@ int gda_fabric_event(struct gda_fabric_qp *q, const struct gda_fabric_event *e)
 	case RDMA_CM_EVENT_ADDR_CHANGE:
 		return 0;
 	default:
-		/* also the end of a connection without a message: RDMA_CM_EVENT_TIMEWAIT_EXIT */
+		/* RDMA_CM_EVENT_TIMEWAIT_EXIT, too, which ends a connection without a message */
 		return -ECONNRESET;
 	}
 }
@@ -207,8 +213,8 @@ static int gda_fabric_probe_send(struct gda_fabric_qp *q, struct rdma_cm_id *id)
 }
 
 /*
- * The peer, or its machine, or a stranger has rejected the probe. Nobody proves that a QP is gone:
- * the nonce went with it.
+ * The peer, its machine or a stranger has rejected the probe. A rejection cannot prove that a QP is
+ * gone, because its nonce is gone with it.
  */
 static enum gda_fabric_probe gda_fabric_probe_rejected(const struct gda_fabric_qp *q,
 						       const struct gda_fabric_event *e)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Who may connect to a QP, and requests that wait until it names a peer. A QP holds one of each
- * requester, and GDA_CM_MAX_PENDING in all. Its host limits those beside the first of each QP:
- * there are no more of these than QPs, and a peer of a group that asks early is none who floods.
+ * Decides who may connect to a QP, and keeps requests until the QP names its peer. A QP holds one
+ * request of each requester, and GDA_CM_MAX_PENDING in all. The first request of each QP is always
+ * held: there are no more of these than QPs, and a peer that asks early is no flood. The host
+ * limits all others together.
  */
 #include "fabric.h"
 
@@ -43,7 +44,7 @@ u8 gda_fabric_admit(struct gda_fabric_qp *q, const struct gda_fabric_event *e,
 		return GDA_CM_REASON_LATER;
 	if (!q->named)
 		return gda_fabric_hold(q, request);
-	/* two that name each other do not both ask */
+	/* of two that name each other only one asks */
 	return gda_fabric_waits(q) ? 0 : GDA_CM_REASON_BUSY;
 }
 
@@ -72,7 +73,7 @@ struct gda_fabric_request *gda_fabric_asked(const struct gda_fabric_qp *q,
 {
 	struct gda_fabric_request **link, *r;
 
-	/* two that name each other do not both ask */
+	/* of two that name each other only one asks */
 	for (link = requests; (r = *link) && !gda_fabric_asks(q); link = &r->next) {
 		if (!gda_cm_is_peer(&r->private, &q->self, &q->peer, r->qpn))
 			continue;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What a visit of a queue does on the fabric: reports what has completed, gives immediates to
- * their CQ, and posts what is next, several requests at once of which the last is signaled.
+ * The part of a queue's visit that the fabric does: report what has completed, deliver immediates
+ * to their CQ, and post the next requests, several in one chain of which only the last is signaled.
  *
- * A request is named by its ticket. Requests of one connection end in order, so whatever was
- * posted before one that is reported has succeeded, if nothing else was said of it.
+ * A request's wr_id is its ticket. Requests of one connection complete in order, so a completion
+ * means that every request posted before it has succeeded, unless it was reported otherwise.
  */
 #include <gda/wc.h>
 #include "fabric.h"
 
-/* Work completions that are taken at once. */
+/* Work completions that are polled at once. */
 #define GDA_FABRIC_POLL		16
 
 static_assert(GDA_OS_IB(WC_SUCCESS) == 0 && GDA_OS_IB(WC_WR_FLUSH_ERR) == 5 &&
@@ -23,12 +23,12 @@ static void gda_fabric_take_arrival(struct gda_fabric_qp *q, const struct gda_os
 {
 	struct gda_fabric_arrival *arrival = &q->arrivals[q->tail % q->nrecv];
 
-	/* a peer of GDA sends nothing but immediates; imm_data of another receive is not valid */
+	/* a peer of GDA sends only immediates; imm_data of another receive is not valid */
 	if (wc->opcode != GDA_OS_IB(WC_RECV_RDMA_WITH_IMM)) {
 		gda_fabric_host_fail(q, gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_FABRIC));
 		return;
 	}
-	/* each has a receive of its own, so there is room */
+	/* each immediate had a receive of its own, so the ring has room */
 	arrival->imm = be32_to_cpu(gda_os_imm(wc));
 	arrival->bytes = wc->byte_len;
 	q->tail++;
@@ -45,7 +45,7 @@ static void gda_fabric_report(struct gda_flight *f, u64 ticket, u32 status)
 	gda_flight_done(f, ticket, gda_status(status & 0xff, status >> 8));
 }
 
-/* Return: was it a request? */
+/* Return: whether it was a completion of a request. */
 static bool gda_fabric_take(struct gda_fabric_qp *q, struct gda_flight *f,
 			    const struct gda_os_wc *wc)
 {
@@ -92,14 +92,17 @@ u32 gda_fabric_deliver(struct gda_fabric_qp *q, struct gda_flight *f)
 	while (q->head != q->tail) {
 		const struct gda_fabric_arrival *arrival = &q->arrivals[q->head % q->nrecv];
 
-		/* the fabric does not say whether an event was asked for: there is one */
+		/*
+		 * the fabric does not report whether the sender solicited an event: assume that it
+		 * did
+		 */
 		if (!gda_flight_arrived(f, arrival->imm, arrival->bytes, true))
 			break;
 		q->head++;
 		n++;
 	}
 	q->unposted += n;
-	/* in error there is nothing to receive any more */
+	/* a QP in error receives nothing more */
 	if (q->unposted)
 		q->unposted -= gda_fabric_post_receives(q, q->unposted);
 	return n;
@@ -107,7 +110,7 @@ u32 gda_fabric_deliver(struct gda_fabric_qp *q, struct gda_flight *f)
 
 /* --- what goes --- */
 
-/* Local segments, or the inline payload, which the driver copies when it is posted. */
+/* Fill in local segments, or inline payload, which the RDMA driver copies when it is posted. */
 static struct gda_status gda_fabric_build_local(struct gda_fabric_qp *q, struct gda_fabric_wr *wr,
 						const struct gda_work *work, u32 access)
 {
@@ -174,7 +177,7 @@ static struct gda_status gda_fabric_build_atomic(struct gda_fabric_qp *q,
 	return gda_fabric_build_local(q, wr, work, GDA_ACCESS_LOCAL_WRITE);
 }
 
-/* Make of @work what is posted. Return: success, or why it is refused. */
+/* Translate @work into a request of verbs. Return: success, or why it is refused. */
 static struct gda_status gda_fabric_build(struct gda_fabric_qp *q, struct gda_fabric_wr *wr,
 					  const struct gda_work *work)
 {
@@ -196,7 +199,7 @@ static struct gda_status gda_fabric_build(struct gda_fabric_qp *q, struct gda_fa
 	}
 }
 
-/* Post the first @n of the chain, and fail those that the device does not take. */
+/* Post the first @n of the chain, and fail those that the device rejects. */
 static void gda_fabric_post_chain(struct gda_fabric_qp *q, struct gda_flight *f, u32 n)
 {
 	const struct gda_os_send_wr *bad = NULL;
