@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Symbols of GDA_2.0 as programs know them that were linked before GDA_2.1, whose posts take 64
- * bits of a length. Those programs pass 32 bits: the upper half of the register, or of the word
- * on the stack, is whatever was there. So each of these takes 32 bits and extends them with zeros.
- * A program that is linked now gets the symbols of GDA_2.1, from fastpath.c.
+ * Symbol versions GDA_2.0 of the posts whose length became 64 bits wide in GDA_2.1. A program that
+ * was linked before passes 32 bits and leaves the upper half of the register or stack word
+ * undefined, so each function here takes 32 bits and zero-extends them. A program that is linked
+ * now gets the GDA_2.1 symbols of fastpath.c.
  */
 #include <gda/fastpath.h>
 #include "gda_internal.h"

@@ -16,7 +16,9 @@ static int gda_context_open(struct gda_context *ctx, const struct gda_device_ops
 	return ops->open(ctx, device);
 }
 
-/* Without a name, what there is: the kernel's default device, or this process. */
+/*
+ * Choose a device if the caller names none: the kernel's default device, else the in-process one.
+ */
 static int gda_context_choose(struct gda_context *ctx, const char *device)
 {
 	int err;
@@ -28,7 +30,7 @@ static int gda_context_choose(struct gda_context *ctx, const char *device)
 	if (device && *device)
 		return gda_context_open(ctx, &gda_device_kernel, device);
 	err = gda_context_open(ctx, &gda_device_kernel, "");
-	/* no node, or one that is left over from a module that is gone */
+	/* no device node, or a stale one whose module is gone */
 	if (err == -ENOENT || err == -ENXIO || err == -ENODEV) {
 		gda_forget_reason();
 		if (gda_debugging())
@@ -74,9 +76,9 @@ GDA_EXPORT void gda_close(struct gda_context *ctx)
 	gda_debug_remove(ctx, NULL);
 	gda_waited_destroyed();
 	gda_called(0, "gda_close", "fd %d", ctx->fd);
-	/* mappings hold the file open: without this the kernel would keep it all */
+	/* mappings keep the file open, and with it all objects in the kernel */
 	gda_region_drop_all(ctx);
-	/* then: a child of fork(2) that comes before this has lost them */
+	/* only now: a child of an earlier fork(2) still closes what it inherited of @ctx */
 	gda_fork_remove_context(ctx);
 	__atomic_fetch_sub(&gda_contexts_open, 1, __ATOMIC_RELAXED);
 	ctx->ops->close(ctx);
@@ -112,7 +114,7 @@ GDA_EXPORT int gda_context_shutdown(struct gda_context *ctx)
 {
 	struct gda_destroy arg = { .size = sizeof(arg), .flags = GDA_DESTROY_CONTEXT };
 
-	/* nobody can ask for their errors afterwards */
+	/* their errors cannot be queried any more */
 	gda_debug_remove(ctx, NULL);
 	return gda_called(gda_ioctl(ctx, GDA_IOC_DESTROY, &arg), "gda_context_shutdown", "fd %d",
 			  ctx->fd);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Completion counters: created, mapped read-only, given to QPs.
+ * Completion counters: create them, map them read-only, attach them to QPs.
  */
 #include <errno.h>
 #include <stdlib.h>

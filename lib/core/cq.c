@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Completion queues. The fast path reads collapsed ones, gda/ring.h reads rings; here
- * they are created and mapped, and slept on.
+ * Completion queues: create and map them, and sleep on their events. The fast path polls collapsed
+ * CQs; gda/ring.h polls rings.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -41,7 +41,7 @@ static void gda_cq_unmap(struct gda_cq *c)
 	gda_region_put(c->ctx, c->region);
 }
 
-/* @attr is the library's own, and its places are. */
+/* @attr is a copy that the library owns, places included. */
 int gda_cq_new(struct gda_context *ctx, const struct gda_cq_attr *attr, struct gda_cq **cq)
 {
 	struct gda_cq_create arg = {
@@ -109,7 +109,7 @@ int gda_cq_drop(struct gda_cq *cq)
 	err = gda_destroy_handle(cq->ctx, cq->handle);
 	if (err == -EBUSY)
 		return err;
-	/* any other error: the kernel has nothing of it any more */
+	/* after any other error the kernel has no CQ any more */
 	gda_fork_remove_cq(cq);
 	gda_cq_unmap(cq);
 	free(cq);
@@ -160,7 +160,7 @@ GDA_EXPORT struct gda_cq_view *gda_cq_view_sized(struct gda_cq *cq, size_t size)
 	return NULL;
 }
 
-/* Until the eventfd is signaled, which it then is no more; a signal is no error. */
+/* Wait for the eventfd and reset it. A signal handler that interrupts the wait is no error. */
 static int gda_cq_doze(int eventfd, uint64_t deadline)
 {
 	struct pollfd p = { .fd = eventfd, .events = POLLIN };
@@ -182,7 +182,7 @@ static int gda_cq_doze(int eventfd, uint64_t deadline)
 	return err;
 }
 
-/* Return: 0 with an entry, or what ends the wait for one. */
+/* Return: 0 with an entry, or the error that ends the wait. */
 static int gda_cq_await(struct gda_cq *cq, int eventfd, uint32_t flags,
 			struct gda_cq_entry *entry, uint64_t deadline)
 {
@@ -206,7 +206,7 @@ static int gda_cq_await(struct gda_cq *cq, int eventfd, uint32_t flags,
 		err = gda_cq_arm(cq, eventfd, flags);
 		if (err)
 			return err;
-		/* entries that came before it was armed signal nothing */
+		/* an entry that came before the CQ was armed sends no event */
 		if (gda_cq_poll(&cq->view, entry))
 			return 0;
 		if (now > deadline && now - deadline > GDA_LONG_AGO_NS)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * With GDA_DEBUG in the environment, the first error of each queue on stderr, whoever
- * posted to it: a thread asks the device of every QP for its state, and each QP is asked
- * a last time before it goes. Without GDA_DEBUG nothing here runs.
+ * With GDA_DEBUG in the environment, print the first error of each queue on stderr, whoever posted
+ * to it: a thread queries the state of every QP, and each QP is queried a last time before it is
+ * destroyed. Without GDA_DEBUG nothing here runs.
  *
- * gda_debug_lock guards the list, and is held while the device is asked: so nothing on
- * the list is destroyed meanwhile. The device's own locks come after it.
+ * gda_debug_lock guards the list. It is held during a query, so that no listed QP is destroyed
+ * meanwhile. The device's own locks nest inside it.
  */
 #include <errno.h>
 #include <signal.h>
@@ -19,7 +19,7 @@ static struct gda_qp *gda_debug_qps;
 static int gda_debug_running;
 static pthread_once_t gda_debug_fork = PTHREAD_ONCE_INIT;
 
-/* Print the first error of @qp, unless that was done. */
+/* Print the first error of @qp, unless it was printed before. */
 static void gda_debug_look(struct gda_qp *qp)
 {
 	struct gda_qp_query q = { .size = sizeof(q), .handle = qp->handle };
@@ -58,7 +58,7 @@ static void gda_debug_parent(void)
 	pthread_mutex_unlock(&gda_debug_lock);
 }
 
-/* The thread is the parent's; the child's next QP starts its own. */
+/* The thread exists in the parent only; the child's next QP starts one. */
 static void gda_debug_child(void)
 {
 	gda_debug_running = 0;
@@ -70,7 +70,7 @@ static void gda_debug_fork_init(void)
 	pthread_atfork(gda_debug_prepare, gda_debug_parent, gda_debug_child);
 }
 
-/* If no thread can be had, errors are printed when their QPs go. */
+/* If no thread can be created, errors are printed when their QPs are destroyed. */
 static void gda_debug_start(void)
 {
 	sigset_t all, before;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * The list of devices: those of the kernel, as /dev/gda tells them, and those of this process.
+ * The list of devices: those that /dev/gda reports, and those that this process executes.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include "gda_internal.h"
 
-/* The entries of the caller's, each as long as the caller's structure is. */
+/* The caller's array, whose elements are as long as the caller's structure. */
 struct gda_device_list {
 	char *entries;
 	unsigned int room;
@@ -44,7 +44,7 @@ static int gda_device_list_kernel(struct gda_device_list *list)
 	struct gda_context ctx = { .ops = &gda_device_kernel };
 	int err = gda_kernel_open_node(&ctx);
 
-	/* no driver, or none for this user */
+	/* no driver, or the user may not open its node */
 	if (err == -ENOENT || err == -ENXIO || err == -ENODEV || err == -EACCES) {
 		gda_forget_reason();
 		return 0;
@@ -53,7 +53,7 @@ static int gda_device_list_kernel(struct gda_device_list *list)
 		return err;
 	err = gda_device_list_add_all(list, &ctx);
 	ctx.ops->close(&ctx);
-	/* a driver from before the call */
+	/* this driver is older than the call */
 	return err == -ENOTTY ? 0 : err;
 }
 

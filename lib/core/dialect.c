@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which dialect a new queue or CQ speaks: the one that its creator names, or the first.
+ * Chooses the dialect of a new queue or CQ: the one that its creator names, or the default.
  */
 #include <errno.h>
 #include <gda/wqe.h>

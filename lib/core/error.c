@@ -3,8 +3,8 @@
  * Errors in words: errnos as the library uses them, and the causes that an error completion
  * names. The words for its syndrome are the dialect's.
  *
- * An errno is of many calls: its text is true of all, and advises nothing. Advice is of the code
- * that knows the call: see last_error.c.
+ * Many calls return the same errno, so its text fits all of them and gives no advice. Advice comes
+ * from code that knows the call: see last_error.c.
  */
 #include <errno.h>
 #include <stddef.h>

@@ -2,8 +2,7 @@
 /*
  * Why a ticket is not done: what the view says, what the doorbell's record says, and what the
  * device says of its queue, in the order in which work goes through them. Nothing here changes
- * anything, and nothing is waited for but a moment in which a worker that has a processor goes
- * round its queues.
+ * state. The only wait is a short one, in which a running worker visits all its queues once.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -12,7 +11,9 @@
 #include <gda/fastpath.h>
 #include "gda_internal.h"
 
-/* A worker that runs goes round far more often; one of the in-process device sleeps for 1 ms. */
+/*
+ * A running worker visits all its queues far more often; that of the in-process device sleeps 1 ms.
+ */
 #define GDA_EXPLAIN_MOMENT_NS	20000000L
 
 struct gda_explanation {
@@ -20,7 +21,7 @@ struct gda_explanation {
 	uint64_t ticket;
 	struct gda_qp_query q;
 	uint64_t rung;			/* slots below were rung */
-	bool at_once;			/* do not watch the worker for a moment */
+	bool at_once;			/* skip the wait for a round of the worker */
 	char *buf;
 	size_t len;
 };
@@ -28,7 +29,7 @@ struct gda_explanation {
 static int gda_say(struct gda_explanation *e, enum gda_why why, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* "ticket N: ", and the text. Return: @why. */
+/* Write "ticket N: " and the text. Return: @why. */
 static int gda_say(struct gda_explanation *e, enum gda_why why, const char *format, ...)
 {
 	va_list args;
@@ -51,8 +52,8 @@ static int gda_explain_query(const struct gda_view *v, struct gda_qp_query *q)
 }
 
 /*
- * Where the device cannot be asked, for it was taken away or this is a child of fork(2): what the
- * view knows of its failure. Return: whether it failed.
+ * Use what the view knows of its failure, where the device cannot be asked: it was removed, or this
+ * is a child of fork(2). Return: whether the queue failed.
  */
 static bool gda_explain_recall(const struct gda_view *v, struct gda_qp_query *q)
 {
@@ -93,7 +94,7 @@ const char *gda_cause_remedy(uint32_t cause)
 	       remedies[cause] : "";
 }
 
-/* The queue has failed, with or without this ticket. */
+/* Explain a queue that has failed, with or without this ticket. */
 static int gda_explain_error(struct gda_explanation *e)
 {
 	const struct gda_qp_query *q = &e->q;
@@ -136,12 +137,12 @@ static int gda_explain_full(struct gda_explanation *e)
 		       "QP %#x, the peer, has no room for an immediate: its CQ is full", e->q.peer);
 }
 
-/* The executor has seen it. */
+/* Explain a ticket that the executor has seen. */
 static int gda_explain_seen(struct gda_explanation *e)
 {
 	const struct gda_qp_query *q = &e->q;
 
-	/* between the look at its completion and the query */
+	/* it completed between the check of its completion and the query */
 	if (q->consumer > e->ticket)
 		return gda_say(e, GDA_WHY_DONE, "done, just now");
 	if (q->delayed)
@@ -154,14 +155,17 @@ static int gda_explain_seen(struct gda_explanation *e)
 		       (unsigned long long)(e->ticket - q->consumer));
 }
 
-/* It was rung, the queue is ready, and the executor has not seen it: does the worker run? */
+/*
+ * Explain a ticket that was rung to a ready queue and not seen by the executor: does the worker
+ * run?
+ */
 static int gda_explain_unseen(struct gda_explanation *e)
 {
 	const struct timespec moment = { .tv_nsec = GDA_EXPLAIN_MOMENT_NS };
 	struct gda_qp_query before = e->q;
 	int err;
 
-	/* the queue is not looked at, and what is before this ticket has no room */
+	/* the queue is not visited, because an earlier request finds no room at the peer */
 	if (before.delayed)
 		return gda_explain_full(e);
 	if (before.worker == GDA_QP_WORKER_NONE)
@@ -230,7 +234,7 @@ static int gda_explain_view(struct gda_explanation *e)
 	return gda_explain_open(e);
 }
 
-/* In a child of fork(2), whose copy of the view knows what its parent knew. */
+/* Explain in a child of fork(2), whose copy of the view has what its parent knew. */
 static int gda_explain_inherited(struct gda_explanation *e)
 {
 	if (!gda_explain_recall(e->v, &e->q))
@@ -271,7 +275,7 @@ GDA_EXPORT int gda_explain(struct gda_view *v, int64_t ticket, char *buf, size_t
 		return (int)ticket;
 	if (gda_view_is_inherited(v))
 		return gda_explain_inherited(&e);
-	/* a queue of the program's own; or posters on a GPU */
+	/* a queue that the program made itself, or posters on a GPU */
 	if (!v->owner || v->caps & GDA_VIEW_SQ_ON_GPU)
 		return -EOPNOTSUPP;
 	return gda_explain_kept(&e);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * The functions of gda/fastpath.h, gda/gin.h and gda/async.h, and those that go with them, once
- * more as symbols of the library, for languages that cannot include them. Same text, no second
- * copy.
+ * The functions of gda/fastpath.h, gda/gin.h and gda/async.h, and those that go with them, exported
+ * from the library for languages that cannot include them. They are compiled from the same headers.
  *
- * An inline function and the structure that it fills are of the same headers. Here they
- * need not be: those that take a structure of the caller's are called with one of ours.
+ * An inline function and the structure that it fills come from the same version of the headers. An
+ * exported function's caller may have another version: so it is called with a structure of the
+ * library, and the result is copied.
  */
 #define GDA_API __attribute__((visibility("default")))
 #define GDA_HOST_API __attribute__((visibility("default")))

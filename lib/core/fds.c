@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * Descriptors that a child of fork(2) does not keep. A copy in a child would hold a connection
- * open whose process has died, and the peers would learn of the death when the child ends. So
- * each descriptor of the library that means something to another process is listed here, and
- * closed in the child by its number.
+ * Descriptors that a child of fork(2) does not keep. A copy in a child would keep a connection open
+ * after its process has died, and its peers would learn of the death only when the child ends. So
+ * each descriptor of the library that means something to another process is listed here, and closed
+ * in the child by its number.
  *
- * All of them are close-on-exec besides, which is enough for posix_spawn(3), system(3), and a
- * child of vfork(2) or of a bare clone(2) once it calls execve(2). Memory that is shared with
- * other processes is not listed: it is MADV_DONTFORK, which the kernel heeds in each of these.
+ * All of them are also close-on-exec, which is enough for posix_spawn(3), system(3), and a child of
+ * vfork(2) or of a bare clone(2) once it calls execve(2). Memory shared with other processes needs
+ * no list: it is MADV_DONTFORK, which the kernel applies in all of these cases.
  *
- * gda_fd_mutex guards the list. It is held while a descriptor is made and listed, and while the
- * process forks, so no child has one that is not listed.
+ * gda_fd_mutex guards the list. It is held while a descriptor is created and listed, and while the
+ * process forks, so a child never has an unlisted descriptor.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 
 static pthread_mutex_t gda_fd_mutex = PTHREAD_MUTEX_INITIALIZER;
 
-/* A bit for each descriptor. */
+/* A bitmap of descriptors. */
 static uint64_t *gda_fd_words;
 static size_t gda_fd_nwords;
 

@@ -3,11 +3,11 @@
  * fork(2): the contexts, QPs and CQs of the process. In the child every view that it inherited is
  * cut off from its queue (inherited.c).
  *
- * Descriptors of the library are closed in the child (fds.c), and a device's files with what is
- * mapped of them: while a child had them the device would not learn that the parent has died.
+ * Descriptors of the library (fds.c) and a device's files and mappings are closed in the child:
+ * while a child kept them the device would not notice that the parent has died.
  *
  * Lock order: that of waited.c, gda_fork_lock, then the lock of each context, then that of fds.c.
- * All are held while the process forks, so the child finds the lists whole.
+ * All are held while the process forks, so the child finds the lists consistent.
  */
 #include "gda_internal.h"
 
@@ -70,7 +70,7 @@ static void gda_fork_register(void)
 	gda_fork_error = -pthread_atfork(gda_fork_prepare, gda_fork_parent, gda_fork_child);
 }
 
-/* The handlers close what is listed: so they are there before the first descriptor is. */
+/* Install the fork handlers before the first descriptor is listed: they close what is listed. */
 void gda_fd_lock(void)
 {
 	gda_fork_init();

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * Views in a child of fork(2). A view is private memory of its process, and the queue behind it is
- * shared: a child that posted through its copy would overwrite what the parent posts. So in the
- * child (fork.c) every view that it inherited is cut off from its queue: no pointer leads to it any
- * more, and the counters say that the ring is full and has failed, which
- * the slow paths of gda/fastpath.h report as they report any queue in error. The fast path
- * has no instruction for it.
+ * shared: a child that posted through its copy would overwrite the parent's posts. So in the child
+ * (fork.c) every inherited view is cut off from its queue: its pointers no longer lead there, and
+ * its counters say that the ring is full and has failed, which the slow paths of gda/fastpath.h
+ * report as they report any queue in error. The fast path needs no extra instruction.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,11 +12,11 @@
 #include <gda/queue.h>
 #include "gda_internal.h"
 
-/* Beyond any index of a queue; the second beyond the first by more than any ring's length. */
+/* Beyond every index of a queue; the second is more than any ring's length beyond the first. */
 #define GDA_DISASSOCIATED_COMPLETED	(1ULL << 61)
 #define GDA_DISASSOCIATED_RESERVED	(GDA_DISASSOCIATED_COMPLETED + (1ULL << 60))
 
-/* Where the views of a child lead: a doorbell and its record; an entry without a completion. */
+/* The targets of a child's views: a doorbell, its record, and an entry without a completion. */
 static struct {
 	uint8_t none[GDA_CQE_MAX_BYTES] __attribute__((aligned(64)));
 	uint64_t db;
@@ -33,9 +32,9 @@ void gda_disassociate_init(void)
 }
 
 /*
- * Posts find a full ring, so the send queue is never accessed; the slot words are the child's own
- * copy. Work known to be done stays done; a queue that had not failed has failed now, at the first
- * index that was not done.
+ * Posts find a full ring, so they never access the send queue; the slot words are the child's own
+ * copy. Work known to be done stays done. A queue that had not failed fails at the first index that
+ * is not known to be done.
  */
 void gda_view_disassociate(struct gda_view *v)
 {

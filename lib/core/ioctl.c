@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Calls of gda/ioctl.h on the device of a context. All files of the library that deal with objects
- * make them, and this one calls none of these.
+ * Calls of gda/ioctl.h on the device of a context. The files of all objects call this one, which
+ * calls none of them.
  */
 #include "gda_internal.h"
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Control calls in words: why the last call of this thread that failed did so, and, with
- * GDA_DEBUG in the environment, every control call on stderr.
+ * Texts for control calls: why this thread's last failed call failed, and, with GDA_DEBUG in the
+ * environment, a line on stderr for every control call.
  *
- * Every exported control call ends in gda_called(). On the way there, the code that knows
- * more than the errno says leaves a reason with gda_because(): the device, where it knows
- * best; else rules.c, which looks for the rule that the arguments break. The first reason
- * of a call stands, and gda_called() takes it. A wait that fails ends in gda_said(), waited.c,
- * which has gda_last_error(), too: it may ask the device of the queue that was waited for.
+ * Every exported control call ends in gda_called(). On the way there, code that knows more than the
+ * errno notes a reason with gda_because(): the device, where it knows best; else rules.c, which
+ * looks for the rule that the arguments break. The first reason of a call wins, and gda_called()
+ * takes it. A failed wait ends in gda_said(). gda_last_error() is in waited.c, because it may query
+ * the queue that was waited for.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -20,9 +20,9 @@
 
 static _Thread_local struct {
 	char last[GDA_LAST_TEXT];
-	struct gda_reason reason;	/* of the call that is under way; empty: none yet */
+	struct gda_reason reason;	/* of the current call; empty: none yet */
 	unsigned long failures;
-	unsigned long texts;		/* that were the last error */
+	unsigned long texts;		/* how many texts were the last error */
 } gda_words;
 
 const char *gda_last_text(unsigned long *number)
@@ -104,7 +104,7 @@ int gda_debugging(void)
 	return gda_debug_wanted;
 }
 
-/* One write(2) a line, so that lines of several threads do not mix. */
+/* Print each line with one write(2), so that lines of several threads do not mix. */
 static void gda_debug_print(const char *format, va_list args)
 {
 	char line[640];
@@ -117,7 +117,7 @@ static void gda_debug_print(const char *format, va_list args)
 		n = (int)sizeof(line) - 2;
 	line[n++] = '\n';
 	if (write(STDERR_FILENO, line, (size_t)n) < 0)
-		return;		/* there is nowhere to say so */
+		return;		/* this failure cannot be reported */
 }
 
 void gda_debug(const char *format, ...)

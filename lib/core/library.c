@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Libraries that are opened at run time: libcuda, libibverbs, librdmacm, libpmix.
+ * Opens libraries at run time: libcuda, libibverbs, librdmacm, libpmix.
  *
  * Invariant: no file is loaded by a path that depends on the working directory, for anybody may
- * have put a file there. A variable of the environment that names a library must be absolute.
- * dlopen(3) of a soname searches the directories of LD_LIBRARY_PATH and of DT_RUNPATH, for the
- * library and for those that it needs; a relative or empty one is below the working directory.
- * Where there is one, dlopen(3) is called by a thread whose own working directory
- * holds no file that anybody but the kernel made, so such a directory adds nothing.
+ * have put a file there. An environment variable that names a library must be an absolute path. For
+ * a soname and its dependencies dlopen(3) searches LD_LIBRARY_PATH and DT_RUNPATH, where a relative
+ * or empty directory is below the working directory. If there is such a directory, dlopen(3) runs
+ * on a thread whose own working directory has only files of the kernel, so nothing can be found
+ * there.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -23,14 +23,14 @@
 #include "gda_internal.h"
 #include "library.h"
 
-/* A directory of the kernel with files alone, which every user may enter. */
+/* A directory of procfs that every user may enter and that has no subdirectory. */
 #define GDA_LIBRARY_NOWHERE	"/proc/sys/kernel/random"
 #define GDA_LIBRARY_WAIT_S	5
 
 enum gda_library_search {
-	GDA_LIBRARY_ABSOLUTE,	/* all directories of the search path are */
+	GDA_LIBRARY_ABSOLUTE,	/* all directories of the search path are absolute */
 	GDA_LIBRARY_BELOW,	/* some are below the working directory */
-	GDA_LIBRARY_ABOVE,	/* some go up from there */
+	GDA_LIBRARY_ABOVE,	/* some go up from there ("..") */
 };
 
 static enum gda_library_search gda_library_directory(const char *name)
@@ -41,7 +41,7 @@ static enum gda_library_search gda_library_directory(const char *name)
 }
 
 #ifdef __GLIBC__
-/* The search path of dlopen(3) when this file calls it, or NULL. */
+/* The search path that dlopen(3) uses when called from this file, or NULL. */
 static Dl_serinfo *gda_library_path(void)
 {
 	Dl_serinfo size, *path = NULL;
@@ -78,7 +78,7 @@ static enum gda_library_search gda_library_search(void)
 	return most;
 }
 #else
-/* musl does not tell its search path. */
+/* musl does not report its search path. */
 static enum gda_library_search gda_library_search(void)
 {
 	const char *path = secure_getenv("LD_LIBRARY_PATH");
@@ -87,7 +87,7 @@ static enum gda_library_search gda_library_search(void)
 }
 #endif
 
-/* Of the thread that loads, and of who waits for it: the last one frees it. */
+/* Shared by the loading thread and the waiting caller: the last one frees it. */
 struct gda_library_load {
 	char *name;
 	void *library;
@@ -116,8 +116,8 @@ static void *gda_library_nowhere(void *arg)
 }
 
 /*
- * Load @name on a thread with a working directory of its own. The wait is bounded: the caller may
- * be a constructor, and hold the loader's lock.
+ * Load @name on a thread with its own working directory. The wait is bounded, because the caller
+ * may be a constructor that holds the loader's lock.
  */
 static int gda_library_load_nowhere(const char *name, void **library)
 {
@@ -131,7 +131,7 @@ static int gda_library_load_nowhere(const char *name, void **library)
 		return -ENOMEM;
 	l->owners = 2;
 	l->name = strdup(name);
-	/* no handler of the program runs there */
+	/* no signal handler of the program runs on that thread */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &mask);
 	if (!l->name || pthread_create(&thread, NULL, gda_library_nowhere, l)) {
@@ -158,7 +158,7 @@ static int gda_library_load(const char *name, void **library)
 	enum gda_library_search search = gda_library_search();
 	int err = 0;
 
-	/* no file is opened for a library that is there already */
+	/* a library that is already loaded opens no file */
 	*library = dlopen(name, RTLD_NOW | RTLD_LOCAL | (*name ? RTLD_NOLOAD : 0));
 	if (*library || !*name)
 		search = GDA_LIBRARY_ABSOLUTE;
@@ -175,7 +175,7 @@ int gda_library_open(const char *name, const char *variable, void **library)
 {
 	const char *path = variable ? secure_getenv(variable) : NULL;
 
-	/* the empty one is the program itself */
+	/* an empty path is the program itself */
 	if (path && *path && *path != '/')
 		return -EINVAL;
 	return gda_library_load(path ? path : name, library);

@@ -6,13 +6,14 @@
 #define GDA_LIBRARY_H
 
 /*
- * Open what @variable, if it is not NULL, names in the environment, or else the soname @name. It
- * stays open. Return: 0; -ENOENT it cannot be loaded; -EINVAL @variable is no absolute path;
- * -EACCES the search path of the loader has relative directories and cannot be made safe.
+ * Open the library that the environment variable @variable names, if that is not NULL and is set,
+ * or else the soname @name. The library stays open. Return: 0; -ENOENT it cannot be loaded; -EINVAL
+ * @variable is no absolute path; -EACCES the search path of the loader has relative directories and
+ * cannot be made safe.
  */
 int gda_library_open(const char *name, const char *variable, void **library);
 
-/* Say with gda_because() why gda_library_open() returned @err. Return: @err. */
+/* Note with gda_because() why gda_library_open() returned @err. Return: @err. */
 int gda_library_because(int err, const char *name, const char *variable);
 
 #endif /* GDA_LIBRARY_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The mlx5 dialect off the fast path: its syndromes and opcodes in words.
+ * The mlx5 dialect off the fast path: texts for its syndromes and opcodes.
  */
 #include <gda/mlx5.h>
 #include "gda_internal.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Memory regions (MRs): memory of this process that work requests can name.
+ * Memory regions (MRs): memory of this process that work requests can access by key.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static int gda_mr_called(int err, const char *call, const struct gda_mr_rule *ru
 			  (unsigned long long)rule->length, rule->access, rule->flags);
 }
 
-/* The ways in which the kernel tried to have the memory, if it got that far. */
+/* Note the ways in which the kernel tried to get the memory, if it got that far. */
 static void gda_mr_why_tried(int err, const struct gda_mr_tried *tried)
 {
 	if (!tried->user || err == -ENOMEM)

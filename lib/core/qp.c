@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Queue pairs: created, mapped and turned into a view. A QP that was not given a CQ
- * brings its own collapsed one and takes it along when it goes.
+ * Queue pairs: create them, map them and fill in their views. A QP that is created without a CQ
+ * gets its own collapsed one, which is destroyed with it.
  */
 #include <errno.h>
 #include <stdalign.h>
@@ -11,7 +11,7 @@
 
 #define GDA_DEFAULT_DEPTH 256
 
-/* That which its creator names, else that of the CQs that it is given, if posters speak it. */
+/* Choose the dialect: the creator's choice, else that of its CQs, if posters speak it. */
 static int gda_qp_dialect(const struct gda_qp_attr *attr, uint32_t *dialect)
 {
 	*dialect = attr->dialect;
@@ -54,7 +54,7 @@ static void gda_qp_unmap(struct gda_qp *q)
 	free(q->slots);
 }
 
-/* The dialect promises something; add what the device does. */
+/* Set the view's capabilities: those of the dialect, and those that the device adds. */
 static int gda_view_promise(struct gda_view *v, struct gda_context *ctx)
 {
 	struct gda_query query = { .size = sizeof(query) };
@@ -68,7 +68,7 @@ static int gda_view_promise(struct gda_view *v, struct gda_context *ctx)
 		v->can |= GDA_CAN_MASKED;
 	if (query.features[0] & GDA_FEATURE_COUNTER)
 		v->can |= GDA_CAN_COUNTER;
-	/* a device may be less than its dialect: signals are words that programs poll */
+	/* a device may lack atomics of its dialect, and signals are words that programs poll */
 	if (!(query.features[0] & GDA_FEATURE_ATOMIC))
 		v->can &= ~GDA_CAN_ATOMIC;
 	if (!(query.features[0] & GDA_FEATURE_WORD_STORE))
@@ -78,7 +78,7 @@ static int gda_view_promise(struct gda_view *v, struct gda_context *ctx)
 	return 0;
 }
 
-/* Map what the kernel made and fill the view. On failure gda_qp_unmap() cleans up. */
+/* Map what the kernel created and fill in the view. On failure gda_qp_unmap() cleans up. */
 static int gda_qp_map(struct gda_qp *q, const struct gda_qp_attr *how,
 		      const struct gda_qp_create *made)
 {
@@ -98,7 +98,7 @@ static int gda_qp_map(struct gda_qp *q, const struct gda_qp_attr *how,
 		err = gda_place_get(q->ctx, how->dbrec, &made->dbrec, &q->dbrec, &dbrec);
 	if (!err)
 		err = gda_region_get(q->ctx, &made->db, &q->db, &attr.db);
-	/* some of it is mapped elsewhere only, where the posters are */
+	/* some parts are mapped only where the posters are */
 	if (err || !attr.sq || !dbrec || !attr.cq)
 		return err;
 	if (!(q->cq->flags & GDA_CQ_COLLAPSED)) {
@@ -130,7 +130,7 @@ static int gda_qp_map(struct gda_qp *q, const struct gda_qp_attr *how,
 	return err;
 }
 
-/* Handles mean something else in another context. */
+/* Check that the objects belong to @ctx: a handle means another object in another context. */
 static int gda_qp_check_owner(const struct gda_context *ctx, const struct gda_qp_attr *attr,
 			      uint32_t dialect)
 {
@@ -150,7 +150,7 @@ static int gda_qp_check_owner(const struct gda_context *ctx, const struct gda_qp
 	return 0;
 }
 
-/* The QP's bound of waits, also for a WAIT that is posted by hand; 0: the device's. */
+/* The timeout of a WAIT, also of one that is posted by hand; 0: the device's default. */
 static uint32_t gda_qp_wait_ms(const struct gda_qp_attr *attr)
 {
 	uint64_t ms = attr->timeout_ns / 1000000 + (attr->timeout_ns % 1000000 != 0);
@@ -164,12 +164,12 @@ static int gda_qp_ask(struct gda_context *ctx, struct gda_qp_create *arg)
 
 	if (err != -EOPNOTSUPP || !arg->wait_ms)
 		return err;
-	/* it has no WAIT, and so no bound for one */
+	/* the device has no WAIT, and so no timeout for it */
 	arg->wait_ms = 0;
 	return gda_ioctl(ctx, GDA_IOC_QP_CREATE, arg);
 }
 
-/* @attr is the library's own, and its places are. */
+/* @attr is a copy that the library owns, places included. */
 static int gda_qp_new(struct gda_context *ctx, const struct gda_qp_attr *attr,
 		      struct gda_qp **qp)
 {

@@ -3,9 +3,9 @@
  * Reading records (gda/record.h): of a context, which the device writes, and of this program,
  * which the posts and waits of a program compiled with GDA_RECORD write.
  *
- * A reader has a position, and the ring says what is there. A reader that was lapped goes on
- * half a ring behind the record that it found in place of its own, so that it is not lapped
- * again at once.
+ * A reader keeps its position; each record in the ring has its number. A reader that was lapped
+ * continues half a ring behind the newer record that it found, so that it is not lapped again at
+ * once.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ struct gda_record_reader {
 	uint64_t pos;
 };
 
-/* Begin with the oldest record that is there. */
+/* Begin with the oldest record in the ring. */
 static void gda_reader_rewind(struct gda_record_reader *r)
 {
 	uint64_t oldest = 0;
@@ -34,7 +34,7 @@ static void gda_reader_rewind(struct gda_record_reader *r)
 	r->pos = oldest ? oldest - 1 : 0;
 }
 
-/* The record at r->pos is gone, or will never be written. */
+/* Skip the record at r->pos, which was overwritten or will never be written. */
 static void gda_reader_skip(struct gda_record_reader *r)
 {
 	uint64_t seq = __atomic_load_n(&r->records[r->pos & r->mask].seq, __ATOMIC_RELAXED);
@@ -46,7 +46,7 @@ static void gda_reader_skip(struct gda_record_reader *r)
 		r->pos++;
 }
 
-/* One reader more, or less: with the last one the device stops. ctx->lock orders the calls. */
+/* Count a reader in or out; the device records while there is one. ctx->lock orders the calls. */
 static int gda_reader_start(struct gda_context *ctx, struct gda_record_set *arg)
 {
 	int err;
@@ -63,13 +63,13 @@ static void gda_reader_stop(struct gda_context *ctx)
 	struct gda_record_set off = { .size = sizeof(off) };
 
 	pthread_mutex_lock(&ctx->lock);
-	/* fails after a shutdown, which has stopped it */
+	/* fails after a shutdown, which has stopped the recorder */
 	if (!--ctx->recorders)
 		gda_ioctl(ctx, GDA_IOC_RECORD, &off);
 	pthread_mutex_unlock(&ctx->lock);
 }
 
-/* Called with ctx->lock held by nobody. On failure nothing was switched on by this reader. */
+/* ctx->lock is not held. After a failure this reader has switched nothing on. */
 static int gda_reader_attach(struct gda_record_reader *r, uint32_t records)
 {
 	struct gda_record_set arg = { .size = sizeof(arg), .records = records };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Mapped regions. Doorbells and doorbell records of several QPs share a region, and
- * the kernel then returns the same cookie for them: a context maps each cookie once
- * and counts who uses it. ctx->lock guards the list and the counts.
+ * Mapped regions. Doorbells and doorbell records of several QPs share a region, and the kernel then
+ * returns the same cookie for them: a context maps each cookie once and counts its users. ctx->lock
+ * guards the list and the counts.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Rings that complete the work of views. A view polls one entry, that of a collapsed CQ.
- * Where QPs share a ring each has a *cell* of that form in its struct gda_qp, and whoever
- * looks at the ring copies what is new to the cells: then all of the fast path is as it is
- * with a collapsed CQ. A pass costs what is new, however many QPs there are.
+ * Rings that complete the work of views. A view polls one entry, that of a collapsed CQ. QPs that
+ * share a ring each have a *cell* of that form in their struct gda_qp. A thread that polls the ring
+ * copies new entries to the cells, so the fast path is the same as with a collapsed CQ. The cost of
+ * a pass depends on the number of new entries, not of QPs.
  *
- * Waits take completions out of the ring. An immediate is the program's, which takes it by
- * gda_cq_poll(): a pass credits what comes behind it, and leaves all that in the ring.
+ * A pass removes completions from the ring up to the first immediate. The program must take that by
+ * gda_cq_poll(); a pass credits the entries behind an immediate and leaves them in the ring.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,7 +28,9 @@ static struct gda_credit *gda_credit_find(struct gda_credits *c, uint32_t qpn)
 	return &c->table[i];
 }
 
-/* Copy an entry to the cell of its QP, which is of the ring's dialect; @last is its last word. */
+/*
+ * Copy an entry to the cell of its QP, whose dialect is the ring's; @last is the entry's last word.
+ */
 static void gda_credit(struct gda_credits *c, uint32_t dialect, const char *cqe, uint32_t last)
 {
 	const struct gda_credit *credit;
@@ -42,11 +44,11 @@ static void gda_credit(struct gda_credits *c, uint32_t dialect, const char *cqe,
 	cell = (char *)(uintptr_t)credit->cell;
 	if (gda_cqe_is_error(dialect, last))
 		gda_cqe_copy_error(dialect, cell, cqe);
-	/* pairs with gda_poll(): what the work moved is seen, by the acquire of @last */
+	/* pairs with gda_poll(): its acquire of @last makes the moved data visible */
 	gda_nic_store32((uint32_t *)(uintptr_t)gda_cqe_last(dialect, credit->cell), last);
 }
 
-/* Credit the next entry, if there is one. Return: whether there was. @last: its last word. */
+/* Credit the next entry, if there is one. @last: its last word. Return: whether there was one. */
 static bool gda_credits_next(struct gda_credits *c, const struct gda_cq_view *v, uint32_t *last)
 {
 	const char *cqe = (const char *)(uintptr_t)v->entries +
@@ -86,7 +88,7 @@ GDA_EXPORT void gda_view_progress(struct gda_view *v)
 	struct gda_qp *q = (struct gda_qp *)(uintptr_t)v->owner;
 	struct gda_credits *c = &q->cq->credits;
 
-	/* the thread with the lock credits this view, too */
+	/* the thread that holds the lock credits this view, too */
 	if (pthread_mutex_trylock(&c->lock))
 		return;
 	gda_credits_pass(c, &q->cq->view);
@@ -101,12 +103,12 @@ GDA_EXPORT void gda_view_ask(struct gda_view *v)
 	gda_view_progress(v);
 	q = (struct gda_qp *)(uintptr_t)v->owner;
 	query.handle = q->handle;
-	/* if anything was posted, there is an entry or will be one */
+	/* there is an entry if anything was posted, or there will be one */
 	if (gda_poll(v, 0) != gda_load_acquire64(&v->reserved) ||
 	    gda_load_acquire64(&v->error_index) != GDA_NO_ERROR ||
 	    q->ctx->ops->ioctl(q->ctx, GDA_IOC_QP_QUERY, &query) || query.state != GDA_QP_ERROR)
 		return;
-	/* gda_poll() stores it, too, when the next request has taken the blame */
+	/* gda_poll() stores the error, too, when the next request fails with it */
 	gda_store_relaxed64(&v->error, (uint64_t)query.vendor << 8 | query.syndrome);
 	gda_store_release64(&v->error_index, query.error_index);
 }
@@ -129,7 +131,7 @@ GDA_EXPORT int gda_cq_reserve(struct gda_cq_view *cq, struct gda_cq_entry *entry
 	return ret;
 }
 
-/* Grow the table so that one more QP fits. */
+/* Grow the table for one more QP. */
 static int gda_credits_grow(struct gda_credits *c)
 {
 	struct gda_credits bigger = { .mask = c->table ? 2 * c->mask + 1 : GDA_CREDITS_LEAST - 1 };
@@ -184,7 +186,10 @@ void gda_credits_remove(struct gda_cq *cq, uint32_t qpn, uint32_t depth)
 		gone->cell = 0;
 		c->count--;
 		c->slots -= depth;
-		/* search from here for entries that were put behind it because it was taken */
+		/*
+		 * an entry behind the freed one may have been placed there by a collision: move it
+		 * back
+		 */
 		for (i = ((uint32_t)(gone - c->table) + 1) & c->mask; c->table[i].cell;
 		     i = (i + 1) & c->mask) {
 			struct gda_credit moved = c->table[i];

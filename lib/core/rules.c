@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The rules of control calls in words. A call failed with an errno that many rules share;
- * here the arguments are looked at once more, in the order in which a device checks them,
- * for the rule that they break. Where none is found the errno has to do.
+ * Explains failed control calls. Many rules share an errno, so after a failure the arguments are
+ * checked again, in the order in which a device checks them, to find the rule that they break. If
+ * none is found, only the errno is reported.
  *
- * All of it runs after a failure, and decides nothing.
+ * This code runs only after a failure, and does not change the result.
  */
 #include <errno.h>
 #include <sys/resource.h>
@@ -15,7 +15,7 @@ static int gda_power_of_two(uint32_t n)
 	return n && !(n & (n - 1));
 }
 
-/* The highest power of two that is not more than @n, nor than @most, unless that is 0. */
+/* The highest power of two that exceeds neither @n nor @most; a @most of 0 is no limit. */
 static uint32_t gda_power_below(uint32_t n, uint32_t most)
 {
 	uint32_t power = 1;
@@ -25,7 +25,7 @@ static uint32_t gda_power_below(uint32_t n, uint32_t most)
 	return power;
 }
 
-/* The limits of the device; zero if it does not answer any more. */
+/* The limits of the device; zeros if it does not answer any more. */
 static struct gda_query gda_limits(const struct gda_context *ctx)
 {
 	struct gda_query q = { .size = sizeof(q) };
@@ -71,7 +71,7 @@ static int gda_why_flags(int err, const char *name, uint32_t flags, uint32_t kno
 	return err;
 }
 
-/* Was @what asked of a device that does not offer @feature, whose bit is called @name? */
+/* Did the caller ask for @what although the device lacks @feature, whose bit is called @name? */
 static int gda_why_lacks(int err, const struct gda_query *q, const char *what, int asked,
 			 uint64_t feature, const char *name)
 {
@@ -85,7 +85,7 @@ static int gda_why_lacks(int err, const struct gda_query *q, const char *what, i
 #define gda_why_feature(err, q, what, asked, feature) \
 	gda_why_lacks(err, q, what, asked, feature, #feature)
 
-/* The errors of memory that the caller lends; @align is 64, or 8 of a record. */
+/* Explain errors of a caller's place in memory; @align is 64, or 8 for a record. */
 static int gda_why_place(const struct gda_context *ctx, int err, const char *name,
 			 const struct gda_place *place, uint32_t align)
 {
@@ -247,7 +247,7 @@ int gda_why_busy(int err)
 	return err == -EBUSY ? gda_because(err, "a QP uses it: destroy the QP before") : err;
 }
 
-/* Common to all kinds of registration. */
+/* The rules common to all kinds of registration. */
 int gda_why_mr(const struct gda_context *ctx, int err, const struct gda_mr_rule *rule)
 {
 	const struct gda_query q = gda_limits(ctx);

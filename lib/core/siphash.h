@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SipHash-2-4 of Aumasson and Bernstein: proves to somebody who has the same key who made a
- * message. The kernel has the form of 64 bits in <linux/siphash.h>.
+ * SipHash-2-4 of Aumasson and Bernstein, a keyed hash: it authenticates a message between two ends
+ * that share a key. The kernel has the 64-bit form in <linux/siphash.h>.
  */
 #ifndef GDA_SIPHASH_H
 #define GDA_SIPHASH_H
@@ -15,13 +15,13 @@ struct gda_siphash_key {
 	uint64_t k1;
 };
 
-/* With a result of 64 bits. */
+/* The hash with a 64-bit result. */
 uint64_t gda_siphash(const void *data, size_t bytes, const struct gda_siphash_key *key);
-/* With one of 128 bits, which is another function. */
+/* The hash with a 128-bit result, which is a different function. */
 void gda_siphash_128(const void *data, size_t bytes, const struct gda_siphash_key *key,
 		     unsigned char out[16]);
 
-/* 8 bytes, of which the first is the lowest, and the other way. */
+/* Load 8 bytes as a little-endian number, and store them. */
 uint64_t gda_siphash_load(const unsigned char *p);
 void gda_siphash_store(unsigned char *p, uint64_t v);
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * Structures that cross libgda.so. Each begins with a 32-bit size, which the caller sets
- * to sizeof() of the structure that it was compiled with. Members are only appended, and
- * zero in one that was appended means what the library did before it knew it. So a
- * program and a library of different ages share the members that both know.
+ * Structures that cross libgda.so. Each begins with a 32-bit size, which the caller sets to
+ * sizeof() of the structure that it was compiled with. Members are only appended, and zero in an
+ * appended member selects the behaviour before that member existed. So a program and a library of
+ * different ages share the members that both know.
  */
 #include <errno.h>
 #include <string.h>
 #include "gda_internal.h"
 
-/* More than this is no structure; also, what is not initialized is rarely less. */
+/* No structure is larger; an uninitialized size is rarely smaller. */
 #define GDA_STRUCT_MAX 4096U
 
 static size_t gda_smaller(size_t a, size_t b)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Set-up of views. Everything that the fast path relies on without a check is checked here.
+ * Initializes views, and checks everything that the fast path relies on without a check.
  */
 #include <assert.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #define GDA_DEFAULT_TIMEOUT_NS 1000000000U
 
-/* The size of the first view of this soname: it only grows. */
+/* The size of the first view of this soname; it only grows. */
 #define GDA_VIEW_LEAST 512U
 
 static_assert(sizeof(struct gda_view) >= GDA_VIEW_LEAST, "layout is ABI");
@@ -52,7 +52,7 @@ static int gda_view_check(const struct gda_view_attr *attr)
 			return gda_because(-EINVAL,
 					   "%s %p: set it to an address that is a multiple of %u bytes",
 					   parts[i].name, parts[i].p, (unsigned int)parts[i].align);
-	/* a queue may fail as soon as it is there */
+	/* a queue may fail as soon as it exists */
 	if (!gda_cqe_is_preset(attr->dialect,
 			       __atomic_load_n(gda_cqe_last(attr->dialect, (uintptr_t)attr->cq),
 					       __ATOMIC_RELAXED)))
@@ -74,7 +74,7 @@ int gda_view_fits(size_t size)
 	return 0;
 }
 
-/* @attr is the library's own, @size bytes of @v are the caller's. */
+/* @attr is the library's copy; the caller's view has @size bytes. */
 static void gda_view_fill(struct gda_view *v, size_t size, const struct gda_view_attr *attr)
 {
 	memset((void *)v, 0, size);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A waiting thread between two polls: it executes the work itself where it can, and else rests
- * (waiter.c). Polls and deadlines are in gda/fastpath.h and gda/ring.h.
+ * The slow path of a wait, between two polls: the thread executes the work itself where it can, and
+ * else rests (waiter.c). Polls and deadlines are in gda/fastpath.h and gda/ring.h.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -9,10 +9,10 @@
 #include "gda_internal.h"
 #include "waiter.h"
 
-/* Posts that are not done, up to which one waits for the last rather than for many. */
+/* Up to so many posts that are not done, a thread is taken to wait for the last one only. */
 #define GDA_FEW			16U
 
-/* Threads that poll for a context: one that waits, and its worker. */
+/* The threads that poll for a context: a waiting one, and its worker. */
 #define GDA_POLLERS		2U
 
 unsigned int gda_contexts_open;
@@ -22,7 +22,7 @@ bool gda_crowded_by(unsigned int pollers)
 	int saved = errno;
 	cpu_set_t set;
 
-	/* on a machine with more of them than fit there are enough */
+	/* fails on a machine with more processors than fit into @set: those are enough */
 	if (sched_getaffinity(0, sizeof(set), &set)) {
 		errno = saved;
 		return false;
@@ -44,7 +44,7 @@ GDA_EXPORT void gda_view_yield(struct gda_view *v, int yield)
 		__atomic_fetch_and(&v->caps, ~GDA_VIEW_YIELD, __ATOMIC_RELAXED);
 }
 
-/* Looks of a wait between two yields; @helps: the thread executes the work itself, if it can. */
+/* Polls of a wait between two yields; @helps: the thread executes the work itself, if it can. */
 static unsigned int gda_looks(uint32_t caps, bool helps)
 {
 	if (caps & GDA_VIEW_YIELD)
@@ -57,7 +57,10 @@ GDA_EXPORT void gda_relax(struct gda_view *v, unsigned int polls, enum gda_relax
 	struct gda_qp *q = (struct gda_qp *)(uintptr_t)v->owner;
 	bool helps = q && q->ctx->ops->help;
 
-	/* of many posts the worker does some while others do theirs: that is as with room */
+	/*
+	 * with many posts the worker and this thread share the work, as if there were processors
+	 * for both
+	 */
 	if (gda_load_relaxed64(&v->reserved) - gda_load_relaxed64(&v->completed) > GDA_FEW)
 		what = GDA_RELAX_ROOM;
 	if (helps && q->ctx->ops->help(q->ctx, v->qpn, polls, what))
@@ -72,7 +75,9 @@ GDA_EXPORT void gda_cq_relax(struct gda_cq_view *cq, unsigned int polls)
 	struct gda_cq *c = (struct gda_cq *)(uintptr_t)cq->owner;
 	bool helps = c && c->ctx->ops->help_all;
 
-	/* the next entries may be the work of others: there is no hurry if there are processors */
+	/*
+	 * the next entries may belong to others: if there are enough processors, there is no hurry
+	 */
 	if (helps && (caps & GDA_VIEW_YIELD || polls % GDA_WAITER_OFTEN == 0) &&
 	    c->ctx->ops->help_all(c->ctx, polls))
 		return;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Waits in words: why the last one of this thread that failed did so, for gda_last_error(). The
- * inline waits of the headers end here when they fail, and only then.
+ * Explains this thread's last failed wait, for gda_last_error(). The inline waits of the headers
+ * end here when they fail, and only then.
  *
- * A wait that fails looks at its view alone, for its caller may wait again and again with short
- * deadlines. The device is asked by gda_last_error(), if somebody wants to read it, and if no queue
- * was destroyed since: the queue might be that one. gda_waited_lock guards their number, and is
- * held while the device is asked, so the queue stays until that is over; the device's own locks
- * come after it. It is held while the process forks.
+ * A failed wait reads only its view, because its caller may wait again and again with short
+ * deadlines. gda_last_error() queries the device when the text is read, unless any queue was
+ * destroyed since, which might be this one. gda_waited_lock guards the number of destroyed queues,
+ * and is held during the query, so that the queue stays; the device's own locks nest inside it. It
+ * is held while the process forks.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,7 +22,10 @@
 static pthread_mutex_t gda_waited_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned long gda_waited_gone;	/* queues that were destroyed */
 
-/* The wait that failed last; @v: its device can be asked, NULL: no more is known than was said. */
+/*
+ * The wait that failed last. @v: its view, if the device can be queried; NULL: the text is
+ * complete.
+ */
 static _Thread_local struct {
 	struct gda_view *v;
 	int64_t ticket;
@@ -47,7 +50,9 @@ void gda_waited_destroyed(void)
 	pthread_mutex_unlock(&gda_waited_lock);
 }
 
-/* Write what a device says now of the wait that failed last. Return: whether it said anything. */
+/*
+ * Write what the device says now about the wait that failed last. Return: whether it said anything.
+ */
 static bool gda_waited_ask(char *text, size_t len)
 {
 	struct gda_view *v = gda_waited.v;
@@ -91,7 +96,7 @@ static const char *gda_waited_end(int err)
 	}
 }
 
-/* The queue has failed, at this ticket or before it. */
+/* Explain a queue that has failed at this ticket or before it. */
 static void gda_waited_error(const struct gda_view *v, int64_t ticket, char *text, size_t len)
 {
 	uint64_t at = gda_load_acquire64(&v->error_index);
@@ -109,7 +114,7 @@ static void gda_waited_error(const struct gda_view *v, int64_t ticket, char *tex
 
 static void gda_waited_note(struct gda_view *v, int64_t ticket)
 {
-	/* a queue of the program's own has no device to ask */
+	/* a queue that the program made itself has no device to query */
 	gda_waited.v = v->owner ? v : NULL;
 	gda_waited.ticket = ticket;
 	gda_last_text(&gda_waited.text);
@@ -146,7 +151,7 @@ GDA_EXPORT int gda_wait_failed(struct gda_view *v, int64_t ticket, int err)
 	return err;
 }
 
-/* A post that has waited for room. */
+/* Called when a post that waited for room has failed. */
 GDA_EXPORT int gda_post_failed(struct gda_view *v, int err)
 {
 	uint64_t oldest = gda_load_relaxed64(&v->completed);

@@ -25,26 +25,28 @@
 #include "gda_internal.h"
 #include "waiter.h"
 
-/* A yield that takes less found no other thread to run. */
+/* A yield that takes less time found no other thread to run. */
 #define GDA_WAITER_ALONE_NS	1000U
-/* Looks, some 20 ns each or more: about as long as a switch of threads takes. A power of two. */
+/*
+ * Polls, some 20 ns each or more, that take about as long as a switch of threads. A power of two.
+ */
 #define GDA_WAITER_SHARED	32U
 
 /*
- * A yield that takes longer let a program compute: a thread sleeps instead then, 1 ms in all the
- * first time, and 60 ms at most if each yield between is as long.
+ * A yield that takes longer let a compute-bound program run. The thread then sleeps instead: 1 ms
+ * in all at first, and up to 60 ms if each yield in between is as long.
  */
 #define GDA_WAITER_LONG_NS	500000U
 #define GDA_WAITER_NAPS		16U
 #define GDA_WAITER_NAPS_MAX	1024U
 
 static __thread struct {
-	unsigned int looks;	/* between two yields, a power of two; 0: as many as may be */
-	unsigned int naps;	/* in place of the next yields */
-	unsigned int next;	/* naps after the next long yield; 0: the fewest */
+	unsigned int looks;	/* polls between two yields, a power of two; 0: the most */
+	unsigned int naps;	/* sleeps that replace the next yields */
+	unsigned int next;	/* how many naps follow the next long yield; 0: the fewest */
 } gda_waiter;
 
-/* The system call itself: nanosleep() is a cancellation point. */
+/* Calls the kernel directly, because nanosleep() is a cancellation point. */
 static void gda_waiter_nap(void)
 {
 	const struct timespec nap = { .tv_nsec = 1 };
@@ -98,7 +100,7 @@ void gda_waiter_rest(unsigned int polls, unsigned int most)
 		looks = most;
 	if (polls % looks == 0)
 		gda_waiter_yield();
-	else if (polls > 1)	/* the first look was only just made */
+	else if (polls > 1)	/* not at the first poll: the thread has only just begun to wait */
 		gda_pause();
 }
 
