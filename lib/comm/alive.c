@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * A machine that is gone is noticed by TCP, on both ends of each connection, whether anything is
- * under way or not: without data by keepalive, with data by TCP_USER_TIMEOUT. Both are answered by
- * the peer's kernel, so a process that is stopped or under a debugger is not lost.
+ * TCP detects the loss of a machine on both ends of each connection: by keepalive while the
+ * connection is idle, by TCP_USER_TIMEOUT while data is unacknowledged. The peer's kernel answers
+ * both, so a process that is stopped or debugged does not count as lost.
  *
- * Invariant: no byte is given to the kernel for which the peer has not announced room.
- * TCP_USER_TIMEOUT also ends a connection whose peer has no room for so long, although the
- * peer's kernel answers; and keepalive is not sent while bytes wait for room. So a process that
- * is stopped while data is under way would be taken for a machine that is gone.
+ * Invariant: no byte is given to the kernel unless the peer has announced room for it.
+ * TCP_USER_TIMEOUT also ends a connection whose peer has no room for so long, although the peer's
+ * kernel answers; and keepalive is not sent while bytes wait for room. So without the invariant a
+ * process that is stopped during a transfer would count as a lost machine.
  */
 #include <errno.h>
 #include <linux/sockios.h>
@@ -18,17 +18,17 @@
 #include <sys/socket.h>
 #include "comm_internal.h"
 
-/* A machine is lost 6 s after the last sign of it; the other ranks are told at once. */
+/* A machine is lost 6 s after the last sign of life; the other ranks are then told at once. */
 #define GDA_COMM_ALIVE_IDLE_S	2
 #define GDA_COMM_ALIVE_EACH_S	1
 #define GDA_COMM_ALIVE_MS	6000U
 
-/* TCP_ESTABLISHED of netinet/tcp.h, which does not go with linux/tcp.h. */
+/* TCP_ESTABLISHED of netinet/tcp.h, a header that conflicts with linux/tcp.h. */
 #define GDA_COMM_ESTABLISHED	1
 
 static void gda_comm_alive_set(int fd, int level, int option, int value)
 {
-	/* fails for none of the kernels that are supported */
+	/* does not fail on any supported kernel */
 	setsockopt(fd, level, option, &value, sizeof(value));
 }
 
@@ -48,8 +48,8 @@ size_t gda_comm_alive_room(int fd, size_t bytes)
 	int queued;
 
 	/*
-	 * Rank 0's own connection is none of TCP. One that has ended keeps its last window, which
-	 * may be closed: send(2) says why it ended.
+	 * Rank 0's own connection is no TCP connection. A connection that has ended keeps its last
+	 * window, which may be closed: send(2) reports why it ended.
 	 */
 	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) ||
 	    info.tcpi_state != GDA_COMM_ESTABLISHED ||

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Communicators, as one rank sees them: its connection to the hub, the thread that hears
- * what the hub says, and the collective calls.
+ * Communicators, as one rank sees them: its connection to the hub, the thread that receives the
+ * hub's messages, and the collective calls.
  *
- * The thread only reads the connection, and stores what it hears under comm->lock; those
- * who call only send. A communicator of one rank has neither connection nor thread.
+ * The thread only reads the connection, and stores what it receives under comm->lock; callers only
+ * send. A communicator of one rank has neither connection nor thread.
  */
 #include <errno.h>
 #include <poll.h>
@@ -24,7 +24,7 @@
 
 #define GDA_COMM_PAGE		4096U
 
-/* A GPU may have the abort words mapped, which takes pages of their own. */
+/* A GPU may map the abort words, so they need pages of their own. */
 static size_t gda_comm_words_bytes(uint32_t nranks)
 {
 	return (nranks * sizeof(uint32_t) + GDA_COMM_PAGE - 1) / GDA_COMM_PAGE * GDA_COMM_PAGE;
@@ -59,7 +59,7 @@ static void gda_comm_set_error(struct gda_comm *comm, int err)
 	comm->blamed = gda_comm_why_rank(comm, err);
 }
 
-/* The hub said something; comm->lock is held. */
+/* Handle a message of the hub; comm->lock is held. */
 static void gda_comm_heard(struct gda_comm *comm, const struct gda_comm_frame *f,
 			   const unsigned char *payload)
 {
@@ -90,7 +90,7 @@ static void gda_comm_heard(struct gda_comm *comm, const struct gda_comm_frame *f
 	}
 }
 
-/* Everything that is there. Return: 0, or why nothing more will come. */
+/* Read all that has arrived. Return: 0, or why no more will come. */
 static int gda_comm_hear(struct gda_comm *comm, struct gda_comm_buffer *in)
 {
 	int end = gda_comm_buffer_fill(in, comm->fd, (size_t)GDA_COMM_MAX_RESULT + 64);
@@ -106,7 +106,7 @@ static int gda_comm_hear(struct gda_comm *comm, struct gda_comm_buffer *in)
 	if (!end)
 		end = ret;
 	if (end) {
-		/* the hub is gone, and it is rank 0's; one that refused us has said so */
+		/* the hub, which runs in rank 0, is gone; one that refused us has said why */
 		if (!comm->error)
 			gda_comm_set_state(comm, 0, -ECONNRESET);
 		gda_comm_set_error(comm, -ECONNRESET);
@@ -145,7 +145,7 @@ static int gda_comm_thread(struct gda_comm *comm)
 	return err;
 }
 
-/* Send a frame, whole, waiting until @deadline if need be. */
+/* Send a whole frame, waiting until @deadline if necessary. */
 static int gda_comm_send(struct gda_comm *comm, const struct gda_comm_frame *f,
 			 const void *payload, uint64_t deadline)
 {
@@ -177,8 +177,8 @@ static uint64_t gda_comm_left(uint64_t deadline)
 }
 
 /*
- * Wait until @what is set or the communicator has failed; comm->lock is held. Without a
- * word of the hub it is the hub, rank 0's, that did not come.
+ * Wait until @what returns true or the communicator has failed; comm->lock is held. If the hub does
+ * not answer in time, its rank 0 is to blame.
  */
 static int gda_comm_wait(struct gda_comm *comm, bool (*what)(const struct gda_comm *comm),
 			 uint64_t deadline)
@@ -272,7 +272,7 @@ static int gda_comm_pair(int pair[2])
 	return err;
 }
 
-/* Rank 0's connection is a pair of sockets, the other end of which is the hub's. */
+/* Rank 0's connection is a socketpair, whose other end the hub has. */
 static int gda_comm_open_hub(struct gda_comm *comm, const struct gda_comm_id *id)
 {
 	struct gda_comm_secret secret;
@@ -283,7 +283,7 @@ static int gda_comm_open_hub(struct gda_comm *comm, const struct gda_comm_id *id
 		err = gda_comm_pair(pair);
 	if (err)
 		return err;
-	/* until now a child of fork(2) may have been meant to be rank 0 */
+	/* from here on the process is rank 0; before, a child of fork(2) might have become it */
 	gda_fd_lock();
 	listener = gda_fd_list(gda_comm_id_listener(id));
 	gda_fd_unlock();
@@ -313,7 +313,7 @@ static int gda_comm_open(struct gda_comm *comm, const struct gda_comm_id *id, ui
 	return err;
 }
 
-/* Until the end nothing listened where the id says: words for the time-out. */
+/* Explain the time-out: nothing listened at the id's address. */
 static int gda_comm_nobody(struct gda_comm *comm, const struct gda_comm_id *id)
 {
 	char address[64] = "?", port[8] = "?";
@@ -502,7 +502,7 @@ GDA_EXPORT int gda_comm_state(const struct gda_comm *comm, uint32_t rank)
 
 	if (rank >= comm->nranks)
 		return gda_comm_no_rank(comm, rank, "gda_comm_state");
-	/* the lock may be held by a thread that a child of fork(2) does not have */
+	/* in a child of fork(2) the lock may be held by a thread that does not exist there */
 	if (comm->pid != getpid())
 		return -ENODEV;
 	pthread_mutex_lock(&c->lock);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Between the files of lib/comm: the messages between a rank and the hub, the hub's
- * handle, and the communicator.
+ * Private to lib/comm: the messages between a rank and the hub, the hub's handle, and the
+ * communicator.
  *
- * A connection begins with the proof that both ends know the secret (proof.c); then come
+ * A connection begins with a proof by both ends that they know the secret (proof.c); then follow
  * frames: a struct gda_comm_frame in little-endian order, and frame.bytes of payload.
  */
 #ifndef GDA_COMM_INTERNAL_H
@@ -17,13 +17,13 @@
 #include "gda_internal.h"
 
 #define GDA_COMM_TIMEOUT_NS	30000000000ULL
-#define GDA_COMM_GRACE_NS	500000000ULL	/* the hub's word on a deadline may take so long */
+#define GDA_COMM_GRACE_NS	500000000ULL	/* how late the hub may report a deadline */
 #define GDA_COMM_PROOF_NS	1000000000ULL
-#define GDA_COMM_HELLO_NS	10000000000ULL	/* a rank may be stopped between proof and hello */
+#define GDA_COMM_HELLO_NS	10000000000ULL	/* a rank may be stopped meanwhile */
 #define GDA_COMM_VERSION	2U
 #define GDA_COMM_WHY		160U	/* bytes of words */
 
-/* @ns after @time; a deadline or a time-out may be so long that it never comes. */
+/* @ns after @time, saturating: a deadline may be so far away that it never comes. */
 static inline uint64_t gda_comm_after(uint64_t time, uint64_t ns)
 {
 	return ns < UINT64_MAX - time ? time + ns : UINT64_MAX;
@@ -39,7 +39,7 @@ struct gda_comm_secret {
 	unsigned char bytes[GDA_COMM_SECRET_BYTES];
 };
 
-/* Either end sends its nonce, the hub first, and answers that of the other with a tag. */
+/* Each end sends its nonce, the hub first, and answers the other's nonce with a tag. */
 enum gda_comm_side {
 	GDA_COMM_HUB = 1,
 	GDA_COMM_RANK = 2,
@@ -57,10 +57,10 @@ enum gda_comm_kind {
 	GDA_COMM_HELLO = 1,	/* rank to hub: @a rank, @b nranks, @time until the deadline */
 	GDA_COMM_WELCOME,	/* hub to rank: all are here, @a of them on its machine */
 	GDA_COMM_GATHER,	/* rank to hub: @a number of the call, @time, the bytes */
-	GDA_COMM_RESULT,	/* hub to rank: @a number of the call, the bytes of all */
-	GDA_COMM_STATE,		/* hub to rank: rank @a is gone, and why: errno @b */
-	GDA_COMM_FAIL,		/* hub to rank: the call, or the creation, failed: errno @b, why */
-	GDA_COMM_BYE,		/* rank to hub: it leaves */
+	GDA_COMM_RESULT,	/* hub to rank: @a number of the call, the bytes of all ranks */
+	GDA_COMM_STATE,		/* hub to rank: rank @a is gone, for reason errno @b */
+	GDA_COMM_FAIL,		/* hub to rank: the call, or the creation, failed: errno @b, text */
+	GDA_COMM_BYE,		/* rank to hub: the rank leaves */
 };
 
 struct gda_comm_frame {
@@ -71,34 +71,34 @@ struct gda_comm_frame {
 	uint64_t time;		/* ns */
 };
 
-/* The payload of HELLO. The version stays where it is. */
+/* The payload of HELLO. @version never moves within it. */
 struct gda_comm_hello {
 	uint8_t version;
 	char machine[GDA_MACHINE_BYTES];
 };
 
-/* Bytes that come in, or go out, piece by piece. */
+/* Bytes that are received or sent piece by piece. */
 struct gda_comm_buffer {
 	unsigned char *data;
 	size_t used;
 	size_t room;
-	size_t sent;		/* of a buffer that goes out */
-	bool full;		/* the peer had no room for the rest: POLLOUT does not say when */
+	size_t sent;		/* of an outgoing buffer: bytes already sent */
+	bool full;		/* no room at the peer; POLLOUT does not report any */
 };
 
 int gda_comm_buffer_add(struct gda_comm_buffer *b, const void *data, size_t bytes);
 void gda_comm_buffer_free(struct gda_comm_buffer *b);
 int gda_comm_frame_add(struct gda_comm_buffer *b, const struct gda_comm_frame *frame,
 		       const void *payload);
-/* Without its payload, which the caller sends next. */
+/* Add a frame's head. The caller sends the payload next. */
 int gda_comm_frame_head_add(struct gda_comm_buffer *b, const struct gda_comm_frame *frame);
-/* Send what can be sent without waiting. Return: 0 or a negative errno. */
+/* Send as much as goes without waiting. Return: 0 or a negative errno. */
 int gda_comm_buffer_flush(struct gda_comm_buffer *b, int fd);
-/* Read what is there. Return: 0, -ECONNRESET at the end, or another negative errno. */
+/* Read what has arrived. Return: 0, -ECONNRESET at the end, or another negative errno. */
 int gda_comm_buffer_fill(struct gda_comm_buffer *b, int fd, size_t most);
 /*
- * The first frame of what came in. Return: 1 if it is complete (its payload is at
- * *payload until gda_comm_frame_drop()), 0 if not, -EPROTO if it never will be.
+ * Get the first received frame. Return: 1 if it is complete (its payload is at *payload until
+ * gda_comm_frame_drop()), 0 if it is not yet, -EPROTO if it never will be.
  */
 int gda_comm_frame_get(const struct gda_comm_buffer *b, size_t most,
 		       struct gda_comm_frame *frame, const unsigned char **payload);
@@ -107,14 +107,14 @@ void gda_comm_bytes_drop(struct gda_comm_buffer *b, size_t bytes);
 
 /* alive.c */
 
-/* Have the kernel end a connection whose peer's machine is gone. */
+/* Make the kernel end a connection whose peer's machine is gone. */
 void gda_comm_alive_start(int fd);
-/* Return: how many of @bytes the peer has room for now, if they are sent. */
+/* Return: how many of @bytes the peer has room for now. */
 size_t gda_comm_alive_room(int fd, size_t bytes);
 
-#define GDA_COMM_NAP_MS		50	/* between two looks whether a peer has room, at most */
+#define GDA_COMM_NAP_MS		50	/* longest pause between two checks for room */
 
-/* The next time to wait for room, in ms: short while bytes leave, longer while none do. */
+/* The next pause before checking for room again, in ms: short while bytes leave, else longer. */
 static inline int gda_comm_alive_nap(int nap, bool moved)
 {
 	return moved ? 1 : nap < GDA_COMM_NAP_MS / 2 ? 2 * nap + 1 : GDA_COMM_NAP_MS;
@@ -122,15 +122,17 @@ static inline int gda_comm_alive_nap(int nap, bool moved)
 
 /* id.c */
 
-/* Find the listening socket that gda_comm_id_create() made, or gda-run handed over. */
+/* Find the listening socket that gda_comm_id_create() made, or that gda-run passed on. */
 int gda_comm_id_listener(const struct gda_comm_id *id);
-/* Close it if there is one: nobody will connect. */
+/* Close the listening socket, if there is one: nobody will connect to it. */
 void gda_comm_id_forget(const struct gda_comm_id *id);
-/* Listen where @id says, in a process that did not make it. Return: the socket, or -errno. */
+/*
+ * Listen at the address of @id in a process that did not create it. Return: the socket, or -errno.
+ */
 int gda_comm_id_reopen(const struct gda_comm_id *id);
 int gda_comm_id_parse(const struct gda_comm_id *id, struct gda_comm_secret *secret,
 		      struct sockaddr_storage *addr);
-/* gda_comm_id_create() at the address @at, of which the port does not count. */
+/* gda_comm_id_create() at the address @at, whose port is ignored. */
 int gda_comm_id_listen(const struct sockaddr_storage *at, struct gda_comm_id *id);
 int gda_comm_id_connect(const struct gda_comm_id *id, uint64_t deadline, int *fd);
 
@@ -139,16 +141,16 @@ int gda_comm_id_connect(const struct gda_comm_id *id, uint64_t deadline, int *fd
 struct gda_comm_hub;
 
 /*
- * Start the hub's thread. It takes @listener, and @own, one end of a connection that is
- * rank 0's and needs no proof; both are closed by it, also on failure.
+ * Start the hub's thread. It takes @listener and @own, one end of rank 0's connection, which needs
+ * no proof. It closes both, also on failure.
  */
 int gda_comm_hub_start(uint32_t nranks, uint64_t timeout_ns,
 		       const struct gda_comm_secret *secret, int listener, int own,
 		       struct gda_comm_hub **hub);
-/* Wait until the other ranks have left, but not after @deadline; then end it. */
+/* Wait until the other ranks have left, at most until @deadline; then end the hub. */
 void gda_comm_hub_stop(struct gda_comm_hub *hub, uint64_t deadline);
 
-/* start.c: what the launcher says, and how the id comes to all */
+/* start.c: learn rank and number of ranks from the launcher, and distribute the id */
 
 int gda_comm_start(const struct gda_comm_attr *given, struct gda_comm_attr *attr,
 		   struct gda_comm_id *id);
@@ -166,29 +168,29 @@ struct gda_comm {
 	int stop;			/* an eventfd: ends the thread */
 	pthread_t thread;
 	struct gda_comm_hub *hub;	/* rank 0's */
-	struct sockaddr_storage address;	/* of this rank, as the others reach it */
-	uint32_t neighbours;		/* ranks on this machine, with this one; of @welcome */
-	uint32_t calls;			/* collective ones so far; the caller's */
+	struct sockaddr_storage address;	/* this rank's address for the others */
+	uint32_t neighbours;		/* ranks on this machine, this one included; of WELCOME */
+	uint32_t calls;			/* collective calls so far; written by callers */
 	uint32_t *abort_words;
 
 	pthread_mutex_t lock;		/* guards the rest */
 	pthread_cond_t changed;
 	bool welcome;
-	int error;			/* sticky: of the collective calls */
-	char why[GDA_COMM_WHY];		/* the hub's words on @error, or empty */
+	int error;			/* sticky: returned by all later collective calls */
+	char why[GDA_COMM_WHY];		/* the hub's text for @error, or empty */
 	int blamed;			/* the first rank that @error is about, or -1 */
-	int failed;			/* rank that was lost first, or -1 */
+	int failed;			/* the rank that was lost first, or -1 */
 	int *states;			/* by rank */
 	uint32_t done;			/* RESULTs so far */
-	void *out;			/* where the next one goes, and how long it must be */
+	void *out;			/* buffer and exact length of the next result */
 	size_t out_bytes;
 };
 
 /* failed.c */
 
-/* The rank whose state is @err; of several, the one that failed first. -1: there is none. */
+/* The rank whose state is @err; of several, the one that failed first; -1 if there is none. */
 int gda_comm_why_rank(const struct gda_comm *comm, int err);
-/* Say with gda_because() which ranks @err is about; comm->lock is held. Return: @err. */
+/* Note with gda_because() which ranks caused @err; comm->lock is held. Return: @err. */
 int gda_comm_why(const struct gda_comm *comm, int err);
 
 #endif /* GDA_COMM_INTERNAL_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The agreement of all ranks, for front ends whose set-up is collective: exchanges that keep
- * the reason why a step failed, and whether a step succeeded everywhere.
+ * Agreement of all ranks, for front ends whose set-up is collective: exchanges that keep the reason
+ * of a failed step, and the question whether a step succeeded on every rank.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ int gda_comm_agree(struct gda_comm *ranks, int err)
 		return err;
 	all = calloc(n, sizeof(*all));
 	if (!all)
-		return -ENOMEM;		/* the others are told by their deadline */
+		return -ENOMEM;		/* the others notice by their deadline */
 	failed = gda_comm_exchange(ranks, &own, sizeof(own), all);
 	for (i = 0; !failed && !own && i < n; i++)
 		if (all[i])

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Why a call of a communicator failed, in words: of the hub, where it said so, or from the
+ * Explains why a call of a communicator failed: by the hub's text, if there is one, or from the
  * states of the ranks.
  */
 #include <errno.h>
 #include <stdio.h>
 #include "comm_internal.h"
 
-/* Write the ranks whose state is @err at @names, "1, 3". Return: how many there are. */
+/* Write the list of ranks whose state is @err to @names, like "1, 3". Return: how many they are. */
 static uint32_t gda_comm_why_ranks(const struct gda_comm *comm, int err, char *names, size_t size)
 {
 	uint32_t rank, n = 0;
@@ -40,7 +40,9 @@ int gda_comm_why_rank(const struct gda_comm *comm, int err)
 
 static int gda_comm_why_died(const struct gda_comm *comm, int err, int rank)
 {
-	/* of those that died after it some were only told of it, and gave up */
+	/*
+	 * ranks that ended after the first one may only have given up because they were told of it
+	 */
 	if (!comm->welcome)
 		return gda_because(err,
 				   "a rank died before all %u had joined, its own output says why: %d",
@@ -68,7 +70,7 @@ static int gda_comm_why_late(const struct gda_comm *comm, int err)
 
 int gda_comm_why(const struct gda_comm *comm, int err)
 {
-	/* one that never reached rank 0 has no error of its own yet */
+	/* a rank that never reached rank 0 has no error of its own yet */
 	int rank = comm->error ? comm->blamed : gda_comm_why_rank(comm, err);
 
 	if (comm->why[0] && err == comm->error)

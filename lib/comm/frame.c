@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Frames in buffers: bytes of a connection that come and go as the socket lets them.
+ * Frames in buffers: bytes of a connection, received and sent piece by piece as the socket permits.
  * A buffer belongs to one thread.
  */
 #include <endian.h>
@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include "comm_internal.h"
 
-/* A frame as it travels. */
+/* A frame on the wire. */
 struct gda_comm_wire {
 	uint32_t kind;
 	uint32_t bytes;
@@ -144,7 +144,7 @@ int gda_comm_frame_get(const struct gda_comm_buffer *b, size_t most,
 void gda_comm_bytes_drop(struct gda_comm_buffer *b, size_t bytes)
 {
 	b->used -= bytes;
-	/* a large payload was the last of its kind for long: most calls have few bytes */
+	/* free a large buffer: most calls have few bytes */
 	if (!b->used && b->room > 65536)
 		gda_comm_buffer_free(b);
 	else

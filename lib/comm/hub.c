@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * The hub: a thread in the process of rank 0 that every rank has a connection to. It
- * gathers and hands out the bytes of collective calls, and tells all ranks which of them
- * are gone.
+ * The hub: a thread in rank 0's process, to which every rank has a connection. It collects and
+ * distributes the bytes of collective calls, and tells all ranks which of them are gone.
  *
  * A new connection is a guest until it has said which rank it is (pending.c).
  *
- * Everything but @lock, @stopping and @stop_at is the thread's own. No socket is ever
- * waited for but in poll(2), which returns when something has come or the nearest deadline has:
- * a hub of ranks that do not talk takes no processor.
+ * Everything but @lock, @stopping and @stop_at belongs to the thread. It waits only in poll(2),
+ * which returns when data arrives or the nearest deadline passes, so the hub of idle ranks takes no
+ * processor time.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -31,13 +30,13 @@ static void gda_comm_hub_broadcast(struct gda_comm_hub *hub, const struct gda_co
 {
 	uint32_t rank = hub->nranks;
 
-	/* rank 0 last: once it is told it may exit, and end the hub */
+	/* rank 0 last: once told it may exit, which ends the hub */
 	while (rank--)
 		if (hub->members[rank].fd >= 0)
 			gda_comm_member_send(&hub->members[rank], frame, payload);
 }
 
-/* The call under way, or the creation, fails on all ranks; and so do all later ones. */
+/* Fail the current call, or the creation, on all ranks, and with it all later calls. */
 static void gda_comm_hub_fail(struct gda_comm_hub *hub, int err)
 {
 	struct gda_comm_frame fail = {
@@ -54,8 +53,8 @@ static void gda_comm_hub_fail(struct gda_comm_hub *hub, int err)
 }
 
 /*
- * A rank is gone, or counts as gone; its connection ends unless it only was too late.
- * Return: whether that is new.
+ * A rank is gone, or was too late and counts as gone; only in the first case its connection is
+ * closed. Return: whether that is new.
  */
 static bool gda_comm_hub_gone(struct gda_comm_hub *hub, struct gda_comm_member *m, int state)
 {
@@ -83,12 +82,12 @@ static void gda_comm_hub_lost(struct gda_comm_hub *hub, struct gda_comm_member *
 {
 	if (!gda_comm_hub_gone(hub, m, state))
 		return;
-	/* one that has left is missed only by a call that waits for it */
+	/* a rank that left on purpose fails only a call that waits for it */
 	if (state != -ESHUTDOWN || hub->deadline)
 		gda_comm_hub_fail(hub, state);
 }
 
-/* The deadline of what is under way has passed: name all who did not come. */
+/* The deadline of the current call has passed: name all ranks that did not come. */
 static void gda_comm_hub_expire(struct gda_comm_hub *hub)
 {
 	uint32_t rank;
@@ -111,7 +110,7 @@ void gda_comm_hub_begin(struct gda_comm_hub *hub, uint64_t left)
 		hub->deadline = until;
 }
 
-/* Forget the call that has ended: the next one begins with nothing. */
+/* Reset the state of the call that has ended. */
 void gda_comm_hub_reset(struct gda_comm_hub *hub)
 {
 	uint32_t rank;
@@ -124,7 +123,10 @@ void gda_comm_hub_reset(struct gda_comm_hub *hub)
 	hub->all = NULL;
 }
 
-/* Any rank that is not here fails a call, whichever it is: one of them, and why. */
+/*
+ * Check that no rank is missing, for a missing rank fails every call. Return: 0 or the reason of
+ * one.
+ */
 static int gda_comm_hub_missing(const struct gda_comm_hub *hub)
 {
 	uint32_t rank;
@@ -135,7 +137,7 @@ static int gda_comm_hub_missing(const struct gda_comm_hub *hub)
 	return 0;
 }
 
-/* A rank that comes to another call than those before it, or with another number of bytes. */
+/* Check that a rank's call and its number of bytes are those of the ranks before it. */
 static int gda_comm_hub_differs(struct gda_comm_hub *hub, const struct gda_comm_member *m,
 				const struct gda_comm_frame *f)
 {
@@ -196,7 +198,7 @@ static void gda_comm_hub_gather(struct gda_comm_hub *hub, struct gda_comm_member
 	hub->call++;
 	result.a = hub->call;
 	result.bytes = hub->nranks * hub->bytes;
-	/* rank 0 last, as by gda_comm_hub_broadcast() */
+	/* rank 0 last, as in gda_comm_hub_broadcast() */
 	for (rank = hub->nranks; rank--; )
 		if (hub->members[rank].fd >= 0)
 			gda_comm_member_send_result(&hub->members[rank], &result, hub->all);
@@ -233,7 +235,7 @@ static void gda_comm_member_read(struct gda_comm_hub *hub, struct gda_comm_membe
 		gda_comm_hub_lost(hub, m, -ECONNRESET);
 }
 
-/* Count the ranks on the machine of @rank, for all of them. */
+/* Count the ranks on the machine of @rank, and store the count in each of them. */
 static void gda_comm_hub_count(struct gda_comm_hub *hub, uint32_t rank)
 {
 	const char *machine = hub->members[rank].machine;
@@ -246,7 +248,7 @@ static void gda_comm_hub_count(struct gda_comm_hub *hub, uint32_t rank)
 			hub->members[i].neighbours = n;
 }
 
-/* All ranks are here; rank 0 is told last, as by gda_comm_hub_broadcast(). */
+/* All ranks are here; rank 0 is told last, as in gda_comm_hub_broadcast(). */
 void gda_comm_hub_welcome(struct gda_comm_hub *hub)
 {
 	struct gda_comm_frame welcome = { .kind = GDA_COMM_WELCOME };
@@ -262,14 +264,14 @@ void gda_comm_hub_welcome(struct gda_comm_hub *hub)
 	}
 }
 
-/* A rank died while the others joined: is @m one that may still come, and ask why? */
+/* A rank died while the others joined: may @m still come and ask why? */
 static bool gda_comm_hub_owes(const struct gda_comm_hub *hub, const struct gda_comm_member *m)
 {
 	return hub->here < hub->nranks && hub->failed == -ECONNRESET && !m->came && !m->state &&
 	       !m->told;
 }
 
-/* Return: whether the thread is to end. */
+/* Return: whether the thread shall end. */
 static bool gda_comm_hub_stops(struct gda_comm_hub *hub, uint64_t now)
 {
 	bool stopping, others = false;
@@ -287,7 +289,7 @@ static bool gda_comm_hub_stops(struct gda_comm_hub *hub, uint64_t now)
 	return stopping && (!others || now >= stop_at);
 }
 
-/* Apply the deadlines: of guests, and of the call under way. */
+/* Apply the deadlines of guests and of the current call. */
 static void gda_comm_hub_tick(struct gda_comm_hub *hub, uint64_t now)
 {
 	uint32_t i;
@@ -305,7 +307,7 @@ static nfds_t gda_comm_hub_poll_add(struct gda_comm_hub *hub, int fd, int events
 	return hub->npolls++;
 }
 
-/* Return: ms until the nearest deadline has passed, at most @most; -1: until something happens. */
+/* Return: ms until the nearest deadline, at most @most; -1 if there is none. */
 static int gda_comm_hub_patience(const struct gda_comm_hub *hub, int most)
 {
 	uint64_t until = hub->end_at, now = gda_clock_ns(), left;
@@ -325,15 +327,15 @@ static int gda_comm_hub_patience(const struct gda_comm_hub *hub, int most)
 }
 
 /*
- * Wait until there is something to do. Only what is there is asked for: poll(2) takes no more
+ * Wait until there is something to do. Only open descriptors are polled: poll(2) takes no more
  * entries than RLIMIT_NOFILE.
  */
 static void gda_comm_hub_poll(struct gda_comm_hub *hub)
 {
 	/*
-	 * What poll(2) does not say: that a descriptor is free again, or a rank has room. While ranks
-	 * come or a call is under way it looks as often, for a wake-up that fails would cost all of
-	 * them the time-out.
+	 * poll(2) does not report that a descriptor is free again, or that a rank has room. So look
+	 * again from time to time, also while ranks join or a call is under way: one missed wake-up
+	 * would cost all of them the time-out.
 	 */
 	int most = hub->deaf || hub->deadline ? GDA_COMM_HUB_RETRY_MS : -1;
 	uint32_t i;
@@ -358,14 +360,14 @@ static void gda_comm_hub_poll(struct gda_comm_hub *hub)
 	poll(hub->polls, hub->npolls, gda_comm_hub_patience(hub, most));
 }
 
-/* Return: what poll(2) found on @fd. One that was accepted since, as another one, is new. */
+/* Return: what poll(2) found on @fd; 0 if @fd was accepted after the poll. */
 static int gda_comm_hub_found(const struct gda_comm_hub *hub, nfds_t at, int fd)
 {
 	return fd >= 0 && at && at < hub->npolls && hub->polls[at].fd == fd ?
 	       hub->polls[at].revents : 0;
 }
 
-/* Ranks that had no room may have it now, which poll(2) does not say. */
+/* Try ranks that had no room again, since poll(2) does not report that. */
 static void gda_comm_hub_retry(struct gda_comm_hub *hub)
 {
 	bool full = false, moved = false;
@@ -395,7 +397,7 @@ static void gda_comm_hub_serve(struct gda_comm_hub *hub)
 		int found = gda_comm_hub_found(hub, m->at, m->fd);
 		int err = found & POLLOUT ? gda_comm_member_flush(m) : 0;
 
-		/* one that takes no more has perhaps said that it leaves */
+		/* a rank that reads no more may have sent its BYE */
 		if (found)
 			gda_comm_member_read(hub, m);
 		if (err && m->fd >= 0)
@@ -416,7 +418,7 @@ static void *gda_comm_hub_main(void *arg)
 	for (;;) {
 		uint64_t now = gda_clock_ns();
 
-		/* before a deadline ends a wait, all that came until then is read */
+		/* read everything that came before the deadline, then let it end the wait */
 		gda_comm_hub_poll(hub);
 		gda_comm_hub_serve(hub);
 		gda_comm_hub_tick(hub, now);
@@ -446,7 +448,7 @@ static void gda_comm_hub_free(struct gda_comm_hub *hub)
 	free(hub);
 }
 
-/* A thread of the library's takes no signals: they are the program's. */
+/* Signals are for the program: block them all in a thread of the library. */
 static int gda_comm_hub_thread(struct gda_comm_hub *hub)
 {
 	sigset_t all, old;
@@ -459,7 +461,10 @@ static int gda_comm_hub_thread(struct gda_comm_hub *hub)
 	return err;
 }
 
-/* Rank 0 has a connection to each other rank, the two ends of its own, @listener and @wake. */
+/*
+ * Descriptors needed by rank 0: one for each other rank, two of its own connection, @listener and
+ * @wake.
+ */
 static int gda_comm_hub_room(uint32_t nranks)
 {
 	struct rlimit limit;
@@ -500,7 +505,7 @@ int gda_comm_hub_start(uint32_t nranks, uint64_t timeout_ns,
 		hub->members[i].fd = -1;
 	for (i = 0; i < GDA_COMM_GUESTS; i++)
 		hub->guests[i].fd = -1;
-	/* of this process: it needs no proof, and has all the time */
+	/* rank 0's own connection needs no proof and has no deadline */
 	hub->guests[0] = (struct gda_comm_guest) {
 		.fd = own, .proven = true, .deadline = UINT64_MAX,
 	};

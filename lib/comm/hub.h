@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Between hub.c and pending.c: the hub, the ranks that it knows, and the connections that are
- * none yet. All of it is the hub's thread's own, but for what hub.c says.
+ * Shared by hub.c, member.c and pending.c: the hub, its ranks, and the connections that are not yet
+ * ranks. All of it belongs to the hub's thread, except where hub.c says otherwise.
  */
 #ifndef GDA_COMM_HUB_H
 #define GDA_COMM_HUB_H
@@ -14,7 +14,7 @@
 
 struct gda_comm_guest {
 	int fd;				/* -1: no guest */
-	nfds_t at;			/* in the hub's @polls; 0: not there yet */
+	nfds_t at;			/* index in the hub's @polls; 0: not there yet */
 	bool proven;
 	uint64_t deadline;
 	unsigned char nonce[GDA_COMM_NONCE_BYTES];
@@ -22,24 +22,24 @@ struct gda_comm_guest {
 	struct gda_comm_buffer out;
 };
 
-/* The bytes of all ranks, in one call. */
+/* The bytes of all ranks in one call. */
 struct gda_comm_result {
 	uint32_t users;
 	unsigned char data[];
 };
 
 struct gda_comm_member {
-	int fd;				/* -1: not here, or gone */
-	nfds_t at;			/* in the hub's @polls; 0: not there yet */
+	int fd;				/* -1: not connected, or gone */
+	nfds_t at;			/* index in the hub's @polls; 0: not there yet */
 	int state;			/* of gda_comm_state() */
-	bool came;			/* to the call that is under way */
-	bool told;			/* came too late: was told why the creation failed */
+	bool came;			/* has joined the current call */
+	bool told;			/* was too late, and was told why the creation failed */
 	char machine[GDA_MACHINE_BYTES];
-	uint32_t neighbours;		/* ranks on that machine; 0: not counted yet */
+	uint32_t neighbours;		/* ranks on the same machine; 0: not counted yet */
 	struct gda_comm_buffer in;
-	struct gda_comm_buffer out;	/* member.c says in which order these go out */
-	struct gda_comm_result *result;	/* NULL: none is on its way */
-	struct gda_comm_buffer rest;	/* of @result, whose memory it has */
+	struct gda_comm_buffer out;	/* member.c has the order in which these three are sent */
+	struct gda_comm_result *result;	/* NULL: no result is being sent */
+	struct gda_comm_buffer rest;	/* the rest of @result; refers to its memory */
 	struct gda_comm_buffer behind;
 };
 
@@ -48,25 +48,25 @@ struct gda_comm_hub {
 	uint32_t here;			/* ranks that have said hello */
 	struct gda_comm_secret secret;
 	int listener;
-	bool deaf;			/* accept4() had no descriptor: not at once again */
-	bool short_of;			/* it did so since the last guest came */
-	int wake;			/* an eventfd: look at @stopping */
+	bool deaf;			/* accept4() had no descriptor: do not retry at once */
+	bool short_of;			/* accept4() found none since the last guest came */
+	int wake;			/* an eventfd: check @stopping */
 	pthread_t thread;
 	struct gda_comm_member *members;
 	struct gda_comm_guest guests[GDA_COMM_GUESTS];
-	struct pollfd *polls;		/* one for each that is there, see gda_comm_hub_poll() */
+	struct pollfd *polls;		/* one for each open connection, see gda_comm_hub_poll() */
 	nfds_t npolls;
 	int failed;			/* negative errno of the first failure */
-	char why[GDA_COMM_WHY];		/* its words, or empty: the ranks' states say it */
-	uint32_t lost;			/* rank that was lost first, or @nranks */
-	int nap;			/* ms until ranks without room are tried again; 0: none */
-	uint64_t end_at;		/* @stop_at, as far as the thread knows; UINT64_MAX: not stopping */
+	char why[GDA_COMM_WHY];		/* text of @failed; empty: take the ranks' states */
+	uint32_t lost;			/* the rank that was lost first, or @nranks */
+	int nap;			/* ms until ranks without room are tried again, or 0 */
+	uint64_t end_at;		/* the thread's copy of @stop_at, or UINT64_MAX */
 
-	/* the collective call that is under way; before @here is @nranks: the creation */
+	/* the current collective call; while @here is below @nranks: the creation */
 	uint32_t call;			/* calls that are complete */
 	uint32_t came;
 	uint32_t bytes;
-	uint64_t deadline;		/* 0: none is under way */
+	uint64_t deadline;		/* 0: there is no current call */
 	struct gda_comm_result *all;
 
 	pthread_mutex_t lock;
@@ -76,37 +76,37 @@ struct gda_comm_hub {
 
 /* member.c */
 
-/* For one user. NULL: no memory. */
+/* A result with one user. NULL: no memory. */
 struct gda_comm_result *gda_comm_result_alloc(size_t bytes);
 void gda_comm_result_put(struct gda_comm_result *result);
-/* Send a frame, or as much of it as goes out now. */
+/* Send a frame, as much of it as goes without waiting. */
 void gda_comm_member_send(struct gda_comm_member *m, const struct gda_comm_frame *frame,
 			  const void *payload);
-/* The same with a payload that others get, too. */
+/* The same with a payload that other ranks receive, too. */
 void gda_comm_member_send_result(struct gda_comm_member *m, const struct gda_comm_frame *frame,
 				 struct gda_comm_result *result);
-/* Send what can be sent without waiting. Return: 0 or a negative errno. */
+/* Send as much as goes without waiting. Return: 0 or a negative errno. */
 int gda_comm_member_flush(struct gda_comm_member *m);
-/* Has it something to send, and is that because the rank has no room? */
+/* Does the rank have unsent data because it has no room for it? */
 bool gda_comm_member_waits(const struct gda_comm_member *m);
 bool gda_comm_member_full(const struct gda_comm_member *m);
-/* Forget what came, and what was to go out. */
+/* Drop what was received, and what was to be sent. */
 void gda_comm_member_clear(struct gda_comm_member *m);
 
 /* hub.c */
 
-/* The call that is under way has @left ns. */
+/* Start a collective call that has @left ns. */
 void gda_comm_hub_begin(struct gda_comm_hub *hub, uint64_t left);
 void gda_comm_hub_reset(struct gda_comm_hub *hub);
 void gda_comm_hub_welcome(struct gda_comm_hub *hub);
 
 /* pending.c */
 
-/* Accept a connection; where there is no room for a guest, the oldest goes. */
+/* Accept a connection; if there is no room for a guest, drop the oldest. */
 void gda_comm_guest_accept(struct gda_comm_hub *hub);
-/* Something has come from a guest: its proof, or which rank it is. */
+/* Read from a guest: its proof, or which rank it is. */
 void gda_comm_guest_read(struct gda_comm_hub *hub, struct gda_comm_guest *g);
-/* Its time is over: what it has said is read, and it is closed if that was not what was due. */
+/* A guest's time is over: read what it has sent, and close it if that is not complete. */
 void gda_comm_guest_expire(struct gda_comm_hub *hub, struct gda_comm_guest *g);
 void gda_comm_guest_close(struct gda_comm_guest *g);
 

@@ -3,8 +3,8 @@
  * Unique ids: "gda1 ADDRESS PORT SECRET", the secret in 32 hexadecimal digits, and the
  * sockets that listen for them in the process of rank 0.
  *
- * gda_comm_ids_lock guards the list. A socket is in it from gda_comm_id_create() until
- * the communicator takes it.
+ * gda_comm_ids_lock guards the list. A socket is listed from gda_comm_id_create() until the
+ * communicator takes it.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -34,7 +34,7 @@ struct gda_comm_listener {
 static struct gda_comm_listener *gda_comm_ids;
 static pthread_mutex_t gda_comm_ids_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The first address of an interface; IPv4 before IPv6, and none of one link only. */
+/* Find an interface's first address that is not link-local, IPv4 before IPv6. */
 static int gda_comm_interface(const char *interface, struct sockaddr_storage *addr)
 {
 	struct ifaddrs *all, *i;
@@ -94,8 +94,8 @@ static int gda_comm_no_socket(int err)
 }
 
 /*
- * Listen at @addr, whose port 0 becomes the one that was free. @again: also while old
- * connections of that port linger.
+ * Listen at @addr; port 0 is replaced by a free one. @again: even while old connections of that
+ * port linger.
  */
 static int gda_comm_listen(struct sockaddr_storage *addr, int again, int *fd)
 {
@@ -185,7 +185,7 @@ GDA_EXPORT int gda_comm_id_create(const char *interface, struct gda_comm_id *id)
 	return gda_called(err, "gda_comm_id_create", "%s", interface ? interface : "NULL");
 }
 
-/* gda-run made the socket, and told its number to rank 0 alone. */
+/* gda-run has created the socket, and passed its number to rank 0 alone. */
 static int gda_comm_id_inherited(const struct gda_comm_id *id)
 {
 	const char *env_id = secure_getenv("GDA_COMM_ID");
@@ -196,11 +196,11 @@ static int gda_comm_id_inherited(const struct gda_comm_id *id)
 	if (!fd || !env_id || strcmp(env_id, id->text))
 		return -ENOENT;
 	n = strtol(fd, &end, 10);
-	/* another communicator of this process may not have it as well */
+	/* no other communicator of this process may use the socket */
 	unsetenv("GDA_COMM_FD");
 	if (*end || n < 3 || n > INT32_MAX)
 		return -EINVAL;
-	/* programs that this one starts do not get it */
+	/* programs that this one executes do not inherit the socket */
 	return fcntl((int)n, F_SETFD, FD_CLOEXEC) ? -errno : (int)n;
 }
 
@@ -288,7 +288,7 @@ int gda_comm_id_reopen(const struct gda_comm_id *id)
 	return err ? err : fd;
 }
 
-/* Wait for @events. Return: 0, -ETIMEDOUT at the deadline. */
+/* Wait for @events. Return: 0, or -ETIMEDOUT at the deadline. */
 static int gda_comm_poll(int fd, short events, uint64_t deadline)
 {
 	struct pollfd p = { .fd = fd, .events = events };
@@ -328,7 +328,7 @@ static int gda_comm_transfer(int fd, void *data, size_t bytes, bool out, uint64_
 	return 0;
 }
 
-/* The rank's half of the proof: answer the hub's nonce, ask, and check the answer. */
+/* The rank's half of the proof: answer the hub's nonce, send a nonce, and check the answer. */
 static int gda_comm_prove(int fd, const struct gda_comm_secret *secret, uint64_t deadline)
 {
 	struct {
@@ -354,7 +354,7 @@ static int gda_comm_prove(int fd, const struct gda_comm_secret *secret, uint64_t
 	return gda_comm_tag_equal(got, want) ? 0 : -EACCES;
 }
 
-/* One try. A peer that answers too late, or not as the hub does, is not the hub. */
+/* Try once to connect. A peer that answers too late or wrongly is not the hub. */
 static int gda_comm_try(const struct sockaddr_storage *addr,
 			const struct gda_comm_secret *secret, uint64_t deadline, int *fd)
 {
@@ -392,21 +392,21 @@ int gda_comm_id_connect(const struct gda_comm_id *id, uint64_t deadline, int *fd
 		struct timespec nap = { .tv_nsec = 10000000 };
 
 		err = gda_comm_try(&addr, &secret, deadline, fd);
-		/* the last try may have had no time for an answer */
+		/* the last try may have been too short for an answer */
 		refused = err == -ECONNREFUSED ||
 			  (refused && err == -ETIMEDOUT && gda_clock_ns() >= deadline);
 		if (err == -EACCES)
 			gda_because(err,
 				    "the process at the id's address has not its secret: is the id that of this job?");
-		/* the hub may be full of connections that still have their second */
+		/* the hub may be full of guests whose time for a proof is not over */
 		if (err && err != -ETIMEDOUT && err != -ECONNREFUSED && err != -ECONNRESET &&
 		    err != -EPIPE)
 			gda_because(err,
 				    "rank 0 cannot be reached at the id's address: %s: see ip route",
 				    strerror(-err));
 		/*
-		 * TCP_USER_TIMEOUT ends a try, too: packets may be lost before the hub's machine
-		 * is up
+		 * TCP_USER_TIMEOUT ends a try, too: packets may be lost before the hub's machine is
+		 * up
 		 */
 		if (err != -ECONNREFUSED && err != -ECONNRESET && err != -EPIPE && err != -ETIMEDOUT)
 			return err;

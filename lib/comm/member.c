@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * What goes out from the hub to a rank: frames of its own, and the result of a call, of which the
- * hub has one copy for all ranks.
+ * The hub's output to a rank: frames for this rank, and results of calls, of which there is one
+ * copy for all ranks.
  *
- * Order: @out, then @result, then @behind, which holds the frames that came while a result is on
- * its way. A result has a user for each rank that still has to get it, and one for the hub
- * while the call is under way. All of it is the hub's thread's own.
+ * It is sent in the order @out, @result, @behind: frames that are added while a result is being
+ * sent go to @behind. A result is reference-counted: one reference for each rank that has not
+ * received it, and one for the hub during the call. All of it belongs to the hub's thread.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -64,7 +64,7 @@ static void gda_comm_member_flushed(struct gda_comm_member *m, int err)
 	if (!err)
 		err = gda_comm_member_flush(m);
 	if (err)
-		/* poll(2) finds it, and the rank is lost where nothing is being sent */
+		/* poll(2) then reports it, and the rank is declared lost outside of this call */
 		shutdown(m->fd, SHUT_RDWR);
 }
 
@@ -79,7 +79,7 @@ void gda_comm_member_send(struct gda_comm_member *m, const struct gda_comm_frame
 void gda_comm_member_send_result(struct gda_comm_member *m, const struct gda_comm_frame *frame,
 				 struct gda_comm_result *result)
 {
-	/* a rank that comes to its next call has the result of the one before */
+	/* a rank that joins its next call must have received the previous result */
 	int err = m->result ? -EPROTO : gda_comm_frame_head_add(&m->out, frame);
 
 	if (!err) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Guests of the hub: connections that are no rank yet. A guest has to prove that it knows the
- * secret within GDA_COMM_PROOF_NS, and then to say which rank it is within GDA_COMM_HELLO_NS.
- * Nothing but the proof is read before the proof is good. There are at most GDA_COMM_GUESTS; one
- * more sends the oldest away, so that connections which say nothing keep nobody out.
+ * Guests of the hub: connections that are not yet ranks. A guest has to prove that it knows the
+ * secret within GDA_COMM_PROOF_NS, and then to say which rank it is within GDA_COMM_HELLO_NS. Until
+ * the proof is valid nothing else is read. There are at most GDA_COMM_GUESTS guests; one more drops
+ * the oldest, so that silent connections cannot keep others out.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -25,7 +25,7 @@ void gda_comm_guest_close(struct gda_comm_guest *g)
 	gda_comm_buffer_free(&g->out);
 }
 
-/* Say no; what the rank makes of it is its error. */
+/* Refuse a guest with an error and its text, which become the rank's. */
 static void gda_comm_guest_refuse(struct gda_comm_guest *g, int err, const char *why)
 {
 	struct gda_comm_frame fail = {
@@ -39,7 +39,7 @@ static void gda_comm_guest_refuse(struct gda_comm_guest *g, int err, const char 
 	gda_comm_guest_close(g);
 }
 
-/* A rank that comes too late is told of those that were lost before, the first one first. */
+/* Tell a late rank which ranks were lost, the first one first. */
 static void gda_comm_guest_tell(const struct gda_comm_hub *hub, struct gda_comm_guest *g)
 {
 	uint32_t i;
@@ -57,7 +57,7 @@ static void gda_comm_guest_tell(const struct gda_comm_hub *hub, struct gda_comm_
 	}
 }
 
-/* A guest that is of another version, or of another number of ranks. */
+/* Refuse a guest of another version, or of another number of ranks. */
 static void gda_comm_guest_differs(const struct gda_comm_hub *hub, struct gda_comm_guest *g,
 				   const struct gda_comm_frame *f, uint8_t version)
 {
@@ -73,7 +73,7 @@ static void gda_comm_guest_differs(const struct gda_comm_hub *hub, struct gda_co
 	gda_comm_guest_refuse(g, -EPROTO, why);
 }
 
-/* A guest becomes the rank that it says it is. */
+/* A guest has said which rank it is: make it that rank. */
 static void gda_comm_guest_hello(struct gda_comm_hub *hub, struct gda_comm_guest *g,
 				 const struct gda_comm_frame *f, const unsigned char *payload)
 {
@@ -117,7 +117,7 @@ static void gda_comm_guest_hello(struct gda_comm_hub *hub, struct gda_comm_guest
 	gda_comm_hub_welcome(hub);
 }
 
-/* Return: 0 it may go on, or a negative errno. */
+/* Return: 0 if the guest may go on, or a negative errno. */
 static int gda_comm_guest_prove(struct gda_comm_hub *hub, struct gda_comm_guest *g)
 {
 	unsigned char tag[GDA_COMM_TAG_BYTES];
@@ -156,13 +156,13 @@ void gda_comm_guest_read(struct gda_comm_hub *hub, struct gda_comm_guest *g)
 
 void gda_comm_guest_expire(struct gda_comm_hub *hub, struct gda_comm_guest *g)
 {
-	/* it may have come in time, and the hub not have had a processor */
+	/* data may have arrived in time, while the hub had no processor */
 	gda_comm_guest_read(hub, g);
 	if (g->fd >= 0 && gda_clock_ns() >= g->deadline)
 		gda_comm_guest_close(g);
 }
 
-/* Find room for a guest; the oldest without a proof goes if there is none. */
+/* Find room for a guest; if there is none, drop the oldest guest without a proof. */
 static struct gda_comm_guest *gda_comm_guest_room(struct gda_comm_hub *hub)
 {
 	struct gda_comm_guest *oldest = NULL;
@@ -188,7 +188,7 @@ void gda_comm_guest_accept(struct gda_comm_hub *hub)
 	gda_fd_lock();
 	fd = gda_fd_list(accept4(hub->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
 	gda_fd_unlock();
-	/* out of these the connection stays pending, and poll(2) would not wait */
+	/* without descriptors the connection stays pending, and poll(2) would return at once */
 	hub->deaf = fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
 			       errno == ENOMEM);
 	if (fd < 0) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * PMIx as the launcher: it says which rank this is and of how many, and carries the id
- * from rank 0 to the others. Nothing else is asked of it, and it is left at once.
+ * PMIx as the launcher: it provides rank and number of ranks, and carries the id from rank 0 to the
+ * others. Nothing else is used, and PMIx is finalized at once.
  *
- * libpmix is loaded when the environment says that PMIx started this program. It stays
- * loaded: it has threads of its own. GDA_PMIX is defined where there was a pmix.h when this was
- * built (tools/scripts/optional.sh).
+ * libpmix is loaded if the environment says that PMIx started this program. It stays loaded,
+ * because it has threads. GDA_PMIX is defined if pmix.h was found at build time
+ * (tools/scripts/optional.sh).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include <dlfcn.h>
 #include <pmix.h>
 
-/* The calls that are used, by the types of the header. */
+/* The functions that are used, with the types of the header. */
 struct gda_pmix {
 	__typeof__(&PMIx_Init) init;
 	__typeof__(&PMIx_Finalize) finalize;
@@ -73,7 +73,7 @@ static void gda_pmix_free(const struct gda_pmix *pmix, pmix_value_t *v)
 	free(v);
 }
 
-/* Of a communicator's rank: all others have PMIx's number of the same rank. */
+/* The PMIx process of a communicator's rank: ranks have the same numbers there. */
 static void gda_pmix_proc(pmix_proc_t *proc, const pmix_proc_t *self, pmix_rank_t rank)
 {
 	memset(proc, 0, sizeof(*proc));
@@ -112,7 +112,7 @@ static int gda_pmix_get(const struct gda_pmix *pmix, const pmix_proc_t *self,
 	gda_pmix_proc(&first, self, 0);
 	if (pmix->get(&first, GDA_PMIX_KEY, NULL, 0, &v) != PMIX_SUCCESS)
 		return -EIO;
-	/* an empty one: rank 0 could not make it */
+	/* an empty id: rank 0 could not create it */
 	if (v->type != PMIX_STRING || !v->data.string[0] ||
 	    strlen(v->data.string) >= sizeof(id->text))
 		err = -EIO;
@@ -122,7 +122,7 @@ static int gda_pmix_get(const struct gda_pmix *pmix, const pmix_proc_t *self,
 	return err;
 }
 
-/* All ranks take part in the fence, whatever became of the id. */
+/* All ranks take part in the fence, even if the id could not be made. */
 static int gda_pmix_exchange(const struct gda_pmix *pmix, const pmix_proc_t *self,
 			     const char *interface, struct gda_comm_id *id)
 {
@@ -163,7 +163,9 @@ int gda_comm_pmix(const char *interface, struct gda_comm_attr *attr, struct gda_
 	err = gda_pmix_size(&pmix, &self, &attr->nranks);
 	if (!err)
 		err = gda_pmix_exchange(&pmix, &self, interface, id);
-	/* the program, an MPI program perhaps, may have its own use of it: it is counted */
+	/*
+	 * initialization is counted, and the program, an MPI program perhaps, may use PMIx itself
+	 */
 	pmix.finalize(NULL, 0);
 	if (err == -EIO)
 		gda_because(err,

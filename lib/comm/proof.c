@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Proves that the other end of a connection knows the secret of the id, without sending
- * it: SipHash-2-4 with a result of 128 bits, keyed with the secret, over a nonce of the
- * end that asks and the side of the end that answers. With the side in it, an answer
- * cannot be sent back to its sender as the answer to the same question.
+ * Proves to the other end of a connection that this end knows the id's secret, without sending it.
+ * The proof is SipHash-2-4 with a 128-bit result, keyed with the secret, over the asker's nonce and
+ * the side that answers. Since the side is included, an answer cannot be reflected to its sender.
  */
 #include <errno.h>
 #include <string.h>
@@ -42,7 +41,7 @@ void gda_comm_tag(const struct gda_comm_secret *secret, enum gda_comm_side prove
 	gda_siphash_128(text, sizeof(text), &key, tag);
 }
 
-/* In a time that does not tell where they differ. */
+/* Compare in constant time, which does not reveal where the tags differ. */
 bool gda_comm_tag_equal(const unsigned char *a, const unsigned char *b)
 {
 	unsigned char diff = 0;

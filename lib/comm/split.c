@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Parts of a communicator. The first rank of each part makes an id; all ids go to all
- * ranks, and each takes that of its part.
+ * Splits a communicator. The first rank of each part makes an id; all ids are sent to all ranks,
+ * and each rank uses that of its part.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@ struct gda_comm_vote {
 	struct gda_comm_id id;
 };
 
-/* How many of those before @rank are of its color. */
+/* How many of the ranks before @end have this rank's color. */
 static uint32_t gda_comm_count(const struct gda_comm_vote *votes, uint32_t end, uint32_t color)
 {
 	uint32_t i, n = 0;
@@ -61,14 +61,14 @@ static int gda_comm_divide(struct gda_comm *comm, uint32_t color, uint64_t deadl
 		return -ENOMEM;
 	if (!deadline)
 		deadline = gda_comm_after(gda_clock_ns(), comm->timeout_ns);
-	/* the first rank is not known before all colors are */
+	/* the first rank of a part is known only when all colors are */
 	err = gda_because_last(gda_comm_allgather(comm, &own, sizeof(own), votes, deadline));
 	if (err)
 		goto out;
 	if (color != GDA_COMM_NO_COLOR && !gda_comm_count(votes, comm->rank, color) &&
 	    gda_comm_count(votes, comm->nranks, color) > 1)
 		own.err = gda_comm_id_listen(&comm->address, &own.id);
-	/* all ranks of the part say why, from its vote */
+	/* all ranks of the part report the reason from its first rank's vote */
 	gda_forget_reason();
 	err = gda_because_last(gda_comm_allgather(comm, &own, sizeof(own), votes, deadline));
 	if (!err && color != GDA_COMM_NO_COLOR)
@@ -78,7 +78,7 @@ static int gda_comm_divide(struct gda_comm *comm, uint32_t color, uint64_t deadl
 			made->timeout_ns = comm->timeout_ns;
 		*part = made;
 	}
-	/* the part was not made: those who have the id are told so by a closed port */
+	/* the part was not created: its ranks, which have the id, find a closed port */
 	if (err && own.id.text[0])
 		gda_comm_id_forget(&own.id);
 out:
@@ -118,7 +118,7 @@ GDA_EXPORT int gda_comm_split_machine(struct gda_comm *comm, uint64_t deadline,
 		return -ENOMEM;
 	if (!deadline)
 		deadline = gda_comm_after(gda_clock_ns(), comm->timeout_ns);
-	/* a rank that cannot tell is on a machine of its own, beside others that cannot */
+	/* ranks whose machine has no name (zeros) form a part of their own */
 	gda_machine_name(own);
 	err = gda_comm_allgather(comm, own, sizeof(own), names, deadline);
 	while (!err && memcmp(names[first], own, sizeof(own)))

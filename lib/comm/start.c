@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * How a rank learns which it is, how many there are, and the id: from the caller, from
- * gda-run, or from PMIx.
+ * Finds out the rank, the number of ranks and the id: from the caller, from gda-run or from PMIx.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -11,7 +10,7 @@
 #include <sys/auxv.h>
 #include "comm_internal.h"
 
-/* A number in the environment. Return: 0, -ENOENT if it is not set, or -EINVAL. */
+/* Read a number from the environment. Return: 0, -ENOENT if it is not set, or -EINVAL. */
 static int gda_comm_env(const char *name, uint32_t most, uint32_t *value)
 {
 	const char *text = secure_getenv(name);
@@ -35,8 +34,8 @@ static int gda_comm_env_wrong(void)
 }
 
 /*
- * secure_getenv() hides the environment from a program with more rights than its user's. It must
- * not take itself for the only rank then.
+ * secure_getenv() hides the environment from a program with more rights than its user. Such a
+ * program must not conclude that it is the only rank.
  */
 static bool gda_comm_env_is_ignored(void)
 {
@@ -76,13 +75,13 @@ static int gda_comm_from_launcher(struct gda_comm_attr *attr, struct gda_comm_id
 	if (gda_comm_env_is_ignored())
 		return gda_because(-EACCES,
 				   "a program with more rights than its user takes no ranks from the environment: pass rank, nranks and id in attr");
-	/* nobody started us: one rank */
+	/* no launcher: this is the only rank */
 	attr->nranks = 1;
 	attr->rank = 0;
 	return 0;
 }
 
-/* Rank 0 makes the id, the caller carries it to the others. */
+/* Rank 0 creates the id, and the caller's function sends it to the others. */
 static int gda_comm_from_gather(const struct gda_comm_attr *attr, struct gda_comm_id *id)
 {
 	struct {
