@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: MIT
 /*
  * Words in memory that no CPU reaches: atomics, and writes of 4 or 8 aligned bytes, of MRs that
- * were registered for them. A copier copies and does no arithmetic, so the sum is made here: the
- * MR has a *shadow*, the true values of its words, and the new value is stored.
+ * were registered for them. A copier only copies, so the CPU does the arithmetic here: the MR has a
+ * *shadow* with the current values of its words, and the copier stores the new value.
  *
  * - All words of a device's memory are stored on one lane of its own, in the order in which the
- *   shadow changed, under lane->lock. So a word never goes back, whichever queues change it.
+ *   shadow changed, under lane->lock. So a word never takes an older value, whichever queues change
+ *   it.
  * - A queue's word is begun when its copies are done, and the lane of its data is ordered behind
  *   the word before anything more is begun there. So words are stored in the order of the queue,
- *   and consecutive ones wait for nothing.
- * - The shadow is filled in by blocks, each read when an atomic first needs it. Where others
- *   store to the words, too (words->stores), nothing is kept: each atomic reads its word. A read
- *   is behind all stores that were begun, and until its value was used all who would change a
- *   word of the MR wait: words->holder.
- * - Stores go by the lane alone: a write of anything else into an MR with a shadow is refused, or
- *   the shadow would not be true. Two MRs with words do not overlap.
+ *   and consecutive words do not wait for each other.
+ * - The shadow is filled in by blocks, each read when an atomic first needs it. If others store to
+ *   the words, too (words->stores), the shadow is not kept: each atomic reads its word. The read is
+ *   ordered behind all stores that were begun, and until its value is used no other queue may
+ *   change a word of the MR (words->holder).
+ * - Words are stored through the lane only: any other write into an MR with a shadow is refused,
+ *   because the shadow would become stale. MRs with words do not overlap.
  * - The old value is given to the program when the new one is stored, not before.
  *
- * gda_words_lock guards the list of all and who holds what, and is taken inside lane->lock.
+ * gda_words_lock guards the list of all words and words->holder. It is taken inside lane->lock.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -34,15 +35,15 @@ struct gda_inproc_words {
 	u64 length;
 	bool stores;			/* of others */
 	struct gda_inproc_async *holder;
-	u8 *shadow;			/* under lane->lock, as the next */
-	u8 *known;			/* by block: is the shadow true? */
+	u8 *shadow;			/* under lane->lock, like the next */
+	u8 *known;			/* by block: is the shadow valid? */
 	u64 mapped;
 };
 
 static pthread_mutex_t gda_words_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gda_inproc_words *gda_words_all;
 
-/* Add it to the list. Return: 0, or -EBUSY: there are words already. */
+/* Add it to the list. Return: 0, or -EBUSY if there are words in the range already. */
 static int gda_words_link(struct gda_inproc_words *words)
 {
 	struct gda_inproc_words *w;
@@ -157,11 +158,11 @@ bool gda_words_concern(const struct gda_work *w, const struct gda_exec_mems *mem
 		return false;
 	if (gda_words_is_atomic(w))
 		return true;
-	/* what is no word has to be refused, unless nothing is kept */
+	/* an MR with a shadow takes only words: let gda_words_carry() refuse anything else */
 	return w->op == GDA_OP_WRITE && (gda_words_is_word(w) || !words->stores);
 }
 
-/* Is all that the queue posted before done, but for words on the same lane? */
+/* Are all earlier requests of the queue done, except words on the same lane? */
 static bool gda_words_behind(struct gda_inproc_async *async, struct gda_inproc_lane *lane)
 {
 	if (async->lane != lane) {
@@ -180,14 +181,14 @@ static u64 gda_words_load(const void *p, u32 width)
 	if ((uintptr_t)p % width)
 		memcpy(&value, p, width);
 	else if (width == sizeof(u64))
-		/* pairs with the program's: it may store meanwhile */
+		/* pairs with the program's release: it may store meanwhile */
 		value = smp_load_acquire((const u64 *)p);
 	else	/* likewise */
 		value = smp_load_acquire((const u32 *)p);
 	return value;
 }
 
-/* Take the value that a write stores. Return: 1; 0 to wait; or gda_async_fail(). */
+/* Get the value that a write stores. Return: 1; 0 to wait; or gda_async_fail(). */
 static int gda_words_value(struct gda_inproc_async *async, const struct gda_work *w,
 			   const struct gda_exec_mems *mems, u64 *value)
 {
@@ -208,7 +209,7 @@ static int gda_words_value(struct gda_inproc_async *async, const struct gda_work
 			const struct gda_inproc_mr *mr =
 				gda_inproc_of(mems->local[i], struct gda_inproc_mr, mem);
 
-			/* there is one bounce buffer */
+			/* there is only one bounce buffer */
 			if (w->nsge > 1)
 				return gda_async_fail(GDA_CLASS_LOCAL, GDA_CAUSE_IO);
 			return gda_async_bounce_in(async, value, (uintptr_t)mr->addr + off,
@@ -245,7 +246,7 @@ static u64 gda_words_new(const struct gda_work *w, u64 old)
 	}
 }
 
-/* Name what to read for the word at @off: its block, or the word alone where nothing is kept. */
+/* Choose what to read for the word at @off: its block, or only the word if no shadow is kept. */
 static void gda_words_extent(const struct gda_inproc_words *words, u64 *off, u32 *len)
 {
 	if (words->stores)
@@ -254,7 +255,7 @@ static void gda_words_extent(const struct gda_inproc_words *words, u64 *off, u32
 	*len = (u32)min(words->length - *off, (u64)GDA_WORDS_BLOCK);
 }
 
-/* Have the shadow of the word at @off true. lane->lock is held. Return: 1, 0 or an error. */
+/* Make the shadow of the word at @off valid. lane->lock is held. Return: 1, 0 or an error. */
 static int gda_words_read(struct gda_inproc_async *async, struct gda_inproc_words *words, u64 off,
 			  u32 len)
 {
@@ -299,14 +300,19 @@ static int gda_words_change(struct gda_inproc_async *async, struct gda_inproc_wo
 	    (!same && words->lane->ops->store(words->lane, words->addr + off, value, width)))
 		return gda_async_fail(GDA_CLASS_QUEUE, GDA_CAUSE_IO);
 	memcpy(word, &value, width);
-	/* also if nothing is stored: what was read here may be on its way there */
+	/*
+	 * even if nothing is stored: an earlier store of the value read here may still be under way
+	 */
 	async->behind = words->lane;
 	async->begun++;
 	async->old = old;
 	return 1;
 }
 
-/* Where the old value goes: to host memory when all is done, or by a copy. 1, 0 or an error. */
+/*
+ * Choose how the old value is returned: stored to host memory when all is done, or copied. 1, 0 or
+ * an error.
+ */
 static int gda_words_result(struct gda_inproc_async *async, const struct gda_work *w,
 			    const struct gda_mem *mem)
 {
@@ -329,7 +335,10 @@ static int gda_words_result(struct gda_inproc_async *async, const struct gda_wor
 	return err ? err : 1;
 }
 
-/* Nothing under lane->lock touches memory of the program's, which may be gone (fault.c). */
+/*
+ * Apply @w to its word. Under lane->lock no memory of the program is accessed, because that may be
+ * gone (fault.c).
+ */
 static int gda_words_apply(struct gda_inproc_async *async, const struct gda_work *w,
 			   struct gda_inproc_words *words, u64 off, u64 value)
 {
@@ -337,7 +346,7 @@ static int gda_words_apply(struct gda_inproc_async *async, const struct gda_work
 	int ret = 1;
 
 	pthread_mutex_lock(&words->lane->lock);
-	/* who holds them changes a word under this lock, and then holds them no more */
+	/* the holder changes a word under this lock, and then releases them */
 	holder = READ_ONCE(words->holder);
 	if (holder && holder != async)
 		ret = 0;
@@ -363,7 +372,7 @@ int gda_words_carry(struct gda_inproc_async *async, const struct gda_work *w,
 		return 0;
 	if (!atomic)
 		ret = gda_words_value(async, w, mems, &value);
-	/* the old value goes by way of the bounce buffer */
+	/* the old value is copied from the bounce buffer */
 	else if (READ_ONCE(mems->local[0]->state) & GDA_MEM_NO_CPU)
 		ret = gda_async_done(async, async->bounced);
 	if (ret > 0)

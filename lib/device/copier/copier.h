@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Copiers: the executor that is attached to a QP of the in-process device for memory that no CPU
- * reaches. It owns how a queue goes on while copies are in flight; who makes a copier (lib/gpu)
- * says how bytes are moved. The worker of the QP alone calls a copier.
+ * reaches. It decides how a queue goes on while copies are in flight; lib/gpu, which creates
+ * copiers, implements the copies. Only the worker of the QP calls a copier.
  */
 #ifndef GDA_COPIER_H
 #define GDA_COPIER_H
@@ -11,16 +11,18 @@
 
 struct gda_inproc_copier;
 
-/* Called by one thread at a time. Lanes are independent, each is in order. */
+/* Called by one thread at a time. Lanes are independent of each other; each lane is in order. */
 struct gda_inproc_copier_ops {
 	/*
-	 * Begin a copy of at most GDA_INPROC_MOST bytes behind all that was begun on
-	 * @lane. Return: 0 or a negative errno.
+	 * Begin a copy of at most GDA_INPROC_MOST bytes, ordered behind all earlier ones on @lane.
+	 * Return: 0 or a negative errno.
 	 */
 	int (*copy)(struct gda_inproc_copier *c, u32 lane, u64 dst, u64 src, u64 len);
-	/* Behind all that was begun on @lane, store @value at the address @dst. */
+	/* Store @value at the address @dst, ordered behind all that was begun on @lane. */
 	int (*store)(struct gda_inproc_copier *c, u32 lane, u64 dst, u32 value);
-	/* Is it still at work? Else -EIO: nothing is in flight and nothing will be done. */
+	/*
+	 * Does the copier still work? If not, -EIO: nothing is in flight, and nothing will be done.
+	 */
 	int (*check)(struct gda_inproc_copier *c);
 	/* Nothing is in flight. */
 	void (*free)(struct gda_inproc_copier *c);
@@ -34,27 +36,26 @@ struct gda_inproc_copier_ops {
 #define GDA_INPROC_MOST		(64U << 20)
 
 /*
- * The copier of memory that no CPU reaches, for one queue. Addresses are the copier's:
- * of what the CPU can reach, too.
+ * The copier of one queue, for memory that no CPU reaches. All addresses are the copier's, also
+ * those of memory that the CPU reaches.
  */
 struct gda_inproc_copier {
 	const struct gda_inproc_copier_ops *ops;
 	struct {
-		const u32 *word;	/* where the CPU sees what @addr was set to */
+		const u32 *word;	/* where the CPU reads the value stored at @addr */
 		u64 addr;
 	} mark[GDA_INPROC_LANES];	/* both 0 at first */
 	u8 *bounce;			/* GDA_INPROC_BOUNCE bytes */
 	u64 bounce_addr;
 	u64 cq;				/* address of the collapsed CQ in device memory, or 0 */
 	u64 sq;				/* address of the send queue in device memory, or 0 */
-	void *sq_copy;			/* then: as much memory of the CPU's */
+	void *sq_copy;			/* if @sq is set: as much host memory */
 	u64 sq_copy_addr;
 };
 
 /*
- * Have a QP served by @copier, which is gone with the QP. Before the first post.
- * Return: 0; -ENOENT; -EBUSY it has one; -EINVAL a CQ in device memory that is no collapsed one;
- * -ENOMEM.
+ * Attach @copier to a QP before the first post; it is freed with the QP. Return: 0; -ENOENT; -EBUSY
+ * the QP has one; -EINVAL it has a CQ in device memory that is not collapsed; -ENOMEM.
  */
 int gda_inproc_copier_attach(struct gda_inproc_context *ctx, u32 handle,
 			     struct gda_inproc_copier *copier);
@@ -63,17 +64,19 @@ int gda_inproc_copier_attach(struct gda_inproc_context *ctx, u32 handle,
 
 struct gda_inproc_lane;
 
-/* All but put() with lane->lock held. Return: 0 or a negative errno. */
+/* All but put() are called with lane->lock held. Return: 0 or a negative errno. */
 struct gda_inproc_lane_ops {
-	/* Behind all that was begun on the lane, store @width bytes, 4 or 8, whole. */
+	/*
+	 * Store @width bytes, 4 or 8, as one store, ordered behind all that was begun on the lane.
+	 */
 	int (*store)(struct gda_inproc_lane *lane, u64 dst, u64 value, u32 width);
-	/* Likewise, read at most GDA_INPROC_BOUNCE bytes to @dst in host memory. */
+	/* Read at most GDA_INPROC_BOUNCE bytes to @dst in host memory, ordered likewise. */
 	int (*read)(struct gda_inproc_lane *lane, u64 dst, u64 src, u32 len);
-	/* Order what begins on the lane of @c's data from now on behind all begun here. */
+	/* Order whatever @c begins on its data lane from now on behind all begun on this lane. */
 	int (*order)(struct gda_inproc_lane *lane, struct gda_inproc_copier *c);
-	/* Is it still at work? Else -EIO, as of a copier. Called without the lock. */
+	/* Does it still work? If not, -EIO, as for a copier. Called without the lock. */
 	int (*check)(struct gda_inproc_lane *lane);
-	/* An MR with words uses it once less. */
+	/* Drop the reference of an MR with words. */
 	void (*put)(struct gda_inproc_lane *lane);
 };
 
@@ -84,9 +87,9 @@ struct gda_inproc_lane {
 };
 
 /*
- * Words of [@addr, @addr + @length), addresses of the copiers', multiples of 8; with @stores others
- * store to them, too. On success the use of @lane is that of @words, to be attached to an MR.
- * Return: 0; -ENOMEM; -EBUSY some of it has words already.
+ * Words of [@addr, @addr + @length), multiples of 8 in the copiers' addresses, to be attached to an
+ * MR; with @stores others store to them, too. On success the reference to @lane passes to @words.
+ * Return: 0; -ENOMEM; -EBUSY the range has words already.
  */
 int gda_inproc_words_create(u64 addr, u64 length, struct gda_inproc_lane *lane, bool stores,
 			    struct gda_inproc_attachment **words);

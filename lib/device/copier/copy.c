@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT
 /*
- * Queues with a copier. Only the copier reaches device memory (memory with GDA_MEM_NO_CPU, and
- * the queue itself if it lies there), in order, in its own time; the worker begins copies and
- * goes on to the next work request, so many are in flight (gda/flight.h).
+ * Queues with a copier. Only the copier reaches device memory (memory with GDA_MEM_NO_CPU, and the
+ * queue itself if it lies there). It copies asynchronously and in order: the worker begins copies
+ * and goes on to the next work request, so many are in flight (gda/flight.h).
  *
- * - Copies of a queue are begun in the order of its work requests, on one lane, and so
- *   take effect in that order. begun counts them; behind the last of a visit the copier
- *   is asked to store that count at the lane's mark, which says what is done.
+ * - Copies of a queue are begun in the order of its work requests, on one lane, and so take effect
+ *   in that order. begun counts them. At the end of a visit the copier is asked to store that count
+ *   at the lane's mark, so the mark tells how many copies are done.
  * - A work request is done when all copies that were begun before its end are.
  * - Host memory is written only while nothing is in flight. Between host and device memory
  *   the bytes go through a bounce buffer, one piece at a time. The engine itself
  *   carries out a work request that has host memory at both ends.
- * - Words of an MR that was registered for it are atomic.c's.
- * - The copier writes a CQ in device memory, on the lane of the data and so behind it: for
- *   GDA_ASYNC_TELL work requests at once, if so many were found, because copies wait for it.
- *   Its outcomes leave at once.
- * - The copier copies the published slots of a send queue in device memory, before the engine
- *   is shown the doorbell that covers them.
+ * - Words of an MR that was registered for atomics are handled by atomic.c.
+ * - The copier writes a CQ in device memory, on the data lane and so behind the data. One store
+ *   covers up to GDA_ASYNC_TELL work requests, because copies wait for it. Their outcomes are
+ *   reported without waiting for that store.
+ * - The copier copies the published slots of a send queue in device memory before the engine sees
+ *   the doorbell that covers them.
  *
- * All is the worker's, but for attaching and freeing.
+ * Everything runs on the worker, except attaching and freeing.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,8 +26,8 @@
 #include "waiter.h"
 
 #define GDA_ASYNC_TELL	8U
-#define GDA_ASYNC_VISIT	(128U << 20)	/* bytes of a visit, which only begins copies */
-#define GDA_ASYNC_SCANS	4096U		/* in vain, then see if the copier is alive */
+#define GDA_ASYNC_VISIT	(128U << 20)	/* payload of a visit, which only begins copies */
+#define GDA_ASYNC_SCANS	4096U		/* scans in vain before a check of the copier */
 
 /* Is nothing in flight? */
 static bool gda_async_idle(const struct gda_inproc_async *async)
@@ -36,8 +36,8 @@ static bool gda_async_idle(const struct gda_inproc_async *async)
 }
 
 /*
- * The copier has died with copies in flight, and it is not known which of them were carried
- * out. So the oldest work request that was not reported has failed.
+ * The copier has died with copies in flight, and it is unknown which of them were done. So the
+ * oldest work request that was not reported fails.
  */
 static void gda_async_break(struct gda_inproc_async *async)
 {
@@ -51,7 +51,9 @@ static void gda_async_break(struct gda_inproc_async *async)
 	gda_flight_abandon(&async->flight, gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_IO));
 }
 
-/* Far from everything else, the copier stores word @at of the CQ entry. */
+/*
+ * Have the copier store word @at of the CQ entry. The engine and the caller do nothing else here.
+ */
 static void gda_async_store(struct gda_inproc_async *async, const u8 *entry, u32 at)
 {
 	u32 word;
@@ -63,7 +65,7 @@ static void gda_async_store(struct gda_inproc_async *async, const u8 *entry, u32
 		async->begun++;
 }
 
-/* @entry, whose words are those of the CQ in device memory, becomes what @c says. */
+/* Write @c as a CQE to @entry, a copy of the one in device memory. */
 static const u8 *gda_async_entry(struct gda_inproc_async *async, void *entry,
 				 const struct gda_completion *c)
 {
@@ -116,13 +118,13 @@ static void gda_async_push_device(struct gda_inproc_async *async, const struct g
 static bool gda_async_push(struct gda_inproc_far_cq *far, const struct gda_completion *c)
 {
 	gda_async_push_device(gda_inproc_of(far, struct gda_inproc_async, far), c);
-	/* what it completes has been copied: a WAIT need not wait for the entry to arrive */
+	/* the data is copied, so a WAIT need not wait for the entry to arrive */
 	gda_inproc_wait_reached(gda_inproc_of(far->cq, struct gda_inproc_cq, engine_cq),
 				c->index + 1);
 	return true;
 }
 
-/* Ask for the mark behind all that was begun; before that, write a CQ in device memory. */
+/* Request the mark behind all that was begun; before it, write a CQ in device memory. */
 static void gda_async_ask_mark(struct gda_inproc_async *async)
 {
 	struct gda_inproc_copier *c = async->copier;
@@ -137,7 +139,9 @@ static void gda_async_ask_mark(struct gda_inproc_async *async)
 		gda_async_break(async);
 }
 
-/* Complete what is done, and learn what was fetched. Return: whether to do so again. */
+/*
+ * Complete requests that are done, and show fetched slots to the engine. Return: whether to repeat.
+ */
 static bool gda_async_scan(struct gda_inproc_async *async)
 {
 	u32 n;
@@ -146,12 +150,12 @@ static bool gda_async_scan(struct gda_inproc_async *async)
 	n = gda_flight_retire(&async->flight, GDA_ASYNC_FLIGHT);
 	gda_async_ask_mark(async);
 	if (async->fetching && gda_async_mark(async, GDA_INPROC_LANE_FETCH) == async->fetches) {
-		/* the engine is this thread: it needs no order */
+		/* the engine runs on this thread: no ordering is needed */
 		async->rec[1] = async->next_rec[1];
 		async->db = async->next_db;
 		async->fetching = false;
 	}
-	/* counts are compared modulo 2^32: none may grow old */
+	/* counts are compared modulo 2^32, so none may become too old */
 	if (gda_async_done(async, async->bounced))
 		async->bounced = gda_async_mark(async, GDA_INPROC_LANE_DATA);
 	if (gda_async_done(async, async->data))
@@ -167,7 +171,7 @@ static bool gda_async_scan(struct gda_inproc_async *async)
 	return true;
 }
 
-/* One end of a transfer at an offset. Return: its address in device memory, or 0. */
+/* Find one end of a transfer at an offset. Return: its address in device memory, or 0. */
 static u64 gda_async_end(const struct gda_mem *mem, u64 off, u32 len, void **span)
 {
 	const struct gda_inproc_mr *mr = gda_inproc_of(mem, struct gda_inproc_mr, mem);
@@ -178,7 +182,7 @@ static u64 gda_async_end(const struct gda_mem *mem, u64 off, u32 len, void **spa
 	return 0;
 }
 
-/* The next piece of @w. Return: likewise. */
+/* Begin the next piece of @w. Return: its bytes, 0 to wait, or gda_async_fail(). */
 static int gda_async_step(struct gda_inproc_async *async, const struct gda_work *w,
 			  const struct gda_exec_mems *mems)
 {
@@ -225,13 +229,13 @@ static bool gda_async_concerns(const struct gda_work *w, const struct gda_exec_m
 	return state & GDA_MEM_NO_CPU;
 }
 
-/* Of gda_async_carry(): the work request names host memory only. */
+/* A result of gda_async_carry(): the work request accesses host memory only. */
 #define GDA_ASYNC_HOST_ONLY	2
 
-/* Carry @w on. Return: as gda_words_carry(), or GDA_ASYNC_HOST_ONLY. */
+/* Execute @w, or go on with it. Return: as gda_words_carry(), or GDA_ASYNC_HOST_ONLY. */
 static int gda_async_carry(struct gda_inproc_async *async, const struct gda_work *w)
 {
-	/* behind the state, which gda_flight_next() has read: a queue that is ready has its peer */
+	/* after gda_flight_next(), which has read the state: a ready queue has its peer */
 	const struct gda_engine_qp *peer = gda_engine_peer(&async->qp->engine_qp);
 	struct gda_exec_mems mems;
 	int n = gda_exec_check(&async->qp->engine_qp, w, peer, &mems);
@@ -249,7 +253,7 @@ static int gda_async_carry(struct gda_inproc_async *async, const struct gda_work
 	if (gda_words_concern(w, &mems))
 		return gda_words_carry(async, w, &mems);
 	if (w->op != GDA_OP_WRITE && w->op != GDA_OP_READ) {
-		/* the copier copies, and does no arithmetic but on words */
+		/* the copier has no arithmetic, except for words */
 		if (READ_ONCE(mems.remote->state) & GDA_MEM_NO_CPU)
 			return gda_async_fail(GDA_CLASS_REMOTE_OP, GDA_CAUSE_IO);
 		return gda_async_fail(GDA_CLASS_LOCAL, GDA_CAUSE_IO);
@@ -265,7 +269,7 @@ static int gda_async_carry(struct gda_inproc_async *async, const struct gda_work
 	return 1;
 }
 
-/* All of what is carried was begun, or it has failed. */
+/* All copies of the current request were begun, or it has failed: queue its outcome. */
 static void gda_async_end_add(struct gda_inproc_async *async, int ret)
 {
 	const struct gda_engine_qp *peer = gda_engine_peer(&async->qp->engine_qp);
@@ -287,7 +291,7 @@ static void gda_async_end_add(struct gda_inproc_async *async, int ret)
 	async->carried = NULL;
 }
 
-/* Begin what is next, or go on with what was begun. Return: whether to do so again. */
+/* Begin the next request, or go on with the current one. Return: whether to repeat. */
 static bool gda_async_next(struct gda_inproc_async *async)
 {
 	struct gda_engine_qp *q = &async->qp->engine_qp;
@@ -304,7 +308,7 @@ static bool gda_async_next(struct gda_inproc_async *async)
 	}
 	if (w)
 		ret = gda_async_carry(async, w);
-	/* host memory is not to be written before all that is in flight is done */
+	/* the engine may write host memory only when all that is in flight is done */
 	if (ret == GDA_ASYNC_HOST_ONLY)
 		return gda_async_idle(async) &&
 		       gda_flight_by_engine(&async->flight, GDA_ASYNC_VISIT) && !q->busy;
@@ -317,7 +321,7 @@ static bool gda_async_next(struct gda_inproc_async *async)
 	return ret;
 }
 
-/* The end of what is published by a record and a doorbell that the engine has not seen. */
+/* Where the published slots end, by a record and a doorbell that the engine has not seen yet. */
 static u64 gda_async_published(const struct gda_inproc_async *async)
 {
 	struct gda_engine_qp q = async->flight.front;
@@ -329,7 +333,7 @@ static u64 gda_async_published(const struct gda_inproc_async *async)
 	return q.ci + scan.ahead;
 }
 
-/* Begin to copy @count slots from @first on. Return: 0 or a negative errno. */
+/* Begin to copy @count slots, starting at @first. Return: 0 or a negative errno. */
 static int gda_async_fetch_slots(struct gda_inproc_async *async, u64 first, u32 count)
 {
 	struct gda_inproc_copier *c = async->copier;
@@ -352,14 +356,16 @@ static int gda_async_fetch_slots(struct gda_inproc_async *async, u64 first, u32 
 			     ++async->fetches);
 }
 
-/* Take a new doorbell of a send queue in device memory, and the slots that it covers. */
+/*
+ * Read a new doorbell of a send queue in device memory, and begin to copy the slots that it covers.
+ */
 static void gda_async_fetch(struct gda_inproc_async *async)
 {
 	u64 end;
 
 	if (async->fetching || async->broken)
 		return;
-	/* as the engine reads them: the slots are read after it */
+	/* acquire, as in the engine: the slots are read after the record */
 	async->next_rec[1] = smp_load_acquire(&async->real_rec[1]);
 	/* and after this */
 	async->next_db = smp_load_acquire(async->real_db);
@@ -389,7 +395,7 @@ static u32 gda_async_visit(struct gda_inproc_qp *qp, u32 wqes, u32 bytes)
 	struct gda_inproc_async *async = gda_async_of(qp);
 	u32 n = 0;
 
-	(void)bytes;		/* a visit only begins copies */
+	(void)bytes;		/* not used: a visit only begins copies */
 	if (async->copier->sq)
 		gda_async_fetch(async);
 	while (n < wqes && gda_async_next(async))
@@ -409,7 +415,7 @@ static const struct gda_inproc_executor gda_copier_executor = {
 	.poll = gda_async_poll,
 };
 
-/* Memory of the copier's is given back when nothing is in flight, with the QP. */
+/* The copier's memory is freed with the QP, when nothing is in flight. */
 static void gda_async_free(struct gda_inproc_attachment *attached)
 {
 	struct gda_inproc_async *async = gda_attached_of(attached, struct gda_inproc_async);
@@ -419,7 +425,7 @@ static void gda_async_free(struct gda_inproc_attachment *attached)
 	free(async);
 }
 
-/* The QP completes to a CQ that stands for the one in device memory. */
+/* Let the QP complete to a host CQ that stands for the one in device memory. */
 static void gda_async_stand_in(struct gda_inproc_async *async, struct gda_engine_qp *q)
 {
 	struct gda_inproc_far_cq *far = &async->far;
@@ -435,7 +441,7 @@ static void gda_async_stand_in(struct gda_inproc_async *async, struct gda_engine
 	q->cq = &far->engine_cq;
 }
 
-/* The QP's worker does not see it. */
+/* Attach a copier while the worker does not see the QP. */
 static int gda_async_attach(struct gda_inproc_qp *qp, struct gda_inproc_copier *copier)
 {
 	struct gda_inproc_async *async = calloc(1, sizeof(*async));
@@ -443,7 +449,7 @@ static int gda_async_attach(struct gda_inproc_qp *qp, struct gda_inproc_copier *
 
 	if (!async)
 		return -ENOMEM;
-	/* a copier keeps the plain order; nothing was posted yet */
+	/* a copier keeps the order of posting; nothing was posted yet */
 	gda_inproc_order_destroy(qp);
 	async->attachment.free = gda_async_free;
 	async->qp = qp;

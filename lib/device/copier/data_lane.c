@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The lane of a queue's data: copies that are begun there, behind words that another lane stores;
- * the bounce buffer, by which bytes go between host and device memory; and the report of what is
- * done. copy.c and atomic.c carry out work requests by these.
+ * The data lane of a queue: beginning copies on it, ordered behind words that another lane stores;
+ * the bounce buffer, through which bytes go between host and device memory; and reporting requests
+ * that are done. copy.c and atomic.c use these functions.
  */
 #include "async.h"
 
@@ -34,7 +34,7 @@ int gda_async_copy(struct gda_inproc_async *async, u64 dst, u64 src, u32 len)
 	return 0;
 }
 
-/* Store the old value of a word. If that faults it is not tried again, and the queue fails. */
+/* Store the old value of a word. After a fault this is not retried, and the queue fails. */
 static void gda_async_result(struct gda_inproc_async *async, struct gda_async_end *end)
 {
 	u8 bytes = end->result_bytes;
@@ -44,7 +44,7 @@ static void gda_async_result(struct gda_inproc_async *async, struct gda_async_en
 	end->result_bytes = 0;
 	async->results--;
 	if (bytes == sizeof(u64) && !((uintptr_t)end->result % sizeof(u64)))
-		/* pairs with a program's that polls it */
+		/* pairs with the acquire of a program that polls it */
 		smp_store_release((u64 *)end->result, end->old);
 	else if (bytes == sizeof(u32) && !((uintptr_t)end->result % sizeof(u32)))
 		/* likewise */
@@ -99,7 +99,7 @@ int gda_async_bounce_in(struct gda_inproc_async *async, void *dst, u64 src, u32 
 	if (!gda_async_done(async, async->bounced) || !gda_async_settled(async))
 		return 0;
 	if (async->pulled) {
-		/* that was the last to be begun, so nothing is in flight */
+		/* that copy was the last one begun, so nothing is in flight */
 		len = async->pulled;
 		memcpy(dst, async->copier->bounce, len);
 		async->pulled = 0;

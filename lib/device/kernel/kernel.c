@@ -36,10 +36,10 @@ static void gda_kernel_close(struct gda_context *ctx)
 }
 
 /*
- * The descriptor is closed by fds.c, also of a context that another thread is about to open or to
- * close. A mapping holds the file open as a descriptor does. Something else takes its place, so
- * that what still points there, which the library may not know of, reads zeroes and writes for
- * nobody.
+ * The device's files in a child of fork(2). fds.c has closed the descriptor, also that of a context
+ * that another thread was opening or closing. A mapping keeps the file open just as a descriptor
+ * does, so it is replaced by anonymous memory: a pointer that the library does not know of then
+ * reads zeroes, and its stores have no effect.
  */
 static void gda_kernel_forked(struct gda_context *ctx)
 {
@@ -49,7 +49,7 @@ static void gda_kernel_forked(struct gda_context *ctx)
 		if (mmap(r->addr, r->length, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED) {
 			munmap(r->addr, r->length);
-			r->length = 0;	/* the place is not the library's any more */
+			r->length = 0;	/* the library does not own this range any more */
 		}
 	ctx->fd = -1;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * In place of the executor on verbs, where libgda is built without the headers of libibverbs
- * and librdmacm: its devices are none, and opening one says why.
+ * Replaces the executor on verbs where libgda is built without the headers of libibverbs and
+ * librdmacm: it lists no devices, and opening one fails with that reason.
  */
 #include <errno.h>
 #include "inproc.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Connecting by rdma_cm, as gda/cm.h says: addresses, requests, and a thread of each context
- * that takes what rdma_cm reports. What is said and decided is in engine/fabric.
+ * Connecting by rdma_cm, as gda/cm.h says: addresses, requests, and a thread of each context that
+ * takes rdma_cm's events. Messages and decisions are in engine/fabric.
  *
- * All under verbs->lock. An id belongs to the QP that is its context: as its id, as its probe, or
- * as one that is held; the listener's context is NULL.
+ * verbs->lock guards all of it. An id's context is the QP that owns it: as its connection, its
+ * probe, or a held request; the listener's context is NULL.
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include "verbs_internal.h"
 
-/* Requests that nobody has looked at yet. */
+/* Requests that may queue at the listener. */
 #define GDA_VERBS_BACKLOG	1024
 
 void gda_fabric_host_fail(struct gda_fabric_qp *q, struct gda_status why)
@@ -37,18 +37,18 @@ void gda_fabric_host_ready(struct gda_fabric_qp *q)
 {
 	struct gda_engine_qp *engine_qp = &gda_verbs_qp_of(q)->qp->engine_qp;
 
-	/* a queue that has failed meanwhile stays failed */
+	/* a queue that has failed in the meantime stays failed */
 	if (gda_os_cmpxchg32(&engine_qp->state, GDA_QP_WAIT, GDA_QP_READY) == GDA_QP_INIT)
 		gda_os_cmpxchg32(&engine_qp->state, GDA_QP_INIT, GDA_QP_READY);
 	gda_host_kick(engine_qp);
 }
 
-/* The connection of @v is over, or was none. */
+/* End the connection of @v, if it has one. */
 static void gda_verbs_drop(struct gda_verbs_qp *v)
 {
 	if (!v->fabric.id)
 		return;
-	/* failing, it was not connected */
+	/* fails if it was not connected */
 	gda_rdma.disconnect(v->fabric.id);
 	gda_rdma.destroy_id(v->fabric.id);
 	v->fabric.id = NULL;
@@ -69,7 +69,7 @@ void gda_verbs_refuse(struct gda_verbs_qp *v, struct rdma_cm_id *id, u8 reason,
 	gda_verbs_reject(id, &why);
 }
 
-/* Answer a request of the peer that @v has named. Its id becomes the connection's. */
+/* Accept a request of the peer that @v has named. Its id becomes that of the connection. */
 static void gda_verbs_accept(struct gda_verbs_qp *v, const struct gda_fabric_request *r)
 {
 	gda_verbs_probe_end(v);
@@ -79,7 +79,7 @@ static void gda_verbs_accept(struct gda_verbs_qp *v, const struct gda_fabric_req
 		gda_verbs_fail(v, GDA_STATUS(GDA_CLASS_RETRY, GDA_CAUSE_FABRIC));
 }
 
-/* @v has named its peer: answer it, if it has asked, and reject all others. */
+/* @v has named its peer: accept that peer's request, if there is one, and reject all others. */
 static void gda_verbs_settle(struct gda_verbs_qp *v, bool answer)
 {
 	struct gda_fabric_request *requests = gda_fabric_unhold(&v->fabric, GDA_FABRIC_EVER);
@@ -188,8 +188,8 @@ void gda_verbs_qp_disconnect(struct gda_inproc_qp *qp)
 }
 
 /*
- * Packets of the connection would go to the address of which the tags speak: so nobody at another
- * address sends what he has heard. GIDs of RoCE are IP addresses.
+ * Does the request come from the address that its tags are for? Replies go to that address, so
+ * nobody at another address can replay a request. GIDs of RoCE are IP addresses.
  */
 static bool gda_verbs_from(const struct gda_verbs *verbs, const struct gda_fabric_event *e)
 {
@@ -202,7 +202,7 @@ static bool gda_verbs_from(const struct gda_verbs *verbs, const struct gda_fabri
 	       !memcmp(attr.ah_attr.grh.dgid.raw, e->private.ip, sizeof(e->private.ip));
 }
 
-/* The QP that a request is for, whose sender has been given its address; or NULL. */
+/* Find the QP of a request whose sender knows that QP's address. Return: NULL if there is none. */
 static struct gda_verbs_qp *gda_verbs_target(const struct gda_verbs *verbs,
 					     const struct gda_fabric_event *e)
 {
@@ -210,12 +210,12 @@ static struct gda_verbs_qp *gda_verbs_target(const struct gda_verbs *verbs,
 
 	while (v && v->fabric.self.number != e->private.number)
 		v = v->next;
-	/* a stranger learns nothing: not even that there is a QP */
+	/* a stranger learns nothing, not even whether the QP exists */
 	return v && gda_cm_knows(&e->private, &v->fabric.self, e->qpn) &&
 	       gda_verbs_from(verbs, e) ? v : NULL;
 }
 
-/* The sender of a request for @v knows its nonce. Accept it, keep it or reject it. */
+/* Accept, hold or reject a request for @v, whose sender knows its nonce. */
 static void gda_verbs_asked(struct gda_verbs_qp *v, const struct gda_fabric_event *e)
 {
 	bool holds = !v->fabric.named && e->private.role != GDA_CM_ROLE_PROBE;
@@ -267,7 +267,7 @@ static void gda_verbs_removed(struct gda_verbs *verbs)
 	}
 }
 
-/* An event of the connection of @v. */
+/* Handle an event of the connection of @v. */
 static void gda_verbs_connection(struct gda_verbs_qp *v, const struct gda_fabric_event *e)
 {
 	bool by_peer = e->type == RDMA_CM_EVENT_REJECTED || e->type == RDMA_CM_EVENT_DISCONNECTED;
@@ -295,7 +295,7 @@ static void gda_verbs_handle(struct gda_verbs *verbs, const struct gda_fabric_ev
 		gda_verbs_withdrawn(v, e->id);
 }
 
-/* Take one event. Return: false if there is none. */
+/* Handle one event. Return: false if there is none. */
 static bool gda_verbs_take_event(struct gda_verbs *verbs)
 {
 	struct rdma_cm_event *event;
@@ -304,7 +304,7 @@ static bool gda_verbs_take_event(struct gda_verbs *verbs)
 	if (gda_rdma.get_event(verbs->channel, &event))
 		return false;
 	gda_fabric_event_set(&e, event->id, event);
-	/* before an id goes, which waits for it */
+	/* before the id is destroyed, which waits for this */
 	gda_rdma.ack_event(event);
 	gda_verbs_handle(verbs, &e);
 	return true;
@@ -351,7 +351,7 @@ static int gda_verbs_thread_start(struct gda_verbs *verbs)
 		close(verbs->stop);
 		return err;
 	}
-	/* the program's signals are the program's */
+	/* signals are for the program's own threads */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	err = pthread_create(&verbs->thread, NULL, gda_verbs_cm_main, verbs);
@@ -363,7 +363,7 @@ static int gda_verbs_thread_start(struct gda_verbs *verbs)
 	return -err;
 }
 
-/* Listen at verbs->address, at any port. Return: 0 or a negative errno. */
+/* Listen on verbs->address, on any port. Return: 0 or a negative errno. */
 static int gda_verbs_listen(struct gda_verbs *verbs)
 {
 	int flags = fcntl(verbs->channel->fd, F_GETFL);
@@ -408,7 +408,7 @@ err_channel:
 
 void gda_verbs_cm_stop(struct gda_verbs *verbs)
 {
-	/* a counter at 0 has room for 1 */
+	/* cannot fail: the counter is 0 */
 	(void)eventfd_write(verbs->stop, 1);
 	pthread_join(verbs->thread, NULL);
 	close(verbs->timer);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Opens libibverbs and librdmacm. They stay open: the drivers that libibverbs loads have state
- * of their own.
+ * Opens libibverbs and librdmacm. They stay loaded, because the drivers that libibverbs loads keep
+ * state.
  */
 #define _GNU_SOURCE
 #include <assert.h>
@@ -75,7 +75,7 @@ struct gda_verbs_library {
 	const struct gda_verbs_symbol *symbols;
 	size_t nsymbols;
 	char *calls;
-	const char *missing;		/* a symbol, or "" if there is no library; else NULL */
+	const char *missing;		/* missing symbol, or "" for a missing library; else NULL */
 	int err;			/* of gda_library_open() */
 };
 

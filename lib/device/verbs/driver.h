@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls of libibverbs and librdmacm that are used here, by the types of their headers. The
- * libraries are opened at run time, once; what their headers define inline is called as it is.
+ * The functions of libibverbs and librdmacm that are used here, with the types of their headers.
+ * The libraries are opened once, at run time; inline functions of the headers are called directly.
  */
 #ifndef GDA_VERBS_DRIVER_H
 #define GDA_VERBS_DRIVER_H
@@ -16,7 +16,7 @@ struct gda_ibv {
 	__typeof__(&ibv_open_device) open_device;
 	__typeof__(&ibv_close_device) close_device;
 	__typeof__(&ibv_query_device) query_device;
-	/* the structure that every version of the library takes; it must be zero */
+	/* every version of the library fills in this structure, which must be zero before */
 	__typeof__(&ibv_query_port) query_port;
 	__typeof__(&ibv_alloc_pd) alloc_pd;
 	__typeof__(&ibv_dealloc_pd) dealloc_pd;
@@ -54,8 +54,8 @@ extern struct gda_ibv gda_ibv;
 extern struct gda_rdma gda_rdma;
 
 /*
- * Open both libraries, or what GDA_LIBIBVERBS and GDA_LIBRDMACM in the environment name.
- * Return: 0; -EOPNOTSUPP, with the reason: one is not installed, or too old.
+ * Open both libraries, or those that GDA_LIBIBVERBS and GDA_LIBRDMACM in the environment name.
+ * Return: 0; -EOPNOTSUPP with a reason: one is not installed, or too old.
  */
 int gda_verbs_load(void);
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include "verbs_internal.h"
 
-/* Without it there are no RDMA devices, and the libraries need not be loaded. */
+/* If this directory does not exist there are no RDMA devices, and no library is loaded. */
 #define GDA_VERBS_CLASS	"/sys/class/infiniband_verbs"
 
 static bool gda_verbs_has(const char *device)
@@ -16,7 +16,7 @@ static bool gda_verbs_has(const char *device)
 	return !strncmp(device, GDA_DEVICE_VERBS, strlen(GDA_DEVICE_VERBS));
 }
 
-/* Has it RC queue pairs that rdma_cm connects without a stream below? */
+/* Does the device have RC queue pairs that rdma_cm can connect without a stream below? */
 static bool gda_verbs_usable(const struct ibv_device *dev)
 {
 	return dev->node_type == IBV_NODE_CA && dev->transport_type == IBV_TRANSPORT_IB;
@@ -47,7 +47,7 @@ static int gda_verbs_describe_one(struct ibv_device *dev, struct gda_device_info
 	return 0;
 }
 
-/* Those that this user cannot open are not listed. */
+/* Devices that this user cannot open are not listed. */
 static int gda_verbs_describe(u32 n, struct gda_device_info *info)
 {
 	struct ibv_device **list;
@@ -103,7 +103,7 @@ static u32 gda_verbs_least(u32 ours, u64 theirs)
 	return theirs < ours ? (u32)theirs : ours;
 }
 
-/* Learn what the device can do, once its port is known. Return: 0 or a negative errno. */
+/* Query the device's abilities once its port is known. Return: 0 or a negative errno. */
 static int gda_verbs_examine(struct gda_verbs *verbs)
 {
 	struct ibv_port_attr port = { 0 };
@@ -120,7 +120,7 @@ static int gda_verbs_examine(struct gda_verbs *verbs)
 	return 0;
 }
 
-/* The device is open. Return: 0 or a negative errno. */
+/* Set up the context on an open device. Return: 0 or a negative errno. */
 static int gda_verbs_start(struct gda_verbs *verbs)
 {
 	int err = -gda_ibv.query_device(verbs->dev, &verbs->attr);

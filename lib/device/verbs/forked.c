@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * A child of fork(2) does not keep the RDMA device's objects of its parent alive: their peers learn
- * that the parent has died when it does. Descriptors and mappings of the device's file hold them.
- * libibverbs maps rings and doorbells out of that file and does not say where, so the child asks
- * the kernel; what the program itself has mapped of the same device goes, too, and nothing in
- * a child may use that. Without /proc only the descriptors are closed.
+ * Makes a child of fork(2) drop the RDMA objects of its parent, so that peers notice when the
+ * parent dies. Descriptors and mappings of the device's file keep these objects alive. libibverbs
+ * maps rings and doorbells from that file without reporting where, so the child reads
+ * /proc/self/maps and unmaps all of the file, including what the program itself has mapped of that
+ * device, which a child may not use. Without /proc only the descriptors are closed.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -15,15 +15,15 @@
 #include <unistd.h>
 #include "verbs_internal.h"
 
-#define GDA_VERBS_MAPS_LINE	4352	/* a path is not longer than 4096 */
+#define GDA_VERBS_MAPS_LINE	4352	/* a path has at most 4096 bytes */
 
-/* Unmap what @line of /proc/self/maps is about, if it is of the file that @st is about. */
+/* Unmap the range of a line of /proc/self/maps, if it maps the file of @st. */
 static void gda_verbs_unmap_line(const char *line, const struct stat *st)
 {
 	unsigned long begin, end, major, minor;
 	char *at;
 
-	/* begin-end rights offset major:minor inode path */
+	/* begin-end rights offset device inode path */
 	begin = strtoul(line, &at, 16);
 	end = *at == '-' ? strtoul(at + 1, &at, 16) : 0;
 	if (!end || !(at = strchr(at + 1, ' ')) || !(at = strchr(at + 1, ' ')))
@@ -34,7 +34,7 @@ static void gda_verbs_unmap_line(const char *line, const struct stat *st)
 		munmap((void *)begin, end - begin);
 }
 
-/* Only calls that a child of a process with threads may make: no stdio, no memory. */
+/* Uses only calls that are allowed in a child of a threaded process: no stdio, no allocation. */
 static void gda_verbs_unmap_file(const struct stat *st)
 {
 	char line[GDA_VERBS_MAPS_LINE], *end;
@@ -53,7 +53,7 @@ static void gda_verbs_unmap_file(const struct stat *st)
 			used -= (size_t)(end + 1 - line);
 			memmove(line, end + 1, used + 1);
 		}
-		/* no line of the kernel's is so long */
+		/* the kernel prints no line of this length */
 		if (used == sizeof(line) - 1)
 			used = 0;
 	}
@@ -71,7 +71,7 @@ void gda_verbs_forked(struct gda_inproc_context *ctx)
 	close(verbs->channel->fd);
 	close(verbs->timer);
 	close(verbs->stop);
-	/* behind them, for it takes a descriptor, and there may be no other */
+	/* last, because it needs a descriptor, which may have become free only now */
 	if (known)
 		gda_verbs_unmap_file(&st);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The user's side of the shim of engine/fabric: the names of kmod/gda_ib/gda_fabric_os.h with the
- * same meaning, on libibverbs and librdmacm.
+ * The user-space side of the shim of engine/fabric: the names of kmod/gda_ib/gda_fabric_os.h, with
+ * the same meaning, on libibverbs and librdmacm.
  */
 #ifndef GDA_FABRIC_OS_H
 #define GDA_FABRIC_OS_H
@@ -33,7 +33,7 @@ static inline __be64 gda_os_siphash(const void *data, size_t bytes, __be64 k0, _
 #define gda_os_sge		ibv_sge
 #define gda_os_wc		ibv_wc
 
-/* The most that QPs of a device are asked for. */
+/* Most inline payload that QPs of a device are asked for. */
 #define GDA_FABRIC_MAX_INLINE	512U
 
 union gda_os_wr {
@@ -68,7 +68,7 @@ static inline int gda_os_post_recv(struct ibv_qp *qp, u64 wr_id)
 #define gda_os_connect(id, param)		(gda_rdma.connect(id, param) ? -errno : 0)
 #define gda_os_destroy_id			gda_rdma.destroy_id
 
-/* librdmacm has opened the RDMA device for itself, so there is nothing of @qp to compare. */
+/* librdmacm has opened the RDMA device separately, so there is no device of @qp to compare with. */
 static inline int gda_os_resolve_route(const struct ibv_qp *qp, struct rdma_cm_id *id, int ms)
 {
 	(void)qp;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Requests that wait for their QP to name a peer (engine/fabric/held.c). Beside the first of each
- * QP a context holds no more than GDA_VERBS_PENDING_MOST. All go after a while: ids of rdma_cm are
- * memory of the kernel's.
+ * Requests that wait for their QP to name a peer (engine/fabric/held.c). A context holds at most
+ * GDA_VERBS_PENDING_MOST beside the first of each QP. All of them time out, because their rdma_cm
+ * ids use memory of the kernel.
  *
- * All under verbs->lock.
+ * verbs->lock guards all of it.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Memory regions on an RDMA device: the key that users see is its rkey, of 32 bits, and the
- * address is the same on the fabric as in GDA. The RDMA device pins the memory and charges it,
- * and checks what peers do with it. The table here checks the local keys of a work request
- * before it is posted.
+ * Memory regions on an RDMA device: the user's key is the device's 32-bit rkey, and addresses on
+ * the fabric are those of GDA. The RDMA device pins the memory and charges it, and checks what
+ * peers do with it. The table here checks the local keys of a work request before it is posted.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -33,7 +32,9 @@ static void gda_verbs_mr_publish(struct gda_verbs *verbs, struct gda_verbs_mr *m
 	smp_store_release(bucket, m);
 }
 
-/* An RDMA device maps whole pages: address and iova have the same offset in theirs. */
+/*
+ * An RDMA device maps whole pages, so the address and the iova must have the same offset in a page.
+ */
 int gda_verbs_mr_map(struct gda_inproc_mr *mr)
 {
 	struct gda_verbs *verbs = gda_verbs_of(mr->obj.ctx);
@@ -75,7 +76,7 @@ void gda_verbs_mr_free(struct gda_inproc_mr *mr)
 {
 	struct gda_verbs_mr *m = mr->priv;
 
-	/* failing, it is a device that is gone */
+	/* fails only if the device is gone */
 	gda_ibv.dereg_mr(m->ib);
 	free(m);
 }

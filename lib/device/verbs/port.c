@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * The IP address by which a context is reached: one that rdma_cm says is the RDMA device's.
+ * Finds the IP address at which peers reach a context: one that belongs to the RDMA device
+ * according to rdma_cm.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <ifaddrs.h>
 #include "verbs_internal.h"
 
-/* Is it an address that a peer can name? Then take it. */
+/* Use the address if peers can name it. Return: whether they can. */
 static bool gda_verbs_take(const struct sockaddr *sa, struct gda_cm_address *a)
 {
 	const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)sa;
@@ -19,14 +20,14 @@ static bool gda_verbs_take(const struct sockaddr *sa, struct gda_cm_address *a)
 		memcpy(a->ip + sizeof(gda_fabric_mapped), &in->sin_addr, sizeof(in->sin_addr));
 		return true;
 	}
-	/* one of a link means nothing without the link */
+	/* a link-local address is useless without its link */
 	if (!sa || sa->sa_family != AF_INET6 || IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr))
 		return false;
 	memcpy(a->ip, &in6->sin6_addr, sizeof(a->ip));
 	return true;
 }
 
-/* Bind a new id to verbs->address. Return: 0; -EADDRNOTAVAIL it is not the device's. */
+/* Bind a new id to verbs->address. Return: 0; -EADDRNOTAVAIL the RDMA device does not have it. */
 static int gda_verbs_bind_to(struct gda_verbs *verbs)
 {
 	const char *name = gda_ibv.get_device_name(verbs->dev->device);

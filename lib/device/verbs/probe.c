@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
- * Probes: a QP that waits to be asked asks whether its peer is still there (gda/cm.h). A timer of
- * the context ticks while any of its QPs waits, once a second; a QP is probed after 1, 2, 4 and
- * 8 s, and then every 8 s, at seconds of its own. After a probe without an answer that proves by
- * whom it is the next comes at the next tick, and the third in a row ends the wait: for a peer that
- * is gone it is 10 s at most. The same ticks end requests that are held (held.c).
+ * Probes: a QP that waits for its peer's request checks that the peer still exists (gda/cm.h). A
+ * timer of the context ticks once a second while any of its QPs waits. A QP sends probes after 1,
+ * 2, 4 and 8 s, and then every 8 s; QPs probe at different seconds. A probe without an answer that
+ * proves its sender is repeated at the next tick, and the third such probe in a row ends the wait:
+ * after at most 10 s if the peer is gone. The same ticks time out held requests (held.c).
  *
- * All under verbs->lock.
+ * verbs->lock guards all of it.
  */
 #include <sys/timerfd.h>
 #include <unistd.h>
 #include "verbs_internal.h"
 
-/* Is it to be asked, and was not? */
+/* Does the QP still wait for its peer's request? */
 static bool gda_verbs_waits(const struct gda_verbs_qp *v)
 {
 	const struct gda_engine_qp *q = &v->qp->engine_qp;
@@ -21,7 +21,7 @@ static bool gda_verbs_waits(const struct gda_verbs_qp *v)
 	       !READ_ONCE(q->fail);
 }
 
-/* QPs that were connected at once do not go on asking at once: their numbers differ. */
+/* QPs that were connected at the same time probe at different ticks, by their numbers. */
 static bool gda_verbs_probe_due(const struct gda_verbs_qp *v)
 {
 	u32 seconds = v->waited;
@@ -50,10 +50,10 @@ void gda_verbs_probe_end(struct gda_verbs_qp *v)
 	v->fabric.probe = NULL;
 }
 
-/* The probe has ended so. */
+/* A probe has ended with an outcome. */
 static void gda_verbs_probe_over(struct gda_verbs_qp *v, enum gda_fabric_probe outcome, u32 why)
 {
-	/* the peer may have asked meanwhile */
+	/* the peer's request may have come meanwhile */
 	if (gda_fabric_probe_over(&v->fabric, outcome) && gda_verbs_waits(v))
 		gda_verbs_fail(v, why);
 }

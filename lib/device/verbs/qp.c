@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Queue pairs: an RC QP with a CQ of its own each, whose states are those that rdma_cm asks for.
- * The CQ holds all that can be in flight, so it never overflows.
+ * Queue pairs: each has an RC QP with its own CQ, moved through the states that rdma_cm requires.
+ * The CQ has room for everything in flight, so it never overflows.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,7 +27,10 @@ static struct ibv_qp *gda_verbs_ib_create(struct gda_verbs *verbs, struct ibv_cq
 	return gda_ibv.create_qp(verbs->pd, &attr);
 }
 
-/* Some drivers log each size that is too large: the first one is what most have. */
+/*
+ * Some drivers log every size that is too large, so the size that most drivers accept is tried
+ * first.
+ */
 u32 gda_verbs_max_inline(struct gda_verbs *verbs)
 {
 	static const u32 sizes[] = { 512, 256, 128, 64, 32, 16 };
@@ -47,7 +50,7 @@ u32 gda_verbs_max_inline(struct gda_verbs *verbs)
 	return qp ? found : 0;
 }
 
-/* A power of two, as flights want it. */
+/* Work requests in flight: a power of two, as a flight needs. */
 static u32 gda_verbs_window(const struct gda_verbs *verbs, u32 depth)
 {
 	u32 window = min(depth, GDA_VERBS_WINDOW);
@@ -72,7 +75,7 @@ static int gda_verbs_ib_make(struct gda_verbs_qp *v, u32 window)
 
 static void gda_verbs_qp_destroy(struct gda_verbs_qp *v)
 {
-	/* failing, they are those of a device that is gone */
+	/* fails only if the device is gone */
 	if (v->fabric.qp)
 		gda_ibv.destroy_qp(v->fabric.qp);
 	if (v->fabric.cq)
@@ -102,7 +105,7 @@ int gda_verbs_qp_create(struct gda_inproc_qp *qp)
 	v->fabric.responds = gda_verbs_reads(verbs->attr.max_qp_rd_atom);
 	v->fabric.initiates = gda_verbs_reads(verbs->attr.max_qp_init_rd_atom);
 	v->fabric.atomic = verbs->attr.atomic_cap != IBV_ATOMIC_NONE;
-	/* without a CQ for immediates there is never room for one */
+	/* without a CQ for immediates none could ever be delivered */
 	v->fabric.nrecv = qp->parts.recv_cq.cq ? GDA_VERBS_RECVS : 0;
 	v->requests = calloc(window, sizeof(*v->requests));
 	if (v->requests)

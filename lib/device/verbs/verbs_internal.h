@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The executor on verbs: devices `verbs:<rdma device>`, which carry out queues of this process
- * by libibverbs and librdmacm, without a module of GDA's and without root. Queues, completions
- * and workers are those of lib/device/inproc; here is what an RDMA device does with them.
+ * The executor on verbs: devices `verbs:<rdma device>`, which execute queues of this process
+ * through libibverbs and librdmacm, without a GDA module and without root. Queues, completions and
+ * workers are those of lib/device/inproc; these files map them to an RDMA device.
  *
- * A context has one open RDMA device with one PD, a listener of rdma_cm and a thread for what
- * rdma_cm reports. A QP has one RC QP with a CQ of its own.
+ * A context has one open RDMA device with one PD, an rdma_cm listener and a thread for rdma_cm's
+ * events. A QP has one RC QP with its own CQ.
  *
- * Locks: ctx->lock (lib/device/inproc) is the outer one of verbs->lock, which guards everything of
- * rdma_cm. Ids of rdma_cm are destroyed and events are taken only under it, so that an event
- * whose id is gone is never handled. A worker takes neither.
+ * Locks: verbs->lock nests inside ctx->lock (lib/device/inproc) and guards all state of rdma_cm.
+ * Ids of rdma_cm are destroyed and events are taken only under it, so that an event whose id is
+ * gone is never handled. A worker takes neither.
  */
 #ifndef GDA_VERBS_INTERNAL_H
 #define GDA_VERBS_INTERNAL_H
@@ -17,20 +17,20 @@
 #include "fabric.h"
 #include "flight.h"
 
-/* Work requests in flight of a queue. */
+/* Most work requests of a queue in flight. */
 #define GDA_VERBS_WINDOW	256U
 
 /* Empty receives, for immediates. */
 #define GDA_VERBS_RECVS		64U
 
-/* Requests that wait, of one context, beside the first of each QP; and for how many seconds. */
+/* Most requests that a context holds beside the first of each QP; and for how many seconds. */
 #define GDA_VERBS_PENDING_MOST	1024U
 #define GDA_VERBS_PENDING_S	120U
 
 #define GDA_VERBS_BUCKETS	1024U
 
 struct gda_verbs_mr {
-	struct gda_verbs_mr *next;	/* with the same hash; workers read it */
+	struct gda_verbs_mr *next;	/* next in the hash bucket; workers read it */
 	struct gda_inproc_mr *mr;
 	struct ibv_mr *ib;
 };
@@ -44,7 +44,7 @@ struct gda_verbs {
 	u32 max_inline;
 	bool roce;			/* GIDs are IP addresses */
 	bool removed;			/* atomic: the RDMA device is gone */
-	/* by key, 32 bits; under ctx->lock, read by workers */
+	/* by 32-bit key; written under ctx->lock, read by workers */
 	struct gda_verbs_mr *keys[GDA_VERBS_BUCKETS];
 
 	/* cm.c; @address and the next six are constant */
@@ -53,7 +53,7 @@ struct gda_verbs {
 	struct rdma_cm_id *listener;
 	pthread_t thread;
 	int stop;			/* eventfd */
-	int timer;			/* timerfd, of probes and of requests that wait */
+	int timer;			/* a timerfd, for probes and held requests */
 	u32 pending_s;			/* GDA_PENDING_S, of the environment */
 	pthread_mutex_t lock;		/* guards the next four */
 	struct gda_verbs_qp *qps;
@@ -68,13 +68,13 @@ struct gda_verbs_qp {
 
 	struct gda_fabric_qp fabric;	/* the connection: under verbs->lock */
 
-	/* of whose turn it is */
+	/* this and the rest belong to the thread that visits the queue */
 	struct gda_flight flight;
 	struct gda_flight_request *requests;
-	bool hastened;			/* work in flight is being flushed, since ... */
+	bool hastened;			/* in-flight work is being flushed, since ... */
 	u64 since;
-	u64 silent;			/* ns without a completion, of what is in flight */
-	u64 silent_at;			/* when that was noted last; 0: nothing was in flight */
+	u64 silent;			/* ns without a completion while work is in flight */
+	u64 silent_at;			/* when @silent was updated; 0: nothing was in flight */
 
 	/* under verbs->lock */
 	struct gda_verbs_qp *next;
@@ -104,7 +104,7 @@ const struct gda_verbs_mr *gda_verbs_mr_find(const struct gda_verbs *verbs, u32 
 
 int gda_verbs_qp_create(struct gda_inproc_qp *qp);
 void gda_verbs_qp_free(struct gda_inproc_qp *qp);
-/* As much inline payload as QPs of the device take, up to 512 bytes; 0: none. */
+/* Most inline payload that QPs of the device take, up to 512 bytes; 0: none. */
 u32 gda_verbs_max_inline(struct gda_verbs *verbs);
 
 /* visit.c */
@@ -118,21 +118,21 @@ void gda_verbs_cm_stop(struct gda_verbs *verbs);
 
 /* forked.c */
 
-/* In a child of fork(2): the parent's files of RDMA are closed. */
+/* Called in a child of fork(2), with the parent's RDMA files closed. */
 void gda_verbs_forked(struct gda_inproc_context *ctx);
-/* A QP can be asked for from here on ... */
+/* From here on peers can request the QP ... */
 void gda_verbs_cm_add(struct gda_verbs_qp *v);
-/* ... until here: its connection, if any, ends. */
+/* ... until here, where its connection ends. */
 void gda_verbs_qp_disconnect(struct gda_inproc_qp *qp);
 void gda_verbs_qp_address(struct gda_inproc_qp *qp, u8 *address);
 int gda_verbs_qp_connect(struct gda_inproc_qp *qp, const u8 *address);
 
-/* The QP is to fail. */
+/* Make the QP fail. */
 void gda_verbs_fail(struct gda_verbs_qp *v, u32 why);
 
 /* probe.c; under verbs->lock */
 
-/* @v has named its peer: probe it from time to time, if it waits to be asked. */
+/* @v has named its peer: probe the peer from time to time while @v waits for its request. */
 void gda_verbs_probe_start(struct gda_verbs_qp *v);
 void gda_verbs_probe_end(struct gda_verbs_qp *v);
 /* verbs->timer has run out. */
@@ -140,34 +140,34 @@ void gda_verbs_probe_tick(struct gda_verbs *verbs);
 /* An event of v->probe. */
 void gda_verbs_probe_event(struct gda_verbs_qp *v, const struct gda_fabric_event *e);
 
-/* Make an id, and look for the way to the peer of @v. Return: 0, or a negative errno and no id. */
+/* Create an id, and resolve the address of @v's peer. Return: 0, or a negative errno and no id. */
 int gda_verbs_find(struct gda_verbs_qp *v, struct rdma_cm_id **id);
 
-/* Something waits for the seconds that @verbs->timer counts. */
+/* Start the ticks of @verbs->timer: something waits for them. */
 void gda_verbs_ticks(struct gda_verbs *verbs);
 
 /* held.c: requests that wait for their QPs to name a peer; under verbs->lock */
 
-/* The request is held, and its memory and id are of the list. */
+/* Hold the request; the list then owns its memory and its id. */
 void gda_verbs_hold(struct gda_verbs_qp *v, struct gda_fabric_request *r);
-/* Reject and free all of a list; those that were given up only go. */
+/* Reject and free all requests of a list; those that were withdrawn are only freed. */
 void gda_verbs_refuse_all(struct gda_verbs_qp *v, struct gda_fabric_request *requests, u8 reason);
-/* The request with this id is taken back. */
+/* The sender has withdrawn the request with this id. */
 void gda_verbs_withdrawn(struct gda_verbs_qp *v, const struct rdma_cm_id *id);
-/* A second is over: reject those that have waited for too long. Return: do others wait? */
+/* A second has passed: reject requests whose time is over. Return: whether others still wait. */
 bool gda_verbs_held_tick(struct gda_verbs_qp *v);
 /* Of a new context. */
 void gda_verbs_held_init(struct gda_verbs *verbs);
 
-/* Reject a request of an end that knows the nonce of @v. @peer: it is the peer that was named. */
+/* Reject a request whose sender knows the nonce of @v. @peer: it is the peer that was named. */
 void gda_verbs_refuse(struct gda_verbs_qp *v, struct rdma_cm_id *id, u8 reason,
 		      const struct gda_cm_private *asked, bool peer);
 
 /* port.c */
 
 /*
- * Bind an id to an address of the RDMA device, and fill in verbs->address.
- * Return: 0; -EADDRNOTAVAIL it has none; or another negative errno.
+ * Bind an id to an address of the RDMA device, and fill in verbs->address. Return: 0;
+ * -EADDRNOTAVAIL the device has none; or another negative errno.
  */
 int gda_verbs_bind(struct gda_verbs *verbs);
 #endif /* GDA_VERBS_INTERNAL_H */

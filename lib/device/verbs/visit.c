@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT
 /*
- * A visit of a queue: take what its RDMA device has completed, post what is next, both as
- * engine/fabric/post.c does it, let outcomes leave. Nothing here waits: a visit ends when there is
- * nothing more to do now, and whoever visits next finds what has come meanwhile. So a worker that
- * only waits for the fabric goes to rest as one that has no work does (lib/device/inproc/worker.c).
+ * A visit of a queue: take completions of its RDMA device and post the next requests, both by
+ * engine/fabric/post.c, and write outcomes. Nothing here waits: the visit ends when there is
+ * nothing more to do, and the next one finds what has completed meanwhile. So a worker that only
+ * waits for the fabric rests like an idle one (lib/device/inproc/worker.c).
  */
 #include "access.h"
 #include "verbs_internal.h"
 
-/* How long a QP may take to flush what is in flight, before it is reset: ns. */
+/* How long a QP may take to flush its requests in flight before it is reset, in ns. */
 #define GDA_VERBS_FLUSH_NS	1000000000U
 
 /*
- * An RDMA device that gives up after GDA_FABRIC_RETRIES tries has said so
- * after this time without a completion, and after the time that its bytes take at 1 MB/s.
+ * Without a completion for this long, plus the time for the bytes in flight at 1 MB/s, an RDMA
+ * device that retries GDA_FABRIC_RETRIES times has failed.
  */
 #define GDA_VERBS_SILENT_NS	8000000000U
 #define GDA_VERBS_BYTE_NS	1000U
 
-/* The most that counts between two visits: the process may have been stopped. */
+/* The longest gap between two visits that counts: the process may have been stopped. */
 #define GDA_VERBS_GAP_NS	100000000U
 
 struct gda_status gda_fabric_host_lkey(struct gda_fabric_qp *q, const struct gda_sge *sge,
@@ -42,10 +42,9 @@ static int gda_verbs_set_state(struct gda_verbs_qp *v, enum ibv_qp_state state)
 }
 
 /*
- * The queue is to fail, for a reason that is not one of its requests': have the RDMA device
- * flush what is in flight, and take it away from one that does not. After an error of a request
- * there is nothing to hasten: what was begun before it still completes, what came behind it on
- * the fabric is flushed already.
+ * The queue shall fail for a reason outside of its requests: have the RDMA device flush those in
+ * flight, and reset a QP that does not. After the error of a request this is not needed: earlier
+ * requests still complete, and later ones are flushed by the device.
  */
 static void gda_verbs_hasten(struct gda_verbs_qp *v)
 {
@@ -64,12 +63,12 @@ static void gda_verbs_hasten(struct gda_verbs_qp *v)
 	} else if (!removed && gda_inproc_now() - v->since < GDA_VERBS_FLUSH_NS) {
 		return;
 	}
-	/* a device that is gone moves nothing, whatever it answers */
+	/* a removed device moves no data, whatever this returns */
 	gda_verbs_set_state(v, IBV_QPS_RESET);
 	gda_flight_abandon(&v->flight, removed ? gone : lost);
 }
 
-/* How long may the RDMA device carry out what is in flight? ns */
+/* How long the RDMA device may take for all that is in flight, in ns. */
 static u64 gda_verbs_patience(const struct gda_verbs_qp *v)
 {
 	const struct gda_flight *f = &v->flight;
@@ -81,8 +80,8 @@ static u64 gda_verbs_patience(const struct gda_verbs_qp *v)
 }
 
 /*
- * There was no completion: note the time. A device that is silent for too long is not waited
- * for any more.
+ * There was no completion: account for the time. A device that is silent for too long fails the
+ * queue.
  */
 static void gda_verbs_wait(struct gda_verbs_qp *v)
 {
