@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * Copies by the CUDA driver, for a queue of the in-process device. A lane is a stream
- * that waits for no other one, of the highest priority: streams share the hardware's
- * channels by priority, and kernels seldom have this one.
+ * Copies by the CUDA driver, for a queue of the in-process device. A lane is a non-blocking stream
+ * of the highest priority: streams share hardware channels by priority, and kernels seldom use this
+ * one.
  *
- * Between the GPU and the host, and between two GPUs, copy engines copy. From one place
- * to another on the same GPU the driver runs a kernel, by whatever call: that would wait
- * for room on a multiprocessor, and who has them all may be waiting for the copy. So
- * these bytes go by way of pinned memory, unless the poster promises room: a second
- * stream fills pieces of the stage while the lane empties others, so both directions of
- * the bus are busy. The lane is in order, and empties what was filled for it, so
- * nothing is written too early. Nothing may be read too early either: the second stream
- * waits for the lane where its source may still have to be written there.
+ * Between the GPU and the host, and between two GPUs, copy engines copy. Within one GPU every copy
+ * call of the driver runs a kernel, which has to wait for a free multiprocessor; the kernel that
+ * occupies all of them may be waiting for the copy. So such copies go through pinned host memory,
+ * the stage, unless the poster promises room. A second stream fills pieces of the stage while the
+ * lane empties others, so both directions of the bus are busy. The lane works in order, so nothing
+ * is written too early. To read nothing too early, the second stream waits for the lane if an
+ * unfinished copy there may write its source.
  *
- * Copies from and to host memory name pinned memory only: from any other the driver
- * copies before it returns, or waits. Called by a worker, whose thread is the
- * library's: it may leave any context current.
+ * Copies from and to host memory use only pinned memory: otherwise the driver copies synchronously,
+ * or waits. The caller is a worker thread of the library, so any CUDA context may stay current.
  */
 #include <errno.h>
 #include "cuda_internal.h"
@@ -25,7 +23,7 @@ static struct gda_cuda_copier *gda_cuda_copier_of(struct gda_inproc_copier *c)
 	return gda_inproc_of(c, struct gda_cuda_copier, base);
 }
 
-/* Which GPU has it, or -1. */
+/* Which GPU has the address, or -1. */
 static int gda_cuda_copier_where(const struct gda_cuda_copier *c, u64 addr)
 {
 	int device = -1;
@@ -36,7 +34,7 @@ static int gda_cuda_copier_where(const struct gda_cuda_copier *c, u64 addr)
 	return device;
 }
 
-/* Would the driver run a kernel? */
+/* Would the driver run a kernel for this copy? */
 static bool gda_cuda_copier_stages(const struct gda_cuda_copier *c, u64 dst, u64 src)
 {
 	int from, to;
@@ -48,7 +46,7 @@ static bool gda_cuda_copier_stages(const struct gda_cuda_copier *c, u64 dst, u64
 	return from >= 0 && from == to;
 }
 
-/* Remember what the lane of the data writes, unless that is here. */
+/* Remember the range that the data lane writes, but for its own pinned memory. */
 static void gda_cuda_copier_wrote(struct gda_cuda_copier *c, u64 dst, u64 len)
 {
 	if (dst - c->host_addr < c->host_bytes)
@@ -76,13 +74,13 @@ static int gda_cuda_copier_order(struct gda_cuda_copier *c, u64 src, u64 len)
 	return result ? result : gda_cu.stream_wait(c->fill, c->order, 0);
 }
 
-/* One piece: into the stage by one stream, when it is empty, and out of it by the other. */
+/* Copy one piece: one stream fills a free part of the stage, the other empties it. */
 static int gda_cuda_copier_piece(struct gda_cuda_copier *c, u64 dst, u64 src, u64 len)
 {
 	void *out = c->stream[GDA_INPROC_LANE_DATA];
 	u32 i = c->piece++ % GDA_CUDA_PIECES;
 	u64 stage = c->stage + (u64)i * GDA_CUDA_PIECE;
-	/* of an event that was never recorded nothing is waited for */
+	/* an event that was never recorded does not block */
 	int result = gda_cu.stream_wait(c->fill, c->empty[i], 0);
 
 	if (!result)
@@ -139,7 +137,7 @@ static int gda_cuda_copier_store(struct gda_inproc_copier *base, u32 lane, u64 d
 	struct gda_cuda_copier *c = gda_cuda_copier_of(base);
 
 	gda_cu.context_set(c->cuda->context);
-	/* without flags, what was copied before is visible before it */
+	/* without flags, earlier copies are visible before the store */
 	return gda_cu_errno(gda_cu.stream_store(c->stream[lane], dst, value, 0));
 }
 
@@ -148,7 +146,7 @@ int gda_cuda_copier_wait(struct gda_inproc_copier *base, void *event)
 	struct gda_cuda_copier *c = gda_cuda_copier_of(base);
 
 	gda_cu.context_set(c->cuda->context);
-	/* whatever is read next by the second stream may have been written there */
+	/* the second stream's next source may be anything written so far */
 	c->wrote_from = 0;
 	c->wrote_to = ~0ULL;
 	return gda_cu_errno(gda_cu.stream_wait(c->stream[GDA_INPROC_LANE_DATA], event, 0));
@@ -171,7 +169,7 @@ static int gda_cuda_copier_check(struct gda_inproc_copier *base)
 	return result && result != GDA_CU_NOT_READY ? -EIO : 0;
 }
 
-/* Its memory is that of struct gda_cuda_qp, which outlives it. */
+/* The memory belongs to struct gda_cuda_qp, which outlives the copier. */
 static void gda_cuda_copier_free(struct gda_inproc_copier *base)
 {
 	(void)base;

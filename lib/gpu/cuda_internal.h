@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Between the files of lib/gpu. A *map* is a region of libgda's that the GPU has
- * mapped, too; QPs share them. Lock order: the list of GPUs, then cuda->lock.
+ * Private to lib/gpu. A *map* is a region of libgda that the GPU has mapped, too; QPs share maps.
+ * Lock order: the list of GPUs, then cuda->lock.
  */
 #ifndef GDA_CUDA_INTERNAL_H
 #define GDA_CUDA_INTERNAL_H
@@ -20,9 +20,9 @@ struct gda_cuda_map {
 };
 
 struct gda_cuda {
-	struct gda_cuda *next;		/* of all that are open */
+	struct gda_cuda *next;		/* in the list of all open GPUs */
 	struct gda_context *ctx;
-	unsigned int generation;	/* of the process that opened it: gda_fork_generation() */
+	unsigned int generation;	/* gda_fork_generation() of the process that opened it */
 	int ordinal;
 	int device;
 	int priority;			/* of streams: the greatest */
@@ -31,24 +31,29 @@ struct gda_cuda {
 	pthread_mutex_t lock;		/* guards the lists */
 	struct gda_cuda_map *maps;
 	struct gda_cuda_qp *qps;
-	struct gda_cuda_lane *lane;	/* for words, or NULL: no MR had any yet */
+	struct gda_cuda_lane *lane;	/* the lane for words, or NULL if no MR needed it yet */
 };
 
 /* enter.c */
 
-/* Opened by a parent of this process? Then CUDA does not know of it. */
+/* Was the GPU opened by a parent of this process? Then CUDA cannot be used with it. */
 bool gda_cuda_inherited(const struct gda_cuda *cuda);
 
-/* For calls from a thread of the program: its current context comes back in the end. */
+/*
+ * Make the GPU's context current on a thread of the program; the leave function restores the old
+ * one.
+ */
 int gda_cuda_enter(struct gda_cuda *cuda);
 void gda_cuda_leave(void);
 
-/* Of the in-process device, and so with a copier? */
+/* Does the GPU belong to an in-process device, and so need a copier? */
 bool gda_cuda_copies(const struct gda_cuda *cuda);
 
 /* map.c; between gda_cuda_enter() and gda_cuda_leave() */
 
-/* Map the region that @host lies in, or use that once more; @addr is what @host is. */
+/*
+ * Map the region that contains @host, or count another user; *@addr is the GPU's address of @host.
+ */
 int gda_cuda_map_get(struct gda_cuda *cuda, const struct gda_region *region, uint64_t host,
 		     uint64_t *addr, struct gda_cuda_map **map);
 void gda_cuda_map_put(struct gda_cuda *cuda, struct gda_cuda_map *map);
@@ -59,9 +64,9 @@ void gda_cuda_qp_destroy_all(struct gda_cuda *cuda);
 /* copier.c */
 
 /*
- * The stage: room for what is on its way through the host within one GPU. Pieces, that one
- * copy engine fills while the other empties the one before, and room for a small transfer,
- * which one engine does both ways.
+ * The stage: pinned memory through which copies within one GPU go. It has pieces, of which one copy
+ * engine fills one while the other empties another, and room for a small transfer, which one engine
+ * does both ways.
  */
 #define GDA_CUDA_PIECES		3U
 #define GDA_CUDA_PIECE		(2U << 20)
@@ -72,32 +77,32 @@ struct gda_cuda_copier {
 	struct gda_inproc_copier base;
 	struct gda_cuda *cuda;
 	void *stream[GDA_INPROC_LANES];
-	uint64_t host_addr;		/* of what it has in pinned memory */
+	uint64_t host_addr;		/* the GPU's address of its pinned memory */
 	uint64_t host_bytes;
-	uint64_t stage;			/* of that; 0: not to be used */
-	void *fill;			/* stream that fills pieces of the stage */
-	void *full[GDA_CUDA_PIECES];	/* events, recorded when it has */
-	void *empty[GDA_CUDA_PIECES];	/* ... and when the lane of the data has emptied it */
-	void *order;			/* event: up to here @fill has to wait for that lane */
-	uint32_t piece;			/* the next to be filled, counted on */
-	uint64_t wrote_from;		/* copies of that lane may write behind @order */
+	uint64_t stage;			/* the stage in there; 0: not to be used */
+	void *fill;			/* the stream that fills pieces of the stage */
+	void *full[GDA_CUDA_PIECES];	/* events: piece was filled */
+	void *empty[GDA_CUDA_PIECES];	/* ... piece was emptied by the data lane */
+	void *order;			/* event: @fill waits for the data lane up to here */
+	uint32_t piece;			/* number of the next piece, counted on */
+	uint64_t wrote_from;		/* data lane's copies behind @order write from here */
 	uint64_t wrote_to;
 };
 
 /*
- * Give it streams, with @stages also for the stage; the rest of @c->base is the caller's to
- * fill. Entered.
+ * Create the streams, with @stages also those of the stage; the caller fills in the rest of
+ * @c->base. The context is entered.
  */
 int gda_cuda_copier_init(struct gda_cuda *cuda, struct gda_cuda_copier *c, bool stages);
 void gda_cuda_copier_exit(struct gda_cuda_copier *c);
-/* Order what begins on the lane of its data from now on behind @event. */
+/* Order whatever begins on the data lane from now on behind @event. */
 int gda_cuda_copier_wait(struct gda_inproc_copier *base, void *event);
 
 /* word_lane.c */
 
-/* Use the lane for words of this GPU's memory once more. Entered. */
+/* Get another reference to the lane for words of this GPU's memory. The context is entered. */
 int gda_cuda_lane_get(struct gda_cuda *cuda, struct gda_inproc_lane **lane);
-/* The GPU is being closed: what MRs still use stays. */
+/* The GPU is being closed: a lane that MRs still use stays. */
 void gda_cuda_lane_close(struct gda_cuda *cuda);
 
 #endif /* GDA_CUDA_INTERNAL_H */

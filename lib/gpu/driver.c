@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Opens the CUDA driver. It stays open: it has threads and exit handlers of its own.
+ * Opens the CUDA driver. It stays loaded, because it has threads and exit handlers.
  */
 #define _GNU_SOURCE
 #include <assert.h>

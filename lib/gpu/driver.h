@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of the CUDA driver API that is used here, as its manual documents it; no
- * header of CUDA's is needed to build. The library is opened at run time, once.
+ * The part of the CUDA driver API that is used here, according to its manual; no header of CUDA is
+ * needed to build. The library is opened at run time, once.
  */
 #ifndef GDA_CUDA_DRIVER_H
 #define GDA_CUDA_DRIVER_H
@@ -39,7 +39,7 @@ enum {
 	GDA_CU_MEMORY_DEVICE = 2,
 };
 
-/* Flags; for registering and for allocating host memory they are the same. */
+/* Flags for registering and for allocating host memory, which are the same. */
 enum {
 	GDA_CU_STREAM_NON_BLOCKING = 1,
 	GDA_CU_EVENT_DISABLE_TIMING = 2,
@@ -48,7 +48,7 @@ enum {
 	GDA_CU_RANGE_DMA_BUF_FD = 1,
 };
 
-/* The calls; all return a CUresult, addresses of a GPU's are integers. */
+/* The calls; all return a CUresult, and addresses of GPU memory are integers. */
 struct gda_cu {
 	int (*init)(unsigned int flags);
 	int (*device_get)(int *device, int ordinal);
@@ -78,7 +78,7 @@ struct gda_cu {
 	int (*stream_copy)(uint64_t dst, uint64_t src, size_t bytes, void *stream);
 	int (*stream_store)(void *stream, uint64_t addr, uint32_t value, unsigned int flags);
 	int (*stream_store64)(void *stream, uint64_t addr, uint64_t value, unsigned int flags);
-	/* until the difference to the word is not negative, as a signed number */
+	/* waits until *@addr - @value, as a signed number, is not negative */
 	int (*stream_wait64)(void *stream, uint64_t addr, uint64_t value, unsigned int flags);
 	int (*stream_wait)(void *stream, void *event, unsigned int flags);
 	int (*event_create)(void **event, unsigned int flags);
@@ -88,10 +88,13 @@ struct gda_cu {
 
 extern struct gda_cu gda_cu;
 
-/* Open libcuda, or what GDA_LIBCUDA in the environment names. Return: as gda_cuda_open(). */
+/*
+ * Open libcuda, or the library that GDA_LIBCUDA in the environment names. Return: as
+ * gda_cuda_open().
+ */
 int gda_cu_load(void);
 
-/* A CUresult as a negative errno. */
+/* Convert a CUresult to a negative errno. */
 int gda_cu_errno(int result);
 
 #endif /* GDA_CUDA_DRIVER_H */

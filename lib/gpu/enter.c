@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a call on an open GPU asks first: is it of this process, and of the in-process device? And
- * the GPU's context, which is current while the call runs.
+ * The checks at the start of a call on an open GPU (does it belong to this process, and to the
+ * in-process device?), and entering and leaving the GPU's context.
  */
 #include <errno.h>
 #include "cuda_internal.h"

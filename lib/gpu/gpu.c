@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A GPU that a context uses: its primary context, what it can do, and which other GPUs
- * of this process it reaches.
+ * A GPU that a context uses: its primary context, its abilities, and which other GPUs of this
+ * process it reaches.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -40,18 +40,21 @@ static int gda_cuda_examine(struct gda_cuda *cuda)
 	return gda_cu_errno(gda_cu.priorities(&least, &cuda->priority));
 }
 
-/* Let @from reach the memory of @to. Where it cannot, the driver copies by way of here. */
+/*
+ * Let @from access the memory of @to. Where that is impossible the driver copies through host
+ * memory.
+ */
 static void gda_cuda_reach(struct gda_cuda *from, struct gda_cuda *to)
 {
 	int can = 0;
 
 	if (gda_cu.peer_can(&can, from->device, to->device) || !can || gda_cuda_enter(from))
 		return;
-	gda_cu.peer_enable(to->context, 0);	/* or it is enabled already */
+	gda_cu.peer_enable(to->context, 0);	/* fails if it is enabled already */
 	gda_cuda_leave();
 }
 
-/* Add it to the list, and connect it with all that are there. */
+/* Add the GPU to the list, and enable access between it and all others there. */
 static void gda_cuda_link(struct gda_cuda *cuda)
 {
 	struct gda_cuda *other;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Regions of libgda in the GPU's address space. Doorbells and records of several QPs
- * share a region, and memory can be registered with CUDA only once: so users are
- * counted. Unregistering waits for all running kernels.
+ * Regions of libgda in the GPU's address space. QPs share regions of doorbells and records, and
+ * CUDA registers memory only once: so users are counted. Unregistering waits for all running
+ * kernels.
  */
 #include <errno.h>
 #include <stdlib.h>

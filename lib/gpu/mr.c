@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * GPU memory as MRs. The in-process device takes the address, for the CUDA driver is
- * what copies there; a device of the kernel's takes a dma-buf.
+ * GPU memory as MRs. The in-process device takes the address, since the CUDA driver copies for it;
+ * a kernel device takes a dma-buf.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #define GDA_CUDA_PAGE	4096U
 
-/* Is all of it in one allocation of GPU memory? Entered. */
+/* Is the whole range in one allocation of GPU memory? The context is entered. */
 static int gda_cuda_allocated(uint64_t addr, size_t length)
 {
 	unsigned int type = 0;
@@ -88,7 +88,7 @@ GDA_EXPORT int gda_cuda_dmabuf(struct gda_cuda *cuda, uint64_t addr, size_t leng
 			  (unsigned long long)addr, length);
 }
 
-/* Words of the range, if @flags ask for them; else NULL. */
+/* Create words for the range if @flags ask for them; else NULL. */
 static int gda_cuda_mr_words(struct gda_cuda *cuda, const struct gda_mr_reg_user *arg,
 			     uint32_t flags, struct gda_inproc_attachment **words)
 {

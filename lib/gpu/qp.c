@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
- * A QP for a GPU: an ordinary one, the regions of which the GPU maps, and two blocks of
- * memory beside it. The host's is pinned and mapped: marks, the abort word, the bounce
- * buffer, the stage, the copy of a send queue that is not here, the view if it is. The
- * GPU's: the view if it is not, a CQ or a send queue in GPU memory.
+ * A QP for a GPU: an ordinary QP whose regions the GPU maps, and two blocks of memory. The block in
+ * host memory, pinned and mapped, has the marks, the abort word, the bounce buffer, the stage, the
+ * copy of a send queue that is in GPU memory, and the view if that is in host memory. The block in
+ * GPU memory has the view otherwise, and a CQ or a send queue that is in GPU memory.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <gda/queue.h>
 #include "cuda_internal.h"
 
-/* In the host's block. Words that different processors write lie apart. */
+/*
+ * Offsets in the host's block. Words that different processors write are in different cache lines.
+ */
 #define GDA_CUDA_MARK		0U	/* by lane */
 #define GDA_CUDA_ABORT		512U
 #define GDA_CUDA_BOUNCE		4096U
@@ -36,7 +38,7 @@ struct gda_cuda_qp {
 	uint32_t place;
 	uint32_t depth;
 	struct gda_cuda_map *maps[GDA_CUDA_MAPS];
-	struct gda_view view;		/* to be copied to where it is used */
+	struct gda_view view;		/* copied to the place where it is used */
 	uint8_t *host;
 	uint64_t host_addr;
 	uint64_t gpu;
@@ -49,7 +51,7 @@ static size_t gda_cuda_lines(size_t bytes)
 	return (bytes + GDA_CUDA_LINE - 1) / GDA_CUDA_LINE * GDA_CUDA_LINE;
 }
 
-/* Do bytes go by way of the host that stay within the GPU? */
+/* Do copies within the GPU go through host memory? */
 static bool gda_cuda_stages(const struct gda_cuda_qp *q)
 {
 	return gda_cuda_copies(q->cuda) && !(q->place & GDA_CUDA_LEAVES_ROOM);
@@ -65,7 +67,9 @@ static size_t gda_cuda_sq_bytes(const struct gda_cuda_qp *q)
 	return (size_t)q->depth * gda_wqe_slot_bytes(GDA_WQE_FIRST);
 }
 
-/* The view with its words, then the CQ entry: what of a block has to be filled in. */
+/*
+ * Size of the view with its words, then the CQ entry: the part of a block that must be initialized.
+ */
 static size_t gda_cuda_words_bytes(const struct gda_cuda_qp *q)
 {
 	return sizeof(struct gda_view) + gda_cuda_lines(q->depth * sizeof(uint32_t));
@@ -73,7 +77,7 @@ static size_t gda_cuda_words_bytes(const struct gda_cuda_qp *q)
 
 static int gda_cuda_qp_base_create(struct gda_cuda_qp *q, const struct gda_cuda_qp_attr *attr)
 {
-	/* a GPU driver can only be counted on to register writable memory */
+	/* GPU drivers reliably register only writable memory */
 	const struct gda_cq_attr cq = {
 		.size = sizeof(cq), .flags = GDA_CQ_COLLAPSED | GDA_CQ_WRITABLE, .depth = 1,
 		.dialect = GDA_WQE_FIRST,
@@ -139,7 +143,7 @@ static int gda_cuda_qp_alloc(struct gda_cuda_qp *q)
 	return err;
 }
 
-/* Say where everything is: addresses of the view, and of the copier. */
+/* Compute all addresses: those in the view, and those of the copier. */
 static void gda_cuda_qp_place(struct gda_cuda_qp *q)
 {
 	struct gda_inproc_copier *c = &q->copier.base;
@@ -180,7 +184,7 @@ static void gda_cuda_qp_place(struct gda_cuda_qp *q)
 	}
 }
 
-/* Fill in the view, its words and a CQ in GPU memory; a send queue needs nothing. */
+/* Initialize the view, its words and a CQ in GPU memory; a send queue needs no initialization. */
 static int gda_cuda_qp_upload(struct gda_cuda_qp *q)
 {
 	size_t words = gda_cuda_words_bytes(q);
@@ -208,7 +212,7 @@ static int gda_cuda_qp_upload(struct gda_cuda_qp *q)
 	return err;
 }
 
-/* Everything that needs the GPU. */
+/* The part of the set-up that needs the GPU. */
 static int gda_cuda_qp_setup(struct gda_cuda_qp *q)
 {
 	int err = gda_cuda_enter(q->cuda);
@@ -235,7 +239,7 @@ static int gda_cuda_qp_free(struct gda_cuda_qp *q)
 	int err;
 	int i;
 
-	/* before the library unmaps them */
+	/* before the library unmaps these regions */
 	for (i = 0; i < GDA_CUDA_MAPS; i++)
 		gda_cuda_map_put(q->cuda, q->maps[i]);
 	err = gda_qp_destroy(q->qp);
@@ -298,7 +302,7 @@ GDA_EXPORT int gda_cuda_qp_create(struct gda_cuda *cuda, const struct gda_cuda_q
 	unsigned long failures = gda_failures();
 	int err = gda_cuda_qp_new(cuda, attr, qp);
 
-	/* one of the calls that it consists of has said why */
+	/* the failed nested call has noted its reason */
 	if (err && gda_failures() != failures)
 		gda_because_last(err);
 	return gda_called(err, "gda_cuda_qp_create", "GPU %d", cuda->ordinal);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Memory that front ends share with a GPU's posters: what both read and write is pinned
- * memory of the host, what only posters use lies on the GPU, and pages that are there already
- * are mapped.
+ * Memory that front ends share with a GPU's posters: data that both access is in pinned host
+ * memory, data that only posters use is in GPU memory, and existing host pages can be mapped.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -140,7 +139,7 @@ void gda_cuda_pages_put(struct gda_cuda *cuda, struct gda_cuda_map *map)
 	gda_cuda_leave();
 }
 
-/* The call @memop of the driver for a word of 64 bits. */
+/* Call @memop of the driver for a 64-bit word. */
 static int gda_cuda_word(struct gda_cuda *cuda, void *stream, uint64_t addr, uint64_t value,
 			 int (*memop)(void *stream, uint64_t addr, uint64_t value,
 				      unsigned int flags))

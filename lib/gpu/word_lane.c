@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * The lane on which words of a GPU's memory are stored: a stream of the library's, one for each
- * GPU that a context has opened. It stores by the driver's stream memory operations, whole, and
- * reads by a copy engine. None of these needs a multiprocessor, and the stream waits for no other.
+ * The lane on which words of a GPU's memory are stored: a stream of the library, one for each GPU
+ * that a context has opened. It stores whole words by stream memory operations of the driver, and
+ * reads by a copy engine. Neither needs a multiprocessor, and the stream does not wait for others.
  *
- * MRs use it as long as they are registered, which may be longer than the GPU is open: so it
- * has a use of the GPU's context of its own.
+ * MRs use the lane as long as they are registered, which may be longer than the GPU is open: so the
+ * lane has its own reference to the GPU's context.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static int gda_cuda_lane_store(struct gda_inproc_lane *base, u64 dst, u64 value,
 	struct gda_cuda_lane *lane = gda_cuda_lane_of(base);
 
 	gda_cu.context_set(lane->context);
-	/* without flags, what was stored before is visible before it */
+	/* without flags, earlier stores are visible before this one */
 	return gda_cu_errno(width == sizeof(u32) ?
 			    gda_cu.stream_store(lane->stream, dst, (u32)value, 0) :
 			    gda_cu.stream_store64(lane->stream, dst, value, 0));
@@ -44,7 +44,7 @@ static int gda_cuda_lane_read(struct gda_inproc_lane *base, u64 dst, u64 src, u3
 	return gda_cu_errno(gda_cu.stream_copy(dst, src, len, lane->stream));
 }
 
-/* A stream waits for what the event was recorded behind when it is told to wait. */
+/* The stream waits for the work that the event covers at the time of this call. */
 static int gda_cuda_lane_order(struct gda_inproc_lane *base, struct gda_inproc_copier *c)
 {
 	struct gda_cuda_lane *lane = gda_cuda_lane_of(base);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The user's side of the engine's shim: the names of kmod/gda_core/host/gda_os.h
- * with the same meaning, on C11 and the builtins of gcc and clang.
+ * The user-space side of the engine's shim: the names of kmod/gda_core/host/gda_os.h with the same
+ * meaning, on C11 and the builtins of gcc and clang.
  *
  * The barriers order ordinary memory between CPU threads, as in the kernel. Types
  * of the width and byte order kind come from <linux/types.h>, as in uapi.
@@ -29,7 +29,7 @@ typedef __u64 u64;
 #undef __always_inline
 #define __always_inline	inline __attribute__((__always_inline__))
 
-/* one access of exactly this width; a race detector knows that it is meant to race */
+/* one access of exactly this width, which race detectors accept as intended */
 #define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define WRITE_ONCE(x, v)	__atomic_store_n(&(x), v, __ATOMIC_RELAXED)
 
@@ -40,7 +40,7 @@ typedef __u64 u64;
 		min_a < min_b ? min_a : min_b;	\
 	}))
 
-/* as the kernel's: the message is optional */
+/* like the kernel's: the message is optional */
 #undef static_assert
 #define static_assert(expr, ...)	_Static_assert(expr, #expr)
 
@@ -51,7 +51,7 @@ typedef __u64 u64;
 #define smp_store_release(p, v)	__atomic_store_n(p, v, __ATOMIC_RELEASE)
 #define smp_load_acquire(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)
 
-/* A process speculates into nobody's memory but its own. */
+/* No clamp is needed in user space: speculation reads only the process's own memory. */
 static inline u64 gda_os_clamp(u64 index, u64 size)
 {
 	(void)size;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Listen and connect: NCCL carries the handle of every rank to all others. A handle says which
- * process it is from, for a queue of the in-process device reaches no other.
+ * Listen and connect. NCCL carries the handle of every rank to all others. A handle names its
+ * process, because a queue of the in-process device reaches no other process.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 struct gda_nccl_handle {
 	uint64_t magic;
-	uint64_t process[2];		/* random, and the process id in a child of fork(2) */
+	uint64_t process[2];		/* random; and the process id in a child of fork(2) */
 	uint64_t id;
 	int32_t device;
 	int32_t reserved;
@@ -205,7 +205,7 @@ int gda_nccl_close_coll(void *coll)
 
 	if (!c)
 		return GDA_NCCL_SUCCESS;
-	/* NCCL does not always destroy its contexts */
+	/* NCCL does not destroy its contexts in every case */
 	while (c->contexts)
 		gda_nccl_destroy_context(c->contexts);
 	while (c->mrs)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* RMA contexts: for each of NCCL's contexts in it a queue to every peer. */
+/* RMA contexts: each of NCCL's contexts has a queue to every peer. */
 #include <errno.h>
 #include <stdlib.h>
 #include "nccl_internal.h"
 
-/* Is @peer connected, with this distance between peers? */
+/* Is @peer connected, if peers are multiples of @stride away? */
 static bool gda_nccl_is_peer(const struct gda_nccl_coll *coll, int stride, int peer)
 {
 	return stride <= 1 || (peer - coll->rank) % stride == 0;
@@ -24,7 +24,7 @@ static int gda_nccl_context_queues(struct gda_nccl_context *c, int stride)
 	return err;
 }
 
-/* The addresses of all ranks, and what went wrong with each. */
+/* The addresses of a rank for all others, and its error. */
 struct gda_nccl_offer {
 	int err;
 	int contexts;

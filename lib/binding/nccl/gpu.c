@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The GPU of a rank is that of the thread in which NCCL calls, and only the CUDA driver can say
- * which that is. libgda opens the same driver, if there is any.
+ * The GPU of a rank is the current device of the thread in which NCCL calls, which only the CUDA
+ * driver knows. libgda opens the same driver, if there is one.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -12,7 +12,9 @@
 int gda_nccl_gpu(void)
 {
 	const char *name = secure_getenv("GDA_LIBCUDA");
-	/* RTLD_NOLOAD: no code of a file that is not loaded yet runs, wherever it lies */
+	/*
+	 * RTLD_NOLOAD: only a library that is loaded already is used, so no other file's code runs
+	 */
 	void *library = dlopen(name ? name : "libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
 	int (*current)(int *device) = NULL;
 	void *symbol;
@@ -25,6 +27,6 @@ int gda_nccl_gpu(void)
 	if (!symbol)
 		return -1;
 	memcpy(&current, &symbol, sizeof(current));
-	/* a thread without a context: GPU 0 is as right as any */
+	/* the thread has no context: any GPU will do */
 	return current(&device) ? 0 : device;
 }

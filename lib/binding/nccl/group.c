@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The ranks of one connect(), in one process: they find each other by the id in the handle of
- * rank 0, and meet. A *round* is one meeting; the ranks make the same calls in the same order,
- * so a rank's n-th meeting is the n-th of all.
+ * The ranks of one connect(), all in one process. They find each other by the id in the handle of
+ * rank 0 and exchange data in *rounds*. All ranks make the same calls in the same order, so the
+ * n-th round of one rank is the n-th of all.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -87,7 +87,7 @@ void gda_nccl_group_leave(struct gda_nccl_group *group, int rank)
 	struct gda_nccl_member *m;
 
 	pthread_mutex_lock(&group->lock);
-	/* ranks that still wait for this one would wait in vain */
+	/* the others would wait for this rank in vain */
 	group->broken = true;
 	m = group->member[rank];
 	pthread_cond_broadcast(&group->changed);
@@ -120,7 +120,7 @@ static struct gda_nccl_round *gda_nccl_round_get(struct gda_nccl_group *g, uint6
 	return r;
 }
 
-/* The last to leave a complete round frees it. */
+/* The last rank to leave a complete round frees it. */
 static void gda_nccl_round_put(struct gda_nccl_group *g, struct gda_nccl_round *r)
 {
 	struct gda_nccl_round **link = &g->rounds;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Lines in NCCL's log, which NCCL_DEBUG=INFO or WARN shows. Without NCCL_DEBUG it shows nothing,
- * and a program gets "invalid usage" alone: what ends the program at its start is said on stderr
- * then.
+ * Writes to NCCL's log, which NCCL_DEBUG=INFO or WARN shows. Without NCCL_DEBUG it shows nothing,
+ * and a program only gets "invalid usage": so errors that end the program at its start also go to
+ * stderr.
  */
 #define _GNU_SOURCE
 #include <errno.h>

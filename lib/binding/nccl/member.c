@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A rank's own part of a group: a context, the GPU, and the queues on which its peers have it
- * serve them. The structure stays until the last rank has left the group.
+ * A rank's own part of a group: a context, the GPU, and the serve queues that its peers use. The
+ * structure lives until the last rank has left the group.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Between the files of lib/binding/nccl, the RMA plugin for NCCL. All ranks are in one process.
+ * Private to lib/binding/nccl, the RMA plugin for NCCL. All ranks are in one process.
  *
  * A *group* is the ranks of one connect(), each with a *member*: its context, its GPU, and the
- * queues that others use for it. A *coll* is what NCCL holds of a rank's membership, a *region*
- * one rank's memory of a symmetric registration, an *mr* a rank's handle for the regions of
- * all ranks.
+ * queues that others use for it. A *coll* is NCCL's handle of a rank's membership, a *region* one
+ * rank's memory of a symmetric registration, an *mr* a rank's handle for the regions of all ranks.
  *
- * Queues of an RMA context are posted to by their rank: puts go out on them, in order. A
- * member's serve queues are posted to by its peers, on its behalf and with its lock: gets,
- * which are puts by the rank that has the bytes (only the GPU that a copy comes from is
- * sure to reach both ends), and changes of signal words.
+ * A rank posts puts to the queues of its RMA contexts, in order. Peers post to a member's serve
+ * queues, on its behalf and with its lock held: gets, which are puts by the rank that has the bytes
+ * (only the GPU that has the source surely reaches both ends), and changes of signal words.
  *
- * A signal word in GPU memory is changed by storing its new value, for no executor does
- * atomics there. So the value is added up here, under the lock of the word's owner, and all
- * stores to words of one owner are on one queue, in order. An addition is made when the
- * data that it tells of has arrived.
+ * A signal word in GPU memory is changed by storing its new value, because no executor does atomics
+ * there. So the value is computed here, under the lock of the word's owner, and all stores to words
+ * of one owner go through one queue, in order. An addition is made when the data that it signals
+ * has arrived.
  *
  * Lock order: context, group, member.
  */
@@ -29,20 +27,20 @@
 #include "rma.h"
 
 #define GDA_NCCL_MEET_NS	60000000000ULL	/* how long ranks wait for each other */
-#define GDA_NCCL_READ_NS	20000000000ULL	/* ... for a word to be read */
+#define GDA_NCCL_READ_NS	20000000000ULL	/* ... for a word to be read from GPU memory */
 #define GDA_NCCL_DEPTH		1024U
 #define GDA_NCCL_CHUNK		(1U << 30)
 
 struct gda_nccl_queue {
 	struct gda_qp *qp;
-	struct gda_cuda_qp *gpu_qp;	/* that @qp belongs to, or NULL */
+	struct gda_cuda_qp *gpu_qp;	/* owns @qp, or NULL */
 	struct gda_view *view;		/* NULL: not connected */
 	int64_t last;			/* ticket of the last post, or -1 */
 };
 
 struct gda_nccl_member {
 	pthread_mutex_t lock;
-	bool closed;			/* under @lock: its queues are gone, or going */
+	bool closed;			/* under @lock: its queues are gone or being destroyed */
 	int rank;
 	int device;			/* its GPU, or -1 */
 	struct gda_context *ctx;
@@ -52,19 +50,22 @@ struct gda_nccl_member {
 	struct gda_mr *scratch_mr;
 };
 
-/* Words of gda_nccl_member.scratch: for old values, which nobody reads; for a signal word. */
+/*
+ * Words of gda_nccl_member.scratch: SINK takes old values that nobody reads; READ takes a signal
+ * word.
+ */
 enum { GDA_NCCL_SINK, GDA_NCCL_READ, GDA_NCCL_SCRATCH };
 
 struct gda_nccl_round;
 
 struct gda_nccl_group {
-	struct gda_nccl_group *next;	/* of all; under the lock of all */
+	struct gda_nccl_group *next;	/* in the list of all groups; under the list's lock */
 	unsigned int users;		/* likewise */
 	uint64_t id;
 	int ranks;
 	pthread_mutex_t lock;		/* guards what follows */
 	pthread_cond_t changed;
-	bool broken;			/* a rank has left, or did not come */
+	bool broken;			/* a rank has left, or did not arrive in time */
 	struct gda_nccl_round *rounds;
 	struct gda_nccl_member *member[];
 };
@@ -73,7 +74,7 @@ struct gda_nccl_group {
 struct gda_nccl_word {
 	struct gda_nccl_word *next;
 	uint64_t offset;
-	uint64_t value;			/* true if the region is @never_reset */
+	uint64_t value;			/* @value is current if the region is @never_reset */
 };
 
 #define GDA_NCCL_BUCKETS	64U
@@ -107,22 +108,22 @@ struct gda_nccl_coll {
 
 struct gda_nccl_request {
 	struct gda_nccl_context *context;
-	struct gda_nccl_request *next;	/* free, or with a signal to be sent */
+	struct gda_nccl_request *next;	/* next free one, or next with a signal to send */
 	struct gda_nccl_request *block;	/* all of the context */
 	bool busy;
 	const char *what;		/* for the log */
 	uint32_t peer;
 	int index;
 	uint64_t offset;
-	struct gda_nccl_queue *queue;	/* it waits for @ticket there, or NULL */
+	struct gda_nccl_queue *queue;	/* waits for @ticket on this queue, or NULL */
 	int64_t ticket;
-	struct gda_nccl_region *signal;	/* then add @value to a word, or NULL */
+	struct gda_nccl_region *signal;	/* then adds @value to a word of it, or NULL */
 	uint64_t signal_offset;
 	uint64_t signal_value;
-	struct gda_nccl_member *server;	/* then it waits for @served there, or NULL */
+	struct gda_nccl_member *server;	/* then waits for @served there, or NULL */
 	int serve;			/* index of the server's queue */
 	int64_t served;
-	int error;			/* enum gda_nccl_result, if it has failed */
+	int error;			/* the error, an enum gda_nccl_result, or 0 */
 };
 
 struct gda_nccl_context {
@@ -135,16 +136,16 @@ struct gda_nccl_context {
 	int64_t *gets;			/* tickets of the last get, by rank; -1: none */
 	struct gda_nccl_request *all;
 	struct gda_nccl_request *free;
-	struct gda_nccl_request *signals;	/* to be sent, the oldest first */
+	struct gda_nccl_request *signals;	/* signals to be sent, oldest first */
 	struct gda_nccl_request **signals_end;
 };
 
 /* log.c */
 void gda_nccl_log_to(gda_nccl_log_fn log);
 void gda_nccl_log(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Warn of what no rank of this process can do; once on stderr, where NCCL would be silent. */
+/* Warn of a use that this plugin does not support; once on stderr if NCCL's log is silent. */
 void gda_nccl_refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Why a call here failed with @err, the last one of this thread. */
+/* The reason why a call of this thread, its last, failed with @err. */
 const char *gda_nccl_reason(int err);
 
 /* gpu.c: the CUDA device of the calling thread, or -1 if there is no GPU. */
@@ -163,21 +164,24 @@ int64_t gda_nccl_queue_put(struct gda_nccl_queue *queue, uint64_t laddr, uint32_
 int gda_nccl_group_join(uint64_t id, int ranks, struct gda_nccl_group **group);
 void gda_nccl_group_leave(struct gda_nccl_group *group, int rank);
 /*
- * Give @bytes to all ranks and get those of all, in the order of ranks. All ranks make the
- * same calls in the same order. Return: 0 for all ranks, or a negative errno: -EPIPE a rank has
- * left; -ETIME one did not come; -EBADMSG one gave another number of bytes.
+ * Exchange @bytes: get those of all ranks, in the order of ranks. All ranks make the same calls in
+ * the same order. Return: the same for all ranks: 0, or a negative errno: -EPIPE a rank has left;
+ * -ETIME one did not come; -EBADMSG one passed another number of bytes.
  */
 int gda_nccl_meet(struct gda_nccl_coll *coll, const void *mine, size_t bytes, void *all);
 
 /* member.c */
 int gda_nccl_member_create(int rank, int device, int ranks, struct gda_nccl_member **member);
-/* No peer uses its queues any more. */
+/* Called when no peer uses its queues any more. */
 void gda_nccl_member_close(struct gda_nccl_member *member, int ranks);
 void gda_nccl_member_free(struct gda_nccl_member *member);
 
 /* coll.c */
 int gda_nccl_listen(void *ctx, int device, void *handle, void **listener);
-/* Have all ranks gone as far, without an error? Return: 0, @err, -ECANCELED, as gda_nccl_meet(). */
+/*
+ * Agree whether all ranks have succeeded so far. Return: 0, @err, -ECANCELED, or as
+ * gda_nccl_meet().
+ */
 int gda_nccl_agree(struct gda_nccl_coll *coll, int err);
 int gda_nccl_connect(void *ctx, void *handles[], int ranks, int rank, void *listener, void **coll);
 int gda_nccl_close_coll(void *coll);
@@ -193,7 +197,7 @@ int gda_nccl_reg_dmabuf(void *coll, void *data, size_t size, int type, uint64_t 
 			uint64_t flags, void **mr);
 int gda_nccl_dereg(void *coll, void *mr);
 
-/* signal.c: add to a word of GPU memory; @ticket is of the owner's own serve queue. */
+/* signal.c: add to a word of GPU memory; @ticket is on the owner's queue to itself. */
 int gda_nccl_word_add(struct gda_nccl_region *region, uint64_t offset, uint64_t value,
 		      int64_t *ticket);
 
@@ -212,7 +216,7 @@ int gda_nccl_iflush(void *context, int index, void *mr, uint32_t rank, void **re
 /* request.c */
 struct gda_nccl_request *gda_nccl_request_get(struct gda_nccl_context *c, const char *what);
 void gda_nccl_request_put(struct gda_nccl_request *r);
-/* Send the signal of @r when its data has arrived. */
+/* Queue the signal of @r, to be sent when its data has arrived. */
 void gda_nccl_request_queue(struct gda_nccl_request *r);
 void gda_nccl_requests_free(struct gda_nccl_context *c);
 int gda_nccl_test(void *coll, void *request, int *done);

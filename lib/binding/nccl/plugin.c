@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * The one table that NCCL finds in libnccl-rma-gda.so. The device is the process's in-process
- * device, and NCCL is told of one NIC that is close to every GPU.
+ * The table of calls that NCCL finds in libnccl-rma-gda.so. The device is the process's in-process
+ * device, which NCCL sees as one NIC close to every GPU.
  *
- * NCCL hands init()'s context to listen() and finalize(), but at one place that of another
- * plugin: so nothing here depends on it.
+ * NCCL passes init()'s context to listen() and finalize(), but in one case passes that of another
+ * plugin: so nothing here uses it.
  */
 #include "nccl_internal.h"
 
-#define GDA_NCCL_RECVS	8	/* 256 requests in flight to a peer */
+#define GDA_NCCL_RECVS	8	/* allows 256 requests in flight to a peer */
 
 static int gda_nccl_init(void **ctx, uint64_t comm_id, gda_nccl_log_fn log)
 {
@@ -57,7 +57,7 @@ static int gda_nccl_finalize(void *ctx)
 	return GDA_NCCL_SUCCESS;
 }
 
-/* A put and its signal take two slots, a flush none. */
+/* A put with its signal takes two slots, a flush takes none. */
 static_assert(GDA_NCCL_DEPTH >= 2 * GDA_NCCL_REQUESTS * GDA_NCCL_RECVS, "room for what NCCL asks");
 
 const struct gda_nccl_rma ncclRmaPlugin_v14 = {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Put, put with signal, get and flush. Misuse is refused before anything is posted.
+ * Put, put with signal, get and flush. Misuse is detected before anything is posted.
  *
- * A put goes out on the context's queue to the peer. A get is a put by the peer, on its serve
- * queue for this rank. A signal in memory of the host is an atomic behind the put, on
- * the same queue; of one in GPU memory see signal.c. Both follow all earlier puts to the
- * peer in the context, so weak signals are strong.
+ * A put is posted to the context's queue to the peer. A get is a put by the peer, posted to its
+ * serve queue for this rank. A signal in host memory is an atomic behind the put, on the same
+ * queue; signal.c has those in GPU memory. Both follow all earlier puts of the context to that
+ * peer, so weak signals are as strong as strong ones.
  */
 #include <errno.h>
 #include "nccl_internal.h"
@@ -28,7 +28,7 @@ static bool gda_nccl_inside(const struct gda_nccl_context *c, const struct gda_n
 	return offset <= r->size && size <= r->size - offset;
 }
 
-/* The queue to @rank, or NULL if that is misuse. With c->lock. */
+/* The queue to @rank, or NULL if the call is a misuse. c->lock is held. */
 static struct gda_nccl_queue *gda_nccl_queue_to(struct gda_nccl_context *c, const char *what,
 						int index, uint32_t rank)
 {
@@ -150,7 +150,7 @@ struct gda_nccl_signal {
 	uint32_t op;
 };
 
-/* The signal behind what was posted to @q. Return: 0 or a negative errno. */
+/* Post the signal behind what was posted to @q. Return: 0 or a negative errno. */
 static int64_t gda_nccl_post_signal(struct gda_nccl_request *r, struct gda_nccl_queue *q,
 				    const struct gda_nccl_signal *s)
 {
@@ -204,7 +204,7 @@ static int gda_nccl_put_signal(struct gda_nccl_context *c, int index, uint32_t r
 	err = gda_nccl_post_data(c, q, rank, d);
 	if (err < -1)
 		return gda_nccl_post_failed(r, err);
-	/* of a signal alone: what was put before */
+	/* a signal without data waits for the earlier puts */
 	if (q->last >= 0) {
 		r->queue = q;
 		r->ticket = q->last;
@@ -233,7 +233,7 @@ int gda_nccl_iput_signal(void *context, int index, uint64_t src_offset, void *sr
 	return result;
 }
 
-/* Have the member that has the bytes put them to this rank. */
+/* Post a put by the member that has the bytes, to this rank. */
 static int64_t gda_nccl_post_get(struct gda_nccl_context *c, uint32_t rank,
 				 const struct gda_nccl_data *d)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Queues. With a GPU the CUDA driver copies for them, also between memories of the host.
- * Copies to another GPU need no room on the multiprocessors, so nothing has to be staged.
+ * Queues. With a GPU, the CUDA driver copies for them, even between two places in host memory.
+ * Copies to another GPU use no multiprocessor, so nothing is staged.
  */
 #include <errno.h>
 #include "nccl_internal.h"

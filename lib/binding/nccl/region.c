@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Symmetric registrations. Each rank registers its own memory and learns of that of all
- * others; the handle that NCCL gets is the rank's, and stands for all of them.
+ * Symmetric registrations. Each rank registers its own memory and learns the addresses and keys of
+ * all others; NCCL gets one handle per rank, which stands for the memory of all.
  *
- * NCCL calls pinned memory of the host memory of a GPU where the GPU reaches it; what it is
- * the CUDA driver knows.
+ * NCCL declares pinned host memory as GPU memory if the GPU reaches it, so the CUDA driver is asked
+ * which it is.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static void gda_nccl_region_put(struct gda_nccl_region *region)
 	struct gda_nccl_word *w;
 	unsigned int i;
 
-	/* orders the uses of others before the free */
+	/* the last user's free is ordered after all other uses */
 	if (__atomic_sub_fetch(&region->users, 1, __ATOMIC_ACQ_REL))
 		return;
 	for (i = 0; i < GDA_NCCL_BUCKETS; i++) {
@@ -65,7 +65,7 @@ static int gda_nccl_region_new(struct gda_nccl_coll *coll, void *data, size_t si
 	return 0;
 }
 
-/* The answer of a rank about its region; all free theirs if one has none. */
+/* A rank's answer about its region; if any rank has none, all free theirs. */
 struct gda_nccl_card {
 	struct gda_nccl_region *region;
 	int64_t err;
@@ -135,7 +135,7 @@ int gda_nccl_reg(void *coll, void *data, size_t size, int type, uint64_t flags, 
 	return GDA_NCCL_SUCCESS;
 }
 
-/* The in-process device has no use for the dma-buf: the address says all. */
+/* The in-process device does not need the dma-buf: the address is enough. */
 int gda_nccl_reg_dmabuf(void *coll, void *data, size_t size, int type, uint64_t offset, int fd,
 			uint64_t flags, void **mr)
 {

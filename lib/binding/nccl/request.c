@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Requests in flight. One is done when its data is, then its signal. progress() sends the
- * signals whose data has arrived, so that a signal does not depend on a test of its request.
+ * Requests in flight. A request is done when first its data and then its signal is done. progress()
+ * sends signals whose data has arrived, so that a signal does not depend on a test of its request.
  *
- * A failed request says in NCCL's log which it was and why; NCCL makes it the communicator's
+ * A failed request is reported in NCCL's log with its reason; NCCL makes it the communicator's
  * asynchronous error.
  */
 #include <errno.h>
@@ -96,7 +96,7 @@ static int gda_nccl_request_served(const struct gda_nccl_request *r)
 	return done;
 }
 
-/* The data of @r has arrived. */
+/* The data of @r has arrived: begin its signal. */
 static int gda_nccl_request_signal(struct gda_nccl_request *r)
 {
 	struct gda_nccl_region *region = r->signal;
@@ -113,7 +113,7 @@ static int gda_nccl_request_signal(struct gda_nccl_request *r)
 	return GDA_NCCL_SUCCESS;
 }
 
-/* Carry @r on. Return: enum gda_nccl_result; *@done if it is. */
+/* Advance @r. Return: enum gda_nccl_result; *@done is set if it is done. */
 static int gda_nccl_request_step(struct gda_nccl_request *r, bool *done)
 {
 	int state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * NCCL's RMA plugin interface, version 14, which NCCL 2.30.7 and later load: the table of calls,
- * and what they pass. Written from what the interface is; the layout is asserted. NCCL calls
- * a group of ranks a collective communicator, and so does lib/binding/nccl.
+ * NCCL's RMA plugin interface, version 14, which NCCL 2.30.7 and later load: the table of calls and
+ * their structures. Written anew from the interface's definition; the layout is asserted. NCCL
+ * calls a group of ranks a collective communicator, and so does lib/binding/nccl.
  */
 #ifndef GDA_NCCL_RMA_H
 #define GDA_NCCL_RMA_H
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ncclResult_t, as far as it is returned here. */
+/* The values of ncclResult_t that are returned here. */
 enum gda_nccl_result {
 	GDA_NCCL_SUCCESS = 0,
 	GDA_NCCL_SYSTEM_ERROR = 2,
@@ -26,7 +26,7 @@ enum gda_nccl_result {
 #define GDA_NCCL_PTR_CUDA		0x2
 #define GDA_NCCL_PTR_DMABUF		0x4
 #define GDA_NCCL_MR_STRICT_ORDER	(1U << 0)
-#define GDA_NCCL_MR_NEVER_RESET		(1U << 1)	/* GPUs store to no signal in it */
+#define GDA_NCCL_MR_NEVER_RESET		(1U << 1)	/* GPUs never store to signals in it */
 
 /* The operation of a signal on its word. */
 #define GDA_NCCL_SIGNAL_INC		1U
@@ -34,12 +34,12 @@ enum gda_nccl_result {
 
 #define GDA_NCCL_HANDLE_BYTES		128U
 #define GDA_NCCL_DEVICE_PROXY		2	/* NCCL's own thread asks */
-#define GDA_NCCL_REQUESTS		32	/* in flight to a peer, times maxRecvs */
+#define GDA_NCCL_REQUESTS		32	/* in flight to a peer; times maxRecvs */
 
 /*
- * NCCL's logger: a level, a mask of subsystems, where, and what. A line is printed if the level is
- * that of NCCL_DEBUG and a subsystem is one of NCCL_DEBUG_SUBSYS, which are INIT, BOOTSTRAP and ENV
- * unless the user says otherwise. NCCL's own warnings are of all subsystems.
+ * NCCL's logger takes a level, a mask of subsystems, the place and the text. A line is printed if
+ * NCCL_DEBUG has the level and NCCL_DEBUG_SUBSYS one of the subsystems; the default is INIT,
+ * BOOTSTRAP and ENV. NCCL's own warnings use all subsystems.
  */
 #define GDA_NCCL_LOG_WARN		2
 #define GDA_NCCL_LOG_INFO		3
@@ -86,7 +86,7 @@ static_assert(sizeof(struct gda_nccl_properties) == 128, "ncclNetProperties_v12_
 struct gda_nccl_config {
 	int contexts;
 	int traffic_class;
-	int rank_stride;	/* peers are a multiple of it away */
+	int rank_stride;	/* peers are a multiple of this away */
 };
 
 static_assert(sizeof(struct gda_nccl_config) == 12, "ncclRmaConfig_v14_t");
@@ -130,7 +130,7 @@ static_assert(offsetof(struct gda_nccl_rma, iput) == 13 * sizeof(void *), "ncclR
 static_assert(offsetof(struct gda_nccl_rma, test) == 17 * sizeof(void *), "ncclRma_v14_t");
 static_assert(sizeof(struct gda_nccl_rma) == 21 * sizeof(void *), "ncclRma_v14_t");
 
-/* The name by which NCCL finds the table. */
+/* The symbol by which NCCL finds the table. */
 extern const struct gda_nccl_rma ncclRmaPlugin_v14 __attribute__((visibility("default")));
 
 #endif /* GDA_NCCL_RMA_H */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Signal words in GPU memory. The sum is made here and the word is stored, on the owner's queue
- * to itself, which keeps the stores in order and is copied for by the GPU that has the word.
+ * Signal words in GPU memory. The new value is computed here and stored through the owner's queue
+ * to itself, which keeps the stores in order and copies by the GPU that has the word.
  *
- * If the GPU may store to the word, to reset it, it is read before each addition, on
- * that queue and so behind all stores to it. Otherwise it is read once.
+ * If the GPU may store to the word, to reset it, the word is read before each addition, on the same
+ * queue and so behind all stores to it. Otherwise it is read once.
  */
 #include <errno.h>
 #include <stdlib.h>

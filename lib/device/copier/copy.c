@@ -52,7 +52,7 @@ static void gda_async_break(struct gda_inproc_async *async)
 }
 
 /*
- * Have the copier store word @at of the CQ entry. The engine and the caller do nothing else here.
+ * Have the copier store word @at of the CQ entry.
  */
 static void gda_async_store(struct gda_inproc_async *async, const u8 *entry, u32 at)
 {

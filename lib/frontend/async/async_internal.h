@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Between the files of lib/frontend/async: a workspace with all that it owns.
+ * Private to lib/frontend/async: a workspace and all that it owns.
  *
- * Queues lie in arrays with the index (group * nranks + rank) * queues + queue, as posters find
+ * Queues lie in arrays with the index (group * nranks + rank) * queues + queue, as posters index
  * their views.
  */
 #ifndef GDA_ASYNC_INTERNAL_H
@@ -12,21 +12,21 @@
 #include "gda_internal.h"
 
 struct gda_async_world {
-	struct gda_async_workspace view;	/* first: what the program sees */
+	struct gda_async_workspace view;	/* first: the program has its address */
 	struct gda_comm *ranks;			/* or NULL */
 	struct gda_context *ctx;
 	struct gda_async_attr attr;
 	struct gda_qp **qps;
-	struct gda_cuda_qp **gpu_qps;		/* of a GPU; they own those of @qps */
-	struct gda_qp **mirrors;		/* where no QP reaches itself, see queues.c */
+	struct gda_cuda_qp **gpu_qps;		/* if posters are a GPU: own those of @qps */
+	struct gda_qp **mirrors;		/* if no QP connects to itself, see queues.c */
 	uint64_t *views;
 	uint64_t *stage;			/* a word for each queue, and one to be read */
 	struct gda_mr *stage_mr;
-	struct gda_mr **mrs;			/* of the windows, by address */
+	struct gda_mr **mrs;			/* of the windows, sorted by address */
 	struct gda_async_window *windows;	/* likewise */
-	struct gda_chunk *chunks;		/* of all ranks; a word of each behind its own */
+	struct gda_chunk *chunks;		/* of all ranks; each rank's word is the last */
 	struct gda_chunk_map *maps;
-	uint64_t gpu;				/* where the GPU has it all, or 0 */
+	uint64_t gpu;				/* the copy of all of it on the GPU, or 0 */
 };
 
 /* queues.c */
@@ -47,10 +47,13 @@ void gda_async_windows_destroy(struct gda_async_world *w);
 
 /* huge.c */
 
-/* Is all of @window backed by huge pages? 0, or -EFAULT and the range that is not is noted. */
+/*
+ * Is all of @window backed by huge pages? Return: 0; or -EFAULT, and the range that is not is
+ * noted.
+ */
 int gda_async_huge(const struct gda_async_window *window);
 
-/* gpu.c; nothing where posters are CPU threads */
+/* gpu.c; does nothing if posters are CPU threads */
 
 int gda_async_gpu_create(struct gda_async_world *w);
 void gda_async_gpu_destroy(struct gda_async_world *w);

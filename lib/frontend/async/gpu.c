@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Workspaces whose posters are a GPU: what they read lies in one block of GPU memory, a copy of
- * what the host has with the addresses that hold there.
+ * Workspaces whose posters are a GPU: all that they read is in one block of GPU memory, a copy of
+ * the host's data with addresses that are valid there.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "async_internal.h"
 #include "share.h"
 
-/* All of w->chunks: windows of each rank, and a word behind them. */
+/* The size of w->chunks: for each rank its windows, and behind them a word. */
 static size_t gda_async_chunks(const struct gda_async_world *w)
 {
 	size_t most = 0;

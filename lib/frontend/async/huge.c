@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Huge pages, as /proc/self/smaps tells of them (P-12): a mapping of hugetlbfs, or one whose
- * resident pages all are transparent huge pages.
+ * Finds out from /proc/self/smaps whether memory is in huge pages (P-12): in a mapping of
+ * hugetlbfs, or in one whose resident pages are all transparent huge pages.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include "async_internal.h"
 
-/* A mapping, as far as smaps was read. Sizes are in KiB. */
+/* The part of a mapping's entry that was read so far. Sizes are in KiB. */
 struct gda_async_mapping {
 	unsigned long long start, end, page, resident, anon_huge, file_huge, shmem_huge;
 };
@@ -43,7 +43,7 @@ static void gda_async_mapping_line(struct gda_async_mapping *m, const char *line
 	}
 }
 
-/* Take a mapping away from what is looked for, from *@at up to @end. Return: 0 or -EFAULT. */
+/* Advance *@at, up to @end, past a mapping if that has huge pages. Return: 0 or -EFAULT. */
 static int gda_async_covers(const struct gda_async_mapping *m, unsigned long long *at,
 			    unsigned long long end)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Calls of the library that CPU posters of gda/async.h make: the text for a refused call, and
+ * Functions of the library that CPU posters of gda/async.h call: the text for a refused call, and
  * the number of a thread.
  */
 #include <errno.h>
@@ -41,7 +41,7 @@ GDA_EXPORT void gda_async_refused(const char *call, uint32_t why)
 	gda_called(-EINVAL, call, "%u", why);
 }
 
-/* Of this thread, plus 1. */
+/* The number of this thread, plus 1. */
 static _Thread_local uint32_t gda_async_number;
 
 GDA_EXPORT uint32_t gda_async_thread(void)

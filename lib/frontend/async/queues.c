@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The queues of a workspace: of each group some to each rank, or, without ranks, loopback queues,
- * which are connected to themselves; on a device that connects no QP to itself, each of these to
- * its mirror, which takes what comes and posts nothing. Each queue has 8 bytes of the stage, where
- * an atomic stores what it finds, and a read behind puts what it gets.
+ * The queues of a workspace. Each group has some queues to each rank, or, without ranks, loopback
+ * queues that are connected to themselves. If the device cannot connect a QP to itself, each
+ * loopback queue gets a mirror, a QP that only receives. Each queue has 8 bytes of the stage, for
+ * the old value of an atomic or the result of a trailing read.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static int gda_async_queue_create(struct gda_async_world *w, size_t at)
 	return gda_because_last(err);
 }
 
-/* The last word is one that nobody writes: peers read it, see gda_async_settle(). */
+/* The last word is never written: peers read it, see gda_async_settle(). */
 static size_t gda_async_stage_bytes(const struct gda_async_world *w)
 {
 	return (gda_async_count(w) + 1) * sizeof(uint64_t);
@@ -70,7 +70,10 @@ int gda_async_stage_create(struct gda_async_world *w)
 	return 0;
 }
 
-/* Is a queue of this rank to itself to have another QP as its peer? */
+/*
+ * Do this rank's queues to itself need another QP as their peer? If so, allocate room for the
+ * mirrors.
+ */
 static int gda_async_mirrors_alloc(struct gda_async_world *w, size_t n)
 {
 	struct gda_query q = { .size = sizeof(q) };
@@ -98,7 +101,7 @@ static int gda_async_queues_alloc(struct gda_async_world *w)
 	return err;
 }
 
-/* The queue and its mirror name each other. */
+/* Connect the queue and its mirror to each other. */
 static int gda_async_connect_mirror(struct gda_async_world *w, size_t at)
 {
 	struct gda_qp_attr attr = {
@@ -137,7 +140,7 @@ static int gda_async_connect_self(struct gda_async_world *w)
 
 /*
  * Connect the queues of a group. @all: room for the addresses of all ranks' queues of a group,
- * and behind them for this rank's. @err: of what was done before; a rank that failed gives no
+ * followed by this rank's. @err: the result of the steps before; a rank that failed passes no
  * addresses.
  */
 static int gda_async_connect_group(struct gda_async_world *w, uint32_t group,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The windows of a workspace: each rank registers its own, and tells the others base, length and
- * key. Posters find a window by its address at its rank, in the rank's map (gda/chunk.h). Behind
- * the windows of a rank, and not counted in its map, is the word of its stage that peers read.
+ * The windows of a workspace: each rank registers its own, and sends base, length and key to the
+ * others. Posters find a window by its address in the map of its rank (gda/chunk.h). Behind a
+ * rank's windows, not counted in the map, is the word of its stage that peers read.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -76,7 +76,7 @@ static int gda_async_windows_register(struct gda_async_world *w, struct gda_chun
 	return err;
 }
 
-/* Tell the others; they may have more windows, or fewer. */
+/* Exchange windows with the other ranks, which may have more or fewer. */
 static int gda_async_windows_exchange(struct gda_async_world *w, const struct gda_chunk *own)
 {
 	uint32_t n = w->view.nranks, i;
@@ -92,7 +92,7 @@ static int gda_async_windows_exchange(struct gda_async_world *w, const struct gd
 	err = gda_comm_agree(w->ranks, w->chunks ? 0 : -ENOMEM);
 	if (err)
 		return err;
-	/* of this rank as many as the most, behind those of all */
+	/* this rank's windows, padded to the largest number, follow those of all ranks */
 	memcpy(w->chunks + (size_t)n * most, own, (w->attr.count + 1) * sizeof(*own));
 	err = gda_comm_exchange(w->ranks, w->chunks + (size_t)n * most, most * sizeof(*own),
 				w->chunks);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Workspaces of gda/async.h: created, described to posters, destroyed; and words for what their
- * posters refuse.
+ * Workspaces of gda/async.h: create, describe to posters, destroy; and the texts for calls that are
+ * refused.
  */
 #include <assert.h>
 #include <errno.h>
@@ -90,7 +90,7 @@ static int gda_async_read_attr(const struct gda_async_attr *theirs, size_t size,
 	return err;
 }
 
-/* Are the attributes of all ranks those that have to be the same? */
+/* Do all ranks have the same attributes, where they must? */
 static int gda_async_agree_attr(struct gda_comm *ranks, const struct gda_async_attr *a, int err)
 {
 	uint32_t own[4] = { a->flags, a->groups, a->queues, a->depth }, *all, i, n;

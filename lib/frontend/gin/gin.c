@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Communicators of gda/gin.h: created, described to posters, destroyed; and where one
- * failed. This file sets all that posters rely on without a check.
+ * Communicators of gda/gin.h: create, describe to posters, destroy; and find the place of a
+ * failure. This file sets everything that posters rely on without a check.
  */
 #include <assert.h>
 #include <errno.h>
@@ -15,7 +15,7 @@ static_assert(sizeof(struct gda_gin) == 136, "layout is ABI");
 static_assert(sizeof(struct gda_gin_comm) == 48, "layout is ABI");
 static_assert(offsetof(struct gda_gin, queues) == 48, "layout is ABI");
 
-/* Point a context at its part of the tables. */
+/* Point a context to its part of the tables. */
 static void gda_gin_fill(struct gda_gin_world *w, uint32_t context, uint64_t *tables)
 {
 	uint64_t own = w->shared + 8 * context * w->shared_words;
@@ -57,7 +57,7 @@ static int gda_gin_tables_create(struct gda_gin_world *w)
 	void *gins = NULL;
 	int err = 0;
 
-	/* in them are the abort words, which a GPU looks at */
+	/* they contain the abort words, which a GPU reads */
 	if (w->cuda)
 		err = gda_cuda_host_alloc(w->cuda, contexts * sizeof(*w->gins), &gins);
 	else
@@ -165,7 +165,7 @@ static int gda_gin_read_attr(const struct gda_gin_attr *theirs, uint32_t flags, 
 	return err;
 }
 
-/* Can a GPU post to such a communicator, if one is to? */
+/* If posters shall be a GPU, can it post to such a communicator? */
 static int gda_gin_check_cuda(struct gda_context *ctx, const struct gda_gin_attr *a)
 {
 	if (a->flags & GDA_GIN_SIGNALS_GPU && !(a->cuda && gda_gin_gpu_words(a->cuda)))
@@ -212,7 +212,7 @@ GDA_EXPORT void gda_gin_destroy(struct gda_gin_comm *comm)
 	gda_gin_world_destroy(w);
 }
 
-/* The window that work for @peer named by @key and @addr, or NULL. */
+/* The window that has @key and @addr in work for @peer, or NULL. */
 static const struct gda_window *gda_gin_find(struct gda_gin_world *w, uint32_t peer,
 					     uint32_t key, uint64_t addr, uint64_t *offset)
 {
@@ -233,7 +233,7 @@ static const struct gda_window *gda_gin_find(struct gda_gin_world *w, uint32_t p
 	return NULL;
 }
 
-/* The remote address and key in the work request that failed first. */
+/* Report remote address and key of the work request that failed first. */
 static void gda_gin_name(struct gda_gin_world *w, const struct gda_view *v, uint64_t index,
 			 struct gda_gin_error *e)
 {
@@ -249,7 +249,7 @@ static void gda_gin_name(struct gda_gin_world *w, const struct gda_view *v, uint
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* gda_error() of a queue whose view is the GPU's. */
+/* gda_error() for a queue whose view belongs to a GPU. */
 static int gda_gin_gpu_error(struct gda_qp *qp, struct gda_error *why)
 {
 	struct gda_qp_query query = { .size = sizeof(query) };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Communicators and windows whose posters are a GPU. Data that only posters read or change
- * lies in one block of GPU memory, a copy of what the host has, with the addresses
- * that hold there: the communicator, its contexts, queues, tables and tags. Words that peers
- * add to stay in pinned memory of the host, at one address for both, or are in memory of the GPU
- * if GDA_GIN_SIGNALS_GPU asks for that; the abort words of contexts stay here.
+ * Communicators and windows whose posters are a GPU. Data that only posters access is in one block
+ * of GPU memory, a copy of the host's data with addresses that are valid there: the communicator,
+ * its contexts, queues, tables and tags. Words that peers add to are in pinned host memory, at the
+ * same address for both, or in GPU memory with GDA_GIN_SIGNALS_GPU. The abort words of contexts
+ * stay in host memory.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -77,7 +77,7 @@ static void gda_gin_fill_image(struct gda_gin_world *w, struct gda_cuda_image *i
 	}
 }
 
-/* Point the waits of posts at the abort word of their context. */
+/* Let posts that wait poll the abort word of their context. */
 static int gda_gin_watch_abort(struct gda_gin_world *w)
 {
 	size_t each = (size_t)w->endpoints * w->view.nranks, k;
@@ -131,7 +131,7 @@ bool gda_gin_gpu_words(struct gda_cuda *cuda)
 int gda_gin_gpu_signals_create(struct gda_gin_world *w)
 {
 	size_t words = w->slots + (w->attr.flags & GDA_GIN_CHECKED ? 2 * w->attr.signals : 0);
-	/* never nothing: without signals, too, a queue is read from for a flush */
+	/* never 0: a flush reads from a queue even without signals */
 	size_t bytes = (words + 1) * w->attr.contexts * sizeof(uint64_t);
 	void *zeros;
 	int err;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The findings of GDA_CHECK, in words. One line, then the end of the program.
+ * Texts for the findings of GDA_CHECK: one line, then the program is ended.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * The queues of a communicator. Each context has one to each peer, and by arrival one more
- * for each signal and each barrier, whose peers' writes a counter counts: of a signal one
- * counter for all peers, of a barrier one for each.
+ * The queues of a communicator. Each context has one queue to each peer. With signals by arrival it
+ * has one more for each signal and each barrier, where a counter counts the peers' writes: one
+ * counter for all peers of a signal, one for each peer of a barrier.
  *
- * A device that connects no QP to itself has another QP behind each queue from a rank to itself:
- * its mirror, which takes what comes and posts nothing.
+ * If the device cannot connect a QP to itself, each queue of a rank to itself gets a mirror, a QP
+ * that only receives.
  *
- * Memory that peers change is one MR: of each context the words of its slots, what is
- * announced (GDA_CHECK), and 8 bytes for each queue that take what an atomic finds. With
- * GDA_GIN_SIGNALS_GPU the former two are in memory of the GPU, and another MR.
+ * One MR has the memory that peers write: for each context the words of its slots and the
+ * announcements (GDA_CHECK), and for each queue 8 bytes for the old value of an atomic. With
+ * GDA_GIN_SIGNALS_GPU the first two are in another MR, in GPU memory.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static bool gda_gin_connects(const struct gda_gin_world *w, uint32_t peer)
 	}
 }
 
-/* The counter of arrivals from @peer at @endpoint, or NULL. */
+/* The counter for arrivals from @peer at @endpoint, or NULL. */
 static struct gda_counter *gda_gin_arrivals(const struct gda_gin_world *w, uint32_t context,
 					    uint32_t endpoint, uint32_t peer)
 {
@@ -82,7 +82,7 @@ static int gda_gin_queue_create(struct gda_gin_world *w, uint32_t context, uint3
 	return 0;
 }
 
-/* Call @make of every queue that there is to be. */
+/* Call @make for every queue of the communicator. */
 static int gda_gin_each(struct gda_gin_world *w,
 			int (*make)(struct gda_gin_world *w, uint32_t context,
 				    uint32_t endpoint, uint32_t peer))
@@ -135,7 +135,9 @@ static int gda_gin_memory_create(struct gda_gin_world *w)
 	return err ? gda_because_last(err) : gda_gin_gpu_signals_create(w);
 }
 
-/* Is every QP of the device to have another one as its peer? */
+/*
+ * Does every QP of the device need another one as its peer? If so, allocate room for the mirrors.
+ */
 static int gda_gin_mirrors_alloc(struct gda_gin_world *w, size_t n)
 {
 	struct gda_query q = { .size = sizeof(q) };
@@ -175,7 +177,7 @@ struct gda_gin_key {
 	uint32_t reserved;
 };
 
-/* Tell all queues where the words of their peers are. */
+/* Write to all queues where their peers' words are. */
 static void gda_gin_describe(struct gda_gin_world *w, const struct gda_gin_key *keys)
 {
 	size_t n = (size_t)w->endpoints * w->view.nranks, i;
@@ -214,7 +216,7 @@ static int gda_gin_exchange_keys(struct gda_gin_world *w)
 	return err;
 }
 
-/* The queue of this rank to itself and its mirror name each other. */
+/* Connect this rank's queue to itself and its mirror to each other. */
 static int gda_gin_connect_mirror(struct gda_gin_world *w, size_t at)
 {
 	struct gda_address queue, mirror;
@@ -230,9 +232,9 @@ static int gda_gin_connect_mirror(struct gda_gin_world *w, size_t at)
 }
 
 /*
- * Connect the queues of an endpoint. @all: room for the addresses of all ranks' queues to
- * all, and behind them for this rank's. @err: of what was done before; a rank that failed
- * gives no addresses.
+ * Connect the queues of an endpoint. @all: room for the addresses of all ranks' queues to all
+ * ranks, followed by this rank's. @err: the result of the steps before; a rank that failed passes
+ * no addresses.
  */
 static int gda_gin_connect_endpoint(struct gda_gin_world *w, uint32_t context, uint32_t endpoint,
 				    struct gda_address *all, int err)
@@ -278,7 +280,7 @@ static int gda_gin_connect_all(struct gda_gin_world *w)
 	return gda_comm_agree(w->ranks, err);
 }
 
-/* All abort words of the queues of a context are its own. */
+/* All queues of a context poll the abort word of that context. */
 static int gda_gin_queue_publish(struct gda_gin_world *w, uint32_t context, uint32_t endpoint,
 				 uint32_t peer)
 {

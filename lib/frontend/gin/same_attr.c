@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The agreement of all ranks when a communicator is made: its attributes, and how many ranks a
+ * Agreement of all ranks when a communicator is created: on its attributes, and on how many ranks a
  * local team has.
  */
 #include <errno.h>
@@ -67,7 +67,7 @@ static int gda_gin_attr_ranges(const struct gda_gin_attr *a, uint32_t nranks)
 	return 0;
 }
 
-/* Refuse, by its name, a need that signals by arrival do not meet. */
+/* Refuse, by name, a requirement that signals by arrival cannot meet. */
 static int gda_gin_attr_needs(const struct gda_gin_attr *a)
 {
 	static const struct {

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * Waits of gda/gin.h in words, for gda_last_error(): which signal, counter or barrier was waited
- * for, and which rank or queue ended the wait.
+ * Explains failed waits of gda/gin.h, for gda_last_error(): which signal, counter or barrier was
+ * waited for, and which rank or queue ended the wait.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <gda/gin/barrier.h>
 #include "gin_internal.h"
 
-/* The number of the signal whose word is @word; @gin->signals and above: of barriers. -1: none. */
+/*
+ * The number of the signal whose word is @word; numbers from @gin->signals on are barriers; -1:
+ * none.
+ */
 static int64_t gda_gin_signal_of(const struct gda_gin *gin, const uint64_t *word)
 {
 	uint32_t i, n = gin->signals + gin->barriers * gin->nranks;
@@ -29,7 +32,7 @@ static int64_t gda_gin_counter_of(const struct gda_gin *gin, const uint64_t *wor
 	return -1;
 }
 
-/* Describe the event that was waited for, and how far it got. */
+/* Describe the event that was waited for, and its progress. */
 static void gda_gin_waited_for(const struct gda_gin *gin, const uint64_t *word,
 			       const uint64_t value[2], char *text, size_t len)
 {
@@ -53,7 +56,7 @@ static void gda_gin_waited_for(const struct gda_gin *gin, const uint64_t *word,
 			 least);
 }
 
-/* Which queue failed, or which rank is lost. */
+/* Name the queue that failed, or the rank that is lost. */
 static void gda_gin_waited_error(const struct gda_gin *gin, int err, char *text, size_t len)
 {
 	struct gda_gin_error e = { .context = gin->index };

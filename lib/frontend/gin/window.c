@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Windows of gda/gin.h: each rank registers its segments, one MR each, and tells the others
- * their keys. Posters find an MR by offset in the map of the rank (gda/chunk.h), or, where
- * no rank has more than one segment, without a search in its part.
+ * Windows of gda/gin.h: each rank registers its segments, one MR each, and sends their keys to the
+ * others. Posters find an MR by offset in the rank's map (gda/chunk.h), or directly if no rank has
+ * more than one segment.
  *
- * The local address of a segment is its MR's iova, which gda_mr_reg() makes so.
+ * A segment's local address is its MR's iova, because gda_mr_reg() sets the iova to the address.
  */
 #include <assert.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 static_assert(sizeof(struct gda_window) == 72, "layout is ABI");
 static_assert(offsetof(struct gda_window, parts) == 40, "layout is ABI");
 
-/* The part of a rank, as it is told to the others. */
+/* A rank's part of a window, as sent to the others. */
 struct gda_gin_part {
 	uint64_t bytes;
 	uint32_t count;
@@ -66,13 +66,16 @@ static int gda_window_alloc(struct gda_gin_window *w, uint32_t pieces, uint32_t 
 	return w->chunks && w->maps && w->parts ? 0 : -ENOMEM;
 }
 
-/* A segment may be memory of a GPU, if posters are one. With @words, they may be signals. */
+/*
+ * Register a segment, which may be GPU memory if posters are a GPU. With @words it may hold
+ * signals.
+ */
 static int gda_window_mr(struct gda_gin_world *w, const struct gda_window_segment *s, bool words,
 			 struct gda_mr **mr)
 {
 	uint32_t flags = 0;
 
-	/* data is put there, too, and kernels reset the words */
+	/* others store there, too: puts of data, and kernels that reset words */
 	if (words && w->cuda && gda_gin_gpu_words(w->cuda))
 		flags = GDA_CUDA_MR_WORDS | GDA_CUDA_MR_STORES;
 	if (w->cuda && gda_cuda_owns(w->cuda, s->addr))
@@ -95,7 +98,7 @@ static int gda_window_mrs(struct gda_gin_window *w, const struct gda_window_attr
 	return gda_because_last(err);
 }
 
-/* Lay the segments of a rank one behind the other. */
+/* Place the segments of a rank one behind the other. */
 static void gda_window_map_rank(struct gda_gin_window *w, uint32_t rank, uint32_t pieces,
 				uint32_t count, const struct gda_gin_segment *s)
 {
@@ -117,7 +120,7 @@ static void gda_window_map_rank(struct gda_gin_window *w, uint32_t rank, uint32_
 	w->parts[rank].key = c->key;
 }
 
-/* Do the parts of all ranks make a window? @pieces: the most segments of one. */
+/* Do the parts of all ranks fit together? @pieces: the largest number of segments of a rank. */
 static int gda_window_agree(struct gda_gin_window *w, const struct gda_gin_part *own,
 			    struct gda_gin_part *all, uint32_t *pieces)
 {

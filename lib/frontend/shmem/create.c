@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Set-up of a symmetric heap: the steps, and that all PEs take them or none does.
+ * Creates a symmetric heap, in steps that either all PEs complete or none.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -14,7 +14,7 @@
 #define GDA_SHMEM_TIMEOUT_NS	30000000000ULL
 #define GDA_SHMEM_DEPTH		256U
 
-/* The result of a step, as a PE tells it to the others. */
+/* The result of a step, as a PE sends it to the others. */
 struct gda_shmem_verdict {
 	int32_t err;
 	char why[GDA_SHMEM_WHY_SENT];
@@ -32,7 +32,7 @@ int gda_shmem_refuse(struct gda_shmem_heap *h, int err, const char *format, ...)
 	return err;
 }
 
-/* An all-gather of the set-up; nobody is told of a rank that is lost but by this. */
+/* An all-gather during set-up; it is the only way to notice a lost rank at that time. */
 int gda_shmem_gather(struct gda_shmem_heap *h, const void *in, size_t bytes, void *out)
 {
 	int err = gda_comm_allgather(h->comm, in, bytes, out, 0);
@@ -85,7 +85,7 @@ static int gda_shmem_way(struct gda_shmem_heap *h)
 	return 0;
 }
 
-/* The rules that one PE can check alone. */
+/* Check the rules that a PE can check alone. */
 static int gda_shmem_check(struct gda_shmem_heap *h)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -143,7 +143,7 @@ static void gda_shmem_fill_card(struct gda_shmem_heap *h)
 	h->own.depth = h->attr.depth;
 	h->own.chunk_bytes = h->attr.chunk_bytes;
 	h->own.gpu = !!h->attr.cuda;
-	/* a PE that cannot tell where it runs is on a machine of its own */
+	/* a PE without a machine name counts as being on a machine of its own */
 	if (gda_machine_name(h->own.machine))
 		snprintf(h->own.machine, sizeof(h->own.machine), "pe %u", h->shmem.pe);
 }
@@ -159,7 +159,7 @@ static int gda_shmem_begin(struct gda_shmem_heap *h, const struct gda_shmem_attr
 	return err;
 }
 
-/* The memory of this PE. */
+/* Allocate or map the memory of this PE. */
 static int gda_shmem_prepare(struct gda_shmem_heap *h)
 {
 	int err;
@@ -181,8 +181,8 @@ bool gda_shmem_is_thread(const struct gda_shmem_card *a, const struct gda_shmem_
 }
 
 /*
- * Threads of one process have one data segment between them. That must be known before a PE
- * maps it anew, for the copy of one would lose what the other stores meanwhile.
+ * PEs that are threads of one process share its data segment. This must be known before a PE remaps
+ * it, for a copy made by one PE would lose what another stores meanwhile.
  */
 static int gda_shmem_compare_data(struct gda_shmem_heap *h)
 {
@@ -201,7 +201,7 @@ static int gda_shmem_compare_data(struct gda_shmem_heap *h)
 	return 0;
 }
 
-/* All PEs find the same answer: they compare the same cards. */
+/* Compare the cards of all PEs; every PE comes to the same result. */
 static int gda_shmem_compare(struct gda_shmem_heap *h)
 {
 	const struct gda_shmem_card *first = &h->cards[0], *c;
@@ -257,14 +257,14 @@ static void gda_shmem_fill(struct gda_shmem_heap *h)
 	s->peers = (uintptr_t)h->peers;
 	s->timeout_ns = h->attr.timeout_ns;
 	s->owner = (uintptr_t)h;
-	/* by queue each PE has a worker that polls as well */
+	/* with queues each PE has a worker that polls as well */
 	if (gda_comm_crowded(h->comm, h->attr.way == GDA_SHMEM_QUEUE ? 2 : 1))
 		s->caps |= GDA_VIEW_YIELD;
 	for (pe = 0; pe < s->npes; pe++)
 		h->peers[pe].abort = (uintptr_t)gda_comm_abort_word(h->comm, pe);
 }
 
-/* Without a wish: directly if all are on one machine, which all PEs see alike. */
+/* Choose the default way: direct if all PEs are on one machine, which all PEs see alike. */
 static void gda_shmem_choose(struct gda_shmem_heap *h)
 {
 	uint32_t pe;
@@ -358,7 +358,7 @@ static int gda_shmem_new(struct gda_comm *comm, const struct gda_shmem_attr *att
 	if (!err)
 		err = gda_shmem_connect(h);
 	if (err) {
-		/* the calls that undo it would take a reason that was left before them */
+		/* keep the reason: the calls that clean up would overwrite it */
 		memcpy(why, h->why, sizeof(why));
 		gda_shmem_free(h);
 		return why[0] ? gda_because(err, "%s", why) : err;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Heaps whose posters are a GPU. The heap lies in its memory. Words for atomics and signals lie
- * in pinned memory of the host by queue, because the heap is not registered for words, and in
- * memory of the GPU by the direct way. Data that only posters read or change is one block of
- * GPU memory, a copy of what the host has with the addresses that hold there: the heap, its
- * peers, queue pairs, MRs, and which words of the stage are in use.
+ * Heaps whose posters are a GPU. The heap is in GPU memory. Words for atomics and signals are in
+ * pinned host memory with queues, because the heap is not registered for words, and in GPU memory
+ * with direct access. Data that only posters access is in one block of GPU memory, a copy of the
+ * host's data with addresses that are valid there: the heap, its peers, queue pairs, MRs, and which
+ * words of the stage are in use.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ int gda_shmem_gpu_check(struct gda_shmem_heap *h)
 	return 0;
 }
 
-/* Zeroed memory of the GPU. */
+/* Allocate zeroed GPU memory. */
 static int gda_shmem_gpu_alloc(struct gda_shmem_heap *h, struct gda_shmem_memory *m,
 			       uint64_t bytes)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Symmetric memory that other processes of this machine map: the heap, a memfd; and the
- * data segment, which is copied to a memfd that takes its place.
+ * Symmetric memory that other processes of this machine map: the heap, which is a memfd, and the
+ * data segment, which is replaced by a copy in a memfd.
  *
- * A PE finds the memfd of another as /proc/PID/fd/FD, and knows it by its inode: the number
- * of a process may mean another one in another PID namespace. So whether two PEs are threads of
- * one process is not asked of that number, but of a random one.
+ * A PE opens another's memfd as /proc/PID/fd/FD, and checks its inode, because a PID means another
+ * process in another PID namespace. For the same reason a random number, and not the PID, tells
+ * whether two PEs are threads of one process.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -58,7 +58,7 @@ static int gda_shmem_memory_create(struct gda_shmem_heap *h, const char *name, u
 		return gda_shmem_refuse(h, -errno,
 					"memfd_create(2): %s: raise ulimit -n",
 					strerror(errno));
-	/* a PE that made it shorter would end the others by SIGBUS */
+	/* seal the size: a PE that shrank the file would kill the others by SIGBUS */
 	if (ftruncate(m->fd, (off_t)bytes) || fcntl(m->fd, F_ADD_SEALS, GDA_SHMEM_SEALS) ||
 	    fstat(m->fd, &st))
 		return gda_shmem_refuse(h, -errno,
@@ -71,8 +71,8 @@ static int gda_shmem_memory_create(struct gda_shmem_heap *h, const char *name, u
 }
 
 /*
- * A place at a multiple of the next power of two: whoever allocates by offset can then give
- * any alignment at all PEs.
+ * Reserve addresses aligned to the next power of two, so that an allocation at an offset has the
+ * same alignment in all PEs.
  */
 static void *gda_shmem_memory_place(uint64_t bytes)
 {
@@ -109,15 +109,15 @@ int gda_shmem_memory_heap(struct gda_shmem_heap *h)
 	if (addr == MAP_FAILED)
 		return gda_shmem_refuse(h, -errno, "a heap of %llu bytes: %s: set fewer",
 					(unsigned long long)m->bytes, strerror(errno));
-	/* where the kernel may (shmem_enabled says), by huge pages */
+	/* use huge pages if the kernel may (shmem_enabled) */
 	madvise(addr, m->bytes, MADV_HUGEPAGE);
-	/* a child of any kind would write to what is this PE's */
+	/* a child of fork(2) or similar must not write to this PE's memory */
 	madvise(addr, m->bytes, MADV_DONTFORK);
 	m->addr = (uintptr_t)addr;
 	return 0;
 }
 
-/* Copy what is not zero: pages of the file that nobody wrote cost nothing. */
+/* Copy all but zeros, so that untouched pages of the file use no memory. */
 static int gda_shmem_memory_copy(const struct gda_shmem_memory *m, const char *from, size_t page)
 {
 	uint64_t at;
@@ -133,7 +133,7 @@ static int gda_shmem_memory_copy(const struct gda_shmem_memory *m, const char *f
 	return 0;
 }
 
-/* The caller has mapped it, before there were threads that could write there. */
+/* The caller mapped the memory before any thread could write there. */
 static int gda_shmem_memory_given(struct gda_shmem_heap *h)
 {
 	struct gda_shmem_memory *m = &h->own.data;
@@ -175,7 +175,7 @@ int gda_shmem_memory_data(struct gda_shmem_heap *h)
 	return 0;
 }
 
-/* Open the file of another process, and see that it is the one that it means. */
+/* Open the file of another process, and check that it is the file meant. */
 static int gda_shmem_memory_open(int pid, const struct gda_shmem_memory *m)
 {
 	char path[64];
@@ -195,7 +195,7 @@ static int gda_shmem_memory_open(int pid, const struct gda_shmem_memory *m)
 	return err;
 }
 
-/* Return: where it is mapped, or a negative errno. */
+/* Return: the address where it is mapped, or a negative errno. */
 static int64_t gda_shmem_memory_map_one(const struct gda_shmem_card *card,
 					const struct gda_shmem_memory *m)
 {
@@ -220,7 +220,7 @@ int gda_shmem_memory_map(struct gda_shmem_heap *h, uint32_t pe)
 	struct gda_shmem_peer *p = &h->peers[pe];
 	int64_t addr;
 
-	/* threads of one process have it at one address, so that tools see that it is one */
+	/* threads of one process use one address, so that tools see that the memory is the same */
 	if (gda_shmem_is_thread(card, &h->own)) {
 		p->heap = card->heap.addr;
 		p->data = card->data.addr;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The inline functions of gda/shmem.h once more as symbols of the library, for languages
- * that cannot include them. Same text, no second copy.
+ * Exports the inline functions of gda/shmem.h from the library, for languages that cannot include
+ * them. They are compiled from the same header.
  */
 #include <stddef.h>
-/* those of gda/fastpath.h stay inline here: lib/core/fastpath.c exports them */
+/* functions of gda/fastpath.h stay inline here: lib/core/fastpath.c exports them */
 #include <gda/gda.h>
 #include <gda/chunk.h>
 #include <gda/masked_atomic.h>

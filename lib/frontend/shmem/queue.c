@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The queue way, set up: a context, the MRs of this PE's symmetric memory, and queue pairs
- * to every PE, also to itself. PEs exchange keys and addresses by gda_comm_allgather().
+ * Sets up access by queues: a context, the MRs of this PE's symmetric memory, and queue pairs to
+ * every PE, itself included. PEs exchange keys and addresses by gda_comm_allgather().
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,16 +13,16 @@
 #define GDA_SHMEM_NO_QUEUE \
 	"processes have no queue without /dev/gda: load gda_core, or unset GDA_SHMEM_WAY"
 #define GDA_SHMEM_PAGE		4096U
-#define GDA_SHMEM_LEAST_DEPTH	32U	/* for what is carried in the queue in one piece */
+#define GDA_SHMEM_LEAST_DEPTH	32U	/* for transfers that are inline in the queue */
 
-/* An MR of a PE, as the others name it. */
+/* An MR of a PE, as other PEs address it. */
 struct gda_shmem_key {
 	uint64_t iova;
 	uint32_t key;
 	uint32_t reserved;
 };
 
-/* Processes meet on /dev/gda alone; the in-process device is for threads. */
+/* Processes need /dev/gda to reach each other; the in-process device only serves threads. */
 static int gda_shmem_check_device(struct gda_shmem_heap *h)
 {
 	uint32_t pe;
@@ -59,7 +59,7 @@ static uint64_t gda_shmem_chunks(const struct gda_shmem_heap *h, uint64_t bytes)
 	return (bytes + h->chunk_bytes - 1) / h->chunk_bytes;
 }
 
-/* The bytes that are pinned; queues are charged to the same limit, see gda(4). */
+/* How many bytes will be pinned; queues are charged to the same limit, see gda(4). */
 static uint64_t gda_shmem_memlock(const struct gda_shmem_heap *h)
 {
 	uint64_t queue = (uint64_t)h->attr.depth * gda_wqe_slot_bytes(GDA_WQE_FIRST) +
@@ -121,7 +121,7 @@ static int gda_shmem_create_qps(struct gda_shmem_heap *h)
 	return err ? gda_shmem_refuse(h, err, "%s", gda_last_error()) : 0;
 }
 
-/* The objects of this PE. */
+/* Create the objects of this PE. */
 static int gda_shmem_queue_objects(struct gda_shmem_heap *h)
 {
 	uint32_t n = h->shmem.npes * h->attr.qps;
@@ -148,7 +148,7 @@ static int gda_shmem_queue_objects(struct gda_shmem_heap *h)
 	return err ? err : gda_shmem_create_qps(h);
 }
 
-/* The map of a PE by the caller's addresses: heap and data segment, the lower one first. */
+/* Map a PE's memory by the caller's addresses: heap and data segment, the lower one first. */
 static void gda_shmem_map_peer(struct gda_shmem_heap *h, uint32_t pe,
 			       const struct gda_shmem_key *keys)
 {
@@ -172,7 +172,7 @@ static void gda_shmem_map_peer(struct gda_shmem_heap *h, uint32_t pe,
 	};
 }
 
-/* Gather the keys of all PEs, which are as many of each. */
+/* Exchange the keys of all PEs; each PE has the same number of them. */
 static int gda_shmem_gather_keys(struct gda_shmem_heap *h)
 {
 	struct gda_shmem_key *own = calloc(h->nkeys, sizeof(*own));
@@ -193,7 +193,7 @@ static int gda_shmem_gather_keys(struct gda_shmem_heap *h)
 	return err;
 }
 
-/* Queue pair @k to @pe, and the one of @pe to this PE that has the number @k there. */
+/* Connect queue pair @k to @pe with the queue pair @k of @pe to this PE. */
 static int gda_shmem_connect_one(struct gda_shmem_heap *h, uint32_t pe, uint32_t k,
 				 const struct gda_address *all)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The checks of a wait on a symmetric heap between two loads: whether a PE is lost, and whether
- * the deadline has passed, is looked at now and then.
+ * The slow path of a wait on a symmetric heap, between two loads: from time to time it checks
+ * whether a PE is lost and whether the deadline has passed.
  */
 #include <errno.h>
 #include "shmem_internal.h"
@@ -19,8 +19,8 @@ static bool gda_shmem_is_lost(const struct gda_shmem *s, uint32_t pe)
 }
 
 /*
- * A queue with posts that are not done: they may be what a PE waits for before it stores what is
- * waited for here. Each call looks at another one. Those in a GPU's memory are its kernels'.
+ * Pick a queue with unfinished posts: some PE may have to see them before it stores the value
+ * waited for here. Each call picks another one. Queues in GPU memory are left to kernels.
  */
 static struct gda_view *gda_shmem_posted(const struct gda_shmem *s, unsigned int polls)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Registered memory of the library: words that take what a request fetches, and blocks that
- * memory which is not registered goes through.
+ * Registered memory of the library: words for the results of fetching requests, and blocks through
+ * which unregistered memory is copied.
  *
- * Each belongs to one request. A wait that ends before its request is done leaves the piece
- * to the request, with its ticket; whoever finds no free piece looks whether one of those
- * is done meanwhile. Bits and tickets change by atomics alone, there is no lock.
+ * Each piece belongs to one request. If a wait ends before its request is done, the piece is left
+ * to the request, with its ticket. A caller that finds no free piece checks whether such a request
+ * is done meanwhile. Bits and tickets change only by atomics; there is no lock.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,11 +23,11 @@
 
 static void gda_shmem_piece_release(struct gda_shmem_pool *pool, int piece)
 {
-	/* pairs with the acquire of whoever reserves it next */
+	/* pairs with the acquire of the next thread that reserves it */
 	__atomic_fetch_and(&pool->used, ~(1ULL << piece), __ATOMIC_RELEASE);
 }
 
-/* The request still uses it: only its ticket frees it. */
+/* The request still uses the piece: it is free when its ticket is done. */
 static void gda_shmem_piece_leave(struct gda_shmem_pool *pool, int piece, struct gda_view *view,
 				  int64_t ticket)
 {
@@ -35,7 +35,7 @@ static void gda_shmem_piece_leave(struct gda_shmem_pool *pool, int piece, struct
 	__atomic_store_n(&pool->left[piece].view, view, __ATOMIC_RELEASE);
 }
 
-/* Free the pieces whose requests are done by now. */
+/* Free the pieces whose requests are done. */
 static void gda_shmem_pool_reclaim(struct gda_shmem_pool *pool)
 {
 	struct gda_view *view;
@@ -52,7 +52,7 @@ static void gda_shmem_pool_reclaim(struct gda_shmem_pool *pool)
 	}
 }
 
-/* Return: the number of a piece that is the caller's now, or -ETIMEDOUT. */
+/* Reserve a piece. Return: its number, or -ETIMEDOUT. */
 static int gda_shmem_piece_reserve(struct gda_shmem *s, struct gda_shmem_pool *pool)
 {
 	uint64_t deadline = 0, used;
@@ -75,7 +75,7 @@ static int gda_shmem_piece_reserve(struct gda_shmem *s, struct gda_shmem_pool *p
 	}
 }
 
-/* A wait for the request of a piece has ended. Return: its error, as the callers give it. */
+/* The wait for a piece's request has ended. Return: the error for the caller. */
 static int gda_shmem_piece_done(struct gda_shmem_pool *pool, int piece, struct gda_view *view,
 				int64_t ticket, int err)
 {
@@ -123,8 +123,8 @@ GDA_EXPORT int gda_shmem_word_wait(struct gda_shmem *s, struct gda_view *view, i
 }
 
 /*
- * One block's worth of a put, or of a get. Where a post failed in the midst, pieces before
- * it may be under way: the block is theirs until all that was posted is done.
+ * Move one block of a put or a get. If a post failed midway, earlier pieces may be in flight, so
+ * the block stays reserved until all that was posted is done.
  */
 static int64_t gda_shmem_stage_move(struct gda_shmem *s, uint64_t remote, char *local,
 				    uint64_t bytes, bool put, uint32_t pe, uint32_t flags)
@@ -190,7 +190,7 @@ static int gda_shmem_stage_map(void **addr)
 		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (*addr == MAP_FAILED)
 		return -ENOMEM;
-	/* a child of fork(2) must not have the pages that the device writes to */
+	/* a child of fork(2) must not get the pages to which the device writes */
 	madvise(*addr, GDA_SHMEM_STAGE_BYTES, MADV_DONTFORK);
 	return 0;
 }
