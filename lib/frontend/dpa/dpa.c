@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Contexts of gda/dpa.h: created, asked about, destroyed; and the threads of the process, which
- * are counted over all contexts.
+ * Contexts of gda/dpa.h: create, query, destroy; and the number of threads of the process, counted
+ * over all contexts.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include "dpa_internal.h"
 
-#define GDA_DPA_DEPTH	256U		/* of the queues for copies */
+#define GDA_DPA_DEPTH	256U		/* depth of the queues for copies */
 #define GDA_DPA_GRACE_NS	1000000000U
 
 static uint32_t gda_dpa_in_use;		/* threads and handles of this process; atomic */
@@ -45,7 +45,7 @@ static int gda_dpa_features(struct gda_context *ctx, struct gda_query *q)
 	return gda_context_query(ctx, q);
 }
 
-/* The name of a bit that tasks and copies need and the device lacks; NULL: it has all. */
+/* The name of a feature that tasks and copies need and the device lacks; NULL if it has all. */
 static const char *gda_dpa_missing(const struct gda_query *q)
 {
 	if (!(q->features[0] & GDA_FEATURE_LOOPBACK))
@@ -129,7 +129,7 @@ static int gda_dpa_attr_read(struct gda_dpa_attr *a, const struct gda_dpa_attr *
 	a->heap_bytes = a->heap_bytes ? a->heap_bytes : 4U << 20;
 	a->run_limit_ns = a->run_limit_ns ? a->run_limit_ns : 10000000000U;
 	a->spin_ns = a->spin_ns ? a->spin_ns : 1000000;
-	/* spinning takes the only processor from what is waited for */
+	/* a spinning thread would hold the only processor that the awaited thread could run on */
 	if (gda_crowded_by(2))
 		a->spin_ns = UINT64_MAX;
 	return gda_dpa_attr_check(a);
@@ -152,7 +152,7 @@ static int gda_dpa_memory_create(struct gda_dpa *dpa)
 	gda_fd_unlock();
 	if (dpa->fd < 0)
 		return -errno;
-	/* no process that has it can take pages away from another */
+	/* seal the size, so that no other process can take pages away */
 	if (ftruncate(dpa->fd, (off_t)m->bytes) ||
 	    fcntl(dpa->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		return gda_because(-errno,
@@ -166,7 +166,7 @@ static int gda_dpa_memory_create(struct gda_dpa *dpa)
 					   GDA_ACCESS_ALL, 0, &dpa->mr));
 }
 
-/* A queue that is connected to itself. */
+/* Create a queue that is connected to itself. */
 static int gda_dpa_queue_create(struct gda_dpa *dpa, uint32_t i)
 {
 	struct gda_qp_attr attr = { .size = sizeof(attr), .sq_depth = GDA_DPA_DEPTH };
@@ -200,7 +200,7 @@ static int gda_dpa_pool_new(struct gda_dpa *dpa)
 		err = gda_dpa_process_create(dpa, dpa->attr.program);
 	else if (!err)
 		err = gda_dpa_pool_create(&dpa->map, views, &dpa->pool);
-	/* the caller's text may go */
+	/* the caller may free the string */
 	dpa->attr.program = NULL;
 	free(views);
 	return err;
@@ -311,7 +311,10 @@ GDA_EXPORT int gda_dpa_create(struct gda_context *ctx, const struct gda_dpa_attr
 			  (const void *)attr);
 }
 
-/* In a child of fork(2) there are no threads nor descriptors, and the memory is not mapped. */
+/*
+ * Free what a child of fork(2) has of the context: neither threads nor descriptors, and the memory
+ * is not mapped there.
+ */
 static int gda_dpa_forget(struct gda_dpa *dpa)
 {
 	gda_dpa_heap_destroy(dpa);

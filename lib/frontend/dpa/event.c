@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Events, as the host has them. The host's own record says who may publish and subscribe; the
- * copy in shared memory is for tasks.
+ * The host's side of events. The host's own record says who may publish and subscribe; the copy in
+ * shared memory is for tasks.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static int gda_dpa_event_read_attr(struct gda_dpa_event_attr *a,
 	return 0;
 }
 
-/* Under dpa->lock: a handle that is not in use, or 0. */
+/* Pick a handle that is not in use; 0 if there is none. Under dpa->lock. */
 static uint32_t gda_dpa_event_pick(struct gda_dpa *dpa)
 {
 	uint32_t i;
@@ -109,7 +109,7 @@ GDA_EXPORT int gda_dpa_event_destroy(struct gda_dpa_event *event)
 		return 0;
 	dpa = event->dpa;
 	handle = event->handle;
-	/* a child of fork(2) has the list as it was, and a lock that nobody may give back */
+	/* in a child of fork(2) the lock may be held by a thread that does not exist there */
 	if (dpa->generation != gda_fork_generation()) {
 		free(event);
 		return 0;
@@ -130,7 +130,7 @@ GDA_EXPORT uint32_t gda_dpa_event_handle(const struct gda_dpa_event *event)
 	return event->handle;
 }
 
-/* The word of an event, if the host is among @places. */
+/* The word of an event, if the host may do this with it (@places). */
 static int gda_dpa_event_word(struct gda_dpa_event *event, uint32_t places, const char *name,
 			      struct gda_dpa_word **word)
 {
@@ -144,7 +144,7 @@ static int gda_dpa_event_word(struct gda_dpa_event *event, uint32_t places, cons
 	return err;
 }
 
-/* These do not go through gda_called() when they succeed: that would be most of their time. */
+/* These calls report to gda_called() only failures, because it would dominate their time. */
 static int gda_dpa_event_called(int err, const struct gda_dpa_event *event, const char *call)
 {
 	return gda_unlikely(err) ? gda_called(err, call, "event %u", event->handle) : 0;

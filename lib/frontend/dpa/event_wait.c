@@ -3,8 +3,8 @@
  * Events: words in the context's memory, how they are updated, and how threads of any process
  * wait for them. The header of dpa_internal.h says why no update is missed.
  *
- * A wait spins for a while and then sleeps on the bell. An event whose updates may be silent is
- * looked at each millisecond: those of peers are, unless an immediate follows them (watch.c).
+ * A wait spins for a while and then sleeps on the bell. It reads an event whose updates may be
+ * silent every millisecond: updates by peers are silent unless an immediate follows them (watch.c).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "dpa_internal.h"
 #include "waiter.h"
 
-#define GDA_DPA_POLLS		64U	/* looks at a word between two at the clock */
+#define GDA_DPA_POLLS		64U	/* polls of a word between two reads of the clock */
 
 static void gda_dpa_futex_wake(uint32_t *bell, int n, uint32_t who)
 {
@@ -115,7 +115,7 @@ void gda_dpa_word_add(const struct gda_dpa_map *m, struct gda_dpa_word *w, uint6
 
 void gda_dpa_word_set(const struct gda_dpa_map *m, struct gda_dpa_word *w, uint64_t value)
 {
-	/* an exchange, so that the additions before it are acquired: they may come of others */
+	/* an exchange, to acquire the additions before it, which others may have made */
 	__atomic_exchange_n(&w->value, value, __ATOMIC_SEQ_CST);
 	gda_dpa_bell_ring(m, GDA_DPA_FOR(w - m->words));
 }
@@ -135,7 +135,7 @@ static bool gda_dpa_wait_over(const struct gda_dpa_map *m, bool task)
 	       (task && __atomic_load_n(&h->stop, __ATOMIC_RELAXED));
 }
 
-/* Spin until @until. Return: is it so? */
+/* Spin until @until. Return: whether the condition holds. */
 static bool gda_dpa_word_spin(const struct gda_dpa_map *m, const struct gda_dpa_wait *wait,
 			      uint64_t until, bool task)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Events for a GPU: the pages of the events are mapped there, and streams wait for and write
- * words in them by the driver. The highest value that streams wait for is kept for each event, so
- * that they can be let go when the GPU goes.
+ * Events for a GPU: the pages of events are mapped there, and streams wait for their words and
+ * write them by calls of the driver. For each event the highest awaited value is kept, so that
+ * waiting streams can be released when the GPU is closed.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ struct gda_dpa_cuda {
 	struct gda_cuda *cuda;
 	struct gda_cuda_map *map;
 	uint64_t addr;			/* of map.words[0], there */
-	uint64_t awaited[];		/* by handle: what streams wait for; under dpa->lock */
+	uint64_t awaited[];		/* by handle: highest awaited value; under dpa->lock */
 };
 
 static int gda_dpa_cuda_new(struct gda_dpa *dpa, struct gda_cuda *cuda, struct gda_dpa_cuda **gpu)
@@ -34,7 +34,7 @@ static int gda_dpa_cuda_new(struct gda_dpa *dpa, struct gda_cuda *cuda, struct g
 		return -ENOMEM;
 	g->dpa = dpa;
 	g->cuda = cuda;
-	/* events are whole pages, which the heap follows */
+	/* the events fill whole pages, and the heap follows */
 	err = gda_cuda_pages_get(cuda, m->words, (size_t)(m->heap - (char *)m->words), &g->addr,
 				 &g->map);
 	if (err) {
@@ -55,7 +55,7 @@ GDA_EXPORT int gda_dpa_cuda_create(struct gda_dpa *dpa, struct gda_cuda *cuda,
 			  (void *)cuda);
 }
 
-/* Let all streams go on that wait for an event. */
+/* Release all streams that wait for an event. */
 static void gda_dpa_cuda_release(struct gda_dpa_cuda *gpu)
 {
 	struct gda_dpa_map *m = &gpu->dpa->map;
@@ -90,7 +90,7 @@ GDA_EXPORT int gda_dpa_cuda_destroy(struct gda_dpa_cuda *gpu)
 	return gda_called(gda_dpa_cuda_end(gpu), "gda_dpa_cuda_destroy", "%p", (void *)gpu);
 }
 
-/* May the GPU use the event? @places: of the event, those that count. */
+/* May the GPU use the event? @places: the event's publishers or subscribers. */
 static int gda_dpa_cuda_may(struct gda_dpa_cuda *gpu, const struct gda_dpa_event *event,
 			    uint32_t places, const char *name, uint64_t *addr)
 {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * The heap of a context, and the buffers that lie in it. The host alone records allocations: no
- * task can make the allocator return memory twice.
+ * The heap of a context, and the buffers in it. Only the host records allocations, so no task can
+ * make the allocator return memory twice.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "dpa_internal.h"
 
-/* Pieces lie one behind the other and cover the heap. */
+/* Pieces are adjacent and cover the heap. */
 struct gda_dpa_piece {
 	struct gda_dpa_piece *next;
 	uint64_t addr;
@@ -43,7 +43,7 @@ void gda_dpa_heap_destroy(struct gda_dpa *dpa)
 	}
 }
 
-/* Under dpa->lock: the first piece that is large enough; what is left of it stays free. */
+/* Take the first piece that is large enough, and leave the rest free. Under dpa->lock. */
 static int gda_dpa_piece_take(struct gda_dpa *dpa, uint64_t bytes, int use, uint64_t *addr)
 {
 	struct gda_dpa_piece *p = dpa->pieces, *rest;
@@ -82,7 +82,7 @@ static int gda_dpa_piece_give(struct gda_dpa *dpa, uint64_t addr, int use)
 		return gda_because(-EINVAL,
 				   "nothing was allocated at %#llx: pass an address of gda_dpa_alloc(), once",
 				   (unsigned long long)addr);
-	/* no task finds an array here any more */
+	/* clear the header, so that no task takes this for an array */
 	if (use == GDA_DPA_ARRAY)
 		memset(gda_dpa_map_at(&dpa->map, addr, sizeof(struct gda_dpa_array)), 0,
 		       sizeof(struct gda_dpa_array));
@@ -143,7 +143,7 @@ GDA_EXPORT int gda_dpa_free(struct gda_dpa *dpa, uint64_t addr)
 			  (unsigned long long)addr);
 }
 
-/* Part of the heap, in this process. */
+/* Find a part of the heap in this process. */
 static int gda_dpa_part(struct gda_dpa *dpa, uint64_t addr, size_t bytes, void **at)
 {
 	int err = gda_dpa_enter(dpa);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Launches, as the host makes them: checked, numbered, written to the ring. The host counts its
- * launches itself, and takes from shared memory only how many have ended.
+ * The host's side of launches: check them, number them, write them to the ring. The host counts its
+ * launches itself, and reads from shared memory only how many have ended.
  */
 #include <errno.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static int gda_dpa_launch_check(const struct gda_dpa *dpa, const struct gda_dpa_
 	return 0;
 }
 
-/* The condition of a launch, as it is written in the ring. Under dpa->lock. */
+/* Translate the condition of a launch for the ring. Under dpa->lock. */
 static int gda_dpa_launch_source(struct gda_dpa *dpa, const struct gda_dpa_launch_attr *l,
 				 struct gda_dpa_entry *e)
 {
@@ -88,8 +88,9 @@ static int gda_dpa_launch_push(struct gda_dpa *dpa, const struct gda_dpa_entry *
 }
 
 /*
- * Is the bell rung when the launch may start? Then it need not be for the launch: this follows
- * the store of the tail, so an update that is not seen here rings for a pool that sees the tail.
+ * Will the bell be rung when the launch may start? Then the launch itself need not ring: this
+ * follows the store of the tail, so an update not seen here rings the bell for a pool that sees the
+ * tail.
  */
 static bool gda_dpa_launch_waits(const struct gda_dpa *dpa, const struct gda_dpa_launch_attr *l)
 {
@@ -131,7 +132,7 @@ static int gda_dpa_launch_one(struct gda_dpa *dpa, const struct gda_dpa_launch_a
 	pthread_mutex_unlock(&dpa->lock);
 	if (!err && !gda_dpa_launch_waits(dpa, &l))
 		gda_dpa_bell_ring(&dpa->map, 0);
-	/* the reason in the report, if there is one yet */
+	/* report the reason, if it is known yet */
 	if (err == -ENOTRECOVERABLE)
 		gda_dpa_enter(dpa);
 	return err;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The log: a ring of lines. Tasks reserve a line each, fill it, and store its number last; the
- * host takes lines in order. A thread that dies between the two leaves a line without a number:
- * once the context is fatal the host skips it.
+ * The log: a ring of lines. Tasks reserve a line each, fill it, and store its number last; the host
+ * reads lines in order. A thread that dies in between leaves a line without a number, which the
+ * host skips once the context is fatal.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include "dpa_internal.h"
 
-/* The number of a line of the caller's own, from 1; 0: there is no room. */
+/* Reserve a line. Return: its number, from 1; 0 if the ring is full. */
 static uint64_t gda_dpa_log_reserve(const struct gda_dpa_map *m)
 {
 	struct gda_dpa_header *h = m->header;
@@ -48,7 +48,7 @@ GDA_EXPORT int gda_dpa_log(struct gda_dpa_thread *t, const char *format, ...)
 	return 0;
 }
 
-/* Copy a line out of shared memory. Return: its length; or -EAGAIN there is none. */
+/* Copy a line from shared memory. Return: its length, or -EAGAIN if there is none. */
 static int gda_dpa_log_take(struct gda_dpa *dpa, char text[GDA_DPA_LINE_BYTES])
 {
 	struct gda_dpa_map *m = &dpa->map;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The memory of a context: one memfd, laid out from four numbers and the size of the heap, so
- * that every process which knows them finds the same parts. The parts that peers may reach,
- * events and heap, lie at the end and begin with a page.
+ * The memory of a context: one memfd, whose layout follows from four numbers and the size of the
+ * heap, so that every process that knows them finds the same parts. The parts for peers, events and
+ * heap, are last and start on a page.
  */
 #define _GNU_SOURCE
 #include <assert.h>

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Where gda-dpa is: at GDA_DPA; beside libgda.so; where `make install` puts it; beside the
- * program.
+ * Finds gda-dpa: by GDA_DPA; beside libgda.so; where `make install` puts it; beside the program.
  *
- * Invariant: the path is absolute, and does not come from the program's arguments or its working
- * directory. dladdr(3) has argv[0] for a static program, and what a relative LD_LIBRARY_PATH
- * makes for a shared one; so beside libgda.so counts where the loader's own path is absolute.
- * A program that the kernel runs with more rights than its user has (AT_SECURE) starts none: the
- * user chose the environment, and may have made a link to the program in a directory of his.
+ * Invariant: the path is absolute, and depends neither on the program's arguments nor on its
+ * working directory. dladdr(3) returns argv[0] in a static program, and a relative path after a
+ * relative LD_LIBRARY_PATH: so "beside libgda.so" is used only if the loader reports an absolute
+ * path. A program with more rights than its user (AT_SECURE) does not start gda-dpa: the user
+ * controls the environment, and may have linked the program into a directory of his own.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -21,14 +20,14 @@
 #include <unistd.h>
 #include "dpa_internal.h"
 
-/* lib.mk says for what LIBDIR the library is built. */
+/* lib.mk defines the LIBDIR that the library is built for. */
 #ifndef GDA_LIBDIR
 #define GDA_LIBDIR "/usr/local/lib"
 #endif
 
 #define GDA_DPA_PROGRAM "gda-dpa"
 
-/* Put gda-dpa beside @file, which must be absolute, at @path, or nothing. */
+/* Write the path of gda-dpa beside @file, which must be absolute, to @path; else "". */
 static void gda_dpa_path_beside(char path[PATH_MAX], const char *file)
 {
 	const char *slash = *file == '/' ? strrchr(file, '/') : NULL;
@@ -41,7 +40,7 @@ static void gda_dpa_path_beside(char path[PATH_MAX], const char *file)
 	memcpy(path + length, GDA_DPA_PROGRAM, sizeof(GDA_DPA_PROGRAM));
 }
 
-/* The path of libgda.so, as it was loaded; "" in a program that is linked with libgda.a. */
+/* The path from which libgda.so was loaded; "" in a program that is linked with libgda.a. */
 static const char *gda_dpa_path_library(void)
 {
 #ifdef __GLIBC__
@@ -64,7 +63,7 @@ static void gda_dpa_path_program(char path[PATH_MAX])
 	gda_dpa_path_beside(path, self);
 }
 
-/* The first of @n paths at which there is a program. */
+/* Find the first of @n paths at which there is a program. */
 static int gda_dpa_path_search(char paths[][PATH_MAX], int n, char path[PATH_MAX])
 {
 	int i;
@@ -106,7 +105,7 @@ int gda_dpa_path(char path[PATH_MAX])
 
 #define GDA_DPA_SEARCH "LD_LIBRARY_PATH="
 
-/* The absolute directories of the variable @from, at @to. */
+/* Copy the absolute directories of the variable @from to @to. */
 static void gda_dpa_path_absolute(const char *from, char *to)
 {
 	size_t length;
@@ -141,7 +140,7 @@ char **gda_dpa_path_environ(char **from)
 			continue;
 		env[used - 1] = text;
 		gda_dpa_path_absolute(from[i], text);
-		/* an empty one is the working directory */
+		/* remove the variable if no directory is left: empty means the working directory */
 		used -= !text[sizeof(GDA_DPA_SEARCH) - 1];
 		text += strlen(from[i]) + 1;
 	}

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
  * The pool: threads that take launches out of the ring, hold back those that wait, and run the
- * rest in the order in which they became ready, rank by rank.
+ * others in the order in which they became ready, rank by rank.
  *
- * A thread without work is the *lookout*, or sits on the *bench*. There is one lookout at most:
- * it spins over the ring and the words for which launches wait, and after a while sleeps; it
- * looks each millisecond while a launch waits for a word whose updates may be silent. The bench
- * sleeps. When the lookout takes work it says so in
- * header.bench, looks once more, and leaves: from then on an update wakes a thread of the
- * bench, which becomes the lookout. So a launch starts without a system call, and a thread is
- * always there that would see it.
+ * A thread without work is the *lookout*, or is on the *bench*. There is at most one lookout: it
+ * polls the ring and the words that launches wait for, and sleeps after a while; while a launch
+ * waits for a word with silent updates it polls every millisecond. Threads on the bench sleep. A
+ * lookout that takes work sets header.bench, polls once more, and leaves; from then on an update
+ * wakes a thread of the bench, which becomes the lookout. So a launch starts without a system call,
+ * and some thread always notices it.
  *
- * A thread whose task was the last of its launch updates the event and looks itself: in a chain
- * of launches no other thread is asked.
+ * A thread whose task was the last of its launch updates the event and then polls for work itself,
+ * so a chain of launches involves no other thread.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -25,7 +24,7 @@
 
 #define GDA_DPA_POLLS		64U
 
-/* Sets a word that threads read without the lock; they only guess by it. */
+/* Set a word that threads read without the lock, as a hint only. */
 #define GDA_DPA_HINT(word, value) __atomic_store_n(&(word), value, __ATOMIC_RELAXED)
 #define GDA_DPA_GUESS(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
 
@@ -36,7 +35,7 @@ static bool gda_dpa_pool_over(const struct gda_dpa_pool *p)
 	return __atomic_load_n(&p->map->header->stop, __ATOMIC_ACQUIRE);
 }
 
-/* Does anybody have to be woken for an update? Follows every change of lookout and idle. */
+/* Must an update wake a thread of the bench? Called after every change of lookout and idle. */
 static void gda_dpa_pool_bench(struct gda_dpa_pool *p)
 {
 	__atomic_store_n(&p->map->header->bench, !p->lookout && p->idle, __ATOMIC_SEQ_CST);
@@ -76,7 +75,10 @@ static void gda_dpa_source_insert(struct gda_dpa_pool *p, uint32_t number,
 		s->last = l;
 }
 
-/* Move the launches that wait for a source no more. Return: does any wait for it still? */
+/*
+ * Move launches whose condition holds to the ready list. Return: whether others still wait for the
+ * source.
+ */
 static bool gda_dpa_source_look(struct gda_dpa_pool *p, struct gda_dpa_source *s)
 {
 	uint64_t value = __atomic_load_n(s->word, __ATOMIC_SEQ_CST);
@@ -113,7 +115,7 @@ static void gda_dpa_pool_look(struct gda_dpa_pool *p)
 	}
 }
 
-/* Is what came out of the ring a launch of the host's? *@source: 0, or its number. */
+/* Is the entry copied from the ring a valid launch? *@source: 0, or the number of its source. */
 static bool gda_dpa_entry_good(const struct gda_dpa_pool *p, const struct gda_dpa_entry *e,
 			       uint32_t *source)
 {
@@ -156,7 +158,7 @@ static void gda_dpa_pool_admit(struct gda_dpa_pool *p, const struct gda_dpa_entr
 		gda_dpa_pool_ready(p, l);
 }
 
-/* Copy new launches out of the ring, each once, and check the copies. */
+/* Copy new launches from the ring, each once, and check the copies. */
 static void gda_dpa_pool_take(struct gda_dpa_pool *p)
 {
 	const struct gda_dpa_map *m = p->map;
@@ -187,7 +189,7 @@ static void gda_dpa_pool_scan(struct gda_dpa_pool *p)
 	gda_dpa_pool_look(p);
 }
 
-/* More is ready than the caller takes: wake a thread, unless the lookout is awake. */
+/* More is ready than the caller takes: wake another thread, unless the lookout is awake. */
 static void gda_dpa_pool_share(struct gda_dpa_pool *p)
 {
 	if (p->lookout)
@@ -211,7 +213,7 @@ static void gda_dpa_thread_run(struct gda_dpa_thread *t, struct gda_dpa_pending 
 	__atomic_store_n(&s->started_ns, 0, __ATOMIC_RELEASE);
 }
 
-/* A thread of a launch has ended. If it was the last, say so and forget the launch. */
+/* A thread of a launch has ended. If it was the last one, publish that and free the launch. */
 static void gda_dpa_pool_end(struct gda_dpa_pool *p, struct gda_dpa_pending *l)
 {
 	const struct gda_dpa_map *m = p->map;
@@ -231,7 +233,7 @@ static void gda_dpa_pool_end(struct gda_dpa_pool *p, struct gda_dpa_pending *l)
 	__atomic_fetch_add(&m->header->ended, 1, __ATOMIC_RELEASE);
 }
 
-/* Run one thread of what became ready first. */
+/* Run one thread of the launch that became ready first. */
 static void gda_dpa_pool_run(struct gda_dpa_thread *t)
 {
 	struct gda_dpa_pool *p = t->pool;
@@ -268,14 +270,17 @@ static void gda_dpa_pool_sit(struct gda_dpa_pool *p)
 	gda_dpa_pool_bench(p);
 }
 
-/* Without the lock: may there be work, or the end? */
+/* May there be work, or the end of the pool? Called without the lock. */
 static bool gda_dpa_pool_guess(const struct gda_dpa_pool *p)
 {
 	return GDA_DPA_GUESS(p->map->header->tail) != GDA_DPA_GUESS(p->taken) ||
 	       GDA_DPA_GUESS(p->narmed) || GDA_DPA_GUESS(p->nready) || gda_dpa_pool_over(p);
 }
 
-/* With the lock; it may have been given up in between. Return: there is work, or the end. */
+/*
+ * Spin as the lookout, with the lock, which may be released in between. Return: whether there is
+ * work, or the pool ends.
+ */
 static bool gda_dpa_lookout_spin(struct gda_dpa_pool *p)
 {
 	uint64_t spin = p->map->spin_ns, until;
@@ -322,7 +327,7 @@ static void gda_dpa_lookout_sleep(struct gda_dpa_pool *p)
 	__atomic_fetch_sub(&h->sleepers, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Look out until there is work, also for work that came while the role was given up. */
+/* Be the lookout until there is work, also if work arrived while no thread was. */
 static void gda_dpa_pool_lookout(struct gda_dpa_pool *p)
 {
 	p->lookout = true;
@@ -332,7 +337,7 @@ static void gda_dpa_pool_lookout(struct gda_dpa_pool *p)
 	p->lookout = false;
 	gda_dpa_pool_bench(p);
 	gda_dpa_pool_scan(p);
-	/* no bell is rung for these: another thread has to look for them */
+	/* updates of silent words ring no bell, so another thread must poll them */
 	if (p->nsilent && p->idle)
 		gda_dpa_bell_bench(p->map, 1);
 }
@@ -425,7 +430,7 @@ int gda_dpa_pool_create(struct gda_dpa_map *map, struct gda_view **views,
 	if (!err)
 		err = gda_dpa_pool_start(p, views);
 	if (err) {
-		/* no task runs, so they all end */
+		/* no task runs, so all threads end */
 		gda_dpa_pool_stop(p, UINT64_MAX);
 		gda_dpa_pool_free(p);
 		return err;

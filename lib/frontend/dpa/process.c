@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Tasks in a process of their own, as the context sees it: started, asked, ended. And the same
- * questions to a pool in this process, so that the rest need not know where tasks run.
+ * Tasks in a process of their own, seen from the context: start it, ask it, end it. The same
+ * requests also work for a pool in this process, so that the rest does not need to know where tasks
+ * run.
  *
- * The process is gda-dpa (path.c). It gets the context's memory and the descriptor of the
- * device context and nothing else, ends when its socket does, and is killed at destruction. It
- * is a child of this process and is waited for by its number.
+ * The process is gda-dpa (path.c). It gets only the context's memory and the descriptor of the
+ * device context, ends when its socket is closed, and is killed at destruction. It is a child of
+ * this process and is waited for by its PID.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -28,7 +29,7 @@ extern char **environ;
 
 /* --- questions --- */
 
-/* The first questions, one for each thread, are of gda_dpa_create(): there is no context yet. */
+/* The first questions, one for each thread, come from gda_dpa_create(): there is no context yet. */
 static int gda_dpa_process_gone(const struct gda_dpa *dpa, int err)
 {
 	const char *what = err == -ETIMEDOUT ? "does not answer" : "has ended";
@@ -56,7 +57,7 @@ static int gda_dpa_process_receive(struct gda_dpa *dpa, struct gda_dpa_answer *a
 		n = recv(dpa->socket, answer, sizeof(*answer), MSG_DONTWAIT);
 		if (n == (ssize_t)sizeof(*answer) && answer->serial == dpa->serial)
 			return 0;
-		/* to a question that is not waited for any more */
+		/* it answers a question that is no longer waited for */
 		if (n == (ssize_t)sizeof(*answer))
 			continue;
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -65,7 +66,7 @@ static int gda_dpa_process_receive(struct gda_dpa *dpa, struct gda_dpa_answer *a
 	}
 }
 
-/* Under dpa->lock. @number: receives the answer's, or NULL. */
+/* Ask a question, under dpa->lock. @number: receives the answer's number, or NULL. */
 static int gda_dpa_process_ask(struct gda_dpa *dpa, struct gda_dpa_ask *ask, uint32_t *number)
 {
 	struct gda_dpa_answer answer;
@@ -134,7 +135,7 @@ int gda_dpa_number_task(struct gda_dpa *dpa, const struct gda_dpa_task *task, ui
 			 gda_dpa_pool_task(dpa->pool, ask.name, function, number);
 	if (err)
 		return err;
-	/* both sides number them in the order in which they are asked for */
+	/* both sides count tasks in the order of these questions */
 	if (*number != dpa->ntasks)
 		return gda_because(-EPROTO,
 				   "gda-dpa numbers tasks in another way: install gda-dpa and libgda of one version");
@@ -259,7 +260,7 @@ static int gda_dpa_process_hello(struct gda_dpa *dpa, const char *program)
 	       gda_dpa_process_gone(dpa, -ENOTRECOVERABLE);
 }
 
-/* A queue for each thread, then the answer for all. */
+/* Send the queue of each thread, then receive the answer for all. */
 static int gda_dpa_process_begin(struct gda_dpa *dpa)
 {
 	struct gda_dpa_ask ask = { .question = GDA_DPA_ASK_BEGIN };
@@ -281,7 +282,9 @@ int gda_dpa_process_create(struct gda_dpa *dpa, const char *program)
 
 	if (err)
 		return err;
-	/* a child of fork(2) that had either end would hide the death of the other's process */
+	/*
+	 * a child of fork(2) that kept either end would hide the death of the process at the other
+	 */
 	gda_fd_lock();
 	err = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) ? -errno : 0;
 	dpa->socket = err ? -1 : gda_fd_list(pair[0]);
@@ -306,7 +309,7 @@ void gda_dpa_process_kill(struct gda_dpa *dpa)
 {
 	if (!dpa->pid || dpa->reaped)
 		return;
-	/* the program may have waited for all of its children: then the pid is somebody else's */
+	/* if the program has waited for all of its children, the PID may be another process */
 	if (dpa->pidfd >= 0)
 		syscall(SYS_pidfd_send_signal, dpa->pidfd, SIGKILL, NULL, 0);
 	else
@@ -323,14 +326,14 @@ int gda_dpa_process_reap(struct gda_dpa *dpa, bool wait)
 	do {
 		pid = waitpid(dpa->pid, &status, wait ? 0 : WNOHANG);
 	} while (pid < 0 && errno == EINTR);
-	/* the program may have waited for all of its children: then the status is unknown */
+	/* the program has waited for all of its children: the status is unknown */
 	if (!pid)
 		return -1;
 	dpa->reaped = true;
 	return pid < 0 ? 0 : status;
 }
 
-/* Do the slots say that a task runs? */
+/* Is any task running, according to the slots? */
 static bool gda_dpa_process_runs(const struct gda_dpa *dpa)
 {
 	uint32_t i;

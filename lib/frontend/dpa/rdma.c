@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * RDMA handles, as the host makes them: a QP each, created and connected here and used by tasks
- * alone. The pool knows them by number. Events are exported as an address and a key of the
+ * RDMA handles, seen from the host: each is a QP, created and connected here and used only by
+ * tasks. The pool knows handles by number. An event is exported as an address and a key of the
  * context's MR.
  */
 #include <errno.h>
@@ -57,7 +57,7 @@ static int gda_dpa_rdma_build(struct gda_dpa_rdma *r, const struct gda_dpa_rdma_
 {
 	int err;
 
-	/* an addition stores the old value there */
+	/* additions store the old value there */
 	err = gda_because_last(gda_dpa_alloc(r->dpa, sizeof(uint64_t), &r->scratch));
 	if (!err)
 		err = gda_because_last(gda_dpa_heap_buf(r->dpa, r->scratch, sizeof(uint64_t),
@@ -141,7 +141,7 @@ GDA_EXPORT int gda_dpa_rdma_destroy(struct gda_dpa_rdma *rdma)
 	if (!rdma)
 		return 0;
 	dpa = rdma->dpa;
-	/* in a child of fork(2): QP, number and socket to the tasks are the parent's */
+	/* in a child of fork(2) the QP, the number and the socket belong to the parent */
 	if (dpa->generation != gda_fork_generation()) {
 		free(rdma);
 		return 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * The process of tasks, from inside: it maps what the context sent, loads the program, runs the
- * pool, and answers questions until the socket ends. It makes no call of gda/gda.h that the
- * device would see.
+ * The process of tasks, from inside: it maps the descriptors that the context sent, loads the
+ * program, runs the pool, and answers questions until the socket is closed. It makes no call of
+ * gda/gda.h that the device would notice.
  *
- * A thread that crashes leaves its number and what the signal says in the header before the
- * signal ends the process; the context reads it from there.
+ * A thread that crashes writes its number and the signal's data to the header before the signal
+ * ends the process; the context reads them there.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -32,7 +32,7 @@ static struct gda_dpa_serve {
 	struct gda_dpa_pool *pool;
 	void *program;
 	int socket, fd;
-	int parent;		/* a pidfd of the program; -1: only its socket tells */
+	int parent;		/* a pidfd of the program; -1: only the socket tells its end */
 	struct gda_dpa_mapped {
 		uint64_t cookie;
 		uint64_t length;
@@ -42,7 +42,7 @@ static struct gda_dpa_serve {
 	uint32_t nregions;
 	struct gda_view *views[GDA_DPA_MAX_THREADS];
 	uint32_t nviews;
-	struct gda_dpa_served {		/* of a handle, by number - 1 */
+	struct gda_dpa_served {		/* handles, by number - 1 */
 		struct gda_view *view;
 		void *slots;
 		struct gda_dpa_queue queue;
@@ -65,10 +65,12 @@ static void gda_dpa_serve_note(int signal, uint64_t address, uint32_t kind)
 	__atomic_store_n(&h->crash_kind, kind, __ATOMIC_RELEASE);
 }
 
-/* The handler is gone when it returns, so the instruction faults again and ends the process. */
+/* The handler is one-shot: after its return the instruction faults again and ends the process. */
 static void gda_dpa_serve_crash(int signal, siginfo_t *info, void *context)
 {
-	/* of any other signal, or one that was sent, si_addr is not what could not be accessed */
+	/*
+	 * si_addr is the faulting address only for these signals, and only if the kernel sent them
+	 */
 	bool fault = info->si_code > 0 && (signal == SIGSEGV || signal == SIGBUS);
 
 	(void)context;
@@ -105,7 +107,7 @@ void gda_dpa_serve_thread(void)
 
 	if (!gda_dpa_serving.map.header)
 		return;
-	/* a stack that has overflowed takes no handler; lives as long as the process */
+	/* needed if the stack overflows; lives as long as the process */
 	stack.ss_sp = malloc(stack.ss_size);
 	if (stack.ss_sp)
 		sigaltstack(&stack, NULL);
@@ -194,7 +196,7 @@ static int gda_dpa_serve_load(struct gda_dpa_serve *s, struct gda_dpa_answer *a)
 	return -ENOEXEC;
 }
 
-/* The queue of one more thread. After the last one the pool starts. */
+/* Take the queue of one more thread. After the last one the pool starts. */
 static int gda_dpa_serve_begin(struct gda_dpa_serve *s, const struct gda_dpa_queue *q,
 			       struct gda_dpa_answer *a)
 {
@@ -218,7 +220,7 @@ static int gda_dpa_serve_begin(struct gda_dpa_serve *s, const struct gda_dpa_que
 	return 0;
 }
 
-/* Is there a variable of this size? */
+/* Is @task a variable of the right size? */
 static bool gda_dpa_serve_variable(const struct gda_dpa_task *task)
 {
 	Dl_info info;
@@ -231,12 +233,12 @@ static bool gda_dpa_serve_variable(const struct gda_dpa_task *task)
 	sym = entry;
 	return ELF64_ST_TYPE(sym->st_info) == STT_OBJECT && sym->st_size == sizeof(*task);
 #else
-	/* musl says that there is a symbol, and no more. */
+	/* musl reports that a symbol exists, and nothing more. */
 	return dladdr(task, &info) && info.dli_saddr == (const void *)task;
 #endif
 }
 
-/* Is this what GDA_DPA_TASK() defines, and no function or other variable? */
+/* Is @task defined by GDA_DPA_TASK(), and no function or other variable? */
 static bool gda_dpa_serve_defined(const struct gda_dpa_task *task, const char *name)
 {
 	return gda_dpa_serve_variable(task) && task->size == sizeof(*task) && task->function &&
@@ -259,7 +261,7 @@ static int gda_dpa_serve_task(struct gda_dpa_serve *s, const char *name,
 	return gda_dpa_pool_task(s->pool, name, task->function, &a->number);
 }
 
-/* No task uses it any more. */
+/* Free a handle that no task uses any more. */
 static void gda_dpa_serve_drop(struct gda_dpa_serve *s, struct gda_dpa_served *h)
 {
 	gda_dpa_serve_unmap(s, &h->queue.sq);
@@ -361,8 +363,8 @@ static int gda_dpa_serve_hello(struct gda_dpa_serve *s)
 }
 
 /*
- * A child of the program's may have its end of the socket: one of a bare clone(2) keeps it. So
- * the program is watched, too. Return: 0, or -ESRCH it has ended already.
+ * Watch the program, too, because a child of it that was made by a bare clone(2) keeps its end of
+ * the socket open. Return: 0, or -ESRCH if the program has ended already.
  */
 static int gda_dpa_serve_watch(struct gda_dpa_serve *s)
 {
@@ -373,13 +375,13 @@ static int gda_dpa_serve_watch(struct gda_dpa_serve *s)
 	if (getsockopt(s->socket, SOL_SOCKET, SO_PEERCRED, &program, &length))
 		return 0;
 	s->parent = (int)syscall(SYS_pidfd_open, program.pid, 0);
-	/* before that the number may have become another process's */
+	/* the PID may already have been another process's */
 	return program.pid == getppid() ? 0 : -ESRCH;
 }
 
 /*
- * The next question; false: the program has ended. Tasks may have handlers of signals, which
- * this thread may run.
+ * Receive the next question. Return: false if the program has ended. This thread may run signal
+ * handlers of tasks.
  */
 static bool gda_dpa_serve_hear(const struct gda_dpa_serve *s, struct gda_dpa_ask *ask)
 {
@@ -416,6 +418,6 @@ GDA_EXPORT int gda_dpa_serve(int socket)
 		if (send(socket, &answer, sizeof(answer), MSG_NOSIGNAL) < 0)
 			break;
 	}
-	/* the context is gone, or has ended this: no task has to be waited for */
+	/* the context is gone, or has ended this process: do not wait for tasks */
 	_exit(0);
 }

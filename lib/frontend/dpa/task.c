@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Calls that tasks make: memory, copies, events. Copies go through the thread's own queue, which is
- * connected to itself, so keys are checked as those of any work request; ranges are checked
- * before that, because a queue that has failed once carries nothing any more.
+ * connected to itself, so keys are checked as for any work request. Ranges are checked before,
+ * because a failed queue cannot be used again.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Posts of tasks to RDMA handles. A handle is one thread's at a time: the first post makes it
- * the thread's own, until that thread has waited for it or its task has ended. Another thread's
- * post is refused until then, and nothing of it is posted.
+ * Posts of tasks to RDMA handles. One thread uses a handle at a time: its first post reserves the
+ * handle until that thread has waited for it or its task has ended. Until then posts of other
+ * threads are refused, and nothing of them is posted.
  */
 #include <errno.h>
 #include <gda/fastpath.h>
@@ -38,7 +38,7 @@ void gda_dpa_rdma_leave(struct gda_dpa_thread *t)
 	}
 }
 
-/* Ranges of a transfer, before anything is posted. @local is this process's. */
+/* Check the ranges of a transfer before anything is posted. @local is in this process. */
 static int gda_dpa_rdma_check(const struct gda_dpa_buf *remote, uint64_t remote_offset,
 			      const struct gda_dpa_buf *local, uint64_t local_offset,
 			      uint64_t bytes)
@@ -56,7 +56,7 @@ static int gda_dpa_posted(int64_t ticket)
 	return ticket < 0 ? (int)ticket : 0;
 }
 
-/* Behind an update: wake what sleeps for it, where the peer wants that. */
+/* After an update, send an immediate that wakes waiters, if the peer asks for that. */
 static int gda_dpa_rdma_wake(struct gda_dpa_handle *h, const struct gda_dpa_remote_event *event)
 {
 	if (!(event->flags & GDA_DPA_REMOTE_WAKES))
@@ -115,7 +115,7 @@ GDA_EXPORT int gda_dpa_rdma_fetch_add(struct gda_dpa_thread *t, uint32_t rdma,
 					    dst->key, value, GDA_EXCLUSIVE));
 }
 
-/* Take a handle for updates of @event. */
+/* Reserve a handle for updates of @event. */
 static int gda_dpa_rdma_signal(struct gda_dpa_thread *t, uint32_t rdma,
 			       const struct gda_dpa_remote_event *event, struct gda_dpa_handle **h)
 {

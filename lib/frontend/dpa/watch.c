@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * The watchdog: a thread of the host that knows when each thread of a task must have ended, and
- * makes the context fatal if it has not. Tasks in a process of their own it kills, and it is the
- * one that sees that process end. It reads the slots that the pool writes; what it reads there
- * goes into the report only if it makes sense.
+ * The watchdog: a thread of the host that makes the context fatal if a thread of a task runs beyond
+ * its time limit. If tasks have a process of their own, it kills that, and notices when it ends. It
+ * reads the slots that the pool writes; their contents are reported only if they are plausible.
  *
- * It also rings the bell for peers: with GDA_DPA_WAKE the handles of a context share a ring for
- * immediates, which is armed and signals an eventfd. Nothing is read from that ring.
+ * It also rings the bell for peers: with GDA_DPA_WAKE the handles of a context share a CQ for
+ * immediates, which is armed and signals an eventfd. The entries of that CQ are not read.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -20,9 +19,9 @@
 #include <unistd.h>
 #include "dpa_internal.h"
 
-#define GDA_DPA_WATCH_NS	100000000U	/* between two looks, at most */
+#define GDA_DPA_WATCH_NS	100000000U	/* longest time between two checks */
 
-/* Fill in which task a thread of the pool runs. */
+/* Report which task a thread of the pool runs. */
 static void gda_dpa_watch_blame(struct gda_dpa *dpa, uint32_t thread, uint64_t now)
 {
 	const struct gda_dpa_slot *s = &dpa->map.slots[thread];
@@ -52,7 +51,7 @@ void gda_dpa_watch_note(struct gda_dpa *dpa)
 		gda_dpa_watch_blame(dpa, thread, dpa->report.time_ns);
 }
 
-/* The thread that the process named as it ended, or the first that runs a task. */
+/* The thread that the process named as it crashed, or the first one that runs a task. */
 static uint32_t gda_dpa_watch_suspect(const struct gda_dpa *dpa)
 {
 	const struct gda_dpa_header *h = dpa->map.header;
@@ -69,7 +68,7 @@ static uint32_t gda_dpa_watch_suspect(const struct gda_dpa *dpa)
 	return UINT32_MAX;
 }
 
-/* The process of tasks has ended, with @status of waitpid(2). */
+/* Handle the end of the process of tasks, with @status of waitpid(2). */
 static void gda_dpa_watch_ended(struct gda_dpa *dpa, int status)
 {
 	const struct gda_dpa_header *h = dpa->map.header;
@@ -97,14 +96,14 @@ static void gda_dpa_watch_process(struct gda_dpa *dpa)
 		gda_dpa_watch_ended(dpa, status);
 }
 
-/* Look at all threads. Return: when to look again. */
+/* Check all threads. Return: when to check again. */
 static uint64_t gda_dpa_watch_look(struct gda_dpa *dpa)
 {
 	uint64_t limit = dpa->attr.run_limit_ns, now, started, next;
 	uint32_t i;
 
 	gda_dpa_watch_note(dpa);
-	/* a thread that starts after @now has its limit left when this thread looks again */
+	/* a thread that starts after @now has not used up its limit at the next check */
 	now = gda_clock_ns();
 	next = now + (limit < GDA_DPA_WATCH_NS ? limit : GDA_DPA_WATCH_NS);
 	for (i = 0; !dpa->report.reason && i < dpa->map.threads; i++) {
@@ -159,7 +158,10 @@ void gda_dpa_wake_destroy(struct gda_dpa *dpa)
 		gda_fd_close(dpa->wake_fd);
 }
 
-/* An immediate has come. One that comes before the CQ is armed again is rung for, too. */
+/*
+ * An immediate has arrived: arm the CQ again and ring the bell. An immediate before the CQ is armed
+ * is covered by this ring.
+ */
 static void gda_dpa_wake_ring(struct gda_dpa *dpa)
 {
 	uint64_t n;
@@ -184,7 +186,7 @@ static void *gda_dpa_watch_main(void *arg)
 	while (!p[0].revents) {
 		pthread_mutex_lock(&dpa->lock);
 		next = gda_dpa_watch_look(dpa);
-		/* a process that was waited for stays readable */
+		/* the pidfd of a process that was waited for stays readable */
 		p[1].fd = dpa->reaped ? -1 : dpa->pidfd;
 		pthread_mutex_unlock(&dpa->lock);
 		now = gda_clock_ns();

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Messages between a context and the process of its tasks, over a socket that keeps messages
- * whole: the context asks, the process answers each question once.
+ * Messages between a context and the process of its tasks, over a socket that keeps message
+ * boundaries: the context asks, the process answers each question once.
  *
- * The first message has two descriptors with it, of the context's memory and of the device
- * context. Queues and counters travel as cookies of the latter, which the process maps. Both
- * sides are of one libgda: the process is started from beside it, and the first message says
- * which version it is.
+ * The first message carries two descriptors, of the context's memory and of the device context.
+ * Queues and counters are sent as cookies of the latter, which the process maps. Both sides come
+ * from the same libgda: the process's program lies beside it, and the first message has its
+ * version.
  */
 #ifndef GDA_DPA_WIRE_H
 #define GDA_DPA_WIRE_H
@@ -21,7 +21,7 @@
 #define GDA_DPA_WIRE_NS		10000000000ULL	/* for an answer */
 
 enum gda_dpa_question {
-	GDA_DPA_ASK_BEGIN = 1,		/* after the first message and a queue for each thread */
+	GDA_DPA_ASK_BEGIN = 1,		/* after the first message, and a queue for each thread */
 	GDA_DPA_ASK_TASK = 2,
 	GDA_DPA_ASK_HANDLE = 3,
 	GDA_DPA_ASK_HANDLE_FREE = 4,
@@ -43,7 +43,7 @@ struct gda_dpa_hello {
 	char program[GDA_DPA_WIRE_PATH];
 };
 
-/* Part of a region of the device context. */
+/* A part of a region of the device context. */
 struct gda_dpa_part {
 	uint64_t cookie;
 	uint64_t length;
@@ -62,7 +62,7 @@ struct gda_dpa_queue {
 struct gda_dpa_ask {
 	uint32_t question;
 	uint32_t number;		/* handle to free */
-	uint32_t serial;		/* of the question; the answer to it has the same */
+	uint32_t serial;		/* number of the question; its answer has the same */
 	uint32_t reserved;
 	struct gda_dpa_queue queue;	/* of a handle, or of a thread */
 	struct gda_dpa_buf fetched;	/* of a handle */
@@ -74,7 +74,7 @@ struct gda_dpa_answer {
 	int32_t err;
 	uint32_t number;
 	uint32_t serial;
-	char text[GDA_DPA_WIRE_TEXT];	/* why, if @err and it is known */
+	char text[GDA_DPA_WIRE_TEXT];	/* the reason of @err, if it is known */
 };
 
 #endif /* GDA_DPA_WIRE_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Atomics: those of this processor, on the mapped word, or one work request. A
- * floating-point word is fetched, set and swapped as the integer of its size.
+ * Atomics: by this processor on the mapped word, or by one work request. Floating-point words are
+ * fetched, set and swapped as integers of the same size.
  */
 #include "define.h"
 #include "reach.h"
@@ -23,7 +23,7 @@ static inline void set_bits(void *value, uint64_t bits, size_t bytes)
 	memcpy(value, bytes == 8 ? (const void *)&bits : (const void *)&half, bytes);
 }
 
-/* The call that is a request: @word of T at the PE, changed by @operation with @operand. */
+/* The work request for @operation with @operand on the word @addr of type T at the PE. */
 #define GDA_OSH_REQUEST(operation, addr, operand, T) \
 	(&(const struct gda_osh_atomic) { \
 		.word = (void *)(uintptr_t)(addr), .op = GDA_SHMEM_##operation, \
@@ -32,7 +32,7 @@ static inline void set_bits(void *value, uint64_t bits, size_t bytes)
 	const int at_pe = GDA_OSH_PE(ctx, pe); \
 	T *word = (T *)gda_osh_mapped(GDA_OSH_CALL_NAME, addr, sizeof(T), at_pe)
 
-/* @direct leaves the old value in old. */
+/* @direct stores the old value in old. */
 #define GDA_OSH_FETCH(direct, operation, addr, operand, T) \
 	T old; \
 	GDA_OSH_FIND(addr, T); \
@@ -106,7 +106,7 @@ static inline void set_bits(void *value, uint64_t bits, size_t bytes)
 #define GDA_OSH_DO_atomic_or(T)			GDA_OSH_CHANGE_RMW(or, OR, value, T)
 #define GDA_OSH_DO_atomic_xor(T)		GDA_OSH_CHANGE_RMW(xor, XOR, value, T)
 
-/* The word that takes the old value is written before the call returns. */
+/* The word that receives the old value is written before the call returns. */
 #define GDA_OSH_DO_atomic_fetch_nbi(T)		GDA_OSH_LOAD(T); *fetch = old
 #define GDA_OSH_DO_atomic_swap_nbi(T)		GDA_OSH_SWAP(T); *fetch = old
 #define GDA_OSH_DO_atomic_compare_swap_nbi(T)	GDA_OSH_COMPARE_SWAP(T); *fetch = cond
@@ -118,7 +118,7 @@ static inline void set_bits(void *value, uint64_t bits, size_t bytes)
 
 GDA_OSH_AMO_CTX(GDA_OSH_DEFINE_CTX)
 
-/* The names before 1.4, which have no form with a context. */
+/* Names of before 1.4, which have no form with a context. */
 #define GDA_OSH_OLD(T, new) \
 	const shmem_ctx_t ctx = SHMEM_CTX_DEFAULT; \
 	GDA_OSH_DO_atomic_##new(T)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which parts of the symmetric heap are allocated: first fit in a list in order of offset.
- * The list is in memory of this PE's own, so that no peer can write to it by mistake, and
- * depends on nothing but the calls: the same calls give the same offsets everywhere.
+ * The allocator of the symmetric heap: first fit, in a list ordered by offset. The list is in
+ * private memory, so that no peer can overwrite it by mistake. It depends only on the calls: the
+ * same calls give the same offsets at every PE.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ void gda_osh_blocks_fini(void)
 	}
 }
 
-/* Let @b end after @bytes; what is behind becomes a free block. */
+/* Shrink @b to @bytes; the rest becomes a free block. */
 static bool split(struct block *b, size_t bytes)
 {
 	struct block *rest;

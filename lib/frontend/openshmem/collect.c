@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Broadcast, collect and all-to-all. Each PE puts what it gives to where it belongs, and a
- * barrier, or a word of a broadcast, says that all is there. A caller sees to it that the
- * destinations are free.
+ * Broadcast, collect and all-to-all. Each PE puts its data to its destination, and a barrier, or
+ * for broadcasts a word, tells that all data is there. The caller ensures that the destinations may
+ * be overwritten.
  */
 #include "define.h"
 #include "reach.h"
@@ -13,7 +13,7 @@ static void finish(const char *call, const struct gda_osh_group *g)
 	gda_osh_group_sync(call, g);
 }
 
-/* Each begins with its neighbour, so that not all put to the same PE at a time. */
+/* Each PE begins with its neighbour, so that not all put to the same PE at once. */
 static int rotated(const struct gda_osh_group *g, int i)
 {
 	return (g->me + 1 + i) % g->size;
@@ -29,9 +29,9 @@ static void put_to_all(const char *call, const struct gda_osh_group *g, char *de
 }
 
 /*
- * Directly the root waits for nobody. It tells a PE, by adding to its word, after it has stored
- * the data of all: so a PE that was told, and is the root of the next broadcast, cannot be
- * overtaken by the data of this one, whichever of the two adds comes first.
+ * With direct access the root waits for no PE. It adds to the word of each PE only after the data
+ * of all was stored. So if a PE that was told is the root of the next broadcast, its data cannot be
+ * overwritten by data of this one, whichever of the two adds arrives first.
  */
 static void tell(const char *call, const struct gda_osh_group *g, int root)
 {
@@ -53,7 +53,7 @@ static void tell(const char *call, const struct gda_osh_group *g, int root)
 	}
 }
 
-/* At the root of an active set, unlike in a team, nothing is written. */
+/* Unlike in a team, nothing is written at the root of an active set. */
 void gda_osh_broadcast(const char *call, const struct gda_osh_group *g, void *dest,
 		       const void *source, size_t bytes, int root)
 {
@@ -103,7 +103,7 @@ void gda_osh_alltoall(const char *call, const struct gda_osh_group *g,
 	struct gda_osh_strided w = *what;
 	int i, to;
 
-	/* the block of no PE may begin at an address that has wrapped */
+	/* no PE's block may begin at an address that wrapped around */
 	if (__builtin_mul_overflow(what->nelems, what->bytes, &block) ||
 	    __builtin_mul_overflow(block, g->size, &all) ||
 	    __builtin_mul_overflow(all, what->dst, &all))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Definitions from the lists of shmem_list.h. The code is behind the pshmem_ name; shmem_
- * is weak, so that a tool may define it and call the other. A file says, for each
- * operation of its list, GDA_OSH_DO_<operation>(T): statements in which the parameters have
- * their names of the list, and ctx is the context.
+ * Defines functions from the lists of shmem_list.h. The code has the pshmem_ name; shmem_ is a weak
+ * alias, so that a tool may define it and call pshmem_. For each operation of a list the including
+ * file defines GDA_OSH_DO_<operation>(T): statements in which parameters have their names of the
+ * list, and ctx is the context.
  */
 #ifndef GDA_OSH_DEFINE_H
 #define GDA_OSH_DEFINE_H

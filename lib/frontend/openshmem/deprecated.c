@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Names that OpenSHMEM took over from its forerunners and has deprecated. Caches are
- * coherent here: what flushed or invalidated them has nothing to do.
+ * Deprecated names that OpenSHMEM inherited from its predecessors. Caches are coherent here, so
+ * calls that flush or invalidate them do nothing.
  */
 #include "define.h"
 

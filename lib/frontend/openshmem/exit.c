@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * How a job ends before its time. The PE that ends it stores the status into a word of
- * each PE's heap, on which that PE's watcher sleeps: a thread that does nothing else. So
- * a PE ends whatever its program is doing meanwhile, and with a status of 0, too, which a
- * launcher would take for a PE that is done. A work request wakes nobody: where PEs are
- * reached by queue the watcher looks now and then.
+ * Ending a job early. The PE that ends it stores the status to a word in each PE's heap, on which
+ * that PE's watcher thread sleeps. So a PE ends whatever its program is doing, and also with a
+ * status of 0, which a launcher would take for success. A work request wakes no thread: if PEs are
+ * reached by queue the watcher polls from time to time.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -24,9 +23,9 @@
 #define EXIT_NOW	0x100U		/* and the status */
 #define EXIT_STOPPED	0x200U		/* only the watcher ends */
 #define EXIT_PATIENCE_S	2
-#define EXIT_LOOK_NS		20000000	/* between two looks of the watcher */
-#define EXIT_QUIET_NS		500000000	/* for the words to arrive by queue */
-#define EXIT_TOLD_NS		500000000	/* for a word that may be on its way */
+#define EXIT_LOOK_NS		20000000	/* between two polls of the watcher */
+#define EXIT_QUIET_NS		500000000	/* time for the words to arrive through queues */
+#define EXIT_TOLD_NS		500000000	/* time to wait for a word that may be in flight */
 
 static pthread_t watcher;
 static bool watched;
@@ -36,7 +35,7 @@ static void word_wake(uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* A thread may hold a stream of stdio for good: the alarm ends the process if fflush() waits. */
+/* Another thread may hold a stdio stream forever: the alarm ends the process if fflush() blocks. */
 __attribute__((noreturn)) static void leave(int status)
 {
 	signal(SIGALRM, SIG_DFL);
@@ -83,7 +82,7 @@ void gda_osh_watch_stop(void)
 	watched = false;
 }
 
-/* Return: the word of another PE, or NULL where it is this PE's or not mapped here. */
+/* Return: the word of @pe, or NULL if that is this PE or is not mapped here. */
 static uint32_t *word_of(unsigned int pe)
 {
 	if (pe == (unsigned int)gda_osh.me)
@@ -92,9 +91,9 @@ static uint32_t *word_of(unsigned int pe)
 }
 
 /*
- * All other PEs. The word of one that is being finalized is no longer looked at; one that
- * cannot be reached is ended by the launcher. All words are stored before a PE is woken: no
- * PE is to find that another one is gone before it knows why.
+ * Tell all other PEs to end. A PE in shmem_finalize() does not read its word any more; the launcher
+ * ends a PE that cannot be reached. All words are stored before any PE is woken: no PE shall find
+ * another one gone before it knows why.
  */
 static void end_others(int status)
 {
@@ -144,7 +143,7 @@ void gda_osh_die_together(const char *call, const char *format, ...)
 	va_end(args);
 	if (!gda_osh.me)
 		fprintf(stderr, "PE 0: %s: %s\n", call, text);
-	/* The launcher ends all when the first does: it has been said by then. */
+	/* The launcher ends all PEs when the first one ends: wait until the reason was printed. */
 	gda_comm_barrier(gda_osh.comm, 0);
 	leave(1);
 }
@@ -163,8 +162,8 @@ void gda_osh_bad(const char *call, const void *addr, size_t bytes, int pe)
 }
 
 /*
- * Has @pe left without what this PE waits for? One that left is past the last barrier, which
- * all had begun by then: unless it is the one that this PE is still in, nothing can come.
+ * Has @pe left without doing what this PE waits for? A PE that left has passed the last barrier,
+ * which all PEs had begun by then: unless this PE is still in that one, nothing more can come.
  */
 static bool is_missed(unsigned int pe)
 {
@@ -173,11 +172,11 @@ static bool is_missed(unsigned int pe)
 	if (gda_comm_state(gda_osh.comm, pe) != -ESHUTDOWN)
 		return false;
 	at = gda_osh.stopping ? gda_shmem_ptr(gda_osh.s, own, pe) : NULL;
-	/* by queue all leave together */
+	/* with queues all PEs leave together */
 	return !at || __atomic_load_n(at, __ATOMIC_RELAXED) < *own;
 }
 
-/* One PE a call: the caller looks again and again, and there may be thousands. */
+/* Check one PE per call: callers repeat this often, and there may be thousands of PEs. */
 static void check_left(const char *call)
 {
 	static unsigned int looks;
@@ -196,8 +195,8 @@ static void wait_if_told(void)
 }
 
 /*
- * The connection to a lost PE breaks at once. If the same call of a third PE ends all of
- * them, its word for this PE may come later, and the third has said already what it was.
+ * The connection to a lost PE breaks at once. If a third PE's call ended all of them, its word for
+ * this PE may arrive later; then that PE has printed the reason already.
  */
 static void wait_for_word(void)
 {
@@ -228,7 +227,7 @@ GDA_OSH_PUBLIC void pshmem_global_exit(int status)
 	if (!gda_osh.npes)
 		gda_osh_bad(GDA_OSH_CALL_NAME, NULL, 0, 0);
 	end_others(status);
-	/* As the end of a program that called exit(), but for shmem_finalize(). */
+	/* Like the end of a program that called exit(), but without shmem_finalize(). */
 	gda_osh_forget();
 	exit(status);
 }

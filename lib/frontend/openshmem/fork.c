@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * fork(2) of a static program, in the place of the C library's: it fails instead of letting the
- * child write to the parent's variables (segment.c). The linker takes this file from
- * libgda-shmem.a if the program calls fork(); nobody calls it in libgda-shmem.so.
+ * Replaces the C library's fork(2) in static programs: it fails, because the child would write to
+ * the parent's variables (segment.c). The linker takes this file from libgda-shmem.a if the program
+ * calls fork(); in libgda-shmem.so it is not used.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 #include "osh.h"
 
-/* The C library's, which fork() is a weak alias of. */
+/* The C library's function, of which fork() is a weak alias. */
 extern pid_t __fork(void);
 
 pid_t fork(void)

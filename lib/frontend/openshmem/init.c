@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The beginning and the end: ranks are found, memory is made symmetric, and what was
- * started is ended. A program that returns from main() without shmem_finalize() has it
- * called, unless it failed.
+ * Start and end: find the ranks, make memory symmetric, and end what was started. If a program
+ * returns from main() without shmem_finalize(), that is called, unless the program failed.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -31,7 +30,7 @@ static const char *env(const char *name, const char *old)
 	return value && *value ? value : secure_getenv(old);
 }
 
-/* "64M", "1.5G": the unit of the specification is a byte. */
+/* Parse "64M" or "1.5G"; without a unit the number is in bytes, as the specification says. */
 static size_t heap_bytes(const char *call)
 {
 	const char *text = env("SHMEM_SYMMETRIC_SIZE", "SMA_SYMMETRIC_SIZE");
@@ -61,7 +60,7 @@ static size_t heap_bytes(const char *call)
 	return (size_t)bytes;
 }
 
-/* @bytes of each PE; the caller frees them. */
+/* Gather @bytes from each PE; the caller frees the result. */
 static void *gather(const char *call, const void *own, size_t bytes)
 {
 	void *all = calloc(gda_comm_size(gda_osh.comm), bytes);
@@ -73,7 +72,7 @@ static void *gather(const char *call, const void *own, size_t bytes)
 	return all;
 }
 
-/* Of all PEs: a launcher may have bound each to one. */
+/* Count the processors of all PEs together: a launcher may have bound each PE to one. */
 static unsigned int count_processors(const char *call)
 {
 	cpu_set_t own, all;
@@ -90,7 +89,7 @@ static unsigned int count_processors(const char *call)
 	return (unsigned int)CPU_COUNT(&all);
 }
 
-/* By queue each PE has a worker that needs a processor, too. */
+/* With queues each PE has a worker that needs a processor, too. */
 static void choose_spins(const char *call)
 {
 	unsigned int need = gda_osh.s->qps ? 2 * gda_osh.npes : gda_osh.npes;
@@ -98,7 +97,7 @@ static void choose_spins(const char *call)
 	gda_osh_wait_init(need > count_processors(call));
 }
 
-/* All PEs have to run the same build, or their variables are at other places. */
+/* All PEs must run the same build, or their variables are at different addresses. */
 static void compare_builds(const char *call, const struct gda_osh_program *own)
 {
 	size_t n = gda_comm_size(gda_osh.comm), bytes = sizeof(own->build_id), i;
@@ -125,7 +124,7 @@ static void create_shmem(const char *call, const struct gda_osh_program *program
 	}
 	compare_builds(call, program);
 	if (gda_shmem_create(gda_osh.comm, &attr, &gda_osh.s)) {
-		/* PE 0 may be the one, and would not say it for all */
+		/* PE 0 may be the lost one, and could not report it for all */
 		if (gda_comm_failed(gda_osh.comm) >= 0)
 			gda_osh_die(call, -1, "%s", gda_last_error());
 		gda_osh_die_together(call, "%s (the heap is SHMEM_SYMMETRIC_SIZE)",
@@ -195,7 +194,7 @@ void gda_osh_start(const char *call, int requested)
 	if (err)
 		gda_osh_die(call, -1, "no thread can be started: %s: raise ulimit -u",
 			    strerror(-err));
-	/* A PE that has left the barrier may end the others before they have. */
+	/* A PE that has left the barrier may end the other PEs while they are still in it. */
 	if (gda_comm_barrier(gda_osh.comm, 0)) {
 		gda_osh_check(call);
 		gda_osh_die(call, -1, "%s", gda_last_error());
@@ -211,7 +210,7 @@ void gda_osh_forget(void)
 	gda_osh.s = &no_shmem;
 }
 
-/* A queue of this PE may have carried the last word of the barrier, and others use this PE's. */
+/* A queue of this PE may carry the last word of the barrier, and other PEs use this PE's queues. */
 static void leave_queues(const char *call)
 {
 	gda_osh_quiet(call);
@@ -234,7 +233,7 @@ void gda_osh_stop(const char *call)
 	gda_osh_blocks_fini();
 	gda_osh_teams_fini();
 	gda_osh_queue_fini();
-	/* Others have mapped what they use: this PE's heap is its own to give back. */
+	/* Other PEs have mapped what they use, so this PE may free its own heap. */
 	gda_shmem_destroy(s);
 	gda_osh.left = NULL;
 	gda_comm_destroy(gda_osh.comm);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * Locks: a queue of waiting PEs, each of which looks at a word of its own (MCS). The 8
- * bytes of a lock are two words. The first, at the lock's home, names who came last; the
- * second, at each waiting PE, who is behind it, and whether the lock is its own now. PEs
- * are named by number plus 1; 0 is nobody, and a lock that is 0 everywhere is free. A PE is
- * in the queue once: its threads take turns at the second word of their own.
+ * Locks: a queue of waiting PEs, each of which polls a word of its own (MCS). The 8 bytes of a lock
+ * are two words. The first, at the lock's home PE, names the last PE of the queue; the second, at
+ * each waiting PE, names the PE behind it and tells whether it has the lock now. A PE is named by
+ * its number plus 1, and 0 names none; a lock that is 0 everywhere is free. A PE is in the queue
+ * once: its threads take turns through their own second word.
  */
 #include "define.h"
 #include "reach.h"
 
 #define LOCK_GRANTED	0x80000000U
-#define LOCK_TAKEN	0x40000000U	/* a thread of this PE has the lock, or waits for it */
+#define LOCK_TAKEN	0x40000000U	/* a thread of this PE holds the lock, or waits for it */
 #define LOCK_NAME	0x3fffffffU
 
 struct lock {
@@ -18,7 +18,7 @@ struct lock {
 	uint32_t mine;
 };
 
-/* Locks beside each other have different homes. */
+/* Neighbouring locks have different home PEs. */
 static int home(const volatile long *lock)
 {
 	uint64_t at = (uintptr_t)lock, off = at - gda_osh.s->heap;
@@ -28,7 +28,7 @@ static int home(const volatile long *lock)
 	return gda_osh.npes ? (int)(off / sizeof(*lock) % gda_osh.npes) : 0;
 }
 
-/* Of this PE, which has to be symmetric. */
+/* This PE's part of a lock, which must be in symmetric memory. */
 static struct lock *lock_of(const char *call, volatile long *lock)
 {
 	_Static_assert(sizeof(struct lock) == sizeof(long), "a lock is a long");
@@ -37,7 +37,7 @@ static struct lock *lock_of(const char *call, volatile long *lock)
 	return (struct lock *)lock;
 }
 
-/* The words of a PE. Each returns what the word was. */
+/* Change a word of a PE. Each function returns the old value. */
 static uint32_t word_change(const char *call, uint32_t *word, uint32_t op, uint32_t value, int pe)
 {
 	uint32_t *at = (uint32_t *)gda_osh_mapped(call, word, sizeof(*word), pe);
@@ -110,7 +110,7 @@ GDA_OSH_PUBLIC int pshmem_test_lock(volatile long *lock)
 {
 	struct lock *own = lock_of(GDA_OSH_CALL_NAME, lock);
 
-	/* A look at a lock that somebody has is no more than a load. */
+	/* Testing a lock that is held costs only a load. */
 	if (word_change(GDA_OSH_CALL_NAME, &own->last, GDA_SHMEM_FETCH, 0, home(lock)) ||
 	    !take(own))
 		return !gda_osh_tested(GDA_OSH_CALL_NAME, false);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Allocation in the symmetric heap. These calls are collective, and end or begin with a
- * barrier, so that no PE uses memory before all have it nor after one has freed it.
+ * Allocation in the symmetric heap. These calls are collective. They begin or end with a barrier,
+ * so that no PE uses memory before all have allocated it, or after one has freed it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +32,10 @@ static void barrier(const char *call)
 	gda_osh_team_wait(call, &gda_osh.world);
 }
 
-/* A program that does not look at the result ends at address 0; all PEs are told the same. */
+/*
+ * The heap is full. A program that does not check the result crashes at address 0, so say it; all
+ * PEs get the same result.
+ */
 static void say_full(const char *call, size_t size)
 {
 	static bool said;

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 /*
- * Waiting for words of this PE that others change: for one, for all, any or some of many,
- * all compared with one value or each with its own. A word is read with acquire, so what
- * was put before it (fence, signal) is seen after it.
+ * Waiting for words of this PE that other PEs change: for one word, or for all, any or some of
+ * many, compared with one value or with a value each. A word is read with acquire, so data that was
+ * put before it (by a fence or signal) is visible after it.
  */
 #include "define.h"
 #include "reach.h"
 
-/* Many words: of 2, 4 or 8 bytes. */
+/* An array of words of 2, 4 or 8 bytes. */
 struct words {
 	const volatile void *ivars;
 	size_t nelems;
-	const int *status;	/* words with one other than 0 are left out; NULL: none is */
+	const int *status;	/* words whose status is not 0 are skipped; NULL: none are */
 	int cmp;
 	bool is_signed;
-	bool vector;		/* values has one for each word */
+	bool vector;		/* there is one value for each word */
 	size_t bytes;
 	const void *values;
 };
@@ -32,7 +32,7 @@ static void check_cmp(const char *call, int cmp)
 	 (cmp) == SHMEM_CMP_GT ? (a) > (b) : (cmp) == SHMEM_CMP_LE ? (a) <= (b) : \
 	 (cmp) == SHMEM_CMP_LT ? (a) < (b) : (a) >= (b))
 
-/* As 64 bits that keep the order of signed, or of unsigned, words. */
+/* Extend a word to 64 bits, keeping the order of signed or of unsigned words. */
 static uint64_t word_at(const volatile void *words, size_t i, const struct words *w)
 {
 	const volatile char *at = (const volatile char *)words + i * w->bytes;
@@ -74,8 +74,8 @@ static bool none_counts(const struct words *w)
 }
 
 /*
- * A program may test in a loop: one of so many tests in vain looks for peers on its processor, and
- * one of more for PEs that are lost, whose store will not come.
+ * A program may test in a loop. After some tests in vain, look for peers that poll on this
+ * processor; after more, for lost PEs, whose store will never come.
  */
 #define VAIN_TESTS	64U
 #define VAIN_CHECKS	4096U
@@ -86,15 +86,15 @@ bool gda_osh_tested(const char *call, bool holds)
 
 	if (!holds && ++vain % VAIN_TESTS == 0)
 		gda_osh_rest(call, VAIN_TESTS);
-	/* gda_osh_rest() does not look for who is lost while this PE has a processor for itself */
+	/* gda_osh_rest() does not check for lost PEs while this PE has a processor to itself */
 	if (!holds && vain % VAIN_CHECKS == 0)
 		gda_osh_check(call);
 	return holds;
 }
 
 /*
- * Begins behind the last answer: a word that holds again and again does not hide the others. The
- * answer may have been of other words; any place to begin at is right.
+ * Find a word that holds, beginning behind the last answer, so that one word that always holds does
+ * not hide the others. The last answer may be of another array; any start is correct.
  */
 static size_t find_any(const char *call, const struct words *w)
 {
@@ -248,7 +248,7 @@ GDA_OSH_PUBLIC uint64_t pshmem_signal_wait_until(uint64_t *sig_addr, int cmp, ui
 GDA_OSH_WEAK(wait)
 GDA_OSH_SIGNALS(GDA_OSH_WEAK_CALL)
 
-/* In C without _Generic, of long. */
+/* The version of C without _Generic, for long. */
 #undef shmem_wait_until
 GDA_OSH_PUBLIC void shmem_wait_until(volatile long *ivar, int cmp, long cmp_value)
 {

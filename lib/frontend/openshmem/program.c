@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Where the main program keeps its static and global variables, and which build it is.
+ * Finds the main program's static and global variables, and the identity of its build.
  *
- * The writable segment of a program begins with what the dynamic linker wrote and then
- * protects (RELRO): that part holds no variables and is left alone. Libraries have
- * segments of their own, which are not symmetric.
+ * The writable segment of a program begins with data that the dynamic linker relocates and then
+ * protects (RELRO): that part has no variables and is not touched. Libraries have their own
+ * segments, which are not symmetric.
  */
 #define _GNU_SOURCE
 #include <elf.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include "osh.h"
 
-/* Not one bit of the answer is secret, so a hash that is short to write will do. */
+/* A simple hash is enough, because nothing about the result is secret. */
 static void fold(unsigned char id[GDA_OSH_BUILD_ID_BYTES], const void *data, size_t bytes)
 {
 	const unsigned char *from = data;
@@ -57,11 +57,11 @@ static void find_build(struct gda_osh_program *program, const struct dl_phdr_inf
 		    note_find(program, info->dlpi_addr + info->dlpi_phdr[i].p_vaddr,
 			      info->dlpi_phdr[i].p_memsz))
 			return;
-	/* A linker was told to leave the id out: sizes and places of the segments differ, too. */
+	/* without a build id: sizes and addresses of the segments differ between builds, too */
 	fold(program->build_id, info->dlpi_phdr, info->dlpi_phnum * sizeof(*info->dlpi_phdr));
 }
 
-/* The end of what is protected after relocation, in whole pages. */
+/* The end of the part that is protected after relocation (RELRO), in whole pages. */
 static uintptr_t protected_end(const struct dl_phdr_info *info, uintptr_t page)
 {
 	int i;
@@ -106,7 +106,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 	for (i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_INTERP)
 			program->is_static = false;
-	/* The main program is the first; the others are libraries. */
+	/* the main program comes first, then the libraries */
 	return 1;
 }
 

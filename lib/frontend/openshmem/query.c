@@ -36,7 +36,7 @@ GDA_OSH_PUBLIC int pshmem_addr_accessible(const void *addr, int pe)
 GDA_OSH_PUBLIC void *pshmem_ptr(const void *dest, int pe)
 {
 	need_init(GDA_OSH_CALL_NAME);
-	/* A PE's own memory is mapped also where all PEs are reached by queue. */
+	/* a PE's own memory is always mapped, even if all PEs are reached by queue */
 	if (pe == gda_osh.me)
 		return gda_shmem_is_symmetric(gda_osh.s, dest, 1) ? (void *)(uintptr_t)dest : NULL;
 	return gda_shmem_ptr(gda_osh.s, dest, (uint32_t)pe);

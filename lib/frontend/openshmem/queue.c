@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Calls to a PE that is reached by queue: those of gda/shmem.h, and that a failure of one
- * ends the job. Unless the program has threads that may call at once, posts are exclusive.
+ * Calls to a PE that is reached by queue: those of gda/shmem.h, where a failure ends the job. Posts
+ * are exclusive unless the program's threads may call at the same time.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,9 +11,9 @@
 #include "reach.h"
 
 #define LOST_LOOKS	500U
-#define LOST_NS		10000000L	/* between two looks for who is lost */
+#define LOST_NS		10000000L	/* between two checks for lost PEs */
 
-/* A queue fails when its peer ends; why that did may become known a little later. */
+/* A queue fails when its peer ends; the reason may become known a little later. */
 static void find_lost(const char *call)
 {
 	const struct timespec rest = { .tv_nsec = LOST_NS };
@@ -71,10 +71,9 @@ void gda_osh_queue_get_nbi(const char *call, void *dest, const void *source, siz
 }
 
 /*
- * Programs write words most, by exclusive posts. So for each PE the queue and the
- * first MRs of its heap and data segment lie ready; the posts are leaves, which keep nothing
- * for what is rare: a full queue, a word in another MR, threads, a PE whose queue speaks another
- * dialect than the first.
+ * Most calls write a word, by an exclusive post. So for each PE this has the queue and the first
+ * MRs of heap and data segment. The posts are leaf functions, and leave rare cases to others: a
+ * full queue, a word in another MR, threads, a PE whose queue has another dialect than the first.
  */
 static struct route {
 	struct gda_view *view;
@@ -85,10 +84,10 @@ static struct route {
 } *routes;
 
 /*
- * A quiet posts a read behind what was posted since the last one, and waits for it. Neither needs
- * it: the library's own words, for which a call of the peer waits, and a read that was waited for.
- * Where threads may post at once it is posted all the same, and in shmem_finalize(), which waits
- * for those words, too.
+ * A quiet posts a read behind everything posted since the last read, and waits for it. No such read
+ * is needed behind words of the library, for which a call of the peer waits, or behind a read that
+ * was waited for. It is posted nevertheless if threads may post at the same time, and by
+ * shmem_finalize(), which waits for those words, too.
  */
 static struct gda_shmem_qp *qp_of(int pe)
 {
@@ -106,17 +105,17 @@ static void set_quiet(int pe)
 	gda_store_relaxed64(&qp_of(pe)->quiet, gda_handed_out(routes[pe].view));
 }
 
-/* All that was posted to @pe was done when a read behind it was. */
+/* A read has completed, and with it all that was posted to @pe before. */
 static void was_read(int pe)
 {
 	if (gda_osh.flags)
 		set_quiet(pe);
 }
 
-/* Where words may begin in those MRs, as offsets; 0: every post is a rare case. */
+/* Where words may begin in these MRs, as offsets; 0: every post is a rare case. */
 static uint64_t heap_words, data_words;
 
-/* Do all queues speak the dialect of post()? */
+/* Do all queues have the dialect that post() writes? */
 static bool speak_first(void)
 {
 	uint32_t pe;
@@ -147,7 +146,7 @@ int gda_osh_queue_init(void)
 			.data_iova = data->iova - data->addr,
 		};
 	}
-	/* MRs are alike at all PEs, and have at least a page */
+	/* the MRs have the same layout at all PEs, and at least a page */
 	heap = gda_chunk_find(gda_shmem_local(s), s->heap);
 	data = gda_chunk_find(gda_shmem_local(s), s->data);
 	if (gda_osh.flags & GDA_EXCLUSIVE && speak_first()) {
@@ -181,7 +180,7 @@ post_at(struct gda_view *v, struct gda_wr r)
 	return true;
 }
 
-/* Post, and return true; or false: it is a rare case, and nothing was posted. */
+/* Post and return true; or return false in a rare case, when nothing was posted. */
 static inline __attribute__((always_inline)) bool
 post(const void *addr, bool put, uint64_t value, int pe)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a PE is reached, by the two ways of gda/shmem.h. Direct: its memory is mapped here, and
- * calls are loads, stores and atomics of this processor; they are inline, so that
+ * How a PE is reached, in the two ways of gda/shmem.h. Direct access: the PE's memory is mapped
+ * here, and calls are loads, stores and atomics of this processor. They are inline, so that
  * shmem_long_p() is a check and a store. By queue: calls post work requests (queue.c).
  *
- * Order: a store that another PE may wait for is a release, and what a wait reads is read
- * with acquire; so data put before a signal, or before a barrier's word, is seen after it. By
- * queue there is one queue pair to each PE, on which requests are carried out in order.
+ * Order: a store that another PE may wait for is a release, and a wait reads with acquire; so data
+ * put before a signal, or before a barrier's word, is visible after it. By queue there is one queue
+ * pair to each PE, which executes requests in order.
  */
 #ifndef GDA_OSH_REACH_H
 #define GDA_OSH_REACH_H
@@ -17,7 +17,7 @@
 
 #define gda_osh_likely(x)	__builtin_expect(!!(x), 1)
 
-/* The name of the call that this is in: __func__ is "pshmem_...". */
+/* The name of the calling function: __func__ is "pshmem_...". */
 #define GDA_OSH_CALL_NAME	(__func__ + 1)
 
 /* Does not return if there is no such PE. */
@@ -32,8 +32,8 @@ gda_osh_peer(const char *call, const volatile void *addr, size_t bytes, int pe)
 }
 
 /*
- * Where @bytes at @addr of this PE are mapped of a direct PE. Does not return if nowhere, so
- * unlike gda_shmem_mapped() it has no result to check.
+ * The address here of @bytes at @addr of a PE with direct access. Does not return if they are not
+ * symmetric, so unlike gda_shmem_mapped() it has no result to check.
  */
 static inline __attribute__((always_inline)) char *
 gda_osh_mapped_of(const char *call, const struct gda_shmem_peer *p, const volatile void *addr,
@@ -42,7 +42,7 @@ gda_osh_mapped_of(const char *call, const struct gda_shmem_peer *p, const volati
 	const struct gda_shmem *s = gda_osh.s;
 	uint64_t heap = (uintptr_t)addr - s->heap, data = (uintptr_t)addr - s->data;
 
-	/* the heap has room for the library's own words at least */
+	/* the heap is at least as large as the library's part */
 	if (__builtin_constant_p(bytes) && bytes <= sizeof(struct gda_osh_slot) ?
 	    gda_osh_likely(heap <= s->heap_bytes - bytes) :
 	    heap < s->heap_bytes && bytes <= s->heap_bytes - heap)
@@ -53,8 +53,8 @@ gda_osh_mapped_of(const char *call, const struct gda_shmem_peer *p, const volati
 }
 
 /*
- * Where @bytes at @addr of this PE are mapped of @pe; NULL: @pe is reached by queue. Does not
- * return if there is no such PE, nor if the bytes of a mapped one are nowhere.
+ * The address here of @bytes at @addr of @pe; NULL if @pe is reached by queue. Does not return if
+ * there is no such PE, or if the bytes of a mapped PE are not symmetric.
  */
 static inline __attribute__((always_inline)) char *
 gda_osh_mapped(const char *call, const volatile void *addr, size_t bytes, int pe)
@@ -64,7 +64,7 @@ gda_osh_mapped(const char *call, const volatile void *addr, size_t bytes, int pe
 	return gda_osh_likely(p->heap) ? gda_osh_mapped_of(call, p, addr, bytes, pe) : NULL;
 }
 
-/* Of @nelems elements; SIZE_MAX, which is no length of symmetric memory, if they are too many. */
+/* Size of @nelems elements; SIZE_MAX, which no symmetric memory has, if it overflows. */
 static inline size_t gda_osh_bytes(size_t nelems, size_t each)
 {
 	size_t bytes;
@@ -76,7 +76,7 @@ static inline size_t gda_osh_bytes(size_t nelems, size_t each)
 
 int gda_osh_ctx_pe(const char *call, shmem_ctx_t ctx, int pe);
 
-/* The PE of the world that @pe of the context's team is. */
+/* The number in the world of @pe of the context's team. */
 static inline int gda_osh_pe(const char *call, shmem_ctx_t ctx, int pe)
 {
 	return ctx == SHMEM_CTX_DEFAULT ? pe : gda_osh_ctx_pe(call, ctx, pe);
@@ -84,7 +84,7 @@ static inline int gda_osh_pe(const char *call, shmem_ctx_t ctx, int pe)
 
 #define GDA_OSH_PE(ctx, pe)	gda_osh_pe(GDA_OSH_CALL_NAME, ctx, pe)
 
-/* Of a get: one word, which is what most calls move, is a load and a store. */
+/* For a get: one word, which most calls move, is one load and one store. */
 static inline void gda_osh_copy(void *to, const void *from, size_t bytes)
 {
 	if (bytes == sizeof(uint64_t))
@@ -93,7 +93,7 @@ static inline void gda_osh_copy(void *to, const void *from, size_t bytes)
 		memmove(to, from, bytes);
 }
 
-/* The source may be changed when it returns. */
+/* The source may be changed when this returns. */
 static inline void gda_osh_put(const char *call, void *dest, const void *source, size_t bytes,
 			       int pe)
 {
@@ -128,7 +128,7 @@ static inline void gda_osh_get(const char *call, void *dest, const void *source,
 		gda_osh_queue_get(call, dest, source, bytes, pe);
 }
 
-/* The bytes are there after gda_osh_quiet(). */
+/* The bytes have arrived after gda_osh_quiet(). */
 static inline void gda_osh_get_nbi(const char *call, void *dest, const void *source,
 				   size_t bytes, int pe)
 {
@@ -146,9 +146,9 @@ static inline uint64_t gda_osh_load(const uint64_t *word)
 }
 
 /*
- * After a store that a direct PE may wait for in gda_osh_wait_least(). No fence is between, which
- * would take as long as the store: gda_osh_sleep_least() looks on for the time that a store needs
- * to arrive, and its sleep is bounded.
+ * Called after a store that a direct PE may wait for in gda_osh_wait_least(). There is no fence in
+ * between, which would take as long as the store: gda_osh_sleep_least() polls on for the time that
+ * a store needs to become visible, and its sleep is bounded.
  */
 static inline void gda_osh_stored(const struct gda_shmem_peer *p)
 {
@@ -158,7 +158,7 @@ static inline void gda_osh_stored(const struct gda_shmem_peer *p)
 		gda_osh_wake(&control->asleep);
 }
 
-/* Words at a peer, for gda_osh_wait_least(). */
+/* Change a word at a peer that waits in gda_osh_wait_least(). */
 static inline void gda_osh_set(const char *call, uint64_t *word, uint64_t value, int pe)
 {
 	const struct gda_shmem_peer *p = gda_osh_peer(call, word, sizeof(*word), pe);
@@ -196,7 +196,9 @@ static inline void gda_osh_add(const char *call, uint64_t *word, uint64_t value,
 	}
 }
 
-/* Directly a put is done when its call returns, but may be unseen; queues are in order. */
+/*
+ * A direct put has been done when its call returns, but may not be visible; queues keep the order.
+ */
 static inline void gda_osh_fence(void)
 {
 	__atomic_thread_fence(__ATOMIC_ACQ_REL);
@@ -209,7 +211,7 @@ static inline void gda_osh_quiet(const char *call)
 		gda_osh_queue_quiet(call);
 }
 
-/* After the @polls-th look in vain. */
+/* Called after the @polls-th poll in vain. */
 static inline void gda_osh_relax(const char *call, unsigned int polls)
 {
 	if (polls < __atomic_load_n(&gda_osh.spins, __ATOMIC_RELAXED))
@@ -219,8 +221,8 @@ static inline void gda_osh_relax(const char *call, unsigned int polls)
 }
 
 /*
- * For a word that peers store with gda_osh_set() or gda_osh_add(). Directly those wake who sleeps;
- * a work request wakes nobody.
+ * Wait for a word that peers store by gda_osh_set() or gda_osh_add(). Direct stores wake a sleeping
+ * waiter; work requests do not.
  */
 static inline void gda_osh_wait_least(const char *call, const uint64_t *word, uint64_t least)
 {

@@ -3,14 +3,15 @@
  * Reductions. The result is the same at each PE, bit for bit, and source and dest may be
  * one array.
  *
- * Of many elements: they are dealt out. Each PE reduces its share of them, reading it from
- * all members in the same order, and puts the result to all; a share is read by one PE
- * only, and before it writes it.
+ * Many elements are divided among the PEs. Each PE reduces its share, reading it from all members
+ * in the same order, and puts the result to all of them. Only that PE reads the share, and it does
+ * so before it writes.
  *
- * Of few, in a team: in round k a PE exchanges what it has with the one whose index differs
- * in bit k, and both combine the two in the same order. PEs beyond the last power of two
- * give theirs to one below it, and get the result from there. A slot is written again two
- * reductions later: by then its owner has answered the one between, and so has read it.
+ * Few elements, in a team: in round k a PE exchanges its partial result with the PE whose index
+ * differs in bit k, and both combine the two in the same order. PEs beyond the largest power of two
+ * send theirs to a PE below it, and receive the result from there. A slot is rewritten two
+ * reductions later: by then its owner has taken part in the reduction in between, and so has read
+ * the slot.
  */
 #include <string.h>
 #include "define.h"
@@ -18,7 +19,7 @@
 
 #define CHUNK_BYTES	8192U	/* on the stack; a multiple of each element's size */
 
-/* A small reduction under way. */
+/* The state of a small reduction. */
 struct exchange {
 	const char *call;
 	const struct gda_osh_team *team;
@@ -26,7 +27,7 @@ struct exchange {
 	size_t bytes;
 };
 
-/* @number: of the team at the PE that has the slot */
+/* @number: the team's number at the PE that has the slot */
 static struct gda_osh_slot *slot_of(const struct exchange *x, int number, int round)
 {
 	return &gda_osh.control->slots[number][x->epoch & 1][round];
@@ -197,7 +198,7 @@ void gda_osh_reduce(const char *call, const struct gda_osh_group *g,
 
 GDA_OSH_REDUCE(GDA_OSH_DEFINE_REDUCE)
 
-/* Of an active set; pWrk is not needed. */
+/* For an active set; pWrk is not needed. */
 #define GDA_OSH_DEFINE_TO_ALL(ret, name, op, T, P, A) \
 	GDA_OSH_COMBINE(ret, name, op, T, P, A) \
 	GDA_OSH_PUBLIC ret pshmem_##name P \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Put and get of blocks, of strided elements and of single ones, and put with signal. By the
- * direct way a nonblocking call is complete when it returns; the specification allows that.
+ * Put and get of blocks, of strided elements and of single ones, and put with signal. With direct
+ * access a nonblocking call is complete when it returns, which the specification allows.
  */
 #include "define.h"
 #include "reach.h"
@@ -36,8 +36,8 @@ static void copy_strided(char *to, const char *from, const struct gda_osh_stride
 }
 
 /*
- * Does not return unless the elements at @addr, which are symmetric, are all inside one range.
- * Return: the bytes from the first one to the end of the last.
+ * Does not return unless all elements at @addr are within one symmetric range. Return: the bytes
+ * from the first element to the end of the last.
  */
 static size_t span(const char *call, const struct gda_osh_strided *w, const void *addr,
 		   ptrdiff_t stride, int pe)
@@ -98,7 +98,7 @@ static void put_signal(const char *call, const struct gda_osh_put_signal *w, int
 		__atomic_fetch_add(word, w->value, __ATOMIC_RELEASE);
 }
 
-/* By queue. A value of 8 bytes, whatever its type is, travels in a register. */
+/* By queue: a value of up to 8 bytes, whatever its type, is passed in a register. */
 static inline void queue_p(const char *call, void *dest, const void *value, size_t bytes, int pe)
 {
 	uint64_t word;
@@ -107,12 +107,12 @@ static inline void queue_p(const char *call, void *dest, const void *value, size
 		memcpy(&word, value, sizeof(word));
 		gda_osh_queue_p64(call, dest, word, pe);
 	} else {
-		/* @value is a variable of the caller's, which ends with the call */
+		/* @value is a local variable of the caller */
 		gda_osh_queue_put(call, dest, value, bytes, pe);
 	}
 }
 
-/* Blocks, out of line: what calls them is then a leaf for one element. */
+/* Blocks, out of line, so that the caller is a leaf function for one element. */
 #define GDA_OSH_BLOCK(name, TO, FROM) \
 	static __attribute__((noinline)) void name##_block(TO *dest, FROM *source, size_t bytes, \
 							   int pe, const char *call) \
@@ -126,7 +126,7 @@ GDA_OSH_BLOCK(put_nbi, void, const void)
 GDA_OSH_BLOCK(get_nbi, void, const void)
 
 /*
- * Where one element of @pe is mapped here; or NULL: then the call for blocks finds out why not.
+ * The address here of one element of @pe; NULL: the call for blocks then finds out why.
  */
 static inline __attribute__((always_inline)) char *one(const void *addr, size_t bytes, int pe)
 {
@@ -139,7 +139,7 @@ static inline __attribute__((always_inline)) char *one(const void *addr, size_t 
 	p = (const struct gda_shmem_peer *)(uintptr_t)s->peers + (uint32_t)pe;
 	if (!gda_osh_likely(p->heap))
 		return NULL;
-	/* the heap has room for the library's own words at least */
+	/* the heap is at least as large as the library's part */
 	if (gda_osh_likely(heap <= s->heap_bytes - bytes)) {
 		at = p->heap + heap;
 	} else {
@@ -148,13 +148,13 @@ static inline __attribute__((always_inline)) char *one(const void *addr, size_t 
 			return NULL;
 		at = p->data + data;
 	}
-	/* memory is mapped nowhere at 0: callers need not compare with NULL once more */
+	/* nothing is mapped at address 0, so callers need not compare with NULL again */
 	if (!at)
 		__builtin_unreachable();
 	return (char *)(uintptr_t)at;
 }
 
-/* One element, which many programs move, is a load and a store of its size, as in shmem_p(). */
+/* One element, which many programs move, is one load and one store of its size, as in shmem_p(). */
 #define GDA_OSH_PUT(T, name) \
 	const int to = GDA_OSH_PE(ctx, pe); \
 	char *at = gda_osh_likely(nelems == 1) ? one(dest, sizeof(T), to) : NULL; \

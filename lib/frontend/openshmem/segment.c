@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * The program's variables become memory that others can map: they are copied to a memfd,
- * and that is mapped over them, so each stays where it is. It is done here, before there
- * are threads of the library, for in a static program some of its variables are theirs.
+ * Turns the program's variables into memory that other processes can map: they are copied to a
+ * memfd, which is mapped over them, so addresses stay. This is done before the library has threads,
+ * because some variables of a static program belong to such threads.
  *
- * A child of fork(2) would share the variables with its parent. It gets a copy of its own: it
- * is made before the fork, so that the child has them as they were when fork() was called
- * whatever the parent does meanwhile, and takes the place of the variables in the child.
+ * A child of fork(2) would share the variables with its parent, so it gets a copy. The copy is made
+ * before the fork, so that the child sees the values at the call of fork() whatever the parent does
+ * meanwhile, and is mapped over the variables in the child.
  *
- * In a static program the C library's own state is among the variables, and what fork() writes
- * to it in the child, before and after the handlers below, would be the parent's. So there
- * fork() is refused.
+ * In a static program the C library's own state is among the variables, and what fork() writes in
+ * the child, before and after the handlers below, would change the parent's state. So fork() is
+ * refused there.
  *
- * fork_lock is held while the process forks. @copy is in memory of the thread's own, for the
- * child finds it before its variables are its own.
+ * fork_lock is held while the process forks. @copy is thread-local, because the child reads it
+ * before its variables are its own.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -31,9 +31,9 @@ static struct gda_osh_program moved;
 static pthread_mutex_t fork_lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread void *copy;
 static __thread sigset_t mask;
-static __thread bool held;	/* by the fork under way */
+static __thread bool held;	/* held by the current fork */
 
-/* By system call: sanitizers take what lies between variables for an error. */
+/* By system calls, because sanitizers report reads between variables as errors. */
 static int write_all(int fd, uintptr_t from, size_t bytes)
 {
 	size_t done = 0;
@@ -48,7 +48,7 @@ static int write_all(int fd, uintptr_t from, size_t bytes)
 	return 0;
 }
 
-/* Pages of zeros are left alone: the memory that they are copied to is zero, and not there yet. */
+/* Skip pages of zeros: the target is zero already, and untouched pages use no memory. */
 __attribute__((no_sanitize("address", "undefined", "thread")))
 static void copy_page(volatile uint64_t *to, const volatile uint64_t *from)
 {
@@ -76,7 +76,7 @@ bool gda_osh_fork_is_refused(void)
 	return moved.bytes && moved.is_static;
 }
 
-/* Also by calls of the C library that fork. */
+/* Also called by functions of the C library that fork. */
 static void fork_prepare(void)
 {
 	sigset_t all;
@@ -87,7 +87,7 @@ static void fork_prepare(void)
 	held = moved.bytes != 0;
 	if (!held)
 		return;
-	/* no handler may run in the child while it has the parent's variables */
+	/* no signal handler may run in the child while it has the parent's variables */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &mask);
 	pthread_mutex_lock(&fork_lock);
@@ -104,7 +104,7 @@ static void fork_parent(void)
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
-/* Nothing of the variables is written to before they are the child's own. */
+/* Writes to no variable before the variables are the child's own. */
 static void fork_child(void)
 {
 	static const char why[] = "fork: no memory for a copy of the variables: the child ends\n";
@@ -123,15 +123,15 @@ static void fork_child(void)
 }
 
 /*
- * Before the program's own handlers: then the copy is made after they have prepared, and is in
- * place before they run in the child.
+ * Register before the program's own handlers: then the copy is made after they have prepared, and
+ * is mapped before they run in the child.
  */
 __attribute__((constructor(101))) static void fork_register(void)
 {
 	pthread_atfork(fork_prepare, fork_parent, fork_child);
 }
 
-/* Nothing may be written to a variable between the copy and the mapping. */
+/* No variable may be written between the copy and the mapping. */
 static int move_data(int fd, const struct gda_osh_program *p)
 {
 	sigset_t all, old;
@@ -156,7 +156,7 @@ int gda_osh_data_create(const struct gda_osh_program *program)
 	fd = memfd_create("gda-shmem-data", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		return -errno;
-	/* a PE that made it shorter would end the others by SIGBUS */
+	/* seal the size: a PE that shrank the file would kill the others by SIGBUS */
 	if (ftruncate(fd, (off_t)program->bytes) ||
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		err = -errno;

@@ -28,7 +28,7 @@ void gda_osh_team_wait(const char *call, struct gda_osh_team *team)
 		gda_osh_set(call, &theirs[round], epoch, team->start + peer * team->stride);
 		gda_osh_wait_least(call, &own[round], epoch);
 	}
-	/* A PE alone, too, has seen what it was told before. */
+	/* even a PE that is alone makes earlier stores visible */
 	gda_osh_fence();
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Teams and contexts. Each team is a start, a stride and a size of the world. A PE keeps the
- * words that collective calls of a team use under a number of its own choice, and each member
- * knows the numbers of the others: so two threads may split two teams at once, and PEs need not
- * have a free number in common. A split reserves, agrees with all of the parent whether it
- * succeeded everywhere, and then learns the numbers.
+ * Teams and contexts. Each team is a start, a stride and a size of the world. Collective calls of a
+ * team use words that each PE keeps under a number of its own choice, and each member knows the
+ * numbers of the others. So two threads may split two teams at once, and PEs need not have the same
+ * number free. A split reserves, agrees with all of the parent whether it succeeded everywhere, and
+ * then learns the numbers.
  *
  * teams_lock guards @teams, and the contexts of each team.
  */
@@ -18,14 +18,14 @@
 enum { TEAM_WORLD, TEAM_SHARED, TEAM_FIRST };
 
 #define MAX_SPLIT	2	/* teams that one call makes */
-#define OFFER_BITS	8	/* of a number in sync[].offer */
+#define OFFER_BITS	8	/* bits of a number in sync[].offer */
 
 static pthread_mutex_t teams_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Those that were split off, by this PE's numbers. */
+/* The teams made by splits, by this PE's numbers. */
 static struct gda_osh_team *teams[GDA_OSH_MAX_TEAMS];
 
-/* Those of the world and of the shared team, which are the same at all PEs. */
+/* Numbers for the world and for the shared team, which are the same at all PEs. */
 static uint8_t *numbers_alloc(int number)
 {
 	uint8_t *numbers = malloc(gda_osh.npes);
@@ -40,7 +40,7 @@ int gda_osh_teams_init(void)
 	gda_osh.world = (struct gda_osh_team) {
 		.stride = 1, .size = (int)gda_osh.npes, .me = gda_osh.me, .number = TEAM_WORLD,
 	};
-	/* Those that are mapped share memory: all, or this PE alone. */
+	/* PEs that are mapped share memory: all of them, or this PE alone. */
 	gda_osh.shared = gda_osh.world;
 	gda_osh.shared.number = TEAM_SHARED;
 	if (gda_osh.s->qps) {
@@ -179,7 +179,7 @@ GDA_OSH_PUBLIC int pshmem_team_translate_pe(shmem_team_t src_team, int src_pe,
 	return index_of(to, world_pe(from, src_pe));
 }
 
-/* Give @team a number that no other team of this PE has. Return: it, or -ENOSPC. */
+/* Give @team a number that no other team of this PE has. Return: the number, or -ENOSPC. */
 static int number_reserve(struct gda_osh_team *team)
 {
 	int number = TEAM_FIRST;
@@ -195,7 +195,7 @@ static int number_reserve(struct gda_osh_team *team)
 	return number;
 }
 
-/* Reserve all that this PE needs to be in the team @want, before others are told of it. */
+/* Allocate all that this PE needs as a member of @want, before other PEs learn its number. */
 static int prepare(const struct gda_osh_team *want, struct gda_osh_team **team)
 {
 	struct gda_osh_control *control = gda_osh.control;
@@ -227,8 +227,8 @@ static void worst_of(void *into, const void *from, size_t count)
 }
 
 /*
- * Return: the same at all members of @parent: 0, or the error of one. What a member stored
- * before is visible to all after it.
+ * Agree on an error. Return: the same at all members of @parent: 0, or the error of one. Stores
+ * that members made before are visible to all afterwards.
  */
 static int agree(const char *call, struct gda_osh_team *parent, int err)
 {
@@ -246,7 +246,7 @@ static int agree(const char *call, struct gda_osh_team *parent, int err)
 	return -(int)worst;
 }
 
-/* Read the numbers of all members of @team, which is the @which-th that they made. */
+/* Read the numbers of all members of @team, which is the @which-th of its split. */
 static void learn(const char *call, const struct gda_osh_team *parent,
 		  const struct gda_osh_team *team, int which)
 {
@@ -262,9 +262,9 @@ static void learn(const char *call, const struct gda_osh_team *parent,
 }
 
 /*
- * Each member of @parent names the @count teams that it wants to be in, by start, stride and
- * size; a size of 0: it is in none, of -1: there is no such team. Return: the same at all of them,
- * 0, -ENOSPC a PE is in as many teams as it can be, -ENOMEM, -EINVAL.
+ * Split: each member of @parent names the @count teams that it wants to be in, by start, stride and
+ * size; a size of 0 is no team, -1 is an invalid one. Return: the same at all members: 0; -ENOSPC a
+ * PE is in as many teams as it can be; -ENOMEM; -EINVAL.
  */
 static int split(const char *call, struct gda_osh_team *parent, const struct gda_osh_team *want,
 		 int count, struct gda_osh_team **made)
@@ -289,7 +289,7 @@ static int split(const char *call, struct gda_osh_team *parent, const struct gda
 		else if (made[i])
 			free_team(made[i]);
 	}
-	/* the next split of the parent makes another offer */
+	/* the next split of the parent overwrites the offer */
 	if (!err)
 		gda_osh_team_wait(call, parent);
 	return err;
@@ -301,7 +301,7 @@ static void configure(struct gda_osh_team *want, const shmem_team_config_t *conf
 		want->config = *config;
 }
 
-/* Of start, stride and size in @parent. A size of -1: there is no such team. */
+/* Compute the team of start, stride and size in @parent. A size of -1: there is no such team. */
 static void want_strided(struct gda_osh_team *want, const struct gda_osh_team *parent, int start,
 			 int stride, int size)
 {
@@ -338,7 +338,7 @@ GDA_OSH_PUBLIC int pshmem_team_split_strided(shmem_team_t parent_team, int start
 	return err;
 }
 
-/* Rows of @xrange members of @parent, and columns. */
+/* Compute the rows, of @xrange members of @parent each, and the columns. */
 static void want_2d(struct gda_osh_team want[MAX_SPLIT], const struct gda_osh_team *parent,
 		    int xrange)
 {

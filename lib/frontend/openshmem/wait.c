@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a PE does between two looks at a word: it spins while whoever stores that word may be
- * running, and gives its processor up where that PE cannot.
+ * What a PE does between two polls of a word: it spins while the PE that stores the word may be
+ * running, and gives up its processor if that PE cannot run.
  *
- * Each PE that polls writes down on which processor it does (control->cpu). The scheduler may leave
- * two PEs on one processor, beside a program that has another one for itself, for as long as the
- * job runs. So of two that poll on one processor the one of the higher number moves to one on which
- * no peer polls, if it may; else both yield from the second look on. Where PEs are more than
- * processors, all yield. What is written down may be old, which costs a yield in vain.
+ * Each polling PE publishes its processor (control->cpu). The scheduler may leave two PEs on one
+ * processor for as long as the job runs, even if another program has a processor to itself. So of
+ * two PEs that poll on one processor the one with the higher number moves to a processor without a
+ * polling peer, if it may; else both yield from the second poll on. If there are more PEs than
+ * processors, all yield. A published processor may be out of date, which costs a useless yield.
  *
- * A wait of a collective call that is not over after a while sleeps. Where processors have other
- * work, too, a PE that spins or yields may wait for many turns of others until it runs at the same
- * time as its peer; one that is woken runs soon after the peer's store. PEs have mapped each
- * other's heap, so the futex is a word of it.
+ * A wait of a collective call sleeps after a while. On busy processors a PE that spins or yields
+ * may wait for many time slices of others until it runs at the same time as its peer; a PE that is
+ * woken runs soon after the peer's store. PEs have mapped each other's heaps, so the futex is a
+ * word there.
  */
 #define _GNU_SOURCE
 #include <limits.h>
@@ -25,19 +25,19 @@
 #include "reach.h"
 
 /*
- * Looks before a wait yields, or sleeps, where no peer shares the processor: about a millisecond.
- * Other programs may have processors meanwhile, and a wait that yields early then gives away the
- * turn in which its peer would have run, too.
+ * Polls before a wait yields or sleeps, if no peer shares the processor: about a millisecond.
+ * Processors may be busy with other programs, and a wait that yields early gives away the time
+ * slice in which its peer would have run, too.
  */
 #define SPINS		20000U
-#define SPINS_FIRST	64U	/* before, and between, looks for a peer on this processor */
+#define SPINS_FIRST	64U	/* polls before, and between, searches for a peer here */
 #define SPINS_SHARED	2U
-#define YIELDS		64U	/* where PEs share processors, before a wait sleeps */
-#define PEERS		16U	/* that are looked at each time */
+#define YIELDS		64U	/* if PEs share processors: yields before a wait sleeps */
+#define PEERS		16U	/* peers that are examined each time */
 #define MOVE_NS		5000000U	/* between two moves to another processor */
 
-#define SLEEP_NS	2000000		/* at most, until a look at the word, and for who is lost */
-#define ARRIVE_LOOKS	100U		/* some us: for a store that is on its way */
+#define SLEEP_NS	2000000		/* longest sleep until the word and lost PEs are checked */
+#define ARRIVE_LOOKS	100U		/* some us: for a store that is not visible yet */
 
 static void share(bool shares)
 {
@@ -61,7 +61,7 @@ static int cpu_of(unsigned int pe)
 	return control ? __atomic_load_n(&control->cpu, __ATOMIC_RELAXED) : -1;
 }
 
-/* A peer that polls on this processor, as far as a look at some of them tells; -1: none. */
+/* Find a peer that polls on this processor, among a few that are examined; -1: none. */
 static int peer_on(int cpu)
 {
 	static unsigned int next, with;
@@ -82,8 +82,8 @@ static int peer_on(int cpu)
 }
 
 /*
- * Run on a processor that no peer polls on, if this thread may. It stays allowed to run on all that
- * it was, so the scheduler may move it again.
+ * Move to a processor that no peer polls on, if this thread may. Its affinity mask is restored, so
+ * the scheduler may move it again.
  */
 static bool move_away(void)
 {
@@ -100,7 +100,7 @@ static bool move_away(void)
 	n = CPU_COUNT(&others);
 	if (!n)
 		return false;
-	/* jobs and PEs do not all take the first one */
+	/* start at different processors in different jobs and PEs */
 	n = (int)((unsigned int)getpid() % (unsigned int)n);
 	for (cpu = 0; !CPU_ISSET(cpu, &others) || n--; cpu++)
 		;
@@ -109,7 +109,7 @@ static bool move_away(void)
 	if (sched_setaffinity(0, sizeof(one), &one))
 		return false;
 	__atomic_store_n(&gda_osh.control->cpu, cpu, __ATOMIC_RELAXED);
-	/* the cpuset may have changed meanwhile: then any that it allows */
+	/* the cpuset may have changed meanwhile: use any processor that it allows */
 	if (sched_setaffinity(0, sizeof(all), &all)) {
 		memset(&all, 0xff, sizeof(all));
 		sched_setaffinity(0, sizeof(all), &all);
@@ -153,7 +153,7 @@ void gda_osh_rest(const char *call, unsigned int polls)
 		gda_osh_check(call);
 }
 
-/* A peer that stored the word before it could see the flag wakes nobody. */
+/* Poll on for a while: a peer that stored the word before it could see the flag wakes nobody. */
 static bool arrives(const uint64_t *word, uint64_t least)
 {
 	unsigned int polls;
@@ -167,8 +167,8 @@ static bool arrives(const uint64_t *word, uint64_t least)
 }
 
 /*
- * The flag stays up when the wait is over, for another thread may sleep: then the next store
- * wakes nobody, and clears it.
+ * The flag stays set after the wait, because another thread may sleep; the next store then clears
+ * it, and wakes nobody if none does.
  */
 void gda_osh_sleep_least(const char *call, const uint64_t *word, uint64_t least)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What tools that stand between a program and the library include: the same calls, types and
+ * The header for tools that stand between a program and the library: the same calls, types and
  * constants, and pshmem_ names for all functions (OpenSHMEM 1.5, Profiling Interface).
  */
 #ifndef PSHMEM_H

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * OpenSHMEM 1.5, which documents these calls: puts, gets, atomics, signals, collectives and
- * locks between the processing elements (PEs) of one program, on memory that all have at
- * the same place: the symmetric heap, and the program's static and global variables.
+ * OpenSHMEM 1.5, which documents these calls: puts, gets, atomics, signals, collectives and locks
+ * between the processing elements (PEs) of one program, on memory that exists at every PE: the
+ * symmetric heap, and the program's static and global variables.
  *
- * No call can fail: one that cannot go on prints a line (which PE, which call, why) and
- * ends all PEs. oshcc compiles and links; oshrun -n 4 starts 4 PEs. The declarations
- * come from shmem_list.h; each function also has a pshmem_ name for tools that measure.
+ * Calls return no errors: a call that cannot go on prints a line (which PE, which call, why) and
+ * ends all PEs. oshcc compiles and links; oshrun -n 4 starts 4 PEs. The declarations come from
+ * shmem_list.h; each function also has a pshmem_ name for tools that measure.
  */
 #ifndef SHMEM_H
 #define SHMEM_H
@@ -27,7 +27,7 @@ enum {
 	SHMEM_THREAD_MULTIPLE,
 };
 
-/* Macros, for a program may ask whether they are defined. */
+/* Macros, because a program may test whether they are defined. */
 #define SHMEM_CMP_EQ		0
 #define SHMEM_CMP_NE		1
 #define SHMEM_CMP_GT		2
@@ -47,7 +47,10 @@ enum {
 
 #define SHMEM_TEAM_NUM_CONTEXTS	(1L << 0)
 
-/* Entries of pSync, what they hold before a call, and least elements of pWrk. */
+/*
+ * Number of entries of pSync, their value before a call, and the smallest number of elements of
+ * pWrk.
+ */
 #define SHMEM_SYNC_VALUE		0L
 #define SHMEM_SYNC_SIZE			8
 #define SHMEM_BARRIER_SYNC_SIZE		SHMEM_SYNC_SIZE
@@ -87,12 +90,12 @@ typedef struct {
 	int num_contexts;
 } shmem_team_config_t;
 
-/* Element of put128 and its like. */
+/* An element of put128 and similar calls. */
 struct gda_osh_128 {
 	unsigned char bytes[16];
 };
 
-/* Handles of what always exists are small numbers, so that they are constants. */
+/* Handles that always exist are small numbers, so that they are constants. */
 #define SHMEM_CTX_INVALID	((shmem_ctx_t)0)
 #define SHMEM_CTX_DEFAULT	((shmem_ctx_t)1)
 #define SHMEM_TEAM_INVALID	((shmem_team_t)0)
@@ -114,7 +117,7 @@ GDA_OSH_TYPED_CTX(GDA_OSH_DECLARE_CTX)
 void shmem_pcontrol(int level, ...);
 void pshmem_pcontrol(int level, ...);
 
-/* Deprecated, with names of their own. */
+/* Deprecated calls with names of their own. */
 void start_pes(int npes);
 int _my_pe(void);
 int _num_pes(void);
@@ -124,7 +127,7 @@ void *shrealloc(void *ptr, size_t size);
 void *shmemalign(size_t alignment, size_t size);
 
 #ifndef __cplusplus
-/* In C++, an overload of the same parameters. */
+/* In C++ an overload with the same parameters. */
 void shmem_wait_until(volatile long *ivar, int cmp, long cmp_value);
 #else
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * OpenSHMEM's calls without a type in their name: shmem_put() for shmem_int_put() and its
- * like, by _Generic in C11 and by overloads in C++. A call that may be given a context is
- * told from one without by its number of arguments.
+ * OpenSHMEM's calls without a type in their name: shmem_put() for shmem_int_put() and so on, by
+ * _Generic in C11 and by overloads in C++. The number of arguments tells whether a call has a
+ * context.
  */
 #ifndef SHMEM_GENERIC_H
 #define SHMEM_GENERIC_H
@@ -42,11 +42,11 @@ inline int shmem_sync(shmem_team_t team) { return shmem_team_sync(team); }
 #define GDA_OSH_PASTE_(a, b)	a##b
 #define GDA_OSH_PASTE(a, b)	GDA_OSH_PASTE_(a, b)
 
-/* The function for what p points to, of the types of a list. */
+/* Select the function for the type that p points to, among the types of a list. */
 #define GDA_OSH_CASE(X, N, T)	, T: GDA_OSH_CASE_##X(N)
 #define GDA_OSH_PICK(p, TYPES, X)	_Generic(*(p) TYPES(GDA_OSH_CASE, X))
 
-/* One that takes n arguments without a context, of which the first is the pointer. */
+/* A call with n arguments, or n + 1 with a context; the pointer is the first after that. */
 #define GDA_OSH_CALL(n, TYPES, op, ...) \
 	GDA_OSH_PASTE(GDA_OSH_CALL_, GDA_OSH_PASTE(n, GDA_OSH_NARGS(__VA_ARGS__))) \
 	(TYPES, op, __VA_ARGS__)
@@ -65,10 +65,10 @@ inline int shmem_sync(shmem_team_t team) { return shmem_team_sync(team); }
 #define GDA_OSH_CALL_67	GDA_OSH_CTX
 #define GDA_OSH_CALL_77	GDA_OSH_PLAIN
 #define GDA_OSH_CALL_78	GDA_OSH_CTX
-/* One of a team: the pointer is the second. */
+/* A call for a team: the pointer is the second argument. */
 #define GDA_OSH_TEAM(TYPES, op, t, p, ...)	GDA_OSH_PICK(p, TYPES, op)(t, p, __VA_ARGS__)
 
-/* The types that _Generic chooses from. */
+/* The types among which _Generic selects. */
 #define GDA_OSH_EXTENDED_C11(F, X)	GDA_OSH_AMO_C11(F, X) GDA_OSH_FLOAT_TYPES(F, X)
 #define GDA_OSH_P2P_C11(F, X) \
 	GDA_OSH_AMO_C11(F, X) F(X, short, short) F(X, ushort, unsigned short)
@@ -193,7 +193,7 @@ inline int shmem_sync(shmem_team_t team) { return shmem_team_sync(team); }
 #define GDA_OSH_CASE_ctx_atomic_xor(N)	shmem_ctx_##N##_atomic_xor
 #define shmem_atomic_xor(...)	GDA_OSH_CALL(3, GDA_OSH_BIT_C11, atomic_xor, __VA_ARGS__)
 
-/* atomics under their old names */
+/* atomics, by their old names */
 #define GDA_OSH_CASE_fetch(N)	shmem_##N##_fetch
 #define shmem_fetch(...)	GDA_OSH_PLAIN(GDA_OSH_EXTENDED_C11, fetch, __VA_ARGS__)
 #define GDA_OSH_CASE_set(N)	shmem_##N##_set
@@ -219,7 +219,7 @@ inline int shmem_sync(shmem_team_t team) { return shmem_team_sync(team); }
 #define GDA_OSH_CASE_test(N)	shmem_##N##_test
 #define shmem_test(...)	GDA_OSH_PLAIN(GDA_OSH_P2P_C11, test, __VA_ARGS__)
 
-/* waiting for one of many */
+/* waiting for one of many words */
 #define GDA_OSH_CASE_wait_until_all(N)	shmem_##N##_wait_until_all
 #define shmem_wait_until_all(...)	GDA_OSH_PLAIN(GDA_OSH_P2P_C11, wait_until_all, __VA_ARGS__)
 #define GDA_OSH_CASE_wait_until_any(N)	shmem_##N##_wait_until_any
@@ -269,7 +269,7 @@ inline int shmem_sync(shmem_team_t team) { return shmem_team_sync(team); }
 #define GDA_OSH_CASE_xor_reduce(N)	shmem_##N##_xor_reduce
 #define shmem_xor_reduce(...)	GDA_OSH_TEAM(GDA_OSH_REDUCE_BIT_C11, xor_reduce, __VA_ARGS__)
 
-/* of what has an order */
+/* types that can be compared */
 #define GDA_OSH_CASE_max_reduce(N)	shmem_##N##_max_reduce
 #define shmem_max_reduce(...)	GDA_OSH_TEAM(GDA_OSH_RMA_C11, max_reduce, __VA_ARGS__)
 #define GDA_OSH_CASE_min_reduce(N)	shmem_##N##_min_reduce
@@ -281,7 +281,7 @@ inline int shmem_sync(shmem_team_t team) { return shmem_team_sync(team); }
 #define GDA_OSH_CASE_prod_reduce(N)	shmem_##N##_prod_reduce
 #define shmem_prod_reduce(...)	GDA_OSH_TEAM(GDA_OSH_ALL_C11, prod_reduce, __VA_ARGS__)
 
-/* Of a team, or deprecated, of an active set. */
+/* For a team, or, deprecated, for an active set. */
 #define GDA_OSH_SYNC_1(team)	shmem_team_sync(team)
 #define GDA_OSH_SYNC_4(...)	(shmem_sync)(__VA_ARGS__)
 #define shmem_sync(...) \

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions of OpenSHMEM 1.5, once. shmem.h declares them from these lists,
+ * The list of all functions of OpenSHMEM 1.5. shmem.h declares them from these lists,
  * lib/frontend/shmem defines them with their pshmem_ names, and selftests/shmem/every calls them.
  *
- * An entry is X(return, name, operation, type, (parameters), (arguments)). The function
- * is shmem_<name>, and where it has a form for any type, that is shmem_<operation>. The
- * functions of a list with CTX in its name exist also as shmem_ctx_<name>, which takes a
- * context first. GDA_OSH_<...>_TYPES(F, X) gives F(X, name, type) for each type of a table
- * of the specification, and <...>_C11 for those that _Generic and overloads tell apart.
+ * An entry is X(return, name, operation, type, (parameters), (arguments)). The function is
+ * shmem_<name>; its type-generic form, if there is one, is shmem_<operation>. If the name of a list
+ * contains CTX, its functions also exist as shmem_ctx_<name>, with a context as the first
+ * parameter. GDA_OSH_<...>_TYPES(F, X) gives F(X, name, type) for each type of a table of the
+ * specification, and <...>_C11 for those that _Generic and overloads tell apart.
  */
 #ifndef SHMEM_LIST_H
 #define SHMEM_LIST_H
 
-/* Table of types: RMA, put with signal, collectives. */
+/* The types for RMA, put with signal and collectives. */
 #define GDA_OSH_RMA_C11(F, X) \
 	F(X, float, float) F(X, double, double) F(X, longdouble, long double) \
 	F(X, char, char) F(X, schar, signed char) F(X, short, short) F(X, int, int) \
@@ -25,12 +25,12 @@
 	F(X, uint8, uint8_t) F(X, uint16, uint16_t) F(X, uint32, uint32_t) \
 	F(X, uint64, uint64_t) F(X, size, size_t) F(X, ptrdiff, ptrdiff_t)
 
-/* Sizes in bits, and a type of each. */
+/* Sizes in bits, and a type of each size. */
 #define GDA_OSH_SIZES(F, X) \
 	F(X, 8, uint8_t) F(X, 16, uint16_t) F(X, 32, uint32_t) F(X, 64, uint64_t) \
 	F(X, 128, struct gda_osh_128)
 
-/* Atomics, and waiting for a word. */
+/* The types for atomics, and for waiting for a word. */
 #define GDA_OSH_AMO_C11(F, X) \
 	F(X, int, int) F(X, long, long) F(X, longlong, long long) F(X, uint, unsigned int) \
 	F(X, ulong, unsigned long) F(X, ulonglong, unsigned long long)
@@ -47,7 +47,7 @@
 	F(X, uint, unsigned int) F(X, ulong, unsigned long) \
 	F(X, ulonglong, unsigned long long) F(X, int32, int32_t) F(X, int64, int64_t)
 
-/* Reductions of teams: of bits, of what can be compared, of all. */
+/* The types for team reductions: bitwise, comparing, and arithmetic ones. */
 #define GDA_OSH_REDUCE_UNSIGNED(F, X) \
 	F(X, uchar, unsigned char) F(X, ushort, unsigned short) F(X, uint, unsigned int) \
 	F(X, ulong, unsigned long) F(X, ulonglong, unsigned long long)
@@ -142,7 +142,7 @@
 	GDA_OSH_AMO_TYPES(GDA_OSH_AMO_OF_STANDARD, X) \
 	GDA_OSH_BIT_TYPES(GDA_OSH_AMO_OF_BITWISE, X)
 
-/* Deprecated names; the specification has fewer types than programs use. */
+/* Deprecated names; the specification lists fewer types than programs use. */
 #define GDA_OSH_OLD_AMO_OF_EXTENDED(X, N, T) \
 	X(T, N##_fetch, fetch, T, (const T *source, int pe), (source, pe)) \
 	X(void, N##_set, set, T, (T *dest, T value, int pe), (dest, value, pe)) \
@@ -192,7 +192,7 @@
 	GDA_OSH_P2P_OF_TYPE(X, short, short) \
 	GDA_OSH_P2P_OF_TYPE(X, ushort, unsigned short)
 
-/* Deprecated: until it is no longer that value. */
+/* Deprecated: wait until the word differs from the value. */
 #define GDA_OSH_OLD_WAIT_OF_TYPE(X, N, T) \
 	X(void, N##_wait, wait, T, (volatile T *ivar, T cmp_value), (ivar, cmp_value))
 #define GDA_OSH_OLD_WAIT(X)	GDA_OSH_TO_ALL_BIT_TYPES(GDA_OSH_OLD_WAIT_OF_TYPE, X)
@@ -365,7 +365,7 @@
 	X(void, udcflush, (void), ()) \
 	X(void, udcflush_line, (void *dest), (dest))
 
-/* All of both forms; shmem_pcontrol() and names without shmem_ come on top. */
+/* All functions with a type; shmem_pcontrol() and names without shmem_ are not included. */
 #define GDA_OSH_TYPED(X) \
 	GDA_OSH_OLD_AMO(X) GDA_OSH_P2P(X) GDA_OSH_OLD_WAIT(X) GDA_OSH_COLL(X) \
 	GDA_OSH_REDUCE(X) GDA_OSH_ACTIVE(X) GDA_OSH_TO_ALL(X)

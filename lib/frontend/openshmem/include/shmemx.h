@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where programs look for an implementation's extensions of OpenSHMEM. Here are none. */
+/* The header in which programs expect extensions of OpenSHMEM. There are none here. */
 #ifndef SHMEMX_H
 #define SHMEMX_H
 

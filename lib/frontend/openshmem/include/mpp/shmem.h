@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The header's place before OpenSHMEM 1.2, which programs still name. */
+/* The header's location before OpenSHMEM 1.2, which some programs still include. */
 #ifndef MPP_SHMEM_H
 #define MPP_SHMEM_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The place of shmemx.h before OpenSHMEM 1.2, which programs still name. */
+/* The location of shmemx.h before OpenSHMEM 1.2, which some programs still include. */
 #ifndef MPP_SHMEMX_H
 #define MPP_SHMEMX_H
 
