@@ -432,13 +432,9 @@ void gda_waited_release(void);
 
 /* explain.c */
 
-/*
- * gda_explain() of a queue of libgda, without the wait for a round of the worker.
- */
+/* gda_explain() of a queue of libgda, without the wait for a round of the worker. */
 int gda_explain_at_once(struct gda_view *v, int64_t ticket, char *buf, size_t len);
-/*
- * ": " and a remedy, if the cause is in the arguments of the post; else "".
- */
+/* ": " and a remedy, if the cause is in the arguments of the post; else "". */
 const char *gda_cause_remedy(uint32_t cause);
 
 /* debug.c; both do nothing without GDA_DEBUG */

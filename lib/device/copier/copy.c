@@ -51,9 +51,7 @@ static void gda_async_break(struct gda_inproc_async *async)
 	gda_flight_abandon(&async->flight, gda_status(GDA_CLASS_QUEUE, GDA_CAUSE_IO));
 }
 
-/*
- * Have the copier store word @at of the CQ entry.
- */
+/* Have the copier store word @at of the CQ entry. */
 static void gda_async_store(struct gda_inproc_async *async, const u8 *entry, u32 at)
 {
 	u32 word;

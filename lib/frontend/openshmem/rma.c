@@ -125,9 +125,7 @@ GDA_OSH_BLOCK(get, void, const void)
 GDA_OSH_BLOCK(put_nbi, void, const void)
 GDA_OSH_BLOCK(get_nbi, void, const void)
 
-/*
- * The address here of one element of @pe; NULL: the call for blocks then finds out why.
- */
+/* The address here of one element of @pe; NULL: the call for blocks then finds out why. */
 static inline __attribute__((always_inline)) char *one(const void *addr, size_t bytes, int pe)
 {
 	const struct gda_shmem *s = gda_osh.s;

@@ -14,15 +14,15 @@
  * %GDA_ASYNC_PEER from and to the one peer of the session, %GDA_ASYNC_PEERS(rank) from and to the
  * peer that the call names. Everything else is the same for all of them.
  *
- * A call that cannot be posted as it is, because an address is in no window, a tensor is not
- * flat, or the session is of another engine, posts nothing. Its event is 0, which is complete;
- * gda_async_session.refused has the errno, and on a CPU gda_last_error() says why. No wait tells
- * of it, so look at that member: -EFAULT an address is in no window, -ENOTCONN there is no such
- * peer, -EINVAL all else. It keeps the last one until the program clears it. A call whose post
- * fails has a negative event, and the session's next wait says so, too.
+ * A call that cannot be posted, because an address is in no window, a tensor is not flat, or the
+ * session is of another engine, posts nothing. Its event is 0, which is complete;
+ * gda_async_session.refused has the errno, and on a CPU gda_last_error() says why. No wait reports
+ * it, so check that member: -EFAULT an address is in no window, -ENOTCONN there is no such peer,
+ * -EINVAL anything else. The member keeps the last errno until the program clears it. If a post
+ * fails its event is negative, and the session's next wait returns the error, too.
  *
- * Flags are those of gda_put(): %GDA_EXCLUSIVE by a session whose group nobody else uses,
- * %GDA_DEFER, %GDA_NOWAIT, %GDA_SYSTEM. They should be constants, for they fold.
+ * Flags are those of gda_put(): %GDA_EXCLUSIVE by a session that uses its group alone,
+ * %GDA_DEFER, %GDA_NOWAIT, %GDA_SYSTEM. They should be constants, so that the compiler folds them.
  */
 #ifndef GDA_ASYNC_H
 #define GDA_ASYNC_H
@@ -44,12 +44,12 @@ extern "C" {
  * @bytes: any number; 0 posts nothing
  * @flags: GDA_*
  *
- * Longer than gda_async_attr.block_bytes, it is dealt over the queues of the group. The bytes
- * are there once a wait that covers the event returned 0.
+ * A copy longer than gda_async_attr.block_bytes is divided among the queues of the group. The bytes
+ * have arrived when a wait that covers the event has returned 0.
  *
- * Return: the event, whose handle is 0 if nothing was posted, or a negative errno, and then some
- * of it may have been posted, which the next wait covers: -EAGAIN a queue is full and %GDA_NOWAIT
- * is set; -ETIMEDOUT it stayed full; -EIO it is full and has failed; -ESHUTDOWN the peer is lost.
+ * Return: the event, whose handle is 0 if nothing was posted, or a negative errno, in which case a
+ * part may have been posted, which the next wait covers: -EAGAIN a queue is full and %GDA_NOWAIT is
+ * set; -ETIMEDOUT it stayed full; -EIO it is full and has failed; -ESHUTDOWN the peer is lost.
  */
 GDA_API struct gda_async_event gda_async_get(struct gda_async_session *s, uint32_t engine,
 					     void *dst, const void *src, uint64_t bytes,
@@ -67,8 +67,8 @@ GDA_API struct gda_async_event gda_async_get(struct gda_async_session *s, uint32
  * @bytes: any number; 0 posts nothing
  * @flags: GDA_*
  *
- * The source may be changed once a wait that covers the event returned 0. The peer learns that
- * the bytes are there by gda_async_notify(). Of %GDA_ASYNC_COPY the bytes are there after the
+ * The source may be changed once a wait that covers the event returned 0. The peer learns by
+ * gda_async_notify() that the bytes have arrived. With %GDA_ASYNC_COPY they have arrived after the
  * wait.
  *
  * Return: as gda_async_get().

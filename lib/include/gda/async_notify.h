@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Notifications: a word of the peer that says that what the session put before is there.
+ * Notifications: a word of the peer that tells that everything the session put before has arrived.
  * Included by gda/async.h; gda_async_wait_word() waits for such a word.
  */
 #ifndef GDA_ASYNC_NOTIFY_H
@@ -24,7 +24,7 @@ enum gda_async_change {
 	GDA_ASYNC_ADD = 1,
 };
 
-/* Where queue @queue of a session has its 8 bytes that take what an atomic finds. */
+/* The address of the 8 bytes in which queue @queue of a session stores an atomic's old value. */
 GDA_HELPER uint64_t gda_async_stage(const struct gda_async_session *s, uint32_t queue)
 {
 	const struct gda_async_workspace *w = gda_async_of(s);
@@ -33,9 +33,9 @@ GDA_HELPER uint64_t gda_async_stage(const struct gda_async_session *s, uint32_t 
 }
 
 /*
- * Wait until all that was put to a peer through its queues from @first on, but for @own, has
- * landed there: a read behind it says so, for it is later work of the same queue. Its source is
- * a word of the peer that nobody writes, behind the windows of its map.
+ * Wait until everything put to a peer through its queues from @first on, except through @own, has
+ * arrived. A read posted behind it tells, because it is later work of the same queue. Its source is
+ * a word of the peer that is never written, behind the windows of its map.
  */
 GDA_SLOW int gda_async_settle(struct gda_async_session *s, uint32_t first, uint32_t own,
 			      unsigned int flags)
@@ -59,9 +59,9 @@ GDA_SLOW int gda_async_settle(struct gda_async_session *s, uint32_t first, uint3
 }
 
 /*
- * Wait for all that must land before a notification may be posted. Copies that are reads of a
- * loopback queue may land after later work; with several queues, copies of the other queues may.
- * A copy that could not be posted is an error: the peer must not be notified of it.
+ * Wait for everything that must arrive before a notification may be posted. Copies that are reads
+ * of a loopback queue may arrive after later work, and so may copies of other queues if there are
+ * several. A copy that could not be posted is an error: the peer must not be notified of it.
  */
 GDA_HELPER int gda_async_before(struct gda_async_session *s, uint32_t first, uint32_t own,
 				unsigned int flags)
@@ -80,7 +80,7 @@ GDA_HELPER int gda_async_before(struct gda_async_session *s, uint32_t first, uin
 }
 
 /**
- * gda_async_notify - change a word of the peer behind all that was put before (P-15)
+ * gda_async_notify - change a word of the peer after all earlier puts (P-15)
  * @s: the session
  * @engine: %GDA_ASYNC_COPY, %GDA_ASYNC_PEER or GDA_ASYNC_PEERS()
  * @word: the word, a multiple of 8, in a window of the peer, at the address that it has there
@@ -88,12 +88,13 @@ GDA_HELPER int gda_async_before(struct gda_async_session *s, uint32_t first, uin
  * @value: stored or added, in the poster's byte order
  * @flags: GDA_*
  *
- * A load of the word with acquire order that sees the change, as by gda_async_wait_word(), sees
- * all that the session put to that peer before. With one queue to a peer it is one work request
- * behind the others and waits for nothing; with several, and of %GDA_ASYNC_COPY, it first waits
- * until what went before has landed, at most gda_async_attr.timeout_ns.
+ * A load of the word with acquire order that sees the change, as by gda_async_wait_word(), sees all
+ * that the session put to that peer before. With one queue to a peer the notification is one work
+ * request behind the others, and this call does not wait; with several queues, and with
+ * %GDA_ASYNC_COPY, it first waits until earlier puts have arrived, at most
+ * gda_async_attr.timeout_ns.
  *
- * Return: as gda_async_put(); negative also if what it waits for failed: the word is unchanged.
+ * Return: as gda_async_put(); negative also if an awaited put failed: the word is then unchanged.
  */
 GDA_API struct gda_async_event gda_async_notify(struct gda_async_session *s, uint32_t engine,
 						uint64_t *word, uint32_t change, uint64_t value,

@@ -3,10 +3,10 @@
  * How the calls of gda/async.h reach a queue. Included by gda/async.h; not to be called by
  * programs.
  *
- * A copy of at most a block goes to one queue, the next in turn. A longer one is dealt: every
+ * A copy of at most a block goes to one queue, the next in turn. A longer one is divided: every
  * queue gets at most one piece of whole blocks, unless a piece would exceed %GDA_CHUNK_MAX. A copy
- * of the engine COPY is a read of the loopback queue, for when a read is done its bytes are
- * there; with %GDA_ASYNC_FLAG_WAIT it is a write, for writes land in front of the flag that is
+ * of the engine COPY is a read of the loopback queue, because a read's bytes have arrived when it
+ * is done; with %GDA_ASYNC_FLAG_WAIT it is a write, because writes arrive before the flag that is
  * posted behind them.
  */
 #ifndef GDA_ASYNC_POST_H
@@ -25,13 +25,13 @@ extern "C" {
  * @laddr: local address in work requests
  * @raddr: remote address in work requests
  * @bytes: number of bytes here
- * @extent: number of bytes at the peer, the same but of rows at a pitch
+ * @extent: number of bytes at the peer; more than @bytes for rows at a pitch
  * @lkey: key of the local window
  * @rkey: key of the remote window
  * @first: the first queue to the peer, among those of the session
  * @put: 1 a write, 0 a read
  *
- * Not for programs: it lives while a call runs.
+ * Not for programs: it exists only during a call.
  */
 struct gda_async_move {
 	uint64_t laddr;
@@ -44,7 +44,7 @@ struct gda_async_move {
 	uint32_t put;
 };
 
-/* The first queue of a session to the peer of a call, or why there is none. */
+/* The first of the session's queues to the peer of a call, or why there is none. */
 GDA_HELPER uint32_t gda_async_route(const struct gda_async_session *s, uint32_t engine,
 				    uint32_t *first)
 {
@@ -59,13 +59,13 @@ GDA_HELPER uint32_t gda_async_route(const struct gda_async_session *s, uint32_t 
 	return peer < s->peers ? 0 : GDA_ASYNC_WHY_PEER;
 }
 
-/* Is all of a range in @window? */
+/* Is the whole range in @window? */
 GDA_HELPER int gda_async_within(const struct gda_chunk *window, uint64_t addr, uint64_t bytes)
 {
 	return bytes <= window->length && addr - window->addr <= window->length - bytes;
 }
 
-/* The window of a rank that a range is in; in *@window stays what is found. */
+/* Find the window of a rank that contains a range; it is remembered in *@window. */
 GDA_HELPER int gda_async_find(const struct gda_async_session *s, uint32_t rank, uint64_t addr,
 			      uint64_t bytes, struct gda_chunk *window)
 {
@@ -77,13 +77,16 @@ GDA_HELPER int gda_async_find(const struct gda_async_session *s, uint32_t rank, 
 	return 1;
 }
 
-/* Where a range is in work requests. */
+/* The address of a range in work requests. */
 GDA_HELPER uint64_t gda_async_iova(const struct gda_chunk *window, uint64_t addr)
 {
 	return window->iova + (addr - window->addr);
 }
 
-/* The addresses and keys of a copy whose lengths @m has, or why there are none. */
+/*
+ * Fill in addresses and keys of a copy whose lengths are in @m. Return: 0, or why that is
+ * impossible.
+ */
 GDA_HELPER uint32_t gda_async_resolve(struct gda_async_session *s, uint32_t engine,
 				      uint64_t local, uint64_t remote, struct gda_async_move *m)
 {
@@ -112,8 +115,8 @@ GDA_HELPER struct gda_wr gda_async_wr(const struct gda_async_move *m, uint64_t a
 }
 
 /*
- * A post failed: its errno is the event, and the next wait says so, too. Not of a post that was
- * not to wait: that is for the caller to repeat.
+ * A post failed: its errno is the event, and the next wait returns it, too. Not so with %GDA_NOWAIT
+ * and a full queue: the caller repeats that.
  */
 GDA_HELPER struct gda_async_event gda_async_lost(struct gda_async_session *s, int64_t err)
 {
@@ -123,7 +126,7 @@ GDA_HELPER struct gda_async_event gda_async_lost(struct gda_async_session *s, in
 	return gda_async_event(err);
 }
 
-/* Room for an entry in the history: wait for the oldest, if need be. */
+/* Make room for an entry in the history: wait for the oldest one, if necessary. */
 GDA_HELPER int gda_async_room(struct gda_async_session *s, unsigned int flags)
 {
 	if (s->view || s->posted - s->done <= s->mask)
@@ -133,7 +136,9 @@ GDA_HELPER int gda_async_room(struct gda_async_session *s, unsigned int flags)
 	return gda_async_retire(s, s->done + 1, 0);
 }
 
-/* Post @r to queue @queue of the session, and remember it. Return: 0 or a negative errno. */
+/*
+ * Post @r to queue @queue of the session, and add it to the history. Return: 0 or a negative errno.
+ */
 GDA_HELPER int gda_async_send(struct gda_async_session *s, uint32_t queue, struct gda_wr r,
 			      unsigned int flags)
 {
@@ -151,7 +156,7 @@ GDA_HELPER int gda_async_send(struct gda_async_session *s, uint32_t queue, struc
 	return 0;
 }
 
-/* The queue whose turn it is, of those to a peer. */
+/* Choose the next queue in turn, among those to a peer. */
 GDA_HELPER uint32_t gda_async_turn(struct gda_async_session *s, uint32_t first)
 {
 	uint32_t turn = s->next;
@@ -190,7 +195,7 @@ GDA_HELPER struct gda_async_event gda_async_deal(struct gda_async_session *s,
 	return err ? gda_async_lost(s, err) : gda_async_event(gda_async_newest(s));
 }
 
-/* Nothing is posted, and the event is complete. */
+/* The event of a refused call: nothing is posted, and the event is complete. */
 GDA_HELPER struct gda_async_event gda_async_none(struct gda_async_session *s, const char *call,
 						 uint32_t why)
 {
@@ -198,7 +203,7 @@ GDA_HELPER struct gda_async_event gda_async_none(struct gda_async_session *s, co
 	return gda_async_event(0);
 }
 
-/* Is it a write? A copy of the engine COPY is a read, and with flags a write. */
+/* Is the copy posted as a write? With the engine COPY it is a read, or with flags a write. */
 GDA_HELPER uint32_t gda_async_is_put(const struct gda_async_session *s, uint32_t engine,
 				     uint32_t put)
 {
@@ -207,7 +212,7 @@ GDA_HELPER uint32_t gda_async_is_put(const struct gda_async_session *s, uint32_t
 	return (s->flags & GDA_ASYNC_FLAG_WAIT) != 0;
 }
 
-/* A copy of any kind. */
+/* Post a copy of any kind. */
 GDA_SLOW struct gda_async_event gda_async_copy_any(struct gda_async_session *s, uint32_t engine,
 						   uint64_t dst, uint64_t src, uint64_t bytes,
 						   uint32_t put, unsigned int flags)
@@ -228,9 +233,9 @@ GDA_SLOW struct gda_async_event gda_async_copy_any(struct gda_async_session *s, 
 }
 
 /*
- * Is a copy one piece, and all in the windows that were named last? Windows are shorter
- * than 2^63 bytes: so an offset whose highest bit is set is outside, and with no other does the
- * sum wrap.
+ * Is a copy one piece, and inside the windows that were used last? Windows are shorter than 2^63
+ * bytes: so an offset with the highest bit set is outside, and with any other offset the sum cannot
+ * wrap.
  */
 GDA_HELPER int gda_async_in_last_windows(const struct gda_async_session *s, uint64_t local,
 					 uint64_t remote, uint64_t bytes)
@@ -242,7 +247,10 @@ GDA_HELPER int gda_async_in_last_windows(const struct gda_async_session *s, uint
 	       !gda_unlikely(roff + bytes > s->remote.length);
 }
 
-/* A copy: of one queue, at most a block, and in the windows that were named last, at once. */
+/*
+ * Post a copy: at once if there is one queue, the copy is at most a block, and it is inside the
+ * windows that were used last.
+ */
 GDA_HELPER struct gda_async_event gda_async_copy(struct gda_async_session *s, uint32_t engine,
 						 uint64_t dst, uint64_t src, uint64_t bytes,
 						 uint32_t put, unsigned int flags)

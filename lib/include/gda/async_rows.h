@@ -33,7 +33,7 @@ struct gda_async_rows {
 	uint64_t bytes;
 };
 
-/* Bytes from the first row to behind the last; 0 rows overlap, or it wraps. */
+/* Bytes from the first row to the end of the last; 0 if rows overlap, or if the range wraps. */
 GDA_HELPER uint64_t gda_async_extent(const struct gda_async_rows *r, uint64_t pitch)
 {
 	uint64_t before = r->rows - 1ULL;
@@ -44,7 +44,10 @@ GDA_HELPER uint64_t gda_async_extent(const struct gda_async_rows *r, uint64_t pi
 	return before * pitch + r->bytes;
 }
 
-/* The first row of a copy whose rows are all in one window on either side, or why not. */
+/*
+ * Find the first row of a copy, all of whose rows must be in one window on either side. Return: 0,
+ * or why not.
+ */
 GDA_HELPER uint32_t gda_async_resolve_rows(struct gda_async_session *s, uint32_t engine,
 					   const struct gda_async_rows *r,
 					   struct gda_async_move *m)
@@ -58,7 +61,7 @@ GDA_HELPER uint32_t gda_async_resolve_rows(struct gda_async_session *s, uint32_t
 	return gda_async_resolve(s, engine, m->put ? r->src : r->dst, m->put ? r->dst : r->src, m);
 }
 
-/* Post all rows to one queue, and ring for the last. */
+/* Post all rows to one queue, and ring the doorbell for the last one. */
 GDA_HELPER struct gda_async_event gda_async_send_rows(struct gda_async_session *s,
 						      const struct gda_async_rows *r,
 						      struct gda_async_move *m,
@@ -115,8 +118,8 @@ GDA_SLOW struct gda_async_event gda_async_copy_rows(struct gda_async_session *s,
  * @rows: the rows, their source and their destination; not used after the call
  * @flags: GDA_*
  *
- * One event for all rows, which go to one queue; it rings once, behind the last row, and as
- * often as the rows fill the queue. Rows without a gap on either side are one copy, as of
+ * All rows have one event and go to one queue. The doorbell is rung once, behind the last row, and
+ * whenever the rows fill the queue. Rows without gaps on both sides are one copy, as by
  * gda_async_get().
  *
  * Return: as gda_async_get().
@@ -137,8 +140,8 @@ GDA_SIZED_API struct gda_async_event gda_async_get_rows(struct gda_async_session
  * @rows: the rows, their source and their destination; not used after the call
  * @flags: GDA_*
  *
- * One event for all rows, which go to one queue; it rings once, behind the last row, and as
- * often as the rows fill the queue. Rows without a gap on either side are one copy, as of
+ * All rows have one event and go to one queue. The doorbell is rung once, behind the last row, and
+ * whenever the rows fill the queue. Rows without gaps on both sides are one copy, as by
  * gda_async_put().
  *
  * Return: as gda_async_put().
@@ -152,7 +155,7 @@ GDA_SIZED_API struct gda_async_event gda_async_put_rows(struct gda_async_session
 	return gda_async_copy_rows(s, engine, rows, 1, flags);
 }
 
-/* At most so much is fetched ahead, a line at a time. */
+/* The largest part of a range that is prefetched, a cache line at a time. */
 #define GDA_ASYNC_PREFETCH_BYTES	4096U
 #define GDA_ASYNC_LINE_BYTES		64U
 
@@ -163,9 +166,8 @@ GDA_SIZED_API struct gda_async_event gda_async_put_rows(struct gda_async_session
  * @src: the range
  * @bytes: length in bytes
  *
- * A hint. Of %GDA_ASYNC_COPY, on a CPU, the first 4096 bytes are fetched into the poster's
- * cache; else there is nothing to fetch into, and the range is only checked. It posts nothing
- * and no wait waits for it.
+ * This is a hint. With %GDA_ASYNC_COPY, on a CPU, the first 4096 bytes are fetched into the
+ * poster's cache; otherwise the range is only checked. Nothing is posted, and no wait covers it.
  *
  * Return: the event 0, which is complete; gda_async_session.refused is set if a copy of the
  * range would be refused.

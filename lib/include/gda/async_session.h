@@ -4,11 +4,11 @@
  * gda/async.h.
  *
  * A session with one queue needs no history: an event is the ticket of its last entry, plus 1,
- * for the queue completes in order. A session with several queues keeps the ticket of each entry
- * and its queue in the scratch, a ring of words in the order of posting; an event is how many
- * entries there were behind it. So an event covers all before it and nothing behind it,
- * whichever queues they went to. An entry leaves the ring when it is done; if the ring is full, the
- * next post waits for the oldest.
+ * because the queue completes in order. A session with several queues keeps queue and ticket of
+ * each entry in the scratch, a ring of words in the order of posting; an event is the count of
+ * entries after its last one was added. So an event covers all entries up to its own and no later
+ * one, whichever queues they went to. An entry leaves the ring when it is done; if the ring is
+ * full, the next post waits for the oldest.
  */
 #ifndef GDA_ASYNC_SESSION_H
 #define GDA_ASYNC_SESSION_H
@@ -29,15 +29,15 @@ extern "C" {
  * @next: queue of the next copy
  * @workspace: struct gda_async_workspace
  * @view: the only queue, or 0
- * @fast: for each engine: @view, if copies of this engine are reads or writes as they are
- *	called, of the first dialect; else 0
- * @ready: @view, if a wait has to look at nothing but that, in the first dialect; else 0
+ * @fast: for each engine: @view, if gets are posted as reads and puts as writes in the first
+ *	dialect; else 0
+ * @ready: @view, if a wait only has to poll that view, in the first dialect; else 0
  * @last: ticket of the last entry of the only queue, or -1
- * @local: window that was last named here
- * @remote: window that was last named at a peer
- * @posted: the last event, of several queues
- * @done: all events up to this one have ended and were told
- * @broken: first event that failed, less 1, or UINT64_MAX; if there are several queues
+ * @local: window that was used last at this rank
+ * @remote: window that was used last at a peer
+ * @posted: the last event, with several queues
+ * @done: all events up to this one have ended and were reported
+ * @broken: first event that failed, minus 1, or UINT64_MAX; with several queues
  * @views: of the first queue
  * @scratch: of the caller
  * @flag: with %GDA_ASYNC_FLAG_WAIT: the last value of flags; 0: none was posted
@@ -49,10 +49,11 @@ extern "C" {
  * @refused: errno of the last call that was refused, or 0; the caller may clear it
  * @flags: of the workspace
  * @reserved: 0
- * @flagged: with %GDA_ASYNC_FLAG_WAIT: a bit for each queue whose flag a wait left under way
+ * @flagged: with %GDA_ASYNC_FLAG_WAIT: a bit for each queue whose flag was posted by a wait that
+ *	ended before the flag arrived
  * @reserved2: 0
  *
- * Plain data. Programs read @size, @engine and @refused; all else is for the calls below.
+ * Plain data. Programs use @size, @engine and @refused; the other members are private.
  */
 struct gda_async_session {
 	uint32_t size;
@@ -86,8 +87,8 @@ struct gda_async_session {
 
 /**
  * struct gda_async_event - the event that a call of a session returns
- * @handle: 0 it is complete, or the call was refused; positive: to be waited for, or tested;
- *	negative: the errno with which its post failed
+ * @handle: 0: complete, or the call was refused; positive: pass it to a wait or test; negative: the
+ *	errno with which the post failed
  *
  * Passed by value; 8 bytes.
  */
@@ -95,7 +96,7 @@ struct gda_async_event {
 	int64_t handle;
 };
 
-/* A queue of a session's history and a ticket, in a word: 52 bits and 12. */
+/* A word of the history: the ticket in 52 bits, the session's queue in 12. */
 #define GDA_ASYNC_QUEUE_BITS	12
 #define GDA_ASYNC_QUEUE_MASK	((1U << GDA_ASYNC_QUEUE_BITS) - 1)
 
@@ -123,7 +124,7 @@ GDA_HELPER uint64_t *gda_async_history(const struct gda_async_session *s, uint64
 	return (uint64_t *)(uintptr_t)s->scratch + (entry & s->mask);
 }
 
-/* The words of flags are behind the history. */
+/* The words for flags follow the history. */
 GDA_HELPER uint64_t *gda_async_flag(const struct gda_async_session *s, uint32_t queue)
 {
 	return (uint64_t *)(uintptr_t)s->scratch + (s->view ? 0 : s->mask + 1) + queue;
@@ -142,7 +143,7 @@ GDA_HELPER const struct gda_chunk_map *gda_async_map(const struct gda_async_sess
 	return (const struct gda_chunk_map *)(uintptr_t)gda_async_of(s)->maps + rank;
 }
 
-/* Nothing was posted: say why. */
+/* The call is refused and posts nothing: note why. */
 GDA_SLOW int gda_async_refuse(const char *call, uint32_t why)
 {
 	GDA_HERE(gda_async_refused(call, why), (void)call);
@@ -168,9 +169,9 @@ GDA_HELPER uint32_t gda_async_roundup(uint32_t n)
  * @peer: of gda_async_open_peer(); %GDA_ASYNC_AUTO: of gda_async_open()
  *
  * Eight bytes for each queue of a group, rounded up to a power of two, and eight more with
- * %GDA_ASYNC_FLAG_WAIT and several queues. Each eight bytes more are one more
- * copy, or block of a copy, that may be on its way at a time; with one queue nothing is gained by
- * more. A session of one queue to a peer needs none.
+ * %GDA_ASYNC_FLAG_WAIT and several queues. Each further eight bytes allow one more copy, or block
+ * of a copy, in flight; with one queue more gains nothing. A session with one queue to a peer needs
+ * none.
  *
  * Return: bytes.
  */
@@ -195,7 +196,7 @@ GDA_HELPER uint32_t gda_async_group(const struct gda_async_workspace *w, uint32_
 	       w->groups;
 }
 
-/* Use the scratch: as much history as there is room for, and flags behind it. */
+/* Divide the scratch: as much history as there is room for, followed by flags. */
 GDA_HELPER uint32_t gda_async_use_scratch(struct gda_async_session *s, void *scratch,
 					  uint32_t bytes)
 {
@@ -216,9 +217,9 @@ GDA_HELPER uint32_t gda_async_use_scratch(struct gda_async_session *s, void *scr
 }
 
 /*
- * The only queue, if copies and waits need nothing but it: no flag is posted, and it speaks the
- * first dialect, which is all that gda_async_copy() and gda_async_wait() encode and read. Another
- * one's are gda_async_copy_any()'s and gda_async_wait_all()'s.
+ * The only queue, if copies and waits need nothing else: no flag is posted, and the queue has the
+ * first dialect, the only one that gda_async_copy() and gda_async_wait() encode and read.
+ * gda_async_copy_any() and gda_async_wait_all() handle the others.
  */
 GDA_HELPER uint64_t gda_async_ready(const struct gda_async_session *s)
 {
@@ -285,14 +286,15 @@ GDA_HELPER int gda_async_open_any(const struct gda_async_workspace *w, uint32_t 
 
 /**
  * gda_async_open - open a session (P-04, P-06, P-07, P-08)
- * @w: the workspace, as the poster has it
+ * @w: the workspace, at the poster's address
  * @group: number of the group, or %GDA_ASYNC_AUTO
- * @scratch: memory of the poster, of any kind, a multiple of 8; the session's until its last use
+ * @scratch: memory of the poster, of any kind, a multiple of 8; used by the session until its last
+ *	call
  * @bytes: length of @scratch in bytes, at least gda_async_scratch_bytes()
  * @s: the session; the caller sets its size
  *
- * Of the engine %GDA_ASYNC_COPY if the workspace has no ranks, else of %GDA_ASYNC_ANY. Nothing
- * has to be closed. The scratch holds tickets and flags, never bytes of copies.
+ * The session's engine is %GDA_ASYNC_COPY if the workspace has no ranks, else %GDA_ASYNC_ANY. A
+ * session need not be closed. The scratch holds tickets and flags, never bytes of copies.
  *
  * Return: 0; -EINVAL no such workspace or group, the scratch is too small or not aligned, or
  * the session's size is too small; -EFAULT with %GDA_ASYNC_FLAG_WAIT: the scratch is in no
@@ -308,7 +310,7 @@ GDA_API int gda_async_open(const struct gda_async_workspace *w, uint32_t group, 
  * gda_async_open_peer - open a session of the engine %GDA_ASYNC_PEER (P-05)
  * @w: a workspace that was made for ranks
  * @group: number of the group, or %GDA_ASYNC_AUTO
- * @peer: rank that all calls of the session are for; the caller's own, too
+ * @peer: the rank for all calls of the session, which may be the caller's own
  * @scratch: memory of the poster, of any kind, a multiple of 8; NULL if the group has one queue to
  *	each peer
  * @bytes: length of @scratch in bytes
@@ -320,7 +322,7 @@ GDA_API int gda_async_open_peer(const struct gda_async_workspace *w, uint32_t gr
 				uint32_t peer, void *scratch, uint32_t bytes,
 				struct gda_async_session *s)
 {
-	/* no rank has this number: it is refused */
+	/* no rank has this number, so it is refused */
 	if (peer == GDA_ASYNC_AUTO)
 		return gda_async_refuse("gda_async_open", GDA_ASYNC_WHY_PEER);
 	return gda_async_open_any(w, group, peer, scratch, bytes, s);

@@ -2,9 +2,9 @@
 /*
  * Set-up of gda/async.h: workspaces, and sessions of posters. Included by gda/async.h.
  *
- * The library makes struct gda_async_workspace: plain data of 64-bit addresses that are valid
- * where the posters run, as struct gda_view. Members stay where they are, and new ones come at
- * the end. A program gets no workspace that has fewer bytes than its headers say.
+ * The library fills in struct gda_async_workspace: plain data with 64-bit addresses that are valid
+ * where the posters run, like struct gda_view. Members never move, and new ones are appended. A
+ * program never gets a workspace that is smaller than its headers say.
  *
  * struct gda_async_session lies in memory of the poster: on its stack, or in registers. It is
  * for one thread. Sessions may share a group, and even a queue.
@@ -42,7 +42,7 @@ extern "C" {
  */
 #define GDA_ASYNC_MAX_WINDOWS	1024
 /**
- * define GDA_ASYNC_BLOCK_BYTES - gda_async_attr.block_bytes where it is left 0
+ * define GDA_ASYNC_BLOCK_BYTES - the default of gda_async_attr.block_bytes
  */
 #define GDA_ASYNC_BLOCK_BYTES	(1U << 20)
 
@@ -64,14 +64,13 @@ extern "C" {
 /**
  * define GDA_ASYNC_AUTO - the group of the poster's own number, modulo the number of groups
  *
- * P-07: on a GPU the number of its block, on a CPU a number that the thread has among those
- * that asked.
+ * P-07: on a GPU the number of its block, on a CPU the thread's number of gda_async_thread().
  */
 #define GDA_ASYNC_AUTO		UINT32_MAX
 
 /**
  * enum gda_async_engine - where the bytes of a session's copies come from, and who moves them
- * @GDA_ASYNC_COPY: memory of this rank; loopback queues, whose executor copies (P-04)
+ * @GDA_ASYNC_COPY: memory of this rank; copied by the executor of loopback queues (P-04)
  * @GDA_ASYNC_PEER: memory of the one peer that the session was opened for (P-05)
  * @GDA_ASYNC_ANY: memory of the peer that each call names: GDA_ASYNC_PEERS()
  *
@@ -94,7 +93,7 @@ enum gda_async_engine {
  * @addr: first byte
  * @bytes: length in bytes
  *
- * It is an element of an array, and stays as it is.
+ * An element of an array, so it never grows.
  */
 struct gda_async_window {
 	uint64_t addr;
@@ -113,8 +112,8 @@ struct gda_async_window {
  * @count: number of windows, 1 to %GDA_ASYNC_MAX_WINDOWS; may differ between ranks
  * @reserved: must be 0
  * @windows: of this rank; they must not overlap
- * @timeout_ns: bound of waits without a deadline, and for room; 0: one second
- * @cuda: the GPU that posts, opened with the same context; NULL: CPU threads do
+ * @timeout_ns: bound of waits for room, and of waits without a deadline; 0: one second
+ * @cuda: the GPU that posts, opened with the same context; NULL: CPU threads post
  * @place: with @cuda: as gda_cuda_qp_attr.place, of the queues
  * @reserved2: must be 0
  *
@@ -151,10 +150,10 @@ struct gda_async_attr {
  * @timeout_ns: of gda_async_attr
  * @views: address of struct gda_view of queue q of group g to rank r, at
  *	(g * @nranks + r) * @queues + q
- * @maps: struct gda_chunk_map of the windows of each rank; behind the last window is 8 bytes that
- *	nobody writes, for reads that wait for writes
- * @stage: 8 bytes for each view, which take what an atomic finds; address and iova
- * @owner: the library's
+ * @maps: struct gda_chunk_map of the windows of each rank; behind the last window are 8 bytes that
+ *	are never written, for reads that wait for writes
+ * @stage: 8 bytes for each view, for an atomic's old value; address and iova
+ * @owner: private to the library
  */
 struct gda_async_workspace {
 	uint32_t size;
@@ -190,15 +189,15 @@ int gda_async_create_sized(struct gda_comm *ranks, struct gda_context *ctx,
 
 /**
  * gda_async_create - create a workspace: groups of queues, and windows (P-04, P-05, P-12)
- * @ranks: the ranks, which must outlive it. NULL: there is this one alone, the queues are loopback
- *	queues, and sessions are of the engine %GDA_ASYNC_COPY
- * @ctx: the caller's context, which queues and windows are of, and which must outlive it; so
- *	must gda_async_attr.cuda
+ * @ranks: the ranks, which must outlive the workspace. NULL: this rank alone, the queues are
+ *	loopback queues, and sessions have the engine %GDA_ASYNC_COPY
+ * @ctx: the caller's context, of queues and windows, which must outlive the workspace; so must
+ *	gda_async_attr.cuda
  * @attr: attributes of the workspace
  * @workspace: receives the workspace
  *
- * Collective, if there are ranks. Queues are connected when it returns. The rules of
- * gda_mr_reg() for memory hold for windows.
+ * Collective, if there are ranks. Queues are connected when the call returns. The rules of
+ * gda_mr_reg() for memory apply to windows.
  *
  * Return: 0; -EINVAL a member is out of its range, windows overlap, or the ranks gave different
  * attributes; -EFAULT a window is not mapped, or with %GDA_ASYNC_HUGE_PAGES not of huge pages
@@ -220,13 +219,13 @@ GDA_HOST_API int gda_async_create(struct gda_comm *ranks, struct gda_context *ct
  * gda_async_destroy - destroy a workspace, its queues and windows
  * @workspace: the workspace, or NULL; gone when the call returns
  *
- * Collective, if there are ranks: it waits for the others as long as a collective call does. No
- * session of it may be in use.
+ * Collective, if there are ranks: the call waits for the others as long as any collective call. No
+ * session of the workspace may be in use.
  */
 void gda_async_destroy(struct gda_async_workspace *workspace);
 
 /**
- * gda_async_cuda_workspace - a workspace as the kernels of its GPU have it
+ * gda_async_cuda_workspace - the address of a workspace for kernels of its GPU
  * @workspace: the workspace
  *
  * Return: its address on the GPU, valid until gda_async_destroy(); NULL without
@@ -280,7 +279,8 @@ void gda_async_refused(const char *call, uint32_t why);
 /**
  * gda_async_thread - a number of the calling thread, for %GDA_ASYNC_AUTO
  *
- * Return: 0 in the first thread that asks, 1 in the next, and so on; the same each time.
+ * Return: 0 in the first thread that calls this, 1 in the next, and so on; always the same in one
+ * thread.
  */
 uint32_t gda_async_thread(void);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Copies of arrays and tensors: types are compared by the compiler, shapes when the call runs
- * (P-02, P-03). Included by gda/async.h.
+ * Copies of arrays and tensors: the compiler compares types, each call compares shapes (P-02,
+ * P-03). Included by gda/async.h.
  */
 #ifndef GDA_ASYNC_TENSOR_H
 #define GDA_ASYNC_TENSOR_H
@@ -19,7 +19,7 @@ extern "C" {
  */
 #define GDA_ASYNC_DIMENSIONS	5
 
-/* Bytes of @n elements; more than any window has if that wraps. */
+/* Bytes of @n elements; if that wraps, more than any window has. */
 GDA_HELPER uint64_t gda_async_total(uint64_t n, uint64_t element)
 {
 	return n > UINT64_MAX / element ? UINT64_MAX : n * element;
@@ -29,11 +29,11 @@ GDA_HELPER uint64_t gda_async_total(uint64_t n, uint64_t element)
  * struct gda_async_tensor - a tensor in a window
  * @addr: address of its first element
  * @element: bytes of an element
- * @layout: any number that says how the elements are laid out; compared, not looked into
+ * @layout: any number for the layout of the elements; it is only compared
  * @shape: elements in each dimension, the last one the fastest
  * @stride: elements from one to the next, in each dimension
  *
- * Passed to inline functions only; it stays as it is.
+ * Passed to inline functions only, so it never grows.
  */
 struct gda_async_tensor {
 	uint64_t addr;
@@ -54,7 +54,7 @@ GDA_HELPER int gda_async_is_flat(const struct gda_async_tensor *t)
 	return t->stride[GDA_ASYNC_DIMENSIONS - 1] == 1;
 }
 
-/* Why a tensor cannot be copied to another, or 0; *@bytes: how long they are. */
+/* Why a tensor cannot be copied to another, or 0; *@bytes: the length of both. */
 GDA_HELPER uint32_t gda_async_tensors(const struct gda_async_tensor *dst,
 				      const struct gda_async_tensor *src, uint64_t *bytes)
 {
@@ -74,8 +74,8 @@ GDA_HELPER uint32_t gda_async_tensors(const struct gda_async_tensor *dst,
  * gda_async_get_tensor - copy a flat tensor from the peer to this rank (P-03)
  * @s: the session
  * @engine: %GDA_ASYNC_COPY, %GDA_ASYNC_PEER or GDA_ASYNC_PEERS()
- * @dst: where to
- * @src: where from
+ * @dst: destination
+ * @src: source
  * @flags: GDA_*
  *
  * Return: as gda_async_get(); 0, and nothing was posted, also if one of them is not contiguous
@@ -99,8 +99,8 @@ GDA_HELPER struct gda_async_event gda_async_get_tensor(struct gda_async_session 
  * gda_async_put_tensor - copy a flat tensor from this rank to the peer (P-15)
  * @s: the session
  * @engine: %GDA_ASYNC_COPY, %GDA_ASYNC_PEER or GDA_ASYNC_PEERS()
- * @dst: where to
- * @src: where from
+ * @dst: destination
+ * @src: source
  * @flags: GDA_*
  *
  * Return: as gda_async_put(), and as gda_async_get_tensor().
@@ -165,7 +165,7 @@ GDA_HELPER struct gda_async_event gda_async_put_array(struct gda_async_session *
 
 #else
 
-/* The size of an element, of two pointers to one type: others do not compile. */
+/* The element size of two pointers to the same type; with different types this does not compile. */
 #define GDA_ASYNC_ELEMENT(dst, src) \
 	(sizeof(struct { \
 		_Static_assert(__builtin_types_compatible_p(__typeof__(*(dst)), \

@@ -3,9 +3,9 @@
  * Waits of gda/async.h: for all of a session, for an event and all before it, and for a word
  * that a peer's notification changes. Included by gda/async.h.
  *
- * Every wait ends: with completion, with the error of what it waits for, with -ESHUTDOWN when
- * the peer is lost or the queue's abort word is set, or at its deadline. Deadlines are as those
- * of gda_wait(): in ns of gda_clock_ns(), 0 stands for gda_async_attr.timeout_ns from now.
+ * Every wait ends: with completion, with an error of the awaited copies, with -ESHUTDOWN when the
+ * peer is lost or the queue's abort word is set, or at its deadline. Deadlines are those of
+ * gda_wait(): in ns of gda_clock_ns(); 0 means gda_async_attr.timeout_ns from now.
  */
 #ifndef GDA_ASYNC_WAIT_H
 #define GDA_ASYNC_WAIT_H
@@ -18,19 +18,22 @@ extern "C" {
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
-/* A queue that failed before says -ECANCELED of what is behind: an error all the same. */
+/* A queue that failed earlier reports -ECANCELED for later work: an error all the same. */
 GDA_HELPER int gda_async_error(int err)
 {
 	return err == -ECANCELED ? -EIO : err;
 }
 
-/* The errors of a work request itself, which end it. */
+/* Is this an error of a work request, with which that has ended? */
 GDA_HELPER int gda_async_is_final(int err)
 {
 	return err == -EIO || err == -ECANCELED;
 }
 
-/* As gda_test(), and ring what was deferred, for a test has to come to an end, too. */
+/*
+ * Like gda_test(), but ring the doorbell for deferred posts first, because repeated tests must end,
+ * too.
+ */
 GDA_HELPER int gda_async_poll(struct gda_view *v, int64_t ticket)
 {
 	int done = gda_test(v, ticket);
@@ -51,8 +54,8 @@ GDA_HELPER void gda_async_end(struct gda_async_session *s, int err)
 }
 
 /*
- * Wait until all entries of the history below @until have ended, in order. Return: 0, also if
- * they failed, which is noted; or why they have not.
+ * Wait until all entries of the history below @until have ended, in order. Return: 0, also if they
+ * failed, which is noted; or the error of the wait.
  */
 GDA_SLOW int gda_async_retire(struct gda_async_session *s, uint64_t until, uint64_t deadline)
 {
@@ -76,7 +79,7 @@ GDA_SLOW int gda_async_retire(struct gda_async_session *s, uint64_t until, uint6
 	return 0;
 }
 
-/* The same without waiting. Return: 1 all have ended, 0 not yet. */
+/* The same without waiting. Return: 1 all have ended; 0 not yet. */
 GDA_SLOW int gda_async_retire_done(struct gda_async_session *s, uint64_t until)
 {
 	while (s->done < until) {
@@ -91,15 +94,15 @@ GDA_SLOW int gda_async_retire_done(struct gda_async_session *s, uint64_t until)
 	return 1;
 }
 
-/* Have all entries up to @event, which have ended, succeeded? */
+/* Have all entries up to @event succeeded? All of them have ended. */
 GDA_HELPER int gda_async_result(const struct gda_async_session *s, uint64_t event)
 {
 	return s->broken < event ? -EIO : 0;
 }
 
 /*
- * Wait for the flag that was posted to @v: for its word, for what was copied before has landed
- * then, and for its ticket, for until then the device may write the word, which is the caller's
+ * Wait for the flag that was posted to @v: for its word, because earlier copies have arrived then,
+ * and for its ticket, because until then the device may write the word, which belongs to the caller
  * when the session has ended.
  */
 GDA_HELPER int gda_async_flag_wait(struct gda_view *v, const uint64_t *word, uint64_t value,
@@ -118,9 +121,9 @@ GDA_HELPER int gda_async_flag_wait(struct gda_view *v, const uint64_t *word, uin
 }
 
 /*
- * Post a flag behind all in each queue of @used, and poll their words (P-09). The scratch may
- * have any content, also flags of an earlier session: so values begin with the clock, and a word
- * is set to another value before its flag is posted.
+ * Post a flag behind everything in each queue of @used, and poll the flags' words (P-09). The
+ * scratch may have any content, also flags of an earlier session: so values start from the clock,
+ * and a word is set to another value before its flag is posted.
  */
 GDA_SLOW int gda_async_flags(struct gda_async_session *s, uint64_t used, uint64_t deadline)
 {
@@ -152,7 +155,7 @@ GDA_SLOW int gda_async_flags(struct gda_async_session *s, uint64_t used, uint64_
 	return err;
 }
 
-/* The queues that what has not ended went to. */
+/* The queues with entries that have not ended. */
 GDA_HELPER uint64_t gda_async_used(const struct gda_async_session *s)
 {
 	uint64_t used = 0, i;
@@ -164,7 +167,7 @@ GDA_HELPER uint64_t gda_async_used(const struct gda_async_session *s)
 	return used;
 }
 
-/* Wait for the only queue of a session. Return: 0, also if it failed, which is noted. */
+/* Wait for the only queue of a session. Return: 0, also if the queue failed, which is noted. */
 GDA_HELPER int gda_async_wait_only(struct gda_async_session *s, uint64_t deadline)
 {
 	int err = gda_wait((struct gda_view *)(uintptr_t)s->view, s->last, deadline);
@@ -203,13 +206,12 @@ GDA_SLOW int gda_async_wait_all(struct gda_async_session *s, uint64_t deadline)
  * @s: the session
  * @deadline: in ns of gda_clock_ns(); 0: gda_async_attr.timeout_ns from now
  *
- * All that was begun since the last wait: what was gotten is there, and what was put may be
- * changed. With %GDA_ASYNC_FLAG_WAIT it posts the flag of each queue, and polls its word; the
- * scratch is the caller's when it has returned 0.
+ * Covers all calls since the last wait: the bytes of gets have arrived, and sources of puts may be
+ * changed. With %GDA_ASYNC_FLAG_WAIT the wait posts a flag to each queue and polls its word; the
+ * scratch belongs to the caller again when it has returned 0.
  *
- * Return: 0; -EIO some of it failed, or could not be posted (then the errno of that post), and
- * all has ended; -ETIMEDOUT, -ETIME not done at the deadline, and the next wait covers it, too;
- * -ESHUTDOWN the peer is lost.
+ * Return: 0; -EIO a copy failed, and all have ended; the errno of a post that failed; -ETIMEDOUT,
+ * -ETIME not done at the deadline, and the next wait covers it, too; -ESHUTDOWN the peer is lost.
  */
 GDA_API int gda_async_wait(struct gda_async_session *s, uint64_t deadline)
 {
@@ -229,9 +231,9 @@ GDA_API int gda_async_wait(struct gda_async_session *s, uint64_t deadline)
  * @event: the event
  * @deadline: in ns of gda_clock_ns(); 0: gda_async_attr.timeout_ns from now
  *
- * It never waits for what was begun after the event.
+ * It never waits for later copies.
  *
- * Return: 0, at once if the event is 0; -EIO it, or what was before it, failed; -EINVAL the
+ * Return: 0, at once if the event is 0; -EIO the event, or an earlier one, failed; -EINVAL the
  * session has not had this event; a negative event itself; -ETIMEDOUT, -ETIME not done at the
  * deadline; -ESHUTDOWN the peer is lost.
  */
@@ -256,7 +258,7 @@ GDA_API int gda_async_wait_for(struct gda_async_session *s, struct gda_async_eve
  * @s: the session that it is of
  * @event: the event
  *
- * Rings what was deferred. Never waits.
+ * Rings the doorbell for deferred posts. Never waits.
  *
  * Return: 1 done, also if the event is 0; 0 not yet; a negative event itself; -EIO it, or an
  * event before it, failed; -EINVAL the session has not had this event.
@@ -314,7 +316,7 @@ GDA_HELPER int gda_async_holds(uint64_t word, uint32_t compare, uint64_t value)
 	}
 }
 
-/* Has a queue of the session failed? Each call looks at another one. */
+/* Has a queue of the session failed? Each call checks another queue. */
 GDA_HELPER int gda_async_failed(const struct gda_async_session *s, unsigned int turn)
 {
 	struct gda_view *v = gda_async_view(s, turn % (s->queues * s->peers));
@@ -329,12 +331,12 @@ GDA_HELPER int gda_async_failed(const struct gda_async_session *s, unsigned int 
 /**
  * gda_async_wait_word - wait until a word of this rank compares with a value
  * @s: a session, whose queues' errors end the wait
- * @word: the word, that gda_async_notify() of a peer, or another thread, changes
+ * @word: the word, changed by gda_async_notify() of a peer or by another thread
  * @compare: enum gda_async_compare
  * @value: value to compare the word with
  * @deadline: in ns of gda_clock_ns(); 0: gda_async_attr.timeout_ns from now
  *
- * All that the peer put in front of its notification is visible when the wait returns 0.
+ * Everything that the peer put before its notification is visible when the wait returns 0.
  *
  * Return: 0; -EINVAL @compare is none; -EIO a queue of the session failed; -ESHUTDOWN a peer is
  * lost; -ETIMEDOUT, or -ETIME if the deadline was long past when the wait began.

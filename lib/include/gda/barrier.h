@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The differences between the places where the fast path runs, and all of its
+ * The platform layer of the fast path: everything that differs between CPU and GPU, and all of its
  * memory order: C11-style atomics on a CPU, scoped PTX in CUDA device code.
  *
  * Order is always carried by an acquire or release on a word, never by a bare
@@ -26,9 +26,9 @@
 #define GDA_HELPER static __host__ __device__ __forceinline__
 #define GDA_SLOW static __host__ __device__ __noinline__
 #else
-/* On the posting path: always inlined, so that constant flags fold. */
+/* For functions of the posting path: always inlined, so that constant flags fold. */
 #define GDA_HELPER static inline __attribute__((always_inline))
-/* Off it: never inlined, so that it costs the posting path one call. */
+/* For slow paths: never inlined, so that each costs the posting path only a call. */
 #define GDA_SLOW static __attribute__((__noinline__, __cold__, __unused__))
 #endif
 
@@ -38,7 +38,7 @@ extern "C" {
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
-/* How the public functions are defined; libgda defines it to export them once. */
+/* The linkage of the public functions; libgda defines this to export each of them once. */
 #ifndef GDA_API
 #ifdef __CUDACC__
 #define GDA_API GDA_HELPER
@@ -47,7 +47,7 @@ extern "C" {
 #endif
 #endif
 
-/* The same of those that take a sized structure: the library's looks at the size. */
+/* The same for functions that take a sized structure: the library's version checks the size. */
 #ifndef GDA_SIZED_API
 #define GDA_SIZED_API GDA_API
 #endif
@@ -58,7 +58,7 @@ extern "C" {
 #define gda_unlikely(x) __builtin_expect(!!(x), 0)
 #endif
 
-/* Fences of one direction, where the GPU has them. */
+/* One-directional fences, where the GPU has them. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define GDA_FENCE_RELEASE	"fence.release"
 #define GDA_FENCE_ACQUIRE	"fence.acquire"
@@ -67,7 +67,7 @@ extern "C" {
 #define GDA_FENCE_ACQUIRE	"fence.acq_rel"
 #endif
 
-/* Of two ways to do something the one for where this runs: the other is not compiled. */
+/* Select one of two variants by where this is compiled for; the other is not compiled. */
 #ifdef __CUDA_ARCH__
 #define GDA_HERE(cpu, gpu) gpu
 #else
@@ -183,7 +183,7 @@ GDA_HELPER void gda_nic_store64(uint64_t *p, uint64_t v)
 	asm volatile("st.release.sys.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
 }
 
-/* A word that stays as it is for as long as a kernel runs; it may be loaded once for all. */
+/* A word that does not change while a kernel runs, so one load of it may be reused. */
 GDA_HELPER uint32_t gda_fixed32(const uint32_t *p)
 {
 	uint32_t v;
@@ -200,7 +200,7 @@ GDA_HELPER uint64_t gda_fixed64(const uint64_t *p)
 	return v;
 }
 
-/* One segment of an entry: 16 bytes, one store. */
+/* Store one segment of an entry: 16 bytes, one store. */
 GDA_HELPER void gda_store_segment(void *p, uint64_t first, uint64_t second)
 {
 	asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
@@ -208,7 +208,7 @@ GDA_HELPER void gda_store_segment(void *p, uint64_t first, uint64_t second)
 		       "r"((uint32_t)second), "r"((uint32_t)(second >> 32)) : "memory");
 }
 
-/* The same if @on, without a branch. */
+/* The same only if @on, without a branch. */
 GDA_HELPER void gda_store_segment_if(uint32_t on, void *p, uint64_t first, uint64_t second)
 {
 	asm volatile("{\n\t.reg .pred on;\n\tsetp.ne.u32 on, %5, 0;\n\t"
@@ -267,7 +267,7 @@ GDA_HELPER int gda_cas32(uint32_t *p, uint32_t old, uint32_t v)
 					   __ATOMIC_ACQUIRE);
 }
 
-/* On failure *@old becomes what was found. */
+/* On failure *@old becomes the value found. */
 GDA_HELPER int gda_cas64(uint64_t *p, uint64_t *old, uint64_t v)
 {
 	return __atomic_compare_exchange_n(p, old, v, 0, __ATOMIC_ACQ_REL,
@@ -279,13 +279,13 @@ GDA_HELPER uint64_t gda_exchange64(uint64_t *p, uint64_t v)
 	return __atomic_exchange_n(p, v, __ATOMIC_ACQ_REL);
 }
 
-/* Release: whoever acquires the sum sees what was done before. */
+/* Release: a thread that acquires the sum sees what was done before. */
 GDA_HELPER void gda_add64(uint64_t *p, uint64_t v)
 {
 	__atomic_fetch_add(p, v, __ATOMIC_RELEASE);
 }
 
-/* Raise *@p to @v unless it is there already; relaxed. */
+/* Raise *@p to @v unless it is that large already; relaxed. */
 GDA_HELPER void gda_max64(uint64_t *p, uint64_t v)
 {
 	uint64_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
@@ -326,10 +326,10 @@ GDA_HELPER uint64_t gda_fixed64(const uint64_t *p)
 	return *p;
 }
 
-/* A vector register where there is one (SSE2, NEON): GCC and Clang pick it. */
+/* A vector register if there is one (SSE2, NEON), which GCC and Clang then use. */
 typedef uint64_t gda_segment_t __attribute__((vector_size(16), may_alias));
 
-/* One segment of an entry: 16 bytes, one store. */
+/* Store one segment of an entry: 16 bytes, one store. */
 GDA_HELPER void gda_store_segment(void *p, uint64_t first, uint64_t second)
 {
 	gda_segment_t segment = { first, second };
@@ -343,7 +343,10 @@ GDA_HELPER void gda_store_segment_if(uint32_t on, void *p, uint64_t first, uint6
 		gda_store_segment(p, first, second);
 }
 
-/* Of strict C11, <time.h> has struct timespec, but not the clock nor what reads it. */
+/*
+ * In strict C11, <time.h> has struct timespec, but neither the clock nor the function that reads
+ * it.
+ */
 #ifdef CLOCK_MONOTONIC
 #define GDA_CLOCK	CLOCK_MONOTONIC
 #else
@@ -369,7 +372,7 @@ GDA_HELPER uint64_t gda_clock_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
 }
 
-/* Between two loads of a word that another thread or a device will change. */
+/* Called between two loads of a word that another thread or a device will change. */
 GDA_HELPER void gda_pause(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -382,8 +385,8 @@ GDA_HELPER void gda_pause(void)
 #endif /* a CPU */
 
 /*
- * A deadline this far back when a wait first looks at the clock is no deadline that was
- * just missed, but most likely a time from now on.
+ * A deadline that was this long past when a wait first read the clock was most likely meant to be
+ * relative.
  */
 #define GDA_LONG_AGO_NS	1000000000U
 

@@ -29,7 +29,7 @@ extern "C" {
  * @key: key of the MR
  * @reserved: 0
  *
- * It is an element of an array, and stays as it is.
+ * An element of an array, so it never grows.
  */
 struct gda_chunk {
 	uint64_t addr;
@@ -53,7 +53,7 @@ struct gda_chunk_map {
 	uint64_t chunks;
 };
 
-/* The last chunk that begins at or below @addr (or the first one, if none does). */
+/* The last chunk that begins at or below @addr, or the first one if none does. */
 GDA_HELPER const struct gda_chunk *gda_chunk_find(const struct gda_chunk_map *map,
 						  uint64_t addr)
 {
@@ -76,8 +76,8 @@ GDA_HELPER const struct gda_chunk *gda_chunk_find(const struct gda_chunk_map *ma
 }
 
 /*
- * Where @addr is in work requests, and how many of @len bytes follow in the same
- * MR; 0 if no MR is there.
+ * Translate @addr to an address in work requests. Return: how many of @len bytes follow in the same
+ * MR; 0 if no MR contains @addr.
  */
 GDA_HELPER uint64_t gda_chunk_span(const struct gda_chunk_map *map, uint64_t addr,
 				   uint64_t len, uint64_t *iova, uint32_t *key)
@@ -92,7 +92,7 @@ GDA_HELPER uint64_t gda_chunk_span(const struct gda_chunk_map *map, uint64_t add
 	return len < c->length - off ? len : c->length - off;
 }
 
-/* Is all of [@addr, @addr + @len) in MRs of @map? */
+/* Do the MRs of @map cover all of [@addr, @addr + @len)? */
 GDA_HELPER int gda_chunk_covers(const struct gda_chunk_map *map, uint64_t addr,
 				uint64_t len)
 {
@@ -145,7 +145,7 @@ GDA_HELPER struct gda_chunk_cut gda_chunk_begin(const struct gda_chunk_map *lmap
 	return cut;
 }
 
-/* Both ranges are covered by their maps. */
+/* Cut off the next piece. Both ranges are covered by their maps. */
 GDA_HELPER void gda_chunk_next(struct gda_chunk_cut *cut)
 {
 	uint64_t span = cut->left < GDA_CHUNK_MAX ? cut->left : GDA_CHUNK_MAX;
@@ -171,9 +171,9 @@ GDA_HELPER void gda_chunk_next(struct gda_chunk_cut *cut)
  * Posts as many puts as there are pieces. On -EAGAIN, -ETIMEDOUT and -ESHUTDOWN
  * some may have been posted; putting the whole range again is harmless.
  *
- * Return: the ticket of the last piece, done when all are; or a negative errno:
- * those of gda_put(), and -EFAULT: a part is in no MR, nothing was posted. The library's
- * function also: -EINVAL, -E2BIG the size of a map; the inline one does not look at it.
+ * Return: the ticket of the last piece, done when all are; or a negative errno: those of gda_put(),
+ * and -EFAULT: a part is in no MR, and nothing was posted. The library's function also returns
+ * -EINVAL and -E2BIG for the size of a map, which the inline one does not check.
  */
 GDA_SIZED_API int64_t gda_put_chunked(struct gda_view *v, const struct gda_chunk_map *lmap,
 				      uint64_t laddr, const struct gda_chunk_map *rmap,
@@ -202,8 +202,8 @@ GDA_SIZED_API int64_t gda_put_chunked(struct gda_view *v, const struct gda_chunk
  * @per_pe: QPs per peer and device
  * @devices: number of devices that the QPs to a peer are spread over
  *
- * For QPs in an array of @per_pe * @devices to a peer. Any two ids that differ by
- * less than that use different QPs.
+ * For an array with @per_pe * @devices QPs to each peer. Ids that differ by less than that number
+ * use different QPs.
  *
  * Return: index into the array.
  */

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ranks: the processes, or threads, of one program find each other, exchange bytes, and
- * learn which of them is gone. The front ends stand on it; a program that connects
- * queues of its own uses it to exchange addresses and keys.
+ * Ranks: the processes, or threads, of one program find each other, exchange bytes, and learn which
+ * of them is gone. Front ends use it; a program that connects its own queues uses it to exchange
+ * addresses and keys.
  *
- * Rank 0 runs the hub, a thread to which every rank keeps one TCP connection. When a rank
- * exits without gda_comm_destroy() the kernel closes its connection, and the hub
- * tells all others. Each rank has a second thread that listens to the hub, so the words
- * of gda_comm_abort_word() are set whatever the program is doing meanwhile. When rank 0 is
- * gone, all others learn that, and nothing about each other from then on.
+ * Rank 0 runs the hub, a thread to which every rank keeps one TCP connection. When a rank exits
+ * without gda_comm_destroy() the kernel closes its connection, and the hub tells all others. Each
+ * rank has a second thread that listens to the hub, so the words of gda_comm_abort_word() are set
+ * whatever the program is doing. When rank 0 is lost, all others learn that, and from then on
+ * nothing about each other.
  *
- * The ranks find the hub by a unique id: rank 0 makes it, and the caller, gda-run or PMIx
- * carries it to the others. It holds a secret of 128 bits. Each end of a connection proves that
- * it knows the secret before anything else from it is read, within a second, or
- * the connection is closed; the secret itself does not travel. The traffic after that is not
- * encrypted.
+ * The ranks find the hub by a unique id: rank 0 makes it, and the caller, gda-run or PMIx carries
+ * it to the others. The id contains a secret of 128 bits. Each end of a connection must prove
+ * within a second that it knows the secret, before anything else from it is read, or the connection
+ * is closed; the secret itself is not sent. The traffic after that is not encrypted.
  *
  * A communicator is for one process. In a child of fork(2) every call is -ENODEV, and
  * gda_comm_destroy() frees nothing of the parent's.
@@ -61,8 +60,8 @@ struct gda_comm_id {
  * @rank: the caller's, 0 to @nranks - 1
  * @nranks: ranks, 1 to %GDA_COMM_MAX_RANKS; 0: rank and size come from the launcher
  * @id: of gda_comm_id_create() in the process of rank 0, the same for all; or NULL
- * @allgather: if @id is NULL: called once, gives @bytes bytes at @in of this rank and
- *	stores those of all ranks, in order of rank, at @out; returns 0 or a negative errno
+ * @allgather: if @id is NULL: called once; sends this rank's @bytes bytes at @in to all, and stores
+ *	those of all ranks, in order of rank, at @out; returns 0 or a negative errno
  * @arg: first argument of @allgather
  * @timeout_ns: time for which the ranks wait for each other, in gda_comm_create() and in later
  *	calls that are given no deadline; 0: 30 seconds
@@ -79,7 +78,7 @@ struct gda_comm_attr {
 };
 
 /**
- * gda_comm_id_create - make the id of a communicator to come
+ * gda_comm_id_create - make the id of a new communicator
  * @interface: name of the network interface to listen on, "eth0"; NULL: loopback, which
  *	only processes of this machine (and network namespace) reach
  * @id: receives the id
@@ -97,11 +96,11 @@ int gda_comm_id_create(const char *interface, struct gda_comm_id *id);
  * @attr: attributes of the communicator; NULL is the same as @attr with nranks 0
  * @comm: receives the communicator
  *
- * Returns when all ranks have joined. Ranks that are threads of one process each call it
- * with the same id. Without @attr, or with 0 ranks, the launcher is asked: gda-run (by
- * GDA_COMM_ID, GDA_COMM_RANK and GDA_COMM_SIZE in the environment), or else PMIx, which
- * mpirun, srun and prterun speak; without either the program is one rank. GDA_COMM_INTERFACE
- * names the interface if PMIx starts ranks on several machines.
+ * Returns when all ranks have joined. Ranks that are threads of one process each call it with the
+ * same id. Without @attr, or with 0 ranks, the launcher provides rank and size: gda-run (by
+ * GDA_COMM_ID, GDA_COMM_RANK and GDA_COMM_SIZE in the environment), or else PMIx, which mpirun,
+ * srun and prterun speak; without either the program is one rank. GDA_COMM_INTERFACE names the
+ * interface if PMIx starts ranks on several machines.
  *
  * Return: 0; -ETIMEDOUT ranks did not come (gda_last_error() names them); -ECONNRESET a rank
  * came and died (gda_last_error() names it); -EINVAL a wrong rank, number of ranks, or id;
@@ -118,8 +117,8 @@ int gda_comm_create(const struct gda_comm_attr *attr, struct gda_comm **comm);
  * gda_comm_destroy - leave a communicator
  * @comm: the communicator, or NULL; gone when the call returns, and its abort words too
  *
- * The others see that this rank left and was not lost: nothing is aborted. Rank 0 waits
- * until the others have left, as long as a collective call would.
+ * The others are told that this rank left and was not lost: nothing is aborted. Rank 0 waits until
+ * the others have left, as long as a collective call would.
  */
 void gda_comm_destroy(struct gda_comm *comm);
 
@@ -140,15 +139,15 @@ uint32_t gda_comm_rank(const struct gda_comm *comm);
 uint32_t gda_comm_size(const struct gda_comm *comm);
 
 /**
- * gda_comm_allgather - give some bytes to every rank and get those of all
+ * gda_comm_allgather - send some bytes to every rank and receive those of all
  * @comm: the communicator
  * @in: bytes of this rank
  * @bytes: number of bytes, the same on all ranks, at most %GDA_COMM_MAX_GATHER
  * @out: receives gda_comm_size() times @bytes, in order of rank
  * @deadline: in ns of gda_clock_ns(); 0: the communicator's time-out from now
  *
- * A collective call: all ranks make the same ones in the same order, one thread at a
- * time. The first that fails is the last: each later one fails with the same error.
+ * A collective call: all ranks make the same collective calls in the same order, from one thread at
+ * a time. After one has failed, each later one fails with the same error.
  *
  * Return: 0; -ECONNRESET a rank has died; -ESHUTDOWN a rank has left; -ETIMEDOUT a rank did not
  * come before the earliest deadline of the ranks that did (gda_comm_failed() says which, at the
@@ -198,9 +197,8 @@ int gda_comm_split_machine(struct gda_comm *comm, uint64_t deadline, struct gda_
  * @comm: the communicator
  * @rank: a rank of @comm
  *
- * Return: 0 it is there, as far as is known; -ECONNRESET it died; -ETIMEDOUT it did not
- * come to a collective call; -ESHUTDOWN it left; -EINVAL no such rank; -ENODEV in a child of
- * fork(2).
+ * Return: 0 it is alive, as far as is known; -ECONNRESET it died; -ETIMEDOUT it did not come to a
+ * collective call; -ESHUTDOWN it left; -EINVAL no such rank; -ENODEV in a child of fork(2).
  */
 int gda_comm_state(const struct gda_comm *comm, uint32_t rank);
 
@@ -232,10 +230,10 @@ const uint32_t *gda_comm_abort_word(const struct gda_comm *comm, uint32_t rank);
  * @rank: the peer
  * @view: a view whose queue is connected to @rank, and to which CPU threads post
  *
- * Points view->abort at the word of @rank: posts that wait for room, and waits, return
- * -ESHUTDOWN once it is set. Where the ranks on this machine, and a worker for each,
- * outnumber the processors that this thread may run on, waits yield from then on, as by
- * gda_view_yield(). No thread may use @view during the call, nor after gda_comm_destroy().
+ * Points view->abort at the word of @rank: posts that wait for room, and waits, return -ESHUTDOWN
+ * once it is set. If the ranks on this machine, with a worker each, outnumber the processors that
+ * this thread may run on, waits yield from then on, as after gda_view_yield(). No thread may use
+ * @view during the call, nor after gda_comm_destroy().
  *
  * Return: 0; -EINVAL no such rank.
  */

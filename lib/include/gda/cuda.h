@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GPUs: queues that CUDA kernels post to, and GPU memory in work requests. gda_cuda_open()
- * loads libcuda; where there is none, all else in the library works.
+ * GPUs: queues that CUDA kernels post to, and GPU memory in work requests. gda_cuda_open() loads
+ * libcuda; without it the rest of the library works.
  *
- * On the in-process device the CUDA driver copies GPU memory by its copy engines, on
- * streams of the library's own. That needs no multiprocessor, and so goes on beside a
- * kernel that fills all of them (but see %GDA_CUDA_LEAVES_ROOM). A queue has many copies
- * in flight, in order, and completes each work request when its copies are done. After
- * gda_cuda_qp_create() nothing is allocated for it, and no other stream is waited for.
+ * On the in-process device the CUDA driver copies GPU memory by its copy engines, on streams of the
+ * library's own. Copy engines need no multiprocessor, so copies proceed beside a kernel that fills
+ * all of them (but see %GDA_CUDA_LEAVES_ROOM). A queue has many copies in flight, in order, and
+ * completes each work request when its copies are done. After gda_cuda_qp_create() nothing is
+ * allocated for it, and no other stream is waited for.
  *
- * The CUDA driver has two properties that matter while a kernel waits for completions. A call
- * that unregisters or frees memory waits for the kernel: destroy QPs after it has ended, or call
- * gda_cuda_qp_abort() before. And a call that itself waits behind the kernel for a copy from or
- * to pageable memory, such as cudaMemcpy(), blocks all other calls until then, the
- * library's too: wait with cudaStreamSynchronize() or cudaDeviceSynchronize() first.
+ * The CUDA driver has two properties that matter while a kernel waits for completions. A call that
+ * unregisters or frees memory waits for the kernel: destroy QPs after it has ended, or call
+ * gda_cuda_qp_abort() before. And a copy from or to pageable memory that waits behind the kernel,
+ * such as cudaMemcpy(), blocks all other calls until then, the library's too: wait with
+ * cudaStreamSynchronize() or cudaDeviceSynchronize() first.
  *
  * Addresses of GPU memory are 64-bit integers, which CUDA calls CUdeviceptr. All calls
  * use the primary context of the GPU, as the CUDA runtime does, and leave the calling
@@ -121,10 +121,10 @@ int gda_cuda_query(struct gda_cuda *cuda, struct gda_cuda_caps *caps);
 /**
  * define GDA_CUDA_LEAVES_ROOM - kernels that wait leave room on the multiprocessors
  *
- * Between two places of the same GPU the CUDA driver copies by a kernel of its own. If
- * that finds no room because threads that wait for it take all multiprocessors,
- * they wait for ever; so the library moves such bytes by way of host memory, at the
- * speed of the bus. With this promise it lets the driver copy directly.
+ * The CUDA driver copies within a GPU by a kernel of its own. If threads that wait for the copy
+ * occupy all multiprocessors, that kernel never runs and they wait for ever; so the library moves
+ * such bytes through host memory, at the speed of the bus. With this promise it lets the driver
+ * copy directly.
  */
 #define GDA_CUDA_LEAVES_ROOM	(1U << 3)
 
@@ -134,7 +134,7 @@ int gda_cuda_query(struct gda_cuda *cuda, struct gda_cuda_caps *caps);
  * @flags: %GDA_QP_POLLED, or 0
  * @sq_depth: slots of 64 bytes, a power of two; 0: 256
  * @place: %GDA_CUDA_SQ_GPU, %GDA_CUDA_CQ_GPU, %GDA_CUDA_VIEW_HOST and %GDA_CUDA_LEAVES_ROOM, any
- *	of them; 0: queues in host memory, the view in GPU memory, and no promise
+ *	combination; 0: queues in host memory, the view in GPU memory, and no promise
  * @timeout_ns: bound of every wait inside a posting call (full ring) and of waits without a
  *	deadline, in the GPU's time; 0: one second
  */
@@ -152,9 +152,8 @@ struct gda_cuda_qp_attr {
  * @attr: attributes of the QP
  * @qp: receives the new QP
  *
- * Creates the QP with a collapsed CQ of its own, maps both into the GPU's address
- * space and makes the view. On the in-process device the CUDA driver executes its
- * work from now on, as far as that names GPU memory.
+ * Creates the QP with a collapsed CQ of its own, maps both into the GPU's address space and makes
+ * the view. On the in-process device the CUDA driver executes work requests that name GPU memory.
  *
  * Call it before launching a kernel that runs until it is told to stop: the
  * driver may wait for that kernel.
@@ -180,8 +179,8 @@ int gda_cuda_qp_destroy(struct gda_cuda_qp *qp);
  * gda_cuda_qp_base - the QP of gda/gda.h behind a GPU's QP, to connect and query it
  * @qp: the QP
  *
- * If its queues are in host memory a CPU may post to it, too, through gda_qp_view(), but
- * only instead of the GPU, for each view counts by itself. The caller must not destroy it.
+ * If its queues are in host memory a CPU may post through gda_qp_view(), but only instead of the
+ * GPU, because each view has its own counters. The caller must not destroy it.
  *
  * Return: the QP of gda/gda.h.
  */
@@ -225,17 +224,17 @@ void gda_cuda_qp_abort(struct gda_cuda_qp *qp);
  * whole, behind all that its QP was posted before: a thread that sees it by an acquiring load sees
  * that, too. None of this needs a multiprocessor.
  *
- * The library keeps the true values: while it is registered the memory changes by such work
- * requests of this MR only. Other writes to it fail with %GDA_CAUSE_ALIGN; reads are as of any
- * MR. %GDA_CUDA_MR_STORES allows more.
+ * The library keeps the current values: while the MR is registered, only such work requests on it
+ * may change the memory. Other writes to it fail with %GDA_CAUSE_ALIGN; reads work as on any MR.
+ * %GDA_CUDA_MR_STORES allows more.
  */
 #define GDA_CUDA_MR_WORDS	(1U << 16)
 /**
  * define GDA_CUDA_MR_STORES - others store to words of the MR, too
  *
- * Together with %GDA_CUDA_MR_WORDS. Kernels, other writes to the MR and copies of the program's
- * may change the memory, while no atomic on the same word is in flight. Nothing is kept: each
- * atomic reads the word first, which takes some microseconds, one at a time for each MR.
+ * Together with %GDA_CUDA_MR_WORDS. Kernels, other writes to the MR and copies by the program may
+ * change a word while no atomic on it is in flight. The library keeps no values: each atomic reads
+ * the word first, which takes some microseconds, one at a time for each MR.
  */
 #define GDA_CUDA_MR_STORES	(1U << 17)
 
@@ -245,14 +244,14 @@ void gda_cuda_qp_abort(struct gda_cuda_qp *qp);
  * @addr: first byte, of memory allocated by the CUDA driver or runtime on any GPU
  * @length: length in bytes
  * @access: rights: GDA_ACCESS_*
- * @flags: %GDA_MR_ZERO_BASED, %GDA_CUDA_MR_WORDS and %GDA_CUDA_MR_STORES, any of them, or 0
+ * @flags: %GDA_MR_ZERO_BASED, %GDA_CUDA_MR_WORDS and %GDA_CUDA_MR_STORES, any combination
  * @mr: receives the new MR, to be used and deregistered as any other
  *
- * On the in-process device the memory must stay allocated while it is registered. A
- * work request that names it executes on a QP made by gda_cuda_qp_create(). On any
- * other QP it fails with %GDA_CAUSE_IO, as does an atomic work request on every QP unless the
- * MR has %GDA_CUDA_MR_WORDS. On the kernel's devices the memory is registered as a dma-buf, and an
- * executor that has no way to the memory refuses.
+ * On the in-process device the memory must stay allocated while it is registered. A work request
+ * that names it executes on a QP made by gda_cuda_qp_create(). On any other QP it fails with
+ * %GDA_CAUSE_IO, as does an atomic work request on every QP unless the MR has %GDA_CUDA_MR_WORDS.
+ * On the kernel's devices the memory is registered as a dma-buf, and an executor that cannot reach
+ * the memory refuses it.
  *
  * Return: as gda_mr_reg(); -EFAULT it is not GPU memory, or not all of one allocation;
  * -EOPNOTSUPP the module, the executor or the GPU does not support it; with %GDA_CUDA_MR_WORDS
@@ -267,9 +266,10 @@ int gda_cuda_mr_reg(struct gda_cuda *cuda, uint64_t addr, size_t length, uint32_
  * @addr: first byte
  * @length: length in bytes
  * @fd: receives the dma-buf, close-on-exec; the caller closes it
- * @offset: receives the offset of @addr in it, for dma-bufs begin and end at pages
+ * @offset: receives the offset of @addr in the dma-buf, because dma-bufs begin and end on page
+ *	boundaries
  *
- * It registers nothing. The dma-buf keeps the memory.
+ * Nothing is registered. The dma-buf holds a reference to the memory.
  *
  * Return: 0; -EFAULT it is not GPU memory, or not all of one allocation; -EOPNOTSUPP the GPU or
  * its driver does not export memory.

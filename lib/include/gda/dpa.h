@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tasks: C functions that are launched over N threads when an event says so, with a heap,
- * buffers, events and a log that host and tasks share. The semantics are those of DOCA DPA; the
- * threads are the processor's. This is the host half; tasks call gda/dpa_task.h.
+ * Tasks: C functions that run on N threads once an event reaches a value, with a heap, buffers,
+ * events and a log that host and tasks share. The semantics are those of DOCA DPA; the threads are
+ * the processor's. This is the host half; tasks call gda/dpa_task.h.
  *
- * A context has a pool of threads. A launch names a task, how many threads run it, what it waits
- * for, and what is updated after the last thread. A launch that waits holds no thread, so
- * launches may come in any order. Threads of one launch start in order of rank, and those of a
- * launch that became ready earlier start before those of a later one; so threads of one launch
- * may wait for each other.
+ * A context has a pool of threads. A launch names a task, the number of threads, the event or
+ * counter that it waits for, and the event that is updated after the last thread. A launch that
+ * waits holds no thread, so launches may come in any order. Threads of one launch start in order of
+ * rank, and those of a launch that became ready earlier start before those of a later one; so
+ * threads of one launch may wait for each other.
  *
  * Tasks are functions of the caller, on threads of the library in its process; or, with
- * gda_dpa_attr.program, of a shared object that a process of its own loads. That one may crash,
- * exit or not end, and the caller goes on. A task that does not end within
- * gda_dpa_attr.run_limit_ns, or a process of tasks that ends, makes the context *fatal*: no task
- * starts any more, every wait ends, every call but gda_dpa_error(), gda_dpa_log_read() and those
- * that destroy is -ENOTRECOVERABLE, and gda_dpa_error() says which task it was.
+ * gda_dpa_attr.program, of a shared object that a separate process loads. That process may crash,
+ * exit or hang, and the caller goes on. A task that does not end within gda_dpa_attr.run_limit_ns,
+ * or a process of tasks that ends, makes the context *fatal*: no task starts any more, every wait
+ * ends, every call but gda_dpa_error(), gda_dpa_log_read() and those that destroy is
+ * -ENOTRECOVERABLE, and gda_dpa_error() says which task it was.
  *
  * Any thread may call any function, but for destruction. Functions that return int return 0 or
  * a negative errno, and gda_last_error() says why. Every one may return -ENOTRECOVERABLE, and
@@ -43,7 +43,7 @@ struct gda_dpa_rdma;
 /**
  * struct gda_dpa_limits - the limits of contexts on a device
  * @size: sizeof(struct gda_dpa_limits); the caller sets it
- * @supported: 1 if the device has all that a context needs
+ * @supported: 1 if the device has everything that a context needs
  * @max_threads: threads and RDMA handles of all contexts of this process together
  * @max_args: bytes of arguments of a launch
  * @max_events: events of a context
@@ -76,11 +76,11 @@ struct gda_dpa_limits {
 int gda_dpa_query(struct gda_context *ctx, struct gda_dpa_limits *limits);
 
 /**
- * define GDA_DPA_WAKE - updates of peers wake what sleeps for them
+ * define GDA_DPA_WAKE - updates by peers wake threads that sleep for them
  *
- * Behind each update of an event of such a context a peer's handle sends an immediate of no
- * bytes, so it must be connected to a handle of this context. Without the flag, what sleeps for
- * an event that peers update looks each millisecond.
+ * After each update of an event of such a context a peer's handle sends an immediate without bytes,
+ * so it must be connected to a handle of this context. Without the flag, threads that sleep for an
+ * event that peers update poll every millisecond.
  */
 #define GDA_DPA_WAKE	(1U << 0)
 
@@ -113,25 +113,25 @@ struct gda_dpa_attr {
 
 /**
  * gda_dpa_create - create a context with its memory and its pool
- * @ctx: a context of gda_open(), which must outlive it
+ * @ctx: a context of gda_open(), which must outlive @dpa
  * @attr: attributes, or NULL for the defaults
  * @dpa: receives the context
  *
  * Events and heap are one MR of @ctx, so on a device of the kernel they count towards
  * RLIMIT_MEMLOCK. Each thread of the pool has a QP that is connected to itself, for copies.
  *
- * With a program, tasks run in gda-dpa, a child of this process that is killed when the context
- * is destroyed and ends when this process does. It is %GDA_DPA in the environment, an absolute
- * path; or beside libgda.so, where that was installed, or beside this program. The program must
- * not wait for children that it did not start.
+ * With a program, tasks run in gda-dpa, a child of this process that is killed when the context is
+ * destroyed and ends when this process does. gda-dpa is found by %GDA_DPA in the environment, an
+ * absolute path; or beside libgda.so, where that was installed, or beside this program. This
+ * program must not wait for children that it did not start.
  *
  * Return: 0; -EINVAL a member is out of range, or %GDA_DPA is no absolute path; -E2BIG a member
  * that this library does not know is set; -EOPNOTSUPP unknown flags, or the device lacks what
- * gda_dpa_query() or %GDA_DPA_WAKE asks for; -ENOSPC the process has %GDA_DPA_MAX_THREADS
- * threads, or @ctx no room for the QPs; -ENOMEM out of memory or over RLIMIT_MEMLOCK; -EMFILE too
- * many open files; -EAGAIN no thread could be started; -ENOEXEC the program cannot be loaded;
- * -ENOENT gda-dpa cannot be started; -EACCES the same, or the kernel gave this program more rights
- * than its user has; -ENOTRECOVERABLE it ended at once; -ETIMEDOUT it does not answer.
+ * gda_dpa_query() or %GDA_DPA_WAKE asks for; -ENOSPC the process has %GDA_DPA_MAX_THREADS threads,
+ * or @ctx no room for the QPs; -ENOMEM out of memory or over RLIMIT_MEMLOCK; -EMFILE too many open
+ * files; -EAGAIN no thread could be started; -ENOEXEC the program cannot be loaded; -ENOENT gda-dpa
+ * cannot be started; -EACCES the same, or the kernel gave this program more rights than its user
+ * has; -ENOTRECOVERABLE gda-dpa ended at once; -ETIMEDOUT it does not answer.
  */
 int gda_dpa_create(struct gda_context *ctx, const struct gda_dpa_attr *attr,
 		   struct gda_dpa **dpa);
@@ -140,8 +140,8 @@ int gda_dpa_create(struct gda_context *ctx, const struct gda_dpa_attr *attr,
  * gda_dpa_destroy - destroy a context
  * @dpa: the context, or NULL; gone when the call returns, unless it returns -EBUSY
  *
- * Launches that have not started never do. Tasks that run are waited for until they have had
- * their time; those that wait for an event are woken. Events, arrays and heap are gone with it.
+ * Launches that have not started never will. The call waits for running tasks, at most for their
+ * run limit, and wakes those that wait for an event. Events, arrays and heap are destroyed, too.
  *
  * Return: 0; -EBUSY a task of this process does not end: the context is fatal, and the call may
  * be made again later; or a GPU has its events (gda_dpa_cuda_destroy()).
@@ -153,7 +153,7 @@ int gda_dpa_destroy(struct gda_dpa *dpa);
  * @GDA_DPA_NO_ERROR: it is not
  * @GDA_DPA_RUN_LIMIT: a task ran longer than it may
  * @GDA_DPA_COPY_FAILED: a copy of a task failed, for its memory is not registered any more
- * @GDA_DPA_CORRUPTED: shared memory has what no thread of the library wrote there
+ * @GDA_DPA_CORRUPTED: shared memory has values that the library never writes
  * @GDA_DPA_CRASHED: a signal ended the process of tasks
  * @GDA_DPA_EXITED: the process of tasks exited
  */
@@ -175,9 +175,9 @@ enum gda_dpa_reason {
  * @threads: of the launch
  * @signal: that ended the process of tasks, SIGKILL by the library after the run limit; or 0
  * @status: exit status, or 0
- * @address: that it could not access, of SIGSEGV and SIGBUS, or 0
+ * @address: for SIGSEGV and SIGBUS, the address that could not be accessed, or 0
  * @ran_ns: time that the thread had run
- * @time_ns: when it was seen, by gda_clock_ns()
+ * @time_ns: when it was noticed, by gda_clock_ns()
  */
 struct gda_dpa_report {
 	uint32_t size;
@@ -205,9 +205,9 @@ int gda_dpa_error(struct gda_dpa *dpa, struct gda_dpa_report *report);
  * gda_dpa_alloc - allocate memory of the heap
  * @dpa: the context
  * @bytes: number of bytes; aligned to 64
- * @addr: receives its address, which tasks and the calls below take; never 0
+ * @addr: receives its address, for tasks and for the calls below; never 0
  *
- * Return: 0; -EINVAL @bytes is 0; -ENOSPC the heap has no such piece left.
+ * Return: 0; -EINVAL @bytes is 0; -ENOSPC the heap has no free piece of this size.
  */
 int gda_dpa_alloc(struct gda_dpa *dpa, size_t bytes, uint64_t *addr);
 
@@ -227,7 +227,7 @@ int gda_dpa_free(struct gda_dpa *dpa, uint64_t addr);
  * @from: source, in memory of the caller
  * @bytes: number of bytes
  *
- * It is done when the call returns. A task that is launched afterwards sees it.
+ * The copy is done when the call returns, and visible to tasks that are launched afterwards.
  *
  * Return: 0; -ERANGE not all of it lies in the heap.
  */
@@ -240,7 +240,8 @@ int gda_dpa_write(struct gda_dpa *dpa, uint64_t addr, const void *from, size_t b
  * @addr: source, an address in the heap
  * @bytes: number of bytes
  *
- * It has what tasks wrote before an event that the caller has seen.
+ * The result includes what tasks wrote before they updated an event, if the caller has seen the
+ * update.
  *
  * Return: 0; -ERANGE not all of it lies in the heap.
  */
@@ -282,7 +283,7 @@ int gda_dpa_mr_buf(struct gda_dpa *dpa, struct gda_mr *mr, void *pointer, size_t
 		   struct gda_dpa_buf *buf);
 
 /**
- * gda_dpa_bufs_create - make buffers known to tasks
+ * gda_dpa_bufs_create - make an array of buffers for tasks
  * @dpa: the context
  * @bufs: the buffers: of gda_dpa_heap_buf() and gda_dpa_mr_buf(), and of peers
  * @n: number of buffers
@@ -290,7 +291,7 @@ int gda_dpa_mr_buf(struct gda_dpa *dpa, struct gda_mr *mr, void *pointer, size_t
  *
  * The array lies in the heap.
  *
- * Return: 0; -EINVAL @n is 0; -ENOSPC the heap has no such piece left.
+ * Return: 0; -EINVAL @n is 0; -ENOSPC the heap has no free piece of this size.
  */
 int gda_dpa_bufs_create(struct gda_dpa *dpa, const struct gda_dpa_buf *bufs, uint32_t n,
 			uint64_t *array);
@@ -305,7 +306,7 @@ int gda_dpa_bufs_create(struct gda_dpa *dpa, const struct gda_dpa_buf *bufs, uin
 int gda_dpa_bufs_destroy(struct gda_dpa *dpa, uint64_t array);
 
 /**
- * enum gda_dpa_place - where an event is published and subscribed to
+ * enum gda_dpa_place - who publishes and subscribes to an event
  * @GDA_DPA_HOST: by the calls of this header
  * @GDA_DPA_TASKS: by tasks and launches
  * @GDA_DPA_PEERS: by tasks of other contexts, through RDMA handles; only as a publisher
@@ -322,8 +323,8 @@ enum gda_dpa_place {
  * struct gda_dpa_event_attr - attributes of an event
  * @size: sizeof(struct gda_dpa_event_attr)
  * @flags: must be 0
- * @publishers: enum gda_dpa_place: what may update it; 0: host and tasks
- * @subscribers: enum gda_dpa_place: what may read it and wait for it; 0: host and tasks
+ * @publishers: enum gda_dpa_place: who may update it; 0: host and tasks
+ * @subscribers: enum gda_dpa_place: who may read it and wait for it; 0: host and tasks
  */
 struct gda_dpa_event_attr {
 	uint32_t size;
@@ -342,8 +343,8 @@ struct gda_dpa_event_attr {
  * the event, or if peers do and the context was created without %GDA_DPA_WAKE.
  *
  * Return: 0; -EINVAL an unknown place, or the size of @attr; -EOPNOTSUPP unknown flags, or peers
- * and others publish it and the device's additions are not atomic to a processor's; -E2BIG a
- * member that this library does not know is set; -ENOSPC the context has no more.
+ * and others publish the event and the device's additions are not atomic with a processor's; -E2BIG
+ * a member that this library does not know is set; -ENOSPC the context has no free event.
  */
 int gda_dpa_event_create(struct gda_dpa *dpa, const struct gda_dpa_event_attr *attr,
 			 struct gda_dpa_event **event);
@@ -352,7 +353,7 @@ int gda_dpa_event_create(struct gda_dpa *dpa, const struct gda_dpa_event_attr *a
  * gda_dpa_event_destroy - destroy an event
  * @event: the event, or NULL
  *
- * No launch that has not ended may name it, and no task.
+ * No unfinished launch, and no task, may use it.
  *
  * Return: 0.
  */
@@ -371,7 +372,7 @@ uint32_t gda_dpa_event_handle(const struct gda_dpa_event *event);
  * @event: the event
  * @value: receives it
  *
- * All that was done before the update that it shows is visible.
+ * Everything done before the update that it shows is visible.
  *
  * Return: 0; -EACCES the host is no subscriber of it.
  */
@@ -391,7 +392,7 @@ int gda_dpa_event_add(struct gda_dpa_event *event, uint64_t value);
  * @event: the event
  * @value: its value from now on
  *
- * A value that is replaced before a waiting thread or the pool has looked at it may be missed.
+ * A waiting thread or the pool may miss a value that is replaced soon.
  *
  * Return: 0; -EACCES the host is no publisher of it.
  */
@@ -404,8 +405,8 @@ int gda_dpa_event_set(struct gda_dpa_event *event, uint64_t value);
  * @mask: bits of the value that count
  * @deadline: in ns of gda_clock_ns(); 0: one second from now
  *
- * Return: 0; -EACCES the host is no subscriber of it; -ETIMEDOUT it was not at @deadline; -ETIME
- * nor then, and @deadline was more than a second past when the call began.
+ * Return: 0; -EACCES the host is no subscriber of it; -ETIMEDOUT not so at @deadline; -ETIME
+ * likewise, and @deadline was more than a second past when the call began.
  */
 int gda_dpa_event_await_gt(struct gda_dpa_event *event, uint64_t threshold, uint64_t mask,
 			   uint64_t deadline);
@@ -425,7 +426,7 @@ int gda_dpa_event_await_ne(struct gda_dpa_event *event, uint64_t value, uint64_t
 /**
  * gda_dpa_event_export - let peers update an event
  * @event: the event
- * @remote: receives what their tasks need; may be sent to them by any means
+ * @remote: receives what the peers' tasks need; may be sent to them by any means
  *
  * Return: 0; -EACCES peers are no publisher of it.
  */
@@ -437,7 +438,7 @@ int gda_dpa_event_export(struct gda_dpa_event *event, struct gda_dpa_remote_even
  * @flags: must be 0
  * @sq_depth: slots of its queue, a power of two; 0: 256
  * @reserved: must be 0
- * @timeout_ns: bound of waits that are not given a deadline, and for room; 0: one second
+ * @timeout_ns: bound of waits for room, and of waits without a deadline; 0: one second
  */
 struct gda_dpa_rdma_attr {
 	uint32_t size;
@@ -453,10 +454,11 @@ struct gda_dpa_rdma_attr {
  * @attr: attributes, or NULL for the defaults
  * @rdma: receives the handle
  *
- * It is a QP through which tasks write to a peer, in one direction, and it counts as a thread.
+ * The handle is a QP through which tasks access a peer's memory, in one direction. It counts as a
+ * thread.
  *
  * Return: 0; -ENOSPC the process has %GDA_DPA_MAX_THREADS threads and handles, or no room in the
- * heap; -EOPNOTSUPP unknown flags, or a device that keeps no order behind puts; and as
+ * heap; -EOPNOTSUPP unknown flags, or a device that does not order work behind puts; and as
  * gda_qp_create().
  */
 int gda_dpa_rdma_create(struct gda_dpa *dpa, const struct gda_dpa_rdma_attr *attr,
@@ -466,7 +468,7 @@ int gda_dpa_rdma_create(struct gda_dpa *dpa, const struct gda_dpa_rdma_attr *att
  * gda_dpa_rdma_destroy - destroy an RDMA handle
  * @rdma: the handle, or NULL
  *
- * No task that has not ended may use it.
+ * No unfinished task may use it.
  *
  * Return: 0.
  */
@@ -484,7 +486,7 @@ int gda_dpa_rdma_address(struct gda_dpa_rdma *rdma, struct gda_address *addr);
 /**
  * gda_dpa_rdma_connect - name the peer of a handle
  * @rdma: the handle
- * @peer: the address of a handle or QP there, which names this one; or its own
+ * @peer: the address of the peer's handle or QP, which names this one; or this handle's own
  *
  * Return: as gda_qp_connect().
  */
@@ -513,25 +515,25 @@ uint32_t gda_dpa_rdma_handle(const struct gda_dpa_rdma *rdma);
 #define GDA_DPA_DONE_SET	(1U << 0)
 
 /**
- * struct gda_dpa_launch_attr - a task, when it starts, and what is told when it has ended
+ * struct gda_dpa_launch_attr - a task, when it starts, and what is updated at its end
  * @size: sizeof(struct gda_dpa_launch_attr)
  * @flags: %GDA_DPA_DONE_SET, or 0
- * @task: the task, as GDA_DPA_TASK() of gda/dpa_task.h defines it; with gda_dpa_attr.program one
- *	with size and name alone will do. Its name and function are copied, so it may change or end
- *	once gda_dpa_launch() has returned
- * @wait: it starts once this event is greater than @threshold; NULL: at once
+ * @task: the task, as GDA_DPA_TASK() of gda/dpa_task.h defines it; with gda_dpa_attr.program only
+ *	its size and name are needed. Name and function are copied, so the structure may be
+ *	changed or freed once gda_dpa_launch() has returned
+ * @wait: the task starts once this event is greater than @threshold; NULL: at once
  * @threshold: any 64-bit value
- * @counter: it starts once this counter, of the same device context, has counted @arrivals; not
- *	with @wait
+ * @counter: the task starts once this counter, of the same device context, has counted @arrivals;
+ *	not with @wait
  * @arrivals: at least 1, with @counter
- * @done: is updated after the last thread has returned; NULL: nothing is
- * @value: is added to @done, or @done is set to it
- * @threads: number of threads that run it, 1 to gda_dpa_attr.threads
+ * @done: updated after the last thread has returned; NULL: none
+ * @value: added to @done, or the new value of @done
+ * @threads: number of threads that run the task, 1 to gda_dpa_attr.threads
  * @bytes: of @args, at most %GDA_DPA_MAX_ARGS
- * @args: are copied for the task
+ * @args: the arguments, which are copied
  *
- * The event is looked at when it changes, and the launch starts if it is greater then. A value
- * that is lowered again at once may be missed.
+ * The pool reads the event after each change, and starts the launch if the event is greater. It may
+ * miss a value that is lowered again soon.
  */
 struct gda_dpa_launch_attr {
 	uint32_t size;
@@ -553,11 +555,11 @@ struct gda_dpa_launch_attr {
  * @dpa: the context
  * @launch: the task, and when
  *
- * Returns at once. A launch that waits holds no thread, so it may be made before the launch that
- * it waits for. The task sees everything that the caller wrote to the heap before the launch; a
- * thread that sees @done sees everything that the task wrote.
+ * Returns at once. A waiting launch holds no thread, so it may be made before the launch that it
+ * waits for. The task sees everything that the caller wrote to the heap before the launch; a thread
+ * that sees @done sees everything that the task wrote.
  *
- * Return: 0; -EINVAL a member is out of range, or an event is of another context; -ENOENT the
+ * Return: 0; -EINVAL a member is out of range, or an event belongs to another context; -ENOENT the
  * program has no such task; -E2BIG a member that this library does not know is set; -EOPNOTSUPP
  * unknown flags; -EACCES tasks are no subscriber of @wait or no publisher of @done; -EAGAIN
  * gda_dpa_attr.launches have not ended; -ENOSPC more than 64 different counters.
@@ -567,7 +569,7 @@ int gda_dpa_launch(struct gda_dpa *dpa, const struct gda_dpa_launch_attr *launch
 /**
  * gda_dpa_log_read - take the next line of the log
  * @dpa: the context
- * @line: receives it, without a newline, with an end
+ * @line: receives it, without a newline, with a terminating zero
  * @bytes: room in @line
  *
  * One thread at a time. It may be called on a fatal context.
@@ -589,7 +591,8 @@ uint64_t gda_dpa_log_dropped(struct gda_dpa *dpa);
  * gda_dpa_serve - run the tasks of a context of another process
  * @socket: to the library in that process
  *
- * It is all that gda-dpa does; programs do not call it. It ends the process when the socket ends.
+ * This is all that gda-dpa does; programs do not call it. It ends the process when the socket is
+ * closed.
  *
  * Return: an exit status, if no context was behind the socket.
  */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events of gda/dpa.h for a GPU: CUDA streams that wait for an event and set one, and kernels
- * that read, set and wait for it. Where there is no CUDA driver, all else in the library works.
+ * Events of gda/dpa.h for a GPU: CUDA streams that wait for an event and set one, and kernels that
+ * read, set and wait for it. Without a CUDA driver the rest of the library works.
  *
- * Events stay in memory of the host. A GPU's atomics on it are not atomic to a processor, so a
- * GPU sets events and does not add to them. Only events whose attributes name %GDA_DPA_GPU are
- * open to it; what sleeps for one that a GPU publishes looks each millisecond.
+ * Events stay in memory of the host. A GPU's atomics there are not atomic with a processor's, so a
+ * GPU sets events and does not add to them. A GPU may use only events whose attributes name
+ * %GDA_DPA_GPU; threads that sleep for an event that a GPU publishes poll every millisecond.
  *
- * Streams wait by the driver's 64-bit wait and write of a value, which no thread of the host and
- * no multiprocessor is needed for. That wait has no mask, no deadline and compares differences of
- * 63 bits: an event that a stream waits for stays below 2^63.
+ * Streams wait for and set events by the driver's 64-bit wait and write operations, which need no
+ * host thread and no multiprocessor. These waits have neither mask nor deadline, and compare 63-bit
+ * differences: an event that a stream waits for must stay below 2^63.
  */
 #ifndef GDA_DPA_CUDA_H
 #define GDA_DPA_CUDA_H
@@ -29,7 +29,7 @@ extern "C" {
 struct gda_dpa_cuda;
 
 /**
- * struct gda_dpa_cuda_event - an event as kernels have it
+ * struct gda_dpa_cuda_event - an event for kernels
  * @addr: of its value, for the GPU
  *
  * Plain data, to be passed to kernels by value.
@@ -53,9 +53,9 @@ int gda_dpa_cuda_create(struct gda_dpa *dpa, struct gda_cuda *cuda, struct gda_d
  * gda_dpa_cuda_destroy - take the events from a GPU
  * @gpu: of gda_dpa_cuda_create(), or NULL
  *
- * Before gda_dpa_destroy(), which is -EBUSY otherwise, and also if the context is fatal. Streams
- * that still wait for an event go on: it is set to what they wait for. No kernel may use an event
- * any more, and the driver waits for those that run.
+ * Must be called before gda_dpa_destroy(), which returns -EBUSY otherwise, even if the context is
+ * fatal. Streams that still wait for an event are released: it is set to the awaited value. Kernels
+ * may not use events any more, and the driver waits for running kernels.
  *
  * Return: 0; -ENODEV in a child of fork(2).
  */
@@ -77,7 +77,7 @@ int gda_dpa_cuda_event(struct gda_dpa_cuda *gpu, struct gda_dpa_event *event,
  * gda_dpa_cuda_stream_wait_gt - have a stream wait until an event is greater
  * @gpu: the GPU
  * @event: the event
- * @threshold: what its value must be greater than, below 2^63 - 1
+ * @threshold: its value must be greater than this, which is below 2^63 - 1
  * @mask: must be all ones
  * @stream: a CUstream or cudaStream_t of this GPU
  *
@@ -95,11 +95,11 @@ int gda_dpa_cuda_stream_wait_gt(struct gda_dpa_cuda *gpu, struct gda_dpa_event *
  * gda_dpa_cuda_stream_set - have a stream set an event
  * @gpu: the GPU
  * @event: the event
- * @value: its value once all that the stream had to do before is done
+ * @value: its value once all earlier work of the stream is done
  * @stream: a CUstream or cudaStream_t of this GPU
  *
- * All that was written before is visible to what sees the value, and launches that wait for
- * the event start.
+ * Earlier writes are visible to a thread that sees the value, and launches that wait for the event
+ * start.
  *
  * Return: 0; -EOPNOTSUPP the GPU has no 64-bit writes; -EINVAL the event is of another context;
  * -EACCES %GDA_DPA_GPU is no publisher of it; -EIO the CUDA driver reports an error.
@@ -111,7 +111,7 @@ int gda_dpa_cuda_stream_set(struct gda_dpa_cuda *gpu, struct gda_dpa_event *even
  * gda_dpa_cuda_read - the value of an event, in a kernel
  * @event: of gda_dpa_cuda_event()
  *
- * Return: the value; all that was done before its update is visible.
+ * Return: the value; everything done before its update is visible.
  */
 GDA_HELPER uint64_t gda_dpa_cuda_read(struct gda_dpa_cuda_event event)
 {
@@ -123,7 +123,7 @@ GDA_HELPER uint64_t gda_dpa_cuda_read(struct gda_dpa_cuda_event event)
  * @event: of gda_dpa_cuda_event(); the GPU is a publisher
  * @value: its value from now on
  *
- * All that this thread wrote before is visible to what sees the value.
+ * This thread's earlier writes are visible to a thread that sees the value.
  */
 GDA_HELPER void gda_dpa_cuda_set(struct gda_dpa_cuda_event event, uint64_t value)
 {
@@ -133,11 +133,11 @@ GDA_HELPER void gda_dpa_cuda_set(struct gda_dpa_cuda_event event, uint64_t value
 /**
  * gda_dpa_cuda_wait_gt - wait in a kernel until an event is greater
  * @event: of gda_dpa_cuda_event(); the GPU is a subscriber
- * @threshold: what (value & @mask) must be greater than
+ * @threshold: (value & @mask) must be greater than this
  * @mask: bits of the value that count
  * @deadline: in ns of gda_clock_ns() there; 0: one second from now
  *
- * Return: 0; -ETIMEDOUT it was not at @deadline.
+ * Return: 0; -ETIMEDOUT not so at @deadline.
  */
 GDA_HELPER int gda_dpa_cuda_wait_gt(struct gda_dpa_cuda_event event, uint64_t threshold,
 				    uint64_t mask, uint64_t deadline)
@@ -155,7 +155,7 @@ GDA_HELPER int gda_dpa_cuda_wait_gt(struct gda_dpa_cuda_event event, uint64_t th
 /**
  * gda_dpa_cuda_wait_ne - wait in a kernel until an event differs
  * @event: of gda_dpa_cuda_event(); the GPU is a subscriber
- * @value: what (value & @mask) must not be
+ * @value: (value & @mask) must differ from this
  * @mask: bits of the value that count
  * @deadline: in ns of gda_clock_ns() there; 0: one second from now
  *

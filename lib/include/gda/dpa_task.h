@@ -50,7 +50,7 @@ typedef void gda_dpa_function(struct gda_dpa_thread *t, const void *args);
  * @size: sizeof(struct gda_dpa_task)
  * @reserved: must be 0
  * @name: its name
- * @function: where it is; NULL: in the program of the context, which finds it by @name
+ * @function: its address; NULL: the context's program finds it by @name
  */
 struct gda_dpa_task {
 	uint32_t size;
@@ -94,7 +94,7 @@ struct gda_dpa_task {
  * @bytes: length in bytes
  * @key: key of its MR
  * @reserved: must be 0
- * @pointer: where the process that registered it has it; 0: it is a peer's
+ * @pointer: its address in the process that registered it; 0: it belongs to a peer
  */
 struct gda_dpa_buf {
 	uint64_t addr;
@@ -149,8 +149,8 @@ int gda_dpa_buf_get(const struct gda_dpa_thread *t, uint64_t array, uint64_t ind
  * @offset: of the first byte
  * @bytes: number of bytes to use
  *
- * In a process of its own a task reaches only the context's heap by pointers; everything else
- * it copies (gda_dpa_memcpy()).
+ * Tasks in a separate process reach only the context's heap by pointers, and copy everything else
+ * (gda_dpa_memcpy()).
  *
  * Return: the pointer; NULL if not all of it lies in the buffer, or if this process does not
  * have it.
@@ -167,8 +167,8 @@ void *gda_dpa_buf_pointer(const struct gda_dpa_thread *t, const struct gda_dpa_b
  * @src_offset: first byte there
  * @bytes: number of bytes, less than 2^31
  *
- * It waits only for room in the queue of the thread, for a second at most. Nothing is
- * promised about the bytes before gda_dpa_memcpy_wait().
+ * The call waits only for room in the thread's queue, at most a second. The bytes are undefined
+ * until gda_dpa_memcpy_wait().
  *
  * Return: 0; -ERANGE a range is not inside its buffer; -EMSGSIZE too long; -EIO an earlier copy
  * of this thread has failed, and with it the context; -ETIMEDOUT no room for a second.
@@ -177,7 +177,7 @@ int gda_dpa_memcpy(struct gda_dpa_thread *t, const struct gda_dpa_buf *dst, uint
 		   const struct gda_dpa_buf *src, uint64_t src_offset, size_t bytes);
 
 /**
- * struct gda_dpa_matrix - a matrix that changes rows for columns
+ * struct gda_dpa_matrix - a matrix to be transposed
  * @size: sizeof(struct gda_dpa_matrix)
  * @element: bytes of an element
  * @dst: destination; @rows elements a row
@@ -205,8 +205,8 @@ struct gda_dpa_matrix {
  * @t: the thread
  * @what: the matrix
  *
- * It waits and fails as gda_dpa_memcpy() does. It posts a work request for each element, so it is
- * for small matrices.
+ * The call waits and fails as gda_dpa_memcpy() does. It posts a work request for each element, so
+ * it is meant for small matrices.
  *
  * Return: as gda_dpa_memcpy(); -EINVAL @element, @columns or @rows is 0, or the size is wrong.
  */
@@ -217,7 +217,7 @@ int gda_dpa_transpose(struct gda_dpa_thread *t, const struct gda_dpa_matrix *wha
  * @t: the thread
  * @deadline: in ns of gda_clock_ns(); 0: one second from now
  *
- * Return: 0 all bytes are there; -EIO a copy has failed, and with it the context; -ETIMEDOUT not
+ * Return: 0 all bytes have arrived; -EIO a copy has failed, and with it the context; -ETIMEDOUT not
  * done at @deadline; -ESHUTDOWN the context has failed or is being destroyed.
  */
 int gda_dpa_memcpy_wait(struct gda_dpa_thread *t, uint64_t deadline);
@@ -228,7 +228,7 @@ int gda_dpa_memcpy_wait(struct gda_dpa_thread *t, uint64_t deadline);
  * @event: its handle
  * @value: receives it
  *
- * All that was done before the update that it shows is visible.
+ * Everything done before the update that it shows is visible.
  *
  * Return: 0; -EINVAL no such event; -EACCES tasks are no subscriber of it.
  */
@@ -240,8 +240,8 @@ int gda_dpa_event_read(const struct gda_dpa_thread *t, uint32_t event, uint64_t 
  * @event: its handle
  * @value: is added, modulo 2^64
  *
- * All that this thread wrote before is visible to who sees the update. Threads that sleep for it
- * are woken, and launches that wait for it start.
+ * This thread's earlier writes are visible to a thread that sees the update. Threads that sleep for
+ * it are woken, and launches that wait for it start.
  *
  * Return: 0; -EINVAL no such event; -EACCES tasks are no publisher of it.
  */
@@ -264,7 +264,8 @@ int gda_dpa_event_update_set(struct gda_dpa_thread *t, uint32_t event, uint64_t 
  * @threshold: the wait ends once (value & @mask) is greater than this
  * @mask: bits of the value that count
  *
- * It holds the thread, other than a launch that waits. The watchdog ends it at last.
+ * The wait occupies the thread, unlike a launch that waits. The watchdog ends a wait that exceeds
+ * the run limit.
  *
  * Return: 0; -EINVAL no such event; -EACCES tasks are no subscriber of it; -ESHUTDOWN the
  * context has failed or is being destroyed.
@@ -311,12 +312,12 @@ struct gda_dpa_remote_event {
  * @src_offset: first byte there
  * @bytes: number of bytes, less than 2^31
  *
- * The source may be changed after gda_dpa_rdma_wait(). A handle is one thread's from its first
- * post until it has waited, or its task has ended.
+ * The source may be changed after gda_dpa_rdma_wait(). A handle belongs to one thread from that
+ * thread's first post until the thread has waited, or its task has ended.
  *
  * Return: 0; -EINVAL no such handle; -EBUSY another thread has it; -ERANGE a range is not inside
- * its buffer; -EMSGSIZE too long; -EIO the queue is full and has failed; -ETIMEDOUT it stayed
- * full. Keys that are wrong show in gda_dpa_rdma_wait().
+ * its buffer; -EMSGSIZE too long; -EIO the queue is full and has failed; -ETIMEDOUT it stayed full.
+ * Wrong keys are reported by gda_dpa_rdma_wait().
  */
 int gda_dpa_rdma_write(struct gda_dpa_thread *t, uint32_t rdma, const struct gda_dpa_buf *dst,
 		       uint64_t dst_offset, const struct gda_dpa_buf *src, uint64_t src_offset,
@@ -332,7 +333,7 @@ int gda_dpa_rdma_write(struct gda_dpa_thread *t, uint32_t rdma, const struct gda
  * @src_offset: first byte there
  * @bytes: number of bytes, less than 2^31
  *
- * The bytes are there after gda_dpa_rdma_wait().
+ * The bytes have arrived after gda_dpa_rdma_wait().
  *
  * Return: as gda_dpa_rdma_write().
  */
@@ -362,9 +363,9 @@ int gda_dpa_rdma_fetch_add(struct gda_dpa_thread *t, uint32_t rdma,
  * @event: of gda_dpa_event_export() there
  * @value: is added
  *
- * A reader that sees it sees all that was written through the handle before.
+ * A reader that sees the new value sees everything written through the handle before.
  *
- * Return: as gda_dpa_rdma_write(); -EOPNOTSUPP @event wants an immediate, and the device has none.
+ * Return: as gda_dpa_rdma_write(); -EOPNOTSUPP @event needs an immediate, which the device lacks.
  */
 int gda_dpa_rdma_signal_add(struct gda_dpa_thread *t, uint32_t rdma,
 			    const struct gda_dpa_remote_event *event, uint64_t value);
@@ -376,7 +377,7 @@ int gda_dpa_rdma_signal_add(struct gda_dpa_thread *t, uint32_t rdma,
  * @event: of gda_dpa_event_export() there
  * @value: its value from then on
  *
- * A reader that sees it sees all that was written through the handle before.
+ * A reader that sees the value sees everything written through the handle before.
  *
  * Return: as gda_dpa_rdma_signal_add().
  */
@@ -389,7 +390,7 @@ int gda_dpa_rdma_signal_set(struct gda_dpa_thread *t, uint32_t rdma,
  * @rdma: number of the handle
  * @deadline: in ns of gda_clock_ns(); 0: gda_dpa_rdma_attr.timeout_ns from now
  *
- * Then the handle is free for another thread.
+ * Afterwards another thread may use the handle.
  *
  * Return: 0; -EINVAL no such handle; -EBUSY another thread has it; -EIO some of it failed, and
  * the handle with it (gda_dpa_rdma_query()); -ETIMEDOUT not done at @deadline; -ESHUTDOWN the
@@ -402,8 +403,8 @@ int gda_dpa_rdma_wait(struct gda_dpa_thread *t, uint32_t rdma, uint64_t deadline
  * @t: the thread
  * @format: format of the line, as printf(3) takes it
  *
- * The line ends at %GDA_DPA_LINE_BYTES. gda_dpa_log_read() takes it. If the log is full the line
- * is dropped and counted.
+ * The line is cut at %GDA_DPA_LINE_BYTES. gda_dpa_log_read() returns it. If the log is full the
+ * line is dropped and counted.
  *
  * Return: 0; -EAGAIN it was dropped.
  */

@@ -3,7 +3,7 @@
  * The fast path: post one-sided work to a queue pair and see it complete, by loads
  * and stores alone. C11, C++17 and CUDA device code, from this one text.
  *
- * A post is four steps:
+ * A post has four steps:
  *
  *   reserve  take the next slot, never one that has not completed a lap ago
  *   write    the 64-byte entry, built in registers, as four 16-byte stores
@@ -13,9 +13,9 @@
  *
  * and returns a ticket, the 64-bit index of the slot, to test or wait for.
  *
- * Sharing mode is a flag of every post; flags should be constants, for they fold, and an
- * unknown one is then refused at compile time (by GCC and clang, optimizing). One that is
- * no constant is not looked at: unknown bits mean nothing and are no error.
+ * Sharing mode is a flag of every post; flags should be constants, for they fold, and an unknown
+ * one is then refused at compile time (by GCC and clang, optimizing). Flags that are not constant
+ * are not checked: unknown bits have no effect.
  *
  *   0              any number of threads post. Publication has no lock and no common
  *                  word: a poster marks its own slot ready, in the slot's word. One
@@ -59,7 +59,7 @@ extern "C" {
 #endif
 
 /**
- * define GDA_INLINE_SLOT - most bytes of gda_put_inline() that take one slot
+ * define GDA_INLINE_SLOT - most bytes of gda_put_inline() that fit into one slot
  */
 #define GDA_INLINE_SLOT	GDA_WQE_INLINE_SLOT
 /**
@@ -77,18 +77,18 @@ GDA_SLOW int64_t gda_put_inline_long(struct gda_view *v, uint64_t raddr, uint32_
  * @lkey: key of the local MR
  * @raddr: remote address
  * @rkey: key of the remote MR
- * @len: bytes, less than 2^31; 0 moves nothing, @raddr and @rkey are not looked at, and
- *	it is ordered and completes
+ * @len: bytes, less than 2^31; 0 moves nothing: @raddr and @rkey are not checked, but the post is
+ *	ordered and completes
  * @flags: GDA_*
  *
  * The local memory may be changed once the ticket is done.
  *
  * Any thread may call it; with %GDA_EXCLUSIVE the caller serializes all posts to the queue.
  *
- * Return: the ticket, or a negative errno and nothing was posted: -EMSGSIZE @len is
- * 2^31 or more; -EAGAIN the ring is full and %GDA_NOWAIT is set; -ETIMEDOUT it stayed
- * full for view->timeout_ns; -EIO it is full and the queue has failed; -ESHUTDOWN
- * aborted. Bad addresses and keys show when the ticket is waited for.
+ * Return: the ticket, or a negative errno and nothing was posted: -EMSGSIZE @len is 2^31 or more;
+ * -EAGAIN the ring is full and %GDA_NOWAIT is set; -ETIMEDOUT it stayed full for view->timeout_ns;
+ * -EIO it is full and the queue has failed; -ESHUTDOWN aborted. Bad addresses and keys are reported
+ * when the ticket is waited for.
  */
 GDA_API int64_t gda_put(struct gda_view *v, uint64_t laddr, uint32_t lkey, uint64_t raddr,
 			uint32_t rkey, uint64_t len, unsigned int flags)
@@ -106,17 +106,16 @@ GDA_API int64_t gda_put(struct gda_view *v, uint64_t laddr, uint32_t lkey, uint6
  * @lkey: key of the local MR
  * @raddr: remote address
  * @rkey: key of the remote MR
- * @len: bytes, less than 2^31; 0 moves nothing, the immediate arrives all the same, and
- *	@raddr and @rkey are not looked at
+ * @len: bytes, less than 2^31; 0 moves nothing: @raddr and @rkey are not checked, but the immediate
+ *	arrives
  * @imm: the immediate
  * @flags: GDA_*; with %GDA_SOLICITED the peer's entry is a solicited one
  *
- * When the bytes have arrived an entry with @imm appears in the ring that the peer's QP
- * was given for it (gda_qp_attr.recv_cq; gda_cq_poll() there). There is no receive
- * queue. If the peer has no such ring this post fails, with %GDA_CAUSE_RECV. If there
- * is no room in it the post is tried again as often as gda_qp_attr.rnr_retry says (not at
- * all by default), and all behind it wait; then it fails likewise. That may take 3.9 s, more
- * than the default bound of a wait.
+ * When the bytes have arrived an entry with @imm appears in the CQ of the peer's QP for immediates
+ * (gda_qp_attr.recv_cq), where gda_cq_poll() returns it. No receive queue is needed. If the peer
+ * has no such CQ this post fails, with %GDA_CAUSE_RECV. If that CQ is full the post is retried
+ * gda_qp_attr.rnr_retry times (by default never), while later posts wait, and then fails likewise.
+ * That may take 3.9 s, longer than the default bound of a wait.
  *
  * Return: as gda_put().
  */
@@ -140,7 +139,7 @@ GDA_API int64_t gda_put_imm(struct gda_view *v, uint64_t laddr, uint32_t lkey,
  * @len: bytes, less than 2^31
  * @flags: GDA_*
  *
- * The bytes are there once the ticket is done.
+ * The bytes have arrived once the ticket is done.
  *
  * Return: as gda_put().
  */
@@ -158,7 +157,7 @@ GDA_API int64_t gda_get(struct gda_view *v, uint64_t laddr, uint32_t lkey, uint6
  * @v: the queue
  * @raddr: remote address
  * @rkey: key of the remote MR
- * @src: the bytes, any memory of the poster; free again when the call returns
+ * @src: the bytes, any memory of the poster; may be changed when the call returns
  * @len: bytes, at most %GDA_INLINE_MAX
  * @flags: GDA_*
  *
@@ -181,7 +180,7 @@ GDA_API int64_t gda_put_inline(struct gda_view *v, uint64_t raddr, uint32_t rkey
  * @v: the queue
  * @raddr: remote address
  * @rkey: key of the remote MR
- * @value: lands in the poster's byte order
+ * @value: stored in the poster's byte order
  * @flags: GDA_*
  *
  * Return: as gda_put().
@@ -239,7 +238,7 @@ GDA_API int64_t gda_compare_swap(struct gda_view *v, uint64_t laddr, uint32_t lk
  * @v: the queue
  * @flags: GDA_*
  *
- * Done when all that was posted before it is done.
+ * It is done when all earlier posts are done.
  *
  * Return: as gda_put().
  */
@@ -254,10 +253,10 @@ GDA_API int64_t gda_nop(struct gda_view *v, unsigned int flags)
  * @v: the queue
  *
  * In shared mode it posts a NOP that rings: the doorbell that covers the NOP covers all before it,
- * whichever thread is the combiner. If the ring is full it need not, for
- * the post that filled it rings. Costs a load if nothing was deferred. Never waits.
+ * whichever thread is the combiner. If the ring is full nothing is posted, because the post that
+ * filled the ring rings. The call costs a load if nothing was deferred, and never waits.
  *
- * After exclusive posts it is for the poster only.
+ * After exclusive posts only the poster may call it.
  */
 GDA_API void gda_flush(struct gda_view *v)
 {
@@ -303,9 +302,9 @@ GDA_HELPER int gda_test_done(struct gda_view *v, int64_t ticket)
  * Any thread may call it, in any mode. It never rings: after deferred posts, call
  * gda_flush() first.
  *
- * Return: 1 done, 0 not yet, or a negative errno: -EIO this is what failed, see
- * gda_error(); -ECANCELED not carried out because something before it failed;
- * -EINVAL never posted; a negative @ticket itself.
+ * Return: 1 done, 0 not yet, or a negative errno: -EIO this post failed, see gda_error();
+ * -ECANCELED not executed because an earlier post failed; -EINVAL never posted; a negative @ticket
+ * itself.
  */
 GDA_API int gda_test(struct gda_view *v, int64_t ticket)
 {
@@ -341,8 +340,8 @@ GDA_SLOW int gda_wait_done(struct gda_view *v, int64_t ticket, uint64_t deadline
  * @ticket: of a post to this queue; a negative one is returned as it is
  * @deadline: in ns of gda_clock_ns(); 0: view->timeout_ns from now
  *
- * Rings first if @ticket may have been deferred. Any thread may call it; after
- * deferred exclusive posts the poster only.
+ * Rings first if @ticket may have been deferred. Any thread may call it; after deferred exclusive
+ * posts only the poster may.
  *
  * Return: 0, or a negative errno, of which gda_last_error() says why, on a CPU: those of
  * gda_test(); -ETIMEDOUT not done at the deadline; -ETIME not done, and @deadline was more than a
@@ -362,9 +361,9 @@ GDA_API int gda_wait(struct gda_view *v, int64_t ticket, uint64_t deadline)
  *
  * Any thread may call it; after deferred exclusive posts the poster only.
  *
- * Return: 0, or a negative errno: -EIO some of it failed, see gda_error();
- * -ETIMEDOUT not done at the deadline; -ETIME not done, and @deadline was more than a second past
- * when the wait began: was a relative one passed?; -ESHUTDOWN aborted.
+ * Return: 0, or a negative errno: -EIO a post failed, see gda_error(); -ETIMEDOUT not done at the
+ * deadline; -ETIME not done, and @deadline was more than a second past when the wait began: was a
+ * relative one passed?; -ESHUTDOWN aborted.
  */
 GDA_API int gda_quiet(struct gda_view *v, uint64_t deadline)
 {
@@ -382,7 +381,7 @@ GDA_API int gda_quiet(struct gda_view *v, uint64_t deadline)
 
 /**
  * struct gda_error - the first error of a queue; it is final
- * @size: sizeof(struct gda_error); the caller sets it and it stays as it is
+ * @size: sizeof(struct gda_error); set by the caller, and not changed
  * @syndrome: the dialect's code of what went wrong; gda_syndrome_name()
  * @ticket: the ticket that failed; all later tickets are -ECANCELED, all earlier ones succeed
  * @vendor: why it went wrong, enum gda_cause; gda_vendor_name()
@@ -401,11 +400,12 @@ struct gda_error {
  * @v: the queue
  * @error: receives the error, if the queue has failed; the caller sets its size
  *
- * Any thread may call it, in any mode. Of a queue that completes to a ring, and has nothing
- * posted, it asks the device; otherwise it reads memory. The inline function fills the
- * structure that it is compiled with; the library's checks its size.
+ * Any thread may call it, in any mode. It reads memory; only for a queue that completes to a ring
+ * and has nothing posted it queries the device. The inline function fills in the structure that it
+ * was compiled with; the library's function checks its size.
  *
- * Return: 1 if it has, else 0. The library's also: -EINVAL, -E2BIG the structure's size.
+ * Return: 1 if the queue has failed, else 0. The library's function also returns -EINVAL, -E2BIG
+ * the structure's size.
  */
 GDA_SIZED_API int gda_error(struct gda_view *v, struct gda_error *error)
 {

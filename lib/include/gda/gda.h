@@ -3,20 +3,20 @@
  * libgda: control calls. They are ordinary functions over /dev/gda; the calls that post and
  * wait are in gda/fastpath.h and never call the kernel.
  *
- * Every function that returns int returns 0 or a negative errno (see gda/ioctl.h for the
- * contract) and never touches errno itself. A pointer comes back through the last argument
- * and is written only on success. gda_last_error() names, for the last call that failed, the
- * argument and the rule that it breaks. Objects are created from a context and must be
- * destroyed before it is closed (gda_close() destroys what is left in the kernel, not the
- * library's memory for it). Any thread may call any function; the caller orders two calls on
- * the same object. The library has two kinds of threads: a context of the in-process device
- * has a worker, and with %GDA_DEBUG=1 in the environment a thread looks for failed QPs. The
- * library prints nothing unless %GDA_DEBUG=1 is set: then every call here, with its arguments
- * and its result, and the first error of each QP are lines on stderr.
+ * Every function that returns int returns 0 or a negative errno (see gda/ioctl.h for the contract)
+ * and never touches errno itself. Results are returned through the last argument, which is written
+ * only on success. gda_last_error() names, for the last call that failed, the argument and the rule
+ * that it breaks. Objects are created from a context and must be destroyed before it is closed
+ * (gda_close() destroys remaining objects in the kernel, but leaks the library's memory for them).
+ * Any thread may call any function; the caller serializes calls on the same object. The library has
+ * two kinds of threads: a context of the in-process device has a worker, and with %GDA_DEBUG=1 in
+ * the environment a thread looks for failed QPs. The library prints nothing unless %GDA_DEBUG=1 is
+ * set: then it prints to stderr each call declared here, with arguments and result, and the first
+ * error of each QP.
  *
- * The in-process device, %GDA_DEVICE_INPROC, needs no kernel module: queues lie in a memfd, and
- * the engine runs in the worker. All contexts of it in one process are on one device
- * and can connect to each other. It differs from the kernel's devices as follows.
+ * The in-process device, %GDA_DEVICE_INPROC, needs no kernel module: queues lie in a memfd, and the
+ * engine runs in the worker. All its contexts in one process are on one device and can connect to
+ * each other. It differs from the kernel's devices as follows.
  *
  * - Memory is not pinned. If registered memory is unmapped or loses rights, work that names it
  *   fails with %GDA_CAUSE_IO, and the queue with it; see gda_mr_reg().
@@ -28,24 +28,23 @@
  *   gda_relax().
  * - %GDA_INPROC_WORKERS in the environment is the number of threads per context, 1 to 16;
  *   gda_open() is -EINVAL for any other value.
- * - %GDA_ORDER in the environment, "random:SEED", has each queue carry out its requests in a legal
- *   order that is drawn: what is no get may pass gets that were posted before it. The same seed
- *   draws the same. "plain" is the order without it; gda_open() is -EINVAL for any other value.
+ * - %GDA_ORDER in the environment, "random:SEED", makes each queue execute its requests in a random
+ *   legal order: a request other than a get may pass earlier gets. The same seed gives the same
+ *   order. "plain" is the order without it; gda_open() is -EINVAL for any other value.
  *
  * Structures begin with their size, which the caller sets to sizeof() of the structure that it
  * was compiled with:
  *
  *	struct gda_qp_attr attr = { .size = sizeof(attr), .sq_depth = 16 };
  *
- * in C and C++20, and "struct gda_qp_attr attr = {}; attr.size = sizeof(attr);" in C++
- * before that. Every other member may be left zero, which is its default. Members
- * are only appended, and both sides use what both know, so programs and libraries of
- * different ages work together. The rules are those of the ioctls: a size that is less
- * than the structure ever had is -EINVAL, and one of more than 4096 bytes is -E2BIG, as is a
- * member of an attribute that the program sets and the library does not know. Members of a
- * result that the library does not know are zero. A view is shared, not copied:
- * gda_qp_view() returns NULL if the library's is smaller than the program's. Bytes on a wire
- * and formats of a device have no size member and do not change: struct
+ * in C and C++20, and "struct gda_qp_attr attr = {}; attr.size = sizeof(attr);" in C++ before that.
+ * Every other member may be left zero, which is its default. Members are only appended, and both
+ * sides use the members that both know, so programs and libraries of different ages work together.
+ * The rules are those of the ioctls: a size smaller than that of the structure's first version is
+ * -EINVAL; a size of more than 4096 bytes is -E2BIG, and so is an attribute that the program sets
+ * and the library does not know. Members of a result that the library does not know are zero. A
+ * view is shared, not copied: gda_qp_view() returns NULL if the library's is smaller than the
+ * program's. Formats of wires and devices have no size member and do not change: struct
  * gda_address, struct gda_counter_mem, entries of queues and CQs.
  *
  * Every call may return -ENODEV once the context was shut down or its device is
@@ -109,27 +108,26 @@ int gda_devices(struct gda_device_info *devices, unsigned int n);
  * device of the kernel has a kernel thread. It counts as one of the user's processes in
  * resource limits, but it is none otherwise: it does not end with this process.
  *
- * A context belongs to the process that opened it. A child of fork(2) has neither the file nor
- * the memory of queues and counters, so what its parent has here ends with the parent: every
- * control call is -ENODEV, gda_context_fd() is -1, and the child may open its own context. (Of
- * the in-process device and of RDMA devices it keeps the memory, and the descriptor of that,
- * as long as the parent does: it must not touch them.) To
- * the child each queue is one in error, and it cannot change it: every post is -EIO, also with
- * %GDA_NOWAIT; gda_test() and gda_wait() of a ticket that the parent had seen done before the
- * fork return as before, of any other ticket -EIO or -ECANCELED; gda_quiet() is -ESHUTDOWN, and
- * gda_error() says %GDA_CAUSE_FORK. A ring CQ yields one entry that says so, and every further
- * wait for an entry is -EIO. Memory of counters reads as zero. A child that is to share the file
- * gets a duplicate by dup(2), made before the fork, for ioctl(2).
+ * A context belongs to the process that opened it. A child of fork(2) has neither the file nor the
+ * memory of queues and counters, so the parent's objects end with the parent. In the child every
+ * control call is -ENODEV, gda_context_fd() is -1, and the child may open its own context. (Of the
+ * in-process device and of RDMA devices the child keeps the memory and its descriptor as long as
+ * the parent does: it must not touch them.) In the child each queue is in error and cannot be
+ * changed: every post is -EIO, also with %GDA_NOWAIT; gda_test() and gda_wait() of a ticket that
+ * the parent had seen done before the fork return as before, of any other ticket -EIO or
+ * -ECANCELED; gda_quiet() is -ESHUTDOWN, and gda_error() says %GDA_CAUSE_FORK. A ring CQ returns
+ * one entry with that error, and every further wait for an entry is -EIO. Memory of counters reads
+ * as zero. A child that is to share the file gets a duplicate by dup(2), made before the fork, for
+ * ioctl(2).
  *
- * The library learns of fork(3). It does not learn of _Fork(3) or of a bare clone(2): such a
- * child may use its parent's queues only if the parent no longer does, and the device does
- * not learn of the parent's end before the child's.
+ * The library learns of fork(3). It does not notice _Fork(3) or a bare clone(2): such a child may
+ * use its parent's queues only if the parent no longer does, and the device notices the parent's
+ * end only when the child ends, too.
  *
- * Return: 0; -ENOENT no /dev/gda (is gda_core loaded?) or no such device; -EACCES
- * the user is not in group gda; -EINVAL the name is too long, or %GDA_INPROC_WORKERS is
- * no number from 1 to 16; -EMFILE too many open files; -ENOSPC the user, or its user
- * namespace, has as many contexts as it may have; -EAGAIN RLIMIT_NPROC or (since Linux 6.12)
- * pids.max is reached.
+ * Return: 0; -ENOENT no /dev/gda (is gda_core loaded?) or no such device; -EACCES the user is not
+ * in group gda; -EINVAL the name is too long, or %GDA_INPROC_WORKERS is no number from 1 to 16;
+ * -EMFILE too many open files; -ENOSPC the user, or its user namespace, has the maximum number of
+ * contexts; -EAGAIN RLIMIT_NPROC or (since Linux 6.12) pids.max is reached.
  */
 int gda_open(const char *device, struct gda_context **ctx);
 
@@ -137,9 +135,9 @@ int gda_open(const char *device, struct gda_context **ctx);
  * gda_close - close a context
  * @ctx: the context, or NULL; gone when the call returns
  *
- * Unmaps what is still mapped, so views of its QPs must not be used any more. The
- * kernel destroys the objects that it still has, unless another process holds the file, too: one
- * that it was passed to, or a child of a bare clone(2).
+ * Unmaps all remaining regions, so views of its QPs must not be used any more. The kernel destroys
+ * the remaining objects, unless another process holds the file, too: one that the file was passed
+ * to, or a child of a bare clone(2).
  */
 void gda_close(struct gda_context *ctx);
 
@@ -168,9 +166,9 @@ int gda_context_query(struct gda_context *ctx, struct gda_query *query);
  * gda_context_shutdown - destroy all objects and revoke all mappings at once
  * @ctx: the context; it can only be closed afterwards
  *
- * For a thread other than those that post: their next access to a queue is SIGBUS, and
- * their peers get an error completion. The library's objects still have to be
- * destroyed, which then returns -ENODEV and frees them.
+ * To be called by a thread that does not post: the next access of other threads to a queue is
+ * SIGBUS, and their peers get an error completion. The library's objects must still be destroyed;
+ * those calls then return -ENODEV and free them.
  *
  * Return: 0 or a negative errno.
  */
@@ -181,12 +179,11 @@ int gda_context_shutdown(struct gda_context *ctx);
  * @size: sizeof(struct gda_place)
  * @fd: a dma-buf, open for reading and writing; may be closed after the call
  * @offset: first byte in the dma-buf, a multiple of 64, or of 8 for a record
- * @addr: address at which this process has mapped that byte, for as long as the queue lives.
- *	NULL: it is not mapped here, and the queue has no view, for others post to it
+ * @addr: address at which this process has mapped that byte, for as long as the queue lives. NULL:
+ *	it is not mapped here, and the queue has no view, because others post to it
  *
  * The exporter of the dma-buf may take the memory away (see struct gda_queue_memory in
- * gda/ioctl.h). The QP, or every QP of the CQ, is then in error for good, with
- * %GDA_CAUSE_QUEUE.
+ * gda/ioctl.h). The QP, or every QP of the CQ, is then permanently in error, with %GDA_CAUSE_QUEUE.
  */
 struct gda_place {
 	uint32_t size;
@@ -198,12 +195,11 @@ struct gda_place {
 /**
  * struct gda_cq_attr - attributes of a new CQ
  * @size: sizeof(struct gda_cq_attr)
- * @flags: GDA_CQ_*, except %GDA_CQ_DMABUF and %GDA_CQ_DBREC_DMABUF, which @memory and @dbrec
- *	stand for
+ * @flags: GDA_CQ_*, except %GDA_CQ_DMABUF and %GDA_CQ_DBREC_DMABUF, which @memory and @dbrec imply
  * @depth: entries, a power of two; ignored (1) for a collapsed CQ
- * @dialect: enum gda_dialect, in which the device writes the entries; 0: %GDA_DIALECT_MLX5. QPs of
- *	the CQ are of the same dialect, and the library's reader (gda_cq_view()) reads the dialects
- *	of gda/wqe.h
+ * @dialect: enum gda_dialect, the format of the entries; 0: %GDA_DIALECT_MLX5. QPs of the CQ are of
+ *	the same dialect, and the library's reader (gda_cq_view()) reads the dialects of
+ *	gda/wqe.h
  * @memory: place of the entries in memory of the caller; NULL: the device's memory
  * @dbrec: place of a ring's consumer index record in memory of the caller; NULL: the
  *	device's memory
@@ -226,14 +222,13 @@ struct gda_cq_attr {
  * A collapsed CQ (%GDA_CQ_COLLAPSED) serves one QP; gda_qp_create() makes one by itself. A
  * ring serves any number of QPs, see gda_qp_view(); gda_cq_poll() reads it.
  *
- * Return: 0; -EINVAL bad depth or size; -E2BIG a member that this library does not know is
- * set; -EOPNOTSUPP unknown flags, or a dialect that the device lacks; -ENOSPC the context or
- * the user has too many; -ENOMEM over RLIMIT_MEMLOCK (gda(4) says what a queue costs). With
- * memory of the caller also: -EBADF,
- * -EINVAL the fd is no dma-buf, or the part is not inside it or not aligned; -EACCES the fd is
- * not open for writing; -EBUSY the part overlaps with another queue; -EOPNOTSUPP the exporter
- * has no address for the CPU, or the device is in-process; -EMEDIUMTYPE that address is not
- * write-back cached; -EAGAIN the buffer moved during the call.
+ * Return: 0; -EINVAL bad depth or size; -E2BIG a member that this library does not know is set;
+ * -EOPNOTSUPP unknown flags, or a dialect that the device lacks; -ENOSPC the context or the user
+ * has too many; -ENOMEM over RLIMIT_MEMLOCK (gda(4) says what a queue costs). With memory of the
+ * caller also: -EBADF, -EINVAL the fd is no dma-buf, or the part is not inside it or not aligned;
+ * -EACCES the fd is not open for writing; -EBUSY the part overlaps with another queue; -EOPNOTSUPP
+ * the exporter has no address for the CPU, or the device is in-process; -EMEDIUMTYPE its mapping is
+ * not write-back cached; -EAGAIN the buffer moved during the call.
  */
 int gda_cq_create(struct gda_context *ctx, const struct gda_cq_attr *attr,
 		  struct gda_cq **cq);
@@ -253,14 +248,13 @@ int gda_cq_destroy(struct gda_cq *cq);
  * @flags: %GDA_CQ_ARM: the next entry signals; %GDA_CQ_ARM_SOLICITED: the next solicited entry
  *	or error does; 0: disarm; %GDA_CQ_DETACH with @eventfd -1: disarm and release the eventfd
  *
- * An entry that came before the call signals nothing. So arm first, then poll the CQ once
- * more, then wait for the eventfd. An entry that came while the CQ was armed is signaled soon,
- * to the eventfd that it was armed with, also if the CQ is disarmed, detached or destroyed
- * in between.
+ * An entry written before the call sends no signal. So arm first, then poll the CQ once more, then
+ * wait for the eventfd. An entry written while the CQ was armed is signaled soon, to the eventfd
+ * with which the CQ was armed, even if the CQ is disarmed, detached or destroyed in between.
  *
  * Return: 0; -EINVAL flags that do not go together, no eventfd given before, or @eventfd is no
- * eventfd; -EBADF @eventfd is no open file; -ENOMEM out of memory; -EOPNOTSUPP unknown flags, as
- * %GDA_CQ_DETACH is to a driver that is older than that flag.
+ * eventfd; -EBADF @eventfd is no open file; -ENOMEM out of memory; -EOPNOTSUPP unknown flags, also
+ * %GDA_CQ_DETACH with a driver that is older than that flag.
  */
 int gda_cq_event(struct gda_cq *cq, int eventfd, uint32_t flags);
 
@@ -287,7 +281,7 @@ GDA_HOST_API struct gda_cq_view *gda_cq_view(struct gda_cq *cq)
 }
 
 /**
- * gda_cq_sleep - take the next entry of a ring, asleep until it comes
+ * gda_cq_sleep - take the next entry of a ring, sleeping until there is one
  * @cq: the CQ, a ring
  * @eventfd: an eventfd(2) of the caller, used for this CQ alone
  * @flags: %GDA_CQ_ARM: any entry ends the sleep; %GDA_CQ_ARM_SOLICITED: a solicited one does
@@ -340,9 +334,9 @@ const struct gda_counter_mem *gda_counter_memory(const struct gda_counter *count
  * @sq_depth: slots, a power of two; 0: 256
  * @dialect: enum gda_dialect of gda/ioctl.h, the byte format of the queue; 0: that of @cq or
  *	@recv_cq, else %GDA_DIALECT_MLX5, whose slots have 64 bytes
- * @timeout_ns: bound of every wait inside a posting call (full ring) and of waits
- *	without a deadline; 0: one second. Also of work requests, posted by hand, that wait for an
- *	entry of a CQ; there 0 is %GDA_DEFAULT_WAIT_MS
+ * @timeout_ns: bound of every wait inside a posting call (full ring) and of waits without a
+ *	deadline; 0: one second. Also the bound of work requests, posted by hand, that wait for
+ *	an entry of a CQ; for these 0 is %GDA_DEFAULT_WAIT_MS
  * @cq: its CQ, of the same context, collapsed or a ring that several QPs share; NULL: a
  *	collapsed CQ of its own, destroyed with the QP
  * @recv_cq: ring that takes the immediates of the peer, of the same context, or NULL
@@ -350,12 +344,12 @@ const struct gda_counter_mem *gda_counter_memory(const struct gda_counter *count
  * @recv_counter: counts writes and atomics of the peer that have arrived, or NULL
  * @sq: place of the send queue in memory of the caller; NULL: the device's memory
  * @dbrec: place of the doorbell record in memory of the caller; NULL: the device's memory
- * @user_index: 24 bits that its entries in ring CQs carry, see struct gda_cq_entry
- * @rnr_retry: number of times that a gda_put_imm() of this QP is tried again while the peer's
- *	@recv_cq has no room, 0 to %GDA_MAX_RNR_RETRY; all work behind it waits. 0: it fails at once
- * @min_rnr_timer: time for which the peer waits before each such try, 0 to
- *	%GDA_MAX_MIN_RNR_TIMER, by the code of ibv_qp_attr: 1 is 10 us, 12 is 640 us, 31 is
- *	491.52 ms, 0 is 655.36 ms
+ * @user_index: 24 bits that are reported in its entries in ring CQs, see struct gda_cq_entry
+ * @rnr_retry: number of retries of a gda_put_imm() of this QP while the peer's @recv_cq has no
+ *	room, 0 to %GDA_MAX_RNR_RETRY; all later work waits. 0: it fails at once
+ * @min_rnr_timer: time for which the peer waits before each such retry, 0 to
+ *	%GDA_MAX_MIN_RNR_TIMER, encoded as in ibv_qp_attr: 1 is 10 us, 12 is 640 us, 31 is 491.52
+ *	ms, 0 is 655.36 ms
  * @reserved2: must be 0
  */
 struct gda_qp_attr {
@@ -379,7 +373,7 @@ struct gda_qp_attr {
 /**
  * gda_qp_create - create a queue pair and map its queue, record and doorbell
  * @ctx: the context
- * @attr: attributes of the QP; with its size alone set, all else is the default
+ * @attr: attributes of the QP; if only the size is set, all others have their defaults
  * @qp: receives the new QP
  *
  * Return: 0; -EINVAL no attributes, bad depth, size, user index, retry count or timer, or a CQ
@@ -422,10 +416,10 @@ int gda_qp_address(struct gda_qp *qp, struct gda_address *addr);
 /**
  * gda_qp_connect - name the peer; work flows once the peer has named this QP too
  * @qp: the QP
- * @peer: the address that gda_qp_address() returned there; a QP's own address connects it to
+ * @peer: the address that gda_qp_address() returned at the peer; a QP's own address connects it to
  *	itself
  *
- * Posting may begin before the peer has connected; the work waits.
+ * Posting may begin before the peer has connected; the work then waits.
  *
  * Return: 0; -EINVAL the address is malformed; -ENOENT there is no such QP (any more), or the
  * device is in-process and the QP is of another process; -EALREADY this QP has a peer; -EBUSY
@@ -495,9 +489,9 @@ struct gda_exported {
  * @type: %GDA_REGION_SQ, %GDA_REGION_DBREC or %GDA_REGION_DB
  * @exported: receives the dma-buf; the caller sets its size
  *
- * The dma-buf keeps the pages, and the user's RLIMIT_MEMLOCK stays charged for them. It may
- * outlive the QP, and then no executor reads the pages. A doorbell is polled while a dma-buf of
- * it exists. When the device is removed importers are told, and the dma-buf can no longer be
+ * The dma-buf keeps the pages, and the user's RLIMIT_MEMLOCK stays charged for them. The dma-buf
+ * may outlive the QP, and then no executor reads the pages. A doorbell is polled while a dma-buf of
+ * it exists. When the device is removed importers are notified, and the dma-buf can no longer be
  * mapped or imported; existing mappings stay.
  *
  * Return: 0; -EINVAL, -ENOENT no such region; -EOPNOTSUPP the device is in-process;
@@ -534,20 +528,20 @@ int gda_counter_export(struct gda_counter *count, struct gda_exported *exported)
  * @flags: 0 or %GDA_MR_ZERO_BASED
  * @mr: receives the new MR
  *
- * The pages stay pinned until gda_mr_dereg(). Memory that is shared with a child of
- * fork(2) must be MAP_SHARED, or the child's stores go to a copy. Memory that cannot be
- * pinned is registered as by gda_mr_reg_peer(), if a peer driver claims the address range.
+ * The pages stay pinned until gda_mr_dereg(). Memory that is shared with a child of fork(2) must be
+ * MAP_SHARED; otherwise the child's stores go to a copy. If memory cannot be pinned and a peer
+ * driver claims the address range, it is registered as by gda_mr_reg_peer().
  *
  * The in-process device pins nothing. Memory must stay mapped, with the rights that it was
- * registered with, until gda_mr_dereg() returned. Where it does not, the work request that
- * reaches it fails with %GDA_CAUSE_IO and the queue is in error; some of its bytes may
- * have moved. (If other memory was mapped there in the meantime, that is used instead.) To
- * catch such faults the first registration sets handlers of SIGSEGV and SIGBUS, which pass all
- * other faults on to the handlers that were set before. If the program sets handlers of its own
- * later, they get the fault, in a thread of the library; they may pass it on in their turn.
+ * registered with, until gda_mr_dereg() returned. If it does not, the work request that accesses it
+ * fails with %GDA_CAUSE_IO and the queue is in error; some of the bytes may have moved. (If other
+ * memory was mapped there in the meantime, that is used instead.) To catch such faults the first
+ * registration installs handlers of SIGSEGV and SIGBUS, which pass all other faults on to the
+ * earlier handlers. If the program installs its own handlers later, they get the fault, in a thread
+ * of the library; they may pass it on to the library's.
  *
  * Return: 0; -EINVAL bad length or rights; -EFAULT the memory can neither be pinned with these
- * rights nor be had from a peer driver (gda_last_error() has the reasons); -ENOMEM over
+ * rights nor be registered by a peer driver (gda_last_error() has the reasons); -ENOMEM over
  * RLIMIT_MEMLOCK; -EOVERFLOW address plus length wraps; -ENOSPC the context or the user has too
  * many; -EOPNOTSUPP unknown rights or flags, or gda_mr is not loaded.
  */
@@ -569,8 +563,8 @@ int gda_mr_reg(struct gda_context *ctx, void *addr, size_t length, uint32_t acce
  * (gda_mr_query()): work that names it fails, and it can only be deregistered.
  *
  * Return: 0; -EBADF, -EINVAL the fd is no dma-buf, or the range is outside it; -EACCES the fd is
- * not open for @access; -EOPNOTSUPP the exporter has no address for the CPU (as of a region that
- * is exported for reading only), the device is in-process, or gda_mr is not loaded; -EAGAIN the
+ * not open for @access; -EOPNOTSUPP the exporter has no address for the CPU (for example, a region
+ * that was exported read-only), the device is in-process, or gda_mr is not loaded; -EAGAIN the
  * buffer moved during the call; -ETIMEDOUT it stayed busy; -ENODEV it is gone.
  */
 int gda_mr_reg_dmabuf(struct gda_context *ctx, int fd, uint64_t offset, size_t length,
@@ -585,13 +579,12 @@ int gda_mr_reg_dmabuf(struct gda_context *ctx, int fd, uint64_t offset, size_t l
  * @flags: 0 or %GDA_MR_ZERO_BASED
  * @mr: receives the new MR
  *
- * For device memory that only its own driver can hand out, if that driver is a peer
- * client of gda_core. The driver may take the memory away at any time, as the exporter of a
- * dma-buf may.
+ * For device memory that only its own driver can map, if that driver is a peer client of gda_core.
+ * The driver may take the memory away at any time, as the exporter of a dma-buf may.
  *
- * Return: as gda_mr_reg(); -ENXIO no client has all of it; -EACCES it is not mapped for
- * @access; -EOPNOTSUPP the CPU has no address for it, or the device is in-process; -ENODEV it
- * was taken away.
+ * Return: as gda_mr_reg(); -ENXIO no client has the whole range; -EACCES it is not mapped for
+ * @access; -EOPNOTSUPP the CPU has no address for it, or the device is in-process; -ENODEV it was
+ * taken away.
  */
 int gda_mr_reg_peer(struct gda_context *ctx, void *addr, size_t length, uint32_t access,
 		    uint32_t flags, struct gda_mr **mr);
@@ -641,17 +634,16 @@ const char *gda_strerror(int error);
 
 /**
  * gda_record_open - start the flight record of a context, and open a reader of it
- * @ctx: the context; NULL: the posts and completions of this program. Then the program, or the part
- *	of it that matters, is compiled with GDA_RECORD defined before the first header of libgda
- * @records: room for so many, a power of two, %GDA_RECORD_MIN to %GDA_RECORD_MAX; ignored if the
- *	context has a record already: the first reader decides
+ * @ctx: the context; NULL: the posts and completions of this program, which must be compiled, at
+ *	least where it posts and waits, with GDA_RECORD defined before the first header of libgda
+ * @records: how many records the ring holds, a power of two, %GDA_RECORD_MIN to %GDA_RECORD_MAX;
+ *	ignored if the context already has a ring, of the first reader's size
  * @reader: receives the reader
  *
- * Executors write a ring of struct gda_record (gda/record.h): doorbells they took, work they
- * began and its outcomes, what arrived, who was connected. It begins with the control events and
- * errors that every context keeps. It costs an executor two records a work request at most, and
- * nothing while nobody has asked for it. The ring is mapped read-only, on /dev/gda so that
- * nobody can make it writable.
+ * Executors write a ring of struct gda_record (gda/record.h): doorbells read, work begun and its
+ * outcomes, arrivals, connections. It begins with the control events and errors that every context
+ * keeps. An executor writes at most two records for a work request, and none while there is no
+ * reader. The ring is mapped read-only, on /dev/gda so that it cannot be made writable.
  *
  * The ring of the program stays until the process ends.
  *
@@ -665,10 +657,10 @@ int gda_record_open(struct gda_context *ctx, uint32_t records,
  * @reader: one thread at a time uses it
  * @record: receives the record
  *
- * Records come in the order of @record->seq, one higher each, unless the ring has lapped the
- * reader: then it goes on with a newer one, and the difference says how many it missed. A record
- * that is half written is never returned: it is not there yet, or it is gone. After
- * gda_context_shutdown() an access to the ring is SIGBUS.
+ * Records come in the order of @record->seq, each one higher, unless the ring has lapped the
+ * reader: then it goes on with a newer record, and the difference in seq tells how many it missed.
+ * A partially written record is never returned. After gda_context_shutdown() an access to the ring
+ * is SIGBUS.
  *
  * Return: 1; 0 there is no newer one yet; -EOVERFLOW lapped: the next call goes on.
  */
@@ -686,12 +678,12 @@ void gda_record_close(struct gda_record_reader *reader);
  * gda_entry_decode - decode an entry of a send queue
  * @v: the queue, whose slots this thread can read
  * @index: of its first slot, as posts return it
- * @slots: slots from there on that are written; an entry that is longer is malformed
- * @record: receives the entry as executors record it: ticket, qpn, opcode, len, raddr, rkey,
- *	laddr, lkey, and in aux the slots that the entry fills; err_class and cause are not 0 if
- *	an executor would refuse it, with these
+ * @slots: how many slots from there on are written; a longer entry is malformed
+ * @record: receives the entry as executors record it: ticket, qpn, opcode, len, raddr, rkey, laddr,
+ *	lkey, and in aux the number of slots that it fills; err_class and cause are those with
+ *	which an executor would refuse it, or 0
  *
- * It calls the engine's own decoder. It does not check keys and rights: the responder does.
+ * This calls the engine's own decoder. Keys and rights are not checked: the responder does that.
  *
  * Return: 0; -EINVAL @slots.
  */
@@ -703,18 +695,18 @@ int gda_entry_decode(const struct gda_view *v, uint64_t index, uint32_t slots,
  * @GDA_WHY_DONE: it is done
  * @GDA_WHY_NOT_POSTED: no post has returned it yet
  * @GDA_WHY_FAILED: it failed
- * @GDA_WHY_FLUSHED: it was not carried out, since one before it failed
+ * @GDA_WHY_FLUSHED: it was not executed, because an earlier one failed
  * @GDA_WHY_PEER_GONE: the peer is gone, or has failed
  * @GDA_WHY_OVERFLOW: the CQ overflowed
  * @GDA_WHY_UNCONNECTED: the QP has named no peer
  * @GDA_WHY_PEER_WAITS: the QP waits for the peer to name it, too
  * @GDA_WHY_UNRUNG: it was written, and its doorbell is deferred
- * @GDA_WHY_UNWRITTEN: the doorbell does not cover it yet: a poster is still at it
+ * @GDA_WHY_UNWRITTEN: the doorbell does not cover it yet: a poster is still writing
  * @GDA_WHY_NO_PROCESSOR: it was rung, and the worker had no processor
  * @GDA_WHY_ASLEEP: it was rung in a way that does not wake the worker
  * @GDA_WHY_PEER_FULL: the peer's CQ has no room for an immediate
- * @GDA_WHY_IN_FLIGHT: a device was given it, or something before it
- * @GDA_WHY_RUNS: the executor is at it, or about to be
+ * @GDA_WHY_IN_FLIGHT: it, or an earlier one, was given to a device
+ * @GDA_WHY_RUNS: the executor works on it, or is about to
  */
 enum gda_why {
 	GDA_WHY_DONE = 1,
@@ -741,12 +733,12 @@ enum gda_why {
  * @buf: receives a line of text, NUL-terminated, cut where @len ends
  * @len: bytes of @buf
  *
- * For a wait that has timed out, or a debugger. Any thread may call it, at any time; it asks the
- * device and may take 20 ms, to see whether the worker runs. It says what it found, which may
- * have changed when it returns.
+ * For a wait that has timed out, or a debugger. Any thread may call it, at any time. It queries the
+ * device, and may take 20 ms to see whether the worker runs. The answer may be out of date when it
+ * returns.
  *
- * Return: enum gda_why; -ENODEV the device was taken away, or the context ended, and the view has
- * seen no completion of that; -EOPNOTSUPP a view that gda_view_init() made, or of a queue in the
+ * Return: enum gda_why; -ENODEV the device was removed, or the context ended, and the view has seen
+ * no completion with that error; -EOPNOTSUPP a view that gda_view_init() made, or of a queue in the
  * memory of a GPU.
  */
 int gda_explain(struct gda_view *v, int64_t ticket, char *buf, size_t len);
@@ -754,22 +746,22 @@ int gda_explain(struct gda_view *v, int64_t ticket, char *buf, size_t len);
 /**
  * gda_last_error - say why this thread's last failed call failed
  *
- * Of a control call the string has the call, the argument, the rule that it breaks and, after a
+ * For a control call the string has the call, the argument, the rule that it breaks and, after a
  * colon, what to do, as in "gda_qp_create: sq_depth 17 is no power of two: set it to 16". For a
  * registration it has the reason of each method that was tried, as in "pinning: ...; peer memory:
- * ...". If no more is known than the errno it is the text of gda_strerror(). Calls that succeed
- * leave it alone, as they do with errno. It is for people: the words may change.
+ * ...". If only the errno is known it is the text of gda_strerror(). Calls that succeed do not
+ * change it, like errno. It is meant for people: the words may change.
  *
  * It covers gda_view_init(), gda_shmem_create(), the calls that set up gda/gin.h, the refusals of
  * gda/async.h, the host's calls of gda/dpa.h, and all calls of gda/gda.h, gda/cuda.h and
  * gda/comm.h.
  *
  * It also covers waits on a CPU, of gda/fastpath.h, gda/ring.h, gda/shmem.h, gda/gin.h and
- * gda/async.h, and posts that have waited for room: what the wait was for, how far that is, and,
- * if it was a ticket and no queue was destroyed since, what the device says of the queue when this
- * function is called (one query, as gda_explain() makes). Posts that fail at once, gda_test() and
- * calls of tasks set nothing here: see gda_strerror(). What to ask when is a table in the manual,
- * under "Reasons".
+ * gda/async.h, and posts that have waited for room: what the wait was for, its progress, and, if it
+ * was for a ticket and no queue was destroyed since, the state of the queue when this function is
+ * called (by one query, like gda_explain()). Posts that fail at once, gda_test() and calls of tasks
+ * set nothing here: see gda_strerror(). The manual has a table, under "Reasons", of which call
+ * explains what.
  *
  * Return: one line, the thread's until its next call that fails; empty before the first.
  */

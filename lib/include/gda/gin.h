@@ -12,24 +12,22 @@
  * A verb takes a rank of the world; gda_team_to_world() converts. Every rank may put to
  * itself. struct gda_gin_how says what a verb does besides moving data:
  *
- *   remote action   a signal of the peer, or a word of a window there, is added to. A
- *                   strong signal is seen only once all earlier puts to the same peer in
- *                   the same context have landed, a weak one once its own put has.
- *   local action    a counter ticks once the source of the put may be changed.
- *   flags           %GDA_EXCLUSIVE by the one thread that uses a context of
- *                   %GDA_GIN_SHARE_THREAD, and by nobody else; %GDA_DEFER aggregates: the
+ *   remote action a signal of the peer, or a word of a window there, is added to. A strong signal
+ *                   arrives only after all earlier puts to the same peer in the same context, a
+ *                   weak one after its own put. local action a counter ticks once the source of the
+ *                   put may be changed. flags %GDA_EXCLUSIVE by the one thread that uses a context
+ *                   of %GDA_GIN_SHARE_THREAD, and by nobody else; %GDA_DEFER aggregates: the
  *                   doorbell is left to a later verb or flush.
  *
- * On RC queues, weak and strong cost the same. Flags should be constants: they fold. A put
- * with a signal is one reservation, two entries, one doorbell; by arrival
+ * On RC queues, weak and strong cost the same. Flags should be constants, so that the compiler
+ * folds them. A put with a signal is one reservation, two entries, one doorbell; by arrival
  * (%GDA_GIN_ARRIVAL) one entry and no atomic.
  *
- * No verb waits but for room in its queue, at most gda_gin_attr.timeout_ns. A put with a
- * signal by arrival that crosses segments waits until all but the last have landed.
- * Addresses are those where the posters run: a CPU, or, of a communicator made with
- * gda_gin_attr.cuda, that GPU. In a kernel the verbs below are for any thread; those of
- * gda/gpu/gin.h, which comes with this header there, are for posters that keep a queue in
- * registers, and for groups of threads.
+ * Verbs wait only for room in the queue, at most gda_gin_attr.timeout_ns; but a put with a signal
+ * by arrival that crosses segments waits until all pieces but the last have arrived. Addresses are
+ * those of the processor where posters run: a CPU, or, with gda_gin_attr.cuda, that GPU. In a
+ * kernel the verbs below are for any thread; those of gda/gpu/gin.h, which comes with this header
+ * there, are for posters that keep a queue in registers, and for groups of threads.
  */
 #ifndef GDA_GIN_H
 #define GDA_GIN_H
@@ -57,7 +55,7 @@ extern "C" {
  */
 #define GDA_GIN_ADD		(1U << 18)
 /**
- * define GDA_GIN_WEAK - the signal reports its own put alone
+ * define GDA_GIN_WEAK - the signal reports only its own put
  */
 #define GDA_GIN_WEAK		(1U << 19)
 /**
@@ -67,7 +65,7 @@ extern "C" {
 /**
  * define GDA_GIN_SKIP_CREDIT - the caller knows that there is room in the queue
  *
- * G-19. A hint: room is looked at all the same, at the cost of a comparison.
+ * G-19. A hint: room is checked nevertheless, at the cost of a comparison.
  */
 #define GDA_GIN_SKIP_CREDIT	(1U << 21)
 
@@ -80,7 +78,7 @@ extern "C" {
  * @add: with %GDA_GIN_ADD
  * @at: with %GDA_GIN_VA: a multiple of 8, in a window with %GDA_WINDOW_STRICT
  *
- * Passed by value; it stays as it is.
+ * Passed by value, so it never grows.
  */
 struct gda_gin_how {
 	unsigned int flags;
@@ -195,7 +193,7 @@ GDA_API struct gda_gin_how gda_gin_count(struct gda_gin_how how, uint32_t counte
  * @nsignals: gda_gin.signals
  * @ncounters: gda_gin.counters
  *
- * Not for programs: it lives while a verb runs, or as long as a GPU's poster.
+ * Not for programs: it exists only during a verb, or as long as a GPU's poster.
  */
 struct gda_gin_known {
 	uint64_t signals;
@@ -220,7 +218,7 @@ GDA_HELPER struct gda_gin_known gda_gin_know(const struct gda_gin *gin,
 	return known;
 }
 
-/* Are there the signal and the counter that a verb names? */
+/* Do the signal and the counter that a verb names exist? */
 GDA_HELPER int gda_gin_actions(uint32_t signals, uint32_t counters, const struct gda_gin_how *how)
 {
 	if (how->flags & GDA_GIN_SIGNAL && gda_unlikely(how->signal >= signals))
@@ -230,7 +228,7 @@ GDA_HELPER int gda_gin_actions(uint32_t signals, uint32_t counters, const struct
 	return 0;
 }
 
-/* The queue that a verb goes to, or why there is none. */
+/* Find the queue of a verb, or why there is none. */
 GDA_HELPER int gda_gin_route(const struct gda_gin *gin, uint32_t peer,
 			     const struct gda_gin_how *how, struct gda_gin_queue **q)
 {
@@ -249,7 +247,7 @@ GDA_HELPER int gda_gin_route(const struct gda_gin *gin, uint32_t peer,
 	return *q ? 0 : -ENOTCONN;
 }
 
-/* Where @bytes at @at are in the memory of @rank, all in one MR. */
+/* Find @bytes at @at in the memory of @rank; all of them are in one MR. */
 GDA_HELPER int gda_gin_resolve(uint32_t rank, struct gda_gin_place at, uint64_t bytes,
 			       uint64_t *addr, uint32_t *key)
 {
@@ -270,9 +268,9 @@ GDA_HELPER int gda_gin_resolve(uint32_t rank, struct gda_gin_place at, uint64_t 
  * @addr: where it is, at the peer
  * @add: value to add
  * @key: of its MR
- * @set: 0: there is none, as of signals by arrival
+ * @set: 0: there is none, as with signals by arrival
  *
- * Not for programs: it lives while a verb runs.
+ * Not for programs: it exists only during a verb.
  */
 struct gda_gin_target {
 	uint64_t addr;
@@ -281,7 +279,7 @@ struct gda_gin_target {
 	uint32_t set;
 };
 
-/* @arrival: signals are arrivals, not words. */
+/* Find the word for the remote action. @arrival: signals are arrivals, not words. */
 GDA_HELPER int gda_gin_aim(const struct gda_gin *gin, uint64_t signals, uint32_t rkey,
 			   uint32_t peer, const struct gda_gin_how *how, uint32_t arrival,
 			   struct gda_gin_target *to)
@@ -306,8 +304,8 @@ GDA_HELPER int gda_gin_aim(const struct gda_gin *gin, uint64_t signals, uint32_t
 }
 
 /*
- * Says to the peer what will be added to its signal, in programs built with GDA_CHECK. The signal
- * may go by another queue: so it is there before the signal is posted.
+ * In programs built with GDA_CHECK, tell the peer what will be added to its signal. The signal may
+ * use another queue, so this must have arrived before the signal is posted.
  */
 GDA_HELPER void gda_gin_announce(const struct gda_gin *gin, uint32_t peer,
 				 const struct gda_gin_how *how)
@@ -329,14 +327,14 @@ GDA_HELPER void gda_gin_announce(const struct gda_gin *gin, uint32_t peer,
 #endif
 }
 
-/* The work request that adds to a signal. */
+/* Make the work request that adds to a signal. */
 GDA_HELPER struct gda_wr gda_gin_wr_add(const struct gda_gin_known *known,
 					const struct gda_gin_target *to)
 {
 	return gda_wr_fetch_add(known->fetched, known->lkey, to->addr, to->key, to->add);
 }
 
-/* Encode @first, and what @to adds behind it. */
+/* Encode @first, followed by the addition of @to. */
 GDA_HELPER void gda_gin_make_pair(struct gda_gin_port port, const struct gda_gin *gin,
 				  struct gda_wr first, const struct gda_gin_target *to,
 				  struct gda_wqe *w)
@@ -347,7 +345,7 @@ GDA_HELPER void gda_gin_make_pair(struct gda_gin_port port, const struct gda_gin
 	w[1] = gda_wqe_make(port.dialect, gda_gin_wr_add(&known, to));
 }
 
-/* A write of one piece, and what it adds to behind it: one reservation, one doorbell. */
+/* Post the write of one piece, followed by the addition: one reservation, one doorbell. */
 GDA_HELPER int gda_gin_post_pair(const struct gda_gin *gin, struct gda_gin_port port,
 				 const struct gda_gin_wr *wr, const struct gda_gin_target *to,
 				 unsigned int flags)
@@ -377,9 +375,9 @@ GDA_HELPER uint32_t gda_gin_counted(const struct gda_gin_how *how)
 }
 
 /*
- * All pieces of a transfer but the last one, which is left in @wr (G-21). By arrival they
- * are not to be counted, so they go another way than the last one, and have to be there
- * before it goes.
+ * Post all pieces of a transfer but the last one, which is left in @wr (G-21). With signals by
+ * arrival they must not be counted, so they use another queue than the last one, and must have
+ * arrived before it is posted.
  */
 GDA_SLOW int gda_gin_pieces(const struct gda_gin *gin, uint32_t peer, int get,
 			    const struct gda_gin_place at[2], struct gda_gin_wr *wr,
@@ -405,7 +403,7 @@ GDA_SLOW int gda_gin_pieces(const struct gda_gin *gin, uint32_t peer, int get,
 	}
 }
 
-/* Where data goes from and to, in @wr. Return: 0; -EFAULT; 1 it is of several pieces. */
+/* Fill in source and destination in @wr. Return: 0; -EFAULT; 1 if there are several pieces. */
 GDA_HELPER int gda_gin_whole(uint32_t peer, const struct gda_gin_place at[2],
 			     struct gda_gin_wr *wr, const struct gda_gin_how *how, uint64_t bytes)
 {
@@ -424,7 +422,7 @@ GDA_HELPER int gda_gin_whole(uint32_t peer, const struct gda_gin_place at[2],
 	return 0;
 }
 
-/* The same; of several pieces all but the last are posted. */
+/* The same; if there are several pieces, all but the last one are posted. */
 GDA_HELPER int gda_gin_prepare(const struct gda_gin *gin, uint32_t peer, int get,
 			       const struct gda_gin_place at[2], struct gda_gin_wr *wr,
 			       const struct gda_gin_how *how, uint64_t bytes)
@@ -432,7 +430,7 @@ GDA_HELPER int gda_gin_prepare(const struct gda_gin *gin, uint32_t peer, int get
 	int whole = gda_gin_whole(peer, at, wr, how, bytes);
 
 	if (gda_unlikely(whole > 0)) {
-		/* copies, so that the others stay in registers */
+		/* copies, so that the originals stay in registers */
 		struct gda_gin_place both[2];
 		struct gda_gin_how same = *how;
 		struct gda_gin_wr last;
@@ -505,18 +503,17 @@ GDA_HELPER int gda_gin_put_checked(struct gda_gin *gin, uint32_t peer,
  * @peer: rank of the peer, in the world
  * @dst: destination, in the peer's memory
  * @src: source, in the caller's memory, of the same or another window
- * @bytes: number of bytes; of none the actions are left
+ * @bytes: number of bytes; with 0 only the actions are done
  * @how: actions and flags: gda_gin_plain(), gda_gin_inc() and others make it
  *
  * The source may be changed once the counter has ticked, or after a flush. Any thread may
  * call it, but see %GDA_GIN_SHARE_THREAD.
  *
- * Return: 0; -EFAULT not inside of a window, or a word that is not aligned; -ENOTCONN no
- * queue to this peer (G-24); -EINVAL no such signal or counter; -EOPNOTSUPP an Add, a word
- * of a window, or a strong signal, by arrival (E-03); -EAGAIN the queue is full and
- * %GDA_NOWAIT is set; -ETIMEDOUT it stayed full; -EIO it is full and has failed; -ESHUTDOWN
- * a rank was lost. Of a put of several pieces some may have been posted then, and no action:
- * putting it again is harmless.
+ * Return: 0; -EFAULT not inside of a window, or a word that is not aligned; -ENOTCONN no queue to
+ * this peer (G-24); -EINVAL no such signal or counter; -EOPNOTSUPP an Add, a word of a window, or a
+ * strong signal, with signals by arrival (E-03); -EAGAIN the queue is full and %GDA_NOWAIT is set;
+ * -ETIMEDOUT it stayed full; -EIO it is full and has failed; -ESHUTDOWN a rank was lost. After such
+ * an error some pieces of a put may have been posted, but no action: putting it again is harmless.
  */
 GDA_API int gda_gin_put(struct gda_gin *gin, uint32_t peer, struct gda_gin_place dst,
 			struct gda_gin_place src, uint64_t bytes, struct gda_gin_how how)
@@ -532,7 +529,7 @@ GDA_API int gda_gin_put(struct gda_gin *gin, uint32_t peer, struct gda_gin_place
 	return err;
 }
 
-/* @value: but for its remote address. */
+/* Post the write whose @value is complete but for its remote address. */
 GDA_HELPER int gda_gin_put_value_by(struct gda_gin *gin, struct gda_gin_port port, uint32_t peer,
 				    struct gda_gin_place dst, struct gda_wr value,
 				    const struct gda_gin_how *how)
@@ -602,7 +599,7 @@ GDA_HELPER int gda_gin_value_checked(struct gda_gin *gin, uint32_t peer, struct 
  * @dst: destination; in one segment, as every aligned element is
  * @value: its first @bytes bytes in memory are written
  * @bytes: 1 to 8
- * @how: actions and flags: gda_gin_plain(), gda_gin_inc() and others make it; no counter, for
+ * @how: actions and flags: gda_gin_plain(), gda_gin_inc() and others make it; no counter, because
  *	there is no source
  *
  * Return: as gda_gin_put(); -EINVAL also for @bytes, or a counter.
@@ -669,8 +666,8 @@ GDA_HELPER int gda_gin_get_checked(struct gda_gin *gin, uint32_t peer,
  * @bytes: number of bytes
  * @how: flags only: a get has no actions
  *
- * The data is there after a flush. It may be read after what later verbs do: a later put to
- * the same place at the peer may be what is got.
+ * The data has arrived after a flush. It may be read late: the get may return data of a later put
+ * to the same place at the peer.
  *
  * Return: as gda_gin_put(); -EINVAL for an action.
  */
@@ -718,7 +715,7 @@ GDA_HELPER int gda_gin_signal_checked(struct gda_gin *gin, uint32_t peer,
  * @peer: rank of the peer, in the world
  * @how: the action; no counter
  *
- * A strong one reports all earlier puts to the same peer in the same context.
+ * A strong signal reports all earlier puts to the same peer in the same context.
  *
  * Return: as gda_gin_put(); -EINVAL also without an action, or with a counter.
  */

@@ -3,9 +3,9 @@
  * Masked atomics, on words of 4 and 8 bytes: fetch-add in bit fields, and
  * compare-swap that compares some bits and swaps others.
  *
- * They are atomic against one another and against other atomics of the same width. A
- * word of 4 bytes is never more than 4 bytes, at both ends: neither what lies beside
- * the remote word nor beside the old value is touched.
+ * They are atomic against one another and against other atomics of the same width. An atomic on 4
+ * bytes accesses only 4 bytes at both ends: it touches nothing beside the remote word or beside the
+ * old value.
  *
  * The old value of 8 bytes is stored in host order. The old value of 4 bytes is stored
  * big-endian, as ConnectX stores it: gda_masked_old32() converts it.
@@ -43,8 +43,7 @@ GDA_API uint32_t gda_masked_old32(uint32_t stored)
  * @raddr: remote address, a multiple of 8
  * @rkey: key of the remote MR, with remote atomic
  * @add: added field by field
- * @boundary: the highest bit of each field; what is carried out of it is lost. 0: the
- *	word is one field
+ * @boundary: the highest bit of each field; carries out of it are lost. 0: the word is one field
  * @flags: GDA_*
  *
  * Return: as gda_put().
@@ -66,7 +65,7 @@ GDA_API int64_t gda_masked_fetch_add(struct gda_view *v, uint64_t laddr, uint32_
  * @raddr: remote address, a multiple of 4
  * @rkey: key of the remote MR, with remote atomic
  * @add: added field by field
- * @boundary: the highest bit of each field; what is carried out of it is lost. 0: one field
+ * @boundary: the highest bit of each field; carries out of it are lost. 0: one field
  * @flags: GDA_*
  *
  * Return: as gda_put().

@@ -2,9 +2,9 @@
 /*
  * Entries of several slots. Included by gda/fastpath.h.
  *
- * A completion names the first slot of an entry, and consumed slots are counted by what
- * completions name; so a NOP follows that ends the entry, in a slot of its own. The
- * ticket is the first slot. All slots are reserved and published together.
+ * A completion names the first slot of an entry, and the consumer index advances by completions; so
+ * the entry is followed by a NOP in a slot of its own, which marks its end. The ticket is the first
+ * slot. All slots are reserved and published together.
  */
 #ifndef GDA_MULTI_SLOT_H
 #define GDA_MULTI_SLOT_H
@@ -17,7 +17,7 @@ extern "C" {
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
-/* The part of gda_put_inline() that takes more than a slot. */
+/* The part of gda_put_inline() for more than one slot. */
 GDA_SLOW int64_t gda_put_inline_long(struct gda_view *v, uint64_t raddr, uint32_t rkey,
 				     const void *src, uint64_t len, unsigned int flags)
 {

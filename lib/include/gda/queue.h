@@ -31,18 +31,18 @@ extern "C" {
  */
 #define GDA_NOWAIT	(1U << 2)
 /**
- * define GDA_SYSTEM - on a GPU, what is put was written outside of the GPU's memory
+ * define GDA_SYSTEM - on a GPU, the source is outside of the GPU's memory
  *
- * And the caller has not released it at system scope. A put releases whatever the caller
- * wrote, at the scope that the queue needs; this makes it system scope.
+ * To be set unless the caller has released the source at system scope. A put releases whatever the
+ * caller wrote, at the scope that the queue needs; this makes it system scope.
  */
 #define GDA_SYSTEM	(1U << 3)
 
 /**
  * define GDA_SOLICITED - the completion is a solicited one
  *
- * The peer's entry of gda_put_imm(), with any other work the poster's own: what a CQ armed
- * with %GDA_CQ_ARM_SOLICITED signals.
+ * It signals a CQ that is armed with %GDA_CQ_ARM_SOLICITED: with gda_put_imm() the peer's CQ, with
+ * other work the poster's own.
  */
 #define GDA_SOLICITED	(1U << 4)
 
@@ -56,13 +56,13 @@ extern "C" {
 #endif
 
 #ifdef GDA_COMPILE_ERROR
-/* Declared, and nowhere defined: a call that is left after optimization is the error. */
+/* Declared, and defined nowhere: a call that remains after optimization is the error. */
 GDA_COMPILE_ERROR("gda: a flag that no post knows") void gda_unknown_post_flag(void);
 #endif
 
 /*
- * @flags of a post. The compiler refuses unknown ones that it sees to be constant (it does
- * not without optimization); others mean nothing. No instruction is left of it.
+ * Check @flags of a post. The compiler rejects unknown ones that it knows to be constant (not
+ * without optimization); others have no effect. This generates no instruction.
  */
 GDA_HELPER void gda_check_flags(unsigned int flags)
 {
@@ -74,12 +74,12 @@ GDA_HELPER void gda_check_flags(unsigned int flags)
 #endif
 }
 
-/* Looks at a word between two looks at the clock. */
+/* Polls of a word between two reads of the clock. */
 #define GDA_POLLS	64
 
 /*
- * Records of posts and outcomes, of a program that asks for them at compile time. Without, not
- * one instruction.
+ * Record posts and outcomes, in programs that ask for it at compile time; otherwise no instruction
+ * is generated.
  */
 GDA_HELPER void gda_note_posted(const struct gda_view *v, uint64_t index, uint32_t n)
 {
@@ -103,12 +103,12 @@ GDA_HELPER void gda_note_observed(const struct gda_view *v, int64_t ticket, int 
 }
 
 /*
- * The word of slot index & mask: 4 * index + one of these, in 32 bits. It is of this
- * lap or of the one before, so only equality matters and it may wrap. Zero is none.
+ * Values of the word of slot index & mask: 4 * index + one of these, in 32 bits. The index is of
+ * this lap or of the one before, so only equality matters and it may wrap. Zero is no value.
  */
 #define GDA_SLOT_READY		1U	/* written; to be rung */
-#define GDA_SLOT_DEFERRED	2U	/* written; may wait for a later one */
-#define GDA_SLOT_HEAD		3U	/* all before it were walked over, it is not written */
+#define GDA_SLOT_DEFERRED	2U	/* written; the doorbell may wait for a later slot */
+#define GDA_SLOT_HEAD		3U	/* not written; all slots before it were walked over */
 
 GDA_HELPER uint32_t *gda_slot(const struct gda_view *v, uint64_t index)
 {
@@ -120,7 +120,7 @@ GDA_HELPER uint32_t gda_slot_word(uint64_t index, uint32_t kind)
 	return (uint32_t)index * 4 + kind;
 }
 
-/* @dialect is v->dialect, here and below; perhaps as a constant. */
+/* Here and below @dialect is v->dialect, possibly as a constant. */
 GDA_HELPER struct gda_sq gda_sq(const struct gda_view *v, uint32_t dialect)
 {
 	struct gda_sq sq = { (char *)(uintptr_t)v->sq, v->qpn_be, v->mask, dialect };
@@ -129,9 +129,9 @@ GDA_HELPER struct gda_sq gda_sq(const struct gda_view *v, uint32_t dialect)
 }
 
 /*
- * Read the CQ and advance the cached consumer index. The swap makes sure that the index has
- * not moved since it was read, so that gda_cqe_unwrap() is right; a lone poster needs no such
- * check, because nothing is posted while it is in here.
+ * Read the CQ and advance the cached consumer index. The compare-and-swap makes sure that the index
+ * has not moved since it was read, so that gda_cqe_unwrap() is right; a lone poster needs no such
+ * check, because nothing is posted during this call.
  */
 GDA_HELPER uint64_t gda_poll_as(uint32_t dialect, struct gda_view *v, unsigned int flags)
 {
@@ -142,7 +142,7 @@ GDA_HELPER uint64_t gda_poll_as(uint32_t dialect, struct gda_view *v, unsigned i
 		now = gda_cqe_completed(dialect, v,
 					gda_nic_load32(gda_cqe_last(dialect, v->cq)), old,
 					&failed);
-		/* on a GPU the entry may be read by a multiprocessor before @old was */
+		/* on a GPU the multiprocessor may have read the entry before @old */
 		if (now == old || GDA_HERE(0, now - old > v->mask + 1))
 			return old;
 		if (flags & GDA_EXCLUSIVE) {
@@ -167,8 +167,8 @@ GDA_HELPER uint64_t gda_poll(struct gda_view *v, unsigned int flags)
 }
 
 /*
- * Where completions come through a ring that QPs share, take them from there first. Returns
- * whether they do. On a GPU they never do.
+ * If completions come through a ring that QPs share, credit them first. Return: whether they do. On
+ * a GPU they never do.
  */
 GDA_HELPER int gda_progress(struct gda_view *v)
 {
@@ -178,7 +178,7 @@ GDA_HELPER int gda_progress(struct gda_view *v)
 	return 1;
 }
 
-/* The part of every wait that looks at more than the queue, every so many polls. */
+/* The checks of every wait besides the queue itself, once in many polls. */
 GDA_SLOW int gda_expired(struct gda_view *v, unsigned int polls, uint64_t *deadline)
 {
 	uint64_t now;
@@ -196,10 +196,10 @@ GDA_SLOW int gda_expired(struct gda_view *v, unsigned int polls, uint64_t *deadl
 }
 
 /*
- * The caller posts at @index, exclusively; all below @done has completed. Exclusive posts
- * leave the slot words as they are, and the combining role would stay behind in one of them. So
- * the first one takes it away: no shared post finds it, and the one that misses it brings
- * it back (gda_combiner_recall()).
+ * The caller posts at @index, exclusively; all slots below @done have completed. Exclusive posts do
+ * not change the slot words, so the combining role would stay in one of them. The first exclusive
+ * post therefore removes it: no shared post finds it, and one that misses it restores it
+ * (gda_combiner_recall()).
  */
 GDA_HELPER void gda_exclusive_go(struct gda_view *v, uint64_t index, uint64_t done)
 {
@@ -208,7 +208,7 @@ GDA_HELPER void gda_exclusive_go(struct gda_view *v, uint64_t index, uint64_t do
 	gda_store_relaxed64(&v->exclusive_done, done);
 }
 
-/* Between two looks of a wait. */
+/* Rest between two polls of a wait. */
 GDA_HELPER void gda_rest(struct gda_view *v, unsigned int polls, enum gda_relax_for what)
 {
 	GDA_HERE(gda_relax(v, polls, what), gda_pause());
@@ -232,7 +232,7 @@ GDA_HELPER void gda_cpu_ring(const struct gda_view *v, uint32_t dialect, uint64_
 	gda_nic_store64((uint64_t *)(uintptr_t)v->db, gda_db_value(dialect, v->qpn_be, record));
 }
 
-/* All slots below @next are written, and nobody else rings. */
+/* Ring. All slots below @next are written, and no other thread rings. */
 GDA_HELPER void gda_ring(const struct gda_view *v, uint32_t dialect, uint64_t next)
 {
 	GDA_HERE(gda_cpu_ring(v, dialect, next), gda_gpu_ring(v, next));
@@ -241,9 +241,9 @@ GDA_HELPER void gda_ring(const struct gda_view *v, uint32_t dialect, uint64_t ne
 GDA_SLOW int64_t gda_reserve_wait(struct gda_view *v, uint32_t n, unsigned int flags);
 
 /*
- * Slots before @next that may still be in use. On a CPU exclusive posts count from a consumer
- * index of their own, which is far off after a shared post: so the first exclusive one comes to
- * gda_reserve_wait(), which brings it up to date.
+ * How many slots before @next may still be in use. On a CPU exclusive posts use a consumer index of
+ * their own, which is far off after a shared post: so the first exclusive post calls
+ * gda_reserve_wait(), which updates it.
  */
 GDA_HELPER uint64_t gda_slots_used(const struct gda_view *v, uint64_t next, unsigned int flags)
 {
@@ -253,12 +253,11 @@ GDA_HELPER uint64_t gda_slots_used(const struct gda_view *v, uint64_t next, unsi
 }
 
 /*
- * Hand out @n slots in a row, the first in *@index, or return a negative errno. The cached
- * consumer index never runs ahead of the executor, so a slot handed out has completed its last
- * lap.
+ * Reserve @n consecutive slots, the first in *@index, or return a negative errno. The cached
+ * consumer index is never ahead of the executor, so a reserved slot has completed in the last lap.
  *
- * The post that takes the last free slot must ring: GDA_DEFER then goes from *@flags. So a
- * poster that finds the ring full knows that all in it is rung, or is about to be.
+ * The post that takes the last free slot must ring: GDA_DEFER is then removed from *@flags. So a
+ * poster that finds the ring full knows that all of it is rung, or is about to be.
  */
 GDA_HELPER int gda_cpu_reserve(struct gda_view *v, uint32_t n, unsigned int *flags,
 			       uint64_t *index)
@@ -295,8 +294,8 @@ GDA_HELPER int gda_reserve(struct gda_view *v, uint32_t n, unsigned int *flags,
 }
 
 /*
- * All that was posted is below. On a GPU a poster may hold a slot that is not free yet,
- * and may give it back: nothing beyond a ring was posted.
+ * The end of all that was posted. On a GPU a poster may hold a slot that is not free yet and may
+ * return it: nothing beyond one ring was posted.
  */
 GDA_HELPER uint64_t gda_handed_out(const struct gda_view *v)
 {
@@ -307,10 +306,10 @@ GDA_HELPER uint64_t gda_handed_out(const struct gda_view *v)
 }
 
 /*
- * The caller has the combining role, all slots below @next are ready. The walk ends at
- * the latest a lap after the last slot that was rung. The doorbell goes before the
- * combining role, whose next owner acquires what the swap releases: doorbells leave in
- * order. If the swap fails, the slot was made ready since, and its poster has left.
+ * The caller has the combining role, and all slots below @next are ready. The walk ends at the
+ * latest one lap after the last slot that was rung. The doorbell is rung before the combining role
+ * is passed on; the role's next owner acquires what the swap releases, so doorbells are in order.
+ * If the swap fails, the slot has become ready, and its poster has left.
  */
 GDA_HELPER void gda_combine(struct gda_view *v, uint32_t dialect, uint64_t next, int ring)
 {
@@ -324,7 +323,7 @@ GDA_HELPER void gda_combine(struct gda_view *v, uint32_t dialect, uint64_t next,
 			next++;
 			continue;
 		}
-		/* on the first turn there is something to ring, as a rule */
+		/* in the first round there usually is something to ring */
 		if (!gda_unlikely(!ring))
 			gda_ring(v, dialect, next);
 		ring = 0;
@@ -334,10 +333,11 @@ GDA_HELPER void gda_combine(struct gda_view *v, uint32_t dialect, uint64_t next,
 }
 
 /*
- * The caller has marked slot @index ready, did not get the combining role, and exclusive posts
- * were the last to ring. One of those who come here has the combining role, at the first slot
- * that is not the exclusive posts': the one up to which they rang, by the record, or
- * deferred. The deferred index is read first: a thread that posts after the swap may raise it.
+ * The caller has marked slot @index ready and did not get the combining role, and exclusive posts
+ * were the last to ring. One of the callers gets the combining role, at the first slot that does
+ * not belong to the exclusive posts: the one up to which they rang, according to the record, or
+ * deferred. The deferred index is read first, because a thread that posts after the swap may raise
+ * it.
  */
 GDA_SLOW void gda_combiner_recall(struct gda_view *v, uint64_t index)
 {
@@ -358,8 +358,8 @@ GDA_SLOW void gda_combiner_recall(struct gda_view *v, uint64_t index)
 }
 
 /*
- * Mark @n slots from @index on ready, the first one last: the combining role, which stops only
- * at a slot that is not ready, comes through the first, so no doorbell ends among them.
+ * Mark @n slots from @index on ready, the first one last: the combining role stops only at a slot
+ * that is not ready, so it passes through the first, and no doorbell ends among them.
  */
 GDA_HELPER void gda_cpu_publish(struct gda_view *v, uint32_t dialect, uint64_t index, uint32_t n,
 				int ring)
@@ -371,7 +371,7 @@ GDA_HELPER void gda_cpu_publish(struct gda_view *v, uint32_t dialect, uint64_t i
 
 	for (i = n - 1; i; i--)
 		gda_exchange32(gda_slot(v, index + i), gda_slot_word(index + i, kind));
-	/* a combining role that is here cannot go away; or it may come just now */
+	/* a combining role that is here stays; or it may arrive just now */
 	if (gda_load_acquire32(slot) == head || gda_exchange32(slot, ready) == head)
 		gda_combine(v, dialect, index + 1, ring);
 	else if (gda_unlikely(gda_load_relaxed64(&v->exclusive_done) != GDA_NOT_EXCLUSIVE))
@@ -381,8 +381,8 @@ GDA_HELPER void gda_cpu_publish(struct gda_view *v, uint32_t dialect, uint64_t i
 }
 
 /*
- * The entries of the @n slots from @index on are written. On a GPU nothing that is shared is
- * deferred, for whoever has the combining role rings for many anyway.
+ * The entries of the @n slots from @index on are written. On a GPU shared posts are never deferred,
+ * because the combiner rings for many anyway.
  */
 GDA_HELPER void gda_publish(struct gda_view *v, uint32_t dialect, uint64_t index, uint32_t n,
 			    unsigned int flags)
@@ -428,7 +428,7 @@ GDA_HELPER int64_t gda_post(struct gda_view *v, struct gda_wr r, unsigned int fl
 	int other = !gda_wqe_is_first(v->dialect);
 	struct gda_wqe w;
 
-	/* an atomic has so many operands that to keep them for this call would cost more */
+	/* an atomic has so many operands that keeping them across this call would cost more */
 	if (r.op >= GDA_OP_FETCH_ADD && other)
 		return gda_post_other(v, r, flags);
 	w = gda_wqe_make(GDA_WQE_FIRST, r);
@@ -458,10 +458,10 @@ GDA_HELPER void gda_flush_deferred(struct gda_view *v)
 }
 
 /*
- * The bounded wait of gda_reserve(): the ring looked full, or another poster was faster, or
- * it is the first exclusive post. Several slots may be missing while the ring is not full, so
- * that nobody has rung what was deferred: then this does. Returns a negative errno, and
- * nothing is reserved, or twice the first slot's index, plus 1 if the caller must ring.
+ * The bounded wait of gda_reserve(): the ring looked full, or another poster was faster, or this is
+ * the first exclusive post. Several slots may be missing while the ring is not full, so that
+ * deferred posts were not rung: then this rings. Return: a negative errno, and nothing is reserved;
+ * or twice the first slot's index, plus 1 if the caller must ring.
  */
 GDA_SLOW int64_t gda_reserve_wait(struct gda_view *v, uint32_t n, unsigned int flags)
 {

@@ -4,16 +4,15 @@
  * the completions of QPs that share it. No system call.
  *
  * The owner bit of an entry says whether it is of this lap. The executor writes it last, so a
- * thread that sees it sees the rest of the entry and all bytes that the work moved. The consumer's
- * record gives taken entries back. A full ring refuses immediates (the sender tries again if its
- * gda_qp_attr.rnr_retry says so), and overflows if completions of its own QPs go there. A ring
+ * thread that sees it sees the rest of the entry and all bytes that the work moved. The consumer
+ * index record returns entries that were taken. A full ring refuses immediates (the sender retries
+ * as its gda_qp_attr.rnr_retry says), and overflows if completions of its own QPs go there. A ring
  * with %GDA_CQ_IGNORE_OVERRUN does neither: its reader must never be a whole lap behind, or it
- * takes new entries for old ones.
+ * would take new entries for old ones.
  *
- * Each entry is of a work request, or of an immediate. A QP that fails while nothing is
- * posted to it signals the event of its ring and has no entry there: gda_qp_query() tells
- * why. The next work request posted to it completes with that error, the others behind it
- * as flushed.
+ * Each entry is of a work request, or of an immediate. A QP that fails while nothing is posted to
+ * it signals the event of its ring and has no entry there: gda_qp_query() reports the reason. The
+ * next work request posted to it completes with that error, and later ones as flushed.
  */
 #ifndef GDA_RING_H
 #define GDA_RING_H
@@ -30,10 +29,10 @@ extern "C" {
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
-/* Looks at the ring between two looks at the clock. */
+/* Polls of the ring between two reads of the clock. */
 #define GDA_RING_POLLS	64
 
-/* The next entry of a ring that credits no views, or whose lock the caller has. */
+/* Take the next entry of a ring that credits no views, or whose lock the caller holds. */
 GDA_HELPER int gda_cq_next(struct gda_cq_view *cq, struct gda_cq_entry *entry)
 {
 	const char *cqe = (const char *)(uintptr_t)cq->entries +
@@ -46,7 +45,7 @@ GDA_HELPER int gda_cq_next(struct gda_cq_view *cq, struct gda_cq_entry *entry)
 		return 0;
 	gda_cqe_read(cq->dialect, cqe, last, entry);
 	cq->next++;
-	/* the entry was read: pairs with the executor's acquire before it writes the next */
+	/* the entry was read; pairs with the executor's acquire before it writes a new one there */
 	gda_nic_store32((uint32_t *)(uintptr_t)cq->record,
 			gda_cqe_record(cq->dialect, cq->next));
 	return 1;
@@ -57,13 +56,13 @@ GDA_HELPER int gda_cq_next(struct gda_cq_view *cq, struct gda_cq_entry *entry)
  * @cq: the ring
  * @entry: receives the entry, if there is one
  *
- * A ring that completes the work of views (see gda_qp_view()) may be polled by any number
- * of threads; it credits the views as it goes, and does not find entries that a wait has taken.
- * For any other ring one thread at a time calls it. It never waits. The inline function
- * fills the structure that it is compiled with; the library's checks its size.
+ * A ring that completes the work of views (see gda_qp_view()) may be polled by any number of
+ * threads; it credits the views as it goes, and does not return entries that a wait has taken. Any
+ * other ring is for one thread at a time. The call never waits. The inline function fills in the
+ * structure that it was compiled with; the library's function checks its size.
  *
- * Return: 1 if there was one, else 0. The library's also: -EINVAL, -E2BIG the structure's
- * size, and nothing was taken.
+ * Return: 1 if there was one, else 0. The library's function also returns -EINVAL or -E2BIG for the
+ * structure's size, and takes nothing.
  */
 GDA_SIZED_API int gda_cq_poll(struct gda_cq_view *cq, struct gda_cq_entry *entry)
 {
@@ -72,7 +71,7 @@ GDA_SIZED_API int gda_cq_poll(struct gda_cq_view *cq, struct gda_cq_entry *entry
 	return gda_cq_next(cq, entry);
 }
 
-/* The part of gda_cq_wait() that looks at more than the ring, every so many polls. */
+/* The checks of gda_cq_wait() besides the ring itself, once in many polls. */
 GDA_HELPER int gda_cq_expired(const struct gda_cq_view *cq, int first, uint64_t *deadline)
 {
 	uint64_t now = gda_clock_ns();
@@ -92,13 +91,13 @@ GDA_HELPER int gda_cq_expired(const struct gda_cq_view *cq, int first, uint64_t 
  * @entry: receives the entry
  * @deadline: in ns of gda_clock_ns(); 0: one second from now
  *
- * It spins; gda_cq_sleep() sleeps. One thread at a time, as gda_cq_poll(). If it fails
- * gda_last_error() says why, on a CPU.
+ * It spins; gda_cq_sleep() sleeps. As gda_cq_poll(), it is for one thread at a time. After a
+ * failure gda_last_error() says why, on a CPU.
  *
- * Return: 0; -ETIMEDOUT no entry came before the deadline; -ETIME no entry came, and the
- * deadline was more than a second past when the wait began: was a relative one passed? -EIO
- * this process is a child of the one that created the CQ. The library's also: -EINVAL,
- * -E2BIG the structure's size.
+ * Return: 0; -ETIMEDOUT no entry came before the deadline; -ETIME no entry came, and the deadline
+ * was more than a second past when the wait began: was a relative one passed? -EIO this process is
+ * a child of the one that created the CQ. The library's function also returns -EINVAL or -E2BIG for
+ * the structure's size.
  */
 GDA_SIZED_API int gda_cq_wait(struct gda_cq_view *cq, struct gda_cq_entry *entry,
 			      uint64_t deadline)

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared memory over ranks: put, get, atomics, fence and quiet to a processing element
- * (PE), on a symmetric heap, with the words and the semantics of OpenSHMEM. A PE is a rank
- * of gda/comm.h. The calls of OpenSHMEM itself are written on this.
+ * Shared memory over ranks: put, get, atomics, fence and quiet to a processing element (PE), on a
+ * symmetric heap, with the words and the semantics of OpenSHMEM. A PE is a rank of gda/comm.h. The
+ * OpenSHMEM library is built on it.
  *
- * gda_shmem_create() makes the heap and finds the way to each PE. By the *direct* way the
- * memory of the PE is mapped in this process, and calls are loads, stores and the
- * processor's atomics. By the *queue* way they are work requests of gda/fastpath.h on queue
- * pairs to that PE. Both have the same semantics, and gda_shmem_fence() and
- * gda_shmem_quiet() cover both.
+ * gda_shmem_create() makes the heap and chooses how each PE is reached. With *direct* access the
+ * memory of the PE is mapped in this process, and calls are loads, stores and the processor's
+ * atomics. By *queue* they are work requests of gda/fastpath.h on queue pairs to that PE. Both have
+ * the same semantics, and gda_shmem_fence() and gda_shmem_quiet() cover both.
  *
- * Symmetric memory is the heap, and a range of the program's own if the caller named one (a
- * data segment). Every call takes addresses of the caller's own symmetric memory, for any
- * PE: what travels is the offset, and nothing relies on equal addresses.
+ * Symmetric memory is the heap, and a range of the program's own if the caller named one (a data
+ * segment). Every call takes addresses of the caller's own symmetric memory, for any PE: the offset
+ * is what counts, and addresses need not be equal at all PEs.
  *
  * Every call takes a PE and @flags: %GDA_EXCLUSIVE, %GDA_DEFER and %GDA_NOWAIT as a post
  * takes them, and GDA_SHMEM_QP() to choose one of the queue pairs to that PE. With 0 any
@@ -30,12 +29,12 @@
  *
  * and a call that returns int returns 0 or one of these.
  *
- * In CUDA code the same calls work in kernels, for any thread, on the heap that
- * gda_shmem_cuda() returns; those of gda/gpu/shmem.h, which comes with this header there, are
- * for posters that keep a queue in registers, and for warps, blocks and other groups. Such a
- * heap lies in GPU memory and is made with gda_shmem_attr.cuda. By queue its atomics and signals
- * are for words of gda_shmem.data, which is memory of the host that GPUs reach, and local memory
- * is symmetric; by a thread without a poster a put of up to %GDA_INLINE_MAX bytes takes any.
+ * In CUDA code the same calls work in kernels, for any thread, on the heap that gda_shmem_cuda()
+ * returns; those of gda/gpu/shmem.h, which comes with this header there, are for posters that keep
+ * a queue in registers, and for warps, blocks and other groups. Such a heap is in GPU memory and is
+ * created with gda_shmem_attr.cuda. By queue its atomics and signals are for words of
+ * gda_shmem.data, which is host memory that GPUs reach, and local memory must be symmetric; only a
+ * put of up to %GDA_INLINE_MAX bytes by a thread without a poster takes any memory.
  */
 #ifndef GDA_SHMEM_H
 #define GDA_SHMEM_H
@@ -69,27 +68,27 @@ enum gda_shmem_way {
  * @way: enum gda_shmem_way
  * @qps: queue pairs to each PE, at most %GDA_SHMEM_MAX_QPS; 0: one
  * @depth: slots of each, a power of two; 0: 256
- * @data_fd: 0; or one more than the memfd that @data is a shared mapping of already, which
- *	is the library's from then on: it is closed, and nothing is copied
+ * @data_fd: 0; or 1 + the memfd of which @data is a shared mapping already. The library then owns
+ *	the memfd and closes it, and copies nothing
  * @heap_bytes: of the heap, at least 1; rounded up to pages. The heap begins at a multiple
  *	of the next power of two, so that an offset has the same alignment at each PE
- * @data: start of a range of this process's memory that becomes symmetric where it is, a
- *	multiple of a page; or NULL. No other thread may write there during the call. It is
- *	copied to a memfd that is then mapped in its place, for good
+ * @data: start of a range of this process's memory that becomes symmetric in place, a multiple of a
+ *	page; or NULL. No other thread may write there during the call. The range is copied to a
+ *	memfd, which then permanently replaces it
  * @data_bytes: of that range, a multiple of a page
  * @chunk_bytes: most bytes of one MR, a multiple of a page; 0: no limit
  * @timeout_ns: bound of waits that are not given a deadline; 0: 30 seconds
  * @device: name of the device for the queue way; NULL: as gda_open()
- * @cuda: NULL; or the GPU whose kernels post. Then the heap is in its memory, @data and @device
- *	are NULL, gda_shmem.data is @word_bytes of words for atomics and signals, and without a
- *	wish the way is by queue, on the context that the GPU was opened with. By the direct way
- *	PEs are threads of one process, whose GPUs reach each other's memory
+ * @cuda: NULL; or the GPU whose kernels post. Then the heap is in its memory, @data and @device are
+ *	NULL, gda_shmem.data is @word_bytes of words for atomics and signals, and the default is
+ *	access by queue, on the context with which the GPU was opened. With direct access PEs are
+ *	threads of one process, whose GPUs reach each other's memory
  * @word_bytes: with @cuda: bytes of words, rounded up to pages; 0: one page
  * @place: with @cuda: as in struct gda_cuda_qp_attr
  * @reserved: 0
  *
- * All PEs give the same, but for the addresses, @device and which GPU. A heap in GPU memory
- * begins where the CUDA driver has room, at a multiple of 256.
+ * All members but addresses, @device and the GPU must be the same at all PEs. A heap in GPU memory
+ * begins at any multiple of 256.
  */
 struct gda_shmem_attr {
 	uint32_t size;
@@ -111,7 +110,7 @@ struct gda_shmem_attr {
 };
 
 /**
- * gda_shmem_create_sized - gda_shmem_create() for those who know the size of the result
+ * gda_shmem_create_sized - gda_shmem_create() for callers that pass the size of their structure
  * @comm: the PEs
  * @attr: attributes of the heap
  * @known: bytes of struct gda_shmem that the caller knows
@@ -123,19 +122,19 @@ int gda_shmem_create_sized(struct gda_comm *comm, const struct gda_shmem_attr *a
 			   size_t known, struct gda_shmem **shmem);
 
 /**
- * gda_shmem_create - make a symmetric heap, and the way to each PE
- * @comm: the PEs; it stays the caller's, and must outlive the heap
+ * gda_shmem_create - make a symmetric heap, and connect to each PE
+ * @comm: the PEs; owned by the caller, and must outlive the heap
  * @attr: attributes of the heap
  * @shmem: receives the heap
  *
  * A collective call: all ranks of @comm make it, and it succeeds on all of them or on none;
  * gda_last_error() says which PE failed, and why. The heap begins as zeros.
  *
- * Return: 0; -EINVAL a member that is out of its range, or PEs that are threads of one
- * process and give @data; -EPROTO PEs do not agree on a size; -EOPNOTSUPP unknown flags, or
- * the way that was asked for cannot be had; -EACCES the memory of a PE on this machine
- * cannot be mapped; -ENOMEM; -EMFILE; what gda_comm_allgather() returns; by queue what
- * gda_open(), gda_qp_create() and gda_mr_reg() return.
+ * Return: 0; -EINVAL a member that is out of its range, or PEs that are threads of one process and
+ * give @data; -EPROTO PEs do not agree on a size; -EOPNOTSUPP unknown flags, or the requested way
+ * is impossible; -EACCES the memory of a PE on this machine cannot be mapped; -ENOMEM; -EMFILE;
+ * what gda_comm_allgather() returns; by queue what gda_open(), gda_qp_create() and gda_mr_reg()
+ * return.
  */
 GDA_HOST_API int gda_shmem_create(struct gda_comm *comm, const struct gda_shmem_attr *attr,
 				  struct gda_shmem **shmem)
@@ -144,20 +143,20 @@ GDA_HOST_API int gda_shmem_create(struct gda_comm *comm, const struct gda_shmem_
 }
 
 /**
- * gda_shmem_destroy - give back what gda_shmem_create() made
+ * gda_shmem_destroy - destroy a symmetric heap
  * @s: the heap, or NULL; gone when the call returns
  *
- * Not collective: a PE that may still be used by others calls gda_comm_barrier() before.
- * A range that was made symmetric in place stays where it is.
+ * Not collective: call gda_comm_barrier() before if other PEs may still access this one. A range
+ * that was made symmetric in place stays where it is.
  */
 void gda_shmem_destroy(struct gda_shmem *s);
 
 /**
- * gda_shmem_cuda - the heap as kernels post to it
+ * gda_shmem_cuda - the address of a heap for kernels
  * @s: of gda_shmem_create(), made with gda_shmem_attr.cuda
  *
- * The host keeps gda_shmem_destroy() and, for words of gda_shmem.data by queue, loads, stores
- * and the waits of gda/shmem.h. It posts nothing, for the queues are the GPU's.
+ * The host may call gda_shmem_destroy() and, with queues, load, store and wait for words of
+ * gda_shmem.data. It posts nothing, because the queues belong to the GPU.
  *
  * Return: its address on the GPU, for kernels, valid until gda_shmem_destroy(); NULL if CPU
  * threads post.
@@ -172,9 +171,9 @@ struct gda_shmem *gda_shmem_cuda(const struct gda_shmem *s);
  * @deadline: in ns of gda_clock_ns(), 0 for the time-out of the heap from now, which is
  *	stored; or %GDA_SHMEM_FOREVER
  *
- * Pauses, or yields where ranks and workers outnumber processors. Every 64th call looks at
- * more than that. By queue it may execute what this PE has posted: it is not for signal handlers,
- * nor may one leave it, or a wait that calls it, by longjmp(3).
+ * Pauses, or yields if ranks and workers outnumber processors. Every 64th call checks PEs and the
+ * deadline. By queue it may execute this PE's posts: so it must not be called in signal handlers,
+ * and neither it nor a wait that calls it may be left by longjmp(3).
  *
  * Return: 0 poll again; -ESHUTDOWN the PE was lost; -ETIMEDOUT the deadline has passed;
  * -EINVAL no such PE.

@@ -15,7 +15,7 @@ extern "C" {
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
-/* By queue, and wait for the old value. */
+/* Atomic by queue; waits for the old value. */
 GDA_SLOW int gda_shmem_queue_fetch64(struct gda_shmem *s, const struct gda_shmem_peer *p,
 				     const uint64_t *dest, uint32_t op, uint64_t value,
 				     uint64_t *old, uint32_t flags)
@@ -91,7 +91,9 @@ GDA_SLOW int gda_shmem_queue_cas32(struct gda_shmem *s, const struct gda_shmem_p
 	return err;
 }
 
-/* Can the call be made at all? Of constants only the number of the PE and the address are left. */
+/*
+ * Is the call valid? With constants only the PE's number and the address are checked at run time.
+ */
 GDA_HELPER int gda_shmem_atomic_valid(const struct gda_shmem_peer *p, const void *dest,
 				      uint32_t bytes, uint32_t op)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The direct way of gda/shmem.h: loads, stores and atomics of memory that is mapped where the
- * caller runs, on a CPU and on a GPU. Not to be called by programs.
+ * Direct access of gda/shmem.h: loads, stores and atomics on memory that is mapped where the caller
+ * runs, on a CPU and on a GPU. Not to be called by programs.
  */
 #ifndef GDA_SHMEM_DIRECT_H
 #define GDA_SHMEM_DIRECT_H
@@ -15,7 +15,7 @@ extern "C" {
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
-/* Is it a width that one load or store has, and is the address aligned to it? */
+/* Is @bytes the width of one load or store, and is the address aligned to it? */
 GDA_HELPER int gda_shmem_is_word(const void *at, uint32_t bytes)
 {
 	return bytes && bytes <= 8 && !(bytes & (bytes - 1)) &&
@@ -113,7 +113,7 @@ GDA_HELPER uint32_t gda_shmem_cas32(uint32_t *at, uint32_t cond, uint32_t value)
 	return old;
 }
 
-/* Bytes that were put before are seen before what is stored behind. */
+/* Order bytes that were put before in front of later stores. */
 GDA_HELPER void gda_shmem_order(void)
 {
 	asm volatile("fence.acq_rel.sys;" ::: "memory");
@@ -140,10 +140,10 @@ GDA_HELPER void gda_shmem_store(void *at, uint64_t value, uint32_t bytes)
 }
 
 /*
- * memmove(3), whose last word, of up to 8 bytes, is stored once and behind the others: a PE may
- * wait for it, and change it as soon as it is there. memmove(3) stores some words twice. Of 8
- * bytes, which is what most calls move, it is a load and a store, wherever they are: of 8 bytes
- * that lie in two words a PE may see one of these first. @bytes: 1 at least
+ * Like memmove(3), but the last word, of up to 8 bytes, is stored once and after all others: a PE
+ * may wait for it, and change it as soon as it arrives. memmove(3) stores some words twice. 8
+ * bytes, which most calls move, are one load and one store at any alignment; if they lie in two
+ * words a PE may see either word first. @bytes: at least 1
  */
 GDA_HELPER void gda_shmem_copy_put(void *to, const void *from, uint64_t bytes)
 {
@@ -228,7 +228,7 @@ GDA_HELPER void gda_shmem_settled(void)
 
 #endif
 
-/* Apply a checked operation to a word that is mapped here. Return: what it was. */
+/* Apply a checked operation to a word that is mapped here. Return: the old value. */
 GDA_HELPER uint64_t gda_shmem_apply64(uint64_t *at, uint32_t op, uint64_t value)
 {
 	if (op == GDA_SHMEM_SET)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A symmetric heap as those who post to it see it: plain data like struct gda_view, with
- * 64-bit addresses that are valid where the posters run, and the translation of a symmetric
- * address to the memory of a PE. Included by gda/shmem.h.
+ * A symmetric heap as posters see it: plain data like struct gda_view, with 64-bit addresses that
+ * are valid where the posters run, and the translation of a symmetric address to the memory of a
+ * PE. Included by gda/shmem.h.
  */
 #ifndef GDA_SHMEM_PEER_H
 #define GDA_SHMEM_PEER_H
@@ -33,19 +33,19 @@ extern "C" {
 #define GDA_SHMEM_MAX_QPS	1024
 
 /**
- * define GDA_SHMEM_ANY_PE - all PEs, where one may be named whose loss ends a wait
+ * define GDA_SHMEM_ANY_PE - any PE, in place of the one whose loss ends a wait
  */
 #define GDA_SHMEM_ANY_PE	UINT32_MAX
 
 /**
- * define GDA_SHMEM_FOREVER - a deadline that does not come; the wait ends if a PE is lost
+ * define GDA_SHMEM_FOREVER - no deadline; the wait still ends if a PE is lost
  */
 #define GDA_SHMEM_FOREVER	UINT64_MAX
 
 /**
- * define GDA_SHMEM_DATA_ATOMICS - atomics by queue are for words in @data alone
+ * define GDA_SHMEM_DATA_ATOMICS - atomics by queue are only for words in @data
  *
- * Of a heap: in gda_shmem.caps of one in GPU memory, which is not registered for words.
+ * Set in gda_shmem.caps of a heap in GPU memory, which is not registered for words.
  */
 #define GDA_SHMEM_DATA_ATOMICS	(1U << 16)
 
@@ -73,10 +73,10 @@ enum gda_shmem_op {
  * struct gda_shmem_qp - a queue pair to a PE
  * @view: address of its struct gda_view
  * @flush: one more than the ticket of the newest read that a quiet posted behind the rest
- * @quiet: everything below was seen by all PEs
+ * @quiet: everything below is visible to all PEs
  * @reserved: 0
  *
- * It is an element of an array, and stays as it is.
+ * An element of an array, so it never grows.
  */
 struct gda_shmem_qp {
 	uint64_t view;
@@ -86,15 +86,15 @@ struct gda_shmem_qp {
 };
 
 /**
- * struct gda_shmem_peer - a PE, and the way to it
- * @heap: where its heap is mapped here; 0: it is reached by queue
- * @data: where its data segment is mapped here, or 0
+ * struct gda_shmem_peer - a PE, and how it is reached
+ * @heap: address of its heap here; 0: it is reached by queue
+ * @data: address of its data segment here, or 0
  * @abort: its abort word, see gda_comm_abort_word()
  * @qps: by queue: array of struct gda_shmem_qp
  * @map: by queue: its MRs, by symmetric addresses of the caller
  * @reserved: 0
  *
- * It is an element of an array, and stays as it is.
+ * An element of an array, so it never grows.
  */
 struct gda_shmem_peer {
 	uint64_t heap;
@@ -119,11 +119,11 @@ struct gda_shmem_peer {
  * @data_bytes: its bytes
  * @peers: array of @npes struct gda_shmem_peer
  * @timeout_ns: bound of waits that are not given a deadline
- * @stage: by queue: registered memory, of which the first 16 bytes take what nobody reads
+ * @stage: by queue: registered memory, whose first 16 bytes receive unused old values
  * @stage_key: its key, for work requests of the caller
  * @reserved: 0
- * @owner: the library's
- * @words: in GPU memory: which words of @stage belong to requests, struct gda_shmem_words
+ * @owner: private to the library
+ * @words: in GPU memory: which words of @stage are used by requests, struct gda_shmem_words
  */
 struct gda_shmem {
 	uint32_t size;
@@ -146,16 +146,16 @@ struct gda_shmem {
 };
 
 /*
- * Words that take what requests of a GPU fetch, in @stage behind what nobody reads: a line for
- * each, and a bit.
+ * Words for values fetched by a GPU's requests, in @stage behind the unused old values: a cache
+ * line and a bit each.
  */
 #define GDA_SHMEM_GPU_SINK	4096U
 #define GDA_SHMEM_GPU_LINE	64U
 #define GDA_SHMEM_GPU_WORDS	1024U
 
 /**
- * struct gda_shmem_words - which of a heap's words for fetched values are taken
- * @used: a bit each, set and cleared by kernels; the others are free
+ * struct gda_shmem_words - which of a heap's words for fetched values are used
+ * @used: a bit for each word, set and cleared by kernels
  */
 struct gda_shmem_words {
 	uint64_t used[GDA_SHMEM_GPU_WORDS / 64];
@@ -169,10 +169,7 @@ GDA_HELPER const struct gda_shmem_peer *gda_shmem_peer(const struct gda_shmem *s
 	return gda_unlikely(pe >= s->npes) ? NULL : &peers[pe];
 }
 
-/*
- * Where @bytes at @symmetric of a direct PE are mapped here; NULL if one of them is not
- * symmetric.
- */
+/* The address here of @bytes at @symmetric of a direct PE; NULL if any byte is not symmetric. */
 GDA_HELPER char *gda_shmem_mapped(const struct gda_shmem *s, const struct gda_shmem_peer *p,
 				  const void *symmetric, uint64_t bytes)
 {
@@ -186,7 +183,7 @@ GDA_HELPER char *gda_shmem_mapped(const struct gda_shmem *s, const struct gda_sh
 	return NULL;
 }
 
-/* May an atomic by queue name this word? On a CPU it may name any. */
+/* May an atomic by queue access this word? On a CPU it may access any. */
 GDA_HELPER int gda_shmem_has_atomics(const struct gda_shmem *s, const void *word)
 {
 	(void)s;
@@ -198,8 +195,8 @@ GDA_HELPER int gda_shmem_has_atomics(const struct gda_shmem *s, const void *word
 /**
  * gda_shmem_is_symmetric - test whether a range is symmetric
  * @s: the heap
- * @addr: of the caller
- * @bytes: of the range; none are always symmetric
+ * @addr: the caller's address
+ * @bytes: of the range; 0 bytes are always symmetric
  *
  * Any thread may call it.
  *

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The queue way of gda/shmem.h: what each call posts. Not to be called by programs.
+ * Access by queue of gda/shmem.h: what each call posts. Not to be called by programs.
  *
- * Requests to a PE on one queue pair are carried out in order there, so a fence of one
- * queue pair needs nothing. That a put is done does not mean that all PEs see its bytes;
- * but later work to that PE follows them. So a quiet posts a read behind the rest of each
- * queue pair that was used, and waits for that (gda_shmem_queue_flush()).
+ * Requests on one queue pair to a PE are executed in order, so a fence of one queue pair does
+ * nothing. A completed put need not be visible to all PEs, but later work to that PE follows it. So
+ * a quiet posts a read behind everything on each queue pair that was used, and waits for the reads
+ * (gda_shmem_queue_flush()).
  *
- * The word that takes an old value belongs to its request until that is done, by its
- * ticket, and then until it was read: it is reserved and released, never counted. Where
- * nobody wants the old value it goes to the beginning of s->stage, which nobody reads.
+ * The word that receives an old value belongs to its request until the request's ticket is done and
+ * the word was read: it is reserved and released. An unwanted old value goes to the beginning of
+ * s->stage, which is never read.
  */
 #ifndef GDA_SHMEM_QUEUE_H
 #define GDA_SHMEM_QUEUE_H
@@ -46,7 +46,7 @@ GDA_API struct gda_view *gda_shmem_view(const struct gda_shmem *s, uint32_t pe,
 }
 
 /**
- * gda_shmem_word_reserve - reserve a word for what a request fetches
+ * gda_shmem_word_reserve - reserve a word for the value that a request fetches
  * @s: the heap
  * @at: receives its address, also in work requests, with s->stage_key
  *
@@ -58,12 +58,12 @@ GDA_API struct gda_view *gda_shmem_view(const struct gda_shmem *s, uint32_t pe,
 int gda_shmem_word_reserve(struct gda_shmem *s, uint64_t *at);
 
 /**
- * gda_shmem_word_wait - wait for a request, take what it fetched, and release the word
+ * gda_shmem_word_wait - wait for a request, read the value that it fetched, and release the word
  * @s: the heap
  * @view: the queue
  * @ticket: of the request; or a negative errno: the word is released
  * @word: of gda_shmem_word_reserve()
- * @value: receives the first @bytes bytes of the word, as they are there
+ * @value: receives the first @bytes bytes of the word, unchanged
  * @bytes: number of bytes to take, at most 8
  *
  * For the inline functions of gda/shmem.h. If the wait ends before the request is done the
@@ -75,7 +75,7 @@ int gda_shmem_word_wait(struct gda_shmem *s, struct gda_view *view, int64_t tick
 			void *value, uint32_t bytes);
 
 /**
- * gda_shmem_stage_put - write memory to a PE that is not registered
+ * gda_shmem_stage_put - write unregistered memory to a PE
  * @s: the heap
  * @dest: symmetric address, of the caller
  * @source: any memory of the caller
@@ -83,7 +83,7 @@ int gda_shmem_word_wait(struct gda_shmem *s, struct gda_view *view, int64_t tick
  * @pe: number of the PE to write to, which is reached by queue
  * @flags: GDA_*, GDA_SHMEM_QP()
  *
- * For the inline functions of gda/shmem.h: through registered memory of the library.
+ * For the inline functions of gda/shmem.h. The data goes through registered memory of the library.
  *
  * Return: the ticket of the last piece, all of which are done; or a negative errno.
  */
@@ -106,7 +106,7 @@ int64_t gda_shmem_stage_put(struct gda_shmem *s, void *dest, const void *source,
 int64_t gda_shmem_stage_get(struct gda_shmem *s, void *dest, const void *source,
 			    uint64_t bytes, uint32_t pe, uint32_t flags);
 
-/* A word for what a request fetches, by whoever keeps them here. */
+/* Reserve a word for a fetched value, by the function for a CPU or a GPU. */
 GDA_HELPER int gda_shmem_word_take(struct gda_shmem *s, uint64_t *at)
 {
 	return GDA_HERE(gda_shmem_word_reserve(s, at), gda_shmem_gpu_word_reserve(s, at));
@@ -119,7 +119,7 @@ GDA_HELPER int gda_shmem_word_end(struct gda_shmem *s, struct gda_view *view, in
 			gda_shmem_gpu_word_wait(s, view, ticket, word, value, bytes));
 }
 
-/* The flags of a call that its post takes. */
+/* The flags of a call that are flags of its post. */
 GDA_HELPER unsigned int gda_shmem_post_flags(uint32_t flags)
 {
 	return flags & GDA_POST_FLAGS;
@@ -145,7 +145,7 @@ GDA_HELPER const struct gda_chunk_map *gda_shmem_local(const struct gda_shmem *s
 	return &((const struct gda_shmem_peer *)(uintptr_t)s->peers)[s->pe].map;
 }
 
-/* Where a range that lies in one MR is in work requests; 0 if it does not. */
+/* The address in work requests of a range within one MR; 0 if it is not. */
 GDA_HELPER int gda_shmem_one(const struct gda_chunk_map *map, const void *addr, uint64_t bytes,
 			     uint64_t *iova, uint32_t *key)
 {
@@ -163,7 +163,7 @@ GDA_HELPER int gda_shmem_remote(const struct gda_shmem_peer *p, const void *symm
 	return gda_shmem_one(&p->map, symmetric, bytes, iova, key);
 }
 
-/* As gda_put_chunked(), the other way; both ranges are covered. */
+/* Like gda_put_chunked(), but in the other direction; both ranges are covered by their maps. */
 GDA_SLOW int64_t gda_shmem_queue_read(struct gda_view *v, const struct gda_chunk_map *lmap,
 				      uint64_t laddr, const struct gda_chunk_map *rmap,
 				      uint64_t raddr, uint64_t len, unsigned int flags)
@@ -190,10 +190,10 @@ GDA_SLOW int64_t gda_shmem_queue_read(struct gda_view *v, const struct gda_chunk
  * struct gda_shmem_outcome - the outcome of a put, as the function that posted it knows it
  * @ticket: of the put, or a negative errno
  * @source_free: 1: the source was copied, and the caller may change it; 0: it may be changed when
- *	the ticket is done. Nobody derives this from the length: a short put whose destination lies
- *	in two MRs is not carried in the queue
+ *	the ticket is done. This does not follow from the length: a short put whose destination
+ *	is in two MRs is not inline
  *
- * Not for programs: it lives while a call runs.
+ * Not for programs: it exists only during a call.
  */
 struct gda_shmem_outcome {
 	int64_t ticket;
@@ -209,15 +209,15 @@ GDA_HELPER struct gda_shmem_outcome gda_shmem_outcome(int64_t ticket, uint64_t s
 	return outcome;
 }
 
-/* May so many bytes be carried in the queue itself? */
+/* May so many bytes be inline in the queue? */
 GDA_HELPER int gda_shmem_fits_inline(const struct gda_view *v, uint64_t bytes, uint64_t most)
 {
 	return bytes <= GDA_INLINE_SLOT || (bytes <= most && v->mask >= GDA_INLINE_MAX / 32);
 }
 
 /*
- * Put by queue. @most: up to how many bytes it is carried in the queue: that takes the
- * source at once, but moves the bytes twice.
+ * Put by queue. @most: up to so many bytes are inline: then the source is free at once, but the
+ * bytes are moved twice.
  */
 GDA_SLOW struct gda_shmem_outcome gda_shmem_queue_put(struct gda_shmem *s, void *dest,
 						      const void *source, uint64_t bytes,
@@ -267,7 +267,7 @@ GDA_SLOW int64_t gda_shmem_queue_get(struct gda_shmem *s, void *dest, const void
 				    gda_shmem_post_flags(flags));
 }
 
-/* Wait for a ticket of one of these. */
+/* Wait for a ticket of these functions. */
 GDA_HELPER int gda_shmem_queue_wait(struct gda_view *v, int64_t ticket, uint64_t deadline)
 {
 	int err = gda_wait(v, ticket, deadline);
@@ -275,7 +275,7 @@ GDA_HELPER int gda_shmem_queue_wait(struct gda_view *v, int64_t ticket, uint64_t
 	return err == -ECANCELED ? -EIO : err;
 }
 
-/* A value of 1, 2, 4 or 8 bytes. */
+/* Put a value of 1, 2, 4 or 8 bytes. */
 GDA_HELPER int64_t gda_shmem_queue_p(const struct gda_shmem *s, const struct gda_shmem_peer *p,
 				     void *dest, uint64_t value, uint32_t bytes, uint32_t flags)
 {
@@ -308,7 +308,7 @@ GDA_HELPER uint64_t gda_shmem_widen(uint64_t stored, uint32_t bytes)
 	return bytes == 8 ? stored : bytes == 4 ? word : bytes == 2 ? half : byte;
 }
 
-/* The value of a word of 1, 2, 4 or 8 bytes. */
+/* Get the value of a word of 1, 2, 4 or 8 bytes. */
 GDA_SLOW int gda_shmem_queue_g(struct gda_shmem *s, const struct gda_shmem_peer *p,
 			       uint64_t *value, const void *source, uint32_t bytes,
 			       uint32_t flags)
@@ -331,7 +331,10 @@ GDA_SLOW int gda_shmem_queue_g(struct gda_shmem *s, const struct gda_shmem_peer 
 	return err;
 }
 
-/* The request of an operation of gda/shmem_atomic.h on a 64-bit word; @at takes the old value. */
+/*
+ * The work request of an operation of gda/shmem_atomic.h on a 64-bit word; @at receives the old
+ * value.
+ */
 GDA_HELPER int64_t gda_shmem_queue_op64(struct gda_shmem *s, const struct gda_shmem_peer *p,
 					const uint64_t *dest, uint32_t op, uint64_t value,
 					uint64_t at, uint32_t flags)
@@ -355,7 +358,7 @@ GDA_HELPER int64_t gda_shmem_queue_op64(struct gda_shmem *s, const struct gda_sh
 		return gda_masked_compare_swap(v, at, s->stage_key, iova, key, 0, 0, value,
 					       value, flags);
 	case GDA_SHMEM_XOR:
-		/* every bit is a field of its own: no carry leaves it */
+		/* every bit is a separate field, so there are no carries */
 		return gda_masked_fetch_add(v, at, s->stage_key, iova, key, value, UINT64_MAX,
 					    flags);
 	default:
@@ -364,7 +367,7 @@ GDA_HELPER int64_t gda_shmem_queue_op64(struct gda_shmem *s, const struct gda_sh
 	}
 }
 
-/* Likewise of a 32-bit word, whose old value is big-endian. */
+/* The same for a 32-bit word, whose old value is big-endian. */
 GDA_HELPER int64_t gda_shmem_queue_op32(struct gda_shmem *s, const struct gda_shmem_peer *p,
 					const uint32_t *dest, uint32_t op, uint32_t value,
 					uint64_t at, uint32_t flags)
@@ -397,7 +400,7 @@ GDA_HELPER int64_t gda_shmem_queue_op32(struct gda_shmem *s, const struct gda_sh
 }
 
 /*
- * Post a read behind all that was posted to a queue pair, unless the last one still is.
+ * Post a read behind everything posted to a queue pair, unless the newest post is such a read.
  * Return: 1 if there is something to wait for, 0 if not, or a negative errno.
  */
 GDA_HELPER int gda_shmem_queue_flush(const struct gda_shmem *s, const struct gda_shmem_peer *p,

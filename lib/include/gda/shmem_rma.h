@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Put and get. A call that blocks returns when the source may be changed (put) or the bytes
- * are there (get); one with _nbi when the work is posted: both are then true when its
- * ticket is done, or after gda_shmem_quiet(). A put is seen by its PE after
- * gda_shmem_quiet(), and before whatever gda_shmem_fence() puts behind it. Included by
- * gda/shmem.h.
+ * Put and get. A blocking call returns when the source may be changed (put) or the bytes have
+ * arrived (get); a call with _nbi returns when the work is posted, and the same holds when its
+ * ticket is done, or after gda_shmem_quiet(). A put is visible to its PE after gda_shmem_quiet(),
+ * and before any put that follows a gda_shmem_fence(). Included by gda/shmem.h.
  */
 #ifndef GDA_SHMEM_RMA_H
 #define GDA_SHMEM_RMA_H
@@ -19,8 +18,8 @@ extern "C" {
 #endif
 
 /*
- * A transfer of no bytes: by queue an entry that moves nothing, for the ticket is one of the queue
- * pair, which is waited for and tested like all others, and says the same of what is before it.
+ * A transfer of no bytes. By queue it posts an entry that moves nothing, because its ticket is
+ * waited for and tested like all others, and also tells about the work before it.
  */
 GDA_SLOW int64_t gda_shmem_nothing(struct gda_shmem *s, uint32_t pe, uint32_t flags)
 {
@@ -31,7 +30,7 @@ GDA_SLOW int64_t gda_shmem_nothing(struct gda_shmem *s, uint32_t pe, uint32_t fl
 	return p->heap ? 0 : gda_nop(gda_shmem_queue(s, p, flags), gda_shmem_post_flags(flags));
 }
 
-/* Begin a put; @most as gda_shmem_queue_put() has it. By the direct way it is done. */
+/* Begin a put; @most as for gda_shmem_queue_put(). With direct access it is done at once. */
 GDA_HELPER struct gda_shmem_outcome gda_shmem_begin_put(struct gda_shmem *s, void *dest,
 						       const void *source, uint64_t bytes,
 						       uint32_t pe, uint32_t flags, uint64_t most)
@@ -58,7 +57,7 @@ GDA_HELPER struct gda_shmem_outcome gda_shmem_begin_put(struct gda_shmem *s, voi
  * @s: the heap
  * @dest: symmetric address, of the caller
  * @source: any memory of the caller
- * @bytes: number of bytes; 0 moves nothing, and its ticket is as good as others
+ * @bytes: number of bytes; 0 moves nothing, but returns a ticket
  * @pe: number of the PE to write to
  * @flags: GDA_*, GDA_SHMEM_QP()
  *
@@ -130,7 +129,7 @@ GDA_API int64_t gda_shmem_get_nbi(struct gda_shmem *s, void *dest, const void *s
 /**
  * gda_shmem_get - read from a PE
  * @s: the heap
- * @dest: any memory of the caller; the bytes are there when the call returns
+ * @dest: any memory of the caller; the bytes have arrived when the call returns
  * @source: symmetric address, of the caller
  * @bytes: number of bytes
  * @pe: number of the PE to read from
@@ -157,11 +156,11 @@ GDA_API int gda_shmem_get(struct gda_shmem *s, void *dest, const void *source, u
  * @s: the heap
  * @dest: symmetric address, of the caller, a multiple of @bytes
  * @value: its low bytes are written, with one store
- * @bytes: 1, 2, 4 or 8; a constant, so that it folds
+ * @bytes: 1, 2, 4 or 8; a constant
  * @pe: number of the PE to write to
  * @flags: GDA_*, GDA_SHMEM_QP()
  *
- * By queue the value travels in the request. I-16.
+ * By queue the value is inline in the request. I-16.
  *
  * Return: a ticket, or a negative errno, see gda/shmem.h.
  */
@@ -187,7 +186,7 @@ GDA_API int64_t gda_shmem_p(struct gda_shmem *s, void *dest, uint64_t value, uin
  * @s: the heap
  * @value: receives the value
  * @source: symmetric address, of the caller, a multiple of @bytes
- * @bytes: 1, 2, 4 or 8; a constant, so that it folds
+ * @bytes: 1, 2, 4 or 8; a constant
  * @pe: number of the PE to read from
  * @flags: GDA_*, GDA_SHMEM_QP()
  *
@@ -212,8 +211,8 @@ GDA_API int gda_shmem_g(struct gda_shmem *s, uint64_t *value, const void *source
 
 /**
  * struct gda_shmem_strided - the elements that a strided put or get moves
- * @dest: first element there
- * @source: first element here
+ * @dest: first element at the destination
+ * @source: first element at the source
  * @dest_stride: from one element to the next, in elements
  * @source_stride: from one element to the next, in elements
  * @bytes: length of an element

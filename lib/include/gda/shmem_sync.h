@@ -3,9 +3,9 @@
  * Order and completion of what was put, signals behind it, and waiting for words that other
  * PEs change. Included by gda/shmem.h.
  *
- * A fence orders: puts, signals and atomics to a PE from before it are seen by that PE
- * before those from after it. A quiet completes: all of them are seen by every PE, and gets
- * have their bytes. Either is of what was posted before the call, by any thread.
+ * A fence orders: a PE sees puts, signals and atomics from before the fence earlier than those from
+ * after it. A quiet completes: afterwards all of them are visible to every PE, and gets have their
+ * bytes. Both cover what any thread posted before the call.
  */
 #ifndef GDA_SHMEM_SYNC_H
 #define GDA_SHMEM_SYNC_H
@@ -18,7 +18,7 @@ extern "C" {
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
-/* Wait for what gda_shmem_queue_flush() posted to the queue pairs of a PE from @first to @end. */
+/* Wait for the reads of gda_shmem_queue_flush() on the queue pairs of a PE from @first to @end. */
 GDA_HELPER int gda_shmem_settle(const struct gda_shmem_peer *p, uint64_t first, uint64_t end,
 				uint64_t deadline)
 {
@@ -95,7 +95,7 @@ GDA_API int gda_shmem_quiet_pe(struct gda_shmem *s, uint32_t pe, uint64_t deadli
 	return err ? err : settled;
 }
 
-/* Of all PEs: first every queue pair is asked, and then each is waited for. */
+/* Quiet all PEs: first post a read to every queue pair, then wait for each. */
 GDA_SLOW int gda_shmem_queue_quiet(struct gda_shmem *s, uint64_t deadline)
 {
 	int err = 0, e;
@@ -123,8 +123,8 @@ GDA_SLOW int gda_shmem_queue_quiet(struct gda_shmem *s, uint64_t deadline)
  * @s: the heap
  * @deadline: in ns of gda_clock_ns(), or %GDA_SHMEM_FOREVER; 0: s->timeout_ns from now
  *
- * Return: 0 or a negative errno, see gda/shmem.h: the first that there was; the other PEs
- * are quiet all the same.
+ * Return: 0 or a negative errno, see gda/shmem.h: of the first error; the other PEs are quiet
+ * nevertheless.
  */
 GDA_API int gda_shmem_quiet(struct gda_shmem *s, uint64_t deadline)
 {
@@ -137,7 +137,7 @@ GDA_API int gda_shmem_quiet(struct gda_shmem *s, uint64_t deadline)
  * @s: the heap
  * @pe: number of the PE
  *
- * Over all queue pairs to it.
+ * Covers all queue pairs to the PE.
  *
  * Return: 0 or a negative errno, see gda/shmem.h.
  */
@@ -146,7 +146,7 @@ GDA_API int gda_shmem_fence_pe(struct gda_shmem *s, uint32_t pe)
 	if (gda_unlikely(pe >= s->npes))
 		return -EINVAL;
 	gda_shmem_order();
-	/* one queue pair is in order; of several each has to be waited for */
+	/* one queue pair is in order; several have to be waited for */
 	return s->qps > 1 ? gda_shmem_quiet_pe(s, pe, 0) : 0;
 }
 
@@ -247,12 +247,12 @@ GDA_HELPER int gda_shmem_check_signal(const struct gda_shmem *s,
 }
 
 /**
- * gda_shmem_put_signal_nbi - begin to write to a PE, and tell it when the bytes are there
+ * gda_shmem_put_signal_nbi - begin to write to a PE, and signal when the bytes have arrived
  * @s: the heap
  * @dest: symmetric address, of the caller
  * @source: any memory of the caller
- * @bytes: number of bytes; with 0 there is the signal alone
- * @signal: seen by the PE after the bytes; atomic against other signals
+ * @bytes: number of bytes; with 0 only the signal is sent
+ * @signal: visible to the PE after the bytes; atomic against other signals
  * @pe: number of the PE to write to
  * @flags: GDA_*, GDA_SHMEM_QP()
  *
@@ -275,12 +275,12 @@ GDA_API int64_t gda_shmem_put_signal_nbi(struct gda_shmem *s, void *dest, const 
 }
 
 /**
- * gda_shmem_put_signal - write to a PE, and tell it when the bytes are there
+ * gda_shmem_put_signal - write to a PE, and signal when the bytes have arrived
  * @s: the heap
  * @dest: symmetric address, of the caller
  * @source: any memory of the caller; it may be changed when the call returns
  * @bytes: number of bytes
- * @signal: seen by the PE after the bytes
+ * @signal: visible to the PE after the bytes
  * @pe: number of the PE to write to
  * @flags: GDA_*, GDA_SHMEM_QP()
  *
@@ -303,16 +303,16 @@ GDA_API int gda_shmem_put_signal(struct gda_shmem *s, void *dest, const void *so
 	err = ticket < 0 ? (int)ticket : 0;
 	if (put.source_free)
 		return err;
-	/* without a signal the put has been posted all the same, and reads the source */
+	/* even without the signal the put has been posted, and reads the source */
 	done = gda_shmem_wait(s, err ? put.ticket : ticket, pe, flags, 0);
 	return err ? err : done;
 }
 
 /**
- * gda_shmem_load64 - load a word of this PE that others change
+ * gda_shmem_load64 - load a word of this PE that other PEs change
  * @word: the word
  *
- * Puts before it, with a fence or a signal between, are seen afterwards.
+ * Puts that precede the loaded value, by a fence or signal, are visible afterwards.
  *
  * Return: its value.
  */
@@ -322,7 +322,7 @@ GDA_API uint64_t gda_shmem_load64(const uint64_t *word)
 }
 
 /**
- * gda_shmem_load32 - load a 32-bit word of this PE that others change
+ * gda_shmem_load32 - load a 32-bit word of this PE that other PEs change
  * @word: the word
  *
  * Return: as gda_shmem_load64().
@@ -374,11 +374,11 @@ GDA_HELPER int gda_shmem_holds(uint32_t cmp, int64_t word, int64_t value)
 
 /**
  * gda_shmem_test_until64 - test whether a word of this PE satisfies a condition
- * @word: that others change
+ * @word: a word that other PEs change
  * @cmp: enum gda_shmem_cmp, a constant, so that it folds
- * @value: it is compared with
+ * @value: the value to compare with
  *
- * If it does, as gda_shmem_load64().
+ * If the condition holds, the order is that of gda_shmem_load64().
  *
  * Return: 1 or 0; -EINVAL no such comparison.
  */
@@ -394,9 +394,9 @@ GDA_API int gda_shmem_test_until64(const uint64_t *word, uint32_t cmp, uint64_t 
 
 /**
  * gda_shmem_test_until32 - test whether a 32-bit word of this PE satisfies a condition
- * @word: that others change
+ * @word: a word that other PEs change
  * @cmp: enum gda_shmem_cmp, a constant, so that it folds
- * @value: it is compared with
+ * @value: the value to compare with
  *
  * Return: as gda_shmem_test_until64().
  */
@@ -420,12 +420,12 @@ GDA_HELPER int gda_shmem_look(struct gda_shmem *s, unsigned int polls, uint32_t 
 /**
  * gda_shmem_wait_until64 - wait until a word of this PE satisfies a condition
  * @s: the heap
- * @word: that others change
+ * @word: a word that other PEs change
  * @cmp: enum gda_shmem_cmp, a constant, so that it folds
- * @value: it is compared with
+ * @value: the value to compare with
  * @deadline: in ns of gda_clock_ns(), or %GDA_SHMEM_FOREVER; 0: s->timeout_ns from now
  *
- * The loss of any PE ends it; a wait that only some of them end is a loop with
+ * The loss of any PE ends the wait; for a wait that only a certain PE's loss ends, use a loop with
  * gda_shmem_test_until64() and gda_shmem_relax().
  *
  * Return: 0; -ESHUTDOWN a PE was lost; -ETIMEDOUT; -EINVAL no such comparison.
@@ -448,9 +448,9 @@ GDA_API int gda_shmem_wait_until64(struct gda_shmem *s, const uint64_t *word, ui
 /**
  * gda_shmem_wait_until32 - wait until a 32-bit word of this PE satisfies a condition
  * @s: the heap
- * @word: that others change
+ * @word: a word that other PEs change
  * @cmp: enum gda_shmem_cmp, a constant, so that it folds
- * @value: it is compared with
+ * @value: the value to compare with
  * @deadline: in ns of gda_clock_ns(), or %GDA_SHMEM_FOREVER; 0: s->timeout_ns from now
  *
  * Return: as gda_shmem_wait_until64().

@@ -3,8 +3,8 @@
  * A put and a signal behind it: two entries with one reservation and one doorbell.
  * Included by gda/fastpath.h.
  *
- * The signal is a work request of its own, carried out after the put and after all that was
- * posted to the queue before, where the dialect carries out work in order: a strong signal.
+ * The signal is a separate work request. If the dialect executes work in order it is executed after
+ * the put and after everything posted to the queue before: it is a strong signal.
  */
 #ifndef GDA_SIGNAL_H
 #define GDA_SIGNAL_H
@@ -34,9 +34,9 @@ enum gda_signal_op {
  * @raddr: address of the word in the remote MR, as in its iova; a multiple of 8
  * @value: added or stored, in the poster's byte order
  * @laddr: %GDA_SIGNAL_ADD: local address of 8 bytes, where the word's old value is stored;
- *	%GDA_SIGNAL_SET: not looked at
+ *	%GDA_SIGNAL_SET: ignored
  * @rkey: key of the remote MR, with remote atomic for %GDA_SIGNAL_ADD, else remote write
- * @lkey: %GDA_SIGNAL_ADD: key of the local MR, with local write; %GDA_SIGNAL_SET: not looked at
+ * @lkey: %GDA_SIGNAL_ADD: key of the local MR, with local write; %GDA_SIGNAL_SET: ignored
  *
  * Signals in flight may share the 8 bytes at @laddr if the old values are not needed.
  */
@@ -92,24 +92,24 @@ GDA_SLOW int64_t gda_put_signal_other(struct gda_view *v, struct gda_wr r,
  * @lkey: key of the local MR
  * @raddr: remote address
  * @rkey: key of the remote MR
- * @len: bytes, less than 2^31; 0 moves nothing, @raddr and @rkey are not looked at
+ * @len: bytes, less than 2^31; 0 moves nothing, and @raddr and @rkey are not checked
  * @signal: the word and its change; not used after the call
  * @flags: GDA_*; with %GDA_SOLICITED the signal's completion is a solicited one
  *
- * A load of the word with acquire order that sees the signal makes visible what the put wrote,
- * and what every earlier post to @v wrote. Additions to one word are atomic against one another
- * and against %GDA_SIGNAL_SET on soft0 and the in-process device; on a NIC an addition that
- * meets a store of the same word may undo it, so do not mix the two there.
+ * A load of the word with acquire order that sees the signal makes visible what the put wrote, and
+ * what every earlier post to @v wrote. Additions to one word are atomic against one another and
+ * against %GDA_SIGNAL_SET on soft0 and the in-process device; on a NIC an addition that races with
+ * a store to the same word may undo the store, so do not mix the two there.
  *
- * It takes two slots. If the put fails the signal is not carried out.
+ * It takes two slots. If the put fails the signal is not executed.
  *
  * Any thread may call it; with %GDA_EXCLUSIVE the caller serializes all posts to the queue.
  *
- * Return: the ticket of the signal, done when both are; or a negative errno and nothing was
- * posted: those of gda_put(), -EINVAL gda_signal.op is neither; of the library's function alone,
- * the size of @signal is too small, -EMSGSIZE @len is too long, or the ring has less than 2 slots,
- * -E2BIG of the library's function alone: the size of @signal is too large. Bad addresses and keys
- * show when the ticket is waited for.
+ * Return: the ticket of the signal, done when both are; or a negative errno and nothing was posted:
+ * those of gda_put(), -EINVAL gda_signal.op is neither; of the library's function alone, the size
+ * of @signal is too small, -EMSGSIZE @len is too long, or the ring has less than 2 slots, -E2BIG of
+ * the library's function alone: the size of @signal is too large. Bad addresses and keys are
+ * reported when the ticket is waited for.
  */
 GDA_SIZED_API int64_t gda_put_signal(struct gda_view *v, uint64_t laddr, uint32_t lkey,
 				     uint64_t raddr, uint32_t rkey, uint64_t len,

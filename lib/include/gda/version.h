@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The version of these headers, and of the library. Everything else that names a version
- * has it from here (tools/scripts/version.sh).
+ * The version of these headers, and of the library. Everything else that names a version takes it
+ * from here (tools/scripts/version.sh).
  */
 #ifndef GDA_VERSION_H
 #define GDA_VERSION_H
@@ -36,7 +36,7 @@ extern "C" {
 #define GDA_VERSION_WORD(n)	GDA_VERSION_WORD_(n)
 
 /**
- * define GDA_VERSION_STRING - the same in words, such as "1.2.3"
+ * define GDA_VERSION_STRING - the same as a string, such as "1.2.3"
  */
 #define GDA_VERSION_STRING	GDA_VERSION_WORD(GDA_VERSION_MAJOR) "." \
 				GDA_VERSION_WORD(GDA_VERSION_MINOR) "." \
@@ -45,9 +45,9 @@ extern "C" {
 /**
  * gda_version - version of the library that runs
  *
- * It may be older or newer than the headers that the program was compiled with: functions that
- * both know work. It is for printing and bug reports; gda_query.features has the features of a
- * device.
+ * It may be older or newer than the headers that the program was compiled with: functions that both
+ * know work. The version is meant for printing and bug reports; gda_query.features has the features
+ * of a device.
  *
  * Return: as %GDA_VERSION.
  */

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Views: all that a poster needs of a queue pair, or a reader of a ring CQ, in one plain
- * struct. It lives in memory the posters can reach and has the same layout for CPUs and
+ * Views: everything that a poster needs of a queue pair, or a reader of a ring CQ, in one plain
+ * struct. A view is in memory that the posters can reach, and has the same layout for CPUs and
  * GPUs, so pointers are 64-bit integers, valid where the posters run.
  *
  * gda_qp_view() returns the view of a QP of libgda; gda_view_init() makes one from
  * pointers. gda/fastpath.h has the calls that post through it. gda_cq_view() returns the view of
  * a ring CQ; gda/ring.h reads it.
  *
- * A view is shared by the library and the program, which may be of different ages: its
- * members stay where they are, and new ones come at the end, or where there was room.
- * Room is zero in a view that was made by a library which knows no member there. A
- * program gets no view that has fewer bytes than its headers say.
+ * Library and program share a view and may be of different ages: its members never move, and new
+ * ones are appended, or placed in unused room, which older libraries set to zero. A program never
+ * gets a view that is smaller than its headers say.
  */
 #ifndef GDA_VIEW_H
 #define GDA_VIEW_H
@@ -23,7 +22,7 @@
 extern "C" {
 #endif
 
-/* How functions that only a host calls are defined; libgda defines it to export them. */
+/* The linkage of functions that only a host calls; libgda defines this to export them. */
 #ifndef GDA_HOST_API
 #define GDA_HOST_API static inline
 #endif
@@ -41,52 +40,50 @@ extern "C" {
 /**
  * define GDA_NOT_EXCLUSIVE - exclusive_done of a queue to which shared posts go
  *
- * To an exclusive post the ring looks full then, so it looks again, and finds out.
+ * To an exclusive post the ring then looks full, so it reads the CQ again and notices.
  */
 #define GDA_NOT_EXCLUSIVE	(1ULL << 63)
 
 /**
- * define GDA_VIEW_DB_UNORDERED - the device takes doorbells in any order and does not wait for
- *	the record
+ * define GDA_VIEW_DB_UNORDERED - the device accepts doorbells in any order and does not need the
+ *	record
  *
  * So no fence is needed between record and doorbell, nor between two doorbells.
  */
 #define GDA_VIEW_DB_UNORDERED	(1U << 0)
 /**
- * define GDA_VIEW_SQ_ON_GPU - queue and record lie in the memory of the posters' GPU, and
- *	the device reads them there
+ * define GDA_VIEW_SQ_ON_GPU - queue and record are in the memory of the posters' GPU, where the
+ *	device reads them
  *
- * So what was released at the scope of the GPU is visible to the device. Without it,
- * posters on a GPU release at system scope.
+ * So stores released at GPU scope are visible to the device. Without this flag posters on a GPU
+ * release at system scope.
  */
 #define GDA_VIEW_SQ_ON_GPU	(1U << 1)
 /**
  * define GDA_VIEW_YIELD - more threads poll than there are processors
  *
- * So waits through the view give their processor to others now and then; see
- * gda_view_yield().
+ * So waits through the view yield their processor from time to time; see gda_view_yield().
  */
 #define GDA_VIEW_YIELD	(1U << 2)
 /**
  * define GDA_VIEW_RING - completions come through a ring CQ that several QPs share
  *
- * Of a view: its @cq is not the device's, but kept by whoever polls the ring, which must be
- * CPU threads of this process. Of a ring: the same, and gda_cq_poll() does so, too.
+ * In a view: its @cq is written not by the device but by CPU threads of this process that poll the
+ * ring. In a ring's view: gda_cq_poll() is one of these pollers.
  */
 #define GDA_VIEW_RING	(1U << 3)
 
 /**
- * define GDA_CAN_ORDER - work requests are carried out and complete in the order of tickets
+ * define GDA_CAN_ORDER - work requests are executed and complete in the order of tickets
  *
- * Writes become visible in that order, too. So a ticket that is done says the same of all
- * before it.
+ * Writes become visible in that order, too. So when a ticket is done all earlier ones are.
  */
 #define GDA_CAN_ORDER	(1U << 0)
 /**
  * define GDA_CAN_SIGNAL - gda_put_signal() is a strong signal
  *
- * A load with acquire order that sees the signal makes visible all that was put before through
- * the queue. Without it only the signal's own put.
+ * A load with acquire order that sees the signal makes all earlier puts of the queue visible;
+ * without this flag, only the signal's own put.
  */
 #define GDA_CAN_SIGNAL	(1U << 1)
 /**
@@ -112,8 +109,9 @@ extern "C" {
 
 /**
  * struct gda_view - a queue pair as its posters see it
- * @size: sizeof(struct gda_view) of who filled it, or less if its owner's is smaller
- * @version: %GDA_VIEW_VERSION of who filled it
+ * @size: sizeof(struct gda_view) of the library that filled it in, or less if the owner's is
+ *	smaller
+ * @version: %GDA_VIEW_VERSION of that library
  * @sq: send queue, depth slots; of mlx5, of 64 bytes
  * @dbrec: send word of the doorbell record
  * @db: doorbell, 8 bytes
@@ -124,32 +122,31 @@ extern "C" {
  * @qpn_be: of mlx5, bytes 4-7 are qpn << 8, big-endian: what doorbells and entries share
  * @timeout_ns: bound of waits that are not given a deadline
  * @abort: a 32-bit word; once it is not 0, every wait ends with -ESHUTDOWN
- * @abort_word: @abort points here unless it was pointed elsewhere
- * @caps: GDA_VIEW_*, what posters on a GPU may rely on and how waits wait; 0 unless it
- *	was set
- * @owner: the library's, or 0
- * @dialect: enum gda_dialect of gda/ioctl.h: the format of entries, which says when a ticket
- *	is done; 0: %GDA_DIALECT_MLX5, by a library that knew no other
- * @can: GDA_CAN_*, what the dialect and the device promise. Of a view that gda_view_init()
- *	made: what the dialect alone does
- * @max_inline: most bytes of gda_put_inline(); 0: of a library that did not tell
+ * @abort_word: @abort points here by default
+ * @caps: GDA_VIEW_*, properties of the device and of waits; 0 by default
+ * @owner: private to the library, or 0
+ * @dialect: enum gda_dialect of gda/ioctl.h: the format of entries, which determines when a ticket
+ *	is done; 0: %GDA_DIALECT_MLX5, set by a library that knew no other
+ * @can: GDA_CAN_*, the promises of dialect and device. In a view of gda_view_init(): those of the
+ *	dialect alone
+ * @max_inline: most bytes of gda_put_inline(); 0: set by a library without this member
  * @spare: 0; room for more constants
- * @reserved: index of the next slot to hand out; it and all below never wrap
- * @exclusive_done: CPU: as @completed, of exclusive posts; %GDA_NOT_EXCLUSIVE: the last post
- *	was a shared one
+ * @reserved: index of the next slot to reserve; it and all indices below never wrap
+ * @exclusive_done: CPU: like @completed, for exclusive posts; %GDA_NOT_EXCLUSIVE: the last post was
+ *	a shared one
  * @completed: slots known to have completed: a cached consumer index
  * @error_index: slot that failed first, or %GDA_NO_ERROR
  * @error: vendor << 8 | syndrome of that slot
  * @deferred: 2 * (index + 1) of the newest deferred post, plus 1 if it was exclusive
  * @flushed: everything below was rung by a flush
- * @offer: GPU: where to go on for the poster that takes the combining role; 0: it is not on
- *	offer
- * @retreat: GPU: posters that want to give a slot back
- * @rung: GPU: all below was rung; the combining role is free unless a thread has it
+ * @offer: GPU: the slot at which the poster that takes the combining role goes on; 0: the role is
+ *	not offered
+ * @retreat: GPU: number of posters that want to return a slot
+ * @rung: GPU: all slots below were rung
  *
- * The first 128 bytes are constant while anybody posts. Each group after them is
- * written by different threads at different times and has its own 128 bytes (the
- * line of a GPU, two of a CPU that fetches neighbours).
+ * The first 128 bytes are constant while threads post. Each group of members after them is written
+ * by different threads at different times and has its own 128 bytes (a cache line of a GPU, two of
+ * a CPU that prefetches neighbours).
  */
 struct gda_view {
 	uint32_t size;
@@ -198,7 +195,7 @@ struct gda_view {
  * @db: doorbell, aligned to 8 bytes
  * @cq: entry of the collapsed CQ, aligned to 64 bytes, preset to 0xff, nothing
  *	completed yet
- * @slots: a word per slot for shared posting, any content; the view's from now on
+ * @slots: a word per slot for shared posting, any content; used by the view from now on
  */
 struct gda_view_attr {
 	uint32_t size;
@@ -219,24 +216,24 @@ struct gda_view_attr {
  * @size: bytes of @v; the library knows no member beyond
  * @attr: pointers and numbers of the queue
  *
- * The functions that the library exports under the names of inline ones know all of the
- * library's view: they take no view of fewer bytes.
+ * The exported versions of inline functions use all members of the library's view, so they take no
+ * smaller view.
  *
  * Return: as gda_view_init().
  */
 int gda_view_init_sized(struct gda_view *v, size_t size, const struct gda_view_attr *attr);
 
 /**
- * gda_view_init - make a view of a queue on which nothing was posted yet
+ * gda_view_init - make a view of a queue without posts
  * @v: receives the view
  * @attr: pointers and numbers of the queue
  *
  * For queues that libgda did not create. No thread may use @v during the call.
  *
- * Return: 0; -EINVAL for a bad size, depth, number, pointer or alignment; -E2BIG the
- * library is older than this header: its view is smaller, or it does not know a member of
- * @attr that is set; -EOPNOTSUPP a dialect that posters do not speak; -EPROTO if the CQ entry is
- * not preset to 0xff: without that, index 0 would look complete before it was posted.
+ * Return: 0; -EINVAL for a bad size, depth, number, pointer or alignment; -E2BIG the library is
+ * older than this header: its view is smaller, or it does not know a member of @attr that is set;
+ * -EOPNOTSUPP a dialect that posters do not speak; -EPROTO the CQ entry is not preset to 0xff, so
+ * index 0 would look complete before it was posted.
  */
 GDA_HOST_API int gda_view_init(struct gda_view *v, const struct gda_view_attr *attr)
 {
@@ -247,37 +244,37 @@ GDA_HOST_API int gda_view_init(struct gda_view *v, const struct gda_view_attr *a
  * gda_view_share - go on in shared mode after exclusive posting
  * @v: a view to which no thread posts during the call
  *
- * On a CPU the first shared post after exclusive ones does it by itself, and this call
- * is not needed. Deferred posts must have been flushed.
+ * On a CPU the first shared post after exclusive ones does this itself, and the call is not needed.
+ * Deferred posts must have been flushed.
  */
 void gda_view_share(struct gda_view *v);
 
 /**
- * gda_view_yield - have waits give their processor to others, or not
+ * gda_view_yield - set whether waits yield their processor
  * @v: the view
  * @yield: whether more threads poll than there are processors
  *
- * A wait spins. That is fastest while there is a processor for each thread that polls:
- * those that wait, and the worker of each context of the software or the in-process device.
- * Where there are fewer, the wait takes the processor from what it waits for. So it yields after
- * 64 polls with @yield, and without after 256 or more; once a yield has found that another thread
- * wants this processor, it yields earlier either way. gda_qp_create() decides by the processors
- * that the thread may run on and the contexts that this process has open, for each of which it
- * counts a thread and a worker. A program that knows better calls this function.
+ * A wait spins. That is fastest while there is a processor for each polling thread: the waiting
+ * ones, and the worker of each context of the software or the in-process device. With fewer
+ * processors the wait takes the processor from the thread that it waits for. So it yields after 64
+ * polls with @yield, and otherwise after 256 or more; once a yield has found that another thread
+ * wants this processor, it yields earlier in both cases. gda_qp_create() sets the default by the
+ * processors that the thread may run on and the contexts that this process has open, counting a
+ * thread and a worker for each. A program that knows better calls this function.
  *
  * Any thread may call it, at any time. It has no effect on a GPU.
  */
 void gda_view_yield(struct gda_view *v, int yield);
 
 /**
- * gda_yield - let other threads run, for one that waits
+ * gda_yield - let other threads run while the caller waits
  *
- * As sched_yield(2). But beside threads that compute a thread that yields again and again is
- * behind all of them each time, some 30 ms, and one that wakes is not. So where a yield took
- * long this call sleeps some 50 us instead, for the next 1 ms, and up to 60 ms if yields stay long.
+ * Like sched_yield(2). But a thread that yields repeatedly beside compute-bound threads waits for
+ * all of them each time, some 30 ms, whereas a thread that wakes does not. So after a long yield
+ * the next calls sleep some 50 us instead, for 1 ms, and up to 60 ms if yields stay long.
  *
  * The waits of this library do the same; a program that waits for a word in another way may call
- * it, too. It is no cancellation point, and errno stays as it is.
+ * it, too. It is no cancellation point, and errno is preserved.
  */
 void gda_yield(void);
 
@@ -297,13 +294,12 @@ enum gda_relax_for {
  * @polls: polls so far, at least 1
  * @what: the event that the thread waits for
  *
- * Called by the waits of gda/fastpath.h; a program that waits in another way may call it,
- * too. On the in-process device the thread may execute the queue itself, and so what other
- * threads have posted there, for as long as a worker takes for a turn. Else it pauses, or
- * yields as gda_view_yield() says.
+ * Called by the waits of gda/fastpath.h; a program that waits in another way may call it, too. On
+ * the in-process device the thread may execute the queue itself, including posts of other threads,
+ * for as long as one turn of a worker. Otherwise it pauses, or yields as set by gda_view_yield().
  *
- * Not for signal handlers: one that interrupted it would wait for the thread that it
- * interrupted. Nor may one leave it by longjmp(3).
+ * Not for signal handlers: a handler that interrupted this function would wait for the interrupted
+ * thread. Nor may this function be left by longjmp(3).
  */
 void gda_relax(struct gda_view *v, unsigned int polls, enum gda_relax_for what);
 
@@ -313,8 +309,8 @@ void gda_relax(struct gda_view *v, unsigned int polls, enum gda_relax_for what);
  * @ticket: of the post
  * @err: the errno that the wait returns, negative
  *
- * For the inline functions of gda/fastpath.h, and waits that a program makes of gda_test(). It
- * reads memory; the device is asked when gda_last_error() is called.
+ * For the inline functions of gda/fastpath.h, and for waits that a program builds from gda_test().
+ * It only reads memory; the device is queried when gda_last_error() is called.
  *
  * Return: @err.
  */
@@ -335,7 +331,7 @@ int gda_post_failed(struct gda_view *v, int err);
  * gda_wait_word_failed - note for gda_last_error() why a wait for a word fails
  * @call: the name of the function that waits
  * @holds: the value of the word
- * @value: it was compared with
+ * @value: the value to compare with
  * @err: the errno that the wait returns, negative
  *
  * For the inline functions of gda/shmem.h and gda/async.h.
@@ -345,7 +341,7 @@ int gda_post_failed(struct gda_view *v, int err);
 int gda_wait_word_failed(const char *call, uint64_t holds, uint64_t value, int err);
 
 /**
- * gda_record_posted - write to the program's ring of records what was posted
+ * gda_record_posted - write a post to the program's ring of records
  * @v: the queue
  * @index: of the first slot
  * @n: slots, of one entry or more
@@ -356,7 +352,7 @@ int gda_wait_word_failed(const char *call, uint64_t holds, uint64_t value, int e
 void gda_record_posted(const struct gda_view *v, uint64_t index, uint32_t n);
 
 /**
- * gda_record_observed - write to the program's ring of records that an outcome was seen
+ * gda_record_observed - write an observed outcome to the program's ring of records
  * @v: the queue
  * @ticket: the ticket that the outcome is of
  * @done: the value that gda_test() returns, not 0
@@ -368,14 +364,14 @@ void gda_record_observed(const struct gda_view *v, int64_t ticket, int done);
 
 /**
  * struct gda_cq_view - a ring CQ as its reader sees it
- * @size: sizeof(struct gda_cq_view) of who filled it
+ * @size: sizeof(struct gda_cq_view) of the library that filled it in
  * @mask: entries - 1, a power of two less one
  * @entries: the ring
  * @record: the consumer's record, a 32-bit word
  * @next: entries taken so far
  * @error: once it is not 0, every wait that finds no entry ends with this errno
- * @caps: %GDA_VIEW_YIELD, %GDA_VIEW_RING; 0 unless it was set
- * @owner: the library's, or 0
+ * @caps: %GDA_VIEW_YIELD, %GDA_VIEW_RING; 0 by default
+ * @owner: private to the library, or 0
  * @dialect: enum gda_dialect of gda/ioctl.h: the format of the entries
  * @reserved: 0
  *
@@ -395,22 +391,22 @@ struct gda_cq_view {
 };
 
 /**
- * gda_view_progress - take what is in the ring that completes the work of a view
+ * gda_view_progress - take new entries from the ring that completes a view's work
  * @v: a view with %GDA_VIEW_RING
  *
- * Credits all views of the ring with what has completed, in one pass over what is new
- * there: that costs the same for many QPs as for one. gda_test(), gda_error(), waits and
- * posts on a full queue call it. Any number of threads may; one of them looks, for all.
+ * Credits all views of the ring with completed work, in one pass over the new entries, at the same
+ * cost for many QPs as for one. gda_test(), gda_error(), waits and posts on a full queue call it.
+ * Any number of threads may call it; one of them reads the ring for all.
  */
 void gda_view_progress(struct gda_view *v);
 
 /**
- * gda_view_ask - gda_view_progress(), and ask the device if nothing is posted
+ * gda_view_ask - gda_view_progress(), and query the device if nothing is posted
  * @v: a view with %GDA_VIEW_RING
  *
- * A queue that fails while nothing is posted to it has no entry in a ring: an entry there
- * stands for a work request. So gda_error() calls this; where all that was posted is done
- * it asks the device about the queue, which is a system call on /dev/gda.
+ * A ring has entries only for work requests, so it does not show that an idle queue has failed.
+ * gda_error() therefore calls this function: if all posted work is done, it queries the device
+ * about the queue, by a system call on /dev/gda.
  */
 void gda_view_ask(struct gda_view *v);
 
@@ -430,17 +426,17 @@ int gda_cq_wait_failed(struct gda_cq_view *cq, int err);
  * @cq: the ring
  * @polls: polls so far, at least 1
  *
- * It pauses, helps or yields as gda_relax() does; on the in-process device the queues that it
- * executes are some of those of the ring's context.
+ * It pauses, helps or yields as gda_relax() does; on the in-process device it executes some queues
+ * of the ring's context.
  */
 void gda_cq_relax(struct gda_cq_view *cq, unsigned int polls);
 
 /**
  * struct gda_cq_entry - an entry of a ring, decoded
- * @size: sizeof(struct gda_cq_entry); the caller sets it and it stays as it is
- * @qpn: number of the QP, of this side
- * @opcode: enum gda_mlx5_cqe_opcode: %GDA_MLX5_CQE_RESP_IMM an immediate arrived,
- *	%GDA_MLX5_CQE_REQ work is done, %GDA_MLX5_CQE_REQ_ERR it failed
+ * @size: sizeof(struct gda_cq_entry); set by the caller, and not changed
+ * @qpn: number of the QP on this side
+ * @opcode: enum gda_mlx5_cqe_opcode: %GDA_MLX5_CQE_RESP_IMM an immediate arrived, %GDA_MLX5_CQE_REQ
+ *	work is done, %GDA_MLX5_CQE_REQ_ERR work has failed
  * @wr_opcode: enum gda_mlx5_opcode of the work
  * @counter: low 16 bits of the ticket of the work, not for immediates
  * @imm: the immediate
@@ -468,7 +464,7 @@ struct gda_cq_entry {
  * gda_cq_reserve - gda_cq_poll() of a ring with %GDA_VIEW_RING, for that inline function
  * @cq: the ring
  * @entry: receives the entry, if there is one
- * @size: sizeof(*@entry) where it is called
+ * @size: sizeof(*@entry) in the caller
  *
  * Return: 1 if there was one, else 0.
  */

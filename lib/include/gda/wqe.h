@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The dialects that posters speak: a view says which is its own. A header of gda/wqe encodes the
- * work requests and doorbells of one dialect and reads its completions; here is the switch
- * between them, and what each function means. All else in the library, on CPUs and GPUs,
- * calls these functions and knows no byte of any format.
+ * The dialects of posters; each view names its dialect. A header of gda/wqe encodes the work
+ * requests and doorbells of one dialect and reads its completions; this file has the switch between
+ * them, and documents each function. The rest of the library, on CPUs and GPUs, calls these
+ * functions and does not depend on any format.
  *
- * Where one dialect is compiled in the switch is no instruction; where there are more it is a
- * comparison with a number that the view has. There are no pointers to functions, for views are
- * also the GPUs'. A post of the first dialect is compiled where the program calls it; one of
- * another is a call away, see gda_wqe_is_first().
+ * With one dialect compiled in, the switch takes no instruction; with more it is a comparison with
+ * a number in the view. There are no pointers to functions, because GPUs use views, too. A post of
+ * the first dialect is inlined into the program; posts of other dialects are function calls, see
+ * gda_wqe_is_first().
  *
- * A dialect brings struct gda_<name>_wqe, GDA_<NAME>_WQE_* and a function gda_<name>_*() for each
- * one below. It gets an include, a line in each of GDA_WQE_OF(), GDA_WQE_CONST(),
- * GDA_WQE_FILLS(), gda_wqe_speaks() and gda_wqe_other(), and a member of struct gda_wqe. A test
- * brings one more, as GDA_WQE_TEST: see selftests/dialect.
+ * A dialect defines struct gda_<name>_wqe, GDA_<NAME>_WQE_* and a function gda_<name>_*() for each
+ * one below. It needs an include, a line in each of GDA_WQE_OF(), GDA_WQE_CONST(), GDA_WQE_FILLS(),
+ * gda_wqe_speaks() and gda_wqe_other(), and a member of struct gda_wqe. A test adds one more,
+ * GDA_WQE_TEST: see selftests/dialect.
  */
 #ifndef GDA_WQE_H
 #define GDA_WQE_H
@@ -32,7 +32,7 @@
 extern "C" {
 #endif
 
-/* The call gda_<dialect>_@call(...) of @dialect, or a constant likewise. */
+/* Call gda_<dialect>_@call(...) for @dialect, or select a constant in the same way. */
 #ifdef GDA_WQE_TEST
 #define GDA_WQE_OF(dialect, call, ...)						\
 	((dialect) == GDA_WQE_TEST ? gda_test_##call(__VA_ARGS__) :		\
@@ -44,7 +44,7 @@ extern "C" {
 #define GDA_WQE_CONST(dialect, name)	((void)(dialect), GDA_MLX5_WQE_##name)
 #endif
 
-/* The dialect that 0 stands for in a view; that of a queue whose creator names none. */
+/* The default dialect, which 0 means in a view. */
 #define GDA_WQE_FIRST	GDA_DIALECT_MLX5
 #ifdef GDA_WQE_TEST
 #define GDA_WQE_DEFAULT	gda_test_dialect()
@@ -63,14 +63,14 @@ GDA_HELPER int gda_wqe_speaks(uint32_t dialect)
 }
 
 /*
- * Is it the first dialect that a view has? Another's is served by a function off the path,
- * gda_post_other() and its like, which begins anew in that dialect.
+ * Does the view have the first dialect? Other dialects are handled by out-of-line functions such as
+ * gda_post_other(), which start again in that dialect.
  *
- * gda_post() encodes its entry in the first one, and then looks here: what a loop encodes at each
- * turn the compiler takes out of it, but not what only one side of a branch encodes. What has more
- * to do before its entry, as a put of gda/gin.h, looks here before it begins that: what it has
- * found would have to be kept for the call. And where a poster is set up for one queue, as a
- * session of gda/async.h, that is when to look.
+ * gda_post() encodes its entry in the first dialect before it calls this: the compiler hoists the
+ * encoding out of a loop, but would not if it were on one side of a branch. A function with more
+ * work before its entry, such as a put of gda/gin.h, calls this first, because its results would
+ * have to be kept across the call. A poster that is set up for one queue, such as a session of
+ * gda/async.h, calls this at set-up.
  */
 GDA_HELPER int gda_wqe_is_first(uint32_t dialect)
 {
@@ -82,7 +82,7 @@ GDA_HELPER int gda_wqe_is_first(uint32_t dialect)
 #endif
 }
 
-/* @dialect, of which that is not true: a constant where there is one such. */
+/* @dialect, which is not the first one: a constant if there is only one other. */
 GDA_HELPER uint32_t gda_wqe_other(uint32_t dialect)
 {
 #ifdef GDA_WQE_TEST
@@ -95,10 +95,10 @@ GDA_HELPER uint32_t gda_wqe_other(uint32_t dialect)
 
 /**
  * struct gda_wqe - a work request as its dialect encodes it, without its index
- * @slots: that it fills
+ * @slots: number of slots that it fills
  * @as: of the dialect
  *
- * Not for programs: it lives while a post runs.
+ * Not for programs: it exists only during a post.
  */
 struct gda_wqe {
 	uint32_t slots;
@@ -110,7 +110,7 @@ struct gda_wqe {
 	} as;
 };
 
-/* GDA_WQE_OF(), whose first argument is that which the dialect made of @w. */
+/* Like GDA_WQE_OF(), with the dialect's part of @w as first argument. */
 #ifdef GDA_WQE_TEST
 #define GDA_WQE_FILLS(dialect, call, w, ...)					\
 	((dialect) == GDA_WQE_TEST ? gda_test_##call(&(w)->as.test, __VA_ARGS__) : \
@@ -152,13 +152,13 @@ GDA_HELPER void gda_wqe_store(struct gda_sq sq, uint64_t index, const struct gda
 	gda_wqe_store_if(1, sq, index, w, solicited);
 }
 
-/* Two words of @w that take the longest to encode, for who waits before it stores them. */
+/* The two words of @w that take longest to encode, for callers that wait before they store them. */
 GDA_HELPER uint64_t gda_wqe_early(uint32_t dialect, const struct gda_wqe *w, int second)
 {
 	return GDA_WQE_FILLS(dialect, wqe_early, w, second);
 }
 
-/* Is that more than a work request moves? */
+/* Is @len more than one work request can move? */
 GDA_HELPER int gda_wqe_too_long(uint32_t dialect, uint64_t len)
 {
 	return GDA_WQE_OF(dialect, wqe_too_long, len);
@@ -168,7 +168,7 @@ GDA_HELPER int gda_wqe_too_long(uint32_t dialect, uint64_t len)
 #define GDA_WQE_INLINE_SLOT	GDA_MLX5_WQE_INLINE_SLOT
 #define GDA_WQE_INLINE_MAX	GDA_MLX5_WQE_INLINE_MAX
 
-/* Most bytes inline in one slot, and in an entry of a ring of @depth slots. */
+/* Most inline bytes in one slot, and in an entry of a ring of @depth slots. */
 GDA_HELPER uint32_t gda_wqe_inline_slot(uint32_t dialect)
 {
 	return GDA_WQE_CONST(dialect, INLINE_SLOT);
@@ -196,15 +196,15 @@ GDA_HELPER uint32_t gda_wqe_word_slots(uint32_t dialect)
 	return GDA_WQE_CONST(dialect, WORD_SLOTS);
 }
 
-/* GDA_CAN_*: what a queue of the dialect promises on a reliable connection, whatever the device. */
+/* GDA_CAN_*: the promises of a queue of the dialect on a reliable connection, with any device. */
 GDA_HELPER uint32_t gda_wqe_can(uint32_t dialect)
 {
 	return GDA_WQE_CONST(dialect, CAN);
 }
 
 /*
- * An entry means nothing to a device until a record or a doorbell covers its slot. GPUs write
- * entries that they may not post.
+ * Devices ignore an entry until a record or a doorbell covers its slot, so GPUs may write entries
+ * that they then do not post.
  */
 #define GDA_WQE_MUTE	GDA_MLX5_WQE_MUTE
 
@@ -217,7 +217,7 @@ GDA_HELPER void gda_wqe_read_remote(uint32_t dialect, const char *entry, uint64_
 
 /* --- doorbells --- */
 
-/* The bytes of the doorbell that name the QP, as gda_db_value() wants them. */
+/* The bytes of the doorbell that name the QP, for gda_db_value(). */
 GDA_HELPER uint64_t gda_db_qpn(uint32_t dialect, uint32_t qpn)
 {
 	return GDA_WQE_OF(dialect, db_qpn, qpn);
@@ -235,7 +235,7 @@ GDA_HELPER uint64_t gda_db_value(uint32_t dialect, uint64_t qpn_be, uint32_t rec
 	return GDA_WQE_OF(dialect, db_value, qpn_be, record);
 }
 
-/* The slot before which @record says that all is written; @index is beyond, by less than 2^16. */
+/* The end of the slots that @record covers; @index is beyond it, by less than 2^16. */
 GDA_HELPER uint64_t gda_db_rung(uint32_t dialect, uint64_t index, uint32_t record)
 {
 	return GDA_WQE_OF(dialect, db_rung, index, record);
@@ -262,7 +262,10 @@ GDA_HELPER const uint32_t *gda_cqe_last(uint32_t dialect, uint64_t cqe)
 	return GDA_WQE_OF(dialect, cqe_last, cqe);
 }
 
-/* Work of this queue is done; has failed; or an immediate has arrived. */
+/*
+ * Does the entry say that work of this queue is done, that it has failed, or that an immediate has
+ * arrived?
+ */
 GDA_HELPER int gda_cqe_is_done(uint32_t dialect, uint32_t last)
 {
 	return GDA_WQE_OF(dialect, cqe_is_done, last);
@@ -278,21 +281,21 @@ GDA_HELPER int gda_cqe_is_imm(uint32_t dialect, uint32_t last)
 	return GDA_WQE_OF(dialect, cqe_is_imm, last);
 }
 
-/* Of a ring: is the entry the one at @index, or one of the lap before? */
+/* In a ring: is the entry the one for @index, rather than one of the previous lap? */
 GDA_HELPER int gda_cqe_is_new(uint32_t dialect, uint32_t last, uint64_t index, uint32_t mask)
 {
 	return GDA_WQE_OF(dialect, cqe_is_new, last, index, mask);
 }
 
-/* Has the entry of a collapsed CQ been preset, and nothing completed since? */
+/* Is the entry of a collapsed CQ still preset, with nothing completed? */
 GDA_HELPER int gda_cqe_is_preset(uint32_t dialect, uint32_t last)
 {
 	return GDA_WQE_OF(dialect, cqe_is_preset, last);
 }
 
 /*
- * The consumer index that an entry stands for. @old is one that was right before: at most a ring
- * has completed beyond it, so only one index fits.
+ * The consumer index of an entry. @old is an earlier value: at most one ring has completed since,
+ * so only one index fits.
  */
 GDA_HELPER uint64_t gda_cqe_unwrap(uint32_t dialect, uint64_t old, uint32_t last)
 {
@@ -306,9 +309,9 @@ GDA_HELPER uint32_t gda_cqe_behind(uint32_t dialect, uint64_t rung, uint32_t las
 }
 
 /*
- * The consumer index by the entry of a view's collapsed CQ, @old before; *@failed becomes 1 if
- * the queue has failed, and then the view says where and why, else 0. The slot that failed first
- * is not counted.
+ * The consumer index according to the entry of a view's collapsed CQ; @old is the earlier value.
+ * *@failed becomes 1 if the queue has failed, and the view then has the place and the reason; else
+ * 0. The slot that failed first is not counted.
  */
 GDA_HELPER uint64_t gda_cqe_completed(uint32_t dialect, struct gda_view *v, uint32_t last,
 				      uint64_t old, int *failed)
@@ -322,13 +325,13 @@ GDA_HELPER int gda_cqe_done(uint32_t dialect, uint64_t completed, uint64_t index
 	return GDA_WQE_OF(dialect, cqe_done, completed, index);
 }
 
-/* Copy from an error's entry all that gda_cqe_completed() reads; not the last word. */
+/* Copy everything that gda_cqe_completed() reads from an error's entry, except the last word. */
 GDA_HELPER void gda_cqe_copy_error(uint32_t dialect, char *to, const char *cqe)
 {
 	GDA_WQE_OF(dialect, cqe_copy_error, to, cqe);
 }
 
-/* Write an entry: a queue of index 0 failed itself, enum gda_cause @cause. */
+/* Write an error entry for a queue that has failed at index 0, with enum gda_cause @cause. */
 GDA_HELPER void gda_cqe_write_error(uint32_t dialect, void *cqe, uint8_t cause)
 {
 	GDA_WQE_OF(dialect, cqe_write_error, cqe, cause);
@@ -339,14 +342,14 @@ GDA_HELPER uint32_t gda_cqe_qpn(uint32_t dialect, const char *cqe)
 	return GDA_WQE_OF(dialect, cqe_qpn, cqe);
 }
 
-/* All that an entry of a ring says, but for its size, which is the caller's. */
+/* Decode an entry of a ring. The caller sets @entry->size. */
 GDA_HELPER void gda_cqe_read(uint32_t dialect, const char *cqe, uint32_t last,
 			     struct gda_cq_entry *entry)
 {
 	GDA_WQE_OF(dialect, cqe_read, cqe, last, entry);
 }
 
-/* The consumer's record of a ring of which @next entries were taken, as stored. */
+/* The consumer index record of a ring after @next entries were taken, as stored. */
 GDA_HELPER uint32_t gda_cqe_record(uint32_t dialect, uint64_t next)
 {
 	return GDA_WQE_OF(dialect, cqe_record, next);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Work requests as posters make them: of no dialect. A dialect encodes one (gda/wqe.h), and the
- * executor decodes it into a struct gda_work that says the same. Constants fold: of a request
- * that is made and posted in one place nothing is ever stored as a struct gda_wr. And the queue
- * in which their entries lie.
+ * Work requests of posters, independent of the dialect, and the queue that holds their entries. A
+ * dialect encodes a work request (gda/wqe.h), and the executor decodes it into an equivalent struct
+ * gda_work. Constants fold: a request that is made and posted in one place is never stored as a
+ * struct gda_wr.
  *
  * Included by gda/wqe.h; programs call gda/fastpath.h.
  */
@@ -32,9 +32,9 @@ struct gda_sq {
 };
 
 /**
- * enum gda_wr_payload - where the bytes of a write are
+ * enum gda_wr_payload - the place of the bytes of a write
  * @GDA_WR_LOCAL: at gda_wr.laddr, in the MR of gda_wr.lkey
- * @GDA_WR_VALUE: the first bytes of gda_wr.swap_add, at most 8, as they lie in memory
+ * @GDA_WR_VALUE: the first bytes of gda_wr.swap_add, at most 8, in the order of memory
  * @GDA_WR_INLINE: at gda_wr.src, any memory of the poster, until the request is stored
  */
 enum gda_wr_payload {
@@ -124,7 +124,7 @@ GDA_HELPER struct gda_wr gda_wr_get(uint64_t laddr, uint32_t lkey, uint64_t radd
 	return gda_wr_make(GDA_OP_READ, laddr, lkey, raddr, rkey, len);
 }
 
-/* A write of @len bytes at @src, which travel in the queue. */
+/* A write of @len bytes at @src, inline in the queue. */
 GDA_HELPER struct gda_wr gda_wr_inline(uint64_t raddr, uint32_t rkey, const void *src, uint32_t len)
 {
 	struct gda_wr r = gda_wr_make(GDA_OP_WRITE, 0, 0, raddr, rkey, len);
@@ -134,7 +134,7 @@ GDA_HELPER struct gda_wr gda_wr_inline(uint64_t raddr, uint32_t rkey, const void
 	return r;
 }
 
-/* A write of the first @len bytes of @value, 1 to 8, which travel in the queue. */
+/* A write of the first @len bytes of @value, 1 to 8, inline in the queue. */
 GDA_HELPER struct gda_wr gda_wr_bytes(uint64_t raddr, uint32_t rkey, uint64_t value, uint32_t len)
 {
 	struct gda_wr r = gda_wr_make(GDA_OP_WRITE, 0, 0, raddr, rkey, len);

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Barriers of gda/gin.h among the ranks of a team, by signals of their own: one slot for
- * each barrier and sender, of which the low 32 bits are compared rolling (G-26). Included by
- * gda/gin.h.
+ * Barriers of gda/gin.h among the ranks of a team, by separate signals: one slot for each barrier
+ * and sender, whose low 32 bits are compared modulo 2^32 (G-26). Included by gda/gin.h.
  *
- * A barrier is used by the same team on all ranks, and by one session at a time. After a
- * sync that failed the ranks disagree on how often they have met: the barrier is of no more
- * use.
+ * A barrier is used by the same team on all ranks, and by one session at a time. After a failed
+ * sync the ranks disagree on the number of syncs, so the barrier cannot be used any more.
  */
 #ifndef GDA_GIN_BARRIER_H
 #define GDA_GIN_BARRIER_H
@@ -20,13 +18,14 @@ extern "C" {
 #endif
 
 /**
- * define GDA_GIN_FENCE_PUT - puts to the caller, by members before the barrier, have landed
+ * define GDA_GIN_FENCE_PUT - members' puts to the caller before the barrier have arrived
  *
- * Of the same context. By arrival each member reads once from each other before it signals.
+ * In the same context. With signals by arrival each member reads once from each other one before it
+ * signals.
  */
 #define GDA_GIN_FENCE_PUT	(1U << 0)
 /**
- * define GDA_GIN_FENCE_GET - gets of all members before the barrier have landed
+ * define GDA_GIN_FENCE_GET - gets of all members before the barrier have arrived
  *
  * Of the same context.
  */
@@ -85,7 +84,7 @@ GDA_HELPER uint32_t gda_gin_barrier_slot(const struct gda_gin *gin, uint32_t ind
 	return gin->signals + index * gin->nranks + sender;
 }
 
-/* By arrival: what was put to @peer by any queue has landed. */
+/* With signals by arrival: wait until puts to @peer through any queue have arrived. */
 GDA_SLOW int gda_gin_drain_peer(const struct gda_gin *gin, uint32_t peer, unsigned int flags,
 				uint64_t deadline)
 {
@@ -100,7 +99,7 @@ GDA_SLOW int gda_gin_drain_peer(const struct gda_gin *gin, uint32_t peer, unsign
 	return 0;
 }
 
-/* Tell @peer that the caller is here. */
+/* Signal to @peer that the caller has arrived at the barrier. */
 GDA_SLOW int gda_gin_barrier_send(const struct gda_gin_barrier *b, uint32_t peer,
 				  unsigned int fence, uint64_t deadline)
 {
@@ -128,7 +127,7 @@ GDA_SLOW int gda_gin_barrier_send(const struct gda_gin_barrier *b, uint32_t peer
 	return ticket < 0 ? (int)ticket : 0;
 }
 
-/* The caller's part of a barrier: what the others wait for. */
+/* The caller's part of a barrier: send the signals that the others wait for. */
 GDA_SLOW int gda_gin_barrier_arrive(const struct gda_gin_barrier *b, unsigned int fence,
 				    uint64_t deadline)
 {
@@ -173,7 +172,7 @@ GDA_SLOW int gda_gin_barrier_wait(const struct gda_gin_barrier *b, uint64_t dead
  * @fence: GDA_GIN_FENCE_*: the accesses that are visible behind the barrier
  * @deadline: in ns of gda_clock_ns(); 0: gda_gin_attr.timeout_ns from now
  *
- * By one thread of each member, which stands for all threads that it has synchronized with.
+ * One thread of each member calls this, for all threads with which it has synchronized.
  *
  * Return: as gda_gin_flush(); -ENOTCONN a member is not connected.
  */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks of programs that are built with GDA_CHECK defined; without it nothing is left of it
- * here. Included by gda/gin.h; not to be called by programs, but for gda_misuse().
+ * Checks in programs that are built with GDA_CHECK defined; without it this file compiles to
+ * nothing. Included by gda/gin.h; not to be called by programs, except gda_misuse().
  *
- * A misuse has a name, is told in one line on stderr, and ends the program. Some need a
- * peer's help: a sender says beforehand what it is going to add, in words beside those of
- * the signals, so the receiver knows what is still on its way. So all ranks are to be built
- * alike, which gda_gin_create() sees to.
+ * A misuse has a name, is reported in one line on stderr, and ends the program. Some checks need
+ * the peers: a sender announces what it is going to add, in words beside those of the signals, so
+ * that the receiver knows which signals are in flight. So all ranks must be built alike, which
+ * gda_gin_create() checks.
  */
 #ifndef GDA_GIN_CHECK_H
 #define GDA_GIN_CHECK_H
@@ -26,7 +26,7 @@ extern "C" {
 /**
  * enum gda_gin_misuse - the rules that GDA_CHECK checks
  * @GDA_MISUSE_MIXED: Inc and Add of one signal without a reset in between (G-05)
- * @GDA_MISUSE_RESET: a reset while signals are on their way (G-07)
+ * @GDA_MISUSE_RESET: a reset while signals are in flight (G-07)
  * @GDA_MISUSE_WINDOW: a word of an ordinary window as a signal (G-09)
  * @GDA_MISUSE_EXCLUSIVE: two threads in a %GDA_GIN_SHARE_THREAD context, or posts without
  *	%GDA_EXCLUSIVE there, or with it elsewhere (G-22)
@@ -45,7 +45,7 @@ enum gda_gin_misuse {
 };
 
 /**
- * gda_misuse - say that a program broke a rule, and end it
+ * gda_misuse - report that a program broke a rule, and end it
  * @what: the rule that was broken
  * @gin: the context
  * @index: of the signal, counter or barrier, or the rank of the peer
@@ -64,13 +64,13 @@ static __device__ __noinline__ void gda_misuse_gpu(enum gda_gin_misuse what,
 }
 #endif
 
-/* Says it in the way of the place where this runs: a kernel prints the number, and traps. */
+/* Report a misuse: on a CPU by gda_misuse(); a kernel prints the number, and traps. */
 GDA_HELPER void gda_gin_broken(enum gda_gin_misuse what, const struct gda_gin *gin, uint32_t index)
 {
 	GDA_HERE(gda_misuse(what, gin, index), gda_misuse_gpu(what, gin, index));
 }
 
-/* Of a context: who posts, then who uses each barrier. */
+/* The check words of a context: first the posting thread, then the user of each barrier. */
 GDA_HELPER uint32_t *gda_gin_check_word(const struct gda_gin *gin, uint32_t index)
 {
 	return (uint32_t *)(uintptr_t)gin->checks + index;
@@ -79,8 +79,8 @@ GDA_HELPER uint32_t *gda_gin_check_word(const struct gda_gin *gin, uint32_t inde
 #ifdef GDA_CHECK
 
 /**
- * struct gda_gin_source - a source as it was when it was posted
- * @addr: where it is
+ * struct gda_gin_source - a source at the time of its post
+ * @addr: its address
  * @bytes: length in bytes
  * @sum: of its bytes
  */
@@ -138,7 +138,7 @@ GDA_HELPER void gda_gin_check_mixed(const struct gda_gin *gin, uint32_t signal)
 		gda_gin_broken(GDA_MISUSE_MIXED, gin, signal);
 }
 
-/* @value: of the signal; what was announced and is not in it is on its way. */
+/* @value: of the signal; announced additions that it does not include are in flight. */
 GDA_HELPER void gda_gin_check_reset(const struct gda_gin *gin, uint32_t signal, uint64_t value)
 {
 	uint64_t *announced = (uint64_t *)(uintptr_t)gin->announced + 2 * signal;

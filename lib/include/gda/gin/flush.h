@@ -2,8 +2,8 @@
 /*
  * Flushes of gda/gin.h: all of a context, or one peer as a request. Included by gda/gin.h.
  *
- * A flush waits for the requests themselves, by their tickets, and not for a number of
- * completions: what others post meanwhile neither ends it early nor keeps it (E-20).
+ * A flush waits for the requests themselves, by their tickets, and not for a number of completions:
+ * posts by other threads in the meantime neither end it early nor delay it (E-20).
  */
 #ifndef GDA_GIN_FLUSH_H
 #define GDA_GIN_FLUSH_H
@@ -20,11 +20,11 @@ extern "C" {
  * struct gda_gin_request - the flush of a peer, to be tested or waited for (G-16)
  * @size: sizeof(struct gda_gin_request) of who filled it
  * @peer: the peer
- * @endpoint: queues to the peer that are done
+ * @endpoint: how many queues to the peer are done
  * @reserved: 0
- * @ticket: the ticket of the next queue that is to be done; negative: none
+ * @ticket: the awaited ticket of the next queue; negative: none
  *
- * It lies in any memory of the caller, and nothing has to be given back.
+ * It is in any memory of the caller, and need not be released.
  */
 struct gda_gin_request {
 	uint32_t size;
@@ -34,7 +34,7 @@ struct gda_gin_request {
 	int64_t ticket;
 };
 
-/* The last ticket of a queue, which is rung; negative: nothing was posted. */
+/* The last ticket of a queue, whose doorbell is rung; negative: nothing was posted. */
 GDA_HELPER int64_t gda_gin_last(const struct gda_gin_queue *q)
 {
 	struct gda_view *v = gda_gin_view(q);
@@ -44,13 +44,13 @@ GDA_HELPER int64_t gda_gin_last(const struct gda_gin_queue *q)
 }
 
 /**
- * gda_gin_flush - wait until sources may be changed, and gets have landed (G-14)
+ * gda_gin_flush - wait until sources may be changed, and gets have arrived (G-14)
  * @gin: the context
  * @deadline: in ns of gda_clock_ns(); 0: gda_gin_attr.timeout_ns from now
  *
- * For all that was posted to the context before the call; it rings what was deferred. Says
- * nothing about the peers: a put may not have landed yet. In a context of one thread it is
- * for the poster.
+ * Covers all that was posted to the context before the call, and rings deferred doorbells. It does
+ * not mean that puts have arrived at the peers. In a context of one thread only the poster may call
+ * it.
  *
  * Return: 0; -EIO a queue of the context failed (gda_gin_query_error() says which);
  * -ESHUTDOWN a rank was lost, or gda_gin_abort() was called; -ETIMEDOUT not done at @deadline;
@@ -81,7 +81,7 @@ GDA_API int gda_gin_flush(struct gda_gin *gin, uint64_t deadline)
  * @peer: rank of the peer, in the world
  * @request: receives the request
  *
- * Rings what was deferred. Never waits.
+ * Rings deferred doorbells. Never waits.
  *
  * Return: 0; -ENOTCONN no queue to this peer.
  */
@@ -108,8 +108,8 @@ GDA_API int gda_gin_flush_peer(struct gda_gin *gin, uint32_t peer,
  * @gin: the context
  * @request: of gda_gin_flush_peer(), by one thread at a time
  *
- * Where there are several queues to a peer it goes from one to the next, and what was posted
- * to those to come is part of the flush.
+ * If there are several queues to a peer the test goes from one to the next, and the flush also
+ * covers later posts to queues that it has not reached yet.
  *
  * Return: 1 done; 0 not yet; -EIO some of it failed.
  */
@@ -158,8 +158,8 @@ GDA_API int gda_gin_wait(struct gda_gin *gin, struct gda_gin_request *request,
 }
 
 /*
- * Wait until all that was put to a peer over @q has landed there: a read behind it says so,
- * for it is later work of the same queue, which the completion of a write is not.
+ * Wait until all that was put to a peer through @q has arrived: a read behind it tells, because it
+ * is later work of the same queue, whereas the completion of a write does not tell.
  */
 GDA_SLOW int gda_gin_drain(const struct gda_gin *gin, struct gda_gin_queue *q,
 			   unsigned int flags, uint64_t deadline)

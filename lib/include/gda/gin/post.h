@@ -3,12 +3,12 @@
  * How the verbs of gda/gin.h reach a queue: the poster on a CPU. Included by gda/gin.h; not
  * to be called by programs.
  *
- * Counters. The poster tags the slot of a put that asks for one, before it publishes it:
- * the slot's index and the counter. A thread that polls completions takes the tags of slots
- * that are done, each of them once, for a tag is taken by a compare-swap to zero, and ticks
- * the counters. A slot is reserved again only when its last put is done, so a poster that
- * finds an older tag ticks that one's counter. So nothing is counted early, nothing twice,
- * and the order of completions between queues does not matter (E-12, E-20).
+ * Counters. The poster tags the slot of a put that asks for one, before it publishes it: the slot's
+ * index and the counter. A thread that polls completions takes the tags of slots that are done,
+ * each only once, by a compare-swap to zero, and ticks the counters. A slot is reserved again only
+ * when its last put is done, so a poster that finds an older tag ticks that one's counter. So
+ * nothing is counted early, nothing twice, and the order of completions between queues does not
+ * matter (E-12, E-20).
  */
 #ifndef GDA_GIN_POST_H
 #define GDA_GIN_POST_H
@@ -35,7 +35,7 @@ extern "C" {
  * @bytes: number of bytes, less than 2^31
  * @count: the counter that it ticks, plus 1; 0: none
  *
- * Not for programs: it lives while a verb runs.
+ * Not for programs: it exists only during a verb.
  */
 struct gda_gin_wr {
 	uint64_t laddr;
@@ -66,7 +66,7 @@ GDA_HELPER uint64_t *gda_gin_word64(uint64_t table, uint32_t index)
 	return (uint64_t *)(uintptr_t)table + index;
 }
 
-/* The put behind @tag is done: its source is the program's again. */
+/* The put with @tag is done: tick its counter, since the program may change the source. */
 GDA_SLOW void gda_gin_tick(const struct gda_gin *gin, struct gda_gin_queue *q, uint64_t tag)
 {
 	uint32_t counter = (uint32_t)(tag & ((1U << GDA_GIN_TAG_BITS) - 1)) - 1;
@@ -75,7 +75,7 @@ GDA_SLOW void gda_gin_tick(const struct gda_gin *gin, struct gda_gin_queue *q, u
 	gda_add64(gda_gin_word64(gin->counts, counter), 1);
 }
 
-/* Slot @index, reserved and not published, is a put that ticks counter @count - 1. */
+/* Tag slot @index, which is reserved and not published, as a put that ticks counter @count - 1. */
 GDA_HELPER void gda_gin_tag(const struct gda_gin *gin, struct gda_gin_queue *q, uint64_t index,
 			    uint32_t count)
 {
@@ -87,7 +87,7 @@ GDA_HELPER void gda_gin_tag(const struct gda_gin *gin, struct gda_gin_queue *q, 
 		gda_gin_tick(gin, q, old);
 }
 
-/* Take the tags of all below @done, which has completed without an error. */
+/* Take the tags of all slots below @done, which have completed without an error. */
 GDA_SLOW void gda_gin_take(const struct gda_gin *gin, struct gda_gin_queue *q, uint64_t done)
 {
 	uint64_t i = gda_load_relaxed64(&q->credited);
@@ -107,7 +107,7 @@ GDA_SLOW void gda_gin_take(const struct gda_gin *gin, struct gda_gin_queue *q, u
 	gda_max64(&q->credited, done);
 }
 
-/* Take the tags of what is done of a queue. */
+/* Take the tags of a queue's completed slots. */
 GDA_SLOW void gda_gin_credit(const struct gda_gin *gin, struct gda_gin_queue *q)
 {
 	struct gda_view *v = gda_gin_view(q);
@@ -119,7 +119,7 @@ GDA_SLOW void gda_gin_credit(const struct gda_gin *gin, struct gda_gin_queue *q)
 	gda_gin_take(gin, q, done > failed ? failed : done);
 }
 
-/* The next piece of a transfer that crosses segments: its length. */
+/* The length of the next piece of a transfer that crosses segments. */
 GDA_HELPER uint32_t gda_gin_piece(uint32_t self, uint32_t peer, struct gda_gin_place remote,
 				  struct gda_gin_place local, uint64_t left, struct gda_gin_wr *wr)
 {
@@ -133,7 +133,7 @@ GDA_HELPER uint32_t gda_gin_piece(uint32_t self, uint32_t peer, struct gda_gin_p
 	return (uint32_t)span;
 }
 
-/* The write of @wr, or the read. */
+/* Make the write of @wr, or the read. */
 GDA_HELPER struct gda_wr gda_gin_wr_of(const struct gda_gin_wr *wr, int get)
 {
 	return get ? gda_wr_get(wr->laddr, wr->lkey, wr->raddr, wr->rkey, wr->bytes) :
@@ -143,12 +143,12 @@ GDA_HELPER struct gda_wr gda_gin_wr_of(const struct gda_gin_wr *wr, int get)
 /**
  * struct gda_gin_port - the queue that a verb goes to
  * @q: the queue
- * @dialect: that it speaks, as a constant where there are two at most
+ * @dialect: its dialect, as a constant if there are at most two
  * @unused: 0
  *
- * Not for programs. A verb looks at the dialect once, when it has its queue: one that speaks
- * another than the first is served by a function off the path, gda_gin_put_other() and its like,
- * which begins the verb anew. What it is given are copies, so that the others stay in registers.
+ * Not for programs. A verb checks the dialect once, when it has found its queue: for a dialect
+ * other than the first an out-of-line function, like gda_gin_put_other(), begins the verb again.
+ * That function gets copies, so that the originals stay in registers.
  */
 struct gda_gin_port {
 	struct gda_gin_queue *q;

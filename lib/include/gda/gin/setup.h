@@ -2,13 +2,12 @@
 /*
  * Set-up of gda/gin.h: the communicator, its contexts, and windows. Included by gda/gin.h.
  *
- * struct gda_gin_comm, struct gda_gin and struct gda_window are what posters read: plain
- * data of 64-bit addresses, as struct gda_view. The library makes them; members stay where
- * they are, and new ones come at the end. The posters' program gets none that has fewer
- * bytes than its headers say.
+ * Posters read struct gda_gin_comm, struct gda_gin and struct gda_window: plain data with 64-bit
+ * addresses, like struct gda_view. The library fills them in. Members never move, and new ones are
+ * appended. A posting program never gets a structure that is smaller than its headers say.
  *
- * Every call that makes or destroys one of them is collective: all ranks make the same
- * calls in the same order, and all of them succeed, or all fail.
+ * Every call that creates or destroys one of them is collective: all ranks make the same calls in
+ * the same order, and all of them succeed, or all fail.
  */
 #ifndef GDA_GIN_SETUP_H
 #define GDA_GIN_SETUP_H
@@ -42,23 +41,22 @@ extern "C" {
 /**
  * define GDA_GIN_ARRIVAL - signals are arrivals at queues of their own
  *
- * G-05, E-02. Without it a signal is a word that the peer adds to: a work request of its own
- * behind the data. With it the data is what the peer's device counts: one work request, no
- * atomic.
- * Such a signal is weak, is changed by Inc alone, and is none of a window's words; each
- * signal and each barrier costs a queue per peer.
+ * G-05, E-02. Without this flag a signal is a word to which the peer adds, by a work request behind
+ * the data. With it the device counts arrivals of the data: one work request and no atomic. Such a
+ * signal is weak, allows only Inc, and is no word of a window; each signal and each barrier needs a
+ * queue per peer.
  */
 #define GDA_GIN_ARRIVAL		(1U << 0)
 /**
- * define GDA_GIN_NEED_STRONG - gda_gin_create() fails where signals are only weak
+ * define GDA_GIN_NEED_STRONG - gda_gin_create() fails if signals are only weak
  */
 #define GDA_GIN_NEED_STRONG	(1U << 1)
 /**
- * define GDA_GIN_NEED_ADD - gda_gin_create() fails where signals take Inc alone
+ * define GDA_GIN_NEED_ADD - gda_gin_create() fails if signals only allow Inc
  */
 #define GDA_GIN_NEED_ADD	(1U << 2)
 /**
- * define GDA_GIN_NEED_VA - gda_gin_create() fails where words of windows are no signals
+ * define GDA_GIN_NEED_VA - gda_gin_create() fails if words of windows cannot be signals
  */
 #define GDA_GIN_NEED_VA		(1U << 3)
 /**
@@ -68,13 +66,13 @@ extern "C" {
 /**
  * define GDA_GIN_SIGNALS_GPU - signals and barriers are words in memory of the GPU that posts
  *
- * For communicators with gda_gin_attr.cuda, where it has %GDA_CUDA_ATOMIC. A thread that waits
- * then polls memory of its GPU; without this flag it polls memory of the host, across the bus.
+ * For communicators with gda_gin_attr.cuda, if that GPU has %GDA_CUDA_ATOMIC. A waiting thread then
+ * polls memory of its own GPU; without this flag it polls host memory, across the bus.
  */
 #define GDA_GIN_SIGNALS_GPU	(1U << 5)
 
 /**
- * enum gda_gin_connect - which peers a rank has queues to; itself always
+ * enum gda_gin_connect - the peers to which a rank has queues, besides itself
  * @GDA_GIN_FULL: all ranks
  * @GDA_GIN_RAIL: those of its rail
  * @GDA_GIN_STRIDE: those whose rank differs by a multiple of gda_gin_attr.stride
@@ -89,7 +87,7 @@ enum gda_gin_connect {
 
 /**
  * enum gda_gin_sharing - the threads that share a context (G-22)
- * @GDA_GIN_SHARE_GPU: any threads, of the processor that the context is for
+ * @GDA_GIN_SHARE_GPU: any threads of the CPU or GPU that the context is for
  * @GDA_GIN_SHARE_CTA: threads of one block; on a CPU as %GDA_GIN_SHARE_GPU
  * @GDA_GIN_SHARE_THREAD: one thread at a time, whose posts pass %GDA_EXCLUSIVE
  */
@@ -103,23 +101,23 @@ enum gda_gin_sharing {
  * struct gda_gin_attr - attributes of a new communicator (G-28)
  * @size: sizeof(struct gda_gin_attr)
  * @flags: %GDA_GIN_ARRIVAL, %GDA_GIN_SIGNALS_GPU, GDA_GIN_NEED_*
- * @contexts: channels that are ordered by themselves alone, 0: 1
+ * @contexts: number of channels, each ordered only within itself; 0: 1
  * @depth: slots of each queue, a power of two; 0: 256
  * @sharing: enum gda_gin_sharing, of every context
  * @connect: enum gda_gin_connect
  * @stride: of %GDA_GIN_STRIDE, else 0; divides the number of ranks
- * @local: ranks of a local team, divides the number of ranks; 0: those of this machine, if
- *	all machines have as many and their ranks are consecutive, else 1
+ * @local: ranks of a local team, divides the number of ranks; 0: those of this machine, if all
+ *	machines have the same number and their ranks are consecutive, else 1
  * @signals: signals of each context, numbered from 0
  * @counters: counters of each context, at most %GDA_GIN_MAX_COUNTERS
  * @barriers: barriers of each context
  * @reserved: must be 0
  * @timeout_ns: bound of waits without a deadline; 0: one second
- * @cuda: the GPU that posts, opened with the same context; NULL: CPU threads do
+ * @cuda: the GPU that posts, opened with the same context; NULL: CPU threads post
  * @place: with @cuda: as gda_cuda_qp_attr.place, of the queues
  * @reserved2: must be 0
  *
- * The same on all ranks, but for @cuda and @place.
+ * All members but @cuda and @place must be the same on all ranks.
  */
 struct gda_gin_attr {
 	uint32_t size;
@@ -141,18 +139,18 @@ struct gda_gin_attr {
 };
 
 /**
- * struct gda_gin_queue - a queue to a peer, and what belongs to it
+ * struct gda_gin_queue - a queue to a peer, with its data
  * @view: struct gda_view; 0: not connected
  * @tags: a 64-bit word per slot, for counters; 0: there are none
  * @signals: iova of the first signal word of this context in the peer's memory
- * @fetched: iova of the 8 bytes here that take what an atomic finds
+ * @fetched: iova of the 8 local bytes for an atomic's old value
  * @rkey: key of @signals
  * @lkey: key of @fetched
- * @sums: address of the sums of the sources under way, by slot, or 0: see gda/gin/check.h
+ * @sums: address of the checksums of sources in flight, by slot, or 0: see gda/gin/check.h
  * @reserved: 0
- * @credited: all slots below were looked at for tags
+ * @credited: tags of all slots below were taken
  *
- * It is an element of an array, and stays as it is.
+ * An element of an array, so it never grows.
  */
 struct gda_gin_queue {
 	uint64_t view;
@@ -178,7 +176,7 @@ struct gda_gin_queue {
  * @signals: number of signals of the program; those of barriers follow
  * @counters: number of counters
  * @barriers: number of barriers
- * @endpoints: queues to each peer: 1, or by arrival one per signal and barrier more
+ * @endpoints: queues to each peer: 1, and with signals by arrival one more per signal and barrier
  * @abort_word: @abort points here on a CPU
  * @queues: struct gda_gin_queue of endpoint e and rank r at e * @nranks + r
  * @words: for each signal the address of its 64-bit word
@@ -188,8 +186,8 @@ struct gda_gin_queue {
  * @lost: a 32-bit word for each rank, not 0 once that rank is lost
  * @timeout_ns: of gda_gin_attr
  * @checks: state of programs built with GDA_CHECK, or 0
- * @announced: of such, for each signal what peers were going to add: by Inc, and by Add
- * @owner: the library's
+ * @announced: in such programs, for each signal the sums that peers announced: by Inc, and by Add
+ * @owner: private to the library
  * @abort: a 32-bit word: once it is not 0 all waits end; @abort_word, or for a GPU a word in
  *	memory of the host
  */
@@ -230,7 +228,7 @@ struct gda_gin {
  * @contexts: number of contexts
  * @gin_bytes: from one struct gda_gin to the next
  * @gins: the first of them
- * @owner: the library's
+ * @owner: private to the library
  */
 struct gda_gin_comm {
 	uint32_t size;
@@ -262,9 +260,9 @@ int gda_gin_create_sized(struct gda_comm *ranks, struct gda_context *ctx,
 
 /**
  * gda_gin_create - create a communicator with its contexts, signals and counters
- * @ranks: the ranks, which must outlive it
- * @ctx: the caller's context, which queues and memory are of, and which must outlive it; so
- *	must gda_gin_attr.cuda
+ * @ranks: the ranks, which must outlive the communicator
+ * @ctx: the caller's context, of queues and memory, which must outlive the communicator; so must
+ *	gda_gin_attr.cuda
  * @attr: attributes of the communicator; NULL: one context without signals
  * @comm: receives the communicator
  *
@@ -272,12 +270,11 @@ int gda_gin_create_sized(struct gda_comm *ranks, struct gda_context *ctx,
  * may put to any peer that it is connected to.
  *
  * Return: 0; -EINVAL a member is out of its range, the ranks gave different attributes, or
- * @attr.size is too small; -E2BIG @attr is of a later version with members set that this
- * library does not know, or the program's structures are larger than the library's;
- * -EOPNOTSUPP unknown flags, or a GDA_GIN_NEED_* that such signals do not give
- * (gda_last_error() names it); -ENOSPC, -ENOMEM too many queues; -ENOENT a rank is another
- * process, and the device is in-process; what gda_comm_allgather() returns; the error of another
- * rank.
+ * @attr.size is too small; -E2BIG @attr is of a later version with members set that this library
+ * does not know, or the program's structures are larger than the library's; -EOPNOTSUPP unknown
+ * flags, or a GDA_GIN_NEED_* that such signals do not meet (gda_last_error() names it); -ENOSPC,
+ * -ENOMEM too many queues; -ENOENT a rank is another process, and the device is in-process; what
+ * gda_comm_allgather() returns; the error of another rank.
  */
 GDA_HOST_API int gda_gin_create(struct gda_comm *ranks, struct gda_context *ctx,
 				const struct gda_gin_attr *attr, struct gda_gin_comm **comm)
@@ -294,11 +291,12 @@ GDA_HOST_API int gda_gin_create(struct gda_comm *ranks, struct gda_context *ctx,
 }
 
 /**
- * gda_gin_cuda_comm - a communicator as the kernels of its GPU have it
+ * gda_gin_cuda_comm - the address of a communicator for kernels of its GPU
  * @comm: the communicator
  *
- * All verbs are called in kernels then, with what gda_gin_context() returns there. The host
- * calls gda_gin_abort() and gda_gin_query_error() with what it returns here, and no verb.
+ * All verbs are then called in kernels, with the result of gda_gin_context() there. The host calls
+ * no verbs, only gda_gin_abort() and gda_gin_query_error(), with the result of gda_gin_context()
+ * here.
  *
  * Return: its address on the GPU, valid until gda_gin_destroy(); NULL without gda_gin_attr.cuda.
  */
@@ -308,9 +306,9 @@ struct gda_gin_comm *gda_gin_cuda_comm(const struct gda_gin_comm *comm);
  * gda_gin_destroy - destroy a communicator, its queues and signals
  * @comm: the communicator, or NULL; gone when the call returns
  *
- * Collective, and behind all windows of it. It waits for the other ranks as long as a
- * collective call does, so that none loses a peer that it is still waiting for. No thread
- * may post or wait meanwhile. Where a GPU posts it waits for the kernels that run there.
+ * Collective; all windows must be deregistered before. It waits for the other ranks as long as any
+ * collective call, so that none loses a peer for which it still waits. No thread may post or wait
+ * meanwhile. If a GPU posts the call waits for running kernels.
  */
 void gda_gin_destroy(struct gda_gin_comm *comm);
 
@@ -332,7 +330,7 @@ GDA_API struct gda_gin *gda_gin_context(const struct gda_gin_comm *comm, uint32_
  * @gin: the context
  *
  * Every wait of this rank in the context, now and later, ends with -ESHUTDOWN. Any thread may call
- * it. The other ranks are not told: they find out at their deadlines, or when this rank has left
+ * it. The other ranks are not notified: they notice at their deadlines, or when this rank has left
  * (gda_comm_destroy()).
  */
 GDA_API void gda_gin_abort(struct gda_gin *gin)
@@ -392,7 +390,7 @@ GDA_API struct gda_team gda_team_stride(const struct gda_gin_comm *comm)
  * @syndrome: the code of what went wrong, see gda_syndrome_name()
  * @vendor: why it went wrong, see gda_vendor_name()
  * @lost: 1 if no queue failed, but the rank @peer is lost; then the rest is 0
- * @window: that the work named at the peer, or NULL: none, as a signal
+ * @window: the window at the peer that the work named, or NULL, for example for a signal
  * @offset: in @window
  */
 struct gda_gin_error {
@@ -411,16 +409,16 @@ struct gda_gin_error {
  * @gin: the context
  * @error: receives the error, if the context has failed; the caller sets its size
  *
- * Of several queues that failed, the one of the lowest rank. Any thread may call it.
+ * If several queues have failed, the one to the lowest rank is reported. Any thread may call it.
  *
- * Return: 1 if it has, else 0; -EINVAL, -E2BIG the structure's size.
+ * Return: 1 if the context has failed, else 0; -EINVAL, -E2BIG the structure's size.
  */
 int gda_gin_query_error(struct gda_gin *gin, struct gda_gin_error *error);
 
 /**
  * gda_gin_wait_failed - note for gda_last_error() why a wait of a context fails
  * @gin: the context
- * @word: that was waited for; NULL: a flush
+ * @word: the word that was waited for; NULL: a flush
  * @holds: its value
  * @least: the value to reach
  * @err: the errno that the wait returns, negative

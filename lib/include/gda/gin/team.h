@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Teams: ranks at a constant stride. A team is arithmetic, three numbers by value; ranks
- * of it are converted to those of the world, which every verb of gda/gin.h takes. Included
- * by gda/gin.h.
+ * Teams: ranks at a constant stride. A team is three numbers, passed by value; its ranks are
+ * converted to ranks of the world, which every verb of gda/gin.h takes. Included by gda/gin.h.
  *
  * Local ranks reach each other through memory (LSA in NCCL) and are consecutive. A rail
  * has one rank of each local team, all of the same number in it.
@@ -25,7 +24,7 @@ extern "C" {
  * @rank: the caller's in the team, less than @nranks
  * @stride: ranks of the world from one member to the next, at least 1
  *
- * It stays as it is: passed by value, and never part of a structure with a size.
+ * It never grows: it is passed by value, and never part of a structure with a size.
  */
 struct gda_team {
 	uint32_t nranks;
@@ -106,7 +105,7 @@ GDA_API struct gda_team gda_team_inner(struct gda_team team, uint32_t size)
  * @team: the team
  * @size: members of a group of gda_team_inner(); divides team.nranks
  *
- * Return: those with the caller's place, one of each group.
+ * Return: the members with the caller's place, one from each group.
  */
 GDA_API struct gda_team gda_team_outer(struct gda_team team, uint32_t size)
 {

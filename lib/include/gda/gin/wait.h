@@ -3,14 +3,14 @@
  * Signals, counters and flushes: everything of gda/gin.h that reads and waits. Included by
  * gda/gin.h.
  *
- * Every wait ends: with what it is for, with -EIO when a queue of the context failed
+ * Every wait ends: with success, with -EIO when a queue of the context failed
  * (gda_gin_query_error() says which), with -ESHUTDOWN when a rank was lost or the context was
- * aborted, or at its deadline. Deadlines are as those of gda_wait(): in ns of
- * gda_clock_ns(), 0 stands for gda_gin_attr.timeout_ns from now, and -ETIME in place of
- * -ETIMEDOUT says that it was long past.
+ * aborted, or at its deadline. Deadlines are those of gda_wait(): in ns of gda_clock_ns(); 0 means
+ * gda_gin_attr.timeout_ns from now, and -ETIME instead of -ETIMEDOUT says that the deadline was
+ * long past.
  *
- * Values are compared rolling: of two numbers of some bits, one has reached the other if it
- * is at most half of their range ahead (G-06).
+ * Values are compared modulo their range ("rolling"): one has reached another if it is ahead by at
+ * most half of the range (G-06).
  */
 #ifndef GDA_GIN_WAIT_H
 #define GDA_GIN_WAIT_H
@@ -30,8 +30,8 @@ extern "C" {
 
 /**
  * gda_gin_reached - rolling compare (G-06)
- * @least: the value that is waited for
- * @value: the value that there is
+ * @least: the awaited value
+ * @value: the current value
  * @bits: number of bits to compare, 1 to 64
  *
  * Return: 1 if @value is at or beyond @least, else 0.
@@ -51,7 +51,7 @@ GDA_HELPER int gda_gin_failed_cpu(struct gda_view *v)
 }
 
 /*
- * On a GPU the queue may be another thread's alone, with its consumer index in registers: so
+ * On a GPU the queue may belong to another thread that keeps its consumer index in registers, so
  * nothing is written here.
  */
 GDA_HELPER int gda_gin_failed_gpu(const struct gda_view *v)
@@ -59,7 +59,7 @@ GDA_HELPER int gda_gin_failed_gpu(const struct gda_view *v)
 	return gda_cqe_is_error(v->dialect, gda_nic_load32(gda_cqe_last(v->dialect, v->cq)));
 }
 
-/* Has a queue of the context failed? Each call looks at another one. */
+/* Has a queue of the context failed? Each call checks another queue. */
 GDA_HELPER int gda_gin_failed(const struct gda_gin *gin, unsigned int turn)
 {
 	struct gda_gin_queue *q = (struct gda_gin_queue *)(uintptr_t)gin->queues +
@@ -82,8 +82,8 @@ GDA_HELPER int gda_gin_lost(const struct gda_gin *gin, unsigned int turn)
 }
 
 /*
- * Between two looks of a wait. What the caller has posted may be what its peers wait for before
- * they send what it waits for: so it rests as one that waits for that, a queue at a time.
+ * Rest between two polls of a wait. Peers may need the caller's own posts before they send what it
+ * waits for, so rest as if waiting for those posts, one queue at a time.
  */
 GDA_SLOW void gda_gin_rest_cpu(const struct gda_gin *gin, unsigned int polls)
 {
@@ -106,7 +106,7 @@ GDA_HELPER void gda_gin_rest(const struct gda_gin *gin, unsigned int polls)
 	GDA_HERE(gda_gin_rest_cpu(gin, polls), gda_pause());
 }
 
-/* The part of every wait between two looks: 0, or why it ends. */
+/* The checks of every wait between two polls. Return: 0, or why the wait ends. */
 GDA_SLOW int gda_gin_expired(const struct gda_gin *gin, unsigned int polls, uint64_t *deadline)
 {
 	unsigned int turn = polls / GDA_POLLS;
@@ -127,7 +127,7 @@ GDA_SLOW int gda_gin_expired(const struct gda_gin *gin, unsigned int polls, uint
 	return turn == 1 && now - *deadline > GDA_LONG_AGO_NS ? -ETIME : -ETIMEDOUT;
 }
 
-/* Ring what was deferred, and tick the counters of what is done. */
+/* Ring deferred doorbells, and tick the counters of completed puts. */
 GDA_SLOW void gda_gin_progress(const struct gda_gin *gin, int ring)
 {
 	struct gda_gin_queue *q = (struct gda_gin_queue *)(uintptr_t)gin->queues;
@@ -147,9 +147,9 @@ GDA_SLOW void gda_gin_progress(const struct gda_gin *gin, int ring)
  * @word: the word
  * @zero: the value of it that counts as 0
  * @bits: number of bits that count
- * @counts: it is a counter, which only moves when somebody looks at completions
+ * @counts: it is a counter, which only changes when a thread polls completions
  *
- * Not for programs: it lives while a verb runs.
+ * Not for programs: it exists only during a verb.
  */
 struct gda_gin_value {
 	const uint64_t *word;
@@ -222,9 +222,9 @@ GDA_API uint64_t gda_gin_read_signal(const struct gda_gin *gin, uint32_t signal,
  * @bits: number of its lowest bits to compare, 1 to 64
  * @deadline: in ns of gda_clock_ns(); 0: gda_gin_attr.timeout_ns from now
  *
- * A strong signal says that its put has landed here, and all earlier ones of the same peer
- * in the same context (G-04); a weak one that its own put has. It says nothing about other
- * peers or contexts.
+ * A strong signal means that its put and all earlier puts of the same peer in the same context have
+ * arrived here (G-04); a weak one, that its own put has. Neither tells anything about other peers
+ * or contexts.
  *
  * Return: 0; -EINVAL no such signal; -EIO a queue of the context failed
  * (gda_gin_query_error() says which); -ESHUTDOWN a rank was lost, or gda_gin_abort() was
@@ -266,8 +266,8 @@ GDA_API uint64_t *gda_gin_shadow(const struct gda_gin *gin, uint32_t signal)
  * @gin: the context
  * @signal: number of the signal
  *
- * May not race with signals that are on their way. The value of the word at that moment counts
- * as 0 from then on: no device can be told to write to a counter of arrivals.
+ * May not race with signals in flight. The current value of the word counts as 0 from then on,
+ * because a device's counter of arrivals cannot be written.
  */
 GDA_API void gda_gin_reset_signal(struct gda_gin *gin, uint32_t signal)
 {
@@ -280,7 +280,7 @@ GDA_API void gda_gin_reset_signal(struct gda_gin *gin, uint32_t signal)
 }
 
 /**
- * gda_gin_add_shadow - expect more of a signal (G-08)
+ * gda_gin_add_shadow - add to the shadow of a signal (G-08)
  * @gin: the context
  * @signal: number of the signal
  * @add: added to the shadow
@@ -310,8 +310,8 @@ GDA_API int gda_gin_wait_shadow(const struct gda_gin *gin, uint32_t signal, uint
  * @gin: the context
  * @signal: number of the signal
  * @least: least distance of the signal beyond its shadow
- * @before: receives the shadow as it was
- * @delta: receives how far it has moved
+ * @before: receives the old shadow
+ * @delta: receives the change of the shadow
  * @deadline: in ns of gda_clock_ns(); 0: gda_gin_attr.timeout_ns from now
  *
  * On failure nothing has changed.
@@ -350,7 +350,7 @@ GDA_HELPER struct gda_gin_value gda_gin_value_at(struct gda_gin_place at, uint32
 
 /**
  * gda_gin_read_signal_at - the value of a signal in a window (G-09)
- * @at: where it is in the caller's memory, in the window and a multiple of 8
+ * @at: its place in the caller's memory, in the window and a multiple of 8
  * @bits: number of its lowest bits to read, 1 to 64
  *
  * Return: the value.
@@ -365,7 +365,7 @@ GDA_API uint64_t gda_gin_read_signal_at(struct gda_gin_place at, uint32_t bits)
 /**
  * gda_gin_wait_signal_at - wait until a signal in a window has a value
  * @gin: the context
- * @at: where it is in the caller's memory, in the window and a multiple of 8
+ * @at: its place in the caller's memory, in the window and a multiple of 8
  * @least: value to reach or pass, in rolling compare
  * @bits: number of its lowest bits to compare, 1 to 64
  * @deadline: in ns of gda_clock_ns(); 0: gda_gin_attr.timeout_ns from now
@@ -384,9 +384,9 @@ GDA_API int gda_gin_wait_signal_at(const struct gda_gin *gin, struct gda_gin_pla
 
 /**
  * gda_gin_reset_signal_at - make a signal in a window 0
- * @at: where it is in the caller's memory, in the window and a multiple of 8
+ * @at: its place in the caller's memory, in the window and a multiple of 8
  *
- * May not race with signals that are on their way.
+ * May not race with signals in flight.
  */
 GDA_API void gda_gin_reset_signal_at(struct gda_gin_place at)
 {
@@ -411,8 +411,8 @@ GDA_HELPER struct gda_gin_value gda_gin_counter_value(const struct gda_gin *gin,
  * @counter: number of the counter, less than gda_gin_attr.counters
  * @bits: number of its lowest bits to read, 1 to %GDA_GIN_COUNTER_BITS
  *
- * A counter counts puts whose sources were consumed: they may be changed. It says nothing
- * about the peer. Any thread may call it; it looks at completions.
+ * A counter counts puts whose sources were read and may be changed. It tells nothing about the
+ * peer. Any thread may call this; it polls completions.
  *
  * Return: the value.
  */
@@ -433,7 +433,7 @@ GDA_API uint64_t gda_gin_read_counter(const struct gda_gin *gin, uint32_t counte
  * @bits: 1 to %GDA_GIN_COUNTER_BITS
  * @deadline: in ns of gda_clock_ns(); 0: gda_gin_attr.timeout_ns from now
  *
- * Rings what was deferred, so in a context of one thread it is for the poster.
+ * Rings deferred doorbells, so in a context of one thread only the poster may call it.
  *
  * Return: 0; -EINVAL no such counter; -EIO a queue of the context failed (gda_gin_query_error()
  * says which); -ESHUTDOWN a rank was lost, or gda_gin_abort() was called; -ETIMEDOUT not reached

@@ -3,8 +3,8 @@
  * Windows: memory that all ranks register together and name by offset. Included by
  * gda/gin.h.
  *
- * A rank's part may consist of several segments, which follow each other in offsets; where
- * they end may differ between ranks, and their sum may not.
+ * A rank's part may consist of several segments with consecutive offsets. Segments may differ
+ * between ranks, but their total length may not.
  */
 #ifndef GDA_GIN_WINDOW_H
 #define GDA_GIN_WINDOW_H
@@ -21,9 +21,9 @@ extern "C" {
 /**
  * define GDA_WINDOW_STRICT - words of the window may be signals
  *
- * G-09. Writes to it are never relaxed, so a signal's word lands behind the data that it reports.
- * Segments in memory of a GPU need %GDA_CUDA_ATOMIC for such signals, are registered with
- * %GDA_CUDA_MR_WORDS and %GDA_CUDA_MR_STORES, and so lie in one such window at a time.
+ * G-09. Writes to it are never relaxed, so a signal arrives after the data that it reports.
+ * Segments in memory of a GPU need %GDA_CUDA_ATOMIC for such signals, and are registered with
+ * %GDA_CUDA_MR_WORDS and %GDA_CUDA_MR_STORES, so they can be in only one such window at a time.
  */
 #define GDA_WINDOW_STRICT	(1U << 0)
 
@@ -32,7 +32,7 @@ extern "C" {
  * @addr: first byte, a multiple of 8
  * @bytes: length in bytes, a multiple of 8, at least 8
  *
- * It is an element of an array, and stays as it is.
+ * An element of an array, so it never grows.
  */
 struct gda_window_segment {
 	uint64_t addr;
@@ -61,7 +61,7 @@ struct gda_window_attr {
  * @key: key of its MR
  * @reserved: 0
  *
- * It is an element of an array, and stays as it is.
+ * An element of an array, so it never grows.
  */
 struct gda_window_part {
 	uint64_t iova;
@@ -74,14 +74,14 @@ struct gda_window_part {
  * @size: bytes of the structure that the library knows
  * @version: %GDA_GIN_VERSION of the library
  * @flags: those of gda_window_attr
- * @pieces: most segments that a rank has of it
+ * @pieces: the largest number of segments on any rank
  * @bytes: length of every rank's part
  * @iova: of the caller's part, if it is one segment
  * @key: of the caller's part, if it is one segment
  * @rank: the caller's
- * @parts: struct gda_window_part of each rank; of use only if @pieces is 1
+ * @parts: struct gda_window_part of each rank; valid only if @pieces is 1
  * @maps: struct gda_chunk_map of each rank, by offset
- * @owner: the library's
+ * @owner: private to the library
  * @reserved: 0
  */
 struct gda_window {
@@ -100,7 +100,8 @@ struct gda_window {
 };
 
 /**
- * gda_window_register_sized - gda_window_register() for those who know the size
+ * gda_window_register_sized - gda_window_register() for callers that pass the size of their
+ * structure
  * @comm: the communicator
  * @attr: attributes of the window
  * @size: bytes of struct gda_window of the caller
@@ -117,10 +118,9 @@ int gda_window_register_sized(struct gda_gin_comm *comm, const struct gda_window
  * @attr: attributes of the window
  * @window: receives the window
  *
- * Collective. The rules of gda_mr_reg() for memory hold for it. All rights of a peer come with
- * it: write, read, atomics. With gda_gin_attr.cuda a segment may be memory of a GPU, as
- * gda_cuda_mr_reg() takes it; words that are added to are memory of the host, which the GPU has
- * mapped, at the same address.
+ * Collective. The rules of gda_mr_reg() for memory apply. Peers get all rights: write, read,
+ * atomics. With gda_gin_attr.cuda a segment may be GPU memory that gda_cuda_mr_reg() accepts; words
+ * for additions are in host memory, which the GPU has mapped at the same address.
  *
  * Return: 0; -EINVAL a bad size, count, or segment, or the parts of the ranks differ in length
  * or flags; -E2BIG as gda_gin_create(); -EOPNOTSUPP unknown flags; what gda_mr_reg() and
@@ -134,7 +134,7 @@ GDA_HOST_API int gda_window_register(struct gda_gin_comm *comm,
 }
 
 /**
- * gda_gin_cuda_window - a window as the kernels of the communicator's GPU have it
+ * gda_gin_cuda_window - the address of a window for kernels of the communicator's GPU
  * @window: the window
  *
  * Return: its address on the GPU, valid until gda_window_deregister(); NULL without
@@ -146,7 +146,8 @@ const struct gda_window *gda_gin_cuda_window(const struct gda_window *window);
  * gda_window_deregister - end a window
  * @window: the window, or NULL; gone when the call returns
  *
- * Collective: it waits for the other ranks as gda_gin_destroy() does. No work may name it.
+ * Collective: it waits for the other ranks as gda_gin_destroy() does. No unfinished work may name
+ * the window.
  */
 void gda_window_deregister(struct gda_window *window);
 
@@ -155,7 +156,7 @@ void gda_window_deregister(struct gda_window *window);
  * @window: the window
  * @offset: byte in it
  *
- * Passed by value; it stays as it is.
+ * Passed by value, so it never grows.
  */
 struct gda_gin_place {
 	const struct gda_window *window;
@@ -205,7 +206,7 @@ GDA_HELPER const struct gda_window_part *gda_window_part(const struct gda_window
 	return (const struct gda_window_part *)(uintptr_t)gda_fixed64(&w->parts) + rank;
 }
 
-/* Are all of @bytes at @at within it? */
+/* Are all @bytes at @at within the window? */
 GDA_HELPER int gda_at_fits(struct gda_gin_place at, uint64_t bytes)
 {
 	uint64_t end = gda_fixed64(&at.window->bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Atomics of CUDA device code, through what a poster keeps of a queue in registers. Included
- * by gda/gpu/post.h.
+ * Atomics of CUDA device code, through a poster, which keeps a queue in registers. Included by
+ * gda/gpu/post.h.
  */
 #ifndef GDA_GPU_ATOMIC_H
 #define GDA_GPU_ATOMIC_H
@@ -11,7 +11,7 @@
 
 /**
  * gda_fetch_add - add to a word of the peer
- * @q: the queue, as the poster has opened it
+ * @q: the poster's queue
  * @laddr: address for the old value, 8 bytes
  * @lkey: key of local memory
  * @raddr: the word, aligned to 8
@@ -32,14 +32,14 @@ GDA_GPU_API int64_t gda_fetch_add(queue &q, uint64_t laddr, uint32_t lkey, uint6
 }
 
 /**
- * gda_compare_swap - replace a word of the peer if it is as expected
- * @q: the queue, as the poster has opened it
+ * gda_compare_swap - replace a word of the peer if it has a value
+ * @q: the poster's queue
  * @laddr: address for the old value, 8 bytes
  * @lkey: key of local memory
  * @raddr: the word, aligned to 8
  * @rkey: key of the peer's memory
  * @compare: the value that it must have
- * @swap: its new value then
+ * @swap: its new value
  * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM
  *
  * Return: the ticket; -EIO, -ETIMEDOUT, -ESHUTDOWN, or -EAGAIN with GDA_NOWAIT, and
@@ -57,7 +57,7 @@ GDA_GPU_API int64_t gda_compare_swap(queue &q, uint64_t laddr, uint32_t lkey, ui
 
 /**
  * gda_masked_fetch_add - add in fields of a 64-bit word of the peer
- * @q: the queue, as the poster has opened it
+ * @q: the poster's queue
  * @laddr: address for the old value
  * @lkey: key of local memory
  * @raddr: the word
@@ -82,7 +82,7 @@ GDA_GPU_API int64_t gda_masked_fetch_add(queue &q, uint64_t laddr, uint32_t lkey
 
 /**
  * gda_masked_fetch_add32 - add in fields of a 32-bit word of the peer
- * @q: the queue, as the poster has opened it
+ * @q: the poster's queue
  * @laddr: address for the old value
  * @lkey: key of local memory
  * @raddr: the word
@@ -107,7 +107,7 @@ GDA_GPU_API int64_t gda_masked_fetch_add32(queue &q, uint64_t laddr, uint32_t lk
 
 /**
  * gda_masked_compare_swap - set bits of a 64-bit word of the peer if others have a value
- * @q: the queue, as the poster has opened it
+ * @q: the poster's queue
  * @laddr: address for the old value
  * @lkey: key of local memory
  * @raddr: the word
@@ -135,7 +135,7 @@ GDA_GPU_API int64_t gda_masked_compare_swap(queue &q, uint64_t laddr, uint32_t l
 
 /**
  * gda_masked_compare_swap32 - set bits of a 32-bit word of the peer if others have a value
- * @q: the queue, as the poster has opened it
+ * @q: the poster's queue
  * @laddr: address for the old value
  * @lkey: key of local memory
  * @raddr: the word

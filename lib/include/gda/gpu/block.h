@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Posting by the threads of one block, which owns the queue between gda_block_open() and
- * gda_block_close(). Cursors and the marks of what is ready are in shared memory, so that
- * a post has one fence, of the block's scope, and one wider fence is paid for each
- * doorbell, by whoever rings: a poster that finds nobody ringing, or a courier, a warp
- * of the block that does nothing else.
+ * gda_block_close(). Cursors and the marks of ready slots are in shared memory, so a post needs
+ * only a fence of block scope. Each doorbell needs one wider fence, by the thread that rings: a
+ * poster that has the combining role, or a courier, a warp of the block that only rings.
  *
- * A slot's mark is a bit that changes sides each lap of the window of GDA_WINDOW slots,
- * so nothing has to be cleared. Indices are 32 bits here, counted by differences.
+ * A slot's mark is a bit that is inverted in each lap of the window of GDA_WINDOW slots, so nothing
+ * has to be cleared. Indices are 32 bits here, counted by differences.
  */
 #ifndef GDA_GPU_BLOCK_H
 #define GDA_GPU_BLOCK_H
 
 #include <gda/gpu/exclusive.h>
 
-/* Slots that are not rung at most. */
+/* Most slots that are not rung yet. */
 #define GDA_WINDOW	1024U
 
-/* Rings in a row after which leading is on offer, and looks at whether somebody has taken it. */
+/*
+ * After so many rings in a row the combiner offers its role, and checks whether another thread has
+ * taken it.
+ */
 #define GDA_BLOCK_LED		64
 #define GDA_BLOCK_OFFERED	8
 
 #define GDA_LEAD_FREE	0U
 #define GDA_LEAD_TAKEN	1U
-#define GDA_LEAD_OFFER	2U	/* taken, but whoever wants it may have it */
+#define GDA_LEAD_OFFER	2U	/* taken, but the combiner offers it */
 
 /**
  * struct gda_block - the state of a block's queue, in its shared memory
@@ -32,8 +34,8 @@
  * @reserved: next slot to hand out
  * @rung: everything below was rung
  * @done: slots known to have completed
- * @lead: the thread that rings: GDA_LEAD_*
- * @retreat: posters that want to give a slot back
+ * @lead: state of the combining role: GDA_LEAD_*
+ * @retreat: number of posters that want to return a slot
  * @failed: the queue has failed
  * @posters: number of threads that may still post, for the courier
  * @ready: marks
@@ -52,7 +54,7 @@ struct gda_block {
 };
 
 /**
- * struct gda_block_queue - the same as one of its posters sees it
+ * struct gda_block_queue - a block's queue, as one of its posters sees it
  * @port: constants
  * @block: the state
  * @limit: slots below may be used: free and in the window
@@ -80,10 +82,10 @@ GDA_DEVICE void gda_block_store(uint32_t *p, uint32_t v)
 /**
  * gda_block_open - the block owns a queue
  * @b: in shared memory
- * @v: the view; nobody else may post to it until gda_block_close()
+ * @v: the view; no other thread may post to it until gda_block_close()
  * @posters: number of threads that will call gda_block_leave(); for a courier
  *
- * All threads of the block call it; it ends with a barrier of theirs. Good for 2^32 posts.
+ * All threads of the block call it; it ends with a barrier of the block. Valid for 2^32 posts.
  */
 GDA_GPU_API void gda_block_open(struct gda_block *b, struct gda_view *v, uint32_t posters)
 {
@@ -136,8 +138,8 @@ GDA_GPU_API struct gda_block_queue gda_block_join(struct gda_block *b, bool cour
 }
 
 /**
- * gda_block_close - give a queue back
- * @b: after gda_block_open(); nobody posts any more
+ * gda_block_close - end a block's ownership of a queue
+ * @b: after gda_block_open(); no thread posts any more
  *
  * All threads of the block call it. Completions need not have come.
  */
@@ -149,7 +151,7 @@ GDA_GPU_API void gda_block_close(struct gda_block *b)
 	__syncthreads();
 	if (threadIdx.x + threadIdx.y + threadIdx.z == 0) {
 		gda_gpu_store64(&v->reserved, b->start + (b->reserved - (uint32_t)b->start));
-		/* may be behind where it was opened */
+		/* may be behind the index at which the queue was opened */
 		completed += (int64_t)(int32_t)(b->done - (uint32_t)b->start);
 		gda_gpu_store64(&v->completed, completed);
 		gda_fence_gpu();
@@ -157,7 +159,7 @@ GDA_GPU_API void gda_block_close(struct gda_block *b)
 	__syncthreads();
 }
 
-/* Take note of a look at the CQ; returns the consumer index. */
+/* Record a poll of the CQ. Return: the consumer index. */
 GDA_DEVICE uint32_t gda_block_note(struct gda_block *b, uint32_t word)
 {
 	uint32_t old = gda_block_load(&b->done);
@@ -166,7 +168,7 @@ GDA_DEVICE uint32_t gda_block_note(struct gda_block *b, uint32_t word)
 
 	if (failed)
 		gda_block_store(&b->failed, 1);
-	/* another thread may have taken note of a later look than this one */
+	/* another thread may have recorded a later poll than this one */
 	if (now - old > b->view->mask + 1)
 		return old;
 	if (now != old)
@@ -187,9 +189,9 @@ GDA_DEVICE uint32_t gda_block_limit(struct gda_block *b, uint32_t mask, uint32_t
 }
 
 /*
- * The caller has @n slots at @index, which may not be used yet. Waits, or gives them back
- * as gda_shared_room() does. Returns the index, which may be another one by then, in the
- * high 32 bits, and the new limit in the low ones: if it is index + n + errno, it failed.
+ * Wait for room for the caller's @n slots at @index, or return the slots as gda_shared_room() does.
+ * Return: the index, which may have changed, in the high 32 bits, and the new limit in the low
+ * ones; a limit of index + n + errno means failure.
  */
 GDA_DEVICE_SLOW uint64_t gda_block_room(struct gda_block *b, uint32_t mask, uint32_t index,
 					uint32_t n, unsigned int flags)
@@ -236,7 +238,7 @@ GDA_DEVICE_SLOW uint64_t gda_block_room(struct gda_block *b, uint32_t mask, uint
 	return (uint64_t)index << 32 | limit;
 }
 
-/* 32 bits seen from the poster's newest post, in 64. */
+/* Extend a 32-bit index to 64 bits, relative to the poster's newest post. */
 GDA_DEVICE uint64_t gda_block_unwrap(const struct gda_block_queue &q, uint32_t index)
 {
 	return q.last + (int64_t)(int32_t)(index - (uint32_t)q.last);
@@ -270,14 +272,14 @@ GDA_DEVICE struct gda_turn gda_begin(struct gda_block_queue &q, uint64_t index, 
 	return {};
 }
 
-/* How many slots from @from on are marked, as far as one word of marks tells. */
+/* How many slots from @from on are marked, as far as one word of marks shows. */
 GDA_DEVICE uint32_t gda_block_marked(const struct gda_block *b, uint32_t from)
 {
 	uint32_t marks = gda_block_load(&b->ready[from / 32 % (GDA_WINDOW / 32)]);
 
 	if (from / GDA_WINDOW & 1)
 		marks = ~marks;
-	/* 0 are those that are not, and what is shifted in */
+	/* zeros are unmarked slots, and bits that were shifted in */
 	marks = ~(marks >> (from % 32));
 	return marks ? __ffs(marks) - 1 : 32;
 }
@@ -294,8 +296,8 @@ GDA_DEVICE uint32_t gda_block_walk(const struct gda_block *b, uint32_t from)
 }
 
 /*
- * Ring for all slots that are ready, unless another thread has the combining role. A thread
- * marks its slot before it asks for the role; the combiner scans once more after it gave it up.
+ * Ring for all ready slots, unless another thread has the combining role. A thread marks its slot
+ * before it asks for the role; the combiner scans once more after it has given up the role.
  */
 GDA_DEVICE void gda_block_lead(const struct gda_port &p, struct gda_block *b, uint32_t caps)
 {
@@ -395,7 +397,7 @@ GDA_DEVICE void gda_publish_warp(struct gda_block_queue &q, uint64_t index, unsi
 	__syncwarp();
 }
 
-/* Another thread of the block rings. */
+/* Nothing to do: another thread of the block rings. */
 GDA_DEVICE void gda_ring_deferred(struct gda_block_queue &q)
 {
 }
@@ -415,7 +417,7 @@ GDA_DEVICE uint64_t gda_refresh(struct gda_block_queue &q, uint32_t look, int &f
 	return gda_block_unwrap(q, done);
 }
 
-/* Nothing without a look at the CQ, which is how a failure is noticed. */
+/* Return nothing without a poll of the CQ, which is how a failure is noticed. */
 GDA_DEVICE uint64_t gda_known(const struct gda_block_queue &q)
 {
 	return 0;
@@ -439,7 +441,7 @@ GDA_DEVICE bool gda_quiet_known(struct gda_block_queue &q)
  * gda_block_courier - ring for all posters of the block
  * @q: the queue, as a poster opens it
  *
- * For a whole warp, which does nothing else meanwhile.
+ * Called by all lanes of a warp, which do nothing else meanwhile.
  *
  * Return: 0 when no poster is left and all is rung; -ESHUTDOWN aborted.
  */
@@ -484,8 +486,8 @@ GDA_GPU_API int gda_block_courier(const struct gda_block_queue &q)
 }
 
 /**
- * gda_block_leave - a poster has posted its last
- * @b: the state; its count of posters goes down
+ * gda_block_leave - a poster will not post any more
+ * @b: the state, whose count of posters is decremented
  */
 GDA_GPU_API void gda_block_leave(struct gda_block *b)
 {

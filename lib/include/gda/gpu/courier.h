@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A courier: a warp that only rings. It has the combining role from gda_courier_run() on, so
- * posters that use struct gda_shared with courier set write an entry, release it, mark
- * it ready by a store and go on. It also follows the completions, so that posters need
- * not look at the CQ. Optional: without one, posters lead in turn (gda/gpu/shared.h).
- * Posters of one queue all do the same: all with the courier, or all without.
+ * posters whose struct gda_shared has courier set write an entry, release it, mark it ready by a
+ * store and go on. It also follows the completions, so that posters need not poll the CQ. A courier
+ * is optional: without one, posters have the combining role in turn (gda/gpu/shared.h). Either all
+ * posters of a queue use the courier or none.
  */
 #ifndef GDA_GPU_COURIER_H
 #define GDA_GPU_COURIER_H
@@ -15,9 +15,9 @@
  * struct gda_shared - a queue shared by threads of the GPU, as one of them sees it
  * @port: constants
  * @done: slots this poster knows to have completed
- * @parked: slot at which this poster has left the combining role last, or %GDA_NO_ERROR
+ * @parked: slot at which this poster has last parked the combining role, or %GDA_NO_ERROR
  * @slack: slots that were free behind this poster's newest post that did not wait
- * @courier: somebody runs gda_courier_run(); a constant
+ * @courier: a warp runs gda_courier_run(); a constant
  */
 struct gda_shared {
 	struct gda_port port;
@@ -28,9 +28,9 @@ struct gda_shared {
 };
 
 /**
- * gda_shared_open - a thread opens a queue that others post to as well
+ * gda_shared_open - a thread opens a queue to which others post as well
  * @v: the view
- * @courier: whether somebody runs gda_courier_run(); a constant, the same for all
+ * @courier: whether a warp runs gda_courier_run(); a constant, the same for all
  *
  * Posters may be anywhere on the GPU. Rings of less than 8 slots cannot be shared.
  *
@@ -49,8 +49,8 @@ GDA_GPU_API struct gda_shared gda_shared_open(struct gda_view *v, bool courier)
 }
 
 /*
- * Without waiting a slot is taken as with waiting if there was room enough at the last
- * post; GDA_NO_ERROR: none is taken yet.
+ * Without waiting, a slot is reserved as usual if there was enough room at the last post;
+ * GDA_NO_ERROR: none is reserved yet.
  */
 GDA_DEVICE bool gda_reserve(struct gda_shared &q, uint32_t n, unsigned int flags, uint64_t &index)
 {
@@ -124,7 +124,7 @@ GDA_DEVICE int gda_room_warp(struct gda_shared &q, unsigned int flags, uint64_t 
 	return __shfl_sync(~0U, err, 0);
 }
 
-/* Only the first lane's is looked at. */
+/* Only the first lane's value is used. */
 GDA_DEVICE struct gda_turn gda_begin_warp(struct gda_shared &q, uint64_t index)
 {
 	struct gda_turn turn;
@@ -155,7 +155,7 @@ GDA_DEVICE void gda_ring_deferred(struct gda_shared &q)
 
 /**
  * struct gda_shared_scan - the progress of the device at a poll
- * @completed: the cached consumer index, beside it
+ * @completed: the cached consumer index at that time
  * @word: of the completion entry
  */
 struct gda_shared_scan {
@@ -174,8 +174,8 @@ GDA_DEVICE struct gda_shared_scan gda_scan(const struct gda_shared &q)
 }
 
 /*
- * The queue has failed, or nothing can be told from a look. Returns what has completed, inverted
- * if it has failed, or @known.
+ * The queue has failed, or one poll is not conclusive. Return: the completed index, inverted if the
+ * queue has failed; or @known.
  */
 GDA_DEVICE_SLOW uint64_t gda_shared_failed(struct gda_view *v, uint64_t known)
 {
@@ -185,9 +185,9 @@ GDA_DEVICE_SLOW uint64_t gda_shared_failed(struct gda_view *v, uint64_t known)
 }
 
 /*
- * The cached index is right, or was a moment ago, so the device is no more than a ring
- * ahead of it; if it seems to be, the entry was looked at before. The entry of success
- * tells that all before has succeeded; the cached index alone would not.
+ * The cached index is at most a moment old, so the device is at most one ring ahead of it; if it
+ * seems to be further, the entry was read earlier. A success entry proves that all earlier work has
+ * succeeded, which the cached index alone does not.
  */
 GDA_DEVICE uint64_t gda_refresh(struct gda_shared &q, const struct gda_shared_scan &look,
 				int &failed)
@@ -215,7 +215,7 @@ GDA_DEVICE uint64_t gda_known(const struct gda_shared &q)
 	return q.done;
 }
 
-/* Park the combining role at slot @next, unless that is ready by now and @last is not set. */
+/* Park the combining role at slot @next, unless that slot is ready by now and @last is not set. */
 GDA_DEVICE bool gda_courier_park(const struct gda_port &p, uint64_t next, bool one, bool last)
 {
 	bool parked = last;
@@ -237,10 +237,10 @@ GDA_DEVICE bool gda_courier_park(const struct gda_port &p, uint64_t next, bool o
  * @q: the queue, as a poster opens it
  * @posters: number of threads that may still post; see gda_courier_leave()
  *
- * For a whole warp. Posters that use the courier may come before it does, and wait; what they
- * have posted it rings. Before it returns, also when aborted, it gives back the combining
- * role, so that
- * another courier may run, or posters without one if all those with it have left.
+ * Called by all lanes of a warp. Posters that use the courier may start before it does, and wait;
+ * it then rings for their posts. Before it returns, also when aborted, it parks the combining role,
+ * so that another courier may run, or, if all posters with a courier have left, posters without
+ * one.
  *
  * Return: 0 when no poster is left and all is rung; -ESHUTDOWN aborted.
  */
@@ -248,7 +248,7 @@ GDA_GPU_API int gda_courier_run(const struct gda_shared &q, const uint32_t *post
 {
 	struct gda_port p = q.port;
 	struct gda_view *v = p.view;
-	/* nobody leads, so this is where the combining role is */
+	/* no thread has the combining role, so it is parked here */
 	uint64_t start = gda_load_acquire64(&v->rung), next = start, told = 0, end;
 	bool first = !(threadIdx.x & 31), coming;
 	unsigned int idle = 0, ending = 0;
@@ -280,12 +280,15 @@ GDA_GPU_API int gda_courier_run(const struct gda_shared &q, const uint32_t *post
 					continue;
 				err = -ESHUTDOWN;
 			}
-			/* the first owner to be waited for found this turned, and turned it back */
+			/*
+			 * only the first poster to be waited for has found its word inverted, and
+			 * inverted it again
+			 */
 			if (first)
 				gda_gpu_toggle64(gda_shared_word(p, start),
 						 gda_shared_coming(start, p.mask));
 		}
-		/* posters that go on posting after an abort do not keep it here */
+		/* posters that still post after an abort do not delay the courier here */
 		if (gda_courier_park(p, next, first, ++ending == GDA_POLLS))
 			break;
 	}
@@ -294,8 +297,8 @@ GDA_GPU_API int gda_courier_run(const struct gda_shared &q, const uint32_t *post
 }
 
 /**
- * gda_courier_leave - a poster has posted its last
- * @posters: the counter that gda_courier_run() was given; goes down by one
+ * gda_courier_leave - a poster will not post any more
+ * @posters: the counter of gda_courier_run(), which is decremented
  */
 GDA_GPU_API void gda_courier_leave(uint32_t *posters)
 {

@@ -3,10 +3,10 @@
  * Common to posters on a GPU: words at the scope of the GPU, entries as
  * 16-byte stores, the release before a doorbell, and the doorbell.
  *
- * On a GPU the scope of a fence costs, not its form: 600 cycles at GPU scope,
- * 1100 at system scope, after an entry. So there is one release for each ring,
- * of the scope that the reader of the queue needs (gda_release()), and a second one
- * between record and doorbell only where the device needs it (gda_ring()).
+ * On a GPU the cost of a fence depends on its scope, not its form: 600 cycles at GPU scope, 1100 at
+ * system scope, after an entry. So there is one release for each ring, of the scope that the reader
+ * of the queue needs (gda_release()), and a second one between record and doorbell only where the
+ * device needs it (gda_ring()).
  */
 #ifndef GDA_GPU_DEVICE_H
 #define GDA_GPU_DEVICE_H
@@ -20,9 +20,12 @@
 #include <gda/wqe.h>
 
 #define GDA_DEVICE static __device__ __forceinline__
-/* The same for what users call. */
+/* The same for functions that users call. */
 #define GDA_GPU_API GDA_DEVICE
-/* Off the posting path. Values in, a value out: nothing of the caller's is spilled. */
+/*
+ * Out of line, for slow paths. Arguments and result are values, so nothing of the caller is
+ * spilled.
+ */
 #define GDA_DEVICE_SLOW static __device__ __noinline__
 
 GDA_DEVICE uint32_t gda_gpu_load32(const uint32_t *p)
@@ -65,7 +68,7 @@ GDA_DEVICE void gda_gpu_add32(uint32_t *p, uint32_t v)
 	asm volatile("red.relaxed.gpu.global.add.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
 }
 
-/* Acquire what others released; what the caller releases, it has fenced. */
+/* Acquires what others released; for its own release the caller has a fence before. */
 GDA_DEVICE uint64_t gda_gpu_xor64(uint64_t *p, uint64_t v)
 {
 	uint64_t old;
@@ -75,7 +78,7 @@ GDA_DEVICE uint64_t gda_gpu_xor64(uint64_t *p, uint64_t v)
 	return old;
 }
 
-/* The same by who acquires nothing by it. */
+/* The same for callers that need no acquire. */
 GDA_DEVICE uint64_t gda_gpu_xor64_relaxed(uint64_t *p, uint64_t v)
 {
 	uint64_t old;
@@ -85,7 +88,7 @@ GDA_DEVICE uint64_t gda_gpu_xor64_relaxed(uint64_t *p, uint64_t v)
 	return old;
 }
 
-/* The same for nobody to wait for. */
+/* The same without a result, so that nothing waits for it. */
 GDA_DEVICE void gda_gpu_toggle64(uint64_t *p, uint64_t v)
 {
 	asm volatile("red.relaxed.gpu.global.xor.b64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
@@ -116,8 +119,8 @@ GDA_DEVICE void gda_fence_system(void)
 }
 
 /*
- * To the compiler @v is needed here, so that it does not put off computing it until after
- * an atomic operation or a fence that follows, which is a wait of hundreds of cycles.
+ * Makes the compiler compute @v here, and not after a following atomic operation or fence, which is
+ * a wait of hundreds of cycles.
  */
 GDA_DEVICE void gda_need32(uint32_t v)
 {
@@ -129,7 +132,7 @@ GDA_DEVICE void gda_need64(uint64_t v)
 	asm volatile("" ::"l"(v));
 }
 
-/* Release to whoever reads the queue, and acquire what other posters released. */
+/* Release to the reader of the queue, and acquire what other posters released. */
 GDA_DEVICE void gda_pass_on(uint32_t caps)
 {
 	if (caps & GDA_VIEW_SQ_ON_GPU)
@@ -138,11 +141,11 @@ GDA_DEVICE void gda_pass_on(uint32_t caps)
 		gda_fence_system();
 }
 
-/* A PTX instruction that is carried out if operand @number is not 0, without a branch. */
+/* A PTX instruction predicated on operand @number: executed if that is not 0, without a branch. */
 #define GDA_IF(number, instruction) \
 	"{\n\t.reg .pred on;\n\tsetp.ne.u32 on, %" #number ", 0;\n\t@on " instruction "\n\t}"
 
-/* Release only: what the caller has cached stays valid. */
+/* Release only: values that the caller has cached stay valid. */
 GDA_DEVICE void gda_release_if(uint32_t on, uint32_t caps)
 {
 	if (caps & GDA_VIEW_SQ_ON_GPU)
@@ -163,12 +166,12 @@ GDA_DEVICE void gda_release(uint32_t caps)
  * @slots: marks of its slots, for shared posting
  * @dbrec: doorbell record of the send queue
  * @db: doorbell
- * @last: word of the completion entry that tells how far the device has come
+ * @last: word of the completion entry that tells the device's progress
  * @mask: slots - 1
  * @caps: GDA_VIEW_*: what posters may rely on
  * @qpn_be: QP number << 8, big-endian
  *
- * Addresses are as the GPU has them. A member that a poster does not use costs nothing.
+ * Addresses are the GPU's. A member that a poster does not use costs nothing.
  */
 struct gda_port {
 	struct gda_view *view;
@@ -183,9 +186,9 @@ struct gda_port {
 };
 
 /**
- * struct gda_turn - between taking a slot and publishing it, for shared posting
- * @word: bits of the first slot, or of the one behind if @passed, as they were
- * @passed: the combining role was here, and was moved on
+ * struct gda_turn - the state between reserving and publishing a slot, for shared posting
+ * @word: old bits of the first slot, or of the one behind if @passed
+ * @passed: the combining role was parked here, and was moved on
  */
 struct gda_turn {
 	uint64_t word;
@@ -214,8 +217,8 @@ GDA_DEVICE struct gda_sq gda_sq(const struct gda_port &p)
 }
 
 /*
- * How far the device has come. A look acquires nothing, so that many may be in flight;
- * gda_acquire() makes what the device did before visible to whoever believes it.
+ * The device's progress. The poll acquires nothing, so that many can be in flight; gda_acquire()
+ * makes what the device did before visible to a thread that uses the result.
  */
 GDA_DEVICE uint32_t gda_port_last(const struct gda_port &p)
 {
@@ -231,11 +234,11 @@ GDA_DEVICE void gda_acquire(void)
 }
 
 /**
- * gda_assume - let the compiler know what the device can do
- * @q: the queue, as a poster has opened it
+ * gda_assume - tell the compiler what the device can do
+ * @q: the poster's queue
  * @caps: GDA_VIEW_*, a constant
  *
- * Branches on what @caps says go away. Costs a comparison, once.
+ * The compiler removes branches on @caps. Costs one comparison.
  *
  * Return: true; false, and nothing is changed, if the view says otherwise.
  */
@@ -248,7 +251,7 @@ GDA_GPU_API bool gda_assume(queue &q, uint32_t caps)
 	return true;
 }
 
-/* All slots below @next are written and released, and nobody else rings. */
+/* Ring. All slots below @next are written and released, and no other thread rings. */
 GDA_DEVICE void gda_port_ring_if(uint32_t on, const struct gda_port &p, uint64_t next)
 {
 	uint32_t record = gda_db_record(p.view->dialect, next);
@@ -267,7 +270,7 @@ GDA_DEVICE void gda_port_ring(const struct gda_port &p, uint64_t next)
 	gda_port_ring_if(1, p, next);
 }
 
-/* The same through a view, and the release before it. */
+/* Release and ring through a view. */
 GDA_DEVICE void gda_gpu_ring(const struct gda_view *v, uint64_t next)
 {
 	gda_release(v->caps);
@@ -275,9 +278,9 @@ GDA_DEVICE void gda_gpu_ring(const struct gda_view *v, uint64_t next)
 }
 
 /*
- * The same two, for who has loaded something that is not needed before: to the compiler
- * they may have to be repeated (a doorbell's low byte is 0), so it does not move the use,
- * and with it the wait for the load, in front of them.
+ * The same two steps, for a caller that has loaded something that is not needed before. To the
+ * compiler they may have to be repeated (a doorbell's low byte is 0), so it does not move the use
+ * of the loaded value, and the wait for the load, in front of them.
  */
 GDA_DEVICE void gda_port_release_as(const struct gda_port &p, uint32_t caps)
 {
@@ -321,13 +324,13 @@ GDA_DEVICE uint32_t gda_block_size(void)
 	return blockDim.x * blockDim.y * blockDim.z;
 }
 
-/* Deadlines as in gda/fastpath.h: absolute, 0 is the view's timeout from now. */
+/* Deadlines are those of gda/fastpath.h: absolute, 0 is the view's timeout from now. */
 GDA_DEVICE uint64_t gda_gpu_deadline(const struct gda_view *v, uint64_t deadline)
 {
 	return deadline ? deadline : gda_clock_ns() + v->timeout_ns;
 }
 
-/* The part of every wait that looks at more than the queue, every so many polls. */
+/* The checks of every wait besides the queue itself, once in many polls. */
 GDA_DEVICE int gda_gpu_expired(const struct gda_view *v, unsigned int polls, uint64_t deadline)
 {
 	if (polls % GDA_POLLS)

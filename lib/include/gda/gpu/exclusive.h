@@ -14,8 +14,8 @@
  * struct gda_exclusive - a queue and its only poster
  * @port: constants
  * @next: index of the next slot
- * @free: slots known to be free from there on
- * @deferred: slots before it that are not rung
+ * @free: slots from @next on that are known to be free
+ * @deferred: slots before @next that are not rung
  */
 struct gda_exclusive {
 	struct gda_port port;
@@ -26,7 +26,7 @@ struct gda_exclusive {
 
 /**
  * gda_exclusive_open - own a queue
- * @v: the view; nothing of it may be deferred
+ * @v: the view, without deferred posts
  *
  * For one thread, or for all lanes of a warp that then do everything together. No other
  * thread may post to @v or wait on it until gda_exclusive_close().
@@ -61,11 +61,11 @@ GDA_DEVICE uint64_t gda_known(const struct gda_exclusive &q)
 }
 
 /**
- * gda_exclusive_close - give a queue back
- * @q: the queue; what it deferred is rung
+ * gda_exclusive_close - end the ownership of a queue
+ * @q: the queue; deferred posts are rung
  *
- * To another owner, to gda_view_share() on a CPU or gda_shared_reset() on a GPU.
- * Completions need not have come.
+ * The next user is another owner, gda_view_share() on a CPU or gda_shared_reset() on a GPU.
+ * Completions need not have arrived.
  */
 GDA_GPU_API void gda_exclusive_close(struct gda_exclusive &q)
 {
@@ -76,15 +76,15 @@ GDA_GPU_API void gda_exclusive_close(struct gda_exclusive &q)
 }
 
 /*
- * Wait until @n of the slots from @next on are free; rings before if @unrung. Returns how
- * many are, of which @free were known.
+ * Wait until @n of the slots from @next on are free; first ring if @unrung. Return: how many are
+ * free, of which @free were known.
  */
 GDA_DEVICE_SLOW int64_t gda_exclusive_room(struct gda_view *v, uint64_t next, uint32_t free,
 					   uint32_t n, uint32_t unrung, unsigned int flags)
 {
 	uint64_t deadline = gda_gpu_deadline(v, 0);
 	const uint32_t *last = gda_cqe_last(v->dialect, v->cq);
-	uint64_t empty = next - v->mask - 1;	/* completed when none is free */
+	uint64_t empty = next - v->mask - 1;	/* the completed index when no slot is free */
 	unsigned int polls;
 	int failed, err;
 
@@ -109,8 +109,8 @@ GDA_DEVICE_SLOW int64_t gda_exclusive_room(struct gda_view *v, uint64_t next, ui
 }
 
 /*
- * The next @n slots are from @index on. Returns whether gda_room() must be called first,
- * because they are not known to be free.
+ * Reserve @n slots at @index. Return: whether gda_room() must be called first, because the slots
+ * are not known to be free.
  */
 GDA_DEVICE bool gda_reserve(struct gda_exclusive &q, uint32_t n, unsigned int flags,
 			    uint64_t &index)
@@ -119,7 +119,7 @@ GDA_DEVICE bool gda_reserve(struct gda_exclusive &q, uint32_t n, unsigned int fl
 	return q.free < n;
 }
 
-/* Wait until they are. Return: 0 or a negative errno. */
+/* Wait until the reserved slots are free. Return: 0 or a negative errno. */
 GDA_DEVICE int gda_room(struct gda_exclusive &q, uint32_t n, unsigned int flags,
 			uint64_t &index)
 {
@@ -132,7 +132,7 @@ GDA_DEVICE int gda_room(struct gda_exclusive &q, uint32_t n, unsigned int flags,
 	return 0;
 }
 
-/* They are free, and are written from now on. */
+/* The slots are free, and are written from now on. */
 GDA_DEVICE struct gda_turn gda_begin(struct gda_exclusive &q, uint64_t index, uint32_t n)
 {
 	q.next += n;
@@ -190,7 +190,7 @@ GDA_DEVICE bool gda_try_first(struct gda_exclusive &q, bool first, bool good,
 	return good & (ready == first);
 }
 
-/* The same for all lanes of a warp, which do it together: @index is that of the first. */
+/* The same for all lanes of a warp together: @index is the first lane's. */
 GDA_DEVICE bool gda_reserve_warp(struct gda_exclusive &q, unsigned int flags, uint64_t &index)
 {
 	return gda_reserve(q, 32, flags, index);
@@ -222,8 +222,8 @@ GDA_DEVICE void gda_publish_warp(struct gda_exclusive &q, uint64_t index, unsign
 }
 
 /*
- * The same with an entry of each lane of a warp; @good is the lane's own, and nothing is posted
- * unless it is true in all of them. Return: whether the entries were posted; then @ticket is the
+ * The same with an entry for each lane of a warp; @good is the lane's own, and nothing is posted
+ * unless it is true in all lanes. Return: whether the entries were posted; then @ticket is the
  * lane's own.
  */
 GDA_DEVICE bool gda_try_each(struct gda_exclusive &q, bool good, const struct gda_wqe &w,
@@ -240,15 +240,15 @@ GDA_DEVICE bool gda_try_each(struct gda_exclusive &q, bool good, const struct gd
 	return true;
 }
 
-/* A look at how far the device has come. */
+/* Poll the device's progress. */
 GDA_DEVICE uint32_t gda_scan(const struct gda_exclusive &q)
 {
 	return gda_port_last(q.port);
 }
 
 /*
- * The consumer index, by that look. Of a queue that has failed this is not kept, so that
- * gda_known() and gda_quiet_known() tell of success only.
+ * The consumer index according to that poll. It is not kept if the queue has failed, so that
+ * gda_known() and gda_quiet_known() report only success.
  */
 GDA_DEVICE uint64_t gda_refresh(struct gda_exclusive &q, uint32_t look, int &failed)
 {
@@ -266,7 +266,7 @@ GDA_DEVICE uint64_t gda_posted(struct gda_exclusive &q)
 	return q.next;
 }
 
-/* All that was posted is known to have completed. */
+/* Is all that was posted known to have completed? */
 GDA_DEVICE bool gda_quiet_known(struct gda_exclusive &q)
 {
 	return q.free == q.port.mask + 1;

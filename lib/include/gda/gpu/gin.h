@@ -3,22 +3,22 @@
  * The verbs of gda/gin.h for CUDA kernels, through posters. Included by gda/gin.h in CUDA
  * code.
  *
- * A poster is the queue from a context to one peer as one thread keeps it in registers. Its
- * kind follows from who shares the context (enum gda_gin_sharing):
+ * A poster is one thread's copy, in registers, of the queue from a context to one peer. Its kind
+ * depends on which threads share the context (enum gda_gin_sharing):
  *
  *   gda_gin_open_thread()	one thread has the queue for itself	GDA_GIN_SHARE_THREAD
  *   gda_gin_open_block()	the threads of a block share it		GDA_GIN_SHARE_CTA
  *   gda_gin_open_gpu()		any threads of the GPU share it		GDA_GIN_SHARE_GPU
  *
- * The last two with or without a courier, a warp that rings for the others
- * (gda/gpu/courier.h, gda/gpu/block.h). All posters of a queue are of the same kind. The
- * verbs take a poster where those of gda/gin.h take the context and the peer; what they do, and
- * what they return, is the same, and in one text with them.
+ * The last two exist with or without a courier, a warp that rings for the others
+ * (gda/gpu/courier.h, gda/gpu/block.h). All posters of a queue have the same kind. The verbs take a
+ * poster where those of gda/gin.h take the context and the peer; effects and results are the same,
+ * and are documented there.
  *
  * The verbs of gda/gin.h itself work in a kernel, too: they post as gda_gin_open_gpu() without a
  * courier does. So do its flushes and barriers, which are not for queues that have posters of
- * another kind; those have gda_gin_flush() and gda_gin_barrier_tell() of their own. Signals
- * are waited for through the context, by any thread.
+ * another kind; such posters use their own gda_gin_flush() and gda_gin_barrier_tell(). Any thread
+ * may wait for signals, through the context.
  *
  * A put releases what the caller wrote, at the scope that the queue needs; %GDA_SYSTEM says
  * that its source is outside of the GPU's memory. gda_gin_group() lets a warp, a block or any
@@ -36,12 +36,12 @@
 /**
  * struct gda_gin_poster - the queue of a context to a peer, and a thread that posts to it
  * @gin: the context
- * @to: the queue; where @err is, the first one of the context
- * @peer: rank of the peer, in the world; where @err is, the caller's
- * @err: 0, or what every verb returns: -ENOTCONN there is no queue to this peer; -EOPNOTSUPP
- *	signals are arrivals
+ * @to: the queue; with @err, the first one of the context
+ * @peer: rank of the peer, in the world; with @err, the caller's
+ * @err: 0, or the error that every verb returns: -ENOTCONN there is no queue to this peer;
+ *	-EOPNOTSUPP signals are arrivals
  * @known: the part of both that verbs read
- * @q: the queue that posts; not set where @err is
+ * @q: the queue that posts; not set with @err
  */
 template <class queue>
 struct gda_gin_poster {
@@ -56,13 +56,13 @@ struct gda_gin_poster {
 /**
  * struct gda_gin_opened - a window, and its part on a peer, as a poster keeps them in registers
  * @window: the window
- * @bytes: its length; 0 if a rank has several segments of it: then each put looks closer
+ * @bytes: its length; 0 if a rank has several segments: then each put looks up the segment
  * @raddr: address of offset 0 at the peer
- * @laddr: and here
+ * @laddr: address of offset 0 here
  * @rkey: key of the peer's part
- * @lkey: and of the caller's
+ * @lkey: key of the caller's part
  *
- * A loop of puts loads nothing of the window then, where it would load eleven words for each.
+ * A loop of puts then loads nothing of the window, instead of eleven words for each put.
  */
 struct gda_gin_opened {
 	const struct gda_window *window;
@@ -95,7 +95,7 @@ GDA_GPU_API struct gda_gin_opened_place gda_at(const struct gda_gin_opened &open
 	return { opened, offset };
 }
 
-/* How verbs of a poster are checked: as posts with this flag. */
+/* The flag with which verbs of a poster are checked. */
 GDA_DEVICE unsigned int gda_gin_alone(const struct gda_exclusive &)
 {
 	return GDA_EXCLUSIVE;
@@ -112,7 +112,9 @@ GDA_DEVICE bool gda_gin_find(struct gda_gin_poster<queue> &p, struct gda_gin *gi
 {
 	struct gda_gin_queue *to = gda_gin_queue(gin, 0, peer);
 
-	/* verbs read of queue and peer what is fixed before they look at the error */
+	/*
+	 * valid even with an error: verbs read the constants of queue and peer before they check it
+	 */
 	p.gin = gin;
 	p.peer = to ? peer : gin->rank;
 	p.to = to ? to : (struct gda_gin_queue *)gin->queues;
@@ -126,7 +128,7 @@ GDA_DEVICE bool gda_gin_find(struct gda_gin_poster<queue> &p, struct gda_gin *gi
  * @gin: a context of %GDA_GIN_SHARE_THREAD
  * @peer: rank of the peer, in the world
  *
- * For one thread. No other thread posts to this peer in the context until gda_gin_close().
+ * Called by one thread. No other thread may post to this peer in the context until gda_gin_close().
  *
  * Return: the poster; see gda_gin_poster.err.
  */
@@ -144,7 +146,7 @@ GDA_GPU_API struct gda_gin_poster<struct gda_exclusive> gda_gin_open_thread(stru
  * gda_gin_open_gpu - share the queue to a peer with all threads of the GPU
  * @gin: a context of %GDA_GIN_SHARE_GPU
  * @peer: rank of the peer, in the world
- * @courier: whether somebody runs gda_courier_run() for this queue; a constant
+ * @courier: whether a warp runs gda_courier_run() for this queue; a constant
  *
  * Return: the poster of this thread; see gda_gin_poster.err.
  */
@@ -165,7 +167,7 @@ GDA_GPU_API struct gda_gin_poster<struct gda_shared> gda_gin_open_gpu(struct gda
  * @block: after gda_block_open() of gda_gin_view(gda_gin_queue(@gin, 0, @peer))
  * @courier: whether a warp runs gda_block_courier(); a constant
  *
- * The block has the queue for itself until gda_block_close().
+ * Only the block may use the queue until gda_block_close().
  *
  * Return: the poster of this thread; see gda_gin_poster.err.
  */
@@ -179,7 +181,7 @@ gda_gin_open_block(struct gda_gin *gin, uint32_t peer, struct gda_block *block, 
 	return p;
 }
 
-/* Loaded once: the compiler may not load it again where it is used. */
+/* Load once: the compiler may not repeat the load where the value is used. */
 GDA_DEVICE uint64_t gda_gin_keep(const uint64_t *p)
 {
 	return *(const volatile uint64_t *)p;
@@ -192,7 +194,7 @@ GDA_DEVICE uint32_t gda_gin_keep(const uint32_t *p)
 
 /**
  * gda_gin_open_window - keep a window in registers
- * @p: the poster that it is for
+ * @p: the poster that uses it
  * @window: the window
  *
  * Return: the window.
@@ -226,7 +228,7 @@ GDA_DEVICE bool gda_at_fits(const struct gda_gin_opened_place &at, uint64_t byte
 	return (bytes <= at.opened.bytes) & (at.offset <= at.opened.bytes - bytes);
 }
 
-/* The same of opened windows: 0, or 1 if it is of several pieces, or does not fit. */
+/* The same for opened windows: 0, or 1 if there are several pieces, or if it does not fit. */
 GDA_DEVICE int gda_gin_whole(uint32_t, const struct gda_gin_opened_place &remote,
 			     const struct gda_gin_opened_place &local, struct gda_gin_wr *wr,
 			     const struct gda_gin_how *how, uint64_t bytes)
@@ -251,8 +253,8 @@ GDA_DEVICE struct gda_gin_place gda_gin_plain_place(const struct gda_gin_opened_
 }
 
 /**
- * gda_gin_close - give the queue to a peer back
- * @p: the poster of gda_gin_open_thread(); what it deferred is rung
+ * gda_gin_close - end the ownership of the queue to a peer
+ * @p: the poster of gda_gin_open_thread(); deferred posts are rung
  */
 GDA_GPU_API void gda_gin_close(struct gda_gin_poster<struct gda_exclusive> &p)
 {
@@ -262,12 +264,12 @@ GDA_GPU_API void gda_gin_close(struct gda_gin_poster<struct gda_exclusive> &p)
 
 /**
  * gda_gin_group - do a verb together (G-17)
- * @g: thread_rank(), size() and sync(), and share(int) or shfl(int, int): those of
- *	gda/gpu/group.h, and tiles of cooperative_groups; all of it call
+ * @g: an object with thread_rank(), size(), sync(), and share(int) or shfl(int, int), like those of
+ *	gda/gpu/group.h and tiles of cooperative_groups; all its threads call
  * @verb: function that the thread of rank 0 calls; it returns an int
  *
- * All that the group did before is before the verb, and the verb is before all that it does
- * behind. A poster that @verb uses is that of rank 0.
+ * Everything the group did before is ordered before the verb, and the verb before everything it
+ * does afterwards. @verb uses the poster of rank 0.
  *
  * Return: the value that @verb returned, in every thread.
  */
@@ -282,7 +284,7 @@ GDA_GPU_API int gda_gin_group(const group &g, const call &verb)
 	return gda_group_share(g, result);
 }
 
-/* Post a write or a read, and @then behind it if @both. */
+/* Post a write or a read, followed by @then if @both. */
 template <class queue>
 GDA_DEVICE int gda_gin_post(struct gda_gin_poster<queue> &p, const struct gda_gin_wr &wr, int get,
 			    const struct gda_wr &then, bool both, unsigned int flags)
@@ -306,8 +308,7 @@ GDA_DEVICE int gda_gin_post(struct gda_gin_poster<queue> &p, const struct gda_gi
 }
 
 /*
- * A transfer that is none of one piece: its actions go with the last (G-21), or it is not inside
- * of a window.
+ * A transfer of several pieces, whose actions go with the last one (G-21), or outside of a window.
  */
 template <class queue>
 GDA_DEVICE_SLOW int gda_gin_move_pieces(struct gda_gin *gin, struct gda_gin_queue *to,
@@ -344,7 +345,10 @@ GDA_DEVICE_SLOW int gda_gin_move_pieces(struct gda_gin *gin, struct gda_gin_queu
 	return err;
 }
 
-/* The begin of every verb of a poster: 0, and the request that adds to a signal, if one does. */
+/*
+ * The checks of every verb of a poster. Return: 0, and the request that adds to a signal, if there
+ * is one.
+ */
 template <class queue>
 GDA_DEVICE int gda_gin_ready(struct gda_gin_poster<queue> &p, const struct gda_gin_how &how,
 			     struct gda_gin_target &then, struct gda_wr &add)
@@ -410,7 +414,7 @@ GDA_GPU_API int gda_gin_put(struct gda_gin_poster<queue> &p, const place &dst, c
 /**
  * gda_gin_get - read from a window of the peer (G-15)
  * @p: the poster
- * @src: source, in the peer's memory, as gda_gin_put() has it
+ * @src: source, in the peer's memory, as for gda_gin_put()
  * @dst: destination, in the caller's memory
  * @bytes: number of bytes
  * @how: flags only
@@ -514,7 +518,7 @@ GDA_GPU_API int gda_gin_signal(struct gda_gin_poster<queue> &p, struct gda_gin_h
 	return err;
 }
 
-/* All that was posted is below: of a queue that others share, at most a ring of it is not done. */
+/* The end of all that was posted. In a shared queue at most one ring of it is not done. */
 template <class queue>
 GDA_DEVICE uint64_t gda_gin_end(queue &q)
 {
@@ -526,7 +530,7 @@ GDA_DEVICE uint64_t gda_gin_end(struct gda_shared &q)
 	return gda_handed_out(q.port.view);
 }
 
-/* Ring what was deferred, and tick the counters of what is done. */
+/* Ring deferred doorbells, and tick the counters of completed puts. */
 template <class queue>
 GDA_DEVICE void gda_gin_progress(struct gda_gin_poster<queue> &p)
 {
@@ -540,11 +544,11 @@ GDA_DEVICE void gda_gin_progress(struct gda_gin_poster<queue> &p)
 }
 
 /**
- * gda_gin_flush - wait until sources may be changed, and gets have landed (G-14)
+ * gda_gin_flush - wait until sources may be changed, and gets have arrived (G-14)
  * @p: the poster
  * @deadline: in ns of gda_clock_ns(); 0: gda_gin_attr.timeout_ns from now
  *
- * For all that was posted to this peer in the context.
+ * Covers everything posted to this peer in the context.
  *
  * Return: 0, -EIO, -ESHUTDOWN or -ETIMEDOUT; gda_gin_poster.err.
  */
@@ -585,7 +589,7 @@ GDA_GPU_API int gda_gin_flush_peer(struct gda_gin_poster<queue> &p,
 
 /**
  * gda_gin_test - is a flush done?
- * @p: the poster that it was begun with
+ * @p: the poster with which it was begun
  * @request: of gda_gin_flush_peer()
  *
  * Return: 1 done; 0 not yet; -EIO some of it failed.
@@ -603,7 +607,7 @@ GDA_GPU_API int gda_gin_test(struct gda_gin_poster<queue> &p,
 
 /**
  * gda_gin_wait - wait until a flush is done
- * @p: the poster that it was begun with
+ * @p: the poster with which it was begun
  * @request: of gda_gin_flush_peer()
  * @deadline: in ns of gda_clock_ns(); 0: gda_gin_attr.timeout_ns from now
  *
@@ -621,7 +625,7 @@ GDA_GPU_API int gda_gin_wait(struct gda_gin_poster<queue> &p,
 
 /**
  * gda_gin_read_counter - the value of a counter (G-10)
- * @p: a poster of the context: it looks at its own completions
+ * @p: a poster of the context: it polls only its own completions
  * @counter: number of the counter
  * @bits: number of its lowest bits to read, 1 to %GDA_GIN_COUNTER_BITS
  *
@@ -640,7 +644,7 @@ GDA_GPU_API uint64_t gda_gin_read_counter(struct gda_gin_poster<queue> &p, uint3
 
 /**
  * gda_gin_wait_counter - wait until a counter has a value
- * @p: a poster of the context: puts by other posters count once those look, too
+ * @p: a poster of the context: puts by other posters count only when those poll, too
  * @counter: number of the counter, less than gda_gin_attr.counters
  * @least: value to reach or pass, in rolling compare
  * @bits: 1 to %GDA_GIN_COUNTER_BITS
@@ -667,13 +671,13 @@ GDA_GPU_API int gda_gin_wait_counter(struct gda_gin_poster<queue> &p, uint32_t c
 }
 
 /**
- * gda_gin_barrier_tell - tell a member of a barrier that the caller is here
+ * gda_gin_barrier_tell - tell a member of a barrier that the caller has arrived
  * @b: the session
  * @p: a poster to that member
  *
  * gda_gin_barrier_sync() for posters: the caller tells each other member, then calls
- * gda_gin_barrier_wait(). Its earlier puts to a member are visible there behind the barrier,
- * as %GDA_GIN_FENCE_PUT has it; for %GDA_GIN_FENCE_GET it flushes all its posters before.
+ * gda_gin_barrier_wait(). Its earlier puts to a member are visible there after the barrier, as with
+ * %GDA_GIN_FENCE_PUT; for %GDA_GIN_FENCE_GET the caller flushes all its posters before.
  *
  * Return: as gda_gin_signal().
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Groups of threads that do one thing together. A group is any object with
- * thread_rank(), size() and sync(), for instance those of cooperative_groups; here are
- * three that need nothing else. To have a result of one thread in all of them a group also has
- * share(), as these, or shfl(), as tiles of cooperative_groups.
+ * Groups of threads that do one thing together. A group is any object with thread_rank(), size()
+ * and sync(), for instance those of cooperative_groups; here are three that have no dependencies.
+ * To broadcast one thread's result a group also needs share(), as these have, or shfl(), as tiles
+ * of cooperative_groups have.
  */
 #ifndef GDA_GPU_GROUP_H
 #define GDA_GPU_GROUP_H
@@ -11,7 +11,7 @@
 #include <gda/gpu/device.h>
 
 /**
- * struct gda_thread_group - a thread alone
+ * struct gda_thread_group - a single thread
  */
 struct gda_thread_group {
 	__device__ unsigned int thread_rank() const { return 0; }

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Posts and waits of CUDA device code through what a poster keeps of a queue in
- * registers. Three kinds of it, by who shares the queue, and one set of functions:
+ * Posts and waits of CUDA device code through a poster, which keeps a queue in registers. There are
+ * three kinds of posters, depending on who shares the queue, and one set of functions:
  *
  *   struct gda_exclusive	one thread, or one warp together	gpu/exclusive.h
  *   struct gda_block_queue	the threads of a block			gpu/block.h
  *   struct gda_shared		any thread of the GPU			gpu/courier.h
  *
- * The functions of gda/fastpath.h work on the view itself, as on a CPU; on a GPU they
- * share as struct gda_shared does, without a courier. Tickets, flags, results, deadlines
- * and the abort word are the same here.
+ * The functions of gda/fastpath.h work on the view itself, as on a CPU; on a GPU they post like
+ * struct gda_shared without a courier. Tickets, flags, results, deadlines and the abort word are
+ * the same here.
  *
- * A put by a group is one put: all of the group call it and what any of them wrote before
- * is covered. A put by each is 32 puts of a whole warp with one reservation and one ring.
+ * A put by a group is one put: all threads of the group call it, and it covers what any of them
+ * wrote before. A put "each" is 32 puts, one of each lane of a warp, with one reservation and one
+ * ring.
  */
 #ifndef GDA_GPU_POST_H
 #define GDA_GPU_POST_H
@@ -24,8 +25,8 @@
 #include <gda/gpu/group.h>
 
 /*
- * A poster that waits for an atomic operation before it knows the slot swaps the bytes of the
- * addresses of @w meanwhile; for others it is best done when they are stored.
+ * Encode the bytes of @w's addresses early: a poster that waits for an atomic operation to learn
+ * its slot swaps them meanwhile; for others this is best done when they are stored.
  */
 template <class queue>
 GDA_DEVICE void gda_prepare(const queue &, const struct gda_wqe &)
@@ -43,7 +44,10 @@ GDA_DEVICE void gda_prepare(const struct gda_shared &q, const struct gda_wqe &w)
 	gda_need32((uint32_t)(second >> 32));
 }
 
-/* Of a shared queue a thread may write only slots that it has reserved, so these never post. */
+/*
+ * A thread may write only slots of a shared queue that it has reserved, so these functions never
+ * post.
+ */
 template <class queue>
 GDA_DEVICE bool gda_try_first(queue &, bool, bool, const struct gda_wqe &, unsigned int, int64_t &)
 {
@@ -57,10 +61,10 @@ GDA_DEVICE bool gda_try_each(queue &, bool, const struct gda_wqe &, unsigned int
 }
 
 /*
- * Post @n entries, which @write writes at the index it is given. The branch that waits
- * for room is here, not in a function that returns an error: such an answer is looked at
- * once more where it was returned, also by those that did not wait. For the same reason @result
- * says what to return for the index, and no caller has to tell a ticket from an errno.
+ * Post @n entries; @write writes each, given its index. The branch that waits for room is here and
+ * not in a function that returns an error, because callers would test such a result again, even
+ * those that did not wait. For the same reason @result converts the index to the return value, and
+ * no caller has to tell a ticket from an errno.
  */
 template <class queue, class writer, class answer>
 GDA_DEVICE int64_t gda_post_for(queue &q, uint32_t n, unsigned int flags, const writer &write,
@@ -81,7 +85,7 @@ GDA_DEVICE int64_t gda_post_for(queue &q, uint32_t n, unsigned int flags, const 
 	return result(index);
 }
 
-/* The same. Return: the ticket of the last of them, or a negative errno. */
+/* The same. Return: the ticket of the last entry, or a negative errno. */
 template <class queue, class writer>
 GDA_DEVICE int64_t gda_post(queue &q, uint32_t n, unsigned int flags, const writer &write)
 {
@@ -91,8 +95,8 @@ GDA_DEVICE int64_t gda_post(queue &q, uint32_t n, unsigned int flags, const writ
 }
 
 /*
- * Post the work request of one slot that @request returns. It is encoded once the slot is
- * known: then the compiler unrolls loops of posts, 11 % faster in batches of 16.
+ * Post the one-slot work request that @request returns. It is encoded after the slot is known: so
+ * the compiler can unroll loops of posts, which is 11 % faster in batches of 16.
  */
 template <class queue, class maker>
 GDA_DEVICE int64_t gda_post(queue &q, unsigned int flags, const maker &request)
@@ -122,7 +126,7 @@ GDA_DEVICE int64_t gda_post_multi(queue &q, const struct gda_wr &r, unsigned int
 
 /**
  * gda_put - RDMA write
- * @q: the queue, as the poster has opened it
+ * @q: the poster's queue
  * @laddr: source, an iova of @lkey's memory
  * @lkey: key of local memory
  * @raddr: target, an iova of @rkey's memory
@@ -130,7 +134,7 @@ GDA_DEVICE int64_t gda_post_multi(queue &q, const struct gda_wr &r, unsigned int
  * @len: bytes, below 2^31
  * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM
  *
- * As gda_put() of gda/fastpath.h, through what the poster keeps in registers.
+ * Like gda_put() of gda/fastpath.h, but for a poster.
  *
  * Return: the ticket; -EMSGSIZE, -EIO, -ETIMEDOUT, -ESHUTDOWN, or -EAGAIN with
  * GDA_NOWAIT, and nothing was posted.
@@ -148,7 +152,7 @@ GDA_GPU_API int64_t gda_put(queue &q, uint64_t laddr, uint32_t lkey, uint64_t ra
 
 /**
  * gda_put_imm - RDMA write, and tell the peer
- * @q: the queue, as the poster has opened it
+ * @q: the poster's queue
  * @laddr: source, an iova of @lkey's memory
  * @lkey: key of local memory
  * @raddr: target, an iova of @rkey's memory
@@ -174,7 +178,7 @@ GDA_GPU_API int64_t gda_put_imm(queue &q, uint64_t laddr, uint32_t lkey, uint64_
 
 /**
  * gda_get - RDMA read
- * @q: the queue, as the poster has opened it
+ * @q: the poster's queue
  * @laddr: destination, an iova of @lkey's memory
  * @lkey: key of local memory
  * @raddr: source, an iova of @rkey's memory
@@ -198,16 +202,16 @@ GDA_GPU_API int64_t gda_get(queue &q, uint64_t laddr, uint32_t lkey, uint64_t ra
 
 /**
  * gda_put_inline - write a few bytes, carried in the queue itself
- * @q: the queue, as the poster has opened it
+ * @q: the poster's queue
  * @raddr: target, an iova of @rkey's memory
  * @rkey: key of the peer's memory
- * @src: the bytes; free again when the call returns
+ * @src: the bytes; may be changed when the call returns
  * @len: bytes, at most %GDA_INLINE_MAX
  * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM
  *
  * As gda_put_inline() of gda/fastpath.h.
  *
- * Return: as gda_put(); -EMSGSIZE also if the ring has not as many slots.
+ * Return: as gda_put(); -EMSGSIZE also if the ring has too few slots.
  */
 template <class queue>
 GDA_GPU_API int64_t gda_put_inline(queue &q, uint64_t raddr, uint32_t rkey, const void *src,
@@ -229,10 +233,10 @@ GDA_GPU_API int64_t gda_put_inline(queue &q, uint64_t raddr, uint32_t rkey, cons
 
 /**
  * gda_nop - post an entry that moves nothing
- * @q: the queue, as the poster has opened it
+ * @q: the poster's queue
  * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM
  *
- * Done when all that was posted before it is done.
+ * It is done when all earlier posts are done.
  *
  * Return: as gda_put().
  */
@@ -244,13 +248,13 @@ GDA_GPU_API int64_t gda_nop(queue &q, unsigned int flags)
 
 /**
  * gda_put_value - write eight bytes given by value
- * @q: the queue, as the poster has opened it
+ * @q: the poster's queue
  * @raddr: target, an iova of @rkey's memory
  * @rkey: key of the peer's memory
- * @value: stored as the GPU has it, little-endian
+ * @value: stored little-endian, as in the GPU's memory
  * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM
  *
- * The bytes are in the queue itself: no local memory, no key.
+ * The bytes are in the queue itself, so no local memory and key are needed.
  *
  * Return: the ticket; -EIO, -ETIMEDOUT, -ESHUTDOWN, or -EAGAIN with GDA_NOWAIT, and
  * nothing was posted.
@@ -266,7 +270,7 @@ GDA_GPU_API int64_t gda_put_value(queue &q, uint64_t raddr, uint32_t rkey, uint6
 
 /**
  * gda_put_signal - write local memory to remote memory, then change a word there
- * @q: the queue, as the poster has opened it
+ * @q: the poster's queue
  * @laddr: source, an iova of @lkey's memory
  * @lkey: key of local memory
  * @raddr: target, an iova of @rkey's memory
@@ -300,7 +304,7 @@ GDA_GPU_API int64_t gda_put_signal(queue &q, uint64_t laddr, uint32_t lkey, uint
 	});
 }
 
-/* Post an entry of each lane of a warp, all of which call. Return: the lane's own ticket. */
+/* Post an entry for each lane of a warp; all lanes call this. Return: the lane's own ticket. */
 template <class queue>
 GDA_DEVICE int64_t gda_post_each(queue &q, const struct gda_wqe &w, unsigned int flags)
 {
@@ -323,7 +327,7 @@ GDA_DEVICE int64_t gda_post_each(queue &q, const struct gda_wqe &w, unsigned int
 
 /**
  * gda_put_each - a put of each lane of a warp
- * @q: the queue, as the poster has opened it
+ * @q: the poster's queue
  * @laddr: source, an iova of @lkey's memory
  * @lkey: key of local memory
  * @raddr: target, an iova of @rkey's memory
@@ -349,8 +353,8 @@ GDA_GPU_API int64_t gda_put_each(queue &q, uint64_t laddr, uint32_t lkey, uint64
 
 /**
  * gda_put_group - one put by a group of threads
- * @g: any object with thread_rank(), size() and sync(); all of it call
- * @q: the queue, as the poster has opened it
+ * @g: any object with thread_rank(), size() and sync(); all its threads call
+ * @q: the poster's queue
  * @laddr: source, an iova of @lkey's memory
  * @lkey: key of local memory
  * @raddr: target, an iova of @rkey's memory
@@ -358,7 +362,7 @@ GDA_GPU_API int64_t gda_put_each(queue &q, uint64_t laddr, uint32_t lkey, uint64
  * @len: bytes, below 2^31
  * @flags: GDA_NOWAIT, GDA_DEFER (exclusive posters), GDA_SYSTEM
  *
- * Earlier stores of every thread of the group are covered.
+ * Covers earlier stores of every thread of the group.
  *
  * Return: as gda_put() in the thread of rank 0, 0 in the others.
  */
@@ -377,7 +381,7 @@ GDA_GPU_API int64_t gda_put_group(const group &g, queue &q, uint64_t laddr, uint
 
 /**
  * gda_put_chunked - write a range that may cross MRs
- * @q: the queue, as the poster has opened it
+ * @q: the poster's queue
  * @lmap: MRs of the local range
  * @laddr: local address, as in @lmap
  * @rmap: MRs of the remote range

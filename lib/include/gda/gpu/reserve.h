@@ -1,36 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a poster on a GPU reserves slots of a queue that others post to as well.
+ * How a poster on a GPU reserves slots of a queue to which others post as well.
  *
- * That is one fetch-add, with the cached consumer index loaded beside it. A poster that
- * got a slot which is not free yet waits for it, in order. If it must give up, it gives the slot
- * back, which can be done only in reverse order; so it raises view->retreat, and all that
- * wait for a slot give theirs back and come again when it is over. The slots given back
- * have never been published, and the ring is never lapped.
+ * This is one fetch-add, with a load of the cached consumer index beside it. A poster whose slot is
+ * not free yet waits for it, in order. To give up, it must return the slot, which is possible only
+ * in reverse order: so it raises view->retreat, and all that wait for slots return theirs and start
+ * again when it is over. Returned slots have never been published, and the ring is never lapped.
  */
 #ifndef GDA_GPU_RESERVE_H
 #define GDA_GPU_RESERVE_H
 
 #include <gda/gpu/device.h>
 
-/* Looks at a cached consumer index that stands still, for one at the CQ. */
+/* How often a cached consumer index is read without a change before the CQ is polled. */
 #define GDA_LOOKS	16
-/* Attempts of a post that does not wait to take a slot near the end of the ring. */
+/* How often a post that does not wait tries to reserve a slot near the end of the ring. */
 #define GDA_TRIES	16
 
-/* As many slots free that others do not take them all before one has taken its own. */
+/*
+ * So many free slots that others cannot reserve them all before this thread has reserved its own.
+ */
 GDA_DEVICE uint32_t gda_shared_margin(uint32_t mask)
 {
 	return mask / 4 + 32;
 }
 
-/* A cached consumer index that is at most a ring behind; is the queue full by it? */
+/* Is the queue full, according to a cached consumer index that is at most one ring behind? */
 GDA_DEVICE bool gda_shared_full(const struct gda_view *v, uint64_t end, uint64_t completed)
 {
 	return (int64_t)(end - completed) > (int64_t)v->mask + 1;
 }
 
-/* Without a slot, until nobody wants to give one back. */
+/* Wait, without a slot, until no poster wants to return one. */
 GDA_DEVICE int gda_shared_stand_back(struct gda_view *v, uint64_t deadline)
 {
 	unsigned int polls;
@@ -45,9 +46,9 @@ GDA_DEVICE int gda_shared_stand_back(struct gda_view *v, uint64_t deadline)
 }
 
 /*
- * The caller has @n slots at @index, which are not free yet: wait, or give them back; with
- * @nowait give them back, unless they are free before that is possible. Slots above
- * are given back first, for their owners wait as well and look at retreat.
+ * Wait for the caller's @n slots at @index, which are not free yet, or return them; with @nowait
+ * return them, unless they become free before. Slots above are returned first, because their owners
+ * wait as well and read view->retreat.
  */
 GDA_DEVICE_SLOW int64_t gda_shared_room(struct gda_view *v, uint64_t index, uint32_t n,
 					bool nowait)
@@ -95,9 +96,9 @@ GDA_DEVICE_SLOW int64_t gda_shared_room(struct gda_view *v, uint64_t index, uint
 }
 
 /*
- * Take @n slots if they are free, without waiting. Far from the end of the ring this is the
- * same fetch-add; if others were so fast that the slots are not free, they are given back.
- * Near the end a slot is taken by a compare-and-swap, which never takes one that is not free.
+ * Reserve @n slots if they are free, without waiting. Far from the end of the ring this is the same
+ * fetch-add; if others were so fast that the slots are not free, they are returned. Near the end a
+ * slot is reserved by a compare-and-swap, which never reserves one that is not free.
  */
 GDA_DEVICE_SLOW int64_t gda_shared_try(struct gda_view *v, uint32_t n)
 {
@@ -126,7 +127,7 @@ GDA_DEVICE_SLOW int64_t gda_shared_try(struct gda_view *v, uint32_t n)
 	return gda_load_acquire64(&v->error_index) == GDA_NO_ERROR ? -EAGAIN : -EIO;
 }
 
-/* Take @n slots from @index on. Returns whether they are not known to be free. */
+/* Reserve @n slots at @index. Return: true if they are not known to be free. */
 GDA_DEVICE bool gda_shared_reserve(const struct gda_port &p, uint32_t n, uint64_t &index,
 				   uint64_t &completed)
 {
@@ -136,7 +137,7 @@ GDA_DEVICE bool gda_shared_reserve(const struct gda_port &p, uint32_t n, uint64_
 	return (uint32_t)(index + n - completed) > p.mask + 1;
 }
 
-/* The same, and wait. Return: the first, or a negative errno. */
+/* The same, and wait. Return: the first slot, or a negative errno. */
 GDA_DEVICE int64_t gda_shared_reserve(struct gda_view *v, uint32_t n, unsigned int flags)
 {
 	uint64_t index, completed;

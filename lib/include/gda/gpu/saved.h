@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A queue that a poster keeps in registers, saved for a function off the path: by values, so that
- * nothing of the caller's is spilled. Included by gda/gpu/gin.h and gda/gpu/shmem.h.
+ * A poster's queue, saved from registers for an out-of-line function: by value, so that nothing of
+ * the caller is spilled. Included by gda/gpu/gin.h and gda/gpu/shmem.h.
  */
 #ifndef GDA_GPU_SAVED_H
 #define GDA_GPU_SAVED_H
@@ -9,13 +9,13 @@
 #include <gda/gpu/post.h>
 
 /**
- * struct gda_saved_queue - the state that a poster gives to a function off the path
+ * struct gda_saved_queue - the state that a poster passes to an out-of-line function
  * @where: address of the view or the block; plus 1: with a courier
- * @next: index of the newest post, or, of an exclusive queue, of the one to come
+ * @next: index of the newest post, or, for an exclusive queue, of the next one
  * @free: gda_exclusive.free
  * @deferred: gda_exclusive.deferred
  *
- * Not for programs: that function opens the queue anew.
+ * Not for programs: the function opens the queue anew.
  */
 struct gda_saved_queue {
 	uint64_t where;
@@ -58,7 +58,7 @@ GDA_DEVICE void gda_queue_restore(struct gda_block_queue &q, struct gda_saved_qu
 	q.last = saved.next;
 }
 
-/* A queue that others share is not written back: what the poster knew of it is old, and right. */
+/* A shared queue is not written back: the poster's copy is old, but still correct. */
 GDA_DEVICE void gda_queue_write_back(struct gda_exclusive &q)
 {
 	gda_exclusive_close(q);

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared posting on a GPU: any thread of it posts to one queue. Included by
- * gda/queue.h in CUDA code, where gda_put() and all the others use it.
+ * Shared posting on a GPU: any of its threads posts to one queue. Included by gda/queue.h in CUDA
+ * code, where gda_put() and all others use it.
  *
- * How a slot is reserved is in gda/gpu/reserve.h. Publish is as on a CPU: a poster marks its
+ * gda/gpu/reserve.h has how a slot is reserved. Publishing works as on a CPU: a poster marks its
  * slot ready; the poster that finds the combining role at its slot walks on, rings once for all
- * that are ready, and parks the combining role at the next slot that is not. Two things differ.
- * The marks are bits, 32 slots to a word, so that a walk sees 256 slots at once (a warp
- * 1024). And a poster says that it is coming before it writes its entry: the answer, which
- * tells whether the combining role is parked at this slot, comes in while the fence behind the
- * entry is waited for, and the mark behind the fence needs no answer. A leader never parks
- * the combining role at a slot whose owner is coming; it waits for the mark, one fence away.
+ * ready slots, and parks the combining role at the next slot that is not ready. Two things differ.
+ * The marks are bits, 32 slots to a word, so that a walk sees 256 slots at once (a warp 1024). And
+ * a poster announces itself before it writes its entry, by an atomic whose result tells whether the
+ * combining role is parked at this slot. The result arrives during the fence behind the entry, and
+ * the mark after the fence needs no result. A leader, the poster that has the combining role, never
+ * parks it at a slot whose owner is coming (has announced itself); it waits for the mark, one fence
+ * away.
  *
- * A poster that parked the combining role at a slot and is then handed that very slot is alone. It
- * moves the combining role on when it says that it is coming; the next owner finds it there
- * and waits in view->rung until the doorbell for all below has gone out.
+ * A poster that parked the combining role at a slot and then reserves that very slot is alone. It
+ * moves the role on when it announces itself; the next owner finds the role there and waits, by
+ * view->rung, until the doorbell for all slots below was rung.
  *
- * Because under load somebody is always coming, a poster that has led for long offers the
- * combining role in view->offer, to be taken by anyone that has just published; it goes on
- * leading if nobody does.
+ * Under load some poster is always coming, so a long-time leader offers the combining role in
+ * view->offer to any poster that has just published, and goes on leading if none takes it.
  *
- * With a courier (gda/gpu/courier.h) the combining role is with a warp that does nothing else,
- * and publishing is an atomic that nothing waits for.
+ * With a courier (gda/gpu/courier.h) a warp that does nothing else has the combining role, and
+ * publishing is an atomic without a result.
  */
 #ifndef GDA_GPU_SHARED_H
 #define GDA_GPU_SHARED_H
@@ -29,11 +29,11 @@
 #include <gda/gpu/reserve.h>
 
 /*
- * A leader counts its rings in a row, a ring that covered at most GDA_MANY entries as
- * GDA_LED_SOME, and has the combining role on offer from GDA_LED on: calls do not last long, and
- * with many posters there are not many changes. A ring of at most GDA_FEW is enough for that, but
- * two posters that gave the role to each other each time would do little else: one of at most
- * GDA_PAIR counts as GDA_LED_PAIR. It looks GDA_OFFERED times whether somebody has taken it.
+ * A leader counts its consecutive rings and offers the combining role from GDA_LED on. A ring that
+ * covered at most GDA_MANY entries counts GDA_LED_SOME: calls are short, and with many posters the
+ * role rarely changes. A ring of at most GDA_FEW entries suffices for an offer; but two posters
+ * that kept passing the role to each other would do little else, so a ring of at most GDA_PAIR counts
+ * GDA_LED_PAIR. The leader checks GDA_OFFERED times whether the role was taken.
  */
 #define GDA_LED		256
 #define GDA_MANY	512
@@ -42,26 +42,26 @@
 #define GDA_PAIR	2
 #define GDA_LED_PAIR	128
 #define GDA_OFFERED	4
-/* Words that a leader looks at together. */
+/* Words that a leader reads together. */
 #define GDA_WALK	8
 
 /*
- * The words of 32 slots, one of 64 bits: which are ready in the low half, whose owners
- * are coming in the high one. Both are bits that change sides each lap of the ring, so
- * nothing has to be cleared. The combining role is parked at a slot by saying that its owner is
- * coming, before the owner does: the second of the two finds the bit turned already. If that
- * is the owner, it turns the bit once more when it marks its slot; if it is the leader, at once.
+ * A word of 64 bits for 32 slots: the low half tells which slots are ready, the high half whose
+ * owners are coming. Each bit is inverted once in each lap of the ring, so nothing has to be
+ * cleared. The combining role is parked at a slot by inverting its "coming" bit before the owner
+ * does: the second of the two finds the bit inverted already. If that is the owner, it inverts the
+ * bit again when it marks its slot; if it is the leader, at once.
  *
- * The words are in view->slots behind four words, and the bit of slot 0 that says whether its
- * owner is coming is stored the other way round: what gda_view_init() leaves there, a first
- * word and zeros, says that nothing is ready and the combining role is at slot 0.
+ * The words are in view->slots behind four other words, and the "coming" bit of slot 0 is stored
+ * inverted: so the initial content by gda_view_init(), a first word and zeros, means that nothing
+ * is ready and the combining role is at slot 0.
  */
 GDA_DEVICE uint64_t *gda_shared_word(const struct gda_port &p, uint64_t index)
 {
 	return (uint64_t *)(p.slots + 4) + (((uint32_t)index & p.mask) >> 5);
 }
 
-/* The bits of @n slots from @index on that share its word. */
+/* The bits of those of the @n slots from @index on that share its word. */
 GDA_DEVICE uint32_t gda_shared_bits(uint64_t index, uint32_t n, uint32_t mask)
 {
 	return (n == 32 ? ~0U : (1U << n) - 1) << ((uint32_t)index & mask & 31);
@@ -72,7 +72,7 @@ GDA_DEVICE uint64_t gda_shared_load(const struct gda_port &p, uint64_t index)
 	return gda_gpu_load64(gda_shared_word(p, index));
 }
 
-/* How many slots from @index on are ready, as far as the word of @index tells. */
+/* How many slots from @index on are ready, as far as @index's word shows. */
 GDA_DEVICE uint32_t gda_shared_run(const struct gda_port &p, uint64_t index, uint64_t word)
 {
 	uint32_t ready = (uint32_t)word;
@@ -86,13 +86,13 @@ GDA_DEVICE uint32_t gda_shared_run(const struct gda_port &p, uint64_t index, uin
 	return ready ? __ffs(ready) - 1 : 32;
 }
 
-/* The bit of slot @index that says that its owner is coming. */
+/* The "coming" bit of slot @index. */
 GDA_DEVICE uint64_t gda_shared_coming(uint64_t index, uint32_t mask)
 {
 	return (uint64_t)1 << (32 + ((uint32_t)index & mask & 31));
 }
 
-/* Was it turned for this lap, in @word, which is that of @index? */
+/* Was the "coming" bit of @index inverted in this lap? @word is the word of @index. */
 GDA_DEVICE bool gda_shared_turned(const struct gda_port &p, uint64_t index, uint64_t word)
 {
 	bool turned = (uint32_t)index & (p.mask + 1);
@@ -102,8 +102,8 @@ GDA_DEVICE bool gda_shared_turned(const struct gda_port &p, uint64_t index, uint
 }
 
 /*
- * The first of the slots from @next on that is not ready, or the end of GDA_WALK words. If
- * that is @next, @coming is whether its owner is coming.
+ * The first slot from @next on that is not ready, or the end of GDA_WALK words. If it is @next,
+ * @coming tells whether its owner is coming.
  */
 GDA_DEVICE uint64_t gda_shared_walk(const struct gda_port &p, uint64_t next, bool &coming)
 {
@@ -134,7 +134,7 @@ GDA_DEVICE uint64_t gda_shared_walk_warp(const struct gda_port &p, uint64_t next
 	uint64_t word = gda_shared_load(p, first);
 	uint32_t run = gda_shared_run(p, first, word);
 
-	/* meant for the first lane's */
+	/* for the first lane only */
 	coming = gda_shared_turned(p, first, word);
 	if (p.mask < 31)
 		return next + __shfl_sync(~0U, run, 0);
@@ -144,9 +144,9 @@ GDA_DEVICE uint64_t gda_shared_walk_warp(const struct gda_port &p, uint64_t next
 }
 
 /*
- * The thread that rings also tells the others how far the device has come. It knows what it rang,
- * and no more than a ring of it can be incomplete, so 16 bits are enough. Returns what
- * it has told, @told before.
+ * The thread that rings also publishes the device's progress. It knows what it rang, and at most
+ * one ring of that is incomplete, so 16 bits suffice. Return: the progress it has published; @told
+ * is the last one.
  */
 GDA_DEVICE uint64_t gda_shared_advance(const struct gda_port &p, uint64_t rung, uint32_t word,
 				       uint64_t told)
@@ -159,7 +159,7 @@ GDA_DEVICE uint64_t gda_shared_advance(const struct gda_port &p, uint64_t rung, 
 	return rung - behind;
 }
 
-/* Has somebody taken the combining role? If not it is the caller's again. */
+/* Was the offered combining role taken? If not, the caller has it again. */
 GDA_DEVICE bool gda_shared_taken(struct gda_view *v, uint64_t offer)
 {
 	int i;
@@ -171,7 +171,7 @@ GDA_DEVICE bool gda_shared_taken(struct gda_view *v, uint64_t offer)
 	return gda_gpu_cas64(&v->offer, offer, 0) != offer;
 }
 
-/* Leave the combining role at slot @next; if its owner is coming, return false. */
+/* Park the combining role at slot @next. Return: false if its owner is coming. */
 GDA_DEVICE bool gda_shared_park(const struct gda_port &p, uint64_t next)
 {
 	uint64_t bit = gda_shared_coming(next, p.mask), *word = gda_shared_word(p, next);
@@ -183,11 +183,11 @@ GDA_DEVICE bool gda_shared_park(const struct gda_port &p, uint64_t next)
 }
 
 /*
- * The caller has the combining role, and all slots below @next are ready. Rings for @next if
- * @ring, and for what comes; looks at once for what comes if @busy. The doorbell goes before
- * the combining role: a later doorbell never comes first, unless the device takes them in any
- * order. With @warp, all of a warp call it together. Returns where the combining role was parked,
- * or GDA_NO_ERROR if somebody took it.
+ * The caller has the combining role, and all slots below @next are ready. Ring for @next if @ring,
+ * and for slots that become ready; if @busy, check for these at once. The doorbell is rung before
+ * the combining role is passed on: so a later doorbell never precedes an earlier one, unless the
+ * device takes them in any order. With @warp, all lanes of a warp call this together. Return: where
+ * the combining role was parked, or GDA_NO_ERROR if another poster took it.
  */
 template <bool warp>
 GDA_DEVICE_SLOW uint64_t gda_shared_lead(struct gda_port p, uint64_t next, bool ring, bool busy)
@@ -208,7 +208,7 @@ GDA_DEVICE_SLOW uint64_t gda_shared_lead(struct gda_port p, uint64_t next, bool 
 				led += end - next > GDA_MANY ? 1 :
 				       end - next > GDA_FEW ? GDA_LED_SOME :
 				       end - next > GDA_PAIR ? GDA_LED : GDA_LED_PAIR;
-				/* to be taken while this rings: view->rung says when it has */
+				/* may be taken during this ring: view->rung tells its end */
 				offer = led < GDA_LED ? 0 : end;
 				if (offer && one)
 					gda_gpu_store64(&p.view->offer, offer);
@@ -222,7 +222,7 @@ GDA_DEVICE_SLOW uint64_t gda_shared_lead(struct gda_port p, uint64_t next, bool 
 		if (ring && one)
 			gda_port_ring(p, next);
 		ring = false;
-		/* of what was rung a walk ago: posters wait for it */
+		/* publish progress for what was rung one walk ago: posters wait for it */
 		if (one && (busy || coming))
 			told = gda_shared_advance(p, next, last, told);
 		if (busy && !offer)
@@ -246,7 +246,7 @@ GDA_DEVICE_SLOW uint64_t gda_shared_lead(struct gda_port p, uint64_t next, bool 
 	}
 }
 
-/* The marks of @n entries, in one word. */
+/* How many of @n entries have their marks in one word. */
 GDA_DEVICE uint32_t gda_shared_fits(const struct gda_port &p, uint64_t index, uint32_t n)
 {
 	uint32_t room = p.mask < 31 ? 1 : 32 - ((uint32_t)index & 31);
@@ -254,7 +254,7 @@ GDA_DEVICE uint32_t gda_shared_fits(const struct gda_port &p, uint64_t index, ui
 	return n == 1 || n < room ? n : room;
 }
 
-/* Turn the bits of @n slots: those in the low half of @which, or in the high one, or both. */
+/* Invert the bits of @n slots: those in the low half of @which, or in the high one, or both. */
 GDA_DEVICE void gda_shared_toggle(const struct gda_port &p, uint64_t index, uint32_t n,
 				  uint64_t which)
 {
@@ -272,7 +272,7 @@ GDA_DEVICE void gda_shared_toggle(const struct gda_port &p, uint64_t index, uint
 #define GDA_SHARED_READY	((uint64_t)1)
 #define GDA_SHARED_COMING	((uint64_t)1 << 32)
 
-/* With a courier: release, mark, and that is all. */
+/* With a courier: release and mark; that is all. */
 GDA_DEVICE void gda_shared_publish(const struct gda_port &p, uint64_t index, uint32_t n,
 				   uint32_t caps)
 {
@@ -291,10 +291,10 @@ GDA_DEVICE void gda_shared_publish(const struct gda_port &p, uint64_t index, uin
 }
 
 /*
- * Say that the owner of @n slots from @index on is coming; they may be written from now on,
- * and nothing is waited for until they are marked. @parked is where the caller has left
- * the combining role, if it is @known: if here, all slots are marked at once, and the role is
- * moved on, to be taken by somebody who then waits for view->rung.
+ * Announce the owner of @n slots from @index on; the slots may then be written, and nothing is
+ * waited for until they are marked. If @known, @parked is where the caller has parked the combining
+ * role: if that is here, all slots are marked at once, and the role is moved on to a poster that
+ * then waits for view->rung.
  */
 template <bool known>
 GDA_DEVICE struct gda_turn gda_shared_come(const struct gda_port &p, uint64_t index, uint32_t n,
@@ -308,7 +308,7 @@ GDA_DEVICE struct gda_turn gda_shared_come(const struct gda_port &p, uint64_t in
 
 	t.passed = known && index == parked;
 	if (t.passed) {
-		/* the bit of the first slot was turned when the combining role was parked */
+		/* the first slot's bit was inverted when the combining role was parked */
 		turn = (bits & (bits - 1)) * GDA_SHARED_COMING | bits;
 		last = gda_shared_word(p, end);
 		if (fits < n || last != word) {
@@ -322,12 +322,12 @@ GDA_DEVICE struct gda_turn gda_shared_come(const struct gda_port &p, uint64_t in
 	} else if (fits < n) {
 		gda_shared_toggle(p, index + fits, n - fits, GDA_SHARED_COMING);
 	}
-	/* in one place only: where two meet, the answer would be waited for */
+	/* at one place only: at a join of two paths the result would be waited for */
 	t.word = gda_gpu_xor64_relaxed(word, turn);
 	return t;
 }
 
-/* Until the poster that had the combining role before has rung. */
+/* Wait until the previous leader has rung. */
 GDA_DEVICE void gda_shared_follow(const struct gda_port &p, uint64_t index)
 {
 	while ((int64_t)(gda_load_acquire64(&p.view->rung) - index) < 0)
@@ -336,8 +336,8 @@ GDA_DEVICE void gda_shared_follow(const struct gda_port &p, uint64_t index)
 
 /*
  * The @n entries from @index on are written, by a poster that has moved the combining role on
- * already: ring, and say so. If the next owner was coming before, the combining role has stayed.
- * Returns whether it has.
+ * already: ring, and publish that. If the next owner had announced itself before, the combining
+ * role has stayed here. Return: whether it has.
  */
 GDA_DEVICE bool gda_shared_passed(const struct gda_port &p, uint64_t end, uint64_t word)
 {
@@ -352,9 +352,9 @@ GDA_DEVICE bool gda_shared_passed(const struct gda_port &p, uint64_t end, uint64
 }
 
 /*
- * The @n entries from @index on are written. Loads before the fence cost no time: so the
- * offered slots are loaded there. The slots' bits are changed before the doorbell: once the device
- * has answered, their next owners may look at them. Returns where the caller has parked the
+ * The @n entries from @index on are written. Loads before the fence take no extra time, so
+ * view->offer is loaded there. The slots' bits are changed before the doorbell: once the device has
+ * completed the slots, their next owners may read the bits. Return: where the caller has parked the
  * combining role.
  */
 template <bool warp>
@@ -385,7 +385,7 @@ GDA_DEVICE uint64_t gda_shared_publish(const struct gda_port &p, uint64_t index,
 			gda_shared_toggle(p, index + fits, n - fits, GDA_SHARED_READY);
 		if (lead) {
 			gda_shared_follow(p, index);
-			/* is anybody coming behind, as far as is known? */
+			/* is the owner of a later slot coming, as far as is known? */
 			busy = gda_shared_word(p, end) != word ||
 			       gda_shared_turned(p, end, turn.word);
 		} else if (offer) {
@@ -407,7 +407,7 @@ GDA_DEVICE uint64_t gda_shared_publish(const struct gda_port &p, uint64_t index,
 	return one && turn.passed ? end : GDA_NO_ERROR;
 }
 
-/* The same for posters that keep nothing of the queue: they say only now that they come. */
+/* The same for posters that keep no state of the queue: they announce themselves only now. */
 GDA_DEVICE void gda_shared_publish_view(struct gda_view *v, uint64_t index, uint32_t n,
 					unsigned int flags)
 {
@@ -419,10 +419,10 @@ GDA_DEVICE void gda_shared_publish_view(struct gda_view *v, uint64_t index, uint
 
 /**
  * gda_shared_reset - go on in shared mode after exclusive posting, on a GPU
- * @v: a view that nobody posts to during the call
+ * @v: a view to which no thread posts during the call
  *
- * As gda_view_share() does for posters on a CPU. A view that nobody has posted to yet needs
- * neither. For one thread; rings of less than 8 are for exclusive posting only.
+ * Like gda_view_share() for posters on a CPU. A new view needs neither call. Called by one thread;
+ * rings of less than 8 slots only allow exclusive posting.
  */
 GDA_GPU_API void gda_shared_reset(struct gda_view *v)
 {

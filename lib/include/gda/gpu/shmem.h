@@ -3,23 +3,22 @@
  * The calls of gda/shmem.h for CUDA kernels, through posters. Included by gda/shmem.h in CUDA
  * code.
  *
- * A poster is the way to one PE as a thread keeps it in registers: one queue pair, and where the
- * heap is. Its kind follows from who posts to the queue pair:
+ * A poster is one thread's copy, in registers, of what it needs to reach a PE: one queue pair, and
+ * the addresses of the heap. Its kind depends on which threads post to the queue pair:
  *
  *   gda_shmem_open_thread()	one thread, or the lanes of a warp together
  *   gda_shmem_open_block()	the threads of a block
  *   gda_shmem_open_gpu()	any threads of the GPU
  *
- * The last two with or without a courier, a warp that rings for the others
- * (gda/gpu/courier.h, gda/gpu/block.h). All posters of a queue pair are of the same kind. A PE
- * that is reached directly has posters, too: they load and store.
+ * The last two exist with or without a courier, a warp that rings for the others
+ * (gda/gpu/courier.h, gda/gpu/block.h). All posters of a queue pair have the same kind. A PE with
+ * direct access has posters, too: they load and store.
  *
  * The calls take a poster where those of gda/shmem.h take the heap, the PE and GDA_SHMEM_QP();
- * what they do, and what they return, is the same. Those of gda/shmem.h itself post as
- * gda_shmem_open_gpu() without a courier does, and are not for queue pairs that have posters of
- * another kind; nor are its quiets, which cover all queue pairs: such posters have
- * gda_shmem_quiet() of their own. Waits for words, tests and gda_shmem_gpu_relax() are for any
- * thread.
+ * effects and results are the same. Those of gda/shmem.h itself post as gda_shmem_open_gpu()
+ * without a courier does, and are not for queue pairs that have posters of another kind; nor are
+ * its quiets, which cover all queue pairs: such posters have their own gda_shmem_quiet(). Any
+ * thread may wait for and test words, and call gda_shmem_gpu_relax().
  *
  * gda/gpu/shmem_group.h has what warps, blocks and other groups do together: names that end
  * with _warp, _block and _group; and _each, where every lane of a warp has a transfer of its own.
@@ -35,10 +34,10 @@
 
 /**
  * struct gda_shmem_range - symmetric memory that is one MR, as a poster keeps it in registers
- * @addr: of the caller
- * @bytes: number of bytes; 0: of several MRs, or there is no queue: then each call looks closer
- * @remote: added to an address of the caller: where work requests have it at the PE
- * @local: added to an address of the caller: where work requests have it here
+ * @addr: the caller's address
+ * @bytes: number of bytes; 0: there are several MRs, or no queue: then each call looks up the MR
+ * @remote: offset from the caller's address to the PE's address in work requests
+ * @local: offset from the caller's address to the local address in work requests
  * @rkey: key of the MR of the PE
  * @lkey: key of the MR of the caller
  */
@@ -55,17 +54,17 @@ struct gda_shmem_range {
  * struct gda_shmem_poster - the way to a PE, and a thread that posts there
  * @s: the heap
  * @to: the PE
- * @pe: its number; where @err is, the caller's
- * @err: 0, or what every call returns: -EINVAL there is no such PE; -EOPNOTSUPP by
+ * @pe: its number; with @err, the caller's
+ * @err: 0, or the error that every call returns: -EINVAL there is no such PE; -EOPNOTSUPP by
  *	gda_shmem_open_block(): it is reached directly
- * @direct: it is mapped: there is no queue
+ * @direct: the PE has direct access, and no queue
  * @most: bytes that a transfer within @heap may have, to be one work request; 0: none is
  * @heap: the part of it that calls read
  * @words: the same of gda_shmem.data
  * @stage: gda_shmem.stage
  * @stage_key: gda_shmem.stage_key
- * @quiet: slots below were seen by all PEs, as far as this poster knows
- * @q: the queue that posts; zeros where @err or @direct is
+ * @quiet: slots below are visible to all PEs, as far as this poster knows
+ * @q: the queue that posts; zeros with @err or @direct
  */
 template <class queue>
 struct gda_shmem_poster {
@@ -83,7 +82,7 @@ struct gda_shmem_poster {
 	queue q;
 };
 
-/* Loaded once: the compiler may not load it again where it is used. */
+/* Load once: the compiler may not repeat the load where the value is used. */
 GDA_DEVICE struct gda_shmem_range gda_shmem_range_open(const struct gda_shmem *s,
 						       const struct gda_shmem_peer *to,
 						       uint64_t addr, uint64_t bytes)
@@ -106,7 +105,7 @@ GDA_DEVICE struct gda_shmem_range gda_shmem_range_open(const struct gda_shmem *s
 	return r;
 }
 
-/* Everything but the queue. Return: whether there is one. */
+/* Fill in everything but the queue. Return: whether there is a queue. */
 template <class queue>
 GDA_DEVICE bool gda_shmem_find(struct gda_shmem_poster<queue> &p, struct gda_shmem *s,
 			       uint32_t pe)
@@ -119,7 +118,7 @@ GDA_DEVICE bool gda_shmem_find(struct gda_shmem_poster<queue> &p, struct gda_shm
 	p.direct = !p.err && p.to->heap;
 	p.stage = *(const volatile uint64_t *)&s->stage;
 	p.stage_key = *(const volatile uint32_t *)&s->stage_key;
-	/* where there is no queue calls must not take the path of those that have one */
+	/* without a queue calls must not take the path that uses one */
 	p.quiet = p.err || p.direct;
 	if (p.quiet)
 		return false;
@@ -135,8 +134,8 @@ GDA_DEVICE bool gda_shmem_find(struct gda_shmem_poster<queue> &p, struct gda_shm
  * @pe: number of the PE
  * @id: id of a connection, as GDA_SHMEM_QP() takes it
  *
- * For one thread; or for all lanes of a warp, which then make the same calls together, those with
- * _each and the quiets between them. No other thread posts to this queue pair until
+ * Called by one thread, or by all lanes of a warp, which then make the same calls together, those
+ * with _each and the quiets between them. No other thread may post to this queue pair until
  * gda_shmem_close().
  *
  * Return: the poster; see gda_shmem_poster.err.
@@ -158,7 +157,7 @@ gda_shmem_open_thread(struct gda_shmem *s, uint32_t pe, uint32_t id)
  * @s: the heap, of gda_shmem_cuda()
  * @pe: number of the PE
  * @id: id of a connection, as GDA_SHMEM_QP() takes it
- * @courier: whether somebody runs gda_courier_run() for this queue pair; a constant
+ * @courier: whether a warp runs gda_courier_run() for this queue pair; a constant
  *
  * Return: the poster of this thread; see gda_shmem_poster.err.
  */
@@ -179,7 +178,7 @@ gda_shmem_open_gpu(struct gda_shmem *s, uint32_t pe, uint32_t id, bool courier)
  * @block: after gda_block_open() of gda_shmem_view(@s, @pe, GDA_SHMEM_QP(id))
  * @courier: whether a warp runs gda_block_courier(); a constant
  *
- * The block has the queue pair for itself until gda_block_close().
+ * Only the block may use the queue pair until gda_block_close().
  *
  * Return: the poster of this thread; see gda_shmem_poster.err.
  */
@@ -198,8 +197,8 @@ gda_shmem_open_block(struct gda_shmem *s, uint32_t pe, struct gda_block *block, 
 }
 
 /**
- * gda_shmem_close - give a queue pair back
- * @p: the poster of gda_shmem_open_thread(); what it deferred is rung
+ * gda_shmem_close - end the ownership of a queue pair
+ * @p: the poster of gda_shmem_open_thread(); deferred posts are rung
  */
 GDA_GPU_API void gda_shmem_close(struct gda_shmem_poster<struct gda_exclusive> &p)
 {
@@ -225,7 +224,7 @@ GDA_DEVICE bool gda_shmem_whole(const struct gda_shmem_poster<queue> &p, const v
 	       ((uintptr_t)b - p.heap.addr <= room);
 }
 
-/* Where @bytes of the PE are in work requests; false if they are not in one MR. */
+/* The address of @bytes of the PE in work requests; false if they are not in one MR. */
 template <class queue>
 GDA_DEVICE bool gda_shmem_aim(const struct gda_shmem_poster<queue> &p, const void *symmetric,
 			      uint64_t bytes, uint64_t &iova, uint32_t &key)
@@ -248,7 +247,7 @@ GDA_DEVICE bool gda_shmem_aim_atomic(const struct gda_shmem_poster<queue> &p, co
 	return gda_shmem_has_atomics(p.s, word) && gda_shmem_aim(p, word, bytes, iova, key);
 }
 
-/* As gda_put_chunked(), the other way; both ranges are covered. */
+/* Like gda_put_chunked(), but in the other direction; both ranges are covered by their maps. */
 template <class queue>
 GDA_DEVICE int64_t gda_shmem_read(queue &q, const struct gda_chunk_map *lmap, uint64_t laddr,
 				  const struct gda_chunk_map *rmap, uint64_t raddr, uint64_t len,
@@ -266,9 +265,9 @@ GDA_DEVICE int64_t gda_shmem_read(queue &q, const struct gda_chunk_map *lmap, ui
 }
 
 /*
- * A transfer that is not of one MR on both sides, or not symmetric, or of no bytes: that is an
- * entry that moves nothing, for its ticket may be waited for. The queue is opened anew
- * and given back, whatever becomes of it.
+ * A transfer that is not within one MR on both sides, or not symmetric, or of no bytes. The last
+ * posts an entry that moves nothing, because its ticket may be waited for. The queue is opened anew
+ * and closed in every case.
  */
 template <class queue>
 GDA_DEVICE_SLOW int64_t gda_shmem_move_pieces(const struct gda_shmem *s, uint32_t pe,
@@ -292,7 +291,7 @@ GDA_DEVICE_SLOW int64_t gda_shmem_move_pieces(const struct gda_shmem *s, uint32_
 	return ticket;
 }
 
-/* By the direct way, by @size threads; this is number @rank. */
+/* Direct access, by @size threads; this one has number @rank. */
 template <class queue>
 GDA_DEVICE int64_t gda_shmem_copy(const struct gda_shmem_poster<queue> &p, const void *remote,
 				  const void *local, uint64_t bytes, bool get, uint32_t rank,
@@ -306,7 +305,7 @@ GDA_DEVICE int64_t gda_shmem_copy(const struct gda_shmem_poster<queue> &p, const
 	return 0;
 }
 
-/* Moves that are not one work request of a queue. */
+/* Transfers that are not one work request of a queue. */
 template <class queue>
 GDA_DEVICE int64_t gda_shmem_move_other(struct gda_shmem_poster<queue> &p, const void *remote,
 					const void *local, uint64_t bytes, bool get,
@@ -391,7 +390,7 @@ GDA_GPU_API int64_t gda_shmem_get_nbi(struct gda_shmem_poster<queue> &p, void *d
  * @p: the poster
  * @dest: symmetric address, of the caller, a multiple of @bytes
  * @value: its low bytes are written
- * @bytes: 1, 2, 4 or 8; a constant, so that it folds
+ * @bytes: 1, 2, 4 or 8; a constant
  * @flags: GDA_NOWAIT, GDA_DEFER (posters of gda_shmem_open_thread()), GDA_SYSTEM
  *
  * Return: as gda_shmem_p() of gda/shmem.h; gda_shmem_poster.err.

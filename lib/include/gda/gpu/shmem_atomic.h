@@ -8,7 +8,7 @@
 
 #include <gda/gpu/shmem.h>
 
-/* The request of an operation on a 64-bit word; @at takes the old value. */
+/* The work request of an operation on a 64-bit word; @at receives the old value. */
 template <class queue>
 GDA_DEVICE int64_t gda_shmem_post_op64(struct gda_shmem_poster<queue> &p, uint32_t op,
 				       uint64_t value, uint64_t iova, uint32_t key, uint64_t at,
@@ -25,7 +25,7 @@ GDA_DEVICE int64_t gda_shmem_post_op64(struct gda_shmem_poster<queue> &p, uint32
 		return gda_masked_compare_swap(p.q, at, p.stage_key, iova, key, 0, 0, value,
 					       value, flags);
 	case GDA_SHMEM_XOR:
-		/* every bit is a field of its own: no carry leaves it */
+		/* every bit is a separate field, so there are no carries */
 		return gda_masked_fetch_add(p.q, at, p.stage_key, iova, key, value, UINT64_MAX,
 					    flags);
 	default:
@@ -34,7 +34,7 @@ GDA_DEVICE int64_t gda_shmem_post_op64(struct gda_shmem_poster<queue> &p, uint32
 	}
 }
 
-/* Likewise of a 32-bit word, whose old value is big-endian. */
+/* The same for a 32-bit word, whose old value is big-endian. */
 template <class queue>
 GDA_DEVICE int64_t gda_shmem_post_op32(struct gda_shmem_poster<queue> &p, uint32_t op,
 				       uint32_t value, uint64_t iova, uint32_t key, uint64_t at,
@@ -59,7 +59,10 @@ GDA_DEVICE int64_t gda_shmem_post_op32(struct gda_shmem_poster<queue> &p, uint32
 	}
 }
 
-/* The begin of an atomic: 0 by queue, with the word's place there; 1 done directly; or an errno. */
+/*
+ * The checks of an atomic. Return: 0 by queue, with the word's address there; 1 if done directly;
+ * or an errno.
+ */
 template <class queue>
 GDA_DEVICE int gda_shmem_begin64(struct gda_shmem_poster<queue> &p, uint64_t *dest, uint32_t op,
 				 uint64_t value, uint64_t &old, uint64_t &iova, uint32_t &key)
@@ -140,7 +143,7 @@ GDA_GPU_API int64_t gda_shmem_atomic32(struct gda_shmem_poster<queue> &p, uint32
 	return gda_shmem_post_op32(p, op, value, iova, key, p.stage, flags);
 }
 
-/* Wait for a request, take what it fetched, and release the word. */
+/* Wait for a request, read the value that it fetched, and release the word. */
 template <class queue>
 GDA_DEVICE int gda_shmem_fetched(struct gda_shmem_poster<queue> &p, int64_t ticket, int word,
 				 uint64_t &value, uint32_t bytes)
@@ -345,12 +348,12 @@ GDA_GPU_API int gda_shmem_g(struct gda_shmem_poster<queue> &p, uint64_t *value,
 }
 
 /**
- * gda_shmem_put_signal_nbi - begin to write to a PE, and tell it when the bytes are there
+ * gda_shmem_put_signal_nbi - begin to write to a PE, and signal when the bytes have arrived
  * @p: the poster
  * @dest: symmetric address, of the caller
  * @source: symmetric memory of the caller
- * @bytes: number of bytes; with 0 there is the signal alone
- * @signal: seen by the PE after the bytes; by queue in gda_shmem.data
+ * @bytes: number of bytes; with 0 only the signal is sent
+ * @signal: visible to the PE after the bytes; by queue in gda_shmem.data
  * @flags: GDA_NOWAIT, GDA_DEFER (posters of gda_shmem_open_thread()), GDA_SYSTEM
  *
  * Return: the ticket of the signal, done when both are; or a negative errno, see gda/shmem.h.
@@ -390,12 +393,12 @@ GDA_GPU_API int64_t gda_shmem_put_signal_nbi(struct gda_shmem_poster<queue> &p, 
 }
 
 /**
- * gda_shmem_put_signal - write to a PE, and tell it when the bytes are there
+ * gda_shmem_put_signal - write to a PE, and signal when the bytes have arrived
  * @p: the poster
  * @dest: symmetric address, of the caller
  * @source: symmetric memory of the caller; it may be changed when the call returns
  * @bytes: number of bytes
- * @signal: seen by the PE after the bytes
+ * @signal: visible to the PE after the bytes
  * @flags: GDA_NOWAIT, GDA_SYSTEM
  *
  * Return: 0 or a negative errno, see gda/shmem.h.

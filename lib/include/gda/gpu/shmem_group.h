@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Calls of gda/gpu/shmem.h that a warp, a block or any other group of threads makes together, and
- * those of the lanes of a warp, each for itself. Included there.
+ * calls in which each lane of a warp has its own transfer. Included by gda/gpu/shmem.h.
  *
- * All threads of the group call, with the same arguments. All that any of them wrote before is
- * covered, and all of them see what a call that blocks has brought. By queue the thread of rank 0
- * posts, and the poster is that thread's; by the direct way all of them copy. A group is what
- * gda/gpu/group.h says.
+ * All threads of the group call, with the same arguments. The call covers what any of them wrote
+ * before, and after a blocking call all of them see the data. By queue the thread of rank 0 posts,
+ * with its poster; with direct access all of them copy. gda/gpu/group.h says what a group is.
  */
 #ifndef GDA_GPU_SHMEM_GROUP_H
 #define GDA_GPU_SHMEM_GROUP_H
@@ -15,12 +14,12 @@
 
 /**
  * gda_shmem_group - make a call together
- * @g: the group; all of it call
+ * @g: the group; all its threads call
  * @call: function that the thread of rank 0 calls; it returns an int
  *
- * For those that have no names of their own here: gda_shmem_quiet(), gda_shmem_wait_until64(),
- * atomics. All that the group did before is before the call, and the call is before all that it
- * does behind.
+ * For calls without a group version: gda_shmem_quiet(), gda_shmem_wait_until64(), atomics.
+ * Everything the group did before is ordered before the call, and the call before everything it
+ * does afterwards.
  *
  * Return: the value that @call returned, in every thread.
  */
@@ -71,7 +70,7 @@ GDA_DEVICE int64_t gda_shmem_move_group(const group &g, struct gda_shmem_poster<
  * @bytes: number of bytes
  * @flags: GDA_*, GDA_SHMEM_QP()
  *
- * Return: as gda_shmem_put_nbi() in the thread of rank 0; in the others, 0, or by the direct way
+ * Return: as gda_shmem_put_nbi() in the thread of rank 0; in the others 0, or with direct access
  * the same.
  */
 template <class group, class queue>
@@ -127,7 +126,7 @@ GDA_GPU_API int gda_shmem_put_group(const group &g, struct gda_shmem_poster<queu
  * gda_shmem_get_group - read from a PE
  * @g: the group
  * @p: the poster
- * @dest: symmetric memory of the caller; the bytes are there when the call returns
+ * @dest: symmetric memory of the caller; the bytes have arrived when the call returns
  * @source: symmetric address, of the caller
  * @bytes: number of bytes
  * @flags: GDA_*, GDA_SHMEM_QP()
@@ -146,13 +145,13 @@ GDA_GPU_API int gda_shmem_get_group(const group &g, struct gda_shmem_poster<queu
 }
 
 /**
- * gda_shmem_put_signal_nbi_group - begin to write to a PE, and tell it when the bytes are there
+ * gda_shmem_put_signal_nbi_group - begin to write to a PE, and signal when the bytes have arrived
  * @g: the group
  * @p: the poster
  * @dest: symmetric address, of the caller
  * @source: symmetric memory of the caller
  * @bytes: number of bytes
- * @signal: seen by the PE after the bytes; by queue in gda_shmem.data
+ * @signal: visible to the PE after the bytes; by queue in gda_shmem.data
  * @flags: GDA_*, GDA_SHMEM_QP()
  *
  * Return: as gda_shmem_put_signal_nbi() in the thread of rank 0, 0 or an errno in the others.
@@ -187,14 +186,14 @@ GDA_GPU_API returns call##_block(struct gda_shmem_poster<queue> &p, const with &
 	return call##_group(gda_block_group(), p, arguments...); \
 }
 
-/* The same by the 32 lanes of a warp, and by the threads of a block, without @g. */
+/* The same for the 32 lanes of a warp and for the threads of a block, without @g. */
 GDA_SHMEM_GROUP_CALL(gda_shmem_put_nbi, int64_t)
 GDA_SHMEM_GROUP_CALL(gda_shmem_get_nbi, int64_t)
 GDA_SHMEM_GROUP_CALL(gda_shmem_put, int)
 GDA_SHMEM_GROUP_CALL(gda_shmem_get, int)
 GDA_SHMEM_GROUP_CALL(gda_shmem_put_signal_nbi, int64_t)
 
-/* The same where a heap is of several MRs, or a range is not symmetric. */
+/* The same if a heap has several MRs, or if a range is not symmetric. */
 template <class queue>
 GDA_DEVICE_SLOW int64_t gda_shmem_put_each_other(const struct gda_shmem *s, uint32_t pe,
 						 struct gda_saved_queue saved, const void *dest,
@@ -228,9 +227,9 @@ GDA_DEVICE_SLOW int64_t gda_shmem_put_each_other(const struct gda_shmem *s, uint
  *
  * All 32 lanes call it. One reservation, one ring.
  *
- * Return: the lane's own ticket; or in every lane a negative errno, and nothing was posted:
- * those of gda_shmem_put_nbi(); -EFAULT also if a range of any lane is not in one MR. By the
- * direct way the lane's own errno, or 0.
+ * Return: the lane's own ticket; or in every lane a negative errno, and nothing was posted: those
+ * of gda_shmem_put_nbi(); -EFAULT also if a range of any lane is not in one MR. With direct access
+ * the lane's own errno, or 0.
  */
 template <class queue>
 GDA_GPU_API int64_t gda_shmem_put_nbi_each(struct gda_shmem_poster<queue> &p, void *dest,

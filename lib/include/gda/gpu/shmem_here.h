@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parts of the calls of gda/shmem.h as they run in a GPU kernel: copies of mapped memory, words
- * that take fetched values, and the checks of a wait. Included by
- * gda/shmem_direct.h.
+ * The parts of gda/shmem.h that differ in a GPU kernel: copies of mapped memory, words that take
+ * fetched values, and the checks of a wait. Included by gda/shmem_direct.h.
  *
- * A word belongs to its request until that is done, and then until it was read: a bit says so,
- * in GPU memory. A wait that ends before its request is done leaves the word to the request for
- * good, for nobody else may wait on a queue that a poster owns. So of %GDA_SHMEM_GPU_WORDS words
- * each takes one such end; then calls that fetch return -ETIMEDOUT.
+ * A word belongs to its request until the request is done and the word was read, which a bit in GPU
+ * memory records. If a wait ends before its request is done the word stays reserved forever,
+ * because no other thread may wait on a queue that a poster owns. After %GDA_SHMEM_GPU_WORDS such
+ * cases calls that fetch return -ETIMEDOUT.
  */
 #ifndef GDA_GPU_SHMEM_HERE_H
 #define GDA_GPU_SHMEM_HERE_H
@@ -16,8 +15,8 @@
 #include <gda/shmem_peer.h>
 
 /*
- * Copy by @size threads, of which this is number @rank. Past the L1: the bytes may be another
- * GPU's, and have changed.
+ * Copy by @size threads, of which this is number @rank. Bypasses the L1 cache: the bytes may be
+ * another GPU's, and may have changed.
  */
 GDA_DEVICE_SLOW void gda_shmem_gpu_copy(char *to, const char *from, uint64_t bytes, uint32_t rank,
 					uint32_t size)
@@ -56,10 +55,11 @@ GDA_DEVICE void gda_shmem_gpu_copy(void *to, const void *from, uint64_t bytes, u
  * @deadline: in ns of gda_clock_ns(), 0 for the time-out of the heap from now, which is
  *	stored; or %GDA_SHMEM_FOREVER
  *
- * As gda_shmem_relax() on a CPU. Every 64th call looks at more than that; of any PE, at one.
+ * As gda_shmem_relax() on a CPU. Every 64th call checks the deadline and @pe; with
+ * %GDA_SHMEM_ANY_PE one PE per check.
  *
- * Return: 0 look again; -ESHUTDOWN the PE was lost; -ETIMEDOUT the deadline has passed;
- * -EINVAL no such PE.
+ * Return: 0 poll again; -ESHUTDOWN the PE was lost; -ETIMEDOUT the deadline has passed; -EINVAL no
+ * such PE.
  */
 GDA_GPU_API int gda_shmem_gpu_relax(const struct gda_shmem *s, unsigned int polls, uint32_t pe,
 				    uint64_t &deadline)
@@ -86,7 +86,7 @@ GDA_DEVICE uint64_t gda_shmem_gpu_word(const struct gda_shmem *s, int word)
 	return s->stage + GDA_SHMEM_GPU_SINK + (uint64_t)word * GDA_SHMEM_GPU_LINE;
 }
 
-/* Set the first bit that is clear. Return: which, or -1. */
+/* Set the first clear bit. Return: its number, or -1. */
 GDA_DEVICE int gda_shmem_gpu_bit_take(uint64_t *bits)
 {
 	uint64_t used = gda_gpu_load64(bits), bit, old;
@@ -102,7 +102,7 @@ GDA_DEVICE int gda_shmem_gpu_bit_take(uint64_t *bits)
 	return -1;
 }
 
-/* Return: the number of a word that is the caller's now; or a negative errno. */
+/* Reserve a word. Return: its number, or a negative errno. */
 GDA_DEVICE_SLOW int gda_shmem_gpu_word_find(struct gda_shmem *s)
 {
 	struct gda_shmem_words *w = (struct gda_shmem_words *)s->words;
@@ -123,7 +123,7 @@ GDA_DEVICE_SLOW int gda_shmem_gpu_word_find(struct gda_shmem *s)
 	}
 }
 
-/* The same, and its address, also in work requests. */
+/* The same, with its address, which is also its address in work requests. */
 GDA_DEVICE int gda_shmem_gpu_word_reserve(struct gda_shmem *s, uint64_t *at)
 {
 	int word = gda_shmem_gpu_word_find(s);
@@ -140,7 +140,7 @@ GDA_DEVICE void gda_shmem_gpu_word_release(struct gda_shmem *s, int word)
 		     ::"l"(bits), "l"(~(1ULL << word % 64)) : "memory");
 }
 
-/* A wait for the request of a word has ended. Return: its error, as the calls give it. */
+/* The wait for a word's request has ended. Return: the error for the caller. */
 GDA_DEVICE int gda_shmem_gpu_word_done(struct gda_shmem *s, int word, int err)
 {
 	if (!err || err == -EIO || err == -ECANCELED)
@@ -156,7 +156,7 @@ GDA_DEVICE uint64_t gda_shmem_gpu_word_load(const struct gda_shmem *s, int word,
 	return bytes == 8 ? stored : stored & ((1ULL << 8 * bytes) - 1);
 }
 
-/* As gda_shmem_word_wait(), by any thread. */
+/* Like gda_shmem_word_wait(), for any thread. */
 GDA_DEVICE int gda_shmem_gpu_word_wait(struct gda_shmem *s, struct gda_view *view, int64_t ticket,
 				       int word, void *value, uint32_t bytes)
 {

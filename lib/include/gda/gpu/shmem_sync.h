@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waits, quiets, calls that block, and puts with signals, by posters of gda/gpu/shmem.h, which
- * includes this.
+ * Waits, quiets and blocking calls of the posters of gda/gpu/shmem.h, which includes this.
  */
 #ifndef GDA_GPU_SHMEM_SYNC_H
 #define GDA_GPU_SHMEM_SYNC_H
@@ -9,7 +8,7 @@
 #include <gda/gpu/shmem.h>
 
 /**
- * gda_shmem_test - is it done?
+ * gda_shmem_test - test whether a call is done
  * @p: the poster
  * @ticket: of a call with this poster, or another of its queue pair; a negative one is returned
  *
@@ -24,7 +23,7 @@ GDA_GPU_API int gda_shmem_test(struct gda_shmem_poster<queue> &p, int64_t ticket
 }
 
 /**
- * gda_shmem_wait - wait until it is done
+ * gda_shmem_wait - wait until a call is done
  * @p: the poster
  * @ticket: of a call with this poster, or another of its queue pair; a negative one is returned
  * @deadline: in ns of gda_clock_ns(), or %GDA_SHMEM_FOREVER; 0: s->timeout_ns from now
@@ -65,7 +64,7 @@ GDA_GPU_API int gda_shmem_put(struct gda_shmem_poster<queue> &p, void *dest, con
 /**
  * gda_shmem_get - read from a PE
  * @p: the poster
- * @dest: symmetric memory of the caller; the bytes are there when the call returns
+ * @dest: symmetric memory of the caller; the bytes have arrived when the call returns
  * @source: symmetric address, of the caller
  * @bytes: number of bytes
  * @flags: GDA_NOWAIT, GDA_SYSTEM
@@ -99,8 +98,8 @@ GDA_DEVICE uint64_t gda_shmem_posted(struct gda_shmem_poster<struct gda_block_qu
 }
 
 /*
- * Post a read behind all that was posted to @q, and wait for it. Return: the number of slots that
- * are quiet then, or a negative errno.
+ * Post a read behind all that was posted to @q, and wait for it. Return: how many slots are quiet
+ * then, or a negative errno.
  */
 template <class queue>
 GDA_DEVICE int64_t gda_shmem_settle_queue(queue &q, const struct gda_shmem_peer *to, uint64_t sink,
@@ -118,8 +117,8 @@ GDA_DEVICE int64_t gda_shmem_settle_queue(queue &q, const struct gda_shmem_peer 
 /**
  * struct gda_shmem_quieted - the result of gda_shmem_settle_owned()
  * @quiet: slots that are quiet, or a negative errno
- * @next: of the queue now; nothing is deferred
- * @free: of the queue now
+ * @next: the queue's new @next; nothing is deferred
+ * @free: the queue's new @free
  */
 struct gda_shmem_quieted {
 	int64_t quiet;
@@ -163,8 +162,8 @@ GDA_DEVICE int64_t gda_shmem_settle(struct gda_shmem_poster<struct gda_exclusive
  * @p: the poster
  * @deadline: in ns of gda_clock_ns(), or %GDA_SHMEM_FOREVER; 0: s->timeout_ns from now
  *
- * By this poster and by others of its queue pair. Where nothing was posted since this poster's
- * last quiet, that costs a comparison, or a load where others post.
+ * Covers posts by this poster and by others of its queue pair. If nothing was posted since this
+ * poster's last quiet, this costs a comparison, or a load if others post, too.
  *
  * Return: 0 or a negative errno, see gda/shmem.h.
  */
@@ -191,7 +190,7 @@ GDA_GPU_API int gda_shmem_quiet(struct gda_shmem_poster<queue> &p, uint64_t dead
  * gda_shmem_fence - order puts, signals and atomics of this queue pair
  * @p: the poster
  *
- * By queue nothing is to be done: a queue pair is in order.
+ * A queue pair is in order, so this does nothing by queue.
  *
  * Return: 0; gda_shmem_poster.err.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Flush, test, wait and quiet of CUDA device code, through what a poster keeps of a queue in
+ * Flush, test, wait and quiet of CUDA device code, through a poster, which keeps a queue in
  * registers. Included by gda/gpu/post.h.
  */
 #ifndef GDA_GPU_WAIT_H
@@ -9,8 +9,8 @@
 #include <gda/gpu/post.h>
 
 /**
- * gda_flush - ring what GDA_DEFER left
- * @q: the queue, as the poster has opened it
+ * gda_flush - ring deferred doorbells
+ * @q: the poster's queue
  */
 template <class queue>
 GDA_GPU_API void gda_flush(queue &q)
@@ -32,7 +32,7 @@ GDA_DEVICE int gda_verdict(const struct gda_view *v, uint64_t ticket, uint64_t k
 
 /**
  * gda_test - has a post completed?
- * @q: the queue, as the poster has opened it
+ * @q: the poster's queue
  * @ticket: of a post through @q or through another poster of its queue
  *
  * Return: 1 done, 0 not yet; -EIO it failed; -ECANCELED flushed; @ticket if negative.
@@ -54,8 +54,8 @@ GDA_GPU_API int gda_test(queue &q, int64_t ticket)
 }
 
 /*
- * Wait for @ticket, beginning with what @look has told. While nothing changes it is looked at
- * the completion entry only; every so often at the clock and the abort word.
+ * Wait for @ticket, beginning with the result of @look. While nothing changes only the completion
+ * entry is polled; clock and abort word are checked from time to time.
  */
 template <class queue, class looked>
 GDA_DEVICE int gda_wait_from(queue &q, uint64_t ticket, looked look, uint64_t deadline)
@@ -85,11 +85,11 @@ GDA_DEVICE int gda_wait_from(queue &q, uint64_t ticket, looked look, uint64_t de
 
 /**
  * gda_wait - wait for a post
- * @q: the queue, as the poster has opened it
+ * @q: the poster's queue
  * @ticket: of a post through @q or through another poster of its queue
  * @deadline: ns of gda_clock_ns(), 0: the view's timeout from now
  *
- * Rings what was deferred first.
+ * Rings deferred doorbells first.
  *
  * Return: 0 done; -EIO, -ECANCELED as gda_test(); -ETIMEDOUT, -ESHUTDOWN; @ticket if
  * negative.
@@ -105,7 +105,7 @@ GDA_GPU_API int gda_wait(queue &q, int64_t ticket, uint64_t deadline)
 	return gda_wait_from(q, (uint64_t)ticket, gda_scan(q), deadline);
 }
 
-/* Something was posted that @q does not know to be complete. */
+/* Was something posted that @q does not know to be complete? */
 template <class queue>
 GDA_DEVICE int gda_quiet_wait(queue &q, uint64_t deadline)
 {
@@ -128,7 +128,7 @@ struct gda_quieted {
 	int err;
 };
 
-/* All that was posted is below @reserved, and no more than a ring ahead of the device. */
+/* The end of all that was posted is @reserved, which is at most one ring ahead of the device. */
 GDA_DEVICE_SLOW struct gda_quieted gda_shared_quiet(struct gda_shared q, uint64_t reserved,
 						    struct gda_shared_scan look,
 						    uint64_t deadline)
@@ -144,10 +144,10 @@ GDA_DEVICE_SLOW struct gda_quieted gda_shared_quiet(struct gda_shared q, uint64_
 
 /**
  * gda_quiet - wait until all that was posted before, by anyone, is done
- * @q: the queue, as the poster has opened it
+ * @q: the poster's queue
  * @deadline: ns of gda_clock_ns(), 0: the view's timeout from now
  *
- * Return: 0; -EIO something failed; -ETIMEDOUT, -ESHUTDOWN.
+ * Return: 0; -EIO a post failed; -ETIMEDOUT, -ESHUTDOWN.
  */
 template <class queue>
 GDA_GPU_API int gda_quiet(queue &q, uint64_t deadline)
@@ -156,8 +156,8 @@ GDA_GPU_API int gda_quiet(queue &q, uint64_t deadline)
 }
 
 /*
- * The same of a queue that others post to. One load tells if no slot was reserved since. The
- * completion is not loaded beside it: the thread would then wait for the slower of two loads.
+ * The same for a shared queue. One load tells whether a slot was reserved since. The completion is
+ * not loaded at the same time: the thread would wait for the slower of the two loads.
  */
 GDA_DEVICE int gda_quiet(struct gda_shared &q, uint64_t deadline)
 {

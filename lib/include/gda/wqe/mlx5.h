@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The mlx5 dialect as a poster uses it: the encoder of work requests and doorbells, and the
- * reader of completion entries. One text for CPUs and GPUs; the bytes are those of gda/mlx5.h.
- * Included by gda/wqe.h, which says what is asked of a dialect, and calls all this.
+ * The poster's side of the mlx5 dialect: encodes work requests and doorbells, and reads completion
+ * entries, on CPUs and GPUs. The formats are those of gda/mlx5.h. Included by gda/wqe.h, which
+ * documents the functions of a dialect and calls them.
  *
- * A work request is encoded in two steps. gda_mlx5_wqe_encode() makes all words but the index, as
- * they are stored, in registers; gda_mlx5_wqe_store_if() writes them to a slot that was reserved.
+ * A work request is encoded in two steps. gda_mlx5_wqe_encode() computes all words but the index in
+ * registers, in their stored form; gda_mlx5_wqe_store_if() writes them to a slot that was reserved.
  * So only the index is encoded between the reservation and the stores.
  */
 #ifndef GDA_WQE_MLX5_H
@@ -24,21 +24,21 @@ extern "C" {
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
-/* Constants that gda/wqe.h asks of a dialect. */
+/* Constants that gda/wqe.h needs from a dialect. */
 #define GDA_MLX5_WQE_SLOT_BYTES	GDA_MLX5_SLOT_BYTES
 #define GDA_MLX5_WQE_MAX_DEPTH	GDA_MLX5_MAX_DEPTH
-/* Most slots of a request that carries a word, or an atomic on one of 8 bytes. */
+/* Most slots of a request with an inline word, or of an atomic on 8 bytes. */
 #define GDA_MLX5_WQE_WORD_SLOTS	1
 #define GDA_MLX5_WQE_CAN	(GDA_CAN_ORDER | GDA_CAN_SIGNAL | GDA_CAN_ATOMIC)
 #define GDA_MLX5_WQE_CQE_BYTES	GDA_MLX5_SLOT_BYTES
 /* The syndrome of an error of the queue itself. */
 #define GDA_MLX5_WQE_CQE_QUEUE_ERROR GDA_MLX5_SYND_LOCAL_QP_OP
 #define GDA_MLX5_WQE_MUTE	1
-/* Bytes that an entry of one slot carries itself, and an entry of at most 63 segments. */
+/* Most inline bytes in an entry of one slot, and in an entry of at most 63 segments. */
 #define GDA_MLX5_WQE_INLINE_SLOT 28
 #define GDA_MLX5_WQE_INLINE_MAX	972
 
-/* Eight bytes in memory from two words, @first at the lower address. */
+/* Combine two words into eight bytes of memory, @first at the lower address. */
 GDA_HELPER uint64_t gda_pair(uint32_t first, uint32_t second)
 {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -78,7 +78,9 @@ GDA_HELPER uint32_t gda_be_shl8(uint32_t word)
 #endif
 }
 
-/* Words as they are stored; GPUs have an instruction for it that they do not find by itself. */
+/*
+ * Convert words to their stored form; GPUs have an instruction that their compiler does not find.
+ */
 GDA_HELPER uint32_t gda_wire32(uint32_t v)
 {
 	return GDA_HERE((GDA_UAPI_FORCE uint32_t)gda_be32(v), __byte_perm(v, 0, 0x0123));
@@ -102,7 +104,7 @@ GDA_HELPER uint32_t gda_wire_index(uint64_t index)
  * @opcode: enum gda_mlx5_opcode; the operand size of masked atomics in the high byte
  * @ds: number of segments
  * @imm: immediate, as stored
- * @slots: that it fills; those of more than one have a NOP behind them, which counts
+ * @slots: number of slots that it fills, including the NOP behind an entry of several slots
  * @seg: the segments behind the control segment, as stored
  * @src: inline payload of an entry of more than one slot, or NULL
  * @len: its bytes
@@ -122,7 +124,7 @@ GDA_HELPER char *gda_mlx5_slot(struct gda_sq sq, uint64_t index)
 	return sq.slots + (uint64_t)((uint32_t)index & sq.mask) * GDA_MLX5_SLOT_BYTES;
 }
 
-/* Segment @n of an entry that begins at slot @index, and may go on around the ring's end. */
+/* Segment @n of an entry that begins at slot @index and may wrap around the end of the ring. */
 GDA_HELPER char *gda_mlx5_segment(struct gda_sq sq, uint64_t index, uint32_t n)
 {
 	return gda_mlx5_slot(sq, index + n / 4) + n % 4 * GDA_MLX5_SEG_BYTES;
@@ -134,7 +136,7 @@ GDA_HELPER void gda_mlx5_set(struct gda_mlx5_wqe *w, uint32_t n, uint64_t first,
 	w->seg[n][1] = second;
 }
 
-/* @opcode to the remote range of @r, of @ds segments in one slot, without a local segment. */
+/* Encode @opcode on the remote range of @r, with @ds segments in one slot and no local segment. */
 GDA_HELPER void gda_mlx5_encode_remote(struct gda_mlx5_wqe *w, const struct gda_wr *r,
 				       uint32_t opcode, uint32_t ds)
 {
@@ -150,14 +152,17 @@ GDA_HELPER void gda_mlx5_encode_remote(struct gda_mlx5_wqe *w, const struct gda_
 	w->len = 0;
 }
 
-/* An entry of @ds segments takes more than one slot; its NOP takes one more. */
+/* An entry of @ds segments needs several slots, and one more for its NOP. */
 GDA_HELPER void gda_mlx5_encode_long(struct gda_mlx5_wqe *w, uint32_t ds)
 {
 	w->ds = ds;
 	w->slots = (ds + 3) / 4 + 1;
 }
 
-/* A write or read of one local segment; a length of 0 has no segment, for it means 2^31. */
+/*
+ * Encode a write or read with one local segment, or none for a length of 0, which a segment encodes
+ * as 2^31.
+ */
 GDA_HELPER void gda_mlx5_encode_local(struct gda_mlx5_wqe *w, const struct gda_wr *r,
 				      uint32_t opcode)
 {
@@ -199,7 +204,7 @@ GDA_HELPER void gda_mlx5_encode_inline(struct gda_mlx5_wqe *w, const struct gda_
 	gda_mlx5_set(w, 2, data[2], data[3]);
 }
 
-/* An atomic on a word of @width bytes; @first and @second are its operands as stored. */
+/* Encode an atomic on a word of @width bytes; @first and @second are its operands as stored. */
 GDA_HELPER void gda_mlx5_encode_atomic(struct gda_mlx5_wqe *w, const struct gda_wr *r,
 				       uint32_t opcode, uint64_t first, uint64_t second)
 {
@@ -226,7 +231,10 @@ GDA_HELPER void gda_mlx5_encode_masked_add(struct gda_mlx5_wqe *w, const struct 
 				       gda_wire64(r->compare));
 }
 
-/* That of 8 bytes has a segment of masks more than a slot has room for. */
+/*
+ * Encode a masked compare-swap. On 8 bytes it has a segment of masks, for which one slot has no
+ * room.
+ */
 GDA_HELPER void gda_mlx5_encode_masked_swap(struct gda_mlx5_wqe *w, const struct gda_wr *r)
 {
 	uint32_t opcode = gda_mlx5_opmod(GDA_MLX5_MASKED_CS, r->len);
@@ -281,7 +289,7 @@ GDA_HELPER void gda_mlx5_encode(struct gda_mlx5_wqe *w, const struct gda_wr *r)
 	}
 }
 
-/* Return: slots that it fills. */
+/* Encode @r. Return: the number of slots that it fills. */
 GDA_HELPER uint32_t gda_mlx5_wqe_encode(struct gda_mlx5_wqe *w, const struct gda_wr *r)
 {
 	gda_mlx5_encode(w, r);
@@ -293,7 +301,7 @@ GDA_HELPER uint64_t gda_mlx5_wqe_early(const struct gda_mlx5_wqe *w, int second)
 	return second ? w->seg[1][1] : w->seg[0][0];
 }
 
-/* The control segment of slot @index, if @on. */
+/* Store the control segment of slot @index, if @on. */
 GDA_HELPER void gda_mlx5_store_ctrl(uint32_t on, struct gda_sq sq, uint64_t index,
 				    const struct gda_mlx5_wqe *w, unsigned int solicited)
 {
@@ -306,8 +314,8 @@ GDA_HELPER void gda_mlx5_store_ctrl(uint32_t on, struct gda_sq sq, uint64_t inde
 }
 
 /*
- * An entry of one slot. Segments beyond its last are not read by a device: a CPU writes them, so
- * that the slot's cache line is written whole, a GPU leaves them.
+ * Store an entry of one slot. A device does not read segments behind the last one: a CPU writes
+ * them nevertheless, so that the whole cache line is written; a GPU does not.
  */
 GDA_HELPER void gda_mlx5_store_slot(uint32_t on, struct gda_sq sq, uint64_t index,
 				    const struct gda_mlx5_wqe *w, unsigned int solicited)
@@ -323,7 +331,7 @@ GDA_HELPER void gda_mlx5_store_slot(uint32_t on, struct gda_sq sq, uint64_t inde
 		gda_store_segment_if(on, entry + 48, w->seg[2][0], w->seg[2][1]);
 }
 
-/* Inline payload of more than a slot, from the second segment on. */
+/* Store inline payload of several slots, from the second segment on. */
 GDA_HELPER void gda_mlx5_store_inline(struct gda_sq sq, uint64_t index,
 				      const struct gda_mlx5_wqe *w)
 {
@@ -341,8 +349,8 @@ GDA_HELPER void gda_mlx5_store_inline(struct gda_sq sq, uint64_t index,
 }
 
 /*
- * An entry of several slots: what is left of its last slot is zero, and a NOP follows, because
- * consumed slots are counted by completions, which name first slots.
+ * Store an entry of several slots. The rest of its last slot is zeroed, and a NOP follows, because
+ * completions name first slots and the consumer index advances by completions.
  */
 GDA_HELPER void gda_mlx5_store_long(struct gda_sq sq, uint64_t index,
 				    const struct gda_mlx5_wqe *w, unsigned int solicited)
@@ -374,7 +382,7 @@ GDA_HELPER void gda_mlx5_wqe_store_if(const struct gda_mlx5_wqe *w, uint32_t on,
 		gda_mlx5_store_long(sq, index, w, solicited);
 }
 
-/* Bit 31 of a length says that the bytes are inline. */
+/* Bit 31 of a length marks inline bytes, so it is no part of the length. */
 GDA_HELPER int gda_mlx5_wqe_too_long(uint64_t len)
 {
 	return len >= GDA_MLX5_INLINE;
@@ -398,7 +406,7 @@ GDA_HELPER void gda_mlx5_wqe_read_remote(const char *entry, uint64_t *raddr, uin
 	*rkey = gda_be32_to_cpu(to.rkey);
 }
 
-/* The bytes of a doorbell that name the QP, as gda_mlx5_db_value() wants them. */
+/* The bytes of a doorbell that name the QP, for gda_mlx5_db_value(). */
 GDA_HELPER uint64_t gda_mlx5_db_qpn(uint32_t qpn)
 {
 	return (GDA_UAPI_FORCE uint64_t)gda_mlx5_doorbell(0, qpn);
@@ -417,7 +425,7 @@ GDA_HELPER uint64_t gda_mlx5_db_value(uint64_t qpn_be, uint32_t record)
 	return qpn_be | gda_pair(gda_be_shl8(record), 0);
 }
 
-/* The slot before which @record says that all is written; @index is beyond, by less than 2^16. */
+/* The end of the slots that @record covers; @index is beyond it, by less than 2^16. */
 GDA_HELPER uint64_t gda_mlx5_db_rung(uint64_t index, uint32_t record)
 {
 	return index - (uint16_t)(index - gda_be32_to_cpu((GDA_UAPI_FORCE __be32)record));

@@ -4,7 +4,7 @@
  * rings. Included by gda/wqe/mlx5.h.
  *
  * @last is the last word of an entry, as stored. An executor writes it last, in one store, so a
- * load of it with acquire order makes the rest visible, and what the work moved.
+ * load of it with acquire order makes the rest of the entry and the moved data visible.
  */
 #ifndef GDA_WQE_MLX5_CQE_H
 #define GDA_WQE_MLX5_CQE_H
@@ -52,9 +52,8 @@ GDA_HELPER uint32_t gda_mlx5_cqe_counter(uint32_t last)
 }
 
 /*
- * The consumer index that the low 16 bits of the last completed index stand for. @old is one
- * that was right before: at most depth slots have completed beyond it, and depth is at most
- * 2^15, so only one index fits.
+ * The consumer index from the low 16 bits of the last completed index. @old is an earlier value: at
+ * most depth slots have completed since, and depth is at most 2^15, so only one index fits.
  */
 GDA_HELPER uint64_t gda_mlx5_cqe_unwrap(uint64_t old, uint32_t last)
 {
@@ -68,8 +67,8 @@ GDA_HELPER uint32_t gda_mlx5_cqe_behind(uint64_t rung, uint32_t last)
 }
 
 /*
- * Keep the first error in the view; all who see it write the same. Returns 1 if the entry,
- * whose counter is @counter, is that of the slot that failed first.
+ * Store the first error in the view; all threads that see it store the same. Return: 1 if the
+ * entry, whose counter is @counter, names the slot that failed first.
  */
 GDA_HELPER uint32_t gda_mlx5_cqe_error(struct gda_view *v, uint32_t counter)
 {
@@ -87,12 +86,12 @@ GDA_HELPER uint32_t gda_mlx5_cqe_error(struct gda_view *v, uint32_t counter)
 }
 
 /*
- * The consumer index by an entry of a view's collapsed CQ, @old before; *@failed becomes 1 if
- * the queue has failed, and then the view says where, else 0.
+ * The consumer index according to an entry of a view's collapsed CQ; @old is the earlier value.
+ * *@failed becomes 1 if the queue has failed, and the view then has the place; else 0.
  *
- * An entry that names the slot that failed first does not free it: a queue can also fail while
- * it is empty, and names the slot that would have been next, which is still to be consumed once
- * it is posted. The entries of what is flushed behind it go past.
+ * An entry that names the slot that failed first does not consume it: a queue that fails while it
+ * is empty names the next slot, which is consumed only when it was posted and flushed. Entries of
+ * flushed work behind it do consume it.
  */
 GDA_HELPER uint64_t gda_mlx5_cqe_completed(struct gda_view *v, uint32_t last, uint64_t old,
 					   int *failed)
@@ -108,14 +107,14 @@ GDA_HELPER uint64_t gda_mlx5_cqe_completed(struct gda_view *v, uint32_t last, ui
 	return now - gda_mlx5_cqe_error(v, gda_mlx5_cqe_counter(last));
 }
 
-/* Has the entry of a collapsed CQ been preset, and nothing completed since? */
+/* Is the entry of a collapsed CQ still preset, with nothing completed? */
 GDA_HELPER int gda_mlx5_cqe_is_preset(uint32_t last)
 {
 	return gda_mlx5_cqe_opcode(last) == GDA_MLX5_CQE_INVALID &&
 	       gda_mlx5_cqe_counter(last) == 0xffff;
 }
 
-/* Copy from an error's entry all that gda_mlx5_cqe_error() reads; not the last word. */
+/* Copy everything that gda_mlx5_cqe_error() reads from an error's entry, except the last word. */
 GDA_HELPER void gda_mlx5_cqe_copy_error(char *to, const char *cqe)
 {
 	const size_t at = offsetof(struct gda_mlx5_err_cqe, first_error);
@@ -127,8 +126,8 @@ GDA_HELPER void gda_mlx5_cqe_copy_error(char *to, const char *cqe)
 }
 
 /*
- * Write an entry: a queue of index 0 failed itself, enum gda_cause @cause. A child of fork(2)
- * finds it in place of its parent's.
+ * Write an error entry for a queue that has failed at index 0, with enum gda_cause @cause. A child
+ * of fork(2) gets it in place of its parent's entry.
  */
 GDA_HELPER void gda_mlx5_cqe_write_error(void *cqe, uint8_t cause)
 {
@@ -149,7 +148,7 @@ GDA_HELPER int gda_mlx5_cqe_done(uint64_t completed, uint64_t index)
 	return index < completed;
 }
 
-/* Of a ring: is the entry with @last the one at @index, or one of the lap before? */
+/* In a ring: is the entry with @last the one for @index, rather than one of the previous lap? */
 GDA_HELPER int gda_mlx5_cqe_is_new(uint32_t last, uint64_t index, uint32_t mask)
 {
 	uint32_t owner = (index & ((uint64_t)mask + 1)) != 0;
@@ -169,7 +168,7 @@ GDA_HELPER uint32_t gda_mlx5_cqe_qpn(const char *cqe)
 	return gda_mlx5_cqe_word(cqe, offsetof(struct gda_mlx5_cqe, sop_qpn)) & 0xffffff;
 }
 
-/* All that an entry of a ring says, but for its size, which is the caller's. */
+/* Decode an entry of a ring. The caller sets @entry->size. */
 GDA_HELPER void gda_mlx5_cqe_read(const char *cqe, uint32_t last, struct gda_cq_entry *entry)
 {
 	uint32_t word = gda_mlx5_cqe_word(cqe, offsetof(struct gda_mlx5_cqe, sop_qpn));
@@ -193,7 +192,7 @@ GDA_HELPER void gda_mlx5_cqe_read(const char *cqe, uint32_t last, struct gda_cq_
 	}
 }
 
-/* The consumer's record of a ring of which @next entries were taken, as stored. */
+/* The consumer index record of a ring after @next entries were taken, as stored. */
 GDA_HELPER uint32_t gda_mlx5_cqe_record(uint64_t next)
 {
 	return gda_wire32((uint32_t)next & 0xffffff);
