@@ -28,11 +28,11 @@ here=tools/debug
 what=${1-}
 last=("$here/leaks.sh" tools/vm/unload.sh)
 boot="softlockup_panic=1 hung_task_panic=1 page_poison=1"
-# -g1: lines for who reads a report, and no more: tests load modules over and over. Gcov
+# -g1 gives line numbers for reports and no more, because tests load modules over and over. Gcov
 # counts fewer lines with it.
 case $what in
 debug) kernel=debug args=(KCFLAGS=-g1 KCOV_INSTRUMENT=y) boot+=" panic_on_warn=1" ;;
-# It reports races of the whole kernel: those that are not ours are let through.
+# KCSAN reports races of the whole kernel: those outside of our modules are ignored.
 kcsan) kernel=kcsan args=(KCFLAGS=-g1) ;;
 coverage)
 	kernel=kcsan args=(KCFLAGS=-g KCSAN_SANITIZE=n GCOV_PROFILE=y)
@@ -44,7 +44,7 @@ shift
 log=build/log${1:+/part}/$what
 start=$SECONDS
 
-# The programs that are asked for, by name; all if none.
+# The requested programs, by name; all if none is given.
 chosen() {
 	local t n
 
@@ -55,14 +55,14 @@ chosen() {
 	done
 }
 
-# Heads of reports, in awk; also of what the kernel has given up looking for.
+# First lines of reports, for awk; also messages that the kernel has stopped looking for bugs.
 heads='BUG: |BUG [a-z]|WARNING: |UBSAN: |Kernel panic|Oops|general protection fault|'
 heads+='DMA-API: .*(error|not|leak|exceed)|refcount_t: |INFO: task .* blocked|'
 heads+='rcu: INFO: .*stall|kmemleak: [0-9]+ new suspected|unreferenced object|'
 heads+='DMA-API: .* disabl|ODEBUG disabled|leak detector disabled|turning off the locking'
 
-# Reports since the modules were loaded into guest $1, each with what follows it. From
-# then on the console has what dmesg has, and what came after it.
+# Print the reports since the modules were loaded into guest $1, each with the lines that follow it.
+# From that time on the console has dmesg's lines, and also those after its end.
 reports() {
 	[ -s "$1/console" ] || return
 	awk -v heads="$heads" '
@@ -72,7 +72,7 @@ reports() {
 			left = mute = 0
 			next
 		}
-		# the core itself, for want of memory
+		# these warnings are the kernel's own, for lack of memory
 		sweep && /WARNING: .* (dma_buf_vmap|event_|jump_label_)/ { mute = 70; next }
 		sweep && /(DMA-API|ODEBUG).* disabl/ { next }
 		$0 ~ heads && (!/KCSAN: data-race in/ || /gda/) { left = 70; mute = 0 }
@@ -97,9 +97,9 @@ verdict() {
 
 fail() { echo; echo "FAILED in $((SECONDS - start)) s"; echo "0 passed, 1 failed, 0 skipped"; exit 1; }
 
-# Those with long limits first: none is to begin when the others are at their end. In
-# fail_nth the kernel's check of DMA mappings gives up, for want of memory: after it
-# come some that map nothing for a device.
+# Programs with long limits come first, so that none of them begins when the others are done. In
+# fail_nth the kernel's check of DMA mappings gives up for lack of memory: so programs come after it
+# that map nothing for a device.
 in_order() {
 	local t n end
 
@@ -115,10 +115,9 @@ in_order() {
 	done | sort -s -k 1,1n -k 2,2nr | cut -d ' ' -f 3-
 }
 
-# Those that are about the kernel, not about a tool or the library alone. Of programs of 32
-# bits, which differ by the way into ioctl() and mmap(), those that test these ways. Of the
-# front ends, which make the same calls over and over, those that run programs of users.
-# verbs/rxe.sh runs without our modules.
+# The programs that test the kernel, and not only a tool or the library. Of the 32-bit programs,
+# those that test ioctl() and mmap(), where they differ. Of the front ends, which repeat the same
+# calls, those that run users' programs. verbs/rxe.sh runs without our modules.
 ours() {
 	local t
 
@@ -132,7 +131,7 @@ ours() {
 	done
 }
 
-# Guest $1, which takes of the programs what the others leave. It becomes gda-vm.
+# Run guest $1, which takes programs that other guests have left. Becomes gda-vm.
 guest() {
 	local dir=$log/$1
 
@@ -146,7 +145,7 @@ guest() {
 		$here/start.sh tools/vm/load.sh "${tests[@]}" "${last[@]}"
 }
 
-# Of all guests together: a line is reached that one of them has reached.
+# Combine the results of all guests: a line is reached if one of them has reached it.
 coverage() {
 	local tree=build/$rel all=$log/gcov g f
 
@@ -178,7 +177,7 @@ pick=ours
 mapfile -t tests < <($pick "${tests[@]}")
 [ ${#tests[@]} -gt 0 ] || { echo "no such program"; exit 2; }
 mapfile -t tests < <(in_order "${tests[@]}")
-# Most programs keep one processor busy: two guests side by side are soonest done.
+# Most programs keep one processor busy: two guests side by side finish first.
 guests=${GDA_GUESTS:-$((${#tests[@]} > 6 ? 2 : 1))}
 $scripts/step.sh "library and tests" make --no-print-directory -s -k -j "$(nproc)" lib "${tests[@]}" || fail
 GDA_CACHE=$cache $scripts/step.sh "modules for $rel" $scripts/modules.sh "$rel" "${args[@]}" || fail

@@ -24,7 +24,7 @@ case $what in debug|kcsan) ;; *) echo "usage: kernel.sh [config|have] debug|kcsa
 say() { echo "kernel.sh: $*" >&2; }
 die() { say "$*"; exit 1; }
 
-# One line an option; for kcsan those marked so replace the others.
+# The configuration, an option per line; for kcsan, lines marked so replace the others.
 config() {
 	awk -v kcsan="$([ "$1" = kcsan ] && echo 1)" '
 		!/^CONFIG_/ { next }
@@ -39,7 +39,7 @@ config() {
 		}' selftests/config
 }
 
-# The archive: this machine's, or the package's, downloaded.
+# The archive: of this machine, or else of the package, which is downloaded.
 archive() {
 	local tar=/usr/src/$pkg.tar.xz tmp=$root/$pkg.new
 
@@ -55,8 +55,8 @@ archive() {
 	echo "$tmp/usr/src/$pkg.tar.xz"
 }
 
-# Options that came out otherwise than asked for: a warning is enough, some names
-# come and go with the version.
+# Options whose result differs from the request: a warning is enough, because some names come and go
+# with the version.
 compare() {
 	local line name
 
@@ -73,7 +73,7 @@ build() {
 	local src=$root/$pkg-$version obj=$dir/build rel tar
 	local make=(nice -n 19 make -s -C "$src" O="$obj")
 	! command -v ionice >/dev/null || make=(ionice -c 3 "${make[@]}")
-	# Modules that are built against it are instrumented nevertheless.
+	# Modules that are built against this kernel are instrumented nevertheless.
 	[ "$what" != kcsan ] || make+=(KCSAN_SANITIZE=n)
 
 	if [ ! -e "$src/Makefile" ]; then
@@ -98,7 +98,7 @@ build() {
 	rm -f "$dir/$rel/image/lib/modules/$rel"/{build,source}
 	cp "$obj/arch/x86/boot/bzImage" "$dir/$rel/image/boot/vmlinuz-$rel"
 	ln -sfn "$obj" "$dir/$rel/headers/usr/src/linux-headers-$rel"
-	# Sections that neither modules nor addr2line need.
+	# Sections that neither modules nor addr2line use.
 	find "$obj" -name '*.o' ! -path "$obj/scripts/*" ! -path "$obj/tools/*" -delete
 	find "$obj" \( -name '*.a' -o -name '.*.cmd' \) ! -path "$obj/scripts/*" \
 		! -path "$obj/tools/*" -delete

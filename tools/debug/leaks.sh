@@ -6,8 +6,8 @@
 leaks=/sys/kernel/debug/kmemleak
 [ -e $leaks ] || { echo "1..0 # SKIP no kmemleak in this kernel"; exit 4; }
 echo "1..1"
-# Objects younger than five seconds are not looked at, and a pointer may be in a
-# register at one scan: two, then.
+# kmemleak ignores objects younger than five seconds, and a pointer may be in a register during one
+# scan: so scan twice.
 sleep 6
 if ! echo scan >$leaks || ! sleep 1 || ! echo scan >$leaks; then
 	echo "not ok 1 kmemleak gave up"

@@ -26,8 +26,8 @@ ok() {
 built() { grep -qxF "CONFIG_$1=y" <<<"$config"; }
 is() { [ "$(cat "$1")" = "$2" ]; }
 
-# As it is already: refused if kmemleak has given up. No scan of what the kernel lost before
-# us: it takes half a minute, it has never found anything, and leaks.sh would tell.
+# Fails if kmemleak has given up. Leaks of the kernel before our start are not scanned for: that
+# takes half a minute and has never found anything, and leaks.sh would report them.
 leaks() { echo stack=on >"$debug/kmemleak"; }
 
 lockdep() { grep -q '^ debug_locks: *1$' /proc/lockdep_stats; }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One measured run: queues somewhere in memory, the fake NIC, posters, and what became of
- * every entry. Each repetition lies elsewhere in memory and begins on another SM.
+ * One measured run: queues in memory, the fake NIC, posters, and the outcome of every entry. Each
+ * repetition uses other memory and starts on another SM.
  */
 #ifndef GDA_BENCH_MACHINE_CUH
 #define GDA_BENCH_MACHINE_CUH
@@ -22,7 +22,7 @@
 
 #define MAX_WARPS	2112
 #define ROUNDS		200
-#define TAIL_WARPS	8	/* that are looked at call by call, at most */
+#define TAIL_WARPS	8	/* most warps whose calls are timed one by one */
 
 typedef void (*bench_launch)(const struct bench_args &, dim3, dim3, cudaStream_t);
 
@@ -47,7 +47,7 @@ struct bench_row {
 
 struct bench_result {
 	double rate;		/* M/s of puts, or of messages */
-	double cycles;		/* of each, or of each sample */
+	double cycles;		/* cycles per call, or per sample */
 	double slowest;		/* slowest warp over the mean */
 	double tail[3];		/* cycles of a call: p50, p99, p999 */
 	uint64_t entries;
@@ -111,8 +111,8 @@ static void machine_open(struct bench_machine *m, double window_us)
 	CUDA(cudaStreamCreateWithFlags(&m->control, cudaStreamNonBlocking));
 }
 
-/* A fresh queue, nothing posted: as gda_view_init() makes it, but in the GPU's memory. */
-/* On what SM the first poster is, and where the views are. */
+/* A fresh queue without posts, like that of gda_view_init(), but in the GPU's memory. */
+/* On which SM the first poster runs, and where the views are. */
 static uint32_t skip_of(uint32_t blocks, int rep)
 {
 	return blocks == 1 ? rep * 23 % 120 : 0;
@@ -161,7 +161,7 @@ static void queue_make(struct bench_machine *m, const struct bench_row &r, uint3
 	       r.test == GIN };
 }
 
-/* As gda_gin_create() and gda_window_register() make them. */
+/* Builds what gda_gin_create() and gda_window_register() build. */
 static void gin_make(struct bench_machine *m, const struct bench_row &r, int rep)
 {
 	std::vector<struct bench_gin> all(1);
@@ -198,7 +198,7 @@ static void gin_make(struct bench_machine *m, const struct bench_row &r, int rep
 	CUDA(cudaMemcpy(m->gin, g, sizeof(*g), cudaMemcpyHostToDevice));
 }
 
-/* As gda_shmem_create() makes them, but for the queue pairs. */
+/* Builds what gda_shmem_create() builds, without the queue pairs. */
 static void heaps_make(struct bench_machine *m, const struct bench_row &r)
 {
 	uint32_t n = r.blocks * r.warps * (bench_is_each(r.test) ? 32 : 1), i, k;
@@ -219,7 +219,7 @@ static void heaps_make(struct bench_machine *m, const struct bench_row &r)
 		h->s.heap_bytes = UINT64_MAX;
 		h->s.peers = (uintptr_t)m->heaps[i].peers;
 		h->s.timeout_ns = 2000000000U;
-		/* a quiet reads into it: the complement of its source, for nic_check() */
+		/* a quiet reads into this address, the complement of its source, for nic_check() */
 		h->s.stage = ~(uint64_t)8;
 		h->s.stage_key = i;
 		for (k = 0; k < 2; k++) {
@@ -286,7 +286,7 @@ static void queues_make(struct bench_machine *m, const struct bench_row &r, int 
 	CUDA(cudaStreamSynchronize(m->posters));
 }
 
-/* Is each call a put and an entry that adds? */
+/* Is each call a put followed by an entry that adds? */
 static bool pairs(const struct bench_row &r)
 {
 	return r.test == SIGNAL || r.test == GIN;
@@ -315,7 +315,7 @@ static struct bench_args args_of(struct bench_machine *m, const struct bench_row
 	a.blocks = r.blocks;
 	a.warps = r.warps;
 	a.skip = skip_of(r.blocks, rep);
-	/* the first lap of a ring needs no completions: once round before the clock runs */
+	/* the first lap of a ring needs no completions, so post one lap before the clock runs */
 	a.warm = r.depth * 5 / 4 / (each * share) + 16;
 	a.batch = 16;
 	a.rounds = ROUNDS;
@@ -324,7 +324,7 @@ static struct bench_args args_of(struct bench_machine *m, const struct bench_row
 	return a;
 }
 
-/* The sums of all posted entries, as the fake NIC adds them up. */
+/* The sums of all posted entries, computed as by the fake NIC. */
 static uint64_t expected_sum(const struct bench_row &r, const struct bench_args &a,
 			     const std::vector<uint64_t> &ops, uint64_t *entries)
 {
@@ -414,7 +414,7 @@ static double median_of(std::vector<double> v)
 	return v[v.size() / 2];
 }
 
-/* The cycles that so many of a thousand calls took at most. */
+/* The cycles that a given number of a thousand calls took at most. */
 static double bucket_of(const std::vector<uint32_t> &b, uint64_t calls, uint32_t permille)
 {
 	uint64_t before = 0;
@@ -465,7 +465,9 @@ static struct bench_result measure(struct bench_machine *m, const struct bench_r
 	dim3 block((r.warps + (r.mode == BLOCK_COURIER)) * 32);
 	std::vector<uint64_t> times(4 * MAX_WARPS);
 
-	/* a first launch may wait for an idle device: never while the fake NIC runs */
+	/*
+	 * a first launch may wait for an idle device, which must not happen while the fake NIC runs
+	 */
 	a.noop = true;
 	r.launch(a, grid, block, m->posters);
 	a.noop = false;
@@ -493,7 +495,7 @@ static struct bench_result measure(struct bench_machine *m, const struct bench_r
 	return out;
 }
 
-/* M/s of the bare issue by so many warps, and its cycles. */
+/* M/s of the bare issue by a number of warps, and its cycles. */
 static struct bench_result measure_floor(struct bench_machine *m, uint32_t warps, int rep)
 {
 	struct bench_row r = { "floor", EXCLUSIVE, PUT, true, warps > 264 ? 132 : warps,
@@ -517,7 +519,7 @@ static struct bench_result measure_floor(struct bench_machine *m, uint32_t warps
 	return out;
 }
 
-/* M/s of what one thread that posts in shared mode cannot avoid. */
+/* M/s of the unavoidable work of one thread that posts in shared mode. */
 static double measure_shared(struct bench_machine *m, int rep)
 {
 	struct bench_row r = { "floor", EXCLUSIVE, PUT, false, 1, 1, WARP_QUEUE, 1024, NULL };

@@ -25,16 +25,16 @@ struct row {
 	double floor_then;	/* M/s, or cycles; 0: the peer was measured on this bench */
 	const char *peer;
 	double peer_then;
-	double times;		/* as good as the peer, at least; 0: see below */
+	double times;		/* the bar: at least so many times the peer; 0: see below */
 	const char *skips;	/* a peer that does not check for a full ring */
 	double skips_then;
-	double fair;		/* slowest warp, of the mean, at least */
-	double of_floor;	/* then this times the floor is the bar */
-	const char *of_row;	/* this times what that row reached is a bar, too */
+	double fair;		/* slowest warp, as part of the mean, at least */
+	double of_floor;	/* else the bar is so many times the floor */
+	const char *of_row;	/* and so many times the result of this row */
 	double of_row_times;
 };
 
-/* rings as deep as those that the peers were measured with */
+/* rings are as deep as those on which the peers were measured */
 #define D(mode, test, lazy, blocks, warps, map, depth) \
 	mode, test, lazy, blocks, warps, map, depth, bench_run<mode, test, lazy>
 #define B(mode, test, lazy, blocks, warps, map) \
@@ -197,8 +197,8 @@ static void take_one(struct bench_machine *m, const struct row &r, int rep, stru
 }
 
 /*
- * Did @r reach that part of what another row has, in this run? M/s, or cycles; true if the other
- * was not measured. Of a row that is a few cycles, half a clock's resolution is let pass.
+ * Did @r reach that part of another row's result in this run, in M/s or cycles? True if the other
+ * was not measured. For a row of a few cycles half the clock's resolution is tolerated.
  */
 static bool reaches(const struct row &r, const struct taken &t, bool lower)
 {
@@ -216,7 +216,7 @@ static bool reaches(const struct row &r, const struct taken &t, bool lower)
 	return true;
 }
 
-/* Further conditions of single rows; what is wrong, or "". */
+/* Further conditions of single rows. Return: what is wrong, or "". */
 static const char *more(const struct row &r, const struct taken &t)
 {
 	if (t.error)
@@ -280,7 +280,7 @@ int main(int argc, char **argv)
 	std::vector<double> chain;
 	size_t k, shown = 0;
 
-	/* lazily loaded code would wait for an idle device while the fake NIC runs */
+	/* loading code lazily would wait for an idle device while the fake NIC runs */
 	setenv("CUDA_MODULE_LOADING", "EAGER", 1);
 	for (i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--json")) {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A fake NIC on the GPU: a kernel of its own that follows the doorbell record (or the
- * doorbell, if asked), reads and checks every entry, and writes the collapsed CQ.
+ * A fake NIC on the GPU: a separate kernel that follows the doorbell record (or the doorbell),
+ * reads and checks every entry, and writes the collapsed CQ.
  *
- * An entry says who posted it and which of its poster's it is, in fields that must agree
- * with each other, so one that is stale or torn shows at once. That none is lost and none
- * taken twice shows in the end: a sum of hashes of all entries is compared with that of
- * what was posted.
+ * Each entry has its poster and its number, in several fields that must agree, so that a stale or
+ * torn entry is noticed at once. Lost or repeated entries are noticed at the end, when a sum of
+ * hashes of all entries is compared with that of all posts.
  */
 #ifndef GDA_BENCH_NIC_CUH
 #define GDA_BENCH_NIC_CUH
@@ -19,8 +18,8 @@
 #include <gda/shmem.h>
 
 /*
- * A single queue is served by a cluster of so many SMs, each with so many warps; where
- * there are none (before sm_90), by a warp.
+ * A single queue is served by a cluster of so many SMs, each with so many warps; or, without
+ * clusters (before sm_90), by a warp.
  */
 #define NIC_BLOCKS	8
 #define NIC_WARPS	8
@@ -56,10 +55,10 @@ struct nic_args {
 	uint32_t *stop;
 	uint32_t count;
 	uint32_t idle_ns;
-	bool follow_db;		/* the doorbell instead of the record */
-	bool strict;		/* with follow_db: the record must not be behind the doorbell */
-	bool check_late;	/* complete first: for latencies, one post at a time */
-	bool blind;		/* look at no entry: what checking costs */
+	bool follow_db;		/* follow the doorbell instead of the record */
+	bool strict;		/* with follow_db: fail if the record is behind the doorbell */
+	bool check_late;	/* complete before the check: for latencies, one post at a time */
+	bool blind;		/* do not read entries: to measure the cost of checking */
 };
 
 __host__ __device__ static inline uint64_t nic_hash(uint64_t x, uint32_t opcode)
@@ -90,7 +89,7 @@ static __device__ __forceinline__ struct nic_entry nic_read(const struct nic_que
 	return { nic_load(entry), nic_load(entry + 16), nic_load(entry + 32) };
 }
 
-/* The entries that bench_post() and the other posters have posted. */
+/* Check entries of bench_post() and the other posters. */
 static __device__ __forceinline__ void nic_check(const struct nic_queue &q, uint64_t index,
 						 const struct nic_entry &e,
 						 struct nic_result &r)
@@ -106,10 +105,10 @@ static __device__ __forceinline__ void nic_check(const struct nic_queue &q, uint
 		    gda_swap32(e.raddr.z) == id * GOLDEN && gda_swap32(local.y) == id &&
 		    local.z == ~e.raddr.x && local.w == (inc ? 0 : ~e.raddr.y);
 
-	/* there the number is that of the signal, which is 8 bytes long */
+	/* here the number is that of the signal, which is 8 bytes long */
 	number /= inc ? 8 : 1;
 
-	/* of 8 bytes: that of a quiet of gda/shmem.h, or a get */
+	/* 8 bytes: the read of a quiet of gda/shmem.h, or a get */
 	if (read)
 		good &= gda_swap32(local.x) == 8;
 	else if (opcode == GDA_MLX5_WRITE)
@@ -139,7 +138,7 @@ static __device__ __forceinline__ void nic_complete(const struct nic_queue &q, u
 	*(volatile uint32_t *)q.last = gda_swap32(counter << 16);
 }
 
-/* Entries from @from to @to, of which this is thread @lane of @lanes: every one is checked. */
+/* Check every entry from @from to @to, as thread @lane of @lanes. */
 static __device__ __forceinline__ void nic_look(const struct nic_queue &q, uint64_t from,
 						uint64_t to, uint32_t lane, uint32_t lanes,
 						struct nic_result &r)
@@ -168,7 +167,7 @@ static __device__ __forceinline__ void nic_tell(const struct nic_args &a, uint32
 		a.results[queue].done = r.done;
 }
 
-/* How far to go, for the thread that looks; @end: it is over. */
+/* How far the polling thread may go; @end: the run is over. */
 static __device__ __forceinline__ uint64_t nic_next(const struct nic_args &a,
 						    const struct nic_queue &q, uint64_t done,
 						    bool &end, uint64_t &behind)
@@ -226,8 +225,8 @@ static __global__ void nic_kernel(struct nic_args a)
 }
 
 /*
- * A single queue, by a cluster: the first thread looks and completes, all of them check.
- * One multiprocessor alone cannot read entries as fast as 132 write them.
+ * A single queue, by a cluster: the first thread polls and completes, all of them check. One
+ * multiprocessor alone cannot read entries as fast as 132 write them.
  */
 static __global__ void NIC_CLUSTER nic_kernel_single(struct nic_args a)
 {

@@ -10,9 +10,9 @@ enum bench_test { PUT, EACH, SIGNAL, GIN, SHMEM_WARP, SHMEM_EACH, BATCH, NOWAIT,
 		  ASYNC_GET, QUIET, FIRST, SHMEM_QUIET };
 enum bench_map { ONE_QUEUE, BLOCK_QUEUE, WARP_QUEUE };
 
-/* A context of gda/gin.h to as many peers as there are posters, and a window of each of them. */
+/* A context of gda/gin.h with as many peers as there are posters, and a window on each of them. */
 #define BENCH_PEERS	264
-#define BENCH_IOVA	16U	/* of the poster's own window; a peer's is 0 */
+#define BENCH_IOVA	16U	/* iova of the poster's own window; a peer's is 0 */
 
 struct bench_gin {
 	struct gda_gin gin;
@@ -22,8 +22,8 @@ struct bench_gin {
 };
 
 /*
- * Heaps of gda/shmem.h, one for each poster, of two PEs: the poster is PE 1. The heap is all
- * addresses there are, and the keys of its MR are the poster's.
+ * Heaps of gda/shmem.h, one for each poster, with two PEs: the poster is PE 1. The heap covers all
+ * addresses, and the keys of its MR are the poster's.
  */
 #define BENCH_HEAPS	4224
 
@@ -34,8 +34,8 @@ struct bench_heap {
 };
 
 /*
- * A workspace of gda/async.h with one queue. Its windows are the two halves of all addresses,
- * each a little apart from where work requests have it: so that no address is 0 and no sum wraps.
+ * A workspace of gda/async.h with one queue. Its windows are the two halves of the address space,
+ * each slightly shifted in work requests, so that no address is 0 and no sum wraps.
  */
 #define BENCH_HALF	(1ULL << 63)
 
@@ -46,7 +46,7 @@ struct bench_async {
 	uint64_t view;
 };
 
-/* Is there a put of each lane, of all lanes together? */
+/* Does each lane post its own put, all lanes together? */
 __host__ __device__ static constexpr bool bench_is_each(enum bench_test test)
 {
 	return test == EACH || test == SHMEM_EACH;
@@ -74,7 +74,7 @@ __host__ __device__ static constexpr bool bench_completes(enum bench_test test)
 	return test == LATENCY || bench_is_get(test);
 }
 
-/* Sixteen to an octave: how many calls took so many cycles, by warp. */
+/* Histogram of cycles per call, by warp, with sixteen buckets to an octave. */
 #define BENCH_BUCKETS	512
 
 struct bench_args {
@@ -95,7 +95,7 @@ struct bench_args {
 	bool noop;
 };
 
-/* Every field follows from who posts and which of its posts it is; see nic_check(). */
+/* Every field follows from the poster and the number of its post; see nic_check(). */
 template <bool each, class queue>
 static __device__ __forceinline__ int64_t bench_post(queue &q, uint32_t id, uint32_t number,
 						     unsigned int flags)
@@ -120,8 +120,8 @@ static __device__ __forceinline__ int64_t bench_signal(queue &q, uint32_t id, ui
 }
 
 /*
- * A put with Inc, from the poster's own window to that of peer @id: the offsets, and the
- * number of the signal, are such that the entries are those of bench_signal() but for the word.
+ * A put with Inc, from the poster's own window to that of peer @id: offsets and signal number are
+ * chosen such that the entries are those of bench_signal(), except for the word.
  */
 template <class queue>
 static __device__ __forceinline__ int bench_gin(struct gda_gin_poster<queue> &p,
@@ -224,7 +224,7 @@ static __device__ __forceinline__ int bench_quiet(struct bench_poster<queue> &b)
 	return gda_gin_flush(b.p, 0);
 }
 
-/* In the end only what is asked for is checked: a quiet of gda/shmem.h would post once more. */
+/* At the end only the requested check is made: a quiet of gda/shmem.h would post once more. */
 template <class queue>
 static __device__ __forceinline__ int bench_end(queue &q)
 {
@@ -256,7 +256,7 @@ static __device__ __forceinline__ void bench_start(const struct bench_args &a)
 		;
 }
 
-/* Between two powers of two the four bits behind the first. */
+/* Between two powers of two, the four bits behind the leading one select the bucket. */
 __host__ __device__ static inline uint32_t bench_bucket(uint32_t cycles)
 {
 	uint32_t power = 4;
@@ -276,7 +276,7 @@ static __device__ __forceinline__ void bench_count(const struct bench_args &a, u
 	a.buckets[warp * BENCH_BUCKETS + bench_bucket(most)]++;
 }
 
-/* One put and its completion, or a quiet long after a put, the first or the second. */
+/* Time one put until its completion, or a quiet long after a put, the first or the second one. */
 template <enum bench_test test, class queue>
 static __device__ __forceinline__ int64_t bench_latency(const struct bench_args &a, queue &q,
 							uint32_t id, uint32_t &number)
@@ -374,7 +374,7 @@ static __device__ __forceinline__ void bench_posts(const struct bench_args &a, q
 	a.cycles[warp] = c1;
 }
 
-/* Post through @q, or through a poster that has it. */
+/* Post through @q, or through a poster that contains it. */
 template <enum bench_test test, class queue>
 static __device__ __forceinline__ void bench_run_posts(const struct bench_args &a, queue &q,
 						       uint32_t warp)
@@ -401,7 +401,7 @@ static __device__ __forceinline__ void bench_run_posts(const struct bench_args &
 }
 
 /*
- * With a device-wide courier there is a block more, the first; in a block, a warp more.
+ * A device-wide courier needs one more block, the first; a courier of a block needs one more warp.
  * The capabilities of the device are a constant here.
  */
 template <enum bench_mode mode, enum bench_test test, uint32_t caps>
@@ -474,7 +474,7 @@ static __global__ void __launch_bounds__(512, 1) bench_kernel(struct bench_args 
 	}
 }
 
-/* The floor of any post: an entry, a fence of the GPU's scope, a doorbell. */
+/* The floor of any post: an entry, a fence of GPU scope, a doorbell. */
 static __global__ void floor_issue(char *sq, uint64_t *db, struct bench_args a, uint32_t count)
 {
 	uint32_t warp = (blockIdx.x - a.skip) * a.warps + threadIdx.x / 32, i, k;
@@ -502,10 +502,9 @@ static __global__ void floor_issue(char *sq, uint64_t *db, struct bench_args a, 
 }
 
 /*
- * The steps of a post to a queue that other threads may post to, in this order and with
- * nothing between: a slot, an entry, a release, the combining role, of which it must know in the
- * end whether somebody has missed it, the record, a release, the doorbell, a release, and
- * a word for who rings next.
+ * The steps of a post to a shared queue, in this order and with nothing in between: a slot, an
+ * entry, a release, the combining role (whose owner must finally check whether a poster has missed
+ * it), the record, a release, the doorbell, a release, and a word for the next one to ring.
  */
 static __global__ void floor_shared(char *sq, uint64_t *db, struct bench_args a, uint32_t count)
 {
@@ -536,7 +535,7 @@ static __global__ void floor_shared(char *sq, uint64_t *db, struct bench_args a,
 	a.ops[0] = count;
 }
 
-/* One load that is not in the L1, of the word that a quiet looks at, by the same SM. */
+/* One load that misses the L1, of the word that a quiet polls, by the same SM. */
 static __global__ void floor_load(uint32_t *p, uint32_t *samples, uint32_t count, uint32_t skip)
 {
 	uint64_t c = clock64();
@@ -551,7 +550,7 @@ static __global__ void floor_load(uint32_t *p, uint32_t *samples, uint32_t count
 		samples[i] = (uint32_t)(c / count);
 }
 
-/* A word to another SM and back. */
+/* Send a word to another SM and wait for the answer. */
 static __global__ void floor_ping(uint32_t *to, uint32_t *from, uint32_t *samples,
 				  uint32_t count)
 {

@@ -25,7 +25,7 @@ int main(int argc, char **argv)
 		fputs("gda-dpa: libgda starts it: see gda_dpa_create(3)\n", stderr);
 		return 2;
 	}
-	/* of what the program had open nothing is for tasks */
+	/* tasks shall not have any of the program's open files */
 	close_range(4, ~0U, 0);
 	fcntl(3, F_SETFD, FD_CLOEXEC);
 	return gda_dpa_serve(3);

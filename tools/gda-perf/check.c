@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The bars: what we ask of ourselves, as ratios within one run. Ours is the median of
- * the runs, that of raw verbs the best of them; of memcpy's two it is the faster one. On a device
- * that is an RDMA device itself, ib: or verbs:, both are medians.
+ * The bars: our own goals, as ratios within one run. Our figure is the median of the runs, that of
+ * raw verbs the best of them, and that of memcpy the faster of its two. On devices that are RDMA
+ * devices themselves (ib:, verbs:) both figures are medians.
  */
 #include <math.h>
 #include <stddef.h>
@@ -29,7 +29,7 @@ static double perf_best(enum perf_test test, const char *name, uint32_t bytes)
 	return test == PERF_LAT ? perf_row_least(row, VALUE) : perf_row_most(row, VALUE);
 }
 
-/* Part of the median of raw verbs on the same RDMA device. */
+/* Our median as a part of the median of raw verbs on the same RDMA device. */
 static double perf_part(enum perf_test test, const char *name, uint32_t bytes)
 {
 	return perf_ours(test, name, bytes) / perf_ours(test, "verbs_write", bytes);

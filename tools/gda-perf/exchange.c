@@ -2,7 +2,7 @@
 /*
  * Exchanges of gda-perf shared: over bare words, through gda.h, gda/gin.h and gda/dpa.h.
  *
- * Two threads in ping-pong are a ring of two: rank 0 sends and then waits, another rank waits and
+ * Ping-pong of two threads is a ring of two: rank 0 sends and then waits, the other rank waits and
  * then sends.
  */
 #include <pthread.h>
@@ -14,7 +14,7 @@
 #include "perf.h"
 #include "shared.h"
 
-#define BARE_POLLS	64U	/* looks before others may run */
+#define BARE_POLLS	64U	/* polls before other threads may run */
 
 static void *exchange_alloc(size_t bytes)
 {
@@ -149,7 +149,7 @@ struct gins {
 	} rank[SHARED_RANKS];
 };
 
-/* Set-up is collective: by a thread for each rank. */
+/* Set-up is collective, so each rank needs a thread. */
 static void *gin_begin(void *arg)
 {
 	struct gins_rank *r = arg;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Puts with a signal through gda/gin.h: two ranks of this process, of one context, which this
- * thread both is. Signals are words, so each is two work requests behind one doorbell.
+ * Puts with a signal through gda/gin.h, between two ranks in one context of this process; this
+ * thread acts as both. Signals are words, so each put is two work requests behind one doorbell.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static struct gda_comm_id id;
 static struct gin_rank from = { .rank = 0 }, to = { .rank = 1 };
 static uint64_t *latencies, signalled;
 
-/* Set-up is collective: by a thread for each rank. */
+/* Set-up is collective, so each rank needs a thread. */
 static void *gin_begin(void *arg)
 {
 	struct gin_rank *r = arg;

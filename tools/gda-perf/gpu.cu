@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * gda-perf-gpu - what gda-perf --gpu runs: puts that a kernel posts to the in-process
- * device, whose worker has the CUDA driver move the bytes
+ * gda-perf-gpu - the program of gda-perf --gpu: puts that a kernel posts to the in-process device,
+ * whose worker lets the CUDA driver copy
  *
- * One thread of the GPU owns the queue. lat: posted until seen complete, one at a time.
- * rate, bw: a doorbell for 16 puts, as many in flight as the queue takes, until the last is
- * complete. Beside them the driver's own copies, launched by the CPU: lat until the stream is
- * idle, bw one behind the other. Afterwards the target is compared.
+ * One thread of the GPU owns the queue. lat: from post to observed completion, one at a time. rate,
+ * bw: one doorbell for 16 puts, as many in flight as fit into the queue, until the last is
+ * complete. Beside them the driver's own copies, launched by the CPU: lat until the stream is idle,
+ * bw one behind the other. Afterwards the target is compared.
  */
 #include <algorithm>
 #include <cstdio>
@@ -52,7 +52,7 @@ static struct {
 	std::vector<unsigned int> sizes = { 8, 4096, 65536, 1 << 20, 16 << 20 };
 } options;
 
-/* Between what, and what the kernel leaves to the driver. */
+/* Source and destination, and the room that the kernel leaves for the driver. */
 struct path {
 	const char *name;
 	int device;		/* of the target */
@@ -73,8 +73,8 @@ struct job {
 	uint64_t from, to;
 	uint32_t lkey, rkey;
 	uint32_t bytes, count;
-	uint64_t span;		/* of the target, gone through again and again */
-	uint32_t *ns;		/* of each, or of all */
+	uint64_t span;		/* size of the target, which is written cyclically */
+	uint32_t *ns;		/* time of each, or of all */
 	int *err;
 };
 
@@ -211,7 +211,7 @@ static double measure(struct side s[2], enum test test, uint32_t bytes)
 	else
 		stream_kernel<<<1, 1>>>(j);
 	CUDA(cudaGetLastError());
-	/* a copy that waits here would keep the driver to itself, and the kernel waiting */
+	/* a copy that waits here would block the driver, and so the waiting kernel */
 	CUDA(cudaDeviceSynchronize());
 	CUDA(cudaMemcpy(&err, j.err, sizeof(err), cudaMemcpyDeviceToHost));
 	CUDA(cudaMemcpy(ns.data(), j.ns, LATENCIES * sizeof(*j.ns), cudaMemcpyDeviceToHost));
@@ -223,7 +223,7 @@ static double measure(struct side s[2], enum test test, uint32_t bytes)
 	return figure(test, bytes, j.count, ns[test == LAT ? LATENCIES / 2 : 0]);
 }
 
-/* The same by the driver's copies. */
+/* The same with the driver's own copies. */
 static double measure_copies(struct side s[2], enum test test, uint32_t bytes)
 {
 	uint32_t count = count_of(test, bytes), i;
@@ -379,7 +379,7 @@ int main(int argc, char **argv)
 	cudaDeviceProp prop;
 	int devices = 0;
 
-	/* lazily loaded code would wait for an idle device while a kernel waits */
+	/* loading code lazily would wait for an idle device while a kernel waits */
 	setenv("CUDA_MODULE_LOADING", "EAGER", 0);
 	options_parse(argc, argv);
 	if (cudaGetDeviceCount(&devices) != cudaSuccess || !devices) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* gda-perf [lat|rate|bw]...: options, and the order of things. */
+/* gda-perf [lat|rate|bw]...: options, and the sequence of steps. */
 #define _GNU_SOURCE
 #include <getopt.h>
 #include <limits.h>
@@ -39,7 +39,7 @@ void perf_must(int err, const char *what)
 
 	if (err >= 0)
 		return;
-	/* control calls say more than the errno; posts and waits do not */
+	/* the reason of a control call; posts and waits only have an errno */
 	if (!strncmp(why, what, strlen(what)))
 		perf_die("%s", why);
 	perf_die("%s: %s", what, gda_strerror(err));
@@ -157,7 +157,7 @@ static void option(int letter)
 		help(letter == 'h' ? 0 : 2);
 }
 
-static char **shared;	/* names of settings of gda-perf shared */
+static char **shared;	/* names of settings for gda-perf shared */
 
 static void options_parse(int argc, char **argv)
 {
@@ -188,7 +188,7 @@ static void options_parse(int argc, char **argv)
 		perf_options.test[t] |= !any;
 }
 
-/* Posting from a GPU is a program beside this one: only that one needs CUDA. */
+/* A separate program beside this one posts from the GPU, so that only that one needs CUDA. */
 static void gpu_run(char **argv)
 {
 	char path[PATH_MAX];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The cost of copying without a queue: memcpy() of this process, between the same blocks
- * as puts, and the kernel's memcpy(). The latter is measured through a BPF program
- * that updates an element of an array map, which is a memcpy() of the kernel's and
- * little else; BPF_PROG_TEST_RUN repeats it and says how long one took.
+ * The cost of copying without a queue: memcpy() of this process, between the same blocks as puts,
+ * and the kernel's memcpy(). The latter is measured by a BPF program that updates an element of an
+ * array map, which is little more than a memcpy() in the kernel; BPF_PROG_TEST_RUN repeats it and
+ * returns the mean time.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -16,7 +16,7 @@
 
 static char *from, *to;
 
-/* The compiler is not to know that all are the same. */
+/* Hides from the compiler that all iterations are the same. */
 static __attribute__((noinline)) void perf_copies(size_t bytes, unsigned int n)
 {
 	while (n--) {
@@ -49,7 +49,7 @@ static int perf_bpf(int cmd, union bpf_attr *attr)
 	return ret < 0 ? -errno : ret;
 }
 
-/* An array of one element of @bytes. */
+/* Create an array map with one element of @bytes. */
 static int perf_bpf_array(uint32_t bytes)
 {
 	union bpf_attr attr = {
@@ -99,7 +99,7 @@ static int perf_bpf_program(int target, int source)
 	return perf_bpf(BPF_PROG_LOAD, &attr);
 }
 
-/* Return: ns that one run took, of @repeat, or a negative errno. */
+/* Return: ns per run, of @repeat runs; or a negative errno. */
 static long perf_bpf_run(int prog, uint32_t repeat)
 {
 	static char packet[64];

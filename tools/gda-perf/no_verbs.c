@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* In place of verbs.c, where libibverbs is not there to build with. */
+/* Replaces verbs.c where libibverbs is not available at build time. */
 #include "perf.h"
 
 static int no_verbs(struct perf_row *row, struct perf_sample *s)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* The ends of the puts: two contexts of this process, and idle QPs beside them. */
+/* The two ends of the puts, which are two contexts of this process, and idle QPs beside them. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include "perf.h"
 
-/* A wait that is longer than this has failed. */
+/* A wait that takes longer than this has failed. */
 #define PERF_TIMEOUT_NS	20000000000ULL
 
 char *perf_memory(void)
@@ -69,7 +69,7 @@ void perf_pair_connect(struct perf_pair *p)
 	p->rkey = gda_mr_key(p->to.mr);
 }
 
-/* Each is connected to itself, and has been used. */
+/* Each idle QP is connected to itself, and was used once. */
 int perf_crowd_open(struct gda_context *ctx, struct gda_qp **qps, unsigned int n)
 {
 	struct gda_qp_attr attr = {

@@ -2,9 +2,9 @@
 /*
  * gda-perf: how fast puts are, beside memcpy and raw verbs.
  *
- * The program measures a list of rows. It measures each row several times, each time for
- * a while, and all rows take turns, so that other load on the machine disturbs all
- * of them; it reports the median. A row that cannot be measured here says why.
+ * The program measures a list of rows. It measures each row several times, for a while each, and
+ * all rows take turns, so that other load on the machine disturbs all of them alike; it reports
+ * medians. For a row that cannot be measured here it reports the reason.
  */
 #ifndef GDA_PERF_H
 #define GDA_PERF_H
@@ -27,19 +27,19 @@ struct perf_options {
 	bool test[PERF_TESTS];
 	bool json;
 	bool check;
-	bool peers;		/* memcpy and raw verbs, too */
+	bool peers;		/* measure memcpy and raw verbs, too */
 	unsigned int reps;
 	unsigned int ms;	/* of one measurement */
-	unsigned int idle;	/* QPs more, at most PERF_MAX_IDLE */
+	unsigned int idle;	/* number of idle QPs, at most PERF_MAX_IDLE */
 	unsigned int depth;
 	unsigned int nsizes;
 	uint32_t sizes[PERF_MAX_SIZES];
-	const char *rdma;	/* device of the rows of raw verbs, or NULL: the first that works */
+	const char *rdma;	/* device for raw verbs; NULL: the first one that works */
 };
 
 /*
- * One measurement. Latencies are in us and have all members, @value being the median;
- * rates are in million/s, bandwidths in GB/s (10^9). A figure that is not known is NaN.
+ * One measurement. Latencies are in us and have all members, with the median in @value; rates are
+ * in million/s, bandwidths in GB/s (10^9). An unknown figure is NaN.
  */
 struct perf_sample {
 	double value;
@@ -55,7 +55,7 @@ struct perf_row {
 	const char *what;	/* in tables */
 	uint32_t bytes;
 	int arg;		/* of @measure */
-	/* Return: 0, or a negative errno; perf_missing() may have said more. */
+	/* Return: 0, or a negative errno; perf_missing() may have noted a reason. */
 	int (*measure)(struct perf_row *row, struct perf_sample *s);
 	unsigned int n;
 	struct perf_sample sample[PERF_MAX_REPS];
@@ -78,7 +78,7 @@ int perf_missing(struct perf_row *row, const char *format, ...);
 void perf_rows_measure(void);
 struct perf_row *perf_row_find(enum perf_test test, const char *name, uint32_t bytes);
 double perf_median(const double *values, unsigned int n);
-/* Of the column at @offset in the samples; NaN if there is none. */
+/* The median of the column at @offset in the samples; NaN if there are none. */
 double perf_row_median(const struct perf_row *row, size_t offset);
 double perf_row_least(const struct perf_row *row, size_t offset);
 double perf_row_most(const struct perf_row *row, size_t offset);
@@ -103,15 +103,15 @@ struct perf_pair {
 };
 
 /*
- * PERF_MAX_BYTES of memory. No two are a power of two apart, which would make them
- * fight for the same lines of a cache, or of an emulated TLB.
+ * PERF_MAX_BYTES of memory. The distance of two such blocks is no power of two, so that they do not
+ * compete for the same lines of a cache or of an emulated TLB.
  */
 char *perf_memory(void);
 void perf_end_open(struct perf_end *e);
 void perf_pair_open(struct perf_pair *p);
 /* The ends are open. */
 void perf_pair_connect(struct perf_pair *p);
-/* QPs that do nothing more. If any step fails, close() destroys those that there are. */
+/* Create idle QPs. If a step fails, close() destroys those that exist. */
 int perf_crowd_open(struct gda_context *ctx, struct gda_qp **qps, unsigned int n);
 void perf_crowd_close(struct gda_qp **qps, unsigned int n);
 static inline int64_t perf_put(const struct perf_pair *p, uint32_t bytes, unsigned int flags)
@@ -120,7 +120,7 @@ static inline int64_t perf_put(const struct perf_pair *p, uint32_t bytes, unsign
 		       flags | GDA_EXCLUSIVE);
 }
 
-/* put.c, pingpong.c, gin.c, two.c, memcpy.c, verbs.c - what is measured */
+/* put.c, pingpong.c, gin.c, two.c, memcpy.c, verbs.c - the measurements */
 void perf_put_plan(void);
 const char *perf_put_device(void);
 int perf_put_rate(const struct perf_pair *p, uint32_t bytes, unsigned int batch, double *rate);
@@ -131,22 +131,22 @@ void perf_two_end(void);
 void perf_memcpy_plan(void);
 void perf_verbs_plan(void);
 
-/* threads.c - which CPU does what */
+/* threads.c - which thread runs on which CPU */
 void perf_threads_init(void);
 unsigned int perf_cpus(void);
-/* To be called around gda_open(): its worker is put on a CPU of its own. */
+/* Called around gda_open(), so that its worker gets a CPU of its own. */
 void perf_worker_before(void);
 void perf_worker_after(const char *what);
-/* Let this thread, and what it starts meanwhile, run anywhere, or not any more. */
+/* Let this thread, and threads that it starts meanwhile, run on any CPU; or end that. */
 void perf_threads_free(bool any);
-/* Put @tid, 0 for this thread, on the @n-th CPU, and note it. */
+/* Bind @tid, or with 0 this thread, to the @n-th CPU, and note it. */
 void perf_threads_add(const char *what, pid_t tid, unsigned int n);
 const char *perf_threads_text(unsigned int i);
 
-/* Bind this thread to the @n-th CPU, modulo how many there are. */
+/* Bind this thread to the @n-th CPU, modulo the number of CPUs. */
 void perf_threads_bind(unsigned int n);
 
-/* shared.c: exchanges on shared processors. @names: of settings; none: all */
+/* shared.c: exchanges on shared processors. @names: of settings; none means all */
 int perf_shared(char **names);
 
 /* report.c */
@@ -156,8 +156,8 @@ void perf_report(const char *device);
 struct perf_bar {
 	const char *name;
 	double bar;
-	bool least;		/* a value below it misses, else one above it */
-	double measured;	/* NaN: there is not all it takes */
+	bool least;		/* the bar is a minimum, else a maximum */
+	double measured;	/* NaN: a required measurement is missing */
 };
 
 unsigned int perf_bars(const struct perf_bar **bars);

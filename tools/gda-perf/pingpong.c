@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Two threads of one process in ping-pong: each waits for its put, and then for the other's
- * word. With the workers of their contexts there are four that want a processor, so the row
- * says what waiting costs where there are fewer. On the in-process device a waiter executes
- * its queue itself; on the others it lets go of the processor.
+ * Ping-pong between two threads of one process: each waits for its put, and then for the other's
+ * word. With the workers of their contexts four threads need a processor, so the row shows the cost
+ * of waiting if there are fewer. On the in-process device a waiting thread executes its queue
+ * itself; on other devices it yields.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #include "perf.h"
 
 #define PING_LATENCIES	200000U
-#define PING_SOURCE	4096U		/* from here is put, and to the beginning */
+#define PING_SOURCE	4096U		/* puts go from here to offset 0 */
 #define PING_POLLS	256U		/* before others may run */
 #define PING_STEP_NS	5000000000ULL
 #define PING_STOP	UINT64_MAX
@@ -20,7 +20,7 @@ struct ping_side {
 	struct perf_end *end;
 	uint64_t laddr, raddr;
 	uint32_t lkey, rkey;
-	uint64_t round;			/* the last one that was answered */
+	uint64_t round;			/* the last round that was answered */
 };
 
 static struct perf_pair pair;
@@ -37,7 +37,7 @@ static int ping_put(const struct ping_side *s, uint64_t round)
 	return gda_wait(s->end->v, ticket, 0);
 }
 
-/* Waits for a word other than @last in this side's memory. Return: 0 or -ETIMEDOUT. */
+/* Wait for a word other than @last in this side's memory. Return: 0 or -ETIMEDOUT. */
 static int ping_await(const struct ping_side *s, uint64_t last, uint64_t *word)
 {
 	uint64_t deadline = gda_clock_ns() + PING_STEP_NS;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Puts within one process. One thread posts and polls, the worker of its context
- * executes. Every put rings its own doorbell, but where the row says otherwise.
+ * Puts within one process. One thread posts and polls, the worker of its context executes. Every
+ * put rings its own doorbell, unless the row says otherwise.
  */
 #include <errno.h>
 #include <math.h>
@@ -120,7 +120,7 @@ static int64_t perf_rate_post(const struct perf_pair *p, uint32_t bytes, int kin
 	return perf_put(p, bytes, flags);
 }
 
-/* @n posts of a kind, as a loop of its own: the flags are constants. */
+/* @n posts of one kind, in a separate loop for each, so that flags are constants. */
 static __attribute__((always_inline)) inline
 int perf_rate_posts(const struct perf_pair *p, uint32_t bytes, int kind, unsigned int n)
 {
@@ -163,7 +163,7 @@ static int perf_rate_of(const struct perf_pair *p, uint32_t bytes, int kind, dou
 		return err;
 	begin = gda_clock_ns();
 	end = begin + perf_options.ms * 1000000ULL;
-	/* at least once, however late it is by now */
+	/* at least once, however late it is */
 	do {
 		err = perf_rate_some(p, bytes, kind, n);
 		posted += n;
@@ -184,7 +184,10 @@ static int perf_rate(struct perf_row *row, struct perf_sample *s)
 	return perf_rate_of(&pair, row->bytes, row->arg, &s->value);
 }
 
-/* The same queue, in company: where memory lies matters, so it is to lie the same. */
+/*
+ * The same queue with idle QPs beside it. The location of memory affects the result, so it must be
+ * the same.
+ */
 static int perf_rate_crowded(struct perf_row *row, struct perf_sample *s)
 {
 	static struct gda_qp *idle[PERF_MAX_IDLE];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A reliable connection on libibverbs. Its two ends exchange struct rc_address by other
- * means. rdma_cm is not used: a test of the network should not depend on it.
+ * A reliable connection on libibverbs. Its two ends exchange struct rc_address by other means.
+ * rdma_cm is not used, because a test of the network should not depend on it.
  */
 #include <errno.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 #define RC_PORT		1
 #define RC_TIMEOUT	14	/* 4.096 us * 2^14 = 67 ms until a request is sent again */
-#define RC_RETRIES	6	/* rdma_rxe takes 7 for ever */
+#define RC_RETRIES	6	/* rdma_rxe takes 7 as "without end" */
 #define RC_RNR_RETRIES	7	/* for ever */
 #define RC_RNR_TIMER	12	/* 0.64 ms */
 #define RC_PSN		1
@@ -25,7 +25,7 @@ static bool rc_is_ipv4(const union ibv_gid *gid)
 	return !memcmp(gid->raw, prefix, sizeof(prefix));
 }
 
-/* With Ethernet the GID is an IP address: RoCE v2 and IPv4 before anything else. */
+/* On Ethernet the GID is an IP address; RoCE v2 with IPv4 is preferred. */
 static int rc_find_gid(struct rc *rc)
 {
 	struct ibv_gid_entry entry;
@@ -200,7 +200,7 @@ int rc_wait(struct rc *rc, uint64_t deadline)
 			return (int)wc.status;
 		if (n < 0)
 			return -EIO;
-		/* as the loops of GDA: the processor may be somebody else's meanwhile */
+		/* like GDA's own loops: another thread may need the processor */
 		gda_pause();
 	} while (rc_clock() < deadline);
 	return -ETIMEDOUT;

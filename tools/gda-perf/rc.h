@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A reliable connection on libibverbs, with memory at each end: the bare verbs that GDA is
- * compared with, and that test a network before GDA does. One thread at a time may use a
- * connection.
+ * A reliable connection on libibverbs, with memory at each end: plain verbs, with which GDA is
+ * compared, and which test a network before GDA uses it. One thread at a time may use a connection.
  */
 #ifndef GDA_PERF_RC_H
 #define GDA_PERF_RC_H
@@ -20,10 +19,10 @@ struct rc {
 	struct ibv_mr *mr;
 	struct ibv_port_attr port;
 	struct ibv_gid_entry gid;
-	unsigned int depth;	/* work requests that may be posted and not completed */
+	unsigned int depth;	/* most work requests that are posted and not completed */
 };
 
-/* One end, for the other one. */
+/* The address of one end, for the other. */
 struct rc_address {
 	union ibv_gid gid;
 	uint64_t iova;		/* of the memory */
@@ -33,31 +32,36 @@ struct rc_address {
 };
 
 /*
- * Open @device, or if that is NULL the first one whose port is active, for @memory. It need
- * not be zeroed before. Return: 0, or a negative errno: -ENODEV if there is no such device,
- * -ENETDOWN if no port is active, -EADDRNOTAVAIL if it has no address. After an error there
- * is nothing to close.
+ * Open @device, or if that is NULL the first one whose port is active, for @memory. @rc need not be
+ * initialized. Return: 0, or a negative errno: -ENODEV if there is no such device, -ENETDOWN if no
+ * port is active, -EADDRNOTAVAIL if it has no address. After an error there is nothing to close.
  */
 int rc_open(struct rc *rc, const char *device, void *memory, size_t bytes, unsigned int depth);
 void rc_close(struct rc *rc);
 void rc_address(const struct rc *rc, struct rc_address *own);
-/* Return: 0, or a negative errno. Writes may come in once the peer has done it, too. */
+/*
+ * Connect to the peer. Return: 0, or a negative errno. The peer's writes may arrive once it has
+ * connected, too.
+ */
 int rc_connect(struct rc *rc, const struct rc_address *peer);
 
-/* The members that are the same in every post. @wr.sg_list points to @sge: do not copy it. */
+/*
+ * A prepared work request with the members that all posts share. @wr.sg_list points to @sge, so do
+ * not copy it.
+ */
 struct rc_work {
 	struct ibv_send_wr wr;
 	struct ibv_sge sge;
 };
 
-/* @bytes at offset @local here to or from offset @remote there. */
+/* Prepare to move @bytes between offset @local here and offset @remote at the peer. */
 void rc_prepare(const struct rc *rc, const struct rc_address *peer, struct rc_work *w,
 		enum ibv_wr_opcode opcode, size_t local, size_t remote, uint32_t bytes);
 /* Return: 0, or a negative errno. */
 int rc_post(struct rc *rc, struct rc_work *w);
 /*
- * Await one completion until @deadline, in ns of CLOCK_MONOTONIC. Return: 0, -ETIMEDOUT or
- * another negative errno; or the enum ibv_wc_status of a request that failed.
+ * Wait for one completion until @deadline, in ns of CLOCK_MONOTONIC. Return: 0, -ETIMEDOUT or
+ * another negative errno; or the enum ibv_wc_status of a failed request.
  */
 int rc_wait(struct rc *rc, uint64_t deadline);
 

@@ -19,7 +19,7 @@ static const struct {
 	[PERF_BW] = { "bw", "bandwidth, GB/s", "GB/s" },
 };
 
-/* As many digits as mean something. */
+/* Print significant digits only. */
 static void table_number(double v)
 {
 	int digits = v < 10 ? 3 : v < 100 ? 2 : v < 1000 ? 1 : 0;
@@ -123,7 +123,7 @@ static void json_number(const char *name, double v)
 		printf(", \"%s\": null", name);
 }
 
-/* Of our own strings and strerror()'s, which have no control characters. */
+/* Only for our own strings and those of strerror(), which have no control characters. */
 static void json_string(const char *s)
 {
 	putchar('"');

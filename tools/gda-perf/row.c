@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Rows: measuring them in turns, and the statistics of what came out. */
+/* Rows: measures them in turns, and computes statistics of the results. */
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -38,7 +38,7 @@ int perf_missing(struct perf_row *row, const char *format, ...)
 	return -ENODATA;
 }
 
-/* Once it cannot be measured it is not tried again. */
+/* A row that could not be measured is not tried again. */
 static void perf_row_measure(struct perf_row *row)
 {
 	struct perf_sample *s = &row->sample[row->n];

@@ -7,9 +7,9 @@
  *	busy	one group that is not bound, and a process that computes on each processor
  *	twice	groups that are not bound, with twice as many threads as there are processors
  *
- * A figure is the mean of a turn, in ns: where processors are shared, most exchanges are fast and
- * a few take a slice of somebody else's. In a turn the exchange and the one over bare words have
- * the same time, each first in every second turn. Ratios are those of the medians of all turns.
+ * A figure is the mean of a turn, in ns: on shared processors most exchanges are fast and a few
+ * wait for a time slice of another thread. In a turn our exchange and the one over bare words get
+ * the same time, and each comes first in every second turn. Ratios are of the medians of all turns.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -26,7 +26,7 @@
 
 #define SHARED_GROUPS	64U	/* at most, at once */
 #define SHARED_KINDS	8U
-#define SHARED_LOOKS	8U	/* rounds between two looks at the clock */
+#define SHARED_LOOKS	8U	/* rounds between two reads of the clock */
 
 enum { QUIET, BUSY, TWICE, SETTINGS };
 
@@ -37,8 +37,8 @@ struct group {
 	const struct shared_way *way;
 	unsigned int threads;
 	void *state;
-	uint64_t round;		/* the last that is over */
-	uint64_t last;		/* of this turn; by rank 0, before it begins it */
+	uint64_t round;		/* the last round that is over */
+	uint64_t last;		/* last round of this turn; set by rank 0 before it begins */
 	pthread_t thread[SHARED_RANKS];
 	double ns;
 };
@@ -49,7 +49,7 @@ struct member {
 	bool bound;
 };
 
-/* Of a kind: ours and bare. */
+/* For each kind of exchange: ours, and over bare words. */
 static struct group *groups[SHARED_KINDS][2];
 static unsigned int nopen[SHARED_KINDS];
 static double figures[SHARED_KINDS][2][PERF_MAX_REPS];
@@ -67,7 +67,7 @@ static void neighbour(unsigned int n)
 		gda_pause();
 }
 
-/* Before there is any thread. They stand still until the setting is theirs. */
+/* Called before there are threads. The processes sleep until their setting begins. */
 static void neighbours_start(void)
 {
 	neighbours = calloc(perf_cpus(), sizeof(*neighbours));
@@ -128,7 +128,7 @@ static void member_start(struct group *g, unsigned int rank, bool bound)
 	perf_must(-pthread_create(&g->thread[rank], NULL, member_main, m), "pthread_create");
 }
 
-/* Return: the mean of @n groups that run at once. */
+/* Return: the mean of @n groups that run at the same time. */
 static double groups_run(struct group *g, unsigned int n, bool bound)
 {
 	unsigned int i, r;
@@ -194,7 +194,7 @@ static double load(void)
 	return getloadavg(&avg, 1) == 1 ? avg : 0;
 }
 
-/* Return: whether its bar is met, if it has one. */
+/* Return: whether the row meets its bar, if it has one. */
 static bool report_text(const struct shared_kind *kind, double bare, double ours, double worst)
 {
 	bool met = !kind->most || ours / bare <= kind->most;
@@ -269,7 +269,7 @@ static int setting_of(const char *name)
 	return -1;
 }
 
-/* @names: of settings; none: all. Return: the exit status. */
+/* @names: of settings; none means all. Return: the exit status. */
 int perf_shared(char **names)
 {
 	bool chosen[SETTINGS] = { false }, all;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gda-perf shared: what waits cost where threads share processors. Kinds of exchange between
+ * gda-perf shared: the cost of waits on shared processors. Measures kinds of exchange between
  * threads of this process, each beside the same exchange over bare words of memory.
  */
 #ifndef GDA_PERF_SHARED_H
@@ -10,7 +10,10 @@
 
 #define SHARED_RANKS	4U	/* most threads of a group */
 
-/* Threads call @step in rounds, from 1 on. A round is over when all have returned from it. */
+/*
+ * A kind of exchange. Threads call @step in rounds, from 1 on. A round is over when all of them
+ * have returned.
+ */
 struct shared_way {
 	void *(*open)(void);
 	int (*step)(void *group, unsigned int rank, uint64_t round);
@@ -20,9 +23,9 @@ struct shared_kind {
 	const char *name;	/* in JSON */
 	const char *what;	/* in tables */
 	unsigned int threads;	/* that call step() */
-	unsigned int polls;	/* that poll, workers of contexts not counted */
-	unsigned int parts;	/* of a round; the figure is the time of one */
-	double most;		/* the bar: the time over bare words, so many times; 0: none */
+	unsigned int polls;	/* threads that poll, without the workers of contexts */
+	unsigned int parts;	/* parts of a round; the figure is the time of one part */
+	double most;		/* the bar, in times of bare words; 0: none */
 	struct shared_way ours;
 	struct shared_way bare;
 	unsigned int bare_threads;

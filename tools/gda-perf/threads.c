@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which CPU does what. The thread that posts and polls has the first CPU there is, the
- * workers the second. A worker of the kernel's is a thread "gda/N", one of the
- * in-process device is a thread of ours; both are found by looking who is new.
+ * Binds threads to CPUs. The thread that posts and polls gets the first CPU, the workers the
+ * second. A worker of the kernel is a thread "gda/N", one of the in-process device is a thread of
+ * this process; both are found by comparing the lists of threads before and after gda_open().
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -28,7 +28,7 @@ unsigned int perf_cpus(void)
 	return (unsigned int)CPU_COUNT(&allowed);
 }
 
-/* The @n-th CPU we may use, from 0; the last one if there are fewer. */
+/* The @n-th CPU that we may use, from 0; the last one if there are fewer. */
 static int perf_cpu(unsigned int n)
 {
 	int last = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Puts between two processes. The child owns the target: while it is told to, it polls
- * its memory and says, through a shared page and on the clock that both have, when it
- * saw what. So a latency is one way, as it is within one process.
+ * Puts between two processes. The child owns the target: on command it polls its memory and
+ * reports, through a shared page and by the clock that both share, when it saw a change. So a
+ * latency is one way, as within one process.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -24,7 +24,7 @@ enum two_state { TWO_BEGIN, TWO_OPEN, TWO_CONNECT, TWO_IDLE, TWO_WATCH, TWO_END 
 
 /* The shared page. Each group of words is written by one side. */
 struct two {
-	uint32_t told;		/* enum two_state; by the parent */
+	uint32_t told;		/* enum two_state; written by the parent */
 	struct gda_address from;
 
 	_Alignas(128) uint32_t state;	/* by the child */
@@ -43,7 +43,7 @@ static uint64_t *latencies;
 static pid_t child;
 static int failed;
 
-/* Three threads poll, in turns if there are fewer CPUs. */
+/* Three threads poll; they take turns if there are fewer CPUs. */
 static void two_pause(void)
 {
 	if (perf_cpus() < 3)
@@ -120,7 +120,7 @@ static void two_child(void)
 	}
 }
 
-/* Return: 0, or -ETIMEDOUT; the child may have died, saying why. */
+/* Return: 0, or -ETIMEDOUT; the child may have died and printed why. */
 static int two_await(uint32_t state)
 {
 	uint64_t deadline = gda_clock_ns() + PERF_STEP_NS;
@@ -220,7 +220,7 @@ static int two_rate(struct perf_row *row, struct perf_sample *s)
 	return err;
 }
 
-/* Before there is any thread or context: the child is to have none of ours. */
+/* Called before there are threads or contexts, so that the child inherits none. */
 void perf_two_plan(void)
 {
 	two = mmap(NULL, sizeof(*two), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

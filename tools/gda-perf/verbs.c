@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Raw verbs: the same work on libibverbs, by a loop and a clock of our own, between two
- * connections of this process over one RDMA device. A device that is no loopback sends all
- * of it through its port and back.
+ * Raw verbs: the same work on libibverbs, with our own loop and clock, between two connections of
+ * this process over one RDMA device. A device that is no loopback sends everything through its port
+ * and back.
  *
- * One thread posts and polls. Each request is posted alone, but where the row says
- * otherwise, and one in VERBS_SIGNALED asks for a completion.
+ * One thread posts and polls. Each request is posted alone, unless the row says otherwise, and one
+ * in VERBS_SIGNALED is signaled.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #define VERBS_MAX_LATENCIES	100000U
 #define VERBS_STEP_NS		20000000000ULL
 
-/* Rows of a rate: how many requests a post has. */
+/* For rows of a rate: the number of requests per post. */
 enum { VERBS_ALONE = 1, VERBS_LIST = VERBS_SIGNALED };
 
 static struct rc from, to;
@@ -100,7 +100,7 @@ static int verbs_lat(struct perf_row *row, struct perf_sample *s)
 	return err;
 }
 
-/* VERBS_SIGNALED requests, of which the last one is to complete; @list: by one post. */
+/* Post VERBS_SIGNALED requests, of which the last is signaled; @list: by one call. */
 static int verbs_post_some(struct rc_work *work, bool list)
 {
 	int err = 0;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Binding ranks to processors. A rank gets as many processors as it has threads that poll,
- * in the order of their numbers, out of those that gda-run itself may use: a cpuset and an
- * affinity that was set before hold for the ranks, too.
+ * Binding ranks to processors. A rank gets as many processors as it has polling threads, in
+ * ascending order, from those that gda-run itself may use: so an existing cpuset or affinity mask
+ * also applies to the ranks.
  *
- * A job claims its processors by binding a socket of the abstract namespace to the name of
- * each, and holds them until gda-run exits, however it ends. So the next job takes others. A name
- * that a stranger holds costs no more than this: ranks stay unbound. Jobs in other network
- * namespaces are not seen.
+ * A job claims its processors by binding a socket of the abstract namespace to the name of each,
+ * and holds them until gda-run exits in any way, so that the next job takes others. If another
+ * program holds such a name, ranks merely stay unbound. Jobs in other network namespaces are not
+ * noticed.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -22,7 +22,7 @@
 
 struct run_binding {
 	uint32_t nranks;
-	cpu_set_t sets[];	/* of each rank that is started here */
+	cpu_set_t sets[];	/* of the ranks that are started here */
 };
 
 int bind_parse(const char *text, enum run_bind *to)
@@ -41,7 +41,10 @@ int bind_parse(const char *text, enum run_bind *to)
 	return -EINVAL;
 }
 
-/* Return: a file that holds @cpu for this job, -EADDRINUSE if another job has it, or -errno. */
+/*
+ * Claim @cpu for this job. Return: a file that holds the claim, -EADDRINUSE if another job has it,
+ * or -errno.
+ */
 static int cpu_claim(int cpu)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
@@ -60,7 +63,7 @@ static int cpu_claim(int cpu)
 	return err;
 }
 
-/* Threads of the whole machine that run or want to, but for this one; 0 if nobody says. */
+/* How many other threads of the machine run or are runnable; 0 if unknown. */
 static unsigned int others_running(void)
 {
 	unsigned int running = 1;
@@ -73,7 +76,7 @@ static unsigned int others_running(void)
 	return running ? running - 1 : 0;
 }
 
-/* OpenMP's threads of a rank compute at once; "4,2" is for nested ones. */
+/* OpenMP's threads of a rank compute at the same time; "4,2" is for nested ones. */
 static uint32_t threads_of(const struct run_options *opt)
 {
 	const char *text = getenv("OMP_NUM_THREADS");
@@ -84,7 +87,10 @@ static uint32_t threads_of(const struct run_options *opt)
 	return n > RUN_THREADS && n <= RUN_MAX ? (uint32_t)n : RUN_THREADS;
 }
 
-/* Claim @need processors of @allowed into the sets of @b. Return: how many it was; @err: or why. */
+/*
+ * Claim @need processors of @allowed into the sets of @b. Return: how many were claimed; @err: the
+ * reason if fewer.
+ */
 static uint32_t claim(struct run_binding *b, const cpu_set_t *allowed, uint32_t threads,
 		      int *held, int *err)
 {
@@ -106,7 +112,7 @@ static uint32_t claim(struct run_binding *b, const cpu_set_t *allowed, uint32_t 
 	return got;
 }
 
-/* Return: why @need processors of @allowed are too many, in @why, or NULL. */
+/* Return: why @need processors of @allowed are too many, as text in @why; or NULL. */
 static const char *too_many(const struct run_options *opt, uint64_t need, uint32_t allowed,
 			    char why[160])
 {
@@ -129,7 +135,7 @@ static const char *plan(const struct run_options *opt, struct run_binding **to, 
 	cpu_set_t allowed;
 	int *held, err;
 
-	/* a machine of more than CPU_SETSIZE processors */
+	/* fails on a machine with more than CPU_SETSIZE processors */
 	if (sched_getaffinity(0, sizeof(allowed), &allowed))
 		return "the processors of this process cannot be listed";
 	if (too_many(opt, need, (uint32_t)CPU_COUNT(&allowed), why))
@@ -158,7 +164,7 @@ static const char *plan(const struct run_options *opt, struct run_binding **to, 
 			close(held[--got]);
 		free(b);
 	}
-	/* those that are claimed stay open until this process ends */
+	/* the descriptors of claims stay open until this process ends */
 	free(held);
 	return *to ? NULL : why;
 }
@@ -199,7 +205,7 @@ int bind_plan(const struct run_options *opt, struct run_binding **binding)
 
 void bind_apply(const struct run_binding *b, uint32_t rank)
 {
-	/* without effect on a processor that went offline meanwhile: the rank runs unbound */
+	/* fails if the processor went offline meanwhile: the rank then runs unbound */
 	if (b)
 		sched_setaffinity(0, sizeof(b->sets[rank]), &b->sets[rank]);
 }

@@ -3,9 +3,9 @@
  * gda-run -n N PROGRAM [ARGUMENT...] - start N ranks of a program on this machine
  * gda-run --id ID --first R -n N --of M PROGRAM... - start ranks R to R + N - 1 of M here
  *
- * The ranks find each other by gda_comm_create(). Nothing else has to be installed. When
- * one fails the others of this machine are ended; its exit status, or 128 plus the signal,
- * is ours. The communicator tells those of other machines.
+ * The ranks find each other by gda_comm_create(). Nothing else has to be installed. When a rank
+ * fails the others of this machine are ended, and gda-run exits with its status, or 128 plus the
+ * signal. The communicator notifies ranks on other machines.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -24,22 +24,22 @@
 
 #define RUN_TIMED_OUT	124
 #define RUN_PATIENCE_NS	2000000000LL	/* from SIGTERM to SIGKILL */
-#define RUN_AGAIN_MS	100		/* until what was in vain is tried again */
+#define RUN_AGAIN_MS	100		/* time until a failed step is retried */
 
-/* How the whole run goes. */
+/* The state of the whole run. */
 struct run {
 	const struct run_options *opt;
 	struct run_rank *ranks;
 	uint32_t left;		/* ranks that run */
-	int status;		/* of the first that failed; what we exit with */
-	int64_t kill_at;	/* ns: when those who were told to end are killed; 0: not yet */
-	int64_t stop_at;	/* ns: when the time is up; 0: never */
-	int64_t leave_at;	/* ns: from then on output is not waited for; 0: it is */
+	int status;		/* exit status of the first that failed, and ours */
+	int64_t kill_at;	/* ns: when ranks that were told to end are killed; 0: not yet */
+	int64_t stop_at;	/* ns: when the time limit is over; 0: there is none */
+	int64_t leave_at;	/* ns: when to stop waiting for output; 0: do not stop */
 	struct run_output outputs[2];
-	uint32_t noutputs;	/* 1: both streams go to the same place */
+	uint32_t noutputs;	/* 1 if both streams go to the same file */
 	struct run_stream own;	/* lines of gda-run itself */
-	uint32_t unsaid;	/* ranks that failed, which was not said yet */
-	uint32_t turn;		/* whose lines come first, so that each has its turn */
+	uint32_t unsaid;	/* ranks whose failure was not reported yet */
+	uint32_t turn;		/* whose lines come first, so that each rank has its turn */
 };
 
 static int64_t now_ns(void)
@@ -80,7 +80,7 @@ static int bad(const char *what, const char *value)
 
 enum { RUN_ID = 256, RUN_FIRST, RUN_OF, RUN_NEW_ID, RUN_BIND, RUN_THREADS_EACH, RUN_SHOW_BIND };
 
-/* A number of ranks. Return: 0, or 2 after a message. */
+/* Parse a number of ranks. Return: 0, or 2 after a message. */
 static int parse_ranks(const char *text, uint32_t least, uint32_t *to)
 {
 	char *end;
@@ -94,7 +94,7 @@ static int parse_ranks(const char *text, uint32_t least, uint32_t *to)
 	return 0;
 }
 
-/* The command line is for all users to read: the secret does not stay there. */
+/* Take the id from the command line, which all users can read, and erase the secret there. */
 static const char *take_id(char *text)
 {
 	const char *id = strdup(text);
@@ -103,7 +103,7 @@ static const char *take_id(char *text)
 	return id;
 }
 
-/* Of -n; -np N and -npN, as mpirun(1) takes them, are -n N. */
+/* The argument of -n; -np N and -npN, as mpirun(1) takes them, mean -n N. */
 static const char *ranks_text(char **argv)
 {
 	if (*optarg != 'p')
@@ -170,7 +170,7 @@ static int option(int c, char **argv, struct run_options *opt)
 	}
 }
 
-/* Ranks on several machines need an id that was there before; on one it is in the way. */
+/* Ranks on several machines need an existing id; on one machine an id is not allowed. */
 static int check_parts(struct run_options *opt)
 {
 	if (!opt->of && !opt->first && !opt->id) {
@@ -190,7 +190,7 @@ static int check_parts(struct run_options *opt)
 	return 2;
 }
 
-/* Say which argument is missing, or too much. */
+/* Report a missing or superfluous argument. */
 static int say_missing(const struct run_options *opt)
 {
 	if (opt->new_id)
@@ -227,7 +227,7 @@ static int parse(int argc, char **argv, struct run_options *opt)
 	};
 	int c, ret;
 
-	/* "+": what follows the program is the program's */
+	/* "+": options behind the program belong to the program */
 	while ((c = getopt_long(argc, argv, "+n:kt:i:bhV", longs, NULL)) != -1) {
 		ret = option(c, argv, opt);
 		if (ret)
@@ -239,13 +239,13 @@ static int parse(int argc, char **argv, struct run_options *opt)
 	return say_missing(opt);
 }
 
-/* Ask all that run to end; those who do not are killed a little later. */
+/* Tell all running ranks to end; those that do not are killed a little later. */
 static void end_all(struct run *run)
 {
 	if (run->kill_at)
 		return;
 	ranks_signal(run->ranks, run->opt->nranks, SIGTERM);
-	/* one that is stopped would not hear it */
+	/* a stopped rank would not receive the signal */
 	ranks_signal(run->ranks, run->opt->nranks, SIGCONT);
 	run->kill_at = now_ns() + RUN_PATIENCE_NS;
 }
@@ -257,7 +257,7 @@ static struct run_output *output_of(struct run *run, int stream)
 	return &run->outputs[run->noutputs == 1 ? 0 : stream];
 }
 
-/* Pass on lines of all ranks, and then our own, as far as nothing waits. */
+/* Pass on lines of all ranks, then our own, as long as no output blocks. */
 static void pass_lines(struct run *run)
 {
 	uint32_t n = run->opt->nranks, i;
@@ -279,7 +279,7 @@ static void pass_lines(struct run *run)
 	stream_lines(&run->own, output_of(run, 1), "");
 }
 
-/* Is there something that an output has to take? */
+/* Is there output that waits to be written? */
 static bool lines_wait(const struct run *run)
 {
 	uint32_t i;
@@ -295,7 +295,7 @@ static bool lines_wait(const struct run *run)
 
 /* --- ends --- */
 
-/* Read what an ended rank has left. Return: whether all of it was passed on. */
+/* Read the remaining output of an ended rank. Return: whether all of it was passed on. */
 static bool drained(struct run_rank *r)
 {
 	bool all = true;
@@ -311,7 +311,7 @@ static bool drained(struct run_rank *r)
 	return all;
 }
 
-/* Its last words come before ours. */
+/* Report a rank's end, after its last output. */
 static void report(struct run *run, uint32_t rank)
 {
 	struct run_rank *r = &run->ranks[rank];
@@ -336,16 +336,19 @@ static void rank_ended(struct run *run, uint32_t rank, int status)
 {
 	int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 
-	/* a rank that gda-run ended is no news */
+	/* do not report a rank that gda-run itself has ended */
 	if (!code || run->kill_at)
 		return;
-	/* it may have left others that went on to wait for it */
+	/* it may have left other ranks waiting for it */
 	run->ranks[rank].failed = true;
 	run->unsaid++;
 	run->ranks[rank].how = status;
 	if (!run->status) {
 		run->status = code;
-		/* a rank that waited for it in vain does not know */
+		/*
+		 * show where ranks are: one that waits for this rank in vain does not know the
+		 * reason
+		 */
 		ranks_stood(run->ranks, run->opt, &run->own, true);
 	}
 	if (!run->opt->keep)
@@ -353,8 +356,9 @@ static void rank_ended(struct run *run, uint32_t rank, int status)
 }
 
 /*
- * @ended has ended with status 0 before all that still run. One that is ending is none of them: its
- * connections end before waitid(2) tells of it, and @ended may have ended for that reason.
+ * @ended has exited with status 0: note that for all ranks that still run. Skip a rank that is
+ * exiting: its connections end before waitid(2) reports it, and @ended may have ended for that
+ * reason.
  */
 static void note_ended(struct run *run, int ended)
 {
@@ -378,7 +382,7 @@ static void reap(struct run *run)
 
 		if (!r->pid || waitpid(r->pid, &status, WNOHANG) != r->pid)
 			continue;
-		/* processes that it has started do not outlive it */
+		/* kill the processes that the rank has started */
 		kill(-r->pid, SIGKILL);
 		r->pid = 0;
 		run->left--;
@@ -393,7 +397,7 @@ static void reap(struct run *run)
 		report(run, rank);
 }
 
-/* The user, or the time, wants an end: output that nobody takes does not hold it up. */
+/* The user or the time limit ends the run: do not wait for output that is not read. */
 static void hurry(struct run *run)
 {
 	end_all(run);
@@ -410,7 +414,7 @@ static void handle_signals(struct run *run, int fd)
 			continue;
 		if (!run->status)
 			run->status = 128 + (int)info.ssi_signo;
-		/* the second one is meant */
+		/* only from the second signal on */
 		if (run->leave_at)
 			run->leave_at = now_ns();
 		if (run->kill_at)
@@ -458,7 +462,7 @@ static nfds_t fill_polls(const struct run *run, struct pollfd *polls, int signal
 	return at;
 }
 
-/* Return: for how many ms poll(2) may wait; -1: until something happens. */
+/* Return: how many ms poll(2) may wait; -1 without limit. */
 static int patience(const struct run *run)
 {
 	const int64_t at[] = {
@@ -474,7 +478,7 @@ static int patience(const struct run *run)
 			least = ms;
 	}
 	if (lines_wait(run)) {
-		/* if no output waits for its reader, there are lines to be passed on now */
+		/* if no output is waiting for its reader, there are lines to pass on now */
 		for (i = 0; i < run->noutputs && !output_waits(&run->outputs[i]); i++)
 			;
 		least = i == run->noutputs ? 0 : least < 0 || least > RUN_AGAIN_MS ?
@@ -483,7 +487,7 @@ static int patience(const struct run *run)
 	return least < INT_MAX ? (int)least : INT_MAX;
 }
 
-/* Ranks run, or there is output that somebody may still take. */
+/* Do ranks still run, or is there output that may still be read? */
 static bool goes_on(const struct run *run)
 {
 	return run->left || (lines_wait(run) && !(run->leave_at && now_ns() >= run->leave_at));

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Where output of the ranks goes: our standard output and error, which may be full of what nobody
- * reads.
+ * Writes the ranks' output to our standard output and error, whose readers may be slow or stuck.
  *
- * Invariant: gda-run never waits in write(2). An output has one line at a time; while that is not
- * out, lines stay with their streams, a stream that is full is not read, and its rank waits. A
- * descriptor is shared with others, so O_NONBLOCK may not be set on it: a pipe or a terminal is
- * opened again. Where that is forbidden, as much is written as a pipe has room for when poll(2)
- * says that it has any.
+ * Invariant: gda-run never blocks in write(2). An output holds one line at a time; until that is
+ * written, further lines stay in their streams, a full stream is not read, and its rank blocks.
+ * Other processes share the descriptor, so it must not be set to O_NONBLOCK; instead a pipe or
+ * terminal is opened anew. If that is not permitted, only as much is written as a pipe surely has
+ * room for when poll(2) reports that it is writable.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -76,7 +75,7 @@ void output_flush(struct run_output *o)
 			continue;
 		if (n < 0 && errno == EAGAIN)
 			return;
-		/* nobody will read it any more */
+		/* the output has no reader any more: drop the rest */
 		o->sent = n < 0 ? o->used : o->sent + (size_t)n;
 	}
 	o->sent = 0;

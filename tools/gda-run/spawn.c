@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Starting ranks. Each is in a process group of its own, so that the processes it starts end
- * with it, and is killed if gda-run itself is (PR_SET_PDEATHSIG). The socket of the
- * communicator to be is made on the machine of rank 0 and left to rank 0, so that a rank
- * which is faster finds a listening socket.
+ * Starts ranks. Each has its own process group, so that processes that it starts end with it, and
+ * is killed if gda-run is killed (PR_SET_PDEATHSIG). On the machine of rank 0 gda-run creates the
+ * communicator's listening socket and passes it to rank 0, so that faster ranks can already
+ * connect.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,8 +18,8 @@
 #include "run.h"
 
 /*
- * A descriptor for each processor that is claimed, and two for each rank: as many as may be. Ranks
- * get the limit that was there, by @opt.
+ * gda-run needs a descriptor for each claimed processor and two for each rank, so raise the limit
+ * to its maximum. Ranks get the old limit, from @opt.
  */
 void ranks_raise_nofile(struct run_options *opt)
 {
@@ -40,7 +40,7 @@ static void set_number(const char *name, long value)
 	setenv(name, text, 1);
 }
 
-/* Turn this process into the rank; returns only if that fails. */
+/* Turn this process into the rank; returns only after a failure. */
 static void become(uint32_t rank, const struct run_options *opt, int listener, pid_t parent)
 {
 	sigset_t none;
@@ -66,7 +66,9 @@ static void become(uint32_t rank, const struct run_options *opt, int listener, p
 	_exit(127);
 }
 
-/* The first rank has our input, unless that is a terminal: it is not in the foreground there. */
+/*
+ * The first rank inherits our input, unless that is a terminal, where it is not in the foreground.
+ */
 static int redirect(const int out[2], uint32_t rank)
 {
 	int null = STDIN_FILENO;
@@ -98,7 +100,10 @@ static int rank_spawn(struct run_rank *r, uint32_t rank, const struct run_option
 			err = -errno;
 			r->pid = 0;
 		} else {
-			/* here as well, so that it is done before any rank is signalled */
+			/*
+			 * in the parent as well, so that the group exists before any rank is
+			 * signalled
+			 */
 			setpgid(r->pid, r->pid);
 		}
 	}
@@ -130,7 +135,7 @@ int run_id_print(const char *interface)
 	return 0;
 }
 
-/* The id and its socket; that is -1 where another machine has rank 0, and -2 after a message. */
+/* Find the id and its socket, which is -1 if another machine has rank 0, and -2 after a message. */
 static int open_id(const struct run_options *opt, struct gda_comm_id *id)
 {
 	struct gda_comm_secret secret;

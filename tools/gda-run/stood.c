@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Where ranks stand, as far as /proc tells their user: in a line each when their time is up.
+ * Reports where ranks are when the time limit is over: one line each, from what /proc shows to
+ * their user.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 
 #define STOOD_PF_EXITING	0x4UL	/* PF_EXITING of linux/sched.h, in proc_pid_stat(5) */
 
-/* The first line of a file of a process below /proc; "" if it cannot be read. */
+/* Read the first line of a file of a process in /proc; "" if it cannot be read. */
 static void proc_line(pid_t pid, const char *name, char *line, size_t room)
 {
 	char path[64];
@@ -74,7 +75,7 @@ void ranks_stood(const struct run_rank *ranks, const struct run_options *opt,
 			continue;
 		proc_line(ranks[rank].pid, "stat", stat, sizeof(stat));
 		proc_line(ranks[rank].pid, "wchan", where, sizeof(where));
-		/* the name before it is the program's own, and may have any bytes */
+		/* the program chooses the name before it, which may have any bytes */
 		after = strrchr(stat, ')');
 		if (!after || sscanf(after, ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
 				     &state, &user, &system) != 3)

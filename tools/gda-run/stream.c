@@ -4,8 +4,8 @@
  * of different ranks do not mix. A line of more than STREAM_LINE bytes is passed on in
  * pieces.
  *
- * A stream holds STREAM_LINE bytes at most, and is not read while it is full: a rank whose output
- * nobody takes waits for it, and no other one does.
+ * A stream holds at most STREAM_LINE bytes, and is not read while it is full: so a rank whose
+ * output is not read blocks, and no other rank does.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,7 +23,7 @@ int stream_open(struct run_stream *s, int *theirs)
 	int ends[2];
 
 	*s = (struct run_stream) { .fd = -1 };
-	/* now, because a line that has come cannot wait for memory */
+	/* allocate now, because a line that has arrived cannot wait for memory */
 	s->line = malloc(STREAM_LINE);
 	if (!s->line)
 		return -ENOMEM;
@@ -69,7 +69,7 @@ void stream_end(struct run_stream *s)
 		stream_close(s);
 }
 
-/* Bytes of the first line; 0: it is not whole yet. */
+/* Length of the first line; 0: it is incomplete. */
 static size_t stream_first(const struct run_stream *s)
 {
 	const char *newline = s->used ? memchr(s->line, '\n', s->used) : NULL;
@@ -104,7 +104,7 @@ void stream_close(struct run_stream *s)
 		return;
 	close(s->fd);
 	s->fd = -1;
-	/* the rest, though it ends without a newline; a full one is passed on as it is */
+	/* pass on the rest, even without a newline; a full buffer is passed on as it is */
 	if (s->used && s->used < STREAM_LINE && s->line[s->used - 1] != '\n')
 		s->line[s->used++] = '\n';
 }
@@ -126,7 +126,7 @@ void stream_say(struct run_stream *s, const char *format, ...)
 	va_start(args, format);
 	n = vsnprintf(s->line + s->used, room, format, args);
 	va_end(args);
-	/* one that does not fit behind what nobody reads is not said */
+	/* a line that does not fit behind unread ones is dropped */
 	if (n > 0 && (size_t)n < room)
 		s->used += (size_t)n;
 }

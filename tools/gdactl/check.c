@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The machine, the driver and its executors. Only what an ordinary user may read is
- * read, and what can be tried is tried.
+ * Checks the machine, the driver and its executors. It reads only what an ordinary user may read,
+ * and tries things out where possible.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +45,7 @@ static bool module_loaded(const char *name)
 	return !access(path, F_OK);
 }
 
-/* Read at most @size bytes of the file @path: how many, none if it cannot be read. */
+/* Read at most @size bytes of the file @path. Return: how many, 0 if it cannot be read. */
 static ssize_t read_start(const char *path, void *buf, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -58,7 +58,7 @@ static ssize_t read_start(const char *path, void *buf, size_t size)
 	return n < 0 ? 0 : n;
 }
 
-/* The last byte of the variable is 1 where firmware checks what is booted. */
+/* The variable's last byte is 1 if firmware verifies what it boots. */
 static bool secure_boot(void)
 {
 	static const char path[] =
@@ -68,7 +68,7 @@ static bool secure_boot(void)
 	return read_start(path, v, sizeof(v)) == sizeof(v) && v[4] == 1;
 }
 
-/* NULL, or why the kernel refuses a module without a signature that it trusts. */
+/* Why the kernel refuses modules without a trusted signature, or NULL. */
 static const char *only_signed_modules(void)
 {
 	char enforced = 0, lockdown[64] = "";
@@ -78,7 +78,7 @@ static const char *only_signed_modules(void)
 		return "module.sig_enforce is set";
 	if (secure_boot())
 		return "Secure Boot is on";
-	/* "[none] integrity confidentiality" where nothing is locked. */
+	/* "[none] integrity confidentiality" if nothing is locked down. */
 	if (read_start("/sys/kernel/security/lockdown", lockdown, sizeof(lockdown) - 1) &&
 	    !strstr(lockdown, "[none]"))
 		return "the kernel is locked down";
@@ -117,7 +117,7 @@ static void check_module(struct patient *p, struct answer *a)
 		fails(a, "as root: modprobe gda_mr", "gda_core is not loaded");
 }
 
-/* The line to paste has the user and the group in it. */
+/* The suggested command has the user and the group in it. */
 static void advise_group(struct answer *a, const struct stat *st)
 {
 	const struct group *group = getgrgid(st->st_gid);
@@ -193,7 +193,7 @@ static void check_inproc(struct patient *p, struct answer *a)
 		return;
 	}
 	gda_close(ctx);
-	/* what a program gets that names no device, without a word */
+	/* the device of programs that do not name one */
 	works(a, "within one process, no module needed%s",
 	      access("/dev/gda", F_OK) ? "; GDA_DEVICE is empty, so gda_open(NULL) takes it" : "");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The commands of the netlink family, for main.c: in commands.c, or, where libnl was not there
- * when this was built, in no_netlink.c.
+ * The commands of the netlink family, for main.c: implemented in commands.c or, without libnl at
+ * build time, in no_netlink.c.
  */
 #ifndef GDACTL_COMMAND_H
 #define GDACTL_COMMAND_H
@@ -15,13 +15,13 @@ void command_list(FILE *to);
 /* Run the command @name with @n arguments. Return: the exit status; -1: no such command. */
 int command_run(const char *name, int n, char **args, bool json);
 
-/* Print what the command @name does. Return: 0; -1: no such command. */
+/* Print the help of the command @name. Return: 0; -1: no such command. */
 int command_help(const char *name);
 
-/* Say on stderr, in a line, that there is no command @name. Return: the exit status. */
+/* Print one line to stderr that there is no command @name. Return: the exit status. */
 int command_unknown(const char *name);
 
-/* module.c: is the module @name installed for the kernel that runs? */
+/* module.c: is the module @name installed for the running kernel? */
 bool module_installed(const char *name);
 
 #endif /* GDACTL_COMMAND_H */

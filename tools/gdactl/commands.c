@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Commands of the netlink family, by name, and what each says of itself. */
+/* The commands of the netlink family, by name, with their help. */
 #include <stdarg.h>
 #include <string.h>
 #include "command.h"
@@ -9,7 +9,7 @@
 #define FILTERED	"dev, ctx, pid and uid show those of a device, of a context, and of\n" \
 			"contexts that a process or a user opened.\n"
 
-#define NEAR	2	/* letters in which a name that was meant differs at most */
+#define NEAR	2	/* most letters in which a suggested name may differ */
 
 struct command {
 	const char *name;
@@ -81,7 +81,7 @@ void command_list(FILE *to)
 		fprintf(to, "gdactl %s%s\n", commands[i].name, commands[i].arguments);
 }
 
-/* Take "--wide" out of the arguments, wherever it is. Return: whether it was there. */
+/* Remove "--wide" from the arguments, wherever it is. Return: whether it was there. */
 static bool take_wide(int *n, char **v)
 {
 	bool wide = false;
@@ -119,7 +119,7 @@ int command_help(const char *name)
 	return 0;
 }
 
-/* How many letters must change, come or go to make @b of @a? */
+/* How many letters must be changed, added or removed to turn @a into @b? */
 static size_t distance(const char *a, const char *b)
 {
 	size_t row[16], la = strlen(a), lb = strlen(b);
@@ -143,7 +143,7 @@ static size_t distance(const char *a, const char *b)
 	return row[lb];
 }
 
-/* The command that was meant, perhaps; or NULL. */
+/* The command that was probably meant, or NULL. */
 static const char *nearest(const char *name)
 {
 	const char *best = NULL;
@@ -152,7 +152,7 @@ static const char *nearest(const char *name)
 	for (size_t i = 0; i < COMMANDS; i++) {
 		size_t d = distance(name, commands[i].name);
 
-		/* nothing of it need be right in a name that is so short */
+		/* a name this short could match without one right letter */
 		if (d < least && d < strlen(name)) {
 			least = d;
 			best = commands[i].name;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by gdactl's commands of the netlink family. Only link.c speaks to the kernel.
+ * Shared by gdactl's commands of the netlink family. Only link.c communicates with the kernel.
  */
 #ifndef GDACTL_CTL_H
 #define GDACTL_CTL_H
@@ -12,7 +12,7 @@
 #include <netlink/msg.h>
 #include <gda/netlink.h>
 
-#define CTL_ATTRS	48	/* more than any set has */
+#define CTL_ATTRS	48	/* more than any attribute set has */
 
 /* --- fields.c: names of attributes, as in the family's specification --- */
 
@@ -21,28 +21,28 @@ enum ctl_type {
 	CTL_U64,
 	CTL_STRING,
 	CTL_FLAG,
-	CTL_ENUM,		/* @names by value, from @first on */
+	CTL_ENUM,		/* @names by value, beginning with @first */
 	CTL_FLAGS,		/* @names by bit */
-	CTL_HEX32,		/* in tables; a number in JSON, as all are */
+	CTL_HEX32,		/* hexadecimal in tables; a number in JSON, as always */
 	CTL_HEX64,
 	CTL_OPCODE,		/* a word in tables; a number in JSON */
-	CTL_AGE,		/* a time, of which tables show how long ago it was */
+	CTL_AGE,		/* a time, shown as an age in tables */
 	CTL_NS,			/* a duration */
 };
 
-/* One attribute; @column heads it in tables, NULL: only JSON has it. */
+/* One attribute; @column is its heading in tables, NULL: only JSON has it. */
 struct ctl_field {
 	uint16_t attr;
 	uint8_t type;		/* enum ctl_type */
 	uint8_t first;
-	bool wide;		/* only wide tables have its column */
+	bool wide;		/* only wide tables have this column */
 	const char *name;
 	const char *column;
 	const char *const *names;
 	size_t nnames;
 };
 
-/* One command shows the attributes of one set. Of objects the first is their context. */
+/* One command shows the attributes of one set. An object's first attribute is its context. */
 struct ctl_kind {
 	const char *name;	/* also of the command */
 	uint8_t cmd;
@@ -58,24 +58,24 @@ extern const struct ctl_kind ctl_device, ctl_context, ctl_qp, ctl_cq, ctl_mr, ct
 
 struct ctl_link;
 
-/* All of these say on stderr what failed, and return 0 or -1. */
+/* These functions print errors to stderr, and return 0 or -1. */
 int ctl_open(struct ctl_link **link);
 void ctl_close(struct ctl_link *link);
 /*
- * Call @fn for each message of a dump of @cmd; @context: of that context only, unless 0. A dump
- * during which something came or went is begun again, three times at most; @fn sees the last one.
+ * Call @fn for each message of a dump of @cmd; @context: only of that context, unless 0. If objects
+ * came or went during the dump it is repeated, at most three times, and @fn sees only the last one.
  */
 int ctl_dump(struct ctl_link *link, uint8_t cmd, uint32_t context,
 	     void (*fn)(void *arg, struct nlattr *const *attrs), void *arg);
-/* ... of the @n of context and handle in @values. */
+/* The same, only for the @n of context and handle in @values. */
 int ctl_dump_of(struct ctl_link *link, uint8_t cmd, const uint32_t *values, size_t n,
 		void (*fn)(void *arg, struct nlattr *const *attrs), void *arg);
-/* Send a request without a dump, with @n attributes of 32 bits; @fn may be NULL. */
+/* Send a request that is no dump, with @n 32-bit attributes; @fn may be NULL. */
 int ctl_do(struct ctl_link *link, uint8_t cmd, const uint16_t *types, const uint32_t *values,
 	   size_t n, void (*fn)(void *arg, struct nlattr *const *attrs), void *arg);
 /*
- * Call @fn for each event, with NULL where the socket had no room for some, until SIGINT or SIGTERM
- * (0) or an error, of which one is that gda_core is unloaded.
+ * Call @fn for each event, with NULL if the socket lost events, until SIGINT or SIGTERM (0) or an
+ * error, for example that gda_core is unloaded.
  */
 int ctl_listen(struct ctl_link *link, void (*fn)(void *arg, struct nlattr *const *attrs),
 	       void *arg);
@@ -85,13 +85,13 @@ int ctl_listen(struct ctl_link *link, void (*fn)(void *arg, struct nlattr *const
 const char *ctl_state_name(uint64_t state);
 const char *ctl_class_name(uint64_t value);
 const char *ctl_cause_name(uint64_t value);
-uint64_t ctl_now_ns(void);	/* CLOCK_MONOTONIC of the kernel, also in a time namespace */
-uint64_t ctl_number(const struct nlattr *attr);		/* of 32 or 64 bits; NULL: 0 */
+uint64_t ctl_now_ns(void);	/* the kernel's CLOCK_MONOTONIC, even in a time namespace */
+uint64_t ctl_number(const struct nlattr *attr);		/* of 32 or 64 bits; 0 for NULL */
 void ctl_print_json(const struct ctl_kind *kind, struct nlattr *const *attrs);
-/* As a table shows it. */
+/* Format a value as tables show it. */
 void ctl_format(const struct ctl_field *field, const struct nlattr *attr, char *text, size_t room);
 
-/* --- rows.c: a table, whose columns are as wide as what is in them --- */
+/* --- rows.c: a table, whose columns are as wide as their contents --- */
 
 struct ctl_rows {
 	const struct ctl_kind *kind;
@@ -101,19 +101,19 @@ struct ctl_rows {
 };
 
 void ctl_rows_init(struct ctl_rows *rows, const struct ctl_kind *kind, bool json);
-/* The same, with the columns that do not fit 100. */
+/* The same, including columns that do not fit into 100. */
 void ctl_rows_init_wide(struct ctl_rows *rows, const struct ctl_kind *kind, bool json);
-/* One message. In JSON it is printed at once. */
+/* Add a message as a row. In JSON it is printed at once. */
 void ctl_rows_add(struct ctl_rows *rows, struct nlattr *const *attrs);
 void ctl_rows_clear(struct ctl_rows *rows);
 void ctl_rows_print(struct ctl_rows *rows);
 
-/* --- process.c: what /proc tells the caller of a process --- */
+/* --- process.c: what /proc shows of a process --- */
 
-/* "pid 12 (put) is stopped: kill -CONT 12 lets it go on" */
+/* Write "pid 12 (put) is stopped: kill -CONT 12 lets it go on" or the like. */
 void ctl_process_words(uint32_t pid, char *text, size_t room);
 /*
- * Print a line for each process that moves bytes by mapped memory, at most @most. Return: how
+ * Print at most @most lines, one for each process that moves bytes by mapped memory. Return: how
  * many.
  */
 size_t ctl_process_mapped(size_t most);
@@ -124,7 +124,7 @@ struct gda_record;
 bool ctl_record_get(const struct nlattr *attr, struct gda_record *r);
 const char *ctl_record_kind(const struct gda_record *r);
 void ctl_record_print(const struct gda_record *r);
-/* Print the newest records of a context that are of one QP. */
+/* Print the newest records of one QP in a context's ring. */
 int ctl_record_around(struct ctl_link *link, uint32_t context, uint32_t qpn);
 
 /* --- commands; each returns the exit status --- */
@@ -143,10 +143,10 @@ int ctl_monitor(struct ctl_args *args);
 int ctl_top(struct ctl_args *args);
 int ctl_record(struct ctl_args *args);
 int ctl_why(struct ctl_args *args);
-/* Say in a line what is wrong with the arguments, and where help is. Return: the exit status. */
+/* Print what is wrong with the arguments, and where help is. Return: the exit status. */
 int ctl_usage(const struct ctl_args *args, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* The numeric argument behind @args->v[i]; or -1, which was said. */
+/* The numeric argument behind @args->v[i]; -1 after a message. */
 int ctl_argument(const struct ctl_args *args, int i, uint32_t *value);
 
 #endif /* GDACTL_CTL_H */

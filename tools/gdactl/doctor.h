@@ -11,8 +11,8 @@
 #define REASON_MAX	256
 
 /*
- * One answer. @reason says why, if not, and otherwise a figure worth knowing; @advice
- * what to do next, if anything.
+ * One answer. @reason says why not, or gives a figure worth knowing; @advice is what to do next, if
+ * anything.
  */
 struct answer {
 	bool works;
@@ -20,7 +20,7 @@ struct answer {
 	char advice[REASON_MAX];
 };
 
-/* Results of checks that later checks use: NULL where there is no context. */
+/* Results for later checks: NULL without a context. */
 struct patient {
 	struct gda_context *ctx;
 	struct gda_query query;
@@ -48,7 +48,7 @@ void check_dma_heap(struct patient *p, struct answer *a);
 void check_peer_memory(struct patient *p, struct answer *a);
 void check_cuda_memory(struct patient *p, struct answer *a);
 
-/* front.c: front ends, between processes of this machine unless they say otherwise */
+/* front.c: front ends between processes of this machine, unless noted otherwise */
 void check_shmem(struct patient *p, struct answer *a);
 void check_gin(struct patient *p, struct answer *a);
 void check_async(struct patient *p, struct answer *a);

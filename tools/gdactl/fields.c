@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Names of attributes and values. They are those of Documentation/netlink/specs/gda.yaml, so that
- * --json and any other client of the family say the same.
+ * Names of attributes and values, as in Documentation/netlink/specs/gda.yaml, so that --json agrees
+ * with any other client of the family.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ static const char *const event_kinds[] = {
 #define FIELD(s, a, t, n, c)	{ GDA_A_##s##_##a, CTL_##t, 0, false, n, c, NULL, 0 }
 #define NAMED(s, a, t, from, list, n, c)	\
 	{ GDA_A_##s##_##a, CTL_##t, from, false, n, c, (list), COUNT(list) }
-/* ... which a table of 100 columns has no room for */
+/* ... for which a table of 100 columns has no room */
 #define WIDE(s, a, t, n, c)	{ GDA_A_##s##_##a, CTL_##t, 0, true, n, c, NULL, 0 }
 #define WIDE_NAMED(s, a, t, from, list, n, c)	\
 	{ GDA_A_##s##_##a, CTL_##t, from, true, n, c, (list), COUNT(list) }
@@ -101,7 +101,7 @@ static const struct ctl_field qp_fields[] = {
 	FIELD(QP, USER_INDEX, U32, "user-index", NULL),
 	FIELD(QP, POLLED, FLAG, "polled", NULL),
 	WIDE(QP, PRODUCER, U64, "producer", "FETCHED"),
-	/* also of a queue that is not connected, of which the executor has fetched nothing */
+	/* shown even if the queue is not connected and the executor has fetched nothing */
 	FIELD(QP, RUNG, U64, "rung", "PRODUCER"),
 	FIELD(QP, CONSUMER, U64, "consumer", "CONSUMER"),
 	FIELD(QP, WRITTEN, U32, "written", NULL),
@@ -199,7 +199,7 @@ static const struct ctl_field event_fields[] = {
 	FIELD(EVENT, ERROR_INDEX, U64, "error-index", "INDEX"),
 };
 
-/* A context that is gone, or the last state of one of its QPs. */
+/* A context that has ended, or the last state of one of its QPs. */
 static const struct ctl_field dead_fields[] = {
 	FIELD(RECORD, DEAD, U32, "dead", NULL),
 	FIELD(RECORD, CONTEXT, U32, "context", NULL),
@@ -272,7 +272,9 @@ static const char *value_name(const struct ctl_field *f, uint64_t value)
 								     NULL;
 }
 
-/* Bytes beyond ASCII are a process's own, and may be no UTF-8: they are read as Latin-1. */
+/*
+ * A process chooses its name, which may be invalid UTF-8: bytes beyond ASCII are taken as Latin-1.
+ */
 static void put_string(const char *s)
 {
 	putchar('"');
@@ -287,7 +289,10 @@ static void put_string(const char *s)
 	putchar('"');
 }
 
-/* A process names itself: what is no letter of ASCII must reach no terminal, nor move a column. */
+/*
+ * A process chooses its name: only printable ASCII may reach the terminal, or it could move
+ * columns.
+ */
 static void format_string(const char *s, char *text, size_t room)
 {
 	size_t i;
@@ -354,7 +359,7 @@ void ctl_print_json(const struct ctl_kind *kind, struct nlattr *const *attrs)
 	putchar('}');
 }
 
-/* By how much CLOCK_MONOTONIC differs in this time namespace from what the kernel tells, in ns. */
+/* The offset of this time namespace's CLOCK_MONOTONIC from the kernel's, in ns. */
 static int64_t namespace_offset(void)
 {
 	FILE *f = fopen("/proc/self/timens_offsets", "re");
@@ -393,7 +398,7 @@ static void format_ns(uint64_t ns, char *text, size_t room)
 		snprintf(text, room, "%" PRIu64 ".%" PRIu64 "ms", ns / 1000000, ns / 100000 % 10);
 }
 
-/* "local,write,read": the last word of each right's name, "local" of the first. */
+/* "local,write,read": the last word of each right's name, "local" for the first. */
 static void format_flags(const struct ctl_field *f, uint64_t value, char *text, size_t room)
 {
 	size_t len = 0;

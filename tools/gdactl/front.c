@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The front ends: which of them work here between processes of this machine, and what the others
- * lack. What can be tried is tried.
+ * lack. It tries things out where possible.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -16,7 +16,7 @@
 
 #define BYTES	65536
 
-/* As another PE does: open the heap of its process by /proc, and map it. Return: an errno. */
+/* Act as another PE: open the heap of its process through /proc, and map it. Return: an errno. */
 static int map_as_peer(pid_t pid, int fd)
 {
 	char path[64];
@@ -58,7 +58,7 @@ void check_shmem(struct patient *p, struct answer *a)
 						       strerror(WEXITSTATUS(status)));
 }
 
-/* Front ends whose ranks post to queues of each other. */
+/* Front ends whose ranks post to each other's queues. */
 static void check_queues(const struct patient *p, struct answer *a, const char *threads)
 {
 	if (p->ctx)

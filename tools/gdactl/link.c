@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The netlink family "gda", by libnl.
+ * The netlink family "gda", through libnl.
  */
 #include <errno.h>
 #include <poll.h>
@@ -21,15 +21,15 @@
 #define SOL_NETLINK	270
 #endif
 
-#define TRIES	3		/* of a dump that something changes */
-#define RECEIVE	65536		/* bytes; the kernel puts no more than half of that in a message */
+#define TRIES	3		/* of a dump that changes meanwhile */
+#define RECEIVE	65536		/* bytes; the kernel's messages have at most half of that */
 
 struct ctl_link {
 	struct nl_sock *sock;
 	int family;
 	char reason[128];	/* the kernel's text for an error */
-	int ended;		/* the errno with which a dump ended, or 0 */
-	bool keeps;		/* messages of a dump are kept until it is whole */
+	int ended;		/* errno at the end of a dump, or 0 */
+	bool keeps;		/* collect the messages of a dump until it is complete */
 	char *kept;
 	size_t len, room;	/* of @kept */
 	bool unloaded;		/* the family has gone */
@@ -77,7 +77,7 @@ static void link_tell_kept(struct ctl_link *link)
 	link->len = 0;
 }
 
-/* Of the controller of families: one came or went. */
+/* A message of the netlink controller: a family came or went. */
 static int link_family(struct ctl_link *link, struct nlmsghdr *h)
 {
 	const struct genlmsghdr *genl = nlmsg_data(h);
@@ -99,7 +99,7 @@ static int link_message(struct nl_msg *msg, void *data)
 	return link->keeps ? link_keep(link, nlmsg_hdr(msg)) : link_tell(link, nlmsg_hdr(msg));
 }
 
-/* A dump ends with an error in its last message, which libnl does not look at. */
+/* A dump reports its error in the last message, which libnl ignores. */
 static int link_end(struct nl_msg *msg, void *data)
 {
 	const struct nlmsghdr *h = nlmsg_hdr(msg);
@@ -112,7 +112,7 @@ static int link_end(struct nl_msg *msg, void *data)
 	return NL_OK;
 }
 
-/* The text of an error is behind the header of the request, or behind all of it. */
+/* The text of an error follows the request's header, or the whole request. */
 static int link_error(struct sockaddr_nl *from, struct nlmsgerr *err, void *data)
 {
 	const struct nlmsghdr *h = (const void *)((const char *)err - NLMSG_HDRLEN);
@@ -163,9 +163,9 @@ int ctl_open(struct ctl_link **to)
 		link_fail(NULL, "netlink", err);
 		goto fail;
 	}
-	/* else libnl asks for one after each answer, too, and leaves it to be read */
+	/* otherwise libnl requests an acknowledgment after each answer and leaves it unread */
 	nl_socket_disable_auto_ack(link->sock);
-	/* else it reads each message twice, to know its length before */
+	/* otherwise libnl reads each message twice, to learn its length first */
 	nl_socket_set_msg_buf_size(link->sock, RECEIVE);
 	nl_socket_disable_msg_peek(link->sock);
 	link->family = genl_ctrl_resolve(link->sock, GDA_FAMILY_NAME);
@@ -177,7 +177,7 @@ int ctl_open(struct ctl_link **to)
 		fputs(" (the in-process device needs none, and is not seen here)\n", stderr);
 		goto fail;
 	}
-	/* an older kernel says less of errors */
+	/* an older kernel reports less about errors */
 	setsockopt(nl_socket_get_fd(link->sock), SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on));
 	nl_socket_set_buffer_size(link->sock, 1 << 20, 0);
 	nl_socket_modify_cb(link->sock, NL_CB_VALID, NL_CB_CUSTOM, link_message, link);
@@ -219,7 +219,7 @@ static int link_send(struct ctl_link *link, uint8_t cmd, int flags, const uint16
 int ctl_dump_of(struct ctl_link *link, uint8_t cmd, const uint32_t *values, size_t n,
 		void (*fn)(void *arg, struct nlattr *const *attrs), void *arg)
 {
-	/* of all objects these are alike, and of their entries */
+	/* these attributes have the same position in all objects, and in their entries */
 	const uint16_t types[] = { GDA_A_QP_CONTEXT, GDA_A_QP_HANDLE };
 	int err = 0;
 
@@ -259,15 +259,15 @@ int ctl_do(struct ctl_link *link, uint8_t cmd, const uint16_t *types, const uint
 
 	link->fn = fn;
 	link->arg = arg;
-	/* one message: the answer, an error, or an acknowledgment where no answer is wanted */
+	/* one message: the answer, an error, or an acknowledgment if there is no answer */
 	if (!err)
 		err = nl_recvmsgs_default(link->sock);
 	return err < 0 ? link_fail(link, "request", err) : 0;
 }
 
 /*
- * Join the events; and those of families, without which a module that goes is not noticed. No
- * request is sent once one is joined: an event might come for an answer.
+ * Join the group of events, and that of families, by which the unloading of the module is noticed.
+ * After joining no request is sent, because an event might be taken for the answer.
  */
 static int link_join(struct ctl_link *link)
 {
@@ -279,7 +279,7 @@ static int link_join(struct ctl_link *link)
 	return nl_socket_add_memberships(link->sock, events, families, 0);
 }
 
-/* A descriptor that is readable when SIGINT or SIGTERM has come; -1: they end the program. */
+/* A descriptor that becomes readable at SIGINT or SIGTERM; -1: these signals end the program. */
 static int link_signals(void)
 {
 	sigset_t set;
@@ -305,7 +305,7 @@ int ctl_listen(struct ctl_link *link, void (*fn)(void *arg, struct nlattr *const
 	p[0].fd = nl_socket_get_fd(link->sock);
 	p[1].fd = link_signals();
 	while (!link->unloaded) {
-		/* a debugger may have stopped it */
+		/* EINTR: a debugger may have stopped it */
 		if (poll(p, 2, -1) < 0)
 			continue;
 		if (p[1].revents) {
@@ -313,7 +313,7 @@ int ctl_listen(struct ctl_link *link, void (*fn)(void *arg, struct nlattr *const
 			return 0;
 		}
 		err = nl_recvmsgs_default(link->sock);
-		/* the socket had no room: the kernel's own count does not have these */
+		/* the socket had no room; the kernel's own count does not include these events */
 		if (err == -NLE_NOMEM)
 			link->fn(link->arg, NULL);
 		else if (err < 0)

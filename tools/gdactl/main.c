@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * gdactl: what GDA can do on this machine ("doctor"), who uses it, and how far they got.
+ * gdactl: what GDA can do on this machine ("doctor"), its users, and their progress.
  */
 #include <stdio.h>
 #include <string.h>
@@ -78,7 +78,7 @@ static int examine(bool json)
 	return !usable;
 }
 
-/* Take "--json" out of the arguments, wherever it is. */
+/* Remove "--json" from the arguments, wherever it is. */
 static bool take_json(int *argc, char **argv)
 {
 	bool json = false;
@@ -99,7 +99,7 @@ static bool is_help(const char *word)
 	return !strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help");
 }
 
-/* Of all commands, or of one. */
+/* Print help for all commands, or for one. */
 static int help(const char *name)
 {
 	if (!name || !strcmp(name, "doctor"))

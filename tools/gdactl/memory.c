@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Kinds of memory: each is registered for a moment, where it can be had.
+ * Kinds of memory: registers each of them for a moment, if it is available.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -155,12 +155,12 @@ void check_cuda_memory(struct patient *p, struct answer *a)
 		fails(a, "only for machines with an NVIDIA GPU", "no libcuda.so.1 here");
 		return;
 	}
-	/* CUDA's dma-bufs give the CPU no window */
+	/* the CPU cannot map CUDA's dma-bufs */
 	fails(a, "use the in-process device and gda/cuda.h",
 	      GDA_DEVICE_SOFT " needs a window of the CPU, which CUDA's dma-bufs do not give");
 }
 
-/* Modules that use gda_mr are peer clients: nothing else is to be had from it. */
+/* Modules that use gda_mr are peer clients: it offers nothing else. */
 static int peer_clients(char *names, size_t room)
 {
 	DIR *dir = opendir("/sys/module/gda_mr/holders");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Which modules the kernel that runs could load. */
+/* Finds out which modules the running kernel could load. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>

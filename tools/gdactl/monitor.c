@@ -11,9 +11,9 @@ static const char advice[] = "gdactl context and gdactl qp show the state";
 
 struct monitor {
 	bool json;
-	bool losing;		/* some were lost while this runs */
+	bool losing;		/* events were lost while this runs */
 	uint64_t n;		/* events that were printed */
-	uint64_t lost;		/* of the kernel's ring, as the last event said */
+	uint64_t lost;		/* lost records of the kernel's ring, by the last event */
 };
 
 /* "12.345678 qp-failed device soft0 context 3 ..." */
@@ -37,7 +37,7 @@ static void print_event(struct nlattr *const *attrs)
 	putchar('\n');
 }
 
-/* The kernel counts from the moment in which it was loaded. */
+/* The kernel counts lost records since the module was loaded. */
 static void note_lost(struct monitor *m, uint64_t lost)
 {
 	if (lost != m->lost && !m->n)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* In place of commands.c and what it calls, where there was no libnl to build it with. */
+/* Replaces commands.c and the files it calls where libnl was missing at build time. */
 #include "command.h"
 
 void command_list(FILE *to)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What /proc tells the caller of processes: whether one runs, and which move bytes by mapped
- * memory, of which the kernel's queues know nothing.
+ * What /proc shows the caller of processes: whether one runs, and which move bytes by mapped
+ * memory, unknown to the kernel's queues.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include "ctl.h"
 
-/* Of a process: its name, fit for a terminal, and its state. Return: whether it is there. */
+/* Read a process's name, made printable, and its state. Return: whether the process exists. */
 static bool process_stat(uint32_t pid, char *name, size_t room, char *state)
 {
 	char path[64], line[512], *open, *close;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * RDMA devices: what leads to another machine. Read from sysfs, which any user may do; the
- * devices of GDA on them are opened for a moment.
+ * RDMA devices, which lead to other machines. Reads sysfs, which any user may do; GDA's devices on
+ * RDMA devices are opened for a moment.
  */
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -23,14 +23,14 @@
 #define NETNS_MODE	"/sys/module/ib_core/parameters/netns_mode"
 #define LITTLE		(1UL << 20)
 
-/* Port 1 of a device: GDA uses no other. */
+/* Port 1 of a device; GDA uses no other port. */
 struct rdma_port {
 	char device[RDMA_NAME];
 	char state[32];		/* "4: ACTIVE" */
 	char link[32];		/* "Ethernet", "InfiniBand" */
 };
 
-/* The first line of a file; nothing if it cannot be read. */
+/* Read the first line of a file; an empty line if it cannot be read. */
 static bool line_read(const char *path, char *text, int room)
 {
 	FILE *f = fopen(path, "re");
@@ -52,7 +52,7 @@ static bool port_read(const char *device, const char *file, char *text, int room
 	return line_read(path, text, room);
 }
 
-/* Is this gda_rdma's, which reaches no other machine, and has no rdma_cm? */
+/* Is the device one of gda_rdma, which reaches no other machine and has no rdma_cm? */
 static bool device_is_gda(const char *device)
 {
 	char path[192], driver[192];
@@ -93,8 +93,8 @@ static const char *port_wanted(void)
 }
 
 /*
- * The device that GDA_DEVICE names; without that the first device whose port is active, or else the
- * first. Those of gda_rdma lead nowhere. Return: is there any?
+ * Find the device that GDA_DEVICE names; else the first device with an active port, or else the
+ * first. Devices of gda_rdma are skipped. Return: whether there is one.
  */
 static bool port_find(struct rdma_port *port)
 {
@@ -131,7 +131,7 @@ static const char *port_interface(const struct rdma_port *port, char *name, int 
 	return name;
 }
 
-/* ib_core shows a device to all network namespaces, or to the one that has it. */
+/* ib_core shows a device in all network namespaces, or only in its own. */
 static void no_device(struct answer *a)
 {
 	const char *wanted = port_wanted();
@@ -175,7 +175,7 @@ void check_rdma_device(struct patient *p, struct answer *a)
 	}
 }
 
-/* Is @gid an IP address of this network namespace? IPv4 addresses are mapped. */
+/* Is @gid an IP address (IPv4 is mapped) of this network namespace? */
 static bool gid_is_here(const struct in6_addr *gid)
 {
 	struct ifaddrs *all, *i;
@@ -198,7 +198,7 @@ static bool gid_is_here(const struct in6_addr *gid)
 	return here;
 }
 
-/* Of the addresses of the device the first that is of this namespace, IPv4 before IPv6. */
+/* Find the device's first address that belongs to this namespace, IPv4 before IPv6. */
 static bool address_find(const struct rdma_port *port, char *address)
 {
 	char file[32], text[64];
@@ -222,7 +222,7 @@ static bool address_find(const struct rdma_port *port, char *address)
 	return found;
 }
 
-/* Connections are made by IP address, with InfiniBand through the interface of ipoib. */
+/* Connections use IP addresses; with InfiniBand, that of the ipoib interface. */
 void check_rdma_address(struct patient *p, struct answer *a)
 {
 	char address[INET6_ADDRSTRLEN];
@@ -253,7 +253,7 @@ static bool may_exceed(void *mem, const struct rlimit *lim)
 	return may;
 }
 
-/* ib_core charges memory to the process that registers it, and not to the user. */
+/* ib_core charges memory to the process that registers it, not to the user. */
 void check_rdma_memory(struct patient *p, struct answer *a)
 {
 	void *mem = mmap(NULL, LITTLE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -279,7 +279,7 @@ void check_rdma_memory(struct patient *p, struct answer *a)
 		munmap(mem, LITTLE);
 }
 
-/* A node below /dev/infiniband that begins with @name can be opened. */
+/* Find out whether a node in /dev/infiniband whose name begins with @name can be opened. */
 static int node_open(const char *name)
 {
 	DIR *dir = opendir("/dev/infiniband");
@@ -305,7 +305,7 @@ static bool library_is_here(const char *name)
 	return !gda_library_open(name, NULL, &library);
 }
 
-/* Say how a node can be opened that cannot. */
+/* Advise how a node can be made accessible. */
 static void node_advice(char *advice, size_t room, int err, const char *module)
 {
 	char path[64];
@@ -351,7 +351,7 @@ void check_rdma_user(struct patient *p, struct answer *a)
 	works(a, "libibverbs and librdmacm may use the devices");
 }
 
-/* Open the device of GDA on the RDMA device for a moment. */
+/* Open GDA's device on the RDMA device for a moment. */
 static void try_device(struct answer *a, const char *kind, const struct rdma_port *port)
 {
 	char name[RDMA_NAME + 16];
@@ -391,7 +391,7 @@ void check_rdma_library(struct patient *p, struct answer *a)
 		try_device(a, "verbs", &port);
 }
 
-/* Of gda_rdma, the name of its device. Return: is there one? */
+/* Find the name of gda_rdma's device. Return: whether there is one. */
 static bool gda_device_find(char *name, size_t room)
 {
 	DIR *dir = opendir(RDMA_CLASS);
@@ -409,7 +409,7 @@ static bool gda_device_find(char *name, size_t room)
 	return found;
 }
 
-/* Programs of libibverbs as they are, with no NIC, among processes of this machine. */
+/* Unmodified programs of libibverbs, without a NIC, among processes of this machine. */
 void check_rdma_programs(struct patient *p, struct answer *a)
 {
 	char device[RDMA_NAME], advice[128];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * gdactl record: the flight record of a context, decoded; of contexts that are gone; and the
- * switch for work.
+ * gdactl record: shows the decoded flight record of a context, or of contexts that have ended, and
+ * switches recording of work on and off.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static const char *const kinds[] = {
 
 struct show_record {
 	bool json;
-	uint32_t qpn;			/* only of this QP; 0: of all */
+	uint32_t qpn;			/* only records of this QP; 0: of all */
 	size_t n;
 };
 
@@ -64,7 +64,7 @@ void ctl_record_print(const struct gda_record *r)
 	putchar('\n');
 }
 
-/* Names as in the specification. */
+/* Print a record with names of the specification. */
 static void print_json(const struct gda_record *r)
 {
 	printf("{\"seq\":%" PRIu64 ",\"ns\":%" PRIu64 ",\"ticket\":%" PRIu64, (uint64_t)r->seq,
@@ -178,7 +178,7 @@ static int show(struct ctl_link *link, uint32_t context, bool json)
 	return err ? 1 : 0;
 }
 
-/* Of "on", "off" and "show": the context; and how many records. */
+/* Parse "on", "off" or "show": the context, and how many records. */
 static int parse(const struct ctl_args *args, uint32_t values[2])
 {
 	const char *verb = args->n ? args->v[0] : "";

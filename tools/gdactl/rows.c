@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Tables of what the kernel told, aligned; or an array in JSON.
+ * Prints messages of the kernel as aligned tables, or as an array in JSON.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * gdactl device|context|qp|cq|mr|counter|stats: tables of what there is, filtered.
+ * gdactl device|context|qp|cq|mr|counter|stats: filtered tables of existing objects.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "ctl.h"
 
-/* The contexts that a user asked for; 0 and NULL: any. */
+/* The contexts that the user selects; 0 and NULL: any. */
 struct filter {
 	const char *dev;
 	uint32_t ctx;
@@ -158,7 +158,7 @@ static int show_all(struct ctl_link *link, struct show *s)
 	return ctl_dump(link, kind->cmd, kind->object ? f->ctx : 0, show_one, s);
 }
 
-/* Of a table that is empty since its filter let nothing through. */
+/* Report an empty table whose filter let nothing through. */
 static void say_none(const struct show *s)
 {
 	const struct filter *f = s->filter;

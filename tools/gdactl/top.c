@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * gdactl top: which queues do most, by two dumps. The kernel averages nothing.
+ * gdactl top: the busiest queues, by comparing two dumps. The kernel computes no averages.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -76,7 +76,7 @@ static int order(const struct sample *a, const struct sample *b)
 	return a->handle < b->handle ? -1 : a->handle > b->handle;
 }
 
-/* Both are in the order of dumps. A handle that was used again is another QP, with its number. */
+/* Compare two dumps; both have the same order. If a handle was reused the QP number differs. */
 static size_t compare(const struct samples *old, const struct samples *new, struct rate *rates)
 {
 	double seconds = (double)(new->ns - old->ns) / 1e9;

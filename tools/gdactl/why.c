@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * gdactl why: of each QP that owes something, what and since when, and the cause in one line;
- * and the records around it. Where nothing is owed somebody waits for what a peer is to do: then of
- * each QP which processes it is between, and whether they run.
+ * gdactl why: for each QP with unfinished work, what is unfinished and since when, the cause in one
+ * line, and the records around it. If no QP has any, a process probably waits for a peer: then, for
+ * each QP, the processes at its two ends and whether they run.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,8 +13,8 @@
 #include <gda/gda.h>
 #include "ctl.h"
 
-#define IDLE_QPS	16U		/* of which a line is said where nothing is owed */
-#define STARVED_NS	100000000ULL	/* a worker that runs begins a pass more often than that */
+#define IDLE_QPS	16U		/* most QPs that are listed when no work is unfinished */
+#define STARVED_NS	100000000ULL	/* a running worker begins a pass more often than this */
 
 /* All that is known of one QP, its context and its CQ. */
 struct facts {
@@ -28,7 +28,7 @@ struct facts {
 	char device[64];
 };
 
-/* QPs that are to be looked at. */
+/* The QPs to examine. */
 struct list {
 	uint32_t pid, qpn;
 	bool by_pid, by_qpn;
@@ -96,8 +96,8 @@ static bool owes(const struct facts *f)
 }
 
 /*
- * Of a QP on an RDMA device, whose port 1 GDA uses: what sysfs says if the port is not active; or
- * nothing.
+ * For a QP on an RDMA device, whose port 1 GDA uses: the state of that port in sysfs if it is not
+ * active; or nothing.
  */
 static const char *port_down(const struct facts *f, char *text, size_t room)
 {
@@ -185,7 +185,7 @@ static void explain(const struct facts *f, char *text, size_t room)
 		snprintf(text, room, "nothing outstanding at all");
 }
 
-/* Entries that are written and not rung for are told of one QP, not of all in a dump. */
+/* Only a query of one QP, and no dump, returns the entries that are written and not rung. */
 static int gather_qp(struct ctl_link *link, struct facts *f)
 {
 	const uint16_t qp[2] = { GDA_A_QP_CONTEXT, GDA_A_QP_HANDLE };
@@ -211,8 +211,9 @@ static int gather_rest(struct ctl_link *link, struct facts *f)
 }
 
 /*
- * Of a QP that owes nothing: who is at its two ends. Polling is loads of memory, which the kernel
- * does not see; it knows of an event that is armed, and that a process sleeps or is stopped.
+ * A QP without unfinished work: show who is at its two ends. The kernel cannot see polling, which
+ * only loads from memory; it knows whether an event is armed, and whether a process sleeps or is
+ * stopped.
  */
 static void say_idle(const struct facts *f)
 {
@@ -253,7 +254,7 @@ static void say_all_idle(struct ctl_link *link, const struct list *l)
 		puts("So what was posted is done, and who waits, waits for a word or an entry that a peer is to send.");
 }
 
-/* Processes that have no queue here, but may be what is looked for. */
+/* List processes without a queue here that may be the cause. */
 static void say_mapped(void)
 {
 	size_t n = ctl_process_mapped(IDLE_QPS);
@@ -331,7 +332,7 @@ static void note_qp(void *arg, struct nlattr *const *a)
 	l->qps[l->n++][1] = (uint32_t)ctl_number(a[GDA_A_QP_HANDLE]);
 }
 
-/* Is there nothing of what was asked for? */
+/* Does nothing match what the user asked for? */
 static bool unknown(const struct list *l)
 {
 	const char *where;
@@ -361,7 +362,7 @@ static int why(struct ctl_link *link, struct list *l, bool json)
 	for (size_t i = 0; i < l->n; i++) {
 		struct facts f = { .context = l->qps[i][0], .handle = l->qps[i][1] };
 
-		/* it may have gone since */
+		/* the QP may have gone since */
 		if (gather_qp(link, &f) || (!owes(&f) && !l->by_qpn) || gather_rest(link, &f))
 			continue;
 		if (say(link, &f, json, &n))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * gdactl wqe: the entries of a QP's send queue that have no outcome, decoded.
+ * gdactl wqe: decodes those entries of a QP's send queue that have no outcome yet.
  */
 #include <stdio.h>
 #include <string.h>

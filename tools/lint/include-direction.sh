@@ -33,7 +33,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
 uapi=$(cd uapi && echo gda/*.h)
 shared=$(cd kmod/include && echo gda/*.h)
-# the last one is a test's (GDA_WQE_TEST)
+# the last one belongs to a test (GDA_WQE_TEST)
 public=$(cd lib/include && echo gda/*.h gda/gpu/*.h gda/gin/*.h gda/wqe/*.h gda/wqe/test.h)
 
 # includes FILE...: "FILE:LINE <name>" or "FILE:LINE "name"" for each #include
@@ -42,8 +42,8 @@ includes() {
 		sed -E 's/^([^:]*:[0-9]*):[[:blank:]]*#[[:blank:]]*include[[:blank:]]*/\1 /'
 }
 
-# allow WHAT FILE...: of all includes only those that match a regex on stdin are
-# allowed, or, as "@own", headers in the folder of the file
+# allow WHAT FILE...: report includes that do not match a regex on stdin; "@own" stands for the
+# headers in the file's folder
 allow() {
 	local what=$1 at inc f regex=() own='' line ok name
 
@@ -68,7 +68,7 @@ headers() {
 	printf '<%s>\n' "$@"
 }
 
-# ban WHY REGEX FILE...: in comments, too
+# ban WHY REGEX FILE...: report matches, also in comments
 ban() {
 	local why=$1 words=$2
 
@@ -148,7 +148,8 @@ for module in kmod/*/; do
 	allow "$module" "${list[@]}" < <(
 		echo "$kernel"; echo @own; headers $uapi $shared
 		[ "$module" != gda_ib ] || echo '"fabric\.h"')
-	# Symbols that it defines without static, and its own name, but in MODULE_SOFTDEP.
+	# Report symbols that a module defines without static, and its own name, except in
+	# MODULE_SOFTDEP.
 	types='struct|int|void|long|bool|u32|u64'
 	mapfile -t symbols < <(for f in "${list[@]}"; do code "$f"; done |
 		sed -nE "s/^(const )?($types) [a-z_ ]*\*?(gda_[a-z0-9_]+)( =|\().*/\3/p" | sort -u)

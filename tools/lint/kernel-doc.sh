@@ -3,8 +3,8 @@
 #
 # kernel-doc.sh [kernel-doc's arguments] - the kernel's kernel-doc on our headers
 #
-# It knows the kernel's words for inline and aligned, not ours, and no C++: so each
-# FILE is read from a copy without them, line for line the same.
+# kernel-doc knows the kernel's macros for inline and aligned, but neither ours nor C++: so it reads
+# a copy of each FILE without these, with the same line numbers.
 
 set -uo pipefail
 

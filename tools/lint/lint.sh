@@ -30,7 +30,7 @@ else
 	mapfile -t all < <(find . -path ./build -prune -o -type f -print | sed 's,^\./,,')
 fi
 
-# files REGEX: those whose path matches, in $list; files that are gone are left out
+# files REGEX: put existing files whose path matches into $list
 files() {
 	local f
 
@@ -55,8 +55,8 @@ scripts() {
 	return 0
 }
 
-# The checks. Each prints a line for each finding, and may say why it could not run: "skipped: WHY"
-# is none.
+# The checks. Each prints a line for each finding; a line "skipped: WHY" means that it could not
+# run.
 
 check_checkpatch() { # the kernel's coding style, --strict
 	# Generated code is checked by its generator.
@@ -227,14 +227,13 @@ check_man() { # pages are there and well formed
 
 # Helpers of the checks.
 
-# GCC's and clang's findings, once each, at paths from here.
+# Findings of GCC and clang, each once, with paths relative to this tree.
 diagnostics() {
 	sed -E "s,^($PWD/)?($out/[^/]*/)?,," | awk '!seen[$0]++' |
 		grep -E ':[0-9]+: *(warning|error)|: (fatal )?error:'
 }
 
-# Modules are built in trees of their own: other flags would have all of the usual
-# one built anew.
+# Modules are built in separate trees: other flags would cause a full rebuild of the usual ones.
 build_modules() {
 	local rel tree log=$out/modules-$1.log
 
@@ -247,8 +246,8 @@ build_modules() {
 	diagnostics <"$log"
 }
 
-# One file at a time and with every folder to include from: whether that is allowed
-# is for include-direction.sh. Optimised, for some warnings come from there.
+# One file at a time, with every folder as an include path: include-direction.sh checks which are
+# allowed. With optimization, because some warnings need it.
 compile() {
 	local cc=$1 h=build/kselftest flags harness packages
 

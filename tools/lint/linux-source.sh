@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# linux-source.sh - unpack the kernel's own checkers, and what its selftests include, once,
-# and print the folder: to search the archive takes 15 s, whatever is taken from it
+# linux-source.sh - unpack the kernel's own checkers, and what its selftests include, once, and
+# print the folder. Searching the archive takes 15 s, however little is extracted.
 #
-# Semantic patches are those that find bugs rather than another way to write it, that apply
-# here, and that take seconds; coccicheck has 73. Not deref_null: it does not see what swap()
-# does to a pointer.
+# Of coccicheck's 73 semantic patches only those are taken that find bugs rather than style, that
+# apply here, and that take seconds. deref_null is left out, because it does not understand swap()
+# of pointers.
 
 set -euo pipefail
 

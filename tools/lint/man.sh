@@ -28,7 +28,7 @@ exported() { sed -nE 's/^[[:blank:]]+(gda_[a-z0-9_]+);.*/\1/p' lib/libgda.map | 
 # gda(3) is gda(7).
 pages() { find "$man/man3" -name '*.3' ! -name gda.3 -printf '%f\n' | sed 's/\.3$//' | sort; }
 comm -23 <(exported) <(pages) | sed 's,.*,lib/libgda.map: & has no manual page,'
-# An inline function says of itself that it is no symbol.
+# The page of an inline function says that it is no symbol.
 inlines() { grep -l 'is no symbol of the library' "$man"/man3/*.3 | sed 's,.*/,,; s/\.3$//' | sort; }
 comm -13 <(exported) <(pages) | comm -23 - <(inlines) | sed 's,.*,&(3): not exported by lib/libgda.map,'
 

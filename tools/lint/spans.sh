@@ -9,19 +9,19 @@
 # "struct gda_mem_kind" names as .span, and gda_host_span(). The engine keeps pointers that
 # they gave, as members "ptr", and adds to these nothing but gda_os_clamp().
 #
-# Prints a line for each place without a clamp, or where it comes too late, and for each of
-# the three sorts that is not found at all.
+# Prints a line for each place without a clamp, or with a late one, and for each of the three sorts
+# of which there is no place.
 
 set -uo pipefail
 
 cd "${1:-$(dirname "${BASH_SOURCE[0]}")/../..}" || exit 1
 mapfile -t files < <(find kmod -name '*.c' ! -name '*.mod.c' | sort)
 
-# Of function $1 in file $2: the line, and what is wrong with it or nothing.
+# Check function $1 in file $2. Prints the line, and what is wrong with it or nothing.
 judge() {
 	awk -v name="$1" '
 		{ gsub(/\/\*.*\*\//, "") }
-		# Its definition: the name with parameters at the margin, then "{" alone.
+		# The definition: a line with name and parameters at the margin, then "{" alone.
 		!inside && /^[A-Za-z]/ && $0 ~ "[ *]" name "\\(" { head = FNR }
 		/;$/ && head && !inside { head = 0 }
 		/^\{/ && head { inside = 1; next }
@@ -37,7 +37,7 @@ judge() {
 		}' "$2"
 }
 
-# look NAME FILE...: where the function is defined, what is wrong
+# look NAME FILE...: print where the function is defined, and what is wrong
 look() {
 	local name=$1 f line why seen=''
 

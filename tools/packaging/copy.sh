@@ -18,6 +18,6 @@ sources() {
 
 mkdir -p "$1"
 sources | while IFS= read -r -d '' f; do
-	# what git knows of and is gone is left out
+	# leave out files that git tracks but that were deleted
 	[ ! -e "$f" ] || printf '%s\0' "$f"
 done | tar -c --null -T - | tar -x -C "$1"

@@ -32,7 +32,7 @@ packages() {
 	dpkg-buildpackage -us -uc -b "$@"
 }
 
-# A package of one's own closes no bugs. Others are mended, or overridden where they are.
+# Our own packages close no bugs. Other findings are fixed, or overridden where they are.
 check() {
 	[ "${LINTIAN-}" != no ] || { echo "LINTIAN=no: not asked"; return; }
 	command -v lintian >/dev/null || { echo "lintian is missing: not asked"; return; }

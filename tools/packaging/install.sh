@@ -37,7 +37,7 @@ put() { # MODE FOLDER FILE...
 	install -m "$mode" "$@" "$dir/"
 }
 
-# The kernel that runs, if modules can be built for it.
+# The running kernel, if modules can be built for it.
 running() {
 	local build
 
@@ -79,7 +79,7 @@ install_library() {
 	put 644 "$prefix/include/gda/gpu" lib/include/gda/gpu/*.h
 	put 644 "$prefix/include/gda/gin" lib/include/gda/gin/*.h
 	put 644 "$prefix/include/gda/wqe" lib/include/gda/wqe/*.h
-	# For this prefix, whatever it was when the library was built.
+	# For this prefix, even if the library was built for another one.
 	install -d "$dest$libdir/pkgconfig"
 	sed -e "s|@PREFIX@|$prefix|; s|@LIBDIR@|$libdir|; s|@VERSION@|$version|" \
 		lib/gda.pc.in >"$dest$libdir/pkgconfig/gda.pc"
@@ -87,12 +87,13 @@ install_library() {
 	installed+=("$libdir/pkgconfig/gda.pc")
 }
 
-# NCCL finds it by NCCL_RMA_PLUGIN, a path or the "gda" of its name.
+# NCCL finds the plugin by NCCL_RMA_PLUGIN: a path, or the "gda" of its name.
 install_nccl() {
 	put 755 "$libdir" "$build/lib/libnccl-rma-gda.so"
 }
 
-# Where the loader does not look by itself, programs bring the folder along, as oshcc's do.
+# If the loader does not search this folder, programs need it in their run path, as those of oshcc
+# have.
 rpath() {
 	case $libdir in
 	/lib|/lib64|/lib/*-linux-gnu*|/usr/lib|/usr/lib64|/usr/lib/*-linux-gnu*) ;;
@@ -100,7 +101,7 @@ rpath() {
 	esac
 }
 
-# Open MPI installs an oshcc, too: these are in a folder of their own.
+# Open MPI installs an oshcc, too, so ours are in a separate folder.
 install_shmem() {
 	local bin=$libdir/gda/shmem/bin include=$prefix/include/gda-shmem name
 
@@ -138,7 +139,7 @@ install_man() {
 		mapfile -t pages < <(find "build/man/man$section" -name "*.$section" ! -name 'osh*')
 		put 644 "$prefix/share/man/man$section" "${pages[@]}"
 	done
-	# Beside the commands, where man(1) looks if they are in PATH.
+	# Beside the commands, where man(1) searches if they are in PATH.
 	put 644 "$libdir/gda/shmem/share/man/man1" build/man/man1/osh*.1
 }
 
@@ -149,7 +150,7 @@ install_policy() {
 	installed+=("$prefix/lib/sysusers.d/gda.conf")
 }
 
-# Files that earlier versions left, and this one did not replace, stay on the list.
+# Files of earlier versions that this one did not replace stay on the list.
 list_installed() {
 	local tmp
 
@@ -164,7 +165,7 @@ list_installed() {
 	rm -f "$tmp"
 }
 
-# What whoever installs has to do yet; a package does it by its scripts.
+# Print the remaining steps for the user; a package does them in its scripts.
 next() {
 	local root='' name
 

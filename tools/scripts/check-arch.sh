@@ -19,12 +19,12 @@ engine="engine/bytes engine/decode engine/doorbell engine/access engine/error en
 	engine/model engine/fetch engine/imm engine/atomic"
 tests_arm64="$engine engine/async_copy engine/flight engine/flight_steps engine/record"
 tests_s390x="$engine lib/device inproc/plain/cq"
-# A sanitizer's library is not there for every machine, and its search for leaks traces the process,
-# which user emulation does not do.
+# A sanitizer's library does not exist for every machine, and its leak check traces the process,
+# which user emulation does not support.
 sanitized=arm64
 export ASAN_OPTIONS=detect_leaks=0
 
-# Its compiler, what packs archives, and what runs its programs.
+# The compiler and archiver of the machine, and the emulator for its programs.
 of() {
 	local gnu=$2-linux-gnu
 
@@ -55,7 +55,7 @@ put() {
 	[ "$out" = "hello, remote" ]
 }
 
-# QEMU swaps the bytes of an eventfd, but not if it was duplicated: tests of events are left out.
+# QEMU swaps the bytes of an eventfd, but not those of a duplicate: tests of events are left out.
 native() { # TEST
 	local program=build/arch/$arch/selftests/$1 but=()
 

@@ -99,8 +99,8 @@ end() {
 	exit
 }
 
-# Sets used: seconds of processors of all processes that were waited for. `times` writes "1m2.3s
-# 0m4.5s" of them in its second line, and knows nothing of them in a subshell.
+# Sets used: processor seconds of all processes that were waited for. `times` writes "1m2.3s 0m4.5s"
+# of them in its second line, and does not count those of the parent in a subshell.
 measure() {
 	times >build/log/times
 	used=$(awk 'NR == 2 { gsub(/[ms]/, " "); printf "%d", ($1 + $3) * 60 + $2 + $4 }' build/log/times)
@@ -120,13 +120,13 @@ count() {
 
 failed() { add 0 1 0; }
 
-# For make: of place $1, if it is of another processor.
+# Arguments for make, if place $1 has another processor.
 cross_of() {
 	case $1 in *-arm64*) echo CROSS=arm64 ;; esac
 }
 
-# Sets others: patterns of the programs that do not run in the guest of $1, but in that of another
-# kernel, which is a place as well, or in none; and always: of those that run in all.
+# Sets others: patterns of programs that do not run in the guest of $1, but in the guest of another
+# kernel, which is also a place, or in none; and always: patterns of programs that run in all.
 list_others() {
 	local pattern kver
 
@@ -141,7 +141,7 @@ list_others() {
 	done < <(grep -v '^#' selftests/kvers)
 }
 
-# fits NAME PATTERN...: is it of one of these?
+# fits NAME PATTERN...: does the name match a pattern?
 fits() {
 	local name=$1 pattern
 
@@ -188,7 +188,7 @@ native() {
 	log=$(log_of native)
 	list native
 	[ ${#tests[@]} = 0 ] && { echo none; return; }
-	# As the guests beside it are.
+	# Use the same settings as the guests beside it.
 	[ -z "$later" ] || nice -n 5 $scripts/step.sh "native tests" "${make[@]}" "${tests[@]}" ||
 		{ failed; return; }
 	$scripts/run-tests.sh "${again[@]}" --logs "$log" "${tests[@]}" || true
@@ -206,16 +206,16 @@ guest() {
 	rel=$(tools/vm/gda-kernel release "$k")
 	# As they are called there (gda-vm).
 	tests=("${tests[@]/#build\/arm64\//build/}")
-	# Native programs mostly wait for each other, each time behind a guest that computes.
+	# Native programs mostly wait for each other, and each wait may be delayed by a busy guest.
 	nice -n $((beside * 5)) tools/vm/gda-vm -v -e -k "$rel" -t "$limit" -o "$log" -- \
 		env GDA_SLOW="$GDA_SLOW" \
 		$scripts/run-tests.sh "${again[@]}" --dmesg --logs "$log" \
 		tools/vm/load.sh "${tests[@]}" tools/vm/unload.sh
-	# The guest crashed, or was ended: so its run has no end.
+	# The guest crashed or was ended, so its run is incomplete.
 	[ $? != 125 ] || sed -i '/^total\t/d' "$log/results" 2>/dev/null
 	count "$log"
-	# Once more, started so that devices without an IOMMU get bounce buffers.
-	# At its end this guest learns to refuse modules without a signature.
+	# Run once more in a guest whose devices get bounce buffers, because they have no IOMMU. At
+	# its end this guest is set to refuse modules without a signature.
 	case " ${PROGRAMS-bounce} " in *bounce\ *) ;; *) return ;; esac
 	title "bounce buffers and unsigned modules, in a guest on $k"
 	tools/vm/gda-vm -v -e -k "$rel" -t 240 -a swiotlb=force -- \
@@ -256,8 +256,8 @@ both_sides() {
 	[ $? != 125 ] || sed -i '/^total\t/d' "$2"/[01]/results 2>/dev/null
 }
 
-# Did the pair with logs in $1 fail in a way that a slow machine could explain? One side alone
-# cannot run a program again, for the other one has gone on.
+# Could a slow machine explain the failure of the pair with logs in $1? One side alone cannot rerun
+# a program, because the other side has gone on.
 pair_may_repeat() {
 	local side
 
@@ -270,7 +270,7 @@ pair_may_repeat() {
 	awk -F '\t' '$1 != "total" && $3 > 0 { n++ } END { exit !n }' "$1"/[01]/results
 }
 
-# All of place $1. In a subshell; its sum is left in a file.
+# Run all of place $1. Called in a subshell; the sum is left in a file.
 place() {
 	p=0 f=0 s=0
 	case $1 in
@@ -281,7 +281,7 @@ place() {
 	echo $p $f $s >"$(log_of "$1")/sum"
 }
 
-# Add the sum of place $1: a place without one did not get to its end.
+# Add the sum of place $1: a place without a sum did not finish.
 collect() {
 	local sum
 
@@ -305,7 +305,7 @@ begin() {
 	set +m
 }
 
-# Ends $1 with the status $2 after all places have ended.
+# End place $1 with status $2 after all places have ended.
 stop() {
 	local what
 
@@ -328,7 +328,7 @@ progress() {
 	printf '%d s: %s programs done' $((SECONDS - start)) "$text"
 }
 
-# On a terminal one line that changes, elsewhere one a minute.
+# On a terminal a line that is updated, elsewhere one line a minute.
 tell() {
 	if [ -t 1 ]; then
 		printf '\r%s\033[K' "$(progress)"
@@ -358,7 +358,7 @@ side_by_side() {
 	done
 }
 
-# Of the places those that have ended, up to the first that has not.
+# Show the output of places in order, up to the first that has not ended.
 show() {
 	local what
 
@@ -371,7 +371,7 @@ show() {
 	done
 }
 
-# Builds what the places $own need; sets later if the native programs are built beside guests.
+# Build what the places $own need; sets later if the native programs are built beside guests.
 build_own() {
 	local targets=(tests)
 
@@ -388,7 +388,7 @@ build_own() {
 	step "library and tests" "${make[@]}" lib examples tools "${targets[@]}"
 }
 
-# Builds what the guests of another processor need, of which $1 is one.
+# Build what the guests of another processor need; $1 is one of them.
 build_cross() {
 	local targets=(tests-vm)
 

@@ -51,7 +51,7 @@ for p in $packages; do
 done
 fetch=()
 for k in $kernels; do
-	# the newest may be another one today
+	# the newest kernel may change from day to day
 	{ [ "$k" != newest ] && tools/vm/gda-kernel here "$k"; } || fetch+=("$k")
 done
 

@@ -33,11 +33,11 @@ dirs=(kmod engine)
 [ ! -d selftests/kmod ] || dirs+=(selftests/kmod)
 find "${dirs[@]}" -type d | (cd "$tree" && xargs mkdir -p)
 find "${dirs[@]}" -type f \( -name '*.[ch]' -o -name Kbuild \) | while read -r f; do
-	# also where a copy of another tree's build folder has a link to that tree
+	# replaces a link to another tree, if the build folder was copied from there
 	[ "$tree/$f" -ef "$f" ] || ln -sfn "$PWD/$f" "$tree/$f"
 done
 find "${dirs[@]/#/$tree/}" -xtype l -delete
 
-# Headers without a vmlinux (6.1's) cannot give modules BTF, and say so each time.
+# Headers without a vmlinux (6.1's) cannot give modules BTF, and print that each time.
 [ -e "$headers/vmlinux" ] || set -- CONFIG_DEBUG_INFO_BTF_MODULES= "$@"
 exec "${run[@]}" make -s -C "$headers" M="$tree" -j "$(nproc)" "$@" modules

@@ -6,8 +6,8 @@
 # By the kernel's generator, which comes from Debian's linux-source and is not in this tree.
 # With --check nothing is written: a line for each file that is not what it generates.
 #
-# The generator makes the group of events as well. It has no way to say that listeners need a
-# capability, so the group is in netlink.c, and is left out here.
+# The generator also creates the group of events, but cannot express that listeners need a
+# capability. So the group is defined in netlink.c, and removed here.
 
 set -euo pipefail
 
@@ -15,8 +15,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 spec=Documentation/netlink/specs/gda.yaml
 linux=$(tools/lint/linux-source.sh)
 
-# The generator names the specification by its path below a file MAINTAINERS, and looks for the
-# schema beside the folder of the specification.
+# The generator derives the specification's name from its path below a file MAINTAINERS, and looks
+# for the schema in a folder beside the specification's.
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 mkdir -p "$tmp/lib" "$tmp/${spec%/*}"

@@ -18,11 +18,11 @@
 
 : "${CC:=cc}" "${PKG_CONFIG:=pkg-config}"
 
-# Both are commands with arguments, or with variables before them.
+# Both may be commands with arguments, or with variables before them.
 config() { eval "$PKG_CONFIG \"\$@\"" 2>/dev/null; }
 compile() { eval "$CC \"\$@\"" 2>/dev/null; }
 
-# headers NAME... [-- FLAG...]: those that the compiler finds
+# headers NAME... [-- FLAG...]: print those that the compiler finds
 headers() {
 	lines=''
 	while [ $# -gt 0 ] && [ "$1" != -- ]; do
@@ -37,7 +37,7 @@ $1
 }
 
 find_pmix() {
-	# Warnings in headers of others are not ours.
+	# Ignore warnings in the headers of others.
 	flags=$(config --cflags pmix | sed 's/-I/-isystem /g; s/ *$//')
 	# shellcheck disable=SC2086	# flags
 	[ -z "$(headers pmix.h -- $flags)" ] || echo "-DGDA_PMIX${flags:+ $flags}"
@@ -53,7 +53,7 @@ find_nvcc() {
 
 find_mpirun() { command -v mpirun; }
 
-# Of the python3 that has Debian's packages.
+# The version of the python3 that has Debian's packages.
 find_numpy() {
 	/usr/bin/python3 -c 'from importlib.util import find_spec; print(find_spec("numpy").origin)' 2>/dev/null
 }

@@ -30,7 +30,7 @@ trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$tmp"' EXIT
 /usr/bin/oshcc -O2 -Wno-deprecated-declarations -o "$tmp/theirs" selftests/shmem/perf.c
 build/shmem/bin/oshcc -O2 -o "$tmp/ours" selftests/shmem/perf.c
 
-# The processors of "0-3,8", which this may use.
+# The processors of a list like "0-3,8" that this process may use.
 mapfile -t processors < <(sed -n 's/^Cpus_allowed_list:[[:blank:]]*//p' /proc/self/status |
 	tr , '\n' | awk -F- '{ for (i = $1; i <= ($2 == "" ? $1 : $2); i++) print i }')
 [ ${#processors[@]} -gt 1 ] || { echo "perf-shmem.sh: it takes two processors" >&2; exit 2; }
@@ -39,8 +39,8 @@ export first=${processors[0]} second=${processors[1]}
 theirs() { # PES core|none
 	local i out
 
-	# Without the option it may crash in shmem_finalize(), when all has been printed; with it, some
-	# versions crash in some of their starts: these are begun again.
+	# Without the option it may crash in shmem_finalize(), after all was printed; with the
+	# option, some versions sometimes crash at the start: these runs are repeated.
 	for i in 1 2 3 4 5 6 7 8; do
 		out=$(UCX_LOG_LEVEL=error timeout 600 /usr/bin/oshrun --allow-run-as-root \
 			--host "localhost:$1" --oversubscribe --mca patcher ^overwrite \
@@ -59,7 +59,7 @@ ours() { # PES core|none
 	timeout 600 build/shmem/bin/oshrun -b -n "$1" "${program[@]}" "$ms"
 }
 
-# Each is first in every second turn, so that what changes on the machine meets both alike.
+# Each library comes first in every second turn, so that changes on the machine affect both alike.
 measure() { # SETTING PES core|none
 	local i who order
 
@@ -82,7 +82,7 @@ neighbours() {
 	done
 }
 
-# The goals of the quiet table beyond being no slower: our time in Open MPI's, at most.
+# Goals of the quiet table beyond being no slower: our time as a part of Open MPI's, at most.
 goals='put_8 0.2 get_8 0.2 fetch_add_8 0.2 barrier 0.5 reduce_8 0.5
 	put_65536 1 get_65536 1 put_4194304 1 get_4194304 1'
 

@@ -17,7 +17,7 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 kver=${KVER:-6.12}
 scratch=$PWD/build/planted
-# A guest finds no modules of the kernel's behind a link.
+# A guest cannot find kernel modules behind a link.
 export GDA_CACHE=${GDA_CACHE:-$PWD/build/kernel}
 json=''
 if [ "${1-}" = --json ]; then
@@ -52,7 +52,7 @@ copy() {
 	cp -r $build/selftests "$scratch/tree/$build/"
 }
 
-# A copy of what the library and its tests need, with the objects as old as they are.
+# A copy of what the library and its tests need, preserving the times of the objects.
 copy_native() {
 	rm -rf "$scratch/tree"
 	mkdir -p "$scratch/tree/build"
@@ -60,7 +60,7 @@ copy_native() {
 	cp -a build/lib build/optional build/selftests build/kselftest "$scratch/tree/build/"
 }
 
-# Build, run PROGRAM here, leave its KTAP in the file OUT.
+# Build, run PROGRAM here, and write its KTAP to the file OUT.
 try_native() {
 	local program=build/selftests/$1 out=$2
 
@@ -69,11 +69,11 @@ try_native() {
 		make --no-print-directory -s -j "$(nproc)" "$program" >"$scratch/build.log" 2>&1 || exit 1
 		timeout $((900 * ${GDA_SLOW:-1})) "$program" >"$out" 2>&1
 	)
-	# Without an ok one, too: a bug may fail all tests of a small program.
+	# A result without any "ok" counts, too: a bug may fail every test of a small program.
 	grep -qE '^(not )?ok' "$out"
 }
 
-# Build, run PROGRAM in a guest, leave its KTAP in the file OUT.
+# Build, run PROGRAM in a guest, and write its KTAP to the file OUT.
 try() {
 	local program=$1 out=$2 path
 
@@ -88,8 +88,8 @@ try() {
 	grep -q '^ok' "$out"
 }
 
-# The test of row $1 in whose middle the kernel died, as a line of KTAP; or one that failed, and
-# has no result because the bug keeps its process in the kernel.
+# Find the test of row $1 during which the kernel died, as a line of KTAP; or one that has failed
+# and has no result, because the bug keeps its process in the kernel.
 died() {
 	awk -v row="[._]$1_" '
 		/^# +RUN / { name = $3; failed = 0 }

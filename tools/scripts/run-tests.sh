@@ -50,18 +50,18 @@ results=$logs/results
 : >"$results"
 rm -f "$logs/again"
 
-# Lines that a healthy kernel never logs, and any line of our modules:
-# they are silent but for their own bugs.
+# Lines that a healthy kernel never logs, and any line of our modules, which only log their own
+# bugs.
 complaint='WARNING:|BUG:|BUG |Oops|Call Trace|KASAN|KCSAN|UBSAN|refcount_t|'
 complaint+='possible .*(deadlock|recursive)|circular locking|inconsistent lock|'
 complaint+='general protection|unable to handle|blocked for more than|'
 complaint+='soft lockup|detected stalls|memory leak|list_(add|del) corruption|'
 complaint+='Bad page|DMAR: .*fault|arm-smmu-v3 .*: event 0x|^\[[^]]*\] (misc )?gda[a-z_]*( [^:]*)?: '
 
-# Under a kernel that looks for bugs each process takes half a second to start, so between
-# two programs there are few.
+# Under a debug kernel each process takes half a second to start, so few are started between two
+# programs.
 
-# Complaints since marker $1, but what matches $2, and races between others.
+# Complaints since marker $1, without those that match $2 and races in other code.
 complaints() {
 	dmesg | marker=$1 expected=$2 complaint=$complaint awk '
 		index($0, ENVIRON["marker"]) { n = 0; next }
@@ -77,8 +77,8 @@ complaints() {
 		}'
 }
 
-# Of TAP in file $1: p passed, f failed, s skipped, the plan (-1: none), and what the kernel
-# is expected to say.
+# Parse the TAP in file $1: p passed, f failed, s skipped, the plan (-1: none), and the expected
+# complaints of the kernel.
 tally() {
 	local line skip='# *SKIP' known='# *(TODO|XFAIL|SKIP)'
 
@@ -99,7 +99,7 @@ tally() {
 	expected=${expected:-^\$}
 }
 
-# Sets t, the seconds that $1 may take.
+# Sets t, the time limit of $1 in seconds.
 limit_of() {
 	local name seconds
 
@@ -110,7 +110,7 @@ limit_of() {
 	t=$((t * ${GDA_SLOW:-1}))
 }
 
-# Is it another guest's? A file is made by one of them only (O_EXCL).
+# Does another guest run this program? Only one guest can create the file (O_EXCL).
 taken() {
 	local rc
 
@@ -123,7 +123,8 @@ taken() {
 	[ $rc != 0 ]
 }
 
-# A sweep killed at its limit leaves the kernel lenient for all that come after it.
+# A sweep that is killed at its limit leaves the kernel lenient, which would affect all later
+# programs.
 panic_file=/proc/sys/kernel/panic_on_warn
 panic=''
 [ -z "$dmesg" ] || read -r panic 2>/dev/null <$panic_file
@@ -170,8 +171,8 @@ attempt() {
 	f=$((f + ${#why[@]}))
 }
 
-# Why the program failed, indented, below its line. With $1 in place of "not ok": a reader who
-# looks for that is to find what counts.
+# Print why the program failed, indented, below its line. With $1 in place of "not ok", so that a
+# search for "not ok" finds only what counts.
 explain() {
 	grep -E '^(not ok|Bail out)' "$log" | head -n 20 | sed "s/^not ok/${1:-not ok}/" | tell
 	[ ${#why[@]} = 0 ] || printf '%s\n' "${why[@]}" | tell
@@ -181,7 +182,7 @@ explain() {
 	echo "(all it said: $log)" | tell
 }
 
-# Did $1 fail in a way that a slow machine could explain?
+# Could a slow machine explain the failure of $1?
 may_repeat() {
 	[ "$again" ] && [ "$f" -gt 0 ] && [ -z "$noise$crashed" ] || return 1
 	case $1 in tools/*) return 1 ;; esac
@@ -224,7 +225,8 @@ row() {
 	printf '%-44s %7d %7d %8d %7d.%d\n' "$1" "$2" "$3" "$4" $(($5 / 1000)) $(($5 % 1000 / 100))
 }
 
-# A signal that ends this ends the program, too: `timeout` has made it a process group of its own.
+# A signal that ends this script must also end the program, which `timeout` has put into its own
+# process group.
 child=''
 stop() {
 	trap - "$1"

@@ -51,7 +51,7 @@ chosen() {
 	done
 }
 
-# As long as all of the programs may take.
+# The time limit of all programs together.
 limit() {
 	local t n sum=300
 
@@ -89,7 +89,7 @@ guest() {
 		env STRESS="$stress" GDA_STRESS="$stress" GDA_SLOW="$slow" ${GDA_SEED:+GDA_SEED="$GDA_SEED"} \
 		$scripts/run-tests.sh --dmesg --logs "$log" \
 		tools/vm/load.sh "${tests[@]}" tools/vm/unload.sh
-	# The guest crashed, or was ended: so its run has no end.
+	# The guest crashed or was ended, so its run is incomplete.
 	[ $? != 125 ] || sed -i '/^total\t/d' "$log/results" 2>/dev/null
 	read -ra sum < <($scripts/sum.sh "$log")
 	add "${sum[@]}"

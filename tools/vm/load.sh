@@ -10,7 +10,7 @@ if [ -d /sys/module/rdma_rxe ] && [ -e "build/$(uname -r)/kmod/gda_ib/gda_ib.ko"
 	own+=(gda_ib)
 fi
 echo "1..$((${#own[@]} + 3))"
-# As any module that its maker did not sign.
+# Unsigned, like any module that its builder did not sign.
 echo "# dmesg: gda_(core|test|edu): (loading out-of-tree module|module verification failed)"
 n=0 rc=0
 ok() {

@@ -12,7 +12,7 @@ export GDA_PAIR_DIR=/run/gda-pair GDA_PAIR_RDMA=rxe0
 
 die() { echo "pair-guest.sh: $*" >&2; exit 125; }
 
-# Nothing of it is cached: what the other side leaves there is seen at once.
+# Without caching: files of the other side are visible at once.
 mkdir -p "$GDA_PAIR_DIR"
 mount -t 9p -o trans=virtio,version=9p2000.L,cache=none pair "$GDA_PAIR_DIR" || die "no shared folder"
 modprobe virtio_net || die "no virtio_net"

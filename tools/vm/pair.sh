@@ -10,7 +10,7 @@
 #
 # Seconds are times $GDA_SLOW, as the limits of programs are.
 
-# Await file $1 for $2 seconds; but not once the other side has ended.
+# Wait for file $1 for $2 seconds; fail at once if the other side has ended.
 pair_await() {
 	local left=$((10#$2 * 20 * ${GDA_SLOW:-1}))
 
@@ -22,30 +22,30 @@ pair_await() {
 	done
 }
 
-# pair_put NAME: give the other side what comes from stdin
+# pair_put NAME: send stdin to the other side
 pair_put() {
 	cat >"$GDA_PAIR_DIR/$1.new" && mv "$GDA_PAIR_DIR/$1.new" "$GDA_PAIR_DIR/$1"
 }
 
-# pair_get NAME [SECONDS]: print what the other side gave
+# pair_get NAME [SECONDS]: print what the other side has sent
 pair_get() {
 	pair_await "$GDA_PAIR_DIR/$1" "${2-30}" && cat "$GDA_PAIR_DIR/$1"
 }
 
-# pair_barrier NAME [SECONDS]: go on when both are here. A name is good for once.
+# pair_barrier NAME [SECONDS]: go on when both sides are here. A name can be used once.
 pair_barrier() {
 	: >"$GDA_PAIR_DIR/$1.$GDA_PAIR_SIDE"
 	pair_await "$GDA_PAIR_DIR/$1.$((1 - GDA_PAIR_SIDE))" "${2-30}"
 }
 
-# pair_ask ACTION SIDE: have it done to the guest of SIDE: link-off, link-on, stop, cont, kill.
-# Either link being off cuts the cable.
+# pair_ask ACTION SIDE: apply an action to the guest of SIDE: link-off, link-on, stop, cont, kill.
+# Switching off either link cuts the cable.
 pair_ask() {
 	local f answer
 
 	f=$GDA_PAIR_DIR/ask/$GDA_PAIR_SIDE.$$.$((pair_asked++))
 	echo "$1 $2" >"$f.new" && mv "$f.new" "$f.ask"
-	# Not pair_await: the other side may be the one that is to be killed.
+	# Not pair_await: the other side may be the one to be killed.
 	for ((i = 0; i < 200; i++)); do
 		[ ! -e "$f.answer" ] || break
 		sleep 0.05
@@ -55,8 +55,8 @@ pair_ask() {
 }
 pair_asked=0
 
-# pair_serve NAME [SECONDS]: run what the other side asks for by pair-rsh, until it gives NAME;
-# what was begun has ended then
+# pair_serve NAME [SECONDS]: run what the other side requests by pair-rsh, until it sends NAME; all
+# that was begun has ended then
 pair_serve() {
 	local f left=$((${2-60} * 20 * ${GDA_SLOW:-1})) begun=()
 

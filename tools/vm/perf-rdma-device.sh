@@ -23,8 +23,8 @@ for m in gda_core gda_mr gda_rdma; do
 done
 ip link set lo up
 
-# NAME:PROGRAM:ARGS:COLUMN:BAR-QUIET:BAR-BUSY, where COLUMN is that of the result, and r says that
-# more is better, l that less is.
+# NAME:PROGRAM:ARGS:COLUMN:BAR-QUIET:BAR-BUSY, where COLUMN is that of the result; r: higher is
+# better, l: lower is.
 rows=(
 	"write of 64 B, Mpps:ib_write_bw:-s 64 -n 5000:r5:5:1.5"
 	"write of 64 KiB, MB/s:ib_write_bw:-s 65536 -n 200:r4:12:8"
@@ -84,7 +84,7 @@ measure() { # SCENE
 	done
 }
 
-# others NAME BASE WITH: what there is beside the reader, by functions that begin and end it
+# others NAME BASE WITH: what runs beside the reader, as functions that start and end it
 others() {
 	local r
 

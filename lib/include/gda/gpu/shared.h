@@ -32,7 +32,7 @@
  * A leader counts its consecutive rings and offers the combining role from GDA_LED on. A ring that
  * covered at most GDA_MANY entries counts GDA_LED_SOME: calls are short, and with many posters the
  * role rarely changes. A ring of at most GDA_FEW entries suffices for an offer; but two posters
- * that kept passing the role to each other would do little else, so a ring of at most GDA_PAIR counts
+ * that always passed the role back would do little else, so a ring of at most GDA_PAIR counts
  * GDA_LED_PAIR. The leader checks GDA_OFFERED times whether the role was taken.
  */
 #define GDA_LED		256
