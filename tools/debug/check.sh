@@ -72,7 +72,7 @@ reports() {
 			left = mute = 0
 			next
 		}
-		# these warnings are the kernel's own, for lack of memory
+		# these warnings come from the kernel itself, for lack of memory
 		sweep && /WARNING: .* (dma_buf_vmap|event_|jump_label_)/ { mute = 70; next }
 		sweep && /(DMA-API|ODEBUG).* disabl/ { next }
 		$0 ~ heads && (!/KCSAN: data-race in/ || /gda/) { left = 70; mute = 0 }
