@@ -47,7 +47,7 @@ struct run_options {
 /* Lines of one stream of a rank, to be passed on. */
 struct run_stream {
 	int fd;			/* read end of the pipe; -1 after its end */
-	char *line;		/* STREAM_LINE bytes, valid while @fd is open; its end may be incomplete */
+	char *line;		/* STREAM_LINE bytes, not NULL while @fd is open */
 	size_t used;
 	bool ending;		/* read only @last more bytes */
 	size_t last;
