@@ -6,7 +6,7 @@
 #include "copy.h"
 
 /* One get, and one put; from a byte to several blocks. */
-TEST_F(copy, P01_get_and_put)
+TEST_F(copy, P_01_get_and_put)
 {
 	static const uint32_t sizes[] = { 1, 7, 64, 4095, 4096, 4097, 65536, 100001, MIB };
 	uint32_t i, put;
@@ -41,7 +41,7 @@ static struct gda_async_tensor flat(void *addr, uint64_t n)
 }
 
 /* The compiler compares types (types.sh); what it cannot see is compared when the call runs. */
-TEST_F(copy, P02_types_and_layouts)
+TEST_F(copy, P_02_types_and_layouts)
 {
 	struct gda_async_tensor dst = flat(self->dst, 1000), src = flat(self->src, 1000);
 	float *to = (float *)self->dst;
@@ -74,7 +74,7 @@ TEST_F(copy, P02_types_and_layouts)
 }
 
 /* Not flat, null, outside: the event is 0, nothing is posted, a wait returns at once. */
-TEST_F(copy, P03_bad_shape_posts_nothing)
+TEST_F(copy, P_03_bad_shape_posts_nothing)
 {
 	struct gda_async_tensor good = flat(self->dst, 64), bad;
 	uint64_t posted = world_posted(self->world.r[0].w);
@@ -124,7 +124,7 @@ TEST_F(copy, P03_bad_shape_posts_nothing)
 }
 
 /* A session, and a workspace, refuse bad calls. */
-TEST_F(copy, P04_sessions_refused)
+TEST_F(copy, P_04_sessions_refused)
 {
 	const struct gda_async_workspace *w = self->world.r[0].w;
 	struct gda_async_workspace older = *w;
@@ -158,7 +158,7 @@ TEST_F(copy, P04_sessions_refused)
 	}
 }
 
-TEST(P04_workspaces_refused)
+TEST(P_04_workspaces_refused)
 {
 	static char mem[4 * 4096] __attribute__((aligned(4096)));
 	struct gda_async_window two[2] = {
@@ -234,7 +234,7 @@ static void *huge_memory(size_t bytes)
 }
 
 /* A workspace that demands huge pages takes them, and names the range that is not of them. */
-TEST(P12_huge_pages)
+TEST(P_12_huge_pages)
 {
 	const size_t bytes = 2 * MIB;
 	unsigned char *huge = huge_memory(bytes), *small = world_map(bytes);
@@ -274,7 +274,7 @@ out:
 }
 
 /* Sessions share a group, and each one's wait is for its own. */
-TEST_F(copy, P07_sessions_of_a_group)
+TEST_F(copy, P_07_sessions_of_a_group)
 {
 	struct gda_async_session t, other;
 	uint32_t i, bytes = 2048;
@@ -319,7 +319,7 @@ static void *block_main(void *arg)
 	return NULL;
 }
 
-TEST_F(copy, P07_groups_by_thread)
+TEST_F(copy, P_07_groups_by_thread)
 {
 	struct block blocks[8];
 	pthread_t threads[8];
@@ -337,7 +337,7 @@ TEST_F(copy, P07_groups_by_thread)
 }
 
 /* The scratch is tickets and flags: bytes that are copied never come there, nor from there. */
-TEST_F(copy, P08_scratch_holds_no_payload)
+TEST_F(copy, P_08_scratch_holds_no_payload)
 {
 	uint32_t least = gda_async_scratch_bytes(self->world.r[0].w, GDA_ASYNC_AUTO), i, k;
 	struct gda_async_session s;
@@ -361,7 +361,7 @@ TEST_F(copy, P08_scratch_holds_no_payload)
 }
 
 /* With flags nothing but data is posted before the wait, and the wait posts one flag a queue. */
-TEST_F(copy, P09_flag_is_deferred_to_wait)
+TEST_F(copy, P_09_flag_is_deferred_to_wait)
 {
 	const struct gda_async_workspace *w = self->world.r[0].w;
 	uint64_t before = world_posted(w), n = 3 * variant->queues, i;
@@ -385,7 +385,7 @@ TEST_F(copy, P09_flag_is_deferred_to_wait)
 }
 
 /* One wait drains all; an event covers those before it, in whatever order they are asked for. */
-TEST_F(copy, P11_quiet)
+TEST_F(copy, P_11_quiet)
 {
 	struct gda_async_event e[48];
 	uint32_t round, i;
@@ -414,7 +414,7 @@ TEST_F(copy, P11_quiet)
 }
 
 /* A long copy is dealt: at most as many entries as queues. */
-TEST_F(copy, P13_long_copies_are_dealt)
+TEST_F(copy, P_13_long_copies_are_dealt)
 {
 	const struct gda_async_workspace *w = self->world.r[0].w;
 	static const uint32_t sizes[] = { BLOCK, BLOCK + 1, 3 * BLOCK, 5 * BLOCK + 1, HALF };
@@ -437,7 +437,7 @@ TEST_F(copy, P13_long_copies_are_dealt)
 }
 
 /* More than the scratch, or the ring, can hold: a call waits for room, or says -EAGAIN. */
-TEST_F(copy, P14_batches)
+TEST_F(copy, P_14_batches)
 {
 	struct gda_async_session s;
 	uint32_t least = gda_async_scratch_bytes(self->world.r[0].w, GDA_ASYNC_AUTO), i;

@@ -55,7 +55,7 @@ static int wait_a_while(struct gda_async_session *s)
 }
 
 /* The data is done and the flag is not: whatever the scratch holds, the wait has not ended. */
-TEST_F(flags, item_7_P09_old_flags_are_not_taken)
+TEST_F(flags, item_7_P_09_old_flags_are_not_taken)
 {
 	fake_complete(self->q, 1);
 	/* the value that the first flag of a session had, and no other */
@@ -103,7 +103,7 @@ static int wait_with_device(struct gda_async_session *s, struct device *d, uint6
 }
 
 /* The word has the flag's value, and the device may still write it: the wait has not ended. */
-TEST_F(flags, item_7_P09_wait_covers_the_flag_itself)
+TEST_F(flags, item_7_P_09_wait_covers_the_flag_itself)
 {
 	struct device d = { .q = self->q, .word = self->scratch, .flag = 1 };
 
@@ -117,7 +117,7 @@ TEST_F(flags, item_7_P09_wait_covers_the_flag_itself)
 }
 
 /* Another session with the same scratch: its flags have other values. */
-TEST_F(flags, item_7_P09_values_of_sessions_differ)
+TEST_F(flags, item_7_P_09_values_of_sessions_differ)
 {
 	struct device d = { .q = self->q, .word = self->scratch, .flag = 1, .complete = true };
 	uint64_t first;

@@ -75,7 +75,7 @@ static unsigned char *at(struct world *w, uint32_t rank, size_t offset)
 	ASSERT_TRUE(world_is(back_, 30000, which)); \
 } while (0)
 
-TEST_F(peers, P01_engines_behind_one_call)
+TEST_F(peers, P_01_engines_behind_one_call)
 {
 	struct world copy = { .bytes = BYTES, .attr = { .queues = variant->queues } };
 	struct gda_async_session s;
@@ -93,7 +93,7 @@ TEST_F(peers, P01_engines_behind_one_call)
 }
 
 /* A session of PEER is bound to its peer, needs no scratch with one queue, and refuses others. */
-TEST_F(peers, P05_session_to_a_peer)
+TEST_F(peers, P_05_session_to_a_peer)
 {
 	const struct gda_async_workspace *w = self->world.r[0].w;
 	struct gda_async_session s = { .size = sizeof(s) };
@@ -119,7 +119,7 @@ TEST_F(peers, P05_session_to_a_peer)
 }
 
 /* The session is built once; the same calls and waits take it whatever the engine. */
-TEST_F(peers, P06_one_session_type)
+TEST_F(peers, P_06_one_session_type)
 {
 	struct gda_async_session copied = self->to[2];
 	uint32_t i;
@@ -132,7 +132,7 @@ TEST_F(peers, P06_one_session_type)
 }
 
 /* A get is posted and rung at once: it lands although nobody waits for it. */
-TEST_F(peers, P10_posted_at_once)
+TEST_F(peers, P_10_posted_at_once)
 {
 	const struct gda_async_workspace *w = self->world.r[0].w;
 	uint64_t *word = self->world.r[0].control + 3, posted = world_posted(w);
@@ -152,7 +152,7 @@ TEST_F(peers, P10_posted_at_once)
 }
 
 /* Gets from all ranks, one wait; and an event covers those before it. */
-TEST_F(peers, P11_P14_quiet_over_peers)
+TEST_F(peers, P_11_P_14_quiet_over_peers)
 {
 	struct gda_async_event last = { 0 }, middle = { 0 };
 	uint32_t round, i;
@@ -181,7 +181,7 @@ TEST_F(peers, P11_P14_quiet_over_peers)
 }
 
 /* The put twin: put, notify; at the peer wait for the word, and all is there. */
-TEST_F(peers, P15_put_and_notify)
+TEST_F(peers, P_15_put_and_notify)
 {
 	struct gda_async_session there;
 	uint64_t scratch[64], *word = self->world.r[1].control + 8;
@@ -214,7 +214,7 @@ TEST_F(peers, P15_put_and_notify)
  * A flag behind rows that all go to one queue, and are more than an executor does at a time: where
  * there are more queues the flag goes to another one.
  */
-TEST_F(peers, P15_notify_is_never_early)
+TEST_F(peers, P_15_notify_is_never_early)
 {
 	struct gda_async_rows rows = {
 		.size = sizeof(rows), .rows = 60, .bytes = 4096, .dst_pitch = 4096,
@@ -335,7 +335,7 @@ static void *agreement_main(void *arg)
 	return NULL;
 }
 
-TEST(P04_ranks_agree)
+TEST(P_04_ranks_agree)
 {
 	struct agreement all = { 0 };
 	pthread_t threads[2];
@@ -356,7 +356,7 @@ TEST(P04_ranks_agree)
 }
 
 /* Flags land here only by loopback queues: no workspace with ranks has them. */
-TEST(P09_flags_need_loopback)
+TEST(P_09_flags_need_loopback)
 {
 	struct world w = { .n = 2, .bytes = 8192, .attr = { .flags = GDA_ASYNC_FLAG_WAIT } };
 

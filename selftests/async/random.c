@@ -346,7 +346,7 @@ int main(void)
 		uint64_t first = seed ? strtoull(seed, NULL, 0) : (uint64_t)which << 32;
 		int err = world_number(which, first, seed ? 1 : each, !!seed);
 
-		printf("%sok %u P11_P15_programs.%u_ranks.%u_queues%s\n", err ? "not " : "",
+		printf("%sok %u P_11_P_15_programs.%u_ranks.%u_queues%s\n", err ? "not " : "",
 		       which + 1, which / 4 < 2 ? 0 : which / 4 - 1, which % 4 + 1,
 		       which / 4 == 1 ? ".flags" : "");
 		rc |= err;

@@ -89,7 +89,7 @@ TEST_F(copy, prefetch_is_a_hint)
 }
 
 /* A notification behind copies: the word changes when they are there. */
-TEST_F(copy, P15_notify_behind_copies)
+TEST_F(copy, P_15_notify_behind_copies)
 {
 	uint64_t *word = self->scratch + 1024;
 	uint32_t i;
@@ -115,7 +115,7 @@ TEST_F(copy, P15_notify_behind_copies)
 }
 
 /* The six comparisons, and how a wait for a word ends. */
-TEST_F(copy, P15_wait_word)
+TEST_F(copy, P_15_wait_word)
 {
 	static const struct {
 		uint64_t word;

@@ -119,7 +119,7 @@ static struct gda_view moved_view(const struct gda_gin_queue *q)
 	return v;
 }
 
-TEST_F(gin, G05_signals_in_gpu_memory)
+TEST_F(gin, G_05_signals_in_gpu_memory)
 {
 	struct gda_gin_attr attr = {
 		.size = sizeof(attr), .contexts = 2, .depth = 64, .signals = 3, .barriers = 1,
@@ -157,7 +157,7 @@ TEST_F(gin, G05_signals_in_gpu_memory)
 	gda_gin_destroy(comm);
 }
 
-TEST_F(gin, G09_words_of_windows_in_gpu_memory)
+TEST_F(gin, G_09_words_of_windows_in_gpu_memory)
 {
 	struct gda_gin_attr attr = { .size = sizeof(attr), .cuda = self->cuda };
 	struct gda_window_segment s = { self->memory, BYTES };

@@ -117,7 +117,7 @@ static bool same(const struct gda_record *is, const struct gda_record *said)
 	       is->cause == said->cause;
 }
 
-TEST(M4_decoder_agrees)
+TEST(M_04_decoder_agrees)
 {
 	struct th_rand r = { 20261123 };
 	u32 n, done = 0, refused = 0, failed = 0;
@@ -169,7 +169,7 @@ TEST(M4_decoder_agrees)
 }
 
 /* Off, nothing is told but errors. */
-TEST(M4_off_tells_errors_only)
+TEST(M_04_off_tells_errors_only)
 {
 	struct world w;
 
@@ -192,7 +192,7 @@ TEST(M4_off_tells_errors_only)
 }
 
 /* Work that does not end in its visit is told once, and then its outcome. */
-TEST(M4_fetched_once)
+TEST(M_04_fetched_once)
 {
 	struct world w;
 	u32 i;

@@ -164,7 +164,7 @@ FIXTURE_TEARDOWN(record_ring)
 	free(self->ring.records);
 }
 
-TEST_F(record_ring, M4_two_writers_never_torn)
+TEST_F(record_ring, M_04_two_writers_never_torn)
 {
 	struct writer w[WRITERS];
 	struct reader r = { .ring = &self->ring, .end = RECORDS };

@@ -139,19 +139,19 @@ static const struct {
 	struct g_test test;
 	const char *misuse;
 } cases[] = {
-	{ { "G05_mixed", mixed, G_WORDS, 2, ATTR() }, "mixed" },
-	{ { "G05_mixed_with_a_reset", mixed_and_reset, G_WORDS, 2, ATTR() }, NULL },
-	{ { "G07_reset_races", reset, G_WORDS, 2, ATTR() }, "reset" },
-	{ { "G09_ordinary_window", window, G_WORDS, 1, ATTR() }, "window" },
-	{ { "G22_shared_posts_where_exclusive", shared_posts, G_WORDS, 1,
+	{ { "G_05_mixed", mixed, G_WORDS, 2, ATTR() }, "mixed" },
+	{ { "G_05_mixed_with_a_reset", mixed_and_reset, G_WORDS, 2, ATTR() }, NULL },
+	{ { "G_07_reset_races", reset, G_WORDS, 2, ATTR() }, "reset" },
+	{ { "G_09_ordinary_window", window, G_WORDS, 1, ATTR() }, "window" },
+	{ { "G_22_shared_posts_where_exclusive", shared_posts, G_WORDS, 1,
 	    ATTR(.sharing = GDA_GIN_SHARE_THREAD) }, "exclusive" },
-	{ { "G22_exclusive_posts_where_shared", exclusive_posts, G_WORDS, 1, ATTR() },
+	{ { "G_22_exclusive_posts_where_shared", exclusive_posts, G_WORDS, 1, ATTR() },
 	  "exclusive" },
-	{ { "G22_two_threads", two_threads, G_WORDS, 1, ATTR(.sharing = GDA_GIN_SHARE_THREAD) },
+	{ { "G_22_two_threads", two_threads, G_WORDS, 1, ATTR(.sharing = GDA_GIN_SHARE_THREAD) },
 	  "exclusive" },
-	{ { "G10_source_changed", source, G_WORDS, 1, ATTR() }, "source" },
-	{ { "G25_barrier_used_twice", barrier_twice, G_WORDS, 1, ATTR() }, "barrier" },
-	{ { "E16_older_layout", older, G_WORDS, 1, ATTR() }, "layout" },
+	{ { "G_10_source_changed", source, G_WORDS, 1, ATTR() }, "source" },
+	{ { "G_25_barrier_used_twice", barrier_twice, G_WORDS, 1, ATTR() }, "barrier" },
+	{ { "E_16_older_layout", older, G_WORDS, 1, ATTR() }, "layout" },
 };
 
 static bool right(int status, const char *said, const char *misuse)

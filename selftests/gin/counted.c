@@ -108,7 +108,7 @@ FIXTURE_TEARDOWN(counted)
 } while (0)
 
 /* With a signal two entries and one doorbell, by arrival one and one; G-13 is one and one. */
-TEST_F(counted, E01_E02_E05_signals)
+TEST_F(counted, E_01_E_02_E_05_signals)
 {
 	uint32_t both = variant->arrival ? 1 : 2;
 	struct gda_gin_how how = gda_gin_inc(0, self->flags);
@@ -121,7 +121,7 @@ TEST_F(counted, E01_E02_E05_signals)
 }
 
 /* A put, a value and a get without a signal, by the queue of the data. */
-TEST_F(counted, G02_G11_G15_data)
+TEST_F(counted, G_02_G_11_G_15_data)
 {
 	struct gda_gin_how how = gda_gin_plain(0);
 
@@ -170,7 +170,7 @@ static int rung_by(struct gda_gin *gin, uint32_t call, uint64_t soon)
 	}
 }
 
-TEST_F(counted, E13_nothing_is_left_deferred)
+TEST_F(counted, E_13_nothing_is_left_deferred)
 {
 	uint32_t call;
 
@@ -191,7 +191,7 @@ TEST_F(counted, E13_nothing_is_left_deferred)
 }
 
 /* The post that fills the ring rings. */
-TEST_F(counted, G19_a_full_ring_is_rung)
+TEST_F(counted, G_19_a_full_ring_is_rung)
 {
 	struct gda_gin_how how = gda_gin_inc(0, self->flags | GDA_DEFER | GDA_NOWAIT);
 	int err = 0;

@@ -133,9 +133,9 @@ static int histories(struct g_rank *r)
 #define ATTR	{ .signals = G_MAX, .counters = 1, .barriers = 1, .depth = 16 }
 
 static const struct g_test tests[] = {
-	{ "G04_G10_G25_histories_of_2", histories, G_WORDS, 2, ATTR },
-	{ "G04_G10_G25_histories_of_3", histories, G_WORDS, 3, ATTR },
-	{ "G04_G10_G25_histories_of_4", histories, G_WORDS, 4, ATTR },
+	{ "G_04_G_10_G_25_histories_of_2", histories, G_WORDS, 2, ATTR },
+	{ "G_04_G_10_G_25_histories_of_3", histories, G_WORDS, 3, ATTR },
+	{ "G_04_G_10_G_25_histories_of_4", histories, G_WORDS, 4, ATTR },
 };
 
 int main(void)

@@ -119,7 +119,7 @@ static uint32_t values_of_seeds(struct late *l, enum free_by rule, bool loose)
 	return broken;
 }
 
-TEST_F(order, E12_slots_by_count_break)
+TEST_F(order, E_12_slots_by_count_break)
 {
 	uint32_t broken = values_of_seeds(&self->late, BY_COUNT, true);
 
@@ -128,17 +128,17 @@ TEST_F(order, E12_slots_by_count_break)
 }
 
 /* In order it is right, which is why nobody sees it. */
-TEST_F(order, E12_slots_by_count_hold_in_order)
+TEST_F(order, E_12_slots_by_count_hold_in_order)
 {
 	EXPECT_EQ(0, values_of_seeds(&self->late, BY_COUNT, false));
 }
 
-TEST_F(order, E12_slots_by_counter)
+TEST_F(order, E_12_slots_by_counter)
 {
 	EXPECT_EQ(0, values_of_seeds(&self->late, BY_COUNTER, true));
 }
 
-TEST_F(order, E12_E06_values_have_no_source)
+TEST_F(order, E_12_E_06_values_have_no_source)
 {
 	EXPECT_EQ(0, values_of_seeds(&self->late, BY_VALUE, true));
 }
@@ -185,7 +185,7 @@ static uint32_t flushes_of_seeds(struct late *l, enum free_by rule)
 	return broken;
 }
 
-TEST_F(order, E20_flush_by_count_breaks)
+TEST_F(order, E_20_flush_by_count_breaks)
 {
 	uint32_t broken = flushes_of_seeds(&self->late, BY_COUNT);
 
@@ -193,7 +193,7 @@ TEST_F(order, E20_flush_by_count_breaks)
 	EXPECT_GT(broken, SEEDS / 4);
 }
 
-TEST_F(order, E20_flush_by_request)
+TEST_F(order, E_20_flush_by_request)
 {
 	EXPECT_EQ(0, flushes_of_seeds(&self->late, BY_COUNTER));
 }

@@ -166,11 +166,11 @@ TEST_F_TIMEOUT(programs, name##_late, 3000) \
 	EXPECT_EQ(NULL, on_late(n, arrival)); \
 }
 
-BOTH(G04_G10_G14_G25_programs_of_2, 2, false)
-BOTH(G04_G10_G14_G25_programs_of_3, 3, false)
-BOTH(G04_G10_G14_G25_programs_of_4, 4, false)
-BOTH(E02_E04_E13_programs_of_2_by_arrival, 2, true)
-BOTH(E02_E04_E13_programs_of_3_by_arrival, 3, true)
-BOTH(E02_E04_E13_programs_of_4_by_arrival, 4, true)
+BOTH(G_04_G_10_G_14_G_25_programs_of_2, 2, false)
+BOTH(G_04_G_10_G_14_G_25_programs_of_3, 3, false)
+BOTH(G_04_G_10_G_14_G_25_programs_of_4, 4, false)
+BOTH(E_02_E_04_E_13_programs_of_2_by_arrival, 2, true)
+BOTH(E_02_E_04_E_13_programs_of_3_by_arrival, 3, true)
+BOTH(E_02_E_04_E_13_programs_of_4_by_arrival, 4, true)
 
 TEST_HARNESS_MAIN

@@ -508,20 +508,20 @@ static int words_of_waits(struct g_rank *r)
 #define ATTR(...)	{ .signals = 3, .counters = 3, __VA_ARGS__ }
 
 static const struct g_test tests[] = {
-	{ "G01_contexts", contexts, G_BOTH, 2, ATTR(.contexts = 3) },
-	{ "G02_put_to_all_and_itself", put_to_all, G_BOTH, 4, ATTR() },
-	{ "G03_G09_each_action", actions, G_WORDS, 3, ATTR() },
-	{ "G04_G13_strong_signal_is_behind_all_puts", strong, G_WORDS, 2, ATTR() },
-	{ "G05_sums_of_signals", sums, G_BOTH, 3, ATTR() },
-	{ "G10_E04_counter_is_the_source", counters, G_BOTH, 2, ATTR() },
-	{ "G11_G12_E06_values", values, G_BOTH, 3, ATTR() },
-	{ "G14_G15_G16_get_and_flush", gets, G_BOTH, 3, ATTR() },
-	{ "G17_G18_a_group_of_threads", groups, G_BOTH, 2, ATTR() },
-	{ "G29_places_in_windows", windows, G_BOTH, 3, ATTR() },
-	{ "G19_aggregation", aggregation, G_BOTH, 2, ATTR() },
-	{ "G24_E18_bad_arguments", bad_arguments, G_BOTH, 2, ATTR() },
+	{ "G_01_contexts", contexts, G_BOTH, 2, ATTR(.contexts = 3) },
+	{ "G_02_put_to_all_and_itself", put_to_all, G_BOTH, 4, ATTR() },
+	{ "G_03_G_09_each_action", actions, G_WORDS, 3, ATTR() },
+	{ "G_04_G_13_strong_signal_is_behind_all_puts", strong, G_WORDS, 2, ATTR() },
+	{ "G_05_sums_of_signals", sums, G_BOTH, 3, ATTR() },
+	{ "G_10_E_04_counter_is_the_source", counters, G_BOTH, 2, ATTR() },
+	{ "G_11_G_12_E_06_values", values, G_BOTH, 3, ATTR() },
+	{ "G_14_G_15_G_16_get_and_flush", gets, G_BOTH, 3, ATTR() },
+	{ "G_17_G_18_a_group_of_threads", groups, G_BOTH, 2, ATTR() },
+	{ "G_29_places_in_windows", windows, G_BOTH, 3, ATTR() },
+	{ "G_19_aggregation", aggregation, G_BOTH, 2, ATTR() },
+	{ "G_24_E_18_bad_arguments", bad_arguments, G_BOTH, 2, ATTR() },
 	{ "I40_14_words_of_waits", words_of_waits, G_BOTH, 2, ATTR(.barriers = 1) },
-	{ "E01_E02_E05_entries_and_queues", entries, G_BOTH, 2, ATTR() },
+	{ "E_01_E_02_E_05_entries_and_queues", entries, G_BOTH, 2, ATTR() },
 };
 
 int main(void)

@@ -192,9 +192,9 @@ int main(void)
 	alarm(120);
 	printf("TAP version 13\n1..6\n");
 	for (uint32_t queues = 1; queues < 4; queues += 2) {
-		run("P01_copies", copies, queues);
-		run("P03_refusals", refusals, queues);
-		run("P15_notes", notes, queues);
+		run("P_01_copies", copies, queues);
+		run("P_03_refusals", refusals, queues);
+		run("P_15_notes", notes, queues);
 	}
 	return status;
 }

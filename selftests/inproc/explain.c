@@ -28,7 +28,7 @@ S_EXPLAIN_FIXTURE(explain)
 	}										\
 } while (0)
 
-TEST_F(explain, M4_done_and_not_posted)
+TEST_F(explain, M_04_done_and_not_posted)
 {
 	struct s_end *a = &self->end[0], *b = &self->end[1];
 	struct gda_qp *silent;
@@ -46,7 +46,7 @@ TEST_F(explain, M4_done_and_not_posted)
 	gda_qp_destroy(silent);
 }
 
-TEST_F(explain, M4_not_connected)
+TEST_F(explain, M_04_not_connected)
 {
 	struct s_end *a = &self->end[0], *b = &self->end[1];
 	struct gda_qp *one, *other;
@@ -69,7 +69,7 @@ TEST_F(explain, M4_not_connected)
 	gda_qp_destroy(other);
 }
 
-TEST_F(explain, M4_never_rung)
+TEST_F(explain, M_04_never_rung)
 {
 	struct s_end *a = &self->end[0], *b = &self->end[1];
 	unsigned int flags = 0;
@@ -92,7 +92,7 @@ TEST_F(explain, M4_never_rung)
 	EXPECT_WHY(GDA_WHY_UNWRITTEN, a->v, (int64_t)index, "still at it");
 }
 
-TEST_F(explain, M4_failed_and_flushed)
+TEST_F(explain, M_04_failed_and_flushed)
 {
 	struct s_end *a = &self->end[0], *b = &self->end[1];
 
@@ -104,7 +104,7 @@ TEST_F(explain, M4_failed_and_flushed)
 	EXPECT_WHY(GDA_WHY_FLUSHED, a->v, 1, "ticket 0 failed before");
 }
 
-TEST_F(explain, M4_peer_gone)
+TEST_F(explain, M_04_peer_gone)
 {
 	struct s_end *a = &self->end[0], *b = &self->end[1];
 
@@ -123,7 +123,7 @@ TEST_F(explain, M4_peer_gone)
 	EXPECT_WHY(GDA_WHY_PEER_GONE, a->v, 1, "the peer is gone");
 }
 
-TEST_F(explain, M4_overflow)
+TEST_F(explain, M_04_overflow)
 {
 	struct gda_cq_attr ring = { .size = sizeof(ring), .depth = 2 };
 	struct gda_qp_attr attr = { .size = sizeof(attr), .sq_depth = 2,
@@ -152,7 +152,7 @@ TEST_F(explain, M4_overflow)
 	gda_cq_destroy(cq);
 }
 
-TEST_F(explain, M4_peer_full)
+TEST_F(explain, M_04_peer_full)
 {
 	struct gda_cq_attr ring = { .size = sizeof(ring), .depth = 2 };
 	struct gda_qp_attr attr = { .size = sizeof(attr), .sq_depth = 8, .rnr_retry = 6,
@@ -240,7 +240,7 @@ static int starve(const char *dir, const char *begin, int cpu)
 	return n;
 }
 
-TEST_F(explain, M4_no_processor)
+TEST_F(explain, M_04_no_processor)
 {
 	struct s_end *a = &self->end[0], *b = &self->end[1];
 	bool inproc = s_inproc(a->ctx);
@@ -289,7 +289,7 @@ TEST_F(explain, M4_no_processor)
 }
 
 /* Rung by the record alone, which no fault tells the kernel of. */
-TEST_F(explain, M4_worker_not_woken)
+TEST_F(explain, M_04_worker_not_woken)
 {
 	struct s_end *a = &self->end[0], *b = &self->end[1];
 	uint64_t before = UINT64_MAX;
@@ -317,7 +317,7 @@ TEST_F(explain, M4_worker_not_woken)
 	ASSERT_OK(gda_quiet(a->v, 0));
 }
 
-TEST_F(explain, M4_text_is_cut)
+TEST_F(explain, M_04_text_is_cut)
 {
 	char small[8];
 
@@ -328,7 +328,7 @@ TEST_F(explain, M4_text_is_cut)
 }
 
 /* A view of the program's own: the library has no device to ask. */
-TEST_F(explain, M4_foreign_view)
+TEST_F(explain, M_04_foreign_view)
 {
 	static uint8_t memory[4][64] __attribute__((aligned(64)));
 	uint32_t slots[1];

@@ -117,7 +117,7 @@ CAUSE(size, "local QP operation error", SIZE, "");
 CAUSE(recv, "remote invalid request", RECV, ": give the peer's QP a recv_cq");
 CAUSE(io, "remote operation error", IO, "");
 
-TEST_F(causes, M4_named)
+TEST_F(causes, M_04_named)
 {
 	struct s_end *a = &self->end[0], *b = &self->end[1];
 	char words[200];
@@ -154,7 +154,7 @@ TEST_F(causes, M4_named)
 S_EXPLAIN_FIXTURE(explain)
 
 /* A doorbell that is further ahead than the queue is long. */
-TEST_F(explain, M4_doorbell)
+TEST_F(explain, M_04_doorbell)
 {
 	struct gda_view *v = self->end[0].v;
 	struct gda_error error = { .size = sizeof(error) };
@@ -181,7 +181,7 @@ static int child(struct gda_view *v, char *text)
 	return gda_explain(v, -EAGAIN, text, 256) == -EAGAIN ? 0 : 3;
 }
 
-TEST_F(explain, M4_fork)
+TEST_F(explain, M_04_fork)
 {
 #ifdef __SANITIZE_THREAD__
 	SKIP(return, "the detector takes no child of a process with threads");
@@ -218,7 +218,7 @@ static int driver(const char *file)
 }
 
 /* The kernel's device goes: the view has the completion, and nobody can be asked. */
-TEST_F(explain, M4_device)
+TEST_F(explain, M_04_device)
 {
 	struct s_end *a = &self->end[0], *b = &self->end[1];
 

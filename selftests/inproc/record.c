@@ -61,7 +61,7 @@ FIXTURE_TEARDOWN(record)
 	s_pair_close(self->end);
 }
 
-TEST_F(record, M4_done_and_doorbell)
+TEST_F(record, M_04_done_and_doorbell)
 {
 	struct s_end *a = &self->end[0], *b = &self->end[1];
 	struct gda_record r, db;
@@ -95,7 +95,7 @@ TEST_F(record, M4_done_and_doorbell)
 }
 
 /* A work request that spans visits has two records, and no more. */
-TEST_F(record, M4_fetched)
+TEST_F(record, M_04_fetched)
 {
 	struct s_end *a = &self->end[0], *b = &self->end[1];
 	unsigned int kinds[256];
@@ -117,7 +117,7 @@ TEST_F(record, M4_fetched)
 }
 
 /* At most two records of each work request. */
-TEST_F(record, M4_two_at_most)
+TEST_F(record, M_04_two_at_most)
 {
 	struct s_end *a = &self->end[0], *b = &self->end[1];
 	unsigned int kinds[256], n = 1000;
@@ -131,7 +131,7 @@ TEST_F(record, M4_two_at_most)
 	EXPECT_EQ(0, kinds[GDA_RECORD_FAILED] + kinds[GDA_RECORD_FLUSHED]);
 }
 
-TEST_F(record, M4_failed_and_flushed)
+TEST_F(record, M_04_failed_and_flushed)
 {
 	struct s_end *a = &self->end[0], *b = &self->end[1];
 	struct gda_record r;
@@ -154,7 +154,7 @@ TEST_F(record, M4_failed_and_flushed)
 }
 
 /* An entry that nobody could have written: its cause, and no address of the one before. */
-TEST_F(record, M4_malformed)
+TEST_F(record, M_04_malformed)
 {
 	struct s_end *a = &self->end[0], *b = &self->end[1];
 	struct gda_mlx5_ctrl *ctrl;
@@ -175,7 +175,7 @@ TEST_F(record, M4_malformed)
 }
 
 /* Control events from before there was a ring of work come first in it. */
-TEST_F(record, M4_connected_registered_revoked_lost)
+TEST_F(record, M_04_connected_registered_revoked_lost)
 {
 	struct s_end *a = &self->end[0], *b = &self->end[1];
 	uint32_t qpn[2] = { a->v->qpn, b->v->qpn };
@@ -229,7 +229,7 @@ static int give_work(struct s_end *a)
 	return gda_qp_destroy(qp[1]);
 }
 
-TEST_F(record, M4_sleep_and_wake)
+TEST_F(record, M_04_sleep_and_wake)
 {
 	struct s_end *a = &self->end[0], *b = &self->end[1];
 	struct gda_record sleep, wake;
@@ -248,7 +248,7 @@ TEST_F(record, M4_sleep_and_wake)
 	ASSERT_OK(gda_wait(a->v, 1, 0));
 }
 
-TEST_F(record, M4_arrived_and_overflow)
+TEST_F(record, M_04_arrived_and_overflow)
 {
 	struct gda_cq_attr ring = { .size = sizeof(ring), .depth = 2 };
 	struct gda_qp_attr attr = { .size = sizeof(attr), .sq_depth = 8,
@@ -298,7 +298,7 @@ TEST_F(record, M4_arrived_and_overflow)
 }
 
 /* A reader that is slower than the ring is told so, and goes on. */
-TEST_F(record, M4_lapped)
+TEST_F(record, M_04_lapped)
 {
 	struct s_end *a = &self->end[0], *b = &self->end[1];
 	struct gda_record r = { 0 };
@@ -329,7 +329,7 @@ TEST_F(record, M4_lapped)
  * Two workers write one ring, that of the second context: its own, and the first one's, whose
  * immediates arrive there. Each record is whole, and all that are not lapped are there.
  */
-TEST_F(record, M4_two_writers)
+TEST_F(record, M_04_two_writers)
 {
 	struct gda_cq_attr ring = { .size = sizeof(ring), .depth = 4096,
 				    .flags = GDA_CQ_IGNORE_OVERRUN };
@@ -412,7 +412,7 @@ static uint64_t rate(struct s_end *a, struct s_end *b, uint64_t ns)
 }
 
 /* The best of some turns each: recording costs less than 0.4 of the rate, as a program has it. */
-TEST_F(record, M4_rate)
+TEST_F(record, M_04_rate)
 {
 	struct s_end *a = &self->end[0], *b = &self->end[1];
 	uint64_t off = 0, on = 0, r;
@@ -435,7 +435,7 @@ TEST_F(record, M4_rate)
 	EXPECT_GE(on * 10, off * 6);
 }
 
-TEST_F(record, M4_once_for_all_readers)
+TEST_F(record, M_04_once_for_all_readers)
 {
 	struct s_end *a = &self->end[0];
 	struct gda_record_reader *more;
@@ -458,7 +458,7 @@ TEST_F(record, M4_once_for_all_readers)
 	EXPECT_EQ(3, await(self->reader[0], GDA_RECORD_DONE).ticket);
 }
 
-TEST_F(record, M4_sizes)
+TEST_F(record, M_04_sizes)
 {
 	static const uint32_t bad[] = { 0, 1, 32, 63, 65, 100, 65535, 131072, 0x80000000 };
 	struct gda_record_reader *reader;
@@ -472,7 +472,7 @@ TEST_F(record, M4_sizes)
 }
 
 /* The posts and completions of this program, in its own ring. */
-TEST_F(record, M4_program)
+TEST_F(record, M_04_program)
 {
 	struct s_end *a = &self->end[0], *b = &self->end[1];
 	struct gda_record_reader *reader;
@@ -534,7 +534,7 @@ static void *churn(void *arg)
 }
 
 /* The last reader of one thread goes while another thread's first one comes. */
-TEST_F(record, M4_a_reader_comes_while_one_goes)
+TEST_F(record, M_04_a_reader_comes_while_one_goes)
 {
 	struct gda_record_reader *reader;
 	pthread_t thread;
@@ -555,7 +555,7 @@ TEST_F(record, M4_a_reader_comes_while_one_goes)
 	EXPECT_EQ(0, failed);
 }
 
-TEST_F(record, M4_ends_with_the_context)
+TEST_F(record, M_04_ends_with_the_context)
 {
 	struct s_end *a = &self->end[0];
 	struct gda_record_reader *reader;

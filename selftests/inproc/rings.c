@@ -112,18 +112,18 @@ static void run(struct __test_metadata *_metadata, uint32_t size, uint32_t n)
 	free(ring.records);
 }
 
-TEST(M4_never_torn)
+TEST(M_04_never_torn)
 {
 	run(_metadata, GDA_RECORD_MIN, RECORDS);
 }
 
-TEST(M4_never_torn_large)
+TEST(M_04_never_torn_large)
 {
 	run(_metadata, GDA_RECORD_MAX, RECORDS);
 }
 
 /* Nobody waits for a writer that stopped in the midst: what laps it is dropped, once a lap. */
-TEST(M4_writer_stopped)
+TEST(M_04_writer_stopped)
 {
 	struct gda_record_ring ring = { .mask = GDA_RECORD_MIN - 1 };
 	struct gda_record r, p = pattern(0, 1);
@@ -147,7 +147,7 @@ TEST(M4_writer_stopped)
 }
 
 /* The copy has the newest, in order, as many as were asked for. */
-TEST(M4_copy)
+TEST(M_04_copy)
 {
 	struct gda_record_ring ring = { .mask = 2 * GDA_RECORD_MIN - 1 };
 	struct gda_record to[GDA_RECORD_MIN];

@@ -66,7 +66,7 @@ FIXTURE_VARIANT_ADD(causes, cq) {
 	.fail = t_fail_cq, .cause = T_CAUSE(GDA_MLX5_NOP, QUEUE, CQ, 4, 5),
 };
 
-TEST_F(causes, M4_named_in_three_places)
+TEST_F(causes, M_04_named_in_three_places)
 {
 	ASSERT_OK(variant->fail(&self->failure));
 	T_EXPECT_CAUSE(&self->nl, &self->heard, self->id, self->failure.qp, &variant->cause);

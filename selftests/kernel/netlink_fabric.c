@@ -59,7 +59,7 @@ static void post(FIXTURE_DATA(fabric) *self, uint32_t flip)
 	T_EXPECT_CAUSE(&self->nl, &self->heard, self->id, &self->end[0].qp, &cause_);	\
 } while (0)
 
-TEST_F(fabric, M4_refused)
+TEST_F(fabric, M_04_refused)
 {
 	post(self, 1);
 	EXPECT_NAMED(GDA_MLX5_WRITE, REMOTE_ACCESS, FABRIC);
@@ -69,7 +69,7 @@ TEST_F(fabric, M4_refused)
  * Its own port is down. rdma_rxe finds no way to send, and fails the QP without a retry, as on
  * 6.1; or its retries come to an end, as seen on 6.12.
  */
-TEST_F(fabric, M4_port_down)
+TEST_F(fabric, M_04_port_down)
 {
 	struct t_cause want = T_CAUSE(GDA_MLX5_WRITE, QUEUE, FABRIC, 2, 2);
 
@@ -80,7 +80,7 @@ TEST_F(fabric, M4_port_down)
 	T_EXPECT_CAUSE(&self->nl, &self->heard, self->id, &self->end[0].qp, &want);
 }
 
-TEST_F(fabric, M4_device_removed)
+TEST_F(fabric, M_04_device_removed)
 {
 	ASSERT_OK(t_rxe_del());
 	EXPECT_NAMED(0, QUEUE, DEVICE);

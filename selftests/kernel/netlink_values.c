@@ -86,7 +86,7 @@ static struct t_wr immediate(FIXTURE_DATA(values) *self)
 
 #define WORK	40U
 
-TEST_F(values, M4_parts_of_a_qp)
+TEST_F(values, M_04_parts_of_a_qp)
 {
 	struct t_wr wr = immediate(self);
 	struct t_nl_msg msg;
@@ -131,7 +131,7 @@ TEST_F(values, M4_parts_of_a_qp)
 }
 
 /* Work that fails, and what is flushed behind it, is counted as errors. */
-TEST_F(values, M4_counter_of_errors)
+TEST_F(values, M_04_counter_of_errors)
 {
 	struct t_wr wr = immediate(self);
 	struct t_nl_msg msg;
@@ -157,7 +157,7 @@ TEST_F(values, M4_counter_of_errors)
 }
 
 /* Entries that are written and not rung for: in the answer about one QP, 64 at most. */
-TEST_F(values, M4_written_and_rung)
+TEST_F(values, M_04_written_and_rung)
 {
 	struct t_wr wr = { .opcode = GDA_MLX5_NOP };
 	struct t_nl_msg msg;
@@ -185,7 +185,7 @@ TEST_F(values, M4_written_and_rung)
 	EXPECT_EQ(0, t_nl_next(&self->nl, &msg));
 }
 
-TEST_F(values, M4_armed_and_polled)
+TEST_F(values, M_04_armed_and_polled)
 {
 	struct gda_cq_event arm = { .size = sizeof(arm), .flags = GDA_CQ_ARM };
 	struct gda_qp_create polled = {
@@ -222,7 +222,7 @@ TEST_F(values, M4_armed_and_polled)
 }
 
 /* A CQ in memory of another driver, which takes it away. */
-TEST_F(values, M4_cq_revoked)
+TEST_F(values, M_04_cq_revoked)
 {
 	struct gda_cq_create cq = {
 		.size = sizeof(cq), .flags = GDA_CQ_COLLAPSED | GDA_CQ_DMABUF, .depth = 1,
@@ -246,7 +246,7 @@ TEST_F(values, M4_cq_revoked)
 }
 
 /* Counts over all contexts, less those of before. */
-TEST_F(values, M4_stats)
+TEST_F(values, M_04_stats)
 {
 	static const struct { int attr; uint64_t more; } mine[] = {
 		{ GDA_A_STATS_CONTEXTS, 1 }, { GDA_A_STATS_QPS, 1 }, { GDA_A_STATS_CQS, 1 },
@@ -305,7 +305,7 @@ static int find_dead(uint32_t id, bool of_qp, struct t_nl_msg *msg)
 #define DONE	5U
 #define FLUSHED	2U
 
-TEST_F(values, M4_dead)
+TEST_F(values, M_04_dead)
 {
 	uint64_t begin = t_now(), limit = begin + T_WAIT_NS;
 	struct t_wr wr = immediate(self);

@@ -211,7 +211,7 @@ static void *post(void *arg)
 }
 
 /* Beside an executor: in order, none twice, and nothing but what is posted. */
-TEST_F_TIMEOUT(wqe, M4_while_it_executes, 200)
+TEST_F_TIMEOUT(wqe, M_04_while_it_executes, 200)
 {
 	unsigned long dumps = t_rounds(1000), shown = 0;
 	struct poster p = { 0 };

@@ -61,7 +61,7 @@ static const struct gda_record *find(const struct gda_record *ring, uint32_t n, 
 	return NULL;
 }
 
-TEST_F(record, M4_written_by_the_executor)
+TEST_F(record, M_04_written_by_the_executor)
 {
 	struct t_end *a = &self->end[0], *b = &self->end[1];
 	struct t_wr wr = t_wr_write(&a->mr, 8, &b->mr, 16, 24);
@@ -213,7 +213,7 @@ TEST_F(record, region)
 }
 
 /* Pages of the ring count to RLIMIT_MEMLOCK of a user without privileges. */
-TEST_F(record, M2_charged)
+TEST_F(record, O15_charged)
 {
 	pid_t pid = fork();
 
@@ -321,7 +321,7 @@ static int read_kept(struct t_nl *nl, pid_t pid, struct kept *k)
  * Killed at any moment, recording, with work posted: nothing is left but what is kept, and that has
  * the newest records without a gap, and the last state of the QPs.
  */
-TEST_F_TIMEOUT(record, E1_killed, 300)
+TEST_F_TIMEOUT(record, E4_killed, 300)
 {
 	unsigned long rounds = t_stress(20);
 	uint64_t seed = t_seed();

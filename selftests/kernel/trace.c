@@ -125,7 +125,7 @@ static bool comes(const char *dir, char *text, const char *event, const char *wo
 
 #define LEN	(1UL << 20)
 
-TEST_F(trace, M4_fetched_and_outcome)
+TEST_F(trace, M_04_fetched_and_outcome)
 {
 	struct t_end end[2];
 	char words[128];
@@ -170,7 +170,7 @@ TEST_F(trace, M4_fetched_and_outcome)
 	t_pair_close(end);
 }
 
-TEST_F(trace, M4_worker)
+TEST_F(trace, M_04_worker)
 {
 	struct t_end end[2];
 	struct t_wr wr;
@@ -183,7 +183,7 @@ TEST_F(trace, M4_worker)
 	t_pair_close(end);
 }
 
-TEST_F(trace, M4_device)
+TEST_F(trace, M_04_device)
 {
 	ASSERT_OK(t_soft0("unbind"));
 	EXPECT_OK(t_soft0("bind"));

@@ -147,7 +147,7 @@ static void post_all(struct __test_metadata *_metadata, struct remote *r)
 	ASSERT_EQ(0, done(r, gda_put_imm(v, own, key, to + 2048, rkey, 500, IMM, 0)));
 }
 
-TEST_F_TIMEOUT(operations, M1_each_one, 90)
+TEST_F_TIMEOUT(operations, M_01_each_one, 90)
 {
 	struct remote *r = &self->r;
 	struct gda_cq_entry entry;

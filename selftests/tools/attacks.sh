@@ -114,11 +114,11 @@ program vm-newest kernel/b <<<"ok 1 x.M1_c"
 is "the guest on the newest kernel died" 1 Q7="NO TEST" M1=ok O10=FAILED
 sed -i '/^[QX]/d' "$tmp/rows"
 
-# Front ends whose promises have ids of their own.
+# The ids of features have an underscore.
 good
-program native gin/a <<<"not ok 1 x.M1_promise"
+program native gin/a <<<"not ok 1 x.M_1_M_01_promise"
 end native
-is "promises of front ends are no attacks" 0 M1=ok
+is "promises of features are no attacks" 0 M1=ok
 
 good
 program vm-6.12 kernel/b <<<"not ok 1 x.M1_c"

@@ -87,7 +87,7 @@ static size_t column(const char *line, int n)
  * A process gives itself a name as long as can be, which would move a terminal's cursor, break a
  * line, and is no UTF-8: columns stay under their heads.
  */
-TEST_F(gdactl, M4_names_of_processes)
+TEST_F(gdactl, M_04_names_of_processes)
 {
 	static const char name[] = "a\033[2J\nb\xff\"\\cdefg";
 	const char *line;
@@ -338,7 +338,7 @@ static uint64_t cost(const char *args, int runs)
  * With 1000 QPs each command takes 0.2 s at most, and top 3 % of a processor. An emulated machine
  * is slower than one: its limits are as many times higher as it needs longer to start gdactl.
  */
-TEST_F_TIMEOUT(gdactl, M4_costs, 300)
+TEST_F_TIMEOUT(gdactl, M_04_costs, 300)
 {
 	static const char *const commands[] = {
 		"context", "qp", "--json qp", "cq", "mr", "counter", "stats", "limits", "device",

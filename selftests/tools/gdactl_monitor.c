@@ -221,7 +221,7 @@ static bool says(FIXTURE_DATA(monitor) *self, const char *format, ...)
 #define EXPECT_LINE(...)	\
 	EXPECT_TRUE(says(self, __VA_ARGS__)) TH_LOG("no %sin\n%s", self->words, self->m.out.s)
 
-TEST_F_TIMEOUT(monitor, M4_a_line_for_each, 600)
+TEST_F_TIMEOUT(monitor, M_04_a_line_for_each, 600)
 {
 	const struct t_qp *qp = &self->f.end[0].qp, *peer = &self->f.end[1].qp;
 	uint32_t id = self->id, pid = (uint32_t)getpid();
@@ -268,7 +268,7 @@ FIXTURE_TEARDOWN(end)
 	monitor_free(&self->m);
 }
 
-TEST_F_TIMEOUT(end, M4_module_goes, 600)
+TEST_F_TIMEOUT(end, M_04_module_goes, 600)
 {
 	struct t_modules modules;
 
@@ -300,7 +300,7 @@ static unsigned int dropped(pid_t pid)
 #define KEPT	50U	/* fewer than any socket holds */
 
 /* It stands still, and more happens than its socket holds. */
-TEST_F_TIMEOUT(end, M4_says_what_it_missed, 600)
+TEST_F_TIMEOUT(end, M_04_says_what_it_missed, 600)
 {
 	uint64_t end = t_now() + LIMIT;
 	unsigned long made = 0;

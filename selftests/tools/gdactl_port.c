@@ -25,7 +25,7 @@ FIXTURE_TEARDOWN(port)
 	T_BASE_CHECK(&self->base);
 }
 
-TEST_F(port, M4_why_port_down)
+TEST_F(port, M_04_why_port_down)
 {
 	uint64_t limit = t_now() + T_WAIT_NS;
 	struct t_wr wr;
@@ -65,7 +65,7 @@ static bool says_in_flight(struct t_end end[2], char *out)
 	return false;
 }
 
-TEST_F(port, M4_why_in_flight)
+TEST_F(port, M_04_why_in_flight)
 {
 	bool said = false;
 

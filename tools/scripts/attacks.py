@@ -11,10 +11,11 @@
 #   --logs DIR      what run-tests.sh left                  [build/log]
 #   --rows FILE     the attacks                             [selftests/attacks.txt]
 #
-# A row of the table is an attack. Below it are the tests that have its id in their names,
-# how many passed on each kernel (a test may have variants, and be in several programs),
-# the last figures that they printed, and why they were skipped. O9 is all programs of 32
-# bits; O10 the kernel's log, of which every program in a guest is a test.
+# A row of the table is an attack. Below it are the tests that have its id in their names (an id
+# with an underscore, as in E_12_slots, is that of a feature and no row), how many passed on each
+# kernel (a test may have variants, and be in several programs), the last figures that they
+# printed, and why they were skipped. O9 is all programs of 32 bits; O10 the kernel's log, of which
+# every program in a guest is a test.
 #
 # A program that failed as a whole, or never ended, fails each row of which it has a test
 # anywhere. Fails if a row has a failure, has no test, or is skipped wherever it ran, if a
@@ -31,8 +32,6 @@ import time
 
 TOP = os.path.relpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 ID = re.compile(r"[MSKOEPQX]\d+$")
-# Their ids are those of what these front ends promise, and some are those of rows, too.
-FRONT_ENDS = re.compile(r"(async|gin|verbs/examples)\b")
 RESULT = re.compile(r"\s*(not )?ok \d+ (?:- )?(\S+)[^#]*(?:# *(SKIP|TODO|XFAIL)\b *(.*))?")
 # Lines of the harness, or expected messages of the kernel: they are no figures.
 NOISE = re.compile(r"#\s*(RUN|OK|FAIL|SKIP|PASSED|FAILED|Starting|Totals|dmesg)\b|.*GDA_SEED=")
@@ -169,8 +168,6 @@ class Table:
             has.add("O9")
         for name, verdict, reason, figures in results(run.log(program)):
             ids = {p for p in re.split(r"[._]", name) if ID.match(p)}
-            if FRONT_ENDS.match(program):
-                ids = set()
             if verdict == "skipped" and not reason:
                 verdict, reason = "failed", "skipped without a reason"
             for i in ids:
