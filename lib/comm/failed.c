@@ -64,7 +64,7 @@ static int gda_comm_why_late(const struct gda_comm *comm, int err)
 				   "%u of %u ranks did not join in time, their own output may say why: %s",
 				   n, comm->nranks, names);
 	return gda_because(err,
-			   "%u of %u ranks did not make this call in time: rank %s (all ranks make the same calls: it is late, stopped, or elsewhere; a larger timeout_ns waits longer)",
+			   "%u of %u ranks did not make this call in time: rank %s (it is late, stopped, or in another call: all ranks make the same calls; a larger timeout_ns waits longer)",
 			   n, comm->nranks, names);
 }
 

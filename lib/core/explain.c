@@ -84,7 +84,7 @@ const char *gda_cause_remedy(uint32_t cause)
 		[GDA_CAUSE_RIGHTS] =
 			": register it with local write for a get or an atomic's result, with remote write, read or atomic for a peer's work",
 		[GDA_CAUSE_RANGE] =
-			": addresses are gda_mr_iova() and an offset, and all bytes lie in the MR",
+			": pass gda_mr_iova() plus an offset, with all bytes inside of the MR",
 		[GDA_CAUSE_ALIGN] = ": pass an address that is a multiple of the operand's size",
 		[GDA_CAUSE_RECV] =
 			": give the peer's QP a recv_cq, take its entries as they come, or set rnr_retry here",
@@ -107,7 +107,7 @@ static int gda_explain_error(struct gda_explanation *e)
 			       q->qpn, at);
 	if (q->vendor == GDA_CAUSE_CQ)
 		return gda_say(e, GDA_WHY_OVERFLOW,
-			       "the CQ of QP %#x overflowed at ticket %llu: nobody took its entries",
+			       "the CQ of QP %#x overflowed at ticket %llu: take entries as they come, or create a deeper CQ",
 			       q->qpn, at);
 	if (q->vendor == GDA_CAUSE_FORK)
 		return gda_say(e, GDA_WHY_FAILED, "%s: open one in this process", why);
@@ -126,15 +126,15 @@ static int gda_explain_unrung(struct gda_explanation *e)
 
 	if (deferred > e->ticket)
 		return gda_say(e, GDA_WHY_UNRUNG,
-			       "written, but never rung: gda_flush() would");
+			       "written, but never rung: call gda_flush()");
 	return gda_say(e, GDA_WHY_UNWRITTEN,
-		       "reserved, but never rung: who posts it, or one before it, is still at it");
+		       "reserved, but never rung: a thread still writes it, or a request before it");
 }
 
 static int gda_explain_full(struct gda_explanation *e)
 {
 	return gda_say(e, GDA_WHY_PEER_FULL,
-		       "QP %#x, the peer, has no room for an immediate: its CQ is full", e->q.peer);
+		       "QP %#x, the peer, has no room for an immediate: its CQ is full, take entries there", e->q.peer);
 }
 
 /* Explain a ticket that the executor has seen. */
@@ -149,7 +149,7 @@ static int gda_explain_seen(struct gda_explanation *e)
 		return gda_explain_full(e);
 	if (q->in_flight)
 		return gda_say(e, GDA_WHY_IN_FLIGHT,
-			       "in flight: the device was given %u work requests, and is not done",
+			       "in flight: the device has %u work requests that are not done",
 			       q->in_flight);
 	return gda_say(e, GDA_WHY_RUNS, "being carried out: %llu slots are before it",
 		       (unsigned long long)(e->ticket - q->consumer));
@@ -184,13 +184,13 @@ static int gda_explain_unseen(struct gda_explanation *e)
 	if (e->q.producer > e->ticket)
 		return gda_explain_seen(e);
 	if (e->q.passes != before.passes)
-		return gda_say(e, GDA_WHY_RUNS, "rung: the worker is about to see it");
+		return gda_say(e, GDA_WHY_RUNS, "rung: the worker runs, and looks at this queue soon");
 	if (e->q.worker == GDA_QP_WORKER_SLEEPS && before.worker == GDA_QP_WORKER_SLEEPS &&
 	    !gda_inproc_alone(((const struct gda_qp *)(uintptr_t)e->v->owner)->ctx))
 		return gda_say(e, GDA_WHY_ASLEEP,
 			       "rung in a way that wakes no worker: is GDA_QP_POLLED missing?");
 	return gda_say(e, GDA_WHY_NO_PROCESSOR,
-		       "rung, but the worker had no processor for %ld ms: a CPU limit?",
+		       "rung, but the worker had no processor for %ld ms: is there a CPU limit (cpu.max)?",
 		       GDA_EXPLAIN_MOMENT_NS / 1000000);
 }
 

@@ -178,7 +178,7 @@ GDA_EXPORT int gda_wait_word_failed(const char *call, uint64_t holds, uint64_t v
 	int saved = errno;
 
 	if (err == -EINVAL)
-		gda_said("%s: the comparison is none of its enumeration", call);
+		gda_said("%s: the comparison is unknown: pass a value of its enumeration", call);
 	else if (err == -EIO)
 		gda_said("%s: a queue has failed while it waited: gda_error() of each says why",
 			 call);

@@ -430,7 +430,7 @@ static void handle_time(struct run *run)
 
 	if (run->stop_at && now >= run->stop_at && !run->leave_at) {
 		stream_say(&run->own, run->left ? "gda-run: %g s are over: ending %u ranks\n" :
-			   "gda-run: %g s are over: nobody reads the output of %u ranks\n",
+			   "gda-run: %g s are over: nobody reads the output that %u ranks left\n",
 			   run->opt->timeout, run->left ? run->left : run->opt->nranks);
 		ranks_stood(run->ranks, run->opt, &run->own, false);
 		if (!run->status)

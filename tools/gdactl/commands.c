@@ -27,14 +27,14 @@ static const struct command commands[] = {
 	  "they have, and what their worker does. RUNS with an old LAST-PASS: it gets no processor.\n"
 	  FILTERED, &ctl_context, NULL },
 	{ "qp", FILTER,
-	  "QPs: whom they are connected to, and how far they got. PRODUCER and CONSUMER count slots\n"
-	  "that were rung for and that have an outcome; CAUSE says of what a QP failed. --wide: all\n"
-	  "columns; the others fit a terminal of 100.\n"
+	  "QPs: their peers and their progress. PRODUCER counts slots that were rung for, CONSUMER\n"
+	  "slots that have an outcome; CAUSE says why a QP failed. --wide shows all columns; those\n"
+	  "without it fit a terminal of 100.\n"
 	  FILTERED, &ctl_qp, NULL },
 	{ "cq", FILTER, "CQs. USERS counts their QPs.\n" FILTERED, &ctl_cq, NULL },
 	{ "mr", FILTER,
-	  "MRs. ACCESS: local: may be written by its owner's work; write, read and atomic: by a peer's\n"
-	  "puts, by its gets and by its atomics.\n" FILTERED, &ctl_mr, NULL },
+	  "MRs. ACCESS: local: the owner's work may write to it; write, read, atomic: a peer's puts,\n"
+	  "gets and atomics may use it.\n" FILTERED, &ctl_mr, NULL },
 	{ "counter", FILTER, "Counters, and their values.\n" FILTERED, &ctl_counter, NULL },
 	{ "wqe", " ctx ID handle QP",
 	  "Entries of a QP that have no outcome, as its executor decodes them. ID and QP are in the\n"
@@ -58,10 +58,11 @@ static const struct command commands[] = {
 	  "of contexts that ended with a QP in error or with work that had no outcome.\n", NULL,
 	  ctl_record },
 	{ "why", " [pid PID | qp NUMBER]",
-	  "Of each QP that owes something, what, since when, and why, in a line; and its records. If\n"
-	  "nothing is owed, somebody waits for a peer: of each QP when it last did something, and\n"
-	  "whether its process and its peer's run, are stopped or are gone. Processes that move bytes\n"
-	  "by mapped memory have no QP; they are listed below. NUMBER: column QPN of gdactl qp.\n",
+	  "For each QP whose work is not done, a line says what is missing, since when and why; its\n"
+	  "records follow. If all work is done, a process waits for a peer: each QP is listed with\n"
+	  "its last progress, and whether its process and its peer's run, are stopped or are gone.\n"
+	  "Processes that move bytes by mapped memory have no QP and are listed below. NUMBER: column\n"
+	  "QPN of gdactl qp.\n",
 	  NULL, ctl_why },
 };
 

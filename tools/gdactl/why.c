@@ -126,7 +126,7 @@ static void explain_failed(const struct facts *f, char *text, size_t room)
 	char port[128];
 
 	if (f->cause == GDA_CAUSE_CQ)
-		what = "its CQ overflowed: read it faster, or make it longer";
+		what = "its CQ overflowed: take entries faster, or create a deeper CQ";
 	else if (f->cause == GDA_CAUSE_PEER)
 		what = "its peer is gone";
 	else if (f->cause == GDA_CAUSE_DEVICE)
@@ -157,7 +157,7 @@ static void explain_rung(const struct facts *f, char *text, size_t room)
 
 	if (f->runnable && pass > STARVED_NS)
 		snprintf(text, room, "rung, but the worker has had no processor for %" PRIu64
-			 " ms (a CPU limit, cpu.max?)", pass / 1000000);
+			 " ms (is there a CPU limit, cpu.max?)", pass / 1000000);
 	else if (f->in_flight && f->worker != GDA_WORKER_STATE_POLLING)
 		snprintf(text, room, "%u in flight on the wire for %" PRIu64 " ms%s", f->in_flight,
 			 since(f->last_progress) / 1000000,
@@ -229,7 +229,7 @@ static void say_idle(const struct facts *f)
 	else
 		puts("and nothing was ever posted");
 	printf("    its %s%s\n", own,
-	       f->cq_armed ? "; an event is armed on its CQ, for which it sleeps or may sleep" : "");
+	       f->cq_armed ? "; its CQ is armed, so it may sleep until the next entry" : "");
 	printf("    peer qp %#x: %s\n", f->peer_qpn, peer);
 }
 
@@ -251,7 +251,7 @@ static void say_all_idle(struct ctl_link *link, const struct list *l)
 		printf("and %zu more QPs that owe nothing: gdactl why pid PID, gdactl qp\n",
 		       n - IDLE_QPS);
 	if (n)
-		puts("So what was posted is done, and who waits, waits for a word or an entry that a peer is to send.");
+		puts("All posted work is done: a process that still waits, waits for a word or an entry that a peer is to send.");
 }
 
 /* List processes without a queue here that may be the cause. */
@@ -262,7 +262,7 @@ static void say_mapped(void)
 	if (n > IDLE_QPS)
 		printf("by mapped memory: and %zu more\n", n - IDLE_QPS);
 	if (n)
-		puts("Processes that move bytes by mapped memory have no queue, and what they wait for is not seen here: gda-run -t S says where ranks stand, gdb -p PID -batch -ex 'thread apply all bt' where in the program.");
+		puts("Processes that move bytes by mapped memory have no queue, so gdactl does not see what they wait for: gda-run -t S says where ranks stand, gdb -p PID -batch -ex 'thread apply all bt' where in the program.");
 	else
 		puts("Not seen here: device inproc, and processes of other users that move bytes by mapped memory (as root they are).");
 }

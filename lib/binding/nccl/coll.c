@@ -92,7 +92,7 @@ static int gda_nccl_handles_check(const struct gda_nccl_handle *all, int ranks, 
 	}
 	if (all[rank].id == mine->id)
 		return GDA_NCCL_SUCCESS;
-	gda_nccl_log(GDA_NCCL_LOG_WARN, "GDA: connect: the handle of rank %d is not its own", rank);
+	gda_nccl_log(GDA_NCCL_LOG_WARN, "GDA: connect: the handle at place %d is not that of this rank: pass the handles as NCCL gathered them", rank);
 	return GDA_NCCL_INVALID_ARGUMENT;
 }
 

@@ -63,7 +63,7 @@ const char *gda_nccl_reason(int err)
 	case -EBADMSG:
 		return "ranks pass different arguments to the same call";
 	case -ECANCELED:
-		return "another rank could not; its log says why";
+		return "another rank failed in this call: its log says why";
 	case -ENOMEM:
 		return gda_strerror(err);
 	default:

@@ -44,7 +44,7 @@ static struct gda_nccl_queue *gda_nccl_queue_to(struct gda_nccl_context *c, cons
 	q = &c->queues[(uint32_t)index * ranks + rank];
 	if (!q->view) {
 		gda_nccl_misuse(what,
-				"not connected, by the context's rank stride: create the context with one that has the rank",
+				"the context's rank stride leaves this rank out: create the context with another stride",
 				rank, index);
 		return NULL;
 	}

@@ -152,13 +152,13 @@ int gda_nccl_test(void *coll, void *request, int *done)
 	*done = 0;
 	if (!r || r->context->coll != coll) {
 		gda_nccl_log(GDA_NCCL_LOG_WARN,
-			     "GDA: test: no request of this communicator: pass what iput() and others returned");
+			     "GDA: test: not a request of this communicator: pass what iput() and others returned");
 		return GDA_NCCL_INVALID_ARGUMENT;
 	}
 	pthread_mutex_lock(&r->context->lock);
 	if (!r->busy) {
 		gda_nccl_log(GDA_NCCL_LOG_WARN,
-			     "GDA: test: the request was done before: test it until then only");
+			     "GDA: test: the request was reported done before: do not test it again");
 		result = GDA_NCCL_INVALID_ARGUMENT;
 	} else {
 		result = gda_nccl_request_step(r, &finished);

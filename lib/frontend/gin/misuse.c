@@ -11,7 +11,7 @@ GDA_EXPORT void gda_misuse(enum gda_gin_misuse what, const struct gda_gin *gin, 
 	static const struct {
 		const char *name, *of, *why;
 	} words[] = {
-		[GDA_MISUSE_MIXED] = { "mixed", "signal", "Inc and Add: reset it in between" },
+		[GDA_MISUSE_MIXED] = { "mixed", "signal", "Inc and Add of one signal: reset it in between" },
 		[GDA_MISUSE_RESET] = { "reset", "signal",
 			"peers' signals are on their way: wait for them before the reset" },
 		[GDA_MISUSE_WINDOW] = { "window", "peer",
@@ -21,7 +21,7 @@ GDA_EXPORT void gda_misuse(enum gda_gin_misuse what, const struct gda_gin *gin, 
 		[GDA_MISUSE_SOURCE] = { "source", "counter",
 			"the source was changed before the counter ticked: wait for it" },
 		[GDA_MISUSE_BARRIER] = { "barrier", "barrier",
-			"it has a session: end that, or use another index" },
+			"the barrier has a session: end that, or use another index" },
 		[GDA_MISUSE_LAYOUT] = { "layout", "version",
 			"the library is older than the program: update libgda" },
 	};

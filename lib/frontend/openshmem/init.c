@@ -166,7 +166,7 @@ void gda_osh_start(const char *call, int requested)
 		return;
 	if (gda_osh.finalized)
 		gda_osh_die(call, -1,
-			    "called after shmem_finalize(), which is final: call shmem_init() once");
+			    "called after shmem_finalize(): initialize only once in a program");
 	gda_osh_program_find(&program);
 	data_fd = gda_osh_data_create(&program);
 	if (data_fd < 0 && data_fd != -ENOENT)

@@ -89,7 +89,7 @@ struct gda_osh_group gda_osh_group_of_set(const char *call, int start, int log_s
 			    start, (long long)last, gda_osh.npes - 1);
 	g.me = (gda_osh.me - start) / g.stride;
 	if (gda_osh.me < start || gda_osh.me > last || (gda_osh.me - start) % g.stride)
-		gda_osh_die(call, -1, "this PE is not in the active set: only those in it call");
+		gda_osh_die(call, -1, "this PE is not in the active set: let only its PEs call");
 	if (size == (int)gda_osh.npes && gda_osh.threads != SHMEM_THREAD_MULTIPLE)
 		g.team = &gda_osh.world;
 	return g;

@@ -113,7 +113,7 @@ struct gda_osh_team *gda_osh_team_get(const char *call, shmem_team_t team)
 
 	if (!t)
 		gda_osh_die(call, -1,
-			    "the team is SHMEM_TEAM_INVALID: this PE is not in it, and does not call");
+			    "the team is SHMEM_TEAM_INVALID, for this PE is in none: let only its members call");
 	return t;
 }
 
