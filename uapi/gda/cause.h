@@ -2,9 +2,9 @@
 /**
  * DOC: Why work fails
  *
- * Every dialect reports an error in codes of its own. Executors speak of a class and a
- * cause, which belong to no dialect: the class says where work failed, the cause why. A
- * dialect maps the pair to its own syndrome or status.
+ * Every dialect reports an error in codes of its own. Executors report a class and a cause, which
+ * belong to no dialect: the class says where work failed, the cause why. A dialect maps the pair to
+ * its own syndrome or status.
  */
 #ifndef _UAPI_GDA_CAUSE_H
 #define _UAPI_GDA_CAUSE_H
@@ -19,7 +19,7 @@
  * @GDA_CLASS_REMOTE_OP: the responder cannot carry the request out
  * @GDA_CLASS_INVALID_REQUEST: the responder finds the request invalid
  * @GDA_CLASS_RETRY: no responder answers
- * @GDA_CLASS_RNR: the responder was not ready, at the last of all tries
+ * @GDA_CLASS_RNR: the responder was not ready, even at the last try
  * @GDA_CLASS_FLUSH: the request was not carried out, because one before it failed
  */
 enum gda_class {
@@ -57,7 +57,7 @@ enum gda_class {
  *	receive posted there
  * @GDA_CAUSE_DEVICE: the device was taken away
  * @GDA_CAUSE_FORK: only in a child of fork(2), by libgda: the queue is its parent's
- * @GDA_CAUSE_FABRIC: an RDMA fabric, or the device at it, says that work failed and no more
+ * @GDA_CAUSE_FABRIC: an RDMA fabric, or its device, reports that work failed, but not why
  *
  * Every dialect that has room for a detail beside its syndrome stores these numbers there.
  */

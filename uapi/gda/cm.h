@@ -6,16 +6,17 @@
  * them: the kernel (devices ``ib:``) or libgda (devices ``verbs:``). They are the same on
  * every machine, so all integers are big-endian.
  *
- * Each end makes its address known by means of its own, and names the other end's. The end
- * whose address is the greater one, as memcmp(3) compares the bytes, sends the request of
- * rdma_cm, port space %RDMA_PS_TCP, to the IP address and port of the other. That one answers
- * when it has named the requester, and holds the request until then: it holds at most
- * %GDA_CM_MAX_PENDING for a QP, one of each requester. A request that names no QP, or one that
- * has named another peer, is rejected, and the target of the request does not notice.
+ * Each end makes its address known by means of its own, and names the other end's. The end whose
+ * address is the greater one, as memcmp(3) compares the bytes, sends the request of rdma_cm, port
+ * space %RDMA_PS_TCP, to the IP address and port of the other. The target answers once it has named
+ * the requester, and holds the request until then: at most %GDA_CM_MAX_PENDING for a QP, one of
+ * each requester. A request that names no QP, or one that has named another peer, is rejected, and
+ * the target of the request does not notice.
  *
- * The end that is asked hears nothing of a peer that ends before it has asked. So while it
- * waits it sends a probe from time to time: a request with number 1 (%IB_QP1) in place of that
- * of its QP. The peer rejects it: with %GDA_CM_REASON_LATER if it can still ask.
+ * If the requester ends before it has sent its request, the target hears nothing of that. So a
+ * target that waits sends a probe from time to time: a request with number 1 (%IB_QP1) in place of
+ * that of its QP. The peer rejects the probe: with %GDA_CM_REASON_LATER if it can still send its
+ * request.
  *
  * Request, probe and reply carry struct gda_cm_private, a rejection struct gda_cm_reject. rdma_cm
  * appends zeros to what was sent.
@@ -26,12 +27,12 @@
  *
  * * The brief tag is keyed by the nonce of the target, the QP to which the request or the probe
  *   goes. It proves that the sender was given the address of the target, or, in the target's
- *   answer, that it is the target. The target looks at it before it keeps anything of a request
- *   or says anything of itself: without it a request is rejected like one for a QP that is not
- *   there.
+ *   answer, that the sender is the target. The target looks at it before it keeps anything of a
+ *   request or says anything of itself: without it a request is rejected like one for a QP that is
+ *   not there.
  * * The full tag is keyed by the nonces of both. It proves that the sender is the peer that was
- *   named. A target checks it as soon as it has named a peer, which for a request that was held
- *   is later, and a requester in the reply: no connection begins without it.
+ *   named. A target checks it as soon as it has named a peer, so later for a request that was held;
+ *   a requester checks it in the reply. No connection begins without it.
  *
  * A tag covers struct gda_cm_claim: the kind of the message, both addresses, the number of the
  * sender's RDMA QP and a token that the requester draws for each request and probe. Where the
@@ -56,7 +57,7 @@
 #include <linux/types.h>
 
 /**
- * define GDA_CM_VERSION - of everything here; no end talks to one of another version
+ * define GDA_CM_VERSION - version of all formats here; ends of different versions do not talk
  */
 #define GDA_CM_VERSION		2
 
@@ -94,7 +95,7 @@ static __inline__ int gda_cm_address_ok(const struct gda_cm_address *a)
 {
 	__u8 top;
 
-	/* the first byte is the highest; C and C++ have no cast in common for it */
+	/* the first byte is the most significant; C and C++ share no cast for this */
 	__builtin_memcpy(&top, &a->number, sizeof(top));
 	return a->version == GDA_CM_VERSION && !a->reserved && a->port && a->number && !top;
 }
@@ -151,10 +152,10 @@ struct gda_cm_claim {
 };
 
 /**
- * struct gda_cm_tags - proof that a message is by whom it says
+ * struct gda_cm_tags - proof that a message is by the sender that it names
  * @brief: keyed by the nonce of the target
- * @full: keyed by both nonces; 0 in a rejection by a target that has not named the requester,
- *	whose nonce it does not know then
+ * @full: keyed by both nonces; 0 in a rejection by a target that has not named the requester, and
+ *	so does not know its nonce
  *
  * Each word is SipHash-2-4, with a result of 64 bits, of struct gda_cm_claim. The halves of its
  * key, which SipHash calls k0 and k1, are numbers here: k0 is the nonce of the target; k1 is 0
@@ -189,7 +190,7 @@ struct gda_cm_private {
 };
 
 /**
- * gda_cm_private_set - make what one end sends to the other, but for the tags
+ * gda_cm_private_set - fill a message to the other end, except for its tags
  * @p: out
  * @role: enum gda_cm_role
  * @token: of the request or the probe that this is, or answers
@@ -242,7 +243,7 @@ static __inline__ int gda_cm_private_ok(const struct gda_cm_private *p)
 }
 
 /**
- * gda_cm_claim_set - make what the tags of a message are a hash of, for a role of 1 to 3
+ * gda_cm_claim_set - fill the claim under the tags of a request, a reply or a probe
  * @c: out; @c->word is 0
  * @p: the message
  * @to: the address of the end that it is sent to
@@ -262,7 +263,7 @@ static __inline__ void gda_cm_claim_set(struct gda_cm_claim *c, const struct gda
 }
 
 /**
- * gda_cm_claim_set_reject - the same of a rejection
+ * gda_cm_claim_set_reject - fill the claim under the tags of a rejection
  * @c: out; @c->word is 0
  * @reason: enum gda_cm_reason
  * @token: of the request or the probe that is rejected
@@ -291,7 +292,7 @@ static __inline__ void gda_cm_claim_set_reject(struct gda_cm_claim *c, __u8 reas
  * @GDA_CM_REASON_BUSY: the QP has named another peer, or has failed, or has a request of this
  *	requester already; or it has named the requester, and the full tag is wrong
  * @GDA_CM_REASON_FULL: %GDA_CM_MAX_PENDING requests wait for the QP, or its host has no room
- * @GDA_CM_REASON_LATER: the QP is there, and is the one to ask: it has, or it may yet
+ * @GDA_CM_REASON_LATER: the QP is there and is the end that requests: it has done so, or may yet
  */
 enum gda_cm_reason {
 	GDA_CM_REASON_VERSION = 1,

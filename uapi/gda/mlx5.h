@@ -7,8 +7,8 @@
  * slot (WQEBB) is 64 bytes, a segment 16 bytes; a work request (WQE) is a control
  * segment followed by others, "ds" segments in all, and fills whole slots.
  *
- * Types only in strict C90; with C99 inline available also the encoders, which
- * fill one 16-byte segment each from values in host order and never read it.
+ * In strict C90 this header has types only. Where the compiler has inline (C99), it has the
+ * encoders, too: each fills one 16-byte segment from values in host order and never reads it.
  */
 #ifndef _UAPI_GDA_MLX5_H
 #define _UAPI_GDA_MLX5_H
@@ -35,16 +35,16 @@
 /**
  * enum gda_mlx5_opcode - gda_mlx5_ctrl.opmod_idx_opcode, low byte
  * @GDA_MLX5_NOP: moves nothing, completes; of any number of segments
- * @GDA_MLX5_WRITE: local to remote memory; of no bytes, as the next two: the remote key
- *	is not looked at
+ * @GDA_MLX5_WRITE: local to remote memory. If this or one of the next two moves no bytes, the
+ *	remote key is not checked
  * @GDA_MLX5_WRITE_IMM: the same, and a completion with the immediate at the target
  * @GDA_MLX5_READ: remote to local memory
  * @GDA_MLX5_ATOMIC_CS: compare and swap of 8 bytes, old value to local memory
  * @GDA_MLX5_ATOMIC_FA: fetch and add of 8 bytes, old value to local memory
  * @GDA_MLX5_MASKED_CS: compare and swap under masks, 4 or 8 bytes
  * @GDA_MLX5_MASKED_FA: fetch and add in bit fields, 4 or 8 bytes
- * @GDA_MLX5_SEND: local memory to that of a receive of the peer (struct gda_mlx5_srq_next). Like
- *	the next one, an unknown opcode where the device has no receive queues
+ * @GDA_MLX5_SEND: local memory to the memory of a receive of the peer (struct gda_mlx5_srq_next).
+ *	Where the device has no receive queues, this and the next one are unknown opcodes
  * @GDA_MLX5_SEND_IMM: the same, and an immediate in the completion at the target
  * @GDA_MLX5_WAIT: nothing behind it is begun before a CQ of the same context has an entry
  *	(struct gda_mlx5_wait)
@@ -106,9 +106,9 @@ enum gda_mlx5_opcode {
 /**
  * DOC: Arming a CQ
  *
- * The second word of a CQ's record, where a client's CQ is armed by it (verbs on gda_rdma): the
- * consumer index in 24 bits, and %GDA_MLX5_CQ_ARM_SOLICITED for solicited completions and errors
- * alone. A word that differs from the one before arms once.
+ * A CQ of a client (verbs on gda_rdma) is armed by the second word of its record: the consumer
+ * index in 24 bits, and %GDA_MLX5_CQ_ARM_SOLICITED for solicited completions and errors alone. A
+ * word arms once, if it differs from the word before.
  */
 #define GDA_MLX5_CQ_ARM_SOLICITED	(1U << 24)
 
@@ -116,17 +116,17 @@ enum gda_mlx5_opcode {
  * DOC: Doorbell and BlueFlame
  *
  * The doorbell of a queue is one cell of 64 bytes, of which the first 8 are read:
- * gda_mlx5_doorbell(). A producer stores these 8, or as BlueFlame does a whole WQE, which
- * begins with its control segment; what follows is not looked at.
+ * gda_mlx5_doorbell(). A producer stores these 8 bytes, or, with BlueFlame, a whole WQE, which
+ * begins with its control segment; what follows the 8 bytes is not looked at.
  *
  * On hardware BlueFlame has two buffers, and rdma-core goes from one to the other with each
- * doorbell (bf->offset ^= bf->buf_size). Here there is no second one: in the place of it
- * lies the cell of another queue of the same context, or of none. In that of none the doorbell is
- * not seen (a new doorbell record still is, when the queue is looked at). In another queue's, the
- * QP whose number it has fails with %GDA_MLX5_VENDOR_DOORBELL, and the other queue goes on; not if
- * its index is the new one of the other queue's record: then it counts as that queue's own. Tell
- * such a producer that the size of the buffer is 0 (mlx5dv_qp.bf.size): it then rings by 8
- * bytes, always in the same place.
+ * doorbell (bf->offset ^= bf->buf_size). Here there is no second buffer: in its place lies a cell
+ * of no queue, or that of another queue of the same context. A doorbell in a cell of no queue is
+ * not seen (a new doorbell record still is, when the queue is looked at). For a doorbell in another
+ * queue's cell, the QP that the doorbell names fails with %GDA_MLX5_VENDOR_DOORBELL, and the other
+ * queue goes on; but if the index is the new one of the other queue's record, the doorbell counts
+ * as that queue's own. Tell such a producer that the size of the buffer is 0 (mlx5dv_qp.bf.size):
+ * it then rings by 8 bytes, always in the same place.
  */
 
 /**
@@ -139,9 +139,9 @@ enum gda_mlx5_opcode {
  * @GDA_MLX5_CQE_REQ: requester: work of this queue is done
  * @GDA_MLX5_CQE_RESP_IMM: responder: an RDMA write with immediate arrived
  * @GDA_MLX5_CQE_RESP_SEND: responder: a receive took a send
- * @GDA_MLX5_CQE_RESP_SEND_IMM: responder: likewise, with immediate
+ * @GDA_MLX5_CQE_RESP_SEND_IMM: responder: a receive took a send with immediate
  * @GDA_MLX5_CQE_REQ_ERR: requester: work of this queue failed
- * @GDA_MLX5_CQE_RESP_ERR: responder, with error
+ * @GDA_MLX5_CQE_RESP_ERR: responder: a receive failed
  * @GDA_MLX5_CQE_INVALID: nothing was written here yet
  *
  * The other bits: 3:2 format, 1 solicited, 0 owner.
@@ -162,14 +162,14 @@ enum gda_mlx5_cqe_opcode {
  * @GDA_MLX5_SYND_LOCAL_LENGTH: a length the opcode does not allow
  * @GDA_MLX5_SYND_LOCAL_QP_OP: the entry or the doorbell is malformed
  * @GDA_MLX5_SYND_LOCAL_PROT: a local key, right or range
- * @GDA_MLX5_SYND_WR_FLUSH: not carried out, for something before it failed
+ * @GDA_MLX5_SYND_WR_FLUSH: not carried out, because an earlier request failed
  * @GDA_MLX5_SYND_BAD_RESP: the response is malformed
  * @GDA_MLX5_SYND_LOCAL_ACCESS: local access failed
  * @GDA_MLX5_SYND_REMOTE_INVAL_REQ: the responder finds the request invalid
  * @GDA_MLX5_SYND_REMOTE_ACCESS: a remote key, right or range
  * @GDA_MLX5_SYND_REMOTE_OP: the responder could not carry it out
  * @GDA_MLX5_SYND_RETRY_EXC: the peer is gone
- * @GDA_MLX5_SYND_RNR_EXC: the peer was not ready, at the last of all tries
+ * @GDA_MLX5_SYND_RNR_EXC: the peer was not ready, even at the last try
  * @GDA_MLX5_SYND_REMOTE_ABORTED: the responder aborted
  */
 enum gda_mlx5_syndrome {
@@ -210,8 +210,7 @@ enum gda_mlx5_syndrome {
  *	or no receive posted there
  * @GDA_MLX5_VENDOR_DEVICE: the device was taken away
  * @GDA_MLX5_VENDOR_FORK: only in a child of fork(2), by libgda: the queue is its parent's
- * @GDA_MLX5_VENDOR_FABRIC: an RDMA fabric, or the device at it, says that work failed and no
- *	more
+ * @GDA_MLX5_VENDOR_FABRIC: an RDMA fabric, or its device, reports that work failed, but not why
  */
 enum gda_mlx5_vendor {
 	GDA_MLX5_VENDOR_NONE = 0,
@@ -289,9 +288,10 @@ struct gda_mlx5_data {
  * @reserved2: ignored
  *
  * An entry of a receive queue is a list of data segments, as many as its size holds, or up to one
- * whose lkey is %GDA_MLX5_INVALID_LKEY; in a shared one behind this segment. Segments of no bytes
- * are passed over. The low 16 bits of word 0 of the doorbell record say how many entries were
- * posted; a shared queue has a record of its own. More than the queue holds is an error.
+ * whose lkey is %GDA_MLX5_INVALID_LKEY. In a shared queue the list follows this segment. Segments
+ * of no bytes are passed over. The low 16 bits of word 0 of the doorbell record say how many
+ * entries were posted; a shared queue has a record of its own. More than the queue holds is an
+ * error.
  */
 struct gda_mlx5_srq_next {
 	__u8 reserved[2];
@@ -302,8 +302,8 @@ struct gda_mlx5_srq_next {
 /**
  * struct gda_mlx5_wait - what a WAIT waits for
  * @reserved: ignored
- * @max_index: the entry, 32 bits of its number: of a ring how many entries were written before it;
- *	of a collapsed CQ the index of its work request. Entries of errors count
+ * @max_index: the entry, by the low 32 bits of its number: in a ring, how many entries were written
+ *	before it; in a collapsed CQ, the index of its work request. Entries of errors count
  * @cqn: number of a CQ of the same context (gda_cq_create.cqn)
  *
  * The queue sleeps until the CQ has the entry, or has had it. It fails with
@@ -345,8 +345,8 @@ struct gda_mlx5_inline {
  * @swap_mask: bits that are swapped; not read by MASKED_FA
  * @compare_mask: bits that are compared; not read by MASKED_FA
  *
- * A bit that is set in the field boundary is the highest of a field: what is carried
- * out of it is lost. Without any, the word is one field.
+ * A bit that is set in the field boundary is the highest of a field: a carry out of it is lost.
+ * Without such a bit the word is one field.
  *
  * The old value is stored big-endian, while that of an 8-byte atomic, masked or not, is
  * stored in host order; the remote word is in host order in any case.

@@ -2,9 +2,9 @@
 /**
  * DOC: Operations of work requests
  *
- * What a work request does, whatever the byte format of its queue is. A poster's request
- * (struct gda_wr of gda/wr.h) and the one that an executor decodes (struct gda_work of the
- * driver) say it by these numbers; a dialect translates them to opcodes of its own and back.
+ * What a work request does, whatever the byte format of its queue is. A poster's request (struct
+ * gda_wr of gda/wr.h) and the one that an executor decodes (struct gda_work of the driver) name it
+ * by these numbers; a dialect translates them to opcodes of its own and back.
  */
 #ifndef _UAPI_GDA_OP_H
 #define _UAPI_GDA_OP_H

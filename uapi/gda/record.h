@@ -7,12 +7,12 @@
  * on one for work, too (GDA_IOC_RECORD). A program that is compiled with GDA_RECORD writes
  * a ring of its own, of what it posted and observed.
  *
- * The record of position p is at p modulo the number of records in the ring, which is a power
- * of two. Its @seq is p + 1, and is stored last: a reader that finds another value has no
- * record of p there. Less: it is not written yet. More: the ring has lapped the reader. While
- * somebody writes there, %GDA_RECORD_BUSY is set. So a reader loads @seq with acquire order,
- * copies the record, and loads @seq again: what changed in between is lapped. A position is
- * never written whose writer was overtaken by a whole lap.
+ * The record of position p is at p modulo the number of records in the ring, which is a power of
+ * two. Its @seq is p + 1, and is stored last: a reader that finds another value has no record of p
+ * there. A lesser value says that the record is not written yet, a greater one that the ring has
+ * lapped the reader. %GDA_RECORD_BUSY is set while a writer is at the record. So a reader loads
+ * @seq with acquire order, copies the record, and loads @seq again: if it changed in between, the
+ * record was lapped. A writer that was overtaken by a whole lap leaves its position unwritten.
  *
  * All integers are in host byte order.
  */
@@ -41,22 +41,22 @@
  * enum gda_record_kind - what a record tells
  * @GDA_RECORD_DOORBELL: a doorbell was taken: slots below @ticket are published, of which the
  *	last @aux have no outcome
- * @GDA_RECORD_FETCHED: a work request was begun, and does not end in this visit of its queue;
- *	@aux slots were published from it on, so that no record of their doorbell is written
+ * @GDA_RECORD_FETCHED: a work request was begun, and does not end in this visit of its queue; @aux
+ *	slots are published from it on, and no record tells of their doorbell
  * @GDA_RECORD_DONE: a work request is done; it fills @aux slots
  * @GDA_RECORD_FAILED: a work request failed, or with @aux 0 the queue itself
  * @GDA_RECORD_FLUSHED: a work request was not carried out, since one before it failed
  * @GDA_RECORD_ARRIVED: an immediate arrived from the peer of @qpn: @aux; or a send, without one 0.
  *	@ticket counts them
  * @GDA_RECORD_CONNECTED: @qpn is connected to the QP whose number is @aux
- * @GDA_RECORD_LOST: @qpn lost its peer, whose number was @aux, or is refused by it
+ * @GDA_RECORD_LOST: @qpn lost its peer, whose number was @aux, or the peer refuses it
  * @GDA_RECORD_REGISTERED: an MR: @rkey, rights in @aux, its first address in @raddr, its bytes
  *	in @laddr
- * @GDA_RECORD_REVOKED: the same MR is gone: taken away, if @cause is %GDA_CAUSE_REVOKED, or
- *	given back
+ * @GDA_RECORD_REVOKED: an MR is gone, with the members of REGISTERED: taken away if @cause is
+ *	%GDA_CAUSE_REVOKED, otherwise deregistered
  * @GDA_RECORD_OVERFLOW: the completion of @ticket found no room in its CQ, and the queue fails
  * @GDA_RECORD_SLEEP: a worker begins to sleep, since no queue has work; @aux is its number
- * @GDA_RECORD_WAKE: it goes on
+ * @GDA_RECORD_WAKE: the worker goes on
  * @GDA_RECORD_PLACED: the adversary put @len bytes of a work request in place
  * @GDA_RECORD_POSTED: a program posted a work request
  * @GDA_RECORD_OBSERVED: a program saw that @ticket has its outcome: @aux is 0, or a positive

@@ -2,10 +2,9 @@
 /**
  * DOC: Why work that an RDMA device carried out failed
  *
- * The status of a work completion of verbs as a class and a cause, the same for executors in
- * the kernel and for those on libibverbs: the numbers of enum ib_wc_status and enum
- * ibv_wc_status are the same. A responder on a fabric says that it refuses, and not why:
- * %GDA_CAUSE_FABRIC.
+ * The status of a work completion of verbs as a class and a cause, the same for executors in the
+ * kernel and for those on libibverbs: the numbers of enum ib_wc_status and enum ibv_wc_status are
+ * the same. A responder on a fabric says that it refuses, but not why: %GDA_CAUSE_FABRIC.
  */
 #ifndef _UAPI_GDA_WC_H
 #define _UAPI_GDA_WC_H
@@ -58,7 +57,7 @@ static __inline__ __u32 gda_wc_status(__u32 status)
 		return GDA_WC_STATUS(GDA_CLASS_RNR, GDA_CAUSE_RECV);
 	case 19:	/* FATAL_ERR */
 		return GDA_WC_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_DEVICE);
-	default:	/* of the queue pair itself, or a status that is new */
+	default:	/* an error of the queue pair itself, or a status that is new */
 		return GDA_WC_STATUS(GDA_CLASS_QUEUE, GDA_CAUSE_FABRIC);
 	}
 }
